@@ -58,8 +58,18 @@ func (c *columns) find(name, role string) (int, error) {
 	if i, ok := c.index[name]; ok {
 		return i, nil
 	}
+	near := slices.IndexFunc(c.header, func(other string) bool { return plainName(other) == plainName(name) })
+	if near >= 0 && name != "" {
+		return -1, fmt.Errorf("there is no column %q for %s: did you mean %q? The header names %s", name, role, c.header[near], quoted(c.header))
+	}
 	return -1, fmt.Errorf("there is no column %q for %s: the header names %s", name, role, quoted(c.header))
 }
+
+// nameMarks are the marks in which spellings of one name differ.
+var nameMarks = strings.NewReplacer(" ", "", "_", "", "-", "", ".", "")
+
+// plainName returns a name in lower case and without marks.
+func plainName(s string) string { return nameMarks.Replace(strings.ToLower(s)) }
 
 // take assigns a column to a slot. It refuses a name of two columns.
 func (c *columns) take(name string, slot int) error {
@@ -79,7 +89,9 @@ func (c *columns) take(name string, slot int) error {
 // unused lists the named columns without a slot that are not dropped. It refuses columns to drop that are
 // not there or have a slot.
 func (c *columns) unused(drop []string) (list []string, err error) {
+	dropped := map[string]bool{}
 	for _, name := range drop {
+		dropped[name] = true
 		i, err := c.find(name, "the columns to drop")
 		if err != nil {
 			return nil, err
@@ -89,7 +101,7 @@ func (c *columns) unused(drop []string) (list []string, err error) {
 		}
 	}
 	for i, name := range c.header {
-		if name != "" && c.slots[i] == noSlot && !slices.Contains(drop, name) {
+		if name != "" && c.slots[i] == noSlot && !dropped[name] {
 			list = append(list, name)
 		}
 	}
@@ -102,18 +114,26 @@ const maxLevels = 10_000
 // levels are those of a categorical column, numbered as they come.
 type levels struct {
 	names
-	column string
-	fixed  bool // other levels are refused
-	others bool // or have the code newLevel
+	column   string
+	fixed    bool // other levels are refused
+	others   bool // or have the code newLevel
+	inferred bool // the column is categorical for its text: numbers are refused
 }
 
 // newLevel is the code of all levels that a schema does not contain.
 const newLevel = -1
 
 // code returns the number of a level.
-func (l *levels) code(name string) (k int, err error) {
+func (l *levels) code(name string, o *TableOptions) (k int, err error) {
 	_, known := l.index[name]
 	switch {
+	case !known && l.inferred && o.kindOf(name) == number:
+		e := formatErrorf("Categorical", []string{l.column}, "%.60q is a number, and cells before it are text such as %s", name,
+			quoted(l.list[:min(len(l.list), 1)])).(*FormatError)
+		if len(l.list) > 0 {
+			e.NA = l.list[0]
+		}
+		return 0, e
 	case known || !l.fixed && len(l.list) < maxLevels:
 		if k, err = l.of(name); err != nil {
 			err = fmt.Errorf("the level %w", err)
@@ -123,7 +143,7 @@ func (l *levels) code(name string) (k int, err error) {
 	case l.fixed:
 		err = fmt.Errorf("the level %.60q is not known: it may be %s", name, quoted(l.list))
 	default:
-		err = fmt.Errorf("%.60q is the level number %d: is it a column of numbers or of names?", name, maxLevels+1)
+		err = formatErrorf("Drop", []string{l.column}, "%.60q is the level number %d: is it a column of numbers or of names?", name, maxLevels+1)
 	}
 	return k, err
 }

@@ -74,7 +74,7 @@ func TestReadCSV(t *testing.T) {
 			check.Error(t, err, "the table marks its test rows")
 		})
 	}
-	_, err := ReadCSV(strings.NewReader("t,n,m,y\nx,red,blue,1\n"), columnsTY)
+	_, err := ReadCSV(strings.NewReader("t,n,m,y\nx,red,blue,1\n"), TableOptions{Task: "t", Target: "y", Numbers: true})
 	if e, ok := errors.AsType[*FormatError](err); !ok || e.Option != "Categorical" || !reflect.DeepEqual(e.Values, []string{"n", "m"}) {
 		t.Errorf("error %v proposes %+v", err, e)
 	}

@@ -42,14 +42,9 @@ func ReadFiles(patterns []string, o TableOptions) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	paths, err := matching(patterns)
+	paths, err := r.openAll(patterns)
 	if err != nil {
 		return nil, err
-	}
-	for _, path := range paths {
-		if info, err := os.Stat(path); err == nil {
-			r.total += info.Size()
-		}
 	}
 	for _, path := range paths {
 		if err := r.readFile(path); err != nil {
@@ -147,7 +142,7 @@ func (r *reader) readNPY(f io.ReaderAt, size int64) error {
 	if err != nil {
 		return err
 	}
-	if err := r.open(text.Numbered("c", a.Shape[1]), "row"); err != nil {
+	if err := r.open(text.Numbered("c", a.Shape[1]), "row", nil); err != nil {
 		return err
 	}
 	err = a.Rows(func(i int, values []float64) error {
@@ -156,6 +151,9 @@ func (r *reader) readNPY(f io.ReaderAt, size int64) error {
 			if err := r.setNumber(col, v); err != nil {
 				return err
 			}
+		}
+		for i, col := range r.keep {
+			r.row.Kept[i] = text.Number(values[col])
 		}
 		return r.add()
 	})

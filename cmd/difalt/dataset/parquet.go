@@ -1,11 +1,13 @@
 package dataset
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"math"
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -16,15 +18,14 @@ import (
 )
 
 // readParquet adds the rows of a Parquet file. Only columns with a slot are decoded.
-func (r *reader) readParquet(f io.ReaderAt, size int64) (err error) {
-	defer func() {
-		if recover() != nil { // the decoder panics on some damaged files
-			err = errors.New("the Parquet data are damaged")
-		}
-	}()
+func (r *reader) readParquet(f io.ReaderAt, size int64) error {
 	var file *parquet.File
-	if err = checkFooter(f, size); err == nil {
-		file, err = parquet.OpenFile(f, size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
+	err := checkFooter(f, size)
+	if err == nil {
+		err = decoding(func() (err error) {
+			file, err = parquet.OpenFile(f, size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
+			return err
+		})
 	}
 	if err != nil {
 		return fmt.Errorf("the Parquet file is damaged or truncated: %w", err)
@@ -33,7 +34,8 @@ func (r *reader) readParquet(f io.ReaderAt, size int64) (err error) {
 	for _, c := range file.Root().Columns() {
 		header = append(header, c.Name())
 	}
-	if err := r.open(header, "row"); err != nil {
+	r.indices = pandasIndex(file)
+	if err := r.open(header, "row", parquetKinds(file)); err != nil {
 		return err
 	}
 	columns, err := r.parquetColumns(file)
@@ -52,29 +54,72 @@ func (r *reader) readParquet(f io.ReaderAt, size int64) (err error) {
 	return r.close()
 }
 
+// decoding calls the decoder, which panics on some damaged files.
+func decoding(call func() error) (err error) {
+	defer func() {
+		if recover() != nil {
+			err = errors.New("the Parquet data are damaged")
+		}
+	}()
+	return call()
+}
+
 // A parquetColumn decodes one column of a file.
 type parquetColumn struct {
 	*parquet.Column
 	*parquetType
-	at int // among the columns of the file
+	at   int // among the columns of the file
+	kept int // among the cells to keep; -1 for none
+}
+
+// pandasIndex returns the columns that pandas has written for the index of a data frame.
+func pandasIndex(file *parquet.File) []string {
+	text, _ := file.Lookup("pandas")
+	var metadata struct {
+		Index []any `json:"index_columns"`
+	}
+	if json.Unmarshal([]byte(text), &metadata) != nil {
+		return nil
+	}
+	var names []string
+	for _, entry := range metadata.Index {
+		if name, ok := entry.(string); ok { // others describe a range
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// parquetKinds returns the kinds of the columns by their types.
+func parquetKinds(file *parquet.File) (kinds []kind) {
+	for _, column := range file.Root().Columns() {
+		k := number
+		if column.Leaf() && !column.Repeated() {
+			if t := parquetTypeOf(column.Type()); t != nil && t.number == nil {
+				k = words
+			}
+		}
+		kinds = append(kinds, k)
+	}
+	return kinds
 }
 
 // parquetColumns returns the columns with a slot. It refuses those whose type does not suit it.
 func (r *reader) parquetColumns(file *parquet.File) (list []*parquetColumn, err error) {
 	var dates, texts []string
 	for at, column := range file.Root().Columns() {
-		slot, name := r.slots[at], column.Name()
-		if slot == noSlot {
+		slot, name, kept := r.slots[at], column.Name(), slices.Index(r.keep, at)
+		if slot == noSlot && kept < 0 {
 			continue
 		}
 		if !column.Leaf() || column.Repeated() {
 			return nil, formatErrorf("Drop", []string{name}, "column %.60q is nested", name)
 		}
-		c := &parquetColumn{Column: column, parquetType: parquetTypeOf(column.Type()), at: at}
+		c := &parquetColumn{Column: column, parquetType: parquetTypeOf(column.Type()), at: at, kept: kept}
 		switch {
 		case c.parquetType == nil:
 			return nil, formatErrorf("Drop", []string{name}, "column %.60q is of type %s, which is not read", name, column.Type())
-		case r.holdsNames(slot):
+		case slot == noSlot, r.holdsNames(slot):
 		case c.number == nil && slot < featureSlot:
 			return nil, fmt.Errorf("column %.60q holds strings: expected numbers", name)
 		case c.number == nil:
@@ -99,12 +144,19 @@ func (r *reader) readRowGroup(group parquet.RowGroup, columns []*parquetColumn) 
 	for _, c := range columns {
 		chunks = append(chunks, group.ColumnChunks()[c.Index()])
 	}
-	rows := parquet.NewColumnChunkRowReader(chunks)
-	defer rows.Close()
+	var rows parquet.RowReadSeekCloser
+	if err := decoding(func() error { rows = parquet.NewColumnChunkRowReader(chunks); return nil }); err != nil {
+		return err
+	}
+	defer func() { _ = decoding(rows.Close) }()
 	buf, end := make([]parquet.Row, 256), r.at+int(group.NumRows())
 	for r.at < end {
-		n, err := rows.ReadRows(buf[:min(len(buf), end-r.at)])
-		if n == 0 {
+		n := 0
+		err := decoding(func() (err error) {
+			n, err = rows.ReadRows(buf[:min(len(buf), end-r.at)])
+			return err
+		})
+		if n == 0 || err != nil && err != io.EOF {
 			return fmt.Errorf("row %d: the Parquet data are damaged, or end too early: %w", r.at+1, err)
 		}
 		for _, row := range buf[:n] {
@@ -126,13 +178,29 @@ func (r *reader) readRowGroup(group parquet.RowGroup, columns []*parquetColumn) 
 
 // setParquet puts a value of a column in its slot.
 func (r *reader) setParquet(c *parquetColumn, v parquet.Value) error {
+	if c.kept >= 0 {
+		r.row.Kept[c.kept] = c.text(v)
+	}
 	switch slot := r.slots[c.at]; {
+	case slot == noSlot:
+		return nil
 	case v.IsNull():
 		return r.setNumber(c.at, math.NaN())
 	case r.holdsNames(slot) && c.name != nil:
 		return r.setName(slot, strings.TrimSpace(c.name(v)))
 	}
 	return r.setNumber(c.at, c.number(v))
+}
+
+// text returns a value in words, empty for null.
+func (t *parquetType) text(v parquet.Value) string {
+	switch {
+	case v.IsNull():
+		return ""
+	case t.name != nil:
+		return t.name(v)
+	}
+	return text.Number(t.number(v))
 }
 
 // A parquetType gives the meaning of the values of a column. A column without number holds strings, and in

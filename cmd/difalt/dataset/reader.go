@@ -14,20 +14,29 @@ import (
 	"github.com/difalt/difalt/mixed"
 )
 
-// A reader makes a table of the rows of one file after the other.
+// A reader reads the rows of one file after the other: into a table, or for Scan.
 type reader struct {
-	o      TableOptions
-	t      *Table    // nil before the first header
-	levels []*levels // by slot; nil for numbers
-	gaps   []gap     // by slot
-	done   int64     // bytes read
-	total  int64     // bytes of all files
+	o         TableOptions
+	marks     marks
+	t         *Table     // nil before the first header
+	levels    []*levels  // by slot; nil for numbers
+	gaps      []gap      // by slot
+	notations []notation // by slot
+	done      int64      // bytes read
+	total     int64      // bytes of all files
+
+	each   func(*Row) error // of Scan; nil for a table
+	row    Row
+	widths []int // levels of every column, 0 for numbers
 
 	// The current file.
 	columns
-	file *os.File // nil for a stream
-	path string
-	unit string // "line" or "row"
+	file      *os.File // nil for a stream
+	path      string
+	unit      string   // "line" or "row"
+	delimiter rune     // of CSV
+	keep      []int    // columns to keep
+	indices   []string // columns that are an index of pandas
 
 	// The current row.
 	at   int // line, or number of the row from 1
@@ -35,26 +44,50 @@ type reader struct {
 	x    []float64 // by slot; NaN where a value is missing
 }
 
+// marks are the cells that stand for missing values in every column.
+type marks struct {
+	names   map[string]bool
+	numbers []float64
+}
+
+func newMarks(o *TableOptions) (m marks) {
+	for _, cell := range o.NA {
+		if m.names == nil {
+			m.names = map[string]bool{}
+		}
+		m.names[cell] = true
+		if v, err := parseNumber(cell, cmp.Or(o.Decimal, '.')); err == nil {
+			m.numbers = append(m.numbers, v)
+		}
+	}
+	return m
+}
+
 // A gap counts the missing values of a slot.
 type gap struct {
 	count int
-	first int // line or row of the first one
+	first string // the place of the first one
 }
 
 // ErrMissing is in the chain of the error for missing values under MissingRefuse.
 var ErrMissing = errors.New("there are missing values")
 
-func newReader(o TableOptions) (*reader, error) { return &reader{o: o}, o.Validate() }
+// allRows is the name of the task of all rows, without a column of tasks.
+const allRows = "all rows"
 
-// open begins a file whose columns have the given names. All files have the features of the first.
-func (r *reader) open(header []string, unit string) (err error) {
+func newReader(o TableOptions) (*reader, error) {
+	return &reader{o: o, marks: newMarks(&o), task: allRows}, o.Validate()
+}
+
+// open begins a file whose columns have the given names and kinds. All files have the features of the first.
+func (r *reader) open(header []string, unit string, kinds []kind) (err error) {
 	if r.columns, err = newColumns(header); err != nil {
 		return err
 	}
 	r.unit = unit
 	o := &r.o
 	for slot, column := range []string{taskSlot: o.Task, weightSlot: o.Weight, markSlot: o.Holdout, targetSlot: o.Target} {
-		if column != "" || slot == taskSlot {
+		if column != "" {
 			if err := r.take(column, slot); err != nil {
 				return err
 			}
@@ -62,7 +95,7 @@ func (r *reader) open(header []string, unit string) (err error) {
 	}
 	more, err := r.unused(r.o.Drop)
 	if err == nil && r.t == nil {
-		err = r.begin(more)
+		err = r.begin(more, kinds)
 	}
 	if err != nil {
 		return err
@@ -76,43 +109,73 @@ func (r *reader) open(header []string, unit string) (err error) {
 		}
 	}
 	for _, column := range more {
-		if r.slots[r.index[column]] == noSlot && r.o.Schema == nil {
+		if r.slots[r.index[column]] == noSlot && o.Schema == nil && o.Features == nil && !addedName(column) {
 			return formatErrorf("Drop", []string{column}, "column %q is not in the files before", column)
 		}
 	}
+	r.keep = r.keep[:0]
+	for _, column := range o.Keep {
+		i, err := r.find(column, "the columns to keep")
+		if err = cmp.Or(err, r.twice[column]); err != nil {
+			return err
+		}
+		r.keep = append(r.keep, i)
+	}
+	r.row.Kept = make([]string, len(r.keep))
 	return nil
 }
 
-// begin starts the table with the features of the schema, or with all the given ones of the first file.
-func (r *reader) begin(features []string) error {
+// begin starts the table with the features of the schema or the options, or with those of the first file.
+func (r *reader) begin(features []string, kinds []kind) error {
+	o := &r.o
+	var added []string
+	if o.Features == nil {
+		features, added = withoutAdded(features, o.Categorical)
+	} else {
+		features = o.Features
+	}
 	var categories []mixed.Category
-	for _, column := range r.o.Categorical {
+	for _, column := range o.Categorical {
 		categories = append(categories, mixed.Category{Column: column})
 	}
-	if s := r.o.Schema; s != nil {
-		features, categories = s.Columns, s.Categories
+	inferred := len(categories)
+	for _, column := range features {
+		i, known := r.index[column]
+		if known && kinds != nil && kinds[i] == words && !o.Numbers && !slices.Contains(o.Categorical, column) {
+			categories = append(categories, mixed.Category{Column: column})
+		}
+	}
+	if s := o.Schema; s != nil {
+		features, categories, inferred, added = s.Columns, s.Categories, len(s.Categories), nil
 	}
 	if len(features) == 0 {
 		return fmt.Errorf("the table has no feature columns: the header names %s", quoted(r.header))
 	}
 	n := featureSlot + len(features)
-	r.levels, r.gaps, r.x = make([]*levels, n), make([]gap, n), make([]float64, n)
-	for _, c := range categories {
-		j := slices.Index(features, c.Column)
-		if j < 0 {
+	r.levels, r.gaps, r.x, r.notations = make([]*levels, n), make([]gap, n), make([]float64, n), make([]notation, n)
+	slots := map[string]int{}
+	for j, column := range features {
+		slots[column] = featureSlot + j
+	}
+	for i, c := range categories {
+		slot, known := slots[c.Column]
+		if !known {
 			_, err := r.find(c.Column, "the categorical features")
 			return cmp.Or(err, fmt.Errorf("column %q is categorical, but not a feature of %s", c.Column, quoted(features)))
 		}
-		own := &levels{column: c.Column, fixed: r.o.Schema != nil, others: r.o.NewLevels}
+		own := &levels{column: c.Column, fixed: o.Schema != nil, others: o.NewLevels, inferred: i >= inferred}
 		for _, name := range c.Levels {
 			if _, err := own.of(name); err != nil {
 				return fmt.Errorf("the schema of column %q: the level %w", c.Column, err)
 			}
 		}
-		r.levels[featureSlot+j] = own
+		r.levels[slot] = own
 	}
-	r.t = &Table{x: newChunks(len(features)), target: r.o.Target != ""}
+	r.t = &Table{x: newChunks(len(features)), target: o.Target != ""}
 	r.t.schema.Columns = slices.Clone(features)
+	if added != nil {
+		r.note(fmt.Sprintf("without %s, which other programs add to number the rows", text.Names(added)))
+	}
 	return nil
 }
 
@@ -132,55 +195,92 @@ func (r *reader) isNumber(col int) bool {
 	return r.slots[col] >= featureSlot && r.levels[r.slots[col]] == nil
 }
 
+// isMissing reports whether a trimmed cell of a column of numbers stands for a missing value.
+func (r *reader) isMissing(cell string) bool { return isMissing(cell) || r.marks.names[cell] }
+
 // setName puts a trimmed name of a task or level in its slot.
 func (r *reader) setName(slot int, name string) error {
 	switch {
-	case slot == taskSlot && name != "":
-		r.task, r.x[slot] = name, 0
-	case slot == taskSlot || isMissing(name):
+	case name == "" || r.marks.names[name]:
 		r.x[slot] = math.NaN()
-	default:
-		code, err := r.levels[slot].code(name)
-		if err != nil {
-			return fmt.Errorf("%s %d, column %q: %w", r.unit, r.at, r.levels[slot].column, err)
+		if slot == taskSlot {
+			r.task = ""
 		}
-		r.x[slot] = float64(code)
+		return nil
+	case slot == taskSlot:
+		r.task, r.x[slot] = name, 0
+		return nil
 	}
+	own := r.levels[slot]
+	code, err := own.code(name, &r.o)
+	if err != nil {
+		at := fmt.Errorf("%s %d, column %.60q: %w", r.unit, r.at, own.column, err)
+		if format, ok := errors.AsType[*FormatError](err); ok {
+			return &FormatError{Option: format.Option, Values: format.Values, NA: format.NA, err: at}
+		}
+		return at
+	}
+	r.x[slot] = float64(code)
 	return nil
 }
 
 // setNumber puts a number of a binary file in the slot of its column, if there is one. NaN is missing.
 func (r *reader) setNumber(col int, v float64) error {
+	v += 0 // -0 becomes 0
+	if slices.Contains(r.marks.numbers, v) {
+		v = math.NaN()
+	}
 	switch slot := r.slots[col]; {
 	case slot == noSlot:
 	case refused(v) && !math.IsNaN(v):
 		return fmt.Errorf("row %d, column %.60q: %v "+tooLarge, r.at, r.header[col], v)
 	case !refused(v) && r.holdsNames(slot):
-		return r.setName(slot, strconv.FormatFloat(v, 'f', -1, 64))
+		return r.setName(slot, wholeDigits(v))
 	default:
 		r.x[slot] = v
+		if slot == taskSlot {
+			r.task = ""
+		}
 	}
 	return nil
 }
 
-// add appends the current row to the table, unless it lacks a value that it needs.
+// wholeDigits returns the digits of a number: all of a whole number that an int64 holds, otherwise the least that
+// tell it from others.
+func wholeDigits(v float64) string {
+	if math.Abs(v) < 1<<63 && v == math.Trunc(v) {
+		return strconv.FormatInt(int64(v), 10)
+	}
+	return strconv.FormatFloat(v, 'f', -1, 64)
+}
+
+// add ends the current row.
 func (r *reader) add() error {
-	t, drop := r.t, false
+	lacks := false
 	for slot, v := range r.x {
-		drop = drop || math.IsNaN(v) && (r.o.Missing != MissingKeep || slot < featureSlot)
+		lacks = lacks || math.IsNaN(v) && (r.o.Missing != MissingKeep || slot < featureSlot)
 	}
 	for slot, v := range r.x {
-		if math.IsNaN(v) && (!drop || r.o.Missing == MissingRefuse) {
+		if math.IsNaN(v) && (!lacks || r.o.Missing == MissingRefuse) {
 			if g := &r.gaps[slot]; g.count == 0 {
-				g.first = r.at
+				g.first = fmt.Sprintf("%s %d", r.unit, r.at)
 			}
 			r.gaps[slot].count++
 		}
 	}
-	if drop {
-		t.dropped++
+	if r.each != nil {
+		return r.pass(!lacks)
+	}
+	if lacks {
+		r.t.dropped++
 		return nil
 	}
+	return r.store()
+}
+
+// store appends the current row to the table.
+func (r *reader) store() error {
+	t := r.t
 	if w := r.x[weightSlot]; r.o.Weight != "" {
 		if w < 0 {
 			return fmt.Errorf("%s %d, column %q: the weight is %v: must not be negative", r.unit, r.at, r.o.Weight, w)
@@ -193,6 +293,7 @@ func (r *reader) add() error {
 		}
 		t.held = append(t.held, mark == 1)
 	}
+	t.places.next(t.Rows(), r.path, r.unit, r.at)
 	if err := t.add(r.task, r.x[featureSlot:], r.x[targetSlot]); err != nil {
 		return fmt.Errorf("%s %d: %w", r.unit, r.at, err)
 	}
@@ -205,7 +306,7 @@ func (r *reader) close() error {
 	for col, slot := range r.slots {
 		if slot != noSlot && r.gaps[slot].count > 0 && r.o.Missing == MissingRefuse {
 			g, name := r.gaps[slot], r.header[col]
-			list = append(list, fmt.Sprintf("%d in column %.60q (first on %s %d)", g.count, name, r.unit, g.first))
+			list = append(list, fmt.Sprintf("%d in column %.60q (first on %s)", g.count, name, g.first))
 		}
 	}
 	if list != nil {
@@ -224,6 +325,9 @@ func (r *reader) table() (*Table, error) {
 		return nil, errors.New("the table has zero rows after the column names")
 	}
 	t.tasks.index = nil // it may take more memory than the names
+	if err := r.leaveOut(); err != nil {
+		return nil, err
+	}
 	s := &t.schema
 	t.missing = make([]int, len(s.Columns))
 	widths := make([]int, len(s.Columns))
@@ -238,23 +342,32 @@ func (r *reader) table() (*Table, error) {
 		levels := own.list
 		if !own.fixed { // the numbers become the places in order
 			levels = slices.Sorted(slices.Values(levels))
+			place := make([]float64, len(levels))
+			for i, name := range own.list {
+				k, _ := slices.BinarySearch(levels, name)
+				place[i] = float64(k)
+			}
 			for i := range t.Rows() {
 				if v := &t.x.row(i)[j]; !math.IsNaN(*v) {
-					place, _ := slices.BinarySearch(levels, own.list[int(*v)])
-					*v = float64(place)
+					*v = place[int(*v)]
 				}
 			}
 		}
 		s.Categories = append(s.Categories, mixed.Category{Column: own.column, Levels: levels})
 		widths[j], t.widths = len(levels), widths
 	}
-	return t, t.nameFeatures()
+	if err := t.nameFeatures(); err != nil {
+		return nil, err
+	}
+	r.remark()
+	return t, nil
 }
 
-// missingNames are the cells that stand for a missing value, in lower case, besides the empty one.
-var missingNames = map[string]bool{"na": true, "n/a": true, "nan": true, "null": true, "none": true}
+// missingNames are the cells that stand for a missing value in columns of numbers, in lower case, besides the
+// empty one.
+var missingNames = map[string]bool{"na": true, "n/a": true, "#n/a": true, "nan": true, "null": true, "none": true}
 
-// isMissing reports whether a trimmed cell stands for a missing value.
+// isMissing reports whether a trimmed cell of a column of numbers stands for a missing value.
 func isMissing(cell string) bool {
-	return cell == "" || cell[0]|0x20 == 'n' && missingNames[strings.ToLower(cell)]
+	return cell == "" || (cell[0]|0x20 == 'n' || cell[0] == '#') && missingNames[strings.ToLower(cell)]
 }

@@ -27,8 +27,11 @@ type Table struct {
 	weights  []float64 // nil without a column of weights
 	held     []bool    // nil without a column of marks
 	missing  []int     // missing values of every feature column; nil without files
-	dropped  int       // rows of the files
+	dropped  int       // rows of the files that lack values
+	empty    int       // rows of the files without any value
 	notes    []string  // how the files were read
+	remarks  []string  // what looks wrong in them
+	places   places    // of the rows in the files
 }
 
 // NewTable returns an empty table with the given features. Its rows have targets if target is set.
@@ -101,9 +104,16 @@ func (t *Table) Y(row int) float64 { return t.y[row] }
 func (t *Table) X(dst []float64, row int) []float64 {
 	dst = dst[:len(t.features)]
 	copy(dst, t.x.row(row))
+	expand(dst, t.widths)
+	return dst
+}
+
+// expand puts the features of columns in place of their stored values at the front of dst: for a column of levels
+// one for each level. Columns have the given widths, 0 for numbers; nil if all are numbers.
+func expand(dst []float64, widths []int) {
 	end := len(dst)
 	// From the back: features of a column never start before the place where the column is stored.
-	for s, width := range slices.Backward(t.widths) {
+	for s, width := range slices.Backward(widths) {
 		v := dst[s]
 		if width == 0 {
 			end--
@@ -122,7 +132,6 @@ func (t *Table) X(dst []float64, row int) []float64 {
 			}
 		}
 	}
-	return dst
 }
 
 // Schema returns the columns and levels of the features, for TableOptions.Schema. Its slices alias the table.
@@ -131,9 +140,16 @@ func (t *Table) Schema() *mixed.Schema { return &t.schema }
 // Weights returns the weight of every row, or nil without TableOptions.Weight. The slice aliases the table.
 func (t *Table) Weights() []float64 { return t.weights }
 
-// Notes returns sentences about files with columns that have no name, which are left out, and about Parquet
-// files with dates. The slice aliases the table.
+// Notes returns sentences on how the files were read: columns and rows that were left out, columns of text, and
+// dates of Parquet. The slice aliases the table.
 func (t *Table) Notes() []string { return slices.Clip(t.notes) }
+
+// Remarks returns sentences on values that look wrong: codes and row numbers among the features, numbers that stand
+// for missing values, totals, columns that repeat each other. The slice aliases the table.
+func (t *Table) Remarks() []string { return slices.Clip(t.remarks) }
+
+// Place returns where a row is in the files: "line 12", or "b.csv, line 12" if there are several files.
+func (t *Table) Place(row int) string { return t.places.of(row) }
 
 // Dropped returns the number of rows of the files that were left out because they lack values.
 func (t *Table) Dropped() int { return t.dropped }
@@ -204,8 +220,11 @@ func (t *Table) nameFeatures() error {
 
 // checkName refuses names that are empty, not UTF-8, or contain a zero byte.
 func checkName(s string) error {
-	if s == "" || !utf8.ValidString(s) || strings.ContainsRune(s, 0) {
+	switch {
+	case s == "" || strings.ContainsRune(s, 0):
 		return fmt.Errorf("%.60q is not a name in UTF-8", s)
+	case !utf8.ValidString(s):
+		return fmt.Errorf("%.60q is not a name in UTF-8: is the file in Latin-1? Save it as \"CSV UTF-8\"", s)
 	}
 	return nil
 }
@@ -224,7 +243,20 @@ type chunks struct {
 	pieces            [][]float64
 }
 
-func newChunks(width int) *chunks { return &chunks{width: width, size: max(1, 4<<20/8/width)} }
+func newChunks(width int) *chunks { return &chunks{width: width, size: max(1, 4<<20/8/max(width, 1))} }
+
+// remove takes column j out of all rows.
+func (c *chunks) remove(j int) {
+	for k, piece := range c.pieces {
+		kept := piece[:0]
+		for at := 0; at < len(piece); at += c.width {
+			row := piece[at:][:c.width]
+			kept = append(append(kept, row[:j]...), row[j+1:]...)
+		}
+		c.pieces[k] = kept
+	}
+	c.width--
+}
 
 // add appends a copy of row x.
 func (c *chunks) add(x []float64) {

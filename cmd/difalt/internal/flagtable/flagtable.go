@@ -6,6 +6,7 @@ package flagtable
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/difalt/difalt/cmd/difalt/dataset"
@@ -114,9 +115,18 @@ func WithHint(err error) error {
 	for _, v := range format.Values {
 		list = append(list, fmt.Sprintf("--%s %s", strings.ToLower(format.Option), text.ShellWord(v)))
 	}
-	if format.Option == "Categorical" {
-		columns := text.ShellWord(strings.Join(format.Values, ","))
+	columns := text.ShellWord(strings.Join(format.Values, ","))
+	switch format.Option {
+	case "Categorical":
 		list = []string{fmt.Sprintf("--categorical %s for categories", columns), "--drop " + columns}
+		if format.NA != "" {
+			list = slices.Insert(list, 1, fmt.Sprintf("--na %s for a missing value", text.ShellWord(format.NA)))
+		}
+	case "Texts":
+		list = []string{"--drop " + columns, fmt.Sprintf("--categorical %s if they are categories", columns)}
+	}
+	if n := len(list) - 1; n > 1 {
+		list = []string{strings.Join(list[:n], ", "), list[n]}
 	}
 	return fmt.Errorf("%w; use %s", err, strings.Join(list, " or "))
 }

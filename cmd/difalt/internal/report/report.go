@@ -9,6 +9,7 @@ import (
 	"iter"
 	"math"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/difalt/difalt/cmd/difalt/dataset"
@@ -187,7 +188,7 @@ func Heading(in *Source) []string {
 		words += fmt.Sprintf(" Categories of %s: %s.", text.Visible(c.Column), text.List(c.Levels))
 	}
 	list = append(append(list, words), t.Notes()...)
-	return append(list, Missing(t)...)
+	return slices.Concat(list, Missing(t), t.Remarks())
 }
 
 // Missing describes the rows that were left out, and the values that were filled in.

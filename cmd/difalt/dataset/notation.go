@@ -1,0 +1,139 @@
+package dataset
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// parseNumber parses a number in decimal notation with the given decimal mark. It refuses hexadecimal numbers
+// and underscores, which are literals of programs.
+func parseNumber(cell string, mark rune) (float64, error) {
+	if mark == ',' {
+		if strings.IndexByte(cell, '.') >= 0 {
+			return 0, strconv.ErrSyntax
+		}
+		cell = strings.Replace(cell, ",", ".", 1)
+	}
+	if strings.ContainsAny(cell, "xX_") {
+		return 0, strconv.ErrSyntax
+	}
+	return strconv.ParseFloat(cell, 64)
+}
+
+// layouts are the forms of dates by order, with hyphens, and clocks those of times that may follow a T.
+var (
+	layouts = map[string]string{"ymd": "2006-1-2", "dmy": "2-1-2006", "mdy": "1-2-2006"}
+	clocks  = []string{"", "T15:04:05Z07:00", "T15:04:05", "T15:04Z07:00", "T15:04"}
+	hyphens = strings.NewReplacer("/", "-", ".", "-", " ", "T")
+)
+
+// days returns the days since 1970-01-01 of a date in the given order, with hyphens, slashes or points,
+// perhaps followed by T or a space and a time, in UTC if it has no zone.
+func days(cell, order string) (days float64, ok bool) {
+	date := min(len("31.12.2024 "), len(cell)) // a point after it is that of a fraction of a second
+	cell = hyphens.Replace(cell[:date]) + cell[date:]
+	for _, clock := range clocks {
+		if t, err := time.Parse(layouts[order]+clock, cell); err == nil {
+			return float64(t.Unix())/86400 + float64(t.Nanosecond())/86400e9, true
+		}
+	}
+	return 0, false
+}
+
+// foreign takes out marks between thousands, and signs of currencies and per cent. U+2212 is a minus sign.
+var foreign = strings.NewReplacer("\u2212", "-", ",", "", ".", "", "'", "", "\u2019", "",
+	" ", "", "\u00a0", "", "\u202f", "", "$", "", "\u20ac", "", "\u00a3", "", "%", "")
+
+// accounting are the forms of a negative number in accounts: (12.5) and 12.5-.
+var accounting = regexp.MustCompile(`^\(([\d.,]+)\)$|^([\d.,]+)-$`)
+
+// advice returns the reason why a cell is not a number with the given decimal mark, if it is known, and an
+// option that helps, with its values; the option is "Plain" where the cell must be written otherwise.
+func advice(cell string, decimal rune) (why, option string, values []string) {
+	other := '.' + ',' - decimal
+	shown := fmt.Sprintf("%.60q", cell)
+	for _, order := range []string{"ymd", "dmy", "mdy"} {
+		if _, ok := days(cell, order); ok {
+			values = append(values, order)
+		}
+	}
+	isNumber := func(s string, mark rune) bool { _, err := parseNumber(s, mark); return err == nil }
+	negative := accounting.FindStringSubmatch(cell)
+	switch {
+	case values != nil:
+		return shown + " is a date: its order must be given", "Dates", values
+	case isNumber(cell, other):
+		why = fmt.Sprintf("%s has %q as decimal mark, in place of %q, or between thousands", shown, other, decimal)
+		return why, "Decimal", []string{string(other)}
+	case timeAdvice(cell) != "":
+		return timeAdvice(cell), "", nil
+	case strings.HasPrefix(cell, "#") && strings.ToUpper(cell) == cell:
+		return shown + " is an error of a spreadsheet", "", nil
+	case negative != nil && isNumber(foreign.Replace(negative[1]+negative[2]), '.'):
+		return shown + " is not a plain number: is it a negative number of accounts? Write -" + negative[1] + negative[2], "Plain", nil
+	case isNumber(foreign.Replace(cell), '.'):
+		why = " is not a plain number: remove spaces, currency signs, per cent and marks between thousands, and write - for U+2212"
+		return shown + why, "Plain", nil
+	}
+	return "", "", nil
+}
+
+// The forms of times that are no dates with an order, each with what to write instead.
+var times = []struct {
+	form          *regexp.Regexp
+	what, instead string
+}{
+	{regexp.MustCompile(`^\d{1,2}[./-]\d{1,2}[./-]\d{2}$`), "a date with a year of two digits", "write the year with four digits"},
+	{regexp.MustCompile(`(?i)^\d{1,2}[ -.]+(` + months + `)[a-z]*[ -.,]+(\d{2}|\d{4})$`), "a date", "write it as 2024-01-31"},
+	{regexp.MustCompile(`(?i)^(` + months + `)[a-z]*[ -.]+\d{1,2},? +\d{4}$`), "a date", "write it as 2024-01-31"},
+	{regexp.MustCompile(`(?i)^(` + months + `)[a-z]*[ -.]+\d{2,4}$|^\d{4}[ -](` + months + `)[a-z]*$`), "a month", "write its first day, as 2024-01-01"},
+	{regexp.MustCompile(`(?i)^\d{4}[ -]?Q[1-4]$|^Q[1-4][ -]?\d{4}$`), "a quarter of a year", "write its first day, as 2024-01-01"},
+	{regexp.MustCompile(`^\d{4}-(0[1-9]|1[0-2])$`), "a month", "write its first day, as 2024-01-01"},
+	{regexp.MustCompile(`(?i)^\d{4}-?W\d{1,2}$`), "a week of a year", "write its first day, as 2024-01-01"},
+	{regexp.MustCompile(`(?i)^\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?( ?[ap]m)?$`), "a time of the day", "write a number of hours, as 13.75"},
+}
+
+const months = "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec"
+
+// timeAdvice describes a cell that is a time in a form that is not read; empty for others.
+func timeAdvice(cell string) string {
+	if len(cell) > 30 || !strings.ContainsFunc(cell, unicode.IsDigit) {
+		return ""
+	}
+	for _, t := range times {
+		if t.form.MatchString(cell) {
+			return fmt.Sprintf("%q looks like %s: %s", cell, t.what, t.instead)
+		}
+	}
+	return ""
+}
+
+// A notation collects how the numbers of a column are written.
+type notation struct {
+	marked  int    // cells of one to three digits, the decimal mark, and three digits
+	decimal bool   // another cell shows that the mark is that of decimals
+	zeros   string // the first cell with leading zeros
+}
+
+// see adds a cell that is a number.
+func (n *notation) see(cell string, decimal rune) {
+	digits := strings.TrimLeft(cell, "+-")
+	if len(digits) > 1 && digits[0] == '0' && '0' <= digits[1] && digits[1] <= '9' && n.zeros == "" {
+		n.zeros = strings.Clone(cell)
+	}
+	if n.decimal {
+		return
+	}
+	whole, fraction, found := strings.Cut(digits, string(decimal))
+	switch {
+	case !found && len(digits) <= 3:
+	case found && 1 <= len(whole) && len(whole) <= 3 && len(fraction) == 3 && digits[0] != '0' && !strings.ContainsAny(fraction, "eE"):
+		n.marked++
+	default:
+		n.decimal = true
+	}
+}

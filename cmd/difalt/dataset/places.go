@@ -1,0 +1,64 @@
+package dataset
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+)
+
+// places are the lines of the rows of a table in its files. They hold an entry for a row only where its line is not
+// the one after that of the row before.
+type places struct {
+	files []string
+	runs  []run
+}
+
+// A run is rows on consecutive lines.
+type run struct {
+	row, at int // the first row, and its line or number
+	file    int
+	unit    string
+}
+
+// next adds a row.
+func (p *places) next(row int, path, unit string, at int) {
+	file := len(p.files) - 1
+	if file < 0 || p.files[file] != path {
+		p.files = append(p.files, path)
+		file++
+	}
+	if n := len(p.runs); n > 0 {
+		if last := &p.runs[n-1]; last.file == file && at-last.at == row-last.row {
+			return
+		}
+	}
+	p.runs = append(p.runs, run{row, at, file, unit})
+}
+
+// of returns the place of a row in words.
+func (p *places) of(row int) string {
+	i := sort.Search(len(p.runs), func(i int) bool { return p.runs[i].row > row }) - 1
+	if i < 0 {
+		return fmt.Sprintf("row %d", row+1)
+	}
+	r := &p.runs[i]
+	words := fmt.Sprintf("%s %d", r.unit, r.at+row-r.row)
+	if len(p.files) > 1 {
+		words = p.files[r.file] + ", " + words
+	}
+	return words
+}
+
+// starts returns the first row of every file with rows, of a table with that many rows in all, and the end.
+func (p *places) starts(rows int) (list []int) {
+	file := -1
+	for _, r := range p.runs {
+		if r.file != file {
+			list, file = append(list, r.row), r.file
+		}
+	}
+	if list == nil {
+		list = []int{0}
+	}
+	return append(slices.Clip(list), rows)
+}

@@ -1,0 +1,129 @@
+package dataset
+
+import (
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// separatorLine returns the delimiter that a first line such as "sep=;" of a spreadsheet names, and the bytes of
+// that line; 0 without one.
+func separatorLine(sample []byte) (delimiter rune, bytes int) {
+	line, _, found := strings.Cut(string(sample[:min(len(sample), len("sep=;\r\n"))]), "\n")
+	mark, is := strings.CutPrefix(strings.TrimSuffix(line, "\r"), "sep=")
+	if !found || !is || len(mark) != 1 || !strings.Contains(delimiters, mark) {
+		return 0, 0
+	}
+	return rune(mark[0]), len(line) + 1
+}
+
+// delimiters are the marks between cells that are recognised.
+const delimiters = ",;\t|"
+
+// findDelimiter returns the delimiter that splits the first line of a text into cells with all names of
+// the options, or else into the most cells.
+func (o *TableOptions) findDelimiter(sample []byte) rune {
+	named := slices.Concat([]string{o.Task, o.Target, o.Weight, o.Holdout}, o.Features, o.Categorical, o.Drop, o.Keep)
+	best, most := ',', 1
+	for _, mark := range delimiters {
+		cells, _ := newRecords(bytes.NewReader(sample), mark).next() // none after an error
+		absent := func(name string) bool {
+			is := func(cell string) bool { return strings.TrimSpace(cell) == name }
+			return name != "" && !slices.ContainsFunc(cells, is)
+		}
+		if len(cells) > 1 && !slices.ContainsFunc(named, absent) {
+			return mark
+		}
+		if len(cells) > most {
+			best, most = mark, len(cells)
+		}
+	}
+	return best
+}
+
+// records reads the records of CSV. Each has at most maxRecord bytes, which bounds the memory for a line
+// or a quoted cell without end.
+type records struct {
+	in    *csv.Reader
+	text  *io.LimitedReader
+	above int // lines before the text
+	line  int // of the last record
+
+	queue []record // read ahead
+	err   error    // of reading ahead, after the queue
+}
+
+// A record is the cells of a row, and its first line.
+type record struct {
+	cells []string
+	line  int
+}
+
+const (
+	maxRecord = 16 << 20 // 16 MB
+	maxAhead  = 4 << 20  // bytes of cells that are read ahead
+)
+
+func newRecords(text io.Reader, delimiter rune) *records {
+	r := &records{text: &io.LimitedReader{R: text}}
+	r.in = csv.NewReader(r.text)
+	r.in.Comma, r.in.FieldsPerRecord, r.in.ReuseRecord = delimiter, -1, true
+	return r
+}
+
+// ahead reads records, which next will return, until there is enough, or maxAhead bytes.
+func (r *records) ahead(enough func(cells []string) bool) {
+	for size := 0; size < maxAhead && r.err == nil; {
+		var cells []string
+		if cells, r.err = r.read(); r.err != nil {
+			return
+		}
+		r.queue = append(r.queue, record{slices.Clone(cells), r.line})
+		for _, c := range cells {
+			size += len(c) + 16
+		}
+		if enough(cells) {
+			return
+		}
+	}
+}
+
+// next returns the cells of the next record, or io.EOF. They are overwritten by the next call.
+func (r *records) next() ([]string, error) {
+	if len(r.queue) > 0 {
+		first := r.queue[0]
+		r.queue[0], r.queue = record{}, r.queue[1:]
+		r.line = first.line
+		return first.cells, nil
+	}
+	if r.err != nil {
+		return nil, r.err
+	}
+	return r.read()
+}
+
+// read reads a record.
+func (r *records) read() ([]string, error) {
+	r.text.N = maxRecord
+	cells, err := r.in.Read()
+	var wrong *csv.ParseError
+	switch {
+	case r.text.N == 0:
+		return nil, fmt.Errorf("line %d, or one after it: a line or a quoted cell does not end within 16 MB", r.line+1)
+	case err == nil:
+		r.line, _ = r.in.FieldPos(0)
+		r.line += r.above
+		return cells, nil
+	case err == io.EOF:
+		return nil, err
+	case errors.As(err, &wrong) && wrong.Err == csv.ErrBareQuote:
+		return nil, fmt.Errorf("line %d: there is a quote within a cell that does not start with one", wrong.StartLine+r.above)
+	case errors.As(err, &wrong):
+		return nil, fmt.Errorf("line %d: a quoted cell does not end, or has text after the quote", wrong.StartLine+r.above)
+	}
+	return nil, fmt.Errorf("after line %d: %w", r.line, err)
+}

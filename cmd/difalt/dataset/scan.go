@@ -1,0 +1,113 @@
+package dataset
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+
+	"github.com/difalt/difalt/cmd/difalt/internal/text"
+)
+
+// A Row is a row of files as [Scan] passes it on. Its slices are overwritten by the next row.
+type Row struct {
+	Task     string    // empty if it is missing
+	Features []float64 // as of [Table.X]
+	Kept     []string  // the cells of TableOptions.Keep as they are in the file
+	// Complete is false for a row that lacks a value which the options need: its task, or, under MissingDrop, a
+	// feature.
+	Complete bool
+}
+
+// A Summary describes the rows that Scan has read.
+type Summary struct {
+	Rows       int
+	Incomplete int            // rows that lack a value
+	First      string         // the place of the first one of these, such as "line 12"
+	Filled     []MissingCount // missing values of complete rows, by column
+	Notes      []string       // as of [Table.Notes]
+}
+
+// Scan reads files as [ReadFiles] does, to the features of o.Schema, which is required, and passes every row on to
+// each, in order. It holds one row in memory. Rows need no target; under MissingRefuse missing values are an error
+// after the last row of a file. An error of each ends the scan.
+func Scan(patterns []string, o TableOptions, each func(*Row) error) (*Summary, error) {
+	if o.Schema == nil || o.Target != "" || o.Weight != "" || o.Holdout != "" {
+		return nil, errors.New("a scan needs a schema, and reads neither targets, weights nor marks")
+	}
+	s := new(Summary)
+	r, err := newReader(o)
+	if err != nil {
+		return nil, err
+	}
+	r.each = func(row *Row) error {
+		s.Rows++
+		if !row.Complete {
+			if s.Incomplete++; s.Incomplete == 1 {
+				s.First = r.place()
+			}
+		}
+		if err := each(row); err != nil {
+			return fmt.Errorf("%s %d: %w", r.unit, r.at, err)
+		}
+		return nil
+	}
+	paths, err := r.openAll(patterns)
+	if err != nil {
+		return nil, err
+	}
+	for i, path := range paths {
+		if err := r.readFile(path); err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		if i == 0 && s.Rows == 0 && len(paths) == 1 {
+			return nil, fmt.Errorf("%s: the table has zero rows after the column names", path)
+		}
+	}
+	for j, column := range r.t.schema.Columns {
+		if n := r.gaps[featureSlot+j].count; n > 0 {
+			s.Filled = append(s.Filled, MissingCount{column, n})
+		}
+	}
+	s.Notes = r.t.notes
+	return s, nil
+}
+
+// openAll returns the files of the patterns, and adds up their sizes.
+func (r *reader) openAll(patterns []string) ([]string, error) {
+	paths, err := matching(patterns)
+	for _, path := range paths {
+		if info, err := os.Stat(path); err == nil {
+			r.total += info.Size()
+		}
+	}
+	return paths, err
+}
+
+// place returns where the current row is.
+func (r *reader) place() string {
+	if r.path == "" {
+		return r.unit + " " + strconv.Itoa(r.at)
+	}
+	return text.Visible(r.path) + ", " + r.unit + " " + strconv.Itoa(r.at)
+}
+
+// pass passes the current row on.
+func (r *reader) pass(complete bool) error {
+	row := &r.row
+	if row.Features == nil {
+		r.widths = make([]int, len(r.t.schema.Columns))
+		n := 0
+		for j, own := range r.levels[featureSlot:] {
+			if own != nil {
+				r.widths[j] = len(own.list)
+			}
+			n += max(r.widths[j], 1)
+		}
+		row.Features = make([]float64, n)
+	}
+	row.Task, row.Complete = r.task, complete
+	copy(row.Features, r.x[featureSlot:])
+	expand(row.Features, r.widths)
+	return r.each(row)
+}
