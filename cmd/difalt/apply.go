@@ -30,7 +30,7 @@ type applied struct {
 // has --target. The columns of tasks and targets are those of the training unless they are given.
 func (a *applied) open(ctx context.Context, extensions ...string) (err error) {
 	f := &a.Files
-	if err := errors.Join(a.files.reads("model", f.Model), a.files.reads("data", f.Data)); err != nil {
+	if err := errors.Join(a.files.reads("model", f.Model), a.files.tables(f.Data)); err != nil {
 		return err
 	}
 	if err := a.files.create("out", f.Out, extensions...); err != nil {
@@ -106,7 +106,7 @@ func (a *applied) predictions() (unknown int, err error) {
 			p.Value, p.Known, err = m.Predict(task, x)
 		}
 		if err != nil {
-			return unknown, fmt.Errorf("%s: row %d of task %q: %w", a.Files.Data, i+1, task, err)
+			return unknown, fmt.Errorf("%s: row %d of task %q: %w", text.List(a.Files.Data), i+1, task, err)
 		}
 		if !p.Known {
 			unknown++
@@ -125,7 +125,7 @@ func adapt(ctx context.Context, f *flagtable.Flags, std cli.Streams) error {
 	}
 	adapted, err := a.model.Adapt(a.table)
 	if err != nil {
-		return fmt.Errorf("%s: %w", f.Files.Data, err)
+		return fmt.Errorf("%s: %w", text.List(f.Files.Data), err)
 	}
 	if err := a.write(ctx, func() error { return adapted.Save(a.files.out) }); err != nil {
 		return err

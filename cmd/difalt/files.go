@@ -88,6 +88,16 @@ func (u usedFile) is(o usedFile) bool {
 	return u.info == nil && o.info == nil && u.place == o.place
 }
 
+// tables adds the tables that match some patterns.
+func (f *files) tables(patterns []string) error {
+	for _, pattern := range patterns {
+		if err := f.reads("data", pattern); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // reads adds the files that match a pattern or have that name, and refuses a second standard input. A file
 // that does not exist is left to the reader.
 func (f *files) reads(flag, pattern string) error {
@@ -252,9 +262,9 @@ func loadModel(path string) (m *mixed.Model, err error) {
 	return m, err
 }
 
-// readTable reads the table of all files that match a pattern, with its progress on stderr as the first of
+// readTable reads the table of all files that match some patterns, with its progress on stderr as the first of
 // the given stages. Errors name the file and the flag that helps.
-func readTable(ctx context.Context, stderr io.Writer, stages []string, pattern string, o dataset.TableOptions) (*dataset.Table, error) {
+func readTable(ctx context.Context, stderr io.Writer, stages []string, patterns []string, o dataset.TableOptions) (*dataset.Table, error) {
 	bar := terminal.NewProgress(stderr, stages...)
 	defer bar.Close()
 	bar.Stage(reading, -1)
@@ -265,7 +275,7 @@ func readTable(ctx context.Context, stderr io.Writer, stages []string, pattern s
 	}
 	var t *dataset.Table
 	err := cli.UntilCanceled(ctx, func() (err error) {
-		t, err = dataset.ReadFiles([]string{pattern}, o)
+		t, err = dataset.ReadFiles(patterns, o)
 		return flagtable.WithHint(err)
 	})
 	if err != nil {

@@ -6,6 +6,8 @@ package main
 import (
 	"context"
 	"io"
+	"slices"
+	"strings"
 
 	"github.com/difalt/difalt/cmd/difalt/internal/cli"
 	"github.com/difalt/difalt/cmd/difalt/internal/experiment"
@@ -26,14 +28,14 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 func newRootCommand() *cobra.Command {
 	root := cli.Program(program, "Decentralised multi-task representation learning")
 	cli.Add(root, "One table:",
-		newTableCommand(flagtable.Fit, "fit --data FILE --task COLUMN --target COLUMN",
+		newTableCommand(flagtable.Fit, "fit --task COLUMN --target COLUMN FILE...",
 			"Fit a mixed model to one table of many small tasks", fitTable),
-		newTableCommand(flagtable.Predict, "predict --model FILE --data FILE --out FILE", "Predict the target of rows of a table", predict),
-		newTableCommand(flagtable.Adapt, "adapt --model FILE --data FILE --out FILE", "Add new tasks to a model from few samples", adapt),
+		newTableCommand(flagtable.Predict, "predict --model FILE FILE...", "Predict the target of rows of a table", predict),
+		newTableCommand(flagtable.Adapt, "adapt --model FILE --out FILE FILE...", "Add new tasks to a model from few samples", adapt),
 		newModelCommand())
 	cli.Add(root, "Tables of several owners:", newClusterCommand(),
-		newTableCommand(flagtable.Node, "node --cluster FILE --key FILE --data FILE", "Train with the owners of other tables", trainAsNode),
-		newTableCommand(flagtable.Up, "up --data PATTERN --task COLUMN --target COLUMN",
+		newTableCommand(flagtable.Node, "node --cluster FILE --key FILE FILE...", "Train with the owners of other tables", trainAsNode),
+		newTableCommand(flagtable.Up, "up --task COLUMN --target COLUMN FILE...",
 			"Train on this machine as the owners of several tables would", trainTogether))
 	cli.Add(root, "The paper's algorithm:", experiment.Simulate(program), experiment.Results(), newRunCommand())
 	root.AddCommand(cli.Info())
@@ -44,10 +46,29 @@ func newRootCommand() *cobra.Command {
 func newTableCommand(c flagtable.Command, use, short string,
 	run func(ctx context.Context, f *flagtable.Flags, std cli.Streams) error) *cobra.Command {
 	f := flagtable.New(c)
-	return cli.Command(use, short, f.Set, func(ctx context.Context, std cli.Streams) error {
+	cmd := cli.Command(use, short, f.Set, func(ctx context.Context, std cli.Streams) error {
 		if err := f.Resolve(); err != nil {
 			return err
 		}
 		return run(ctx, f, std)
 	})
+	if strings.HasSuffix(use, "FILE...") {
+		takeFiles(cmd, f)
+	}
+	return cmd
+}
+
+// takeFiles has a command take the names of tables as arguments.
+func takeFiles(cmd *cobra.Command, f *flagtable.Flags) {
+	flagsOnly := cmd.Args
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if len(args) > 0 && f.Set.Changed("data") {
+			return cli.Usagef("%s is named besides --data %s: name tables in one of these ways", args[0], f.Files.Data[0])
+		}
+		if slices.Contains(args, "") {
+			return cli.Usagef("the name of a table is empty")
+		}
+		f.Files.Data = append(f.Files.Data, args...)
+		return flagsOnly(cmd, nil)
+	}
 }

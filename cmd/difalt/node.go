@@ -42,7 +42,7 @@ func (t *training) federate(ctx context.Context, node *federate.Node) error {
 	node.MaxNumbers, node.Metrics = owners.LargestSum, t.Member.Metrics
 	node.Prepare = func() error {
 		// The log shows the progress.
-		if err := t.prepare(ctx, io.Discard, []string{t.Files.Data}); err != nil {
+		if err := t.prepare(ctx, io.Discard, [][]string{t.Files.Data}); err != nil {
 			return err
 		}
 		tables, c := t.ofOwners()

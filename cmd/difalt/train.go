@@ -27,7 +27,7 @@ func fitTable(ctx context.Context, f *flagtable.Flags, std cli.Streams) error {
 	t := &training{Flags: f, Streams: std}
 	defer t.files.close()
 	stages := append([]string{reading}, fit.Stages...)
-	if err := t.prepare(ctx, std.Err, []string{f.Files.Data}, stages...); err != nil {
+	if err := t.prepare(ctx, std.Err, [][]string{f.Files.Data}, stages...); err != nil {
 		return err
 	}
 	c := f.Model
@@ -75,15 +75,15 @@ func (t *training) explain(err error) error {
 		value, why, _ := strings.Cut(text, ": ")
 		return cli.WrongValue("rank", value, "%s", why)
 	}
-	return fmt.Errorf("%s: %w", t.Files.Data, err)
+	return fmt.Errorf("%s: %w", text.List(t.Files.Data), err)
 }
 
 // prepare opens the outputs before long work, reads the tables with the first of the stages as its progress,
 // and chooses the training rows.
-func (t *training) prepare(ctx context.Context, progress io.Writer, paths []string, stages ...string) error {
+func (t *training) prepare(ctx context.Context, progress io.Writer, tables [][]string, stages ...string) error {
 	f := &t.Files
-	for _, path := range paths {
-		if err := t.files.reads("data", path); err != nil {
+	for _, patterns := range tables {
+		if err := t.files.tables(patterns); err != nil {
 			return err
 		}
 	}
@@ -98,16 +98,17 @@ func (t *training) prepare(ctx context.Context, progress io.Writer, paths []stri
 		}
 	}
 	t.Streams = t.files.streams(t.Streams)
-	for _, path := range paths {
-		table, err := readTable(ctx, progress, stages, path, t.Table)
+	for _, patterns := range tables {
+		name := nameOf(text.List(patterns), "input")
+		table, err := readTable(ctx, progress, stages, patterns, t.Table)
 		if err != nil {
 			return err
 		}
 		train, err := table.Split(t.Split)
 		if err != nil {
-			return fmt.Errorf("%s: %w", path, err)
+			return fmt.Errorf("%s: %w", name, err)
 		}
-		t.sources = append(t.sources, report.Source{Name: nameOf(path, "input"), Table: table, Train: train})
+		t.sources = append(t.sources, report.Source{Name: name, Table: table, Train: train})
 	}
 	return nil
 }
@@ -168,17 +169,24 @@ func (t *training) finish(ctx context.Context, m *mixed.Model, result *report.Re
 // trainTogether trains on the tables of several owners in this process. The model has the tasks of all
 // tables.
 func trainTogether(ctx context.Context, f *flagtable.Flags, std cli.Streams) error {
-	paths, err := filepath.Glob(f.Files.Data)
-	if err != nil || len(paths) < 2 {
-		return cli.WrongValue("data", f.Files.Data, "%s: up needs a file for each of at least two owners", text.Plural(len(paths), "file"))
+	paths, err := dataset.Matching(f.Files.Data)
+	if err != nil {
+		return err
+	}
+	if len(paths) < 2 {
+		return cli.Usagef("%s: up needs a file for each of at least two owners", text.Plural(len(paths), "file"))
+	}
+	var tables [][]string
+	for _, path := range paths {
+		tables = append(tables, []string{path})
 	}
 	t := &training{Flags: f, Streams: std}
 	defer t.files.close()
 	stages := append([]string{reading}, owners.Stages...)
-	if err := t.prepare(ctx, std.Err, paths, stages...); err != nil {
+	if err := t.prepare(ctx, std.Err, tables, stages...); err != nil {
 		return err
 	}
-	tables, c := t.ofOwners()
+	list, c := t.ofOwners()
 	if err := t.sameSettings(&c); err != nil {
 		return err
 	}
@@ -196,7 +204,7 @@ func trainTogether(ctx context.Context, f *flagtable.Flags, std cli.Streams) err
 	}
 	return trainOn(ctx, t, stages, func(progress func(string, float64)) (*mixed.Model, *owners.Report, error) {
 		c.Progress = progress
-		return owners.Train(ctx, tables, net, c)
+		return owners.Train(ctx, list, net, c)
 	}, report.OfOwners)
 }
 

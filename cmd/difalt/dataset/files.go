@@ -58,9 +58,9 @@ func ReadFiles(patterns []string, o TableOptions) (*Table, error) {
 	return t, nil
 }
 
-// matching returns the files of the patterns, in order. A pattern without a match and a file that is named
+// Matching returns the files of the patterns, in order. A pattern without a match and a file that is named
 // twice are errors.
-func matching(patterns []string) (paths []string, err error) {
+func Matching(patterns []string) (paths []string, err error) {
 	for _, pattern := range patterns {
 		list := []string{pattern}
 		if _, err := os.Stat(pattern); err != nil && strings.ContainsAny(pattern, "*?[") {

@@ -75,7 +75,7 @@ func Scan(patterns []string, o TableOptions, each func(*Row) error) (*Summary, e
 
 // openAll returns the files of the patterns, and adds up their sizes.
 func (r *reader) openAll(patterns []string) ([]string, error) {
-	paths, err := matching(patterns)
+	paths, err := Matching(patterns)
 	for _, path := range paths {
 		if info, err := os.Stat(path); err == nil {
 			r.total += info.Size()

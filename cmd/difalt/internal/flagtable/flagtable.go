@@ -72,13 +72,21 @@ func (f *Flags) Resolve() error {
 	f.Split.Seed = f.Seed
 	given := f.Set.Changed
 	if f.command&readers != 0 {
-		if options.IsProblem(f.Files.Data) {
-			return cli.WrongValue("data", f.Files.Data, "it is a problem or model file, and this command reads tables: "+
-				"\"difalt run --data %[1]s\" reads problem files, \"difalt model show %[1]s\" models", f.Files.Data)
+		if f.Files.Data == nil {
+			return cli.Usagef("no table is named: give a FILE or several, or a pattern with --data")
+		}
+		for _, path := range f.Files.Data {
+			if options.IsProblem(path) {
+				return cli.Usagef("%[1]s is a problem or model file, and this command reads tables: \"difalt run --data %[1]s\" reads "+
+					"problem files, \"difalt model show %[1]s\" models", path)
+			}
 		}
 		if err := f.Table.Validate(); err != nil {
 			return cli.Usagef("%w", WithHint(err))
 		}
+	}
+	if given("features") && given("drop") {
+		return cli.Usagef("only one of --features and --drop may be given")
 	}
 	if given("holdout") {
 		if given("test-fraction") {

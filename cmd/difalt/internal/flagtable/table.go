@@ -33,7 +33,10 @@ type Values struct {
 }
 
 // Files are the names of files to read and to write.
-type Files struct{ Data, Model, Report, Out string }
+type Files struct {
+	Data               []string // patterns of tables
+	Model, Report, Out string
+}
 
 // A Member identifies a process as a node of a network, and limits how long it waits for others. Nodes and
 // Graph describe a network to make.
@@ -79,13 +82,12 @@ func (v *Values) network() []row {
 func (v *Values) files() []row {
 	f := &v.Files
 	const formats = " (CSV, also in gzip or zstd; Parquet; .npy)"
-	data, model, out := options.Text(&f.Data), options.Text(&f.Model), options.Text(&f.Out)
+	data := options.Word(&f.Data, "", func(s string) ([]string, error) { return []string{s}, nil })
+	model, out := options.Text(&f.Model), options.Text(&f.Out)
 	return []row{
 		{"model", model, Predict | Adapt, true, "read the model from `FILE`.npz"},
-		{"data", data, Fit, true,
-			"table `FILE`" + formats + "; all files of a pattern such as 'a-*.csv' are one table"},
-		{"data", data, Up, true, "tables, `PATTERN` such as 'site-*.csv' with a file for each owner" + formats},
-		{"data", data, Node | Predict | Adapt, true, "table `FILE`" + formats},
+		{"data", data, Up, false, "tables, `PATTERN` such as 'site-*.csv' in place of FILE..." + formats},
+		{"data", data, readers &^ Up, false, "table `PATTERN` such as 'a-*.csv' in place of FILE..." + formats},
 		{"out", out, Predict, true, "write the predictions to `FILE`, .csv or .parquet"},
 		{"out", out, Adapt, true, "write the model with the new tasks to `FILE`.npz"},
 		{"out", out, Show, false, "write the effects to `FILE`, .csv or .parquet, and print nothing else"},
@@ -107,8 +109,11 @@ func (v *Values) data() []row {
 		{"task", task, Predict | Adapt, false, "`COLUMN` that names the task of a row (default: as in training)"},
 		{"target", target, training, true, "`COLUMN` to predict"},
 		{"target", target, Adapt, false, "`COLUMN` with the target (default: as in training)"},
+		{"features", options.List(&c.Features), training, false, "use only a `LIST` of columns as features"},
 		{"drop", options.List(&c.Drop), training, false, "leave out a `LIST` of columns"},
-		{"categorical", options.List(&c.Categorical), training, false, "`LIST` of columns with categories"},
+		{"categorical", options.List(&c.Categorical), training, false, "`LIST` of columns of numbers that are categories, besides those of text"},
+		{"numbers", options.Yes(&c.Numbers), training, false, "refuse columns of text that --categorical does not list"},
+		{"na", options.List(&c.NA), readers, false, "`LIST` of cells that are missing values in every column"},
 		{"missing", options.Parsed(&c.Missing, "text", "refuse", "one of refuse, drop, mean", missing), readers, false,
 			"treat missing values by `RULE`: refuse the table, drop their rows, or fill in the mean of the training rows"},
 		{"decimal", options.Parsed(&c.Decimal, "text", ".", ". or ,", mark), readers, false,
