@@ -110,6 +110,9 @@ func (f *Flags) Resolve() error {
 	return nil
 }
 
+// longestMark is the number of bytes of a cell that may mark missing values.
+const longestMark = 30
+
 // WithHint adds to an error about a table the option that helps.
 func WithHint(err error) error {
 	var format *dataset.FormatError
@@ -127,7 +130,7 @@ func WithHint(err error) error {
 	switch format.Option {
 	case "Categorical":
 		list = []string{fmt.Sprintf("--categorical %s for categories", columns), "--drop " + columns}
-		if format.NA != "" {
+		if format.NA != "" && len(format.NA) <= longestMark && !strings.ContainsAny(format.NA, ",\"\r\n") {
 			list = slices.Insert(list, 1, fmt.Sprintf("--na %s for a missing value", text.ShellWord(format.NA)))
 		}
 	case "Texts":
