@@ -38,7 +38,7 @@ func newRootCommand() *cobra.Command {
 		newTableCommand(flagtable.Up, "up --task COLUMN --target COLUMN FILE...",
 			"Train on this machine as the owners of several tables would", trainTogether))
 	cli.Add(root, "The paper's algorithm:", experiment.Simulate(program), experiment.Results(), newRunCommand())
-	root.AddCommand(cli.Info())
+	root.AddCommand(cli.Info(), newGenerateCommand())
 	return root
 }
 

@@ -36,6 +36,14 @@ type runFlags struct {
 	snapshot, from      string // to write and to continue from
 }
 
+// methodNames returns the names of all methods.
+func methodNames() (names []string) {
+	for _, m := range difalt.Methods() {
+		names = append(names, m.String())
+	}
+	return names
+}
+
 func newRunFlags() *runFlags {
 	member := flagtable.New(flagtable.Run)
 	f := &runFlags{graph: "er:0.5", member: &member.Member}
@@ -51,11 +59,11 @@ func newRunFlags() *runFlags {
 		options.Row("nodes", options.Count(&f.nodes, 1, options.Many),
 			"deal the tasks to `N` nodes, if the file names none (default: 10, or one per task)"),
 		options.Row("graph", options.Text(&f.graph), "`KIND` of graph, if the file has none: "+topology.Specs()),
-		options.Row("weights", options.Word(&f.rule, "metropolis", topology.ParseRule),
+		options.Row("weights", options.Word(&f.rule, "metropolis", topology.ParseRule).Among("metropolis", "equal", "lazy-metropolis"),
 			"`KIND` of mixing weights, if the file has none: metropolis, equal, lazy-metropolis"),
-		options.Row("method", options.Word(&f.Method, "dif", difalt.ParseMethod),
+		options.Row("method", options.Word(&f.Method, "dif", difalt.ParseMethod).Among(methodNames()...),
 			"`NAME` of dif, altgdmin, dec, dgd, accelerated"),
-		options.Row("codec", options.Word(&f.Codec, "", consensus.ParseCodec),
+		options.Row("codec", options.Word(&f.Codec, "", consensus.ParseCodec).Among("int8", "int16", "float64"),
 			"`KIND` of messages of accelerated: int8, int16 or float64 (default: int8)"),
 		options.Row("step", options.Number(&f.Step, options.Positive), "step size `ETA` (default: by the initialisation)"),
 		options.Row("ridge", options.Number(&f.Ridge, options.Range{Most: difalt.MaxRidge}),

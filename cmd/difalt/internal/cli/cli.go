@@ -17,6 +17,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/difalt/difalt/cmd/difalt/internal/options"
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/kernel/blas"
@@ -123,6 +124,7 @@ func Program(name, short string) *cobra.Command {
 	root.Version, root.SilenceUsage, root.SilenceErrors = Version(), true, true
 	root.SetFlagErrorFunc(wrongFlag)
 	addGlobalFlags(root.PersistentFlags())
+	completeWords(root, root.PersistentFlags())
 	return root
 }
 
@@ -185,8 +187,23 @@ func Command(use, short string, flags *pflag.FlagSet, run func(ctx context.Conte
 		cmd.Flags().SortFlags = false
 		cmd.Flags().AddFlagSet(flags)
 		cmd.SetUsageFunc(usage)
+		completeWords(cmd, flags)
 	}
 	return cmd
+}
+
+// completeWords lets shells complete the values of flags that have a list of words.
+func completeWords(cmd *cobra.Command, flags *pflag.FlagSet) {
+	flags.VisitAll(func(f *pflag.Flag) {
+		value, ok := f.Value.(*options.Value)
+		if !ok || value.Words() == nil {
+			return
+		}
+		list := cobra.FixedCompletions(value.Words(), cobra.ShellCompDirectiveNoFileComp)
+		if err := cmd.RegisterFlagCompletionFunc(f.Name, list); err != nil {
+			panic(err) // two commands share a flag: no test passes
+		}
+	})
 }
 
 // HelpWidth is the width of all help.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 
+	"github.com/difalt/difalt/cmd/difalt/internal/options"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -24,7 +25,9 @@ type Streams struct {
 func addGlobalFlags(set *pflag.FlagSet) {
 	set.Bool("json", false, "print the report or the error as JSON")
 	set.Bool("quiet", false, "print warnings and errors only")
-	set.String("log-level", "info", "log `LEVEL`: debug, info, warn or error")
+	set.AddFlagSet(options.FlagSet([]options.Option{
+		options.Row("log-level", options.OneOf(new(string), "info", "debug", "warn", "error"), "log `LEVEL`: debug, info, warn or error"),
+	}))
 }
 
 // streamsOf returns the streams of a command whose flags were parsed.
@@ -33,8 +36,10 @@ func streamsOf(cmd *cobra.Command) (std Streams, err error) {
 	set := cmd.Flags()
 	std.JSON, _ = set.GetBool("json") // a command without a program has none of these flags
 	std.Quiet, _ = set.GetBool("quiet")
-	if flag := set.Lookup("log-level"); flag != nil && std.Level.UnmarshalText([]byte(flag.Value.String())) != nil {
-		return std, WrongValue("log-level", flag.Value, "must be debug, info, warn or error")
+	if flag := set.Lookup("log-level"); flag != nil {
+		if err := std.Level.UnmarshalText([]byte(flag.Value.String())); err != nil {
+			return std, WrongValue("log-level", flag.Value, "%w", err)
+		}
 	}
 	if std.Quiet && !set.Changed("log-level") {
 		std.Level = slog.LevelWarn

@@ -18,6 +18,7 @@ type Value struct {
 	kind  string             // as in the help; "bool" and "stringSlice" have a meaning for pflag
 	text  string             // as given, or the default
 	given bool               // at least once
+	words []string           // that the value can be, for completion; nil if these are no list
 	set   func(string) error // sets the variable; an error says what the value must be, or its fault
 }
 
@@ -25,6 +26,15 @@ const (
 	boolean = "bool"
 	list    = "stringSlice"
 )
+
+// Words returns the words that the value can be, nil if there is no list of them.
+func (v *Value) Words() []string { return v.words }
+
+// Among adds the words that the value can be, for completion.
+func (v *Value) Among(words ...string) *Value {
+	v.words = words
+	return v
+}
 
 // String returns the text that was given, or the default.
 func (v *Value) String() string { return v.text }
@@ -131,7 +141,7 @@ func OneOf(p *string, words ...string) *Value {
 	*p = words[0]
 	return Parsed(p, "text", words[0], "one of "+strings.Join(words, ", "), func(s string) (string, bool) {
 		return s, slices.Contains(words, s)
-	})
+	}).Among(words...)
 }
 
 // Text is any text. The present value of *p is the default.
