@@ -19,6 +19,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync/atomic"
 	"unicode/utf8"
 
 	"github.com/difalt/difalt/internal/dense"
@@ -32,10 +33,21 @@ type Model struct {
 	levels   []category
 	index    map[string]int // tasks by name
 	unseen   []float64      // packed covariance of the coefficients of a task without rows
+	widening widening
+}
+
+// A widening holds the factors of the variances of the noise by which normal intervals become those of
+// Student's t. A quantile takes as long as a hundred predictions.
+type widening struct {
+	usual float64         // of tasks without a noise of their own
+	tasks []atomic.Uint64 // bits of those of the other tasks, 0 before it is computed; nil without other tasks
 }
 
 // A category is a categorical column: levels consecutive features from first on.
-type category struct{ first, levels int }
+type category struct {
+	first, levels int
+	widening      float64 // of the variance of the effect of an unseen level
+}
 
 // New returns the model of the given parameters. It keeps their slices, which must not change
 // afterwards. Errors name the array that does not fit the others or whose numbers are impossible.
@@ -51,23 +63,34 @@ func New(p Parameters) (*Model, error) {
 	if err := m.check(); err != nil {
 		return nil, err
 	}
-	m.levels = categories(&p.Schema)
+	m.levels = categories(&p.Schema, &p.Design)
 	m.unseen = dense.Pack(nil, len(p.Mean), p.Prior.Covariance())
 	widening := square(interval95(p.Prior.Freedom))
 	for i, v := range p.MeanCovariance {
 		m.unseen[i] = widening*m.unseen[i] + v
 	}
+	noise := &p.Prior.Noise
+	m.widening.usual = square(interval95(cmp.Or(noise.TaskFreedom, noise.Freedom)))
+	if p.Tasks.Noise != nil {
+		m.widening.tasks = make([]atomic.Uint64, len(p.Tasks.Noise))
+	}
 	return m, nil
 }
 
 // categories lists the categorical columns of a schema.
-func categories(s *Schema) (list []category) {
+func categories(s *Schema, d *Design) (list []category) {
 	first := 0
 	for _, column := range s.Columns {
 		n := 1
 		if levels, ok := s.Levels(column); ok {
 			n = len(levels)
-			list = append(list, category{first, n})
+			learned := 0.0
+			for _, scale := range d.Scale[first:][:n] {
+				if scale > 0 {
+					learned++
+				}
+			}
+			list = append(list, category{first, n, square(interval95(max(learned-1, 1)))})
 		}
 		first += n
 	}
@@ -220,14 +243,15 @@ func (m *Model) covariance(t int) []float64 {
 // noise returns the variance of the standardised target of task t, or of an unseen one for t = -1,
 // about its expectation. It is widened so that 95 % of the targets are within 1.96 of its root.
 func (m *Model) noise(t int) float64 {
-	n := &m.p.Prior.Noise
-	switch {
-	case t >= 0 && m.p.Tasks.Noise != nil:
-		return m.p.Tasks.Noise[t] * square(interval95(m.p.Tasks.Freedom[t]))
-	case n.TaskFreedom > 0:
-		return n.Variance * square(interval95(n.TaskFreedom))
+	if t < 0 || m.widening.tasks == nil {
+		return m.p.Prior.Noise.Variance * m.widening.usual
 	}
-	return n.Variance * square(interval95(n.Freedom))
+	factor := math.Float64frombits(m.widening.tasks[t].Load())
+	if factor == 0 {
+		factor = square(interval95(m.p.Tasks.Freedom[t]))
+		m.widening.tasks[t].Store(math.Float64bits(factor))
+	}
+	return m.p.Tasks.Noise[t] * factor
 }
 
 // normal95 is the 97.5 % quantile of the normal distribution.

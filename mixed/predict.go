@@ -18,6 +18,8 @@ type Prediction struct {
 	// uncertainty of mu and of the task's deviation; for an unseen task, the spread of tasks; for an
 	// unseen level of a category, the spread of its levels.
 	StandardError, SampleError float64
+	// Low and High are the ends of the 95 % interval of a single target.
+	Low, High float64
 	// Known reports whether the task and the levels of all categories were in the training rows.
 	Known bool
 }
@@ -59,7 +61,13 @@ func (m *Model) PredictError(task string, x []float64) (p Prediction, err error)
 	}
 	p.Known = known
 	p.StandardError = m.errorOf(p.Value, math.Sqrt(v))
-	p.SampleError = m.errorOf(p.Value, math.Sqrt(v+m.noise(t)))
+	sample := math.Sqrt(v + m.noise(t))
+	p.SampleError = m.errorOf(p.Value, sample)
+	far := normal95 * sample * m.p.Target.Scale
+	p.Low, p.High = p.Value-far, p.Value+far
+	if m.p.Target.Log {
+		p.Low, p.High = p.Value*math.Exp(-far), p.Value*math.Exp(far)
+	}
 	return p, nil
 }
 
@@ -147,7 +155,7 @@ func (m *Model) levelVariance(t int, c *category) float64 {
 			mean[1+j] -= 1 / s
 		}
 	}
-	return sum / max(n-1, 1) * square(interval95(max(n-1, 1)))
+	return sum / max(n-1, 1) * c.widening
 }
 
 // errorOf returns the standard error of a prediction in the target's unit, where the standardised
@@ -166,16 +174,30 @@ func relativeError(s float64) float64 {
 	if !(s > 0) {
 		return s
 	}
-	within := func(far float64) float64 {
-		return distuv.UnitNormal.CDF(math.Log1p(far)/s) - distuv.UnitNormal.CDF(math.Log1p(-min(far, 1))/s)
+	normal := distuv.UnitNormal
+	if far := math.Expm1(normal.Quantile(.95) * s); far >= 1 { // exp(s Z) is never below 1 - far
+		return far / normal95
 	}
-	low, high := 0.0, math.Expm1(normal95*s) // the upper end alone would need high
+	// The solution is between 0, and 1 or the end of the interval in the logarithm. The steps are Newton's where
+	// these stay between the bounds.
+	low, high := 0.0, min(math.Expm1(normal95*s), 1)
+	far := high * (1 - s/4)
 	for range 60 {
-		if middle := (low + high) / 2; within(middle) < .95 {
-			low = middle
+		up, down := math.Log1p(far)/s, math.Log1p(-far)/s
+		within := normal.CDF(up) - normal.CDF(down)
+		if within < .95 {
+			low = far
 		} else {
-			high = middle
+			high = far
 		}
+		next := far - (within-.95)*s/(normal.Prob(up)/(1+far)+normal.Prob(down)/(1-far))
+		if !(low < next && next < high) {
+			next = (low + high) / 2
+		}
+		if math.Abs(next-far) <= 1e-15*far {
+			break
+		}
+		far = next
 	}
-	return high / normal95
+	return far / normal95
 }

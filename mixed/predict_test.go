@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/difalt/difalt/internal/check"
@@ -128,6 +129,46 @@ func nearErrors(t *testing.T, target *Target, got Prediction, y, v, noise float6
 			near(t, "standard error", e, s)
 		}
 	}
+	s := target.Scale * math.Sqrt(v+noise)
+	low, high := got.Value-normal*s, got.Value+normal*s
+	if target.Log {
+		low, high = got.Value*math.Exp(-normal*s), got.Value*math.Exp(normal*s)
+	}
+	near(t, "low end", got.Low, low)
+	near(t, "high end", got.High, high)
+}
+
+// The relative error of a lognormal variable holds 95 % of it, whether its spread is small or large.
+func TestRelativeError(t *testing.T) {
+	for s := 1e-6; s < 3; s *= 1.07 {
+		far := 1.959963984540054 * relativeError(s)
+		below := 0.0
+		if far < 1 {
+			below = distuv.UnitNormal.CDF(math.Log1p(-far) / s)
+		}
+		if p := distuv.UnitNormal.CDF(math.Log1p(far)/s) - below; math.Abs(p-.95) > 1e-9 {
+			t.Errorf("spread %v: within 1.96 times %v with the probability %v", s, relativeError(s), p)
+		}
+	}
+	check.FailIf(t, relativeError(0) != 0, "the error without a spread is %v", relativeError(0))
+}
+
+// Goroutines that predict with one model get the same errors, each time.
+func TestPredictErrorConcurrently(t *testing.T) {
+	m := check.OK(New(synthetic()))
+	x := []float64{41, 2.2, 0, 1, 0, 7}
+	var group sync.WaitGroup
+	for range 4 {
+		group.Go(func() {
+			for _, task := range append(m.Tasks(), "another", m.Tasks()[0]) {
+				want := check.OK(check.OK(New(synthetic())).PredictError(task, x))
+				if got, err := m.PredictError(task, x); err != nil || got != want {
+					t.Errorf("task %q: %+v, want %+v (%v)", task, got, want, err)
+				}
+			}
+		})
+	}
+	group.Wait()
 }
 
 // lognormal returns the probability that y exp(s Z) is within 1.96 e of y, from a sum over the density.
