@@ -17,7 +17,7 @@ import (
 // MeanCovariance); those of a known task are updated from their present distribution, so that its
 // rows must be rows that the model has not seen. Mean, prior and other tasks stay as they are.
 // If tasks differ by their noise, that of the table's tasks is estimated too. Rows count with their
-// weights. Errors name the task and the row, counted from 1, of targets and features that cannot be used.
+// weights. In a design with axes, the part of a row off the axes is noise of that row. Errors name the task and the row, counted from 1, of targets and features that cannot be used.
 func (m *Model) Adapt(t Table) (*Model, error) {
 	switch {
 	case !slices.Equal(t.Features(), m.features):
@@ -86,10 +86,12 @@ type Table interface {
 	Weights() []float64 // weights of the rows; nil: all are 1
 }
 
-// A sample is a row of a table: its columns in the design, its standardised target and its weight.
+// A sample is a row of a table: its columns in the design, its standardised target and its weight. Its distance
+// from the axes of the design, if there are any, stands apart: the column is 0.
 type sample struct {
 	z         []float64
 	y, weight float64
+	distance  float64
 }
 
 // farthest bounds columns, so that sums of their squares are finite.
@@ -97,13 +99,17 @@ const farthest = 1e100
 
 // sample returns a row of a table, or the first number of it that cannot be used.
 func (m *Model) sample(t Table, row int) (sample, error) {
-	s := sample{make([]float64, len(m.p.Mean)), m.p.Target.Standardize(t.Y(row)), 1}
+	s := sample{z: make([]float64, len(m.p.Mean)), y: m.p.Target.Standardize(t.Y(row)), weight: 1}
 	x := t.X(make([]float64, len(m.features)), row)
-	m.p.Design.Apply(s.z, x)
+	d := &m.p.Design
+	d.Apply(s.z, x)
 	for j, v := range x {
-		if !(math.Abs(s.z[1+j]) <= farthest) {
+		if scale := d.Scale[j]; scale > 0 && !(math.Abs((d.filled(x, j)-d.Center[j])/scale) <= farthest) {
 			return s, fmt.Errorf("feature %q is %v: it is infinite or too large", m.features[j], v)
 		}
+	}
+	if at := d.Distance(); at >= 0 {
+		s.distance, s.z[at] = s.z[at], 0
 	}
 	if !finite(s.y) {
 		why := "it must be finite"
@@ -153,8 +159,9 @@ func (prior *posterior) learn(samples []sample) *posterior {
 		rss, spent, n := 0.0, 0.0, 0.0
 		for _, s := range samples {
 			if s.weight > 0 {
-				rss += s.weight * square(s.y-floats.Dot(s.z, p.theta))
-				spent += s.weight * quadratic(p.packed, s.z)
+				share := p.noise / s.weight / prior.noiseOf(s, p.noise)
+				rss += s.weight * square(share*(s.y-floats.Dot(s.z, p.theta)))
+				spent += s.weight*share*share*quadratic(p.packed, s.z) + p.noise*(1-share)
 				n++
 			}
 		}
@@ -165,10 +172,15 @@ func (prior *posterior) learn(samples []sample) *posterior {
 	return p
 }
 
+// noiseOf returns the variance of a sample about its expectation along the axes, for noise of the given variance.
+func (prior *posterior) noiseOf(s sample, noise float64) float64 {
+	return noise/s.weight + square(s.distance)*prior.packed[len(prior.packed)-1]
+}
+
 // given returns the posterior given samples with noise of the given variance, one sample after the other.
-// For a sample z with target y, theta ~ N(theta, C) becomes
+// For a sample z with target y and noise of variance e, theta ~ N(theta, C) becomes
 //
-//	g = C z,  v = z'g + noise/weight,  theta + g (y - z'theta)/v,  C - g g'/v.
+//	g = C z,  v = z'g + e,  theta + g (y - z'theta)/v,  C - g g'/v.
 func (prior *posterior) given(samples []sample, noise float64) *posterior {
 	p := &posterior{slices.Clone(prior.theta), slices.Clone(prior.packed), noise, 0}
 	c := blas64.SymmetricPacked{Uplo: blas.Upper, N: len(p.theta), Data: p.packed}
@@ -176,7 +188,7 @@ func (prior *posterior) given(samples []sample, noise float64) *posterior {
 	for _, s := range samples {
 		if z := dense.Vector(s.z); s.weight > 0 {
 			blas64.Spmv(1, c, z, 0, g)
-			v := max(blas64.Dot(z, g), 0) + noise/s.weight // rounding may make the first term negative
+			v := max(blas64.Dot(z, g), 0) + prior.noiseOf(s, noise) // rounding may make the first term negative
 			blas64.Axpy((s.y-blas64.Dot(z, theta))/v, g, theta)
 			blas64.Spr(-1/v, g, c)
 		}

@@ -5,19 +5,25 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/interp"
 )
 
-// A Design maps a row of table features to the columns that a model multiplies by coefficients:
-// the constant 1, one standardised column per table feature, and the columns of the curves.
-// It is read-only once it is in use, and then safe for concurrent use.
+// A Design maps a row of table features to the columns that a model multiplies by coefficients: the constant 1,
+// one standardised column per table feature, and the columns of the curves. For a table with more features than
+// rows, the places of the row along Axes, and its distance from their span, replace the standardised features.
+// A design is read-only once it is in use, and then safe for concurrent use.
 type Design struct {
 	// Fill replaces NaN in a row; it has one entry per table feature, in the feature's unit.
 	Fill []float64
 	// Center and Scale standardise the table features, (x - Center) / Scale.
 	// A feature whose Scale is 0 was constant; its column is always 0.
 	Center, Scale []float64
-	// Curves are listed in the order of their columns.
+	// Axes are K orthogonal rows of one length, of an entry per table feature: K <= f. With s the standardised
+	// features of a row and a the length of an axis, the linear columns are Axes s, K numbers, and
+	// sqrt(a^2 |s|^2 - |Axes s|^2), which is 0 in the span of the axes. nil: the linear columns are s.
+	Axes []float64
+	// Curves are listed in the order of their columns. A design with axes has none.
 	Curves []Curve
 }
 
@@ -39,14 +45,14 @@ type ColumnKind int
 // The kinds of columns.
 const (
 	Constant ColumnKind = iota // 1 in every row
-	Linear                     // a standardised feature
+	Linear                     // a standardised feature, a place along an axis, or the distance from all axes
 	Bend                       // a column of a curve
 )
 
 // A Column describes one column of a Design.
 type Column struct {
 	Kind    ColumnKind
-	Feature int // index of the table feature; -1 for the constant
+	Feature int // index of the table feature; -1 for the constant, and for linear columns of a design with axes
 	Curve   int // index in Curves; -1 unless Kind is Bend
 	Index   int // number of the column within its curve, from 0 on
 }
@@ -120,29 +126,108 @@ func (c *Curve) apply(dst []float64, x float64) {
 
 // Width returns the number P of columns.
 func (d *Design) Width() int {
-	p := 1 + len(d.Scale)
+	p := 1 + d.Linear()
 	for i := range d.Curves {
 		p += d.Curves[i].Width()
 	}
 	return p
 }
 
+// Linear returns the number of columns between the constant and those of curves.
+func (d *Design) Linear() int {
+	if d.Axes == nil {
+		return len(d.Scale)
+	}
+	return d.axes() + 1
+}
+
+// Distance returns the index of the column that is the distance from all axes; -1 for a design without axes.
+func (d *Design) Distance() int {
+	if d.Axes == nil {
+		return -1
+	}
+	return d.axes() + 1
+}
+
+// axes returns the number of axes.
+func (d *Design) axes() int { return len(d.Axes) / max(len(d.Scale), 1) }
+
 // Apply sets dst, of Width entries, to the columns of the table row x, which has one entry per
 // table feature and is not changed. NaN counts as Fill. The slices must not overlap.
-func (d *Design) Apply(dst, x []float64) {
+func (d *Design) Apply(dst, x []float64) { d.apply(dst, x, nil) }
+
+// apply is Apply for a row where the levels of the given categories count as the mean of their columns.
+func (d *Design) apply(dst, x []float64, mean []category) {
 	dst[0] = 1
-	for j, s := range d.Scale {
-		dst[1+j] = 0
-		if s > 0 {
-			dst[1+j] = (d.filled(x, j) - d.Center[j]) / s
-		}
+	if d.Axes == nil {
+		d.standardise(dst[1:], x, mean)
+	} else {
+		standard := make([]float64, len(d.Scale))
+		d.standardise(standard, x, mean)
+		copy(dst[1:], d.project(standard))
 	}
-	at := 1 + len(d.Scale)
+	at := 1 + d.Linear()
 	for i := range d.Curves {
 		c := &d.Curves[i]
 		c.apply(dst[at:][:c.Width()], d.filled(x, c.Feature))
 		at += c.Width()
 	}
+}
+
+// standardise sets dst to the standardised features of a row, 0 for levels of the given categories.
+func (d *Design) standardise(dst, x []float64, mean []category) {
+	for j, s := range d.Scale {
+		dst[j] = 0
+		if s > 0 {
+			dst[j] = (d.filled(x, j) - d.Center[j]) / s
+		}
+	}
+	for i := range mean {
+		clear(dst[mean[i].first:][:mean[i].levels])
+	}
+}
+
+// project returns the places of standardised features along the axes, and their distance from the span.
+func (d *Design) project(standard []float64) []float64 {
+	f, along, dst := len(standard), 0.0, make([]float64, d.Linear())
+	for k := range d.axes() {
+		dst[k] = floats.Dot(d.Axes[k*f:][:f], standard)
+		along += dst[k] * dst[k]
+	}
+	dst[d.axes()] = math.Sqrt(max(square(d.length())*floats.Dot(standard, standard)-along, 0))
+	return dst
+}
+
+// length returns the length of an axis.
+func (d *Design) length() float64 { return floats.Norm(d.Axes[:len(d.Scale)], 2) }
+
+// A term is a multiple of a standardised feature.
+type term struct {
+	feature int
+	factor  float64
+}
+
+// combination sets dst, of Width entries, to the columns for which the product with coefficients is the sum of
+// the terms.
+func (d *Design) combination(dst []float64, terms ...term) {
+	clear(dst)
+	f, along, all := len(d.Scale), 0.0, 0.0
+	if d.Axes == nil {
+		for _, t := range terms {
+			dst[1+t.feature] += t.factor
+		}
+		return
+	}
+	for k := range d.axes() {
+		for _, t := range terms {
+			dst[1+k] += t.factor * d.Axes[k*f+t.feature]
+		}
+		along += dst[1+k] * dst[1+k]
+	}
+	for _, t := range terms { // features differ
+		all += t.factor * t.factor
+	}
+	dst[d.Distance()] = math.Sqrt(max(square(d.length())*all-along, 0))
 }
 
 // filled returns feature j of a row, or Fill[j] where it is missing.
@@ -156,8 +241,12 @@ func (d *Design) filled(x []float64, j int) float64 {
 // Columns describes the Width columns in their order.
 func (d *Design) Columns() []Column {
 	list := []Column{{Kind: Constant, Feature: -1, Curve: -1}}
-	for j := range d.Scale {
-		list = append(list, Column{Kind: Linear, Feature: j, Curve: -1})
+	for j := range d.Linear() {
+		c := Column{Kind: Linear, Feature: j, Curve: -1}
+		if d.Axes != nil {
+			c.Feature = -1
+		}
+		list = append(list, c)
 	}
 	for i := range d.Curves {
 		for k := range d.Curves[i].Width() {
@@ -167,8 +256,11 @@ func (d *Design) Columns() []Column {
 	return list
 }
 
-// check reports curves that the features do not have, or that are not splines.
+// check reports axes and curves that do not fit the features, and curves that are not splines.
 func (d *Design) check(features int) error {
+	if err := d.checkAxes(features); err != nil {
+		return err
+	}
 	for i := range d.Curves {
 		c := &d.Curves[i]
 		if c.Feature < 0 || c.Feature >= features {
@@ -176,6 +268,27 @@ func (d *Design) check(features int) error {
 		}
 		if err := c.check(); err != nil {
 			return fmt.Errorf("curve %d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+// checkAxes reports axes that have not one length, or are beside curves.
+func (d *Design) checkAxes(features int) error {
+	n := len(d.Axes)
+	switch {
+	case d.Axes == nil:
+		return nil
+	case features == 0 || n == 0 || n%features != 0 || n/features > features || len(d.Curves) > 0:
+		return fmt.Errorf("the axes have %d entries, beside %d features and %d curves: 1 to %d axes of an entry per feature are required, without curves",
+			n, features, len(d.Curves), features)
+	case notFinite(d.Axes) >= 0:
+		return fmt.Errorf("array %q: entry %d is not finite", "axes", notFinite(d.Axes))
+	}
+	first := floats.Norm(d.Axes[:features], 2)
+	for k := range n / features {
+		if l := floats.Norm(d.Axes[k*features:][:features], 2); !(math.Abs(l-first) <= 1e-6*first) || first == 0 {
+			return fmt.Errorf("array %q: axis %d has the length %v, the first %v: all have one length", "axes", k, l, first)
 		}
 	}
 	return nil

@@ -69,19 +69,17 @@ func (m *Model) Effects() []Effect {
 				reference = j
 				continue
 			}
-			clear(a)
-			a[1+j] = 1 / d.Scale[j]
-			kind, against := Slope, ""
+			kind, against, terms := Slope, "", []term{{j, 1 / d.Scale[j]}}
 			if category {
-				a[1+reference] = -1 / d.Scale[reference]
-				kind, against = Contrast, m.features[reference]
+				kind, against, terms = Contrast, m.features[reference], append(terms, term{reference, -1 / d.Scale[reference]})
 			}
+			d.combination(a, terms...)
 			effect := e.contrast(kind, m.features[j], a, 0)
 			effect.Reference = against
 			list = append(list, effect)
 		}
 	}
-	at := 1 + len(d.Scale)
+	at := 1 + d.Linear()
 	for i := range d.Curves {
 		list = append(list, e.departure(&d.Curves[i], m.features[d.Curves[i].Feature], at))
 		at += d.Curves[i].Width()

@@ -37,6 +37,7 @@ type header struct {
 //	fill         f      replaces missing features
 //	center       f      is subtracted from the features, which are
 //	scale        f      then divided by it; columns of scale 0 are 0
+//	axes         K x f  for a table with more features than rows; missing for others
 //	knots.i      k      knots of curve i, from 0 on
 //	values.i     m x k  its m columns at the knots
 //	mean         P      mean of the coefficients over tasks
@@ -55,6 +56,7 @@ type header struct {
 //	x = np.where(np.isnan(x), m["fill"], x)
 //	s = m["scale"]
 //	z = [np.ones((len(x), 1)), np.where(s > 0, (x - m["center"]) / np.where(s > 0, s, 1), 0)]
+//	if "axes" in m: z = [z[0], z[1] @ m["axes"].T, np.zeros((len(x), 1))]   # theta is 0 there
 //	for i, j in enumerate(h["curves"]):
 //	    k = m[f"knots.{i}"]
 //	    spline = scipy.interpolate.CubicSpline(k, m[f"values.{i}"].T, bc_type="natural")
@@ -91,6 +93,9 @@ func (m *Model) Save(to io.Writer) error {
 		c := &p.Design.Curves[i]
 		out.Float64s(fmt.Sprint("knots.", i), []int{len(c.Knots)}, c.Knots)
 		out.Float64s(fmt.Sprint("values.", i), []int{c.Width(), len(c.Knots)}, c.Values)
+	}
+	if axes := p.Design.Axes; axes != nil {
+		out.Float64s("axes", []int{p.Design.axes(), len(m.features)}, axes)
 	}
 	for _, a := range p.arrays() {
 		out.Float64s(a.name, a.shape, *a.data)
@@ -157,6 +162,11 @@ func (p *Parameters) readNumbers(r *npz.Reader, curves []int) error {
 	}
 	if p.Tasks.Samples, err = a.Ints(); err != nil {
 		return err
+	}
+	if r.Has("axes") {
+		if p.Design.Axes, err = readFloats(r, "axes", -1, len(p.Schema.Features())); err != nil {
+			return err
+		}
 	}
 	for _, a := range p.arrays() {
 		if *a.data, err = readFloats(r, a.name, a.shape...); err != nil {
@@ -225,6 +235,9 @@ const positive = math.SmallestNonzeroFloat64
 func (p *Parameters) arrays() []array {
 	d, k, any := &p.Design, &p.Tasks, -math.MaxFloat64
 	f, t, w := len(p.Schema.Features()), len(k.Names), 1+len(p.Schema.Features())
+	if d.Axes != nil {
+		w = 1 + len(d.Axes)/max(f, 1) + 1
+	}
 	for i := range d.Curves {
 		w += d.Curves[i].Width()
 	}

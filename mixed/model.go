@@ -148,12 +148,19 @@ func (p *Parameters) checkNumbers() error {
 
 // checkCovariances checks the covariances of mean, effects and tasks.
 func (p *Parameters) checkCovariances() error {
-	w := len(p.Mean)
-	if err := checkDiagonal("mean_covariance", p.MeanCovariance, w); err != nil {
+	w, prior := len(p.Mean), 0.0 // the largest variance of a deviation
+	for j, d := range p.Prior.Deviations {
+		v := d * d
+		for k := range p.Prior.Rank {
+			v += square(p.Prior.Loadings[k*w+j])
+		}
+		prior = max(prior, v)
+	}
+	if err := checkDiagonal("mean_covariance", p.MeanCovariance, w, 0); err != nil {
 		return err
 	}
 	if e := p.Effects; e != nil {
-		if err := checkDiagonal("effects_covariance", e.Covariance, w); err != nil {
+		if err := checkDiagonal("effects_covariance", e.Covariance, w, 0); err != nil {
 			return err
 		}
 	}
@@ -166,7 +173,7 @@ func (p *Parameters) checkCovariances() error {
 		if err := a.check(); err != nil {
 			return err
 		}
-		if err := checkDiagonal(name, p.Tasks.Covariances[t], w); err != nil {
+		if err := checkDiagonal(name, p.Tasks.Covariances[t], w, prior); err != nil {
 			return err
 		}
 	}
@@ -176,9 +183,10 @@ func (p *Parameters) checkCovariances() error {
 // farBelow is the share of the largest variance below which rounding does not explain a negative one.
 const farBelow = 1e-6
 
-// checkDiagonal reports a negative variance in a packed covariance of order n.
-func checkDiagonal(name string, packed []float64, n int) error {
-	least, most, at := 0.0, 0.0, 0
+// checkDiagonal reports a negative variance in a packed covariance of order n, whose rounding errors are
+// those of its largest variance or of the given one.
+func checkDiagonal(name string, packed []float64, n int, most float64) error {
+	least, at := 0.0, 0
 	for i := range n {
 		least, most = min(least, packed[at]), max(most, packed[at])
 		at += n - i

@@ -92,13 +92,14 @@ func (m *Model) find(task string, x, stack []float64) (t int, z []float64, known
 		stack = make([]float64, w)
 	}
 	z = stack[:len(m.p.Mean)]
-	m.p.Design.Apply(z, x)
-	for i := range m.levels {
-		if c := &m.levels[i]; c.unseen(x) {
+	var unseen []category
+	for _, c := range m.levels {
+		if c.unseen(x) {
 			known = false
-			clear(z[1+c.first:][:c.levels])
+			unseen = append(unseen, c)
 		}
 	}
+	m.p.Design.apply(z, x, unseen)
 	return t, z, known, nil
 }
 
@@ -140,22 +141,20 @@ func (m *Model) value(t int, z []float64) (float64, error) {
 // count.
 func (m *Model) levelVariance(t int, c *category) float64 {
 	theta, packed, d := m.theta(t), m.covariance(t), &m.p.Design
-	mean := make([]float64, len(theta)) // less that of the levels
-	sum, n := 0.0, 0.0
+	var terms []term // the negative mean of the levels
 	for j := c.first; j < c.first+c.levels; j++ {
 		if d.Scale[j] > 0 {
-			mean[1+j] = -d.Center[j] / d.Scale[j]
-			n++
+			terms = append(terms, term{j, -d.Center[j] / d.Scale[j]})
 		}
 	}
-	for j := c.first; j < c.first+c.levels; j++ {
-		if s := d.Scale[j]; s > 0 {
-			mean[1+j] += 1 / s
-			sum += square(floats.Dot(mean, theta)) + quadratic(packed, mean)
-			mean[1+j] -= 1 / s
-		}
+	sum, difference := 0.0, make([]float64, len(theta))
+	for i, t := range terms {
+		terms[i].factor += 1 / d.Scale[t.feature]
+		d.combination(difference, terms...)
+		sum += square(floats.Dot(difference, theta)) + quadratic(packed, difference)
+		terms[i] = t
 	}
-	return sum / max(n-1, 1) * c.widening
+	return sum / max(float64(len(terms)-1), 1) * c.widening
 }
 
 // errorOf returns the standard error of a prediction in the target's unit, where the standardised

@@ -250,26 +250,25 @@ func (s *Solver) Coefficients(theta, cov, mean, c []float64) {
 		return
 	}
 	path, part := make([]float64, p*p), make([]float64, p*p)
-	multiply := func(trans blas.Transpose, alpha float64, a, b []float64, beta float64, to []float64) {
-		square := func(x []float64) blas64.General { return dense.General(p, p, x) }
-		blas64.Gemm(blas.NoTrans, trans, alpha, square(a), square(b), beta, square(to))
-	}
+	clear(cov)
 	if s.task.G != nil {
 		s.productPosterior(path, cov)
 	} else {
-		m, _ := s.Information()
-		multiply(blas.NoTrans, -1, s.prior.Covariance(), m, 0, path) // I - S M
+		s.rowPosterior(path, cov)
 	}
 	for j := range p {
 		path[j*p+j]++
 	}
+	square := func(x []float64) blas64.General { return dense.General(p, p, x) }
 	if s.task.G == nil {
-		multiply(blas.NoTrans, 1, path, s.prior.Covariance(), 0, cov)
+		for i := range p {
+			s.Deviation(part[i*p:][:p], path[i*p:][:p])
+		}
 	}
 	if c != nil {
-		multiply(blas.NoTrans, 1, path, c, 0, part)
-		multiply(blas.Trans, 1, part, path, 1, cov)
+		blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, square(path), square(c), 1, square(part))
 	}
+	blas64.Gemm(blas.NoTrans, blas.Trans, 1, square(part), square(path), 1, square(cov))
 	for i := range p { // rounding leaves the two triangles apart
 		for j := range i {
 			v := (cov[i*p+j] + cov[j*p+i]) / 2
@@ -278,12 +277,26 @@ func (s *Solver) Coefficients(theta, cov, mean, c []float64) {
 	}
 }
 
+// rowPosterior sets path to -S M and cov to Noise A A' from rows, where A = S X'V^-1, so that the covariance is
+// (I - S M) S (I - M S) + Noise A A' (Joseph's form): rounding in A changes it by its square only.
+func (s *Solver) rowPosterior(path, cov []float64) {
+	n, p := len(s.vector), s.width()
+	if n == 0 {
+		return
+	}
+	gain := dense.General(n, p, make([]float64, n*p))
+	for i := range n {
+		s.Deviation(gain.Data[i*p:][:p], s.half[i*p:][:p])
+	}
+	blas64.Trsm(blas.Left, blas.NoTrans, 1, dense.Upper(n, s.factor), gain)
+	blas64.Gemm(blas.Trans, blas.NoTrans, -1, gain, dense.General(n, p, s.task.X), 0, dense.General(p, p, path))
+	blas64.Gemm(blas.Trans, blas.NoTrans, s.noise, gain, gain, 0, dense.General(p, p, cov))
+}
+
 // productPosterior sets path to -S M and cov to S - S M S from products. With A = F R^-1 they are -A half and
 // Noise A A': differences would lose the digits of a posterior that is narrow in a wide prior.
 func (s *Solver) productPosterior(path, cov []float64) {
 	n, p := len(s.vector), s.width()
-	clear(path)
-	clear(cov)
 	if n == 0 {
 		return
 	}
