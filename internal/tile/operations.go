@@ -46,6 +46,8 @@ type operations struct {
 	addOuter           [21]int
 	addAbs             int
 	reflect            [5]int
+	solveRows          [21]int
+	multiplyRows       [21]int
 	solveUpper         int
 	fmaPeak            int
 	leastSquaresSmall  [9]int

@@ -79,6 +79,12 @@ func addAbsTile(y, a *float64, n int) float64
 func reflectTile(a, col, next *float64, ld int, w, sums *float64, scale float64, m int, index int)
 
 //go:noescape
+func solveRowsTile(b unsafe.Pointer, ldb int, a unsafe.Pointer, down, across int, d unsafe.Pointer, order, cols int, index int)
+
+//go:noescape
+func multiplyRowsTile(b unsafe.Pointer, ldb int, a unsafe.Pointer, down, across int, d unsafe.Pointer, order, cols int, index int)
+
+//go:noescape
 func solveUpperTile(a *float64, lda int, r *float64, ldr int, inv *float64, m, n int)
 
 //go:noescape

@@ -66,9 +66,21 @@ DATA operations_avx2<>+1896(SB)/8, $·reflect_1_avx2(SB)
 DATA operations_avx2<>+1904(SB)/8, $·reflect_2_avx2(SB)
 DATA operations_avx2<>+1912(SB)/8, $·reflect_3_avx2(SB)
 DATA operations_avx2<>+1920(SB)/8, $·reflect_4_avx2(SB)
-DATA operations_avx2<>+1928(SB)/8, $·solveUpper_avx2(SB)
-DATA operations_avx2<>+1936(SB)/8, $·fmaPeak_avx2(SB)
-GLOBL operations_avx2<>(SB), NOPTR, $2016
+DATA operations_avx2<>+1936(SB)/8, $·solveRows_1_avx2(SB)
+DATA operations_avx2<>+1944(SB)/8, $·solveRows_2_avx2(SB)
+DATA operations_avx2<>+1960(SB)/8, $·solveRows_4_avx2(SB)
+DATA operations_avx2<>+2064(SB)/8, $·solveRows32_1_avx2(SB)
+DATA operations_avx2<>+2072(SB)/8, $·solveRows32_2_avx2(SB)
+DATA operations_avx2<>+2088(SB)/8, $·solveRows32_4_avx2(SB)
+DATA operations_avx2<>+2104(SB)/8, $·multiplyRows_1_avx2(SB)
+DATA operations_avx2<>+2112(SB)/8, $·multiplyRows_2_avx2(SB)
+DATA operations_avx2<>+2128(SB)/8, $·multiplyRows_4_avx2(SB)
+DATA operations_avx2<>+2232(SB)/8, $·multiplyRows32_1_avx2(SB)
+DATA operations_avx2<>+2240(SB)/8, $·multiplyRows32_2_avx2(SB)
+DATA operations_avx2<>+2256(SB)/8, $·multiplyRows32_4_avx2(SB)
+DATA operations_avx2<>+2264(SB)/8, $·solveUpper_avx2(SB)
+DATA operations_avx2<>+2272(SB)/8, $·fmaPeak_avx2(SB)
+GLOBL operations_avx2<>(SB), NOPTR, $2352
 
 TEXT ·operations_avx2(SB), NOSPLIT, $0-8
 	LEAQ operations_avx2<>(SB), AX
@@ -147,17 +159,29 @@ DATA operations_avx512<>+1896(SB)/8, $·reflect_1_avx512(SB)
 DATA operations_avx512<>+1904(SB)/8, $·reflect_2_avx512(SB)
 DATA operations_avx512<>+1912(SB)/8, $·reflect_3_avx512(SB)
 DATA operations_avx512<>+1920(SB)/8, $·reflect_4_avx512(SB)
-DATA operations_avx512<>+1928(SB)/8, $·solveUpper_avx512(SB)
-DATA operations_avx512<>+1936(SB)/8, $·fmaPeak_avx512(SB)
-DATA operations_avx512<>+1952(SB)/8, $·leastSquaresSmall_1_avx512(SB)
-DATA operations_avx512<>+1960(SB)/8, $·leastSquaresSmall_2_avx512(SB)
-DATA operations_avx512<>+1968(SB)/8, $·leastSquaresSmall_3_avx512(SB)
-DATA operations_avx512<>+1976(SB)/8, $·leastSquaresSmall_4_avx512(SB)
-DATA operations_avx512<>+1984(SB)/8, $·leastSquaresSmall_5_avx512(SB)
-DATA operations_avx512<>+1992(SB)/8, $·leastSquaresSmall_6_avx512(SB)
-DATA operations_avx512<>+2000(SB)/8, $·leastSquaresSmall_7_avx512(SB)
-DATA operations_avx512<>+2008(SB)/8, $·leastSquaresSmall_8_avx512(SB)
-GLOBL operations_avx512<>(SB), NOPTR, $2016
+DATA operations_avx512<>+1936(SB)/8, $·solveRows_1_avx512(SB)
+DATA operations_avx512<>+1944(SB)/8, $·solveRows_2_avx512(SB)
+DATA operations_avx512<>+1960(SB)/8, $·solveRows_4_avx512(SB)
+DATA operations_avx512<>+2064(SB)/8, $·solveRows32_1_avx2(SB)
+DATA operations_avx512<>+2072(SB)/8, $·solveRows32_2_avx2(SB)
+DATA operations_avx512<>+2088(SB)/8, $·solveRows32_4_avx2(SB)
+DATA operations_avx512<>+2104(SB)/8, $·multiplyRows_1_avx512(SB)
+DATA operations_avx512<>+2112(SB)/8, $·multiplyRows_2_avx512(SB)
+DATA operations_avx512<>+2128(SB)/8, $·multiplyRows_4_avx512(SB)
+DATA operations_avx512<>+2232(SB)/8, $·multiplyRows32_1_avx2(SB)
+DATA operations_avx512<>+2240(SB)/8, $·multiplyRows32_2_avx2(SB)
+DATA operations_avx512<>+2256(SB)/8, $·multiplyRows32_4_avx2(SB)
+DATA operations_avx512<>+2264(SB)/8, $·solveUpper_avx512(SB)
+DATA operations_avx512<>+2272(SB)/8, $·fmaPeak_avx512(SB)
+DATA operations_avx512<>+2288(SB)/8, $·leastSquaresSmall_1_avx512(SB)
+DATA operations_avx512<>+2296(SB)/8, $·leastSquaresSmall_2_avx512(SB)
+DATA operations_avx512<>+2304(SB)/8, $·leastSquaresSmall_3_avx512(SB)
+DATA operations_avx512<>+2312(SB)/8, $·leastSquaresSmall_4_avx512(SB)
+DATA operations_avx512<>+2320(SB)/8, $·leastSquaresSmall_5_avx512(SB)
+DATA operations_avx512<>+2328(SB)/8, $·leastSquaresSmall_6_avx512(SB)
+DATA operations_avx512<>+2336(SB)/8, $·leastSquaresSmall_7_avx512(SB)
+DATA operations_avx512<>+2344(SB)/8, $·leastSquaresSmall_8_avx512(SB)
+GLOBL operations_avx512<>(SB), NOPTR, $2352
 
 TEXT ·operations_avx512(SB), NOSPLIT, $0-8
 	LEAQ operations_avx512<>(SB), AX
@@ -264,16 +288,28 @@ TEXT ·reflectTile(SB), NOSPLIT, $0-72
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
+TEXT ·solveRowsTile(SB), NOSPLIT, $0-72
+	MOVQ index+64(FP), AX
+	LEAQ ·tiles+1928(SB), CX
+	MOVQ (CX)(AX*8), AX
+	JMP AX
+
+TEXT ·multiplyRowsTile(SB), NOSPLIT, $0-72
+	MOVQ index+64(FP), AX
+	LEAQ ·tiles+2096(SB), CX
+	MOVQ (CX)(AX*8), AX
+	JMP AX
+
 TEXT ·solveUpperTile(SB), NOSPLIT, $0-56
-	MOVQ ·tiles+1928(SB), AX
+	MOVQ ·tiles+2264(SB), AX
 	JMP AX
 
 TEXT ·fmaPeakTile(SB), NOSPLIT, $0-16
-	MOVQ ·tiles+1936(SB), AX
+	MOVQ ·tiles+2272(SB), AX
 	JMP AX
 
 TEXT ·leastSquaresSmallTile(SB), NOSPLIT, $0-112
 	MOVQ index+80(FP), AX
-	LEAQ ·tiles+1944(SB), CX
+	LEAQ ·tiles+2280(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX

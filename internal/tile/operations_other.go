@@ -42,6 +42,12 @@ func addAbsTile(y, a *float64, n int) float64 { panic("tile: no tile") }
 func reflectTile(a, col, next *float64, ld int, w, sums *float64, scale float64, m int, index int) {
 	panic("tile: no tile")
 }
+func solveRowsTile(b unsafe.Pointer, ldb int, a unsafe.Pointer, down, across int, d unsafe.Pointer, order, cols int, index int) {
+	panic("tile: no tile")
+}
+func multiplyRowsTile(b unsafe.Pointer, ldb int, a unsafe.Pointer, down, across int, d unsafe.Pointer, order, cols int, index int) {
+	panic("tile: no tile")
+}
 func leastSquaresSmallTile(b, e, a *float64, lda, n int, y, f *float64, next uintptr, lines int, apart float64, index int) (lo, hi, squares float64) {
 	panic("tile: no tile")
 }

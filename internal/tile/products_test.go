@@ -14,6 +14,8 @@ var checks = map[string]func(*run, shape){
 	"Panel": panel[float64], "Panel32": panel[float32], "Transpose": transpose[float64], "Transpose32": transpose[float32],
 	"RowDots": rowDots[float64], "RowDots32": rowDots[float32], "AddRows": addRows[float64], "AddRows32": addRows[float32],
 	"AddOuter": addOuter[float64], "AddOuter32": addOuter[float32], "AddAbs": addAbs, "Reflect": reflect,
+	"SolveRows": solveRows[float64], "SolveRows32": solveRows[float32],
+	"MultiplyRows": multiplyRows[float64], "MultiplyRows32": multiplyRows[float32],
 	"Rotate": rotate, "SumDifferences": sumDifferences, "Residual": residual, "SolveUpper": solveUpper,
 	"LeastSquares": leastSquares, "LeastSquares of few columns": leastSquaresSmall, "Orthogonalize": setApart,
 }

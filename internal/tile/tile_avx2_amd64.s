@@ -7402,6 +7402,838 @@ row:
 	VZEROUPPER
 	RET
 
+// func solveRows_4_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
+// Requires: AVX, FMA3
+TEXT ·solveRows_4_avx2(SB), NOSPLIT, $0-72
+	MOVQ   b+0(FP), AX
+	MOVQ   ldb+8(FP), CX
+	SHLQ   $0x03, CX
+	MOVQ   a+16(FP), DX
+	MOVQ   down+24(FP), BX
+	SHLQ   $0x03, BX
+	MOVQ   d+40(FP), SI
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	MOVQ   AX, DI
+	MOVQ   order+48(FP), R8
+
+row:
+	VMOVUPD (DI), Y4
+	VMOVUPD 32(DI), Y5
+	VMOVUPD 64(DI), Y6
+	VMOVUPD 96(DI), Y7
+	MOVQ    order+48(FP), R9
+	SUBQ    R8, R9
+	JZ      pivot
+	DECQ    R9
+	MOVQ    DX, R10
+	MOVQ    AX, R11
+	MOVQ    across+32(FP), R12
+	SHLQ    $0x03, R12
+	TESTQ   R9, R9
+	JZ      entryDone
+
+entry:
+	VBROADCASTSD (R10), Y8
+	ADDQ         R12, R10
+	VFNMADD231PD (R11), Y8, Y4
+	VFNMADD231PD 32(R11), Y8, Y5
+	VFNMADD231PD 64(R11), Y8, Y6
+	VFNMADD231PD 96(R11), Y8, Y7
+	ADDQ         CX, R11
+	DECQ         R9
+	JNZ          entry
+
+entryDone:
+	VBROADCASTSD (R10), Y8
+	VFNMADD231PD Y0, Y8, Y4
+	VFNMADD231PD Y1, Y8, Y5
+	VFNMADD231PD Y2, Y8, Y6
+	VFNMADD231PD Y3, Y8, Y7
+
+pivot:
+	TESTQ        SI, SI
+	JZ           one
+	VBROADCASTSD (SI), Y0
+	VMULPD       Y0, Y4, Y4
+	VMULPD       Y0, Y5, Y5
+	VMULPD       Y0, Y6, Y6
+	VMULPD       Y0, Y7, Y7
+
+one:
+	VMOVUPD Y4, (DI)
+	VMOVUPD Y5, 32(DI)
+	VMOVUPD Y6, 64(DI)
+	VMOVUPD Y7, 96(DI)
+	VMOVAPD Y4, Y0
+	VMOVAPD Y5, Y1
+	VMOVAPD Y6, Y2
+	VMOVAPD Y7, Y3
+	ADDQ    CX, DI
+	ADDQ    BX, DX
+	TESTQ   SI, SI
+	JZ      next
+	ADDQ    $+8, SI
+
+next:
+	DECQ R8
+	JNZ  row
+	VZEROUPPER
+	RET
+
+// func multiplyRows_4_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
+// Requires: AVX, FMA3
+TEXT ·multiplyRows_4_avx2(SB), NOSPLIT, $0-72
+	MOVQ  b+0(FP), AX
+	MOVQ  ldb+8(FP), CX
+	SHLQ  $0x03, CX
+	MOVQ  a+16(FP), DX
+	MOVQ  down+24(FP), BX
+	SHLQ  $0x03, BX
+	MOVQ  d+40(FP), SI
+	MOVQ  order+48(FP), DI
+	MOVQ  CX, R8
+	DECQ  DI
+	IMULQ DI, R8
+	ADDQ  AX, R8
+	MOVQ  BX, R9
+	IMULQ DI, R9
+	ADDQ  R9, DX
+	TESTQ SI, SI
+	JZ    row
+	LEAQ  (SI)(DI*8), SI
+
+row:
+	VMOVUPD      (R8), Y0
+	VMOVUPD      32(R8), Y1
+	VMOVUPD      64(R8), Y2
+	VMOVUPD      96(R8), Y3
+	TESTQ        SI, SI
+	JZ           one
+	VBROADCASTSD (SI), Y4
+	VMULPD       Y4, Y0, Y0
+	VMULPD       Y4, Y1, Y1
+	VMULPD       Y4, Y2, Y2
+	VMULPD       Y4, Y3, Y3
+
+one:
+	MOVQ  DI, R9
+	MOVQ  DX, R10
+	MOVQ  AX, R11
+	MOVQ  across+32(FP), R12
+	SHLQ  $0x03, R12
+	TESTQ R9, R9
+	JZ    entryDone
+
+entry:
+	VBROADCASTSD (R10), Y4
+	ADDQ         R12, R10
+	VFMADD231PD  (R11), Y4, Y0
+	VFMADD231PD  32(R11), Y4, Y1
+	VFMADD231PD  64(R11), Y4, Y2
+	VFMADD231PD  96(R11), Y4, Y3
+	ADDQ         CX, R11
+	DECQ         R9
+	JNZ          entry
+
+entryDone:
+	VMOVUPD Y0, (R8)
+	VMOVUPD Y1, 32(R8)
+	VMOVUPD Y2, 64(R8)
+	VMOVUPD Y3, 96(R8)
+	SUBQ    CX, R8
+	SUBQ    BX, DX
+	TESTQ   SI, SI
+	JZ      next
+	ADDQ    $-8, SI
+
+next:
+	DECQ DI
+	JGE  row
+	VZEROUPPER
+	RET
+
+// func solveRows32_4_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, order int, cols int, index int)
+// Requires: AVX, FMA3
+TEXT ·solveRows32_4_avx2(SB), NOSPLIT, $0-72
+	MOVQ   b+0(FP), AX
+	MOVQ   ldb+8(FP), CX
+	SHLQ   $0x02, CX
+	MOVQ   a+16(FP), DX
+	MOVQ   down+24(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   d+40(FP), SI
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	MOVQ   AX, DI
+	MOVQ   order+48(FP), R8
+
+row:
+	VMOVUPS (DI), Y4
+	VMOVUPS 32(DI), Y5
+	VMOVUPS 64(DI), Y6
+	VMOVUPS 96(DI), Y7
+	MOVQ    order+48(FP), R9
+	SUBQ    R8, R9
+	JZ      pivot
+	DECQ    R9
+	MOVQ    DX, R10
+	MOVQ    AX, R11
+	MOVQ    across+32(FP), R12
+	SHLQ    $0x02, R12
+	TESTQ   R9, R9
+	JZ      entryDone
+
+entry:
+	VBROADCASTSS (R10), Y8
+	ADDQ         R12, R10
+	VFNMADD231PS (R11), Y8, Y4
+	VFNMADD231PS 32(R11), Y8, Y5
+	VFNMADD231PS 64(R11), Y8, Y6
+	VFNMADD231PS 96(R11), Y8, Y7
+	ADDQ         CX, R11
+	DECQ         R9
+	JNZ          entry
+
+entryDone:
+	VBROADCASTSS (R10), Y8
+	VFNMADD231PS Y0, Y8, Y4
+	VFNMADD231PS Y1, Y8, Y5
+	VFNMADD231PS Y2, Y8, Y6
+	VFNMADD231PS Y3, Y8, Y7
+
+pivot:
+	TESTQ        SI, SI
+	JZ           one
+	VBROADCASTSS (SI), Y0
+	VMULPS       Y0, Y4, Y4
+	VMULPS       Y0, Y5, Y5
+	VMULPS       Y0, Y6, Y6
+	VMULPS       Y0, Y7, Y7
+
+one:
+	VMOVUPS Y4, (DI)
+	VMOVUPS Y5, 32(DI)
+	VMOVUPS Y6, 64(DI)
+	VMOVUPS Y7, 96(DI)
+	VMOVAPD Y4, Y0
+	VMOVAPD Y5, Y1
+	VMOVAPD Y6, Y2
+	VMOVAPD Y7, Y3
+	ADDQ    CX, DI
+	ADDQ    BX, DX
+	TESTQ   SI, SI
+	JZ      next
+	ADDQ    $+4, SI
+
+next:
+	DECQ R8
+	JNZ  row
+	VZEROUPPER
+	RET
+
+// func multiplyRows32_4_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, order int, cols int, index int)
+// Requires: AVX, FMA3
+TEXT ·multiplyRows32_4_avx2(SB), NOSPLIT, $0-72
+	MOVQ  b+0(FP), AX
+	MOVQ  ldb+8(FP), CX
+	SHLQ  $0x02, CX
+	MOVQ  a+16(FP), DX
+	MOVQ  down+24(FP), BX
+	SHLQ  $0x02, BX
+	MOVQ  d+40(FP), SI
+	MOVQ  order+48(FP), DI
+	MOVQ  CX, R8
+	DECQ  DI
+	IMULQ DI, R8
+	ADDQ  AX, R8
+	MOVQ  BX, R9
+	IMULQ DI, R9
+	ADDQ  R9, DX
+	TESTQ SI, SI
+	JZ    row
+	LEAQ  (SI)(DI*4), SI
+
+row:
+	VMOVUPS      (R8), Y0
+	VMOVUPS      32(R8), Y1
+	VMOVUPS      64(R8), Y2
+	VMOVUPS      96(R8), Y3
+	TESTQ        SI, SI
+	JZ           one
+	VBROADCASTSS (SI), Y4
+	VMULPS       Y4, Y0, Y0
+	VMULPS       Y4, Y1, Y1
+	VMULPS       Y4, Y2, Y2
+	VMULPS       Y4, Y3, Y3
+
+one:
+	MOVQ  DI, R9
+	MOVQ  DX, R10
+	MOVQ  AX, R11
+	MOVQ  across+32(FP), R12
+	SHLQ  $0x02, R12
+	TESTQ R9, R9
+	JZ    entryDone
+
+entry:
+	VBROADCASTSS (R10), Y4
+	ADDQ         R12, R10
+	VFMADD231PS  (R11), Y4, Y0
+	VFMADD231PS  32(R11), Y4, Y1
+	VFMADD231PS  64(R11), Y4, Y2
+	VFMADD231PS  96(R11), Y4, Y3
+	ADDQ         CX, R11
+	DECQ         R9
+	JNZ          entry
+
+entryDone:
+	VMOVUPS Y0, (R8)
+	VMOVUPS Y1, 32(R8)
+	VMOVUPS Y2, 64(R8)
+	VMOVUPS Y3, 96(R8)
+	SUBQ    CX, R8
+	SUBQ    BX, DX
+	TESTQ   SI, SI
+	JZ      next
+	ADDQ    $-4, SI
+
+next:
+	DECQ DI
+	JGE  row
+	VZEROUPPER
+	RET
+
+// func solveRows_2_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
+// Requires: AVX, FMA3
+TEXT ·solveRows_2_avx2(SB), NOSPLIT, $0-72
+	MOVQ   b+0(FP), AX
+	MOVQ   ldb+8(FP), CX
+	SHLQ   $0x03, CX
+	MOVQ   a+16(FP), DX
+	MOVQ   down+24(FP), BX
+	SHLQ   $0x03, BX
+	MOVQ   d+40(FP), SI
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	MOVQ   AX, DI
+	MOVQ   order+48(FP), R8
+
+row:
+	VMOVUPD (DI), Y2
+	VMOVUPD 32(DI), Y3
+	MOVQ    order+48(FP), R9
+	SUBQ    R8, R9
+	JZ      pivot
+	DECQ    R9
+	MOVQ    DX, R10
+	MOVQ    AX, R11
+	MOVQ    across+32(FP), R12
+	SHLQ    $0x03, R12
+	TESTQ   R9, R9
+	JZ      entryDone
+
+entry:
+	VBROADCASTSD (R10), Y4
+	ADDQ         R12, R10
+	VFNMADD231PD (R11), Y4, Y2
+	VFNMADD231PD 32(R11), Y4, Y3
+	ADDQ         CX, R11
+	DECQ         R9
+	JNZ          entry
+
+entryDone:
+	VBROADCASTSD (R10), Y4
+	VFNMADD231PD Y0, Y4, Y2
+	VFNMADD231PD Y1, Y4, Y3
+
+pivot:
+	TESTQ        SI, SI
+	JZ           one
+	VBROADCASTSD (SI), Y0
+	VMULPD       Y0, Y2, Y2
+	VMULPD       Y0, Y3, Y3
+
+one:
+	VMOVUPD Y2, (DI)
+	VMOVUPD Y3, 32(DI)
+	VMOVAPD Y2, Y0
+	VMOVAPD Y3, Y1
+	ADDQ    CX, DI
+	ADDQ    BX, DX
+	TESTQ   SI, SI
+	JZ      next
+	ADDQ    $+8, SI
+
+next:
+	DECQ R8
+	JNZ  row
+	VZEROUPPER
+	RET
+
+// func multiplyRows_2_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
+// Requires: AVX, FMA3
+TEXT ·multiplyRows_2_avx2(SB), NOSPLIT, $0-72
+	MOVQ  b+0(FP), AX
+	MOVQ  ldb+8(FP), CX
+	SHLQ  $0x03, CX
+	MOVQ  a+16(FP), DX
+	MOVQ  down+24(FP), BX
+	SHLQ  $0x03, BX
+	MOVQ  d+40(FP), SI
+	MOVQ  order+48(FP), DI
+	MOVQ  CX, R8
+	DECQ  DI
+	IMULQ DI, R8
+	ADDQ  AX, R8
+	MOVQ  BX, R9
+	IMULQ DI, R9
+	ADDQ  R9, DX
+	TESTQ SI, SI
+	JZ    row
+	LEAQ  (SI)(DI*8), SI
+
+row:
+	VMOVUPD      (R8), Y0
+	VMOVUPD      32(R8), Y1
+	TESTQ        SI, SI
+	JZ           one
+	VBROADCASTSD (SI), Y2
+	VMULPD       Y2, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+
+one:
+	MOVQ  DI, R9
+	MOVQ  DX, R10
+	MOVQ  AX, R11
+	MOVQ  across+32(FP), R12
+	SHLQ  $0x03, R12
+	TESTQ R9, R9
+	JZ    entryDone
+
+entry:
+	VBROADCASTSD (R10), Y2
+	ADDQ         R12, R10
+	VFMADD231PD  (R11), Y2, Y0
+	VFMADD231PD  32(R11), Y2, Y1
+	ADDQ         CX, R11
+	DECQ         R9
+	JNZ          entry
+
+entryDone:
+	VMOVUPD Y0, (R8)
+	VMOVUPD Y1, 32(R8)
+	SUBQ    CX, R8
+	SUBQ    BX, DX
+	TESTQ   SI, SI
+	JZ      next
+	ADDQ    $-8, SI
+
+next:
+	DECQ DI
+	JGE  row
+	VZEROUPPER
+	RET
+
+// func solveRows32_2_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, order int, cols int, index int)
+// Requires: AVX, FMA3
+TEXT ·solveRows32_2_avx2(SB), NOSPLIT, $0-72
+	MOVQ   b+0(FP), AX
+	MOVQ   ldb+8(FP), CX
+	SHLQ   $0x02, CX
+	MOVQ   a+16(FP), DX
+	MOVQ   down+24(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   d+40(FP), SI
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	MOVQ   AX, DI
+	MOVQ   order+48(FP), R8
+
+row:
+	VMOVUPS (DI), Y2
+	VMOVUPS 32(DI), Y3
+	MOVQ    order+48(FP), R9
+	SUBQ    R8, R9
+	JZ      pivot
+	DECQ    R9
+	MOVQ    DX, R10
+	MOVQ    AX, R11
+	MOVQ    across+32(FP), R12
+	SHLQ    $0x02, R12
+	TESTQ   R9, R9
+	JZ      entryDone
+
+entry:
+	VBROADCASTSS (R10), Y4
+	ADDQ         R12, R10
+	VFNMADD231PS (R11), Y4, Y2
+	VFNMADD231PS 32(R11), Y4, Y3
+	ADDQ         CX, R11
+	DECQ         R9
+	JNZ          entry
+
+entryDone:
+	VBROADCASTSS (R10), Y4
+	VFNMADD231PS Y0, Y4, Y2
+	VFNMADD231PS Y1, Y4, Y3
+
+pivot:
+	TESTQ        SI, SI
+	JZ           one
+	VBROADCASTSS (SI), Y0
+	VMULPS       Y0, Y2, Y2
+	VMULPS       Y0, Y3, Y3
+
+one:
+	VMOVUPS Y2, (DI)
+	VMOVUPS Y3, 32(DI)
+	VMOVAPD Y2, Y0
+	VMOVAPD Y3, Y1
+	ADDQ    CX, DI
+	ADDQ    BX, DX
+	TESTQ   SI, SI
+	JZ      next
+	ADDQ    $+4, SI
+
+next:
+	DECQ R8
+	JNZ  row
+	VZEROUPPER
+	RET
+
+// func multiplyRows32_2_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, order int, cols int, index int)
+// Requires: AVX, FMA3
+TEXT ·multiplyRows32_2_avx2(SB), NOSPLIT, $0-72
+	MOVQ  b+0(FP), AX
+	MOVQ  ldb+8(FP), CX
+	SHLQ  $0x02, CX
+	MOVQ  a+16(FP), DX
+	MOVQ  down+24(FP), BX
+	SHLQ  $0x02, BX
+	MOVQ  d+40(FP), SI
+	MOVQ  order+48(FP), DI
+	MOVQ  CX, R8
+	DECQ  DI
+	IMULQ DI, R8
+	ADDQ  AX, R8
+	MOVQ  BX, R9
+	IMULQ DI, R9
+	ADDQ  R9, DX
+	TESTQ SI, SI
+	JZ    row
+	LEAQ  (SI)(DI*4), SI
+
+row:
+	VMOVUPS      (R8), Y0
+	VMOVUPS      32(R8), Y1
+	TESTQ        SI, SI
+	JZ           one
+	VBROADCASTSS (SI), Y2
+	VMULPS       Y2, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+
+one:
+	MOVQ  DI, R9
+	MOVQ  DX, R10
+	MOVQ  AX, R11
+	MOVQ  across+32(FP), R12
+	SHLQ  $0x02, R12
+	TESTQ R9, R9
+	JZ    entryDone
+
+entry:
+	VBROADCASTSS (R10), Y2
+	ADDQ         R12, R10
+	VFMADD231PS  (R11), Y2, Y0
+	VFMADD231PS  32(R11), Y2, Y1
+	ADDQ         CX, R11
+	DECQ         R9
+	JNZ          entry
+
+entryDone:
+	VMOVUPS Y0, (R8)
+	VMOVUPS Y1, 32(R8)
+	SUBQ    CX, R8
+	SUBQ    BX, DX
+	TESTQ   SI, SI
+	JZ      next
+	ADDQ    $-4, SI
+
+next:
+	DECQ DI
+	JGE  row
+	VZEROUPPER
+	RET
+
+// func solveRows_1_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
+// Requires: AVX, FMA3
+TEXT ·solveRows_1_avx2(SB), NOSPLIT, $0-72
+	MOVQ    cols+56(FP), AX
+	SUBQ    $+0, AX
+	NEGQ    AX
+	LEAQ    tailMask<>+32(SB), CX
+	VMOVUPD (CX)(AX*8), Y0
+	MOVQ    b+0(FP), AX
+	MOVQ    ldb+8(FP), CX
+	SHLQ    $0x03, CX
+	MOVQ    a+16(FP), DX
+	MOVQ    down+24(FP), BX
+	SHLQ    $0x03, BX
+	MOVQ    d+40(FP), SI
+	VXORPD  Y1, Y1, Y1
+	MOVQ    AX, DI
+	MOVQ    order+48(FP), R8
+
+row:
+	VMASKMOVPD (DI), Y0, Y2
+	MOVQ       order+48(FP), R9
+	SUBQ       R8, R9
+	JZ         pivot
+	DECQ       R9
+	MOVQ       DX, R10
+	MOVQ       AX, R11
+	MOVQ       across+32(FP), R12
+	SHLQ       $0x03, R12
+	TESTQ      R9, R9
+	JZ         entryDone
+
+entry:
+	VBROADCASTSD (R10), Y3
+	ADDQ         R12, R10
+	VMASKMOVPD   (R11), Y0, Y4
+	VFNMADD231PD Y4, Y3, Y2
+	ADDQ         CX, R11
+	DECQ         R9
+	JNZ          entry
+
+entryDone:
+	VBROADCASTSD (R10), Y3
+	VFNMADD231PD Y1, Y3, Y2
+
+pivot:
+	TESTQ        SI, SI
+	JZ           one
+	VBROADCASTSD (SI), Y1
+	VMULPD       Y1, Y2, Y2
+
+one:
+	VMASKMOVPD Y2, Y0, (DI)
+	VMOVAPD    Y2, Y1
+	ADDQ       CX, DI
+	ADDQ       BX, DX
+	TESTQ      SI, SI
+	JZ         next
+	ADDQ       $+8, SI
+
+next:
+	DECQ R8
+	JNZ  row
+	VZEROUPPER
+	RET
+
+// func multiplyRows_1_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
+// Requires: AVX, FMA3
+TEXT ·multiplyRows_1_avx2(SB), NOSPLIT, $0-72
+	MOVQ    cols+56(FP), AX
+	SUBQ    $+0, AX
+	NEGQ    AX
+	LEAQ    tailMask<>+32(SB), CX
+	VMOVUPD (CX)(AX*8), Y0
+	MOVQ    b+0(FP), AX
+	MOVQ    ldb+8(FP), CX
+	SHLQ    $0x03, CX
+	MOVQ    a+16(FP), DX
+	MOVQ    down+24(FP), BX
+	SHLQ    $0x03, BX
+	MOVQ    d+40(FP), SI
+	MOVQ    order+48(FP), DI
+	MOVQ    CX, R8
+	DECQ    DI
+	IMULQ   DI, R8
+	ADDQ    AX, R8
+	MOVQ    BX, R9
+	IMULQ   DI, R9
+	ADDQ    R9, DX
+	TESTQ   SI, SI
+	JZ      row
+	LEAQ    (SI)(DI*8), SI
+
+row:
+	VMASKMOVPD   (R8), Y0, Y1
+	TESTQ        SI, SI
+	JZ           one
+	VBROADCASTSD (SI), Y2
+	VMULPD       Y2, Y1, Y1
+
+one:
+	MOVQ  DI, R9
+	MOVQ  DX, R10
+	MOVQ  AX, R11
+	MOVQ  across+32(FP), R12
+	SHLQ  $0x03, R12
+	TESTQ R9, R9
+	JZ    entryDone
+
+entry:
+	VBROADCASTSD (R10), Y2
+	ADDQ         R12, R10
+	VMASKMOVPD   (R11), Y0, Y3
+	VFMADD231PD  Y3, Y2, Y1
+	ADDQ         CX, R11
+	DECQ         R9
+	JNZ          entry
+
+entryDone:
+	VMASKMOVPD Y1, Y0, (R8)
+	SUBQ       CX, R8
+	SUBQ       BX, DX
+	TESTQ      SI, SI
+	JZ         next
+	ADDQ       $-8, SI
+
+next:
+	DECQ DI
+	JGE  row
+	VZEROUPPER
+	RET
+
+// func solveRows32_1_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, order int, cols int, index int)
+// Requires: AVX, FMA3
+TEXT ·solveRows32_1_avx2(SB), NOSPLIT, $0-72
+	MOVQ    cols+56(FP), AX
+	SUBQ    $+0, AX
+	NEGQ    AX
+	LEAQ    tailMask<>+32(SB), CX
+	VMOVUPD (CX)(AX*4), Y0
+	MOVQ    b+0(FP), AX
+	MOVQ    ldb+8(FP), CX
+	SHLQ    $0x02, CX
+	MOVQ    a+16(FP), DX
+	MOVQ    down+24(FP), BX
+	SHLQ    $0x02, BX
+	MOVQ    d+40(FP), SI
+	VXORPD  Y1, Y1, Y1
+	MOVQ    AX, DI
+	MOVQ    order+48(FP), R8
+
+row:
+	VMASKMOVPS (DI), Y0, Y2
+	MOVQ       order+48(FP), R9
+	SUBQ       R8, R9
+	JZ         pivot
+	DECQ       R9
+	MOVQ       DX, R10
+	MOVQ       AX, R11
+	MOVQ       across+32(FP), R12
+	SHLQ       $0x02, R12
+	TESTQ      R9, R9
+	JZ         entryDone
+
+entry:
+	VBROADCASTSS (R10), Y3
+	ADDQ         R12, R10
+	VMASKMOVPS   (R11), Y0, Y4
+	VFNMADD231PS Y4, Y3, Y2
+	ADDQ         CX, R11
+	DECQ         R9
+	JNZ          entry
+
+entryDone:
+	VBROADCASTSS (R10), Y3
+	VFNMADD231PS Y1, Y3, Y2
+
+pivot:
+	TESTQ        SI, SI
+	JZ           one
+	VBROADCASTSS (SI), Y1
+	VMULPS       Y1, Y2, Y2
+
+one:
+	VMASKMOVPS Y2, Y0, (DI)
+	VMOVAPD    Y2, Y1
+	ADDQ       CX, DI
+	ADDQ       BX, DX
+	TESTQ      SI, SI
+	JZ         next
+	ADDQ       $+4, SI
+
+next:
+	DECQ R8
+	JNZ  row
+	VZEROUPPER
+	RET
+
+// func multiplyRows32_1_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, order int, cols int, index int)
+// Requires: AVX, FMA3
+TEXT ·multiplyRows32_1_avx2(SB), NOSPLIT, $0-72
+	MOVQ    cols+56(FP), AX
+	SUBQ    $+0, AX
+	NEGQ    AX
+	LEAQ    tailMask<>+32(SB), CX
+	VMOVUPD (CX)(AX*4), Y0
+	MOVQ    b+0(FP), AX
+	MOVQ    ldb+8(FP), CX
+	SHLQ    $0x02, CX
+	MOVQ    a+16(FP), DX
+	MOVQ    down+24(FP), BX
+	SHLQ    $0x02, BX
+	MOVQ    d+40(FP), SI
+	MOVQ    order+48(FP), DI
+	MOVQ    CX, R8
+	DECQ    DI
+	IMULQ   DI, R8
+	ADDQ    AX, R8
+	MOVQ    BX, R9
+	IMULQ   DI, R9
+	ADDQ    R9, DX
+	TESTQ   SI, SI
+	JZ      row
+	LEAQ    (SI)(DI*4), SI
+
+row:
+	VMASKMOVPS   (R8), Y0, Y1
+	TESTQ        SI, SI
+	JZ           one
+	VBROADCASTSS (SI), Y2
+	VMULPS       Y2, Y1, Y1
+
+one:
+	MOVQ  DI, R9
+	MOVQ  DX, R10
+	MOVQ  AX, R11
+	MOVQ  across+32(FP), R12
+	SHLQ  $0x02, R12
+	TESTQ R9, R9
+	JZ    entryDone
+
+entry:
+	VBROADCASTSS (R10), Y2
+	ADDQ         R12, R10
+	VMASKMOVPS   (R11), Y0, Y3
+	VFMADD231PS  Y3, Y2, Y1
+	ADDQ         CX, R11
+	DECQ         R9
+	JNZ          entry
+
+entryDone:
+	VMASKMOVPS Y1, Y0, (R8)
+	SUBQ       CX, R8
+	SUBQ       BX, DX
+	TESTQ      SI, SI
+	JZ         next
+	ADDQ       $-4, SI
+
+next:
+	DECQ DI
+	JGE  row
+	VZEROUPPER
+	RET
+
 // func solveUpper_avx2(a *float64, lda int, r *float64, ldr int, inv *float64, m int, n int)
 // Requires: AVX, CMOV, FMA3
 TEXT ·solveUpper_avx2(SB), NOSPLIT, $0-56

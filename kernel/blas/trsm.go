@@ -53,7 +53,7 @@ func triangular[F tile.Float](multiply bool, s blas.Side, ul blas.Uplo, tA blas.
 		!inside(a, order, order, lda) || !inside(b, m, n, ldb) {
 		return false
 	}
-	how := triangularWay(multiply && kind[F]() == 0, s == blas.Right, order, sides)
+	how := triangularWay(s == blas.Right, order, sides)
 	if alpha == 0 {
 		how = byScaling
 	}
@@ -68,10 +68,10 @@ func triangular[F tile.Float](multiply bool, s blas.Side, ul blas.Uplo, tA blas.
 		p := product[F]{m: m, n: n, part: blas.All, c: b, ldc: ldb}
 		p.scaleC(alpha)
 	}
-	sys := system[F]{
-		a: factor[F]{a, lda, tA != blas.NoTrans}, right: s == blas.Right,
-		lower: (ul == blas.Lower) == (tA == blas.NoTrans), unit: d == blas.Unit, multiply: multiply,
-	}
+	var sys system[F] // set entry by entry: to copy what was just stored in parts takes long
+	sys.a.data, sys.a.stride, sys.a.transposed = a, lda, tA != blas.NoTrans
+	sys.right, sys.lower = s == blas.Right, (ul == blas.Lower) == (tA == blas.NoTrans)
+	sys.unit, sys.multiply = d == blas.Unit, multiply
 	switch how {
 	case byScaling:
 	case byLoops:
@@ -111,19 +111,13 @@ func (s *system[F]) share(order, sides int, b []F, ldb int) {
 const sidesOfAPart = 48
 
 // triangularWay returns how a system of an order with a number of right sides is solved, or multiplied.
-// gonum may multiply in float64 only: its inner products in float32 depend on addresses. gonum's product
-// skips zeros, so that it is right for finite numbers.
-func triangularWay(multiply, right bool, order, sides int) way {
-	most := triangleLoops
-	if right { // whose right sides tiles transpose
-		most = triangleLoopsRight
-	}
+func triangularWay(right bool, order, sides int) way {
 	switch {
 	case !vectorized():
-		return byGonum
-	case multiply && order <= smallTriangle && order*sides < trmmUnknowns:
-		return byGonum
-	case order*order*sides <= fewSteps || sides < manySides && order*order*sides <= most || sides <= fewSides && order < trsvOrder:
+		return byGonum // whose product skips zeros, so that it is right for finite numbers
+	case sides <= fewSides && order < trsvOrder, order*order*sides <= fewSteps:
+		return byLoops
+	case right && sides < manySides && order*order*sides <= triangleLoops: // others are transposed
 		return byLoops
 	case sides <= fewSides:
 		return byVector
@@ -214,14 +208,13 @@ func (s *system[F]) compute(first, order, sides int, b []F, ldb int) {
 // small is compute for an order of at most smallTriangle, by rows of B. With A on the right it transposes B
 // for that, to whole vectors: a part of a vector that was just stored takes long to load.
 func (s *system[F]) small(first, order, sides int, b []F, ldb int) {
-	t := system[F]{s.a.from(first, first), s.right, s.lower, s.unit, s.multiply}
+	var t system[F]
+	t.a, t.lower, t.unit, t.multiply = s.a.from(first, first), s.lower, s.unit, s.multiply
 	if !s.right {
-		for k := 0; k < sides; k += sidesTogether {
-			t.besides(order, b[k:], ldb, min(sidesTogether, sides-k))
-		}
+		t.apply(order, b, ldb, sides)
 		return
 	}
-	t.a, t.lower = t.a.transpose(), !t.lower
+	t.a.transposed, t.lower = !t.a.transposed, !t.lower
 	w := buffersOf[F]()
 	defer giveBuffers(w)
 	vector := tune().vectorBytes / int(unsafe.Sizeof(F(0)))
@@ -237,110 +230,167 @@ func (s *system[F]) small(first, order, sides int, b []F, ldb int) {
 	}
 }
 
-// besides is apply for any number of right sides: the last few, of a part of a vector, are solved by loops.
-func (s *system[F]) besides(order int, b []F, ldb, n int) {
-	whole := n / tailWidth * tailWidth
-	if n-whole > fewSides || whole == 0 {
-		s.apply(order, b, ldb, n)
-		return
-	}
-	s.apply(order, b, ldb, whole)
-	if whole < n {
-		s.loops(order, n-whole, b[whole:], ldb)
-	}
-}
-
-// sidesTogether is the number of right sides that stay in the first-level cache.
+// sidesTogether is the number of right sides that are transposed together.
 const sidesTogether = 192
 
 // apply overwrites n columns of B, on the right of A, by the solution or the product, for an order of at most
-// smallTriangle. To a row it adds multiples of the rows that are solved, or not yet multiplied.
+// smallTriangle.
 func (s *system[F]) apply(order int, b []F, ldb, n int) {
-	var factors [smallTriangle]F
 	down, across := s.a.steps()
-	sign := F(-1)
-	if s.multiply {
-		sign = 1
+	var factors [smallTriangle]F // the pivots or their inverses, in the order of the rows
+	d := factors[:order]
+	for i := range d {
+		pivot := s.a.data[s.row(order, i)*(s.a.stride+1)]
+		switch {
+		case s.multiply:
+			d[i] = pivot
+		case s.unit:
+		case !exactInverse(pivot):
+			s.divide(order, b, ldb, n)
+			return
+		default:
+			d[i] = 1 / pivot
+		}
 	}
+	if s.unit {
+		d = nil
+	}
+	if !s.lower {
+		down, across, ldb = -down, -across, -ldb
+	}
+	if s.multiply {
+		tile.MultiplyRows(b, ldb, s.a.data, down, across, d, order, n)
+	} else {
+		tile.SolveRows(b, ldb, s.a.data, down, across, d, order, n)
+	}
+}
+
+// row returns the row of op(A) that needs i others.
+func (s *system[F]) row(order, i int) int {
+	if s.lower {
+		return i
+	}
+	return order - 1 - i
+}
+
+// divide is apply for a solution whose pivots have no exact inverses.
+func (s *system[F]) divide(order int, b []F, ldb, n int) {
+	down, across := s.a.steps()
 	for i := range order {
-		if s.lower == s.multiply {
-			i = order - 1 - i
+		row := s.row(order, i)
+		solution := b[row*ldb:][:n]
+		for k := range i {
+			from := s.row(order, k)
+			factor := [1]F{-s.a.data[row*down+from*across]}
+			tile.AddRows(solution, b[from*ldb:], ldb, factor[:], 1, n)
 		}
-		from, end := 0, i
-		if !s.lower {
-			from, end = i+1, order
-		}
-		row, pivot := b[i*ldb:][:n], s.a.data[i*(s.a.stride+1)]
-		if s.multiply && !s.unit {
-			scaleRow(row, pivot)
-		}
-		if from < end {
-			entries := s.a.data[i*down+from*across:]
-			for k := range end - from {
-				factors[k] = sign * entries[k*across]
-			}
-			tile.AddRows(row, b[from*ldb:], ldb, factors[:], end-from, n)
-		}
-		if !s.multiply && !s.unit {
-			divideRow(row, pivot)
-		}
+		divideRow(solution, s.a.data[row*(s.a.stride+1)])
 	}
 }
 
 // loops is compute in plain Go, for few operations: four right sides together, and the last few one by one.
 func (s *system[F]) loops(order, sides int, b []F, ldb int) {
-	unknown, side := ldb, 1 // the distances in memory
-	t := *s
-	if s.right { // x A = b is A' x' = b'
-		unknown, side = 1, ldb
-		t.a, t.right, t.lower = s.a.transpose(), false, !s.lower
+	t := triangleLoop[F]{a: s.a.data, order: order, down: s.a.stride, across: 1, apart: ldb}
+	if s.a.transposed != s.right { // x A = b is A' x' = b'
+		t.down, t.across = 1, s.a.stride
 	}
-	k := 0
-	for ; k+4 <= sides; k += 4 {
-		t.fourSides(order, b[k*side:], b[(k+1)*side:], b[(k+2)*side:], b[(k+3)*side:], unknown)
+	side, lower := 1, s.lower != s.right
+	if s.right {
+		t.apart, side = 1, ldb
 	}
-	for ; k < sides; k++ {
-		t.oneSide(order, b[k*side:], unknown)
+	if !lower { // the last row is the first one
+		last := order - 1
+		t.corner, t.first = last*(s.a.stride+1), last*t.apart
+		t.down, t.across, t.apart = -t.down, -t.across, -t.apart
+	}
+	for k := 0; k < sides; k++ {
+		if k+4 <= sides && order > 1 {
+			t.fourSides(s.unit, s.multiply, b[k*side:], b[(k+1)*side:], b[(k+2)*side:], b[(k+3)*side:])
+			k += 3
+			continue
+		}
+		if s.multiply {
+			t.product(s.unit, b[k*side:])
+		} else {
+			t.solution(s.unit, b[k*side:])
+		}
 	}
 }
 
-// fourSides overwrites four right sides, with unknowns some entries apart, by the solution or the product.
-func (s *system[F]) fourSides(order int, b0, b1, b2, b3 []F, apart int) {
-	down, across := s.a.steps()
-	for i := range order {
-		if s.lower == s.multiply {
-			i = order - 1 - i
+// A triangleLoop is a triangle whose row i has entries at corner + i down + k across, k <= i, and belongs to
+// entry first + i apart of a right side.
+type triangleLoop[F tile.Float] struct {
+	a                                         []F
+	order, corner, down, across, first, apart int
+}
+
+// solution overwrites a right side by the solution. The products of a row do not wait for the quotient before
+// it, but for the last one.
+func (t *triangleLoop[F]) solution(unit bool, x []F) {
+	a, down, across, apart := t.a, t.down, t.across, t.apart
+	row, at := t.corner, t.first
+	for i := range t.order {
+		v, entry, from := x[at], row, t.first
+		for range i {
+			v -= a[entry] * x[from]
+			entry += across
+			from += apart
 		}
-		from, end := 0, i
-		if !s.lower {
-			from, end = i+1, order
+		if !unit {
+			v /= a[entry]
+		}
+		x[at] = v
+		row += down
+		at += apart
+	}
+}
+
+// product overwrites a right side by the product, from its last row on.
+func (t *triangleLoop[F]) product(unit bool, x []F) {
+	a, across, apart := t.a, t.across, t.apart
+	row, at := t.corner+(t.order-1)*t.down, t.first+(t.order-1)*apart
+	for i := t.order - 1; i >= 0; i-- {
+		v, entry, from := x[at], row, t.first
+		if !unit {
+			v *= a[row+i*across]
+		}
+		for range i {
+			v += a[entry] * x[from]
+			entry += across
+			from += apart
+		}
+		x[at] = v
+		row -= t.down
+		at -= apart
+	}
+}
+
+// fourSides overwrites four right sides by the solution or the product.
+func (t *triangleLoop[F]) fourSides(unit, multiply bool, b0, b1, b2, b3 []F) {
+	for step := range t.order {
+		i := step
+		if multiply {
+			i = t.order - 1 - step
 		}
 		var s0, s1, s2, s3 F // products with what is solved, or not yet multiplied
-		entry, at := i*down+from*across, from*apart
-		switch {
-		case from == end:
-		case apart == 1:
-			s0, s1, s2, s3 = fourDots(s.a.data[entry:], across, b0[from:end], b1[from:end], b2[from:end], b3[from:end])
-		default:
-			for range end - from {
-				v := s.a.data[entry]
-				s0 += v * b0[at]
-				s1 += v * b1[at]
-				s2 += v * b2[at]
-				s3 += v * b3[at]
-				entry += across
-				at += apart
-			}
+		entry, from, at := t.corner+i*t.down, t.first, t.first+i*t.apart
+		for range i {
+			v := t.a[entry]
+			s0 += v * b0[from]
+			s1 += v * b1[from]
+			s2 += v * b2[from]
+			s3 += v * b3[from]
+			entry += t.across
+			from += t.apart
 		}
-		at = i * apart
 		x0, x1, x2, x3 := b0[at], b1[at], b2[at], b3[at]
-		pivot := s.a.data[i*(s.a.stride+1)]
+		pivot := t.a[entry]
 		switch {
-		case s.multiply && !s.unit:
+		case multiply && !unit:
 			x0, x1, x2, x3 = x0*pivot+s0, x1*pivot+s1, x2*pivot+s2, x3*pivot+s3
-		case s.multiply:
+		case multiply:
 			x0, x1, x2, x3 = x0+s0, x1+s1, x2+s2, x3+s3
-		case s.unit:
+		case unit:
 			x0, x1, x2, x3 = x0-s0, x1-s1, x2-s2, x3-s3
 		case exactInverse(pivot):
 			by := 1 / pivot
@@ -349,54 +399,6 @@ func (s *system[F]) fourSides(order int, b0, b1, b2, b3 []F, apart int) {
 			x0, x1, x2, x3 = (x0-s0)/pivot, (x1-s1)/pivot, (x2-s2)/pivot, (x3-s3)/pivot
 		}
 		b0[at], b1[at], b2[at], b3[at] = x0, x1, x2, x3
-	}
-}
-
-// fourDots returns the products of entries, some distance apart, with four vectors.
-func fourDots[F tile.Float](entries []F, apart int, x0, x1, x2, x3 []F) (s0, s1, s2, s3 F) {
-	at := 0
-	x1, x2, x3 = x1[:len(x0)], x2[:len(x0)], x3[:len(x0)]
-	for k, x := range x0 {
-		v := entries[at]
-		s0 += v * x
-		s1 += v * x1[k]
-		s2 += v * x2[k]
-		s3 += v * x3[k]
-		at += apart
-	}
-	return s0, s1, s2, s3
-}
-
-// oneSide is fourSides for one right side, an unknown after the other: the steps of a column wait for one
-// quotient only.
-func (s *system[F]) oneSide(order int, x []F, apart int) {
-	down, across := s.a.steps()
-	for j := range order {
-		if s.lower == s.multiply {
-			j = order - 1 - j
-		}
-		from, end := 0, j // the rows of column j beside the diagonal
-		if s.lower {
-			from, end = j+1, order
-		}
-		pivot, v := s.a.data[j*(s.a.stride+1)], x[j*apart]
-		by := v
-		if !s.multiply {
-			if !s.unit {
-				v /= pivot
-				x[j*apart] = v
-			}
-			by = -v
-		}
-		entry, at := from*down+j*across, from*apart
-		for range end - from {
-			x[at] += s.a.data[entry] * by
-			entry += down
-			at += apart
-		}
-		if s.multiply && !s.unit {
-			x[j*apart] = v * pivot
-		}
 	}
 }
 

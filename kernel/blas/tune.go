@@ -52,15 +52,12 @@ const (
 	// sparseShare the number of entries among which one may be other than zero. The workloads of the group
 	// zeros.
 	sparseMultiplications, sparseShare = 1 << 15, 12
-	// triangleLoops and triangleLoopsRight are the largest products of the square of the order of a triangle, on
-	// the left and on the right, and the number of right sides that plain loops solve faster, for fewer than
-	// manySides of them; for more, the product is at most fewSteps. LU.Solve and Cholesky.Solve, 2 to 20.
-	triangleLoops, triangleLoopsRight, manySides, fewSteps = 550, 3000, 16, 64
+	// fewSteps is the largest product of the square of the order of a triangle and the number of right sides for
+	// which plain loops take less time than tiles, and triangleLoops the largest one with the triangle on the
+	// right, for fewer than manySides. LU.Solve and Cholesky.Solve, 2 to 20.
+	fewSteps, triangleLoops, manySides = 27, 3000, 16
 	// fewSides is the number of right sides up to which each is solved for by itself.
 	fewSides = 3
-	// trmmUnknowns is the number of entries of B below which gonum multiplies it by a triangle of one block
-	// faster. Tri·M 8 and 10.
-	trmmUnknowns = 300
 	// vectorEntries is the number of entries of a matrix below which gonum multiplies it by a vector
 	// faster, and vectorRow the number of entries of a row. MulVec 3 to 100, RankOne and Sgemv.
 	vectorEntries, vectorRow = 512, 32
@@ -74,8 +71,6 @@ const (
 	// dotLength is the length of vectors below which gonum's level 1 takes less time; in float32 four times
 	// it. Dot, AddScaledVec, Sdot and Saxpy.
 	dotLength = 64
-	// tailWidth is the number of right sides of which a remainder is solved for by loops.
-	tailWidth = 8
 	// fewReflectors is the number of reflectors below which gonum needs no more time; oneByOne is the
 	// number up to which gonum factors matrices, and generates Q, one reflector after the other. QR, QTo.
 	fewReflectors, oneByOne = 8, 128

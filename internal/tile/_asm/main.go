@@ -69,6 +69,7 @@ func emit(t isa) {
 	residual(t)
 	rotate(t)
 	vectors(t)
+	triangles(t)
 	solveUpper(t)
 	fmaPeak(t)
 }

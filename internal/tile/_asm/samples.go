@@ -11,13 +11,14 @@ type number struct {
 	suffix                    string // of the names of tiles
 	size                      int    // bytes
 	move, add, fma, broadcast func(...Op)
+	multiply, subtract        func(...Op)             // subtract subtracts a product
 	maskMove, clearing        func(from, mask, to Op) // with AVX2; loads with AVX-512
 	blend                     func(mask, from, or, to Op)
 }
 
 var (
-	double = &number{"", 8, VMOVUPD, VADDPD, VFMADD231PD, VBROADCASTSD, VMASKMOVPD, VMOVUPD_Z, VBLENDVPD}
-	single = &number{"32", 4, VMOVUPS, VADDPS, VFMADD231PS, VBROADCASTSS, VMASKMOVPS, VMOVUPS_Z, VBLENDVPS}
+	double = &number{"", 8, VMOVUPD, VADDPD, VFMADD231PD, VBROADCASTSD, VMULPD, VFNMADD231PD, VMASKMOVPD, VMOVUPD_Z, VBLENDVPD}
+	single = &number{"32", 4, VMOVUPS, VADDPS, VFMADD231PS, VBROADCASTSS, VMULPS, VFNMADD231PS, VMASKMOVPS, VMOVUPS_Z, VBLENDVPS}
 )
 
 // lanes is how many of them are in a vector.

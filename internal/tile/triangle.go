@@ -1,0 +1,76 @@
+package tile
+
+import "unsafe"
+
+// TriangleOrder is the largest order of a triangle that SolveRows and MultiplyRows take in good time: the one
+// of more rows grows with its square, and a product by panels takes less.
+const TriangleOrder = 16
+
+// SolveRows overwrites the rows of B, of cols entries each, by the solution of a triangular system; see
+// solveRowsGeneric. It reads and writes nothing beyond these entries.
+func SolveRows[F Float](b []F, ldb int, a []F, down, across int, d []F, order, cols int) {
+	raceTriangle(b, ldb, a, down, across, order, cols)
+	if tiles.solveRows[1] == 0 || order == 0 || cols == 0 {
+		solveRowsGeneric(b, ldb, a, down, across, d, order, cols)
+		return
+	}
+	first, corner, factors := triangleOperands(b, ldb, a, down, across, d, order, cols)
+	for k := 0; k < cols; {
+		vectors, part := triangleColumns[F](cols - k)
+		solveRowsTile(unsafe.Add(first, k*int(unsafe.Sizeof(F(0)))), ldb, corner, down, across, factors, order, part, of[F](vectors))
+		k += part
+	}
+}
+
+// MultiplyRows overwrites the rows of B, of cols entries each, by their product with a triangle; see
+// multiplyRowsGeneric. It reads and writes nothing beyond these entries.
+func MultiplyRows[F Float](b []F, ldb int, a []F, down, across int, d []F, order, cols int) {
+	raceTriangle(b, ldb, a, down, across, order, cols)
+	if tiles.multiplyRows[1] == 0 || order == 0 || cols == 0 {
+		multiplyRowsGeneric(b, ldb, a, down, across, d, order, cols)
+		return
+	}
+	first, corner, factors := triangleOperands(b, ldb, a, down, across, d, order, cols)
+	for k := 0; k < cols; {
+		vectors, part := triangleColumns[F](cols - k)
+		multiplyRowsTile(unsafe.Add(first, k*int(unsafe.Sizeof(F(0)))), ldb, corner, down, across, factors, order, part, of[F](vectors))
+		k += part
+	}
+}
+
+// triangleOperands returns the addresses of the first rows of B and A and of d, which may be empty.
+func triangleOperands[F Float](b []F, ldb int, a []F, down, across int, d []F, order, cols int) (first, corner, factors unsafe.Pointer) {
+	rows, entries := firstOf(ldb, order), firstOf(down, order)+firstOf(across, order)
+	_, _ = b[rows+max(ldb, 0)*(order-1)+cols-1], a[entries+(max(down, 0)+max(across, 0))*(order-1)]
+	if len(d) > 0 {
+		_ = d[order-1]
+		factors = unsafe.Pointer(&d[0])
+	}
+	return unsafe.Pointer(&b[rows]), unsafe.Pointer(&a[entries]), factors
+}
+
+// firstOf returns the place of the first of n things that are some distance apart: the last one in memory if
+// that is negative.
+func firstOf(apart, n int) int { return max(0, (1-n)*apart) }
+
+// triangleColumns returns how many vectors the tile for some of left columns has, and how many columns.
+func triangleColumns[F Float](left int) (vectors, columns int) {
+	lanes := tiles.lanes * 8 / int(unsafe.Sizeof(F(0)))
+	if unsafe.Sizeof(F(0)) == 4 { // whose tiles are AVX2's
+		lanes = Width
+	}
+	switch {
+	case left >= 4*lanes:
+		return 4, 4 * lanes
+	case left >= 2*lanes:
+		return 2, 2 * lanes
+	case left > lanes && lanes*int(unsafe.Sizeof(F(0))) == 64: // a mask for the second vector
+		return 2, left
+	}
+	return 1, min(left, lanes)
+}
+
+func raceTriangle[F Float](b []F, ldb int, a []F, down, across, order, cols int) {
+	raceRead(a, order, order, max(down, -down, across, -across))
+	raceWrite(b, order, cols, max(ldb, -ldb))
+}
