@@ -326,53 +326,6 @@ func addAbsGeneric(y, a []float64, n int) (sum float64) {
 	return sum
 }
 
-// solveRowsGeneric solves a triangular system for the rows of B, in this order, with factors d[i] of ones if d
-// is empty:
-//
-//	b[i*ldb+j] = (b[i*ldb+j] - sum_k a[i*down+k*across] b[k*ldb+j]) d[i],  k < i < order, j < cols.
-//
-// If ldb is negative, row i is at b[(i-order+1)*ldb], as in BLAS; so are entries of a, where both of its
-// distances are.
-func solveRowsGeneric[F Float](b []F, ldb int, a []F, down, across int, d []F, order, cols int) {
-	corner, first := firstOf(down, order)+firstOf(across, order), firstOf(ldb, order)
-	for i := range order {
-		row := b[first+i*ldb:][:cols]
-		for k := range i {
-			factor := a[corner+i*down+k*across]
-			for j, v := range b[first+k*ldb:][:cols] {
-				row[j] -= factor * v
-			}
-		}
-		for j := range row {
-			if len(d) > 0 {
-				row[j] *= d[i]
-			}
-		}
-	}
-}
-
-// multiplyRowsGeneric multiplies the rows of B by a triangle, the last one first, for the operands of
-// solveRowsGeneric:
-//
-//	b[i*ldb+j] = b[i*ldb+j] d[i] + sum_k a[i*down+k*across] b[k*ldb+j],  k < i < order, j < cols.
-func multiplyRowsGeneric[F Float](b []F, ldb int, a []F, down, across int, d []F, order, cols int) {
-	corner, first := firstOf(down, order)+firstOf(across, order), firstOf(ldb, order)
-	for i := order - 1; i >= 0; i-- {
-		row := b[first+i*ldb:][:cols]
-		for j := range row {
-			if len(d) > 0 {
-				row[j] *= d[i]
-			}
-		}
-		for k := range i {
-			factor := a[corner+i*down+k*across]
-			for j, v := range b[first+k*ldb:][:cols] {
-				row[j] += factor * v
-			}
-		}
-	}
-}
-
 // ReflectWidth is the largest number of columns of a panel for Reflect.
 const ReflectWidth = 32
 

@@ -23,6 +23,8 @@ type operations struct {
 	lanes int
 	// high: rows of the highest tile of panel.
 	high int
+	// few: rows of a triangle that solveFew takes at most.
+	few int
 	// peak: floating-point operations of a round of fmaPeak.
 	peak int
 	// smallRows: rows that leastSquaresSmall takes at most, by columns.
@@ -48,6 +50,7 @@ type operations struct {
 	reflect            [5]int
 	solveRows          [21]int
 	multiplyRows       [21]int
+	solveFew           [17]int
 	solveUpper         int
 	fmaPeak            int
 	leastSquaresSmall  [9]int

@@ -85,6 +85,9 @@ func solveRowsTile(b unsafe.Pointer, ldb int, a unsafe.Pointer, down, across int
 func multiplyRowsTile(b unsafe.Pointer, ldb int, a unsafe.Pointer, down, across int, d unsafe.Pointer, order, cols int, index int)
 
 //go:noescape
+func solveFewTile(b unsafe.Pointer, ldb int, a unsafe.Pointer, down, across int, d unsafe.Pointer, order, cols int, index int)
+
+//go:noescape
 func solveUpperTile(a *float64, lda int, r *float64, ldr int, inv *float64, m, n int)
 
 //go:noescape

@@ -6,81 +6,84 @@
 
 DATA operations_avx2<>+0(SB)/8, $4
 DATA operations_avx2<>+8(SB)/8, $6
-DATA operations_avx2<>+16(SB)/8, $96
-DATA operations_avx2<>+104(SB)/8, $·mulBasis_1_avx2(SB)
-DATA operations_avx2<>+112(SB)/8, $·mulBasis_2_avx2(SB)
-DATA operations_avx2<>+120(SB)/8, $·mulBasis_3_avx2(SB)
-DATA operations_avx2<>+128(SB)/8, $·mulBasis_4_avx2(SB)
-DATA operations_avx2<>+136(SB)/8, $·mulBasis_5_avx2(SB)
-DATA operations_avx2<>+144(SB)/8, $·mulBasis_6_avx2(SB)
-DATA operations_avx2<>+232(SB)/8, $·mulBasis32_1_avx2(SB)
-DATA operations_avx2<>+240(SB)/8, $·mulBasis32_2_avx2(SB)
-DATA operations_avx2<>+248(SB)/8, $·mulBasis32_3_avx2(SB)
-DATA operations_avx2<>+256(SB)/8, $·mulBasis32_4_avx2(SB)
-DATA operations_avx2<>+264(SB)/8, $·mulBasis32_5_avx2(SB)
-DATA operations_avx2<>+272(SB)/8, $·mulBasis32_6_avx2(SB)
-DATA operations_avx2<>+280(SB)/8, $·sumBlocks_avx2(SB)
-DATA operations_avx2<>+408(SB)/8, $·sumBlocks32_avx2(SB)
-DATA operations_avx2<>+416(SB)/8, $·addPanels_avx2(SB)
-DATA operations_avx2<>+544(SB)/8, $·addPanels32_avx2(SB)
-DATA operations_avx2<>+560(SB)/8, $·rankUpdate_1_avx2(SB)
-DATA operations_avx2<>+568(SB)/8, $·rankUpdate_2_avx2(SB)
-DATA operations_avx2<>+584(SB)/8, $·rankUpdate_4_avx2(SB)
-DATA operations_avx2<>+616(SB)/8, $·rankUpdate_8_avx2(SB)
-DATA operations_avx2<>+656(SB)/8, $·panel_4_avx2(SB)
-DATA operations_avx2<>+672(SB)/8, $·panel_6_avx2(SB)
-DATA operations_avx2<>+784(SB)/8, $·panel32_4_avx2(SB)
-DATA operations_avx2<>+800(SB)/8, $·panel32_6_avx2(SB)
-DATA operations_avx2<>+888(SB)/8, $·panelHalf_4_avx2(SB)
-DATA operations_avx2<>+904(SB)/8, $·panelHalf_6_avx2(SB)
-DATA operations_avx2<>+1016(SB)/8, $·panelHalf32_4_avx2(SB)
-DATA operations_avx2<>+1032(SB)/8, $·panelHalf32_6_avx2(SB)
-DATA operations_avx2<>+1088(SB)/8, $·transposeSquares_avx2(SB)
-DATA operations_avx2<>+1216(SB)/8, $·transposeSquares32_avx2(SB)
-DATA operations_avx2<>+1232(SB)/8, $·mulBasisLanes_1_avx2(SB)
-DATA operations_avx2<>+1240(SB)/8, $·mulBasisLanes_2_avx2(SB)
-DATA operations_avx2<>+1264(SB)/8, $·leastSquaresLanes_avx2(SB)
-DATA operations_avx2<>+1272(SB)/8, $·mulTransposedLanes_avx2(SB)
-DATA operations_avx2<>+1280(SB)/8, $·sumDifferences_avx2(SB)
-DATA operations_avx2<>+1288(SB)/8, $·leastSquares_avx2(SB)
-DATA operations_avx2<>+1296(SB)/8, $·residual_avx2(SB)
-DATA operations_avx2<>+1304(SB)/8, $·rotate_avx2(SB)
-DATA operations_avx2<>+1320(SB)/8, $·rowDots_1_avx2(SB)
-DATA operations_avx2<>+1344(SB)/8, $·rowDots_4_avx2(SB)
-DATA operations_avx2<>+1376(SB)/8, $·rowDots_8_avx2(SB)
-DATA operations_avx2<>+1448(SB)/8, $·rowDots32_1_avx2(SB)
-DATA operations_avx2<>+1472(SB)/8, $·rowDots32_4_avx2(SB)
-DATA operations_avx2<>+1504(SB)/8, $·rowDots32_8_avx2(SB)
-DATA operations_avx2<>+1520(SB)/8, $·addRows_1_avx2(SB)
-DATA operations_avx2<>+1544(SB)/8, $·addRows_4_avx2(SB)
-DATA operations_avx2<>+1576(SB)/8, $·addRows_8_avx2(SB)
-DATA operations_avx2<>+1648(SB)/8, $·addRows32_1_avx2(SB)
-DATA operations_avx2<>+1672(SB)/8, $·addRows32_4_avx2(SB)
-DATA operations_avx2<>+1704(SB)/8, $·addRows32_8_avx2(SB)
-DATA operations_avx2<>+1720(SB)/8, $·addOuter_1_avx2(SB)
-DATA operations_avx2<>+1744(SB)/8, $·addOuter_4_avx2(SB)
-DATA operations_avx2<>+1848(SB)/8, $·addOuter32_1_avx2(SB)
-DATA operations_avx2<>+1872(SB)/8, $·addOuter32_4_avx2(SB)
-DATA operations_avx2<>+1880(SB)/8, $·addAbs_avx2(SB)
-DATA operations_avx2<>+1896(SB)/8, $·reflect_1_avx2(SB)
-DATA operations_avx2<>+1904(SB)/8, $·reflect_2_avx2(SB)
-DATA operations_avx2<>+1912(SB)/8, $·reflect_3_avx2(SB)
-DATA operations_avx2<>+1920(SB)/8, $·reflect_4_avx2(SB)
-DATA operations_avx2<>+1936(SB)/8, $·solveRows_1_avx2(SB)
-DATA operations_avx2<>+1944(SB)/8, $·solveRows_2_avx2(SB)
-DATA operations_avx2<>+1960(SB)/8, $·solveRows_4_avx2(SB)
-DATA operations_avx2<>+2064(SB)/8, $·solveRows32_1_avx2(SB)
-DATA operations_avx2<>+2072(SB)/8, $·solveRows32_2_avx2(SB)
-DATA operations_avx2<>+2088(SB)/8, $·solveRows32_4_avx2(SB)
-DATA operations_avx2<>+2104(SB)/8, $·multiplyRows_1_avx2(SB)
-DATA operations_avx2<>+2112(SB)/8, $·multiplyRows_2_avx2(SB)
-DATA operations_avx2<>+2128(SB)/8, $·multiplyRows_4_avx2(SB)
-DATA operations_avx2<>+2232(SB)/8, $·multiplyRows32_1_avx2(SB)
-DATA operations_avx2<>+2240(SB)/8, $·multiplyRows32_2_avx2(SB)
-DATA operations_avx2<>+2256(SB)/8, $·multiplyRows32_4_avx2(SB)
-DATA operations_avx2<>+2264(SB)/8, $·solveUpper_avx2(SB)
-DATA operations_avx2<>+2272(SB)/8, $·fmaPeak_avx2(SB)
-GLOBL operations_avx2<>(SB), NOPTR, $2352
+DATA operations_avx2<>+16(SB)/8, $8
+DATA operations_avx2<>+24(SB)/8, $96
+DATA operations_avx2<>+112(SB)/8, $·mulBasis_1_avx2(SB)
+DATA operations_avx2<>+120(SB)/8, $·mulBasis_2_avx2(SB)
+DATA operations_avx2<>+128(SB)/8, $·mulBasis_3_avx2(SB)
+DATA operations_avx2<>+136(SB)/8, $·mulBasis_4_avx2(SB)
+DATA operations_avx2<>+144(SB)/8, $·mulBasis_5_avx2(SB)
+DATA operations_avx2<>+152(SB)/8, $·mulBasis_6_avx2(SB)
+DATA operations_avx2<>+240(SB)/8, $·mulBasis32_1_avx2(SB)
+DATA operations_avx2<>+248(SB)/8, $·mulBasis32_2_avx2(SB)
+DATA operations_avx2<>+256(SB)/8, $·mulBasis32_3_avx2(SB)
+DATA operations_avx2<>+264(SB)/8, $·mulBasis32_4_avx2(SB)
+DATA operations_avx2<>+272(SB)/8, $·mulBasis32_5_avx2(SB)
+DATA operations_avx2<>+280(SB)/8, $·mulBasis32_6_avx2(SB)
+DATA operations_avx2<>+288(SB)/8, $·sumBlocks_avx2(SB)
+DATA operations_avx2<>+416(SB)/8, $·sumBlocks32_avx2(SB)
+DATA operations_avx2<>+424(SB)/8, $·addPanels_avx2(SB)
+DATA operations_avx2<>+552(SB)/8, $·addPanels32_avx2(SB)
+DATA operations_avx2<>+568(SB)/8, $·rankUpdate_1_avx2(SB)
+DATA operations_avx2<>+576(SB)/8, $·rankUpdate_2_avx2(SB)
+DATA operations_avx2<>+592(SB)/8, $·rankUpdate_4_avx2(SB)
+DATA operations_avx2<>+624(SB)/8, $·rankUpdate_8_avx2(SB)
+DATA operations_avx2<>+664(SB)/8, $·panel_4_avx2(SB)
+DATA operations_avx2<>+680(SB)/8, $·panel_6_avx2(SB)
+DATA operations_avx2<>+792(SB)/8, $·panel32_4_avx2(SB)
+DATA operations_avx2<>+808(SB)/8, $·panel32_6_avx2(SB)
+DATA operations_avx2<>+896(SB)/8, $·panelHalf_4_avx2(SB)
+DATA operations_avx2<>+912(SB)/8, $·panelHalf_6_avx2(SB)
+DATA operations_avx2<>+1024(SB)/8, $·panelHalf32_4_avx2(SB)
+DATA operations_avx2<>+1040(SB)/8, $·panelHalf32_6_avx2(SB)
+DATA operations_avx2<>+1096(SB)/8, $·transposeSquares_avx2(SB)
+DATA operations_avx2<>+1224(SB)/8, $·transposeSquares32_avx2(SB)
+DATA operations_avx2<>+1240(SB)/8, $·mulBasisLanes_1_avx2(SB)
+DATA operations_avx2<>+1248(SB)/8, $·mulBasisLanes_2_avx2(SB)
+DATA operations_avx2<>+1272(SB)/8, $·leastSquaresLanes_avx2(SB)
+DATA operations_avx2<>+1280(SB)/8, $·mulTransposedLanes_avx2(SB)
+DATA operations_avx2<>+1288(SB)/8, $·sumDifferences_avx2(SB)
+DATA operations_avx2<>+1296(SB)/8, $·leastSquares_avx2(SB)
+DATA operations_avx2<>+1304(SB)/8, $·residual_avx2(SB)
+DATA operations_avx2<>+1312(SB)/8, $·rotate_avx2(SB)
+DATA operations_avx2<>+1328(SB)/8, $·rowDots_1_avx2(SB)
+DATA operations_avx2<>+1352(SB)/8, $·rowDots_4_avx2(SB)
+DATA operations_avx2<>+1384(SB)/8, $·rowDots_8_avx2(SB)
+DATA operations_avx2<>+1456(SB)/8, $·rowDots32_1_avx2(SB)
+DATA operations_avx2<>+1480(SB)/8, $·rowDots32_4_avx2(SB)
+DATA operations_avx2<>+1512(SB)/8, $·rowDots32_8_avx2(SB)
+DATA operations_avx2<>+1528(SB)/8, $·addRows_1_avx2(SB)
+DATA operations_avx2<>+1552(SB)/8, $·addRows_4_avx2(SB)
+DATA operations_avx2<>+1584(SB)/8, $·addRows_8_avx2(SB)
+DATA operations_avx2<>+1656(SB)/8, $·addRows32_1_avx2(SB)
+DATA operations_avx2<>+1680(SB)/8, $·addRows32_4_avx2(SB)
+DATA operations_avx2<>+1712(SB)/8, $·addRows32_8_avx2(SB)
+DATA operations_avx2<>+1728(SB)/8, $·addOuter_1_avx2(SB)
+DATA operations_avx2<>+1752(SB)/8, $·addOuter_4_avx2(SB)
+DATA operations_avx2<>+1856(SB)/8, $·addOuter32_1_avx2(SB)
+DATA operations_avx2<>+1880(SB)/8, $·addOuter32_4_avx2(SB)
+DATA operations_avx2<>+1888(SB)/8, $·addAbs_avx2(SB)
+DATA operations_avx2<>+1904(SB)/8, $·reflect_1_avx2(SB)
+DATA operations_avx2<>+1912(SB)/8, $·reflect_2_avx2(SB)
+DATA operations_avx2<>+1920(SB)/8, $·reflect_3_avx2(SB)
+DATA operations_avx2<>+1928(SB)/8, $·reflect_4_avx2(SB)
+DATA operations_avx2<>+1944(SB)/8, $·solveRows_1_avx2(SB)
+DATA operations_avx2<>+1952(SB)/8, $·solveRows_2_avx2(SB)
+DATA operations_avx2<>+1968(SB)/8, $·solveRows_4_avx2(SB)
+DATA operations_avx2<>+2072(SB)/8, $·solveRows32_1_avx2(SB)
+DATA operations_avx2<>+2080(SB)/8, $·solveRows32_2_avx2(SB)
+DATA operations_avx2<>+2096(SB)/8, $·solveRows32_4_avx2(SB)
+DATA operations_avx2<>+2112(SB)/8, $·multiplyRows_1_avx2(SB)
+DATA operations_avx2<>+2120(SB)/8, $·multiplyRows_2_avx2(SB)
+DATA operations_avx2<>+2136(SB)/8, $·multiplyRows_4_avx2(SB)
+DATA operations_avx2<>+2240(SB)/8, $·multiplyRows32_1_avx2(SB)
+DATA operations_avx2<>+2248(SB)/8, $·multiplyRows32_2_avx2(SB)
+DATA operations_avx2<>+2264(SB)/8, $·multiplyRows32_4_avx2(SB)
+DATA operations_avx2<>+2272(SB)/8, $·solveFew_avx2(SB)
+DATA operations_avx2<>+2400(SB)/8, $·solveFew32_avx2(SB)
+DATA operations_avx2<>+2408(SB)/8, $·solveUpper_avx2(SB)
+DATA operations_avx2<>+2416(SB)/8, $·fmaPeak_avx2(SB)
+GLOBL operations_avx2<>(SB), NOPTR, $2496
 
 TEXT ·operations_avx2(SB), NOSPLIT, $0-8
 	LEAQ operations_avx2<>(SB), AX
@@ -89,99 +92,102 @@ TEXT ·operations_avx2(SB), NOSPLIT, $0-8
 
 DATA operations_avx512<>+0(SB)/8, $8
 DATA operations_avx512<>+8(SB)/8, $12
-DATA operations_avx512<>+16(SB)/8, $192
-DATA operations_avx512<>+32(SB)/8, $32
+DATA operations_avx512<>+16(SB)/8, $16
+DATA operations_avx512<>+24(SB)/8, $192
 DATA operations_avx512<>+40(SB)/8, $32
 DATA operations_avx512<>+48(SB)/8, $32
 DATA operations_avx512<>+56(SB)/8, $32
 DATA operations_avx512<>+64(SB)/8, $32
 DATA operations_avx512<>+72(SB)/8, $32
-DATA operations_avx512<>+80(SB)/8, $24
+DATA operations_avx512<>+80(SB)/8, $32
 DATA operations_avx512<>+88(SB)/8, $24
-DATA operations_avx512<>+104(SB)/8, $·mulBasis_1_avx512(SB)
-DATA operations_avx512<>+112(SB)/8, $·mulBasis_2_avx512(SB)
-DATA operations_avx512<>+120(SB)/8, $·mulBasis_3_avx512(SB)
-DATA operations_avx512<>+128(SB)/8, $·mulBasis_4_avx512(SB)
-DATA operations_avx512<>+136(SB)/8, $·mulBasis_5_avx512(SB)
-DATA operations_avx512<>+144(SB)/8, $·mulBasis_6_avx512(SB)
-DATA operations_avx512<>+232(SB)/8, $·mulBasis32_1_avx512(SB)
-DATA operations_avx512<>+240(SB)/8, $·mulBasis32_2_avx512(SB)
-DATA operations_avx512<>+248(SB)/8, $·mulBasis32_3_avx512(SB)
-DATA operations_avx512<>+256(SB)/8, $·mulBasis32_4_avx512(SB)
-DATA operations_avx512<>+264(SB)/8, $·mulBasis32_5_avx512(SB)
-DATA operations_avx512<>+272(SB)/8, $·mulBasis32_6_avx512(SB)
-DATA operations_avx512<>+280(SB)/8, $·sumBlocks_avx512(SB)
-DATA operations_avx512<>+408(SB)/8, $·sumBlocks32_avx512(SB)
-DATA operations_avx512<>+416(SB)/8, $·addPanels_avx512(SB)
-DATA operations_avx512<>+544(SB)/8, $·addPanels32_avx512(SB)
-DATA operations_avx512<>+560(SB)/8, $·rankUpdate_1_avx512(SB)
-DATA operations_avx512<>+568(SB)/8, $·rankUpdate_2_avx512(SB)
-DATA operations_avx512<>+584(SB)/8, $·rankUpdate_4_avx512(SB)
-DATA operations_avx512<>+616(SB)/8, $·rankUpdate_8_avx512(SB)
-DATA operations_avx512<>+656(SB)/8, $·panel_4_avx512(SB)
-DATA operations_avx512<>+720(SB)/8, $·panel_12_avx512(SB)
-DATA operations_avx512<>+784(SB)/8, $·panel32_4_avx512(SB)
-DATA operations_avx512<>+848(SB)/8, $·panel32_12_avx512(SB)
-DATA operations_avx512<>+888(SB)/8, $·panelHalf_4_avx512(SB)
-DATA operations_avx512<>+952(SB)/8, $·panelHalf_12_avx512(SB)
-DATA operations_avx512<>+1016(SB)/8, $·panelHalf32_4_avx512(SB)
-DATA operations_avx512<>+1080(SB)/8, $·panelHalf32_12_avx512(SB)
-DATA operations_avx512<>+1088(SB)/8, $·transposeSquares_avx512(SB)
-DATA operations_avx512<>+1216(SB)/8, $·transposeSquares32_avx2(SB)
-DATA operations_avx512<>+1232(SB)/8, $·mulBasisLanes_1_avx512(SB)
-DATA operations_avx512<>+1240(SB)/8, $·mulBasisLanes_2_avx512(SB)
-DATA operations_avx512<>+1248(SB)/8, $·mulBasisLanes_3_avx512(SB)
-DATA operations_avx512<>+1256(SB)/8, $·mulBasisLanes_4_avx512(SB)
-DATA operations_avx512<>+1264(SB)/8, $·leastSquaresLanes_avx512(SB)
-DATA operations_avx512<>+1272(SB)/8, $·mulTransposedLanes_avx512(SB)
-DATA operations_avx512<>+1280(SB)/8, $·sumDifferences_avx512(SB)
-DATA operations_avx512<>+1288(SB)/8, $·leastSquares_avx512(SB)
-DATA operations_avx512<>+1296(SB)/8, $·residual_avx512(SB)
-DATA operations_avx512<>+1304(SB)/8, $·rotate_avx512(SB)
-DATA operations_avx512<>+1320(SB)/8, $·rowDots_1_avx512(SB)
-DATA operations_avx512<>+1344(SB)/8, $·rowDots_4_avx512(SB)
-DATA operations_avx512<>+1376(SB)/8, $·rowDots_8_avx512(SB)
-DATA operations_avx512<>+1448(SB)/8, $·rowDots32_1_avx2(SB)
-DATA operations_avx512<>+1472(SB)/8, $·rowDots32_4_avx2(SB)
-DATA operations_avx512<>+1504(SB)/8, $·rowDots32_8_avx2(SB)
-DATA operations_avx512<>+1520(SB)/8, $·addRows_1_avx512(SB)
-DATA operations_avx512<>+1544(SB)/8, $·addRows_4_avx512(SB)
-DATA operations_avx512<>+1576(SB)/8, $·addRows_8_avx512(SB)
-DATA operations_avx512<>+1648(SB)/8, $·addRows32_1_avx2(SB)
-DATA operations_avx512<>+1672(SB)/8, $·addRows32_4_avx2(SB)
-DATA operations_avx512<>+1704(SB)/8, $·addRows32_8_avx2(SB)
-DATA operations_avx512<>+1720(SB)/8, $·addOuter_1_avx2(SB)
-DATA operations_avx512<>+1744(SB)/8, $·addOuter_4_avx2(SB)
-DATA operations_avx512<>+1848(SB)/8, $·addOuter32_1_avx2(SB)
-DATA operations_avx512<>+1872(SB)/8, $·addOuter32_4_avx2(SB)
-DATA operations_avx512<>+1880(SB)/8, $·addAbs_avx2(SB)
-DATA operations_avx512<>+1896(SB)/8, $·reflect_1_avx512(SB)
-DATA operations_avx512<>+1904(SB)/8, $·reflect_2_avx512(SB)
-DATA operations_avx512<>+1912(SB)/8, $·reflect_3_avx512(SB)
-DATA operations_avx512<>+1920(SB)/8, $·reflect_4_avx512(SB)
-DATA operations_avx512<>+1936(SB)/8, $·solveRows_1_avx512(SB)
-DATA operations_avx512<>+1944(SB)/8, $·solveRows_2_avx512(SB)
-DATA operations_avx512<>+1960(SB)/8, $·solveRows_4_avx512(SB)
-DATA operations_avx512<>+2064(SB)/8, $·solveRows32_1_avx2(SB)
-DATA operations_avx512<>+2072(SB)/8, $·solveRows32_2_avx2(SB)
-DATA operations_avx512<>+2088(SB)/8, $·solveRows32_4_avx2(SB)
-DATA operations_avx512<>+2104(SB)/8, $·multiplyRows_1_avx512(SB)
-DATA operations_avx512<>+2112(SB)/8, $·multiplyRows_2_avx512(SB)
-DATA operations_avx512<>+2128(SB)/8, $·multiplyRows_4_avx512(SB)
-DATA operations_avx512<>+2232(SB)/8, $·multiplyRows32_1_avx2(SB)
-DATA operations_avx512<>+2240(SB)/8, $·multiplyRows32_2_avx2(SB)
-DATA operations_avx512<>+2256(SB)/8, $·multiplyRows32_4_avx2(SB)
-DATA operations_avx512<>+2264(SB)/8, $·solveUpper_avx512(SB)
-DATA operations_avx512<>+2272(SB)/8, $·fmaPeak_avx512(SB)
-DATA operations_avx512<>+2288(SB)/8, $·leastSquaresSmall_1_avx512(SB)
-DATA operations_avx512<>+2296(SB)/8, $·leastSquaresSmall_2_avx512(SB)
-DATA operations_avx512<>+2304(SB)/8, $·leastSquaresSmall_3_avx512(SB)
-DATA operations_avx512<>+2312(SB)/8, $·leastSquaresSmall_4_avx512(SB)
-DATA operations_avx512<>+2320(SB)/8, $·leastSquaresSmall_5_avx512(SB)
-DATA operations_avx512<>+2328(SB)/8, $·leastSquaresSmall_6_avx512(SB)
-DATA operations_avx512<>+2336(SB)/8, $·leastSquaresSmall_7_avx512(SB)
-DATA operations_avx512<>+2344(SB)/8, $·leastSquaresSmall_8_avx512(SB)
-GLOBL operations_avx512<>(SB), NOPTR, $2352
+DATA operations_avx512<>+96(SB)/8, $24
+DATA operations_avx512<>+112(SB)/8, $·mulBasis_1_avx512(SB)
+DATA operations_avx512<>+120(SB)/8, $·mulBasis_2_avx512(SB)
+DATA operations_avx512<>+128(SB)/8, $·mulBasis_3_avx512(SB)
+DATA operations_avx512<>+136(SB)/8, $·mulBasis_4_avx512(SB)
+DATA operations_avx512<>+144(SB)/8, $·mulBasis_5_avx512(SB)
+DATA operations_avx512<>+152(SB)/8, $·mulBasis_6_avx512(SB)
+DATA operations_avx512<>+240(SB)/8, $·mulBasis32_1_avx512(SB)
+DATA operations_avx512<>+248(SB)/8, $·mulBasis32_2_avx512(SB)
+DATA operations_avx512<>+256(SB)/8, $·mulBasis32_3_avx512(SB)
+DATA operations_avx512<>+264(SB)/8, $·mulBasis32_4_avx512(SB)
+DATA operations_avx512<>+272(SB)/8, $·mulBasis32_5_avx512(SB)
+DATA operations_avx512<>+280(SB)/8, $·mulBasis32_6_avx512(SB)
+DATA operations_avx512<>+288(SB)/8, $·sumBlocks_avx512(SB)
+DATA operations_avx512<>+416(SB)/8, $·sumBlocks32_avx512(SB)
+DATA operations_avx512<>+424(SB)/8, $·addPanels_avx512(SB)
+DATA operations_avx512<>+552(SB)/8, $·addPanels32_avx512(SB)
+DATA operations_avx512<>+568(SB)/8, $·rankUpdate_1_avx512(SB)
+DATA operations_avx512<>+576(SB)/8, $·rankUpdate_2_avx512(SB)
+DATA operations_avx512<>+592(SB)/8, $·rankUpdate_4_avx512(SB)
+DATA operations_avx512<>+624(SB)/8, $·rankUpdate_8_avx512(SB)
+DATA operations_avx512<>+664(SB)/8, $·panel_4_avx512(SB)
+DATA operations_avx512<>+728(SB)/8, $·panel_12_avx512(SB)
+DATA operations_avx512<>+792(SB)/8, $·panel32_4_avx512(SB)
+DATA operations_avx512<>+856(SB)/8, $·panel32_12_avx512(SB)
+DATA operations_avx512<>+896(SB)/8, $·panelHalf_4_avx512(SB)
+DATA operations_avx512<>+960(SB)/8, $·panelHalf_12_avx512(SB)
+DATA operations_avx512<>+1024(SB)/8, $·panelHalf32_4_avx512(SB)
+DATA operations_avx512<>+1088(SB)/8, $·panelHalf32_12_avx512(SB)
+DATA operations_avx512<>+1096(SB)/8, $·transposeSquares_avx512(SB)
+DATA operations_avx512<>+1224(SB)/8, $·transposeSquares32_avx2(SB)
+DATA operations_avx512<>+1240(SB)/8, $·mulBasisLanes_1_avx512(SB)
+DATA operations_avx512<>+1248(SB)/8, $·mulBasisLanes_2_avx512(SB)
+DATA operations_avx512<>+1256(SB)/8, $·mulBasisLanes_3_avx512(SB)
+DATA operations_avx512<>+1264(SB)/8, $·mulBasisLanes_4_avx512(SB)
+DATA operations_avx512<>+1272(SB)/8, $·leastSquaresLanes_avx512(SB)
+DATA operations_avx512<>+1280(SB)/8, $·mulTransposedLanes_avx512(SB)
+DATA operations_avx512<>+1288(SB)/8, $·sumDifferences_avx512(SB)
+DATA operations_avx512<>+1296(SB)/8, $·leastSquares_avx512(SB)
+DATA operations_avx512<>+1304(SB)/8, $·residual_avx512(SB)
+DATA operations_avx512<>+1312(SB)/8, $·rotate_avx512(SB)
+DATA operations_avx512<>+1328(SB)/8, $·rowDots_1_avx512(SB)
+DATA operations_avx512<>+1352(SB)/8, $·rowDots_4_avx512(SB)
+DATA operations_avx512<>+1384(SB)/8, $·rowDots_8_avx512(SB)
+DATA operations_avx512<>+1456(SB)/8, $·rowDots32_1_avx2(SB)
+DATA operations_avx512<>+1480(SB)/8, $·rowDots32_4_avx2(SB)
+DATA operations_avx512<>+1512(SB)/8, $·rowDots32_8_avx2(SB)
+DATA operations_avx512<>+1528(SB)/8, $·addRows_1_avx512(SB)
+DATA operations_avx512<>+1552(SB)/8, $·addRows_4_avx512(SB)
+DATA operations_avx512<>+1584(SB)/8, $·addRows_8_avx512(SB)
+DATA operations_avx512<>+1656(SB)/8, $·addRows32_1_avx2(SB)
+DATA operations_avx512<>+1680(SB)/8, $·addRows32_4_avx2(SB)
+DATA operations_avx512<>+1712(SB)/8, $·addRows32_8_avx2(SB)
+DATA operations_avx512<>+1728(SB)/8, $·addOuter_1_avx2(SB)
+DATA operations_avx512<>+1752(SB)/8, $·addOuter_4_avx2(SB)
+DATA operations_avx512<>+1856(SB)/8, $·addOuter32_1_avx2(SB)
+DATA operations_avx512<>+1880(SB)/8, $·addOuter32_4_avx2(SB)
+DATA operations_avx512<>+1888(SB)/8, $·addAbs_avx2(SB)
+DATA operations_avx512<>+1904(SB)/8, $·reflect_1_avx512(SB)
+DATA operations_avx512<>+1912(SB)/8, $·reflect_2_avx512(SB)
+DATA operations_avx512<>+1920(SB)/8, $·reflect_3_avx512(SB)
+DATA operations_avx512<>+1928(SB)/8, $·reflect_4_avx512(SB)
+DATA operations_avx512<>+1944(SB)/8, $·solveRows_1_avx512(SB)
+DATA operations_avx512<>+1952(SB)/8, $·solveRows_2_avx512(SB)
+DATA operations_avx512<>+1968(SB)/8, $·solveRows_4_avx512(SB)
+DATA operations_avx512<>+2072(SB)/8, $·solveRows32_1_avx2(SB)
+DATA operations_avx512<>+2080(SB)/8, $·solveRows32_2_avx2(SB)
+DATA operations_avx512<>+2096(SB)/8, $·solveRows32_4_avx2(SB)
+DATA operations_avx512<>+2112(SB)/8, $·multiplyRows_1_avx512(SB)
+DATA operations_avx512<>+2120(SB)/8, $·multiplyRows_2_avx512(SB)
+DATA operations_avx512<>+2136(SB)/8, $·multiplyRows_4_avx512(SB)
+DATA operations_avx512<>+2240(SB)/8, $·multiplyRows32_1_avx2(SB)
+DATA operations_avx512<>+2248(SB)/8, $·multiplyRows32_2_avx2(SB)
+DATA operations_avx512<>+2264(SB)/8, $·multiplyRows32_4_avx2(SB)
+DATA operations_avx512<>+2272(SB)/8, $·solveFew_avx512(SB)
+DATA operations_avx512<>+2400(SB)/8, $·solveFew32_avx2(SB)
+DATA operations_avx512<>+2408(SB)/8, $·solveUpper_avx512(SB)
+DATA operations_avx512<>+2416(SB)/8, $·fmaPeak_avx512(SB)
+DATA operations_avx512<>+2432(SB)/8, $·leastSquaresSmall_1_avx512(SB)
+DATA operations_avx512<>+2440(SB)/8, $·leastSquaresSmall_2_avx512(SB)
+DATA operations_avx512<>+2448(SB)/8, $·leastSquaresSmall_3_avx512(SB)
+DATA operations_avx512<>+2456(SB)/8, $·leastSquaresSmall_4_avx512(SB)
+DATA operations_avx512<>+2464(SB)/8, $·leastSquaresSmall_5_avx512(SB)
+DATA operations_avx512<>+2472(SB)/8, $·leastSquaresSmall_6_avx512(SB)
+DATA operations_avx512<>+2480(SB)/8, $·leastSquaresSmall_7_avx512(SB)
+DATA operations_avx512<>+2488(SB)/8, $·leastSquaresSmall_8_avx512(SB)
+GLOBL operations_avx512<>(SB), NOPTR, $2496
 
 TEXT ·operations_avx512(SB), NOSPLIT, $0-8
 	LEAQ operations_avx512<>(SB), AX
@@ -190,126 +196,132 @@ TEXT ·operations_avx512(SB), NOSPLIT, $0-8
 
 TEXT ·mulBasisTile(SB), NOSPLIT, $0-104
 	MOVQ index+96(FP), AX
-	LEAQ ·tiles+96(SB), CX
+	LEAQ ·tiles+104(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·sumBlocksTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+280(SB), CX
+	LEAQ ·tiles+288(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·addPanelsTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+416(SB), CX
+	LEAQ ·tiles+424(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·rankUpdateTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+552(SB), CX
+	LEAQ ·tiles+560(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·panelTile(SB), NOSPLIT, $0-104
 	MOVQ index+96(FP), AX
-	LEAQ ·tiles+624(SB), CX
+	LEAQ ·tiles+632(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·panelHalfTile(SB), NOSPLIT, $0-88
 	MOVQ index+80(FP), AX
-	LEAQ ·tiles+856(SB), CX
+	LEAQ ·tiles+864(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·transposeSquaresTile(SB), NOSPLIT, $0-48
 	MOVQ index+40(FP), AX
-	LEAQ ·tiles+1088(SB), CX
+	LEAQ ·tiles+1096(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·mulBasisLanesTile(SB), NOSPLIT, $0-64
 	MOVQ index+56(FP), AX
-	LEAQ ·tiles+1224(SB), CX
+	LEAQ ·tiles+1232(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·leastSquaresLanesTile(SB), NOSPLIT, $0-40
-	MOVQ ·tiles+1264(SB), AX
-	JMP AX
-
-TEXT ·mulTransposedLanesTile(SB), NOSPLIT, $0-56
 	MOVQ ·tiles+1272(SB), AX
 	JMP AX
 
-TEXT ·sumDifferencesTile(SB), NOSPLIT, $0-64
+TEXT ·mulTransposedLanesTile(SB), NOSPLIT, $0-56
 	MOVQ ·tiles+1280(SB), AX
 	JMP AX
 
-TEXT ·leastSquaresTile(SB), NOSPLIT, $0-96
+TEXT ·sumDifferencesTile(SB), NOSPLIT, $0-64
 	MOVQ ·tiles+1288(SB), AX
 	JMP AX
 
-TEXT ·residualTile(SB), NOSPLIT, $0-64
+TEXT ·leastSquaresTile(SB), NOSPLIT, $0-96
 	MOVQ ·tiles+1296(SB), AX
 	JMP AX
 
-TEXT ·rotateTile(SB), NOSPLIT, $0-40
+TEXT ·residualTile(SB), NOSPLIT, $0-64
 	MOVQ ·tiles+1304(SB), AX
+	JMP AX
+
+TEXT ·rotateTile(SB), NOSPLIT, $0-40
+	MOVQ ·tiles+1312(SB), AX
 	JMP AX
 
 TEXT ·rowDotsTile(SB), NOSPLIT, $0-48
 	MOVQ index+40(FP), AX
-	LEAQ ·tiles+1312(SB), CX
+	LEAQ ·tiles+1320(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·addRowsTile(SB), NOSPLIT, $0-48
 	MOVQ index+40(FP), AX
-	LEAQ ·tiles+1512(SB), CX
+	LEAQ ·tiles+1520(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·addOuterTile(SB), NOSPLIT, $0-48
 	MOVQ index+40(FP), AX
-	LEAQ ·tiles+1712(SB), CX
+	LEAQ ·tiles+1720(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·addAbsTile(SB), NOSPLIT, $0-32
-	MOVQ ·tiles+1880(SB), AX
+	MOVQ ·tiles+1888(SB), AX
 	JMP AX
 
 TEXT ·reflectTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+1888(SB), CX
+	LEAQ ·tiles+1896(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveRowsTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+1928(SB), CX
+	LEAQ ·tiles+1936(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·multiplyRowsTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+2096(SB), CX
+	LEAQ ·tiles+2104(SB), CX
+	MOVQ (CX)(AX*8), AX
+	JMP AX
+
+TEXT ·solveFewTile(SB), NOSPLIT, $0-72
+	MOVQ index+64(FP), AX
+	LEAQ ·tiles+2272(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveUpperTile(SB), NOSPLIT, $0-56
-	MOVQ ·tiles+2264(SB), AX
+	MOVQ ·tiles+2408(SB), AX
 	JMP AX
 
 TEXT ·fmaPeakTile(SB), NOSPLIT, $0-16
-	MOVQ ·tiles+2272(SB), AX
+	MOVQ ·tiles+2416(SB), AX
 	JMP AX
 
 TEXT ·leastSquaresSmallTile(SB), NOSPLIT, $0-112
 	MOVQ index+80(FP), AX
-	LEAQ ·tiles+2280(SB), CX
+	LEAQ ·tiles+2424(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX

@@ -48,6 +48,9 @@ func solveRowsTile(b unsafe.Pointer, ldb int, a unsafe.Pointer, down, across int
 func multiplyRowsTile(b unsafe.Pointer, ldb int, a unsafe.Pointer, down, across int, d unsafe.Pointer, order, cols int, index int) {
 	panic("tile: no tile")
 }
+func solveFewTile(b unsafe.Pointer, ldb int, a unsafe.Pointer, down, across int, d unsafe.Pointer, order, cols int, index int) {
+	panic("tile: no tile")
+}
 func leastSquaresSmallTile(b, e, a *float64, lda, n int, y, f *float64, next uintptr, lines int, apart float64, index int) (lo, hi, squares float64) {
 	panic("tile: no tile")
 }

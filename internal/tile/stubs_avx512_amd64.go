@@ -193,6 +193,9 @@ func solveRows_1_avx512(b *float64, ldb int, a *float64, down int, across int, d
 // multiplyRows_1_avx512 works like multiplyRowsGeneric for 1 vectors of columns, or a part of the last one, order >= 1.
 func multiplyRows_1_avx512(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
 
+// solveFew_avx512 works like solveRowsGeneric for one vector of columns, or a part of it, 1 <= order <= 16.
+func solveFew_avx512(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
+
 // solveUpper_avx512 overwrites the m x n matrix A by A R^-1, for R upper triangular with inv[k] = 1/R(k,k), m >= 1.
 func solveUpper_avx512(a *float64, lda int, r *float64, ldr int, inv *float64, m int, n int)
 

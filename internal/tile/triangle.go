@@ -2,8 +2,8 @@ package tile
 
 import "unsafe"
 
-// TriangleOrder is the largest order of a triangle that SolveRows and MultiplyRows take in good time: the one
-// of more rows grows with its square, and a product by panels takes less.
+// TriangleOrder is the largest order of a triangle for which SolveRows and MultiplyRows take less time than a
+// product by panels does for a part of it.
 const TriangleOrder = 16
 
 // SolveRows overwrites the rows of B, of cols entries each, by the solution of a triangular system; see
@@ -17,7 +17,12 @@ func SolveRows[F Float](b []F, ldb int, a []F, down, across int, d []F, order, c
 	first, corner, factors := triangleOperands(b, ldb, a, down, across, d, order, cols)
 	for k := 0; k < cols; {
 		vectors, part := triangleColumns[F](cols - k)
-		solveRowsTile(unsafe.Add(first, k*int(unsafe.Sizeof(F(0)))), ldb, corner, down, across, factors, order, part, of[F](vectors))
+		b := unsafe.Add(first, k*int(unsafe.Sizeof(F(0))))
+		if vectors == 1 && order <= fewRows[F]() {
+			solveFewTile(b, ldb, corner, down, across, factors, order, part, of[F](0))
+		} else {
+			solveRowsTile(b, ldb, corner, down, across, factors, order, part, of[F](vectors))
+		}
 		k += part
 	}
 }
@@ -68,6 +73,59 @@ func triangleColumns[F Float](left int) (vectors, columns int) {
 		return 2, left
 	}
 	return 1, min(left, lanes)
+}
+
+// fewRows returns how many rows of one vector stay in registers. The tiles for float32 are AVX2's.
+func fewRows[F Float]() int {
+	if unsafe.Sizeof(F(0)) == 4 {
+		return Width
+	}
+	return tiles.few
+}
+
+// solveRowsGeneric solves a triangular system for the rows of B, in this order. An empty d stands for ones:
+//
+//	b[i*ldb+j] = (b[i*ldb+j] - sum_k a[i*down+k*across] b[k*ldb+j]) d[i],  k < i < order, j < cols.
+//
+// If ldb is negative, row i is at b[(i-order+1)*ldb], as in BLAS. Both distances in a are negative then.
+func solveRowsGeneric[F Float](b []F, ldb int, a []F, down, across int, d []F, order, cols int) {
+	corner, first := firstOf(down, order)+firstOf(across, order), firstOf(ldb, order)
+	for i := range order {
+		row := b[first+i*ldb:][:cols]
+		for k := range i {
+			factor := a[corner+i*down+k*across]
+			for j, v := range b[first+k*ldb:][:cols] {
+				row[j] -= factor * v
+			}
+		}
+		for j := range row {
+			if len(d) > 0 {
+				row[j] *= d[i]
+			}
+		}
+	}
+}
+
+// multiplyRowsGeneric multiplies the rows of B by a triangle, the last one first, for the operands of
+// solveRowsGeneric:
+//
+//	b[i*ldb+j] = b[i*ldb+j] d[i] + sum_k a[i*down+k*across] b[k*ldb+j],  k < i < order, j < cols.
+func multiplyRowsGeneric[F Float](b []F, ldb int, a []F, down, across int, d []F, order, cols int) {
+	corner, first := firstOf(down, order)+firstOf(across, order), firstOf(ldb, order)
+	for i := order - 1; i >= 0; i-- {
+		row := b[first+i*ldb:][:cols]
+		for j := range row {
+			if len(d) > 0 {
+				row[j] *= d[i]
+			}
+		}
+		for k := range i {
+			factor := a[corner+i*down+k*across]
+			for j, v := range b[first+k*ldb:][:cols] {
+				row[j] += factor * v
+			}
+		}
+	}
 }
 
 func raceTriangle[F Float](b []F, ldb int, a []F, down, across, order, cols int) {

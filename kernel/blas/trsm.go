@@ -3,7 +3,6 @@ package blas
 import (
 	"math"
 	"runtime"
-	"unsafe"
 
 	"github.com/difalt/difalt/internal/tile"
 	"gonum.org/v1/gonum/blas"
@@ -53,6 +52,10 @@ func triangular[F tile.Float](multiply bool, s blas.Side, ul blas.Uplo, tA blas.
 		!inside(a, order, order, lda) || !inside(b, m, n, ldb) {
 		return false
 	}
+	if order <= tinyOrder && sides <= tinySides && alpha == 1 && vectorized() {
+		tinyTriangle(multiply, s == blas.Right, ul == blas.Lower, tA != blas.NoTrans, d == blas.Unit, order, sides, a, lda, b, ldb)
+		return true
+	}
 	how := triangularWay(s == blas.Right, order, sides)
 	if alpha == 0 {
 		how = byScaling
@@ -78,6 +81,8 @@ func triangular[F tile.Float](multiply bool, s blas.Side, ul blas.Uplo, tA blas.
 		sys.loops(order, sides, b, ldb)
 	case byVector:
 		sys.vectors(order, sides, b, ldb)
+	case bySolving:
+		sys.apply(order, b, ldb, sides)
 	default:
 		sys.share(order, sides, b, ldb)
 	}
@@ -121,6 +126,8 @@ func triangularWay(right bool, order, sides int) way {
 		return byLoops
 	case sides <= fewSides:
 		return byVector
+	case !right && order <= smallTriangle && sides <= sidesTogether:
+		return bySolving
 	}
 	return byTiles
 }
@@ -203,203 +210,6 @@ func (s *system[F]) compute(first, order, sides int, b []F, ldb int) {
 	s.compute(known.first, known.order, sides, known.b, ldb)
 	p.compute()
 	s.compute(other.first, other.order, sides, other.b, ldb)
-}
-
-// small is compute for an order of at most smallTriangle, by rows of B. With A on the right it transposes B
-// for that, to whole vectors: a part of a vector that was just stored takes long to load.
-func (s *system[F]) small(first, order, sides int, b []F, ldb int) {
-	var t system[F]
-	t.a, t.lower, t.unit, t.multiply = s.a.from(first, first), s.lower, s.unit, s.multiply
-	if !s.right {
-		t.apply(order, b, ldb, sides)
-		return
-	}
-	t.a.transposed, t.lower = !t.a.transposed, !t.lower
-	w := buffersOf[F]()
-	defer giveBuffers(w)
-	vector := tune().vectorBytes / int(unsafe.Sizeof(F(0)))
-	for k := 0; k < sides; k += sidesTogether {
-		n := min(sidesTogether, sides-k)
-		whole := (n + vector - 1) / vector * vector
-		for i := range order {
-			clear(w.left[i*leftStride+n : i*leftStride+whole])
-		}
-		tile.Transpose(w.left[:], leftStride, b[k*ldb:], ldb, n, order)
-		t.apply(order, w.left[:], leftStride, whole)
-		tile.Transpose(b[k*ldb:], ldb, w.left[:], leftStride, order, n)
-	}
-}
-
-// sidesTogether is the number of right sides that are transposed together.
-const sidesTogether = 192
-
-// apply overwrites n columns of B, on the right of A, by the solution or the product, for an order of at most
-// smallTriangle.
-func (s *system[F]) apply(order int, b []F, ldb, n int) {
-	down, across := s.a.steps()
-	var factors [smallTriangle]F // the pivots or their inverses, in the order of the rows
-	d := factors[:order]
-	for i := range d {
-		pivot := s.a.data[s.row(order, i)*(s.a.stride+1)]
-		switch {
-		case s.multiply:
-			d[i] = pivot
-		case s.unit:
-		case !exactInverse(pivot):
-			s.divide(order, b, ldb, n)
-			return
-		default:
-			d[i] = 1 / pivot
-		}
-	}
-	if s.unit {
-		d = nil
-	}
-	if !s.lower {
-		down, across, ldb = -down, -across, -ldb
-	}
-	if s.multiply {
-		tile.MultiplyRows(b, ldb, s.a.data, down, across, d, order, n)
-	} else {
-		tile.SolveRows(b, ldb, s.a.data, down, across, d, order, n)
-	}
-}
-
-// row returns the row of op(A) that needs i others.
-func (s *system[F]) row(order, i int) int {
-	if s.lower {
-		return i
-	}
-	return order - 1 - i
-}
-
-// divide is apply for a solution whose pivots have no exact inverses.
-func (s *system[F]) divide(order int, b []F, ldb, n int) {
-	down, across := s.a.steps()
-	for i := range order {
-		row := s.row(order, i)
-		solution := b[row*ldb:][:n]
-		for k := range i {
-			from := s.row(order, k)
-			factor := [1]F{-s.a.data[row*down+from*across]}
-			tile.AddRows(solution, b[from*ldb:], ldb, factor[:], 1, n)
-		}
-		divideRow(solution, s.a.data[row*(s.a.stride+1)])
-	}
-}
-
-// loops is compute in plain Go, for few operations: four right sides together, and the last few one by one.
-func (s *system[F]) loops(order, sides int, b []F, ldb int) {
-	t := triangleLoop[F]{a: s.a.data, order: order, down: s.a.stride, across: 1, apart: ldb}
-	if s.a.transposed != s.right { // x A = b is A' x' = b'
-		t.down, t.across = 1, s.a.stride
-	}
-	side, lower := 1, s.lower != s.right
-	if s.right {
-		t.apart, side = 1, ldb
-	}
-	if !lower { // the last row is the first one
-		last := order - 1
-		t.corner, t.first = last*(s.a.stride+1), last*t.apart
-		t.down, t.across, t.apart = -t.down, -t.across, -t.apart
-	}
-	for k := 0; k < sides; k++ {
-		if k+4 <= sides && order > 1 {
-			t.fourSides(s.unit, s.multiply, b[k*side:], b[(k+1)*side:], b[(k+2)*side:], b[(k+3)*side:])
-			k += 3
-			continue
-		}
-		if s.multiply {
-			t.product(s.unit, b[k*side:])
-		} else {
-			t.solution(s.unit, b[k*side:])
-		}
-	}
-}
-
-// A triangleLoop is a triangle whose row i has entries at corner + i down + k across, k <= i, and belongs to
-// entry first + i apart of a right side.
-type triangleLoop[F tile.Float] struct {
-	a                                         []F
-	order, corner, down, across, first, apart int
-}
-
-// solution overwrites a right side by the solution. The products of a row do not wait for the quotient before
-// it, but for the last one.
-func (t *triangleLoop[F]) solution(unit bool, x []F) {
-	a, down, across, apart := t.a, t.down, t.across, t.apart
-	row, at := t.corner, t.first
-	for i := range t.order {
-		v, entry, from := x[at], row, t.first
-		for range i {
-			v -= a[entry] * x[from]
-			entry += across
-			from += apart
-		}
-		if !unit {
-			v /= a[entry]
-		}
-		x[at] = v
-		row += down
-		at += apart
-	}
-}
-
-// product overwrites a right side by the product, from its last row on.
-func (t *triangleLoop[F]) product(unit bool, x []F) {
-	a, across, apart := t.a, t.across, t.apart
-	row, at := t.corner+(t.order-1)*t.down, t.first+(t.order-1)*apart
-	for i := t.order - 1; i >= 0; i-- {
-		v, entry, from := x[at], row, t.first
-		if !unit {
-			v *= a[row+i*across]
-		}
-		for range i {
-			v += a[entry] * x[from]
-			entry += across
-			from += apart
-		}
-		x[at] = v
-		row -= t.down
-		at -= apart
-	}
-}
-
-// fourSides overwrites four right sides by the solution or the product.
-func (t *triangleLoop[F]) fourSides(unit, multiply bool, b0, b1, b2, b3 []F) {
-	for step := range t.order {
-		i := step
-		if multiply {
-			i = t.order - 1 - step
-		}
-		var s0, s1, s2, s3 F // products with what is solved, or not yet multiplied
-		entry, from, at := t.corner+i*t.down, t.first, t.first+i*t.apart
-		for range i {
-			v := t.a[entry]
-			s0 += v * b0[from]
-			s1 += v * b1[from]
-			s2 += v * b2[from]
-			s3 += v * b3[from]
-			entry += t.across
-			from += t.apart
-		}
-		x0, x1, x2, x3 := b0[at], b1[at], b2[at], b3[at]
-		pivot := t.a[entry]
-		switch {
-		case multiply && !unit:
-			x0, x1, x2, x3 = x0*pivot+s0, x1*pivot+s1, x2*pivot+s2, x3*pivot+s3
-		case multiply:
-			x0, x1, x2, x3 = x0+s0, x1+s1, x2+s2, x3+s3
-		case unit:
-			x0, x1, x2, x3 = x0-s0, x1-s1, x2-s2, x3-s3
-		case exactInverse(pivot):
-			by := 1 / pivot
-			x0, x1, x2, x3 = (x0-s0)*by, (x1-s1)*by, (x2-s2)*by, (x3-s3)*by
-		default:
-			x0, x1, x2, x3 = (x0-s0)/pivot, (x1-s1)/pivot, (x2-s2)/pivot, (x3-s3)/pivot
-		}
-		b0[at], b1[at], b2[at], b3[at] = x0, x1, x2, x3
-	}
 }
 
 // scaleRow multiplies a row by a number.

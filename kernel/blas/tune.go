@@ -52,10 +52,12 @@ const (
 	// sparseShare the number of entries among which one may be other than zero. The workloads of the group
 	// zeros.
 	sparseMultiplications, sparseShare = 1 << 15, 12
-	// fewSteps is the largest product of the square of the order of a triangle and the number of right sides for
-	// which plain loops take less time than tiles, and triangleLoops the largest one with the triangle on the
-	// right, for fewer than manySides. LU.Solve and Cholesky.Solve, 2 to 20.
-	fewSteps, triangleLoops, manySides = 27, 3000, 16
+	// fewSteps is the largest product of the square of the order of a triangle and the number of right sides
+	// that plain loops solve faster than tiles. With the triangle on the right it is triangleLoops, for fewer
+	// sides than manySides. LU.Solve and Cholesky.Solve, 2 to 20.
+	fewSteps, triangleLoops, manySides = 127, 3000, 16
+	// tinySides is the largest number of right sides of a triangle in registers.
+	tinySides = 8
 	// fewSides is the number of right sides up to which each is solved for by itself.
 	fewSides = 3
 	// vectorEntries is the number of entries of a matrix below which gonum multiplies it by a vector

@@ -24,6 +24,8 @@ const (
 	byVector
 	// byEntries: a product with a factor of zeros, but for a few entries.
 	byEntries
+	// bySolving: one tile for all of a triangle.
+	bySolving
 	// byTiles: blocks of the operands, by the tiles of the CPU tier; on tiers without them by their
 	// definition in Go, which is slower than gonum.
 	byTiles

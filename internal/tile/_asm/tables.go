@@ -131,6 +131,7 @@ func fields() []field {
 	all := []field{
 		number("lanes", "float64 in a vector", func(t isa) int { return t.lanes }),
 		number("high", "rows of the highest tile of panel", func(t isa) int { return panelRows(t)[0] }),
+		number("few", "rows of a triangle that solveFew takes at most", isa.fewRows),
 		number("peak", "floating-point operations of a round of fmaPeak", func(t isa) int {
 			return 2 * peakVectors * t.lanes
 		}),

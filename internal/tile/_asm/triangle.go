@@ -13,17 +13,71 @@ var triangleVectors = []int{4, 2, 1}
 
 // triangles emits the systems and the products of a triangle and a few columns.
 func triangles(t isa) {
-	for _, vectors := range triangleVectors {
-		for _, x := range []*number{double, single} {
-			if x == double || !t.evex {
-				solveRows(t, x, vectors)
-				multiplyRows(t, x, vectors)
-			}
+	for _, x := range []*number{double, single} {
+		if x == single && t.evex {
+			continue
 		}
+		for _, vectors := range triangleVectors {
+			solveRows(t, x, vectors)
+			multiplyRows(t, x, vectors)
+		}
+		solveFew(t, x)
 	}
 }
 
-// partial reports whether the last vector of a tile is loaded and stored by a mask. Masked stores take long on
+// fewRows is the number of rows that stay in registers.
+func (t isa) fewRows() int { return 2 * t.lanes }
+
+// solveFew emits the solution of a system for one vector of columns, or a part of it, with all rows in
+// registers: the part of a row that was just stored by a mask takes long to load.
+func solveFew(t isa, x *number) {
+	text("solveFew"+x.suffix, t, "func(b *F, ldb int, a *F, down, across int, d *F, order, cols int)",
+		fmt.Sprintf("works like solveRowsGeneric for one vector of columns, or a part of it, 1 <= order <= %d.",
+			t.fewRows()))
+	p := &triangleTile{t: t, x: x, io: []access{x.firstLanes(t, param("cols"))}}
+	p.b, p.ldb, p.d = param("b"), bytesParam("ldb", x.size), param("d")
+	p.down, p.left = bytesParam("down", x.size), param("order")
+	entries := newRows(param("a"), bytesParam("across", x.size), min(8, t.fewRows()))
+	eight := GP64() // the entries of a row from the eighth on
+	solved := make([]vector, t.fewRows())
+	for i := range solved {
+		sums := p.load(p.b)
+		if i > 8 {
+			LEAQ(Mem{Base: entries.base, Index: entries.step, Scale: 8}, eight)
+		}
+		for k, last := range solved[:i] {
+			from := entries
+			if k >= 8 {
+				from.base = eight
+			}
+			factor := t.vec()
+			x.broadcast(from.at(k%8, 0), factor)
+			x.subtract(last, factor, sums[0])
+		}
+		p.scale(fmt.Sprint("one", i), sums)
+		p.store(sums, p.b)
+		solved[i] = sums[0]
+		if i+1 < len(solved) {
+			p.next(fmt.Sprint("next", i), "done")
+			ADDQ(p.down, entries.base)
+		}
+	}
+	Label("done")
+	finish()
+}
+
+// next moves on to the next row, or goes to a label after the last one.
+func (p *triangleTile) next(label, end string) {
+	DECQ(p.left)
+	JZ(LabelRef(end))
+	ADDQ(p.ldb, p.b)
+	TESTQ(p.d, p.d)
+	JZ(LabelRef(label))
+	advance(p.x.size, p.d)
+	Label(label)
+}
+
+// partial reports whether the last vector of a tile is loaded and stored by a mask. Masked stores take time on
 // some processors with AVX2, where only a single vector has one.
 func (t isa) partial(vectors int) bool { return vectors == 1 || t.evex && vectors == 2 }
 
@@ -33,6 +87,7 @@ type triangleTile struct {
 	x                  *number
 	io                 []access // by vectors
 	b, ldb, a, down, d reg.GPVirtual
+	left               reg.GPVirtual // rows
 }
 
 // newTriangleTile begins a tile.
@@ -69,16 +124,16 @@ func (p *triangleTile) store(v []vector, row reg.GPVirtual) {
 	}
 }
 
-// scale multiplies the vectors of a row by its factor, unless there are none.
-func (p *triangleTile) scale(v []vector) {
+// scale multiplies the vectors of a row by its factor, if there are factors.
+func (p *triangleTile) scale(label string, v []vector) {
 	TESTQ(p.d, p.d)
-	JZ(LabelRef("one"))
+	JZ(LabelRef(label))
 	by := p.t.vec()
 	p.x.broadcast(Mem{Base: p.d}, by)
 	for k := range v {
 		p.x.multiply(by, v[k], v[k])
 	}
-	Label("one")
+	Label(label)
 }
 
 // products adds the products of the next entries of a row of A and of rows of B, or subtracts them, and moves
@@ -116,7 +171,7 @@ func solveRows(t isa, x *number, vectors int) {
 		x.subtract(last[k], factor, sums[k])
 	}
 	Label("pivot")
-	p.scale(sums)
+	p.scale("one", sums)
 	p.store(sums, row)
 	for k := range sums {
 		VMOVAPD(sums[k], last[k])
@@ -148,7 +203,7 @@ func multiplyRows(t isa, x *number, vectors int) {
 	LEAQ(Mem{Base: p.d, Index: left, Scale: uint8(x.size)}, p.d)
 	Label("row")
 	sums := p.load(row)
-	p.scale(sums)
+	p.scale("one", sums)
 	p.products(fresh(left), fresh(p.a), fresh(p.b), sums, x.fma)
 	p.store(sums, row)
 	SUBQ(p.ldb, row)

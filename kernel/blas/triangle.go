@@ -1,0 +1,271 @@
+package blas
+
+import (
+	"unsafe"
+
+	"github.com/difalt/difalt/internal/tile"
+)
+
+// small is compute for an order of at most smallTriangle, by rows of B. With A on the right it transposes B
+// for that, to whole vectors: a part of a vector that was just stored takes long to load.
+func (s *system[F]) small(first, order, sides int, b []F, ldb int) {
+	var t system[F]
+	t.a, t.lower, t.unit, t.multiply = s.a.from(first, first), s.lower, s.unit, s.multiply
+	if !s.right {
+		t.apply(order, b, ldb, sides)
+		return
+	}
+	t.a.transposed, t.lower = !t.a.transposed, !t.lower
+	w := buffersOf[F]()
+	defer giveBuffers(w)
+	vector := tune().vectorBytes / int(unsafe.Sizeof(F(0)))
+	for k := 0; k < sides; k += sidesTogether {
+		n := min(sidesTogether, sides-k)
+		whole := (n + vector - 1) / vector * vector
+		for i := range order {
+			clear(w.left[i*leftStride+n : i*leftStride+whole])
+		}
+		tile.Transpose(w.left[:], leftStride, b[k*ldb:], ldb, n, order)
+		t.apply(order, w.left[:], leftStride, whole)
+		tile.Transpose(b[k*ldb:], ldb, w.left[:], leftStride, order, n)
+	}
+}
+
+// sidesTogether is the number of right sides that are transposed together.
+const sidesTogether = 192
+
+// apply overwrites n columns of B, on the right of A, by the solution or the product, for an order of at most
+// smallTriangle.
+func (s *system[F]) apply(order int, b []F, ldb, n int) {
+	down, across := s.a.steps()
+	var factors [smallTriangle]F // the pivots or their inverses, in the order of the rows
+	d := factors[:order]
+	for i := range d {
+		pivot := s.a.data[s.row(order, i)*(s.a.stride+1)]
+		switch {
+		case s.multiply:
+			d[i] = pivot
+		case s.unit:
+		case !exactInverse(pivot):
+			s.divide(order, b, ldb, n)
+			return
+		default:
+			d[i] = 1 / pivot
+		}
+	}
+	if s.unit {
+		d = nil
+	}
+	if !s.lower {
+		down, across, ldb = -down, -across, -ldb
+	}
+	if s.multiply {
+		tile.MultiplyRows(b, ldb, s.a.data, down, across, d, order, n)
+	} else {
+		tile.SolveRows(b, ldb, s.a.data, down, across, d, order, n)
+	}
+}
+
+// row returns the row of op(A) that needs i others.
+func (s *system[F]) row(order, i int) int {
+	if s.lower {
+		return i
+	}
+	return order - 1 - i
+}
+
+// divide is apply for a solution whose pivots have no exact inverses.
+func (s *system[F]) divide(order int, b []F, ldb, n int) {
+	down, across := s.a.steps()
+	for i := range order {
+		row := s.row(order, i)
+		solution := b[row*ldb:][:n]
+		for k := range i {
+			from := s.row(order, k)
+			factor := [1]F{-s.a.data[row*down+from*across]}
+			tile.AddRows(solution, b[from*ldb:], ldb, factor[:], 1, n)
+		}
+		divideRow(solution, s.a.data[row*(s.a.stride+1)])
+	}
+}
+
+// loops is compute in plain Go, for few operations.
+func (s *system[F]) loops(order, sides int, b []F, ldb int) {
+	down, across, apart, side, lower := s.a.stride, 1, ldb, 1, s.lower
+	if s.a.transposed {
+		down, across = 1, s.a.stride
+	}
+	if s.right { // x A = b is A' x' = b'
+		down, across, apart, side, lower = across, down, 1, ldb, !lower
+	}
+	corner, first := 0, 0
+	if !lower { // the last row is the first one
+		last := order - 1
+		corner, first = last*(s.a.stride+1), last*apart
+		down, across, apart = -down, -across, -apart
+	}
+	k := 0
+	for ; k+4 <= sides; k += 4 {
+		var t triangleLoop[F] // set entry by entry, as in triangular
+		t.a, t.order, t.corner, t.down, t.across, t.first, t.apart = s.a.data, order, corner, down, across, first, apart
+		t.fourSides(s.unit, s.multiply, b[k*side:], b[(k+1)*side:], b[(k+2)*side:], b[(k+3)*side:])
+	}
+	if s.multiply {
+		for ; k < sides; k++ {
+			multiplyTriangle(s.unit, order, s.a.data, corner, down, across, b[k*side:], first, apart)
+		}
+		return
+	}
+	for ; k < sides; k++ {
+		solveTriangle(s.unit, order, s.a.data, corner, down, across, b[k*side:], first, apart)
+	}
+}
+
+// tinyOrder is the largest order of a triangle for tinyTriangle.
+const tinyOrder = 3
+
+// tinyTriangle solves a system of order 1, 2 or 3, or computes a product, with all of the triangle in
+// registers.
+func tinyTriangle[F tile.Float](multiply, right, lower, transposed, unit bool, order, sides int, a []F, lda int, b []F, ldb int) {
+	apart, side := ldb, 1
+	if right {
+		apart, side = 1, ldb
+	}
+	i0, i1, i2 := 0, 1, 2 // the unknowns, in the order of the solution
+	if lower == (transposed != right) {
+		i0, i1, i2 = order-1, order-2, order-3
+	}
+	down, across := lda, 1
+	if transposed != right {
+		down, across = 1, lda
+	}
+	p0, p1, p2 := F(1), F(1), F(1)
+	if !unit {
+		p0 = a[i0*(lda+1)]
+	}
+	if order == 1 {
+		for k := range sides {
+			if multiply {
+				b[k*side] *= p0
+			} else {
+				b[k*side] /= p0
+			}
+		}
+		return
+	}
+	e10 := a[i1*down+i0*across]
+	if !unit {
+		p1 = a[i1*(lda+1)]
+	}
+	if order == 2 {
+		for k := range sides {
+			x0, x1 := &b[i0*apart+k*side], &b[i1*apart+k*side]
+			if multiply {
+				*x0, *x1 = *x0*p0, *x1*p1+*x0*e10
+				continue
+			}
+			v := *x0 / p0
+			*x0, *x1 = v, (*x1-v*e10)/p1
+		}
+		return
+	}
+	e20, e21 := a[i2*down+i0*across], a[i2*down+i1*across]
+	if !unit {
+		p2 = a[i2*(lda+1)]
+	}
+	for k := range sides {
+		x0, x1, x2 := &b[i0*apart+k*side], &b[i1*apart+k*side], &b[i2*apart+k*side]
+		if multiply {
+			*x0, *x1, *x2 = *x0*p0, *x1*p1+*x0*e10, *x2*p2+*x0*e20+*x1*e21
+			continue
+		}
+		v := *x0 / p0
+		w := (*x1 - v*e10) / p1
+		*x0, *x1, *x2 = v, w, (*x2-v*e20-w*e21)/p2
+	}
+}
+
+// solveTriangle overwrites a right side by the solution. Row i of the triangle has entries at corner + i down
+// + k across of a, k <= i, and belongs to entry first + i apart of x. The products of a row wait for the
+// quotient before it only at their end.
+func solveTriangle[F tile.Float](unit bool, order int, a []F, corner, down, across int, x []F, first, apart int) {
+	at := first
+	for i := range order {
+		v, entry, from := x[at], corner, first
+		for range i {
+			v -= a[entry] * x[from]
+			entry += across
+			from += apart
+		}
+		if !unit {
+			v /= a[entry]
+		}
+		x[at] = v
+		corner += down
+		at += apart
+	}
+}
+
+// multiplyTriangle overwrites a vector by its product with the triangle of solveTriangle, from the last row
+// on.
+func multiplyTriangle[F tile.Float](unit bool, order int, a []F, corner, down, across int, x []F, first, apart int) {
+	corner += (order - 1) * down
+	at := first + (order-1)*apart
+	for i := order - 1; i >= 0; i-- {
+		v, entry, from := x[at], corner, first
+		if !unit {
+			v *= a[corner+i*across]
+		}
+		for range i {
+			v += a[entry] * x[from]
+			entry += across
+			from += apart
+		}
+		x[at] = v
+		corner -= down
+		at -= apart
+	}
+}
+
+// A triangleLoop is the triangle of solveTriangle.
+type triangleLoop[F tile.Float] struct {
+	a                                         []F
+	order, corner, down, across, first, apart int
+}
+
+// fourSides overwrites four right sides by the solution or the product.
+func (t *triangleLoop[F]) fourSides(unit, multiply bool, b0, b1, b2, b3 []F) {
+	for step := range t.order {
+		i := step
+		if multiply {
+			i = t.order - 1 - step
+		}
+		var s0, s1, s2, s3 F // products with what is solved, or not yet multiplied
+		entry, from, at := t.corner+i*t.down, t.first, t.first+i*t.apart
+		for range i {
+			v := t.a[entry]
+			s0 += v * b0[from]
+			s1 += v * b1[from]
+			s2 += v * b2[from]
+			s3 += v * b3[from]
+			entry += t.across
+			from += t.apart
+		}
+		x0, x1, x2, x3 := b0[at], b1[at], b2[at], b3[at]
+		pivot := t.a[entry]
+		switch {
+		case multiply && !unit:
+			x0, x1, x2, x3 = x0*pivot+s0, x1*pivot+s1, x2*pivot+s2, x3*pivot+s3
+		case multiply:
+			x0, x1, x2, x3 = x0+s0, x1+s1, x2+s2, x3+s3
+		case unit:
+			x0, x1, x2, x3 = x0-s0, x1-s1, x2-s2, x3-s3
+		case exactInverse(pivot):
+			by := 1 / pivot
+			x0, x1, x2, x3 = (x0-s0)*by, (x1-s1)*by, (x2-s2)*by, (x3-s3)*by
+		default:
+			x0, x1, x2, x3 = (x0-s0)/pivot, (x1-s1)/pivot, (x2-s2)/pivot, (x3-s3)/pivot
+		}
+		b0[at], b1[at], b2[at], b3[at] = x0, x1, x2, x3
+	}
+}
