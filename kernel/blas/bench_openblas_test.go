@@ -19,6 +19,7 @@ import (
 
 	"github.com/difalt/difalt/internal/tile"
 	"github.com/klauspost/cpuid/v2"
+	"gonum.org/v1/gonum/lapack"
 	"gonum.org/v1/gonum/stat"
 
 	_ "github.com/difalt/difalt/cgo" // links OpenBLAS
@@ -34,7 +35,19 @@ var (
 
 // peers are this package's implementation, gonum's, and OpenBLAS with as many threads as OPENBLAS_NUM_THREADS
 // allows.
-var peers = []peer{ours, gonum, {"OpenBLAS", blasnetlib.Implementation{}, lapacknetlib.Implementation{}, blasnetlib.Implementation{}}}
+var peers = []peer{ours, gonum, {"OpenBLAS", blasnetlib.Implementation{}, openBLAS{}, blasnetlib.Implementation{}}}
+
+// openBLAS is LAPACK by OpenBLAS.
+type openBLAS struct{ lapacknetlib.Implementation }
+
+// Dgesvd answers a query with the length of work that netlib asks for: newer versions of OpenBLAS need less.
+func (o openBLAS) Dgesvd(jobU, jobVT lapack.SVDJob, m, n int, a []float64, lda int, s, u []float64, ldu int, vt []float64, ldvt int, work []float64, lwork int) (ok bool) {
+	ok = o.Implementation.Dgesvd(jobU, jobVT, m, n, a, lda, s, u, ldu, vt, ldvt, work, lwork)
+	if lwork == -1 {
+		work[0] = max(work[0], float64(max(3*min(m, n)+max(m, n), 5*min(m, n))))
+	}
+	return ok
+}
 
 // TestTimes prints the times of all cases, as JSON, on as many threads as GOMAXPROCS and OPENBLAS_NUM_THREADS
 // say. It does nothing unless TestTable runs it.

@@ -53,6 +53,7 @@ func workloads() []workload {
 	l.structured()
 	l.systems()
 	l.decompositions()
+	l.reductions()
 	l.statistics()
 	l.vectors()
 	return l.all
