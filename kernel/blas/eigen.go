@@ -161,9 +161,9 @@ func (v *turned) begin(lo, n int, down bool) (c, s []float64) {
 		v.apply()
 	}
 	at := len(v.c)
-	for range n {
-		v.c, v.s = append(v.c, 1), append(v.s, 0)
-	}
+	v.c, v.s = slices.Grow(v.c, n)[:at+n], slices.Grow(v.s, n)[:at+n]
+	fill(v.c[at:], 1)
+	clear(v.s[at:])
 	v.sweeps = append(v.sweeps, sweep{lo, n, at, down})
 	return v.c[at:], v.s[at:]
 }

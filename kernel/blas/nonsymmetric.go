@@ -3,6 +3,7 @@ package blas
 import (
 	"math"
 
+	"github.com/difalt/difalt/internal/tile"
 	"gonum.org/v1/gonum/blas"
 	reference "gonum.org/v1/gonum/blas/gonum"
 	"gonum.org/v1/gonum/lapack"
@@ -32,7 +33,7 @@ func (l Lapack) Dgeev(jobvl lapack.LeftEVJob, jobvr lapack.RightEVJob, n int, a 
 		fill(wi, math.NaN())
 		return n
 	}
-	if n-1 <= oneByOne || !vectors { // no more reflectors than gonum generates one by one
+	if n < fewForSchur || !vectorized() && n < 2*fewForSchur {
 		return l.Implementation.Dgeev(jobvl, jobvr, n, a, lda, wr, wi, vl, ldvl, vr, ldvr, work, lwork)
 	}
 	scale := scalesOf(l.Dlange(lapack.MaxAbs, n, n, a, lda, nil))
@@ -40,6 +41,13 @@ func (l Lapack) Dgeev(jobvl lapack.LeftEVJob, jobvr lapack.RightEVJob, n int, a 
 	balance, tau, rest := work[:n], work[n:2*n-1], work[2*n:lwork]
 	ilo, ihi := l.Dgebal(lapack.PermuteScale, n, a, lda, balance)
 	l.Dgehrd(n, ilo, ihi, a, lda, tau, rest, len(rest))
+	if !vectors {
+		first = l.Dhseqr(lapack.EigenvaluesOnly, lapack.SchurNone, n, ilo, ihi, a, lda, wr, wi, nil, 1, work[n:lwork], lwork-n)
+		rescale(scale, 1, n, wr, n)
+		rescale(scale, 1, n, wi, n)
+		l.Implementation.Dgeev(jobvl, jobvr, n, a, lda, wr, wi, vl, ldvl, vr, ldvr, work, -1) // sets work[0]
+		return first
+	}
 	side, z, ldz := lapack.EVRight, vr, ldvr
 	if left {
 		side, z, ldz = lapack.EVLeft, vl, ldvl
@@ -94,13 +102,43 @@ func (l Lapack) normalise(n int, wi, v []float64, ldv int, work []float64) {
 	}
 }
 
-// Dhseqr computes the eigenvalues of an upper Hessenberg matrix, and its Schur form, as gonum does. It
-// returns n, no eigenvalue, for a matrix with NaN or infinity, for which gonum's iterations do not end.
+// Dhseqr computes the eigenvalues wr + i wi of an upper Hessenberg matrix H in rows and columns ilo to ihi and,
+// if asked for, its Schur form T and Z with H = Z T Z'.
+//
+// On entry the n x n matrix h holds H; with lapack.SchurOrig, z holds a matrix that Z is multiplied into from
+// the right. On return h holds T, or nothing of use, z the product or Z, and work[0] the best length of work.
+// Dhseqr returns 0, or the number of the first eigenvalue that is found: n, no eigenvalue, for a matrix with NaN
+// or infinity.
 func (l Lapack) Dhseqr(job lapack.SchurJob, compz lapack.SchurComp, n, ilo, ihi int, h []float64, ldh int, wr, wi []float64, z []float64, ldz int, work []float64, lwork int) (unconverged int) {
-	if lwork != -1 && n > 0 && inside(h, n, n, ldh) && !finite(n, n, h, ldh) {
+	wanted := compz == lapack.SchurHess || compz == lapack.SchurOrig
+	if n <= 0 || job != lapack.EigenvaluesOnly && job != lapack.EigenvaluesAndSchur || !wanted && compz != lapack.SchurNone ||
+		ilo < 0 || ihi < ilo || ihi >= n || lwork < n || len(work) < lwork || !inside(h, n, n, ldh) || len(wr) < n || len(wi) < n ||
+		ldz < 1 || wanted && !inside(z, n, n, ldz) {
+		return l.Implementation.Dhseqr(job, compz, n, ilo, ihi, h, ldh, wr, wi, z, ldz, work, lwork)
+	}
+	if !finite(n, n, h, ldh) {
 		return n
 	}
-	return l.Implementation.Dhseqr(job, compz, n, ilo, ihi, h, ldh, wr, wi, z, ldz, work, lwork)
+	order := 0
+	if wanted {
+		order = n
+	}
+	f := newSchur(l, n)
+	defer f.release()
+	f.z = newTurned(order)
+	defer f.z.release()
+	f.whole, f.re, f.im = job == lapack.EigenvaluesAndSchur, wr[:n], wi[:n]
+	f.load(h, ldh)
+	if compz == lapack.SchurOrig {
+		tile.Transpose(f.z.rows, f.z.stride, z, ldz, n, n)
+	}
+	unconverged = f.compute(ilo, ihi)
+	f.store(h, ldh)
+	if wanted {
+		tile.Transpose(z, ldz, f.z.rows, f.z.stride, n, n)
+	}
+	l.Implementation.Dhseqr(job, compz, n, ilo, ihi, h, ldh, wr, wi, z, ldz, work, -1) // sets work[0]
+	return unconverged
 }
 
 // fill sets all entries of a vector.

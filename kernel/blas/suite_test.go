@@ -84,6 +84,7 @@ var (
 		{"Dsterf", func(t *testing.T) { testlapack.DsterfTest(t, blas.Lapack{}) }},
 		{"Dsteqr", func(t *testing.T) { testlapack.DsteqrTest(t, blas.Lapack{}) }},
 		{"Dhseqr", func(t *testing.T) { testlapack.DhseqrTest(t, blas.Lapack{}) }},
+		{"Dtrevc3", func(t *testing.T) { testlapack.Dtrevc3Test(t, blas.Lapack{}) }},
 		{"Dggsvd3", func(t *testing.T) { testlapack.Dggsvd3Test(t, blas.Lapack{}) }},
 	}
 )

@@ -70,9 +70,9 @@ func Use() { use() }
 type Implementation struct{ reference.Implementation }
 
 // Lapack is gonum's lapack.Float64. It computes the factors of LU, Cholesky, QR and LQ and their Q,
-// eigenvectors of symmetric matrices, singular values and vectors, norms, and estimates of condition
-// numbers, which package mat requests for every solution. gonum computes all other routines. Differences
-// from gonum are the ones of Implementation, and
+// eigenvalues and eigenvectors, singular values and vectors, norms, and estimates of condition numbers,
+// which package mat requests for every solution. gonum computes all other routines. Differences from gonum
+// are the ones of Implementation, and
 //
 //   - reflectors are right: gonum v0.17 applies 33 reflectors or more wrongly if some of them end with zeros,
 //     which dummy variables cause;
