@@ -20,19 +20,29 @@ import (
 // weights. In a design with axes, the part of a row off the axes is noise of that row. Errors name the task and the row, counted from 1, of targets and features that cannot be used.
 func (m *Model) Adapt(t Table) (*Model, error) {
 	switch {
+	case len(m.p.Mean) == 0:
+		return nil, errEmpty
+	case t == nil:
+		return nil, errors.New("there is no table")
 	case !slices.Equal(t.Features(), m.features):
 		return nil, fmt.Errorf("the table has the features %q, the model %q", t.Features(), m.features)
 	case !t.HasTarget():
 		return nil, errors.New("the table has no target column")
 	case t.Rows() == 0:
 		return nil, errors.New("the table has no rows")
+	case t.Weights() != nil && len(t.Weights()) != t.Rows():
+		return nil, fmt.Errorf("the table has %d weights for %d rows", len(t.Weights()), t.Rows())
 	}
 	p := m.p
 	k, rows := &p.Tasks, make([][]int, len(t.Tasks()))
 	k.Names, k.Samples, k.Theta = slices.Clone(k.Names), slices.Clone(k.Samples), slices.Clone(k.Theta)
 	k.Noise, k.Freedom, k.Covariances = slices.Clone(k.Noise), slices.Clone(k.Freedom), slices.Clone(k.Covariances)
 	for i := range t.Rows() {
-		rows[t.Task(i)] = append(rows[t.Task(i)], i)
+		k := t.Task(i)
+		if k < 0 || k >= len(rows) {
+			return nil, fmt.Errorf("row %d of the table is of task %d: the table has %d", i+1, k, len(rows))
+		}
+		rows[k] = append(rows[k], i)
 	}
 	for i, list := range rows {
 		if len(list) == 0 {

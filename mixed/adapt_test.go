@@ -129,6 +129,8 @@ func TestAdaptRefuses(t *testing.T) {
 		{"features", "the table has the features", plain, "new", func(l *list) { l.features = l.features[1:] }},
 		{"no target", "no target column", plain, "new", func(l *list) { l.y = nil }},
 		{"no rows", "no rows", plain, "new", func(l *list) { l.task = nil }},
+		{"weights", "the table has 2 weights for 5 rows", plain, "new", func(l *list) { l.weights = []float64{1, 1} }},
+		{"task", "row 3 of the table is of task 1: the table has 1", plain, "new", func(l *list) { l.task[2] = 1 }},
 		{"infinite feature", `task "new", row 2: feature "dose" is +Inf: it is infinite`, plain, "new", func(l *list) { l.x[1][1] = math.Inf(1) }},
 		{"missing target", `task "new", row 3: the target is NaN`, plain, "new", func(l *list) { l.y[2] = math.NaN() }},
 		{"negative target", `task "new", row 1: the target is -1: the model is of the target's logarithm`, logarithm, "new", func(l *list) { l.y[0] = -1 }},

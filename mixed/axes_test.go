@@ -150,9 +150,9 @@ func TestAxesRefused(t *testing.T) {
 		"10 entries, beside 5 features and 1 curves": func(d *Design) {
 			d.Curves = []Curve{NewCurve(0, []float64{0, 1, 2, 3}, []float64{1, -1, -1, 1})}
 		},
-		`array "axes": entry 3 is not finite`:     func(d *Design) { d.Axes[3] = math.NaN() },
-		`array "axes": axis 1 has the length 1.1`: func(d *Design) { floats.Scale(2, d.Axes[5:]) },
-		`the first 0: all have one length`:        func(d *Design) { clear(d.Axes) },
+		`array "axes": entry 3 is NaN: it must be finite, at most 1e+30`: func(d *Design) { d.Axes[3] = math.NaN() },
+		`array "axes": axis 1 has the length 1.1`:                        func(d *Design) { floats.Scale(2, d.Axes[5:]) },
+		`the first 0: all have one length`:                               func(d *Design) { clear(d.Axes) },
 	} {
 		p, _ := wideAndFull()
 		change(&p.Design)

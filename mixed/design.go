@@ -87,9 +87,13 @@ func (c *Curve) Width() int { return len(c.Values) / max(len(c.Knots), 1) }
 // check reports knots and values that do not define a spline.
 func (c *Curve) check() error {
 	k := len(c.Knots)
-	if k < 3 || len(c.Values) == 0 || len(c.Values)%k != 0 || notFinite(c.Knots) >= 0 || notFinite(c.Values) >= 0 {
-		return fmt.Errorf("it has %d knots and %d values: at least 3 finite knots, and as many finite values per column, are required",
+	if k < 3 || len(c.Values) == 0 || len(c.Values)%k != 0 || notFinite(c.Knots) >= 0 {
+		return fmt.Errorf("it has %d knots and %d values: at least 3 finite knots, and as many values per column, are required",
 			k, len(c.Values))
+	}
+	values := array{"values", &c.Values, []int{len(c.Values)}, coefficientLimits}
+	if err := values.check(); err != nil {
+		return err
 	}
 	for i := range k - 1 {
 		if !(c.place(c.Knots[i+1]) > c.place(c.Knots[i])) {
@@ -282,8 +286,10 @@ func (d *Design) checkAxes(features int) error {
 	case features == 0 || n == 0 || n%features != 0 || n/features > features || len(d.Curves) > 0:
 		return fmt.Errorf("the axes have %d entries, beside %d features and %d curves: 1 to %d axes of an entry per feature are required, without curves",
 			n, features, len(d.Curves), features)
-	case notFinite(d.Axes) >= 0:
-		return fmt.Errorf("array %q: entry %d is not finite", "axes", notFinite(d.Axes))
+	}
+	entries := array{"axes", &d.Axes, []int{n}, coefficientLimits}
+	if err := entries.check(); err != nil {
+		return err
 	}
 	first := floats.Norm(d.Axes[:features], 2)
 	for k := range n / features {

@@ -45,6 +45,9 @@ const LevelTerm = "(level)"
 // Effects returns the effects of all features, the level first. A category has contrasts with its
 // first level that was in the training rows. Features that were constant there have no effect.
 func (m *Model) Effects() []Effect {
+	if len(m.p.Mean) == 0 {
+		return nil
+	}
 	source, d := &Estimate{Mean: m.p.Mean, Covariance: m.p.MeanCovariance}, &m.p.Design
 	if m.p.Effects != nil {
 		source = m.p.Effects
@@ -94,11 +97,16 @@ type effectEstimator struct {
 	quantile                     float64 // 97.5 %, of the estimate over its standard error
 }
 
-// contrast returns the effect offset + unit a' mean.
+// contrast returns the effect offset + unit a' mean. a is divided by its largest entry.
 func (e *effectEstimator) contrast(kind EffectKind, term string, a []float64, offset float64) Effect {
-	out := Effect{Kind: kind, Term: term, Estimate: offset + e.unit*floats.Dot(a, e.mean)}
-	out.StandardError = e.unit * math.Sqrt(quadratic(e.covariance, a))
-	out.Deviation = e.unit * math.Sqrt(quadratic(e.deviations, a))
+	unit := e.unit
+	if size := floats.Norm(a, math.Inf(1)); size >= leastScale { // its square may be out of range
+		unit *= size
+		floats.Scale(1/size, a)
+	}
+	out := Effect{Kind: kind, Term: term, Estimate: offset + unit*floats.Dot(a, e.mean)}
+	out.StandardError = unit * math.Sqrt(quadratic(e.covariance, a))
+	out.Deviation = unit * math.Sqrt(quadratic(e.deviations, a))
 	out.Low, out.High = out.Estimate-e.quantile*out.StandardError, out.Estimate+e.quantile*out.StandardError
 	return out
 }
@@ -109,6 +117,8 @@ func (e *effectEstimator) departure(c *Curve, term string, first int) Effect {
 	k := len(c.Knots)
 	a := make([]float64, len(e.mean))
 	out := Effect{Kind: Departure, Term: term}
+	standard := *e
+	standard.unit = 1
 	for i := range k {
 		weight := 1 / float64(k-1)
 		if i == 0 || i == k-1 {
@@ -117,12 +127,14 @@ func (e *effectEstimator) departure(c *Curve, term string, first int) Effect {
 		for j := range c.Width() {
 			a[first+j] = c.Values[j*k+i]
 		}
-		at := e.contrast(Departure, term, a, 0)
+		at := standard.contrast(Departure, term, a, 0)
 		out.Estimate += weight * square(at.Estimate)
 		out.StandardError += weight * square(at.StandardError)
 		out.Deviation += weight * square(at.Deviation)
 	}
-	out.Estimate, out.StandardError, out.Deviation = math.Sqrt(out.Estimate), math.Sqrt(out.StandardError), math.Sqrt(out.Deviation)
+	out.Estimate = e.unit * math.Sqrt(out.Estimate)
+	out.StandardError = e.unit * math.Sqrt(out.StandardError)
+	out.Deviation = e.unit * math.Sqrt(out.Deviation)
 	out.Low, out.High = max(out.Estimate-e.quantile*out.StandardError, 0), out.Estimate+e.quantile*out.StandardError
 	return out
 }

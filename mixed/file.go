@@ -75,6 +75,9 @@ func (m *Model) Save(to io.Writer) error {
 	if to == nil {
 		return errors.New("mixed: need a writer")
 	}
+	if len(m.p.Mean) == 0 {
+		return errEmpty
+	}
 	p := &m.p
 	h := header{Format: format, Version: Version, Parameters: *p}
 	for i := range p.Design.Curves {
@@ -225,15 +228,30 @@ type array struct {
 	name  string
 	data  *[]float64
 	shape []int
-	least float64 // no entry is less
+	limits
 }
+
+// limits are the least and the largest number of an array.
+type limits struct{ least, most float64 }
 
 // positive is the least positive number.
 const positive = math.SmallestNonzeroFloat64
 
+// Limits of arrays. Coefficients and variances are those of standardised numbers: training ends far below these
+// limits, and sums of products below them are finite.
+var (
+	noLimits          = limits{-math.MaxFloat64, math.MaxFloat64}
+	scaleLimits       = limits{0, 1e300}
+	coefficientLimits = limits{-1e30, 1e30}
+	deviationLimits   = limits{0, 1e30}
+	covarianceLimits  = limits{-1e60, 1e60}
+	varianceLimits    = limits{positive, 1e60}
+	freedomLimits     = limits{positive, math.MaxFloat64}
+)
+
 // arrays lists the arrays of numbers: New checks, Save writes and Load reads them.
 func (p *Parameters) arrays() []array {
-	d, k, any := &p.Design, &p.Tasks, -math.MaxFloat64
+	d, k := &p.Design, &p.Tasks
 	f, t, w := len(p.Schema.Features()), len(k.Names), 1+len(p.Schema.Features())
 	if d.Axes != nil {
 		w = 1 + len(d.Axes)/max(f, 1) + 1
@@ -242,26 +260,26 @@ func (p *Parameters) arrays() []array {
 		w += d.Curves[i].Width()
 	}
 	list := []array{
-		{"fill", &d.Fill, []int{f}, any},
-		{"center", &d.Center, []int{f}, any},
-		{"scale", &d.Scale, []int{f}, 0},
-		{"mean", &p.Mean, []int{w}, any},
-		{"mean_covariance", &p.MeanCovariance, []int{dense.Triangle(w)}, any},
-		{"deviations", &p.Prior.Deviations, []int{w}, 0},
-		{"loadings", &p.Prior.Loadings, []int{p.Prior.Rank, w}, any},
-		{"theta", &k.Theta, []int{t, w}, any},
+		{"fill", &d.Fill, []int{f}, noLimits},
+		{"center", &d.Center, []int{f}, noLimits},
+		{"scale", &d.Scale, []int{f}, scaleLimits},
+		{"mean", &p.Mean, []int{w}, coefficientLimits},
+		{"mean_covariance", &p.MeanCovariance, []int{dense.Triangle(w)}, covarianceLimits},
+		{"deviations", &p.Prior.Deviations, []int{w}, deviationLimits},
+		{"loadings", &p.Prior.Loadings, []int{p.Prior.Rank, w}, coefficientLimits},
+		{"theta", &k.Theta, []int{t, w}, coefficientLimits},
 	}
 	if e := p.Effects; e != nil {
-		list = append(list, array{"effects", &e.Mean, []int{w}, any},
-			array{"effects_covariance", &e.Covariance, []int{dense.Triangle(w)}, any})
+		list = append(list, array{"effects", &e.Mean, []int{w}, coefficientLimits},
+			array{"effects_covariance", &e.Covariance, []int{dense.Triangle(w)}, covarianceLimits})
 	}
 	if p.Prior.Noise.TaskFreedom > 0 || k.Noise != nil || k.Freedom != nil {
-		list = append(list, array{"noise", &k.Noise, []int{t}, positive}, array{"noise_freedom", &k.Freedom, []int{t}, positive})
+		list = append(list, array{"noise", &k.Noise, []int{t}, varianceLimits}, array{"noise_freedom", &k.Freedom, []int{t}, freedomLimits})
 	}
 	return list
 }
 
-// check reports a wrong number of entries, or an entry that is not finite or too small.
+// check reports a wrong number of entries, or an entry beyond the limits.
 func (a *array) check() error {
 	want := 1
 	for _, n := range a.shape {
@@ -271,10 +289,18 @@ func (a *array) check() error {
 		return fmt.Errorf("array %q has %d entries: %d are required", a.name, len(*a.data), want)
 	}
 	for i, v := range *a.data {
-		if !(v >= a.least) || !finite(v) {
-			rule := map[float64]string{0: " and not negative", positive: " and positive"}[a.least]
-			return fmt.Errorf("array %q: entry %d is %v: it must be finite%s", a.name, i, v, rule)
+		if !(v >= a.least && v <= a.most) {
+			return fmt.Errorf("array %q: entry %d is %v: it must be finite%s", a.name, i, v, a.limits)
 		}
 	}
 	return nil
+}
+
+// String continues a sentence about numbers that are finite.
+func (l limits) String() string {
+	text := map[float64]string{0: " and not negative", positive: " and positive"}[l.least]
+	if l.most < math.MaxFloat64 {
+		text += fmt.Sprintf(", at most %g in size", l.most)
+	}
+	return text
 }

@@ -78,7 +78,7 @@ type contents struct {
 	numbers map[string][]float64
 }
 
-func contentsOf(t *testing.T, m *Model) *contents {
+func contentsOf(t testing.TB, m *Model) *contents {
 	t.Helper()
 	file := bytesOf(t, m)
 	r := check.OK(npz.NewReader(bytes.NewReader(file), int64(len(file))))
@@ -101,6 +101,12 @@ func contentsOf(t *testing.T, m *Model) *contents {
 // read returns the model of a file with the contents.
 func (c *contents) read(t *testing.T) (*Model, error) {
 	t.Helper()
+	return readBytes(c.file(t))
+}
+
+// file returns a file with the contents.
+func (c *contents) file(t *testing.T) []byte {
+	t.Helper()
 	var out bytes.Buffer
 	w := npz.NewWriter(&out)
 	for _, name := range c.names {
@@ -118,7 +124,7 @@ func (c *contents) read(t *testing.T) (*Model, error) {
 		}
 	}
 	check.Done(w.Close())
-	return readBytes(out.Bytes())
+	return out.Bytes()
 }
 
 // TestFormula computes a prediction as the documentation of Save does, from the arrays of the file.
@@ -319,6 +325,13 @@ func TestNewRefuses(t *testing.T) {
 		}},
 		{"name", `entry 2 is "\xff", which is not UTF-8`, func(p *Parameters) { p.Tasks.Names[2] = "\xff" }},
 		{"scale", "scale of the target is 0", func(p *Parameters) { p.Target.Scale = 0 }},
+		{"tiny feature", `the scale of feature "dose" is 1e-301: it is too small for a target of scale 3`, func(p *Parameters) { p.Design.Scale[1] = 1e-301 }},
+		{"huge feature", `array "scale": entry 1 is 1e+301`, func(p *Parameters) { p.Design.Scale[1] = 1e301 }},
+		{"steep", `the scale of feature "age" is 1e-200`, func(p *Parameters) { p.Design.Scale[0], p.Target.Scale = 1e-200, 1e60 }},
+		{"loading", `array "loadings": entry 0 is 1e+31: it must be finite, at most 1e+30 in size`, func(p *Parameters) { p.Prior.Loadings[0] = 1e31 }},
+		{"strange category", `category for "place", which is none of its columns`, func(p *Parameters) {
+			p.Schema.Categories = append(p.Schema.Categories, Category{"place", []string{"a"}})
+		}},
 		{"target", "center of the target is NaN", func(p *Parameters) { p.Target.Center = math.NaN() }},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -16,6 +16,7 @@ package mixed
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -48,6 +49,9 @@ type category struct {
 	first, levels int
 	widening      float64 // of the variance of the effect of an unseen level
 }
+
+// errEmpty is the error of the methods of a zero Model.
+var errEmpty = errors.New("the model is empty: New, Load and LoadFile return models")
 
 // New returns the model of the given parameters. It keeps their slices, which must not change
 // afterwards. Errors name the array that does not fit the others or whose numbers are impossible.
@@ -115,6 +119,11 @@ func (m *Model) check() error {
 			return err
 		}
 	}
+	for j, s := range p.Design.Scale {
+		if s > 0 && !(s >= leastScale && p.Target.Scale/s <= mostSlope) {
+			return fmt.Errorf("the scale of feature %q is %v: it is too small for a target of scale %v", m.features[j], s, p.Target.Scale)
+		}
+	}
 	if err := p.checkCovariances(); err != nil {
 		return err
 	}
@@ -125,6 +134,12 @@ func (m *Model) check() error {
 	return nil
 }
 
+const (
+	mostScale  = 1e250  // of the target; the least is one over it
+	leastScale = 1e-300 // of a feature, unless it is 0
+	mostSlope  = 1e250  // scale of the target over that of a feature: effects are finite
+)
+
 // checkNumbers checks the numbers outside of arrays.
 func (p *Parameters) checkNumbers() error {
 	const most = math.MaxFloat64
@@ -133,8 +148,8 @@ func (p *Parameters) checkNumbers() error {
 		name           string
 		v, least, most float64
 	}{
-		{"center of the target", p.Target.Center, -most, most}, {"scale of the target", p.Target.Scale, positive, most},
-		{"variance of the noise", noise.Variance, positive, most}, {"freedom of the noise", noise.Freedom, 0, most},
+		{"center of the target", p.Target.Center, -most, most}, {"scale of the target", p.Target.Scale, 1 / mostScale, mostScale},
+		{"variance of the noise", noise.Variance, varianceLimits.least, varianceLimits.most}, {"freedom of the noise", noise.Freedom, 0, most},
 		{"freedom of a task's noise", noise.TaskFreedom, 0, most}, {"freedom of the deviations", p.Prior.Freedom, 0, most},
 		{"freedom of the effects", effects.Freedom, 0, most}, {"rank", float64(p.Prior.Rank), 0, float64(p.Design.Width())},
 		{"evidence", g.Evidence, -most, most}, {"marginal R2", g.R2Marginal, 0, 1}, {"conditional R2", g.R2Conditional, 0, 1},
@@ -169,7 +184,7 @@ func (p *Parameters) checkCovariances() error {
 	}
 	for t := range p.Tasks.Covariances {
 		name := fmt.Sprintf("covariance of task %.60q", p.Tasks.Names[t])
-		a := array{name, &p.Tasks.Covariances[t], []int{dense.Triangle(w)}, -math.MaxFloat64}
+		a := array{name, &p.Tasks.Covariances[t], []int{dense.Triangle(w)}, covarianceLimits}
 		if err := a.check(); err != nil {
 			return err
 		}
@@ -266,9 +281,9 @@ func (m *Model) noise(t int) float64 {
 var normal95 = distuv.UnitNormal.Quantile(.975)
 
 // interval95 returns the half-width of a 95 % interval of Student's t over that of the normal
-// distribution. Freedom 0 counts as infinite, and other values as at least 1.
+// distribution. Freedom 0 and 1e9 or more count as infinite, and other values as at least 1.
 func interval95(freedom float64) float64 {
-	if freedom == 0 {
+	if freedom == 0 || freedom >= 1e9 {
 		return 1
 	}
 	return distuv.StudentsT{Mu: 0, Sigma: 1, Nu: max(freedom, 1)}.Quantile(.975) / normal95

@@ -68,6 +68,9 @@ func (m *Model) PredictError(task string, x []float64) (p Prediction, err error)
 	if m.p.Target.Log {
 		p.Low, p.High = p.Value*math.Exp(-far), p.Value*math.Exp(far)
 	}
+	if !finite(p.SampleError) || !finite(p.Low) || !finite(p.High) {
+		return Prediction{}, errors.New("the features are so large that the errors of the prediction overflow")
+	}
 	return p, nil
 }
 
@@ -75,6 +78,9 @@ func (m *Model) PredictError(task string, x []float64) (p Prediction, err error)
 // stack if they fit. known is false for an unseen task or level. Errors are a wrong length of x and
 // infinite features.
 func (m *Model) find(task string, x, stack []float64) (t int, z []float64, known bool, err error) {
+	if len(m.p.Mean) == 0 {
+		return 0, nil, false, errEmpty
+	}
 	if len(x) != len(m.features) {
 		return 0, nil, false, fmt.Errorf("the row has %d features, the model %d", len(x), len(m.features))
 	}

@@ -1,6 +1,7 @@
 package mixed
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"slices"
@@ -191,6 +192,22 @@ func TestNegativeVariance(t *testing.T) {
 	got, err := check.OK(New(p)).PredictError("n", []float64{41, 2.2, 0, 1, 0, 7})
 	near(t, "error of a sample", got.SampleError, 3*math.Sqrt(.3))
 	check.FailIf(t, err != nil || got.StandardError != 0, "standard error %v (%v): want 0", got.StandardError, err)
+}
+
+// A zero Model has no predictions, no effects and no file.
+func TestZeroModel(t *testing.T) {
+	var m Model
+	_, _, err := m.Predict("n", nil)
+	check.Error(t, err, "the model is empty")
+	_, err = m.PredictError("n", nil)
+	check.Error(t, err, "the model is empty")
+	_, err = m.Adapt(&list{tasks: []string{"n"}, task: []int{0}, x: [][]float64{{}}, y: []float64{1}})
+	check.Error(t, err, "the model is empty")
+	check.Error(t, m.Save(&bytes.Buffer{}), "the model is empty")
+	check.FailIf(t, m.Effects() != nil || m.Knows("n") || len(m.Tasks()) != 0, "a zero model knows something")
+	check.Error(t, check.OK(New(synthetic())).Save(nil), "need a writer")
+	_, err = Load(nil, 0)
+	check.Error(t, err, "need a reader")
 }
 
 func TestPredictRefuses(t *testing.T) {

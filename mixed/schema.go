@@ -43,12 +43,15 @@ func (s *Schema) Features() []string {
 	return names
 }
 
-// Validate refuses categories without levels and columns that have two.
+// Validate refuses categories without levels, columns that have two, and categories of other columns.
 func (s *Schema) Validate() error {
 	seen := map[string]bool{}
 	for _, c := range s.Categories {
 		if seen[c.Column] || len(c.Levels) == 0 {
 			return fmt.Errorf("the schema has two categories or no levels for column %q", c.Column)
+		}
+		if !slices.Contains(s.Columns, c.Column) {
+			return fmt.Errorf("the schema has a category for %q, which is none of its columns", c.Column)
 		}
 		seen[c.Column] = true
 	}
