@@ -35,7 +35,7 @@ func TestConformance(t *testing.T) {
 // The operations of matrices and vectors conform for all tails of rows and entries together.
 func TestVectors(t *testing.T) {
 	conform(t, []string{
-		"RowDots", "RowDots32", "AddRows", "AddRows32", "AddOuter", "AddOuter32", "AddAbs", "Reflect", "Rotate",
+		"RowDots", "RowDots32", "AddRows", "AddRows32", "AddOuter", "AddOuter32", "AddAbs", "Reflect", "Rotate", "MirrorRows",
 		"SolveRows", "SolveRows32", "MultiplyRows", "MultiplyRows32",
 	}, func(*rand.Rand) (all []shape) {
 		for d := 1; d < 70; d++ {

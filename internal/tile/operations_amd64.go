@@ -76,6 +76,9 @@ func addOuterTile(a unsafe.Pointer, lda int, b, y unsafe.Pointer, n int, index i
 func addAbsTile(y, a *float64, n int) float64
 
 //go:noescape
+func mirrorRowsTile(sums, y, a *float64, lda int, x, b *float64, n int, index int)
+
+//go:noescape
 func reflectTile(a, col, next *float64, ld int, w, sums *float64, scale float64, m int, index int)
 
 //go:noescape

@@ -13,7 +13,8 @@ var checks = map[string]func(*run, shape){
 	"MulTransposed": mulTransposed[float64], "MulTransposed32": mulTransposed[float32], "RankUpdate": rankUpdate,
 	"Panel": panel[float64], "Panel32": panel[float32], "Transpose": transpose[float64], "Transpose32": transpose[float32],
 	"RowDots": rowDots[float64], "RowDots32": rowDots[float32], "AddRows": addRows[float64], "AddRows32": addRows[float32],
-	"AddOuter": addOuter[float64], "AddOuter32": addOuter[float32], "AddAbs": addAbs, "Reflect": reflect,
+	"AddOuter": addOuter[float64], "AddOuter32": addOuter[float32], "MirrorRows": mirrorRows,
+	"AddAbs": addAbs, "Reflect": reflect,
 	"SolveRows": solveRows[float64], "SolveRows32": solveRows[float32],
 	"MultiplyRows": multiplyRows[float64], "MultiplyRows32": multiplyRows[float32],
 	"Rotate": rotate, "SumDifferences": sumDifferences, "Residual": residual, "SolveUpper": solveUpper,
@@ -138,6 +139,21 @@ func addRows[F tile.Float](r *run, s shape) {
 	r.call(func() { tile.AddRows(y, a, lda, b, s.n, s.d) })
 	entries(r, y, 0, s.d, 1, func(want *sum, k, _ int) {
 		want.add(float64(before[k]), 1)
+		strided(want, s.n, b, 1, a[min(k, len(a)):], lda)
+	})
+}
+
+// mirrorRows checks both results.
+func mirrorRows(r *run, s shape) {
+	a, lda := dense[float64](r, "a", s.d, s.n)
+	x, _ := dense[float64](r, "x", s.d, 1)
+	b, _ := dense[float64](r, "b", s.n, 1)
+	y, _ := filled[float64](r, s.d, s.d, 1, 1)
+	before, sums := slices.Clone(y), alloc[float64](r, s.n)
+	r.call(func() { tile.MirrorRows(sums, y, a, lda, x, b, s.n, s.d) })
+	entries(r, sums, 0, s.n, 1, func(want *sum, i, _ int) { strided(want, s.d, a[i*lda:], 1, x, 1) })
+	entries(r, y, 0, s.d, 1, func(want *sum, k, _ int) {
+		want.add(before[k], 1)
 		strided(want, s.n, b, 1, a[min(k, len(a)):], lda)
 	})
 }

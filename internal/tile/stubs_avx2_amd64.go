@@ -118,8 +118,14 @@ func residual_avx2(e *float64, a *float64, lda int, b *float64, y *float64, n in
 // rotate_avx2 rotates rows i and i+1 of four vectors of columns by c[i] and s[i], for i from n-1 down to 0, n >= 1.
 func rotate_avx2(z *float64, ldz int, c *float64, s *float64, n int)
 
-// rowDots_8_avx2 sets sums to the products of 8 rows of n entries and x, n >= 1.
-func rowDots_8_avx2(sums *float64, a *float64, lda int, x *float64, n int, index int)
+// rowDots_6_avx2 sets sums to the products of 6 rows of n entries and x, n >= 1.
+func rowDots_6_avx2(sums *float64, a *float64, lda int, x *float64, n int, index int)
+
+// rowDots_4_avx2 sets sums to the products of 4 rows of n entries and x, n >= 1.
+func rowDots_4_avx2(sums *float64, a *float64, lda int, x *float64, n int, index int)
+
+// rowDots_1_avx2 sets sums to the products of 1 rows of n entries and x, n >= 1.
+func rowDots_1_avx2(sums *float64, a *float64, lda int, x *float64, n int, index int)
 
 // addRows_8_avx2 adds 8 rows of n entries, times the entries of b, to y, n >= 1.
 func addRows_8_avx2(y *float64, a *float64, lda int, b *float64, n int, index int)
@@ -129,9 +135,6 @@ func rowDots32_8_avx2(sums *float32, a *float32, lda int, x *float32, n int, ind
 
 // addRows32_8_avx2 adds 8 rows of n entries, times the entries of b, to y, n >= 1.
 func addRows32_8_avx2(y *float32, a *float32, lda int, b *float32, n int, index int)
-
-// rowDots_4_avx2 sets sums to the products of 4 rows of n entries and x, n >= 1.
-func rowDots_4_avx2(sums *float64, a *float64, lda int, x *float64, n int, index int)
 
 // addRows_4_avx2 adds 4 rows of n entries, times the entries of b, to y, n >= 1.
 func addRows_4_avx2(y *float64, a *float64, lda int, b *float64, n int, index int)
@@ -147,9 +150,6 @@ func addOuter_4_avx2(a *float64, lda int, b *float64, y *float64, n int, index i
 
 // addOuter32_4_avx2 adds n entries of y, times the entries of b, to 4 rows, n >= 1.
 func addOuter32_4_avx2(a *float32, lda int, b *float32, y *float32, n int, index int)
-
-// rowDots_1_avx2 sets sums to the products of 1 rows of n entries and x, n >= 1.
-func rowDots_1_avx2(sums *float64, a *float64, lda int, x *float64, n int, index int)
 
 // addRows_1_avx2 adds 1 rows of n entries, times the entries of b, to y, n >= 1.
 func addRows_1_avx2(y *float64, a *float64, lda int, b *float64, n int, index int)
@@ -168,6 +168,12 @@ func addOuter32_1_avx2(a *float32, lda int, b *float32, y *float32, n int, index
 
 // addAbs_avx2 adds the absolute values of n entries of a to y, and returns their sum, n >= 1.
 func addAbs_avx2(y *float64, a *float64, n int) float64
+
+// mirrorRows_4_avx2 does what rowDots and addRows do for 4 rows of n entries, n >= 1.
+func mirrorRows_4_avx2(sums *float64, y *float64, a *float64, lda int, x *float64, b *float64, n int, index int)
+
+// mirrorRows_1_avx2 does what rowDots and addRows do for 1 rows of n entries, n >= 1.
+func mirrorRows_1_avx2(sums *float64, y *float64, a *float64, lda int, x *float64, b *float64, n int, index int)
 
 // reflect_1_avx2 works like reflectGeneric for 8 columns, m >= 1.
 func reflect_1_avx2(a *float64, col *float64, next *float64, ld int, w *float64, sums *float64, scale float64, m int, index int)

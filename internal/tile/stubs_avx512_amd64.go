@@ -148,20 +148,26 @@ func rotate_avx512(z *float64, ldz int, c *float64, s *float64, n int)
 // rowDots_8_avx512 sets sums to the products of 8 rows of n entries and x, n >= 1.
 func rowDots_8_avx512(sums *float64, a *float64, lda int, x *float64, n int, index int)
 
-// addRows_8_avx512 adds 8 rows of n entries, times the entries of b, to y, n >= 1.
-func addRows_8_avx512(y *float64, a *float64, lda int, b *float64, n int, index int)
-
 // rowDots_4_avx512 sets sums to the products of 4 rows of n entries and x, n >= 1.
 func rowDots_4_avx512(sums *float64, a *float64, lda int, x *float64, n int, index int)
-
-// addRows_4_avx512 adds 4 rows of n entries, times the entries of b, to y, n >= 1.
-func addRows_4_avx512(y *float64, a *float64, lda int, b *float64, n int, index int)
 
 // rowDots_1_avx512 sets sums to the products of 1 rows of n entries and x, n >= 1.
 func rowDots_1_avx512(sums *float64, a *float64, lda int, x *float64, n int, index int)
 
+// addRows_8_avx512 adds 8 rows of n entries, times the entries of b, to y, n >= 1.
+func addRows_8_avx512(y *float64, a *float64, lda int, b *float64, n int, index int)
+
+// addRows_4_avx512 adds 4 rows of n entries, times the entries of b, to y, n >= 1.
+func addRows_4_avx512(y *float64, a *float64, lda int, b *float64, n int, index int)
+
 // addRows_1_avx512 adds 1 rows of n entries, times the entries of b, to y, n >= 1.
 func addRows_1_avx512(y *float64, a *float64, lda int, b *float64, n int, index int)
+
+// mirrorRows_8_avx512 does what rowDots and addRows do for 8 rows of n entries, n >= 1.
+func mirrorRows_8_avx512(sums *float64, y *float64, a *float64, lda int, x *float64, b *float64, n int, index int)
+
+// mirrorRows_1_avx512 does what rowDots and addRows do for 1 rows of n entries, n >= 1.
+func mirrorRows_1_avx512(sums *float64, y *float64, a *float64, lda int, x *float64, b *float64, n int, index int)
 
 // reflect_1_avx512 works like reflectGeneric for 8 columns, m >= 1.
 func reflect_1_avx512(a *float64, col *float64, next *float64, ld int, w *float64, sums *float64, scale float64, m int, index int)

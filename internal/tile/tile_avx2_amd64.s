@@ -5599,30 +5599,30 @@ TEXT ·residual_avx2(SB), NOSPLIT, $0-64
 	MOVQ       y+32(FP), BX
 	VXORPD     Y0, Y0, Y0
 	MOVQ       n+40(FP), SI
-	MOVQ       n+40(FP), DI
 	ANDQ       $+3, SI
 	JZ         whole
-	LEAQ       tailMask<>+32(SB), R8
-	VMOVUPD    (R8)(SI*8), Y1
-	SUBQ       $+4, DI
-	SHLQ       $0x03, DI
-	ADDQ       DI, AX
-	ADDQ       DI, CX
-	ADDQ       DI, BX
+	LEAQ       tailMask<>+32(SB), DI
+	VMOVUPD    (DI)(SI*8), Y1
+	MOVQ       n+40(FP), SI
+	SUBQ       $+4, SI
+	SHLQ       $0x03, SI
+	ADDQ       SI, AX
+	ADDQ       SI, CX
+	ADDQ       SI, BX
 	CMPQ       n+40(FP), $+4
 	JLT        short
 	VXORPD     Y2, Y2, Y2
 	VMASKMOVPD (BX), Y1, Y3
 	VSUBPD     Y3, Y2, Y2
-	MOVQ       CX, SI
+	MOVQ       CX, DI
 	MOVQ       b+24(FP), R8
 	MOVQ       r+48(FP), R9
 
 columns1:
-	VMASKMOVPD   (SI), Y1, Y3
+	VMASKMOVPD   (DI), Y1, Y3
 	VBROADCASTSD (R8), Y4
 	VFMADD231PD  Y3, Y4, Y2
-	ADDQ         DX, SI
+	ADDQ         DX, DI
 	ADDQ         $+8, R8
 	DECQ         R9
 	JNZ          columns1
@@ -5637,15 +5637,15 @@ short:
 	VXORPD     Y2, Y2, Y2
 	VMASKMOVPD (BX), Y1, Y3
 	VSUBPD     Y3, Y2, Y2
-	MOVQ       CX, SI
+	MOVQ       CX, DI
 	MOVQ       b+24(FP), R8
 	MOVQ       r+48(FP), R9
 
 columns2:
-	VMASKMOVPD   (SI), Y1, Y3
+	VMASKMOVPD   (DI), Y1, Y3
 	VBROADCASTSD (R8), Y4
 	VFMADD231PD  Y3, Y4, Y2
-	ADDQ         DX, SI
+	ADDQ         DX, DI
 	ADDQ         $+8, R8
 	DECQ         R9
 	JNZ          columns2
@@ -5654,9 +5654,9 @@ columns2:
 	VFMADD231PD  Y2, Y2, Y0
 
 back:
-	SUBQ DI, AX
-	SUBQ DI, CX
-	SUBQ DI, BX
+	SUBQ SI, AX
+	SUBQ SI, CX
+	SUBQ SI, BX
 
 whole:
 	MOVQ  n+40(FP), SI
@@ -5756,18 +5756,15 @@ pair:
 	VZEROUPPER
 	RET
 
-// func rowDots_8_avx2(sums *float64, a *float64, lda int, x *float64, n int, index int)
-// Requires: AVX, FMA3
-TEXT ·rowDots_8_avx2(SB), NOSPLIT, $0-48
+// func rowDots_6_avx2(sums *float64, a *float64, lda int, x *float64, n int, index int)
+// Requires: AVX, CMOV, FMA3
+TEXT ·rowDots_6_avx2(SB), NOSPLIT, $0-48
 	MOVQ        a+8(FP), AX
 	MOVQ        lda+16(FP), CX
 	SHLQ        $0x03, CX
 	LEAQ        (CX)(CX*2), DX
 	LEAQ        (CX)(CX*4), BX
-	MOVQ        CX, SI
-	SHLQ        $0x03, SI
-	SUBQ        CX, SI
-	MOVQ        x+24(FP), DI
+	MOVQ        x+24(FP), SI
 	VXORPD      Y0, Y0, Y0
 	VXORPD      Y1, Y1, Y1
 	VXORPD      Y2, Y2, Y2
@@ -5776,71 +5773,293 @@ TEXT ·rowDots_8_avx2(SB), NOSPLIT, $0-48
 	VXORPD      Y5, Y5, Y5
 	VXORPD      Y6, Y6, Y6
 	VXORPD      Y7, Y7, Y7
-	MOVQ        n+32(FP), R8
-	MOVQ        n+32(FP), R9
-	ANDQ        $+3, R8
+	VXORPD      Y8, Y8, Y8
+	VXORPD      Y9, Y9, Y9
+	VXORPD      Y10, Y10, Y10
+	VXORPD      Y11, Y11, Y11
+	MOVQ        n+32(FP), DI
+	ANDQ        $+7, DI
 	JZ          whole
-	LEAQ        tailMask<>+32(SB), R10
-	VMOVUPD     (R10)(R8*8), Y8
+	MOVQ        n+32(FP), R8
+	SUBQ        $+8, R8
+	SHLQ        $0x03, R8
+	ADDQ        R8, AX
+	ADDQ        R8, SI
+	MOVQ        DI, R9
+	XORQ        R10, R10
 	SUBQ        $+4, R9
-	SHLQ        $0x03, R9
-	ADDQ        R9, AX
-	ADDQ        R9, DI
-	VMASKMOVPD  (DI), Y8, Y9
+	CMOVQLT     R10, R9
+	SUBQ        R9, DI
+	LEAQ        tailMask<>+32(SB), R10
+	VMOVUPD     (R10)(R9*8), Y12
+	VMASKMOVPD  (SI), Y12, Y13
+	VMASKMOVPD  (AX), Y12, Y14
+	VFMADD231PD Y14, Y13, Y0
+	VMASKMOVPD  (AX)(CX*1), Y12, Y14
+	VFMADD231PD Y14, Y13, Y1
+	VMASKMOVPD  (AX)(CX*2), Y12, Y14
+	VFMADD231PD Y14, Y13, Y2
+	VMASKMOVPD  (AX)(DX*1), Y12, Y14
+	VFMADD231PD Y14, Y13, Y3
+	VMASKMOVPD  (AX)(CX*4), Y12, Y14
+	VFMADD231PD Y14, Y13, Y4
+	VMASKMOVPD  (AX)(BX*1), Y12, Y12
+	VFMADD231PD Y12, Y13, Y5
+	LEAQ        tailMask<>+32(SB), R9
+	VMOVUPD     (R9)(DI*8), Y12
+	VMASKMOVPD  32(SI), Y12, Y13
+	VMASKMOVPD  32(AX), Y12, Y14
+	VFMADD231PD Y14, Y13, Y6
+	VMASKMOVPD  32(AX)(CX*1), Y12, Y14
+	VFMADD231PD Y14, Y13, Y7
+	VMASKMOVPD  32(AX)(CX*2), Y12, Y14
+	VFMADD231PD Y14, Y13, Y8
+	VMASKMOVPD  32(AX)(DX*1), Y12, Y14
+	VFMADD231PD Y14, Y13, Y9
+	VMASKMOVPD  32(AX)(CX*4), Y12, Y14
+	VFMADD231PD Y14, Y13, Y10
+	VMASKMOVPD  32(AX)(BX*1), Y12, Y12
+	VFMADD231PD Y12, Y13, Y11
+	SUBQ        R8, AX
+	SUBQ        R8, SI
+
+whole:
+	MOVQ  n+32(FP), DI
+	SHRQ  $0x03, DI
+	TESTQ DI, DI
+	JZ    blockDone
+
+block:
+	VMOVUPD     (SI), Y12
+	VFMADD231PD (AX), Y12, Y0
+	VFMADD231PD (AX)(CX*1), Y12, Y1
+	VFMADD231PD (AX)(CX*2), Y12, Y2
+	VFMADD231PD (AX)(DX*1), Y12, Y3
+	VFMADD231PD (AX)(CX*4), Y12, Y4
+	VFMADD231PD (AX)(BX*1), Y12, Y5
+	VMOVUPD     32(SI), Y12
+	VFMADD231PD 32(AX), Y12, Y6
+	VFMADD231PD 32(AX)(CX*1), Y12, Y7
+	VFMADD231PD 32(AX)(CX*2), Y12, Y8
+	VFMADD231PD 32(AX)(DX*1), Y12, Y9
+	VFMADD231PD 32(AX)(CX*4), Y12, Y10
+	VFMADD231PD 32(AX)(BX*1), Y12, Y11
+	ADDQ        $+64, AX
+	ADDQ        $+64, SI
+	DECQ        DI
+	JNZ         block
+
+blockDone:
+	MOVQ         sums+0(FP), AX
+	VADDPD       Y6, Y0, Y0
+	VADDPD       Y7, Y1, Y1
+	VADDPD       Y8, Y2, Y2
+	VADDPD       Y9, Y3, Y3
+	VADDPD       Y10, Y4, Y4
+	VADDPD       Y11, Y5, Y5
+	VHADDPD      Y5, Y4, Y4
+	VEXTRACTF128 $0x01, Y4, X5
+	VADDPD       X4, X5, X5
+	VMOVUPD      X5, 32(AX)
+	VHADDPD      Y1, Y0, Y0
+	VHADDPD      Y3, Y2, Y2
+	VPERM2F128   $0x21, Y2, Y0, Y1
+	VBLENDPD     $0x0c, Y2, Y0, Y0
+	VADDPD       Y0, Y1, Y1
+	VMOVUPD      Y1, (AX)
+	VZEROUPPER
+	RET
+
+// func rowDots_4_avx2(sums *float64, a *float64, lda int, x *float64, n int, index int)
+// Requires: AVX, CMOV, FMA3
+TEXT ·rowDots_4_avx2(SB), NOSPLIT, $0-48
+	MOVQ        a+8(FP), AX
+	MOVQ        lda+16(FP), CX
+	SHLQ        $0x03, CX
+	LEAQ        (CX)(CX*2), DX
+	MOVQ        x+24(FP), BX
+	VXORPD      Y0, Y0, Y0
+	VXORPD      Y1, Y1, Y1
+	VXORPD      Y2, Y2, Y2
+	VXORPD      Y3, Y3, Y3
+	VXORPD      Y4, Y4, Y4
+	VXORPD      Y5, Y5, Y5
+	VXORPD      Y6, Y6, Y6
+	VXORPD      Y7, Y7, Y7
+	MOVQ        n+32(FP), SI
+	ANDQ        $+7, SI
+	JZ          whole
+	MOVQ        n+32(FP), DI
+	SUBQ        $+8, DI
+	SHLQ        $0x03, DI
+	ADDQ        DI, AX
+	ADDQ        DI, BX
+	MOVQ        SI, R8
+	XORQ        R9, R9
+	SUBQ        $+4, R8
+	CMOVQLT     R9, R8
+	SUBQ        R8, SI
+	LEAQ        tailMask<>+32(SB), R9
+	VMOVUPD     (R9)(R8*8), Y8
+	VMASKMOVPD  (BX), Y8, Y9
 	VMASKMOVPD  (AX), Y8, Y10
 	VFMADD231PD Y10, Y9, Y0
 	VMASKMOVPD  (AX)(CX*1), Y8, Y10
 	VFMADD231PD Y10, Y9, Y1
 	VMASKMOVPD  (AX)(CX*2), Y8, Y10
 	VFMADD231PD Y10, Y9, Y2
-	VMASKMOVPD  (AX)(DX*1), Y8, Y10
-	VFMADD231PD Y10, Y9, Y3
-	VMASKMOVPD  (AX)(CX*4), Y8, Y10
+	VMASKMOVPD  (AX)(DX*1), Y8, Y8
+	VFMADD231PD Y8, Y9, Y3
+	LEAQ        tailMask<>+32(SB), R8
+	VMOVUPD     (R8)(SI*8), Y8
+	VMASKMOVPD  32(BX), Y8, Y9
+	VMASKMOVPD  32(AX), Y8, Y10
 	VFMADD231PD Y10, Y9, Y4
-	VMASKMOVPD  (AX)(BX*1), Y8, Y10
+	VMASKMOVPD  32(AX)(CX*1), Y8, Y10
 	VFMADD231PD Y10, Y9, Y5
-	VMASKMOVPD  (AX)(DX*2), Y8, Y10
+	VMASKMOVPD  32(AX)(CX*2), Y8, Y10
 	VFMADD231PD Y10, Y9, Y6
-	VMASKMOVPD  (AX)(SI*1), Y8, Y8
+	VMASKMOVPD  32(AX)(DX*1), Y8, Y8
 	VFMADD231PD Y8, Y9, Y7
-	SUBQ        R9, AX
-	SUBQ        R9, DI
+	SUBQ        DI, AX
+	SUBQ        DI, BX
 
 whole:
-	MOVQ  n+32(FP), R8
-	SHRQ  $0x02, R8
-	TESTQ R8, R8
+	MOVQ  n+32(FP), SI
+	SHRQ  $0x03, SI
+	TESTQ SI, SI
 	JZ    blockDone
 
 block:
-	VMOVUPD     (DI), Y8
+	VMOVUPD     (BX), Y8
 	VFMADD231PD (AX), Y8, Y0
 	VFMADD231PD (AX)(CX*1), Y8, Y1
 	VFMADD231PD (AX)(CX*2), Y8, Y2
 	VFMADD231PD (AX)(DX*1), Y8, Y3
-	VFMADD231PD (AX)(CX*4), Y8, Y4
-	VFMADD231PD (AX)(BX*1), Y8, Y5
-	VFMADD231PD (AX)(DX*2), Y8, Y6
-	VFMADD231PD (AX)(SI*1), Y8, Y7
-	ADDQ        $+32, AX
-	ADDQ        $+32, DI
-	DECQ        R8
+	VMOVUPD     32(BX), Y8
+	VFMADD231PD 32(AX), Y8, Y4
+	VFMADD231PD 32(AX)(CX*1), Y8, Y5
+	VFMADD231PD 32(AX)(CX*2), Y8, Y6
+	VFMADD231PD 32(AX)(DX*1), Y8, Y7
+	ADDQ        $+64, AX
+	ADDQ        $+64, BX
+	DECQ        SI
 	JNZ         block
 
 blockDone:
 	MOVQ       sums+0(FP), AX
+	VADDPD     Y4, Y0, Y0
+	VADDPD     Y5, Y1, Y1
+	VADDPD     Y6, Y2, Y2
+	VADDPD     Y7, Y3, Y3
 	VHADDPD    Y1, Y0, Y0
 	VHADDPD    Y3, Y2, Y2
 	VPERM2F128 $0x21, Y2, Y0, Y1
 	VBLENDPD   $0x0c, Y2, Y0, Y0
 	VADDPD     Y0, Y1, Y1
 	VMOVUPD    Y1, (AX)
-	VHADDPD    Y5, Y4, Y0
-	VHADDPD    Y7, Y6, Y2
-	VPERM2F128 $0x21, Y2, Y0, Y1
-	VBLENDPD   $0x0c, Y2, Y0, Y0
-	VADDPD     Y0, Y1, Y1
-	VMOVUPD    Y1, 32(AX)
+	VZEROUPPER
+	RET
+
+// func rowDots_1_avx2(sums *float64, a *float64, lda int, x *float64, n int, index int)
+// Requires: AVX, CMOV, FMA3
+TEXT ·rowDots_1_avx2(SB), NOSPLIT, $0-48
+	MOVQ        a+8(FP), AX
+	MOVQ        lda+16(FP), CX
+	SHLQ        $0x03, CX
+	MOVQ        x+24(FP), CX
+	VXORPD      Y0, Y0, Y0
+	VXORPD      Y1, Y1, Y1
+	VXORPD      Y2, Y2, Y2
+	VXORPD      Y3, Y3, Y3
+	VXORPD      Y4, Y4, Y4
+	VXORPD      Y5, Y5, Y5
+	VXORPD      Y6, Y6, Y6
+	VXORPD      Y7, Y7, Y7
+	MOVQ        n+32(FP), DX
+	ANDQ        $+7, DX
+	JZ          whole
+	MOVQ        n+32(FP), BX
+	SUBQ        $+8, BX
+	SHLQ        $0x03, BX
+	ADDQ        BX, AX
+	ADDQ        BX, CX
+	MOVQ        DX, SI
+	XORQ        DI, DI
+	SUBQ        $+4, SI
+	CMOVQLT     DI, SI
+	SUBQ        SI, DX
+	LEAQ        tailMask<>+32(SB), DI
+	VMOVUPD     (DI)(SI*8), Y8
+	VMASKMOVPD  (CX), Y8, Y9
+	VMASKMOVPD  (AX), Y8, Y8
+	VFMADD231PD Y8, Y9, Y0
+	LEAQ        tailMask<>+32(SB), SI
+	VMOVUPD     (SI)(DX*8), Y8
+	VMASKMOVPD  32(CX), Y8, Y9
+	VMASKMOVPD  32(AX), Y8, Y8
+	VFMADD231PD Y8, Y9, Y1
+	SUBQ        BX, AX
+	SUBQ        BX, CX
+
+whole:
+	MOVQ  n+32(FP), DX
+	SHRQ  $0x05, DX
+	TESTQ DX, DX
+	JZ    blockDone
+
+block:
+	VMOVUPD     (CX), Y8
+	VFMADD231PD (AX), Y8, Y0
+	VMOVUPD     32(CX), Y8
+	VFMADD231PD 32(AX), Y8, Y1
+	VMOVUPD     64(CX), Y8
+	VFMADD231PD 64(AX), Y8, Y2
+	VMOVUPD     96(CX), Y8
+	VFMADD231PD 96(AX), Y8, Y3
+	VMOVUPD     128(CX), Y8
+	VFMADD231PD 128(AX), Y8, Y4
+	VMOVUPD     160(CX), Y8
+	VFMADD231PD 160(AX), Y8, Y5
+	VMOVUPD     192(CX), Y8
+	VFMADD231PD 192(AX), Y8, Y6
+	VMOVUPD     224(CX), Y8
+	VFMADD231PD 224(AX), Y8, Y7
+	ADDQ        $+256, AX
+	ADDQ        $+256, CX
+	DECQ        DX
+	JNZ         block
+
+blockDone:
+	MOVQ  n+32(FP), DX
+	SHRQ  $0x03, DX
+	ANDQ  $+3, DX
+	TESTQ DX, DX
+	JZ    vectorDone
+
+vector:
+	VMOVUPD     (CX), Y8
+	VFMADD231PD (AX), Y8, Y0
+	VMOVUPD     32(CX), Y8
+	VFMADD231PD 32(AX), Y8, Y1
+	ADDQ        $+64, AX
+	ADDQ        $+64, CX
+	DECQ        DX
+	JNZ         vector
+
+vectorDone:
+	VADDPD       Y2, Y0, Y0
+	VADDPD       Y3, Y1, Y1
+	VADDPD       Y4, Y0, Y0
+	VADDPD       Y5, Y1, Y1
+	VADDPD       Y6, Y0, Y0
+	VADDPD       Y7, Y1, Y1
+	MOVQ         sums+0(FP), AX
+	VADDPD       Y1, Y0, Y0
+	VHADDPD      Y0, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPD       X0, X1, X1
+	VMOVSD       X1, (AX)
 	VZEROUPPER
 	RET
 
@@ -5866,15 +6085,15 @@ TEXT ·addRows_8_avx2(SB), NOSPLIT, $0-48
 	VBROADCASTSD 48(R8), Y6
 	VBROADCASTSD 56(R8), Y7
 	MOVQ         n+32(FP), R8
-	MOVQ         n+32(FP), R9
 	ANDQ         $+3, R8
 	JZ           whole
-	LEAQ         tailMask<>+32(SB), R10
-	VMOVUPD      (R10)(R8*8), Y8
-	SUBQ         $+4, R9
-	SHLQ         $0x03, R9
-	ADDQ         R9, CX
-	ADDQ         R9, AX
+	LEAQ         tailMask<>+32(SB), R9
+	VMOVUPD      (R9)(R8*8), Y8
+	MOVQ         n+32(FP), R8
+	SUBQ         $+4, R8
+	SHLQ         $0x03, R8
+	ADDQ         R8, CX
+	ADDQ         R8, AX
 	CMPQ         n+32(FP), $+4
 	JLT          short
 	VMASKMOVPD   (AX), Y8, Y9
@@ -5920,8 +6139,8 @@ short:
 	VMASKMOVPD  Y9, Y8, (AX)
 
 back:
-	SUBQ R9, CX
-	SUBQ R9, AX
+	SUBQ R8, CX
+	SUBQ R8, AX
 
 whole:
 	MOVQ  n+32(FP), R8
@@ -5970,15 +6189,15 @@ TEXT ·rowDots32_8_avx2(SB), NOSPLIT, $0-48
 	VXORPD      Y6, Y6, Y6
 	VXORPD      Y7, Y7, Y7
 	MOVQ        n+32(FP), R8
-	MOVQ        n+32(FP), R9
 	ANDQ        $+7, R8
 	JZ          whole
-	LEAQ        tailMask<>+32(SB), R10
-	VMOVUPD     (R10)(R8*4), Y8
-	SUBQ        $+8, R9
-	SHLQ        $0x02, R9
-	ADDQ        R9, AX
-	ADDQ        R9, DI
+	LEAQ        tailMask<>+32(SB), R9
+	VMOVUPD     (R9)(R8*4), Y8
+	MOVQ        n+32(FP), R8
+	SUBQ        $+8, R8
+	SHLQ        $0x02, R8
+	ADDQ        R8, AX
+	ADDQ        R8, DI
 	VMASKMOVPS  (DI), Y8, Y9
 	VMASKMOVPS  (AX), Y8, Y10
 	VFMADD231PS Y10, Y9, Y0
@@ -5996,8 +6215,8 @@ TEXT ·rowDots32_8_avx2(SB), NOSPLIT, $0-48
 	VFMADD231PS Y10, Y9, Y6
 	VMASKMOVPS  (AX)(SI*1), Y8, Y8
 	VFMADD231PS Y8, Y9, Y7
-	SUBQ        R9, AX
-	SUBQ        R9, DI
+	SUBQ        R8, AX
+	SUBQ        R8, DI
 
 whole:
 	MOVQ  n+32(FP), R8
@@ -6059,15 +6278,15 @@ TEXT ·addRows32_8_avx2(SB), NOSPLIT, $0-48
 	VBROADCASTSS 24(R8), Y6
 	VBROADCASTSS 28(R8), Y7
 	MOVQ         n+32(FP), R8
-	MOVQ         n+32(FP), R9
 	ANDQ         $+7, R8
 	JZ           whole
-	LEAQ         tailMask<>+32(SB), R10
-	VMOVUPD      (R10)(R8*4), Y8
-	SUBQ         $+8, R9
-	SHLQ         $0x02, R9
-	ADDQ         R9, CX
-	ADDQ         R9, AX
+	LEAQ         tailMask<>+32(SB), R9
+	VMOVUPD      (R9)(R8*4), Y8
+	MOVQ         n+32(FP), R8
+	SUBQ         $+8, R8
+	SHLQ         $0x02, R8
+	ADDQ         R8, CX
+	ADDQ         R8, AX
 	CMPQ         n+32(FP), $+8
 	JLT          short
 	VMASKMOVPS   (AX), Y8, Y9
@@ -6113,8 +6332,8 @@ short:
 	VMASKMOVPS  Y9, Y8, (AX)
 
 back:
-	SUBQ R9, CX
-	SUBQ R9, AX
+	SUBQ R8, CX
+	SUBQ R8, AX
 
 whole:
 	MOVQ  n+32(FP), R8
@@ -6142,68 +6361,6 @@ blockDone:
 	VZEROUPPER
 	RET
 
-// func rowDots_4_avx2(sums *float64, a *float64, lda int, x *float64, n int, index int)
-// Requires: AVX, FMA3
-TEXT ·rowDots_4_avx2(SB), NOSPLIT, $0-48
-	MOVQ        a+8(FP), AX
-	MOVQ        lda+16(FP), CX
-	SHLQ        $0x03, CX
-	LEAQ        (CX)(CX*2), DX
-	MOVQ        x+24(FP), BX
-	VXORPD      Y0, Y0, Y0
-	VXORPD      Y1, Y1, Y1
-	VXORPD      Y2, Y2, Y2
-	VXORPD      Y3, Y3, Y3
-	MOVQ        n+32(FP), SI
-	MOVQ        n+32(FP), DI
-	ANDQ        $+3, SI
-	JZ          whole
-	LEAQ        tailMask<>+32(SB), R8
-	VMOVUPD     (R8)(SI*8), Y4
-	SUBQ        $+4, DI
-	SHLQ        $0x03, DI
-	ADDQ        DI, AX
-	ADDQ        DI, BX
-	VMASKMOVPD  (BX), Y4, Y5
-	VMASKMOVPD  (AX), Y4, Y6
-	VFMADD231PD Y6, Y5, Y0
-	VMASKMOVPD  (AX)(CX*1), Y4, Y6
-	VFMADD231PD Y6, Y5, Y1
-	VMASKMOVPD  (AX)(CX*2), Y4, Y6
-	VFMADD231PD Y6, Y5, Y2
-	VMASKMOVPD  (AX)(DX*1), Y4, Y4
-	VFMADD231PD Y4, Y5, Y3
-	SUBQ        DI, AX
-	SUBQ        DI, BX
-
-whole:
-	MOVQ  n+32(FP), SI
-	SHRQ  $0x02, SI
-	TESTQ SI, SI
-	JZ    blockDone
-
-block:
-	VMOVUPD     (BX), Y4
-	VFMADD231PD (AX), Y4, Y0
-	VFMADD231PD (AX)(CX*1), Y4, Y1
-	VFMADD231PD (AX)(CX*2), Y4, Y2
-	VFMADD231PD (AX)(DX*1), Y4, Y3
-	ADDQ        $+32, AX
-	ADDQ        $+32, BX
-	DECQ        SI
-	JNZ         block
-
-blockDone:
-	MOVQ       sums+0(FP), AX
-	VHADDPD    Y1, Y0, Y0
-	VHADDPD    Y3, Y2, Y2
-	VPERM2F128 $0x21, Y2, Y0, Y1
-	VBLENDPD   $0x0c, Y2, Y0, Y0
-	VADDPD     Y0, Y1, Y1
-	VMOVUPD    Y1, (AX)
-	VZEROUPPER
-	RET
-
 // func addRows_4_avx2(y *float64, a *float64, lda int, b *float64, n int, index int)
 // Requires: AVX, FMA3
 TEXT ·addRows_4_avx2(SB), NOSPLIT, $0-48
@@ -6218,15 +6375,15 @@ TEXT ·addRows_4_avx2(SB), NOSPLIT, $0-48
 	VBROADCASTSD 16(SI), Y2
 	VBROADCASTSD 24(SI), Y3
 	MOVQ         n+32(FP), SI
-	MOVQ         n+32(FP), DI
 	ANDQ         $+3, SI
 	JZ           whole
-	LEAQ         tailMask<>+32(SB), R8
-	VMOVUPD      (R8)(SI*8), Y4
-	SUBQ         $+4, DI
-	SHLQ         $0x03, DI
-	ADDQ         DI, CX
-	ADDQ         DI, AX
+	LEAQ         tailMask<>+32(SB), DI
+	VMOVUPD      (DI)(SI*8), Y4
+	MOVQ         n+32(FP), SI
+	SUBQ         $+4, SI
+	SHLQ         $0x03, SI
+	ADDQ         SI, CX
+	ADDQ         SI, AX
 	CMPQ         n+32(FP), $+4
 	JLT          short
 	VMASKMOVPD   (AX), Y4, Y5
@@ -6256,8 +6413,8 @@ short:
 	VMASKMOVPD  Y5, Y4, (AX)
 
 back:
-	SUBQ DI, CX
-	SUBQ DI, AX
+	SUBQ SI, CX
+	SUBQ SI, AX
 
 whole:
 	MOVQ  n+32(FP), SI
@@ -6294,15 +6451,15 @@ TEXT ·rowDots32_4_avx2(SB), NOSPLIT, $0-48
 	VXORPD      Y2, Y2, Y2
 	VXORPD      Y3, Y3, Y3
 	MOVQ        n+32(FP), SI
-	MOVQ        n+32(FP), DI
 	ANDQ        $+7, SI
 	JZ          whole
-	LEAQ        tailMask<>+32(SB), R8
-	VMOVUPD     (R8)(SI*4), Y4
-	SUBQ        $+8, DI
-	SHLQ        $0x02, DI
-	ADDQ        DI, AX
-	ADDQ        DI, BX
+	LEAQ        tailMask<>+32(SB), DI
+	VMOVUPD     (DI)(SI*4), Y4
+	MOVQ        n+32(FP), SI
+	SUBQ        $+8, SI
+	SHLQ        $0x02, SI
+	ADDQ        SI, AX
+	ADDQ        SI, BX
 	VMASKMOVPS  (BX), Y4, Y5
 	VMASKMOVPS  (AX), Y4, Y6
 	VFMADD231PS Y6, Y5, Y0
@@ -6312,8 +6469,8 @@ TEXT ·rowDots32_4_avx2(SB), NOSPLIT, $0-48
 	VFMADD231PS Y6, Y5, Y2
 	VMASKMOVPS  (AX)(DX*1), Y4, Y4
 	VFMADD231PS Y4, Y5, Y3
-	SUBQ        DI, AX
-	SUBQ        DI, BX
+	SUBQ        SI, AX
+	SUBQ        SI, BX
 
 whole:
 	MOVQ  n+32(FP), SI
@@ -6357,15 +6514,15 @@ TEXT ·addRows32_4_avx2(SB), NOSPLIT, $0-48
 	VBROADCASTSS 8(SI), Y2
 	VBROADCASTSS 12(SI), Y3
 	MOVQ         n+32(FP), SI
-	MOVQ         n+32(FP), DI
 	ANDQ         $+7, SI
 	JZ           whole
-	LEAQ         tailMask<>+32(SB), R8
-	VMOVUPD      (R8)(SI*4), Y4
-	SUBQ         $+8, DI
-	SHLQ         $0x02, DI
-	ADDQ         DI, CX
-	ADDQ         DI, AX
+	LEAQ         tailMask<>+32(SB), DI
+	VMOVUPD      (DI)(SI*4), Y4
+	MOVQ         n+32(FP), SI
+	SUBQ         $+8, SI
+	SHLQ         $0x02, SI
+	ADDQ         SI, CX
+	ADDQ         SI, AX
 	CMPQ         n+32(FP), $+8
 	JLT          short
 	VMASKMOVPS   (AX), Y4, Y5
@@ -6395,8 +6552,8 @@ short:
 	VMASKMOVPS  Y5, Y4, (AX)
 
 back:
-	SUBQ DI, CX
-	SUBQ DI, AX
+	SUBQ SI, CX
+	SUBQ SI, AX
 
 whole:
 	MOVQ  n+32(FP), SI
@@ -6434,15 +6591,15 @@ TEXT ·addOuter_4_avx2(SB), NOSPLIT, $0-48
 	VBROADCASTSD 16(SI), Y2
 	VBROADCASTSD 24(SI), Y3
 	MOVQ         n+32(FP), SI
-	MOVQ         n+32(FP), DI
 	ANDQ         $+3, SI
 	JZ           whole
-	LEAQ         tailMask<>+32(SB), R8
-	VMOVUPD      (R8)(SI*8), Y4
-	SUBQ         $+4, DI
-	SHLQ         $0x03, DI
-	ADDQ         DI, CX
-	ADDQ         DI, AX
+	LEAQ         tailMask<>+32(SB), DI
+	VMOVUPD      (DI)(SI*8), Y4
+	MOVQ         n+32(FP), SI
+	SUBQ         $+4, SI
+	SHLQ         $0x03, SI
+	ADDQ         SI, CX
+	ADDQ         SI, AX
 	CMPQ         n+32(FP), $+4
 	JLT          short
 	VMASKMOVPD   (AX), Y4, Y5
@@ -6484,8 +6641,8 @@ short:
 	VMASKMOVPD  Y6, Y4, (CX)(BX*1)
 
 back:
-	SUBQ DI, CX
-	SUBQ DI, AX
+	SUBQ SI, CX
+	SUBQ SI, AX
 
 whole:
 	MOVQ  n+32(FP), SI
@@ -6530,15 +6687,15 @@ TEXT ·addOuter32_4_avx2(SB), NOSPLIT, $0-48
 	VBROADCASTSS 8(SI), Y2
 	VBROADCASTSS 12(SI), Y3
 	MOVQ         n+32(FP), SI
-	MOVQ         n+32(FP), DI
 	ANDQ         $+7, SI
 	JZ           whole
-	LEAQ         tailMask<>+32(SB), R8
-	VMOVUPD      (R8)(SI*4), Y4
-	SUBQ         $+8, DI
-	SHLQ         $0x02, DI
-	ADDQ         DI, CX
-	ADDQ         DI, AX
+	LEAQ         tailMask<>+32(SB), DI
+	VMOVUPD      (DI)(SI*4), Y4
+	MOVQ         n+32(FP), SI
+	SUBQ         $+8, SI
+	SHLQ         $0x02, SI
+	ADDQ         SI, CX
+	ADDQ         SI, AX
 	CMPQ         n+32(FP), $+8
 	JLT          short
 	VMASKMOVPS   (AX), Y4, Y5
@@ -6580,8 +6737,8 @@ short:
 	VMASKMOVPS  Y6, Y4, (CX)(BX*1)
 
 back:
-	SUBQ DI, CX
-	SUBQ DI, AX
+	SUBQ SI, CX
+	SUBQ SI, AX
 
 whole:
 	MOVQ  n+32(FP), SI
@@ -6612,81 +6769,6 @@ blockDone:
 	VZEROUPPER
 	RET
 
-// func rowDots_1_avx2(sums *float64, a *float64, lda int, x *float64, n int, index int)
-// Requires: AVX, FMA3
-TEXT ·rowDots_1_avx2(SB), NOSPLIT, $0-48
-	MOVQ        a+8(FP), AX
-	MOVQ        lda+16(FP), CX
-	SHLQ        $0x03, CX
-	MOVQ        x+24(FP), CX
-	VXORPD      Y0, Y0, Y0
-	VXORPD      Y1, Y1, Y1
-	VXORPD      Y2, Y2, Y2
-	VXORPD      Y3, Y3, Y3
-	MOVQ        n+32(FP), DX
-	MOVQ        n+32(FP), BX
-	ANDQ        $+3, DX
-	JZ          whole
-	LEAQ        tailMask<>+32(SB), SI
-	VMOVUPD     (SI)(DX*8), Y4
-	SUBQ        $+4, BX
-	SHLQ        $0x03, BX
-	ADDQ        BX, AX
-	ADDQ        BX, CX
-	VMASKMOVPD  (CX), Y4, Y5
-	VMASKMOVPD  (AX), Y4, Y4
-	VFMADD231PD Y4, Y5, Y0
-	SUBQ        BX, AX
-	SUBQ        BX, CX
-
-whole:
-	MOVQ  n+32(FP), DX
-	SHRQ  $0x04, DX
-	TESTQ DX, DX
-	JZ    blockDone
-
-block:
-	VMOVUPD     (CX), Y4
-	VFMADD231PD (AX), Y4, Y0
-	VMOVUPD     32(CX), Y4
-	VFMADD231PD 32(AX), Y4, Y1
-	VMOVUPD     64(CX), Y4
-	VFMADD231PD 64(AX), Y4, Y2
-	VMOVUPD     96(CX), Y4
-	VFMADD231PD 96(AX), Y4, Y3
-	ADDQ        $+128, AX
-	ADDQ        $+128, CX
-	DECQ        DX
-	JNZ         block
-
-blockDone:
-	MOVQ  n+32(FP), DX
-	SHRQ  $0x02, DX
-	ANDQ  $+3, DX
-	TESTQ DX, DX
-	JZ    vectorDone
-
-vector:
-	VMOVUPD     (CX), Y4
-	VFMADD231PD (AX), Y4, Y0
-	ADDQ        $+32, AX
-	ADDQ        $+32, CX
-	DECQ        DX
-	JNZ         vector
-
-vectorDone:
-	VADDPD       Y1, Y0, Y0
-	VADDPD       Y2, Y0, Y0
-	VADDPD       Y3, Y0, Y0
-	MOVQ         sums+0(FP), AX
-	VEXTRACTF128 $0x01, Y0, X1
-	VADDPD       X0, X1, X1
-	VPERMILPD    $0x01, X1, X0
-	VADDSD       X0, X1, X1
-	VMOVSD       X1, (AX)
-	VZEROUPPER
-	RET
-
 // func addRows_1_avx2(y *float64, a *float64, lda int, b *float64, n int, index int)
 // Requires: AVX, FMA3
 TEXT ·addRows_1_avx2(SB), NOSPLIT, $0-48
@@ -6697,15 +6779,15 @@ TEXT ·addRows_1_avx2(SB), NOSPLIT, $0-48
 	MOVQ         b+24(FP), DX
 	VBROADCASTSD (DX), Y0
 	MOVQ         n+32(FP), DX
-	MOVQ         n+32(FP), BX
 	ANDQ         $+3, DX
 	JZ           whole
-	LEAQ         tailMask<>+32(SB), SI
-	VMOVUPD      (SI)(DX*8), Y1
-	SUBQ         $+4, BX
-	SHLQ         $0x03, BX
-	ADDQ         BX, CX
-	ADDQ         BX, AX
+	LEAQ         tailMask<>+32(SB), BX
+	VMOVUPD      (BX)(DX*8), Y1
+	MOVQ         n+32(FP), DX
+	SUBQ         $+4, DX
+	SHLQ         $0x03, DX
+	ADDQ         DX, CX
+	ADDQ         DX, AX
 	CMPQ         n+32(FP), $+4
 	JLT          short
 	VMASKMOVPD   (AX), Y1, Y2
@@ -6723,8 +6805,8 @@ short:
 	VMASKMOVPD  Y2, Y1, (AX)
 
 back:
-	SUBQ BX, CX
-	SUBQ BX, AX
+	SUBQ DX, CX
+	SUBQ DX, AX
 
 whole:
 	MOVQ  n+32(FP), DX
@@ -6757,20 +6839,20 @@ TEXT ·rowDots32_1_avx2(SB), NOSPLIT, $0-48
 	VXORPD      Y2, Y2, Y2
 	VXORPD      Y3, Y3, Y3
 	MOVQ        n+32(FP), DX
-	MOVQ        n+32(FP), BX
 	ANDQ        $+7, DX
 	JZ          whole
-	LEAQ        tailMask<>+32(SB), SI
-	VMOVUPD     (SI)(DX*4), Y4
-	SUBQ        $+8, BX
-	SHLQ        $0x02, BX
-	ADDQ        BX, AX
-	ADDQ        BX, CX
+	LEAQ        tailMask<>+32(SB), BX
+	VMOVUPD     (BX)(DX*4), Y4
+	MOVQ        n+32(FP), DX
+	SUBQ        $+8, DX
+	SHLQ        $0x02, DX
+	ADDQ        DX, AX
+	ADDQ        DX, CX
 	VMASKMOVPS  (CX), Y4, Y5
 	VMASKMOVPS  (AX), Y4, Y4
 	VFMADD231PS Y4, Y5, Y0
-	SUBQ        BX, AX
-	SUBQ        BX, CX
+	SUBQ        DX, AX
+	SUBQ        DX, CX
 
 whole:
 	MOVQ  n+32(FP), DX
@@ -6831,15 +6913,15 @@ TEXT ·addRows32_1_avx2(SB), NOSPLIT, $0-48
 	MOVQ         b+24(FP), DX
 	VBROADCASTSS (DX), Y0
 	MOVQ         n+32(FP), DX
-	MOVQ         n+32(FP), BX
 	ANDQ         $+7, DX
 	JZ           whole
-	LEAQ         tailMask<>+32(SB), SI
-	VMOVUPD      (SI)(DX*4), Y1
-	SUBQ         $+8, BX
-	SHLQ         $0x02, BX
-	ADDQ         BX, CX
-	ADDQ         BX, AX
+	LEAQ         tailMask<>+32(SB), BX
+	VMOVUPD      (BX)(DX*4), Y1
+	MOVQ         n+32(FP), DX
+	SUBQ         $+8, DX
+	SHLQ         $0x02, DX
+	ADDQ         DX, CX
+	ADDQ         DX, AX
 	CMPQ         n+32(FP), $+8
 	JLT          short
 	VMASKMOVPS   (AX), Y1, Y2
@@ -6857,8 +6939,8 @@ short:
 	VMASKMOVPS  Y2, Y1, (AX)
 
 back:
-	SUBQ BX, CX
-	SUBQ BX, AX
+	SUBQ DX, CX
+	SUBQ DX, AX
 
 whole:
 	MOVQ  n+32(FP), DX
@@ -6889,15 +6971,15 @@ TEXT ·addOuter_1_avx2(SB), NOSPLIT, $0-48
 	MOVQ         b+16(FP), DX
 	VBROADCASTSD (DX), Y0
 	MOVQ         n+32(FP), DX
-	MOVQ         n+32(FP), BX
 	ANDQ         $+3, DX
 	JZ           whole
-	LEAQ         tailMask<>+32(SB), SI
-	VMOVUPD      (SI)(DX*8), Y1
-	SUBQ         $+4, BX
-	SHLQ         $0x03, BX
-	ADDQ         BX, CX
-	ADDQ         BX, AX
+	LEAQ         tailMask<>+32(SB), BX
+	VMOVUPD      (BX)(DX*8), Y1
+	MOVQ         n+32(FP), DX
+	SUBQ         $+4, DX
+	SHLQ         $0x03, DX
+	ADDQ         DX, CX
+	ADDQ         DX, AX
 	CMPQ         n+32(FP), $+4
 	JLT          short
 	VMASKMOVPD   (AX), Y1, Y2
@@ -6915,8 +6997,8 @@ short:
 	VMASKMOVPD  Y3, Y1, (CX)
 
 back:
-	SUBQ BX, CX
-	SUBQ BX, AX
+	SUBQ DX, CX
+	SUBQ DX, AX
 
 whole:
 	MOVQ  n+32(FP), DX
@@ -6977,15 +7059,15 @@ TEXT ·addOuter32_1_avx2(SB), NOSPLIT, $0-48
 	MOVQ         b+16(FP), DX
 	VBROADCASTSS (DX), Y0
 	MOVQ         n+32(FP), DX
-	MOVQ         n+32(FP), BX
 	ANDQ         $+7, DX
 	JZ           whole
-	LEAQ         tailMask<>+32(SB), SI
-	VMOVUPD      (SI)(DX*4), Y1
-	SUBQ         $+8, BX
-	SHLQ         $0x02, BX
-	ADDQ         BX, CX
-	ADDQ         BX, AX
+	LEAQ         tailMask<>+32(SB), BX
+	VMOVUPD      (BX)(DX*4), Y1
+	MOVQ         n+32(FP), DX
+	SUBQ         $+8, DX
+	SHLQ         $0x02, DX
+	ADDQ         DX, CX
+	ADDQ         DX, AX
 	CMPQ         n+32(FP), $+8
 	JLT          short
 	VMASKMOVPS   (AX), Y1, Y2
@@ -7003,8 +7085,8 @@ short:
 	VMASKMOVPS  Y3, Y1, (CX)
 
 back:
-	SUBQ BX, CX
-	SUBQ BX, AX
+	SUBQ DX, CX
+	SUBQ DX, AX
 
 whole:
 	MOVQ  n+32(FP), DX
@@ -7066,15 +7148,15 @@ TEXT ·addAbs_avx2(SB), NOSPLIT, $8-32
 	VXORPD       Y1, Y1, Y1
 	VXORPD       Y2, Y2, Y2
 	MOVQ         n+16(FP), DX
-	MOVQ         n+16(FP), BX
 	ANDQ         $+3, DX
 	JZ           whole
-	LEAQ         tailMask<>+32(SB), SI
-	VMOVUPD      (SI)(DX*8), Y3
-	SUBQ         $+4, BX
-	SHLQ         $0x03, BX
-	ADDQ         BX, CX
-	ADDQ         BX, AX
+	LEAQ         tailMask<>+32(SB), BX
+	VMOVUPD      (BX)(DX*8), Y3
+	MOVQ         n+16(FP), DX
+	SUBQ         $+4, DX
+	SHLQ         $0x03, DX
+	ADDQ         DX, CX
+	ADDQ         DX, AX
 	CMPQ         n+16(FP), $+4
 	JLT          short
 	VMASKMOVPD   (CX), Y3, Y4
@@ -7096,8 +7178,8 @@ short:
 	VMASKMOVPD Y4, Y3, (AX)
 
 back:
-	SUBQ BX, CX
-	SUBQ BX, AX
+	SUBQ DX, CX
+	SUBQ DX, AX
 
 whole:
 	MOVQ  n+16(FP), DX
@@ -7149,6 +7231,219 @@ vectorDone:
 	VPERMILPD    $0x01, X0, X1
 	VADDSD       X1, X0, X0
 	VMOVSD       X0, ret+24(FP)
+	VZEROUPPER
+	RET
+
+// func mirrorRows_4_avx2(sums *float64, y *float64, a *float64, lda int, x *float64, b *float64, n int, index int)
+// Requires: AVX, CMOV, FMA3
+TEXT ·mirrorRows_4_avx2(SB), NOSPLIT, $0-64
+	MOVQ         a+16(FP), AX
+	MOVQ         lda+24(FP), CX
+	SHLQ         $0x03, CX
+	LEAQ         (CX)(CX*2), DX
+	MOVQ         x+32(FP), BX
+	MOVQ         y+8(FP), SI
+	MOVQ         b+40(FP), DI
+	VBROADCASTSD (DI), Y0
+	VBROADCASTSD 8(DI), Y1
+	VBROADCASTSD 16(DI), Y2
+	VBROADCASTSD 24(DI), Y3
+	VXORPD       Y4, Y4, Y4
+	VXORPD       Y5, Y5, Y5
+	VXORPD       Y6, Y6, Y6
+	VXORPD       Y7, Y7, Y7
+	VXORPD       Y8, Y8, Y8
+	VXORPD       Y9, Y9, Y9
+	VXORPD       Y10, Y10, Y10
+	VXORPD       Y11, Y11, Y11
+	MOVQ         n+48(FP), DI
+	ANDQ         $+7, DI
+	JZ           whole
+	MOVQ         n+48(FP), R8
+	SUBQ         $+8, R8
+	SHLQ         $0x03, R8
+	ADDQ         R8, AX
+	ADDQ         R8, BX
+	ADDQ         R8, SI
+	MOVQ         DI, R9
+	XORQ         R10, R10
+	SUBQ         $+4, R9
+	CMOVQLT      R10, R9
+	SUBQ         R9, DI
+	LEAQ         tailMask<>+32(SB), R10
+	VMOVUPD      (R10)(R9*8), Y12
+	VMASKMOVPD   (BX), Y12, Y13
+	VMASKMOVPD   (SI), Y12, Y14
+	VMASKMOVPD   (AX), Y12, Y15
+	VFMADD231PD  Y15, Y13, Y4
+	VFMADD231PD  Y15, Y0, Y14
+	VMASKMOVPD   (AX)(CX*1), Y12, Y15
+	VFMADD231PD  Y15, Y13, Y5
+	VFMADD231PD  Y15, Y1, Y14
+	VMASKMOVPD   (AX)(CX*2), Y12, Y15
+	VFMADD231PD  Y15, Y13, Y6
+	VFMADD231PD  Y15, Y2, Y14
+	VMASKMOVPD   (AX)(DX*1), Y12, Y15
+	VFMADD231PD  Y15, Y13, Y7
+	VFMADD231PD  Y15, Y3, Y14
+	VMASKMOVPD   Y14, Y12, (SI)
+	LEAQ         tailMask<>+32(SB), R9
+	VMOVUPD      (R9)(DI*8), Y12
+	VMASKMOVPD   32(BX), Y12, Y13
+	VMASKMOVPD   32(SI), Y12, Y14
+	VMASKMOVPD   32(AX), Y12, Y15
+	VFMADD231PD  Y15, Y13, Y8
+	VFMADD231PD  Y15, Y0, Y14
+	VMASKMOVPD   32(AX)(CX*1), Y12, Y15
+	VFMADD231PD  Y15, Y13, Y9
+	VFMADD231PD  Y15, Y1, Y14
+	VMASKMOVPD   32(AX)(CX*2), Y12, Y15
+	VFMADD231PD  Y15, Y13, Y10
+	VFMADD231PD  Y15, Y2, Y14
+	VMASKMOVPD   32(AX)(DX*1), Y12, Y15
+	VFMADD231PD  Y15, Y13, Y11
+	VFMADD231PD  Y15, Y3, Y14
+	VMASKMOVPD   Y14, Y12, 32(SI)
+	SUBQ         R8, AX
+	SUBQ         R8, BX
+	SUBQ         R8, SI
+
+whole:
+	MOVQ  n+48(FP), DI
+	SHRQ  $0x03, DI
+	TESTQ DI, DI
+	JZ    blockDone
+
+block:
+	VMOVUPD     (BX), Y12
+	VMOVUPD     (SI), Y13
+	VMOVUPD     (AX), Y14
+	VFMADD231PD Y14, Y12, Y4
+	VFMADD231PD Y14, Y0, Y13
+	VMOVUPD     (AX)(CX*1), Y14
+	VFMADD231PD Y14, Y12, Y5
+	VFMADD231PD Y14, Y1, Y13
+	VMOVUPD     (AX)(CX*2), Y14
+	VFMADD231PD Y14, Y12, Y6
+	VFMADD231PD Y14, Y2, Y13
+	VMOVUPD     (AX)(DX*1), Y14
+	VFMADD231PD Y14, Y12, Y7
+	VFMADD231PD Y14, Y3, Y13
+	VMOVUPD     Y13, (SI)
+	VMOVUPD     32(BX), Y12
+	VMOVUPD     32(SI), Y13
+	VMOVUPD     32(AX), Y14
+	VFMADD231PD Y14, Y12, Y8
+	VFMADD231PD Y14, Y0, Y13
+	VMOVUPD     32(AX)(CX*1), Y14
+	VFMADD231PD Y14, Y12, Y9
+	VFMADD231PD Y14, Y1, Y13
+	VMOVUPD     32(AX)(CX*2), Y14
+	VFMADD231PD Y14, Y12, Y10
+	VFMADD231PD Y14, Y2, Y13
+	VMOVUPD     32(AX)(DX*1), Y14
+	VFMADD231PD Y14, Y12, Y11
+	VFMADD231PD Y14, Y3, Y13
+	VMOVUPD     Y13, 32(SI)
+	ADDQ        $+64, AX
+	ADDQ        $+64, BX
+	ADDQ        $+64, SI
+	DECQ        DI
+	JNZ         block
+
+blockDone:
+	VADDPD     Y8, Y4, Y4
+	VADDPD     Y9, Y5, Y5
+	VADDPD     Y10, Y6, Y6
+	VADDPD     Y11, Y7, Y7
+	MOVQ       sums+0(FP), AX
+	VHADDPD    Y5, Y4, Y0
+	VHADDPD    Y7, Y6, Y2
+	VPERM2F128 $0x21, Y2, Y0, Y1
+	VBLENDPD   $0x0c, Y2, Y0, Y0
+	VADDPD     Y0, Y1, Y1
+	VMOVUPD    Y1, (AX)
+	VZEROUPPER
+	RET
+
+// func mirrorRows_1_avx2(sums *float64, y *float64, a *float64, lda int, x *float64, b *float64, n int, index int)
+// Requires: AVX, CMOV, FMA3
+TEXT ·mirrorRows_1_avx2(SB), NOSPLIT, $0-64
+	MOVQ         a+16(FP), AX
+	MOVQ         lda+24(FP), CX
+	SHLQ         $0x03, CX
+	MOVQ         x+32(FP), CX
+	MOVQ         y+8(FP), DX
+	MOVQ         b+40(FP), BX
+	VBROADCASTSD (BX), Y0
+	VXORPD       Y1, Y1, Y1
+	VXORPD       Y2, Y2, Y2
+	MOVQ         n+48(FP), BX
+	ANDQ         $+7, BX
+	JZ           whole
+	MOVQ         n+48(FP), SI
+	SUBQ         $+8, SI
+	SHLQ         $0x03, SI
+	ADDQ         SI, AX
+	ADDQ         SI, CX
+	ADDQ         SI, DX
+	MOVQ         BX, DI
+	XORQ         R8, R8
+	SUBQ         $+4, DI
+	CMOVQLT      R8, DI
+	SUBQ         DI, BX
+	LEAQ         tailMask<>+32(SB), R8
+	VMOVUPD      (R8)(DI*8), Y3
+	VMASKMOVPD   (CX), Y3, Y4
+	VMASKMOVPD   (DX), Y3, Y5
+	VMASKMOVPD   (AX), Y3, Y6
+	VFMADD231PD  Y6, Y4, Y1
+	VFMADD231PD  Y6, Y0, Y5
+	VMASKMOVPD   Y5, Y3, (DX)
+	LEAQ         tailMask<>+32(SB), DI
+	VMOVUPD      (DI)(BX*8), Y3
+	VMASKMOVPD   32(CX), Y3, Y4
+	VMASKMOVPD   32(DX), Y3, Y5
+	VMASKMOVPD   32(AX), Y3, Y6
+	VFMADD231PD  Y6, Y4, Y2
+	VFMADD231PD  Y6, Y0, Y5
+	VMASKMOVPD   Y5, Y3, 32(DX)
+	SUBQ         SI, AX
+	SUBQ         SI, CX
+	SUBQ         SI, DX
+
+whole:
+	MOVQ  n+48(FP), BX
+	SHRQ  $0x03, BX
+	TESTQ BX, BX
+	JZ    blockDone
+
+block:
+	VMOVUPD     (CX), Y3
+	VMOVUPD     (DX), Y4
+	VMOVUPD     (AX), Y5
+	VFMADD231PD Y5, Y3, Y1
+	VFMADD231PD Y5, Y0, Y4
+	VMOVUPD     Y4, (DX)
+	VMOVUPD     32(CX), Y3
+	VMOVUPD     32(DX), Y4
+	VMOVUPD     32(AX), Y5
+	VFMADD231PD Y5, Y3, Y2
+	VFMADD231PD Y5, Y0, Y4
+	VMOVUPD     Y4, 32(DX)
+	ADDQ        $+64, AX
+	ADDQ        $+64, CX
+	ADDQ        $+64, DX
+	DECQ        BX
+	JNZ         block
+
+blockDone:
+	VADDPD       Y2, Y1, Y1
+	MOVQ         sums+0(FP), AX
+	VHADDPD      Y1, Y1, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPD       X0, X1, X1
+	VMOVSD       X1, (AX)
 	VZEROUPPER
 	RET
 

@@ -10494,40 +10494,40 @@ TEXT ·residual_avx512(SB), NOSPLIT, $0-64
 	MOVQ      y+32(FP), BX
 	VXORPD    Z0, Z0, Z0
 	MOVQ      n+40(FP), SI
-	MOVQ      n+40(FP), DI
 	ANDQ      $+7, SI
 	JZ        whole
-	MOVQ      $0x00000000000000ff, R8
+	MOVQ      $0x00000000000000ff, DI
 	NEGQ      SI
 	ADDQ      $+8, SI
-	SHLXQ     SI, R8, R8
-	KMOVW     R8, K1
-	SUBQ      $+8, DI
-	SHLQ      $0x03, DI
-	ADDQ      DI, AX
-	ADDQ      DI, CX
-	ADDQ      DI, BX
+	SHLXQ     SI, DI, DI
+	KMOVW     DI, K1
+	MOVQ      n+40(FP), SI
+	SUBQ      $+8, SI
+	SHLQ      $0x03, SI
+	ADDQ      SI, AX
+	ADDQ      SI, CX
+	ADDQ      SI, BX
 	VXORPD    Z1, Z1, Z1
 	VMOVUPD.Z (BX), K1, Z2
 	VSUBPD    Z2, Z1, Z1
-	MOVQ      CX, SI
+	MOVQ      CX, DI
 	MOVQ      b+24(FP), R8
 	MOVQ      r+48(FP), R9
 
 columns1:
-	VMOVUPD.Z    (SI), K1, Z2
+	VMOVUPD.Z    (DI), K1, Z2
 	VBROADCASTSD (R8), Z3
 	VFMADD231PD  Z2, Z3, Z1
-	ADDQ         DX, SI
+	ADDQ         DX, DI
 	ADDQ         $+8, R8
 	DECQ         R9
 	JNZ          columns1
 	VMOVUPD      Z1, K1, (AX)
 	VMOVAPD.Z    Z1, K1, Z1
 	VFMADD231PD  Z1, Z1, Z0
-	SUBQ         DI, AX
-	SUBQ         DI, CX
-	SUBQ         DI, BX
+	SUBQ         SI, AX
+	SUBQ         SI, CX
+	SUBQ         SI, BX
 
 whole:
 	MOVQ  n+40(FP), SI
@@ -10654,18 +10654,18 @@ TEXT ·rowDots_8_avx512(SB), NOSPLIT, $0-48
 	VXORPD      Z6, Z6, Z6
 	VXORPD      Z7, Z7, Z7
 	MOVQ        n+32(FP), R8
-	MOVQ        n+32(FP), R9
 	ANDQ        $+7, R8
 	JZ          whole
-	MOVQ        $0x00000000000000ff, R10
+	MOVQ        $0x00000000000000ff, R9
 	NEGQ        R8
 	ADDQ        $+8, R8
-	SHLXQ       R8, R10, R10
-	KMOVW       R10, K1
-	SUBQ        $+8, R9
-	SHLQ        $0x03, R9
-	ADDQ        R9, AX
-	ADDQ        R9, DI
+	SHLXQ       R8, R9, R9
+	KMOVW       R9, K1
+	MOVQ        n+32(FP), R8
+	SUBQ        $+8, R8
+	SHLQ        $0x03, R8
+	ADDQ        R8, AX
+	ADDQ        R8, DI
 	VMOVUPD.Z   (DI), K1, Z8
 	VMOVUPD.Z   (AX), K1, Z9
 	VFMADD231PD Z9, Z8, Z0
@@ -10683,8 +10683,8 @@ TEXT ·rowDots_8_avx512(SB), NOSPLIT, $0-48
 	VFMADD231PD Z9, Z8, Z6
 	VMOVUPD.Z   (AX)(SI*1), K1, Z9
 	VFMADD231PD Z9, Z8, Z7
-	SUBQ        R9, AX
-	SUBQ        R9, DI
+	SUBQ        R8, AX
+	SUBQ        R8, DI
 
 whole:
 	MOVQ  n+32(FP), R8
@@ -10713,109 +10713,28 @@ blockDone:
 	KMOVW      CX, K1
 	MOVL       $0x000000f0, CX
 	KMOVW      CX, K2
-	VSHUFPD    $0x55, Z1, Z0, Z8
-	VMOVAPD    Z1, K1, Z0
-	VADDPD     Z0, Z8, Z8
-	VSHUFPD    $0x55, Z3, Z2, Z0
-	VMOVAPD    Z3, K1, Z2
-	VADDPD     Z2, Z0, Z0
-	VSHUFF64X2 $0x4e, Z0, Z8, Z1
-	VMOVAPD    Z0, K2, Z8
-	VADDPD     Z8, Z1, Z1
-	VSHUFPD    $0x55, Z5, Z4, Z0
-	VMOVAPD    Z5, K1, Z4
-	VADDPD     Z4, Z0, Z0
-	VSHUFPD    $0x55, Z7, Z6, Z2
-	VMOVAPD    Z7, K1, Z6
-	VADDPD     Z6, Z2, Z2
-	VSHUFF64X2 $0x4e, Z2, Z0, Z3
+	VSHUFF64X2 $0x4e, Z2, Z0, Z8
 	VMOVAPD    Z2, K2, Z0
+	VADDPD     Z0, Z8, Z8
+	VSHUFF64X2 $0x4e, Z3, Z1, Z0
+	VMOVAPD    Z3, K2, Z1
+	VADDPD     Z1, Z0, Z0
+	VSHUFPD    $0x55, Z0, Z8, Z1
+	VMOVAPD    Z0, K1, Z8
+	VADDPD     Z8, Z1, Z1
+	VSHUFF64X2 $0x4e, Z6, Z4, Z0
+	VMOVAPD    Z6, K2, Z4
+	VADDPD     Z4, Z0, Z0
+	VSHUFF64X2 $0x4e, Z7, Z5, Z2
+	VMOVAPD    Z7, K2, Z5
+	VADDPD     Z5, Z2, Z2
+	VSHUFPD    $0x55, Z2, Z0, Z3
+	VMOVAPD    Z2, K1, Z0
 	VADDPD     Z0, Z3, Z3
-	VSHUFF64X2 $0x8d, Z3, Z1, Z0
-	VSHUFF64X2 $0xd8, Z3, Z1, Z1
+	VSHUFF64X2 $0x88, Z3, Z1, Z0
+	VSHUFF64X2 $0xdd, Z3, Z1, Z1
 	VADDPD     Z1, Z0, Z0
 	VMOVUPD    Z0, (AX)
-	VZEROUPPER
-	RET
-
-// func addRows_8_avx512(y *float64, a *float64, lda int, b *float64, n int, index int)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·addRows_8_avx512(SB), NOSPLIT, $0-48
-	MOVQ         y+0(FP), AX
-	MOVQ         a+8(FP), CX
-	MOVQ         lda+16(FP), DX
-	SHLQ         $0x03, DX
-	LEAQ         (DX)(DX*2), BX
-	LEAQ         (DX)(DX*4), SI
-	MOVQ         DX, DI
-	SHLQ         $0x03, DI
-	SUBQ         DX, DI
-	MOVQ         b+24(FP), R8
-	VBROADCASTSD (R8), Z0
-	VBROADCASTSD 8(R8), Z1
-	VBROADCASTSD 16(R8), Z2
-	VBROADCASTSD 24(R8), Z3
-	VBROADCASTSD 32(R8), Z4
-	VBROADCASTSD 40(R8), Z5
-	VBROADCASTSD 48(R8), Z6
-	VBROADCASTSD 56(R8), Z7
-	MOVQ         n+32(FP), R8
-	MOVQ         n+32(FP), R9
-	ANDQ         $+7, R8
-	JZ           whole
-	MOVQ         $0x00000000000000ff, R10
-	NEGQ         R8
-	ADDQ         $+8, R8
-	SHLXQ        R8, R10, R10
-	KMOVW        R10, K1
-	SUBQ         $+8, R9
-	SHLQ         $0x03, R9
-	ADDQ         R9, CX
-	ADDQ         R9, AX
-	VMOVUPD.Z    (AX), K1, Z8
-	VMOVUPD.Z    (CX), K1, Z9
-	VFMADD231PD  Z9, Z0, Z8
-	VMOVUPD.Z    (CX)(DX*1), K1, Z9
-	VFMADD231PD  Z9, Z1, Z8
-	VMOVUPD.Z    (CX)(DX*2), K1, Z9
-	VFMADD231PD  Z9, Z2, Z8
-	VMOVUPD.Z    (CX)(BX*1), K1, Z9
-	VFMADD231PD  Z9, Z3, Z8
-	VMOVUPD.Z    (CX)(DX*4), K1, Z9
-	VFMADD231PD  Z9, Z4, Z8
-	VMOVUPD.Z    (CX)(SI*1), K1, Z9
-	VFMADD231PD  Z9, Z5, Z8
-	VMOVUPD.Z    (CX)(BX*2), K1, Z9
-	VFMADD231PD  Z9, Z6, Z8
-	VMOVUPD.Z    (CX)(DI*1), K1, Z9
-	VFMADD231PD  Z9, Z7, Z8
-	VMOVUPD      Z8, K1, (AX)
-	SUBQ         R9, CX
-	SUBQ         R9, AX
-
-whole:
-	MOVQ  n+32(FP), R8
-	SHRQ  $0x03, R8
-	TESTQ R8, R8
-	JZ    blockDone
-
-block:
-	VMOVUPD     (AX), Z8
-	VFMADD231PD (CX), Z0, Z8
-	VFMADD231PD (CX)(DX*1), Z1, Z8
-	VFMADD231PD (CX)(DX*2), Z2, Z8
-	VFMADD231PD (CX)(BX*1), Z3, Z8
-	VFMADD231PD (CX)(DX*4), Z4, Z8
-	VFMADD231PD (CX)(SI*1), Z5, Z8
-	VFMADD231PD (CX)(BX*2), Z6, Z8
-	VFMADD231PD (CX)(DI*1), Z7, Z8
-	VMOVUPD     Z8, (AX)
-	ADDQ        $+64, CX
-	ADDQ        $+64, AX
-	DECQ        R8
-	JNZ         block
-
-blockDone:
 	VZEROUPPER
 	RET
 
@@ -10832,18 +10751,18 @@ TEXT ·rowDots_4_avx512(SB), NOSPLIT, $0-48
 	VXORPD      Z2, Z2, Z2
 	VXORPD      Z3, Z3, Z3
 	MOVQ        n+32(FP), SI
-	MOVQ        n+32(FP), DI
 	ANDQ        $+7, SI
 	JZ          whole
-	MOVQ        $0x00000000000000ff, R8
+	MOVQ        $0x00000000000000ff, DI
 	NEGQ        SI
 	ADDQ        $+8, SI
-	SHLXQ       SI, R8, R8
-	KMOVW       R8, K1
-	SUBQ        $+8, DI
-	SHLQ        $0x03, DI
-	ADDQ        DI, AX
-	ADDQ        DI, BX
+	SHLXQ       SI, DI, DI
+	KMOVW       DI, K1
+	MOVQ        n+32(FP), SI
+	SUBQ        $+8, SI
+	SHLQ        $0x03, SI
+	ADDQ        SI, AX
+	ADDQ        SI, BX
 	VMOVUPD.Z   (BX), K1, Z4
 	VMOVUPD.Z   (AX), K1, Z5
 	VFMADD231PD Z5, Z4, Z0
@@ -10853,8 +10772,8 @@ TEXT ·rowDots_4_avx512(SB), NOSPLIT, $0-48
 	VFMADD231PD Z5, Z4, Z2
 	VMOVUPD.Z   (AX)(DX*1), K1, Z5
 	VFMADD231PD Z5, Z4, Z3
-	SUBQ        DI, AX
-	SUBQ        DI, BX
+	SUBQ        SI, AX
+	SUBQ        SI, BX
 
 whole:
 	MOVQ  n+32(FP), SI
@@ -10879,85 +10798,24 @@ blockDone:
 	KMOVW      CX, K1
 	MOVL       $0x000000f0, CX
 	KMOVW      CX, K2
-	VSHUFPD    $0x55, Z1, Z0, Z4
-	VMOVAPD    Z1, K1, Z0
+	VSHUFF64X2 $0x4e, Z2, Z0, Z4
+	VMOVAPD    Z2, K2, Z0
 	VADDPD     Z0, Z4, Z4
-	VSHUFPD    $0x55, Z3, Z2, Z0
-	VMOVAPD    Z3, K1, Z2
-	VADDPD     Z2, Z0, Z0
-	VSHUFF64X2 $0x4e, Z0, Z4, Z1
-	VMOVAPD    Z0, K2, Z4
+	VSHUFF64X2 $0x4e, Z3, Z1, Z0
+	VMOVAPD    Z3, K2, Z1
+	VADDPD     Z1, Z0, Z0
+	VSHUFPD    $0x55, Z0, Z4, Z1
+	VMOVAPD    Z0, K1, Z4
 	VADDPD     Z4, Z1, Z1
-	VSHUFF64X2 $0x0d, Z1, Z1, Z0
-	VSHUFF64X2 $0x08, Z1, Z1, Z1
-	VADDPD     Y1, Y0, Y0
+	VSHUFF64X2 $0x88, Z1, Z1, Z0
+	VSHUFF64X2 $0xdd, Z1, Z1, Z1
+	VADDPD     Z1, Z0, Z0
 	VMOVUPD    Y0, (AX)
 	VZEROUPPER
 	RET
 
-// func addRows_4_avx512(y *float64, a *float64, lda int, b *float64, n int, index int)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·addRows_4_avx512(SB), NOSPLIT, $0-48
-	MOVQ         y+0(FP), AX
-	MOVQ         a+8(FP), CX
-	MOVQ         lda+16(FP), DX
-	SHLQ         $0x03, DX
-	LEAQ         (DX)(DX*2), BX
-	MOVQ         b+24(FP), SI
-	VBROADCASTSD (SI), Z0
-	VBROADCASTSD 8(SI), Z1
-	VBROADCASTSD 16(SI), Z2
-	VBROADCASTSD 24(SI), Z3
-	MOVQ         n+32(FP), SI
-	MOVQ         n+32(FP), DI
-	ANDQ         $+7, SI
-	JZ           whole
-	MOVQ         $0x00000000000000ff, R8
-	NEGQ         SI
-	ADDQ         $+8, SI
-	SHLXQ        SI, R8, R8
-	KMOVW        R8, K1
-	SUBQ         $+8, DI
-	SHLQ         $0x03, DI
-	ADDQ         DI, CX
-	ADDQ         DI, AX
-	VMOVUPD.Z    (AX), K1, Z4
-	VMOVUPD.Z    (CX), K1, Z5
-	VFMADD231PD  Z5, Z0, Z4
-	VMOVUPD.Z    (CX)(DX*1), K1, Z5
-	VFMADD231PD  Z5, Z1, Z4
-	VMOVUPD.Z    (CX)(DX*2), K1, Z5
-	VFMADD231PD  Z5, Z2, Z4
-	VMOVUPD.Z    (CX)(BX*1), K1, Z5
-	VFMADD231PD  Z5, Z3, Z4
-	VMOVUPD      Z4, K1, (AX)
-	SUBQ         DI, CX
-	SUBQ         DI, AX
-
-whole:
-	MOVQ  n+32(FP), SI
-	SHRQ  $0x03, SI
-	TESTQ SI, SI
-	JZ    blockDone
-
-block:
-	VMOVUPD     (AX), Z4
-	VFMADD231PD (CX), Z0, Z4
-	VFMADD231PD (CX)(DX*1), Z1, Z4
-	VFMADD231PD (CX)(DX*2), Z2, Z4
-	VFMADD231PD (CX)(BX*1), Z3, Z4
-	VMOVUPD     Z4, (AX)
-	ADDQ        $+64, CX
-	ADDQ        $+64, AX
-	DECQ        SI
-	JNZ         block
-
-blockDone:
-	VZEROUPPER
-	RET
-
 // func rowDots_1_avx512(sums *float64, a *float64, lda int, x *float64, n int, index int)
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
 TEXT ·rowDots_1_avx512(SB), NOSPLIT, $0-48
 	MOVQ        a+8(FP), AX
 	MOVQ        lda+16(FP), CX
@@ -10968,23 +10826,23 @@ TEXT ·rowDots_1_avx512(SB), NOSPLIT, $0-48
 	VXORPD      Z2, Z2, Z2
 	VXORPD      Z3, Z3, Z3
 	MOVQ        n+32(FP), DX
-	MOVQ        n+32(FP), BX
 	ANDQ        $+7, DX
 	JZ          whole
-	MOVQ        $0x00000000000000ff, SI
+	MOVQ        $0x00000000000000ff, BX
 	NEGQ        DX
 	ADDQ        $+8, DX
-	SHLXQ       DX, SI, SI
-	KMOVW       SI, K1
-	SUBQ        $+8, BX
-	SHLQ        $0x03, BX
-	ADDQ        BX, AX
-	ADDQ        BX, CX
+	SHLXQ       DX, BX, BX
+	KMOVW       BX, K1
+	MOVQ        n+32(FP), DX
+	SUBQ        $+8, DX
+	SHLQ        $0x03, DX
+	ADDQ        DX, AX
+	ADDQ        DX, CX
 	VMOVUPD.Z   (CX), K1, Z4
 	VMOVUPD.Z   (AX), K1, Z5
 	VFMADD231PD Z5, Z4, Z0
-	SUBQ        BX, AX
-	SUBQ        BX, CX
+	SUBQ        DX, AX
+	SUBQ        DX, CX
 
 whole:
 	MOVQ  n+32(FP), DX
@@ -11032,11 +10890,153 @@ vectorDone:
 	KMOVW         CX, K1
 	VEXTRACTF64X4 $0x01, Z0, Y1
 	VADDPD        Y0, Y1, Y1
-	VEXTRACTF64X2 $0x01, Y1, X0
-	VADDPD        X1, X0, X0
+	VEXTRACTF128  $0x01, Y1, X0
+	VHADDPD       X0, X1, X0
 	VPERMILPD     $0x01, X0, X1
 	VADDSD        X1, X0, X0
 	VMOVSD        X0, (AX)
+	VZEROUPPER
+	RET
+
+// func addRows_8_avx512(y *float64, a *float64, lda int, b *float64, n int, index int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·addRows_8_avx512(SB), NOSPLIT, $0-48
+	MOVQ         y+0(FP), AX
+	MOVQ         a+8(FP), CX
+	MOVQ         lda+16(FP), DX
+	SHLQ         $0x03, DX
+	LEAQ         (DX)(DX*2), BX
+	LEAQ         (DX)(DX*4), SI
+	MOVQ         DX, DI
+	SHLQ         $0x03, DI
+	SUBQ         DX, DI
+	MOVQ         b+24(FP), R8
+	VBROADCASTSD (R8), Z0
+	VBROADCASTSD 8(R8), Z1
+	VBROADCASTSD 16(R8), Z2
+	VBROADCASTSD 24(R8), Z3
+	VBROADCASTSD 32(R8), Z4
+	VBROADCASTSD 40(R8), Z5
+	VBROADCASTSD 48(R8), Z6
+	VBROADCASTSD 56(R8), Z7
+	MOVQ         n+32(FP), R8
+	ANDQ         $+7, R8
+	JZ           whole
+	MOVQ         $0x00000000000000ff, R9
+	NEGQ         R8
+	ADDQ         $+8, R8
+	SHLXQ        R8, R9, R9
+	KMOVW        R9, K1
+	MOVQ         n+32(FP), R8
+	SUBQ         $+8, R8
+	SHLQ         $0x03, R8
+	ADDQ         R8, CX
+	ADDQ         R8, AX
+	VMOVUPD.Z    (AX), K1, Z8
+	VMOVUPD.Z    (CX), K1, Z9
+	VFMADD231PD  Z9, Z0, Z8
+	VMOVUPD.Z    (CX)(DX*1), K1, Z9
+	VFMADD231PD  Z9, Z1, Z8
+	VMOVUPD.Z    (CX)(DX*2), K1, Z9
+	VFMADD231PD  Z9, Z2, Z8
+	VMOVUPD.Z    (CX)(BX*1), K1, Z9
+	VFMADD231PD  Z9, Z3, Z8
+	VMOVUPD.Z    (CX)(DX*4), K1, Z9
+	VFMADD231PD  Z9, Z4, Z8
+	VMOVUPD.Z    (CX)(SI*1), K1, Z9
+	VFMADD231PD  Z9, Z5, Z8
+	VMOVUPD.Z    (CX)(BX*2), K1, Z9
+	VFMADD231PD  Z9, Z6, Z8
+	VMOVUPD.Z    (CX)(DI*1), K1, Z9
+	VFMADD231PD  Z9, Z7, Z8
+	VMOVUPD      Z8, K1, (AX)
+	SUBQ         R8, CX
+	SUBQ         R8, AX
+
+whole:
+	MOVQ  n+32(FP), R8
+	SHRQ  $0x03, R8
+	TESTQ R8, R8
+	JZ    blockDone
+
+block:
+	VMOVUPD     (AX), Z8
+	VFMADD231PD (CX), Z0, Z8
+	VFMADD231PD (CX)(DX*1), Z1, Z8
+	VFMADD231PD (CX)(DX*2), Z2, Z8
+	VFMADD231PD (CX)(BX*1), Z3, Z8
+	VFMADD231PD (CX)(DX*4), Z4, Z8
+	VFMADD231PD (CX)(SI*1), Z5, Z8
+	VFMADD231PD (CX)(BX*2), Z6, Z8
+	VFMADD231PD (CX)(DI*1), Z7, Z8
+	VMOVUPD     Z8, (AX)
+	ADDQ        $+64, CX
+	ADDQ        $+64, AX
+	DECQ        R8
+	JNZ         block
+
+blockDone:
+	VZEROUPPER
+	RET
+
+// func addRows_4_avx512(y *float64, a *float64, lda int, b *float64, n int, index int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·addRows_4_avx512(SB), NOSPLIT, $0-48
+	MOVQ         y+0(FP), AX
+	MOVQ         a+8(FP), CX
+	MOVQ         lda+16(FP), DX
+	SHLQ         $0x03, DX
+	LEAQ         (DX)(DX*2), BX
+	MOVQ         b+24(FP), SI
+	VBROADCASTSD (SI), Z0
+	VBROADCASTSD 8(SI), Z1
+	VBROADCASTSD 16(SI), Z2
+	VBROADCASTSD 24(SI), Z3
+	MOVQ         n+32(FP), SI
+	ANDQ         $+7, SI
+	JZ           whole
+	MOVQ         $0x00000000000000ff, DI
+	NEGQ         SI
+	ADDQ         $+8, SI
+	SHLXQ        SI, DI, DI
+	KMOVW        DI, K1
+	MOVQ         n+32(FP), SI
+	SUBQ         $+8, SI
+	SHLQ         $0x03, SI
+	ADDQ         SI, CX
+	ADDQ         SI, AX
+	VMOVUPD.Z    (AX), K1, Z4
+	VMOVUPD.Z    (CX), K1, Z5
+	VFMADD231PD  Z5, Z0, Z4
+	VMOVUPD.Z    (CX)(DX*1), K1, Z5
+	VFMADD231PD  Z5, Z1, Z4
+	VMOVUPD.Z    (CX)(DX*2), K1, Z5
+	VFMADD231PD  Z5, Z2, Z4
+	VMOVUPD.Z    (CX)(BX*1), K1, Z5
+	VFMADD231PD  Z5, Z3, Z4
+	VMOVUPD      Z4, K1, (AX)
+	SUBQ         SI, CX
+	SUBQ         SI, AX
+
+whole:
+	MOVQ  n+32(FP), SI
+	SHRQ  $0x03, SI
+	TESTQ SI, SI
+	JZ    blockDone
+
+block:
+	VMOVUPD     (AX), Z4
+	VFMADD231PD (CX), Z0, Z4
+	VFMADD231PD (CX)(DX*1), Z1, Z4
+	VFMADD231PD (CX)(DX*2), Z2, Z4
+	VFMADD231PD (CX)(BX*1), Z3, Z4
+	VMOVUPD     Z4, (AX)
+	ADDQ        $+64, CX
+	ADDQ        $+64, AX
+	DECQ        SI
+	JNZ         block
+
+blockDone:
 	VZEROUPPER
 	RET
 
@@ -11050,24 +11050,24 @@ TEXT ·addRows_1_avx512(SB), NOSPLIT, $0-48
 	MOVQ         b+24(FP), DX
 	VBROADCASTSD (DX), Z0
 	MOVQ         n+32(FP), DX
-	MOVQ         n+32(FP), BX
 	ANDQ         $+7, DX
 	JZ           whole
-	MOVQ         $0x00000000000000ff, SI
+	MOVQ         $0x00000000000000ff, BX
 	NEGQ         DX
 	ADDQ         $+8, DX
-	SHLXQ        DX, SI, SI
-	KMOVW        SI, K1
-	SUBQ         $+8, BX
-	SHLQ         $0x03, BX
-	ADDQ         BX, CX
-	ADDQ         BX, AX
+	SHLXQ        DX, BX, BX
+	KMOVW        BX, K1
+	MOVQ         n+32(FP), DX
+	SUBQ         $+8, DX
+	SHLQ         $0x03, DX
+	ADDQ         DX, CX
+	ADDQ         DX, AX
 	VMOVUPD.Z    (AX), K1, Z1
 	VMOVUPD.Z    (CX), K1, Z2
 	VFMADD231PD  Z2, Z0, Z1
 	VMOVUPD      Z1, K1, (AX)
-	SUBQ         BX, CX
-	SUBQ         BX, AX
+	SUBQ         DX, CX
+	SUBQ         DX, AX
 
 whole:
 	MOVQ  n+32(FP), DX
@@ -11085,6 +11085,222 @@ block:
 	JNZ         block
 
 blockDone:
+	VZEROUPPER
+	RET
+
+// func mirrorRows_8_avx512(sums *float64, y *float64, a *float64, lda int, x *float64, b *float64, n int, index int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·mirrorRows_8_avx512(SB), NOSPLIT, $0-64
+	MOVQ         a+16(FP), AX
+	MOVQ         lda+24(FP), CX
+	SHLQ         $0x03, CX
+	LEAQ         (CX)(CX*2), DX
+	LEAQ         (CX)(CX*4), BX
+	MOVQ         CX, SI
+	SHLQ         $0x03, SI
+	SUBQ         CX, SI
+	MOVQ         x+32(FP), DI
+	MOVQ         y+8(FP), R8
+	MOVQ         b+40(FP), R9
+	VBROADCASTSD (R9), Z0
+	VBROADCASTSD 8(R9), Z1
+	VBROADCASTSD 16(R9), Z2
+	VBROADCASTSD 24(R9), Z3
+	VBROADCASTSD 32(R9), Z4
+	VBROADCASTSD 40(R9), Z5
+	VBROADCASTSD 48(R9), Z6
+	VBROADCASTSD 56(R9), Z7
+	VXORPD       Z8, Z8, Z8
+	VXORPD       Z9, Z9, Z9
+	VXORPD       Z10, Z10, Z10
+	VXORPD       Z11, Z11, Z11
+	VXORPD       Z12, Z12, Z12
+	VXORPD       Z13, Z13, Z13
+	VXORPD       Z14, Z14, Z14
+	VXORPD       Z15, Z15, Z15
+	MOVQ         n+48(FP), R9
+	ANDQ         $+7, R9
+	JZ           whole
+	MOVQ         $0x00000000000000ff, R10
+	NEGQ         R9
+	ADDQ         $+8, R9
+	SHLXQ        R9, R10, R10
+	KMOVW        R10, K1
+	MOVQ         n+48(FP), R9
+	SUBQ         $+8, R9
+	SHLQ         $0x03, R9
+	ADDQ         R9, AX
+	ADDQ         R9, DI
+	ADDQ         R9, R8
+	VMOVUPD.Z    (DI), K1, Z16
+	VMOVUPD.Z    (R8), K1, Z17
+	VMOVUPD.Z    (AX), K1, Z18
+	VFMADD231PD  Z18, Z16, Z8
+	VFMADD231PD  Z18, Z0, Z17
+	VMOVUPD.Z    (AX)(CX*1), K1, Z18
+	VFMADD231PD  Z18, Z16, Z9
+	VFMADD231PD  Z18, Z1, Z17
+	VMOVUPD.Z    (AX)(CX*2), K1, Z18
+	VFMADD231PD  Z18, Z16, Z10
+	VFMADD231PD  Z18, Z2, Z17
+	VMOVUPD.Z    (AX)(DX*1), K1, Z18
+	VFMADD231PD  Z18, Z16, Z11
+	VFMADD231PD  Z18, Z3, Z17
+	VMOVUPD.Z    (AX)(CX*4), K1, Z18
+	VFMADD231PD  Z18, Z16, Z12
+	VFMADD231PD  Z18, Z4, Z17
+	VMOVUPD.Z    (AX)(BX*1), K1, Z18
+	VFMADD231PD  Z18, Z16, Z13
+	VFMADD231PD  Z18, Z5, Z17
+	VMOVUPD.Z    (AX)(DX*2), K1, Z18
+	VFMADD231PD  Z18, Z16, Z14
+	VFMADD231PD  Z18, Z6, Z17
+	VMOVUPD.Z    (AX)(SI*1), K1, Z18
+	VFMADD231PD  Z18, Z16, Z15
+	VFMADD231PD  Z18, Z7, Z17
+	VMOVUPD      Z17, K1, (R8)
+	SUBQ         R9, AX
+	SUBQ         R9, DI
+	SUBQ         R9, R8
+
+whole:
+	MOVQ  n+48(FP), R9
+	SHRQ  $0x03, R9
+	TESTQ R9, R9
+	JZ    blockDone
+
+block:
+	VMOVUPD     (DI), Z16
+	VMOVUPD     (R8), Z17
+	VMOVUPD     (AX), Z18
+	VFMADD231PD Z18, Z16, Z8
+	VFMADD231PD Z18, Z0, Z17
+	VMOVUPD     (AX)(CX*1), Z18
+	VFMADD231PD Z18, Z16, Z9
+	VFMADD231PD Z18, Z1, Z17
+	VMOVUPD     (AX)(CX*2), Z18
+	VFMADD231PD Z18, Z16, Z10
+	VFMADD231PD Z18, Z2, Z17
+	VMOVUPD     (AX)(DX*1), Z18
+	VFMADD231PD Z18, Z16, Z11
+	VFMADD231PD Z18, Z3, Z17
+	VMOVUPD     (AX)(CX*4), Z18
+	VFMADD231PD Z18, Z16, Z12
+	VFMADD231PD Z18, Z4, Z17
+	VMOVUPD     (AX)(BX*1), Z18
+	VFMADD231PD Z18, Z16, Z13
+	VFMADD231PD Z18, Z5, Z17
+	VMOVUPD     (AX)(DX*2), Z18
+	VFMADD231PD Z18, Z16, Z14
+	VFMADD231PD Z18, Z6, Z17
+	VMOVUPD     (AX)(SI*1), Z18
+	VFMADD231PD Z18, Z16, Z15
+	VFMADD231PD Z18, Z7, Z17
+	VMOVUPD     Z17, (R8)
+	ADDQ        $+64, AX
+	ADDQ        $+64, DI
+	ADDQ        $+64, R8
+	DECQ        R9
+	JNZ         block
+
+blockDone:
+	MOVL       $0x000000aa, AX
+	KMOVW      AX, K1
+	MOVL       $0x000000f0, AX
+	KMOVW      AX, K2
+	MOVQ       sums+0(FP), AX
+	VSHUFF64X2 $0x4e, Z10, Z8, Z0
+	VMOVAPD    Z10, K2, Z8
+	VADDPD     Z8, Z0, Z0
+	VSHUFF64X2 $0x4e, Z11, Z9, Z1
+	VMOVAPD    Z11, K2, Z9
+	VADDPD     Z9, Z1, Z1
+	VSHUFPD    $0x55, Z1, Z0, Z2
+	VMOVAPD    Z1, K1, Z0
+	VADDPD     Z0, Z2, Z2
+	VSHUFF64X2 $0x4e, Z14, Z12, Z0
+	VMOVAPD    Z14, K2, Z12
+	VADDPD     Z12, Z0, Z0
+	VSHUFF64X2 $0x4e, Z15, Z13, Z1
+	VMOVAPD    Z15, K2, Z13
+	VADDPD     Z13, Z1, Z1
+	VSHUFPD    $0x55, Z1, Z0, Z3
+	VMOVAPD    Z1, K1, Z0
+	VADDPD     Z0, Z3, Z3
+	VSHUFF64X2 $0x88, Z3, Z2, Z0
+	VSHUFF64X2 $0xdd, Z3, Z2, Z1
+	VADDPD     Z1, Z0, Z0
+	VMOVUPD    Z0, (AX)
+	VZEROUPPER
+	RET
+
+// func mirrorRows_1_avx512(sums *float64, y *float64, a *float64, lda int, x *float64, b *float64, n int, index int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·mirrorRows_1_avx512(SB), NOSPLIT, $0-64
+	MOVQ         a+16(FP), AX
+	MOVQ         lda+24(FP), CX
+	SHLQ         $0x03, CX
+	MOVQ         x+32(FP), CX
+	MOVQ         y+8(FP), DX
+	MOVQ         b+40(FP), BX
+	VBROADCASTSD (BX), Z0
+	VXORPD       Z1, Z1, Z1
+	MOVQ         n+48(FP), BX
+	ANDQ         $+7, BX
+	JZ           whole
+	MOVQ         $0x00000000000000ff, SI
+	NEGQ         BX
+	ADDQ         $+8, BX
+	SHLXQ        BX, SI, SI
+	KMOVW        SI, K1
+	MOVQ         n+48(FP), BX
+	SUBQ         $+8, BX
+	SHLQ         $0x03, BX
+	ADDQ         BX, AX
+	ADDQ         BX, CX
+	ADDQ         BX, DX
+	VMOVUPD.Z    (CX), K1, Z2
+	VMOVUPD.Z    (DX), K1, Z3
+	VMOVUPD.Z    (AX), K1, Z4
+	VFMADD231PD  Z4, Z2, Z1
+	VFMADD231PD  Z4, Z0, Z3
+	VMOVUPD      Z3, K1, (DX)
+	SUBQ         BX, AX
+	SUBQ         BX, CX
+	SUBQ         BX, DX
+
+whole:
+	MOVQ  n+48(FP), BX
+	SHRQ  $0x03, BX
+	TESTQ BX, BX
+	JZ    blockDone
+
+block:
+	VMOVUPD     (CX), Z2
+	VMOVUPD     (DX), Z3
+	VMOVUPD     (AX), Z4
+	VFMADD231PD Z4, Z2, Z1
+	VFMADD231PD Z4, Z0, Z3
+	VMOVUPD     Z3, (DX)
+	ADDQ        $+64, AX
+	ADDQ        $+64, CX
+	ADDQ        $+64, DX
+	DECQ        BX
+	JNZ         block
+
+blockDone:
+	MOVL          $0x000000aa, AX
+	KMOVW         AX, K1
+	MOVL          $0x000000f0, AX
+	KMOVW         AX, K1
+	MOVQ          sums+0(FP), AX
+	VEXTRACTF64X4 $0x01, Z1, Y0
+	VADDPD        Y1, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VHADDPD       X1, X0, X1
+	VPERMILPD     $0x01, X1, X0
+	VADDSD        X0, X1, X1
+	VMOVSD        X1, (AX)
 	VZEROUPPER
 	RET
 

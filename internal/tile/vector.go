@@ -13,8 +13,47 @@ func RowDots[F Float](sums, a []F, lda int, x []F, m, n int) {
 	}
 	_, _, _ = sums[m-1], a[(m-1)*lda+n-1], x[n-1]
 	for i, rows := 0, 0; i < m; i += rows {
-		rows = largest(tiles.rowDots[:singles], m-i)
+		rows = dotRows[F](m, m-i)
 		rowDotsTile(unsafe.Pointer(&sums[i]), unsafe.Pointer(&a[i*lda]), lda, unsafe.Pointer(&x[0]), n, of[F](rows))
+	}
+}
+
+// dotRows returns the number of rows of the next tile, for m rows of which some are left. In float64 the sum
+// of a single row has another order: on all tiers the last m%4 rows are single ones.
+func dotRows[F Float](m, left int) int {
+	if unsafe.Sizeof(F(0)) == 4 {
+		return largest(tiles.rowDots[singles:], left)
+	}
+	together := left - m%4
+	if tiles.rowDots[6] != 0 && together > 4 && together != 8 {
+		return 6
+	}
+	switch {
+	case together >= 8 && tiles.rowDots[8] != 0:
+		return 8
+	case together >= 4:
+		return 4
+	}
+	return 1
+}
+
+// MirrorRows sets sums[i] to sum_k a[i*lda+k] x[k], and adds sum_i b[i] a[i*lda+k] to y[k], i < m, k < n: the
+// products of a part of a symmetric matrix, which stands for its mirror image too.
+func MirrorRows(sums, y, a []float64, lda int, x, b []float64, m, n int) {
+	raceRead(a, m, n, lda)
+	raceRead(x, 1, n, 0)
+	raceRead(b, 1, m, 0)
+	raceWrite(sums, 1, m, 0)
+	raceWrite(y, 1, n, 0)
+	if tiles.mirrorRows[1] == 0 || m == 0 || n == 0 {
+		rowDotsGeneric(sums, a, lda, x, m, n)
+		addRowsGeneric(y, a, lda, b, m, n)
+		return
+	}
+	_, _, _, _, _ = sums[m-1], a[(m-1)*lda+n-1], x[n-1], b[m-1], y[n-1]
+	for i, rows := 0, 0; i < m; i += rows {
+		rows = largest(tiles.mirrorRows[:], m-i)
+		mirrorRowsTile(&sums[i], &y[0], &a[i*lda], lda, &x[0], &b[i], n, rows)
 	}
 }
 

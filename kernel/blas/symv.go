@@ -114,12 +114,21 @@ func (v *symmetricVector[F]) add(sums []F, lo, hi int) {
 			continue
 		}
 		var products [tile.Width]F
-		tile.RowDots(products[:], v.a[row*v.lda+first:], v.lda, v.x[first:], rows, last-first)
-		tile.AddRows(sums[first:], v.a[row*v.lda+first:], v.lda, v.x[row:], rows, last-first)
+		mirrorRows(products[:], sums[first:], v.a[row*v.lda+first:], v.lda, v.x[first:], v.x[row:], rows, last-first)
 		for k, p := range products[:rows] {
 			sums[row+k] += p
 		}
 	}
+}
+
+// mirrorRows computes the products of rows with x, and adds multiples of them to y.
+func mirrorRows[F tile.Float](products, y, a []F, lda int, x, by []F, rows, n int) {
+	if kind[F]() == 0 {
+		tile.MirrorRows(as[float64](products), as[float64](y), as[float64](a), lda, as[float64](x), as[float64](by), rows, n)
+		return
+	}
+	tile.RowDots(products, a, lda, x, rows, n)
+	tile.AddRows(y, a, lda, by, rows, n)
 }
 
 // addCorner adds the products of a block on the diagonal.

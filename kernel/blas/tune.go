@@ -6,7 +6,6 @@ import (
 )
 
 // The sizes of the blocks of algorithms decide on the order of sums, and are common to all tiers.
-// docs/kernel.md lists the sums whose order still depends on the tier.
 const (
 	// smallTriangle is the largest order of a triangle that is solved row by row. A larger one is cut in
 	// two, and the block beside the halves is a factor of a product.
@@ -65,7 +64,7 @@ const (
 	vectorEntries, vectorRow = 512, 32
 	// symvOrder, trsvOrder and trmvOrder are the orders below which gonum, or plain loops, take less time.
 	// Sym·v, Tri·v and Cholesky.SolveVec.
-	symvOrder, trsvOrder, trmvOrder = 32, 32, 128
+	symvOrder, trsvOrder, trmvOrder = 32, 32, 64
 	// syrkMultiplications is the largest n n k for which plain loops compute a triangle faster than tiles,
 	// and symmMultiplications the number of multiplications below which gonum takes less time. Cov 50x5,
 	// SymOuterK and Sym·M.

@@ -51,7 +51,7 @@ func Use() { use() }
 // Matrices are stored by rows. Arguments, results and panics are gonum's, except for
 //
 //   - rounding, by the order of sums. The order depends on the shapes alone, and not on the number of
-//     threads that share large products;
+//     threads that share large products; AVX2 and AVX-512 give the same bits;
 //   - special values, which follow one rule for every size and tier. With beta = 0 a result is overwritten and
 //     not read; with alpha = 0 factors are not read; products of zero by infinity or NaN are NaN;
 //   - triangular systems, which divide by a pivot whose inverse overflows or is denormal;

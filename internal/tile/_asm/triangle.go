@@ -77,8 +77,8 @@ func (p *triangleTile) next(label, end string) {
 	Label(label)
 }
 
-// partial reports whether the last vector of a tile is loaded and stored by a mask. Masked stores take time on
-// some processors with AVX2, where only a single vector has one.
+// partial reports whether the last vector of a tile is loaded and stored by a mask. With AVX2, whose masked
+// stores take long on some processors, only a single vector is.
 func (t isa) partial(vectors int) bool { return vectors == 1 || t.evex && vectors == 2 }
 
 // A triangleTile applies a triangle to rows of B in registers.

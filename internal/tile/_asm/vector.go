@@ -11,11 +11,25 @@ import (
 // vectorRows are the numbers of rows that a tile of a matrix and a vector takes, down to one.
 var vectorRows = []int{8, 4, 1}
 
+// dotRows are the numbers of rows of products in float64, for as many sums as registers hold.
+func dotRows(t isa) []int {
+	if t.evex {
+		return vectorRows
+	}
+	return []int{6, 4, 1}
+}
+
+// dotLanes are the partial sums of an inner product in float64, on all tiers: one register of AVX-512, two of
+// AVX2. The product of a single row has dotUnroll times as many.
+const dotLanes, dotUnroll = 8, 4
+
 // vectors emits the tiles of products and sums of matrices and vectors of any length. With AVX-512,
 // operations on float64 that only read their matrix are faster by a quarter where it comes from memory.
 func vectors(t isa) {
-	for _, m := range vectorRows {
+	for _, m := range dotRows(t) {
 		rowDots(t, double, m)
+	}
+	for _, m := range vectorRows {
 		addRows(t, double, m)
 		if t.evex {
 			continue
@@ -30,6 +44,9 @@ func vectors(t isa) {
 	if !t.evex {
 		addAbs(t)
 	}
+	for _, m := range mirrorRows(t) {
+		mirrorRowsTile(t, m)
+	}
 	for groups := 1; groups <= 4; groups++ {
 		reflect(t, groups)
 	}
@@ -43,17 +60,13 @@ func vectors(t isa) {
 func eachVector(
 	t isa, x *number, unroll int, stores bool, pointers []reg.GPVirtual, body func(io access, k, disp int),
 ) {
-	tail, last, lanes, whole := param("n"), param("n"), x.lanes(t), x.whole(t)
-	ANDQ(I32(lanes-1), tail)
+	tail := param("n")
+	ANDQ(I32(x.lanes(t)-1), tail)
 	JZ(LabelRef("whole"))
 	masked, blended := x.lastLanes(t, tail)
-	SUBQ(I32(lanes), last)
-	SHLQ(U8(log2(x.size)), last)
-	for _, p := range pointers {
-		ADDQ(last, p)
-	}
+	last := beforeEnd(x, x.lanes(t), pointers)
 	if stores && !t.evex { // whose masked stores take long on some processors
-		CMPQ(mem("n"), I32(lanes))
+		CMPQ(mem("n"), I32(x.lanes(t)))
 		JLT(LabelRef("short"))
 		body(blended, 0, 0)
 		JMP(LabelRef("back"))
@@ -67,23 +80,72 @@ func eachVector(
 		SUBQ(last, p)
 	}
 	Label("whole")
+	wholeVectors(t, x, unroll, 1, pointers, body)
+}
+
+// beforeEnd moves pointers to the last lanes of n entries, and returns by how many bytes.
+func beforeEnd(x *number, lanes int, pointers []reg.GPVirtual) reg.GPVirtual {
+	last := param("n")
+	SUBQ(I32(lanes), last)
+	SHLQ(U8(log2(x.size)), last)
+	for _, p := range pointers {
+		ADDQ(last, p)
+	}
+	return last
+}
+
+// wholeVectors emits the loop of eachVector behind the tail, for vectors of some registers.
+func wholeVectors(
+	t isa, x *number, unroll, registers int, pointers []reg.GPVirtual, body func(io access, k, disp int),
+) {
+	whole, lanes := x.whole(t), registers*x.lanes(t)
 	left := param("n")
 	SHRQ(U8(log2(lanes)+log2(unroll)), left)
 	repeat("block", left, func() {
-		for k := range unroll {
+		for k := range unroll * registers {
 			body(whole, k, k*t.bytes())
 		}
-		advance(unroll*t.bytes(), pointers...)
+		advance(unroll*registers*t.bytes(), pointers...)
 	})
 	if unroll > 1 {
 		left = param("n")
 		SHRQ(U8(log2(lanes)), left)
 		ANDQ(I32(unroll-1), left)
 		repeat("vector", left, func() {
-			body(whole, 0, 0)
-			advance(t.bytes(), pointers...)
+			for k := range registers {
+				body(whole, k, k*t.bytes())
+			}
+			advance(registers*t.bytes(), pointers...)
 		})
 	}
+}
+
+// eachLanes is eachVector for vectors of dotLanes float64, on all tiers.
+func eachLanes(t isa, unroll int, pointers []reg.GPVirtual, body func(io access, k, disp int)) {
+	registers := dotLanes / t.lanes
+	if registers == 1 {
+		eachVector(t, double, unroll, false, pointers, body)
+		return
+	}
+	tail := param("n")
+	ANDQ(I32(dotLanes-1), tail)
+	JZ(LabelRef("whole"))
+	last := beforeEnd(double, dotLanes, pointers)
+	// The second register has up to all of its lanes in the tail, the first one has the others.
+	first, none := fresh(tail), GP64()
+	XORQ(none, none)
+	SUBQ(I32(t.lanes), first)
+	CMOVQLT(none, first)
+	SUBQ(first, tail)
+	for k, lanes := range []reg.GPVirtual{first, tail} {
+		masked, _ := double.lastLanes(t, lanes)
+		body(masked, k, k*t.bytes())
+	}
+	for _, p := range pointers {
+		SUBQ(last, p)
+	}
+	Label("whole")
+	wholeVectors(t, double, unroll, registers, pointers, body)
 }
 
 // vectorText begins a tile of m rows.
@@ -91,37 +153,84 @@ func vectorText(t isa, x *number, name string, m int, params, doc string) {
 	text(fmt.Sprintf("%s%s_%d", name, x.suffix, m), t, "func("+params+")", fmt.Sprintf(doc, m))
 }
 
-// rowDots emits the inner products of m rows and a vector.
+// rowDots emits the inner products of m rows and a vector. The order of a sum is the same on all tiers.
 func rowDots(t isa, x *number, m int) {
 	vectorText(t, x, "rowDots", m, "sums, a *F, lda int, x *F, n int",
 		"sets sums to the products of %d rows of n entries and x, n >= 1.")
 	a, with := newRows(param("a"), bytesParam("lda", x.size), m), param("x")
-	unroll := max(1, 4/m) // sums of a row, for the latency
-	acc := t.zeros(unroll * m)
-	eachVector(t, x, unroll, false, []reg.GPVirtual{a.base, with}, func(io access, k, disp int) {
-		v := io.load(Mem{Base: with, Disp: disp})
-		for i := range m {
-			x.fma(io.operand(a.at(i, disp)), v, acc[k*m+i])
+	unroll, registers := max(1, dotUnroll/m), 1 // sums of a row, for the latency
+	if x == double {
+		registers = dotLanes / t.lanes
+		if m > 1 {
+			unroll = 1
 		}
-	})
-	for k := 1; k < unroll; k++ {
+	}
+	acc := t.zeros(unroll * registers * m)
+	pointers := []reg.GPVirtual{a.base, with}
+	var v [8]vector // of x
+	add := func(io access, k, disp int) {
+		v[k] = io.load(Mem{Base: with, Disp: disp})
 		for i := range m {
-			x.add(acc[k*m+i], acc[i], acc[i])
+			x.fma(io.operand(a.at(i, disp)), v[k], acc[k*m+i])
+		}
+	}
+	if x == double {
+		eachLanes(t, unroll, pointers, add)
+	} else {
+		eachVector(t, x, unroll, false, pointers, add)
+	}
+	for k := 1; k < unroll; k++ {
+		for i := range registers * m {
+			x.add(acc[k*registers*m+i], acc[i], acc[i])
 		}
 	}
 	sums, r := param("sums"), t.newReducer()
-	switch {
-	case x == single:
+	if x == single {
 		r.store32(acc[:m], sums)
-	case m == 8 && t.evex:
-		VMOVUPD(r.sum(acc), Mem{Base: sums})
-	case m >= 4:
-		for i := 0; i < m; i += 4 {
-			VMOVUPD(r.sum4(acc[i:i+4]).AsY(), Mem{Base: sums, Disp: 8 * i})
-		}
-	default:
-		VMOVSD(r.sum1(acc[0]).AsX(), Mem{Base: sums})
+		finish()
+		return
 	}
+	for k := 1; k < registers; k++ { // lane l and lane l+4
+		for i := range m {
+			VADDPD(acc[k*m+i], acc[i], acc[i])
+		}
+	}
+	r.storeSums(acc[:m], sums)
+	finish()
+}
+
+// mirrorRows are the numbers of rows of mirrorRowsTile, down to one.
+func mirrorRows(t isa) []int {
+	if t.evex {
+		return []int{8, 1}
+	}
+	return []int{4, 1}
+}
+
+// mirrorRowsTile emits rowDots and addRows of the same rows, which it reads once.
+func mirrorRowsTile(t isa, m int) {
+	vectorText(t, double, "mirrorRows", m, "sums, y, a *float64, lda int, x, b *float64, n int",
+		"does what rowDots and addRows do for %d rows of n entries, n >= 1.")
+	a, with, y := newRows(param("a"), bytesParam("lda", 8), m), param("x"), param("y")
+	b := double.broadcasts(t, param("b"), m)
+	registers := dotLanes / t.lanes
+	acc := t.zeros(registers * m)
+	step := func(io access, k, disp int) {
+		v, sum := io.load(Mem{Base: with, Disp: disp}), io.load(Mem{Base: y, Disp: disp})
+		for i := range m {
+			row := io.load(a.at(i, disp))
+			VFMADD231PD(row, v, acc[k*m+i])
+			VFMADD231PD(row, b[i], sum)
+		}
+		io.store(sum, Mem{Base: y, Disp: disp})
+	}
+	eachLanes(t, 1, []reg.GPVirtual{a.base, with, y}, step)
+	for k := 1; k < registers; k++ {
+		for i := range m {
+			VADDPD(acc[k*m+i], acc[i], acc[i])
+		}
+	}
+	t.newReducer().storeSums(acc[:m], param("sums"))
 	finish()
 }
 
