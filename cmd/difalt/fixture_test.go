@@ -94,6 +94,7 @@ func fixture(t *testing.T) *trained {
 func golden(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join(here, "testdata", name)
+	got = filepath.ToSlash(got) // the names of files
 	if *update {
 		write(t, filepath.Dir(path), filepath.Base(path), got)
 		return

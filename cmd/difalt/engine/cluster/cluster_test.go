@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -167,6 +168,9 @@ func TestKeyErrors(t *testing.T) {
 		{nil, 0, "no such file"}, {text, 0o600, ""}, {text, 0o640, "chmod 600"}, {[]byte("x"), 0o600, "not a key in PEM"},
 		{[]byte("-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n"), 0o600, "asn1"},
 	} {
+		if runtime.GOOS == "windows" && x.mode == 0o640 {
+			continue // it has no modes
+		}
 		os.Remove(path)
 		if x.mode != 0 {
 			check.Done(os.WriteFile(path, x.text, x.mode))

@@ -33,7 +33,7 @@ func NewKey() (ed25519.PrivateKey, []byte) {
 func readKey(path string) (ed25519.PrivateKey, error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return nil, err
+		return nil, text.Cause(err)
 	}
 	if owner, known := ownerOf(info); known && !private(info.Mode(), owner, os.Geteuid()) {
 		return nil, fmt.Errorf("others may read this key or write it (mode %#o): chmod 600", info.Mode().Perm())

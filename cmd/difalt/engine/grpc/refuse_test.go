@@ -102,7 +102,7 @@ func TestNobodyThere(t *testing.T) {
 	var log record
 	o.Report = log.report
 	p.listeners[0].Close()
-	barred(t, "refused", p.transport(t, 1, o), &log, 0, transport.Closed, "connection refused")
+	barred(t, "refused", p.transport(t, 1, o), &log, 0, transport.Closed, "refused")
 	p = newParty(t, "path", 2)
 	waits := p.transport(t, 0, brief())
 	reported(t, "waits", waits.absent(waits.edges[0], patienceOfTests), 1, transport.Timeout, "has not come yet")

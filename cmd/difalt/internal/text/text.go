@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"syscall"
 	"unicode"
 	"unicode/utf8"
 )
@@ -131,16 +132,34 @@ func ShellWord(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// Cause strips the operation and the file from an error, for messages that contain them.
+// Cause strips the operation and the file from an error, for messages that contain them. The usual errors have
+// the same text on all systems.
 func Cause(err error) error {
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
-		return e.Err
+		err = e.Err
 	}
 	if e, ok := errors.AsType[*os.LinkError](err); ok {
-		return e.Err
+		err = e.Err
+	}
+	for _, usual := range []struct {
+		kind error
+		text string
+	}{{fs.ErrNotExist, "no such file or directory"}, {fs.ErrPermission, "permission denied"}, {fs.ErrExist, "file exists"}} {
+		if _, isSystems := errors.AsType[syscall.Errno](err); isSystems && errors.Is(err, usual.kind) && err.Error() != usual.text {
+			return &cause{err, usual.text}
+		}
 	}
 	return err
 }
+
+// A cause is an error of the system with another text.
+type cause struct {
+	error
+	text string
+}
+
+func (c *cause) Error() string { return c.text }
+func (c *cause) Unwrap() error { return c.error }
 
 // Short prints three digits.
 func Short(v float64) string { return strconv.FormatFloat(v, 'g', 3, 64) }
