@@ -14,9 +14,9 @@ import (
 
 // Adapt returns a model that has also learned the rows of a table. Coefficients of a task that is
 // new to the model get their posterior distribution under the prior N(Mean, prior covariance +
-// MeanCovariance); those of a known task are updated from their present distribution, so that its
+// MeanCovariance). The coefficients of a known task are updated from their present distribution, so that its
 // rows must be rows that the model has not seen. Mean, prior and other tasks stay as they are.
-// If tasks differ by their noise, that of the table's tasks is estimated too. Rows count with their
+// If tasks differ by their noise, the noise of the table's tasks is estimated too. Rows count with their
 // weights. In a design with axes, the part of a row off the axes is noise of that row. Errors name the task and the row, counted from 1, of targets and features that cannot be used.
 func (m *Model) Adapt(t Table) (*Model, error) {
 	switch {
@@ -57,7 +57,8 @@ func (m *Model) Adapt(t Table) (*Model, error) {
 		}
 		at, known := m.index[name]
 		if known && p.Tasks.Covariances == nil {
-			return nil, fmt.Errorf("task %q: the model does not keep covariances of known tasks, and cannot learn more of their rows", name)
+			const format = "task %.60q: the model does not keep covariances of known tasks, and cannot learn more of their rows"
+			return nil, fmt.Errorf(format, name)
 		}
 		posterior := m.prior(at, known).learn(samples)
 		if !known {
@@ -143,7 +144,7 @@ type posterior struct {
 	noise, freedom float64 // freedom 0: the variance is known
 }
 
-// prior returns the distribution of task t before its new rows, or that of an unseen one.
+// prior returns the distribution of task t before its new rows, or the distribution of an unseen task.
 func (m *Model) prior(t int, known bool) *posterior {
 	p := &posterior{theta: m.p.Mean, noise: m.p.Prior.Noise.Variance, freedom: m.p.Prior.Noise.TaskFreedom}
 	if known {

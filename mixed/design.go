@@ -88,8 +88,8 @@ func (c *Curve) Width() int { return len(c.Values) / max(len(c.Knots), 1) }
 func (c *Curve) check() error {
 	k := len(c.Knots)
 	if k < 3 || len(c.Values) == 0 || len(c.Values)%k != 0 || notFinite(c.Knots) >= 0 {
-		return fmt.Errorf("it has %d knots and %d values: at least 3 finite knots, and as many values per column, are required",
-			k, len(c.Values))
+		const format = "it has %d knots and %d values: at least 3 finite knots, and as many values per column, are required"
+		return fmt.Errorf(format, k, len(c.Values))
 	}
 	values := array{"values", &c.Values, []int{len(c.Values)}, coefficientLimits}
 	if err := values.check(); err != nil {
@@ -137,7 +137,7 @@ func (d *Design) Width() int {
 	return p
 }
 
-// Linear returns the number of columns between the constant and those of curves.
+// Linear returns the number of columns between the constant and the columns of curves.
 func (d *Design) Linear() int {
 	if d.Axes == nil {
 		return len(d.Scale)
@@ -284,8 +284,9 @@ func (d *Design) checkAxes(features int) error {
 	case d.Axes == nil:
 		return nil
 	case features == 0 || n == 0 || n%features != 0 || n/features > features || len(d.Curves) > 0:
-		return fmt.Errorf("the axes have %d entries, beside %d features and %d curves: 1 to %d axes of an entry per feature are required, without curves",
-			n, features, len(d.Curves), features)
+		const format = "the axes have %d entries, beside %d features and %d curves: " +
+			"1 to %d axes of an entry per feature are required, without curves"
+		return fmt.Errorf(format, n, features, len(d.Curves), features)
 	}
 	entries := array{"axes", &d.Axes, []int{n}, coefficientLimits}
 	if err := entries.check(); err != nil {
@@ -294,7 +295,8 @@ func (d *Design) checkAxes(features int) error {
 	first := floats.Norm(d.Axes[:features], 2)
 	for k := range n / features {
 		if l := floats.Norm(d.Axes[k*features:][:features], 2); !(math.Abs(l-first) <= 1e-6*first) || first == 0 {
-			return fmt.Errorf("array %q: axis %d has the length %v, the first %v: all have one length", "axes", k, l, first)
+			const format = "array %q: axis %d has the length %v, the first %v: all have one length"
+			return fmt.Errorf(format, "axes", k, l, first)
 		}
 	}
 	return nil

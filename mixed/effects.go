@@ -28,7 +28,7 @@ type Effect struct {
 	Term      string     `json:"term"`                // a feature, or LevelTerm
 	Reference string     `json:"reference,omitempty"` // feature of the reference level of a Contrast
 	Estimate  float64    `json:"estimate"`
-	// StandardError is that of Estimate, and [Low, High] its 95 % interval, both with the uncertainty
+	// StandardError is the standard error of Estimate, and [Low, High] its 95 % interval, both with the uncertainty
 	// in MeanCovariance or Effects. For a Departure, StandardError is the root mean square over
 	// the knots of the curve's standard errors; its interval holds with at least 95 %.
 	StandardError float64 `json:"std_error"`
@@ -74,7 +74,8 @@ func (m *Model) Effects() []Effect {
 			}
 			kind, against, terms := Slope, "", []term{{j, 1 / d.Scale[j]}}
 			if category {
-				kind, against, terms = Contrast, m.features[reference], append(terms, term{reference, -1 / d.Scale[reference]})
+				kind, against = Contrast, m.features[reference]
+				terms = append(terms, term{reference, -1 / d.Scale[reference]})
 			}
 			d.combination(a, terms...)
 			effect := e.contrast(kind, m.features[j], a, 0)

@@ -104,7 +104,8 @@ func (m *Model) Save(to io.Writer) error {
 		out.Float64s(a.name, a.shape, *a.data)
 	}
 	if list := p.Tasks.Covariances; list != nil {
-		out.Rows("covariance", []int{len(list), len(m.unseen)}, false, func(dst []float64, t int) { copy(dst, list[t]) })
+		shape := []int{len(list), len(m.unseen)}
+		out.Rows("covariance", shape, false, func(dst []float64, t int) { copy(dst, list[t]) })
 	}
 	return out.Close()
 }
@@ -218,12 +219,13 @@ func readHeader(r *npz.Reader) (h header, err error) {
 		return h, fmt.Errorf("not a model file: its header is %.100q", text)
 	}
 	if h.Version != Version {
-		return h, fmt.Errorf("the model file has version %d, and this program reads version %d: train the model again", h.Version, Version)
+		const format = "the model file has version %d, and this program reads version %d: train the model again"
+		return h, fmt.Errorf(format, h.Version, Version)
 	}
 	return h, nil
 }
 
-// An array is one of a file, and its place in memory, where it has the same order.
+// An array is an array of numbers in a file, and its place in memory, where it has the same order.
 type array struct {
 	name  string
 	data  *[]float64
@@ -274,7 +276,8 @@ func (p *Parameters) arrays() []array {
 			array{"effects_covariance", &e.Covariance, []int{dense.Triangle(w)}, covarianceLimits})
 	}
 	if p.Prior.Noise.TaskFreedom > 0 || k.Noise != nil || k.Freedom != nil {
-		list = append(list, array{"noise", &k.Noise, []int{t}, varianceLimits}, array{"noise_freedom", &k.Freedom, []int{t}, freedomLimits})
+		list = append(list, array{"noise", &k.Noise, []int{t}, varianceLimits},
+			array{"noise_freedom", &k.Freedom, []int{t}, freedomLimits})
 	}
 	return list
 }

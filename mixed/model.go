@@ -121,15 +121,16 @@ func (m *Model) check() error {
 	}
 	for j, s := range p.Design.Scale {
 		if s > 0 && !(s >= leastScale && p.Target.Scale/s <= mostSlope) {
-			return fmt.Errorf("the scale of feature %q is %v: it is too small for a target of scale %v", m.features[j], s, p.Target.Scale)
+			const format = "the scale of feature %.60q is %v: it is too small for a target of scale %v"
+			return fmt.Errorf(format, m.features[j], s, p.Target.Scale)
 		}
 	}
 	if err := p.checkCovariances(); err != nil {
 		return err
 	}
 	if t := len(m.index); t == 0 || len(p.Tasks.Samples) != t || slices.Min(p.Tasks.Samples) < 0 {
-		return fmt.Errorf("the model has %d tasks and %d entries of samples: it needs a task, and a number of samples for each",
-			t, len(p.Tasks.Samples))
+		const format = "the model has %d tasks and %d entries of samples: it needs a task, and a number of samples for each"
+		return fmt.Errorf(format, t, len(p.Tasks.Samples))
 	}
 	return nil
 }
@@ -145,14 +146,21 @@ func (p *Parameters) checkNumbers() error {
 	const most = math.MaxFloat64
 	noise, effects, g := &p.Prior.Noise, cmp.Or(p.Effects, &Estimate{}), &p.Goodness
 	for _, n := range []struct {
-		name           string
-		v, least, most float64
+		name string
+		v    float64
+		limits
 	}{
-		{"center of the target", p.Target.Center, -most, most}, {"scale of the target", p.Target.Scale, 1 / mostScale, mostScale},
-		{"variance of the noise", noise.Variance, varianceLimits.least, varianceLimits.most}, {"freedom of the noise", noise.Freedom, 0, most},
-		{"freedom of a task's noise", noise.TaskFreedom, 0, most}, {"freedom of the deviations", p.Prior.Freedom, 0, most},
-		{"freedom of the effects", effects.Freedom, 0, most}, {"rank", float64(p.Prior.Rank), 0, float64(p.Design.Width())},
-		{"evidence", g.Evidence, -most, most}, {"marginal R2", g.R2Marginal, 0, 1}, {"conditional R2", g.R2Conditional, 0, 1},
+		{"center of the target", p.Target.Center, noLimits},
+		{"scale of the target", p.Target.Scale, limits{1 / mostScale, mostScale}},
+		{"variance of the noise", noise.Variance, varianceLimits},
+		{"freedom of the noise", noise.Freedom, limits{0, most}},
+		{"freedom of a task's noise", noise.TaskFreedom, limits{0, most}},
+		{"freedom of the deviations", p.Prior.Freedom, limits{0, most}},
+		{"freedom of the effects", effects.Freedom, limits{0, most}},
+		{"rank", float64(p.Prior.Rank), limits{0, float64(p.Design.Width())}},
+		{"evidence", g.Evidence, noLimits},
+		{"marginal R2", g.R2Marginal, limits{0, 1}},
+		{"conditional R2", g.R2Conditional, limits{0, 1}},
 	} {
 		if !(n.v >= n.least && n.v <= n.most) {
 			return fmt.Errorf("the %s is %v: it must be from %g to %g", n.name, n.v, n.least, n.most)
@@ -180,7 +188,8 @@ func (p *Parameters) checkCovariances() error {
 		}
 	}
 	if n := len(p.Tasks.Covariances); p.Tasks.Covariances != nil && n != len(p.Tasks.Names) {
-		return fmt.Errorf("the model has %d tasks and %d covariances: it needs one for each, or none", len(p.Tasks.Names), n)
+		const format = "the model has %d tasks and %d covariances: it needs one for each, or none"
+		return fmt.Errorf(format, len(p.Tasks.Names), n)
 	}
 	for t := range p.Tasks.Covariances {
 		name := fmt.Sprintf("covariance of task %.60q", p.Tasks.Names[t])
@@ -198,8 +207,8 @@ func (p *Parameters) checkCovariances() error {
 // farBelow is the share of the largest variance below which rounding does not explain a negative one.
 const farBelow = 1e-6
 
-// checkDiagonal reports a negative variance in a packed covariance of order n, whose rounding errors are
-// those of its largest variance or of the given one.
+// checkDiagonal reports a negative variance in a packed covariance of order n, whose rounding errors count
+// relative to its largest variance, or to the given one where this is larger.
 func checkDiagonal(name string, packed []float64, n int, most float64) error {
 	least, at := 0.0, 0
 	for i := range n {
@@ -243,7 +252,7 @@ func (m *Model) Knows(task string) bool {
 	return ok && m.p.Tasks.Samples[t] > 0
 }
 
-// Unit describes the unit of effects, noise and deviations: the target's, or that of its logarithm.
+// Unit describes the unit of effects, noise and deviations: the unit of the target or of its logarithm.
 func (m *Model) Unit() string {
 	if m.p.Target.Log {
 		return "logarithm of the target"
@@ -255,7 +264,7 @@ func (m *Model) Unit() string {
 func (m *Model) Noise() float64 { return math.Sqrt(m.p.Prior.Noise.Variance) * m.p.Target.Scale }
 
 // covariance returns the packed covariance of the coefficients of task t, which must not be changed;
-// that of an unseen task for t = -1, or if the model does not have those of known ones.
+// the covariance of an unseen task for t = -1, or if the model has no covariances of known tasks.
 func (m *Model) covariance(t int) []float64 {
 	if t < 0 || m.p.Tasks.Covariances == nil {
 		return m.unseen
@@ -280,7 +289,7 @@ func (m *Model) noise(t int) float64 {
 // normal95 is the 97.5 % quantile of the normal distribution.
 var normal95 = distuv.UnitNormal.Quantile(.975)
 
-// interval95 returns the half-width of a 95 % interval of Student's t over that of the normal
+// interval95 returns the half-width of a 95 % interval of Student's t over the half-width for the normal
 // distribution. Freedom 0 and 1e9 or more count as infinite, and other values as at least 1.
 func interval95(freedom float64) float64 {
 	if freedom == 0 || freedom >= 1e9 {

@@ -9,7 +9,7 @@ import (
 )
 
 // Parameters hold the numbers of a model with P columns ([Design.Width]) and T tasks.
-// Coefficients, variances and covariances are those of the standardised target ([Target]).
+// Coefficients, variances and covariances belong to the standardised target ([Target]).
 // Symmetric matrices are packed: the upper triangle by rows, P(P+1)/2 numbers.
 type Parameters struct {
 	Estimator string `json:"estimator"` // its name: "evidence" or "cross-validation"

@@ -27,7 +27,7 @@ func (s *Schema) Levels(column string) (levels []string, categorical bool) {
 	return s.Categories[i].Levels, true
 }
 
-// Features returns the names of the features: that of a column of numbers, and
+// Features returns the names of the features: the name of a column of numbers, and
 // "column=level" for every level of a categorical column.
 func (s *Schema) Features() []string {
 	var names []string
