@@ -123,7 +123,7 @@ test-tiers: ## kernel and algorithm on every other CPU tier of this machine
 # goroutines or processes meet in them. The other packages start goroutines.
 MEET = Pool|SameBits|Apart|Workers|Concurrent|Interrupt|Cancel|Observer|Transport|RaceIsSeen
 RACE = ./consensus/... ./internal/mask ./internal/synth ./internal/testnet ./cmd/difalt/engine/grpc ./cmd/difalt/engine/mpi \
-	./cmd/difalt/internal/federate ./cmd/difalt/internal/terminal ./cmd/difalt/owners
+	./cmd/difalt/internal/federate ./cmd/difalt/internal/terminal
 
 test-race: ## race detector, on the packages that start goroutines
 	$(WITH_C) $(GO) test -race $(SHORT) -timeout 30m -run '$(MEET)' ./internal/tile ./kernel ./difalt/... ./private

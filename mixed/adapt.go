@@ -95,6 +95,7 @@ type Table interface {
 	HasTarget() bool
 	Y(row int) float64
 	Weights() []float64 // weights of the rows; nil: all are 1
+	Schema() *Schema    // columns of the features
 }
 
 // A sample is a row of a table: its columns in the design, its standardised target and its weight. Its distance

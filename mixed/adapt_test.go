@@ -54,7 +54,7 @@ func TestAdapt(t *testing.T) {
 		{"s", 12, p.Tasks.Theta[9:18], unpack(p.Tasks.Covariances[1], 9), 1},
 	} {
 		t.Run(c.task, func(t *testing.T) {
-			l := rows(m, c.rows, c.task)
+			l := drawRows(m, c.rows, c.task)
 			for i := range l.y {
 				l.weights = append(l.weights, .5+float64(i%3))
 			}
@@ -85,7 +85,7 @@ func TestAdaptNoise(t *testing.T) {
 	p := synthetic()
 	byTask(&p)
 	m := check.OK(New(p))
-	l := rows(m, 40, "new")
+	l := drawRows(m, 40, "new")
 	for i := range l.y {
 		l.y[i] = 10 + 9*math.Sin(float64(1+i)*12.9898) // noise far above the usual one
 		l.weights = append(l.weights, 1)
@@ -140,7 +140,7 @@ func TestAdaptRefuses(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := check.OK(New(c.p))
-			l := rows(m, 5, c.task)
+			l := drawRows(m, 5, c.task)
 			c.change(l)
 			_, err := m.Adapt(l)
 			check.Error(t, err, c.want)

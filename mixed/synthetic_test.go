@@ -105,9 +105,10 @@ func (l *list) X(dst []float64, row int) []float64 { copy(dst, l.x[row]); return
 func (l *list) HasTarget() bool                    { return l.y != nil }
 func (l *list) Y(row int) float64                  { return l.y[row] }
 func (l *list) Weights() []float64                 { return l.weights }
+func (l *list) Schema() *Schema                    { return &Schema{Columns: l.features} }
 
-// rows draws a table of n rows for every task.
-func rows(m *Model, n int, tasks ...string) *list {
+// drawRows draws a table of n rows for every task.
+func drawRows(m *Model, n int, tasks ...string) *list {
 	rng := rand.New(rand.NewPCG(3, 4))
 	l := &list{features: m.Features(), tasks: tasks}
 	for i := range n * len(tasks) {

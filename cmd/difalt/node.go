@@ -16,8 +16,8 @@ import (
 	"github.com/difalt/difalt/cmd/difalt/internal/federate"
 	"github.com/difalt/difalt/cmd/difalt/internal/flagtable"
 	"github.com/difalt/difalt/cmd/difalt/internal/report"
-	"github.com/difalt/difalt/cmd/difalt/owners"
 	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/mixed"
 )
 
 // trainAsNode trains with the owners of other tables.
@@ -39,14 +39,13 @@ const logEvery = 5 * time.Second
 // federate trains with the other nodes, and returns an error if the result has not converged.
 func (t *training) federate(ctx context.Context, node *federate.Node) error {
 	defer t.files.close()
-	node.MaxNumbers, node.Metrics = owners.LargestSum, t.Member.Metrics
+	node.MaxNumbers, node.Metrics = mixed.LargestSum, t.Member.Metrics
 	node.Prepare = func() error {
 		// The log shows the progress.
 		if err := t.prepare(ctx, io.Discard, [][]string{t.Files.Data}); err != nil {
 			return err
 		}
-		tables, c := t.ofOwners()
-		node.Settings = owners.Settings(tables[0], &c)
+		node.Settings = t.settings(&t.sources[0])
 		return nil
 	}
 	node.Job = func(ctx context.Context, net *consensus.Network) error {
@@ -54,13 +53,11 @@ func (t *training) federate(ctx context.Context, node *federate.Node) error {
 		if net.Len() == 2 {
 			node.Log.Warn("there are two nodes: each learns the other's part of every sum, since it has its own")
 		}
-		tables, c := t.ofOwners()
-		c.Progress = node.Progress
-		m, trained, err := owners.Train(ctx, tables, net, c)
+		m, trained, err := t.together(ctx, net, node.Progress)
 		if err != nil {
 			return err
 		}
-		return t.finish(ctx, m, report.OfOwners(trained))
+		return t.finish(ctx, m, report.Of(trained))
 	}
 	if err := federate.Run(ctx, node); err != nil {
 		return err

@@ -187,7 +187,7 @@ func TestNodesThatFail(t *testing.T) {
 		others    int
 		want      string // at all nodes but for an interrupted one
 	}{
-		"another seed":      {options: []string{"--seed", "2"}, own: cli.ExitPeer, others: cli.ExitPeer, want: "seed"},
+		"another option":    {options: []string{"--common-noise"}, own: cli.ExitPeer, others: cli.ExitPeer, want: "common noise"},
 		"a table in pieces": {spoilt: true, own: cli.ExitFailure, others: cli.ExitPeer, want: "site-b"},
 		"an interruption":   {interrupt: true, own: cli.ExitInterrupted, others: cli.ExitInterrupted, want: "site-b"},
 	} {

@@ -89,7 +89,7 @@ func TestPrivateTraining(t *testing.T) {
 		text = must(t, append(args, "--model", model)...)
 		has(t, text, "The 3 nodes have 300 tasks.", fmt.Sprintf("Against one of the nodes, epsilon is %.3g.", o.AgainstOne),
 			"The rows of a task have differential privacy, epsilon 8 at delta 0.001; another training spends as much again.",
-			"Errors and ridges are those of the tasks of this process.")
+			"Errors and strengths are those of the tasks of this process.")
 		if strings.Contains(text, "Errors are those of the tasks of all nodes") {
 			t.Errorf("a private training adds up errors: %s", text)
 		}

@@ -9,14 +9,12 @@ import (
 	"strings"
 
 	"github.com/difalt/difalt/cmd/difalt/dataset"
-	"github.com/difalt/difalt/cmd/difalt/fit"
 	"github.com/difalt/difalt/cmd/difalt/internal/atomicfile"
 	"github.com/difalt/difalt/cmd/difalt/internal/cli"
 	"github.com/difalt/difalt/cmd/difalt/internal/flagtable"
 	"github.com/difalt/difalt/cmd/difalt/internal/report"
 	"github.com/difalt/difalt/cmd/difalt/internal/terminal"
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
-	"github.com/difalt/difalt/cmd/difalt/owners"
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/mixed"
 	"github.com/difalt/difalt/topology"
@@ -26,16 +24,15 @@ import (
 func fitTable(ctx context.Context, f *flagtable.Flags, std cli.Streams) error {
 	t := &training{Flags: f, Streams: std}
 	defer t.files.close()
-	stages := append([]string{reading}, fit.Stages...)
+	stages := append([]string{reading}, mixed.Stages...)
 	if err := t.prepare(ctx, std.Err, [][]string{f.Files.Data}, stages...); err != nil {
 		return err
 	}
-	c := f.Model
-	c.Train, c.TaskColumn, c.TargetColumn = t.sources[0].Train, f.Table.Task, f.Table.Target
-	return trainOn(ctx, t, stages, func(progress func(string, float64)) (*mixed.Model, *fit.Report, error) {
-		c.Progress = progress
-		return fit.Fit(ctx, t.sources[0].Table, c)
-	}, report.OfFit)
+	list, o := t.inputs()
+	return trainOn(ctx, t, stages, func(progress func(string, float64)) (*mixed.Model, *mixed.Report, error) {
+		o.Progress = progress
+		return mixed.Fit(ctx, list[0], o)
+	})
 }
 
 // A training fits a model to a table, or to those of several owners. The report goes to the standard output.
@@ -49,11 +46,11 @@ type training struct {
 }
 
 // trainOn describes the tables, does the work, and writes the files and the report.
-func trainOn[R any](ctx context.Context, t *training, stages []string,
-	work func(progress func(stage string, share float64)) (*mixed.Model, R, error), result func(R) *report.Result) error {
+func trainOn(ctx context.Context, t *training, stages []string,
+	work func(progress func(stage string, share float64)) (*mixed.Model, *mixed.Report, error)) error {
 	t.heading()
 	var m *mixed.Model
-	var r R
+	var r *mixed.Report
 	bar := terminal.NewProgress(t.Err, stages...)
 	err := cli.UntilCanceled(ctx, func() (err error) { m, r, err = work(bar.Stage); return err })
 	bar.Close()
@@ -63,7 +60,7 @@ func trainOn[R any](ctx context.Context, t *training, stages []string,
 	case err != nil:
 		return t.explain(err)
 	}
-	if err := t.finish(ctx, m, result(r)); err != nil {
+	if err := t.finish(ctx, m, report.Of(r)); err != nil {
 		return err
 	}
 	return t.unconverged
@@ -182,12 +179,11 @@ func trainTogether(ctx context.Context, f *flagtable.Flags, std cli.Streams) err
 	}
 	t := &training{Flags: f, Streams: std}
 	defer t.files.close()
-	stages := append([]string{reading}, owners.Stages...)
+	stages := append([]string{reading}, mixed.Stages...)
 	if err := t.prepare(ctx, std.Err, tables, stages...); err != nil {
 		return err
 	}
-	list, c := t.ofOwners()
-	if err := t.sameSettings(&c); err != nil {
+	if err := t.sameSettings(); err != nil {
 		return err
 	}
 	graph, err := topology.Parse(flagtable.DefaultGraph, len(paths), 0)
@@ -202,17 +198,26 @@ func trainTogether(ctx context.Context, f *flagtable.Flags, std cli.Streams) err
 	if err != nil {
 		return err
 	}
-	return trainOn(ctx, t, stages, func(progress func(string, float64)) (*mixed.Model, *owners.Report, error) {
-		c.Progress = progress
-		return owners.Train(ctx, list, net, c)
-	}, report.OfOwners)
+	return trainOn(ctx, t, stages, func(progress func(string, float64)) (*mixed.Model, *mixed.Report, error) {
+		return t.together(ctx, net, progress)
+	})
+}
+
+// together trains with the other nodes of a network.
+func (t *training) together(ctx context.Context, net *consensus.Network, progress func(string, float64)) (*mixed.Model, *mixed.Report, error) {
+	list, o := t.inputs()
+	o.Progress = progress
+	if t.Private.Epsilon > 0 {
+		return mixed.Privately(ctx, list, net, o, t.Private)
+	}
+	return mixed.Together(ctx, list, net, o)
 }
 
 // sameSettings returns an error if nodes would refuse each other, or if two tables have a task of one name.
-func (t *training) sameSettings(c *owners.Config) error {
+func (t *training) sameSettings() error {
 	first, seen := t.sources[0], map[string]string{}
 	for _, s := range t.sources {
-		if text := consensus.Difference(owners.Settings(s.Table, c), "in "+s.Name, owners.Settings(first.Table, c), "in "+first.Name); text != "" {
+		if text := consensus.Difference(t.settings(&s), "in "+s.Name, t.settings(&first), "in "+first.Name); text != "" {
 			return fmt.Errorf("--data: %s", text)
 		}
 		for _, task := range s.Table.Tasks() {
@@ -225,17 +230,25 @@ func (t *training) sameSettings(c *owners.Config) error {
 	return nil
 }
 
-// ofOwners returns the tables and the choices of a training with other owners, after prepare.
-func (t *training) ofOwners() (list []*dataset.Table, c owners.Config) {
-	c = owners.Config{
-		Rank: t.Model.Rank, Seed: t.Seed, Workers: t.Model.Workers,
-		TaskColumn: t.Table.Task, TargetColumn: t.Table.Target,
-	}
-	for _, s := range t.sources {
-		list, c.Train = append(list, s.Table), append(c.Train, s.Train)
-	}
+// settings lists everything that all owners must have alike.
+func (t *training) settings(s *report.Source) []consensus.Setting {
+	_, o := t.inputs()
 	if t.Private.Epsilon > 0 {
-		c.Private = &t.Private
+		return mixed.Settings(s.Table, &o, &t.Private)
 	}
-	return list, c
+	return mixed.Settings(s.Table, &o, nil)
+}
+
+// inputs returns the tables and the choices of a training, after prepare.
+func (t *training) inputs() (list []mixed.Input, o mixed.Options) {
+	o = t.Model
+	o.TaskColumn, o.TargetColumn = t.Table.Task, t.Table.Target
+	for _, s := range t.sources {
+		held := make([]bool, len(s.Train))
+		for i, train := range s.Train {
+			held[i] = !train
+		}
+		list = append(list, mixed.Input{Table: s.Table, HeldOut: held})
+	}
+	return list, o
 }

@@ -6,11 +6,11 @@ import (
 	"testing"
 
 	"github.com/difalt/difalt/cmd/difalt/dataset"
-	"github.com/difalt/difalt/cmd/difalt/owners"
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/consensus/transport"
 	"github.com/difalt/difalt/internal/check"
 	"github.com/difalt/difalt/internal/testnet"
+	"github.com/difalt/difalt/mixed"
 	"github.com/difalt/difalt/topology"
 )
 
@@ -20,12 +20,12 @@ import (
 func TestInconsistentTraining(t *testing.T) {
 	g := check.OK(topology.Path(5))
 	w := check.OK(topology.NewWeights(g, topology.Metropolis))
-	var tables []*dataset.Table
+	var tables []mixed.Input
 	o := dataset.TableOptions{Task: "task", Target: "y", Categorical: []string{"kind"}}
-	c := owners.Config{Workers: 1, TaskColumn: "task", TargetColumn: "y"}
+	c := mixed.Options{Workers: 1, TaskColumn: "task", TargetColumn: "y"}
 	for i := range 5 {
 		path := file(t, i, func(rows []string) []string { return rows })
-		tables = append(tables, check.OK(dataset.ReadFiles([]string{path}, o)))
+		tables = append(tables, mixed.Input{Table: check.OK(dataset.ReadFiles([]string{path}, o))})
 	}
 	// train returns the errors of a training, and the number of results that came down the link; at is the
 	// one to alter, negative for none.
@@ -41,7 +41,7 @@ func TestInconsistentTraining(t *testing.T) {
 					}
 				}}.Open(tr, g, w.Fingerprint())
 			}
-			_, _, err := owners.Train(t.Context(), tables[i:i+1], check.OK(consensus.New(w, tr)), c)
+			_, _, err := mixed.Together(t.Context(), tables[i:i+1], check.OK(consensus.New(w, tr)), c)
 			return err
 		})
 		return errs, results

@@ -18,11 +18,11 @@ import (
 	"github.com/difalt/difalt/cmd/difalt/dataset"
 	"github.com/difalt/difalt/cmd/difalt/engine"
 	"github.com/difalt/difalt/cmd/difalt/engine/cluster"
-	"github.com/difalt/difalt/cmd/difalt/owners"
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/consensus/transport"
 	"github.com/difalt/difalt/internal/check"
 	"github.com/difalt/difalt/internal/testnet"
+	"github.com/difalt/difalt/mixed"
 	"github.com/difalt/difalt/private"
 	"github.com/difalt/difalt/topology"
 )
@@ -153,12 +153,13 @@ func set(column int, text string) func([]string) []string {
 func TestNothingLeaks(t *testing.T) {
 	same := func(rows []string) []string { return rows }
 	for name, c := range map[string]struct {
-		change func(rows []string) []string
-		config func(i int, c *owners.Config)
-		ok     bool
+		change  func(rows []string) []string
+		config  func(i int, c *mixed.Options)
+		epsilon float64
+		ok      bool
 	}{
 		"training":       {change: same, ok: true},
-		"private":        {change: same, config: func(_ int, c *owners.Config) { r := 1; c.Rank, c.Private = &r, &owners.Privacy{Epsilon: 5} }},
+		"private":        {change: same, config: func(_ int, c *mixed.Options) { r := 1; c.Rank = &r }, epsilon: 5},
 		"cell":           {change: set(1, secret(1))},
 		"target":         {change: set(3, secret(1))},
 		"large value":    {change: set(1, "1e300")},
@@ -171,26 +172,35 @@ func TestNothingLeaks(t *testing.T) {
 		"task of another": {change: func(rows []string) []string {
 			return append(rows, secret(0)+"-task1,1,"+secret(1)+",1") // the name of a task of owner 0
 		}, ok: true},
-		"rank": {change: same, config: func(_ int, c *owners.Config) { r := 19; c.Rank = &r }},
-		"seed": {change: same, config: func(i int, c *owners.Config) { c.Seed = uint64(i) }},
+		"rank":  {change: same, config: func(_ int, c *mixed.Options) { r := 19; c.Rank = &r }},
+		"noise": {change: same, config: func(i int, c *mixed.Options) { c.CommonNoise = i == 1 }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ends := life(t, background(t), func(i int, n *Node) {
 				path := file(t, i, map[bool]func([]string) []string{true: c.change, false: same}[i == 1])
 				var table *dataset.Table
-				config := owners.Config{Workers: 1, TaskColumn: "task", TargetColumn: "y"}
+				var budget *mixed.Privacy
+				if c.epsilon > 0 {
+					budget = &mixed.Privacy{Epsilon: c.epsilon}
+				}
+				config := mixed.Options{Workers: 1, TaskColumn: "task", TargetColumn: "y"}
 				if c.config != nil {
 					c.config(i, &config)
 				}
 				n.Prepare = func() (err error) {
 					table, err = dataset.ReadFiles([]string{path}, dataset.TableOptions{Task: "task", Target: "y", Categorical: []string{"kind"}})
 					if err == nil {
-						n.Settings = owners.Settings(table, &config)
+						n.Settings = mixed.Settings(table, &config, budget)
 					}
 					return err
 				}
 				n.Job = func(ctx context.Context, net *consensus.Network) error {
-					_, _, err := owners.Train(ctx, []*dataset.Table{table}, net, config)
+					list := []mixed.Input{{Table: table}}
+					if budget != nil {
+						_, _, err := mixed.Privately(ctx, list, net, config, *budget)
+						return err
+					}
+					_, _, err := mixed.Together(ctx, list, net, config)
 					return err
 				}
 			})

@@ -99,6 +99,9 @@ func (f *Flags) Resolve() error {
 			return cli.WrongFlag(name, "it needs --epsilon")
 		}
 	}
+	if given("epsilon") && f.Model.LogTarget {
+		return cli.WrongFlag("log-target", "private training does not model the logarithm of the target")
+	}
 	if given("epsilon") && f.Model.Rank == nil {
 		return cli.WrongFlag("epsilon", "it needs --rank N: choosing the rank from the data would cost budget")
 	}

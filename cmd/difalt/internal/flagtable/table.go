@@ -7,10 +7,9 @@ import (
 	"time"
 
 	"github.com/difalt/difalt/cmd/difalt/dataset"
-	"github.com/difalt/difalt/cmd/difalt/fit"
 	"github.com/difalt/difalt/cmd/difalt/internal/options"
-	"github.com/difalt/difalt/cmd/difalt/owners"
 	"github.com/difalt/difalt/kernel"
+	"github.com/difalt/difalt/mixed"
 	"github.com/difalt/difalt/private"
 )
 
@@ -23,8 +22,8 @@ type Values struct {
 	// Table describes the columns of tables, and Split the rows that are held out.
 	Table   dataset.TableOptions
 	Split   dataset.Split
-	Model   fit.Config     // Rank, NoCurves, LogTarget, CommonNoise and Workers
-	Private owners.Privacy // Epsilon 0 stands for no privacy
+	Model   mixed.Options // Rank, NoCurves, LogTarget, CommonNoise and Workers
+	Private mixed.Privacy // Epsilon 0 stands for no privacy
 	Files   Files
 	Member  Member
 	Seed    uint64
@@ -134,9 +133,9 @@ func (v *Values) model() []row {
 	return []row{
 		{"rank", options.Parsed(&m.Rank, "text", auto, "auto or a whole number from 0", rank), training, false,
 			"rank `N` of the joint deviations of tasks, or auto"},
-		{"no-curves", options.Yes(&m.NoCurves), Fit, false, "fit straight lines only"},
-		{"log-target", options.Yes(&m.LogTarget), Fit, false, "model the logarithm of the target"},
-		{"common-noise", options.Yes(&m.CommonNoise), Fit, false,
+		{"no-curves", options.Yes(&m.NoCurves), training, false, "fit straight lines only"},
+		{"log-target", options.Yes(&m.LogTarget), training, false, "model the logarithm of the target"},
+		{"common-noise", options.Yes(&m.CommonNoise), training, false,
 			"assume that all tasks have the same noise variance"},
 		{"epsilon", options.Number(&p.Epsilon, options.Range{Most: private.MostEpsilon, Open: true}), together, false,
 			"keep tasks differentially private with a budget of `EPSILON`; needs --rank"},
@@ -146,7 +145,7 @@ func (v *Values) model() []row {
 			"let --epsilon hold against `N` colluding nodes (default: against outsiders only)"},
 		{"seed", options.Seed(&v.Seed), training, false,
 			"seed `N` of the held-out rows and all other random choices"},
-		{"workers", options.Count(&m.Workers, 0, kernel.MaxWorkers), Fit, false,
+		{"workers", options.Count(&m.Workers, 0, kernel.MaxWorkers), training, false,
 			"use `N` threads (default: all processors)"},
 	}
 }

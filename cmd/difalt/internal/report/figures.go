@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/difalt/difalt/cmd/difalt/fit"
 	"github.com/difalt/difalt/cmd/difalt/internal/chart"
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
 	"github.com/difalt/difalt/mixed"
@@ -42,11 +41,11 @@ func newFigure(file, title, words, alt, y string, p chart.Panel) figure {
 // tasksFigure shows the error of the model on every task against that of the method that the verdict names,
 // or of the first simpler method.
 func (r *Report) tasksFigure() figure {
-	set, errors := "held-out rows", func(t *fit.TaskScore) []fit.Errors { return t.Test }
+	set, errors := "held-out rows", func(t *mixed.TaskScore) []mixed.Errors { return t.Test }
 	if !r.hasTest() {
-		set, errors = "training rows", func(t *fit.TaskScore) []fit.Errors { return t.Train }
+		set, errors = "training rows", func(t *mixed.TaskScore) []mixed.Errors { return t.Train }
 	}
-	other := max(1, slices.IndexFunc(r.Scores, func(s fit.Score) bool { return s.Method == r.Verdict.Other }))
+	other := max(1, slices.IndexFunc(r.Scores, func(s mixed.Score) bool { return s.Method == r.Verdict.Other }))
 	if other >= len(r.Scores) {
 		return figure{}
 	}

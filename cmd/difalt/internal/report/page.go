@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/difalt/difalt/cmd/difalt/fit"
 	"github.com/difalt/difalt/cmd/difalt/internal/tablefile"
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
 	"github.com/difalt/difalt/mixed"
@@ -82,14 +81,14 @@ func EffectsFile(out io.Writer, path string, m *mixed.Model) error {
 func (r *Report) tasksFile(out io.Writer, path string) error {
 	var task, method, set string
 	var rows float64
-	var e fit.Errors
+	var e mixed.Errors
 	w := tablefile.New(out, path, []tablefile.Column{
 		{Name: "task", Cell: &task}, {Name: "method", Cell: &method}, {Name: "set", Cell: &set}, {Name: "rows", Cell: &rows},
 		{Name: "rmse", Cell: &e.RMSE}, {Name: "mae", Cell: &e.MAE}, {Name: "explained_variance", Cell: &e.ExplainedVariance},
 	})
 	for t := range r.tasks {
 		for m, s := range r.Scores {
-			for k, errors := range []fit.Errors{t.Train[m], t.Test[m]} {
+			for k, errors := range []mixed.Errors{t.Train[m], t.Test[m]} {
 				e, rows = errors, float64(errors.Rows)
 				if task, method, set = t.Task, s.Method, []string{"train", "test"}[k]; k == 0 || rows > 0 {
 					w.Write()

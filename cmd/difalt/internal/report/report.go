@@ -13,51 +13,59 @@ import (
 	"strings"
 
 	"github.com/difalt/difalt/cmd/difalt/dataset"
-	"github.com/difalt/difalt/cmd/difalt/fit"
 	"github.com/difalt/difalt/cmd/difalt/internal/terminal"
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
-	"github.com/difalt/difalt/cmd/difalt/owners"
 	"github.com/difalt/difalt/mixed"
 )
 
 // A Result is the part of a report that comes from a training's own report.
 type Result struct {
-	Verdict   fit.Verdict `json:"verdict"`
-	Converged bool        `json:"converged"`
-	Scores    []fit.Score `json:"methods"`
-	// Evidence compares forms of the model of one table, Validation those of several owners.
-	Evidence   []fit.Candidate    `json:"evidence,omitempty"`
-	Validation []owners.Candidate `json:"cross_validation,omitempty"`
-	Notes      []string           `json:"notes"`
-	Owners     *sent              `json:"owners,omitempty"` // nil for one table
-	tasks      iter.Seq[fit.TaskScore]
+	Verdict   mixed.Verdict     `json:"verdict"`
+	Converged bool              `json:"converged"`
+	Scores    []mixed.Score     `json:"methods"`
+	Evidence  []mixed.Candidate `json:"evidence"` // of the forms of the model that were compared
+	Notes     []string          `json:"notes"`
+	Owners    *sent             `json:"owners,omitempty"` // nil for one table
+	tasks     iter.Seq[mixed.TaskScore]
 }
 
-// A sent counts the messages between owners. Epsilon is 0 without a privacy budget.
+// A sent counts the messages between owners, and the totals that each of them has learned. Epsilon is 0 without
+// a privacy budget.
 type sent struct {
-	Nodes      int     `json:"nodes"`
-	Tasks      int     `json:"tasks"` // of all nodes
-	Rounds     int64   `json:"rounds"`
-	Bytes      int64   `json:"bytes"` // sent by this process, in messages
-	Messages   int64   `json:"messages"`
-	Epsilon    float64 `json:"epsilon,omitempty"` // against outsiders
-	Delta      float64 `json:"delta,omitempty"`
-	AgainstOne float64 `json:"epsilon_against_a_node,omitempty"`
+	Nodes      int           `json:"nodes"`
+	Tasks      int           `json:"tasks"` // of all nodes
+	Rounds     int64         `json:"rounds"`
+	Bytes      int64         `json:"bytes"` // sent by this process, in messages
+	Messages   int64         `json:"messages"`
+	Totals     []mixed.Total `json:"totals"`            // but for those of a private training, which have noise
+	Epsilon    float64       `json:"epsilon,omitempty"` // against outsiders
+	Delta      float64       `json:"delta,omitempty"`
+	AgainstOne float64       `json:"epsilon_against_a_node,omitempty"`
 }
 
-// OfFit returns the result of a fit to one table.
-func OfFit(r *fit.Report) *Result {
-	return &Result{Verdict: r.Verdict, Converged: r.Converged, Scores: r.Scores, Evidence: r.Candidates, Notes: r.Notes, tasks: r.Tasks()}
-}
-
-// OfOwners returns the result of a training with other owners.
-func OfOwners(r *owners.Report) *Result {
-	s := &sent{Nodes: r.Nodes, Tasks: r.TaskCount, Rounds: r.Traffic.Rounds, Bytes: r.Traffic.Bytes, Messages: r.Traffic.Messages}
-	if a := r.Private; a != nil {
-		s.Epsilon, s.Delta, s.AgainstOne = a.Epsilon(), a.Delta(), a.Against(1, r.Nodes)
+// Of returns the result of a training on one table or, with other owners, on several.
+func Of(r *mixed.Report) *Result {
+	out := &Result{Verdict: r.Verdict, Converged: r.Converged, Scores: r.Scores, Evidence: r.Candidates, Notes: r.Notes, tasks: r.Tasks()}
+	if r.Owners == 1 {
+		return out
 	}
-	return &Result{Verdict: r.Verdict, Converged: r.Converged, Scores: r.Scores, Validation: r.Candidates, Notes: r.Notes, Owners: s,
-		tasks: r.Tasks}
+	s := &sent{
+		Nodes: r.Owners, Tasks: r.TaskCount, Rounds: r.Traffic.Rounds, Bytes: r.Traffic.Bytes, Messages: r.Traffic.Messages,
+		Totals: r.Totals,
+	}
+	if a := r.Private; a != nil {
+		s.Epsilon, s.Delta, s.AgainstOne = a.Epsilon(), a.Delta(), a.Against(1, r.Owners)
+	}
+	out.Owners = s
+	return out
+}
+
+// numbers returns the numbers of totals and of their numbers.
+func (s *sent) numbers() (sums, numbers int) {
+	for _, t := range s.Totals {
+		sums, numbers = sums+t.Sums, numbers+t.Numbers
+	}
+	return sums, numbers
 }
 
 // A Source is a table with the choice of its training rows, and the name of its file.

@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/difalt/difalt/cmd/difalt/fit"
 	"github.com/difalt/difalt/cmd/difalt/internal/terminal"
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
 	"github.com/difalt/difalt/mixed"
@@ -83,6 +82,9 @@ func (r *Report) notes() (list []string) {
 	if s := r.Owners; s != nil {
 		list = append(list, fmt.Sprintf("The %d nodes have %s. This process sent %s in %s.", s.Nodes,
 			text.Plural(s.Tasks, "task"), humanize.Bytes(uint64(s.Bytes)), text.Plural(int(s.Rounds), "round")))
+		if sums, numbers := s.numbers(); sums > 0 {
+			list = append(list, fmt.Sprintf("Every node has learned %s of %s.", text.Plural(sums, "total"), text.Plural(numbers, "number")))
+		}
 		if s.Epsilon > 0 {
 			list = append(list, fmt.Sprintf("Against one of the nodes, epsilon is %.3g.", s.AgainstOne))
 		}
@@ -122,13 +124,7 @@ func (r *Report) scoreWords() string {
 // candidates has the forms of the model that were compared; nil without a comparison.
 func (r *Report) candidates() (t text.Table) {
 	words := map[bool]string{true: "yes", false: "no"}
-	for _, c := range r.Validation {
-		if t == nil {
-			t = text.Table{{"rank", "cross-validated RMSE", "chosen"}}
-		}
-		t = append(t, []string{strconv.Itoa(c.Rank), fixed(c.RMSE, decimals(r.Validation[0].RMSE, 3)), words[c.Chosen]})
-	}
-	at := slices.IndexFunc(r.Evidence, func(c fit.Candidate) bool { return c.Chosen })
+	at := slices.IndexFunc(r.Evidence, func(c mixed.Candidate) bool { return c.Chosen })
 	if at < 0 {
 		return t
 	}
@@ -142,9 +138,6 @@ func (r *Report) candidates() (t text.Table) {
 
 // candidateWords explains the choice.
 func (r *Report) candidateWords() string {
-	if len(r.Validation) > 0 {
-		return "RMSE on left-out rows of the tasks of all nodes; the smallest decides."
-	}
 	return "Log evidence less that of the chosen form, in nats; penalised: less half the number of free loadings times the logarithm " +
 		"of the number of tasks. The largest penalised evidence decides, and curves are kept where they are 3 nats better."
 }

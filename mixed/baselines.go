@@ -1,0 +1,174 @@
+package mixed
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+// A method predicts by the posterior mean of every task's coefficients; the mean of the task where s is nil.
+type method struct {
+	name  string
+	ridge float64
+	s     *stats
+	m     *moments
+}
+
+// simpler lists the baselines: special cases of the model without curves, with strengths of the largest
+// evidence. They have no deviations, deviations of the intercept, and deviations without a mean.
+var simpler = []struct {
+	name  string
+	sigma [groups]float64
+	mean  bool
+}{{Pooled, [groups]float64{}, true}, {Intercepts, [groups]float64{0.5}, true}, {Separate, [groups]float64{0.5, 0.3}, false}}
+
+// baselineClimbs returns the climbs of the baselines and, where it is to be compared, of rank 0 with the
+// logarithm of the target.
+func (f *fitter) baselineClimbs() (list []*climb) {
+	s := f.plain
+	for _, b := range simpler {
+		q := s.start()
+		q.sigma = slices.Clone(b.sigma[:])
+		if !b.mean {
+			q.tau[0], q.fixed = leastTau, true
+		}
+		list = append(list, s.newClimb(s.some, q, iterations))
+	}
+	if f.rows.compares {
+		list = append(list, s.withLogarithm().newClimb(s.some, s.start(), iterations))
+	}
+	return list
+}
+
+// takeBaselines sets the methods of the baselines after their climbs.
+func (f *fitter) takeBaselines(ctx context.Context, climbs []*climb) error {
+	var list []*evaluation
+	for i := range simpler {
+		c := climbs[i]
+		list = append(list, &evaluation{s: c.s, tasks: c.s.tasks, q: c.best.q, m: c.best.m})
+	}
+	if f.plain.some != f.plain.tasks {
+		if err := evaluateMoments(ctx, list); err != nil {
+			return err
+		}
+	}
+	for i, e := range list {
+		if e.err != nil {
+			return e.err
+		}
+		strength := e.q.tau[0]
+		if !simpler[i].mean {
+			strength = e.q.sigma[linearGroup]
+		}
+		f.baselines = append(f.baselines, method{simpler[i].name, e.q.noise / (strength * strength), e.s, e.m})
+	}
+	f.baselines = append(f.baselines, method{name: TaskMean})
+	return nil
+}
+
+// compareLogarithm sets moreByLog, the gain of evidence if a positive target is replaced by its logarithm.
+// Both evidences are of rank 0 without curves, the one of the logarithm at the end of the last of climbs.
+func (f *fitter) compareLogarithm(plain *choice, climbs []*climb) {
+	if !f.rows.compares {
+		return
+	}
+	tasks, log := f.plain.some, climbs[len(climbs)-1].best.evidence
+	f.moreByLog = log - plain.evidence - tasks.logs - tasks.rows*math.Log(f.rows.logarithm.Scale/f.rows.target.Scale)
+}
+
+// A scorer predicts the rows of tasks with several methods.
+type scorer struct {
+	f            *fitter
+	methods      []method
+	order        []int32 // all rows by task
+	start        []int
+	center, unit float64 // of the target itself
+}
+
+// task returns the errors of one task and, in theta, the first method's coefficients.
+func (s *scorer) task(k int, theta []float64) (TaskErrors, error) {
+	out := make(TaskErrors, len(s.methods))
+	read := s.f.rows.reader()
+	for i := range s.methods {
+		m := &s.methods[i]
+		coefficients, row := theta, []float64{1}
+		if m.s == nil {
+			coefficients = []float64{s.mean(k)}
+		} else {
+			if row = make([]float64, m.s.p); i > 0 {
+				coefficients = make([]float64, m.s.p)
+			}
+			if err := m.s.coefficients(m.m, k, coefficients, nil); err != nil {
+				return nil, err
+			}
+		}
+		for _, at := range s.order[s.start[k]:s.start[k+1]] {
+			r := int(at)
+			if m.s != nil {
+				m.s.design.Apply(row, read(r))
+			}
+			set := 0
+			if !s.f.in.trains(r) {
+				set = 1
+			}
+			y := s.f.rows.target.Restore(floats.Dot(row, coefficients))
+			out[i][set].Add((s.f.in.Table.Y(r)-s.center)/s.unit, (y-s.center)/s.unit)
+		}
+	}
+	return out, nil
+}
+
+// mean returns the weighted mean of the standardised targets of a task's training rows.
+func (s *scorer) mean(k int) float64 {
+	sum, weights := 0.0, 0.0
+	for _, i := range s.f.rows.of(k) {
+		w := s.f.rows.weight(int(i))
+		sum += w * s.f.rows.standardized(int(i), s.f.rows.target.Log)
+		weights += w
+	}
+	return sum / max(weights, 1e-300)
+}
+
+// score fills the report's scores and verdict and keeps the coefficients of the first method.
+func (f *fitter) score(ctx context.Context, report *Report, methods []method) error {
+	f.progress(Stages[4], 0)
+	s := &scorer{f: f, methods: methods, center: f.rows.raw.Center, unit: f.rows.raw.Scale}
+	s.order, s.start = rowsByTask(f.in.Table, func(row int) bool { return f.in.weight(row) > 0 })
+	p, n := methods[0].s.p, len(methods)
+	f.theta = make([]float64, len(f.in.Table.Tasks())*p)
+	all := make([]int, len(f.in.Table.Tasks()))
+	for k := range all {
+		all[k] = k
+	}
+	sums, err := f.plain.reduceOwn(ctx, all, n*ScoreSize, func(_ *worker, k int, part []float64) error {
+		errors, err := s.task(k, f.theta[k*p:][:p])
+		if err == nil {
+			errors.AddTo(part)
+		}
+		return err
+	})
+	if err != nil {
+		sums = make([]float64, n*ScoreSize)
+	}
+	t := &total{v: sums, err: err, unit: func(int) float64 { return 1 << 30 }} // some predictions are far off
+	if err = f.rows.add(ctx, "errors of methods", t); err != nil || t.err != nil {
+		return cmp.Or(err, t.err)
+	}
+	for _, m := range methods {
+		report.Scores = append(report.Scores, Score{Method: m.name, Ridge: m.ridge})
+	}
+	report.Verdict = Summarise(report.Scores, sums, s.unit)
+	report.tasks = func(yield func(TaskScore) bool) {
+		theta := make([]float64, p)
+		for k, name := range f.in.Table.Tasks() {
+			errors, err := s.task(k, theta)
+			if err != nil || !yield(errors.Score(name, s.unit)) { // it was computed before
+				return
+			}
+		}
+	}
+	return nil
+}

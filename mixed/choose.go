@@ -1,0 +1,398 @@
+package mixed
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"github.com/difalt/difalt/internal/dense"
+	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/floats"
+)
+
+const (
+	mostRank   = 3   // largest rank that is compared
+	patience   = 4.0 // nats below the best rank after which no larger one is tried
+	curveNats  = 3.0 // least gain of curves, in nats
+	climbCost  = 5e8 // multiplications per iteration on all tasks above which climbs use some of them
+	climbTasks = 60  // least number of these
+
+	polish       = 4   // iterations on all tasks after a climb on some
+	ridgeStart   = 0.3 // standard deviation of the slopes whose main axis starts a direction
+	leastLoading = 0.05
+)
+
+// A choice is a candidate with its strengths.
+type choice struct {
+	Candidate
+	s *stats
+	climbed
+}
+
+// start returns the strengths that a climb of rank 0 begins with.
+func (s *stats) start() *strengths {
+	q := &strengths{sigma: []float64{0.5, 0.2, 0.2}, group: make([]int, s.p), noise: 0.4, tau: make([]float64, 1+len(s.design.Curves))}
+	for j, c := range s.columns {
+		q.group[j] = int(c.Kind)
+	}
+	if len(s.design.Curves) == 0 {
+		q.sigma[curveGroup] = 0
+	}
+	for k := range q.tau {
+		q.tau[k] = math.Exp(-1.5)
+	}
+	return q
+}
+
+// ranks climbs at rank 0, 1, ... with every form and sets the list of its ends; from the second on directions
+// are added to those before. A given rank ends the list, otherwise the ranks of a form end where its penalised
+// evidence falls. The forms climb in step, and beside those of rank 0 the other climbs.
+func (f *fitter) ranks(ctx context.Context, forms []*form, beside ...*climb) error {
+	for r := 0; ; r++ {
+		var open []*form
+		for _, o := range forms {
+			if r <= o.most {
+				open = append(open, o)
+			}
+		}
+		if len(open) == 0 {
+			return nil
+		}
+		f.progress(Stages[1], float64(r)/(mostRank+1))
+		if r > 0 {
+			if err := addDirections(ctx, open); err != nil {
+				return err
+			}
+		}
+		list := beside
+		for _, o := range open {
+			c := o.s.candidate(r)
+			o.ends = append(o.ends, &c)
+			list = append(list, c.newClimb(o.next))
+		}
+		if err := climbAll(ctx, list...); err != nil {
+			return err
+		}
+		for i, o := range open {
+			c := o.ends[r]
+			c.take(&list[len(beside)+i].best)
+			o.next, o.top = c.q, max(o.top, c.Penalised)
+			if f.Rank == nil && c.Penalised < o.top-patience {
+				o.most = r
+			}
+		}
+		beside = nil
+	}
+}
+
+// A form is the model with curves or without them, and the ends of its climbs by rank.
+type form struct {
+	s    *stats
+	ends []*choice
+	most int        // the largest rank that is tried
+	next *strengths // the start of the next rank
+	top  float64    // the largest penalised evidence
+}
+
+// newForm returns a form before its first climb.
+func (f *fitter) newForm(s *stats) *form {
+	o := &form{s: s, next: s.start(), top: math.Inf(-1)}
+	if o.most = min(mostRank, int(s.some.count)-1, s.directions()); f.Rank != nil {
+		o.most = *f.Rank
+	}
+	return o
+}
+
+// candidate returns a choice before its first climb.
+func (s *stats) candidate(rank int) choice {
+	return choice{Candidate: Candidate{Rank: rank, Curves: len(s.design.Curves) > 0}, s: s, climbed: climbed{evidence: math.Inf(-1)}}
+}
+
+// newClimb returns a climb to the strengths of the choice.
+func (c *choice) newClimb(q *strengths) *climb { return c.s.newClimb(c.s.some, q, iterations) }
+
+// take keeps the end of a climb if it is higher than the one before.
+func (c *choice) take(end *climbed) {
+	if end.evidence > c.evidence {
+		c.climbed = *end
+		c.Evidence, c.Penalised = end.evidence, end.evidence-c.s.rankPenalty(c.s.some, c.Rank)
+	}
+}
+
+// strengthsOf returns the strengths of the other form: of one without curves with curves so weak that they
+// change nothing yet, of one with curves without them.
+func (s *stats) strengthsOf(q *strengths) *strengths {
+	out, weak := s.start(), math.Sqrt(q.noise/s.tasks.rows)
+	if out.sigma[curveGroup] > 0 {
+		out.sigma[curveGroup] = weak
+	}
+	for k := range out.tau {
+		out.tau[k] = max(weak, leastTau)
+	}
+	copy(out.sigma, q.sigma[:curveGroup])
+	out.tau[0], out.rank, out.w, out.noise = q.tau[0], q.rank, q.w, q.noise
+	return out
+}
+
+// climbAgain climbs every rank with curves once more from the end of the other form, so that no form wins by
+// its start: with curves where the end without them is higher, which is then no top of the form that contains
+// the other one, and always without curves. The ranks climb in step.
+func climbAgain(ctx context.Context, plain, curved *form) error {
+	for r := len(plain.ends); r < len(curved.ends); r++ {
+		c := plain.s.candidate(r)
+		plain.ends = append(plain.ends, &c)
+	}
+	open := make([]int, len(curved.ends)) // ranks
+	for r := range open {
+		open[r] = r
+	}
+	for range 2 {
+		for _, pass := range []struct {
+			to, from *form
+			always   bool
+		}{{curved, plain, false}, {plain, curved, true}} {
+			if err := climbFrom(ctx, pass.to, pass.from, open, pass.always); err != nil {
+				return err
+			}
+		}
+		open = slices.DeleteFunc(open, func(r int) bool { return curved.ends[r].evidence >= plain.ends[r].evidence })
+	}
+	return nil
+}
+
+// climbFrom climbs with one form from the ends of the other one at some ranks, where these are higher, or
+// always.
+func climbFrom(ctx context.Context, to, from *form, ranks []int, always bool) error {
+	var list []*climb
+	var ends []*choice
+	for _, r := range ranks {
+		if c := to.ends[r]; always || c.evidence < from.ends[r].evidence {
+			ends = append(ends, c)
+			list = append(list, c.newClimb(to.s.strengthsOf(from.ends[r].q)))
+		}
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	err := climbAll(ctx, list...)
+	for i, c := range ends {
+		c.take(&list[i].best)
+	}
+	return err
+}
+
+// rankPenalty returns half the number of free loadings of a rank times the logarithm of the number of tasks.
+func (s *stats) rankPenalty(tasks *taskSet, rank int) float64 {
+	free := float64(s.directions()*rank - rank*(rank-1)/2)
+	return free / 2 * math.Log(max(tasks.count, 2))
+}
+
+// directions returns the number of columns that loadings act on: the constant and the features that vary.
+func (s *stats) directions() (n int) {
+	for _, a := range s.active[:s.linear] {
+		if a {
+			n++
+		}
+	}
+	return n
+}
+
+// climbTasks returns the tasks of climbs of forms with at most that number of columns: all, or evenly spaced
+// ones where an iteration would be expensive. Several owners take all: the totals of some of the tasks would
+// disclose those of the others.
+func (s *stats) climbTasks(width int) *taskSet {
+	if s.rows.owners > 1 {
+		return s.tasks
+	}
+	cost, p := 0.0, float64(width)
+	for _, k := range s.tasks.own {
+		cost += min(float64(len(s.rows.of(k))), p) * p * p * 3.5
+	}
+	n := len(s.tasks.own)
+	keep := max(int(float64(n)*climbCost/cost), climbTasks)
+	if keep >= n {
+		return s.tasks
+	}
+	set := &taskSet{own: make([]int, keep), count: float64(keep)}
+	for i := range set.own {
+		k := s.tasks.own[i*n/keep]
+		set.own[i] = k
+		set.rows += float64(len(s.rows.of(k)))
+		for _, at := range s.rows.of(k) {
+			if s.rows.compares {
+				set.logs += s.rows.value(int(at), true)
+			}
+		}
+	}
+	return set
+}
+
+// addDirections gives the next start of every form one more column of loadings: half the leading principal
+// axis of ridge deviations, off the columns before.
+func addDirections(ctx context.Context, forms []*form) error {
+	var list []*evaluation
+	for _, o := range forms {
+		ridge := *o.next
+		ridge.sigma, ridge.rank, ridge.w = []float64{o.next.sigma[0] + 0.05, ridgeStart, 0}, 0, nil
+		list = append(list, &evaluation{s: o.s, tasks: o.s.some, q: &ridge})
+	}
+	if err := evaluateMoments(ctx, list); err != nil {
+		return err
+	}
+	var totals []*total
+	for _, e := range list {
+		l := e.s.linear
+		t := &total{v: make([]float64, l*l), order: l, err: e.err}
+		if e.err == nil {
+			t = e.s.solveOwn(ctx, e.m.prior, e.tasks, l*l, func(w *worker, _ int, part []float64) {
+				w.solver.Score(w.u, e.m.mean)
+				w.solver.Deviation(w.v, w.u)
+				blas64.Syr(1, dense.Vector(w.v[:l]), dense.Symmetric(l, part))
+			})
+			t.order = l
+		}
+		totals = append(totals, t)
+	}
+	if err := list[0].s.rows.add(ctx, "slopes b b'", totals...); err != nil {
+		return err
+	}
+	for i, o := range forms {
+		if err := totals[i].err; err != nil {
+			return err
+		}
+		o.next = o.next.withDirection(totals[i].v, o.s.linear, o.s.some.count)
+	}
+	return nil
+}
+
+// withDirection returns strengths with one more column of loadings of length l, from the sum of b b' over so
+// many tasks.
+func (q *strengths) withDirection(sum []float64, l int, tasks float64) *strengths {
+	dense.Mirror(l, sum)
+	axis, length := leading(sum, l, orthonormal(q.w, l, q.rank))
+	floats.Scale(max(math.Sqrt(length/tasks)/2, leastLoading), axis)
+	out := q.clone()
+	out.rank++
+	out.w = append(out.w, axis...)
+	for g, sigma := range out.sigma {
+		if sigma > 0 {
+			out.sigma[g] = max(sigma, 0.02)
+		}
+	}
+	return out
+}
+
+// orthonormal returns a basis of the r columns of w, l entries each, one after the other.
+func orthonormal(w []float64, l, r int) []float64 {
+	out := make([]float64, 0, l*r)
+	for a := range r {
+		out = append(out, off(w[a*l:][:l], out)...)
+	}
+	return out
+}
+
+// off returns the unit vector along the part of v that is orthogonal to orthonormal columns.
+func off(v, columns []float64) []float64 {
+	out := slices.Clone(v)
+	for l := len(v); len(columns) > 0; columns = columns[l:] {
+		floats.AddScaled(out, -floats.Dot(out, columns[:l]), columns[:l])
+	}
+	if n := floats.Norm(out, 2); n > 0 {
+		floats.Scale(1/n, out)
+	} else {
+		out[0] = 1
+	}
+	return out
+}
+
+// leading returns the leading eigenvector of the symmetric l x l matrix a off orthonormal columns, and its
+// eigenvalue, by power iteration from the row of the largest diagonal entry: near enough to begin a climb.
+func leading(a []float64, l int, columns []float64) (axis []float64, value float64) {
+	best := 0
+	for i := range l {
+		if a[i*l+i] > a[best*l+best] {
+			best = i
+		}
+	}
+	next := slices.Clone(a[best*l:][:l])
+	for range 100 {
+		axis = off(next, columns)
+		blas64.Symv(1, dense.Symmetric(l, a), dense.Vector(axis), 0, dense.Vector(next))
+	}
+	return axis, max(floats.Dot(axis, next), 0)
+}
+
+// choose returns the best candidate with its strengths on all tasks, and sets all and baselines.
+func (f *fitter) choose(ctx context.Context) (*choice, error) {
+	plain, width := f.newForm(f.plain), f.plain.p
+	forms := []*form{plain}
+	if f.curved != nil {
+		width = max(width, f.curved.p) // evidences are of the same tasks
+	}
+	f.plain.some = f.plain.climbTasks(width)
+	if f.curved != nil {
+		f.curved.some = f.plain.some
+		forms = append(forms, f.newForm(f.curved))
+	}
+	beside := f.baselineClimbs()
+	if err := f.ranks(ctx, forms, beside...); err != nil {
+		return nil, err
+	}
+	if err := f.takeBaselines(ctx, beside); err != nil {
+		return nil, err
+	}
+	if f.curved != nil {
+		f.progress(Stages[2], 0)
+		if err := climbAgain(ctx, plain, forms[1]); err != nil {
+			return nil, err
+		}
+	}
+	f.compareLogarithm(plain.ends[0], beside)
+	best := -1
+	for _, o := range forms {
+		for _, c := range o.ends {
+			f.all = append(f.all, *c)
+		}
+	}
+	for i, c := range f.all {
+		if f.Rank != nil && c.Rank != *f.Rank {
+			continue
+		}
+		margin := 0.0
+		if best >= 0 && c.Curves != f.all[best].Curves {
+			margin = curveNats
+		}
+		if best < 0 || c.Penalised > f.all[best].Penalised+margin {
+			best = i
+		}
+	}
+	f.progress(Stages[3], 0)
+	return f.all[best].finish(ctx)
+}
+
+// finish returns the choice with a strength of its own for every linear column and every curve, with the
+// common strength as prior, on all tasks.
+func (c choice) finish(ctx context.Context) (*choice, error) {
+	s, q := c.s, *c.q
+	q.group, q.sigma = make([]int, s.p), nil
+	for j, column := range s.columns {
+		if j == 0 || column.Kind == Linear || column.Index == 0 {
+			q.sigma = append(q.sigma, c.q.sigma[column.Kind])
+		}
+		q.group[j] = len(q.sigma) - 1
+	}
+	q.common = slices.Clone(q.sigma)
+	end, err := s.climb(ctx, s.some, &q, 3*iterations)
+	if err == nil && s.some != s.tasks {
+		converged := end.converged // on its tasks
+		end, err = s.climb(ctx, s.tasks, end.q, polish)
+		if err == nil {
+			end.converged = end.converged || converged
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	c.climbed = *end
+	return &c, nil
+}

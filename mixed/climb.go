@@ -1,0 +1,310 @@
+package mixed
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
+
+const (
+	memory     = 6    // earlier iterations that Anderson acceleration combines
+	flat       = 0.06 // predicted gain in nats below which a climb ends, at least
+	flatShare  = 2e-3 // the same as a share of the penalty of rank 1, whose size evidences are compared on
+	nearlyFlat = 1.0  // predicted gain in nats below which a climb counts as converged
+	iterations = 40   // of a climb
+	leastSigma = 1e-9 // in the logarithms of pack
+)
+
+// A climbed is the end of a climb.
+type climbed struct {
+	q         *strengths
+	m         *moments // at q
+	z         *second
+	evidence  float64
+	converged bool
+}
+
+// A climb raises the evidence of tasks from strengths by steps of improve, with Anderson acceleration from the
+// third on. An accelerated point of lower evidence is replaced by the plain step. A climb ends where neither
+// step is predicted to gain much.
+type climb struct {
+	evaluation             // at the next point
+	left        int        // evaluations
+	safe        *strengths // the plain step from the best point
+	accelerated bool       // the next point is not safe
+	ended       bool
+	level       float64 // predicted gain below which the climb ends
+	at, after   [][]float64
+	best        climbed
+}
+
+// newClimb returns a climb of at most that number of evaluations.
+func (s *stats) newClimb(tasks *taskSet, q *strengths, most int) *climb {
+	return &climb{
+		evaluation: evaluation{s: s, tasks: tasks, q: q}, left: most, safe: q,
+		level: max(flat, flatShare*s.rankPenalty(tasks, 1)), best: climbed{q: q, evidence: math.Inf(-1)},
+	}
+}
+
+// climb climbs alone and returns the end.
+func (s *stats) climb(ctx context.Context, tasks *taskSet, q *strengths, most int) (*climbed, error) {
+	c := s.newClimb(tasks, q, most)
+	err := climbAll(ctx, c)
+	return &c.best, err
+}
+
+// climbAll climbs in step: the sums of independent climbs share messages. Before each evaluation the owners
+// agree on the points and on the ends. The error is ErrNumeric where a climb has no evidence at its start.
+func climbAll(ctx context.Context, list ...*climb) error {
+	for {
+		if err := agree(ctx, list); err != nil {
+			return err
+		}
+		running := evaluations(list, func(c *climb) bool { return !c.ended })
+		if len(running) == 0 {
+			break
+		}
+		if err := evaluateMoments(ctx, running); err != nil {
+			return err
+		}
+		// The sums of several owners have the same length whatever a processor makes of the first one.
+		if list[0].s.rows.owners == 1 {
+			running = evaluations(list, func(c *climb) bool { return !c.ended && c.higher() })
+		}
+		if err := evaluateSecond(ctx, running); err != nil {
+			return err
+		}
+		for _, c := range list {
+			if !c.ended {
+				c.step()
+			}
+		}
+	}
+	for _, c := range list {
+		if c.best.m == nil {
+			return ErrNumeric
+		}
+	}
+	return nil
+}
+
+// evaluations returns those of the climbs of a kind.
+func evaluations(list []*climb, of func(c *climb) bool) (out []*evaluation) {
+	for _, c := range list {
+		if of(c) {
+			out = append(out, &c.evaluation)
+		}
+	}
+	return out
+}
+
+// higher reports whether the point that was evaluated is at least as high as the best one.
+func (c *climb) higher() bool {
+	return c.err == nil && c.m.evidence+c.q.penalty() >= c.best.evidence-1e-7
+}
+
+// step takes the evaluation of the next point.
+func (c *climb) step() {
+	c.left--
+	switch {
+	case c.higher():
+		c.m.evidence += c.q.penalty()
+		c.advance()
+	case c.accelerated:
+		c.q, c.accelerated, c.at, c.after = c.safe, false, nil, nil
+	default:
+		c.best.converged = c.best.m != nil // lower by rounding
+		c.ended = true
+	}
+	c.ended = c.ended || c.left == 0
+}
+
+// advance makes the point that was evaluated the best one, and chooses the next.
+func (c *climb) advance() {
+	s, q := c.s, c.q
+	c.best.q, c.best.m, c.best.z, c.best.evidence = q, c.m, c.z, c.m.evidence
+	c.safe = s.improve(c.tasks, q, c.m, c.z)
+	c.at, c.after = append(c.at, q.pack()), append(c.after, c.safe.pack())
+	if len(c.at) > memory {
+		c.at, c.after = c.at[1:], c.after[1:]
+	}
+	information := s.information(c.tasks, q)
+	from, to := c.at[len(c.at)-1], c.after[len(c.after)-1]
+	gain := predicted(information, from, to, to)
+	c.q, c.accelerated = c.safe, false
+	if x := anderson(c.at, c.after, information); x != nil {
+		gain = max(gain, predicted(information, from, to, x))
+		c.q, c.accelerated = c.safe.unpack(x), true
+	}
+	c.best.converged = gain < max(nearlyFlat, c.level)
+	c.ended = gain < c.level
+}
+
+// agree gives the climbs the next points, the evidences and the ends that one of the owners has.
+func agree(ctx context.Context, list []*climb) error {
+	var v []float64
+	number := map[bool]float64{true: 1}
+	for _, c := range list {
+		evidence := max(c.best.evidence, -math.MaxFloat64) // numbers on their way are finite
+		v = append(v, number[c.ended], number[c.accelerated], number[c.best.converged], evidence)
+		for _, x := range c.q.numbers() {
+			v = append(v, *x)
+		}
+	}
+	if err := list[0].s.rows.sums.Agree(ctx, v); err != nil {
+		return err
+	}
+	for _, c := range list {
+		c.ended, c.accelerated, c.best.converged, c.best.evidence = v[0] != 0, v[1] != 0, v[2] != 0, v[3]
+		if c.best.evidence == -math.MaxFloat64 {
+			c.best.evidence = math.Inf(-1)
+		}
+		c.q, v = c.q.clone(), v[4:]
+		for _, x := range c.q.numbers() {
+			*x, v = v[0], v[1:]
+		}
+	}
+	return nil
+}
+
+// clone returns a copy with its own numbers.
+func (q *strengths) clone() *strengths {
+	out := *q
+	out.sigma, out.w, out.tau = slices.Clone(q.sigma), slices.Clone(q.w), slices.Clone(q.tau)
+	return &out
+}
+
+// numbers returns the places of all strengths.
+func (q *strengths) numbers() (list []*float64) {
+	for _, v := range [][]float64{q.sigma, q.w, q.tau} {
+		for i := range v {
+			list = append(list, &v[i])
+		}
+	}
+	return append(list, &q.noise)
+}
+
+// information returns the diagonal of the information about the packed strengths in complete data: if the
+// deviations and the mean were observed.
+func (s *stats) information(tasks *taskSet, q *strengths) []float64 {
+	columns, curves := make([]float64, len(q.sigma)), make([]float64, len(q.tau))
+	for j, g := range q.group {
+		if s.within[j] {
+			columns[g]++
+		}
+		if s.active[j] && j > 0 {
+			curves[1+s.columns[j].Curve]++
+		}
+	}
+	floats.Scale(2*tasks.count, columns)
+	floats.Scale(2, curves)
+	rows := tasks.rows
+	x := slices.Concat(columns, make([]float64, len(q.w)), []float64{rows / 2}, curves)
+	for i := range q.w {
+		x[len(columns)+i] = rows / max(q.noise, 1e-3)
+	}
+	return x
+}
+
+// predicted returns the gain of evidence by a step from a point to x: half the product of the gradient and
+// the step, as at a quadratic top that x reaches. The gradient is the information times the plain step, from
+// -> to.
+func predicted(information, from, to, x []float64) (gain float64) {
+	for i, n := range information {
+		gain += n * (to[i] - from[i]) * (x[i] - from[i]) / 2
+	}
+	return gain
+}
+
+// penalty returns the logarithm of the prior of sigma given common strengths, -a/2 (log sigma^2 +
+// common^2/sigma^2).
+func (q *strengths) penalty() (sum float64) {
+	for g, c := range q.common {
+		if c > 0 {
+			ratio := c / q.sigma[g]
+			sum -= ownPrior / 2 * (ratio*ratio - 2*math.Log(ratio))
+		}
+	}
+	return sum
+}
+
+// pack returns the strengths as a vector: log sigma, loadings, log noise, log tau.
+func (q *strengths) pack() []float64 {
+	x := slices.Concat(q.sigma, q.w, []float64{q.noise}, q.tau)
+	for i, v := range x {
+		if i < len(q.sigma) || i >= len(q.sigma)+len(q.w) {
+			x[i] = math.Log(max(v, leastSigma))
+		}
+	}
+	return x
+}
+
+// unpack returns strengths of the shape of q with the values of a vector; a sigma of 0 stays 0.
+func (q *strengths) unpack(x []float64) *strengths {
+	n := len(q.sigma)
+	out := &strengths{rank: q.rank, fixed: q.fixed, group: q.group, common: q.common, w: slices.Clone(x[n : n+len(q.w)])}
+	out.sigma = make([]float64, n)
+	for g, v := range q.sigma {
+		if v > 0 {
+			out.sigma[g] = math.Exp(x[g])
+		}
+	}
+	x = x[n+len(q.w):]
+	out.noise = max(math.Exp(x[0]), leastNoise)
+	for _, t := range x[1:] {
+		out.tau = append(out.tau, min(max(math.Exp(t), leastTau), mostTau))
+	}
+	if q.fixed {
+		copy(out.tau, q.tau)
+	}
+	return out
+}
+
+// anderson combines points and the results of their steps so that the combined steps are as short as possible
+// in the metric of the information (Walker and Ni 2011); nil for fewer than three points, and where rounding
+// leaves no solution.
+func anderson(at, after [][]float64, information []float64) []float64 {
+	n := len(at)
+	if n < 3 {
+		return nil
+	}
+	size := len(at[0])
+	steps := make([][]float64, n)
+	for i := range at {
+		steps[i] = floats.SubTo(make([]float64, size), after[i], at[i])
+	}
+	change := func(list [][]float64, i int) []float64 {
+		return floats.SubTo(make([]float64, size), list[i+1], list[i])
+	}
+	a, b := mat.NewSymDense(n-1, nil), mat.NewVecDense(n-1, nil)
+	trace := 0.0
+	for i := range n - 1 {
+		d := floats.MulTo(make([]float64, size), information, change(steps, i))
+		for j := i; j < n-1; j++ {
+			a.SetSym(i, j, floats.Dot(d, change(steps, j)))
+		}
+		b.SetVec(i, floats.Dot(d, steps[n-1]))
+		trace += a.At(i, i)
+	}
+	for i := range n - 1 {
+		a.SetSym(i, i, a.At(i, i)+1e-8*trace)
+	}
+	var chol mat.Cholesky
+	var c mat.VecDense
+	if !chol.Factorize(a) || chol.SolveVecTo(&c, b) != nil {
+		return nil
+	}
+	x := slices.Clone(after[n-1])
+	for i := range n - 1 {
+		floats.AddScaled(x, -c.AtVec(i), change(after, i))
+	}
+	for _, v := range x {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return nil
+		}
+	}
+	return x
+}

@@ -1,0 +1,224 @@
+package mixed
+
+import (
+	"context"
+	"math"
+)
+
+// constantSD is the standard deviation, relative to the mean, below which a column counts as constant.
+const constantSD = 1e-12
+
+// A columnStat describes a column over the training rows of all owners.
+type columnStat struct {
+	level        bool    // a level of a categorical column
+	unit         float64 // a power of two that no value exceeds, and 2^33 times the largest value at most
+	rows, weight float64 // with a value: their number, and the sum of their weights
+	mean         float64
+	size         float64 // mean distance from the mean
+	sd           float64
+	whole, rises bool    // of this owner: all values are whole numbers; values increase along the table
+	last         float64 // of this owner
+}
+
+// few is the number of rows of an owner below which counts of two owners are coarse.
+const few = 100
+
+// describe sets what all owners know about their training rows.
+func (r *rows) describe(ctx context.Context, o *Options) error {
+	if err := r.agreeOnLevels(ctx); err != nil {
+		return err
+	}
+	for _, column := range r.schema.Columns {
+		levels, ok := r.schema.Levels(column)
+		for range max(len(levels), 1) {
+			r.stats = append(r.stats, columnStat{level: ok, unit: 1, whole: true, rises: true, last: math.Inf(-1)})
+		}
+	}
+	y, log, w := columnStat{}, columnStat{unit: 1024}, columnStat{}
+	if err := r.introduce(ctx, &y, &w); err != nil {
+		return err
+	}
+	r.compares = r.positive && !o.LogTarget
+	columns := []*columnStat{&y, &log}
+	for j := range r.stats {
+		columns = append(columns, &r.stats[j])
+	}
+	if err := r.measure(ctx, columns, w.unit); err != nil {
+		return err
+	}
+	r.raw = Target{Column: o.TargetColumn, Center: y.mean, Scale: y.scale()}
+	r.logarithm = Target{Column: o.TargetColumn, Center: log.mean, Scale: log.scale(), Log: true}
+	r.target = r.raw
+	if o.LogTarget {
+		r.target, y = r.logarithm, log
+	}
+	r.equal = y.sd == 0
+	return nil
+}
+
+// scale returns the standard deviation of a target, that of equal ones in their own size.
+func (s *columnStat) scale() float64 {
+	switch {
+	case s.sd > 0:
+		return s.sd
+	case s.mean != 0:
+		return math.Abs(s.mean)
+	}
+	return 1
+}
+
+// introduce counts owners, tasks and rows, and sets the units of columns, of the target and of weights, in one
+// sum: an owner marks the interval of exponents of its largest value.
+func (r *rows) introduce(ctx context.Context, y, w *columnStat) error {
+	columns := []*columnStat{y, w}
+	for j := range r.stats {
+		if !r.stats[j].level {
+			columns = append(columns, &r.stats[j])
+		}
+	}
+	most, positive := make([]float64, len(columns)), true
+	note := func(column int, v float64) {
+		if v = math.Abs(v); v > most[column] { // false for NaN
+			most[column] = v
+		}
+	}
+	r.mean = 1
+	r.each(func(row int, x []float64, weight float64) {
+		positive = positive && r.in.Table.Y(row) > 0
+		note(0, r.in.Table.Y(row))
+		note(1, weight)
+		at := 2
+		for j := range x {
+			if s := &r.stats[j]; !s.level {
+				note(at, x[j])
+				s.whole = s.whole && x[j] == math.Trunc(x[j])
+				s.rises = s.rises && x[j] > s.last
+				s.last = x[j]
+				at++
+			}
+		}
+	})
+	own := &taskSet{}
+	for k := range len(r.start) - 1 {
+		if len(r.of(k)) > 0 {
+			own.own = append(own.own, k)
+		}
+	}
+	number := map[bool]float64{true: 1}
+	v := []float64{1, float64(len(own.own)), float64(len(r.order)), number[len(r.order) < few], number[!positive]}
+	head := len(v)
+	v = append(v, make([]float64, intervals*len(columns))...)
+	for j, x := range most {
+		if x > 0 {
+			v[head+j*intervals+interval(x)] = 1
+		}
+	}
+	if err := r.add(ctx, "owners, tasks, rows, sizes", &total{v: v}); err != nil {
+		return err
+	}
+	if !(v[1] >= 1 && v[2] >= v[1]) {
+		return contradiction("the numbers of tasks and rows")
+	}
+	r.owners, own.count, own.rows, r.positive = v[0], v[1], v[2], v[4] == 0
+	r.tasks, r.coarse = own, r.owners == 2 && v[3] > 0
+	for j, s := range columns {
+		s.unit = 1
+		for i, owners := range v[head+j*intervals:][:intervals] {
+			if owners > 0 {
+				s.unit = math.Ldexp(1, min(intervalWidth*(i+1)+leastExponent, 1023))
+			}
+		}
+	}
+	return nil
+}
+
+// Intervals of exponents of float64.
+const (
+	intervalWidth = 32
+	intervals     = 66
+	leastExponent = -1088
+)
+
+// interval returns the interval of exponents of a positive number.
+func interval(v float64) int { return (math.Ilogb(v) - leastExponent) / intervalWidth }
+
+// measure sets means and deviations of the target, of its logarithm, and of the features, and the mean weight.
+// It takes three sums, in which the numbers have a known size: values in their units, distances from the mean
+// in these, and squares of distances in units of the mean distance.
+func (r *rows) measure(ctx context.Context, columns []*columnStat, weightUnit float64) error {
+	n := len(columns)
+	v := make([]float64, 3*n+2)
+	r.mean = weightUnit
+	r.values(columns, func(j int, x, weight float64) {
+		v[3*j]++
+		v[3*j+1] += weight
+		v[3*j+2] += weight * (x / columns[j].unit)
+	})
+	r.each(func(row int, _ []float64, weight float64) {
+		v[3*n] += weight
+		if r.positive {
+			v[3*n+1] += r.value(row, true)
+		}
+	})
+	if err := r.add(ctx, "values of columns", &total{v: v}); err != nil {
+		return err
+	}
+	r.tasks.logs = v[3*n+1]
+	r.mean = v[3*n] / r.tasks.rows * weightUnit
+	for j, s := range columns {
+		s.rows, s.weight = v[3*j], v[3*j+1]/v[3*n]*r.tasks.rows
+		if s.weight > 0 {
+			s.mean = v[3*j+2] / v[3*j+1] * s.unit
+		}
+	}
+	v = make([]float64, n)
+	r.values(columns, func(j int, x, weight float64) { v[j] += weight * (math.Abs(x-columns[j].mean) / columns[j].unit) })
+	if err := r.add(ctx, "distances from means", &total{v: v}); err != nil {
+		return err
+	}
+	for j, s := range columns {
+		if s.weight > 0 {
+			s.size = v[j] / s.weight * s.unit
+		}
+	}
+	clear(v)
+	r.values(columns, func(j int, x, weight float64) {
+		if s := columns[j]; s.size > 0 {
+			d := (x - s.mean) / s.size
+			v[j] += weight * d * d
+		}
+	})
+	if err := r.add(ctx, "squares of distances from means", &total{v: v}); err != nil {
+		return err
+	}
+	var numbers []float64
+	for j, s := range columns {
+		if s.sd = s.size * math.Sqrt(v[j]/max(s.weight, 1e-300)); !(s.sd > constantSD*math.Abs(s.mean)) {
+			s.sd = 0
+		}
+		numbers = append(numbers, s.mean, s.size, s.sd)
+	}
+	if err := r.sums.Agree(ctx, numbers); err != nil {
+		return err
+	}
+	for j, s := range columns {
+		s.mean, s.size, s.sd = numbers[3*j], numbers[3*j+1], numbers[3*j+2]
+	}
+	return nil
+}
+
+// values calls f for every value of a column in training rows: of the target, of its logarithm where all are
+// positive, and of the features, without missing ones.
+func (r *rows) values(columns []*columnStat, f func(column int, x, weight float64)) {
+	r.each(func(row int, x []float64, weight float64) {
+		f(0, r.in.Table.Y(row), weight)
+		if r.positive {
+			f(1, r.value(row, true), weight)
+		}
+		for j, v := range x {
+			if !math.IsNaN(v) {
+				f(2+j, v, weight)
+			}
+		}
+	})
+}

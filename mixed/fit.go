@@ -1,0 +1,180 @@
+package mixed
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/difalt/difalt/internal/dense"
+	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/floats"
+)
+
+// A fitter holds the state of a fit.
+type fitter struct {
+	Options
+	in            *Input
+	rows          *rows
+	plain, curved *stats // without curves, and with them (nil: the design has no curves)
+	crowded       bool   // curves were left out for the number of columns
+	theta         []float64
+	all           []choice // the compared forms
+	baselines     []method
+	noise         *taskNoise // nil: all tasks have the same
+	freedom       float64    // degrees of freedom of the noise
+	odd           []oddRow   // the farthest first
+	moreByLog     float64    // gain of evidence by the logarithm of the target, in nats; 0: no gain
+}
+
+// Fit trains a model on the training rows of a table or, with [Options.Sums], on those of all owners; the
+// model then has the tasks of this one. The error names the option, task or row that it is about; it is the
+// context's where that has ended. Fit does not change the table.
+func Fit(ctx context.Context, in Input, o Options) (*Model, *Report, error) {
+	if err := o.check(&in); err != nil {
+		return nil, nil, ownFault(err)
+	}
+	f := &fitter{Options: o, in: &in}
+	return f.fit(ctx)
+}
+
+func (f *fitter) fit(ctx context.Context) (*Model, *Report, error) {
+	if err := f.read(ctx); err != nil {
+		return nil, nil, err
+	}
+	chosen, err := f.choose(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !f.CommonNoise {
+		if chosen, err = f.chooseNoise(ctx, chosen); err != nil {
+			return nil, nil, err
+		}
+	}
+	s, m := chosen.s, chosen.m
+	f.freedom = max(chosen.z.residual/chosen.q.noise, 1)
+	effects, err := f.effects(chosen, m)
+	if err != nil {
+		return nil, nil, err
+	}
+	report := &Report{Converged: chosen.converged, Owners: int(f.rows.owners), TaskCount: int(f.rows.tasks.count)}
+	for _, c := range f.all {
+		c.Chosen = c.Rank == chosen.Rank && c.Curves == chosen.Curves
+		report.Candidates = append(report.Candidates, c.Candidate)
+	}
+	if err := f.score(ctx, report, append([]method{{name: Ours, s: s, m: m}}, f.baselines...)); err != nil {
+		return nil, nil, err
+	}
+	f.findOdd(chosen)
+	out, err := f.model(ctx, chosen, m, effects)
+	if err != nil {
+		return nil, nil, err
+	}
+	report.Notes, report.Totals = f.notes(chosen, m, report), f.rows.totals
+	return out, report, nil
+}
+
+// read makes the designs and reads the data of all tasks.
+func (f *fitter) read(ctx context.Context) (err error) {
+	f.progress(Stages[0], 0)
+	if f.rows, err = newRows(ctx, f.in, &f.Options); err != nil {
+		return err
+	}
+	r := f.rows
+	plain := r.newDesign()
+	if f.plain, err = newStats(ctx, r, &plain, f.Workers); err != nil {
+		return err
+	}
+	tasks, columns := int(r.tasks.count), f.plain.directions()
+	if most := min(maxRank, tasks-1, columns); f.Rank != nil && (*f.Rank < 0 || *f.Rank > most) {
+		const format = "the rank is %d: it must be from 0 to %d, with %d tasks and %d columns that vary"
+		return &Error{fmt.Errorf(format, *f.Rank, most, tasks, columns), "the rank is too large"}
+	}
+	if f.NoCurves {
+		return nil
+	}
+	f.progress(Stages[0], 0.5)
+	curved, crowded, err := r.addCurves(ctx, plain)
+	if f.crowded = crowded; err == nil && len(curved.Curves) > 0 {
+		f.curved, err = newStats(ctx, r, &curved, f.Workers)
+	}
+	return err
+}
+
+// model returns the model of the chosen strengths.
+func (f *fitter) model(ctx context.Context, chosen *choice, m *moments, effects *Estimate) (*Model, error) {
+	s, r := chosen.s, f.rows
+	p := Parameters{
+		Estimator: "evidence", Schema: *r.schema, Design: *s.design, Target: r.target,
+		Mean: m.mean, MeanCovariance: dense.Pack(nil, s.p, m.c), Effects: effects,
+		Prior:    *m.prior,
+		Tasks:    Tasks{Column: f.TaskColumn, Names: f.in.Table.Tasks(), Theta: f.theta},
+		Goodness: s.goodness(m, chosen),
+	}
+	p.Prior.Freedom, p.Prior.Noise.Freedom = s.tasks.count-1, f.freedom
+	for k := range f.in.Table.Tasks() {
+		p.Tasks.Samples = append(p.Tasks.Samples, len(r.of(k)))
+	}
+	if n := f.noise; n != nil {
+		p.Prior.Noise = Noise{Variance: n.usual, TaskFreedom: n.freedom}
+		p.Tasks.Noise, p.Tasks.Freedom = n.variances, n.freedoms
+	}
+	var err error
+	if len(p.Tasks.Names) <= MostCovariances/dense.Triangle(s.p) {
+		p.Tasks.Covariances, err = s.covariances(ctx, m)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return New(p)
+}
+
+// covariances returns the packed covariances of the coefficients of all tasks.
+func (s *stats) covariances(ctx context.Context, m *moments) ([][]float64, error) {
+	list, all := make([][]float64, len(s.rows.in.Table.Tasks())), make([]int, len(s.rows.in.Table.Tasks()))
+	for k := range all {
+		all[k] = k
+	}
+	t := s.solveOwn(ctx, m.prior, &taskSet{own: all}, 0, func(w *worker, k int, _ []float64) {
+		covariance := make([]float64, s.p*s.p)
+		w.solver.Coefficients(w.v, covariance, m.mean, m.c)
+		list[k] = dense.Pack(make([]float64, 0, dense.Triangle(s.p)), s.p, covariance)
+	})
+	return list, t.err
+}
+
+// goodness returns the shares of the training rows' variance that the mean and the deviations explain: m'Gm
+// and tr S G, where G is the covariance of the columns.
+func (s *stats) goodness(m *moments, chosen *choice) Goodness {
+	p, n := s.p, s.tasks.rows
+	g := slices.Clone(s.total)
+	dense.Mirror(p, g)
+	moved := make([]float64, p)
+	blas64.Symv(1/n, dense.Symmetric(p, g), dense.Vector(m.mean), 0, dense.Vector(moved))
+	center := floats.Dot(g[:p], m.mean) / n
+	fixed := max(floats.Dot(m.mean, moved)-center*center, 0)
+	random := floats.Dot(m.prior.Covariance(), g) / n
+	all := fixed + random + chosen.q.noise
+	return Goodness{Evidence: chosen.evidence, R2Marginal: fixed / all, R2Conditional: (fixed + random) / all}
+}
+
+// weakCurve is the least prior standard deviation of a curve's mean among the effects.
+const weakCurve = 0.3
+
+// effects returns the mean with a flat prior in place of the one that shrinks it, so that its covariance
+// has all uncertainty: linear columns have a prior of 30 target deviations, those of curves at least
+// weakCurve.
+func (f *fitter) effects(chosen *choice, m *moments) (*Estimate, error) {
+	s := chosen.s
+	d := s.meanDeviations(chosen.q)
+	for j, c := range s.columns {
+		switch {
+		case c.Curve >= 0:
+			d[j] = max(d[j], weakCurve)
+		case s.active[j]:
+			d[j] = constantSD0
+		}
+	}
+	flat := moments{m: m.m, h: m.h}
+	_, err := flat.solve(d)
+	return &Estimate{Mean: flat.mean, Covariance: dense.Pack(nil, s.p, flat.c), Freedom: s.tasks.count - 1}, err
+}

@@ -1,0 +1,189 @@
+package mixed
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+)
+
+// The search for knots begins with reach mean deviations on both sides of the mean. A sum of counts at or below
+// three places in an interval makes it a quarter as wide.
+const (
+	reach     = 4
+	leastRows = 20 // values of a column with a curve
+	atoms     = 13 // quantiles that find columns of at most mostKnots values
+)
+
+// A fineness says how closely counts of rows are looked at.
+type fineness struct {
+	crowd    float64 // an interval of so many rows is not divided
+	crowded  float64 // nor one with this share of all rows
+	sums     int     // at most
+	beyond   float64 // rows outside of each outer knot
+	leastOut float64 // share of rows outside, at least and
+	mostOut  float64 // at most
+}
+
+var (
+	fine   = fineness{crowd: 5, crowded: .02, sums: 8, beyond: .5, mostOut: .5}
+	coarse = fineness{crowd: 20, crowded: .02, sums: 6, beyond: 10, leastOut: .01, mostOut: .1}
+)
+
+// A knot is a quantile of a column between two edges; below counts the rows at or below each.
+type knot struct {
+	feature     int
+	target      float64 // rows below the knot
+	edge, below [2]float64
+}
+
+// place returns the place at k quarters of the interval.
+func (k *knot) place(quarters int) float64 {
+	t := float64(quarters) / 4
+	return (1-t)*k.edge[0] + t*k.edge[1]
+}
+
+func (k *knot) rows() float64 { return k.below[1] - k.below[0] }
+
+// divide keeps the quarter of the interval that has the target, from the counts at the three places in it.
+func (k *knot) divide(counts []float64) {
+	from, to := k.edge, k.below
+	for i, n := range counts {
+		if n >= k.target {
+			k.edge[1], k.below[1] = (&knot{edge: from}).place(i+1), n
+			return
+		}
+		k.edge[0], k.below[0] = (&knot{edge: from}).place(i+1), n
+	}
+	k.edge[1], k.below[1] = from[1], to[1]
+}
+
+// knots returns the knots of numeric features, nil for those with too few different values: one at every value
+// of a column that has no more than mostKnots, which hold nearly all rows, and quantiles of the others.
+func (r *rows) knots(ctx context.Context, numeric []int) ([][]float64, error) {
+	n, look, at := knots, fine, atoms
+	if len(numeric) > manyFeatures {
+		n, at = fewKnots, 0
+	}
+	if r.coarse {
+		look, at = coarse, 0
+	}
+	var list []*knot
+	for _, j := range numeric {
+		rows := r.stats[j].rows
+		if at > 0 {
+			list = append(list, r.quantiles(j, at, .5/atoms)...)
+		}
+		list = append(list, r.quantiles(j, n, min(max(look.beyond/rows, look.leastOut), look.mostOut))...)
+	}
+	if err := r.narrow(ctx, list, &look); err != nil {
+		return nil, err
+	}
+	out := make([][]float64, len(numeric))
+	for i, j := range numeric {
+		values, rows := r.different(list[:at], &look)
+		places, _ := r.different(list[at:][:n], &look)
+		list = list[at+n:]
+		if at > 0 && len(values) <= mostKnots && rows > .95*r.stats[j].rows {
+			if places = values; len(values) < leastDistinct {
+				continue
+			}
+		}
+		if len(places) >= leastKnots {
+			out[i] = places
+		}
+	}
+	return out, nil
+}
+
+// quantiles returns n knots of a feature, evenly spaced by rows, with a share of the rows outside of each outer
+// one.
+func (r *rows) quantiles(feature, n int, outside float64) (list []*knot) {
+	s := &r.stats[feature]
+	for i := range n {
+		target := s.rows * (outside + (1-2*outside)*float64(i)/float64(n-1))
+		edge := [2]float64{s.mean - reach*s.size, s.mean + reach*s.size}
+		list = append(list, &knot{feature, target, edge, [2]float64{0, s.rows}})
+	}
+	return list
+}
+
+// narrow divides the intervals of knots until they have few rows.
+func (r *rows) narrow(ctx context.Context, list []*knot, look *fineness) error {
+	for range look.sums {
+		open := slices.DeleteFunc(slices.Clone(list), func(k *knot) bool { return k.rows() <= look.most(r) })
+		if len(open) == 0 {
+			return nil
+		}
+		counts := r.countBelow(open)
+		t := &total{v: counts}
+		if err := r.add(ctx, "rows below places", t); err != nil {
+			return err
+		}
+		for i, k := range open {
+			k.divide(counts[3*i:][:3])
+		}
+	}
+	return nil
+}
+
+// most returns the number of rows of an interval that is not divided.
+func (f *fineness) most(r *rows) float64 { return max(f.crowd, f.crowded*r.tasks.rows) }
+
+// countBelow returns, for the three places in the interval of every knot, the number of training rows with a
+// value at or below.
+func (r *rows) countBelow(open []*knot) []float64 {
+	type edge struct {
+		at    float64
+		count int // index of the count
+	}
+	places := make([][]edge, len(r.stats)) // of every feature
+	for i, k := range open {
+		for q := range 3 {
+			places[k.feature] = append(places[k.feature], edge{k.place(q + 1), 3*i + q})
+		}
+	}
+	first := make([][]float64, len(r.stats)) // rows whose first place at or above is that one
+	for j, list := range places {
+		slices.SortFunc(list, func(a, b edge) int { return cmp.Compare(a.at, b.at) })
+		first[j] = make([]float64, len(list)+1)
+	}
+	r.each(func(_ int, x []float64, _ float64) {
+		for j, list := range places {
+			if v := x[j]; len(list) > 0 && !math.IsNaN(v) {
+				low, high := 0, len(list)
+				for low < high {
+					if middle := (low + high) / 2; list[middle].at < v {
+						low = middle + 1
+					} else {
+						high = middle
+					}
+				}
+				first[j][low]++
+			}
+		}
+	})
+	counts := make([]float64, 3*len(open))
+	for j, list := range places {
+		sum := 0.0
+		for i, p := range list {
+			sum += first[j][i]
+			counts[p.count] = sum
+		}
+	}
+	return counts
+}
+
+// different returns the different places of knots of one feature, and the rows of their intervals.
+func (r *rows) different(list []*knot, look *fineness) (places []float64, rows float64) {
+	for _, k := range list {
+		q := k.place(2)
+		if n := k.rows(); n > 0 && n <= look.most(r) {
+			q = k.edge[0] + (k.target-k.below[0])/n*(k.edge[1]-k.edge[0])
+		}
+		if j := len(places); j == 0 || q > places[j-1]+leastGap*2*reach*r.stats[k.feature].size {
+			places, rows = append(places, q), rows+k.rows()
+		}
+	}
+	return places, rows
+}

@@ -1,0 +1,380 @@
+package mixed
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+
+	"github.com/difalt/difalt/internal/dense"
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/lapack/lapack64"
+)
+
+// Groups of columns with a common strength of deviations at first.
+const (
+	constantGroup = iota
+	linearGroup
+	curveGroup
+	groups
+)
+
+// ownPrior is the number of deviations that the prior of a column's own strength counts as.
+const ownPrior = 5.0
+
+const (
+	constantSD0 = 30.0  // prior standard deviation of the mean's constant, in target deviations
+	leastNoise  = 1e-10 // variance of the noise, of the target's variance
+	leastTau    = 1e-9  // strength of a mean
+	mostTau     = 3e3
+	rounding    = 1e-13 // relative ridge of the mean where it is needed
+)
+
+// strengths are the parameters that the evidence determines.
+type strengths struct {
+	sigma  []float64 // standard deviations over tasks, one a group of columns; 0 stays 0
+	group  []int     // group of every column; not changed
+	common []float64 // a prior for sigma: see improve; nil for none
+	rank   int
+	w      []float64 // loadings, linear x rank by columns
+	noise  float64   // variance
+	tau    []float64 // standard deviation of the mean's linear columns, then of every curve's columns
+	fixed  bool      // tau stays as it is
+}
+
+// prior returns the distribution of deviations.
+func (s *stats) prior(q *strengths) *Prior {
+	prior := &Prior{Deviations: make([]float64, s.p), Rank: q.rank, Loadings: make([]float64, s.p*q.rank)}
+	prior.Noise.Variance = q.noise
+	for j, g := range q.group {
+		if s.within[j] {
+			prior.Deviations[j] = q.sigma[g]
+		}
+	}
+	for a := range q.rank {
+		copy(prior.Loadings[a*s.p:], q.w[a*s.linear:][:s.linear])
+	}
+	return prior
+}
+
+// meanDeviations returns the prior standard deviations of the mean's entries: 0 for columns that do not vary.
+func (s *stats) meanDeviations(q *strengths) []float64 {
+	d := make([]float64, s.p)
+	for j, c := range s.columns {
+		switch {
+		case j == 0:
+			d[j] = constantSD0
+		case s.active[j]:
+			d[j] = q.tau[1+c.Curve]
+		}
+	}
+	return d
+}
+
+// A moments holds sums over tasks and the posterior of the mean for given strengths.
+type moments struct {
+	prior      *Prior
+	evidence   float64
+	m, h       []float64 // sums of X'V^-1 X and X'V^-1 y
+	mean       []float64 // posterior mean of the mean
+	c          []float64 // its posterior covariance, p x p
+	determined float64   // P - trace of (I + D^1/2 M D^1/2)^-1
+}
+
+// moments computes the evidence and the posterior of the mean for strengths.
+func (s *stats) moments(ctx context.Context, tasks *taskSet, q *strengths) (*moments, error) {
+	e := &evaluation{s: s, tasks: tasks, q: q}
+	if err := evaluateMoments(ctx, []*evaluation{e}); err != nil {
+		return nil, err
+	}
+	return e.m, e.err
+}
+
+// An evaluation is the sums over tasks at given strengths.
+type evaluation struct {
+	s     *stats
+	tasks *taskSet
+	q     *strengths
+	m     *moments
+	z     *second
+	err   error // nil or ErrNumeric
+}
+
+// evaluateMoments sets the moments, or the errors, of several evaluations. Their sums share a message.
+func evaluateMoments(ctx context.Context, list []*evaluation) error {
+	totals := make([]*total, len(list))
+	for i, e := range list {
+		e.m = &moments{prior: e.s.prior(e.q)}
+		totals[i] = e.s.ownMoments(ctx, e.tasks, e.m.prior)
+	}
+	if err := list[0].s.rows.add(ctx, "X'V^-1 X, X'V^-1 y, deviance", totals...); err != nil {
+		return err
+	}
+	for i, e := range list {
+		if e.err = totals[i].err; e.err == nil {
+			e.err = e.m.set(totals[i].v, e.tasks.rows, e.s.meanDeviations(e.q))
+		}
+	}
+	return nil
+}
+
+// ownMoments returns the sums over the tasks of this owner of X'V^-1 X, X'V^-1 y and the deviance.
+func (s *stats) ownMoments(ctx context.Context, tasks *taskSet, prior *Prior) *total {
+	p := s.p
+	t := s.solveOwn(ctx, prior, tasks, p*p+p+1, func(w *worker, _ int, part []float64) {
+		part[p*p+p] += w.solver.Deviance()
+		w.solver.AddInformation(part[:p*p], part[p*p:p*p+p])
+	})
+	unit := 1 / powerOfTwo(prior.Noise.Variance)
+	t.order, t.unit = p, func(i int) float64 {
+		if i == p*p+p { // log det V has no unit
+			return 1
+		}
+		return unit
+	}
+	return t
+}
+
+// set sets the moments from their sums and the prior standard deviations of the mean.
+func (m *moments) set(sum []float64, rows float64, d []float64) error {
+	p := len(d)
+	m.m, m.h = sum[:p*p:p*p], sum[p*p:p*p+p:p*p+p]
+	dense.Mirror(p, m.m)
+	log, err := m.solve(d)
+	m.evidence = -0.5 * (rows*math.Log(2*math.Pi) + sum[p*p+p] + log - floats.Dot(m.h, m.mean))
+	if err == nil && math.IsNaN(m.evidence) {
+		err = ErrNumeric
+	}
+	return err
+}
+
+// solve sets mean and covariance C = (M + D^-1)^-1 of a vector with prior N(0, D), D = diag(d)^2, from the
+// information M, h: by A = I + diag(d) M diag(d), so that d may be 0. It returns log det A.
+func (m *moments) solve(d []float64) (log float64, err error) {
+	p := len(d)
+	m.c, m.mean, m.determined = make([]float64, p*p), make([]float64, p), 0
+	largest := 1.0
+	for i := range p {
+		largest = max(largest, 1+d[i]*m.m[i*p+i]*d[i])
+	}
+	var r blas64.Triangular
+	ok := false
+	for _, ridge := range []float64{0, rounding * largest} { // the second where rounding leaves A indefinite
+		for i := range p {
+			for j := i; j < p; j++ {
+				m.c[i*p+j] = d[i] * m.m[i*p+j] * d[j]
+			}
+			m.c[i*p+i] += 1 + ridge
+		}
+		if r, ok = lapack64.Potrf(dense.Symmetric(p, m.c)); ok {
+			break
+		}
+	}
+	if !ok {
+		return 0, ErrNumeric
+	}
+	for i := range p {
+		log += 2 * math.Log(m.c[i*p+i])
+	}
+	if lapack64.Potri(r); math.IsNaN(log) || math.IsInf(log, 0) {
+		return 0, ErrNumeric
+	}
+	for i := range p {
+		m.determined += 1 - m.c[i*p+i]
+		for j := i; j < p; j++ {
+			m.c[i*p+j] *= d[i] * d[j]
+		}
+	}
+	dense.Mirror(p, m.c)
+	blas64.Symv(1, dense.Symmetric(p, m.c), dense.Vector(m.h), 0, dense.Vector(m.mean))
+	return log, nil
+}
+
+// A second holds the sums over tasks that need the mean: of the scores u = X'V^-1 (y - X mean), and of M C M.
+type second struct {
+	scores   []float64 // u_j^2
+	spread   []float64 // diagonal of M C M
+	outer    []float64 // u u'W, p x rank by columns
+	sandwich []float64 // M C M W, the same
+	residual float64   // |y - X theta|^2 over noise ratios
+}
+
+// evaluateSecond sets the seconds of several evaluations, or their errors. Their sums share a message, where
+// one with an error counts as 0.
+func evaluateSecond(ctx context.Context, list []*evaluation) error {
+	if len(list) == 0 {
+		return nil
+	}
+	totals := make([]*total, len(list))
+	for i, e := range list {
+		size := 2*e.s.p + 2*e.s.p*e.q.rank + 1
+		if totals[i] = (&total{v: make([]float64, size), err: e.err}); e.err == nil {
+			totals[i] = e.s.ownSecond(ctx, e.tasks, e.m, size)
+		}
+	}
+	if err := list[0].s.rows.add(ctx, "scores, spread, residuals", totals...); err != nil {
+		return err
+	}
+	for i, e := range list {
+		if e.err = totals[i].err; e.err != nil {
+			continue
+		}
+		sum, p, r := totals[i].v, e.s.p, e.q.rank
+		o := 2*p + p*r
+		e.z = &second{sum[:p], sum[p : 2*p], sum[2*p : o], sum[o : o+p*r], sum[len(sum)-1]}
+	}
+	return nil
+}
+
+// ownSecond returns the numbers of a second over the tasks of this owner.
+func (s *stats) ownSecond(ctx context.Context, tasks *taskSet, m *moments, size int) *total {
+	p, r := s.p, m.prior.Rank
+	t := s.solveOwn(ctx, m.prior, tasks, size, func(w *worker, k int, part []float64) {
+		w.solver.Score(w.u, m.mean)
+		for j, u := range w.u {
+			part[j] += u * u
+		}
+		w.solver.AddSpread(part[p:2*p], m.c)
+		for a := range r {
+			l := m.prior.Loadings[a*p:][:p]
+			floats.AddScaled(part[2*p+a*p:][:p], floats.Dot(w.u, l), w.u)
+			w.solver.Times(w.v, l)
+			blas64.Symv(1, dense.Symmetric(p, m.c), dense.Vector(w.v), 0, dense.Vector(w.z))
+			w.solver.Times(w.v, w.z)
+			floats.Add(part[2*p+p*r+a*p:][:p], w.v)
+		}
+		w.solver.Deviation(w.v, w.u)
+		floats.Add(w.v, m.mean)
+		part[len(part)-1] += w.task.Residual(w.v) / cmp.Or(w.task.Noise, 1)
+	})
+	largest := 0.0
+	for j := range p {
+		largest = max(largest, m.m[j*(p+1)])
+	}
+	t.unit = func(i int) float64 { // a score has the size of the information
+		if i == size-1 {
+			return 1
+		}
+		return powerOfTwo(max(m.m[i%p*(p+1)], 1e-12*largest))
+	}
+	return t
+}
+
+// improve returns the strengths after one iteration: a scaled gradient step on the loadings and closed
+// forms for all else. With common strengths, every sigma has their prior with the weight of ownPrior
+// numbers.
+func (s *stats) improve(tasks *taskSet, q *strengths, m *moments, z *second) *strengths {
+	p, count := s.p, tasks.count
+	out := &strengths{rank: q.rank, fixed: q.fixed, group: q.group, common: q.common, sigma: slices.Clone(q.sigma)}
+	edf, n := 0.0, make([]float64, len(q.sigma))
+	change := make([]float64, len(q.sigma)) // sum of E e_j^2 - 1 over tasks and columns
+	for j, g := range q.group {
+		if s.within[j] {
+			v := q.sigma[g] * q.sigma[g]
+			edf += v * (m.m[j*p+j] - z.spread[j])
+			change[g] += v * (z.scores[j] + z.spread[j] - m.m[j*p+j])
+			n[g] += count
+		}
+	}
+	for g, v := range q.sigma {
+		if n[g] == 0 {
+			continue
+		}
+		squares := v * v * max(n[g]+change[g], 1e-12*n[g])
+		if q.common != nil {
+			squares += ownPrior * q.common[g] * q.common[g]
+			n[g] += ownPrior
+		}
+		out.sigma[g] = math.Sqrt(squares / n[g])
+	}
+	edf += s.improveLoadings(out, q, m, z, tasks)
+	out.noise = max((z.residual+q.noise*(edf+m.determined))/tasks.rows, leastNoise)
+	out.tau = s.improveMean(q, m)
+	return out
+}
+
+// improveMean returns the root mean squares of the mean's entries, E mu^2 = mean^2 + C, by group.
+func (s *stats) improveMean(q *strengths, m *moments) []float64 {
+	tau, n := make([]float64, len(q.tau)), make([]float64, len(q.tau))
+	for j, c := range s.columns[1:] {
+		if s.active[j+1] {
+			tau[1+c.Curve] += m.mean[j+1]*m.mean[j+1] + m.c[(j+1)*s.p+j+1]
+			n[1+c.Curve]++
+		}
+	}
+	for k := range tau {
+		tau[k] = min(max(math.Sqrt(tau[k]/max(n[k], 1)), leastTau), mostTau)
+	}
+	if q.fixed {
+		copy(tau, q.tau)
+	}
+	return tau
+}
+
+// improveLoadings sets out.w to (W + (sum G/noise)^-1 gradient B^-1) chol(B), where B is the mean of E b b'
+// over tasks, the scaled gradient step of AltGDmin followed by the change of basis that makes B the
+// identity. It returns the degrees of freedom of the loadings, tr W'(M - M C M) W.
+func (s *stats) improveLoadings(out, q *strengths, m *moments, z *second, tasks *taskSet) (edf float64) {
+	p, l, r, count := s.p, s.linear, q.rank, tasks.count
+	if r == 0 {
+		return 0
+	}
+	gradient, step := dense.General(r, l, make([]float64, r*l)), make([]float64, r*l)
+	b := dense.General(r, r, make([]float64, r*r))
+	mw := make([]float64, p)
+	for a := range r {
+		blas64.Symv(1, dense.Symmetric(p, m.m), dense.Vector(m.prior.Loadings[a*p:][:p]), 0, dense.Vector(mw))
+		row := gradient.Data[a*l:][:l]
+		for j := range row {
+			sandwich := z.sandwich[a*p+j]
+			row[j] = z.outer[a*p+j] + sandwich - mw[j]
+			edf += q.w[a*l+j] * (mw[j] - sandwich)
+		}
+		for k := range r {
+			b.Data[k*r+a] = floats.Dot(q.w[k*l:][:l], row) / count
+		}
+		b.Data[a*r+a]++
+	}
+	for i := range r {
+		for k := range i {
+			b.Data[k*r+i] = (b.Data[k*r+i] + b.Data[i*r+k]) / 2
+		}
+	}
+	out.w = append([]float64(nil), q.w...)
+	factor, ok := lapack64.Potrf(dense.Symmetric(r, b.Data))
+	if !ok {
+		return edf // the next evaluation shows whether these loadings are any better
+	}
+	copy(step, gradient.Data)
+	s.preconditioner(step, r, q.noise*s.tasks.rows/tasks.rows)
+	all := dense.General(r, l, step)
+	blas64.Trsm(blas.Left, blas.Trans, 1, factor, all)
+	blas64.Trsm(blas.Left, blas.NoTrans, 1, factor, all)
+	floats.Add(out.w, step)
+	// W chol(B): with B = R'R the columns of W R'.
+	blas64.Trmm(blas.Left, blas.NoTrans, 1, factor, dense.General(r, l, out.w))
+	return edf
+}
+
+// preconditioner multiplies the rows of x, r x linear, by noise (sum G + 1e-6 trace(sum G)/linear I)^-1.
+func (s *stats) preconditioner(x []float64, r int, noise float64) {
+	l := s.linear
+	if s.gram == nil {
+		trace := 0.0
+		for j := range l {
+			trace += s.total[j*s.p+j]
+		}
+		s.gram = make([]float64, l*l)
+		for i := range l {
+			copy(s.gram[i*l:(i+1)*l], s.total[i*s.p:i*s.p+l])
+			s.gram[i*l+i] += 1e-6 * trace / float64(l)
+		}
+		lapack64.Potrf(dense.Symmetric(l, s.gram)) // definite by the ridge
+	}
+	factor := dense.Upper(l, s.gram)
+	all := dense.General(r, l, x)
+	blas64.Trsm(blas.Right, blas.NoTrans, noise, factor, all)
+	blas64.Trsm(blas.Right, blas.Trans, 1, factor, all)
+}

@@ -1,0 +1,83 @@
+package mixed
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/difalt/difalt/internal/check"
+)
+
+func TestNoiseByTask(t *testing.T) {
+	even := drawing{tasks: 30, rows: 20, features: 3, levels: 1, noise: 1}
+	uneven := even
+	uneven.uneven = 4
+	for name, c := range map[string]struct {
+		d            drawing
+		common, want bool
+	}{"even": {even, false, false}, "uneven": {uneven, false, true}, "uneven, common noise": {uneven, true, false}} {
+		t.Run(name, func(t *testing.T) {
+			table := c.d.table(t, 7)
+			m, _ := fitted(t, table, Options{CommonNoise: c.common})
+			p := m.Parameters()
+			if got := p.Tasks.Noise != nil; got != c.want {
+				t.Fatalf("noise by task: %v, want %v", got, c.want)
+			}
+			squares, prior := make([]float64, c.d.tasks), p.Prior.Noise // of the residuals in units of the target's scale
+			eachRow(t, m, table, make([]bool, table.Rows()), func(k int, p Prediction, y float64, _ bool) {
+				squares[k] += math.Pow((y-p.Value)/m.Parameters().Target.Scale, 2)
+			})
+			for k, v := range p.Tasks.Noise {
+				want := []float64{4, 1}[k%2]
+				if sd := math.Sqrt(v) * p.Target.Scale; sd < want/1.8 || sd > want*1.8 {
+					t.Errorf("task %d: noise %v, want about %v", k, sd, want)
+				}
+				got := p.Tasks.Freedom[k]*v - prior.TaskFreedom*prior.Variance
+				check.FailIf(t, math.Abs(got/squares[k]-1) > 0.1, "task %d: squares %v, want %v", k, got, squares[k])
+			}
+		})
+	}
+}
+
+// A direction that stands for the noise of one task goes where noise by task explains it better.
+func TestLoudTaskIsNoDirection(t *testing.T) {
+	for rank, loud := range map[int]float64{0: 10, 2: 5} {
+		table := drawing{tasks: 60, rows: 24, features: 12, rank: rank, length: 1, noise: 1, loud: loud}.table(t, 1)
+		_, r := fitted(t, table, Options{NoCurves: true}, holdOut(table)...)
+		more := false // evidence of a direction more with equal noise
+		for _, c := range r.Candidates {
+			more = more || c.Rank == rank+1 && c.Penalised > chosenOf(r).Penalised
+		}
+		notes, want := strings.Join(r.Notes, "\n"), fmt.Sprintf("With equal noise rank %d would have more evidence", rank+1)
+		if chosen := chosenOf(r); chosen.Rank != rank || !more || !strings.Contains(notes, want) {
+			t.Errorf("chosen %+v of %+v with the notes %s", chosen, r.Candidates, notes)
+		}
+	}
+}
+
+// The degrees of freedom and the scale of drawn variances come back.
+func TestFitNoiseRecoversTheDistribution(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	chi := func(df int) (sum float64) {
+		for range df {
+			x := r.NormFloat64()
+			sum += x * x
+		}
+		return sum
+	}
+	differ, alike := make([]scatter, 4000), make([]scatter, 4000)
+	for k := range differ {
+		differ[k], alike[k] = scatter{8 * 2.5 / chi(8) * chi(12), 12}, scatter{2.5 * chi(12), 12}
+	}
+	differ = append(differ, scatter{1e9, 0.5}) // too few degrees of freedom to count
+	one := &rows{sums: Local{}}
+	found := check.OK(fitNoise(t.Context(), one, differ))
+	usual, freedom, gain := found.usual, found.freedom, found.gain
+	check.FailIf(t, math.Abs(usual/2.5-1) > 0.05 || freedom < 6.5 || freedom > 10 || gain < 100,
+		"scale %v, %v degrees of freedom, gain %v: want 2.5, 8 and much", usual, freedom, gain)
+	if found := check.OK(fitNoise(t.Context(), one, alike)); found.freedom < 300 || found.gain > 3 {
+		t.Errorf("equal variances have %v degrees of freedom with gain %v", found.freedom, found.gain)
+	}
+}

@@ -1,0 +1,69 @@
+package mixed
+
+import (
+	"fmt"
+	"strings"
+)
+
+const (
+	farOut     = 6.0  // residual, over the noise's standard deviation, of a row that a note names
+	rowsNamed  = 5    // in a note
+	namesShown = 8    // columns in a note
+	logNats    = 10.0 // least gain of the logarithm that a note reports
+)
+
+// notes returns sentences about the data and the result that a user should read.
+func (f *fitter) notes(chosen *choice, m *moments, report *Report) (list []string) {
+	add := func(when bool, format string, args ...any) {
+		if when {
+			list = append(list, fmt.Sprintf(format, args...))
+		}
+	}
+	var constant, ids []string
+	for j, name := range f.rows.schema.Features() {
+		s := &f.rows.stats[j]
+		switch {
+		case f.plain.design.Scale[j] == 0 && !s.level:
+			constant = append(constant, name)
+		case !s.level && s.whole && s.rises && len(f.rows.order) > 20:
+			ids = append(ids, name)
+		}
+	}
+	target := &f.rows.target
+	exact := chosen.q.noise <= 2*leastNoise
+	equal := f.rows.equal
+	add(constant != nil, "Columns without variation in training rows have no effect: %s.", names(constant))
+	add(ids != nil, "Columns of whole numbers that increase from row to row look like row numbers: %s. "+
+		"Leave them out with --drop unless their order has a meaning.", names(ids))
+	add(equal, "The target is the same in all training rows.")
+	add(exact && !equal, "The training rows are fitted almost exactly: check whether a column repeats the target.")
+	add(f.crowded, "Curves were left out: with them there would be more than %d columns.", widest)
+	some, all := len(f.plain.some.own), len(f.plain.tasks.own)
+	add(some < all, "Ranks and curves were compared on %d of the %d tasks; the final strengths are those of all tasks.", some, all)
+	add(f.moreByLog > logNats, "The training rows support the logarithm of the target better, by %.0f nats: "+
+		"consider --log-target. Effects then multiply the target.", f.moreByLog)
+	if n := f.noise; n != nil {
+		low, high := (&Noise{Variance: n.usual, TaskFreedom: n.freedom}).Span()
+		add(true, "Tasks differ in their noise: in 95 %% of the tasks its standard deviation is %.3g to %.3g.",
+			target.Scale*low, target.Scale*high)
+		for _, c := range f.all {
+			add(c.s == chosen.s && c.Rank == chosen.Rank+1 && c.Penalised > chosen.Penalised,
+				"With equal noise rank %d would have more evidence: its last direction stands for the noise of some tasks.", c.Rank)
+		}
+	}
+	add(!report.Converged, "The strengths still moved at the last iteration; predictions hardly depend on that.")
+	add(chosen.Rank == mostRank && f.Rank == nil, "The largest rank that is compared, %d, was chosen: try --rank %d.", mostRank, mostRank+1)
+	if odd := describeOdd(f.odd, f.in.Table.Tasks()); len(odd) > 0 {
+		add(true, "Training rows more than %g noise deviations from their prediction: %s. Check their targets; no row is left out.",
+			farOut, strings.Join(odd, ", "))
+	}
+	return list
+}
+
+// names lists names for a note.
+func names(list []string) string {
+	if more := len(list) - namesShown; more > 0 {
+		return fmt.Sprintf("%q and %d more", list[:namesShown], more)
+	}
+	return fmt.Sprintf("%q", list)
+}

@@ -1,0 +1,130 @@
+package mixed
+
+import (
+	"math"
+	"math/rand/v2"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/difalt/difalt/internal/check"
+)
+
+// A table with features x, constant, number of the row and a digit, whose target is made by the given
+// function of x and noise.
+func oddTable(t *testing.T, target func(i int, x, e float64) float64) *Data {
+	t.Helper()
+	r, table := rand.New(rand.NewPCG(2, 3)), newTable(t, "x", "same", "number", "digit")
+	for i := range 120 {
+		x := r.NormFloat64()
+		add(t, table, string(rune('a'+i%6)), target(i, x, r.NormFloat64()), x, 3, float64(i), float64(i*7%10))
+	}
+	return table
+}
+
+func TestNotes(t *testing.T) {
+	linear := func(_ int, x, e float64) float64 { return 5 + x + 0.3*e }
+	growth := func(_ int, x, e float64) float64 { return math.Exp(2*x + 0.2*e) }
+	wrong := func(i int, x, e float64) float64 {
+		if i == 50 {
+			return -60
+		}
+		return linear(i, x, e)
+	}
+	for name, c := range map[string]struct {
+		target func(i int, x, e float64) float64
+		o      Options
+		want   []string // parts of notes
+		not    string
+	}{
+		"columns": {linear, Options{}, []string{`without variation in training rows have no effect: ["same"]`,
+			`look like row numbers: ["number"]`}, "--log-target|noise deviations"},
+		"odd row":                {wrong, Options{CommonNoise: true}, []string{`row 51 of task "c"`}, "log-target"},
+		"odd row, noise by task": {wrong, Options{}, []string{`row 51 of task "c"`}, "log-target"},
+		"logarithm":              {growth, Options{NoCurves: true}, []string{"consider --log-target"}, "exactly"},
+		"logarithm taken":        {growth, Options{LogTarget: true}, nil, "--log-target"},
+		"exact":                  {func(_ int, x, _ float64) float64 { return 2 * x }, Options{}, []string{"fitted almost exactly"}, "same in all"},
+		"equal targets":          {func(int, float64, float64) float64 { return 4 }, Options{}, []string{"same in all training rows"}, "exactly"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, r := fitted(t, oddTable(t, c.target), c.o)
+			all := strings.Join(r.Notes, "\n")
+			for _, part := range c.want {
+				check.FailIf(t, !strings.Contains(all, part), "notes lack %q:\n%s", part, all)
+			}
+			check.FailIf(t, regexp.MustCompile(c.not).MatchString(all), "notes have %q:\n%s", c.not, all)
+		})
+	}
+}
+
+// A fit of the logarithm is a fit of a table of logarithms, with predictions on the scale of the target.
+func TestLogTarget(t *testing.T) {
+	target := func(_ int, x, e float64) float64 { return math.Exp(1 + 0.5*x + 0.2*e) }
+	a, _ := fitted(t, oddTable(t, target), Options{LogTarget: true})
+	b, _ := fitted(t, oddTable(t, func(i int, x, e float64) float64 { return math.Log(target(i, x, e)) }), Options{})
+	x := []float64{0.7, 3, 50, 4}
+	ya, _, errA := a.Predict("b", x)
+	yb, _, errB := b.Predict("b", x)
+	check.FailIf(t, errA != nil || errB != nil || math.Abs(math.Log(ya)-yb) > 1e-9,
+		"predictions %v and exp %v (%v, %v)", ya, yb, errA, errB)
+}
+
+func TestVerdict(t *testing.T) {
+	scores := func(list ...float64) (out []Score) {
+		for i, rmse := range list {
+			out = append(out, Score{Method: []string{Ours, Pooled, Separate}[i], Test: Errors{Rows: 100, RMSE: rmse}})
+		}
+		return out
+	}
+	// Ten tasks, each with the same difference of squared errors, or with differences of both signs.
+	equal := func(total float64) comparison { return comparison{10, total, total * total / 10} }
+	for name, c := range map[string]struct {
+		scores      []Score
+		comparisons []comparison
+		other       string
+		gain        float64
+		words       string
+	}{
+		"better":           {scores(3, 5, 4), []comparison{{}, equal(1600), equal(700)}, Separate, 0.25, "25.0 % lower than that of the best simpler method"},
+		"worse":            {scores(5, 4, 6), []comparison{{}, equal(-900), equal(1100)}, Pooled, -0.25, "use the simpler method"},
+		"inconclusive":     {scores(3.9, 4, 5), []comparison{{}, {10, 79, 1e6}, equal(979)}, Pooled, 0.025, "inconclusive"},
+		"twice as bad":     {scores(6, 2, 3), []comparison{{}, equal(-3200), equal(-2700)}, Pooled, -2, "200.0 % higher than that of"},
+		"far worse":        {scores(9, 2, 3), []comparison{{}, equal(-7700), equal(-7200)}, Pooled, -3.5, "is 4.5 times that of"},
+		"one task":         {scores(3, 5, 4), []comparison{{}, {}, {1, 700, 490000}}, Separate, 0.25, "is 25.0 % lower than that of the best simpler method, \"one ridge per task\" (4)."},
+		"exact":            {scores(1e-8, 1e-7), []comparison{{}, {10, 9.9e-13, 0}}, Pooled, math.NaN(), "Both the model and \"pooled ridge\" predict held-out rows exactly."},
+		"nothing held out": {[]Score{{Method: Ours}, {Method: Pooled}}, nil, "", math.NaN(), "No rows were held out"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := newVerdict(c.scores, c.comparisons, 1)
+			if v.Other != c.other || !(math.Abs(v.Gain-c.gain) < 1e-3 || math.IsNaN(c.gain) && math.IsNaN(v.Gain)) || !strings.Contains(v.Text, c.words) {
+				t.Errorf("verdict %+v, want %q, gain %v, %q", v, c.other, c.gain, c.words)
+			}
+		})
+	}
+}
+
+func TestTally(t *testing.T) {
+	var a Tally
+	a.Add(1, 2)
+	a.Add(3, 3)
+	a.Add(5, 3)
+	e := a.Errors(10)
+	if e.Rows != 3 || math.Abs(e.RMSE-10*math.Sqrt(5.0/3)) > 1e-12 || math.Abs(e.MAE-10) > 1e-12 || math.Abs(e.ExplainedVariance-(1-5.0/8)) > 1e-12 {
+		t.Errorf("errors %+v", e)
+	}
+	if e := (Tally{}).Errors(1); e.Rows != 0 || !math.IsNaN(e.RMSE) || !math.IsNaN(e.ExplainedVariance) {
+		t.Errorf("errors of no rows: %+v", e)
+	}
+}
+
+// The farthest rows and the first columns are named, and the others counted.
+func TestNames(t *testing.T) {
+	if got := names(strings.Fields("x0 x1 x2 x3 x4 x5 x6 x7 x8 x9")); !strings.HasSuffix(got, `"x7"] and 2 more`) {
+		t.Error(got)
+	}
+	for range new(Report).Tasks() {
+		t.Error("an empty report has a task")
+	}
+	got := describeOdd([]oddRow{{1, 4, 9.5}, {0, 7, 9}, {0, 1, 8}, {1, 2, 8}, {1, 3, 7}, {0, 0, 7}, {0, 5, 7}}, []string{"a", "b"})
+	check.FailIf(t, len(got) != 6 || got[0] != `row 5 of task "b" (9.5)` || got[5] != "and 2 more", "%q", got)
+}

@@ -1,0 +1,74 @@
+package mixed
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// An oddRow is a training row far from its prediction.
+type oddRow struct {
+	task, row int
+	size      float64 // in noise deviations
+}
+
+// oddChance is the largest chance that a row of a table without wrong targets is named.
+const oddChance = 0.05
+
+// findOdd sets odd to the training rows of this owner with large residuals, the farthest first. The
+// coefficients of all tasks must be there.
+func (f *fitter) findOdd(chosen *choice) {
+	if chosen.q.noise <= 2*leastNoise { // residuals are rounding
+		return
+	}
+	for _, k := range chosen.s.tasks.own {
+		f.odd = append(f.odd, f.oddRowsOf(chosen, k)...)
+	}
+	slices.SortStableFunc(f.odd, func(a, b oddRow) int { return cmp.Compare(b.size, a.size) })
+}
+
+// oddRowsOf returns the odd rows of one task. The noise of a task is judged without the row in question, so
+// that a wrong target does not hide itself in it.
+func (f *fitter) oddRowsOf(chosen *choice, task int) (odd []oddRow) {
+	s, read := chosen.s, f.rows.reader()
+	row, squares := make([]float64, s.p), 0.0
+	var list []oddRow
+	for _, i := range f.rows.of(task) {
+		s.design.Apply(row, read(int(i)))
+		z := f.rows.standardized(int(i), f.rows.target.Log) - floats.Dot(row, f.theta[task*s.p:][:s.p])
+		z = math.Abs(z) * math.Sqrt(f.rows.weight(int(i)))
+		list = append(list, oddRow{task, int(i), z})
+		squares += z * z
+	}
+	slices.SortStableFunc(list, func(a, b oddRow) int { return cmp.Compare(b.size, a.size) })
+	variance, freedom := chosen.q.noise, f.freedom
+	for _, o := range list {
+		if n := f.noise; n != nil {
+			squares -= o.size * o.size
+			freedom = max(n.freedoms[task]-float64(len(odd)+1), n.freedom)
+			variance = (n.freedom*n.usual + squares) / freedom
+		}
+		o.size /= math.Sqrt(variance)
+		chance := 2 * distuv.StudentsT{Sigma: 1, Nu: freedom}.CDF(-o.size) * f.rows.tasks.rows
+		if o.size <= farOut || chance > oddChance {
+			break
+		}
+		odd = append(odd, o)
+	}
+	return odd
+}
+
+// describeOdd names the farthest rows by task and number in the table.
+func describeOdd(list []oddRow, tasks []string) (out []string) {
+	for _, o := range list[:min(len(list), rowsNamed)] {
+		out = append(out, fmt.Sprintf("row %d of task %q (%.1f)", o.row+1, tasks[o.task], o.size))
+	}
+	if more := len(list) - len(out); more > 0 {
+		out = append(out, fmt.Sprintf("and %d more", more))
+	}
+	return out
+}

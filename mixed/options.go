@@ -1,0 +1,105 @@
+package mixed
+
+import (
+	"errors"
+	"fmt"
+	"math"
+)
+
+// An Input is the table of an owner, and which of its rows are held out.
+type Input struct {
+	Table Table
+	// HeldOut[i] reports whether row i is held out: it has no influence on the model, and a part in the errors
+	// of the report. nil holds out none.
+	HeldOut []bool
+}
+
+// Options are the choices of a fit. The zero value leaves them to the evidence. Owners who train together need
+// equal options, but for Workers and Progress; see [Settings].
+type Options struct {
+	// Rank is the number of joint directions of the tasks' deviations; nil compares ranks 0 to 3 by evidence.
+	Rank *int
+	// NoCurves leaves out the splines.
+	NoCurves bool
+	// LogTarget fits the logarithm of the target, so that effects multiply it.
+	LogTarget bool
+	// CommonNoise gives all tasks the same noise variance. Otherwise every task has its own where the
+	// evidence supports it.
+	CommonNoise bool
+	// TaskColumn and TargetColumn are stored in the model.
+	TaskColumn, TargetColumn string
+	// Workers is the number of goroutines that compute, 0 for all processors. Results do not depend on it.
+	Workers int
+	// Progress receives the stage and the completed share of it, from one goroutine; nil is silent.
+	Progress func(stage string, share float64)
+	// Sums adds up the numbers of several owners; nil: the table has all rows.
+	Sums Sums
+}
+
+const (
+	maxRank   = 50
+	maxWeight = 1e100 // of a row: sums of weighted squares are finite
+	mostValue = 1e150 // the squares of 10^8 such values have a sum
+)
+
+// trains reports whether a row is for training, if it has a weight.
+func (in *Input) trains(row int) bool { return in.HeldOut == nil || !in.HeldOut[row] }
+
+// weight returns the weight of a row. Rows of weight 0 count as absent.
+func (in *Input) weight(row int) float64 {
+	if w := in.Table.Weights(); w != nil {
+		return w[row]
+	}
+	return 1
+}
+
+// check reports the first fault of the options or of the table.
+func (o *Options) check(in *Input) error {
+	t := in.Table
+	switch {
+	case t == nil:
+		return errors.New("there is no table")
+	case !t.HasTarget():
+		return errors.New("the table has no target column")
+	case in.HeldOut != nil && len(in.HeldOut) != t.Rows():
+		return fmt.Errorf("the choice of held-out rows has %d entries for %d rows", len(in.HeldOut), t.Rows())
+	case o.Workers < 0:
+		return fmt.Errorf("the number of workers is %d: must not be negative", o.Workers)
+	case t.Weights() != nil && len(t.Weights()) != t.Rows():
+		return fmt.Errorf("the table has %d weights for %d rows", len(t.Weights()), t.Rows())
+	}
+	training, x := 0, make([]float64, len(t.Features()))
+	for i := range t.Rows() {
+		w := in.weight(i)
+		if w == 0 {
+			continue
+		}
+		at := func() string { return fmt.Sprintf("row %d of the table, task %q", i+1, t.Tasks()[t.Task(i)]) }
+		if !(w >= 1/maxWeight && w <= maxWeight) {
+			return fmt.Errorf("%s: the weight is %v: must be 0, or from %g to %g", at(), w, 1/maxWeight, maxWeight)
+		}
+		for j, v := range t.X(x, i) {
+			if math.Abs(v) > mostValue { // false for NaN, a missing value
+				return fmt.Errorf("%s: feature %q is %v: must be at most %g in size", at(), t.Features()[j], v, mostValue)
+			}
+		}
+		switch y := t.Y(i); {
+		case !(math.Abs(y) <= mostValue):
+			return fmt.Errorf("%s: the target is %v: must be at most %g in size", at(), y, mostValue)
+		case in.trains(i):
+			if training++; o.LogTarget && !(y > 0) {
+				return fmt.Errorf("%s: the target %v has no logarithm", at(), y)
+			}
+		}
+	}
+	if training == 0 {
+		return &Error{errors.New("the table has no training rows of positive weight"), fewRows}
+	}
+	return nil
+}
+
+func (o *Options) progress(stage string, share float64) {
+	if o.Progress != nil {
+		o.Progress(stage, share)
+	}
+}

@@ -1,0 +1,249 @@
+package mixed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/consensus/transport"
+)
+
+// An Error has a text for the owner of a table, the text of the embedded error, and a public one.
+type Error struct {
+	error
+	public string
+}
+
+// Unwrap returns the error for the owner.
+func (e *Error) Unwrap() error { return e.error }
+
+// PublicText returns the text that other nodes may receive.
+func (e *Error) PublicText() string { return e.public }
+
+// ownFault returns an error about the table or the options of this owner, which says nothing of them to others.
+func ownFault(err error) error {
+	if own := new(Error); errors.As(err, &own) {
+		return err
+	}
+	return &Error{err, "its table cannot be used"}
+}
+
+// contradiction reports a total that cannot be.
+func contradiction(what string) error { return fmt.Errorf("%s: %w", what, consensus.ErrContradiction) }
+
+// LargestSum is the largest number of values in one sum over a network; more go in several.
+const LargestSum = 1 << 16
+
+// A meeting is the hosted nodes of a network, which add up their numbers together. Each has a goroutine.
+type meeting struct {
+	net    *consensus.Network
+	lock   sync.Mutex
+	all    *sync.Cond
+	turn   int         // of the operation
+	here   int         // nodes that have come to the operation
+	rows   [][]float64 // theirs
+	err    error       // of the last operation
+	levels []string    // of a column, of all hosted nodes
+	ended  error       // a node has ended with this, so that no operation is possible any more
+}
+
+// A seat is the place of a node in a meeting. It is the Sums of that node.
+type seat struct {
+	*meeting
+	at int // of the hosted nodes
+}
+
+// newMeeting returns the seats of the hosted nodes of a network.
+func newMeeting(net *consensus.Network) []*seat {
+	m := &meeting{net: net, rows: make([][]float64, len(net.Hosted()))}
+	m.all = sync.NewCond(&m.lock)
+	seats := make([]*seat, len(m.rows))
+	for i := range seats {
+		seats[i] = &seat{m, i}
+	}
+	return seats
+}
+
+// errLeft is the error of nodes of this process where another one has ended.
+var errLeft = errors.New("another owner of this process has ended")
+
+// together lets the last of the hosted nodes that comes do the operation on the rows of all of them.
+func (s *seat) together(v []float64, do func(rows [][]float64) error) error {
+	m := s.meeting
+	m.lock.Lock()
+	defer m.lock.Unlock()
+	if m.ended != nil {
+		return errLeft
+	}
+	m.rows[s.at] = v
+	turn := m.turn
+	if m.here++; m.here == len(m.rows) {
+		m.err = do(m.rows)
+		m.here, m.turn = 0, turn+1
+		m.all.Broadcast()
+		return m.err
+	}
+	for m.turn == turn && m.ended == nil {
+		m.all.Wait()
+	}
+	if m.turn == turn {
+		return errLeft
+	}
+	return m.err
+}
+
+// leave ends the meeting for all.
+func (s *seat) leave(err error) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	s.ended = err
+	s.all.Broadcast()
+}
+
+// Add implements Sums.
+func (s *seat) Add(ctx context.Context, _ string, v []float64) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return s.together(v, func(rows [][]float64) error {
+		part := make([][]float64, len(rows))
+		for from := 0; from < len(v); from += LargestSum {
+			for i, row := range rows {
+				part[i] = row[from:min(from+LargestSum, len(v))]
+			}
+			if err := s.net.Sum(ctx, part); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Agree implements Sums: the numbers are those of the center of the graph.
+func (s *seat) Agree(ctx context.Context, v []float64) error {
+	return s.together(v, func(rows [][]float64) error {
+		if s.net.Len() == 1 {
+			return nil
+		}
+		return s.net.Broadcast(ctx, s.net.Graph().Center(), rows)
+	})
+}
+
+// Together trains on the tables of all nodes of a network; list[i] is that of node net.Hosted()[i]. All
+// processes call it alike, with equal [Settings]. The models of all processes are the model of one table with
+// the rows of all, to rounding, and have the same bits for the mean and the prior; each has the tasks of its own
+// tables, whose names must differ.
+//
+// A node that ends with an error, or whose context ends, must leave the network, so that the others end, too. A
+// fault of the table or the options is an *Error; consensus.ErrContradiction is in the chain of errors about
+// totals that cannot be.
+func Together(ctx context.Context, list []Input, net *consensus.Network, o Options) (*Model, *Report, error) {
+	if net == nil || len(list) != len(net.Hosted()) || len(list) == 0 {
+		return nil, nil, errors.New("mixed: need a network and one table per node of this process")
+	}
+	before := net.Traffic()
+	for i := range list { // before anything is sent
+		err := o.check(&list[i])
+		if err == nil {
+			err = list[i].disclosable()
+		}
+		if err != nil {
+			return nil, nil, ownFault(inTable(err, i, len(list)))
+		}
+	}
+	models, reports, errs := make([]*Model, len(list)), make([]*Report, len(list)), make([]error, len(list))
+	var wait sync.WaitGroup
+	for i, seat := range newMeeting(net) {
+		own := o
+		own.Sums = seat
+		if i > 0 {
+			own.Progress = nil
+		}
+		wait.Go(func() {
+			models[i], reports[i], errs[i] = (&fitter{Options: own, in: &list[i]}).fit(ctx)
+			if errs[i] != nil {
+				seat.leave(errs[i])
+			}
+		})
+	}
+	wait.Wait()
+	for i, err := range errs {
+		if err != nil && !errors.Is(err, errLeft) {
+			if own := new(Error); errors.As(err, &own) {
+				err = inTable(err, i, len(list))
+			}
+			return nil, nil, judge(ctx, net, err)
+		}
+	}
+	m, err := join(models)
+	if err != nil {
+		return nil, nil, &Error{err, "its tasks cannot be kept"}
+	}
+	if err := net.Confirm(ctx); err != nil {
+		return nil, nil, err
+	}
+	r := joinReports(reports)
+	r.Traffic = net.Traffic().Minus(before)
+	return m, r, nil
+}
+
+// inTable says which of several tables of this process an error is about.
+func inTable(err error, i, tables int) error {
+	own, public := new(Error), "its table cannot be used"
+	if errors.As(err, &own) {
+		public = own.public
+	}
+	if tables == 1 {
+		return err
+	}
+	return &Error{fmt.Errorf("table %d: %w", i+1, err), public}
+}
+
+// judge returns the meaning of an error. One that is neither of this node nor of the network follows from
+// totals, so that all nodes have it, unless they have received different ones, which the next sum finds out.
+// Where other processes contribute to totals these are wrong.
+func judge(ctx context.Context, net *consensus.Network, err error) error {
+	var own *Error
+	var peer *transport.PeerError
+	if errors.Is(err, ErrNumeric) && !errors.As(err, &own) {
+		return &Error{err, "numbers are out of range"}
+	}
+	known := errors.Is(err, consensus.ErrContradiction) || errors.Is(err, consensus.ErrInconsistent) || ctx.Err() != nil
+	if known || errors.As(err, &own) || errors.As(err, &peer) || net.AllHosted() {
+		return err
+	}
+	rows := make([][]float64, len(net.Hosted()))
+	for i := range rows {
+		rows[i] = []float64{0}
+	}
+	if end := net.Sum(ctx, rows); errors.Is(end, consensus.ErrInconsistent) {
+		return end
+	}
+	return fmt.Errorf("%w: %w", err, consensus.ErrContradiction)
+}
+
+// join returns the model of the tasks of several models with the same parameters.
+func join(list []*Model) (*Model, error) {
+	if len(list) == 1 {
+		return list[0], nil
+	}
+	p := list[0].Parameters()
+	t := &p.Tasks
+	t.Names, t.Samples, t.Theta = slices.Clip(t.Names), slices.Clip(t.Samples), slices.Clip(t.Theta)
+	t.Noise, t.Freedom, t.Covariances = slices.Clip(t.Noise), slices.Clip(t.Freedom), slices.Clip(t.Covariances)
+	for _, m := range list[1:] {
+		more := m.Parameters().Tasks
+		t.Names, t.Samples = append(t.Names, more.Names...), append(t.Samples, more.Samples...)
+		t.Theta, t.Noise = append(t.Theta, more.Theta...), append(t.Noise, more.Noise...)
+		t.Freedom = append(t.Freedom, more.Freedom...)
+		if len(t.Covariances) > 0 && more.Covariances != nil {
+			t.Covariances = append(t.Covariances, more.Covariances...)
+		} else {
+			t.Covariances = nil
+		}
+	}
+	return New(p)
+}

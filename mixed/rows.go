@@ -1,0 +1,194 @@
+package mixed
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+// rows are the training rows of positive weight of a table, and what all owners know about theirs.
+type rows struct {
+	sums   Sums
+	in     *Input
+	order  []int32 // rows, those of a task side by side
+	start  []int   // of every task in order, and one more
+	schema *Schema // of all owners
+	places []place // of the features in the table of this owner; nil: they are the same
+
+	totals   []Total  // so far
+	owners   float64  // their number
+	tasks    *taskSet // all
+	mean     float64  // of the weights of the training rows of all owners
+	coarse   bool     // counts of rows are coarse: there are two owners, and one has few rows
+	positive bool     // all targets
+	stats    []columnStat
+	// target is raw or, for a model of it, the logarithm. compares: the logarithm is compared with raw.
+	target, raw, logarithm Target
+	equal, compares        bool // equal: all targets are the same
+}
+
+// newRows describes the training rows of all owners, in four sums.
+func newRows(ctx context.Context, in *Input, o *Options) (*rows, error) {
+	r := &rows{in: in, sums: o.Sums}
+	if r.sums == nil {
+		r.sums = Local{}
+	}
+	r.order, r.start = rowsByTask(in.Table, r.counts)
+	return r, r.describe(ctx, o)
+}
+
+// counts reports whether a row is a training row of positive weight.
+func (r *rows) counts(row int) bool { return r.in.trains(row) && r.in.weight(row) > 0 }
+
+// rowsByTask returns the rows that count in the order of their tasks, and where every task starts in this list.
+func rowsByTask(t Table, counts func(row int) bool) (order []int32, start []int) {
+	start = make([]int, len(t.Tasks())+1)
+	for i := range t.Rows() {
+		if counts(i) {
+			start[t.Task(i)+1]++
+		}
+	}
+	for k := range t.Tasks() {
+		start[k+1] += start[k]
+	}
+	order = make([]int32, start[len(start)-1])
+	next := slices.Clone(start)
+	for i := range t.Rows() {
+		if counts(i) {
+			k := t.Task(i)
+			order[next[k]] = int32(i)
+			next[k]++
+		}
+	}
+	return order, start
+}
+
+// of returns the training rows of a task.
+func (r *rows) of(task int) []int32 { return r.order[r.start[task]:r.start[task+1]] }
+
+// weight returns the weight of a row divided by the mean weight of training rows.
+func (r *rows) weight(row int) float64 { return r.in.weight(row) / r.mean }
+
+// value returns the target of a row or its logarithm.
+func (r *rows) value(row int, log bool) float64 {
+	if log {
+		return math.Log(r.in.Table.Y(row))
+	}
+	return r.in.Table.Y(row)
+}
+
+// standardized returns the standardised target of a row or that of its logarithm.
+func (r *rows) standardized(row int, log bool) float64 {
+	if log {
+		return r.logarithm.Standardize(r.in.Table.Y(row))
+	}
+	return r.raw.Standardize(r.in.Table.Y(row))
+}
+
+// each calls f with every training row, its features and its weight in the order of the table; x is valid
+// until f returns.
+func (r *rows) each(f func(row int, x []float64, weight float64)) {
+	read := r.reader()
+	for i := range r.in.Table.Rows() {
+		if r.counts(i) {
+			f(i, read(i), r.weight(i))
+		}
+	}
+}
+
+// fill sets x, n x P by rows, to the design of training rows that a reader reads.
+func (r *rows) fill(x []float64, read func(row int) []float64, d *Design, list []int32) {
+	p := d.Width()
+	for k, i := range list {
+		d.Apply(x[k*p:][:p], read(int(i)))
+	}
+}
+
+// A place is where a feature of all owners lies in the table of this one: in column own or, if this owner
+// lacks that level, nowhere, -1. Then its value is 0, but missing where the feature missing is; -1 for none.
+type place struct{ own, missing int }
+
+// reader returns a function that returns the features of a row, which are valid until its next call.
+func (r *rows) reader() func(row int) []float64 {
+	own := make([]float64, len(r.in.Table.Features()))
+	if r.places == nil {
+		return func(row int) []float64 { return r.in.Table.X(own, row) }
+	}
+	x := make([]float64, len(r.places))
+	return func(row int) []float64 {
+		r.in.Table.X(own, row)
+		for j, p := range r.places {
+			switch {
+			case p.own >= 0:
+				x[j] = own[p.own]
+			case p.missing >= 0 && math.IsNaN(own[p.missing]):
+				x[j] = math.NaN()
+			default:
+				x[j] = 0
+			}
+		}
+		return x
+	}
+}
+
+// agreeOnLevels sets the schema of all owners, whose categorical columns have the levels of all tables.
+func (r *rows) agreeOnLevels(ctx context.Context) error {
+	own := r.in.Table.Schema()
+	r.schema = &Schema{Columns: own.Columns}
+	at := 0 // in the table
+	for _, column := range own.Columns {
+		levels, coded := own.Levels(column)
+		if !coded {
+			r.places = append(r.places, place{at, -1})
+			at++
+			continue
+		}
+		all, err := r.sums.Levels(ctx, column, levels)
+		if err != nil {
+			return err
+		}
+		if slices.Equal(all, levels) {
+			all = levels
+		}
+		for _, level := range all {
+			p := place{slices.Index(levels, level), -1}
+			if p.own >= 0 {
+				p.own += at
+			} else if len(levels) > 0 {
+				p.missing = at
+			}
+			r.places = append(r.places, p)
+		}
+		at += len(levels)
+		r.schema.Categories = append(r.schema.Categories, Category{Column: column, Levels: all})
+	}
+	same := len(r.places) == at
+	for j, p := range r.places {
+		same = same && p.own == j
+	}
+	if same {
+		r.places = nil
+	}
+	return nil
+}
+
+// weigh multiplies rows of the design by the square roots of their weights.
+func (r *rows) weigh(x []float64, list []int32) {
+	if r.in.Table.Weights() == nil && r.mean == 1 {
+		return
+	}
+	p := len(x) / max(len(list), 1)
+	for k, i := range list {
+		floats.Scale(math.Sqrt(r.weight(int(i))), x[k*p:][:p])
+	}
+}
+
+// fillTargets sets y to the standardised targets of training rows, or to those of their logarithms, multiplied
+// by the square roots of the weights.
+func (r *rows) fillTargets(y []float64, list []int32, log bool) {
+	for k, i := range list {
+		y[k] = r.standardized(int(i), log) * math.Sqrt(r.weight(int(i)))
+	}
+}

@@ -1,0 +1,197 @@
+package mixed
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+
+	"github.com/difalt/difalt/internal/dense"
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
+
+// Limits of curves.
+const (
+	leastDistinct = 5    // values of a column with a knot at each
+	leastKnots    = 4    // distinct quantiles
+	leastGap      = 1e-4 // between knots, as a share of the range of the search: the basis is exact to rounding
+	manyFeatures  = 8    // numeric features above which curves have few knots
+	knots         = 8    // knots otherwise, but
+	mostKnots     = 12   // one at every distinct value if these are no more
+	fewKnots      = 5    // knots with many features
+	widest        = 300  // columns of a design with curves
+)
+
+// newDesign returns the columns of the features: standardised with weights, without curves.
+func (r *rows) newDesign() (d Design) {
+	n := len(r.stats)
+	d.Fill, d.Center, d.Scale = make([]float64, n), make([]float64, n), make([]float64, n)
+	for j := range r.stats {
+		s := &r.stats[j]
+		d.Fill[j], d.Center[j], d.Scale[j] = s.mean, s.mean, s.sd
+	}
+	return d
+}
+
+// addCurves returns the design with curves of the numeric features that have enough distinct values, projected
+// off 1 and the feature, if there are at most 300 columns in all; crowded reports that curves were left out for
+// that.
+func (r *rows) addCurves(ctx context.Context, d Design) (with Design, crowded bool, err error) {
+	var numeric []int
+	for j := range r.stats {
+		if s := &r.stats[j]; !s.level && s.sd > 0 && s.rows >= leastRows {
+			numeric = append(numeric, j)
+		}
+	}
+	places, err := r.knots(ctx, numeric)
+	if err != nil {
+		return d, false, err
+	}
+	with = d
+	for i, j := range numeric {
+		if places[i] != nil {
+			with.Curves = append(with.Curves, Spline(j, places[i], d.Scale[j]))
+		}
+	}
+	switch {
+	case with.Curves == nil:
+		return d, false, nil
+	case with.Width() > widest:
+		return d, true, nil
+	}
+	sums, row := make([]float64, MomentsSize(with.Curves)), make([]float64, with.Width())
+	r.each(func(_ int, x []float64, w float64) {
+		with.Apply(row, x)
+		AddMoments(sums, &with, row, w)
+	})
+	t := &total{v: sums}
+	if err := r.add(ctx, "products of splines", t); err != nil || t.err != nil {
+		return d, false, cmp.Or(err, t.err)
+	}
+	Project(&with, sums)
+	return with, false, r.agreeOnCurves(ctx, &with)
+}
+
+// agreeOnCurves gives the curves of a design the values that one of the owners has.
+func (r *rows) agreeOnCurves(ctx context.Context, d *Design) error {
+	var values []float64
+	for _, c := range d.Curves {
+		values = append(values, c.Values...)
+	}
+	if err := r.sums.Agree(ctx, values); err != nil {
+		return err
+	}
+	for i, c := range d.Curves {
+		n := len(c.Values)
+		d.Curves[i] = NewCurve(c.Feature, c.Knots, values[:n:n])
+		values = values[n:]
+	}
+	return nil
+}
+
+// Spline returns the curve of a feature with the natural basis of its knots; x counts in units of scale.
+func Spline(feature int, knots []float64, scale float64) Curve {
+	return NewCurve(feature, knots, naturalBasis(knots, scale))
+}
+
+// naturalBasis returns the values at the knots of the natural cubic splines whose penalty, the integral of
+// f”^2, is the identity: eigenvectors of the penalty over square roots of their eigenvalues, those of
+// straight lines left out. x counts in units of scale.
+func naturalBasis(knots []float64, scale float64) []float64 {
+	n := len(knots)
+	h := make([]float64, n-1)
+	for i := range h {
+		h[i] = (knots[i+1] - knots[i]) / scale
+	}
+	// Penalty = Q R^-1 Q' (Green and Silverman 1994): second derivatives R^-1 Q'f of the spline with values
+	// f.
+	q, r := mat.NewDense(n, n-2, nil), mat.NewSymDense(n-2, nil)
+	for j := range n - 2 {
+		q.Set(j, j, 1/h[j])
+		q.Set(j+1, j, -1/h[j]-1/h[j+1])
+		q.Set(j+2, j, 1/h[j+1])
+		r.SetSym(j, j, (h[j]+h[j+1])/3)
+		if j > 0 {
+			r.SetSym(j-1, j, h[j]/6)
+		}
+	}
+	var chol mat.Cholesky
+	var right, penalty mat.Dense
+	chol.Factorize(r) // diagonally dominant
+	_ = chol.SolveTo(&right, q.T())
+	penalty.Mul(q, &right)
+	sym := mat.NewSymDense(n, nil)
+	for i := range n {
+		for j := i; j < n; j++ {
+			sym.SetSym(i, j, penalty.At(i, j))
+		}
+	}
+	var eigen mat.EigenSym
+	eigen.Factorize(sym, true)
+	var vectors mat.Dense
+	eigen.VectorsTo(&vectors)
+	values := eigen.Values(nil)
+	out := make([]float64, 0, n*(n-2))
+	for k := 2; k < n; k++ {
+		for i := range n {
+			out = append(out, vectors.At(i, k)/math.Sqrt(values[k]))
+		}
+	}
+	return out
+}
+
+// MomentsSize returns the number of sums that AddMoments adds to.
+func MomentsSize(curves []Curve) (n int) {
+	for i := range curves {
+		n += dense.Triangle(2 + curves[i].Width())
+	}
+	return n
+}
+
+// AddMoments adds to sums, for every curve of d, the weighted products of 1, the standardised feature limited
+// to the knots, and the curve's columns in one row of the design: an upper triangle by rows for each.
+func AddMoments(sums []float64, d *Design, row []float64, weight float64) {
+	at := 1 + len(d.Scale)
+	for i := range d.Curves {
+		c := &d.Curves[i]
+		own := append(make([]float64, 0, 2+mostKnots), 1, 0)
+		own = append(own, row[at:at+c.Width()]...)
+		center, scale := d.Center[c.Feature], d.Scale[c.Feature]
+		own[1] = min(max(row[1+c.Feature], (c.Knots[0]-center)/scale), (c.Knots[len(c.Knots)-1]-center)/scale)
+		for a, v := range own { // plain loops, so that own stays on the stack
+			for b, u := range own[a:] {
+				sums[b] += weight * v * u
+			}
+			sums = sums[len(own)-a:]
+		}
+		at += c.Width()
+	}
+}
+
+// Project makes the columns of every curve of d orthogonal to 1 and to the feature limited to the knots, and
+// divides them so that the mean of their sum of squares is 1. AddMoments has added the training rows to sums;
+// without rows the values are not finite.
+func Project(d *Design, sums []float64) {
+	d.Curves = slices.Clone(d.Curves)
+	for i, c := range d.Curves {
+		m, k := c.Width(), len(c.Knots)
+		moments := make([]float64, (2+m)*(2+m))
+		dense.Unpack(moments, 2+m, sums)
+		sums = sums[dense.Triangle(2+m):]
+		values, ones, feature := slices.Clone(c.Values), moments[:2+m], moments[2+m:][:2+m]
+		n, sx, sxx := ones[0], ones[1], feature[1]
+		squares := 0.0
+		for j := range m {
+			z, zx := ones[2+j], feature[2+j]
+			slope := (n*zx - sx*z) / (n*sxx - sx*sx)
+			level := (z - slope*sx) / n
+			squares += moments[(2+j)*(3+m)] - level*z - slope*zx
+			for i, knot := range c.Knots {
+				values[j*k+i] -= level + slope*(knot-d.Center[c.Feature])/d.Scale[c.Feature]
+			}
+		}
+		floats.Scale(1/math.Sqrt(squares/n), values)
+		d.Curves[i] = NewCurve(c.Feature, c.Knots, values)
+	}
+}

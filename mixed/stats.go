@@ -1,0 +1,236 @@
+package mixed
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/difalt/difalt/internal/dense"
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/floats"
+)
+
+// stats are the data of all tasks under one design of p columns: the products of a task with at least as
+// many rows as columns, packed; the rows of the other tasks are computed from the table when they are read.
+type stats struct {
+	rows    *rows
+	design  *Design
+	columns []Column
+	p       int
+	log     bool        // the targets are logarithms
+	linear  int         // columns before those of curves: the constant and one per feature
+	active  []bool      // columns that vary, and the constant
+	within  []bool      // those that vary within a task, and the constant: others have no deviations
+	packed  [][]float64 // products of every task, see products; nil for a task of rows
+	ratio   []float64   // noise variance of every task over the common one; nil where all are 1
+	tasks   *taskSet    // those with rows
+	some    *taskSet    // those of climbs
+	total   []float64   // sum of X'X over tasks, p x p; only the upper triangle
+	gram    []float64   // Cholesky factor of the linear block of total with a small ridge
+	workers int
+	idle    *sync.Pool // of *worker
+}
+
+// A worker holds the scratch of one goroutine.
+type worker struct {
+	solver  Solver
+	task    Task // of the solver
+	x, y    []float64
+	g, c    []float64
+	read    func(row int) []float64
+	u, v, z []float64 // p entries each
+}
+
+// batch is the number of rows in one matrix product.
+const batch = 512
+
+// newStats reads the rows of all tasks once. It takes one sum: X'X, and which columns vary within tasks.
+func newStats(ctx context.Context, r *rows, d *Design, workers int) (*stats, error) {
+	s := &stats{
+		rows: r, design: d, columns: d.Columns(), p: d.Width(), log: r.target.Log, linear: 1 + len(d.Scale),
+		tasks: r.tasks, some: r.tasks, workers: workers, idle: new(sync.Pool), packed: make([][]float64, len(r.start)-1),
+	}
+	s.active, s.within = make([]bool, s.p), make([]bool, s.p)
+	for j, c := range s.columns {
+		s.active[j] = c.Kind != Linear || d.Scale[c.Feature] > 0
+	}
+	p := s.p
+	sum, err := s.reduceOwn(ctx, s.tasks.own, p*p+p, func(w *worker, k int, part []float64) error {
+		s.readTask(w, k, part[:p*p], part[p*p:])
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	for j, v := range sum[p*p:] { // the number of tasks would say too much
+		sum[p*p+j] = min(v, 1)
+	}
+	t := &total{v: sum, order: p}
+	if err = r.add(ctx, "X'X, columns that vary within tasks", t); err != nil || t.err != nil {
+		return nil, cmp.Or(err, t.err)
+	}
+	s.total = sum[:p*p]
+	for j, v := range sum[p*p:] {
+		s.within[j] = j == 0 || v > 0
+	}
+	return s, nil
+}
+
+// readTask reads the rows of a task: it keeps their products where the task has at least as many rows as
+// columns, adds X'X to total, and 1 to within for every column that varies.
+func (s *stats) readTask(w *worker, k int, total, within []float64) {
+	p, list, first := s.p, s.rows.of(k), w.z
+	varies := make([]bool, p)
+	size := s.packedSize()
+	w.g, w.c = dense.Grow(w.g, p*p), dense.Grow(w.c, 2*p)
+	clear(w.g)
+	clear(w.c)
+	squares := [2]float64{}
+	for from := 0; from < len(list); from += batch {
+		rows := list[from:min(from+batch, len(list))]
+		n := len(rows)
+		w.x, w.y = dense.Grow(w.x, n*p), dense.Grow(w.y, 2*n)
+		s.rows.fill(w.x, w.read, s.design, rows)
+		if from == 0 {
+			copy(first, w.x)
+		}
+		for i, v := range w.x[:n*p] {
+			if v != first[i%p] {
+				varies[i%p] = true
+			}
+		}
+		s.rows.weigh(w.x, rows)
+		x := dense.General(n, p, w.x)
+		blas64.Syrk(blas.Trans, 1, x, 1, dense.Symmetric(p, w.g))
+		for i, log := range s.targets() {
+			y := w.y[:n]
+			s.rows.fillTargets(y, rows, log)
+			blas64.Gemv(blas.Trans, 1, x, dense.Vector(y), 1, dense.Vector(w.c[i*p:][:p]))
+			squares[i] += floats.Dot(y, y)
+		}
+	}
+	floats.Add(total, w.g)
+	for j, v := range varies {
+		if v {
+			within[j]++
+		}
+	}
+	if len(list) < p {
+		return
+	}
+	out := dense.Pack(make([]float64, 0, size), p, w.g)
+	for i := range s.targets() {
+		out = append(append(out, w.c[i*p:][:p]...), squares[i])
+	}
+	s.packed[k] = out
+}
+
+// targets lists the targets that products are kept of: that of the model, and the logarithm beside it where
+// the two are compared.
+func (s *stats) targets() []bool {
+	if s.rows.compares {
+		return []bool{false, true}
+	}
+	return []bool{s.rows.target.Log}
+}
+
+// packedSize returns the length of the products of a task: the upper triangle of X'X by rows, and X'y and y'y
+// of every target.
+func (s *stats) packedSize() int { return dense.Triangle(s.p) + len(s.targets())*(s.p+1) }
+
+// withLogarithm returns stats of the same data with the logarithm of the target.
+func (s *stats) withLogarithm() *stats {
+	out := *s
+	out.log = true
+	return &out
+}
+
+// read sets the task of the worker, in its memory.
+func (s *stats) read(w *worker, k int) {
+	p, list, t := s.p, s.rows.of(k), &w.task
+	*t = Task{Rows: len(list)}
+	if s.ratio != nil {
+		t.Noise = s.ratio[k]
+	}
+	if packed := s.packed[k]; packed != nil {
+		w.g = dense.Grow(w.g, p*p)
+		dense.Unpack(w.g, p, packed)
+		packed = packed[dense.Triangle(p):]
+		if s.log && s.rows.compares {
+			packed = packed[p+1:]
+		}
+		t.G, t.C, t.YY = w.g, packed[:p], packed[p]
+		return
+	}
+	w.x, w.y = dense.Grow(w.x, len(list)*p), dense.Grow(w.y, len(list))
+	s.rows.fill(w.x, w.read, s.design, list)
+	s.rows.weigh(w.x, list)
+	s.rows.fillTargets(w.y, list, s.log)
+	t.X, t.Y, t.YY = w.x, w.y, floats.Dot(w.y, w.y)
+}
+
+// worker returns scratch for one goroutine. Callers put it back into idle.
+func (s *stats) worker() *worker {
+	w, ok := s.idle.Get().(*worker)
+	if !ok {
+		w = &worker{read: s.rows.reader()}
+		w.u, w.v, w.z = make([]float64, s.p), make([]float64, s.p), make([]float64, s.p)
+	}
+	return w
+}
+
+// reduceOwn returns the sum over tasks of this owner of the numbers that f adds to part, which has the given
+// size. f runs in several goroutines; the bits of the sum do not depend on their number. The error is that of
+// the first task, or the context's.
+func (s *stats) reduceOwn(ctx context.Context, tasks []int, size int,
+	f func(w *worker, k int, part []float64) error) ([]float64, error) {
+	return sumParts(s.workers, len(tasks), size, func(part []float64, from, to int) error {
+		w := s.worker()
+		defer s.idle.Put(w)
+		for _, k := range tasks[from:to] {
+			if err := cmp.Or(ctx.Err(), f(w, k, part)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// set sets the task of the worker and its covariance under a prior. The error names the task.
+func (s *stats) set(w *worker, prior *Prior, k int) error {
+	s.read(w, k)
+	if err := w.solver.Set(prior, &w.task); err != nil {
+		return fmt.Errorf("task %q: %w", s.rows.in.Table.Tasks()[k], err)
+	}
+	return nil
+}
+
+// solveOwn is reduceOwn for an f that needs the solver of the task under a prior. The total that it returns is
+// that of this owner, with the error of its first task that is out of range.
+func (s *stats) solveOwn(ctx context.Context, prior *Prior, tasks *taskSet, size int,
+	f func(w *worker, k int, part []float64)) *total {
+	sum, err := s.reduceOwn(ctx, tasks.own, size, func(w *worker, k int, part []float64) error {
+		err := s.set(w, prior, k)
+		if err == nil {
+			f(w, k, part)
+		}
+		return err
+	})
+	if err != nil {
+		sum = make([]float64, size)
+	}
+	return &total{v: sum, err: err}
+}
+
+// coefficients sets theta and cov, P x P or nil, to the coefficients of a task and their covariance.
+func (s *stats) coefficients(m *moments, k int, theta, cov []float64) error {
+	w := s.worker()
+	defer s.idle.Put(w)
+	err := s.set(w, m.prior, k)
+	if err == nil {
+		w.solver.Coefficients(theta, cov, m.mean, m.c)
+	}
+	return err
+}

@@ -1,0 +1,139 @@
+package mixed
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+
+	"github.com/difalt/difalt/internal/dense"
+)
+
+// Sums adds up the numbers of all owners who train together. Every decision follows from totals and from
+// numbers that Agree has returned, so that all owners make the same calls in the same order.
+type Sums interface {
+	// Add overwrites v with the total over all owners, the same bits at all of them. The magnitude of every
+	// number is below 2^64. The name describes the numbers.
+	Add(ctx context.Context, name string, v []float64) error
+	// Levels returns the different levels of a categorical column at all owners, in one order; own are those
+	// of this one.
+	Levels(ctx context.Context, column string, own []string) ([]string, error)
+	// Agree overwrites v with the numbers of one of the owners. All of them have computed v from the same
+	// totals, but processors may round differently.
+	Agree(ctx context.Context, v []float64) error
+}
+
+// Local is the Sums of a single owner: there is nothing to add.
+type Local struct{}
+
+// Add implements Sums.
+func (Local) Add(context.Context, string, []float64) error { return nil }
+
+// Levels implements Sums.
+func (Local) Levels(_ context.Context, _ string, own []string) ([]string, error) { return own, nil }
+
+// Agree implements Sums.
+func (Local) Agree(context.Context, []float64) error { return nil }
+
+// A taskSet is a set of tasks with training rows: those of this owner, and the numbers of tasks and of their
+// rows at all owners.
+type taskSet struct {
+	own         []int
+	count, rows float64
+	logs        float64 // sum of the logarithms of the targets; 0 where not all are positive
+}
+
+// A total is a vector to add up over all owners.
+type total struct {
+	v     []float64
+	order int                 // the first order x order numbers are a matrix, of which the upper triangle is sent
+	unit  func(i int) float64 // v[i] counts in this power of two, so that it is below 2^64; nil: in 1
+	err   error               // nil or ErrNumeric
+}
+
+// add overwrites the vectors with their totals, in one message. A vector with an error at one owner has
+// ErrNumeric at all of them.
+func (r *rows) add(ctx context.Context, name string, list ...*total) error {
+	var message []float64
+	for _, t := range list {
+		if t.err != nil && !errors.Is(t.err, ErrNumeric) {
+			return t.err
+		}
+		message = t.pack(message)
+	}
+	if err := r.sums.Add(ctx, name, message); err != nil {
+		return err
+	}
+	r.record(name, len(message))
+	for _, t := range list {
+		message = t.unpack(message)
+	}
+	return nil
+}
+
+// record counts a total.
+func (r *rows) record(name string, numbers int) {
+	i := slices.IndexFunc(r.totals, func(t Total) bool { return t.Name == name })
+	if i < 0 {
+		i = len(r.totals)
+		r.totals = append(r.totals, Total{Name: name})
+	}
+	r.totals[i].Sums++
+	r.totals[i].Numbers += numbers
+}
+
+// pack appends the numbers and, last, 1 in place of all of them where there is an error.
+func (t *total) pack(message []float64) []float64 {
+	from := len(message)
+	if t.err == nil {
+		t.scale(func(v, unit float64) float64 { return v / unit })
+	}
+	message = dense.Pack(message, t.order, t.v)
+	message = append(append(message, t.v[t.order*t.order:]...), 0)
+	if t.err == nil && slices.ContainsFunc(message[from:], func(v float64) bool { return !(math.Abs(v) < mostSum) }) {
+		t.err = ErrNumeric
+	}
+	if t.err != nil {
+		clear(message[from:])
+		message[len(message)-1] = 1
+	}
+	return message
+}
+
+// mostSum bounds the numbers that one owner adds: those of 1,000 owners stay below 2^64.
+const mostSum = 1 << 54
+
+// unpack takes the total from the front of a message, and returns the rest.
+func (t *total) unpack(message []float64) []float64 {
+	square := t.order * t.order
+	last := dense.Triangle(t.order) + len(t.v) - square
+	if message[last] != 0 {
+		if t.err == nil {
+			t.err = ErrNumeric
+		}
+		return message[last+1:]
+	}
+	dense.Unpack(t.v[:square], t.order, message)
+	copy(t.v[square:], message[dense.Triangle(t.order):last])
+	t.scale(func(v, unit float64) float64 { return v * unit })
+	return message[last+1:]
+}
+
+func (t *total) scale(f func(v, unit float64) float64) {
+	if t.unit == nil {
+		return
+	}
+	for i, v := range t.v {
+		t.v[i] = f(v, t.unit(i))
+	}
+}
+
+// powerOfTwo returns the power of two next below a positive number, a unit that costs no digit; 1 for other
+// numbers.
+func powerOfTwo(x float64) float64 {
+	if !(x > 0) || math.IsInf(x, 0) {
+		return 1
+	}
+	_, e := math.Frexp(x)
+	return math.Ldexp(1, e-1)
+}
