@@ -63,59 +63,6 @@ func (a *applied) write(ctx context.Context, work func() error) error {
 	return nil
 }
 
-// predict writes predictions, and counts rows of tasks or levels that the model does not have.
-func predict(ctx context.Context, f *flagtable.Flags, std cli.Streams) error {
-	a := &applied{Flags: f, Streams: std}
-	defer a.files.close()
-	f.Table.NewLevels = true
-	if err := a.open(ctx, tablefile.Extensions...); err != nil {
-		return err
-	}
-	unknown := 0
-	err := a.write(ctx, func() (err error) { unknown, err = a.predictions(); return err })
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(a.Out, "%s: predictions for %s of %s\n", nameOf(f.Files.Out, "output"), text.Plural(a.table.Rows(), "row"),
-		text.Plural(len(a.table.Tasks()), "task"))
-	if unknown > 0 {
-		terminal.Sayf(a.Out, "%s of tasks or levels that the model does not have: predicted from the means of those that it has.",
-			text.Plural(unknown, "row"))
-	}
-	return nil
-}
-
-// predictions writes a line for every row, with standard errors if asked to.
-func (a *applied) predictions() (unknown int, err error) {
-	var task string
-	var p mixed.Prediction
-	columns := []tablefile.Column{{Name: "task", Cell: &task}, {Name: "prediction", Cell: &p.Value}}
-	if a.StandardErrors {
-		columns = append(columns, tablefile.Column{Name: "stderr", Cell: &p.StandardError}, tablefile.Column{Name: "sample_stderr",
-			Cell: &p.SampleError})
-	}
-	w := tablefile.New(a.files.out, a.Files.Out, append(columns, tablefile.Column{Name: "known", Cell: &p.Known}))
-	m, t := a.model, a.table
-	x := make([]float64, len(t.Features()))
-	for i := range t.Rows() {
-		task = t.Tasks()[t.Task(i)]
-		t.X(x, i)
-		if a.StandardErrors {
-			p, err = m.PredictError(task, x)
-		} else {
-			p.Value, p.Known, err = m.Predict(task, x)
-		}
-		if err != nil {
-			return unknown, fmt.Errorf("%s: row %d of task %q: %w", text.List(a.Files.Data), i+1, task, err)
-		}
-		if !p.Known {
-			unknown++
-		}
-		w.Write()
-	}
-	return unknown, w.Close()
-}
-
 // adapt writes a model with more tasks.
 func adapt(ctx context.Context, f *flagtable.Flags, std cli.Streams) error {
 	a := &applied{Flags: f, Streams: std}

@@ -28,9 +28,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 func newRootCommand() *cobra.Command {
 	root := cli.Program(program, "Decentralised multi-task representation learning")
 	cli.Add(root, "One table:",
+		newCheck(),
 		newTableCommand(flagtable.Fit, "fit --task COLUMN --target COLUMN FILE...",
 			"Fit a mixed model to one table of many small tasks", fitTable),
-		newTableCommand(flagtable.Predict, "predict --model FILE FILE...", "Predict the target of rows of a table", predict),
+		newPredict(),
 		newTableCommand(flagtable.Adapt, "adapt --model FILE --out FILE FILE...", "Add new tasks to a model from few samples", adapt),
 		newModelCommand())
 	cli.Add(root, "Tables of several owners:", newClusterCommand(),

@@ -35,7 +35,7 @@ func TestNumbersThatAreNotFinite(t *testing.T) {
 			for _, args := range [][]string{
 				slices.Concat([]string{"fit", "--data", path, "--rank", "1"}, train),
 				slices.Concat([]string{"up", "--data", filepath.Join(own, "*.csv"), "--rank", "1"}, train),
-				{"predict", "--model", at("m.npz"), "--data", path, "--out", at("p.csv"), "--standard-errors"},
+				{"predict", "--model", at("m.npz"), "--data", path, "--out", at("p.csv"), "--standard-errors", "--missing", "refuse"},
 				{"adapt", "--model", at("m.npz"), "--data", path, "--out", at("a.npz")},
 			} {
 				stdout, stderr, code := difaltCommand(t, args...)

@@ -56,16 +56,22 @@ func (r *reader) leaveOut() error {
 		case own != nil && !own.inferred:
 		case suspect && (own == nil && t.numbersRows(j, starts) || own != nil && len(own.list) == t.Rows()):
 			out = append(out, name)
+			r.out[name] = "it numbers the rows"
 			r.remove(j)
 			j--
 		case own != nil && len(own.list) > fewTexts && len(own.list)*textShare > t.Rows():
 			texts, most = append(texts, name), max(most, len(own.list))
+			if r.lenient {
+				r.out[name] = fmt.Sprintf("it has %d different texts", len(own.list))
+				r.remove(j)
+				j--
+			}
 		case own != nil:
 			inferred = append(inferred, name)
 		}
 	}
 	switch {
-	case texts != nil:
+	case texts != nil && !r.lenient:
 		return formatErrorf("Texts", texts, "column %.60q has %d different texts in %s, as ids and remarks have", texts[0], most,
 			text.Plural(t.Rows(), "row"))
 	case len(t.schema.Columns) == 0:

@@ -117,7 +117,8 @@ type levels struct {
 	column   string
 	fixed    bool // other levels are refused
 	others   bool // or have the code newLevel
-	inferred bool // the column is categorical for its text: numbers are refused
+	inferred bool // the column is categorical for its text
+	untyped  bool // and the file has no types: numbers are refused
 }
 
 // newLevel is the code of all levels that a schema does not contain.
@@ -127,9 +128,12 @@ const newLevel = -1
 func (l *levels) code(name string, o *TableOptions) (k int, err error) {
 	_, known := l.index[name]
 	switch {
-	case !known && l.inferred && o.kindOf(name) == number:
-		e := formatErrorf("Categorical", []string{l.column}, "%.60q is a number, and cells before it are text such as %s", name,
-			quoted(l.list[:min(len(l.list), 1)])).(*FormatError)
+	case !known && l.untyped && o.kindOf(name) == number:
+		other := "others"
+		if len(l.list) > 0 {
+			other = fmt.Sprintf("others, such as %.60q,", l.list[0])
+		}
+		e := &FormatError{Option: "Categorical", Values: []string{l.column}, err: fmt.Errorf("%.60q is a number, and %s are text", name, other)}
 		if len(l.list) > 0 {
 			e.NA = l.list[0]
 		}

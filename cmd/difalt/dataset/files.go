@@ -42,6 +42,11 @@ func ReadFiles(patterns []string, o TableOptions) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
+	return r.readAll(patterns)
+}
+
+// readAll reads the table of the files of the patterns.
+func (r *reader) readAll(patterns []string) (*Table, error) {
 	paths, err := r.openAll(patterns)
 	if err != nil {
 		return nil, err

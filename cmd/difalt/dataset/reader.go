@@ -25,6 +25,10 @@ type reader struct {
 	done      int64      // bytes read
 	total     int64      // bytes of all files
 
+	lenient bool              // leaves text out that ReadFiles refuses
+	first   []string          // header of the first file
+	out     map[string]string // why columns were left out, by name
+
 	each   func(*Row) error // of Scan; nil for a table
 	row    Row
 	widths []int // levels of every column, 0 for numbers
@@ -67,6 +71,7 @@ func newMarks(o *TableOptions) (m marks) {
 type gap struct {
 	count int
 	first string // the place of the first one
+	all   int    // in rows that were left out, too
 }
 
 // ErrMissing is in the chain of the error for missing values under MissingRefuse.
@@ -163,13 +168,20 @@ func (r *reader) begin(features []string, kinds []kind) error {
 			_, err := r.find(c.Column, "the categorical features")
 			return cmp.Or(err, fmt.Errorf("column %q is categorical, but not a feature of %s", c.Column, quoted(features)))
 		}
-		own := &levels{column: c.Column, fixed: o.Schema != nil, others: o.NewLevels, inferred: i >= inferred}
+		own := &levels{column: c.Column, fixed: o.Schema != nil, others: o.NewLevels, inferred: i >= inferred, untyped: i >= inferred && r.unit == "line"}
 		for _, name := range c.Levels {
 			if _, err := own.of(name); err != nil {
 				return fmt.Errorf("the schema of column %q: the level %w", c.Column, err)
 			}
 		}
 		r.levels[slot] = own
+	}
+	r.first, r.out = r.header, map[string]string{}
+	for _, column := range o.Drop {
+		r.out[column] = "it is dropped"
+	}
+	for _, column := range added {
+		r.out[column] = "another program has added it"
 	}
 	r.t = &Table{x: newChunks(len(features)), target: o.Target != ""}
 	r.t.schema.Columns = slices.Clone(features)
@@ -261,11 +273,14 @@ func (r *reader) add() error {
 		lacks = lacks || math.IsNaN(v) && (r.o.Missing != MissingKeep || slot < featureSlot)
 	}
 	for slot, v := range r.x {
-		if math.IsNaN(v) && (!lacks || r.o.Missing == MissingRefuse) {
-			if g := &r.gaps[slot]; g.count == 0 {
+		if !math.IsNaN(v) {
+			continue
+		}
+		g := &r.gaps[slot]
+		if g.all++; !lacks || r.o.Missing == MissingRefuse {
+			if g.count++; g.count == 1 {
 				g.first = fmt.Sprintf("%s %d", r.unit, r.at)
 			}
-			r.gaps[slot].count++
 		}
 	}
 	if r.each != nil {

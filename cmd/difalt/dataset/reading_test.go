@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -70,7 +71,7 @@ func TestMixedColumns(t *testing.T) {
 		want             []string
 	}{
 		{"t,k,y\nx,1,1\nx,K,2\n", "K", "Categorical", []string{"line 3", `column "k"`, `"K" is not a number`}},
-		{"t,k,y\nx,K,1\nx,1,2\n", "K", "Categorical", []string{"line 3", `column "k"`, `"1" is a number`, `"K"`}},
+		{"t,k,y\nx,K,1\nx,1,2\n", "K", "Categorical", []string{"line 3", `column "k"`, `"1" is a number, and others, such as "K", are text`}},
 		{"t,a,y\nx,1,1\nx,?,2\n", "?", "Categorical", []string{"line 3", `column "a"`, `"?" is not a number`}},
 		{"t,a,y\nx,?,1\nx,1,2\n", "?", "Categorical", []string{"line 2", `column "a"`, `"?" is not a number`}},
 		{"t,a,y\nx,#DIV/0!,1\nx,1,2\n", "#DIV/0!", "Categorical", []string{"line 2", "is an error of a spreadsheet"}},
@@ -328,4 +329,71 @@ func TestScan(t *testing.T) {
 	}
 	_, _, err = scan(write(t, dir, "none.csv", []byte("t,site,a\n")), MissingDrop)
 	check.Error(t, err, "zero rows")
+}
+
+// Scan holds no more memory late in a table than early in it, from text and Parquet.
+func TestScanMemory(t *testing.T) {
+	type row struct {
+		T string  `parquet:"t"`
+		A float64 `parquet:"a"`
+	}
+	const n = 200_000
+	rows := make([]row, n)
+	text := []byte("t,a\n")
+	for i := range rows {
+		rows[i] = row{fmt.Sprintf("task %d", i), float64(i)}
+		text = fmt.Appendf(text, "task %d,%d\n", i, i)
+	}
+	dir := t.TempDir()
+	for _, path := range []string{write(t, dir, "t.csv", text), write(t, dir, "t.parquet", written(t, rows, parquet.MaxRowsPerRowGroup(20_000)))} {
+		var held [2]uint64
+		at := 0
+		o := TableOptions{Task: "t", Schema: only("a")}
+		_, err := Scan([]string{path}, o, func(*Row) error {
+			if at++; at == n/10+7 || at == n-7 {
+				var m runtime.MemStats
+				runtime.GC()
+				runtime.ReadMemStats(&m)
+				held[at*2/n] = m.HeapAlloc
+			}
+			return nil
+		})
+		if err != nil || at != n || held[1] > held[0]+1<<20 {
+			t.Errorf("%s: %v, %d rows; %d bytes after a tenth of the rows, %d at the end", path, err, at, held[0], held[1])
+		}
+	}
+}
+
+// Check describes every column of a file, also those that are left out.
+func TestCheck(t *testing.T) {
+	text := "Unnamed: 0,t,X,a,k,note,,gone,y\n"
+	for i := range 30 {
+		text += fmt.Sprintf("%d,x%d,%d,%d.5,%s,text %d,,1,%d\n", i, i%3, i*7%30, i*i%11, []string{"p", "q", ""}[i%3], i, i%4)
+	}
+	path := write(t, t.TempDir(), "t.csv", []byte(text))
+	o := TableOptions{Task: "t", Target: "y", Drop: []string{"gone"}, Missing: MissingKeep}
+	tab, columns, err := Check([]string{path}, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := ""
+	for _, c := range columns {
+		said += fmt.Sprintf("%q %s %q %d %v %v %q\n", c.Name, c.ReadAs, c.Why, c.Missing, c.Least, c.Most, c.Levels)
+	}
+	want := `"Unnamed: 0" left out "another program has added it" 0 NaN NaN []
+"t" task "" 0 NaN NaN ["x0" "x1" "x2"]
+"X" left out "it numbers the rows" 0 NaN NaN []
+"a" number "" 0 0.5 9.5 []
+"k" category "" 10 NaN NaN ["p" "q"]
+"note" left out "it has 30 different texts" 0 NaN NaN []
+"" left out "it has no name" 0 NaN NaN []
+"gone" left out "it is dropped" 0 NaN NaN []
+"y" target "" 0 0 3 []
+`
+	if said != want || tab.Rows() != 30 {
+		t.Errorf("%d rows\n%s", tab.Rows(), said)
+	}
+	if _, _, err := Check([]string{path}, TableOptions{Drop: []string{"gone"}, Missing: MissingKeep}); err != nil {
+		t.Errorf("without a task: %v", err)
+	}
 }

@@ -26,6 +26,7 @@ const (
 	Up
 	Predict
 	Adapt
+	Check
 	Show
 	ClusterNew
 	ClusterKey
@@ -33,8 +34,9 @@ const (
 
 	training = Fit | Node | Up
 	together = Node | Up
-	readers  = training | Predict | Adapt
-	members  = Node | Run // connect to the neighbours
+	readers  = training | Predict | Adapt | Check
+	columns  = training | Check // read tables whose columns they do not know
+	members  = Node | Run       // connect to the neighbours
 )
 
 // A row of the table is an option of some commands.
@@ -56,6 +58,9 @@ type Flags struct {
 // New returns the options of a command with their defaults.
 func New(c Command) *Flags {
 	f := &Flags{command: c}
+	if c == Predict {
+		f.Table.Missing, f.Table.NewLevels = dataset.MissingDrop, true
+	}
 	var rows []options.Option
 	for _, r := range f.table() {
 		if r.of&c != 0 {

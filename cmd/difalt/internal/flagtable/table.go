@@ -87,7 +87,8 @@ func (v *Values) files() []row {
 		{"model", model, Predict | Adapt, true, "read the model from `FILE`.npz"},
 		{"data", data, Up, false, "tables, `PATTERN` such as 'site-*.csv' in place of FILE..." + formats},
 		{"data", data, readers &^ Up, false, "table `PATTERN` such as 'a-*.csv' in place of FILE..." + formats},
-		{"out", out, Predict, true, "write the predictions to `FILE`, .csv or .parquet"},
+		{"out", options.Text(&f.Out), Predict, false, "write the predictions to `FILE`, .csv or .parquet (default: standard output)"},
+		{"keep", options.List(&v.Table.Keep), Predict, false, "pass a `LIST` of columns through"},
 		{"out", out, Adapt, true, "write the model with the new tasks to `FILE`.npz"},
 		{"out", out, Show, false, "write the effects to `FILE`, .csv or .parquet, and print nothing else"},
 		{"out", out, ClusterNew, true, "write cluster.json and the keys to the folder `DIR`"},
@@ -95,7 +96,7 @@ func (v *Values) files() []row {
 		{"model", model, training, false, "write the model to `FILE`.npz"},
 		{"report", options.Text(&f.Report), Fit, false,
 			"write a web page with figures and tables to the folder `DIR`"},
-		{"standard-errors", options.Yes(&v.StandardErrors), Predict, false, "add columns with standard errors"},
+		{"standard-errors", options.Yes(&v.StandardErrors), Predict, false, "add columns with standard errors and 95 % limits"},
 	}
 }
 
@@ -105,25 +106,31 @@ func (v *Values) data() []row {
 	task, target := options.Text(&c.Task), options.Text(&c.Target)
 	return []row{
 		{"task", task, training, true, "`COLUMN` that names the task of a row"},
+		{"task", task, Check, false, "`COLUMN` that names the task of a row (default: there is none)"},
+		{"target", target, Check, false, "`COLUMN` to predict (default: there is none)"},
 		{"task", task, Predict | Adapt, false, "`COLUMN` that names the task of a row (default: as in training)"},
 		{"target", target, training, true, "`COLUMN` to predict"},
 		{"target", target, Adapt, false, "`COLUMN` with the target (default: as in training)"},
-		{"features", options.List(&c.Features), training, false, "use only a `LIST` of columns as features"},
-		{"drop", options.List(&c.Drop), training, false, "leave out a `LIST` of columns"},
-		{"categorical", options.List(&c.Categorical), training, false, "`LIST` of columns of numbers that are categories, besides those of text"},
-		{"numbers", options.Yes(&c.Numbers), training, false, "refuse columns of text that --categorical does not list"},
+		{"features", options.List(&c.Features), columns, false, "use only a `LIST` of columns as features"},
+		{"drop", options.List(&c.Drop), columns, false, "leave out a `LIST` of columns"},
+		{"categorical", options.List(&c.Categorical), columns, false, "`LIST` of columns of numbers that are categories, besides those of text"},
+		{"numbers", options.Yes(&c.Numbers), columns, false, "refuse columns of text that --categorical does not list"},
 		{"na", options.List(&c.NA), readers, false, "`LIST` of cells that are missing values in every column"},
 		{"missing", options.Parsed(&c.Missing, "text", "refuse", "one of refuse, drop, mean", missing).Among("refuse", "drop", "mean"),
-			readers, false,
+			readers &^ Predict &^ Check, false,
 			"treat missing values by `RULE`: refuse the table, drop their rows, or fill in the mean of the training rows"},
+		{"missing", options.Parsed(&c.Missing, "text", "drop", "one of drop, mean, refuse", missing).Among("drop", "mean", "refuse"),
+			Predict, false,
+			"treat missing values by `RULE`: drop leaves the predictions of their rows empty, mean fills in the mean of the " +
+				"training rows, refuse ends with an error"},
 		{"decimal", options.Parsed(&c.Decimal, "text", ".", ". or ,", mark).Among(".", ","), readers, false,
 			"decimal `MARK` of CSV: . or ,"},
 		{"dates", options.Text(&c.Dates).Among("ymd", "dmy", "mdy"), readers, false,
 			"read dates in CSV of `ORDER` ymd, dmy or mdy, as days since 1970-01-01 (default: dates are refused)"},
-		{"sample-weights", options.Text(&c.Weight), training, false, "`COLUMN` with relative weights of rows"},
+		{"sample-weights", options.Text(&c.Weight), columns, false, "`COLUMN` with relative weights of rows"},
 		{"test-fraction", options.Number(&v.Split.TestFraction, share), training, false,
 			"hold out a `SHARE` of the rows of every task"},
-		{"holdout", options.Text(&c.Holdout), training, false, "hold out the rows with 1 in `COLUMN` instead"},
+		{"holdout", options.Text(&c.Holdout), columns, false, "hold out the rows with 1 in `COLUMN` instead"},
 	}
 }
 

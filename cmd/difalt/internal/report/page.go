@@ -72,7 +72,7 @@ func EffectsFile(out io.Writer, path string, m *mixed.Model) error {
 	})
 	for _, e = range m.Effects() {
 		kind = string(e.Kind)
-		w.Write()
+		_ = w.Write() // Close returns the error
 	}
 	return w.Close()
 }
@@ -91,7 +91,7 @@ func (r *Report) tasksFile(out io.Writer, path string) error {
 			for k, errors := range []mixed.Errors{t.Train[m], t.Test[m]} {
 				e, rows = errors, float64(errors.Rows)
 				if task, method, set = t.Task, s.Method, []string{"train", "test"}[k]; k == 0 || rows > 0 {
-					w.Write()
+					_ = w.Write() // Close returns the error
 				}
 			}
 		}

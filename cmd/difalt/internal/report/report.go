@@ -204,9 +204,14 @@ func Missing(t *dataset.Table) (list []string) {
 	if n := t.Dropped(); n > 0 {
 		list = append(list, fmt.Sprintf("%s left out for missing values.", text.Plural(n, "row")))
 	}
+	return append(list, Filled(t.Missing())...)
+}
+
+// Filled describes the missing values that were filled in, by column.
+func Filled(missing []dataset.MissingCount) (list []string) {
 	var filled []string
-	for _, m := range t.Missing() {
-		filled = append(filled, fmt.Sprintf("%d in %q", m.Rows, m.Column))
+	for _, m := range missing {
+		filled = append(filled, fmt.Sprintf("%d in %q", m.Rows, text.Visible(m.Column)))
 	}
 	if filled != nil {
 		list = append(list, fmt.Sprintf("Missing values are filled with the mean of the training rows: %s.", text.List(filled)))

@@ -3,17 +3,14 @@ package tablefile
 
 import (
 	"bufio"
-	"encoding/csv"
 	"fmt"
 	"io"
 	"math"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/difalt/difalt/cmd/difalt/internal/text"
 	"github.com/parquet-go/parquet-go"
 )
 
@@ -30,8 +27,8 @@ func CheckExtension(path string, extensions ...string) error {
 
 func extension(path string) string { return strings.ToLower(filepath.Ext(path)) }
 
-// A Column has a name, ASCII without quotes, and points to its cell in the current row: a *string, *float64
-// (NaN: missing) or *bool.
+// A Column has a name of its own, and points to its cell in the current row: a *string, *float64 (NaN: missing)
+// or *bool.
 type Column struct {
 	Name string
 	Cell any
@@ -57,11 +54,12 @@ func New(out io.Writer, path string, columns []Column) *Writer {
 	return w
 }
 
-// Write writes the current cells of the columns as a row.
-func (w *Writer) Write() {
+// Write writes the current cells of the columns as a row, and returns the first error.
+func (w *Writer) Write() error {
 	if w.err == nil {
 		w.err = w.write()
 	}
+	return w.err
 }
 
 // Close completes the table and returns the first error.
@@ -76,43 +74,84 @@ func (w *Writer) Close() error {
 
 // startCSV writes the header. Numbers have all digits; missing ones are empty.
 func (w *Writer) startCSV(columns []Column) {
-	file, record := csv.NewWriter(w.out), make([]string, len(columns))
+	var line []byte
 	for i, c := range columns {
-		record[i] = c.Name
+		line = appendText(appendComma(line, i), c.Name, len(columns) == 1)
 	}
-	w.err = file.Write(record)
+	_, w.err = w.out.Write(append(line, '\n'))
 	w.write = func() error {
+		line = line[:0]
 		for i, c := range columns {
+			line = appendComma(line, i)
 			switch cell := c.Cell.(type) {
 			case *string:
-				record[i] = *cell
+				line = appendText(line, *cell, len(columns) == 1)
 			case *float64:
-				record[i] = text.Number(*cell)
+				if !math.IsNaN(*cell) {
+					line = strconv.AppendFloat(line, *cell, 'g', -1, 64)
+				}
 			case *bool:
-				record[i] = strconv.FormatBool(*cell)
+				line = strconv.AppendBool(line, *cell)
 			}
 		}
-		return file.Write(record)
+		_, err := w.out.Write(append(line, '\n'))
+		return err
 	}
-	w.end = func() error { file.Flush(); return file.Error() }
+	w.end = func() error { return nil }
+}
+
+// appendComma appends the comma before every cell but the first.
+func appendComma(line []byte, i int) []byte {
+	if i > 0 {
+		return append(line, ',')
+	}
+	return line
+}
+
+// appendText appends a text as a cell of CSV (RFC 4180), with quotes where readers need them; an empty one has quotes
+// if it is alone in its line.
+func appendText(line []byte, s string, alone bool) []byte {
+	if (s != "" || !alone) && !strings.ContainsAny(s, ",\"\r\n") && strings.TrimLeft(s, " \t") == s {
+		return append(line, s...)
+	}
+	line = append(line, '"')
+	line = append(line, strings.ReplaceAll(s, `"`, `""`)...)
+	return append(line, '"')
+}
+
+// A parquetRow is a group whose columns keep their order; parquet.Group sorts them.
+type parquetRow struct {
+	parquet.Group
+	fields []parquet.Field
+}
+
+func (r *parquetRow) Fields() []parquet.Field { return r.fields }
+
+func newParquetRow(columns []Column) *parquetRow {
+	r := &parquetRow{Group: parquet.Group{}}
+	for _, c := range columns {
+		var node parquet.Node
+		switch c.Cell.(type) {
+		case *string:
+			node = parquet.String()
+		case *float64:
+			node = parquet.Optional(parquet.Leaf(parquet.DoubleType))
+		case *bool:
+			node = parquet.Leaf(parquet.BooleanType)
+		}
+		r.Group[c.Name] = node
+	}
+	for _, c := range columns {
+		at := slices.IndexFunc(r.Group.Fields(), func(f parquet.Field) bool { return f.Name() == c.Name })
+		r.fields = append(r.fields, r.Group.Fields()[at])
+	}
+	return r
 }
 
 // startParquet starts a file compressed by snappy. Missing numbers are null.
 func (w *Writer) startParquet(columns []Column) {
-	// Fields of a type keep their order, those of a parquet.Group do not.
-	var fields []reflect.StructField
-	for i, c := range columns {
-		tag := c.Name
-		if _, ok := c.Cell.(*float64); ok {
-			tag += ",optional"
-		}
-		fields = append(fields, reflect.StructField{
-			Name: fmt.Sprint("F", i), Type: reflect.TypeOf(c.Cell).Elem(),
-			Tag: reflect.StructTag(fmt.Sprintf("parquet:%q", tag)),
-		})
-	}
-	schema := parquet.SchemaOf(reflect.New(reflect.StructOf(fields)).Interface())
-	file := parquet.NewGenericWriter[any](w.out, schema, parquet.Compression(&parquet.Snappy))
+	schema := parquet.NewSchema("table", newParquetRow(columns))
+	file := parquet.NewWriter(w.out, schema, parquet.Compression(&parquet.Snappy), parquet.MaxRowsPerRowGroup(rowGroup))
 	values := make(parquet.Row, len(columns))
 	w.write = func() error {
 		for i, c := range columns {
@@ -134,3 +173,6 @@ func (w *Writer) startParquet(columns []Column) {
 	}
 	w.end = file.Close
 }
+
+// rowGroup is the number of rows of a group of Parquet. A group is held in memory until it is complete.
+const rowGroup = 1 << 17

@@ -64,6 +64,58 @@ func TestFormats(t *testing.T) {
 	}
 }
 
+// Columns keep their order and any names; a line with one empty cell is no blank line.
+func TestNames(t *testing.T) {
+	names := []string{"z", "a,b", "x y=\"1\"", "größe", " b", "a", "A"}
+	cells := make([]string, len(names))
+	var columns []Column
+	for i, name := range names {
+		cells[i] = strconv.Itoa(i)
+		columns = append(columns, Column{Name: name, Cell: &cells[i]})
+	}
+	for _, path := range []string{"t.csv", "t.parquet"} {
+		var buf bytes.Buffer
+		w := New(&buf, path, columns)
+		_ = w.Write()
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		var header, row []string
+		if path == "t.csv" {
+			list, err := csv.NewReader(&buf).ReadAll()
+			if err != nil || len(list) != 2 {
+				t.Fatalf("%v, %v", list, err)
+			}
+			header, row = list[0], list[1]
+		} else {
+			f, err := parquet.OpenFile(bytes.NewReader(buf.Bytes()), int64(buf.Len()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, c := range f.Root().Columns() {
+				header = append(header, c.Name())
+			}
+			rows := make([]parquet.Row, 1)
+			if n, _ := f.RowGroups()[0].Rows().ReadRows(rows); n != 1 {
+				t.Fatalf("%d rows", n)
+			}
+			for _, v := range rows[0] {
+				row = append(row, v.String())
+			}
+		}
+		if diff := cmp.Diff([][]string{names, cells}, [][]string{header, row}); diff != "" {
+			t.Errorf("%s: %s", path, diff)
+		}
+	}
+	var buf bytes.Buffer
+	cell := ""
+	w := New(&buf, "t.csv", []Column{{Name: "a", Cell: &cell}})
+	_ = w.Write()
+	if err := w.Close(); err != nil || buf.String() != "a\n\"\"\n" {
+		t.Errorf("%q, %v", buf.String(), err)
+	}
+}
+
 // A name that promises something else is refused.
 func TestRefused(t *testing.T) {
 	for _, path := range []string{"p.json", "p.jsonl", "p.npy", "p.csv.gz", "dir.csv/p.xlsx", "p.npz", "p.tsv"} {

@@ -1,0 +1,132 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// predictions returns the rows of predictions, the header first.
+func predictions(t *testing.T, args ...string) (header []string, rows [][]string) {
+	t.Helper()
+	out := filepath.Join(t.TempDir(), "p.csv")
+	must(t, append([]string{"predict", "--out", out}, args...)...)
+	list, err := csv.NewReader(bytes.NewReader(readFile(t, out))).ReadAll()
+	if err != nil || len(list) == 0 {
+		t.Fatalf("%v: %v", list, err)
+	}
+	return list[0], list[1:]
+}
+
+// A row comes out for every row that goes in: with the columns that are kept as they are,
+// and empty where there is no prediction.
+func TestPredictEveryRow(t *testing.T) {
+	x, dir := fixture(t), t.TempDir()
+	const long = "a column with quite a long name of more than forty characters"
+	head := "id,\"note, free\",shop,price,weekday," + long + "\n"
+	lines := []string{
+		`0012,"a ""b""",shop 1,4,sat,0`,
+		` 7 ,,shop 1,,sat,0`,
+		`x,y,,4,sat,0`,
+		`,,,,,`,
+		`8,z,shop 1,4,,0`,
+		`9,z,shop 99,NA,sun,0`,
+		`10,z,shop 2,4,none,-0.0`,
+	}
+	table := write(t, dir, "new.csv", head+strings.Join(lines, "\n")+"\n")
+	for missing, empty := range map[string][]int{"drop": {1, 2, 3, 4, 5}, "mean": {2, 3}} {
+		header, rows := predictions(t, "--model", x.model, "--missing", missing, "--standard-errors", "--keep", `id,"note, free"`, table)
+		if got := strings.Join(header, "|"); got != "id|note, free|task|prediction|stderr|sample_stderr|low|high|known" {
+			t.Errorf("columns %s", got)
+		}
+		if len(rows) != len(lines) {
+			t.Fatalf("%s: %d rows of %d", missing, len(rows), len(lines))
+		}
+		for i, row := range rows {
+			if none := slices.Contains(empty, i); (row[3] == "") != none || strings.Join(row[3:8], "") == "" != none {
+				t.Errorf("%s: row %d is %q", missing, i, row)
+			}
+		}
+		if rows[0][0] != "0012" || rows[1][0] != " 7 " || rows[0][1] != `a "b"` || rows[0][2] != "shop 1" || rows[0][8] != "true" || rows[6][8] != "false" {
+			t.Errorf("%s: rows %q", missing, rows)
+		}
+		for i, row := range rows {
+			var v [5]float64
+			for k := range v {
+				v[k], _ = strconv.ParseFloat(row[3+k], 64)
+			}
+			if far := 1.959963984540054 * v[2]; math.Abs(v[3]-(v[0]-far)) > 1e-9 || math.Abs(v[4]-(v[0]+far)) > 1e-9 {
+				t.Errorf("row %d: limits of %q", i, row)
+			}
+		}
+	}
+	refuses(t, 1, "there are missing values", "predict", "--model", x.model, "--missing", "refuse", table)
+	refuses(t, 2, `"prediction" has the name`, "predict", "--model", x.model, "--keep", "prediction", table)
+	refuses(t, 2, `"id" is named twice`, "predict", "--model", x.model, "--keep", "id,id", table)
+	refuses(t, 1, `no column "di"`, "predict", "--model", x.model, "--keep", "di", table)
+
+	// The task may be kept by its own name; the output has it once.
+	header, _ := predictions(t, "--model", x.model, "--keep", "shop,id", table)
+	if got := strings.Join(header, "|"); got != "shop|id|task|prediction|known" {
+		t.Errorf("columns %s", got)
+	}
+
+	// The report says how many rows have none, and where the first one is.
+	out := filepath.Join(dir, "p.csv")
+	has(t, must(t, "predict", "--model", x.model, "--out", out, table), "7 rows", "5 rows without a prediction", "new.csv, line 3",
+		"1 row of tasks or levels that the model does not have")
+	var r struct{ Rows, Empty, Unknown int }
+	if err := json.Unmarshal([]byte(must(t, "predict", "--json", "--model", x.model, "--out", out, table)), &r); err != nil || r.Rows != 7 ||
+		r.Empty != 5 || r.Unknown != 1 {
+		t.Errorf("the report in JSON has %+v, %v", r, err)
+	}
+}
+
+// A row has the prediction that it has alone, in every order of rows, in several files, and in every format.
+func TestPredictSubsets(t *testing.T) {
+	x, dir := fixture(t), t.TempDir()
+	args := []string{"--model", x.model, "--missing", "mean", "--standard-errors"}
+	all := strings.Split(strings.TrimSpace(string(readFile(t, x.table))), "\n")
+	_, want := predictions(t, append(args, x.table)...)
+	if len(want) != len(all)-1 {
+		t.Fatalf("%d predictions for %d rows", len(want), len(all)-1)
+	}
+	for _, i := range []int{0, 7, 100, len(want) - 1} {
+		one := write(t, dir, "one.csv", all[0]+"\n"+all[i+1]+"\n")
+		if _, got := predictions(t, append(args, one)...); len(got) != 1 || !slices.Equal(got[0], want[i]) {
+			t.Errorf("row %d alone is %q, want %q", i, got, want[i])
+		}
+	}
+	first := write(t, dir, "part-1.csv", strings.Join(all[:100], "\n")+"\n")
+	second := write(t, dir, "part-2.csv", all[0]+"\n"+strings.Join(all[100:], "\n")+"\n")
+	for _, files := range [][]string{{first, second}, {"--data", filepath.Join(dir, "part-*.csv")}} {
+		if _, got := predictions(t, append(args, files...)...); fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("%q: other predictions", files)
+		}
+	}
+	packed := filepath.Join(dir, "p.parquet")
+	must(t, append([]string{"predict", "--keep", "price,weekday", "--out", packed}, append(args, x.table)...)...)
+	// Predictions in Parquet are a table like another one.
+	said := must(t, "check", "--task", "task", "--target", "prediction", packed)
+	has(t, said, "360 rows", "price", "sample_stderr")
+}
+
+// Without --out the rows go to the standard output, and the report elsewhere.
+func TestPredictToStandardOutput(t *testing.T) {
+	inFull(t)
+	x := fixture(t)
+	p := launch(t, "", "", "predict", "--missing", "mean", "--model", x.model, x.table)
+	if code := p.code(t); code != 0 || strings.Count(p.out.String(), "\n") != 361 || !strings.HasPrefix(p.out.String(), "task,prediction,known\nshop 0,") {
+		t.Errorf("exit code %d, output %.200q", code, p.out.String())
+	}
+	has(t, p.err.String(), "the standard output: 360 rows")
+}
