@@ -33,16 +33,15 @@ func (m *Model) Adapt(t Table) (*Model, error) {
 	case t.Weights() != nil && len(t.Weights()) != t.Rows():
 		return nil, fmt.Errorf("the table has %d weights for %d rows", len(t.Weights()), t.Rows())
 	}
+	if err := checkTable(t); err != nil {
+		return nil, err
+	}
 	p := m.p
 	k, rows := &p.Tasks, make([][]int, len(t.Tasks()))
 	k.Names, k.Samples, k.Theta = slices.Clone(k.Names), slices.Clone(k.Samples), slices.Clone(k.Theta)
 	k.Noise, k.Freedom, k.Covariances = slices.Clone(k.Noise), slices.Clone(k.Freedom), slices.Clone(k.Covariances)
 	for i := range t.Rows() {
-		k := t.Task(i)
-		if k < 0 || k >= len(rows) {
-			return nil, fmt.Errorf("row %d of the table is of task %d: the table has %d", i+1, k, len(rows))
-		}
-		rows[k] = append(rows[k], i)
+		rows[t.Task(i)] = append(rows[t.Task(i)], i)
 	}
 	for i, list := range rows {
 		if len(list) == 0 {

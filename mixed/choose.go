@@ -183,8 +183,22 @@ func climbFrom(ctx context.Context, to, from *form, ranks []int, always bool) er
 
 // rankPenalty returns half the number of free loadings of a rank times the logarithm of the number of tasks.
 func (s *stats) rankPenalty(tasks *taskSet, rank int) float64 {
-	free := float64(s.directions()*rank - rank*(rank-1)/2)
+	free := float64(s.loadings()*rank - rank*(rank-1)/2)
 	return free / 2 * math.Log(max(tasks.count, 2))
+}
+
+// loadings returns the number of loadings of a direction, those off the axes of a design included.
+func (s *stats) loadings() int {
+	if s.design.Axes == nil {
+		return s.directions()
+	}
+	n := 1
+	for _, scale := range s.design.Scale {
+		if scale > 0 {
+			n++
+		}
+	}
+	return n
 }
 
 // directions returns the number of columns that loadings act on: the constant and the features that vary.
@@ -371,17 +385,19 @@ func (f *fitter) choose(ctx context.Context) (*choice, error) {
 }
 
 // finish returns the choice with a strength of its own for every linear column and every curve, with the
-// common strength as prior, on all tasks.
+// common strength as prior, on all tasks. Axes, which are no features, keep the common strength.
 func (c choice) finish(ctx context.Context) (*choice, error) {
 	s, q := c.s, *c.q
-	q.group, q.sigma = make([]int, s.p), nil
-	for j, column := range s.columns {
-		if j == 0 || column.Kind == Linear || column.Index == 0 {
-			q.sigma = append(q.sigma, c.q.sigma[column.Kind])
+	if s.design.Axes == nil {
+		q.group, q.sigma = make([]int, s.p), nil
+		for j, column := range s.columns {
+			if j == 0 || column.Kind == Linear || column.Index == 0 {
+				q.sigma = append(q.sigma, c.q.sigma[column.Kind])
+			}
+			q.group[j] = len(q.sigma) - 1
 		}
-		q.group[j] = len(q.sigma) - 1
+		q.common = slices.Clone(q.sigma)
 	}
-	q.common = slices.Clone(q.sigma)
 	end, err := s.climb(ctx, s.some, &q, 3*iterations)
 	if err == nil && s.some != s.tasks {
 		converged := end.converged // on its tasks

@@ -81,6 +81,9 @@ func (f *fitter) read(ctx context.Context) (err error) {
 	}
 	r := f.rows
 	plain := r.newDesign()
+	if err := r.setAxes(ctx, &plain); err != nil {
+		return err
+	}
 	if f.plain, err = newStats(ctx, r, &plain, f.Workers); err != nil {
 		return err
 	}
@@ -89,7 +92,7 @@ func (f *fitter) read(ctx context.Context) (err error) {
 		const format = "the rank is %d: it must be from 0 to %d, with %d tasks and %d columns that vary"
 		return &Error{fmt.Errorf(format, *f.Rank, most, tasks, columns), "the rank is too large"}
 	}
-	if f.NoCurves {
+	if f.NoCurves || plain.Axes != nil {
 		return nil
 	}
 	f.progress(Stages[0], 0.5)
@@ -165,6 +168,9 @@ const weakCurve = 0.3
 // weakCurve.
 func (f *fitter) effects(chosen *choice, m *moments) (*Estimate, error) {
 	s := chosen.s
+	if s.design.Axes != nil {
+		return nil, nil // without its prior the mean is unknown off the axes: all effects would be, too
+	}
 	d := s.meanDeviations(chosen.q)
 	for j, c := range s.columns {
 		switch {

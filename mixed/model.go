@@ -79,8 +79,8 @@ var errEmpty = errors.New("the model is empty: New, Load and LoadFile return mod
 
 // New returns the model of the given parameters. It keeps their slices, which must not change
 // afterwards. Errors name the array that does not fit the others or whose numbers are impossible.
-// Required are at least one task and a positive variance of the noise; everything else may be zero,
-// but slices must have the lengths that [Parameters] gives.
+// Required are at least one task, a positive scale of the target, and a positive variance of the noise;
+// everything else may be zero, but slices must have the lengths that [Parameters] gives.
 func New(p Parameters) (*Model, error) {
 	curves := make([]Curve, len(p.Design.Curves))
 	for i, c := range p.Design.Curves {

@@ -44,12 +44,12 @@ type strengths struct {
 	fixed  bool      // tau stays as it is
 }
 
-// prior returns the distribution of deviations.
+// prior returns the distribution of deviations. Off the axes of a design they have that of linear columns.
 func (s *stats) prior(q *strengths) *Prior {
 	prior := &Prior{Deviations: make([]float64, s.p), Rank: q.rank, Loadings: make([]float64, s.p*q.rank)}
 	prior.Noise.Variance = q.noise
 	for j, g := range q.group {
-		if s.within[j] {
+		if s.within[j] || j == s.design.Distance() {
 			prior.Deviations[j] = q.sigma[g]
 		}
 	}
@@ -66,7 +66,7 @@ func (s *stats) meanDeviations(q *strengths) []float64 {
 		switch {
 		case j == 0:
 			d[j] = constantSD0
-		case s.active[j]:
+		case s.active[j] || j == s.design.Distance():
 			d[j] = q.tau[1+c.Curve]
 		}
 	}

@@ -38,6 +38,8 @@ func (f *fitter) notes(chosen *choice, m *moments, report *Report) (list []strin
 	add(equal, "The target is the same in all training rows.")
 	add(exact && !equal, "The training rows are fitted almost exactly: check whether a column repeats the target.")
 	add(f.crowded, "Curves were left out: with them there would be more than %d columns.", widest)
+	add(f.plain.design.Axes != nil, "There are %d columns for %d training rows: the model works in the span of these rows, "+
+		"without curves, and all columns share one strength.", len(f.plain.design.Scale), len(f.rows.order))
 	some, all := len(f.plain.some.own), len(f.plain.tasks.own)
 	add(some < all, "Ranks and curves were compared on %d of the %d tasks; the final strengths are those of all tasks.", some, all)
 	add(f.moreByLog > logNats, "The training rows support the logarithm of the target better, by %.0f nats: "+

@@ -42,6 +42,28 @@ const (
 	mostValue = 1e150 // the squares of 10^8 such values have a sum
 )
 
+// checkTable reports rows of tasks that the table does not have, names that are given twice, and faults that a
+// table finds by a method Check, as [Data] does.
+func checkTable(t Table) error {
+	if own, ok := t.(interface{ Check() error }); ok {
+		if err := own.Check(); err != nil {
+			return err
+		}
+	}
+	for i := range t.Rows() {
+		if k := t.Task(i); k < 0 || k >= len(t.Tasks()) {
+			return fmt.Errorf("row %d of the table is of task %d: the table has %d", i+1, k, len(t.Tasks()))
+		}
+	}
+	if _, err := numbered("task", t.Tasks()); err != nil {
+		return err
+	}
+	if _, err := numbered("feature", t.Features()); err != nil {
+		return err
+	}
+	return t.Schema().Validate()
+}
+
 // trains reports whether a row is for training, if it has a weight.
 func (in *Input) trains(row int) bool { return in.HeldOut == nil || !in.HeldOut[row] }
 
@@ -67,6 +89,9 @@ func (o *Options) check(in *Input) error {
 		return fmt.Errorf("the number of workers is %d: must not be negative", o.Workers)
 	case t.Weights() != nil && len(t.Weights()) != t.Rows():
 		return fmt.Errorf("the table has %d weights for %d rows", len(t.Weights()), t.Rows())
+	}
+	if err := checkTable(t); err != nil {
+		return err
 	}
 	training, x := 0, make([]float64, len(t.Features()))
 	for i := range t.Rows() {

@@ -38,6 +38,9 @@ func (r *rows) newDesign() (d Design) {
 // off 1 and the feature, if there are at most 300 columns in all; crowded reports that curves were left out for
 // that.
 func (r *rows) addCurves(ctx context.Context, d Design) (with Design, crowded bool, err error) {
+	if d.Width() > widest {
+		return d, true, nil
+	}
 	var numeric []int
 	for j := range r.stats {
 		if s := &r.stats[j]; !s.level && s.sd > 0 && s.rows >= leastRows {

@@ -13,7 +13,8 @@ import (
 )
 
 // stats are the data of all tasks under one design of p columns: the products of a task with at least as
-// many rows as columns, packed; the rows of the other tasks are computed from the table when they are read.
+// many rows as columns, packed; the rows of the other tasks, which are computed from the table each time if they
+// would take too much memory.
 type stats struct {
 	rows    *rows
 	design  *Design
@@ -23,7 +24,8 @@ type stats struct {
 	linear  int         // columns before those of curves: the constant and one per feature
 	active  []bool      // columns that vary, and the constant
 	within  []bool      // those that vary within a task, and the constant: others have no deviations
-	packed  [][]float64 // products of every task, see products; nil for a task of rows
+	packed  [][]float64 // products of every task, see packedSize; nil for a task of rows
+	held    [][]float64 // rows of the design of the other tasks, then targets, as Task needs them; nil: not held
 	ratio   []float64   // noise variance of every task over the common one; nil where all are 1
 	tasks   *taskSet    // those with rows
 	some    *taskSet    // those of climbs
@@ -49,17 +51,24 @@ const batch = 512
 // newStats reads the rows of all tasks once. It takes one sum: X'X, and which columns vary within tasks.
 func newStats(ctx context.Context, r *rows, d *Design, workers int) (*stats, error) {
 	s := &stats{
-		rows: r, design: d, columns: d.Columns(), p: d.Width(), log: r.target.Log, linear: 1 + len(d.Scale),
+		rows: r, design: d, columns: d.Columns(), p: d.Width(), log: r.target.Log, linear: 1 + d.Linear(),
 		tasks: r.tasks, some: r.tasks, workers: workers, idle: new(sync.Pool), packed: make([][]float64, len(r.start)-1),
 	}
 	s.active, s.within = make([]bool, s.p), make([]bool, s.p)
 	for j, c := range s.columns {
-		s.active[j] = c.Kind != Linear || d.Scale[c.Feature] > 0
+		switch {
+		case c.Kind == Linear && c.Feature >= 0:
+			s.active[j] = d.Scale[c.Feature] > 0
+		default:
+			s.active[j] = j != d.Distance()
+		}
 	}
 	p := s.p
+	if s.fitsInMemory() {
+		s.held = make([][]float64, len(s.packed))
+	}
 	sum, err := s.reduceOwn(ctx, s.tasks.own, p*p+p, func(w *worker, k int, part []float64) error {
-		s.readTask(w, k, part[:p*p], part[p*p:])
-		return nil
+		return s.readTask(ctx, w, k, part[:p*p], part[p*p:])
 	})
 	if err != nil {
 		return nil, err
@@ -73,14 +82,31 @@ func newStats(ctx context.Context, r *rows, d *Design, workers int) (*stats, err
 	}
 	s.total = sum[:p*p]
 	for j, v := range sum[p*p:] {
-		s.within[j] = j == 0 || v > 0
+		s.within[j] = j == 0 || v > 0 && s.active[j]
 	}
 	return s, nil
 }
 
+const (
+	heldShare = 2       // rows of designs are held if they have that many times the numbers of the training rows
+	heldLeast = 1 << 22 // or that many numbers, 32 MiB
+)
+
+// fitsInMemory reports whether the rows of all tasks that have fewer rows than columns are held.
+func (s *stats) fitsInMemory() bool {
+	held := 0
+	for _, k := range s.tasks.own {
+		if n := len(s.rows.of(k)); n < s.p {
+			held += n * (s.p + len(s.targets()))
+		}
+	}
+	return held <= max(heldLeast, heldShare*len(s.rows.order)*(len(s.design.Scale)+1))
+}
+
 // readTask reads the rows of a task: it keeps their products where the task has at least as many rows as
-// columns, adds X'X to total, and 1 to within for every column that varies.
-func (s *stats) readTask(w *worker, k int, total, within []float64) {
+// columns, and otherwise the rows if these are held; it adds X'X to total, and 1 to within for every column that
+// varies.
+func (s *stats) readTask(ctx context.Context, w *worker, k int, total, within []float64) error {
 	p, list, first := s.p, s.rows.of(k), w.z
 	varies := make([]bool, p)
 	size := s.packedSize()
@@ -88,7 +114,15 @@ func (s *stats) readTask(w *worker, k int, total, within []float64) {
 	clear(w.g)
 	clear(w.c)
 	squares := [2]float64{}
+	var held []float64
+	if s.held != nil && len(list) < p {
+		held = make([]float64, len(list)*(p+len(s.targets())))
+		s.held[k] = held
+	}
 	for from := 0; from < len(list); from += batch {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		rows := list[from:min(from+batch, len(list))]
 		n := len(rows)
 		w.x, w.y = dense.Grow(w.x, n*p), dense.Grow(w.y, 2*n)
@@ -102,11 +136,17 @@ func (s *stats) readTask(w *worker, k int, total, within []float64) {
 			}
 		}
 		s.rows.weigh(w.x, rows)
+		if held != nil {
+			copy(held[from*p:], w.x[:n*p])
+		}
 		x := dense.General(n, p, w.x)
 		blas64.Syrk(blas.Trans, 1, x, 1, dense.Symmetric(p, w.g))
 		for i, log := range s.targets() {
 			y := w.y[:n]
 			s.rows.fillTargets(y, rows, log)
+			if held != nil {
+				copy(held[len(list)*(p+i)+from:], y)
+			}
 			blas64.Gemv(blas.Trans, 1, x, dense.Vector(y), 1, dense.Vector(w.c[i*p:][:p]))
 			squares[i] += floats.Dot(y, y)
 		}
@@ -118,13 +158,14 @@ func (s *stats) readTask(w *worker, k int, total, within []float64) {
 		}
 	}
 	if len(list) < p {
-		return
+		return nil
 	}
 	out := dense.Pack(make([]float64, 0, size), p, w.g)
 	for i := range s.targets() {
 		out = append(append(out, w.c[i*p:][:p]...), squares[i])
 	}
 	s.packed[k] = out
+	return nil
 }
 
 // targets lists the targets that products are kept of: that of the model, and the logarithm beside it where
@@ -162,6 +203,15 @@ func (s *stats) read(w *worker, k int) {
 			packed = packed[p+1:]
 		}
 		t.G, t.C, t.YY = w.g, packed[:p], packed[p]
+		return
+	}
+	if s.held != nil {
+		held, n := s.held[k], len(list)
+		t.X, t.Y = held[:n*p], held[n*p:][:n]
+		if s.log && s.rows.compares {
+			t.Y = held[n*(p+1):]
+		}
+		t.YY = floats.Dot(t.Y, t.Y)
 		return
 	}
 	w.x, w.y = dense.Grow(w.x, len(list)*p), dense.Grow(w.y, len(list))
