@@ -148,15 +148,6 @@ func fill(x []float64, v float64) {
 	}
 }
 
-// Dggsvd3 computes the generalised singular value decomposition of two matrices, as gonum does. It returns
-// false for matrices with NaN or infinity.
-func (l Lapack) Dggsvd3(jobU, jobV, jobQ lapack.GSVDJob, m, n, p int, a []float64, lda int, b []float64, ldb int, alpha, beta, u []float64, ldu int, v []float64, ldv int, q []float64, ldq int, work []float64, lwork int, iwork []int) (k, rank int, ok bool) {
-	if lwork != -1 && m > 0 && n > 0 && p > 0 && inside(a, m, n, lda) && inside(b, p, n, ldb) && !(finite(m, n, a, lda) && finite(p, n, b, ldb)) {
-		return 0, 0, false
-	}
-	return l.Implementation.Dggsvd3(jobU, jobV, jobQ, m, n, p, a, lda, b, ldb, alpha, beta, u, ldu, v, ldv, q, ldq, work, lwork, iwork)
-}
-
 // Dsterf computes the eigenvalues of a symmetric tridiagonal matrix, as gonum does. It returns false for a
 // matrix with NaN or infinity.
 func (l Lapack) Dsterf(n int, d, e []float64) (ok bool) {

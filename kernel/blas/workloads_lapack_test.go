@@ -13,7 +13,7 @@ func (l *workloadList) reductions() {
 		l.add("decompositions", n, fmt.Sprintf("Eigen %d, values", n), func() { new(mat.Eigen).Factorize(a, mat.EigenNone) })
 		l.add("decompositions", n, fmt.Sprintf("Eigen %d, both sides", n), func() { new(mat.Eigen).Factorize(a, mat.EigenBoth) })
 	}
-	for _, s := range [][3]int{{5, 4, 3}, {20, 20, 20}, {100, 100, 100}, {300, 30, 40}, {200, 150, 160}} {
+	for _, s := range [][3]int{{3, 3, 3}, {5, 4, 3}, {10, 10, 10}, {20, 20, 20}, {100, 100, 100}, {300, 30, 40}, {200, 150, 160}} {
 		a, b := l.dense(s[0], s[1]), l.dense(s[2], s[1])
 		l.add("decompositions", s[1], fmt.Sprintf("GSVD %d and %d by %d", s[0], s[2], s[1]), func() { new(mat.GSVD).Factorize(a, b, mat.GSVDAll) })
 	}
