@@ -142,11 +142,15 @@ func (m *Model) sample(t Table, row int) (sample, error) {
 type posterior struct {
 	theta, packed  []float64
 	noise, freedom float64 // freedom 0: the variance is known
+	alike          float64 // variance by which samples count; 0: by noise
 }
 
 // prior returns the distribution of task t before its new rows, or the distribution of an unseen task.
 func (m *Model) prior(t int, known bool) *posterior {
 	p := &posterior{theta: m.p.Mean, noise: m.p.Prior.Noise.Variance, freedom: m.p.Prior.Noise.TaskFreedom}
+	if p.freedom > 0 {
+		p.alike = m.p.Prior.Noise.Alike
+	}
 	if known {
 		p.theta, p.packed = m.theta(t), m.covariance(t)
 		if m.p.Tasks.Noise != nil {
@@ -165,22 +169,38 @@ const emSteps = 10
 
 // learn returns the posterior given samples.
 func (prior *posterior) learn(samples []sample) *posterior {
+	if prior.alike > 0 {
+		p := prior.given(samples, prior.alike)
+		r := prior.residuals(p, samples)
+		p.freedom = prior.freedom + max(r.rows-r.spent/prior.alike, 0)
+		p.noise = (prior.freedom*prior.noise + r.squares) / p.freedom
+		return p
+	}
 	p := prior.given(samples, prior.noise)
 	for i := 0; i < emSteps && prior.freedom > 0; i++ {
-		rss, spent, n := 0.0, 0.0, 0.0
-		for _, s := range samples {
-			if s.weight > 0 {
-				share := p.noise / s.weight / prior.noiseOf(s, p.noise)
-				rss += s.weight * square(share*(s.y-floats.Dot(s.z, p.theta)))
-				spent += s.weight*share*share*quadratic(p.packed, s.z) + p.noise*(1-share)
-				n++
-			}
-		}
-		freedom := prior.freedom + max(n-spent/p.noise, 0)
-		p = prior.given(samples, (prior.freedom*prior.noise+rss+spent)/(prior.freedom+n))
+		r := prior.residuals(p, samples)
+		freedom := prior.freedom + max(r.rows-r.spent/p.noise, 0)
+		p = prior.given(samples, (prior.freedom*prior.noise+r.squares+r.spent)/(prior.freedom+r.rows))
 		p.freedom = freedom
 	}
 	return p
+}
+
+// residuals are sums over samples of positive weight: of squares at the coefficients, of their variances about
+// these, and the number of samples.
+type residuals struct{ squares, spent, rows float64 }
+
+// residuals returns the residuals of a posterior given the samples with its noise.
+func (prior *posterior) residuals(p *posterior, samples []sample) (r residuals) {
+	for _, s := range samples {
+		if s.weight > 0 {
+			share := p.noise / s.weight / prior.noiseOf(s, p.noise)
+			r.squares += s.weight * square(share*(s.y-floats.Dot(s.z, p.theta)))
+			r.spent += s.weight*share*share*quadratic(p.packed, s.z) + p.noise*(1-share)
+			r.rows++
+		}
+	}
+	return r
 }
 
 // noiseOf returns the variance of a sample about its expectation along the axes, for noise of the given variance.
@@ -193,7 +213,7 @@ func (prior *posterior) noiseOf(s sample, noise float64) float64 {
 //
 //	g = C z,  v = z'g + e,  theta + g (y - z'theta)/v,  C - g g'/v.
 func (prior *posterior) given(samples []sample, noise float64) *posterior {
-	p := &posterior{slices.Clone(prior.theta), slices.Clone(prior.packed), noise, 0}
+	p := &posterior{theta: slices.Clone(prior.theta), packed: slices.Clone(prior.packed), noise: noise}
 	c := blas64.SymmetricPacked{Uplo: blas.Upper, N: len(p.theta), Data: p.packed}
 	theta, g := dense.Vector(p.theta), dense.Vector(make([]float64, len(p.theta)))
 	for _, s := range samples {

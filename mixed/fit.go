@@ -21,6 +21,7 @@ type fitter struct {
 	all           []choice // the compared forms
 	baselines     []method
 	noise         *taskNoise // nil: all tasks have the same
+	alike         bool       // the noise of tasks is for intervals only: their rows count alike
 	freedom       float64    // degrees of freedom of the noise
 	odd           []oddRow   // the farthest first
 	moreByLog     float64    // gain of evidence by the logarithm of the target, in nats; 0: no gain
@@ -120,6 +121,9 @@ func (f *fitter) model(ctx context.Context, chosen *choice, m *moments, effects 
 	if n := f.noise; n != nil {
 		p.Prior.Noise = Noise{Variance: n.usual, TaskFreedom: n.freedom}
 		p.Tasks.Noise, p.Tasks.Freedom = n.variances, n.freedoms
+		if f.alike {
+			p.Prior.Noise.Alike = chosen.q.noise
+		}
 	}
 	var err error
 	if len(p.Tasks.Names) <= MostCovariances/dense.Triangle(s.p) {

@@ -50,20 +50,21 @@ func someStats(t *testing.T, curves, ratio bool) (*stats, *strengths) {
 	return s, q
 }
 
-// densely returns the log density of all rows at once and the posterior of the mean, from N x N matrices.
-func densely(t *testing.T, s *stats, q *strengths) (evidence float64, mean, c []float64) {
-	t.Helper()
+// covarianceOf returns the rows of the design, their targets, and the covariance of all targets: N x N, with the
+// uncertainty of the mean.
+func covarianceOf(s *stats, q *strengths) (x *mat.Dense, y []float64, v *mat.Dense) {
 	p, r := s.p, s.rows
 	n := len(r.order)
-	x, y := mat.NewDense(n, p, nil), make([]float64, n)
+	x, y = mat.NewDense(n, p, nil), make([]float64, n)
 	r.weighted(s.design, x.RawMatrix().Data, y)
 	shared, prior := mat.NewDiagDense(p, nil), mat.NewDense(p, p, s.prior(q).Covariance())
 	for j, d := range s.meanDeviations(q) {
 		shared.SetDiag(j, d*d)
 	}
-	var together, own, v, gain, cov mat.Dense
+	var together, own mat.Dense
 	together.Product(x, shared, x.T())
 	own.Product(x, prior, x.T())
+	v = mat.NewDense(n, n, nil)
 	v.Apply(func(i, j int, v float64) float64 {
 		k := r.in.Table.Task(int(r.order[i]))
 		if k == r.in.Table.Task(int(r.order[j])) {
@@ -77,12 +78,24 @@ func densely(t *testing.T, s *stats, q *strengths) (evidence float64, mean, c []
 		}
 		return v
 	}, &together)
+	return x, y, v
+}
+
+// densely returns the log density of all rows at once and the posterior of the mean, from N x N matrices.
+func densely(t *testing.T, s *stats, q *strengths) (evidence float64, mean, c []float64) {
+	t.Helper()
+	x, y, v := covarianceOf(s, q)
+	n, shared := len(y), mat.NewDiagDense(s.p, nil)
+	for j, d := range s.meanDeviations(q) {
+		shared.SetDiag(j, d*d)
+	}
+	var gain, cov mat.Dense
 	normal, ok := distmv.NewNormal(make([]float64, n), mat.NewSymDense(n, v.RawMatrix().Data), nil)
 	if !ok {
 		t.Fatal("the covariance is not definite")
 	}
 	var inverse mat.Dense
-	check.Done(inverse.Inverse(&v))
+	check.Done(inverse.Inverse(v))
 	gain.Product(shared, x.T(), &inverse)
 	var m mat.VecDense
 	m.MulVec(&gain, mat.NewVecDense(n, y))

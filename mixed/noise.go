@@ -25,82 +25,133 @@ const (
 // A scatter is the residual sum of squares of a task and its degrees of freedom.
 type scatter struct{ squares, freedom float64 }
 
-// chooseNoise returns the choice with noise by task where the likelihood of the residuals supports it. With
-// equal noise a direction may stand for the noise of few tasks. So lower ranks are then compared with noise
-// by task, too, as long as their penalised evidence is higher.
-func (f *fitter) chooseNoise(ctx context.Context, chosen *choice) (*choice, error) {
-	noise, err := chosen.noiseByTask(ctx)
-	s := chosen.s
-	for i := len(f.all) - 1; i >= 0 && err == nil && noise != nil && f.Rank == nil; i-- {
-		if c := &f.all[i]; c.s != s || c.Rank != chosen.Rank-1 {
+// chooseNoise returns the choice with noise by task in its weights where the likelihood of the residuals
+// supports it and rows that are left out are predicted no worse. Where they are predicted worse, the rows of all
+// tasks count alike as before, and only the widths of intervals are by task.
+func (f *fitter) chooseNoise(ctx context.Context, alike *choice) (*choice, error) {
+	widths, err := alike.noiseOfTasks(ctx)
+	if err != nil || widths == nil {
+		return alike, err
+	}
+	f.noise = widths
+	loud, err := f.weighTasks(ctx, alike, widths)
+	if err != nil {
+		return nil, err
+	}
+	if f.alike, err = better(ctx, loud.alike, &loud.choice); err != nil || f.alike {
+		return alike, err
+	}
+	f.noise = loud.noise
+	return &loud.choice, nil
+}
+
+// A weighted choice is one whose tasks count by their noise.
+type weighted struct {
+	choice
+	noise *taskNoise
+	alike *choice // the same form with equal noise
+}
+
+// weighTasks returns the choice with noise by task in its weights. With equal noise a direction may stand for
+// the noise of few tasks. So lower ranks are then compared with noise by task, too, as long as their penalised
+// evidence is higher.
+func (f *fitter) weighTasks(ctx context.Context, alike *choice, widths *taskNoise) (*weighted, error) {
+	best, err := alike.weighTasks(ctx, widths)
+	for i := len(f.all) - 1; i >= 0 && err == nil && f.Rank == nil; i-- {
+		if c := &f.all[i]; c.Curves != alike.Curves || c.Rank != best.Rank-1 {
 			continue
 		}
-		ratio := s.ratio
-		s.ratio = nil
 		lower, err := f.all[i].finish(ctx)
 		if err != nil {
 			return nil, err
 		}
-		other, err := lower.noiseByTask(ctx)
+		noise, err := lower.noiseOfTasks(ctx)
 		if err != nil {
 			return nil, err
 		}
-		if other == nil || lower.evidence-s.rankPenalty(s.tasks, lower.Rank) <= chosen.evidence-s.rankPenalty(s.tasks, chosen.Rank) {
-			s.ratio = ratio
+		if noise == nil {
 			break
 		}
-		chosen, noise = lower, other
+		other, err := lower.weighTasks(ctx, noise)
+		if err != nil {
+			return nil, err
+		}
+		s := best.s
+		if other.evidence-s.rankPenalty(s.tasks, other.Rank) <= best.evidence-s.rankPenalty(s.tasks, best.Rank) {
+			break
+		}
+		best = other
 	}
-	f.noise = noise
-	return chosen, err
+	return best, err
 }
 
-// noiseByTask gives every task its own noise variance and climbs on, or returns nil where the likelihood of
-// the residuals does not support it.
-func (c *choice) noiseByTask(ctx context.Context) (*taskNoise, error) {
-	s, prior := c.s, new(taskNoise)
+// noiseOfTasks returns the noise of the tasks about a choice with equal noise, or nil where the likelihood of
+// the residuals does not support that tasks differ.
+func (c *choice) noiseOfTasks(ctx context.Context) (*taskNoise, error) {
 	if c.q.noise <= 2*leastNoise {
 		return nil, nil // an exact fit: its residuals are rounding
 	}
+	list, err := c.s.scatters(ctx, c.m)
+	if err != nil {
+		return nil, err
+	}
+	found, err := fitNoise(ctx, c.s.rows, list)
+	if err != nil || found.gain < noiseNats+0.5*math.Log(c.s.tasks.count) {
+		return nil, err
+	}
+	noise := &taskNoise{usual: found.usual, freedom: found.freedom}
+	noise.set(list)
+	return noise, nil
+}
+
+// set sets the posterior variances of the tasks.
+func (n *taskNoise) set(list []scatter) {
+	n.variances, n.freedoms = make([]float64, len(list)), make([]float64, len(list))
+	for k, e := range list {
+		n.freedoms[k] = n.freedom + e.freedom
+		n.variances[k] = max((n.freedom*n.usual+e.squares)/n.freedoms[k], leastNoise)
+	}
+}
+
+// weighTasks returns the choice after climbs with noise by task: first with the noise that is given, then with
+// the noise about that.
+func (c *choice) weighTasks(ctx context.Context, noise *taskNoise) (*weighted, error) {
+	out := &weighted{*c, &taskNoise{noise.usual, noise.freedom, slices.Clone(noise.variances), noise.freedoms}, c}
 	for round := range noiseRounds {
-		list, err := s.scatters(ctx, c.m)
-		if err != nil {
-			return nil, err
-		}
-		found, err := fitNoise(ctx, s.rows, list)
-		if err != nil {
-			return nil, err
-		}
-		if round == 0 || found.gain > 0 {
-			if round == 0 && found.gain < noiseNats+0.5*math.Log(s.tasks.count) {
-				return nil, nil
+		if round > 0 {
+			list, err := out.s.scatters(ctx, out.m)
+			if err != nil {
+				return nil, err
 			}
-			prior.usual, prior.freedom = found.usual, found.freedom
+			found, err := fitNoise(ctx, out.s.rows, list)
+			if err != nil {
+				return nil, err
+			}
+			if found.gain > 0 {
+				out.noise.usual, out.noise.freedom = found.usual, found.freedom
+			}
+			out.noise.set(list)
 		}
-		s.ratio = make([]float64, len(list))
-		prior.variances, prior.freedoms = make([]float64, len(list)), make([]float64, len(list))
-		for k, e := range list {
-			prior.freedoms[k] = prior.freedom + e.freedom
-			prior.variances[k] = max((prior.freedom*prior.usual+e.squares)/prior.freedoms[k], leastNoise)
-			s.ratio[k] = prior.variances[k] / c.q.noise
-		}
-		most := polish
+		out.s = out.s.withNoise(out.noise.variances, out.q.noise)
+		s, most := out.s, polish
 		if round > 0 && s.some == s.tasks {
 			most = 3 * iterations
 		}
-		end, err := s.climb(ctx, s.tasks, c.q, most)
+		end, err := s.climb(ctx, s.tasks, out.q, most)
 		if err != nil {
 			return nil, err
 		}
-		end.converged = end.converged || most == polish && c.converged
-		factor := end.q.noise / c.q.noise
-		prior.usual *= factor
-		for k := range prior.variances {
-			prior.variances[k] *= factor
-		}
-		c.climbed = *end
+		end.converged = end.converged || most == polish && out.converged
+		out.noise.scale(end.q.noise / out.q.noise)
+		out.climbed = *end
 	}
-	return prior, nil
+	return out, nil
+}
+
+// scale multiplies the variances.
+func (n *taskNoise) scale(factor float64) {
+	n.usual *= factor
+	floats.Scale(factor, n.variances)
 }
 
 // scatters returns the residuals of all tasks of this owner at strengths, in units of their variance at ratio

@@ -48,8 +48,10 @@ func (f *fitter) notes(chosen *choice, m *moments, report *Report) (list []strin
 		low, high := (&Noise{Variance: n.usual, TaskFreedom: n.freedom}).Span()
 		add(true, "Tasks differ in their noise: in 95 %% of the tasks its standard deviation is %.3g to %.3g.",
 			target.Scale*low, target.Scale*high)
+		add(f.alike, "The rows of all tasks count alike all the same: where those of loud tasks count less, rows that are left out "+
+			"are predicted worse. The noise of a task is in its intervals.")
 		for _, c := range f.all {
-			add(c.s == chosen.s && c.Rank == chosen.Rank+1 && c.Penalised > chosen.Penalised,
+			add(!f.alike && c.Curves == chosen.Curves && c.Rank == chosen.Rank+1 && c.Penalised > chosen.Penalised,
 				"With equal noise rank %d would have more evidence: its last direction stands for the noise of some tasks.", c.Rank)
 		}
 	}

@@ -88,6 +88,9 @@ type Noise struct {
 	// TaskFreedom describes how the variances of tasks differ: TaskFreedom Variance / v has a chi-squared
 	// distribution with TaskFreedom degrees of freedom for a task of variance v; 0: all tasks have Variance.
 	TaskFreedom float64 `json:"task_freedom"`
+	// Alike is the variance by which the rows of all tasks count, where the variances of tasks are for intervals
+	// only; 0: the rows of a task count by its own variance.
+	Alike float64 `json:"alike,omitempty"`
 }
 
 // Span returns the 2.5 and 97.5 % quantiles over tasks of the standard deviation, for a positive TaskFreedom.

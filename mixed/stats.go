@@ -188,6 +188,17 @@ func (s *stats) withLogarithm() *stats {
 	return &out
 }
 
+// withNoise returns stats of the same data where every task has a noise variance of its own; they are in units of
+// the common one.
+func (s *stats) withNoise(variances []float64, common float64) *stats {
+	out := *s
+	out.ratio = make([]float64, len(variances))
+	for k, v := range variances {
+		out.ratio[k] = v / common
+	}
+	return &out
+}
+
 // read sets the task of the worker, in its memory.
 func (s *stats) read(w *worker, k int) {
 	p, list, t := s.p, s.rows.of(k), &w.task

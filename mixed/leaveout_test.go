@@ -1,0 +1,123 @@
+package mixed
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/difalt/difalt/internal/check"
+	"gonum.org/v1/gonum/mat"
+)
+
+// The residuals without a row are those of the expectation of its target given all others.
+func TestLeaveOneOutAgainstDenseConditioning(t *testing.T) {
+	for _, curves := range []bool{false, true} {
+		for _, ratio := range []bool{false, true} {
+			t.Run(fmt.Sprintf("curves %v, ratios %v", curves, ratio), func(t *testing.T) {
+				s, q := someStats(t, curves, ratio)
+				m, _, err := s.evaluate(t.Context(), q)
+				check.Done(err)
+				c := &choice{s: s, climbed: climbed{q: q, m: m}}
+				got := c.leaveOneOut(t.Context())
+				check.Done(got.err)
+				_, y, v := covarianceOf(s, q)
+				n, want := len(y), 0.0
+				for i := range n {
+					var others []int
+					for j := range n {
+						if j != i {
+							others = append(others, j)
+						}
+					}
+					between, with, known := mat.NewDense(n-1, n-1, nil), mat.NewVecDense(n-1, nil), mat.NewVecDense(n-1, nil)
+					for a, j := range others {
+						with.SetVec(a, v.At(i, j))
+						known.SetVec(a, y[j])
+						for b, k := range others {
+							between.Set(a, b, v.At(j, k))
+						}
+					}
+					var weights mat.VecDense
+					check.Done(weights.SolveVec(between, with))
+					want += square(y[i] - mat.Dot(&weights, known))
+				}
+				if math.Abs(got.v[1]/want-1) > 1e-8 || !(got.v[0] < got.v[1]) {
+					t.Errorf("squared residuals %v and without the rows %v, want %v", got.v[0], got.v[1], want)
+				}
+			})
+		}
+	}
+}
+
+// spreading returns a table whose tasks differ much in their level, and whose noise is proportional to it: a few
+// tasks make nearly all of the error.
+func spreading(t *testing.T, seed uint64) *Data {
+	r := rand.New(rand.NewPCG(seed, 9))
+	table := newTable(t, "x")
+	for k := range 80 {
+		level := math.Exp(1.3 * r.NormFloat64())
+		for range 4 + r.IntN(4) {
+			x := r.NormFloat64()
+			add(t, table, fmt.Sprint("t", k), level*(1+.1*x+.35*r.NormFloat64()), x)
+		}
+	}
+	return table
+}
+
+// Where noise grows with the level, rows of all tasks count alike, so that loud tasks keep their own levels; and
+// intervals are as wide as the noise of their task.
+func TestNoiseFormByErrorsWithoutTheRow(t *testing.T) {
+	for seed := range uint64(4) {
+		in := Input{Table: spreading(t, seed), HeldOut: holdOut(spreading(t, seed))}
+		m, r := fitted(t, in.Table, Options{}, in.HeldOut...)
+		_, common := fitted(t, in.Table, Options{CommonNoise: true}, in.HeldOut...)
+		if got, want := r.Scores[0].Test.RMSE, common.Scores[0].Test.RMSE; got > 1.001*want {
+			t.Errorf("seed %d: the error is %v, with common noise %v", seed, got, want)
+		}
+		p := m.Parameters()
+		if p.Prior.Noise.Alike == 0 || p.Tasks.Noise == nil {
+			t.Fatalf("seed %d: noise %+v", seed, p.Prior.Noise)
+		}
+		least, most := math.Inf(1), 0.0
+		for _, v := range p.Tasks.Noise {
+			least, most = min(least, v), max(most, v)
+		}
+		check.FailIf(t, most < 100*least, "seed %d: variances of tasks from %v to %v", seed, least, most)
+	}
+	// Noise that differs between tasks with the same slopes: loud tasks count less.
+	even := drawing{tasks: 30, rows: 20, features: 3, levels: 1, noise: 1, uneven: 4, mean: []float64{1, -1, .5}}
+	m, _ := fitted(t, even.table(t, 3), Options{})
+	if n := m.Parameters().Prior.Noise; n.Alike != 0 || n.TaskFreedom == 0 {
+		t.Errorf("uneven noise: %+v", n)
+	}
+}
+
+// Where rows count alike, Adapt weighs new rows by the common variance, and the task's own is for intervals.
+func TestAdaptAlike(t *testing.T) {
+	p := synthetic()
+	byTask(&p)
+	p.Prior.Noise.Alike = .45
+	m := check.OK(New(p))
+	prior := spread(&p.Prior)
+	prior.Add(prior, unpack(p.MeanCovariance, 9))
+	l := drawRows(m, 30, "new")
+	for i := range l.y {
+		l.weights = append(l.weights, .5+float64(i%3))
+	}
+	theta, cov, x := conditioned(&p, l, p.Mean, prior, .45)
+	got := check.OK(m.Adapt(l))
+	var at mat.VecDense
+	at.MulVec(x, theta)
+	squares, spent := 0.0, 0.0
+	for i := range l.y {
+		squares += l.weights[i] * square(p.Target.Standardize(l.y[i])-at.AtVec(i))
+		spent += l.weights[i] * mat.Inner(x.RowView(i), cov, x.RowView(i)) / .45
+	}
+	for i := range 9 {
+		near(t, "coefficient", got.theta(4)[i], theta.AtVec(i))
+	}
+	freedom := p.Prior.Noise.TaskFreedom + 30 - spent
+	near(t, "degrees of freedom", got.p.Tasks.Freedom[4], freedom)
+	near(t, "noise", got.p.Tasks.Noise[4], (p.Prior.Noise.TaskFreedom*p.Prior.Noise.Variance+squares)/freedom)
+}
