@@ -69,7 +69,7 @@ func Use() { use() }
 // after the last of them.
 type Implementation struct{ reference.Implementation }
 
-// Lapack is gonum's lapack.Float64. It computes the factors of LU, Cholesky, QR and LQ and their Q,
+// Lapack is gonum's lapack.Float64. It computes the factors of LU, Cholesky, QR and LQ, their Q and inverses,
 // eigenvalues and eigenvectors, singular values and vectors, norms, and estimates of condition numbers,
 // which package mat requests for every solution. gonum computes all other routines. Differences from gonum
 // are the ones of Implementation, and
