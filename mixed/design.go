@@ -35,8 +35,10 @@ type Curve struct {
 	// Values holds the columns at the knots, one row of len(Knots) numbers per column.
 	Values []float64
 
-	at     []float64 // the knots on a scale from 0 to 1
-	slopes []float64 // of every column at every knot, in the order of Values
+	at     []float64    // the knots on a scale from 0 to 1
+	pieces []float64    // 1 over the lengths of the pieces between knots, on that scale
+	width  int          // number of columns
+	cubics [][4]float64 // of the columns of the first piece, then of the second ...
 }
 
 // A ColumnKind distinguishes the columns of a Design.
@@ -64,18 +66,25 @@ func NewCurve(feature int, knots, values []float64) Curve {
 	if c.check() != nil {
 		return c
 	}
-	c.at, c.slopes = make([]float64, len(knots)), make([]float64, len(values))
+	k, m := len(knots), c.Width()
+	c.width = m
+	c.at, c.pieces, c.cubics = make([]float64, k), make([]float64, k-1), make([][4]float64, (k-1)*m)
 	for i, x := range knots {
 		c.at[i] = c.place(x)
 	}
-	for j := range c.Width() {
+	for i := range c.pieces {
+		c.pieces[i] = 1 / (c.at[i+1] - c.at[i])
+	}
+	for j := range m {
 		var spline interp.NaturalCubic
+		v := values[j*k:][:k]
 		// The equations of increasing knots are diagonally dominant: they always have a solution.
-		if err := spline.Fit(c.at, values[j*len(knots):][:len(knots)]); err != nil {
+		if err := spline.Fit(c.at, v); err != nil {
 			panic(err)
 		}
-		for i, x := range c.at {
-			c.slopes[j*len(knots)+i] = spline.PredictDerivative(x)
+		for i, unit := range c.pieces { // Hermite's form, from values and slopes at both ends
+			s0, s1 := spline.PredictDerivative(c.at[i])/unit, spline.PredictDerivative(c.at[i+1])/unit
+			c.cubics[i*m+j] = [4]float64{v[i], s0, 3*(v[i+1]-v[i]) - 2*s0 - s1, 2*(v[i]-v[i+1]) + s0 + s1}
 		}
 	}
 	return c
@@ -117,14 +126,9 @@ func (c *Curve) apply(dst []float64, x float64) {
 	for i+2 < len(c.at) && x > c.at[i+1] {
 		i++
 	}
-	// Hermite's form on [at_i, at_i+1], from values and slopes at both ends.
-	h := c.at[i+1] - c.at[i]
-	t := (x - c.at[i]) / h
-	v1 := t * t * (3 - 2*t)
-	s0, s1 := h*t*(1-t)*(1-t), h*t*t*(t-1)
-	for j := range dst {
-		k := j*len(c.at) + i
-		dst[j] = (1-v1)*c.Values[k] + v1*c.Values[k+1] + s0*c.slopes[k] + s1*c.slopes[k+1]
+	t := (x - c.at[i]) * c.pieces[i]
+	for j, f := range c.cubics[i*len(dst):][:len(dst)] {
+		dst[j] = f[0] + t*(f[1]+t*(f[2]+t*f[3]))
 	}
 }
 
@@ -173,8 +177,8 @@ func (d *Design) apply(dst, x []float64, mean []category) {
 	at := 1 + d.Linear()
 	for i := range d.Curves {
 		c := &d.Curves[i]
-		c.apply(dst[at:][:c.Width()], d.filled(x, c.Feature))
-		at += c.Width()
+		c.apply(dst[at:][:c.width], d.filled(x, c.Feature))
+		at += c.width
 	}
 }
 
