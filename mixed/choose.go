@@ -1,7 +1,9 @@
 package mixed
 
 import (
+	"cmp"
 	"context"
+	"maps"
 	"math"
 	"slices"
 
@@ -44,63 +46,114 @@ func (s *stats) start() *strengths {
 	return q
 }
 
-// ranks climbs at rank 0, 1, ... with every form and sets the list of its ends; from the second on directions
-// are added to those before. A given rank ends the list, otherwise the ranks of a form end where its penalised
-// evidence falls. The forms climb in step, and beside those of rank 0 the other climbs.
-func (f *fitter) ranks(ctx context.Context, forms []*form, beside ...*climb) error {
-	for r := 0; ; r++ {
-		var open []*form
-		for _, o := range forms {
-			if r <= o.most {
-				open = append(open, o)
-			}
-		}
-		if len(open) == 0 {
-			return nil
-		}
-		f.progress(Stages[1], float64(r)/(mostRank+1))
-		if r > 0 {
-			if err := addDirections(ctx, open); err != nil {
-				return err
-			}
-		}
-		list := beside
-		for _, o := range open {
-			c := o.s.candidate(r)
-			o.ends = append(o.ends, &c)
-			list = append(list, c.newClimb(o.next))
-		}
-		if err := climbAll(ctx, list...); err != nil {
-			return err
-		}
-		for i, o := range open {
-			c := o.ends[r]
-			c.take(&list[len(beside)+i].best)
-			o.next, o.top = c.q, max(o.top, c.Penalised)
-			if f.Rank == nil && c.Penalised < o.top-patience {
-				o.most = r
-			}
-		}
-		beside = nil
-	}
-}
-
-// A form is the model with curves or without them, and the ends of its climbs by rank.
+// A form is the model with curves or without them, and the ends of its climbs.
 type form struct {
 	s    *stats
-	ends []*choice
-	most int        // the largest rank that is tried
-	next *strengths // the start of the next rank
-	top  float64    // the largest penalised evidence
+	ends map[int]*choice // by rank
+	most int             // the largest rank that is tried
 }
 
 // newForm returns a form before its first climb.
 func (f *fitter) newForm(s *stats) *form {
-	o := &form{s: s, next: s.start(), top: math.Inf(-1)}
+	o := &form{s: s, ends: map[int]*choice{}}
 	if o.most = min(mostRank, int(s.some.count)-1, s.directions()); f.Rank != nil {
 		o.most = *f.Rank
 	}
 	return o
+}
+
+// end returns the end at a rank, which may be before its first climb.
+func (o *form) end(rank int) *choice {
+	if o.ends[rank] == nil {
+		c := o.s.candidate(rank)
+		o.ends[rank] = &c
+	}
+	return o.ends[rank]
+}
+
+// best returns the rank with the largest penalised evidence.
+func (o *form) best() (rank int) {
+	rank = -1
+	for r, c := range o.ends {
+		if rank < 0 || c.Penalised > o.ends[rank].Penalised || c.Penalised == o.ends[rank].Penalised && r < rank {
+			rank = r
+		}
+	}
+	return rank
+}
+
+// climbRanks climbs at rank 0, 1, ...; from the second on a direction is added to those before. A given rank ends
+// the list, otherwise the ranks end where the penalised evidence falls. Beside rank 0 go other climbs.
+func (f *fitter) climbRanks(ctx context.Context, o *form, beside ...*climb) error {
+	next := o.s.start()
+	for r := 0; r <= o.most; r++ {
+		f.progress(Stages[1], float64(r)/(mostRank+1))
+		if r > 0 {
+			var err error
+			if next, err = o.s.addDirection(ctx, o.ends[r-1].q); err != nil {
+				return err
+			}
+		}
+		c := o.end(r)
+		list := append(slices.Clip(beside), c.newClimb(next))
+		if err := climbAll(ctx, list...); err != nil {
+			return err
+		}
+		c.take(&list[len(beside)].best)
+		if f.Rank == nil && c.Penalised < o.ends[o.best()].Penalised-patience {
+			break
+		}
+		beside = nil
+	}
+	return nil
+}
+
+// extend climbs at a rank above the last one, if this rank has no end.
+func (o *form) extend(ctx context.Context, rank int) error {
+	if o.ends[rank] != nil {
+		return nil
+	}
+	start, err := o.s.addDirection(ctx, o.ends[rank-1].q)
+	if err != nil {
+		return err
+	}
+	c := o.end(rank).newClimb(start)
+	err = climbAll(ctx, c)
+	o.end(rank).take(&c.best)
+	return err
+}
+
+// climbCurves climbs with curves at the best rank without them and at the rank before, and then at the ranks
+// next to the best one with curves until this one has both neighbours, or those of less rank alone where curves
+// do not help. A given rank is the only one.
+func (f *fitter) climbCurves(ctx context.Context, plain, curved *form) error {
+	best := plain.best()
+	ranks := []int{best}
+	if f.Rank != nil {
+		ranks = []int{*f.Rank}
+	} else if best > 0 {
+		ranks = append(ranks, best-1)
+	}
+	for done := 0; len(ranks) > 0; done++ {
+		f.progress(Stages[2], 1-1/float64(1+done))
+		if err := climbPairs(ctx, plain, curved, ranks); err != nil {
+			return err
+		}
+		if ranks = nil; f.Rank != nil {
+			break
+		}
+		at := curved.best()
+		if at > 0 && curved.ends[at-1] == nil {
+			ranks = append(ranks, at-1)
+		}
+		if c := curved.ends[at]; at < curved.most && curved.ends[at+1] == nil && c.Penalised > plain.ends[plain.best()].Penalised {
+			ranks = append(ranks, at+1)
+			if err := plain.extend(ctx, at+1); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // candidate returns a choice before its first climb.
@@ -119,64 +172,54 @@ func (c *choice) take(end *climbed) {
 	}
 }
 
-// strengthsOf returns the strengths of the other form: of one without curves with curves so weak that they
-// change nothing yet, of one with curves without them.
-func (s *stats) strengthsOf(q *strengths) *strengths {
-	out, weak := s.start(), math.Sqrt(q.noise/s.tasks.rows)
-	if out.sigma[curveGroup] > 0 {
-		out.sigma[curveGroup] = weak
-	}
-	for k := range out.tau {
-		out.tau[k] = max(weak, leastTau)
+// strengthsOf returns the strengths of the other form: of one without curves with curves of some strength, or so
+// weak that they change nothing yet; of one with curves without them.
+func (s *stats) strengthsOf(q *strengths, weak bool) *strengths {
+	out, tiny := s.start(), math.Sqrt(q.noise/s.tasks.rows)
+	if weak {
+		out.sigma[curveGroup] = min(out.sigma[curveGroup], tiny)
+		for k := range out.tau {
+			out.tau[k] = max(tiny, leastTau)
+		}
 	}
 	copy(out.sigma, q.sigma[:curveGroup])
 	out.tau[0], out.rank, out.w, out.noise = q.tau[0], q.rank, q.w, q.noise
 	return out
 }
 
-// climbAgain climbs every rank with curves once more from the end of the other form, so that no form wins by
-// its start: with curves where the end without them is higher, which is then no top of the form that contains
-// the other one, and always without curves. The ranks climb in step.
-func climbAgain(ctx context.Context, plain, curved *form) error {
-	for r := len(plain.ends); r < len(curved.ends); r++ {
-		c := plain.s.candidate(r)
-		plain.ends = append(plain.ends, &c)
+// climbPairs climbs with curves at some ranks from the ends without them, and from there without curves again,
+// so that no form wins by its start. Where the end with curves is lower, which is then no top of the form that
+// contains the other one, it climbs once more from curves that change nothing yet. The ranks climb in step.
+func climbPairs(ctx context.Context, plain, curved *form, ranks []int) error {
+	if err := climbFrom(ctx, curved, plain, ranks, false); err != nil {
+		return err
 	}
-	open := make([]int, len(curved.ends)) // ranks
-	for r := range open {
-		open[r] = r
-	}
+	lower := func(r int) bool { return curved.end(r).evidence < plain.end(r).evidence }
 	for range 2 {
-		for _, pass := range []struct {
-			to, from *form
-			always   bool
-		}{{curved, plain, false}, {plain, curved, true}} {
-			if err := climbFrom(ctx, pass.to, pass.from, open, pass.always); err != nil {
-				return err
-			}
+		low := slices.DeleteFunc(slices.Clone(ranks), func(r int) bool { return !lower(r) })
+		if err := climbFrom(ctx, curved, plain, low, true); err != nil {
+			return err
 		}
-		open = slices.DeleteFunc(open, func(r int) bool { return curved.ends[r].evidence >= plain.ends[r].evidence })
+		if err := climbFrom(ctx, plain, curved, ranks, true); err != nil {
+			return err
+		}
+		ranks = slices.DeleteFunc(slices.Clone(ranks), func(r int) bool { return !lower(r) })
 	}
 	return nil
 }
 
-// climbFrom climbs with one form from the ends of the other one at some ranks, where these are higher, or
-// always.
-func climbFrom(ctx context.Context, to, from *form, ranks []int, always bool) error {
+// climbFrom climbs with one form from the ends of the other one at some ranks.
+func climbFrom(ctx context.Context, to, from *form, ranks []int, weak bool) error {
 	var list []*climb
-	var ends []*choice
 	for _, r := range ranks {
-		if c := to.ends[r]; always || c.evidence < from.ends[r].evidence {
-			ends = append(ends, c)
-			list = append(list, c.newClimb(to.s.strengthsOf(from.ends[r].q)))
-		}
+		list = append(list, to.end(r).newClimb(to.s.strengthsOf(from.end(r).q, weak)))
 	}
 	if len(list) == 0 {
 		return nil
 	}
 	err := climbAll(ctx, list...)
-	for i, c := range ends {
-		c.take(&list[i].best)
+	for i, r := range ranks {
+		to.end(r).take(&list[i].best)
 	}
 	return err
 }
@@ -241,42 +284,25 @@ func (s *stats) climbTasks(width int) *taskSet {
 	return set
 }
 
-// addDirections gives the next start of every form one more column of loadings: half the leading principal
-// axis of ridge deviations, off the columns before.
-func addDirections(ctx context.Context, forms []*form) error {
-	var list []*evaluation
-	for _, o := range forms {
-		ridge := *o.next
-		ridge.sigma, ridge.rank, ridge.w = []float64{o.next.sigma[0] + 0.05, ridgeStart, 0}, 0, nil
-		list = append(list, &evaluation{s: o.s, tasks: o.s.some, q: &ridge})
+// addDirection returns strengths with one more column of loadings: half the leading principal axis of ridge
+// deviations, off the columns before.
+func (s *stats) addDirection(ctx context.Context, q *strengths) (*strengths, error) {
+	l, ridge := s.linear, *q
+	ridge.sigma, ridge.rank, ridge.w = []float64{q.sigma[0] + 0.05, ridgeStart, 0}, 0, nil
+	m, err := s.moments(ctx, s.some, &ridge)
+	t := &total{v: make([]float64, l*l), err: err}
+	if err == nil {
+		t = s.solveOwn(ctx, m.prior, s.some, l*l, func(w *worker, _ int, part []float64) {
+			w.solver.Score(w.u, m.mean)
+			w.solver.Deviation(w.v, w.u)
+			blas64.Syr(1, dense.Vector(w.v[:l]), dense.Symmetric(l, part))
+		})
 	}
-	if err := evaluateMoments(ctx, list); err != nil {
-		return err
+	t.order = l
+	if err := s.rows.add(ctx, "slopes b b'", t); err != nil || t.err != nil {
+		return nil, cmp.Or(err, t.err)
 	}
-	var totals []*total
-	for _, e := range list {
-		l := e.s.linear
-		t := &total{v: make([]float64, l*l), order: l, err: e.err}
-		if e.err == nil {
-			t = e.s.solveOwn(ctx, e.m.prior, e.tasks, l*l, func(w *worker, _ int, part []float64) {
-				w.solver.Score(w.u, e.m.mean)
-				w.solver.Deviation(w.v, w.u)
-				blas64.Syr(1, dense.Vector(w.v[:l]), dense.Symmetric(l, part))
-			})
-			t.order = l
-		}
-		totals = append(totals, t)
-	}
-	if err := list[0].s.rows.add(ctx, "slopes b b'", totals...); err != nil {
-		return err
-	}
-	for i, o := range forms {
-		if err := totals[i].err; err != nil {
-			return err
-		}
-		o.next = o.next.withDirection(totals[i].v, o.s.linear, o.s.some.count)
-	}
-	return nil
+	return q.withDirection(t.v, l, s.some.count), nil
 }
 
 // withDirection returns strengths with one more column of loadings of length l, from the sum of b b' over so
@@ -338,36 +364,32 @@ func leading(a []float64, l int, columns []float64) (axis []float64, value float
 
 // choose returns the best candidate with its strengths on all tasks, and sets all and baselines.
 func (f *fitter) choose(ctx context.Context) (*choice, error) {
-	plain, width := f.newForm(f.plain), f.plain.p
-	forms := []*form{plain}
+	width := f.plain.p
 	if f.curved != nil {
 		width = max(width, f.curved.p) // evidences are of the same tasks
 	}
 	f.plain.some = f.plain.climbTasks(width)
-	if f.curved != nil {
-		f.curved.some = f.plain.some
-		forms = append(forms, f.newForm(f.curved))
-	}
-	beside := f.baselineClimbs()
-	if err := f.ranks(ctx, forms, beside...); err != nil {
+	forms, beside := []*form{f.newForm(f.plain)}, f.baselineClimbs()
+	if err := f.climbRanks(ctx, forms[0], beside...); err != nil {
 		return nil, err
 	}
 	if err := f.takeBaselines(ctx, beside); err != nil {
 		return nil, err
 	}
+	f.compareLogarithm(forms[0].ends[0], beside)
 	if f.curved != nil {
-		f.progress(Stages[2], 0)
-		if err := climbAgain(ctx, plain, forms[1]); err != nil {
+		f.curved.some = f.plain.some
+		forms = append(forms, f.newForm(f.curved))
+		if err := f.climbCurves(ctx, forms[0], forms[1]); err != nil {
 			return nil, err
 		}
 	}
-	f.compareLogarithm(plain.ends[0], beside)
-	best := -1
 	for _, o := range forms {
-		for _, c := range o.ends {
-			f.all = append(f.all, *c)
+		for _, r := range slices.Sorted(maps.Keys(o.ends)) {
+			f.all = append(f.all, *o.ends[r])
 		}
 	}
+	best := -1
 	for i, c := range f.all {
 		if f.Rank != nil && c.Rank != *f.Rank {
 			continue

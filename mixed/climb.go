@@ -166,8 +166,19 @@ func agree(ctx context.Context, list []*climb) error {
 		for _, x := range c.q.numbers() {
 			*x, v = v[0], v[1:]
 		}
+		if !c.q.possible() {
+			return contradiction("strengths")
+		}
 	}
 	return nil
+}
+
+// possible reports whether strengths are in their ranges: those of another owner may be a lie.
+func (q *strengths) possible() bool {
+	least := func(list []float64, least float64) bool {
+		return !slices.ContainsFunc(list, func(v float64) bool { return !(v >= least) })
+	}
+	return least(q.sigma, 0) && least(q.tau, 0) && q.noise >= leastNoise
 }
 
 // clone returns a copy with its own numbers.

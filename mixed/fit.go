@@ -132,7 +132,42 @@ func (f *fitter) model(ctx context.Context, chosen *choice, m *moments, effects 
 	if err != nil {
 		return nil, err
 	}
+	p.Tasks.keep(f.present())
 	return New(p)
+}
+
+// present reports which tasks have rows of positive weight: other ones count as absent.
+func (f *fitter) present() []bool {
+	list := make([]bool, len(f.in.Table.Tasks()))
+	for i := range f.in.Table.Rows() {
+		if f.in.weight(i) > 0 {
+			list[f.in.Table.Task(i)] = true
+		}
+	}
+	return list
+}
+
+// keep leaves out the tasks that are not present.
+func (t *Tasks) keep(present []bool) {
+	if !slices.Contains(present, false) {
+		return
+	}
+	all := *t
+	p := len(all.Theta) / len(present)
+	t.Names, t.Samples, t.Theta, t.Noise, t.Freedom, t.Covariances = nil, nil, nil, nil, nil, nil
+	for k, on := range present {
+		if !on {
+			continue
+		}
+		t.Names, t.Samples = append(t.Names, all.Names[k]), append(t.Samples, all.Samples[k])
+		t.Theta = append(t.Theta, all.Theta[k*p:][:p]...)
+		if all.Noise != nil {
+			t.Noise, t.Freedom = append(t.Noise, all.Noise[k]), append(t.Freedom, all.Freedom[k])
+		}
+		if all.Covariances != nil {
+			t.Covariances = append(t.Covariances, all.Covariances[k])
+		}
+	}
 }
 
 // covariances returns the packed covariances of the coefficients of all tasks.

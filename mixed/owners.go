@@ -208,9 +208,6 @@ func inTable(err error, i, tables int) error {
 func judge(ctx context.Context, net *consensus.Network, err error) error {
 	var own *Error
 	var peer *transport.PeerError
-	if errors.Is(err, ErrNumeric) && !errors.As(err, &own) {
-		return &Error{err, "numbers are out of range"}
-	}
 	known := errors.Is(err, consensus.ErrContradiction) || errors.Is(err, consensus.ErrInconsistent) || ctx.Err() != nil
 	if known || errors.As(err, &own) || errors.As(err, &peer) || net.AllHosted() {
 		return err

@@ -133,35 +133,41 @@ func (r *rows) reader() func(row int) []float64 {
 	}
 }
 
-// agreeOnLevels sets the schema of all owners, whose categorical columns have the levels of all tables.
+// agreeOnLevels sets the schema of all owners: categorical columns have the levels of all tables, and columns,
+// which the tables may have in any order, come in the order of their names. A single owner keeps its order.
 func (r *rows) agreeOnLevels(ctx context.Context) error {
 	own := r.in.Table.Schema()
 	r.schema = &Schema{Columns: own.Columns}
-	at := 0 // in the table
+	first, at := map[string]int{}, 0 // feature of every column in the table
 	for _, column := range own.Columns {
 		levels, coded := own.Levels(column)
+		first[column] = at
+		if at++; coded {
+			at += len(levels) - 1
+		}
+	}
+	if _, alone := r.sums.(Local); !alone {
+		r.schema.Columns = slices.Sorted(slices.Values(own.Columns))
+	}
+	for _, column := range r.schema.Columns {
+		levels, coded := own.Levels(column)
 		if !coded {
-			r.places = append(r.places, place{at, -1})
-			at++
+			r.places = append(r.places, place{first[column], -1})
 			continue
 		}
 		all, err := r.sums.Levels(ctx, column, levels)
 		if err != nil {
 			return err
 		}
-		if slices.Equal(all, levels) {
-			all = levels
-		}
 		for _, level := range all {
 			p := place{slices.Index(levels, level), -1}
 			if p.own >= 0 {
-				p.own += at
+				p.own += first[column]
 			} else if len(levels) > 0 {
-				p.missing = at
+				p.missing = first[column]
 			}
 			r.places = append(r.places, p)
 		}
-		at += len(levels)
 		r.schema.Categories = append(r.schema.Categories, Category{Column: column, Levels: all})
 	}
 	same := len(r.places) == at

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/difalt/difalt/consensus"
@@ -14,7 +15,7 @@ import (
 // would not follow step by step takes the next number.
 const protocol = 2
 
-// Settings lists the protocol, the options, and the names and kinds of the columns of a table. All owners who
+// Settings lists the protocol, the options, and the names and kinds of the columns of a table, in any order. All owners who
 // train together must have the same; whoever calls [Together] compares them before. p is nil but for
 // [Privately].
 func Settings(t Table, o *Options, p *Privacy) (list []consensus.Setting) {
@@ -31,15 +32,14 @@ func Settings(t Table, o *Options, p *Privacy) (list []consensus.Setting) {
 	add("common noise", o.CommonNoise)
 	add("differential privacy", p)
 	s := t.Schema()
-	for k, name := range s.Columns {
+	for _, name := range s.Columns {
 		kind := "numbers"
 		if levels, coded := s.Levels(name); coded {
 			if kind = "levels"; p != nil { // which are public then, and the same
 				kind = fmt.Sprintf("levels of digest %.8x", sha256.Sum256(fmt.Appendf(nil, "%q", levels)))
 			}
 		}
-		add(fmt.Sprintf("column %d", k+1), name)
-		add("kind of column "+name, kind)
+		add("column "+strconv.Quote(name), kind)
 	}
 	return list
 }

@@ -171,7 +171,11 @@ func TestNodesAndUpAgree(t *testing.T) {
 // sentIn returns the megabytes and rounds of the process in a report of three nodes with 40 tasks.
 func sentIn(report string) (sent [2]float64) {
 	_, last, _ := strings.Cut(report, "The 3 nodes have 40 tasks. ")
-	fmt.Sscanf(last, "This process sent %f MB in %f rounds.", &sent[0], &sent[1])
+	unit := ""
+	fmt.Sscanf(last, "This process sent %f %s in %f rounds.", &sent[0], &unit, &sent[1])
+	if unit == "kB" {
+		sent[0] /= 1000
+	}
 	return sent
 }
 
