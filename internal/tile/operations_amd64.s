@@ -222,8 +222,8 @@ TEXT ·rankUpdateTile(SB), NOSPLIT, $0-72
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
-TEXT ·panelTile(SB), NOSPLIT, $0-104
-	MOVQ index+96(FP), AX
+TEXT ·panelTile(SB), NOSPLIT, $0-136
+	MOVQ index+128(FP), AX
 	LEAQ ·tiles+632(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX

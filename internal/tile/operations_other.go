@@ -9,7 +9,7 @@ import "unsafe"
 func addPanelsTile(grad *float64, x unsafe.Pointer, ldx int, e *float64, d, count int, next uintptr, apart, pace int, index int) {
 	panic("tile: no tile")
 }
-func panelTile(c unsafe.Pointer, ldc int, w unsafe.Pointer, ldw int, z unsafe.Pointer, ldz, n, rows int, add bool, next uintptr, ldnext, step int, index int) {
+func panelTile(c unsafe.Pointer, ldc int, w unsafe.Pointer, ldw int, z unsafe.Pointer, ldz, n, rows int, add bool, next uintptr, ldnext, step, groups int, then uintptr, ldthen, thenstep int, index int) {
 	panic("tile: no tile")
 }
 func panelHalfTile(c unsafe.Pointer, ldc int, w unsafe.Pointer, ldw int, z unsafe.Pointer, ldz, n, rows, cols int, add bool, index int) {

@@ -2,9 +2,42 @@ package tile
 
 import "unsafe"
 
+// Ahead is memory that Panel brings into the second-level cache while it computes: a stream for each row of
+// the product. The zero value is none. The memory need not be readable.
+type Ahead struct {
+	next        uintptr
+	apart, pace int // bytes to the stream of the next row, and from line to line of a stream
+}
+
+// NewAhead returns streams of wide bytes each, apart bytes from each other, from an address on, for a product
+// whose rows of W take depth bytes.
+func NewAhead(address unsafe.Pointer, apart, wide, depth int) Ahead {
+	groups := depth/lineOfC - linesOfC
+	if groups <= 0 {
+		return Ahead{}
+	}
+	return Ahead{uintptr(address), apart, (wide + groups - 1) / groups}
+}
+
+// From returns the streams that begin some bytes later.
+func (a Ahead) From(bytes int) Ahead {
+	if a.next != 0 {
+		a.next += uintptr(bytes)
+	}
+	return a
+}
+
+// lineOfC is the size of a cache line, and linesOfC the number of lines in a row of C that one tile computes.
+const lineOfC, linesOfC = 64, 2
+
+// shortRows is a length of rows of W below which a tile prefetches one line for each row of C: it takes too
+// little time for more.
+const shortRows = 64
+
 // Panel computes up to PanelWidth columns of C = W Z, or adds to them; see panelGeneric. It reads and writes
-// nothing beyond these columns.
-func Panel[F Float](c []F, ldc int, w []F, ldw int, z []F, ldz, m, n, cols int, add bool) {
+// nothing beyond these columns. It prefetches the rows of C that are next, then the first rows of the next
+// columns, and what is ahead.
+func Panel[F Float](c []F, ldc int, w []F, ldw int, z []F, ldz, m, n, cols int, add bool, ahead Ahead) {
 	raceRead(w, m, n, ldw)
 	raceRead(z, n, cols, ldz)
 	raceWrite(c, m, cols, ldc)
@@ -13,10 +46,22 @@ func Panel[F Float](c []F, ldc int, w []F, ldw int, z []F, ldz, m, n, cols int, 
 		return
 	}
 	_, _, _ = c[(m-1)*ldc+cols-1], w[(m-1)*ldw+n-1], z[(n-1)*ldz+cols-1]
-	lanes := tiles.lanes * 8 / int(unsafe.Sizeof(F(0)))
+	size := int(unsafe.Sizeof(F(0)))
+	lanes, apart := tiles.lanes*8/size, ldc*size
+	step, groups := lineOfC, linesOfC
+	if ahead.next == 0 {
+		ahead = Ahead{next: uintptr(unsafe.Pointer(&w[0]))} // which is in a cache
+		if n < shortRows {
+			step, groups = 0, 0
+		}
+	}
 	for i := 0; i < m; {
 		height := panelRowsOf(m - i)
 		rows, part := min(height, m-i), 0
+		below := (i + height) * apart // bytes to the rows of C that are next
+		if i+height >= m {
+			below = cols * size
+		}
 		for k := 0; k < cols; k += part {
 			part = min(lanes, cols-k)
 			c, w, z := unsafe.Pointer(&c[i*ldc+k]), unsafe.Pointer(&w[i*ldw]), unsafe.Pointer(&z[k])
@@ -25,9 +70,8 @@ func Panel[F Float](c []F, ldc int, w []F, ldw int, z []F, ldz, m, n, cols int, 
 				continue
 			}
 			part *= 2
-			apart := ldc * int(unsafe.Sizeof(F(0)))
-			below := uintptr(c) + uintptr(height*apart) // the rows of C that are next: they may come from memory
-			panelTile(c, ldc, w, ldw, z, ldz, n, rows, add, below, apart, 0, of[F](height))
+			panelTile(c, ldc, w, ldw, z, ldz, n, rows, add, uintptr(c)+uintptr(below-i*apart), apart, step, groups,
+				ahead.next+uintptr(i*ahead.apart), ahead.apart, ahead.pace, of[F](height))
 		}
 		i += rows
 	}
@@ -186,7 +230,7 @@ func panelRows(sums, w *float64, ldw int, z *float64, n, left int, add bool, ahe
 	for k := 0; k < PackWidth; k += 2 * tiles.lanes {
 		c, z := unsafe.Pointer(at(sums, k)), unsafe.Pointer(at(z, k))
 		panelTile(c, PackWidth, unsafe.Pointer(w), ldw, z, PackWidth, n, rows, add,
-			ahead.next, ahead.apart, ahead.pace, height)
+			ahead.next, ahead.apart, ahead.pace, 0, 0, 0, 0, height)
 		ahead = nothing(w)
 	}
 	return rows

@@ -3113,9 +3113,9 @@ column:
 	VZEROUPPER
 	RET
 
-// func panel_6_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, rows int, add bool, next uintptr, ldnext int, step int, index int)
+// func panel_6_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, rows int, add bool, next uintptr, ldnext int, step int, groups int, then uintptr, ldthen int, thenstep int, index int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·panel_6_avx2(SB), NOSPLIT, $8-104
+TEXT ·panel_6_avx2(SB), NOSPLIT, $8-136
 	VXORPD  Y0, Y0, Y0
 	VXORPD  Y1, Y1, Y1
 	VXORPD  Y2, Y2, Y2
@@ -3268,16 +3268,51 @@ steps:
 	DECQ         R11
 	JNZ          steps
 	ADDQ         (SP), R8
-	DECQ         R10
-	JNZ          line
+	DECQ         groups+96(FP)
+	JNE          go
+	MOVQ         then+104(FP), R8
+	MOVQ         ldthen+112(FP), R9
+	IMUL3Q       $-6, R9, R11
+	ADDQ         thenstep+120(FP), R11
+	MOVQ         R11, (SP)
+
+go:
+	DECQ R10
+	JNZ  line
 
 lineDone:
-	MOVQ  n+48(FP), R8
-	ANDQ  $+7, R8
-	TESTQ R8, R8
-	JZ    singleDone
+	MOVQ n+48(FP), R8
+	ANDQ $+7, R8
+	JZ   summed
+	INCQ R8
+	SHRQ $0x01, R8
+	JCC  second
 
-single:
+pair:
+	VMOVUPD      (AX), Y12
+	VMOVUPD      32(AX), Y13
+	VBROADCASTSD (DX), Y14
+	VFMADD231PD  Y12, Y14, Y0
+	VFMADD231PD  Y13, Y14, Y1
+	VBROADCASTSD (DX)(BX*1), Y14
+	VFMADD231PD  Y12, Y14, Y2
+	VFMADD231PD  Y13, Y14, Y3
+	VBROADCASTSD (DX)(BX*2), Y14
+	VFMADD231PD  Y12, Y14, Y4
+	VFMADD231PD  Y13, Y14, Y5
+	VBROADCASTSD (DX)(SI*1), Y14
+	VFMADD231PD  Y12, Y14, Y6
+	VFMADD231PD  Y13, Y14, Y7
+	VBROADCASTSD (DX)(BX*4), Y14
+	VFMADD231PD  Y12, Y14, Y8
+	VFMADD231PD  Y13, Y14, Y9
+	VBROADCASTSD (DX)(DI*1), Y14
+	VFMADD231PD  Y12, Y14, Y10
+	VFMADD231PD  Y13, Y14, Y11
+	ADDQ         CX, AX
+	ADDQ         $+8, DX
+
+second:
 	VMOVUPD      (AX), Y12
 	VMOVUPD      32(AX), Y13
 	VBROADCASTSD (DX), Y14
@@ -3301,9 +3336,9 @@ single:
 	ADDQ         CX, AX
 	ADDQ         $+8, DX
 	DECQ         R8
-	JNZ          single
+	JNZ          pair
 
-singleDone:
+summed:
 	MOVQ    c+0(FP), AX
 	MOVQ    ldc+8(FP), CX
 	SHLQ    $0x03, CX
@@ -3449,9 +3484,9 @@ part:
 	VZEROUPPER
 	RET
 
-// func panel32_6_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, rows int, add bool, next uintptr, ldnext int, step int, index int)
-// Requires: AVX, FMA3
-TEXT ·panel32_6_avx2(SB), NOSPLIT, $0-104
+// func panel32_6_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, rows int, add bool, next uintptr, ldnext int, step int, groups int, then uintptr, ldthen int, thenstep int, index int)
+// Requires: AVX, FMA3, MMX+
+TEXT ·panel32_6_avx2(SB), NOSPLIT, $8-136
 	VXORPD  Y0, Y0, Y0
 	VXORPD  Y1, Y1, Y1
 	VXORPD  Y2, Y2, Y2
@@ -3488,15 +3523,222 @@ TEXT ·panel32_6_avx2(SB), NOSPLIT, $0-104
 	VMOVUPS 32(AX), Y11
 
 start:
-	MOVQ z+32(FP), AX
-	MOVQ ldz+40(FP), CX
-	SHLQ $0x02, CX
-	MOVQ w+16(FP), DX
-	MOVQ ldw+24(FP), BX
-	SHLQ $0x02, BX
-	LEAQ (BX)(BX*2), SI
-	LEAQ (BX)(BX*4), DI
+	MOVQ   z+32(FP), AX
+	MOVQ   ldz+40(FP), CX
+	SHLQ   $0x02, CX
+	MOVQ   w+16(FP), DX
+	MOVQ   ldw+24(FP), BX
+	SHLQ   $0x02, BX
+	LEAQ   (BX)(BX*2), SI
+	LEAQ   (BX)(BX*4), DI
+	MOVQ   next+72(FP), R8
+	MOVQ   ldnext+80(FP), R9
+	MOVQ   n+48(FP), R10
+	IMUL3Q $-6, R9, R11
+	ADDQ   step+88(FP), R11
+	MOVQ   R11, (SP)
+	SHRQ   $0x04, R10
+	TESTQ  R10, R10
+	JZ     lineDone
+
+line:
+	MOVQ $+2, R11
+
+steps:
+	PREFETCHT1   (R8)
+	ADDQ         R9, R8
+	VMOVUPS      (AX), Y12
+	VMOVUPS      32(AX), Y13
+	VBROADCASTSS (DX), Y14
+	VFMADD231PS  Y12, Y14, Y0
+	VFMADD231PS  Y13, Y14, Y1
+	VBROADCASTSS (DX)(BX*1), Y14
+	VFMADD231PS  Y12, Y14, Y2
+	VFMADD231PS  Y13, Y14, Y3
+	VBROADCASTSS (DX)(BX*2), Y14
+	VFMADD231PS  Y12, Y14, Y4
+	VFMADD231PS  Y13, Y14, Y5
+	VBROADCASTSS (DX)(SI*1), Y14
+	VFMADD231PS  Y12, Y14, Y6
+	VFMADD231PS  Y13, Y14, Y7
+	VBROADCASTSS (DX)(BX*4), Y14
+	VFMADD231PS  Y12, Y14, Y8
+	VFMADD231PS  Y13, Y14, Y9
+	VBROADCASTSS (DX)(DI*1), Y14
+	VFMADD231PS  Y12, Y14, Y10
+	VFMADD231PS  Y13, Y14, Y11
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y12
+	VMOVUPS      32(AX), Y13
+	VBROADCASTSS 4(DX), Y14
+	VFMADD231PS  Y12, Y14, Y0
+	VFMADD231PS  Y13, Y14, Y1
+	VBROADCASTSS 4(DX)(BX*1), Y14
+	VFMADD231PS  Y12, Y14, Y2
+	VFMADD231PS  Y13, Y14, Y3
+	VBROADCASTSS 4(DX)(BX*2), Y14
+	VFMADD231PS  Y12, Y14, Y4
+	VFMADD231PS  Y13, Y14, Y5
+	VBROADCASTSS 4(DX)(SI*1), Y14
+	VFMADD231PS  Y12, Y14, Y6
+	VFMADD231PS  Y13, Y14, Y7
+	VBROADCASTSS 4(DX)(BX*4), Y14
+	VFMADD231PS  Y12, Y14, Y8
+	VFMADD231PS  Y13, Y14, Y9
+	VBROADCASTSS 4(DX)(DI*1), Y14
+	VFMADD231PS  Y12, Y14, Y10
+	VFMADD231PS  Y13, Y14, Y11
+	ADDQ         CX, AX
+	PREFETCHT1   (R8)
+	ADDQ         R9, R8
+	VMOVUPS      (AX), Y12
+	VMOVUPS      32(AX), Y13
+	VBROADCASTSS 8(DX), Y14
+	VFMADD231PS  Y12, Y14, Y0
+	VFMADD231PS  Y13, Y14, Y1
+	VBROADCASTSS 8(DX)(BX*1), Y14
+	VFMADD231PS  Y12, Y14, Y2
+	VFMADD231PS  Y13, Y14, Y3
+	VBROADCASTSS 8(DX)(BX*2), Y14
+	VFMADD231PS  Y12, Y14, Y4
+	VFMADD231PS  Y13, Y14, Y5
+	VBROADCASTSS 8(DX)(SI*1), Y14
+	VFMADD231PS  Y12, Y14, Y6
+	VFMADD231PS  Y13, Y14, Y7
+	VBROADCASTSS 8(DX)(BX*4), Y14
+	VFMADD231PS  Y12, Y14, Y8
+	VFMADD231PS  Y13, Y14, Y9
+	VBROADCASTSS 8(DX)(DI*1), Y14
+	VFMADD231PS  Y12, Y14, Y10
+	VFMADD231PS  Y13, Y14, Y11
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y12
+	VMOVUPS      32(AX), Y13
+	VBROADCASTSS 12(DX), Y14
+	VFMADD231PS  Y12, Y14, Y0
+	VFMADD231PS  Y13, Y14, Y1
+	VBROADCASTSS 12(DX)(BX*1), Y14
+	VFMADD231PS  Y12, Y14, Y2
+	VFMADD231PS  Y13, Y14, Y3
+	VBROADCASTSS 12(DX)(BX*2), Y14
+	VFMADD231PS  Y12, Y14, Y4
+	VFMADD231PS  Y13, Y14, Y5
+	VBROADCASTSS 12(DX)(SI*1), Y14
+	VFMADD231PS  Y12, Y14, Y6
+	VFMADD231PS  Y13, Y14, Y7
+	VBROADCASTSS 12(DX)(BX*4), Y14
+	VFMADD231PS  Y12, Y14, Y8
+	VFMADD231PS  Y13, Y14, Y9
+	VBROADCASTSS 12(DX)(DI*1), Y14
+	VFMADD231PS  Y12, Y14, Y10
+	VFMADD231PS  Y13, Y14, Y11
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y12
+	VMOVUPS      32(AX), Y13
+	VBROADCASTSS 16(DX), Y14
+	VFMADD231PS  Y12, Y14, Y0
+	VFMADD231PS  Y13, Y14, Y1
+	VBROADCASTSS 16(DX)(BX*1), Y14
+	VFMADD231PS  Y12, Y14, Y2
+	VFMADD231PS  Y13, Y14, Y3
+	VBROADCASTSS 16(DX)(BX*2), Y14
+	VFMADD231PS  Y12, Y14, Y4
+	VFMADD231PS  Y13, Y14, Y5
+	VBROADCASTSS 16(DX)(SI*1), Y14
+	VFMADD231PS  Y12, Y14, Y6
+	VFMADD231PS  Y13, Y14, Y7
+	VBROADCASTSS 16(DX)(BX*4), Y14
+	VFMADD231PS  Y12, Y14, Y8
+	VFMADD231PS  Y13, Y14, Y9
+	VBROADCASTSS 16(DX)(DI*1), Y14
+	VFMADD231PS  Y12, Y14, Y10
+	VFMADD231PS  Y13, Y14, Y11
+	ADDQ         CX, AX
+	PREFETCHT1   (R8)
+	ADDQ         R9, R8
+	VMOVUPS      (AX), Y12
+	VMOVUPS      32(AX), Y13
+	VBROADCASTSS 20(DX), Y14
+	VFMADD231PS  Y12, Y14, Y0
+	VFMADD231PS  Y13, Y14, Y1
+	VBROADCASTSS 20(DX)(BX*1), Y14
+	VFMADD231PS  Y12, Y14, Y2
+	VFMADD231PS  Y13, Y14, Y3
+	VBROADCASTSS 20(DX)(BX*2), Y14
+	VFMADD231PS  Y12, Y14, Y4
+	VFMADD231PS  Y13, Y14, Y5
+	VBROADCASTSS 20(DX)(SI*1), Y14
+	VFMADD231PS  Y12, Y14, Y6
+	VFMADD231PS  Y13, Y14, Y7
+	VBROADCASTSS 20(DX)(BX*4), Y14
+	VFMADD231PS  Y12, Y14, Y8
+	VFMADD231PS  Y13, Y14, Y9
+	VBROADCASTSS 20(DX)(DI*1), Y14
+	VFMADD231PS  Y12, Y14, Y10
+	VFMADD231PS  Y13, Y14, Y11
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y12
+	VMOVUPS      32(AX), Y13
+	VBROADCASTSS 24(DX), Y14
+	VFMADD231PS  Y12, Y14, Y0
+	VFMADD231PS  Y13, Y14, Y1
+	VBROADCASTSS 24(DX)(BX*1), Y14
+	VFMADD231PS  Y12, Y14, Y2
+	VFMADD231PS  Y13, Y14, Y3
+	VBROADCASTSS 24(DX)(BX*2), Y14
+	VFMADD231PS  Y12, Y14, Y4
+	VFMADD231PS  Y13, Y14, Y5
+	VBROADCASTSS 24(DX)(SI*1), Y14
+	VFMADD231PS  Y12, Y14, Y6
+	VFMADD231PS  Y13, Y14, Y7
+	VBROADCASTSS 24(DX)(BX*4), Y14
+	VFMADD231PS  Y12, Y14, Y8
+	VFMADD231PS  Y13, Y14, Y9
+	VBROADCASTSS 24(DX)(DI*1), Y14
+	VFMADD231PS  Y12, Y14, Y10
+	VFMADD231PS  Y13, Y14, Y11
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y12
+	VMOVUPS      32(AX), Y13
+	VBROADCASTSS 28(DX), Y14
+	VFMADD231PS  Y12, Y14, Y0
+	VFMADD231PS  Y13, Y14, Y1
+	VBROADCASTSS 28(DX)(BX*1), Y14
+	VFMADD231PS  Y12, Y14, Y2
+	VFMADD231PS  Y13, Y14, Y3
+	VBROADCASTSS 28(DX)(BX*2), Y14
+	VFMADD231PS  Y12, Y14, Y4
+	VFMADD231PS  Y13, Y14, Y5
+	VBROADCASTSS 28(DX)(SI*1), Y14
+	VFMADD231PS  Y12, Y14, Y6
+	VFMADD231PS  Y13, Y14, Y7
+	VBROADCASTSS 28(DX)(BX*4), Y14
+	VFMADD231PS  Y12, Y14, Y8
+	VFMADD231PS  Y13, Y14, Y9
+	VBROADCASTSS 28(DX)(DI*1), Y14
+	VFMADD231PS  Y12, Y14, Y10
+	VFMADD231PS  Y13, Y14, Y11
+	ADDQ         CX, AX
+	ADDQ         $+32, DX
+	DECQ         R11
+	JNZ          steps
+	ADDQ         (SP), R8
+	DECQ         groups+96(FP)
+	JNE          go
+	MOVQ         then+104(FP), R8
+	MOVQ         ldthen+112(FP), R9
+	IMUL3Q       $-6, R9, R11
+	ADDQ         thenstep+120(FP), R11
+	MOVQ         R11, (SP)
+
+go:
+	DECQ R10
+	JNZ  line
+
+lineDone:
 	MOVQ n+48(FP), R8
+	ANDQ $+15, R8
+	JZ   summed
 	INCQ R8
 	SHRQ $0x01, R8
 	JCC  second
@@ -3550,26 +3792,28 @@ second:
 	ADDQ         $+4, DX
 	DECQ         R8
 	JNZ          pair
-	MOVQ         c+0(FP), AX
-	MOVQ         ldc+8(FP), CX
-	SHLQ         $0x02, CX
-	VMOVUPS      Y0, (AX)
-	VMOVUPS      Y1, 32(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Y2, (AX)
-	VMOVUPS      Y3, 32(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Y4, (AX)
-	VMOVUPS      Y5, 32(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Y6, (AX)
-	VMOVUPS      Y7, 32(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Y8, (AX)
-	VMOVUPS      Y9, 32(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Y10, (AX)
-	VMOVUPS      Y11, 32(AX)
+
+summed:
+	MOVQ    c+0(FP), AX
+	MOVQ    ldc+8(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	ADDQ    CX, AX
+	VMOVUPS Y2, (AX)
+	VMOVUPS Y3, 32(AX)
+	ADDQ    CX, AX
+	VMOVUPS Y4, (AX)
+	VMOVUPS Y5, 32(AX)
+	ADDQ    CX, AX
+	VMOVUPS Y6, (AX)
+	VMOVUPS Y7, 32(AX)
+	ADDQ    CX, AX
+	VMOVUPS Y8, (AX)
+	VMOVUPS Y9, 32(AX)
+	ADDQ    CX, AX
+	VMOVUPS Y10, (AX)
+	VMOVUPS Y11, 32(AX)
 	VZEROUPPER
 	RET
 
@@ -3695,9 +3939,9 @@ part:
 	VZEROUPPER
 	RET
 
-// func panel_4_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, rows int, add bool, next uintptr, ldnext int, step int, index int)
+// func panel_4_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, rows int, add bool, next uintptr, ldnext int, step int, groups int, then uintptr, ldthen int, thenstep int, index int)
 // Requires: AVX, CMOV, FMA3, MMX+
-TEXT ·panel_4_avx2(SB), NOSPLIT, $8-104
+TEXT ·panel_4_avx2(SB), NOSPLIT, $8-136
 	VXORPD  Y0, Y0, Y0
 	VXORPD  Y1, Y1, Y1
 	VXORPD  Y2, Y2, Y2
@@ -3796,16 +4040,45 @@ steps:
 	DECQ         R11
 	JNZ          steps
 	ADDQ         (SP), R8
-	DECQ         R10
-	JNZ          line
+	DECQ         groups+96(FP)
+	JNE          go
+	MOVQ         then+104(FP), R8
+	MOVQ         ldthen+112(FP), R9
+	IMUL3Q       $-4, R9, R11
+	ADDQ         thenstep+120(FP), R11
+	MOVQ         R11, (SP)
+
+go:
+	DECQ R10
+	JNZ  line
 
 lineDone:
-	MOVQ  n+48(FP), R8
-	ANDQ  $+7, R8
-	TESTQ R8, R8
-	JZ    singleDone
+	MOVQ n+48(FP), R8
+	ANDQ $+7, R8
+	JZ   summed
+	INCQ R8
+	SHRQ $0x01, R8
+	JCC  second
 
-single:
+pair:
+	VMOVUPD      (AX), Y8
+	VMOVUPD      32(AX), Y9
+	VBROADCASTSD (DX), Y10
+	VFMADD231PD  Y8, Y10, Y0
+	VFMADD231PD  Y9, Y10, Y1
+	VBROADCASTSD (DX)(DI*1), Y10
+	VFMADD231PD  Y8, Y10, Y2
+	VFMADD231PD  Y9, Y10, Y3
+	VBROADCASTSD (DX)(SI*1), Y10
+	VFMADD231PD  Y8, Y10, Y4
+	VFMADD231PD  Y9, Y10, Y5
+	VBROADCASTSD (DX)(BX*1), Y10
+	VFMADD231PD  Y8, Y10, Y6
+	VFMADD231PD  Y9, Y10, Y7
+	ADDQ         CX, AX
+	ADDQ         $+8, DX
+
+second:
 	VMOVUPD      (AX), Y8
 	VMOVUPD      32(AX), Y9
 	VBROADCASTSD (DX), Y10
@@ -3823,9 +4096,9 @@ single:
 	ADDQ         CX, AX
 	ADDQ         $+8, DX
 	DECQ         R8
-	JNZ          single
+	JNZ          pair
 
-singleDone:
+summed:
 	MOVQ    c+0(FP), AX
 	MOVQ    ldc+8(FP), CX
 	SHLQ    $0x03, CX
@@ -3979,9 +4252,9 @@ stored:
 	VZEROUPPER
 	RET
 
-// func panel32_4_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, rows int, add bool, next uintptr, ldnext int, step int, index int)
-// Requires: AVX, CMOV, FMA3
-TEXT ·panel32_4_avx2(SB), NOSPLIT, $0-104
+// func panel32_4_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, rows int, add bool, next uintptr, ldnext int, step int, groups int, then uintptr, ldthen int, thenstep int, index int)
+// Requires: AVX, CMOV, FMA3, MMX+
+TEXT ·panel32_4_avx2(SB), NOSPLIT, $8-136
 	VXORPD  Y0, Y0, Y0
 	VXORPD  Y1, Y1, Y1
 	VXORPD  Y2, Y2, Y2
@@ -4030,10 +4303,105 @@ start:
 	LEAQ    (SI)(BX*1), BX
 	CMPQ    rows+56(FP), $+4
 	CMOVQLT SI, BX
-	MOVQ    n+48(FP), R8
-	INCQ    R8
-	SHRQ    $0x01, R8
-	JCC     second
+	MOVQ    next+72(FP), R8
+	MOVQ    ldnext+80(FP), R9
+	MOVQ    n+48(FP), R10
+	IMUL3Q  $-4, R9, R11
+	ADDQ    step+88(FP), R11
+	MOVQ    R11, (SP)
+	SHRQ    $0x04, R10
+	TESTQ   R10, R10
+	JZ      lineDone
+
+line:
+	MOVQ $+4, R11
+
+steps:
+	PREFETCHT1   (R8)
+	ADDQ         R9, R8
+	VMOVUPS      (AX), Y8
+	VMOVUPS      32(AX), Y9
+	VBROADCASTSS (DX), Y10
+	VFMADD231PS  Y8, Y10, Y0
+	VFMADD231PS  Y9, Y10, Y1
+	VBROADCASTSS (DX)(DI*1), Y10
+	VFMADD231PS  Y8, Y10, Y2
+	VFMADD231PS  Y9, Y10, Y3
+	VBROADCASTSS (DX)(SI*1), Y10
+	VFMADD231PS  Y8, Y10, Y4
+	VFMADD231PS  Y9, Y10, Y5
+	VBROADCASTSS (DX)(BX*1), Y10
+	VFMADD231PS  Y8, Y10, Y6
+	VFMADD231PS  Y9, Y10, Y7
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y8
+	VMOVUPS      32(AX), Y9
+	VBROADCASTSS 4(DX), Y10
+	VFMADD231PS  Y8, Y10, Y0
+	VFMADD231PS  Y9, Y10, Y1
+	VBROADCASTSS 4(DX)(DI*1), Y10
+	VFMADD231PS  Y8, Y10, Y2
+	VFMADD231PS  Y9, Y10, Y3
+	VBROADCASTSS 4(DX)(SI*1), Y10
+	VFMADD231PS  Y8, Y10, Y4
+	VFMADD231PS  Y9, Y10, Y5
+	VBROADCASTSS 4(DX)(BX*1), Y10
+	VFMADD231PS  Y8, Y10, Y6
+	VFMADD231PS  Y9, Y10, Y7
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y8
+	VMOVUPS      32(AX), Y9
+	VBROADCASTSS 8(DX), Y10
+	VFMADD231PS  Y8, Y10, Y0
+	VFMADD231PS  Y9, Y10, Y1
+	VBROADCASTSS 8(DX)(DI*1), Y10
+	VFMADD231PS  Y8, Y10, Y2
+	VFMADD231PS  Y9, Y10, Y3
+	VBROADCASTSS 8(DX)(SI*1), Y10
+	VFMADD231PS  Y8, Y10, Y4
+	VFMADD231PS  Y9, Y10, Y5
+	VBROADCASTSS 8(DX)(BX*1), Y10
+	VFMADD231PS  Y8, Y10, Y6
+	VFMADD231PS  Y9, Y10, Y7
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y8
+	VMOVUPS      32(AX), Y9
+	VBROADCASTSS 12(DX), Y10
+	VFMADD231PS  Y8, Y10, Y0
+	VFMADD231PS  Y9, Y10, Y1
+	VBROADCASTSS 12(DX)(DI*1), Y10
+	VFMADD231PS  Y8, Y10, Y2
+	VFMADD231PS  Y9, Y10, Y3
+	VBROADCASTSS 12(DX)(SI*1), Y10
+	VFMADD231PS  Y8, Y10, Y4
+	VFMADD231PS  Y9, Y10, Y5
+	VBROADCASTSS 12(DX)(BX*1), Y10
+	VFMADD231PS  Y8, Y10, Y6
+	VFMADD231PS  Y9, Y10, Y7
+	ADDQ         CX, AX
+	ADDQ         $+16, DX
+	DECQ         R11
+	JNZ          steps
+	ADDQ         (SP), R8
+	DECQ         groups+96(FP)
+	JNE          go
+	MOVQ         then+104(FP), R8
+	MOVQ         ldthen+112(FP), R9
+	IMUL3Q       $-4, R9, R11
+	ADDQ         thenstep+120(FP), R11
+	MOVQ         R11, (SP)
+
+go:
+	DECQ R10
+	JNZ  line
+
+lineDone:
+	MOVQ n+48(FP), R8
+	ANDQ $+15, R8
+	JZ   summed
+	INCQ R8
+	SHRQ $0x01, R8
+	JCC  second
 
 pair:
 	VMOVUPS      (AX), Y8
@@ -4072,26 +4440,28 @@ second:
 	ADDQ         $+4, DX
 	DECQ         R8
 	JNZ          pair
-	MOVQ         c+0(FP), AX
-	MOVQ         ldc+8(FP), CX
-	SHLQ         $0x02, CX
-	VMOVUPS      Y0, (AX)
-	VMOVUPS      Y1, 32(AX)
-	CMPQ         rows+56(FP), $+1
-	JEQ          stored
-	ADDQ         CX, AX
-	VMOVUPS      Y2, (AX)
-	VMOVUPS      Y3, 32(AX)
-	CMPQ         rows+56(FP), $+2
-	JEQ          stored
-	ADDQ         CX, AX
-	VMOVUPS      Y4, (AX)
-	VMOVUPS      Y5, 32(AX)
-	CMPQ         rows+56(FP), $+3
-	JEQ          stored
-	ADDQ         CX, AX
-	VMOVUPS      Y6, (AX)
-	VMOVUPS      Y7, 32(AX)
+
+summed:
+	MOVQ    c+0(FP), AX
+	MOVQ    ldc+8(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	CMPQ    rows+56(FP), $+1
+	JEQ     stored
+	ADDQ    CX, AX
+	VMOVUPS Y2, (AX)
+	VMOVUPS Y3, 32(AX)
+	CMPQ    rows+56(FP), $+2
+	JEQ     stored
+	ADDQ    CX, AX
+	VMOVUPS Y4, (AX)
+	VMOVUPS Y5, 32(AX)
+	CMPQ    rows+56(FP), $+3
+	JEQ     stored
+	ADDQ    CX, AX
+	VMOVUPS Y6, (AX)
+	VMOVUPS Y7, 32(AX)
 
 stored:
 	VZEROUPPER

@@ -4047,9 +4047,9 @@ column:
 	VZEROUPPER
 	RET
 
-// func panel_12_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, rows int, add bool, next uintptr, ldnext int, step int, index int)
+// func panel_12_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, rows int, add bool, next uintptr, ldnext int, step int, groups int, then uintptr, ldthen int, thenstep int, index int)
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
-TEXT ·panel_12_avx512(SB), NOSPLIT, $8-104
+TEXT ·panel_12_avx512(SB), NOSPLIT, $8-136
 	VXORPD  Z0, Z0, Z0
 	VXORPD  Z1, Z1, Z1
 	VXORPD  Z2, Z2, Z2
@@ -4231,16 +4231,70 @@ steps:
 	DECQ         R13
 	JNZ          steps
 	ADDQ         (SP), R10
-	DECQ         R12
-	JNZ          line
+	DECQ         groups+96(FP)
+	JNE          go
+	MOVQ         then+104(FP), R10
+	MOVQ         ldthen+112(FP), R11
+	IMUL3Q       $-12, R11, R13
+	ADDQ         thenstep+120(FP), R13
+	MOVQ         R13, (SP)
+
+go:
+	DECQ R12
+	JNZ  line
 
 lineDone:
-	MOVQ  n+48(FP), R10
-	ANDQ  $+7, R10
-	TESTQ R10, R10
-	JZ    singleDone
+	MOVQ n+48(FP), R10
+	ANDQ $+7, R10
+	JZ   summed
+	INCQ R10
+	SHRQ $0x01, R10
+	JCC  second
 
-single:
+pair:
+	VMOVUPD      (AX), Z24
+	VMOVUPD      64(AX), Z25
+	VBROADCASTSD (DX), Z26
+	VFMADD231PD  Z24, Z26, Z0
+	VFMADD231PD  Z25, Z26, Z1
+	VBROADCASTSD (DX)(BX*1), Z26
+	VFMADD231PD  Z24, Z26, Z2
+	VFMADD231PD  Z25, Z26, Z3
+	VBROADCASTSD (DX)(BX*2), Z26
+	VFMADD231PD  Z24, Z26, Z4
+	VFMADD231PD  Z25, Z26, Z5
+	VBROADCASTSD (DX)(SI*1), Z26
+	VFMADD231PD  Z24, Z26, Z6
+	VFMADD231PD  Z25, Z26, Z7
+	VBROADCASTSD (DX)(BX*4), Z26
+	VFMADD231PD  Z24, Z26, Z8
+	VFMADD231PD  Z25, Z26, Z9
+	VBROADCASTSD (DX)(DI*1), Z26
+	VFMADD231PD  Z24, Z26, Z10
+	VFMADD231PD  Z25, Z26, Z11
+	VBROADCASTSD (DX)(SI*2), Z26
+	VFMADD231PD  Z24, Z26, Z12
+	VFMADD231PD  Z25, Z26, Z13
+	VBROADCASTSD (DX)(R8*1), Z26
+	VFMADD231PD  Z24, Z26, Z14
+	VFMADD231PD  Z25, Z26, Z15
+	VBROADCASTSD (R9), Z26
+	VFMADD231PD  Z24, Z26, Z16
+	VFMADD231PD  Z25, Z26, Z17
+	VBROADCASTSD (R9)(BX*1), Z26
+	VFMADD231PD  Z24, Z26, Z18
+	VFMADD231PD  Z25, Z26, Z19
+	VBROADCASTSD (R9)(BX*2), Z26
+	VFMADD231PD  Z24, Z26, Z20
+	VFMADD231PD  Z25, Z26, Z21
+	VBROADCASTSD (R9)(SI*1), Z26
+	VFMADD231PD  Z24, Z26, Z22
+	VFMADD231PD  Z25, Z26, Z23
+	ADDQ         CX, AX
+	ADDQ         $+8, DX
+	ADDQ         $+8, R9
+
+second:
 	VMOVUPD      (AX), Z24
 	VMOVUPD      64(AX), Z25
 	VBROADCASTSD (DX), Z26
@@ -4283,9 +4337,9 @@ single:
 	ADDQ         $+8, DX
 	ADDQ         $+8, R9
 	DECQ         R10
-	JNZ          single
+	JNZ          pair
 
-singleDone:
+summed:
 	MOVQ    c+0(FP), AX
 	MOVQ    ldc+8(FP), CX
 	SHLQ    $0x03, CX
@@ -4497,9 +4551,9 @@ second:
 	VZEROUPPER
 	RET
 
-// func panel32_12_avx512(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, rows int, add bool, next uintptr, ldnext int, step int, index int)
-// Requires: AVX, AVX512DQ, AVX512F
-TEXT ·panel32_12_avx512(SB), NOSPLIT, $0-104
+// func panel32_12_avx512(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, rows int, add bool, next uintptr, ldnext int, step int, groups int, then uintptr, ldthen int, thenstep int, index int)
+// Requires: AVX, AVX512DQ, AVX512F, MMX+
+TEXT ·panel32_12_avx512(SB), NOSPLIT, $8-136
 	VXORPD  Z0, Z0, Z0
 	VXORPD  Z1, Z1, Z1
 	VXORPD  Z2, Z2, Z2
@@ -4566,19 +4620,215 @@ TEXT ·panel32_12_avx512(SB), NOSPLIT, $0-104
 	VMOVUPS 64(AX), Z23
 
 start:
-	MOVQ z+32(FP), AX
-	MOVQ ldz+40(FP), CX
-	SHLQ $0x02, CX
-	MOVQ w+16(FP), DX
-	MOVQ ldw+24(FP), BX
-	SHLQ $0x02, BX
-	LEAQ (BX)(BX*2), SI
-	LEAQ (BX)(BX*4), DI
-	MOVQ BX, R8
-	SHLQ $0x03, R8
-	SUBQ BX, R8
-	LEAQ (DX)(BX*8), R9
+	MOVQ   z+32(FP), AX
+	MOVQ   ldz+40(FP), CX
+	SHLQ   $0x02, CX
+	MOVQ   w+16(FP), DX
+	MOVQ   ldw+24(FP), BX
+	SHLQ   $0x02, BX
+	LEAQ   (BX)(BX*2), SI
+	LEAQ   (BX)(BX*4), DI
+	MOVQ   BX, R8
+	SHLQ   $0x03, R8
+	SUBQ   BX, R8
+	LEAQ   (DX)(BX*8), R9
+	MOVQ   next+72(FP), R10
+	MOVQ   ldnext+80(FP), R11
+	MOVQ   n+48(FP), R12
+	IMUL3Q $-12, R11, R13
+	ADDQ   step+88(FP), R13
+	MOVQ   R13, (SP)
+	SHRQ   $0x04, R12
+	TESTQ  R12, R12
+	JZ     lineDone
+
+line:
+	MOVQ $+4, R13
+
+steps:
+	PREFETCHT1   (R10)
+	ADDQ         R11, R10
+	VMOVUPS      (AX), Z24
+	VMOVUPS      64(AX), Z25
+	VBROADCASTSS (DX), Z26
+	VFMADD231PS  Z24, Z26, Z0
+	VFMADD231PS  Z25, Z26, Z1
+	VBROADCASTSS (DX)(BX*1), Z26
+	VFMADD231PS  Z24, Z26, Z2
+	VFMADD231PS  Z25, Z26, Z3
+	VBROADCASTSS (DX)(BX*2), Z26
+	VFMADD231PS  Z24, Z26, Z4
+	VFMADD231PS  Z25, Z26, Z5
+	VBROADCASTSS (DX)(SI*1), Z26
+	VFMADD231PS  Z24, Z26, Z6
+	VFMADD231PS  Z25, Z26, Z7
+	VBROADCASTSS (DX)(BX*4), Z26
+	VFMADD231PS  Z24, Z26, Z8
+	VFMADD231PS  Z25, Z26, Z9
+	VBROADCASTSS (DX)(DI*1), Z26
+	VFMADD231PS  Z24, Z26, Z10
+	VFMADD231PS  Z25, Z26, Z11
+	VBROADCASTSS (DX)(SI*2), Z26
+	VFMADD231PS  Z24, Z26, Z12
+	VFMADD231PS  Z25, Z26, Z13
+	VBROADCASTSS (DX)(R8*1), Z26
+	VFMADD231PS  Z24, Z26, Z14
+	VFMADD231PS  Z25, Z26, Z15
+	VBROADCASTSS (R9), Z26
+	VFMADD231PS  Z24, Z26, Z16
+	VFMADD231PS  Z25, Z26, Z17
+	VBROADCASTSS (R9)(BX*1), Z26
+	VFMADD231PS  Z24, Z26, Z18
+	VFMADD231PS  Z25, Z26, Z19
+	VBROADCASTSS (R9)(BX*2), Z26
+	VFMADD231PS  Z24, Z26, Z20
+	VFMADD231PS  Z25, Z26, Z21
+	VBROADCASTSS (R9)(SI*1), Z26
+	VFMADD231PS  Z24, Z26, Z22
+	VFMADD231PS  Z25, Z26, Z23
+	ADDQ         CX, AX
+	PREFETCHT1   (R10)
+	ADDQ         R11, R10
+	VMOVUPS      (AX), Z24
+	VMOVUPS      64(AX), Z25
+	VBROADCASTSS 4(DX), Z26
+	VFMADD231PS  Z24, Z26, Z0
+	VFMADD231PS  Z25, Z26, Z1
+	VBROADCASTSS 4(DX)(BX*1), Z26
+	VFMADD231PS  Z24, Z26, Z2
+	VFMADD231PS  Z25, Z26, Z3
+	VBROADCASTSS 4(DX)(BX*2), Z26
+	VFMADD231PS  Z24, Z26, Z4
+	VFMADD231PS  Z25, Z26, Z5
+	VBROADCASTSS 4(DX)(SI*1), Z26
+	VFMADD231PS  Z24, Z26, Z6
+	VFMADD231PS  Z25, Z26, Z7
+	VBROADCASTSS 4(DX)(BX*4), Z26
+	VFMADD231PS  Z24, Z26, Z8
+	VFMADD231PS  Z25, Z26, Z9
+	VBROADCASTSS 4(DX)(DI*1), Z26
+	VFMADD231PS  Z24, Z26, Z10
+	VFMADD231PS  Z25, Z26, Z11
+	VBROADCASTSS 4(DX)(SI*2), Z26
+	VFMADD231PS  Z24, Z26, Z12
+	VFMADD231PS  Z25, Z26, Z13
+	VBROADCASTSS 4(DX)(R8*1), Z26
+	VFMADD231PS  Z24, Z26, Z14
+	VFMADD231PS  Z25, Z26, Z15
+	VBROADCASTSS 4(R9), Z26
+	VFMADD231PS  Z24, Z26, Z16
+	VFMADD231PS  Z25, Z26, Z17
+	VBROADCASTSS 4(R9)(BX*1), Z26
+	VFMADD231PS  Z24, Z26, Z18
+	VFMADD231PS  Z25, Z26, Z19
+	VBROADCASTSS 4(R9)(BX*2), Z26
+	VFMADD231PS  Z24, Z26, Z20
+	VFMADD231PS  Z25, Z26, Z21
+	VBROADCASTSS 4(R9)(SI*1), Z26
+	VFMADD231PS  Z24, Z26, Z22
+	VFMADD231PS  Z25, Z26, Z23
+	ADDQ         CX, AX
+	PREFETCHT1   (R10)
+	ADDQ         R11, R10
+	VMOVUPS      (AX), Z24
+	VMOVUPS      64(AX), Z25
+	VBROADCASTSS 8(DX), Z26
+	VFMADD231PS  Z24, Z26, Z0
+	VFMADD231PS  Z25, Z26, Z1
+	VBROADCASTSS 8(DX)(BX*1), Z26
+	VFMADD231PS  Z24, Z26, Z2
+	VFMADD231PS  Z25, Z26, Z3
+	VBROADCASTSS 8(DX)(BX*2), Z26
+	VFMADD231PS  Z24, Z26, Z4
+	VFMADD231PS  Z25, Z26, Z5
+	VBROADCASTSS 8(DX)(SI*1), Z26
+	VFMADD231PS  Z24, Z26, Z6
+	VFMADD231PS  Z25, Z26, Z7
+	VBROADCASTSS 8(DX)(BX*4), Z26
+	VFMADD231PS  Z24, Z26, Z8
+	VFMADD231PS  Z25, Z26, Z9
+	VBROADCASTSS 8(DX)(DI*1), Z26
+	VFMADD231PS  Z24, Z26, Z10
+	VFMADD231PS  Z25, Z26, Z11
+	VBROADCASTSS 8(DX)(SI*2), Z26
+	VFMADD231PS  Z24, Z26, Z12
+	VFMADD231PS  Z25, Z26, Z13
+	VBROADCASTSS 8(DX)(R8*1), Z26
+	VFMADD231PS  Z24, Z26, Z14
+	VFMADD231PS  Z25, Z26, Z15
+	VBROADCASTSS 8(R9), Z26
+	VFMADD231PS  Z24, Z26, Z16
+	VFMADD231PS  Z25, Z26, Z17
+	VBROADCASTSS 8(R9)(BX*1), Z26
+	VFMADD231PS  Z24, Z26, Z18
+	VFMADD231PS  Z25, Z26, Z19
+	VBROADCASTSS 8(R9)(BX*2), Z26
+	VFMADD231PS  Z24, Z26, Z20
+	VFMADD231PS  Z25, Z26, Z21
+	VBROADCASTSS 8(R9)(SI*1), Z26
+	VFMADD231PS  Z24, Z26, Z22
+	VFMADD231PS  Z25, Z26, Z23
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z24
+	VMOVUPS      64(AX), Z25
+	VBROADCASTSS 12(DX), Z26
+	VFMADD231PS  Z24, Z26, Z0
+	VFMADD231PS  Z25, Z26, Z1
+	VBROADCASTSS 12(DX)(BX*1), Z26
+	VFMADD231PS  Z24, Z26, Z2
+	VFMADD231PS  Z25, Z26, Z3
+	VBROADCASTSS 12(DX)(BX*2), Z26
+	VFMADD231PS  Z24, Z26, Z4
+	VFMADD231PS  Z25, Z26, Z5
+	VBROADCASTSS 12(DX)(SI*1), Z26
+	VFMADD231PS  Z24, Z26, Z6
+	VFMADD231PS  Z25, Z26, Z7
+	VBROADCASTSS 12(DX)(BX*4), Z26
+	VFMADD231PS  Z24, Z26, Z8
+	VFMADD231PS  Z25, Z26, Z9
+	VBROADCASTSS 12(DX)(DI*1), Z26
+	VFMADD231PS  Z24, Z26, Z10
+	VFMADD231PS  Z25, Z26, Z11
+	VBROADCASTSS 12(DX)(SI*2), Z26
+	VFMADD231PS  Z24, Z26, Z12
+	VFMADD231PS  Z25, Z26, Z13
+	VBROADCASTSS 12(DX)(R8*1), Z26
+	VFMADD231PS  Z24, Z26, Z14
+	VFMADD231PS  Z25, Z26, Z15
+	VBROADCASTSS 12(R9), Z26
+	VFMADD231PS  Z24, Z26, Z16
+	VFMADD231PS  Z25, Z26, Z17
+	VBROADCASTSS 12(R9)(BX*1), Z26
+	VFMADD231PS  Z24, Z26, Z18
+	VFMADD231PS  Z25, Z26, Z19
+	VBROADCASTSS 12(R9)(BX*2), Z26
+	VFMADD231PS  Z24, Z26, Z20
+	VFMADD231PS  Z25, Z26, Z21
+	VBROADCASTSS 12(R9)(SI*1), Z26
+	VFMADD231PS  Z24, Z26, Z22
+	VFMADD231PS  Z25, Z26, Z23
+	ADDQ         CX, AX
+	ADDQ         $+16, DX
+	ADDQ         $+16, R9
+	DECQ         R13
+	JNZ          steps
+	ADDQ         (SP), R10
+	DECQ         groups+96(FP)
+	JNE          go
+	MOVQ         then+104(FP), R10
+	MOVQ         ldthen+112(FP), R11
+	IMUL3Q       $-12, R11, R13
+	ADDQ         thenstep+120(FP), R13
+	MOVQ         R13, (SP)
+
+go:
+	DECQ R12
+	JNZ  line
+
+lineDone:
 	MOVQ n+48(FP), R10
+	ANDQ $+15, R10
+	JZ   summed
 	INCQ R10
 	SHRQ $0x01, R10
 	JCC  second
@@ -4670,44 +4920,46 @@ second:
 	ADDQ         $+4, R9
 	DECQ         R10
 	JNZ          pair
-	MOVQ         c+0(FP), AX
-	MOVQ         ldc+8(FP), CX
-	SHLQ         $0x02, CX
-	VMOVUPS      Z0, (AX)
-	VMOVUPS      Z1, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z2, (AX)
-	VMOVUPS      Z3, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z4, (AX)
-	VMOVUPS      Z5, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z6, (AX)
-	VMOVUPS      Z7, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z8, (AX)
-	VMOVUPS      Z9, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z10, (AX)
-	VMOVUPS      Z11, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z12, (AX)
-	VMOVUPS      Z13, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z14, (AX)
-	VMOVUPS      Z15, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z16, (AX)
-	VMOVUPS      Z17, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z18, (AX)
-	VMOVUPS      Z19, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z20, (AX)
-	VMOVUPS      Z21, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z22, (AX)
-	VMOVUPS      Z23, 64(AX)
+
+summed:
+	MOVQ    c+0(FP), AX
+	MOVQ    ldc+8(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	VMOVUPS Z7, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z10, (AX)
+	VMOVUPS Z11, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z12, (AX)
+	VMOVUPS Z13, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z14, (AX)
+	VMOVUPS Z15, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z16, (AX)
+	VMOVUPS Z17, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z18, (AX)
+	VMOVUPS Z19, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z20, (AX)
+	VMOVUPS Z21, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z22, (AX)
+	VMOVUPS Z23, 64(AX)
 	VZEROUPPER
 	RET
 
@@ -4881,9 +5133,9 @@ second:
 	VZEROUPPER
 	RET
 
-// func panel_4_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, rows int, add bool, next uintptr, ldnext int, step int, index int)
+// func panel_4_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, rows int, add bool, next uintptr, ldnext int, step int, groups int, then uintptr, ldthen int, thenstep int, index int)
 // Requires: AVX, AVX512DQ, AVX512F, CMOV, MMX+
-TEXT ·panel_4_avx512(SB), NOSPLIT, $8-104
+TEXT ·panel_4_avx512(SB), NOSPLIT, $8-136
 	VXORPD  Z0, Z0, Z0
 	VXORPD  Z1, Z1, Z1
 	VXORPD  Z2, Z2, Z2
@@ -4982,16 +5234,45 @@ steps:
 	DECQ         R11
 	JNZ          steps
 	ADDQ         (SP), R8
-	DECQ         R10
-	JNZ          line
+	DECQ         groups+96(FP)
+	JNE          go
+	MOVQ         then+104(FP), R8
+	MOVQ         ldthen+112(FP), R9
+	IMUL3Q       $-4, R9, R11
+	ADDQ         thenstep+120(FP), R11
+	MOVQ         R11, (SP)
+
+go:
+	DECQ R10
+	JNZ  line
 
 lineDone:
-	MOVQ  n+48(FP), R8
-	ANDQ  $+7, R8
-	TESTQ R8, R8
-	JZ    singleDone
+	MOVQ n+48(FP), R8
+	ANDQ $+7, R8
+	JZ   summed
+	INCQ R8
+	SHRQ $0x01, R8
+	JCC  second
 
-single:
+pair:
+	VMOVUPD      (AX), Z8
+	VMOVUPD      64(AX), Z9
+	VBROADCASTSD (DX), Z10
+	VFMADD231PD  Z8, Z10, Z0
+	VFMADD231PD  Z9, Z10, Z1
+	VBROADCASTSD (DX)(DI*1), Z10
+	VFMADD231PD  Z8, Z10, Z2
+	VFMADD231PD  Z9, Z10, Z3
+	VBROADCASTSD (DX)(SI*1), Z10
+	VFMADD231PD  Z8, Z10, Z4
+	VFMADD231PD  Z9, Z10, Z5
+	VBROADCASTSD (DX)(BX*1), Z10
+	VFMADD231PD  Z8, Z10, Z6
+	VFMADD231PD  Z9, Z10, Z7
+	ADDQ         CX, AX
+	ADDQ         $+8, DX
+
+second:
 	VMOVUPD      (AX), Z8
 	VMOVUPD      64(AX), Z9
 	VBROADCASTSD (DX), Z10
@@ -5009,9 +5290,9 @@ single:
 	ADDQ         CX, AX
 	ADDQ         $+8, DX
 	DECQ         R8
-	JNZ          single
+	JNZ          pair
 
-singleDone:
+summed:
 	MOVQ    c+0(FP), AX
 	MOVQ    ldc+8(FP), CX
 	SHLQ    $0x03, CX
@@ -5143,9 +5424,9 @@ stored:
 	VZEROUPPER
 	RET
 
-// func panel32_4_avx512(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, rows int, add bool, next uintptr, ldnext int, step int, index int)
-// Requires: AVX, AVX512DQ, AVX512F, CMOV
-TEXT ·panel32_4_avx512(SB), NOSPLIT, $0-104
+// func panel32_4_avx512(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, rows int, add bool, next uintptr, ldnext int, step int, groups int, then uintptr, ldthen int, thenstep int, index int)
+// Requires: AVX, AVX512DQ, AVX512F, CMOV, MMX+
+TEXT ·panel32_4_avx512(SB), NOSPLIT, $8-136
 	VXORPD  Z0, Z0, Z0
 	VXORPD  Z1, Z1, Z1
 	VXORPD  Z2, Z2, Z2
@@ -5194,10 +5475,105 @@ start:
 	LEAQ    (SI)(BX*1), BX
 	CMPQ    rows+56(FP), $+4
 	CMOVQLT SI, BX
-	MOVQ    n+48(FP), R8
-	INCQ    R8
-	SHRQ    $0x01, R8
-	JCC     second
+	MOVQ    next+72(FP), R8
+	MOVQ    ldnext+80(FP), R9
+	MOVQ    n+48(FP), R10
+	IMUL3Q  $-4, R9, R11
+	ADDQ    step+88(FP), R11
+	MOVQ    R11, (SP)
+	SHRQ    $0x04, R10
+	TESTQ   R10, R10
+	JZ      lineDone
+
+line:
+	MOVQ $+4, R11
+
+steps:
+	PREFETCHT1   (R8)
+	ADDQ         R9, R8
+	VMOVUPS      (AX), Z8
+	VMOVUPS      64(AX), Z9
+	VBROADCASTSS (DX), Z10
+	VFMADD231PS  Z8, Z10, Z0
+	VFMADD231PS  Z9, Z10, Z1
+	VBROADCASTSS (DX)(DI*1), Z10
+	VFMADD231PS  Z8, Z10, Z2
+	VFMADD231PS  Z9, Z10, Z3
+	VBROADCASTSS (DX)(SI*1), Z10
+	VFMADD231PS  Z8, Z10, Z4
+	VFMADD231PS  Z9, Z10, Z5
+	VBROADCASTSS (DX)(BX*1), Z10
+	VFMADD231PS  Z8, Z10, Z6
+	VFMADD231PS  Z9, Z10, Z7
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z8
+	VMOVUPS      64(AX), Z9
+	VBROADCASTSS 4(DX), Z10
+	VFMADD231PS  Z8, Z10, Z0
+	VFMADD231PS  Z9, Z10, Z1
+	VBROADCASTSS 4(DX)(DI*1), Z10
+	VFMADD231PS  Z8, Z10, Z2
+	VFMADD231PS  Z9, Z10, Z3
+	VBROADCASTSS 4(DX)(SI*1), Z10
+	VFMADD231PS  Z8, Z10, Z4
+	VFMADD231PS  Z9, Z10, Z5
+	VBROADCASTSS 4(DX)(BX*1), Z10
+	VFMADD231PS  Z8, Z10, Z6
+	VFMADD231PS  Z9, Z10, Z7
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z8
+	VMOVUPS      64(AX), Z9
+	VBROADCASTSS 8(DX), Z10
+	VFMADD231PS  Z8, Z10, Z0
+	VFMADD231PS  Z9, Z10, Z1
+	VBROADCASTSS 8(DX)(DI*1), Z10
+	VFMADD231PS  Z8, Z10, Z2
+	VFMADD231PS  Z9, Z10, Z3
+	VBROADCASTSS 8(DX)(SI*1), Z10
+	VFMADD231PS  Z8, Z10, Z4
+	VFMADD231PS  Z9, Z10, Z5
+	VBROADCASTSS 8(DX)(BX*1), Z10
+	VFMADD231PS  Z8, Z10, Z6
+	VFMADD231PS  Z9, Z10, Z7
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z8
+	VMOVUPS      64(AX), Z9
+	VBROADCASTSS 12(DX), Z10
+	VFMADD231PS  Z8, Z10, Z0
+	VFMADD231PS  Z9, Z10, Z1
+	VBROADCASTSS 12(DX)(DI*1), Z10
+	VFMADD231PS  Z8, Z10, Z2
+	VFMADD231PS  Z9, Z10, Z3
+	VBROADCASTSS 12(DX)(SI*1), Z10
+	VFMADD231PS  Z8, Z10, Z4
+	VFMADD231PS  Z9, Z10, Z5
+	VBROADCASTSS 12(DX)(BX*1), Z10
+	VFMADD231PS  Z8, Z10, Z6
+	VFMADD231PS  Z9, Z10, Z7
+	ADDQ         CX, AX
+	ADDQ         $+16, DX
+	DECQ         R11
+	JNZ          steps
+	ADDQ         (SP), R8
+	DECQ         groups+96(FP)
+	JNE          go
+	MOVQ         then+104(FP), R8
+	MOVQ         ldthen+112(FP), R9
+	IMUL3Q       $-4, R9, R11
+	ADDQ         thenstep+120(FP), R11
+	MOVQ         R11, (SP)
+
+go:
+	DECQ R10
+	JNZ  line
+
+lineDone:
+	MOVQ n+48(FP), R8
+	ANDQ $+15, R8
+	JZ   summed
+	INCQ R8
+	SHRQ $0x01, R8
+	JCC  second
 
 pair:
 	VMOVUPS      (AX), Z8
@@ -5236,26 +5612,28 @@ second:
 	ADDQ         $+4, DX
 	DECQ         R8
 	JNZ          pair
-	MOVQ         c+0(FP), AX
-	MOVQ         ldc+8(FP), CX
-	SHLQ         $0x02, CX
-	VMOVUPS      Z0, (AX)
-	VMOVUPS      Z1, 64(AX)
-	CMPQ         rows+56(FP), $+1
-	JEQ          stored
-	ADDQ         CX, AX
-	VMOVUPS      Z2, (AX)
-	VMOVUPS      Z3, 64(AX)
-	CMPQ         rows+56(FP), $+2
-	JEQ          stored
-	ADDQ         CX, AX
-	VMOVUPS      Z4, (AX)
-	VMOVUPS      Z5, 64(AX)
-	CMPQ         rows+56(FP), $+3
-	JEQ          stored
-	ADDQ         CX, AX
-	VMOVUPS      Z6, (AX)
-	VMOVUPS      Z7, 64(AX)
+
+summed:
+	MOVQ    c+0(FP), AX
+	MOVQ    ldc+8(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	CMPQ    rows+56(FP), $+1
+	JEQ     stored
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, 64(AX)
+	CMPQ    rows+56(FP), $+2
+	JEQ     stored
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, 64(AX)
+	CMPQ    rows+56(FP), $+3
+	JEQ     stored
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	VMOVUPS Z7, 64(AX)
 
 stored:
 	VZEROUPPER

@@ -2,20 +2,11 @@ package blas
 
 import (
 	"runtime"
-	"slices"
-	"sync"
 	"unsafe"
 
 	"github.com/difalt/difalt/internal/tile"
 	"gonum.org/v1/gonum/blas"
 )
-
-// wayBytes is the distance of rows that take turns in a few lines of the first-level cache.
-const wayBytes = 4096
-
-// fewRows is the largest number of rows of a product for which packing a right factor that is stored by rows
-// takes longer than it saves.
-const fewRows = 24
 
 // A factor is op(M) of a matrix stored by rows: M, or M' if transposed.
 type factor[F tile.Float] struct {
@@ -58,13 +49,6 @@ type product[F tile.Float] struct {
 	set     bool      // C = alpha op(A) op(B)
 	alone   bool      // the product is the whole computation
 	pairs   pairing[F]
-}
-
-// buffers are the memory of a product: blocks of both factors, and products that are not stored whole.
-type buffers[F tile.Float] struct {
-	right [blockDepth * blockWidth]F
-	left  [blockHeight * leftStride]F
-	sums  [blockHeight * widest]F
 }
 
 // A block is a part of a product: rows from row on of depth entries each, and columns from column on.
@@ -135,20 +119,23 @@ func (p *product[F]) cut(i, parts int) int {
 
 // columns computes columns lo to hi of the product, lo a multiple of the width of a panel.
 func (p *product[F]) columns(lo, hi int) {
+	u := tune()
+	depth, height := even(p.k, u.blockDepth, wholeLine), even(p.m, u.blockHeight, tileRows)
+	width := even(hi-lo, u.blockWidth<<kind[F](), tile.PanelWidth[F]())
 	var w *buffers[F]
-	direct := p.direct()
+	direct := p.direct(depth)
 	if !direct || p.packsLeft() || p.part != blas.All {
-		w = buffersOf[F]()
+		w = buffersOf[F]((width+tile.PanelWidth[F]())*depth, height*oddLines(depth), height*tile.PanelWidth[F]())
 		defer giveBuffers(w)
 	}
-	for column := lo; column < hi; column += tune().blockWidth {
-		for at := 0; at < p.k; at += blockDepth {
-			b := block{column: column, columns: min(tune().blockWidth, hi-column), at: at, depth: min(blockDepth, p.k-at)}
+	for column := lo; column < hi; column += width {
+		for at := 0; at < p.k; at += depth {
+			b := block{column: column, columns: min(width, hi-column), at: at, depth: min(depth, p.k-at)}
 			if !direct {
 				p.packRight(w, &b)
 			}
-			for b.row = 0; b.row < p.m; b.row += blockHeight {
-				b.rows = min(blockHeight, p.m-b.row)
+			for b.row = 0; b.row < p.m; b.row += height {
+				b.rows = min(height, p.m-b.row)
 				above, below := p.diagonal(b.row), p.diagonal(b.row+b.rows)
 				if p.part == blas.Upper && above >= b.column+b.columns || p.part == blas.Lower && below <= b.column {
 					continue
@@ -160,72 +147,22 @@ func (p *product[F]) columns(lo, hi int) {
 	}
 }
 
-// direct reports whether the right factor is read where it is: if packing it would take longer than it saves,
-// or if a panel of it stays in the first-level cache anyway.
-func (p *product[F]) direct() bool {
-	const ways, near = 8, 1 << 17 // lines of a set, bytes in pages at hand
-	size := int(unsafe.Sizeof(p.alpha))
-	if p.b.transposed || p.pairs.on {
-		return false
+// even returns the size of equal parts of n: at most most, and a multiple of unit if there are several.
+func even(n, most, unit int) int {
+	if n <= most {
+		return n
 	}
-	if p.m <= fewRows {
-		return true
-	}
-	stride, depth := p.b.stride, min(p.k, blockDepth)
-	apart := wayBytes / size / (stride & -stride) // rows until a set of the cache repeats
-	return depth*stride*size <= near && (apart >= depth || depth <= ways*apart)
-}
-
-// packRight copies a block of the right factor to panels: panel j is at j*depth.
-func (p *product[F]) packRight(w *buffers[F], b *block) {
-	width := tile.PanelWidth[F]()
-	for j := 0; j < b.columns; j += width {
-		panel, n := w.right[j*b.depth:][:width*b.depth], min(width, b.columns-j)
-		if p.pairs.on {
-			p.packPairs(panel, width, block{column: b.column + j, columns: n, at: b.at, depth: b.depth})
-			continue
-		}
-		from := p.b.from(b.at, b.column+j)
-		if p.b.transposed {
-			tile.Transpose(panel, width, from.data, from.stride, n, b.depth)
-			continue
-		}
-		for k := range b.depth {
-			copy(panel[k*width:][:n], from.data[k*from.stride:])
-		}
-	}
-}
-
-// packsLeft reports whether the left factor cannot be read where it is.
-func (p *product[F]) packsLeft() bool {
-	return p.a.transposed || p.alpha != 1 || p.a.stride*int(unsafe.Sizeof(p.alpha))%wayBytes == 0
-}
-
-// packLeft returns a block of alpha times the left factor by rows.
-func (p *product[F]) packLeft(w *buffers[F], b *block) (left []F, stride int) {
-	from := p.a.from(b.row, b.at)
-	if !p.packsLeft() {
-		return from.data, from.stride
-	}
-	left = w.left[:]
-	if p.a.transposed {
-		tile.Transpose(left, leftStride, from.data, from.stride, b.depth, b.rows)
-	}
-	for i := range b.rows {
-		row := left[i*leftStride:][:b.depth]
-		if !p.a.transposed {
-			copy(row, from.data[i*from.stride:])
-		}
-		if p.alpha != 1 {
-			scaleRow(row, p.alpha)
-		}
-	}
-	return left, leftStride
+	parts := (n + most - 1) / most
+	return ((n+parts-1)/parts + unit - 1) / unit * unit
 }
 
 // panels adds a block to C, a panel at a time.
 func (p *product[F]) panels(w *buffers[F], b *block, left []F, ldl int, direct bool) {
 	width := tile.PanelWidth[F]()
+	var l plan
+	if b.row+b.rows < p.m || !direct {
+		p.plan(&l, w, b, direct)
+	}
 	for j := 0; j < b.columns; j += width {
 		var right []F
 		ldr := p.b.stride
@@ -248,33 +185,44 @@ func (p *product[F]) panels(w *buffers[F], b *block, left []F, ldl int, direct b
 			lo = max(last, lo)
 		}
 		if hi > lo {
-			tile.Panel(p.c[lo*p.ldc+column:], p.ldc, left[(lo-b.row)*ldl:], ldl, right, ldr, hi-lo, b.depth, n, !p.set || b.at > 0)
+			var ahead tile.Ahead
+			if l.on {
+				ahead = l.at(j, width)
+			}
+			c, rows, add := p.c[lo*p.ldc+column:], left[(lo-b.row)*ldl:], !p.set || b.at > 0
+			tile.Panel(c, p.ldc, rows, ldl, right, ldr, hi-lo, b.depth, n, add, ahead)
 		}
 		if crossHi > crossLo {
-			p.partly(w, left[(crossLo-b.row)*ldl:], ldl, right, ldr, block{crossLo, crossHi - crossLo, column, n, b.at, b.depth})
+			cross := block{crossLo, crossHi - crossLo, column, n, b.at, b.depth}
+			p.partly(w, left[(crossLo-b.row)*ldl:], ldl, right, ldr, cross)
 		}
 	}
 }
 
-// partly adds the part of a panel that belongs to a triangle of C.
+// partly adds the part of a panel that belongs to a triangle of C, by way of a copy of it, whose other entries
+// are not used.
 func (p *product[F]) partly(w *buffers[F], left []F, ldl int, right []F, ldr int, b block) {
-	width := tile.PanelWidth[F]()
-	tile.Panel(w.sums[:], width, left, ldl, right, ldr, b.rows, b.depth, b.columns, false)
-	for i := range b.rows {
-		from, to := max(p.diagonal(b.row+i)-b.column, 0), b.columns
-		if p.part == blas.Lower {
-			from, to = 0, min(p.diagonal(b.row+i+1)-b.column, to)
-		}
-		sums := w.sums[i*width+from : i*width+to]
-		c := p.c[(b.row+i)*p.ldc+b.column+from:][:len(sums)]
-		if p.set && b.at == 0 {
-			copy(c, sums)
-			continue
-		}
-		for j, v := range sums {
-			c[j] += v
+	width, add := tile.PanelWidth[F](), !p.set || b.at > 0
+	if add {
+		for i := range b.rows {
+			sums, c := p.crossing(w, &b, width, i)
+			copy(sums, c)
 		}
 	}
+	tile.Panel(w.sums, width, left, ldl, right, ldr, b.rows, b.depth, b.columns, add, tile.Ahead{})
+	for i := range b.rows {
+		sums, c := p.crossing(w, &b, width, i)
+		copy(c, sums)
+	}
+}
+
+// crossing returns the entries of row i of a block that belong to a triangle of C, in the copy and in C.
+func (p *product[F]) crossing(w *buffers[F], b *block, width, i int) (sums, c []F) {
+	from, to := max(p.diagonal(b.row+i)-b.column, 0), b.columns
+	if p.part == blas.Lower {
+		from, to = 0, min(p.diagonal(b.row+i+1)-b.column, to)
+	}
+	return w.sums[i*width+from : i*width+to], p.c[(b.row+i)*p.ldc+b.column+from:][:to-from]
 }
 
 // scale multiplies C, or the triangle of it that is computed, by beta, or has the product overwrite it for 0.
@@ -311,29 +259,6 @@ func (p *product[F]) span(i int) (from, to int) {
 	}
 	return 0, p.n
 }
-
-// pool holds the memory of products, and memories slices for any use, see borrow. Both types of numbers use
-// them.
-var (
-	pool     = sync.Pool{New: func() any { return new(buffers[float64]) }}
-	memories = sync.Pool{New: func() any { return new([]float64) }}
-)
-
-// buffersOf returns memory of a product, and giveBuffers keeps it for the next one.
-func buffersOf[F tile.Float]() *buffers[F] {
-	return (*buffers[F])(unsafe.Pointer(pool.Get().(*buffers[float64])))
-}
-
-func giveBuffers[F tile.Float](b *buffers[F]) { pool.Put((*buffers[float64])(unsafe.Pointer(b))) }
-
-// borrow returns memory for at least n numbers, of any value; giveBack keeps it for the next caller.
-func borrow[F tile.Float](n int) *[]F {
-	m := memories.Get().(*[]float64)
-	*m = slices.Grow((*m)[:0], n)[:n]
-	return (*[]F)(unsafe.Pointer(m))
-}
-
-func giveBack[F tile.Float](m *[]F) { memories.Put((*[]float64)(unsafe.Pointer(m))) }
 
 // kind returns 0 for float64, and 1 for float32.
 func kind[F tile.Float]() int { return 2 - int(unsafe.Sizeof(F(0))/4) }

@@ -16,18 +16,19 @@ func (s *system[F]) small(first, order, sides int, b []F, ldb int) {
 		return
 	}
 	t.a.transposed, t.lower = !t.a.transposed, !t.lower
-	w := buffersOf[F]()
-	defer giveBuffers(w)
-	vector := tune().vectorBytes / int(unsafe.Sizeof(F(0)))
+	stride := oddLines(sidesTogether)
+	memory := borrow[F](order * stride)
+	defer giveBack(memory)
+	rows, vector := *memory, tune().vectorBytes/int(unsafe.Sizeof(F(0)))
 	for k := 0; k < sides; k += sidesTogether {
 		n := min(sidesTogether, sides-k)
 		whole := (n + vector - 1) / vector * vector
 		for i := range order {
-			clear(w.left[i*leftStride+n : i*leftStride+whole])
+			clear(rows[i*stride+n : i*stride+whole])
 		}
-		tile.Transpose(w.left[:], leftStride, b[k*ldb:], ldb, n, order)
-		t.apply(order, w.left[:], leftStride, whole)
-		tile.Transpose(b[k*ldb:], ldb, w.left[:], leftStride, order, n)
+		tile.Transpose(rows, stride, b[k*ldb:], ldb, n, order)
+		t.apply(order, rows, stride, whole)
+		tile.Transpose(b[k*ldb:], ldb, rows, stride, order, n)
 	}
 }
 

@@ -30,17 +30,6 @@ const (
 	sharedByVectors = 1 << 19
 )
 
-// Blocks of a product. A panel of the right factor, blockDepth x PackWidth, and a few rows of the left one
-// stay in the first-level cache, and a block of each factor stays in the second. No block decides on the
-// order of a sum: a tile adds to C entry by entry.
-const (
-	blockDepth  = 256
-	blockHeight = 96
-	blockWidth  = 256                     // at most, see tuning
-	leftStride  = blockDepth + tile.Width // no power of two
-	widest      = 2 * tile.PackWidth      // of the panels of any type
-)
-
 // The sizes at which a way gives way to another. The ways round differently, so that these are common to
 // all tiers too. Each was set by the workloads in its comment, by BenchmarkBesideGonum on one thread.
 const (
@@ -102,9 +91,11 @@ const (
 
 // A tuning has the sizes that decide on speed only, for a tier and the caches of a processor.
 type tuning struct {
-	// blockWidth is the number of columns of a block of the right factor: a block takes half of the
-	// second-level cache, at most. Mul 800 to 2000.
-	blockWidth int
+	// blockDepth, blockHeight and blockWidth are the largest sizes of the blocks of a product in float64. A
+	// panel of the right factor is as deep as a block, and stays in the first-level cache with a few rows of
+	// the left one. A block of the left factor stays in the second-level cache, and one of the right factor in
+	// the third. None decides on the order of a sum: a tile adds to C entry by entry. Mul, A'B 400 to 2000.
+	blockDepth, blockHeight, blockWidth int
 	// parallelMultiplications is the least number of multiplications in float64 that several threads share,
 	// and parallelSoon the number for a product by itself while a helper is likely to be awake; in float32
 	// they are twice as large. One thread takes 70 to 150 us, or 15 to 30 us, for them. TestTable, Mul 100
@@ -129,15 +120,19 @@ func tune() *tuning { return &tunings[tile.Active()] }
 
 // tuningOf returns the tuning of a tier for a second-level cache of a size, 0 or less if it is unknown.
 func tuningOf(t tile.Tier, secondLevel int) tuning {
-	u := tuning{blockWidth: blockWidth, parallelMultiplications: 1 << 22, parallelSoon: 1_000_000, vectorBytes: 32, secondLevel: secondLevel}
+	u := tuning{
+		blockDepth: 256, blockHeight: 192, blockWidth: 2048,
+		parallelMultiplications: 1 << 22, parallelSoon: 1_000_000,
+		vectorBytes: 32, secondLevel: secondLevel,
+	}
 	if t == tile.AVX512 {
 		u.vectorBytes = 64
 	}
 	if u.secondLevel <= 0 {
 		u.secondLevel = 1 << 20
 	}
-	if u.secondLevel < 2*8*blockDepth*blockWidth {
-		u.blockWidth = blockWidth / 2
+	if u.secondLevel < 1<<20 {
+		u.blockHeight = 96
 	}
 	return u
 }

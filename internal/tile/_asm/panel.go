@@ -34,27 +34,23 @@ func panels(t isa) {
 // panel emits C = W Z, or C += W Z, for a tile of height rows and two vectors of columns, all row-major: two
 // vectors of a row of Z are multiplied by one entry of each row of W.
 func panel(t isa, x *number, height int) {
-	const line = 8 // entries of W
+	line := 64 / x.size // entries of W
 	text(fmt.Sprintf("panel%s_%d", x.suffix, height), t,
-		"func(c *F, ldc int, w *F, ldw int, z *F, ldz, n, rows int, add bool, next uintptr, ldnext, step int)",
+		"func(c *F, ldc int, w *F, ldw int, z *F, ldz, n, rows int, add bool, "+
+			"next uintptr, ldnext, step, groups int, then uintptr, ldthen, thenstep int)",
 		fmt.Sprintf("sets or adds to %d rows (with the lower tile to as many as exist) of %d columns of C "+
 			"the product of n columns of W and rows of Z. "+
-			"In float64, for every %d of the n it prefetches a line of each of as many rows from next on, "+
-			"ldnext bytes apart, and moves next on by step bytes.", height, 2*x.lanes(t), line))
+			"For every %d of the n it prefetches a group of lines, one of each of as many rows, from next on, "+
+			"ldnext bytes apart, and moves next on by step bytes. After some groups, never for 0, the three change "+
+			"to then, ldthen and thenstep.", height, 2*x.lanes(t), line))
 	p := newPanelTile(t, x, height, 2)
-	if x == single { // for which nobody prefetches
-		p.pairs()
-		p.store("stored")
-		finish()
-		return
-	}
 	pf, ldnext, left, offset := param("next"), param("ldnext"), param("n"), GP64()
 	IMUL3Q(I32(-height), ldnext, offset)
 	ADDQ(mem("step"), offset)
 	back := local(offset) // from the line of the last row to the next one of the first
-	together := 2         // steps, which share whole prefetches
+	together := line / 4  // steps, which share whole prefetches
 	if height%4 != 0 {
-		together = 4
+		together = line / 2
 	}
 	SHRQ(U8(log2(line)), left)
 	repeat("line", left, func() {
@@ -70,13 +66,20 @@ func panel(t isa, x *number, height int) {
 			advance(together*x.size, p.bases...)
 		})
 		ADDQ(back, pf)
+		DECQ(mem("groups"))
+		JNE(LabelRef("go"))
+		MOVQ(mem("then"), pf)
+		MOVQ(mem("ldthen"), ldnext)
+		IMUL3Q(I32(-height), ldnext, offset)
+		ADDQ(mem("thenstep"), offset)
+		MOVQ(offset, back)
+		Label("go")
 	})
 	left = param("n")
 	ANDQ(I32(line-1), left)
-	repeat("single", left, func() {
-		p.step(0)
-		advance(x.size, p.bases...)
-	})
+	JZ(LabelRef("summed"))
+	p.pairs(left)
+	Label("summed")
 	p.store("stored")
 	finish()
 }
@@ -87,7 +90,7 @@ func panelHalf(t isa, x *number, height int) {
 		"func(c *F, ldc int, w *F, ldw int, z *F, ldz, n, rows, cols int, add bool)",
 		fmt.Sprintf("works like panel for up to %d columns of C, n >= 1.", x.lanes(t)))
 	p := newPanelTile(t, x, height, 1, x.firstLanes(t, param("cols")))
-	p.pairs()
+	p.pairs(param("n"))
 	if !t.evex { // whose masked stores take long on some processors
 		CMPQ(mem("cols"), I8(x.lanes(t)))
 		JNE(LabelRef("part"))
@@ -188,9 +191,8 @@ func (p *panelTile) store(label string) {
 	Label(label)
 }
 
-// pairs emits the loop over pairs of columns of W; an odd n begins in the middle of one.
-func (p *panelTile) pairs() {
-	pairs := param("n")
+// pairs emits the loop over pairs of a number of columns of W; an odd number begins in the middle of one.
+func (p *panelTile) pairs(pairs reg.GPVirtual) {
 	INCQ(pairs)
 	SHRQ(U8(1), pairs)
 	JCC(LabelRef("second"))

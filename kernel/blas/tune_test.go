@@ -1,0 +1,78 @@
+package blas
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/difalt/difalt/internal/tile"
+	"gonum.org/v1/gonum/blas"
+)
+
+// TestSameBitsForAllBlocks computes products, and triangles of them, in blocks of several sizes, as other
+// tiers and caches have them.
+func TestSameBitsForAllBlocks(t *testing.T) {
+	if !vectorized() {
+		t.Skip("no tiles for products")
+	}
+	u := tune()
+	before := *u
+	defer func() { *u = before }()
+	sizes := [][3]int{{256, 192, 2048}, {256, 96, 2048}, {8, 12, 16}, {64, 24, 64}, {24, 36, 48}, {1000, 1000, 1000}}
+	for _, shape := range [][3]int{{37, 53, 70}, {130, 70, 300}, {64, 64, 64}, {25, 200, 33}} {
+		for _, tA := range []blas.Transpose{blas.NoTrans, blas.Trans} {
+			for _, tB := range []blas.Transpose{blas.NoTrans, blas.Trans} {
+				var want, wantSingle []float64
+				for _, size := range sizes {
+					u.blockDepth, u.blockHeight, u.blockWidth = size[0], size[1], size[2]
+					name := fmt.Sprint(shape, string(tA), string(tB), size)
+					want = sameAs(t, name, want, products[float64](tA, tB, shape))
+					wantSingle = sameAs(t, name+" in float32", wantSingle, products[float32](tA, tB, shape))
+				}
+			}
+		}
+	}
+}
+
+func sameAs(t *testing.T, name string, want, got []float64) []float64 {
+	t.Helper()
+	if want != nil && !slices.Equal(got, want) {
+		t.Errorf("%s: other bits", name)
+	}
+	return got
+}
+
+// products returns a product of a shape, and both triangles of one, added to numbers and not.
+func products[F tile.Float](tA, tB blas.Transpose, shape [3]int) (all []float64) {
+	m, n, k := shape[0], shape[1], shape[2]
+	rng := rand.New(rand.NewPCG(1, 2))
+	numbers := func(n int) []F {
+		x := make([]F, n)
+		for i := range x {
+			x[i] = F(rng.NormFloat64())
+		}
+		return x
+	}
+	a, b := numbers(max(m, n)*k), numbers(max(m, n)*k)
+	for _, part := range []blas.Uplo{blas.All, blas.Upper, blas.Lower} {
+		for _, set := range []bool{false, true} {
+			p := product[F]{m: m, n: n, k: k, alpha: 1, c: numbers(n * max(m, n)), ldc: n, part: part, set: set}
+			p.a, p.b = factor[F]{a, k, tA != blas.NoTrans}, factor[F]{b, n, tB != blas.NoTrans}
+			if part != blas.All {
+				p.m = n
+			}
+			if p.a.transposed {
+				p.a.stride = p.m
+			}
+			if p.b.transposed {
+				p.b.stride = k
+			}
+			p.compute()
+			for _, v := range p.c {
+				all = append(all, float64(v))
+			}
+		}
+	}
+	return all
+}
