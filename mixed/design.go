@@ -215,6 +215,10 @@ type term struct {
 	factor  float64
 }
 
+// Slope sets dst, of Width entries, to the columns whose product with coefficients is the effect of one standard
+// deviation of a table feature, in a straight line.
+func (d *Design) Slope(dst []float64, feature int) { d.combination(dst, term{feature, 1}) }
+
 // combination sets dst, of Width entries, to the columns for which the product with coefficients is the sum of
 // the terms.
 func (d *Design) combination(dst []float64, terms ...term) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"math"
 	"path/filepath"
 	"slices"
@@ -63,6 +64,33 @@ func TestFitPredictAdapt(t *testing.T) {
 	}
 	if n := len(folder(t, dir)); n != 4 {
 		t.Errorf("%d files, want 4", n)
+	}
+}
+
+// All commands work on a table with more columns than rows; the table of what tasks share has its columns.
+func TestMoreColumnsThanRows(t *testing.T) {
+	const columns, rows = 400, 21
+	var table strings.Builder
+	table.WriteString("task,y")
+	for j := range columns {
+		fmt.Fprintf(&table, ",x%d", j)
+	}
+	for i := range rows {
+		fmt.Fprintf(&table, "\nt%d,%.3f", i%3, math.Sin(float64(i))+float64(i%3))
+		for j := range columns {
+			fmt.Fprintf(&table, ",%.3f", math.Sin(float64(i*(j+1)))+math.Cos(float64(j+i*i)))
+		}
+	}
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	data := write(t, dir, "wide.csv", table.String()+"\n")
+	out := must(t, "fit", "--data", data, "--task", "task", "--target", "y", "--rank", "1", "--model", at("m.npz"), "--report", at("page"))
+	has(t, out, "There are 400 columns for")
+	has(t, must(t, "model", "show", at("m.npz")), "400, in the span of the training rows:", "feature mean sd of tasks axis 1 x0 ")
+	must(t, "adapt", "--model", at("m.npz"), "--data", data, "--out", at("m2.npz"))
+	must(t, "predict", "--model", at("m2.npz"), "--data", data, "--standard-errors", "--out", at("p.csv"))
+	if got := len(records(t, at("p.csv"))); got != rows {
+		t.Errorf("%d predictions of %d rows", got, rows)
 	}
 }
 

@@ -170,8 +170,12 @@ func (r *Report) linesFigure() figure {
 func (r *Report) column() (best int, low, high float64) {
 	d, t := r.model.Parameters().Design, r.sources[0].Table
 	var slopes []mixed.Effect
+	place := map[string]int{}
+	for j, name := range r.model.Features() {
+		place[name] = j
+	}
 	for _, e := range r.Effects {
-		if s := d.Scale[max(0, slices.Index(r.model.Features(), e.Term))]; e.Kind == mixed.Slope {
+		if s := d.Scale[place[e.Term]]; e.Kind == mixed.Slope {
 			e.Deviation, e.Estimate = e.Deviation*s, math.Abs(e.Estimate*s)
 			slopes = append(slopes, e)
 		}
@@ -182,7 +186,7 @@ func (r *Report) column() (best int, low, high float64) {
 	largest := slices.MaxFunc(slopes, func(a, b mixed.Effect) int {
 		return cmp.Or(cmp.Compare(a.Deviation, b.Deviation), cmp.Compare(a.Estimate, b.Estimate))
 	})
-	best = slices.Index(r.model.Features(), largest.Term)
+	best = place[largest.Term]
 	x, column := make([]float64, len(t.Features())), []float64(nil)
 	for _, i := range spread(t.Rows(), shownRows) {
 		if v := t.X(x, i)[best]; !math.IsNaN(v) {

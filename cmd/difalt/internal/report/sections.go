@@ -188,16 +188,22 @@ func loadingsSection(m *mixed.Model) section {
 	for k := range axes {
 		t[0] = append(t[0], fmt.Sprintf("axis %d", k+1))
 	}
-	for i, c := range p.Design.Columns() {
-		if c.Kind != mixed.Linear || p.Design.Scale[c.Feature] == 0 {
+	slope := make([]float64, len(p.Mean))
+	for j, scale := range p.Design.Scale {
+		if scale == 0 {
 			continue
 		}
-		v, square := []float64{p.Mean[i], 0}, p.Prior.Deviations[i]*p.Prior.Deviations[i]
+		p.Design.Slope(slope, j)
+		v, square := []float64{floats.Dot(slope, p.Mean), 0}, 0.0
+		for i, d := range p.Prior.Deviations {
+			square += slope[i] * slope[i] * d * d
+		}
 		for _, a := range axes {
-			v, square = append(v, a[i]), square+a[i]*a[i]
+			along := floats.Dot(slope, a)
+			v, square = append(v, along), square+along*along
 		}
 		v[1] = math.Sqrt(square)
-		row := []string{text.Visible(m.Features()[c.Feature])}
+		row := []string{text.Visible(m.Features()[j])}
 		for _, x := range v {
 			row = append(row, fixed(p.Target.Scale*x, digits))
 		}

@@ -30,7 +30,11 @@ func describe(w io.Writer, m *mixed.Model) error {
 	line("target", "%s", target)
 	line("tasks", "%d of column %s: %s", len(p.Tasks.Names), text.Visible(p.Tasks.Column), text.Names(p.Tasks.Names))
 	line("training rows", "%d, between %d and %d per task", rows, slices.Min(p.Tasks.Samples), slices.Max(p.Tasks.Samples))
-	line("features", "%d, in %d columns with the constant and curves", len(features), p.Design.Width())
+	if p.Design.Axes == nil {
+		line("features", "%d, in %d columns with the constant and curves", len(features), p.Design.Width())
+	} else {
+		line("features", "%d, in the span of the training rows: %d axes", len(features), len(p.Design.Axes)/len(features))
+	}
 	for i := range p.Design.Curves {
 		c := &p.Design.Curves[i]
 		line("curve", "%s, from %.4g to %.4g with %d knots, constant beyond",
