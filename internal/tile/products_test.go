@@ -102,12 +102,12 @@ func panel[F tile.Float](r *run, s shape) {
 	w, ldw := dense[F](r, "w", s.r, s.n)
 	z, ldz := dense[F](r, "z", cols, s.r)
 	c, ldc := filled[F](r, cols, cols, s.n, 1)
-	size := int(unsafe.Sizeof(c[0]))
+	size := int(unsafe.Sizeof(F(0)))
 	var ahead tile.Ahead
 	for _, add := range []bool{false, true} {
 		before := slices.Clone(c)
 		r.call(func() { tile.Panel(c, ldc, w, ldw, z, ldz, s.n, s.r, cols, add, ahead) })
-		ahead = tile.NewAhead(unsafe.Pointer(&c[0]), ldc*size, 1<<20, s.r*size).From(4096) // also what cannot be read
+		ahead = tile.NewAhead(unsafe.Pointer(unsafe.SliceData(c)), ldc*size, 1<<20, s.r*size).From(4096) // also what cannot be read
 		entries(r, c, ldc, cols, s.n, func(want *sum, k, i int) {
 			if add {
 				want.add(float64(before[i*ldc+k]), 1)
