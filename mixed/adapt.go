@@ -119,7 +119,7 @@ func (m *Model) sample(t Table, row int) (sample, error) {
 			return s, fmt.Errorf("feature %q is %v: it is infinite or too large", m.features[j], v)
 		}
 	}
-	if at := d.Distance(); at >= 0 {
+	if at := d.distance(); at >= 0 {
 		s.distance, s.z[at] = s.z[at], 0
 	}
 	if !finite(s.y) {

@@ -141,14 +141,14 @@ func TestDistance(t *testing.T) {
 	near(t, "place", got[0], 3*.36)
 	near(t, "place", got[1], -2*.36)
 	check.FailIf(t, !(got[2] < 1e-7), "the distance is %v", got[2])
-	check.FailIf(t, d.Distance() != 3 || d.Width() != 4 || d.Linear() != 3, "distance %d, width %d", d.Distance(), d.Width())
+	check.FailIf(t, d.distance() != 3 || d.Width() != 4 || d.linear() != 3, "distance %d, width %d", d.distance(), d.Width())
 }
 
 func TestAxesRefused(t *testing.T) {
 	for want, change := range map[string]func(d *Design){
 		"1 to 5 axes of an entry per feature are required, without curves": func(d *Design) { d.Axes = d.Axes[1:] },
 		"10 entries, beside 5 features and 1 curves": func(d *Design) {
-			d.Curves = []Curve{NewCurve(0, []float64{0, 1, 2, 3}, []float64{1, -1, -1, 1})}
+			d.Curves = []Curve{newCurve(0, []float64{0, 1, 2, 3}, []float64{1, -1, -1, 1})}
 		},
 		`array "axes": entry 3 is NaN: it must be finite, at most 1e+30`: func(d *Design) { d.Axes[3] = math.NaN() },
 		`array "axes": axis 1 has the length 1.1`:                        func(d *Design) { floats.Scale(2, d.Axes[5:]) },

@@ -413,7 +413,7 @@ func (c choice) finish(ctx context.Context) (*choice, error) {
 	if s.design.Axes == nil {
 		q.group, q.sigma = make([]int, s.p), nil
 		for j, column := range s.columns {
-			if j == 0 || column.Kind == Linear || column.Index == 0 {
+			if j == 0 || column.Kind == LinearColumn || column.Index == 0 {
 				q.sigma = append(q.sigma, c.q.sigma[column.Kind])
 			}
 			q.group[j] = len(q.sigma) - 1

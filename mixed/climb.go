@@ -57,7 +57,7 @@ func (s *stats) climb(ctx context.Context, tasks *taskSet, q *strengths, most in
 }
 
 // climbAll climbs in step: the sums of independent climbs share messages. Before each evaluation the owners
-// agree on the points and on the ends. The error is ErrNumeric where a climb has no evidence at its start.
+// agree on the points and on the ends. The error is errNumeric where a climb has no evidence at its start.
 func climbAll(ctx context.Context, list ...*climb) error {
 	for {
 		if err := agree(ctx, list); err != nil {
@@ -85,7 +85,7 @@ func climbAll(ctx context.Context, list ...*climb) error {
 	}
 	for _, c := range list {
 		if c.best.m == nil {
-			return ErrNumeric
+			return errNumeric
 		}
 	}
 	return nil

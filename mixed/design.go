@@ -46,22 +46,22 @@ type ColumnKind int
 
 // The kinds of columns.
 const (
-	Constant ColumnKind = iota // 1 in every row
-	Linear                     // a standardised feature, a place along an axis, or the distance from all axes
-	Bend                       // a column of a curve
+	ConstantColumn ColumnKind = iota // 1 in every row
+	LinearColumn                     // a standardised feature, a place along an axis, or the distance from all axes
+	CurveColumn                      // a column of a curve
 )
 
 // A Column describes one column of a Design.
 type Column struct {
 	Kind    ColumnKind
 	Feature int // index of the table feature; -1 for the constant, and for linear columns of a design with axes
-	Curve   int // index in Curves; -1 unless Kind is Bend
+	Curve   int // index in Curves; -1 unless Kind is CurveColumn
 	Index   int // number of the column within its curve, from 0 on
 }
 
-// NewCurve returns the curve with the given knots and column values, and prepares its evaluation.
+// newCurve returns the curve with the given knots and column values, and prepares its evaluation.
 // The curve keeps both slices, which must not change afterwards. [New] reports slices that do not fit.
-func NewCurve(feature int, knots, values []float64) Curve {
+func newCurve(feature int, knots, values []float64) Curve {
 	c := Curve{Feature: feature, Knots: knots, Values: values}
 	if c.check() != nil {
 		return c
@@ -134,23 +134,23 @@ func (c *Curve) apply(dst []float64, x float64) {
 
 // Width returns the number P of columns.
 func (d *Design) Width() int {
-	p := 1 + d.Linear()
+	p := 1 + d.linear()
 	for i := range d.Curves {
 		p += d.Curves[i].Width()
 	}
 	return p
 }
 
-// Linear returns the number of columns between the constant and the columns of curves.
-func (d *Design) Linear() int {
+// linear returns the number of columns between the constant and the columns of curves.
+func (d *Design) linear() int {
 	if d.Axes == nil {
 		return len(d.Scale)
 	}
 	return d.axes() + 1
 }
 
-// Distance returns the index of the column that is the distance from all axes; -1 for a design without axes.
-func (d *Design) Distance() int {
+// distance returns the index of the column that is the distance from all axes; -1 for a design without axes.
+func (d *Design) distance() int {
 	if d.Axes == nil {
 		return -1
 	}
@@ -174,7 +174,7 @@ func (d *Design) apply(dst, x []float64, mean []category) {
 		d.standardise(standard, x, mean)
 		copy(dst[1:], d.project(standard))
 	}
-	at := 1 + d.Linear()
+	at := 1 + d.linear()
 	for i := range d.Curves {
 		c := &d.Curves[i]
 		c.apply(dst[at:][:c.width], d.filled(x, c.Feature))
@@ -197,7 +197,7 @@ func (d *Design) standardise(dst, x []float64, mean []category) {
 
 // project returns the places of standardised features along the axes, and their distance from the span.
 func (d *Design) project(standard []float64) []float64 {
-	f, along, dst := len(standard), 0.0, make([]float64, d.Linear())
+	f, along, dst := len(standard), 0.0, make([]float64, d.linear())
 	for k := range d.axes() {
 		dst[k] = floats.Dot(d.Axes[k*f:][:f], standard)
 		along += dst[k] * dst[k]
@@ -239,7 +239,7 @@ func (d *Design) combination(dst []float64, terms ...term) {
 	for _, t := range terms { // features differ
 		all += t.factor * t.factor
 	}
-	dst[d.Distance()] = math.Sqrt(max(square(d.length())*all-along, 0))
+	dst[d.distance()] = math.Sqrt(max(square(d.length())*all-along, 0))
 }
 
 // filled returns feature j of a row, or Fill[j] where it is missing.
@@ -252,9 +252,9 @@ func (d *Design) filled(x []float64, j int) float64 {
 
 // Columns describes the Width columns in their order.
 func (d *Design) Columns() []Column {
-	list := []Column{{Kind: Constant, Feature: -1, Curve: -1}}
-	for j := range d.Linear() {
-		c := Column{Kind: Linear, Feature: j, Curve: -1}
+	list := []Column{{Kind: ConstantColumn, Feature: -1, Curve: -1}}
+	for j := range d.linear() {
+		c := Column{Kind: LinearColumn, Feature: j, Curve: -1}
 		if d.Axes != nil {
 			c.Feature = -1
 		}
@@ -262,7 +262,7 @@ func (d *Design) Columns() []Column {
 	}
 	for i := range d.Curves {
 		for k := range d.Curves[i].Width() {
-			list = append(list, Column{Kind: Bend, Feature: d.Curves[i].Feature, Curve: i, Index: k})
+			list = append(list, Column{Kind: CurveColumn, Feature: d.Curves[i].Feature, Curve: i, Index: k})
 		}
 	}
 	return list

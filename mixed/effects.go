@@ -12,37 +12,37 @@ type EffectKind string
 
 // The kinds of effects.
 const (
-	// Level is the expected target where all features have their means over the training rows.
-	Level EffectKind = "level"
+	// Intercept is the expected target where all features have their means over the training rows.
+	Intercept EffectKind = "intercept"
 	// Slope is the change of the target per unit of a feature, or its linear part if it has a curve.
 	Slope EffectKind = "slope"
 	// Contrast is the difference of a level of a category from the level Reference.
 	Contrast EffectKind = "contrast"
-	// Departure is the root mean square, over the knots, of a curve's departure from its linear part.
-	Departure EffectKind = "bend"
+	// CurveEffect is the root mean square, over the knots, of a curve's departure from its linear part.
+	CurveEffect EffectKind = "curve"
 )
 
 // An Effect is a contrast of the coefficients' mean over tasks, in [Model.Unit] per unit of the table.
 type Effect struct {
 	Kind      EffectKind `json:"effect"`
-	Term      string     `json:"term"`                // a feature, or LevelTerm
+	Term      string     `json:"term"`                // a feature, or InterceptTerm
 	Reference string     `json:"reference,omitempty"` // feature of the reference level of a Contrast
 	Estimate  float64    `json:"estimate"`
 	// StandardError is the standard error of Estimate, and [Low, High] its 95 % interval, both with the uncertainty
-	// in MeanCovariance or Effects. For a Departure, StandardError is the root mean square over
+	// in MeanCovariance or Effects. For a CurveEffect, StandardError is the root mean square over
 	// the knots of the curve's standard errors; its interval holds with at least 95 %.
 	StandardError float64 `json:"std_error"`
 	Low           float64 `json:"conf_low"`
 	High          float64 `json:"conf_high"`
-	// Deviation is the standard deviation of the effect over tasks; for a Departure, the root mean square
+	// Deviation is the standard deviation of the effect over tasks; for a CurveEffect, the root mean square
 	// over the knots of the curve's standard deviations.
 	Deviation float64 `json:"sd_of_tasks"`
 }
 
-// LevelTerm is the term of the effect of kind Level.
-const LevelTerm = "(level)"
+// InterceptTerm is the term of the effect of kind Intercept.
+const InterceptTerm = "(intercept)"
 
-// Effects returns the effects of all features, the level first. A category has contrasts with its
+// Effects returns the effects of all features, the intercept first. A category has contrasts with its
 // first level that was in the training rows. Features that were constant there have no effect.
 func (m *Model) Effects() []Effect {
 	if len(m.p.Mean) == 0 {
@@ -56,7 +56,7 @@ func (m *Model) Effects() []Effect {
 		m.p.Target.Scale, normal95 * interval95(source.Freedom)}
 	a := make([]float64, len(m.p.Mean))
 	a[0] = 1
-	list := []Effect{e.contrast(Level, LevelTerm, a, m.p.Target.Center)}
+	list := []Effect{e.contrast(Intercept, InterceptTerm, a, m.p.Target.Center)}
 	levels := m.levels
 	for j := 0; j < len(d.Scale); {
 		n, reference := 1, -1
@@ -83,7 +83,7 @@ func (m *Model) Effects() []Effect {
 			list = append(list, effect)
 		}
 	}
-	at := 1 + d.Linear()
+	at := 1 + d.linear()
 	for i := range d.Curves {
 		list = append(list, e.departure(&d.Curves[i], m.features[d.Curves[i].Feature], at))
 		at += d.Curves[i].Width()
@@ -117,7 +117,7 @@ func (e *effectEstimator) contrast(kind EffectKind, term string, a []float64, of
 func (e *effectEstimator) departure(c *Curve, term string, first int) Effect {
 	k := len(c.Knots)
 	a := make([]float64, len(e.mean))
-	out := Effect{Kind: Departure, Term: term}
+	out := Effect{Kind: CurveEffect, Term: term}
 	standard := *e
 	standard.unit = 1
 	for i := range k {
@@ -128,7 +128,7 @@ func (e *effectEstimator) departure(c *Curve, term string, first int) Effect {
 		for j := range c.Width() {
 			a[first+j] = c.Values[j*k+i]
 		}
-		at := standard.contrast(Departure, term, a, 0)
+		at := standard.contrast(CurveEffect, term, a, 0)
 		out.Estimate += weight * square(at.Estimate)
 		out.StandardError += weight * square(at.StandardError)
 		out.Deviation += weight * square(at.Deviation)

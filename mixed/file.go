@@ -46,7 +46,7 @@ type header struct {
 //	deviations   P      standard deviations of coefficients over tasks
 //	loadings     r x P  further deviations, each times a standard normal number
 //	theta        T x P  coefficients of every task
-//	covariance   T x P(P+1)/2  their covariances; missing if the model does not keep them ([MostCovariances])
+//	covariance   T x P(P+1)/2  their covariances; missing if the model does not keep them ([mostCovariances])
 //	noise        T      variances of the noise of tasks, and
 //	noise_freedom T     their degrees of freedom; missing unless tasks differ by them
 //
@@ -158,7 +158,7 @@ func (p *Parameters) readNumbers(r *npz.Reader, curves []int) error {
 		if err != nil {
 			return err
 		}
-		p.Design.Curves = append(p.Design.Curves, NewCurve(feature, knots, values))
+		p.Design.Curves = append(p.Design.Curves, newCurve(feature, knots, values))
 	}
 	a, err := r.Array("samples", len(p.Tasks.Names))
 	if err != nil {

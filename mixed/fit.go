@@ -126,7 +126,7 @@ func (f *fitter) model(ctx context.Context, chosen *choice, m *moments, effects 
 		}
 	}
 	var err error
-	if len(p.Tasks.Names) <= MostCovariances/dense.Triangle(s.p) {
+	if len(p.Tasks.Names) <= mostCovariances/dense.Triangle(s.p) {
 		p.Tasks.Covariances, err = s.covariances(ctx, m)
 	}
 	if err != nil {

@@ -84,7 +84,7 @@ var errEmpty = errors.New("the model is empty: New, Load and LoadFile return mod
 func New(p Parameters) (*Model, error) {
 	curves := make([]Curve, len(p.Design.Curves))
 	for i, c := range p.Design.Curves {
-		curves[i] = NewCurve(c.Feature, c.Knots, c.Values)
+		curves[i] = newCurve(c.Feature, c.Knots, c.Values)
 	}
 	p.Design.Curves = curves
 	m := &Model{p: p, features: p.Schema.Features()}

@@ -49,7 +49,7 @@ func (s *stats) prior(q *strengths) *Prior {
 	prior := &Prior{Deviations: make([]float64, s.p), Rank: q.rank, Loadings: make([]float64, s.p*q.rank)}
 	prior.Noise.Variance = q.noise
 	for j, g := range q.group {
-		if s.within[j] || j == s.design.Distance() {
+		if s.within[j] || j == s.design.distance() {
 			prior.Deviations[j] = q.sigma[g]
 		}
 	}
@@ -66,7 +66,7 @@ func (s *stats) meanDeviations(q *strengths) []float64 {
 		switch {
 		case j == 0:
 			d[j] = constantSD0
-		case s.active[j] || j == s.design.Distance():
+		case s.active[j] || j == s.design.distance():
 			d[j] = q.tau[1+c.Curve]
 		}
 	}
@@ -99,7 +99,7 @@ type evaluation struct {
 	q     *strengths
 	m     *moments
 	z     *second
-	err   error // nil or ErrNumeric
+	err   error // nil or errNumeric
 }
 
 // evaluateMoments sets the moments, or the errors, of several evaluations. Their sums share a message.
@@ -145,7 +145,7 @@ func (m *moments) set(sum []float64, rows float64, d []float64) error {
 	log, err := m.solve(d)
 	m.evidence = -0.5 * (rows*math.Log(2*math.Pi) + sum[p*p+p] + log - floats.Dot(m.h, m.mean))
 	if err == nil && math.IsNaN(m.evidence) {
-		err = ErrNumeric
+		err = errNumeric
 	}
 	return err
 }
@@ -173,13 +173,13 @@ func (m *moments) solve(d []float64) (log float64, err error) {
 		}
 	}
 	if !ok {
-		return 0, ErrNumeric
+		return 0, errNumeric
 	}
 	for i := range p {
 		log += 2 * math.Log(m.c[i*p+i])
 	}
 	if lapack64.Potri(r); math.IsNaN(log) || math.IsInf(log, 0) {
-		return 0, ErrNumeric
+		return 0, errNumeric
 	}
 	for i := range p {
 		m.determined += 1 - m.c[i*p+i]

@@ -170,7 +170,7 @@ func (s *stats) scatters(ctx context.Context, m *moments) ([]scatter, error) {
 		n := float64(w.task.Rows)
 		list[k] = scatter{w.task.Residual(w.v), max(n-edf-share*n, 0)}
 	})
-	if errors.Is(t.err, ErrNumeric) {
+	if errors.Is(t.err, errNumeric) {
 		t.err = nil
 	}
 	return list, t.err

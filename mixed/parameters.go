@@ -116,9 +116,9 @@ type Tasks struct {
 	Covariances [][]float64 `json:"-"`
 }
 
-// MostCovariances is the largest number of entries that training keeps in Covariances, 256 MiB. For tables that
+// mostCovariances is the largest number of entries that training keeps in Covariances, 256 MiB. For tables that
 // would need more, Covariances is nil.
-const MostCovariances = 1 << 25
+const mostCovariances = 1 << 25
 
 // Goodness describes how a model fits the training rows. Zero fields are unknown.
 type Goodness struct {

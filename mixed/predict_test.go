@@ -17,7 +17,7 @@ import (
 func TestDesignApply(t *testing.T) {
 	d := Design{
 		Fill: []float64{.2, 5, 1}, Center: []float64{1, 3, 8}, Scale: []float64{2, .5, 0},
-		Curves: []Curve{NewCurve(0, []float64{-2, -.5, 1, 4}, []float64{1, -2, .5, 3, 0, 1, 0, -1})},
+		Curves: []Curve{newCurve(0, []float64{-2, -.5, 1, 4}, []float64{1, -2, .5, 3, 0, 1, 0, -1})},
 	}
 	if d.Width() != 6 {
 		t.Fatalf("width is %d, want 6", d.Width())
@@ -47,7 +47,7 @@ func TestDesignApply(t *testing.T) {
 	for _, c := range d.Columns() {
 		kinds = append(kinds, c.Kind)
 	}
-	check.FailIf(t, !slices.Equal(kinds, []ColumnKind{Constant, Linear, Linear, Linear, Bend, Bend}),
+	check.FailIf(t, !slices.Equal(kinds, []ColumnKind{ConstantColumn, LinearColumn, LinearColumn, LinearColumn, CurveColumn, CurveColumn}),
 		"kinds are %v", kinds)
 }
 

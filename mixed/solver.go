@@ -12,15 +12,15 @@ import (
 	"gonum.org/v1/gonum/lapack/lapack64"
 )
 
-// ErrNumeric reports that rounding or overflow leaves a matrix without a Cholesky factor.
-var ErrNumeric = errors.New("the numbers of the task are out of range")
+// errNumeric reports that rounding or overflow leaves a matrix without a Cholesky factor.
+var errNumeric = errors.New("the numbers of the task are out of range")
 
-// A Solver reduces tasks to their information X'V^-1 X and X'V^-1 y, where V = X S X' + Noise I is the
+// A solver reduces tasks to their information X'V^-1 X and X'V^-1 y, where V = X S X' + Noise I is the
 // covariance of y for a known mean. Likelihoods, posterior coefficients and their covariances follow from these
 // two. It belongs to one goroutine. Set sets the prior and the task of the other methods.
-type Solver struct {
+type solver struct {
 	prior       *Prior
-	task        *Task
+	task        *taskData
 	noise       float64   // variance of the noise of the task
 	own         []int     // coefficient of every independent column of F, S = F F'; the loadings follow
 	factor      []float64 // Cholesky factor R of Noise I + F'G F (q x q) or of V (n x n), upper
@@ -33,12 +33,12 @@ type Solver struct {
 }
 
 // width returns P.
-func (s *Solver) width() int { return len(s.prior.Deviations) }
+func (s *solver) width() int { return len(s.prior.Deviations) }
 
 // Set factorises the covariance of a task for the deviations, loadings and noise variance of a prior; neither
 // must change until the next Set. n rows cost n^2 P, products 2 q^2 P for q columns of F. The error is
-// ErrNumeric.
-func (s *Solver) Set(prior *Prior, t *Task) error {
+// errNumeric.
+func (s *solver) Set(prior *Prior, t *taskData) error {
 	s.prior, s.task, s.noise, s.own = prior, t, prior.Noise.Variance*cmp.Or(t.Noise, 1), s.own[:0]
 	for j, d := range prior.Deviations {
 		if d != 0 {
@@ -62,7 +62,7 @@ func (s *Solver) Set(prior *Prior, t *Task) error {
 	if n > 0 {
 		r, ok := lapack64.Potrf(dense.Symmetric(n, s.factor))
 		if !ok {
-			return ErrNumeric
+			return errNumeric
 		}
 		blas64.Trsv(blas.Trans, r, dense.Vector(s.vector))
 		blas64.Trsm(blas.Left, blas.Trans, 1, r, dense.General(n, p, s.half))
@@ -76,13 +76,13 @@ func (s *Solver) Set(prior *Prior, t *Task) error {
 		s.deviance += 2 * math.Log(s.factor[i*n+i])
 	}
 	if math.IsNaN(s.deviance) || math.IsInf(s.deviance, 0) {
-		return ErrNumeric
+		return errNumeric
 	}
 	return nil
 }
 
 // rowCovariance sets factor to V = X S X' + noise I.
-func (s *Solver) rowCovariance() {
+func (s *solver) rowCovariance() {
 	x, n, p := s.task.X, s.task.Rows, s.width()
 	for i := range n {
 		floats.MulTo(s.half[i*p:][:p], x[i*p:][:p], s.prior.Deviations)
@@ -99,7 +99,7 @@ func (s *Solver) rowCovariance() {
 }
 
 // productCovariance sets half to F'G and factor to F'G F + noise I.
-func (s *Solver) productCovariance() {
+func (s *solver) productCovariance() {
 	g, p, q := s.task.G, s.width(), len(s.vector)
 	for i, j := range s.own {
 		d, row := s.prior.Deviations[j], s.half[i*p:][:p]
@@ -119,10 +119,10 @@ func (s *Solver) productCovariance() {
 }
 
 // loadings returns column a of the loadings.
-func (s *Solver) loadings(a int) []float64 { return s.prior.Loadings[a*s.width():][:s.width()] }
+func (s *solver) loadings(a int) []float64 { return s.prior.Loadings[a*s.width():][:s.width()] }
 
 // project sets dst, q entries, to F'x.
-func (s *Solver) project(dst, x []float64) {
+func (s *solver) project(dst, x []float64) {
 	for i, j := range s.own {
 		dst[i] = s.prior.Deviations[j] * x[j]
 	}
@@ -132,10 +132,10 @@ func (s *Solver) project(dst, x []float64) {
 }
 
 // Deviance returns log det V + y'V^-1 y.
-func (s *Solver) Deviance() float64 { return s.deviance }
+func (s *solver) Deviance() float64 { return s.deviance }
 
 // Score sets dst, P entries, to X'V^-1 (y - X mean). dst must not alias mean.
-func (s *Solver) Score(dst, mean []float64) {
+func (s *solver) Score(dst, mean []float64) {
 	if s.task.G == nil {
 		copy(s.a, s.task.Y)
 	}
@@ -144,7 +144,7 @@ func (s *Solver) Score(dst, mean []float64) {
 }
 
 // Times sets dst, P entries, to X'V^-1 X v. dst must not alias v.
-func (s *Solver) Times(dst, v []float64) {
+func (s *solver) Times(dst, v []float64) {
 	clear(s.a)
 	clear(dst)
 	s.add(dst, 1, v)
@@ -152,7 +152,7 @@ func (s *Solver) Times(dst, v []float64) {
 
 // add sets dst to X'V^-1 (e + sign X v), where e is in s.a for rows, and X'e in dst for products: to
 // (x - G F (noise I + F'G F)^-1 F'x) / noise for x = X'(e + sign X v).
-func (s *Solver) add(dst []float64, sign float64, v []float64) {
+func (s *solver) add(dst []float64, sign float64, v []float64) {
 	t, p, n := s.task, s.width(), len(s.vector)
 	back, scale := 1.0, 1.0
 	if t.G == nil {
@@ -173,7 +173,7 @@ func (s *Solver) add(dst []float64, sign float64, v []float64) {
 }
 
 // AddInformation adds M = X'V^-1 X to the upper triangle of m, P x P, and X'V^-1 y to h.
-func (s *Solver) AddInformation(m, h []float64) {
+func (s *solver) AddInformation(m, h []float64) {
 	t, p, n := s.task, s.width(), len(s.vector)
 	scale := 1.0
 	if t.G != nil {
@@ -188,7 +188,7 @@ func (s *Solver) AddInformation(m, h []float64) {
 }
 
 // Information returns M, P x P with both triangles, and h of AddInformation. Both alias the solver.
-func (s *Solver) Information() (m, h []float64) {
+func (s *solver) Information() (m, h []float64) {
 	p := s.width()
 	s.m, s.h = dense.Grow(s.m, p*p), dense.Grow(s.h, p)
 	clear(s.m)
@@ -200,7 +200,7 @@ func (s *Solver) Information() (m, h []float64) {
 
 // AddSpread adds the diagonal of M C M to dst, P entries, for C, P x P with both triangles. It costs n P^2,
 // and P^3 for products.
-func (s *Solver) AddSpread(dst, c []float64) {
+func (s *solver) AddSpread(dst, c []float64) {
 	n, p := len(s.vector), s.width()
 	left, rows := s.half, n
 	if s.task.G != nil {
@@ -225,7 +225,7 @@ func (s *Solver) AddSpread(dst, c []float64) {
 }
 
 // Deviation sets dst to S score, the posterior mean of the deviation for the score of Score.
-func (s *Solver) Deviation(dst, score []float64) {
+func (s *solver) Deviation(dst, score []float64) {
 	for j, d := range s.prior.Deviations {
 		dst[j] = d * d * score[j]
 	}
@@ -240,7 +240,7 @@ func (s *Solver) Deviation(dst, score []float64) {
 //	S - S M S + (I - S M) C (I - M S).
 //
 // Here C, P x P or nil for none, is the covariance of the error of the mean (Henderson 1975).
-func (s *Solver) Coefficients(theta, cov, mean, c []float64) {
+func (s *solver) Coefficients(theta, cov, mean, c []float64) {
 	p := s.width()
 	s.b = dense.Grow(s.b, p)
 	s.Score(s.b, mean)
@@ -279,7 +279,7 @@ func (s *Solver) Coefficients(theta, cov, mean, c []float64) {
 
 // rowPosterior sets path to -S M and cov to Noise A A' from rows, where A = S X'V^-1, so that the covariance is
 // (I - S M) S (I - M S) + Noise A A' (Joseph's form): rounding in A changes it by its square only.
-func (s *Solver) rowPosterior(path, cov []float64) {
+func (s *solver) rowPosterior(path, cov []float64) {
 	n, p := len(s.vector), s.width()
 	if n == 0 {
 		return
@@ -295,7 +295,7 @@ func (s *Solver) rowPosterior(path, cov []float64) {
 
 // productPosterior sets path to -S M and cov to S - S M S from products. With A = F R^-1 they are -A half and
 // Noise A A': differences would lose the digits of a posterior that is narrow in a wide prior.
-func (s *Solver) productPosterior(path, cov []float64) {
+func (s *solver) productPosterior(path, cov []float64) {
 	n, p := len(s.vector), s.width()
 	if n == 0 {
 		return

@@ -45,7 +45,7 @@ func TestSolverAgainstDenseCovariance(t *testing.T) {
 			root, c := mat.NewDense(p, p, normals(r, p*p)), mat.NewDense(p, p, nil)
 			c.Mul(root, root.T())
 			ratio := map[int]float64{3: .6}[n] // otherwise 0, which means 1
-			products := &Task{Rows: n, YY: floats.Dot(y, y), G: make([]float64, p*p), C: make([]float64, p), Noise: ratio}
+			products := &taskData{Rows: n, YY: floats.Dot(y, y), G: make([]float64, p*p), C: make([]float64, p), Noise: ratio}
 			if n > 0 {
 				products.AddRows(x, y)
 			}
@@ -53,10 +53,10 @@ func TestSolverAgainstDenseCovariance(t *testing.T) {
 			if ratio != 0 {
 				noise *= ratio
 			}
-			rows := &Task{Rows: n, X: x, Y: y, YY: products.YY, Noise: ratio}
-			for form, task := range map[string]*Task{"rows": rows, "products": products} {
+			rows := &taskData{Rows: n, X: x, Y: y, YY: products.YY, Noise: ratio}
+			for form, task := range map[string]*taskData{"rows": rows, "products": products} {
 				t.Run(fmt.Sprintf("prior %d, %d %s", k, n, form), func(t *testing.T) {
-					s := new(Solver)
+					s := new(solver)
 					for range 2 { // the second time on used memory
 						check.Done(s.Set(prior, task))
 						compare(t, s, noise, x, y, mean, c)
@@ -73,7 +73,7 @@ func nearAll(t *testing.T, name string, got []float64, want ...float64) {
 }
 
 // compare compares the results of a solver with those of dense matrices.
-func compare(t *testing.T, s *Solver, noise float64, x, y, mean []float64, c *mat.Dense) {
+func compare(t *testing.T, s *solver, noise float64, x, y, mean []float64, c *mat.Dense) {
 	t.Helper()
 	p, n := len(mean), len(y)
 	prior, m, theta := mat.NewDense(p, p, s.prior.Covariance()), mat.NewDense(p, p, nil), mat.NewVecDense(p, mean)
@@ -135,24 +135,24 @@ func compare(t *testing.T, s *Solver, noise float64, x, y, mean []float64, c *ma
 
 // The posterior of a coefficient keeps its digits where it is narrow in a wide prior.
 func TestNarrowPosterior(t *testing.T) {
-	s, cov := new(Solver), make([]float64, 1)
+	s, cov := new(solver), make([]float64, 1)
 	prior := &Prior{Deviations: []float64{1e4}, Noise: Noise{Variance: 1e-4}}
-	check.Done(s.Set(prior, &Task{Rows: 3, YY: 5, G: []float64{3}, C: []float64{2}}))
+	check.Done(s.Set(prior, &taskData{Rows: 3, YY: 5, G: []float64{3}, C: []float64{2}}))
 	s.Coefficients(make([]float64, 1), cov, []float64{0}, nil)
 	check.FailIf(t, math.Abs(cov[0]*(1e-8+3e4)-1) > 1e-12, "variance %v, want 1 / (1e-8 + 3e4)", cov[0])
 }
 
 // Numbers beyond float64 are an error and no NaN.
 func TestSolverReportsOverflow(t *testing.T) {
-	s := new(Solver)
+	s := new(solver)
 	prior := &Prior{Deviations: []float64{1}, Noise: Noise{Variance: 1}}
-	for form, task := range map[string]*Task{
+	for form, task := range map[string]*taskData{
 		"rows":     {Rows: 1, X: []float64{1e200}, Y: []float64{1}},
 		"products": {Rows: 1, G: []float64{math.Inf(1)}, C: []float64{1}},
 		"negative": {Rows: 1, G: []float64{-2}, C: []float64{1}},
 	} {
-		if err := s.Set(prior, task); err != ErrNumeric {
-			t.Errorf("%s: error %v, want %v", form, err, ErrNumeric)
+		if err := s.Set(prior, task); err != errNumeric {
+			t.Errorf("%s: error %v, want %v", form, err, errNumeric)
 		}
 	}
 }

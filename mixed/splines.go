@@ -54,7 +54,7 @@ func (r *rows) addCurves(ctx context.Context, d Design) (with Design, crowded bo
 	with = d
 	for i, j := range numeric {
 		if places[i] != nil {
-			with.Curves = append(with.Curves, Spline(j, places[i], d.Scale[j]))
+			with.Curves = append(with.Curves, newSpline(j, places[i], d.Scale[j]))
 		}
 	}
 	switch {
@@ -63,16 +63,16 @@ func (r *rows) addCurves(ctx context.Context, d Design) (with Design, crowded bo
 	case with.Width() > widest:
 		return d, true, nil
 	}
-	sums, row := make([]float64, MomentsSize(with.Curves)), make([]float64, with.Width())
+	sums, row := make([]float64, splineMomentsSize(with.Curves)), make([]float64, with.Width())
 	r.each(func(_ int, x []float64, w float64) {
 		with.Apply(row, x)
-		AddMoments(sums, &with, row, w)
+		addSplineMoments(sums, &with, row, w)
 	})
 	t := &total{v: sums}
 	if err := r.add(ctx, "products of splines", t); err != nil || t.err != nil {
 		return d, false, cmp.Or(err, t.err)
 	}
-	Project(&with, sums)
+	projectSplines(&with, sums)
 	return with, false, r.agreeOnCurves(ctx, &with)
 }
 
@@ -87,15 +87,15 @@ func (r *rows) agreeOnCurves(ctx context.Context, d *Design) error {
 	}
 	for i, c := range d.Curves {
 		n := len(c.Values)
-		d.Curves[i] = NewCurve(c.Feature, c.Knots, values[:n:n])
+		d.Curves[i] = newCurve(c.Feature, c.Knots, values[:n:n])
 		values = values[n:]
 	}
 	return nil
 }
 
-// Spline returns the curve of a feature with the natural basis of its knots; x counts in units of scale.
-func Spline(feature int, knots []float64, scale float64) Curve {
-	return NewCurve(feature, knots, naturalBasis(knots, scale))
+// newSpline returns the curve of a feature with the natural basis of its knots; x counts in units of scale.
+func newSpline(feature int, knots []float64, scale float64) Curve {
+	return newCurve(feature, knots, naturalBasis(knots, scale))
 }
 
 // naturalBasis returns the values at the knots of the natural cubic splines whose penalty, the integral of
@@ -144,17 +144,17 @@ func naturalBasis(knots []float64, scale float64) []float64 {
 	return out
 }
 
-// MomentsSize returns the number of sums that AddMoments adds to.
-func MomentsSize(curves []Curve) (n int) {
+// splineMomentsSize returns the number of sums that addSplineMoments adds to.
+func splineMomentsSize(curves []Curve) (n int) {
 	for i := range curves {
 		n += dense.Triangle(2 + curves[i].Width())
 	}
 	return n
 }
 
-// AddMoments adds to sums, for every curve of d, the weighted products of 1, the standardised feature limited
+// addSplineMoments adds to sums, for every curve of d, the weighted products of 1, the standardised feature limited
 // to the knots, and the curve's columns in one row of the design: an upper triangle by rows for each.
-func AddMoments(sums []float64, d *Design, row []float64, weight float64) {
+func addSplineMoments(sums []float64, d *Design, row []float64, weight float64) {
 	at := 1 + len(d.Scale)
 	for i := range d.Curves {
 		c := &d.Curves[i]
@@ -172,10 +172,10 @@ func AddMoments(sums []float64, d *Design, row []float64, weight float64) {
 	}
 }
 
-// Project makes the columns of every curve of d orthogonal to 1 and to the feature limited to the knots, and
-// divides them so that the mean of their sum of squares is 1. AddMoments has added the training rows to sums;
+// projectSplines makes the columns of every curve of d orthogonal to 1 and to the feature limited to the knots, and
+// divides them so that the mean of their sum of squares is 1. addSplineMoments has added the training rows to sums;
 // without rows the values are not finite.
-func Project(d *Design, sums []float64) {
+func projectSplines(d *Design, sums []float64) {
 	d.Curves = slices.Clone(d.Curves)
 	for i, c := range d.Curves {
 		m, k := c.Width(), len(c.Knots)
@@ -195,6 +195,6 @@ func Project(d *Design, sums []float64) {
 			}
 		}
 		floats.Scale(1/math.Sqrt(squares/n), values)
-		d.Curves[i] = NewCurve(c.Feature, c.Knots, values)
+		d.Curves[i] = newCurve(c.Feature, c.Knots, values)
 	}
 }

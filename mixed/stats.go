@@ -25,7 +25,7 @@ type stats struct {
 	active  []bool      // columns that vary, and the constant
 	within  []bool      // those that vary within a task, and the constant: others have no deviations
 	packed  [][]float64 // products of every task, see packedSize; nil for a task of rows
-	held    [][]float64 // rows of the design of the other tasks, then targets, as Task needs them; nil: not held
+	held    [][]float64 // rows of the design of the other tasks, then targets, as taskData needs them; nil: not held
 	ratio   []float64   // noise variance of every task over the common one; nil where all are 1
 	tasks   *taskSet    // those with rows
 	some    *taskSet    // those of climbs
@@ -37,8 +37,8 @@ type stats struct {
 
 // A worker holds the scratch of one goroutine.
 type worker struct {
-	solver  Solver
-	task    Task // of the solver
+	solver  solver
+	task    taskData // of the solver
 	x, y    []float64
 	g, c    []float64
 	read    func(row int) []float64
@@ -51,16 +51,16 @@ const batch = 512
 // newStats reads the rows of all tasks once. It takes one sum: X'X, and which columns vary within tasks.
 func newStats(ctx context.Context, r *rows, d *Design, workers int) (*stats, error) {
 	s := &stats{
-		rows: r, design: d, columns: d.Columns(), p: d.Width(), log: r.target.Log, linear: 1 + d.Linear(),
+		rows: r, design: d, columns: d.Columns(), p: d.Width(), log: r.target.Log, linear: 1 + d.linear(),
 		tasks: r.tasks, some: r.tasks, workers: workers, idle: new(sync.Pool), packed: make([][]float64, len(r.start)-1),
 	}
 	s.active, s.within = make([]bool, s.p), make([]bool, s.p)
 	for j, c := range s.columns {
 		switch {
-		case c.Kind == Linear && c.Feature >= 0:
+		case c.Kind == LinearColumn && c.Feature >= 0:
 			s.active[j] = d.Scale[c.Feature] > 0
 		default:
-			s.active[j] = j != d.Distance()
+			s.active[j] = j != d.distance()
 		}
 	}
 	p := s.p
@@ -202,7 +202,7 @@ func (s *stats) withNoise(variances []float64, common float64) *stats {
 // read sets the task of the worker, in its memory.
 func (s *stats) read(w *worker, k int) {
 	p, list, t := s.p, s.rows.of(k), &w.task
-	*t = Task{Rows: len(list)}
+	*t = taskData{Rows: len(list)}
 	if s.ratio != nil {
 		t.Noise = s.ratio[k]
 	}

@@ -48,15 +48,15 @@ type total struct {
 	v     []float64
 	order int                 // the first order x order numbers are a matrix, of which the upper triangle is sent
 	unit  func(i int) float64 // v[i] counts in this power of two, so that it is below 2^64; nil: in 1
-	err   error               // nil or ErrNumeric
+	err   error               // nil or errNumeric
 }
 
 // add overwrites the vectors with their totals, in one message. A vector with an error at one owner has
-// ErrNumeric at all of them.
+// errNumeric at all of them.
 func (r *rows) add(ctx context.Context, name string, list ...*total) error {
 	var message []float64
 	for _, t := range list {
-		if t.err != nil && !errors.Is(t.err, ErrNumeric) {
+		if t.err != nil && !errors.Is(t.err, errNumeric) {
 			return t.err
 		}
 		message = t.pack(message)
@@ -91,7 +91,7 @@ func (t *total) pack(message []float64) []float64 {
 	message = dense.Pack(message, t.order, t.v)
 	message = append(append(message, t.v[t.order*t.order:]...), 0)
 	if t.err == nil && slices.ContainsFunc(message[from:], func(v float64) bool { return !(math.Abs(v) < mostSum) }) {
-		t.err = ErrNumeric
+		t.err = errNumeric
 	}
 	if t.err != nil {
 		clear(message[from:])
@@ -109,7 +109,7 @@ func (t *total) unpack(message []float64) []float64 {
 	last := dense.Triangle(t.order) + len(t.v) - square
 	if message[last] != 0 {
 		if t.err == nil {
-			t.err = ErrNumeric
+			t.err = errNumeric
 		}
 		return message[last+1:]
 	}

@@ -31,7 +31,7 @@ func synthetic() Parameters {
 		},
 		Design: Design{
 			Fill: []float64{40, 2, 0, 0, 0, 7}, Center: []float64{41, 2.5, .5, .3, .2, 7}, Scale: []float64{9, .5, .5, .45, .4, 0},
-			Curves: []Curve{NewCurve(0, []float64{20, 35, 50, 80}, []float64{1, -2, .5, 3, 0, 1, 0, -1})},
+			Curves: []Curve{newCurve(0, []float64{20, 35, 50, 80}, []float64{1, -2, .5, 3, 0, 1, 0, -1})},
 		},
 		Target: Target{Column: "score", Center: 10, Scale: 3},
 		Mean:   normal(w, 1), MeanCovariance: packedPositive(rng, w, .1),

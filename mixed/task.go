@@ -7,13 +7,13 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// A Task holds the data of one task of a Gaussian linear mixed model,
+// A taskData holds the data of one task of a Gaussian linear mixed model,
 //
 //	y = X theta + e,  theta = mean + deviation,  deviation ~ N(0, S),  e ~ N(0, Noise I),
 //
 // with S = diag(Deviations)^2 + Loadings Loadings' of a [Prior]: either its rows (X and Y) or their products (G
-// and C). Rows of weight w are multiplied by sqrt(w) before. Solvers read a Task and never change it.
-type Task struct {
+// and C). Rows of weight w are multiplied by sqrt(w) before. Solvers read a taskData and never change it.
+type taskData struct {
 	Rows int       // number of rows, those of weight 0 left out
 	X    []float64 // Rows x P, by rows; nil where G is set
 	Y    []float64 // Rows
@@ -25,7 +25,7 @@ type Task struct {
 }
 
 // AddRows adds the products of rows x, n x P by rows, and targets y to G and C. It leaves Rows and YY alone.
-func (t *Task) AddRows(x, y []float64) {
+func (t *taskData) AddRows(x, y []float64) {
 	p := len(t.C)
 	rows := dense.General(len(y), p, x)
 	blas64.Syrk(blas.Trans, 1, rows, 1, dense.Symmetric(p, t.G))
@@ -33,7 +33,7 @@ func (t *Task) AddRows(x, y []float64) {
 }
 
 // Residual returns the sum of squares |y - X theta|^2, which rounding never makes negative.
-func (t *Task) Residual(theta []float64) (sum float64) {
+func (t *taskData) Residual(theta []float64) (sum float64) {
 	p := len(theta)
 	if t.G == nil {
 		for i, y := range t.Y {

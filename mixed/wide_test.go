@@ -48,7 +48,7 @@ func TestAxesAreFeatures(t *testing.T) {
 	for k := range wide.linear {
 		o.w = append(o.w, .1*float64(k%4))
 	}
-	o.w[design.Distance()] = 0
+	o.w[design.distance()] = 0
 	q.w = toFeatures(o.w)
 	want, _, err := full.evaluate(t.Context(), q)
 	check.Done(err)

@@ -148,7 +148,7 @@ func effectsSection(m *mixed.Model) section {
 	t, curves, references := text.Table{{"term", "effect", "std. error", "95 % low", "95 % high", "sd of tasks"}}, "", []string(nil)
 	for _, e := range m.Effects() {
 		term := text.Visible(e.Term)
-		if e.Kind == mixed.Departure {
+		if e.Kind == mixed.CurveEffect {
 			term += " (curve)"
 			curves = " (curve): root mean square departure from the straight line."
 		}
@@ -170,7 +170,7 @@ func effectsSection(m *mixed.Model) section {
 		of, at, factors = "Effects on the logarithm of the target", "logarithm", " Exponentials of effects are factors."
 	}
 	words := []string{fmt.Sprintf("%s, with 95 %% intervals; sd of tasks: standard deviation of the effect between tasks.%s %s: expected "+
-		"%s where all columns have their means.%s", of, factors, mixed.LevelTerm, at, curves)}
+		"%s where all columns have their means.%s", of, factors, mixed.InterceptTerm, at, curves)}
 	if references != nil {
 		words = append(words, fmt.Sprintf("Effects of levels are differences from %s.", text.Names(references)))
 	}

@@ -16,7 +16,7 @@ func TestDescribe(t *testing.T) {
 		Schema:    mixed.Schema{Columns: []string{"age"}},
 		Design: mixed.Design{
 			Fill: []float64{50}, Center: []float64{50}, Scale: []float64{10},
-			Curves: []mixed.Curve{mixed.NewCurve(0, []float64{20, 40, 60, 80}, []float64{1, -1, -1, 1})},
+			Curves: []mixed.Curve{{Feature: 0, Knots: []float64{20, 40, 60, 80}, Values: []float64{1, -1, -1, 1}}},
 		},
 		Target: mixed.Target{Column: "score", Center: 3, Scale: 2, Log: true},
 		Mean:   []float64{0, .5, .1}, MeanCovariance: []float64{.01, 0, 0, .01, 0, .01},
