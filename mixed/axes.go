@@ -29,7 +29,7 @@ const (
 func (r *rows) setAxes(ctx context.Context, d *Design) error {
 	n, f := len(r.order), len(d.Scale)
 	switch {
-	case r.owners == 1 && f > widest && f > n && n <= mostColumns:
+	case r.sums.Owners() == 1 && f > widest && f > n && n <= mostColumns:
 		x, err := r.standardised(ctx, d)
 		if err == nil {
 			d.Axes, err = axes(ctx, x, n, f)

@@ -1,7 +1,6 @@
 package mixed
 
 import (
-	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -153,9 +152,9 @@ func (f *fitter) score(ctx context.Context, report *Report, methods []method) er
 	if err != nil {
 		sums = make([]float64, n*ScoreSize)
 	}
-	t := &total{v: sums, err: err, unit: func(int) float64 { return 1 << 30 }} // some predictions are far off
-	if err = f.rows.add(ctx, "errors of methods", t); err != nil || t.err != nil {
-		return cmp.Or(err, t.err)
+	t := &total{v: sums, err: err, grows: scoreGrows, unit: func(int) float64 { return 1 << 30 }} // some predictions are far off
+	if err = f.rows.add(ctx, "errors of methods", t); err != nil {
+		return err
 	}
 	for _, m := range methods {
 		report.Scores = append(report.Scores, Score{Method: m.name, Ridge: m.ridge})

@@ -1,7 +1,6 @@
 package mixed
 
 import (
-	"cmp"
 	"context"
 	"maps"
 	"math"
@@ -258,7 +257,7 @@ func (s *stats) directions() (n int) {
 // ones where an iteration would be expensive. Several owners take all: the totals of some of the tasks would
 // disclose those of the others.
 func (s *stats) climbTasks(width int) *taskSet {
-	if s.rows.owners > 1 {
+	if s.rows.sums.Owners() > 1 {
 		return s.tasks
 	}
 	cost, p := 0.0, float64(width)
@@ -299,8 +298,8 @@ func (s *stats) addDirection(ctx context.Context, q *strengths) (*strengths, err
 		})
 	}
 	t.order = l
-	if err := s.rows.add(ctx, "slopes b b'", t); err != nil || t.err != nil {
-		return nil, cmp.Or(err, t.err)
+	if err := s.rows.add(ctx, "slopes b b'", t); err != nil {
+		return nil, err
 	}
 	return q.withDirection(t.v, l, s.some.count), nil
 }

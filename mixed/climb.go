@@ -10,12 +10,13 @@ import (
 )
 
 const (
-	memory     = 6    // earlier iterations that Anderson acceleration combines
-	flat       = 0.06 // predicted gain in nats below which a climb ends, at least
-	flatShare  = 2e-3 // the same as a share of the penalty of rank 1, whose size evidences are compared on
-	nearlyFlat = 1.0  // predicted gain in nats below which a climb counts as converged
-	iterations = 40   // of a climb
-	leastSigma = 1e-9 // in the logarithms of pack
+	memory     = 6     // earlier iterations that Anderson acceleration combines
+	flat       = 0.06  // predicted gain in nats below which a climb ends, at least
+	flatShare  = 2e-3  // the same as a share of the penalty of rank 1, whose size evidences are compared on
+	nearlyFlat = 1.0   // predicted gain in nats below which a climb counts as converged
+	iterations = 40    // of a climb
+	leastSigma = 1e-9  // in the logarithms of pack
+	mostStep   = 1e100 // of a strength after a step that is far too long
 )
 
 // A climbed is the end of a climb.
@@ -71,7 +72,7 @@ func climbAll(ctx context.Context, list ...*climb) error {
 			return err
 		}
 		// The sums of several owners have the same length whatever a processor makes of the first one.
-		if list[0].s.rows.owners == 1 {
+		if list[0].s.rows.sums.Owners() == 1 {
 			running = evaluations(list, func(c *climb) bool { return !c.ended && c.higher() })
 		}
 		if err := evaluateSecond(ctx, running); err != nil {
@@ -158,7 +159,8 @@ func agree(ctx context.Context, list []*climb) error {
 		return err
 	}
 	for _, c := range list {
-		c.ended, c.accelerated, c.best.converged, c.best.evidence = v[0] != 0, v[1] != 0, v[2] != 0, v[3]
+		c.ended = v[0] != 0 || c.left <= 0 // whatever the other owner says
+		c.accelerated, c.best.converged, c.best.evidence = v[1] != 0, v[2] != 0, v[3]
 		if c.best.evidence == -math.MaxFloat64 {
 			c.best.evidence = math.Inf(-1)
 		}
@@ -260,11 +262,11 @@ func (q *strengths) unpack(x []float64) *strengths {
 	out.sigma = make([]float64, n)
 	for g, v := range q.sigma {
 		if v > 0 {
-			out.sigma[g] = math.Exp(x[g])
+			out.sigma[g] = min(math.Exp(x[g]), mostStep)
 		}
 	}
 	x = x[n+len(q.w):]
-	out.noise = max(math.Exp(x[0]), leastNoise)
+	out.noise = min(max(math.Exp(x[0]), leastNoise), mostStep)
 	for _, t := range x[1:] {
 		out.tau = append(out.tau, min(max(math.Exp(t), leastTau), mostTau))
 	}

@@ -105,22 +105,27 @@ func (r *rows) introduce(ctx context.Context, y, w *columnStat) error {
 		}
 	}
 	number := map[bool]float64{true: 1}
-	v := []float64{1, float64(len(own.own)), float64(len(r.order)), number[len(r.order) < few], number[!positive]}
-	head := len(v)
+	v := []float64{float64(len(own.own)), float64(len(r.order)), number[len(r.order) < few], number[!positive]}
+	counts, head := 2, len(v)
 	v = append(v, make([]float64, intervals*len(columns))...)
 	for j, x := range most {
 		if x > 0 {
 			v[head+j*intervals+interval(x)] = 1
 		}
 	}
-	if err := r.add(ctx, "owners, tasks, rows, sizes", &total{v: v}); err != nil {
+	if err := r.add(ctx, "tasks, rows, sizes", &total{v: v, grows: anyNumber}); err != nil {
 		return err
 	}
-	if !(v[1] >= 1 && v[2] >= v[1]) {
-		return contradiction("the numbers of tasks and rows")
+	owners := float64(r.sums.Owners())
+	possible := v[0] >= owners && v[1] >= v[0] && v[1] <= mostRows
+	for i, n := range v { // from counts on, numbers of owners
+		possible = possible && n == math.Trunc(n) && (i < counts || n <= owners)
 	}
-	r.owners, own.count, own.rows, r.positive = v[0], v[1], v[2], v[4] == 0
-	r.tasks, r.coarse = own, r.owners == 2 && v[3] > 0
+	if !possible {
+		return contradiction("the numbers of tasks, rows or nodes")
+	}
+	own.count, own.rows, r.positive = v[0], v[1], v[3] == 0
+	r.tasks, r.coarse = own, owners == 2 && v[2] > 0
 	for j, s := range columns {
 		s.unit = 1
 		for i, owners := range v[head+j*intervals:][:intervals] {
@@ -138,6 +143,9 @@ const (
 	intervals     = 66
 	leastExponent = -1088
 )
+
+// mostRows bounds the rows of all owners.
+const mostRows = 1 << 40
 
 // interval returns the interval of exponents of a positive number.
 func interval(v float64) int { return (math.Ilogb(v) - leastExponent) / intervalWidth }
@@ -160,8 +168,14 @@ func (r *rows) measure(ctx context.Context, columns []*columnStat, weightUnit fl
 			v[3*n+1] += r.value(row, true)
 		}
 	})
-	if err := r.add(ctx, "values of columns", &total{v: v}); err != nil {
+	grows := func(i int) bool { return i == 3*n || i < 3*n && i%3 < 2 }
+	if err := r.add(ctx, "values of columns", &total{v: v, grows: grows}); err != nil {
 		return err
+	}
+	for j := range columns {
+		if c := v[3*j:][:3]; !(c[0] <= r.tasks.rows && c[1] <= v[3*n]*(1+slack) && math.Abs(c[2]) <= c[1]*(1+slack)) {
+			return contradiction("the values of a column")
+		}
 	}
 	r.tasks.logs = v[3*n+1]
 	r.mean = v[3*n] / r.tasks.rows * weightUnit
@@ -173,7 +187,7 @@ func (r *rows) measure(ctx context.Context, columns []*columnStat, weightUnit fl
 	}
 	v = make([]float64, n)
 	r.values(columns, func(j int, x, weight float64) { v[j] += weight * (math.Abs(x-columns[j].mean) / columns[j].unit) })
-	if err := r.add(ctx, "distances from means", &total{v: v}); err != nil {
+	if err := r.add(ctx, "distances from means", &total{v: v, grows: anyNumber}); err != nil {
 		return err
 	}
 	for j, s := range columns {
@@ -188,7 +202,13 @@ func (r *rows) measure(ctx context.Context, columns []*columnStat, weightUnit fl
 			v[j] += weight * d * d
 		}
 	})
-	if err := r.add(ctx, "squares of distances from means", &total{v: v}); err != nil {
+	longest := func(j int) float64 { // distance in mean distances, whose squares are at most that times their sum
+		if s := columns[j]; s.size > 0 {
+			return powerOfTwo(2 * s.unit / s.size)
+		}
+		return 1
+	}
+	if err := r.add(ctx, "squares of distances from means", &total{v: v, grows: anyNumber, unit: longest}); err != nil {
 		return err
 	}
 	var numbers []float64
@@ -203,9 +223,17 @@ func (r *rows) measure(ctx context.Context, columns []*columnStat, weightUnit fl
 	}
 	for j, s := range columns {
 		s.mean, s.size, s.sd = numbers[3*j], numbers[3*j+1], numbers[3*j+2]
+		most := s.unit * (1 + slack)
+		varies := s.sd >= s.size*(1-slack) && s.sd <= 2*most
+		if !(math.Abs(s.mean) <= most && s.size >= 0 && s.size <= 2*most && (s.sd == 0 || varies)) {
+			return contradiction("the mean or the deviation of a column")
+		}
 	}
 	return nil
 }
+
+// slack is the share by which rounding may move a total beyond its bound.
+const slack = 1e-6
 
 // values calls f for every value of a column in training rows: of the target, of its logarithm where all are
 // positive, and of the features, without missing ones.

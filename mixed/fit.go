@@ -57,7 +57,7 @@ func (f *fitter) fit(ctx context.Context) (*Model, *Report, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	report := &Report{Converged: chosen.converged, Owners: int(f.rows.owners), TaskCount: int(f.rows.tasks.count)}
+	report := &Report{Converged: chosen.converged, Owners: f.rows.sums.Owners(), TaskCount: int(f.rows.tasks.count)}
 	for _, c := range f.all {
 		c.Chosen = c.Rank == chosen.Rank && c.Curves == chosen.Curves
 		report.Candidates = append(report.Candidates, c.Candidate)

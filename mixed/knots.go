@@ -116,11 +116,13 @@ func (r *rows) narrow(ctx context.Context, list []*knot, look *fineness) error {
 			return nil
 		}
 		counts := r.countBelow(open)
-		t := &total{v: counts}
-		if err := r.add(ctx, "rows below places", t); err != nil {
+		if err := r.add(ctx, "rows below places", &total{v: counts, grows: anyNumber}); err != nil {
 			return err
 		}
 		for i, k := range open {
+			if last := k.below[1]; slices.Max(counts[3*i:][:3]) > last {
+				return contradiction("more rows lie below a place than in all")
+			}
 			k.divide(counts[3*i:][:3])
 		}
 	}

@@ -64,14 +64,14 @@ func (c *choice) leaveOneOut(ctx context.Context) *total {
 			}
 		}
 	})
-	t.unit = func(int) float64 { return 1 << 30 } // one row may be far off
+	t.grows, t.unit = anyNumber, func(int) float64 { return 1 << 30 } // one row may be far off
 	return t
 }
 
 // better reports whether choice a predicts new rows clearly better than choice b. It takes one sum.
 func better(ctx context.Context, a, b *choice) (bool, error) {
 	totals := []*total{a.leaveOneOut(ctx), b.leaveOneOut(ctx)}
-	if err := a.s.rows.add(ctx, "squared residuals of rows, with and without the row", totals...); err != nil {
+	if err := a.s.rows.try(ctx, "squared residuals of rows, with and without the row", totals...); err != nil {
 		return false, err
 	}
 	scores := make([]float64, len(totals))

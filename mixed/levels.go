@@ -6,24 +6,44 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
 )
 
-const leastBuckets, mostBuckets, tables, fingerprints = 1 << 6, 1 << 20, 20, 1 << 20
+const (
+	leastBuckets, mostBuckets = 1 << 6, 1 << 20
+	tables, fingerprints      = 20, 1 << 20
+	// A column has at most so many levels at all owners, or so many times those of this owner, and all columns
+	// together so many features: a member that invents levels takes little time and memory from the others.
+	commonLevels, levelShare     = 128, 8
+	commonFeatures, featureShare = 256, 4
+)
+
+// mostOf returns how many levels or features all owners may have together.
+func mostOf(common, share, own int) int { return max(common, share*own) }
 
 // Levels implements Sums. The levels of all owners come in the same order at all of them; those that no table of
 // this process has are numbered. The nodes sort their levels into the buckets of a table by a hash. To a bucket
 // a node adds 1, a fingerprint of its level and the square of that. If a bucket has different levels, there is
 // another table, of twice the size up to a limit.
 func (s *seat) Levels(ctx context.Context, column string, own []string) ([]string, error) {
+	return s.levelsBy(ctx, column, own, s.Add)
+}
+
+// levelsBy is Levels with the given sums.
+func (s *seat) levelsBy(
+	ctx context.Context, column string, own []string, add func(ctx context.Context, name string, v []float64) error,
+) ([]string, error) {
 	names, err := s.namesHere(own)
 	if err != nil {
 		return nil, err
 	}
+	most := mostOf(commonLevels, levelShare, len(own))
+	largest := min(max(8*most*most, leastBuckets), mostBuckets) // one level a bucket, most likely
 	for table := range tables {
-		n, known, list, clash := min(leastBuckets<<table, mostBuckets), make(map[int]string), []string(nil), false
+		n, known := min(leastBuckets<<table, largest), make(map[int]string)
 		for _, text := range names {
 			known[hash(text, table, n)] = text
 		}
@@ -32,24 +52,32 @@ func (s *seat) Levels(ctx context.Context, column string, own []string) ([]strin
 			d := float64(hash(text, -1, fingerprints))
 			floats.Add(sum[3*hash(text, table, n):][:3], []float64{1, d, d * d})
 		}
-		if err := s.Add(ctx, "levels", sum); err != nil {
+		part := slices.Clone(sum)
+		if err := add(ctx, "levels", sum); err != nil {
 			return nil, err
 		}
+		list, clash := []string(nil), false
 		for b := range n {
+			v := sum[3*b:][:3]
+			if v[0] != math.Trunc(v[0]) || v[0] < part[3*b] {
+				return nil, contradiction(fmt.Sprintf("the levels of column %q", column))
+			}
 			// By Cauchy and Schwarz, k times the sum of k squares is the square of the sum if all are the
 			// same, and larger otherwise.
-			if v := sum[3*b:]; v[0]*v[2] != v[1]*v[1] {
-				clash = true
-			} else if v[0] > 0 {
+			clash = clash || v[0]*v[2] != v[1]*v[1]
+			if v[0] > 0 {
 				list = append(list, cmp.Or(known[b], fmt.Sprintf("(level %d, of other owners)", len(list)+1)))
 			}
+		}
+		if len(list) > most {
+			const format = "column %q has more than %d levels at all owners, and %d here"
+			return nil, contradiction(fmt.Sprintf(format, column, most, len(own)))
 		}
 		if !clash {
 			return list, nil
 		}
 	}
-	err = fmt.Errorf("column %q has too many levels", column)
-	return nil, &Error{err, err.Error()}
+	return nil, contradiction(fmt.Sprintf("column %q has too many levels", column))
 }
 
 // namesHere returns the levels of all tables of this process.

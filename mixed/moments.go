@@ -109,7 +109,7 @@ func evaluateMoments(ctx context.Context, list []*evaluation) error {
 		e.m = &moments{prior: e.s.prior(e.q)}
 		totals[i] = e.s.ownMoments(ctx, e.tasks, e.m.prior)
 	}
-	if err := list[0].s.rows.add(ctx, "X'V^-1 X, X'V^-1 y, deviance", totals...); err != nil {
+	if err := list[0].s.rows.try(ctx, "X'V^-1 X, X'V^-1 y, deviance", totals...); err != nil {
 		return err
 	}
 	for i, e := range list {
@@ -214,7 +214,7 @@ func evaluateSecond(ctx context.Context, list []*evaluation) error {
 			totals[i] = e.s.ownSecond(ctx, e.tasks, e.m, size)
 		}
 	}
-	if err := list[0].s.rows.add(ctx, "scores, spread, residuals", totals...); err != nil {
+	if err := list[0].s.rows.try(ctx, "scores, spread, residuals", totals...); err != nil {
 		return err
 	}
 	for i, e := range list {

@@ -195,7 +195,7 @@ func fitNoise(ctx context.Context, r *rows, list []scatter) (noiseFit, error) {
 	for _, e := range list {
 		floats.Add(sums, []float64{e.squares, e.freedom, 1})
 	}
-	if err := r.add(ctx, "residuals", &total{v: sums}); err != nil || !(sums[0] > 0 && sums[1] > 0) {
+	if err := r.add(ctx, "residuals", &total{v: sums, grows: anyNumber}); err != nil || !(sums[0] > 0 && sums[1] > 0) {
 		return noiseFit{}, err
 	}
 	tasks, common := sums[2], sums[0]/sums[1]
@@ -228,6 +228,9 @@ func fitNoise(ctx context.Context, r *rows, list []scatter) (noiseFit, error) {
 	alike := -sums[1]/2*math.Log(common) - sums[1]/2
 	out := []float64{scales[best], degrees[best], likelihoods[best] - alike}
 	err := r.sums.Agree(ctx, out)
+	if err == nil && !(out[0] > 0 && out[1] > 0) {
+		err = contradiction("the noise of tasks")
+	}
 	return noiseFit{out[0], out[1], out[2]}, err
 }
 
@@ -261,5 +264,8 @@ func noiseStep(ctx context.Context, r *rows, list []scatter, tasks float64, degr
 	v = append(v, scales...)
 	err = r.sums.Agree(ctx, v)
 	copy(scales, v[1:])
+	if err == nil && !(slices.Min(scales) > 0) {
+		err = contradiction("the noise of tasks")
+	}
 	return v[0], err
 }

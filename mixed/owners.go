@@ -103,6 +103,9 @@ func (s *seat) leave(err error) {
 	s.all.Broadcast()
 }
 
+// Owners implements Sums.
+func (s *seat) Owners() int { return s.net.Len() }
+
 // Add implements Sums.
 func (s *seat) Add(ctx context.Context, _ string, v []float64) error {
 	if err := ctx.Err(); err != nil {
@@ -180,7 +183,7 @@ func Together(ctx context.Context, list []Input, net *consensus.Network, o Optio
 	}
 	m, err := join(models)
 	if err != nil {
-		return nil, nil, &Error{err, "its tasks cannot be kept"}
+		return nil, nil, judge(ctx, net, &Error{err, "its tasks cannot be kept"})
 	}
 	if err := net.Confirm(ctx); err != nil {
 		return nil, nil, err
@@ -202,14 +205,20 @@ func inTable(err error, i, tables int) error {
 	return &Error{fmt.Errorf("table %d: %w", i+1, err), public}
 }
 
-// judge returns the meaning of an error. One that is neither of this node nor of the network follows from
+// judge returns the meaning of an error after the first total. One that is not about the network follows from
 // totals, so that all nodes have it, unless they have received different ones, which the next sum finds out.
-// Where other processes contribute to totals these are wrong.
+// Where other processes contribute to totals it is a contradiction between nodes: one may have sent wrong
+// numbers, and no node can know that it is another one than this.
 func judge(ctx context.Context, net *consensus.Network, err error) error {
 	var own *Error
 	var peer *transport.PeerError
-	known := errors.Is(err, consensus.ErrContradiction) || errors.Is(err, consensus.ErrInconsistent) || ctx.Err() != nil
-	if known || errors.As(err, &own) || errors.As(err, &peer) || net.AllHosted() {
+	switch {
+	case ctx.Err() != nil || errors.Is(err, consensus.ErrInconsistent) || errors.As(err, &peer):
+		return err
+	case net.AllHosted():
+		if errors.Is(err, errNumeric) && !errors.As(err, &own) {
+			return &Error{err, "numbers are out of range"}
+		}
 		return err
 	}
 	rows := make([][]float64, len(net.Hosted()))
@@ -218,6 +227,9 @@ func judge(ctx context.Context, net *consensus.Network, err error) error {
 	}
 	if end := net.Sum(ctx, rows); errors.Is(end, consensus.ErrInconsistent) {
 		return end
+	}
+	if errors.Is(err, consensus.ErrContradiction) {
+		return err
 	}
 	return fmt.Errorf("%w: %w", err, consensus.ErrContradiction)
 }

@@ -2,6 +2,7 @@ package mixed
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"slices"
 
@@ -18,7 +19,6 @@ type rows struct {
 	places []place // of the features in the table of this owner; nil: they are the same
 
 	totals   []Total  // so far
-	owners   float64  // their number
 	tasks    *taskSet // all
 	mean     float64  // of the weights of the training rows of all owners
 	coarse   bool     // counts of rows are coarse: there are two owners, and one has few rows
@@ -138,7 +138,7 @@ func (r *rows) reader() func(row int) []float64 {
 func (r *rows) agreeOnLevels(ctx context.Context) error {
 	own := r.in.Table.Schema()
 	r.schema = &Schema{Columns: own.Columns}
-	first, at := map[string]int{}, 0 // feature of every column in the table
+	first, at, features := map[string]int{}, 0, len(own.Columns) // places in the table; features of all owners
 	for _, column := range own.Columns {
 		levels, coded := own.Levels(column)
 		first[column] = at
@@ -158,6 +158,9 @@ func (r *rows) agreeOnLevels(ctx context.Context) error {
 		all, err := r.sums.Levels(ctx, column, levels)
 		if err != nil {
 			return err
+		}
+		if features += max(len(all)-1, 0); features > mostOf(commonFeatures, featureShare, len(r.in.Table.Features())) {
+			return contradiction(fmt.Sprintf("all owners have %d features, and this one has %d", features, len(r.in.Table.Features())))
 		}
 		for _, level := range all {
 			p := place{slices.Index(levels, level), -1}

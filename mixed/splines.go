@@ -1,8 +1,8 @@
 package mixed
 
 import (
-	"cmp"
 	"context"
+	"fmt"
 	"math"
 	"slices"
 
@@ -57,6 +57,9 @@ func (r *rows) addCurves(ctx context.Context, d Design) (with Design, crowded bo
 			with.Curves = append(with.Curves, newSpline(j, places[i], d.Scale[j]))
 		}
 	}
+	if err := checkCurves(&with); err != nil {
+		return d, false, err
+	}
 	switch {
 	case with.Curves == nil:
 		return d, false, nil
@@ -68,9 +71,8 @@ func (r *rows) addCurves(ctx context.Context, d Design) (with Design, crowded bo
 		with.Apply(row, x)
 		addSplineMoments(sums, &with, row, w)
 	})
-	t := &total{v: sums}
-	if err := r.add(ctx, "products of splines", t); err != nil || t.err != nil {
-		return d, false, cmp.Or(err, t.err)
+	if err := r.add(ctx, "products of splines", &total{v: sums}); err != nil {
+		return d, false, err
 	}
 	projectSplines(&with, sums)
 	return with, false, r.agreeOnCurves(ctx, &with)
@@ -89,6 +91,16 @@ func (r *rows) agreeOnCurves(ctx context.Context, d *Design) error {
 		n := len(c.Values)
 		d.Curves[i] = newCurve(c.Feature, c.Knots, values[:n:n])
 		values = values[n:]
+	}
+	return checkCurves(d)
+}
+
+// checkCurves returns an error about the first curve that cannot be evaluated.
+func checkCurves(d *Design) error {
+	for i := range d.Curves {
+		if err := d.Curves[i].check(); err != nil {
+			return fmt.Errorf("the curve of feature %d: %w", d.Curves[i].Feature+1, err)
+		}
 	}
 	return nil
 }

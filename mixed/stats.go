@@ -76,9 +76,9 @@ func newStats(ctx context.Context, r *rows, d *Design, workers int) (*stats, err
 	for j, v := range sum[p*p:] { // the number of tasks would say too much
 		sum[p*p+j] = min(v, 1)
 	}
-	t := &total{v: sum, order: p}
-	if err = r.add(ctx, "X'X, columns that vary within tasks", t); err != nil || t.err != nil {
-		return nil, cmp.Or(err, t.err)
+	grows := func(i int) bool { return i >= p*p || i%(p+1) == 0 } // of X'X the diagonal
+	if err = r.add(ctx, "X'X, columns that vary within tasks", &total{v: sum, order: p, grows: grows}); err != nil {
+		return nil, err
 	}
 	s.total = sum[:p*p]
 	for j, v := range sum[p*p:] {

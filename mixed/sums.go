@@ -12,6 +12,8 @@ import (
 // Sums adds up the numbers of all owners who train together. Every decision follows from totals and from
 // numbers that Agree has returned, so that all owners make the same calls in the same order.
 type Sums interface {
+	// Owners returns the number of owners.
+	Owners() int
 	// Add overwrites v with the total over all owners, the same bits at all of them. The magnitude of every
 	// number is below 2^64. The name describes the numbers.
 	Add(ctx context.Context, name string, v []float64) error
@@ -25,6 +27,9 @@ type Sums interface {
 
 // Local is the Sums of a single owner: there is nothing to add.
 type Local struct{}
+
+// Owners implements Sums.
+func (Local) Owners() int { return 1 }
 
 // Add implements Sums.
 func (Local) Add(context.Context, string, []float64) error { return nil }
@@ -48,12 +53,26 @@ type total struct {
 	v     []float64
 	order int                 // the first order x order numbers are a matrix, of which the upper triangle is sent
 	unit  func(i int) float64 // v[i] counts in this power of two, so that it is below 2^64; nil: in 1
+	grows func(i int) bool    // no owner adds a negative number to v[i]; nil: that is not known of any
+	own   []float64           // v of this owner, in units, if grows is set
 	err   error               // nil or errNumeric
 }
 
-// add overwrites the vectors with their totals, in one message. A vector with an error at one owner has
-// errNumeric at all of them.
-func (r *rows) add(ctx context.Context, name string, list ...*total) error {
+// anyNumber is grows of a total to which no owner adds a negative number.
+func anyNumber(int) bool { return true }
+
+// add overwrites a vector with its total. An error of the vector at one owner is one of all owners. A total
+// below the part of this owner, of a number that grows, is a contradiction.
+func (r *rows) add(ctx context.Context, name string, t *total) error {
+	if err := r.try(ctx, name, t); err != nil {
+		return err
+	}
+	return t.err
+}
+
+// try is add for vectors that share a message, and whose errors the caller reads: a vector with an error at one
+// owner has errNumeric at all of them.
+func (r *rows) try(ctx context.Context, name string, list ...*total) error {
 	var message []float64
 	for _, t := range list {
 		if t.err != nil && !errors.Is(t.err, errNumeric) {
@@ -66,9 +85,29 @@ func (r *rows) add(ctx context.Context, name string, list ...*total) error {
 	}
 	r.record(name, len(message))
 	for _, t := range list {
-		message = t.unpack(message)
+		if message = t.unpack(message); t.shrinks() {
+			return contradiction("a total of " + name + " is below the part of this node")
+		}
 	}
 	return nil
+}
+
+// shrinks reports whether a number that grows is below the part of this owner, in units, beyond rounding.
+func (t *total) shrinks() bool {
+	const rounding = 1e-9
+	if t.err != nil || t.own == nil {
+		return false
+	}
+	for i, own := range t.own {
+		unit := 1.0
+		if t.unit != nil {
+			unit = t.unit(i)
+		}
+		if t.grows(i) && !(t.v[i]/unit >= own-rounding*own-0x1p-100) {
+			return true
+		}
+	}
+	return false
 }
 
 // record counts a total.
@@ -87,6 +126,9 @@ func (t *total) pack(message []float64) []float64 {
 	from := len(message)
 	if t.err == nil {
 		t.scale(func(v, unit float64) float64 { return v / unit })
+		if t.grows != nil {
+			t.own = slices.Clone(t.v)
+		}
 	}
 	message = dense.Pack(message, t.order, t.v)
 	message = append(append(message, t.v[t.order*t.order:]...), 0)
