@@ -299,6 +299,22 @@ func rowDotsGeneric[F Float](sums, a []F, lda int, x []F, m, n int) {
 	}
 }
 
+// squaresGeneric adds four partial sums of squares.
+func squaresGeneric(x []float32) float64 {
+	var s0, s1, s2, s3 float64
+	for ; len(x) >= 4; x = x[4:] {
+		v := (*[4]float32)(x)
+		s0 += float64(v[0]) * float64(v[0])
+		s1 += float64(v[1]) * float64(v[1])
+		s2 += float64(v[2]) * float64(v[2])
+		s3 += float64(v[3]) * float64(v[3])
+	}
+	for _, v := range x {
+		s0 += float64(v) * float64(v)
+	}
+	return (s0 + s2) + (s1 + s3)
+}
+
 func addRowsGeneric[F Float](y, a []F, lda int, b []F, m, n int) {
 	for i, bi := range b[:m] {
 		y := y[:n]

@@ -47,6 +47,7 @@ type operations struct {
 	addRows            [25]int
 	addOuter           [21]int
 	addAbs             int
+	squares            [17]int
 	mirrorRows         [9]int
 	reflect            [5]int
 	solveRows          [21]int

@@ -76,6 +76,9 @@ func addOuterTile(a unsafe.Pointer, lda int, b, y unsafe.Pointer, n int, index i
 func addAbsTile(y, a *float64, n int) float64
 
 //go:noescape
+func squaresTile(x unsafe.Pointer, n int, index int) float64
+
+//go:noescape
 func mirrorRowsTile(sums, y, a *float64, lda int, x, b *float64, n int, index int)
 
 //go:noescape

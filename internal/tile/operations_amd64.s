@@ -63,29 +63,30 @@ DATA operations_avx2<>+1752(SB)/8, $·addOuter_4_avx2(SB)
 DATA operations_avx2<>+1856(SB)/8, $·addOuter32_1_avx2(SB)
 DATA operations_avx2<>+1880(SB)/8, $·addOuter32_4_avx2(SB)
 DATA operations_avx2<>+1888(SB)/8, $·addAbs_avx2(SB)
-DATA operations_avx2<>+1904(SB)/8, $·mirrorRows_1_avx2(SB)
-DATA operations_avx2<>+1928(SB)/8, $·mirrorRows_4_avx2(SB)
-DATA operations_avx2<>+1976(SB)/8, $·reflect_1_avx2(SB)
-DATA operations_avx2<>+1984(SB)/8, $·reflect_2_avx2(SB)
-DATA operations_avx2<>+1992(SB)/8, $·reflect_3_avx2(SB)
-DATA operations_avx2<>+2000(SB)/8, $·reflect_4_avx2(SB)
-DATA operations_avx2<>+2016(SB)/8, $·solveRows_1_avx2(SB)
-DATA operations_avx2<>+2024(SB)/8, $·solveRows_2_avx2(SB)
-DATA operations_avx2<>+2040(SB)/8, $·solveRows_4_avx2(SB)
-DATA operations_avx2<>+2144(SB)/8, $·solveRows32_1_avx2(SB)
-DATA operations_avx2<>+2152(SB)/8, $·solveRows32_2_avx2(SB)
-DATA operations_avx2<>+2168(SB)/8, $·solveRows32_4_avx2(SB)
-DATA operations_avx2<>+2184(SB)/8, $·multiplyRows_1_avx2(SB)
-DATA operations_avx2<>+2192(SB)/8, $·multiplyRows_2_avx2(SB)
-DATA operations_avx2<>+2208(SB)/8, $·multiplyRows_4_avx2(SB)
-DATA operations_avx2<>+2312(SB)/8, $·multiplyRows32_1_avx2(SB)
-DATA operations_avx2<>+2320(SB)/8, $·multiplyRows32_2_avx2(SB)
-DATA operations_avx2<>+2336(SB)/8, $·multiplyRows32_4_avx2(SB)
-DATA operations_avx2<>+2344(SB)/8, $·solveFew_avx2(SB)
-DATA operations_avx2<>+2472(SB)/8, $·solveFew32_avx2(SB)
-DATA operations_avx2<>+2480(SB)/8, $·solveUpper_avx2(SB)
-DATA operations_avx2<>+2488(SB)/8, $·fmaPeak_avx2(SB)
-GLOBL operations_avx2<>(SB), NOPTR, $2568
+DATA operations_avx2<>+2024(SB)/8, $·squares32_avx2(SB)
+DATA operations_avx2<>+2040(SB)/8, $·mirrorRows_1_avx2(SB)
+DATA operations_avx2<>+2064(SB)/8, $·mirrorRows_4_avx2(SB)
+DATA operations_avx2<>+2112(SB)/8, $·reflect_1_avx2(SB)
+DATA operations_avx2<>+2120(SB)/8, $·reflect_2_avx2(SB)
+DATA operations_avx2<>+2128(SB)/8, $·reflect_3_avx2(SB)
+DATA operations_avx2<>+2136(SB)/8, $·reflect_4_avx2(SB)
+DATA operations_avx2<>+2152(SB)/8, $·solveRows_1_avx2(SB)
+DATA operations_avx2<>+2160(SB)/8, $·solveRows_2_avx2(SB)
+DATA operations_avx2<>+2176(SB)/8, $·solveRows_4_avx2(SB)
+DATA operations_avx2<>+2280(SB)/8, $·solveRows32_1_avx2(SB)
+DATA operations_avx2<>+2288(SB)/8, $·solveRows32_2_avx2(SB)
+DATA operations_avx2<>+2304(SB)/8, $·solveRows32_4_avx2(SB)
+DATA operations_avx2<>+2320(SB)/8, $·multiplyRows_1_avx2(SB)
+DATA operations_avx2<>+2328(SB)/8, $·multiplyRows_2_avx2(SB)
+DATA operations_avx2<>+2344(SB)/8, $·multiplyRows_4_avx2(SB)
+DATA operations_avx2<>+2448(SB)/8, $·multiplyRows32_1_avx2(SB)
+DATA operations_avx2<>+2456(SB)/8, $·multiplyRows32_2_avx2(SB)
+DATA operations_avx2<>+2472(SB)/8, $·multiplyRows32_4_avx2(SB)
+DATA operations_avx2<>+2480(SB)/8, $·solveFew_avx2(SB)
+DATA operations_avx2<>+2608(SB)/8, $·solveFew32_avx2(SB)
+DATA operations_avx2<>+2616(SB)/8, $·solveUpper_avx2(SB)
+DATA operations_avx2<>+2624(SB)/8, $·fmaPeak_avx2(SB)
+GLOBL operations_avx2<>(SB), NOPTR, $2704
 
 TEXT ·operations_avx2(SB), NOSPLIT, $0-8
 	LEAQ operations_avx2<>(SB), AX
@@ -161,37 +162,38 @@ DATA operations_avx512<>+1752(SB)/8, $·addOuter_4_avx2(SB)
 DATA operations_avx512<>+1856(SB)/8, $·addOuter32_1_avx2(SB)
 DATA operations_avx512<>+1880(SB)/8, $·addOuter32_4_avx2(SB)
 DATA operations_avx512<>+1888(SB)/8, $·addAbs_avx2(SB)
-DATA operations_avx512<>+1904(SB)/8, $·mirrorRows_1_avx512(SB)
-DATA operations_avx512<>+1960(SB)/8, $·mirrorRows_8_avx512(SB)
-DATA operations_avx512<>+1976(SB)/8, $·reflect_1_avx512(SB)
-DATA operations_avx512<>+1984(SB)/8, $·reflect_2_avx512(SB)
-DATA operations_avx512<>+1992(SB)/8, $·reflect_3_avx512(SB)
-DATA operations_avx512<>+2000(SB)/8, $·reflect_4_avx512(SB)
-DATA operations_avx512<>+2016(SB)/8, $·solveRows_1_avx512(SB)
-DATA operations_avx512<>+2024(SB)/8, $·solveRows_2_avx512(SB)
-DATA operations_avx512<>+2040(SB)/8, $·solveRows_4_avx512(SB)
-DATA operations_avx512<>+2144(SB)/8, $·solveRows32_1_avx2(SB)
-DATA operations_avx512<>+2152(SB)/8, $·solveRows32_2_avx2(SB)
-DATA operations_avx512<>+2168(SB)/8, $·solveRows32_4_avx2(SB)
-DATA operations_avx512<>+2184(SB)/8, $·multiplyRows_1_avx512(SB)
-DATA operations_avx512<>+2192(SB)/8, $·multiplyRows_2_avx512(SB)
-DATA operations_avx512<>+2208(SB)/8, $·multiplyRows_4_avx512(SB)
-DATA operations_avx512<>+2312(SB)/8, $·multiplyRows32_1_avx2(SB)
-DATA operations_avx512<>+2320(SB)/8, $·multiplyRows32_2_avx2(SB)
-DATA operations_avx512<>+2336(SB)/8, $·multiplyRows32_4_avx2(SB)
-DATA operations_avx512<>+2344(SB)/8, $·solveFew_avx512(SB)
-DATA operations_avx512<>+2472(SB)/8, $·solveFew32_avx2(SB)
-DATA operations_avx512<>+2480(SB)/8, $·solveUpper_avx512(SB)
-DATA operations_avx512<>+2488(SB)/8, $·fmaPeak_avx512(SB)
-DATA operations_avx512<>+2504(SB)/8, $·leastSquaresSmall_1_avx512(SB)
-DATA operations_avx512<>+2512(SB)/8, $·leastSquaresSmall_2_avx512(SB)
-DATA operations_avx512<>+2520(SB)/8, $·leastSquaresSmall_3_avx512(SB)
-DATA operations_avx512<>+2528(SB)/8, $·leastSquaresSmall_4_avx512(SB)
-DATA operations_avx512<>+2536(SB)/8, $·leastSquaresSmall_5_avx512(SB)
-DATA operations_avx512<>+2544(SB)/8, $·leastSquaresSmall_6_avx512(SB)
-DATA operations_avx512<>+2552(SB)/8, $·leastSquaresSmall_7_avx512(SB)
-DATA operations_avx512<>+2560(SB)/8, $·leastSquaresSmall_8_avx512(SB)
-GLOBL operations_avx512<>(SB), NOPTR, $2568
+DATA operations_avx512<>+2024(SB)/8, $·squares32_avx2(SB)
+DATA operations_avx512<>+2040(SB)/8, $·mirrorRows_1_avx512(SB)
+DATA operations_avx512<>+2096(SB)/8, $·mirrorRows_8_avx512(SB)
+DATA operations_avx512<>+2112(SB)/8, $·reflect_1_avx512(SB)
+DATA operations_avx512<>+2120(SB)/8, $·reflect_2_avx512(SB)
+DATA operations_avx512<>+2128(SB)/8, $·reflect_3_avx512(SB)
+DATA operations_avx512<>+2136(SB)/8, $·reflect_4_avx512(SB)
+DATA operations_avx512<>+2152(SB)/8, $·solveRows_1_avx512(SB)
+DATA operations_avx512<>+2160(SB)/8, $·solveRows_2_avx512(SB)
+DATA operations_avx512<>+2176(SB)/8, $·solveRows_4_avx512(SB)
+DATA operations_avx512<>+2280(SB)/8, $·solveRows32_1_avx2(SB)
+DATA operations_avx512<>+2288(SB)/8, $·solveRows32_2_avx2(SB)
+DATA operations_avx512<>+2304(SB)/8, $·solveRows32_4_avx2(SB)
+DATA operations_avx512<>+2320(SB)/8, $·multiplyRows_1_avx512(SB)
+DATA operations_avx512<>+2328(SB)/8, $·multiplyRows_2_avx512(SB)
+DATA operations_avx512<>+2344(SB)/8, $·multiplyRows_4_avx512(SB)
+DATA operations_avx512<>+2448(SB)/8, $·multiplyRows32_1_avx2(SB)
+DATA operations_avx512<>+2456(SB)/8, $·multiplyRows32_2_avx2(SB)
+DATA operations_avx512<>+2472(SB)/8, $·multiplyRows32_4_avx2(SB)
+DATA operations_avx512<>+2480(SB)/8, $·solveFew_avx512(SB)
+DATA operations_avx512<>+2608(SB)/8, $·solveFew32_avx2(SB)
+DATA operations_avx512<>+2616(SB)/8, $·solveUpper_avx512(SB)
+DATA operations_avx512<>+2624(SB)/8, $·fmaPeak_avx512(SB)
+DATA operations_avx512<>+2640(SB)/8, $·leastSquaresSmall_1_avx512(SB)
+DATA operations_avx512<>+2648(SB)/8, $·leastSquaresSmall_2_avx512(SB)
+DATA operations_avx512<>+2656(SB)/8, $·leastSquaresSmall_3_avx512(SB)
+DATA operations_avx512<>+2664(SB)/8, $·leastSquaresSmall_4_avx512(SB)
+DATA operations_avx512<>+2672(SB)/8, $·leastSquaresSmall_5_avx512(SB)
+DATA operations_avx512<>+2680(SB)/8, $·leastSquaresSmall_6_avx512(SB)
+DATA operations_avx512<>+2688(SB)/8, $·leastSquaresSmall_7_avx512(SB)
+DATA operations_avx512<>+2696(SB)/8, $·leastSquaresSmall_8_avx512(SB)
+GLOBL operations_avx512<>(SB), NOPTR, $2704
 
 TEXT ·operations_avx512(SB), NOSPLIT, $0-8
 	LEAQ operations_avx512<>(SB), AX
@@ -292,46 +294,52 @@ TEXT ·addAbsTile(SB), NOSPLIT, $0-32
 	MOVQ ·tiles+1888(SB), AX
 	JMP AX
 
+TEXT ·squaresTile(SB), NOSPLIT, $0-32
+	MOVQ index+16(FP), AX
+	LEAQ ·tiles+1896(SB), CX
+	MOVQ (CX)(AX*8), AX
+	JMP AX
+
 TEXT ·mirrorRowsTile(SB), NOSPLIT, $0-64
 	MOVQ index+56(FP), AX
-	LEAQ ·tiles+1896(SB), CX
+	LEAQ ·tiles+2032(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·reflectTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+1968(SB), CX
+	LEAQ ·tiles+2104(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveRowsTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+2008(SB), CX
+	LEAQ ·tiles+2144(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·multiplyRowsTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+2176(SB), CX
+	LEAQ ·tiles+2312(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveFewTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+2344(SB), CX
+	LEAQ ·tiles+2480(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveUpperTile(SB), NOSPLIT, $0-56
-	MOVQ ·tiles+2480(SB), AX
+	MOVQ ·tiles+2616(SB), AX
 	JMP AX
 
 TEXT ·fmaPeakTile(SB), NOSPLIT, $0-16
-	MOVQ ·tiles+2488(SB), AX
+	MOVQ ·tiles+2624(SB), AX
 	JMP AX
 
 TEXT ·leastSquaresSmallTile(SB), NOSPLIT, $0-112
 	MOVQ index+80(FP), AX
-	LEAQ ·tiles+2496(SB), CX
+	LEAQ ·tiles+2632(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX

@@ -15,6 +15,7 @@ var checks = map[string]func(*run, shape){
 	"Panel": panel[float64], "Panel32": panel[float32], "Transpose": transpose[float64], "Transpose32": transpose[float32],
 	"RowDots": rowDots[float64], "RowDots32": rowDots[float32], "AddRows": addRows[float64], "AddRows32": addRows[float32],
 	"AddOuter": addOuter[float64], "AddOuter32": addOuter[float32], "MirrorRows": mirrorRows,
+	"InnerProduct": innerProduct[float64], "InnerProduct32": innerProduct[float32], "Squares": squares,
 	"AddAbs": addAbs, "Reflect": reflect,
 	"SolveRows": solveRows[float64], "SolveRows32": solveRows[float32],
 	"MultiplyRows": multiplyRows[float64], "MultiplyRows32": multiplyRows[float32],
@@ -145,6 +146,21 @@ func addRows[F tile.Float](r *run, s shape) {
 		want.add(float64(before[k]), 1)
 		strided(want, s.n, b, 1, a[min(k, len(a)):], lda)
 	})
+}
+
+func innerProduct[F tile.Float](r *run, s shape) {
+	x, _ := dense[F](r, "x", s.d, 1)
+	y, _ := dense[F](r, "y", s.d, 1)
+	got := alloc[F](r, 1)
+	r.call(func() { got[0] = tile.InnerProduct(x, y) })
+	entries(r, got, 0, 1, 1, func(want *sum, _, _ int) { strided(want, s.d, x, 1, y, 1) })
+}
+
+func squares(r *run, s shape) {
+	x, _ := dense[float32](r, "x", s.d, 1)
+	got := alloc[float64](r, 1)
+	r.call(func() { got[0] = tile.Squares(x) })
+	entries(r, got, 0, 1, 1, func(want *sum, _, _ int) { strided(want, s.d, x, 1, x, 1) })
 }
 
 // mirrorRows checks both results.

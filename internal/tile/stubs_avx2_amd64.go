@@ -169,6 +169,9 @@ func addOuter32_1_avx2(a *float32, lda int, b *float32, y *float32, n int, index
 // addAbs_avx2 adds the absolute values of n entries of a to y, and returns their sum, n >= 1.
 func addAbs_avx2(y *float64, a *float64, n int) float64
 
+// squares32_avx2 returns the sum of the squares of n numbers, n > 0 a multiple of 16.
+func squares32_avx2(x *float32, n int, index int) float64
+
 // mirrorRows_4_avx2 does what rowDots and addRows do for 4 rows of n entries, n >= 1.
 func mirrorRows_4_avx2(sums *float64, y *float64, a *float64, lda int, x *float64, b *float64, n int, index int)
 

@@ -7604,6 +7604,40 @@ vectorDone:
 	VZEROUPPER
 	RET
 
+// func squares32_avx2(x *float32, n int, index int) float64
+// Requires: AVX, FMA3
+TEXT ·squares32_avx2(SB), NOSPLIT, $0-32
+	MOVQ   x+0(FP), AX
+	MOVQ   n+8(FP), CX
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	SHRQ   $0x04, CX
+
+block:
+	VCVTPS2PD    (AX), Y4
+	VFMADD231PD  Y4, Y4, Y0
+	VCVTPS2PD    16(AX), Y4
+	VFMADD231PD  Y4, Y4, Y1
+	VCVTPS2PD    32(AX), Y4
+	VFMADD231PD  Y4, Y4, Y2
+	VCVTPS2PD    48(AX), Y4
+	VFMADD231PD  Y4, Y4, Y3
+	ADDQ         $+64, AX
+	DECQ         CX
+	JNZ          block
+	VADDPD       Y1, Y0, Y0
+	VADDPD       Y2, Y0, Y0
+	VADDPD       Y3, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPD       X0, X1, X1
+	VPERMILPD    $0x01, X1, X0
+	VADDSD       X0, X1, X1
+	VMOVSD       X1, ret+24(FP)
+	VZEROUPPER
+	RET
+
 // func mirrorRows_4_avx2(sums *float64, y *float64, a *float64, lda int, x *float64, b *float64, n int, index int)
 // Requires: AVX, CMOV, FMA3
 TEXT ·mirrorRows_4_avx2(SB), NOSPLIT, $0-64

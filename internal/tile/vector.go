@@ -18,6 +18,32 @@ func RowDots[F Float](sums, a []F, lda int, x []F, m, n int) {
 	}
 }
 
+// InnerProduct returns the sum of x[k] y[k], in the order of RowDots for one row. x and y have one length.
+func InnerProduct[F Float](x, y []F) F {
+	raceRead(x, 1, len(x), 0)
+	raceRead(y, 1, len(x), 0)
+	if tiles.rowDots[1] == 0 || len(x) == 0 {
+		return Dot(x, y)
+	}
+	_ = y[len(x)-1]
+	var sum F
+	rowDotsTile(unsafe.Pointer(&sum), unsafe.Pointer(&x[0]), 0, unsafe.Pointer(&y[0]), len(x), of[F](1))
+	return sum
+}
+
+// squaresWidth is the number of entries that the tile of Squares takes at a time.
+const squaresWidth = 16
+
+// Squares returns the sum of the squares of x in float64, where they neither overflow nor underflow.
+func Squares(x []float32) (sum float64) {
+	raceRead(x, 1, len(x), 0)
+	if whole := len(x) &^ (squaresWidth - 1); whole > 0 && tiles.squares[singles] != 0 {
+		sum = squaresTile(unsafe.Pointer(&x[0]), whole, singles)
+		x = x[whole:]
+	}
+	return sum + squaresGeneric(x)
+}
+
 // dotRows returns the number of rows of the next tile, for m rows of which some are left. In float64 the sum
 // of a single row has another order: on all tiers the last m%4 rows are single ones.
 func dotRows[F Float](m, left int) int {

@@ -8,7 +8,8 @@ import (
 //
 // On entry a, x and y hold A, x and y. On return a is overwritten.
 func (i Implementation) Dger(m, n int, alpha float64, x []float64, incX int, y []float64, incY int, a []float64, lda int) {
-	if !ger(m, n, alpha, x, incX, y, incY, a, lda) {
+	few := n < vectorRow || m*n < vectorEntries
+	if few && incX > 0 && incY > 0 || !ger(m, n, alpha, x, incX, y, incY, a, lda) {
 		i.Implementation.Dger(m, n, alpha, x, incX, y, incY, a, lda)
 	}
 }

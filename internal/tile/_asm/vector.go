@@ -43,6 +43,7 @@ func vectors(t isa) {
 	}
 	if !t.evex {
 		addAbs(t)
+		squares(t)
 	}
 	for _, m := range mirrorRows(t) {
 		mirrorRowsTile(t, m)
@@ -287,6 +288,24 @@ func addAbs(t isa) {
 		VADDPD(v, sums[k], sums[k])
 		VADDPD(io.load(Mem{Base: y, Disp: disp}), v, v)
 		io.store(v, Mem{Base: y, Disp: disp})
+	})
+	t.finishSum(sums)
+}
+
+// squares emits the sum of the squares of float32 in float64, for AVX-512 too.
+func squares(t isa) {
+	const vectors = 4
+	text("squares32", t, "func(x *F, n int) float64",
+		fmt.Sprintf("returns the sum of the squares of n numbers, n > 0 a multiple of %d.", vectors*t.lanes))
+	x, left, sums := param("x"), param("n"), t.zeros(vectors)
+	SHRQ(U8(log2(vectors*t.lanes)), left)
+	loop("block", left, func() {
+		for k := range sums {
+			v := t.vec()
+			VCVTPS2PD(Mem{Base: x, Disp: k * t.bytes() / 2}, v)
+			VFMADD231PD(v, v, sums[k])
+		}
+		advance(vectors*t.bytes()/2, x)
 	})
 	t.finishSum(sums)
 }
