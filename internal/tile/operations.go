@@ -36,6 +36,7 @@ type operations struct {
 	panel              [29]int
 	panelHalf          [29]int
 	transposeSquares   [17]int
+	transposeEdge      int
 	mulBasisLanes      [5]int
 	leastSquaresLanes  int
 	mulTransposedLanes int

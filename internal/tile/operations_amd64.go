@@ -43,6 +43,9 @@ func panelHalfTile(c unsafe.Pointer, ldc int, w unsafe.Pointer, ldw int, z unsaf
 func transposeSquaresTile(dst unsafe.Pointer, ldd int, src unsafe.Pointer, lds, n int, index int)
 
 //go:noescape
+func transposeEdgeTile(dst *float64, ldd int, src *float64, lds, m, n int)
+
+//go:noescape
 func mulBasisLanesTile(a *float64, lda int, x, u *float64, ldu, n, d int, index int)
 
 //go:noescape

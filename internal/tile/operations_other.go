@@ -18,6 +18,7 @@ func panelHalfTile(c unsafe.Pointer, ldc int, w unsafe.Pointer, ldw int, z unsaf
 func transposeSquaresTile(dst unsafe.Pointer, ldd int, src unsafe.Pointer, lds, n int, index int) {
 	panic("tile: no tile")
 }
+func transposeEdgeTile(dst *float64, ldd int, src *float64, lds, m, n int) { panic("tile: no tile") }
 func mulBasisLanesTile(a *float64, lda int, x, u *float64, ldu, n, d int, index int) {
 	panic("tile: no tile")
 }

@@ -140,10 +140,11 @@ func PackBasis(p, u []float64, ldu, d, r int) {
 func Transpose[F Float](dst []F, ldd int, src []F, lds, m, n int) {
 	raceRead(src, m, n, lds)
 	raceWrite(dst, n, m, ldd)
-	side := 8 // of the squares of a tile
-	if unsafe.Sizeof(F(0)) == 8 {
-		side = tiles.lanes
+	if unsafe.Sizeof(F(0)) == 8 && tiles.transposeEdge != 0 && m > 0 && n > 0 {
+		transposeAll(unsafe.Pointer(&dst[:(n-1)*ldd+m][0]), ldd, unsafe.Pointer(&src[:(m-1)*lds+n][0]), lds, m, n)
+		return
 	}
+	const side = 8        // of the squares of a tile
 	rows, columns := 0, 0 // that tiles do
 	if tiles.transposeSquares[of[F](0)] != 0 && m >= side && n >= side {
 		rows, columns = m/side*side, n/side*side
@@ -157,6 +158,23 @@ func Transpose[F Float](dst []F, ldd int, src []F, lds, m, n int) {
 	}
 	if columns < n && m > 0 {
 		transposeGeneric(dst[columns*ldd:], ldd, src[columns:], lds, m, n-columns)
+	}
+}
+
+// transposeAll is Transpose in float64 by tiles alone: squares, and the edges beside them.
+func transposeAll(dst unsafe.Pointer, ldd int, src unsafe.Pointer, lds, m, n int) {
+	const size = 8
+	for i := 0; i < m; i += tiles.lanes {
+		rows, columns := min(tiles.lanes, m-i), 0
+		to, from := unsafe.Add(dst, i*size), unsafe.Add(src, i*lds*size)
+		if rows == tiles.lanes && n >= tiles.lanes {
+			columns = n / tiles.lanes * tiles.lanes
+			transposeSquaresTile(to, ldd, from, lds, columns, of[float64](0))
+		}
+		if columns < n {
+			to, from = unsafe.Add(to, columns*ldd*size), unsafe.Add(from, columns*size)
+			transposeEdgeTile((*float64)(to), ldd, (*float64)(from), lds, rows, n-columns)
+		}
 	}
 }
 

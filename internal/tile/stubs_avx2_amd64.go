@@ -91,6 +91,9 @@ func panelHalf32_4_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ld
 // transposeSquares_avx2 copies 4 rows of n entries to n rows of 4, n a multiple of 4, n > 0.
 func transposeSquares_avx2(dst *float64, ldd int, src *float64, lds int, n int, index int)
 
+// transposeEdge_avx2 copies m rows of n entries to n rows of m, 0 < m <= 4, n > 0.
+func transposeEdge_avx2(dst *float64, ldd int, src *float64, lds int, m int, n int)
+
 // transposeSquares32_avx2 copies 8 rows of n entries to n rows of 8, n a multiple of 8, n > 0.
 func transposeSquares32_avx2(dst *float32, ldd int, src *float32, lds int, n int, index int)
 

@@ -91,6 +91,9 @@ func panelHalf32_4_avx512(c *float32, ldc int, w *float32, ldw int, z *float32, 
 // transposeSquares_avx512 copies 8 rows of n entries to n rows of 8, n a multiple of 8, n > 0.
 func transposeSquares_avx512(dst *float64, ldd int, src *float64, lds int, n int, index int)
 
+// transposeEdge_avx512 copies m rows of n entries to n rows of m, 0 < m <= 8, n > 0.
+func transposeEdge_avx512(dst *float64, ldd int, src *float64, lds int, m int, n int)
+
 // mulBasisLanes_1_avx512 works like MulBasisLanes for r = 1, n >= 5 and d >= 1.
 func mulBasisLanes_1_avx512(a *float64, lda int, x *float64, u *float64, ldu int, n int, d int, index int)
 

@@ -4635,6 +4635,104 @@ square:
 	VZEROUPPER
 	RET
 
+// func transposeEdge_avx2(dst *float64, ldd int, src *float64, lds int, m int, n int)
+// Requires: AVX, CMOV
+TEXT ·transposeEdge_avx2(SB), NOSPLIT, $0-48
+	MOVQ    dst+0(FP), AX
+	MOVQ    ldd+8(FP), CX
+	SHLQ    $0x03, CX
+	MOVQ    lds+24(FP), DX
+	SHLQ    $0x03, DX
+	MOVQ    src+16(FP), BX
+	XORQ    SI, SI
+	MOVQ    DX, DI
+	MOVQ    BX, R8
+	CMPQ    m+32(FP), $+1
+	CMOVQLE SI, DI
+	ADDQ    DI, R8
+	MOVQ    DX, DI
+	MOVQ    R8, R9
+	CMPQ    m+32(FP), $+2
+	CMOVQLE SI, DI
+	ADDQ    DI, R9
+	MOVQ    R9, DI
+	CMPQ    m+32(FP), $+3
+	CMOVQLE SI, DX
+	ADDQ    DX, DI
+	MOVQ    m+32(FP), DX
+	NEGQ    DX
+	LEAQ    tailMask<>+32(SB), SI
+	VMOVUPD (SI)(DX*8), Y0
+	MOVQ    n+40(FP), DX
+	SHRQ    $0x02, DX
+	TESTQ   DX, DX
+	JZ      squareDone
+
+square:
+	VMOVUPD    (BX), Y1
+	VMOVUPD    (R8), Y2
+	VMOVUPD    (R9), Y3
+	VMOVUPD    (DI), Y4
+	VUNPCKLPD  Y2, Y1, Y5
+	VUNPCKLPD  Y4, Y3, Y6
+	VPERM2F128 $0x20, Y6, Y5, Y7
+	VPERM2F128 $0x31, Y6, Y5, Y5
+	VUNPCKHPD  Y2, Y1, Y1
+	VUNPCKHPD  Y4, Y3, Y2
+	VPERM2F128 $0x20, Y2, Y1, Y3
+	VPERM2F128 $0x31, Y2, Y1, Y1
+	VMASKMOVPD Y7, Y0, (AX)
+	ADDQ       CX, AX
+	VMASKMOVPD Y3, Y0, (AX)
+	ADDQ       CX, AX
+	VMASKMOVPD Y5, Y0, (AX)
+	ADDQ       CX, AX
+	VMASKMOVPD Y1, Y0, (AX)
+	ADDQ       CX, AX
+	ADDQ       $+32, BX
+	ADDQ       $+32, R8
+	ADDQ       $+32, R9
+	ADDQ       $+32, DI
+	DECQ       DX
+	JNZ        square
+
+squareDone:
+	MOVQ       n+40(FP), DX
+	ANDQ       $+3, DX
+	JZ         done
+	MOVQ       DX, SI
+	NEGQ       SI
+	LEAQ       tailMask<>+32(SB), R10
+	VMOVUPD    (R10)(SI*8), Y1
+	VMASKMOVPD (BX), Y1, Y2
+	VMASKMOVPD (R8), Y1, Y3
+	VMASKMOVPD (R9), Y1, Y4
+	VMASKMOVPD (DI), Y1, Y1
+	VUNPCKLPD  Y3, Y2, Y5
+	VUNPCKLPD  Y1, Y4, Y6
+	VPERM2F128 $0x20, Y6, Y5, Y7
+	VPERM2F128 $0x31, Y6, Y5, Y5
+	VUNPCKHPD  Y3, Y2, Y2
+	VUNPCKHPD  Y1, Y4, Y1
+	VPERM2F128 $0x20, Y1, Y2, Y3
+	VPERM2F128 $0x31, Y1, Y2, Y1
+	VMASKMOVPD Y7, Y0, (AX)
+	ADDQ       CX, AX
+	DECQ       DX
+	JZ         done
+	VMASKMOVPD Y3, Y0, (AX)
+	ADDQ       CX, AX
+	DECQ       DX
+	JZ         done
+	VMASKMOVPD Y5, Y0, (AX)
+	ADDQ       CX, AX
+	DECQ       DX
+	JZ         done
+
+done:
+	VZEROUPPER
+	RET
+
 // func transposeSquares32_avx2(dst *float32, ldd int, src *float32, lds int, n int, index int)
 // Requires: AVX
 TEXT ·transposeSquares32_avx2(SB), NOSPLIT, $0-48

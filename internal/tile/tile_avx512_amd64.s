@@ -5817,6 +5817,196 @@ square:
 	VZEROUPPER
 	RET
 
+// func transposeEdge_avx512(dst *float64, ldd int, src *float64, lds int, m int, n int)
+// Requires: AVX, AVX512F, BMI2, CMOV
+TEXT ·transposeEdge_avx512(SB), NOSPLIT, $0-48
+	MOVQ    dst+0(FP), AX
+	MOVQ    ldd+8(FP), CX
+	SHLQ    $0x03, CX
+	MOVQ    lds+24(FP), DX
+	SHLQ    $0x03, DX
+	MOVQ    src+16(FP), BX
+	XORQ    SI, SI
+	MOVQ    DX, DI
+	MOVQ    BX, R8
+	CMPQ    m+32(FP), $+1
+	CMOVQLE SI, DI
+	ADDQ    DI, R8
+	MOVQ    DX, DI
+	MOVQ    R8, R9
+	CMPQ    m+32(FP), $+2
+	CMOVQLE SI, DI
+	ADDQ    DI, R9
+	MOVQ    DX, DI
+	MOVQ    R9, R10
+	CMPQ    m+32(FP), $+3
+	CMOVQLE SI, DI
+	ADDQ    DI, R10
+	MOVQ    DX, DI
+	MOVQ    R10, R11
+	CMPQ    m+32(FP), $+4
+	CMOVQLE SI, DI
+	ADDQ    DI, R11
+	MOVQ    DX, DI
+	MOVQ    R11, R12
+	CMPQ    m+32(FP), $+5
+	CMOVQLE SI, DI
+	ADDQ    DI, R12
+	MOVQ    DX, DI
+	MOVQ    R12, R13
+	CMPQ    m+32(FP), $+6
+	CMOVQLE SI, DI
+	ADDQ    DI, R13
+	MOVQ    R13, DI
+	CMPQ    m+32(FP), $+7
+	CMOVQLE SI, DX
+	ADDQ    DX, DI
+	MOVQ    m+32(FP), DX
+	MOVQ    $0x00000000000000ff, SI
+	NEGQ    DX
+	ADDQ    $+8, DX
+	SHRXQ   DX, SI, SI
+	KMOVW   SI, K1
+	MOVQ    n+40(FP), DX
+	SHRQ    $0x03, DX
+	TESTQ   DX, DX
+	JZ      squareDone
+
+square:
+	VMOVUPD    (BX), Z0
+	VMOVUPD    (R8), Z1
+	VMOVUPD    (R9), Z2
+	VMOVUPD    (R10), Z3
+	VMOVUPD    (R11), Z4
+	VMOVUPD    (R12), Z5
+	VMOVUPD    (R13), Z6
+	VMOVUPD    (DI), Z7
+	VUNPCKLPD  Z1, Z0, Z8
+	VUNPCKLPD  Z3, Z2, Z9
+	VUNPCKLPD  Z5, Z4, Z10
+	VUNPCKLPD  Z7, Z6, Z11
+	VSHUFF64X2 $0x44, Z9, Z8, Z12
+	VSHUFF64X2 $0x44, Z11, Z10, Z13
+	VSHUFF64X2 $0x88, Z13, Z12, Z14
+	VSHUFF64X2 $0xdd, Z13, Z12, Z12
+	VSHUFF64X2 $0xee, Z9, Z8, Z8
+	VSHUFF64X2 $0xee, Z11, Z10, Z9
+	VSHUFF64X2 $0x88, Z9, Z8, Z10
+	VSHUFF64X2 $0xdd, Z9, Z8, Z8
+	VUNPCKHPD  Z1, Z0, Z0
+	VUNPCKHPD  Z3, Z2, Z1
+	VUNPCKHPD  Z5, Z4, Z2
+	VUNPCKHPD  Z7, Z6, Z3
+	VSHUFF64X2 $0x44, Z1, Z0, Z4
+	VSHUFF64X2 $0x44, Z3, Z2, Z5
+	VSHUFF64X2 $0x88, Z5, Z4, Z6
+	VSHUFF64X2 $0xdd, Z5, Z4, Z4
+	VSHUFF64X2 $0xee, Z1, Z0, Z0
+	VSHUFF64X2 $0xee, Z3, Z2, Z1
+	VSHUFF64X2 $0x88, Z1, Z0, Z2
+	VSHUFF64X2 $0xdd, Z1, Z0, Z0
+	VMOVUPD    Z14, K1, (AX)
+	ADDQ       CX, AX
+	VMOVUPD    Z6, K1, (AX)
+	ADDQ       CX, AX
+	VMOVUPD    Z12, K1, (AX)
+	ADDQ       CX, AX
+	VMOVUPD    Z4, K1, (AX)
+	ADDQ       CX, AX
+	VMOVUPD    Z10, K1, (AX)
+	ADDQ       CX, AX
+	VMOVUPD    Z2, K1, (AX)
+	ADDQ       CX, AX
+	VMOVUPD    Z8, K1, (AX)
+	ADDQ       CX, AX
+	VMOVUPD    Z0, K1, (AX)
+	ADDQ       CX, AX
+	ADDQ       $+64, BX
+	ADDQ       $+64, R8
+	ADDQ       $+64, R9
+	ADDQ       $+64, R10
+	ADDQ       $+64, R11
+	ADDQ       $+64, R12
+	ADDQ       $+64, R13
+	ADDQ       $+64, DI
+	DECQ       DX
+	JNZ        square
+
+squareDone:
+	MOVQ       n+40(FP), DX
+	ANDQ       $+7, DX
+	JZ         done
+	MOVQ       DX, SI
+	MOVQ       $0x00000000000000ff, R14
+	NEGQ       SI
+	ADDQ       $+8, SI
+	SHRXQ      SI, R14, R14
+	KMOVW      R14, K2
+	VMOVUPD.Z  (BX), K2, Z0
+	VMOVUPD.Z  (R8), K2, Z1
+	VMOVUPD.Z  (R9), K2, Z2
+	VMOVUPD.Z  (R10), K2, Z3
+	VMOVUPD.Z  (R11), K2, Z4
+	VMOVUPD.Z  (R12), K2, Z5
+	VMOVUPD.Z  (R13), K2, Z6
+	VMOVUPD.Z  (DI), K2, Z7
+	VUNPCKLPD  Z1, Z0, Z8
+	VUNPCKLPD  Z3, Z2, Z9
+	VUNPCKLPD  Z5, Z4, Z10
+	VUNPCKLPD  Z7, Z6, Z11
+	VSHUFF64X2 $0x44, Z9, Z8, Z12
+	VSHUFF64X2 $0x44, Z11, Z10, Z13
+	VSHUFF64X2 $0x88, Z13, Z12, Z14
+	VSHUFF64X2 $0xdd, Z13, Z12, Z12
+	VSHUFF64X2 $0xee, Z9, Z8, Z8
+	VSHUFF64X2 $0xee, Z11, Z10, Z9
+	VSHUFF64X2 $0x88, Z9, Z8, Z10
+	VSHUFF64X2 $0xdd, Z9, Z8, Z8
+	VUNPCKHPD  Z1, Z0, Z0
+	VUNPCKHPD  Z3, Z2, Z1
+	VUNPCKHPD  Z5, Z4, Z2
+	VUNPCKHPD  Z7, Z6, Z3
+	VSHUFF64X2 $0x44, Z1, Z0, Z4
+	VSHUFF64X2 $0x44, Z3, Z2, Z5
+	VSHUFF64X2 $0x88, Z5, Z4, Z6
+	VSHUFF64X2 $0xdd, Z5, Z4, Z4
+	VSHUFF64X2 $0xee, Z1, Z0, Z0
+	VSHUFF64X2 $0xee, Z3, Z2, Z1
+	VSHUFF64X2 $0x88, Z1, Z0, Z2
+	VSHUFF64X2 $0xdd, Z1, Z0, Z0
+	VMOVUPD    Z14, K1, (AX)
+	ADDQ       CX, AX
+	DECQ       DX
+	JZ         done
+	VMOVUPD    Z6, K1, (AX)
+	ADDQ       CX, AX
+	DECQ       DX
+	JZ         done
+	VMOVUPD    Z12, K1, (AX)
+	ADDQ       CX, AX
+	DECQ       DX
+	JZ         done
+	VMOVUPD    Z4, K1, (AX)
+	ADDQ       CX, AX
+	DECQ       DX
+	JZ         done
+	VMOVUPD    Z10, K1, (AX)
+	ADDQ       CX, AX
+	DECQ       DX
+	JZ         done
+	VMOVUPD    Z2, K1, (AX)
+	ADDQ       CX, AX
+	DECQ       DX
+	JZ         done
+	VMOVUPD    Z8, K1, (AX)
+	ADDQ       CX, AX
+	DECQ       DX
+	JZ         done
+
+done:
+	VZEROUPPER
+	RET
+
 // func mulBasisLanes_1_avx512(a *float64, lda int, x *float64, u *float64, ldu int, n int, d int, index int)
 // Requires: AVX, AVX512DQ, AVX512F, CMOV, MMX+
 TEXT ·mulBasisLanes_1_avx512(SB), NOSPLIT, $0-64

@@ -266,7 +266,7 @@ func TestComplexAsGonum(t *testing.T) {
 func compareComplex[T complexNumber](t *testing.T, r *complexRoutine[T], ours, gonum complexAPI[T], tolerance float64) {
 	rng, trials := rand.New(rand.NewPCG(51, 23)), 150
 	if longtest.Enabled() {
-		trials = 3000
+		trials = argumentSets()
 	}
 	nan := T(complex(math.NaN(), math.NaN()))
 	for i := range trials {
@@ -328,7 +328,11 @@ func TestComplexSpecialValues(t *testing.T) {
 func compareFinite[T complexNumber](t *testing.T, r *complexRoutine[T], ours, gonum complexAPI[T]) {
 	rng := rand.New(rand.NewPCG(52, 24))
 	specials := []T{T(complex(math.NaN(), 0)), T(complex(0, math.Inf(1))), T(complex(math.Inf(-1), 1)), T(complex(1, math.NaN()))}
-	for range 60 {
+	trials := 60
+	if longtest.Enabled() {
+		trials = argumentSets() / 10
+	}
+	for range trials {
 		s := randomCall(rng, r, 1)
 		factor := pick(rng, [][]T{s.a, s.b})
 		if r.name == "trsm" {

@@ -220,7 +220,7 @@ func (b *bench[T]) operands(k kind, of [3]shape, s settings) (x [3]view[T], fit 
 	if k >= triangle {
 		setTriangle(x[0], of[0].rows, s)
 	}
-	if (k == scales || k == mirrored) && s.beta == 0 {
+	if (k == scales || k == mirrored) && s.beta == 0 && len(x[2].data) > 0 {
 		x[2].data[0] = T(math.NaN()) // is not read
 	}
 	return x, true

@@ -44,18 +44,18 @@ func (i Implementation) Ssyr2k(ul blas.Uplo, tA blas.Transpose, n, k int, alpha 
 // syrk computes Dsyrk or Ssyrk and returns true, or returns false where gonum computes it.
 func syrk[F tile.Float](ul blas.Uplo, tA blas.Transpose, n, k int, alpha F, a []F, lda int, beta F, c []F, ldc int) bool {
 	how := rankWay(ul, tA, n, k, alpha, a, lda, a, lda, c, ldc)
-	p := rankProduct(ul, tA, n, k, alpha, a, lda, a, lda, c, ldc)
 	switch how {
 	case byGonum:
-		if beta == 0 && isTriangle(ul) && n > 0 && inside(c, n, n, ldc) {
-			p.scaleC(0) // some forms of gonum's read C
-		}
+		clearForGonum(ul, n, beta, c, ldc)
 		return false
+	case byLoops:
+		rankLoops(false, ul == blas.Upper, tA != blas.NoTrans, n, k, alpha, a, lda, a, lda, beta, c, ldc)
+		return true
+	}
+	p := rankProduct(ul, tA, n, k, alpha, a, lda, a, lda, c, ldc)
+	switch how {
 	case byScaling:
 		p.scaleC(beta)
-	case byLoops:
-		p.scaleC(beta)
-		p.addByLoops()
 	case byEntries:
 		p.scaleC(beta)
 		p.addSquares()
@@ -68,20 +68,19 @@ func syrk[F tile.Float](ul blas.Uplo, tA blas.Transpose, n, k int, alpha F, a []
 
 // syr2k computes Dsyr2k or Ssyr2k and returns true, or returns false where gonum computes it.
 func syr2k[F tile.Float](ul blas.Uplo, tA blas.Transpose, n, k int, alpha F, a []F, lda int, b []F, ldb int, beta F, c []F, ldc int) bool {
-	p := rankProduct(ul, tA, n, k, alpha, a, lda, b, ldb, c, ldc)
-	switch rankWay(ul, tA, n, k, alpha, a, lda, b, ldb, c, ldc) {
+	how := rankWay(ul, tA, n, k, alpha, a, lda, b, ldb, c, ldc)
+	switch how {
 	case byGonum:
-		if beta == 0 && isTriangle(ul) && n > 0 && inside(c, n, n, ldc) {
-			p.scaleC(0)
-		}
+		clearForGonum(ul, n, beta, c, ldc)
 		return false
+	case byLoops:
+		rankLoops(true, ul == blas.Upper, tA != blas.NoTrans, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+		return true
+	}
+	p := rankProduct(ul, tA, n, k, alpha, a, lda, b, ldb, c, ldc)
+	switch how {
 	case byScaling:
 		p.scaleC(beta)
-	case byLoops:
-		p.scaleC(beta)
-		p.addByLoops()
-		p = rankProduct(ul, tA, n, k, alpha, b, ldb, a, lda, c, ldc)
-		p.addByLoops()
 	default:
 		p.scale(beta)
 		p.compute()
@@ -89,6 +88,22 @@ func syr2k[F tile.Float](ul blas.Uplo, tA blas.Transpose, n, k int, alpha F, a [
 		p.compute()
 	}
 	return true
+}
+
+// clearForGonum clears the triangle of C for beta = 0: some forms of gonum's read it.
+func clearForGonum[F tile.Float](ul blas.Uplo, n int, beta F, c []F, ldc int) {
+	if beta != 0 || !isTriangle(ul) || n <= 0 || !inside(c, n, n, ldc) {
+		return
+	}
+	for i := range n {
+		from, to := 0, i+1
+		if ul == blas.Upper {
+			from, to = i, n
+		}
+		for j := from; j < to; j++ {
+			c[i*ldc+j] = 0
+		}
+	}
 }
 
 // rankProduct returns a triangle of the product C += alpha op(A) op(B)'.
@@ -109,26 +124,75 @@ func rankWay[F tile.Float](ul blas.Uplo, tA blas.Transpose, n, k int, alpha F, a
 		return byScaling
 	case !vectorized():
 		return withoutTiles(finite(rows, columns, a, lda) && finite(rows, columns, b, ldb))
-	case n*n*k <= syrkMultiplications && tA != blas.NoTrans:
+	case tA == blas.NoTrans && n <= syrkOrder && k >= dotLength/4 && kind[F]() == 0:
+		return byGonum // whose inner products skip no zeros
+	case tA != blas.NoTrans && n*n*k <= syrkColumns && n*k <= syrkEntries, tA == blas.NoTrans && (n <= syrkOrder || n*n*k <= syrkRows):
 		return byLoops
-	case n*n*k <= syrkMultiplications && kind[F]() == 0: // by gonum's inner products, which skip no zeros
-		return byGonum
 	case &a[0] == &b[0] && tA != blas.NoTrans && n*n*k >= sparseMultiplications && mostlyZero(rows, columns, a, lda) && finite(rows, columns, a, lda):
 		return byEntries
 	}
 	return byTiles
 }
 
-// addByLoops adds the triangle of a product A'B to C in plain Go, for few multiplications.
-func (p *product[F]) addByLoops() {
-	for l := range p.k { // row after row of A and B
-		left, right := p.a.data[l*p.a.stride:][:p.n], p.b.data[l*p.b.stride:][:p.n]
-		for i, v := range left {
-			from, to := p.span(i)
-			by, row := p.alpha*v, p.c[i*p.ldc+from:i*p.ldc+to]
-			for j, w := range right[from:to] {
-				row[j] += by * w
+// rankLoops computes the triangle of alpha op(A) op(A)' + beta C, or of the two products of A and B, by plain
+// loops.
+func rankLoops[F tile.Float](two, upper, transposed bool, n, k int, alpha F, a []F, lda int, b []F, ldb int, beta F, c []F, ldc int) {
+	for i := range n {
+		from, to := 0, i+1
+		if upper {
+			from, to = i, n
+		}
+		row := c[i*ldc+from : i*ldc+to]
+		for j := range row {
+			if beta == 0 {
+				row[j] = 0
+			} else {
+				row[j] *= beta
 			}
 		}
+		if transposed {
+			addMultiples(row, alpha, a[i:], lda, b[from:], ldb, k)
+		} else {
+			addProducts(row, alpha, a[i*lda:], b[from*ldb:], ldb, k)
+		}
+		switch {
+		case !two:
+		case transposed:
+			addMultiples(row, alpha, b[i:], ldb, a[from:], lda, k)
+		default:
+			addProducts(row, alpha, b[i*ldb:], a[from*lda:], lda, k)
+		}
+	}
+}
+
+// addMultiples adds k rows of B, times alpha and the entries of a column of A, to a row.
+func addMultiples[F tile.Float](row []F, alpha F, a []F, lda int, b []F, ldb, k int) {
+	for l := range k {
+		by, from := alpha*a[l*lda], b[l*ldb:][:len(row)]
+		for j, v := range from {
+			row[j] += by * v
+		}
+	}
+}
+
+// addProducts adds the inner products of a row of A and rows of B, of k entries, times alpha, to a row.
+func addProducts[F tile.Float](row []F, alpha F, a, b []F, ldb, k int) {
+	x, j := a[:k], 0
+	for ; j+2 <= len(row); j += 2 {
+		y0, y1 := b[j*ldb:][:len(x)], b[(j+1)*ldb:][:len(x)]
+		var s0, s1 F
+		for l, v := range x {
+			s0 += v * y0[l]
+			s1 += v * y1[l]
+		}
+		row[j] += alpha * s0
+		row[j+1] += alpha * s1
+	}
+	if j < len(row) {
+		var sum F
+		for l, v := range b[j*ldb:][:len(x)] {
+			sum += v * x[l]
+		}
+		row[j] += alpha * sum
 	}
 }

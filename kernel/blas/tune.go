@@ -54,10 +54,11 @@ const (
 	// symvOrder, trsvOrder and trmvOrder are the orders below which gonum, or plain loops, take less time.
 	// Sym·v, Tri·v and Cholesky.SolveVec.
 	symvOrder, trsvOrder, trmvOrder = 32, 32, 64
-	// syrkMultiplications is the largest n n k for which plain loops compute a triangle faster than tiles,
-	// and symmMultiplications the number of multiplications below which gonum takes less time. Cov 50x5,
+	// syrkColumns and syrkEntries are the largest n n k and n k for which plain loops compute a triangle of A'A
+	// faster than tiles, and syrkRows is the largest n n k for A A'. Up to syrkOrder gonum's inner products are
+	// faster for any k. symmMultiplications is the number of multiplications below which gonum takes less time. Cov 50x5,
 	// SymOuterK and Sym·M.
-	syrkMultiplications, symmMultiplications = 2048, 256
+	syrkColumns, syrkEntries, syrkRows, syrkOrder, symmMultiplications = 150, 20, 192, 6, 256
 	// dotLength is the length of vectors below which gonum's level 1 takes less time; in float32 four times
 	// it. Dot, AddScaledVec, Sdot and Saxpy.
 	dotLength = 64

@@ -55,6 +55,7 @@ func emit(t isa) {
 	}
 	panels(t)
 	transposeSquares(t)
+	transposeEdge(t)
 	if !t.evex { // AVX-512 uses it too
 		transposeSquares32(t)
 	}
