@@ -193,43 +193,43 @@ func reflect_3_avx2(a *float64, col *float64, next *float64, ld int, w *float64,
 // reflect_4_avx2 works like reflectGeneric for 32 columns, m >= 1.
 func reflect_4_avx2(a *float64, col *float64, next *float64, ld int, w *float64, sums *float64, scale float64, m int, index int)
 
-// solveRows_4_avx2 works like solveRowsGeneric for 4 vectors of columns, or a part of the last one, order >= 1.
+// solveRows_4_avx2 works like solveRowsGeneric for 4 vectors of columns, or a part of a single one, order >= 1.
 func solveRows_4_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
 
-// multiplyRows_4_avx2 works like multiplyRowsGeneric for 4 vectors of columns, or a part of the last one, order >= 1.
+// multiplyRows_4_avx2 works like multiplyRowsGeneric for 4 vectors of columns, or a part of a single one, order >= 1.
 func multiplyRows_4_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
 
-// solveRows_2_avx2 works like solveRowsGeneric for 2 vectors of columns, or a part of the last one, order >= 1.
+// solveRows_2_avx2 works like solveRowsGeneric for 2 vectors of columns, or a part of a single one, order >= 1.
 func solveRows_2_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
 
-// multiplyRows_2_avx2 works like multiplyRowsGeneric for 2 vectors of columns, or a part of the last one, order >= 1.
+// multiplyRows_2_avx2 works like multiplyRowsGeneric for 2 vectors of columns, or a part of a single one, order >= 1.
 func multiplyRows_2_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
 
-// solveRows_1_avx2 works like solveRowsGeneric for 1 vectors of columns, or a part of the last one, order >= 1.
+// solveRows_1_avx2 works like solveRowsGeneric for 1 vectors of columns, or a part of a single one, order >= 1.
 func solveRows_1_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
 
-// multiplyRows_1_avx2 works like multiplyRowsGeneric for 1 vectors of columns, or a part of the last one, order >= 1.
+// multiplyRows_1_avx2 works like multiplyRowsGeneric for 1 vectors of columns, or a part of a single one, order >= 1.
 func multiplyRows_1_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
 
 // solveFew_avx2 works like solveRowsGeneric for one vector of columns, or a part of it, 1 <= order <= 8.
 func solveFew_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
 
-// solveRows32_4_avx2 works like solveRowsGeneric for 4 vectors of columns, or a part of the last one, order >= 1.
+// solveRows32_4_avx2 works like solveRowsGeneric for 4 vectors of columns, or a part of a single one, order >= 1.
 func solveRows32_4_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, order int, cols int, index int)
 
-// multiplyRows32_4_avx2 works like multiplyRowsGeneric for 4 vectors of columns, or a part of the last one, order >= 1.
+// multiplyRows32_4_avx2 works like multiplyRowsGeneric for 4 vectors of columns, or a part of a single one, order >= 1.
 func multiplyRows32_4_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, order int, cols int, index int)
 
-// solveRows32_2_avx2 works like solveRowsGeneric for 2 vectors of columns, or a part of the last one, order >= 1.
+// solveRows32_2_avx2 works like solveRowsGeneric for 2 vectors of columns, or a part of a single one, order >= 1.
 func solveRows32_2_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, order int, cols int, index int)
 
-// multiplyRows32_2_avx2 works like multiplyRowsGeneric for 2 vectors of columns, or a part of the last one, order >= 1.
+// multiplyRows32_2_avx2 works like multiplyRowsGeneric for 2 vectors of columns, or a part of a single one, order >= 1.
 func multiplyRows32_2_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, order int, cols int, index int)
 
-// solveRows32_1_avx2 works like solveRowsGeneric for 1 vectors of columns, or a part of the last one, order >= 1.
+// solveRows32_1_avx2 works like solveRowsGeneric for 1 vectors of columns, or a part of a single one, order >= 1.
 func solveRows32_1_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, order int, cols int, index int)
 
-// multiplyRows32_1_avx2 works like multiplyRowsGeneric for 1 vectors of columns, or a part of the last one, order >= 1.
+// multiplyRows32_1_avx2 works like multiplyRowsGeneric for 1 vectors of columns, or a part of a single one, order >= 1.
 func multiplyRows32_1_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, order int, cols int, index int)
 
 // solveFew32_avx2 works like solveRowsGeneric for one vector of columns, or a part of it, 1 <= order <= 8.

@@ -8487,7 +8487,6 @@ next:
 // Requires: AVX, FMA3
 TEXT ·solveRows_1_avx2(SB), NOSPLIT, $0-72
 	MOVQ    cols+56(FP), AX
-	SUBQ    $+0, AX
 	NEGQ    AX
 	LEAQ    tailMask<>+32(SB), CX
 	VMOVUPD (CX)(AX*8), Y0
@@ -8553,7 +8552,6 @@ next:
 // Requires: AVX, FMA3
 TEXT ·multiplyRows_1_avx2(SB), NOSPLIT, $0-72
 	MOVQ    cols+56(FP), AX
-	SUBQ    $+0, AX
 	NEGQ    AX
 	LEAQ    tailMask<>+32(SB), CX
 	VMOVUPD (CX)(AX*8), Y0
@@ -9113,7 +9111,6 @@ next:
 // Requires: AVX, FMA3
 TEXT ·solveRows32_1_avx2(SB), NOSPLIT, $0-72
 	MOVQ    cols+56(FP), AX
-	SUBQ    $+0, AX
 	NEGQ    AX
 	LEAQ    tailMask<>+32(SB), CX
 	VMOVUPD (CX)(AX*4), Y0
@@ -9179,7 +9176,6 @@ next:
 // Requires: AVX, FMA3
 TEXT ·multiplyRows32_1_avx2(SB), NOSPLIT, $0-72
 	MOVQ    cols+56(FP), AX
-	SUBQ    $+0, AX
 	NEGQ    AX
 	LEAQ    tailMask<>+32(SB), CX
 	VMOVUPD (CX)(AX*4), Y0

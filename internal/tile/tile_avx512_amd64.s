@@ -12220,15 +12220,8 @@ next:
 	RET
 
 // func solveRows_2_avx512(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
+// Requires: AVX, AVX512DQ, AVX512F
 TEXT ·solveRows_2_avx512(SB), NOSPLIT, $0-72
-	MOVQ   cols+56(FP), AX
-	SUBQ   $+8, AX
-	MOVQ   $0x00000000000000ff, CX
-	NEGQ   AX
-	ADDQ   $+8, AX
-	SHRXQ  AX, CX, CX
-	KMOVW  CX, K1
 	MOVQ   b+0(FP), AX
 	MOVQ   ldb+8(FP), CX
 	SHLQ   $0x03, CX
@@ -12242,25 +12235,24 @@ TEXT ·solveRows_2_avx512(SB), NOSPLIT, $0-72
 	MOVQ   order+48(FP), R8
 
 row:
-	VMOVUPD   (DI), Z2
-	VMOVUPD.Z 64(DI), K1, Z3
-	MOVQ      order+48(FP), R9
-	SUBQ      R8, R9
-	JZ        pivot
-	DECQ      R9
-	MOVQ      DX, R10
-	MOVQ      AX, R11
-	MOVQ      across+32(FP), R12
-	SHLQ      $0x03, R12
-	TESTQ     R9, R9
-	JZ        entryDone
+	VMOVUPD (DI), Z2
+	VMOVUPD 64(DI), Z3
+	MOVQ    order+48(FP), R9
+	SUBQ    R8, R9
+	JZ      pivot
+	DECQ    R9
+	MOVQ    DX, R10
+	MOVQ    AX, R11
+	MOVQ    across+32(FP), R12
+	SHLQ    $0x03, R12
+	TESTQ   R9, R9
+	JZ      entryDone
 
 entry:
 	VBROADCASTSD (R10), Z4
 	ADDQ         R12, R10
 	VFNMADD231PD (R11), Z4, Z2
-	VMOVUPD.Z    64(R11), K1, Z5
-	VFNMADD231PD Z5, Z4, Z3
+	VFNMADD231PD 64(R11), Z4, Z3
 	ADDQ         CX, R11
 	DECQ         R9
 	JNZ          entry
@@ -12279,7 +12271,7 @@ pivot:
 
 one:
 	VMOVUPD Z2, (DI)
-	VMOVUPD Z3, K1, 64(DI)
+	VMOVUPD Z3, 64(DI)
 	VMOVAPD Z2, Z0
 	VMOVAPD Z3, Z1
 	ADDQ    CX, DI
@@ -12295,15 +12287,8 @@ next:
 	RET
 
 // func multiplyRows_2_avx512(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F
 TEXT ·multiplyRows_2_avx512(SB), NOSPLIT, $0-72
-	MOVQ  cols+56(FP), AX
-	SUBQ  $+8, AX
-	MOVQ  $0x00000000000000ff, CX
-	NEGQ  AX
-	ADDQ  $+8, AX
-	SHRXQ AX, CX, CX
-	KMOVW CX, K1
 	MOVQ  b+0(FP), AX
 	MOVQ  ldb+8(FP), CX
 	SHLQ  $0x03, CX
@@ -12325,7 +12310,7 @@ TEXT ·multiplyRows_2_avx512(SB), NOSPLIT, $0-72
 
 row:
 	VMOVUPD      (R8), Z0
-	VMOVUPD.Z    64(R8), K1, Z1
+	VMOVUPD      64(R8), Z1
 	TESTQ        SI, SI
 	JZ           one
 	VBROADCASTSD (SI), Z2
@@ -12345,15 +12330,14 @@ entry:
 	VBROADCASTSD (R10), Z2
 	ADDQ         R12, R10
 	VFMADD231PD  (R11), Z2, Z0
-	VMOVUPD.Z    64(R11), K1, Z3
-	VFMADD231PD  Z3, Z2, Z1
+	VFMADD231PD  64(R11), Z2, Z1
 	ADDQ         CX, R11
 	DECQ         R9
 	JNZ          entry
 
 entryDone:
 	VMOVUPD Z0, (R8)
-	VMOVUPD Z1, K1, 64(R8)
+	VMOVUPD Z1, 64(R8)
 	SUBQ    CX, R8
 	SUBQ    BX, DX
 	TESTQ   SI, SI
@@ -12370,7 +12354,6 @@ next:
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
 TEXT ·solveRows_1_avx512(SB), NOSPLIT, $0-72
 	MOVQ   cols+56(FP), AX
-	SUBQ   $+0, AX
 	MOVQ   $0x00000000000000ff, CX
 	NEGQ   AX
 	ADDQ   $+8, AX
@@ -12438,7 +12421,6 @@ next:
 // Requires: AVX, AVX512F, BMI2
 TEXT ·multiplyRows_1_avx512(SB), NOSPLIT, $0-72
 	MOVQ  cols+56(FP), AX
-	SUBQ  $+0, AX
 	MOVQ  $0x00000000000000ff, CX
 	NEGQ  AX
 	ADDQ  $+8, AX

@@ -69,8 +69,6 @@ func triangleColumns[F Float](left int) (vectors, columns int) {
 		return 4, 4 * lanes
 	case left >= 2*lanes:
 		return 2, 2 * lanes
-	case left > lanes && lanes*int(unsafe.Sizeof(F(0))) == 64: // a mask for the second vector
-		return 2, left
 	}
 	return 1, min(left, lanes)
 }

@@ -77,10 +77,6 @@ func (p *triangleTile) next(label, end string) {
 	Label(label)
 }
 
-// partial reports whether the last vector of a tile is loaded and stored by a mask. With AVX2, whose masked
-// stores take long on some processors, only a single vector is.
-func (t isa) partial(vectors int) bool { return vectors == 1 || t.evex && vectors == 2 }
-
 // A triangleTile applies a triangle to rows of B in registers.
 type triangleTile struct {
 	t                  isa
@@ -98,10 +94,8 @@ func newTriangleTile(t isa, x *number, name string, vectors int, doc string) *tr
 	for range vectors {
 		p.io = append(p.io, x.whole(t))
 	}
-	if t.partial(vectors) {
-		cols := param("cols")
-		SUBQ(I32((vectors-1)*x.lanes(t)), cols)
-		p.io[vectors-1] = x.firstLanes(t, cols)
+	if vectors == 1 {
+		p.io[0] = x.firstLanes(t, param("cols"))
 	}
 	p.b, p.ldb = param("b"), bytesParam("ldb", x.size)
 	p.a, p.down, p.d = param("a"), bytesParam("down", x.size), param("d")
@@ -155,7 +149,7 @@ func (p *triangleTile) products(n, entry, row reg.GPVirtual, sums []vector, fma 
 // row that was just stored takes long to load.
 func solveRows(t isa, x *number, vectors int) {
 	p := newTriangleTile(t, x, "solveRows", vectors,
-		"works like solveRowsGeneric for %d vectors of columns, or a part of the last one, order >= 1.")
+		"works like solveRowsGeneric for %d vectors of columns, or a part of a single one, order >= 1.")
 	last, row, left := t.zeros(vectors), fresh(p.b), param("order")
 	Label("row")
 	sums := p.load(row)
@@ -190,7 +184,7 @@ func solveRows(t isa, x *number, vectors int) {
 // multiplyRows emits a product, the last row first: a row is overwritten when no other one needs it.
 func multiplyRows(t isa, x *number, vectors int) {
 	p := newTriangleTile(t, x, "multiplyRows", vectors,
-		"works like multiplyRowsGeneric for %d vectors of columns, or a part of the last one, order >= 1.")
+		"works like multiplyRowsGeneric for %d vectors of columns, or a part of a single one, order >= 1.")
 	left, row := param("order"), fresh(p.ldb)
 	DECQ(left) // rows before the present one
 	IMULQ(left, row)
