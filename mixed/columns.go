@@ -16,8 +16,6 @@ type columnStat struct {
 	mean         float64
 	size         float64 // mean distance from the mean
 	sd           float64
-	whole, rises bool    // of this owner: all values are whole numbers; values increase along the table
-	last         float64 // of this owner
 }
 
 // few is the number of rows of an owner below which counts of two owners are coarse.
@@ -31,7 +29,7 @@ func (r *rows) describe(ctx context.Context, o *Options) error {
 	for _, column := range r.schema.Columns {
 		levels, ok := r.schema.Levels(column)
 		for range max(len(levels), 1) {
-			r.stats = append(r.stats, columnStat{level: ok, unit: 1, whole: true, rises: true, last: math.Inf(-1)})
+			r.stats = append(r.stats, columnStat{level: ok, unit: 1})
 		}
 	}
 	y, log, w := columnStat{}, columnStat{unit: 1024}, columnStat{}
@@ -89,11 +87,8 @@ func (r *rows) introduce(ctx context.Context, y, w *columnStat) error {
 		note(1, weight)
 		at := 2
 		for j := range x {
-			if s := &r.stats[j]; !s.level {
+			if !r.stats[j].level {
 				note(at, x[j])
-				s.whole = s.whole && x[j] == math.Trunc(x[j])
-				s.rises = s.rises && x[j] > s.last
-				s.last = x[j]
 				at++
 			}
 		}

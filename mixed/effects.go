@@ -53,7 +53,7 @@ func (m *Model) Effects() []Effect {
 		source = m.p.Effects
 	}
 	e := &effectEstimator{source.Mean, source.Covariance, dense.Pack(nil, len(source.Mean), m.p.Prior.Covariance()),
-		m.p.Target.Scale, normal95 * interval95(source.Freedom)}
+		m.p.Target.Scale, source.Quantile()}
 	a := make([]float64, len(m.p.Mean))
 	a[0] = 1
 	list := []Effect{e.contrast(Intercept, InterceptTerm, a, m.p.Target.Center)}
@@ -90,6 +90,15 @@ func (m *Model) Effects() []Effect {
 	}
 	return list
 }
+
+// StandardError returns the standard error of the sum of the coefficients with the given factors.
+func (e *Estimate) StandardError(factors []float64) float64 {
+	return math.Sqrt(quadratic(e.Covariance, factors))
+}
+
+// Quantile returns the half-width of a 95 % interval over the standard error: the 97.5 % quantile of Student's t, or
+// of the normal distribution without degrees of freedom.
+func (e *Estimate) Quantile() float64 { return normal95 * interval95(e.Freedom) }
 
 // An effectEstimator computes effects from a mean, its covariance, and the covariance of deviations.
 type effectEstimator struct {

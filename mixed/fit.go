@@ -71,6 +71,7 @@ func (f *fitter) fit(ctx context.Context) (*Model, *Report, error) {
 		return nil, nil, err
 	}
 	report.Notes, report.Totals = f.notes(chosen, m, report), f.rows.totals
+	report.Outliers = f.outliers()
 	return out, report, nil
 }
 

@@ -1,13 +1,8 @@
 package mixed
 
-import (
-	"fmt"
-	"strings"
-)
+import "fmt"
 
 const (
-	farOut     = 6.0  // residual, over the noise's standard deviation, of a row that a note names
-	rowsNamed  = 5    // in a note
 	namesShown = 8    // columns in a note
 	logNats    = 10.0 // least gain of the logarithm that a note reports
 )
@@ -19,22 +14,16 @@ func (f *fitter) notes(chosen *choice, m *moments, report *Report) (list []strin
 			list = append(list, fmt.Sprintf(format, args...))
 		}
 	}
-	var constant, ids []string
+	var constant []string
 	for j, name := range f.rows.schema.Features() {
-		s := &f.rows.stats[j]
-		switch {
-		case f.plain.design.Scale[j] == 0 && !s.level:
+		if f.plain.design.Scale[j] == 0 && !f.rows.stats[j].level {
 			constant = append(constant, name)
-		case !s.level && s.whole && s.rises && len(f.rows.order) > 20:
-			ids = append(ids, name)
 		}
 	}
 	target := &f.rows.target
 	exact := chosen.q.noise <= 2*leastNoise
 	equal := f.rows.equal
 	add(constant != nil, "Columns without variation in training rows have no effect: %s.", names(constant))
-	add(ids != nil, "Columns of whole numbers that increase from row to row look like row numbers: %s. "+
-		"Leave them out with --drop unless their order has a meaning.", names(ids))
 	add(equal, "The target is the same in all training rows.")
 	add(exact && !equal, "The training rows are fitted almost exactly: check whether a column repeats the target.")
 	add(f.crowded, "Curves were left out: with them there would be more than %d columns.", widest)
@@ -57,10 +46,6 @@ func (f *fitter) notes(chosen *choice, m *moments, report *Report) (list []strin
 	}
 	add(!report.Converged, "The strengths still moved at the last iteration; predictions hardly depend on that.")
 	add(chosen.Rank == mostRank && f.Rank == nil, "The largest rank that is compared, %d, was chosen: try --rank %d.", mostRank, mostRank+1)
-	if odd := describeOdd(f.odd, f.in.Table.Tasks()); len(odd) > 0 {
-		add(true, "Training rows more than %g noise deviations from their prediction: %s. Check their targets; no row is left out.",
-			farOut, strings.Join(odd, ", "))
-	}
 	return list
 }
 

@@ -1,6 +1,7 @@
 package mixed
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"regexp"
@@ -37,8 +38,7 @@ func TestNotes(t *testing.T) {
 		want   []string // parts of notes
 		not    string
 	}{
-		"columns": {linear, Options{}, []string{`without variation in training rows have no effect: ["same"]`,
-			`look like row numbers: ["number"]`}, "--log-target|noise deviations"},
+		"columns":                {linear, Options{}, []string{`without variation in training rows have no effect: ["same"]`}, "--log-target"},
 		"odd row":                {wrong, Options{CommonNoise: true}, []string{`row 51 of task "c"`}, "log-target"},
 		"odd row, noise by task": {wrong, Options{}, []string{`row 51 of task "c"`}, "log-target"},
 		"logarithm":              {growth, Options{NoCurves: true}, []string{"consider --log-target"}, "exactly"},
@@ -49,6 +49,10 @@ func TestNotes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			_, r := fitted(t, oddTable(t, c.target), c.o)
 			all := strings.Join(r.Notes, "\n")
+			for _, o := range r.Outliers {
+				all += fmt.Sprintf("\nrow %d of task %q", o.Row+1, o.Task)
+			}
+			check.FailIf(t, len(r.Outliers) > 0 && name == "columns", "outliers %+v", r.Outliers)
 			for _, part := range c.want {
 				check.FailIf(t, !strings.Contains(all, part), "notes lack %q:\n%s", part, all)
 			}
@@ -125,6 +129,9 @@ func TestNames(t *testing.T) {
 	for range new(Report).Tasks() {
 		t.Error("an empty report has a task")
 	}
-	got := describeOdd([]oddRow{{1, 4, 9.5}, {0, 7, 9}, {0, 1, 8}, {1, 2, 8}, {1, 3, 7}, {0, 0, 7}, {0, 5, 7}}, []string{"a", "b"})
-	check.FailIf(t, len(got) != 6 || got[0] != `row 5 of task "b" (9.5)` || got[5] != "and 2 more", "%q", got)
+	// Reports of one process are joined with the outliers of all tables, the farthest first.
+	joined := joinReports([]*Report{{Outliers: []Outlier{{Task: "a", Row: 1, Deviations: 7}}}, {Outliers: []Outlier{{Task: "b", Row: 4, Deviations: 9.5}}}})
+	if got := joined.Outliers; len(got) != 2 || got[0] != (Outlier{"b", 1, 4, 9.5}) || got[1] != (Outlier{"a", 0, 1, 7}) {
+		t.Errorf("outliers %+v", got)
+	}
 }

@@ -2,7 +2,6 @@ package mixed
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
 
@@ -15,6 +14,9 @@ type oddRow struct {
 	task, row int
 	size      float64 // in noise deviations
 }
+
+// FarOut is the residual of an [Outlier], over the standard deviation of the noise, that is exceeded.
+const FarOut = 6.0
 
 // oddChance is the largest chance that a row of a table without wrong targets is named.
 const oddChance = 0.05
@@ -54,7 +56,7 @@ func (f *fitter) oddRowsOf(chosen *choice, task int) (odd []oddRow) {
 		}
 		o.size /= math.Sqrt(variance)
 		chance := 2 * distuv.StudentsT{Sigma: 1, Nu: freedom}.CDF(-o.size) * f.rows.tasks.rows
-		if o.size <= farOut || chance > oddChance {
+		if o.size <= FarOut || chance > oddChance {
 			break
 		}
 		odd = append(odd, o)
@@ -62,13 +64,10 @@ func (f *fitter) oddRowsOf(chosen *choice, task int) (odd []oddRow) {
 	return odd
 }
 
-// describeOdd names the farthest rows by task and number in the table.
-func describeOdd(list []oddRow, tasks []string) (out []string) {
-	for _, o := range list[:min(len(list), rowsNamed)] {
-		out = append(out, fmt.Sprintf("row %d of task %q (%.1f)", o.row+1, tasks[o.task], o.size))
+// outliers returns the odd rows for the report.
+func (f *fitter) outliers() (list []Outlier) {
+	for _, o := range f.odd {
+		list = append(list, Outlier{Task: f.in.Table.Tasks()[o.task], Row: o.row, Deviations: o.size})
 	}
-	if more := len(list) - len(out); more > 0 {
-		out = append(out, fmt.Sprintf("and %d more", more))
-	}
-	return out
+	return list
 }

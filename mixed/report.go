@@ -1,6 +1,7 @@
 package mixed
 
 import (
+	"cmp"
 	"iter"
 	"math"
 	"slices"
@@ -153,6 +154,9 @@ type Report struct {
 	Converged bool
 	// Notes are sentences for the user.
 	Notes []string
+	// Outliers are the training rows of this owner whose targets are more than [FarOut] deviations from their
+	// predictions, the farthest first. No row is left out for it.
+	Outliers []Outlier
 	// Owners is the number of owners, and TaskCount the number of their tasks with training rows.
 	Owners, TaskCount int
 	// Totals lists the totals over all owners, which each of them learns, in the order of their first one.
@@ -161,6 +165,13 @@ type Report struct {
 	Traffic transport.Traffic
 	Private *private.Account // nil but for [Privately]
 	tasks   iter.Seq[TaskScore]
+}
+
+// An Outlier is a training row far from its prediction.
+type Outlier struct {
+	Task       string
+	Table, Row int     // number of the table among those of this process, and of the row in it, both from 0
+	Deviations float64 // the residual over the standard deviation of the noise
 }
 
 // Tasks returns the errors of every task, computed when they are read: there may be millions.
@@ -175,13 +186,18 @@ func (r *Report) Tasks() iter.Seq[TaskScore] {
 // notes and tasks of their own.
 func joinReports(list []*Report) *Report {
 	out := *list[0]
-	for _, r := range list[1:] {
+	for i, r := range list[1:] {
+		for _, o := range r.Outliers {
+			o.Table = i + 1
+			out.Outliers = append(slices.Clip(out.Outliers), o)
+		}
 		for _, note := range r.Notes {
 			if !slices.Contains(out.Notes, note) {
 				out.Notes = append(out.Notes, note)
 			}
 		}
 	}
+	slices.SortStableFunc(out.Outliers, func(a, b Outlier) int { return cmp.Compare(b.Deviations, a.Deviations) })
 	out.tasks = func(yield func(TaskScore) bool) {
 		for _, r := range list {
 			for score := range r.Tasks() {

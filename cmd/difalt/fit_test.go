@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -132,12 +133,12 @@ func TestFitOptions(t *testing.T) {
 	if p.Prior.Rank != 1 || len(p.Design.Curves) != 0 || p.Prior.Noise.TaskFreedom != 0 || rows != 360 || p.Target.Log {
 		t.Errorf("rank %d, %d curves, noise %+v, %d rows", p.Prior.Rank, len(p.Design.Curves), p.Prior.Noise, rows)
 	}
-	if p := fit("--rank", "0", "--no-curves", "--log-target", "--test-fraction",
+	if p := fit("--rank", "0", "--no-curves", "--log-target", "--no-refit", "--test-fraction",
 		".5"); !p.Target.Log || p.Tasks.Samples[0] != 15 || p.Prior.Rank != 0 {
 		t.Errorf("log %v, %d rows of the first task, rank %d", p.Target.Log, p.Tasks.Samples[0], p.Prior.Rank)
 	}
-	if a, b := fit("--rank", "0", "--no-curves", "--seed", "2"), fit("--rank", "0", "--no-curves", "--workers",
-		"1"); a.Mean[0] == b.Mean[0] {
+	if a, b := fit("--rank", "0", "--no-curves", "--no-refit", "--seed", "2"), fit("--rank", "0", "--no-curves",
+		"--no-refit", "--workers", "1"); a.Mean[0] == b.Mean[0] {
 		t.Error("the seed does not choose other rows")
 	}
 }
@@ -170,5 +171,55 @@ func TestPredictFormats(t *testing.T) {
 		if lines[i] != (line{row["task"], number(t, row["prediction"]), row["known"] == "true"}) {
 			t.Fatalf("row %d is %v in CSV and %v in Parquet", i, row, lines[i])
 		}
+	}
+}
+
+// The held-out rows judge a model of the others, and the model that is kept is that of all rows in the same form.
+func TestRefit(t *testing.T) {
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	fit := []string{"fit", "--task", "clinic", "--target", "score", "--drop", "patient", clinics}
+	both := must(t, append(fit, "--model", at("both.npz"))...)
+	has(t, both, "a model of the 550 training rows", "fitted again to all 742")
+	only := must(t, append(fit, "--no-refit", "--model", at("only.npz"))...)
+	if strings.Contains(only, "fitted again") {
+		t.Error(only)
+	}
+	errors := func(text string) string {
+		_, text, _ = strings.Cut(text, "method  ")
+		text, _, _ = strings.Cut(text, "\nterm ")
+		return text
+	}
+	if errors(both) != errors(only) || len(errors(both)) < 500 {
+		t.Errorf("the errors differ:\n%s\n%s", both, only)
+	}
+	rank := fmt.Sprint(load(t, at("both.npz")).Parameters().Prior.Rank)
+	must(t, append(fit, "--test-fraction", "0", "--rank", rank, "--no-curves", "--model", at("all.npz"))...)
+	if !bytes.Equal(readFile(t, at("both.npz")), readFile(t, at("all.npz"))) {
+		t.Error("the model is not that of all rows")
+	}
+	rows := func(name string) (n int) {
+		for _, k := range load(t, at(name)).Parameters().Tasks.Samples {
+			n += k
+		}
+		return n
+	}
+	if rows("both.npz") != 742 || rows("only.npz") != 550 {
+		t.Errorf("the models have learned %d and %d rows", rows("both.npz"), rows("only.npz"))
+	}
+
+	// A held-out row whose target has no logarithm judges, and is not learned.
+	table := "t,a,h,y\n"
+	for i := range 60 {
+		y := fmt.Sprint(1 + i%7 + i%3)
+		if i == 9 {
+			y = "-1"
+		}
+		table += fmt.Sprintf("x%d,%d,%d,%s\n", i%4, i*i%11, map[bool]int{true: 1}[i%10 == 9], y)
+	}
+	path := write(t, dir, "log.csv", table)
+	must(t, "fit", "--task", "t", "--target", "y", "--holdout", "h", "--log-target", "--model", at("log.npz"), path)
+	if rows("log.npz") != 59 {
+		t.Errorf("the model of logarithms has learned %d rows", rows("log.npz"))
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/difalt/difalt/cmd/difalt/dataset"
@@ -29,10 +30,44 @@ func fitTable(ctx context.Context, f *flagtable.Flags, std cli.Streams) error {
 		return err
 	}
 	list, o := t.inputs()
+	again := !f.NoRefit && slices.Contains(list[0].HeldOut, true)
+	if again {
+		stages = append(stages, refitting)
+	}
 	return trainOn(ctx, t, stages, func(progress func(string, float64)) (*mixed.Model, *mixed.Report, error) {
 		o.Progress = progress
-		return mixed.Fit(ctx, list[0], o)
+		m, r, err := mixed.Fit(ctx, list[0], o)
+		if err != nil || !again {
+			return m, r, err
+		}
+		t.judged = m
+		return refit(ctx, list[0], o, m, r)
 	})
+}
+
+// refitting is the stage after those of training.
+const refitting = "all rows"
+
+// refit fits a model to all rows of a table, in the form of the model that the held-out rows have judged: of its
+// rank, and without curves if that has none. The report keeps the errors of the judged model, and its forms.
+func refit(ctx context.Context, in mixed.Input, o mixed.Options, judged *mixed.Model, r *mixed.Report) (*mixed.Model, *mixed.Report, error) {
+	p := judged.Parameters()
+	o.Rank, o.NoCurves = &p.Prior.Rank, len(p.Design.Curves) == 0
+	held := in.HeldOut
+	in.HeldOut = make([]bool, len(held))
+	for i := range held { // rows that cannot be learned remain held out
+		in.HeldOut[i] = held[i] && o.LogTarget && !(in.Table.Y(i) > 0)
+	}
+	progress := o.Progress
+	o.Progress = func(stage string, share float64) {
+		progress(refitting, (float64(slices.Index(mixed.Stages, stage))+max(share, 0))/float64(len(mixed.Stages)))
+	}
+	m, all, err := mixed.Fit(ctx, in, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	r.Notes, r.Outliers, r.Converged = all.Notes, all.Outliers, r.Converged && all.Converged
+	return m, r, nil
 }
 
 // A training fits a model to a table, or to those of several owners. The report goes to the standard output.
@@ -41,8 +76,9 @@ type training struct {
 	cli.Streams
 	files       files
 	sources     []report.Source
-	written     bool  // the files
-	unconverged error // nil if the result has converged
+	judged      *mixed.Model // by the held-out rows; nil if that is the model itself
+	written     bool         // the files
+	unconverged error        // nil if the result has converged
 }
 
 // trainOn describes the tables, does the work, and writes the files and the report.
@@ -60,7 +96,9 @@ func trainOn(ctx context.Context, t *training, stages []string,
 	case err != nil:
 		return t.explain(err)
 	}
-	if err := t.finish(ctx, m, report.Of(r)); err != nil {
+	result := report.Of(r)
+	result.Judged = t.judged
+	if err := t.finish(ctx, m, result); err != nil {
 		return err
 	}
 	return t.unconverged

@@ -29,6 +29,7 @@ type Values struct {
 	Seed    uint64
 
 	StandardErrors bool // of predictions
+	NoRefit        bool // keeps the model that the held-out rows judge
 }
 
 // Files are the names of files to read and to write.
@@ -130,6 +131,7 @@ func (v *Values) data() []row {
 		{"sample-weights", options.Text(&c.Weight), columns, false, "`COLUMN` with relative weights of rows"},
 		{"test-fraction", options.Number(&v.Split.TestFraction, share), training, false,
 			"hold out a `SHARE` of the rows of every task"},
+		{"no-refit", options.Yes(&v.NoRefit), Fit, false, "keep the model of the training rows (default: it is fitted again to all rows)"},
 		{"holdout", options.Text(&c.Holdout), columns, false, "hold out the rows with 1 in `COLUMN` instead"},
 	}
 }

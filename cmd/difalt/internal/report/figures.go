@@ -9,6 +9,7 @@ import (
 	"github.com/difalt/difalt/cmd/difalt/internal/chart"
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
 	"github.com/difalt/difalt/mixed"
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 )
 
@@ -16,6 +17,7 @@ import (
 const (
 	shownLines = 40
 	shownRows  = 1500
+	shownTasks = 1500
 )
 
 // spread returns at most the given number of n indices, evenly.
@@ -72,6 +74,14 @@ func (r *Report) tasksFigure() figure {
 	words := fmt.Sprintf("Root mean square error on the %s of each task. Below the line the model has the smaller error: %d of %d "+
 		"tasks.", set, better, len(s.X))
 	alt := fmt.Sprintf("%s Model: %s. %s: %s.", words, quartiles(s.Y), name, quartiles(s.X))
+	if all := len(s.X); all > shownTasks {
+		words += fmt.Sprintf(" %d of them are drawn.", shownTasks)
+		var x, y []float64
+		for _, i := range spread(all, shownTasks) {
+			x, y = append(x, s.X[i]), append(y, s.Y[i])
+		}
+		p.Series[1].X, p.Series[1].Y = x, y
+	}
 	return newFigure("tasks", "Error per task", words, alt, "RMSE of the model", p)
 }
 
@@ -98,7 +108,7 @@ func (r *Report) residualsFigure() figure {
 		{Name: "held-out rows", Style: chart.Style{Color: chart.Orange, Dot: 1.5}}}
 	least, most := math.Inf(1), math.Inf(-1)
 	for _, i := range spread(t.Rows(), shownRows) {
-		y, _, err := r.model.Predict(t.Tasks()[t.Task(i)], t.X(x, i))
+		y, _, err := cmp.Or(r.Judged, r.model).Predict(t.Tasks()[t.Task(i)], t.X(x, i))
 		residual := t.Y(i) - y
 		if r.Fitted.Log {
 			residual = math.Log(t.Y(i) / y)
@@ -163,6 +173,49 @@ func (r *Report) linesFigure() figure {
 	alt := fmt.Sprintf("%s Mean of all tasks: %s at %s, %s at %s.", words, text.Short(all.Y[0]), text.Short(low),
 		text.Short(all.Y[points-1]), text.Short(high))
 	return newFigure("lines", "Tasks along a column", words, alt, "Prediction", p)
+}
+
+// curveFigures shows the expected target of an average task along each column with a curve, all others at their means:
+// the curve with the largest departure from a line first.
+func (r *Report) curveFigures() (list []figure) {
+	const points = 65
+	p := r.model.Parameters()
+	estimate := &mixed.Estimate{Mean: p.Mean, Covariance: p.MeanCovariance}
+	if p.Effects != nil {
+		estimate = p.Effects
+	}
+	var curves []mixed.Effect
+	for _, e := range largestFirst(r.model) {
+		if e.Kind == mixed.CurveEffect {
+			curves = append(curves, e)
+		}
+	}
+	more := len(curves) - mostCurves
+	for i, e := range curves[:min(len(curves), mostCurves)] {
+		at := slices.IndexFunc(p.Design.Curves, func(c mixed.Curve) bool { return r.model.Features()[c.Feature] == e.Term })
+		c := &p.Design.Curves[at]
+		low, high := c.Knots[0], c.Knots[len(c.Knots)-1]
+		s := chart.Series{Style: chart.Line(chart.Red, 2)}
+		x, z := slices.Clone(p.Design.Fill), make([]float64, p.Design.Width())
+		for k := range points {
+			x[c.Feature] = low + (high-low)*float64(k)/(points-1)
+			p.Design.Apply(z, x)
+			y, error := floats.Dot(z, estimate.Mean), estimate.StandardError(z)
+			s.X, s.Y = append(s.X, x[c.Feature]), append(s.Y, p.Target.Restore(y))
+			far := estimate.Quantile() * error
+			s.Low, s.High = append(s.Low, p.Target.Restore(y-far)), append(s.High, p.Target.Restore(y+far))
+		}
+		name := text.Visible(e.Term)
+		words := fmt.Sprintf("Expected target of an average task along %s with the 95 %% interval. Other columns are at their means.", name)
+		if more > 0 && i == mostCurves-1 {
+			words += fmt.Sprintf(" %s more are not drawn.", text.Plural(more, "curve"))
+		}
+		alt := fmt.Sprintf("%s %s at %s, %s at %s, %s at %s.", words, text.Short(s.Y[0]), text.Short(low), text.Short(s.Y[points/2]),
+			text.Short(s.X[points/2]), text.Short(s.Y[points-1]), text.Short(high))
+		panel := chart.Panel{X: chart.Axis{Label: shortened(name, 40)}, Series: []chart.Series{s}}
+		list = append(list, newFigure(curveFile(i), "Curve of "+shortened(name, 40), words, alt, "Expected target", panel))
+	}
+	return list
 }
 
 // column returns the numeric feature whose slopes differ most between tasks, per standard deviation of the

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	_ "embed"
+	"fmt"
 	"html"
 	"io"
 	"os"
@@ -24,8 +25,22 @@ var pageText string
 // PageFile is the name of the page.
 const PageFile = "index.html"
 
+// mostCurves is the number of curves that are drawn.
+const mostCurves = 12
+
 // FileNames are the names of all files that [Report.Files] may return.
-var FileNames = []string{PageFile, "tasks.csv", "effects.csv", "tasks.svg", "lines.svg", "residuals.svg"}
+var FileNames = fileNames()
+
+func fileNames() []string {
+	list := []string{PageFile, "tasks.csv", "effects.csv", "tasks.svg", "lines.svg", "residuals.svg"}
+	for i := range mostCurves {
+		list = append(list, curveFile(i)+".svg")
+	}
+	return list
+}
+
+// curveFile returns the name of the figure of a curve, without its extension.
+func curveFile(i int) string { return fmt.Sprintf("curve-%d", i+1) }
 
 // Files returns the page on a training with one table, its figures and its tables as files, by name.
 func (r *Report) Files() (map[string][]byte, error) {
@@ -35,7 +50,8 @@ func (r *Report) Files() (map[string][]byte, error) {
 	}
 	files := map[string][]byte{"tasks.csv": tasks.Bytes(), "effects.csv": effects.Bytes()}
 	links, pictures, tables := markup(""), markup(""), markup("")
-	for _, f := range []figure{r.tasksFigure(), r.linesFigure(), r.residualsFigure()} {
+	figures := append([]figure{r.tasksFigure(), r.linesFigure(), r.residualsFigure()}, r.curveFigures()...)
+	for _, f := range figures {
 		if f.image != nil {
 			files[f.file+".svg"] = f.image.SVG()
 			links += link(f.file, f.image.Title)

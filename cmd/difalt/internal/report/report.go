@@ -26,6 +26,8 @@ type Result struct {
 	Evidence  []mixed.Candidate `json:"evidence"` // of the forms of the model that were compared
 	Notes     []string          `json:"notes"`
 	Owners    *sent             `json:"owners,omitempty"` // nil for one table
+	Judged    *mixed.Model      // that the held-out rows judge, where the model was fitted again to all rows; or nil
+	Outliers  []mixed.Outlier   // of the rows that the model has learned
 	tasks     iter.Seq[mixed.TaskScore]
 }
 
@@ -45,7 +47,7 @@ type sent struct {
 
 // Of returns the result of a training on one table or, with other owners, on several.
 func Of(r *mixed.Report) *Result {
-	out := &Result{Verdict: r.Verdict, Converged: r.Converged, Scores: r.Scores, Evidence: r.Candidates, Notes: r.Notes, tasks: r.Tasks()}
+	out := &Result{Verdict: r.Verdict, Converged: r.Converged, Scores: r.Scores, Evidence: r.Candidates, Notes: r.Notes, Outliers: r.Outliers, tasks: r.Tasks()}
 	if r.Owners == 1 {
 		return out
 	}
@@ -93,6 +95,7 @@ type size struct {
 	Features int            `json:"features"`
 	Training int            `json:"training_rows"`
 	Held     int            `json:"held_out_rows"`
+	Model    int            `json:"model_rows"` // that the model has learned
 	Dropped  int            `json:"dropped_rows"`
 	Filled   map[string]int `json:"filled"` // rows with a mean in place of a missing value, by column
 }
@@ -128,10 +131,33 @@ type fitted struct {
 func New(sources []Source, m *mixed.Model, result *Result, version string) *Report {
 	r := &Report{Result: result, Fitted: newFitted(m), Effects: m.Effects(), sources: sources, model: m, version: version}
 	r.Size.Filled = map[string]int{}
+	r.Notes = append(slices.Clip(r.Notes), r.describeOutliers()...)
 	for i := range sources {
 		r.Size.add(&sources[i])
 	}
+	if r.Size.Model = r.Size.Training; r.Judged != nil {
+		r.Size.Model += r.Size.Held
+	}
 	return r
+}
+
+// outliersNamed is the number of outliers in a note.
+const outliersNamed = 5
+
+// describeOutliers names the farthest rows by task and place.
+func (r *Report) describeOutliers() []string {
+	var list []string
+	for _, o := range r.Outliers[:min(len(r.Outliers), outliersNamed)] {
+		list = append(list, fmt.Sprintf("%s, task %q (%.1f)", r.sources[o.Table].Table.Place(o.Row), text.Visible(o.Task), o.Deviations))
+	}
+	if more := len(r.Outliers) - len(list); more > 0 {
+		list = append(list, fmt.Sprintf("and %d more", more))
+	}
+	if list == nil {
+		return nil
+	}
+	return []string{fmt.Sprintf("Rows whose targets are more than %g noise deviations from their predictions: %s. Check them; no row is left "+
+		"out.", mixed.FarOut, strings.Join(list, "; "))}
 }
 
 func newFitted(m *mixed.Model) fitted {

@@ -29,13 +29,14 @@ type section struct {
 	rows      text.Table
 	words     []string
 	file      string // with more numbers, beside the page; empty for none
+	rest      string // where rows are that are not shown; empty where the file has them
 }
 
 // atMost returns the section with its first rows, and a sentence on the others.
 func (s section) atMost(rows int) section {
 	if rest := len(s.rows) - 1 - rows; rest > 0 {
 		s.rows = s.rows[:rows+1]
-		s.words = append([]string{fmt.Sprintf("Not shown: %s.", text.Plural(rest, "row"))}, s.words...)
+		s.words = append([]string{fmt.Sprintf("Not shown: %s.%s", text.Plural(rest, "row"), s.rest)}, s.words...)
 	}
 	return s
 }
@@ -46,7 +47,7 @@ func (s section) write(w io.Writer) {
 		return
 	}
 	for _, row := range s.rows {
-		row[0] = shortened(row[0], 24)
+		row[0] = shortTerm(row[0])
 	}
 	s.rows.Write(w)
 	fmt.Fprintln(w)
@@ -56,11 +57,29 @@ func (s section) write(w io.Writer) {
 	fmt.Fprintln(w)
 }
 
+// curveMark ends the name of a curve's effect in tables.
+const curveMark = " (curve)"
+
+// shortTerm is the name of an effect in at most 24 characters: its beginning and its end, where levels differ.
+func shortTerm(name string) string {
+	const most = 24
+	base, isCurve := strings.CutSuffix(text.Visible(name), curveMark)
+	r, room, mark := []rune(base), most, ""
+	if isCurve {
+		room, mark = most-len(curveMark), curveMark
+	}
+	if len(r) > room {
+		head := (room - 1) / 2
+		base = string(r[:head]) + "…" + string(r[len(r)-(room-1-head):])
+	}
+	return base + mark
+}
+
 // sections returns the sections of the text, which are the first of those of the page.
 func (r *Report) sections() []section {
 	return []section{
-		{"errors", "Errors", r.scores(), []string{r.scoreWords()}, "tasks.csv"},
-		{"compared", "Models compared", r.candidates(), []string{r.candidateWords()}, ""},
+		{id: "errors", title: "Errors", rows: r.scores(), words: []string{r.scoreWords()}, file: "tasks.csv"},
+		{id: "compared", title: "Models compared", rows: r.candidates(), words: []string{r.candidateWords()}},
 		effectsSection(r.model),
 	}
 }
@@ -72,6 +91,10 @@ func (r *Report) lead() (list []string) {
 	}
 	if r.Verdict.Text != "" {
 		list = append(list, r.Verdict.Text)
+	}
+	if r.Judged != nil {
+		list = append(list, fmt.Sprintf("These are errors of a model of the %s. The model that is kept has the same form and was fitted again "+
+			"to all %d: the effects and the noise below are those of it.", text.Plural(r.Size.Training, "training row"), r.Size.Model))
 	}
 	return list
 }
@@ -146,10 +169,10 @@ func (r *Report) candidateWords() string {
 // tasks. Digits follow the standard error.
 func effectsSection(m *mixed.Model) section {
 	t, curves, references := text.Table{{"term", "effect", "std. error", "95 % low", "95 % high", "sd of tasks"}}, "", []string(nil)
-	for _, e := range m.Effects() {
+	for _, e := range largestFirst(m) {
 		term := text.Visible(e.Term)
 		if e.Kind == mixed.CurveEffect {
-			term += " (curve)"
+			term += curveMark
 			curves = " (curve): root mean square departure from the straight line."
 		}
 		if e.Reference != "" && !slices.Contains(references, e.Reference) {
@@ -169,8 +192,8 @@ func effectsSection(m *mixed.Model) section {
 	if m.Parameters().Target.Log {
 		of, at, factors = "Effects on the logarithm of the target", "logarithm", " Exponentials of effects are factors."
 	}
-	words := []string{fmt.Sprintf("%s, with 95 %% intervals; sd of tasks: standard deviation of the effect between tasks.%s %s: expected "+
-		"%s where all columns have their means.%s", of, factors, mixed.InterceptTerm, at, curves)}
+	words := []string{fmt.Sprintf("%s with 95 %% intervals, the column with the largest effect first; sd of tasks: standard deviation of the effect between tasks.%s "+
+		"%s: expected %s where all columns have their means.%s", of, factors, mixed.InterceptTerm, at, curves)}
 	if references != nil {
 		words = append(words, fmt.Sprintf("Effects of levels are differences from %s.", text.Names(references)))
 	}
@@ -178,7 +201,31 @@ func effectsSection(m *mixed.Model) section {
 	if g := m.Parameters().Goodness; g.R2Conditional > 0 {
 		noise += fmt.Sprintf("; R2 %.3f marginal, %.3f conditional", g.R2Marginal, g.R2Conditional)
 	}
-	return section{"effects", "Effects", t, append(words, noise+"."), "effects.csv"}
+	rest := " These are the smaller ones: \"difalt model show\" lists all effects of a model, and its --out writes them to a file."
+	return section{id: "effects", title: "Effects", rows: t, words: append(words, noise+"."), file: "effects.csv", rest: rest}
+}
+
+// largestFirst returns the effects of a model: the level, and then those of each column side by side, the column with
+// the largest effect first. Slopes count by one standard deviation of their feature.
+func largestFirst(m *mixed.Model) []mixed.Effect {
+	list, scales := m.Effects(), map[string]float64{}
+	for j, name := range m.Features() {
+		scales[name] = m.Parameters().Design.Scale[j]
+	}
+	size := map[string]float64{} // of a column, under the term of a slope or the reference of a category
+	column := func(e *mixed.Effect) string { return cmp.Or(e.Reference, e.Term) }
+	for i := range list {
+		e, s := &list[i], math.Abs(list[i].Estimate)
+		if e.Kind == mixed.Slope {
+			s *= scales[e.Term]
+		}
+		size[column(e)] = max(size[column(e)], s)
+	}
+	rest := list[min(1, len(list)):]
+	slices.SortStableFunc(rest, func(a, b mixed.Effect) int {
+		return cmp.Or(cmp.Compare(size[column(&b)], size[column(&a)]), cmp.Compare(column(&a), column(&b)))
+	})
+	return list
 }
 
 // loadingsSection has a row for each feature with a column.
@@ -211,7 +258,7 @@ func loadingsSection(m *mixed.Model) section {
 	}
 	words := fmt.Sprintf("Effects of one standard deviation of a feature, in the %s: the mean, the standard deviation between tasks, and "+
 		"the axes along which tasks vary together.", m.Unit())
-	return section{"loadings", "What tasks share and differ by", t, []string{words}, ""}
+	return section{id: "loadings", title: "What tasks share and differ by", rows: t, words: []string{words}}
 }
 
 // principal returns the orthogonal axes of w x r loadings, each as long as tasks spread along it, and with

@@ -2,10 +2,16 @@ package report
 
 import (
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
+	"unicode/utf8"
 
+	"github.com/difalt/difalt/cmd/difalt/dataset"
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
+	"github.com/difalt/difalt/mixed"
 )
 
 // Numbers have digits by the size of another number, and at most nine; small ones that need more have a power
@@ -47,5 +53,84 @@ func TestAtMost(t *testing.T) {
 		if cut := s.atMost(3); len(cut.rows) != want.shown+1 || !slices.Equal(cut.words, words) || len(s.rows) != rows+1 {
 			t.Errorf("%d rows: %d are shown, %q", rows, len(cut.rows)-1, cut.words)
 		}
+	}
+}
+
+// A long name keeps its beginning, its end and the mark of a curve.
+func TestShortTerm(t *testing.T) {
+	for name, want := range map[string]string{
+		"age": "age", "price (curve)": "price (curve)", "exactly twenty-four char": "exactly twenty-four char",
+		"a column with quite a long name of more than forty characters":         "a column wi…y characters",
+		"a column with quite a long name of more than forty characters (curve)": "a colum…aracters (curve)",
+		"département de résidence=Seine-Saint-Denis":                            "département…-Saint-Denis",
+		"département de résidence=Saint-Pierre":                                 "département…Saint-Pierre",
+	} {
+		if got := shortTerm(name); got != want || utf8.RuneCountInString(got) > 24 {
+			t.Errorf("%q is %q, want %q", name, got, want)
+		}
+	}
+}
+
+// The largest effects come first: slopes by the spread of their features, levels and curves with their column.
+func TestLargestFirst(t *testing.T) {
+	var terms []string
+	for _, e := range largestFirst(curvedModel(t)) {
+		terms = append(terms, string(e.Kind)+" "+e.Term)
+	}
+	want := []string{"intercept (intercept)", "slope c", "curve c", "contrast k=q", "slope b", "slope a"}
+	if !slices.Equal(terms, want) {
+		t.Errorf("effects %q, want %q", terms, want)
+	}
+}
+
+// curvedModel returns a model of the features a, b, k=p, k=q and c, with a curve in c.
+func curvedModel(t *testing.T) *mixed.Model {
+	t.Helper()
+	knots := []float64{0, 1, 2, 3}
+	p := mixed.Parameters{
+		Schema: mixed.Schema{Columns: []string{"a", "b", "k", "c"}, Categories: []mixed.Category{{Column: "k", Levels: []string{"p", "q"}}}},
+		Design: mixed.Design{
+			Fill: make([]float64, 5), Center: make([]float64, 5), Scale: []float64{.001, 100, .5, .5, 2},
+			Curves: []mixed.Curve{{Feature: 4, Knots: knots, Values: []float64{0, 1, -1, 0}}},
+		},
+		Target: mixed.Target{Scale: 1},
+		// The slope of a is 100 per unit, that of b .001 per unit, but a has a spread of .001.
+		Mean: []float64{5, .01, .1, 0, .2, 1, .5}, MeanCovariance: make([]float64, 28),
+		Prior: mixed.Prior{Deviations: make([]float64, 7), Noise: mixed.Noise{Variance: 1}},
+		Tasks: mixed.Tasks{Names: []string{"one"}, Samples: []int{3}, Theta: make([]float64, 7)},
+	}
+	for i, at := 0, 0; i < 7; i++ {
+		p.MeanCovariance[at] = .01
+		at += 7 - i
+	}
+	m, err := mixed.New(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// Outliers are named by the lines of their files, the first five of them.
+func TestOutliers(t *testing.T) {
+	dir := t.TempDir()
+	text := "t,a,y\n"
+	for range 9 {
+		text += "x,1,2\n,,\n"
+	}
+	path := filepath.Join(dir, "a.csv")
+	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	table, err := dataset.ReadFiles([]string{path}, dataset.TableOptions{Task: "t", Target: "y"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &Report{Result: &Result{}, sources: []Source{{}, {Table: table}}}
+	for row := range 7 {
+		r.Outliers = append(r.Outliers, mixed.Outlier{Task: "x", Table: 1, Row: row, Deviations: 9.5 - float64(row)/10})
+	}
+	got := r.describeOutliers()
+	if len(got) != 1 || !strings.Contains(got[0], `line 2, task "x" (9.5); line 4, task "x" (9.4);`) || !strings.Contains(got[0], "; and 2 more. Check") {
+		t.Errorf("%q", got)
 	}
 }

@@ -95,7 +95,7 @@ def hold_out(table, seed):
 def measure(program, path, table):
     model, out = path.with_suffix(".npz"), path.with_suffix(".out.csv")
     common = ["--data", str(path), "--task", "task", "--model", str(model)]
-    fit = subprocess.run([program, "fit", *common, "--target", "y", "--holdout", "held", "--json"],
+    fit = subprocess.run([program, "fit", *common, "--target", "y", "--holdout", "held", "--no-refit", "--json"],
                          capture_output=True, text=True)
     if fit.returncode not in (0, 5):  # 5: complete, but the strengths still moved
         sys.exit(f"{path}: {fit.stderr}")
