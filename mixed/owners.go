@@ -231,7 +231,7 @@ func judge(ctx context.Context, net *consensus.Network, err error) error {
 	if errors.Is(err, consensus.ErrContradiction) {
 		return err
 	}
-	return fmt.Errorf("%w: %w", err, consensus.ErrContradiction)
+	return fmt.Errorf("%w, or %w", err, consensus.ErrContradiction)
 }
 
 // join returns the model of the tasks of several models with the same parameters.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/kernel"
@@ -28,6 +29,11 @@ const (
 	leastPower, powers = -32, 64
 	// A count stands out of the noise when it is above this number of standard deviations.
 	sure = 5
+	// never is a number of standard deviations beyond which no noise is.
+	never = 40
+	// mostTasks bounds the tasks of all nodes, mostPrivate the numbers of a table, and farScales the distance of
+	// a number from the median of this process, in scales.
+	mostTasks, mostPrivate, farScales = 1 << 31, 1e100, 1e4
 	// mostPrivateRank is the largest rank of a private training.
 	mostPrivateRank = 20
 )
@@ -54,7 +60,11 @@ func Privately(ctx context.Context, list []Input, net *consensus.Network, o Opti
 	if err := p.check(&o, net.Len()); err != nil {
 		return nil, nil, &Error{err, "its options cannot be used"}
 	}
+	list = slices.Clone(list)
 	for i := range list {
+		if t := list[i].Table; t != nil {
+			list[i].Table = &bounded{Table: t}
+		}
 		err := o.check(&list[i])
 		if err == nil && list[i].Table.Weights() != nil {
 			err = errors.New("private training takes no weights of rows")
@@ -72,7 +82,11 @@ func Privately(ctx context.Context, list []Input, net *consensus.Network, o Opti
 		err = net.Confirm(ctx)
 	}
 	if err != nil {
-		return nil, nil, judge(ctx, net, err)
+		err = judge(ctx, net, err)
+		if s.account != nil {
+			err = s.account.Ended(err)
+		}
+		return nil, nil, err
 	}
 	r.Traffic = net.Traffic().Minus(before)
 	return m, r, nil
@@ -115,6 +129,10 @@ func (s *privacy) train(ctx context.Context) (*Model, *Report, error) {
 	if err := s.net.Sum(ctx, rows); err != nil {
 		return nil, nil, err
 	}
+	// Others may have more tasks, and have one at least.
+	if all, least := rows[0][0], float64(at+s.net.Len()-len(s.list)); !(all >= least && all <= mostTasks && all == math.Trunc(all)) {
+		return nil, nil, contradiction(fmt.Sprintf("all nodes have %v tasks, and at least %v exist", all, least))
+	}
 	s.tasks = int(rows[0][0])
 	var err error
 	if s.account, err = s.budget.account(s.tasks); err != nil {
@@ -123,13 +141,16 @@ func (s *privacy) train(ctx context.Context) (*Model, *Report, error) {
 	if s.rows, err = newRows(ctx, s.in, &s.Options); err != nil {
 		return nil, nil, err
 	}
-	s.rows.compares = false // of the logarithm
-	design, err := s.scale(ctx)
+	scales, err := s.scales(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	res, err := private.Run(ctx, s.slopes(&design), s.net,
+	res, err := private.Run(ctx, s.slopes(scales), s.net,
 		private.Options{Rank: *s.Rank, Account: s.account, MeanBound: 1, Workers: s.Workers})
+	if err != nil {
+		return nil, nil, err
+	}
+	design, err := s.within(ctx, scales)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -167,11 +188,10 @@ func (s *privacy) report(ctx context.Context, chosen *choice) (*Model, *Report, 
 	return m, r, err
 }
 
-// scale chooses the scale of every column by a private sum, and returns the design. A task contributes the
-// power of two of its standard deviation for every column. Centers are the means of this process: slopes do not
-// depend on them.
-func (s *privacy) scale(ctx context.Context) (Design, error) {
-	r, design := s.rows, s.rows.newDesign()
+// scales chooses the scale of every column, and last of the target, by a private sum. A task contributes the
+// power of two of its standard deviation for every column.
+func (s *privacy) scales(ctx context.Context) ([]float64, error) {
+	r := s.rows
 	columns, tasks := len(r.stats)+1, make([]int, len(s.list))
 	for i, in := range s.list {
 		tasks[i] = len(in.Table.Tasks())
@@ -198,33 +218,30 @@ func (s *privacy) scale(ctx context.Context) (Design, error) {
 	}
 	counts, err := s.account.Sum(ctx, s.net, "sizes of columns", rho, tasks, columns*powers, votes)
 	if err != nil {
-		return design, err
+		return nil, err
 	}
-	names := append(r.schema.Features(), s.TargetColumn)
+	most := vote*float64(s.tasks) + never*counts.Deviation
+	names, scales := append(r.schema.Features(), s.TargetColumn), make([]float64, columns)
 	for j := range columns {
 		sizes := counts.Values[j*powers:][:powers]
-		most := floats.MaxIdx(sizes)
-		// The totals, and so this error, are the same at all nodes.
-		if !(sizes[most] > sure*counts.Deviation) {
-			err := fmt.Errorf("%d tasks at epsilon %g do not show the size of column %q: more tasks or a larger "+
+		if slices.Max(sizes) > most || slices.Min(sizes) < -never*counts.Deviation {
+			return nil, contradiction(fmt.Sprintf("the sizes of column %q", names[j]))
+		}
+		power := floats.MaxIdx(sizes)
+		if !(sizes[power] > sure*counts.Deviation) {
+			return nil, fmt.Errorf("%d tasks at epsilon %g do not show the size of column %q: more tasks or a larger "+
 				"epsilon are needed", s.tasks, s.budget.Epsilon, names[j])
-			return design, &Error{err, err.Error()}
 		}
-		scale := math.Ldexp(math.Sqrt2, most+leastPower) // the geometric middle
-		if j < len(design.Scale) {
-			design.Scale[j] = scale
-		} else {
-			r.raw.Scale = scale
-		}
+		scales[j] = math.Ldexp(math.Sqrt2, power+leastPower) // the geometric middle
 	}
-	r.target = r.raw
-	return design, nil
+	return scales, nil
 }
 
-// slopes returns the tasks of every node for package private: standardised features and targets, less their
-// means over the task, which leaves the slopes.
-func (s *privacy) slopes(d *Design) (nodes []*kernel.Tasks) {
-	r, p, read := s.rows, d.Width(), s.rows.reader()
+// slopes returns the tasks of every node for package private: features and targets, less their means over the
+// task, in units of the scales. A missing value counts as the mean. So the numbers of a task depend on its rows,
+// on public facts and on totals, and on nothing of other tasks.
+func (s *privacy) slopes(scales []float64) (nodes []*kernel.Tasks) {
+	r, columns, read := s.rows, len(scales), s.rows.reader()
 	for i, in := range s.list {
 		var own, samples []int
 		for k := range in.Table.Tasks() {
@@ -232,24 +249,114 @@ func (s *privacy) slopes(d *Design) (nodes []*kernel.Tasks) {
 				own, samples = append(own, s.first[i]+k), append(samples, n)
 			}
 		}
-		b := kernel.NewBuilder(p-1, samples, kernel.Float64)
+		b := kernel.NewBuilder(columns-1, samples, kernel.Float64)
 		for t, k := range own {
 			list := r.of(k)
-			x, y, mean := make([]float64, len(list)*p), make([]float64, len(list)), make([]float64, p)
-			r.fill(x, read, d, list)
-			r.fillTargets(y, list, false)
-			for i := range list {
-				floats.AddScaled(mean, 1/float64(len(list)), x[i*p:][:p])
+			z := make([]float64, len(list)*columns)
+			for i, at := range list {
+				row := z[i*columns:][:columns]
+				copy(row, read(int(at)))
+				row[columns-1] = s.in.Table.Y(int(at))
 			}
-			center := floats.Sum(y) / float64(len(y))
+			for j, scale := range scales {
+				centre(z[j:], columns, scale)
+			}
 			for i := range list {
-				floats.Sub(x[i*p:][:p], mean)
-				b.SetRow(t, i, x[i*p+1:][:p-1], y[i]-center)
+				row := z[i*columns:][:columns]
+				b.SetRow(t, i, row[:columns-1], row[columns-1])
 			}
 		}
 		nodes = append(nodes, b.Tasks())
 	}
 	return nodes
+}
+
+// centre subtracts the mean from every stride-th number of v, and divides by the scale; missing ones become 0.
+func centre(v []float64, stride int, scale float64) {
+	sum, n := 0.0, 0.0
+	for i := 0; i < len(v); i += stride {
+		if !math.IsNaN(v[i]) {
+			sum, n = sum+v[i], n+1
+		}
+	}
+	for i := 0; i < len(v); i += stride {
+		if v[i] = (v[i] - sum/n) / scale; math.IsNaN(v[i]) {
+			v[i] = 0
+		}
+	}
+}
+
+// within clips the values of this process to some scales around their medians, reads the rows again, and returns
+// the design: nothing of that is sent. A task with huge numbers would otherwise end the training, and so show
+// that it is there.
+func (s *privacy) within(ctx context.Context, scales []float64) (Design, error) {
+	columns := len(scales)
+	values := make([][]float64, columns)
+	s.rows.each(func(row int, x []float64, _ float64) {
+		for j, v := range x {
+			if !math.IsNaN(v) {
+				values[j] = append(values[j], v)
+			}
+		}
+		values[columns-1] = append(values[columns-1], s.in.Table.Y(row))
+	})
+	bounds := make([][2]float64, columns)
+	for j, list := range values {
+		middle := 0.0
+		if slices.Sort(list); len(list) > 0 {
+			middle = list[len(list)/2]
+		}
+		bounds[j] = [2]float64{middle - farScales*scales[j], middle + farScales*scales[j]}
+	}
+	in := *s.in
+	in.Table = &bounded{Table: in.Table, features: bounds[:columns-1], target: bounds[columns-1]}
+	s.in = &in
+	var err error
+	if s.rows, err = newRows(ctx, s.in, &s.Options); err != nil {
+		return Design{}, err
+	}
+	s.rows.compares = false // of the logarithm
+	design := s.rows.newDesign()
+	copy(design.Scale, scales)
+	s.rows.raw.Scale = scales[columns-1]
+	s.rows.target = s.rows.raw
+	return design, nil
+}
+
+// A bounded table is a table whose numbers are clipped: without bounds, to mostPrivate in size.
+type bounded struct {
+	Table
+	features [][2]float64 // nil for no bounds
+	target   [2]float64
+}
+
+// X implements Table.
+func (b *bounded) X(dst []float64, row int) []float64 {
+	dst = b.Table.X(dst, row)
+	for j, v := range dst {
+		if b.features == nil {
+			dst[j] = clipTo(v, -mostPrivate, mostPrivate)
+		} else {
+			dst[j] = clipTo(v, b.features[j][0], b.features[j][1])
+		}
+	}
+	return dst
+}
+
+// Y implements Table.
+func (b *bounded) Y(row int) float64 {
+	if b.features == nil {
+		return clipTo(b.Table.Y(row), -mostPrivate, mostPrivate)
+	}
+	return clipTo(b.Table.Y(row), b.target[0], b.target[1])
+}
+
+// clipTo returns v within bounds. NaN and infinities stay.
+func clipTo(v, least, most float64) float64 {
+	if math.IsInf(v, 0) {
+		return v
+	}
+	return max(least, min(v, most))
 }
 
 // choose returns the model of the given mean of the slopes and U. With z = x'U it fits the rest of the target,

@@ -1,12 +1,20 @@
 package mixed
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"testing"
 
+	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/consensus/transport"
 	"github.com/difalt/difalt/internal/check"
+	"github.com/difalt/difalt/internal/testnet"
+	"github.com/difalt/difalt/kernel"
+	"github.com/difalt/difalt/private"
 )
 
 // apartBySlopes returns the tables of so many nodes, of tasks that differ by an intercept and along one direction.
@@ -96,4 +104,127 @@ func TestPrivatelyStops(t *testing.T) {
 			check.Error(t, err, c.want)
 		})
 	}
+}
+
+// What a task contributes to private totals depends on its own rows alone, also where values are missing: the
+// account is about one task, and counts the part of no other.
+func TestSlopesAreOfOneTask(t *testing.T) {
+	slopes := func(change func(d *Data)) *kernel.Tasks {
+		in := apartBySlopes(4, 1, 6, 9)[0]
+		d := in.Table.(*Data)
+		for i := range d.Rows() {
+			if i%5 == 0 {
+				d.Values[i%3][i] = math.NaN()
+			}
+		}
+		change(d)
+		rank := 1
+		s := &privacy{fitter: &fitter{Options: Options{Rank: &rank}, in: &in}, list: []Input{in}, first: []int{0}}
+		s.rows = check.OK(newRows(t.Context(), s.in, &s.Options))
+		return s.slopes([]float64{8, .5, 1, 2})[0]
+	}
+	before := slopes(func(*Data) {})
+	after := slopes(func(d *Data) {
+		for i, k := range d.TaskOf {
+			if k == 2 {
+				d.Values[0][i], d.Values[1][i], d.Targets[i] = 1e9+float64(i), -3e7, 1e12
+			}
+		}
+	})
+	a, b := make([]float64, 3), make([]float64, 3)
+	for k := range before.Len() {
+		for i, y := range before.Y(k) {
+			same := slices.Equal(before.Row(a, k, i), after.Row(b, k, i)) && y == after.Y(k)[i]
+			check.FailIf(t, same != (k != 2), "task %d, row %d: %v %v and %v %v", k, i, a, y, b, after.Y(k)[i])
+		}
+	}
+}
+
+// No numbers of a task end a private training, which would show that the task is there.
+func TestPrivatelyWithExtremeTasks(t *testing.T) {
+	rank := 1
+	for name, v := range map[string][2]float64{
+		"huge": {1e140, 1e140}, "beyond tables": {1e300, -1e300}, "huge feature": {1e30, 1}, "huge target": {1, -1e30},
+		"tiny": {1e-300, 1e-300}, "zero": {0, 0}, "large": {1e9, 1e12},
+	} {
+		t.Run(name, func(t *testing.T) {
+			list := apartBySlopes(9, 3, 150, 12)
+			d := list[1].Table.(*Data)
+			for i, k := range d.TaskOf {
+				if k == 7 {
+					d.Values[2][i] *= v[0]
+					d.Targets[i] *= v[1]
+				}
+			}
+			before := slices.Clone(d.Targets)
+			m, r, err := Privately(t.Context(), list, network("path", 3), Options{Rank: &rank, TargetColumn: "y"}, Privacy{Epsilon: 8})
+			check.Done(err)
+			check.FailIf(t, !slices.Equal(before, d.Targets), "the table was changed")
+			check.FailIf(t, !(r.Private.Epsilon() > 7.9), "epsilon %v was spent", r.Private.Epsilon())
+			p, _, err := m.Predict("site 0, task 3", []float64{50, 1.65, 0})
+			check.FailIf(t, err != nil || math.IsNaN(p) || math.Abs(p) > 100, "it predicts %v (%v)", p, err)
+		})
+	}
+}
+
+// A member that lies about its tasks, or leaves, ends a private training as a contradiction between members, or by
+// its name, and what counts as spent is said.
+func TestPrivatelyWithLiar(t *testing.T) {
+	list, rank, w := apartBySlopes(2, 3, 40, 12), 1, weightsOf("path", 3)
+	for name, c := range map[string]struct {
+		tasks    float64
+		counts   bool // it goes on to the sum of sizes
+		lie      float64
+		spent    bool
+		explains string
+	}{
+		"negative tasks":     {tasks: -50, explains: "tasks"},
+		"half a task":        {tasks: 40.5, explains: "tasks"},
+		"too many to count":  {tasks: 1e19, explains: "tasks"},
+		"leaves":             {tasks: 40, spent: true, explains: "node 2"},
+		"negative sizes":     {tasks: 40, counts: true, lie: -1e12, spent: true, explains: "sizes of column"},
+		"sizes beyond tasks": {tasks: 40, counts: true, lie: 1e12, spent: true, explains: "sizes of column"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			errs := testnet.Run(w.Graph(), nil, func(node int, tr transport.Transport) error {
+				net := check.OK(consensus.New(w, tr))
+				if node < 2 {
+					_, _, err := Privately(t.Context(), list[node:node+1], net, Options{Rank: &rank}, Privacy{Epsilon: 8})
+					return err
+				}
+				if err := net.Sum(t.Context(), [][]float64{{c.tasks}}); err != nil || !c.counts {
+					return err
+				}
+				sizes := append(slices.Repeat([]float64{c.lie}, 4*powers), 1)
+				if err := net.Sum(t.Context(), [][]float64{sizes}); err != nil {
+					return err
+				}
+				return net.Sum(t.Context(), [][]float64{{0}}) // of judge
+			})
+			for node, err := range errs[:2] {
+				var peer *transport.PeerError
+				var own *Error
+				var spent *private.SpentError
+				if !errors.Is(err, consensus.ErrContradiction) && !errors.As(err, &peer) || errors.As(err, &own) || errors.As(err, &spent) != c.spent {
+					t.Errorf("node %d: %v", node, err)
+				}
+				if node == 1 {
+					check.Error(t, err, c.explains)
+				}
+			}
+		})
+	}
+}
+
+// Nodes of private training refuse another order of columns: their sums are by place.
+func TestPrivateColumnsHaveOneOrder(t *testing.T) {
+	list, rank := apartBySlopes(2, 2, 4, 12), 1
+	d := list[1].Table.(*Data)
+	slices.Reverse(d.Names)
+	slices.Reverse(d.Values)
+	o, p := Options{Rank: &rank}, &Privacy{Epsilon: 1}
+	differ := consensus.Difference(Settings(list[0].Table, &o, p), "there", Settings(d, &o, p), "here")
+	check.FailIf(t, !strings.Contains(differ, "order of the columns"), "%q", differ)
+	differ = consensus.Difference(Settings(list[0].Table, &o, nil), "there", Settings(d, &o, nil), "here")
+	check.FailIf(t, differ != "", "without a budget: %q", differ)
 }

@@ -32,6 +32,9 @@ func Settings(t Table, o *Options, p *Privacy) (list []consensus.Setting) {
 	add("common noise", o.CommonNoise)
 	add("differential privacy", p)
 	s := t.Schema()
+	if p != nil { // with levels, columns come as in the tables
+		add("order of the columns", s.Columns)
+	}
 	for _, name := range s.Columns {
 		kind := "numbers"
 		if levels, coded := s.Levels(name); coded {

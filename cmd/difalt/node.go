@@ -57,7 +57,11 @@ func (t *training) federate(ctx context.Context, node *federate.Node) error {
 		if err != nil {
 			return err
 		}
-		return t.finish(ctx, m, report.Of(trained))
+		err = t.finish(ctx, m, report.Of(trained))
+		if trained.Private != nil {
+			err = trained.Private.Ended(err)
+		}
+		return err
 	}
 	if err := federate.Run(ctx, node); err != nil {
 		return err

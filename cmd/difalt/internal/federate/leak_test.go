@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -299,6 +300,22 @@ func TestSettingsDiffer(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// The order of the settings is of no account: columns of tables may have any.
+func TestSettingsInAnyOrder(t *testing.T) {
+	ends := life(t, background(t), func(i int, n *Node) {
+		n.Settings = []consensus.Setting{{Name: "rank", Value: "2"}, {Name: "column x", Value: "numbers"}}
+		if i == 1 {
+			slices.Reverse(n.Settings)
+		}
+		n.Job = func(context.Context, *consensus.Network) error { return nil }
+	})
+	for i, e := range ends {
+		if e.err != nil {
+			t.Errorf("node %d: %v", i, e.err)
+		}
 	}
 }
 

@@ -188,7 +188,8 @@ func (n *Node) work(ctx context.Context, transport engine.Transport) (err error)
 // own differ, or else the first node that differs, node 0 and the setting. A node that cannot read its data
 // has no settings, so the engine does not compare them when nodes connect. Nodes exchange hashes first.
 func (n *Node) compare(ctx context.Context, net *consensus.Network) error {
-	own, _ := json.Marshal(n.Settings) // texts
+	byName := func(a, b consensus.Setting) int { return strings.Compare(a.Name, b.Name) }
+	own, _ := json.Marshal(slices.SortedStableFunc(slices.Values(n.Settings), byName)) // texts
 	hash := sha256.Sum256(own)
 	all, err := net.Gather(context.WithoutCancel(ctx), [][]byte{hash[:]})
 	if err != nil {
