@@ -177,12 +177,14 @@ mutants: ## MUTANTS (100) small errors, drawn with SEED (1), that the tests shou
 bench: ## benchmarks of the kernel
 	$(GO) test -run '^$$' -bench . ./bench
 
-bench-blas: ## calls of package mat with kernel/blas, gonum and OpenBLAS, as tables of BENCHMARKS.md and README.md
-	$(WITH_OPENBLAS) $(GO) test -count=1 -timeout 0 -tags openblas -run TestTable ./kernel/blas -table ../../BENCHMARKS.md,../../bench/peers/BENCHMARKS.md.tmpl,../../README.md
+bench-blas: ## calls of gonum with kernel/blas, gonum and OpenBLAS, also the one of OPENBLAS, as tables of BENCHMARKS.md and README.md
+	$(WITH_OPENBLAS) ./scripts/openblas.sh "$(OPENBLAS)" $(GO) test -count=1 -timeout 0 -tags openblas -run TestTable ./kernel/blas \
+		-table ../../BENCHMARKS.md,../../bench/peers/BENCHMARKS.md.tmpl,../../README.md
 
-bench-peers: ## the same work in C, C++, Python, ..., side by side, with FLAGS
+bench-peers: ## the same work in C, C++, Python, ..., side by side, with FLAGS; over the OpenBLAS of OPENBLAS, if it is set
 	./bench/peers/setup.sh
-	$(GO) test -run '^$$' -bench . -benchtime 1x -timeout 0 ./bench/peers $(FLAGS)
+	./scripts/openblas.sh "$(OPENBLAS)" sh -c 'LD_LIBRARY_PATH=$${DIFALT_OPENBLAS:-}$${LD_LIBRARY_PATH:+:$$LD_LIBRARY_PATH} "$$@"' - \
+		$(GO) test -run '^$$' -bench . -benchtime 1x -timeout 0 ./bench/peers $(FLAGS)
 
 benchmarks: ## measure difalt and its peers here, and write BENCHMARKS.md
 	$(MAKE) bench-peers FLAGS="-store auto"

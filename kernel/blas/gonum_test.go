@@ -14,6 +14,7 @@ import (
 	gblas "gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas32"
 	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/blas/cblas128"
 	lapackreference "gonum.org/v1/gonum/lapack/gonum"
 	"gonum.org/v1/gonum/lapack/lapack64"
 	"gonum.org/v1/gonum/mat"
@@ -106,9 +107,11 @@ func symmetric(n int, data []float64) blas64.Symmetric {
 
 // restore returns what puts back gonum's own implementations.
 func restore() func() {
-	before := blas64.Implementation()
+	before, single, pairs := blas64.Implementation(), blas32.Implementation(), cblas128.Implementation()
 	return func() {
 		blas64.Use(before)
+		blas32.Use(single)
+		cblas128.Use(pairs)
 		lapack64.Use(lapackreference.Implementation{})
 	}
 }

@@ -8,6 +8,7 @@ import (
 	gblas "gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas32"
 	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/blas/cblas128"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distmv"
@@ -56,6 +57,7 @@ func workloads() []workload {
 	l.reductions()
 	l.statistics()
 	l.vectors()
+	l.complex()
 	return l.all
 }
 
@@ -223,6 +225,33 @@ func (l *workloadList) vectors() {
 		l.add("float32", n, fmt.Sprintf("Strsm %d", n), func() {
 			copy(c.Data, b.Data)
 			blas32.Trsm(gblas.Left, gblas.NoTrans, 1, tri, c)
+		})
+	}
+}
+
+func (l *workloadList) complex() {
+	const no, conjugate = gblas.NoTrans, gblas.ConjTrans
+	for _, n := range []int{8, 100, 500} {
+		general := func() cblas128.General {
+			g := cblas128.General{Rows: n, Cols: n, Stride: n, Data: make([]complex128, n*n)}
+			for i := range g.Data {
+				g.Data[i] = complex(l.rng.NormFloat64(), l.rng.NormFloat64()) / complex(float64(n), 0)
+			}
+			return g
+		}
+		a, b, c := general(), general(), general()
+		x, y := cblas128.Vector{N: n, Inc: 1, Data: b.Data[:n]}, cblas128.Vector{N: n, Inc: 1, Data: make([]complex128, n)}
+		for i := range n {
+			a.Data[i*(n+1)] = 1
+		}
+		tri := cblas128.Triangular{Uplo: gblas.Lower, Diag: gblas.NonUnit, N: n, Stride: n, Data: a.Data}
+		l.add("complex", n, fmt.Sprintf("Zgemm %d", n), func() { cblas128.Gemm(no, no, 1, a, b, 0, c) })
+		l.add("complex", n, fmt.Sprintf("Zgemm %d, adjoint", n), func() { cblas128.Gemm(conjugate, no, 1, a, b, 0, c) })
+		l.add("complex", n, fmt.Sprintf("Zgemv %d", n), func() { cblas128.Gemv(no, 1, a, x, 0, y) })
+		l.add("complex", n, fmt.Sprintf("Zgeru %d", n), func() { cblas128.Geru(1e-9, x, y, c) })
+		l.add("complex", n, fmt.Sprintf("Ztrsm %d", n), func() {
+			copy(c.Data, b.Data)
+			cblas128.Trsm(gblas.Left, no, 1, tri, c)
 		})
 	}
 }
