@@ -1,6 +1,7 @@
 package mixed
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -17,8 +18,10 @@ import (
 // MeanCovariance). The coefficients of a known task are updated from their present distribution, so that its
 // rows must be rows that the model has not seen. Mean, prior and other tasks stay as they are.
 // If tasks differ by their noise, the noise of the table's tasks is estimated too. Rows count with their
-// weights. In a design with axes, the part of a row off the axes is noise of that row. Errors name the task and the row, counted from 1, of targets and features that cannot be used.
-func (m *Model) Adapt(t Table) (*Model, error) {
+// weights. In a design with axes, the part of a row off the axes is noise of that row. Errors name the task and
+// the row, counted from 1, of targets and features that cannot be used; the error of a context that ends is its
+// own.
+func (m *Model) Adapt(ctx context.Context, t Table) (*Model, error) {
 	switch {
 	case len(m.p.Mean) == 0:
 		return nil, errEmpty
@@ -49,7 +52,10 @@ func (m *Model) Adapt(t Table) (*Model, error) {
 		}
 		name, samples := t.Tasks()[i], make([]sample, len(list))
 		for j, row := range list {
-			var err error
+			err := ctx.Err()
+			if j%samplesAtOnce == 0 && err != nil {
+				return nil, err
+			}
 			if samples[j], err = m.sample(t, row); err != nil {
 				return nil, fmt.Errorf("task %q, row %d: %w", name, row+1, err)
 			}
@@ -59,9 +65,17 @@ func (m *Model) Adapt(t Table) (*Model, error) {
 			const format = "task %.60q: the model does not keep covariances of known tasks, and cannot learn more of their rows"
 			return nil, fmt.Errorf(format, name)
 		}
-		posterior := m.prior(at, known).learn(samples)
+		posterior, err := m.prior(at, known).learn(ctx, samples)
+		if err != nil {
+			return nil, err
+		}
 		if !known {
 			at = len(k.Names)
+			if k.Covariances != nil && at+1 > mostCovariances/len(m.unseen) {
+				const format = "task %.60q: with it the model has more than %d tasks, and would keep more than %d MiB of covariances: " +
+					"train a model with these rows"
+				return nil, fmt.Errorf(format, name, at, mostCovariances>>17)
+			}
 			k.Names, k.Samples, k.Theta = append(k.Names, name), append(k.Samples, 0), append(k.Theta, p.Mean...)
 			if p.Prior.Noise.TaskFreedom > 0 {
 				k.Noise, k.Freedom = append(k.Noise, 0), append(k.Freedom, 0)
@@ -168,22 +182,27 @@ func (m *Model) prior(t int, known bool) *posterior {
 const emSteps = 10
 
 // learn returns the posterior given samples.
-func (prior *posterior) learn(samples []sample) *posterior {
+func (prior *posterior) learn(ctx context.Context, samples []sample) (*posterior, error) {
 	if prior.alike > 0 {
-		p := prior.given(samples, prior.alike)
+		p, err := prior.given(ctx, samples, prior.alike)
+		if err != nil {
+			return nil, err
+		}
 		r := prior.residuals(p, samples)
 		p.freedom = prior.freedom + max(r.rows-r.spent/prior.alike, 0)
 		p.noise = (prior.freedom*prior.noise + r.squares) / p.freedom
-		return p
+		return p, nil
 	}
-	p := prior.given(samples, prior.noise)
-	for i := 0; i < emSteps && prior.freedom > 0; i++ {
+	p, err := prior.given(ctx, samples, prior.noise)
+	for i := 0; i < emSteps && prior.freedom > 0 && err == nil; i++ {
 		r := prior.residuals(p, samples)
 		freedom := prior.freedom + max(r.rows-r.spent/p.noise, 0)
-		p = prior.given(samples, (prior.freedom*prior.noise+r.squares+r.spent)/(prior.freedom+r.rows))
-		p.freedom = freedom
+		p, err = prior.given(ctx, samples, (prior.freedom*prior.noise+r.squares+r.spent)/(prior.freedom+r.rows))
+		if err == nil {
+			p.freedom = freedom
+		}
 	}
-	return p
+	return p, err
 }
 
 // residuals are sums over samples of positive weight: of squares at the coefficients, of their variances about
@@ -203,6 +222,9 @@ func (prior *posterior) residuals(p *posterior, samples []sample) (r residuals) 
 	return r
 }
 
+// samplesAtOnce is the number of samples between two looks at the context.
+const samplesAtOnce = 64
+
 // noiseOf returns the variance of a sample about its expectation along the axes, for noise of the given variance.
 func (prior *posterior) noiseOf(s sample, noise float64) float64 {
 	return noise/s.weight + square(s.distance)*prior.packed[len(prior.packed)-1]
@@ -212,11 +234,14 @@ func (prior *posterior) noiseOf(s sample, noise float64) float64 {
 // For a sample z with target y and noise of variance e, theta ~ N(theta, C) becomes
 //
 //	g = C z,  v = z'g + e,  theta + g (y - z'theta)/v,  C - g g'/v.
-func (prior *posterior) given(samples []sample, noise float64) *posterior {
+func (prior *posterior) given(ctx context.Context, samples []sample, noise float64) (*posterior, error) {
 	p := &posterior{theta: slices.Clone(prior.theta), packed: slices.Clone(prior.packed), noise: noise}
 	c := blas64.SymmetricPacked{Uplo: blas.Upper, N: len(p.theta), Data: p.packed}
 	theta, g := dense.Vector(p.theta), dense.Vector(make([]float64, len(p.theta)))
-	for _, s := range samples {
+	for i, s := range samples {
+		if err := ctx.Err(); i%samplesAtOnce == 0 && err != nil {
+			return nil, err
+		}
 		if z := dense.Vector(s.z); s.weight > 0 {
 			blas64.Spmv(1, c, z, 0, g)
 			v := max(blas64.Dot(z, g), 0) + prior.noiseOf(s, noise) // rounding may make the first term negative
@@ -224,5 +249,5 @@ func (prior *posterior) given(samples []sample, noise float64) *posterior {
 			blas64.Spr(-1/v, g, c)
 		}
 	}
-	return p
+	return p, nil
 }

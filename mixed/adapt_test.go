@@ -1,10 +1,15 @@
 package mixed
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/difalt/difalt/internal/check"
+	"github.com/difalt/difalt/internal/dense"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -59,7 +64,7 @@ func TestAdapt(t *testing.T) {
 				l.weights = append(l.weights, .5+float64(i%3))
 			}
 			theta, cov, _ := conditioned(&p, l, c.mean, c.cov, .3)
-			got := check.OK(m.Adapt(l))
+			got := check.OK(m.Adapt(t.Context(), l))
 			packed := got.covariance(c.at)
 			for i := range 9 {
 				near(t, "coefficient", got.theta(c.at)[i], theta.AtVec(i))
@@ -90,7 +95,7 @@ func TestAdaptNoise(t *testing.T) {
 		l.y[i] = 10 + 9*math.Sin(float64(1+i)*12.9898) // noise far above the usual one
 		l.weights = append(l.weights, 1)
 	}
-	got := check.OK(m.Adapt(l))
+	got := check.OK(m.Adapt(t.Context(), l))
 	noise := got.p.Tasks.Noise[4]
 	prior := spread(&p.Prior)
 	prior.Add(prior, unpack(p.MeanCovariance, 9))
@@ -105,7 +110,7 @@ func TestAdaptNoise(t *testing.T) {
 	if want := (5*.3 + rss + spent) / 45; math.Abs(noise/want-1) > 1e-3 || noise < 1 {
 		t.Errorf("the variance of the noise is %v, want %v", noise, want)
 	}
-	again := check.OK(got.Adapt(l)) // the noise of a known task is its own
+	again := check.OK(got.Adapt(t.Context(), l)) // the noise of a known task is its own
 	if f, before := again.p.Tasks.Freedom[4], got.p.Tasks.Freedom[4]; f < before+30 || math.Abs(again.p.Tasks.Noise[4]/noise-1) > .2 {
 		t.Errorf("%v degrees of freedom after %v, noise %v after %v", f, before, again.p.Tasks.Noise[4], noise)
 	}
@@ -142,8 +147,54 @@ func TestAdaptRefuses(t *testing.T) {
 			m := check.OK(New(c.p))
 			l := drawRows(m, 5, c.task)
 			c.change(l)
-			_, err := m.Adapt(l)
+			_, err := m.Adapt(t.Context(), l)
 			check.Error(t, err, c.want)
 		})
 	}
+}
+
+// Adapt ends with the error of its context, in the middle of a task, too.
+func TestAdaptEnds(t *testing.T) {
+	p := synthetic()
+	byTask(&p)
+	m := check.OK(New(p))
+	l := drawRows(m, 1000, "new")
+	for left := int64(0); ; left += 7 {
+		ctx := &countdown{Context: t.Context()}
+		ctx.left.Store(left)
+		got, err := m.Adapt(ctx, l)
+		if err == nil && left > 50 {
+			return
+		}
+		if !errors.Is(err, context.Canceled) || got != nil {
+			t.Fatalf("after %d looks: %v", left, err)
+		}
+	}
+}
+
+// A model does not grow beyond the limit of covariances that training keeps.
+func TestAdaptLimit(t *testing.T) {
+	const f = 1500
+	w := f + 1
+	most := mostCovariances / dense.Triangle(w)
+	covariance := make([]float64, dense.Triangle(w))
+	p := Parameters{
+		Design: Design{Fill: make([]float64, f), Center: make([]float64, f), Scale: slices.Repeat([]float64{1}, f)}, Target: Target{Scale: 1},
+		Mean: make([]float64, w), MeanCovariance: covariance,
+		Prior: Prior{Deviations: slices.Repeat([]float64{.5}, w), Noise: Noise{Variance: 1}},
+		Tasks: Tasks{Samples: slices.Repeat([]int{1}, most-1), Theta: make([]float64, (most-1)*w)},
+	}
+	for j := range f {
+		p.Schema.Columns = append(p.Schema.Columns, fmt.Sprint(j))
+	}
+	for k := range most - 1 {
+		p.Tasks.Names, p.Tasks.Covariances = append(p.Tasks.Names, fmt.Sprint(k)), append(p.Tasks.Covariances, covariance)
+	}
+	m := check.OK(New(p))
+	l := &list{features: m.Features(), tasks: []string{"one more", "too many"}, task: []int{0, 1}, y: []float64{1, 2}}
+	l.x = [][]float64{make([]float64, f), make([]float64, f)}
+	_, err := m.Adapt(t.Context(), l)
+	check.Error(t, err, `task "too many": with it the model has more than 29 tasks`, "256 MiB", "train a model with these rows")
+	l.task[1] = 0
+	check.OK(m.Adapt(t.Context(), l))
 }

@@ -117,7 +117,7 @@ func TestAxes(t *testing.T) {
 	for i, x := range [][]float64{inSpan(1, 2), inSpan(-3, 1), off[0], inSpan(0, -2), inSpan(2, 2)} {
 		rows.task, rows.x, rows.y = append(rows.task, i%2), append(rows.x, x), append(rows.y, 8+float64(i))
 	}
-	compare(check.OK(wide.Adapt(rows)), check.OK(full.Adapt(rows)), inSpan(.5, 1), inSpan(-1, 3))
+	compare(check.OK(wide.Adapt(t.Context(), rows)), check.OK(full.Adapt(t.Context(), rows)), inSpan(.5, 1), inSpan(-1, 3))
 	a, b := wide.Effects(), full.Effects()
 	for i := range b {
 		near(t, "effect", a[i].Estimate, b[i].Estimate)

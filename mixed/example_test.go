@@ -44,7 +44,7 @@ func ExampleFit() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	adapted, err := model.Adapt(news)
+	adapted, err := model.Adapt(context.Background(), news)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -81,7 +81,7 @@ func use(t *testing.T, m *Model) {
 			}
 			rows.task, rows.x, rows.y = append(rows.task, i), append(rows.x, slices.Clone(x)), append(rows.y, 1)
 		}
-		if adapted, err := m.Adapt(rows); err == nil {
+		if adapted, err := m.Adapt(t.Context(), rows); err == nil {
 			if _, err := adapted.PredictError("another", x); err != nil && v == 0 {
 				t.Errorf("a model that adapts does not predict: %v", err)
 			}

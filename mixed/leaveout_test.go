@@ -106,7 +106,7 @@ func TestAdaptAlike(t *testing.T) {
 		l.weights = append(l.weights, .5+float64(i%3))
 	}
 	theta, cov, x := conditioned(&p, l, p.Mean, prior, .45)
-	got := check.OK(m.Adapt(l))
+	got := check.OK(m.Adapt(t.Context(), l))
 	var at mat.VecDense
 	at.MulVec(x, theta)
 	squares, spent := 0.0, 0.0

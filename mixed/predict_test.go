@@ -201,7 +201,7 @@ func TestZeroModel(t *testing.T) {
 	check.Error(t, err, "the model is empty")
 	_, err = m.PredictError("n", nil)
 	check.Error(t, err, "the model is empty")
-	_, err = m.Adapt(&list{tasks: []string{"n"}, task: []int{0}, x: [][]float64{{}}, y: []float64{1}})
+	_, err = m.Adapt(t.Context(), &list{tasks: []string{"n"}, task: []int{0}, x: [][]float64{{}}, y: []float64{1}})
 	check.Error(t, err, "the model is empty")
 	check.Error(t, m.Save(&bytes.Buffer{}), "the model is empty")
 	check.FailIf(t, m.Effects() != nil || m.Knows("n") || len(m.Tasks()) != 0, "a zero model knows something")

@@ -70,7 +70,7 @@ func adapt(ctx context.Context, f *flagtable.Flags, std cli.Streams) error {
 	if err := a.open(ctx, ".npz"); err != nil {
 		return err
 	}
-	adapted, err := a.model.Adapt(a.table)
+	adapted, err := a.model.Adapt(ctx, a.table)
 	if err != nil {
 		return fmt.Errorf("%s: %w", text.List(f.Files.Data), err)
 	}
