@@ -35,6 +35,7 @@ type operations struct {
 	rankUpdate         [9]int
 	panel              [29]int
 	panelHalf          [29]int
+	panelMost          [29]int
 	transposeSquares   [17]int
 	transposeEdge      int
 	mulBasisLanes      [5]int

@@ -40,6 +40,9 @@ func panelTile(c unsafe.Pointer, ldc int, w unsafe.Pointer, ldw int, z unsafe.Po
 func panelHalfTile(c unsafe.Pointer, ldc int, w unsafe.Pointer, ldw int, z unsafe.Pointer, ldz, n, rows, cols int, add bool, index int)
 
 //go:noescape
+func panelMostTile(c unsafe.Pointer, ldc int, w unsafe.Pointer, ldw int, z unsafe.Pointer, ldz, n, rows, cols int, add bool, index int)
+
+//go:noescape
 func transposeSquaresTile(dst unsafe.Pointer, ldd int, src unsafe.Pointer, lds, n int, index int)
 
 //go:noescape

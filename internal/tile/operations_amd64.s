@@ -36,58 +36,62 @@ DATA operations_avx2<>+896(SB)/8, $·panelHalf_4_avx2(SB)
 DATA operations_avx2<>+912(SB)/8, $·panelHalf_6_avx2(SB)
 DATA operations_avx2<>+1024(SB)/8, $·panelHalf32_4_avx2(SB)
 DATA operations_avx2<>+1040(SB)/8, $·panelHalf32_6_avx2(SB)
-DATA operations_avx2<>+1096(SB)/8, $·transposeSquares_avx2(SB)
-DATA operations_avx2<>+1224(SB)/8, $·transposeSquares32_avx2(SB)
-DATA operations_avx2<>+1232(SB)/8, $·transposeEdge_avx2(SB)
-DATA operations_avx2<>+1248(SB)/8, $·mulBasisLanes_1_avx2(SB)
-DATA operations_avx2<>+1256(SB)/8, $·mulBasisLanes_2_avx2(SB)
-DATA operations_avx2<>+1280(SB)/8, $·leastSquaresLanes_avx2(SB)
-DATA operations_avx2<>+1288(SB)/8, $·mulTransposedLanes_avx2(SB)
-DATA operations_avx2<>+1296(SB)/8, $·sumDifferences_avx2(SB)
-DATA operations_avx2<>+1304(SB)/8, $·leastSquares_avx2(SB)
-DATA operations_avx2<>+1312(SB)/8, $·residual_avx2(SB)
-DATA operations_avx2<>+1320(SB)/8, $·rotate_avx2(SB)
-DATA operations_avx2<>+1336(SB)/8, $·rowDots_1_avx2(SB)
-DATA operations_avx2<>+1360(SB)/8, $·rowDots_4_avx2(SB)
-DATA operations_avx2<>+1376(SB)/8, $·rowDots_6_avx2(SB)
-DATA operations_avx2<>+1464(SB)/8, $·rowDots32_1_avx2(SB)
-DATA operations_avx2<>+1488(SB)/8, $·rowDots32_4_avx2(SB)
-DATA operations_avx2<>+1520(SB)/8, $·rowDots32_8_avx2(SB)
-DATA operations_avx2<>+1536(SB)/8, $·addRows_1_avx2(SB)
-DATA operations_avx2<>+1560(SB)/8, $·addRows_4_avx2(SB)
-DATA operations_avx2<>+1592(SB)/8, $·addRows_8_avx2(SB)
-DATA operations_avx2<>+1664(SB)/8, $·addRows32_1_avx2(SB)
-DATA operations_avx2<>+1688(SB)/8, $·addRows32_4_avx2(SB)
-DATA operations_avx2<>+1720(SB)/8, $·addRows32_8_avx2(SB)
-DATA operations_avx2<>+1736(SB)/8, $·addOuter_1_avx2(SB)
-DATA operations_avx2<>+1760(SB)/8, $·addOuter_4_avx2(SB)
-DATA operations_avx2<>+1864(SB)/8, $·addOuter32_1_avx2(SB)
-DATA operations_avx2<>+1888(SB)/8, $·addOuter32_4_avx2(SB)
-DATA operations_avx2<>+1896(SB)/8, $·addAbs_avx2(SB)
-DATA operations_avx2<>+2032(SB)/8, $·squares32_avx2(SB)
-DATA operations_avx2<>+2048(SB)/8, $·mirrorRows_1_avx2(SB)
-DATA operations_avx2<>+2072(SB)/8, $·mirrorRows_4_avx2(SB)
-DATA operations_avx2<>+2120(SB)/8, $·reflect_1_avx2(SB)
-DATA operations_avx2<>+2128(SB)/8, $·reflect_2_avx2(SB)
-DATA operations_avx2<>+2136(SB)/8, $·reflect_3_avx2(SB)
-DATA operations_avx2<>+2144(SB)/8, $·reflect_4_avx2(SB)
-DATA operations_avx2<>+2160(SB)/8, $·solveRows_1_avx2(SB)
-DATA operations_avx2<>+2168(SB)/8, $·solveRows_2_avx2(SB)
-DATA operations_avx2<>+2184(SB)/8, $·solveRows_4_avx2(SB)
-DATA operations_avx2<>+2288(SB)/8, $·solveRows32_1_avx2(SB)
-DATA operations_avx2<>+2296(SB)/8, $·solveRows32_2_avx2(SB)
-DATA operations_avx2<>+2312(SB)/8, $·solveRows32_4_avx2(SB)
-DATA operations_avx2<>+2328(SB)/8, $·multiplyRows_1_avx2(SB)
-DATA operations_avx2<>+2336(SB)/8, $·multiplyRows_2_avx2(SB)
-DATA operations_avx2<>+2352(SB)/8, $·multiplyRows_4_avx2(SB)
-DATA operations_avx2<>+2456(SB)/8, $·multiplyRows32_1_avx2(SB)
-DATA operations_avx2<>+2464(SB)/8, $·multiplyRows32_2_avx2(SB)
-DATA operations_avx2<>+2480(SB)/8, $·multiplyRows32_4_avx2(SB)
-DATA operations_avx2<>+2488(SB)/8, $·solveFew_avx2(SB)
-DATA operations_avx2<>+2616(SB)/8, $·solveFew32_avx2(SB)
-DATA operations_avx2<>+2624(SB)/8, $·solveUpper_avx2(SB)
-DATA operations_avx2<>+2632(SB)/8, $·fmaPeak_avx2(SB)
-GLOBL operations_avx2<>(SB), NOPTR, $2712
+DATA operations_avx2<>+1128(SB)/8, $·panelMost_4_avx2(SB)
+DATA operations_avx2<>+1144(SB)/8, $·panelMost_6_avx2(SB)
+DATA operations_avx2<>+1256(SB)/8, $·panelMost32_4_avx2(SB)
+DATA operations_avx2<>+1272(SB)/8, $·panelMost32_6_avx2(SB)
+DATA operations_avx2<>+1328(SB)/8, $·transposeSquares_avx2(SB)
+DATA operations_avx2<>+1456(SB)/8, $·transposeSquares32_avx2(SB)
+DATA operations_avx2<>+1464(SB)/8, $·transposeEdge_avx2(SB)
+DATA operations_avx2<>+1480(SB)/8, $·mulBasisLanes_1_avx2(SB)
+DATA operations_avx2<>+1488(SB)/8, $·mulBasisLanes_2_avx2(SB)
+DATA operations_avx2<>+1512(SB)/8, $·leastSquaresLanes_avx2(SB)
+DATA operations_avx2<>+1520(SB)/8, $·mulTransposedLanes_avx2(SB)
+DATA operations_avx2<>+1528(SB)/8, $·sumDifferences_avx2(SB)
+DATA operations_avx2<>+1536(SB)/8, $·leastSquares_avx2(SB)
+DATA operations_avx2<>+1544(SB)/8, $·residual_avx2(SB)
+DATA operations_avx2<>+1552(SB)/8, $·rotate_avx2(SB)
+DATA operations_avx2<>+1568(SB)/8, $·rowDots_1_avx2(SB)
+DATA operations_avx2<>+1592(SB)/8, $·rowDots_4_avx2(SB)
+DATA operations_avx2<>+1608(SB)/8, $·rowDots_6_avx2(SB)
+DATA operations_avx2<>+1696(SB)/8, $·rowDots32_1_avx2(SB)
+DATA operations_avx2<>+1720(SB)/8, $·rowDots32_4_avx2(SB)
+DATA operations_avx2<>+1752(SB)/8, $·rowDots32_8_avx2(SB)
+DATA operations_avx2<>+1768(SB)/8, $·addRows_1_avx2(SB)
+DATA operations_avx2<>+1792(SB)/8, $·addRows_4_avx2(SB)
+DATA operations_avx2<>+1824(SB)/8, $·addRows_8_avx2(SB)
+DATA operations_avx2<>+1896(SB)/8, $·addRows32_1_avx2(SB)
+DATA operations_avx2<>+1920(SB)/8, $·addRows32_4_avx2(SB)
+DATA operations_avx2<>+1952(SB)/8, $·addRows32_8_avx2(SB)
+DATA operations_avx2<>+1968(SB)/8, $·addOuter_1_avx2(SB)
+DATA operations_avx2<>+1992(SB)/8, $·addOuter_4_avx2(SB)
+DATA operations_avx2<>+2096(SB)/8, $·addOuter32_1_avx2(SB)
+DATA operations_avx2<>+2120(SB)/8, $·addOuter32_4_avx2(SB)
+DATA operations_avx2<>+2128(SB)/8, $·addAbs_avx2(SB)
+DATA operations_avx2<>+2264(SB)/8, $·squares32_avx2(SB)
+DATA operations_avx2<>+2280(SB)/8, $·mirrorRows_1_avx2(SB)
+DATA operations_avx2<>+2304(SB)/8, $·mirrorRows_4_avx2(SB)
+DATA operations_avx2<>+2352(SB)/8, $·reflect_1_avx2(SB)
+DATA operations_avx2<>+2360(SB)/8, $·reflect_2_avx2(SB)
+DATA operations_avx2<>+2368(SB)/8, $·reflect_3_avx2(SB)
+DATA operations_avx2<>+2376(SB)/8, $·reflect_4_avx2(SB)
+DATA operations_avx2<>+2392(SB)/8, $·solveRows_1_avx2(SB)
+DATA operations_avx2<>+2400(SB)/8, $·solveRows_2_avx2(SB)
+DATA operations_avx2<>+2416(SB)/8, $·solveRows_4_avx2(SB)
+DATA operations_avx2<>+2520(SB)/8, $·solveRows32_1_avx2(SB)
+DATA operations_avx2<>+2528(SB)/8, $·solveRows32_2_avx2(SB)
+DATA operations_avx2<>+2544(SB)/8, $·solveRows32_4_avx2(SB)
+DATA operations_avx2<>+2560(SB)/8, $·multiplyRows_1_avx2(SB)
+DATA operations_avx2<>+2568(SB)/8, $·multiplyRows_2_avx2(SB)
+DATA operations_avx2<>+2584(SB)/8, $·multiplyRows_4_avx2(SB)
+DATA operations_avx2<>+2688(SB)/8, $·multiplyRows32_1_avx2(SB)
+DATA operations_avx2<>+2696(SB)/8, $·multiplyRows32_2_avx2(SB)
+DATA operations_avx2<>+2712(SB)/8, $·multiplyRows32_4_avx2(SB)
+DATA operations_avx2<>+2720(SB)/8, $·solveFew_avx2(SB)
+DATA operations_avx2<>+2848(SB)/8, $·solveFew32_avx2(SB)
+DATA operations_avx2<>+2856(SB)/8, $·solveUpper_avx2(SB)
+DATA operations_avx2<>+2864(SB)/8, $·fmaPeak_avx2(SB)
+GLOBL operations_avx2<>(SB), NOPTR, $2944
 
 TEXT ·operations_avx2(SB), NOSPLIT, $0-8
 	LEAQ operations_avx2<>(SB), AX
@@ -134,68 +138,72 @@ DATA operations_avx512<>+896(SB)/8, $·panelHalf_4_avx512(SB)
 DATA operations_avx512<>+960(SB)/8, $·panelHalf_12_avx512(SB)
 DATA operations_avx512<>+1024(SB)/8, $·panelHalf32_4_avx512(SB)
 DATA operations_avx512<>+1088(SB)/8, $·panelHalf32_12_avx512(SB)
-DATA operations_avx512<>+1096(SB)/8, $·transposeSquares_avx512(SB)
-DATA operations_avx512<>+1224(SB)/8, $·transposeSquares32_avx2(SB)
-DATA operations_avx512<>+1232(SB)/8, $·transposeEdge_avx512(SB)
-DATA operations_avx512<>+1248(SB)/8, $·mulBasisLanes_1_avx512(SB)
-DATA operations_avx512<>+1256(SB)/8, $·mulBasisLanes_2_avx512(SB)
-DATA operations_avx512<>+1264(SB)/8, $·mulBasisLanes_3_avx512(SB)
-DATA operations_avx512<>+1272(SB)/8, $·mulBasisLanes_4_avx512(SB)
-DATA operations_avx512<>+1280(SB)/8, $·leastSquaresLanes_avx512(SB)
-DATA operations_avx512<>+1288(SB)/8, $·mulTransposedLanes_avx512(SB)
-DATA operations_avx512<>+1296(SB)/8, $·sumDifferences_avx512(SB)
-DATA operations_avx512<>+1304(SB)/8, $·leastSquares_avx512(SB)
-DATA operations_avx512<>+1312(SB)/8, $·residual_avx512(SB)
-DATA operations_avx512<>+1320(SB)/8, $·rotate_avx512(SB)
-DATA operations_avx512<>+1336(SB)/8, $·rowDots_1_avx512(SB)
-DATA operations_avx512<>+1360(SB)/8, $·rowDots_4_avx512(SB)
-DATA operations_avx512<>+1392(SB)/8, $·rowDots_8_avx512(SB)
-DATA operations_avx512<>+1464(SB)/8, $·rowDots32_1_avx2(SB)
-DATA operations_avx512<>+1488(SB)/8, $·rowDots32_4_avx2(SB)
-DATA operations_avx512<>+1520(SB)/8, $·rowDots32_8_avx2(SB)
-DATA operations_avx512<>+1536(SB)/8, $·addRows_1_avx512(SB)
-DATA operations_avx512<>+1560(SB)/8, $·addRows_4_avx512(SB)
-DATA operations_avx512<>+1592(SB)/8, $·addRows_8_avx512(SB)
-DATA operations_avx512<>+1664(SB)/8, $·addRows32_1_avx2(SB)
-DATA operations_avx512<>+1688(SB)/8, $·addRows32_4_avx2(SB)
-DATA operations_avx512<>+1720(SB)/8, $·addRows32_8_avx2(SB)
-DATA operations_avx512<>+1736(SB)/8, $·addOuter_1_avx2(SB)
-DATA operations_avx512<>+1760(SB)/8, $·addOuter_4_avx2(SB)
-DATA operations_avx512<>+1864(SB)/8, $·addOuter32_1_avx2(SB)
-DATA operations_avx512<>+1888(SB)/8, $·addOuter32_4_avx2(SB)
-DATA operations_avx512<>+1896(SB)/8, $·addAbs_avx2(SB)
-DATA operations_avx512<>+2032(SB)/8, $·squares32_avx2(SB)
-DATA operations_avx512<>+2048(SB)/8, $·mirrorRows_1_avx512(SB)
-DATA operations_avx512<>+2104(SB)/8, $·mirrorRows_8_avx512(SB)
-DATA operations_avx512<>+2120(SB)/8, $·reflect_1_avx512(SB)
-DATA operations_avx512<>+2128(SB)/8, $·reflect_2_avx512(SB)
-DATA operations_avx512<>+2136(SB)/8, $·reflect_3_avx512(SB)
-DATA operations_avx512<>+2144(SB)/8, $·reflect_4_avx512(SB)
-DATA operations_avx512<>+2160(SB)/8, $·solveRows_1_avx512(SB)
-DATA operations_avx512<>+2168(SB)/8, $·solveRows_2_avx512(SB)
-DATA operations_avx512<>+2184(SB)/8, $·solveRows_4_avx512(SB)
-DATA operations_avx512<>+2288(SB)/8, $·solveRows32_1_avx2(SB)
-DATA operations_avx512<>+2296(SB)/8, $·solveRows32_2_avx2(SB)
-DATA operations_avx512<>+2312(SB)/8, $·solveRows32_4_avx2(SB)
-DATA operations_avx512<>+2328(SB)/8, $·multiplyRows_1_avx512(SB)
-DATA operations_avx512<>+2336(SB)/8, $·multiplyRows_2_avx512(SB)
-DATA operations_avx512<>+2352(SB)/8, $·multiplyRows_4_avx512(SB)
-DATA operations_avx512<>+2456(SB)/8, $·multiplyRows32_1_avx2(SB)
-DATA operations_avx512<>+2464(SB)/8, $·multiplyRows32_2_avx2(SB)
-DATA operations_avx512<>+2480(SB)/8, $·multiplyRows32_4_avx2(SB)
-DATA operations_avx512<>+2488(SB)/8, $·solveFew_avx512(SB)
-DATA operations_avx512<>+2616(SB)/8, $·solveFew32_avx2(SB)
-DATA operations_avx512<>+2624(SB)/8, $·solveUpper_avx512(SB)
-DATA operations_avx512<>+2632(SB)/8, $·fmaPeak_avx512(SB)
-DATA operations_avx512<>+2648(SB)/8, $·leastSquaresSmall_1_avx512(SB)
-DATA operations_avx512<>+2656(SB)/8, $·leastSquaresSmall_2_avx512(SB)
-DATA operations_avx512<>+2664(SB)/8, $·leastSquaresSmall_3_avx512(SB)
-DATA operations_avx512<>+2672(SB)/8, $·leastSquaresSmall_4_avx512(SB)
-DATA operations_avx512<>+2680(SB)/8, $·leastSquaresSmall_5_avx512(SB)
-DATA operations_avx512<>+2688(SB)/8, $·leastSquaresSmall_6_avx512(SB)
-DATA operations_avx512<>+2696(SB)/8, $·leastSquaresSmall_7_avx512(SB)
-DATA operations_avx512<>+2704(SB)/8, $·leastSquaresSmall_8_avx512(SB)
-GLOBL operations_avx512<>(SB), NOPTR, $2712
+DATA operations_avx512<>+1128(SB)/8, $·panelMost_4_avx512(SB)
+DATA operations_avx512<>+1192(SB)/8, $·panelMost_12_avx512(SB)
+DATA operations_avx512<>+1256(SB)/8, $·panelMost32_4_avx512(SB)
+DATA operations_avx512<>+1320(SB)/8, $·panelMost32_12_avx512(SB)
+DATA operations_avx512<>+1328(SB)/8, $·transposeSquares_avx512(SB)
+DATA operations_avx512<>+1456(SB)/8, $·transposeSquares32_avx2(SB)
+DATA operations_avx512<>+1464(SB)/8, $·transposeEdge_avx512(SB)
+DATA operations_avx512<>+1480(SB)/8, $·mulBasisLanes_1_avx512(SB)
+DATA operations_avx512<>+1488(SB)/8, $·mulBasisLanes_2_avx512(SB)
+DATA operations_avx512<>+1496(SB)/8, $·mulBasisLanes_3_avx512(SB)
+DATA operations_avx512<>+1504(SB)/8, $·mulBasisLanes_4_avx512(SB)
+DATA operations_avx512<>+1512(SB)/8, $·leastSquaresLanes_avx512(SB)
+DATA operations_avx512<>+1520(SB)/8, $·mulTransposedLanes_avx512(SB)
+DATA operations_avx512<>+1528(SB)/8, $·sumDifferences_avx512(SB)
+DATA operations_avx512<>+1536(SB)/8, $·leastSquares_avx512(SB)
+DATA operations_avx512<>+1544(SB)/8, $·residual_avx512(SB)
+DATA operations_avx512<>+1552(SB)/8, $·rotate_avx512(SB)
+DATA operations_avx512<>+1568(SB)/8, $·rowDots_1_avx512(SB)
+DATA operations_avx512<>+1592(SB)/8, $·rowDots_4_avx512(SB)
+DATA operations_avx512<>+1624(SB)/8, $·rowDots_8_avx512(SB)
+DATA operations_avx512<>+1696(SB)/8, $·rowDots32_1_avx2(SB)
+DATA operations_avx512<>+1720(SB)/8, $·rowDots32_4_avx2(SB)
+DATA operations_avx512<>+1752(SB)/8, $·rowDots32_8_avx2(SB)
+DATA operations_avx512<>+1768(SB)/8, $·addRows_1_avx512(SB)
+DATA operations_avx512<>+1792(SB)/8, $·addRows_4_avx512(SB)
+DATA operations_avx512<>+1824(SB)/8, $·addRows_8_avx512(SB)
+DATA operations_avx512<>+1896(SB)/8, $·addRows32_1_avx2(SB)
+DATA operations_avx512<>+1920(SB)/8, $·addRows32_4_avx2(SB)
+DATA operations_avx512<>+1952(SB)/8, $·addRows32_8_avx2(SB)
+DATA operations_avx512<>+1968(SB)/8, $·addOuter_1_avx2(SB)
+DATA operations_avx512<>+1992(SB)/8, $·addOuter_4_avx2(SB)
+DATA operations_avx512<>+2096(SB)/8, $·addOuter32_1_avx2(SB)
+DATA operations_avx512<>+2120(SB)/8, $·addOuter32_4_avx2(SB)
+DATA operations_avx512<>+2128(SB)/8, $·addAbs_avx2(SB)
+DATA operations_avx512<>+2264(SB)/8, $·squares32_avx2(SB)
+DATA operations_avx512<>+2280(SB)/8, $·mirrorRows_1_avx512(SB)
+DATA operations_avx512<>+2336(SB)/8, $·mirrorRows_8_avx512(SB)
+DATA operations_avx512<>+2352(SB)/8, $·reflect_1_avx512(SB)
+DATA operations_avx512<>+2360(SB)/8, $·reflect_2_avx512(SB)
+DATA operations_avx512<>+2368(SB)/8, $·reflect_3_avx512(SB)
+DATA operations_avx512<>+2376(SB)/8, $·reflect_4_avx512(SB)
+DATA operations_avx512<>+2392(SB)/8, $·solveRows_1_avx512(SB)
+DATA operations_avx512<>+2400(SB)/8, $·solveRows_2_avx512(SB)
+DATA operations_avx512<>+2416(SB)/8, $·solveRows_4_avx512(SB)
+DATA operations_avx512<>+2520(SB)/8, $·solveRows32_1_avx2(SB)
+DATA operations_avx512<>+2528(SB)/8, $·solveRows32_2_avx2(SB)
+DATA operations_avx512<>+2544(SB)/8, $·solveRows32_4_avx2(SB)
+DATA operations_avx512<>+2560(SB)/8, $·multiplyRows_1_avx512(SB)
+DATA operations_avx512<>+2568(SB)/8, $·multiplyRows_2_avx512(SB)
+DATA operations_avx512<>+2584(SB)/8, $·multiplyRows_4_avx512(SB)
+DATA operations_avx512<>+2688(SB)/8, $·multiplyRows32_1_avx2(SB)
+DATA operations_avx512<>+2696(SB)/8, $·multiplyRows32_2_avx2(SB)
+DATA operations_avx512<>+2712(SB)/8, $·multiplyRows32_4_avx2(SB)
+DATA operations_avx512<>+2720(SB)/8, $·solveFew_avx512(SB)
+DATA operations_avx512<>+2848(SB)/8, $·solveFew32_avx2(SB)
+DATA operations_avx512<>+2856(SB)/8, $·solveUpper_avx512(SB)
+DATA operations_avx512<>+2864(SB)/8, $·fmaPeak_avx512(SB)
+DATA operations_avx512<>+2880(SB)/8, $·leastSquaresSmall_1_avx512(SB)
+DATA operations_avx512<>+2888(SB)/8, $·leastSquaresSmall_2_avx512(SB)
+DATA operations_avx512<>+2896(SB)/8, $·leastSquaresSmall_3_avx512(SB)
+DATA operations_avx512<>+2904(SB)/8, $·leastSquaresSmall_4_avx512(SB)
+DATA operations_avx512<>+2912(SB)/8, $·leastSquaresSmall_5_avx512(SB)
+DATA operations_avx512<>+2920(SB)/8, $·leastSquaresSmall_6_avx512(SB)
+DATA operations_avx512<>+2928(SB)/8, $·leastSquaresSmall_7_avx512(SB)
+DATA operations_avx512<>+2936(SB)/8, $·leastSquaresSmall_8_avx512(SB)
+GLOBL operations_avx512<>(SB), NOPTR, $2944
 
 TEXT ·operations_avx512(SB), NOSPLIT, $0-8
 	LEAQ operations_avx512<>(SB), AX
@@ -238,114 +246,120 @@ TEXT ·panelHalfTile(SB), NOSPLIT, $0-88
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
-TEXT ·transposeSquaresTile(SB), NOSPLIT, $0-48
-	MOVQ index+40(FP), AX
+TEXT ·panelMostTile(SB), NOSPLIT, $0-88
+	MOVQ index+80(FP), AX
 	LEAQ ·tiles+1096(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
-TEXT ·transposeEdgeTile(SB), NOSPLIT, $0-48
-	MOVQ ·tiles+1232(SB), AX
-	JMP AX
-
-TEXT ·mulBasisLanesTile(SB), NOSPLIT, $0-64
-	MOVQ index+56(FP), AX
-	LEAQ ·tiles+1240(SB), CX
-	MOVQ (CX)(AX*8), AX
-	JMP AX
-
-TEXT ·leastSquaresLanesTile(SB), NOSPLIT, $0-40
-	MOVQ ·tiles+1280(SB), AX
-	JMP AX
-
-TEXT ·mulTransposedLanesTile(SB), NOSPLIT, $0-56
-	MOVQ ·tiles+1288(SB), AX
-	JMP AX
-
-TEXT ·sumDifferencesTile(SB), NOSPLIT, $0-64
-	MOVQ ·tiles+1296(SB), AX
-	JMP AX
-
-TEXT ·leastSquaresTile(SB), NOSPLIT, $0-96
-	MOVQ ·tiles+1304(SB), AX
-	JMP AX
-
-TEXT ·residualTile(SB), NOSPLIT, $0-64
-	MOVQ ·tiles+1312(SB), AX
-	JMP AX
-
-TEXT ·rotateTile(SB), NOSPLIT, $0-40
-	MOVQ ·tiles+1320(SB), AX
-	JMP AX
-
-TEXT ·rowDotsTile(SB), NOSPLIT, $0-48
+TEXT ·transposeSquaresTile(SB), NOSPLIT, $0-48
 	MOVQ index+40(FP), AX
 	LEAQ ·tiles+1328(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
+TEXT ·transposeEdgeTile(SB), NOSPLIT, $0-48
+	MOVQ ·tiles+1464(SB), AX
+	JMP AX
+
+TEXT ·mulBasisLanesTile(SB), NOSPLIT, $0-64
+	MOVQ index+56(FP), AX
+	LEAQ ·tiles+1472(SB), CX
+	MOVQ (CX)(AX*8), AX
+	JMP AX
+
+TEXT ·leastSquaresLanesTile(SB), NOSPLIT, $0-40
+	MOVQ ·tiles+1512(SB), AX
+	JMP AX
+
+TEXT ·mulTransposedLanesTile(SB), NOSPLIT, $0-56
+	MOVQ ·tiles+1520(SB), AX
+	JMP AX
+
+TEXT ·sumDifferencesTile(SB), NOSPLIT, $0-64
+	MOVQ ·tiles+1528(SB), AX
+	JMP AX
+
+TEXT ·leastSquaresTile(SB), NOSPLIT, $0-96
+	MOVQ ·tiles+1536(SB), AX
+	JMP AX
+
+TEXT ·residualTile(SB), NOSPLIT, $0-64
+	MOVQ ·tiles+1544(SB), AX
+	JMP AX
+
+TEXT ·rotateTile(SB), NOSPLIT, $0-40
+	MOVQ ·tiles+1552(SB), AX
+	JMP AX
+
+TEXT ·rowDotsTile(SB), NOSPLIT, $0-48
+	MOVQ index+40(FP), AX
+	LEAQ ·tiles+1560(SB), CX
+	MOVQ (CX)(AX*8), AX
+	JMP AX
+
 TEXT ·addRowsTile(SB), NOSPLIT, $0-48
 	MOVQ index+40(FP), AX
-	LEAQ ·tiles+1528(SB), CX
+	LEAQ ·tiles+1760(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·addOuterTile(SB), NOSPLIT, $0-48
 	MOVQ index+40(FP), AX
-	LEAQ ·tiles+1728(SB), CX
+	LEAQ ·tiles+1960(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·addAbsTile(SB), NOSPLIT, $0-32
-	MOVQ ·tiles+1896(SB), AX
+	MOVQ ·tiles+2128(SB), AX
 	JMP AX
 
 TEXT ·squaresTile(SB), NOSPLIT, $0-32
 	MOVQ index+16(FP), AX
-	LEAQ ·tiles+1904(SB), CX
+	LEAQ ·tiles+2136(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·mirrorRowsTile(SB), NOSPLIT, $0-64
 	MOVQ index+56(FP), AX
-	LEAQ ·tiles+2040(SB), CX
+	LEAQ ·tiles+2272(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·reflectTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+2112(SB), CX
+	LEAQ ·tiles+2344(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveRowsTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+2152(SB), CX
+	LEAQ ·tiles+2384(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·multiplyRowsTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+2320(SB), CX
+	LEAQ ·tiles+2552(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveFewTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+2488(SB), CX
+	LEAQ ·tiles+2720(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveUpperTile(SB), NOSPLIT, $0-56
-	MOVQ ·tiles+2624(SB), AX
+	MOVQ ·tiles+2856(SB), AX
 	JMP AX
 
 TEXT ·fmaPeakTile(SB), NOSPLIT, $0-16
-	MOVQ ·tiles+2632(SB), AX
+	MOVQ ·tiles+2864(SB), AX
 	JMP AX
 
 TEXT ·leastSquaresSmallTile(SB), NOSPLIT, $0-112
 	MOVQ index+80(FP), AX
-	LEAQ ·tiles+2640(SB), CX
+	LEAQ ·tiles+2872(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX

@@ -15,6 +15,9 @@ func panelTile(c unsafe.Pointer, ldc int, w unsafe.Pointer, ldw int, z unsafe.Po
 func panelHalfTile(c unsafe.Pointer, ldc int, w unsafe.Pointer, ldw int, z unsafe.Pointer, ldz, n, rows, cols int, add bool, index int) {
 	panic("tile: no tile")
 }
+func panelMostTile(c unsafe.Pointer, ldc int, w unsafe.Pointer, ldw int, z unsafe.Pointer, ldz, n, rows, cols int, add bool, index int) {
+	panic("tile: no tile")
+}
 func transposeSquaresTile(dst unsafe.Pointer, ldd int, src unsafe.Pointer, lds, n int, index int) {
 	panic("tile: no tile")
 }

@@ -67,13 +67,18 @@ func Panel[F Float](c []F, ldc int, w []F, ldw int, z []F, ldz, m, n, cols int, 
 			below = cols * size
 		}
 		for k := 0; k < cols; k += part {
-			part = min(lanes, cols-k)
 			c, w, z := unsafe.Pointer(&c[i*ldc+k]), unsafe.Pointer(&w[i*ldw]), unsafe.Pointer(&z[k])
-			if cols-k < 2*lanes {
-				panelHalfTile(c, ldc, w, ldw, z, ldz, n, rows, part, add, of[F](height))
+			switch left := cols - k; {
+			case left <= lanes:
+				panelHalfTile(c, ldc, w, ldw, z, ldz, n, rows, left, add, of[F](height))
+				part = left
+				continue
+			case left < 2*lanes:
+				panelMostTile(c, ldc, w, ldw, z, ldz, n, rows, left, add, of[F](height))
+				part = left
 				continue
 			}
-			part *= 2
+			part = 2 * lanes
 			panelTile(c, ldc, w, ldw, z, ldz, n, rows, add, uintptr(c)+uintptr(below-i*apart), apart, step, groups,
 				ahead.next+uintptr(i*ahead.apart), ahead.apart, ahead.pace, of[F](height))
 		}

@@ -67,26 +67,38 @@ func rankUpdate_1_avx2(grad *float64, ldg int, v *float64, ldv int, b *float64, 
 // panel_6_avx2 sets or adds to 6 rows (with the lower tile to as many as exist) of 8 columns of C the product of n columns of W and rows of Z. For every 8 of the n it prefetches a group of lines, one of each of as many rows, from next on, ldnext bytes apart, and moves next on by step bytes. After some groups, never for 0, the three change to then, ldthen and thenstep.
 func panel_6_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, rows int, add bool, next uintptr, ldnext int, step int, groups int, then uintptr, ldthen int, thenstep int, index int)
 
-// panelHalf_6_avx2 works like panel for up to 4 columns of C, n >= 1.
+// panelHalf_6_avx2 works like panel for 1 to 4 columns of C, n >= 1.
 func panelHalf_6_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, rows int, cols int, add bool, index int)
+
+// panelMost_6_avx2 works like panel for 5 to 8 columns of C, n >= 1.
+func panelMost_6_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, rows int, cols int, add bool, index int)
 
 // panel32_6_avx2 sets or adds to 6 rows (with the lower tile to as many as exist) of 16 columns of C the product of n columns of W and rows of Z. For every 16 of the n it prefetches a group of lines, one of each of as many rows, from next on, ldnext bytes apart, and moves next on by step bytes. After some groups, never for 0, the three change to then, ldthen and thenstep.
 func panel32_6_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, rows int, add bool, next uintptr, ldnext int, step int, groups int, then uintptr, ldthen int, thenstep int, index int)
 
-// panelHalf32_6_avx2 works like panel for up to 8 columns of C, n >= 1.
+// panelHalf32_6_avx2 works like panel for 1 to 8 columns of C, n >= 1.
 func panelHalf32_6_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, rows int, cols int, add bool, index int)
+
+// panelMost32_6_avx2 works like panel for 9 to 16 columns of C, n >= 1.
+func panelMost32_6_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, rows int, cols int, add bool, index int)
 
 // panel_4_avx2 sets or adds to 4 rows (with the lower tile to as many as exist) of 8 columns of C the product of n columns of W and rows of Z. For every 8 of the n it prefetches a group of lines, one of each of as many rows, from next on, ldnext bytes apart, and moves next on by step bytes. After some groups, never for 0, the three change to then, ldthen and thenstep.
 func panel_4_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, rows int, add bool, next uintptr, ldnext int, step int, groups int, then uintptr, ldthen int, thenstep int, index int)
 
-// panelHalf_4_avx2 works like panel for up to 4 columns of C, n >= 1.
+// panelHalf_4_avx2 works like panel for 1 to 4 columns of C, n >= 1.
 func panelHalf_4_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, rows int, cols int, add bool, index int)
+
+// panelMost_4_avx2 works like panel for 5 to 8 columns of C, n >= 1.
+func panelMost_4_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, rows int, cols int, add bool, index int)
 
 // panel32_4_avx2 sets or adds to 4 rows (with the lower tile to as many as exist) of 16 columns of C the product of n columns of W and rows of Z. For every 16 of the n it prefetches a group of lines, one of each of as many rows, from next on, ldnext bytes apart, and moves next on by step bytes. After some groups, never for 0, the three change to then, ldthen and thenstep.
 func panel32_4_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, rows int, add bool, next uintptr, ldnext int, step int, groups int, then uintptr, ldthen int, thenstep int, index int)
 
-// panelHalf32_4_avx2 works like panel for up to 8 columns of C, n >= 1.
+// panelHalf32_4_avx2 works like panel for 1 to 8 columns of C, n >= 1.
 func panelHalf32_4_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, rows int, cols int, add bool, index int)
+
+// panelMost32_4_avx2 works like panel for 9 to 16 columns of C, n >= 1.
+func panelMost32_4_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, rows int, cols int, add bool, index int)
 
 // transposeSquares_avx2 copies 4 rows of n entries to n rows of 4, n a multiple of 4, n > 0.
 func transposeSquares_avx2(dst *float64, ldd int, src *float64, lds int, n int, index int)

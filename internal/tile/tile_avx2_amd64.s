@@ -3484,6 +3484,147 @@ part:
 	VZEROUPPER
 	RET
 
+// func panelMost_6_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, rows int, cols int, add bool, index int)
+// Requires: AVX, FMA3
+TEXT ·panelMost_6_avx2(SB), NOSPLIT, $0-88
+	MOVQ       cols+64(FP), AX
+	SUBQ       $+4, AX
+	NEGQ       AX
+	LEAQ       tailMask<>+32(SB), CX
+	VMOVUPD    (CX)(AX*8), Y0
+	VXORPD     Y1, Y1, Y1
+	VXORPD     Y2, Y2, Y2
+	VXORPD     Y3, Y3, Y3
+	VXORPD     Y4, Y4, Y4
+	VXORPD     Y5, Y5, Y5
+	VXORPD     Y6, Y6, Y6
+	VXORPD     Y7, Y7, Y7
+	VXORPD     Y8, Y8, Y8
+	VXORPD     Y9, Y9, Y9
+	VXORPD     Y10, Y10, Y10
+	VXORPD     Y11, Y11, Y11
+	VXORPD     Y12, Y12, Y12
+	CMPB       add+72(FP), $+0
+	JEQ        start
+	MOVQ       c+0(FP), AX
+	MOVQ       ldc+8(FP), CX
+	SHLQ       $0x03, CX
+	VMOVUPD    (AX), Y1
+	VMOVAPD    Y1, Y1
+	VMASKMOVPD 32(AX), Y0, Y2
+	VMOVAPD    Y2, Y2
+	ADDQ       CX, AX
+	VMOVUPD    (AX), Y3
+	VMOVAPD    Y3, Y3
+	VMASKMOVPD 32(AX), Y0, Y4
+	VMOVAPD    Y4, Y4
+	ADDQ       CX, AX
+	VMOVUPD    (AX), Y5
+	VMOVAPD    Y5, Y5
+	VMASKMOVPD 32(AX), Y0, Y6
+	VMOVAPD    Y6, Y6
+	ADDQ       CX, AX
+	VMOVUPD    (AX), Y7
+	VMOVAPD    Y7, Y7
+	VMASKMOVPD 32(AX), Y0, Y8
+	VMOVAPD    Y8, Y8
+	ADDQ       CX, AX
+	VMOVUPD    (AX), Y9
+	VMOVAPD    Y9, Y9
+	VMASKMOVPD 32(AX), Y0, Y10
+	VMOVAPD    Y10, Y10
+	ADDQ       CX, AX
+	VMOVUPD    (AX), Y11
+	VMOVAPD    Y11, Y11
+	VMASKMOVPD 32(AX), Y0, Y12
+	VMOVAPD    Y12, Y12
+
+start:
+	MOVQ z+32(FP), AX
+	MOVQ ldz+40(FP), CX
+	SHLQ $0x03, CX
+	MOVQ w+16(FP), DX
+	MOVQ ldw+24(FP), BX
+	SHLQ $0x03, BX
+	LEAQ (BX)(BX*2), SI
+	LEAQ (BX)(BX*4), DI
+	MOVQ n+48(FP), R8
+	INCQ R8
+	SHRQ $0x01, R8
+	JCC  second
+
+pair:
+	VMOVUPD      (AX), Y13
+	VMASKMOVPD   32(AX), Y0, Y14
+	VBROADCASTSD (DX), Y15
+	VFMADD231PD  Y13, Y15, Y1
+	VFMADD231PD  Y14, Y15, Y2
+	VBROADCASTSD (DX)(BX*1), Y15
+	VFMADD231PD  Y13, Y15, Y3
+	VFMADD231PD  Y14, Y15, Y4
+	VBROADCASTSD (DX)(BX*2), Y15
+	VFMADD231PD  Y13, Y15, Y5
+	VFMADD231PD  Y14, Y15, Y6
+	VBROADCASTSD (DX)(SI*1), Y15
+	VFMADD231PD  Y13, Y15, Y7
+	VFMADD231PD  Y14, Y15, Y8
+	VBROADCASTSD (DX)(BX*4), Y15
+	VFMADD231PD  Y13, Y15, Y9
+	VFMADD231PD  Y14, Y15, Y10
+	VBROADCASTSD (DX)(DI*1), Y15
+	VFMADD231PD  Y13, Y15, Y11
+	VFMADD231PD  Y14, Y15, Y12
+	ADDQ         CX, AX
+	ADDQ         $+8, DX
+
+second:
+	VMOVUPD      (AX), Y13
+	VMASKMOVPD   32(AX), Y0, Y14
+	VBROADCASTSD (DX), Y15
+	VFMADD231PD  Y13, Y15, Y1
+	VFMADD231PD  Y14, Y15, Y2
+	VBROADCASTSD (DX)(BX*1), Y15
+	VFMADD231PD  Y13, Y15, Y3
+	VFMADD231PD  Y14, Y15, Y4
+	VBROADCASTSD (DX)(BX*2), Y15
+	VFMADD231PD  Y13, Y15, Y5
+	VFMADD231PD  Y14, Y15, Y6
+	VBROADCASTSD (DX)(SI*1), Y15
+	VFMADD231PD  Y13, Y15, Y7
+	VFMADD231PD  Y14, Y15, Y8
+	VBROADCASTSD (DX)(BX*4), Y15
+	VFMADD231PD  Y13, Y15, Y9
+	VFMADD231PD  Y14, Y15, Y10
+	VBROADCASTSD (DX)(DI*1), Y15
+	VFMADD231PD  Y13, Y15, Y11
+	VFMADD231PD  Y14, Y15, Y12
+	ADDQ         CX, AX
+	ADDQ         $+8, DX
+	DECQ         R8
+	JNZ          pair
+	MOVQ         c+0(FP), AX
+	MOVQ         ldc+8(FP), CX
+	SHLQ         $0x03, CX
+	VMOVUPD      Y1, (AX)
+	VMASKMOVPD   Y2, Y0, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Y3, (AX)
+	VMASKMOVPD   Y4, Y0, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Y5, (AX)
+	VMASKMOVPD   Y6, Y0, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Y7, (AX)
+	VMASKMOVPD   Y8, Y0, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Y9, (AX)
+	VMASKMOVPD   Y10, Y0, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Y11, (AX)
+	VMASKMOVPD   Y12, Y0, 32(AX)
+	VZEROUPPER
+	RET
+
 // func panel32_6_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, rows int, add bool, next uintptr, ldnext int, step int, groups int, then uintptr, ldthen int, thenstep int, index int)
 // Requires: AVX, FMA3, MMX+
 TEXT ·panel32_6_avx2(SB), NOSPLIT, $8-136
@@ -3939,6 +4080,147 @@ part:
 	VZEROUPPER
 	RET
 
+// func panelMost32_6_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, rows int, cols int, add bool, index int)
+// Requires: AVX, FMA3
+TEXT ·panelMost32_6_avx2(SB), NOSPLIT, $0-88
+	MOVQ       cols+64(FP), AX
+	SUBQ       $+8, AX
+	NEGQ       AX
+	LEAQ       tailMask<>+32(SB), CX
+	VMOVUPD    (CX)(AX*4), Y0
+	VXORPD     Y1, Y1, Y1
+	VXORPD     Y2, Y2, Y2
+	VXORPD     Y3, Y3, Y3
+	VXORPD     Y4, Y4, Y4
+	VXORPD     Y5, Y5, Y5
+	VXORPD     Y6, Y6, Y6
+	VXORPD     Y7, Y7, Y7
+	VXORPD     Y8, Y8, Y8
+	VXORPD     Y9, Y9, Y9
+	VXORPD     Y10, Y10, Y10
+	VXORPD     Y11, Y11, Y11
+	VXORPD     Y12, Y12, Y12
+	CMPB       add+72(FP), $+0
+	JEQ        start
+	MOVQ       c+0(FP), AX
+	MOVQ       ldc+8(FP), CX
+	SHLQ       $0x02, CX
+	VMOVUPS    (AX), Y1
+	VMOVAPD    Y1, Y1
+	VMASKMOVPS 32(AX), Y0, Y2
+	VMOVAPD    Y2, Y2
+	ADDQ       CX, AX
+	VMOVUPS    (AX), Y3
+	VMOVAPD    Y3, Y3
+	VMASKMOVPS 32(AX), Y0, Y4
+	VMOVAPD    Y4, Y4
+	ADDQ       CX, AX
+	VMOVUPS    (AX), Y5
+	VMOVAPD    Y5, Y5
+	VMASKMOVPS 32(AX), Y0, Y6
+	VMOVAPD    Y6, Y6
+	ADDQ       CX, AX
+	VMOVUPS    (AX), Y7
+	VMOVAPD    Y7, Y7
+	VMASKMOVPS 32(AX), Y0, Y8
+	VMOVAPD    Y8, Y8
+	ADDQ       CX, AX
+	VMOVUPS    (AX), Y9
+	VMOVAPD    Y9, Y9
+	VMASKMOVPS 32(AX), Y0, Y10
+	VMOVAPD    Y10, Y10
+	ADDQ       CX, AX
+	VMOVUPS    (AX), Y11
+	VMOVAPD    Y11, Y11
+	VMASKMOVPS 32(AX), Y0, Y12
+	VMOVAPD    Y12, Y12
+
+start:
+	MOVQ z+32(FP), AX
+	MOVQ ldz+40(FP), CX
+	SHLQ $0x02, CX
+	MOVQ w+16(FP), DX
+	MOVQ ldw+24(FP), BX
+	SHLQ $0x02, BX
+	LEAQ (BX)(BX*2), SI
+	LEAQ (BX)(BX*4), DI
+	MOVQ n+48(FP), R8
+	INCQ R8
+	SHRQ $0x01, R8
+	JCC  second
+
+pair:
+	VMOVUPS      (AX), Y13
+	VMASKMOVPS   32(AX), Y0, Y14
+	VBROADCASTSS (DX), Y15
+	VFMADD231PS  Y13, Y15, Y1
+	VFMADD231PS  Y14, Y15, Y2
+	VBROADCASTSS (DX)(BX*1), Y15
+	VFMADD231PS  Y13, Y15, Y3
+	VFMADD231PS  Y14, Y15, Y4
+	VBROADCASTSS (DX)(BX*2), Y15
+	VFMADD231PS  Y13, Y15, Y5
+	VFMADD231PS  Y14, Y15, Y6
+	VBROADCASTSS (DX)(SI*1), Y15
+	VFMADD231PS  Y13, Y15, Y7
+	VFMADD231PS  Y14, Y15, Y8
+	VBROADCASTSS (DX)(BX*4), Y15
+	VFMADD231PS  Y13, Y15, Y9
+	VFMADD231PS  Y14, Y15, Y10
+	VBROADCASTSS (DX)(DI*1), Y15
+	VFMADD231PS  Y13, Y15, Y11
+	VFMADD231PS  Y14, Y15, Y12
+	ADDQ         CX, AX
+	ADDQ         $+4, DX
+
+second:
+	VMOVUPS      (AX), Y13
+	VMASKMOVPS   32(AX), Y0, Y14
+	VBROADCASTSS (DX), Y15
+	VFMADD231PS  Y13, Y15, Y1
+	VFMADD231PS  Y14, Y15, Y2
+	VBROADCASTSS (DX)(BX*1), Y15
+	VFMADD231PS  Y13, Y15, Y3
+	VFMADD231PS  Y14, Y15, Y4
+	VBROADCASTSS (DX)(BX*2), Y15
+	VFMADD231PS  Y13, Y15, Y5
+	VFMADD231PS  Y14, Y15, Y6
+	VBROADCASTSS (DX)(SI*1), Y15
+	VFMADD231PS  Y13, Y15, Y7
+	VFMADD231PS  Y14, Y15, Y8
+	VBROADCASTSS (DX)(BX*4), Y15
+	VFMADD231PS  Y13, Y15, Y9
+	VFMADD231PS  Y14, Y15, Y10
+	VBROADCASTSS (DX)(DI*1), Y15
+	VFMADD231PS  Y13, Y15, Y11
+	VFMADD231PS  Y14, Y15, Y12
+	ADDQ         CX, AX
+	ADDQ         $+4, DX
+	DECQ         R8
+	JNZ          pair
+	MOVQ         c+0(FP), AX
+	MOVQ         ldc+8(FP), CX
+	SHLQ         $0x02, CX
+	VMOVUPS      Y1, (AX)
+	VMASKMOVPS   Y2, Y0, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y3, (AX)
+	VMASKMOVPS   Y4, Y0, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y5, (AX)
+	VMASKMOVPS   Y6, Y0, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y7, (AX)
+	VMASKMOVPS   Y8, Y0, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y9, (AX)
+	VMASKMOVPS   Y10, Y0, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y11, (AX)
+	VMASKMOVPS   Y12, Y0, 32(AX)
+	VZEROUPPER
+	RET
+
 // func panel_4_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, rows int, add bool, next uintptr, ldnext int, step int, groups int, then uintptr, ldthen int, thenstep int, index int)
 // Requires: AVX, CMOV, FMA3, MMX+
 TEXT ·panel_4_avx2(SB), NOSPLIT, $8-136
@@ -4247,6 +4529,137 @@ part:
 	JEQ        stored
 	ADDQ       CX, AX
 	VMASKMOVPD Y4, Y0, (AX)
+
+stored:
+	VZEROUPPER
+	RET
+
+// func panelMost_4_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, rows int, cols int, add bool, index int)
+// Requires: AVX, CMOV, FMA3
+TEXT ·panelMost_4_avx2(SB), NOSPLIT, $0-88
+	MOVQ       cols+64(FP), AX
+	SUBQ       $+4, AX
+	NEGQ       AX
+	LEAQ       tailMask<>+32(SB), CX
+	VMOVUPD    (CX)(AX*8), Y0
+	VXORPD     Y1, Y1, Y1
+	VXORPD     Y2, Y2, Y2
+	VXORPD     Y3, Y3, Y3
+	VXORPD     Y4, Y4, Y4
+	VXORPD     Y5, Y5, Y5
+	VXORPD     Y6, Y6, Y6
+	VXORPD     Y7, Y7, Y7
+	VXORPD     Y8, Y8, Y8
+	CMPB       add+72(FP), $+0
+	JEQ        start
+	MOVQ       c+0(FP), AX
+	MOVQ       ldc+8(FP), CX
+	SHLQ       $0x03, CX
+	VMOVUPD    (AX), Y1
+	VMOVAPD    Y1, Y1
+	VMASKMOVPD 32(AX), Y0, Y2
+	VMOVAPD    Y2, Y2
+	CMPQ       rows+56(FP), $+1
+	JEQ        start
+	ADDQ       CX, AX
+	VMOVUPD    (AX), Y3
+	VMOVAPD    Y3, Y3
+	VMASKMOVPD 32(AX), Y0, Y4
+	VMOVAPD    Y4, Y4
+	CMPQ       rows+56(FP), $+2
+	JEQ        start
+	ADDQ       CX, AX
+	VMOVUPD    (AX), Y5
+	VMOVAPD    Y5, Y5
+	VMASKMOVPD 32(AX), Y0, Y6
+	VMOVAPD    Y6, Y6
+	CMPQ       rows+56(FP), $+3
+	JEQ        start
+	ADDQ       CX, AX
+	VMOVUPD    (AX), Y7
+	VMOVAPD    Y7, Y7
+	VMASKMOVPD 32(AX), Y0, Y8
+	VMOVAPD    Y8, Y8
+
+start:
+	MOVQ    z+32(FP), AX
+	MOVQ    ldz+40(FP), CX
+	SHLQ    $0x03, CX
+	MOVQ    w+16(FP), DX
+	MOVQ    ldw+24(FP), BX
+	SHLQ    $0x03, BX
+	MOVQ    $0x00000000, SI
+	LEAQ    (SI)(BX*1), DI
+	CMPQ    rows+56(FP), $+2
+	CMOVQLT SI, DI
+	LEAQ    (DI)(BX*1), SI
+	CMPQ    rows+56(FP), $+3
+	CMOVQLT DI, SI
+	LEAQ    (SI)(BX*1), BX
+	CMPQ    rows+56(FP), $+4
+	CMOVQLT SI, BX
+	MOVQ    n+48(FP), R8
+	INCQ    R8
+	SHRQ    $0x01, R8
+	JCC     second
+
+pair:
+	VMOVUPD      (AX), Y9
+	VMASKMOVPD   32(AX), Y0, Y10
+	VBROADCASTSD (DX), Y11
+	VFMADD231PD  Y9, Y11, Y1
+	VFMADD231PD  Y10, Y11, Y2
+	VBROADCASTSD (DX)(DI*1), Y11
+	VFMADD231PD  Y9, Y11, Y3
+	VFMADD231PD  Y10, Y11, Y4
+	VBROADCASTSD (DX)(SI*1), Y11
+	VFMADD231PD  Y9, Y11, Y5
+	VFMADD231PD  Y10, Y11, Y6
+	VBROADCASTSD (DX)(BX*1), Y11
+	VFMADD231PD  Y9, Y11, Y7
+	VFMADD231PD  Y10, Y11, Y8
+	ADDQ         CX, AX
+	ADDQ         $+8, DX
+
+second:
+	VMOVUPD      (AX), Y9
+	VMASKMOVPD   32(AX), Y0, Y10
+	VBROADCASTSD (DX), Y11
+	VFMADD231PD  Y9, Y11, Y1
+	VFMADD231PD  Y10, Y11, Y2
+	VBROADCASTSD (DX)(DI*1), Y11
+	VFMADD231PD  Y9, Y11, Y3
+	VFMADD231PD  Y10, Y11, Y4
+	VBROADCASTSD (DX)(SI*1), Y11
+	VFMADD231PD  Y9, Y11, Y5
+	VFMADD231PD  Y10, Y11, Y6
+	VBROADCASTSD (DX)(BX*1), Y11
+	VFMADD231PD  Y9, Y11, Y7
+	VFMADD231PD  Y10, Y11, Y8
+	ADDQ         CX, AX
+	ADDQ         $+8, DX
+	DECQ         R8
+	JNZ          pair
+	MOVQ         c+0(FP), AX
+	MOVQ         ldc+8(FP), CX
+	SHLQ         $0x03, CX
+	VMOVUPD      Y1, (AX)
+	VMASKMOVPD   Y2, Y0, 32(AX)
+	CMPQ         rows+56(FP), $+1
+	JEQ          stored
+	ADDQ         CX, AX
+	VMOVUPD      Y3, (AX)
+	VMASKMOVPD   Y4, Y0, 32(AX)
+	CMPQ         rows+56(FP), $+2
+	JEQ          stored
+	ADDQ         CX, AX
+	VMOVUPD      Y5, (AX)
+	VMASKMOVPD   Y6, Y0, 32(AX)
+	CMPQ         rows+56(FP), $+3
+	JEQ          stored
+	ADDQ         CX, AX
+	VMOVUPD      Y7, (AX)
+	VMASKMOVPD   Y8, Y0, 32(AX)
 
 stored:
 	VZEROUPPER
@@ -4590,6 +5003,137 @@ part:
 	JEQ        stored
 	ADDQ       CX, AX
 	VMASKMOVPS Y4, Y0, (AX)
+
+stored:
+	VZEROUPPER
+	RET
+
+// func panelMost32_4_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, rows int, cols int, add bool, index int)
+// Requires: AVX, CMOV, FMA3
+TEXT ·panelMost32_4_avx2(SB), NOSPLIT, $0-88
+	MOVQ       cols+64(FP), AX
+	SUBQ       $+8, AX
+	NEGQ       AX
+	LEAQ       tailMask<>+32(SB), CX
+	VMOVUPD    (CX)(AX*4), Y0
+	VXORPD     Y1, Y1, Y1
+	VXORPD     Y2, Y2, Y2
+	VXORPD     Y3, Y3, Y3
+	VXORPD     Y4, Y4, Y4
+	VXORPD     Y5, Y5, Y5
+	VXORPD     Y6, Y6, Y6
+	VXORPD     Y7, Y7, Y7
+	VXORPD     Y8, Y8, Y8
+	CMPB       add+72(FP), $+0
+	JEQ        start
+	MOVQ       c+0(FP), AX
+	MOVQ       ldc+8(FP), CX
+	SHLQ       $0x02, CX
+	VMOVUPS    (AX), Y1
+	VMOVAPD    Y1, Y1
+	VMASKMOVPS 32(AX), Y0, Y2
+	VMOVAPD    Y2, Y2
+	CMPQ       rows+56(FP), $+1
+	JEQ        start
+	ADDQ       CX, AX
+	VMOVUPS    (AX), Y3
+	VMOVAPD    Y3, Y3
+	VMASKMOVPS 32(AX), Y0, Y4
+	VMOVAPD    Y4, Y4
+	CMPQ       rows+56(FP), $+2
+	JEQ        start
+	ADDQ       CX, AX
+	VMOVUPS    (AX), Y5
+	VMOVAPD    Y5, Y5
+	VMASKMOVPS 32(AX), Y0, Y6
+	VMOVAPD    Y6, Y6
+	CMPQ       rows+56(FP), $+3
+	JEQ        start
+	ADDQ       CX, AX
+	VMOVUPS    (AX), Y7
+	VMOVAPD    Y7, Y7
+	VMASKMOVPS 32(AX), Y0, Y8
+	VMOVAPD    Y8, Y8
+
+start:
+	MOVQ    z+32(FP), AX
+	MOVQ    ldz+40(FP), CX
+	SHLQ    $0x02, CX
+	MOVQ    w+16(FP), DX
+	MOVQ    ldw+24(FP), BX
+	SHLQ    $0x02, BX
+	MOVQ    $0x00000000, SI
+	LEAQ    (SI)(BX*1), DI
+	CMPQ    rows+56(FP), $+2
+	CMOVQLT SI, DI
+	LEAQ    (DI)(BX*1), SI
+	CMPQ    rows+56(FP), $+3
+	CMOVQLT DI, SI
+	LEAQ    (SI)(BX*1), BX
+	CMPQ    rows+56(FP), $+4
+	CMOVQLT SI, BX
+	MOVQ    n+48(FP), R8
+	INCQ    R8
+	SHRQ    $0x01, R8
+	JCC     second
+
+pair:
+	VMOVUPS      (AX), Y9
+	VMASKMOVPS   32(AX), Y0, Y10
+	VBROADCASTSS (DX), Y11
+	VFMADD231PS  Y9, Y11, Y1
+	VFMADD231PS  Y10, Y11, Y2
+	VBROADCASTSS (DX)(DI*1), Y11
+	VFMADD231PS  Y9, Y11, Y3
+	VFMADD231PS  Y10, Y11, Y4
+	VBROADCASTSS (DX)(SI*1), Y11
+	VFMADD231PS  Y9, Y11, Y5
+	VFMADD231PS  Y10, Y11, Y6
+	VBROADCASTSS (DX)(BX*1), Y11
+	VFMADD231PS  Y9, Y11, Y7
+	VFMADD231PS  Y10, Y11, Y8
+	ADDQ         CX, AX
+	ADDQ         $+4, DX
+
+second:
+	VMOVUPS      (AX), Y9
+	VMASKMOVPS   32(AX), Y0, Y10
+	VBROADCASTSS (DX), Y11
+	VFMADD231PS  Y9, Y11, Y1
+	VFMADD231PS  Y10, Y11, Y2
+	VBROADCASTSS (DX)(DI*1), Y11
+	VFMADD231PS  Y9, Y11, Y3
+	VFMADD231PS  Y10, Y11, Y4
+	VBROADCASTSS (DX)(SI*1), Y11
+	VFMADD231PS  Y9, Y11, Y5
+	VFMADD231PS  Y10, Y11, Y6
+	VBROADCASTSS (DX)(BX*1), Y11
+	VFMADD231PS  Y9, Y11, Y7
+	VFMADD231PS  Y10, Y11, Y8
+	ADDQ         CX, AX
+	ADDQ         $+4, DX
+	DECQ         R8
+	JNZ          pair
+	MOVQ         c+0(FP), AX
+	MOVQ         ldc+8(FP), CX
+	SHLQ         $0x02, CX
+	VMOVUPS      Y1, (AX)
+	VMASKMOVPS   Y2, Y0, 32(AX)
+	CMPQ         rows+56(FP), $+1
+	JEQ          stored
+	ADDQ         CX, AX
+	VMOVUPS      Y3, (AX)
+	VMASKMOVPS   Y4, Y0, 32(AX)
+	CMPQ         rows+56(FP), $+2
+	JEQ          stored
+	ADDQ         CX, AX
+	VMOVUPS      Y5, (AX)
+	VMASKMOVPS   Y6, Y0, 32(AX)
+	CMPQ         rows+56(FP), $+3
+	JEQ          stored
+	ADDQ         CX, AX
+	VMOVUPS      Y7, (AX)
+	VMASKMOVPS   Y8, Y0, 32(AX)
 
 stored:
 	VZEROUPPER

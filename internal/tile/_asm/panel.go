@@ -26,7 +26,8 @@ func panels(t isa) {
 	for _, height := range panelRows(t) {
 		for _, x := range []*number{double, single} {
 			panel(t, x, height)
-			panelHalf(t, x, height)
+			panelPart(t, x, height, 1)
+			panelPart(t, x, height, 2)
 		}
 	}
 }
@@ -84,18 +85,24 @@ func panel(t isa, x *number, height int) {
 	finish()
 }
 
-// panelHalf is a panel of one vector of columns, or of a part of one, which is loaded and stored by a mask.
-func panelHalf(t isa, x *number, height int) {
-	text(fmt.Sprintf("panelHalf%s_%d", x.suffix, height), t,
+// panelPart is a panel of one or two vectors of columns, the last of which may be a part of one, loaded and stored
+// by a mask.
+func panelPart(t isa, x *number, height, vectors int) {
+	name := []string{"panelHalf", "panelMost"}[vectors-1]
+	text(fmt.Sprintf("%s%s_%d", name, x.suffix, height), t,
 		"func(c *F, ldc int, w *F, ldw int, z *F, ldz, n, rows, cols int, add bool)",
-		fmt.Sprintf("works like panel for up to %d columns of C, n >= 1.", x.lanes(t)))
-	p := newPanelTile(t, x, height, 1, x.firstLanes(t, param("cols")))
+		fmt.Sprintf("works like panel for %d to %d columns of C, n >= 1.", (vectors-1)*x.lanes(t)+1, vectors*x.lanes(t)))
+	cols := param("cols")
+	if vectors == 2 {
+		SUBQ(I8(x.lanes(t)), cols)
+	}
+	p := newPanelTile(t, x, height, vectors, x.firstLanes(t, cols))
 	p.pairs(param("n"))
-	if !t.evex { // whose masked stores take long on some processors
+	if !t.evex && vectors == 1 { // whose masked stores take long on some processors
 		CMPQ(mem("cols"), I8(x.lanes(t)))
 		JNE(LabelRef("part"))
 		whole := *p
-		whole.io = x.whole(t)
+		whole.io = []access{x.whole(t)}
 		whole.store("wholeStored")
 		finish()
 		Label("part")
@@ -113,25 +120,27 @@ type panelTile struct {
 	w     []Mem           // the present entries of W, by rows
 	bases []reg.GPVirtual // of w
 	acc   [][]vector      // by rows
-	io    access
+	io    []access        // of the vectors of a row
 }
 
-// newPanelTile loads the sums, or clears them, and loads the addresses of W and Z. A mask limits the columns.
+// newPanelTile loads the sums, or clears them, and loads the addresses of W and Z. A mask limits the columns of
+// the last vector.
 func newPanelTile(t isa, x *number, height, vectors int, masked ...access) *panelTile {
-	p := &panelTile{t: t, x: x, acc: make([][]vector, height), io: x.whole(t)}
-	if len(masked) > 0 {
-		p.io = masked[0]
+	p := &panelTile{t: t, x: x, acc: make([][]vector, height)}
+	for range vectors - len(masked) {
+		p.io = append(p.io, x.whole(t))
 	}
+	p.io = append(p.io, masked...)
 	for i := range p.acc {
 		p.acc[i] = t.zeros(vectors)
 	}
 	CMPB(mem("add"), I8(0))
 	JEQ(LabelRef("start"))
-	p.eachVector("start", func(at Mem, v vector) {
-		if len(masked) > 0 {
-			VMOVAPD(p.io.load(at), v)
-		} else {
+	p.eachVector("start", func(io access, at Mem, v vector) {
+		if len(masked) == 0 {
 			x.move(at, v)
+		} else {
+			VMOVAPD(io.load(at), v)
 		}
 	})
 	Label("start")
@@ -168,11 +177,11 @@ func (p *panelTile) factors() {
 }
 
 // eachVector calls f for the vectors of C, and goes to the label behind those that are there.
-func (p *panelTile) eachVector(end string, f func(at Mem, v vector)) {
+func (p *panelTile) eachVector(end string, f func(io access, at Mem, v vector)) {
 	row, ldc := param("c"), bytesParam("ldc", p.x.size)
 	for i := range p.acc {
 		for j, v := range p.acc[i] {
-			f(Mem{Base: row, Disp: j * p.t.bytes()}, v)
+			f(p.io[j], Mem{Base: row, Disp: j * p.t.bytes()}, v)
 		}
 		if i+1 == len(p.acc) {
 			break
@@ -187,7 +196,7 @@ func (p *panelTile) eachVector(end string, f func(at Mem, v vector)) {
 
 // store stores the sums, before a label.
 func (p *panelTile) store(label string) {
-	p.eachVector(label, func(at Mem, v vector) { p.io.store(v, at) })
+	p.eachVector(label, func(io access, at Mem, v vector) { io.store(v, at) })
 	Label(label)
 }
 
@@ -209,7 +218,7 @@ func (p *panelTile) pairs(pairs reg.GPVirtual) {
 func (p *panelTile) step(k int) {
 	zs := make([]vector, len(p.acc[0]))
 	for j := range zs {
-		zs[j] = p.io.load(Mem{Base: p.z, Disp: j * p.t.bytes()})
+		zs[j] = p.io[j].load(Mem{Base: p.z, Disp: j * p.t.bytes()})
 	}
 	for i, acc := range p.acc {
 		w := p.t.vec()
