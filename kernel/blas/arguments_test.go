@@ -11,7 +11,8 @@ import (
 	reference "gonum.org/v1/gonum/blas/gonum"
 )
 
-// argumentSets is the number of random sets of arguments a routine, precision and tier: 100,000 in long tests.
+// argumentSets is the number of random sets of arguments a routine, precision and tier: 100,000 in long
+// tests.
 func argumentSets() int {
 	switch {
 	case longtest.Enabled():
@@ -22,7 +23,8 @@ func argumentSets() int {
 	return 1000
 }
 
-// randomArguments returns settings of any kind, most of them small: all tails of tiles, and no entries at all.
+// randomArguments returns settings of any kind, most of them small: all tails of tiles, and no entries at
+// all.
 func randomArguments(rng *rand.Rand) settings {
 	s := randomSettings(rng)
 	size := func() int {
@@ -41,8 +43,8 @@ func randomArguments(rng *rand.Rand) settings {
 }
 
 // Results are right for random arguments of any kind: sizes from 0, strides, increments of both signs,
-// triangles, sides, transpositions, diagonals, factors 0, and NaN and infinities among the entries. Nothing else
-// is written.
+// triangles, sides, transpositions, diagonals, factors 0, and NaN and infinities among the entries. Nothing
+// else is written.
 func TestRandomArguments(t *testing.T) {
 	wide := operations[float64]()
 	for i, o := range operations[float32]() {

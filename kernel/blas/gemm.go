@@ -31,6 +31,9 @@ func gemm[F tile.Float](alone bool, tA, tB blas.Transpose, m, n, k int, alpha F,
 	case byLoops:
 		gemmLoops(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 		return true
+	case byPanels:
+		smallProduct(tA, tB, m, n, k, a, lda, b, ldb, beta, c, ldc)
+		return true
 	}
 	p := product[F]{
 		a: factor[F]{a, lda, tA != blas.NoTrans}, b: factor[F]{b, ldb, tB != blas.NoTrans},
@@ -67,6 +70,8 @@ func gemmWay[F tile.Float](tA, tB blas.Transpose, m, n, k int, alpha F, a []F, l
 		return byLoops
 	case m == 1 || n == 1:
 		return byVector
+	case alpha == 1 && isSmall(m, n, k, lda, ldb):
+		return byPanels
 	case m*n*k >= sparseMultiplications && tB == blas.NoTrans && mostlyZero(rowsA, columnsA, a, lda) && finite(k, n, b, ldb):
 		return byEntries
 	}

@@ -71,8 +71,8 @@ var ofOrder = []struct {
 	}},
 }
 
-// BenchmarkSizes reports by how much a call of an order takes longer than one of a larger order, up to 64: the
-// largest ratio of times, and the two orders. Up to 1.15 is no cliff.
+// BenchmarkSizes reports by how much a call of an order takes longer than one of a larger order, up to 64:
+// the largest ratio of times, and the two orders. Up to 1.15 is no cliff.
 func BenchmarkSizes(b *testing.B) {
 	defer restore()()
 	start := time.Now()

@@ -51,6 +51,11 @@ func syrk[F tile.Float](ul blas.Uplo, tA blas.Transpose, n, k int, alpha F, a []
 	case byLoops:
 		rankLoops(false, ul == blas.Upper, tA != blas.NoTrans, n, k, alpha, a, lda, a, lda, beta, c, ldc)
 		return true
+	case byTiles:
+		if alpha == 1 && isSmall(n, n, k, lda, lda) {
+			smallTriangleOf(ul, tA, n, k, a, lda, beta, c, ldc)
+			return true
+		}
 	}
 	p := rankProduct(ul, tA, n, k, alpha, a, lda, a, lda, c, ldc)
 	switch how {

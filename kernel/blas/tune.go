@@ -34,12 +34,14 @@ const (
 // all tiers too. Each was set by the workloads in its comment, by BenchmarkBesideGonum on one thread.
 const (
 	// loopMultiplications is the largest number of multiplications of a product that plain loops compute
-	// faster than tiles. Mul 1 to 5.
-	loopMultiplications = 40
+	// faster than tiles. Mul 1 to 3.
+	loopMultiplications = 20
 	// sparseMultiplications is the least number of multiplications of a product that looks for zeros, and
 	// sparseShare the number of entries among which one may be other than zero. The workloads of the group
 	// zeros.
 	sparseMultiplications, sparseShare = 1 << 15, 12
+	// smallSize is the largest size of a product without blocks. Mul 3 to 64, A'B 8 and 30.
+	smallSize = 64
 	// fewSteps is the largest product of the square of the order of a triangle and the number of right sides
 	// that plain loops solve faster than tiles. With the triangle on the right it is triangleLoops, for fewer
 	// sides than manySides. LU.Solve and Cholesky.Solve, 2 to 20.
@@ -56,8 +58,8 @@ const (
 	symvOrder, trsvOrder, trmvOrder = 32, 32, 64
 	// syrkColumns and syrkEntries are the largest n n k and n k for which plain loops compute a triangle of A'A
 	// faster than tiles, and syrkRows is the largest n n k for A A'. Up to syrkOrder gonum's inner products are
-	// faster for any k. symmMultiplications is the number of multiplications below which gonum takes less time. Cov 50x5,
-	// SymOuterK and Sym·M.
+	// faster for any k. symmMultiplications is the number of multiplications below which gonum takes less time.
+	// Cov 50x5, SymOuterK and Sym·M.
 	syrkColumns, syrkEntries, syrkRows, syrkOrder, symmMultiplications = 150, 20, 192, 6, 256
 	// dotLength is the length of vectors below which gonum's level 1 takes less time; in float32 four times
 	// it. Dot, AddScaledVec, Sdot and Saxpy.

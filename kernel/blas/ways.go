@@ -24,6 +24,8 @@ const (
 	byVector
 	// byEntries: a product with a factor of zeros, but for a few entries.
 	byEntries
+	// byPanels: the tiles of a small product, without blocks.
+	byPanels
 	// bySolving: one tile for all of a triangle.
 	bySolving
 	// byTiles: blocks of the operands, by the tiles of the CPU tier; on tiers without them by their

@@ -85,8 +85,8 @@ func panel(t isa, x *number, height int) {
 	finish()
 }
 
-// panelPart is a panel of one or two vectors of columns, the last of which may be a part of one, loaded and stored
-// by a mask.
+// panelPart is a panel of one or two vectors of columns, the last of which may be a part of one, loaded and
+// stored by a mask.
 func panelPart(t isa, x *number, height, vectors int) {
 	name := []string{"panelHalf", "panelMost"}[vectors-1]
 	text(fmt.Sprintf("%s%s_%d", name, x.suffix, height), t,
@@ -123,8 +123,8 @@ type panelTile struct {
 	io    []access        // of the vectors of a row
 }
 
-// newPanelTile loads the sums, or clears them, and loads the addresses of W and Z. A mask limits the columns of
-// the last vector.
+// newPanelTile loads the sums, or clears them, and loads the addresses of W and Z. A mask limits the columns
+// of the last vector.
 func newPanelTile(t isa, x *number, height, vectors int, masked ...access) *panelTile {
 	p := &panelTile{t: t, x: x, acc: make([][]vector, height)}
 	for range vectors - len(masked) {

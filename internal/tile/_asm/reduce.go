@@ -139,8 +139,8 @@ func (r reducer) store32(v []vector, to reg.GPVirtual) {
 	}
 }
 
-// storeSums stores the sums of 8, 6, 4 or 1 accumulators of eight lanes, or of four lanes that hold the sums of
-// lanes l and l+4 of eight. The order is the same for both: ((0+4)+(1+5)) + ((2+6)+(3+7)).
+// storeSums stores the sums of 8, 6, 4 or 1 accumulators of eight lanes, or of four lanes that hold the sums
+// of lanes l and l+4 of eight. The order is the same for both: ((0+4)+(1+5)) + ((2+6)+(3+7)).
 func (r reducer) storeSums(v []vector, to reg.GPVirtual) {
 	if !r.t.evex {
 		switch len(v) {
