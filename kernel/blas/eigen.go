@@ -23,32 +23,54 @@ func (l Lapack) Dsyev(jobz lapack.EVJob, ul blas.Uplo, n int, a []float64, lda i
 		lwork < 3*n-1 || len(work) < lwork || !inside(a, n, n, lda) || len(w) < n {
 		return l.Implementation.Dsyev(jobz, ul, n, a, lda, w, work, lwork)
 	}
-	if !finiteTriangle(ul, n, a, lda) {
+	size := largestOfTriangle(ul, n, a, lda)
+	if !(size <= math.MaxFloat64) {
 		fill(w[:n], math.NaN())
 		return false
 	}
-	if jobz == lapack.EVNone || vectorized() && n < fewEigenvectors || !vectorized() && n-1 <= oneByOne {
+	vectors := jobz == lapack.EVCompute
+	if vectors && (vectorized() && n < fewEigenvectors || !vectorized() && n-1 <= oneByOne) {
 		return l.Implementation.Dsyev(jobz, ul, n, a, lda, w, work, lwork)
 	}
-	scale := scalesOf(l.Dlansy(lapack.MaxAbs, ul, n, a, lda, work))
-	for i := range n {
+	scale := scalesOf(size)
+	for i := 0; i < n && scale != 0; i++ {
 		from, to := (&product[float64]{n: n, part: ul}).span(i)
 		rescale(-scale, 1, to-from, a[i*lda+from:], lda)
 	}
-	e, tau, rest := work[:n], work[n:2*n], work[2*n:lwork]
-	l.Dsytrd(ul, n, a, lda, w, e, tau, rest, len(rest))
-	l.Dorgtr(ul, n, a, lda, tau, rest, len(rest))
+	switch e := work[:n]; {
+	case n == 1:
+		w[0], ok = a[0], true
+	case !vectors && (n < fewEigenvalues || !vectorized()):
+		l.Dsytrd(ul, n, a, lda, w, e, work[n:2*n], work[2*n:lwork], lwork-2*n)
+		ok = l.Dsterf(n, w, e)
+	default:
+		t := newTridiagonal(l, ul, n, a, lda)
+		defer t.release()
+		t.reduce(w, e)
+		if vectors {
+			ok = l.eigenvectorsOfTridiagonal(t, a, lda, w, e)
+		} else {
+			ok = l.Dsterf(n, w, e)
+		}
+	}
+	rescale(scale, 1, n, w, n)
+	l.Implementation.Dsyev(jobz, ul, n, a, lda, w, work, -1) // sets work[0]
+	return ok
+}
+
+// eigenvectorsOfTridiagonal overwrites w, the diagonal of a tridiagonal matrix, by its eigenvalues, and a by the
+// eigenvectors of the matrix that was reduced to it.
+func (l Lapack) eigenvectorsOfTridiagonal(t *tridiagonal, a []float64, lda int, w, e []float64) bool {
+	n := t.n
 	e[n-1] = 0
 	v := newTurned(n)
 	defer v.release()
-	tile.Transpose(v.rows, v.stride, a, lda, n, n)
-	ok = v.diagonalize(w[:n], e)
+	t.generate(v.rows, v.stride)
+	ok := v.diagonalize(w[:n], e)
 	if ok {
 		sortRows(w[:n], false, v)
 	}
 	tile.Transpose(a, lda, v.rows, v.stride, n, n)
-	rescale(scale, 1, n, w, n)
-	l.Implementation.Dsyev(jobz, ul, n, a, lda, w, work, -1) // sets work[0]
 	return ok
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/difalt/difalt/internal/tiertest"
 	"github.com/difalt/difalt/kernel/blas"
+	gblas "gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/lapack"
 	"gonum.org/v1/gonum/mat"
 )
@@ -25,6 +26,15 @@ var spectra = map[string]func(rng *rand.Rand, n int) []float64{
 	"zero":       entries(func(int, int, int) float64 { return 0 }),
 	"one":        entries(func(i, j, _ int) float64 { return unit(i, j) }),
 	"all ones":   entries(func(int, int, int) float64 { return 1 }),
+	"tiny part": entries(func(i, j, n int) float64 {
+		switch {
+		case i < n/2 && j < n/2:
+			return 1 / float64(1+i+j)
+		case i >= n/2 && j >= n/2:
+			return 1e-200 / float64(1+i+j)
+		}
+		return 0
+	}),
 	"Wilkinson": entries(func(i, j, n int) float64 { // pairs of eigenvalues that agree to many digits
 		return unit(i, j)*math.Abs(float64(i)-float64(n-1)/2) + unit(i, j+1) + unit(i+1, j)
 	}),
@@ -60,7 +70,7 @@ func TestSyev(t *testing.T) {
 	tiertest.Each(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(13, 14))
 		for name, matrix := range spectra {
-			for _, n := range []int{23, 24, 31, 33, 64, 75} {
+			for _, n := range []int{1, 2, 3, 5, 19, 20, 23, 24, 31, 33, 64, 75, 80, 81, 97} {
 				ul, gap := triangles[n%2], n%3
 				whole := matrix(rng, n)
 				a := random(rng, n, n, gap)
@@ -83,9 +93,26 @@ func TestSyev(t *testing.T) {
 					t.Fatalf("%s, n = %d: eigenvalues %v", name, n, w)
 				}
 				checkEigen(t, name, n, whole, a, w)
+				checkEigenvalues(t, name, n, ul, whole, w)
 			}
 		}
 	})
+}
+
+// checkEigenvalues compares the eigenvalues that are found without vectors.
+func checkEigenvalues(t *testing.T, name string, n int, ul gblas.Uplo, whole, want []float64) {
+	t.Helper()
+	a := &rowMajor{n, n, n, slices.Clone(whole)}
+	w, work := make([]float64, n), make([]float64, 40*n)
+	if !(blas.Lapack{}.Dsyev(lapack.EVNone, ul, n, a.data, a.stride, w, work, len(work))) {
+		t.Fatalf("%s, n = %d: no eigenvalues without vectors", name, n)
+	}
+	size := max(math.Abs(want[0]), math.Abs(want[n-1]))
+	for i, v := range w {
+		if !(math.Abs(v-want[i]) <= 10*float64(n)*eps*size) {
+			t.Fatalf("%s, n = %d: eigenvalue %d is %g without vectors, %g with them", name, n, i, v, want[i])
+		}
+	}
 }
 
 func checkEigen(t *testing.T, name string, n int, whole []float64, v *rowMajor, w []float64) {

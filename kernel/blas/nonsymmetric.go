@@ -148,15 +148,6 @@ func fill(x []float64, v float64) {
 	}
 }
 
-// Dsterf computes the eigenvalues of a symmetric tridiagonal matrix, as gonum does. It returns false for a
-// matrix with NaN or infinity.
-func (l Lapack) Dsterf(n int, d, e []float64) (ok bool) {
-	if n > 0 && len(d) >= n && len(e) >= n-1 && !(finite(1, n, d, n) && finite(1, n-1, e, n)) {
-		return false
-	}
-	return l.Implementation.Dsterf(n, d, e)
-}
-
 // Dsteqr computes the eigenvalues and eigenvectors of a symmetric tridiagonal matrix, as gonum does. It
 // returns false for a matrix with NaN or infinity.
 func (l Lapack) Dsteqr(job lapack.EVComp, n int, d, e, z []float64, ldz int, work []float64) (ok bool) {

@@ -16,7 +16,7 @@ import (
 // rows, and work[0] the best length of work. Dgesvd returns false if the iterations do not converge, and at
 // once for a matrix with NaN or infinity, whose values are set to NaN.
 func (l Lapack) Dgesvd(jobU, jobVT lapack.SVDJob, m, n int, a []float64, lda int, s, u []float64, ldu int, vt []float64, ldvt int, work []float64, lwork int) (ok bool) {
-	if q := min(m, n); q < fewSingularVectors {
+	if q := min(m, n); q < fewSingularVectors && max(m, n) < tallReflectors {
 		if lwork > 0 && q > 0 && len(s) >= q && inside(a, m, n, lda) && !finite(m, n, a, lda) {
 			fill(s[:q], math.NaN())
 			return false
@@ -29,15 +29,16 @@ func (l Lapack) Dgesvd(jobU, jobVT lapack.SVDJob, m, n int, a []float64, lda int
 	if !d.valid(a, lda, work, lwork) {
 		return l.Implementation.Dgesvd(jobU, jobVT, m, n, a, lda, s, u, ldu, vt, ldvt, work, lwork)
 	}
-	if !finite(m, n, a, lda) {
+	size := largest(m, n, a, lda)
+	if !(size <= math.MaxFloat64) {
 		fill(s[:d.q], math.NaN())
 		return false
 	}
 	values := d.u.Cols == 0 && d.vt.Rows == 0
-	if !vectorized() && d.q <= panelColumns || values && d.q <= oneByOne && (!vectorized() || !d.tall()) {
+	if !vectorized() && d.q <= panelColumns || values && d.q <= oneByOne && !vectorized() || values && d.q < fewSingularVectors && !d.tall() {
 		return l.Implementation.Dgesvd(jobU, jobVT, m, n, a, lda, s, u, ldu, vt, ldvt, work, lwork)
 	}
-	scale := scalesOf(l.Dlange(lapack.MaxAbs, m, n, a, lda, nil))
+	scale := scalesOf(size)
 	rescale(-scale, m, n, a, lda)
 	memory := borrow[float64](d.memory())
 	defer giveBack(memory)

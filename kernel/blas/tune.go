@@ -87,9 +87,9 @@ const (
 	complexBlock, complexSystem, complexRightSystem, complexUnknowns = 8, 24, 64, 128
 	// fewForNorms is the number of columns below which gonum needs no more time. Cholesky.
 	fewForNorms = 16
-	// fewEigenvectors and fewSingularVectors are the orders below which gonum's rotations need no more
-	// time. EigenSym, SVD.
-	fewEigenvectors, fewSingularVectors = 24, 24
+	// fewEigenvectors, fewEigenvalues and fewSingularVectors are the orders below which gonum's rotations, or
+	// reductions, need no more time. EigenSym, SVD.
+	fewEigenvectors, fewEigenvalues, fewSingularVectors = 24, 20, 12
 )
 
 // A tuning has the sizes that decide on speed only, for a tier and the caches of a processor.

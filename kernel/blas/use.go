@@ -76,6 +76,7 @@ type Implementation struct{ reference.Implementation }
 //
 //   - reflectors are right: gonum v0.17 applies 33 reflectors or more wrongly if some of them end with zeros,
 //     which dummy variables cause;
+//   - eigenvalues of symmetric matrices with tiny parts are right, where gonum v0.17 panics;
 //   - generalised singular values are right for matrices of any rank, where gonum v0.17 finds wrong ranks;
 //   - decompositions by iterations return at once, without success, for matrices with NaN or infinity;
 //   - the reciprocal condition number of a matrix with a norm near the largest number is 1, not infinite;
