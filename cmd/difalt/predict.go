@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 
 	"github.com/difalt/difalt/cmd/difalt/dataset"
 	"github.com/difalt/difalt/cmd/difalt/internal/cli"
@@ -55,7 +56,7 @@ func runPredict(ctx context.Context, f *flagtable.Flags, std cli.Streams) error 
 	}
 	r := &predictReport{
 		Header: cli.NewHeader("predict"), File: nameOf(out, "output"), Rows: read.Rows, Empty: read.Incomplete, Unknown: w.unknown,
-		Filled: map[string]int{}, read: read,
+		Filled: map[string]int{}, Alike: append([]string{}, w.alike...), read: read,
 	}
 	for _, c := range read.Filled {
 		r.Filled[c.Column] = c.Rows
@@ -70,14 +71,27 @@ type predictionWriter struct {
 	errors  bool // with standard errors and limits
 	task    string
 	kept    []string
+	numbers []keptNumber // columns of numbers to keep, where the output has types
 	p       mixed.Prediction
 	unknown int // rows of tasks or levels that the model does not have
+
+	spelling dataset.Spelling // of the tasks of the model
+	alike    []string         // the first tasks that it has in another spelling
+}
+
+// A keptNumber is the value of a feature that is kept.
+type keptNumber struct {
+	feature int
+	value   float64
 }
 
 // newPredictionWriter starts the table with its columns: those that are kept, the task unless it is among them, and
 // the prediction.
 func newPredictionWriter(to io.Writer, path string, m *mixed.Model, keep []string, standardErrors bool) (*predictionWriter, error) {
-	w := &predictionWriter{model: m, errors: standardErrors, kept: make([]string, len(keep))}
+	w := &predictionWriter{
+		model: m, errors: standardErrors, kept: make([]string, len(keep)), numbers: make([]keptNumber, 0, len(keep)),
+		spelling: dataset.NewSpelling(m.Tasks()),
+	}
 	var columns []tablefile.Column
 	names := map[string]bool{}
 	add := func(name string, cell any) { columns = append(columns, tablefile.Column{Name: name, Cell: cell}) }
@@ -86,6 +100,11 @@ func newPredictionWriter(to io.Writer, path string, m *mixed.Model, keep []strin
 			return nil, cli.WrongFlag("keep", "column %q is named twice", name)
 		}
 		names[name] = true
+		if at := slices.Index(m.Features(), name); at >= 0 && tablefile.HasTypes(path) && slices.Contains(m.Parameters().Schema.Columns, name) {
+			w.numbers = append(w.numbers, keptNumber{feature: at})
+			add(name, &w.numbers[len(w.numbers)-1].value)
+			continue
+		}
 		add(name, &w.kept[i])
 	}
 	first := len(columns)
@@ -134,6 +153,9 @@ func (w *predictionWriter) addTables(ctx context.Context, std cli.Streams, patte
 func (w *predictionWriter) add(row *dataset.Row) (err error) {
 	w.task = row.Task
 	copy(w.kept, row.Kept)
+	for i := range w.numbers {
+		w.numbers[i].value = row.Features[w.numbers[i].feature]
+	}
 	switch {
 	case !row.Complete:
 		nan := math.NaN()
@@ -148,18 +170,28 @@ func (w *predictionWriter) add(row *dataset.Row) (err error) {
 	}
 	if row.Complete && !w.p.Known {
 		w.unknown++
+		if other, ok := w.spelling.Other(row.Task); ok && len(w.alike) < alikeNamed {
+			pair := fmt.Sprintf("%q is %q", text.Visible(row.Task), text.Visible(other))
+			if !slices.Contains(w.alike, pair) {
+				w.alike = append(w.alike, pair)
+			}
+		}
 	}
 	return w.out.Write()
 }
+
+// alikeNamed is the number of tasks in another spelling that are named.
+const alikeNamed = 3
 
 // A predictReport counts the rows that were predicted.
 type predictReport struct {
 	cli.Header
 	File    string         `json:"file"`
 	Rows    int            `json:"rows"`
-	Empty   int            `json:"empty"`   // rows without a prediction, for missing values
-	Unknown int            `json:"unknown"` // rows of tasks or levels that the model does not have
-	Filled  map[string]int `json:"filled"`  // rows with a mean in place of a missing value, by column
+	Empty   int            `json:"empty"`             // rows without a prediction, for missing values
+	Unknown int            `json:"unknown"`           // rows of tasks or levels that the model does not have
+	Filled  map[string]int `json:"filled"`            // rows with a mean in place of a missing value, by column
+	Alike   []string       `json:"spelled_otherwise"` // tasks that the model has in another spelling: "1.0" is "1"
 	read    *dataset.Summary
 }
 
@@ -175,5 +207,8 @@ func (r *predictReport) text(w io.Writer) {
 	if r.Unknown > 0 {
 		terminal.Sayf(w, "%s of tasks or levels that the model does not have: predicted from the means of those that it has.",
 			text.Plural(r.Unknown, "row"))
+	}
+	if len(r.Alike) > 0 {
+		terminal.Sayf(w, "The model has some of these tasks in another spelling: %s.", text.List(r.Alike))
 	}
 }

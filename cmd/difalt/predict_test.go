@@ -80,6 +80,9 @@ func TestPredictEveryRow(t *testing.T) {
 		t.Errorf("columns %s", got)
 	}
 
+	spelled := write(t, dir, "spelled.csv", head+"1,,SHOP 01,4,sat,0\n2,,shop 1,4,sat,0\n")
+	has(t, must(t, "predict", "--model", x.model, "--out", filepath.Join(dir, "s.csv"), spelled), `another spelling: "SHOP 01" is "shop 1".`)
+
 	// The report says how many rows have none, and where the first one is.
 	out := filepath.Join(dir, "p.csv")
 	has(t, must(t, "predict", "--model", x.model, "--out", out, table), "7 rows", "5 rows without a prediction", "new.csv, line 3",

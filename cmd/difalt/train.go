@@ -164,6 +164,10 @@ func (t *training) heading() {
 // finish writes all files, or none, and the report. It sets unconverged, which other nodes need not know.
 func (t *training) finish(ctx context.Context, m *mixed.Model, result *report.Result) error {
 	f := &t.Files
+	if len(t.sources) > 1 || result.Owners != nil { // the levels of one table were compared before
+		schema := m.Parameters().Schema
+		result.Notes = append(slices.Clip(result.Notes), dataset.AlikeLevels(&schema)...)
+	}
 	r := report.New(t.sources, m, result, cli.Version())
 	if f.Model != "" {
 		if err := cli.UntilCanceled(ctx, func() error { return m.Save(t.files.out) }); err != nil {

@@ -79,7 +79,7 @@ func (r *reader) leaveOut() error {
 	}
 	r.path = ""
 	if out != nil {
-		r.note(fmt.Sprintf("without %s, which number the rows", text.Names(out)))
+		r.note(fmt.Sprintf("Row numbers are left out: %s.", text.Names(out)))
 	}
 	if inferred != nil {
 		r.note(fmt.Sprintf("Text is read as categories: %s.", text.Names(inferred)))

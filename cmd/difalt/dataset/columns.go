@@ -118,7 +118,6 @@ type levels struct {
 	fixed    bool // other levels are refused
 	others   bool // or have the code newLevel
 	inferred bool // the column is categorical for its text
-	untyped  bool // and the file has no types: numbers are refused
 }
 
 // newLevel is the code of all levels that a schema does not contain.
@@ -128,12 +127,12 @@ const newLevel = -1
 func (l *levels) code(name string, o *TableOptions) (k int, err error) {
 	_, known := l.index[name]
 	switch {
-	case !known && l.untyped && o.kindOf(name) == number:
-		other := "others"
+	case !known && l.inferred && o.kindOf(name) == number:
+		why := "is a number that the file keeps as text"
 		if len(l.list) > 0 {
-			other = fmt.Sprintf("others, such as %.60q,", l.list[0])
+			why = fmt.Sprintf("is a number, and others, such as %.60q, are text", l.list[0])
 		}
-		e := &FormatError{Option: "Categorical", Values: []string{l.column}, err: fmt.Errorf("%.60q is a number, and %s are text", name, other)}
+		e := &FormatError{Option: "Categorical", Values: []string{l.column}, err: fmt.Errorf("%.60q %s", name, why)}
 		if len(l.list) > 0 {
 			e.NA = l.list[0]
 		}

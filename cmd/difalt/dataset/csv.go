@@ -76,6 +76,9 @@ func (r *reader) readCSV(packed io.Reader) error {
 // addCells adds the row of a record.
 func (r *reader) addCells(cells []string) (err error) {
 	if len(cells) != len(r.slots) {
+		if len(cells) == 1 && strings.TrimSpace(cells[0]) == "" {
+			return nil // a blank line
+		}
 		return r.raggedRow(cells)
 	}
 	empty := true

@@ -168,7 +168,7 @@ func (r *reader) begin(features []string, kinds []kind) error {
 			_, err := r.find(c.Column, "the categorical features")
 			return cmp.Or(err, fmt.Errorf("column %q is categorical, but not a feature of %s", c.Column, quoted(features)))
 		}
-		own := &levels{column: c.Column, fixed: o.Schema != nil, others: o.NewLevels, inferred: i >= inferred, untyped: i >= inferred && r.unit == "line"}
+		own := &levels{column: c.Column, fixed: o.Schema != nil, others: o.NewLevels, inferred: i >= inferred}
 		for _, name := range c.Levels {
 			if _, err := own.of(name); err != nil {
 				return fmt.Errorf("the schema of column %q: the level %w", c.Column, err)
@@ -186,7 +186,7 @@ func (r *reader) begin(features []string, kinds []kind) error {
 	r.t = &Table{x: newChunks(len(features)), target: o.Target != ""}
 	r.t.schema.Columns = slices.Clone(features)
 	if added != nil {
-		r.note(fmt.Sprintf("without %s, which other programs add to number the rows", text.Names(added)))
+		r.note(fmt.Sprintf("without %s, added by another program", text.Names(added)))
 	}
 	return nil
 }

@@ -43,6 +43,7 @@ func TestTextIsCategorical(t *testing.T) {
 		{"minus zero", "t,a,y\nx,-0.0,-0\n", TableOptions{}, `["x"] ["a"] 0 [0 0]`},
 		{"separator", "sep=;\r\nt;a;y\r\nx;1;2\r\n", TableOptions{}, `["x"] ["a"] 0 [1 2]`},
 		{"empty rows", "t,a,y\nx,1,2\n,,\n , ,\nx,3,4\n,,\n", TableOptions{}, `["x"] ["a"] 0 [1 2] 0 [3 4]`},
+		{"blanks alone", "t,a,y\nx,1,2\n  \nx,3,4\n", TableOptions{}, `["x"] ["a"] 0 [1 2] 0 [3 4]`},
 		{"spreadsheet's NA", "t,a,y\nx,#N/A,2\nx,2,3\n", TableOptions{Missing: MissingDrop}, `["x"] ["a"] 0 [2 3]`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -104,6 +105,15 @@ func TestMixedColumns(t *testing.T) {
 	}
 	_, err := read("t,h,a,y\nx,test,1,2\n", TableOptions{Task: "t", Target: "y", Holdout: "h"})
 	check.Error(t, err, `"test" is not a mark of held-out rows: expected 1 or 0, TRUE or FALSE`)
+	type texts struct {
+		T string  `parquet:"t"`
+		K string  `parquet:"k"`
+		Y float64 `parquet:"y"`
+	}
+	for _, k := range []string{"true", "1.5", "007"} {
+		_, err := ReadFiles([]string{write(t, t.TempDir(), "t.parquet", written(t, []texts{{"x", k, 1}, {"x", "b", 2}}))}, columnsTY)
+		check.Error(t, err, `row 1, column "k"`, fmt.Sprintf("%q is a number that the file keeps as text", k))
+	}
 	for _, o := range []TableOptions{{Features: []string{"a"}, Drop: []string{"b"}}, {Features: []string{"a"}, Schema: only("a")}} {
 		if o.Validate() == nil {
 			t.Errorf("%+v is accepted", o)
@@ -133,7 +143,8 @@ func TestAddedColumns(t *testing.T) {
 			t.Errorf("%s: %v", c.name, err)
 			continue
 		}
-		says := strings.Contains(fmt.Sprint(tab.Notes()), fmt.Sprintf("without %q", c.name))
+		notes := fmt.Sprint(tab.Notes())
+		says := strings.Contains(notes, fmt.Sprintf("without %q", c.name)) || strings.Contains(notes, fmt.Sprintf("left out: %q", c.name))
 		if got := !slices.Contains(tab.Features(), c.name); got != c.out || says != c.out || tab.x.width != len(tab.Schema().Columns) {
 			t.Errorf("%s with %s: features %q, notes %q", c.name, c.cells, tab.Features(), tab.Notes())
 		}
@@ -232,6 +243,10 @@ func TestRemarks(t *testing.T) {
 			return fmt.Sprintf("%s,%v,%v", []string{"s1", "S01", "2"}[i%3], wave(i*i), wave(i))
 		}),
 			[]string{`"s1" and "S01"`}},
+		"levels": {table("t,k,a,y", func(i int) string {
+			return fmt.Sprintf("x%d,%s,%v,%v", i%6, []string{"mid", "MID", "low"}[i*i%7%3], wave(i*i), wave(i))
+		}),
+			[]string{`Levels of k that differ in their spelling alone are different levels: "MID" and "mid"`}},
 		"a name of the task": {table("t,k,a,y", func(i int) string { return fmt.Sprintf("%d,name %d,%v,%v", i%6, i%6, wave(i*i), wave(i)) }),
 			[]string{`determine each other: "t", "k"`}},
 		"units": {table("t,cm,inch,y", func(i int) string { return fmt.Sprintf("x%d,%v,%v,%v", i%6, wave(i), wave(i)/2.54, wave(i*i)) }),

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
+	"github.com/difalt/difalt/mixed"
 )
 
 // A profile describes the values of a column of numbers. Places are rows of the table.
@@ -114,6 +115,7 @@ func (r *reader) remark() {
 	r.remarkNotation(profiles, say)
 	r.remarkNumbers(profiles, say)
 	r.remarkTasks(say)
+	t.remarks = append(t.remarks, AlikeLevels(&t.schema)...)
 	r.remarkRepeats(profiles, say)
 }
 
@@ -295,6 +297,43 @@ func (r *reader) remarkTasks(say func(string, ...any)) {
 	if alike != nil {
 		say("Names of tasks that differ in their spelling alone are different tasks: %s.", text.List(alike))
 	}
+}
+
+// AlikeLevels returns sentences on the levels of a schema that differ in their spelling alone.
+func AlikeLevels(s *mixed.Schema) (list []string) {
+	for _, c := range s.Categories {
+		spelling, alike := map[string]string{}, []string(nil)
+		for _, level := range c.Levels {
+			if other, twice := spelling[spelled(level)]; twice {
+				alike = append(alike, fmt.Sprintf("%q and %q", text.Visible(other), text.Visible(level)))
+			} else {
+				spelling[spelled(level)] = level
+			}
+		}
+		if alike != nil {
+			list = append(list, fmt.Sprintf("Levels of %s that differ in their spelling alone are different levels: %s.", text.Visible(c.Column), text.List(alike)))
+		}
+	}
+	return list
+}
+
+// Spelling finds names that differ from those of a list in their spelling alone: in case, in blanks, in leading
+// zeros, or as 1 and 1.0.
+type Spelling map[string]string
+
+// NewSpelling returns the spellings of names.
+func NewSpelling(names []string) Spelling {
+	s := Spelling{}
+	for _, name := range names {
+		s[spelled(name)] = name
+	}
+	return s
+}
+
+// Other returns a name of the list in another spelling.
+func (s Spelling) Other(name string) (other string, ok bool) {
+	other, ok = s[spelled(name)]
+	return other, ok && other != name
 }
 
 // spelled returns the common spelling of names that differ in case, blanks, leading zeros or as 1 and 1.0.

@@ -4,6 +4,7 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"slices"
 	"strconv"
@@ -154,10 +155,14 @@ func Text(p *string) *Value {
 func List(p *[]string) *Value {
 	v := &Value{kind: list, text: strings.Join(*p, ",")}
 	v.set = func(s string) error {
-		entries, err := csv.NewReader(strings.NewReader(s)).Read()
+		r := csv.NewReader(strings.NewReader(s))
+		entries, err := r.Read()
+		_, after := r.Read()
 		switch {
 		case err != nil:
 			return errors.New("must be texts with commas between them")
+		case after != io.EOF:
+			return errors.New("a text with a line break needs double quotes around it")
 		case strings.Contains(","+s+",", ",,"):
 			return errors.New("one of its entries is empty")
 		case !v.given:

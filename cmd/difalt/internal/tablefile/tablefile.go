@@ -25,6 +25,9 @@ func CheckExtension(path string, extensions ...string) error {
 	return nil
 }
 
+// HasTypes reports whether the format of a path keeps the types of columns.
+func HasTypes(path string) bool { return extension(path) == ".parquet" }
+
 func extension(path string) string { return strings.ToLower(filepath.Ext(path)) }
 
 // A Column has a name of its own, and points to its cell in the current row: a *string, *float64 (NaN: missing)
@@ -46,7 +49,7 @@ type Writer struct {
 // CSV otherwise.
 func New(out io.Writer, path string, columns []Column) *Writer {
 	w := &Writer{out: bufio.NewWriterSize(out, 1<<16)}
-	if extension(path) == ".parquet" {
+	if HasTypes(path) {
 		w.startParquet(columns)
 	} else {
 		w.startCSV(columns)
