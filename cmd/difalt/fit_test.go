@@ -223,3 +223,32 @@ func TestRefit(t *testing.T) {
 		t.Errorf("the model of logarithms has learned %d rows", rows("log.npz"))
 	}
 }
+
+// A model of intercepts alone is a model for every command.
+func TestInterceptsAlone(t *testing.T) {
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	table := "group,y\n"
+	for g := range 5 {
+		for i := range 10 {
+			table += fmt.Sprintf("g%d,%v\n", g, 10+float64(g%2)+[]float64{-2, -1, 0, 1, 2, .5, -.5, 1.5, -1.5, 0}[i])
+		}
+	}
+	path := write(t, dir, "groups.csv", table)
+	said := must(t, "fit", "--task", "group", "--target", "y", "--model", at("m.npz"), "--report", at("report"), path)
+	has(t, said, "No features: a model of intercepts.")
+	m := load(t, at("m.npz"))
+	if e := m.Effects(); len(e) != 1 || math.Abs(e[0].Estimate-10.4) > .3 || math.Abs(m.Noise()-1.3) > .3 {
+		t.Errorf("effects %+v, noise %v", e, m.Noise())
+	}
+	more := write(t, dir, "more.csv", "group,y\nnew,20\nnew,21\n")
+	must(t, "adapt", "--model", at("m.npz"), "--out", at("more.npz"), more)
+	must(t, "predict", "--model", at("more.npz"), "--standard-errors", "--out", at("p.csv"), more)
+	if p := number(t, records(t, at("p.csv"))[0]["prediction"]); p < 11 || p > 20.5 {
+		t.Errorf("the new group is predicted as %v", p)
+	}
+	has(t, must(t, "model", "show", at("m.npz")), "(intercept)")
+	first, second, _ := strings.Cut(strings.ReplaceAll(table, "group,y\n", ""), "g2")
+	a, b := write(t, dir, "own-a.csv", "group,y\n"+strings.Repeat(first, 2)), write(t, dir, "own-b.csv", "group,y\ng2"+second)
+	has(t, must(t, "up", "--task", "group", "--target", "y", "--test-fraction", "0", a, b), "(intercept)")
+}

@@ -74,8 +74,6 @@ func (r *reader) leaveOut() error {
 	case texts != nil && !r.lenient:
 		return formatErrorf("Texts", texts, "column %.60q has %d different texts in %s, as ids and remarks have", texts[0], most,
 			text.Plural(t.Rows(), "row"))
-	case len(t.schema.Columns) == 0:
-		return fmt.Errorf("the table has no feature columns besides row numbers, %s", text.Names(out))
 	}
 	r.path = ""
 	if out != nil {

@@ -52,7 +52,6 @@ var malformedTexts = []malformed{
 	csvFile("header.csv", "t,a,y\n", "zero rows"),
 	csvFile("no-task.csv", "a,y\n1,2\n", `no column "t" for the task`, `["a" "y"]`),
 	csvFile("no-target.csv", "t,a\nx,1\n", `no column "y" for the target`, `["t" "a"]`),
-	csvFile("no-features.csv", "t,y\nx,1\n", "no feature columns", `["t" "y"]`),
 	csvFile("point.csv", "t;a;y\nx;.5;2\n", "line 2", `".5" has '.' as decimal mark`).with(func(o *TableOptions) { o.Decimal = ',' }),
 	csvFile("break.csv", "t,a,y\n\"two\nlines\",1,2\nc,bad,2\n", "line 4", `column "a"`, `"bad"`),
 	csvFile("dropped-mark.csv", "t,a,h,y\nx,1,1,2\n", `column "h" is the mark of test rows: it cannot be dropped`).with(func(o *TableOptions) {

@@ -101,7 +101,7 @@ func checkFooter(f io.ReaderAt, size int64) error {
 // or the pages.
 func checkGroups(f io.ReaderAt, file *parquet.File, size int64, columns []*parquetColumn, features int) error {
 	rows, sum := file.NumRows(), int64(0)
-	if rows > maxUnpacked(size)/8/int64(features) {
+	if rows > maxUnpacked(size)/8/int64(max(features, 1)) {
 		return fmt.Errorf("it claims to hold %d rows of %d features in %d bytes", rows, features, size)
 	}
 	for g, group := range file.Metadata().RowGroups {

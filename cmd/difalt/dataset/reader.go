@@ -153,9 +153,6 @@ func (r *reader) begin(features []string, kinds []kind) error {
 	if s := o.Schema; s != nil {
 		features, categories, inferred, added = s.Columns, s.Categories, len(s.Categories), nil
 	}
-	if len(features) == 0 {
-		return fmt.Errorf("the table has no feature columns: the header names %s", quoted(r.header))
-	}
 	n := featureSlot + len(features)
 	r.levels, r.gaps, r.x, r.notations = make([]*levels, n), make([]gap, n), make([]float64, n), make([]notation, n)
 	slots := map[string]int{}

@@ -40,6 +40,8 @@ func TestTextIsCategorical(t *testing.T) {
 		{"na of numbers", "t,a,y\nx,-999,1\nx,-999.0,2\nx,3,2\n", TableOptions{NA: []string{"-999"}, Missing: MissingDrop}, `["x"] ["a"] 0 [3 2]`},
 		{"na of tasks", "t,a,y\nNA,1,1\nNA,2,2\nx,3,2\n", TableOptions{NA: []string{"NA"}, Missing: MissingDrop}, `["x"] ["a"] 0 [3 2]`},
 		{"features", "t,a,note,b,y\nx,1,text,2,3\n", TableOptions{Features: []string{"b", "a"}}, `["x"] ["b" "a"] 0 [2 1 3]`},
+		{"no features", "t,y\nx,1\nz,2\n", TableOptions{}, `["x" "z"] [] 0 [1] 1 [2]`},
+		{"row numbers alone", "Unnamed: 0,t,y\n0,x,1\n1,z,2\n", TableOptions{}, `["x" "z"] [] 0 [1] 1 [2]`},
 		{"minus zero", "t,a,y\nx,-0.0,-0\n", TableOptions{}, `["x"] ["a"] 0 [0 0]`},
 		{"separator", "sep=;\r\nt;a;y\r\nx;1;2\r\n", TableOptions{}, `["x"] ["a"] 0 [1 2]`},
 		{"empty rows", "t,a,y\nx,1,2\n,,\n , ,\nx,3,4\n,,\n", TableOptions{}, `["x"] ["a"] 0 [1 2] 0 [3 4]`},

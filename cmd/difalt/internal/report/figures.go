@@ -228,7 +228,8 @@ func (r *Report) column() (best int, low, high float64) {
 		place[name] = j
 	}
 	for _, e := range r.Effects {
-		if s := d.Scale[place[e.Term]]; e.Kind == mixed.Slope {
+		if e.Kind == mixed.Slope {
+			s := d.Scale[place[e.Term]]
 			e.Deviation, e.Estimate = e.Deviation*s, math.Abs(e.Estimate*s)
 			slopes = append(slopes, e)
 		}

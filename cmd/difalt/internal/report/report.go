@@ -215,7 +215,10 @@ func Heading(in *Source) []string {
 		}
 	}
 	words := "No columns of numbers."
-	if numbers != nil {
+	switch {
+	case len(t.Features()) == 0:
+		words = "No features: a model of intercepts."
+	case numbers != nil:
 		words = fmt.Sprintf("Numbers: %s.", text.List(numbers))
 	}
 	for _, c := range t.Schema().Categories {

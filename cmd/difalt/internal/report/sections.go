@@ -256,6 +256,9 @@ func loadingsSection(m *mixed.Model) section {
 		}
 		t = append(t, row)
 	}
+	if len(t) == 1 {
+		t = nil // a model of intercepts
+	}
 	words := fmt.Sprintf("Effects of one standard deviation of a feature, in the %s: the mean, the standard deviation between tasks, and "+
 		"the axes along which tasks vary together.", m.Unit())
 	return section{id: "loadings", title: "What tasks share and differ by", rows: t, words: []string{words}}
