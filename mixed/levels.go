@@ -9,12 +9,15 @@ import (
 	"math"
 	"slices"
 
+	"github.com/difalt/difalt/internal/dense"
 	"gonum.org/v1/gonum/floats"
 )
 
 const (
 	leastBuckets, mostBuckets = 1 << 6, 1 << 20
-	tables, fingerprints      = 20, 1 << 20
+	tables, fingerprints      = 16, 1 << 20
+	// levelsMessage is the number of values in a message: a column of a usual number of levels has one.
+	levelsMessage = 3 << 11
 	// A column has at most so many levels at all owners, or so many times those of this owner, and all columns
 	// together so many features: a member that invents levels takes little time and memory from the others.
 	commonLevels, levelShare     = 128, 8
@@ -41,20 +44,24 @@ func (s *seat) levelsBy(
 		return nil, err
 	}
 	most := mostOf(commonLevels, levelShare, len(own))
-	largest := min(max(8*most*most, leastBuckets), mostBuckets) // one level a bucket, most likely
+	largest := min(2*most*most, mostBuckets) // of four tables one at most has two levels in a bucket, most likely
+	var sum, part []float64
 	for table := range tables {
 		n, known := min(leastBuckets<<table, largest), make(map[int]string)
 		for _, text := range names {
 			known[hash(text, table, n)] = text
 		}
-		sum := make([]float64, 3*n)
+		sum = dense.Grow(sum, 3*n)
+		clear(sum)
 		for _, text := range own {
 			d := float64(hash(text, -1, fingerprints))
 			floats.Add(sum[3*hash(text, table, n):][:3], []float64{1, d, d * d})
 		}
-		part := slices.Clone(sum)
-		if err := add(ctx, "levels", sum); err != nil {
-			return nil, err
+		part = append(part[:0], sum...)
+		for message := range slices.Chunk(sum, levelsMessage) {
+			if err := add(ctx, "levels", message); err != nil {
+				return nil, err
+			}
 		}
 		list, clash := []string(nil), false
 		for b := range n {

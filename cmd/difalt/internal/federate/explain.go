@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/difalt/difalt/cmd/difalt/engine"
 	"github.com/difalt/difalt/cmd/difalt/engine/cluster"
@@ -71,6 +72,8 @@ func (e *peerFailure) text() string {
 		details = ": " + e.Err.Error()
 	}
 	switch {
+	case e.Err != nil && e.Err.Error() == contradicted:
+		return s + "node " + e.name(e.Peer) + strings.TrimPrefix(contradicted, "it")
 	case e.Kind == transport.Waiting && errors.Is(e.Err, engine.ErrBeyond):
 		return s + fmt.Sprintf("node %s, or one that it waits for, has failed (round %d)%s", e.name(e.Peer), e.Round, details)
 	case e.Kind == transport.Waiting:

@@ -319,6 +319,27 @@ func TestSettingsInAnyOrder(t *testing.T) {
 	}
 }
 
+// A node that alone finds a total below its own part is not accused by the others.
+func TestContradictionAccusesNobody(t *testing.T) {
+	ends := life(t, background(t), func(i int, n *Node) {
+		n.Job = func(ctx context.Context, net *consensus.Network) error {
+			if i == 1 {
+				return fmt.Errorf("the rows of %s: %w", secret(1), consensus.ErrContradiction)
+			}
+			return net.Sum(ctx, [][]float64{{1}})
+		}
+	})
+	for i, e := range ends {
+		var peer *transport.PeerError
+		switch {
+		case i == 1 && !errors.Is(e.err, consensus.ErrContradiction):
+			t.Errorf("node 1: %v", e.err)
+		case i != 1 && (!errors.As(e.err, &peer) || e.err.Error() != `node "south" reports wrong numbers of another node, and masks hide which`):
+			t.Errorf("node %d: %v", i, e.err)
+		}
+	}
+}
+
 // Reports name who reports, and who refuses whom.
 func TestExplain(t *testing.T) {
 	c := cluster.Named([]string{"a", "b", "c", "d"}, check.OK(topology.Path(4)))
@@ -335,6 +356,8 @@ func TestExplain(t *testing.T) {
 		{transport.PeerError{Peer: 1, Kind: transport.Closed, Err: errors.New(interrupted)}, `node "b" was interrupted: nothing was written`},
 		{transport.PeerError{Peer: 0, Kind: transport.Closed, Via: []int{1, 2}, Err: errors.New(interrupted)},
 			`node "b" reports that node "c" reports that node "a" was interrupted: nothing was written`},
+		{transport.PeerError{Peer: 0, Kind: transport.Closed, Via: []int{1}, Err: errors.New(contradicted)},
+			`node "b" reports that node "a" reports wrong numbers of another node, and masks hide which`},
 		{transport.PeerError{Peer: 0, Kind: transport.Waiting, Round: 7, Err: fmt.Errorf("%w for 6s", engine.ErrBeyond)},
 			`node "a", or one that it waits for, has failed (round 7): nothing has come from it for 6s`},
 	} {

@@ -71,6 +71,8 @@ func (e *Interrupted) PublicText() string { return interrupted }
 
 const (
 	interrupted = "it was interrupted"
+	// contradicted is the public text of a node that has found wrong totals: it is no fault of that node.
+	contradicted = "it reports wrong numbers of another node, and masks hide which"
 	// excuseTime limits how long a node that fails before it connects waits for its neighbours to connect,
 	// and interruptedTime how long after an interruption.
 	excuseTime      = 15 * time.Second
@@ -125,9 +127,18 @@ func Run(ctx context.Context, n *Node) error {
 	if err = n.work(ctx, transport); err == nil {
 		err = transport.Close()
 	} else {
-		transport.Leave(err)
+		transport.Leave(accused(err))
 	}
 	return Explain(n.Cluster, err)
+}
+
+// accused returns an error with the public text contradicted if it says that nodes contradict one another.
+func accused(err error) error {
+	wrong := errors.Is(err, consensus.ErrContradiction) || errors.Is(err, consensus.ErrInconsistent)
+	if peer := new(transport.PeerError); !wrong || errors.As(err, &peer) {
+		return err
+	}
+	return &publicError{err, contradicted}
 }
 
 func (n *Node) options() engine.Options {
