@@ -16,27 +16,48 @@ type method struct {
 	m     *moments
 }
 
-// simpler lists the baselines: special cases of the model without curves, with strengths of the largest
-// evidence. They have no deviations, deviations of the intercept, and deviations without a mean.
-var simpler = []struct {
-	name  string
-	sigma [groups]float64
-	mean  bool
-}{{Pooled, [groups]float64{}, true}, {Intercepts, [groups]float64{0.5}, true}, {Separate, [groups]float64{0.5, 0.3}, false}}
+// curvedIterations is the number of iterations of a baseline with curves. The other climbs of rank 0 take as many,
+// so that these cost no further sum. Its error is then within 1 % of the error at the end in 19 of 20 tables.
+const curvedIterations = 6
+
+// A baseline is a special case of the model with strengths of the largest evidence: without deviations, with
+// deviations of the intercept, or with deviations and without a mean.
+type baseline struct {
+	name   string
+	sigma  [groups]float64
+	mean   bool
+	curves bool
+}
+
+// simpler returns the baselines; those with curves only where the model may have curves.
+func (f *fitter) simpler() []baseline {
+	list := []baseline{
+		{Pooled, [groups]float64{}, true, false}, {Intercepts, [groups]float64{0.5}, true, false},
+		{Separate, [groups]float64{0.5, 0.3}, false, false},
+	}
+	if f.curved != nil {
+		list = append(list, baseline{PooledCurves, [groups]float64{}, true, true},
+			baseline{InterceptsCurves, [groups]float64{0.5}, true, true})
+	}
+	return list
+}
 
 // baselineClimbs returns the climbs of the baselines and, where it is to be compared, of rank 0 with the
 // logarithm of the target.
 func (f *fitter) baselineClimbs() (list []*climb) {
-	s := f.plain
-	for _, b := range simpler {
+	for _, b := range f.simpler() {
+		s, most := f.plain, iterations
+		if b.curves {
+			s, most = f.curved, curvedIterations
+		}
 		q := s.start()
 		q.sigma = slices.Clone(b.sigma[:])
 		if !b.mean {
 			q.tau[0], q.fixed = leastTau, true
 		}
-		list = append(list, s.newClimb(s.some, q, iterations))
+		list = append(list, s.newClimb(s.some, q, most))
 	}
-	if f.rows.compares {
+	if s := f.plain; f.rows.compares {
 		list = append(list, s.withLogarithm().newClimb(s.some, s.start(), iterations))
 	}
 	return list
@@ -45,8 +66,7 @@ func (f *fitter) baselineClimbs() (list []*climb) {
 // takeBaselines sets the methods of the baselines after their climbs.
 func (f *fitter) takeBaselines(ctx context.Context, climbs []*climb) error {
 	var list []*evaluation
-	for i := range simpler {
-		c := climbs[i]
+	for _, c := range climbs[:len(f.simpler())] {
 		list = append(list, &evaluation{s: c.s, tasks: c.s.tasks, q: c.best.q, m: c.best.m})
 	}
 	if f.plain.some != f.plain.tasks {
@@ -54,15 +74,16 @@ func (f *fitter) takeBaselines(ctx context.Context, climbs []*climb) error {
 			return err
 		}
 	}
-	for i, e := range list {
+	for i, b := range f.simpler() {
+		e := list[i]
 		if e.err != nil {
 			return e.err
 		}
 		strength := e.q.tau[0]
-		if !simpler[i].mean {
+		if !b.mean {
 			strength = e.q.sigma[linearGroup]
 		}
-		f.baselines = append(f.baselines, method{simpler[i].name, e.q.noise / (strength * strength), e.s, e.m})
+		f.baselines = append(f.baselines, method{b.name, e.q.noise / (strength * strength), e.s, e.m})
 	}
 	f.baselines = append(f.baselines, method{name: TaskMean})
 	return nil

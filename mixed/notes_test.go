@@ -80,8 +80,27 @@ func TestVerdict(t *testing.T) {
 		}
 		return out
 	}
-	// Ten tasks, each with the same difference of squared errors, or with differences of both signs.
-	equal := func(total float64) comparison { return comparison{10, total, total * total / 10} }
+	// Ten tasks: each has the same share of all errors, or the errors of methods are in different tasks.
+	alike := func(list ...float64) (out []comparison) {
+		for _, rmse := range list {
+			out = append(out, comparison{10, 100 * 100 * square(rmse*list[0]) / 10, 100 * 100 * square(rmse*rmse) / 10})
+		}
+		return out
+	}
+	apart := func(list ...float64) []comparison {
+		out := alike(list...)
+		for i := range out {
+			out[i].square *= 8
+			if i > 0 {
+				out[i].product = 0
+			}
+		}
+		return out
+	}
+	single := alike(3, 5, 4)
+	for i := range single {
+		single[i].tasks = 1
+	}
 	for name, c := range map[string]struct {
 		scores      []Score
 		comparisons []comparison
@@ -89,13 +108,15 @@ func TestVerdict(t *testing.T) {
 		gain        float64
 		words       string
 	}{
-		"better":           {scores(3, 5, 4), []comparison{{}, equal(1600), equal(700)}, Separate, 0.25, "25.0 % lower than that of the best simpler method"},
-		"worse":            {scores(5, 4, 6), []comparison{{}, equal(-900), equal(1100)}, Pooled, -0.25, "use the simpler method"},
-		"inconclusive":     {scores(3.9, 4, 5), []comparison{{}, {10, 79, 1e6}, equal(979)}, Pooled, 0.025, "inconclusive"},
-		"twice as bad":     {scores(6, 2, 3), []comparison{{}, equal(-3200), equal(-2700)}, Pooled, -2, "200.0 % higher than that of"},
-		"far worse":        {scores(9, 2, 3), []comparison{{}, equal(-7700), equal(-7200)}, Pooled, -3.5, "is 4.5 times that of"},
-		"one task":         {scores(3, 5, 4), []comparison{{}, {}, {1, 700, 490000}}, Separate, 0.25, "is 25.0 % lower than that of the best simpler method, \"one ridge per task\" (4)."},
-		"exact":            {scores(1e-8, 1e-7), []comparison{{}, {10, 9.9e-13, 0}}, Pooled, math.NaN(), "Both the model and \"pooled ridge\" predict held-out rows exactly."},
+		"better":           {scores(3, 5, 4), alike(3, 5, 4), Separate, 0.25, "25.0 % lower than that of the best simpler method"},
+		"worse":            {scores(5, 4, 6), alike(5, 4, 6), Pooled, -0.25, "25.0 % to -25.0 %: use the simpler method"},
+		"inconclusive":     {scores(3.9, 4, 5), apart(3.9, 4, 5), Pooled, 0.025, "inconclusive"},
+		"better, unsure":   {scores(3, 4, 5), apart(3, 4, 5), Pooled, 0.25, "the model is the better guess"},
+		"worse, unsure":    {scores(6, 4, 5), apart(6, 4, 5), Pooled, -0.5, "but use the simpler method"},
+		"twice as bad":     {scores(6, 2, 3), alike(6, 2, 3), Pooled, -2, "200.0 % higher than that of"},
+		"far worse":        {scores(9, 2, 3), alike(9, 2, 3), Pooled, -3.5, "is 4.5 times that of"},
+		"one task":         {scores(3, 5, 4), single, Separate, 0.25, "is 25.0 % lower than that of the best simpler method, \"one ridge per task\" (4)."},
+		"exact":            {scores(1e-8, 1e-7), alike(1e-8, 1e-7), Pooled, math.NaN(), "Both the model and \"pooled ridge\" predict held-out rows exactly."},
 		"nothing held out": {[]Score{{Method: Ours}, {Method: Pooled}}, nil, "", math.NaN(), "No rows were held out"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -105,6 +126,30 @@ func TestVerdict(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The interval of the gain has the share of draws that it claims, and never claims less than no error.
+func TestVerdictInterval(t *testing.T) {
+	r, inside := rand.New(rand.NewPCG(4, 4)), 0
+	const draws, tasks = 400, 40
+	for range draws {
+		sums, scores := make([]float64, 2*ScoreSize), []Score{{Method: Ours}, {Method: Pooled}}
+		for range tasks {
+			size := math.Exp(0.5 * r.NormFloat64()) // of both errors in this task
+			e := TaskErrors{{}, {}}
+			for range 6 {
+				e[0][1].Add(size*r.NormFloat64(), 0)
+				e[1][1].Add(1.25*size*r.NormFloat64(), 0)
+			}
+			e.AddTo(sums)
+		}
+		v := Summarise(scores, sums, 1)
+		check.FailIf(t, v.High >= 1 || v.Low >= v.Gain || v.Gain >= v.High, "verdict %+v", v)
+		if v.Low <= 0.2 && 0.2 <= v.High {
+			inside++
+		}
+	}
+	check.FailIf(t, inside < draws*92/100 || inside > draws*98/100, "%d of %d intervals hold the gain", inside, draws)
 }
 
 func TestTally(t *testing.T) {

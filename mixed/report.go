@@ -21,6 +21,9 @@ const (
 	Intercepts = "ridge with intercepts"
 	Separate   = "one ridge per task"
 	TaskMean   = "mean of the task"
+
+	PooledCurves     = "pooled ridge, curves"
+	InterceptsCurves = "intercepts and curves"
 )
 
 // Errors are those of predictions on a set of rows. Without rows, RMSE, MAE and ExplainedVariance are NaN.
@@ -82,7 +85,7 @@ type TaskScore struct {
 // of the others.
 type TaskErrors [][2]Tally
 
-// ScoreSize is the number of sums of a method: two tallies and its comparison with the model.
+// ScoreSize is the number of sums of a method: two tallies and its comparison with the model's errors.
 const ScoreSize = 13
 
 // AddTo adds the tallies of the task to sums, ScoreSize numbers for each method.
@@ -92,8 +95,8 @@ func (e TaskErrors) AddTo(sums []float64) {
 		for set, t := range t {
 			floats.Add(v[5*set:][:5], []float64{t.Rows, t.Squares, t.Absolute, t.Targets, t.TargetSquares})
 		}
-		if d := t[1].Squares - e[0][1].Squares; t[1].Rows > 0 {
-			floats.Add(v[10:], []float64{1, d, d * d})
+		if own := t[1].Squares; t[1].Rows > 0 {
+			floats.Add(v[10:], []float64{1, own * e[0][1].Squares, own * own})
 		}
 	}
 }

@@ -14,17 +14,17 @@ type Verdict struct {
 	Text string `json:"text"`
 	// Other is the baseline with the smallest error on held-out rows; empty without held-out rows.
 	Other string `json:"method"`
-	// Gain is 1 - RMSE of the model / RMSE of Other on held-out rows, and Low to High its 95 % interval,
-	// with tasks as the units that vary. They are NaN without held-out rows; Low and High are NaN for a
-	// single task, too.
+	// Gain is 1 - RMSE of the model / RMSE of Other on held-out rows, and Low to High its 95 % interval, with
+	// tasks as the units that vary; the logarithm of the ratio of errors counts as normal. They are NaN without
+	// held-out rows; Low and High are NaN for a single task, too, and where one of the two is exact.
 	Gain float64 `json:"gain"`
 	Low  float64 `json:"gain_low"`
 	High float64 `json:"gain_high"`
 }
 
-// A comparison sums over tasks with held-out rows, for one baseline, the difference of its squared error
-// and the model's, and the square of that difference.
-type comparison struct{ tasks, difference, square float64 }
+// A comparison sums over tasks with held-out rows, for one method, the product of its squared error in the task
+// and the model's, and the square of its own.
+type comparison struct{ tasks, product, square float64 }
 
 // exactNoise is the mean squared error, in units of the target's variance, below which predictions are exact.
 const exactNoise = 1e-12
@@ -44,27 +44,27 @@ func newVerdict(scores []Score, comparisons []comparison, unit float64) Verdict 
 		}
 	}
 	v.Other = scores[best].Method
-	c, rows := comparisons[best], float64(scores[best].Test.Rows)
-	mean := scores[best].Test.RMSE / unit
-	all := mean * mean * rows
-	if exact := exactNoise * rows; all <= exact && all-c.difference <= exact {
+	rows, exact := float64(scores[best].Test.Rows), exactNoise*float64(scores[best].Test.Rows)
+	ours, other := square(scores[0].Test.RMSE/unit)*rows, square(scores[best].Test.RMSE/unit)*rows
+	if ours <= exact && other <= exact {
 		v.Text = fmt.Sprintf("Both the model and %q predict held-out rows exactly.", v.Other)
 		return v
 	}
-	v.Gain = relative(c.difference, all)
-	if c.tasks > 1 {
-		se := math.Sqrt(max(c.square-c.difference*c.difference/c.tasks, 0) * c.tasks / (c.tasks - 1))
-		t := distuv.StudentsT{Sigma: 1, Nu: c.tasks - 1}.Quantile(0.975)
-		v.Low, v.High = relative(c.difference-t*se, all), relative(c.difference+t*se, all)
+	v.Gain = 1 - math.Sqrt(ours/other)
+	if c := comparisons[best]; c.tasks > 1 && ours > exact && other > exact {
+		// A task moves the logarithm of ours / other by its share of ours less its share of other.
+		variance := comparisons[0].square/ours/ours - 2*c.product/ours/other + c.square/other/other
+		// As many tasks of equal errors would be as uncertain.
+		tasks := min(max(other*other/c.square, 2), c.tasks)
+		far := distuv.StudentsT{Sigma: 1, Nu: tasks - 1}.Quantile(0.975) * math.Sqrt(max(variance, 0)*tasks/(tasks-1))
+		v.Low, v.High = 1-math.Sqrt(ours/other)*math.Exp(far/2), 1-math.Sqrt(ours/other)*math.Exp(-far/2)
 	}
 	v.Text = v.words(scores[0].Test.RMSE, scores[best].Test.RMSE)
 	return v
 }
 
-// relative turns a difference of squared errors into one of root mean square errors: 1 - sqrt(model / other).
-func relative(difference, other float64) float64 {
-	return 1 - math.Sqrt(max(1-difference/other, 0))
-}
+// clearGain is the gain or loss from which a verdict of few tasks says more than that it is open.
+const clearGain = 0.05
 
 func (v *Verdict) words(ours, other float64) string {
 	amount := fmt.Sprintf("%s lower than that of", percent(v.Gain))
@@ -85,6 +85,10 @@ func (v *Verdict) words(ours, other float64) string {
 		return s + ": the model predicts better."
 	case v.High < 0:
 		return s + ": use the simpler method."
+	case v.Gain < -clearGain:
+		return s + ": too few tasks to be sure, but use the simpler method unless you know a reason not to."
+	case v.Gain > clearGain:
+		return s + ": too few tasks to be sure, but the model is the better guess."
 	}
 	return s + ": the held-out rows are inconclusive."
 }

@@ -235,7 +235,7 @@ func TestPage(t *testing.T) {
 	if len(names) != 6+2 || len(pictures) != 3+2 { // the table has two curves
 		t.Errorf("%d files and %d figures", len(names), len(pictures))
 	}
-	if rows := records(t, filepath.Join(x.report, "tasks.csv")); len(rows) != 12*5*2 || rows[1]["set"] != "test" || rows[1]["rows"] != "8" {
+	if rows := records(t, filepath.Join(x.report, "tasks.csv")); len(rows) != 12*7*2 || rows[1]["set"] != "test" || rows[1]["rows"] != "8" {
 		t.Errorf("the file of errors has %d rows, the second %v", len(rows), rows[1])
 	}
 }
@@ -249,7 +249,7 @@ func TestPageEscapes(t *testing.T) {
 	if strings.Contains(page, "<b>x") || strings.Contains(page, "</script>") || !strings.Contains(page, "&lt;b&gt;x") {
 		t.Error("names are not escaped")
 	}
-	if rows := records(t, filepath.Join(dir, "r", "tasks.csv")); len(rows) != 12*5 || rows[0]["set"] != "train" || rows[1]["set"] != "train" {
+	if rows := records(t, filepath.Join(dir, "r", "tasks.csv")); len(rows) != 12*7 || rows[0]["set"] != "train" || rows[1]["set"] != "train" {
 		t.Errorf("the file of errors has %d rows, the first %v", len(rows), rows[0])
 	}
 }

@@ -161,8 +161,19 @@ func (r *Report) candidates() (t text.Table) {
 
 // candidateWords explains the choice.
 func (r *Report) candidateWords() string {
-	return "Log evidence less that of the chosen form, in nats; penalised: less half the number of free loadings times the logarithm " +
-		"of the number of tasks. The largest penalised evidence decides, and curves are kept where they are 3 nats better."
+	caption := "Log evidence with equal noise less that of the chosen form, in nats; penalised: less half the number of free " +
+		"loadings times the logarithm of the number of tasks. "
+	at := slices.IndexFunc(r.Evidence, func(c mixed.Candidate) bool { return c.Chosen })
+	if at < 0 {
+		return caption
+	}
+	chosen := r.Evidence[at]
+	for _, c := range r.Evidence {
+		if c.Rank == chosen.Rank+1 && c.Curves == chosen.Curves && c.Penalised > chosen.Penalised {
+			return caption + "With noise by task the lower rank has more evidence, which decides."
+		}
+	}
+	return caption + "The largest penalised evidence decides, and curves are kept where they are 3 nats better."
 }
 
 // effectsSection has a row for each term: its effect with standard error and interval, and its spread over
