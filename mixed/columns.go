@@ -81,7 +81,7 @@ func (r *rows) introduce(ctx context.Context, y, w *columnStat) error {
 		}
 	}
 	r.mean = 1
-	r.each(func(row int, x []float64, weight float64) {
+	err := r.each(ctx, func(row int, x []float64, weight float64) {
 		positive = positive && r.in.Table.Y(row) > 0
 		note(0, r.in.Table.Y(row))
 		note(1, weight)
@@ -93,6 +93,9 @@ func (r *rows) introduce(ctx context.Context, y, w *columnStat) error {
 			}
 		}
 	})
+	if err != nil {
+		return err
+	}
 	own := &taskSet{}
 	for k := range len(r.start) - 1 {
 		if len(r.of(k)) > 0 {
@@ -152,17 +155,23 @@ func (r *rows) measure(ctx context.Context, columns []*columnStat, weightUnit fl
 	n := len(columns)
 	v := make([]float64, 3*n+2)
 	r.mean = weightUnit
-	r.values(columns, func(j int, x, weight float64) {
+	err := r.values(ctx, columns, func(j int, x, weight float64) {
 		v[3*j]++
 		v[3*j+1] += weight
 		v[3*j+2] += weight * (x / columns[j].unit)
 	})
-	r.each(func(row int, _ []float64, weight float64) {
+	if err != nil {
+		return err
+	}
+	err = r.each(ctx, func(row int, _ []float64, weight float64) {
 		v[3*n] += weight
 		if r.positive {
 			v[3*n+1] += r.value(row, true)
 		}
 	})
+	if err != nil {
+		return err
+	}
 	grows := func(i int) bool { return i == 3*n || i < 3*n && i%3 < 2 }
 	if err := r.add(ctx, "values of columns", &total{v: v, grows: grows}); err != nil {
 		return err
@@ -181,7 +190,12 @@ func (r *rows) measure(ctx context.Context, columns []*columnStat, weightUnit fl
 		}
 	}
 	v = make([]float64, n)
-	r.values(columns, func(j int, x, weight float64) { v[j] += weight * (math.Abs(x-columns[j].mean) / columns[j].unit) })
+	err = r.values(ctx, columns, func(j int, x, weight float64) {
+		v[j] += weight * (math.Abs(x-columns[j].mean) / columns[j].unit)
+	})
+	if err != nil {
+		return err
+	}
 	if err := r.add(ctx, "distances from means", &total{v: v, grows: anyNumber}); err != nil {
 		return err
 	}
@@ -191,12 +205,15 @@ func (r *rows) measure(ctx context.Context, columns []*columnStat, weightUnit fl
 		}
 	}
 	clear(v)
-	r.values(columns, func(j int, x, weight float64) {
+	err = r.values(ctx, columns, func(j int, x, weight float64) {
 		if s := columns[j]; s.size > 0 {
 			d := (x - s.mean) / s.size
 			v[j] += weight * d * d
 		}
 	})
+	if err != nil {
+		return err
+	}
 	longest := func(j int) float64 { // distance in mean distances, whose squares are at most that times their sum
 		if s := columns[j]; s.size > 0 {
 			return powerOfTwo(2 * s.unit / s.size)
@@ -232,8 +249,8 @@ const slack = 1e-6
 
 // values calls f for every value of a column in training rows: of the target, of its logarithm where all are
 // positive, and of the features, without missing ones.
-func (r *rows) values(columns []*columnStat, f func(column int, x, weight float64)) {
-	r.each(func(row int, x []float64, weight float64) {
+func (r *rows) values(ctx context.Context, columns []*columnStat, f func(column int, x, weight float64)) error {
+	return r.each(ctx, func(row int, x []float64, weight float64) {
 		f(0, r.in.Table.Y(row), weight)
 		if r.positive {
 			f(1, r.value(row, true), weight)

@@ -115,7 +115,10 @@ func (r *rows) narrow(ctx context.Context, list []*knot, look *fineness) error {
 		if len(open) == 0 {
 			return nil
 		}
-		counts := r.countBelow(open)
+		counts, err := r.countBelow(ctx, open)
+		if err != nil {
+			return err
+		}
 		if err := r.add(ctx, "rows below places", &total{v: counts, grows: anyNumber}); err != nil {
 			return err
 		}
@@ -134,7 +137,7 @@ func (f *fineness) most(r *rows) float64 { return max(f.crowd, f.crowded*r.tasks
 
 // countBelow returns, for the three places in the interval of every knot, the number of training rows with a
 // value at or below.
-func (r *rows) countBelow(open []*knot) []float64 {
+func (r *rows) countBelow(ctx context.Context, open []*knot) ([]float64, error) {
 	type edge struct {
 		at    float64
 		count int // index of the count
@@ -150,7 +153,7 @@ func (r *rows) countBelow(open []*knot) []float64 {
 		slices.SortFunc(list, func(a, b edge) int { return cmp.Compare(a.at, b.at) })
 		first[j] = make([]float64, len(list)+1)
 	}
-	r.each(func(_ int, x []float64, _ float64) {
+	err := r.each(ctx, func(_ int, x []float64, _ float64) {
 		for j, list := range places {
 			if v := x[j]; len(list) > 0 && !math.IsNaN(v) {
 				low, high := 0, len(list)
@@ -165,6 +168,9 @@ func (r *rows) countBelow(open []*knot) []float64 {
 			}
 		}
 	})
+	if err != nil {
+		return nil, err
+	}
 	counts := make([]float64, 3*len(open))
 	for j, list := range places {
 		sum := 0.0
@@ -173,7 +179,7 @@ func (r *rows) countBelow(open []*knot) []float64 {
 			counts[p.count] = sum
 		}
 	}
-	return counts
+	return counts, nil
 }
 
 // different returns the different places of knots of one feature, and the rows of their intervals.

@@ -197,7 +197,7 @@ func (s *privacy) scales(ctx context.Context) ([]float64, error) {
 		tasks[i] = len(in.Table.Tasks())
 	}
 	values := make([][]float64, len(s.in.Table.Tasks())*columns)
-	r.each(func(row int, x []float64, _ float64) {
+	err := r.each(ctx, func(row int, x []float64, _ float64) {
 		for j := range columns {
 			v := s.in.Table.Y(row)
 			if j < len(x) {
@@ -208,6 +208,9 @@ func (s *privacy) scales(ctx context.Context) ([]float64, error) {
 			}
 		}
 	})
+	if err != nil {
+		return nil, err
+	}
 	vote, rho := 1/math.Sqrt(float64(columns)), partSizes*s.account.Budget()
 	votes := func(i, t int, v []float64) {
 		for j := range columns {
@@ -292,7 +295,7 @@ func centre(v []float64, stride int, scale float64) {
 func (s *privacy) within(ctx context.Context, scales []float64) (Design, error) {
 	columns := len(scales)
 	values := make([][]float64, columns)
-	s.rows.each(func(row int, x []float64, _ float64) {
+	err := s.rows.each(ctx, func(row int, x []float64, _ float64) {
 		for j, v := range x {
 			if !math.IsNaN(v) {
 				values[j] = append(values[j], v)
@@ -300,6 +303,9 @@ func (s *privacy) within(ctx context.Context, scales []float64) (Design, error) 
 		}
 		values[columns-1] = append(values[columns-1], s.in.Table.Y(row))
 	})
+	if err != nil {
+		return Design{}, err
+	}
 	bounds := make([][2]float64, columns)
 	for j, list := range values {
 		middle := 0.0
@@ -311,7 +317,6 @@ func (s *privacy) within(ctx context.Context, scales []float64) (Design, error) 
 	in := *s.in
 	in.Table = &bounded{Table: in.Table, features: bounds[:columns-1], target: bounds[columns-1]}
 	s.in = &in
-	var err error
 	if s.rows, err = newRows(ctx, s.in, &s.Options); err != nil {
 		return Design{}, err
 	}

@@ -87,15 +87,22 @@ func (r *rows) standardized(row int, log bool) float64 {
 	return r.raw.Standardize(r.in.Table.Y(row))
 }
 
+// rowsAtOnce is the number of rows between two looks at the context.
+const rowsAtOnce = 4096
+
 // each calls f with every training row, its features and its weight in the order of the table; x is valid
-// until f returns.
-func (r *rows) each(f func(row int, x []float64, weight float64)) {
+// until f returns. The error is that of a context that ends.
+func (r *rows) each(ctx context.Context, f func(row int, x []float64, weight float64)) error {
 	read := r.reader()
 	for i := range r.in.Table.Rows() {
+		if err := ctx.Err(); i%rowsAtOnce == 0 && err != nil {
+			return err
+		}
 		if r.counts(i) {
 			f(i, read(i), r.weight(i))
 		}
 	}
+	return nil
 }
 
 // fill sets x, n x P by rows, to the design of training rows that a reader reads.

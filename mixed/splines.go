@@ -67,10 +67,13 @@ func (r *rows) addCurves(ctx context.Context, d Design) (with Design, crowded bo
 		return d, true, nil
 	}
 	sums, row := make([]float64, splineMomentsSize(with.Curves)), make([]float64, with.Width())
-	r.each(func(_ int, x []float64, w float64) {
+	err = r.each(ctx, func(_ int, x []float64, w float64) {
 		with.Apply(row, x)
 		addSplineMoments(sums, &with, row, w)
 	})
+	if err != nil {
+		return d, false, err
+	}
 	if err := r.add(ctx, "products of splines", &total{v: sums}); err != nil {
 		return d, false, err
 	}
