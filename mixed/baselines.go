@@ -165,7 +165,7 @@ func (f *fitter) score(ctx context.Context, report *Report, methods []method) er
 	}
 	sums, err := f.plain.reduceOwn(ctx, all, n*ScoreSize, func(_ *worker, k int, part []float64) error {
 		errors, err := s.task(k, f.theta[k*p:][:p])
-		if err == nil {
+		if err == nil && f.rows.guard.scores(k) {
 			errors.AddTo(part)
 		}
 		return err

@@ -301,7 +301,9 @@ func (s *stats) addDirection(ctx context.Context, q *strengths) (*strengths, err
 	if err := s.rows.add(ctx, "slopes b b'", t); err != nil {
 		return nil, err
 	}
-	return q.withDirection(t.v, l, s.some.count), nil
+	out := q.withDirection(t.v, l, s.some.count)
+	s.bar(out.w)
+	return out, nil
 }
 
 // withDirection returns strengths with one more column of loadings of length l, from the sum of b b' over so

@@ -23,6 +23,9 @@ const few = 100
 
 // describe sets what all owners know about their training rows.
 func (r *rows) describe(ctx context.Context, o *Options) error {
+	if r.guard != nil {
+		r.guard.settle(len(r.in.Table.Features()))
+	}
 	if err := r.agreeOnLevels(ctx); err != nil {
 		return err
 	}
@@ -30,6 +33,14 @@ func (r *rows) describe(ctx context.Context, o *Options) error {
 		levels, ok := r.schema.Levels(column)
 		for range max(len(levels), 1) {
 			r.stats = append(r.stats, columnStat{level: ok, unit: 1})
+		}
+	}
+	if g := r.guard; g != nil { // before the first total
+		g.settle(len(r.stats))
+		g.holdSteady()
+		g.describe()
+		if err := g.takesPart(); err != nil {
+			return err
 		}
 	}
 	y, log, w := columnStat{}, columnStat{unit: 1024}, columnStat{}
@@ -96,14 +107,15 @@ func (r *rows) introduce(ctx context.Context, y, w *columnStat) error {
 	if err != nil {
 		return err
 	}
-	own := &taskSet{}
+	own, rows := &taskSet{}, 0
 	for k := range len(r.start) - 1 {
-		if len(r.of(k)) > 0 {
+		if n := len(r.of(k)); n > 0 && (r.guard == nil || !r.guard.left[k]) {
 			own.own = append(own.own, k)
+			rows += n
 		}
 	}
 	number := map[bool]float64{true: 1}
-	v := []float64{float64(len(own.own)), float64(len(r.order)), number[len(r.order) < few], number[!positive]}
+	v := []float64{float64(len(own.own)), float64(rows), number[rows < few], number[!positive]}
 	counts, head := 2, len(v)
 	v = append(v, make([]float64, intervals*len(columns))...)
 	for j, x := range most {

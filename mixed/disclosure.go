@@ -1,38 +1,564 @@
 package mixed
 
-import "fmt"
-
-// An owner who trains with others adds nothing to a total before its own rows satisfy these limits. They are
-// about own rows only, so that no other owner can argue.
-const (
-	leastTraining = 25 // training rows of positive weight
-	leastHeldOut  = 5  // held-out rows, if there are any
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
 )
 
-// disclosable reports the first limit that a table does not satisfy.
-func (in *Input) disclosable() error {
-	training, held := 0, 0
-	for i := range in.Table.Rows() {
+// Off switches a rule of [Disclosure] off.
+const Off = -1
+
+// A Disclosure holds the limits of the rules by which an owner checks its own training rows before it adds
+// anything to a total. Every member learns all totals, and totals of few rows determine these rows. The rules
+// are about own rows only, so that no other owner can argue; they need not be equal at all owners. 0 stands for
+// the default, [Off] for no rule. A table that is not shared has no rules.
+type Disclosure struct {
+	// LeastRows is the number of own rows for each column of the design. With fewer an owner votes against
+	// curves; without curves it does not take part. Default 3.
+	LeastRows int
+	// LeastLevel is the number of own rows with a level of a category, or with another value of a column than
+	// the usual one, below which the level counts as missing, and the column as constant; and the number of own
+	// rows on which a function of a curve alone may live. Default 12, and 3 with Options.NoCurves.
+	LeastLevel int
+	// LeastSmall is the number of own tasks with fewer rows than columns and two, which hide among each other;
+	// together they need five times as many rows. Otherwise no total contains their rows; they still get
+	// coefficients. With curves, tasks with fewer rows than columns need to be as many, or half as many if the
+	// owner has no others, with two rows for each column; otherwise the owner votes against curves. Two owners
+	// need twice as many tasks. Default 10.
+	LeastSmall int
+	// Strict leaves tasks with fewer rows than columns and two out of all totals, and curves and levels, too:
+	// for owners who do not trust each other.
+	Strict bool
+}
+
+const (
+	leastHeldOut  = 5 // held-out rows of an owner, if there are any
+	smallExtra    = 2 // rows beyond the columns, the constant among them, below which a task is small
+	rowsPerSmall  = 5 // rows for each task of LeastSmall
+	supportInside = 4 // neighbouring intervals on which a function of a curve lives at least
+	supportEnd    = 2 // intervals beside an outer knot, with which the part beyond it is such a support
+)
+
+// limits returns the limits of the rules for a number of owners; 0 is a rule that is off.
+func (o *Options) limits(owners int) Disclosure {
+	limit := func(v, usual int) int {
 		switch {
-		case in.weight(i) == 0:
-		case in.trains(i):
-			training++
-		default:
-			held++
+		case v < 0:
+			return 0
+		case v == 0:
+			return usual
+		}
+		return v
+	}
+	level := 12
+	if o.NoCurves {
+		level = 3
+	}
+	d := o.Disclosure
+	d.LeastRows, d.LeastLevel, d.LeastSmall = limit(d.LeastRows, 3), limit(d.LeastLevel, level), limit(d.LeastSmall, 10)
+	if owners == 2 {
+		d.LeastSmall *= 2
+	}
+	return d
+}
+
+// A guard applies the rules to the rows of one owner.
+type guard struct {
+	Disclosure
+	rows   *rows
+	left   []bool     // tasks whose rows are in no total
+	codes  []codedRow // categorical columns of the table
+	steady []bool     // columns of all owners that count as constant here
+	usual  []float64  // their values; NaN where they count as missing
+	silent bool       // no errors of this owner are in totals
+	did    []string   // sentences about what the rules did
+}
+
+// A codedRow is a categorical column of the table: its levels are the features from first on.
+type codedRow struct {
+	column string
+	first  int
+	hidden []bool // levels that count as missing or, if usual is at least 0, as that level
+	usual  int
+}
+
+// newGuard returns the guard of the rows of one of several owners.
+func newGuard(r *rows, o *Options) *guard {
+	g := &guard{Disclosure: o.limits(r.sums.Owners()), rows: r, left: make([]bool, len(r.in.Table.Tasks()))}
+	schema, at := r.in.Table.Schema(), 0
+	for _, column := range schema.Columns {
+		levels, coded := schema.Levels(column)
+		if !coded {
+			at++
+			continue
+		}
+		g.codes = append(g.codes, codedRow{column, at, make([]bool, len(levels)), -1})
+		at += len(levels)
+	}
+	return g
+}
+
+// settle leaves out tasks, and hides levels, until both rules hold for a design with so many columns beside the
+// constant. A second call with more columns leaves out more.
+func (g *guard) settle(columns int) {
+	for changes := true; changes; {
+		tasks, levels := g.leaveSmall(columns), g.hideLevels()
+		changes = tasks || levels
+	}
+}
+
+// leaveSmall leaves out small tasks that do not hide among enough others, and reports whether there are any.
+func (g *guard) leaveSmall(columns int) bool {
+	tasks, rows := g.small(1 + columns + smallExtra)
+	if len(tasks) == 0 || !g.Strict && len(tasks) >= g.LeastSmall && rows >= rowsPerSmall*g.LeastSmall {
+		return false
+	}
+	for _, k := range tasks {
+		g.left[k] = true
+	}
+	return true
+}
+
+// small returns the own tasks in totals with fewer than so many rows, and the number of their rows.
+func (g *guard) small(least int) (tasks []int, rows int) {
+	for k, left := range g.left {
+		if n := len(g.rows.of(k)); n > 0 && n < least && !left {
+			tasks = append(tasks, k)
+			rows += n
 		}
 	}
-	var err error
-	switch {
-	case training < leastTraining:
-		err = fmt.Errorf("the table has %d training rows of positive weight: must have at least %d, so that sums hide a row",
-			training, leastTraining)
-	case held > 0 && held < leastHeldOut:
-		err = fmt.Errorf("the table has %d held-out rows: must have none or at least %d, so that sums hide a row", held, leastHeldOut)
-	default:
+	return tasks, rows
+}
+
+// counts reports whether totals contain a row.
+func (g *guard) counts(row int) bool { return g == nil || !g.left[g.rows.in.Table.Task(row)] }
+
+// counted returns the own training rows that are in totals.
+func (g *guard) counted() (list []int32) {
+	for k, left := range g.left {
+		if !left {
+			list = append(list, g.rows.of(k)...)
+		}
+	}
+	return list
+}
+
+// hideLevels hides the levels with too few own rows, and reports whether there are new ones. Hidden levels count
+// as missing if the column is missing in enough rows then, and otherwise as the most frequent level: a missing
+// value of few rows would show them like a level.
+func (g *guard) hideLevels() (changes bool) {
+	t := g.rows.in.Table
+	x := make([]float64, len(t.Features()))
+	rows := make([]int, len(x)) // of every level
+	missing := make([]int, len(g.codes))
+	for _, i := range g.counted() {
+		t.X(x, int(i))
+		for c := range g.codes {
+			switch at := g.codes[c].level(x); {
+			case at < 0:
+				missing[c]++
+			default:
+				rows[g.codes[c].first+at]++
+			}
+		}
+	}
+	for c := range g.codes {
+		code := &g.codes[c]
+		code.usual = -1
+		for k := range code.hidden {
+			n := rows[code.first+k]
+			if !code.hidden[k] && (g.Strict || n > 0 && n < g.LeastLevel) {
+				code.hidden[k], changes = true, true
+			}
+			switch {
+			case code.hidden[k]:
+				missing[c] += n
+			case code.usual < 0 || n > rows[code.first+code.usual]:
+				code.usual = k
+			}
+		}
+		if missing[c] == 0 || missing[c] >= g.LeastLevel {
+			code.usual = -1
+		}
+	}
+	return changes
+}
+
+// level returns the place of the level of a row, -1 where it is missing.
+func (c *codedRow) level(x []float64) int {
+	if len(c.hidden) == 0 || math.IsNaN(x[c.first]) {
+		return -1
+	}
+	return slices.Index(x[c.first:][:len(c.hidden)], 1)
+}
+
+// hide replaces hidden levels, and missing ones of few rows, in a row of the table.
+func (g *guard) hide(x []float64) {
+	if g == nil {
+		return
+	}
+	for i := range g.codes {
+		c := &g.codes[i]
+		at := c.level(x)
+		if at < 0 && c.usual < 0 || at >= 0 && !c.hidden[at] {
+			continue
+		}
+		for k := range c.hidden {
+			switch {
+			case c.usual < 0:
+				x[c.first+k] = math.NaN()
+			case k == c.usual:
+				x[c.first+k] = 1
+			default:
+				x[c.first+k] = 0
+			}
+		}
+	}
+}
+
+// shown returns the levels of a column that are not hidden, of all that it has; first is the feature of the
+// first one.
+func (g *guard) shown(all []string, first int) (list []string) {
+	if g == nil {
+		return all
+	}
+	c := &g.codes[slices.IndexFunc(g.codes, func(c codedRow) bool { return c.first == first && len(c.hidden) == len(all) })]
+	for k, level := range all {
+		if !c.hidden[k] {
+			list = append(list, level)
+		}
+	}
+	return list
+}
+
+// holdSteady finds the columns of all owners that have another value than the usual one in few own rows: they
+// count as constant, or as missing where most values are missing.
+func (g *guard) holdSteady() {
+	g.steady, g.usual = nil, nil // the reader shows all values
+	off, usual := g.offUsual(g.LeastLevel)
+	steady := make([]bool, len(off))
+	for j, n := range off {
+		steady[j] = n > 0 && n < g.LeastLevel
+	}
+	g.steady, g.usual = steady, usual
+}
+
+// offUsual counts, for every column of all owners, the own rows with another value than the usual one; a missing
+// value is a value like others. Where the counts are at least some limit they need not be exact.
+func (g *guard) offUsual(limit int) (off []int, usual []float64) {
+	rows, read := g.counted(), g.rows.reader()
+	f := newFrequent(len(g.rows.stats), len(rows) <= 2*limit)
+	for _, i := range rows {
+		f.add(read(int(i)))
+	}
+	off, usual = make([]int, len(g.rows.stats)), make([]float64, len(g.rows.stats))
+	for j := range usual {
+		usual[j] = f.value(j)
+	}
+	for _, i := range rows {
+		for j, v := range read(int(i)) {
+			if v != usual[j] && !(math.IsNaN(v) && math.IsNaN(usual[j])) {
+				off[j]++
+			}
+		}
+	}
+	return off, usual
+}
+
+// hold replaces the values of columns that count as constant in a row of all owners' features.
+func (g *guard) hold(x []float64) {
+	if g == nil {
+		return
+	}
+	for j, steady := range g.steady {
+		if steady {
+			x[j] = g.usual[j]
+		}
+	}
+}
+
+// A frequent finds the most frequent value of every column: exactly for few rows, and for many rows a value that
+// more than half of them have, if there is one.
+type frequent struct {
+	counts []map[float64]int // of few rows; NaN is stored as infinity
+	value0 []float64         // of many rows: the candidate of Boyer and Moore (1981), and its lead
+	lead   []int
+}
+
+func newFrequent(columns int, few bool) *frequent {
+	f := &frequent{value0: make([]float64, columns), lead: make([]int, columns)}
+	if few {
+		f.counts = make([]map[float64]int, columns)
+		for j := range f.counts {
+			f.counts[j] = map[float64]int{}
+		}
+	}
+	return f
+}
+
+// add counts the values of a row.
+func (f *frequent) add(x []float64) {
+	for j, v := range x {
+		if math.IsNaN(v) {
+			v = math.Inf(1) // which no table has
+		}
+		switch {
+		case f.counts != nil:
+			f.counts[j][v]++
+		case f.lead[j] == 0:
+			f.value0[j], f.lead[j] = v, 1
+		case f.value0[j] == v:
+			f.lead[j]++
+		default:
+			f.lead[j]--
+		}
+	}
+}
+
+// value returns the value of a column; of several the smallest.
+func (f *frequent) value(column int) float64 {
+	v, most := f.value0[column], 0
+	if f.counts != nil {
+		for x, n := range f.counts[column] {
+			if n > most || n == most && x < v {
+				v, most = x, n
+			}
+		}
+	}
+	if math.IsInf(v, 1) {
+		return math.NaN()
+	}
+	return v
+}
+
+// takesPart reports what keeps the rows of this owner out of all totals: too few rows for the linear columns.
+func (g *guard) takesPart() error {
+	own, columns := len(g.counted()), 1+len(g.rows.stats)
+	if g.LeastRows == 0 || own >= g.LeastRows*columns {
 		return nil
 	}
-	return &Error{err, fewRows}
+	left := 0
+	for k, out := range g.left {
+		if out {
+			left += len(g.rows.of(k))
+		}
+	}
+	why := fmt.Sprintf("the table has %d training rows for totals, and %d columns with the constant: it needs %d for each, %d rows, so that "+
+		"totals do not determine rows", own, columns, g.LeastRows, g.LeastRows*columns)
+	if left > 0 {
+		why += fmt.Sprintf("; %d more rows are of tasks with fewer than %d rows", left, columns+smallExtra)
+	}
+	return &Error{errors.New(why + ". Add rows or tasks, drop columns, or lower --least-rows or --least-small"), fewRows}
 }
+
+// checkHeldOut reports a few held-out rows of an owner who trains with others: the totals of their errors would
+// show them.
+func (in *Input) checkHeldOut() error {
+	n := in.heldOut(func(int) bool { return true })
+	if n == 0 || n >= leastHeldOut {
+		return nil
+	}
+	const format = "the table has %d held-out rows: must have none or at least %d, so that totals of errors hide a row"
+	return &Error{fmt.Errorf(format, n, leastHeldOut), fewRows}
+}
+
+// heldOut counts the held-out rows of positive weight that counts accepts.
+func (in *Input) heldOut(counts func(row int) bool) (n int) {
+	for i := range in.Table.Rows() {
+		if in.weight(i) > 0 && !in.trains(i) && counts(i) {
+			n++
+		}
+	}
+	return n
+}
+
+// scores reports whether totals of errors contain those of a task. Where few held-out rows are left they
+// contain none of this owner.
+func (g *guard) scores(task int) bool { return g == nil || !g.left[task] && !g.silent }
 
 // fewRows is the public text about a table that does not satisfy a limit.
 const fewRows = "its table has too few rows"
+
+// wantsFewKnots reports whether an owner votes for curves with few knots: it has too few rows for the columns that
+// the features would have with many, beside the linear ones.
+func (g *guard) wantsFewKnots(ctx context.Context, linear, numeric int) (bool, error) {
+	if g == nil {
+		return false, nil
+	}
+	most, own, few := linear+numeric*(knots-2), len(g.counted()), []float64{0}
+	if own < g.LeastRows*most {
+		few[0] = 1
+		g.tell(true, "This owner voted for curves with %d knots in place of %d: %d training rows are fewer than %d for each of %d columns.",
+			fewKnots, knots, own, g.LeastRows, most)
+	}
+	err := g.vote(ctx, "owners for few knots", few)
+	g.tell(err == nil && few[0] > 0, "Curves have %d knots: some owner has too few rows for more.", fewKnots)
+	return few[0] > 0, err
+}
+
+// voteOnCurves removes the curves against which an owner votes from a design, in two sums: first those with a
+// function that lives on few own rows alone, then all of them where an owner has too few rows for the columns
+// that are left, or too few small tasks.
+func (g *guard) voteOnCurves(ctx context.Context, d *Design) error {
+	if g == nil {
+		return nil
+	}
+	against := make([]float64, len(d.Curves))
+	features := g.rows.schema.Features()
+	for i := range d.Curves {
+		c := &d.Curves[i]
+		if g.Strict || g.LeastLevel > 0 && g.bendsAlone(c) {
+			against[i] = 1
+			g.tell(!g.Strict, "This owner voted against the curve of %q: fewer than %d own rows lie where it can bend alone.",
+				features[c.Feature], g.LeastLevel)
+		}
+	}
+	if err := g.vote(ctx, "owners against a curve", against); err != nil {
+		return err
+	}
+	var kept []Curve
+	for i, c := range d.Curves {
+		if against[i] == 0 {
+			kept = append(kept, c)
+		}
+	}
+	g.tell(len(kept) < len(d.Curves), "%d of %d curves were left out: some owner voted against them.", len(d.Curves)-len(kept),
+		len(d.Curves))
+	d.Curves = kept
+	if len(kept) == 0 {
+		return nil
+	}
+	all, p, own := []float64{0}, d.Width(), len(g.counted())
+	tasks, rows := g.small(p)
+	least := g.LeastSmall
+	if rows == own { // small tasks hide among others; without a large one beside them fewer suffice
+		least = (least + 1) / 2
+	}
+	switch {
+	case own < g.LeastRows*p:
+		all[0] = 1
+		g.tell(true, "This owner voted against curves: %d training rows are fewer than %d for each of %d columns.", own, g.LeastRows, p)
+	case len(tasks) > 0 && (len(tasks) < least || rows < 2*p) && g.LeastSmall > 0:
+		all[0] = 1
+		g.tell(true, "This owner voted against curves: %d tasks with fewer than %d rows, with %d rows together, are too few to hide "+
+			"among each other.", len(tasks), p, rows)
+	}
+	if err := g.vote(ctx, "owners against curves", all); err != nil {
+		return err
+	}
+	if all[0] > 0 {
+		g.tell(true, "Curves were left out: some owner has too few rows for them.")
+		d.Curves = nil
+	}
+	return nil
+}
+
+// vote replaces 0 or 1 by the number of owners with 1.
+func (g *guard) vote(ctx context.Context, name string, v []float64) error {
+	return g.rows.add(ctx, name, &total{v: v, grows: anyNumber})
+}
+
+// bendsAlone reports whether there is a function of a curve that is 0 in all but a few own rows: a function of
+// the part beyond an outer knot and the intervals beside it, or of neighbouring intervals.
+func (g *guard) bendsAlone(c *Curve) bool {
+	n := len(c.Knots)
+	rows := make([]int, n+1)    // between two knots, before the first and after the last one
+	between := make([]int, 2*n) // unused places stay 0
+	read := g.rows.reader()
+	for _, i := range g.counted() {
+		v := read(int(i))[c.Feature]
+		if math.IsNaN(v) {
+			continue
+		}
+		at, exact := slices.BinarySearch(c.Knots, v)
+		if exact {
+			between[at]++ // on a knot, inside of the supports on both sides of it only
+		} else {
+			rows[at]++
+		}
+	}
+	alone := func(from, to int) bool { // between the knots from and to; 0 and n + 1 stand for the ends
+		sum := 0
+		for i := from; i < to; i++ {
+			sum += rows[i]
+			if i > from {
+				sum += between[i-1]
+			}
+		}
+		return sum > 0 && sum < g.LeastLevel
+	}
+	end := min(1+supportEnd, n+1)
+	if alone(0, end) || alone(n+1-end, n+1) {
+		return true
+	}
+	for from := 1; from+supportInside <= n; from++ {
+		if alone(from, from+supportInside) {
+			return true
+		}
+	}
+	return false
+}
+
+// rare reports, for every column of a design with curves, whether few own rows have another value than the
+// usual one: fewer than columns. A member that steers strengths could see such rows alone, so that the column
+// has no deviations and no loadings.
+func (g *guard) rare(d *Design) []bool {
+	list := make([]bool, d.Width())
+	if g == nil || g.LeastLevel == 0 || len(d.Curves) == 0 {
+		return list
+	}
+	off, _ := g.offUsual(len(list))
+	for j, n := range off {
+		list[1+j] = n > 0 && n < len(list)
+	}
+	return list
+}
+
+// tell keeps a sentence for the report of this owner.
+func (g *guard) tell(when bool, format string, args ...any) {
+	if when {
+		g.did = append(g.did, fmt.Sprintf(format, args...))
+	}
+}
+
+// describe keeps sentences about the rows and columns that the rules left out.
+func (g *guard) describe() {
+	n := g.rows.in.heldOut(g.counts)
+	g.silent = n > 0 && n < leastHeldOut
+	g.tell(g.silent, "The errors of this owner are in no total: %d held-out rows are fewer than %d.", n, leastHeldOut)
+	tasks, rows := 0, 0
+	for k, left := range g.left {
+		if left {
+			tasks++
+			rows += len(g.rows.of(k))
+		}
+	}
+	g.tell(tasks > 0, "%d training rows of %d small tasks are in no total; these tasks have coefficients all the same.", rows, tasks)
+	t := g.rows.in.Table
+	schema := t.Schema()
+	for i := range g.codes {
+		var hidden []string
+		c := &g.codes[i]
+		levels, _ := schema.Levels(c.column)
+		for k, level := range levels {
+			if c.hidden[k] {
+				hidden = append(hidden, level)
+			}
+		}
+		as := "missing"
+		if c.usual >= 0 {
+			as = fmt.Sprintf("%q", levels[c.usual])
+		}
+		g.tell(len(hidden) > 0, "Levels of %q with few own rows count as %s: %s.", c.column, as, names(hidden))
+	}
+	var constant []string
+	for j, name := range g.rows.schema.Features() {
+		if g.steady[j] {
+			constant = append(constant, name)
+		}
+	}
+	g.tell(constant != nil, "Columns with one value in nearly all own rows count as constant: %s.", names(constant))
+}

@@ -72,6 +72,9 @@ func (f *fitter) fit(ctx context.Context) (*Model, *Report, error) {
 	}
 	report.Notes, report.Totals = f.notes(chosen, m, report), f.rows.totals
 	report.Outliers = f.outliers()
+	if f.rows.guard != nil {
+		report.Notes = append(report.Notes, f.rows.guard.did...)
+	}
 	return out, report, nil
 }
 

@@ -59,10 +59,11 @@ func (k *knot) divide(counts []float64) {
 }
 
 // knots returns the knots of numeric features, nil for those with too few different values: one at every value
-// of a column that has no more than mostKnots, which hold nearly all rows, and quantiles of the others.
-func (r *rows) knots(ctx context.Context, numeric []int) ([][]float64, error) {
+// of a column that has no more than mostKnots, which hold nearly all rows, and quantiles of the others; or few
+// quantiles of all.
+func (r *rows) knots(ctx context.Context, numeric []int, few bool) ([][]float64, error) {
 	n, look, at := knots, fine, atoms
-	if len(numeric) > manyFeatures {
+	if few {
 		n, at = fewKnots, 0
 	}
 	if r.coarse {

@@ -56,6 +56,14 @@ func (s *stats) prior(q *strengths) *Prior {
 	for a := range q.rank {
 		copy(prior.Loadings[a*s.p:], q.w[a*s.linear:][:s.linear])
 	}
+	for j, barred := range s.barred { // whatever the totals of others say
+		if barred {
+			prior.Deviations[j] = 0
+			for a := range q.rank {
+				prior.Loadings[a*s.p+j] = 0
+			}
+		}
+	}
 	return prior
 }
 
@@ -355,7 +363,17 @@ func (s *stats) improveLoadings(out, q *strengths, m *moments, z *second, tasks 
 	floats.Add(out.w, step)
 	// W chol(B): with B = R'R the columns of W R'.
 	blas64.Trmm(blas.Left, blas.NoTrans, 1, factor, dense.General(r, l, out.w))
+	s.bar(out.w)
 	return edf
+}
+
+// bar sets the loadings of barred columns to 0.
+func (s *stats) bar(w []float64) {
+	for i := range w {
+		if s.barred[i%s.linear] {
+			w[i] = 0
+		}
+	}
 }
 
 // preconditioner multiplies the rows of x, r x linear, by noise (sum G + 1e-6 trace(sum G)/linear I)^-1.

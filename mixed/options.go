@@ -15,7 +15,7 @@ type Input struct {
 }
 
 // Options are the choices of a fit. The zero value leaves them to the evidence. Owners who train together need
-// equal options, but for Workers and Progress; see [Settings].
+// equal options, but for Workers, Progress and Disclosure; see [Settings].
 type Options struct {
 	// Rank is the number of joint directions of the tasks' deviations; nil compares ranks 0 to 3 by evidence.
 	Rank *int
@@ -32,6 +32,8 @@ type Options struct {
 	Workers int
 	// Progress receives the stage and the completed share of it, from one goroutine; nil is silent.
 	Progress func(stage string, share float64)
+	// Disclosure limits what totals of several owners may say about the rows of this one.
+	Disclosure Disclosure
 	// Sums adds up the numbers of several owners; nil: the table has all rows.
 	Sums Sums
 }
@@ -85,6 +87,8 @@ func (o *Options) check(in *Input) error {
 		return errors.New("the table has no target column")
 	case in.HeldOut != nil && len(in.HeldOut) != t.Rows():
 		return fmt.Errorf("the choice of held-out rows has %d entries for %d rows", len(in.HeldOut), t.Rows())
+	case o.Disclosure.LeastRows < Off || o.Disclosure.LeastLevel < Off || o.Disclosure.LeastSmall < Off:
+		return fmt.Errorf("the limits of disclosure are %+v: must be at least %d", o.Disclosure, Off)
 	case o.Workers < 0:
 		return fmt.Errorf("the number of workers is %d: must not be negative", o.Workers)
 	case t.Weights() != nil && len(t.Weights()) != t.Rows():

@@ -151,7 +151,7 @@ func Together(ctx context.Context, list []Input, net *consensus.Network, o Optio
 	for i := range list { // before anything is sent
 		err := o.check(&list[i])
 		if err == nil {
-			err = list[i].disclosable()
+			err = list[i].checkHeldOut()
 		}
 		if err != nil {
 			return nil, nil, ownFault(inTable(err, i, len(list)))

@@ -16,6 +16,7 @@ type rows struct {
 	order  []int32 // rows, those of a task side by side
 	start  []int   // of every task in order, and one more
 	schema *Schema // of all owners
+	guard  *guard  // nil for a table of one owner
 	places []place // of the features in the table of this owner; nil: they are the same
 
 	totals   []Total  // so far
@@ -36,6 +37,9 @@ func newRows(ctx context.Context, in *Input, o *Options) (*rows, error) {
 		r.sums = Local{}
 	}
 	r.order, r.start = rowsByTask(in.Table, r.counts)
+	if r.sums.Owners() > 1 {
+		r.guard = newGuard(r, o)
+	}
 	return r, r.describe(ctx, o)
 }
 
@@ -90,15 +94,15 @@ func (r *rows) standardized(row int, log bool) float64 {
 // rowsAtOnce is the number of rows between two looks at the context.
 const rowsAtOnce = 4096
 
-// each calls f with every training row, its features and its weight in the order of the table; x is valid
-// until f returns. The error is that of a context that ends.
+// each calls f with every training row that is in totals, its features and its weight in the order of the
+// table; x is valid until f returns. The error is that of a context that ends.
 func (r *rows) each(ctx context.Context, f func(row int, x []float64, weight float64)) error {
 	read := r.reader()
 	for i := range r.in.Table.Rows() {
 		if err := ctx.Err(); i%rowsAtOnce == 0 && err != nil {
 			return err
 		}
-		if r.counts(i) {
+		if r.counts(i) && r.guard.counts(i) {
 			f(i, read(i), r.weight(i))
 		}
 	}
@@ -121,11 +125,17 @@ type place struct{ own, missing int }
 func (r *rows) reader() func(row int) []float64 {
 	own := make([]float64, len(r.in.Table.Features()))
 	if r.places == nil {
-		return func(row int) []float64 { return r.in.Table.X(own, row) }
+		return func(row int) []float64 {
+			x := r.in.Table.X(own, row)
+			r.guard.hide(x)
+			r.guard.hold(x)
+			return x
+		}
 	}
 	x := make([]float64, len(r.places))
 	return func(row int) []float64 {
 		r.in.Table.X(own, row)
+		r.guard.hide(own)
 		for j, p := range r.places {
 			switch {
 			case p.own >= 0:
@@ -136,6 +146,7 @@ func (r *rows) reader() func(row int) []float64 {
 				x[j] = 0
 			}
 		}
+		r.guard.hold(x)
 		return x
 	}
 }
@@ -162,7 +173,7 @@ func (r *rows) agreeOnLevels(ctx context.Context) error {
 			r.places = append(r.places, place{first[column], -1})
 			continue
 		}
-		all, err := r.sums.Levels(ctx, column, levels)
+		all, err := r.sums.Levels(ctx, column, r.guard.shown(levels, at))
 		if err != nil {
 			return err
 		}

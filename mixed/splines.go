@@ -47,7 +47,13 @@ func (r *rows) addCurves(ctx context.Context, d Design) (with Design, crowded bo
 			numeric = append(numeric, j)
 		}
 	}
-	places, err := r.knots(ctx, numeric)
+	few := len(numeric) > manyFeatures
+	if !few {
+		if few, err = r.guard.wantsFewKnots(ctx, d.Width(), len(numeric)); err != nil {
+			return d, false, err
+		}
+	}
+	places, err := r.knots(ctx, numeric, few)
 	if err != nil {
 		return d, false, err
 	}
@@ -60,11 +66,11 @@ func (r *rows) addCurves(ctx context.Context, d Design) (with Design, crowded bo
 	if err := checkCurves(&with); err != nil {
 		return d, false, err
 	}
-	switch {
-	case with.Curves == nil:
-		return d, false, nil
-	case with.Width() > widest:
+	if len(with.Curves) > 0 && with.Width() > widest {
 		return d, true, nil
+	}
+	if err := r.guard.voteOnCurves(ctx, &with); err != nil || len(with.Curves) == 0 {
+		return d, false, err
 	}
 	sums, row := make([]float64, splineMomentsSize(with.Curves)), make([]float64, with.Width())
 	err = r.each(ctx, func(_ int, x []float64, w float64) {

@@ -24,6 +24,7 @@ type stats struct {
 	linear  int         // columns before those of curves: the constant and one per feature
 	active  []bool      // columns that vary, and the constant
 	within  []bool      // those that vary within a task, and the constant: others have no deviations
+	barred  []bool      // those with rare values at some owner: they have neither deviations nor loadings
 	packed  [][]float64 // products of every task, see packedSize; nil for a task of rows
 	held    [][]float64 // rows of the design of the other tasks, then targets, as taskData needs them; nil: not held
 	ratio   []float64   // noise variance of every task over the common one; nil where all are 1
@@ -76,13 +77,23 @@ func newStats(ctx context.Context, r *rows, d *Design, workers int) (*stats, err
 	for j, v := range sum[p*p:] { // the number of tasks would say too much
 		sum[p*p+j] = min(v, 1)
 	}
+	s.barred = r.guard.rare(d)
+	for _, barred := range s.barred {
+		vote := 0.0
+		if barred {
+			vote = 1
+		}
+		sum = append(sum, vote)
+	}
 	grows := func(i int) bool { return i >= p*p || i%(p+1) == 0 } // of X'X the diagonal
-	if err = r.add(ctx, "X'X, columns that vary within tasks", &total{v: sum, order: p, grows: grows}); err != nil {
+	t := &total{v: sum, order: p, grows: grows}
+	if err = r.add(ctx, "X'X, columns that vary within tasks, columns with rare values", t); err != nil {
 		return nil, err
 	}
-	s.total = sum[:p*p]
-	for j, v := range sum[p*p:] {
-		s.within[j] = j == 0 || v > 0 && s.active[j]
+	s.total = t.v[:p*p]
+	for j, votes := range t.v[p*p+p:] {
+		s.barred[j] = s.barred[j] || votes > 0
+		s.within[j] = j == 0 || t.v[p*p+j] > 0 && s.active[j] && !s.barred[j]
 	}
 	return s, nil
 }
@@ -216,7 +227,7 @@ func (s *stats) read(w *worker, k int) {
 		t.G, t.C, t.YY = w.g, packed[:p], packed[p]
 		return
 	}
-	if s.held != nil {
+	if s.held != nil && s.held[k] != nil {
 		held, n := s.held[k], len(list)
 		t.X, t.Y = held[:n*p], held[n*p:][:n]
 		if s.log && s.rows.compares {

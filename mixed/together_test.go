@@ -22,6 +22,9 @@ import (
 	"github.com/difalt/difalt/topology"
 )
 
+// open are the options of owners without rules about their own rows.
+var open = Options{Disclosure: Disclosure{LeastRows: Off, LeastLevel: Off, LeastSmall: Off}}
+
 func weightsOf(kind string, nodes int) *topology.Weights {
 	return check.OK(topology.NewWeights(check.OK(topology.Parse(kind, nodes, 1)), topology.Metropolis))
 }
@@ -180,6 +183,7 @@ func TestTogetherIsFit(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			one, want, err := Fit(t.Context(), c.in, c.o)
 			check.Done(err)
+			c.o.Disclosure = open.Disclosure
 			for _, n := range c.owners {
 				m, r, err := Together(t.Context(), cut(c.in, n), network("exponential", n), c.o)
 				check.Done(err)
@@ -267,12 +271,12 @@ func TestSameBits(t *testing.T) {
 		list[g] = part(in, func(task int) bool { return task%4 == g })
 	}
 	w := weightsOf("path", 4)
-	one, r, err := Together(t.Context(), list, check.OK(consensus.New(w, nil)), Options{Workers: 3})
+	one, r, err := Together(t.Context(), list, check.OK(consensus.New(w, nil)), Options{Workers: 3, Disclosure: open.Disclosure})
 	check.Done(err)
 	check.FailIf(t, len(r.Candidates) < 2, "candidates: %v", r.Candidates)
 	for name, groups := range map[string][][]int{"four": {{0}, {1}, {2}, {3}}, "two": {{0, 2}, {1, 3}}} {
 		t.Run(name, func(t *testing.T) {
-			models, errs := apart(t, list, groups, Options{Workers: 1}, nil)
+			models, errs := apart(t, list, groups, Options{Workers: 1, Disclosure: open.Disclosure}, nil)
 			check.Done(errors.Join(errs...))
 			for i, group := range groups {
 				got, want := models[i].Parameters(), one.Parameters()
@@ -309,9 +313,9 @@ func leveled(seed uint64, prefix string, levels ...string) Input {
 func TestLevels(t *testing.T) {
 	list := []Input{leveled(1, "a", "x", "yyyy"), leveled(2, "b", "yyyy", "zz"), leveled(3, "c", "x", "wwwwwww")}
 	rank := 0
-	one, _, err := Together(t.Context(), list, network("path", 3), Options{Rank: &rank})
+	one, _, err := Together(t.Context(), list, network("path", 3), Options{Rank: &rank, Disclosure: open.Disclosure})
 	check.Done(err)
-	models, errs := apart(t, list, [][]int{{0}, {1}, {2}}, Options{Rank: &rank}, nil)
+	models, errs := apart(t, list, [][]int{{0}, {1}, {2}}, Options{Rank: &rank, Disclosure: open.Disclosure}, nil)
 	check.Done(errors.Join(errs...))
 	known := one.Parameters().Schema.Categories[0].Levels
 	if sorted := slices.Sorted(slices.Values(known)); !slices.Equal(sorted, []string{"wwwwwww", "x", "yyyy", "zz"}) {
@@ -370,7 +374,7 @@ func TestStops(t *testing.T) {
 	}{
 		"no target":    {func(l []Input) { l[1].Table.(*Data).Targets = nil }, Options{}, "the table has no target column"},
 		"large number": {func(l []Input) { l[1].Table.(*Data).Values[0][3] = 2e152 }, Options{}, `feature "a" is 2e+152`},
-		"few rows":     {func(l []Input) { l[1] = part(l[1], func(task int) bool { return task == 0 }) }, Options{}, "training rows of positive weight: must have at least 25"},
+		"few rows":     {func(l []Input) { l[1] = part(l[1], func(task int) bool { return task == 0 }) }, Options{}, "training rows for totals, and 7 columns with the constant: it needs 3 for each"},
 		"few held out": {func(l []Input) { l[1].HeldOut = make([]bool, l[1].Table.Rows()); l[1].HeldOut[0] = true }, Options{}, "must have none or at least 5"},
 		"workers":      {nil, Options{Workers: -1}, "the number of workers is -1"},
 		"held out":     {func(l []Input) { l[1].HeldOut = []bool{true} }, Options{}, "the choice of held-out rows has 1 entries"},
@@ -409,20 +413,20 @@ func TestSettings(t *testing.T) {
 	rank, one, other := 2, leveled(1, "a", "x", "yyyy").Table, leveled(1, "a", "x", "zz").Table
 	same := func(a, b []consensus.Setting) bool { return consensus.Difference(a, "a", b, "b") == "" }
 	o, p := &Options{Rank: &rank}, &Privacy{Epsilon: 1}
-	open := Settings(one, o, nil)
+	plain := Settings(one, o, nil)
 	for name, ok := range map[string]bool{
-		"protocol":       open[0] == consensus.Setting{Name: "protocol of the training", Value: fmt.Sprint(protocol)},
-		"levels":         same(open, Settings(other, o, nil)),
+		"protocol":       plain[0] == consensus.Setting{Name: "protocol of the training", Value: fmt.Sprint(protocol)},
+		"levels":         same(plain, Settings(other, o, nil)),
 		"private levels": !same(Settings(one, o, p), Settings(other, o, p)),
-		"privacy":        !same(open, Settings(one, o, p)),
-		"rank":           !same(open, Settings(one, &Options{}, nil)),
-		"logarithm":      !same(open, Settings(one, &Options{Rank: &rank, LogTarget: true}, nil)),
-		"curves":         !same(open, Settings(one, &Options{Rank: &rank, NoCurves: true}, nil)),
-		"noise":          !same(open, Settings(one, &Options{Rank: &rank, CommonNoise: true}, nil)),
-		"workers":        same(open, Settings(one, &Options{Rank: &rank, Workers: 3}, nil)),
-		"target":         !same(open, Settings(one, &Options{Rank: &rank, TargetColumn: "y"}, nil)),
-		"task":           !same(open, Settings(one, &Options{Rank: &rank, TaskColumn: "t"}, nil)),
-		"columns":        !same(open, Settings(mixture(t, 1, 2).Table, o, nil)),
+		"privacy":        !same(plain, Settings(one, o, p)),
+		"rank":           !same(plain, Settings(one, &Options{}, nil)),
+		"logarithm":      !same(plain, Settings(one, &Options{Rank: &rank, LogTarget: true}, nil)),
+		"curves":         !same(plain, Settings(one, &Options{Rank: &rank, NoCurves: true}, nil)),
+		"noise":          !same(plain, Settings(one, &Options{Rank: &rank, CommonNoise: true}, nil)),
+		"workers":        same(plain, Settings(one, &Options{Rank: &rank, Workers: 3}, nil)),
+		"target":         !same(plain, Settings(one, &Options{Rank: &rank, TargetColumn: "y"}, nil)),
+		"task":           !same(plain, Settings(one, &Options{Rank: &rank, TaskColumn: "t"}, nil)),
+		"columns":        !same(plain, Settings(mixture(t, 1, 2).Table, o, nil)),
 	} {
 		check.FailIf(t, !ok, "%s: settings are equal, or differ", name)
 	}

@@ -1,6 +1,7 @@
 package flagtable
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -139,6 +140,7 @@ func (v *Values) data() []row {
 // model has the options of the estimators.
 func (v *Values) model() []row {
 	m, p := &v.Model, &v.Private
+	d := &m.Disclosure
 	return []row{
 		{"rank", options.Parsed(&m.Rank, "text", auto, "auto or a whole number from 0", rank), training, false,
 			"rank `N` of the joint deviations of tasks, or auto"},
@@ -146,6 +148,15 @@ func (v *Values) model() []row {
 		{"log-target", options.Yes(&m.LogTarget), training, false, "model the logarithm of the target"},
 		{"common-noise", options.Yes(&m.CommonNoise), training, false,
 			"assume that all tasks have the same noise variance"},
+		{"least-rows", limit(&d.LeastRows, 3), together, false,
+			"vote against curves below `N` own rows for each column of the design, and without curves do not take part; 0: no rule"},
+		{"least-level", limit(&d.LeastLevel, 12), together, false,
+			"count levels, and values off the usual one, of fewer than `N` own rows as missing or constant, and vote against curves " +
+				"that can bend on fewer (default: 12, and 3 with --no-curves); 0: no rule"},
+		{"least-small", limit(&d.LeastSmall, 10), together, false,
+			"leave tasks with fewer rows than columns and two out of all totals, unless there are `N` of them; 0: no rule"},
+		{"strict", options.Yes(&d.Strict), together, false,
+			"leave such tasks, all levels and all curves out, for owners that do not trust each other"},
 		{"epsilon", options.Number(&p.Epsilon, options.Range{Most: private.MostEpsilon, Open: true}), together, false,
 			"keep tasks differentially private with a budget of `EPSILON`; needs --rank"},
 		{"delta", options.Number(&p.Delta, options.Range{Most: private.MostDelta, Open: true}), together, false,
@@ -161,6 +172,19 @@ func (v *Values) model() []row {
 
 // auto is the word that leaves the rank to the data.
 const auto = "auto"
+
+// limit is a number of rows or tasks, where 0 switches a rule off.
+func limit(p *int, usual int) *options.Value {
+	wanted := fmt.Sprintf("a whole number from 0 to %d", options.Many)
+	return options.Parsed(p, "int", strconv.Itoa(usual), wanted, func(s string) (int, bool) {
+		n, err := strconv.Atoi(s)
+		valid := err == nil && n >= 0 && n <= options.Many
+		if n == 0 {
+			n = mixed.Off
+		}
+		return n, valid
+	})
+}
 
 // rank returns a rank, nil for auto.
 func rank(s string) (*int, bool) {

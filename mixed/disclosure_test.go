@@ -1,0 +1,298 @@
+package mixed
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/difalt/difalt/internal/check"
+)
+
+// ample returns a table on which no rule binds for so many owners: many tasks, of many rows or of few, two columns
+// of numbers and a category with frequent levels.
+func ample(seed uint64, owners int) Input {
+	r := rand.New(rand.NewPCG(seed, 3))
+	d := &Data{Names: []string{"a", "kind", "b"}, Levels: [][]string{nil, {"x", "y", "z"}, nil}}
+	for k := range 60 * owners {
+		level, slope := 2*r.NormFloat64(), r.NormFloat64()
+		rows := 30
+		if k/owners%2 == 0 {
+			rows = 5
+		}
+		for range rows {
+			a, kind, b := r.NormFloat64(), float64(r.IntN(3)), r.Float64()
+			check.Done(d.Append(fmt.Sprint("task ", k), level+slope*a+kind+3*math.Sin(6*b)+.3*r.NormFloat64(), a, kind, b))
+		}
+	}
+	return Input{Table: d, HeldOut: holdOut(d)}
+}
+
+// Where no rule binds, owners have the model of one table.
+func TestNoRuleBinds(t *testing.T) {
+	for _, owners := range []int{2, 3} {
+		in := ample(uint64(owners), owners)
+		one, _, err := Fit(t.Context(), in, Options{})
+		check.Done(err)
+		m, r, err := Together(t.Context(), cut(in, owners), network("exponential", owners), Options{})
+		check.Done(err)
+		if most := gap(predictions(t, m, in), predictions(t, one, in), one.Parameters().Target.Scale); most > 1e-9 {
+			t.Errorf("%d owners: predictions differ by %v deviations: %q", owners, most, r.Notes)
+		}
+		check.FailIf(t, len(m.Parameters().Design.Curves) == 0, "%d owners have no curve: %q", owners, r.Notes)
+		for _, note := range r.Notes {
+			check.FailIf(t, strings.Contains(note, "voted") || strings.Contains(note, "total"), "%d owners: a rule binds: %q", owners, note)
+		}
+	}
+}
+
+// Where rules bind, owners have the model of one table without the rows that are in no total, and with the
+// replaced values.
+func TestRulesBind(t *testing.T) {
+	in := ample(7, 3)
+	list := cut(in, 3)
+	d := list[1].Table.(*Data)
+	kind := slices.Index(d.Names, "kind")
+	rare := -1
+	for i := range d.Values[kind] { // a level that 8 rows of one owner have, and a column of few values
+		if len(d.Levels[kind]) == 3 {
+			d.Levels[kind] = append(slices.Clone(d.Levels[kind]), "rare")
+			rare = 3
+		}
+		if i%41 == 1 && i < 8*41 {
+			d.Values[kind][i] = float64(rare)
+		}
+	}
+	for g := range list {
+		own := list[g].Table.(*Data)
+		own.Names, own.Values, own.Levels = append(slices.Clone(own.Names), "flag"), append(slices.Clone(own.Values), make([]float64, own.Rows())),
+			append(slices.Clone(own.Levels), nil)
+		for i := range own.Rows() {
+			own.Values[3][i] = float64(i % 2)
+			if g == 2 { // here 1 in few rows
+				own.Values[3][i] = 0
+				if i > 100 && i <= 110 && own.TaskOf[i]%2 == 1 {
+					own.Values[3][i] = 1
+				}
+			}
+		}
+	}
+	few := part(list[0], func(task int) bool { return task%2 == 1 || task < 6 }) // 3 tasks of few rows beside large ones
+	list[0] = few
+	o := Options{}
+	m, r, err := Together(t.Context(), list, network("path", 3), o)
+	check.Done(err)
+	for _, want := range []string{"are in no total", `Levels of "kind"`, `"flag"`} {
+		check.FailIf(t, !slices.ContainsFunc(r.Notes, func(note string) bool { return strings.Contains(note, want) }), "no note %q: %q", want, r.Notes)
+	}
+	// The same by hand.
+	all := &Data{Names: list[0].Table.(*Data).Names, Levels: [][]string{nil, {"x", "y", "z"}, nil, nil}}
+	var held []bool
+	for g, own := range list {
+		d := own.Table.(*Data)
+		for i := range d.Rows() {
+			name := d.TaskNames[d.TaskOf[i]]
+			if g == 0 && slices.Index(d.TaskNames, name) >= 0 && rowsOf(d, d.TaskOf[i]) == 5 {
+				continue
+			}
+			level := math.NaN()
+			text := d.Levels[1][int(d.Values[1][i])]
+			if text == "rare" { // its 6 training rows are too few to count as missing
+				text = mostFrequent(d, own.HeldOut)
+			}
+			level = float64(slices.Index(all.Levels[1], text))
+			flag := d.Values[3][i]
+			if g == 2 {
+				flag = 0
+			}
+			check.Done(all.Append(name, d.Targets[i], d.Values[0][i], level, d.Values[2][i], flag))
+			held = append(held, own.HeldOut[i])
+		}
+	}
+	one, _, err := Fit(t.Context(), Input{all, held}, o)
+	check.Done(err)
+	if a, b := m.Parameters().Prior.Noise.Variance, one.Parameters().Prior.Noise.Variance; math.Abs(a-b) > 1e-9*b {
+		t.Errorf("the noise is %v, by hand %v: %q", a, b, r.Notes)
+	}
+	x := []float64{.3, 1, 0, 0, .6, 0}
+	for k, name := range one.Features() {
+		at := slices.Index(m.Features(), name)
+		check.FailIf(t, at < 0, "feature %d, %q, is missing: %q", k, name, m.Features())
+	}
+	ordered := make([]float64, len(m.Features()))
+	for k, name := range one.Features() {
+		ordered[slices.Index(m.Features(), name)] = x[k]
+	}
+	for _, task := range one.Tasks() {
+		a, _, err := m.Predict(task, ordered)
+		b, _, err2 := one.Predict(task, x[:len(one.Features())])
+		if err != nil || err2 != nil || math.Abs(a-b) > 1e-9*(1+math.Abs(b)) {
+			t.Fatalf("task %q: %v, by hand %v (%v, %v)", task, a, b, err, err2)
+		}
+	}
+	// Tasks in no total have coefficients at their owner.
+	for k, name := range few.Table.Tasks() {
+		if rowsOf(few.Table.(*Data), k) == 5 {
+			if _, known, err := m.Predict(name, ordered); err != nil || !known {
+				t.Errorf("task %q in no total has no coefficients: %v", name, err)
+			}
+		}
+	}
+}
+
+// rowsOf counts the rows of a task.
+func rowsOf(d *Data, task int) (n int) {
+	for _, k := range d.TaskOf {
+		if k == task {
+			n++
+		}
+	}
+	return n
+}
+
+// mostFrequent returns the level that most training rows have.
+func mostFrequent(d *Data, held []bool) string {
+	counts := make([]int, len(d.Levels[1]))
+	for i, v := range d.Values[1] {
+		if !held[i] {
+			counts[int(v)]++
+		}
+	}
+	best := 0
+	for k, n := range counts {
+		if n > counts[best] {
+			best = k
+		}
+	}
+	return d.Levels[1][best]
+}
+
+// Every rule acts from the number of rows on that its limit says, and not at all where it is off.
+func TestLimits(t *testing.T) {
+	for name, c := range map[string]struct {
+		o    Options
+		rows int // in each of 4 tasks of one owner, whose table has 2 columns
+		want string
+	}{
+		"rows a column":     {Options{NoCurves: true}, 6, ""},
+		"too few rows":      {Options{NoCurves: true, Disclosure: Disclosure{LeastRows: 9}}, 6, "it needs 9 for each, 27 rows"},
+		"no limit":          {Options{NoCurves: true, Disclosure: Disclosure{LeastRows: Off}}, 6, ""},
+		"small tasks":       {Options{NoCurves: true}, 4, "16 more rows are of tasks with fewer than 5 rows"},
+		"small tasks, off":  {Options{NoCurves: true, Disclosure: Disclosure{LeastSmall: Off}}, 4, ""},
+		"small tasks, four": {Options{NoCurves: true, Disclosure: Disclosure{LeastSmall: 3}}, 4, ""},
+		"strict":            {Options{NoCurves: true, Disclosure: Disclosure{LeastSmall: 3, Strict: true}}, 4, "are of tasks with fewer than 5 rows"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var list []Input
+			r := rand.New(rand.NewPCG(1, 2))
+			for g := range 3 {
+				d := &Data{Names: []string{"a", "b"}}
+				for k := range 4 {
+					for range map[bool]int{true: c.rows, false: 20}[g == 1] {
+						check.Done(d.Append(fmt.Sprint(g, k), r.NormFloat64(), r.NormFloat64(), r.NormFloat64()))
+					}
+				}
+				list = append(list, Input{Table: d})
+			}
+			_, _, err := Together(t.Context(), list, network("path", 3), c.o)
+			switch {
+			case c.want == "":
+				check.Done(err)
+			case err == nil || !strings.Contains(err.Error(), c.want):
+				t.Errorf("the error is %v, want %q", err, c.want)
+			}
+		})
+	}
+}
+
+// A level of few own rows is not among the levels that others learn.
+func TestRareLevelIsNotNamed(t *testing.T) {
+	list := cut(ample(4, 3), 3)
+	d := list[0].Table.(*Data)
+	d.Levels[1] = append(slices.Clone(d.Levels[1]), "secret")
+	for i := range 8 {
+		d.Values[1][40*i] = float64(len(d.Levels[1]) - 1)
+	}
+	for limit, named := range map[int]bool{0: false, Off: true} {
+		m, _, err := Together(t.Context(), list, network("path", 3), Options{Disclosure: Disclosure{LeastLevel: limit}})
+		check.Done(err)
+		if got := slices.Contains(m.Features(), "kind=secret"); got != named {
+			t.Errorf("limit %d: the levels are %q", limit, m.Features())
+		}
+	}
+}
+
+// The supports of a curve: the part beyond an outer knot with two intervals, and four neighbouring intervals.
+func TestBendsAlone(t *testing.T) {
+	knots := []float64{0, 1, 2, 3, 4, 5, 6, 7}
+	curve := Spline(0, knots, 1)
+	for name, c := range map[string]struct {
+		counts map[float64]int // of values
+		alone  bool
+	}{
+		"none":                    {map[float64]int{}, false},
+		"enough everywhere":       {map[float64]int{-1: 12, 1.5: 12, 3.5: 12, 5.5: 12, 8: 12}, false},
+		"few beyond the first":    {map[float64]int{-1: 6, 1.5: 5, 3.5: 40, 6.5: 40}, true},
+		"few beyond the last":     {map[float64]int{.5: 40, 3.5: 40, 8: 11}, true},
+		"few within":              {map[float64]int{-1: 30, 3.5: 11, 8: 30}, true},
+		"few at a knot within":    {map[float64]int{-1: 30, 4: 11, 8: 30}, true},
+		"none within":             {map[float64]int{-1: 30, 8: 30}, false},
+		"few with many beside":    {map[float64]int{.5: 30, 3.5: 1, 3.6: 30, 6.5: 30}, false},
+		"few, in five intervals":  {map[float64]int{-1: 30, 1.5: 6, 5.5: 6, 8: 30}, true},
+		"many at the end of them": {map[float64]int{-1: 30, 2.5: 12, 8: 30}, false},
+	} {
+		d := &Data{Names: []string{"a"}}
+		for v, n := range c.counts {
+			for range n {
+				check.Done(d.Append("t", 0, v))
+			}
+		}
+		r := &rows{in: &Input{Table: d}, stats: make([]columnStat, 1)}
+		r.order, r.start = rowsByTask(d, r.counts)
+		g := &guard{Disclosure: Disclosure{LeastLevel: 12}, rows: r, left: make([]bool, len(d.TaskNames))}
+		r.guard = g
+		if got := g.bendsAlone(&curve); got != c.alone {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+// A column with few values other than the usual one has neither deviations nor loadings beside curves, whatever
+// others send.
+func TestRareColumnHasNoDeviations(t *testing.T) {
+	list := cut(ample(5, 3), 3)
+	for g := range list {
+		d := list[g].Table.(*Data)
+		flag, ones := make([]float64, d.Rows()), 0
+		for i := range flag {
+			flag[i] = float64(i % 2)
+			if g == 0 {
+				flag[i] = 0
+				if !list[g].HeldOut[i] && i%20 == 2 && ones < 14 { // fewer than columns
+					flag[i] = 1
+					ones++
+				}
+			}
+		}
+		d.Names, d.Values, d.Levels = append(slices.Clone(d.Names), "flag"), append(slices.Clone(d.Values), flag), append(slices.Clone(d.Levels), nil)
+		for i, v := range flag {
+			d.Targets[i] += 2 * v * float64(d.TaskOf[i]%3)
+		}
+	}
+	for limit, free := range map[int]bool{0: false, Off: true} {
+		m, r, err := Together(t.Context(), list, network("path", 3), Options{Disclosure: Disclosure{LeastLevel: limit}})
+		check.Done(err)
+		p := m.Parameters()
+		check.FailIf(t, len(p.Design.Curves) == 0, "no curves: %q", r.Notes)
+		at := 1 + slices.Index(m.Features(), "flag")
+		loads := 0.0
+		for a := range p.Prior.Rank {
+			loads += math.Abs(p.Prior.Loadings[a*len(p.Mean)+at])
+		}
+		if got := p.Prior.Deviations[at] > 0 || loads > 0; got != free {
+			t.Errorf("limit %d: the deviation of the column is %v, its loadings %v", limit, p.Prior.Deviations[at], loads)
+		}
+	}
+}
