@@ -219,13 +219,12 @@ func (g *guard) hide(x []float64) {
 	}
 }
 
-// shown returns the levels of a column that are not hidden, of all that it has; first is the feature of the
-// first one.
-func (g *guard) shown(all []string, first int) (list []string) {
+// shown returns the levels of a categorical column that are not hidden, of all that it has.
+func (g *guard) shown(column string, all []string) (list []string) {
 	if g == nil {
 		return all
 	}
-	c := &g.codes[slices.IndexFunc(g.codes, func(c codedRow) bool { return c.first == first && len(c.hidden) == len(all) })]
+	c := &g.codes[slices.IndexFunc(g.codes, func(c codedRow) bool { return c.column == column })]
 	for k, level := range all {
 		if !c.hidden[k] {
 			list = append(list, level)

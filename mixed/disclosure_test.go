@@ -227,7 +227,7 @@ func TestRareLevelIsNotNamed(t *testing.T) {
 // The supports of a curve: the part beyond an outer knot with two intervals, and four neighbouring intervals.
 func TestBendsAlone(t *testing.T) {
 	knots := []float64{0, 1, 2, 3, 4, 5, 6, 7}
-	curve := Spline(0, knots, 1)
+	curve := newSpline(0, knots, 1)
 	for name, c := range map[string]struct {
 		counts map[float64]int // of values
 		alone  bool

@@ -173,7 +173,7 @@ func (r *rows) agreeOnLevels(ctx context.Context) error {
 			r.places = append(r.places, place{first[column], -1})
 			continue
 		}
-		all, err := r.sums.Levels(ctx, column, r.guard.shown(levels, at))
+		all, err := r.sums.Levels(ctx, column, r.guard.shown(column, levels))
 		if err != nil {
 			return err
 		}

@@ -225,7 +225,7 @@ func TestTogetherIsFit(t *testing.T) {
 
 // The totals of clinics are few, and so are the rounds.
 func TestTotalsAreFew(t *testing.T) {
-	_, r, err := Together(t.Context(), cut(clinics(t), 3), network("exponential", 3), Options{})
+	_, r, err := Together(t.Context(), cut(clinics(t), 3), network("exponential", 3), open)
 	check.Done(err)
 	sums, numbers := 0, 0
 	for _, total := range r.Totals {
@@ -437,7 +437,7 @@ func TestContextEnds(t *testing.T) {
 	list := cut(mixture(t, 1, 12), 3)
 	for _, at := range []int{0, 3, 17, 60, 200} {
 		t.Run(fmt.Sprint(at), func(t *testing.T) {
-			_, errs := apart(t, list, [][]int{{0}, {1}, {2}}, Options{}, func(node int, tr transport.Transport) (transport.Transport, context.Context) {
+			_, errs := apart(t, list, [][]int{{0}, {1}, {2}}, open, func(node int, tr transport.Transport) (transport.Transport, context.Context) {
 				if node != 1 {
 					return tr, t.Context()
 				}

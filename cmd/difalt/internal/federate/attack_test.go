@@ -22,7 +22,8 @@ func TestInconsistentTraining(t *testing.T) {
 	w := check.OK(topology.NewWeights(g, topology.Metropolis))
 	var tables []mixed.Input
 	o := dataset.TableOptions{Task: "task", Target: "y", Categorical: []string{"kind"}}
-	c := mixed.Options{Workers: 1, TaskColumn: "task", TargetColumn: "y"}
+	c := mixed.Options{Workers: 1, TaskColumn: "task", TargetColumn: "y",
+		Disclosure: mixed.Disclosure{LeastRows: mixed.Off, LeastLevel: mixed.Off, LeastSmall: mixed.Off}}
 	for i := range 5 {
 		path := file(t, i, func(rows []string) []string { return rows })
 		tables = append(tables, mixed.Input{Table: check.OK(dataset.ReadFiles([]string{path}, o))})

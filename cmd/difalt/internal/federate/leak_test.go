@@ -184,7 +184,8 @@ func TestNothingLeaks(t *testing.T) {
 				if c.epsilon > 0 {
 					budget = &mixed.Privacy{Epsilon: c.epsilon}
 				}
-				config := mixed.Options{Workers: 1, TaskColumn: "task", TargetColumn: "y"}
+				config := mixed.Options{Workers: 1, TaskColumn: "task", TargetColumn: "y",
+					Disclosure: mixed.Disclosure{LeastRows: mixed.Off, LeastLevel: mixed.Off, LeastSmall: mixed.Off}}
 				if c.config != nil {
 					c.config(i, &config)
 				}
