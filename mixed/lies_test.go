@@ -257,7 +257,7 @@ func TestLies(t *testing.T) {
 				var calls []call
 				honest := peak(func() {
 					var ends []end
-					ends, calls = trainWithLiar(t, list, Options{Workers: 1}, who, nil)
+					ends, calls = trainWithLiar(t, list, Options{Workers: 1, Disclosure: open.Disclosure}, who, nil)
 					for i, e := range ends {
 						if e.err != nil || e.panic != "" {
 							t.Fatalf("honest: node %d: %v %s", i, e.err, e.panic)
@@ -269,7 +269,7 @@ func TestLies(t *testing.T) {
 					what, lie := randomLie(seed, calls)
 					var ends []end
 					start := time.Now()
-					most := peak(func() { ends, _ = trainWithLiar(t, list, Options{Workers: 1}, who, lie) })
+					most := peak(func() { ends, _ = trainWithLiar(t, list, Options{Workers: 1, Disclosure: open.Disclosure}, who, lie) })
 					if d := time.Since(start); d > 3*time.Second {
 						t.Logf("%s: %v", what, d)
 					}
