@@ -22,6 +22,7 @@ import (
 
 	"github.com/difalt/difalt/cmd/difalt/engine/cluster"
 	"github.com/difalt/difalt/cmd/difalt/internal/cli"
+	"github.com/difalt/difalt/cmd/difalt/internal/federate"
 	"github.com/difalt/difalt/cmd/difalt/internal/flagtable"
 	"github.com/difalt/difalt/internal/check"
 	"github.com/difalt/difalt/topology"
@@ -57,6 +58,7 @@ type network struct {
 	dir     string
 	members []*member
 	keys    []ed25519.PrivateKey
+	wrap    func(node int, n *federate.Node)
 	begins  func(node int) // at the first output of a node, when it is connected; nil for nothing
 }
 
@@ -119,7 +121,11 @@ func (n *network) train(t *testing.T, ctx []context.Context, more ...[]string) [
 				}
 			}}
 			x := &training{Flags: o, Streams: cli.Streams{Out: &stdout, Err: &log}}
-			ends[i].err = x.federate(ctx[i], m.node(x.Log()))
+			node := m.node(x.Log())
+			if n.wrap != nil {
+				n.wrap(i, node)
+			}
+			ends[i].err = x.federate(ctx[i], node)
 			ends[i].stdout, ends[i].log = stdout.String(), log.String()
 		})
 	}

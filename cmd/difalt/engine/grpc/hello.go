@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	protocolVersion = 5
+	protocolVersion = 6
 	maxText         = 400 // bytes of a reason
 )
 
