@@ -19,8 +19,12 @@ import (
 // iterations do not converge, and at once for a matrix with NaN or infinity, whose eigenvalues are set to
 // NaN.
 func (l Lapack) Dsyev(jobz lapack.EVJob, ul blas.Uplo, n int, a []float64, lda int, w, work []float64, lwork int) (ok bool) {
-	if jobz != lapack.EVCompute && jobz != lapack.EVNone || n <= 0 || ul != blas.Upper && ul != blas.Lower ||
-		lwork < 3*n-1 || len(work) < lwork || !inside(a, n, n, lda) || len(w) < n {
+	known := (jobz == lapack.EVCompute || jobz == lapack.EVNone) && n > 0 && isTriangle(ul)
+	if known && lwork == -1 && lda >= n && len(work) > 0 {
+		work[0] = bestWork(n)
+		return false
+	}
+	if !known || lwork < 3*n-1 || len(work) < lwork || !inside(a, n, n, lda) || len(w) < n {
 		return l.Implementation.Dsyev(jobz, ul, n, a, lda, w, work, lwork)
 	}
 	size := largestOfTriangle(ul, n, a, lda)
@@ -54,7 +58,7 @@ func (l Lapack) Dsyev(jobz lapack.EVJob, ul blas.Uplo, n int, a []float64, lda i
 		}
 	}
 	rescale(scale, 1, n, w, n)
-	l.Implementation.Dsyev(jobz, ul, n, a, lda, w, work, -1) // sets work[0]
+	work[0] = bestWork(n)
 	return ok
 }
 
@@ -72,6 +76,12 @@ func (l Lapack) eigenvectorsOfTridiagonal(t *tridiagonal, a []float64, lda int, 
 	}
 	tile.Transpose(a, lda, v.rows, v.stride, n, n)
 	return ok
+}
+
+// bestWork returns the best length of work of gonum's Dsyev, which package mat requests for every matrix.
+func bestWork(n int) float64 {
+	const block = 32 // of Dsytrd, by Ilaenv
+	return float64((block + 2) * n)
 }
 
 // moderate reports whether no scaling of a matrix is needed whose largest entry has a size.

@@ -64,6 +64,9 @@ const (
 	// dotLength is the length of vectors below which gonum's level 1 takes less time; in float32 four times
 	// it. Dot, AddScaledVec, Sdot and Saxpy.
 	dotLength = 64
+	// callLength is the largest length of vectors for which a loop takes less time than a call of assembly. Dot 3,
+	// EigenSym 3.
+	callLength = 6
 	// fewReflectors is the number of reflectors below which gonum needs no more time; oneByOne is the
 	// number up to which gonum factors matrices, and generates Q, one reflector after the other. QR, QTo.
 	fewReflectors, oneByOne = 8, 128

@@ -19,8 +19,15 @@ func axpy[F tile.Float](n int, alpha F, x, y []F) {
 
 // Ddot returns x'y.
 func (i Implementation) Ddot(n int, x []float64, incX int, y []float64, incY int) float64 {
-	if n >= dotLength && unitStride(n, x, incX, y, incY) {
+	switch {
+	case n >= dotLength && unitStride(n, x, incX, y, incY):
 		return tile.InnerProduct(x[:n], y[:n])
+	case n > 0 && n <= callLength && incX == 1 && incY == 1 && len(x) >= n && len(y) >= n:
+		sum := 0.0
+		for k, v := range x[:n] {
+			sum += float64(v * y[k])
+		}
+		return sum
 	}
 	return i.Implementation.Ddot(n, x, incX, y, incY)
 }
@@ -38,8 +45,14 @@ func (i Implementation) Sdot(n int, x []float32, incX int, y []float32, incY int
 
 // Daxpy adds alpha x to y.
 func (i Implementation) Daxpy(n int, alpha float64, x []float64, incX int, y []float64, incY int) {
-	if n >= dotLength && alpha != 0 && unitStride(n, x, incX, y, incY) {
+	switch {
+	case n >= dotLength && alpha != 0 && unitStride(n, x, incX, y, incY):
 		axpy(n, alpha, x, y)
+		return
+	case n > 0 && n <= callLength && alpha != 0 && incX == 1 && incY == 1 && len(x) >= n && len(y) >= n:
+		for k, v := range x[:n] {
+			y[k] += float64(alpha * v)
+		}
 		return
 	}
 	i.Implementation.Daxpy(n, alpha, x, incX, y, incY)
