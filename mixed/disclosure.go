@@ -381,21 +381,17 @@ func (g *guard) scores(task int) bool { return g == nil || !g.left[task] && !g.s
 // fewRows is the public text about a table that does not satisfy a limit.
 const fewRows = "its table has too few rows"
 
-// wantsFewKnots reports whether an owner votes for curves with few knots: it has too few rows for the columns that
-// the features would have with many, beside the linear ones.
-func (g *guard) wantsFewKnots(ctx context.Context, linear, numeric int) (bool, error) {
+// wantsFewKnots reports whether this owner votes for curves with few knots: it has too few rows for the columns
+// that numeric features would have with many, beside the linear ones.
+func (g *guard) wantsFewKnots(linear, numeric int) bool {
 	if g == nil {
-		return false, nil
+		return false
 	}
-	most, own, few := linear+numeric*(knots-2), len(g.counted()), []float64{0}
-	if own < g.LeastRows*most {
-		few[0] = 1
-		g.tell(true, "This owner voted for curves with %d knots in place of %d: %d training rows are fewer than %d for each of %d columns.",
-			fewKnots, knots, own, g.LeastRows, most)
-	}
-	err := g.vote(ctx, "owners for few knots", few)
-	g.tell(err == nil && few[0] > 0, "Curves have %d knots: some owner has too few rows for more.", fewKnots)
-	return few[0] > 0, err
+	most, own := linear+numeric*(knots-2), len(g.counted())
+	few := own < g.LeastRows*most
+	g.tell(few && numeric <= manyFeatures, "This owner voted for curves with %d knots in place of %d: %d training rows are fewer than "+
+		"%d for each of %d columns.", fewKnots, knots, own, g.LeastRows, most)
+	return few
 }
 
 // voteOnCurves removes the curves against which an owner votes from a design, in two sums: first those with a

@@ -11,13 +11,14 @@ import (
 
 // rows are the training rows of positive weight of a table, and what all owners know about theirs.
 type rows struct {
-	sums   Sums
-	in     *Input
-	order  []int32 // rows, those of a task side by side
-	start  []int   // of every task in order, and one more
-	schema *Schema // of all owners
-	guard  *guard  // nil for a table of one owner
-	places []place // of the features in the table of this owner; nil: they are the same
+	sums     Sums
+	in       *Input
+	order    []int32 // rows, those of a task side by side
+	start    []int   // of every task in order, and one more
+	schema   *Schema // of all owners
+	guard    *guard  // nil for a table of one owner
+	fewKnots bool    // an owner has voted for curves with few knots
+	places   []place // of the features in the table of this owner; nil: they are the same
 
 	totals   []Total  // so far
 	tasks    *taskSet // all

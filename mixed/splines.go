@@ -34,6 +34,16 @@ func (r *rows) newDesign() (d Design) {
 	return d
 }
 
+// numeric returns the features that may have curves.
+func (r *rows) numeric() (list []int) {
+	for j := range r.stats {
+		if s := &r.stats[j]; !s.level && s.sd > 0 && s.rows >= leastRows {
+			list = append(list, j)
+		}
+	}
+	return list
+}
+
 // addCurves returns the design with curves of the numeric features that have enough distinct values, projected
 // off 1 and the feature, if there are at most 300 columns in all; crowded reports that curves were left out for
 // that.
@@ -41,17 +51,11 @@ func (r *rows) addCurves(ctx context.Context, d Design) (with Design, crowded bo
 	if d.Width() > widest {
 		return d, true, nil
 	}
-	var numeric []int
-	for j := range r.stats {
-		if s := &r.stats[j]; !s.level && s.sd > 0 && s.rows >= leastRows {
-			numeric = append(numeric, j)
-		}
-	}
+	numeric := r.numeric()
 	few := len(numeric) > manyFeatures
-	if !few {
-		if few, err = r.guard.wantsFewKnots(ctx, d.Width(), len(numeric)); err != nil {
-			return d, false, err
-		}
+	if !few && r.fewKnots {
+		few = true
+		r.guard.tell(true, "Curves have %d knots: some owner has too few rows for more.", fewKnots)
 	}
 	places, err := r.knots(ctx, numeric, few)
 	if err != nil {

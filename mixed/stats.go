@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/difalt/difalt/internal/dense"
@@ -78,20 +79,19 @@ func newStats(ctx context.Context, r *rows, d *Design, workers int) (*stats, err
 		sum[p*p+j] = min(v, 1)
 	}
 	s.barred = r.guard.rare(d)
-	for _, barred := range s.barred {
-		vote := 0.0
-		if barred {
-			vote = 1
-		}
-		sum = append(sum, vote)
+	few := len(d.Curves) == 0 && r.guard.wantsFewKnots(s.linear, len(r.numeric()))
+	for _, vote := range append(slices.Clone(s.barred), few) {
+		sum = append(sum, map[bool]float64{true: 1}[vote])
 	}
 	grows := func(i int) bool { return i >= p*p || i%(p+1) == 0 } // of X'X the diagonal
 	t := &total{v: sum, order: p, grows: grows}
-	if err = r.add(ctx, "X'X, columns that vary within tasks, columns with rare values", t); err != nil {
+	if err = r.add(ctx, "X'X, owners for whom columns vary within tasks, have rare values, or need few knots", t); err != nil {
 		return nil, err
 	}
 	s.total = t.v[:p*p]
-	for j, votes := range t.v[p*p+p:] {
+	votes := t.v[p*p+p:]
+	r.fewKnots = r.fewKnots || votes[p] > 0
+	for j, votes := range votes[:p] {
 		s.barred[j] = s.barred[j] || votes > 0
 		s.within[j] = j == 0 || t.v[p*p+j] > 0 && s.active[j] && !s.barred[j]
 	}
