@@ -152,6 +152,17 @@ func (s *scorer) mean(k int) float64 {
 	return sum / max(weights, 1e-300)
 }
 
+// scoreUnit returns the unit of a number of AddTo in a total.
+func scoreUnit(i int) float64 {
+	switch i % ScoreSize {
+	case 1, 6, 11: // squares
+		return 1 << 30
+	case 12: // squares of sums of squares
+		return 1 << 60
+	}
+	return 1
+}
+
 // score fills the report's scores and verdict and keeps the coefficients of the first method.
 func (f *fitter) score(ctx context.Context, report *Report, methods []method) error {
 	f.progress(Stages[4], 0)
@@ -173,7 +184,7 @@ func (f *fitter) score(ctx context.Context, report *Report, methods []method) er
 	if err != nil {
 		sums = make([]float64, n*ScoreSize)
 	}
-	t := &total{v: sums, err: err, grows: scoreGrows, unit: func(int) float64 { return 1 << 30 }} // some predictions are far off
+	t := &total{v: sums, err: err, grows: scoreGrows, unit: scoreUnit}
 	if err = f.rows.add(ctx, "errors of methods", t); err != nil {
 		return err
 	}

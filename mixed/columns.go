@@ -162,7 +162,7 @@ func interval(v float64) int { return (math.Ilogb(v) - leastExponent) / interval
 
 // measure sets means and deviations of the target, of its logarithm, and of the features, and the mean weight.
 // It takes three sums, in which the numbers have a known size: values in their units, distances from the mean
-// in these, and squares of distances in units of the mean distance.
+// in these, and distances and their squares in units of about the mean distance.
 func (r *rows) measure(ctx context.Context, columns []*columnStat, weightUnit float64) error {
 	n := len(columns)
 	v := make([]float64, 3*n+2)
@@ -201,33 +201,38 @@ func (r *rows) measure(ctx context.Context, columns []*columnStat, weightUnit fl
 			s.mean = v[3*j+2] / v[3*j+1] * s.unit
 		}
 	}
-	v = make([]float64, n)
+	odd := func(i int) bool { return i%2 == 1 }
+	v = make([]float64, 2*n)
 	err = r.values(ctx, columns, func(j int, x, weight float64) {
-		v[j] += weight * (math.Abs(x-columns[j].mean) / columns[j].unit)
+		d := (x - columns[j].mean) / columns[j].unit
+		v[2*j] += weight * d
+		v[2*j+1] += weight * math.Abs(d)
 	})
 	if err != nil {
 		return err
 	}
-	if err := r.add(ctx, "distances from means", &total{v: v, grows: anyNumber}); err != nil {
+	if err := r.add(ctx, "distances from means", &total{v: v, grows: odd}); err != nil {
 		return err
 	}
 	for j, s := range columns {
-		if s.weight > 0 {
-			s.size = v[j] / s.weight * s.unit
+		if s.weight > 0 && v[2*j+1] > 0 {
+			s.mean += v[2*j] / s.weight * s.unit // rounding has left a part of a spread that is small beside the mean
+			s.size = powerOfTwo(v[2*j+1] / s.weight * s.unit)
 		}
 	}
 	clear(v)
 	err = r.values(ctx, columns, func(j int, x, weight float64) {
 		if s := columns[j]; s.size > 0 {
 			d := (x - s.mean) / s.size
-			v[j] += weight * d * d
+			v[2*j] += weight * math.Abs(d)
+			v[2*j+1] += weight * d * d
 		}
 	})
 	if err != nil {
 		return err
 	}
-	longest := func(j int) float64 { // distance in mean distances, whose squares are at most that times their sum
-		if s := columns[j]; s.size > 0 {
+	longest := func(i int) float64 { // distance in mean distances, whose squares are at most that times their sum
+		if s := columns[i/2]; s.size > 0 && odd(i) {
 			return powerOfTwo(2 * s.unit / s.size)
 		}
 		return 1
@@ -237,7 +242,9 @@ func (r *rows) measure(ctx context.Context, columns []*columnStat, weightUnit fl
 	}
 	var numbers []float64
 	for j, s := range columns {
-		if s.sd = s.size * math.Sqrt(v[j]/max(s.weight, 1e-300)); !(s.sd > constantSD*math.Abs(s.mean)) {
+		s.sd = s.size * math.Sqrt(v[2*j+1]/max(s.weight, 1e-300))
+		s.size *= v[2*j] / max(s.weight, 1e-300)
+		if !(s.sd > constantSD*math.Abs(s.mean)) {
 			s.sd = 0
 		}
 		numbers = append(numbers, s.mean, s.size, s.sd)
