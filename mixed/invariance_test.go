@@ -181,7 +181,7 @@ func TestInvariance(t *testing.T) {
 			one, report, err := Fit(t.Context(), c.in, Options{})
 			check.Done(err)
 			compareChange(t, m, one, r, report, in, c, 1e-9)
-			several, report, err := Together(context.Background(), cut(c.in, 3), network("path", 3), Options{})
+			several, report, err := Together(context.Background(), cut(c.in, 3), network("path", 3), open)
 			check.Done(err)
 			compareChange(t, m, several, r, report, in, c, 1e-9)
 		})
@@ -209,7 +209,7 @@ func TestEqualWeights(t *testing.T) {
 			if owners == 0 {
 				other, report, err = Fit(t.Context(), in, Options{})
 			} else {
-				other, report, err = Together(t.Context(), cut(in, 2+owners), network("path", 2+owners), Options{})
+				other, report, err = Together(t.Context(), cut(in, 2+owners), network("path", 2+owners), open)
 			}
 			check.Done(err)
 			if most := gap(predictions(t, m, in), predictions(t, other, in), m.Parameters().Target.Scale); most > 1e-9 {
@@ -233,7 +233,7 @@ func TestDuplicatedColumn(t *testing.T) {
 	check.Done(err)
 	ratio := other.Scores[0].Test.RMSE / r.Scores[0].Test.RMSE
 	check.FailIf(t, ratio > 1.05 || ratio < .95, "the error is %v times the one without the column", ratio)
-	several, _, err := Together(t.Context(), cut(twice, 3), network("path", 3), Options{})
+	several, _, err := Together(t.Context(), cut(twice, 3), network("path", 3), open)
 	check.Done(err)
 	if most := gap(predictions(t, several, twice), predictions(t, m, twice), m.Parameters().Target.Scale); most > 1e-8 {
 		t.Errorf("three owners differ by %v", most)

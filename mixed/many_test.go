@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
+	"strings"
 	"testing"
 
 	"github.com/difalt/difalt/internal/check"
@@ -115,11 +115,10 @@ func TestTogetherIsFitOnManyTables(t *testing.T) {
 			continue
 		}
 		n := 3 + int(seed%4)
-		list := cut(in, n)
-		if slices.ContainsFunc(list, func(own Input) bool { return own.disclosable() != nil }) {
+		m, _, err := Together(t.Context(), cut(in, n), network("exponential", n), open)
+		if err != nil && strings.Contains(err.Error(), "held-out rows") {
 			continue
 		}
-		m, _, err := Together(t.Context(), list, network("exponential", n), Options{})
 		if err != nil {
 			t.Errorf("seed %d: %d owners: %v", seed, n, err)
 			continue

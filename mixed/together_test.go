@@ -232,7 +232,7 @@ func TestTotalsAreFew(t *testing.T) {
 		sums += total.Sums
 		numbers += total.Numbers
 	}
-	if sums > 200 || r.Traffic.Rounds > 450 || numbers == 0 || r.Totals[0].Name == "" {
+	if sums > 200 || r.Traffic.Rounds > 480 || numbers == 0 || r.Totals[0].Name == "" {
 		t.Errorf("%d totals of %d numbers, %d rounds: %+v", sums, numbers, r.Traffic.Rounds, r.Totals)
 	}
 }
