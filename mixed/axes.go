@@ -40,7 +40,7 @@ func (r *rows) setAxes(ctx context.Context, d *Design) error {
 	}
 	const format = "the table has %d features, levels of categories among them, and %d training rows: " +
 		"models have at most %d features, or at most %d rows of one owner: leave features out"
-	return &Error{fmt.Errorf(format, f, n, mostColumns, mostColumns), "its table has too many features"}
+	return &Error{fmt.Errorf(format, f, n, mostColumns, mostColumns), "its table has too many features", false}
 }
 
 // standardised returns the standardised features of the training rows, by rows, which are multiplied by the

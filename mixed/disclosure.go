@@ -350,7 +350,8 @@ func (g *guard) takesPart() error {
 	if left > 0 {
 		why += fmt.Sprintf("; %d more rows are of tasks with fewer than %d rows", left, columns+smallExtra)
 	}
-	return &Error{errors.New(why + ". Add rows or tasks, drop columns, or lower --least-rows or --least-small"), fewRows}
+	alone := len(g.rows.stats) == len(g.rows.in.Table.Features()) // no levels of other owners
+	return &Error{errors.New(why + ". Add rows or tasks, drop columns, or lower --least-rows or --least-small"), fewRows, alone}
 }
 
 // checkHeldOut reports a few held-out rows of an owner who trains with others: the totals of their errors would
@@ -361,7 +362,7 @@ func (in *Input) checkHeldOut() error {
 		return nil
 	}
 	const format = "the table has %d held-out rows: must have none or at least %d, so that totals of errors hide a row"
-	return &Error{fmt.Errorf(format, n, leastHeldOut), fewRows}
+	return &Error{fmt.Errorf(format, n, leastHeldOut), fewRows, true}
 }
 
 // heldOut counts the held-out rows of positive weight that counts accepts.

@@ -247,47 +247,54 @@ func alter(c *call, at int, calls []call, f func(v []float64)) {
 // No lie of a member, or of the root, ends an honest node otherwise than with a model or the error that nodes
 // contradict one another: no panic, no blame, no endless training, no memory.
 func TestLies(t *testing.T) {
-	lies := uint64(25)
+	lies := uint64(13)
 	if longtest.Enabled() {
-		lies = 500
+		lies = 250
 	}
 	for name, list := range victims(t) {
-		for who := range 2 { // a leaf, and the root
-			t.Run(fmt.Sprintf("%s, node %d", name, who), func(t *testing.T) {
-				var calls []call
-				honest := peak(func() {
-					var ends []end
-					ends, calls = trainWithLiar(t, list, Options{Workers: 1, Disclosure: open.Disclosure}, who, nil)
-					for i, e := range ends {
-						if e.err != nil || e.panic != "" {
-							t.Fatalf("honest: node %d: %v %s", i, e.err, e.panic)
-						}
-					}
+		for _, rules := range []Disclosure{{LeastSmall: Off}, open.Disclosure} {
+			for who := range 2 { // a leaf, and the root
+				t.Run(fmt.Sprintf("%s, rules %v, node %d", name, rules.LeastRows != Off, who), func(t *testing.T) {
+					tryLies(t, list, Options{Workers: 1, Disclosure: rules}, who, lies)
 				})
-				ended := map[bool]int{}
-				for seed := range lies {
-					what, lie := randomLie(seed, calls)
-					var ends []end
-					start := time.Now()
-					most := peak(func() { ends, _ = trainWithLiar(t, list, Options{Workers: 1, Disclosure: open.Disclosure}, who, lie) })
-					if d := time.Since(start); d > 3*time.Second {
-						t.Logf("%s: %v", what, d)
-					}
-					if most > 3*honest+spare {
-						t.Errorf("%s: %d MB, honest %d", what, most>>20, honest>>20)
-					}
-					for i, e := range ends {
-						if i == who {
-							continue
-						}
-						ended[e.err == nil]++
-						if wrong := judged(e, who); wrong != "" {
-							t.Errorf("%s: node %d: %.1200s", what, i, wrong)
-						}
-					}
-				}
-				t.Logf("%d calls, %d kB; models: %d, errors: %d", len(calls), honest>>10, ended[true], ended[false])
-			})
+			}
 		}
 	}
+}
+
+// tryLies tries random lies of a node.
+func tryLies(t *testing.T, list []Input, o Options, who int, lies uint64) {
+	var calls []call
+	honest := peak(func() {
+		var ends []end
+		ends, calls = trainWithLiar(t, list, o, who, nil)
+		for i, e := range ends {
+			if e.err != nil || e.panic != "" {
+				t.Fatalf("honest: node %d: %v %s", i, e.err, e.panic)
+			}
+		}
+	})
+	ended := map[bool]int{}
+	for seed := range lies {
+		what, lie := randomLie(seed, calls)
+		var ends []end
+		start := time.Now()
+		most := peak(func() { ends, _ = trainWithLiar(t, list, o, who, lie) })
+		if d := time.Since(start); d > 3*time.Second {
+			t.Logf("%s: %v", what, d)
+		}
+		if most > 3*honest+spare {
+			t.Errorf("%s: %d MB, honest %d", what, most>>20, honest>>20)
+		}
+		for i, e := range ends {
+			if i == who {
+				continue
+			}
+			ended[e.err == nil]++
+			if wrong := judged(e, who); wrong != "" {
+				t.Errorf("%s: node %d: %.1200s", what, i, wrong)
+			}
+		}
+	}
+	t.Logf("%d calls, %d kB; models: %d, errors: %d", len(calls), honest>>10, ended[true], ended[false])
 }

@@ -122,7 +122,7 @@ func (o *Options) check(in *Input) error {
 		}
 	}
 	if training == 0 {
-		return &Error{errors.New("the table has no training rows of positive weight"), fewRows}
+		return &Error{errors.New("the table has no training rows of positive weight"), fewRows, true}
 	}
 	return nil
 }

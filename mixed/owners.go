@@ -14,7 +14,8 @@ import (
 // An Error has a text for the owner of a table, the text of the embedded error, and a public one.
 type Error struct {
 	error
-	public string
+	public  string
+	certain bool // it follows from the table of this owner alone
 }
 
 // Unwrap returns the error for the owner.
@@ -28,7 +29,7 @@ func ownFault(err error) error {
 	if own := new(Error); errors.As(err, &own) {
 		return err
 	}
-	return &Error{err, "its table cannot be used"}
+	return &Error{err, "its table cannot be used", true}
 }
 
 // contradiction reports a total that cannot be.
@@ -183,7 +184,7 @@ func Together(ctx context.Context, list []Input, net *consensus.Network, o Optio
 	}
 	m, err := join(models)
 	if err != nil {
-		return nil, nil, judge(ctx, net, &Error{err, "its tasks cannot be kept"})
+		return nil, nil, judge(ctx, net, &Error{error: err, public: "its tasks cannot be kept"})
 	}
 	if err := net.Confirm(ctx); err != nil {
 		return nil, nil, err
@@ -202,31 +203,26 @@ func inTable(err error, i, tables int) error {
 	if tables == 1 {
 		return err
 	}
-	return &Error{fmt.Errorf("table %d: %w", i+1, err), public}
+	return &Error{fmt.Errorf("table %d: %w", i+1, err), public, own.certain}
 }
 
 // judge returns the meaning of an error after the first total. One that is not about the network follows from
-// totals, so that all nodes have it, unless they have received different ones, which the next sum finds out.
-// Where other processes contribute to totals it is a contradiction between nodes: one may have sent wrong
-// numbers, and no node can know that it is another one than this.
+// totals. Where other processes contribute to totals it is a contradiction between nodes: one may have sent wrong
+// numbers, and no node can know that it is another one than this. An error that is certain is of this owner
+// whatever the totals are. Nothing is sent: other nodes may have found no error, and go on.
 func judge(ctx context.Context, net *consensus.Network, err error) error {
 	var own *Error
 	var peer *transport.PeerError
 	switch {
 	case ctx.Err() != nil || errors.Is(err, consensus.ErrInconsistent) || errors.As(err, &peer):
 		return err
+	case errors.As(err, &own) && own.certain:
+		return err
 	case net.AllHosted():
 		if errors.Is(err, errNumeric) && !errors.As(err, &own) {
-			return &Error{err, "numbers are out of range"}
+			return &Error{error: err, public: "numbers are out of range"}
 		}
 		return err
-	}
-	rows := make([][]float64, len(net.Hosted()))
-	for i := range rows {
-		rows[i] = []float64{0}
-	}
-	if end := net.Sum(ctx, rows); errors.Is(end, consensus.ErrInconsistent) {
-		return end
 	}
 	if errors.Is(err, consensus.ErrContradiction) {
 		return err

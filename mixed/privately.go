@@ -58,7 +58,7 @@ func Privately(ctx context.Context, list []Input, net *consensus.Network, o Opti
 		return nil, nil, errors.New("mixed: need a network and one table per node of this process")
 	}
 	if err := p.check(&o, net.Len()); err != nil {
-		return nil, nil, &Error{err, "its options cannot be used"}
+		return nil, nil, &Error{err, "its options cannot be used", true}
 	}
 	list = slices.Clone(list)
 	for i := range list {

@@ -274,7 +274,7 @@ func (s *stats) reduceOwn(ctx context.Context, tasks []int, size int,
 func (s *stats) set(w *worker, prior *Prior, k int) error {
 	s.read(w, k)
 	if err := w.solver.Set(prior, &w.task); err != nil {
-		return &Error{fmt.Errorf("task %q: %w", s.rows.in.Table.Tasks()[k], err), "numbers are out of range"}
+		return &Error{fmt.Errorf("task %q: %w", s.rows.in.Table.Tasks()[k], err), "numbers are out of range", false}
 	}
 	return nil
 }

@@ -15,7 +15,7 @@ import (
 )
 
 // In a whole training on the path 0-1-2-3-4, the root 2 or the inner node 1 alters a low bit of one result
-// for one node: of the first, the last, or one between. All nodes end with ErrInconsistent. The tests of
+// for one node: of the first, the last, or one between. All nodes end with an error about the others. The tests of
 // consensus show that such a node reads nothing of what the others add, even if it hides the tags.
 func TestInconsistentTraining(t *testing.T) {
 	g := check.OK(topology.Path(5))
@@ -56,7 +56,10 @@ func TestInconsistentTraining(t *testing.T) {
 			t.Run(fmt.Sprintf("%d lies to %d in %d", lie.Node, lie.Peer, at), func(t *testing.T) {
 				errs, _ := train(lie, at)
 				for node, err := range errs {
-					if !errors.Is(err, consensus.ErrInconsistent) {
+					// A node may see that a total cannot be, and leave before the next total is random.
+					var peer *transport.PeerError
+					contradiction := errors.Is(err, consensus.ErrInconsistent) || errors.Is(err, consensus.ErrContradiction)
+					if !contradiction && (!errors.As(err, &peer) || peer.Kind != transport.Closed) {
 						t.Errorf("node %d: %v", node, err)
 					}
 				}

@@ -132,10 +132,12 @@ func Run(ctx context.Context, n *Node) error {
 	return Explain(n.Cluster, err)
 }
 
-// accused returns an error with the public text contradicted if it says that nodes contradict one another.
+// accused returns an error with the public text contradicted if it says that nodes contradict one another, and has
+// no public text of its own.
 func accused(err error) error {
+	var public interface{ PublicText() string }
 	wrong := errors.Is(err, consensus.ErrContradiction) || errors.Is(err, consensus.ErrInconsistent)
-	if peer := new(transport.PeerError); !wrong || errors.As(err, &peer) {
+	if peer := new(transport.PeerError); !wrong || errors.As(err, &peer) || errors.As(err, &public) {
 		return err
 	}
 	return &publicError{err, contradicted}
