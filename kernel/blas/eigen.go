@@ -33,7 +33,7 @@ func (l Lapack) Dsyev(jobz lapack.EVJob, ul blas.Uplo, n int, a []float64, lda i
 		return false
 	}
 	vectors := jobz == lapack.EVCompute
-	if vectors && (vectorized() && n < fewEigenvectors || !vectorized() && n-1 <= oneByOne) {
+	if n == 1 || vectors && n > smallOrder && (vectorized() && n < fewEigenvectors || !vectorized() && n-1 <= oneByOne) {
 		return l.Implementation.Dsyev(jobz, ul, n, a, lda, w, work, lwork)
 	}
 	scale := scalesOf(size)
@@ -42,8 +42,8 @@ func (l Lapack) Dsyev(jobz lapack.EVJob, ul blas.Uplo, n int, a []float64, lda i
 		rescale(-scale, 1, to-from, a[i*lda+from:], lda)
 	}
 	switch e := work[:n]; {
-	case n == 1:
-		w[0], ok = a[0], true
+	case n <= smallOrder:
+		ok = l.smallEigen(vectors, ul, n, a, lda, w)
 	case !vectors && (n < fewEigenvalues || !vectorized()):
 		l.Dsytrd(ul, n, a, lda, w, e, work[n:2*n], work[2*n:lwork], lwork-2*n)
 		ok = l.Dsterf(n, w, e)

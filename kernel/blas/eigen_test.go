@@ -35,6 +35,7 @@ var spectra = map[string]func(rng *rand.Rand, n int) []float64{
 		}
 		return 0
 	}),
+	"far": entries(func(i, j, _ int) float64 { return unit(i, j) + 1e-300*float64(i+j) }),
 	"Wilkinson": entries(func(i, j, n int) float64 { // pairs of eigenvalues that agree to many digits
 		return unit(i, j)*math.Abs(float64(i)-float64(n-1)/2) + unit(i, j+1) + unit(i+1, j)
 	}),
@@ -70,7 +71,7 @@ func TestSyev(t *testing.T) {
 	tiertest.Each(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(13, 14))
 		for name, matrix := range spectra {
-			for _, n := range []int{1, 2, 3, 5, 19, 20, 23, 24, 31, 33, 64, 75, 80, 81, 97} {
+			for _, n := range []int{1, 2, 3, 4, 5, 6, 8, 11, 12, 13, 19, 20, 23, 24, 31, 33, 64, 75, 80, 81, 97} {
 				ul, gap := triangles[n%2], n%3
 				whole := matrix(rng, n)
 				a := random(rng, n, n, gap)
@@ -152,4 +153,33 @@ func unit(i, k int) float64 {
 		return 1
 	}
 	return 0
+}
+
+// Small matrices with parts of different sizes have the eigenvalues of the parts, each to its own precision.
+func TestSyevParts(t *testing.T) {
+	tiertest.Each(t, func(t *testing.T) {
+		for _, exponent := range []int{0, -60, -600} {
+			for _, job := range []lapack.EVJob{lapack.EVNone, lapack.EVCompute} {
+				small := math.Ldexp(1, exponent)
+				a := []float64{
+					3, 1, 0, 0, 0,
+					1, 3, 0, 0, 0,
+					0, 0, 2 * small, small, 0,
+					0, 0, small, 2 * small, small,
+					0, 0, 0, small, 2 * small,
+				}
+				want := []float64{(2 - math.Sqrt2) * small, 2 * small, (2 + math.Sqrt2) * small, 2, 4}
+				slices.Sort(want)
+				w, work := make([]float64, 5), make([]float64, 200)
+				if !(blas.Lapack{}).Dsyev(job, gblas.Upper, 5, a, 5, w, work, len(work)) {
+					t.Fatalf("2^%d: no eigenvalues", exponent)
+				}
+				for i, v := range w {
+					if !(math.Abs(v-want[i]) <= 20*eps*want[i]) {
+						t.Errorf("2^%d, %c: eigenvalue %d is %g, want %g", exponent, job, i, v, want[i])
+					}
+				}
+			}
+		}
+	})
 }
