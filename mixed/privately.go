@@ -335,6 +335,14 @@ type bounded struct {
 	target   [2]float64
 }
 
+// Check reports the faults that the table itself finds.
+func (b *bounded) Check() error {
+	if own, ok := b.Table.(interface{ Check() error }); ok {
+		return own.Check()
+	}
+	return nil
+}
+
 // X implements Table.
 func (b *bounded) X(dst []float64, row int) []float64 {
 	dst = b.Table.X(dst, row)

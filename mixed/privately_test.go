@@ -82,19 +82,22 @@ func TestPrivatelyStops(t *testing.T) {
 			d.Weighting[i] = 2
 		}
 	}
+	short := apartBySlopes(1, 3, 4, 12)
+	short[1].Table.(*Data).Targets = short[1].Table.(*Data).Targets[:2]
 	for name, c := range map[string]struct {
 		list []Input
 		o    Options
 		p    Privacy
 		want string
 	}{
-		"few tasks": {nil, Options{Rank: &rank}, Privacy{Epsilon: 1}, "12 tasks at epsilon 1 do not show the size of column"},
-		"no rank":   {nil, Options{}, Privacy{Epsilon: 1}, "private training requires a rank"},
-		"collusion": {nil, Options{Rank: &rank}, Privacy{Epsilon: 1, Colluding: 3}, "3 of 3 nodes are to collude"},
-		"epsilon":   {nil, Options{Rank: &rank}, Privacy{}, "epsilon is 0"},
-		"huge rank": {nil, Options{Rank: &huge}, Privacy{Epsilon: 1}, "the rank is 21"},
-		"logarithm": {nil, Options{Rank: &rank, LogTarget: true}, Privacy{Epsilon: 1}, "no logarithm of the target"},
-		"weights":   {weighted, Options{Rank: &rank}, Privacy{Epsilon: 1}, "private training takes no weights of rows"},
+		"short target": {short, Options{Rank: &rank}, Privacy{Epsilon: 1}, "and 2 targets or weights"},
+		"few tasks":    {nil, Options{Rank: &rank}, Privacy{Epsilon: 1}, "12 tasks at epsilon 1 do not show the size of column"},
+		"no rank":      {nil, Options{}, Privacy{Epsilon: 1}, "private training requires a rank"},
+		"collusion":    {nil, Options{Rank: &rank}, Privacy{Epsilon: 1, Colluding: 3}, "3 of 3 nodes are to collude"},
+		"epsilon":      {nil, Options{Rank: &rank}, Privacy{}, "epsilon is 0"},
+		"huge rank":    {nil, Options{Rank: &huge}, Privacy{Epsilon: 1}, "the rank is 21"},
+		"logarithm":    {nil, Options{Rank: &rank, LogTarget: true}, Privacy{Epsilon: 1}, "no logarithm of the target"},
+		"weights":      {weighted, Options{Rank: &rank}, Privacy{Epsilon: 1}, "private training takes no weights of rows"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if c.list == nil {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/internal/check"
 )
 
@@ -170,6 +171,33 @@ func TestFitsStrangeTables(t *testing.T) {
 				}
 			}
 			check.OK(readBytes(bytesOf(t, m)))
+		})
+	}
+}
+
+// Training between owners refuses no network, no tables and another number of them.
+func TestOwnersRefuse(t *testing.T) {
+	one := Input{Table: plainTable()}
+	rank := 1
+	for name, c := range map[string]struct {
+		list []Input
+		net  *consensus.Network
+	}{
+		"no network":    {[]Input{one, one}, nil},
+		"no tables":     {nil, network("path", 3)},
+		"too few":       {[]Input{one, one}, network("path", 3)},
+		"another is no": {[]Input{one, {}, one}, network("path", 3)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, _, err := Together(t.Context(), c.list, c.net, Options{})
+			_, _, private := Privately(t.Context(), c.list, c.net, Options{Rank: &rank}, Privacy{Epsilon: 1})
+			for _, err := range []error{err, private} {
+				if name == "another is no" {
+					check.Error(t, err, "there is no table")
+				} else {
+					check.Error(t, err, "need a network and one table per node of this process")
+				}
+			}
 		})
 	}
 }
