@@ -36,7 +36,7 @@ func TestConformance(t *testing.T) {
 func TestVectors(t *testing.T) {
 	conform(t, []string{
 		"RowDots", "RowDots32", "AddRows", "AddRows32", "AddOuter", "AddOuter32", "AddAbs", "Reflect", "Rotate", "MirrorRows",
-		"InnerProduct", "InnerProduct32", "Squares",
+		"InnerProduct", "InnerProduct32", "Squares", "Absolutes", "Absolutes32",
 		"SolveRows", "SolveRows32", "MultiplyRows", "MultiplyRows32",
 	}, func(*rand.Rand) (all []shape) {
 		for d := 1; d < 70; d++ {

@@ -299,6 +299,14 @@ func rowDotsGeneric[F Float](sums, a []F, lda int, x []F, m, n int) {
 	}
 }
 
+// absolutesGeneric adds absolute values from the first one on.
+func absolutesGeneric[F Float](x []F) (sum F) {
+	for _, v := range x {
+		sum += F(math.Abs(float64(v)))
+	}
+	return sum
+}
+
 // squaresGeneric adds four partial sums of squares.
 func squaresGeneric(x []float32) float64 {
 	var s0, s1, s2, s3 float64

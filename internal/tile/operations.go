@@ -50,6 +50,7 @@ type operations struct {
 	addOuter           [21]int
 	addAbs             int
 	squares            [17]int
+	absolutes          [17]int
 	mirrorRows         [9]int
 	reflect            [5]int
 	solveRows          [21]int

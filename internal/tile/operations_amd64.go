@@ -85,6 +85,9 @@ func addAbsTile(y, a *float64, n int) float64
 func squaresTile(x unsafe.Pointer, n int, index int) float64
 
 //go:noescape
+func absolutesTile(sums, x unsafe.Pointer, n int, index int)
+
+//go:noescape
 func mirrorRowsTile(sums, y, a *float64, lda int, x, b *float64, n int, index int)
 
 //go:noescape

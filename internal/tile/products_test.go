@@ -16,6 +16,7 @@ var checks = map[string]func(*run, shape){
 	"RowDots": rowDots[float64], "RowDots32": rowDots[float32], "AddRows": addRows[float64], "AddRows32": addRows[float32],
 	"AddOuter": addOuter[float64], "AddOuter32": addOuter[float32], "MirrorRows": mirrorRows,
 	"InnerProduct": innerProduct[float64], "InnerProduct32": innerProduct[float32], "Squares": squares,
+	"Absolutes": absolutes[float64], "Absolutes32": absolutes[float32],
 	"AddAbs": addAbs, "Reflect": reflect,
 	"SolveRows": solveRows[float64], "SolveRows32": solveRows[float32],
 	"MultiplyRows": multiplyRows[float64], "MultiplyRows32": multiplyRows[float32],
@@ -154,6 +155,17 @@ func innerProduct[F tile.Float](r *run, s shape) {
 	got := alloc[F](r, 1)
 	r.call(func() { got[0] = tile.InnerProduct(x, y) })
 	entries(r, got, 0, 1, 1, func(want *sum, _, _ int) { strided(want, s.d, x, 1, y, 1) })
+}
+
+func absolutes[F tile.Float](r *run, s shape) {
+	x, _ := dense[F](r, "x", s.d, 1)
+	got := alloc[F](r, 1)
+	r.call(func() { got[0] = tile.Absolutes(x) })
+	entries(r, got, 0, 1, 1, func(want *sum, _, _ int) {
+		for _, v := range x {
+			want.add(math.Abs(float64(v)), 1)
+		}
+	})
 }
 
 func squares(r *run, s shape) {

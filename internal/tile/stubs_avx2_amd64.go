@@ -187,6 +187,12 @@ func addAbs_avx2(y *float64, a *float64, n int) float64
 // squares32_avx2 returns the sum of the squares of n numbers, n > 0 a multiple of 16.
 func squares32_avx2(x *float32, n int, index int) float64
 
+// absolutes_avx2 sets 16 sums to those of the absolute values of n numbers, n > 0 a multiple of that.
+func absolutes_avx2(sums *float64, x *float64, n int, index int)
+
+// absolutes32_avx2 sets 32 sums to those of the absolute values of n numbers, n > 0 a multiple of that.
+func absolutes32_avx2(sums *float32, x *float32, n int, index int)
+
 // mirrorRows_4_avx2 does what rowDots and addRows do for 4 rows of n entries, n >= 1.
 func mirrorRows_4_avx2(sums *float64, y *float64, a *float64, lda int, x *float64, b *float64, n int, index int)
 

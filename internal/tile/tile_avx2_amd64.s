@@ -8280,6 +8280,74 @@ block:
 	VZEROUPPER
 	RET
 
+// func absolutes_avx2(sums *float64, x *float64, n int, index int)
+// Requires: AVX
+TEXT ·absolutes_avx2(SB), NOSPLIT, $8-32
+	MOVQ         x+8(FP), AX
+	MOVQ         n+16(FP), CX
+	VXORPD       Y0, Y0, Y0
+	VXORPD       Y1, Y1, Y1
+	VXORPD       Y2, Y2, Y2
+	VXORPD       Y3, Y3, Y3
+	MOVQ         $0x8000000000000000, DX
+	MOVQ         DX, (SP)
+	VBROADCASTSD (SP), Y4
+	SHRQ         $0x04, CX
+
+block:
+	VANDNPD (AX), Y4, Y5
+	VADDPD  Y5, Y0, Y0
+	VANDNPD 32(AX), Y4, Y5
+	VADDPD  Y5, Y1, Y1
+	VANDNPD 64(AX), Y4, Y5
+	VADDPD  Y5, Y2, Y2
+	VANDNPD 96(AX), Y4, Y5
+	VADDPD  Y5, Y3, Y3
+	ADDQ    $+128, AX
+	DECQ    CX
+	JNZ     block
+	MOVQ    sums+0(FP), AX
+	VMOVUPD Y0, (AX)
+	VMOVUPD Y1, 32(AX)
+	VMOVUPD Y2, 64(AX)
+	VMOVUPD Y3, 96(AX)
+	VZEROUPPER
+	RET
+
+// func absolutes32_avx2(sums *float32, x *float32, n int, index int)
+// Requires: AVX
+TEXT ·absolutes32_avx2(SB), NOSPLIT, $8-32
+	MOVQ         x+8(FP), AX
+	MOVQ         n+16(FP), CX
+	VXORPD       Y0, Y0, Y0
+	VXORPD       Y1, Y1, Y1
+	VXORPD       Y2, Y2, Y2
+	VXORPD       Y3, Y3, Y3
+	MOVQ         $0x8000000080000000, DX
+	MOVQ         DX, (SP)
+	VBROADCASTSD (SP), Y4
+	SHRQ         $0x05, CX
+
+block:
+	VANDNPD (AX), Y4, Y5
+	VADDPS  Y5, Y0, Y0
+	VANDNPD 32(AX), Y4, Y5
+	VADDPS  Y5, Y1, Y1
+	VANDNPD 64(AX), Y4, Y5
+	VADDPS  Y5, Y2, Y2
+	VANDNPD 96(AX), Y4, Y5
+	VADDPS  Y5, Y3, Y3
+	ADDQ    $+128, AX
+	DECQ    CX
+	JNZ     block
+	MOVQ    sums+0(FP), AX
+	VMOVUPD Y0, (AX)
+	VMOVUPD Y1, 32(AX)
+	VMOVUPD Y2, 64(AX)
+	VMOVUPD Y3, 96(AX)
+	VZEROUPPER
+	RET
+
 // func mirrorRows_4_avx2(sums *float64, y *float64, a *float64, lda int, x *float64, b *float64, n int, index int)
 // Requires: AVX, CMOV, FMA3
 TEXT ·mirrorRows_4_avx2(SB), NOSPLIT, $0-64

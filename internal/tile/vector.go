@@ -31,6 +31,26 @@ func InnerProduct[F Float](x, y []F) F {
 	return sum
 }
 
+// Absolutes returns the sum of the absolute values of x.
+func Absolutes[F Float](x []F) (sum F) {
+	raceRead(x, 1, len(x), 0)
+	width := absolutesBytes / int(unsafe.Sizeof(F(0)))
+	if whole := len(x) &^ (width - 1); whole > 0 && tiles.absolutes[0] != 0 {
+		var sums [absolutesBytes / 4]F
+		absolutesTile(unsafe.Pointer(&sums), unsafe.Pointer(&x[0]), whole, of[F](0))
+		for half := width / 2; half > 0; half /= 2 {
+			for k, v := range sums[half : 2*half] {
+				sums[k] += v
+			}
+		}
+		sum, x = sums[0], x[whole:]
+	}
+	return sum + absolutesGeneric(x)
+}
+
+// absolutesBytes is the memory that the tile of Absolutes takes at a time, in bytes.
+const absolutesBytes = 128
+
 // squaresWidth is the number of entries that the tile of Squares takes at a time.
 const squaresWidth = 16
 

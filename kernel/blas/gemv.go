@@ -18,6 +18,9 @@ func (i Implementation) Dgemv(tA blas.Transpose, m, n int, alpha float64, a []fl
 
 // Sgemv is Dgemv in float32.
 func (i Implementation) Sgemv(tA blas.Transpose, m, n int, alpha float32, a []float32, lda int, x []float32, incX int, beta float32, y []float32, incY int) {
+	if m*n <= gemvLoopEntries && gemvByLoops(tA, m, n, alpha, a, lda, x, incX, beta, y, incY) {
+		return
+	}
 	if !gemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY) {
 		i.Implementation.Sgemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY)
 	}
@@ -30,6 +33,32 @@ func gemv[F tile.Float](tA blas.Transpose, m, n int, alpha F, a []F, lda int, x 
 	}
 	v := matrixVector[F]{m: m, n: n, alpha: alpha, a: a, lda: lda, beta: beta}
 	v.multiply(tA, x, incX, y, incY)
+	return true
+}
+
+// gemvByLoops computes Sgemv entry by entry and returns true, or returns false for other arguments than
+// those of small matrices and vectors of unit increments.
+func gemvByLoops(tA blas.Transpose, m, n int, alpha float32, a []float32, lda int, x []float32, incX int, beta float32, y []float32, incY int) bool {
+	lenX, lenY, down, across := n, m, lda, 1
+	if tA != blas.NoTrans {
+		lenX, lenY, down, across = m, n, 1, lda
+	}
+	if m <= 0 || n <= 0 || alpha == 0 || incX != 1 || incY != 1 || !known(tA) || !vectorized() || !inside(a, m, n, lda) ||
+		len(x) < lenX || len(y) < lenY {
+		return false
+	}
+	for i := range lenY {
+		sum, at := float32(0), i*down
+		for _, v := range x[:lenX] {
+			sum += a[at] * v
+			at += across
+		}
+		sum *= alpha
+		if beta != 0 {
+			sum += beta * y[i]
+		}
+		y[i] = sum
+	}
 	return true
 }
 

@@ -38,16 +38,30 @@ func smallProduct[F tile.Float](tA, tB blas.Transpose, m, n, k int, a []F, lda i
 	}
 }
 
-// smallTriangleOf computes a triangle of C = op(A) op(A)' + beta C for a small product, whose other triangle
-// it computes in vain.
+// smallTriangleOf computes a triangle of C = op(A) op(A)' + beta C for a small product, some rows at a time.
+// Of the other triangle it computes what lies within these rows.
 func smallTriangleOf[F tile.Float](ul blas.Uplo, tA blas.Transpose, n, k int, a []F, lda int, beta F, c []F, ldc int) {
-	memory := borrow[F](n * n)
+	memory := borrow[F](n*n + n*k)
 	defer giveBack(memory)
-	all, tB := *memory, blas.Trans
-	if tA != blas.NoTrans {
-		tB = blas.NoTrans
+	all, turned := (*memory)[:n*n], (*memory)[n*n:]
+	left, ldl, right, ldr := a, lda, turned, n
+	if tA == blas.NoTrans {
+		tile.Transpose(turned, n, a, lda, n, k)
+	} else {
+		tile.Transpose(turned, k, a, lda, k, n)
+		left, ldl, right, ldr = turned, k, a, lda
 	}
-	smallProduct(tA, tB, n, n, k, a, lda, a, lda, 0, all, n)
+	width := tile.PanelWidth[F]()
+	for i := 0; i < n; i += fewRows {
+		rows := min(fewRows, n-i)
+		from, to := 0, i+rows
+		if ul == blas.Upper {
+			from, to = i, n
+		}
+		for j := from; j < to; j += width {
+			tile.Panel(all[i*n+j:], n, left[i*ldl:], ldl, right[j:], ldr, rows, k, min(width, to-j), false, tile.Ahead{})
+		}
+	}
 	for i := range n {
 		from, to := 0, i+1
 		if ul == blas.Upper {

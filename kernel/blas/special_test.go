@@ -137,6 +137,9 @@ var definitions = map[string]definition{
 		s.beta = 1
 		return plus(s, func() float64 { return x[0](i, 0) }, x[2](i, 0))
 	},
+	"asum": func(s settings, x [3]func(i, j int) float64, i, j int) float64 {
+		return sumOf(s.n, func(k int) float64 { return math.Abs(x[0](k, 0)) })()
+	},
 	"dot": func(s settings, x [3]func(i, j int) float64, i, j int) float64 {
 		return sumOf(s.n, func(k int) float64 { return x[0](k, 0) * x[1](k, 0) })()
 	},

@@ -33,6 +33,7 @@ var (
 		{"Dtrmv", func(t *testing.T) { testblas.DtrmvTest(t, blas.Implementation{}) }},
 		{"Dtxmv", func(t *testing.T) { testblas.DtxmvTest(t, blas.Implementation{}) }},
 		{"Ddot", func(t *testing.T) { testblas.DdotTest(t, blas.Implementation{}) }},
+		{"Dasum", func(t *testing.T) { testblas.DasumTest(t, blas.Implementation{}) }},
 		{"Dnrm2", func(t *testing.T) { testblas.Dnrm2Test(t, blas.Implementation{}) }},
 		{"Daxpy", func(t *testing.T) { testblas.DaxpyTest(t, blas.Implementation{}) }},
 		{"Zgemm", func(t *testing.T) { testblas.ZgemmTest(t, blas.Implementation{}) }},

@@ -53,6 +53,9 @@ const (
 	// vectorEntries is the number of entries of a matrix below which gonum multiplies it by a vector
 	// faster, and vectorRow the number of entries of a row. MulVec 3 to 100, RankOne and Sgemv.
 	vectorEntries, vectorRow = 512, 32
+	// gemvLoopEntries is the largest number of entries that plain loops multiply by a vector faster in float32.
+	// Sgemv 3 and 8.
+	gemvLoopEntries = 30
 	// symvOrder, trsvOrder and trmvOrder are the orders below which gonum, or plain loops, take less time.
 	// Sym·v, Tri·v and Cholesky.SolveVec.
 	symvOrder, trsvOrder, trmvOrder = 32, 32, 64
@@ -64,8 +67,8 @@ const (
 	// dotLength is the length of vectors below which gonum's level 1 takes less time; in float32 four times
 	// it. Dot, AddScaledVec, Sdot and Saxpy.
 	dotLength = 64
-	// callLength is the largest length of vectors for which a loop takes less time than a call of assembly. Dot 3,
-	// EigenSym 3.
+	// callLength is the largest length of vectors for which a loop takes less time than a call of assembly. Dot
+	// 3, EigenSym 3.
 	callLength = 6
 	// fewReflectors is the number of reflectors below which gonum needs no more time; oneByOne is the
 	// number up to which gonum factors matrices, and generates Q, one reflector after the other. QR, QTo.

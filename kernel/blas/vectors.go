@@ -91,3 +91,19 @@ func (i Implementation) Snrm2(n int, x []float32, incX int) float32 {
 	}
 	return float32(math.Sqrt(tile.Squares(x[:n])))
 }
+
+// Dasum returns the sum of the absolute values of x.
+func (i Implementation) Dasum(n int, x []float64, incX int) float64 {
+	if n < dotLength/4 || !unitStride(n, x, incX, x, incX) {
+		return i.Implementation.Dasum(n, x, incX)
+	}
+	return tile.Absolutes(x[:n])
+}
+
+// Sasum returns the sum of the absolute values of x in float32.
+func (i Implementation) Sasum(n int, x []float32, incX int) float32 {
+	if n < dotLength/2 || !unitStride(n, x, incX, x, incX) {
+		return i.Implementation.Sasum(n, x, incX)
+	}
+	return tile.Absolutes(x[:n])
+}

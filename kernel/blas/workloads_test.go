@@ -66,6 +66,10 @@ func (l *workloadList) products() {
 		a, b, c := l.dense(n, n), l.dense(n, n), mat.NewDense(n, n, nil)
 		l.add("products", n, fmt.Sprintf("Mul %d", n), func() { c.Mul(a, b) })
 	}
+	for _, s := range [][3]int{{5, 3, 7}, {13, 13, 1}, {7, 50, 7}, {50, 7, 50}, {23, 23, 23}, {47, 47, 47}} {
+		a, b, c := l.dense(s[0], s[1]), l.dense(s[1], s[2]), mat.NewDense(s[0], s[2], nil)
+		l.add("products", 0, fmt.Sprintf("Mul %dx%d by %dx%d", s[0], s[1], s[1], s[2]), func() { c.Mul(a, b) })
+	}
 	for _, n := range []int{8, 30, 100, 400, 1100} {
 		a, b, c := l.dense(n, n), l.dense(n, n), mat.NewDense(n, n, nil)
 		l.add("products", n, fmt.Sprintf("A'B %d", n), func() { c.Mul(a.T(), b) })
@@ -113,6 +117,9 @@ func (l *workloadList) structured() {
 	for _, s := range [][2]int{{10, 10}, {100, 100}, {500, 500}, {2000, 200}, {1000, 50}, {50, 5}} {
 		a, sym := l.dense(s[0], s[1]), mat.NewSymDense(s[1], nil)
 		l.add("structured", s[1], fmt.Sprintf("SymOuterK %dx%d", s[0], s[1]), func() { sym.SymOuterK(1, a.T()) })
+		if by := mat.NewSymDense(s[0], nil); s[0] <= 100 {
+			l.add("structured", s[0], fmt.Sprintf("SymOuterK %dx%d, by rows", s[0], s[1]), func() { by.SymOuterK(1, a) })
+		}
 	}
 	for _, n := range []int{3, 8, 30, 100, 300, 1000, 2000} {
 		a, x, y := l.dense(n, n), l.vec(n), mat.NewVecDense(n, nil)
@@ -123,7 +130,7 @@ func (l *workloadList) structured() {
 }
 
 func (l *workloadList) systems() {
-	for _, n := range []int{2, 3, 5, 8, 10, 20, 50, 100, 300, 1000} {
+	for _, n := range []int{2, 3, 5, 8, 10, 13, 20, 31, 50, 100, 300, 1000} {
 		a, b, x, many, out := l.dense(n, n), l.vec(n), mat.NewVecDense(n, nil), l.dense(n, n), mat.NewDense(n, n, nil)
 		l.add("systems", n, fmt.Sprintf("Solve %d", n), func() { check(x.SolveVec(a, b)) })
 		var lu mat.LU
@@ -193,6 +200,23 @@ func (l *workloadList) statistics() {
 }
 
 func (l *workloadList) vectors() {
+	for _, n := range []int{10, 100, 1000, 10000} {
+		x, y := l.vec(n), l.vec(n)
+		v := x.RawVector()
+		l.add("vectors", n, fmt.Sprintf("Norm1 %d", n), func() { mat.Norm(x, 1) })
+		l.add("vectors", n, fmt.Sprintf("Scal %d", n), func() { blas64.Scal(-1, v) })
+		if n == 10 || n == 10000 {
+			l.add("vectors", n, fmt.Sprintf("Dot %d", n), func() { mat.Dot(x, y) })
+			l.add("vectors", n, fmt.Sprintf("Norm %d", n), func() { mat.Norm(x, 2) })
+			l.add("vectors", n, fmt.Sprintf("AddScaledVec %d", n), func() { y.AddScaledVec(y, 1e-9, x) })
+		}
+	}
+	for _, n := range []int{2, 5, 13} {
+		a, x, y, s := l.dense(n, n), l.vec(n), mat.NewVecDense(n, nil), l.positive(n)
+		l.add("vectors", n, fmt.Sprintf("MulVec %d", n), func() { y.MulVec(a, x) })
+		l.add("structured", n, fmt.Sprintf("SymRankOne %d", n), func() { s.SymRankOne(s, 1e-9, x) })
+		l.add("structured", n, fmt.Sprintf("Inner %d", n), func() { mat.Inner(x, a, x) })
+	}
 	for _, n := range []int{3, 30, 100, 1000, 100000} {
 		x, y := l.vec(n), l.vec(n)
 		l.add("vectors", n, fmt.Sprintf("Dot %d", n), func() { mat.Dot(x, y) })
@@ -206,7 +230,7 @@ func (l *workloadList) vectors() {
 		l.add("float32", n, fmt.Sprintf("Saxpy %d", n), func() { blas32.Axpy(1e-9, u, v) })
 		l.add("float32", n, fmt.Sprintf("Snrm2 %d", n), func() { blas32.Nrm2(u) })
 	}
-	for _, n := range []int{8, 30, 100, 500} {
+	for _, n := range []int{3, 8, 13, 30, 100, 500} {
 		general := func() blas32.General {
 			g := blas32.General{Rows: n, Cols: n, Stride: n, Data: make([]float32, n*n)}
 			for i := range g.Data {

@@ -44,6 +44,8 @@ func vectors(t isa) {
 	if !t.evex {
 		addAbs(t)
 		squares(t)
+		absolutes(t, double)
+		absolutes(t, single)
 	}
 	for _, m := range mirrorRows(t) {
 		mirrorRowsTile(t, m)
@@ -290,6 +292,30 @@ func addAbs(t isa) {
 		io.store(v, Mem{Base: y, Disp: disp})
 	})
 	t.finishSum(sums)
+}
+
+// absolutes emits the sum of absolute values, for AVX-512 too.
+func absolutes(t isa, x *number) {
+	const vectors = 4
+	text("absolutes"+x.suffix, t, "func(sums, x *F, n int)",
+		fmt.Sprintf("sets %d sums to those of the absolute values of n numbers, n > 0 a multiple of that.", vectors*x.lanes(t)))
+	from, left, sums := param("x"), param("n"), t.zeros(vectors)
+	bits := uint64(1 << 63)
+	if x == single {
+		bits = 1<<63 | 1<<31
+	}
+	sign := t.broadcast(local(fresh(U64(bits))))
+	SHRQ(U8(log2(vectors*x.lanes(t))), left)
+	loop("block", left, func() {
+		for k := range sums {
+			v := t.vec()
+			VANDNPD(Mem{Base: from, Disp: k * t.bytes()}, sign, v)
+			x.add(v, sums[k], sums[k])
+		}
+		advance(vectors*t.bytes(), from)
+	})
+	t.store(param("sums"), sums...)
+	finish()
 }
 
 // squares emits the sum of the squares of float32 in float64, for AVX-512 too.
