@@ -1,0 +1,340 @@
+package mixed
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/difalt/difalt/internal/check"
+	"github.com/difalt/difalt/internal/dense"
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
+
+// The tests of this file are a member of two that follows the program, and reads rows of the other owner from the
+// totals. Each attack succeeds where the rules about own rows are off, and reads nothing where they are on.
+
+// A heardTotal is a total as a member learns it, and its own part.
+type heardTotal struct {
+	name       string
+	own, total []float64
+	agreed     bool // the owners agreed on these numbers
+}
+
+// others returns the part of the other owner.
+func (h *heardTotal) others() []float64 {
+	return floats.SubTo(make([]float64, len(h.own)), h.total, h.own)
+}
+
+// A listener is the Sums of a member that keeps what it learns.
+type listener struct {
+	*seat
+	heard []heardTotal
+}
+
+// Add implements Sums.
+func (l *listener) Add(ctx context.Context, name string, v []float64) error {
+	own := slices.Clone(v)
+	err := l.seat.Add(ctx, name, v)
+	l.heard = append(l.heard, heardTotal{name, own, slices.Clone(v), false})
+	return err
+}
+
+// Agree implements Sums.
+func (l *listener) Agree(ctx context.Context, v []float64) error {
+	err := l.seat.Agree(ctx, v)
+	l.heard = append(l.heard, heardTotal{"", nil, slices.Clone(v), true})
+	return err
+}
+
+// listen trains with a victim, and returns the training of the listener with all that it has heard.
+func listen(t *testing.T, victim, own *Data, o Options) (*fitter, []heardTotal) {
+	t.Helper()
+	seats := newMeeting(network("path", 2))
+	l := &listener{seat: seats[1]}
+	var f *fitter
+	var wait sync.WaitGroup
+	for i, d := range []*Data{victim, own} {
+		with := o
+		if with.Sums = seats[0]; i == 1 {
+			with.Sums = l
+			with.Disclosure = open.Disclosure // its own rules protect itself alone
+		}
+		fit := &fitter{Options: with, in: &Input{Table: d}}
+		if i == 1 {
+			f = fit
+		}
+		wait.Go(func() {
+			if _, _, err := fit.fit(t.Context()); err != nil {
+				seats[i].leave(err)
+			}
+		})
+	}
+	wait.Wait()
+	return f, l.heard
+}
+
+// totalsOf returns the totals whose name begins so.
+func totalsOf(heard []heardTotal, name string) (list []*heardTotal) {
+	for i := range heard {
+		if strings.HasPrefix(heard[i].name, name) {
+			list = append(list, &heard[i])
+		}
+	}
+	return list
+}
+
+// grid returns a random number on the grid that the attacks read: .1.
+func grid(r *rand.Rand, size float64) float64 { return math.Round(10*size*r.NormFloat64()) / 10 }
+
+// drawn returns a table of tasks with so many rows; the columns are on the grid.
+func drawn(seed uint64, name string, columns int, rows ...int) *Data {
+	r := rand.New(rand.NewPCG(seed, 9))
+	d := &Data{}
+	for j := range columns {
+		d.Names = append(d.Names, fmt.Sprint("x", j))
+	}
+	for k, n := range rows {
+		for range n {
+			x := make([]float64, columns)
+			for j := range x {
+				x[j] = grid(r, 2)
+			}
+			check.Done(d.Append(fmt.Sprint(name, k), grid(r, 2)+float64(k)+x[0], x...))
+		}
+	}
+	return d
+}
+
+// X'X of few rows has a null space. A row lies off it, and its columns are known functions of one number with
+// curves: every number of the grid is tried.
+func TestRowsFromGram(t *testing.T) {
+	for rows, reads := range map[int]bool{5: true, 6: true, 40: false} {
+		for rules, o := range map[bool]Options{false: open, true: {}} {
+			victim := drawn(uint64(rows), "v", 1, rows)
+			f, heard := listen(t, victim, drawn(1, "a", 1, 30, 30), o)
+			found := map[float64]bool{}
+			if list := totalsOf(heard, "X'X"); len(list) > 1 && f.curved != nil {
+				design, p := f.curved.design, f.curved.p
+				g := mat.NewSymDense(p, nil)
+				packed := list[1].others()
+				full := make([]float64, p*p)
+				dense.Unpack(full, p, packed)
+				for i := range p {
+					for j := i; j < p; j++ {
+						g.SetSym(i, j, full[i*p+j])
+					}
+				}
+				var eigen mat.EigenSym
+				check.FailIf(t, !eigen.Factorize(g, true), "no eigenvalues")
+				var vectors mat.Dense
+				eigen.VectorsTo(&vectors)
+				values := eigen.Values(nil)
+				null := 0
+				for null < p && values[null] < 1e-10*values[p-1] {
+					null++
+				}
+				column := make([]float64, p)
+				for k := -80; k <= 80 && null > 0; k++ {
+					x := float64(k) / 10
+					design.Apply(column, []float64{x})
+					off := 0.0
+					for j := range null {
+						off += square(floats.Dot(column, mat.Col(nil, j, &vectors)))
+					}
+					if off < 1e-9*floats.Dot(column, column) {
+						found[x] = true
+					}
+				}
+			}
+			right := 0
+			for _, x := range victim.Values[0] {
+				if found[x] {
+					right++
+				}
+			}
+			all := reads && !rules
+			if all && (right < rows || len(found) > rows) || !all && right > 0 {
+				t.Errorf("%d rows, rules %v: %d of them were read, among %d values", rows, rules, right, len(found))
+			}
+		}
+	}
+}
+
+// rowOfLevel reads the features of the only row with a level, or with another value than 0 in a column, from its
+// line of X'X: those of feature j are value times that of the row.
+func rowOfLevel(f *fitter, heard []heardTotal, feature string) (row []float64) {
+	j := slices.Index(f.rows.schema.Features(), feature)
+	list := totalsOf(heard, "X'X")
+	if j < 0 || len(list) == 0 || f.plain == nil {
+		return nil
+	}
+	d, p := f.plain.design, f.plain.p
+	g := make([]float64, p*p)
+	dense.Unpack(g, p, list[0].others())
+	dense.Mirror(p, g)
+	raw := func(i, k int) float64 { // sum over rows of the raw column i times the standardised column k
+		return d.Scale[i]*g[(1+i)*p+k] + d.Center[i]*g[k]
+	}
+	count := raw(j, 0)
+	for i := range d.Scale {
+		row = append(row, d.Center[i]+d.Scale[i]*raw(j, 1+i)/count)
+	}
+	return row
+}
+
+// A level, and a column that is 0 elsewhere, of one row shows that row, in a table of any size.
+func TestRareValues(t *testing.T) {
+	for rules, o := range map[bool]Options{false: open, true: {}} {
+		victim, own := drawn(3, "v", 2, 90, 90, 90), drawn(4, "a", 2, 60, 60)
+		for _, d := range []*Data{victim, own} {
+			d.Names = append(d.Names, "kind", "flag")
+			kind, flag := make([]float64, d.Rows()), make([]float64, d.Rows())
+			for i := range kind {
+				kind[i] = float64(i % 2)
+			}
+			d.Values = append(d.Values, kind, flag)
+			d.Levels = [][]string{nil, nil, {"a", "b"}, nil}
+		}
+		victim.Levels[2] = []string{"a", "b", "secret"}
+		victim.Values[2][17], victim.Values[3][33] = 2, 1
+		own.Levels[2] = []string{"a", "b", "secret"} // a level that the member guesses
+		own.Values[3][5] = 1
+		f, heard := listen(t, victim, own, o)
+		for feature, at := range map[string]int{"kind=secret": 17, "flag": 33} {
+			row := rowOfLevel(f, heard, feature)
+			right := 0
+			names := f.rows.schema.Features()
+			for j, want := range []float64{victim.Values[0][at], victim.Values[1][at]} {
+				if k := slices.Index(names, fmt.Sprint("x", j)); row != nil && k >= 0 && math.Abs(row[k]-want) < .01 {
+					right++
+				}
+			}
+			if !rules && right < 2 || rules && right == 2 {
+				t.Errorf("%s, rules %v: %d of 2 features were read: %v", feature, rules, right, row)
+			}
+		}
+	}
+}
+
+// Every strength gives another function of the products of every task, so that a task of one row beside a large
+// one follows by least squares. The unknowns are the products of the large task, and the small task's row.
+func TestSmallTaskFromProducts(t *testing.T) {
+	rank := 0
+	for rules, o := range map[bool]Options{false: open, true: {}} {
+		o.Rank, o.NoCurves, o.CommonNoise = &rank, true, true
+		victim, own := drawn(11, "v", 1, 25, 1), drawn(12, "a", 1, 12, 12, 12)
+		f, heard := listen(t, victim, own, o)
+		evaluations := evaluationsOf(heard)
+		check.FailIf(t, len(evaluations) < 10, "%d evaluations", len(evaluations))
+		design, target := f.plain.design, f.rows.target
+		x, y := (victim.Values[0][25]-design.Center[0])/design.Scale[0], target.Standardize(victim.Targets[25])
+		read := false
+		r := rand.New(rand.NewPCG(5, 6))
+		for starts := 0; starts < 15 && !read; starts++ {
+			start := []float64{25 * .3 * r.NormFloat64(), 25 * (.5 + r.Float64()), 25 * .3 * r.NormFloat64(), 25 * .5 * r.NormFloat64(),
+				1.5 * r.NormFloat64(), 1.5 * r.NormFloat64()} // as rows of the member's own
+			at, residual := leastSquares(start, func(u []float64) []float64 { return misfit(evaluations, u) })
+			near := math.Abs(at[4]-x)*design.Scale[0] < .05 && math.Abs(at[5]-y)*target.Scale < .05
+			read = near && residual < 1e-7
+		}
+		if read == rules {
+			t.Errorf("rules %v: the row was read: %v", rules, read)
+		}
+	}
+}
+
+// An evaluationHeard is the other owner's part of X'V^-1 X (its upper triangle) and X'V^-1 y, and the strengths.
+type evaluationHeard struct {
+	deviations [2]float64
+	noise      float64
+	sums       []float64
+}
+
+// evaluationsOf returns the evaluations of climbs with three strengths of groups, one of the mean, and noise.
+func evaluationsOf(heard []heardTotal) (list []evaluationHeard) {
+	const state, block = 4 + 5, 3 + 2 + 1 + 1
+	for i := range heard {
+		h := &heard[i]
+		if !strings.HasPrefix(h.name, "X'V^-1 X") || i == 0 || !heard[i-1].agreed || len(heard[i-1].total)%state != 0 {
+			continue
+		}
+		climbs, others := heard[i-1].total, h.others()
+		for len(climbs) > 0 && len(others) >= block {
+			c := climbs[:state]
+			if climbs = climbs[state:]; c[0] != 0 { // it has ended
+				continue
+			}
+			e := evaluationHeard{[2]float64{c[4], c[5]}, c[8], slices.Clone(others[:5])}
+			floats.Scale(1/powerOfTwo(e.noise), e.sums)
+			list, others = append(list, e), others[block:]
+		}
+	}
+	return list
+}
+
+// misfit returns the differences of sums heard and those of a task of 25 rows with products u[0] to u[3], and one of
+// the row u[4] with the response u[5].
+func misfit(list []evaluationHeard, u []float64) (out []float64) {
+	for _, e := range list {
+		sums := make([]float64, 5)
+		for _, task := range [][5]float64{{25, u[0], u[1], u[2], u[3]}, {1, u[4], u[4] * u[4], u[5], u[4] * u[5]}} {
+			g := mat.NewDense(2, 2, []float64{task[0], task[1], task[1], task[2]})
+			c := mat.NewVecDense(2, []float64{task[3], task[4]})
+			v := mat.NewDense(2, 2, nil) // noise I + G D, whose inverse times G is X'V^-1 X
+			d := mat.NewDiagDense(2, []float64{square(e.deviations[0]), square(e.deviations[1])})
+			v.Mul(g, d)
+			for i := range 2 {
+				v.Set(i, i, v.At(i, i)+e.noise)
+			}
+			var m mat.Dense
+			var h mat.VecDense
+			if m.Solve(v, g) != nil || h.SolveVec(v, c) != nil {
+				return slices.Repeat([]float64{1e6}, 5*len(list))
+			}
+			floats.Add(sums, []float64{m.At(0, 0), m.At(0, 1), m.At(1, 1), h.AtVec(0), h.AtVec(1)})
+		}
+		for i, v := range sums {
+			out = append(out, (v-e.sums[i])*e.noise)
+		}
+	}
+	return out
+}
+
+// leastSquares minimises |f(x)| from a start by Levenberg and Marquardt's method, and returns the root mean square.
+func leastSquares(x []float64, f func(x []float64) []float64) ([]float64, float64) {
+	damping, n := 1e-2, len(x)
+	now := f(x)
+	for range 60 {
+		jacobian := mat.NewDense(len(now)+n, n, nil)
+		right := mat.NewVecDense(len(now)+n, nil)
+		for j := range x {
+			step := 1e-6 * (1 + math.Abs(x[j]))
+			moved := slices.Clone(x)
+			moved[j] += step
+			for i, v := range f(moved) {
+				jacobian.Set(i, j, (v-now[i])/step)
+			}
+			jacobian.Set(len(now)+j, j, damping)
+		}
+		for i, v := range now {
+			right.SetVec(i, -v)
+		}
+		var step mat.VecDense
+		if step.SolveVec(jacobian, right) != nil {
+			break
+		}
+		next := floats.AddTo(make([]float64, n), x, step.RawVector().Data)
+		if after := f(next); floats.Norm(after, 2) < floats.Norm(now, 2) {
+			x, now, damping = next, after, damping/5
+		} else {
+			damping *= 4
+		}
+	}
+	return x, floats.Norm(now, 2) / math.Sqrt(float64(len(now)))
+}
