@@ -89,7 +89,7 @@ func (f *fitter) climbRanks(ctx context.Context, o *form, beside ...*climb) erro
 		f.progress(Stages[1], float64(r)/(mostRank+1))
 		if r > 0 {
 			var err error
-			if next, err = o.s.addDirection(ctx, o.ends[r-1].q); err != nil {
+			if next, err = o.s.addDirection(ctx, o.ends[r-1].q, o.ends[r-1].m.mean); err != nil {
 				return err
 			}
 		}
@@ -112,7 +112,7 @@ func (o *form) extend(ctx context.Context, rank int) error {
 	if o.ends[rank] != nil {
 		return nil
 	}
-	start, err := o.s.addDirection(ctx, o.ends[rank-1].q)
+	start, err := o.s.addDirection(ctx, o.ends[rank-1].q, o.ends[rank-1].m.mean)
 	if err != nil {
 		return err
 	}
@@ -284,19 +284,15 @@ func (s *stats) climbTasks(width int) *taskSet {
 }
 
 // addDirection returns strengths with one more column of loadings: half the leading principal axis of ridge
-// deviations, off the columns before.
-func (s *stats) addDirection(ctx context.Context, q *strengths) (*strengths, error) {
+// deviations from a mean, off the columns before.
+func (s *stats) addDirection(ctx context.Context, q *strengths, mean []float64) (*strengths, error) {
 	l, ridge := s.linear, *q
 	ridge.sigma, ridge.rank, ridge.w = []float64{q.sigma[0] + 0.05, ridgeStart, 0}, 0, nil
-	m, err := s.moments(ctx, s.some, &ridge)
-	t := &total{v: make([]float64, l*l), err: err}
-	if err == nil {
-		t = s.solveOwn(ctx, m.prior, s.some, l*l, func(w *worker, _ int, part []float64) {
-			w.solver.Score(w.u, m.mean)
-			w.solver.Deviation(w.v, w.u)
-			blas64.Syr(1, dense.Vector(w.v[:l]), dense.Symmetric(l, part))
-		})
-	}
+	t := s.solveOwn(ctx, s.prior(&ridge), s.some, l*l, func(w *worker, _ int, part []float64) {
+		w.solver.Score(w.u, mean)
+		w.solver.Deviation(w.v, w.u)
+		blas64.Syr(1, dense.Vector(w.v[:l]), dense.Symmetric(l, part))
+	})
 	t.order = l
 	if err := s.rows.add(ctx, "slopes b b'", t); err != nil {
 		return nil, err

@@ -195,7 +195,8 @@ func TestConverged(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := statsOf(t, d.table(t, 8), true, 2)
-			start := check.OK(s.addDirection(ctx, s.start()))
+			first := check.OK(s.moments(ctx, s.tasks, s.start()))
+			start := check.OK(s.addDirection(ctx, s.start(), first.mean))
 			for most, want := range map[int]bool{2: false, 400: true} {
 				end := check.OK(s.climb(ctx, s.tasks, start, most))
 				if again, err := s.climb(ctx, s.tasks, end.q, 1); err != nil || again.converged != want {
