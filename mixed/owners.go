@@ -159,21 +159,24 @@ func Together(ctx context.Context, list []Input, net *consensus.Network, o Optio
 		}
 	}
 	models, reports, errs := make([]*Model, len(list)), make([]*Report, len(list)), make([]error, len(list))
-	var wait sync.WaitGroup
+	var owners crew
 	for i, seat := range newMeeting(net) {
 		own := o
 		own.Sums = seat
 		if i > 0 {
 			own.Progress = nil
 		}
-		wait.Go(func() {
+		owners.run(func() {
+			errs[i] = errLeft // after a panic
+			defer func() {
+				if errs[i] != nil {
+					seat.leave(errs[i])
+				}
+			}()
 			models[i], reports[i], errs[i] = (&fitter{Options: own, in: &list[i]}).fit(ctx)
-			if errs[i] != nil {
-				seat.leave(errs[i])
-			}
 		})
 	}
-	wait.Wait()
+	owners.wait()
 	for i, err := range errs {
 		if err != nil && !errors.Is(err, errLeft) {
 			if own := new(Error); errors.As(err, &own) {

@@ -24,14 +24,14 @@ func sumParts(workers, n, size int, f func(part []float64, from, to int) error) 
 		buffers[i] = make([]float64, size)
 	}
 	for first := 0; first < parts; first += len(buffers) { // so that no more sums are in memory than workers
-		var wait sync.WaitGroup
+		var jobs crew
 		last := min(first+len(buffers), parts)
 		for p := first; p < last; p++ {
 			part := buffers[p-first]
 			clear(part)
-			wait.Go(func() { errs[p] = f(part, p*n/parts, (p+1)*n/parts) })
+			jobs.run(func() { errs[p] = f(part, p*n/parts, (p+1)*n/parts) })
 		}
-		wait.Wait()
+		jobs.wait()
 		for p := first; p < last; p++ {
 			if errs[p] != nil {
 				return nil, errs[p]
@@ -40,4 +40,35 @@ func sumParts(workers, n, size int, f func(part []float64, from, to int) error) 
 		}
 	}
 	return sum, nil
+}
+
+// A crew runs jobs in goroutines. A panic in one of them reaches the caller of wait, as a panic in a job of
+// kernel.Pool does: a program that trains with others then informs them before it ends.
+type crew struct {
+	all   sync.WaitGroup
+	lock  sync.Mutex
+	fault any // of the first job that has panicked
+}
+
+// run starts a job.
+func (c *crew) run(job func()) {
+	c.all.Go(func() {
+		defer func() {
+			if fault := recover(); fault != nil {
+				c.lock.Lock()
+				defer c.lock.Unlock()
+				if c.fault == nil {
+					c.fault = fault
+				}
+			}
+		}()
+		job()
+	})
+}
+
+// wait waits for all jobs, and panics if one has.
+func (c *crew) wait() {
+	if c.all.Wait(); c.fault != nil {
+		panic(c.fault)
+	}
 }

@@ -3,7 +3,10 @@ package mixed
 import (
 	"errors"
 	"slices"
+	"sync/atomic"
 	"testing"
+
+	"github.com/difalt/difalt/internal/check"
 )
 
 // All items are counted once, in one order, and the first error is returned.
@@ -30,4 +33,44 @@ func TestSumParts(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A panic in a range reaches the caller, for any number of workers, and so does one of an owner whose table
+// panics, while the others of the process end.
+func TestPanicsReachTheCaller(t *testing.T) {
+	panics := func(f func()) (fault any) {
+		defer func() { fault = recover() }()
+		f()
+		return nil
+	}
+	for _, workers := range []int{1, 4} {
+		fault := panics(func() {
+			_, _ = sumParts(workers, 50, 1, func(_ []float64, from, _ int) error {
+				if from > 20 {
+					panic("odd range")
+				}
+				return nil
+			})
+		})
+		check.FailIf(t, fault != "odd range", "%d workers: %v", workers, fault)
+	}
+	list := cut(clinics(t), 3)
+	table := &breaking{Table: list[1].Table}
+	table.left.Store(1500)
+	list[1].Table = table
+	fault := panics(func() { _, _, _ = Together(t.Context(), list, network("path", 3), open) })
+	check.FailIf(t, fault != "odd table", "Together: %v", fault)
+}
+
+// A breaking panics after some reads.
+type breaking struct {
+	Table
+	left atomic.Int64
+}
+
+func (o *breaking) X(dst []float64, row int) []float64 {
+	if o.left.Add(-1) < 0 {
+		panic("odd table")
+	}
+	return o.Table.X(dst, row)
 }
