@@ -29,8 +29,9 @@ func (r *rows) describe(ctx context.Context, o *Options) error {
 	if err := r.agreeOnLevels(ctx); err != nil {
 		return err
 	}
+	byColumn := r.schema.byColumn()
 	for _, column := range r.schema.Columns {
-		levels, ok := r.schema.Levels(column)
+		levels, ok := byColumn[column]
 		for range max(len(levels), 1) {
 			r.stats = append(r.stats, columnStat{level: ok, unit: 1})
 		}

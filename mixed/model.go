@@ -107,10 +107,10 @@ func New(p Parameters) (*Model, error) {
 
 // categories lists the categorical columns of a schema.
 func categories(s *Schema, d *Design) (list []category) {
-	first := 0
+	first, coded := 0, s.byColumn()
 	for _, column := range s.Columns {
 		n := 1
-		if levels, ok := s.Levels(column); ok {
+		if levels, ok := coded[column]; ok {
 			n = len(levels)
 			learned := 0.0
 			for _, scale := range d.Scale[first:][:n] {

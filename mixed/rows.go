@@ -156,10 +156,11 @@ func (r *rows) reader() func(row int) []float64 {
 // which the tables may have in any order, come in the order of their names. A single owner keeps its order.
 func (r *rows) agreeOnLevels(ctx context.Context) error {
 	own := r.in.Table.Schema()
+	ownLevels := own.byColumn()
 	r.schema = &Schema{Columns: own.Columns}
 	first, at, features := map[string]int{}, 0, len(own.Columns) // places in the table; features of all owners
 	for _, column := range own.Columns {
-		levels, coded := own.Levels(column)
+		levels, coded := ownLevels[column]
 		first[column] = at
 		if at++; coded {
 			at += len(levels) - 1
@@ -169,7 +170,7 @@ func (r *rows) agreeOnLevels(ctx context.Context) error {
 		r.schema.Columns = slices.Sorted(slices.Values(own.Columns))
 	}
 	for _, column := range r.schema.Columns {
-		levels, coded := own.Levels(column)
+		levels, coded := ownLevels[column]
 		if !coded {
 			r.places = append(r.places, place{first[column], -1})
 			continue

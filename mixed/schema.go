@@ -27,12 +27,23 @@ func (s *Schema) Levels(column string) (levels []string, categorical bool) {
 	return s.Categories[i].Levels, true
 }
 
+// byColumn returns the levels of all categorical columns. A search for each of many columns would take the square of
+// their number.
+func (s *Schema) byColumn() map[string][]string {
+	levels := make(map[string][]string, len(s.Categories))
+	for _, c := range s.Categories {
+		levels[c.Column] = c.Levels
+	}
+	return levels
+}
+
 // Features returns the names of the features: the name of a column of numbers, and
 // "column=level" for every level of a categorical column.
 func (s *Schema) Features() []string {
 	var names []string
+	coded := s.byColumn()
 	for _, column := range s.Columns {
-		levels, ok := s.Levels(column)
+		levels, ok := coded[column]
 		if !ok {
 			names = append(names, column)
 		}

@@ -35,9 +35,10 @@ func Settings(t Table, o *Options, p *Privacy) (list []consensus.Setting) {
 	if p != nil { // with levels, columns come as in the tables
 		add("order of the columns", s.Columns)
 	}
+	byColumn := s.byColumn()
 	for _, name := range s.Columns {
 		kind := "numbers"
-		if levels, coded := s.Levels(name); coded {
+		if levels, coded := byColumn[name]; coded {
 			if kind = "levels"; p != nil { // which are public then, and the same
 				kind = fmt.Sprintf("levels of digest %.8x", sha256.Sum256(fmt.Appendf(nil, "%q", levels)))
 			}

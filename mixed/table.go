@@ -40,11 +40,12 @@ func (d *Data) Check() error {
 		}
 	}
 	schema := d.Schema()
+	byColumn := schema.byColumn()
 	for j, values := range d.Values {
 		if len(values) != d.Rows() {
 			return fmt.Errorf("column %q has %d values: the table has %d rows", d.Names[j], len(values), d.Rows())
 		}
-		levels, coded := schema.Levels(d.Names[j])
+		levels, coded := byColumn[d.Names[j]]
 		for i, v := range values {
 			if coded && !math.IsNaN(v) && !(v >= 0 && v < float64(len(levels)) && v == math.Trunc(v)) {
 				return fmt.Errorf("row %d, column %q: level %v: it has %d levels", i+1, d.Names[j], v, len(levels))

@@ -57,6 +57,10 @@ func (r *reader) describe() (list []Column) {
 		slots[name] = featureSlot + j
 	}
 	profiles := t.profiles()
+	levels := map[string][]string{}
+	for _, c := range t.schema.Categories {
+		levels[c.Column] = c.Levels
+	}
 	for _, name := range r.first {
 		c := Column{Name: name, ReadAs: LeftOut, Why: "it is not listed", Least: nan, Most: nan}
 		slot, read := slots[name]
@@ -82,7 +86,7 @@ func (r *reader) describe() (list []Column) {
 			c.Least, c.Most = profiles[len(profiles)-1].least, profiles[len(profiles)-1].most
 		case r.levels[slot] != nil:
 			c.ReadAs = AsCategory
-			c.Levels, _ = t.schema.Levels(name)
+			c.Levels = levels[name]
 		default:
 			c.ReadAs = AsNumber
 			if p := profiles[slot-featureSlot]; p.rows > 0 {

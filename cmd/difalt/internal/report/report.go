@@ -202,6 +202,9 @@ func WriteModel(w io.Writer, m *mixed.Model, name string) error {
 	return nil
 }
 
+// categoriesNamed is the number of categorical columns whose levels a heading names.
+const categoriesNamed = 12
+
 // Heading describes a table: its size, how its columns were read, and columns and values that look wrong.
 func Heading(in *Source) []string {
 	t, s := in.Table, size{Filled: map[string]int{}}
@@ -209,8 +212,12 @@ func Heading(in *Source) []string {
 	list := []string{fmt.Sprintf("%s: %s, %s, %s for training, %d held out.", in.Name, text.Plural(s.Tasks, "task"),
 		text.Plural(s.Features, "feature"), text.Plural(s.Training, "row"), s.Held)}
 	var numbers []string
+	categorical := map[string]bool{}
+	for _, c := range t.Schema().Categories {
+		categorical[c.Column] = true
+	}
 	for _, c := range t.Schema().Columns {
-		if _, categorical := t.Schema().Levels(c); !categorical {
+		if !categorical[c] {
 			numbers = append(numbers, c)
 		}
 	}
@@ -221,8 +228,12 @@ func Heading(in *Source) []string {
 	case numbers != nil:
 		words = fmt.Sprintf("Numbers: %s.", text.List(numbers))
 	}
-	for _, c := range t.Schema().Categories {
+	coded := t.Schema().Categories
+	for _, c := range coded[:min(len(coded), categoriesNamed)] {
 		words += fmt.Sprintf(" Categories of %s: %s.", text.Visible(c.Column), text.List(c.Levels))
+	}
+	if more := len(coded) - categoriesNamed; more > 0 {
+		words += fmt.Sprintf(" %s more have categories.", text.Plural(more, "column"))
 	}
 	list = append(append(list, words), t.Notes()...)
 	return slices.Concat(list, Missing(t), t.Remarks())

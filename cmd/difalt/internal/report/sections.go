@@ -180,14 +180,15 @@ func (r *Report) candidateWords() string {
 // tasks. Digits follow the standard error.
 func effectsSection(m *mixed.Model) section {
 	t, curves, references := text.Table{{"term", "effect", "std. error", "95 % low", "95 % high", "sd of tasks"}}, "", []string(nil)
+	named := map[string]bool{} // the references
 	for _, e := range largestFirst(m) {
 		term := text.Visible(e.Term)
 		if e.Kind == mixed.CurveEffect {
 			term += curveMark
 			curves = " (curve): root mean square departure from the straight line."
 		}
-		if e.Reference != "" && !slices.Contains(references, e.Reference) {
-			references = append(references, e.Reference)
+		if e.Reference != "" && !named[e.Reference] {
+			references, named[e.Reference] = append(references, e.Reference), true
 		}
 		scale := e.StandardError
 		if !(scale > 0) || math.IsInf(scale, 0) {
@@ -220,8 +221,9 @@ func effectsSection(m *mixed.Model) section {
 // the largest effect first. Slopes count by one standard deviation of their feature.
 func largestFirst(m *mixed.Model) []mixed.Effect {
 	list, scales := m.Effects(), map[string]float64{}
+	p := m.Parameters()
 	for j, name := range m.Features() {
-		scales[name] = m.Parameters().Design.Scale[j]
+		scales[name] = p.Design.Scale[j]
 	}
 	size := map[string]float64{} // of a column, under the term of a slope or the reference of a category
 	column := func(e *mixed.Effect) string { return cmp.Or(e.Reference, e.Term) }
