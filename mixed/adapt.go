@@ -43,6 +43,7 @@ func (m *Model) Adapt(ctx context.Context, t Table) (*Model, error) {
 	k, rows := &p.Tasks, make([][]int, len(t.Tasks()))
 	k.Names, k.Samples, k.Theta = slices.Clone(k.Names), slices.Clone(k.Samples), slices.Clone(k.Theta)
 	k.Noise, k.Freedom, k.Covariances = slices.Clone(k.Noise), slices.Clone(k.Freedom), slices.Clone(k.Covariances)
+	k.Digests = slices.Clone(k.Digests)
 	for i := range t.Rows() {
 		rows[t.Task(i)] = append(rows[t.Task(i)], i)
 	}
@@ -77,6 +78,9 @@ func (m *Model) Adapt(ctx context.Context, t Table) (*Model, error) {
 				return nil, fmt.Errorf(format, name, at, mostCovariances>>17)
 			}
 			k.Names, k.Samples, k.Theta = append(k.Names, name), append(k.Samples, 0), append(k.Theta, p.Mean...)
+			if k.Digests != nil {
+				k.Digests = append(k.Digests, 0)
+			}
 			if p.Prior.Noise.TaskFreedom > 0 {
 				k.Noise, k.Freedom = append(k.Noise, 0), append(k.Freedom, 0)
 			}
@@ -89,11 +93,62 @@ func (m *Model) Adapt(ctx context.Context, t Table) (*Model, error) {
 		}
 		copy(k.Theta[at*len(p.Mean):], posterior.theta)
 		k.Samples[at] += len(list)
+		if k.Digests != nil {
+			k.Digests[at] += digestOf(t, list)
+		}
 		if k.Noise != nil {
 			k.Noise[at], k.Freedom[at] = posterior.noise, posterior.freedom
 		}
 	}
 	return New(p)
+}
+
+// Repeats returns the tasks of a table whose rows are those that the model has learned of them, and no other ones. With
+// Adapt they would count twice.
+func (m *Model) Repeats(t Table) (tasks []string) {
+	if !slices.Equal(t.Features(), m.features) || !t.HasTarget() || m.p.Tasks.Digests == nil {
+		return nil
+	}
+	rows := make([][]int, len(t.Tasks()))
+	for i := range t.Rows() {
+		rows[t.Task(i)] = append(rows[t.Task(i)], i)
+	}
+	for k, name := range t.Tasks() {
+		at, known := m.index[name]
+		if known && len(rows[k]) > 0 && len(rows[k]) == m.p.Tasks.Samples[at] && digestOf(t, rows[k]) == m.p.Tasks.Digests[at] {
+			tasks = append(tasks, name)
+		}
+	}
+	return tasks
+}
+
+// digestOf returns the sum of the digests of rows.
+func digestOf(t Table, rows []int) (sum uint32) {
+	x := make([]float64, len(t.Features()))
+	for _, i := range rows {
+		sum += digest(t.X(x, i), t.Y(i))
+	}
+	return sum
+}
+
+// digest returns a hash of a row: FNV-1a over the bits of its numbers, NaN all alike.
+func digest(x []float64, y float64) uint32 {
+	h := uint64(14695981039346656037)
+	add := func(v float64) {
+		bits := math.Float64bits(v + 0) // -0 becomes 0
+		if math.IsNaN(v) {
+			bits = 1
+		}
+		for range 8 {
+			h = (h ^ bits&0xff) * 1099511628211
+			bits >>= 8
+		}
+	}
+	for _, v := range x {
+		add(v)
+	}
+	add(y)
+	return uint32(h ^ h>>32)
 }
 
 // A Table holds rows of samples; *dataset.Table is one.

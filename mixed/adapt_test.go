@@ -1,10 +1,12 @@
 package mixed
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -197,4 +199,43 @@ func TestAdaptLimit(t *testing.T) {
 	check.Error(t, err, `task "too many": with it the model has more than 29 tasks`, "256 MiB", "train a model with these rows")
 	l.task[1] = 0
 	check.OK(m.Adapt(t.Context(), l))
+}
+
+// Rows that a model has learned are known again, in any order, task by task, also after they were saved; others are not.
+func TestRepeats(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	table, again := newTable(t, "x", "z"), newTable(t, "x", "z")
+	type row struct {
+		task string
+		y    float64
+		x    []float64
+	}
+	var rows []row
+	for i := range 60 {
+		rows = append(rows, row{string(rune('a' + i%6)), r.NormFloat64(), []float64{r.NormFloat64(), float64(i % 3)}})
+		add(t, table, rows[i].task, rows[i].y, rows[i].x...)
+	}
+	m, _ := fitted(t, table, Options{})
+	for _, row := range slices.Backward(rows) {
+		if row.task == "b" {
+			row.y++ // another row
+		}
+		if row.task == "c" && row.x[0] > 0 {
+			continue
+		}
+		add(t, again, row.task, row.y, row.x...)
+	}
+	add(t, again, "new", 1, 2, 3)
+	var file bytes.Buffer
+	check.Done(m.Save(&file))
+	m = check.OK(Load(bytes.NewReader(file.Bytes()), int64(file.Len())))
+	got := m.Repeats(again)
+	slices.Sort(got)
+	if want := []string{"a", "d", "e", "f"}; !slices.Equal(got, want) {
+		t.Errorf("repeated are %q, want %q", got, want)
+	}
+	twice := check.OK(m.Adapt(t.Context(), again))
+	if got := twice.Repeats(again); !slices.Equal(got, []string{"new"}) {
+		t.Errorf("after the tasks were adapted, repeated are %q", got)
+	}
 }

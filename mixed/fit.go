@@ -25,6 +25,7 @@ type fitter struct {
 	freedom       float64    // degrees of freedom of the noise
 	odd           []oddRow   // the farthest first
 	moreByLog     float64    // gain of evidence by the logarithm of the target, in nats; 0: no gain
+	digests       bool       // of rows are kept in the model: not in a private one
 }
 
 // Fit trains a model on the training rows of a table or, with [Options.Sums], on those of all owners; the
@@ -39,6 +40,7 @@ func Fit(ctx context.Context, in Input, o Options) (*Model, *Report, error) {
 }
 
 func (f *fitter) fit(ctx context.Context) (*Model, *Report, error) {
+	f.digests = true
 	if err := f.read(ctx); err != nil {
 		return nil, nil, err
 	}
@@ -122,6 +124,9 @@ func (f *fitter) model(ctx context.Context, chosen *choice, m *moments, effects 
 	for k := range f.in.Table.Tasks() {
 		p.Tasks.Samples = append(p.Tasks.Samples, len(r.of(k)))
 	}
+	if f.digests {
+		p.Tasks.Digests = r.digests()
+	}
 	if n := f.noise; n != nil {
 		p.Prior.Noise = Noise{Variance: n.usual, TaskFreedom: n.freedom}
 		p.Tasks.Noise, p.Tasks.Freedom = n.variances, n.freedoms
@@ -138,6 +143,17 @@ func (f *fitter) model(ctx context.Context, chosen *choice, m *moments, effects 
 	}
 	p.Tasks.keep(f.present())
 	return New(p)
+}
+
+// digests returns the sum of the digests of the training rows of every task.
+func (r *rows) digests() []uint32 {
+	list, read := make([]uint32, len(r.in.Table.Tasks())), r.reader()
+	for k := range list {
+		for _, i := range r.of(k) {
+			list[k] += digest(read(int(i)), r.in.Table.Y(int(i)))
+		}
+	}
+	return list
 }
 
 // present reports which tasks have rows of positive weight: other ones count as absent.
@@ -158,12 +174,15 @@ func (t *Tasks) keep(present []bool) {
 	}
 	all := *t
 	p := len(all.Theta) / len(present)
-	t.Names, t.Samples, t.Theta, t.Noise, t.Freedom, t.Covariances = nil, nil, nil, nil, nil, nil
+	t.Names, t.Samples, t.Theta, t.Noise, t.Freedom, t.Covariances, t.Digests = nil, nil, nil, nil, nil, nil, nil
 	for k, on := range present {
 		if !on {
 			continue
 		}
 		t.Names, t.Samples = append(t.Names, all.Names[k]), append(t.Samples, all.Samples[k])
+		if all.Digests != nil {
+			t.Digests = append(t.Digests, all.Digests[k])
+		}
 		t.Theta = append(t.Theta, all.Theta[k*p:][:p]...)
 		if all.Noise != nil {
 			t.Noise, t.Freedom = append(t.Noise, all.Noise[k]), append(t.Freedom, all.Freedom[k])

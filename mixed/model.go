@@ -156,6 +156,9 @@ func (m *Model) check() error {
 		const format = "the model has %d tasks and %d entries of samples: it needs a task, and a number of samples for each"
 		return fmt.Errorf(format, t, len(p.Tasks.Samples))
 	}
+	if n := len(p.Tasks.Digests); n != 0 && n != len(m.index) {
+		return fmt.Errorf("the model has %d tasks and %d digests of their rows", len(m.index), n)
+	}
 	return nil
 }
 

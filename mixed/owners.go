@@ -246,7 +246,7 @@ func join(list []*Model) (*Model, error) {
 		more := m.Parameters().Tasks
 		t.Names, t.Samples = append(t.Names, more.Names...), append(t.Samples, more.Samples...)
 		t.Theta, t.Noise = append(t.Theta, more.Theta...), append(t.Noise, more.Noise...)
-		t.Freedom = append(t.Freedom, more.Freedom...)
+		t.Freedom, t.Digests = append(t.Freedom, more.Freedom...), append(slices.Clip(t.Digests), more.Digests...)
 		if len(t.Covariances) > 0 && more.Covariances != nil {
 			t.Covariances = append(t.Covariances, more.Covariances...)
 		} else {

@@ -103,10 +103,13 @@ func (n *Noise) Span() (low, high float64) {
 
 // Tasks hold the coefficients of the T tasks of a model.
 type Tasks struct {
-	Column  string    `json:"column"` // name of the task column in the table; may be empty
-	Names   []string  `json:"names"`  // T distinct names in UTF-8
-	Samples []int     `json:"-"`      // training rows of every task
-	Theta   []float64 `json:"-"`      // T x P, posterior means of the coefficients mu + deviation
+	Column  string   `json:"column"` // name of the task column in the table; may be empty
+	Names   []string `json:"names"`  // T distinct names in UTF-8
+	Samples []int    `json:"-"`      // training rows of every task
+	// Digests are sums of hashes of the rows of every task, by which [Model.Repeats] knows them again; nil: there are
+	// none. They do not tell the rows, but whoever guesses all rows of a task can confirm the guess.
+	Digests []uint32  `json:"digests,omitempty"`
+	Theta   []float64 `json:"-"` // T x P, posterior means of the coefficients mu + deviation
 	// Noise holds T positive variances and Freedom their degrees of freedom.
 	// Both are nil unless Prior.Noise.TaskFreedom is positive.
 	Noise   []float64 `json:"-"`

@@ -44,6 +44,7 @@ func TestPrivately(t *testing.T) {
 		if y, _, err := m.Predict("unseen", []float64{50, 1.65, 0}); err != nil || math.Abs(y-5.5) > .5 {
 			t.Errorf("rank %d: the mean of all tasks predicts %v, want about 5.5 (%v)", rank, y, err)
 		}
+		check.FailIf(t, m.Parameters().Tasks.Digests != nil, "a private model has digests of rows")
 		// Tasks with long slopes are cut to length 1, which takes the mean towards 0.
 		if e := m.Effects()[1]; math.Abs(e.Estimate-.05) > .03 || !(e.StandardError > .0005 && e.StandardError < .03) {
 			t.Errorf("rank %d: effect %+v, want .05", rank, e)

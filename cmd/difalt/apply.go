@@ -77,6 +77,10 @@ func adapt(ctx context.Context, f *flagtable.Flags, std cli.Streams) error {
 	if err := a.write(ctx, func() error { return adapted.Save(a.files.out) }); err != nil {
 		return err
 	}
+	if again := a.model.Repeats(a.table); again != nil {
+		terminal.Sayf(a.Err, "The rows of %s are those that the model has learned already, and count twice now: %s.", text.Plural(len(again), "task"),
+			text.Names(again))
+	}
 	added := len(adapted.Tasks()) - len(a.model.Tasks())
 	fmt.Fprintf(a.Out, "%s: %s added and %d updated from %s; the model has %s now\n", nameOf(f.Files.Out, "output"),
 		text.Plural(added, "task"), len(a.table.Tasks())-added, text.Plural(a.table.Rows(), "row"), text.Plural(len(adapted.Tasks()), "task"))

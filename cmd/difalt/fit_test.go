@@ -252,3 +252,18 @@ func TestInterceptsAlone(t *testing.T) {
 	a, b := write(t, dir, "own-a.csv", "group,y\n"+strings.Repeat(first, 2)), write(t, dir, "own-b.csv", "group,y\ng2"+second)
 	has(t, must(t, "up", "--task", "group", "--target", "y", "--test-fraction", "0", a, b), "(intercept)")
 }
+
+// Rows that the model has learned are said to count twice when they are adapted.
+func TestAdaptRepeats(t *testing.T) {
+	dir := t.TempDir()
+	model, again := filepath.Join(dir, "m.npz"), filepath.Join(dir, "again.npz")
+	must(t, "fit", "--task", "clinic", "--target", "score", "--drop", "patient", "--rank", "0", "--no-curves", "--model", model, clinics)
+	_, said, code := difaltCommand(t, "adapt", "--model", model, "--out", again, clinics)
+	if code != 0 {
+		t.Fatalf("exit code %d: %s", code, said)
+	}
+	has(t, said, "The rows of 40 tasks are those that the model has learned already, and count twice now")
+	if _, said, _ = difaltCommand(t, "adapt", "--model", model, "--out", again, newClinics); strings.Contains(said, "twice") {
+		t.Error(said)
+	}
+}
