@@ -122,7 +122,7 @@ test-tiers: ## kernel and algorithm on every other CPU tier of this machine
 # Race detection makes arithmetic fifty times slower. Of the kernel and the algorithm it runs the tests whose names say that
 # goroutines or processes meet in them. The other packages start goroutines.
 MEET = Pool|SameBits|Apart|Workers|Concurrent|Interrupt|Cancel|Observer|Transport|RaceIsSeen
-RACE = ./consensus/... ./internal/mask ./internal/synth ./internal/testnet ./cmd/difalt/engine/grpc ./cmd/difalt/engine/mpi \
+RACE = ./internal/workers ./consensus/... ./internal/mask ./internal/synth ./internal/testnet ./cmd/difalt/engine/grpc ./cmd/difalt/engine/mpi \
 	./cmd/difalt/internal/federate ./cmd/difalt/internal/terminal
 
 test-race: ## race detector, on the packages that start goroutines

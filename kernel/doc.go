@@ -31,7 +31,7 @@
 // Ownership: Tasks are immutable and may be shared. A Group owns its results; a Workspace and a Pool serve
 // one call at a time; a Basis belongs to its maker. No call keeps a reference to its arguments, except View
 // to x and y, NewGroup to tasks, WithResponses to responses, and NewExecutor to pool and
-// groups. Close a Pool to end its goroutines.
+// groups. Close a Pool after its last use.
 //
 // Storage: samples are float64 or float32; arithmetic is float64 for both. Rows of samples and columns of
 // bases are padded with zeros to multiples of 8 numbers.

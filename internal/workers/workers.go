@@ -1,0 +1,217 @@
+// Package workers shares the parts of jobs between the goroutine that needs the results and helpers, of which
+// a process has one fewer than GOMAXPROCS, whoever calls: no pool of goroutines spins beside another. Helpers
+// poll for the next job for a moment, and then end.
+package workers
+
+import (
+	"runtime"
+	"sync/atomic"
+	"time"
+)
+
+// Linger is how long an idle helper polls for the next job before it ends, and a caller for the last part
+// before it sleeps. It covers the serial gaps of an iteration, and is too short to take a core from other
+// programs. A sleeping thread starts again after up to 110 us.
+const Linger = 50 * time.Microsecond
+
+// Most is the largest number of helpers of a process.
+const Most = 1024
+
+// A Job is a number of parts, each of which one goroutine computes once a run. A Job is used by one goroutine
+// at a time, and may be run again; its parts do not wait for each other.
+type Job struct {
+	part    func(i int)
+	ended   any
+	run     atomic.Uint32
+	claimed []atomic.Uint32 // the last run in which a goroutine took the part
+	left    atomic.Int64    // parts that nobody took
+	pending atomic.Int64    // parts that are not done
+	fault   atomic.Pointer[any]
+	parked  atomic.Bool // the caller sleeps until signal
+	signal  chan struct{}
+}
+
+// NewJob returns a job of some parts. Run panics with the value ended if a part ends a helper's goroutine.
+func NewJob(parts int, ended any) *Job {
+	return &Job{ended: ended, claimed: make([]atomic.Uint32, parts), signal: make(chan struct{}, 1)}
+}
+
+// crowd are the helpers of all callers.
+var crowd struct {
+	offered [64]atomic.Pointer[Job] // the jobs that have parts for helpers; a job beyond them has none
+	idle    atomic.Int64            // helpers without a job, with those that do not run yet
+	names   [Most]atomic.Bool       // of the helpers that run
+	alive   atomic.Int64            // helpers
+}
+
+// Run calls part for all i below the number of parts, and returns when all calls have returned. The caller
+// computes part 0, and then parts that no helper has taken yet; up to helpers goroutines help, each first
+// with a part that is the same in every run. If parts panic, Run panics after all have ended, with the value
+// of part 0 or of another one. A part that ends the caller's goroutine does so after all have ended. Run does
+// not allocate.
+func (j *Job) Run(helpers int, part func(i int)) {
+	j.part = part
+	j.fault.Store(nil)
+	parts := int64(len(j.claimed))
+	j.pending.Store(parts)
+	j.left.Store(parts)
+	run := j.run.Add(1)
+	place := -1
+	if helpers = min(helpers, len(j.claimed)-1, runtime.GOMAXPROCS(0)-1, Most); helpers > 0 {
+		place = j.offer(helpers)
+	}
+	defer j.finish(place, run)
+	j.take(run, 0, true)
+}
+
+// finish computes the parts that are left, which are some if one ended the goroutine, and waits for those of
+// helpers.
+func (j *Job) finish(place int, run uint32) {
+	j.take(run, 0, true)
+	if place >= 0 {
+		crowd.offered[place].Store(nil)
+	}
+	j.wait()
+	j.part = nil
+	if fault := j.fault.Swap(nil); fault != nil {
+		panic(*fault)
+	}
+}
+
+// offer lets helpers take parts, starts as many of them as are missing, and returns the place of the job.
+func (j *Job) offer(helpers int) (place int) {
+	for place = range crowd.offered {
+		if crowd.offered[place].Load() == nil && crowd.offered[place].CompareAndSwap(nil, j) {
+			for crowd.idle.Load() < int64(helpers) && hire() {
+			}
+			return place
+		}
+	}
+	return -1
+}
+
+// hire starts a helper, unless there are enough.
+func hire() bool {
+	for n := crowd.alive.Load(); n < int64(min(runtime.GOMAXPROCS(0)-1, Most)); n = crowd.alive.Load() {
+		if crowd.alive.CompareAndSwap(n, n+1) {
+			crowd.idle.Add(1)
+			go help()
+			return true
+		}
+	}
+	return false
+}
+
+// take computes the parts of a run that nobody has taken, from part first on and around, on the goroutine
+// of the caller or of a helper.
+func (j *Job) take(run uint32, first int, caller bool) {
+	parts := len(j.claimed)
+	for k := 0; k < parts && j.left.Load() > 0; k++ {
+		i := (first + k) % parts
+		if j.claimed[i].CompareAndSwap(run-1, run) {
+			j.left.Add(-1)
+			j.call(i, caller)
+		}
+	}
+}
+
+// call computes a part. It leaves a panic to Run.
+func (j *Job) call(i int, caller bool) {
+	returned := false
+	defer func() {
+		if !returned {
+			j.fail(i, recover(), caller)
+		}
+		if j.pending.Add(-1) == 0 && j.parked.CompareAndSwap(true, false) {
+			j.signal <- struct{}{}
+		}
+	}()
+	j.part(i)
+	returned = true
+}
+
+// fail keeps the panic of a part, or nil if it ended its goroutine.
+func (j *Job) fail(i int, fault any, caller bool) {
+	if fault == nil {
+		fault = j.ended
+		if caller {
+			return
+		}
+	}
+	if i == 0 {
+		j.fault.Store(&fault)
+	} else {
+		j.fault.CompareAndSwap(nil, &fault)
+	}
+}
+
+// wait returns when all parts are done: it polls, and then sleeps until the last one wakes it.
+func (j *Job) wait() {
+	done := func() bool { return j.pending.Load() == 0 }
+	if done() || poll(done) {
+		return
+	}
+	for !done() { // the last part of a run before may still wake the caller
+		j.parked.Store(true)
+		if done() && j.parked.CompareAndSwap(true, false) {
+			return
+		}
+		<-j.signal
+	}
+}
+
+// help computes parts of jobs that are offered, until none is for a while.
+func help() {
+	name := 0
+	for !crowd.names[name].CompareAndSwap(false, true) {
+		name = (name + 1) % Most
+	}
+	busy := false
+	defer func() { // also if a part ends the goroutine
+		if !busy {
+			crowd.idle.Add(-1)
+		}
+		crowd.names[name].Store(false)
+		crowd.alive.Add(-1)
+	}()
+	for {
+		var j *Job
+		poll(func() bool {
+			j = waiting()
+			return j != nil
+		})
+		crowd.idle.Add(-1)
+		busy = true
+		if j == nil {
+			j = waiting() // of a caller that counted on this helper
+		}
+		if j == nil {
+			return
+		}
+		j.take(j.run.Load(), name+1, false)
+		busy = false
+		crowd.idle.Add(1)
+	}
+}
+
+// waiting returns a job that is offered and has parts left, or nil.
+func waiting() *Job {
+	for place := range crowd.offered {
+		if j := crowd.offered[place].Load(); j != nil && j.left.Load() > 0 {
+			return j
+		}
+	}
+	return nil
+}
+
+// poll calls ready until it returns true, or Linger has passed, and returns its last value.
+func poll(ready func() bool) bool {
+	for start := time.Now(); time.Since(start) < Linger; runtime.Gosched() {
+		for range 64 {
+			if ready() {
+				return true
+			}
+		}
+	}
+	return false
+}
