@@ -70,6 +70,10 @@ const rowsOfEntries = 64
 // rowsOfNonzeros is addNonzeros for some rows. It takes as many columns together as keep B in the
 // second-level cache.
 func (p *product[F]) rowsOfNonzeros(lo, hi int) {
+	if p.a.transposed {
+		p.columnsOfNonzeros(lo, hi)
+		return
+	}
 	down, across := p.a.steps()
 	memory := entriesPool.Get().(*[]entry)
 	defer entriesPool.Put(memory)
@@ -97,6 +101,20 @@ func (p *product[F]) rowsOfNonzeros(lo, hi int) {
 					by := [1]F{F(e.value)}
 					tile.AddOuter(row, n, by[:], p.b.data[e.index*p.b.stride+column:], 1, n)
 				}
+			}
+		}
+	}
+}
+
+// columnsOfNonzeros is rowsOfNonzeros for a transposed A, whose rows in memory are columns: it reads them
+// once. The order of a sum is the same.
+func (p *product[F]) columnsOfNonzeros(lo, hi int) {
+	for l := range p.k {
+		from := p.b.data[l*p.b.stride:][:p.n]
+		for i, v := range p.a.data[l*p.a.stride+lo : l*p.a.stride+hi] {
+			if v != 0 {
+				by := [1]F{p.alpha * v}
+				tile.AddOuter(p.c[(lo+i)*p.ldc:], p.n, by[:], from, 1, p.n)
 			}
 		}
 	}
