@@ -55,7 +55,8 @@ type form struct {
 // newForm returns a form before its first climb.
 func (f *fitter) newForm(s *stats) *form {
 	o := &form{s: s, ends: map[int]*choice{}}
-	if o.most = min(mostRank, int(s.some.count)-1, s.directions()); f.Rank != nil {
+	o.most = min(mostRank, int(s.some.count)-1, s.directions())
+	if f.Rank != nil {
 		o.most = *f.Rank
 	}
 	return o
@@ -138,14 +139,16 @@ func (f *fitter) climbCurves(ctx context.Context, plain, curved *form) error {
 		if err := climbPairs(ctx, plain, curved, ranks); err != nil {
 			return err
 		}
-		if ranks = nil; f.Rank != nil {
+		ranks = nil
+		if f.Rank != nil {
 			break
 		}
 		at := curved.best()
 		if at > 0 && curved.ends[at-1] == nil {
 			ranks = append(ranks, at-1)
 		}
-		if c := curved.ends[at]; at < curved.most && curved.ends[at+1] == nil && c.Penalised > plain.ends[plain.best()].Penalised {
+		helps := curved.ends[at].Penalised > plain.ends[plain.best()].Penalised
+		if helps && at < curved.most && curved.ends[at+1] == nil {
 			ranks = append(ranks, at+1)
 			if err := plain.extend(ctx, at+1); err != nil {
 				return err

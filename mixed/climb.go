@@ -258,7 +258,8 @@ func (q *strengths) pack() []float64 {
 // unpack returns strengths of the shape of q with the values of a vector; a sigma of 0 stays 0.
 func (q *strengths) unpack(x []float64) *strengths {
 	n := len(q.sigma)
-	out := &strengths{rank: q.rank, fixed: q.fixed, group: q.group, common: q.common, w: slices.Clone(x[n : n+len(q.w)])}
+	out := &strengths{rank: q.rank, fixed: q.fixed, group: q.group, common: q.common}
+	out.w = slices.Clone(x[n : n+len(q.w)])
 	out.sigma = make([]float64, n)
 	for g, v := range q.sigma {
 		if v > 0 {

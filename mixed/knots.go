@@ -86,9 +86,10 @@ func (r *rows) knots(ctx context.Context, numeric []int, few bool) ([][]float64,
 		places, _ := r.different(list[at:][:n], &look)
 		list = list[at+n:]
 		if at > 0 && len(values) <= mostKnots && rows > .95*r.stats[j].rows {
-			if places = values; len(values) < leastDistinct {
+			if len(values) < leastDistinct {
 				continue
 			}
+			places = values
 		}
 		if len(places) >= leastKnots {
 			out[i] = places

@@ -241,7 +241,8 @@ const (
 
 // noiseStep takes a Newton step of every scale towards a zero of the derivative of the likelihood by its
 // logarithm, and returns the length of the longest.
-func noiseStep(ctx context.Context, r *rows, list []scatter, tasks float64, degrees, scales []float64) (longest float64, err error) {
+func noiseStep(ctx context.Context, r *rows, list []scatter, tasks float64,
+	degrees, scales []float64) (longest float64, err error) {
 	n := len(scales)
 	v := make([]float64, 2*n)
 	for i, f := range degrees {

@@ -85,7 +85,8 @@ func (r *rows) try(ctx context.Context, name string, list ...*total) error {
 	}
 	r.record(name, len(message))
 	for _, t := range list {
-		if message = t.unpack(message); t.shrinks() {
+		message = t.unpack(message)
+		if t.shrinks() {
 			return contradiction("a total of " + name + " is below the part of this node")
 		}
 	}
