@@ -20,6 +20,7 @@ import (
 	openblas "github.com/difalt/difalt/cgo" // links OpenBLAS
 	"github.com/difalt/difalt/internal/tile"
 	"github.com/difalt/difalt/kernel/blas"
+	"gonum.org/v1/gonum/lapack"
 	blasnetlib "gonum.org/v1/netlib/blas/netlib"
 	lapacknetlib "gonum.org/v1/netlib/lapack/netlib"
 )
@@ -31,7 +32,19 @@ var (
 )
 
 // linked is the OpenBLAS that the process is linked with, with as many threads as OPENBLAS_NUM_THREADS allows.
-var linked = peer{"OpenBLAS", blasnetlib.Implementation{}, lapacknetlib.Implementation{}, blasnetlib.Implementation{}, blasnetlib.Implementation{}}
+var linked = peer{"OpenBLAS", blasnetlib.Implementation{}, openBLAS{}, blasnetlib.Implementation{}, blasnetlib.Implementation{}}
+
+// openBLAS is LAPACK by OpenBLAS.
+type openBLAS struct{ lapacknetlib.Implementation }
+
+// Dgesvd answers a query with the least length of work that netlib accepts: new versions of OpenBLAS need less.
+func (o openBLAS) Dgesvd(jobU, jobVT lapack.SVDJob, m, n int, a []float64, lda int, s, u []float64, ldu int, vt []float64, ldvt int, work []float64, lwork int) (ok bool) {
+	ok = o.Implementation.Dgesvd(jobU, jobVT, m, n, a, lda, s, u, ldu, vt, ldvt, work, lwork)
+	if lwork == -1 {
+		work[0] = max(work[0], float64(max(3*min(m, n)+max(m, n), 5*min(m, n))))
+	}
+	return ok
+}
 
 // A measurement has the least times of the peers, in seconds, by case.
 type measurement struct {
