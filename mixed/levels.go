@@ -18,8 +18,8 @@ const (
 	tables, fingerprints      = 16, 1 << 20
 	// levelsMessage is the number of values in a message: a column of a usual number of levels has one.
 	levelsMessage = 3 << 11
-	// A column has at most so many levels at all owners, or so many times those of this owner, and all columns
-	// together so many features: a member that invents levels takes little time and memory from the others.
+	// A column has at most 128 levels at all owners, or 8 times the levels of this owner, and a table 256 features
+	// or 4 times the own ones: a member that invents levels takes little time and memory from the others.
 	commonLevels, levelShare     = 128, 8
 	commonFeatures, featureShare = 256, 4
 )

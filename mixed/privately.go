@@ -130,7 +130,8 @@ func (s *privacy) train(ctx context.Context) (*Model, *Report, error) {
 		return nil, nil, err
 	}
 	// Others may have more tasks, and have one at least.
-	if all, least := rows[0][0], float64(at+s.net.Len()-len(s.list)); !(all >= least && all <= mostTasks && all == math.Trunc(all)) {
+	all, least := rows[0][0], float64(at+s.net.Len()-len(s.list))
+	if !(all >= least && all <= mostTasks && all == math.Trunc(all)) {
 		return nil, nil, contradiction(fmt.Sprintf("all nodes have %v tasks, and at least %v exist", all, least))
 	}
 	s.tasks = int(rows[0][0])

@@ -58,7 +58,7 @@ type total struct {
 	err   error               // nil or errNumeric
 }
 
-// anyNumber is grows of a total to which no owner adds a negative number.
+// anyNumber is the grows of totals to which no owner adds a negative number.
 func anyNumber(int) bool { return true }
 
 // add overwrites a vector with its total. An error of the vector at one owner is one of all owners. A total

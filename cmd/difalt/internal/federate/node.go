@@ -132,8 +132,8 @@ func Run(ctx context.Context, n *Node) error {
 	return Explain(n.Cluster, err)
 }
 
-// accused returns an error with the public text contradicted if it says that nodes contradict one another, and has
-// no public text of its own.
+// accused returns an error with the public text contradicted if nodes contradict one another, and the error has no
+// public text of its own.
 func accused(err error) error {
 	var public interface{ PublicText() string }
 	wrong := errors.Is(err, consensus.ErrContradiction) || errors.Is(err, consensus.ErrInconsistent)
