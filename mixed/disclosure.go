@@ -1,7 +1,6 @@
 package mixed
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -279,60 +278,6 @@ func (g *guard) hold(x []float64) {
 	}
 }
 
-// A frequent finds the most frequent value of every column: exactly for few rows, and for many rows a value that
-// more than half of them have, if there is one.
-type frequent struct {
-	counts []map[float64]int // of few rows; NaN is stored as infinity
-	value0 []float64         // of many rows: the candidate of Boyer and Moore (1981), and its lead
-	lead   []int
-}
-
-func newFrequent(columns int, few bool) *frequent {
-	f := &frequent{value0: make([]float64, columns), lead: make([]int, columns)}
-	if few {
-		f.counts = make([]map[float64]int, columns)
-		for j := range f.counts {
-			f.counts[j] = map[float64]int{}
-		}
-	}
-	return f
-}
-
-// add counts the values of a row.
-func (f *frequent) add(x []float64) {
-	for j, v := range x {
-		if math.IsNaN(v) {
-			v = math.Inf(1) // which no table has
-		}
-		switch {
-		case f.counts != nil:
-			f.counts[j][v]++
-		case f.lead[j] == 0:
-			f.value0[j], f.lead[j] = v, 1
-		case f.value0[j] == v:
-			f.lead[j]++
-		default:
-			f.lead[j]--
-		}
-	}
-}
-
-// value returns the value of a column; of several the smallest.
-func (f *frequent) value(column int) float64 {
-	v, most := f.value0[column], 0
-	if f.counts != nil {
-		for x, n := range f.counts[column] {
-			if n > most || n == most && x < v {
-				v, most = x, n
-			}
-		}
-	}
-	if math.IsInf(v, 1) {
-		return math.NaN()
-	}
-	return v
-}
-
 // takesPart reports what keeps the rows of this owner out of all totals: too few rows for the linear columns.
 func (g *guard) takesPart() error {
 	own, columns := len(g.counted()), 1+len(g.rows.stats)
@@ -381,137 +326,6 @@ func (g *guard) scores(task int) bool { return g == nil || !g.left[task] && !g.s
 
 // fewRows is the public text about a table that does not satisfy a limit.
 const fewRows = "its table has too few rows"
-
-// wantsFewKnots reports whether this owner votes for curves with few knots: it has too few rows for the columns
-// that numeric features would have with many, beside the linear ones.
-func (g *guard) wantsFewKnots(linear, numeric int) bool {
-	if g == nil {
-		return false
-	}
-	most, own := linear+numeric*(knots-2), len(g.counted())
-	few := own < g.LeastRows*most
-	g.tell(few && numeric <= manyFeatures, "This owner voted for curves with %d knots in place of %d: %d training rows are fewer than "+
-		"%d for each of %d columns.", fewKnots, knots, own, g.LeastRows, most)
-	return few
-}
-
-// voteOnCurves removes the curves against which an owner votes from a design, in two sums: first those with a
-// function that lives on few own rows alone, then all of them where an owner has too few rows for the columns
-// that are left, or too few small tasks.
-func (g *guard) voteOnCurves(ctx context.Context, d *Design) error {
-	if g == nil {
-		return nil
-	}
-	against := make([]float64, len(d.Curves))
-	features := g.rows.schema.Features()
-	for i := range d.Curves {
-		c := &d.Curves[i]
-		if g.Strict || g.LeastLevel > 0 && g.bendsAlone(c) {
-			against[i] = 1
-			g.tell(!g.Strict, "This owner voted against the curve of %q: fewer than %d own rows lie where it can bend alone.",
-				features[c.Feature], g.LeastLevel)
-		}
-	}
-	if err := g.vote(ctx, "owners against a curve", against); err != nil {
-		return err
-	}
-	var kept []Curve
-	for i, c := range d.Curves {
-		if against[i] == 0 {
-			kept = append(kept, c)
-		}
-	}
-	g.tell(len(kept) < len(d.Curves), "%d of %d curves were left out: some owner voted against them.", len(d.Curves)-len(kept),
-		len(d.Curves))
-	d.Curves = kept
-	if len(kept) == 0 {
-		return nil
-	}
-	all, p, own := []float64{0}, d.Width(), len(g.counted())
-	tasks, rows := g.small(p)
-	least := g.LeastSmall
-	if rows == own { // small tasks hide among others; without a large one beside them fewer suffice
-		least = (least + 1) / 2
-	}
-	switch {
-	case own < g.LeastRows*p:
-		all[0] = 1
-		g.tell(true, "This owner voted against curves: %d training rows are fewer than %d for each of %d columns.", own, g.LeastRows, p)
-	case len(tasks) > 0 && (len(tasks) < least || rows < 2*p) && g.LeastSmall > 0:
-		all[0] = 1
-		g.tell(true, "This owner voted against curves: %d tasks with fewer than %d rows, with %d rows together, are too few to hide "+
-			"among each other.", len(tasks), p, rows)
-	}
-	if err := g.vote(ctx, "owners against curves", all); err != nil {
-		return err
-	}
-	if all[0] > 0 {
-		g.tell(true, "Curves were left out: some owner has too few rows for them.")
-		d.Curves = nil
-	}
-	return nil
-}
-
-// vote replaces 0 or 1 by the number of owners with 1.
-func (g *guard) vote(ctx context.Context, name string, v []float64) error {
-	return g.rows.add(ctx, name, &total{v: v, grows: anyNumber})
-}
-
-// bendsAlone reports whether there is a function of a curve that is 0 in all but a few own rows: a function of
-// the part beyond an outer knot and the intervals beside it, or of neighbouring intervals.
-func (g *guard) bendsAlone(c *Curve) bool {
-	n := len(c.Knots)
-	rows := make([]int, n+1)    // between two knots, before the first and after the last one
-	between := make([]int, 2*n) // unused places stay 0
-	read := g.rows.reader()
-	for _, i := range g.counted() {
-		v := read(int(i))[c.Feature]
-		if math.IsNaN(v) {
-			continue
-		}
-		at, exact := slices.BinarySearch(c.Knots, v)
-		if exact {
-			between[at]++ // on a knot, inside of the supports on both sides of it only
-		} else {
-			rows[at]++
-		}
-	}
-	alone := func(from, to int) bool { // between the knots from and to; 0 and n + 1 stand for the ends
-		sum := 0
-		for i := from; i < to; i++ {
-			sum += rows[i]
-			if i > from {
-				sum += between[i-1]
-			}
-		}
-		return sum > 0 && sum < g.LeastLevel
-	}
-	end := min(1+supportEnd, n+1)
-	if alone(0, end) || alone(n+1-end, n+1) {
-		return true
-	}
-	for from := 1; from+supportInside <= n; from++ {
-		if alone(from, from+supportInside) {
-			return true
-		}
-	}
-	return false
-}
-
-// rare reports, for every column of a design with curves, whether few own rows have another value than the
-// usual one: fewer than columns. A member that steers strengths could see such rows alone, so that the column
-// has no deviations and no loadings.
-func (g *guard) rare(d *Design) []bool {
-	list := make([]bool, d.Width())
-	if g == nil || g.LeastLevel == 0 || len(d.Curves) == 0 {
-		return list
-	}
-	off, _ := g.offUsual(len(list))
-	for j, n := range off {
-		list[1+j] = n > 0 && n < len(list)
-	}
-	return list
-}
 
 // tell keeps a sentence for the report of this owner.
 func (g *guard) tell(when bool, format string, args ...any) {
