@@ -13,14 +13,13 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// Adapt returns a model that has also learned the rows of a table. Coefficients of a task that is
-// new to the model get their posterior distribution under the prior N(Mean, prior covariance +
-// MeanCovariance). The coefficients of a known task are updated from their present distribution, so that its
-// rows must be rows that the model has not seen. Mean, prior and other tasks stay as they are.
-// If tasks differ by their noise, the noise of the table's tasks is estimated too. Rows count with their
-// weights. In a design with axes, the part of a row off the axes is noise of that row. Errors name the task and
-// the row, counted from 1, of targets and features that cannot be used; the error of a context that ends is its
-// own.
+// Adapt returns a model that has also learned the rows of a table. Coefficients of a task that is new to the
+// model get their posterior distribution under the prior N(Mean, prior covariance + MeanCovariance). The
+// coefficients of a known task are updated from their present distribution, so that its rows must be rows
+// that the model has not seen. Mean, prior and other tasks stay as they are. If tasks differ by their noise,
+// the noise of the table's tasks is estimated too. Rows count with their weights. In a design with axes, the
+// part of a row off the axes is noise of that row. Errors name the task and the row, counted from 1, of
+// targets and features that cannot be used; the error of a context that ends is its own.
 func (m *Model) Adapt(ctx context.Context, t Table) (*Model, error) {
 	switch {
 	case len(m.p.Mean) == 0:
@@ -103,8 +102,8 @@ func (m *Model) Adapt(ctx context.Context, t Table) (*Model, error) {
 	return New(p)
 }
 
-// Repeats returns the tasks of a table whose rows are those that the model has learned of them, and no other ones. With
-// Adapt they would count twice.
+// Repeats returns the tasks of a table whose rows are those that the model has learned of them, and no other
+// ones. With Adapt they would count twice.
 func (m *Model) Repeats(t Table) (tasks []string) {
 	if !slices.Equal(t.Features(), m.features) || !t.HasTarget() || m.p.Tasks.Digests == nil {
 		return nil
@@ -166,8 +165,8 @@ type Table interface {
 	Schema() *Schema    // columns of the features
 }
 
-// A sample is a row of a table: its columns in the design, its standardised target and its weight. Its distance
-// from the axes of the design, if there are any, stands apart: the column is 0.
+// A sample is a row of a table: its columns in the design, its standardised target and its weight. Its
+// distance from the axes of the design, if there are any, stands apart: the column is 0.
 type sample struct {
 	z         []float64
 	y, weight float64
@@ -260,8 +259,8 @@ func (prior *posterior) learn(ctx context.Context, samples []sample) (*posterior
 	return p, err
 }
 
-// residuals are sums over samples of positive weight: of squares at the coefficients, of their variances about
-// these, and the number of samples.
+// residuals are sums over samples of positive weight: of squares at the coefficients, of their variances
+// about these, and the number of samples.
 type residuals struct{ squares, spent, rows float64 }
 
 // residuals returns the residuals of a posterior given the samples with its noise.
@@ -280,7 +279,8 @@ func (prior *posterior) residuals(p *posterior, samples []sample) (r residuals) 
 // samplesAtOnce is the number of samples between two looks at the context.
 const samplesAtOnce = 64
 
-// noiseOf returns the variance of a sample about its expectation along the axes, for noise of the given variance.
+// noiseOf returns the variance of a sample about its expectation along the axes, for noise of the given
+// variance.
 func (prior *posterior) noiseOf(s sample, noise float64) float64 {
 	return noise/s.weight + square(s.distance)*prior.packed[len(prior.packed)-1]
 }

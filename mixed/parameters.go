@@ -88,8 +88,8 @@ type Noise struct {
 	// TaskFreedom describes how the variances of tasks differ: TaskFreedom Variance / v has a chi-squared
 	// distribution with TaskFreedom degrees of freedom for a task of variance v; 0: all tasks have Variance.
 	TaskFreedom float64 `json:"task_freedom"`
-	// Alike is the variance by which the rows of all tasks count, where the variances of tasks are for intervals
-	// only; 0: the rows of a task count by its own variance.
+	// Alike is the variance by which the rows of all tasks count, where the variances of tasks are for
+	// intervals only; 0: the rows of a task count by its own variance.
 	Alike float64 `json:"alike,omitempty"`
 }
 
@@ -106,21 +106,22 @@ type Tasks struct {
 	Column  string   `json:"column"` // name of the task column in the table; may be empty
 	Names   []string `json:"names"`  // T distinct names in UTF-8
 	Samples []int    `json:"-"`      // training rows of every task
-	// Digests are sums of hashes of the rows of every task, by which [Model.Repeats] knows them again; nil: there are
-	// none. They do not tell the rows, but whoever guesses all rows of a task can confirm the guess.
+	// Digests are sums of hashes of the rows of every task, by which [Model.Repeats] knows them again; nil:
+	// there are none. They do not tell the rows, but whoever guesses all rows of a task can confirm the
+	// guess.
 	Digests []uint32  `json:"digests,omitempty"`
 	Theta   []float64 `json:"-"` // T x P, posterior means of the coefficients mu + deviation
 	// Noise holds T positive variances and Freedom their degrees of freedom.
 	// Both are nil unless Prior.Noise.TaskFreedom is positive.
 	Noise   []float64 `json:"-"`
 	Freedom []float64 `json:"-"`
-	// Covariances holds the packed posterior covariance of every row of Theta, with the uncertainty of mu. If it
-	// is nil, intervals of known tasks are as wide as those of unseen tasks.
+	// Covariances holds the packed posterior covariance of every row of Theta, with the uncertainty of mu. If
+	// it is nil, intervals of known tasks are as wide as those of unseen tasks.
 	Covariances [][]float64 `json:"-"`
 }
 
-// mostCovariances is the largest number of entries that training keeps in Covariances, 256 MiB. For tables that
-// would need more, Covariances is nil.
+// mostCovariances is the largest number of entries that training keeps in Covariances, 256 MiB. For tables
+// that would need more, Covariances is nil.
 const mostCovariances = 1 << 25
 
 // Goodness describes how a model fits the training rows. Zero fields are unknown.

@@ -41,8 +41,8 @@ type Errors struct {
 // A Tally sums errors of predictions over rows.
 type Tally struct{ Rows, Squares, Absolute, Targets, TargetSquares float64 }
 
-// farthestError bounds the error of a row in deviations of the target, so that sums of errors and of their squares
-// have a known size.
+// farthestError bounds the error of a row in deviations of the target, so that sums of errors and of their
+// squares have a known size.
 const farthestError = 1e6
 
 // Add counts one row. An error of more than a million counts as that.

@@ -27,8 +27,8 @@ func (s *Schema) Levels(column string) (levels []string, categorical bool) {
 	return s.Categories[i].Levels, true
 }
 
-// byColumn returns the levels of all categorical columns. A search for each of many columns would take the square of
-// their number.
+// byColumn returns the levels of all categorical columns. A search for each of many columns would take the
+// square of their number.
 func (s *Schema) byColumn() map[string][]string {
 	levels := make(map[string][]string, len(s.Categories))
 	for _, c := range s.Categories {

@@ -85,8 +85,8 @@ type keptNumber struct {
 	value   float64
 }
 
-// newPredictionWriter starts the table with its columns: those that are kept, the task unless it is among them, and
-// the prediction.
+// newPredictionWriter starts the table with its columns: those that are kept, the task unless it is among
+// them, and the prediction.
 func newPredictionWriter(to io.Writer, path string, m *mixed.Model, keep []string, standardErrors bool) (*predictionWriter, error) {
 	w := &predictionWriter{
 		model: m, errors: standardErrors, kept: make([]string, len(keep)), numbers: make([]keptNumber, 0, len(keep)),

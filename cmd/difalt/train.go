@@ -48,8 +48,9 @@ func fitTable(ctx context.Context, f *flagtable.Flags, std cli.Streams) error {
 // refitting is the stage after those of training.
 const refitting = "all rows"
 
-// refit fits a model to all rows of a table, in the form of the model that the held-out rows have judged: of its
-// rank, and without curves if that has none. The report keeps the errors of the judged model, and its forms.
+// refit fits a model to all rows of a table, in the form of the model that the held-out rows have judged: of
+// its rank, and without curves if that has none. The report keeps the errors of the judged model, and its
+// forms.
 func refit(ctx context.Context, in mixed.Input, o mixed.Options, judged *mixed.Model, r *mixed.Report) (*mixed.Model, *mixed.Report, error) {
 	p := judged.Parameters()
 	o.Rank, o.NoCurves = &p.Prior.Rank, len(p.Design.Curves) == 0

@@ -10,10 +10,12 @@ import (
 )
 
 var (
-	// added are the names of columns that other programs add to every table they write: pandas, dask, Arrow, Spark.
+	// added are the names of columns that other programs add to every table they write: pandas, dask, Arrow,
+	// Spark.
 	added = regexp.MustCompile(`^(__index_level_\d+__|Unnamed: \d+(\.\d+)*|__null_dask_index__|__fragment_index|__batch_index|` +
 		`__last_in_fragment|__filename|__row_index__?|_rescued_data|_metadata)$`)
-	// addedOften are names that they give to columns of row numbers, and that others may give to other columns.
+	// addedOften are names that they give to columns of row numbers, and that others may give to other
+	// columns.
 	addedOften = regexp.MustCompile(`^(X(\.\d+)?|index|level_\d+|_c0|\.\.\.\d+|V1|Column1|rowid|rownames?|row[._]names?|Row)$`)
 )
 
@@ -32,15 +34,15 @@ func withoutAdded(names, listed []string) (kept, out []string) {
 	return kept, out
 }
 
-// textShare is the share of the rows of a column of text that may have a level of their own, and fewTexts the number
-// of levels up to which no share matters.
+// textShare is the share of the rows of a column of text that may have a level of their own, and fewTexts the
+// number of levels up to which no share matters.
 const (
 	textShare = 2
 	fewTexts  = 20
 )
 
-// leaveOut takes row numbers of other programs out of the features, and refuses columns of text with about as many
-// levels as rows, unless options list them.
+// leaveOut takes row numbers of other programs out of the features, and refuses columns of text with about as
+// many levels as rows, unless options list them.
 func (r *reader) leaveOut() error {
 	t, o := r.t, &r.o
 	if o.Schema != nil {
@@ -97,8 +99,8 @@ func (r *reader) remove(j int) {
 	r.notations = slices.Delete(r.notations, slot, slot+1)
 }
 
-// numbersRows reports whether column j holds whole numbers that are all different in each file, and either close
-// together, or increasing from row to row. starts are the first rows of the files, and the end.
+// numbersRows reports whether column j holds whole numbers that are all different in each file, and either
+// close together, or increasing from row to row. starts are the first rows of the files, and the end.
 func (t *Table) numbersRows(j int, starts []int) bool {
 	for f := range len(starts) - 1 {
 		first, end := starts[f], starts[f+1]

@@ -28,8 +28,8 @@ const (
 	LeftOut    ReadAs = "left out"
 )
 
-// Check reads files as [ReadFiles] does and describes their columns, in the order of the first file. Columns of text
-// with about as many levels as rows are left out rather than refused.
+// Check reads files as [ReadFiles] does and describes their columns, in the order of the first file. Columns
+// of text with about as many levels as rows are left out rather than refused.
 func Check(patterns []string, o TableOptions) (*Table, []Column, error) {
 	r, err := newReader(o)
 	if err != nil {

@@ -45,8 +45,8 @@ var likeDate = regexp.MustCompile(`^\d{1,4}[-/. ]\d{1,2}[-/. ]\d{1,4}([ T]\d{1,2
 
 func isLetterOrDigit(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
-// kindsOf returns the kind of every column of a file of CSV by its first cell of a known kind, from the records
-// ahead. A column without one counts as unknown: its cells will be read as numbers.
+// kindsOf returns the kind of every column of a file of CSV by its first cell of a known kind, from the
+// records ahead. A column without one counts as unknown: its cells will be read as numbers.
 func (r *reader) kindsOf(list *records, columns int) []kind {
 	kinds, left := make([]kind, columns), columns
 	given := map[string]bool{}

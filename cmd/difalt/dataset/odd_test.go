@@ -17,9 +17,9 @@ import (
 // oddCases is the number of malformed files that TestOddFiles draws.
 const oddCases = 240
 
-// Files that are spoilt at random are read to the table that they hold, or refused: by an error of one line with the
-// name of the file, within bounded memory. Numbers are finite, names are there, and what a spoilt place does not
-// concern is read as before.
+// Files that are spoilt at random are read to the table that they hold, or refused: by an error of one line
+// with the name of the file, within bounded memory. Numbers are finite, names are there, and what a spoilt
+// place does not concern is read as before.
 func TestOddFiles(t *testing.T) {
 	dir := t.TempDir()
 	refused := 0
@@ -62,7 +62,8 @@ func TestOddFiles(t *testing.T) {
 	}
 }
 
-// checkOdd asserts what holds for every table: finite numbers or missing ones, names, places, and stable remarks.
+// checkOdd asserts what holds for every table: finite numbers or missing ones, names, places, and stable
+// remarks.
 func checkOdd(t *testing.T, tab *Table) {
 	x := make([]float64, len(tab.Features()))
 	for i := range tab.Rows() {

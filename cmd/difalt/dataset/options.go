@@ -7,7 +7,8 @@ import (
 	"github.com/difalt/difalt/mixed"
 )
 
-// TableOptions assign the columns of files to the parts of a table. The zero value of every field is a default.
+// TableOptions assign the columns of files to the parts of a table. The zero value of every field is a
+// default.
 type TableOptions struct {
 	// Task names the column of task names; empty: all rows belong to one task.
 	Task string
@@ -62,9 +63,9 @@ func (o *TableOptions) Validate() error {
 	return o.Schema.Validate()
 }
 
-// Missing is the treatment of missing values: empty cells, nulls of Parquet, the cells of TableOptions.NA, and
-// in columns of numbers also NaN, NA, N/A, #N/A, null and None in any case. These words are names in columns of
-// tasks and levels.
+// Missing is the treatment of missing values: empty cells, nulls of Parquet, the cells of TableOptions.NA,
+// and in columns of numbers also NaN, NA, N/A, #N/A, null and None in any case. These words are names in
+// columns of tasks and levels.
 type Missing uint8
 
 const (

@@ -62,8 +62,8 @@ func TestTextIsCategorical(t *testing.T) {
 	}
 }
 
-// Numbers and text in one column are an error in any order, and so are texts as various as rows. The error has the
-// options that help.
+// Numbers and text in one column are an error in any order, and so are texts as various as rows. The error
+// has the options that help.
 func TestMixedColumns(t *testing.T) {
 	ids := "t,k,y\n"
 	for i := range 30 {

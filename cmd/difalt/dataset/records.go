@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// separatorLine returns the delimiter that a first line such as "sep=;" of a spreadsheet names, and the bytes of
-// that line; 0 without one.
+// separatorLine returns the delimiter that a first line such as "sep=;" of a spreadsheet names, and the bytes
+// of that line; 0 without one.
 func separatorLine(sample []byte) (delimiter rune, bytes int) {
 	line, _, found := strings.Cut(string(sample[:min(len(sample), len("sep=;\r\n"))]), "\n")
 	mark, is := strings.CutPrefix(strings.TrimSuffix(line, "\r"), "sep=")

@@ -54,8 +54,8 @@ func (p *profile) add(v float64, row int) {
 // sampled is the number of rows from which quantiles are estimated.
 const sampled = 2000
 
-// profiles returns the profiles of the columns of numbers, with nil for others, and last that of the target, nil
-// without one.
+// profiles returns the profiles of the columns of numbers, with nil for others, and last that of the target,
+// nil without one.
 func (t *Table) profiles() []*profile {
 	list := make([]*profile, len(t.schema.Columns)+1)
 	for j, name := range t.schema.Columns {
@@ -213,8 +213,8 @@ func (p *profile) equalLengths() bool {
 	return p.least > 0 && digits(p.least) >= codeDigits && digits(p.least) == digits(p.most) && p.distinct()*2 > len(p.sample)
 }
 
-// sentinel returns the value at an end of the column, and its rows, that looks like a mark of missing values: of
-// nines, and farther from the other values than these from each other.
+// sentinel returns the value at an end of the column, and its rows, that looks like a mark of missing values:
+// of nines, and farther from the other values than these from each other.
 func (p *profile) sentinel() (v float64, rows int, ok bool) {
 	if p.rows-p.atLeast > 2 && isNines(p.least) && p.second-p.least > p.most-p.second {
 		return p.least, p.atLeast, true
@@ -225,7 +225,8 @@ func (p *profile) sentinel() (v float64, rows int, ok bool) {
 	return 0, 0, false
 }
 
-// isNines reports whether a number is one of 99, 999, ... and their negatives, or -9 or -1 followed by zeros alone.
+// isNines reports whether a number is one of 99, 999, ... and their negatives, or -9 or -1 followed by zeros
+// alone.
 func isNines(v float64) bool {
 	s := fmt.Sprintf("%g", math.Abs(v))
 	return len(s) <= 9 && strings.Trim(s, "9") == "" && (len(s) > 1 || v < 0)
@@ -317,8 +318,8 @@ func AlikeLevels(s *mixed.Schema) (list []string) {
 	return list
 }
 
-// Spelling finds names that differ from those of a list in their spelling alone: in case, in blanks, in leading
-// zeros, or as 1 and 1.0.
+// Spelling finds names that differ from those of a list in their spelling alone: in case, in blanks, in
+// leading zeros, or as 1 and 1.0.
 type Spelling map[string]string
 
 // NewSpelling returns the spellings of names.
@@ -398,8 +399,8 @@ type grouping struct {
 
 func newGrouping(rows int) *grouping { return &grouping{rows: rows} }
 
-// key returns a number that columns have in common which divide the rows into the same groups. There is none for
-// columns with one value, or with a value in fewer than two rows on average.
+// key returns a number that columns have in common which divide the rows into the same groups. There is none
+// for columns with one value, or with a value in fewer than two rows on average.
 func (g *grouping) key(value func(row int) float64) (key uint64, ok bool) {
 	g.seen = map[float64]int{}
 	h := uint64(14695981039346656037)
@@ -420,8 +421,8 @@ func (g *grouping) key(value func(row int) float64) (key uint64, ok bool) {
 	return h, len(g.seen) > 1 && 2*len(g.seen) <= g.rows
 }
 
-// proportional returns lists of columns of numbers that are each the same up to a factor and an offset. The target
-// is the first of its list.
+// proportional returns lists of columns of numbers that are each the same up to a factor and an offset. The
+// target is the first of its list.
 func (t *Table) proportional(profiles []*profile) (lists [][]string) {
 	value := func(j, i int) float64 {
 		if j == len(profiles)-1 {

@@ -14,8 +14,8 @@ type Row struct {
 	Task     string    // empty if it is missing
 	Features []float64 // as of [Table.X]
 	Kept     []string  // the cells of TableOptions.Keep as they are in the file
-	// Complete is false for a row that lacks a value which the options need: its task, or, under MissingDrop, a
-	// feature.
+	// Complete is false for a row that lacks a value which the options need: its task, or, under MissingDrop,
+	// a feature.
 	Complete bool
 }
 
@@ -28,9 +28,9 @@ type Summary struct {
 	Notes      []string       // as of [Table.Notes]
 }
 
-// Scan reads files as [ReadFiles] does, to the features of o.Schema, which is required, and passes every row on to
-// each, in order. It holds one row in memory. Rows need no target; under MissingRefuse missing values are an error
-// after the last row of a file. An error of each ends the scan.
+// Scan reads files as [ReadFiles] does, to the features of o.Schema, which is required, and passes every row
+// on to each, in order. It holds one row in memory. Rows need no target; under MissingRefuse missing values
+// are an error after the last row of a file. An error of each ends the scan.
 func Scan(patterns []string, o TableOptions, each func(*Row) error) (*Summary, error) {
 	if o.Schema == nil || o.Target != "" || o.Weight != "" || o.Holdout != "" {
 		return nil, errors.New("a scan needs a schema, and reads neither targets, weights nor marks")

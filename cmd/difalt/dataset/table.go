@@ -108,8 +108,8 @@ func (t *Table) X(dst []float64, row int) []float64 {
 	return dst
 }
 
-// expand puts the features of columns in place of their stored values at the front of dst: for a column of levels
-// one for each level. Columns have the given widths, 0 for numbers; nil if all are numbers.
+// expand puts the features of columns in place of their stored values at the front of dst: for a column of
+// levels one for each level. Columns have the given widths, 0 for numbers; nil if all are numbers.
 func expand(dst []float64, widths []int) {
 	end := len(dst)
 	// From the back: features of a column never start before the place where the column is stored.
@@ -140,12 +140,12 @@ func (t *Table) Schema() *mixed.Schema { return &t.schema }
 // Weights returns the weight of every row, or nil without TableOptions.Weight. The slice aliases the table.
 func (t *Table) Weights() []float64 { return t.weights }
 
-// Notes returns sentences on how the files were read: columns and rows that were left out, columns of text, and
-// dates of Parquet. The slice aliases the table.
+// Notes returns sentences on how the files were read: columns and rows that were left out, columns of text,
+// and dates of Parquet. The slice aliases the table.
 func (t *Table) Notes() []string { return slices.Clip(t.notes) }
 
-// Remarks returns sentences on values that look wrong: codes and row numbers among the features, numbers that stand
-// for missing values, totals, columns that repeat each other. The slice aliases the table.
+// Remarks returns sentences on values that look wrong: codes and row numbers among the features, numbers that
+// stand for missing values, totals, columns that repeat each other. The slice aliases the table.
 func (t *Table) Remarks() []string { return slices.Clip(t.remarks) }
 
 // Place returns where a row is in the files: "line 12", or "b.csv, line 12" if there are several files.

@@ -175,8 +175,8 @@ func (r *Report) linesFigure() figure {
 	return newFigure("lines", "Tasks along a column", words, alt, "Prediction", p)
 }
 
-// curveFigures shows the expected target of an average task along each column with a curve, all others at their means:
-// the curve with the largest departure from a line first.
+// curveFigures shows the expected target of an average task along each column with a curve, all others at
+// their means: the curve with the largest departure from a line first.
 func (r *Report) curveFigures() (list []figure) {
 	const points = 65
 	p := r.model.Parameters()

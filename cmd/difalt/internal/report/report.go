@@ -31,8 +31,8 @@ type Result struct {
 	tasks     iter.Seq[mixed.TaskScore]
 }
 
-// A sent counts the messages between owners, and the totals that each of them has learned. Epsilon is 0 without
-// a privacy budget.
+// A sent counts the messages between owners, and the totals that each of them has learned. Epsilon is 0
+// without a privacy budget.
 type sent struct {
 	Nodes      int           `json:"nodes"`
 	Tasks      int           `json:"tasks"` // of all nodes

@@ -60,7 +60,8 @@ func (s section) write(w io.Writer) {
 // curveMark ends the name of a curve's effect in tables.
 const curveMark = " (curve)"
 
-// shortTerm is the name of an effect in at most 24 characters: its beginning and its end, where levels differ.
+// shortTerm is the name of an effect in at most 24 characters: its beginning and its end, where levels
+// differ.
 func shortTerm(name string) string {
 	const most = 24
 	base, isCurve := strings.CutSuffix(text.Visible(name), curveMark)
@@ -217,8 +218,8 @@ func effectsSection(m *mixed.Model) section {
 	return section{id: "effects", title: "Effects", rows: t, words: append(words, noise+"."), file: "effects.csv", rest: rest}
 }
 
-// largestFirst returns the effects of a model: the level, and then those of each column side by side, the column with
-// the largest effect first. Slopes count by one standard deviation of their feature.
+// largestFirst returns the effects of a model: the level, and then those of each column side by side, the
+// column with the largest effect first. Slopes count by one standard deviation of their feature.
 func largestFirst(m *mixed.Model) []mixed.Effect {
 	list, scales := m.Effects(), map[string]float64{}
 	p := m.Parameters()

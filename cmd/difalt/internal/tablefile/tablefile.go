@@ -30,8 +30,8 @@ func HasTypes(path string) bool { return extension(path) == ".parquet" }
 
 func extension(path string) string { return strings.ToLower(filepath.Ext(path)) }
 
-// A Column has a name of its own, and points to its cell in the current row: a *string, *float64 (NaN: missing)
-// or *bool.
+// A Column has a name of its own, and points to its cell in the current row: a *string, *float64 (NaN:
+// missing) or *bool.
 type Column struct {
 	Name string
 	Cell any
@@ -111,8 +111,8 @@ func appendComma(line []byte, i int) []byte {
 	return line
 }
 
-// appendText appends a text as a cell of CSV (RFC 4180), with quotes where readers need them; an empty one has quotes
-// if it is alone in its line.
+// appendText appends a text as a cell of CSV (RFC 4180), with quotes where readers need them; an empty one
+// has quotes if it is alone in its line.
 func appendText(line []byte, s string, alone bool) []byte {
 	if (s != "" || !alone) && !strings.ContainsAny(s, ",\"\r\n") && strings.TrimLeft(s, " \t") == s {
 		return append(line, s...)
