@@ -82,30 +82,56 @@ func (o *form) best() (rank int) {
 	return rank
 }
 
-// climbRanks climbs at rank 0, 1, ...; from the second on a direction is added to those before. A given rank ends
-// the list, otherwise the ranks end where the penalised evidence falls. Beside rank 0 go other climbs.
-func (f *fitter) climbRanks(ctx context.Context, o *form, beside ...*climb) error {
-	next := o.s.start()
-	for r := 0; r <= o.most; r++ {
+// climbRanks climbs at rank 1, 2, ... after rank 0; each adds a direction to those before. A given rank ends the
+// list, otherwise the ranks end where the penalised evidence falls.
+func (f *fitter) climbRanks(ctx context.Context, o *form) error {
+	for r := 1; r <= o.most; r++ {
 		f.progress(Stages[1], float64(r)/(mostRank+1))
-		if r > 0 {
-			var err error
-			if next, err = o.s.addDirection(ctx, o.ends[r-1].q, o.ends[r-1].m.mean); err != nil {
-				return err
-			}
-		}
-		c := o.end(r)
-		list := append(slices.Clip(beside), c.newClimb(next))
-		if err := climbAll(ctx, list...); err != nil {
+		next, err := o.s.addDirection(ctx, o.ends[r-1].q, o.ends[r-1].m.mean)
+		if err != nil {
 			return err
 		}
-		c.take(&list[len(beside)].best)
+		c := o.end(r)
+		list := c.newClimb(next)
+		if err := climbAll(ctx, list); err != nil {
+			return err
+		}
+		c.take(&list.best)
 		if f.Rank == nil && c.Penalised < o.ends[o.best()].Penalised-patience {
 			break
 		}
-		beside = nil
 	}
 	return nil
+}
+
+// climbFirst climbs at rank 0 without curves; the simpler methods climb in step. Where rows far out count less
+// after that, they do so in both forms, but not in the simpler methods.
+func (f *fitter) climbFirst(ctx context.Context) (*form, error) {
+	f.progress(Stages[1], 0)
+	o, beside := f.newForm(f.plain), f.baselineClimbs()
+	first := o.end(0)
+	list := append(slices.Clip(beside), first.newClimb(f.plain.start()))
+	if err := climbAll(ctx, list...); err != nil {
+		return nil, err
+	}
+	first.take(&list[len(beside)].best)
+	if err := f.takeBaselines(ctx, beside); err != nil {
+		return nil, err
+	}
+	f.compareLogarithm(first, beside)
+	bounded, err := f.boundRows(ctx, first)
+	if err != nil || bounded == first {
+		return o, err
+	}
+	f.plain = bounded.s
+	if f.curved != nil {
+		if f.curved, err = newBoundedStats(ctx, f.rows, f.curved.design, f.Workers, f.plain.bounds); err != nil {
+			return nil, err
+		}
+	}
+	o = f.newForm(f.plain)
+	*o.end(0) = *bounded
+	return o, nil
 }
 
 // extend climbs at a rank above the last one, if this rank has no end.
@@ -369,14 +395,14 @@ func (f *fitter) choose(ctx context.Context) (*choice, error) {
 		width = max(width, f.curved.p) // evidences are of the same tasks
 	}
 	f.plain.some = f.plain.climbTasks(width)
-	forms, beside := []*form{f.newForm(f.plain)}, f.baselineClimbs()
-	if err := f.climbRanks(ctx, forms[0], beside...); err != nil {
+	plain, err := f.climbFirst(ctx)
+	if err != nil {
 		return nil, err
 	}
-	if err := f.takeBaselines(ctx, beside); err != nil {
+	forms := []*form{plain}
+	if err := f.climbRanks(ctx, plain); err != nil {
 		return nil, err
 	}
-	f.compareLogarithm(forms[0].ends[0], beside)
 	if f.curved != nil {
 		f.curved.some = f.plain.some
 		forms = append(forms, f.newForm(f.curved))

@@ -37,40 +37,53 @@ const clearly = 0.06
 // leastRemainder is the least 1 - h of a row: rounding leaves no digit of a smaller one.
 const leastRemainder = 1e-8
 
-// leaveOneOut returns the sums of rowErrors over the training rows of this owner in the tasks of climbs. The
-// residual without row i is e_i / (1 - h_i), where h_i is the posterior variance of its expectation over the
-// variance of its noise: exactly for given strengths, since the targets have a normal distribution.
-func (c *choice) leaveOneOut(ctx context.Context) *total {
+// eachResidual calls f with every training row of the worker's task, its residual e at the coefficients of the
+// task, times the square root of the row's weight, and h, the posterior variance of its expectation over the
+// variance of its noise. Without the row the residual is e / (1 - h), exactly for given strengths, since the
+// targets have a normal distribution. The worker has the solver of the task.
+func (c *choice) eachResidual(w *worker, k int, f func(row int, e, h float64)) {
 	s, p := c.s, c.s.p
-	t := s.solveOwn(ctx, c.m.prior, s.some, 2, func(w *worker, k int, part []float64) {
-		covariance, list := make([]float64, p*p), s.rows.of(k)
-		w.solver.Coefficients(w.v, covariance, c.m.mean, c.m.c)
-		noise := c.m.prior.Noise.Variance * cmp.Or(w.task.Noise, 1)
-		for from := 0; from < len(list); from += batch {
-			rows := list[from:min(from+batch, len(list))]
-			n := len(rows)
-			w.x, w.y, w.g = dense.Grow(w.x, n*p), dense.Grow(w.y, n), dense.Grow(w.g, n*p)
-			s.rows.fill(w.x, w.read, s.design, rows)
-			s.rows.weigh(w.x, rows)
-			s.rows.fillTargets(w.y, rows, s.log)
-			x, moved := dense.General(n, p, w.x), dense.General(n, p, w.g)
-			blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, x, dense.General(p, p, covariance), 0, moved)
-			for i, y := range w.y {
-				row := w.x[i*p:][:p]
-				e := y - floats.Dot(row, w.v)
-				rest := max(1-floats.Dot(row, w.g[i*p:][:p])/noise, leastRemainder)
-				part[0] += e * e
-				part[1] += e * e / (rest * rest)
-			}
+	covariance, list := make([]float64, p*p), s.rows.of(k)
+	w.solver.Coefficients(w.v, covariance, c.m.mean, c.m.c)
+	noise := c.m.prior.Noise.Variance * cmp.Or(w.task.Noise, 1)
+	for from := 0; from < len(list); from += batch {
+		rows := list[from:min(from+batch, len(list))]
+		n := len(rows)
+		w.x, w.y, w.g = dense.Grow(w.x, n*p), dense.Grow(w.y, n), dense.Grow(w.g, n*p)
+		s.rows.fill(w.x, w.read, s.design, rows)
+		s.weigh(w.x, rows)
+		s.fillTargets(w.y, rows, s.log)
+		x, moved := dense.General(n, p, w.x), dense.General(n, p, w.g)
+		blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, x, dense.General(p, p, covariance), 0, moved)
+		for i, y := range w.y {
+			row := w.x[i*p:][:p]
+			h := min(floats.Dot(row, w.g[i*p:][:p])/noise, 1-leastRemainder)
+			f(int(rows[i]), y-floats.Dot(row, w.v), h)
 		}
+	}
+}
+
+// leaveOneOut returns the sums of rowErrors over the training rows of this owner in the tasks of climbs. With
+// given true, rows count by the weights that the table gives them alone.
+func (c *choice) leaveOneOut(ctx context.Context, given bool) *total {
+	t := c.s.solveOwn(ctx, c.m.prior, c.s.some, 2, func(w *worker, k int, part []float64) {
+		c.eachResidual(w, k, func(row int, e, h float64) {
+			squares := e * e
+			if given && c.s.bounds != nil {
+				squares /= c.s.bounds[row]
+			}
+			part[0] += squares
+			part[1] += squares / ((1 - h) * (1 - h))
+		})
 	})
 	t.grows, t.unit = anyNumber, func(int) float64 { return 1 << 30 } // one row may be far off
 	return t
 }
 
-// better reports whether choice a predicts new rows clearly better than choice b. It takes one sum.
-func better(ctx context.Context, a, b *choice) (bool, error) {
-	totals := []*total{a.leaveOneOut(ctx), b.leaveOneOut(ctx)}
+// better reports whether choice a predicts new rows better than choice b, by at least a difference of scores. It
+// takes one sum.
+func better(ctx context.Context, a, b *choice, given bool, margin float64) (bool, error) {
+	totals := []*total{a.leaveOneOut(ctx, given), b.leaveOneOut(ctx, given)}
 	if err := a.s.rows.try(ctx, "squared residuals of rows, with and without the row", totals...); err != nil {
 		return false, err
 	}
@@ -82,5 +95,5 @@ func better(ctx context.Context, a, b *choice) (bool, error) {
 		scores[i] = rowErrors{t.v[0], t.v[1]}.score()
 	}
 	err := a.s.rows.sums.Agree(ctx, scores)
-	return scores[0]+clearly < scores[1], err
+	return scores[0]+margin < scores[1], err
 }

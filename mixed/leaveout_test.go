@@ -19,7 +19,7 @@ func TestLeaveOneOutAgainstDenseConditioning(t *testing.T) {
 				m, _, err := s.evaluate(t.Context(), q)
 				check.Done(err)
 				c := &choice{s: s, climbed: climbed{q: q, m: m}}
-				got := c.leaveOneOut(t.Context())
+				got := c.leaveOneOut(t.Context(), true)
 				check.Done(got.err)
 				_, y, v := covarianceOf(s, q)
 				n, want := len(y), 0.0

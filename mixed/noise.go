@@ -38,7 +38,7 @@ func (f *fitter) chooseNoise(ctx context.Context, alike *choice) (*choice, error
 	if err != nil {
 		return nil, err
 	}
-	if f.alike, err = better(ctx, loud.alike, &loud.choice); err != nil || f.alike {
+	if f.alike, err = better(ctx, loud.alike, &loud.choice, false, clearly); err != nil || f.alike {
 		return alike, err
 	}
 	f.noise = loud.noise
@@ -168,12 +168,24 @@ func (s *stats) scatters(ctx context.Context, m *moments) ([]scatter, error) {
 			edf += v * information[i]
 		}
 		n := float64(w.task.Rows)
-		list[k] = scatter{w.task.Residual(w.v), max(n-edf-share*n, 0)}
+		list[k] = scatter{w.task.Residual(w.v) / s.meanBound(k), max(n-edf-share*n, 0)}
 	})
 	if errors.Is(t.err, errNumeric) {
 		t.err = nil
 	}
 	return list, t.err
+}
+
+// meanBound returns the mean of the bounds of a task's rows. Where they are all low, the task is loud.
+func (s *stats) meanBound(k int) float64 {
+	if s.bounds == nil {
+		return 1
+	}
+	sum, list := 0.0, s.rows.of(k)
+	for _, i := range list {
+		sum += s.bounds[i]
+	}
+	return sum / float64(len(list))
 }
 
 // A noiseFit is the scale and the degrees of freedom of variances of tasks with the largest likelihood, and

@@ -44,6 +44,14 @@ func (f *fitter) notes(chosen *choice, m *moments, report *Report) (list []strin
 				"With equal noise rank %d would have more evidence: its last direction stands for the noise of some tasks.", c.Rank)
 		}
 	}
+	far := 0
+	for _, i := range f.rows.order {
+		if b := chosen.s.bounds; b != nil && b[i] < 0.5 {
+			far++
+		}
+	}
+	add(far > 0, "%d training rows are so far from the predictions without them that they count less than half: all rows are then "+
+		"predicted better. Check their targets.", far)
 	add(!report.Converged, "The strengths still moved at the last iteration; predictions hardly depend on that.")
 	add(chosen.Rank == mostRank && f.Rank == nil, "The largest rank that is compared, %d, was chosen: try --rank %d.", mostRank, mostRank+1)
 	return list

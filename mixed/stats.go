@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 
@@ -28,6 +29,7 @@ type stats struct {
 	barred  []bool      // those with rare values at some owner: they have neither deviations nor loadings
 	packed  [][]float64 // products of every task, see packedSize; nil for a task of rows
 	held    [][]float64 // rows of the design of the other tasks, then targets, as taskData needs them; nil: not held
+	bounds  []float64   // weights of rows of the table by their distance, see boundRows; nil: 1
 	ratio   []float64   // noise variance of every task over the common one; nil where all are 1
 	tasks   *taskSet    // those with rows
 	some    *taskSet    // those of climbs
@@ -52,8 +54,13 @@ const batch = 512
 
 // newStats reads the rows of all tasks once. It takes one sum: X'X, and which columns vary within tasks.
 func newStats(ctx context.Context, r *rows, d *Design, workers int) (*stats, error) {
+	return newBoundedStats(ctx, r, d, workers, nil)
+}
+
+// newBoundedStats is newStats where the rows of the table have weights besides their own.
+func newBoundedStats(ctx context.Context, r *rows, d *Design, workers int, bounds []float64) (*stats, error) {
 	s := &stats{
-		rows: r, design: d, columns: d.Columns(), p: d.Width(), log: r.target.Log, linear: 1 + d.linear(),
+		rows: r, bounds: bounds, design: d, columns: d.Columns(), p: d.Width(), log: r.target.Log, linear: 1 + d.linear(),
 		tasks: r.tasks, some: r.tasks, workers: workers, idle: new(sync.Pool), packed: make([][]float64, len(r.start)-1),
 	}
 	s.active, s.within = make([]bool, s.p), make([]bool, s.p)
@@ -146,7 +153,7 @@ func (s *stats) readTask(ctx context.Context, w *worker, k int, total, within []
 				varies[i%p] = true
 			}
 		}
-		s.rows.weigh(w.x, rows)
+		s.weigh(w.x, rows)
 		if held != nil {
 			copy(held[from*p:], w.x[:n*p])
 		}
@@ -154,7 +161,7 @@ func (s *stats) readTask(ctx context.Context, w *worker, k int, total, within []
 		blas64.Syrk(blas.Trans, 1, x, 1, dense.Symmetric(p, w.g))
 		for i, log := range s.targets() {
 			y := w.y[:n]
-			s.rows.fillTargets(y, rows, log)
+			s.fillTargets(y, rows, log)
 			if held != nil {
 				copy(held[len(list)*(p+i)+from:], y)
 			}
@@ -199,6 +206,27 @@ func (s *stats) withLogarithm() *stats {
 	return &out
 }
 
+// weigh multiplies rows of the design by the square roots of their weights.
+func (s *stats) weigh(x []float64, list []int32) {
+	s.rows.weigh(x, list)
+	if s.bounds != nil {
+		for k, i := range list {
+			floats.Scale(math.Sqrt(s.bounds[i]), x[k*s.p:][:s.p])
+		}
+	}
+}
+
+// fillTargets sets y to the standardised targets of training rows, or to those of their logarithms, multiplied
+// by the square roots of the weights.
+func (s *stats) fillTargets(y []float64, list []int32, log bool) {
+	s.rows.fillTargets(y, list, log)
+	if s.bounds != nil {
+		for k, i := range list {
+			y[k] *= math.Sqrt(s.bounds[i])
+		}
+	}
+}
+
 // withNoise returns stats of the same data where every task has a noise variance of its own; they are in units of
 // the common one.
 func (s *stats) withNoise(variances []float64, common float64) *stats {
@@ -238,8 +266,8 @@ func (s *stats) read(w *worker, k int) {
 	}
 	w.x, w.y = dense.Grow(w.x, len(list)*p), dense.Grow(w.y, len(list))
 	s.rows.fill(w.x, w.read, s.design, list)
-	s.rows.weigh(w.x, list)
-	s.rows.fillTargets(w.y, list, s.log)
+	s.weigh(w.x, list)
+	s.fillTargets(w.y, list, s.log)
 	t.X, t.Y, t.YY = w.x, w.y, floats.Dot(w.y, w.y)
 }
 

@@ -177,6 +177,7 @@ func TestTogetherIsFit(t *testing.T) {
 		"two owners with many rows": {mixture(t, 2, 24), Options{}, []int{2}},
 		"logarithm":                 {growth, Options{LogTarget: true}, []int{3}},
 		"common noise":              {mixture(t, 3, 18), Options{CommonNoise: true, NoCurves: true}, []int{4}},
+		"a wrong target":            {wrongTarget(mixture(t, 7, 18)), Options{}, []int{3}},
 		"noise for intervals only":  {Input{Table: spreading(t, 1)}, Options{}, []int{3}},
 		"nothing held out":          {Input{Table: mixture(t, 4, 18).Table}, Options{}, []int{3}},
 	} {

@@ -1,0 +1,90 @@
+package mixed
+
+import (
+	"context"
+	"math"
+)
+
+const (
+	// farRow is the distance of a target from its prediction without the row, in standard deviations, at which
+	// the row counts half. Nearer rows are hardly touched: farRow^2 = 64 degrees of freedom of Student's
+	// distribution are nearly normal.
+	farRow = 8.0
+	// boundRounds is the number of times that weights and strengths follow each other.
+	boundRounds = 3
+)
+
+// boundOf returns the weight of a row at a distance: that of an EM step for Student's distribution with
+// farRow^2 degrees of freedom (Lange, Little and Taylor 1989). It is a smooth function of all rows, so that the
+// sums before and after differ in all of them.
+func boundOf(distance float64) float64 {
+	const freedom = farRow * farRow
+	return (freedom + 1) / (freedom + distance*distance)
+}
+
+// boundRows returns the choice of rank 0 where rows that are far from their prediction count less, if there are
+// any and all rows, the far ones too, are then predicted better without themselves; and the first choice
+// otherwise. One wrong target would win directions, and inflate the noise and so the shrinkage of all tasks; the
+// large targets of a skewed distribution are right, and predicted worse where they count less.
+func (f *fitter) boundRows(ctx context.Context, first *choice) (*choice, error) {
+	distances, any, err := first.distances(ctx)
+	if err != nil || !any {
+		return first, err
+	}
+	last := *first
+	for range boundRounds {
+		bounds := make([]float64, len(distances))
+		for i, d := range distances {
+			bounds[i] = boundOf(d)
+		}
+		s, err := newBoundedStats(ctx, f.rows, first.s.design, f.Workers, bounds)
+		if err != nil {
+			return nil, err
+		}
+		s.some = first.s.some
+		next := s.candidate(0)
+		c := next.newClimb(last.q)
+		if err := climbAll(ctx, c); err != nil {
+			return nil, err
+		}
+		next.take(&c.best)
+		last = next
+		if distances, _, err = last.distances(ctx); err != nil {
+			return nil, err
+		}
+	}
+	bounded, err := better(ctx, &last, first, true, 0)
+	if err != nil || !bounded {
+		return first, err
+	}
+	return &last, nil
+}
+
+// distances returns how far the target of every training row is from its prediction without the row, in standard
+// deviations of that prediction's error; other rows of the table have distance 0. any reports whether a row of
+// some owner is farther than farRow. It takes one sum.
+func (c *choice) distances(ctx context.Context) (distances []float64, any bool, err error) {
+	s := c.s
+	distances = make([]float64, s.rows.in.Table.Rows())
+	t := s.solveOwn(ctx, c.m.prior, s.tasks, 1, func(w *worker, k int, part []float64) {
+		noise := c.m.prior.Noise.Variance
+		c.eachResidual(w, k, func(row int, e, h float64) {
+			bound := 1.0
+			if s.bounds != nil {
+				bound = s.bounds[row]
+			}
+			d := math.Abs(e) / (1 - h) / math.Sqrt(noise*(bound+h/(1-h)))
+			distances[row] = d
+			if d > farRow {
+				part[0] = 1
+			}
+		})
+	})
+	t.v[0] = min(t.v[0], 1) // the number of rows would say too much
+	t.grows = anyNumber
+	err = s.rows.try(ctx, "owners with rows far out", t)
+	if t.err != nil { // a task out of range: the next climb on all tasks meets it
+		return distances, false, err
+	}
+	return distances, t.v[0] > 0, err
+}
