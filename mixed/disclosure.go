@@ -73,6 +73,7 @@ type guard struct {
 	steady []bool     // columns of all owners that count as constant here
 	usual  []float64  // their values; NaN where they count as missing
 	silent bool       // no errors of this owner are in totals
+	needed int        // training rows for curves with many knots
 	did    []string   // sentences about what the rules did
 }
 
@@ -327,11 +328,24 @@ func (g *guard) scores(task int) bool { return g == nil || !g.left[task] && !g.s
 // fewRows is the public text about a table that does not satisfy a limit.
 const fewRows = "its table has too few rows"
 
-// tell keeps a sentence for the report of this owner.
+// tell keeps a sentence about this owner for its report.
 func (g *guard) tell(when bool, format string, args ...any) {
 	if when {
-		g.did = append(g.did, fmt.Sprintf(format, args...))
+		g.did = append(g.did, g.rows.in.about(fmt.Sprintf(format, args...)))
 	}
+}
+
+// tellAll keeps a sentence about all owners for the report of this one.
+func (g *guard) tellAll(format string, args ...any) {
+	g.did = append(g.did, fmt.Sprintf(format, args...))
+}
+
+// about returns a note about this table alone, which begins with its name if it has one.
+func (in *Input) about(note string) string {
+	if in.Name == "" {
+		return note
+	}
+	return in.Name + ": " + note
 }
 
 // describe keeps sentences about the rows and columns that the rules left out.

@@ -82,9 +82,14 @@ func TestRulesBind(t *testing.T) {
 	few := part(list[0], func(task int) bool { return task%2 == 1 || task < 6 }) // 3 tasks of few rows beside large ones
 	list[0] = few
 	o := Options{}
+	for g := range list {
+		list[g].Name = fmt.Sprintf("owner %d", g)
+	}
 	m, r, err := Together(t.Context(), list, network("path", 3), o)
 	check.Done(err)
-	for _, want := range []string{"are in no total", `Levels of "kind"`, `"flag"`} {
+	// A note about one table begins with its name.
+	for _, want := range []string{"owner 0: 12 training rows of 3 small tasks are in no total", `: Levels of "kind"`,
+		`owner 2: Columns with one value in nearly all own rows count as constant: "flag".`} {
 		check.FailIf(t, !slices.ContainsFunc(r.Notes, func(note string) bool { return strings.Contains(note, want) }), "no note %q: %q", want, r.Notes)
 	}
 	// The same by hand.
@@ -111,7 +116,7 @@ func TestRulesBind(t *testing.T) {
 			held = append(held, own.HeldOut[i])
 		}
 	}
-	one, _, err := Fit(t.Context(), Input{all, held}, o)
+	one, _, err := Fit(t.Context(), Input{Table: all, HeldOut: held}, o)
 	check.Done(err)
 	if a, b := m.Parameters().Prior.Noise.Variance, one.Parameters().Prior.Noise.Variance; math.Abs(a-b) > 1e-9*b {
 		t.Errorf("the noise is %v, by hand %v: %q", a, b, r.Notes)
@@ -196,7 +201,10 @@ func TestLimits(t *testing.T) {
 				}
 				list = append(list, Input{Table: d})
 			}
-			_, _, err := Together(t.Context(), list, network("path", 3), c.o)
+			_, report, err := Together(t.Context(), list, network("path", 3), c.o)
+			if report != nil && strings.Contains(strings.Join(report.Notes, " "), "urves") {
+				t.Errorf("there are no curves to vote for: %q", report.Notes)
+			}
 			switch {
 			case c.want == "":
 				check.Done(err)

@@ -306,7 +306,7 @@ func TestErrors(t *testing.T) {
 		"more than the tasks": {context.Background(), table, Options{Rank: rank(3)}, "the rank is 3: it must be from 0 to 2, with 3 tasks and 3 columns", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m, _, err := Fit(c.ctx, Input{c.table, c.held}, c.o)
+			m, _, err := Fit(c.ctx, Input{Table: c.table, HeldOut: c.held}, c.o)
 			check.FailIf(t, m != nil || err == nil || !strings.Contains(err.Error(), c.want),
 				"model %v, error %v: want %q", m != nil, err, c.want)
 		})

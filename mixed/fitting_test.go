@@ -120,7 +120,7 @@ func (r *rows) weighted(d *Design, x, y []float64) {
 
 func fitted(t *testing.T, table Table, o Options, held ...bool) (*Model, *Report) {
 	t.Helper()
-	m, r, err := Fit(context.Background(), Input{table, held}, o)
+	m, r, err := Fit(context.Background(), Input{Table: table, HeldOut: held}, o)
 	if err != nil {
 		t.Fatal(err)
 	}

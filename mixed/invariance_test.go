@@ -53,7 +53,7 @@ func changes(t *testing.T, in Input) map[string]change {
 		out := d.clone()
 		held := f(out)
 		check.Done(out.Check())
-		list[name] = change{Input{out, held}, rows, factor, shift}
+		list[name] = change{Input{Table: out, HeldOut: held}, rows, factor, shift}
 	}
 	order := r.Perm(d.Rows())
 	back := make([]int, len(order))
@@ -197,7 +197,7 @@ func TestEqualWeights(t *testing.T) {
 	}
 	without := d.clone()
 	without.Weighting = nil
-	plain := Input{without, in.HeldOut}
+	plain := Input{Table: without, HeldOut: in.HeldOut}
 	m, r, err := Fit(t.Context(), plain, Options{})
 	check.Done(err)
 	for _, w := range []float64{1e-12, 1, 2500} {
@@ -226,7 +226,7 @@ func TestDuplicatedColumn(t *testing.T) {
 	d := in.Table.(*Data).clone()
 	d.Names, d.Levels = append(d.Names, "a again"), append(d.Levels, nil)
 	d.Values = append(d.Values, slices.Clone(d.Values[0]))
-	twice := Input{d, in.HeldOut}
+	twice := Input{Table: d, HeldOut: in.HeldOut}
 	_, r, err := Fit(t.Context(), in, Options{})
 	check.Done(err)
 	m, other, err := Fit(t.Context(), twice, Options{})

@@ -144,7 +144,7 @@ func victims(t *testing.T) map[string][]Input {
 		{tasks: 7, rows: 12, features: 2, levels: 1, slopes: .5, noise: 2, curve: math.Sin},
 	} {
 		d := d.table(t, uint64(i))
-		plain = append(plain, Input{d, holdOut(d)})
+		plain = append(plain, Input{Table: d, HeldOut: holdOut(d)})
 	}
 	return map[string][]Input{"numbers": plain, "levels": cut(mixture(t, 1, 12), 3)}
 }

@@ -98,7 +98,7 @@ func strangeTable(seed uint64) Input {
 	for i := range taskOf {
 		held = append(held, i%5 == 2)
 	}
-	return Input{d, held}
+	return Input{Table: d, HeldOut: held}
 }
 
 // Whatever the shape of tables and the sizes of their numbers, all totals fit into sums, and several owners have

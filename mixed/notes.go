@@ -1,6 +1,10 @@
 package mixed
 
-import "fmt"
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
 
 const (
 	namesShown = 8    // columns in a note
@@ -30,7 +34,8 @@ func (f *fitter) notes(chosen *choice, m *moments, report *Report) (list []strin
 	add(f.plain.design.Axes != nil, "There are %d columns for %d training rows: the model works in the span of these rows, "+
 		"without curves, and all columns share one strength.", len(f.plain.design.Scale), len(f.rows.order))
 	some, all := len(f.plain.some.own), len(f.plain.tasks.own)
-	add(some < all, "Ranks and curves were compared on %d of the %d tasks; the final strengths are those of all tasks.", some, all)
+	add(some < all, "%s", f.in.about(fmt.Sprintf("Ranks and curves were compared on %d of the %d tasks; the final strengths are "+
+		"those of all tasks.", some, all)))
 	add(f.moreByLog > logNats, "The training rows support the logarithm of the target better, by %.0f nats: "+
 		"consider --log-target. Effects then multiply the target.", f.moreByLog)
 	if n := f.noise; n != nil {
@@ -60,7 +65,16 @@ func (f *fitter) notes(chosen *choice, m *moments, report *Report) (list []strin
 // names lists names for a note.
 func names(list []string) string {
 	if more := len(list) - namesShown; more > 0 {
-		return fmt.Sprintf("%q and %d more", list[:namesShown], more)
+		return fmt.Sprintf("%s and %d more", quoted(list[:namesShown]), more)
 	}
-	return fmt.Sprintf("%q", list)
+	return quoted(list)
+}
+
+// quoted returns names in quotes, with commas between them.
+func quoted(list []string) string {
+	out := make([]string, len(list))
+	for i, name := range list {
+		out[i] = strconv.Quote(name)
+	}
+	return strings.Join(out, ", ")
 }

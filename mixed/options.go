@@ -12,6 +12,9 @@ type Input struct {
 	// HeldOut[i] reports whether row i is held out: it has no influence on the model, and a part in the errors
 	// of the report. nil holds out none.
 	HeldOut []bool
+	// Name begins the notes and errors that are about this table alone, as "Name: note". Owners who train in one
+	// process need it to tell their notes apart.
+	Name string
 }
 
 // Options are the choices of a fit. The zero value leaves them to the evidence. Owners who train together need

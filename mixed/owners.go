@@ -1,6 +1,7 @@
 package mixed
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -155,7 +156,7 @@ func Together(ctx context.Context, list []Input, net *consensus.Network, o Optio
 			err = list[i].checkHeldOut()
 		}
 		if err != nil {
-			return nil, nil, ownFault(inTable(err, i, len(list)))
+			return nil, nil, ownFault(inTable(err, list, i))
 		}
 	}
 	models, reports, errs := make([]*Model, len(list)), make([]*Report, len(list)), make([]error, len(list))
@@ -180,7 +181,7 @@ func Together(ctx context.Context, list []Input, net *consensus.Network, o Optio
 	for i, err := range errs {
 		if err != nil && !errors.Is(err, errLeft) {
 			if own := new(Error); errors.As(err, &own) {
-				err = inTable(err, i, len(list))
+				err = inTable(err, list, i)
 			}
 			return nil, nil, judge(ctx, net, err)
 		}
@@ -197,16 +198,17 @@ func Together(ctx context.Context, list []Input, net *consensus.Network, o Optio
 	return m, r, nil
 }
 
-// inTable says which of several tables of this process an error is about.
-func inTable(err error, i, tables int) error {
+// inTable says which of several tables of this process an error is about, by its name or its number.
+func inTable(err error, list []Input, i int) error {
 	own, public := new(Error), "its table cannot be used"
 	if errors.As(err, &own) {
 		public = own.public
 	}
-	if tables == 1 {
+	name := cmp.Or(list[i].Name, fmt.Sprintf("table %d", i+1))
+	if len(list) == 1 {
 		return err
 	}
-	return &Error{fmt.Errorf("table %d: %w", i+1, err), public, own.certain}
+	return &Error{fmt.Errorf("%s: %w", name, err), public, own.certain}
 }
 
 // judge returns the meaning of an error after the first total. One that is not about the network follows from

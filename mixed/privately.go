@@ -70,7 +70,7 @@ func Privately(ctx context.Context, list []Input, net *consensus.Network, o Opti
 			err = errors.New("private training takes no weights of rows")
 		}
 		if err != nil {
-			return nil, nil, ownFault(inTable(err, i, len(list)))
+			return nil, nil, ownFault(inTable(err, list, i))
 		}
 	}
 	before := net.Traffic()
@@ -462,7 +462,7 @@ func stacked(list []Input) Input {
 		s.names = append(s.names, in.Table.Tasks()...)
 		s.rows, s.tasks = append(s.rows, len(held)), append(s.tasks, len(s.names))
 	}
-	return Input{s, held}
+	return Input{Table: s, HeldOut: held}
 }
 
 // of returns the table with a row, and the number of the row there.

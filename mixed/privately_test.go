@@ -30,7 +30,7 @@ func apartBySlopes(seed uint64, nodes, tasks, rows int) (list []Input) {
 				check.Done(d.Append(fmt.Sprintf("site %d, task %d", g, k), y, x...))
 			}
 		}
-		list = append(list, Input{d, holdOut(d)})
+		list = append(list, Input{Table: d, HeldOut: holdOut(d)})
 	}
 	return list
 }

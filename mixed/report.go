@@ -164,7 +164,7 @@ type Report struct {
 	// Outliers are the training rows of this owner whose targets are more than [FarOut] deviations from their
 	// predictions, the farthest first. No row is left out for it.
 	Outliers []Outlier
-	// Owners is the number of owners, and TaskCount the number of their tasks with training rows.
+	// Owners is the number of owners, and TaskCount the number of their tasks with training rows in totals.
 	Owners, TaskCount int
 	// Totals lists the totals over all owners, which each of them learns, in the order of their first one.
 	Totals []Total

@@ -52,10 +52,9 @@ func (r *rows) addCurves(ctx context.Context, d Design) (with Design, crowded bo
 		return d, true, nil
 	}
 	numeric := r.numeric()
-	few := len(numeric) > manyFeatures
+	few, voted := len(numeric) > manyFeatures, false
 	if !few && r.fewKnots {
-		few = true
-		r.guard.tell(true, "Curves have %d knots: some owner has too few rows for more.", fewKnots)
+		few, voted = true, true
 	}
 	places, err := r.knots(ctx, numeric, few)
 	if err != nil {
@@ -75,6 +74,9 @@ func (r *rows) addCurves(ctx context.Context, d Design) (with Design, crowded bo
 	}
 	if err := r.guard.voteOnCurves(ctx, &with); err != nil || len(with.Curves) == 0 {
 		return d, false, err
+	}
+	if voted {
+		r.guard.tellFewKnots()
 	}
 	sums, row := make([]float64, splineMomentsSize(with.Curves)), make([]float64, with.Width())
 	err = r.each(ctx, func(_ int, x []float64, w float64) {

@@ -48,7 +48,7 @@ func clinics(t testing.TB) Input {
 		}
 		check.Done(d.Append(cells[0], v[8], v[:8]...))
 	}
-	return Input{d, holdOut(d)}
+	return Input{Table: d, HeldOut: holdOut(d)}
 }
 
 // part returns the rows of a table whose task belongs to an owner, with the levels that they have.
@@ -75,7 +75,7 @@ func part(in Input, belongs func(task int) bool) Input {
 			own.Levels[j], own.Values[j] = recode(levels, own.Values[j])
 		}
 	}
-	return Input{own, held}
+	return Input{Table: own, HeldOut: held}
 }
 
 // recode returns the levels that values have, the last ones first, and the values in their numbers.
@@ -129,7 +129,7 @@ func mixture(t testing.TB, seed uint64, tasks int) Input {
 		}
 	}
 	check.Done(d.Check())
-	return Input{d, held}
+	return Input{Table: d, HeldOut: held}
 }
 
 // predictions returns the predictions of all rows, with their errors.
@@ -405,6 +405,9 @@ func TestTablesOfOneProcess(t *testing.T) {
 	short := part(in, func(task int) bool { return task == 0 })
 	_, _, err := Together(t.Context(), []Input{in, short}, network("path", 2), Options{})
 	check.FailIf(t, err == nil || !strings.HasPrefix(err.Error(), "table 2: the table has "), "the second table has too few rows: %v", err)
+	short.Name = "short.csv"
+	_, _, err = Together(t.Context(), []Input{in, short}, network("path", 2), Options{})
+	check.FailIf(t, err == nil || !strings.HasPrefix(err.Error(), "short.csv: the table has "), "the name of the second table: %v", err)
 	_, _, err = Together(t.Context(), []Input{in, in}, network("path", 2), Options{})
 	check.Error(t, err, `"task 0", which is there twice`)
 }

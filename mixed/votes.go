@@ -13,10 +13,16 @@ func (g *guard) wantsFewKnots(linear, numeric int) bool {
 		return false
 	}
 	most, own := linear+numeric*(knots-2), len(g.counted())
-	few := own < g.LeastRows*most
-	g.tell(few && numeric <= manyFeatures, "This owner voted for curves with %d knots in place of %d: %d training rows are fewer than "+
-		"%d for each of %d columns.", fewKnots, knots, own, g.LeastRows, most)
-	return few
+	g.needed = g.LeastRows * most
+	return own < g.needed
+}
+
+// tellFewKnots keeps sentences about curves that have few knots since an owner has voted for them.
+func (g *guard) tellFewKnots() {
+	own := len(g.counted())
+	g.tell(own < g.needed, "This owner voted for curves with %d knots in place of %d: they need %d training rows, and it has %d.",
+		fewKnots, knots, g.needed, own)
+	g.tellAll("Curves have %d knots: some owner has too few rows for more.", fewKnots)
 }
 
 // voteOnCurves removes the curves against which an owner votes from a design, in two sums: first those with a
@@ -45,8 +51,9 @@ func (g *guard) voteOnCurves(ctx context.Context, d *Design) error {
 			kept = append(kept, c)
 		}
 	}
-	g.tell(len(kept) < len(d.Curves), "%d of %d curves were left out: some owner voted against them.", len(d.Curves)-len(kept),
-		len(d.Curves))
+	if out := len(d.Curves) - len(kept); out > 0 {
+		g.tellAll("%d of %d curves were left out: some owner voted against them.", out, len(d.Curves))
+	}
 	d.Curves = kept
 	if len(kept) == 0 {
 		return nil
@@ -70,7 +77,7 @@ func (g *guard) voteOnCurves(ctx context.Context, d *Design) error {
 		return err
 	}
 	if all[0] > 0 {
-		g.tell(true, "Curves were left out: some owner has too few rows for them.")
+		g.tellAll("Curves were left out: some owner has too few rows for them.")
 		d.Curves = nil
 	}
 	return nil

@@ -48,7 +48,7 @@ func numberedSites(t *testing.T) string {
 func TestMPI(t *testing.T) {
 	dir := numberedSites(t)
 	stdout, stderr, code := mpirun(t, dir)
-	if code != 0 || strings.Count(stdout, "The 3 nodes have 26 tasks") != 1 {
+	if code != 0 || strings.Count(stdout, "The totals are over 26 tasks of 3 nodes") != 1 {
 		t.Fatalf("exit code %d: %s%s", code, stdout, stderr)
 	}
 	must(t, append([]string{"up", "--data", filepath.Join(dir, "s-*.csv"), "--model", filepath.Join(dir, "u.npz")}, siteFlags...)...)

@@ -158,6 +158,9 @@ func TestNodesAndUpAgree(t *testing.T) {
 	up := filepath.Join(n.dir, "u.npz")
 	report := must(t, append([]string{"up", "--data", filepath.Join(n.dir, "site-*.csv"), "--model", up}, siteFlags...)...)
 	all, tasks, left := load(t, up).Parameters(), 0, sentIn(report)
+	for _, want := range []string{"site-a.csv: 57", "site-b.csv: 34", "site-c.csv: 24"} { // notes name their owner
+		has(t, report, want+" training rows of")
+	}
 	for i, e := range n.train(t, together(t.Context())) {
 		sent := sentIn(e.stdout)
 		if left[0] -= sent[0]; e.err != nil || sent[0] == 0 || sent[1] != left[1] {
@@ -177,7 +180,7 @@ func TestNodesAndUpAgree(t *testing.T) {
 // sentIn returns the megabytes and rounds of the process in a report of three nodes with 40 tasks, of which 26 are
 // in totals.
 func sentIn(report string) (sent [2]float64) {
-	_, last, _ := strings.Cut(report, "The 3 nodes have 26 tasks. ")
+	_, last, _ := strings.Cut(report, "The totals are over 26 tasks of 3 nodes. ")
 	unit := ""
 	fmt.Sscanf(last, "This process sent %f %s in %f rounds.", &sent[0], &unit, &sent[1])
 	if unit == "kB" {

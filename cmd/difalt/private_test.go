@@ -87,7 +87,7 @@ func TestPrivateTraining(t *testing.T) {
 			t.Errorf("--colluding %s: epsilon against a node is %v, want %v", colluding, o.AgainstOne, against)
 		}
 		text = must(t, append(args, "--model", model)...)
-		has(t, text, "The 3 nodes have 300 tasks.", fmt.Sprintf("Against one of the nodes, epsilon is %.3g.", o.AgainstOne),
+		has(t, text, "The totals are over 300 tasks of 3 nodes.", fmt.Sprintf("Against one of the nodes, epsilon is %.3g.", o.AgainstOne),
 			"The rows of a task have differential privacy, epsilon 8 at delta 0.001; another training spends as much again.",
 			"Errors and strengths are those of the tasks of this process.")
 		if strings.Contains(text, "Errors are those of the tasks of all nodes") {

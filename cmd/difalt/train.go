@@ -107,11 +107,20 @@ func trainOn(ctx context.Context, t *training, stages []string,
 
 // explain returns an error about the rank with the name of its flag, and other ones with that of the data.
 func (t *training) explain(err error) error {
-	if text, ok := strings.CutPrefix(err.Error(), "the rank is "); ok {
-		value, why, _ := strings.Cut(text, ": ")
+	name, message := text.List(t.Files.Data), err.Error()
+	for _, s := range t.sources { // of several, an error about one table names it
+		if rest, ok := strings.CutPrefix(message, s.Name+": "); ok && len(t.sources) > 1 {
+			name, message = s.Name, rest
+		}
+	}
+	if rank, ok := strings.CutPrefix(message, "the rank is "); ok {
+		value, why, _ := strings.Cut(rank, ": ")
 		return cli.WrongValue("rank", value, "%s", why)
 	}
-	return fmt.Errorf("%s: %w", text.List(t.Files.Data), err)
+	if strings.HasPrefix(err.Error(), name+": ") {
+		return err
+	}
+	return fmt.Errorf("%s: %w", name, err)
 }
 
 // prepare opens the outputs before long work, reads the tables with the first of the stages as its progress,
@@ -291,7 +300,11 @@ func (t *training) inputs() (list []mixed.Input, o mixed.Options) {
 		for i, train := range s.Train {
 			held[i] = !train
 		}
-		list = append(list, mixed.Input{Table: s.Table, HeldOut: held})
+		in := mixed.Input{Table: s.Table, HeldOut: held}
+		if len(t.sources) > 1 {
+			in.Name = s.Name
+		}
+		list = append(list, in)
 	}
 	return list, o
 }

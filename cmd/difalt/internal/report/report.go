@@ -35,7 +35,7 @@ type Result struct {
 // without a privacy budget.
 type sent struct {
 	Nodes      int           `json:"nodes"`
-	Tasks      int           `json:"tasks"` // of all nodes
+	Tasks      int           `json:"tasks"` // of all nodes, in totals
 	Rounds     int64         `json:"rounds"`
 	Bytes      int64         `json:"bytes"` // sent by this process, in messages
 	Messages   int64         `json:"messages"`

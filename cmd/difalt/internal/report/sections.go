@@ -104,8 +104,8 @@ func (r *Report) lead() (list []string) {
 // those of the training.
 func (r *Report) notes() (list []string) {
 	if s := r.Owners; s != nil {
-		list = append(list, fmt.Sprintf("The %d nodes have %s. This process sent %s in %s.", s.Nodes,
-			text.Plural(s.Tasks, "task"), humanize.Bytes(uint64(s.Bytes)), text.Plural(int(s.Rounds), "round")))
+		list = append(list, fmt.Sprintf("The totals are over %s of %d nodes. This process sent %s in %s.",
+			text.Plural(s.Tasks, "task"), s.Nodes, humanize.Bytes(uint64(s.Bytes)), text.Plural(int(s.Rounds), "round")))
 		if sums, numbers := s.numbers(); sums > 0 {
 			list = append(list, fmt.Sprintf("Every node has learned %s of %s.", text.Plural(sums, "total"), text.Plural(numbers, "number")))
 		}
@@ -140,7 +140,7 @@ func (r *Report) scores() text.Table {
 func (r *Report) scoreWords() string {
 	words := "RMSE: root mean square error; EV: explained variance, 1 - sum (y - prediction)^2 / sum (y - mean of y)^2 over all rows."
 	if r.Owners != nil && r.Owners.Epsilon == 0 {
-		words += " Errors are those of the tasks of all nodes."
+		words += " Errors are those of the tasks of all nodes that are in totals."
 	}
 	return words
 }
