@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/difalt/difalt/cmd/difalt/dataset"
 	"github.com/difalt/difalt/cmd/difalt/internal/cli"
@@ -49,18 +50,12 @@ func (a *applied) open(ctx context.Context, extensions ...string) (err error) {
 	return err
 }
 
-// write writes the output, and then describes missing values.
+// write writes the output.
 func (a *applied) write(ctx context.Context, work func() error) error {
 	if err := cli.UntilCanceled(ctx, work); err != nil {
 		return err
 	}
-	if err := a.files.out.Commit(); err != nil {
-		return err
-	}
-	for _, sentence := range report.Missing(a.table) {
-		terminal.Sayf(a.Out, "%s", sentence)
-	}
-	return nil
+	return a.files.out.Commit()
 }
 
 // adapt writes a model with more tasks.
@@ -82,9 +77,35 @@ func adapt(ctx context.Context, f *flagtable.Flags, std cli.Streams) error {
 			text.Names(again))
 	}
 	added := len(adapted.Tasks()) - len(a.model.Tasks())
-	fmt.Fprintf(a.Out, "%s: %s added and %d updated from %s; the model has %s now\n", nameOf(f.Files.Out, "output"),
-		text.Plural(added, "task"), len(a.table.Tasks())-added, text.Plural(a.table.Rows(), "row"), text.Plural(len(adapted.Tasks()), "task"))
-	return nil
+	r := &adaptReport{
+		Header: cli.NewHeader("adapt"), File: nameOf(f.Files.Out, "output"), Rows: a.table.Rows(), Dropped: a.table.Dropped(),
+		Added: added, Updated: len(a.table.Tasks()) - added, Tasks: len(adapted.Tasks()), Filled: map[string]int{}, read: a.table,
+	}
+	for _, c := range a.table.Missing() {
+		r.Filled[c.Column] = c.Rows
+	}
+	return a.Report(r, r.text)
+}
+
+// An adaptReport counts the rows that were learned, and the tasks.
+type adaptReport struct {
+	cli.Header
+	File    string         `json:"file"`
+	Rows    int            `json:"rows"`
+	Dropped int            `json:"dropped_rows"` // for missing values
+	Added   int            `json:"added"`        // tasks
+	Updated int            `json:"updated"`      // tasks
+	Tasks   int            `json:"tasks"`        // of the model now
+	Filled  map[string]int `json:"filled"`       // rows with a mean in place of a missing value, by column
+	read    *dataset.Table
+}
+
+func (r *adaptReport) text(w io.Writer) {
+	for _, sentence := range report.Missing(r.read) {
+		terminal.Sayf(w, "%s", sentence)
+	}
+	fmt.Fprintf(w, "%s: %s added and %d updated from %s; the model has %s now\n", r.File, text.Plural(r.Added, "task"), r.Updated,
+		text.Plural(r.Rows, "row"), text.Plural(r.Tasks, "task"))
 }
 
 func newModelCommand() *cobra.Command {
@@ -117,11 +138,22 @@ func show(ctx context.Context, path string, f *flagtable.Flags, std cli.Streams)
 		return err
 	}
 	if used.out == nil {
-		return report.WriteModel(std.Out, m, nameOf(path, "input"))
+		return report.WriteModel(std.Out, m, nameOf(path, "input"), cli.NewHeader("model show"), std.JSON)
 	}
 	if err := cli.UntilCanceled(ctx, func() error { return report.EffectsFile(used.out, f.Files.Out, m) }); err != nil {
 		return err
 	}
-	fmt.Fprintf(used.streams(std).Out, "effects %s\n", nameOf(f.Files.Out, "output"))
-	return used.out.Commit()
+	to := nameOf(f.Files.Out, "output")
+	if err := used.out.Commit(); err != nil {
+		return err
+	}
+	r := &showReport{cli.NewHeader("model show"), to, len(m.Effects())}
+	return used.streams(std).Report(r, func(w io.Writer) { fmt.Fprintf(w, "effects %s\n", to) })
+}
+
+// A showReport is the report of model show with --out.
+type showReport struct {
+	cli.Header
+	File    string `json:"file"`
+	Effects int    `json:"effects"`
 }

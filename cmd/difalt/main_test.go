@@ -4,12 +4,16 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/csv"
+	"encoding/json"
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/difalt/difalt/cmd/difalt/internal/cli"
 )
 
 // asCommand makes the test program the command: tests of signals need real processes.
@@ -138,6 +142,37 @@ func TestLongNames(t *testing.T) {
 			if len(line) > 4000+100 {
 				t.Errorf("%.60q: a line of %d bytes: %.100q", args, len(line), line)
 			}
+		}
+	}
+}
+
+// With --json every command prints one object, which begins with the number of its form, the version and the command.
+func TestReportsInJSON(t *testing.T) {
+	t.Chdir(t.TempDir())
+	write(t, ".", "shops.csv", shops())
+	fit := slices.Concat([]string{"fit", "--data", "shops.csv"}, fitShops)
+	must(t, append(fit, "--model", "m.npz")...)
+	for _, args := range [][]string{
+		fit,
+		{"check", "shops.csv"},
+		{"predict", "--model", "m.npz", "--out", "p.csv", "shops.csv"},
+		{"adapt", "--model", "m.npz", "--out", "more.npz", "--missing", "mean", "shops.csv"},
+		{"model", "show", "m.npz"},
+		{"model", "show", "m.npz", "--out", "effects.csv"},
+		{"generate", "--out", "share"},
+		{"info"},
+	} {
+		stdout := must(t, append(args, "--json")...)
+		var r struct {
+			Schema           int
+			Version, Command string
+		}
+		if err := json.Unmarshal([]byte(stdout), &r); err != nil {
+			t.Errorf("%s: %v:\n%s", args, err, stdout)
+			continue
+		}
+		if r.Schema != 1 || r.Version != cli.Version() || !strings.HasPrefix(strings.Join(args, " "), r.Command) || r.Command == "" {
+			t.Errorf("%s: the header is %+v", args, r)
 		}
 	}
 }

@@ -22,7 +22,7 @@ import (
 
 // trainAsNode trains with the owners of other tables.
 func trainAsNode(ctx context.Context, f *flagtable.Flags, std cli.Streams) error {
-	t := &training{Flags: f, Streams: std}
+	t := &training{Flags: f, Streams: std, command: "node"}
 	if f.Member.Engine == "mpi" {
 		return t.runMPI(ctx)
 	}

@@ -75,7 +75,9 @@ func TestSessions(t *testing.T) {
 				delete(after, name)
 			}
 			fmt.Fprintf(&got, "files: %q\n", slices.Sorted(maps.Keys(after)))
-			golden(t, "sessions/"+name+".txt", measured.ReplaceAllString(got.String(), "TIME"))
+			version := fmt.Sprintf("%q: %q", "version", cli.Version())
+			text := strings.ReplaceAll(got.String(), version, `"version": "VERSION"`)
+			golden(t, "sessions/"+name+".txt", measured.ReplaceAllString(text, "TIME"))
 		})
 	}
 }

@@ -23,7 +23,7 @@ import (
 
 // fitTable fits a model to one table.
 func fitTable(ctx context.Context, f *flagtable.Flags, std cli.Streams) error {
-	t := &training{Flags: f, Streams: std}
+	t := &training{Flags: f, Streams: std, command: "fit"}
 	defer t.files.close()
 	stages := append([]string{reading}, mixed.Stages...)
 	if err := t.prepare(ctx, std.Err, [][]string{f.Files.Data}, stages...); err != nil {
@@ -75,6 +75,7 @@ func refit(ctx context.Context, in mixed.Input, o mixed.Options, judged *mixed.M
 type training struct {
 	*flagtable.Flags
 	cli.Streams
+	command     string // that trains
 	files       files
 	sources     []report.Source
 	judged      *mixed.Model // by the held-out rows; nil if that is the model itself
@@ -178,7 +179,7 @@ func (t *training) finish(ctx context.Context, m *mixed.Model, result *report.Re
 		schema := m.Parameters().Schema
 		result.Notes = append(slices.Clip(result.Notes), dataset.AlikeLevels(&schema)...)
 	}
-	r := report.New(t.sources, m, result, cli.Version())
+	r := report.New(t.sources, m, result, cli.NewHeader(t.command))
 	if f.Model != "" {
 		if err := cli.UntilCanceled(ctx, func() error { return m.Save(t.files.out) }); err != nil {
 			return err
@@ -204,7 +205,7 @@ func (t *training) finish(ctx context.Context, m *mixed.Model, result *report.Re
 		return err
 	}
 	if !t.JSON && f.Model != "" {
-		fmt.Fprintf(t.Out, "model  %s\n", f.Model)
+		fmt.Fprintf(t.Out, "model  %s\n", nameOf(f.Model, "output"))
 	}
 	if !t.JSON && f.Report != "" {
 		fmt.Fprintf(t.Out, "report %s\n", filepath.Join(f.Report, report.PageFile))
@@ -229,7 +230,7 @@ func trainTogether(ctx context.Context, f *flagtable.Flags, std cli.Streams) err
 	for _, path := range paths {
 		tables = append(tables, []string{path})
 	}
-	t := &training{Flags: f, Streams: std}
+	t := &training{Flags: f, Streams: std, command: "up"}
 	defer t.files.close()
 	stages := append([]string{reading}, mixed.Stages...)
 	if err := t.prepare(ctx, std.Err, tables, stages...); err != nil {

@@ -152,7 +152,7 @@ func (v *Values) model() []row {
 			"vote against curves below `N` own rows for each column of the design, and without curves do not take part; 0: no rule"},
 		{"least-level", limit(&d.LeastLevel, 12), together, false,
 			"count levels, and values off the usual one, of fewer than `N` own rows as missing or constant, and vote against curves " +
-				"that can bend on fewer (default: 12, and 3 with --no-curves); 0: no rule"},
+				"that can bend on fewer; 0: no rule; with --no-curves 3 unless given"},
 		{"least-small", limit(&d.LeastSmall, 10), together, false,
 			"leave tasks with fewer rows than columns and two out of all totals, unless there are `N` of them; 0: no rule"},
 		{"strict", options.Yes(&d.Strict), together, false,

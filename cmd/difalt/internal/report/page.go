@@ -72,7 +72,7 @@ func (r *Report) Files() (map[string][]byte, error) {
 	source.Name = filepath.Base(source.Name)
 	files[PageFile] = []byte(expand(markup(pageText), "title", text.Visible(cmp.Or(r.Fitted.Target, "the target")),
 		"data", paragraphs("soft", Heading(&source)...), "lead", paragraphs("lead", lead...), "links", links, "pictures", pictures,
-		"tables", tables, "notes", paragraphs("soft", slices.Concat(r.notes(), []string{"difalt " + r.version})...)))
+		"tables", tables, "notes", paragraphs("soft", slices.Concat(r.notes(), []string{"difalt " + r.Version})...)))
 	return files, nil
 }
 

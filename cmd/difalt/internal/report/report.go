@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/difalt/difalt/cmd/difalt/dataset"
+	"github.com/difalt/difalt/cmd/difalt/internal/cli"
 	"github.com/difalt/difalt/cmd/difalt/internal/terminal"
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
 	"github.com/difalt/difalt/mixed"
@@ -79,6 +80,7 @@ type Source struct {
 
 // A Report describes a training. Fields with tags are those of the JSON.
 type Report struct {
+	cli.Header
 	*Result
 	Size    size           `json:"size"`
 	Fitted  fitted         `json:"model"`
@@ -86,7 +88,16 @@ type Report struct {
 
 	sources []Source
 	model   *mixed.Model
-	version string // of the program
+}
+
+// A modelReport describes a model file in JSON.
+type modelReport struct {
+	cli.Header
+	File       string         `json:"file"`
+	TaskColumn string         `json:"task_column"`
+	Tasks      int            `json:"tasks"`
+	Fitted     fitted         `json:"model"`
+	Effects    []mixed.Effect `json:"effects"`
 }
 
 // A size counts tasks and rows of this process, and how missing values were treated.
@@ -127,9 +138,9 @@ type fitted struct {
 	mixed.Goodness
 }
 
-// New returns the report on a training by the given version of the program.
-func New(sources []Source, m *mixed.Model, result *Result, version string) *Report {
-	r := &Report{Result: result, Fitted: newFitted(m), Effects: m.Effects(), sources: sources, model: m, version: version}
+// New returns the report on a training; the header has the command and the version of the program.
+func New(sources []Source, m *mixed.Model, result *Result, header cli.Header) *Report {
+	r := &Report{Header: header, Result: result, Fitted: newFitted(m), Effects: m.Effects(), sources: sources, model: m}
 	r.Size.Filled = map[string]int{}
 	r.Notes = append(slices.Clip(r.Notes), r.describeOutliers()...)
 	for i := range sources {
@@ -190,8 +201,12 @@ func (r *Report) Write(w io.Writer, asJSON bool) error {
 	return nil
 }
 
-// WriteModel writes the content of a model for a terminal. name is that of its file.
-func WriteModel(w io.Writer, m *mixed.Model, name string) error {
+// WriteModel writes the content of a model for a terminal, or as JSON with a header. name is the name of its file.
+func WriteModel(w io.Writer, m *mixed.Model, name string, header cli.Header, asJSON bool) error {
+	if asJSON {
+		p := m.Parameters()
+		return writeJSON(w, &modelReport{header, name, p.Tasks.Column, len(p.Tasks.Names), newFitted(m), m.Effects()})
+	}
 	fmt.Fprintln(w, name)
 	if err := describe(w, m); err != nil {
 		return err

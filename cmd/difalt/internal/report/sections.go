@@ -154,10 +154,19 @@ func (r *Report) candidates() (t text.Table) {
 	}
 	t = text.Table{{"rank", "curves", "log evidence", "penalised", "chosen"}}
 	for _, c := range r.Evidence {
-		t = append(t, []string{strconv.Itoa(c.Rank), words[c.Curves], fmt.Sprintf("%+.1f", c.Evidence-r.Evidence[at].Evidence),
-			fmt.Sprintf("%+.1f", c.Penalised-r.Evidence[at].Penalised), words[c.Chosen]})
+		t = append(t, []string{strconv.Itoa(c.Rank), words[c.Curves], difference(c.Evidence, r.Evidence[at].Evidence),
+			difference(c.Penalised, r.Evidence[at].Penalised), words[c.Chosen]})
 	}
 	return t
+}
+
+// difference prints a - b in nats with its sign; a difference that rounds to 0 is +0.0.
+func difference(a, b float64) string {
+	s := fmt.Sprintf("%+.1f", a-b)
+	if s == "-0.0" {
+		return "+0.0"
+	}
+	return s
 }
 
 // candidateWords explains the choice.

@@ -134,3 +134,12 @@ func TestOutliers(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// A difference that rounds to 0 has no minus sign.
+func TestDifference(t *testing.T) {
+	for want, v := range map[string][2]float64{"+0.0": {1, 1.01}, "-0.1": {1, 1.1}, "+2.5": {3, .5}} {
+		if got := difference(v[0], v[1]); got != want {
+			t.Errorf("%v: %s, want %s", v, got, want)
+		}
+	}
+}
