@@ -395,6 +395,9 @@ func (f *fitter) choose(ctx context.Context) (*choice, error) {
 		width = max(width, f.curved.p) // evidences are of the same tasks
 	}
 	f.plain.some = f.plain.climbTasks(width)
+	if f.curved != nil {
+		f.curved.some = f.plain.some
+	}
 	plain, err := f.climbFirst(ctx)
 	if err != nil {
 		return nil, err
@@ -404,7 +407,6 @@ func (f *fitter) choose(ctx context.Context) (*choice, error) {
 		return nil, err
 	}
 	if f.curved != nil {
-		f.curved.some = f.plain.some
 		forms = append(forms, f.newForm(f.curved))
 		if err := f.climbCurves(ctx, forms[0], forms[1]); err != nil {
 			return nil, err

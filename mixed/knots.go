@@ -184,15 +184,28 @@ func (r *rows) countBelow(ctx context.Context, open []*knot) ([]float64, error) 
 	return counts, nil
 }
 
-// different returns the different places of knots of one feature, and the rows of their intervals.
+// different returns the different places of knots of one feature, and the rows of their intervals. The last knot is
+// no farther from its inner edge than that edge from the knot before, and the first likewise: where few rows are in
+// an outer interval, its other edge can be far beyond all values.
 func (r *rows) different(list []*knot, look *fineness) (places []float64, rows float64) {
-	for _, k := range list {
-		q := k.place(2)
+	at := make([]float64, len(list))
+	for i, k := range list {
+		at[i] = k.place(2)
 		if n := k.rows(); n > 0 && n <= look.most(r) {
-			q = k.edge[0] + (k.target-k.below[0])/n*(k.edge[1]-k.edge[0])
+			at[i] = k.edge[0] + (k.target-k.below[0])/n*(k.edge[1]-k.edge[0])
 		}
-		if j := len(places); j == 0 || q > places[j-1]+leastGap*2*reach*r.stats[k.feature].size {
-			places, rows = append(places, q), rows+k.rows()
+	}
+	if n := len(list); n > 2 { // a neighbour in the same interval bounds nothing
+		if inner := list[0].edge[1]; at[1] >= inner {
+			at[0] = max(at[0], 2*inner-at[1])
+		}
+		if inner := list[n-1].edge[0]; at[n-2] <= inner {
+			at[n-1] = min(at[n-1], 2*inner-at[n-2])
+		}
+	}
+	for i, k := range list {
+		if j := len(places); j == 0 || at[i] > places[j-1]+leastGap*2*reach*r.stats[k.feature].size {
+			places, rows = append(places, at[i]), rows+k.rows()
 		}
 	}
 	return places, rows

@@ -163,3 +163,22 @@ func TestSkewedColumn(t *testing.T) {
 		}
 	}
 }
+
+// The outer knots of evenly spread values are near the least and the largest value, wherever the places of counts
+// fall.
+func TestOuterKnots(t *testing.T) {
+	for shift := range 40 {
+		d := &Data{Names: []string{"x"}}
+		for i := range 260 {
+			check.Done(d.Append("t", 0, float64(i)+float64(shift)*20))
+		}
+		d.Values[0] = append(d.Values[0], float64(shift)) // moves the mean, and so the places of counts
+		d.TaskOf, d.Targets = append(d.TaskOf, 0), append(d.Targets, 1)
+		rows := check.OK(newRows(t.Context(), &Input{Table: d}, &Options{}))
+		got := check.OK(rows.knots(t.Context(), []int{0}, false))[0]
+		low, high := slices.Min(d.Values[0]), slices.Max(d.Values[0])
+		if spacing := 260.0 / 7; len(got) < 6 || got[0] < low-spacing || got[len(got)-1] > high+spacing {
+			t.Errorf("values from %v to %v: knots %v", low, high, got)
+		}
+	}
+}
