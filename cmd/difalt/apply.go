@@ -79,10 +79,20 @@ func adapt(ctx context.Context, f *flagtable.Flags, std cli.Streams) error {
 	added := len(adapted.Tasks()) - len(a.model.Tasks())
 	r := &adaptReport{
 		Header: cli.NewHeader("adapt"), File: nameOf(f.Files.Out, "output"), Rows: a.table.Rows(), Dropped: a.table.Dropped(),
-		Added: added, Updated: len(a.table.Tasks()) - added, Tasks: len(adapted.Tasks()), Filled: map[string]int{}, read: a.table,
+		Added: added, Updated: len(a.table.Tasks()) - added, Tasks: len(adapted.Tasks()), Filled: map[string]int{},
+		Alike: []string{}, read: a.table,
 	}
 	for _, c := range a.table.Missing() {
 		r.Filled[c.Column] = c.Rows
+	}
+	known, spelling := map[string]bool{}, dataset.NewSpelling(a.model.Tasks())
+	for _, task := range a.model.Tasks() {
+		known[task] = true
+	}
+	for _, task := range a.table.Tasks() {
+		if !known[task] {
+			r.Alike = addAlike(r.Alike, spelling, task)
+		}
 	}
 	return a.Report(r, r.text)
 }
@@ -92,11 +102,12 @@ type adaptReport struct {
 	cli.Header
 	File    string         `json:"file"`
 	Rows    int            `json:"rows"`
-	Dropped int            `json:"dropped_rows"` // for missing values
-	Added   int            `json:"added"`        // tasks
-	Updated int            `json:"updated"`      // tasks
-	Tasks   int            `json:"tasks"`        // of the model now
-	Filled  map[string]int `json:"filled"`       // rows with a mean in place of a missing value, by column
+	Dropped int            `json:"dropped_rows"`      // for missing values
+	Added   int            `json:"added"`             // tasks
+	Updated int            `json:"updated"`           // tasks
+	Tasks   int            `json:"tasks"`             // of the model now
+	Filled  map[string]int `json:"filled"`            // rows with a mean in place of a missing value, by column
+	Alike   []string       `json:"spelled_otherwise"` // added tasks that the model has in another spelling: "1.0" is "1"
 	read    *dataset.Table
 }
 
@@ -106,6 +117,7 @@ func (r *adaptReport) text(w io.Writer) {
 	}
 	fmt.Fprintf(w, "%s: %s added and %d updated from %s; the model has %s now\n", r.File, text.Plural(r.Added, "task"), r.Updated,
 		text.Plural(r.Rows, "row"), text.Plural(r.Tasks, "task"))
+	sayAlike(w, r.Alike)
 }
 
 func newModelCommand() *cobra.Command {

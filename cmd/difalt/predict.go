@@ -170,14 +170,26 @@ func (w *predictionWriter) add(row *dataset.Row) (err error) {
 	}
 	if row.Complete && !w.p.Known {
 		w.unknown++
-		if other, ok := w.spelling.Other(row.Task); ok && len(w.alike) < alikeNamed {
-			pair := fmt.Sprintf("%q is %q", text.Visible(row.Task), text.Visible(other))
-			if !slices.Contains(w.alike, pair) {
-				w.alike = append(w.alike, pair)
-			}
-		}
+		w.alike = addAlike(w.alike, w.spelling, row.Task)
 	}
 	return w.out.Write()
+}
+
+// addAlike adds to a list the name of a task and its other spelling, if there is one and the list is short.
+func addAlike(list []string, s dataset.Spelling, task string) []string {
+	other, ok := s.Other(task)
+	pair := fmt.Sprintf("%q is %q", text.Visible(task), text.Visible(other))
+	if !ok || len(list) >= alikeNamed || slices.Contains(list, pair) {
+		return list
+	}
+	return append(list, pair)
+}
+
+// sayAlike writes the tasks of a table that the model has in another spelling, if there are some.
+func sayAlike(w io.Writer, list []string) {
+	if len(list) > 0 {
+		terminal.Sayf(w, "The model has some of these tasks in another spelling: %s.", text.List(list))
+	}
 }
 
 // alikeNamed is the number of tasks in another spelling that are named.
@@ -208,7 +220,5 @@ func (r *predictReport) text(w io.Writer) {
 		terminal.Sayf(w, "%s of tasks or levels that the model does not have: predicted from the means of those that it has.",
 			text.Plural(r.Unknown, "row"))
 	}
-	if len(r.Alike) > 0 {
-		terminal.Sayf(w, "The model has some of these tasks in another spelling: %s.", text.List(r.Alike))
-	}
+	sayAlike(w, r.Alike)
 }

@@ -82,6 +82,9 @@ func TestPredictEveryRow(t *testing.T) {
 
 	spelled := write(t, dir, "spelled.csv", head+"1,,SHOP 01,4,sat,0\n2,,shop 1,4,sat,0\n")
 	has(t, must(t, "predict", "--model", x.model, "--out", filepath.Join(dir, "s.csv"), spelled), `another spelling: "SHOP 01" is "shop 1".`)
+	// A task that adapt adds may be one that the model has.
+	added := must(t, "adapt", "--model", x.model, "--target", "id", "--out", filepath.Join(dir, "s.npz"), "--missing", "mean", spelled)
+	has(t, added, "1 task added and 1 updated", `another spelling: "SHOP 01" is "shop 1".`)
 
 	// The report says how many rows have none, and where the first one is.
 	out := filepath.Join(dir, "p.csv")

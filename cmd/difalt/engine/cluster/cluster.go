@@ -100,7 +100,7 @@ func (c *Cluster) Check() error {
 		return fmt.Errorf("run is %q: expected 16 hexadecimal digits", c.Run)
 	}
 	if n := len(c.Nodes); n < 2 || n > maxNodes {
-		return fmt.Errorf("%d nodes: want 2 to %d", n, maxNodes)
+		return fmt.Errorf("the list has %d of 2 to %d nodes", n, maxNodes)
 	}
 	seen := map[string]int{} // names, addresses and keys, which are unique
 	for i, node := range c.Nodes {

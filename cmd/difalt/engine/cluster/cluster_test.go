@@ -62,7 +62,7 @@ func TestClusterErrors(t *testing.T) {
 	for want, change := range map[string]func(c *Cluster){
 		"version is 2":                    func(c *Cluster) { c.Version = 2 },
 		`run is "xyz"`:                    func(c *Cluster) { c.Run = "xyz" },
-		"1 nodes":                         func(c *Cluster) { c.Nodes = c.Nodes[:1] },
+		"has 1 of 2 to 1000 nodes":        func(c *Cluster) { c.Nodes = c.Nodes[:1] },
 		`both called "a"`:                 func(c *Cluster) { c.Nodes[1].Name = "a" },
 		"both have the address":           func(c *Cluster) { c.Nodes[1].Address = c.Nodes[0].Address },
 		"nodes 0 and 1 both have the key": func(c *Cluster) { c.Nodes[1].Pin = c.Nodes[0].Pin },
