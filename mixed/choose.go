@@ -397,6 +397,12 @@ func (f *fitter) choose(ctx context.Context) (*choice, error) {
 	f.plain.some = f.plain.climbTasks(width)
 	if f.curved != nil {
 		f.curved.some = f.plain.some
+		if err := f.curved.holdSome(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if err := f.plain.holdSome(ctx); err != nil {
+		return nil, err
 	}
 	plain, err := f.climbFirst(ctx)
 	if err != nil {

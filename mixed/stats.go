@@ -73,7 +73,7 @@ func newBoundedStats(ctx context.Context, r *rows, d *Design, workers int, bound
 		}
 	}
 	p := s.p
-	if s.fitsInMemory() {
+	if s.fitsInMemory(s.tasks) {
 		s.held = make([][]float64, len(s.packed))
 	}
 	sum, err := s.reduceOwn(ctx, s.tasks.own, p*p+p, func(w *worker, k int, part []float64) error {
@@ -110,10 +110,35 @@ const (
 	heldLeast = 1 << 22 // or that many numbers, 32 MiB
 )
 
-// fitsInMemory reports whether the rows of all tasks that have fewer rows than columns are held.
-func (s *stats) fitsInMemory() bool {
+// holdSome holds the rows of the tasks of climbs, where the rows of all tasks would take too much memory.
+func (s *stats) holdSome(ctx context.Context) error {
+	if s.held != nil || !s.fitsInMemory(s.some) {
+		return nil
+	}
+	held := make([][]float64, len(s.packed))
+	_, err := s.reduceOwn(ctx, s.some.own, 0, func(w *worker, k int, _ []float64) error {
+		n := len(s.rows.of(k))
+		if n >= s.p {
+			return nil
+		}
+		all := s.targets()
+		held[k] = make([]float64, n*(s.p+len(all)))
+		x := held[k][:n*s.p]
+		s.rows.fill(x, w.read, s.design, s.rows.of(k))
+		s.rows.weigh(x, s.rows.of(k))
+		for i, log := range all {
+			s.rows.fillTargets(held[k][n*(s.p+i):][:n], s.rows.of(k), log)
+		}
+		return nil
+	})
+	s.held = held
+	return err
+}
+
+// fitsInMemory reports whether the rows of those tasks that have fewer rows than columns are held.
+func (s *stats) fitsInMemory(tasks *taskSet) bool {
 	held := 0
-	for _, k := range s.tasks.own {
+	for _, k := range tasks.own {
 		if n := len(s.rows.of(k)); n < s.p {
 			held += n * (s.p + len(s.targets()))
 		}
