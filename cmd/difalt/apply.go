@@ -67,7 +67,7 @@ func adapt(ctx context.Context, f *flagtable.Flags, std cli.Streams) error {
 	}
 	adapted, err := a.model.Adapt(ctx, a.table)
 	if err != nil {
-		return fmt.Errorf("%s: %w", text.List(f.Files.Data), err)
+		return fmt.Errorf("%s: %w", nameOf(text.List(f.Files.Data), "input"), err)
 	}
 	if err := a.write(ctx, func() error { return adapted.Save(a.files.out) }); err != nil {
 		return err

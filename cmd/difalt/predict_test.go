@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -135,4 +136,33 @@ func TestPredictToStandardOutput(t *testing.T) {
 		t.Errorf("exit code %d, output %.200q", code, p.out.String())
 	}
 	has(t, p.err.String(), "the standard output: 360 rows")
+}
+
+// Errors about the standard input name it.
+func TestStandardInputHasAName(t *testing.T) {
+	usual := os.Stdin
+	t.Cleanup(func() { os.Stdin = usual })
+	model := filepath.Join(t.TempDir(), "m.npz")
+	write(t, filepath.Dir(model), "t.csv", "task,x,y\na,1,1\na,2,3\nb,1,0\nb,2,1\n")
+	must(t, "fit", "--task", "task", "--target", "y", "--rank", "0", "--test-fraction", "0", "--model", model, filepath.Join(filepath.Dir(model), "t.csv"))
+	for name, c := range map[string]struct {
+		table, want string
+		args        []string
+	}{
+		"a line":         {"task,x,y\na,1\n", "the standard input: line 2 has 2 cells", []string{"check"}},
+		"missing values": {"task,x,y\na,1,\n", "the standard input: there are missing values", []string{"fit", "--task", "task", "--target", "y"}},
+		"no rows":        {"task,x,y\n", "the standard input: the table has zero rows", []string{"predict", "--model", model}},
+		"one task":       {"task,x,y\na,1,1e200\n", "the standard input: line 2", []string{"adapt", "--model", model, "--out", model + ".npz"}},
+	} {
+		f, err := os.Open(write(t, t.TempDir(), "in", c.table))
+		if err != nil {
+			t.Fatal(err)
+		}
+		os.Stdin = f
+		_, said, code := difaltCommand(t, append(c.args, "-")...)
+		f.Close()
+		if code != 1 || !strings.HasPrefix(said, "difalt: "+c.want) {
+			t.Errorf("%s: exit code %d: %s", name, code, said)
+		}
+	}
 }

@@ -108,7 +108,7 @@ func trainOn(ctx context.Context, t *training, stages []string,
 
 // explain returns an error about the rank with the name of its flag, and other ones with that of the data.
 func (t *training) explain(err error) error {
-	name, message := text.List(t.Files.Data), err.Error()
+	name, message := nameOf(text.List(t.Files.Data), "input"), err.Error()
 	for _, s := range t.sources { // of several, an error about one table names it
 		if rest, ok := strings.CutPrefix(message, s.Name+": "); ok && len(t.sources) > 1 {
 			name, message = s.Name, rest

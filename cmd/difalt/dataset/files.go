@@ -23,6 +23,14 @@ import (
 // Stdin is the path that stands for the standard input.
 const Stdin = "-"
 
+// NameOf returns the name of a file for a reader.
+func NameOf(path string) string {
+	if path == Stdin {
+		return "the standard input"
+	}
+	return path
+}
+
 // The first bytes of the formats that are distinguished by content.
 const (
 	magicGzip    = "\x1f\x8b"
@@ -53,12 +61,12 @@ func (r *reader) readAll(patterns []string) (*Table, error) {
 	}
 	for _, path := range paths {
 		if err := r.readFile(path); err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
+			return nil, fmt.Errorf("%s: %w", NameOf(path), err)
 		}
 	}
 	t, err := r.table()
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", text.List(patterns), err)
+		return nil, fmt.Errorf("%s: %w", NameOf(text.List(patterns)), err)
 	}
 	return t, nil
 }
@@ -110,7 +118,7 @@ func (r *reader) count(n int) {
 }
 
 func (r *reader) readFile(path string) (err error) {
-	r.path, r.file = path, os.Stdin
+	r.path, r.file = NameOf(path), os.Stdin
 	if path != Stdin {
 		if r.file, err = os.Open(path); err != nil {
 			return text.Cause(err)

@@ -58,10 +58,10 @@ func Scan(patterns []string, o TableOptions, each func(*Row) error) (*Summary, e
 	}
 	for i, path := range paths {
 		if err := r.readFile(path); err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
+			return nil, fmt.Errorf("%s: %w", NameOf(path), err)
 		}
 		if i == 0 && s.Rows == 0 && len(paths) == 1 {
-			return nil, fmt.Errorf("%s: the table has zero rows after the column names", path)
+			return nil, fmt.Errorf("%s: the table has zero rows after the column names", NameOf(path))
 		}
 	}
 	for j, column := range r.t.schema.Columns {
