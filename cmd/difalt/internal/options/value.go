@@ -101,7 +101,11 @@ var Positive = Range{Most: Huge, Open: true}
 // Number is a number in a range. The present value of *p is the default, and may lie outside.
 func Number(p *float64, r Range) *Value {
 	from := map[bool]string{true: "above", false: "from"}[r.Open]
-	wanted := fmt.Sprintf("a number %s %g to %.3g", from, r.Least, r.Most)
+	most := fmt.Sprintf("%.3g", r.Most)
+	if shown, _ := strconv.ParseFloat(most, 64); shown > r.Most {
+		most = "less than " + most
+	}
+	wanted := fmt.Sprintf("a number %s %g to %s", from, r.Least, most)
 	return Parsed(p, "float64", text.Number(*p), wanted, func(s string) (float64, bool) {
 		x, err := strconv.ParseFloat(s, 64)
 		return x, err == nil && x >= r.Least && x <= r.Most && !(r.Open && x == r.Least)
