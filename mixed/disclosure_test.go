@@ -102,12 +102,11 @@ func TestRulesBind(t *testing.T) {
 			if g == 0 && slices.Index(d.TaskNames, name) >= 0 && rowsOf(d, d.TaskOf[i]) == 5 {
 				continue
 			}
-			level := math.NaN()
 			text := d.Levels[1][int(d.Values[1][i])]
 			if text == "rare" { // its 6 training rows are too few to count as missing
 				text = mostFrequent(d, own.HeldOut)
 			}
-			level = float64(slices.Index(all.Levels[1], text))
+			level := float64(slices.Index(all.Levels[1], text))
 			flag := d.Values[3][i]
 			if g == 2 {
 				flag = 0

@@ -328,7 +328,7 @@ func TestScan(t *testing.T) {
 		Site *string  `parquet:"site,optional"`
 		A    *float64 `parquet:"a,optional"`
 	}
-	q, v := "q", -0.0
+	q, v := "q", math.Copysign(0, -1)
 	packed := write(t, dir, "t.parquet", written(t, []row{{1 << 62, "x", &q, &v}, {2, "z", nil, nil}}))
 	rows, _, err = scan(packed, MissingKeep, "id", "site", "a")
 	want = []string{`"x" [0 1 0] ["4611686018427387904" "q" "0"] true`, `"z" [NaN NaN NaN] ["2" "" ""] true`}

@@ -98,12 +98,6 @@ func newProfile(name string) *profile {
 	return &profile{least: inf, second: inf, most: -inf, secondLast: -inf, whole: true, name: name}
 }
 
-// A remark is a kind of sentence about columns, which are named together.
-type remark struct {
-	about  string // %s: the columns
-	column []string
-}
-
 // remark looks for values that look wrong in the table that was read.
 func (r *reader) remark() {
 	t := r.t
