@@ -166,8 +166,11 @@ func Short(v float64) string { return strconv.FormatFloat(v, 'g', 3, 64) }
 
 // Number prints all digits, for files, and nothing for NaN.
 func Number(v float64) string {
-	if math.IsNaN(v) {
+	switch {
+	case math.IsNaN(v):
 		return ""
+	case v == 0: // without the sign of -0
+		return "0"
 	}
 	return strconv.FormatFloat(v, 'g', -1, 64)
 }
