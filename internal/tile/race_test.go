@@ -22,7 +22,7 @@ func TestRaceIsSeen(t *testing.T) {
 	disturbed := func(name string, disturb func(r *run, op func())) {
 		r := newRun(t, rand.New(rand.NewPCG(1, 1)))
 		r.disturb = func(op func()) { disturb(r, op) }
-		checks[name](r, shape{17, 19, 16}) // all of every operand is used, and few columns have a tile
+		checks[name](r, shape{33, 19, 16}) // all of every operand is used: triangles have order 16
 	}
 	for _, name := range slices.Sorted(maps.Keys(checks)) {
 		operands, seen := 0, false
