@@ -63,7 +63,7 @@ func TestMPI(t *testing.T) {
 // A process that cannot read its table is named, and all end.
 func TestMPIWithoutTable(t *testing.T) {
 	dir := numberedSites(t)
-	write(t, dir, "s-1.csv", "clinic,patient,age,score\nC1,p,x,3\n")
+	write(t, dir, "s-1.csv", "clinic,patient,age,score\nC1,p,1e999,3\n")
 	_, stderr, code := mpirun(t, dir)
 	if code == 0 || !strings.Contains(stderr, `s-1.csv: line 2, column "age"`) {
 		t.Errorf("exit code %d: %s", code, stderr)

@@ -79,8 +79,11 @@ func (t *trial) arguments(i int) []string {
 		"--data", filepath.Join(t.bench.folder, nodes[i]+".csv"), "--task", "clinic", "--target", "score", "--drop", "patient",
 		"--model", t.path(nodes[i] + ".npz"), "--join-timeout", joining.String(), "--round-timeout", limit.String(),
 	}
-	if t.fault.few {
+	switch {
+	case t.fault.few:
 		args = append(args, "--rank", "0")
+	case t.fault.fails: // with all rows and curves, so that the event comes before the end
+		args = append(args, "--least-rows", "0", "--least-level", "0", "--least-small", "0")
 	}
 	return args
 }
@@ -114,7 +117,8 @@ func (t *trial) launch() {
 	}
 }
 
-// midway starts the nodes and waits until all are connected, and a random time more.
+// midway starts the nodes and waits until all are connected, and a random time more: a training takes less than a
+// second.
 func (t *trial) midway() {
 	t.launch()
 	for _, p := range t.list {
@@ -124,7 +128,7 @@ func (t *trial) midway() {
 			}
 		}
 	}
-	time.Sleep(rand.N(300 * time.Millisecond))
+	time.Sleep(rand.N(50 * time.Millisecond))
 }
 
 // any returns a random node.
