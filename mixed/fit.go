@@ -96,8 +96,8 @@ func (f *fitter) read(ctx context.Context) (err error) {
 	}
 	tasks, columns := int(r.tasks.count), f.plain.directions()
 	if most := min(maxRank, tasks-1, columns); f.Rank != nil && (*f.Rank < 0 || *f.Rank > most) {
-		const format = "the rank is %d: it must be from 0 to %d, with %d tasks and %d columns that vary"
-		return &Error{fmt.Errorf(format, *f.Rank, most, tasks, columns), "the rank is too large", false}
+		why := fmt.Sprintf("with %d tasks and %d columns that vary", tasks, columns)
+		return &Error{&RankError{*f.Rank, most, why}, "the rank is too large", false}
 	}
 	if f.NoCurves || plain.Axes != nil {
 		return nil

@@ -69,6 +69,17 @@ func checkTable(t Table) error {
 	return t.Schema().Validate()
 }
 
+// A RankError reports Options.Rank out of its range from 0 to Most.
+type RankError struct {
+	Rank, Most int
+	Why        string // where the range comes from
+}
+
+func (e *RankError) Error() string { return fmt.Sprintf("the rank is %d: it %s", e.Rank, e.Range()) }
+
+// Range says which ranks are possible.
+func (e *RankError) Range() string { return fmt.Sprintf("must be from 0 to %d, %s", e.Most, e.Why) }
+
 // trains reports whether a row is for training, if it has a weight.
 func (in *Input) trains(row int) bool { return in.HeldOut == nil || !in.HeldOut[row] }
 

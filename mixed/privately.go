@@ -98,7 +98,7 @@ func (p *Privacy) check(o *Options, nodes int) error {
 	case o.Rank == nil:
 		return errors.New("private training requires a rank: choosing one by the data would cost budget")
 	case *o.Rank < 0 || *o.Rank > mostPrivateRank:
-		return fmt.Errorf("the rank is %d: it must be from 0 to %d in private training", *o.Rank, mostPrivateRank)
+		return &RankError{*o.Rank, mostPrivateRank, "in private training"}
 	case o.LogTarget:
 		return errors.New("private training takes no logarithm of the target")
 	case p.Colluding >= nodes:

@@ -46,7 +46,7 @@ func (a *applied) open(ctx context.Context, extensions ...string) (err error) {
 	if a.Set.Lookup("target") != nil {
 		a.Table.Target = cmp.Or(a.Table.Target, p.Target.Column)
 	}
-	a.table, err = readTable(ctx, a.Err, nil, f.Data, a.Table)
+	a.table, err = readTable(ctx, a.Progress(), nil, f.Data, a.Table)
 	return err
 }
 

@@ -19,6 +19,8 @@ import (
 	"time"
 
 	"github.com/difalt/difalt/cmd/difalt/internal/cli"
+	"github.com/difalt/difalt/cmd/difalt/internal/flagtable"
+	"github.com/difalt/difalt/cmd/difalt/internal/report"
 	"github.com/difalt/difalt/internal/testnet"
 	"github.com/google/go-cmp/cmp"
 )
@@ -314,5 +316,35 @@ func TestInterrupted(t *testing.T) {
 	}
 	if left := folder(t, dir); len(left) > 0 {
 		t.Errorf("files are left: %d", len(left))
+	}
+}
+
+// A model that has not converged goes beside a file that is there, and takes the name itself where there is none.
+func TestUnconvergedModelGoesBeside(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path, other := filepath.Join(dir, "m.npz"), filepath.Join(dir, "m.unfinished.npz")
+	m := load(t, fixture(t).model)
+	for i, want := range []struct {
+		converged bool
+		written   string
+	}{{false, path}, {true, path}, {false, other}} {
+		before := folder(t, dir)
+		x := &training{Flags: flagtable.New(flagtable.Fit), Streams: cli.Streams{Out: io.Discard, Err: io.Discard}}
+		x.Files.Model = path
+		if err := x.files.createResult("model", path, ".npz"); err != nil {
+			t.Fatal(err)
+		}
+		err := x.finish(t.Context(), m, &report.Result{Converged: want.converged})
+		if err != nil || want.converged != (x.unconverged == nil) {
+			t.Fatalf("%d: %v, %v", i, err, x.unconverged)
+		}
+		after := folder(t, dir)
+		if after[want.written] == nil || want.written == other && !bytes.Equal(before[path], after[path]) || (after[other] != nil) != (want.written == other) {
+			t.Errorf("%d: the files are %q", i, slices.Sorted(maps.Keys(after)))
+		}
+		if want.written == other && !strings.Contains(x.unconverged.Error(), other) {
+			t.Errorf("%d: the message is %v", i, x.unconverged)
+		}
 	}
 }

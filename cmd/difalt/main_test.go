@@ -160,6 +160,8 @@ func TestReportsInJSON(t *testing.T) {
 		{"model", "show", "m.npz"},
 		{"model", "show", "m.npz", "--out", "effects.csv"},
 		{"generate", "--out", "share"},
+		{"simulate", "--trials", "1", "--iterations", "2", "--nodes", "2", "--features", "4", "--tasks", "4", "--rank", "1", "--out", "runs/a"},
+		{"results", "--from", "runs", "--out", "page"},
 		{"info"},
 	} {
 		stdout := must(t, append(args, "--json")...)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,7 +27,7 @@ func fitTable(ctx context.Context, f *flagtable.Flags, std cli.Streams) error {
 	t := &training{Flags: f, Streams: std, command: "fit"}
 	defer t.files.close()
 	stages := append([]string{reading}, mixed.Stages...)
-	if err := t.prepare(ctx, std.Err, [][]string{f.Files.Data}, stages...); err != nil {
+	if err := t.prepare(ctx, std.Progress(), [][]string{f.Files.Data}, stages...); err != nil {
 		return err
 	}
 	list, o := t.inputs()
@@ -89,7 +90,7 @@ func trainOn(ctx context.Context, t *training, stages []string,
 	t.heading()
 	var m *mixed.Model
 	var r *mixed.Report
-	bar := terminal.NewProgress(t.Err, stages...)
+	bar := terminal.NewProgress(t.Progress(), stages...)
 	err := cli.UntilCanceled(ctx, func() (err error) { m, r, err = work(bar.Stage); return err })
 	bar.Close()
 	switch {
@@ -108,15 +109,14 @@ func trainOn(ctx context.Context, t *training, stages []string,
 
 // explain returns an error about the rank with the name of its flag, and other ones with that of the data.
 func (t *training) explain(err error) error {
+	if rank, ok := errors.AsType[*mixed.RankError](err); ok {
+		return cli.WrongValue("rank", rank.Rank, "it %s", rank.Range())
+	}
 	name, message := nameOf(text.List(t.Files.Data), "input"), err.Error()
 	for _, s := range t.sources { // of several, an error about one table names it
 		if rest, ok := strings.CutPrefix(message, s.Name+": "); ok && len(t.sources) > 1 {
 			name, message = s.Name, rest
 		}
-	}
-	if rank, ok := strings.CutPrefix(message, "the rank is "); ok {
-		value, why, _ := strings.Cut(rank, ": ")
-		return cli.WrongValue("rank", value, "%s", why)
 	}
 	if strings.HasPrefix(err.Error(), name+": ") {
 		return err
@@ -139,7 +139,7 @@ func (t *training) prepare(ctx context.Context, progress io.Writer, tables [][]s
 		}
 	}
 	if f.Model != "" {
-		if err := t.files.create("model", f.Model, ".npz"); err != nil {
+		if err := t.files.createResult("model", f.Model, ".npz"); err != nil {
 			return err
 		}
 	}
@@ -184,6 +184,9 @@ func (t *training) finish(ctx context.Context, m *mixed.Model, result *report.Re
 		if err := cli.UntilCanceled(ctx, func() error { return m.Save(t.files.out) }); err != nil {
 			return err
 		}
+		if !r.Converged {
+			t.files.keepBetter(unfinished)
+		}
 		if err := t.files.out.Finish(); err != nil {
 			return err
 		}
@@ -205,13 +208,17 @@ func (t *training) finish(ctx context.Context, m *mixed.Model, result *report.Re
 		return err
 	}
 	if !t.JSON && f.Model != "" {
-		fmt.Fprintf(t.Out, "model  %s\n", nameOf(f.Model, "output"))
+		fmt.Fprintf(t.Out, "model  %s\n", nameOf(cmp.Or(t.files.redirected, f.Model), "output"))
 	}
 	if !t.JSON && f.Report != "" {
 		fmt.Fprintf(t.Out, "report %s\n", filepath.Join(f.Report, report.PageFile))
 	}
 	if !r.Converged {
-		t.unconverged = cli.Unconverged("the fit has not converged: the files and the report are of its last iteration")
+		elsewhere := ""
+		if path := t.files.redirected; path != "" {
+			elsewhere = fmt.Sprintf("; the model is in %s, since %s may have a better one", path, f.Model)
+		}
+		t.unconverged = cli.Unconverged("the fit has not converged: the files and the report are of its last iteration%s", elsewhere)
 	}
 	return nil
 }
@@ -233,7 +240,7 @@ func trainTogether(ctx context.Context, f *flagtable.Flags, std cli.Streams) err
 	t := &training{Flags: f, Streams: std, command: "up"}
 	defer t.files.close()
 	stages := append([]string{reading}, mixed.Stages...)
-	if err := t.prepare(ctx, std.Err, tables, stages...); err != nil {
+	if err := t.prepare(ctx, std.Progress(), tables, stages...); err != nil {
 		return err
 	}
 	if err := t.sameSettings(); err != nil {

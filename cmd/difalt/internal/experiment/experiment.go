@@ -45,28 +45,55 @@ func Simulate(program string) *cobra.Command {
 		if err := checkOutputs(runs, flags.out, preset); err != nil {
 			return cli.OfFlag("out", err)
 		}
+		text, report := std, &simulateReport{Header: cli.NewHeader("simulate")}
+		if std.JSON {
+			text.Out = io.Discard
+		}
 		var all []*simulation.Summary
 		for i, s := range runs {
 			if i > 0 {
-				fmt.Fprintln(std.Out)
+				fmt.Fprintln(text.Out)
 			}
-			sum, err := s.run(ctx, std)
+			sum, err := s.run(ctx, text)
 			if err != nil {
 				return err
 			}
 			all = append(all, sum)
+			report.Runs = append(report.Runs, runReport{s.out, sum})
 		}
-		if len(runs) == 1 {
-			return nil
+		if len(runs) > 1 {
+			report.Figure = filepath.Join(flags.out, figureOf(preset))
+			if err := atomicfile.WriteFile(report.Figure, preset.Figure(all).SVG()); err != nil {
+				return err
+			}
 		}
-		path := filepath.Join(flags.out, figureOf(preset))
-		if err := atomicfile.WriteFile(path, preset.Figure(all).SVG()); err != nil {
-			return err
-		}
-		fmt.Fprintf(std.Out, "\nfigure   %s\n", path)
-		return nil
+		return std.Report(report, func(w io.Writer) {
+			if report.Figure != "" {
+				fmt.Fprintf(w, "\nfigure   %s\n", report.Figure)
+			}
+		})
 	}
 	return cli.Command("simulate", "Run the methods on synthetic data and plot their convergence", flags.Set, run)
+}
+
+// A simulateReport is the report of simulate in JSON.
+type simulateReport struct {
+	cli.Header
+	Runs   []runReport `json:"runs"`
+	Figure string      `json:"figure,omitempty"` // of all panels
+}
+
+// A runReport is a run of simulate, with the folder of its files.
+type runReport struct {
+	Folder  string              `json:"folder"`
+	Summary *simulation.Summary `json:"summary"` // as in summary.json
+}
+
+// A resultsReport is the report of results in JSON.
+type resultsReport struct {
+	cli.Header
+	File string `json:"file"`
+	Runs int    `json:"runs"`
 }
 
 // checkOutputs fails if the files of some runs, and the figure of a preset with several, cannot be written.
@@ -100,7 +127,7 @@ func (s *simulateRun) run(ctx context.Context, std cli.Streams) (*simulation.Sum
 		}
 	}
 	printSetting(std.Out, &s.setting)
-	trials, err := s.compute(ctx, std.Err)
+	trials, err := s.compute(ctx, std.Progress())
 	stopped := errors.Is(err, context.Canceled)
 	if err != nil && !stopped {
 		return nil, err
@@ -189,7 +216,7 @@ func Results() *cobra.Command {
 		if err := paper.WriteReport(folder, all); err != nil {
 			return cli.OfFlag("out", err)
 		}
-		_, err = fmt.Fprintf(std.Out, "%s about %s\n", filepath.Join(folder, paper.ReportFile), text.Plural(len(all), "run"))
-		return err
+		report := &resultsReport{cli.NewHeader("results"), filepath.Join(folder, paper.ReportFile), len(all)}
+		return std.Report(report, func(w io.Writer) { fmt.Fprintf(w, "%s about %s\n", report.File, text.Plural(report.Runs, "run")) })
 	})
 }
