@@ -77,8 +77,8 @@ func TestSignatures(t *testing.T) {
 	}
 }
 
-// TestKeysWithoutSecrets: a key with which nobody can share a secret, of low order, is an error about its node at
-// all others.
+// TestKeysWithoutSecrets: a key with which nobody can share a secret, of low order, is an error about its
+// node at all others.
 func TestKeysWithoutSecrets(t *testing.T) {
 	const liar = 3 // a leaf
 	for _, key := range []string{

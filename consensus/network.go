@@ -100,9 +100,9 @@ func (n *Network) Broadcast(ctx context.Context, root int, z [][]float64) error 
 }
 
 // Gather returns the bytes of every node of the network; own[i] are the bytes of node Hosted()[i]. All nodes
-// see them. It is an error if a node has more than 4 MiB / L bytes, or more than 20 L if that is larger. Nodes
-// sign their bytes if the transport is a transport.Signer: a node that relays bytes cannot alter them. Gather
-// returns a *transport.PeerError about a node whose signature is wrong.
+// see them. It is an error if a node has more than 4 MiB / L bytes, or more than 20 L if that is larger.
+// Nodes sign their bytes if the transport is a transport.Signer: a node that relays bytes cannot alter them.
+// Gather returns a *transport.PeerError about a node whose signature is wrong.
 func (n *Network) Gather(ctx context.Context, own [][]byte) ([][]byte, error) {
 	all, err := n.collectives.Gather(ctx, own)
 	return all, signed(err)

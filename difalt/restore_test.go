@@ -7,8 +7,8 @@ import (
 	"github.com/difalt/difalt/difalt"
 )
 
-// TestRestoreEnds: a run ends in one iteration with one status, wherever it was restored on the way. Steps that are
-// too long make it diverge, and steps a little shorter let the objective rise and fall again.
+// TestRestoreEnds: a run ends in one iteration with one status, wherever it was restored on the way. Steps
+// that are too long make it diverge, and steps a little shorter let the objective rise and fall again.
 func TestRestoreEnds(t *testing.T) {
 	p := draw(t, 3, 12, 24, 10, 2, 3, .1, 5)
 	first := run(t, p, network(t, "path", 3, 1), difalt.Options{Rank: 2, Method: difalt.DifAltGDmin, Iterations: 1}).Initial.Step

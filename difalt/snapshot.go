@@ -17,8 +17,8 @@ const snapshotVersion = 11
 
 // A Snapshot is the state of a run between two iterations: U_g of the hosted nodes, the step size, the number
 // of iterations, and what decides whether the run diverges. A solver that restores it continues from there,
-// and ends as the run itself would with the paper's methods; the memory of Accelerated starts empty. All nodes
-// of a network restore snapshots of one iteration.
+// and ends as the run itself would with the paper's methods; the memory of Accelerated starts empty. All
+// nodes of a network restore snapshots of one iteration.
 type Snapshot struct{ saved saved }
 
 type saved struct {

@@ -64,8 +64,8 @@ func TestStopRule(t *testing.T) {
 		{"a long step", Options{Tolerance: 1e-3}, true, []check{start, {7, sketched(1.1e-3 * contraction), Running, nothing}}},
 		{"a long step at last", Options{Tolerance: 1e-3, Iterations: 7}, true, []check{start, {7, sketched(.1), IterationLimit, nothing}}},
 		{"no step", Options{}, true, []check{start, {10, total(90, 0), Running, nothing}}},
-		// The statistical error is sqrt(v d/(n m 100)) with v = 90/(5000-110), and a tenth of it is enough, if
-		// the objective falls by at most v d r/100.
+		// The statistical error is sqrt(v d/(n m 100)) with v = 90/(5000-110), and a tenth of it is enough,
+		// if the objective falls by at most v d r/100.
 		{"a step at the noise", Options{StopAtNoise: true}, true, []check{
 			start, {7, at(.095, 90), Running, nothing}, {10, at(.095, 90), Running, nothing}, {12, at(.095, 90), Converged, nothing}}},
 		{"a fall at the noise", Options{StopAtNoise: true}, true, []check{

@@ -16,8 +16,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// The tests of this file are a member of two that follows the program, and reads rows of the other owner from the
-// totals. Each attack succeeds where the rules about own rows are off, and reads nothing where they are on.
+// The tests of this file are a member of two that follows the program, and reads rows of the other owner from
+// the totals. Each attack succeeds where the rules about own rows are off, and reads nothing where they are
+// on.
 
 // A heardTotal is a total as a member learns it, and its own part.
 type heardTotal struct {
@@ -166,8 +167,8 @@ func TestRowsFromGram(t *testing.T) {
 	}
 }
 
-// rowOfLevel reads the features of the only row with a level, or with another value than 0 in a column, from its
-// line of X'X: those of feature j are value times that of the row.
+// rowOfLevel reads the features of the only row with a level, or with another value than 0 in a column, from
+// its line of X'X: those of feature j are value times that of the row.
 func rowOfLevel(f *fitter, heard []heardTotal, feature string) (row []float64) {
 	j := slices.Index(f.rows.schema.Features(), feature)
 	list := totalsOf(heard, "X'X")
@@ -222,8 +223,9 @@ func TestRareValues(t *testing.T) {
 	}
 }
 
-// Every strength gives another function of the products of every task, so that a task of one row beside a large
-// one follows by least squares. The unknowns are the products of the large task, and the small task's row.
+// Every strength gives another function of the products of every task, so that a task of one row beside a
+// large one follows by least squares. The unknowns are the products of the large task, and the small task's
+// row.
 func TestSmallTaskFromProducts(t *testing.T) {
 	rank := 0
 	for rules, o := range map[bool]Options{false: open, true: {}} {
@@ -249,7 +251,8 @@ func TestSmallTaskFromProducts(t *testing.T) {
 	}
 }
 
-// An evaluationHeard is the other owner's part of X'V^-1 X (its upper triangle) and X'V^-1 y, and the strengths.
+// An evaluationHeard is the other owner's part of X'V^-1 X (its upper triangle) and X'V^-1 y, and the
+// strengths.
 type evaluationHeard struct {
 	deviations [2]float64
 	noise      float64
@@ -278,8 +281,8 @@ func evaluationsOf(heard []heardTotal) (list []evaluationHeard) {
 	return list
 }
 
-// misfit returns the differences of sums heard and those of a task of 25 rows with products u[0] to u[3], and one of
-// the row u[4] with the response u[5].
+// misfit returns the differences of sums heard and those of a task of 25 rows with products u[0] to u[3], and
+// one of the row u[4] with the response u[5].
 func misfit(list []evaluationHeard, u []float64) (out []float64) {
 	for _, e := range list {
 		sums := make([]float64, 5)
@@ -306,7 +309,8 @@ func misfit(list []evaluationHeard, u []float64) (out []float64) {
 	return out
 }
 
-// leastSquares minimises |f(x)| from a start by Levenberg and Marquardt's method, and returns the root mean square.
+// leastSquares minimises |f(x)| from a start by Levenberg and Marquardt's method, and returns the root mean
+// square.
 func leastSquares(x []float64, f func(x []float64) []float64) ([]float64, float64) {
 	damping, n := 1e-2, len(x)
 	now := f(x)

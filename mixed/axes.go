@@ -15,7 +15,8 @@ import (
 const (
 	mostColumns = 1000 // columns of a design without curves: a matrix of them has 8 MB
 
-	// A row lies in the span of other rows if its squared distance is at most this share of the largest square.
+	// A row lies in the span of other rows if its squared distance is at most this share of the largest
+	// square.
 	sameRow = 1e-10
 
 	axisRows    = 64   // rows between two looks at the context
@@ -58,8 +59,8 @@ func (r *rows) standardised(ctx context.Context, d *Design) ([]float64, error) {
 	return x, nil
 }
 
-// axes returns orthogonal rows of one length that span the rows of x, n x f by rows. The places of the rows of x
-// along the axes have the mean square 1, over all axes. x is overwritten. Rows of zeros have no axes.
+// axes returns orthogonal rows of one length that span the rows of x, n x f by rows. The places of the rows
+// of x along the axes have the mean square 1, over all axes. x is overwritten. Rows of zeros have no axes.
 func axes(ctx context.Context, x []float64, n, f int) ([]float64, error) {
 	squares := floats.Dot(x, x)
 	rank := n

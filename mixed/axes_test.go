@@ -12,8 +12,8 @@ import (
 )
 
 // wideAndFull returns the parameters of one model in two designs of five features, a category of three levels
-// among them: on two axes, and on the features themselves. Deviations and mean have the same variance along all
-// directions off the axes.
+// among them: on two axes, and on the features themselves. Deviations and mean have the same variance along
+// all directions off the axes.
 func wideAndFull() (wide, full Parameters) {
 	const f, k = 5, 2
 	rng := rand.New(rand.NewPCG(11, 12))
@@ -81,8 +81,8 @@ func wideAndFull() (wide, full Parameters) {
 	return wide, full
 }
 
-// A design on axes is another form of the same model: predictions, their errors, effects and what it learns are
-// those of the design on features, for known and unseen tasks and levels, and for rows off the span.
+// A design on axes is another form of the same model: predictions, their errors, effects and what it learns
+// are those of the design on features, for known and unseen tasks and levels, and for rows off the span.
 func TestAxes(t *testing.T) {
 	wideP, fullP := wideAndFull()
 	wide, full := check.OK(New(wideP)), check.OK(New(fullP))

@@ -16,8 +16,9 @@ type method struct {
 	m     *moments
 }
 
-// curvedIterations is the number of iterations of a baseline with curves. The other climbs of rank 0 take as many,
-// so that these cost no further sum. Its error is then within 1 % of the error at the end in 19 of 20 tables.
+// curvedIterations is the number of iterations of a baseline with curves. The other climbs of rank 0 take as
+// many, so that these cost no further sum. Its error is then within 1 % of the error at the end in 19 of 20
+// tables.
 const curvedIterations = 6
 
 // A baseline is a special case of the model with strengths of the largest evidence: without deviations, with

@@ -6,26 +6,26 @@ import (
 )
 
 const (
-	// farRow is the distance of a target from its prediction without the row, in standard deviations, at which
-	// the row counts half. Nearer rows are hardly touched: farRow^2 = 64 degrees of freedom of Student's
-	// distribution are nearly normal.
+	// farRow is the distance of a target from its prediction without the row, in standard deviations, at
+	// which the row counts half. Nearer rows are hardly touched: farRow^2 = 64 degrees of freedom of
+	// Student's distribution are nearly normal.
 	farRow = 8.0
 	// boundRounds is the number of times that weights and strengths follow each other.
 	boundRounds = 3
 )
 
 // boundOf returns the weight of a row at a distance: that of an EM step for Student's distribution with
-// farRow^2 degrees of freedom (Lange, Little and Taylor 1989). It is a smooth function of all rows, so that the
-// sums before and after differ in all of them.
+// farRow^2 degrees of freedom (Lange, Little and Taylor 1989). It is a smooth function of all rows, so that
+// the sums before and after differ in all of them.
 func boundOf(distance float64) float64 {
 	const freedom = farRow * farRow
 	return (freedom + 1) / (freedom + distance*distance)
 }
 
-// boundRows returns the choice of rank 0 where rows that are far from their prediction count less, if there are
-// any and all rows, the far ones too, are then predicted better without themselves; and the first choice
-// otherwise. One wrong target would win directions, and inflate the noise and so the shrinkage of all tasks; the
-// large targets of a skewed distribution are right, and predicted worse where they count less.
+// boundRows returns the choice of rank 0 where rows that are far from their prediction count less, if there
+// are any and all rows, the far ones too, are then predicted better without themselves; and the first choice
+// otherwise. One wrong target would win directions, and inflate the noise and so the shrinkage of all tasks;
+// the large targets of a skewed distribution are right, and predicted worse where they count less.
 func (f *fitter) boundRows(ctx context.Context, first *choice) (*choice, error) {
 	distances, any, err := first.distances(ctx)
 	if err != nil || !any {
@@ -60,9 +60,9 @@ func (f *fitter) boundRows(ctx context.Context, first *choice) (*choice, error) 
 	return &last, nil
 }
 
-// distances returns how far the target of every training row is from its prediction without the row, in standard
-// deviations of that prediction's error; other rows of the table have distance 0. any reports whether a row of
-// some owner is farther than farRow. It takes one sum.
+// distances returns how far the target of every training row is from its prediction without the row, in
+// standard deviations of that prediction's error; other rows of the table have distance 0. any reports
+// whether a row of some owner is farther than farRow. It takes one sum.
 func (c *choice) distances(ctx context.Context) (distances []float64, any bool, err error) {
 	s := c.s
 	distances = make([]float64, s.rows.in.Table.Rows())

@@ -82,8 +82,8 @@ func (o *form) best() (rank int) {
 	return rank
 }
 
-// climbRanks climbs at rank 1, 2, ... after rank 0; each adds a direction to those before. A given rank ends the
-// list, otherwise the ranks end where the penalised evidence falls.
+// climbRanks climbs at rank 1, 2, ... after rank 0; each adds a direction to those before. A given rank ends
+// the list, otherwise the ranks end where the penalised evidence falls.
 func (f *fitter) climbRanks(ctx context.Context, o *form) error {
 	for r := 1; r <= o.most; r++ {
 		f.progress(Stages[1], float64(r)/(mostRank+1))
@@ -104,8 +104,8 @@ func (f *fitter) climbRanks(ctx context.Context, o *form) error {
 	return nil
 }
 
-// climbFirst climbs at rank 0 without curves; the simpler methods climb in step. Where rows far out count less
-// after that, they do so in both forms, but not in the simpler methods.
+// climbFirst climbs at rank 0 without curves; the simpler methods climb in step. Where rows far out count
+// less after that, they do so in both forms, but not in the simpler methods.
 func (f *fitter) climbFirst(ctx context.Context) (*form, error) {
 	f.progress(Stages[1], 0)
 	o, beside := f.newForm(f.plain), f.baselineClimbs()
@@ -150,8 +150,8 @@ func (o *form) extend(ctx context.Context, rank int) error {
 }
 
 // climbCurves climbs with curves at the best rank without them and at the rank before, and then at the ranks
-// next to the best one with curves until this one has both neighbours, or those of less rank alone where curves
-// do not help. A given rank is the only one.
+// next to the best one with curves until this one has both neighbours, or those of less rank alone where
+// curves do not help. A given rank is the only one.
 func (f *fitter) climbCurves(ctx context.Context, plain, curved *form) error {
 	best := plain.best()
 	ranks := []int{best}
@@ -200,8 +200,8 @@ func (c *choice) take(end *climbed) {
 	}
 }
 
-// strengthsOf returns the strengths of the other form: of one without curves with curves of some strength, or so
-// weak that they change nothing yet; of one with curves without them.
+// strengthsOf returns the strengths of the other form: of one without curves with curves of some strength, or
+// so weak that they change nothing yet; of one with curves without them.
 func (s *stats) strengthsOf(q *strengths, weak bool) *strengths {
 	out, tiny := s.start(), math.Sqrt(q.noise/s.tasks.rows)
 	if weak {
@@ -215,9 +215,10 @@ func (s *stats) strengthsOf(q *strengths, weak bool) *strengths {
 	return out
 }
 
-// climbPairs climbs with curves at some ranks from the ends without them, and from there without curves again,
-// so that no form wins by its start. Where the end with curves is lower, which is then no top of the form that
-// contains the other one, it climbs once more from curves that change nothing yet. The ranks climb in step.
+// climbPairs climbs with curves at some ranks from the ends without them, and from there without curves
+// again, so that no form wins by its start. Where the end with curves is lower, which is then no top of the
+// form that contains the other one, it climbs once more from curves that change nothing yet. The ranks climb
+// in step.
 func climbPairs(ctx context.Context, plain, curved *form, ranks []int) error {
 	if err := climbFrom(ctx, curved, plain, ranks, false); err != nil {
 		return err

@@ -39,8 +39,8 @@ func to(x float64) func(float64) float64   { return func(float64) float64 { retu
 func plus(x float64) func(float64) float64 { return func(v float64) float64 { return v + x } }
 func minus(v float64) float64              { return -v }
 
-// chosenLies are those that ended nodes with errors of their own, with traces or never, and their kin: for every
-// total what it cannot be, and what it can be but should not.
+// chosenLies are those that ended nodes with errors of their own, with traces or never, and their kin: for
+// every total what it cannot be, and what it can be but should not.
 var chosenLies = []chosenLie{
 	{"fewer tasks than none", "tasks", at(0, plus(-1e4))},
 	{"no tasks", "tasks", at(0, to(0))},
@@ -126,8 +126,8 @@ var chosenLies = []chosenLie{
 	{"half a level", "levels", at(0, plus(.5))},
 }
 
-// The lies that were chosen, by a leaf and by the root, on tables of numbers and of levels, with ranks by evidence
-// and given.
+// The lies that were chosen, by a leaf and by the root, on tables of numbers and of levels, with ranks by
+// evidence and given.
 func TestChosenLies(t *testing.T) {
 	two := 2
 	for name, list := range victims(t) {

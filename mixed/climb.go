@@ -28,9 +28,9 @@ type climbed struct {
 	converged bool
 }
 
-// A climb raises the evidence of tasks from strengths by steps of improve, with Anderson acceleration from the
-// third on. An accelerated point of lower evidence is replaced by the plain step. A climb ends where neither
-// step is predicted to gain much.
+// A climb raises the evidence of tasks from strengths by steps of improve, with Anderson acceleration from
+// the third on. An accelerated point of lower evidence is replaced by the plain step. A climb ends where
+// neither step is predicted to gain much.
 type climb struct {
 	evaluation             // at the next point
 	left        int        // evaluations

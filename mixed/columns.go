@@ -77,8 +77,8 @@ func (s *columnStat) scale() float64 {
 	return 1
 }
 
-// introduce counts owners, tasks and rows, and sets the units of columns, of the target and of weights, in one
-// sum: an owner marks the interval of exponents of its largest value.
+// introduce counts owners, tasks and rows, and sets the units of columns, of the target and of weights, in
+// one sum: an owner marks the interval of exponents of its largest value.
 func (r *rows) introduce(ctx context.Context, y, w *columnStat) error {
 	columns := []*columnStat{y, w}
 	for j := range r.stats {
@@ -161,9 +161,9 @@ const mostRows = 1 << 40
 // interval returns the interval of exponents of a positive number.
 func interval(v float64) int { return (math.Ilogb(v) - leastExponent) / intervalWidth }
 
-// measure sets means and deviations of the target, of its logarithm, and of the features, and the mean weight.
-// It takes three sums, in which the numbers have a known size: values in their units, distances from the mean
-// in these, and distances and their squares in units of about the mean distance.
+// measure sets means and deviations of the target, of its logarithm, and of the features, and the mean
+// weight. It takes three sums, in which the numbers have a known size: values in their units, distances from
+// the mean in these, and distances and their squares in units of about the mean distance.
 func (r *rows) measure(ctx context.Context, columns []*columnStat, weightUnit float64) error {
 	n := len(columns)
 	v := make([]float64, 3*n+2)

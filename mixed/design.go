@@ -9,19 +9,19 @@ import (
 	"gonum.org/v1/gonum/interp"
 )
 
-// A Design maps a row of table features to the columns that a model multiplies by coefficients: the constant 1,
-// one standardised column per table feature, and the columns of the curves. For a table with more features than
-// rows, the places of the row along Axes, and its distance from their span, replace the standardised features.
-// A design is read-only once it is in use, and then safe for concurrent use.
+// A Design maps a row of table features to the columns that a model multiplies by coefficients: the constant
+// 1, one standardised column per table feature, and the columns of the curves. For a table with more features
+// than rows, the places of the row along Axes, and its distance from their span, replace the standardised
+// features. A design is read-only once it is in use, and then safe for concurrent use.
 type Design struct {
 	// Fill replaces NaN in a row; it has one entry per table feature, in the feature's unit.
 	Fill []float64
 	// Center and Scale standardise the table features, (x - Center) / Scale.
 	// A feature whose Scale is 0 was constant; its column is always 0.
 	Center, Scale []float64
-	// Axes are K orthogonal rows of one length, of an entry per table feature: K <= f. With s the standardised
-	// features of a row and a the length of an axis, the linear columns are Axes s, K numbers, and
-	// sqrt(a^2 |s|^2 - |Axes s|^2), which is 0 in the span of the axes. nil: the linear columns are s.
+	// Axes are K orthogonal rows of one length, of an entry per table feature: K <= f. With s the
+	// standardised features of a row and a the length of an axis, the linear columns are Axes s, K numbers,
+	// and sqrt(a^2 |s|^2 - |Axes s|^2), which is 0 in the span of the axes. nil: the linear columns are s.
 	Axes []float64
 	// Curves are listed in the order of their columns. A design with axes has none.
 	Curves []Curve
@@ -215,12 +215,12 @@ type term struct {
 	factor  float64
 }
 
-// Slope sets dst, of Width entries, to the columns whose product with coefficients is the effect of one standard
-// deviation of a table feature, in a straight line.
+// Slope sets dst, of Width entries, to the columns whose product with coefficients is the effect of one
+// standard deviation of a table feature, in a straight line.
 func (d *Design) Slope(dst []float64, feature int) { d.combination(dst, term{feature, 1}) }
 
-// combination sets dst, of Width entries, to the columns for which the product with coefficients is the sum of
-// the terms.
+// combination sets dst, of Width entries, to the columns for which the product with coefficients is the sum
+// of the terms.
 func (d *Design) combination(dst []float64, terms ...term) {
 	clear(dst)
 	f, along, all := len(d.Scale), 0.0, 0.0

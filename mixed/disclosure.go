@@ -12,21 +12,21 @@ const Off = -1
 
 // A Disclosure holds the limits of the rules by which an owner checks its own training rows before it adds
 // anything to a total. Every member learns all totals, and totals of few rows determine these rows. The rules
-// are about own rows only, so that no other owner can argue; they need not be equal at all owners. 0 stands for
-// the default, [Off] for no rule. A table that is not shared has no rules.
+// are about own rows only, so that no other owner can argue; they need not be equal at all owners. 0 stands
+// for the default, [Off] for no rule. A table that is not shared has no rules.
 type Disclosure struct {
 	// LeastRows is the number of own rows for each column of the design. With fewer an owner votes against
 	// curves; without curves it does not take part. Default 3.
 	LeastRows int
 	// LeastLevel is the number of own rows with a level of a category, or with another value of a column than
-	// the usual one, below which the level counts as missing, and the column as constant; and the number of own
-	// rows on which a function of a curve alone may live. Default 12, and 3 with Options.NoCurves.
+	// the usual one, below which the level counts as missing, and the column as constant; and the number of
+	// own rows on which a function of a curve alone may live. Default 12, and 3 with Options.NoCurves.
 	LeastLevel int
-	// LeastSmall is the number of own tasks with fewer rows than columns and two, which hide among each other;
-	// together they need five times as many rows. Otherwise no total contains their rows; they still get
-	// coefficients. With curves, tasks with fewer rows than columns need to be as many, or half as many if the
-	// owner has no others, with two rows for each column; otherwise the owner votes against curves. Two owners
-	// need twice as many tasks. Default 10.
+	// LeastSmall is the number of own tasks with fewer rows than columns and two, which hide among each
+	// other; together they need five times as many rows. Otherwise no total contains their rows; they still
+	// get coefficients. With curves, tasks with fewer rows than columns need to be as many, or half as many
+	// if the owner has no others, with two rows for each column; otherwise the owner votes against curves.
+	// Two owners need twice as many tasks. Default 10.
 	LeastSmall int
 	// Strict leaves tasks with fewer rows than columns and two out of all totals, and curves and levels, too:
 	// for owners who do not trust each other.
@@ -101,8 +101,8 @@ func newGuard(r *rows, o *Options) *guard {
 	return g
 }
 
-// settle leaves out tasks, and hides levels, until both rules hold for a design with so many columns beside the
-// constant. A second call with more columns leaves out more.
+// settle leaves out tasks, and hides levels, until both rules hold for a design with so many columns beside
+// the constant. A second call with more columns leaves out more.
 func (g *guard) settle(columns int) {
 	for changes := true; changes; {
 		tasks, levels := g.leaveSmall(columns), g.hideLevels()
@@ -146,9 +146,9 @@ func (g *guard) counted() (list []int32) {
 	return list
 }
 
-// hideLevels hides the levels with too few own rows, and reports whether there are new ones. Hidden levels count
-// as missing if the column is missing in enough rows then, and otherwise as the most frequent level: a missing
-// value of few rows would show them like a level.
+// hideLevels hides the levels with too few own rows, and reports whether there are new ones. Hidden levels
+// count as missing if the column is missing in enough rows then, and otherwise as the most frequent level: a
+// missing value of few rows would show them like a level.
 func (g *guard) hideLevels() (changes bool) {
 	t := g.rows.in.Table
 	x := make([]float64, len(t.Features()))
@@ -245,8 +245,8 @@ func (g *guard) holdSteady() {
 	g.steady, g.usual = steady, usual
 }
 
-// offUsual counts, for every column of all owners, the own rows with another value than the usual one; a missing
-// value is a value like others. Where the counts are at least some limit they need not be exact.
+// offUsual counts, for every column of all owners, the own rows with another value than the usual one; a
+// missing value is a value like others. Where the counts are at least some limit they need not be exact.
 func (g *guard) offUsual(limit int) (off []int, usual []float64) {
 	rows, read := g.counted(), g.rows.reader()
 	f := newFrequent(len(g.rows.stats), len(rows) <= 2*limit)
@@ -300,8 +300,8 @@ func (g *guard) takesPart() error {
 	return &Error{errors.New(why + ". Add rows or tasks, drop columns, or lower --least-rows or --least-small"), fewRows, alone}
 }
 
-// checkHeldOut reports a few held-out rows of an owner who trains with others: the totals of their errors would
-// show them.
+// checkHeldOut reports a few held-out rows of an owner who trains with others: the totals of their errors
+// would show them.
 func (in *Input) checkHeldOut() error {
 	n := in.heldOut(func(int) bool { return true })
 	if n == 0 || n >= leastHeldOut {

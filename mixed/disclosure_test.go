@@ -11,8 +11,8 @@ import (
 	"github.com/difalt/difalt/internal/check"
 )
 
-// ample returns a table on which no rule binds for so many owners: many tasks, of many rows or of few, two columns
-// of numbers and a category with frequent levels.
+// ample returns a table on which no rule binds for so many owners: many tasks, of many rows or of few, two
+// columns of numbers and a category with frequent levels.
 func ample(seed uint64, owners int) Input {
 	r := rand.New(rand.NewPCG(seed, 3))
 	d := &Data{Names: []string{"a", "kind", "b"}, Levels: [][]string{nil, {"x", "y", "z"}, nil}}
@@ -266,8 +266,8 @@ func TestBendsAlone(t *testing.T) {
 	}
 }
 
-// A column with few values other than the usual one has neither deviations nor loadings beside curves, whatever
-// others send.
+// A column with few values other than the usual one has neither deviations nor loadings beside curves,
+// whatever others send.
 func TestRareColumnHasNoDeviations(t *testing.T) {
 	list := cut(ample(5, 3), 3)
 	for g := range list {

@@ -31,8 +31,8 @@ func patients(table *mixed.Data, clinic string, level float64, n int) {
 	}
 }
 
-// Six clinics have twelve patients each, and levels from 44 to 57. A new clinic is predicted by their mean, and
-// by its own level once the model has adapted to three of its patients.
+// Six clinics have twelve patients each, and levels from 44 to 57. A new clinic is predicted by their mean,
+// and by its own level once the model has adapted to three of its patients.
 func ExampleFit() {
 	table, news := &mixed.Data{Names: []string{"dose"}}, &mixed.Data{Names: []string{"dose"}}
 	for i, level := range []float64{48, 55, 51, 44, 57, 50} {

@@ -2,8 +2,8 @@ package mixed
 
 import "math"
 
-// A frequent finds the most frequent value of every column: exactly for few rows, and for many rows a value that
-// more than half of them have, if there is one.
+// A frequent finds the most frequent value of every column: exactly for few rows, and for many rows a value
+// that more than half of them have, if there is one.
 type frequent struct {
 	counts []map[float64]int // of few rows; NaN is stored as infinity
 	value0 []float64         // of many rows: the candidate of Boyer and Moore (1981), and its lead

@@ -170,8 +170,8 @@ func compareChange(t *testing.T, m, changed *Model, r, other *Report, in Input, 
 	}
 }
 
-// A model does not depend on the order of rows, tasks and columns, on names, nor on units, for one owner and for
-// three. Rows of weight 0 count as absent.
+// A model does not depend on the order of rows, tasks and columns, on names, nor on units, for one owner and
+// for three. Rows of weight 0 count as absent.
 func TestInvariance(t *testing.T) {
 	in := mixture(t, 8, 18)
 	m, r, err := Fit(t.Context(), in, Options{})

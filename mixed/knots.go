@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// The search for knots begins with reach mean deviations on both sides of the mean. A sum of counts at or below
-// three places in an interval makes it a quarter as wide.
+// The search for knots begins with reach mean deviations on both sides of the mean. A sum of counts at or
+// below three places in an interval makes it a quarter as wide.
 const (
 	reach     = 4
 	leastRows = 20 // values of a column with a curve
@@ -58,9 +58,9 @@ func (k *knot) divide(counts []float64) {
 	k.edge[1], k.below[1] = from[1], to[1]
 }
 
-// knots returns the knots of numeric features, nil for those with too few different values: one at every value
-// of a column that has no more than mostKnots, which hold nearly all rows, and quantiles of the others; or few
-// quantiles of all.
+// knots returns the knots of numeric features, nil for those with too few different values: one at every
+// value of a column that has no more than mostKnots, which hold nearly all rows, and quantiles of the others;
+// or few quantiles of all.
 func (r *rows) knots(ctx context.Context, numeric []int, few bool) ([][]float64, error) {
 	n, look, at := knots, fine, atoms
 	if few {
@@ -98,8 +98,8 @@ func (r *rows) knots(ctx context.Context, numeric []int, few bool) ([][]float64,
 	return out, nil
 }
 
-// quantiles returns n knots of a feature, evenly spaced by rows, with a share of the rows outside of each outer
-// one.
+// quantiles returns n knots of a feature, evenly spaced by rows, with a share of the rows outside of each
+// outer one.
 func (r *rows) quantiles(feature, n int, outside float64) (list []*knot) {
 	s := &r.stats[feature]
 	for i := range n {
@@ -184,9 +184,9 @@ func (r *rows) countBelow(ctx context.Context, open []*knot) ([]float64, error) 
 	return counts, nil
 }
 
-// different returns the different places of knots of one feature, and the rows of their intervals. The last knot is
-// no farther from its inner edge than that edge from the knot before, and the first likewise: where few rows are in
-// an outer interval, its other edge can be far beyond all values.
+// different returns the different places of knots of one feature, and the rows of their intervals. The last
+// knot is no farther from its inner edge than that edge from the knot before, and the first likewise: where
+// few rows are in an outer interval, its other edge can be far beyond all values.
 func (r *rows) different(list []*knot, look *fineness) (places []float64, rows float64) {
 	at := make([]float64, len(list))
 	for i, k := range list {

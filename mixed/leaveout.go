@@ -12,8 +12,8 @@ import (
 )
 
 // A rowErrors holds sums over training rows of squared residuals, times the rows' weights. The form of the
-// noise is chosen by them: the likelihood is right about the noise, but the rows of loud tasks, which make most
-// of the error, then count little in everything else.
+// noise is chosen by them: the likelihood is right about the noise, but the rows of loud tasks, which make
+// most of the error, then count little in everything else.
 type rowErrors struct {
 	with    float64 // at the coefficients of the task
 	without float64 // at the coefficients that the other rows give with the same strengths
@@ -37,10 +37,10 @@ const clearly = 0.06
 // leastRemainder is the least 1 - h of a row: rounding leaves no digit of a smaller one.
 const leastRemainder = 1e-8
 
-// eachResidual calls f with every training row of the worker's task, its residual e at the coefficients of the
-// task, times the square root of the row's weight, and h, the posterior variance of its expectation over the
-// variance of its noise. Without the row the residual is e / (1 - h), exactly for given strengths, since the
-// targets have a normal distribution. The worker has the solver of the task.
+// eachResidual calls f with every training row of the worker's task, its residual e at the coefficients of
+// the task, times the square root of the row's weight, and h, the posterior variance of its expectation over
+// the variance of its noise. Without the row the residual is e / (1 - h), exactly for given strengths, since
+// the targets have a normal distribution. The worker has the solver of the task.
 func (c *choice) eachResidual(w *worker, k int, f func(row int, e, h float64)) {
 	s, p := c.s, c.s.p
 	covariance, list := make([]float64, p*p), s.rows.of(k)
@@ -80,8 +80,8 @@ func (c *choice) leaveOneOut(ctx context.Context, given bool) *total {
 	return t
 }
 
-// better reports whether choice a predicts new rows better than choice b, by at least a difference of scores. It
-// takes one sum.
+// better reports whether choice a predicts new rows better than choice b, by at least a difference of scores.
+// It takes one sum.
 func better(ctx context.Context, a, b *choice, given bool, margin float64) (bool, error) {
 	totals := []*total{a.leaveOneOut(ctx, given), b.leaveOneOut(ctx, given)}
 	if err := a.s.rows.try(ctx, "squared residuals of rows, with and without the row", totals...); err != nil {

@@ -50,8 +50,8 @@ func TestLeaveOneOutAgainstDenseConditioning(t *testing.T) {
 	}
 }
 
-// spreading returns a table whose tasks differ much in their level, and whose noise is proportional to it: a few
-// tasks make nearly all of the error.
+// spreading returns a table whose tasks differ much in their level, and whose noise is proportional to it: a
+// few tasks make nearly all of the error.
 func spreading(t *testing.T, seed uint64) *Data {
 	r := rand.New(rand.NewPCG(seed, 9))
 	table := newTable(t, "x")
@@ -65,8 +65,8 @@ func spreading(t *testing.T, seed uint64) *Data {
 	return table
 }
 
-// Where noise grows with the level, rows of all tasks count alike, so that loud tasks keep their own levels; and
-// intervals are as wide as the noise of their task.
+// Where noise grows with the level, rows of all tasks count alike, so that loud tasks keep their own levels;
+// and intervals are as wide as the noise of their task.
 func TestNoiseFormByErrorsWithoutTheRow(t *testing.T) {
 	for seed := range uint64(4) {
 		in := Input{Table: spreading(t, seed), HeldOut: holdOut(spreading(t, seed))}

@@ -18,8 +18,9 @@ const (
 	tables, fingerprints      = 16, 1 << 20
 	// levelsMessage is the number of values in a message: a column of a usual number of levels has one.
 	levelsMessage = 3 << 11
-	// A column has at most 128 levels at all owners, or 8 times the levels of this owner, and a table 256 features
-	// or 4 times the own ones: a member that invents levels takes little time and memory from the others.
+	// A column has at most 128 levels at all owners, or 8 times the levels of this owner, and a table 256
+	// features or 4 times the own ones: a member that invents levels takes little time and memory from the
+	// others.
 	commonLevels, levelShare     = 128, 8
 	commonFeatures, featureShare = 256, 4
 )
@@ -27,10 +28,10 @@ const (
 // mostOf returns how many levels or features all owners may have together.
 func mostOf(common, share, own int) int { return max(common, share*own) }
 
-// Levels implements Sums. The levels of all owners come in the same order at all of them; those that no table of
-// this process has are numbered. The nodes sort their levels into the buckets of a table by a hash. To a bucket
-// a node adds 1, a fingerprint of its level and the square of that. If a bucket has different levels, there is
-// another table, of twice the size up to a limit.
+// Levels implements Sums. The levels of all owners come in the same order at all of them; those that no table
+// of this process has are numbered. The nodes sort their levels into the buckets of a table by a hash. To a
+// bucket a node adds 1, a fingerprint of its level and the square of that. If a bucket has different levels,
+// there is another table, of twice the size up to a limit.
 func (s *seat) Levels(ctx context.Context, column string, own []string) ([]string, error) {
 	return s.levelsBy(ctx, column, own, s.Add)
 }

@@ -21,16 +21,17 @@ import (
 	"github.com/difalt/difalt/internal/testnet"
 )
 
-// A call is a total of an honest training, in the order of the calls; with agree it is what the owners agreed on.
+// A call is a total of an honest training, in the order of the calls; with agree it is what the owners agreed
+// on.
 type call struct {
 	name  string
 	agree bool
 	total []float64
 }
 
-// A member is a node that follows the program, but for what a lie adds to its part of a total, or says where the
-// owners agree. The others then have a wrong total, the same at all. A root that replaces totals for all alike
-// can do no more.
+// A member is a node that follows the program, but for what a lie adds to its part of a total, or says where
+// the owners agree. The others then have a wrong total, the same at all. A root that replaces totals for all
+// alike can do no more.
 type member struct {
 	*seat
 	lie   func(at int, c *call)
@@ -135,7 +136,8 @@ func peak(f func()) uint64 {
 	return largest
 }
 
-// The tables and options of lies: numbers with curves and held-out rows; and levels, weights and missing values.
+// The tables and options of lies: numbers with curves and held-out rows; and levels, weights and missing
+// values.
 func victims(t *testing.T) map[string][]Input {
 	var plain []Input
 	for i, d := range []drawing{
@@ -223,8 +225,8 @@ func randomLie(seed uint64, calls []call) (string, func(at int, c *call)) {
 	}
 }
 
-// alter applies f to what the honest training had at a call, if it had one of that length there, and has the liar
-// add the difference.
+// alter applies f to what the honest training had at a call, if it had one of that length there, and has the
+// liar add the difference.
 func alter(c *call, at int, calls []call, f func(v []float64)) {
 	honest := c.total
 	if !c.agree {

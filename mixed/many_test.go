@@ -101,9 +101,9 @@ func strangeTable(seed uint64) Input {
 	return Input{Table: d, HeldOut: held}
 }
 
-// Whatever the shape of tables and the sizes of their numbers, all totals fit into sums, and several owners have
-// the predictions of one table. Rounding decides on the strengths of a model that fits its rows exactly: there
-// owners have a model of their own.
+// Whatever the shape of tables and the sizes of their numbers, all totals fit into sums, and several owners
+// have the predictions of one table. Rounding decides on the strengths of a model that fits its rows exactly:
+// there owners have a model of their own.
 func TestTogetherIsFitOnManyTables(t *testing.T) {
 	compared := 0
 	for seed := range uint64(60) {

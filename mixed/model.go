@@ -13,8 +13,8 @@
 //
 // # Training
 //
-// [Fit] trains on one table, and [Together] on the tables of several owners, who exchange sums over all of them
-// and get the model of one table. [Privately] has differential privacy. In training the deviations are
+// [Fit] trains on one table, and [Together] on the tables of several owners, who exchange sums over all of
+// them and get the model of one table. [Privately] has differential privacy. In training the deviations are
 //
 //	deviation_t = diag(sigma) e_t + W b_t,   e_t, b_t ~ N(0, I).
 //
@@ -25,12 +25,12 @@
 // for each curve. W, P x r, acts on the intercept and the linear columns. All these strengths maximise the
 // marginal likelihood (empirical Bayes).
 //
-// The estimator is the alternation of AltGDmin with posterior moments: b_t given W by its posterior mean
-// and covariance, then a scaled gradient step on W, W + (sum G_t)^-1 gradient (mean b b')^-1, and closed
-// forms for the strengths, which are steps of EM; Anderson acceleration on top. Ranks 0 to 3 are compared
-// by penalised evidence, without curves and, around the best of them, with curves, which are kept where they are
-// 3 nats better. Each form climbs once more from the end of the other one, so that neither wins by its start. Where the
-// residuals support noise by task, lower ranks are compared again with it.
+// The estimator is the alternation of AltGDmin with posterior moments: b_t given W by its posterior mean and
+// covariance, then a scaled gradient step on W, W + (sum G_t)^-1 gradient (mean b b')^-1, and closed forms
+// for the strengths, which are steps of EM; Anderson acceleration on top. Ranks 0 to 3 are compared by
+// penalised evidence, without curves and, around the best of them, with curves, which are kept where they are
+// 3 nats better. Each form climbs once more from the end of the other one, so that neither wins by its start.
+// Where the residuals support noise by task, lower ranks are compared again with it.
 //
 // A task keeps its products X'X, X'y, y'y, or its rows where these are fewer than the columns. The sums
 // over tasks have a fixed order, so results have the same bits for every number of workers.

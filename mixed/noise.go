@@ -26,8 +26,8 @@ const (
 type scatter struct{ squares, freedom float64 }
 
 // chooseNoise returns the choice with noise by task in its weights where the likelihood of the residuals
-// supports it and rows that are left out are predicted no worse. Where they are predicted worse, the rows of all
-// tasks count alike as before, and only the widths of intervals are by task.
+// supports it and rows that are left out are predicted no worse. Where they are predicted worse, the rows of
+// all tasks count alike as before, and only the widths of intervals are by task.
 func (f *fitter) chooseNoise(ctx context.Context, alike *choice) (*choice, error) {
 	widths, err := alike.noiseOfTasks(ctx)
 	if err != nil || widths == nil {
@@ -53,8 +53,8 @@ type weighted struct {
 }
 
 // weighTasks returns the choice with noise by task in its weights. With equal noise a direction may stand for
-// the noise of few tasks. So lower ranks are then compared with noise by task, too, as long as their penalised
-// evidence is higher.
+// the noise of few tasks. So lower ranks are then compared with noise by task, too, as long as their
+// penalised evidence is higher.
 func (f *fitter) weighTasks(ctx context.Context, alike *choice, widths *taskNoise) (*weighted, error) {
 	best, err := alike.weighTasks(ctx, widths)
 	for i := len(f.all) - 1; i >= 0 && err == nil && f.Rank == nil; i-- {
@@ -113,8 +113,8 @@ func (n *taskNoise) set(list []scatter) {
 	}
 }
 
-// weighTasks returns the choice after climbs with noise by task: first with the noise that is given, then with
-// the noise about that.
+// weighTasks returns the choice after climbs with noise by task: first with the noise that is given, then
+// with the noise about that.
 func (c *choice) weighTasks(ctx context.Context, noise *taskNoise) (*weighted, error) {
 	out := &weighted{*c, &taskNoise{noise.usual, noise.freedom, slices.Clone(noise.variances), noise.freedoms}, c}
 	for round := range noiseRounds {

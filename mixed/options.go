@@ -9,16 +9,16 @@ import (
 // An Input is the table of an owner, and which of its rows are held out.
 type Input struct {
 	Table Table
-	// HeldOut[i] reports whether row i is held out: it has no influence on the model, and a part in the errors
-	// of the report. nil holds out none.
+	// HeldOut[i] reports whether row i is held out: it has no influence on the model, and a part in the
+	// errors of the report. nil holds out none.
 	HeldOut []bool
-	// Name begins the notes and errors that are about this table alone, as "Name: note". Owners who train in one
-	// process need it to tell their notes apart.
+	// Name begins the notes and errors that are about this table alone, as "Name: note". Owners who train in
+	// one process need it to tell their notes apart.
 	Name string
 }
 
-// Options are the choices of a fit. The zero value leaves them to the evidence. Owners who train together need
-// equal options, but for Workers, Progress and Disclosure; see [Settings].
+// Options are the choices of a fit. The zero value leaves them to the evidence. Owners who train together
+// need equal options, but for Workers, Progress and Disclosure; see [Settings].
 type Options struct {
 	// Rank is the number of joint directions of the tasks' deviations; nil compares ranks 0 to 3 by evidence.
 	Rank *int
@@ -47,8 +47,8 @@ const (
 	mostValue = 1e150 // the squares of 10^8 such values have a sum
 )
 
-// checkTable reports rows of tasks that the table does not have, names that are given twice, and faults that a
-// table finds by a method Check, as [Data] does.
+// checkTable reports rows of tasks that the table does not have, names that are given twice, and faults that
+// a table finds by a method Check, as [Data] does.
 func checkTable(t Table) error {
 	if own, ok := t.(interface{ Check() error }); ok {
 		if err := own.Check(); err != nil {

@@ -25,7 +25,8 @@ func (e *Error) Unwrap() error { return e.error }
 // PublicText returns the text that other nodes may receive.
 func (e *Error) PublicText() string { return e.public }
 
-// ownFault returns an error about the table or the options of this owner, which says nothing of them to others.
+// ownFault returns an error about the table or the options of this owner, which says nothing of them to
+// others.
 func ownFault(err error) error {
 	if own := new(Error); errors.As(err, &own) {
 		return err
@@ -139,12 +140,12 @@ func (s *seat) Agree(ctx context.Context, v []float64) error {
 
 // Together trains on the tables of all nodes of a network; list[i] is that of node net.Hosted()[i]. All
 // processes call it alike, with equal [Settings]. The models of all processes are the model of one table with
-// the rows of all, to rounding, and have the same bits for the mean and the prior; each has the tasks of its own
-// tables, whose names must differ.
+// the rows of all, to rounding, and have the same bits for the mean and the prior; each has the tasks of its
+// own tables, whose names must differ.
 //
-// A node that ends with an error, or whose context ends, must leave the network, so that the others end, too. A
-// fault of the table or the options is an *Error; consensus.ErrContradiction is in the chain of errors about
-// totals that cannot be.
+// A node that ends with an error, or whose context ends, must leave the network, so that the others end, too.
+// A fault of the table or the options is an *Error; consensus.ErrContradiction is in the chain of errors
+// about totals that cannot be.
 func Together(ctx context.Context, list []Input, net *consensus.Network, o Options) (*Model, *Report, error) {
 	if net == nil || len(list) != len(net.Hosted()) || len(list) == 0 {
 		return nil, nil, errors.New("mixed: need a network and one table per node of this process")
@@ -212,9 +213,9 @@ func inTable(err error, list []Input, i int) error {
 }
 
 // judge returns the meaning of an error after the first total. One that is not about the network follows from
-// totals. Where other processes contribute to totals it is a contradiction between nodes: one may have sent wrong
-// numbers, and no node can know that it is another one than this. An error that is certain is of this owner
-// whatever the totals are. Nothing is sent: other nodes may have found no error, and go on.
+// totals. Where other processes contribute to totals it is a contradiction between nodes: one may have sent
+// wrong numbers, and no node can know that it is another one than this. An error that is certain is of this
+// owner whatever the totals are. Nothing is sent: other nodes may have found no error, and go on.
 func judge(ctx context.Context, net *consensus.Network, err error) error {
 	var own *Error
 	var peer *transport.PeerError

@@ -22,8 +22,8 @@ type Privacy struct {
 }
 
 const (
-	// Part of the budget for the sizes of columns. Of the rest a quarter is for the mean of the slopes, and the
-	// other part for U.
+	// Part of the budget for the sizes of columns. Of the rest a quarter is for the mean of the slopes, and
+	// the other part for U.
 	partSizes = 0.1
 	// Sizes are counted by powers of two from this exponent on; sizes beyond count in the outer ones.
 	leastPower, powers = -32, 64
@@ -31,8 +31,8 @@ const (
 	sure = 5
 	// never is a number of standard deviations beyond which no noise is.
 	never = 40
-	// mostTasks bounds the tasks of all nodes, mostPrivate the numbers of a table, and farScales the distance of
-	// a number from the median of this process, in scales.
+	// mostTasks bounds the tasks of all nodes, mostPrivate the numbers of a table, and farScales the distance
+	// of a number from the median of this process, in scales.
 	mostTasks, mostPrivate, farScales = 1 << 31, 1e100, 1e4
 	// mostPrivateRank is the largest rank of a private training.
 	mostPrivateRank = 20
@@ -49,9 +49,9 @@ type privacy struct {
 	tasks   int // of all nodes
 }
 
-// Privately trains on the tables of all nodes like [Together], with differential privacy: the mean of the slopes
-// and r directions U come from sums with noise, and everything else from the tables of this process. With
-// slopes mu and U given, the rest of a target is an intercept and r slopes, whose strengths maximise the
+// Privately trains on the tables of all nodes like [Together], with differential privacy: the mean of the
+// slopes and r directions U come from sums with noise, and everything else from the tables of this process.
+// With slopes mu and U given, the rest of a target is an intercept and r slopes, whose strengths maximise the
 // evidence. Curves and weights of rows are left out; o.Rank is required, since choosing it would cost budget.
 func Privately(ctx context.Context, list []Input, net *consensus.Network, o Options, p Privacy) (*Model, *Report, error) {
 	if net == nil || len(list) != len(net.Hosted()) || len(list) == 0 {
@@ -242,8 +242,8 @@ func (s *privacy) scales(ctx context.Context) ([]float64, error) {
 }
 
 // slopes returns the tasks of every node for package private: features and targets, less their means over the
-// task, in units of the scales. A missing value counts as the mean. So the numbers of a task depend on its rows,
-// on public facts and on totals, and on nothing of other tasks.
+// task, in units of the scales. A missing value counts as the mean. So the numbers of a task depend on its
+// rows, on public facts and on totals, and on nothing of other tasks.
 func (s *privacy) slopes(scales []float64) (nodes []*kernel.Tasks) {
 	r, columns, read := s.rows, len(scales), s.rows.reader()
 	for i, in := range s.list {
@@ -275,7 +275,8 @@ func (s *privacy) slopes(scales []float64) (nodes []*kernel.Tasks) {
 	return nodes
 }
 
-// centre subtracts the mean from every stride-th number of v, and divides by the scale; missing ones become 0.
+// centre subtracts the mean from every stride-th number of v, and divides by the scale; missing ones become
+// 0.
 func centre(v []float64, stride int, scale float64) {
 	sum, n := 0.0, 0.0
 	for i := 0; i < len(v); i += stride {
@@ -290,9 +291,9 @@ func centre(v []float64, stride int, scale float64) {
 	}
 }
 
-// within clips the values of this process to some scales around their medians, reads the rows again, and returns
-// the design: nothing of that is sent. A task with huge numbers would otherwise end the training, and so show
-// that it is there.
+// within clips the values of this process to some scales around their medians, reads the rows again, and
+// returns the design: nothing of that is sent. A task with huge numbers would otherwise end the training, and
+// so show that it is there.
 func (s *privacy) within(ctx context.Context, scales []float64) (Design, error) {
 	columns := len(scales)
 	values := make([][]float64, columns)
@@ -373,7 +374,8 @@ func clipTo(v, least, most float64) float64 {
 	return max(least, min(v, most))
 }
 
-// choose returns the model of the given mean of the slopes and U. With z = x'U it fits the rest of the target,
+// choose returns the model of the given mean of the slopes and U. With z = x'U it fits the rest of the
+// target,
 //
 //	y - x'mean = a_t + z'b_t + noise,
 //

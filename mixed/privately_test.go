@@ -17,7 +17,8 @@ import (
 	"github.com/difalt/difalt/private"
 )
 
-// apartBySlopes returns the tables of so many nodes, of tasks that differ by an intercept and along one direction.
+// apartBySlopes returns the tables of so many nodes, of tasks that differ by an intercept and along one
+// direction.
 func apartBySlopes(seed uint64, nodes, tasks, rows int) (list []Input) {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	for g := range nodes {
@@ -35,7 +36,8 @@ func apartBySlopes(seed uint64, nodes, tasks, rows int) (list []Input) {
 	return list
 }
 
-// A private training spends its budget, and predicts much better than the means of tasks where tasks are many.
+// A private training spends its budget, and predicts much better than the means of tasks where tasks are
+// many.
 func TestPrivately(t *testing.T) {
 	for _, rank := range []int{0, 1, 2} {
 		list := apartBySlopes(9, 3, 150, 12)
@@ -171,8 +173,8 @@ func TestPrivatelyWithExtremeTasks(t *testing.T) {
 	}
 }
 
-// A member that lies about its tasks, or leaves, ends a private training as a contradiction between members, or by
-// its name, and what counts as spent is said.
+// A member that lies about its tasks, or leaves, ends a private training as a contradiction between members,
+// or by its name, and what counts as spent is said.
 func TestPrivatelyWithLiar(t *testing.T) {
 	list, rank, w := apartBySlopes(2, 3, 40, 12), 1, weightsOf("path", 3)
 	for name, c := range map[string]struct {

@@ -47,7 +47,8 @@ func newRows(ctx context.Context, in *Input, o *Options) (*rows, error) {
 // counts reports whether a row is a training row of positive weight.
 func (r *rows) counts(row int) bool { return r.in.trains(row) && r.in.weight(row) > 0 }
 
-// rowsByTask returns the rows that count in the order of their tasks, and where every task starts in this list.
+// rowsByTask returns the rows that count in the order of their tasks, and where every task starts in this
+// list.
 func rowsByTask(t Table, counts func(row int) bool) (order []int32, start []int) {
 	start = make([]int, len(t.Tasks())+1)
 	for i := range t.Rows() {
@@ -152,8 +153,9 @@ func (r *rows) reader() func(row int) []float64 {
 	}
 }
 
-// agreeOnLevels sets the schema of all owners: categorical columns have the levels of all tables, and columns,
-// which the tables may have in any order, come in the order of their names. A single owner keeps its order.
+// agreeOnLevels sets the schema of all owners: categorical columns have the levels of all tables, and
+// columns, which the tables may have in any order, come in the order of their names. A single owner keeps its
+// order.
 func (r *rows) agreeOnLevels(ctx context.Context) error {
 	own := r.in.Table.Schema()
 	ownLevels := own.byColumn()
@@ -214,8 +216,8 @@ func (r *rows) weigh(x []float64, list []int32) {
 	}
 }
 
-// fillTargets sets y to the standardised targets of training rows, or to those of their logarithms, multiplied
-// by the square roots of the weights.
+// fillTargets sets y to the standardised targets of training rows, or to those of their logarithms,
+// multiplied by the square roots of the weights.
 func (r *rows) fillTargets(y []float64, list []int32, log bool) {
 	for k, i := range list {
 		y[k] = r.standardized(int(i), log) * math.Sqrt(r.weight(int(i)))

@@ -10,14 +10,14 @@ import (
 	"github.com/difalt/difalt/consensus"
 )
 
-// protocol numbers the totals that owners exchange, their order, and what follows from them. Builds with the same
-// number train together, whatever their versions; others refuse each other. A change of Fit that an older build
-// would not follow step by step takes the next number.
+// protocol numbers the totals that owners exchange, their order, and what follows from them. Builds with the
+// same number train together, whatever their versions; others refuse each other. A change of Fit that an
+// older build would not follow step by step takes the next number.
 const protocol = 2
 
-// Settings lists the protocol, the options, and the names and kinds of the columns of a table, in any order. All owners who
-// train together must have the same; whoever calls [Together] compares them before. p is nil but for
-// [Privately].
+// Settings lists the protocol, the options, and the names and kinds of the columns of a table, in any order.
+// All owners who train together must have the same; whoever calls [Together] compares them before. p is nil
+// but for [Privately].
 func Settings(t Table, o *Options, p *Privacy) (list []consensus.Setting) {
 	add := func(name string, value any) {
 		text, _ := json.Marshal(value) // texts and numbers

@@ -44,9 +44,9 @@ func (r *rows) numeric() (list []int) {
 	return list
 }
 
-// addCurves returns the design with curves of the numeric features that have enough distinct values, projected
-// off 1 and the feature, if there are at most 300 columns in all; crowded reports that curves were left out for
-// that.
+// addCurves returns the design with curves of the numeric features that have enough distinct values,
+// projected off 1 and the feature, if there are at most 300 columns in all; crowded reports that curves were
+// left out for that.
 func (r *rows) addCurves(ctx context.Context, d Design) (with Design, crowded bool, err error) {
 	if d.Width() > widest {
 		return d, true, nil
@@ -179,8 +179,8 @@ func splineMomentsSize(curves []Curve) (n int) {
 	return n
 }
 
-// addSplineMoments adds to sums, for every curve of d, the weighted products of 1, the standardised feature limited
-// to the knots, and the curve's columns in one row of the design: an upper triangle by rows for each.
+// addSplineMoments adds to sums, for every curve of d, the weighted products of 1, the standardised feature
+// limited to the knots, and the curve's columns in one row of the design: an upper triangle by rows for each.
 func addSplineMoments(sums []float64, d *Design, row []float64, weight float64) {
 	at := 1 + len(d.Scale)
 	for i := range d.Curves {
@@ -199,9 +199,9 @@ func addSplineMoments(sums []float64, d *Design, row []float64, weight float64) 
 	}
 }
 
-// projectSplines makes the columns of every curve of d orthogonal to 1 and to the feature limited to the knots, and
-// divides them so that the mean of their sum of squares is 1. addSplineMoments has added the training rows to sums;
-// without rows the values are not finite.
+// projectSplines makes the columns of every curve of d orthogonal to 1 and to the feature limited to the
+// knots, and divides them so that the mean of their sum of squares is 1. addSplineMoments has added the
+// training rows to sums; without rows the values are not finite.
 func projectSplines(d *Design, sums []float64) {
 	d.Curves = slices.Clone(d.Curves)
 	for i, c := range d.Curves {

@@ -40,8 +40,8 @@ func TestNaturalBasisHasUnitPenalty(t *testing.T) {
 	}
 }
 
-// Columns are standardised with weights; curves are orthogonal to 1 and nearly to the feature, which they limit
-// to their knots, and their squares sum to 1 on average.
+// Columns are standardised with weights; curves are orthogonal to 1 and nearly to the feature, which they
+// limit to their knots, and their squares sum to 1 on average.
 func TestDesignOverTrainingRows(t *testing.T) {
 	s := statsOf(t, weightedTable(t), true, 1)
 	if len(s.design.Curves) != 2 {
@@ -164,8 +164,8 @@ func TestSkewedColumn(t *testing.T) {
 	}
 }
 
-// The outer knots of evenly spread values are near the least and the largest value, wherever the places of counts
-// fall.
+// The outer knots of evenly spread values are near the least and the largest value, wherever the places of
+// counts fall.
 func TestOuterKnots(t *testing.T) {
 	for shift := range 40 {
 		d := &Data{Names: []string{"x"}}

@@ -14,8 +14,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// stats are the data of all tasks under one design of p columns: the products of a task with at least as
-// many rows as columns, packed; the rows of the other tasks, which are computed from the table each time if they
+// stats are the data of all tasks under one design of p columns: the products of a task with at least as many
+// rows as columns, packed; the rows of the other tasks, which are computed from the table each time if they
 // would take too much memory.
 type stats struct {
 	rows    *rows
@@ -147,8 +147,8 @@ func (s *stats) fitsInMemory(tasks *taskSet) bool {
 }
 
 // readTask reads the rows of a task: it keeps their products where the task has at least as many rows as
-// columns, and otherwise the rows if these are held; it adds X'X to total, and 1 to within for every column that
-// varies.
+// columns, and otherwise the rows if these are held; it adds X'X to total, and 1 to within for every column
+// that varies.
 func (s *stats) readTask(ctx context.Context, w *worker, k int, total, within []float64) error {
 	p, list, first := s.p, s.rows.of(k), w.z
 	varies := make([]bool, p)
@@ -241,8 +241,8 @@ func (s *stats) weigh(x []float64, list []int32) {
 	}
 }
 
-// fillTargets sets y to the standardised targets of training rows, or to those of their logarithms, multiplied
-// by the square roots of the weights.
+// fillTargets sets y to the standardised targets of training rows, or to those of their logarithms,
+// multiplied by the square roots of the weights.
 func (s *stats) fillTargets(y []float64, list []int32, log bool) {
 	s.rows.fillTargets(y, list, log)
 	if s.bounds != nil {
@@ -252,8 +252,8 @@ func (s *stats) fillTargets(y []float64, list []int32, log bool) {
 	}
 }
 
-// withNoise returns stats of the same data where every task has a noise variance of its own; they are in units of
-// the common one.
+// withNoise returns stats of the same data where every task has a noise variance of its own; they are in
+// units of the common one.
 func (s *stats) withNoise(variances []float64, common float64) *stats {
 	out := *s
 	out.ratio = make([]float64, len(variances))
@@ -332,8 +332,8 @@ func (s *stats) set(w *worker, prior *Prior, k int) error {
 	return nil
 }
 
-// solveOwn is reduceOwn for an f that needs the solver of the task under a prior. The total that it returns is
-// that of this owner, with the error of its first task that is out of range.
+// solveOwn is reduceOwn for an f that needs the solver of the task under a prior. The total that it returns
+// is that of this owner, with the error of its first task that is out of range.
 func (s *stats) solveOwn(ctx context.Context, prior *Prior, tasks *taskSet, size int,
 	f func(w *worker, k int, part []float64)) *total {
 	sum, err := s.reduceOwn(ctx, tasks.own, size, func(w *worker, k int, part []float64) error {

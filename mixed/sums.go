@@ -70,8 +70,8 @@ func (r *rows) add(ctx context.Context, name string, t *total) error {
 	return t.err
 }
 
-// try is add for vectors that share a message, and whose errors the caller reads: a vector with an error at one
-// owner has errNumeric at all of them.
+// try is add for vectors that share a message, and whose errors the caller reads: a vector with an error at
+// one owner has errNumeric at all of them.
 func (r *rows) try(ctx context.Context, name string, list ...*total) error {
 	var message []float64
 	for _, t := range list {

@@ -9,8 +9,8 @@ import (
 type Data struct {
 	// Names are the names of the columns.
 	Names []string
-	// Values[j][i] is the value of column j in row i; NaN where it is missing. That of a categorical column is
-	// the place of the level in Levels.
+	// Values[j][i] is the value of column j in row i; NaN where it is missing. That of a categorical column
+	// is the place of the level in Levels.
 	Values [][]float64
 	// Levels[j] are the levels of a categorical column; it is nil, as Levels may be, for columns of numbers.
 	Levels [][]string

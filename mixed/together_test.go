@@ -160,8 +160,8 @@ func gap(a, b []float64, scale float64) (most float64) {
 	return most
 }
 
-// Several owners have the model of one table with the rows of all: the predictions, their errors, the scores and
-// the comparison of forms, for any cut.
+// Several owners have the model of one table with the rows of all: the predictions, their errors, the scores
+// and the comparison of forms, for any cut.
 func TestTogetherIsFit(t *testing.T) {
 	growth := mixture(t, 5, 18)
 	for i, y := range growth.Table.(*Data).Targets {

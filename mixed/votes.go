@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// wantsFewKnots reports whether this owner votes for curves with few knots: it has too few rows for the columns
-// that numeric features would have with many, beside the linear ones.
+// wantsFewKnots reports whether this owner votes for curves with few knots: it has too few rows for the
+// columns that numeric features would have with many, beside the linear ones.
 func (g *guard) wantsFewKnots(linear, numeric int) bool {
 	if g == nil {
 		return false
@@ -88,8 +88,8 @@ func (g *guard) vote(ctx context.Context, name string, v []float64) error {
 	return g.rows.add(ctx, name, &total{v: v, grows: anyNumber})
 }
 
-// bendsAlone reports whether there is a function of a curve that is 0 in all but a few own rows: a function of
-// the part beyond an outer knot and the intervals beside it, or of neighbouring intervals.
+// bendsAlone reports whether there is a function of a curve that is 0 in all but a few own rows: a function
+// of the part beyond an outer knot and the intervals beside it, or of neighbouring intervals.
 func (g *guard) bendsAlone(c *Curve) bool {
 	n := len(c.Knots)
 	rows := make([]int, n+1)    // between two knots, before the first and after the last one

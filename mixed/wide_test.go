@@ -16,8 +16,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// Under the same strengths a design on axes has the evidence of the design on features, the coefficients of every
-// task, and the variance of a prediction in any direction.
+// Under the same strengths a design on axes has the evidence of the design on features, the coefficients of
+// every task, and the variance of a prediction in any direction.
 func TestAxesAreFeatures(t *testing.T) {
 	const f = 30
 	table := drawing{tasks: 4, rows: 4, features: f, levels: 1, slopes: .3, noise: .5}.table(t, 3)
@@ -104,8 +104,8 @@ func wideTable(rows, features int) *Data {
 	return d
 }
 
-// A table of thousands of features and few rows is fitted in the span of its rows, in little memory, and no order
-// of rows or features changes a prediction.
+// A table of thousands of features and few rows is fitted in the span of its rows, in little memory, and no
+// order of rows or features changes a prediction.
 func TestMoreFeaturesThanRows(t *testing.T) {
 	d := wideTable(40, 3000)
 	held := make([]bool, d.Rows())

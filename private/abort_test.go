@@ -85,9 +85,9 @@ func digits(o private.Options, tasks float64) []float64 {
 	return append(settings.Digits(list), tasks)
 }
 
-// TestLies: numbers that a member makes up, for the number of tasks or for a total, end a run as a contradiction
-// between members, never as an error about a node that follows the protocol, and never with a panic. What was
-// spent before is named.
+// TestLies: numbers that a member makes up, for the number of tasks or for a total, end a run as a
+// contradiction between members, never as an error about a node that follows the protocol, and never with a
+// panic. What was spent before is named.
 func TestLies(t *testing.T) {
 	for _, tasks := range []float64{-30, -20.5, -1e19, 1e19, 1e-3, .5, -9} {
 		errs, accounts := lying(t, func(net *consensus.Network, _ []*kernel.Tasks, o private.Options) error {

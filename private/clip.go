@@ -7,8 +7,8 @@ import (
 	"github.com/difalt/difalt/kernel"
 )
 
-// Numbers of tasks are clipped to mostSize, and those below leastSize in size are 0: products of four of them are
-// finite and not 0.
+// Numbers of tasks are clipped to mostSize, and those below leastSize in size are 0: products of four of them
+// are finite and not 0.
 const leastSize, mostSize = 1e-30, 1e30
 
 // clip returns the tasks of hosted nodes with numbers within these bounds. A task beyond them would otherwise

@@ -68,8 +68,8 @@ func halve(low, high float64, holds func(x float64) bool) float64 {
 	return high
 }
 
-// gaussianDelta returns Phi(-a) - e^epsilon Phi(-b) with a = epsilon/mu - mu/2 and b = epsilon/mu + mu/2. Since
-// b^2 - a^2 = 2 epsilon, the second term is phi(a) Phi(-b) / phi(b), which does not overflow.
+// gaussianDelta returns Phi(-a) - e^epsilon Phi(-b) with a = epsilon/mu - mu/2 and b = epsilon/mu + mu/2.
+// Since b^2 - a^2 = 2 epsilon, the second term is phi(a) Phi(-b) / phi(b), which does not overflow.
 func gaussianDelta(epsilon, mu float64) float64 {
 	if mu == 0 {
 		return 0

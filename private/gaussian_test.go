@@ -25,9 +25,9 @@ func concentratedDelta(epsilon, rho float64) float64 {
 	return least
 }
 
-// TestRhoIsExact: the noise for a budget is what the Gaussian mechanism needs, for the epsilons and numbers of
-// tasks that people use and beyond, and never less. A bound for all noise with concentrated privacy allows no
-// larger delta.
+// TestRhoIsExact: the noise for a budget is what the Gaussian mechanism needs, for the epsilons and numbers
+// of tasks that people use and beyond, and never less. A bound for all noise with concentrated privacy allows
+// no larger delta.
 func TestRhoIsExact(t *testing.T) {
 	deltas := []float64{1e-9, 1e-5, 1e-3, .01, .1, math.Pow(100, -1.1), math.Pow(1000, -1.1)}
 	for _, epsilon := range []float64{.01, .1, .5, 1, 2, 4, 8, 20} {

@@ -7,10 +7,10 @@ import (
 	"github.com/difalt/difalt/private"
 )
 
-// TestMembership takes the part of an attacker that knows every task but one, and of that one that it adds its
-// largest vector, or nothing: with real noise, over four sums whose directions follow from the totals before.
-// The frequencies of the best test bound epsilon from below. The bound must not exceed what the account says,
-// and must come close to it: the account does not add noise that it does not need either.
+// TestMembership takes the part of an attacker that knows every task but one, and of that one that it adds
+// its largest vector, or nothing: with real noise, over four sums whose directions follow from the totals
+// before. The frequencies of the best test bound epsilon from below. The bound must not exceed what the
+// account says, and must come close to it: the account does not add noise that it does not need either.
 func TestMembership(t *testing.T) {
 	const epsilon, delta, nodes, runs = 1, .01, 2, 60_000
 	net := network(t, nodes)
@@ -48,7 +48,8 @@ func TestMembership(t *testing.T) {
 		}
 	}
 	hits, alarms = hits/runs, alarms/runs
-	// P(hit) <= e^epsilon P(alarm) + delta, with equality for exact noise; six standard errors of the difference.
+	// P(hit) <= e^epsilon P(alarm) + delta, with equality for exact noise; six standard errors of the
+	// difference.
 	error := 6 * math.Sqrt((hits*(1-hits)+math.Exp(2*epsilon)*alarms*(1-alarms))/runs)
 	spent := hits - math.Exp(epsilon)*alarms
 	if spent > delta+error {

@@ -262,8 +262,8 @@ func loadModel(path string) (m *mixed.Model, err error) {
 	return m, err
 }
 
-// readTable reads the table of all files that match some patterns, with its progress on stderr as the first of
-// the given stages. Errors name the file and the flag that helps.
+// readTable reads the table of all files that match some patterns, with its progress on stderr as the first
+// of the given stages. Errors name the file and the flag that helps.
 func readTable(ctx context.Context, stderr io.Writer, stages []string, patterns []string, o dataset.TableOptions) (*dataset.Table, error) {
 	bar := terminal.NewProgress(stderr, stages...)
 	defer bar.Close()

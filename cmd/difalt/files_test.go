@@ -319,7 +319,8 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// A model that has not converged goes beside a file that is there, and takes the name itself where there is none.
+// A model that has not converged goes beside a file that is there, and takes the name itself where there is
+// none.
 func TestUnconvergedModelGoesBeside(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

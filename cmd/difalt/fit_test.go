@@ -174,7 +174,8 @@ func TestPredictFormats(t *testing.T) {
 	}
 }
 
-// The held-out rows judge a model of the others, and the model that is kept is that of all rows in the same form.
+// The held-out rows judge a model of the others, and the model that is kept is that of all rows in the same
+// form.
 func TestRefit(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }

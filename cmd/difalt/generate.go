@@ -83,8 +83,8 @@ func generated() (map[string][]byte, error) {
 	return files, pages(root)
 }
 
-// built returns the time of the commit that the program was built from, nil if it does not know it: the time of
-// the pages, so that a commit gives the same bytes on every day.
+// built returns the time of the commit that the program was built from, nil if it does not know it: the time
+// of the pages, so that a commit gives the same bytes on every day.
 func built() *time.Time {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Every command has a manual page with its flags, every shell a completion, and the same program writes the same
-// bytes again.
+// Every command has a manual page with its flags, every shell a completion, and the same program writes the
+// same bytes again.
 func TestGenerate(t *testing.T) {
 	dir := t.TempDir()
 	must(t, "generate", "--out", dir)

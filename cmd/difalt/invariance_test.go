@@ -64,8 +64,8 @@ func (t *tableText) write(test *testing.T, dir, name string) string {
 }
 
 // Predictions, their standard errors and the choice of the model do not depend on the form in which a table
-// comes: the order of its rows, tasks and columns, its cut into files, and the units of its columns and of the
-// target.
+// comes: the order of its rows, tasks and columns, its cut into files, and the units of its columns and of
+// the target.
 func TestFitDoesNotDependOnForm(t *testing.T) {
 	t.Parallel()
 	inFull(t)

@@ -21,8 +21,8 @@ import (
 	"github.com/difalt/difalt/internal/testnet"
 )
 
-// A falsifier is a member that adds to words of its own part of sums on their way: masks are sums, too, so that
-// the total of all nodes changes by that, at all nodes alike.
+// A falsifier is a member that adds to words of its own part of sums on their way: masks are sums, too, so
+// that the total of all nodes changes by that, at all nodes alike.
 type falsifier struct {
 	*grpc.Transport
 	tapped transport.Transport
@@ -32,8 +32,8 @@ func (f *falsifier) Exchange(ctx context.Context, seq uint64, out, in [][]byte, 
 	return f.tapped.Exchange(ctx, seq, out, in, due)
 }
 
-// A sum of three nodes has integers of 192 bits in units of 2^-125; see docs/privacy.md. A number is followed by
-// others of the sum, and 9 bytes of statuses are last.
+// A sum of three nodes has integers of 192 bits in units of 2^-125; see docs/privacy.md. A number is followed
+// by others of the sum, and 9 bytes of statuses are last.
 const (
 	wordsOfNumber = 3
 	unitBits      = 125
@@ -85,8 +85,8 @@ func (n *network) falsify(t *testing.T, i, first int, always bool, k int, lie in
 	}
 }
 
-// What a member adds to totals ends the programs of the others with exit code 0, 3 or 5, and never with a text
-// that says that they, or one another, have failed.
+// What a member adds to totals ends the programs of the others with exit code 0, 3 or 5, and never with a
+// text that says that they, or one another, have failed.
 func TestLiesOfAMember(t *testing.T) {
 	for name, c := range map[string]struct {
 		first, number int
@@ -124,8 +124,8 @@ func TestLiesOfAMember(t *testing.T) {
 	}
 }
 
-// Three owners train with a budget and spend it, and have the same slopes. Tasks that are too few for it are found
-// after the first total: the last line says that the budget counts as spent.
+// Three owners train with a budget and spend it, and have the same slopes. Tasks that are too few for it are
+// found after the first total: the last line says that the budget counts as spent.
 func TestPrivateNodes(t *testing.T) {
 	t.Parallel()
 	inFull(t)

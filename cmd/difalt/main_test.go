@@ -146,7 +146,8 @@ func TestLongNames(t *testing.T) {
 	}
 }
 
-// With --json every command prints one object, which begins with the number of its form, the version and the command.
+// With --json every command prints one object, which begins with the number of its form, the version and the
+// command.
 func TestReportsInJSON(t *testing.T) {
 	t.Chdir(t.TempDir())
 	write(t, ".", "shops.csv", shops())

@@ -177,8 +177,8 @@ func TestNodesAndUpAgree(t *testing.T) {
 	}
 }
 
-// sentIn returns the megabytes and rounds of the process in a report of three nodes with 40 tasks, of which 26 are
-// in totals.
+// sentIn returns the megabytes and rounds of the process in a report of three nodes with 40 tasks, of which
+// 26 are in totals.
 func sentIn(report string) (sent [2]float64) {
 	_, last, _ := strings.Cut(report, "The totals are over 26 tasks of 3 nodes. ")
 	unit := ""

@@ -30,7 +30,8 @@ func manyTasks(t *testing.T, tasks, rows int) string {
 	return filepath.Join(dir, "owner-*.csv")
 }
 
-// gaussianDelta returns the delta of totals with Gaussian noise of rho together (Balle and Wang 2018, theorem 8).
+// gaussianDelta returns the delta of totals with Gaussian noise of rho together (Balle and Wang 2018, theorem
+// 8).
 func gaussianDelta(epsilon, rho float64) float64 {
 	normal := func(x float64) float64 { return math.Erfc(-x/math.Sqrt2) / 2 }
 	mu := math.Sqrt(2 * rho)
@@ -50,8 +51,8 @@ func root(f func(x float64) float64) float64 {
 	return low
 }
 
-// A private training of the program spends its budget and no more, says what protection is left against one of
-// the nodes, and predicts.
+// A private training of the program spends its budget and no more, says what protection is left against one
+// of the nodes, and predicts.
 func TestPrivateTraining(t *testing.T) {
 	t.Parallel()
 	inFull(t)

@@ -163,7 +163,8 @@ func problemOf(t *testing.T, offset, factor float64) string {
 	return path
 }
 
-// A task whose samples do not determine its coefficients is counted in the report, and other runs have no such line.
+// A task whose samples do not determine its coefficients is counted in the report, and other runs have no
+// such line.
 func TestTasksWithoutUniqueCoefficients(t *testing.T) {
 	x, y, path := make([]float64, 3*60), make([]float64, 3*20), filepath.Join(t.TempDir(), "p.npz")
 	for i := range x {

@@ -39,9 +39,9 @@ type Outcome struct {
 	// U has a U_g of lower objective for every hosted node if Verdict is Saddle, and is nil otherwise.
 	U []*kernel.Basis
 	// SingularValues has the singular values of the matrix of all b_t, in ascending order. A b_t of a task
-	// whose features are more than twice as large or as small, by their mean square, as those of all tasks has
-	// a power of two near that proportion as a factor. It is nil where the residuals are zero to rounding, and
-	// where there are too few samples.
+	// whose features are more than twice as large or as small, by their mean square, as those of all tasks
+	// has a power of two near that proportion as a factor. It is nil where the residuals are zero to
+	// rounding, and where there are too few samples.
 	SingularValues []float64
 	// WeakestDirection is the increase of the objective without the weakest direction of U, and NextDirection
 	// about its decrease with the best further direction. Both are relative to the best direction in noise

@@ -21,8 +21,8 @@ import (
 
 const module = "github.com/difalt/difalt"
 
-// goRun returns what the go command prints in a folder, outside the workspace: it downloads the gonum that the
-// library requires, if only the newer gonum of the workspace is there.
+// goRun returns what the go command prints in a folder, outside the workspace: it downloads the gonum that
+// the library requires, if only the newer gonum of the workspace is there.
 func goRun(t *testing.T, folder string, args ...string) []byte {
 	t.Helper()
 	cmd := exec.Command("go", args...)
@@ -210,14 +210,15 @@ func TestImportsPointDown(t *testing.T) {
 	}
 }
 
-// The tag noasm, which programs set for gonum, takes no tier away: the processor is detected without cpuid then.
+// The tag noasm, which programs set for gonum, takes no tier away: the processor is detected without cpuid
+// then.
 func TestNoasm(t *testing.T) {
 	goRun(t, "../..", "vet", "-tags", "noasm", "./kernel")
 	goRun(t, "../..", "test", "-tags", "noasm", "./internal/processor")
 }
 
-// The library links three foreign modules, x/sys behind cpuid, and x/exp behind the distributions of the oldest
-// gonum.
+// The library links three foreign modules, x/sys behind cpuid, and x/exp behind the distributions of the
+// oldest gonum.
 func TestDependencies(t *testing.T) {
 	want := []string{"github.com/klauspost/cpuid/v2", "golang.org/x/exp", "golang.org/x/sys", "gonum.org/v1/gonum", "gonum.org/v1/netlib"}
 	modules := func(args ...string) []string {

@@ -31,13 +31,15 @@ var (
 	budget = flag.Duration("budget", 60*time.Millisecond, "time of all turns of a case")
 )
 
-// linked is the OpenBLAS that the process is linked with, with as many threads as OPENBLAS_NUM_THREADS allows.
+// linked is the OpenBLAS that the process is linked with, with as many threads as OPENBLAS_NUM_THREADS
+// allows.
 var linked = peer{"OpenBLAS", blasnetlib.Implementation{}, openBLAS{}, blasnetlib.Implementation{}, blasnetlib.Implementation{}}
 
 // openBLAS is LAPACK by OpenBLAS.
 type openBLAS struct{ lapacknetlib.Implementation }
 
-// Dgesvd answers a query with the least length of work that netlib accepts: new versions of OpenBLAS need less.
+// Dgesvd answers a query with the least length of work that netlib accepts: new versions of OpenBLAS need
+// less.
 func (o openBLAS) Dgesvd(jobU, jobVT lapack.SVDJob, m, n int, a []float64, lda int, s, u []float64, ldu int, vt []float64, ldvt int, work []float64, lwork int) (ok bool) {
 	ok = o.Implementation.Dgesvd(jobU, jobVT, m, n, a, lda, s, u, ldu, vt, ldvt, work, lwork)
 	if lwork == -1 {
@@ -93,8 +95,8 @@ var cores = map[tile.Tier]string{tile.AVX2: "Haswell", tile.AVX512: "SkylakeX"}
 // newer is the variable with a folder of another OpenBLAS, see scripts/openblas.sh.
 const newer = "DIFALT_OPENBLAS"
 
-// measure runs TestTimes in a process with a number of threads and a CPU tier, with the OpenBLAS of a folder or
-// of the system, and without the variables of OpenBLAS that are set, which change its code and its blocks.
+// measure runs TestTimes in a process with a number of threads and a CPU tier, with the OpenBLAS of a folder
+// or of the system, and without the variables of OpenBLAS that are set, which change its code and its blocks.
 func measure(t *testing.T, tier tile.Tier, threads int, folder string) (m measurement) {
 	t.Helper()
 	c := exec.Command(os.Args[0], "-test.run", "^TestTimes$", "-cases", *chosen, "-turn", turn.String(), "-budget", budget.String())

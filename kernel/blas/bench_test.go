@@ -55,8 +55,8 @@ func selected() []workload {
 }
 
 // least returns the least time of a run by each peer, in seconds, over turns of all of them: at least three
-// turns, and until a budget of time is spent. A peer with one run longer than the budget has one turn, and one
-// that refuses the call, as netlib does some with workspaces for other decompositions, the time 0.
+// turns, and until a budget of time is spent. A peer with one run longer than the budget has one turn, and
+// one that refuses the call, as netlib does some with workspaces for other decompositions, the time 0.
 func (w *workload) least(peers []peer, clock func() time.Duration, turn, budget time.Duration) []float64 {
 	best, counts := make([]float64, len(peers)), make([]int, len(peers))
 	var total time.Duration

@@ -240,8 +240,8 @@ func spoilComplex[T complexNumber](rng *rand.Rand, s *complexArguments[T]) {
 	}
 }
 
-// forComplex runs a test of each complex routine in both precisions on every tier: ours, gonum's and the error that
-// the precision allows.
+// forComplex runs a test of each complex routine in both precisions on every tier: ours, gonum's and the
+// error that the precision allows.
 func forComplex(t *testing.T, test128 func(t *testing.T, r *complexRoutine[complex128]), test64 func(t *testing.T, r *complexRoutine[complex64])) {
 	tiertest.Each(t, func(t *testing.T) {
 		for _, r := range complexRoutines[complex128]() {
@@ -253,8 +253,9 @@ func forComplex(t *testing.T, test128 func(t *testing.T, r *complexRoutine[compl
 	})
 }
 
-// Results are gonum's to rounding, and panics are gonum's, for random shapes, strides, increments and settings. With
-// beta = 0 a result is overwritten, with alpha = 0 no factor is read, and nothing is written between rows.
+// Results are gonum's to rounding, and panics are gonum's, for random shapes, strides, increments and
+// settings. With beta = 0 a result is overwritten, with alpha = 0 no factor is read, and nothing is written
+// between rows.
 func TestComplexAsGonum(t *testing.T) {
 	forComplex(t, func(t *testing.T, r *complexRoutine[complex128]) {
 		compareComplex(t, r, complex128s(blas.Implementation{}), complex128s(reference.Implementation{}), 1e-13)
@@ -315,8 +316,8 @@ func fill[T any](x []T, v T) {
 	}
 }
 
-// An entry of a result is finite where gonum's is, when an entry of a factor, or of the right sides of a system, is
-// NaN or infinite. Products with zeros count: gonum's Zgemm skips none.
+// An entry of a result is finite where gonum's is, when an entry of a factor, or of the right sides of a
+// system, is NaN or infinite. Products with zeros count: gonum's Zgemm skips none.
 func TestComplexSpecialValues(t *testing.T) {
 	forComplex(t, func(t *testing.T, r *complexRoutine[complex128]) {
 		compareFinite(t, r, complex128s(blas.Implementation{}), complex128s(reference.Implementation{}))

@@ -209,8 +209,8 @@ func (c *cosineSine) store() {
 	}
 }
 
-// scaled returns cosine and sine i for A and B as they were before they were divided by powers of 2, and the number
-// size 2^exponent by which row i of R is multiplied.
+// scaled returns cosine and sine i for A and B as they were before they were divided by powers of 2, and the
+// number size 2^exponent by which row i of R is multiplied.
 func (c *cosineSine) scaled(i int) (cosine, sine, size float64, exponent int) {
 	cosine, sine, exponent = c.cosines[i], c.sines[i], c.exponents[0]
 	apart := c.exponents[1] - c.exponents[0]

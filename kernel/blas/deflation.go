@@ -14,9 +14,9 @@ const (
 	mostRounds = 5
 )
 
-// A trailing is the square block at the end of an active block of a schur, for aggressive early deflation (Braman,
-// Byers and Mathias 2002, part II): its own Schur form T = V'HV turns the entry on the left of it to a
-// spike, and eigenvalues at the end of T where the spike is negligible are found. Those before them are not
+// A trailing is the square block at the end of an active block of a schur, for aggressive early deflation
+// (Braman, Byers and Mathias 2002, part II): its own Schur form T = V'HV turns the entry on the left of it to
+// a spike, and eigenvalues at the end of T where the spike is negligible are found. Those before them are not
 // moved behind others, to be tested too: that took more time than it saved.
 type trailing struct {
 	of        *schur
@@ -32,8 +32,8 @@ type trailing struct {
 // deflationOrder returns the order of the trailing block of an active block of an order.
 func deflationOrder(order int) int { return min(max(order/6, 8), mostTrailing) &^ 1 }
 
-// round finds eigenvalues at the end of the block from l to i, and takes steps with the others of its trailing
-// block as shifts. It returns false if neither is possible.
+// round finds eigenvalues at the end of the block from l to i, and takes steps with the others of its
+// trailing block as shifts. It returns false if neither is possible.
 func (f *schur) round(l, i int) (found int, ok bool) {
 	order := deflationOrder(i - l + 1)
 	w := trailing{of: f, lo: i + 1 - order, order: order}

@@ -62,8 +62,8 @@ func (l Lapack) Dsyev(jobz lapack.EVJob, ul blas.Uplo, n int, a []float64, lda i
 	return ok
 }
 
-// eigenvectorsOfTridiagonal overwrites w, the diagonal of a tridiagonal matrix, by its eigenvalues, and a by the
-// eigenvectors of the matrix that was reduced to it.
+// eigenvectorsOfTridiagonal overwrites w, the diagonal of a tridiagonal matrix, by its eigenvalues, and a by
+// the eigenvectors of the matrix that was reduced to it.
 func (l Lapack) eigenvectorsOfTridiagonal(t *tridiagonal, a []float64, lda int, w, e []float64) bool {
 	n := t.n
 	e[n-1] = 0

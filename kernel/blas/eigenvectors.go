@@ -12,9 +12,9 @@ import (
 // other; products with all components behind them come first.
 const backSubstitution = 16
 
-// eigenvectors are the right eigenvectors of an upper quasi-triangular matrix T in standard Schur form, as rows:
-// a real one in the row of its eigenvalue, and the real and the imaginary part of the one whose eigenvalue has
-// a positive imaginary part in the two rows of the pair.
+// eigenvectors are the right eigenvectors of an upper quasi-triangular matrix T in standard Schur form, as
+// rows: a real one in the row of its eigenvalue, and the real and the imaginary part of the one whose
+// eigenvalue has a positive imaginary part in the two rows of the pair.
 type eigenvectors struct {
 	l         Lapack
 	n, stride int
@@ -66,8 +66,8 @@ func (v *eigenvectors) compute() bool {
 	return true
 }
 
-// single computes components first to end of the eigenvector of the real eigenvalue k. Behind k they are zero;
-// before, they hold products with those behind end.
+// single computes components first to end of the eigenvector of the real eigenvalue k. Behind k they are
+// zero; before, they hold products with those behind end.
 func (v *eigenvectors) single(k, first, end int) bool {
 	x, eigenvalue := v.x[k*v.stride:], v.t[k*(v.stride+1)]
 	if k < end {
@@ -178,11 +178,13 @@ func divide(a, b, c, d float64) (re, im float64) {
 	return (b + a*e) / f, (-a + b*e) / f
 }
 
-// Dtrevc3 computes the right or left eigenvectors of an upper quasi-triangular matrix T in standard Schur form.
+// Dtrevc3 computes the right or left eigenvectors of an upper quasi-triangular matrix T in standard Schur
+// form.
 //
-// On entry t holds T and, with lapack.EVAllMulQ, vl and vr hold Q. On return they hold Q Y and Q X for the left
-// eigenvectors Y and the right ones X, in columns, a complex one in two. The largest component has size 1, and
-// work[0] is the best length of work. gonum computes eigenvectors of T itself, and of some of its eigenvalues.
+// On entry t holds T and, with lapack.EVAllMulQ, vl and vr hold Q. On return they hold Q Y and Q X for the
+// left eigenvectors Y and the right ones X, in columns, a complex one in two. The largest component has size
+// 1, and work[0] is the best length of work. gonum computes eigenvectors of T itself, and of some of its
+// eigenvalues.
 func (l Lapack) Dtrevc3(side lapack.EVSide, howmny lapack.EVHowMany, selected []bool, n int, t []float64, ldt int, vl []float64, ldvl int, vr []float64, ldvr int, mm int, work []float64, lwork int) (m int) {
 	right, left := side == lapack.EVRight || side == lapack.EVBoth, side == lapack.EVLeft || side == lapack.EVBoth
 	if howmny != lapack.EVAllMulQ || n <= 0 || !right && !left || lwork < 3*n || len(work) < lwork || mm < n || !inside(t, n, n, ldt) ||
@@ -248,8 +250,8 @@ func (v *eigenvectors) isPair(k int) bool {
 	return v.t[(k+1)*v.stride+k] != 0
 }
 
-// reverse makes the left eigenvectors of T of the right ones of its transpose in reverse order. The two rows of a
-// pair change places, which conjugates the eigenvector and multiplies it by i.
+// reverse makes the left eigenvectors of T of the right ones of its transpose in reverse order. The two rows
+// of a pair change places, which conjugates the eigenvector and multiplies it by i.
 func (v *eigenvectors) reverse() {
 	n := v.n
 	for i := range n {

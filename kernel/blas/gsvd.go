@@ -12,16 +12,17 @@ import (
 const fewForGSVD = 14
 
 // Dggsvd3 computes the generalised singular value decomposition of an m x n matrix A and a p x n matrix B:
-// U'A Q = D1 [0 R] and V'B Q = D2 [0 R] with orthogonal U, V and Q, an upper triangular R whose order is the rank
-// k+r of A above B, and diagonal D1 and D2 with the values alpha and beta.
+// U'A Q = D1 [0 R] and V'B Q = D2 [0 R] with orthogonal U, V and Q, an upper triangular R whose order is the
+// rank k+r of A above B, and diagonal D1 and D2 with the values alpha and beta.
 //
-// On entry a and b hold A and B. On return a holds R from row 0 and column n-k-r on, or its first m rows and b
-// the others from row m-k on; u, v and q hold U, V and Q if they are asked for; alpha and beta begin with k
-// values 1 and 0; iwork holds the exchanges that sort alpha, and work[0] the best length of work. Dggsvd3 returns
-// k, the rank r of B, and false if the iterations do not converge, or for matrices with NaN or infinity.
+// On entry a and b hold A and B. On return a holds R from row 0 and column n-k-r on, or its first m rows and
+// b the others from row m-k on; u, v and q hold U, V and Q if they are asked for; alpha and beta begin with k
+// values 1 and 0; iwork holds the exchanges that sort alpha, and work[0] the best length of work. Dggsvd3
+// returns k, the rank r of B, and false if the iterations do not converge, or for matrices with NaN or
+// infinity.
 //
-// gonum v0.17 finds wrong ranks, or panics, where A above B has not full rank: its Dggsvp3 chooses no pivots, and
-// applies one factor in the wrong order.
+// gonum v0.17 finds wrong ranks, or panics, where A above B has not full rank: its Dggsvp3 chooses no pivots,
+// and applies one factor in the wrong order.
 func (l Lapack) Dggsvd3(jobU, jobV, jobQ lapack.GSVDJob, m, n, p int, a []float64, lda int, b []float64, ldb int, alpha, beta, u []float64, ldu int, v []float64, ldv int, q []float64, ldq int, work []float64, lwork int, iwork []int) (k, rank int, ok bool) {
 	job := func(j, vectors lapack.GSVDJob, n int, x []float64, ldx int) bool {
 		return j == lapack.GSVDNone && ldx >= 1 || j == vectors && inside(x, n, n, ldx)
@@ -62,8 +63,8 @@ func (l Lapack) Dggsvd3(jobU, jobV, jobQ lapack.GSVDJob, m, n, p int, a []float6
 	return d.k, d.r, ok
 }
 
-// regularGSVD is gonum's Dggsvd3, which is right if no pivots are needed: if its ranks are full. It returns false where
-// gonum panics.
+// regularGSVD is gonum's Dggsvd3, which is right if no pivots are needed: if its ranks are full. It returns
+// false where gonum panics.
 func (l Lapack) regularGSVD(jobU, jobV, jobQ lapack.GSVDJob, m, n, p int, a []float64, lda int, b []float64, ldb int, alpha, beta, u []float64, ldu int, v []float64, ldv int, q []float64, ldq int, work []float64, lwork int, iwork []int) (k, rank int, ok bool) {
 	defer func() {
 		if recover() != nil {
@@ -165,8 +166,9 @@ func (l Lapack) qr(a blas64.General, tau []float64) {
 	l.Dgeqrf(a.Rows, a.Cols, a.Data, a.Stride, tau, *work, len(*work))
 }
 
-// rankedQR factors A P, with reflections in a and tau, and returns P, nil for no exchanges, and the rank: pivots
-// of at most tol count as zero. It chooses pivots only where the factor without is not surely of full rank.
+// rankedQR factors A P, with reflections in a and tau, and returns P, nil for no exchanges, and the rank:
+// pivots of at most tol count as zero. It chooses pivots only where the factor without is not surely of full
+// rank.
 func (l Lapack) rankedQR(a blas64.General, tau []float64, tol float64) (p []int, rank int) {
 	const surely = 0x1p-26 // of a reciprocal condition number
 	k := min(a.Rows, a.Cols)

@@ -52,8 +52,9 @@ func ofRank(rng *rand.Rand, rows, cols, rank, gap, exponent int) *rowMajor {
 	return a
 }
 
-// U'A Q = D1 [0 R] and V'B Q = D2 [0 R] to rounding errors of A and of B, whatever their sizes: with orthogonal U, V
-// and Q, an upper triangular R, and values on a circle. The ranks are the ones that the matrices were made with.
+// U'A Q = D1 [0 R] and V'B Q = D2 [0 R] to rounding errors of A and of B, whatever their sizes: with
+// orthogonal U, V and Q, an upper triangular R, and values on a circle. The ranks are the ones that the
+// matrices were made with.
 func TestGgsvd3(t *testing.T) {
 	shapes := [][3]int{{1, 1, 1}, {1, 3, 2}, {5, 4, 3}, {4, 9, 3}, {3, 5, 3}, {23, 24, 25}, {40, 40, 40}, {33, 40, 20}, {20, 60, 30},
 		{70, 33, 40}, {30, 33, 70}, {10, 60, 12}, {130, 90, 100}, {60, 150, 140}}

@@ -5,14 +5,14 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// A triangle of at most inverseRows rows is inverted, or multiplied by its transpose, row by row; larger ones are
-// cut at multiples of inverseBlock. Inverse and Cholesky.Inverse, 2 to 50.
+// A triangle of at most inverseRows rows is inverted, or multiplied by its transpose, row by row; larger ones
+// are cut at multiples of inverseBlock. Inverse and Cholesky.Inverse, 2 to 50.
 const inverseRows, inverseBlock = 24, tile.PackWidth
 
 // Dtrtri overwrites a triangular matrix by its inverse.
 //
-// On entry a holds the triangle ul of the matrix. On return it holds the triangle of the inverse. Dtrtri returns
-// false, and does nothing, if an entry on the diagonal is zero.
+// On entry a holds the triangle ul of the matrix. On return it holds the triangle of the inverse. Dtrtri
+// returns false, and does nothing, if an entry on the diagonal is zero.
 func (l Lapack) Dtrtri(ul blas.Uplo, diag blas.Diag, n int, a []float64, lda int) (ok bool) {
 	if !inverts(ul, n, a, lda) || diag != blas.NonUnit && diag != blas.Unit {
 		return l.Implementation.Dtrtri(ul, diag, n, a, lda)
@@ -33,8 +33,8 @@ func inverts(ul blas.Uplo, n int, a []float64, lda int) bool {
 	return isTriangle(ul) && n > 0 && inside(a, n, n, lda) && (vectorized() || n <= inverseBlock)
 }
 
-// invert inverts the first half of a triangle, or the last one of a lower triangle, and then the other: the block
-// next to them is multiplied by the one and divided by the other.
+// invert inverts the first half of a triangle, or the last one of a lower triangle, and then the other: the
+// block next to them is multiplied by the one and divided by the other.
 func invert(ul blas.Uplo, diag blas.Diag, n int, a []float64, lda int) {
 	if n <= inverseRows {
 		if ul == blas.Upper {
@@ -189,8 +189,8 @@ func squareLower(n int, a []float64, lda int) {
 
 // Dpotri overwrites the Cholesky factor of a matrix by the triangle of its inverse.
 //
-// On entry a holds the factor U or L in the triangle ul. On return it holds that triangle of the inverse. Dpotri
-// returns false, and does nothing, if an entry on the diagonal is zero.
+// On entry a holds the factor U or L in the triangle ul. On return it holds that triangle of the inverse.
+// Dpotri returns false, and does nothing, if an entry on the diagonal is zero.
 func (l Lapack) Dpotri(ul blas.Uplo, n int, a []float64, lda int) (ok bool) {
 	if !inverts(ul, n, a, lda) {
 		return l.Implementation.Dpotri(ul, n, a, lda)

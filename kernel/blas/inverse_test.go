@@ -21,7 +21,8 @@ func inverseSizes() (n []int) {
 	return append(n, 63, 64, 65, 100, 129)
 }
 
-// triangleOf returns a triangle of a matrix with zeros in the other one, and ones on the diagonal if diag is Unit.
+// triangleOf returns a triangle of a matrix with zeros in the other one, and ones on the diagonal if diag is
+// Unit.
 func triangleOf(a *rowMajor, ul gblas.Uplo, diag gblas.Diag) *mat.Dense {
 	d := mat.NewDense(a.rows, a.cols, nil)
 	for i := range a.rows {
@@ -49,8 +50,8 @@ func othersStay(a, before *rowMajor, ul gblas.Uplo, diag gblas.Diag) bool {
 	return !a.unguarded()
 }
 
-// The product of a triangle and its inverse is the unit matrix to rounding, and the products of an inverse factor
-// with its transpose are the inverse; nothing else is written, and singular matrices stay as they are.
+// The product of a triangle and its inverse is the unit matrix to rounding, and the products of an inverse
+// factor with its transpose are the inverse; nothing else is written, and singular matrices stay as they are.
 func TestInverses(t *testing.T) {
 	tiertest.Each(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(51, 52))

@@ -102,13 +102,13 @@ func (l Lapack) normalise(n int, wi, v []float64, ldv int, work []float64) {
 	}
 }
 
-// Dhseqr computes the eigenvalues wr + i wi of an upper Hessenberg matrix H in rows and columns ilo to ihi and,
-// if asked for, its Schur form T and Z with H = Z T Z'.
+// Dhseqr computes the eigenvalues wr + i wi of an upper Hessenberg matrix H in rows and columns ilo to ihi
+// and, if asked for, its Schur form T and Z with H = Z T Z'.
 //
 // On entry the n x n matrix h holds H; with lapack.SchurOrig, z holds a matrix that Z is multiplied into from
 // the right. On return h holds T, or nothing of use, z the product or Z, and work[0] the best length of work.
-// Dhseqr returns 0, or the number of the first eigenvalue that is found: n, no eigenvalue, for a matrix with NaN
-// or infinity.
+// Dhseqr returns 0, or the number of the first eigenvalue that is found: n, no eigenvalue, for a matrix with
+// NaN or infinity.
 func (l Lapack) Dhseqr(job lapack.SchurJob, compz lapack.SchurComp, n, ilo, ihi int, h []float64, ldh int, wr, wi []float64, z []float64, ldz int, work []float64, lwork int) (unconverged int) {
 	wanted := compz == lapack.SchurHess || compz == lapack.SchurOrig
 	if n <= 0 || job != lapack.EigenvaluesOnly && job != lapack.EigenvaluesAndSchur || !wanted && compz != lapack.SchurNone ||

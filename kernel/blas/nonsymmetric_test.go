@@ -194,8 +194,8 @@ func (e *generalEigen) check(left, right bool) error {
 	return nil
 }
 
-// residual returns the largest entry of A V - V W or, for left eigenvectors, of A'U - U W', for A and W divided
-// by a power of 2.
+// residual returns the largest entry of A V - V W or, for left eigenvectors, of A'U - U W', for A and W
+// divided by a power of 2.
 func (e *generalEigen) residual(a *mat.Dense, v *rowMajor, left bool, exponent int) (off float64) {
 	vectors, product := v.dense(), new(mat.Dense)
 	if left {
@@ -291,8 +291,8 @@ func checkSpectrum(t *testing.T, n int, a []float64, want []complex128, bound fl
 	}
 }
 
-// H Z = Z T for Hessenberg matrices with parts that are triangular already, for all jobs: Z is orthogonal, T has
-// blocks in standard form, and rows and columns of Z beside the part stay.
+// H Z = Z T for Hessenberg matrices with parts that are triangular already, for all jobs: Z is orthogonal, T
+// has blocks in standard form, and rows and columns of Z beside the part stay.
 func TestHseqr(t *testing.T) {
 	tiertest.Each(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(33, 34))

@@ -158,7 +158,8 @@ var (
 	memories = sync.Pool{New: func() any { return new([]float64) }}
 )
 
-// buffersOf returns memory of a product, for at least some numbers, and giveBuffers keeps it for the next one.
+// buffersOf returns memory of a product, for at least some numbers, and giveBuffers keeps it for the next
+// one.
 func buffersOf[F tile.Float](right, left, sums int) *buffers[F] {
 	b := pool.Get().(*buffers[float64])
 	b.right, b.left, b.sums = enough(b.right, right), enough(b.left, left), enough(b.sums, sums)

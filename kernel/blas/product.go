@@ -199,8 +199,8 @@ func (p *product[F]) panels(w *buffers[F], b *block, left []F, ldl int, direct b
 	}
 }
 
-// partly adds the part of a panel that belongs to a triangle of C, by way of a copy of it, whose other entries
-// are not used.
+// partly adds the part of a panel that belongs to a triangle of C, by way of a copy of it, whose other
+// entries are not used.
 func (p *product[F]) partly(w *buffers[F], left []F, ldl int, right []F, ldr int, b block) {
 	width, add := tile.PanelWidth[F](), !p.set || b.at > 0
 	if add {

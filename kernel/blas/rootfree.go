@@ -7,8 +7,9 @@ import (
 
 // Dsterf computes the eigenvalues of a symmetric tridiagonal matrix, ascending.
 //
-// On entry d holds the diagonal and e the entries next to it. On return d holds the eigenvalues, and e nothing of
-// use. Dsterf returns false if they are not all found, and at once for a matrix with NaN or infinity.
+// On entry d holds the diagonal and e the entries next to it. On return d holds the eigenvalues, and e
+// nothing of use. Dsterf returns false if they are not all found, and at once for a matrix with NaN or
+// infinity.
 //
 // gonum v0.17 panics, or scales wrong entries, where a part of the matrix is tiny or huge.
 func (l Lapack) Dsterf(n int, d, e []float64) (ok bool) {
@@ -35,8 +36,9 @@ func (l Lapack) Dsterf(n int, d, e []float64) (ok bool) {
 	return true
 }
 
-// rootFree is Dsterf for a matrix without zeros next to its diagonal, not sorted: QL steps on the squares of these
-// entries (Pal, Walker and Kahan; Parlett 1980, 8-15), from the smaller end of the diagonal on. It counts steps down.
+// rootFree is Dsterf for a matrix without zeros next to its diagonal, not sorted: QL steps on the squares of
+// these entries (Pal, Walker and Kahan; Parlett 1980, 8-15), from the smaller end of the diagonal on. It
+// counts steps down.
 func (l Lapack) rootFree(d, e []float64, steps *int) bool {
 	n := len(d)
 	_, exponent := math.Frexp(max(largest(1, n, d, n), largest(1, n-1, e, n)))

@@ -9,8 +9,8 @@ import (
 // A schur is an upper Hessenberg matrix H on its way to Schur form: H = Z T Z', with an upper triangular T
 // but for blocks of order 2 on its diagonal, one for each pair of complex eigenvalues.
 //
-// The iterations are implicit double shift QR steps (Francis 1961) with the deflation of Dlahqr of LAPACK. The
-// bulge of a step moves by two plane rotations a row. They are applied at once to a window around the
+// The iterations are implicit double shift QR steps (Francis 1961) with the deflation of Dlahqr of LAPACK.
+// The bulge of a step moves by two plane rotations a row. They are applied at once to a window around the
 // bulge; the other rows and columns of H, and Z, take the rotations of a whole window, or of some steps,
 // together, by tiles.
 type schur struct {
@@ -20,8 +20,8 @@ type schur struct {
 	whole     bool      // T is wanted, and not only the eigenvalues
 	re, im    []float64 // the eigenvalues
 	z         *turned   // Z' is multiplied by the rotations; without rows if Z is not wanted
-	// first and second are the rotations of a step for each row, the one of the last row first: of rows k+1 and
-	// k+2, and of rows k and k+1 after that.
+	// first and second are the rotations of a step for each row, the one of the last row first: of rows k+1
+	// and k+2, and of rows k and k+1 after that.
 	first, second chainOfRotations
 	columns       []float64 // some columns of H, as rows
 	side          int       // their stride
@@ -38,7 +38,8 @@ const (
 	windowRows, windowWhole = 24, 40
 	// fewForSchur is the order of a matrix below which gonum needs no more time. Eigen 2 to 10.
 	fewForSchur = 8
-	// fewForDeflation is the order of a block from which aggressive early deflation saves time. Eigen 100, 300.
+	// fewForDeflation is the order of a block from which aggressive early deflation saves time. Eigen 100,
+	// 300.
 	fewForDeflation = 120
 	// unitRoundoff is the distance of 1 from the next number.
 	unitRoundoff = 0x1p-52
@@ -101,8 +102,8 @@ func (f *schur) extent(lo, hi int) (top, last int) {
 	return lo, hi
 }
 
-// compute finds the eigenvalues of rows and columns lo to hi, from the last one up. It returns 0 or, if one is
-// not found, its index plus 1: those behind it are found.
+// compute finds the eigenvalues of rows and columns lo to hi, from the last one up. It returns 0 or, if one
+// is not found, its index plus 1: those behind it are found.
 func (f *schur) compute(lo, hi int) (unconverged int) {
 	for i := range f.n { // which balancing has set apart
 		if i < lo || i > hi {
@@ -205,8 +206,9 @@ func (f *schur) pair(i int) {
 // doubleShift are two shifts: real ones, or a pair of complex ones.
 type doubleShift struct{ re0, im0, re1, im1 float64 }
 
-// shifts returns the eigenvalues of the last two rows and columns of the block from l to i, or the one of them,
-// twice, that is closer to the last entry if they are real. Every tenth step without an eigenvalue takes others.
+// shifts returns the eigenvalues of the last two rows and columns of the block from l to i, or the one of
+// them, twice, that is closer to the last entry if they are real. Every tenth step without an eigenvalue
+// takes others.
 func (f *schur) shifts(l, i, steps int) doubleShift {
 	const exceptional = 10
 	h11, h12, h21, h22 := f.at(i-1, i-1), f.at(i-1, i), f.at(i, i-1), f.at(i, i)

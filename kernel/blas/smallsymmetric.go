@@ -7,10 +7,12 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// smallOrder is the largest order of a symmetric matrix whose eigenvalues are found in plain Go, without a tile.
+// smallOrder is the largest order of a symmetric matrix whose eigenvalues are found in plain Go, without a
+// tile.
 const smallOrder = 12
 
-// A smallSymmetric is a small symmetric matrix, on its way to its eigenvalues as a tridiagonal and a turned are.
+// A smallSymmetric is a small symmetric matrix, on its way to its eigenvalues as a tridiagonal and a turned
+// are.
 type smallSymmetric struct {
 	n       int
 	turned  int                              // the columns of z that rotations turn: all, or none without vectors
@@ -21,8 +23,9 @@ type smallSymmetric struct {
 	product [smallOrder]float64
 }
 
-// smallEigen computes the eigenvalues w of a small symmetric matrix with entries of a moderate size, ascending, and
-// overwrites a by its eigenvectors if they are wanted. It returns false if one of them is not found.
+// smallEigen computes the eigenvalues w of a small symmetric matrix with entries of a moderate size,
+// ascending, and overwrites a by its eigenvectors if they are wanted. It returns false if one of them is not
+// found.
 func (l Lapack) smallEigen(vectors bool, ul blas.Uplo, n int, a []float64, lda int, w []float64) bool {
 	if n == 2 {
 		l.eigenOfTwo(vectors, ul, a, lda, w)
@@ -183,7 +186,8 @@ func (s *smallSymmetric) generate() {
 	}
 }
 
-// diagonalize is turned.diagonalize with rotations that are applied at once. It keeps the precision of small parts.
+// diagonalize is turned.diagonalize with rotations that are applied at once. It keeps the precision of small
+// parts.
 func (s *smallSymmetric) diagonalize() bool {
 	const mostSteps = 60
 	n, d, e := s.n, &s.d, &s.e

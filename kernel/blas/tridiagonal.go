@@ -7,8 +7,8 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// A tridiagonal is a symmetric matrix A that reflections bring to tridiagonal form T = Q'A Q. The upper triangle
-// is stored by rows, so that the entries next to the diagonal that a reflection clears are a row.
+// A tridiagonal is a symmetric matrix A that reflections bring to tridiagonal form T = Q'A Q. The upper
+// triangle is stored by rows, so that the entries next to the diagonal that a reflection clears are a row.
 type tridiagonal struct {
 	l         Lapack
 	n, stride int
@@ -19,7 +19,8 @@ type tridiagonal struct {
 	memory    *[]float64
 }
 
-// wholeReduction is the largest order of a matrix both of whose triangles are kept up to date. EigenSym 20 to 100.
+// wholeReduction is the largest order of a matrix both of whose triangles are kept up to date. EigenSym 20 to
+// 100.
 const wholeReduction = 80
 
 // newTridiagonal returns a copy of a triangle of a matrix.
@@ -42,8 +43,8 @@ func newTridiagonal(l Lapack, ul blas.Uplo, n int, a []float64, lda int) *tridia
 // release keeps the memory for another matrix.
 func (t *tridiagonal) release() { giveBack(t.memory) }
 
-// reduce computes T in d and e. It takes blocks of reflections: row after row is brought up to date before it is
-// reflected, and the rows behind the block are when it is complete (Dlatrd of LAPACK).
+// reduce computes T in d and e. It takes blocks of reflections: row after row is brought up to date before it
+// is reflected, and the rows behind the block are when it is complete (Dlatrd of LAPACK).
 func (t *tridiagonal) reduce(d, e []float64) {
 	t.d, t.e = d, e
 	n := t.n
@@ -92,8 +93,8 @@ func (t *tridiagonal) reduceWhole() {
 	t.d[n-1] = a[(n-1)*(t.stride+1)]
 }
 
-// reflector computes the reflection I - tau v v' that leaves only the first entry of x, beta. It overwrites x behind
-// the first entry by v, whose first entry is 1.
+// reflector computes the reflection I - tau v v' that leaves only the first entry of x, beta. It overwrites x
+// behind the first entry by v, whose first entry is 1.
 func (l Lapack) reflector(x []float64) (beta, tau float64) {
 	alpha, rest := x[0], x[1:]
 	squares := 0.0

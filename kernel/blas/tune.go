@@ -53,22 +53,22 @@ const (
 	// vectorEntries is the number of entries of a matrix below which gonum multiplies it by a vector
 	// faster, and vectorRow the number of entries of a row. MulVec 3 to 100, RankOne and Sgemv.
 	vectorEntries, vectorRow = 512, 32
-	// gemvLoopEntries is the largest number of entries that plain loops multiply by a vector faster in float32.
-	// Sgemv 3 and 8.
+	// gemvLoopEntries is the largest number of entries that plain loops multiply by a vector faster in
+	// float32. Sgemv 3 and 8.
 	gemvLoopEntries = 30
 	// symvOrder, trsvOrder and trmvOrder are the orders below which gonum, or plain loops, take less time.
 	// Sym·v, Tri·v and Cholesky.SolveVec.
 	symvOrder, trsvOrder, trmvOrder = 32, 32, 64
-	// syrkColumns and syrkEntries are the largest n n k and n k for which plain loops compute a triangle of A'A
-	// faster than tiles, and syrkRows is the largest n n k for A A'. Up to syrkOrder gonum's inner products are
-	// faster for any k. symmMultiplications is the number of multiplications below which gonum takes less time.
-	// Cov 50x5, SymOuterK and Sym·M.
+	// syrkColumns and syrkEntries are the largest n n k and n k for which plain loops compute a triangle of
+	// A'A faster than tiles, and syrkRows is the largest n n k for A A'. Up to syrkOrder gonum's inner
+	// products are faster for any k. symmMultiplications is the number of multiplications below which gonum
+	// takes less time. Cov 50x5, SymOuterK and Sym·M.
 	syrkColumns, syrkEntries, syrkRows, syrkOrder, symmMultiplications = 150, 20, 192, 6, 256
 	// dotLength is the length of vectors below which gonum's level 1 takes less time; in float32 four times
 	// it. Dot, AddScaledVec, Sdot and Saxpy.
 	dotLength = 64
-	// callLength is the largest length of vectors for which a loop takes less time than a call of assembly. Dot
-	// 3, EigenSym 3.
+	// callLength is the largest length of vectors for which a loop takes less time than a call of assembly.
+	// Dot 3, EigenSym 3.
 	callLength = 6
 	// fewReflectors is the number of reflectors below which gonum needs no more time; oneByOne is the
 	// number up to which gonum factors matrices, and generates Q, one reflector after the other. QR, QTo.
@@ -79,9 +79,9 @@ const (
 	// fewForFactors and fewForCholesky are the orders below which gonum needs no more time. Solve, Cholesky.
 	fewForFactors, fewForCholesky = 24, 64
 	// complexMultiplications is the number of multiplications of complex numbers below which gonum computes
-	// their product as fast, complexSquares that for a triangle, n n k, and complexSides the number of entries
-	// of B below which gonum multiplies them by a symmetric matrix as fast. BenchmarkComplex, for all that
-	// follow too.
+	// their product as fast, complexSquares that for a triangle, n n k, and complexSides the number of
+	// entries of B below which gonum multiplies them by a symmetric matrix as fast. BenchmarkComplex, for all
+	// that follow too.
 	complexMultiplications, complexSquares, complexSides = 120, 1000, 32
 	// complexRows is the number of rows of a complex matrix below which gonum computes with it as fast,
 	// complexRow that of the entries of a row, and complexEntries that of the entries in a product with a
@@ -102,8 +102,9 @@ const (
 type tuning struct {
 	// blockDepth, blockHeight and blockWidth are the largest sizes of the blocks of a product in float64. A
 	// panel of the right factor is as deep as a block, and stays in the first-level cache with a few rows of
-	// the left one. A block of the left factor stays in the second-level cache, and one of the right factor in
-	// the third. None decides on the order of a sum: a tile adds to C entry by entry. Mul, A'B 400 to 2000.
+	// the left one. A block of the left factor stays in the second-level cache, and one of the right factor
+	// in the third. None decides on the order of a sum: a tile adds to C entry by entry. Mul, A'B 400 to
+	// 2000.
 	blockDepth, blockHeight, blockWidth int
 	// parallelMultiplications is the least number of multiplications in float64 that several threads share,
 	// and parallelSoon the number for a product by itself while a helper is likely to be awake; in float32

@@ -43,8 +43,8 @@ func FuzzHello(f *testing.F) {
 	})
 }
 
-// TestDisagree: a greeting from another node, or to another node, is refused with the names of both, and one that
-// is damaged is none.
+// TestDisagree: a greeting from another node, or to another node, is refused with the names of both, and one
+// that is damaged is none.
 func TestDisagree(t *testing.T) {
 	c := newParty(t, "ring", 3).c
 	own := &hello{Version: protocolVersion, Run: c.Run, From: 0, To: 1, Settings: c.Settings()}

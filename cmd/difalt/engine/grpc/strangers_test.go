@@ -166,9 +166,9 @@ func heap() float64 {
 	return float64(m.HeapAlloc) / 1e6
 }
 
-// TestMemberMemory: a member whose headers or messages do not end makes a node use little memory: 2.4 MB for a
-// connection with 65,000 buffers of a byte. The node closes three of the four, but they end when they have a
-// processor, so that all may count.
+// TestMemberMemory: a member whose headers or messages do not end makes a node use little memory: 2.4 MB for
+// a connection with 65,000 buffers of a byte. The node closes three of the four, but they end when they have
+// a processor, so that all may count.
 func TestMemberMemory(t *testing.T) {
 	p, o := newParty(t, "path", 2), brief()
 	o.MaxFrame = 100_000

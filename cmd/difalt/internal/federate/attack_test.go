@@ -15,8 +15,8 @@ import (
 )
 
 // In a whole training on the path 0-1-2-3-4, the root 2 or the inner node 1 alters a low bit of one result
-// for one node: of the first, the last, or one between. All nodes end with an error about the others. The tests of
-// consensus show that such a node reads nothing of what the others add, even if it hides the tags.
+// for one node: of the first, the last, or one between. All nodes end with an error about the others. The
+// tests of consensus show that such a node reads nothing of what the others add, even if it hides the tags.
 func TestInconsistentTraining(t *testing.T) {
 	g := check.OK(topology.Path(5))
 	w := check.OK(topology.NewWeights(g, topology.Metropolis))

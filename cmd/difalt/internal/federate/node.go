@@ -57,8 +57,8 @@ func (n *Node) Progress(stage string, share float64) { n.status.set(nil, stage, 
 
 // An Interrupted is the end of a job by an interruption, here or at another node. It wraps context.Canceled.
 //
-// Field by names the other node and its source, and ends with "was "; it is empty for this node. Field after is
-// the aftermath.
+// Field by names the other node and its source, and ends with "was "; it is empty for this node. Field after
+// is the aftermath.
 type Interrupted struct{ by, after string }
 
 func (e *Interrupted) Error() string { return e.by + "interrupted: nothing was written" + e.after }
@@ -132,8 +132,8 @@ func Run(ctx context.Context, n *Node) error {
 	return Explain(n.Cluster, err)
 }
 
-// accused returns an error with the public text contradicted if nodes contradict one another, and the error has no
-// public text of its own.
+// accused returns an error with the public text contradicted if nodes contradict one another, and the error
+// has no public text of its own.
 func accused(err error) error {
 	var public interface{ PublicText() string }
 	wrong := errors.Is(err, consensus.ErrContradiction) || errors.Is(err, consensus.ErrInconsistent)

@@ -9,8 +9,8 @@ import (
 	"github.com/difalt/difalt/mixed"
 )
 
-// The figure of tasks counts the tasks on which the model has the smaller error, without ties and without tasks
-// that have no error.
+// The figure of tasks counts the tasks on which the model has the smaller error, without ties and without
+// tasks that have no error.
 func TestTasksFigure(t *testing.T) {
 	of := func(model, other float64) mixed.TaskScore {
 		return mixed.TaskScore{Train: []mixed.Errors{{RMSE: model}, {RMSE: 99}, {RMSE: other}}}

@@ -201,7 +201,8 @@ func (r *Report) Write(w io.Writer, asJSON bool) error {
 	return nil
 }
 
-// WriteModel writes the content of a model for a terminal, or as JSON with a header. name is the name of its file.
+// WriteModel writes the content of a model for a terminal, or as JSON with a header. name is the name of its
+// file.
 func WriteModel(w io.Writer, m *mixed.Model, name string, header cli.Header, asJSON bool) error {
 	if asJSON {
 		p := m.Parameters()

@@ -71,7 +71,8 @@ func TestShortTerm(t *testing.T) {
 	}
 }
 
-// The largest effects come first: slopes by the spread of their features, levels and curves with their column.
+// The largest effects come first: slopes by the spread of their features, levels and curves with their
+// column.
 func TestLargestFirst(t *testing.T) {
 	var terms []string
 	for _, e := range largestFirst(curvedModel(t)) {

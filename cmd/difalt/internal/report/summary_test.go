@@ -9,7 +9,8 @@ import (
 	"github.com/difalt/difalt/mixed"
 )
 
-// The summary of a model names its parts, and no character of a name reaches the terminal that could write elsewhere.
+// The summary of a model names its parts, and no character of a name reaches the terminal that could write
+// elsewhere.
 func TestDescribe(t *testing.T) {
 	m := check.OK(mixed.New(mixed.Parameters{
 		Estimator: "evidence",

@@ -48,7 +48,8 @@ func TestRun(t *testing.T) {
 	if err != nil || len(trials) != 3 {
 		t.Fatalf("%d trials, %v", len(trials), err)
 	}
-	// The last iteration reports the end, and after it each of the two workers may report the end of its method.
+	// The last iteration reports the end, and after it each of the two workers may report the end of its
+	// method.
 	if calls.Load() < 3*4*60 || ends.Load() < 1 || ends.Load() > 3 {
 		t.Errorf("progress was reported %d times, the end %d times", calls.Load(), ends.Load())
 	}

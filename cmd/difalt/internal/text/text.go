@@ -132,8 +132,8 @@ func ShellWord(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// Cause strips the operation and the file from an error, for messages that contain them. The usual errors have
-// the same text on all systems.
+// Cause strips the operation and the file from an error, for messages that contain them. The usual errors
+// have the same text on all systems.
 func Cause(err error) error {
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		err = e.Err

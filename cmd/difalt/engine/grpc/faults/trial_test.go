@@ -117,8 +117,8 @@ func (t *trial) launch() {
 	}
 }
 
-// midway starts the nodes and waits until all are connected, and a random time more: a training takes less than a
-// second.
+// midway starts the nodes and waits until all are connected, and a random time more: a training takes less
+// than a second.
 func (t *trial) midway() {
 	t.launch()
 	for _, p := range t.list {
