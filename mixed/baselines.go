@@ -119,7 +119,8 @@ func (s *scorer) task(k int, theta []float64) (TaskErrors, error) {
 		if m.s == nil {
 			coefficients = []float64{s.mean(k)}
 		} else {
-			if row = make([]float64, m.s.p); i > 0 {
+			row = make([]float64, m.s.p)
+			if i > 0 {
 				coefficients = make([]float64, m.s.p)
 			}
 			if err := m.s.coefficients(m.m, k, coefficients, nil); err != nil {

@@ -104,7 +104,8 @@ func (f *fitter) read(ctx context.Context) (err error) {
 	}
 	f.progress(Stages[0], 0.5)
 	curved, crowded, err := r.addCurves(ctx, plain)
-	if f.crowded = crowded; err == nil && len(curved.Curves) > 0 {
+	f.crowded = crowded
+	if err == nil && len(curved.Curves) > 0 {
 		f.curved, err = newStats(ctx, r, &curved, f.Workers)
 	}
 	return err

@@ -39,7 +39,8 @@ func Settings(t Table, o *Options, p *Privacy) (list []consensus.Setting) {
 	for _, name := range s.Columns {
 		kind := "numbers"
 		if levels, coded := byColumn[name]; coded {
-			if kind = "levels"; p != nil { // which are public then, and the same
+			kind = "levels"
+			if p != nil { // which are public then, and the same
 				kind = fmt.Sprintf("levels of digest %.8x", sha256.Sum256(fmt.Appendf(nil, "%q", levels)))
 			}
 		}

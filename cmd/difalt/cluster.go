@@ -121,7 +121,8 @@ func parseNode(entry string) (name, address string, pin cluster.Pin, err error) 
 		return "", "", "", errors.New("expected NAME=HOST:PORT[=sha256:KEY]")
 	}
 	err = cluster.CheckAddress(address)
-	if pin = cluster.Pin(key); hasKey {
+	pin = cluster.Pin(key)
+	if hasKey {
 		err = cmp.Or(err, pin.Check())
 	}
 	return name, address, pin, err

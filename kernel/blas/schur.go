@@ -129,7 +129,8 @@ func (f *schur) compute(lo, hi int) (unconverged int) {
 		}
 		if rounds < mostRounds && i-l+1 >= fewForDeflation {
 			found, ok := f.round(l, i)
-			if i -= found; found > 0 {
+			i -= found
+			if found > 0 {
 				steps, rounds = 0, 0
 				continue
 			}

@@ -112,7 +112,8 @@ func (r *reader) ReadAt(b []byte, at int64) (int, error) {
 }
 
 func (r *reader) count(n int) {
-	if r.done += int64(n); r.o.Progress != nil {
+	r.done += int64(n)
+	if r.o.Progress != nil {
 		r.o.Progress(min(r.done, r.total), r.total)
 	}
 }

@@ -112,7 +112,8 @@ func (s *source) shaped(name string, shape ...int) (a *npz.Array) {
 
 // numbers returns an array of numbers of a shape as shaped, and its data.
 func (s *source) numbers(name string, shape ...int) (a *npz.Array, data []float64) {
-	if a = s.shaped(name, shape...); s.err == nil {
+	a = s.shaped(name, shape...)
+	if s.err == nil {
 		data, s.err = a.Float64s()
 	}
 	return a, data

@@ -137,7 +137,8 @@ func (t *Transport) Exchange(ctx context.Context, seq uint64, out, in [][]byte, 
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for k, e := range t.edges {
-		if in[k] = nil; e.in.due {
+		in[k] = nil
+		if e.in.due {
 			in[k] = e.in.got[e.in.used%2]
 			e.out.acknowledge()
 		}

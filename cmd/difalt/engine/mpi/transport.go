@@ -97,7 +97,8 @@ func (t *Transport) Exchange(ctx context.Context, seq uint64, out, in [][]byte, 
 	}
 	t.finish(out)
 	for k, l := range t.links {
-		if in[k] = nil; l.length > 0 {
+		in[k] = nil
+		if l.length > 0 {
 			in[k] = unsafe.Slice((*byte)(l.in), int(l.length))
 		}
 	}
@@ -113,10 +114,12 @@ func (t *Transport) begin(seq uint64, out [][]byte, due []bool) error {
 	t.seq, t.world.pending = seq, true // MPI may read what is sent
 	for k, p := range out {
 		l := &t.links[k]
-		if l.length = 0; due == nil || due[k] {
+		l.length = 0
+		if due == nil || due[k] {
 			l.length = -1
 		}
-		if l.size = C.int(len(p)); len(p) > 0 && l.out != unsafe.Pointer(&p[0]) {
+		l.size = C.int(len(p))
+		if len(p) > 0 && l.out != unsafe.Pointer(&p[0]) {
 			t.pins[k].Unpin()
 			t.pins[k].Pin(&p[0])
 			l.out = unsafe.Pointer(&p[0])

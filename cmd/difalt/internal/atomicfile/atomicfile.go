@@ -250,7 +250,8 @@ func WriteFolder(dir string, files map[string][]byte) (err error) {
 	for name, content := range files {
 		path := filepath.Join(dir, name)
 		folders, _, err := missing(filepath.Dir(path))
-		if made = append(folders, made...); err != nil {
+		made = append(folders, made...)
+		if err != nil {
 			return err
 		}
 		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {

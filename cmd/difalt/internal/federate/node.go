@@ -151,7 +151,8 @@ func (n *Node) options() engine.Options {
 func (n *Node) excuse(ctx context.Context, err error, public string) error {
 	n.Log.Error("cannot take part: informs the neighbours that connect", "why", err)
 	o := n.options()
-	if o.JoinTimeout = excuseTime; ctx.Err() != nil {
+	o.JoinTimeout = excuseTime
+	if ctx.Err() != nil {
 		o.JoinTimeout = interruptedTime
 	}
 	if t, failed := n.Connect(o); failed == nil {

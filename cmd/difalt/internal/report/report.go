@@ -146,7 +146,8 @@ func New(sources []Source, m *mixed.Model, result *Result, header cli.Header) *R
 	for i := range sources {
 		r.Size.add(&sources[i])
 	}
-	if r.Size.Model = r.Size.Training; r.Judged != nil {
+	r.Size.Model = r.Size.Training
+	if r.Judged != nil {
 		r.Size.Model += r.Size.Held
 	}
 	return r
