@@ -166,20 +166,16 @@ func interval(v float64) int { return (math.Ilogb(v) - leastExponent) / interval
 // the mean in these, and distances and their squares in units of about the mean distance.
 func (r *rows) measure(ctx context.Context, columns []*columnStat, weightUnit float64) error {
 	n := len(columns)
-	v := make([]float64, 3*n+2)
 	r.mean = weightUnit
-	err := r.values(ctx, columns, func(j int, x, weight float64) {
-		v[3*j]++
-		v[3*j+1] += weight
-		v[3*j+2] += weight * (x / columns[j].unit)
-	})
-	if err != nil {
-		return err
-	}
-	err = r.each(ctx, func(row int, _ []float64, weight float64) {
-		v[3*n] += weight
-		if r.positive {
-			v[3*n+1] += r.value(row, true)
+	v, err := r.values(ctx, 3*n+2, func(part []float64, j int, x, weight float64) {
+		part[3*j]++
+		part[3*j+1] += weight
+		part[3*j+2] += weight * (x / columns[j].unit)
+		switch j {
+		case 0: // once a row
+			part[3*n] += weight
+		case 1:
+			part[3*n+1] += x
 		}
 	})
 	if err != nil {
@@ -203,11 +199,10 @@ func (r *rows) measure(ctx context.Context, columns []*columnStat, weightUnit fl
 		}
 	}
 	odd := func(i int) bool { return i%2 == 1 }
-	v = make([]float64, 2*n)
-	err = r.values(ctx, columns, func(j int, x, weight float64) {
+	v, err = r.values(ctx, 2*n, func(part []float64, j int, x, weight float64) {
 		d := (x - columns[j].mean) / columns[j].unit
-		v[2*j] += weight * d
-		v[2*j+1] += weight * math.Abs(d)
+		part[2*j] += weight * d
+		part[2*j+1] += weight * math.Abs(d)
 	})
 	if err != nil {
 		return err
@@ -221,12 +216,11 @@ func (r *rows) measure(ctx context.Context, columns []*columnStat, weightUnit fl
 			s.size = powerOfTwo(v[2*j+1] / s.weight * s.unit)
 		}
 	}
-	clear(v)
-	err = r.values(ctx, columns, func(j int, x, weight float64) {
+	v, err = r.values(ctx, 2*n, func(part []float64, j int, x, weight float64) {
 		if s := columns[j]; s.size > 0 {
 			d := (x - s.mean) / s.size
-			v[2*j] += weight * math.Abs(d)
-			v[2*j+1] += weight * d * d
+			part[2*j] += weight * math.Abs(d)
+			part[2*j+1] += weight * d * d
 		}
 	})
 	if err != nil {
@@ -267,17 +261,18 @@ func (r *rows) measure(ctx context.Context, columns []*columnStat, weightUnit fl
 // slack is the share by which rounding may move a total beyond its bound.
 const slack = 1e-6
 
-// values calls f for every value of a column in training rows: of the target, of its logarithm where all are
-// positive, and of the features, without missing ones.
-func (r *rows) values(ctx context.Context, columns []*columnStat, f func(column int, x, weight float64)) error {
-	return r.each(ctx, func(row int, x []float64, weight float64) {
-		f(0, r.in.Table.Y(row), weight)
+// values returns the sums of the numbers that f adds to part for every value of a column in training rows: of
+// the target, of its logarithm where all are positive, and of the features, without missing ones.
+func (r *rows) values(ctx context.Context, size int,
+	f func(part []float64, column int, x, weight float64)) ([]float64, error) {
+	return r.sumRows(ctx, size, func(part []float64, row int, x []float64, weight float64) {
+		f(part, 0, r.in.Table.Y(row), weight)
 		if r.positive {
-			f(1, r.value(row, true), weight)
+			f(part, 1, r.value(row, true), weight)
 		}
 		for j, v := range x {
 			if !math.IsNaN(v) {
-				f(2+j, v, weight)
+				f(part, 2+j, v, weight)
 			}
 		}
 	})

@@ -121,13 +121,23 @@ func (c *Curve) place(x float64) float64 {
 // apply sets dst, of Width entries, to the columns of the curve at x. The splines are constant
 // before the first knot and after the last one.
 func (c *Curve) apply(dst []float64, x float64) {
-	x = min(max(c.place(x), 0), 1)
-	i := 0
-	for i+2 < len(c.at) && x > c.at[i+1] {
-		i++
+	at := c.at
+	last := len(at) - 1
+	x = (x - c.Knots[0]) / (c.Knots[last] - c.Knots[0])
+	switch { // in place of min and max, which ask for signs of zeros, too
+	case !(x > 0):
+		x = 0
+	case x > 1:
+		x = 1
 	}
-	t := (x - c.at[i]) * c.pieces[i]
-	for j, f := range c.cubics[i*len(dst):][:len(dst)] {
+	piece := 0
+	for _, knot := range at[1:last] { // the sign of a difference, since the processor would mispredict a branch
+		piece += int(math.Float64bits(knot-x) >> 63)
+	}
+	t := (x - at[piece]) * c.pieces[piece]
+	cubics := c.cubics[piece*len(dst):][:len(dst)]
+	for j := range dst {
+		f := &cubics[j]
 		dst[j] = f[0] + t*(f[1]+t*(f[2]+t*f[3]))
 	}
 }

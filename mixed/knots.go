@@ -150,12 +150,14 @@ func (r *rows) countBelow(ctx context.Context, open []*knot) ([]float64, error) 
 			places[k.feature] = append(places[k.feature], edge{k.place(q + 1), 3*i + q})
 		}
 	}
-	first := make([][]float64, len(r.stats)) // rows whose first place at or above is that one
+	// Every feature has as many numbers as places and one more: of rows whose first place at or above is that one.
+	starts, size := make([]int, len(r.stats)), 0
 	for j, list := range places {
 		slices.SortFunc(list, func(a, b edge) int { return cmp.Compare(a.at, b.at) })
-		first[j] = make([]float64, len(list)+1)
+		starts[j] = size
+		size += len(list) + 1
 	}
-	err := r.each(ctx, func(_ int, x []float64, _ float64) {
+	first, err := r.sumRows(ctx, size, func(part []float64, _ int, x []float64, _ float64) {
 		for j, list := range places {
 			if v := x[j]; len(list) > 0 && !math.IsNaN(v) {
 				low, high := 0, len(list)
@@ -166,7 +168,7 @@ func (r *rows) countBelow(ctx context.Context, open []*knot) ([]float64, error) 
 						high = middle
 					}
 				}
-				first[j][low]++
+				part[starts[j]+low]++
 			}
 		}
 	})
@@ -177,7 +179,7 @@ func (r *rows) countBelow(ctx context.Context, open []*knot) ([]float64, error) 
 	for j, list := range places {
 		sum := 0.0
 		for i, p := range list {
-			sum += first[j][i]
+			sum += first[starts[j]+i]
 			counts[p.count] = sum
 		}
 	}

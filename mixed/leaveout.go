@@ -43,8 +43,9 @@ const leastRemainder = 1e-8
 // the targets have a normal distribution. The worker has the solver of the task.
 func (c *choice) eachResidual(w *worker, k int, f func(row int, e, h float64)) {
 	s, p := c.s, c.s.p
-	covariance, list := make([]float64, p*p), s.rows.of(k)
-	w.solver.Coefficients(w.v, covariance, c.m.mean, c.m.c)
+	list := s.rows.of(k)
+	w.cov = dense.Grow(w.cov, p*p)
+	w.solver.Coefficients(w.v, w.cov, c.m.mean, c.m.c)
 	noise := c.m.prior.Noise.Variance * cmp.Or(w.task.Noise, 1)
 	for from := 0; from < len(list); from += batch {
 		rows := list[from:min(from+batch, len(list))]
@@ -54,7 +55,7 @@ func (c *choice) eachResidual(w *worker, k int, f func(row int, e, h float64)) {
 		s.weigh(w.x, rows)
 		s.fillTargets(w.y, rows, s.log)
 		x, moved := dense.General(n, p, w.x), dense.General(n, p, w.g)
-		blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, x, dense.General(p, p, covariance), 0, moved)
+		blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, x, dense.General(p, p, w.cov), 0, moved)
 		for i, y := range w.y {
 			row := w.x[i*p:][:p]
 			h := min(floats.Dot(row, w.g[i*p:][:p])/noise, 1-leastRemainder)

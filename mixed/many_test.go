@@ -125,7 +125,7 @@ func TestTogetherIsFitOnManyTables(t *testing.T) {
 		}
 		check.FailIf(t, math.IsNaN(r.Scores[0].Train.RMSE), "seed %d: no error", seed)
 		scale := one.Parameters().Target.Scale
-		if one.Noise() < .005*scale {
+		if one.Noise() < .01*scale { // the tenth digit decides on forms there, and other cuts of one table differ, too
 			continue
 		}
 		compared++

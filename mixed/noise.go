@@ -159,14 +159,9 @@ func (n *taskNoise) scale(factor float64) {
 func (s *stats) scatters(ctx context.Context, m *moments) ([]scatter, error) {
 	list := make([]scatter, len(s.packed))
 	share := m.determined / s.tasks.rows
-	covariance := m.prior.Covariance()
 	t := s.solveOwn(ctx, m.prior, s.tasks, 0, func(w *worker, k int, _ []float64) {
 		w.solver.Coefficients(w.v, nil, m.mean, nil)
-		information, _ := w.solver.Information()
-		edf := 0.0
-		for i, v := range covariance {
-			edf += v * information[i]
-		}
+		edf := w.solver.Effective()
 		n := float64(w.task.Rows)
 		list[k] = scatter{w.task.Residual(w.v) / s.meanBound(k), max(n-edf-share*n, 0)}
 	})

@@ -18,6 +18,7 @@ type rows struct {
 	schema   *Schema // of all owners
 	guard    *guard  // nil for a table of one owner
 	fewKnots bool    // an owner has voted for curves with few knots
+	workers  int     // goroutines that compute, 0 for all processors
 	places   []place // of the features in the table of this owner; nil: they are the same
 
 	totals   []Total  // so far
@@ -33,7 +34,7 @@ type rows struct {
 
 // newRows describes the training rows of all owners, in four sums.
 func newRows(ctx context.Context, in *Input, o *Options) (*rows, error) {
-	r := &rows{in: in, sums: o.Sums}
+	r := &rows{in: in, sums: o.Sums, workers: o.Workers}
 	if r.sums == nil {
 		r.sums = Local{}
 	}
@@ -109,6 +110,25 @@ func (r *rows) each(ctx context.Context, f func(row int, x []float64, weight flo
 		}
 	}
 	return nil
+}
+
+// sumRows returns the sum over the training rows that are in totals of the numbers that f adds to part, which
+// has the given size; x is valid until f returns. f runs in several goroutines; the bits of the sum do not
+// depend on their number. The error is that of a context that ends.
+func (r *rows) sumRows(ctx context.Context, size int,
+	f func(part []float64, row int, x []float64, weight float64)) ([]float64, error) {
+	return sumParts(r.workers, r.in.Table.Rows(), size, func(part []float64, from, to int) error {
+		read := r.reader()
+		for i := from; i < to; i++ {
+			if err := ctx.Err(); i%rowsAtOnce == 0 && err != nil {
+				return err
+			}
+			if r.counts(i) && r.guard.counts(i) {
+				f(part, i, read(i), r.weight(i))
+			}
+		}
+		return nil
+	})
 }
 
 // fill sets x, n x P by rows, to the design of training rows that a reader reads.

@@ -29,7 +29,8 @@ type solver struct {
 	deviance    float64   // log det V + y'V^-1 y
 	a, b        []float64 // q or n entries, and P
 	m, h        []float64 // information
-	part, inner []float64 // of AddSpread
+	part, inner []float64 // of AddSpread and Coefficients
+	gain        []float64 // of Coefficients
 }
 
 // width returns P.
@@ -198,6 +199,31 @@ func (s *solver) Information() (m, h []float64) {
 	return s.m, s.h
 }
 
+// Effective returns tr S M, the effective number of parameters of the task's deviation.
+func (s *solver) Effective() (sum float64) {
+	t, p := s.task, s.width()
+	squares := dense.Grow(s.b, p) // of F'G or X by columns
+	s.b = squares
+	clear(squares)
+	for i := range s.vector {
+		for j, v := range s.half[i*p:][:p] {
+			squares[j] += v * v
+		}
+	}
+	for j, d := range s.prior.Deviations {
+		m := squares[j]
+		if t.G != nil {
+			m = (t.G[j*p+j] - m) / s.noise
+		}
+		sum += d * d * m
+	}
+	for a := range s.prior.Rank {
+		s.Times(s.b, s.loadings(a))
+		sum += floats.Dot(s.b, s.loadings(a))
+	}
+	return sum
+}
+
 // AddSpread adds the diagonal of M C M to dst, P entries, for C, P x P with both triangles. It costs n P^2,
 // and P^3 for products.
 func (s *solver) AddSpread(dst, c []float64) {
@@ -249,7 +275,10 @@ func (s *solver) Coefficients(theta, cov, mean, c []float64) {
 	if cov == nil {
 		return
 	}
-	path, part := make([]float64, p*p), make([]float64, p*p)
+	s.inner, s.part = dense.Grow(s.inner, p*p), dense.Grow(s.part, p*p)
+	path, part := s.inner[:p*p], s.part[:p*p]
+	clear(path)
+	clear(part)
 	clear(cov)
 	if s.task.G != nil {
 		s.productPosterior(path, cov)
@@ -284,7 +313,8 @@ func (s *solver) rowPosterior(path, cov []float64) {
 	if n == 0 {
 		return
 	}
-	gain := dense.General(n, p, make([]float64, n*p))
+	s.gain = dense.Grow(s.gain, n*p)
+	gain := dense.General(n, p, s.gain)
 	for i := range n {
 		s.Deviation(gain.Data[i*p:][:p], s.half[i*p:][:p])
 	}
@@ -300,7 +330,9 @@ func (s *solver) productPosterior(path, cov []float64) {
 	if n == 0 {
 		return
 	}
-	root := dense.General(n, p, make([]float64, n*p))
+	s.gain = dense.Grow(s.gain, n*p)
+	clear(s.gain)
+	root := dense.General(n, p, s.gain)
 	for i, j := range s.own {
 		root.Data[i*p+j] = s.prior.Deviations[j]
 	}

@@ -78,10 +78,8 @@ func (r *rows) addCurves(ctx context.Context, d Design) (with Design, crowded bo
 	if voted {
 		r.guard.tellFewKnots()
 	}
-	sums, row := make([]float64, splineMomentsSize(with.Curves)), make([]float64, with.Width())
-	err = r.each(ctx, func(_ int, x []float64, w float64) {
-		with.Apply(row, x)
-		addSplineMoments(sums, &with, row, w)
+	sums, err := r.sumRows(ctx, splineMomentsSize(with.Curves), func(part []float64, _ int, x []float64, w float64) {
+		addSplineMoments(part, &with, x, w)
 	})
 	if err != nil {
 		return d, false, err
@@ -180,22 +178,20 @@ func splineMomentsSize(curves []Curve) (n int) {
 }
 
 // addSplineMoments adds to sums, for every curve of d, the weighted products of 1, the standardised feature
-// limited to the knots, and the curve's columns in one row of the design: an upper triangle by rows for each.
-func addSplineMoments(sums []float64, d *Design, row []float64, weight float64) {
-	at := 1 + len(d.Scale)
+// limited to the knots, and the curve's columns at a row x of features: an upper triangle by rows for each.
+func addSplineMoments(sums []float64, d *Design, x []float64, weight float64) {
 	for i := range d.Curves {
 		c := &d.Curves[i]
-		own := append(make([]float64, 0, 2+mostKnots), 1, 0)
-		own = append(own, row[at:at+c.Width()]...)
-		center, scale := d.Center[c.Feature], d.Scale[c.Feature]
-		own[1] = min(max(row[1+c.Feature], (c.Knots[0]-center)/scale), (c.Knots[len(c.Knots)-1]-center)/scale)
+		v := d.filled(x, c.Feature)
+		own := append(make([]float64, 0, 2+mostKnots), 1, 0)[:2+c.Width()]
+		own[1] = (min(max(v, c.Knots[0]), c.Knots[len(c.Knots)-1]) - d.Center[c.Feature]) / d.Scale[c.Feature]
+		c.apply(own[2:], v)
 		for a, v := range own { // plain loops, so that own stays on the stack
 			for b, u := range own[a:] {
 				sums[b] += weight * v * u
 			}
 			sums = sums[len(own)-a:]
 		}
-		at += c.Width()
 	}
 }
 

@@ -47,6 +47,7 @@ type worker struct {
 	g, c    []float64
 	read    func(row int) []float64
 	u, v, z []float64 // p entries each
+	cov     []float64 // of coefficients, p x p
 }
 
 // batch is the number of rows in one matrix product.
