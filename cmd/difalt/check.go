@@ -9,41 +9,63 @@ import (
 
 	"github.com/difalt/difalt/cmd/difalt/dataset"
 	"github.com/difalt/difalt/cmd/difalt/internal/cli"
-	"github.com/difalt/difalt/cmd/difalt/internal/flagtable"
 	"github.com/difalt/difalt/cmd/difalt/internal/terminal"
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
 	"github.com/spf13/cobra"
 )
 
-func newCheck() *cobra.Command {
-	return newTableCommand(flagtable.Check, "check FILE...", "Describe how the columns of a table are read", runCheck)
+const (
+	checkHelp = `Read a table and describe its columns, without a fit: which are numbers, which
+are categories, which are left out and why, how many values are missing, and
+what looks wrong, such as codes among the numbers, marks of missing values,
+totals, or columns that repeat each other.
+
+Columns of text are categories; --categorical lists columns of numbers that are
+categories too. Give --task and --target to have them checked as "difalt fit"
+does. --json prints all columns with all levels.`
+	checkExamples = `  difalt check examples/clinics.csv
+  difalt check --task clinic --target score --drop patient examples/clinics.csv
+  difalt check --dates dmy --decimal , 'site-*.csv'`
+)
+
+// newCheck returns the command check.
+func newCheck(std *cli.Streams) *cobra.Command {
+	var o tableOptions
+	o.table.Missing = dataset.MissingKeep
+	cmd := &cobra.Command{
+		Use: "check FILE...", Short: "Describe how the columns of a table are read", Long: checkHelp, Example: checkExamples,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, files []string) error {
+			if err := o.take(files); err != nil {
+				return err
+			}
+			return runCheck(cmd.Context(), std, o)
+		},
+	}
+	flags := cmd.Flags()
+	o.addData(flags, dataUsage)
+	flags.StringVar(&o.table.Task, "task", "", "`COLUMN` that names the task of a row (default: there is none)")
+	flags.StringVar(&o.table.Target, "target", "", "`COLUMN` to predict (default: there is none)")
+	o.addColumnFlags(flags)
+	o.addFlags(flags)
+	o.addHoldout(flags)
+	return cmd
 }
 
 // runCheck reads a table and prints its columns, and what looks wrong.
-func runCheck(ctx context.Context, f *flagtable.Flags, std cli.Streams) error {
+func runCheck(ctx context.Context, std *cli.Streams, o tableOptions) error {
 	var used files
-	if err := used.tables(f.Files.Data); err != nil {
+	if err := used.tables(o.files); err != nil {
 		return err
 	}
-	o := f.Table
-	o.Missing = dataset.MissingKeep
-	bar := terminal.NewProgress(std.Progress(), reading)
-	defer bar.Close()
-	bar.Stage(reading, -1)
-	o.Progress = func(done, total int64) {
-		if total > 0 {
-			bar.Stage(reading, float64(done)/float64(total))
-		}
-	}
-	r := &checkReport{Header: cli.NewHeader("check"), File: nameOf(text.List(f.Files.Data), "input")}
-	err := cli.UntilCanceled(ctx, func() error {
-		t, columns, err := dataset.Check(f.Files.Data, o)
+	r := &checkReport{Header: cli.NewHeader("check"), File: o.name()}
+	err := reading(ctx, std.Progress(), nil, &o.table, func() error {
+		t, columns, err := dataset.Check(o.files, o.table)
 		if err == nil {
-			r.describe(t, columns, o.Task != "")
+			r.describe(t, columns, o.table.Task != "")
 		}
-		return flagtable.WithHint(err)
+		return withHint(err)
 	})
-	bar.Close()
 	if err != nil {
 		return err
 	}

@@ -2,8 +2,6 @@ package main
 
 import (
 	"cmp"
-	"context"
-	"crypto/ed25519"
 	"errors"
 	"fmt"
 	"io"
@@ -13,42 +11,103 @@ import (
 	"strings"
 
 	"github.com/difalt/difalt/cmd/difalt/engine/cluster"
-	"github.com/difalt/difalt/cmd/difalt/internal/atomicfile"
 	"github.com/difalt/difalt/cmd/difalt/internal/cli"
-	"github.com/difalt/difalt/cmd/difalt/internal/flagtable"
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
 	"github.com/difalt/difalt/topology"
 	"github.com/spf13/cobra"
 )
 
-func newClusterCommand() *cobra.Command {
-	cmd := cli.Command("cluster", "Make the list of nodes that train together", nil, nil)
-	cmd.AddCommand(
-		newTableCommand(flagtable.ClusterNew, "new --nodes LIST --out DIR", "Write cluster.json, and a key for each node without one",
-			newCluster),
-		newTableCommand(flagtable.ClusterKey, "key --out FILE", "Make a key for a node, and print its part of cluster.json", newKey))
+const (
+	clusterHelp = `Make cluster.json, the list of the nodes that train together: their
+names, addresses and public keys, and the graph along which they connect. All
+nodes have the same file; each has a private key of its own. docs/network.md
+shows the steps in five minutes.`
+	clusterExamples = `  # every owner makes a key and sends the line that it prints
+  difalt cluster key --out a.key
+  difalt cluster new --out net \
+      --nodes a=host-a:7001=sha256:...,b=host-b:7001=sha256:...`
+)
+
+// newCluster returns the command cluster, with cluster new and cluster key below it.
+func newCluster(std *cli.Streams) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "cluster", Short: "Make the list of nodes that train together", Long: clusterHelp, Example: clusterExamples,
+	}
+	cmd.AddCommand(newClusterNew(std), newClusterKey(std))
 	return cmd
 }
 
-// A keyReport is the report of cluster key.
-type keyReport struct {
-	cli.Header
-	Key cluster.Pin `json:"key"` // hash of the public key
+const (
+	clusterNewHelp = `Write cluster.json to a folder. An entry of --nodes is NAME=HOST:PORT, or
+NAME=HOST:PORT=sha256:KEY with the line that "difalt cluster key" printed for
+its owner. A node without a key gets one, in NAME.key: the author of the list
+then has the keys of others for a moment.
+
+All nodes connect along --graph. Where only some pairs can reach each other,
+edit "edges" in the file, pairs of places in the list from 0, before it is sent.`
+	clusterNewExamples = `  difalt cluster new --nodes a=host-a:7001,b=host-b:7001,c=host-c:7001 \
+      --out keys`
+)
+
+// clusterNewOptions are the options of cluster new.
+type clusterNewOptions struct {
+	nodes      []string
+	graph, out string
 }
 
-// newKey writes a private key, and prints its hash: to the standard error if the key goes to the standard
-// output.
-func newKey(_ context.Context, f *flagtable.Flags, std cli.Streams) error {
-	key, content := cluster.NewKey()
-	write := cluster.WriteKey
-	if atomicfile.IsStdout(f.Files.Out) {
-		write, std.Out = atomicfile.WriteFile, std.Err
+// defaultGraph is the graph of up and cluster new. Its diameter grows with the logarithm of the nodes, and so do
+// the rounds of a sum along its tree.
+const defaultGraph = "exponential"
+
+// newClusterNew returns the command cluster new.
+func newClusterNew(std *cli.Streams) *cobra.Command {
+	o := clusterNewOptions{graph: defaultGraph}
+	cmd := &cobra.Command{
+		Use: "new --nodes LIST --out DIR", Short: "Write cluster.json, and a key for each node without one", Long: clusterNewHelp,
+		Example: clusterNewExamples,
+		RunE:    func(*cobra.Command, []string) error { return runClusterNew(std, o) },
 	}
-	if err := write(f.Files.Out, content); err != nil {
+	flags := cmd.Flags()
+	flags.Var(cli.List(&o.nodes), "nodes", "`LIST` of NAME=HOST:PORT[=sha256:KEY]; a node without KEY gets a key")
+	flags.Var(cli.OneOf(&o.graph, defaultGraph, "star"), "graph", "connect the nodes by a graph of `KIND` exponential or star")
+	flags.StringVar(&o.out, "out", "", "write cluster.json and the keys to the folder `DIR`")
+	cli.Require(cmd, "nodes", "out")
+	return cmd
+}
+
+// runClusterNew writes cluster.json.
+func runClusterNew(std *cli.Streams, o clusterNewOptions) error {
+	var names, addresses []string
+	var pins []cluster.Pin
+	for _, entry := range o.nodes {
+		name, address, pin, err := parseNode(entry)
+		if err != nil {
+			return cli.WrongValue("nodes", strconv.Quote(entry), "%w", err)
+		}
+		names, addresses, pins = append(names, name), append(addresses, address), append(pins, pin)
+	}
+	graph, err := topology.Parse(o.graph, len(names), 0)
+	if err != nil {
+		return cli.WrongFlag("nodes", "%w", err)
+	}
+	c, keys, err := cluster.New(names, addresses, pins, graph)
+	if err != nil {
+		return cli.WrongFlag("nodes", "%w", err)
+	}
+	if err := cluster.Write(o.out, c, keys); err != nil {
 		return cli.OfFlag("out", err)
 	}
-	report := &keyReport{cli.NewHeader("cluster key"), cluster.PinOf(key.Public().(ed25519.PublicKey))}
-	return std.Report(report, func(w io.Writer) { fmt.Fprintln(w, report.Key) })
+	report := &clusterReport{
+		Header: cli.NewHeader("cluster new"), File: filepath.Join(o.out, cluster.File), Run: fmt.Sprint(c.Run), Edges: len(c.Edges),
+	}
+	for i, n := range c.Nodes {
+		node := nodeReport{Name: n.Name, Address: n.Address, Key: n.Pin}
+		if keys[i] != nil {
+			node.KeyFile = filepath.Join(o.out, cluster.KeyFile(n.Name))
+		}
+		report.Nodes = append(report.Nodes, node)
+	}
+	return std.Report(report, report.text)
 }
 
 // A clusterReport is the report of cluster new.
@@ -66,40 +125,6 @@ type nodeReport struct {
 	Address string      `json:"address"`
 	Key     cluster.Pin `json:"key"`                // hash of the public key
 	KeyFile string      `json:"key_file,omitempty"` // of the private key, for that node only
-}
-
-// newCluster writes cluster.json.
-func newCluster(_ context.Context, f *flagtable.Flags, std cli.Streams) error {
-	var names, addresses []string
-	var pins []cluster.Pin
-	for _, entry := range f.Member.Nodes {
-		name, address, pin, err := parseNode(entry)
-		if err != nil {
-			return cli.WrongValue("nodes", strconv.Quote(entry), "%w", err)
-		}
-		names, addresses, pins = append(names, name), append(addresses, address), append(pins, pin)
-	}
-	graph, err := topology.Parse(f.Member.Graph, len(names), 0)
-	if err != nil {
-		return cli.WrongFlag("nodes", "%w", err)
-	}
-	c, keys, err := cluster.New(names, addresses, pins, graph)
-	if err != nil {
-		return cli.WrongFlag("nodes", "%w", err)
-	}
-	if err := cluster.Write(f.Files.Out, c, keys); err != nil {
-		return cli.OfFlag("out", err)
-	}
-	report := &clusterReport{Header: cli.NewHeader("cluster new"), File: filepath.Join(f.Files.Out, cluster.File), Run: fmt.Sprint(c.Run),
-		Edges: len(c.Edges)}
-	for i, n := range c.Nodes {
-		node := nodeReport{Name: n.Name, Address: n.Address, Key: n.Pin}
-		if keys[i] != nil {
-			node.KeyFile = filepath.Join(f.Files.Out, cluster.KeyFile(n.Name))
-		}
-		report.Nodes = append(report.Nodes, node)
-	}
-	return std.Report(report, report.text)
 }
 
 // text writes the report in words.

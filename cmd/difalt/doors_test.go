@@ -116,7 +116,7 @@ func TestDoorsOfRun(t *testing.T) {
 				own, result := at("p"+strconv.Itoa(i)+".npz"), at(strconv.Itoa(i)+".npz")
 				writeProblem(t, own, x[i*rows*features:][:rows*features], c.y[i*rows:][:rows], 1)
 				r := runOf(t, slices.Concat(flags, []string{"--data", own, "--out", result})...)
-				r.Out, m.Member = &outs[i], r.member
+				r.Out, m.memberOptions = &outs[i], r.member
 				wait.Go(func() {
 					errs[i] = r.withOthers(t.Context(), m)
 					r.files.close()

@@ -15,7 +15,6 @@ import (
 	"github.com/difalt/difalt/cmd/difalt/dataset"
 	"github.com/difalt/difalt/cmd/difalt/internal/atomicfile"
 	"github.com/difalt/difalt/cmd/difalt/internal/cli"
-	"github.com/difalt/difalt/cmd/difalt/internal/flagtable"
 	"github.com/difalt/difalt/cmd/difalt/internal/tablefile"
 	"github.com/difalt/difalt/cmd/difalt/internal/terminal"
 	"github.com/difalt/difalt/mixed"
@@ -240,11 +239,13 @@ func (f *files) claimLater(flag, path string) error {
 
 // streams returns the streams of a command, whose text goes to the standard error if an output of the command
 // is the standard output.
-func (f *files) streams(std cli.Streams) cli.Streams {
-	if slices.ContainsFunc(f.used, func(k usedFile) bool { return k.written && k.place == stdio }) {
-		std.Out = std.Err
+func (f *files) streams(std *cli.Streams) *cli.Streams {
+	if !slices.ContainsFunc(f.used, func(k usedFile) bool { return k.written && k.place == stdio }) {
+		return std
 	}
-	return std
+	away := *std
+	away.Out = std.Err
+	return &away
 }
 
 // loadModel reads a model from a file or the standard input.
@@ -265,18 +266,10 @@ func loadModel(path string) (m *mixed.Model, err error) {
 // readTable reads the table of all files that match some patterns, with its progress on stderr as the first
 // of the given stages. Errors name the file and the flag that helps.
 func readTable(ctx context.Context, stderr io.Writer, stages []string, patterns []string, o dataset.TableOptions) (*dataset.Table, error) {
-	bar := terminal.NewProgress(stderr, stages...)
-	defer bar.Close()
-	bar.Stage(reading, -1)
-	o.Progress = func(done, total int64) {
-		if total > 0 {
-			bar.Stage(reading, float64(done)/float64(total))
-		}
-	}
 	var t *dataset.Table
-	err := cli.UntilCanceled(ctx, func() (err error) {
+	err := reading(ctx, stderr, stages, &o, func() (err error) {
 		t, err = dataset.ReadFiles(patterns, o)
-		return flagtable.WithHint(err)
+		return withHint(err)
 	})
 	if err != nil {
 		return nil, err // t may still change after an interruption
@@ -284,5 +277,19 @@ func readTable(ctx context.Context, stderr io.Writer, stages []string, patterns 
 	return t, nil
 }
 
-// reading is the stage before those of training.
-const reading = "reading the table"
+// reading does the work that reads tables by some options, with its progress on stderr as the first of the given
+// stages. After an interruption the work goes on, as in cli.UntilCanceled.
+func reading(ctx context.Context, stderr io.Writer, stages []string, o *dataset.TableOptions, work func() error) error {
+	bar := terminal.NewProgress(stderr, stages...)
+	defer bar.Close()
+	bar.Stage(readingStage, -1)
+	o.Progress = func(done, total int64) {
+		if total > 0 {
+			bar.Stage(readingStage, float64(done)/float64(total))
+		}
+	}
+	return cli.UntilCanceled(ctx, work)
+}
+
+// readingStage is the stage before those of training.
+const readingStage = "reading the table"

@@ -19,7 +19,6 @@ import (
 	"time"
 
 	"github.com/difalt/difalt/cmd/difalt/internal/cli"
-	"github.com/difalt/difalt/cmd/difalt/internal/flagtable"
 	"github.com/difalt/difalt/cmd/difalt/internal/report"
 	"github.com/difalt/difalt/internal/testnet"
 	"github.com/google/go-cmp/cmp"
@@ -331,9 +330,9 @@ func TestUnconvergedModelGoesBeside(t *testing.T) {
 		written   string
 	}{{false, path}, {true, path}, {false, other}} {
 		before := folder(t, dir)
-		x := &training{Flags: flagtable.New(flagtable.Fit), Streams: cli.Streams{Out: io.Discard, Err: io.Discard}}
-		x.Files.Model = path
-		if err := x.files.createResult("model", path, ".npz"); err != nil {
+		x := &training{Streams: &cli.Streams{Out: io.Discard, Err: io.Discard}}
+		x.out = path
+		if err := x.used.createResult("model", path, ".npz"); err != nil {
 			t.Fatal(err)
 		}
 		err := x.finish(t.Context(), m, &report.Result{Converged: want.converged})

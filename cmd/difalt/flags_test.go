@@ -29,7 +29,7 @@ func TestEveryFlag(t *testing.T) {
 	wrong := map[string][]string{"int": {"-1000000000000", "9000000000000000000"}, "float64": {"-1e308", "1.7e308", "NaN", "Inf"},
 		"duration": {"-1s", "2562047h"}, "stringSlice": {"a,,b"}}
 	tried := 0
-	visit(newRootCommand(), nil, func(cmd *cobra.Command, path []string) {
+	visit(newRootCommand(&cli.Streams{}), nil, func(cmd *cobra.Command, path []string) {
 		if len(path) == 0 || path[0] == "completion" || path[0] == "help" {
 			return
 		}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -11,29 +10,42 @@ import (
 
 	"github.com/difalt/difalt/cmd/difalt/internal/atomicfile"
 	"github.com/difalt/difalt/cmd/difalt/internal/cli"
-	"github.com/difalt/difalt/cmd/difalt/internal/options"
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
 )
 
-// newGenerateCommand returns the command that writes manual pages and completions, which releases contain.
-func newGenerateCommand() *cobra.Command {
+const (
+	generateHelp = `Write the manual page of every command, and the completions of bash, zsh, fish
+and PowerShell. The archives of a release contain them.`
+	generateExamples = `  difalt generate --out share
+  man -l share/man/difalt-fit.1
+  . share/completions/difalt.bash`
+)
+
+// newGenerate returns the command that writes manual pages and completions, which releases contain.
+func newGenerate(std *cli.Streams) *cobra.Command {
 	var out string
-	flags := options.FlagSet([]options.Option{
-		{Name: "out", Value: options.Text(&out), Required: true, Usage: "write to the folders man and completions in the folder `DIR`"},
-	})
-	return cli.Command("generate --out DIR", "Write manual pages and completions of shells", flags, func(_ context.Context, std cli.Streams) error {
-		files, err := generated()
-		if err != nil {
-			return err
-		}
-		if err := atomicfile.WriteFolder(out, files); err != nil {
-			return cli.OfFlag("out", err)
-		}
-		report := &generateReport{cli.NewHeader("generate"), out, len(files)}
-		return std.Report(report, func(w io.Writer) { fmt.Fprintf(w, "%s: %s\n", out, text.Plural(len(files), "file")) })
-	})
+	cmd := &cobra.Command{
+		Use: "generate --out DIR", Short: "Write manual pages and completions of shells", Long: generateHelp, Example: generateExamples,
+		RunE: func(*cobra.Command, []string) error { return runGenerate(std, out) },
+	}
+	cmd.Flags().StringVar(&out, "out", "", "write to the folders man and completions in the folder `DIR`")
+	cli.Require(cmd, "out")
+	return cmd
+}
+
+// runGenerate writes the pages and the completions.
+func runGenerate(std *cli.Streams, out string) error {
+	files, err := generated()
+	if err != nil {
+		return err
+	}
+	if err := atomicfile.WriteFolder(out, files); err != nil {
+		return cli.OfFlag("out", err)
+	}
+	report := &generateReport{cli.NewHeader("generate"), out, len(files)}
+	return std.Report(report, func(w io.Writer) { fmt.Fprintf(w, "%s: %s\n", out, text.Plural(len(files), "file")) })
 }
 
 // A generateReport is the report of generate.
@@ -45,7 +57,7 @@ type generateReport struct {
 
 // generated returns the manual page of every command, and the completions of every shell, by their paths.
 func generated() (map[string][]byte, error) {
-	root, files := newRootCommand(), map[string][]byte{}
+	root, files := newRootCommand(&cli.Streams{}), map[string][]byte{}
 	root.InitDefaultHelpCmd()
 	for shell, write := range map[string]func(io.Writer) error{
 		"bash": func(w io.Writer) error { return root.GenBashCompletionV2(w, true) },

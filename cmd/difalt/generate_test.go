@@ -2,12 +2,14 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/difalt/difalt/cmd/difalt/internal/cli"
 	"github.com/spf13/cobra"
 )
 
@@ -18,7 +20,7 @@ func TestGenerate(t *testing.T) {
 	must(t, "generate", "--out", dir)
 	files := folder(t, filepath.Join(dir, "man"))
 	maps.Copy(files, folder(t, filepath.Join(dir, "completions")))
-	visit(newRootCommand(), nil, func(cmd *cobra.Command, path []string) {
+	visit(newRootCommand(&cli.Streams{}), nil, func(cmd *cobra.Command, path []string) {
 		if cmd.Hidden || len(path) > 0 && (path[0] == "completion" || path[0] == "help") {
 			return
 		}
@@ -41,8 +43,19 @@ func TestGenerate(t *testing.T) {
 	}
 }
 
-// Shells complete the values of flags that have a list of words.
+// Shells complete the values of flags that have a list of words, folders and files where a flag or an argument
+// names one, and nothing where the value is a number or a text.
 func TestCompletion(t *testing.T) {
+	for command, directive := range map[string]cobra.ShellCompDirective{
+		"fit --rank": cobra.ShellCompDirectiveNoFileComp, "fit --task": cobra.ShellCompDirectiveNoFileComp,
+		"fit --report": cobra.ShellCompDirectiveFilterDirs, "fit --model": cobra.ShellCompDirectiveDefault,
+		"check": cobra.ShellCompDirectiveDefault, "info": cobra.ShellCompDirectiveNoFileComp,
+	} {
+		stdout, _, _ := difaltCommand(t, append(append([]string{"__complete"}, strings.Fields(command)...), "")...)
+		if want := fmt.Sprintf(":%d\n", directive); stdout != want {
+			t.Errorf("%s: %q, want %q", command, stdout, want)
+		}
+	}
 	for _, c := range []struct{ flag, want string }{
 		{"fit --missing", "refuse drop mean"}, {"run --method", "dif altgdmin dec dgd accelerated"}, {"node --engine", "grpc mpi"},
 		{"predict --dates", "ymd dmy mdy"}, {"info --log-level", "info debug warn error"},

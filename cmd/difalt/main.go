@@ -1,75 +1,82 @@
 // The difalt command reproduces the paper's experiments on synthetic data and fits, applies and extends
 // linear mixed models on tables of many small regression tasks, for one owner or several. Run "difalt help"
 // for examples.
+//
+// A command is a file: its options, its flags and help, and the function that runs it. Flags that several
+// commands share are in flags.go.
 package main
 
 import (
 	"context"
 	"io"
-	"slices"
-	"strings"
 
 	"github.com/difalt/difalt/cmd/difalt/internal/cli"
 	"github.com/difalt/difalt/cmd/difalt/internal/experiment"
-	"github.com/difalt/difalt/cmd/difalt/internal/flagtable"
 	"github.com/spf13/cobra"
 )
 
 // program is the name of the command.
 const program = "difalt"
 
-func main() { cli.Main(newRootCommand()) }
+const (
+	programHelp = `difalt trains linear models for many small, related regression tasks together.
+
+One table: "check" says how it is read, "fit" fits a mixed model to a table of
+many tasks, "predict" and "adapt" apply it, "model show" prints it. Several
+files of the same columns are one table.
+
+Tables of several owners: "node" trains with the owners of other tables, who
+exchange sums over all nodes and never a row; "cluster" makes the list of nodes,
+and "up" tries all of it on one machine, one owner per file.
+
+The paper's algorithm (Dif-AltGDmin): "simulate" runs it on synthetic data,
+"run" on a problem file.
+
+Exit codes:
+    0  success
+    1  an input, an output or a resource has a fault: a file, its content,
+       memory or a disk. The message names it
+    2  the command line is wrong; the message names the flag
+    3  another node failed, sent different totals, or refuses this one: its
+       owner finds the reason in its log
+    5  the result was written, but has not converged (JSON: "converged": false).
+       It does not replace a better one; the message names its file
+  130  interrupted by Ctrl-C, here or at another node
+  143  ended by SIGTERM
+
+After exit codes 1 to 3 existing files are unchanged. With --json an error is
+one JSON object on the standard error, with its code, flag, file and line.
+GOMEMLIMIT=8GiB makes Go collect memory before it reaches that limit. The file
+name - means standard input or output.`
+	programExamples = `  difalt fit --task clinic --target y --model m.npz train.csv
+                                       fit a table of many small tasks
+  difalt predict --model m.npz --out predictions.csv new.csv
+  difalt adapt --model m.npz --out m2.npz new-tasks.csv
+                                       add tasks without retraining
+
+  difalt up --task clinic --target y --model m.npz site-*.csv
+                                       one owner per file, on this machine
+  difalt node --cluster cluster.json --key site.key --task clinic \
+      --target y mine.csv              train with the owners of other tables
+
+  difalt simulate                      a small experiment with a picture
+  difalt simulate --preset fig1a       figure 1a of the paper`
+)
+
+func main() { cli.Main(newRootCommand) }
 
 // run executes the command line and returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	return cli.Run(ctx, newRootCommand(), args, stdout, stderr)
+	return cli.Run(ctx, newRootCommand, args, stdout, stderr)
 }
 
-func newRootCommand() *cobra.Command {
-	root := cli.Program(program, "Decentralised multi-task representation learning")
-	cli.Add(root, "One table:",
-		newCheck(),
-		newTableCommand(flagtable.Fit, "fit --task COLUMN --target COLUMN FILE...",
-			"Fit a mixed model to one table of many small tasks", fitTable),
-		newPredict(),
-		newTableCommand(flagtable.Adapt, "adapt --model FILE --out FILE FILE...", "Add new tasks to a model from few samples", adapt),
-		newModelCommand())
-	cli.Add(root, "Tables of several owners:", newClusterCommand(),
-		newTableCommand(flagtable.Node, "node --cluster FILE --key FILE FILE...", "Train with the owners of other tables", trainAsNode),
-		newTableCommand(flagtable.Up, "up --task COLUMN --target COLUMN FILE...",
-			"Train on this machine as the owners of several tables would", trainTogether))
-	cli.Add(root, "The paper's algorithm:", experiment.Simulate(program), experiment.Results(), newRunCommand())
-	root.AddCommand(cli.Info(), newGenerateCommand())
-	return root
-}
-
-// newTableCommand returns a command of the table of flags, which run reads after they were checked.
-func newTableCommand(c flagtable.Command, use, short string,
-	run func(ctx context.Context, f *flagtable.Flags, std cli.Streams) error) *cobra.Command {
-	f := flagtable.New(c)
-	cmd := cli.Command(use, short, f.Set, func(ctx context.Context, std cli.Streams) error {
-		if err := f.Resolve(); err != nil {
-			return err
-		}
-		return run(ctx, f, std)
+func newRootCommand(std *cli.Streams) *cobra.Command {
+	root := cli.Program(std, &cobra.Command{
+		Use: program, Short: "Decentralised multi-task representation learning", Long: programHelp, Example: programExamples,
 	})
-	if strings.HasSuffix(use, "FILE...") {
-		takeFiles(cmd, f)
-	}
-	return cmd
-}
-
-// takeFiles has a command take the names of tables as arguments.
-func takeFiles(cmd *cobra.Command, f *flagtable.Flags) {
-	flagsOnly := cmd.Args
-	cmd.Args = func(cmd *cobra.Command, args []string) error {
-		if len(args) > 0 && f.Set.Changed("data") {
-			return cli.Usagef("%s is named besides --data %s: name tables in one of these ways", args[0], f.Files.Data[0])
-		}
-		if slices.Contains(args, "") {
-			return cli.Usagef("the name of a table is empty")
-		}
-		f.Files.Data = append(f.Files.Data, args...)
-		return flagsOnly(cmd, nil)
-	}
+	cli.Add(std, root, "One table:", newCheck(std), newFit(std), newPredict(std), newAdapt(std), newModel(std))
+	cli.Add(std, root, "Tables of several owners:", newCluster(std), newNode(std), newUp(std))
+	cli.Add(std, root, "The paper's algorithm:", experiment.NewSimulate(std, program), experiment.NewResults(std), newRun(std))
+	cli.Add(std, root, "", cli.NewInfo(std), newGenerate(std))
+	return root
 }

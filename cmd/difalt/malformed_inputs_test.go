@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/difalt/difalt/cmd/difalt/internal/cli"
 	"github.com/klauspost/compress/zstd"
 	"github.com/spf13/pflag"
 )
@@ -233,7 +234,7 @@ func (s *malformedSources) oddFlags(r *rand.Rand) *malformedCase {
 	args := strings.Fields(pick(r, "fit --data in.csv --task t --target y --model out-model.npz", "predict --data in.csv --model model.npz --out out.csv",
 		"adapt --data in.csv --model model.npz --out out-model.npz", "up --data in*.csv --task t --target y",
 		"simulate --nodes 3 --tasks 6 --features 5 --rank 2 --samples 8 --iterations 5 --trials 1 --graph complete --out out"))
-	cmd, _, err := newRootCommand().Find(args[:1])
+	cmd, _, err := newRootCommand(&cli.Streams{}).Find(args[:1])
 	if err != nil {
 		panic(err)
 	}

@@ -1,36 +1,128 @@
 package main
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"io"
-	"log/slog"
-	"net"
 	"time"
 
-	"github.com/difalt/difalt/cmd/difalt/engine"
-	"github.com/difalt/difalt/cmd/difalt/engine/cluster"
-	"github.com/difalt/difalt/cmd/difalt/engine/grpc"
 	"github.com/difalt/difalt/cmd/difalt/internal/cli"
 	"github.com/difalt/difalt/cmd/difalt/internal/federate"
-	"github.com/difalt/difalt/cmd/difalt/internal/flagtable"
 	"github.com/difalt/difalt/cmd/difalt/internal/report"
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/mixed"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
-// trainAsNode trains with the owners of other tables.
-func trainAsNode(ctx context.Context, f *flagtable.Flags, std cli.Streams) error {
-	t := &training{Flags: f, Streams: std, command: "node"}
-	if f.Member.Engine == "mpi" {
-		return t.runMPI(ctx)
+const (
+	nodeHelp = `Train with the owners of other tables. Each of them runs this command for a node
+of cluster.json. This process reads only its own table, trains with the other
+nodes, and writes its own model: the parameters that all share, and its own
+tasks.
+
+Options that change the result must be the same at all nodes: a difference is
+refused by name before anything else is sent. Nodes send sums over their rows,
+masked so that others learn only totals over all nodes; with two nodes each
+learns the other's part. docs/privacy.md lists every total. With --epsilon,
+noise makes the totals differentially private; a second run spends the budget
+again.
+
+A neighbour that cannot be reached is dialled again until --join-timeout, and
+the log reports why. A broken connection is made again without loss. A node that
+fails, or is interrupted, ends the training at all nodes.
+
+The exit code is 1 if this node failed, and 3 if another one did; "difalt help"
+lists all codes.`
+	nodeExamples = `  # on a; likewise on b and c
+  difalt node --cluster net/cluster.json --key a.key --task clinic \
+      --target score --drop patient --model mine.npz mine.csv
+
+  # on one site, with the number of the process as Open MPI gives it
+  mpirun -np 4 sh -c 'r=$OMPI_COMM_WORLD_RANK
+      difalt node --engine mpi --model m-$r.npz \
+      --task clinic --target score --drop patient site-$r.csv'`
+)
+
+// nodeOptions are the options of node.
+type nodeOptions struct {
+	jointOptions
+	member  memberOptions
+	engine  string // engineGRPC or engineMPI
+	metrics string // address
+}
+
+// The kinds of transport.
+const (
+	engineGRPC = "grpc"
+	engineMPI  = "mpi"
+)
+
+// newNode returns the command node.
+func newNode(std *cli.Streams) *cobra.Command {
+	o := newNodeOptions()
+	cmd := &cobra.Command{
+		Use: "node --cluster FILE --key FILE FILE...", Short: "Train with the owners of other tables",
+		Long: nodeHelp, Example: nodeExamples, Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, files []string) error {
+			if err := o.take(cmd.Flags(), files); err != nil {
+				return err
+			}
+			return runNode(cmd.Context(), std, *o)
+		},
 	}
-	m, err := newMember(&f.Member)
+	o.addFlags(cmd.Flags())
+	cli.Require(cmd, "task", "target")
+	return cmd
+}
+
+// newNodeOptions returns the options without flags.
+func newNodeOptions() *nodeOptions {
+	return &nodeOptions{
+		jointOptions: jointOptions{trainingOptions: newTrainingOptions()}, member: newMemberOptions(), engine: engineGRPC,
+	}
+}
+
+// addFlags adds the flags of node.
+func (o *nodeOptions) addFlags(flags *pflag.FlagSet) {
+	o.member.addIdentity(flags, "list of the nodes, `FILE` cluster.json (required unless --engine is mpi)")
+	flags.Var(cli.OneOf(&o.engine, engineGRPC, engineMPI), "engine",
+		"send messages by `KIND`: grpc, or mpi between the processes of mpirun or srun (in builds with -tags mpi)")
+	o.member.addTimeouts(flags)
+	flags.StringVar(&o.metrics, "metrics", "", "serve /metrics for Prometheus, and /healthz, on `ADDRESS`")
+	o.addData(flags, dataUsage)
+	o.addTrainingFlags(flags)
+}
+
+// take takes the arguments and checks the options.
+func (o *nodeOptions) take(flags *pflag.FlagSet, files []string) error {
+	if err := o.jointOptions.take(flags, files); err != nil {
+		return err
+	}
+	for _, name := range []string{"cluster", "key", "listen"} {
+		if o.engine == engineMPI && flags.Changed(name) {
+			return cli.WrongFlag(name, "it is for --engine grpc")
+		}
+	}
+	return nil
+}
+
+// runNode trains with the owners of other tables.
+func runNode(ctx context.Context, std *cli.Streams, o nodeOptions) error {
+	if o.engine == engineMPI {
+		return runMPI(ctx, std, o)
+	}
+	m, err := newMember(o.member)
 	if err != nil {
 		return err
 	}
-	return t.federate(ctx, m.node(t.Log()))
+	node := m.node(std.Log())
+	node.Metrics = o.metrics
+	return newNodeTraining(std, o).federate(ctx, node)
+}
+
+// newNodeTraining returns the training of a node.
+func newNodeTraining(std *cli.Streams, o nodeOptions) *training {
+	return &training{trainingOptions: o.trainingOptions, privacy: o.privacy, Streams: std, command: "node"}
 }
 
 // logEvery is the time between two lines of the log about the progress.
@@ -38,11 +130,11 @@ const logEvery = 5 * time.Second
 
 // federate trains with the other nodes, and returns an error if the result has not converged.
 func (t *training) federate(ctx context.Context, node *federate.Node) error {
-	defer t.files.close()
-	node.MaxNumbers, node.Metrics = mixed.LargestSum, t.Member.Metrics
+	defer t.used.close()
+	node.MaxNumbers = mixed.LargestSum
 	node.Prepare = func() error {
 		// The log shows the progress.
-		if err := t.prepare(ctx, io.Discard, [][]string{t.Files.Data}); err != nil {
+		if err := t.prepare(ctx, io.Discard, [][]string{t.files}); err != nil {
 			return err
 		}
 		node.Settings = t.settings(&t.sources[0])
@@ -67,50 +159,4 @@ func (t *training) federate(ctx context.Context, node *federate.Node) error {
 		return err
 	}
 	return t.unconverged
-}
-
-// A member is this process as a node of a network, before it connects to the others.
-type member struct {
-	*flagtable.Member
-	cluster  *cluster.Cluster
-	identity *cluster.Identity
-	listener net.Listener // nil to listen on the address of the options
-}
-
-// newMember returns this process as the node of the cluster that has its key.
-func newMember(o *flagtable.Member) (*member, error) {
-	if o.Cluster == "" || o.Key == "" {
-		return nil, cli.Usagef("--cluster and --key are required: the list of the nodes, cluster.json, and the key of this one")
-	}
-	c, err := cluster.Read(o.Cluster)
-	if err != nil {
-		return nil, cli.OfFlag("cluster", err)
-	}
-	id, err := cluster.ReadIdentity(c, o.Key)
-	if err != nil {
-		return nil, cli.OfFlag("key", err)
-	}
-	return &member{Member: o, cluster: c, identity: id}, nil
-}
-
-// node returns the node with its log.
-func (m *member) node(log *slog.Logger) *federate.Node {
-	return &federate.Node{Cluster: m.cluster, Number: m.identity.Node, Connect: m.connect, Log: log, LogEvery: logEvery}
-}
-
-// connect starts the transport of the node.
-func (m *member) connect(o engine.Options) (engine.Transport, error) {
-	l := m.listener
-	if l == nil {
-		var err error
-		if l, err = net.Listen("tcp", cmp.Or(m.Listen, m.cluster.Nodes[m.identity.Node].Address)); err != nil {
-			return nil, cli.OfFlag("listen", err)
-		}
-	}
-	o.JoinTimeout, o.RoundTimeout = cmp.Or(o.JoinTimeout, m.JoinTimeout), m.RoundTimeout
-	t, err := grpc.New(m.cluster, m.identity, l, o)
-	if err != nil {
-		return nil, errors.Join(err, l.Close())
-	}
-	return t, nil
 }

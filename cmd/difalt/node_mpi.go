@@ -11,7 +11,6 @@ import (
 	"github.com/difalt/difalt/cmd/difalt/engine/cluster"
 	"github.com/difalt/difalt/cmd/difalt/engine/mpi"
 	"github.com/difalt/difalt/cmd/difalt/internal/cli"
-	"github.com/difalt/difalt/cmd/difalt/internal/flagtable"
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
 	"github.com/difalt/difalt/topology"
 )
@@ -21,31 +20,34 @@ const parting = 2 * time.Second
 
 // runMPI trains with the other processes of an MPI job. It reports errors itself: after the job has been
 // ended nothing can be printed. The report of rank 0 goes to stdout.
-func (t *training) runMPI(ctx context.Context) error {
+func runMPI(ctx context.Context, std *cli.Streams, o nodeOptions) error {
 	w, err := mpi.Init()
 	if err != nil {
 		return err
 	}
+	own := *std
 	if w.Rank() != 0 {
-		t.Out = io.Discard
+		own.Out = io.Discard
 	}
-	g, err := topology.Parse(flagtable.DefaultGraph, w.Size(), 0)
+	t := newNodeTraining(&own, o)
+	g, err := topology.Parse(defaultGraph, w.Size(), 0)
 	if w.Size() == 1 { // most likely no launcher started it
 		err = cli.WrongValue("engine", "mpi", "this process is alone: start it by mpirun -np N or srun -n N, with N of at least 2")
 	}
 	if err == nil {
 		c := cluster.Named(text.Numbered("process-", w.Size()), g)
-		node := (&member{cluster: c, identity: &cluster.Identity{Node: w.Rank()}}).node(t.Log())
-		node.Connect = func(o engine.Options) (engine.Transport, error) {
-			o.JoinTimeout, o.RoundTimeout = t.Member.JoinTimeout, t.Member.RoundTimeout
-			return w.New(g, o), nil
+		node := (&member{cluster: c, identity: &cluster.Identity{Node: w.Rank()}}).node(own.Log())
+		node.Metrics = o.metrics
+		node.Connect = func(how engine.Options) (engine.Transport, error) {
+			how.JoinTimeout, how.RoundTimeout = o.member.joinTimeout, o.member.roundTimeout
+			return w.New(g, how), nil
 		}
 		err = t.federate(ctx, node)
 	}
-	cli.Complain(t.Err, program, err, t.JSON)
+	cli.Complain(own.Err, program, err, own.JSON)
 	code, wait := cli.CodeOf(ctx, err), parting
 	if t.written || ctx.Err() != nil {
-		wait = t.Member.RoundTimeout // others may still be writing
+		wait = o.member.roundTimeout // others may still be writing
 	}
 	w.Leave(code, wait)
 	if err != nil {

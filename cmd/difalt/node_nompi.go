@@ -8,6 +8,7 @@ import (
 	"github.com/difalt/difalt/cmd/difalt/internal/cli"
 )
 
-func (t *training) runMPI(context.Context) error {
+// runMPI says that this program has no MPI.
+func runMPI(context.Context, *cli.Streams, nodeOptions) error {
 	return cli.WrongValue("engine", "mpi", "this program was built without MPI; build it with CC=mpicc go build -tags mpi ./cmd/difalt")
 }

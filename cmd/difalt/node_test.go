@@ -23,10 +23,10 @@ import (
 	"github.com/difalt/difalt/cmd/difalt/engine/cluster"
 	"github.com/difalt/difalt/cmd/difalt/internal/cli"
 	"github.com/difalt/difalt/cmd/difalt/internal/federate"
-	"github.com/difalt/difalt/cmd/difalt/internal/flagtable"
 	"github.com/difalt/difalt/internal/check"
 	"github.com/difalt/difalt/topology"
 	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/pflag"
 )
 
 var siteNames = []string{"site-a", "site-b", "site-c"}
@@ -66,7 +66,7 @@ func newNetwork(t *testing.T) *network {
 	t.Helper()
 	check.Limit(t)
 	n := &network{dir: sites(t)}
-	graph, err := topology.Parse(flagtable.DefaultGraph, len(siteNames), 0)
+	graph, err := topology.Parse(defaultGraph, len(siteNames), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +100,8 @@ func (n *network) train(t *testing.T, ctx []context.Context, more ...[]string) [
 	var all sync.WaitGroup
 	for i, name := range siteNames {
 		ends[i].model = filepath.Join(n.dir, "m-"+name+".npz")
-		o := flagtable.New(flagtable.Node)
+		o, flags := newNodeOptions(), pflag.NewFlagSet("node", pflag.ContinueOnError)
+		o.addFlags(flags)
 		args := append([]string{"--data", filepath.Join(n.dir, name+".csv"), "--join-timeout", "2m"}, siteFlags...)
 		if more != nil {
 			args = append(args, more[i]...)
@@ -108,11 +109,11 @@ func (n *network) train(t *testing.T, ctx []context.Context, more ...[]string) [
 		if !slices.Contains(args, "--model") {
 			args = append(args, "--model", ends[i].model)
 		}
-		if err := errors.Join(o.Set.Parse(args), o.Resolve()); err != nil {
+		if err := errors.Join(flags.Parse(args), o.take(flags, nil)); err != nil {
 			t.Fatal(err)
 		}
 		m := *n.members[i]
-		m.Member = &o.Member
+		m.memberOptions = o.member
 		all.Go(func() {
 			var log bytes.Buffer
 			stdout := reportOf{begins: func() {
@@ -120,7 +121,7 @@ func (n *network) train(t *testing.T, ctx []context.Context, more ...[]string) [
 					n.begins(i)
 				}
 			}}
-			x := &training{Flags: o, Streams: cli.Streams{Out: &stdout, Err: &log}}
+			x := newNodeTraining(&cli.Streams{Out: &stdout, Err: &log}, *o)
 			node := m.node(x.Log())
 			if n.wrap != nil {
 				n.wrap(i, node)
@@ -308,7 +309,7 @@ func TestRunTogether(t *testing.T) {
 		errs := make([]error, 3)
 		for i, m := range n.members {
 			r := runOf(t, slices.Concat(flags, []string{problem(i), "--out", at(strconv.Itoa(i) + ".npz")})...)
-			m.Member = r.member
+			m.memberOptions = r.member
 			wg.Go(func() { errs[i] = r.withOthers(t.Context(), m) })
 		}
 		wg.Wait()

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/difalt/difalt/cmd/difalt/internal/cli"
 	"github.com/difalt/difalt/cmd/difalt/internal/report"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -48,8 +49,7 @@ func TestPagesRun(t *testing.T) {
 	readme, network := string(readFile(t, "../../README.md")), string(readFile(t, "../../docs/network.md"))
 	owners := section(t, readme, "Tables: several owners")
 	five := section(t, network, "Five minutes")
-	_, runs, _ := strings.Cut(string(readFile(t, "internal/cli/help/run.txt")), "\nExamples:\n")
-	runs, _, _ = strings.Cut(runs, "  # one of several processes")
+	runs, _, _ := strings.Cut(runExamples, "  # one of several processes")
 	for _, c := range []struct {
 		name   string
 		blocks []string
@@ -127,18 +127,17 @@ func TestFlagsOfPages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	helps, err := filepath.Glob("internal/cli/help/*.txt")
-	if err != nil {
-		t.Fatal(err)
+	known, texts := map[string]bool{}, map[string]string{} // texts by what contains them
+	for _, path := range append(pages, "../../README.md", "../../CONTRIBUTING.md") {
+		texts[path] = string(readFile(t, path))
 	}
-	known := map[string]bool{}
-	visit(newRootCommand(), nil, func(cmd *cobra.Command, _ []string) {
+	visit(newRootCommand(&cli.Streams{}), nil, func(cmd *cobra.Command, _ []string) {
 		cmd.InitDefaultHelpFlag()
+		texts["the help of "+cmd.CommandPath()] = cmd.Long + "\n\nExamples:\n" + cmd.Example + "\n"
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { known["--"+f.Name] = true })
 	})
 	commands := 0
-	for _, path := range slices.Concat(pages, helps, []string{"../../README.md", "../../CONTRIBUTING.md"}) {
-		page := string(readFile(t, path))
+	for path, page := range texts {
 		code := indentedBlocks(page)
 		if _, examples, ok := strings.Cut(page, "\nExamples:\n"); ok {
 			code = append(code, regexp.MustCompile(`(?m)^ +`).ReplaceAllString(examples, ""))
@@ -170,7 +169,7 @@ func TestFlagsOfPages(t *testing.T) {
 // if it is whole.
 func checkCommand(t *testing.T, path string, words []string, whole bool) {
 	t.Helper()
-	cmd, rest, err := newRootCommand().Find(words[1:])
+	cmd, rest, err := newRootCommand(&cli.Streams{}).Find(words[1:])
 	if err != nil {
 		t.Errorf("%s: %q: %v", path, words, err)
 		return

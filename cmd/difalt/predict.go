@@ -11,7 +11,6 @@ import (
 
 	"github.com/difalt/difalt/cmd/difalt/dataset"
 	"github.com/difalt/difalt/cmd/difalt/internal/cli"
-	"github.com/difalt/difalt/cmd/difalt/internal/flagtable"
 	"github.com/difalt/difalt/cmd/difalt/internal/report"
 	"github.com/difalt/difalt/cmd/difalt/internal/tablefile"
 	"github.com/difalt/difalt/cmd/difalt/internal/terminal"
@@ -20,34 +19,104 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func newPredict() *cobra.Command {
-	return newTableCommand(flagtable.Predict, "predict --model FILE FILE...", "Predict the target of rows of a table", runPredict)
+const (
+	predictHelp = `Predict the target for every row of a table, with a model that "difalt fit",
+"adapt", "node" or "up" wrote.
+
+The table needs the column of tasks (--task, as in training) and the features of
+the training, by name; other columns are ignored. A row comes out for each row
+that goes in, in the same order: the columns of --keep as they are (dates and
+truth values of Parquet are numbers), the task, the prediction, and "known",
+which is true if the model has the task and all levels of the categorical
+columns. Other rows are predicted from the mean of all tasks: "difalt adapt"
+adds tasks from their rows. Rows that lack a value are written without a
+prediction; with --missing mean, missing features are replaced by the means of
+the training rows. The table is read row by row, so that it may be larger than
+the memory.
+
+--standard-errors adds four columns. stderr is the standard error of the
+expected target; sample_stderr adds the noise. low and high are the ends of the
+95 % interval of a single target: the prediction +- 1.96 sample_stderr. For an
+unknown task all of them include how much tasks differ.
+
+A model of the logarithm of the target predicts medians of the target. low and
+high are then 95 % limits in the logarithm, and the prediction +- 1.96 standard
+errors holds 95 % of the lognormal distribution.`
+	predictExamples = `  # train on three quarters of the rows, predict all of them
+  difalt fit --task clinic --target score --drop patient \
+      --model clinics-model.npz examples/clinics.csv
+  difalt predict --model clinics-model.npz --standard-errors --keep patient \
+      --out predictions.csv examples/clinics.csv
+
+  # new clinics, from the mean of all clinics
+  difalt predict --model clinics-model.npz --out predictions.parquet \
+      examples/new-clinics.csv
+
+  # in a pipe
+  zcat new.csv.gz | difalt predict --model m.npz - | head`
+)
+
+// predictOptions are the options of predict.
+type predictOptions struct {
+	tableOptions
+	model, out     string
+	standardErrors bool
 }
 
+// newPredict returns the command predict.
+func newPredict(std *cli.Streams) *cobra.Command {
+	var o predictOptions
+	o.table.NewLevels = true
+	cmd := &cobra.Command{
+		Use: "predict --model FILE FILE...", Short: "Predict the target of rows of a table", Long: predictHelp, Example: predictExamples,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, files []string) error {
+			if err := o.take(files); err != nil {
+				return err
+			}
+			return runPredict(cmd.Context(), std, o)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&o.model, "model", "", "read the model from `FILE`.npz")
+	o.addData(flags, dataUsage)
+	flags.StringVar(&o.out, "out", "", "write the predictions to `FILE`, .csv or .parquet (default: standard output)")
+	flags.Var(cli.List(&o.table.Keep), "keep", "pass a `LIST` of columns through")
+	flags.BoolVar(&o.standardErrors, "standard-errors", false, "add columns with standard errors and 95 % limits")
+	flags.StringVar(&o.table.Task, "task", "", taskUsage)
+	o.addFlags(flags)
+	o.addMissing(flags, "treat missing values by `RULE`: drop leaves the predictions of their rows empty, mean fills in the mean of "+
+		"the training rows, refuse ends with an error", "drop", "mean", "refuse")
+	cli.Require(cmd, "model")
+	return cmd
+}
+
+// taskUsage is the help of --task of commands that apply a model.
+const taskUsage = "`COLUMN` that names the task of a row (default: as in training)"
+
 // runPredict writes a row for every row of the tables, which it reads one at a time.
-func runPredict(ctx context.Context, f *flagtable.Flags, std cli.Streams) error {
+func runPredict(ctx context.Context, std *cli.Streams, o predictOptions) error {
+	o.out = cmp.Or(o.out, stdio)
 	var used files
 	defer used.close()
-	out := cmp.Or(f.Files.Out, stdio)
-	if err := errors.Join(used.reads("model", f.Files.Model), used.tables(f.Files.Data)); err != nil {
+	if err := errors.Join(used.reads("model", o.model), used.tables(o.files)); err != nil {
 		return err
 	}
-	if err := used.create("out", out, tablefile.Extensions...); err != nil {
+	if err := used.create("out", o.out, tablefile.Extensions...); err != nil {
 		return err
 	}
 	std = used.streams(std)
-	m, err := loadModel(f.Files.Model)
+	m, err := loadModel(o.model)
 	if err != nil {
 		return err
 	}
 	p := m.Parameters()
-	o := f.Table
-	o.Schema, o.Task = &p.Schema, cmp.Or(o.Task, p.Tasks.Column)
-	w, err := newPredictionWriter(used.out, out, m, o.Keep, f.StandardErrors)
+	o.table.Schema, o.table.Task = &p.Schema, cmp.Or(o.table.Task, p.Tasks.Column)
+	w, err := newPredictionWriter(used.out, o.out, m, o.table.Keep, o.standardErrors)
 	if err != nil {
 		return err
 	}
-	read, err := w.addTables(ctx, std, f.Files.Data, o)
+	read, err := w.addTables(ctx, std, o.files, o.table)
 	if err != nil {
 		return err
 	}
@@ -55,7 +124,7 @@ func runPredict(ctx context.Context, f *flagtable.Flags, std cli.Streams) error 
 		return err
 	}
 	r := &predictReport{
-		Header: cli.NewHeader("predict"), File: nameOf(out, "output"), Rows: read.Rows, Empty: read.Incomplete, Unknown: w.unknown,
+		Header: cli.NewHeader("predict"), File: nameOf(o.out, "output"), Rows: read.Rows, Empty: read.Incomplete, Unknown: w.unknown,
 		Filled: map[string]int{}, Alike: append([]string{}, w.alike...), read: read,
 	}
 	for _, c := range read.Filled {
@@ -127,19 +196,12 @@ func newPredictionWriter(to io.Writer, path string, m *mixed.Model, keep []strin
 }
 
 // addTables writes the rows of tables and completes the output. Errors name the file and the flag that helps.
-func (w *predictionWriter) addTables(ctx context.Context, std cli.Streams, patterns []string, o dataset.TableOptions) (*dataset.Summary, error) {
-	bar := terminal.NewProgress(std.Progress(), reading)
-	defer bar.Close()
-	bar.Stage(reading, -1)
-	o.Progress = func(done, total int64) {
-		if total > 0 {
-			bar.Stage(reading, float64(done)/float64(total))
-		}
-	}
+func (w *predictionWriter) addTables(ctx context.Context, std *cli.Streams, patterns []string, o dataset.TableOptions) (*dataset.Summary, error) {
 	var read *dataset.Summary
-	err := cli.UntilCanceled(ctx, func() (err error) {
-		if read, err = dataset.Scan(patterns, o, w.add); err != nil {
-			return flagtable.WithHint(err)
+	err := reading(ctx, std.Progress(), nil, &o, func() (err error) {
+		read, err = dataset.Scan(patterns, o, w.add)
+		if err != nil {
+			return withHint(err)
 		}
 		return w.out.Close()
 	})

@@ -11,8 +11,6 @@ import (
 	"github.com/difalt/difalt/cmd/difalt/internal/cli"
 	"github.com/difalt/difalt/cmd/difalt/internal/experiment"
 	"github.com/difalt/difalt/cmd/difalt/internal/federate"
-	"github.com/difalt/difalt/cmd/difalt/internal/flagtable"
-	"github.com/difalt/difalt/cmd/difalt/internal/options"
 	"github.com/difalt/difalt/cmd/difalt/internal/terminal"
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
 	"github.com/difalt/difalt/consensus"
@@ -24,16 +22,109 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// runFlags are the flags of run.
-type runFlags struct {
-	Set *pflag.FlagSet
-	difalt.Options
-	member *flagtable.Member
+const (
+	runHelp = `Run the paper's algorithm, or one of the methods next to it, on a problem file:
+an .npz file of NumPy with the arrays
 
-	data, graph, output string
-	rule                topology.Rule
-	nodes               int
-	snapshot, from      string // to write and to continue from
+  X      N x d, or T x n x d for tasks of n samples each
+  y      N, or T x n
+  task   the task of each row, N numbers from 0 to T-1 or names
+  node   optional: the node of each task, T numbers or names
+
+and optionally weights or adjacency (L x L), Ustart (d x r, the start of the
+power iteration), U0 (L x d x r, the starts of the nodes) and Ustar (d x r, the
+truth, for distances). All nodes run in this process; with --cluster this one is
+a node of a network, and --data holds the tasks of this node only.
+
+--out gets the arrays U (L x d x r), B (T x r: the coefficients of each task)
+and node (T), with tasks in the order of their numbers, or of the first rows of
+named ones, and status. The exit code is 5 if the result has not converged. Such
+a result does not replace one that has, nor a diverged one any other: it goes to
+a.unfinished.npz in place of a.npz.
+
+--snapshot keeps the state of the run; --from continues from it with the same
+problem and options. Methods remember nothing of earlier iterations then.`
+	runExamples = `  # the problem of simulate, by the fast method; its file has Ustar
+  difalt simulate --trials 1 --export problem.npz
+  difalt run --data problem.npz --rank 4 --method accelerated --out result.npz
+
+  # the paper's method with 30 rounds on a ring of 20 nodes
+  difalt run --data problem.npz --rank 4 --rounds 30 --graph ring \
+      --iterations 1000
+
+  # a run that was interrupted, and its end
+  difalt run --data problem.npz --rank 4 --snapshot a.state
+  difalt run --data problem.npz --rank 4 --from a.state --snapshot b.state
+
+  # one of several processes; cluster new makes cluster.json and the keys
+  difalt run --data own.npz --rank 4 --method accelerated \
+      --cluster cluster.json --key site-a.key --out own-result.npz`
+)
+
+// runOptions are the options of run.
+type runOptions struct {
+	difalt.Options
+	data, out      string
+	snapshot, from string // to write and to continue from
+	nodes          int
+	graph          string
+	rule           topology.Rule
+	member         memberOptions
+
+	flags *pflag.FlagSet // that set these values
+}
+
+// newRun returns the command run.
+func newRun(std *cli.Streams) *cobra.Command {
+	o := newRunOptions()
+	cmd := &cobra.Command{
+		Use: "run --data FILE --rank r", Short: "Run a method on a problem file", Long: runHelp, Example: runExamples,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := o.check(); err != nil {
+				return err
+			}
+			return runRun(cmd.Context(), std, o)
+		},
+	}
+	cmd.Flags().AddFlagSet(o.flags)
+	cli.Require(cmd, "data", "rank")
+	return cmd
+}
+
+// newRunOptions returns the options without flags.
+func newRunOptions() *runOptions {
+	o := &runOptions{
+		graph: "er:0.5", rule: topology.Metropolis, member: newMemberOptions(), flags: pflag.NewFlagSet("run", pflag.ContinueOnError),
+	}
+	o.Rounds, o.Iterations, o.Seed = 10, 500, 1
+	flags := o.flags
+	flags.SortFlags = false
+	flags.StringVar(&o.data, "data", "", "problem `FILE`.npz with the arrays X, y, task and perhaps node")
+	flags.Var(cli.Count(&o.Rank, 1, cli.Many), "rank", "rank `r` of the representation")
+	flags.StringVar(&o.out, "out", "", "write U and the coefficients b_t to `FILE`.npz")
+	flags.StringVar(&o.snapshot, "snapshot", "", "write the state of the run to `FILE` every 100 iterations and at the end")
+	flags.StringVar(&o.from, "from", "", "continue from the snapshot in `FILE`, of the same problem and options")
+	flags.Var(cli.Count(&o.nodes, 1, cli.Many), "nodes",
+		"deal the tasks to `N` nodes, if the file names none (default: 10, or one per task)")
+	flags.StringVar(&o.graph, "graph", o.graph, "`KIND` of graph, if the file has none: "+topology.Specs())
+	flags.Var(cli.Parsed(&o.rule, "metropolis", topology.ParseRule, "metropolis", "equal", "lazy-metropolis"), "weights",
+		"`KIND` of mixing weights, if the file has none: metropolis, equal, lazy-metropolis")
+	flags.Var(cli.Parsed(&o.Method, "dif", difalt.ParseMethod, methodNames()...), "method",
+		"`NAME` of dif, altgdmin, dec, dgd, accelerated")
+	flags.Var(cli.Parsed(&o.Codec, "", consensus.ParseCodec, "int8", "int16", "float64"), "codec",
+		"`KIND` of messages of accelerated: int8, int16 or float64 (default: int8)")
+	flags.Var(cli.Number(&o.Step, cli.Positive), "step", "step size `ETA` (default: by the initialisation)")
+	flags.Var(cli.Number(&o.Ridge, cli.Range{Most: difalt.MaxRidge}), "ridge", "penalty `LAMBDA` of |b_t|^2")
+	flags.Var(cli.Number(&o.Tolerance, cli.Range{Most: 1, Open: true}), "tolerance",
+		"stop at this `DISTANCE` from the minimiser (default: 1e-10)")
+	flags.BoolVar(&o.AnyFeatures, "any-features", false, "accept features that are not centred or differ much in size")
+	experiment.AddIterationFlags(flags, experiment.Iterations{
+		Rounds: &o.Rounds, StartRounds: &o.StartRounds, PowerIterations: &o.PowerIterations, Iterations: &o.Iterations,
+		Seed: &o.Seed, Workers: &o.Workers,
+	})
+	o.member.addIdentity(flags, "run as one of the nodes in `FILE` cluster.json, with the tasks of --data")
+	o.member.addTimeouts(flags)
+	return o
 }
 
 // methodNames returns the names of all methods.
@@ -44,107 +135,68 @@ func methodNames() (names []string) {
 	return names
 }
 
-func newRunFlags() *runFlags {
-	member := flagtable.New(flagtable.Run)
-	f := &runFlags{graph: "er:0.5", member: &member.Member}
-	f.Rounds, f.Iterations = 10, 500
-	f.Set = options.FlagSet(append([]options.Option{
-		{Name: "data", Value: options.Text(&f.data), Required: true, Usage: "problem `FILE`.npz with the arrays X, y, task and perhaps node"},
-		{Name: "rank", Value: options.Count(&f.Rank, 1, options.Many), Required: true, Usage: "rank `r` of the representation"},
-		options.Row("out", options.Text(&f.output), "write U and the coefficients b_t to `FILE`.npz"),
-		options.Row("snapshot", options.Text(&f.snapshot),
-			"write the state of the run to `FILE` every 100 iterations and at the end"),
-		options.Row("from", options.Text(&f.from),
-			"continue from the snapshot in `FILE`, of the same problem and options"),
-		options.Row("nodes", options.Count(&f.nodes, 1, options.Many),
-			"deal the tasks to `N` nodes, if the file names none (default: 10, or one per task)"),
-		options.Row("graph", options.Text(&f.graph), "`KIND` of graph, if the file has none: "+topology.Specs()),
-		options.Row("weights", options.Word(&f.rule, "metropolis", topology.ParseRule).Among("metropolis", "equal", "lazy-metropolis"),
-			"`KIND` of mixing weights, if the file has none: metropolis, equal, lazy-metropolis"),
-		options.Row("method", options.Word(&f.Method, "dif", difalt.ParseMethod).Among(methodNames()...),
-			"`NAME` of dif, altgdmin, dec, dgd, accelerated"),
-		options.Row("codec", options.Word(&f.Codec, "", consensus.ParseCodec).Among("int8", "int16", "float64"),
-			"`KIND` of messages of accelerated: int8, int16 or float64 (default: int8)"),
-		options.Row("step", options.Number(&f.Step, options.Positive), "step size `ETA` (default: by the initialisation)"),
-		options.Row("ridge", options.Number(&f.Ridge, options.Range{Most: difalt.MaxRidge}),
-			"penalty `LAMBDA` of |b_t|^2"),
-		options.Row("tolerance", options.Number(&f.Tolerance, options.Range{Most: 1, Open: true}),
-			"stop at this `DISTANCE` from the minimiser (default: 1e-10)"),
-		options.Row("any-features", options.Yes(&f.AnyFeatures),
-			"accept features that are not centred or differ much in size"),
-	}, experiment.IterationRows(&f.Rounds, &f.StartRounds, &f.PowerIterations, &f.Iterations, &f.Seed, &f.Workers)...))
-	f.Set.AddFlagSet(member.Set)
-	return f
-}
-
-// resolve checks the flags as far as that is possible without the data. An error is a *cli.Error.
-func (f *runFlags) resolve() error {
-	if !options.IsProblem(f.data) {
-		return cli.WrongValue("data", f.data, "run reads problem files (.npz): \"difalt fit --data %s\" reads tables", f.data)
+// check checks the options as far as that is possible without the data. An error is a *cli.Error.
+func (o *runOptions) check() error {
+	if !problemfile.IsName(o.data) {
+		return cli.WrongValue("data", o.data, "run reads problem files (.npz): \"difalt fit --data %s\" reads tables", o.data)
 	}
-	alone := f.member.Cluster == ""
 	wrong, kind := []string{"key", "listen", "join-timeout", "round-timeout"}, "with"
-	if !alone {
+	if o.member.clusterFile != "" {
 		wrong, kind = []string{"nodes", "graph", "weights"}, "without"
 	}
 	for _, name := range wrong {
-		if f.Set.Changed(name) {
+		if o.flags.Changed(name) {
 			return cli.WrongFlag(name, "it is for a run %s --cluster", kind)
 		}
 	}
-	return cli.OfParameter(f.Set, f.Validate(0, 0))
+	return cli.OfParameter(o.flags, o.Validate(0, 0))
 }
 
 // open claims the files of the run. It starts the output, if there is one.
-func (f *runFlags) open(used *files) error {
+func (o *runOptions) open(used *files) error {
 	for _, in := range []struct{ flag, path string }{
-		{"data", f.data}, {"from", f.from}, {"cluster", f.member.Cluster}, {"key", f.member.Key},
+		{"data", o.data}, {"from", o.from}, {"cluster", o.member.clusterFile}, {"key", o.member.keyFile},
 	} {
 		if err := used.reads(in.flag, in.path); err != nil {
 			return err
 		}
 	}
-	if f.snapshot != "" {
-		if err := used.claimLater("snapshot", f.snapshot); err != nil {
+	if o.snapshot != "" {
+		if err := used.claimLater("snapshot", o.snapshot); err != nil {
 			return err
 		}
 	}
-	if f.output == "" {
+	if o.out == "" {
 		return nil
 	}
-	return used.createResult("out", f.output, ".npz")
+	return used.createResult("out", o.out, ".npz")
 }
 
-func newRunCommand() *cobra.Command {
-	f := newRunFlags()
-	return cli.Command("run --data FILE --rank r", "Run a method on a problem file", f.Set, func(ctx context.Context, std cli.Streams) error {
-		if err := f.resolve(); err != nil {
-			return err
-		}
-		r := &algorithmRun{runFlags: f, Streams: std}
-		defer r.files.close()
-		if err := f.open(&r.files); err != nil {
-			return err
-		}
-		r.Streams = r.files.streams(std)
-		if f.member.Cluster == "" {
-			bar := terminal.NewProgress(std.Progress())
-			defer bar.Close()
-			return r.alone(ctx, bar.Stage)
-		}
-		m, err := newMember(f.member)
-		if err != nil {
-			return err
-		}
-		return r.withOthers(ctx, m)
-	})
+// runRun runs a method, with all nodes in this process or as one of them.
+func runRun(ctx context.Context, std *cli.Streams, o *runOptions) error {
+	r := &algorithmRun{runOptions: o}
+	defer r.files.close()
+	if err := o.open(&r.files); err != nil {
+		return err
+	}
+	r.Streams = r.files.streams(std)
+	if o.member.clusterFile == "" {
+		bar := terminal.NewProgress(std.Progress())
+		defer bar.Close()
+		return r.alone(ctx, bar.Stage)
+	}
+	m, err := newMember(o.member)
+	if err != nil {
+		return err
+	}
+	return r.withOthers(ctx, m)
 }
 
 // An algorithmRun is a run on a problem file, with all nodes in this process or with one of them. The result
 // goes to the standard output.
 type algorithmRun struct {
-	*runFlags
-	cli.Streams
+	*runOptions
+	*cli.Streams
 	files files
 	file  *problemfile.File
 }
@@ -199,7 +251,7 @@ func (r *algorithmRun) weights(nodes int) (*topology.Weights, error) {
 	var graph *topology.Graph
 	var err error
 	switch in := r.file; {
-	case r.Set.Changed("graph") || in.Weights == nil && in.Adjacency == nil:
+	case r.flags.Changed("graph") || in.Weights == nil && in.Adjacency == nil:
 		if graph, err = topology.Parse(r.graph, nodes, r.Seed); err != nil {
 			return nil, cli.WrongFlag("graph", "%w", err)
 		}
@@ -212,7 +264,7 @@ func (r *algorithmRun) weights(nodes int) (*topology.Weights, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: array %q: %w", r.data, "weights", err)
 		}
-		if !r.Set.Changed("weights") {
+		if !r.flags.Changed("weights") {
 			return w, nil
 		}
 		graph = w.Graph()
@@ -263,7 +315,7 @@ func (r *algorithmRun) run(ctx context.Context, p *difalt.Problem, net *consensu
 	}
 	solver, err = difalt.NewSolver(p, net, o)
 	if err != nil {
-		return nil, cli.OfParameter(r.Set, err)
+		return nil, cli.OfParameter(r.flags, err)
 	}
 	defer solver.Close()
 	if err := r.restore(solver); err != nil {
@@ -284,7 +336,7 @@ func (r *algorithmRun) run(ctx context.Context, p *difalt.Problem, net *consensu
 	}
 	end, elsewhere := text.Plural(res.Iterations, "iteration"), ""
 	if path := r.files.redirected; path != "" {
-		elsewhere = fmt.Sprintf("; it is in %s, since %s has a better one", path, r.output)
+		elsewhere = fmt.Sprintf("; it is in %s, since %s has a better one", path, r.out)
 	}
 	if res.Status == difalt.Canceled {
 		return nil, cli.Interrupted("interrupted: the result is that of %s%s", end, elsewhere)

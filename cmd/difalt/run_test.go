@@ -121,9 +121,9 @@ func TestRunSnapshots(t *testing.T) {
 // runOf returns a run with flags.
 func runOf(t *testing.T, flags ...string) *algorithmRun {
 	t.Helper()
-	f := newRunFlags()
-	r := &algorithmRun{runFlags: f, Streams: cli.Streams{Out: io.Discard, Err: io.Discard}}
-	if err := errors.Join(f.Set.Parse(flags), f.resolve(), f.open(&r.files)); err != nil {
+	o := newRunOptions()
+	r := &algorithmRun{runOptions: o, Streams: &cli.Streams{Out: io.Discard, Err: io.Discard}}
+	if err := errors.Join(o.flags.Parse(flags), o.check(), o.open(&r.files)); err != nil {
 		t.Fatal(err)
 	}
 	return r

@@ -115,7 +115,7 @@ func (r *algorithmRun) report(res *difalt.Result, net *consensus.Network) *runRe
 		Status: res.Status.String(), Converged: res.Status == difalt.Converged, Iterations: res.Iterations,
 		Objective: known(last.Objective), Rounds: int(sent.Rounds), Bytes: int64(sent.Bytes),
 		Residual: known(res.Residual), StatisticalError: known(res.StatisticalError), Distance: known(last.SDMax),
-		Singular: last.Singular, Out: cmp.Or(r.files.redirected, r.output),
+		Singular: last.Singular, Out: cmp.Or(r.files.redirected, r.out),
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -35,6 +36,9 @@ type File struct {
 	task  []int // of every row
 	node  []int // of every task; nil with Nodes 0
 }
+
+// IsName reports whether a path has the name of a problem file, rather than that of a table.
+func IsName(path string) bool { return strings.EqualFold(filepath.Ext(path), ".npz") }
 
 // Read reads a problem file: an .npz file with the arrays
 //

@@ -12,6 +12,7 @@ import (
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/consensus/transport"
 	"github.com/difalt/difalt/difalt"
+	"github.com/spf13/cobra"
 )
 
 func TestExitCodes(t *testing.T) {
@@ -49,8 +50,10 @@ func TestSentence(t *testing.T) {
 // The help of a command names the program that it belongs to.
 func TestProgramInHelp(t *testing.T) {
 	for _, name := range []string{"difalt", "paper"} {
-		root, cmd := Program(name, ""), Command("simulate", "", nil, nil)
-		Add(root, "All:", cmd)
+		std := &Streams{}
+		root := Program(std, &cobra.Command{Use: name})
+		cmd := &cobra.Command{Use: "simulate", Example: "difalt simulate --rounds 1"}
+		Add(std, root, "All:", cmd)
 		other := map[string]string{"difalt": "paper", "paper": "difalt"}[name]
 		if !strings.Contains(cmd.Example, name+" simulate --rounds 1") || strings.Contains(cmd.Example, other+" simulate") {
 			t.Errorf("%s: %s", name, cmd.Example)

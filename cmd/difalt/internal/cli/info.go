@@ -2,7 +2,6 @@ package cli
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"io"
 	"runtime"
@@ -14,14 +13,30 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Info returns the command info.
-func Info() *cobra.Command {
-	return Command("info", "Show versions, processor and the kernel in use", nil, func(_ context.Context, std Streams) error {
-		k := kernel.Describe()
-		report := &infoReport{NewHeader("info"), runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH,
-			cmp.Or(k.CPU, "unknown "+runtime.GOARCH), k.Kernel, k.Available, k.Build, runtime.GOMAXPROCS(0)}
-		return std.Report(report, report.text)
-	})
+const (
+	infoHelp = `Show versions, the processor, and the kernel that was chosen for it. The
+environment variable DIFALT_KERNEL forces another kernel.`
+	infoExamples = `  difalt info
+  DIFALT_KERNEL=generic difalt info`
+)
+
+// NewInfo returns the command info.
+func NewInfo(std *Streams) *cobra.Command {
+	return &cobra.Command{
+		Use: "info", Short: "Show versions, processor and the kernel in use", Long: infoHelp, Example: infoExamples,
+		RunE: func(*cobra.Command, []string) error { return runInfo(std) },
+	}
+}
+
+// runInfo prints the versions and the kernel.
+func runInfo(std *Streams) error {
+	k := kernel.Describe()
+	report := &infoReport{
+		Header: NewHeader("info"), Go: runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH,
+		CPU: cmp.Or(k.CPU, "unknown "+runtime.GOARCH), Kernel: k.Kernel, Available: k.Available, Build: k.Build,
+		Workers: runtime.GOMAXPROCS(0),
+	}
+	return std.Report(report, report.text)
 }
 
 // An infoReport is the report of info.

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
+	"strings"
 
-	"github.com/difalt/difalt/cmd/difalt/internal/options"
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
@@ -21,37 +21,37 @@ type Streams struct {
 	Level slog.Level
 }
 
-// addGlobalFlags adds the flags of all commands.
-func addGlobalFlags(set *pflag.FlagSet) {
-	set.Bool("json", false, "print the report or the error as JSON")
-	set.Bool("quiet", false, "print warnings and errors only")
-	set.AddFlagSet(options.FlagSet([]options.Option{
-		options.Row("log-level", options.OneOf(new(string), "info", "debug", "warn", "error"), "log `LEVEL`: debug, info, warn or error"),
-	}))
+// levels are the levels of logs, the default first.
+var levels = []string{"info", "debug", "warn", "error"}
+
+// addFlags adds the flags of all commands.
+func (s *Streams) addFlags(flags *pflag.FlagSet) {
+	flags.BoolVar(&s.JSON, "json", false, "print the report or the error as JSON")
+	flags.BoolVar(&s.Quiet, "quiet", false, "print warnings and errors only")
+	flags.Var(Parsed(&s.Level, levels[0], parseLevel, levels...), "log-level", "log `LEVEL`: debug, info, warn or error")
 }
 
-// streamsOf returns the streams of a command whose flags were parsed.
-func streamsOf(cmd *cobra.Command) (std Streams, err error) {
-	std = Streams{Out: cmd.OutOrStdout(), Err: cmd.ErrOrStderr()}
-	set := cmd.Flags()
-	std.JSON, _ = set.GetBool("json") // a command without a program has none of these flags
-	std.Quiet, _ = set.GetBool("quiet")
-	if flag := set.Lookup("log-level"); flag != nil {
-		if err := std.Level.UnmarshalText([]byte(flag.Value.String())); err != nil {
-			return std, WrongValue("log-level", flag.Value, "%w", err)
-		}
+// parseLevel returns the level of a word.
+func parseLevel(s string) (level slog.Level, err error) {
+	if !slices.Contains(levels, s) {
+		return level, fmt.Errorf("must be one of %s", strings.Join(levels, ", "))
 	}
-	if std.Quiet && !set.Changed("log-level") {
-		std.Level = slog.LevelWarn
+	err = level.UnmarshalText([]byte(s))
+	return level, err
+}
+
+// settle applies what --quiet implies, after the flags were parsed.
+func (s *Streams) settle(flags *pflag.FlagSet) {
+	if s.Quiet && !flags.Changed("log-level") {
+		s.Level = slog.LevelWarn
 	}
-	if std.Quiet && !std.JSON {
-		std.Out = io.Discard
+	if s.Quiet && !s.JSON {
+		s.Out = io.Discard
 	}
-	return std, nil
 }
 
 // Progress returns where a command reports how far it is.
-func (s Streams) Progress() io.Writer {
+func (s *Streams) Progress() io.Writer {
 	if s.Quiet {
 		return io.Discard
 	}
@@ -59,13 +59,13 @@ func (s Streams) Progress() io.Writer {
 }
 
 // Log returns the log of a command.
-func (s Streams) Log() *slog.Logger {
+func (s *Streams) Log() *slog.Logger {
 	return slog.New(slog.NewTextHandler(s.Err, &slog.HandlerOptions{Level: s.Level}))
 }
 
 // Report prints the report of a command: text writes it in words; v is the same in JSON, a pointer to a
 // struct that begins with a Header.
-func (s Streams) Report(v any, text func(w io.Writer)) error {
+func (s *Streams) Report(v any, text func(w io.Writer)) error {
 	if !s.JSON {
 		text(s.Out)
 		return nil

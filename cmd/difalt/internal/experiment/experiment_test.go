@@ -18,11 +18,17 @@ import (
 // resolve parses the flags of simulate as the command does.
 func resolve(t *testing.T, args ...string) []*simulateRun {
 	t.Helper()
-	flags := newSimulateFlags("difalt")
-	if err := flags.Set.Parse(args); err != nil {
+	return resolveFor(t, "difalt", args...)
+}
+
+// resolveFor does so for a program.
+func resolveFor(t *testing.T, program string, args ...string) []*simulateRun {
+	t.Helper()
+	o := newSimulateOptions(program)
+	if err := o.flags.Parse(args); err != nil {
 		t.Fatal(err)
 	}
-	runs, _, err := flags.resolve()
+	runs, _, err := o.runs()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +70,7 @@ func TestSimulateInterrupted(t *testing.T) {
 			before = folder(t, dir)
 		}
 		var out, stderr bytes.Buffer
-		_, err := runs[0].run(ctx, cli.Streams{Out: &out, Err: &stderr})
+		_, err := runs[0].run(ctx, &cli.Streams{Out: &out, Err: &stderr})
 		after := folder(t, dir)
 		if held {
 			if diff := cmp.Diff(before, after); diff != "" || err == nil || !strings.Contains(err.Error(), "nothing was written") {
@@ -123,12 +129,8 @@ func TestPresets(t *testing.T) {
 
 // The summary of a run names the program that made it.
 func TestProgramOfRun(t *testing.T) {
-	f := newSimulateFlags("paper")
-	if err := f.Set.Parse([]string{"--trials", "3"}); err != nil {
-		t.Fatal(err)
-	}
-	runs, _, err := f.resolve()
-	if err != nil || runs[0].session.Command != "paper simulate --trials=3" {
-		t.Errorf("%v, %+v", err, runs)
+	runs := resolveFor(t, "paper", "--trials", "3")
+	if runs[0].session.Command != "paper simulate --trials=3" {
+		t.Errorf("%+v", runs)
 	}
 }

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/difalt/difalt/cmd/difalt/dataset"
+	"github.com/difalt/difalt/cmd/difalt/internal/cli"
+	"github.com/difalt/difalt/cmd/difalt/internal/report"
+	"github.com/difalt/difalt/cmd/difalt/internal/terminal"
+	"github.com/difalt/difalt/cmd/difalt/internal/text"
+	"github.com/difalt/difalt/mixed"
+	"github.com/spf13/cobra"
+)
+
+const (
+	adaptHelp = `Add new tasks to a model without changing it otherwise. Their coefficients
+follow from their rows and the model's distribution of tasks, so that they need
+far fewer samples than models of their own.
+
+The table needs the columns of tasks and targets (--task and --target, as in
+training) and the features of the training, by name; other columns are ignored.
+All rows are used; those of tasks that the model has update them, and must be
+new ones: rows of whole tasks that the model has learned are named, as they
+count twice. With --missing mean, missing features are replaced by the means of
+the training rows. The output is a model with the old and the new tasks.`
+	adaptExamples = `  # clinics that were not there at training time, with a few patients each
+  difalt adapt --model clinics-model.npz --out clinics-model-2.npz \
+      examples/new-clinics.csv
+  difalt predict --model clinics-model-2.npz --out predictions.csv \
+      examples/new-clinics.csv`
+)
+
+// adaptOptions are the options of adapt.
+type adaptOptions struct {
+	tableOptions
+	model, out string
+}
+
+// newAdapt returns the command adapt.
+func newAdapt(std *cli.Streams) *cobra.Command {
+	var o adaptOptions
+	cmd := &cobra.Command{
+		Use: "adapt --model FILE --out FILE FILE...", Short: "Add new tasks to a model from few samples", Long: adaptHelp,
+		Example: adaptExamples, Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, files []string) error {
+			if err := o.take(files); err != nil {
+				return err
+			}
+			return runAdapt(cmd.Context(), std, o)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&o.model, "model", "", "read the model from `FILE`.npz")
+	o.addData(flags, dataUsage)
+	flags.StringVar(&o.out, "out", "", "write the model with the new tasks to `FILE`.npz")
+	flags.StringVar(&o.table.Task, "task", "", taskUsage)
+	flags.StringVar(&o.table.Target, "target", "", "`COLUMN` with the target (default: as in training)")
+	o.addFlags(flags)
+	o.addMissing(flags, missingUsage, "refuse", "drop", "mean")
+	cli.Require(cmd, "model", "out")
+	return cmd
+}
+
+// runAdapt writes a model with more tasks. The columns of tasks and targets are those of the training unless
+// they are given.
+func runAdapt(ctx context.Context, std *cli.Streams, o adaptOptions) error {
+	var used files
+	defer used.close()
+	if err := errors.Join(used.reads("model", o.model), used.tables(o.files)); err != nil {
+		return err
+	}
+	if err := used.create("out", o.out, ".npz"); err != nil {
+		return err
+	}
+	std = used.streams(std)
+	before, err := loadModel(o.model)
+	if err != nil {
+		return err
+	}
+	p := before.Parameters()
+	o.table.Schema, o.table.Task, o.table.Target = &p.Schema, cmp.Or(o.table.Task, p.Tasks.Column), cmp.Or(o.table.Target, p.Target.Column)
+	table, err := readTable(ctx, std.Progress(), nil, o.files, o.table)
+	if err != nil {
+		return err
+	}
+	adapted, err := before.Adapt(ctx, table)
+	if err != nil {
+		return fmt.Errorf("%s: %w", o.name(), err)
+	}
+	if err := cli.UntilCanceled(ctx, func() error { return adapted.Save(used.out) }); err != nil {
+		return err
+	}
+	if err := used.commit(); err != nil {
+		return err
+	}
+	if again := before.Repeats(table); again != nil {
+		terminal.Sayf(std.Err, "The rows of %s are those that the model has learned already, and count twice now: %s.",
+			text.Plural(len(again), "task"), text.Names(again))
+	}
+	r := newAdaptReport(before, adapted, table)
+	r.File = nameOf(o.out, "output")
+	return std.Report(r, r.text)
+}
+
+// An adaptReport counts the rows that were learned, and the tasks.
+type adaptReport struct {
+	cli.Header
+	File    string         `json:"file"`
+	Rows    int            `json:"rows"`
+	Dropped int            `json:"dropped_rows"`      // for missing values
+	Added   int            `json:"added"`             // tasks
+	Updated int            `json:"updated"`           // tasks
+	Tasks   int            `json:"tasks"`             // of the model now
+	Filled  map[string]int `json:"filled"`            // rows with a mean in place of a missing value, by column
+	Alike   []string       `json:"spelled_otherwise"` // added tasks that the model has in another spelling: "1.0" is "1"
+	read    *dataset.Table
+}
+
+// newAdaptReport compares a model before and after it has learned from a table.
+func newAdaptReport(before, after *mixed.Model, table *dataset.Table) *adaptReport {
+	added := len(after.Tasks()) - len(before.Tasks())
+	r := &adaptReport{
+		Header: cli.NewHeader("adapt"), Rows: table.Rows(), Dropped: table.Dropped(), Added: added,
+		Updated: len(table.Tasks()) - added, Tasks: len(after.Tasks()), Filled: map[string]int{}, Alike: []string{}, read: table,
+	}
+	for _, c := range table.Missing() {
+		r.Filled[c.Column] = c.Rows
+	}
+	known, spelling := map[string]bool{}, dataset.NewSpelling(before.Tasks())
+	for _, task := range before.Tasks() {
+		known[task] = true
+	}
+	for _, task := range table.Tasks() {
+		if !known[task] {
+			r.Alike = addAlike(r.Alike, spelling, task)
+		}
+	}
+	return r
+}
+
+// text writes the report in words.
+func (r *adaptReport) text(w io.Writer) {
+	for _, sentence := range report.Missing(r.read) {
+		terminal.Sayf(w, "%s", sentence)
+	}
+	fmt.Fprintf(w, "%s: %s added and %d updated from %s; the model has %s now\n", r.File, text.Plural(r.Added, "task"), r.Updated,
+		text.Plural(r.Rows, "row"), text.Plural(r.Tasks, "task"))
+	sayAlike(w, r.Alike)
+}

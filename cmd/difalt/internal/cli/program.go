@@ -1,0 +1,165 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/difalt/difalt/cmd/difalt/internal/text"
+	"github.com/difalt/difalt/kernel"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// Program adds to the root of a program what all programs have: a version, the flags of all commands, which set
+// the streams, and errors in flags that name the flag and the value.
+func Program(std *Streams, root *cobra.Command) *cobra.Command {
+	root.Version, root.SilenceUsage, root.SilenceErrors = Version(), true, true
+	root.SetFlagErrorFunc(wrongFlag)
+	std.addFlags(root.PersistentFlags())
+	makeStrict(root, root.PersistentFlags())
+	finish(std, root)
+	return root
+}
+
+// Add adds commands to a program, below a title of its help; an empty title stands for no title. The help of a
+// command names the program difalt where it shows these commands, and gets the name of this one there.
+func Add(std *Streams, root *cobra.Command, title string, list ...*cobra.Command) {
+	var names []string
+	for _, cmd := range list {
+		names = append(names, "difalt "+cmd.Name(), root.Name()+" "+cmd.Name())
+	}
+	here := strings.NewReplacer(names...)
+	for _, cmd := range list {
+		cmd.GroupID, cmd.Long, cmd.Example = title, here.Replace(cmd.Long), here.Replace(cmd.Example)
+		finish(std, cmd)
+	}
+	if title != "" {
+		root.AddGroup(&cobra.Group{ID: title, Title: title})
+	}
+	root.AddCommand(list...)
+}
+
+// finish completes a command and those below it. Its Args, or NoArguments without them, are checked before the
+// flags that it requires; a command that does nothing by itself prints its help.
+func finish(std *Streams, cmd *cobra.Command) {
+	for _, sub := range cmd.Commands() {
+		finish(std, sub)
+	}
+	cmd.SuggestionsMinimumDistance = 2
+	makeStrict(cmd, cmd.Flags())
+	args := cmd.Args
+	if args == nil {
+		args = NoArguments
+		cmd.ValidArgsFunction = cobra.NoFileCompletions
+	}
+	cmd.Args = func(cmd *cobra.Command, list []string) error {
+		if err := args(cmd, list); err != nil {
+			return err
+		}
+		return requiredFlags(cmd)
+	}
+	run := cmd.RunE
+	if run == nil {
+		cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+		return
+	}
+	cmd.Flags().SortFlags = false
+	cmd.SetUsageFunc(usage)
+	cmd.RunE = func(cmd *cobra.Command, list []string) error {
+		if err := kernel.CheckEnvironment(); err != nil {
+			return err
+		}
+		std.settle(cmd.Flags())
+		return run(cmd, list)
+	}
+}
+
+// makeStrict has the flags of a set refuse empty and repeated texts, and lets shells complete their values: the
+// words of a value that has a list of them, folders for DIR, files for FILE and PATTERN, and nothing else.
+func makeStrict(cmd *cobra.Command, flags *pflag.FlagSet) {
+	flags.VisitAll(func(f *pflag.Flag) {
+		complete := cobra.NoFileCompletions
+		if value, ok := f.Value.(interface{ Words() []string }); ok && value.Words() != nil {
+			complete = cobra.FixedCompletions(value.Words(), cobra.ShellCompDirectiveNoFileComp)
+		}
+		f.Value = &strict{Value: f.Value}
+		switch name, _ := pflag.UnquoteUsage(f); name {
+		case "FILE", "PATTERN": // the default of shells
+			return
+		case "DIR":
+			complete = cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs)
+		}
+		if err := cmd.RegisterFlagCompletionFunc(f.Name, complete); err != nil {
+			panic(err) // two commands share a flag: no test passes
+		}
+	})
+}
+
+// Require marks flags of a command as required, for its help, too.
+func Require(cmd *cobra.Command, names ...string) {
+	for _, name := range names {
+		f := cmd.Flags().Lookup(name)
+		f.Usage += " (required)"
+		if err := cmd.MarkFlagRequired(name); err != nil {
+			panic(err) // the command has no such flag: no test passes
+		}
+	}
+}
+
+// wrongFlag describes an error in the flags.
+func wrongFlag(cmd *cobra.Command, err error) error {
+	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+		value := text.ShellWord(invalid.GetValue())
+		if invalid.GetValue() == "" {
+			value = "empty"
+		}
+		return WrongValue(invalid.GetFlag().Name, value, "%w", invalid.Unwrap())
+	}
+	return Usagef("%w %s", err, see(cmd))
+}
+
+// HelpWidth is the width of all help.
+const HelpWidth = 80
+
+// usage prints the usage of a command without subcommands as cobra does, with lines of HelpWidth.
+func usage(cmd *cobra.Command) error {
+	w := cmd.OutOrStderr()
+	fmt.Fprintf(w, "Usage:\n  %s\n", cmd.UseLine())
+	if cmd.HasExample() {
+		fmt.Fprintf(w, "\nExamples:\n%s\n", cmd.Example)
+	}
+	for _, list := range []struct {
+		title string
+		flags *pflag.FlagSet
+	}{{"Flags", cmd.LocalFlags()}, {"Flags of all commands", cmd.InheritedFlags()}} {
+		fmt.Fprintf(w, "\n%s:\n%s\n", list.title, strings.TrimRight(list.flags.FlagUsagesWrapped(HelpWidth), "\n"))
+	}
+	return nil
+}
+
+// see tells where the help of a command is.
+func see(cmd *cobra.Command) string { return fmt.Sprintf("(see %q)", cmd.CommandPath()+" --help") }
+
+// NoArguments is the Args of commands that take flags only.
+func NoArguments(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	if !cmd.HasSubCommands() {
+		return Usagef("%s takes no arguments, only flags, but got %q %s", cmd.CommandPath(), args[0], see(cmd))
+	}
+	hint := see(cmd)
+	for _, name := range cmd.SuggestionsFor(args[0]) {
+		hint = fmt.Sprintf("(did you mean %q?)", cmd.CommandPath()+" "+name)
+	}
+	return Usagef("unknown command %q %s", args[0], hint)
+}
+
+// requiredFlags reports required flags that are missing, before the command runs.
+func requiredFlags(cmd *cobra.Command) error {
+	if err := cmd.ValidateRequiredFlags(); err != nil {
+		return Usagef("%w %s", err, see(cmd))
+	}
+	return nil
+}

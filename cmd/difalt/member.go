@@ -1,0 +1,60 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"log/slog"
+	"net"
+
+	"github.com/difalt/difalt/cmd/difalt/engine"
+	"github.com/difalt/difalt/cmd/difalt/engine/cluster"
+	"github.com/difalt/difalt/cmd/difalt/engine/grpc"
+	"github.com/difalt/difalt/cmd/difalt/internal/cli"
+	"github.com/difalt/difalt/cmd/difalt/internal/federate"
+)
+
+// A member is this process as a node of a network, before it connects to the others.
+type member struct {
+	memberOptions
+	cluster  *cluster.Cluster
+	identity *cluster.Identity
+	listener net.Listener // nil to listen on the address of the options
+}
+
+// newMember returns this process as the node of the cluster that has its key.
+func newMember(o memberOptions) (*member, error) {
+	if o.clusterFile == "" || o.keyFile == "" {
+		return nil, cli.Usagef("--cluster and --key are required: the list of the nodes, cluster.json, and the key of this one")
+	}
+	c, err := cluster.Read(o.clusterFile)
+	if err != nil {
+		return nil, cli.OfFlag("cluster", err)
+	}
+	id, err := cluster.ReadIdentity(c, o.keyFile)
+	if err != nil {
+		return nil, cli.OfFlag("key", err)
+	}
+	return &member{memberOptions: o, cluster: c, identity: id}, nil
+}
+
+// node returns the node with its log.
+func (m *member) node(log *slog.Logger) *federate.Node {
+	return &federate.Node{Cluster: m.cluster, Number: m.identity.Node, Connect: m.connect, Log: log, LogEvery: logEvery}
+}
+
+// connect starts the transport of the node.
+func (m *member) connect(o engine.Options) (engine.Transport, error) {
+	l := m.listener
+	if l == nil {
+		var err error
+		if l, err = net.Listen("tcp", cmp.Or(m.listen, m.cluster.Nodes[m.identity.Node].Address)); err != nil {
+			return nil, cli.OfFlag("listen", err)
+		}
+	}
+	o.JoinTimeout, o.RoundTimeout = cmp.Or(o.JoinTimeout, m.joinTimeout), m.roundTimeout
+	t, err := grpc.New(m.cluster, m.identity, l, o)
+	if err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return t, nil
+}
