@@ -167,7 +167,7 @@ func scoreUnit(i int) float64 {
 
 // score fills the report's scores and verdict and keeps the coefficients of the first method.
 func (f *fitter) score(ctx context.Context, report *Report, methods []method) error {
-	f.progress(Stages[4], 0)
+	f.track.stage(Stages[4], 0, 0)
 	s := &scorer{f: f, methods: methods, center: f.rows.raw.Center, unit: f.rows.raw.Scale}
 	s.order, s.start = rowsByTask(f.in.Table, func(row int) bool { return f.in.weight(row) > 0 })
 	p, n := methods[0].s.p, len(methods)

@@ -86,7 +86,7 @@ func (o *form) best() (rank int) {
 // the list, otherwise the ranks end where the penalised evidence falls.
 func (f *fitter) climbRanks(ctx context.Context, o *form) error {
 	for r := 1; r <= o.most; r++ {
-		f.progress(Stages[1], float64(r)/(mostRank+1))
+		f.track.stage(Stages[1], r, o.most+1)
 		next, err := o.s.addDirection(ctx, o.ends[r-1].q, o.ends[r-1].m.mean)
 		if err != nil {
 			return err
@@ -107,8 +107,8 @@ func (f *fitter) climbRanks(ctx context.Context, o *form) error {
 // climbFirst climbs at rank 0 without curves; the simpler methods climb in step. Where rows far out count
 // less after that, they do so in both forms, but not in the simpler methods.
 func (f *fitter) climbFirst(ctx context.Context) (*form, error) {
-	f.progress(Stages[1], 0)
 	o, beside := f.newForm(f.plain), f.baselineClimbs()
+	f.track.stage(Stages[1], 0, o.most+1)
 	first := o.end(0)
 	list := append(slices.Clip(beside), first.newClimb(f.plain.start()))
 	if err := climbAll(ctx, list...); err != nil {
@@ -161,7 +161,7 @@ func (f *fitter) climbCurves(ctx context.Context, plain, curved *form) error {
 		ranks = append(ranks, best-1)
 	}
 	for done := 0; len(ranks) > 0; done++ {
-		f.progress(Stages[2], 1-1/float64(1+done))
+		f.track.stage(Stages[2], done, 0)
 		if err := climbPairs(ctx, plain, curved, ranks); err != nil {
 			return err
 		}
@@ -437,7 +437,7 @@ func (f *fitter) choose(ctx context.Context) (*choice, error) {
 			best = i
 		}
 	}
-	f.progress(Stages[3], 0)
+	f.track.stage(Stages[3], 0, 0)
 	return f.all[best].finish(ctx)
 }
 

@@ -25,7 +25,8 @@ type fitter struct {
 	freedom       float64    // degrees of freedom of the noise
 	odd           []oddRow   // the farthest first
 	moreByLog     float64    // gain of evidence by the logarithm of the target, in nats; 0: no gain
-	digests       bool       // of rows are kept in the model: not in a private one
+	track         *tracker
+	digests       bool // of rows are kept in the model: not in a private one
 }
 
 // Fit trains a model on the training rows of a table or, with [Options.Sums], on those of all owners; the
@@ -82,7 +83,9 @@ func (f *fitter) fit(ctx context.Context) (*Model, *Report, error) {
 
 // read makes the designs and reads the data of all tasks.
 func (f *fitter) read(ctx context.Context) (err error) {
-	f.progress(Stages[0], 0)
+	f.track = newTracker(&f.Options)
+	f.Sums = f.track
+	f.track.stage(Stages[0], 0, 0)
 	if f.rows, err = newRows(ctx, f.in, &f.Options); err != nil {
 		return err
 	}
@@ -102,7 +105,6 @@ func (f *fitter) read(ctx context.Context) (err error) {
 	if f.NoCurves || plain.Axes != nil {
 		return nil
 	}
-	f.progress(Stages[0], 0.5)
 	curved, crowded, err := r.addCurves(ctx, plain)
 	f.crowded = crowded
 	if err == nil && len(curved.Curves) > 0 {

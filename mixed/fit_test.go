@@ -94,19 +94,22 @@ func TestWorkersDoNotChangeBits(t *testing.T) {
 }
 
 // The errors that the report gives are those of the model's own predictions. Progress goes through all stages in
-// their order, and its share rises within each.
+// their order; the steps of a stage stay below their limit, and the sums are those of the report.
 func TestScoresAreThoseOfPredictions(t *testing.T) {
 	table := drawing{tasks: 12, rows: 12, features: 3, levels: 1, noise: 1}.table(t, 5)
 	var stages []string
-	last := 0.0
-	m, r := fitted(t, table, Options{Progress: func(stage string, share float64) {
-		if !slices.Contains(stages, stage) {
-			stages, last = append(stages, stage), -1
+	var last Progress
+	m, r := fitted(t, table, Options{Progress: func(p Progress) {
+		if !slices.Contains(stages, p.Stage) {
+			stages = append(stages, p.Stage)
+		} else {
+			check.FailIf(t, p.Stage != last.Stage || p.Done < last.Done || p.Most != last.Most, "%+v after %+v", p, last)
 		}
-		check.FailIf(t, !(share > last && share < 1), "%s: %v after %v", stage, share, last)
-		last = share
+		check.FailIf(t, p.Sums < last.Sums || p.Sums > last.Sums+1 || p.Most > 0 && p.Done >= p.Most, "%+v after %+v", p, last)
+		last = p
 	}}, holdOut(table)...)
 	check.FailIf(t, !slices.Equal(stages, Stages), "stages %q, want %q", stages, Stages)
+	check.FailIf(t, last.Sums != r.Sums() || last.Sums < 20, "%d sums, the report has %d", last.Sums, r.Sums())
 	tallies := map[bool]*Tally{true: {}, false: {}}
 	eachRow(t, m, table, holdOut(table), func(_ int, p Prediction, y float64, train bool) { tallies[train].Add(y, p.Value) })
 	for train, e := range map[bool]Errors{true: r.Scores[0].Train, false: r.Scores[0].Test} {

@@ -33,8 +33,9 @@ type Options struct {
 	TaskColumn, TargetColumn string
 	// Workers is the number of goroutines that compute, 0 for all processors. Results do not depend on it.
 	Workers int
-	// Progress receives the stage and the completed share of it, from one goroutine; nil is silent.
-	Progress func(stage string, share float64)
+	// Progress receives the point that the training has reached, at every stage and after every sum, from
+	// one goroutine; nil is silent.
+	Progress func(Progress)
 	// Disclosure limits what totals of several owners may say about the rows of this one.
 	Disclosure Disclosure
 	// Sums adds up the numbers of several owners; nil: the table has all rows.
@@ -139,10 +140,4 @@ func (o *Options) check(in *Input) error {
 		return &Error{errors.New("the table has no training rows of positive weight"), fewRows, true}
 	}
 	return nil
-}
-
-func (o *Options) progress(stage string, share float64) {
-	if o.Progress != nil {
-		o.Progress(stage, share)
-	}
 }

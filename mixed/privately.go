@@ -135,6 +135,8 @@ func (s *privacy) train(ctx context.Context) (*Model, *Report, error) {
 		return nil, nil, contradiction(fmt.Sprintf("all nodes have %v tasks, and at least %v exist", all, least))
 	}
 	s.tasks = int(rows[0][0])
+	s.track = newTracker(&s.Options) // sums over the tasks of this process are not totals, and not counted
+	s.track.stage(PrivateStages[0], 0, 0)
 	var err error
 	if s.account, err = s.budget.account(s.tasks); err != nil {
 		return nil, nil, err
@@ -146,6 +148,7 @@ func (s *privacy) train(ctx context.Context) (*Model, *Report, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	s.track.stage(PrivateStages[1], 0, 0)
 	res, err := private.Run(ctx, s.slopes(scales), s.net,
 		private.Options{Rank: *s.Rank, Account: s.account, MeanBound: 1, Workers: s.Workers})
 	if err != nil {
@@ -158,6 +161,7 @@ func (s *privacy) train(ctx context.Context) (*Model, *Report, error) {
 	if s.plain, err = newStats(ctx, s.rows, &design, s.Workers); err != nil {
 		return nil, nil, err
 	}
+	s.track.stage(PrivateStages[2], 0, 0)
 	chosen, err := s.choose(ctx, res)
 	if err != nil {
 		return nil, nil, err

@@ -41,8 +41,11 @@ func apartBySlopes(seed uint64, nodes, tasks, rows int) (list []Input) {
 func TestPrivately(t *testing.T) {
 	for _, rank := range []int{0, 1, 2} {
 		list := apartBySlopes(9, 3, 150, 12)
-		m, r, err := Privately(t.Context(), list, network("path", 3), Options{Rank: &rank, TargetColumn: "y"}, Privacy{Epsilon: 8})
+		var stages []string
+		o := Options{Rank: &rank, TargetColumn: "y", Progress: func(p Progress) { stages = append(stages, p.Stage) }}
+		m, r, err := Privately(t.Context(), list, network("path", 3), o, Privacy{Epsilon: 8})
 		check.Done(err)
+		check.FailIf(t, !slices.Equal(stages, PrivateStages), "stages %q, want %q", stages, PrivateStages)
 		if y, _, err := m.Predict("unseen", []float64{50, 1.65, 0}); err != nil || math.Abs(y-5.5) > .5 {
 			t.Errorf("rank %d: the mean of all tasks predicts %v, want about 5.5 (%v)", rank, y, err)
 		}

@@ -11,9 +11,6 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// Stages are the names of the stages that Progress receives, in their order.
-var Stages = []string{"columns", "ranks", "ranks with curves", "noise and effects", "predictions"}
-
 // Names of the methods in a Report.
 const (
 	Ours       = "model"
@@ -148,6 +145,14 @@ type Total struct {
 	Name    string `json:"name"`
 	Sums    int    `json:"sums"`
 	Numbers int    `json:"numbers"`
+}
+
+// Sums returns the number of sums of a finished fit.
+func (r *Report) Sums() (n int) {
+	for _, t := range r.Totals {
+		n += t.Sums
+	}
+	return n
 }
 
 // A Report describes a finished fit.

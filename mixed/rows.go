@@ -188,7 +188,7 @@ func (r *rows) agreeOnLevels(ctx context.Context) error {
 			at += len(levels) - 1
 		}
 	}
-	if _, alone := r.sums.(Local); !alone {
+	if r.sums.Owners() > 1 {
 		r.schema.Columns = slices.Sorted(slices.Values(own.Columns))
 	}
 	for _, column := range r.schema.Columns {

@@ -89,7 +89,7 @@ func TestDoorsOfRun(t *testing.T) {
 				args := append([]string{"--data", at("all.npz"), "--graph", "complete", "--out", at("one.npz")}, more...)
 				r := runOf(t, slices.Concat(flags, args)...)
 				r.Out = &out
-				err := r.alone(t.Context(), func(string, float64) {})
+				err := r.alone(t.Context(), func(int) {})
 				r.files.close()
 				return endOf(t, err, out.String(), at("one.npz"))
 			}

@@ -75,7 +75,7 @@ func runFit(ctx context.Context, std *cli.Streams, o fitOptions) error {
 	if again {
 		stages = append(stages, refitting)
 	}
-	return t.train(ctx, stages, func(progress func(string, float64)) (*mixed.Model, *mixed.Report, error) {
+	return t.train(ctx, stages, func(progress func(mixed.Progress)) (*mixed.Model, *mixed.Report, error) {
 		how.Progress = progress
 		m, r, err := mixed.Fit(ctx, list[0], how)
 		if err != nil || !again {
@@ -101,8 +101,9 @@ func refit(ctx context.Context, in mixed.Input, o mixed.Options, judged *mixed.M
 		in.HeldOut[i] = held[i] && o.LogTarget && !(in.Table.Y(i) > 0)
 	}
 	progress := o.Progress
-	o.Progress = func(stage string, share float64) {
-		progress(refitting, (float64(slices.Index(mixed.Stages, stage))+max(share, 0))/float64(len(mixed.Stages)))
+	sums := r.Sums()
+	o.Progress = func(p mixed.Progress) {
+		progress(mixed.Progress{Stage: refitting, Done: slices.Index(mixed.Stages, p.Stage), Most: len(mixed.Stages), Sums: sums + p.Sums})
 	}
 	m, all, err := mixed.Fit(ctx, in, o)
 	if err != nil {

@@ -145,7 +145,7 @@ func (t *training) federate(ctx context.Context, node *federate.Node) error {
 		if net.Len() == 2 {
 			node.Log.Warn("there are two nodes: each learns the other's part of every sum, since it has its own")
 		}
-		m, trained, err := t.together(ctx, net, node.Progress)
+		m, trained, err := t.together(ctx, net, func(p mixed.Progress) { node.Progress(federate.Progress(p)) })
 		if err != nil {
 			return err
 		}

@@ -12,6 +12,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -162,8 +163,10 @@ func TestNodesAndUpAgree(t *testing.T) {
 	for _, want := range []string{"site-a.csv: 57", "site-b.csv: 34", "site-c.csv: 24"} { // notes name their owner
 		has(t, report, want+" training rows of")
 	}
+	n.wrap = func(_ int, node *federate.Node) { node.LogEvery = time.Millisecond }
 	for i, e := range n.train(t, together(t.Context())) {
 		sent := sentIn(e.stdout)
+		progressGrows(t, e.log)
 		if left[0] -= sent[0]; e.err != nil || sent[0] == 0 || sent[1] != left[1] {
 			t.Fatalf("%s: %v, %v left: %s", siteNames[i], e.err, left, e.stdout)
 		}
@@ -175,6 +178,24 @@ func TestNodesAndUpAgree(t *testing.T) {
 	}
 	if len(all.Tasks.Names) != 40 || tasks != 40 || math.Abs(left[0]) > 2 {
 		t.Errorf("up has %d tasks, the nodes have %d; %v MB more than the nodes", len(all.Tasks.Names), tasks, left[0])
+	}
+}
+
+// progressGrows asserts that a log counts sums, never fewer than before, and steps within their limit.
+func progressGrows(t *testing.T, log string) {
+	t.Helper()
+	sums := 0
+	for _, m := range regexp.MustCompile(`stage=\S+(?: done=(\d+) of_at_most=(\d+))? sums=(\d+)`).FindAllStringSubmatch(log, -1) {
+		done, _ := strconv.Atoi(m[1])
+		most, _ := strconv.Atoi(m[2])
+		now, _ := strconv.Atoi(m[3])
+		if now < sums || most > 0 && done >= most {
+			t.Errorf("%s after %d sums", m[0], sums)
+		}
+		sums = now
+	}
+	if sums < 10 {
+		t.Errorf("the log counts %d sums: %s", sums, log)
 	}
 }
 

@@ -183,7 +183,7 @@ func runRun(ctx context.Context, std *cli.Streams, o *runOptions) error {
 	if o.member.clusterFile == "" {
 		bar := terminal.NewProgress(std.Progress())
 		defer bar.Close()
-		return r.alone(ctx, bar.Stage)
+		return r.alone(ctx, func(done int) { bar.Stage("iterations", float64(done)/float64(o.Iterations)) })
 	}
 	m, err := newMember(o.member)
 	if err != nil {
@@ -210,7 +210,7 @@ func (r *algorithmRun) read(ctx context.Context) error {
 }
 
 // alone runs all nodes in this process, with the tasks dealt to them unless the file does that.
-func (r *algorithmRun) alone(ctx context.Context, progress func(string, float64)) error {
+func (r *algorithmRun) alone(ctx context.Context, progress func(iterations int)) error {
 	if err := r.read(ctx); err != nil {
 		return err
 	}
@@ -290,7 +290,9 @@ func (r *algorithmRun) withOthers(ctx context.Context, m *member) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", r.data, err)
 		}
-		unconverged, err = r.run(ctx, problem, net, node.Progress)
+		unconverged, err = r.run(ctx, problem, net, func(done int) {
+			node.Progress(federate.Progress{Stage: "iterations", Done: done, Most: r.Iterations})
+		})
 		return err
 	}
 	if err := federate.Run(ctx, node); err != nil {
@@ -302,12 +304,12 @@ func (r *algorithmRun) withOthers(ctx context.Context, m *member) error {
 // run runs the algorithm and writes its files and its report. The error unconverged says that the result was
 // written and is no minimum: no failure that other nodes need to know.
 func (r *algorithmRun) run(ctx context.Context, p *difalt.Problem, net *consensus.Network,
-	progress func(string, float64)) (unconverged, err error) {
+	progress func(iterations int)) (unconverged, err error) {
 	o := r.Options
 	o.Logger = slog.New(slog.NewTextHandler(r.Err, &slog.HandlerOptions{Level: max(r.Level, slog.LevelWarn)}))
 	var solver *difalt.Solver
 	o.Observer = func(rec *difalt.Record) error {
-		progress("iterations", float64(rec.Iteration)/float64(r.Iterations))
+		progress(rec.Iteration)
 		if rec.Iteration > 0 && rec.Iteration%saveEvery == 0 {
 			return r.save(solver)
 		}

@@ -99,11 +99,11 @@ func TestRunSnapshots(t *testing.T) {
 	defer cancel()
 	r := runOf(t, append(args[1:], "--snapshot", at("a.state"))...)
 	seen := 0 // the number of iterations before which the file was there
-	err := r.alone(ctx, func(_ string, share float64) {
+	err := r.alone(ctx, func(iteration int) {
 		if _, err := os.Stat(at("a.state")); err == nil {
 			seen++
 		}
-		if share == 0.204 { // in iteration 102
+		if iteration == 102 {
 			cancel()
 		}
 	})

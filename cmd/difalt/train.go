@@ -36,12 +36,12 @@ type training struct {
 
 // train describes the tables, does the work, and writes the files and the report.
 func (t *training) train(ctx context.Context, stages []string,
-	work func(progress func(stage string, share float64)) (*mixed.Model, *mixed.Report, error)) error {
+	work func(progress func(mixed.Progress)) (*mixed.Model, *mixed.Report, error)) error {
 	t.heading()
 	var m *mixed.Model
 	var r *mixed.Report
 	bar := terminal.NewProgress(t.Progress(), stages...)
-	err := cli.UntilCanceled(ctx, func() (err error) { m, r, err = work(bar.Stage); return err })
+	err := cli.UntilCanceled(ctx, func() (err error) { m, r, err = work(showOn(bar)); return err })
 	bar.Close()
 	switch {
 	case errors.Is(err, context.Canceled):
@@ -55,6 +55,18 @@ func (t *training) train(ctx context.Context, stages []string,
 		return err
 	}
 	return t.unconverged
+}
+
+// showOn shows the progress of a training on a bar: the steps of the stage, of which the last ones may be left
+// out, and the sums.
+func showOn(bar *terminal.Progress) func(mixed.Progress) {
+	return func(p mixed.Progress) {
+		detail := text.Plural(p.Sums, "sum")
+		if p.Most > 0 {
+			detail = fmt.Sprintf("%d of at most %d, %s", p.Done, p.Most, detail)
+		}
+		bar.Detail(p.Stage, detail)
+	}
 }
 
 // explain returns an error about the rank with the name of its flag, and other ones with that of the data.
@@ -172,7 +184,7 @@ func (t *training) finish(ctx context.Context, m *mixed.Model, result *report.Re
 }
 
 // together trains with the other nodes of a network.
-func (t *training) together(ctx context.Context, net *consensus.Network, progress func(string, float64)) (*mixed.Model, *mixed.Report, error) {
+func (t *training) together(ctx context.Context, net *consensus.Network, progress func(mixed.Progress)) (*mixed.Model, *mixed.Report, error) {
 	list, o := t.inputs()
 	o.Progress = progress
 	if t.privacy.Epsilon > 0 {

@@ -59,7 +59,11 @@ func runUp(ctx context.Context, std *cli.Streams, o jointOptions) error {
 	}
 	t := &training{trainingOptions: o.trainingOptions, privacy: o.privacy, Streams: std, command: "up"}
 	defer t.used.close()
-	stages := append([]string{readingStage}, mixed.Stages...)
+	trainingStages := mixed.Stages
+	if o.privacy.Epsilon > 0 {
+		trainingStages = mixed.PrivateStages
+	}
+	stages := append([]string{readingStage}, trainingStages...)
 	if err := t.prepare(ctx, std.Progress(), tables, stages...); err != nil {
 		return err
 	}
@@ -70,7 +74,7 @@ func runUp(ctx context.Context, std *cli.Streams, o jointOptions) error {
 	if err != nil {
 		return err
 	}
-	return t.train(ctx, stages, func(progress func(string, float64)) (*mixed.Model, *mixed.Report, error) {
+	return t.train(ctx, stages, func(progress func(mixed.Progress)) (*mixed.Model, *mixed.Report, error) {
 		return t.together(ctx, net, progress)
 	})
 }

@@ -52,8 +52,17 @@ type Node struct {
 	status status
 }
 
-// Progress records the stage of the job and the completed share of it.
-func (n *Node) Progress(stage string, share float64) { n.status.set(nil, stage, share) }
+// Progress is the point that a job has reached. Nothing in it depends on data.
+type Progress struct {
+	Stage string
+	// Done is the number of steps of the stage that are done, of at most Most; Most is 0 if it is unknown.
+	Done, Most int
+	// Sums is the number of sums over all nodes that are done.
+	Sums int
+}
+
+// Progress records the point that the job has reached.
+func (n *Node) Progress(p Progress) { n.status.set(nil, p) }
 
 // An Interrupted is the end of a job by an interruption, here or at another node. It wraps context.Canceled.
 //
@@ -97,7 +106,7 @@ func (e *publicError) Unwrap() error      { return e.error }
 // the current round.
 func Run(ctx context.Context, n *Node) error {
 	n.status.node = n
-	n.Progress("reading", 0)
+	n.Progress(Progress{Stage: "reading"})
 	if n.Metrics != "" {
 		stop, err := serve(n.Metrics, &n.status, n.Log)
 		if err != nil {
@@ -123,7 +132,7 @@ func Run(ctx context.Context, n *Node) error {
 	if err != nil {
 		return err
 	}
-	n.status.set(transport, "joining", 0)
+	n.status.set(transport, Progress{Stage: "joining"})
 	if err = n.work(ctx, transport); err == nil {
 		err = transport.Close()
 	} else {

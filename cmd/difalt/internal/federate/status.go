@@ -21,33 +21,37 @@ type status struct {
 
 	mu        sync.Mutex
 	transport engine.Transport // nil before the node connects
-	stage     string
-	share     float64
+	progress  Progress
 }
 
 // Shorter times are not reported as waiting.
 const waitingFrom = time.Second
 
-// set sets the stage, and the transport unless that is nil.
-func (s *status) set(t engine.Transport, stage string, share float64) {
+// set sets the progress, and the transport unless that is nil.
+func (s *status) set(t engine.Transport, p Progress) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.stage, s.share = stage, share; t != nil {
+	s.progress = p
+	if t != nil {
 		s.transport = t
 	}
 }
 
-func (s *status) get() (t engine.Transport, stage string, share float64) {
+func (s *status) get() (engine.Transport, Progress) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.transport, s.stage, s.share
+	return s.transport, s.progress
 }
 
 // write logs the status.
 func (s *status) write() {
-	t, stage, share := s.get()
-	attributes := []any{"node", s.node.Cluster.Nodes[s.node.Number].Name, "stage", stage, "share", math.Round(100*share) / 100}
+	t, p := s.get()
+	attributes := []any{"node", s.node.Cluster.Nodes[s.node.Number].Name, "stage", p.Stage}
+	if p.Most > 0 {
+		attributes = append(attributes, "done", p.Done, "of_at_most", p.Most)
+	}
 	if t != nil {
+		attributes = append(attributes, "sums", p.Sums)
 		attributes = append(attributes, s.waiting(t)...)
 	}
 	s.node.Log.Info("progress", attributes...)
@@ -101,17 +105,21 @@ func serve(address string, s *status, log *slog.Logger) (stop func(), err error)
 	return func() { _ = server.Close(); done.Wait() }, nil
 }
 
-// metrics answers /metrics with five metrics, which do not depend on data.
+// metrics answers /metrics with seven metrics, which do not depend on data.
 func (s *status) metrics(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4")
 	head := func(name, kind, help string) { fmt.Fprintf(w, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, kind) }
-	t, stage, share := s.get()
-	head("difalt_stage", "gauge", "Completed share of the stage of the job.")
-	fmt.Fprintf(w, "difalt_stage{stage=%q} %g\n", stage, share)
+	t, p := s.get()
+	head("difalt_stage_steps_done", "gauge", "Steps of the stage of the job that are done.")
+	fmt.Fprintf(w, "difalt_stage_steps_done{stage=%q} %d\n", p.Stage, p.Done)
+	head("difalt_stage_steps_most", "gauge", "Largest number of steps of the stage, 0 if it is unknown.")
+	fmt.Fprintf(w, "difalt_stage_steps_most{stage=%q} %d\n", p.Stage, p.Most)
 	if t == nil {
 		return
 	}
 	stats, nodes := t.Stats(), s.node.Cluster.Nodes
+	head("difalt_sums_total", "counter", "Sums over all nodes that are done.")
+	fmt.Fprintf(w, "difalt_sums_total{node=%q} %d\n", nodes[s.node.Number].Name, p.Sums)
 	head("difalt_rounds_total", "counter", "Rounds of messages.")
 	fmt.Fprintf(w, "difalt_rounds_total{node=%q} %d\n", nodes[s.node.Number].Name, stats.Rounds)
 	for _, m := range []struct {

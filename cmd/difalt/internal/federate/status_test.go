@@ -36,11 +36,11 @@ func TestWaiting(t *testing.T) {
 	n := &Node{Cluster: abc, Log: slog.New(slog.NewTextHandler(&log, nil))}
 	s := &n.status
 	s.node = n
-	n.Progress("reading", 0)
+	n.Progress(Progress{Stage: "reading"})
 	s.write()
-	s.set(counted{}, "ranks", .123)
+	s.set(counted{}, Progress{Stage: "ranks", Done: 1, Most: 4, Sums: 12})
 	s.write()
-	for _, want := range []string{"stage=reading share=0\n", `stage=ranks share=0.12 waits_for=b,c seconds=3600`, `where="c waits for a"`} {
+	for _, want := range []string{"stage=reading\n", `stage=ranks done=1 of_at_most=4 sums=12 waits_for=b,c seconds=3600`, `where="c waits for a"`} {
 		if !strings.Contains(log.String(), want) {
 			t.Errorf("log %s, want %s", log.String(), want)
 		}
@@ -51,12 +51,18 @@ func TestWaiting(t *testing.T) {
 // of a metric its help and its type.
 func TestMetrics(t *testing.T) {
 	s := status{node: &Node{Cluster: abc}}
-	s.set(counted{}, "ranks", .25)
+	s.set(counted{}, Progress{Stage: "ranks", Done: 1, Most: 4, Sums: 12})
 	w := httptest.NewRecorder()
 	s.metrics(w, nil)
-	const want = `# HELP difalt_stage Completed share of the stage of the job.
-# TYPE difalt_stage gauge
-difalt_stage{stage="ranks"} 0.25
+	const want = `# HELP difalt_stage_steps_done Steps of the stage of the job that are done.
+# TYPE difalt_stage_steps_done gauge
+difalt_stage_steps_done{stage="ranks"} 1
+# HELP difalt_stage_steps_most Largest number of steps of the stage, 0 if it is unknown.
+# TYPE difalt_stage_steps_most gauge
+difalt_stage_steps_most{stage="ranks"} 4
+# HELP difalt_sums_total Sums over all nodes that are done.
+# TYPE difalt_sums_total counter
+difalt_sums_total{node="a"} 12
 # HELP difalt_rounds_total Rounds of messages.
 # TYPE difalt_rounds_total counter
 difalt_rounds_total{node="a"} 7
@@ -92,8 +98,8 @@ func TestOwnError(t *testing.T) {
 			}
 			return nil, errors.New("no network")
 		}
-		if err := Run(t.Context(), n); err == nil || !strings.HasPrefix(err.Error(), want) || n.status.stage != "reading" {
-			t.Errorf("error %v in stage %q, want %s", err, n.status.stage, want)
+		if err := Run(t.Context(), n); err == nil || !strings.HasPrefix(err.Error(), want) || n.status.progress.Stage != "reading" {
+			t.Errorf("error %v in stage %q, want %s", err, n.status.progress.Stage, want)
 		}
 	}
 }

@@ -25,12 +25,13 @@ type Progress struct {
 	stages   []string
 	stop     chan struct{}
 
-	mu    sync.Mutex
-	name  string // of the current stage, empty before the first
-	share float64
-	start time.Time
-	said  bool // there is a line about the stage
-	over  bool
+	mu     sync.Mutex
+	name   string  // of the current stage, empty before the first
+	share  float64 // of the stage that is done, negative if unknown
+	detail string  // about the stage, where the share is unknown
+	start  time.Time
+	said   bool // there is a line about the stage
+	over   bool
 }
 
 // NewProgress starts to report to out, until Close. Stages that are listed are numbered.
@@ -55,13 +56,18 @@ func NewProgress(out io.Writer, stages ...string) *Progress {
 }
 
 // Stage sets the current stage and the share of it that is done, negative if unknown.
-func (p *Progress) Stage(name string, share float64) {
+func (p *Progress) Stage(name string, share float64) { p.set(name, share, "") }
+
+// Detail sets the current stage, of which an unknown share is done, and words about it, which may be empty.
+func (p *Progress) Detail(name, detail string) { p.set(name, -1, detail) }
+
+func (p *Progress) set(name string, share float64, detail string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if name != p.name {
 		p.name, p.start, p.said = name, time.Now(), false
 	}
-	p.share = share
+	p.share, p.detail = share, detail
 }
 
 // show reports the current stage at a time.
@@ -76,17 +82,20 @@ func (p *Progress) show(now time.Time) {
 	case p.over || p.name == "":
 	case p.terminal >= 0:
 		width, _, _ := term.GetSize(p.terminal) // 0 after an error
-		fmt.Fprintf(p.out, "\r\x1b[K%s", barLine(width, stage, p.share, spent))
+		fmt.Fprintf(p.out, "\r\x1b[K%s", barLine(width, stage, p.detail, p.share, spent))
 	case !p.said && spent >= patience:
 		p.said = true
 		fmt.Fprintf(p.out, "stage %s\n", stage)
 	}
 }
 
-// barLine returns an ASCII line narrower than the terminal: the stage, a bar, the share and the time left. A
-// narrow terminal gets fewer of them.
-func barLine(width int, stage string, share float64, spent time.Duration) string {
+// barLine returns an ASCII line narrower than the terminal: the stage, a bar, the share and the time left; or
+// the stage, the detail and the time so far where the share is unknown. A narrow terminal gets fewer of them.
+func barLine(width int, stage, detail string, share float64, spent time.Duration) string {
 	more := fmt.Sprintf("%s so far", spent.Round(time.Second))
+	if detail != "" {
+		more = detail + ", " + more
+	}
 	if share > 0 {
 		left := time.Duration(float64(spent) * (1 - share) / share)
 		more = fmt.Sprintf("%.0f %%, %s left", 100*share, left.Round(time.Second))

@@ -13,7 +13,7 @@ import (
 func TestBarLine(t *testing.T) {
 	for width := range 200 {
 		for _, share := range []float64{-1, 0, 0.001, 0.5, 0.999, 1} {
-			line := barLine(width, "2 of 5: comparing ranks", share, 65*time.Second)
+			line := barLine(width, "2 of 5: comparing ranks", "", share, 65*time.Second)
 			if len(line) > max(0, width-1) {
 				t.Fatalf("%d columns: a line of %d", width, len(line))
 			}
@@ -25,7 +25,15 @@ func TestBarLine(t *testing.T) {
 			}
 		}
 	}
-	if got, want := barLine(52, "1 of 2: work", 0.5, 5*time.Second), "1 of 2: work [###########...........] 50 %, 5s left"; got != want {
+	if got, want := barLine(52, "1 of 2: work", "", 0.5, 5*time.Second), "1 of 2: work [###########...........] 50 %, 5s left"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// Where nobody knows the share there is no bar and no time left.
+func TestBarLineWithDetail(t *testing.T) {
+	const want = "2 of 5: ranks 12 sums, 1m5s so far"
+	if got := barLine(80, "2 of 5: ranks", "12 sums", -1, 65*time.Second); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
