@@ -35,7 +35,7 @@ func TestConformance(t *testing.T) {
 // The operations of matrices and vectors conform for all tails of rows and entries together.
 func TestVectors(t *testing.T) {
 	conform(t, []string{
-		"RowDots", "RowDots32", "AddRows", "AddRows32", "AddOuter", "AddOuter32", "AddAbs", "Reflect", "Rotate", "MirrorRows",
+		"RowDots", "RowDots32", "AddRows", "AddRows32", "AddOuter", "AddOuter32", "AddAbs", "Reflect", "Rotate", "SymmetricRows",
 		"InnerProduct", "InnerProduct32", "Squares", "Absolutes", "Absolutes32",
 		"SolveRows", "SolveRows32", "MultiplyRows", "MultiplyRows32",
 	}, func(*rand.Rand) (all []shape) {

@@ -332,6 +332,24 @@ func addRowsGeneric[F Float](y, a []F, lda int, b []F, m, n int) {
 	}
 }
 
+// symmetricRowsGeneric adds the entries a_ij of the upper or lower triangle in rows first to first+Width-1,
+// times x_j, to y_i, and those beside the diagonal, times x_i, to y_j. It does not read the other triangle.
+func symmetricRowsGeneric(y, a []float64, lda int, x []float64, upper bool, first, n int) {
+	for i := first; i < first+Width; i++ {
+		from, to := 0, i
+		if upper {
+			from, to = i+1, n
+		}
+		sum := float64(a[i*lda+i] * x[i])
+		for j := from; j < to; j++ {
+			v := a[i*lda+j]
+			sum += float64(v * x[j])
+			y[j] += float64(v * x[i])
+		}
+		y[i] += sum
+	}
+}
+
 func addOuterGeneric[F Float](a []F, lda int, b, y []F, m, n int) {
 	for i, bi := range b[:m] {
 		row := a[i*lda:][:n]

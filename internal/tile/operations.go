@@ -51,7 +51,7 @@ type operations struct {
 	addAbs             int
 	squares            [17]int
 	absolutes          [17]int
-	mirrorRows         [9]int
+	symmetricRows      [5]int
 	reflect            [5]int
 	solveRows          [21]int
 	multiplyRows       [21]int

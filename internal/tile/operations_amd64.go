@@ -88,7 +88,7 @@ func squaresTile(x unsafe.Pointer, n int, index int) float64
 func absolutesTile(sums, x unsafe.Pointer, n int, index int)
 
 //go:noescape
-func mirrorRowsTile(sums, y, a *float64, lda int, x, b *float64, n int, index int)
+func symmetricRowsTile(y, a *float64, lda int, x *float64, beside, n int, index int)
 
 //go:noescape
 func reflectTile(a, col, next *float64, ld int, w, sums *float64, scale float64, m int, index int)

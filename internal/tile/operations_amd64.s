@@ -71,29 +71,31 @@ DATA operations_avx2<>+2128(SB)/8, $·addAbs_avx2(SB)
 DATA operations_avx2<>+2264(SB)/8, $·squares32_avx2(SB)
 DATA operations_avx2<>+2272(SB)/8, $·absolutes_avx2(SB)
 DATA operations_avx2<>+2400(SB)/8, $·absolutes32_avx2(SB)
-DATA operations_avx2<>+2416(SB)/8, $·mirrorRows_1_avx2(SB)
-DATA operations_avx2<>+2440(SB)/8, $·mirrorRows_4_avx2(SB)
-DATA operations_avx2<>+2488(SB)/8, $·reflect_1_avx2(SB)
-DATA operations_avx2<>+2496(SB)/8, $·reflect_2_avx2(SB)
-DATA operations_avx2<>+2504(SB)/8, $·reflect_3_avx2(SB)
-DATA operations_avx2<>+2512(SB)/8, $·reflect_4_avx2(SB)
-DATA operations_avx2<>+2528(SB)/8, $·solveRows_1_avx2(SB)
-DATA operations_avx2<>+2536(SB)/8, $·solveRows_2_avx2(SB)
-DATA operations_avx2<>+2552(SB)/8, $·solveRows_4_avx2(SB)
-DATA operations_avx2<>+2656(SB)/8, $·solveRows32_1_avx2(SB)
-DATA operations_avx2<>+2664(SB)/8, $·solveRows32_2_avx2(SB)
-DATA operations_avx2<>+2680(SB)/8, $·solveRows32_4_avx2(SB)
-DATA operations_avx2<>+2696(SB)/8, $·multiplyRows_1_avx2(SB)
-DATA operations_avx2<>+2704(SB)/8, $·multiplyRows_2_avx2(SB)
-DATA operations_avx2<>+2720(SB)/8, $·multiplyRows_4_avx2(SB)
-DATA operations_avx2<>+2824(SB)/8, $·multiplyRows32_1_avx2(SB)
-DATA operations_avx2<>+2832(SB)/8, $·multiplyRows32_2_avx2(SB)
-DATA operations_avx2<>+2848(SB)/8, $·multiplyRows32_4_avx2(SB)
-DATA operations_avx2<>+2856(SB)/8, $·solveFew_avx2(SB)
-DATA operations_avx2<>+2984(SB)/8, $·solveFew32_avx2(SB)
-DATA operations_avx2<>+2992(SB)/8, $·solveUpper_avx2(SB)
-DATA operations_avx2<>+3000(SB)/8, $·fmaPeak_avx2(SB)
-GLOBL operations_avx2<>(SB), NOPTR, $3080
+DATA operations_avx2<>+2416(SB)/8, $·symmetricRows_1_avx2(SB)
+DATA operations_avx2<>+2424(SB)/8, $·symmetricRows_2_avx2(SB)
+DATA operations_avx2<>+2432(SB)/8, $·symmetricRows_3_avx2(SB)
+DATA operations_avx2<>+2440(SB)/8, $·symmetricRows_4_avx2(SB)
+DATA operations_avx2<>+2456(SB)/8, $·reflect_1_avx2(SB)
+DATA operations_avx2<>+2464(SB)/8, $·reflect_2_avx2(SB)
+DATA operations_avx2<>+2472(SB)/8, $·reflect_3_avx2(SB)
+DATA operations_avx2<>+2480(SB)/8, $·reflect_4_avx2(SB)
+DATA operations_avx2<>+2496(SB)/8, $·solveRows_1_avx2(SB)
+DATA operations_avx2<>+2504(SB)/8, $·solveRows_2_avx2(SB)
+DATA operations_avx2<>+2520(SB)/8, $·solveRows_4_avx2(SB)
+DATA operations_avx2<>+2624(SB)/8, $·solveRows32_1_avx2(SB)
+DATA operations_avx2<>+2632(SB)/8, $·solveRows32_2_avx2(SB)
+DATA operations_avx2<>+2648(SB)/8, $·solveRows32_4_avx2(SB)
+DATA operations_avx2<>+2664(SB)/8, $·multiplyRows_1_avx2(SB)
+DATA operations_avx2<>+2672(SB)/8, $·multiplyRows_2_avx2(SB)
+DATA operations_avx2<>+2688(SB)/8, $·multiplyRows_4_avx2(SB)
+DATA operations_avx2<>+2792(SB)/8, $·multiplyRows32_1_avx2(SB)
+DATA operations_avx2<>+2800(SB)/8, $·multiplyRows32_2_avx2(SB)
+DATA operations_avx2<>+2816(SB)/8, $·multiplyRows32_4_avx2(SB)
+DATA operations_avx2<>+2824(SB)/8, $·solveFew_avx2(SB)
+DATA operations_avx2<>+2952(SB)/8, $·solveFew32_avx2(SB)
+DATA operations_avx2<>+2960(SB)/8, $·solveUpper_avx2(SB)
+DATA operations_avx2<>+2968(SB)/8, $·fmaPeak_avx2(SB)
+GLOBL operations_avx2<>(SB), NOPTR, $3048
 
 TEXT ·operations_avx2(SB), NOSPLIT, $0-8
 	LEAQ operations_avx2<>(SB), AX
@@ -177,37 +179,37 @@ DATA operations_avx512<>+2128(SB)/8, $·addAbs_avx2(SB)
 DATA operations_avx512<>+2264(SB)/8, $·squares32_avx2(SB)
 DATA operations_avx512<>+2272(SB)/8, $·absolutes_avx2(SB)
 DATA operations_avx512<>+2400(SB)/8, $·absolutes32_avx2(SB)
-DATA operations_avx512<>+2416(SB)/8, $·mirrorRows_1_avx512(SB)
-DATA operations_avx512<>+2472(SB)/8, $·mirrorRows_8_avx512(SB)
-DATA operations_avx512<>+2488(SB)/8, $·reflect_1_avx512(SB)
-DATA operations_avx512<>+2496(SB)/8, $·reflect_2_avx512(SB)
-DATA operations_avx512<>+2504(SB)/8, $·reflect_3_avx512(SB)
-DATA operations_avx512<>+2512(SB)/8, $·reflect_4_avx512(SB)
-DATA operations_avx512<>+2528(SB)/8, $·solveRows_1_avx512(SB)
-DATA operations_avx512<>+2536(SB)/8, $·solveRows_2_avx512(SB)
-DATA operations_avx512<>+2552(SB)/8, $·solveRows_4_avx512(SB)
-DATA operations_avx512<>+2656(SB)/8, $·solveRows32_1_avx2(SB)
-DATA operations_avx512<>+2664(SB)/8, $·solveRows32_2_avx2(SB)
-DATA operations_avx512<>+2680(SB)/8, $·solveRows32_4_avx2(SB)
-DATA operations_avx512<>+2696(SB)/8, $·multiplyRows_1_avx512(SB)
-DATA operations_avx512<>+2704(SB)/8, $·multiplyRows_2_avx512(SB)
-DATA operations_avx512<>+2720(SB)/8, $·multiplyRows_4_avx512(SB)
-DATA operations_avx512<>+2824(SB)/8, $·multiplyRows32_1_avx2(SB)
-DATA operations_avx512<>+2832(SB)/8, $·multiplyRows32_2_avx2(SB)
-DATA operations_avx512<>+2848(SB)/8, $·multiplyRows32_4_avx2(SB)
-DATA operations_avx512<>+2856(SB)/8, $·solveFew_avx512(SB)
-DATA operations_avx512<>+2984(SB)/8, $·solveFew32_avx2(SB)
-DATA operations_avx512<>+2992(SB)/8, $·solveUpper_avx512(SB)
-DATA operations_avx512<>+3000(SB)/8, $·fmaPeak_avx512(SB)
-DATA operations_avx512<>+3016(SB)/8, $·leastSquaresSmall_1_avx512(SB)
-DATA operations_avx512<>+3024(SB)/8, $·leastSquaresSmall_2_avx512(SB)
-DATA operations_avx512<>+3032(SB)/8, $·leastSquaresSmall_3_avx512(SB)
-DATA operations_avx512<>+3040(SB)/8, $·leastSquaresSmall_4_avx512(SB)
-DATA operations_avx512<>+3048(SB)/8, $·leastSquaresSmall_5_avx512(SB)
-DATA operations_avx512<>+3056(SB)/8, $·leastSquaresSmall_6_avx512(SB)
-DATA operations_avx512<>+3064(SB)/8, $·leastSquaresSmall_7_avx512(SB)
-DATA operations_avx512<>+3072(SB)/8, $·leastSquaresSmall_8_avx512(SB)
-GLOBL operations_avx512<>(SB), NOPTR, $3080
+DATA operations_avx512<>+2416(SB)/8, $·symmetricRows_1_avx512(SB)
+DATA operations_avx512<>+2424(SB)/8, $·symmetricRows_2_avx512(SB)
+DATA operations_avx512<>+2456(SB)/8, $·reflect_1_avx512(SB)
+DATA operations_avx512<>+2464(SB)/8, $·reflect_2_avx512(SB)
+DATA operations_avx512<>+2472(SB)/8, $·reflect_3_avx512(SB)
+DATA operations_avx512<>+2480(SB)/8, $·reflect_4_avx512(SB)
+DATA operations_avx512<>+2496(SB)/8, $·solveRows_1_avx512(SB)
+DATA operations_avx512<>+2504(SB)/8, $·solveRows_2_avx512(SB)
+DATA operations_avx512<>+2520(SB)/8, $·solveRows_4_avx512(SB)
+DATA operations_avx512<>+2624(SB)/8, $·solveRows32_1_avx2(SB)
+DATA operations_avx512<>+2632(SB)/8, $·solveRows32_2_avx2(SB)
+DATA operations_avx512<>+2648(SB)/8, $·solveRows32_4_avx2(SB)
+DATA operations_avx512<>+2664(SB)/8, $·multiplyRows_1_avx512(SB)
+DATA operations_avx512<>+2672(SB)/8, $·multiplyRows_2_avx512(SB)
+DATA operations_avx512<>+2688(SB)/8, $·multiplyRows_4_avx512(SB)
+DATA operations_avx512<>+2792(SB)/8, $·multiplyRows32_1_avx2(SB)
+DATA operations_avx512<>+2800(SB)/8, $·multiplyRows32_2_avx2(SB)
+DATA operations_avx512<>+2816(SB)/8, $·multiplyRows32_4_avx2(SB)
+DATA operations_avx512<>+2824(SB)/8, $·solveFew_avx512(SB)
+DATA operations_avx512<>+2952(SB)/8, $·solveFew32_avx2(SB)
+DATA operations_avx512<>+2960(SB)/8, $·solveUpper_avx512(SB)
+DATA operations_avx512<>+2968(SB)/8, $·fmaPeak_avx512(SB)
+DATA operations_avx512<>+2984(SB)/8, $·leastSquaresSmall_1_avx512(SB)
+DATA operations_avx512<>+2992(SB)/8, $·leastSquaresSmall_2_avx512(SB)
+DATA operations_avx512<>+3000(SB)/8, $·leastSquaresSmall_3_avx512(SB)
+DATA operations_avx512<>+3008(SB)/8, $·leastSquaresSmall_4_avx512(SB)
+DATA operations_avx512<>+3016(SB)/8, $·leastSquaresSmall_5_avx512(SB)
+DATA operations_avx512<>+3024(SB)/8, $·leastSquaresSmall_6_avx512(SB)
+DATA operations_avx512<>+3032(SB)/8, $·leastSquaresSmall_7_avx512(SB)
+DATA operations_avx512<>+3040(SB)/8, $·leastSquaresSmall_8_avx512(SB)
+GLOBL operations_avx512<>(SB), NOPTR, $3048
 
 TEXT ·operations_avx512(SB), NOSPLIT, $0-8
 	LEAQ operations_avx512<>(SB), AX
@@ -330,46 +332,46 @@ TEXT ·absolutesTile(SB), NOSPLIT, $0-32
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
-TEXT ·mirrorRowsTile(SB), NOSPLIT, $0-64
-	MOVQ index+56(FP), AX
+TEXT ·symmetricRowsTile(SB), NOSPLIT, $0-56
+	MOVQ index+48(FP), AX
 	LEAQ ·tiles+2408(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·reflectTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+2480(SB), CX
+	LEAQ ·tiles+2448(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveRowsTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+2520(SB), CX
+	LEAQ ·tiles+2488(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·multiplyRowsTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+2688(SB), CX
+	LEAQ ·tiles+2656(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveFewTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+2856(SB), CX
+	LEAQ ·tiles+2824(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveUpperTile(SB), NOSPLIT, $0-56
-	MOVQ ·tiles+2992(SB), AX
+	MOVQ ·tiles+2960(SB), AX
 	JMP AX
 
 TEXT ·fmaPeakTile(SB), NOSPLIT, $0-16
-	MOVQ ·tiles+3000(SB), AX
+	MOVQ ·tiles+2968(SB), AX
 	JMP AX
 
 TEXT ·leastSquaresSmallTile(SB), NOSPLIT, $0-112
 	MOVQ index+80(FP), AX
-	LEAQ ·tiles+3008(SB), CX
+	LEAQ ·tiles+2976(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX

@@ -14,7 +14,7 @@ var checks = map[string]func(*run, shape){
 	"MulTransposed": mulTransposed[float64], "MulTransposed32": mulTransposed[float32], "RankUpdate": rankUpdate,
 	"Panel": panel[float64], "Panel32": panel[float32], "Transpose": transpose[float64], "Transpose32": transpose[float32],
 	"RowDots": rowDots[float64], "RowDots32": rowDots[float32], "AddRows": addRows[float64], "AddRows32": addRows[float32],
-	"AddOuter": addOuter[float64], "AddOuter32": addOuter[float32], "MirrorRows": mirrorRows,
+	"AddOuter": addOuter[float64], "AddOuter32": addOuter[float32], "SymmetricRows": symmetricRows,
 	"InnerProduct": innerProduct[float64], "InnerProduct32": innerProduct[float32], "Squares": squares,
 	"Absolutes": absolutes[float64], "Absolutes32": absolutes[float32],
 	"AddAbs": addAbs, "Reflect": reflect,
@@ -175,19 +175,29 @@ func squares(r *run, s shape) {
 	entries(r, got, 0, 1, 1, func(want *sum, _, _ int) { strided(want, s.d, x, 1, x, 1) })
 }
 
-// mirrorRows checks both results.
-func mirrorRows(r *run, s shape) {
-	a, lda := dense[float64](r, "a", s.d, s.n)
-	x, _ := dense[float64](r, "x", s.d, 1)
-	b, _ := dense[float64](r, "b", s.n, 1)
-	y, _ := filled[float64](r, s.d, s.d, 1, 1)
-	before, sums := slices.Clone(y), alloc[float64](r, s.n)
-	r.call(func() { tile.MirrorRows(sums, y, a, lda, x, b, s.n, s.d) })
-	entries(r, sums, 0, s.n, 1, func(want *sum, i, _ int) { strided(want, s.d, a[i*lda:], 1, x, 1) })
-	entries(r, y, 0, s.d, 1, func(want *sum, k, _ int) {
-		want.add(before[k], 1)
-		strided(want, s.n, b, 1, a[min(k, len(a)):], lda)
-	})
+// symmetricRows checks the products of rows in the middle of a symmetric matrix, by each of its triangles.
+func symmetricRows(r *run, s shape) {
+	first := min(s.n, 70)
+	n := first + tile.Width + s.d%70
+	a, lda := dense[float64](r, "a", n, n)
+	x, _ := dense[float64](r, "x", n, 1)
+	for _, upper := range []bool{true, false} {
+		y, _ := filled[float64](r, n, n, 1, 1)
+		before := slices.Clone(y)
+		r.call(func() { tile.SymmetricRows(y, a, lda, x, upper, first, n) })
+		entries(r, y, 0, n, 1, func(want *sum, k, _ int) {
+			want.add(before[k], 1)
+			for i := range n {
+				at, row, column := i*lda+k, i, k
+				if (i > k) == upper {
+					at, row, column = k*lda+i, k, i
+				}
+				if row >= first && row < first+tile.Width && row < n && column < n {
+					want.add(a[at], x[i])
+				}
+			}
+		})
+	}
 }
 
 func addOuter[F tile.Float](r *run, s shape) {

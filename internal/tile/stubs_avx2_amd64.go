@@ -193,11 +193,17 @@ func absolutes_avx2(sums *float64, x *float64, n int, index int)
 // absolutes32_avx2 sets 32 sums to those of the absolute values of n numbers, n > 0 a multiple of that.
 func absolutes32_avx2(sums *float32, x *float32, n int, index int)
 
-// mirrorRows_4_avx2 does what rowDots and addRows do for 4 rows of n entries, n >= 1.
-func mirrorRows_4_avx2(sums *float64, y *float64, a *float64, lda int, x *float64, b *float64, n int, index int)
+// symmetricRows_1_avx2 works like symmetricRowsGeneric for a part of the rows. Pointers are those of the square on the diagonal; the n entries beside it, n >= 0, begin beside entries further on. Part 1.
+func symmetricRows_1_avx2(y *float64, a *float64, lda int, x *float64, beside int, n int, index int)
 
-// mirrorRows_1_avx2 does what rowDots and addRows do for 1 rows of n entries, n >= 1.
-func mirrorRows_1_avx2(sums *float64, y *float64, a *float64, lda int, x *float64, b *float64, n int, index int)
+// symmetricRows_2_avx2 works like symmetricRowsGeneric for a part of the rows. Pointers are those of the square on the diagonal; the n entries beside it, n >= 0, begin beside entries further on. Part 2.
+func symmetricRows_2_avx2(y *float64, a *float64, lda int, x *float64, beside int, n int, index int)
+
+// symmetricRows_3_avx2 works like symmetricRowsGeneric for a part of the rows. Pointers are those of the square on the diagonal; the n entries beside it, n >= 0, begin beside entries further on. Part 3.
+func symmetricRows_3_avx2(y *float64, a *float64, lda int, x *float64, beside int, n int, index int)
+
+// symmetricRows_4_avx2 works like symmetricRowsGeneric for a part of the rows. Pointers are those of the square on the diagonal; the n entries beside it, n >= 0, begin beside entries further on. Part 4.
+func symmetricRows_4_avx2(y *float64, a *float64, lda int, x *float64, beside int, n int, index int)
 
 // reflect_1_avx2 works like reflectGeneric for 8 columns, m >= 1.
 func reflect_1_avx2(a *float64, col *float64, next *float64, ld int, w *float64, sums *float64, scale float64, m int, index int)

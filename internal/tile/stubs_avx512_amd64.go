@@ -178,11 +178,11 @@ func addRows_4_avx512(y *float64, a *float64, lda int, b *float64, n int, index 
 // addRows_1_avx512 adds 1 rows of n entries, times the entries of b, to y, n >= 1.
 func addRows_1_avx512(y *float64, a *float64, lda int, b *float64, n int, index int)
 
-// mirrorRows_8_avx512 does what rowDots and addRows do for 8 rows of n entries, n >= 1.
-func mirrorRows_8_avx512(sums *float64, y *float64, a *float64, lda int, x *float64, b *float64, n int, index int)
+// symmetricRows_1_avx512 works like symmetricRowsGeneric for a part of the rows. Pointers are those of the square on the diagonal; the n entries beside it, n >= 0, begin beside entries further on. Part 1.
+func symmetricRows_1_avx512(y *float64, a *float64, lda int, x *float64, beside int, n int, index int)
 
-// mirrorRows_1_avx512 does what rowDots and addRows do for 1 rows of n entries, n >= 1.
-func mirrorRows_1_avx512(sums *float64, y *float64, a *float64, lda int, x *float64, b *float64, n int, index int)
+// symmetricRows_2_avx512 works like symmetricRowsGeneric for a part of the rows. Pointers are those of the square on the diagonal; the n entries beside it, n >= 0, begin beside entries further on. Part 2.
+func symmetricRows_2_avx512(y *float64, a *float64, lda int, x *float64, beside int, n int, index int)
 
 // reflect_1_avx512 works like reflectGeneric for 8 columns, m >= 1.
 func reflect_1_avx512(a *float64, col *float64, next *float64, ld int, w *float64, sums *float64, scale float64, m int, index int)

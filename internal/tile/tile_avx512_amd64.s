@@ -12412,28 +12412,32 @@ blockDone:
 	VZEROUPPER
 	RET
 
-// func mirrorRows_8_avx512(sums *float64, y *float64, a *float64, lda int, x *float64, b *float64, n int, index int)
+// func symmetricRows_1_avx512(y *float64, a *float64, lda int, x *float64, beside int, n int, index int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·mirrorRows_8_avx512(SB), NOSPLIT, $0-64
-	MOVQ         a+16(FP), AX
-	MOVQ         lda+24(FP), CX
+TEXT ·symmetricRows_1_avx512(SB), NOSPLIT, $0-56
+	MOVQ         a+8(FP), AX
+	MOVQ         lda+16(FP), CX
 	SHLQ         $0x03, CX
 	LEAQ         (CX)(CX*2), DX
 	LEAQ         (CX)(CX*4), BX
 	MOVQ         CX, SI
 	SHLQ         $0x03, SI
 	SUBQ         CX, SI
-	MOVQ         x+32(FP), DI
-	MOVQ         y+8(FP), R8
-	MOVQ         b+40(FP), R9
-	VBROADCASTSD (R9), Z0
-	VBROADCASTSD 8(R9), Z1
-	VBROADCASTSD 16(R9), Z2
-	VBROADCASTSD 24(R9), Z3
-	VBROADCASTSD 32(R9), Z4
-	VBROADCASTSD 40(R9), Z5
-	VBROADCASTSD 48(R9), Z6
-	VBROADCASTSD 56(R9), Z7
+	MOVQ         x+24(FP), DI
+	MOVQ         y+0(FP), R8
+	VBROADCASTSD (DI), Z0
+	VBROADCASTSD 8(DI), Z1
+	VBROADCASTSD 16(DI), Z2
+	VBROADCASTSD 24(DI), Z3
+	VBROADCASTSD 32(DI), Z4
+	VBROADCASTSD 40(DI), Z5
+	VBROADCASTSD 48(DI), Z6
+	VBROADCASTSD 56(DI), Z7
+	MOVQ         beside+32(FP), R9
+	SHLQ         $0x03, R9
+	ADDQ         R9, AX
+	ADDQ         R9, DI
+	ADDQ         R9, R8
 	VXORPD       Z8, Z8, Z8
 	VXORPD       Z9, Z9, Z9
 	VXORPD       Z10, Z10, Z10
@@ -12442,7 +12446,7 @@ TEXT ·mirrorRows_8_avx512(SB), NOSPLIT, $0-64
 	VXORPD       Z13, Z13, Z13
 	VXORPD       Z14, Z14, Z14
 	VXORPD       Z15, Z15, Z15
-	MOVQ         n+48(FP), R9
+	MOVQ         n+40(FP), R9
 	ANDQ         $+7, R9
 	JZ           whole
 	MOVQ         $0x00000000000000ff, R10
@@ -12450,7 +12454,7 @@ TEXT ·mirrorRows_8_avx512(SB), NOSPLIT, $0-64
 	ADDQ         $+8, R9
 	SHLXQ        R9, R10, R10
 	KMOVW        R10, K1
-	MOVQ         n+48(FP), R9
+	MOVQ         n+40(FP), R9
 	SUBQ         $+8, R9
 	SHLQ         $0x03, R9
 	ADDQ         R9, AX
@@ -12488,7 +12492,7 @@ TEXT ·mirrorRows_8_avx512(SB), NOSPLIT, $0-64
 	SUBQ         R9, R8
 
 whole:
-	MOVQ  n+48(FP), R9
+	MOVQ  n+40(FP), R9
 	SHRQ  $0x03, R9
 	TESTQ R9, R9
 	JZ    blockDone
@@ -12528,103 +12532,311 @@ block:
 	JNZ         block
 
 blockDone:
-	MOVL       $0x000000aa, AX
-	KMOVW      AX, K1
-	MOVL       $0x000000f0, AX
-	KMOVW      AX, K2
-	MOVQ       sums+0(FP), AX
-	VSHUFF64X2 $0x4e, Z10, Z8, Z0
-	VMOVAPD    Z10, K2, Z8
-	VADDPD     Z8, Z0, Z0
-	VSHUFF64X2 $0x4e, Z11, Z9, Z1
-	VMOVAPD    Z11, K2, Z9
-	VADDPD     Z9, Z1, Z1
-	VSHUFPD    $0x55, Z1, Z0, Z2
-	VMOVAPD    Z1, K1, Z0
-	VADDPD     Z0, Z2, Z2
-	VSHUFF64X2 $0x4e, Z14, Z12, Z0
-	VMOVAPD    Z14, K2, Z12
-	VADDPD     Z12, Z0, Z0
-	VSHUFF64X2 $0x4e, Z15, Z13, Z1
-	VMOVAPD    Z15, K2, Z13
-	VADDPD     Z13, Z1, Z1
-	VSHUFPD    $0x55, Z1, Z0, Z3
-	VMOVAPD    Z1, K1, Z0
-	VADDPD     Z0, Z3, Z3
-	VSHUFF64X2 $0x88, Z3, Z2, Z0
-	VSHUFF64X2 $0xdd, Z3, Z2, Z1
-	VADDPD     Z1, Z0, Z0
-	VMOVUPD    Z0, (AX)
+	MOVQ         a+8(FP), AX
+	MOVQ         x+24(FP), DI
+	MOVQ         y+0(FP), R8
+	VMOVUPD      (DI), Z0
+	VMOVUPD      (R8), Z1
+	VBROADCASTSD (DI), Z2
+	VMOVUPD      (AX), Z3
+	VFMADD231PD  Z3, Z0, Z8
+	MOVL         $0x000000fe, R9
+	KMOVW        R9, K1
+	VFMADD231PD  Z3, Z2, K1, Z1
+	VBROADCASTSD 8(DI), Z2
+	VMOVUPD      (AX)(CX*1), Z3
+	MOVL         $0x000000fe, R9
+	KMOVW        R9, K1
+	VFMADD231PD  Z3, Z0, K1, Z9
+	MOVL         $0x000000fc, R9
+	KMOVW        R9, K1
+	VFMADD231PD  Z3, Z2, K1, Z1
+	VBROADCASTSD 16(DI), Z2
+	VMOVUPD      (AX)(CX*2), Z3
+	MOVL         $0x000000fc, R9
+	KMOVW        R9, K1
+	VFMADD231PD  Z3, Z0, K1, Z10
+	MOVL         $0x000000f8, R9
+	KMOVW        R9, K1
+	VFMADD231PD  Z3, Z2, K1, Z1
+	VBROADCASTSD 24(DI), Z2
+	VMOVUPD      (AX)(DX*1), Z3
+	MOVL         $0x000000f8, R9
+	KMOVW        R9, K1
+	VFMADD231PD  Z3, Z0, K1, Z11
+	MOVL         $0x000000f0, R9
+	KMOVW        R9, K1
+	VFMADD231PD  Z3, Z2, K1, Z1
+	VBROADCASTSD 32(DI), Z2
+	VMOVUPD      (AX)(CX*4), Z3
+	MOVL         $0x000000f0, CX
+	KMOVW        CX, K1
+	VFMADD231PD  Z3, Z0, K1, Z12
+	MOVL         $0x000000e0, CX
+	KMOVW        CX, K1
+	VFMADD231PD  Z3, Z2, K1, Z1
+	VBROADCASTSD 40(DI), Z2
+	VMOVUPD      (AX)(BX*1), Z3
+	MOVL         $0x000000e0, CX
+	KMOVW        CX, K1
+	VFMADD231PD  Z3, Z0, K1, Z13
+	MOVL         $0x000000c0, CX
+	KMOVW        CX, K1
+	VFMADD231PD  Z3, Z2, K1, Z1
+	VBROADCASTSD 48(DI), Z2
+	VMOVUPD      (AX)(DX*2), Z3
+	MOVL         $0x000000c0, CX
+	KMOVW        CX, K1
+	VFMADD231PD  Z3, Z0, K1, Z14
+	MOVL         $0x00000080, CX
+	KMOVW        CX, K1
+	VFMADD231PD  Z3, Z2, K1, Z1
+	VBROADCASTSD 56(DI), Z2
+	VMOVUPD      (AX)(SI*1), Z2
+	MOVL         $0x00000080, AX
+	KMOVW        AX, K1
+	VFMADD231PD  Z2, Z0, K1, Z15
+	MOVL         $0x000000aa, AX
+	KMOVW        AX, K1
+	MOVL         $0x000000f0, AX
+	KMOVW        AX, K2
+	VSHUFF64X2   $0x4e, Z10, Z8, Z0
+	VMOVAPD      Z10, K2, Z8
+	VADDPD       Z8, Z0, Z0
+	VSHUFF64X2   $0x4e, Z11, Z9, Z2
+	VMOVAPD      Z11, K2, Z9
+	VADDPD       Z9, Z2, Z2
+	VSHUFPD      $0x55, Z2, Z0, Z3
+	VMOVAPD      Z2, K1, Z0
+	VADDPD       Z0, Z3, Z3
+	VSHUFF64X2   $0x4e, Z14, Z12, Z0
+	VMOVAPD      Z14, K2, Z12
+	VADDPD       Z12, Z0, Z0
+	VSHUFF64X2   $0x4e, Z15, Z13, Z2
+	VMOVAPD      Z15, K2, Z13
+	VADDPD       Z13, Z2, Z2
+	VSHUFPD      $0x55, Z2, Z0, Z4
+	VMOVAPD      Z2, K1, Z0
+	VADDPD       Z0, Z4, Z4
+	VSHUFF64X2   $0x88, Z4, Z3, Z0
+	VSHUFF64X2   $0xdd, Z4, Z3, Z2
+	VADDPD       Z2, Z0, Z0
+	VADDPD       Z0, Z1, Z1
+	VMOVUPD      Z1, (R8)
 	VZEROUPPER
 	RET
 
-// func mirrorRows_1_avx512(sums *float64, y *float64, a *float64, lda int, x *float64, b *float64, n int, index int)
+// func symmetricRows_2_avx512(y *float64, a *float64, lda int, x *float64, beside int, n int, index int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·mirrorRows_1_avx512(SB), NOSPLIT, $0-64
-	MOVQ         a+16(FP), AX
-	MOVQ         lda+24(FP), CX
+TEXT ·symmetricRows_2_avx512(SB), NOSPLIT, $0-56
+	MOVQ         a+8(FP), AX
+	MOVQ         lda+16(FP), CX
 	SHLQ         $0x03, CX
-	MOVQ         x+32(FP), CX
-	MOVQ         y+8(FP), DX
-	MOVQ         b+40(FP), BX
-	VBROADCASTSD (BX), Z0
-	VXORPD       Z1, Z1, Z1
-	MOVQ         n+48(FP), BX
-	ANDQ         $+7, BX
+	LEAQ         (CX)(CX*2), DX
+	LEAQ         (CX)(CX*4), BX
+	MOVQ         CX, SI
+	SHLQ         $0x03, SI
+	SUBQ         CX, SI
+	MOVQ         x+24(FP), DI
+	MOVQ         y+0(FP), R8
+	VBROADCASTSD (DI), Z0
+	VBROADCASTSD 8(DI), Z1
+	VBROADCASTSD 16(DI), Z2
+	VBROADCASTSD 24(DI), Z3
+	VBROADCASTSD 32(DI), Z4
+	VBROADCASTSD 40(DI), Z5
+	VBROADCASTSD 48(DI), Z6
+	VBROADCASTSD 56(DI), Z7
+	MOVQ         beside+32(FP), R9
+	SHLQ         $0x03, R9
+	ADDQ         R9, AX
+	ADDQ         R9, DI
+	ADDQ         R9, R8
+	VXORPD       Z8, Z8, Z8
+	VXORPD       Z9, Z9, Z9
+	VXORPD       Z10, Z10, Z10
+	VXORPD       Z11, Z11, Z11
+	VXORPD       Z12, Z12, Z12
+	VXORPD       Z13, Z13, Z13
+	VXORPD       Z14, Z14, Z14
+	VXORPD       Z15, Z15, Z15
+	MOVQ         n+40(FP), R9
+	ANDQ         $+7, R9
 	JZ           whole
-	MOVQ         $0x00000000000000ff, SI
-	NEGQ         BX
-	ADDQ         $+8, BX
-	SHLXQ        BX, SI, SI
-	KMOVW        SI, K1
-	MOVQ         n+48(FP), BX
-	SUBQ         $+8, BX
-	SHLQ         $0x03, BX
-	ADDQ         BX, AX
-	ADDQ         BX, CX
-	ADDQ         BX, DX
-	VMOVUPD.Z    (CX), K1, Z2
-	VMOVUPD.Z    (DX), K1, Z3
-	VMOVUPD.Z    (AX), K1, Z4
-	VFMADD231PD  Z4, Z2, Z1
-	VFMADD231PD  Z4, Z0, Z3
-	VMOVUPD      Z3, K1, (DX)
-	SUBQ         BX, AX
-	SUBQ         BX, CX
-	SUBQ         BX, DX
+	MOVQ         $0x00000000000000ff, R10
+	NEGQ         R9
+	ADDQ         $+8, R9
+	SHLXQ        R9, R10, R10
+	KMOVW        R10, K1
+	MOVQ         n+40(FP), R9
+	SUBQ         $+8, R9
+	SHLQ         $0x03, R9
+	ADDQ         R9, AX
+	ADDQ         R9, DI
+	ADDQ         R9, R8
+	VMOVUPD.Z    (DI), K1, Z16
+	VMOVUPD.Z    (R8), K1, Z17
+	VMOVUPD.Z    (AX)(CX*4), K1, Z18
+	VFMADD231PD  Z18, Z16, Z12
+	VFMADD231PD  Z18, Z4, Z17
+	VMOVUPD.Z    (AX)(BX*1), K1, Z18
+	VFMADD231PD  Z18, Z16, Z13
+	VFMADD231PD  Z18, Z5, Z17
+	VMOVUPD.Z    (AX)(DX*2), K1, Z18
+	VFMADD231PD  Z18, Z16, Z14
+	VFMADD231PD  Z18, Z6, Z17
+	VMOVUPD.Z    (AX)(SI*1), K1, Z18
+	VFMADD231PD  Z18, Z16, Z15
+	VFMADD231PD  Z18, Z7, Z17
+	VMOVUPD.Z    (AX), K1, Z18
+	VFMADD231PD  Z18, Z16, Z8
+	VFMADD231PD  Z18, Z0, Z17
+	VMOVUPD.Z    (AX)(CX*1), K1, Z18
+	VFMADD231PD  Z18, Z16, Z9
+	VFMADD231PD  Z18, Z1, Z17
+	VMOVUPD.Z    (AX)(CX*2), K1, Z18
+	VFMADD231PD  Z18, Z16, Z10
+	VFMADD231PD  Z18, Z2, Z17
+	VMOVUPD.Z    (AX)(DX*1), K1, Z18
+	VFMADD231PD  Z18, Z16, Z11
+	VFMADD231PD  Z18, Z3, Z17
+	VMOVUPD      Z17, K1, (R8)
+	SUBQ         R9, AX
+	SUBQ         R9, DI
+	SUBQ         R9, R8
 
 whole:
-	MOVQ  n+48(FP), BX
-	SHRQ  $0x03, BX
-	TESTQ BX, BX
+	MOVQ  n+40(FP), R9
+	SHRQ  $0x03, R9
+	TESTQ R9, R9
 	JZ    blockDone
 
 block:
-	VMOVUPD     (CX), Z2
-	VMOVUPD     (DX), Z3
-	VMOVUPD     (AX), Z4
-	VFMADD231PD Z4, Z2, Z1
-	VFMADD231PD Z4, Z0, Z3
-	VMOVUPD     Z3, (DX)
+	VMOVUPD     (DI), Z16
+	VMOVUPD     (R8), Z17
+	VMOVUPD     (AX)(CX*4), Z18
+	VFMADD231PD Z18, Z16, Z12
+	VFMADD231PD Z18, Z4, Z17
+	VMOVUPD     (AX)(BX*1), Z18
+	VFMADD231PD Z18, Z16, Z13
+	VFMADD231PD Z18, Z5, Z17
+	VMOVUPD     (AX)(DX*2), Z18
+	VFMADD231PD Z18, Z16, Z14
+	VFMADD231PD Z18, Z6, Z17
+	VMOVUPD     (AX)(SI*1), Z18
+	VFMADD231PD Z18, Z16, Z15
+	VFMADD231PD Z18, Z7, Z17
+	VMOVUPD     (AX), Z18
+	VFMADD231PD Z18, Z16, Z8
+	VFMADD231PD Z18, Z0, Z17
+	VMOVUPD     (AX)(CX*1), Z18
+	VFMADD231PD Z18, Z16, Z9
+	VFMADD231PD Z18, Z1, Z17
+	VMOVUPD     (AX)(CX*2), Z18
+	VFMADD231PD Z18, Z16, Z10
+	VFMADD231PD Z18, Z2, Z17
+	VMOVUPD     (AX)(DX*1), Z18
+	VFMADD231PD Z18, Z16, Z11
+	VFMADD231PD Z18, Z3, Z17
+	VMOVUPD     Z17, (R8)
 	ADDQ        $+64, AX
-	ADDQ        $+64, CX
-	ADDQ        $+64, DX
-	DECQ        BX
+	ADDQ        $+64, DI
+	ADDQ        $+64, R8
+	DECQ        R9
 	JNZ         block
 
 blockDone:
-	MOVL          $0x000000aa, AX
-	KMOVW         AX, K1
-	MOVL          $0x000000f0, AX
-	KMOVW         AX, K1
-	MOVQ          sums+0(FP), AX
-	VEXTRACTF64X4 $0x01, Z1, Y0
-	VADDPD        Y1, Y0, Y0
-	VEXTRACTF128  $0x01, Y0, X1
-	VHADDPD       X1, X0, X1
-	VPERMILPD     $0x01, X1, X0
-	VADDSD        X0, X1, X1
-	VMOVSD        X1, (AX)
+	MOVQ         a+8(FP), AX
+	MOVQ         x+24(FP), DI
+	MOVQ         y+0(FP), R8
+	VMOVUPD      (DI), Z0
+	VMOVUPD      (R8), Z1
+	VBROADCASTSD 32(DI), Z2
+	VMOVUPD      (AX)(CX*4), Z3
+	MOVL         $0x0000001f, R9
+	KMOVW        R9, K1
+	VFMADD231PD  Z3, Z0, K1, Z12
+	MOVL         $0x0000000f, R9
+	KMOVW        R9, K1
+	VFMADD231PD  Z3, Z2, K1, Z1
+	VBROADCASTSD 40(DI), Z2
+	VMOVUPD      (AX)(BX*1), Z3
+	MOVL         $0x0000003f, BX
+	KMOVW        BX, K1
+	VFMADD231PD  Z3, Z0, K1, Z13
+	MOVL         $0x0000001f, BX
+	KMOVW        BX, K1
+	VFMADD231PD  Z3, Z2, K1, Z1
+	VBROADCASTSD 48(DI), Z2
+	VMOVUPD      (AX)(DX*2), Z3
+	MOVL         $0x0000007f, BX
+	KMOVW        BX, K1
+	VFMADD231PD  Z3, Z0, K1, Z14
+	MOVL         $0x0000003f, BX
+	KMOVW        BX, K1
+	VFMADD231PD  Z3, Z2, K1, Z1
+	VBROADCASTSD 56(DI), Z2
+	VMOVUPD      (AX)(SI*1), Z3
+	VFMADD231PD  Z3, Z0, Z15
+	MOVL         $0x0000007f, BX
+	KMOVW        BX, K1
+	VFMADD231PD  Z3, Z2, K1, Z1
+	VBROADCASTSD (DI), Z2
+	VMOVUPD      (AX), Z2
+	MOVL         $0x00000001, BX
+	KMOVW        BX, K1
+	VFMADD231PD  Z2, Z0, K1, Z8
+	VBROADCASTSD 8(DI), Z2
+	VMOVUPD      (AX)(CX*1), Z3
+	MOVL         $0x00000003, BX
+	KMOVW        BX, K1
+	VFMADD231PD  Z3, Z0, K1, Z9
+	MOVL         $0x00000001, BX
+	KMOVW        BX, K1
+	VFMADD231PD  Z3, Z2, K1, Z1
+	VBROADCASTSD 16(DI), Z2
+	VMOVUPD      (AX)(CX*2), Z3
+	MOVL         $0x00000007, CX
+	KMOVW        CX, K1
+	VFMADD231PD  Z3, Z0, K1, Z10
+	MOVL         $0x00000003, CX
+	KMOVW        CX, K1
+	VFMADD231PD  Z3, Z2, K1, Z1
+	VBROADCASTSD 24(DI), Z2
+	VMOVUPD      (AX)(DX*1), Z3
+	MOVL         $0x0000000f, AX
+	KMOVW        AX, K1
+	VFMADD231PD  Z3, Z0, K1, Z11
+	MOVL         $0x00000007, AX
+	KMOVW        AX, K1
+	VFMADD231PD  Z3, Z2, K1, Z1
+	MOVL         $0x000000aa, AX
+	KMOVW        AX, K1
+	MOVL         $0x000000f0, AX
+	KMOVW        AX, K2
+	VSHUFF64X2   $0x4e, Z10, Z8, Z0
+	VMOVAPD      Z10, K2, Z8
+	VADDPD       Z8, Z0, Z0
+	VSHUFF64X2   $0x4e, Z11, Z9, Z2
+	VMOVAPD      Z11, K2, Z9
+	VADDPD       Z9, Z2, Z2
+	VSHUFPD      $0x55, Z2, Z0, Z3
+	VMOVAPD      Z2, K1, Z0
+	VADDPD       Z0, Z3, Z3
+	VSHUFF64X2   $0x4e, Z14, Z12, Z0
+	VMOVAPD      Z14, K2, Z12
+	VADDPD       Z12, Z0, Z0
+	VSHUFF64X2   $0x4e, Z15, Z13, Z2
+	VMOVAPD      Z15, K2, Z13
+	VADDPD       Z13, Z2, Z2
+	VSHUFPD      $0x55, Z2, Z0, Z4
+	VMOVAPD      Z2, K1, Z0
+	VADDPD       Z0, Z4, Z4
+	VSHUFF64X2   $0x88, Z4, Z3, Z0
+	VSHUFF64X2   $0xdd, Z4, Z3, Z2
+	VADDPD       Z2, Z0, Z0
+	VADDPD       Z0, Z1, Z1
+	VMOVUPD      Z1, (R8)
 	VZEROUPPER
 	RET
 

@@ -83,23 +83,44 @@ func dotRows[F Float](m, left int) int {
 	return 1
 }
 
-// MirrorRows sets sums[i] to sum_k a[i*lda+k] x[k], and adds sum_i b[i] a[i*lda+k] to y[k], i < m, k < n: the
-// products of a part of a symmetric matrix, which stands for its mirror image too.
-func MirrorRows(sums, y, a []float64, lda int, x, b []float64, m, n int) {
-	raceRead(a, m, n, lda)
+// SymmetricRows adds the products of Width rows of a symmetric n x n matrix, from row first on, and a vector
+// to y; see symmetricRowsGeneric.
+func SymmetricRows(y, a []float64, lda int, x []float64, upper bool, first, n int) {
+	raceSymmetric(a, lda, upper, first, n)
 	raceRead(x, 1, n, 0)
-	raceRead(b, 1, m, 0)
-	raceWrite(sums, 1, m, 0)
 	raceWrite(y, 1, n, 0)
-	if tiles.mirrorRows[1] == 0 || m == 0 || n == 0 {
-		rowDotsGeneric(sums, a, lda, x, m, n)
-		addRowsGeneric(y, a, lda, b, m, n)
+	if tiles.symmetricRows[1] == 0 {
+		symmetricRowsGeneric(y, a, lda, x, upper, first, n)
 		return
 	}
-	_, _, _, _, _ = sums[m-1], a[(m-1)*lda+n-1], x[n-1], b[m-1], y[n-1]
-	for i, rows := 0, 0; i < m; i += rows {
-		rows = largest(tiles.mirrorRows[:], m-i)
-		mirrorRowsTile(&sums[i], &y[0], &a[i*lda], lda, &x[0], &b[i], n, rows)
+	last := first + Width - 1
+	_, _, _, _ = y[n-1], x[n-1], y[last], a[last*lda+last]
+	index, beside, others := 1, Width, n-first-Width
+	if !upper {
+		index, beside, others = 2, -first, first
+	}
+	halves := Width / tiles.lanes
+	for i := range halves {
+		half := i
+		if !upper { // the second half of the rows first
+			half = halves - 1 - i
+		}
+		row := first + half*tiles.lanes
+		symmetricRowsTile(&y[first], &a[row*lda+first], lda, &x[first], beside, others, index+2*half)
+	}
+}
+
+// raceSymmetric reports the entries of rows of a symmetric matrix that are read to the race detector.
+func raceSymmetric(a []float64, lda int, upper bool, first, n int) {
+	if !Race {
+		return
+	}
+	for i := first; i < first+Width; i++ {
+		if upper {
+			raceRead(a[i*lda+i:], 1, n-i, 0)
+		} else {
+			raceRead(a[i*lda:], 1, i+1, 0)
+		}
 	}
 }
 

@@ -25,20 +25,26 @@ func (i Implementation) Ssymv(ul blas.Uplo, n int, alpha float32, a []float32, l
 }
 
 // symv computes Dsymv or Ssymv and returns true, or returns false where gonum computes it.
-func symv[F tile.Float](ul blas.Uplo, n int, alpha F, a []F, lda int, x []F, incX int, beta F, y []F, incY int) bool {
-	if !vectorized() || !isTriangle(ul) || n <= 0 || alpha == 0 || !inside(a, n, n, lda) || !holds(x, n, incX) || !holds(y, n, incY) {
+func symv[F tile.Float](
+	ul blas.Uplo, n int, alpha F, a []F, lda int, x []F, incX int, beta F, y []F, incY int,
+) bool {
+	if symvWay(ul, n, alpha, a, lda, x, incX, y, incY) == byGonum {
 		return false
 	}
 	v := symmetricVector[F]{ul: ul, n: n, a: a, lda: lda}
 	parts := v.parts()
 	memory := borrow[F]((2 + parts) * n)
 	defer giveBack(memory)
-	xs, old, sums := (*memory)[:n], (*memory)[n:2*n], (*memory)[2*n:]
-	from := max(0, (1-n)*incX)
-	for k := range n {
-		xs[k] = alpha * x[from+k*incX]
+	v.x = (*memory)[:n]
+	old := (*memory)[n : 2*n]
+	sums := (*memory)[2*n:]
+	if alpha == 1 {
+		v.x = gather(v.x, x, n, incX)
+	} else {
+		for k, e := range gather(old, x, n, incX) {
+			v.x[k] = alpha * e
+		}
 	}
-	v.x = xs
 	clear(sums)
 	if parts == 1 {
 		v.add(sums, 0, n)
@@ -46,12 +52,25 @@ func symv[F tile.Float](ul blas.Uplo, n int, alpha F, a []F, lda int, x []F, inc
 		v.share(sums, parts)
 	}
 	if beta != 0 {
-		for k, v := range gather(old, y, n, incY) {
-			sums[k] += beta * v
+		for k, e := range gather(old, y, n, incY) {
+			sums[k] += beta * e
 		}
 	}
 	scatter(y, sums[:n], incY)
 	return true
+}
+
+// symvWay returns how a symmetric matrix is multiplied by a vector.
+func symvWay[F tile.Float](ul blas.Uplo, n int, alpha F, a []F, lda int, x []F, incX int, y []F, incY int) way {
+	switch {
+	case !isTriangle(ul) || n <= 0 || alpha == 0 || !inside(a, n, n, lda):
+		return byGonum
+	case !holds(x, n, incX) || !holds(y, n, incY):
+		return byGonum
+	case !vectorized():
+		return byGonum
+	}
+	return byVector
 }
 
 // share adds the products to sums on several threads, which take parts of the rows in turn.
@@ -85,9 +104,22 @@ func (v *symmetricVector[F]) parts() int {
 	return 4
 }
 
+// short returns the number of rows beside the groups of tile.Width rows: the first rows of a lower triangle,
+// and the last rows of an upper triangle. They have entries in the square on the diagonal only.
+func (v *symmetricVector[F]) short() int { return v.n % tile.Width }
+
 // cut returns the first row of part i of several parts of nearly the same number of entries.
 func (v *symmetricVector[F]) cut(i, parts int) int {
+	if i == 0 {
+		return 0
+	}
+	if i == parts {
+		return v.n
+	}
 	row, entries := 0, 0
+	if v.ul == blas.Lower {
+		row = v.short()
+	}
 	for all := v.n * v.n / 2 / parts * i; row < v.n && entries < all; row += tile.Width {
 		if v.ul == blas.Lower {
 			entries += tile.Width * row
@@ -95,43 +127,53 @@ func (v *symmetricVector[F]) cut(i, parts int) int {
 			entries += tile.Width * (v.n - row)
 		}
 	}
-	if i == parts {
-		return v.n
-	}
 	return min(row, v.n)
 }
 
-// add adds the products of the stored entries in rows lo to hi, lo a multiple of Width, to sums.
+// add adds the products of the stored entries in rows lo to hi, which cut returns, to sums.
 func (v *symmetricVector[F]) add(sums []F, lo, hi int) {
-	for row := lo; row < hi; row += tile.Width {
-		rows := min(tile.Width, v.n-row)
-		v.addCorner(sums[row:], row, rows)
-		first, last := 0, row // the columns beside the block on the diagonal
-		if v.ul == blas.Upper {
-			first, last = row+rows, v.n
+	whole := hi // the end of the last group of rows
+	if short := v.short(); short > 0 && v.ul == blas.Lower && lo == 0 {
+		v.addCorner(sums, 0, short)
+		lo = short
+	} else if short > 0 && v.ul == blas.Upper && hi == v.n {
+		whole = v.n - short
+	}
+	if kind[F]() == 0 {
+		y, a, x := as[float64](sums), as[float64](v.a), as[float64](v.x)
+		for ; lo < whole; lo += tile.Width {
+			tile.SymmetricRows(y, a, v.lda, x, v.ul == blas.Upper, lo, v.n)
 		}
-		if first == last {
-			continue
+	} else {
+		for ; lo < whole; lo += tile.Width {
+			v.addRows(sums, lo)
 		}
-		var products [tile.Width]F
-		mirrorRows(products[:], sums[first:], v.a[row*v.lda+first:], v.lda, v.x[first:], v.x[row:], rows, last-first)
-		for k, p := range products[:rows] {
-			sums[row+k] += p
-		}
+	}
+	if whole < hi {
+		v.addCorner(sums[whole:], whole, hi-whole)
 	}
 }
 
-// mirrorRows computes the products of rows with x, and adds multiples of them to y.
-func mirrorRows[F tile.Float](products, y, a []F, lda int, x, by []F, rows, n int) {
-	if kind[F]() == 0 {
-		tile.MirrorRows(as[float64](products), as[float64](y), as[float64](a), lda, as[float64](x), as[float64](by), rows, n)
+// addRows is tile.SymmetricRows in float32.
+func (v *symmetricVector[F]) addRows(sums []F, row int) {
+	v.addCorner(sums[row:], row, tile.Width)
+	first, last := 0, row // the columns beside the square on the diagonal
+	if v.ul == blas.Upper {
+		first, last = row+tile.Width, v.n
+	}
+	if first == last {
 		return
 	}
-	tile.RowDots(products, a, lda, x, rows, n)
-	tile.AddRows(y, a, lda, by, rows, n)
+	var products [tile.Width]F
+	beside := v.a[row*v.lda+first:]
+	tile.RowDots(products[:], beside, v.lda, v.x[first:], tile.Width, last-first)
+	tile.AddRows(sums[first:], beside, v.lda, v.x[row:], tile.Width, last-first)
+	for k, p := range products {
+		sums[row+k] += p
+	}
 }
 
-// addCorner adds the products of a block on the diagonal.
+// addCorner adds the products of a square on the diagonal.
 func (v *symmetricVector[F]) addCorner(sums []F, row, rows int) {
 	x, a := v.x[row:][:rows], v.a[row*(v.lda+1):]
 	for i := range rows {

@@ -196,6 +196,10 @@ func gather[F tile.Float](memory, x []F, n, inc int) []F {
 
 // scatter copies the entries of a vector to x, inc apart.
 func scatter[F tile.Float](x, from []F, inc int) {
+	if inc == 1 {
+		copy(x, from)
+		return
+	}
 	at := max(0, (1-len(from))*inc)
 	for _, v := range from {
 		x[at] = v

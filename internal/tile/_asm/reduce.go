@@ -142,18 +142,8 @@ func (r reducer) store32(v []vector, to reg.GPVirtual) {
 // storeSums stores the sums of 8, 6, 4 or 1 accumulators of eight lanes, or of four lanes that hold the sums
 // of lanes l and l+4 of eight. The order is the same for both: ((0+4)+(1+5)) + ((2+6)+(3+7)).
 func (r reducer) storeSums(v []vector, to reg.GPVirtual) {
-	if !r.t.evex {
-		switch len(v) {
-		case 1:
-			VMOVSD(r.fold(r.pairs(v[0], v[0])).AsX(), Mem{Base: to})
-			return
-		case 6:
-			VMOVUPD(r.fold(r.pairs(v[4], v[5])).AsX(), Mem{Base: to, Disp: 32})
-		}
-		VMOVUPD(r.sum4(v[:4]).AsY(), Mem{Base: to})
-		return
-	}
-	if len(v) == 1 {
+	switch {
+	case len(v) == 1 && r.t.evex:
 		s := YMM()
 		VEXTRACTF64X4(U8(1), v[0], s)
 		VADDPD(v[0].AsY(), s, s)
@@ -164,6 +154,25 @@ func (r reducer) storeSums(v []vector, to reg.GPVirtual) {
 		VADDSD(w, u, u)
 		VMOVSD(u, Mem{Base: to})
 		return
+	case len(v) == 1:
+		VMOVSD(r.fold(r.pairs(v[0], v[0])).AsX(), Mem{Base: to})
+		return
+	case len(v) == 6:
+		VMOVUPD(r.fold(r.pairs(v[4], v[5])).AsX(), Mem{Base: to, Disp: 32})
+		v = v[:4]
+	}
+	s := r.dotSums(v)
+	if len(v) == 8 {
+		VMOVUPD(s, Mem{Base: to})
+		return
+	}
+	VMOVUPD(s.AsY(), Mem{Base: to})
+}
+
+// dotSums returns the sums of storeSums in the lanes of a register: of 4 accumulators, or of 8 with AVX-512.
+func (r reducer) dotSums(v []vector) vector {
+	if !r.t.evex {
+		return r.sum4(v)
 	}
 	p := r.pairs(r.halves(v[0], v[2]), r.halves(v[1], v[3]))
 	q, s, u := p, ZMM(), ZMM()
@@ -173,9 +182,5 @@ func (r reducer) storeSums(v []vector, to reg.GPVirtual) {
 	VSHUFF64X2(U8(0x88), q, p, s) // units 0 2 of both
 	VSHUFF64X2(U8(0xdd), q, p, u) // units 1 3
 	VADDPD(u, s, s)
-	if len(v) == 8 {
-		VMOVUPD(s, Mem{Base: to})
-		return
-	}
-	VMOVUPD(s.AsY(), Mem{Base: to})
+	return s
 }

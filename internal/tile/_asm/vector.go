@@ -47,9 +47,7 @@ func vectors(t isa) {
 		absolutes(t, double)
 		absolutes(t, single)
 	}
-	for _, m := range mirrorRows(t) {
-		mirrorRowsTile(t, m)
-	}
+	symmetricRows(t)
 	for groups := 1; groups <= 4; groups++ {
 		reflect(t, groups)
 	}
@@ -199,41 +197,6 @@ func rowDots(t isa, x *number, m int) {
 		}
 	}
 	r.storeSums(acc[:m], sums)
-	finish()
-}
-
-// mirrorRows are the numbers of rows of mirrorRowsTile, down to one.
-func mirrorRows(t isa) []int {
-	if t.evex {
-		return []int{8, 1}
-	}
-	return []int{4, 1}
-}
-
-// mirrorRowsTile emits rowDots and addRows of the same rows, which it reads once.
-func mirrorRowsTile(t isa, m int) {
-	vectorText(t, double, "mirrorRows", m, "sums, y, a *float64, lda int, x, b *float64, n int",
-		"does what rowDots and addRows do for %d rows of n entries, n >= 1.")
-	a, with, y := newRows(param("a"), bytesParam("lda", 8), m), param("x"), param("y")
-	b := double.broadcasts(t, param("b"), m)
-	registers := dotLanes / t.lanes
-	acc := t.zeros(registers * m)
-	step := func(io access, k, disp int) {
-		v, sum := io.load(Mem{Base: with, Disp: disp}), io.load(Mem{Base: y, Disp: disp})
-		for i := range m {
-			row := io.load(a.at(i, disp))
-			VFMADD231PD(row, v, acc[k*m+i])
-			VFMADD231PD(row, b[i], sum)
-		}
-		io.store(sum, Mem{Base: y, Disp: disp})
-	}
-	eachLanes(t, 1, []reg.GPVirtual{a.base, with, y}, step)
-	for k := 1; k < registers; k++ {
-		for i := range m {
-			VADDPD(acc[k*m+i], acc[i], acc[i])
-		}
-	}
-	t.newReducer().storeSums(acc[:m], param("sums"))
 	finish()
 }
 

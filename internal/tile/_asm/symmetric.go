@@ -1,0 +1,158 @@
+package main
+
+import (
+	"slices"
+
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// A symmetricTile multiplies some of eight rows of a symmetric matrix by a vector: as many rows as a vector
+// has lanes. Beside the square on the diagonal every entry counts twice, for its row and for its mirror image;
+// of the square itself only one triangle is there.
+//
+// All tiers add in one order: of the upper triangle the rows from the first one on, of the lower triangle rows
+// 4 to 7 before rows 0 to 3. So a row's own product is the last term of its sum in rows of either half.
+type symmetricTile struct {
+	t      isa
+	upper  bool
+	order  []int // of the rows in the tile, counted from first on
+	first  int   // of the eight rows
+	a      rows
+	x, y   reg.GPVirtual
+	sums   [][]vector // of the rows, by registers of dotLanes
+	entire access
+}
+
+// symmetricRows emits the tiles, two for each half of eight rows: of the upper triangle with an odd index, of
+// the lower triangle with an even one.
+func symmetricRows(t isa) {
+	for half := range dotLanes / t.lanes {
+		for lower := range 2 {
+			s := symmetricTile{t: t, upper: lower == 0, first: half * t.lanes, entire: double.whole(t)}
+			for i := range t.lanes {
+				s.order = append(s.order, i)
+			}
+			if t.evex && !s.upper {
+				s.order = []int{4, 5, 6, 7, 0, 1, 2, 3}
+			}
+			s.emit(1 + lower + 2*half)
+		}
+	}
+}
+
+// emit emits a tile.
+func (s *symmetricTile) emit(index int) {
+	t := s.t
+	vectorText(t, double, "symmetricRows", index, "y, a *float64, lda int, x *float64, beside, n int",
+		"works like symmetricRowsGeneric for a part of the rows. Pointers are those of the square on the diagonal; "+
+			"the n entries beside it, n >= 0, begin beside entries further on. Part %d.")
+	s.a = newRows(param("a"), bytesParam("lda", 8), t.lanes)
+	s.x, s.y = param("x"), param("y")
+	b := make([]vector, t.lanes)
+	for i := range b {
+		b[i] = t.broadcast(Mem{Base: s.x, Disp: 8 * (s.first + i)})
+	}
+	beside := bytesParam("beside", 8)
+	for _, p := range []reg.GPVirtual{s.a.base, s.x, s.y} {
+		ADDQ(beside, p)
+	}
+	registers := dotLanes / t.lanes
+	s.sums = make([][]vector, t.lanes)
+	for i := range s.sums {
+		s.sums[i] = t.zeros(registers)
+	}
+	eachLanes(t, 1, []reg.GPVirtual{s.a.base, s.x, s.y}, func(io access, k, disp int) {
+		v, sum := io.load(Mem{Base: s.x, Disp: disp}), io.load(Mem{Base: s.y, Disp: disp})
+		for _, i := range s.order {
+			row := io.load(s.a.at(i, disp))
+			VFMADD231PD(row, v, s.sums[i][k])
+			VFMADD231PD(row, b[i], sum)
+		}
+		io.store(sum, Mem{Base: s.y, Disp: disp})
+	})
+	MOVQ(mem("a"), s.a.base)
+	MOVQ(mem("x"), s.x)
+	MOVQ(mem("y"), s.y)
+	s.square()
+	finish()
+}
+
+// square adds the products of the square on the diagonal, and then those of the rows to their entries of y.
+func (s *symmetricTile) square() {
+	t, registers := s.t, dotLanes/s.t.lanes
+	xs, ys := make([]vector, registers), make([]vector, registers)
+	for k := range registers {
+		xs[k], ys[k] = t.load(Mem{Base: s.x, Disp: k * t.bytes()}), t.load(Mem{Base: s.y, Disp: k * t.bytes()})
+	}
+	for _, i := range s.order {
+		b := t.broadcast(Mem{Base: s.x, Disp: 8 * (s.first + i)})
+		for k := range registers {
+			s.squareRow(i, k, b, xs[k], ys[k])
+		}
+	}
+	var sums []vector
+	for _, of := range s.sums {
+		for k := 1; k < registers; k++ { // lane l and lane l+4
+			VADDPD(of[k], of[0], of[0])
+		}
+		sums = append(sums, of[0])
+	}
+	own := s.first / t.lanes
+	VADDPD(t.newReducer().dotSums(sums), ys[own], ys[own])
+	for k, v := range ys {
+		VMOVUPD(v, Mem{Base: s.y, Disp: k * t.bytes()})
+	}
+}
+
+// squareRow adds the products of row i of the square in lanes k*t.lanes and further.
+func (s *symmetricTile) squareRow(i, k int, b, x, y vector) {
+	var stored, mirrored []bool // lanes of the triangle, and those without the diagonal
+	for lane := range s.t.lanes {
+		row, column := s.first+i, k*s.t.lanes+lane
+		inside := column > row
+		if !s.upper {
+			inside = column < row
+		}
+		mirrored = append(mirrored, inside)
+		stored = append(stored, inside || column == row)
+	}
+	if !slices.Contains(stored, true) {
+		return
+	}
+	row := s.t.load(s.a.at(i, k*s.t.bytes()))
+	s.addLanes(stored, row, x, s.sums[i][k])
+	s.addLanes(mirrored, row, b, y)
+}
+
+// addLanes adds the products of two vectors in some lanes, which are the first ones or the last ones.
+func (s *symmetricTile) addLanes(lanes []bool, v, w, sum vector) {
+	switch {
+	case !slices.Contains(lanes, true):
+	case !slices.Contains(lanes, false):
+		VFMADD231PD(v, w, sum)
+	case s.t.evex:
+		bits := uint32(0)
+		for l, is := range lanes {
+			if is {
+				bits |= 1 << l
+			}
+		}
+		m, k := GP32(), K()
+		MOVL(U32(bits), m)
+		KMOVW(m, k)
+		VFMADD231PD(v, w, k, sum)
+	default: // zeros in both factors, since zero by NaN or infinity is NaN
+		at := slices.Index(lanes, false) // of the ones, zeros and ones of the table
+		from := 4 - at
+		if !lanes[0] {
+			from = 8 - slices.Index(lanes, true)
+		}
+		mask := maskTable.Offset(8 * from)
+		first, second := s.t.vec(), s.t.vec()
+		VANDPD(mask, v, first)
+		VANDPD(mask, w, second)
+		VFMADD231PD(first, second, sum)
+	}
+}
