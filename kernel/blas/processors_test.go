@@ -1,0 +1,234 @@
+package blas_test
+
+import (
+	"encoding/binary"
+	"flag"
+	"fmt"
+	"hash"
+	"hash/fnv"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/difalt/difalt/internal/tile"
+	"github.com/difalt/difalt/kernel/blas"
+)
+
+var writeBits = flag.Bool("bits", false, "write testdata/bits.txt from the results of this processor")
+
+// TestSameBitsOnProcessors: results have the hashes of testdata/bits.txt on every processor with FMA. A line is
+// the name of a routine, the hash of its results, and amd64 where those of arm64 are not yet the same.
+func TestSameBitsOnProcessors(t *testing.T) {
+	const file = "testdata/bits.txt"
+	tiers := tile.Available()[1:]
+	if len(tiers) == 0 || tile.Race {
+		t.Skip("no tier with FMA, or the race detector")
+	}
+	text, err := os.ReadFile(file)
+	if err != nil && !*writeBits {
+		t.Fatal(err)
+	}
+	want, amd64Only := map[string]string{}, map[string]bool{}
+	for line := range strings.Lines(string(text)) {
+		fields := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
+		want[fields[0]] = fields[1]
+		amd64Only[fields[0]] = len(fields) > 2
+	}
+	before := tile.Active()
+	defer func() {
+		if err := tile.Use(before); err != nil {
+			t.Error(err)
+		}
+	}()
+	for _, tier := range tiers {
+		if err := tile.Use(tier); err != nil {
+			t.Fatal(err)
+		}
+		got := hashes()
+		if *writeBits {
+			writeHashes(t, file, got, amd64Only)
+			want = got
+		}
+		for _, name := range slices.Sorted(maps.Keys(got)) {
+			other := tier == tile.NEON && amd64Only[name]
+			switch {
+			case got[name] != want[name] && !other:
+				t.Errorf("%s has other bits on %v", name, tier)
+			case got[name] == want[name] && other:
+				t.Errorf("%s has the bits of amd64 on %v: delete the mark in %s", name, tier, file)
+			}
+		}
+	}
+}
+
+// writeHashes writes the lines of a file, with the marks that it had.
+func writeHashes(t *testing.T, file string, hashes map[string]string, amd64Only map[string]bool) {
+	var lines strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(hashes)) {
+		fmt.Fprintf(&lines, "%s\t%s", name, hashes[name])
+		if amd64Only[name] {
+			lines.WriteString("\tamd64")
+		}
+		lines.WriteString("\n")
+	}
+	if err := os.WriteFile(file, []byte(lines.String()), 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// hashes returns the hash of the results of each routine.
+func hashes() map[string]string {
+	all := map[string]string{}
+	hashesOfReal(all, singles(blas.Implementation{}))
+	hashesOfReal(all, doubles(blas.Implementation{}))
+	hashesOfComplex(all, complex64s(blas.Implementation{}))
+	hashesOfComplex(all, complex128s(blas.Implementation{}))
+	hashesOfLapack(all)
+	return all
+}
+
+// A bitsHash is the hash of results. All NaN are one.
+type bitsHash struct{ hash.Hash64 }
+
+func newBitsHash() bitsHash { return bitsHash{fnv.New64a()} }
+
+func (h bitsHash) add(v float64) {
+	if v != v {
+		v = math.NaN()
+	}
+	var b [8]byte
+	binary.LittleEndian.PutUint64(b[:], math.Float64bits(v))
+	h.Write(b[:])
+}
+
+func (h bitsHash) String() string { return fmt.Sprintf("%016x", h.Sum64()) }
+
+// rounded returns a number with the bits that every processor computes: the logarithms of package math, with
+// which random numbers are made, differ in the last one.
+func rounded(v float64) float64 { return float64(float32(v)) }
+
+// variants are the increments and sizes with which a routine is hashed, apart from each other.
+var variants = []struct {
+	name  string
+	sizes []int
+	inc   int
+	calls int
+}{
+	{"small", []int{3, 7}, 1, 50},
+	{"", []int{20, 40, 90}, 1, 60},
+	{"strided", []int{7, 40, 60}, 2, 40},
+}
+
+func hashesOfReal[T real](all map[string]string, f *api[T]) {
+	for _, o := range operations[T]() {
+		for _, v := range variants {
+			rng, h, inc := rand.New(rand.NewPCG(91, 92)), newBitsHash(), 0
+			for i := range v.calls {
+				s := randomSettings(rng)
+				size := func() int { return 1 + rng.IntN(v.sizes[rng.IntN(len(v.sizes))]) }
+				s.m, s.n, s.k = size(), size(), size()
+				if i == 0 && v.name == "" { // several blocks
+					s.m, s.n, s.k, s.alpha = 60, 50, 300, 1
+				}
+				of, _ := o.shapes(&s, func() int {
+					inc = v.inc
+					return v.inc
+				})
+				h.addAll(realResult(rng, f, o, s, of))
+			}
+			if v.inc == 1 || inc != 0 { // matrices have no increments
+				all[strings.TrimSpace(fmt.Sprintf("%T %s %s", T(0), o.name, v.name))] = h.String()
+			}
+		}
+	}
+}
+
+func (h bitsHash) addAll(x []float64) {
+	for _, v := range x {
+		h.add(v)
+	}
+}
+
+// realResult returns the result of an operation on random operands of some shapes.
+func realResult[T real](rng *rand.Rand, f *api[T], o operation[T], s settings, of [3]shape) (result []float64) {
+	var x [3]view[T]
+	for p, sh := range of {
+		stride, entries := max(sh.cols, 1), sh.rows*sh.cols
+		if sh.inc != 0 {
+			stride, entries = sh.inc, sh.rows*sh.inc
+		}
+		x[p] = view[T]{make([]T, max(entries, 1)), stride}
+		for i := range x[p].data {
+			x[p].data[i] = T(rounded(rng.NormFloat64()))
+		}
+		if p == 0 && sh.rows == sh.cols && sh.inc == 0 {
+			for i := range sh.rows {
+				x[p].data[i*(stride+1)] += T(sh.rows)
+			}
+		}
+	}
+	o.call(f, s, x)
+	for _, v := range x[2].data {
+		result = append(result, float64(v))
+	}
+	return result
+}
+
+func hashesOfComplex[T complexNumber](all map[string]string, ours complexAPI[T]) {
+	for _, r := range complexRoutines[T]() {
+		for name, least := range map[string]int{"small": 0, "": 12} {
+			rng, h := rand.New(rand.NewPCG(93, 94)), newBitsHash()
+			for range 30 {
+				s := randomCall(rng, &r, least)
+				for _, x := range [][]T{s.a, s.b, s.c} {
+					for i, v := range x {
+						re, im := parts(v)
+						x[i] = T(complex(rounded(re), rounded(im)))
+					}
+				}
+				if s.m*s.n*s.k > 40_000 { // takes long on an emulated processor
+					continue
+				}
+				got, panicked := s.outcome(ours, &r)
+				if panicked != "" {
+					panic(r.name + ": " + panicked)
+				}
+				for _, v := range got {
+					re, im := parts(v)
+					h.add(re)
+					h.add(im)
+				}
+			}
+			all[strings.TrimSpace(fmt.Sprintf("%T %s %s", T(0), r.name, name))] = h.String()
+		}
+	}
+}
+
+// hashesOfLapack takes the shapes of TestAsGonum, and the decompositions of package mat.
+func hashesOfLapack(all map[string]string) {
+	defer restore()()
+	blas.Use()
+	for name, r := range routines {
+		rng, h := rand.New(rand.NewPCG(95, 96)), newBitsHash()
+		for range 40 {
+			s := randomSettings(rng)
+			s.m, s.n, s.k = 1+s.m%60, 1+s.n%60, 1+s.k%60
+			operands := r.operands(rng, &s, func() int { return 0 })
+			for _, m := range operands {
+				for i, v := range m.data {
+					m.data[i] = rounded(v)
+				}
+			}
+			x, values, _ := trial{operands, s, blas.Lapack{}}.outcome(r.call)
+			for _, m := range x {
+				h.addAll(m.data)
+			}
+			h.addAll(values)
+		}
+		all["lapack "+name] = h.String()
+	}
+}
