@@ -4,6 +4,7 @@ import (
 	"runtime"
 	"sync"
 
+	"github.com/difalt/difalt/internal/fault"
 	"gonum.org/v1/gonum/floats"
 )
 
@@ -42,24 +43,22 @@ func sumParts(workers, n, size int, f func(part []float64, from, to int) error) 
 	return sum, nil
 }
 
-// A crew runs jobs in goroutines. A panic in one of them reaches the caller of wait, as a panic in a job of
-// kernel.Pool does: a program that trains with others then informs them before it ends.
+// A crew runs jobs in goroutines. A panic in one of them reaches the caller of wait, as a *fault.Panic with the
+// stack of the job: a program that trains with others then informs them before it ends.
 type crew struct {
 	all   sync.WaitGroup
 	lock  sync.Mutex
-	fault any // of the first job that has panicked
+	fault *fault.Panic // of the first job that has panicked
 }
 
 // run starts a job.
 func (c *crew) run(job func()) {
 	c.all.Go(func() {
 		defer func() {
-			if fault := recover(); fault != nil {
-				c.lock.Lock()
-				defer c.lock.Unlock()
-				if c.fault == nil {
-					c.fault = fault
-				}
+			c.lock.Lock()
+			defer c.lock.Unlock()
+			if p := fault.Of(recover()); c.fault == nil {
+				c.fault = p
 			}
 		}()
 		job()

@@ -3,10 +3,11 @@ package mixed
 import (
 	"errors"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 
-	"github.com/difalt/difalt/internal/check"
+	"github.com/difalt/difalt/internal/fault"
 )
 
 // All items are counted once, in one order, and the first error is returned.
@@ -36,15 +37,20 @@ func TestSumParts(t *testing.T) {
 }
 
 // A panic in a range reaches the caller, for any number of workers, and so does one of an owner whose table
-// panics, while the others of the process end.
+// panics, while the others of the process end. The panic has the stack of its goroutine.
 func TestPanicsReachTheCaller(t *testing.T) {
-	panics := func(f func()) (fault any) {
-		defer func() { fault = recover() }()
+	panics := func(f func()) (p *fault.Panic) {
+		defer func() { p = fault.Of(recover()) }()
 		f()
 		return nil
 	}
+	expect := func(p *fault.Panic, value string) {
+		if p == nil || p.Value != value || !strings.Contains(string(p.Stack), "reduce_test.go") {
+			t.Errorf("%+v, want a panic with %q", p, value)
+		}
+	}
 	for _, workers := range []int{1, 4} {
-		fault := panics(func() {
+		p := panics(func() {
 			_, _ = sumParts(workers, 50, 1, func(_ []float64, from, _ int) error {
 				if from > 20 {
 					panic("odd range")
@@ -52,14 +58,13 @@ func TestPanicsReachTheCaller(t *testing.T) {
 				return nil
 			})
 		})
-		check.FailIf(t, fault != "odd range", "%d workers: %v", workers, fault)
+		expect(p, "odd range")
 	}
 	list := cut(clinics(t), 3)
 	table := &breaking{Table: list[1].Table}
 	table.left.Store(1500)
 	list[1].Table = table
-	fault := panics(func() { _, _, _ = Together(t.Context(), list, network("path", 3), open) })
-	check.FailIf(t, fault != "odd table", "Together: %v", fault)
+	expect(panics(func() { _, _, _ = Together(t.Context(), list, network("path", 3), open) }), "odd table")
 }
 
 // A breaking panics after some reads.

@@ -21,6 +21,7 @@ Exit codes:
     1  a file, its content, memory or a disk has a fault
     2  the command line is wrong
     5  the iterations diverged
+   70  the program has a fault
   130  interrupted`
 	programExamples = `  paper simulate                       a small experiment with a picture
   paper simulate --preset fig1a        figure 1a of the paper

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
+	"github.com/difalt/difalt/internal/fault"
 	"github.com/difalt/difalt/kernel/blas"
 	"github.com/spf13/cobra"
 )
@@ -67,13 +68,23 @@ func Run(ctx context.Context, program NewProgram, args []string, stdout, stderr 
 	root.SetArgs(append([]string{}, args...)) // nil would stand for the arguments of the process
 	root.SetOut(out)
 	root.SetErr(stderr)
-	err := root.ExecuteContext(ctx)
+	err := execute(ctx, root)
 	if err == nil {
 		err = out.err
 	}
 	// The flags may be what is wrong, so the arguments say how to print the error.
 	Complain(stderr, root.Name(), err, slices.Contains(args, "--json") || slices.Contains(args, "--json=true"))
 	return CodeOf(ctx, err)
+}
+
+// execute runs the command. A panic becomes an error.
+func execute(ctx context.Context, root *cobra.Command) (err error) {
+	defer func() {
+		if p := fault.Of(recover()); p != nil {
+			err = p
+		}
+	}()
+	return root.ExecuteContext(ctx)
 }
 
 // A reportWriter writes to the standard output. It keeps the first error: a report that cannot be printed is
@@ -105,10 +116,17 @@ func (w *reportWriter) Write(b []byte) (int, error) {
 }
 
 // UntilCanceled does work that does not watch the context. When the context ends, the work goes on in the
-// background until the program ends; its results must not be read then.
+// background until the program ends; its results must not be read then. A panic of the work becomes an error.
 func UntilCanceled(ctx context.Context, work func() error) error {
 	done := make(chan error, 1)
-	go func() { done <- work() }()
+	go func() {
+		defer func() {
+			if p := fault.Of(recover()); p != nil {
+				done <- p
+			}
+		}()
+		done <- work()
+	}()
 	select {
 	case err := <-done:
 		return err

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -12,6 +14,7 @@ import (
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/consensus/transport"
 	"github.com/difalt/difalt/difalt"
+	"github.com/difalt/difalt/internal/fault"
 	"github.com/spf13/cobra"
 )
 
@@ -30,6 +33,7 @@ func TestExitCodes(t *testing.T) {
 		{errors.Join(peer, Interrupted("x")), ExitInterrupted},
 		{Unconverged("x"), ExitUnconverged},
 		{difalt.ErrDiverged, ExitUnconverged},
+		{fmt.Errorf("x: %w", fault.Of("y")), ExitFault},
 	} {
 		if code := ExitCode(c.err); code != c.code {
 			t.Errorf("%v: exit code %d, want %d", c.err, code, c.code)
@@ -43,6 +47,35 @@ func TestSentence(t *testing.T) {
 		if strings.ContainsAny(s, "\n\t\u202e\u2028\u2029") || strings.Contains(s,
 			"difalt: ") || len(s) > longestSentence+3 || !utf8.ValidString(s) || s == "" {
 			t.Errorf("%.50q: %d bytes: %.100q", text, len(s), s)
+		}
+	}
+}
+
+// A panic of a command, in its goroutine or in that of its work, ends the program with its own exit code. The
+// standard error has the stack, in JSON, too.
+func TestPanics(t *testing.T) {
+	crash := func() error { panic("a mistake") }
+	for name, run := range map[string]func(*cobra.Command, []string) error{
+		"command": func(*cobra.Command, []string) error { return crash() },
+		"work":    func(cmd *cobra.Command, _ []string) error { return UntilCanceled(cmd.Context(), crash) },
+	} {
+		program := func(std *Streams) *cobra.Command {
+			return Program(std, &cobra.Command{Use: "difalt", RunE: run})
+		}
+		for _, args := range [][]string{nil, {"--json"}} {
+			var stdout, stderr bytes.Buffer
+			code := Run(t.Context(), program, args, &stdout, &stderr)
+			said := stderr.String()
+			var o errorObject
+			if err := json.Unmarshal(stderr.Bytes(), &o); args != nil {
+				said = o.Error.Message + "\n" + o.Error.Stack
+				if err != nil {
+					t.Error(err)
+				}
+			}
+			if code != ExitFault || !strings.Contains(said, "the program has a fault: a mistake\n") || !strings.Contains(said, "cli_test.go") {
+				t.Errorf("%s %q: exit code %d: %s", name, args, code, stderr.String())
+			}
 		}
 	}
 }

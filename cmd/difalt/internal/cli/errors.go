@@ -14,6 +14,7 @@ import (
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/consensus/transport"
 	"github.com/difalt/difalt/difalt"
+	"github.com/difalt/difalt/internal/fault"
 	"github.com/spf13/pflag"
 )
 
@@ -24,6 +25,7 @@ const (
 
 	ExitPeer        = 3   // another node of the network failed or sent different totals, or refuses this one
 	ExitUnconverged = 5   // the result was written, but has not converged; or the iterations diverged
+	ExitFault       = 70  // the program has a fault: it has panicked
 	ExitInterrupted = 130 // as shells report a program that SIGINT ended
 	ExitTerminated  = 143 // as shells report a program that SIGTERM ended
 )
@@ -138,9 +140,12 @@ func kebab(name string) string {
 func ExitCode(err error) int {
 	own, isOwn := errors.AsType[*Error](err)
 	_, peer := errors.AsType[*transport.PeerError](err)
+	_, panicked := errors.AsType[*fault.Panic](err)
 	switch {
 	case err == nil:
 		return 0
+	case panicked:
+		return ExitFault
 	case isOwn && own.Code == ExitUsage:
 		return ExitUsage
 	case errors.Is(err, context.Canceled):
@@ -185,21 +190,30 @@ type errorObject struct {
 		File    string `json:"file,omitempty"`
 		Line    int    `json:"line,omitempty"`
 		Message string `json:"message"`
+		Stack   string `json:"stack,omitempty"` // of a panic
 	} `json:"error"`
 }
 
-// Complain prints an error of a program as text or as JSON, if there is one that was not printed before.
+// Complain prints an error of a program as text or as JSON, if there is one that was not printed before. A panic
+// has its stack.
 func Complain(stderr io.Writer, program string, err error, asJSON bool) {
 	own, isOwn := errors.AsType[*Error](err)
 	if err == nil || isOwn && own.Err == nil {
 		return
 	}
+	p, panicked := errors.AsType[*fault.Panic](err)
 	if !asJSON {
 		fmt.Fprintf(stderr, "%s: %s\n", program, sentence(err))
+		if panicked {
+			fmt.Fprintf(stderr, "%s\n", p.Stack)
+		}
 		return
 	}
 	o := errorObject{Schema: jsonSchema}
 	o.Error.Code, o.Error.Message = ExitCode(err), sentence(err)
+	if panicked {
+		o.Error.Stack = string(p.Stack)
+	}
 	for isOwn { // the flag and the file may be those of different errors
 		o.Error.Flag, o.Error.Value = cmp.Or(o.Error.Flag, own.Flag), cmp.Or(o.Error.Value, own.Value)
 		if o.Error.File == "" {

@@ -22,6 +22,7 @@ import (
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/consensus/transport"
 	"github.com/difalt/difalt/internal/check"
+	"github.com/difalt/difalt/internal/fault"
 	"github.com/difalt/difalt/internal/testnet"
 	"github.com/difalt/difalt/mixed"
 	"github.com/difalt/difalt/private"
@@ -273,6 +274,9 @@ func TestEnds(t *testing.T) {
 				if c.fail == nil && !errors.Is(e.err, context.Canceled) {
 					t.Errorf("node %d: %v is no interruption", i, e.err)
 				}
+			}
+			if p, ok := errors.AsType[*fault.Panic](ends[1].err); ok != (c.fail == errPanic) || ok && !strings.Contains(string(p.Stack), "leak_test.go") {
+				t.Errorf("the node that fails ends with %T: %[1]v", ends[1].err)
 			}
 			if c.fail != nil && !strings.Contains(ends[1].err.Error(), c.fail.Error()) || !strings.Contains(ends[1].shown.String(), "linked") {
 				t.Errorf("the node that fails: %v, its log %s", ends[1].err, ends[1].shown.String())

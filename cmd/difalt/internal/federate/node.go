@@ -23,6 +23,7 @@ import (
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/consensus/transport"
+	"github.com/difalt/difalt/internal/fault"
 	"github.com/difalt/difalt/topology"
 )
 
@@ -176,8 +177,8 @@ func (n *Node) excuse(ctx context.Context, err error, public string) error {
 // work joins the others and runs the job. A panic, which another node may have caused, becomes an error.
 func (n *Node) work(ctx context.Context, transport engine.Transport) (err error) {
 	defer func() {
-		if fault := recover(); fault != nil {
-			err = fmt.Errorf("the program has a fault: %v", fault)
+		if p := fault.Of(recover()); p != nil {
+			err = p
 		}
 	}()
 	if err := transport.Join(ctx); err != nil {
