@@ -17,6 +17,7 @@ import (
 	"github.com/difalt/difalt/cmd/difalt/internal/cli"
 	"github.com/difalt/difalt/cmd/difalt/internal/tablefile"
 	"github.com/difalt/difalt/cmd/difalt/internal/terminal"
+	"github.com/difalt/difalt/cmd/difalt/internal/text"
 	"github.com/difalt/difalt/mixed"
 )
 
@@ -54,6 +55,7 @@ const (
 // A usedFile is the file of a flag.
 type usedFile struct {
 	flag    string
+	path    string      // as it was named
 	place   string      // without symbolic links in its folder
 	info    fs.FileInfo // nil if it does not exist yet
 	written bool
@@ -61,7 +63,7 @@ type usedFile struct {
 
 // identify returns the file of a path.
 func identify(flag, path string, written bool) usedFile {
-	u := usedFile{flag: flag, place: path, written: written}
+	u := usedFile{flag: flag, path: path, place: path, written: written}
 	if written && atomicfile.IsStdout(path) {
 		u.place = stdio
 	}
@@ -87,30 +89,54 @@ func (u usedFile) is(o usedFile) bool {
 	return u.info == nil && o.info == nil && u.place == o.place
 }
 
+// matching returns the files of some patterns. A pattern without a match and a file that is named twice are
+// mistakes in the command line.
+func matching(patterns []string) ([]string, error) {
+	paths, err := dataset.Matching(patterns)
+	if err != nil {
+		return nil, cli.Usagef("%w", err)
+	}
+	return paths, nil
+}
+
 // tables adds the tables that match some patterns.
 func (f *files) tables(patterns []string) error {
-	for _, pattern := range patterns {
-		if err := f.reads("data", pattern); err != nil {
+	paths, err := matching(patterns)
+	if err != nil {
+		return err
+	}
+	for _, path := range paths {
+		if err := f.reads("data", path); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// reads adds the files that match a pattern or have that name, and refuses a second standard input. A file
-// that does not exist is left to the reader.
-func (f *files) reads(flag, pattern string) error {
-	paths, _ := filepath.Glob(pattern)
-	if _, err := os.Stat(pattern); err == nil || pattern == stdio {
-		paths = []string{pattern}
+// reads adds a file that a flag names, unless the flag is not given, and refuses a second standard input. A file
+// that does not exist is left to exist or to the reader.
+func (f *files) reads(flag, path string) error {
+	if path == "" {
+		return nil
 	}
-	for _, path := range paths {
-		for _, k := range f.used {
-			if path == stdio && k.place == stdio {
-				return cli.Usagef("--%s and --%s are both the standard input: name a file", k.flag, flag)
-			}
+	for _, k := range f.used {
+		if path == stdio && k.place == stdio {
+			return cli.Usagef("--%s and --%s are both the standard input: name a file", k.flag, flag)
 		}
-		f.used = append(f.used, identify(flag, path, false))
+	}
+	f.used = append(f.used, identify(flag, path, false))
+	return nil
+}
+
+// exist reports a file that is to be read and does not exist.
+func (f *files) exist() error {
+	for _, u := range f.used {
+		if u.written || u.path == stdio {
+			continue
+		}
+		if _, err := os.Stat(u.path); err != nil {
+			return cli.OfFile(u.path, text.Cause(err))
+		}
 	}
 	return nil
 }

@@ -66,8 +66,11 @@ func newFit(std *cli.Streams) *cobra.Command {
 func runFit(ctx context.Context, std *cli.Streams, o fitOptions) error {
 	t := &training{trainingOptions: o.trainingOptions, Streams: std, command: "fit", report: o.report}
 	defer t.used.close()
+	if err := t.open(); err != nil {
+		return err
+	}
 	stages := append([]string{readingStage}, mixed.Stages...)
-	if err := t.prepare(ctx, std.Progress(), [][]string{o.files}, stages...); err != nil {
+	if err := t.read(ctx, std.Progress(), [][]string{o.files}, stages...); err != nil {
 		return err
 	}
 	list, how := t.inputs()

@@ -132,9 +132,12 @@ const logEvery = 5 * time.Second
 func (t *training) federate(ctx context.Context, node *federate.Node) error {
 	defer t.used.close()
 	node.MaxNumbers = mixed.LargestSum
+	if err := t.open(); err != nil {
+		return err
+	}
 	node.Prepare = func() error {
 		// The log shows the progress.
-		if err := t.prepare(ctx, io.Discard, [][]string{t.files}); err != nil {
+		if err := t.read(ctx, io.Discard, [][]string{t.files}); err != nil {
 			return err
 		}
 		node.Settings = t.settings(&t.sources[0])

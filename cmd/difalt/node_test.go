@@ -181,6 +181,39 @@ func TestNodesAndUpAgree(t *testing.T) {
 	}
 }
 
+// A mistake that needs no other node to be seen ends a node at once: it neither listens nor waits for its
+// neighbours.
+func TestNodeEndsBeforeTheNetwork(t *testing.T) {
+	dir := sites(t)
+	at := func(name string) string { return filepath.Join(dir, name) }
+	must(t, "cluster", "new", "--nodes", "a=127.0.0.1:1,b=127.0.0.1:2", "--out", at("net"))
+	for _, c := range []struct {
+		args string
+		code int
+		want string
+	}{
+		{"node site-x.csv", cli.ExitFailure, "site-x.csv: no such file or directory"},
+		{"node site-a.csv site-x.csv", cli.ExitFailure, "site-x.csv: no such file or directory"},
+		{"node --data site-x*.csv", cli.ExitUsage, `no file matches "site-x*.csv"`},
+		{"node --model m.csv site-a.csv", cli.ExitUsage, "--model: "},
+		{"node --model site-a.csv site-a.csv", cli.ExitUsage, "--model: "},
+		{"node --model no/m.npz site-a.csv", cli.ExitFailure, "--model: "},
+		{"run --rank 1 --data no.npz", cli.ExitFailure, "no.npz: no such file or directory"},
+	} {
+		t.Run(c.args, func(t *testing.T) {
+			t.Chdir(dir)
+			args := append(strings.Fields(c.args), "--cluster", at("net/cluster.json"), "--key", at("net/a.key"))
+			if args[0] == "node" {
+				args = append(args, siteFlags...)
+			}
+			_, stderr, code := difaltCommand(t, args...)
+			if code != c.code || !strings.Contains(stderr, c.want) || strings.Count(stderr, "\n") != 1 {
+				t.Errorf("exit code %d, want %d and only %q: %s", code, c.code, c.want, stderr)
+			}
+		})
+	}
+}
+
 // progressGrows asserts that a log counts sums, never fewer than before, and steps within their limit.
 func progressGrows(t *testing.T, log string) {
 	t.Helper()

@@ -166,10 +166,12 @@ func (o *runOptions) open(used *files) error {
 			return err
 		}
 	}
-	if o.out == "" {
-		return nil
+	if o.out != "" {
+		if err := used.createResult("out", o.out, ".npz"); err != nil {
+			return err
+		}
 	}
-	return used.createResult("out", o.out, ".npz")
+	return used.exist()
 }
 
 // runRun runs a method, with all nodes in this process or as one of them.

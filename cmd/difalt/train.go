@@ -86,13 +86,10 @@ func (t *training) explain(err error) error {
 	return fmt.Errorf("%s: %w", name, err)
 }
 
-// prepare opens the outputs before long work, reads the tables with the first of the stages as its progress,
-// and chooses the training rows.
-func (t *training) prepare(ctx context.Context, progress io.Writer, tables [][]string, stages ...string) error {
-	for _, patterns := range tables {
-		if err := t.used.tables(patterns); err != nil {
-			return err
-		}
+// open finds the files of the tables, and opens the outputs: before long work.
+func (t *training) open() error {
+	if err := t.used.tables(t.files); err != nil {
+		return err
 	}
 	if t.report != "" {
 		if err := t.used.claimFolder("report", t.report, report.FileNames); err != nil {
@@ -105,6 +102,11 @@ func (t *training) prepare(ctx context.Context, progress io.Writer, tables [][]s
 		}
 	}
 	t.Streams = t.used.streams(t.Streams)
+	return t.used.exist()
+}
+
+// read reads the tables with the first of the stages as its progress, and chooses the training rows.
+func (t *training) read(ctx context.Context, progress io.Writer, tables [][]string, stages ...string) error {
 	for _, patterns := range tables {
 		name := nameOf(text.List(patterns), "input")
 		table, err := readTable(ctx, progress, stages, patterns, t.table)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/difalt/difalt/cmd/difalt/dataset"
 	"github.com/difalt/difalt/cmd/difalt/internal/cli"
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
 	"github.com/difalt/difalt/consensus"
@@ -46,7 +45,7 @@ func newUp(std *cli.Streams) *cobra.Command {
 
 // runUp trains on the tables of several owners in this process. The model has the tasks of all tables.
 func runUp(ctx context.Context, std *cli.Streams, o jointOptions) error {
-	paths, err := dataset.Matching(o.files)
+	paths, err := matching(o.files)
 	if err != nil {
 		return err
 	}
@@ -63,8 +62,11 @@ func runUp(ctx context.Context, std *cli.Streams, o jointOptions) error {
 	if o.privacy.Epsilon > 0 {
 		trainingStages = mixed.PrivateStages
 	}
+	if err := t.open(); err != nil {
+		return err
+	}
 	stages := append([]string{readingStage}, trainingStages...)
-	if err := t.prepare(ctx, std.Progress(), tables, stages...); err != nil {
+	if err := t.read(ctx, std.Progress(), tables, stages...); err != nil {
 		return err
 	}
 	if err := t.sameSettings(); err != nil {
