@@ -134,9 +134,15 @@ func (f *files) exist() error {
 		if u.written || u.path == stdio {
 			continue
 		}
-		if _, err := os.Stat(u.path); err != nil {
-			return cli.OfFile(u.path, text.Cause(err))
+		_, err := os.Stat(u.path)
+		if err == nil {
+			continue
 		}
+		err = cli.OfFile(u.path, text.Cause(err))
+		if u.flag != "data" { // tables are arguments, too
+			err = cli.OfFlag(u.flag, err)
+		}
+		return err
 	}
 	return nil
 }
