@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/difalt/difalt/cmd/difalt/internal/cli"
+	"github.com/rogpeppe/go-internal/testscript"
 )
 
 // asCommand makes the test program the command: tests of signals need real processes.
@@ -24,11 +25,19 @@ func TestMain(m *testing.M) {
 		main()
 	}
 	flag.Parse()
-	code := m.Run()
+	testscript.Main(tests{m}, map[string]func(){program: main})
+}
+
+// tests are all tests, which leave no folder.
+type tests struct{ *testing.M }
+
+// Run runs the tests and returns the exit code.
+func (m tests) Run() int {
+	code := m.M.Run()
 	if fixtureFolder != "" {
 		_ = os.RemoveAll(fixtureFolder)
 	}
-	os.Exit(code)
+	return code
 }
 
 // inFull skips a test with -short.
