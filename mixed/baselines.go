@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"slices"
+	"sync"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -104,43 +105,78 @@ func (f *fitter) compareLogarithm(plain *choice, climbs []*climb) {
 type scorer struct {
 	f            *fitter
 	methods      []method
+	design       *Design // the widest: columns of the others are the first of its columns
 	order        []int32 // all rows by task
 	start        []int
 	center, unit float64 // of the target itself
+	idle         sync.Pool
 }
 
-// task returns the errors of one task and, in theta, the first method's coefficients.
-func (s *scorer) task(k int, theta []float64) (TaskErrors, error) {
-	out := make(TaskErrors, len(s.methods))
-	read := s.f.rows.reader()
-	for i := range s.methods {
-		m := &s.methods[i]
-		coefficients, row := theta, []float64{1}
-		if m.s == nil {
-			coefficients = []float64{s.mean(k)}
-		} else {
-			row = make([]float64, m.s.p)
-			if i > 0 {
-				coefficients = make([]float64, m.s.p)
-			}
-			if err := m.s.coefficients(m.m, k, coefficients, nil); err != nil {
-				return nil, err
-			}
-		}
-		for _, at := range s.order[s.start[k]:s.start[k+1]] {
-			r := int(at)
-			if m.s != nil {
-				m.s.design.Apply(row, read(r))
-			}
-			set := 0
-			if !s.f.in.trains(r) {
-				set = 1
-			}
-			y := s.f.rows.target.Restore(floats.Dot(row, coefficients))
-			out[i][set].Add((s.f.in.Table.Y(r)-s.center)/s.unit, (y-s.center)/s.unit)
+// A scratch holds what a goroutine needs to predict.
+type scratch struct {
+	read         func(row int) []float64
+	row          []float64
+	coefficients [][]float64 // of every method
+	errors       TaskErrors
+}
+
+// newScorer returns a scorer of a choice and of methods beside it.
+func (f *fitter) newScorer(chosen *choice, beside []method) *scorer {
+	s := &scorer{f: f, center: f.rows.raw.Center, unit: f.rows.raw.Scale, design: chosen.s.design}
+	s.methods = append([]method{{name: Ours, s: chosen.s, m: chosen.m}}, beside...)
+	s.order, s.start = rowsByTask(f.in.Table, func(row int) bool { return f.in.weight(row) > 0 })
+	for _, m := range s.methods {
+		if m.s != nil && m.s.p > s.design.Width() {
+			s.design = m.s.design
 		}
 	}
-	return out, nil
+	s.idle.New = func() any {
+		w := &scratch{read: f.rows.reader(), row: make([]float64, s.design.Width())}
+		for _, m := range s.methods {
+			n := 1
+			if m.s != nil {
+				n = m.s.p
+			}
+			w.coefficients = append(w.coefficients, make([]float64, n))
+		}
+		w.errors = make(TaskErrors, len(s.methods))
+		return w
+	}
+	return s
+}
+
+// task calls f with the errors of one task, which are valid until it returns.
+func (s *scorer) task(k int, f func(TaskErrors)) error {
+	w := s.idle.Get().(*scratch)
+	defer s.idle.Put(w)
+	clear(w.errors)
+	for i := range s.methods {
+		m, c := &s.methods[i], w.coefficients[i]
+		switch {
+		case i == 0:
+			copy(c, s.f.theta[k*len(c):])
+		case m.s == nil:
+			c[0] = s.mean(k)
+		default:
+			if err := m.s.coefficients(m.m, k, c, nil); err != nil {
+				return err
+			}
+		}
+	}
+	for _, at := range s.order[s.start[k]:s.start[k+1]] {
+		r := int(at)
+		s.design.Apply(w.row, w.read(r))
+		set := 0
+		if !s.f.in.trains(r) {
+			set = 1
+		}
+		for i, c := range w.coefficients {
+			y := s.f.rows.target.Restore(floats.Dot(w.row[:len(c)], c))
+			w.errors[i][set].Add((s.f.in.Table.Y(r)-s.center)/s.unit, (y-s.center)/s.unit)
+		}
+	}
+	f(w.errors)
+	return nil
 }
 
 // mean returns the weighted mean of the standardised targets of a task's training rows.
@@ -165,43 +201,59 @@ func scoreUnit(i int) float64 {
 	return 1
 }
 
-// score fills the report's scores and verdict and keeps the coefficients of the first method.
-func (f *fitter) score(ctx context.Context, report *Report, methods []method) error {
+// score sets the coefficients of all tasks and, but for a fit to all rows, the report's scores and verdict.
+func (f *fitter) score(ctx context.Context, report *Report, chosen *choice) error {
 	f.track.stage(Stages[4], 0, 0)
-	s := &scorer{f: f, methods: methods, center: f.rows.raw.Center, unit: f.rows.raw.Scale}
-	s.order, s.start = rowsByTask(f.in.Table, func(row int) bool { return f.in.weight(row) > 0 })
-	p, n := methods[0].s.p, len(methods)
-	f.theta = make([]float64, len(f.in.Table.Tasks())*p)
-	all := make([]int, len(f.in.Table.Tasks()))
-	for k := range all {
-		all[k] = k
+	most := mostCovariances
+	if f.lean {
+		most = 0
 	}
-	sums, err := f.plain.reduceOwn(ctx, all, n*ScoreSize, func(_ *worker, k int, part []float64) error {
-		errors, err := s.task(k, f.theta[k*p:][:p])
-		if err == nil && f.rows.guard.scores(k) {
-			errors.AddTo(part)
-		}
+	var err error
+	f.theta, f.covariances, err = chosen.s.posteriors(ctx, chosen.m, most)
+	if f.form != nil {
 		return err
-	})
-	if err != nil {
-		sums = make([]float64, n*ScoreSize)
+	}
+	s := f.newScorer(chosen, f.baselines)
+	sums := make([]float64, len(s.methods)*ScoreSize)
+	if err == nil {
+		sums, err = s.sum(ctx)
 	}
 	t := &total{v: sums, err: err, grows: scoreGrows, unit: scoreUnit}
 	if err = f.rows.add(ctx, "errors of methods", t); err != nil {
 		return err
 	}
-	for _, m := range methods {
+	for _, m := range s.methods {
 		report.Scores = append(report.Scores, Score{Method: m.name, Ridge: m.ridge})
 	}
 	report.Verdict = Summarise(report.Scores, sums, s.unit)
 	report.tasks = func(yield func(TaskScore) bool) {
-		theta := make([]float64, p)
 		for k, name := range f.in.Table.Tasks() {
-			errors, err := s.task(k, theta)
-			if err != nil || !yield(errors.Score(name, s.unit)) { // it was computed before
+			more := true
+			err := s.task(k, func(errors TaskErrors) { more = yield(errors.Score(name, s.unit)) })
+			if err != nil || !more { // it was computed before
 				return
 			}
 		}
 	}
 	return nil
+}
+
+// sum returns the sums of the errors of all tasks of this owner that are in totals. Where a task is out of
+// range they are 0.
+func (s *scorer) sum(ctx context.Context) ([]float64, error) {
+	all, size := make([]int, len(s.start)-1), len(s.methods)*ScoreSize
+	for k := range all {
+		all[k] = k
+	}
+	sums, err := s.f.plain.reduceOwn(ctx, all, size, func(_ *worker, k int, part []float64) error {
+		return s.task(k, func(errors TaskErrors) {
+			if s.f.rows.guard.scores(k) {
+				errors.AddTo(part)
+			}
+		})
+	})
+	if err != nil {
+		sums = make([]float64, size)
+	}
+	return sums, err
 }

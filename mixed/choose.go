@@ -119,19 +119,33 @@ func (f *fitter) climbFirst(ctx context.Context) (*form, error) {
 		return nil, err
 	}
 	f.compareLogarithm(first, beside)
-	bounded, err := f.boundRows(ctx, first)
+	f.first = first.q
+	bounded, err := f.bound(ctx, first)
 	if err != nil || bounded == first {
 		return o, err
-	}
-	f.plain = bounded.s
-	if f.curved != nil {
-		if f.curved, err = newBoundedStats(ctx, f.rows, f.curved.design, f.Workers, f.plain.bounds); err != nil {
-			return nil, err
-		}
 	}
 	o = f.newForm(f.plain)
 	*o.end(0) = *bounded
 	return o, nil
+}
+
+// bound lets rows far out count less in both forms, where that predicts better, and returns the choice of rank
+// 0 then; otherwise the first choice.
+func (f *fitter) bound(ctx context.Context, first *choice) (*choice, error) {
+	bounded, err := f.boundRows(ctx, first)
+	if err != nil || bounded == first {
+		return first, err
+	}
+	f.plain = bounded.s
+	if f.curved == nil {
+		return bounded, nil
+	}
+	some := f.curved.some
+	if f.curved, err = newBoundedStats(ctx, f.rows, f.curved.design, f.Workers, f.plain.bounds); err != nil {
+		return nil, err
+	}
+	f.curved.some = some
+	return bounded, f.curved.holdSome(ctx)
 }
 
 // extend climbs at a rank above the last one, if this rank has no end.
@@ -389,21 +403,29 @@ func leading(a []float64, l int, columns []float64) (axis []float64, value float
 	return axis, max(floats.Dot(axis, next), 0)
 }
 
-// choose returns the best candidate with its strengths on all tasks, and sets all and baselines.
-func (f *fitter) choose(ctx context.Context) (*choice, error) {
+// chooseTasks sets the tasks of climbs: the same ones for both forms.
+func (f *fitter) chooseTasks() {
 	width := f.plain.p
 	if f.curved != nil {
-		width = max(width, f.curved.p) // evidences are of the same tasks
+		width = max(width, f.curved.p)
 	}
 	f.plain.some = f.plain.climbTasks(width)
 	if f.curved != nil {
 		f.curved.some = f.plain.some
-		if err := f.curved.holdSome(ctx); err != nil {
+	}
+}
+
+// choose returns the best candidate with its strengths on all tasks, and sets all and baselines.
+func (f *fitter) choose(ctx context.Context) (*choice, error) {
+	f.chooseTasks()
+	f.compared = [2]int{len(f.plain.some.own), len(f.plain.tasks.own)}
+	for _, s := range []*stats{f.plain, f.curved} {
+		if s == nil {
+			continue
+		}
+		if err := s.holdSome(ctx); err != nil {
 			return nil, err
 		}
-	}
-	if err := f.plain.holdSome(ctx); err != nil {
-		return nil, err
 	}
 	plain, err := f.climbFirst(ctx)
 	if err != nil {

@@ -15,10 +15,11 @@ type fitter struct {
 	Options
 	in            *Input
 	rows          *rows
-	plain, curved *stats // without curves, and with them (nil: the design has no curves)
-	crowded       bool   // curves were left out for the number of columns
-	theta         []float64
-	all           []choice // the compared forms
+	plain, curved *stats      // without curves, and with them (nil: the design has no curves)
+	crowded       bool        // curves were left out for the number of columns
+	theta         []float64   // coefficients of every task of the table
+	covariances   [][]float64 // their covariances, packed; nil: too many numbers
+	all           []choice    // the compared forms
 	baselines     []method
 	noise         *taskNoise // nil: all tasks have the same
 	alike         bool       // the noise of tasks is for intervals only: their rows count alike
@@ -26,7 +27,11 @@ type fitter struct {
 	odd           []oddRow   // the farthest first
 	moreByLog     float64    // gain of evidence by the logarithm of the target, in nats; 0: no gain
 	track         *tracker
-	digests       bool // of rows are kept in the model: not in a private one
+	compared      [2]int      // own tasks on which forms were compared, and all
+	first         *strengths  // of rank 0 without curves
+	digests       bool        // of rows are kept in the model: not in a private one
+	lean          bool        // the model has neither covariances nor digests of tasks: another one replaces it
+	form          *judgedForm // that a fit to all rows follows; nil: forms are compared
 }
 
 // Fit trains a model on the training rows of a table or, with [Options.Sums], on those of all owners; the
@@ -41,7 +46,6 @@ func Fit(ctx context.Context, in Input, o Options) (*Model, *Report, error) {
 }
 
 func (f *fitter) fit(ctx context.Context) (*Model, *Report, error) {
-	f.digests = true
 	if err := f.read(ctx); err != nil {
 		return nil, nil, err
 	}
@@ -54,31 +58,45 @@ func (f *fitter) fit(ctx context.Context) (*Model, *Report, error) {
 			return nil, nil, err
 		}
 	}
-	s, m := chosen.s, chosen.m
-	f.freedom = max(chosen.z.residual/chosen.q.noise, 1)
-	effects, err := f.effects(chosen, m)
-	if err != nil {
-		return nil, nil, err
-	}
 	report := &Report{Converged: chosen.converged, Owners: f.rows.sums.Owners(), TaskCount: int(f.rows.tasks.count)}
 	for _, c := range f.all {
 		c.Chosen = c.Rank == chosen.Rank && c.Curves == chosen.Curves
 		report.Candidates = append(report.Candidates, c.Candidate)
 	}
-	if err := f.score(ctx, report, append([]method{{name: Ours, s: s, m: m}}, f.baselines...)); err != nil {
-		return nil, nil, err
+	again := f.Refit && slices.Contains(f.in.HeldOut, true)
+	f.digests, f.lean = !again, again
+	out, err := f.conclude(ctx, chosen, report)
+	if err != nil || !again {
+		return out, report, err
 	}
-	f.findOdd(chosen)
-	out, err := f.model(ctx, chosen, m, effects)
+	form := &judgedForm{chosen, f.first, f.noise, f.alike, f.all, f.compared, f.moreByLog}
+	out, err = f.refit(ctx, out, report, form)
+	return out, report, err
+}
+
+// conclude returns the model of the chosen strengths and completes the report.
+func (f *fitter) conclude(ctx context.Context, chosen *choice, report *Report) (*Model, error) {
+	f.freedom = max(chosen.z.residual/chosen.q.noise, 1)
+	effects, err := f.effects(chosen, chosen.m)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	report.Notes, report.Totals = f.notes(chosen, m, report), f.rows.totals
+	if err := f.score(ctx, report, chosen); err != nil {
+		return nil, err
+	}
+	if err := f.findOdd(ctx, chosen); err != nil {
+		return nil, err
+	}
+	out, err := f.model(ctx, chosen, chosen.m, effects)
+	if err != nil {
+		return nil, err
+	}
+	report.Notes, report.Totals = f.notes(chosen, chosen.m, report), f.rows.totals
 	report.Outliers = f.outliers()
 	if f.rows.guard != nil {
 		report.Notes = append(report.Notes, f.rows.guard.did...)
 	}
-	return out, report, nil
+	return out, nil
 }
 
 // read makes the designs and reads the data of all tasks.
@@ -137,13 +155,7 @@ func (f *fitter) model(ctx context.Context, chosen *choice, m *moments, effects 
 			p.Prior.Noise.Alike = chosen.q.noise
 		}
 	}
-	var err error
-	if len(p.Tasks.Names) <= mostCovariances/dense.Triangle(s.p) {
-		p.Tasks.Covariances, err = s.covariances(ctx, m)
-	}
-	if err != nil {
-		return nil, err
-	}
+	p.Tasks.Covariances = f.covariances
 	p.Tasks.keep(f.present())
 	return New(p)
 }
@@ -194,20 +206,6 @@ func (t *Tasks) keep(present []bool) {
 			t.Covariances = append(t.Covariances, all.Covariances[k])
 		}
 	}
-}
-
-// covariances returns the packed covariances of the coefficients of all tasks.
-func (s *stats) covariances(ctx context.Context, m *moments) ([][]float64, error) {
-	list, all := make([][]float64, len(s.rows.in.Table.Tasks())), make([]int, len(s.rows.in.Table.Tasks()))
-	for k := range all {
-		all[k] = k
-	}
-	t := s.solveOwn(ctx, m.prior, &taskSet{own: all}, 0, func(w *worker, k int, _ []float64) {
-		covariance := make([]float64, s.p*s.p)
-		w.solver.Coefficients(w.v, covariance, m.mean, m.c)
-		list[k] = dense.Pack(make([]float64, 0, dense.Triangle(s.p)), s.p, covariance)
-	})
-	return list, t.err
 }
 
 // goodness returns the shares of the training rows' variance that the mean and the deviations explain: m'Gm

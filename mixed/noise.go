@@ -56,7 +56,7 @@ type weighted struct {
 // the noise of few tasks. So lower ranks are then compared with noise by task, too, as long as their
 // penalised evidence is higher.
 func (f *fitter) weighTasks(ctx context.Context, alike *choice, widths *taskNoise) (*weighted, error) {
-	best, err := alike.weighTasks(ctx, widths)
+	best, err := alike.weighTasks(ctx, widths, polish)
 	for i := len(f.all) - 1; i >= 0 && err == nil && f.Rank == nil; i-- {
 		if c := &f.all[i]; c.Curves != alike.Curves || c.Rank != best.Rank-1 {
 			continue
@@ -72,7 +72,7 @@ func (f *fitter) weighTasks(ctx context.Context, alike *choice, widths *taskNois
 		if noise == nil {
 			break
 		}
-		other, err := lower.weighTasks(ctx, noise)
+		other, err := lower.weighTasks(ctx, noise, polish)
 		if err != nil {
 			return nil, err
 		}
@@ -113,9 +113,9 @@ func (n *taskNoise) set(list []scatter) {
 	}
 }
 
-// weighTasks returns the choice after climbs with noise by task: first with the noise that is given, then
-// with the noise about that.
-func (c *choice) weighTasks(ctx context.Context, noise *taskNoise) (*weighted, error) {
+// weighTasks returns the choice after climbs with noise by task: first with the noise that is given, in at most
+// that number of evaluations, then with the noise about that.
+func (c *choice) weighTasks(ctx context.Context, noise *taskNoise, first int) (*weighted, error) {
 	out := &weighted{*c, &taskNoise{noise.usual, noise.freedom, slices.Clone(noise.variances), noise.freedoms}, c}
 	for round := range noiseRounds {
 		if round > 0 {
@@ -133,7 +133,7 @@ func (c *choice) weighTasks(ctx context.Context, noise *taskNoise) (*weighted, e
 			out.noise.set(list)
 		}
 		out.s = out.s.withNoise(out.noise.variances, out.q.noise)
-		s, most := out.s, polish
+		s, most := out.s, first
 		if round > 0 && s.some == s.tasks {
 			most = 3 * iterations
 		}
@@ -141,7 +141,7 @@ func (c *choice) weighTasks(ctx context.Context, noise *taskNoise) (*weighted, e
 		if err != nil {
 			return nil, err
 		}
-		end.converged = end.converged || most == polish && out.converged
+		end.converged = end.converged || s.some != s.tasks && out.converged
 		out.noise.scale(end.q.noise / out.q.noise)
 		out.climbed = *end
 	}

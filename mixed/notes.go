@@ -33,7 +33,7 @@ func (f *fitter) notes(chosen *choice, m *moments, report *Report) (list []strin
 	add(f.crowded, "Curves were left out: with them there would be more than %d columns.", widest)
 	add(f.plain.design.Axes != nil, "There are %d columns for %d training rows: the model works in the span of these rows, "+
 		"without curves, and all columns share one strength.", len(f.plain.design.Scale), len(f.rows.order))
-	some, all := len(f.plain.some.own), len(f.plain.tasks.own)
+	some, all := f.compared[0], f.compared[1]
 	add(some < all, "%s", f.in.about(fmt.Sprintf("Ranks and curves were compared on %d of the %d tasks; the final strengths are "+
 		"those of all tasks.", some, all)))
 	add(f.moreByLog > logNats, "The training rows support the logarithm of the target better, by %.0f nats: "+

@@ -2,6 +2,7 @@ package mixed
 
 import (
 	"cmp"
+	"context"
 	"math"
 	"slices"
 
@@ -23,29 +24,33 @@ const oddChance = 0.05
 
 // findOdd sets odd to the training rows of this owner with large residuals, the farthest first. The
 // coefficients of all tasks must be there.
-func (f *fitter) findOdd(chosen *choice) {
+func (f *fitter) findOdd(ctx context.Context, chosen *choice) error {
 	if chosen.q.noise <= 2*leastNoise { // residuals are rounding
-		return
+		return nil
 	}
-	for _, k := range chosen.s.tasks.own {
-		f.odd = append(f.odd, f.oddRowsOf(chosen, k)...)
-	}
+	lists := make([][]oddRow, len(f.rows.in.Table.Tasks()))
+	_, err := chosen.s.reduceOwn(ctx, chosen.s.tasks.own, 0, func(w *worker, k int, _ []float64) error {
+		lists[k] = f.oddRowsOf(w, chosen, k)
+		return nil
+	})
+	f.odd = slices.Concat(lists...)
 	slices.SortStableFunc(f.odd, func(a, b oddRow) int { return cmp.Compare(b.size, a.size) })
+	return err
 }
 
 // oddRowsOf returns the odd rows of one task. The noise of a task is judged without the row in question, so
 // that a wrong target does not hide itself in it.
-func (f *fitter) oddRowsOf(chosen *choice, task int) (odd []oddRow) {
-	s, read := chosen.s, f.rows.reader()
-	row, squares := make([]float64, s.p), 0.0
-	var list []oddRow
+func (f *fitter) oddRowsOf(w *worker, chosen *choice, task int) (odd []oddRow) {
+	s, squares := chosen.s, 0.0
+	list := w.far[:0]
 	for _, i := range f.rows.of(task) {
-		s.design.Apply(row, read(int(i)))
-		z := f.rows.standardized(int(i), f.rows.target.Log) - floats.Dot(row, f.theta[task*s.p:][:s.p])
+		s.design.Apply(w.v, w.read(int(i)))
+		z := f.rows.standardized(int(i), f.rows.target.Log) - floats.Dot(w.v, f.theta[task*s.p:][:s.p])
 		z = math.Abs(z) * math.Sqrt(f.rows.weight(int(i)))
 		list = append(list, oddRow{task, int(i), z})
 		squares += z * z
 	}
+	w.far = list
 	slices.SortStableFunc(list, func(a, b oddRow) int { return cmp.Compare(b.size, a.size) })
 	variance, freedom := chosen.q.noise, f.freedom
 	for _, o := range list {

@@ -29,6 +29,10 @@ type Options struct {
 	// CommonNoise gives all tasks the same noise variance. Otherwise every task has its own where the
 	// evidence supports it.
 	CommonNoise bool
+	// Refit fits the model again to all rows, in the form that the held-out rows have judged: with its rank,
+	// curves and noise, and from its strengths. The result is that model, and Report.Judged the judged one.
+	// Several owners cannot: the totals of two fits would differ by the held-out rows.
+	Refit bool
 	// TaskColumn and TargetColumn are stored in the model.
 	TaskColumn, TargetColumn string
 	// Workers is the number of goroutines that compute, 0 for all processors. Results do not depend on it.
@@ -104,6 +108,8 @@ func (o *Options) check(in *Input) error {
 		return fmt.Errorf("the choice of held-out rows has %d entries for %d rows", len(in.HeldOut), t.Rows())
 	case o.Disclosure.LeastRows < Off || o.Disclosure.LeastLevel < Off || o.Disclosure.LeastSmall < Off:
 		return fmt.Errorf("the limits of disclosure are %+v: must be at least %d", o.Disclosure, Off)
+	case o.Refit && o.Sums != nil && o.Sums.Owners() > 1:
+		return errRefits
 	case o.Workers < 0:
 		return fmt.Errorf("the number of workers is %d: must not be negative", o.Workers)
 	case t.Weights() != nil && len(t.Weights()) != t.Rows():
@@ -141,3 +147,7 @@ func (o *Options) check(in *Input) error {
 	}
 	return nil
 }
+
+// errRefits reports Options.Refit for several owners.
+var errRefits = errors.New("several owners cannot fit again to all rows: " +
+	"the totals of two fits would differ by the held-out rows")

@@ -150,6 +150,9 @@ func Together(ctx context.Context, list []Input, net *consensus.Network, o Optio
 	if net == nil || len(list) != len(net.Hosted()) || len(list) == 0 {
 		return nil, nil, errors.New("mixed: need a network and one table per node of this process")
 	}
+	if o.Refit && net.Len() > 1 {
+		return nil, nil, &Error{errRefits, "its options cannot be used", true}
+	}
 	before := net.Traffic()
 	for i := range list { // before anything is sent
 		err := o.check(&list[i])

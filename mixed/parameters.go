@@ -2,6 +2,7 @@ package mixed
 
 import (
 	"math"
+	"slices"
 
 	"github.com/difalt/difalt/internal/dense"
 	"gonum.org/v1/gonum/blas/blas64"
@@ -131,6 +132,11 @@ type Goodness struct {
 	// the share that mean and deviations explain (Nakagawa and Schielzeth 2013; Johnson 2014).
 	R2Marginal    float64 `json:"r2_marginal,omitempty"`
 	R2Conditional float64 `json:"r2_conditional,omitempty"`
+}
+
+// deviates reports whether deviations have a variance.
+func (p *Prior) deviates() bool {
+	return p.Rank > 0 || slices.ContainsFunc(p.Deviations, func(d float64) bool { return d != 0 })
 }
 
 // Covariance returns the covariance of a deviation, diag(Deviations)^2 + Loadings Loadings', P x P by rows.

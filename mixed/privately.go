@@ -99,6 +99,8 @@ func (p *Privacy) check(o *Options, nodes int) error {
 		return errors.New("private training requires a rank: choosing one by the data would cost budget")
 	case *o.Rank < 0 || *o.Rank > mostPrivateRank:
 		return &RankError{*o.Rank, mostPrivateRank, "in private training"}
+	case o.Refit:
+		return errors.New("private training fits once: another fit to all rows would cost budget")
 	case o.LogTarget:
 		return errors.New("private training takes no logarithm of the target")
 	case p.Colluding >= nodes:
@@ -181,7 +183,7 @@ func (s *privacy) report(ctx context.Context, chosen *choice) (*Model, *Report, 
 	chosen.Chosen, s.freedom = true, max(s.rows.tasks.rows-1, 1)
 	r := &Report{Converged: chosen.converged, Candidates: []Candidate{chosen.Candidate}, Owners: s.net.Len(),
 		TaskCount: s.tasks, Private: s.account}
-	if err := s.score(ctx, r, append([]method{{name: Ours, s: s.plain, m: chosen.m}}, s.baselines...)); err != nil {
+	if err := s.score(ctx, r, chosen); err != nil {
 		return nil, nil, err
 	}
 	m, err := s.model(ctx, chosen, chosen.m, nil)

@@ -176,7 +176,10 @@ type Report struct {
 	// Traffic is that of the process, of [Together].
 	Traffic transport.Traffic
 	Private *private.Account // nil but for [Privately]
-	tasks   iter.Seq[TaskScore]
+	// Judged is the model that the held-out rows have judged, where [Options.Refit] has fitted another one to
+	// all rows; nil: they have judged the model itself. It has neither covariances nor digests of tasks.
+	Judged *Model
+	tasks  iter.Seq[TaskScore]
 }
 
 // An Outlier is a training row far from its prediction.

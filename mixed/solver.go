@@ -245,8 +245,11 @@ func (s *solver) AddSpread(dst, c []float64) {
 		blas64.Gemm(blas.NoTrans, blas.Trans, 1, part, from, 0, inner)
 		blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, inner, from, 0, part)
 	}
-	for i, v := range s.part { // the diagonal of left' part
-		dst[i%p] += left[i] * v
+	for i := range rows { // the diagonal of left' part
+		row := s.part[i*p:][:p]
+		for j, v := range left[i*p:][:p] {
+			dst[j] += v * row[j]
+		}
 	}
 }
 

@@ -48,6 +48,7 @@ type worker struct {
 	read    func(row int) []float64
 	u, v, z []float64 // p entries each
 	cov     []float64 // of coefficients, p x p
+	far     []oddRow  // of the task
 }
 
 // batch is the number of rows in one matrix product.
@@ -352,6 +353,10 @@ func (s *stats) solveOwn(ctx context.Context, prior *Prior, tasks *taskSet, size
 
 // coefficients sets theta and cov, P x P or nil, to the coefficients of a task and their covariance.
 func (s *stats) coefficients(m *moments, k int, theta, cov []float64) error {
+	if cov == nil && !m.prior.deviates() {
+		copy(theta, m.mean)
+		return nil
+	}
 	w := s.worker()
 	defer s.idle.Put(w)
 	err := s.set(w, m.prior, k)
@@ -359,4 +364,33 @@ func (s *stats) coefficients(m *moments, k int, theta, cov []float64) error {
 		w.solver.Coefficients(theta, cov, m.mean, m.c)
 	}
 	return err
+}
+
+// posteriors returns the coefficients of all tasks of the table, and their packed covariances where there are
+// at most so many numbers.
+func (s *stats) posteriors(ctx context.Context, m *moments, most int) (theta []float64, covariances [][]float64, err error) {
+	tasks, p, size := len(s.rows.in.Table.Tasks()), s.p, dense.Triangle(s.p)
+	all := make([]int, tasks)
+	for k := range all {
+		all[k] = k
+	}
+	theta = make([]float64, tasks*p)
+	if tasks <= most/size {
+		numbers := make([]float64, tasks*size)
+		covariances = make([][]float64, tasks)
+		for k := range covariances {
+			covariances[k] = numbers[k*size : k*size : (k+1)*size]
+		}
+	}
+	t := s.solveOwn(ctx, m.prior, &taskSet{own: all}, 0, func(w *worker, k int, _ []float64) {
+		own := theta[k*p:][:p]
+		if covariances == nil {
+			w.solver.Coefficients(own, nil, m.mean, m.c)
+			return
+		}
+		w.cov = dense.Grow(w.cov, p*p)
+		w.solver.Coefficients(own, w.cov, m.mean, m.c)
+		covariances[k] = dense.Pack(covariances[k], p, w.cov)
+	})
+	return theta, covariances, t.err
 }

@@ -74,44 +74,12 @@ func runFit(ctx context.Context, std *cli.Streams, o fitOptions) error {
 		return err
 	}
 	list, how := t.inputs()
-	again := !o.noRefit && slices.Contains(list[0].HeldOut, true)
-	if again {
-		stages = append(stages, refitting)
+	how.Refit = !o.noRefit && slices.Contains(list[0].HeldOut, true)
+	if how.Refit {
+		stages = append(stages, mixed.AllRows)
 	}
 	return t.train(ctx, stages, func(progress func(mixed.Progress)) (*mixed.Model, *mixed.Report, error) {
 		how.Progress = progress
-		m, r, err := mixed.Fit(ctx, list[0], how)
-		if err != nil || !again {
-			return m, r, err
-		}
-		t.judged = m
-		return refit(ctx, list[0], how, m, r)
+		return mixed.Fit(ctx, list[0], how)
 	})
-}
-
-// refitting is the stage after those of training.
-const refitting = "all rows"
-
-// refit fits a model to all rows of a table, in the form of the model that the held-out rows have judged: of
-// its rank, and without curves if that has none. The report keeps the errors of the judged model, and its
-// forms.
-func refit(ctx context.Context, in mixed.Input, o mixed.Options, judged *mixed.Model, r *mixed.Report) (*mixed.Model, *mixed.Report, error) {
-	p := judged.Parameters()
-	o.Rank, o.NoCurves = &p.Prior.Rank, len(p.Design.Curves) == 0
-	held := in.HeldOut
-	in.HeldOut = make([]bool, len(held))
-	for i := range held { // rows that cannot be learned remain held out
-		in.HeldOut[i] = held[i] && o.LogTarget && !(in.Table.Y(i) > 0)
-	}
-	progress := o.Progress
-	sums := r.Sums()
-	o.Progress = func(p mixed.Progress) {
-		progress(mixed.Progress{Stage: refitting, Done: slices.Index(mixed.Stages, p.Stage), Most: len(mixed.Stages), Sums: sums + p.Sums})
-	}
-	m, all, err := mixed.Fit(ctx, in, o)
-	if err != nil {
-		return nil, nil, err
-	}
-	r.Notes, r.Outliers, r.Converged = all.Notes, all.Outliers, r.Converged && all.Converged
-	return m, r, nil
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/difalt/difalt/mixed"
 	"github.com/parquet-go/parquet-go"
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 )
 
@@ -196,8 +196,11 @@ func TestRefit(t *testing.T) {
 	}
 	rank := fmt.Sprint(load(t, at("both.npz")).Parameters().Prior.Rank)
 	must(t, append(fit, "--test-fraction", "0", "--rank", rank, "--no-curves", "--model", at("all.npz"))...)
-	if !bytes.Equal(readFile(t, at("both.npz")), readFile(t, at("all.npz"))) {
-		t.Error("the model is not that of all rows")
+	far := func(name string) float64 { // from the coefficients of a fit to all rows that starts from nothing
+		return floats.Distance(load(t, at(name)).Parameters().Tasks.Theta, load(t, at("all.npz")).Parameters().Tasks.Theta, 2)
+	}
+	if d := far("both.npz"); d > far("only.npz")/4 {
+		t.Errorf("the model is not that of all rows: %v from it, the judged model %v", d, far("only.npz"))
 	}
 	rows := func(name string) (n int) {
 		for _, k := range load(t, at(name)).Parameters().Tasks.Samples {

@@ -29,9 +29,8 @@ type training struct {
 	command     string        // that trains
 	used        files
 	sources     []report.Source
-	judged      *mixed.Model // by the held-out rows; nil if that is the model itself
-	written     bool         // the files
-	unconverged error        // nil if the result has converged
+	written     bool  // the files
+	unconverged error // nil if the result has converged
 }
 
 // train describes the tables, does the work, and writes the files and the report.
@@ -49,9 +48,7 @@ func (t *training) train(ctx context.Context, stages []string,
 	case err != nil:
 		return t.explain(err)
 	}
-	result := report.Of(r)
-	result.Judged = t.judged
-	if err := t.finish(ctx, m, result); err != nil {
+	if err := t.finish(ctx, m, report.Of(r)); err != nil {
 		return err
 	}
 	return t.unconverged

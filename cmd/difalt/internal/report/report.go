@@ -48,7 +48,10 @@ type sent struct {
 
 // Of returns the result of a training on one table or, with other owners, on several.
 func Of(r *mixed.Report) *Result {
-	out := &Result{Verdict: r.Verdict, Converged: r.Converged, Scores: r.Scores, Evidence: r.Candidates, Notes: r.Notes, Outliers: r.Outliers, tasks: r.Tasks()}
+	out := &Result{
+		Verdict: r.Verdict, Converged: r.Converged, Scores: r.Scores, Evidence: r.Candidates,
+		Notes: r.Notes, Outliers: r.Outliers, Judged: r.Judged, tasks: r.Tasks(),
+	}
 	if r.Owners == 1 {
 		return out
 	}

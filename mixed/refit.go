@@ -1,0 +1,168 @@
+package mixed
+
+import (
+	"context"
+	"slices"
+)
+
+// AllRows is the name of the stage that Progress receives while [Options.Refit] fits a model to all rows.
+const AllRows = "all rows"
+
+// A judgedForm is what the held-out rows have judged: the choice of a fit, and what its report says about the
+// comparison. The fit to all rows starts from its strengths.
+type judgedForm struct {
+	chosen    *choice
+	first     *strengths // of rank 0 without curves
+	noise     *taskNoise
+	alike     bool
+	all       []choice
+	compared  [2]int
+	moreByLog float64
+}
+
+// refit fits a model to all rows of the table, held-out ones too, in the form of a model that held-out rows
+// have judged. The report of that model gets the notes and the far rows of the new one, and keeps the errors
+// and the candidates.
+func (f *fitter) refit(ctx context.Context, old *Model, report *Report, form *judgedForm) (*Model, error) {
+	in := *f.in
+	in.HeldOut = make([]bool, len(f.in.HeldOut))
+	for i, held := range f.in.HeldOut { // a row that has no logarithm stays held out
+		in.HeldOut[i] = held && f.LogTarget && !(f.in.Table.Y(i) > 0)
+	}
+	next := &fitter{Options: f.Options, in: &in, form: form, digests: true}
+	next.NoCurves = !form.chosen.Curves
+	next.Sums = f.track.Sums
+	if sums := report.Sums(); f.Progress != nil {
+		next.Progress = func(p Progress) {
+			f.Progress(Progress{Stage: AllRows, Done: slices.Index(Stages, p.Stage), Most: len(Stages), Sums: sums + p.Sums})
+		}
+	}
+	if err := next.read(ctx); err != nil {
+		return nil, err
+	}
+	next.chooseTasks()
+	chosen, err := next.follow(ctx)
+	if err != nil {
+		return nil, err
+	}
+	next.all, next.compared, next.moreByLog = form.all, form.compared, form.moreByLog
+	own := &Report{Converged: chosen.converged}
+	m, err := next.conclude(ctx, chosen, own)
+	if err != nil {
+		return nil, err
+	}
+	report.Judged, report.Notes, report.Outliers = old, own.Notes, own.Outliers
+	report.Converged = report.Converged && own.Converged
+	return m, nil
+}
+
+// repolish is the number of evaluations on all tasks where these are so expensive that forms were compared on
+// some: the judged strengths were those of all tasks, too, so that few steps are left.
+const repolish = 2
+
+// follow returns the choice in the judged form: a climb on all tasks from the judged strengths. It sets the
+// noise of tasks where the form has some.
+func (f *fitter) follow(ctx context.Context) (*choice, error) {
+	form := f.form
+	if f.plain.design.Axes != nil || form.chosen.s.design.Axes != nil {
+		return f.followAnew(ctx)
+	}
+	f.track.stage(Stages[1], 0, 0)
+	if err := f.plain.holdSome(ctx); err != nil {
+		return nil, err
+	}
+	first := f.newForm(f.plain).end(0)
+	c := first.newClimb(form.first)
+	if err := climbAll(ctx, c); err != nil {
+		return nil, err
+	}
+	first.take(&c.best)
+	if _, err := f.bound(ctx, first); err != nil {
+		return nil, err
+	}
+	s := f.plain
+	if f.curved != nil {
+		s = f.curved
+	}
+	f.track.stage(Stages[3], 0, 0)
+	out := s.candidate(form.chosen.Rank)
+	out.Candidate = form.chosen.Candidate
+	out.q = form.chosen.q.carry(form.chosen.s, s)
+	most := 3 * iterations
+	if s.some != s.tasks {
+		out.converged, most = form.chosen.converged, repolish
+	}
+	if form.noise != nil && !form.alike {
+		loud, err := out.weighTasks(ctx, form.noise, most)
+		if err != nil {
+			return nil, err
+		}
+		f.noise = loud.noise
+		return &loud.choice, nil
+	}
+	end, err := s.climb(ctx, s.tasks, out.q, most)
+	if err != nil {
+		return nil, err
+	}
+	end.converged = end.converged || out.converged
+	out.climbed = *end
+	if form.alike {
+		f.noise, err = out.noiseOfTasks(ctx)
+		f.alike = f.noise != nil
+	}
+	return &out, err
+}
+
+// followAnew is follow where one of the designs has axes: columns of one are no columns of the other, so that
+// climbs at the judged rank begin anew.
+func (f *fitter) followAnew(ctx context.Context) (*choice, error) {
+	f.Rank = &f.form.chosen.Rank
+	chosen, err := f.choose(ctx)
+	if err == nil && !f.CommonNoise {
+		return f.chooseNoise(ctx, chosen)
+	}
+	return chosen, err
+}
+
+// A columnKey names a column whatever columns the design has beside it.
+type columnKey struct {
+	kind           ColumnKind
+	feature, index int
+}
+
+// carry returns the strengths of one design for another design of the same features: those of the groups of
+// its columns, and the start of the others.
+func (q *strengths) carry(from, to *stats) *strengths {
+	key := func(c Column) columnKey { return columnKey{c.Kind, c.Feature, c.Index} }
+	groups, curves := map[columnKey]int{}, map[columnKey]int{}
+	for j, c := range from.columns {
+		groups[key(c)], curves[key(c)] = q.group[j], 1+c.Curve
+	}
+	out := to.start()
+	out.rank, out.noise, out.fixed = q.rank, q.noise, q.fixed
+	out.w = slices.Clone(q.w) // on the constant and the features, which are the same
+	start := out.sigma
+	out.sigma = nil
+	named := map[columnKey]int{} // group of the first column of a feature or a curve
+	for j, c := range to.columns {
+		k := key(c)
+		k.index = 0
+		g, known := named[k]
+		if !known {
+			g = len(out.sigma)
+			named[k] = g
+			sigma, common := start[c.Kind], start[c.Kind]
+			if old, found := groups[k]; found {
+				sigma = q.sigma[old]
+				common = sigma
+				if q.common != nil {
+					common = q.common[old]
+				}
+				out.tau[1+c.Curve] = q.tau[curves[k]]
+			}
+			out.sigma, out.common = append(out.sigma, sigma), append(out.common, common)
+		}
+		out.group[j] = g
+	}
+	return out
+}
