@@ -2,6 +2,7 @@ package difalt
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/kernel"
@@ -158,5 +159,14 @@ func ParseMethod(name string) (Method, error) {
 			return Method(m), nil
 		}
 	}
-	return 0, fmt.Errorf("difalt: unknown method %q: must be one of %v", name, Methods())
+	return 0, fmt.Errorf("difalt: unknown method %q: must be one of %s", name, methodNames())
+}
+
+// methodNames lists the names of all methods.
+func methodNames() string {
+	var names []string
+	for m := range methods {
+		names = append(names, methods[m].name)
+	}
+	return strings.Join(names, ", ")
 }

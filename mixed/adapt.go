@@ -27,7 +27,7 @@ func (m *Model) Adapt(ctx context.Context, t Table) (*Model, error) {
 	case t == nil:
 		return nil, errors.New("there is no table")
 	case !slices.Equal(t.Features(), m.features):
-		return nil, fmt.Errorf("the table has the features %q, the model %q", t.Features(), m.features)
+		return nil, fmt.Errorf("the table has the features %s, and the model %s", names(t.Features()), names(m.features))
 	case !t.HasTarget():
 		return nil, errors.New("the table has no target column")
 	case t.Rows() == 0:

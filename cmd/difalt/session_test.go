@@ -32,6 +32,9 @@ func sessionFiles(t *testing.T) map[string][]byte {
 // measured are times in outputs.
 var measured = regexp.MustCompile(`(?m)time=\S+| +[\d.e+-]+ s$`)
 
+// goList is a message with a list in brackets, without commas.
+var goList = regexp.MustCompile(`(?m)^difalt: .*\[[^\],]* .*\].*$`)
+
 // The commands of testdata/sessions ("$") print the lines below them, and end with code 0 or the one that is
 // there. "> NAME TEXT" writes a file, "< NAME" shows one. The last line has the files that commands have
 // written. No file from the beginning changes. -update writes the sessions.
@@ -73,6 +76,9 @@ func TestSessions(t *testing.T) {
 					t.Errorf("%s has changed", name)
 				}
 				delete(after, name)
+			}
+			if m := goList.FindString(got.String()); m != "" {
+				t.Errorf("a message has a list as Go prints it: %s", m)
 			}
 			fmt.Fprintf(&got, "files: %q\n", slices.Sorted(maps.Keys(after)))
 			version := fmt.Sprintf("%q: %q", "version", cli.Version())

@@ -160,7 +160,7 @@ func TestSchema(t *testing.T) {
 	tab, err = ReadCSV(strings.NewReader("extra,a,site,t\n0,7,q,new\n"), o)
 	checkTable(t, tab, err, `["new"] ["site=p" "site=q" "a"] 0 [0 1 7]`)
 	_, err = ReadCSV(strings.NewReader("a,site,t\n7,r,new\n"), o)
-	check.Error(t, err, "line 2", `column "site"`, `level "r" is not known`, `["p" "q"]`)
+	check.Error(t, err, "line 2", `column "site"`, `level "r" is not known`, `"p", "q"`)
 	bad := &mixed.Schema{Columns: []string{"a"}, Categories: []mixed.Category{{Column: "a", Levels: []string{""}}}}
 	_, err = ReadCSV(strings.NewReader("a,t\n7,new\n"), TableOptions{Task: "t", Schema: bad})
 	check.Error(t, err, `the schema of column "a": the level "" is not a name`)

@@ -231,10 +231,16 @@ func checkName(s string) error {
 
 // quoted lists names for a message, at most 20 of them.
 func quoted(list []string) string {
-	if n := len(list) - 20; n > 0 {
-		return fmt.Sprintf("%.60q and %d more", list[:20], n)
+	const most = 20
+	var shown []string
+	for _, name := range list[:min(len(list), most)] {
+		shown = append(shown, fmt.Sprintf("%.60q", name))
 	}
-	return fmt.Sprintf("%.60q", list)
+	words := strings.Join(shown, ", ")
+	if n := len(list) - most; n > 0 {
+		words += fmt.Sprintf(" and %d more", n)
+	}
+	return words
 }
 
 // chunks holds rows of a fixed width in pieces of about 4 MB, so that growth copies at most one.

@@ -85,7 +85,7 @@ func (s *source) fail(format string, args ...any) {
 func (s *source) file() *File {
 	for _, name := range s.Names() {
 		if !slices.Contains(arrays, name) {
-			s.fail("array %q is not part of a problem file: it may hold %q", name, arrays)
+			s.fail("array %q is not part of a problem file: it may hold %s", name, strings.Join(arrays, ", "))
 		}
 	}
 	if s.Has("weights") && s.Has("adjacency") {

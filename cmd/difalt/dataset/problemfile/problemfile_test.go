@@ -175,7 +175,7 @@ func TestReadErrors(t *testing.T) {
 		want   []string
 	}{
 		"no X":                    {testFile{"X": nil}, []string{`array "X" is missing`, `"y", "task", "node"`}},
-		"unknown array":           {testFile{"extra": []int{1}}, []string{`array "extra" is not part`, `"Ustar"`}},
+		"unknown array":           {testFile{"extra": []int{1}}, []string{`array "extra" is not part`, "Ustar"}},
 		"X of one dimension":      {testFile{"X": floats([]int{2}, 1, 2)}, []string{`array "X" is (2,) float64`, "N x d or T x n x d"}},
 		"X of integers":           {testFile{"X": []int{1}}, []string{`array "X" is (1,) int64`, "float64 or float32"}},
 		"X without rows":          {testFile{"X": floats([]int{0, 2})}, []string{`array "X" is (0, 2) float64`, "no entries"}},

@@ -144,7 +144,7 @@ func TestOverdue(t *testing.T) {
 		{0, 2 * second, 2 * second, 7, nil, transport.Timeout, "it has sent nothing for 2s"},
 		{0, 0, 10 * second, 3, nil, transport.Timeout, "no frame of this round for 10s"},
 		{0, 0, 10 * second, 7, []int{1}, 0, ""},
-		{0, 0, 12 * second, 7, []int{1}, transport.Waiting, `it reports that it waits for ["b"], for 12s`},
+		{0, 0, 12 * second, 7, []int{1}, transport.Waiting, `it reports that it waits for b, for 12s`},
 		{0, 0, 69 * second, 2, nil, 0, ""}, // other nodes may still join
 		{0, 0, 70 * second, 2, nil, transport.Timeout, "no frame of this round"},
 	} {

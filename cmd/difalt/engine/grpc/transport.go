@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -174,7 +175,8 @@ func (t *Transport) overdue(e *edge, seq uint64, waited time.Duration) *transpor
 	case waited >= t.longestRound(seq) && e.waits.on == nil:
 		return e.failed(seq, transport.Timeout, fmt.Errorf("no frame of this round for %v", waited.Round(time.Second/10)))
 	case waited >= t.longestRound(seq)+patience:
-		return e.failed(seq, transport.Waiting, fmt.Errorf("it reports that it waits for %q, for %v", t.cluster.Names(e.waits.on), waited.Round(time.Second/10)))
+		return e.failed(seq, transport.Waiting, fmt.Errorf("it reports that it waits for %s, for %v",
+			strings.Join(t.cluster.Names(e.waits.on), ", "), waited.Round(time.Second/10)))
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/difalt/difalt/cmd/difalt/internal/atomicfile"
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
@@ -79,7 +80,7 @@ func (t *Trial) complete(s *Setting) error {
 	for _, c := range t.Curves {
 		at := slices.Index(s.Methods, c.Method)
 		if at < 0 {
-			return fmt.Errorf("method %s is not one of the setting's: %v", c.Method, s.Methods)
+			return fmt.Errorf("method %s is not one of the setting's: %s", c.Method, strings.Join(s.Methods, ", "))
 		}
 		curves[at] = c
 	}

@@ -101,7 +101,7 @@ func (s *Setting) Validate() error {
 		return fmt.Errorf("tasks x samples x features is %.3g: must be at most %.3g", entries, float64(maxEntries))
 	}
 	if len(s.Methods) == 0 {
-		return wrong("Method", "empty", fmt.Sprintf("must list some of %v", difalt.Methods()))
+		return wrong("Method", "empty", "must list some methods")
 	}
 	for i, m := range s.Methods {
 		v, err := ParseVariant(m)
