@@ -6,7 +6,6 @@ FUZZTIME ?= 10s
 OUT ?= out
 RUNS ?= 20
 TRIALS ?= 5
-METROPOLIS_TRIALS ?= 3
 MUTANTS ?= 100
 SEED ?= 1
 
@@ -192,7 +191,7 @@ benchmarks: ## measure difalt and its peers here, and write BENCHMARKS.md
 
 figures: build ## the figures and tables of docs/results.md, into OUT (out)
 	for p in fig1 fig2 frontier kappa noise one-round; do ./bin/difalt simulate --preset $$p --trials $(TRIALS) --out $(OUT)/default || exit 1; done
-	for p in fig1 fig2 one-round; do ./bin/difalt simulate --preset $$p --weights metropolis --trials $(METROPOLIS_TRIALS) --out $(OUT)/metropolis || exit 1; done
+	for p in fig1 fig2 one-round; do ./bin/difalt simulate --preset $$p --weights metropolis --trials $(TRIALS) --out $(OUT)/metropolis || exit 1; done
 	./bin/difalt results --from $(OUT) --out $(OUT)/page
 
 release: ## make the release VERSION (v1.2.3): a commit and two tags, and the command that publishes them

@@ -49,7 +49,7 @@ type canvas struct {
 
 // begin writes the root element, with title and description first as the specification demands.
 func (c *canvas) begin(width, height float64, title, text string) {
-	fmt.Fprintf(c, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%gpt\" height=\"%gpt\" viewBox=\"0 0 %g %g\" role=\"img\""+
+	fmt.Fprintf(c, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.5gpt\" height=\"%.5gpt\" viewBox=\"0 0 %.5g %.5g\" role=\"img\""+
 		" style=\"font-family:'Liberation Sans',Arial,Helvetica,sans-serif\">\n", width, height, width, height)
 	if title != "" {
 		fmt.Fprintf(c, "<title>%s</title>\n", html.EscapeString(title))
@@ -96,6 +96,12 @@ func (c *canvas) fill(points []point, v Color) {
 		fmt.Fprintf(c, ";fill-opacity:%.3g", float64(v.A)/255)
 	}
 	c.WriteString("\"/>\n")
+}
+
+// outlined draws a polygon that is white inside.
+func (c *canvas) outlined(points []point, v Color, width float64) {
+	c.path(points)
+	fmt.Fprintf(c, "Z\" style=\"fill:%s;stroke:%s;stroke-width:%g\"/>\n", c.color(paper), c.color(v), width)
 }
 
 // stroke draws a line through points.
@@ -155,7 +161,7 @@ var widths = [...]uint16{
 	556, 222, 222, 500, 222, 833, 556, 556, 556, 556, 333, 500, 278, 556, 500, 722, 500, 500, 500, 334, 260, 334, 584,
 }
 
-// otherWidth is the width of another character, which is rarely exceeded.
+// otherWidth is the assumed width of any other character, an upper estimate.
 const otherWidth = 1000
 
 func textWidth(text string, size float64) (w float64) {

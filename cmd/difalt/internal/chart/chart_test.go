@@ -51,6 +51,7 @@ func TestFigure(t *testing.T) {
 	low, high := wide(down, 3)
 	band := Series{Name: "with a band", X: up, Y: down, Low: low, High: high, Style: Line(Blue, 2.2)}
 	dashed := Series{Name: "dashed – κ × 10", X: up, Y: []float64{1, 1e-1, 1e-2, 1e-3, 1e-4}, Style: Line(Orange, 1.3, 5, 4)}
+	marked := Series{Name: "marked", X: up, Y: dashed.Y, Style: Line(Purple, 1).With(Triangle)}
 	dots := Series{Name: "with a band", X: up, Y: down, Style: Style{Color: Red, Dot: 2}}
 	empty := Series{Name: "not in the legend", X: up[:1], Y: []float64{math.NaN()}, Style: Line(Black, 1)}
 	long := Series{Name: "a name that takes a row of the legend almost alone, up to here", X: up, Y: up, Style: Style{Color: Green, Width: 1, Dot: 3}}
@@ -59,7 +60,7 @@ func TestFigure(t *testing.T) {
 	f := Figure{
 		Title: "A title", Text: "A text", Y: "Distance of y", Caption: "A caption & more",
 		Panels: []Panel{
-			{Title: "logarithmic", X: Axis{Label: "Iteration", Zero: true}, Y: Axis{Log: true, Min: 1e-12, Max: 1}, Series: []Series{band, dashed, dots, empty, long}},
+			{Title: "logarithmic", X: Axis{Label: "Iteration", Zero: true}, Y: Axis{Log: true, Min: 1e-12, Max: 1}, Series: []Series{band, dashed, marked, dots, empty, long}},
 			{Title: "linear", X: Axis{Label: "x", Marks: marks}, Series: []Series{below, long}},
 			{X: Axis{Log: true}, Y: Axis{Log: true}, Series: []Series{{X: up, Y: []float64{20, 30, 50, 90, 95}, Style: Line(Purple, 1)}}},
 		},
@@ -122,7 +123,7 @@ func TestMarks(t *testing.T) {
 		}
 	}
 	for want, marks := range map[string][]Mark{
-		"1e-03 0.01 0.1 1": powers(1e-3, 1), "0.1 0.2 0.5 1 2 5": powers(.1, 5), "2 3 4 5 6 7 8 9": powers(2, 9), "0 100 200 300 400 500": roundNumbers(0, 500),
+		"1e-03 1e-02 1e-01 1": powers(1e-3, 1), "1e+05 2e+05 5e+05 1e+06 2e+06": powers(7e4, 2e6), "0.1 0.2 0.5 1 2 5": powers(.1, 5), "2 3 4 5 6 7 8 9": powers(2, 9), "0 100 200 300 400 500": roundNumbers(0, 500),
 		"0 0.2 0.4 0.6 0.8 1": roundNumbers(0, 1), "0 50 100 150 200 250": roundNumbers(0, 252), "0 10 20 30 40": roundNumbers(0, 45),
 		"-1 -0.5 0 0.5 1": roundNumbers(-1, 1),
 	} {
@@ -178,6 +179,36 @@ func TestLongLabels(t *testing.T) {
 func TestTextWidth(t *testing.T) {
 	if got := textWidth("Wi~.", 10); math.Abs(got-20.3) > 0.11 {
 		t.Errorf("the width is %v", got)
+	}
+}
+
+// Marks lie on their line at equal distances, and those of coinciding lines apart from each other.
+func TestShapes(t *testing.T) {
+	line := []point{{0, 0}, {90, 0}, {90, 0}, {90, 120}}
+	var before []point
+	for s := Circle; s < shapes; s++ {
+		places := s.places(line)
+		if n := len(places); n != 5 && n != 6 {
+			t.Errorf("shape %d has %d marks on a line of 210 points", s, n)
+		}
+		along := func(p point) float64 { return p.x + p.y }
+		for i, p := range places {
+			if p.y != 0 && p.x != 90 {
+				t.Errorf("shape %d has a mark at %v, not on the line", s, p)
+			}
+			if i > 0 && math.Abs(along(p)-along(places[i-1])-shapeDistance) > 1e-9 {
+				t.Errorf("shape %d has marks %v apart", s, along(p)-along(places[i-1]))
+			}
+			for _, q := range before {
+				if math.Abs(along(p)-along(q)) < 2*shapeRadius {
+					t.Errorf("marks at %v and %v overlap", p, q)
+				}
+			}
+		}
+		before = append(before, places...)
+	}
+	if NoShape.places(line) != nil || Circle.places(nil) != nil {
+		t.Error("a line without marks, or marks without a line")
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // A Series is a row of points. Points that are not finite, or beyond the ends of an axis, are left out.
@@ -22,11 +23,18 @@ type Style struct {
 	Width  float64   // of the line in points; 0 for none
 	Dashes []float64 // of the line in points; nil for none
 	Dot    float64   // radius of dots in points; 0 for none
+	Shape  Shape     // of hollow marks along the line
 }
 
 // Line returns the style of a line.
 func Line(c Color, width float64, dashes ...float64) Style {
 	return Style{Color: c, Width: width, Dashes: dashes}
+}
+
+// With returns the style with marks of a shape along its line.
+func (s Style) With(shape Shape) Style {
+	s.Shape = shape
+	return s
 }
 
 // An Axis describes an axis of a panel.
@@ -159,6 +167,9 @@ func (s *Series) draw(c *canvas, x, y *scale) {
 			c.dot(p, s.Dot, s.Color)
 		}
 	}
+	for _, p := range s.Shape.places(points) {
+		c.shape(s.Shape, p, s.Color)
+	}
 }
 
 // sample draws the series in a legend, from x on around the height y.
@@ -174,6 +185,7 @@ func (s *Series) sample(c *canvas, x, y float64) {
 	if s.Dot > 0 {
 		c.dot(point{x + sample/2, y}, s.Dot, s.Color)
 	}
+	c.shape(s.Shape, point{x + sample/2, y}, s.Color)
 }
 
 // powers marks powers of ten on a logarithmic axis, and multiples of them where there are few. Only as many
@@ -204,7 +216,19 @@ func powers(low, high float64) (marks []Mark) {
 	if len(marks) < 2 {
 		return roundNumbers(low, high)
 	}
+	if slices.ContainsFunc(marks, func(m Mark) bool { return strings.Contains(m.Label, "e") }) {
+		writePowers(marks)
+	}
 	return marks
+}
+
+// writePowers writes all labels but 1 as powers of ten, so that an axis has one notation.
+func writePowers(marks []Mark) {
+	for i, m := range marks {
+		if m.Label != "" && m.Value != 1 {
+			marks[i].Label = strconv.FormatFloat(m.Value, 'e', -1, 64)
+		}
+	}
 }
 
 // number writes a mark such as 0.01, 500 or 1e-06.

@@ -9,22 +9,22 @@ import (
 	"github.com/difalt/difalt/cmd/difalt/internal/chart"
 )
 
-// A Look is the appearance of a method in a figure. Dashes distinguish methods without colour.
+// A Look is the appearance of a method in a figure. Shapes and dashes distinguish methods without colour. Dif-AltGDmin
+// nearly coincides with AltGDmin, and so do codes of 8 and 64 bits: of such methods one has marks and a thin line.
 type Look struct {
 	Name  string
 	Style chart.Style
 }
 
 var looks = map[string]Look{
-	// The dashes of AltGDmin lie on the wider line of Dif-AltGDmin, which nearly coincides.
 	"dif":                 {"Dif-AltGDmin", chart.Line(chart.Blue, 2.2)},
-	"altgdmin":            {"AltGDmin (centralised)", chart.Line(chart.Orange, 1.3, 5, 4)},
+	"altgdmin":            {"AltGDmin (centralised)", chart.Line(chart.Orange, 1).With(chart.Circle)},
 	"dec":                 {"Dec-AltGDmin", chart.Line(chart.Green, 1.5, 7, 2.5, 1.5, 2.5)},
 	"dgd":                 {"DGD variant", chart.Line(chart.Pink, 1.7, 1.7, 2)},
 	"accelerated:float64": {"Accelerated, float64", chart.Line(chart.Purple, 2.2)},
-	"accelerated:int16":   {"Accelerated, int16", chart.Line(chart.Brown, 1.7, 6, 3)},
-	"accelerated:int8":    {"Accelerated, int8", chart.Line(chart.Red, 1.5, 2, 2)},
-	"accelerated":         {"Accelerated", chart.Line(chart.Red, 1.5, 2, 2)}, // with int8, by default
+	"accelerated:int16":   {"Accelerated, int16", chart.Line(chart.Brown, 1).With(chart.Diamond)},
+	"accelerated:int8":    {"Accelerated, int8", chart.Line(chart.Red, 1.2).With(chart.Triangle)},
+	"accelerated":         {"Accelerated", chart.Line(chart.Red, 1.2).With(chart.Triangle)}, // with int8, by default
 }
 
 // LookOf returns the look of a method.
@@ -53,29 +53,47 @@ func (s *Summary) Panel(label string, x X) chart.Panel {
 // Figure returns the figure of a run: the distance of node 0, the paper's node 1, against iterations and
 // against time, initialisation included. Most of that time is modelled, as its axis states.
 func (s *Summary) Figure() *chart.Figure {
-	caption := fmt.Sprintf("%s, graph %s, %s weights, T_con = %d; %s",
-		s.Setting.Sizes(), s.Setting.Graph, s.Setting.Weights, s.Setting.Rounds, s.TrialsText())
+	caption := fmt.Sprintf("%s, %s, %s weights, T_con = %d, %d iterations; %s",
+		s.Setting.Sizes(), s.Setting.Graph, s.Setting.Weights, s.Setting.Rounds, s.Setting.Iterations, s.TrialsText())
 	return DistanceFigure("Subspace distance against iterations and modelled time", caption,
 		s.Panel("Iteration", Iterations),
 		s.Panel("Modelled execution time (s)", func(_ int, row *BandRow) float64 { return row.Seconds }))
 }
 
-// DistanceFigure puts panels of distances on one vertical axis.
+// ownAxis is the least ratio of the smallest distances of a panel and of its figure at which the panel gets an
+// axis of its own: on the axis of the figure most of the panel would be empty.
+const ownAxis = 1e4
+
+// DistanceFigure puts panels of distances next to each other, on one vertical axis unless their ranges differ
+// by more than ownAxis.
 func DistanceFigure(title, caption string, panels ...chart.Panel) *chart.Figure {
+	lowest := 1.0
+	for i := range panels {
+		lowest = min(lowest, smallest(&panels[i]))
+	}
+	for i := range panels {
+		low := lowest
+		if own := smallest(&panels[i]); own >= ownAxis*lowest {
+			low = own
+		}
+		bottom := math.Pow(10, math.Floor(math.Log10(low)-0.1))
+		panels[i].Y = chart.Axis{Log: true, Min: bottom, Max: 1}
+	}
+	return &chart.Figure{Title: title, Text: ends(panels), Panels: panels, Y: "Subspace distance of node 0", Caption: caption}
+}
+
+// smallest returns the smallest distance in a panel, bands included, and 1 if none is below 1.
+func smallest(p *chart.Panel) float64 {
 	low := 1.0
-	for _, p := range panels {
-		for _, s := range p.Series {
-			for i, v := range s.Y {
-				if low = min(low, v); s.Low != nil {
-					low = min(low, s.Low[i])
-				}
+	for _, s := range p.Series {
+		for i, v := range s.Y {
+			low = min(low, v)
+			if s.Low != nil {
+				low = min(low, s.Low[i])
 			}
 		}
 	}
-	for i := range panels {
-		panels[i].Y = chart.Axis{Log: true, Min: math.Pow(10, math.Floor(math.Log10(low)-0.1)), Max: 1}
-	}
-	return &chart.Figure{Title: title, Text: ends(panels), Panels: panels, Y: "Subspace distance of node 0", Caption: caption}
+	return low
 }
 
 // ends describes panels by the distances at the ends of their curves.
