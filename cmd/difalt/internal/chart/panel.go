@@ -233,7 +233,7 @@ func writePowers(marks []Mark) {
 
 // number writes a mark such as 0.01, 500 or 1e-06.
 func number(v float64) string {
-	if a := math.Abs(v); a != 0 && (a < 0.002 || a >= 1e6) {
+	if a := math.Abs(v); a != 0 && (a < 0.002 || a >= 1e5) {
 		return strconv.FormatFloat(v, 'e', -1, 64)
 	}
 	return strconv.FormatFloat(v, 'g', 6, 64)

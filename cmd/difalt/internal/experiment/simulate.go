@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/difalt/difalt/cmd/difalt/dataset/problemfile"
 	"github.com/difalt/difalt/cmd/difalt/internal/atomicfile"
@@ -280,7 +281,8 @@ func (o *simulateOptions) one() (*simulateRun, error) {
 	if rows > maxRows {
 		return nil, cli.Usagef("--trials x methods x --iterations is %.3g: must be at most %.3g rows of a trace", rows, maxRows)
 	}
-	s.session = simulation.Session{Command: o.command(), Machine: cli.Machine()}
+	machine := fmt.Sprintf("%s, %s", cli.Machine(), time.Now().UTC().Format(time.DateOnly))
+	s.session = simulation.Session{Command: o.command(), Machine: machine}
 	return s, nil
 }
 

@@ -20,7 +20,7 @@ type Summary struct {
 // A Session names the command that computed trials, and the machine.
 type Session struct {
 	Command string `json:"command"`
-	Machine string `json:"machine"`
+	Machine string `json:"machine"` // processor, versions and day
 }
 
 // A MethodSummary condenses the curves of a method. Distances are those of node 0. Rounds, bytes and seconds
