@@ -15,7 +15,7 @@ import (
 func TestSparseFactors(t *testing.T) {
 	tiertest.Each(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(71, 72))
-		for _, size := range [][3]int{{200, 60, 150}, {70, 130, 90}, {300, 40, 20}, {40, 40, 40}} {
+		for _, size := range [][3]int{{200, 60, 150}, {70, 130, 90}, {300, 40, 20}, {40, 40, 40}, {200, 4, 5200}} {
 			for at := range 24 {
 				m, n, k := size[0], size[1], size[2]
 				tA := transposes[at%2]

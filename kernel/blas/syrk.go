@@ -133,7 +133,7 @@ func rankWay[F tile.Float](ul blas.Uplo, tA blas.Transpose, n, k int, alpha F, a
 		return byGonum // whose inner products skip no zeros
 	case tA != blas.NoTrans && n*n*k <= syrkColumns && n*k <= syrkEntries, tA == blas.NoTrans && (n <= syrkOrder || n*n*k <= syrkRows):
 		return byLoops
-	case &a[0] == &b[0] && tA != blas.NoTrans && n*n*k >= sparseMultiplications && mostlyZero(rows, columns, a, lda) && finite(rows, columns, a, lda):
+	case &a[0] == &b[0] && tA != blas.NoTrans && n*n*k >= sparseMultiplications && mostlyZero(rows, columns, a, lda):
 		return byEntries
 	}
 	return byTiles
