@@ -223,6 +223,76 @@ func TestRareValues(t *testing.T) {
 	}
 }
 
+// A column that differs from another one in one row shows that row by the difference of two lines of X'X, in a
+// table of any size; so does a column of two values that is a code for another one.
+func TestTwins(t *testing.T) {
+	for rules, o := range map[bool]Options{false: open, true: {}} {
+		victim, own := drawn(5, "v", 2, 90, 90, 90), drawn(6, "a", 2, 60, 60)
+		for _, d := range []*Data{victim, own} {
+			again, yes, no := slices.Clone(d.Values[0]), make([]float64, d.Rows()), make([]float64, d.Rows())
+			for i := range yes {
+				yes[i], no[i] = float64(i%2), float64(3-2*(i%2))
+			}
+			d.Names, d.Values = append(d.Names, "again", "yes", "no"), append(d.Values, again, yes, no)
+			d.Values[2][17] += 2
+			d.Values[4][33] = 4 - d.Values[4][33]
+		}
+		f, heard := listen(t, victim, own, o)
+		for at, pair := range map[int][3]float64{17: {2, 0, 1}, 33: {4, 3, -2}} { // columns, and their ratio
+			row := rowOfDifference(f, heard, int(pair[0]), int(pair[1]), pair[2])
+			right := 0
+			for j, want := range []float64{victim.Values[0][at], victim.Values[1][at]} {
+				if row != nil && math.Abs(row[j]-want) < .01 {
+					right++
+				}
+			}
+			if rules == (right == 2) {
+				t.Errorf("row %d, rules %v: %d of 2 features were read: %v", at, rules, right, row)
+			}
+		}
+	}
+}
+
+// rowOfDifference reads the features of the only row where a column of the drawn tables is not a number plus
+// ratio times another one.
+func rowOfDifference(f *fitter, heard []heardTotal, column, of int, ratio float64) (row []float64) {
+	names := []string{"x0", "x1", "again", "yes", "no"}
+	all := f.rows.schema.Features()
+	a, b := slices.Index(all, names[column]), slices.Index(all, names[of])
+	list := totalsOf(heard, "X'X")
+	if len(list) == 0 || f.plain == nil {
+		return nil
+	}
+	d, p := f.plain.design, f.plain.p
+	g := make([]float64, p*p)
+	dense.Unpack(g, p, list[0].others())
+	dense.Mirror(p, g)
+	line := make([]float64, p) // sum of the difference times the standardised columns, but for a constant
+	for k := range line {
+		line[k] = d.Scale[a]*g[(1+a)*p+k] - ratio*d.Scale[b]*g[(1+b)*p+k]
+	}
+	// The difference is c + delta in one row, and c elsewhere: its second moment tells both.
+	second := square(d.Scale[a])*g[(1+a)*p+1+a] - 2*ratio*d.Scale[a]*d.Scale[b]*g[(1+a)*p+1+b] + square(ratio*d.Scale[b])*g[(1+b)*p+1+b]
+	n, sum := g[0], line[0]
+	spread := second - sum*sum/n // delta^2 (1 - 1/n)
+	for _, sign := range []float64{1, -1} {
+		delta := sign * math.Sqrt(spread/(1-1/n))
+		c := (sum - delta) / n
+		var try []float64
+		inside := true
+		for j := range 2 {
+			k := slices.Index(all, names[j])
+			z := (line[1+k] - c*g[1+k]) / delta
+			try = append(try, d.Center[k]+d.Scale[k]*z)
+			inside = inside && math.Abs(10*try[j]-math.Round(10*try[j])) < .01
+		}
+		if inside {
+			row = try
+		}
+	}
+	return row
+}
+
 // Every strength gives another function of the products of every task, so that a task of one row beside a
 // large one follows by least squares. The unknowns are the products of the large task, and the small task's
 // row.

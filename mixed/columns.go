@@ -39,6 +39,7 @@ func (r *rows) describe(ctx context.Context, o *Options) error {
 	if g := r.guard; g != nil { // before the first total
 		g.settle(len(r.stats))
 		g.holdSteady()
+		g.holdTwins()
 		g.describe()
 		if err := g.takesPart(); err != nil {
 			return err

@@ -28,8 +28,8 @@ type Disclosure struct {
 	// if the owner has no others, with two rows for each column; otherwise the owner votes against curves.
 	// Two owners need twice as many tasks. Default 10.
 	LeastSmall int
-	// Strict leaves tasks with fewer rows than columns and two out of all totals, and curves and levels, too:
-	// for owners who do not trust each other.
+	// Strict leaves tasks with fewer rows than columns and two out of all totals, and curves and levels, too,
+	// and raises LeastLevel to as many rows: for owners who do not trust each other.
 	Strict bool
 }
 
@@ -72,6 +72,7 @@ type guard struct {
 	codes  []codedRow // categorical columns of the table
 	steady []bool     // columns of all owners that count as constant here
 	usual  []float64  // their values; NaN where they count as missing
+	twins  []twin     // columns of all owners that count as another one
 	silent bool       // no errors of this owner are in totals
 	needed int        // training rows for curves with many knots
 	did    []string   // sentences about what the rules did
@@ -233,52 +234,6 @@ func (g *guard) shown(column string, all []string) (list []string) {
 	return list
 }
 
-// holdSteady finds the columns of all owners that have another value than the usual one in few own rows: they
-// count as constant, or as missing where most values are missing.
-func (g *guard) holdSteady() {
-	g.steady, g.usual = nil, nil // the reader shows all values
-	off, usual := g.offUsual(g.LeastLevel)
-	steady := make([]bool, len(off))
-	for j, n := range off {
-		steady[j] = n > 0 && n < g.LeastLevel
-	}
-	g.steady, g.usual = steady, usual
-}
-
-// offUsual counts, for every column of all owners, the own rows with another value than the usual one; a
-// missing value is a value like others. Where the counts are at least some limit they need not be exact.
-func (g *guard) offUsual(limit int) (off []int, usual []float64) {
-	rows, read := g.counted(), g.rows.reader()
-	f := newFrequent(len(g.rows.stats), len(rows) <= 2*limit)
-	for _, i := range rows {
-		f.add(read(int(i)))
-	}
-	off, usual = make([]int, len(g.rows.stats)), make([]float64, len(g.rows.stats))
-	for j := range usual {
-		usual[j] = f.value(j)
-	}
-	for _, i := range rows {
-		for j, v := range read(int(i)) {
-			if v != usual[j] && !(math.IsNaN(v) && math.IsNaN(usual[j])) {
-				off[j]++
-			}
-		}
-	}
-	return off, usual
-}
-
-// hold replaces the values of columns that count as constant in a row of all owners' features.
-func (g *guard) hold(x []float64) {
-	if g == nil {
-		return
-	}
-	for j, steady := range g.steady {
-		if steady {
-			x[j] = g.usual[j]
-		}
-	}
-}
-
 // takesPart reports what keeps the rows of this owner out of all totals: too few rows for the linear columns.
 func (g *guard) takesPart() error {
 	own, columns := len(g.counted()), 1+len(g.rows.stats)
@@ -385,4 +340,8 @@ func (g *guard) describe() {
 		}
 	}
 	g.tell(constant != nil, "Columns with one value in nearly all own rows count as constant: %s.", names(constant))
+	features := g.rows.schema.Features()
+	for _, t := range g.twins {
+		g.tell(true, "Column %q counts as %q: they differ in %d own rows.", features[t.column], features[t.of], t.rows)
+	}
 }

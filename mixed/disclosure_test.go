@@ -214,6 +214,43 @@ func TestLimits(t *testing.T) {
 	}
 }
 
+// Where other owners are not trusted, a column with another value than the usual one in fewer rows than columns
+// and two counts as constant: a member could have these rows alone in a total.
+func TestStrictColumns(t *testing.T) {
+	r := rand.New(rand.NewPCG(8, 2))
+	for rows, constant := range map[int]bool{6: true, 11: true, 12: false} {
+		for _, strict := range []bool{true, false} {
+			list := cut(wide(r, 8, rows), 2)
+			_, report, err := Together(t.Context(), list, network("path", 2), Options{NoCurves: true, Disclosure: Disclosure{Strict: strict}})
+			check.Done(err)
+			said := slices.ContainsFunc(report.Notes, func(note string) bool { return strings.Contains(note, `count as constant: "flag"`) })
+			check.FailIf(t, said != (constant && strict), "%d rows, strict %v: %q", rows, strict, report.Notes)
+		}
+	}
+}
+
+// wide returns a table of so many drawn columns, and one more that is 1 in so many rows of an owner of two.
+func wide(r *rand.Rand, columns, rows int) Input {
+	d := &Data{}
+	for j := range columns {
+		d.Names = append(d.Names, fmt.Sprint("x", j))
+	}
+	d.Names = append(d.Names, "flag")
+	for k := range 40 {
+		for i := range 20 {
+			x := make([]float64, columns+1)
+			for j := range columns {
+				x[j] = r.NormFloat64()
+			}
+			if k%2 == 1 && i%2 == 0 || k%2 == 0 && i == 3 && k/2 < rows {
+				x[columns] = 1
+			}
+			check.Done(d.Append(fmt.Sprint("task ", k), r.NormFloat64(), x...))
+		}
+	}
+	return Input{Table: d}
+}
+
 // A level of few own rows is not among the levels that others learn.
 func TestRareLevelIsNotNamed(t *testing.T) {
 	list := cut(ample(4, 3), 3)

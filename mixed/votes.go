@@ -129,17 +129,38 @@ func (g *guard) bendsAlone(c *Curve) bool {
 	return false
 }
 
-// rare reports, for every column of a design with curves, whether few own rows have another value than the
-// usual one: fewer than columns. A member that steers strengths could see such rows alone, so that the column
-// has no deviations and no loadings.
+// rare reports, for every column of a design with curves, whether a member that steers strengths could see few
+// own rows alone by it, fewer than columns: these rows have another value than the usual one, or another value
+// than another column. Beside rare levels the most frequent one of the category is rare, too: 1 less all other
+// levels is the rare one. Rare columns have no deviations and no loadings.
 func (g *guard) rare(d *Design) []bool {
 	list := make([]bool, d.Width())
 	if g == nil || g.LeastLevel == 0 || len(d.Curves) == 0 {
 		return list
 	}
-	off, _ := g.offUsual(len(list))
+	off, usual := g.offUsual(len(list))
 	for j, n := range off {
 		list[1+j] = n > 0 && n < len(list)
+	}
+	for _, t := range g.findTwins(len(list)) {
+		list[1+t.column] = true
+	}
+	own := len(g.counted())
+	for _, c := range g.rows.schema.levelPlaces() {
+		if !slices.Contains(list[1+c[0]:1+c[1]], true) {
+			continue
+		}
+		frequent, most := c[0], 0
+		for j := c[0]; j < c[1]; j++ {
+			having := off[j]
+			if usual[j] == 1 {
+				having = own - off[j]
+			}
+			if having > most {
+				frequent, most = j, having
+			}
+		}
+		list[1+frequent] = true
 	}
 	return list
 }

@@ -1,0 +1,470 @@
+package mixed
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/difalt/difalt/internal/dense"
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
+
+// The tests of this file are a member of two that lies: by rows that it has made up, which move the knots of
+// curves, or as the center of the network, which says at which strengths all owners add up. What it reads is
+// in docs/privacy.md; `go test -run 'TestKnotsSteered|TestStrengthsSteered|TestWhatALiarReads' -v ./mixed`
+// prints the numbers.
+
+// strictly are options with the strict rules.
+var strictly = Options{Disclosure: Disclosure{Strict: true}}
+
+// A steerer is a listener that replaces what the owners agree on. The network has the path of two nodes, whose
+// center it is.
+type steerer struct {
+	listener
+	lie func(f *fitter, v []float64) // nil: only what it listens to
+	fit *fitter
+}
+
+// Agree implements Sums.
+func (l *steerer) Agree(ctx context.Context, v []float64) error {
+	if l.lie != nil {
+		l.lie(l.fit, v)
+	}
+	return l.listener.Agree(ctx, v)
+}
+
+// trainBeside trains with a victim, and returns the report of the victim, or its error.
+func (l *steerer) trainBeside(t *testing.T, victim, own Input, o Options) (report *Report, failed error) {
+	t.Helper()
+	net := network("path", 2)
+	seats, center := newMeeting(net), net.Graph().Center()
+	honest, mine := o, o
+	l.seat = seats[center]
+	honest.Sums, mine.Sums, mine.Disclosure = seats[1-center], l, open.Disclosure
+	l.fit = &fitter{Options: mine, in: &own}
+	var wait sync.WaitGroup
+	wait.Go(func() {
+		if _, report, failed = (&fitter{Options: honest, in: &victim}).fit(t.Context()); failed != nil {
+			seats[1-center].leave(failed)
+		}
+	})
+	wait.Go(func() {
+		if _, _, err := l.fit.fit(t.Context()); err != nil {
+			l.leave(err)
+		}
+	})
+	wait.Wait()
+	return report, failed
+}
+
+// nullSpace returns an orthonormal basis of the vectors that a symmetric matrix takes to 0, by columns, nil for
+// none.
+func nullSpace(a []float64, p int, least float64) [][]float64 {
+	g := mat.NewSymDense(p, nil)
+	for i := range p {
+		for j := i; j < p; j++ {
+			g.SetSym(i, j, a[i*p+j])
+		}
+	}
+	var eigen mat.EigenSym
+	if !eigen.Factorize(g, true) {
+		return nil
+	}
+	var vectors mat.Dense
+	eigen.VectorsTo(&vectors)
+	values := eigen.Values(nil)
+	var list [][]float64
+	for k := 0; k < p && math.Abs(values[k]) < least*values[p-1]; k++ {
+		list = append(list, mat.Col(nil, k, &vectors))
+	}
+	return list
+}
+
+// offSpace returns the squared length of the part of v in a space with an orthonormal basis, as a share of
+// that of v.
+func offSpace(v []float64, basis [][]float64) float64 {
+	sum := 0.0
+	for _, b := range basis {
+		sum += square(floats.Dot(v, b))
+	}
+	return sum / floats.Dot(v, v)
+}
+
+// steps are the numbers on the grid of the drawn tables.
+func steps(from, to float64) (list []float64) {
+	for k := math.Round(10 * from); k <= math.Round(10*to); k++ {
+		list = append(list, k/10)
+	}
+	return list
+}
+
+// knotsSteered counts the complete rows that a liar reads of the rows of a victim beyond 6 in its first
+// column, which it chooses. Rows that it makes up move the knots there, so that some functions of the curve
+// are 0 in all other rows.
+func knotsSteered(t *testing.T, tail int, o Options) (right int, report *Report) {
+	victim := drawn(uint64(tail), "v", 2, slices.Repeat([]int{50}, 10)...)
+	r := rand.New(rand.NewPCG(uint64(tail), 21))
+	for i := range victim.Values[0] {
+		victim.Values[0][i] = max(min(victim.Values[0][i], 5), -5)
+	}
+	var wanted [][2]float64
+	places := r.Perm(35)
+	for k := range tail {
+		i := 500 * k / tail
+		victim.Values[0][i] = float64(65+places[k%len(places)]) / 10
+		wanted = append(wanted, [2]float64{victim.Values[0][i], victim.Values[1][i]})
+	}
+	made := drawn(2, "a", 2, slices.Repeat([]int{400}, 60)...)
+	for i := range made.Values[0] {
+		made.Values[0][i] = 6 + 4*r.Float64()
+	}
+	l := &steerer{}
+	report, _ = l.trainBeside(t, Input{Table: victim}, Input{Table: made}, o)
+	list := totalsOf(l.heard, "X'X")
+	if len(list) < 2 || l.fit.curved == nil {
+		return 0, report
+	}
+	return readTail(l.fit.curved.design, list[1].others(), wanted), report
+}
+
+// readTail counts the rows that follow from X'X, packed, of rows of which few lie beyond 6 in the first
+// column.
+func readTail(d *Design, packed []float64, wanted [][2]float64) (right int) {
+	p := d.Width()
+	g := make([]float64, p*p)
+	dense.Unpack(g, p, packed)
+	dense.Mirror(p, g)
+	curve := slices.IndexFunc(d.Curves, func(c Curve) bool { return c.Feature == 0 })
+	if curve < 0 {
+		return 0
+	}
+	var own []int // the columns that are functions of the first feature
+	for j, c := range d.Columns() {
+		if j == 0 || c.Kind == LinearColumn && c.Feature == 0 || c.Kind == CurveColumn && c.Curve == curve {
+			own = append(own, j)
+		}
+	}
+	n := len(own)
+	column := make([]float64, p)
+	functions := func(x float64) (list []float64) {
+		d.Apply(column, []float64{x, 0})
+		for _, j := range own {
+			list = append(list, column[j])
+		}
+		return list
+	}
+	elsewhere := make([]float64, n*n)
+	for _, x := range steps(-5, 5) {
+		v := functions(x)
+		for i := range v {
+			floats.AddScaled(elsewhere[i*n:][:n], v[i], v)
+		}
+	}
+	local := nullSpace(elsewhere, n, 1e-12) // functions that are 0 in all other rows
+	q := len(local)
+	if q == 0 {
+		return 0
+	}
+	values := func(x float64) (list []float64) {
+		v := functions(x)
+		for _, b := range local {
+			list = append(list, floats.Dot(b, v))
+		}
+		return list
+	}
+	products := make([]float64, q*q) // of local functions over the rows in the tail
+	second := make([]float64, q)     // and of them and the second column
+	for a, u := range local {
+		for i, at := range own {
+			for b, v := range local {
+				for k, to := range own {
+					products[a*q+b] += u[i] * g[at*p+to] * v[k]
+				}
+			}
+			second[a] += u[i] * g[at*p+2]
+		}
+	}
+	null := nullSpace(products, q, 1e-9)
+	if len(null) == 0 {
+		return 0
+	}
+	var found []float64
+	for _, x := range steps(6, 10) {
+		if v := values(x); offSpace(v, null) < 1e-7 {
+			found = append(found, x)
+		}
+	}
+	if len(found) == 0 || len(found) > q {
+		return 0
+	}
+	f := mat.NewDense(q, len(found), nil)
+	for k, x := range found {
+		f.SetCol(k, values(x))
+	}
+	var z mat.VecDense
+	if z.SolveVec(f, mat.NewVecDense(q, second)) != nil {
+		return 0
+	}
+	for _, row := range wanted {
+		k := slices.Index(found, row[0])
+		if k >= 0 && math.Abs(d.Center[1]+d.Scale[1]*z.AtVec(k)-row[1]) < .05 {
+			right++
+		}
+	}
+	return right
+}
+
+// Knots that a member has moved into a tail of few rows show these rows; with the rules they show none, since
+// the owner votes against the curve after the knots are known.
+func TestKnotsSteered(t *testing.T) {
+	for _, tail := range []int{1, 2, 3, 11, 200} {
+		off, _ := knotsSteered(t, tail, open)
+		on, report := knotsSteered(t, tail, Options{})
+		strict, _ := knotsSteered(t, tail, strictly)
+		t.Logf("%d rows in the tail: %d read without rules, %d with them", tail, off, on)
+		if on+strict > 0 || tail <= 3 && off < tail {
+			t.Errorf("%d rows in the tail: %d read without rules, %d with them", tail, off, on)
+		}
+		voted := func(note string) bool { return strings.Contains(note, `voted against the curve of "x0"`) }
+		if report == nil || slices.ContainsFunc(report.Notes, voted) != (tail < 12) {
+			t.Errorf("%d rows in the tail: the report is %v", tail, report)
+		}
+	}
+}
+
+// withLevel returns a table of tasks of 20 rows where so many rows of different tasks have the level secret, and
+// x2 differs from x1 in these rows alone, by 1; and what a liar wants: the numbers and the target of these rows.
+func withLevel(tasks, rare int) (d *Data, wanted [][]float64) {
+	d = drawn(uint64(rare), "v", 2, slices.Repeat([]int{20}, tasks)...)
+	kind, r := make([]float64, d.Rows()), rand.New(rand.NewPCG(uint64(rare), 22))
+	for i := range kind {
+		d.Values[0][i], d.Values[1][i] = float64(r.IntN(81)-40)/10, float64(r.IntN(81)-40)/10
+		kind[i] = float64(i % 2)
+		if k := i / 20; i%20 == k%20 && k < rare {
+			kind[i] = 2
+			wanted = append(wanted, []float64{d.Values[0][i], d.Values[1][i], d.Targets[i]})
+		}
+	}
+	second := slices.Clone(d.Values[1])
+	for i, k := range kind {
+		second[i] += max(k-1, 0)
+	}
+	d.Names, d.Values = append(d.Names, "kind", "x2"), append(d.Values, kind, second)
+	d.Levels = [][]string{nil, nil, {"a", "b", "secret"}, nil}
+	return d, wanted
+}
+
+// A steering gives the constant and the columns of levels the weights of one direction, from the features of
+// all owners.
+type steering func(d *Design, features []string) []float64
+
+// byLevel is the direction that is 1 in rows with the level secret, and 0 in all others.
+func byLevel(d *Design, features []string) []float64 {
+	w := make([]float64, 1+len(features))
+	j := slices.Index(features, "kind=secret")
+	w[0], w[1+j] = d.Center[j], d.Scale[j]
+	return w
+}
+
+// byOtherLevels is the same direction, from the other levels: 1 less all of them.
+func byOtherLevels(d *Design, features []string) []float64 {
+	w := make([]float64, 1+len(features))
+	w[0] = 1
+	for j, name := range features {
+		if name == "kind=a" || name == "kind=b" {
+			w[0] -= d.Center[j]
+			w[1+j] = -d.Scale[j]
+		}
+	}
+	return w
+}
+
+// byDifference is the same direction, from two columns of numbers: x2 less x1.
+func byDifference(d *Design, features []string) []float64 {
+	w := make([]float64, 1+len(features))
+	one, two := slices.Index(features, "x1"), slices.Index(features, "x2")
+	w[0] = d.Center[two] - d.Center[one]
+	w[1+one], w[1+two] = -d.Scale[one], d.Scale[two]
+	return w
+}
+
+// strengthsSteered counts the complete rows, with the target, that a center reads of the rows with a level.
+// It has the owners add up once without deviations, and once where the only one is along a direction. The
+// difference of the two totals is half the sum of x x' over the rows with the level, and of x y.
+func strengthsSteered(t *testing.T, rare int, to steering, o Options) (right int, report *Report) {
+	rank, times := 1, 0
+	o.Rank, o.CommonNoise = &rank, true
+	victim, wanted := withLevel(40, rare)
+	own, _ := withLevel(10, 3)
+	var from [2]int // places of what is agreed on in all that is heard
+	l := &steerer{}
+	l.lie = func(f *fitter, v []float64) {
+		s := f.formSteered()
+		if s == nil || len(v) != 4+groups+s.linear+1+len(s.design.Curves)+1 || times == len(from) {
+			return
+		}
+		clear(v[:4+groups+s.linear]) // the climb goes on, without deviations
+		v[len(v)-1] = 1              // the noise
+		if times == 1 {
+			copy(v[4+groups:], to(s.design, f.rows.schema.Features()))
+		}
+		from[times] = len(l.heard)
+		times++
+	}
+	report, _ = l.trainBeside(t, Input{Table: victim}, Input{Table: own}, o)
+	if times < len(from) {
+		return 0, report
+	}
+	s := l.fit.formSteered()
+	p := s.p
+	d := l.heard[from[0]+1].others()
+	floats.Sub(d, l.heard[from[1]+1].others())
+	floats.Scale(2, d) // of a row alone in its task, 1 - 1/(1 + 1) is left
+	g := make([]float64, p*p)
+	dense.Unpack(g, p, d)
+	dense.Mirror(p, g)
+	return readLevel(l.fit, s.design, g, d[dense.Triangle(p):][:p], wanted), report
+}
+
+// formSteered returns the form of the model that a liar steers: that with curves, if there are any.
+func (f *fitter) formSteered() *stats {
+	if f.curved != nil {
+		return f.curved
+	}
+	return f.plain
+}
+
+// readLevel counts the rows with a level that follow from their X'X, p x p, and X'y.
+func readLevel(f *fitter, d *Design, g, xy []float64, wanted [][]float64) (right int) {
+	p, features := d.Width(), f.rows.schema.Features()
+	null := nullSpace(g, p, 1e-12)
+	if len(null) == 0 {
+		return 0
+	}
+	x := make([]float64, len(features))
+	x[slices.Index(features, "kind=secret")] = 1
+	a, b, c := slices.Index(features, "x0"), slices.Index(features, "x1"), slices.Index(features, "x2")
+	var found [][]float64
+	var columns []float64
+	for _, x[a] = range steps(-4, 4) {
+		for _, x[b] = range steps(-4, 4) {
+			row := make([]float64, p)
+			x[c] = x[b] + 1
+			d.Apply(row, x)
+			if offSpace(row, null) < 1e-15 {
+				found = append(found, []float64{x[a], x[b]})
+				columns = append(columns, row...)
+			}
+		}
+	}
+	if len(found) == 0 || len(found) > p {
+		return 0
+	}
+	var y mat.VecDense
+	if y.SolveVec(mat.NewDense(len(found), p, columns).T(), mat.NewVecDense(p, xy)) != nil {
+		return 0
+	}
+	for _, row := range wanted {
+		for k, at := range found {
+			target := f.rows.target.Restore(y.AtVec(k))
+			if at[0] == row[0] && at[1] == row[1] && math.Abs(target-row[2]) < .05 {
+				right++
+			}
+		}
+	}
+	return right
+}
+
+// Strengths that a member chooses show the rows of a level of fewer rows than columns.
+func TestStrengthsSteered(t *testing.T) {
+	for name, to := range map[string]steering{"its column": byLevel, "other levels": byOtherLevels, "a difference": byDifference} {
+		for _, rare := range []int{2, 12, 16, 26} {
+			off, _ := strengthsSteered(t, rare, to, open)
+			on, _ := strengthsSteered(t, rare, to, Options{})
+			strict, _ := strengthsSteered(t, rare, to, strictly)
+			t.Logf("%s: level of %d rows: %d read without rules, %d with them, %d with strict ones", name, rare, off, on, strict)
+			if on+strict > 0 || rare <= 16 && off < rare {
+				t.Errorf("%s: level of %d rows: %d read without rules, %d with them", name, rare, off, on)
+			}
+		}
+	}
+}
+
+// A person is the only row of its task.
+type person struct{ known, other, target float64 }
+
+// peopleRead counts the persons of whom a center reads the second column and the target, knowing the first
+// one. It has all owners add up with a huge deviation along a direction that is 0 in the rows with the known
+// value: tasks of one row elsewhere vanish from the totals, and other tasks hardly change near by.
+func peopleRead(t *testing.T, o Options) (right, asked int) {
+	rows := slices.Concat(slices.Repeat([]int{30}, 10), slices.Repeat([]int{1}, 120))
+	victim, own := drawn(31, "v", 2, rows...), drawn(32, "a", 2, 30, 30, 30)
+	count := map[float64]int{}
+	for i := 300; i < victim.Rows(); i++ {
+		count[victim.Values[0][i]]++
+	}
+	var people []person
+	for i := 300; i < victim.Rows(); i++ {
+		if x := victim.Values[0][i]; count[x] == 1 && len(people) < 12 {
+			people = append(people, person{x, victim.Values[1][i], victim.Targets[i]})
+		}
+	}
+	const large, near = 1e6, 1e-3
+	rank, times := 1, 0
+	o.Rank, o.CommonNoise = &rank, true
+	from := make([]int, 3*len(people)) // places of what is agreed on in all that is heard
+	l := &steerer{}
+	l.lie = func(f *fitter, v []float64) {
+		if f.plain == nil || len(v) != 4+groups+f.plain.linear+2 || times == len(from) {
+			return
+		}
+		d := f.plain.design
+		at := people[times/3].known + near*float64(times%3-1)
+		clear(v[:4+groups+f.plain.linear])
+		v[len(v)-1] = 1 // the noise
+		w := v[4+groups:]
+		w[0], w[1] = large*(d.Center[0]-at), large*d.Scale[0]
+		from[times] = len(l.heard)
+		times++
+	}
+	_, _ = l.trainBeside(t, Input{Table: victim}, Input{Table: own}, o)
+	if times < len(from) {
+		return 0, len(people)
+	}
+	d, target, p := l.fit.plain.design, l.fit.rows.target, l.fit.plain.p
+	for k, who := range people {
+		sum := l.heard[from[3*k+1]+1].others() // at the value, less the mean of both sides
+		floats.AddScaled(sum, -.5, l.heard[from[3*k]+1].others())
+		floats.AddScaled(sum, -.5, l.heard[from[3*k+2]+1].others())
+		other, y := d.Center[1]+d.Scale[1]*sum[2]/sum[0], target.Restore(sum[dense.Triangle(p)]/sum[0])
+		if math.Abs(other-who.other) < .05 && math.Abs(y-who.target) < .05 {
+			right++
+		}
+	}
+	return right, len(people)
+}
+
+// A center reads tasks of one row that it knows a value of, although the rules of owners hold: only strict
+// rules leave these tasks out. SECURITY.md says so.
+func TestWhatALiarReads(t *testing.T) {
+	for name, c := range map[string]struct {
+		o     Options
+		reads bool
+	}{
+		"without rules":          {open, true},
+		"default rules":          {Options{}, true},
+		"strict rules":           {strictly, false},
+		"strict rules, no curve": {Options{NoCurves: true, Disclosure: Disclosure{Strict: true}}, false},
+	} {
+		read, asked := peopleRead(t, c.o)
+		t.Logf("%s: %d of %d tasks of one row were read", name, read, asked)
+		if c.reads && read < asked || !c.reads && read > 0 {
+			t.Errorf("%s: %d of %d tasks of one row were read", name, read, asked)
+		}
+	}
+}
