@@ -120,10 +120,9 @@ type scratch struct {
 	errors       TaskErrors
 }
 
-// newScorer returns a scorer of a choice and of methods beside it.
-func (f *fitter) newScorer(chosen *choice, beside []method) *scorer {
-	s := &scorer{f: f, center: f.rows.raw.Center, unit: f.rows.raw.Scale, design: chosen.s.design}
-	s.methods = append([]method{{name: Ours, s: chosen.s, m: chosen.m}}, beside...)
+// scorerOf returns a scorer of methods, the first of which is the model.
+func (f *fitter) scorerOf(methods []method) *scorer {
+	s := &scorer{f: f, methods: methods, center: f.rows.raw.Center, unit: f.rows.raw.Scale, design: methods[0].s.design}
 	s.order, s.start = rowsByTask(f.in.Table, func(row int) bool { return f.in.weight(row) > 0 })
 	for _, m := range s.methods {
 		if m.s != nil && m.s.p > s.design.Width() {
@@ -213,7 +212,7 @@ func (f *fitter) score(ctx context.Context, report *Report, chosen *choice) erro
 	if f.form != nil {
 		return err
 	}
-	s := f.newScorer(chosen, f.baselines)
+	s := f.scorerOf(append([]method{{name: Ours, s: chosen.s, m: chosen.m}}, f.baselines...))
 	sums := make([]float64, len(s.methods)*ScoreSize)
 	if err == nil {
 		sums, err = s.sum(ctx)
@@ -226,6 +225,7 @@ func (f *fitter) score(ctx context.Context, report *Report, chosen *choice) erro
 		report.Scores = append(report.Scores, Score{Method: m.name, Ridge: m.ridge})
 	}
 	report.Verdict = Summarise(report.Scores, sums, s.unit)
+	report.scorer = s
 	report.tasks = func(yield func(TaskScore) bool) {
 		for k, name := range f.in.Table.Tasks() {
 			more := true

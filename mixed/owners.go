@@ -163,6 +163,8 @@ func Together(ctx context.Context, list []Input, net *consensus.Network, o Optio
 			return nil, nil, ownFault(inTable(err, list, i))
 		}
 	}
+	alone := o
+	alone.Sums, alone.Progress, alone.Refit = nil, nil, false
 	models, reports, errs := make([]*Model, len(list)), make([]*Report, len(list)), make([]error, len(list))
 	var owners crew
 	for i, seat := range newMeeting(net) {
@@ -179,6 +181,9 @@ func Together(ctx context.Context, list []Input, net *consensus.Network, o Optio
 				}
 			}()
 			models[i], reports[i], errs[i] = (&fitter{Options: own, in: &list[i]}).fit(ctx)
+			if r := reports[i]; errs[i] == nil && net.Len() > 1 {
+				r.owned = []ownedTable{{&list[i], alone, r.scorer}}
+			}
 		})
 	}
 	owners.wait()

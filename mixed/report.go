@@ -180,6 +180,8 @@ type Report struct {
 	// all rows; nil: they have judged the model itself. It has neither covariances nor digests of tasks.
 	Judged *Model
 	tasks  iter.Seq[TaskScore]
+	scorer *scorer
+	owned  []ownedTable // of the owners in this process
 }
 
 // An Outlier is a training row far from its prediction.
@@ -206,6 +208,7 @@ func joinReports(list []*Report) *Report {
 			o.Table = i + 1
 			out.Outliers = append(slices.Clip(out.Outliers), o)
 		}
+		out.owned = append(slices.Clip(out.owned), r.owned...)
 		for _, note := range r.Notes {
 			if !slices.Contains(out.Notes, note) {
 				out.Notes = append(out.Notes, note)

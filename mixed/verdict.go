@@ -51,31 +51,34 @@ func newVerdict(scores []Score, comparisons []comparison, unit float64) Verdict 
 		return v
 	}
 	v.Gain = 1 - math.Sqrt(ours/other)
-	if c := comparisons[best]; c.tasks > 1 && ours > exact && other > exact {
-		// A task moves the logarithm of ours / other by its share of ours less its share of other.
-		variance := comparisons[0].square/ours/ours - 2*c.product/ours/other + c.square/other/other
-		// As many tasks of equal errors would be as uncertain.
-		tasks := min(max(other*other/c.square, 2), c.tasks)
-		far := distuv.StudentsT{Sigma: 1, Nu: tasks - 1}.Quantile(0.975) * math.Sqrt(max(variance, 0)*tasks/(tasks-1))
-		v.Low, v.High = 1-math.Sqrt(ours/other)*math.Exp(far/2), 1-math.Sqrt(ours/other)*math.Exp(-far/2)
+	if ours > exact && other > exact {
+		v.Low, v.High = comparisons[best].interval(ours, other, comparisons[0].square)
 	}
 	v.Text = v.words(scores[0].Test.RMSE, scores[best].Test.RMSE)
 	return v
+}
+
+// interval returns the 95 % interval of the gain 1 - sqrt(ours / other), of sums of squared errors over tasks;
+// squares is the sum of the squares of ours over tasks. It is NaN for a single task.
+func (c comparison) interval(ours, other, squares float64) (low, high float64) {
+	if c.tasks < 2 {
+		return math.NaN(), math.NaN()
+	}
+	// A task moves the logarithm of ours / other by its share of ours less its share of other.
+	variance := squares/ours/ours - 2*c.product/ours/other + c.square/other/other
+	// As many tasks of equal errors would be as uncertain.
+	tasks := min(max(other*other/c.square, 2), c.tasks)
+	far := distuv.StudentsT{Sigma: 1, Nu: tasks - 1}.Quantile(0.975) * math.Sqrt(max(variance, 0)*tasks/(tasks-1))
+	ratio := math.Sqrt(ours / other)
+	return 1 - ratio*math.Exp(far/2), 1 - ratio*math.Exp(-far/2)
 }
 
 // clearGain is the gain or loss from which a verdict of few tasks says more than that it is open.
 const clearGain = 0.05
 
 func (v *Verdict) words(ours, other float64) string {
-	amount := fmt.Sprintf("%s lower than that of", percent(v.Gain))
-	switch {
-	case v.Gain < -2:
-		amount = fmt.Sprintf("%s times that of", number(1-v.Gain))
-	case v.Gain < 0:
-		amount = fmt.Sprintf("%s higher than that of", percent(-v.Gain))
-	}
 	s := fmt.Sprintf("On held-out rows the model's RMSE, %s, is %s the best simpler method, %q (%s).",
-		number(ours), amount, v.Other, number(other))
+		number(ours), amount(v.Gain), v.Other, number(other))
 	if math.IsNaN(v.Low) {
 		return s
 	}
@@ -91,6 +94,17 @@ func (v *Verdict) words(ours, other float64) string {
 		return s + ": too few tasks to be sure, but the model is the better guess."
 	}
 	return s + ": the held-out rows are inconclusive."
+}
+
+// amount returns a gain in words, before the name of what the error is compared with.
+func amount(gain float64) string {
+	switch {
+	case gain < -2:
+		return fmt.Sprintf("%s times that of", number(1-gain))
+	case gain < 0:
+		return fmt.Sprintf("%s higher than that of", percent(-gain))
+	}
+	return fmt.Sprintf("%s lower than that of", percent(gain))
 }
 
 func percent(x float64) string { return strconv.FormatFloat(100*x, 'f', 1, 64) + " %" }

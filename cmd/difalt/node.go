@@ -152,7 +152,11 @@ func (t *training) federate(ctx context.Context, node *federate.Node) error {
 		if err != nil {
 			return err
 		}
-		err = t.finish(ctx, m, report.Of(trained))
+		node.Progress(federate.Progress{Stage: mixed.OwnFits, Sums: trained.Sums()})
+		result, err := report.Of(ctx, trained)
+		if err == nil {
+			err = t.finish(ctx, m, result)
+		}
 		if trained.Private != nil {
 			err = trained.Private.Ended(err)
 		}

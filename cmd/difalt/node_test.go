@@ -170,6 +170,11 @@ func TestNodesAndUpAgree(t *testing.T) {
 		if left[0] -= sent[0]; e.err != nil || sent[0] == 0 || sent[1] != left[1] {
 			t.Fatalf("%s: %v, %v left: %s", siteNames[i], e.err, left, e.stdout)
 		}
+		own := ownFits(e.stdout) // a node learns how its own fit compares, and up says it of every file
+		if len(own) != 1 || !strings.Contains(own[0], "RMSE of the shared model") ||
+			!slices.Contains(ownFits(report), filepath.Join(n.dir, siteNames[i]+".csv: "+own[0])) {
+			t.Errorf("%s compares %q, and up %q", siteNames[i], own, ownFits(report))
+		}
 		p := load(t, e.model).Parameters()
 		tasks += len(p.Tasks.Names)
 		if diff := cmp.Diff(all.Mean, p.Mean) + cmp.Diff(all.Prior, p.Prior) + cmp.Diff(all.Design.Center, p.Design.Center); diff != "" {
@@ -179,6 +184,16 @@ func TestNodesAndUpAgree(t *testing.T) {
 	if len(all.Tasks.Names) != 40 || tasks != 40 || math.Abs(left[0]) > 2 {
 		t.Errorf("up has %d tasks, the nodes have %d; %v MB more than the nodes", len(all.Tasks.Names), tasks, left[0])
 	}
+}
+
+// ownFits returns the paragraphs of a report that compare the shared model with fits of single owners.
+func ownFits(report string) (list []string) {
+	for paragraph := range strings.SplitSeq(report, "\n\n") {
+		if line := strings.Join(strings.Fields(paragraph), " "); strings.Contains(line, "the owner's own fit") {
+			list = append(list, line)
+		}
+	}
+	return list
 }
 
 // A mistake that needs no other node to be seen ends a node at once: it neither listens nor waits for its

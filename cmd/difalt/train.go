@@ -38,9 +38,18 @@ func (t *training) train(ctx context.Context, stages []string,
 	work func(progress func(mixed.Progress)) (*mixed.Model, *mixed.Report, error)) error {
 	t.heading()
 	var m *mixed.Model
-	var r *mixed.Report
+	var result *report.Result
 	bar := terminal.NewProgress(t.Progress(), stages...)
-	err := cli.UntilCanceled(ctx, func() (err error) { m, r, err = work(showOn(bar)); return err })
+	err := cli.UntilCanceled(ctx, func() error {
+		model, r, err := work(showOn(bar))
+		if err != nil {
+			return err
+		}
+		m = model
+		bar.Detail(mixed.OwnFits, "")
+		result, err = report.Of(ctx, r)
+		return err
+	})
 	bar.Close()
 	switch {
 	case errors.Is(err, context.Canceled):
@@ -48,7 +57,7 @@ func (t *training) train(ctx context.Context, stages []string,
 	case err != nil:
 		return t.explain(err)
 	}
-	if err := t.finish(ctx, m, report.Of(r)); err != nil {
+	if err := t.finish(ctx, m, result); err != nil {
 		return err
 	}
 	return t.unconverged

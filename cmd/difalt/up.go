@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/difalt/difalt/cmd/difalt/internal/cli"
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
@@ -58,7 +59,7 @@ func runUp(ctx context.Context, std *cli.Streams, o jointOptions) error {
 	}
 	t := &training{trainingOptions: o.trainingOptions, privacy: o.privacy, Streams: std, command: "up"}
 	defer t.used.close()
-	trainingStages := mixed.Stages
+	trainingStages := append(slices.Clip(mixed.Stages), mixed.OwnFits)
 	if o.privacy.Epsilon > 0 {
 		trainingStages = mixed.PrivateStages
 	}

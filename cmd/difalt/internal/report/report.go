@@ -3,6 +3,7 @@
 package report
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -26,7 +27,8 @@ type Result struct {
 	Scores    []mixed.Score     `json:"methods"`
 	Evidence  []mixed.Candidate `json:"evidence"` // of the forms of the model that were compared
 	Notes     []string          `json:"notes"`
-	Owners    *sent             `json:"owners,omitempty"` // nil for one table
+	Owners    *sent             `json:"owners,omitempty"`   // nil for one table
+	OwnFits   []mixed.OwnFit    `json:"own_fits,omitempty"` // of the owners in this process, beside the shared model
 	Judged    *mixed.Model      // that the held-out rows judge, where the model was fitted again to all rows; or nil
 	Outliers  []mixed.Outlier   // of the rows that the model has learned
 	tasks     iter.Seq[mixed.TaskScore]
@@ -46,14 +48,15 @@ type sent struct {
 	AgainstOne float64       `json:"epsilon_against_a_node,omitempty"`
 }
 
-// Of returns the result of a training on one table or, with other owners, on several.
-func Of(r *mixed.Report) *Result {
+// Of returns the result of a training on one table or, with other owners, on several; then it fits the tables of
+// this process one by one, to compare. The error is that of a context that ends.
+func Of(ctx context.Context, r *mixed.Report) (*Result, error) {
 	out := &Result{
 		Verdict: r.Verdict, Converged: r.Converged, Scores: r.Scores, Evidence: r.Candidates,
 		Notes: r.Notes, Outliers: r.Outliers, Judged: r.Judged, tasks: r.Tasks(),
 	}
 	if r.Owners == 1 {
-		return out
+		return out, nil
 	}
 	s := &sent{
 		Nodes: r.Owners, Tasks: r.TaskCount, Rounds: r.Traffic.Rounds, Bytes: r.Traffic.Bytes, Messages: r.Traffic.Messages,
@@ -63,7 +66,9 @@ func Of(r *mixed.Report) *Result {
 		s.Epsilon, s.Delta, s.AgainstOne = a.Epsilon(), a.Delta(), a.Against(1, r.Owners)
 	}
 	out.Owners = s
-	return out
+	var err error
+	out.OwnFits, err = r.OwnFits(ctx)
+	return out, err
 }
 
 // numbers returns the numbers of totals and of their numbers.

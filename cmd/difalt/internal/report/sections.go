@@ -93,6 +93,13 @@ func (r *Report) lead() (list []string) {
 	if r.Verdict.Text != "" {
 		list = append(list, r.Verdict.Text)
 	}
+	for _, own := range r.OwnFits {
+		name := ""
+		if own.Table != "" {
+			name = own.Table + ": "
+		}
+		list = append(list, name+own.Text)
+	}
 	if r.Judged != nil {
 		list = append(list, fmt.Sprintf("These are errors of a model of the %s. The model that is kept has the same form and was fitted again "+
 			"to all %d: the effects and the noise below are those of it.", text.Plural(r.Size.Training, "training row"), r.Size.Model))

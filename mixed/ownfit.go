@@ -1,0 +1,166 @@
+package mixed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+)
+
+// OwnFits is the name of the stage of [Report.OwnFits].
+const OwnFits = "own fits"
+
+// An OwnFit compares the model of several owners with the fit that one of them has without the others, on the
+// held-out rows of this owner.
+type OwnFit struct {
+	// Table is the name of the owner's table, Input.Name.
+	Table string `json:"table,omitempty"`
+	// Text is a sentence or two.
+	Text string `json:"text"`
+	// Own are the errors of the owner's fit, and Shared those of the model of all owners.
+	Own    Errors `json:"own"`
+	Shared Errors `json:"shared"`
+	// Gain is 1 - RMSE of the shared model / RMSE of the owner's fit, and Low to High its 95 % interval, as in
+	// a Verdict.
+	Gain float64 `json:"gain"`
+	Low  float64 `json:"gain_low"`
+	High float64 `json:"gain_high"`
+}
+
+// An ownedTable is the table of an owner in this process, with the scorer of the shared model.
+type ownedTable struct {
+	in      *Input
+	options Options
+	shared  *scorer
+}
+
+// OwnFits fits every table of this process alone, and compares the shared model with these fits. It takes the
+// time of these fits, and sends nothing: nobody learns the result but the caller. Reports of one owner, and of
+// private trainings, have none. The error is that of a context that ends.
+func (r *Report) OwnFits(ctx context.Context) (list []OwnFit, err error) {
+	for i := range r.owned {
+		fit, err := r.owned[i].compare(ctx)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, *fit)
+	}
+	return list, nil
+}
+
+// compare fits the table alone.
+func (t *ownedTable) compare(ctx context.Context) (*OwnFit, error) {
+	nan := math.NaN()
+	out := &OwnFit{Table: t.in.Name, Gain: nan, Low: nan, High: nan}
+	shared, err := t.shared.heldOut(ctx)
+	if err != nil {
+		return nil, err
+	}
+	none := Tally{}.Errors(1)
+	out.Own, out.Shared = none, none
+	ours := Tally{}
+	for _, e := range shared {
+		ours.add(e)
+	}
+	if ours.Rows == 0 {
+		out.Text = "No rows of this owner were held out, so the shared model is not compared with the owner's own fit."
+		return out, nil
+	}
+	out.Shared = ours.Errors(t.shared.unit)
+	alone, err := t.alone(ctx)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if err != nil {
+		const format = "The rows of this owner alone cannot be fitted (%s), so the shared model is not compared with that."
+		out.Text = fmt.Sprintf(format, err)
+		return out, nil
+	}
+	// Sums of squares count in units of the shared model.
+	ratio := alone.unit / t.shared.unit
+	own, err := alone.heldOut(ctx)
+	if err != nil {
+		return nil, err
+	}
+	theirs, c, squares := Tally{}, comparison{}, 0.0
+	for k, e := range own {
+		theirs.add(e)
+		if e.Rows > 0 {
+			a, b := shared[k].Squares, e.Squares*ratio*ratio
+			squares += a * a
+			c.tasks, c.product, c.square = c.tasks+1, c.product+a*b, c.square+b*b
+		}
+	}
+	out.Own = theirs.Errors(alone.unit)
+	out.judge(ours.Squares, theirs.Squares*ratio*ratio, ours.Rows*exactNoise, c, squares)
+	return out, nil
+}
+
+// alone returns the scorer of a fit of the table without other owners, with the largest possible rank if the
+// one of all owners is too large.
+func (t *ownedTable) alone(ctx context.Context) (*scorer, error) {
+	_, r, err := Fit(ctx, *t.in, t.options)
+	if rank := new(RankError); errors.As(err, &rank) && rank.Most >= 0 {
+		o := t.options
+		o.Rank = &rank.Most
+		_, r, err = Fit(ctx, *t.in, o)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return r.scorer, nil
+}
+
+// judge sets the gain and the text from sums of squares of the shared model and of the owner's fit; those of
+// at most exact are of exact predictions.
+func (f *OwnFit) judge(ours, other, exact float64, c comparison, squares float64) {
+	if ours <= exact && other <= exact {
+		f.Text = "Both the shared model and the owner's own fit predict the held-out rows of this owner exactly."
+		return
+	}
+	f.Gain = 1 - math.Sqrt(ours/other)
+	if ours > exact && other > exact {
+		f.Low, f.High = c.interval(ours, other, squares)
+	}
+	const format = "On the held-out rows of this owner the RMSE of the shared model, %s, is %s the owner's own fit, " +
+		"of its rows alone (%s)."
+	f.Text = fmt.Sprintf(format, number(f.Shared.RMSE), amount(f.Gain), number(f.Own.RMSE))
+	if math.IsNaN(f.Low) {
+		return
+	}
+	f.Text += fmt.Sprintf(" The 95 %% interval over tasks of this gain is %s to %s", percent(f.Low), percent(f.High))
+	switch {
+	case f.Low > 0:
+		f.Text += ": the shared model predicts these rows better."
+	case f.High < 0:
+		f.Text += ": the own fit predicts these rows better."
+	case f.Gain < -clearGain:
+		f.Text += ": too few tasks to be sure, but the own fit is the better guess."
+	case f.Gain > clearGain:
+		f.Text += ": too few tasks to be sure, but the shared model is the better guess."
+	default:
+		f.Text += ": these rows are inconclusive."
+	}
+}
+
+// add adds the sums of another tally.
+func (t *Tally) add(o Tally) {
+	t.Rows += o.Rows
+	t.Squares += o.Squares
+	t.Absolute += o.Absolute
+	t.Targets += o.Targets
+	t.TargetSquares += o.TargetSquares
+}
+
+// heldOut returns the tallies of the held-out rows of every task, of the first method.
+func (s *scorer) heldOut(ctx context.Context) ([]Tally, error) {
+	first := s.f.scorerOf(s.methods[:1])
+	list, all := make([]Tally, len(s.start)-1), make([]int, len(s.start)-1)
+	for k := range all {
+		all[k] = k
+	}
+	_, err := s.f.plain.reduceOwn(ctx, all, 0, func(_ *worker, k int, _ []float64) error {
+		return first.task(k, func(errors TaskErrors) { list[k] = errors[0][1] })
+	})
+	return list, err
+}
