@@ -36,7 +36,7 @@ func TestConformance(t *testing.T) {
 func TestVectors(t *testing.T) {
 	conform(t, []string{
 		"RowDots", "RowDots32", "AddRows", "AddRows32", "AddOuter", "AddOuter32", "AddAbs", "Reflect", "Rotate", "SymmetricRows",
-		"InnerProduct", "InnerProduct32", "Squares", "Absolutes", "Absolutes32",
+		"InnerProduct", "InnerProduct32", "Squares", "Absolutes", "Absolutes32", "Scale", "Scale32",
 		"SolveRows", "SolveRows32", "MultiplyRows", "MultiplyRows32",
 	}, func(*rand.Rand) (all []shape) {
 		for d := 1; d < 70; d++ {
@@ -50,7 +50,7 @@ func TestVectors(t *testing.T) {
 
 // sameBits are the operations whose slices have the same bits on every tier. Others show by their rounding
 // that a tile is in use.
-var sameBits = []string{"AddAbs", "PackBasis", "SumDifferences", "Transpose", "Transpose32"}
+var sameBits = []string{"AddAbs", "PackBasis", "Scale", "Scale32", "SumDifferences", "Transpose", "Transpose32"}
 
 func conform(t *testing.T, names []string, shapes func(*rand.Rand) []shape) {
 	generic := map[string]uint64{} // hashes of what the definitions compute

@@ -19,6 +19,7 @@
 //	Panel, Transpose        C = W Z, some columns of Z, and A'.
 //	RowDots, AddRows        A x, and y += A'b.
 //	AddOuter, AddAbs        A += b y', and y += |a|.
+//	SymmetricRows, Scale    A x for rows of a symmetric A, and y *= b.
 //	Reflect, Rotate         Reflections of a panel, and plane rotations of rows.
 //	SumDifferences          Weighted differences of rows.
 //	FMAPeak                 The peak of a machine.

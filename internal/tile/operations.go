@@ -49,6 +49,7 @@ type operations struct {
 	addRows            [25]int
 	addOuter           [21]int
 	addAbs             int
+	scale              [17]int
 	squares            [17]int
 	absolutes          [17]int
 	symmetricRows      [5]int

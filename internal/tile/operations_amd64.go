@@ -82,6 +82,9 @@ func addOuterTile(a unsafe.Pointer, lda int, b, y unsafe.Pointer, n int, index i
 func addAbsTile(y, a *float64, n int) float64
 
 //go:noescape
+func scaleTile(y, by unsafe.Pointer, n int, index int)
+
+//go:noescape
 func squaresTile(x unsafe.Pointer, n int, index int) float64
 
 //go:noescape

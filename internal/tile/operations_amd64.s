@@ -68,34 +68,36 @@ DATA operations_avx2<>+1992(SB)/8, $·addOuter_4_avx2(SB)
 DATA operations_avx2<>+2096(SB)/8, $·addOuter32_1_avx2(SB)
 DATA operations_avx2<>+2120(SB)/8, $·addOuter32_4_avx2(SB)
 DATA operations_avx2<>+2128(SB)/8, $·addAbs_avx2(SB)
-DATA operations_avx2<>+2264(SB)/8, $·squares32_avx2(SB)
-DATA operations_avx2<>+2272(SB)/8, $·absolutes_avx2(SB)
-DATA operations_avx2<>+2400(SB)/8, $·absolutes32_avx2(SB)
-DATA operations_avx2<>+2416(SB)/8, $·symmetricRows_1_avx2(SB)
-DATA operations_avx2<>+2424(SB)/8, $·symmetricRows_2_avx2(SB)
-DATA operations_avx2<>+2432(SB)/8, $·symmetricRows_3_avx2(SB)
-DATA operations_avx2<>+2440(SB)/8, $·symmetricRows_4_avx2(SB)
-DATA operations_avx2<>+2456(SB)/8, $·reflect_1_avx2(SB)
-DATA operations_avx2<>+2464(SB)/8, $·reflect_2_avx2(SB)
-DATA operations_avx2<>+2472(SB)/8, $·reflect_3_avx2(SB)
-DATA operations_avx2<>+2480(SB)/8, $·reflect_4_avx2(SB)
-DATA operations_avx2<>+2496(SB)/8, $·solveRows_1_avx2(SB)
-DATA operations_avx2<>+2504(SB)/8, $·solveRows_2_avx2(SB)
-DATA operations_avx2<>+2520(SB)/8, $·solveRows_4_avx2(SB)
-DATA operations_avx2<>+2624(SB)/8, $·solveRows32_1_avx2(SB)
-DATA operations_avx2<>+2632(SB)/8, $·solveRows32_2_avx2(SB)
-DATA operations_avx2<>+2648(SB)/8, $·solveRows32_4_avx2(SB)
-DATA operations_avx2<>+2664(SB)/8, $·multiplyRows_1_avx2(SB)
-DATA operations_avx2<>+2672(SB)/8, $·multiplyRows_2_avx2(SB)
-DATA operations_avx2<>+2688(SB)/8, $·multiplyRows_4_avx2(SB)
-DATA operations_avx2<>+2792(SB)/8, $·multiplyRows32_1_avx2(SB)
-DATA operations_avx2<>+2800(SB)/8, $·multiplyRows32_2_avx2(SB)
-DATA operations_avx2<>+2816(SB)/8, $·multiplyRows32_4_avx2(SB)
-DATA operations_avx2<>+2824(SB)/8, $·solveFew_avx2(SB)
-DATA operations_avx2<>+2952(SB)/8, $·solveFew32_avx2(SB)
-DATA operations_avx2<>+2960(SB)/8, $·solveUpper_avx2(SB)
-DATA operations_avx2<>+2968(SB)/8, $·fmaPeak_avx2(SB)
-GLOBL operations_avx2<>(SB), NOPTR, $3048
+DATA operations_avx2<>+2136(SB)/8, $·scale_avx2(SB)
+DATA operations_avx2<>+2264(SB)/8, $·scale32_avx2(SB)
+DATA operations_avx2<>+2400(SB)/8, $·squares32_avx2(SB)
+DATA operations_avx2<>+2408(SB)/8, $·absolutes_avx2(SB)
+DATA operations_avx2<>+2536(SB)/8, $·absolutes32_avx2(SB)
+DATA operations_avx2<>+2552(SB)/8, $·symmetricRows_1_avx2(SB)
+DATA operations_avx2<>+2560(SB)/8, $·symmetricRows_2_avx2(SB)
+DATA operations_avx2<>+2568(SB)/8, $·symmetricRows_3_avx2(SB)
+DATA operations_avx2<>+2576(SB)/8, $·symmetricRows_4_avx2(SB)
+DATA operations_avx2<>+2592(SB)/8, $·reflect_1_avx2(SB)
+DATA operations_avx2<>+2600(SB)/8, $·reflect_2_avx2(SB)
+DATA operations_avx2<>+2608(SB)/8, $·reflect_3_avx2(SB)
+DATA operations_avx2<>+2616(SB)/8, $·reflect_4_avx2(SB)
+DATA operations_avx2<>+2632(SB)/8, $·solveRows_1_avx2(SB)
+DATA operations_avx2<>+2640(SB)/8, $·solveRows_2_avx2(SB)
+DATA operations_avx2<>+2656(SB)/8, $·solveRows_4_avx2(SB)
+DATA operations_avx2<>+2760(SB)/8, $·solveRows32_1_avx2(SB)
+DATA operations_avx2<>+2768(SB)/8, $·solveRows32_2_avx2(SB)
+DATA operations_avx2<>+2784(SB)/8, $·solveRows32_4_avx2(SB)
+DATA operations_avx2<>+2800(SB)/8, $·multiplyRows_1_avx2(SB)
+DATA operations_avx2<>+2808(SB)/8, $·multiplyRows_2_avx2(SB)
+DATA operations_avx2<>+2824(SB)/8, $·multiplyRows_4_avx2(SB)
+DATA operations_avx2<>+2928(SB)/8, $·multiplyRows32_1_avx2(SB)
+DATA operations_avx2<>+2936(SB)/8, $·multiplyRows32_2_avx2(SB)
+DATA operations_avx2<>+2952(SB)/8, $·multiplyRows32_4_avx2(SB)
+DATA operations_avx2<>+2960(SB)/8, $·solveFew_avx2(SB)
+DATA operations_avx2<>+3088(SB)/8, $·solveFew32_avx2(SB)
+DATA operations_avx2<>+3096(SB)/8, $·solveUpper_avx2(SB)
+DATA operations_avx2<>+3104(SB)/8, $·fmaPeak_avx2(SB)
+GLOBL operations_avx2<>(SB), NOPTR, $3184
 
 TEXT ·operations_avx2(SB), NOSPLIT, $0-8
 	LEAQ operations_avx2<>(SB), AX
@@ -176,40 +178,42 @@ DATA operations_avx512<>+1992(SB)/8, $·addOuter_4_avx2(SB)
 DATA operations_avx512<>+2096(SB)/8, $·addOuter32_1_avx2(SB)
 DATA operations_avx512<>+2120(SB)/8, $·addOuter32_4_avx2(SB)
 DATA operations_avx512<>+2128(SB)/8, $·addAbs_avx2(SB)
-DATA operations_avx512<>+2264(SB)/8, $·squares32_avx2(SB)
-DATA operations_avx512<>+2272(SB)/8, $·absolutes_avx2(SB)
-DATA operations_avx512<>+2400(SB)/8, $·absolutes32_avx2(SB)
-DATA operations_avx512<>+2416(SB)/8, $·symmetricRows_1_avx512(SB)
-DATA operations_avx512<>+2424(SB)/8, $·symmetricRows_2_avx512(SB)
-DATA operations_avx512<>+2456(SB)/8, $·reflect_1_avx512(SB)
-DATA operations_avx512<>+2464(SB)/8, $·reflect_2_avx512(SB)
-DATA operations_avx512<>+2472(SB)/8, $·reflect_3_avx512(SB)
-DATA operations_avx512<>+2480(SB)/8, $·reflect_4_avx512(SB)
-DATA operations_avx512<>+2496(SB)/8, $·solveRows_1_avx512(SB)
-DATA operations_avx512<>+2504(SB)/8, $·solveRows_2_avx512(SB)
-DATA operations_avx512<>+2520(SB)/8, $·solveRows_4_avx512(SB)
-DATA operations_avx512<>+2624(SB)/8, $·solveRows32_1_avx2(SB)
-DATA operations_avx512<>+2632(SB)/8, $·solveRows32_2_avx2(SB)
-DATA operations_avx512<>+2648(SB)/8, $·solveRows32_4_avx2(SB)
-DATA operations_avx512<>+2664(SB)/8, $·multiplyRows_1_avx512(SB)
-DATA operations_avx512<>+2672(SB)/8, $·multiplyRows_2_avx512(SB)
-DATA operations_avx512<>+2688(SB)/8, $·multiplyRows_4_avx512(SB)
-DATA operations_avx512<>+2792(SB)/8, $·multiplyRows32_1_avx2(SB)
-DATA operations_avx512<>+2800(SB)/8, $·multiplyRows32_2_avx2(SB)
-DATA operations_avx512<>+2816(SB)/8, $·multiplyRows32_4_avx2(SB)
-DATA operations_avx512<>+2824(SB)/8, $·solveFew_avx512(SB)
-DATA operations_avx512<>+2952(SB)/8, $·solveFew32_avx2(SB)
-DATA operations_avx512<>+2960(SB)/8, $·solveUpper_avx512(SB)
-DATA operations_avx512<>+2968(SB)/8, $·fmaPeak_avx512(SB)
-DATA operations_avx512<>+2984(SB)/8, $·leastSquaresSmall_1_avx512(SB)
-DATA operations_avx512<>+2992(SB)/8, $·leastSquaresSmall_2_avx512(SB)
-DATA operations_avx512<>+3000(SB)/8, $·leastSquaresSmall_3_avx512(SB)
-DATA operations_avx512<>+3008(SB)/8, $·leastSquaresSmall_4_avx512(SB)
-DATA operations_avx512<>+3016(SB)/8, $·leastSquaresSmall_5_avx512(SB)
-DATA operations_avx512<>+3024(SB)/8, $·leastSquaresSmall_6_avx512(SB)
-DATA operations_avx512<>+3032(SB)/8, $·leastSquaresSmall_7_avx512(SB)
-DATA operations_avx512<>+3040(SB)/8, $·leastSquaresSmall_8_avx512(SB)
-GLOBL operations_avx512<>(SB), NOPTR, $3048
+DATA operations_avx512<>+2136(SB)/8, $·scale_avx2(SB)
+DATA operations_avx512<>+2264(SB)/8, $·scale32_avx2(SB)
+DATA operations_avx512<>+2400(SB)/8, $·squares32_avx2(SB)
+DATA operations_avx512<>+2408(SB)/8, $·absolutes_avx2(SB)
+DATA operations_avx512<>+2536(SB)/8, $·absolutes32_avx2(SB)
+DATA operations_avx512<>+2552(SB)/8, $·symmetricRows_1_avx512(SB)
+DATA operations_avx512<>+2560(SB)/8, $·symmetricRows_2_avx512(SB)
+DATA operations_avx512<>+2592(SB)/8, $·reflect_1_avx512(SB)
+DATA operations_avx512<>+2600(SB)/8, $·reflect_2_avx512(SB)
+DATA operations_avx512<>+2608(SB)/8, $·reflect_3_avx512(SB)
+DATA operations_avx512<>+2616(SB)/8, $·reflect_4_avx512(SB)
+DATA operations_avx512<>+2632(SB)/8, $·solveRows_1_avx512(SB)
+DATA operations_avx512<>+2640(SB)/8, $·solveRows_2_avx512(SB)
+DATA operations_avx512<>+2656(SB)/8, $·solveRows_4_avx512(SB)
+DATA operations_avx512<>+2760(SB)/8, $·solveRows32_1_avx2(SB)
+DATA operations_avx512<>+2768(SB)/8, $·solveRows32_2_avx2(SB)
+DATA operations_avx512<>+2784(SB)/8, $·solveRows32_4_avx2(SB)
+DATA operations_avx512<>+2800(SB)/8, $·multiplyRows_1_avx512(SB)
+DATA operations_avx512<>+2808(SB)/8, $·multiplyRows_2_avx512(SB)
+DATA operations_avx512<>+2824(SB)/8, $·multiplyRows_4_avx512(SB)
+DATA operations_avx512<>+2928(SB)/8, $·multiplyRows32_1_avx2(SB)
+DATA operations_avx512<>+2936(SB)/8, $·multiplyRows32_2_avx2(SB)
+DATA operations_avx512<>+2952(SB)/8, $·multiplyRows32_4_avx2(SB)
+DATA operations_avx512<>+2960(SB)/8, $·solveFew_avx512(SB)
+DATA operations_avx512<>+3088(SB)/8, $·solveFew32_avx2(SB)
+DATA operations_avx512<>+3096(SB)/8, $·solveUpper_avx512(SB)
+DATA operations_avx512<>+3104(SB)/8, $·fmaPeak_avx512(SB)
+DATA operations_avx512<>+3120(SB)/8, $·leastSquaresSmall_1_avx512(SB)
+DATA operations_avx512<>+3128(SB)/8, $·leastSquaresSmall_2_avx512(SB)
+DATA operations_avx512<>+3136(SB)/8, $·leastSquaresSmall_3_avx512(SB)
+DATA operations_avx512<>+3144(SB)/8, $·leastSquaresSmall_4_avx512(SB)
+DATA operations_avx512<>+3152(SB)/8, $·leastSquaresSmall_5_avx512(SB)
+DATA operations_avx512<>+3160(SB)/8, $·leastSquaresSmall_6_avx512(SB)
+DATA operations_avx512<>+3168(SB)/8, $·leastSquaresSmall_7_avx512(SB)
+DATA operations_avx512<>+3176(SB)/8, $·leastSquaresSmall_8_avx512(SB)
+GLOBL operations_avx512<>(SB), NOPTR, $3184
 
 TEXT ·operations_avx512(SB), NOSPLIT, $0-8
 	LEAQ operations_avx512<>(SB), AX
@@ -320,58 +324,64 @@ TEXT ·addAbsTile(SB), NOSPLIT, $0-32
 	MOVQ ·tiles+2128(SB), AX
 	JMP AX
 
+TEXT ·scaleTile(SB), NOSPLIT, $0-32
+	MOVQ index+24(FP), AX
+	LEAQ ·tiles+2136(SB), CX
+	MOVQ (CX)(AX*8), AX
+	JMP AX
+
 TEXT ·squaresTile(SB), NOSPLIT, $0-32
 	MOVQ index+16(FP), AX
-	LEAQ ·tiles+2136(SB), CX
+	LEAQ ·tiles+2272(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·absolutesTile(SB), NOSPLIT, $0-32
 	MOVQ index+24(FP), AX
-	LEAQ ·tiles+2272(SB), CX
+	LEAQ ·tiles+2408(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·symmetricRowsTile(SB), NOSPLIT, $0-56
 	MOVQ index+48(FP), AX
-	LEAQ ·tiles+2408(SB), CX
+	LEAQ ·tiles+2544(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·reflectTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+2448(SB), CX
+	LEAQ ·tiles+2584(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveRowsTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+2488(SB), CX
+	LEAQ ·tiles+2624(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·multiplyRowsTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+2656(SB), CX
+	LEAQ ·tiles+2792(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveFewTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+2824(SB), CX
+	LEAQ ·tiles+2960(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveUpperTile(SB), NOSPLIT, $0-56
-	MOVQ ·tiles+2960(SB), AX
+	MOVQ ·tiles+3096(SB), AX
 	JMP AX
 
 TEXT ·fmaPeakTile(SB), NOSPLIT, $0-16
-	MOVQ ·tiles+2968(SB), AX
+	MOVQ ·tiles+3104(SB), AX
 	JMP AX
 
 TEXT ·leastSquaresSmallTile(SB), NOSPLIT, $0-112
 	MOVQ index+80(FP), AX
-	LEAQ ·tiles+2976(SB), CX
+	LEAQ ·tiles+3112(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX

@@ -43,6 +43,7 @@ func addOuterTile(a unsafe.Pointer, lda int, b, y unsafe.Pointer, n int, index i
 	panic("tile: no tile")
 }
 func addAbsTile(y, a *float64, n int) float64                { panic("tile: no tile") }
+func scaleTile(y, by unsafe.Pointer, n int, index int)       { panic("tile: no tile") }
 func squaresTile(x unsafe.Pointer, n int, index int) float64 { panic("tile: no tile") }
 func absolutesTile(sums, x unsafe.Pointer, n int, index int) { panic("tile: no tile") }
 func symmetricRowsTile(y, a *float64, lda int, x *float64, beside, n int, index int) {

@@ -17,7 +17,7 @@ var checks = map[string]func(*run, shape){
 	"AddOuter": addOuter[float64], "AddOuter32": addOuter[float32], "SymmetricRows": symmetricRows,
 	"InnerProduct": innerProduct[float64], "InnerProduct32": innerProduct[float32], "Squares": squares,
 	"Absolutes": absolutes[float64], "Absolutes32": absolutes[float32],
-	"AddAbs": addAbs, "Reflect": reflect,
+	"AddAbs": addAbs, "Reflect": reflect, "Scale": scale[float64], "Scale32": scale[float32],
 	"SolveRows": solveRows[float64], "SolveRows32": solveRows[float32],
 	"MultiplyRows": multiplyRows[float64], "MultiplyRows32": multiplyRows[float32],
 	"Rotate": rotate, "SumDifferences": sumDifferences, "Residual": residual, "SolveUpper": solveUpper,
@@ -209,6 +209,19 @@ func addOuter[F tile.Float](r *run, s shape) {
 	entries(r, a, lda, s.d, s.n, func(want *sum, k, i int) {
 		want.add(float64(before[i*lda+k]), 1)
 		want.add(float64(b[i]), float64(y[k]))
+	})
+}
+
+func scale[F tile.Float](r *run, s shape) {
+	y, _ := filled[F](r, s.d, s.d, 1, 1)
+	before, by := slices.Clone(y), F(r.rng.NormFloat64())
+	if s.n%7 == 0 {
+		by = 0
+	}
+	r.call(func() { tile.Scale(y, by) })
+	entries(r, y, 0, s.d, 1, func(want *sum, k, _ int) {
+		r.same(float64(y[k]), float64(before[k]*by), k, 0)
+		want.add(float64(before[k]), float64(by))
 	})
 }
 

@@ -184,6 +184,12 @@ func addOuter32_1_avx2(a *float32, lda int, b *float32, y *float32, n int, index
 // addAbs_avx2 adds the absolute values of n entries of a to y, and returns their sum, n >= 1.
 func addAbs_avx2(y *float64, a *float64, n int) float64
 
+// scale_avx2 multiplies n numbers by the number at by, n >= 1.
+func scale_avx2(y *float64, by *float64, n int, index int)
+
+// scale32_avx2 multiplies n numbers by the number at by, n >= 1.
+func scale32_avx2(y *float32, by *float32, n int, index int)
+
 // squares32_avx2 returns the sum of the squares of n numbers, n > 0 a multiple of 16.
 func squares32_avx2(x *float32, n int, index int) float64
 

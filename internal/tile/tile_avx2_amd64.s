@@ -8246,6 +8246,154 @@ vectorDone:
 	VZEROUPPER
 	RET
 
+// func scale_avx2(y *float64, by *float64, n int, index int)
+// Requires: AVX
+TEXT ·scale_avx2(SB), NOSPLIT, $0-32
+	MOVQ         y+0(FP), AX
+	MOVQ         by+8(FP), CX
+	VBROADCASTSD (CX), Y0
+	MOVQ         n+16(FP), CX
+	ANDQ         $+3, CX
+	JZ           whole
+	LEAQ         tailMask<>+32(SB), DX
+	VMOVUPD      (DX)(CX*8), Y1
+	MOVQ         n+16(FP), CX
+	SUBQ         $+4, CX
+	SHLQ         $0x03, CX
+	ADDQ         CX, AX
+	CMPQ         n+16(FP), $+4
+	JLT          short
+	VMASKMOVPD   (AX), Y1, Y2
+	VMULPD       Y0, Y2, Y2
+	VMOVUPD      (AX), Y3
+	VBLENDVPD    Y1, Y2, Y3, Y3
+	VMOVUPD      Y3, (AX)
+	JMP          back
+
+short:
+	VMASKMOVPD (AX), Y1, Y2
+	VMULPD     Y0, Y2, Y2
+	VMASKMOVPD Y2, Y1, (AX)
+
+back:
+	SUBQ CX, AX
+
+whole:
+	MOVQ  n+16(FP), CX
+	SHRQ  $0x04, CX
+	TESTQ CX, CX
+	JZ    blockDone
+
+block:
+	VMOVUPD (AX), Y1
+	VMULPD  Y0, Y1, Y1
+	VMOVUPD Y1, (AX)
+	VMOVUPD 32(AX), Y1
+	VMULPD  Y0, Y1, Y1
+	VMOVUPD Y1, 32(AX)
+	VMOVUPD 64(AX), Y1
+	VMULPD  Y0, Y1, Y1
+	VMOVUPD Y1, 64(AX)
+	VMOVUPD 96(AX), Y1
+	VMULPD  Y0, Y1, Y1
+	VMOVUPD Y1, 96(AX)
+	ADDQ    $+128, AX
+	DECQ    CX
+	JNZ     block
+
+blockDone:
+	MOVQ  n+16(FP), CX
+	SHRQ  $0x02, CX
+	ANDQ  $+3, CX
+	TESTQ CX, CX
+	JZ    vectorDone
+
+vector:
+	VMOVUPD (AX), Y1
+	VMULPD  Y0, Y1, Y1
+	VMOVUPD Y1, (AX)
+	ADDQ    $+32, AX
+	DECQ    CX
+	JNZ     vector
+
+vectorDone:
+	VZEROUPPER
+	RET
+
+// func scale32_avx2(y *float32, by *float32, n int, index int)
+// Requires: AVX
+TEXT ·scale32_avx2(SB), NOSPLIT, $0-32
+	MOVQ         y+0(FP), AX
+	MOVQ         by+8(FP), CX
+	VBROADCASTSS (CX), Y0
+	MOVQ         n+16(FP), CX
+	ANDQ         $+7, CX
+	JZ           whole
+	LEAQ         tailMask<>+32(SB), DX
+	VMOVUPD      (DX)(CX*4), Y1
+	MOVQ         n+16(FP), CX
+	SUBQ         $+8, CX
+	SHLQ         $0x02, CX
+	ADDQ         CX, AX
+	CMPQ         n+16(FP), $+8
+	JLT          short
+	VMASKMOVPS   (AX), Y1, Y2
+	VMULPS       Y0, Y2, Y2
+	VMOVUPD      (AX), Y3
+	VBLENDVPS    Y1, Y2, Y3, Y3
+	VMOVUPD      Y3, (AX)
+	JMP          back
+
+short:
+	VMASKMOVPS (AX), Y1, Y2
+	VMULPS     Y0, Y2, Y2
+	VMASKMOVPS Y2, Y1, (AX)
+
+back:
+	SUBQ CX, AX
+
+whole:
+	MOVQ  n+16(FP), CX
+	SHRQ  $0x05, CX
+	TESTQ CX, CX
+	JZ    blockDone
+
+block:
+	VMOVUPS (AX), Y1
+	VMULPS  Y0, Y1, Y1
+	VMOVUPS Y1, (AX)
+	VMOVUPS 32(AX), Y1
+	VMULPS  Y0, Y1, Y1
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS 64(AX), Y1
+	VMULPS  Y0, Y1, Y1
+	VMOVUPS Y1, 64(AX)
+	VMOVUPS 96(AX), Y1
+	VMULPS  Y0, Y1, Y1
+	VMOVUPS Y1, 96(AX)
+	ADDQ    $+128, AX
+	DECQ    CX
+	JNZ     block
+
+blockDone:
+	MOVQ  n+16(FP), CX
+	SHRQ  $0x03, CX
+	ANDQ  $+3, CX
+	TESTQ CX, CX
+	JZ    vectorDone
+
+vector:
+	VMOVUPS (AX), Y1
+	VMULPS  Y0, Y1, Y1
+	VMOVUPS Y1, (AX)
+	ADDQ    $+32, AX
+	DECQ    CX
+	JNZ     vector
+
+vectorDone:
+	VZEROUPPER
+	RET
+
 // func squares32_avx2(x *float32, n int, index int) float64
 // Requires: AVX, FMA3
 TEXT ·squares32_avx2(SB), NOSPLIT, $0-32

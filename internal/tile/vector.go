@@ -156,6 +156,18 @@ func AddOuter[F Float](a []F, lda int, b, y []F, m, n int) {
 	}
 }
 
+// Scale multiplies the entries of y by a number. Zero by NaN or infinity is NaN.
+func Scale[F Float](y []F, by F) {
+	raceWrite(y, 1, len(y), 0)
+	if tiles.scale[0] == 0 || len(y) == 0 {
+		for k := range y {
+			y[k] *= by
+		}
+		return
+	}
+	scaleTile(unsafe.Pointer(&y[0]), unsafe.Pointer(&by), len(y), of[F](0))
+}
+
 // AddAbs adds the absolute values of n entries of a to y, and returns their sum.
 func AddAbs(y, a []float64, n int) float64 {
 	raceRead(a, 1, n, 0)

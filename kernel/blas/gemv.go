@@ -178,7 +178,7 @@ func (v *matrixVector[F]) columns(lo, hi int) {
 		clear(y)
 	case 1:
 	default:
-		scaleRow(y, v.beta)
+		tile.Scale(y, v.beta)
 	}
 	var b [rowsTogether]F
 	for row := 0; row < v.m; row += rowsTogether {

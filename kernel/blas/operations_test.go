@@ -33,16 +33,17 @@ type api[T real] struct {
 	trmv       func(ul gblas.Uplo, tA gblas.Transpose, d gblas.Diag, n int, a []T, lda int, x []T, incX int)
 	dot        func(n int, x []T, incX int, y []T, incY int) T
 	asum       func(n int, x []T, incX int) T
+	scal       func(n int, alpha T, x []T, incX int)
 }
 
 func singles(i gblas.Float32) *api[float32] {
 	return &api[float32]{i.Sgemm, i.Ssyrk, i.Ssyr2k, i.Ssymm, i.Strmm, i.Strsm, i.Strsv,
-		i.Sgemv, i.Ssymv, i.Sger, i.Saxpy, i.Snrm2, i.Strmv, i.Sdot, i.Sasum}
+		i.Sgemv, i.Ssymv, i.Sger, i.Saxpy, i.Snrm2, i.Strmv, i.Sdot, i.Sasum, i.Sscal}
 }
 
 func doubles(i gblas.Float64) *api[float64] {
 	return &api[float64]{i.Dgemm, i.Dsyrk, i.Dsyr2k, i.Dsymm, i.Dtrmm, i.Dtrsm, i.Dtrsv,
-		i.Dgemv, i.Dsymv, i.Dger, i.Daxpy, i.Dnrm2, i.Dtrmv, i.Ddot, i.Dasum}
+		i.Dgemv, i.Dsymv, i.Dger, i.Daxpy, i.Dnrm2, i.Dtrmv, i.Ddot, i.Dasum, i.Dscal}
 }
 
 // A view is a matrix by rows, or a vector if stride is the distance of its entries.
@@ -165,6 +166,10 @@ func operations[T real]() []operation[T] {
 			s.n *= 4
 			return [3]shape{{s.n, 1, max(inc(), 1)}, {}, {1, 1, 0}}, s.n
 		}, func(f *api[T], s settings, x [3]view[T]) { x[2].data[0] = f.asum(s.n, x[0].data, x[0].stride) }},
+		{"scal", plain, func(s *settings, inc func() int) ([3]shape, int) {
+			s.n *= 4
+			return [3]shape{{}, {}, {s.n, 1, max(inc(), 1)}}, 1
+		}, func(f *api[T], s settings, x [3]view[T]) { f.scal(s.n, T(s.alpha), x[2].data, x[2].stride) }},
 	}
 }
 
@@ -351,7 +356,7 @@ func TestOperations(t *testing.T) {
 				newBench(t, 0x1p-24, singles(blas.Implementation{}), singles(reference.Implementation{})).try(t, o)
 				b := newBench(t, eps, doubles(blas.Implementation{}), doubles(reference.Implementation{}))
 				b.try(t, wide[i])
-				if tiled() && !b.differ && o.name != "axpy" && o.name != "nrm2" {
+				if tiled() && !b.differ && !slices.Contains([]string{"axpy", "nrm2", "scal"}, o.name) {
 					t.Error("all bits are gonum's: the tiles compute nothing")
 				}
 			})

@@ -96,7 +96,7 @@ func (p *product[F]) packLeft(w *buffers[F], b *block) (left []F, stride int) {
 			copy(row, from.data[i*from.stride:])
 		}
 		if p.alpha != 1 {
-			scaleRow(row, p.alpha)
+			tile.Scale(row, p.alpha)
 		}
 	}
 	return left, stride

@@ -244,7 +244,7 @@ func (p *product[F]) scaleC(beta F) {
 		if beta == 0 {
 			clear(row)
 		} else {
-			scaleRow(row, beta)
+			tile.Scale(row, beta)
 		}
 	}
 }

@@ -29,7 +29,7 @@ func smallProduct[F tile.Float](tA, tB blas.Transpose, m, n, k int, a []F, lda i
 	}
 	if beta != 0 && beta != 1 {
 		for i := range m {
-			scaleRow(c[i*ldc:][:n], beta)
+			tile.Scale(c[i*ldc:][:n], beta)
 		}
 	}
 	width := tile.PanelWidth[F]()

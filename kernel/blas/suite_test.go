@@ -34,6 +34,7 @@ var (
 		{"Dtxmv", func(t *testing.T) { testblas.DtxmvTest(t, blas.Implementation{}) }},
 		{"Ddot", func(t *testing.T) { testblas.DdotTest(t, blas.Implementation{}) }},
 		{"Dasum", func(t *testing.T) { testblas.DasumTest(t, blas.Implementation{}) }},
+		{"Dscal", func(t *testing.T) { testblas.DscalTest(t, blas.Implementation{}) }},
 		{"Dnrm2", func(t *testing.T) { testblas.Dnrm2Test(t, blas.Implementation{}) }},
 		{"Daxpy", func(t *testing.T) { testblas.DaxpyTest(t, blas.Implementation{}) }},
 		{"Zgemm", func(t *testing.T) { testblas.ZgemmTest(t, blas.Implementation{}) }},

@@ -81,7 +81,7 @@ func (t *tridiagonal) reduceWhole() {
 		copy(v, x)
 		v[0] = 1
 		tile.RowDots(w, rest, t.stride, v, len(x), len(x))
-		scaleRow(w, t.tau[i])
+		tile.Scale(w, t.tau[i])
 		axpy(len(x), -t.tau[i]/2*tile.InnerProduct(w, v), v, w)
 		minusV, minusW := t.v[t.stride:][:len(x)], t.w[t.stride:][:len(x)]
 		for k := range v {
@@ -106,7 +106,7 @@ func (l Lapack) reflector(x []float64) (beta, tau float64) {
 		return l.Dlarfg(len(x), alpha, rest, 1)
 	}
 	beta = -math.Copysign(math.Sqrt(norm), alpha)
-	scaleRow(rest, 1/(alpha-beta))
+	tile.Scale(rest, 1/(alpha-beta))
 	return beta, (beta - alpha) / beta
 }
 
@@ -141,7 +141,7 @@ func (t *tridiagonal) row(i, known int) {
 		tile.AddRows(w, t.v[i+1:], t.stride, ofW[:], known, len(x))
 		tile.AddRows(w, t.w[i+1:], t.stride, ofV[:], known, len(x))
 	}
-	scaleRow(w, t.tau[i])
+	tile.Scale(w, t.tau[i])
 	axpy(len(x), -t.tau[i]/2*tile.InnerProduct(w, v), v, w)
 }
 

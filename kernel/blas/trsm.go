@@ -6,7 +6,6 @@ import (
 
 	"github.com/difalt/difalt/internal/tile"
 	"gonum.org/v1/gonum/blas"
-	reference "gonum.org/v1/gonum/blas/gonum"
 )
 
 // Dtrsm solves op(A) X = alpha B or, with A on the right, X op(A) = alpha B, for a triangular A.
@@ -212,25 +211,10 @@ func (s *system[F]) compute(first, order, sides int, b []F, ldb int) {
 	s.compute(other.first, other.order, sides, other.b, ldb)
 }
 
-// scaleRow multiplies a row by a number.
-func scaleRow[F tile.Float](row []F, by F) {
-	if by == 0 { // which gonum takes for a call to clear
-		for i, v := range row {
-			row[i] = v * by
-		}
-		return
-	}
-	if kind[F]() == 0 {
-		reference.Implementation{}.Dscal(len(row), float64(by), as[float64](row), 1)
-		return
-	}
-	reference.Implementation{}.Sscal(len(row), float32(by), as[float32](row), 1)
-}
-
 // divideRow divides a row by a number.
 func divideRow[F tile.Float](row []F, by F) {
 	if exactInverse(by) {
-		scaleRow(row, 1/by)
+		tile.Scale(row, 1/by)
 		return
 	}
 	for i, v := range row {

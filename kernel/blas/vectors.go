@@ -35,8 +35,12 @@ func (i Implementation) Ddot(n int, x []float64, incX int, y []float64, incY int
 // Sdot returns x'y in float32.
 func (i Implementation) Sdot(n int, x []float32, incX int, y []float32, incY int) float32 {
 	if n > 0 && unitStride(n, x, incX, y, incY) { // bits of gonum's depend on addresses
-		if n < dotLength/8 {
-			return tile.Dot(x[:n], y[:n])
+		if n <= callLength {
+			sum := float32(0)
+			for k, v := range x[:n] {
+				sum += float32(v * y[k])
+			}
+			return sum
 		}
 		return tile.InnerProduct(x[:n], y[:n])
 	}
@@ -72,9 +76,14 @@ func (i Implementation) Saxpy(n int, alpha float32, x []float32, incX int, y []f
 func (i Implementation) Dnrm2(n int, x []float64, incX int) float64 {
 	if n > 1 && unitStride(n, x, incX, x, incX) {
 		var squares float64
-		if n < dotLength/4 {
+		switch {
+		case n <= callLength:
+			for _, v := range x[:n] {
+				squares += float64(v * v)
+			}
+		case n < dotLength/4:
 			squares = tile.Dot(x[:n], x[:n])
-		} else {
+		default:
 			squares = tile.InnerProduct(x[:n], x[:n])
 		}
 		if squares >= 0x1p-900 && squares <= 0x1p1000 {
@@ -94,8 +103,11 @@ func (i Implementation) Snrm2(n int, x []float32, incX int) float32 {
 
 // Dasum returns the sum of the absolute values of x.
 func (i Implementation) Dasum(n int, x []float64, incX int) float64 {
-	if n < dotLength/4 || !unitStride(n, x, incX, x, incX) {
+	switch {
+	case n <= 0 || !unitStride(n, x, incX, x, incX):
 		return i.Implementation.Dasum(n, x, incX)
+	case n < dotLength/4:
+		return sumOfSizes(x[:n])
 	}
 	return tile.Absolutes(x[:n])
 }
@@ -106,4 +118,32 @@ func (i Implementation) Sasum(n int, x []float32, incX int) float32 {
 		return i.Implementation.Sasum(n, x, incX)
 	}
 	return tile.Absolutes(x[:n])
+}
+
+// Dscal multiplies x by alpha. As in gonum, alpha = 0 clears x.
+func (i Implementation) Dscal(n int, alpha float64, x []float64, incX int) {
+	switch {
+	case n <= 0 || alpha == 0 || !unitStride(n, x, incX, x, incX):
+		i.Implementation.Dscal(n, alpha, x, incX)
+	case n <= 2*callLength:
+		for k := range x[:n] {
+			x[k] *= alpha
+		}
+	default:
+		tile.Scale(x[:n], alpha)
+	}
+}
+
+// Sscal multiplies x by alpha in float32. As in gonum, alpha = 0 clears x.
+func (i Implementation) Sscal(n int, alpha float32, x []float32, incX int) {
+	switch {
+	case n <= 0 || alpha == 0 || !unitStride(n, x, incX, x, incX):
+		i.Implementation.Sscal(n, alpha, x, incX)
+	case n <= 2*callLength:
+		for k := range x[:n] {
+			x[k] *= alpha
+		}
+	default:
+		tile.Scale(x[:n], alpha)
+	}
 }

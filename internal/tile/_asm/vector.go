@@ -43,6 +43,8 @@ func vectors(t isa) {
 	}
 	if !t.evex {
 		addAbs(t)
+		scale(t, double)
+		scale(t, single)
 		squares(t)
 		absolutes(t, double)
 		absolutes(t, single)
@@ -238,6 +240,19 @@ func addOuter(t isa, x *number, m int) {
 			x.fma(ys, b[i], row)
 			io.store(row, a.at(i, disp))
 		}
+	})
+	finish()
+}
+
+// scale emits the multiplication of a vector by a number, for AVX-512 too.
+func scale(t isa, x *number) {
+	text("scale"+x.suffix, t, "func(y, by *F, n int)", "multiplies n numbers by the number at by, n >= 1.")
+	y, by := param("y"), t.vec()
+	x.broadcast(Mem{Base: param("by")}, by)
+	eachVector(t, x, 4, true, []reg.GPVirtual{y}, func(io access, _, disp int) {
+		v := io.load(Mem{Base: y, Disp: disp})
+		x.multiply(by, v, v)
+		io.store(v, Mem{Base: y, Disp: disp})
 	})
 	finish()
 }
