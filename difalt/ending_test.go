@@ -19,13 +19,13 @@ import (
 	"github.com/difalt/difalt/topology"
 )
 
-// A door is one way to drive a solver to the end of its run.
-type door struct {
+// An entryPoint is one way to drive a solver to the end of its run.
+type entryPoint struct {
 	name string
 	open func(ctx context.Context, s *difalt.Solver) (*difalt.Result, error)
 }
 
-var doors = []door{
+var entryPoints = []entryPoint{
 	{"Run", func(ctx context.Context, s *difalt.Solver) (*difalt.Result, error) { return s.Run(ctx) }},
 	{"Step", func(ctx context.Context, s *difalt.Solver) (*difalt.Result, error) {
 		status, err := difalt.Running, error(nil)
@@ -69,7 +69,7 @@ func outcome(res *difalt.Result, err error) string {
 	return text
 }
 
-// TestEndings: a run ends with the same status, error and result through every door, at a saddle point, when
+// TestEndings: a run ends with the same status, error and result through every entry point, at a saddle point, when
 // it is interrupted, when it diverges and at the limit, in one process and in three.
 func TestEndings(t *testing.T) {
 	saddle, w := atSaddle(), weights(t, "ring", 4, 1, topology.Metropolis)
@@ -90,7 +90,7 @@ func TestEndings(t *testing.T) {
 	} {
 		for _, groups := range [][]int{{4}, {1, 2, 1}} {
 			want := map[int]string{}
-			for _, d := range doors {
+			for _, d := range entryPoints {
 				name := fmt.Sprint(c.name, " through ", d.name, " in ", len(groups))
 				results, errs := endAll(t, w, groups, c.p, c.o, c.stopAt, d)
 				for k, err := range errs {
@@ -114,9 +114,9 @@ func TestEndings(t *testing.T) {
 	}
 }
 
-// endAll runs a problem to the end through a door, in processes of so many nodes each. Every process ends its
+// endAll runs a problem to the end through a entry point, in processes of so many nodes each. Every process ends its
 // context at iteration stopAt.
-func endAll(t *testing.T, w *topology.Weights, sizes []int, p *difalt.Problem, o difalt.Options, stopAt int, d door) (
+func endAll(t *testing.T, w *topology.Weights, sizes []int, p *difalt.Problem, o difalt.Options, stopAt int, d entryPoint) (
 	[]*difalt.Result, []error) {
 	var groups [][]int
 	for at, k := 0, 0; k < len(sizes); k++ {
@@ -157,12 +157,12 @@ func endAll(t *testing.T, w *topology.Weights, sizes []int, p *difalt.Problem, o
 	return apart(t, w, groups, one)
 }
 
-// TestEndConfirms: whatever the end of a run, through every door and in Initialize, no node returns a result
+// TestEndConfirms: whatever the end of a run, through every entry point and in Initialize, no node returns a result
 // if the last total on its way to one node had another bit.
 func TestEndConfirms(t *testing.T) {
 	p, w := draw(t, 3, 12, 24, 15, 2, 1.5, 0, 1), weights(t, "path", 3, 1, topology.Metropolis)
 	lie, groups := transport.Link{Node: 1, Peer: 0}, together(3, 3)
-	initialize := door{"Initialize", nil}
+	initialize := entryPoint{"Initialize", nil}
 	for _, c := range []struct {
 		name string
 		o    difalt.Options
@@ -173,7 +173,7 @@ func TestEndConfirms(t *testing.T) {
 		{"limit", difalt.Options{Iterations: 10}, difalt.IterationLimit},
 		{"diverged", difalt.Options{Step: 1}, difalt.Diverged},
 	} {
-		for _, d := range append(doors, initialize) {
+		for _, d := range append(entryPoints, initialize) {
 			sums := 0 // that came down the link in an honest run, without the one of Confirm
 			for _, lies := range []bool{false, true} {
 				seen := 0
@@ -274,10 +274,10 @@ func TestComputeTime(t *testing.T) {
 	}
 }
 
-// TestLoggedStep: the warning of a diverged run has the step that was taken, through every door.
+// TestLoggedStep: the warning of a diverged run has the step that was taken, through every entry point.
 func TestLoggedStep(t *testing.T) {
 	p := draw(t, 4, 12, 40, 15, 2, 2, 0, 1)
-	for _, d := range doors {
+	for _, d := range entryPoints {
 		var log bytes.Buffer
 		o := difalt.Options{Rank: 2, Step: 1, Logger: slog.New(slog.NewTextHandler(&log, nil))}
 		_, _ = d.open(t.Context(), newSolver(t, p, network(t, "ring", 4, 1), o))

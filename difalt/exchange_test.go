@@ -53,7 +53,7 @@ func runBroken(t *testing.T, p *difalt.Problem, o difalt.Options, fails int) (fi
 	return first, calls, errs[0]
 }
 
-// TestEveryFailure: an error of the network ends a run wherever it happens, the look at a minimum included.
+// TestEveryFailure: an error of the network ends a run wherever it happens, the check of a minimum included.
 func TestEveryFailure(t *testing.T) {
 	p := draw(t, 3, 12, 12, 10, 2, 2, .05, 1)
 	o := difalt.Options{Rank: 2, Rounds: 2, PowerIterations: 3, Tolerance: 2e-2}

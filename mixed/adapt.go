@@ -276,7 +276,7 @@ func (prior *posterior) residuals(p *posterior, samples []sample) (r residuals) 
 	return r
 }
 
-// samplesAtOnce is the number of samples between two looks at the context.
+// samplesAtOnce is the number of samples between two checks of the context.
 const samplesAtOnce = 64
 
 // noiseOf returns the variance of a sample about its expectation along the axes, for noise of the given

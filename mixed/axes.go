@@ -19,8 +19,8 @@ const (
 	// square.
 	sameRow = 1e-10
 
-	axisRows    = 64   // rows between two looks at the context
-	axisColumns = 1024 // features between two looks at the context
+	axisRows    = 64   // rows between two checks of the context
+	axisColumns = 1024 // features between two checks of the context
 )
 
 // setAxes lets a design with more than 300 features, and more than training rows, work in the span of these

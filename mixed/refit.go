@@ -114,7 +114,7 @@ func (f *fitter) follow(ctx context.Context) (*choice, error) {
 }
 
 // followAnew is follow where one of the designs has axes: columns of one are no columns of the other, so that
-// climbs at the judged rank begin anew.
+// climbs at the judged rank begin again.
 func (f *fitter) followAnew(ctx context.Context) (*choice, error) {
 	f.Rank = &f.form.chosen.Rank
 	chosen, err := f.choose(ctx)

@@ -38,13 +38,13 @@ func TestRefitIsFitOfAllRows(t *testing.T) {
 			check.FailIf(t, !got.Converged, "not converged")
 			same := values(t, got.Judged, table)
 			check.FailIf(t, !floats.Equal(same, values(t, judged, table)), "the judged model is another one")
-			anew, _ := fitted(t, table, Options{Rank: &form.Prior.Rank, NoCurves: len(form.Design.Curves) == 0})
-			ours, theirs := values(t, m, table), values(t, anew, table)
+			again, _ := fitted(t, table, Options{Rank: &form.Prior.Rank, NoCurves: len(form.Design.Curves) == 0})
+			ours, theirs := values(t, m, table), values(t, again, table)
 			distance := floats.Distance(ours, theirs, 2) / math.Sqrt(float64(len(ours)))
 			// Both ends of climbs are within a nat of the top: predictions within a share of the noise.
-			check.FailIf(t, distance > .1*anew.Noise(), "predictions differ by %v, noise %v", distance, anew.Noise())
-			if was, is := anew.Parameters().Prior.Noise, p.Prior.Noise; (was.TaskFreedom > 0) != (is.TaskFreedom > 0) {
-				t.Errorf("noise %+v, anew %+v", is, was)
+			check.FailIf(t, distance > .1*again.Noise(), "predictions differ by %v, noise %v", distance, again.Noise())
+			if was, is := again.Parameters().Prior.Noise, p.Prior.Noise; (was.TaskFreedom > 0) != (is.TaskFreedom > 0) {
+				t.Errorf("noise %+v, again %+v", is, was)
 			}
 		})
 	}

@@ -94,7 +94,7 @@ func (r *rows) standardized(row int, log bool) float64 {
 	return r.raw.Standardize(r.in.Table.Y(row))
 }
 
-// rowsAtOnce is the number of rows between two looks at the context.
+// rowsAtOnce is the number of rows between two checks of the context.
 const rowsAtOnce = 4096
 
 // each calls f with every training row that is in totals, its features and its weight in the order of the

@@ -18,7 +18,7 @@ const (
 	denseNodes = 256
 	// lanczosSteps bounds the products with a larger W.
 	lanczosSteps = 500
-	// lanczosCheck is the number of steps between two looks at the eigenvalues.
+	// lanczosCheck is the number of steps between two checks of the eigenvalues.
 	lanczosCheck = 25
 	// exhausted is the length of a remainder that is rounding.
 	exhausted = 1e-14

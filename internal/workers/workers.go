@@ -36,8 +36,8 @@ func NewJob(parts int, ended any) *Job {
 	return &Job{ended: ended, claimed: make([]atomic.Uint32, parts), signal: make(chan struct{}, 1)}
 }
 
-// crowd are the helpers of all callers.
-var crowd struct {
+// shared has the helpers of all callers.
+var shared struct {
 	offered [64]atomic.Pointer[Job] // the jobs that have parts for helpers; a job beyond them has none
 	idle    atomic.Int64            // helpers without a job, with those that do not run yet
 	names   [Most]atomic.Bool       // of the helpers that run
@@ -69,7 +69,7 @@ func (j *Job) Run(helpers int, part func(i int)) {
 func (j *Job) finish(place int, run uint32) {
 	j.take(run, 0, true)
 	if place >= 0 {
-		crowd.offered[place].Store(nil)
+		shared.offered[place].Store(nil)
 	}
 	j.wait()
 	j.part = nil
@@ -80,9 +80,9 @@ func (j *Job) finish(place int, run uint32) {
 
 // offer lets helpers take parts, starts as many of them as are missing, and returns the place of the job.
 func (j *Job) offer(helpers int) (place int) {
-	for place = range crowd.offered {
-		if crowd.offered[place].Load() == nil && crowd.offered[place].CompareAndSwap(nil, j) {
-			for crowd.idle.Load() < int64(helpers) && hire() {
+	for place = range shared.offered {
+		if shared.offered[place].Load() == nil && shared.offered[place].CompareAndSwap(nil, j) {
+			for shared.idle.Load() < int64(helpers) && hire() {
 			}
 			return place
 		}
@@ -92,9 +92,9 @@ func (j *Job) offer(helpers int) (place int) {
 
 // hire starts a helper, unless there are enough.
 func hire() bool {
-	for n := crowd.alive.Load(); n < int64(min(runtime.GOMAXPROCS(0)-1, Most)); n = crowd.alive.Load() {
-		if crowd.alive.CompareAndSwap(n, n+1) {
-			crowd.idle.Add(1)
+	for n := shared.alive.Load(); n < int64(min(runtime.GOMAXPROCS(0)-1, Most)); n = shared.alive.Load() {
+		if shared.alive.CompareAndSwap(n, n+1) {
+			shared.idle.Add(1)
 			go help()
 			return true
 		}
@@ -163,16 +163,16 @@ func (j *Job) wait() {
 // help computes parts of jobs that are offered, until none is for a while.
 func help() {
 	name := 0
-	for !crowd.names[name].CompareAndSwap(false, true) {
+	for !shared.names[name].CompareAndSwap(false, true) {
 		name = (name + 1) % Most
 	}
 	busy := false
 	defer func() { // also if a part ends the goroutine
 		if !busy {
-			crowd.idle.Add(-1)
+			shared.idle.Add(-1)
 		}
-		crowd.names[name].Store(false)
-		crowd.alive.Add(-1)
+		shared.names[name].Store(false)
+		shared.alive.Add(-1)
 	}()
 	for {
 		var j *Job
@@ -180,7 +180,7 @@ func help() {
 			j = waiting()
 			return j != nil
 		})
-		crowd.idle.Add(-1)
+		shared.idle.Add(-1)
 		busy = true
 		if j == nil {
 			j = waiting() // of a caller that counted on this helper
@@ -190,14 +190,14 @@ func help() {
 		}
 		j.take(j.run.Load(), name+1, false)
 		busy = false
-		crowd.idle.Add(1)
+		shared.idle.Add(1)
 	}
 }
 
 // waiting returns a job that is offered and has parts left, or nil.
 func waiting() *Job {
-	for place := range crowd.offered {
-		if j := crowd.offered[place].Load(); j != nil && j.left.Load() > 0 {
+	for place := range shared.offered {
+		if j := shared.offered[place].Load(); j != nil && j.left.Load() > 0 {
 			return j
 		}
 	}

@@ -72,7 +72,7 @@ type parquetColumn struct {
 	kept int // among the cells to keep; -1 for none
 }
 
-// pandasIndex returns the columns that pandas has written for the index of a data frame.
+// pandasIndex returns the columns that pandas has written for the index of a table.
 func pandasIndex(file *parquet.File) []string {
 	text, _ := file.Lookup("pandas")
 	var metadata struct {

@@ -22,7 +22,7 @@ func TestSigned(t *testing.T) {
 		c.Nodes[i].Pin = PinOf(key.Public().(ed25519.PublicKey))
 	}
 	elsewhere := changed(c, func(c *Cluster) { c.Run = "00000000000000ff" })
-	stranger, _ := NewKey()
+	outsider, _ := NewKey()
 	for node, key := range keys {
 		id := check.OK(NewIdentity(c, key))
 		proof := c.Sign(id, msg)
@@ -48,11 +48,11 @@ func TestSigned(t *testing.T) {
 		}
 		refused("a proof of 97 bytes", c.Verify(node, msg, append(slices.Clip(proof), 0)), node)
 		refused("another signature", elsewhere.Verify(node, msg, proof), node)
-		refused("which is not in the list", c.Verify(node, msg, c.Sign(&Identity{node, stranger}, msg)), node)
-		mixed := append(slices.Clone(proof[:ed25519.PublicKeySize]), c.Sign(&Identity{node, stranger}, msg)[ed25519.PublicKeySize:]...)
+		refused("which is not in the list", c.Verify(node, msg, c.Sign(&Identity{node, outsider}, msg)), node)
+		mixed := append(slices.Clone(proof[:ed25519.PublicKeySize]), c.Sign(&Identity{node, outsider}, msg)[ed25519.PublicKeySize:]...)
 		refused("another signature", c.Verify(node, msg, mixed), node)
 	}
-	if _, err := NewIdentity(c, stranger); err == nil || !strings.Contains(err.Error(), "which is not in the list") {
-		t.Errorf("a stranger: %v", err)
+	if _, err := NewIdentity(c, outsider); err == nil || !strings.Contains(err.Error(), "which is not in the list") {
+		t.Errorf("an outsider: %v", err)
 	}
 }

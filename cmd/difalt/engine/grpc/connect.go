@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/difalt/difalt/cmd/difalt/internal/crowd"
+	"github.com/difalt/difalt/cmd/difalt/internal/connlimit"
 	rpc "google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
@@ -47,7 +47,7 @@ func (t *Transport) serve(own tls.Certificate, l net.Listener) {
 	window := windowOf(t.o.MaxFrame)
 	t.server.calls = map[int]calls{}
 	t.server.Server = rpc.NewServer(
-		rpc.Creds(door{credentials.NewTLS(config), t}), rpc.ReadBufferSize(0), // TLS has a buffer
+		rpc.Creds(serverCredentials{credentials.NewTLS(config), t}), rpc.ReadBufferSize(0), // TLS has a buffer
 		rpc.InitialWindowSize(window), rpc.InitialConnWindowSize(window),
 		rpc.MaxHeaderListSize(maxHeaders), rpc.MaxRecvMsgSize(chunk), rpc.MaxConcurrentStreams(1),
 		rpc.WaitForHandlers(true), rpc.ConnectionTimeout(t.helloTimeout()),
@@ -55,8 +55,8 @@ func (t *Transport) serve(own tls.Certificate, l net.Listener) {
 		rpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: keepaliveTimeout, PermitWithoutStream: true}),
 	)
 	t.server.RegisterService(&description, t)
-	most := mostStrangers(mostFiles(), len(t.edges))
-	guarded := crowd.Limit(l, most, func(from string) {
+	most := mostPending(mostFiles(), len(t.edges))
+	guarded := connlimit.Limit(l, most, func(from string) {
 		t.refused(fmt.Sprintf("%s: more than %d unauthenticated connections", from, most))
 	})
 	t.wg.Go(func() { _ = t.server.Serve(guarded) }) // it returns when Leave stops the server
@@ -69,7 +69,7 @@ func windowOf(frame int) int32 { return int32(min(2*frame+chunk, 16<<20)) }
 // accept serves a node that has dialled.
 func (t *Transport) accept(s rpc.ServerStream) error {
 	from, _ := peer.FromContext(s.Context())
-	c := from.AuthInfo.(*caller) // see door
+	c := from.AuthInfo.(*caller) // see serverCredentials
 	e := t.edgeTo(c.node)
 	if e == nil || c.node < t.node {
 		err := fmt.Sprintf("%s at %v is in the cluster, but has no edge on which it dials %s", t.cluster.Label(c.node), from.Addr, t.cluster.Label(t.node))
@@ -91,7 +91,7 @@ func (t *Transport) welcome(e *edge, c *caller, their *hello, s rpc.ServerStream
 	differs, apart := disagree(t.cluster, own, their), error(nil)
 	if differs == nil {
 		apart = t.admit(e, their)
-		own = t.greeting(e) // with the frames of the session that admit has ended
+		own = t.greeting(e) // with the frames of the session that it has ended
 	}
 	if err := sendJSON(s, own); err != nil {
 		return err
@@ -115,7 +115,7 @@ func (t *Transport) keepDialling(e *edge, own tls.Certificate) {
 	for {
 		t.mu.Lock()
 		last := e.last
-		over := e.trouble.final != nil // a failure or a Bye
+		over := e.errs.final != nil // a failure or a Bye
 		t.mu.Unlock()
 		if over || t.ctx.Err() != nil {
 			return

@@ -23,8 +23,8 @@ type edge struct {
 	session      *session // nil without a connection
 	last         *session // the current or the previous one
 	overdue      overdue
-	trouble      trouble
-	parting      parting
+	errs         edgeErrors
+	closing      closing
 
 	waits waits
 	stats engine.EdgeStats
@@ -84,14 +84,14 @@ type overdue struct {
 	silent time.Duration // with a connection, and without a frame or note
 }
 
-// trouble holds the errors of an edge.
-type trouble struct {
-	why   error // the last one; dialling goes on
+// edgeErrors holds the errors of an edge.
+type edgeErrors struct {
+	last  error // the last one; dialling goes on
 	final error // permanent: the edge has failed
 }
 
-// parting is the state of closing an edge.
-type parting struct {
+// closing is the state of closing an edge.
+type closing struct {
 	theirBye bool // the neighbour sends no more frames
 	ackDue   bool // the neighbour should receive an Ack
 	acked    bool // the neighbour has received everything
@@ -102,12 +102,12 @@ func (e *edge) failed(seq uint64, kind transport.Kind, err error) *transport.Pee
 }
 
 // kind returns the kind of the last error; Timeout without one.
-func (t *trouble) kind() transport.Kind {
+func (t *edgeErrors) kind() transport.Kind {
 	var r *refusal
 	switch {
-	case t.why == nil:
+	case t.last == nil:
 		return transport.Timeout
-	case errors.As(t.why, &r):
+	case errors.As(t.last, &r):
 		return transport.Refused
 	}
 	return transport.Closed
@@ -116,13 +116,13 @@ func (t *trouble) kind() transport.Kind {
 // noteTrouble records why an edge is not connected, and reports it to the operator if that has changed.
 func (t *Transport) noteTrouble(e *edge, err error) {
 	t.mu.Lock()
-	was, is := e.trouble, trouble{why: err}
+	was, is := e.errs, edgeErrors{last: err}
 	// A connection that ends early is often a refusal whose text was lost.
 	half := was.kind() == transport.Refused && is.kind() != transport.Refused
 	if !half {
-		e.trouble.why = err
+		e.errs.last = err
 	}
-	news := !half && (was.why == nil || was.why.Error() != err.Error()) && !e.parting.theirBye && !t.leaving.started
+	news := !half && (was.last == nil || was.last.Error() != err.Error()) && !e.closing.theirBye && !t.leaving.started
 	t.mu.Unlock()
 	if news {
 		t.o.Report(fmt.Sprintf("%s: %v", t.cluster.Label(e.peer), err))
@@ -132,8 +132,8 @@ func (t *Transport) noteTrouble(e *edge, err error) {
 
 func (t *Transport) fail(e *edge, kind transport.Kind, err error) {
 	t.mu.Lock()
-	if e.trouble.final == nil {
-		e.trouble.final = e.failed(t.round.seq, kind, err)
+	if e.errs.final == nil {
+		e.errs.final = e.failed(t.round.seq, kind, err)
 	}
 	t.mu.Unlock()
 	signal(t.wake)
@@ -159,8 +159,8 @@ func (o *outgoing) canSend(n uint64) bool {
 func (t *Transport) absence(e *edge) error {
 	last := len(t.server.refusals) - 1
 	switch {
-	case e.trouble.why != nil:
-		return e.trouble.why
+	case e.errs.last != nil:
+		return e.errs.last
 	case e.address != "":
 		return fmt.Errorf("no answer from %s yet", e.address)
 	case last >= 0:
@@ -232,13 +232,13 @@ func (t *Transport) handleNote(e *edge, n *note) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if n.Ack {
-		e.parting.acked = true
+		e.closing.acked = true
 		signal(t.wake)
 		return
 	}
-	e.parting.theirBye, e.parting.ackDue = true, true
-	if e.trouble.final == nil {
-		e.trouble.final = t.leaveReason(e, n.Reason)
+	e.closing.theirBye, e.closing.ackDue = true, true
+	if e.errs.final == nil {
+		e.errs.final = t.leaveReason(e, n.Reason)
 	}
 	signal(e.wake)
 	signal(t.wake)

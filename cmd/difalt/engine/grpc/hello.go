@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	protocolVersion = 6
+	protocolVersion = 7
 	maxText         = 400 // bytes of a reason
 )
 
@@ -26,9 +26,9 @@ type hello struct {
 	Instance string `json:"instance"` // random, chosen when the process starts
 	Next     uint64 `json:"next"`     // sequence number of the next frame that the sender needs
 	// PeerInstance is the instance that the sender was connected with, and FrameCame whether it sent a frame.
-	PeerInstance string              `json:"knows,omitempty"`
-	FrameCame    bool                `json:"begun,omitempty"`
-	Settings     []consensus.Setting `json:"terms"`
+	PeerInstance string              `json:"peer_instance,omitempty"`
+	FrameCame    bool                `json:"frame_came,omitempty"`
+	Settings     []consensus.Setting `json:"settings"`
 }
 
 // A note is a message between frames, of one of three kinds.

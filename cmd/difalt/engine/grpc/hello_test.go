@@ -18,7 +18,7 @@ func FuzzHello(f *testing.F) {
 	their.From, their.To = 1, 0
 	text := check.OK(json.Marshal(their))
 	f.Add(text)
-	f.Add([]byte(`{"instance":"x","terms":null}`))
+	f.Add([]byte(`{"instance":"x","settings":null}`))
 	f.Add([]byte(`{"bye":true,"reason":{"node":-1,"kind":255,"text":"x"}}`))
 	f.Add([]byte(`{"waits_for":[1,2]}`))
 	f.Fuzz(func(t *testing.T, p []byte) {
@@ -56,7 +56,7 @@ func TestDisagree(t *testing.T) {
 		{2, 0, protocolVersion, `node 1 ("b") claims to be node 2, connected with node 0`},
 		{1, 2, protocolVersion, `node 1 ("b") claims to be node 1, connected with node 2`},
 		{-1, 9, protocolVersion, "claims to be node -1, connected with node 9"},
-		{1, 0, 4, `the version of the protocol is 4 at node 1 ("b"), but 6 at node 0 ("a")`},
+		{1, 0, 4, `the version of the protocol is 4 at node 1 ("b"), but 7 at node 0 ("a")`},
 	} {
 		err := disagree(c, own, &hello{Version: x.version, Run: c.Run, From: x.from, To: x.to, Settings: c.Settings()})
 		if (err == nil) != (x.want == "") || err != nil && !strings.Contains(err.Error(), x.want) {

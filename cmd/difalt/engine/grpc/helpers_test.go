@@ -174,7 +174,7 @@ func begin(t testing.TB, list []*Transport) {
 	noErrors(t, each(list, func(tr *Transport) error { return exchange(t, tr, 0) }))
 }
 
-// kill ends a transport as the end of its process would: without a farewell.
+// kill ends a transport as the end of its process would: without a Bye.
 func (t *Transport) kill() {
 	t.once.Do(func() { t.cancel(); t.server.Stop() })
 	t.wg.Wait()

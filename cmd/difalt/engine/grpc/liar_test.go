@@ -289,7 +289,7 @@ func TestLeaveGone(t *testing.T) {
 	go func() { tr.Leave(errors.New("failed")); close(left) }()
 	for m := (bytesMessage{}); !strings.Contains(string(m.p), `"bye":true`); {
 		if m.p = nil; s.RecvMsg(&m) != nil {
-			t.Fatal("no farewell")
+			t.Fatal("no Bye")
 		}
 	}
 	conn.Close()

@@ -55,7 +55,7 @@ func barred(t *testing.T, what string, tr *Transport, log *record, peer int, kin
 	}
 }
 
-// TestImpostors: during a run, strangers, members on the wrong edge and second processes of a node are
+// TestImpostors: during a run, outsiders, members on the wrong edge and second processes of a node are
 // refused and reported, and the run goes on.
 func TestImpostors(t *testing.T) {
 	t.Parallel()
@@ -64,7 +64,7 @@ func TestImpostors(t *testing.T) {
 	o.Report = log.report
 	list := p.joined(t, o)
 	begin(t, list)
-	stranger, pin := newKey()
+	outsider, pin := newKey()
 	here := check.Loopback(t)
 	for _, x := range []struct {
 		what   string
@@ -75,7 +75,7 @@ func TestImpostors(t *testing.T) {
 		text   string // of its own error
 		report string // of a node of the run
 	}{
-		{"stranger", func(c *cluster.Cluster) { c.Nodes[2].Pin = pin }, stranger, 1, transport.Refused, "refuses the key", string(pin) + ", which is not in the list"},
+		{"outsider", func(c *cluster.Cluster) { c.Nodes[2].Pin = pin }, outsider, 1, transport.Refused, "refuses the key", string(pin) + ", which is not in the list"},
 		{"wrong edge", func(c *cluster.Cluster) { c.Edges = [][2]int{{0, 2}, {0, 1}} }, p.keys[2], 0, transport.Refused, "no edge on which it dials", `node 2 ("c") at ` + net.JoinHostPort(here, "")},
 		{"second process", func(*cluster.Cluster) {}, p.keys[2], 1, transport.Closed, "another process", `node 2 ("c"): another process`},
 		{"wrong server", func(c *cluster.Cluster) {

@@ -112,7 +112,7 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// TestGone: a neighbour that ends without a farewell is an error after the time to rejoin, or when a new
+// TestGone: a neighbour that ends without a Bye is an error after the time to rejoin, or when a new
 // process of its node comes; one that sends nothing is an error after the time of a round.
 func TestGone(t *testing.T) {
 	t.Parallel()

@@ -91,8 +91,8 @@ func (t *Transport) exchangeFrames(ctx context.Context, e *edge, s stream, their
 			e.out.kept[i] = slices.Clone(p)
 		}
 	}
-	e.session, e.last, e.peerSeen, e.peerInstance, e.trouble.why = ses, ses, true, their.Instance, nil
-	e.parting.acked = false
+	e.session, e.last, e.peerSeen, e.peerInstance, e.errs.last = ses, ses, true, their.Instance, nil
+	e.closing.acked = false
 	signal(e.wake)
 	t.mu.Unlock()
 	signal(t.wake)
@@ -149,8 +149,8 @@ func (t *Transport) due(e *edge, pos uint64, left *bool) (*note, []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch {
-	case e.parting.ackDue:
-		e.parting.ackDue = false
+	case e.closing.ackDue:
+		e.closing.ackDue = false
 		return &note{Ack: true}, nil
 	case e.out.canSend(pos):
 		return nil, e.out.kept[pos%2]

@@ -119,7 +119,7 @@ func (t *Transport) absent(e *edge, waited time.Duration) *transport.PeerError {
 	if waited < t.o.JoinTimeout {
 		return nil
 	}
-	return e.failed(0, e.trouble.kind(), fmt.Errorf("%w after %v: %w", engine.ErrAbsent, t.o.JoinTimeout, t.absence(e)))
+	return e.failed(0, e.errs.kind(), fmt.Errorf("%w after %v: %w", engine.ErrAbsent, t.o.JoinTimeout, t.absence(e)))
 }
 
 // Exchange implements transport.Transport. If a neighbour has left because another node failed, the error
@@ -248,8 +248,8 @@ func (t *Transport) checkEdges(done func(*edge) bool, late func(*edge, time.Dura
 		} else {
 			e.overdue.lost += passed
 		}
-		if e.trouble.final != nil {
-			return false, e.trouble.final
+		if e.errs.final != nil {
+			return false, e.errs.final
 		}
 		if err := late(e, waited); err != nil {
 			e.overdue.lost, e.overdue.silent = 0, 0
@@ -290,7 +290,7 @@ func (t *Transport) Leave(why error) {
 		}
 		t.mu.Unlock()
 		signal(t.wake)
-		t.farewell(why != nil)
+		t.drain(why != nil)
 		t.cancel()
 		timer := time.AfterFunc(t.o.Linger, t.server.Stop)
 		t.server.GracefulStop() // a refusal may still be sent
@@ -315,8 +315,8 @@ func reasonOf(err error, node int) *reason {
 	return r
 }
 
-// farewell waits until no neighbour needs this node any more, for a limited time.
-func (t *Transport) farewell(failed bool) {
+// drain waits until no neighbour needs this node any more, for a limited time.
+func (t *Transport) drain(failed bool) {
 	timer := time.NewTimer(t.o.Linger)
 	defer timer.Stop()
 	for t.needed(failed) {
@@ -333,14 +333,14 @@ func (t *Transport) farewell(failed bool) {
 func (t *Transport) needed(failed bool) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	there := func(e *edge) bool { return e.peerSeen || e.trouble.final != nil }
+	there := func(e *edge) bool { return e.peerSeen || e.errs.final != nil }
 	return (!failed || slices.ContainsFunc(t.edges, there)) && slices.ContainsFunc(t.edges, func(e *edge) bool {
 		switch {
-		case e.parting.acked:
+		case e.closing.acked:
 			return false
 		case e.session != nil:
 			return true
-		case e.trouble.final != nil: // it has received Bye, or does not need it
+		case e.errs.final != nil: // it has received Bye, or does not need it
 			return false
 		}
 		// After a failure a neighbour that was connected notices by itself; one that never was would wait

@@ -149,7 +149,7 @@ func TestMargins(t *testing.T) {
 	}
 }
 
-// A label that is too wide loses its middle, and no text crosses the frame.
+// A label that is too wide loses its middle, and no text leaves the picture.
 func TestLongLabels(t *testing.T) {
 	long := strings.Repeat("a long label ", 20)
 	x := []float64{0, 1}

@@ -112,8 +112,8 @@ func TestPresets(t *testing.T) {
 		want := preset.Panels[0].Setting
 		c.change(&want)
 		s := resolve(t, strings.Fields(c.command)...)[0]
-		if diff := cmp.Diff(want, s.setting); diff != "" || s.trials != c.trials || s.session.Command != "difalt simulate "+c.command {
-			t.Errorf("%s: %s%d trials by %q", c.command, diff, s.trials, s.session.Command)
+		if diff := cmp.Diff(want, s.setting); diff != "" || s.trials != c.trials || s.origin.Command != "difalt simulate "+c.command {
+			t.Errorf("%s: %s%d trials by %q", c.command, diff, s.trials, s.origin.Command)
 		}
 	}
 	var folders []string
@@ -130,7 +130,7 @@ func TestPresets(t *testing.T) {
 // The summary of a run names the program that made it.
 func TestProgramOfRun(t *testing.T) {
 	runs := resolveFor(t, "paper", "--trials", "3")
-	if runs[0].session.Command != "paper simulate --trials=3" {
+	if runs[0].origin.Command != "paper simulate --trials=3" {
 		t.Errorf("%+v", runs)
 	}
 }

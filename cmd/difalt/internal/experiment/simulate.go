@@ -259,7 +259,7 @@ func (o *simulateOptions) panel(preset *paper.Preset, setting simulation.Setting
 	if err != nil {
 		return nil, err
 	}
-	s.session.Command = o.command()
+	s.origin.Command = o.command()
 	return s, nil
 }
 
@@ -282,14 +282,14 @@ func (o *simulateOptions) one() (*simulateRun, error) {
 		return nil, cli.Usagef("--trials x methods x --iterations is %.3g: must be at most %.3g rows of a trace", rows, maxRows)
 	}
 	machine := fmt.Sprintf("%s, %s", cli.Machine(), time.Now().UTC().Format(time.DateOnly))
-	s.session = simulation.Session{Command: o.command(), Machine: machine}
+	s.origin = simulation.Origin{Command: o.command(), Machine: machine}
 	return s, nil
 }
 
 // A simulateRun is one setting to simulate, with its output.
 type simulateRun struct {
 	setting simulation.Setting
-	session simulation.Session
+	origin  simulation.Origin
 	trials  int
 	workers int
 	out     string
@@ -340,7 +340,7 @@ func (s *simulateRun) run(ctx context.Context, std *cli.Streams) (*simulation.Su
 			return nil, cli.Interrupted("interrupted after %d of %d trials: nothing was written", len(trials), s.trials)
 		}
 	}
-	sum := simulation.Summarize(&s.setting, trials, s.session)
+	sum := simulation.Summarize(&s.setting, trials, s.origin)
 	if err := sum.Write(s.out, trials); err != nil {
 		return nil, cli.OfFlag("out", err)
 	}

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/difalt/difalt/cmd/difalt/engine"
-	"github.com/difalt/difalt/cmd/difalt/internal/crowd"
+	"github.com/difalt/difalt/cmd/difalt/internal/connlimit"
 )
 
 // A status is how far a node is and for whom it waits. Nothing in it depends on data.
@@ -95,7 +95,7 @@ func serve(address string, s *status, log *slog.Logger) (stop func(), err error)
 	mux.HandleFunc("GET /healthz", func(http.ResponseWriter, *http.Request) {})
 	server := &http.Server{Handler: mux, ReadTimeout: requestTimeout, WriteTimeout: requestTimeout, MaxHeaderBytes: 8 << 10}
 	server.SetKeepAlivesEnabled(false)
-	l = crowd.Limit(l, mostMonitors, func(string) {})
+	l = connlimit.Limit(l, mostMonitors, func(string) {})
 	var done sync.WaitGroup
 	done.Go(func() {
 		if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {

@@ -104,7 +104,7 @@ func (r *report) table(runs []*simulation.Summary, titles []string) {
 	for i, run := range runs {
 		for k := range run.Methods {
 			m := &run.Methods[k]
-			name := simulation.LookOf(m.Method).Name
+			name := simulation.AppearanceOf(m.Method).Name
 			row := slices.IndexFunc(t, func(row []string) bool { return row[0] == name })
 			if row < 0 {
 				row = len(t)

@@ -23,8 +23,8 @@ func falling(name, weights, method string, decades float64) *simulation.Summary 
 		c.Rows = append(c.Rows, simulation.Row{Iteration: k, SDFirst: max(0.99*math.Pow(10, -decades*float64(k/10)), 1e-15),
 			Rounds: int64(3 + 2*k), Bytes: int64(100 + 1000*k), Seconds: 1 + 0.1*float64(k)})
 	}
-	session := simulation.Session{Command: "difalt simulate --method=" + method, Machine: "a machine"}
-	return simulation.Summarize(&s, []simulation.Trial{{Number: 1, Curves: []simulation.Curve{c}}}, session)
+	origin := simulation.Origin{Command: "difalt simulate --method=" + method, Machine: "a machine"}
+	return simulation.Summarize(&s, []simulation.Trial{{Number: 1, Curves: []simulation.Curve{c}}}, origin)
 }
 
 var update = flag.Bool("update", false, "write the golden files of this package")

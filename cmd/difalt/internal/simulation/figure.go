@@ -9,14 +9,14 @@ import (
 	"github.com/difalt/difalt/cmd/difalt/internal/chart"
 )
 
-// A Look is the appearance of a method in a figure. Shapes and dashes distinguish methods without colour. Dif-AltGDmin
+// An Appearance is the appearance of a method in a figure. Shapes and dashes distinguish methods without colour. Dif-AltGDmin
 // nearly coincides with AltGDmin, and so do codes of 8 and 64 bits: of such methods one has marks and a thin line.
-type Look struct {
+type Appearance struct {
 	Name  string
 	Style chart.Style
 }
 
-var looks = map[string]Look{
+var appearances = map[string]Appearance{
 	"dif":                 {"Dif-AltGDmin", chart.Line(chart.Blue, 2.2)},
 	"altgdmin":            {"AltGDmin (centralised)", chart.Line(chart.Orange, 1).With(chart.Circle)},
 	"dec":                 {"Dec-AltGDmin", chart.Line(chart.Green, 1.5, 7, 2.5, 1.5, 2.5)},
@@ -27,12 +27,12 @@ var looks = map[string]Look{
 	"accelerated":         {"Accelerated", chart.Line(chart.Red, 1.2).With(chart.Triangle)}, // with int8, by default
 }
 
-// LookOf returns the look of a method.
-func LookOf(method string) Look {
-	if l, ok := looks[method]; ok {
-		return l
+// AppearanceOf returns the appearance of a method.
+func AppearanceOf(method string) Appearance {
+	if a, ok := appearances[method]; ok {
+		return a
 	}
-	return Look{method, chart.Line(chart.Black, 1.2)}
+	return Appearance{method, chart.Line(chart.Black, 1.2)}
 }
 
 // An X is the horizontal coordinate of row k of a curve.
@@ -45,7 +45,7 @@ func Iterations(k int, _ *BandRow) float64 { return float64(k) }
 func (s *Summary) Panel(label string, x X) chart.Panel {
 	p := chart.Panel{X: chart.Axis{Label: label, Zero: true}}
 	for i := range s.Methods {
-		p.Series = append(p.Series, series(s.Methods[i].Curve, LookOf(s.Methods[i].Method), x, s.Trials > 1))
+		p.Series = append(p.Series, series(s.Methods[i].Curve, AppearanceOf(s.Methods[i].Method), x, s.Trials > 1))
 	}
 	return p
 }
@@ -116,8 +116,8 @@ const floor = 1e-17
 const mostPoints = 300
 
 // series returns the median of a curve, on its band if it has one. Its last point is the end of the curve.
-func series(curve []BandRow, l Look, x X, banded bool) chart.Series {
-	s := chart.Series{Name: l.Name, Style: l.Style}
+func series(curve []BandRow, a Appearance, x X, banded bool) chart.Series {
+	s := chart.Series{Name: a.Name, Style: a.Style}
 	n := len(curve)
 	step := (n + mostPoints - 1) / mostPoints
 	for k := 0; k < n; k = max(k+1, min(k+step, n-1)) {

@@ -12,18 +12,18 @@ import (
 func TestFigure(t *testing.T) {
 	s := small()
 	s.Methods = nil
-	for m := range looks {
+	for m := range appearances {
 		s.Methods = append(s.Methods, m)
 	}
 	trials := runTrials(t, s, 3, 0)
 	trials[0].Curves[2].Rows[30].SDFirst = 0 // a logarithm must not see it
-	text := string(Summarize(&s, trials, Session{}).Figure().SVG())
+	text := string(Summarize(&s, trials, Origin{}).Figure().SVG())
 	for _, want := range []string{"<svg", "Iteration", "Modelled execution time (s)", "median and range of 3 trials"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the SVG does not contain %q", want)
 		}
 	}
-	for m, look := range looks {
+	for m, look := range appearances {
 		if !strings.Contains(text, look.Name) || strings.Contains(text, "Inf") || strings.Contains(text, "NaN") {
 			t.Errorf("%s is not in the figure, or it is broken", m)
 		}

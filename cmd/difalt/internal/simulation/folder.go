@@ -67,7 +67,7 @@ func read(dir string) (*Summary, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	return Summarize(&old.Setting, trials, old.Session), nil
+	return Summarize(&old.Setting, trials, old.Origin), nil
 }
 
 // complete brings the curves of a trial that was read into the order of the setting's methods, and finds the

@@ -20,11 +20,11 @@ func TestFolder(t *testing.T) {
 		{2, []Curve{{"dif", rows, false}, {"dec", rows, false}, {"dgd", rows, false}}},
 	}
 	dir := t.TempDir()
-	want := Summarize(&s, trials, Session{"difalt simulate", "a machine"})
+	want := Summarize(&s, trials, Origin{"difalt simulate", "a machine"})
 	if err := want.Write(filepath.Join(dir, "b"), trials); err != nil {
 		t.Fatal(err)
 	}
-	other := Summarize(&s, trials[:1], Session{"difalt simulate", "a machine"})
+	other := Summarize(&s, trials[:1], Origin{"difalt simulate", "a machine"})
 	if err := other.Write(filepath.Join(dir, "a", "c"), trials[:1]); err != nil {
 		t.Fatal(err)
 	}

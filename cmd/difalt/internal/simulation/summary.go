@@ -11,14 +11,14 @@ var Targets = []float64{1e-3, 1e-6, 1e-10}
 // A Summary condenses the trials of a setting.
 type Summary struct {
 	Setting Setting `json:"setting"`
-	Session
+	Origin
 	Trials  int             `json:"trials"`
 	Band    string          `json:"band"` // the meaning of BandRow.Low and High
 	Methods []MethodSummary `json:"methods"`
 }
 
-// A Session names the command that computed trials, and the machine.
-type Session struct {
+// A Origin names the command that computed trials, and the machine.
+type Origin struct {
 	Command string `json:"command"`
 	Machine string `json:"machine"` // processor, versions and day
 }
@@ -81,8 +81,8 @@ func band(trials int) (low, high float64, name string) {
 }
 
 // Summarize condenses trials, at least one.
-func Summarize(s *Setting, trials []Trial, session Session) *Summary {
-	sum := &Summary{Setting: *s, Session: session, Trials: len(trials)}
+func Summarize(s *Setting, trials []Trial, origin Origin) *Summary {
+	sum := &Summary{Setting: *s, Origin: origin, Trials: len(trials)}
 	_, _, sum.Band = band(len(trials))
 	for k := range trials[0].Curves {
 		var curves []*Curve

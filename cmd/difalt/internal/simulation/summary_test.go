@@ -19,7 +19,7 @@ func bandTrials(n int) (trials []Trial) {
 }
 
 func TestBands(t *testing.T) {
-	sum := Summarize(&Setting{}, bandTrials(11), Session{})
+	sum := Summarize(&Setting{}, bandTrials(11), Origin{})
 	curve := sum.Methods[0].Curve
 	// 0, ..., 10; then 0, 2, ..., 18 and 10. The band of 11 trials is their range.
 	if want := (BandRow{Median: 5, High: 10}); curve[0] != want {
@@ -28,11 +28,11 @@ func TestBands(t *testing.T) {
 	if want := (BandRow{Median: 10, High: 18, Bytes: 32, Seconds: 4}); curve[1] != want || sum.Band != "range" || sum.Methods[0].Rounds != 10 {
 		t.Errorf("row 1 is %+v with the band %q, want %+v", curve[1], sum.Band, want)
 	}
-	if row := Summarize(&Setting{}, bandTrials(4), Session{}).Methods[0].Curve[0]; row.Median != 1.5 {
+	if row := Summarize(&Setting{}, bandTrials(4), Origin{}).Methods[0].Curve[0]; row.Median != 1.5 {
 		t.Errorf("the median of 0, 1, 2, 3 is %v", row.Median)
 	}
 	// From 20 trials on the band is that of the 10th and the 90th percentile.
-	sum = Summarize(&Setting{}, bandTrials(21), Session{})
+	sum = Summarize(&Setting{}, bandTrials(21), Origin{})
 	if row := sum.Methods[0].Curve[0]; row.Low != 2 || row.High != 18 || sum.TrialsText() != "median and 10–90 % band of 21 trials" {
 		t.Errorf("21 trials have the band %v to %v, %q", row.Low, row.High, sum.TrialsText())
 	}
@@ -52,7 +52,7 @@ func TestSummarize(t *testing.T) {
 		{Number: 3, Curves: []Curve{curve("dif", .5, 1e-3, 1e-6), curve("dec", .5, .1, .3)}},
 	}
 	trials[2].Curves[1].Diverged = true
-	sum := Summarize(&Setting{}, trials, Session{})
+	sum := Summarize(&Setting{}, trials, Origin{})
 	dif, dec := sum.Methods[0], sum.Methods[1]
 	if f := dif.Final; f.Median != 1e-6 || f.Min != 1e-7 || f.Max != 1e-5 {
 		t.Errorf("final distances of dif are %+v", f)

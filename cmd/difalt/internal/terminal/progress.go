@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	interval = 100 * time.Millisecond // between two looks
-	patience = 5 * time.Second        // a longer stage gets a line elsewhere than on a terminal
+	interval  = 100 * time.Millisecond // between two updates
+	lineAfter = 5 * time.Second        // a longer stage gets a line elsewhere than on a terminal
 )
 
 // A Progress reports the stages of a command: as a bar on a terminal, and elsewhere by one line for a stage
@@ -83,7 +83,7 @@ func (p *Progress) show(now time.Time) {
 	case p.terminal >= 0:
 		width, _, _ := term.GetSize(p.terminal) // 0 after an error
 		fmt.Fprintf(p.out, "\r\x1b[K%s", barLine(width, stage, p.detail, p.share, spent))
-	case !p.said && spent >= patience:
+	case !p.said && spent >= lineAfter:
 		p.said = true
 		fmt.Fprintf(p.out, "stage %s\n", stage)
 	}

@@ -1,6 +1,6 @@
-// Package crowd limits the number of unauthenticated connections to a listener, so that they cannot take the
+// Package connlimit limits the number of unauthenticated connections to a listener, so that they cannot take the
 // descriptors that a program needs for its work.
-package crowd
+package connlimit
 
 import (
 	"net"
@@ -13,17 +13,17 @@ import (
 // frequent origin. So a new connection has time to authenticate itself.
 type Listener struct {
 	net.Listener
-	most int
-	full func(from string)
+	most    int
+	onEvict func(from string)
 
-	mu        sync.Mutex // guards strangers
-	strangers []*Conn    // unauthenticated, oldest first
+	mu      sync.Mutex // guards pending
+	pending []*Conn    // connections that are not authenticated yet, oldest first
 }
 
-// Limit returns a listener with at most the given number of unauthenticated connections. It calls full with
+// Limit returns a listener with at most the given number of unauthenticated connections. It calls onEvict with
 // the origin of every connection that it closes because there are more.
-func Limit(l net.Listener, most int, full func(from string)) *Listener {
-	return &Listener{Listener: l, most: most, full: full}
+func Limit(l net.Listener, most int, onEvict func(from string)) *Listener {
+	return &Listener{Listener: l, most: most, onEvict: onEvict}
 }
 
 // Accept returns a *Conn.
@@ -34,8 +34,8 @@ func (l *Listener) Accept() (net.Conn, error) {
 	}
 	c := &Conn{Conn: accepted, listener: l, from: origin(accepted.RemoteAddr())}
 	l.mu.Lock()
-	l.strangers = append(l.strangers, c)
-	list := slices.Clone(l.strangers)
+	l.pending = append(l.pending, c)
+	list := slices.Clone(l.pending)
 	l.mu.Unlock()
 	if len(list) > l.most {
 		count := map[string]int{}
@@ -45,7 +45,7 @@ func (l *Listener) Accept() (net.Conn, error) {
 		// MaxFunc returns the first of several.
 		out := slices.MaxFunc(list, func(a, b *Conn) int { return count[a.from] - count[b.from] })
 		out.Close()
-		l.full(out.from)
+		l.onEvict(out.from)
 	}
 	return c, nil
 }
@@ -54,32 +54,32 @@ func (l *Listener) Accept() (net.Conn, error) {
 func (l *Listener) Close() error {
 	err := l.Listener.Close()
 	l.mu.Lock()
-	strangers := slices.Clone(l.strangers)
+	pending := slices.Clone(l.pending)
 	l.mu.Unlock()
-	for _, s := range strangers {
+	for _, s := range pending {
 		s.Close()
 	}
 	return err
 }
 
-// A Conn is unauthenticated until Admit.
+// A Conn is unauthenticated until Authenticated.
 type Conn struct {
 	net.Conn
 	listener *Listener
 	from     string
 }
 
-// Admit marks c as authenticated.
-func (c *Conn) Admit() {
+// Authenticated marks c as authenticated: it counts no longer.
+func (c *Conn) Authenticated() {
 	l := c.listener
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.strangers = slices.DeleteFunc(l.strangers, func(s *Conn) bool { return s == c })
+	l.pending = slices.DeleteFunc(l.pending, func(s *Conn) bool { return s == c })
 }
 
 // Close closes the connection.
 func (c *Conn) Close() error {
-	c.Admit()
+	c.Authenticated()
 	return c.Conn.Close()
 }
 

@@ -17,7 +17,7 @@ import (
 	"github.com/difalt/difalt/cmd/difalt/internal/cli"
 )
 
-// The end of a run is the part of it that does not depend on the door: the process, the network or the number
+// The end of a run is the part of it that does not depend on the entry point: the process, the network or the number
 // of threads.
 type endOfRun struct {
 	code       int
@@ -50,7 +50,7 @@ func (e endOfRun) String() string {
 	return fmt.Sprintf("exit code %d, %s after %s iterations: %s", e.code, e.status, e.iterations, e.message)
 }
 
-// A run ends alike through every door: alone with one thread or several, and with one node a process; whether
+// A run ends alike from every entry point: alone with one thread or several, and with one node a process; whether
 // it converges, is undetermined, diverges or reaches its limit. From its last state it ends with the same
 // status.
 func TestDoorsOfRun(t *testing.T) {
@@ -98,10 +98,10 @@ func TestDoorsOfRun(t *testing.T) {
 			if want.code != c.code || want.status == "" || !finite(want.u) || !finite(want.b) {
 				t.Fatalf("%v, want exit code %d", want, c.code)
 			}
-			same := func(door string, got endOfRun, u, b []float64) {
+			same := func(way string, got endOfRun, u, b []float64) {
 				t.Helper()
 				if got.String() != want.String() || !slices.Equal(got.u, u) || !slices.Equal(got.b, b) {
-					t.Errorf("%s: %v\nwant %v", door, got, want)
+					t.Errorf("%s: %v\nwant %v", way, got, want)
 				}
 			}
 			same("three threads", alone("--workers", "3", "--snapshot", at("end.state")), want.u, want.b)

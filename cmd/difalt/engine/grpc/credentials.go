@@ -9,14 +9,14 @@ import (
 	"slices"
 
 	"github.com/difalt/difalt/cmd/difalt/engine/cluster"
-	"github.com/difalt/difalt/cmd/difalt/internal/crowd"
+	"github.com/difalt/difalt/cmd/difalt/internal/connlimit"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/mem"
 )
 
-// A door holds the credentials of the server: it accepts connections with a key of the cluster.
-type door struct {
+// A serverCredentials holds the credentials of the server: it accepts connections with a key of the cluster.
+type serverCredentials struct {
 	credentials.TransportCredentials
 	t *Transport
 }
@@ -25,10 +25,10 @@ type door struct {
 type caller struct {
 	credentials.TLSInfo
 	node int
-	conn *crowd.Conn
+	conn *connlimit.Conn
 }
 
-func (d door) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
+func (d serverCredentials) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	above, info, err := d.TransportCredentials.ServerHandshake(raw)
 	if err != nil {
 		d.t.reject(raw.RemoteAddr(), err)
@@ -39,17 +39,17 @@ func (d door) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, err
 	if err != nil {
 		return nil, nil, err
 	}
-	c := &caller{shown, node, raw.(*crowd.Conn)}
+	c := &caller{shown, node, raw.(*connlimit.Conn)}
 	d.t.arrive(c)
 	return above, c, nil
 }
 
-func (d door) Clone() credentials.TransportCredentials { return d }
+func (d serverCredentials) Clone() credentials.TransportCredentials { return d }
 
 // calls are the connections that a node has made to this one.
 type calls struct {
-	used   *crowd.Conn // by the current or the last session
-	newest *crowd.Conn // by none yet
+	used   *connlimit.Conn // by the current or the last session
+	newest *connlimit.Conn // by none yet
 }
 
 // arrive records that a node has connected. A node can keep one connection in addition to that of its edge: a
@@ -60,7 +60,7 @@ func (t *Transport) arrive(c *caller) {
 	t.server.calls[c.node] = calls{was.used, c.conn}
 	t.mu.Unlock()
 	if c.node > t.node && t.edgeTo(c.node) != nil {
-		c.conn.Admit()
+		c.conn.Authenticated()
 	}
 	if was.newest != nil && was.newest != was.used {
 		was.newest.Close()
@@ -87,9 +87,9 @@ func (t *Transport) edgeTo(node int) *edge {
 	return t.edges[k]
 }
 
-// mostStrangers returns the limit of unauthenticated connections of a process that can open the given number
+// mostPending returns the limit of unauthenticated connections of a process that can open the given number
 // of files: enough for all neighbours together, and at most a quarter of the files that the edges leave.
-func mostStrangers(files, edges int) int {
+func mostPending(files, edges int) int {
 	return max(8, min((files-2*edges)/4, 128+edges))
 }
 

@@ -1,4 +1,4 @@
-package crowd
+package connlimit
 
 import (
 	"errors"
@@ -39,12 +39,12 @@ func (q *queue) Accept() (net.Conn, error) {
 	return g, nil
 }
 
-// TestLimit: the oldest of those from where most come from have to go, one for each that is
-// too many; who is known, or has gone, does not count.
+// TestLimit: for each connection too many, the oldest one of the most frequent origin is closed. Authenticated
+// and closed connections do not count.
 func TestLimit(t *testing.T) {
 	q := &queue{}
-	var full []string
-	l := Limit(q, 3, func(from string) { full = append(full, from) })
+	var onEvict []string
+	l := Limit(q, 3, func(from string) { onEvict = append(onEvict, from) })
 	come := func(from string) (*guest, *Conn) {
 		g := &guest{from: from}
 		q.guests = append(q.guests, g)
@@ -55,7 +55,7 @@ func TestLimit(t *testing.T) {
 		return g, c.(*Conn)
 	}
 	first, known := come("10.0.0.1:1")
-	known.Admit()
+	known.Authenticated()
 	second, _ := come("10.0.0.1:2")
 	third, _ := come("10.0.0.2:1")
 	fourth, _ := come("10.0.0.2:2")
@@ -83,8 +83,8 @@ func TestLimit(t *testing.T) {
 	if !slices.Equal(closed(), []int{2, 4, 5}) {
 		t.Fatalf("closed %d, want the older one of the network 2001:db8::/64", closed())
 	}
-	if !slices.Equal(full, []string{"10.0.0.2", "2001:db8::/64"}) {
-		t.Errorf("told of %q", full)
+	if !slices.Equal(onEvict, []string{"10.0.0.2", "2001:db8::/64"}) {
+		t.Errorf("told of %q", onEvict)
 	}
 	if _, err := l.Accept(); err == nil {
 		t.Error("no error of the listener")

@@ -62,11 +62,11 @@ func TestStrangers(t *testing.T) {
 	list := []*Transport{a, p.transport(t, 1, o)}
 	noErrors(t, each(list, func(tr *Transport) error { return tr.Join(t.Context()) }))
 	more()
-	becomes(t, "strangers", idle, mostStrangers(mostFiles(), 1))
+	becomes(t, "pending", idle, mostPending(mostFiles(), 1))
 	sameBits(t, p.c, list, 200)
 	from := check.Loopback(t)
 	if strings.Contains(from, ":") {
-		from = "::/64" // the network counts where a stranger can have any address of it
+		from = "::/64" // the network counts where an outsider can have any address of it
 	}
 	if !log.has("refused: " + from + ": more than") {
 		t.Errorf("no report: %s", log.String())
@@ -210,14 +210,14 @@ func TestMemberMemory(t *testing.T) {
 	}
 }
 
-// TestMostStrangers: strangers leave enough files for the edges and for checkpoints, and the
+// TestMostPending: pending connections leave enough files for the edges and for checkpoints, and the
 // neighbours of a large network can come at once where there are files for them.
-func TestMostStrangers(t *testing.T) {
+func TestMostPending(t *testing.T) {
 	for _, x := range []struct{ files, edges, want int }{
 		{256, 2, 63}, {256, 100, 14}, {64, 2, 15}, {20, 9, 8}, {1024, 2, 130}, {1 << 20, 300, 428},
 	} {
-		if most := mostStrangers(x.files, x.edges); most != x.want || x.files >= 64 && most+2*x.edges > x.files-40 {
-			t.Errorf("%d files, %d edges: %d strangers, want %d", x.files, x.edges, most, x.want)
+		if most := mostPending(x.files, x.edges); most != x.want || x.files >= 64 && most+2*x.edges > x.files-40 {
+			t.Errorf("%d files, %d edges: %d pending, want %d", x.files, x.edges, most, x.want)
 		}
 	}
 }

@@ -1,0 +1,196 @@
+package outside
+
+import (
+	"go/scanner"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// A glossary has the rules of CONTRIBUTING's tables of words.
+type glossary struct {
+	retired map[string]string   // what to write in place of a word or phrase
+	rooms   map[string][]string // the folders of a word
+}
+
+// parseGlossary returns the glossary of a page, and its text without the section that contains it.
+func parseGlossary(t *testing.T, page string) (g glossary, rest string) {
+	t.Helper()
+	before, section, found := strings.Cut(page, "\n## Words\n")
+	section, after, more := strings.Cut(section, "\n## ")
+	if !found || !more {
+		t.Fatal("CONTRIBUTING.md has no section of words with another one after it")
+	}
+	g = glossary{map[string]string{}, map[string][]string{}}
+	heading := ""
+	for _, line := range strings.Split(section, "\n") {
+		cells := strings.Split(strings.Trim(line, "| "), " | ")
+		switch {
+		case strings.HasPrefix(line, "|---"):
+		case len(cells) != 2: // not a row
+			heading = ""
+		case heading == "":
+			heading = cells[0]
+		default:
+			g.add(heading, cells)
+		}
+	}
+	return g, before + after
+}
+
+// add adds a row of the table with a heading.
+func (g *glossary) add(heading string, cells []string) {
+	for _, word := range strings.Split(cells[0], ", ") {
+		switch heading {
+		case "retired":
+			g.retired[word] = cells[1]
+		case "word of a room":
+			g.rooms[word] = strings.Split(cells[1], ", ")
+		}
+	}
+}
+
+// pattern matches any of some words or phrases, whole and in any case.
+func pattern[V any](words map[string]V) *regexp.Regexp {
+	var list []string
+	for word := range words {
+		list = append(list, strings.ReplaceAll(regexp.QuoteMeta(word), " ", `\s+`))
+	}
+	return regexp.MustCompile(`(?i)\b(?:` + strings.Join(list, "|") + `)\b`)
+}
+
+// within reports whether a folder is one of some folders, or in one.
+func within(folder string, folders []string) bool {
+	for _, f := range folders {
+		if folder == f || strings.HasPrefix(folder, f+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+// faults returns the words of a text, from a folder, that the glossary does not allow there, with what to do.
+// Documents outside of code folders have no room.
+func (g *glossary) faults(folder, text string, code bool) (list []string) {
+	for _, found := range pattern(g.retired).FindAllString(text, -1) {
+		word := strings.Join(strings.Fields(strings.ToLower(found)), " ")
+		list = append(list, found+": write "+g.retired[word])
+	}
+	if !code {
+		return list
+	}
+	for _, found := range pattern(g.rooms).FindAllString(text, -1) {
+		if rooms := g.rooms[strings.ToLower(found)]; !within(folder, rooms) {
+			list = append(list, found+": a word of "+strings.Join(rooms, ", "))
+		}
+	}
+	return list
+}
+
+// prose returns the comments and the texts of a file of Go.
+func prose(source []byte) string {
+	var s scanner.Scanner
+	var text strings.Builder
+	file := token.NewFileSet().AddFile("", -1, len(source))
+	s.Init(file, source, nil, scanner.ScanComments)
+	for {
+		_, kind, literal := s.Scan()
+		switch kind {
+		case token.EOF:
+			return text.String()
+		case token.COMMENT, token.STRING:
+			literal = strings.ReplaceAll(literal, "\n//", " ")
+			text.WriteString(strings.TrimPrefix(literal, "//") + "\n")
+		}
+	}
+}
+
+// TestGlossary: comments, messages, help and documents have no retired word, and a word of a room means what
+// it means there. CONTRIBUTING has the glossary.
+func TestGlossary(t *testing.T) {
+	const root = "../.."
+	page, err := os.ReadFile(filepath.Join(root, "CONTRIBUTING.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, rest := parseGlossary(t, string(page))
+	if len(g.retired) < 20 || len(g.rooms) < 6 {
+		t.Fatalf("the glossary has %d retired words and %d words of rooms", len(g.retired), len(g.rooms))
+	}
+	for word, rooms := range g.rooms {
+		for _, room := range rooms {
+			if _, err := os.Stat(filepath.Join(root, room)); err != nil {
+				t.Errorf("%s: %v", word, err)
+			}
+		}
+	}
+	files := 0
+	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name := d.Name()
+		if d.IsDir() {
+			if name == "testdata" || strings.HasPrefix(name, ".") && path != root {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		code := strings.HasSuffix(name, ".go")
+		if !code && !strings.HasSuffix(name, ".md") || name == "words_test.go" {
+			return nil
+		}
+		content, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		files++
+		text := string(content)
+		switch {
+		case code:
+			text = prose(content)
+		case path == filepath.Join(root, "CONTRIBUTING.md"):
+			text = rest
+		}
+		relative, err := filepath.Rel(root, path)
+		if err != nil {
+			return err
+		}
+		for _, fault := range g.faults(filepath.ToSlash(filepath.Dir(relative)), text, code) {
+			t.Errorf("%s: %s", relative, fault)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if files < 500 {
+		t.Errorf("only %d files were read", files)
+	}
+}
+
+// TestGlossaryFinds: the rules see words in comments and texts, over the ends of lines, and not in identifiers.
+func TestGlossaryFinds(t *testing.T) {
+	g := glossary{map[string]string{"learning rate": "step size", "door": "way"}, map[string][]string{"frame": {"consensus"}}}
+	for source, want := range map[string]int{
+		"package a // The learning rate": 1, "package a\n// The learning\n// rate is a Door.": 2, `package a; var b = "a door"`: 1,
+		"package a; var door = 1": 0, "package a // outdoors, frames": 0, "package a // a frame": 1,
+	} {
+		if got := g.faults("mixed", prose([]byte(source)), true); len(got) != want {
+			t.Errorf("%q has the faults %q, want %d", source, got, want)
+		}
+	}
+	if got := g.faults("consensus/internal/rounds", "a frame", true); got != nil {
+		t.Errorf("a word in its room is a fault: %q", got)
+	}
+	if got := g.faults("consensusless", "a frame", true); len(got) != 1 {
+		t.Errorf("a word in another room of nearly the same name is no fault: %q", got)
+	}
+	if got := g.faults("docs", "a frame, a door", false); len(got) != 1 {
+		t.Errorf("a document has the faults %q", got)
+	}
+}
