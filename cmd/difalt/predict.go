@@ -25,14 +25,14 @@ const (
 
 The table needs the column of tasks (--task, as in training) and the features of
 the training, by name; other columns are ignored. A row comes out for each row
-that goes in, in the same order: the columns of --keep as they are (dates and
-truth values of Parquet are numbers), the task, the prediction, and "known",
-which is true if the model has the task and all levels of the categorical
-columns. Other rows are predicted from the mean of all tasks: "difalt adapt"
-adds tasks from their rows. Rows that lack a value are written without a
-prediction; with --missing mean, missing features are replaced by the means of
-the training rows. The table is read row by row, so that it may be larger than
-the memory.
+that goes in, in the same order: the columns of --keep as they are, the task,
+the prediction, and "known", which is true if the model has the task and all
+levels of the categorical columns. In Parquet, features that are kept are
+numbers or dates, and other columns text. Rows of unknown tasks and levels are
+predicted from the mean of all tasks: "difalt adapt" adds tasks from their rows.
+Rows that lack a value are written without a prediction; with --missing mean,
+missing features are replaced by the means of the training rows. The table is
+read row by row, so that it may be larger than the memory.
 
 --standard-errors adds four columns. stderr is the standard error of the
 expected target; sample_stderr adds the noise. low and high are the ends of the
@@ -136,8 +136,11 @@ func runPredict(ctx context.Context, std *cli.Streams, o predictOptions) error {
 // A predictionWriter writes a row with a prediction for every row of a table.
 type predictionWriter struct {
 	model   *mixed.Model
-	out     *tablefile.Writer
-	errors  bool // with standard errors and limits
+	to      io.Writer
+	path    string
+	keep    []string
+	errors  bool              // with standard errors and limits
+	out     *tablefile.Writer // nil before the first row, which decides on the types of columns
 	task    string
 	kept    []string
 	numbers []keptNumber // columns of numbers to keep, where the output has types
@@ -151,48 +154,61 @@ type predictionWriter struct {
 // A keptNumber is the value of a feature that is kept.
 type keptNumber struct {
 	feature int
-	value   float64
+	value   *float64 // in the cell of a column
 }
 
-// newPredictionWriter starts the table with its columns: those that are kept, the task unless it is among
-// them, and the prediction.
+// newPredictionWriter returns the writer of predictions with columns that are kept, whose names it checks.
 func newPredictionWriter(to io.Writer, path string, m *mixed.Model, keep []string, standardErrors bool) (*predictionWriter, error) {
 	w := &predictionWriter{
-		model: m, errors: standardErrors, kept: make([]string, len(keep)), numbers: make([]keptNumber, 0, len(keep)),
+		model: m, to: to, path: path, keep: keep, errors: standardErrors, kept: make([]string, len(keep)),
 		spelling: dataset.NewSpelling(m.Tasks()),
 	}
-	var columns []tablefile.Column
-	names := map[string]bool{}
-	add := func(name string, cell any) { columns = append(columns, tablefile.Column{Name: name, Cell: cell}) }
 	for i, name := range keep {
-		if names[name] {
+		if slices.Contains(keep[:i], name) {
 			return nil, cli.WrongFlag("keep", "column %q is named twice", name)
 		}
-		names[name] = true
-		if at := slices.Index(m.Features(), name); at >= 0 && tablefile.HasTypes(path) && slices.Contains(m.Parameters().Schema.Columns, name) {
-			w.numbers = append(w.numbers, keptNumber{feature: at})
-			add(name, &w.numbers[len(w.numbers)-1].value)
-			continue
-		}
-		add(name, &w.kept[i])
 	}
-	first := len(columns)
-	add("task", &w.task)
-	add("prediction", &w.p.Value)
-	if standardErrors {
-		add("stderr", &w.p.StandardError)
-		add("sample_stderr", &w.p.SampleError)
-		add("low", &w.p.Low)
-		add("high", &w.p.High)
-	}
-	add("known", &w.p.Known)
-	for _, c := range columns[first:] {
-		if names[c.Name] {
+	for _, c := range w.ownColumns() {
+		if slices.Contains(keep, c.Name) {
 			return nil, cli.WrongFlag("keep", "column %q has the name of a column of the output", c.Name)
 		}
 	}
-	w.out = tablefile.New(to, path, columns)
 	return w, nil
+}
+
+// ownColumns returns the columns of the task and the prediction.
+func (w *predictionWriter) ownColumns() []tablefile.Column {
+	columns := []tablefile.Column{{Name: "task", Cell: &w.task}, {Name: "prediction", Cell: &w.p.Value}}
+	if w.errors {
+		columns = append(columns, tablefile.Column{Name: "stderr", Cell: &w.p.StandardError},
+			tablefile.Column{Name: "sample_stderr", Cell: &w.p.SampleError},
+			tablefile.Column{Name: "low", Cell: &w.p.Low}, tablefile.Column{Name: "high", Cell: &w.p.High})
+	}
+	return append(columns, tablefile.Column{Name: "known", Cell: &w.p.Known})
+}
+
+// start starts the table: the columns that are kept come first. Where the output has types, features are numbers
+// or dates, and all others texts as in the file.
+func (w *predictionWriter) start(dates []dataset.Date) {
+	var columns []tablefile.Column
+	for i, name := range w.keep {
+		var cell any = &w.kept[i]
+		feature := slices.Index(w.model.Features(), name)
+		if feature >= 0 && tablefile.HasTypes(w.path) && slices.Contains(w.model.Parameters().Schema.Columns, name) {
+			value := new(float64)
+			w.numbers = append(w.numbers, keptNumber{feature, value})
+			switch dates[i] {
+			case dataset.Day:
+				cell = (*tablefile.Day)(value)
+			case dataset.Instant:
+				cell = (*tablefile.Instant)(value)
+			default:
+				cell = value
+			}
+		}
+		columns = append(columns, tablefile.Column{Name: name, Cell: cell})
+	}
+	w.out = tablefile.New(w.to, w.path, append(columns, w.ownColumns()...))
 }
 
 // addTables writes the rows of tables and completes the output. Errors name the file and the flag that helps.
@@ -202,6 +218,9 @@ func (w *predictionWriter) addTables(ctx context.Context, std *cli.Streams, patt
 		read, err = dataset.Scan(patterns, o, w.add)
 		if err != nil {
 			return withHint(err)
+		}
+		if w.out == nil { // several tables without rows
+			w.start(make([]dataset.Date, len(w.keep)))
 		}
 		return w.out.Close()
 	})
@@ -213,10 +232,13 @@ func (w *predictionWriter) addTables(ctx context.Context, std *cli.Streams, patt
 
 // add writes the row for a row of the table. Its numbers are empty if it lacks a value.
 func (w *predictionWriter) add(row *dataset.Row) (err error) {
+	if w.out == nil {
+		w.start(row.Dates)
+	}
 	w.task = row.Task
 	copy(w.kept, row.Kept)
-	for i := range w.numbers {
-		w.numbers[i].value = row.Features[w.numbers[i].feature]
+	for _, n := range w.numbers {
+		*n.value = row.Features[n.feature]
 	}
 	switch {
 	case !row.Complete:

@@ -14,6 +14,9 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/parquet-go/parquet-go"
 )
 
 // predictions returns the rows of predictions, the header first.
@@ -163,6 +166,48 @@ func TestStandardInputHasAName(t *testing.T) {
 		f.Close()
 		if code != 1 || !strings.HasPrefix(said, "difalt: "+c.want) {
 			t.Errorf("%s: exit code %d: %s", name, code, said)
+		}
+	}
+}
+
+// A datedRow is a row with a date, which Parquet holds as days.
+type datedRow struct {
+	Task string  `parquet:"task"`
+	Day  int32   `parquet:"day,date"`
+	Y    float64 `parquet:"y"`
+}
+
+// Dates that are kept are dates in the output, of every format from every format.
+func TestKeptDates(t *testing.T) {
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	var rows []datedRow
+	lines := "task,day,y\n,,\n"
+	for i := range 40 {
+		day := 19783 + i*3%50 // from 2024-03-01 on
+		y := float64(i%4) + float64(day%7)/10
+		rows = append(rows, datedRow{fmt.Sprint("a", i%4), int32(day), y})
+		lines += fmt.Sprintf("a%d,%s,%v\n", i%4, time.Unix(int64(day)*86400, 0).UTC().Format(time.DateOnly), y)
+	}
+	if err := parquet.WriteFile(at("in.parquet"), rows); err != nil {
+		t.Fatal(err)
+	}
+	write(t, dir, "in.csv", lines)
+	must(t, "fit", "--task", "task", "--target", "y", "--rank", "0", "--no-curves", "--model", at("m.npz"), at("in.parquet"))
+	for _, in := range []string{"in.csv", "in.parquet"} {
+		for _, out := range []string{"out.csv", "out.parquet"} {
+			must(t, "predict", "--model", at("m.npz"), "--dates", "ymd", "--keep", "day", "--out", at(out), at(in))
+			var r checkReport
+			if err := json.Unmarshal([]byte(must(t, "check", "--json", "--dates", "ymd", at(out))), &r); err != nil {
+				t.Fatal(err)
+			}
+			day := r.Columns[0]
+			if day.Name != "day" || day.ReadAs != "number" || *day.Least != 19783 || strings.Contains(r.Notes[0], `dates in "day"`) != (out == "out.parquet") {
+				t.Errorf("%s to %s: %+v, %q", in, out, day, r.Notes)
+			}
+			if text := string(readFile(t, at(out))); out == "out.csv" && !strings.Contains(text, "\n2024-03-01,") {
+				t.Errorf("%s to CSV: %.200s", in, text)
+			}
 		}
 	}
 }

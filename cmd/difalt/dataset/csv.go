@@ -57,6 +57,9 @@ func (r *reader) readCSV(packed io.Reader) error {
 		if err = r.open(header, "line", kinds); err != nil {
 			err = cmp.Or(loneCR(1, header), err)
 		}
+		if err == nil && len(r.keep) > 0 && r.o.Dates != "" {
+			r.findDates(list)
+		}
 	case io.EOF:
 		return errors.New("the table is empty: its first line should name the columns")
 	}

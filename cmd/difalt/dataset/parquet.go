@@ -116,6 +116,9 @@ func (r *reader) parquetColumns(file *parquet.File) (list []*parquetColumn, err 
 			return nil, formatErrorf("Drop", []string{name}, "column %.60q is nested", name)
 		}
 		c := &parquetColumn{Column: column, parquetType: parquetTypeOf(column.Type()), at: at, kept: kept}
+		if kept >= 0 && c.parquetType != nil && r.isNumber(at) {
+			r.row.Dates[kept] = c.date
+		}
 		switch {
 		case c.parquetType == nil:
 			return nil, formatErrorf("Drop", []string{name}, "column %.60q is of type %s, which is not read", name, column.Type())
@@ -124,7 +127,7 @@ func (r *reader) parquetColumns(file *parquet.File) (list []*parquetColumn, err 
 			return nil, fmt.Errorf("column %.60q holds strings: expected numbers", name)
 		case c.number == nil:
 			texts = append(texts, name)
-		case c.date && slot >= featureSlot:
+		case c.date != NoDate && slot >= featureSlot:
 			dates = append(dates, name)
 		}
 		list = append(list, c)
@@ -208,7 +211,7 @@ func (t *parquetType) text(v parquet.Value) string {
 type parquetType struct {
 	number func(v parquet.Value) float64 // times as days since 1970; integers beyond 2^53 are rounded
 	name   func(v parquet.Value) string  // with all digits
-	date   bool
+	date   Date
 }
 
 // parquetTypeOf returns the type of a column, or nil for one that holds neither numbers, dates nor strings:
@@ -232,10 +235,10 @@ func parquetTypeOf(t parquet.Type) *parquetType {
 		p.number = func(v parquet.Value) float64 { x, _ := big.NewRat(integer(v), unit).Float64(); return x }
 		p.name = func(v parquet.Value) string { return big.NewRat(integer(v), unit).FloatString(int(a.Scale)) }
 	case *format.DateType:
-		p.date, fits = true, kind == parquet.Int32
+		p.date, fits = Day, kind == parquet.Int32
 		p.name = func(v parquet.Value) string { return time.Unix(integer(v)*86400, 0).UTC().Format(time.DateOnly) }
 	case *format.TimestampType:
-		p.date, fits = true, kind == parquet.Int64 && a.Unit.Value != nil
+		p.date, fits = Instant, kind == parquet.Int64 && a.Unit.Value != nil
 		if fits {
 			step := a.Unit.Value.Duration()
 			perSecond := int64(time.Second / step)

@@ -126,7 +126,7 @@ func (r *reader) open(header []string, unit string, kinds []kind) (err error) {
 		}
 		r.keep = append(r.keep, i)
 	}
-	r.row.Kept = make([]string, len(r.keep))
+	r.row.Kept, r.row.Dates = make([]string, len(r.keep)), make([]Date, len(r.keep))
 	return nil
 }
 

@@ -1,10 +1,12 @@
 package dataset
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
 	"strconv"
+	"strings"
 
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
 )
@@ -14,10 +16,22 @@ type Row struct {
 	Task     string    // empty if it is missing
 	Features []float64 // as of [Table.X]
 	Kept     []string  // the cells of TableOptions.Keep as they are in the file
+	// Dates are the kinds of dates in the columns of Kept, which Features has as days since 1970-01-01. They are
+	// those of the last file that was opened.
+	Dates []Date
 	// Complete is false for a row that lacks a value which the options need: its task, or, under MissingDrop,
 	// a feature.
 	Complete bool
 }
+
+// A Date is the kind of the dates in a column that is a feature.
+type Date uint8
+
+const (
+	NoDate  Date = iota // numbers, texts, and columns that are no features
+	Day                 // dates
+	Instant             // dates with or without a time of the day
+)
 
 // A Summary describes the rows that Scan has read.
 type Summary struct {
@@ -71,6 +85,31 @@ func Scan(patterns []string, o TableOptions, each func(*Row) error) (*Summary, e
 	}
 	s.Notes = r.t.notes
 	return s, nil
+}
+
+// findDates sets the columns of dates of Kept in a file of CSV, by the first cell of a known kind of each, from the
+// records ahead.
+func (r *reader) findDates(list *records) {
+	known, left := make([]bool, len(r.keep)), len(r.keep)
+	list.ahead(func(cells []string) bool {
+		for i, col := range r.keep {
+			if known[i] || col >= len(cells) {
+				continue
+			}
+			cell := strings.TrimSpace(cells[col])
+			if r.o.kindOf(cell) == unknown {
+				continue
+			}
+			known[i] = true
+			left--
+			_, err := parseNumber(cell, cmp.Or(r.o.Decimal, '.'))
+			_, isDate := days(cell, r.o.Dates)
+			if isDate && err != nil && r.isNumber(col) {
+				r.row.Dates[i] = Instant
+			}
+		}
+		return left == 0
+	})
 }
 
 // openAll returns the files of the patterns, and adds up their sizes.

@@ -30,8 +30,15 @@ func HasTypes(path string) bool { return extension(path) == ".parquet" }
 
 func extension(path string) string { return strings.ToLower(filepath.Ext(path)) }
 
+// A Day is a date as the number of days since 1970-01-01, NaN if it is missing.
+type Day float64
+
+// An Instant is a date and a time of the day in UTC, as the number of days since 1970-01-01, NaN if it is
+// missing. Parquet keeps microseconds.
+type Instant float64
+
 // A Column has a name of its own, and points to its cell in the current row: a *string, *float64 (NaN:
-// missing) or *bool.
+// missing), *bool or, in Parquet only, a *Day or *Instant.
 type Column struct {
 	Name string
 	Cell any
@@ -141,6 +148,10 @@ func newParquetRow(columns []Column) *parquetRow {
 			node = parquet.Optional(parquet.Leaf(parquet.DoubleType))
 		case *bool:
 			node = parquet.Leaf(parquet.BooleanType)
+		case *Day:
+			node = parquet.Optional(parquet.Date())
+		case *Instant:
+			node = parquet.Optional(parquet.Timestamp(parquet.Microsecond))
 		}
 		r.Group[c.Name] = node
 	}
@@ -168,6 +179,14 @@ func (w *Writer) startParquet(columns []Column) {
 				if !math.IsNaN(*cell) {
 					v, level = parquet.DoubleValue(*cell), 1
 				}
+			case *Day:
+				if days := float64(*cell); !math.IsNaN(days) {
+					v, level = parquet.Int32Value(int32(math.Floor(days))), 1
+				}
+			case *Instant:
+				if days := float64(*cell); !math.IsNaN(days) {
+					v, level = parquet.Int64Value(int64(math.Round(days*microseconds))), 1
+				}
 			}
 			values[i] = v.Level(0, level, i)
 		}
@@ -176,6 +195,9 @@ func (w *Writer) startParquet(columns []Column) {
 	}
 	w.end = file.Close
 }
+
+// microseconds is the number of microseconds of a day.
+const microseconds = 86400e6
 
 // rowGroup is the number of rows of a group of Parquet. A group is held in memory until it is complete.
 const rowGroup = 1 << 17
