@@ -14,8 +14,8 @@ import (
 //	 re  im
 //	-im  re
 //
-// for each entry of B. It is built while a block of B is packed, and takes the four multiplications of the
-// definition. Three multiplications would bound the error of an imaginary part only by the size of the real
+// for each entry of B, whose second row is negated where the conjugate of op(A) is wanted. It is built while
+// a block of B is packed, and takes the four multiplications of the definition. Three multiplications would bound the error of an imaginary part only by the size of the real
 // part.
 //
 // With u the unit roundoff of float64, or float32, g = 2k u / (1 - 2k u) and alpha = 1, the real part of an
@@ -26,8 +26,10 @@ import (
 // A pairing is how the right factor of a complex product becomes a real one: its entries, or their
 // conjugates, times alpha. The numbers of columns and the depth of such a product are those in reals.
 type pairing[F tile.Float] struct {
-	on, conjugate bool
-	re, im        F // alpha
+	on        bool
+	conjugate bool // of the entries of the right factor
+	across    bool // the left factor is the conjugate of what is stored, so that -i stands for i
+	re, im    F    // alpha
 }
 
 // paired returns the pairing of a factor, or of its conjugate, times alpha.
@@ -64,38 +66,73 @@ func (p *product[F]) rowOf(column int) int {
 
 // packPairs copies a block of at most a panel of the right factor, each entry as its block of four reals.
 func (p *product[F]) packPairs(panel []F, width int, b block) {
-	q := p.pairs
 	if p.b.transposed {
 		for j := 0; j < b.columns; j += 2 {
 			from := p.b.data[(b.column+j)/2*p.b.stride+b.at:][:b.depth]
-			for k, to := 0, j; k < b.depth; k += 2 {
-				re, im := q.times(from[k], from[k+1])
-				panel[to], panel[to+1] = re, im
-				panel[to+width], panel[to+width+1] = -im, re
-				to += 2 * width
-			}
+			p.pairs.packColumn(panel[j:], width, from)
 		}
 		return
 	}
 	for k := 0; k < b.depth; k += 2 {
 		from := p.b.data[(b.at+k)/2*p.b.stride+b.column:][:b.columns]
-		upper, lower := panel[k*width:][:len(from)], panel[(k+1)*width:][:len(from)]
-		if q.conjugate || q.re != 1 || q.im != 0 {
-			for j := 0; j+1 < len(from); j += 2 {
-				upper[j], upper[j+1] = q.times(from[j], from[j+1])
-				lower[j], lower[j+1] = -upper[j+1], upper[j]
-			}
-			continue
+		p.pairs.packRow(panel[k*width:][:len(from)], panel[(k+1)*width:][:len(from)], from)
+	}
+}
+
+// packColumn copies entries to two columns of a panel.
+func (q *pairing[F]) packColumn(panel []F, width int, from []F) {
+	for ; len(from) >= 2; from = from[2:] {
+		re, im := q.times(from[0], from[1])
+		upper, lower := panel[:2], panel[width:][:2]
+		upper[0], upper[1] = re, im
+		if q.across {
+			re, im = -re, -im
 		}
-		for len(from) >= 4 && len(upper) >= 4 && len(lower) >= 4 {
-			v, u, l := (*[4]F)(from), (*[4]F)(upper), (*[4]F)(lower)
-			*u = *v
-			l[0], l[1], l[2], l[3] = -v[1], v[0], -v[3], v[2]
-			from, upper, lower = from[4:], upper[4:], lower[4:]
+		lower[0], lower[1] = -im, re
+		panel = panel[min(2*width, len(panel)):]
+	}
+}
+
+// packRow copies entries to two rows of a panel.
+func (q *pairing[F]) packRow(upper, lower, from []F) {
+	if q.conjugate || q.re != 1 || q.im != 0 {
+		for j := 0; j+1 < len(from); j += 2 {
+			upper[j], upper[j+1] = q.times(from[j], from[j+1])
 		}
-		if len(from) > 0 {
-			upper[0], upper[1], lower[0], lower[1] = from[0], from[1], -from[1], from[0]
-		}
+	} else {
+		copy(upper, from)
+	}
+	if q.across {
+		turnBack(lower, upper)
+	} else {
+		turn(lower, upper)
+	}
+}
+
+// turn sets complex numbers to i times others, and turnBack to -i times them.
+func turn[F tile.Float](to, from []F) {
+	for len(from) >= 8 && len(to) >= 8 {
+		v, t := (*[8]F)(from), (*[8]F)(to)
+		t[0], t[1], t[2], t[3] = -v[1], v[0], -v[3], v[2]
+		t[4], t[5], t[6], t[7] = -v[5], v[4], -v[7], v[6]
+		from, to = from[8:], to[8:]
+	}
+	for len(from) >= 2 && len(to) >= 2 {
+		to[0], to[1] = -from[1], from[0]
+		from, to = from[2:], to[2:]
+	}
+}
+
+func turnBack[F tile.Float](to, from []F) {
+	for len(from) >= 8 && len(to) >= 8 {
+		v, t := (*[8]F)(from), (*[8]F)(to)
+		t[0], t[1], t[2], t[3] = v[1], -v[0], v[3], -v[2]
+		t[4], t[5], t[6], t[7] = v[5], -v[4], v[7], -v[6]
+		from, to = from[8:], to[8:]
+	}
+	for len(from) >= 2 && len(to) >= 2 {
+		to[0], to[1] = from[1], -from[0]
+		from, to = from[2:], to[2:]
 	}
 }
 
@@ -135,11 +172,12 @@ func (z *complexProduct[F]) compute(set bool) {
 		a: z.a.factor, b: z.b.factor, m: z.m, n: 2 * z.n, k: 2 * z.k, alpha: 1, c: z.c, ldc: z.ldc,
 		part: z.part, set: set, alone: true, pairs: paired[F](z.alpha, z.b.conjugate),
 	}
-	if z.a.transposed || z.a.conjugate {
+	p.pairs.across = z.a.conjugate
+	if z.a.transposed {
 		stride := rowStride(2 * z.k)
 		memory := borrow[F](z.m * stride)
 		defer giveBack(memory)
-		copyPairs(*memory, stride, z.a, z.m, z.k)
+		transposePairs(*memory, stride, z.a.data, z.a.stride, z.m, z.k)
 		p.a = factor[F]{*memory, stride, false}
 	}
 	p.compute()
@@ -165,24 +203,16 @@ func scalePairs[F tile.Float](x []F, by complex128) {
 	}
 }
 
-// copyPairs stores op(M), of m x n entries, by rows.
-func copyPairs[F tile.Float](to []F, ldt int, o operand[F], m, n int) {
-	const together = 8 // rows of M', whose entries are in lines of the cache that are used whole
-	down, across := o.stride, 2
-	if o.transposed {
-		down, across = 2, o.stride
-	}
+// transposePairs stores the transpose of a matrix M by rows, of m x n entries. Strides are in reals.
+func transposePairs[F tile.Float](to []F, ldt int, from []F, ldf, m, n int) {
+	const together = 8 // columns of M, whose entries are in lines of the cache that are used whole
 	for at := 0; at < m; at += together {
-		rows := min(together, m-at)
+		columns := min(together, m-at)
 		for j := range n {
-			from := o.data[at*down+j*across:]
-			for i := range rows {
-				re, im := from[i*down], from[i*down+1]
-				if o.conjugate {
-					im = -im
-				}
-				k := (at+i)*ldt + 2*j
-				to[k], to[k+1] = re, im
+			row, k := from[j*ldf+2*at:][:2*columns], at*ldt+2*j
+			for ; len(row) >= 2; row = row[2:] {
+				*(*[2]F)(to[k:]) = *(*[2]F)(row)
+				k += ldt
 			}
 		}
 	}
@@ -199,23 +229,25 @@ func splitPairs[F tile.Float](memory, x []F, n, inc int, by complex128) (re, im 
 	return re, im
 }
 
-// turnedPairs returns n complex numbers, inc apart, or their conjugates, and i times them.
-func turnedPairs[F tile.Float](memory, x []F, n, inc int, conjugate bool) (pairs, turned []F) {
-	q, at := paired[F](1, conjugate), max(0, (1-n)*inc)
-	pairs, turned = memory[:2*n], memory[2*n:4*n]
-	for i := 0; i < len(pairs); i += 2 {
-		re, im := q.times(x[2*at], x[2*at+1])
-		pairs[i], pairs[i+1] = re, im
-		turned[i], turned[i+1] = -im, re
+// gatherPairs returns n complex numbers, inc apart, or their conjugates, times another one.
+func gatherPairs[F tile.Float](memory, x []F, n, inc int, by complex128, conjugate bool) []F {
+	q, at, pairs := paired[F](by, conjugate), max(0, (1-n)*inc), memory[:2*n]
+	if inc == 1 && by == 1 && !conjugate {
+		copy(pairs, x)
+		return pairs
+	}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		pairs[i], pairs[i+1] = q.times(x[2*at], x[2*at+1])
 		at += inc
 	}
-	return pairs, turned
+	return pairs
 }
 
-// Each row of A is read twice, for the real and the imaginary parts of a vector, the second time from the
-// first-level cache: rowsOfPairs rows together, and columnsOfPairs reals of each of them where columns can
-// be apart.
-const rowsOfPairs, columnsOfPairs = 4, 1024
+// turnedPairs returns n complex numbers, inc apart, or their conjugates, and behind them i times these.
+func turnedPairs[F tile.Float](memory, x []F, n, inc int, conjugate bool) []F {
+	turn(memory[2*n:4*n], gatherPairs(memory, x, n, inc, 1, conjugate))
+	return memory[:4*n]
+}
 
 // insidePairs reports whether data has all entries of a complex matrix, and holdsPairs all entries of a
 // vector.

@@ -2,6 +2,7 @@ package blas
 
 import (
 	"runtime"
+	"unsafe"
 
 	"github.com/difalt/difalt/internal/tile"
 	"gonum.org/v1/gonum/blas"
@@ -43,7 +44,8 @@ func zgemv[F tile.Float](tA blas.Transpose, m, n int, alpha complex128, a []F, l
 	v := complexVector[F]{m: m, n: n, alpha: alpha, beta: beta, a: a, lda: 2 * lda, y: y, inc: 2 * incY}
 	v.start = max(0, (1-lenY)*v.inc)
 	if tA == blas.NoTrans {
-		v.re, v.im = turnedPairs(*memory, x, n, incX, true)
+		both := turnedPairs(*memory, x, n, incX, true)
+		v.re, v.im = both[:2*n], both[2*n:]
 	} else {
 		v.conjugate, v.sums = tA == blas.ConjTrans, (*memory)[4*m:]
 		v.re, v.im = splitPairs(*memory, x, m, incX, alpha)
@@ -88,17 +90,23 @@ func (v *complexVector[F]) part(tA blas.Transpose, lo, hi int) {
 	}
 }
 
+// Each row of A is read twice, for the real and the imaginary parts of a vector, the second time from the
+// first-level cache: at most rowsOfPairs rows together, half of them if all exceed bytesOfPairs or for
+// columnsOfPairs reals of each, where columns can be apart.
+const rowsOfPairs, bytesOfPairs, columnsOfPairs = 8, 1 << 15, 1024
+
 // rows computes entries lo to hi of alpha A x + beta y.
 func (v *complexVector[F]) rows(lo, hi int) {
 	var re, im [rowsOfPairs]F
-	for ; lo < hi; lo += rowsOfPairs {
-		rows := min(rowsOfPairs, hi-lo)
+	together := rowsOfPairs
+	if 2*v.n*together*int(unsafe.Sizeof(re[0])) > bytesOfPairs {
+		together /= 2
+	}
+	for ; lo < hi; lo += together {
+		rows := min(together, hi-lo)
 		tile.RowDots(re[:], v.a[lo*v.lda:], v.lda, v.re, rows, 2*v.n)
 		tile.RowDots(im[:], v.a[lo*v.lda:], v.lda, v.im, rows, 2*v.n)
-		q := paired[F](v.alpha, false)
-		for k := range rows {
-			v.add(lo+k, q, re[k], im[k])
-		}
+		v.store(lo, re[:rows], im[:rows], v.alpha)
 	}
 }
 
@@ -110,32 +118,46 @@ func (v *complexVector[F]) columns(lo, hi int) {
 	clear(im[2*lo : 2*hi])
 	for ; lo < hi; lo += columnsOfPairs / 2 {
 		end := min(lo+columnsOfPairs/2, hi)
-		for row := 0; row < v.m; row += rowsOfPairs {
-			rows := min(rowsOfPairs, v.m-row)
+		for row := 0; row < v.m; row += rowsOfPairs / 2 {
+			rows := min(rowsOfPairs/2, v.m-row)
 			block := v.a[row*v.lda+2*lo:]
 			tile.AddRows(re[2*lo:2*end], block, v.lda, v.re[row:], rows, 2*(end-lo))
 			tile.AddRows(im[2*lo:2*end], block, v.lda, v.im[row:], rows, 2*(end-lo))
 		}
-		q := paired[F](1, false)
-		for j := lo; j < end; j++ {
-			x, y := im[2*j], im[2*j+1]
-			if v.conjugate {
-				v.add(j, q, re[2*j]+y, x-re[2*j+1])
-			} else {
-				v.add(j, q, re[2*j]-y, x+re[2*j+1])
-			}
-		}
+		v.combine(lo, re[2*lo:2*end], im[2*lo:2*end])
 	}
 }
 
-// add sets entry i of y to a product, times alpha, and beta times the entry.
-func (v *complexVector[F]) add(i int, alpha pairing[F], re, im F) {
-	re, im = alpha.times(re, im)
-	y := v.y[v.start+i*v.inc:][:2]
-	if v.beta != 0 {
-		beta := paired[F](v.beta, false)
-		by, bi := beta.times(y[0], y[1])
-		re, im = re+by, im+bi
+// combine computes entries of y from lo on, from the sums of rows of A by real and by imaginary parts.
+func (v *complexVector[F]) combine(lo int, byRe, byIm []F) {
+	var re, im [rowsOfPairs]F
+	for len(byRe) > 0 {
+		count := min(rowsOfPairs, len(byRe)/2)
+		for k := range count {
+			x, y := byIm[2*k], byIm[2*k+1]
+			if v.conjugate {
+				re[k], im[k] = byRe[2*k]+y, x-byRe[2*k+1]
+			} else {
+				re[k], im[k] = byRe[2*k]-y, x+byRe[2*k+1]
+			}
+		}
+		v.store(lo, re[:count], im[:count], 1)
+		lo, byRe, byIm = lo+count, byRe[2*count:], byIm[2*count:]
 	}
-	y[0], y[1] = re, im
+}
+
+// store sets entries of y from lo on to products, times alpha, and beta times the entries.
+func (v *complexVector[F]) store(lo int, re, im []F, alpha complex128) {
+	q, beta, at := paired[F](alpha, false), paired[F](v.beta, false), v.start+lo*v.inc
+	im = im[:len(re)]
+	for k, x := range re {
+		x, y := q.times(x, im[k])
+		to := v.y[at:][:2]
+		if v.beta != 0 {
+			before, beforeIm := beta.times(to[0], to[1])
+			x, y = x+before, y+beforeIm
+		}
+		to[0], to[1] = x, y
+		at += v.inc
+	}
 }

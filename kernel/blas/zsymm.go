@@ -78,14 +78,25 @@ func zsymmWay[F tile.Float](s blas.Side, ul blas.Uplo, m, n, order int, alpha co
 // mirrorPairs copies the triangle of a Hermitian or symmetric matrix to both triangles of another one.
 // Strides are in reals.
 func mirrorPairs[F tile.Float](to []F, ldt int, a []F, lda, n int, ul blas.Uplo, hermitian bool) {
-	other := operand[F]{factor[F]{a, lda, true}, hermitian}
-	copyPairs(to, ldt, other, n, n) // both triangles, and then the stored one over its half
+	transposePairs(to, ldt, a, lda, n, n) // both triangles, and then the stored one over its half
 	stored := product[F]{n: 2 * n, part: ul, pairs: pairing[F]{on: true}}
 	for i := range n {
 		from, end := stored.span(i)
-		copy(to[i*ldt+from:], a[i*lda+from:i*lda+end])
+		row := to[i*ldt:][:2*n]
 		if hermitian {
-			to[i*ldt+2*i+1] = 0
+			conjugatePairs(row[:from])
+			conjugatePairs(row[end:])
 		}
+		copy(row[from:end], a[i*lda+from:i*lda+end])
+		if hermitian {
+			row[2*i+1] = 0
+		}
+	}
+}
+
+// conjugatePairs overwrites complex numbers by their conjugates.
+func conjugatePairs[F tile.Float](x []F) {
+	for i := 1; i < len(x); i += 2 {
+		x[i] = -x[i]
 	}
 }
