@@ -41,13 +41,15 @@ func zgemv[F tile.Float](tA blas.Transpose, m, n int, alpha complex128, a []F, l
 	}
 	memory := borrow[F](4*lenX + 4*lenY)
 	defer giveBack(memory)
-	v := complexVector[F]{m: m, n: n, alpha: alpha, beta: beta, a: a, lda: 2 * lda, y: y, inc: 2 * incY}
+	v := complexVector[F]{m: m, n: n, a: a, lda: 2 * lda, y: y, inc: 2 * incY}
+	v.alpha, v.beta, v.add = paired[F](alpha, false), paired[F](beta, false), beta != 0
 	v.start = max(0, (1-lenY)*v.inc)
 	if tA == blas.NoTrans {
 		both := turnedPairs(*memory, x, n, incX, true)
 		v.re, v.im = both[:2*n], both[2*n:]
 	} else {
 		v.conjugate, v.sums = tA == blas.ConjTrans, (*memory)[4*m:]
+		v.alpha = paired[F](1, false)
 		v.re, v.im = splitPairs(*memory, x, m, incX, alpha)
 	}
 	v.compute(tA)
@@ -56,15 +58,17 @@ func zgemv[F tile.Float](tA blas.Transpose, m, n int, alpha complex128, a []F, l
 
 // A complexVector is y = alpha op(A) x + beta y, for a matrix A of m x n complex numbers.
 type complexVector[F tile.Float] struct {
-	m, n        int
-	alpha, beta complex128
-	a           []F
-	lda         int // in reals, as inc and start
-	y           []F
-	inc, start  int // of the entries of y
-	conjugate   bool
-	re, im      []F // for A the reals whose products with rows are the parts of y, for others the parts of alpha x
-	sums        []F // for op(A) other than A
+	m, n       int
+	alpha      pairing[F] // 1 for op(A) other than A
+	beta       pairing[F]
+	add        bool // beta is not 0
+	a          []F
+	lda        int // in reals, as inc and start
+	y          []F
+	inc, start int // of the entries of y
+	conjugate  bool
+	re, im     []F // for A the reals whose products with rows are the parts of y, else the parts of alpha x
+	sums       []F // for op(A) other than A
 }
 
 // compute computes y, on all threads if A is large: parts of some entries.
@@ -106,7 +110,7 @@ func (v *complexVector[F]) rows(lo, hi int) {
 		rows := min(together, hi-lo)
 		tile.RowDots(re[:], v.a[lo*v.lda:], v.lda, v.re, rows, 2*v.n)
 		tile.RowDots(im[:], v.a[lo*v.lda:], v.lda, v.im, rows, 2*v.n)
-		v.store(lo, re[:rows], im[:rows], v.alpha)
+		v.store(lo, re[:rows], im[:rows])
 	}
 }
 
@@ -141,20 +145,19 @@ func (v *complexVector[F]) combine(lo int, byRe, byIm []F) {
 				re[k], im[k] = byRe[2*k]-y, x+byRe[2*k+1]
 			}
 		}
-		v.store(lo, re[:count], im[:count], 1)
+		v.store(lo, re[:count], im[:count])
 		lo, byRe, byIm = lo+count, byRe[2*count:], byIm[2*count:]
 	}
 }
 
 // store sets entries of y from lo on to products, times alpha, and beta times the entries.
-func (v *complexVector[F]) store(lo int, re, im []F, alpha complex128) {
-	q, beta, at := paired[F](alpha, false), paired[F](v.beta, false), v.start+lo*v.inc
-	im = im[:len(re)]
+func (v *complexVector[F]) store(lo int, re, im []F) {
+	im, at := im[:len(re)], v.start+lo*v.inc
 	for k, x := range re {
-		x, y := q.times(x, im[k])
+		x, y := v.alpha.times(x, im[k])
 		to := v.y[at:][:2]
-		if v.beta != 0 {
-			before, beforeIm := beta.times(to[0], to[1])
+		if v.add {
+			before, beforeIm := v.beta.times(to[0], to[1])
 			x, y = x+before, y+beforeIm
 		}
 		to[0], to[1] = x, y
