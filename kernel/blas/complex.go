@@ -42,8 +42,11 @@ func (q *pairing[F]) times(re, im F) (F, F) {
 	if q.conjugate {
 		im = -im
 	}
-	if q.re == 1 && q.im == 0 {
+	if q.im == 0 && q.re == 1 {
 		return re, im
+	}
+	if q.im == 0 && q.re == -1 { // no infinite part times 0
+		return -re, -im
 	}
 	return q.re*re - q.im*im, q.re*im + q.im*re
 }
@@ -95,17 +98,33 @@ func (q *pairing[F]) packColumn(panel []F, width int, from []F) {
 
 // packRow copies entries to two rows of a panel.
 func (q *pairing[F]) packRow(upper, lower, from []F) {
-	if q.conjugate || q.re != 1 || q.im != 0 {
+	switch {
+	case !q.conjugate && q.im == 0 && q.re == 1:
+		copy(upper, from)
+	case !q.conjugate && q.im == 0 && q.re == -1:
+		negate(upper, from)
+	default:
 		for j := 0; j+1 < len(from); j += 2 {
 			upper[j], upper[j+1] = q.times(from[j], from[j+1])
 		}
-	} else {
-		copy(upper, from)
 	}
 	if q.across {
 		turnBack(lower, upper)
 	} else {
 		turn(lower, upper)
+	}
+}
+
+// negate sets numbers to the negatives of others.
+func negate[F tile.Float](to, from []F) {
+	for len(from) >= 8 && len(to) >= 8 {
+		v, t := (*[8]F)(from), (*[8]F)(to)
+		t[0], t[1], t[2], t[3] = -v[0], -v[1], -v[2], -v[3]
+		t[4], t[5], t[6], t[7] = -v[4], -v[5], -v[6], -v[7]
+		from, to = from[8:], to[8:]
+	}
+	for i, v := range from[:min(len(from), len(to))] {
+		to[i] = -v
 	}
 }
 
