@@ -38,12 +38,14 @@ func smallProduct[F tile.Float](tA, tB blas.Transpose, m, n, k int, a []F, lda i
 	}
 }
 
-// smallTriangleOf computes a triangle of C = op(A) op(A)' + beta C for a small product, some rows at a time.
-// Of the other triangle it computes what lies within these rows.
-func smallTriangleOf[F tile.Float](ul blas.Uplo, tA blas.Transpose, n, k int, a []F, lda int, beta F, c []F, ldc int) {
-	memory := borrow[F](n*n + n*k)
+// smallTriangleOf computes a triangle of C = op(A) op(A)' + beta C for a small product, some rows at a time: the
+// entries beside the square on the diagonal where they are, and the square in memory of its own.
+func smallTriangleOf[F tile.Float](
+	ul blas.Uplo, tA blas.Transpose, n, k int, a []F, lda int, beta F, c []F, ldc int,
+) {
+	memory := borrow[F](tileRows*tileRows + n*k)
 	defer giveBack(memory)
-	all, turned := (*memory)[:n*n], (*memory)[n*n:]
+	square, turned := (*memory)[:tileRows*tileRows], (*memory)[tileRows*tileRows:]
 	left, ldl, right, ldr := a, lda, turned, n
 	if tA == blas.NoTrans {
 		tile.Transpose(turned, n, a, lda, n, k)
@@ -52,28 +54,40 @@ func smallTriangleOf[F tile.Float](ul blas.Uplo, tA blas.Transpose, n, k int, a 
 		left, ldl, right, ldr = turned, k, a, lda
 	}
 	width := tile.PanelWidth[F]()
-	for i := 0; i < n; i += fewRows {
-		rows := min(fewRows, n-i)
-		from, to := 0, i+rows
+	for i := 0; i < n; i += tileRows {
+		rows := min(tileRows, n-i)
+		tile.Panel(square, tileRows, left[i*ldl:], ldl, right[i:], ldr, rows, k, rows, false, tile.Ahead{})
+		addSquare(ul, c[i*ldc+i:], ldc, beta, square, rows)
+		from, to := 0, i
 		if ul == blas.Upper {
-			from, to = i, n
+			from, to = i+rows, n
+		}
+		if beta != 0 && beta != 1 {
+			for r := i; r < i+rows; r++ {
+				tile.Scale(c[r*ldc+from:r*ldc+to], beta)
+			}
 		}
 		for j := from; j < to; j += width {
-			tile.Panel(all[i*n+j:], n, left[i*ldl:], ldl, right[j:], ldr, rows, k, min(width, to-j), false, tile.Ahead{})
+			sums, columns := c[i*ldc+j:], min(width, to-j)
+			tile.Panel(sums, ldc, left[i*ldl:], ldl, right[j:], ldr, rows, k, columns, beta != 0, tile.Ahead{})
 		}
 	}
+}
+
+// addSquare sets a triangle of the square C to beta C and the sums.
+func addSquare[F tile.Float](ul blas.Uplo, c []F, ldc int, beta F, sums []F, n int) {
 	for i := range n {
 		from, to := 0, i+1
 		if ul == blas.Upper {
 			from, to = i, n
 		}
-		sums, row := all[i*n+from:i*n+to], c[i*ldc+from:][:to-from]
+		row, of := c[i*ldc+from:i*ldc+to], sums[i*tileRows+from:][:to-from]
 		if beta == 0 {
-			copy(row, sums)
+			copy(row, of)
 			continue
 		}
-		for j, v := range sums {
-			row[j] = beta*row[j] + v
+		for j, v := range of {
+			row[j] = F(beta*row[j]) + v
 		}
 	}
 }
