@@ -57,7 +57,7 @@ func (m *Model) Adapt(ctx context.Context, t Table) (*Model, error) {
 				return nil, err
 			}
 			if samples[j], err = m.sample(t, row); err != nil {
-				return nil, fmt.Errorf("task %q, row %d: %w", name, row+1, err)
+				return nil, fmt.Errorf("%s, task %q: %w", placeOf(t, row), name, err)
 			}
 		}
 		at, known := m.index[name]
@@ -150,7 +150,8 @@ func digest(x []float64, y float64) uint32 {
 	return uint32(h ^ h>>32)
 }
 
-// A Table holds rows of samples; *dataset.Table is one.
+// A Table holds rows of samples; *dataset.Table is one. Errors about a row name its place as a method
+// Place(row int) string gives it, if the table has one.
 type Table interface {
 	Features() []string // names
 	Tasks() []string    // names
@@ -163,6 +164,18 @@ type Table interface {
 	Y(row int) float64
 	Weights() []float64 // weights of the rows; nil: all are 1
 	Schema() *Schema    // columns of the features
+}
+
+// placeOf returns the place of a row in words: that which the table gives by a method Place(row int) string, or the
+// number of the row from 1.
+func placeOf(t Table, row int) string {
+	if b, ok := t.(*bounded); ok {
+		return placeOf(b.Table, row)
+	}
+	if own, ok := t.(interface{ Place(row int) string }); ok {
+		return own.Place(row)
+	}
+	return fmt.Sprintf("row %d of the table", row+1)
 }
 
 // A sample is a row of a table: its columns in the design, its standardised target and its weight. Its

@@ -138,11 +138,11 @@ func TestAdaptRefuses(t *testing.T) {
 		{"no rows", "no rows", plain, "new", func(l *list) { l.task = nil }},
 		{"weights", "the table has 2 weights for 5 rows", plain, "new", func(l *list) { l.weights = []float64{1, 1} }},
 		{"task", "row 3 of the table is of task 1: the table has 1", plain, "new", func(l *list) { l.task[2] = 1 }},
-		{"infinite feature", `task "new", row 2: feature "dose" is +Inf: it is infinite`, plain, "new", func(l *list) { l.x[1][1] = math.Inf(1) }},
-		{"missing target", `task "new", row 3: the target is NaN`, plain, "new", func(l *list) { l.y[2] = math.NaN() }},
-		{"negative target", `task "new", row 1: the target is -1: the model is of the target's logarithm`, logarithm, "new", func(l *list) { l.y[0] = -1 }},
-		{"weight", `task "new", row 4: the weight is -1`, plain, "new", func(l *list) { l.weights = []float64{1, 1, 1, -1, 1} }},
-		{"huge feature", `task "new", row 1: feature "dose" is 1e+308: it is infinite or too large`, plain, "new", func(l *list) { l.x[0][1] = 1e308 }},
+		{"infinite feature", `row 2 of the table, task "new": feature "dose" is +Inf: it is infinite`, plain, "new", func(l *list) { l.x[1][1] = math.Inf(1) }},
+		{"missing target", `row 3 of the table, task "new": the target is NaN`, plain, "new", func(l *list) { l.y[2] = math.NaN() }},
+		{"negative target", `row 1 of the table, task "new": the target is -1: the model is of the target's logarithm`, logarithm, "new", func(l *list) { l.y[0] = -1 }},
+		{"weight", `row 4 of the table, task "new": the weight is -1`, plain, "new", func(l *list) { l.weights = []float64{1, 1, 1, -1, 1} }},
+		{"huge feature", `row 1 of the table, task "new": feature "dose" is 1e+308: it is infinite or too large`, plain, "new", func(l *list) { l.x[0][1] = 1e308 }},
 		{"no covariances", `task "s": the model does not keep covariances`, bare, "s", func(*list) {}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -62,7 +62,7 @@ func checkTable(t Table) error {
 	}
 	for i := range t.Rows() {
 		if k := t.Task(i); k < 0 || k >= len(t.Tasks()) {
-			return fmt.Errorf("row %d of the table is of task %d: the table has %d", i+1, k, len(t.Tasks()))
+			return fmt.Errorf("%s is of task %d: the table has %d", placeOf(t, i), k, len(t.Tasks()))
 		}
 	}
 	if _, err := numbered("task", t.Tasks()); err != nil {
@@ -124,7 +124,7 @@ func (o *Options) check(in *Input) error {
 		if w == 0 {
 			continue
 		}
-		at := func() string { return fmt.Sprintf("row %d of the table, task %q", i+1, t.Tasks()[t.Task(i)]) }
+		at := func() string { return fmt.Sprintf("%s, task %q", placeOf(t, i), t.Tasks()[t.Task(i)]) }
 		if !(w >= 1/maxWeight && w <= maxWeight) {
 			return fmt.Errorf("%s: the weight is %v: must be 0, or from %g to %g", at(), w, 1/maxWeight, maxWeight)
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/difalt/difalt/cmd/difalt/internal/cli"
 	"github.com/difalt/difalt/mixed"
 	"github.com/parquet-go/parquet-go"
 	"gonum.org/v1/gonum/floats"
@@ -225,6 +226,31 @@ func TestRefit(t *testing.T) {
 	must(t, "fit", "--task", "t", "--target", "y", "--holdout", "h", "--log-target", "--model", at("log.npz"), path)
 	if rows("log.npz") != 59 {
 		t.Errorf("the model of logarithms has learned %d rows", rows("log.npz"))
+	}
+}
+
+// An error about a row names its file and its line there, for every command that learns from it.
+func TestPlacesOfRows(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, name := range []string{"a", "b"} { // with a blank line and the row in question, the last one of task b1
+		table := "t,x,y\n"
+		for i := range 40 {
+			y := fmt.Sprint(1 + i%7 + i%3)
+			if name == "b" && i == 33 {
+				table, y = table+"\n", "-1"
+			}
+			table += fmt.Sprintf("%s%d,%d,%s\n", name, i%4, i*i%11, y)
+		}
+		write(t, ".", name+".csv", table)
+	}
+	must(t, "fit", "--task", "t", "--target", "y", "--log-target", "--test-fraction", "0", "--model", "m.npz", "a.csv")
+	for _, c := range []struct{ args, want string }{
+		{"fit --task t --target y --log-target --test-fraction 0 b.csv", "b.csv: line 36, task \"b1\": the target -1 has no logarithm"},
+		{"fit --task t --target y --log-target --test-fraction 0 a.csv b.csv", "b.csv, line 36, task \"b1\": the target -1 has no logarithm"},
+		{"up --task t --target y --log-target --test-fraction 0 a.csv b.csv", "b.csv: line 36, task \"b1\": the target -1 has no logarithm"},
+		{"adapt --model m.npz --out n.npz b.csv", "b.csv: line 36, task \"b1\": the target is -1"},
+	} {
+		refuses(t, cli.ExitFailure, c.want, strings.Fields(c.args)...)
 	}
 }
 
