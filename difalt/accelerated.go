@@ -17,7 +17,7 @@ import (
 // Ill-Conditioned Low-Rank Matrix Estimation via Scaled Gradient Descent", 2021). The weights w_t are
 // explained at weigh. The nodes sum their parts of grad P^-1 along a tree, where P is old: the P of an
 // earlier U. The message also has the parts of P and of the objective at this U, and every node then
-// replaces the old P^-1 by the new P^-1. So all nodes compute the same bits, and an iteration takes one
+// replaces the old P^-1 by the new P^-1. So all nodes compute equal bits, and an iteration takes one
 // exchange.
 //
 // Anderson acceleration looks for a point without a gradient, and saddle points have none. Therefore, if the

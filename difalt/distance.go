@@ -36,7 +36,8 @@ type distance struct {
 
 func newDistance(d, ur, vr int) *distance {
 	return &distance{
-		m: kernel.NewBasis(d, vr), inner: make([]float64, ur*vr), values: make([]float64, vr), work: make([]float64, 3*vr),
+		m: kernel.NewBasis(d, vr), inner: make([]float64, ur*vr), values: make([]float64, vr),
+		work: make([]float64, 3*vr),
 		gram: blas64.Symmetric{N: vr, Stride: vr, Data: make([]float64, vr*vr), Uplo: blas.Upper},
 	}
 }

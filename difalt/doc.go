@@ -11,7 +11,7 @@
 //	tasks, err := kernel.NewTasks(x, y)       // matrices or rows, and responses, of every task
 //	model, err := difalt.Fit(ctx, tasks, 4)   // a Model: y = intercept_t + x'U b_t, with U of rank 4
 //	yhat := model.Predict(nil, task, row)
-//	more, err := model.Adapt(ctx, newTasks)   // new tasks on the same U
+//	more, err := model.Adapt(ctx, newTasks)   // new tasks on this U
 //	err = model.Save(file)                    // LoadModel reads it
 //
 // With nodes, InProcess and Run simulate them in one process, and a Solver runs one of them in a process of

@@ -117,7 +117,7 @@ func (m *Model) Theta(task int) []float64 {
 	return theta
 }
 
-// Adapt returns a model of new tasks with the same representation: it fits their coefficients, and their
+// Adapt returns a model of new tasks with this representation: it fits their coefficients, and their
 // intercepts if the model has them. A Model with nothing but U and Ridge will do. A task with few samples
 // gets the coefficients of minimum norm and a status that reports it, unless Ridge is positive. Without
 // samples its coefficients and its intercept are 0. The numbers of the tasks may have any size.

@@ -18,7 +18,7 @@ type Problem struct {
 	// (kernel.Tasks.Compressed) where that saves time in a run of 100 iterations. Results then agree with
 	// results from all samples to rounding.
 	Nodes []*kernel.Tasks
-	// Start is the d x r start of the power iteration (Alg. 2, line 8), the same at all nodes. Nil draws
+	// Start is the d x r start of the power iteration (Alg. 2, line 8), equal at all nodes. Nil draws
 	// standard Gaussian entries from Options.Seed.
 	Start *kernel.Basis
 	// U0[i] is the start of node Hosted()[i], such as the U of an earlier result for some of the tasks. Nil,
@@ -160,7 +160,8 @@ func checkOrthonormal(name string, u *kernel.Basis) error {
 				want = 1
 			}
 			if product := floats.Dot(u.Col(i), u.Col(j)); math.Abs(product-want) > 1e-5 {
-				return fmt.Errorf("difalt: %s is not orthonormal: the product of columns %d and %d is %.6g", name, i, j, product)
+				return fmt.Errorf("difalt: %s is not orthonormal: the product of columns %d and %d is %.6g", name,
+					i, j, product)
 			}
 		}
 	}

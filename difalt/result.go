@@ -24,7 +24,7 @@ const (
 	Converged                    // Tolerance or StopAtNoise is satisfied, at a minimum; see Options.Inner
 	Diverged                     // the objective exceeds the objective of the start, or a number is not finite
 	Canceled                     // the context of a node ended, or its observer returned ErrStop
-	Undetermined                 // Tolerance or StopAtNoise is satisfied, but noise alone could explain a direction of U
+	Undetermined                 // as Converged, but noise alone could explain a direction of U
 )
 
 var statusNames = []string{"running", "iteration limit", "converged", "diverged", "canceled", "undetermined"}
@@ -58,7 +58,7 @@ type Record struct {
 	Disagreement           float64           // the largest |U_g - U|_F, where U is U_g of the first hosted node
 	Objective              float64           // sum_t |X_t U_g b_t - y_t|^2, with b_t fitted to U_g
 	Traffic                transport.Traffic // of the iterations so far
-	Compute                time.Duration     // execution time of the iterations, without exchanges, at the slowest hosted node
+	Compute                time.Duration     // time of the iterations without exchanges, at the slowest hosted node
 	Singular               int               // tasks whose least squares have no unique solution
 }
 

@@ -14,7 +14,7 @@ const MostEpsilon, MostDelta = 1000, 0.1
 
 // DefaultDelta returns T^-1.1 for T tasks, and 0.01 for fewer than 66. It is below 1/T, so that publishing
 // the rows of one random task does not satisfy the definition. A node that takes T from a sum over all nodes
-// checks before that T is at least the number of its own tasks, since a node may understate its number.
+// first checks that T is at least the number of its tasks, since a node may understate its number.
 func DefaultDelta(tasks int) float64 {
 	const most = 0.01
 	return min(math.Pow(math.Max(float64(tasks), 1), -1.1), most)

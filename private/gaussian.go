@@ -28,7 +28,7 @@ func Epsilon(rho, delta float64) float64 {
 }
 
 // Rho returns the largest rho with Epsilon(rho, delta) of at most epsilon, rounded down by up to 2^-32 of
-// itself, so that it has the same bits on different processors. It is NaN unless epsilon is at least 0 and
+// itself, so that all processors compute equal bits. It is NaN unless epsilon is at least 0 and
 // delta between 0 and 1.
 func Rho(epsilon, delta float64) float64 {
 	if !isPrivacy(epsilon, delta) {

@@ -11,7 +11,8 @@ import (
 )
 
 // ErrNotStandard is returned by Check for features that mislead the methods.
-var ErrNotStandard = errors.New("features: offsets or sizes of features mislead the methods: use features.Standardize, or Options.AnyFeatures")
+var ErrNotStandard = errors.New("features: offsets or sizes of features mislead the methods: use " +
+	"features.Standardize, or Options.AnyFeatures")
 
 const (
 	// Means of features mislead if the squared length of their vector, in units of the mean variance, is

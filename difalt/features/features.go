@@ -150,7 +150,8 @@ func checkNodes(hosted []int, nodes []*kernel.Tasks) error {
 		case k == nil:
 			return fmt.Errorf("node %d has no tasks", hosted[i])
 		case k.Features() != nodes[0].Features():
-			return fmt.Errorf("node %d has %d features, but node %d has %d", hosted[i], k.Features(), hosted[0], nodes[0].Features())
+			return fmt.Errorf("node %d has %d features, but node %d has %d", hosted[i], k.Features(), hosted[0],
+				nodes[0].Features())
 		}
 	}
 	return nil
@@ -161,7 +162,8 @@ func checkSizes(hosted []int, nodes []*kernel.Tasks) error {
 	for i, k := range nodes {
 		x, y := sizes.Largest(k)
 		if !(x <= mostSize && y <= mostSize) {
-			return fmt.Errorf("node %d has a feature of %.3g, or a response of %.3g: at most %.3g", hosted[i], x, y, mostSize)
+			return fmt.Errorf("node %d has a feature of %.3g, or a response of %.3g: at most %.3g", hosted[i], x, y,
+				mostSize)
 		}
 	}
 	return nil
@@ -295,7 +297,8 @@ func reflect(rows [][]float64, roots []float64) {
 // every task, so that
 //
 //	y_t = X_t u coefficients_t + intercept_t.
-func (s *Scaling) Undo(i int, standard *kernel.Basis, b []float64) (u *kernel.Basis, coefficients, intercepts []float64) {
+func (s *Scaling) Undo(i int, standard *kernel.Basis, b []float64) (
+	u *kernel.Basis, coefficients, intercepts []float64) {
 	d, r := standard.Dims()
 	u = standard.Clone()
 	for j := range r {

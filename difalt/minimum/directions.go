@@ -45,7 +45,8 @@ func (list strengths) Fields(row *sums.Row) {
 //	E(U q) = sum_t (q'b_t)^2 / (q'(U'X_t'X_t U)^-1 q),
 //
 // and it sets the largest ParametersPerSample.
-func (k *problem) explained(ctx context.Context, out *Outcome) (left []*kernel.Tasks, least float64, q []float64, err error) {
+func (k *problem) explained(ctx context.Context, out *Outcome) (
+	left []*kernel.Tasks, least float64, q []float64, err error) {
 	rows := make([][]float64, len(k.tasks))
 	for i, t := range k.tasks {
 		residuals, parts := make([][]float64, t.Len()), make([]strengths, t.Len())

@@ -38,9 +38,9 @@ type Outcome struct {
 	Verdict Verdict
 	// U has a U_g of lower objective for every hosted node if Verdict is Saddle, and is nil otherwise.
 	U []*kernel.Basis
-	// SingularValues has the singular values of the matrix of all b_t, in ascending order. A b_t of a task
-	// whose features are more than twice as large or as small, by their mean square, as those of all tasks
-	// has a power of two near that proportion as a factor. It is nil where the residuals are zero to
+	// SingularValues has the singular values of the matrix of all b_t, in ascending order. Where
+	// the mean square of the features of a task is more than twice, or less than half, the mean square of all
+	// features, b_t has a factor: a power of two near the root of this ratio. It is nil where the residuals are zero to
 	// rounding, and where there are too few samples.
 	SingularValues []float64
 	// WeakestDirection is the increase of the objective without the weakest direction of U, and NextDirection
@@ -105,7 +105,8 @@ type problem struct {
 // Check checks the point u, where u[i] is the orthonormal estimate of hosted node i, whose tasks are
 // tasks[i]. All nodes of the network call it together and get equal Outcomes, except for Outcome.U. It
 // reads the samples a few times. If the arguments of one node cannot be used, all nodes return an error.
-func Check(ctx context.Context, net consensus.Sums, tasks []*kernel.Tasks, u []*kernel.Basis, o Options) (*Outcome, error) {
+func Check(ctx context.Context, net consensus.Sums, tasks []*kernel.Tasks, u []*kernel.Basis, o Options) (
+	*Outcome, error) {
 	switch {
 	case ctx == nil:
 		return nil, errors.New("minimum: need a context")

@@ -15,7 +15,7 @@ func General(m, n int, x []float64) blas64.General {
 	return blas64.General{Rows: m, Cols: n, Stride: max(n, 1), Data: x}
 }
 
-// Symmetric returns the n x n matrix whose upper triangle is that of x, which holds all n x n entries.
+// Symmetric returns the symmetric n x n matrix with the upper triangle of x, which holds all n x n entries.
 func Symmetric(n int, x []float64) blas64.Symmetric {
 	return blas64.Symmetric{Uplo: blas.Upper, N: n, Stride: max(n, 1), Data: x}
 }
@@ -45,7 +45,7 @@ func Pack(dst []float64, n int, x []float64) []float64 {
 	return dst
 }
 
-// Unpack sets the upper triangle of the n x n matrix dst to that of the packed one.
+// Unpack sets the upper triangle of the n x n matrix dst to the packed one.
 func Unpack(dst []float64, n int, packed []float64) {
 	for i := range n {
 		copy(dst[i*n+i:(i+1)*n], packed)

@@ -89,7 +89,7 @@ func (r *Reader) Has(name string) bool { return r.arrays[name] != nil }
 // namesShown is how many arrays of a file an error names.
 const namesShown = 5
 
-// first lists the first names of a file in quotes, and counts the others.
+// first lists the first namesShown names in quotes, and counts the remaining ones.
 func first(names []string) string {
 	var shown []string
 	for _, name := range names[:min(len(names), namesShown)] {
@@ -326,7 +326,8 @@ func (a *Array) readHeader(r io.Reader) error {
 	}
 	err := json.Unmarshal([]byte(python.Replace(string(text))), &header)
 	if err != nil || header.Fortran == nil || header.Shape == nil {
-		return fmt.Errorf("its header %.100q cannot be read: is it a structured array?", strings.TrimSpace(string(text)))
+		return fmt.Errorf("its header %.100q cannot be read: is it a structured array?",
+			strings.TrimSpace(string(text)))
 	}
 	a.fortran = *header.Fortran
 	for _, n := range header.Shape {

@@ -13,7 +13,7 @@ import (
 	"unicode/utf8"
 )
 
-// A Writer writes a .npz file as numpy.savez does: stored, not compressed. The same arrays give the same
+// A Writer writes a .npz file as numpy.savez does: stored, not compressed. Equal arrays give equal
 // bytes. The first error sticks and is returned by Close.
 type Writer struct {
 	zip *zip.Writer

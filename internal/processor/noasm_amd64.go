@@ -74,7 +74,7 @@ func text(dst []byte, registers ...uint32) []byte {
 	return dst
 }
 
-const extended = 0x80000000 // the leaves from there on are those of the brand name and of caches
+const extended = 0x80000000 // the first of the leaves that describe the brand name and caches
 
 // Name returns the brand name, empty where the processor has none.
 func Name() string {

@@ -44,7 +44,8 @@ func (a *agreement) Fields(row *Row) {
 //
 // It sets total, if that is not nil, to the sum of the records of all nodes: part(i) is the record of
 // hosted node i.
-func Agree(ctx context.Context, net consensus.Sums, fault error, total Record, part func(i int) Record, sizes ...int) error {
+func Agree(ctx context.Context, net consensus.Sums, fault error, total Record, part func(i int) Record,
+	sizes ...int) error {
 	rows := make([][]float64, len(net.Hosted()))
 	for i := range rows {
 		own := agreement{fault: fault != nil, count: 1, sizes: make([]size, len(sizes)), rest: total}
@@ -85,7 +86,8 @@ func (a *agreement) check(fault error, sizes []int) error {
 	}
 	for k, s := range a.sizes { // (sum of v)^2 is the number of nodes times the sum of v^2 if they are equal
 		if s.sum*s.sum != a.count*s.squares {
-			return fmt.Errorf("the nodes have arguments of different sizes: %d here, %.4g in the mean", sizes[k], s.sum/a.count)
+			return fmt.Errorf("the nodes have arguments of different sizes: %d here, %.4g in the mean", sizes[k],
+				s.sum/a.count)
 		}
 	}
 	return nil

@@ -48,11 +48,13 @@ func (s Data) Validate(nodes int) error {
 		return &difalt.ParameterError{Name: "Rank", Value: s.Rank,
 			Why: fmt.Sprintf("must be at most min(features, tasks) = min(%d, %d)", s.Features, s.Tasks)}
 	case s.Kappa != 0 && !(s.Kappa >= 1):
-		return &difalt.ParameterError{Name: "Kappa", Value: s.Kappa, Why: "must be at least 1, or 0 for Gaussian coefficients"}
+		return &difalt.ParameterError{Name: "Kappa", Value: s.Kappa,
+			Why: "must be at least 1, or 0 for Gaussian coefficients"}
 	case s.Kappa > 1 && s.Rank == 1:
 		return &difalt.ParameterError{Name: "Kappa", Value: s.Kappa, Why: "must be 1 with rank 1"}
 	case nodes > s.Tasks:
-		return &difalt.ParameterError{Name: "Nodes", Value: nodes, Why: fmt.Sprintf("must be at most the %d tasks: every node needs one", s.Tasks)}
+		return &difalt.ParameterError{Name: "Nodes", Value: nodes,
+			Why: fmt.Sprintf("must be at most the %d tasks: every node needs one", s.Tasks)}
 	}
 	return nil
 }

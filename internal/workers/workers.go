@@ -46,7 +46,7 @@ var shared struct {
 
 // Run calls part for all i below the number of parts, and returns when all calls have returned. The caller
 // computes part 0, and then parts that no helper has taken yet; up to helpers goroutines help, each first
-// with a part that is the same in every run. If parts panic, Run panics after all have ended, with the value
+// with a part that is fixed for all runs. If parts panic, Run panics after all have ended, with the value
 // of part 0 or of another one. A part that ends the caller's goroutine does so after all have ended. Run does
 // not allocate.
 func (j *Job) Run(helpers int, part func(i int)) {
@@ -64,8 +64,8 @@ func (j *Job) Run(helpers int, part func(i int)) {
 	j.take(run, 0, true)
 }
 
-// finish computes the parts that are left, which are some if one ended the goroutine, and waits for those of
-// helpers.
+// finish computes the parts that nobody has taken, which exist if a part ended the goroutine, and waits for the
+// parts of helpers.
 func (j *Job) finish(place int, run uint32) {
 	j.take(run, 0, true)
 	if place >= 0 {

@@ -189,7 +189,8 @@ func tryTests(path, overlay string) (bool, error) {
 	// The tests' own timeout prints stacks; a test that neither ends nor heeds it is stopped a minute later.
 	ctx, stop := context.WithTimeout(context.Background(), timeout+time.Minute)
 	defer stop()
-	err := exec.CommandContext(ctx, "go", "test", "-vet=off", "-failfast", "-overlay", overlay, "-timeout", timeout.String(), path).Run()
+	err := exec.CommandContext(ctx, "go", "test", "-vet=off", "-failfast", "-overlay", overlay, "-timeout",
+		timeout.String(), path).Run()
 	if _, ok := errors.AsType[*exec.ExitError](err); ok {
 		return false, nil
 	}

@@ -87,7 +87,8 @@ var other = map[token.Token]token.Token{
 }
 
 // exchanged are the operators that give another result with exchanged operands.
-var exchanged = map[token.Token]bool{token.SUB: true, token.QUO: true, token.REM: true, token.LSS: true, token.GTR: true}
+var exchanged = map[token.Token]bool{token.SUB: true, token.QUO: true, token.REM: true, token.LSS: true,
+	token.GTR: true}
 
 // visit adds the edits of a node. Declarations at package level, such as tables, have none.
 func (f *finder) visit(n ast.Node) bool {

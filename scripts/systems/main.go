@@ -85,7 +85,8 @@ func (c *checker) check(system, pattern string) (own int, err error) {
 	}
 	done := map[string]*types.Package{"unsafe": types.Unsafe}
 	for _, p := range list {
-		if p.ImportPath == "unsafe" || strings.HasSuffix(p.ImportPath, ".test") { // the main package of tests is generated
+		generated := strings.HasSuffix(p.ImportPath, ".test") // the main package of tests
+		if p.ImportPath == "unsafe" || generated {
 			continue
 		}
 		here := p.Module != nil && p.Module.Main
@@ -102,7 +103,8 @@ func (c *checker) check(system, pattern string) (own int, err error) {
 
 // list returns packages with their tests, and before each one what it imports.
 func (c *checker) list(goos, goarch, pattern string) (list []*listed, err error) {
-	cmd := exec.Command("go", "list", "-deps", "-test", "-json=ImportPath,Dir,ForTest,GoFiles,ImportMap,Module,Error", pattern)
+	cmd := exec.Command("go", "list", "-deps", "-test",
+		"-json=ImportPath,Dir,ForTest,GoFiles,ImportMap,Module,Error", pattern)
 	cmd.Dir, cmd.Env = c.folder, append(os.Environ(), "GOOS="+goos, "GOARCH="+goarch, "CGO_ENABLED=0")
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr

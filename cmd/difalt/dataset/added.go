@@ -12,11 +12,12 @@ import (
 var (
 	// added are the names of columns that other programs add to every table they write: pandas, dask, Arrow,
 	// Spark.
-	added = regexp.MustCompile(`^(__index_level_\d+__|Unnamed: \d+(\.\d+)*|__null_dask_index__|__fragment_index|__batch_index|` +
-		`__last_in_fragment|__filename|__row_index__?|_rescued_data|_metadata)$`)
+	added = regexp.MustCompile(`^(__index_level_\d+__|Unnamed: \d+(\.\d+)*|__null_dask_index__|` +
+		`__fragment_index|__batch_index|__last_in_fragment|__filename|__row_index__?|_rescued_data|_metadata)$`)
 	// addedOften are names that they give to columns of row numbers, and that others may give to other
 	// columns.
-	addedOften = regexp.MustCompile(`^(X(\.\d+)?|index|level_\d+|_c0|\.\.\.\d+|V1|Column1|rowid|rownames?|row[._]names?|Row)$`)
+	addedOften = regexp.MustCompile(`^(X(\.\d+)?|index|level_\d+|_c0|\.\.\.\d+|V1|Column1|` +
+		`rowid|rownames?|row[._]names?|Row)$`)
 )
 
 // addedName reports whether a column of that name belongs to the program that wrote the table.
@@ -34,8 +35,7 @@ func withoutAdded(names, listed []string) (kept, out []string) {
 	return kept, out
 }
 
-// textShare is the share of the rows of a column of text that may have a level of their own, and fewTexts the
-// number of levels up to which no share matters.
+// A column of text may have at most one level for every textShare rows. Up to fewTexts levels are always allowed.
 const (
 	textShare = 2
 	fewTexts  = 20
@@ -74,7 +74,8 @@ func (r *reader) leaveOut() error {
 	}
 	switch {
 	case texts != nil && !r.lenient:
-		return formatErrorf("Texts", texts, "column %.60q has %d different texts in %s, as ids and remarks have", texts[0], most,
+		return formatErrorf("Texts", texts, "column %.60q has %d different texts in %s, as ids and remarks have",
+			texts[0], most,
 			text.Plural(t.Rows(), "row"))
 	}
 	r.path = ""

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// The slots of a row are its values in a table, and noSlot that of the columns that are not read. Slots of
+// A slot is the place of a value in a row of a table. Columns that are not read have noSlot, and the slots of
 // features follow featureSlot.
 const (
 	noSlot = iota - 1
@@ -23,7 +23,7 @@ func roleOf(slot int) string {
 	return roles[min(slot, featureSlot)]
 }
 
-// columns are those of a file.
+// columns describes the columns of a file.
 type columns struct {
 	header  []string         // trimmed
 	index   map[string]int   // of the names in the header
@@ -60,7 +60,8 @@ func (c *columns) find(name, role string) (int, error) {
 	}
 	near := slices.IndexFunc(c.header, func(other string) bool { return plainName(other) == plainName(name) })
 	if near >= 0 && name != "" {
-		return -1, fmt.Errorf("there is no column %q for %s: did you mean %q? The header names %s", name, role, c.header[near], quoted(c.header))
+		return -1, fmt.Errorf("there is no column %q for %s: did you mean %q? The header names %s", name, role,
+			c.header[near], quoted(c.header))
 	}
 	return -1, fmt.Errorf("there is no column %q for %s: the header names %s", name, role, quoted(c.header))
 }
@@ -111,7 +112,7 @@ func (c *columns) unused(drop []string) (list []string, err error) {
 // maxLevels bounds the levels of a categorical column. Each level is a feature.
 const maxLevels = 10_000
 
-// levels are those of a categorical column, numbered as they come.
+// levels are the names in a categorical column, numbered in the order of the rows.
 type levels struct {
 	names
 	column   string
@@ -146,7 +147,8 @@ func (l *levels) code(name string, o *TableOptions) (k int, err error) {
 	case l.fixed:
 		err = fmt.Errorf("the level %.60q is not known: it may be %s", name, quoted(l.list))
 	default:
-		err = formatErrorf("Drop", []string{l.column}, "%.60q is the level number %d: is it a column of numbers or of names?", name, maxLevels+1)
+		err = formatErrorf("Drop", []string{l.column}, "%.60q is the level number %d: is it a column of numbers "+
+			"or of names?", name, maxLevels+1)
 	}
 	return k, err
 }

@@ -125,9 +125,11 @@ func (r *reader) raggedRow(cells []string) error {
 	}
 	hint := ""
 	if len(cells) == len(r.slots)+1 {
-		hint = ": is the first one a row name without a header, or the last one empty? Delete it, or give it a column name"
+		hint = ": is the first one a row name without a header, or the last one empty? Delete it, or give it a " +
+			"column name"
 	}
-	return fmt.Errorf("line %d has %s, but there are %s%s", r.at, text.Plural(len(cells), "cell"), text.Plural(len(r.slots), "column"), hint)
+	return fmt.Errorf("line %d has %s, but there are %s%s", r.at, text.Plural(len(cells), "cell"),
+		text.Plural(len(r.slots), "column"), hint)
 }
 
 // parse returns the number of a trimmed cell; strconv.ErrSyntax if it has none.
@@ -169,7 +171,7 @@ func (r *reader) explain(col int, cells []string, err error) error {
 	if err := loneCR(r.at, cells); err != nil {
 		return err
 	}
-	numbers, wrong := 0, []string(nil) // count of numbers, with that of the target, and features with text
+	numbers, wrong := 0, []string(nil) // how many features and targets are numbers, and the features with text
 	for i, c := range cells {
 		c = strings.TrimSpace(c)
 		if slot := r.slots[i]; slot == noSlot || r.holdsNames(slot) || r.isMissing(c) {
@@ -185,7 +187,8 @@ func (r *reader) explain(col int, cells []string, err error) error {
 	switch {
 	case option == "Dates" && r.isNumber(col), option == "Decimal":
 		return formatErrorf(option, values, "%w", errorf("%s", why))
-	case cell == name || numbers == 0 && (len(wrong) > 1 || r.t.Rows()+r.t.dropped == 0 && r.each == nil && slices.ContainsFunc(r.levels, isInferred)):
+	case cell == name || numbers == 0 && (len(wrong) > 1 || r.t.Rows()+r.t.dropped == 0 && r.each == nil &&
+		slices.ContainsFunc(r.levels, isInferred)):
 		return errorf("%.60q is not a number: is this a second header line, of units or another file?", cell)
 	case r.slots[col] == markSlot:
 		return errorf("%.60q is not a mark of held-out rows: expected 1 or 0, TRUE or FALSE", cell)

@@ -48,7 +48,8 @@ func (r *reader) describe() (list []Column) {
 	t, o := r.t, &r.o
 	nan := math.NaN()
 	slots := map[string]int{}
-	for slot, name := range []string{taskSlot: o.Task, weightSlot: o.Weight, markSlot: o.Holdout, targetSlot: o.Target} {
+	roles := []string{taskSlot: o.Task, weightSlot: o.Weight, markSlot: o.Holdout, targetSlot: o.Target}
+	for slot, name := range roles {
 		if name != "" {
 			slots[name] = slot
 		}

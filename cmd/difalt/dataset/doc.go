@@ -3,7 +3,7 @@
 // A [Table] holds samples in rows; each row belongs to a task. Tables come from files ([ReadFiles]: CSV,
 // plain or compressed by gzip or zstd, Parquet, NumPy's .npy), from a stream of CSV ([ReadCSV]), or row by
 // row from the caller ([NewTable], [Table.Append]). [TableOptions] assigns columns to their roles.
-// [Table.Schema] holds the columns and levels of a table: with it, later files are read to the same features.
+// [Table.Schema] holds the columns and levels of a table: with it, later files are read to equal features.
 // [Table.Split] and [Table.Folds] divide rows into training rows, test rows and folds.
 //
 // Numbers have a decimal point unless [TableOptions.Decimal] is a comma, no marks between thousands, and

@@ -219,7 +219,8 @@ func decompress(r io.Reader) (out io.Reader, done func(), err error) {
 		out = readFunc(func(b []byte) (int, error) {
 			n, err := decoder.Read(b)
 			if plain += int64(n); plain > maxUnpacked(packed) {
-				return 0, fmt.Errorf("%d bytes of %s unpack to %d: unpack the file first if that is right", packed, kind, plain)
+				return 0, fmt.Errorf("%d bytes of %s unpack to %d: unpack the file first if that is right", packed,
+					kind, plain)
 			}
 			return n, unpackError(kind, err)
 		})

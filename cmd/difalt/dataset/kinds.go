@@ -23,7 +23,8 @@ func (o *TableOptions) kindOf(cell string) kind {
 	switch {
 	case cell == "" || isMissing(cell) || !strings.ContainsFunc(cell, isLetterOrDigit):
 		return unknown
-	case strings.EqualFold(strings.TrimLeft(cell, "+-"), "inf"), strings.EqualFold(strings.TrimLeft(cell, "+-"), "infinity"):
+	case strings.EqualFold(strings.TrimLeft(cell, "+-"), "inf"),
+		strings.EqualFold(strings.TrimLeft(cell, "+-"), "infinity"):
 		return unknown
 	case strings.EqualFold(cell, "true"), strings.EqualFold(cell, "false"):
 		return number

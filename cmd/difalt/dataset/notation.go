@@ -24,7 +24,7 @@ func parseNumber(cell string, mark rune) (float64, error) {
 	return strconv.ParseFloat(cell, 64)
 }
 
-// layouts are the forms of dates by order, with hyphens, and clocks those of times that may follow a T.
+// layouts are the forms of dates by order, with hyphens; clocks are the forms of a time behind a date.
 var (
 	layouts = map[string]string{"ymd": "2006-1-2", "dmy": "2-1-2006", "mdy": "1-2-2006"}
 	clocks  = []string{"", "T15:04:05Z07:00", "T15:04:05", "T15:04Z07:00", "T15:04"}
@@ -34,7 +34,7 @@ var (
 // days returns the days since 1970-01-01 of a date in the given order, with hyphens, slashes or points,
 // perhaps followed by T or a space and a time, in UTC if it has no zone.
 func days(cell, order string) (days float64, ok bool) {
-	date := min(len("31.12.2024 "), len(cell)) // a point after it is that of a fraction of a second
+	date := min(len("31.12.2024 "), len(cell)) // a point after it begins a fraction of a second
 	cell = hyphens.Replace(cell[:date]) + cell[date:]
 	for _, clock := range clocks {
 		if t, err := time.Parse(layouts[order]+clock, cell); err == nil {
@@ -74,9 +74,11 @@ func advice(cell string, decimal rune) (why, option string, values []string) {
 	case strings.HasPrefix(cell, "#") && strings.ToUpper(cell) == cell:
 		return shown + " is an error of a spreadsheet", "", nil
 	case negative != nil && isNumber(foreign.Replace(negative[1]+negative[2]), '.'):
-		return shown + " is not a plain number: is it a negative number of accounts? Write -" + negative[1] + negative[2], "Plain", nil
+		return shown + " is not a plain number: is it a negative number of accounts? Write -" + negative[1] +
+			negative[2], "Plain", nil
 	case isNumber(foreign.Replace(cell), '.'):
-		why = " is not a plain number: remove spaces, currency signs, per cent and marks between thousands, and write - for U+2212"
+		why = " is not a plain number: remove spaces, currency signs, per cent and marks between thousands, and " +
+			"write - for U+2212"
 		return shown + why, "Plain", nil
 	}
 	return "", "", nil
@@ -87,14 +89,19 @@ var times = []struct {
 	form          *regexp.Regexp
 	what, instead string
 }{
-	{regexp.MustCompile(`^\d{1,2}[./-]\d{1,2}[./-]\d{2}$`), "a date with a year of two digits", "write the year with four digits"},
-	{regexp.MustCompile(`(?i)^\d{1,2}[ -.]+(` + months + `)[a-z]*[ -.,]+(\d{2}|\d{4})$`), "a date", "write it as 2024-01-31"},
+	{regexp.MustCompile(`^\d{1,2}[./-]\d{1,2}[./-]\d{2}$`), "a date with a year of two digits",
+		"write the year with four digits"},
+	{regexp.MustCompile(`(?i)^\d{1,2}[ -.]+(` + months + `)[a-z]*[ -.,]+(\d{2}|\d{4})$`), "a date",
+		"write it as 2024-01-31"},
 	{regexp.MustCompile(`(?i)^(` + months + `)[a-z]*[ -.]+\d{1,2},? +\d{4}$`), "a date", "write it as 2024-01-31"},
-	{regexp.MustCompile(`(?i)^(` + months + `)[a-z]*[ -.]+\d{2,4}$|^\d{4}[ -](` + months + `)[a-z]*$`), "a month", "write its first day, as 2024-01-01"},
-	{regexp.MustCompile(`(?i)^\d{4}[ -]?Q[1-4]$|^Q[1-4][ -]?\d{4}$`), "a quarter of a year", "write its first day, as 2024-01-01"},
+	{regexp.MustCompile(`(?i)^(` + months + `)[a-z]*[ -.]+\d{2,4}$|^\d{4}[ -](` + months + `)[a-z]*$`), "a month",
+		"write its first day, as 2024-01-01"},
+	{regexp.MustCompile(`(?i)^\d{4}[ -]?Q[1-4]$|^Q[1-4][ -]?\d{4}$`), "a quarter of a year",
+		"write its first day, as 2024-01-01"},
 	{regexp.MustCompile(`^\d{4}-(0[1-9]|1[0-2])$`), "a month", "write its first day, as 2024-01-01"},
 	{regexp.MustCompile(`(?i)^\d{4}-?W\d{1,2}$`), "a week of a year", "write its first day, as 2024-01-01"},
-	{regexp.MustCompile(`(?i)^\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?( ?[ap]m)?$`), "a time of the day", "write a number of hours, as 13.75"},
+	{regexp.MustCompile(`(?i)^\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?( ?[ap]m)?$`), "a time of the day",
+		"write a number of hours, as 13.75"},
 }
 
 const months = "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec"
@@ -115,7 +122,7 @@ func timeAdvice(cell string) string {
 // A notation collects how the numbers of a column are written.
 type notation struct {
 	marked  int    // cells of one to three digits, the decimal mark, and three digits
-	decimal bool   // another cell shows that the mark is that of decimals
+	decimal bool   // another cell shows that it is the decimal mark
 	zeros   string // the first cell with leading zeros
 }
 
@@ -131,7 +138,8 @@ func (n *notation) see(cell string, decimal rune) {
 	whole, fraction, found := strings.Cut(digits, string(decimal))
 	switch {
 	case !found && len(digits) <= 3:
-	case found && 1 <= len(whole) && len(whole) <= 3 && len(fraction) == 3 && digits[0] != '0' && !strings.ContainsAny(fraction, "eE"):
+	case found && 1 <= len(whole) && len(whole) <= 3 && len(fraction) == 3 && digits[0] != '0' &&
+		!strings.ContainsAny(fraction, "eE"):
 		n.marked++
 	default:
 		n.decimal = true

@@ -121,7 +121,8 @@ func (r *reader) parquetColumns(file *parquet.File) (list []*parquetColumn, err 
 		}
 		switch {
 		case c.parquetType == nil:
-			return nil, formatErrorf("Drop", []string{name}, "column %.60q is of type %s, which is not read", name, column.Type())
+			return nil, formatErrorf("Drop", []string{name}, "column %.60q is of type %s, which is not read", name,
+				column.Type())
 		case slot == noSlot, r.holdsNames(slot):
 		case c.number == nil && slot < featureSlot:
 			return nil, fmt.Errorf("column %.60q holds strings: expected numbers", name)

@@ -6,8 +6,8 @@ import (
 	"sort"
 )
 
-// places are the lines of the rows of a table in its files. They hold an entry for a row only where its line
-// is not the one after that of the row before.
+// places are the lines of the rows of a table in its files. A run of rows whose lines follow each other
+// has one entry.
 type places struct {
 	files []string
 	runs  []run

@@ -91,7 +91,8 @@ func (r *reader) open(header []string, unit string, kinds []kind) (err error) {
 	}
 	r.unit = unit
 	o := &r.o
-	for slot, column := range []string{taskSlot: o.Task, weightSlot: o.Weight, markSlot: o.Holdout, targetSlot: o.Target} {
+	roles := []string{taskSlot: o.Task, weightSlot: o.Weight, markSlot: o.Holdout, targetSlot: o.Target}
+	for slot, column := range roles {
 		if column != "" {
 			if err := r.take(column, slot); err != nil {
 				return err
@@ -130,7 +131,7 @@ func (r *reader) open(header []string, unit string, kinds []kind) (err error) {
 	return nil
 }
 
-// begin starts the table with the features of the schema or the options, or with those of the first file.
+// begin starts the table with the features of the schema or the options, or with the features of the first file.
 func (r *reader) begin(features []string, kinds []kind) error {
 	o := &r.o
 	var added []string
@@ -163,7 +164,8 @@ func (r *reader) begin(features []string, kinds []kind) error {
 		slot, known := slots[c.Column]
 		if !known {
 			_, err := r.find(c.Column, "the categorical features")
-			return cmp.Or(err, fmt.Errorf("column %q is categorical, but not a feature of %s", c.Column, quoted(features)))
+			return cmp.Or(err, fmt.Errorf("column %q is categorical, but not a feature of %s", c.Column,
+				quoted(features)))
 		}
 		own := &levels{column: c.Column, fixed: o.Schema != nil, others: o.NewLevels, inferred: i >= inferred}
 		for _, name := range c.Levels {
@@ -196,7 +198,7 @@ func (r *reader) note(sentence string) {
 	r.t.notes = append(r.t.notes, sentence)
 }
 
-// holdsNames reports whether a slot is that of the tasks or of levels.
+// holdsNames reports whether a slot holds names: of tasks, or of levels.
 func (r *reader) holdsNames(slot int) bool { return slot == taskSlot || r.levels[slot] != nil }
 
 // isNumber reports whether a column is a feature that is not categorical.

@@ -121,9 +121,11 @@ func (r *records) read() ([]string, error) {
 	case err == io.EOF:
 		return nil, err
 	case errors.As(err, &wrong) && wrong.Err == csv.ErrBareQuote:
-		return nil, fmt.Errorf("line %d: there is a quote within a cell that does not start with one", wrong.StartLine+r.above)
+		return nil, fmt.Errorf("line %d: there is a quote within a cell that does not start with one",
+			wrong.StartLine+r.above)
 	case errors.As(err, &wrong):
-		return nil, fmt.Errorf("line %d: a quoted cell does not end, or has text after the quote", wrong.StartLine+r.above)
+		return nil, fmt.Errorf("line %d: a quoted cell does not end, or has text after the quote",
+			wrong.StartLine+r.above)
 	}
 	return nil, fmt.Errorf("after line %d: %w", r.line, err)
 }

@@ -54,7 +54,7 @@ func (p *profile) add(v float64, row int) {
 // sampled is the number of rows from which quantiles are estimated.
 const sampled = 2000
 
-// profiles returns the profiles of the columns of numbers, with nil for others, and last that of the target,
+// profiles returns a profile for every column, nil where it has no numbers. The last profile is of the target,
 // nil without one.
 func (t *Table) profiles() []*profile {
 	list := make([]*profile, len(t.schema.Columns)+1)
@@ -136,17 +136,20 @@ func (r *reader) remarkNotation(profiles []*profile, say func(string, ...any)) {
 		}
 	}
 	if thousands != nil {
-		say("All numbers of %s have three digits after the %s: if it stands between thousands, 46%c668 was read as 46.668, not as 46668. "+
+		say("All numbers of %s have three digits after the %s: if it stands between thousands, 46%c668 was read "+
+			"as 46.668, not as 46668. "+
 			"Remove it then.", text.Names(thousands), map[rune]string{'.': "point", ',': "comma"}[mark], mark)
 	}
 	if zeros != nil {
 		list := text.ShellWord(strings.Join(zeros, ","))
-		say("Cells of %s have leading zeros, such as %s: if they are codes, use --categorical %s or --drop %s.", text.Names(zeros), example, list, list)
+		say("Cells of %s have leading zeros, such as %s: if they are codes, use --categorical %s or --drop %s.",
+			text.Names(zeros), example, list, list)
 	}
 }
 
 // codeName is the form of names of columns that hold codes rather than amounts.
-var codeName = regexp.MustCompile(`(?i)(^|[_. -])(id|ids|uid|uuid|code|zip|zipcode|plz|postcode|postal|postalcode|ssn|isbn|phone|tel|fips|iban)$|[a-z](ID|Id|Code)$`)
+var codeName = regexp.MustCompile(`(?i)(^|[_. -])(id|ids|uid|uuid|code|zip|zipcode|plz|` +
+	`postcode|postal|postalcode|ssn|isbn|phone|tel|fips|iban)$|[a-z](ID|Id|Code)$`)
 
 const (
 	codeDigits = 7   // of whole numbers of equal length that look like codes
@@ -164,14 +167,16 @@ func (r *reader) remarkNumbers(profiles []*profile, say func(string, ...any)) {
 			continue
 		}
 		if v, n, ok := p.sentinel(); ok {
-			say("Column %q has %s %v, far from all its other values: if that marks a missing value, use --na %v.", text.Visible(p.name),
+			say("Column %q has %s %v, far from all its other values: if that marks a missing value, use --na %v.",
+				text.Visible(p.name),
 				text.Plural(n, "cell"), v, v)
 		} else if row, ok := p.outlier(); ok {
 			v := p.least
 			if row == p.mostRow {
 				v = p.most
 			}
-			say("The value %v of %q (%s) is more than %d times as far from the median as nearly all others: is it right?", v,
+			say("The value %v of %q (%s) is more than %d times as far from the median as nearly all others: "+
+				"is it right?", v,
 				text.Visible(p.name), t.Place(row), farSpans)
 		}
 		if j == len(profiles)-1 || !p.whole || p.rows <= fewRows {
@@ -188,12 +193,14 @@ func (r *reader) remarkNumbers(profiles []*profile, say func(string, ...any)) {
 		}
 	}
 	if rows != nil {
-		say("Whole numbers that are all different, as row numbers are: %s. Use --drop %s unless their order has a meaning.",
+		say("Whole numbers that are all different, as row numbers are: %s. Use --drop %s unless their order has "+
+			"a meaning.",
 			text.Names(rows), text.ShellWord(strings.Join(rows, ",")))
 	}
 	if codes != nil {
 		list := text.ShellWord(strings.Join(codes, ","))
-		say("Whole numbers that look like codes, not amounts: %s. Use --categorical %s or --drop %s unless their size has a meaning.",
+		say("Whole numbers that look like codes, not amounts: %s. Use --categorical %s or --drop %s unless their "+
+			"size has a meaning.",
 			text.Names(codes), list, list)
 	}
 }
@@ -201,10 +208,11 @@ func (r *reader) remarkNumbers(profiles []*profile, say func(string, ...any)) {
 // distinct estimates the number of different values from the sample.
 func (p *profile) distinct() int { return len(slices.Compact(slices.Clone(p.sample))) }
 
-// equalLengths reports whether whole numbers all have the same number of digits, and many.
+// equalLengths reports whether all values are whole numbers with one number of digits, at least codeDigits.
 func (p *profile) equalLengths() bool {
 	digits := func(v float64) int { return len(fmt.Sprintf("%.0f", v)) }
-	return p.least > 0 && digits(p.least) >= codeDigits && digits(p.least) == digits(p.most) && p.distinct()*2 > len(p.sample)
+	return p.least > 0 && digits(p.least) >= codeDigits && digits(p.least) == digits(p.most) &&
+		p.distinct()*2 > len(p.sample)
 }
 
 // sentinel returns the value at an end of the column, and its rows, that looks like a mark of missing values:
@@ -245,7 +253,8 @@ func (p *profile) outlier() (row int, ok bool) {
 }
 
 // totalName is the form of names of rows that sum up others.
-var totalName = regexp.MustCompile(`(?i)^(grand |sub)?-?(total|totals|sum|all|overall|gesamt|summe|insgesamt|average|mean)$`)
+var totalName = regexp.MustCompile(`(?i)^(grand |sub)?-?(total|totals|sum|all|overall|` +
+	`gesamt|summe|insgesamt|average|mean)$`)
 
 // remarkTasks names tasks that are totals of others, and names that may stand for missing tasks.
 func (r *reader) remarkTasks(say func(string, ...any)) {
@@ -287,7 +296,8 @@ func (r *reader) remarkTasks(say func(string, ...any)) {
 		say("These tasks look like totals of the other rows: %s. Leave their rows out.", text.List(totals))
 	}
 	if gone != nil {
-		say("There is a task with the name %s: if that marks a missing name, use --na %s.", text.Names(gone), text.ShellWord(strings.Join(gone, ",")))
+		say("There is a task with the name %s: if that marks a missing name, use --na %s.", text.Names(gone),
+			text.ShellWord(strings.Join(gone, ",")))
 	}
 	if alike != nil {
 		say("Names of tasks that differ in their spelling alone are different tasks: %s.", text.List(alike))
@@ -306,13 +316,14 @@ func AlikeLevels(s *mixed.Schema) (list []string) {
 			}
 		}
 		if alike != nil {
-			list = append(list, fmt.Sprintf("Levels of %s that differ in their spelling alone are different levels: %s.", text.Visible(c.Column), text.List(alike)))
+			list = append(list, fmt.Sprintf("Levels of %s that differ in their spelling alone are different "+
+				"levels: %s.", text.Visible(c.Column), text.List(alike)))
 		}
 	}
 	return list
 }
 
-// Spelling finds names that differ from those of a list in their spelling alone: in case, in blanks, in
+// Spelling finds names that differ from a name of a list in their spelling alone: in case, in blanks, in
 // leading zeros, or as 1 and 1.0.
 type Spelling map[string]string
 
@@ -385,7 +396,7 @@ func isSubset(list, of []string) bool {
 	return !slices.ContainsFunc(list, func(s string) bool { return !slices.Contains(of, s) })
 }
 
-// A grouping finds columns that divide the rows into the same groups.
+// A grouping finds columns that divide the rows into equal groups.
 type grouping struct {
 	rows int
 	seen map[float64]int
@@ -393,8 +404,8 @@ type grouping struct {
 
 func newGrouping(rows int) *grouping { return &grouping{rows: rows} }
 
-// key returns a number that columns have in common which divide the rows into the same groups. There is none
-// for columns with one value, or with a value in fewer than two rows on average.
+// key returns a hash of the groups into which a column divides the rows: columns with equal groups have equal
+// keys. Columns with one value, or with fewer than two rows a value on average, have no key.
 func (g *grouping) key(value func(row int) float64) (key uint64, ok bool) {
 	g.seen = map[float64]int{}
 	h := uint64(14695981039346656037)
@@ -415,8 +426,8 @@ func (g *grouping) key(value func(row int) float64) (key uint64, ok bool) {
 	return h, len(g.seen) > 1 && 2*len(g.seen) <= g.rows
 }
 
-// proportional returns lists of columns of numbers that are each the same up to a factor and an offset. The
-// target is the first of its list.
+// proportional returns lists of columns of numbers that agree up to a factor and an offset. The target is the
+// first of its list.
 func (t *Table) proportional(profiles []*profile) (lists [][]string) {
 	value := func(j, i int) float64 {
 		if j == len(profiles)-1 {
@@ -425,7 +436,7 @@ func (t *Table) proportional(profiles []*profile) (lists [][]string) {
 		return t.x.row(i)[j]
 	}
 	place := func(j, i int) float64 { p := profiles[j]; return (value(j, i) - p.least) / (p.most - p.least) }
-	alike := func(j, k int) bool { // the ends of k are those of j, or the other way round
+	alike := func(j, k int) bool { // k is a multiple of j, plus an offset
 		down := place(k, profiles[j].leastRow) > .5
 		for i := range t.Rows() {
 			a, b := place(j, i), place(k, i)

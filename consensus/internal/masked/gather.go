@@ -15,7 +15,7 @@ import (
 // every other node.
 func share(nodes int) int { return max(1<<22/nodes, 20*nodes) }
 
-// mostProof is the largest number of bytes that a signature adds to those of a node in Gather.
+// mostProof is the largest number of bytes that a signature adds to the bytes of a node in Gather.
 const mostProof = 256
 
 // Gather returns the bytes of every node of the network; own[i] are the bytes of hosted node i. Nodes sign

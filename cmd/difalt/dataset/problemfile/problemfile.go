@@ -25,7 +25,7 @@ type File struct {
 	Tasks, Features, Nodes int
 	// Weights and Adjacency are L x L; nil if they are absent.
 	Weights, Adjacency *mat.Dense
-	// U0 holds the start of every node, Start that of the power iteration, and Truth the basis U*, all with
+	// U0 holds the start of every node, Start the start of the power iteration, and Truth the basis U*. All have
 	// d rows; nil if they are absent.
 	U0           []*kernel.Basis
 	Start, Truth *kernel.Basis
@@ -37,7 +37,7 @@ type File struct {
 	node  []int // of every task; nil with Nodes 0
 }
 
-// IsName reports whether a path has the name of a problem file, rather than that of a table.
+// IsName reports whether a path has the name of a problem file, rather than the name of a table.
 func IsName(path string) bool { return strings.EqualFold(filepath.Ext(path), ".npz") }
 
 // Read reads a problem file: an .npz file with the arrays

@@ -147,7 +147,8 @@ func CheckAddress(address string) error {
 		return fmt.Errorf("the port is %q: it must be from 1 to 65535", port)
 	}
 	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
-		return fmt.Errorf("no other node can reach %s: give the node's address here, and to that node --listen %s", host, address)
+		return fmt.Errorf("no other node can reach %s: give the node's address here, and to that node --listen %s",
+			host, address)
 	}
 	return nil
 }

@@ -138,7 +138,8 @@ func (c *Cluster) Sign(id *Identity, msg []byte) (proof []byte) {
 // Verify implements transport.Signer.
 func (c *Cluster) Verify(node int, msg, proof []byte) error {
 	if err := c.verify(node, msg, proof); err != nil {
-		return &transport.PeerError{Peer: node, Kind: transport.Refused, Err: fmt.Errorf("a statement in its name, passed on by others, has no valid signature: %w", err)}
+		return &transport.PeerError{Peer: node, Kind: transport.Refused,
+			Err: fmt.Errorf("a statement in its name, passed on by others, has no valid signature: %w", err)}
 	}
 	return nil
 }
@@ -160,7 +161,7 @@ func (c *Cluster) verify(node int, msg, proof []byte) error {
 }
 
 // statement returns the bytes that a node signs for msg in this run. They differ from everything that TLS
-// signs with the same key, which belongs to one node.
+// signs with the key of this node.
 func (c *Cluster) statement(msg []byte) []byte {
 	p := []byte("difalt: statement of a node\x00")
 	return append(binary.LittleEndian.AppendUint64(p, c.RunID()), msg...)

@@ -52,7 +52,9 @@ func (t *Transport) serve(own tls.Certificate, l net.Listener) {
 		rpc.MaxHeaderListSize(maxHeaders), rpc.MaxRecvMsgSize(chunk), rpc.MaxConcurrentStreams(1),
 		rpc.WaitForHandlers(true), rpc.ConnectionTimeout(t.helloTimeout()),
 		rpc.KeepaliveParams(keepalive.ServerParameters{Time: keepaliveTime, Timeout: keepaliveTimeout}),
-		rpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: keepaliveTimeout, PermitWithoutStream: true}),
+		rpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{
+			MinTime: keepaliveTimeout, PermitWithoutStream: true,
+		}),
 	)
 	t.server.RegisterService(&description, t)
 	most := mostPending(mostFiles(), len(t.edges))
@@ -72,7 +74,8 @@ func (t *Transport) accept(s rpc.ServerStream) error {
 	c := from.AuthInfo.(*caller) // see serverCredentials
 	e := t.edgeTo(c.node)
 	if e == nil || c.node < t.node {
-		err := fmt.Sprintf("%s at %v is in the cluster, but has no edge on which it dials %s", t.cluster.Label(c.node), from.Addr, t.cluster.Label(t.node))
+		err := fmt.Sprintf("%s at %v is in the cluster, but has no edge on which it dials %s",
+			t.cluster.Label(c.node), from.Addr, t.cluster.Label(t.node))
 		t.refused(err)
 		return status.Error(codes.PermissionDenied, err)
 	}
@@ -144,25 +147,30 @@ func (t *Transport) dial(e *edge, own tls.Certificate) error {
 	ctx, cancel := context.WithCancelCause(t.ctx)
 	defer cancel(nil)
 	address := e.address
-	config := tlsConfig(t.cluster, own, func(err error) { cancel(&refusal{address + ": " + err.Error()}) }, func(i int) error {
-		if i == e.peer {
-			return nil
-		}
-		return fmt.Errorf("it has the key of %s", t.cluster.Label(i))
-	})
+	config := tlsConfig(t.cluster, own, func(err error) { cancel(&refusal{address + ": " + err.Error()}) },
+		func(i int) error {
+			if i == e.peer {
+				return nil
+			}
+			return fmt.Errorf("it has the key of %s", t.cluster.Label(i))
+		})
 	window := windowOf(t.o.MaxFrame)
 	conn, err := rpc.NewClient("passthrough:///"+address,
 		rpc.WithTransportCredentials(credentials.NewTLS(config)), rpc.WithNoProxy(),
 		rpc.WithReadBufferSize(0), // TLS has a buffer
 		rpc.WithInitialWindowSize(window), rpc.WithInitialConnWindowSize(window), rpc.WithMaxHeaderListSize(maxHeaders),
-		rpc.WithKeepaliveParams(keepalive.ClientParameters{Time: keepaliveTime, Timeout: keepaliveTimeout, PermitWithoutStream: true}),
+		rpc.WithKeepaliveParams(keepalive.ClientParameters{
+			Time: keepaliveTime, Timeout: keepaliveTimeout, PermitWithoutStream: true,
+		}),
 		rpc.WithDefaultCallOptions(rpc.CallContentSubtype(codecName), rpc.MaxCallRecvMsgSize(chunk)),
 	)
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
-	timer := time.AfterFunc(t.helloTimeout(), func() { cancel(fmt.Errorf("no answer from %s for %v", address, t.helloTimeout())) })
+	timer := time.AfterFunc(t.helloTimeout(), func() {
+		cancel(fmt.Errorf("no answer from %s for %v", address, t.helloTimeout()))
+	})
 	defer timer.Stop()
 	s, err := conn.NewStream(ctx, &description.Streams[0], method)
 	if err == nil {
@@ -204,7 +212,8 @@ func (t *Transport) greet(ctx context.Context, e *edge, s rpc.ClientStream, time
 func (t *Transport) explainRefusal(e *edge, err error) error {
 	switch status.Code(err) {
 	case codes.PermissionDenied, codes.FailedPrecondition:
-		said := &refusal{fmt.Sprintf("%s refuses this node: %s", t.cluster.Label(e.peer), status.Convert(err).Message())}
+		said := &refusal{fmt.Sprintf("%s refuses this node: %s", t.cluster.Label(e.peer),
+			status.Convert(err).Message())}
 		t.refuse(e, said)
 		return said
 	}
@@ -225,7 +234,8 @@ func plain(err error) string {
 	}
 	text := cmp.Or(status.Convert(err).Message(), err.Error())
 	// A failure to connect is wrapped in several layers of text.
-	for _, outer := range []string{`connection error: desc = "`, `transport: `, `error reading from server: `, `error reading server preface: `} {
+	for _, outer := range []string{`connection error: desc = "`, `transport: `, `error reading from server: `,
+		`error reading server preface: `} {
 		if _, inner, ok := strings.Cut(text, outer); ok {
 			text = strings.TrimSuffix(inner, `"`)
 		}

@@ -52,8 +52,8 @@ type calls struct {
 	newest *connlimit.Conn // by none yet
 }
 
-// arrive records that a node has connected. A node can keep one connection in addition to that of its edge: a
-// newer one replaces it. Neighbours that dial count as authenticated.
+// arrive records that a node has connected. Besides the connection of its edge, a node can
+// keep one more: a newer one replaces it. Neighbours that dial count as authenticated.
 func (t *Transport) arrive(c *caller) {
 	t.mu.Lock()
 	was := t.server.calls[c.node]
@@ -96,7 +96,7 @@ func mostPending(files, edges int) int {
 // mostRefusals is how many refusals a process reports: attempts cannot fill the log.
 const mostRefusals = 20
 
-// reject reports why a handshake has failed. Connections that end early, as those of port scans, are not
+// reject reports why a handshake has failed. Connections that end early, such as port scans, are not
 // reported.
 func (t *Transport) reject(from net.Addr, err error) {
 	var broken *net.OpError

@@ -155,7 +155,7 @@ func (o *outgoing) canSend(n uint64) bool {
 }
 
 // absence returns why an edge is not connected. A caller that was refused may have been the neighbour, with
-// another key than that in the list. t.mu is held.
+// a key that is not in the list. t.mu is held.
 func (t *Transport) absence(e *edge) error {
 	last := len(t.server.refusals) - 1
 	switch {
@@ -170,7 +170,7 @@ func (t *Transport) absence(e *edge) error {
 	return errors.New("it connects to this node, and has not come yet")
 }
 
-// room returns memory for the next frame: that of the last but one, or nil if that may still be read.
+// room returns memory for the next frame: the memory of the last frame but one, or nil if gRPC may still read it.
 func (t *Transport) room(e *edge) []byte {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -182,8 +182,8 @@ func (t *Transport) room(e *edge) []byte {
 	return p[:0]
 }
 
-// deliver accepts a complete frame. The caller of Exchange verifies checksums; deliver verifies that of a
-// repeated frame, which it drops, since its number may be damaged.
+// deliver accepts a complete frame. The caller of Exchange verifies checksums; deliver verifies the
+// checksum of a repeated frame, which it drops, since its number may be damaged.
 func (t *Transport) deliver(e *edge, p []byte) error {
 	number, ok := transport.FrameNumber(p)
 	if !ok {
@@ -199,7 +199,8 @@ func (t *Transport) deliver(e *edge, p []byte) error {
 		return nil
 	}
 	if number != byte(e.in.next) || e.in.next >= e.in.used+2 {
-		return e.failed(t.round.seq, transport.Protocol, fmt.Errorf("frame %d came where %d was due, in round %d", number, byte(e.in.next), t.round.seq))
+		return e.failed(t.round.seq, transport.Protocol, fmt.Errorf("frame %d came where %d was due, in round %d",
+			number, byte(e.in.next), t.round.seq))
 	}
 	e.in.got[e.in.next%2] = p
 	e.in.next++
@@ -210,14 +211,15 @@ func (t *Transport) deliver(e *edge, p []byte) error {
 	return nil
 }
 
-// waitsFor records the nodes that a neighbour waits for. They must be neighbours of its own, in ascending
+// waitsFor records the nodes that a neighbour waits for. They must be its neighbours, in ascending
 // order.
 func (t *Transport) waitsFor(e *edge, n *note) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for k, i := range n.WaitsFor {
 		if !slices.Contains(e.waits.may, i) || k > 0 && i <= n.WaitsFor[k-1] {
-			return e.failed(t.round.seq, transport.Protocol, fmt.Errorf("it reports that it waits for nodes %s", shorten(fmt.Sprint(n.WaitsFor))))
+			return e.failed(t.round.seq, transport.Protocol,
+				fmt.Errorf("it reports that it waits for nodes %s", shorten(fmt.Sprint(n.WaitsFor))))
 		}
 	}
 	if !slices.Contains(n.WaitsFor, t.node) {
@@ -255,7 +257,8 @@ func (t *Transport) leaveReason(e *edge, r *reason) error {
 	// A chain with a node twice could grow by relays until a node that has only relayed it seems to lie.
 	distinct := slices.Compact(slices.Sorted(slices.Values(chain)))
 	if unknown(r.Node) || slices.ContainsFunc(r.Via, unknown) || len(distinct) < len(chain) {
-		return e.failed(t.round.seq, transport.Protocol, fmt.Errorf("it reports that nodes %d report a failure of node %d", r.Via, r.Node))
+		return e.failed(t.round.seq, transport.Protocol, fmt.Errorf("it reports that nodes %d report a failure "+
+			"of node %d", r.Via, r.Node))
 	}
 	err := e.failed(t.round.seq, r.Kind, errors.New(r.Text))
 	if r.Node != e.peer || len(r.Via) > 0 {

@@ -102,7 +102,8 @@ func (r *refusal) Error() string { return r.text }
 func disagree(c *cluster.Cluster, own, their *hello) error {
 	who := c.Label(their.From)
 	if own.From != their.To || own.To != their.From {
-		return &refusal{fmt.Sprintf("%s claims to be node %d, connected with node %d", c.Label(own.To), their.From, their.To)}
+		return &refusal{fmt.Sprintf("%s claims to be node %d, connected with node %d", c.Label(own.To), their.From,
+			their.To)}
 	}
 	if text := consensus.Difference(their.compared(), "at "+who, own.compared(), "at "+c.Label(own.From)); text != "" {
 		return &refusal{shorten(text)}
@@ -125,8 +126,8 @@ var (
 	errStale = errors.New("it is still in a run with another process of this node")
 )
 
-// compare returns an error if this process, instance, and the one that sent their cannot continue together. A
-// run begins with the first frame: from then on the other end must be the same process. Transport.mu is held.
+// compare returns an error if this process, instance, and the sender of their cannot continue together. A run
+// begins with the first frame: from then on the process at the other end must not change. Transport.mu is held.
 func (e *edge) compare(instance string, their *hello) error {
 	switch {
 	case e.frameCame() && e.peerInstance != their.Instance:

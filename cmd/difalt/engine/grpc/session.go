@@ -36,7 +36,8 @@ func (t *Transport) greeting(e *edge) *hello {
 	defer t.mu.Unlock()
 	return &hello{
 		Version: protocolVersion, Run: t.cluster.Run, From: t.node, To: e.peer,
-		Instance: t.instance, Next: e.in.next, PeerInstance: e.peerInstance, FrameCame: e.frameCame(), Settings: t.cluster.Settings(),
+		Instance: t.instance, Next: e.in.next, PeerInstance: e.peerInstance, FrameCame: e.frameCame(),
+		Settings: t.cluster.Settings(),
 	}
 }
 
@@ -166,7 +167,7 @@ func (t *Transport) due(e *edge, pos uint64, left *bool) (*note, []byte) {
 	return nil, nil
 }
 
-// sendFrame sends p in chunks; the last one is shorter than the others. p must not change before the other
+// sendFrame sends p in chunks of equal size, and then the remainder. p must not change before the other
 // end has received it.
 func sendFrame(s stream, p []byte) error {
 	for {

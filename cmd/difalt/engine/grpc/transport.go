@@ -129,9 +129,10 @@ func (t *Transport) Exchange(ctx context.Context, seq uint64, out, in [][]byte, 
 		return err
 	}
 	t.begin(seq, out, due)
-	err := t.await(ctx, func(e *edge) bool { return !e.in.lacks() }, func(e *edge, waited time.Duration) *transport.PeerError {
-		return t.overdue(e, seq, waited)
-	})
+	err := t.await(ctx, func(e *edge) bool { return !e.in.lacks() },
+		func(e *edge, waited time.Duration) *transport.PeerError {
+			return t.overdue(e, seq, waited)
+		})
 	if err != nil {
 		return err
 	}
@@ -173,7 +174,8 @@ func (t *Transport) overdue(e *edge, seq uint64, waited time.Duration) *transpor
 	case e.overdue.silent >= t.o.RoundTimeout:
 		return e.failed(seq, transport.Timeout, fmt.Errorf("it has sent nothing for %v", t.o.RoundTimeout))
 	case waited >= t.longestRound(seq) && e.waits.on == nil:
-		return e.failed(seq, transport.Timeout, fmt.Errorf("no frame of this round for %v", waited.Round(time.Second/10)))
+		return e.failed(seq, transport.Timeout, fmt.Errorf("no frame of this round for %v",
+			waited.Round(time.Second/10)))
 	case waited >= t.longestRound(seq)+patience:
 		return e.failed(seq, transport.Waiting, fmt.Errorf("it reports that it waits for %s, for %v",
 			strings.Join(t.cluster.Names(e.waits.on), ", "), waited.Round(time.Second/10)))
@@ -184,8 +186,8 @@ func (t *Transport) overdue(e *edge, seq uint64, waited time.Duration) *transpor
 const (
 	// roundTimeouts is how many RoundTimeouts a round may take while neighbours report that they wait.
 	roundTimeouts = 5
-	// patience is added for a neighbour that reports that it waits for others: the neighbour of the node that
-	// keeps all waiting fails first, and the others receive its reason.
+	// patience is added for a neighbour that reports that it waits for other nodes. So the first node to fail is
+	// a neighbour of the node that keeps all waiting, and its reason reaches all nodes.
 	patience = 2 * time.Second
 )
 
@@ -204,7 +206,8 @@ func (t *Transport) longestRound(seq uint64) time.Duration {
 const tick = 50 * time.Millisecond
 
 // await returns when done holds for all edges. Time while this process itself was stopped does not count.
-func (t *Transport) await(ctx context.Context, done func(*edge) bool, late func(*edge, time.Duration) *transport.PeerError) error {
+func (t *Transport) await(ctx context.Context, done func(*edge) bool,
+	late func(*edge, time.Duration) *transport.PeerError) error {
 	var waited, passed time.Duration
 	last := time.Now()
 	for {
@@ -229,7 +232,8 @@ func (t *Transport) await(ctx context.Context, done func(*edge) bool, late func(
 }
 
 // checkEdges checks all edges once; passed is the time since the previous check.
-func (t *Transport) checkEdges(done func(*edge) bool, late func(*edge, time.Duration) *transport.PeerError, waited, passed time.Duration) (ready bool, err error) {
+func (t *Transport) checkEdges(done func(*edge) bool, late func(*edge, time.Duration) *transport.PeerError,
+	waited, passed time.Duration) (ready bool, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.ctx.Err() != nil || t.leaving.started {

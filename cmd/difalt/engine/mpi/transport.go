@@ -33,7 +33,7 @@ type Transport struct {
 
 	seq  uint64           // of the last exchange
 	err  error            // permanent
-	pins []runtime.Pinner // of the memory that a link sends, while it stays the same
+	pins []runtime.Pinner // of the memory that a link sends, until it sends other memory
 
 	mu    sync.Mutex // guards stats
 	stats engine.Stats
@@ -80,7 +80,7 @@ func (t *Transport) Hosted() []int { return []int{t.world.rank} }
 
 // Exchange implements transport.Transport. It returns ctx.Err() if ctx ends, and a *transport.PeerError if
 // a neighbour sends nothing in the time of a round, sends a frame that is too long, or if MPI reports a
-// failure. After an error MPI may still read the memory in out, and every later call returns the same
+// failure. After an error MPI may still read the memory in out, and every later call returns this
 // error.
 func (t *Transport) Exchange(ctx context.Context, seq uint64, out, in [][]byte, due []bool) error {
 	if t.err == nil {
@@ -108,7 +108,8 @@ func (t *Transport) Exchange(ctx context.Context, seq uint64, out, in [][]byte, 
 func (t *Transport) begin(seq uint64, out [][]byte, due []bool) error {
 	for k, p := range out {
 		if len(p) > t.o.MaxFrame {
-			return fmt.Errorf("mpi: a frame of %d bytes to node %d: must be at most %d", len(p), t.links[k].peer, t.o.MaxFrame)
+			return fmt.Errorf("mpi: a frame of %d bytes to node %d: must be at most %d", len(p), t.links[k].peer,
+				t.o.MaxFrame)
 		}
 	}
 	t.seq, t.world.pending = seq, true // MPI may read what is sent
@@ -137,7 +138,8 @@ func (t *Transport) turn() (done bool, err error) {
 	}
 	k := int(t.c.open % t.c.n)
 	if n := int(t.links[k].length); n > t.o.MaxFrame {
-		return false, t.peerError(k, transport.Corrupt, fmt.Errorf("a frame of %d bytes, more than %d", n, t.o.MaxFrame))
+		return false, t.peerError(k, transport.Corrupt, fmt.Errorf("a frame of %d bytes, more than %d", n,
+			t.o.MaxFrame))
 	}
 	return false, t.peerError(k, transport.Closed, check(code))
 }
@@ -147,7 +149,8 @@ func (t *Transport) await(ctx context.Context) error {
 	err := t.world.wait(ctx, t.turn, t.o.RoundTimeout)
 	if errors.Is(err, errLate) {
 		// Processes send no notes while they wait.
-		err = t.peerError(int(t.c.open%t.c.n), transport.Waiting, fmt.Errorf("%w for %v", engine.ErrBeyond, t.o.RoundTimeout))
+		err = t.peerError(int(t.c.open%t.c.n), transport.Waiting,
+			fmt.Errorf("%w for %v", engine.ErrBeyond, t.o.RoundTimeout))
 	}
 	return err
 }

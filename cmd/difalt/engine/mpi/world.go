@@ -38,7 +38,7 @@ func Init() (*World, error) {
 	return world, nil
 }
 
-// Rank returns the number of this process, which is that of the node that it hosts.
+// Rank returns the number of this process, which is the number of its node.
 func (w *World) Rank() int { return w.rank }
 
 // Size returns how many processes there are.
@@ -55,7 +55,7 @@ func check(code C.int) error {
 	return errors.New(C.GoStringN(&text[0], n))
 }
 
-// World.wait polls: without pauses first, since the others are about to answer, and then at growing
+// World.wait polls: without pauses first, since other processes are about to answer, and then at growing
 // intervals, so that computing processes get the processors.
 const (
 	tries   = 20 // of a call from Go
@@ -106,7 +106,8 @@ func (w *World) allThere(ctx context.Context, timeout time.Duration) error {
 	if err == nil {
 		err = w.complete(ctx, request, timeout)
 	}
-	if w.pending = err != nil; errors.Is(err, errLate) {
+	w.pending = err != nil
+	if errors.Is(err, errLate) {
 		err = fmt.Errorf("mpi: not all of the %d processes are there after %v", w.size, timeout)
 	}
 	return err

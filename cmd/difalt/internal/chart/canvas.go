@@ -49,7 +49,8 @@ type canvas struct {
 
 // begin writes the root element, with title and description first as the specification demands.
 func (c *canvas) begin(width, height float64, title, text string) {
-	fmt.Fprintf(c, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.5gpt\" height=\"%.5gpt\" viewBox=\"0 0 %.5g %.5g\" role=\"img\""+
+	fmt.Fprintf(c, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.5gpt\" height=\"%.5gpt\" viewBox=\"0 0 "+
+		"%.5g %.5g\" role=\"img\""+
 		" style=\"font-family:'Liberation Sans',Arial,Helvetica,sans-serif\">\n", width, height, width, height)
 	if title != "" {
 		fmt.Fprintf(c, "<title>%s</title>\n", html.EscapeString(title))
@@ -119,7 +120,8 @@ func (c *canvas) line(x1, y1, x2, y2 float64, v Color, width float64) {
 }
 
 func (c *canvas) dot(at point, radius float64, v Color) {
-	fmt.Fprintf(c, "<circle cx=\"%.5g\" cy=\"%.5g\" r=\"%g\" style=\"fill:%s;fill-opacity:%.3g\"/>\n", at.x, at.y, radius, c.color(v),
+	fmt.Fprintf(c, "<circle cx=\"%.5g\" cy=\"%.5g\" r=\"%g\" style=\"fill:%s;fill-opacity:%.3g\"/>\n", at.x, at.y,
+		radius, c.color(v),
 		float64(v.A)/255)
 }
 
@@ -137,7 +139,8 @@ func (c *canvas) text(x, y, size float64, a anchor, text string) {
 	if text == "" {
 		return
 	}
-	fmt.Fprintf(c, "<text x=\"%.5g\" y=\"%.5g\" text-anchor=\"%s\" style=\"font-size:%gpx;fill:%s\"", x, y, a, size, c.color(ink))
+	fmt.Fprintf(c, "<text x=\"%.5g\" y=\"%.5g\" text-anchor=\"%s\" style=\"font-size:%gpx;fill:%s\"", x, y, a, size,
+		c.color(ink))
 	if strings.IndexFunc(text, func(r rune) bool { return r < ' ' || r > '~' }) < 0 {
 		// A viewer without these typefaces makes the text as wide as it was planned.
 		fmt.Fprintf(c, " textLength=\"%.5g\" lengthAdjust=\"spacingAndGlyphs\"", textWidth(text, size))
@@ -152,13 +155,14 @@ func (c *canvas) vertical(x, y, size float64, text string) {
 	c.WriteString("</g>\n")
 }
 
-// widths are the widths of the characters from space to ~ in Liberation Sans, which are those of Arial and
-// Helvetica, in thousandths of the size.
+// widths are the widths of the characters from space to ~ in Liberation Sans, in thousandths of the size. Arial
+// and Helvetica have equal widths.
 var widths = [...]uint16{
-	278, 278, 355, 556, 556, 889, 667, 191, 333, 333, 389, 584, 278, 333, 278, 278, 556, 556, 556, 556, 556, 556, 556, 556,
-	556, 556, 278, 278, 584, 584, 584, 556, 1015, 667, 667, 722, 722, 667, 611, 778, 722, 278, 500, 667, 556, 833, 722, 778,
-	667, 778, 722, 667, 611, 722, 667, 944, 667, 667, 611, 278, 278, 278, 469, 556, 333, 556, 556, 500, 556, 556, 278, 556,
-	556, 222, 222, 500, 222, 833, 556, 556, 556, 556, 333, 500, 278, 556, 500, 722, 500, 500, 500, 334, 260, 334, 584,
+	278, 278, 355, 556, 556, 889, 667, 191, 333, 333, 389, 584, 278, 333, 278, 278, 556, 556, 556, 556,
+	556, 556, 556, 556, 556, 556, 278, 278, 584, 584, 584, 556, 1015, 667, 667, 722, 722, 667, 611, 778,
+	722, 278, 500, 667, 556, 833, 722, 778, 667, 778, 722, 667, 611, 722, 667, 944, 667, 667, 611, 278,
+	278, 278, 469, 556, 333, 556, 556, 500, 556, 556, 278, 556, 556, 222, 222, 500, 222, 833, 556, 556,
+	556, 556, 333, 500, 278, 556, 500, 722, 500, 500, 500, 334, 260, 334, 584,
 }
 
 // otherWidth is the assumed width of any other character, an upper estimate.

@@ -42,7 +42,7 @@ const (
 func (f *Figure) SVG() []byte { return f.draw(&canvas{}) }
 
 // Themed returns the SVG image for a page that sets its colours: each is a CSS variable such as --chart-blue,
-// whose value is that of SVG unless the page defines another one. The names are those of the colours in lower
+// with the colour of SVG unless the page defines another one. The names are the names of the colours in lower
 // case, and ink, paper and grid.
 func (f *Figure) Themed() []byte { return f.draw(&canvas{themed: true}) }
 
@@ -102,7 +102,7 @@ func (f *Figure) entries() (all []entry) {
 }
 
 // legend draws entries in rows at the top of r, and returns the height below them. It takes the fewest rows
-// that fit, all of about the same length.
+// that fit, of about equal lengths.
 func (c *canvas) legend(r rectangle, all []entry) float64 {
 	width := func(row []entry) float64 {
 		w := -float64(between)

@@ -12,7 +12,7 @@ type Series struct {
 	// Name is the name in the legend, which several series may share; "" for none.
 	Name string
 	X, Y []float64
-	// Low and High are the ends of a band around the points, at the same X; nil for none.
+	// Low and High are the lower and upper ends of a band at every X; nil for none.
 	Low, High []float64
 	Style
 }
@@ -207,7 +207,8 @@ func powers(low, high float64) (marks []Mark) {
 			if m.Value < low*(1-near) || m.Value > high*(1+near) {
 				continue
 			}
-			if m.Value = min(max(m.Value, low), high); e%every == 0 {
+			m.Value = min(max(m.Value, low), high)
+			if e%every == 0 {
 				m.Label = number(m.Value)
 			}
 			marks = append(marks, m)

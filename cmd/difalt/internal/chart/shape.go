@@ -2,8 +2,8 @@ package chart
 
 import "math"
 
-// A Shape is the outline of hollow marks along a line. Lines that coincide are told apart by their shapes,
-// also in print without colours: each shape has places of its own.
+// A Shape is the outline of hollow marks along a line. Shapes distinguish lines that coincide, also without
+// colours: marks of two shapes never lie on each other.
 type Shape int
 
 const (

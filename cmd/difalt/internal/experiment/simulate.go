@@ -90,7 +90,7 @@ type simulateOptions struct {
 	workers     int
 	out, export string
 
-	flags   *pflag.FlagSet // that set these values, without those of all commands
+	flags   *pflag.FlagSet // that set these values; the flags of all commands are not among them
 	program string         // with the command simulate
 }
 
@@ -118,7 +118,8 @@ func (o *simulateOptions) addFlags() {
 	flags := pflag.NewFlagSet("simulate", pflag.ContinueOnError)
 	flags.SortFlags = false
 	o.flags = flags
-	flags.StringVar(&o.preset, "preset", "", "run the settings `NAME`: fig1 or fig2 of the paper, or a panel such as fig1a; "+
+	flags.StringVar(&o.preset, "preset", "", "run the settings `NAME`: fig1 or fig2 of the paper, or a panel such "+
+		"as fig1a; "+
 		"one-round; frontier, noise, kappa beyond the paper. Other flags override their values")
 	s := &o.setting
 	flags.Var(cli.Count(&s.Nodes, 1, simulation.MaxNodes), "nodes", "number of nodes `L`")
@@ -126,10 +127,12 @@ func (o *simulateOptions) addFlags() {
 	flags.Var(cli.Count(&s.Tasks, 1, cli.Many), "tasks", "number of tasks `T`, dealt evenly to the nodes")
 	flags.Var(cli.Count(&s.Samples, 1, cli.Many), "samples", "samples `n` of each task")
 	flags.Var(cli.Count(&s.Rank, 1, cli.Many), "rank", "rank `r` of the representation")
-	flags.Var(cli.Number(&s.Noise, cli.Range{Most: cli.Huge}), "noise", "standard deviation `SD` of the noise on y (default 0)")
+	flags.Var(cli.Number(&s.Noise, cli.Range{Most: cli.Huge}), "noise",
+		"standard deviation `SD` of the noise on y (default 0)")
 	flags.Var(cli.Number(&s.Kappa, cli.Range{Least: 1, Most: difalt.MaxKappa}), "kappa",
 		"condition number `K` of the coefficients, at least 1 (default: Gaussian coefficients, as in the paper)")
-	flags.StringVar(&s.Graph, "graph", s.Graph, "`KIND` of graph: "+topology.Specs()+"; P is the probability of an edge")
+	flags.StringVar(&s.Graph, "graph", s.Graph, "`KIND` of graph: "+topology.Specs()+"; P is the probability "+
+		"of an edge")
 	flags.StringVar(&s.Weights, "weights", s.Weights,
 		"`KIND` of mixing weights: metropolis, equal (the paper's formula), lazy-metropolis")
 	flags.Var(cli.List(&s.Methods), "method",
@@ -269,7 +272,8 @@ const maxRows = 2e7
 // one checks the options and returns the run that they describe.
 func (o *simulateOptions) one() (*simulateRun, error) {
 	s := &simulateRun{
-		setting: o.setting, trials: o.trials, workers: o.workers, out: o.out, export: o.export, progress: func(float64) {},
+		setting: o.setting, trials: o.trials, workers: o.workers,
+		out: o.out, export: o.export, progress: func(float64) {},
 	}
 	if !o.flags.Changed("init-rounds") && (s.setting.Name == "" || o.flags.Changed("rounds")) {
 		s.setting.InitRounds = max(s.setting.Rounds, 10)
@@ -279,7 +283,8 @@ func (o *simulateOptions) one() (*simulateRun, error) {
 	}
 	rows := float64(s.trials) * float64(len(s.setting.Methods)) * float64(s.setting.Iterations)
 	if rows > maxRows {
-		return nil, cli.Usagef("--trials x methods x --iterations is %.3g: must be at most %.3g rows of a trace", rows, maxRows)
+		return nil, cli.Usagef("--trials x methods x --iterations is %.3g: must be at most %.3g rows of a trace",
+			rows, maxRows)
 	}
 	machine := fmt.Sprintf("%s, %s", cli.Machine(), time.Now().UTC().Format(time.DateOnly))
 	s.origin = simulation.Origin{Command: o.command(), Machine: machine}

@@ -31,14 +31,14 @@ type Panel struct {
 // presetText contains the presets. A setting is its base with its own values on top.
 //
 // Figure 1 of the paper varies the rounds of averaging, and figure 2 the connectivity of the graph, with one
-// task a node. The weights are those of the paper's formula, 1/deg. Beyond the paper, frontier compares
+// task a node. The weights follow the paper's formula, 1/deg. Beyond the paper, frontier compares
 // bytes, noise shows the distance from the truth and from the minimiser for the data of all nodes, and kappa
 // varies the condition number.
 //
 //go:embed presets.json
 var presetText []byte
 
-// Presets returns all presets, those of the paper first.
+// Presets returns all presets. The figures of the paper come first.
 func Presets() (all []Preset) {
 	var texts []struct {
 		Preset
@@ -86,7 +86,8 @@ func PresetByName(name string) (*Preset, error) {
 		}
 		names = append(names, p.Name)
 	}
-	return nil, fmt.Errorf("%q: must be one of %s, or the name of a panel such as fig1a", name, strings.Join(names, ", "))
+	return nil, fmt.Errorf("%q: must be one of %s, or the name of a panel such as fig1a", name,
+		strings.Join(names, ", "))
 }
 
 // Figure returns the figure of a preset, with a panel for every run, in the order of the preset's panels.
@@ -96,7 +97,8 @@ func (p *Preset) Figure(runs []*simulation.Summary) *chart.Figure {
 		panel := run.Panel("Iteration", simulation.Iterations)
 		if p.Bytes {
 			kilobytes := 1e3 * float64(run.Setting.Nodes)
-			panel = run.Panel("KB a node, initialisation included", func(_ int, row *simulation.BandRow) float64 { return row.Bytes / kilobytes })
+			panel = run.Panel("KB a node, initialisation included",
+				func(_ int, row *simulation.BandRow) float64 { return row.Bytes / kilobytes })
 			panel.X.Log, panel.X.Zero = true, false
 		}
 		panel.Title = p.panelTitle(run.Setting.Name)

@@ -81,9 +81,11 @@ func (r *report) preset(p *Preset) {
 	}
 }
 
-// take removes a run of a name with the given weights from the rest. It returns nil without such a run.
+// take removes and returns the run of a name with the given weights. It returns nil without such a run.
 func (r *report) take(name, weights string) *simulation.Summary {
-	i := slices.IndexFunc(r.rest, func(s *simulation.Summary) bool { return s.Setting.Name == name && s.Setting.Weights == weights })
+	i := slices.IndexFunc(r.rest, func(s *simulation.Summary) bool {
+		return s.Setting.Name == name && s.Setting.Weights == weights
+	})
 	if i < 0 {
 		return nil
 	}

@@ -60,8 +60,8 @@ func (s *Summary) Figure() *chart.Figure {
 		s.Panel("Modelled execution time (s)", func(_ int, row *BandRow) float64 { return row.Seconds }))
 }
 
-// ownAxis is the least ratio of the smallest distances of a panel and of its figure at which the panel gets an
-// axis of its own: on the axis of the figure most of the panel would be empty.
+// A panel whose smallest distance is ownAxis times as large as the smallest of its figure has its own axis. On
+// the axis of the figure, most of the panel would be empty.
 const ownAxis = 1e4
 
 // DistanceFigure puts panels of distances next to each other, on one vertical axis unless their ranges differ
@@ -79,7 +79,8 @@ func DistanceFigure(title, caption string, panels ...chart.Panel) *chart.Figure 
 		bottom := math.Pow(10, math.Floor(math.Log10(low)-0.1))
 		panels[i].Y = chart.Axis{Log: true, Min: bottom, Max: 1}
 	}
-	return &chart.Figure{Title: title, Text: ends(panels), Panels: panels, Y: "Subspace distance of node 0", Caption: caption}
+	return &chart.Figure{Title: title, Text: ends(panels), Panels: panels, Y: "Subspace distance of node 0",
+		Caption: caption}
 }
 
 // smallest returns the smallest distance in a panel, bands included, and 1 if none is below 1.
@@ -104,7 +105,8 @@ func ends(panels []chart.Panel) string {
 		for _, s := range p.Series {
 			list = append(list, fmt.Sprintf("%s ends at %.1e", s.Name, s.Y[len(s.Y)-1]))
 		}
-		words = append(words, fmt.Sprintf("%s against %s: %s.", cmp.Or(p.Title, "Distance"), p.X.Label, strings.Join(list, ", ")))
+		words = append(words, fmt.Sprintf("%s against %s: %s.", cmp.Or(p.Title, "Distance"), p.X.Label,
+			strings.Join(list, ", ")))
 	}
 	return strings.Join(words, " ")
 }

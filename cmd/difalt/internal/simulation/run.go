@@ -3,8 +3,8 @@
 // results.
 //
 // [Run] computes the trials of a [Setting]. Everything but the measured times is a function of the setting
-// and of the trial's number. The number of trials, the workers and the other methods of the run have no
-// influence on it.
+// and of the number of the trial. How many trials, workers and methods a run has makes no
+// difference.
 package simulation
 
 import (
@@ -36,8 +36,8 @@ type Run struct {
 	iterations atomic.Int64 // that are done
 }
 
-// Do computes the trials, and returns them in ascending order. With an error, that of a context that ends
-// included, it returns the trials before the first one that is not finished.
+// Do computes the trials, and returns them in ascending order. With an error, also at the end of the
+// context, it returns the trials before the first one that is not finished.
 func (r *Run) Do(ctx context.Context) ([]Trial, error) {
 	if err := r.Setting.Validate(); err != nil {
 		return nil, err
@@ -79,7 +79,8 @@ func lanes(workers, trials, nodes int) (atOnce, threads int) {
 	if workers < 1 {
 		workers = runtime.GOMAXPROCS(0)
 	}
-	if atOnce = max(1, min(workers, trials)); nodes > manyNodes {
+	atOnce = max(1, min(workers, trials))
+	if nodes > manyNodes {
 		atOnce = 1
 	}
 	return atOnce, workers / atOnce

@@ -45,8 +45,8 @@ type Problem struct {
 	Kappa    float64 `json:"kappa"`
 }
 
-// References of a setting. Distances are those from U*, or those from the minimiser for the data of all
-// nodes, which is another one where responses are noisy.
+// References of a setting: distances are measured from U*, or from the minimiser for the data of all nodes.
+// These two differ where responses are noisy.
 const (
 	Truth  = "truth"
 	Pooled = "pooled"
@@ -199,7 +199,8 @@ func (s *Setting) minimiser(ctx context.Context, trial, workers int) (*kernel.Ba
 	case err != nil:
 		return nil, fmt.Errorf("the minimiser for the data of all nodes: %w", err)
 	case !(res.Residual < 1e-11): // rounding may keep it above the tolerance
-		return nil, fmt.Errorf("the minimiser for the data of all nodes has a residual of %.1e: must be below 1e-11", res.Residual)
+		return nil, fmt.Errorf("the minimiser for the data of all nodes has a residual of %.1e: must be "+
+			"below 1e-11", res.Residual)
 	}
 	return res.U[0], nil
 }

@@ -17,13 +17,13 @@ type Summary struct {
 	Methods []MethodSummary `json:"methods"`
 }
 
-// A Origin names the command that computed trials, and the machine.
+// An Origin names the command that computed trials, and the machine.
 type Origin struct {
 	Command string `json:"command"`
 	Machine string `json:"machine"` // processor, versions and day
 }
 
-// A MethodSummary condenses the curves of a method. Distances are those of node 0. Rounds, bytes and seconds
+// A MethodSummary condenses the curves of a method. Distances are measured at node 0. Rounds, bytes and seconds
 // are medians over the trials, of whole runs with their initialisation.
 type MethodSummary struct {
 	Method  string    `json:"method"`

@@ -15,7 +15,8 @@ import (
 )
 
 // traceHeader is the first line of a trace. Node 0 is the paper's node 1.
-const traceHeader = "method,trial,iteration,sd_node1,sd_max,sd_mean,disagreement,objective,rounds,messages,bytes,seconds"
+const traceHeader = "method,trial,iteration,sd_node1,sd_max,sd_mean,disagreement," +
+	"objective,rounds,messages,bytes,seconds"
 
 // A Row is the state of a method after an iteration; iteration 0 is the initial estimate. See difalt.Record.
 type Row struct {
