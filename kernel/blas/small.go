@@ -11,12 +11,37 @@ func isSmall(m, n, k, lda, ldb int) bool {
 	return max(m, n, k) <= smallSize && (m <= fewRows || max(lda, ldb) <= 2*smallSize)
 }
 
+// tinyFactor is the largest number of entries of a matrix that is transposed by way of the stack.
+const tinyFactor = 64
+
 // smallProduct computes C = op(A) op(B) + beta C for a small product, panel by panel, from where its factors
 // are. It copies only transposed ones. The order of sums is that of compute.
-func smallProduct[F tile.Float](tA, tB blas.Transpose, m, n, k int, a []F, lda int, b []F, ldb int, beta F, c []F, ldc int) {
-	if tA != blas.NoTrans || tB != blas.NoTrans {
+func smallProduct[F tile.Float](
+	tA, tB blas.Transpose, m, n, k int, a []F, lda int, b []F, ldb int, beta F, c []F, ldc int,
+) {
+	if beta != 0 && beta != 1 {
+		for i := range m {
+			tile.Scale(c[i*ldc:][:n], beta)
+		}
+	}
+	add := beta != 0
+	switch {
+	case tA == blas.NoTrans && tB == blas.NoTrans:
+		smallPanels(m, n, k, a, lda, b, ldb, add, c, ldc)
+	case tB == blas.NoTrans && m*k <= tinyFactor:
+		var left [tinyFactor]F
+		tile.Transpose(left[:], k, a, lda, k, m)
+		smallPanels(m, n, k, left[:], k, b, ldb, add, c, ldc)
+	case tA == blas.NoTrans && n*k <= tinyFactor:
+		var right [tinyFactor]F
+		tile.Transpose(right[:], n, b, ldb, n, k)
+		smallPanels(m, n, k, a, lda, right[:], n, add, c, ldc)
+	case !add && tA != blas.NoTrans && tB != blas.NoTrans && m*n <= tinyFactor: // the product is (B A)'
+		var turned [tinyFactor]F
+		smallPanels(n, m, k, b, ldb, a, lda, false, turned[:], m)
+		tile.Transpose(c, ldc, turned[:], m, n, m)
+	default:
 		memory := borrow[F]((m + n) * k)
-		defer giveBack(memory)
 		left, right := (*memory)[:m*k], (*memory)[m*k:]
 		if tA != blas.NoTrans {
 			tile.Transpose(left, k, a, lda, k, m)
@@ -26,15 +51,16 @@ func smallProduct[F tile.Float](tA, tB blas.Transpose, m, n, k int, a []F, lda i
 			tile.Transpose(right, n, b, ldb, n, k)
 			b, ldb = right, n
 		}
+		smallPanels(m, n, k, a, lda, b, ldb, add, c, ldc)
+		giveBack(memory)
 	}
-	if beta != 0 && beta != 1 {
-		for i := range m {
-			tile.Scale(c[i*ldc:][:n], beta)
-		}
-	}
+}
+
+// smallPanels computes C = A B, or adds A B to C, panel by panel.
+func smallPanels[F tile.Float](m, n, k int, a []F, lda int, b []F, ldb int, add bool, c []F, ldc int) {
 	width := tile.PanelWidth[F]()
 	for j := 0; j < n; j += width {
-		tile.Panel(c[j:], ldc, a, lda, b[j:], ldb, m, k, min(width, n-j), beta != 0, tile.Ahead{})
+		tile.Panel(c[j:], ldc, a, lda, b[j:], ldb, m, k, min(width, n-j), add, tile.Ahead{})
 	}
 }
 
