@@ -247,13 +247,13 @@ func Dot[F Float](x, y []F) F {
 	var s0, s1, s2, s3 F
 	for ; len(x) >= 4; x, y = x[4:], y[4:] {
 		u, v := (*[4]F)(x), (*[4]F)(y)
-		s0 += u[0] * v[0]
-		s1 += u[1] * v[1]
-		s2 += u[2] * v[2]
-		s3 += u[3] * v[3]
+		s0 += F(u[0] * v[0])
+		s1 += F(u[1] * v[1])
+		s2 += F(u[2] * v[2])
+		s3 += F(u[3] * v[3])
 	}
 	for i, v := range x {
-		s0 += v * y[i]
+		s0 += F(v * y[i])
 	}
 	return (s0 + s2) + (s1 + s3)
 }

@@ -80,7 +80,7 @@ func amd64Needs(op, args string) ([]string, error) {
 
 // arm64Base lists what every ARMv8.0 processor has, by Go's mnemonics.
 var arm64Base = set(`ADD ADDS AND B BEQ BGE BGT BHI BHS BLE BLO BLS BLT BNE CBNZ CBZ CMP CSEL FADDD FMADDD FMOVD FMOVQ FMOVS
-	FMULD FLDPD FLDPQ FSTPD FSTPQ FSUBD LSL LSR MADD MOVBU MOVD MUL PRFM RET SUB SUBS TBNZ TBZ VADDP VDUP VEOR VEXT
+	FMULD FNEGD FLDPD FLDPQ FSTPD FSTPQ FSUBD LSL LSR MADD MOVBU MOVD MUL PRFM RET SUB SUBS TBNZ TBZ VADDP VDUP VEOR VEXT
 	VFMLA VFMLS VLD1 VLD1R VMOV VORR VST1 VZIP1 VZIP2`)
 
 // arm64Words lists the encodings, less registers, of the ARMv8.0 instructions
@@ -94,6 +94,10 @@ var arm64Words = map[string]string{
 	"4FC05000": "FMLS .2D by element 0",
 	"0E617800": "FCVTL .2D",
 	"4E617800": "FCVTL2 .2D",
+	"4E20D400": "FADD .4S",
+	"6E20D400": "FADDP .4S",
+	"4F809000": "FMUL .4S by element 0",
+	"4F801000": "FMLA .4S by element 0",
 }
 
 var (
@@ -112,7 +116,7 @@ func arm64Check(op, args string, macros map[string]bool) error {
 		if m == nil || arm64Words[m[1]] == "" {
 			return fmt.Errorf("WORD %s: not on the list of encodings", args)
 		}
-	case macros[op]:
+	case macros[name]:
 		for _, arg := range mnemonic.FindAllString(args, -1) {
 			arg, _, _ = strings.Cut(arg, ".") // .P and .W move the pointer
 			if !arm64Base[arg] && !macros[arg] && !arm64Register.MatchString(arg) {

@@ -23,6 +23,7 @@ func operationsOf(t Tier) operations {
 	for i := range 8 {
 		o.rankUpdate[i+1] = 1
 	}
+	withVectors(&o)
 	return o
 }
 

@@ -27,3 +27,15 @@
 
 // ZERO clears a vector register.
 #define ZERO(v) VEOR v.B16, v.B16, v.B16
+
+// FADD V_m.S4, V_n.S4, V_d.S4: d = n + m.
+#define FADD4(m, n, d) WORD $(0x4E20D400 | (m)<<16 | (n)<<5 | (d))
+
+// FADDP V_m.S4, V_n.S4, V_d.S4: d = (n[0]+n[1], n[2]+n[3], m[0]+m[1], m[2]+m[3]).
+#define FADDP4(m, n, d) WORD $(0x6E20D400 | (m)<<16 | (n)<<5 | (d))
+
+// FMUL V_m.S[0], V_n.S4, V_d.S4: d = n * m[0].
+#define FMULE4(m, n, d) WORD $(0x4F809000 | (m)<<16 | (n)<<5 | (d))
+
+// FMLA V_m.S[0], V_n.S4, V_d.S4: d += n * m[0].
+#define FMLAE4(m, n, d) WORD $(0x4F801000 | (m)<<16 | (n)<<5 | (d))

@@ -15,10 +15,48 @@ func sumBlocksTile(grad *float64, x unsafe.Pointer, ldx int, e *float64, n, step
 func rankUpdateTile(grad *float64, ldg int, v *float64, ldv int, b *float64, ldb, d, r int, index int) {
 	panic("tile: no tile")
 }
+func panelTile(c unsafe.Pointer, ldc int, w unsafe.Pointer, ldw int, z unsafe.Pointer, ldz, n, rows int, add bool, next uintptr, ldnext, step, groups int, then uintptr, ldthen, thenstep int, index int) {
+	panic("tile: no tile")
+}
+func panelHalfTile(c unsafe.Pointer, ldc int, w unsafe.Pointer, ldw int, z unsafe.Pointer, ldz, n, rows, cols int, add bool, index int) {
+	panic("tile: no tile")
+}
+func panelMostTile(c unsafe.Pointer, ldc int, w unsafe.Pointer, ldw int, z unsafe.Pointer, ldz, n, rows, cols int, add bool, index int) {
+	panic("tile: no tile")
+}
 func leastSquaresTile(b, a *float64, lda, n, r int, y, work *float64, next uintptr, pace int, apart float64) (lo, hi float64) {
 	panic("tile: no tile")
 }
 func residualTile(e, a *float64, lda int, b, y *float64, n, r int) float64 { panic("tile: no tile") }
+func rotateTile(z *float64, ldz int, c, s *float64, n int)                 { panic("tile: no tile") }
+func rowDotsTile(sums, a unsafe.Pointer, lda int, x unsafe.Pointer, n int, index int) {
+	panic("tile: no tile")
+}
+func addRowsTile(y, a unsafe.Pointer, lda int, b unsafe.Pointer, n int, index int) {
+	panic("tile: no tile")
+}
+func addOuterTile(a unsafe.Pointer, lda int, b, y unsafe.Pointer, n int, index int) {
+	panic("tile: no tile")
+}
+func addAbsTile(y, a *float64, n int) float64                { panic("tile: no tile") }
+func scaleTile(y, by unsafe.Pointer, n int, index int)       { panic("tile: no tile") }
+func squaresTile(x unsafe.Pointer, n int, index int) float64 { panic("tile: no tile") }
+func absolutesTile(sums, x unsafe.Pointer, n int, index int) { panic("tile: no tile") }
+func symmetricRowsTile(y, a *float64, lda int, x *float64, beside, n int, index int) {
+	panic("tile: no tile")
+}
+func reflectTile(a, col, next *float64, ld int, w, sums *float64, scale float64, m int, index int) {
+	panic("tile: no tile")
+}
+func solveRowsTile(b unsafe.Pointer, ldb int, a unsafe.Pointer, down, across int, d unsafe.Pointer, order, cols int, index int) {
+	panic("tile: no tile")
+}
+func multiplyRowsTile(b unsafe.Pointer, ldb int, a unsafe.Pointer, down, across int, d unsafe.Pointer, order, cols int, index int) {
+	panic("tile: no tile")
+}
+func solveFewTile(b unsafe.Pointer, ldb int, a unsafe.Pointer, down, across int, d unsafe.Pointer, order, cols int, index int) {
+	panic("tile: no tile")
+}
 func solveUpperTile(a *float64, lda int, r *float64, ldr int, inv *float64, m, n int) {
 	panic("tile: no tile")
 }

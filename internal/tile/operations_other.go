@@ -9,15 +9,6 @@ import "unsafe"
 func addPanelsTile(grad *float64, x unsafe.Pointer, ldx int, e *float64, d, count int, next uintptr, apart, pace int, index int) {
 	panic("tile: no tile")
 }
-func panelTile(c unsafe.Pointer, ldc int, w unsafe.Pointer, ldw int, z unsafe.Pointer, ldz, n, rows int, add bool, next uintptr, ldnext, step, groups int, then uintptr, ldthen, thenstep int, index int) {
-	panic("tile: no tile")
-}
-func panelHalfTile(c unsafe.Pointer, ldc int, w unsafe.Pointer, ldw int, z unsafe.Pointer, ldz, n, rows, cols int, add bool, index int) {
-	panic("tile: no tile")
-}
-func panelMostTile(c unsafe.Pointer, ldc int, w unsafe.Pointer, ldw int, z unsafe.Pointer, ldz, n, rows, cols int, add bool, index int) {
-	panic("tile: no tile")
-}
 func transposeSquaresTile(dst unsafe.Pointer, ldd int, src unsafe.Pointer, lds, n int, index int) {
 	panic("tile: no tile")
 }
@@ -30,35 +21,6 @@ func mulTransposedLanesTile(v *float64, ldv int, x, e *float64, lde, n, d int) {
 	panic("tile: no tile")
 }
 func sumDifferencesTile(sum, x *float64, ldx int, own int, rows *int, w *float64, count, n int) {
-	panic("tile: no tile")
-}
-func rotateTile(z *float64, ldz int, c, s *float64, n int) { panic("tile: no tile") }
-func rowDotsTile(sums, a unsafe.Pointer, lda int, x unsafe.Pointer, n int, index int) {
-	panic("tile: no tile")
-}
-func addRowsTile(y, a unsafe.Pointer, lda int, b unsafe.Pointer, n int, index int) {
-	panic("tile: no tile")
-}
-func addOuterTile(a unsafe.Pointer, lda int, b, y unsafe.Pointer, n int, index int) {
-	panic("tile: no tile")
-}
-func addAbsTile(y, a *float64, n int) float64                { panic("tile: no tile") }
-func scaleTile(y, by unsafe.Pointer, n int, index int)       { panic("tile: no tile") }
-func squaresTile(x unsafe.Pointer, n int, index int) float64 { panic("tile: no tile") }
-func absolutesTile(sums, x unsafe.Pointer, n int, index int) { panic("tile: no tile") }
-func symmetricRowsTile(y, a *float64, lda int, x *float64, beside, n int, index int) {
-	panic("tile: no tile")
-}
-func reflectTile(a, col, next *float64, ld int, w, sums *float64, scale float64, m int, index int) {
-	panic("tile: no tile")
-}
-func solveRowsTile(b unsafe.Pointer, ldb int, a unsafe.Pointer, down, across int, d unsafe.Pointer, order, cols int, index int) {
-	panic("tile: no tile")
-}
-func multiplyRowsTile(b unsafe.Pointer, ldb int, a unsafe.Pointer, down, across int, d unsafe.Pointer, order, cols int, index int) {
-	panic("tile: no tile")
-}
-func solveFewTile(b unsafe.Pointer, ldb int, a unsafe.Pointer, down, across int, d unsafe.Pointer, order, cols int, index int) {
 	panic("tile: no tile")
 }
 func leastSquaresSmallTile(b, e, a *float64, lda, n int, y, f *float64, next uintptr, lines int, apart float64, index int) (lo, hi, squares float64) {

@@ -199,7 +199,11 @@ func (o *operation) declared() string {
 }
 
 // neon are the operations that arm64 has tiles of, written by hand.
-var neon = []string{"mulBasis", "sumBlocks", "rankUpdate", "leastSquares", "residual", "solveUpper", "fmaPeak"}
+var neon = []string{
+	"mulBasis", "sumBlocks", "rankUpdate", "leastSquares", "residual", "solveUpper", "fmaPeak",
+	"panel", "panelHalf", "panelMost", "rowDots", "addRows", "addOuter", "addAbs", "scale", "squares", "absolutes", "symmetricRows",
+	"reflect", "rotate", "solveRows", "multiplyRows", "solveFew",
+}
 
 // noTiles prints functions for processors without tiles, whose tables are empty: nothing calls them.
 func noTiles(w *printer, constraint string, hasNEON bool) {

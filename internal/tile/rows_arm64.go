@@ -1,0 +1,366 @@
+//go:build !purego
+
+package tile
+
+import (
+	"math"
+	"unsafe"
+)
+
+// The operations of the BLAS by vectors of NEON. They have the bits of the tiles of amd64: a product of matrices
+// adds to an entry term after term, an inner product has as many partial sums as there.
+
+// withVectors adds the tiles of this file to a table.
+func withVectors(o *operations) {
+	o.high = lowPanel
+	o.few = 2 * o.lanes
+	o.rotate, o.addAbs = 1, 1
+	o.squares[singles] = 1
+	for i := 1; i <= 4; i++ {
+		o.reflect[i], o.symmetricRows[i] = 1, 1
+	}
+	for _, first := range []int{0, singles} {
+		o.panel[first+lowPanel], o.panelHalf[first+lowPanel], o.panelMost[first+lowPanel] = 1, 1, 1
+		o.absolutes[first], o.scale[first] = 1, 1
+		o.rowDots[first+1], o.rowDots[first+4] = 1, 1
+		o.addRows[first+1], o.addRows[first+8] = 1, 1
+		o.addOuter[first+1], o.addOuter[first+4] = 1, 1
+		for vectors := 1; vectors <= 4; vectors *= 2 {
+			o.solveRows[first+vectors], o.multiplyRows[first+vectors] = 1, 1
+		}
+		o.solveFew[first] = 1
+	}
+}
+
+// A rowsProduct is C += W Z, or C = W Z, of up to 4 rows: row i of W is at i*down, its entry j at j*across.
+type rowsProduct struct {
+	c            unsafe.Pointer
+	ldc          int
+	w            unsafe.Pointer
+	down, across int
+	z            unsafe.Pointer
+	ldz          int
+	m, n         int
+	add          bool
+}
+
+// compute computes some columns: whole cache lines, and then the others.
+func (p *rowsProduct) compute(cols int, single bool) {
+	if single {
+		lines, rest := cols/16, cols%16
+		c, w, z := (*float32)(p.c), (*float32)(p.w), (*float32)(p.z)
+		if lines > 0 {
+			panel32_4_neon(c, p.ldc, w, p.down, p.across, z, p.ldz, p.m, p.n, lines, p.add)
+		}
+		if rest > 0 {
+			c, z = at(c, lines*16), at(z, lines*16)
+			panel32Rest_4_neon(c, p.ldc, w, p.down, p.across, z, p.ldz, p.m, p.n, rest, p.add)
+		}
+		return
+	}
+	lines, rest := cols/8, cols%8
+	c, w, z := (*float64)(p.c), (*float64)(p.w), (*float64)(p.z)
+	if lines > 0 {
+		panel_4_neon(c, p.ldc, w, p.down, p.across, z, p.ldz, p.m, p.n, lines, p.add)
+	}
+	if rest > 0 {
+		c, z = at(c, lines*8), at(z, lines*8)
+		panelRest_4_neon(c, p.ldc, w, p.down, p.across, z, p.ldz, p.m, p.n, rest, p.add)
+	}
+}
+
+func panelTile(
+	c unsafe.Pointer, ldc int, w unsafe.Pointer, ldw int, z unsafe.Pointer, ldz, n, rows int, add bool,
+	_ uintptr, _, _, _ int, _ uintptr, _, _ int, index int,
+) {
+	if index >= singles {
+		panel32_4_neon((*float32)(c), ldc, (*float32)(w), ldw, 1, (*float32)(z), ldz, rows, n, 1, add)
+	} else {
+		panel_4_neon((*float64)(c), ldc, (*float64)(w), ldw, 1, (*float64)(z), ldz, rows, n, 1, add)
+	}
+}
+
+func panelHalfTile(
+	c unsafe.Pointer, ldc int, w unsafe.Pointer, ldw int, z unsafe.Pointer, ldz, n, rows, cols int, add bool, index int,
+) {
+	p := rowsProduct{c, ldc, w, ldw, 1, z, ldz, rows, n, add}
+	p.compute(cols, index >= singles)
+}
+
+func panelMostTile(
+	c unsafe.Pointer, ldc int, w unsafe.Pointer, ldw int, z unsafe.Pointer, ldz, n, rows, cols int, add bool, index int,
+) {
+	panelHalfTile(c, ldc, w, ldw, z, ldz, n, rows, cols, add, index)
+}
+
+// partialSums are those of an inner product of several rows. The products of the last entries, if their number is
+// no multiple of it, are the first addends of the last sums.
+const partialSums = 8
+
+// dotStarts sets the first addends of the partial sums of some rows of n entries.
+func dotStarts[F Float](start *[4 * partialSums]F, a *F, lda, rows int, x *F, n int) {
+	rest := n % partialSums
+	if rest == 0 {
+		return
+	}
+	last := unsafe.Slice(at(x, n-rest), rest)
+	for i := range rows {
+		row := unsafe.Slice(at(a, i*lda+n-rest), rest)
+		to := start[(i+1)*partialSums-rest:][:rest]
+		for k, v := range last {
+			to[k] = 0 + F(v*row[k]) // not -0
+		}
+	}
+}
+
+// dots8 sets the sums of up to 4 rows, of 8 partial sums each.
+func dots8(sums, a *float64, lda, rows int, x *float64, n int) {
+	var start [4 * partialSums]float64
+	var four [4]float64
+	dotStarts(&start, a, lda, rows, x, n)
+	rowDots_4_neon(&four[0], &start[0], a, lda, rows, x, n/partialSums)
+	copy(unsafe.Slice(sums, rows), four[:])
+}
+
+func rowDotsTile(sums, a unsafe.Pointer, lda int, x unsafe.Pointer, n int, index int) {
+	switch index {
+	case 1:
+		var start [4 * partialSums]float64
+		row, with := (*float64)(a), (*float64)(x)
+		dotStarts(&start, row, lda, 1, with, n)
+		*(*float64)(sums) = rowDots_1_neon(&start[0], row, with, n/partialSums)
+	case 4:
+		dots8((*float64)(sums), (*float64)(a), lda, 4, (*float64)(x), n)
+	default:
+		var start [4 * partialSums]float32
+		rows, row, with := index-singles, (*float32)(a), (*float32)(x)
+		dotStarts(&start, row, lda, rows, with, n)
+		if rows == 1 {
+			*(*float32)(sums) = rowDots32_1_neon(&start[0], row, with, n/partialSums)
+		} else {
+			rowDots32_4_neon((*float32)(sums), &start[0], row, lda, rows, with, n/partialSums)
+		}
+	}
+}
+
+func addRowsTile(y, a unsafe.Pointer, lda int, b unsafe.Pointer, n int, index int) {
+	p := rowsProduct{y, 0, b, 0, 1, a, lda, 1, index % singles, true}
+	p.compute(n, index >= singles)
+}
+
+func addOuterTile(a unsafe.Pointer, lda int, b, y unsafe.Pointer, n int, index int) {
+	switch index {
+	case 1:
+		axpy_neon((*float64)(a), (*float64)(y), *(*float64)(b), n)
+	case singles + 1:
+		axpy32_neon((*float32)(a), (*float32)(y), *(*float32)(b), n)
+	default:
+		p := rowsProduct{a, lda, b, 1, 0, y, 0, index % singles, 1, true}
+		p.compute(n, index >= singles)
+	}
+}
+
+// symmetricRowsTile takes four rows, of the first or the second half of Width rows: as many as with AVX2.
+func symmetricRowsTile(y, a *float64, lda int, x *float64, beside, n, index int) {
+	const rows = 4
+	first, upper := (index-1)/2*rows, index%2 == 1
+	b := at(x, first)
+	var sums [rows * partialSums]float64
+	if n > 0 {
+		dotStarts(&sums, at(a, beside), lda, rows, at(x, beside), n)
+		addDots_4_neon(&sums[0], at(a, beside), lda, at(x, beside), n/partialSums)
+		p := rowsProduct{unsafe.Pointer(at(y, beside)), 0, unsafe.Pointer(b), 0, 1, unsafe.Pointer(at(a, beside)), lda, 1, rows, true}
+		p.compute(n, false)
+	}
+	square, with := (*[Width]float64)(unsafe.Pointer(y)), (*[Width]float64)(unsafe.Pointer(x))
+	for i := range rows {
+		own, row := first+i, (*[Width]float64)(unsafe.Pointer(at(a, i*lda)))
+		from, to := 0, own // beside the diagonal
+		if upper {
+			from, to = own+1, Width
+		}
+		partial := (*[partialSums]float64)(sums[i*partialSums:])
+		partial[own] = math.FMA(row[own], with[own], partial[own])
+		for k := from; k < to; k++ {
+			partial[k] = math.FMA(row[k], with[k], partial[k])
+			square[k] = math.FMA(row[k], with[own], square[k])
+		}
+	}
+	for i := range rows {
+		s := (*[partialSums]float64)(sums[i*partialSums:])
+		square[first+i] += ((s[0] + s[4]) + (s[1] + s[5])) + ((s[2] + s[6]) + (s[3] + s[7]))
+	}
+}
+
+func reflectTile(a, col, next *float64, ld int, w, sums *float64, scale float64, m int, index int) {
+	offset := (uintptr(unsafe.Pointer(next)) - uintptr(unsafe.Pointer(a))) / unsafe.Sizeof(*a)
+	reflect_neon(a, col, next, ld, w, sums, scale, *at(w, int(offset)), m, index)
+}
+
+func rotateTile(z *float64, ldz int, c, s *float64, n int) { rotate_neon(z, ldz, c, s, n) }
+
+func scaleTile(y, by unsafe.Pointer, n int, index int) {
+	if index == singles {
+		scale32_neon((*float32)(y), *(*float32)(by), n)
+	} else {
+		scale_neon((*float64)(y), *(*float64)(by), n)
+	}
+}
+
+// A triangleOnRows is the operands of solveRowsGeneric, at addresses.
+type triangleOnRows struct {
+	b            unsafe.Pointer
+	ldb          int
+	a            unsafe.Pointer
+	down, across int
+	d            unsafe.Pointer // nil for ones
+	order, cols  int
+	single       bool
+}
+
+// size is the size of a number in bytes.
+func (t *triangleOnRows) size() int {
+	if t.single {
+		return 4
+	}
+	return 8
+}
+
+// row returns the addresses of row i of B and A.
+func (t *triangleOnRows) row(i int) (b, a unsafe.Pointer) {
+	return unsafe.Add(t.b, i*t.ldb*t.size()), unsafe.Add(t.a, i*t.down*t.size())
+}
+
+// scale multiplies row i of B by its factor.
+func (t *triangleOnRows) scale(i int, row unsafe.Pointer) {
+	if t.d == nil {
+		return
+	}
+	index := 0
+	if t.single {
+		index = singles
+	}
+	scaleTile(row, unsafe.Add(t.d, i*t.size()), t.cols, index)
+}
+
+// solve is solveRowsGeneric: the products are added with the sign of A changed.
+func (t *triangleOnRows) solve() {
+	var minus [TriangleOrder]float64
+	var minus32 [TriangleOrder]float32
+	factors := unsafe.Pointer(&minus)
+	if t.single {
+		factors = unsafe.Pointer(&minus32)
+	}
+	for i := range t.order {
+		row, entries := t.row(i)
+		for k := range i {
+			if t.single {
+				minus32[k] = -*at((*float32)(entries), k*t.across)
+			} else {
+				minus[k] = -*at((*float64)(entries), k*t.across)
+			}
+		}
+		if i > 0 {
+			p := rowsProduct{row, 0, factors, 0, 1, t.b, t.ldb, 1, i, true}
+			p.compute(t.cols, t.single)
+		}
+		t.scale(i, row)
+	}
+}
+
+// multiply is multiplyRowsGeneric.
+func (t *triangleOnRows) multiply() {
+	for i := t.order - 1; i >= 0; i-- {
+		row, entries := t.row(i)
+		t.scale(i, row)
+		if i > 0 {
+			p := rowsProduct{row, 0, entries, 0, t.across, t.b, t.ldb, 1, i, true}
+			p.compute(t.cols, t.single)
+		}
+	}
+}
+
+func solveRowsTile(
+	b unsafe.Pointer, ldb int, a unsafe.Pointer, down, across int, d unsafe.Pointer, order, cols int, index int,
+) {
+	t := triangleOnRows{b, ldb, a, down, across, d, order, cols, index >= singles}
+	t.solve()
+}
+
+func solveFewTile(
+	b unsafe.Pointer, ldb int, a unsafe.Pointer, down, across int, d unsafe.Pointer, order, cols int, index int,
+) {
+	solveRowsTile(b, ldb, a, down, across, d, order, cols, index)
+}
+
+func multiplyRowsTile(
+	b unsafe.Pointer, ldb int, a unsafe.Pointer, down, across int, d unsafe.Pointer, order, cols int, index int,
+) {
+	t := triangleOnRows{b, ldb, a, down, across, d, order, cols, index >= singles}
+	t.multiply()
+}
+
+// fold4 adds the sums of four lanes.
+func fold4(s *[4]float64) float64 { return (s[0] + s[2]) + (s[1] + s[3]) }
+
+// addAbsTile has two vectors of four partial sums; the last entries, which fill no vector, come first.
+func addAbsTile(y, a *float64, n int) float64 {
+	var sums [2][4]float64
+	to, from := unsafe.Slice(y, n), unsafe.Slice(a, n)
+	rest, whole := n%4, n&^3
+	for k, v := range from[whole:] {
+		v = math.Abs(v)
+		sums[0][4-rest+k] += v
+		to[whole+k] += v
+	}
+	for k := 0; k < whole; k += 4 {
+		vector := 0
+		if k/4%2 == 1 && k+4 <= whole&^7 {
+			vector = 1
+		}
+		v, t, s := (*[4]float64)(from[k:]), (*[4]float64)(to[k:]), &sums[vector]
+		for l := range v {
+			size := math.Abs(v[l])
+			s[l] += size
+			t[l] += size
+		}
+	}
+	for l, v := range sums[1] {
+		sums[0][l] += v
+	}
+	return fold4(&sums[0])
+}
+
+// squaresTile has squaresWidth partial sums. Squares of float32 are exact in float64.
+func squaresTile(x unsafe.Pointer, n int, _ int) float64 {
+	var sums [squaresWidth]float64
+	for numbers := unsafe.Slice((*float32)(x), n); len(numbers) > 0; numbers = numbers[squaresWidth:] {
+		for k, v := range (*[squaresWidth]float32)(numbers) {
+			sums[k] += float64(v) * float64(v)
+		}
+	}
+	first := (*[4]float64)(sums[:])
+	for k := 4; k < squaresWidth; k += 4 {
+		for l, v := range sums[k : k+4] {
+			first[l] += v
+		}
+	}
+	return fold4(first)
+}
+
+// absolutesTile sets partial sums, whose order is that of Absolutes.
+func absolutesTile(sums, x unsafe.Pointer, n int, index int) {
+	if index == singles {
+		absolutesOf((*[absolutesBytes / 4]float32)(sums)[:], unsafe.Slice((*float32)(x), n))
+	} else {
+		absolutesOf((*[absolutesBytes / 8]float64)(sums)[:], unsafe.Slice((*float64)(x), n))
+	}
+}
+
+func absolutesOf[F Float](sums, x []F) {
+	for ; len(x) > 0; x = x[len(sums):] {
+		for k, v := range x[:len(sums)] {
+			sums[k] += F(math.Abs(float64(v)))
+		}
+	}
+}
