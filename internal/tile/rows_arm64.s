@@ -51,11 +51,11 @@ TEXT ·axpy32_neon(SB), NOSPLIT, $0-32
 	MOVD  n+24(FP), R2
 	AXPY(4, FMLAE4, FMOVS, 4)
 
-// func scale32_neon(x *float32, f float32, n int)
+// func scale32_neon(x *float32, f float32, m int)
 TEXT ·scale32_neon(SB), NOSPLIT, $0-24
 	MOVD  x+0(FP), R0
 	FMOVS f+8(FP), F0
-	MOVD  n+16(FP), R1
+	MOVD  m+16(FP), R1
 	LSR   $2, R1, R2
 	AND   $3, R1
 

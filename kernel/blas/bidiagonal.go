@@ -191,12 +191,12 @@ func (b *bidiagonal) shiftedStep(c chain, shift float64) {
 		if i > 0 {
 			*c.above(i - 1) = size
 		}
-		f, *e = c1**d+s1**e, c1**e-s1**d
+		f, *e = float64(c1**d)+float64(s1**e), float64(c1**e)-float64(s1**d)
 		g = s1 * *next
 		*next *= c1
 		c2, s2, size := b.l.Dlartg(f, g)
 		*d = size
-		f, *next = c2**e+s2**next, c2**next-s2**e
+		f, *next = float64(c2**e)+float64(s2**next), float64(c2**next)-float64(s2**e)
 		if i < n-2 {
 			after := c.above(i + 1)
 			g = s2 * *after

@@ -60,7 +60,7 @@ func (f *schur) rotation(x, y float64) (c, s, r float64) {
 	if y == 0 {
 		return 1, 0, x
 	}
-	squares := x*x + y*y
+	squares := float64(x*x) + float64(y*y)
 	if squares >= 0x1p-900 && squares <= 0x1p900 {
 		r = math.Sqrt(squares)
 		inverse := 1 / r
@@ -90,12 +90,12 @@ func (f *schur) chase(w window, k, end, m, i int, v *[3]float64) {
 		if k+2 > i {
 			for j, x := range row0 {
 				y := row1[j]
-				row0[j], row1[j] = c2*x+s2*y, c2*y-s2*x
+				row0[j], row1[j] = float64(c2*x)+float64(s2*y), float64(c2*y)-float64(s2*x)
 			}
 			for at := w.top*stride + k; at <= i*stride+k; at += stride {
 				row := (*[2]float64)(h[at:])
 				x, y := row[0], row[1]
-				row[0], row[1] = c2*x+s2*y, c2*y-s2*x
+				row[0], row[1] = float64(c2*x)+float64(s2*y), float64(c2*y)-float64(s2*x)
 			}
 			continue
 		}
@@ -107,14 +107,14 @@ func (f *schur) chase(w window, k, end, m, i int, v *[3]float64) {
 		row1 = row1[:len(row0)]
 		for j, x := range row0 {
 			y, z := row1[j], row2[j]
-			y, row2[j] = c1*y+s1*z, c1*z-s1*y
-			row0[j], row1[j] = c2*x+s2*y, c2*y-s2*x
+			y, row2[j] = float64(c1*y)+float64(s1*z), float64(c1*z)-float64(s1*y)
+			row0[j], row1[j] = float64(c2*x)+float64(s2*y), float64(c2*y)-float64(s2*x)
 		}
 		for at := w.top*stride + k; at <= min(k+3, i)*stride+k; at += stride {
 			row := (*[3]float64)(h[at:])
 			x, y, z := row[0], row[1], row[2]
-			y, row[2] = c1*y+s1*z, c1*z-s1*y
-			row[0], row[1] = c2*x+s2*y, c2*y-s2*x
+			y, row[2] = float64(c1*y)+float64(s1*z), float64(c1*z)-float64(s1*y)
+			row[0], row[1] = float64(c2*x)+float64(s2*y), float64(c2*y)-float64(s2*x)
 		}
 	}
 }

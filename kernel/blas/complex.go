@@ -48,7 +48,7 @@ func (q *pairing[F]) times(re, im F) (F, F) {
 	if q.im == 0 && q.re == -1 { // no infinite part times 0
 		return -re, -im
 	}
-	return q.re*re - q.im*im, q.re*im + q.im*re
+	return F(q.re*re) - F(q.im*im), F(q.re*im) + F(q.im*re)
 }
 
 // diagonal returns the first column of C of the entry on the diagonal in row i, and rowOf the row for which

@@ -86,7 +86,7 @@ func (w *trailing) detect() {
 		size, spike, rows := math.Abs(d), math.Abs(w.spike*w.v[last]), 1
 		if last > 0 && w.t[last*w.ldt+last-1] != 0 {
 			rows = 2
-			size += math.Sqrt(math.Abs(w.t[last*w.ldt+last-1])) * math.Sqrt(math.Abs(w.t[(last-1)*w.ldt+last]))
+			size += float64(math.Sqrt(math.Abs(w.t[last*w.ldt+last-1])) * math.Sqrt(math.Abs(w.t[(last-1)*w.ldt+last])))
 			spike = max(spike, math.Abs(w.spike*w.v[last-1]))
 		}
 		if size == 0 {

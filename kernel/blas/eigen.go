@@ -123,7 +123,7 @@ func (v *turned) step(d, e []float64, l, m int) {
 	g = d[m] - d[l] + e[l]/(g+math.Copysign(math.Hypot(g, 1), g))
 	c, s, p := 1.0, 1.0, 0.0
 	for i := m - 1; i >= l; i-- {
-		f, b := s*e[i], c*e[i]
+		f, b := s*e[i], float64(c*e[i])
 		r := math.Hypot(f, g)
 		e[i+1] = r
 		if r == 0 { // it has fallen in two there
@@ -134,10 +134,10 @@ func (v *turned) step(d, e []float64, l, m int) {
 		c, s = g/r, f/r
 		cosines[i-l], sines[i-l] = c, s
 		g = d[i+1] - p
-		r = (d[i]-g)*s + 2*c*b
-		p = s * r
+		r = float64((d[i]-g)*s) + float64(2*c*b)
+		p = float64(s * r)
 		d[i+1] = g + p
-		g = c*r - b
+		g = float64(c*r) - b
 	}
 	d[l] -= p
 	e[l], e[m] = g, 0

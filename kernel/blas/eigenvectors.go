@@ -84,7 +84,7 @@ func (v *eigenvectors) single(k, first, end int) bool {
 		sum := x[j]
 		if j == 0 || row[j-1] == 0 {
 			for i, t := range row[j+1 : end] {
-				sum += t * x[j+1+i]
+				sum += float64(t * x[j+1+i])
 			}
 			d := row[j] - eigenvalue
 			if math.Abs(d) < least {
@@ -96,8 +96,8 @@ func (v *eigenvectors) single(k, first, end int) bool {
 		above := v.t[(j-1)*v.stride:]
 		sumAbove := x[j-1]
 		for i, t := range row[j+1 : end] {
-			sum += t * x[j+1+i]
-			sumAbove += above[j+1+i] * x[j+1+i]
+			sum += float64(t * x[j+1+i])
+			sumAbove += float64(above[j+1+i] * x[j+1+i])
 		}
 		right, solved := [2]float64{-sumAbove, -sum}, [4]float64{}
 		scale, _, _ := v.l.Dlaln2(false, 2, 1, least, 1, above[j-1:], v.stride, 1, 1, right[:], 1, eigenvalue, 0, solved[:], 2)
@@ -114,7 +114,7 @@ func (v *eigenvectors) single(k, first, end int) bool {
 func (v *eigenvectors) pair(k, first, end int) bool {
 	re, im := v.x[k*v.stride:], v.x[(k+1)*v.stride:]
 	upper, lower := v.t[k*(v.stride+1)+1], v.t[(k+1)*v.stride+k]
-	wr, wi := v.t[k*(v.stride+1)], math.Sqrt(math.Abs(upper))*math.Sqrt(math.Abs(lower))
+	wr, wi := v.t[k*(v.stride+1)], float64(math.Sqrt(math.Abs(upper))*math.Sqrt(math.Abs(lower)))
 	if k < end {
 		clear(re[first:end])
 		clear(im[first:end])
@@ -160,8 +160,8 @@ func (v *eigenvectors) pair(k, first, end int) bool {
 func x2(row, x, y []float64) (sumX, sumY float64) {
 	x, y = x[:len(row)], y[:len(row)]
 	for i, t := range row {
-		sumX += t * x[i]
-		sumY += t * y[i]
+		sumX += float64(t * x[i])
+		sumY += float64(t * y[i])
 	}
 	return sumX, sumY
 }
@@ -170,12 +170,12 @@ func x2(row, x, y []float64) (sumX, sumY float64) {
 func divide(a, b, c, d float64) (re, im float64) {
 	if math.Abs(c) >= math.Abs(d) {
 		e := d / c
-		f := c + d*e
-		return (a + b*e) / f, (b - a*e) / f
+		f := c + float64(d*e)
+		return (a + float64(b*e)) / f, (b - float64(a*e)) / f
 	}
 	e := c / d
-	f := d + c*e
-	return (b + a*e) / f, (-a + b*e) / f
+	f := d + float64(c*e)
+	return (b + float64(a*e)) / f, (-a + float64(b*e)) / f
 }
 
 // Dtrevc3 computes the right or left eigenvectors of an upper quasi-triangular matrix T in standard Schur

@@ -93,13 +93,13 @@ func gemmLoops[F tile.Float](tA, tB blas.Transpose, m, n, k int, alpha F, a []F,
 		for j := range row {
 			sum, left, right := F(0), i*downA, j*acrossB
 			for range k {
-				sum += a[left] * b[right]
+				sum += F(a[left] * b[right])
 				left += acrossA
 				right += downB
 			}
-			sum *= alpha
+			sum = F(sum * alpha)
 			if beta != 0 {
-				sum += beta * row[j]
+				sum += F(beta * row[j])
 			}
 			row[j] = sum
 		}

@@ -12,7 +12,7 @@ import (
 // On entry a, x and y hold A, x and y. On return y is overwritten.
 func (i Implementation) Dgemv(tA blas.Transpose, m, n int, alpha float64, a []float64, lda int, x []float64, incX int, beta float64, y []float64, incY int) {
 	if m*n < vectorEntries || n < vectorRow || !gemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY) {
-		i.Implementation.Dgemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY)
+		fallback{}.Dgemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY)
 	}
 }
 
@@ -50,12 +50,12 @@ func gemvByLoops(tA blas.Transpose, m, n int, alpha float32, a []float32, lda in
 	for i := range lenY {
 		sum, at := float32(0), i*down
 		for _, v := range x[:lenX] {
-			sum += a[at] * v
+			sum += float32(a[at] * v)
 			at += across
 		}
-		sum *= alpha
+		sum = float32(sum * alpha)
 		if beta != 0 {
-			sum += beta * y[i]
+			sum += float32(beta * y[i])
 		}
 		y[i] = sum
 	}
@@ -161,9 +161,9 @@ func (v *matrixVector[F]) rows(lo, hi int) {
 		rows := min(rowsTogether, hi-lo)
 		tile.RowDots(sums[:], v.a[lo*v.lda:], v.lda, v.x, rows, v.n)
 		for k, s := range sums[:rows] {
-			s *= v.alpha
+			s = F(s * v.alpha)
 			if v.beta != 0 {
-				s += v.beta * v.y[lo+k]
+				s += F(v.beta * v.y[lo+k])
 			}
 			v.y[lo+k] = s
 		}

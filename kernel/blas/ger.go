@@ -10,14 +10,14 @@ import (
 func (i Implementation) Dger(m, n int, alpha float64, x []float64, incX int, y []float64, incY int, a []float64, lda int) {
 	few := n < vectorRow || m*n < vectorEntries
 	if few && incX > 0 && incY > 0 || !ger(m, n, alpha, x, incX, y, incY, a, lda) {
-		i.Implementation.Dger(m, n, alpha, x, incX, y, incY, a, lda)
+		fallback{}.Dger(m, n, alpha, x, incX, y, incY, a, lda)
 	}
 }
 
 // Sger is Dger in float32.
 func (i Implementation) Sger(m, n int, alpha float32, x []float32, incX int, y []float32, incY int, a []float32, lda int) {
 	if !ger(m, n, alpha, x, incX, y, incY, a, lda) {
-		i.Implementation.Sger(m, n, alpha, x, incX, y, incY, a, lda)
+		fallback{}.Sger(m, n, alpha, x, incX, y, incY, a, lda)
 	}
 }
 

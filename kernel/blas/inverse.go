@@ -79,7 +79,7 @@ func invertUpper(diag blas.Diag, n int, a []float64, lda int) {
 				from, to = from[1:], to[1:]
 			}
 			for j, x := range from {
-				to[j] += u * x
+				to[j] += float64(u * x)
 			}
 		}
 		for j := range row {
@@ -106,7 +106,7 @@ func invertLower(diag blas.Diag, n int, a []float64, lda int) {
 			}
 			to := sums[:len(from)]
 			for j, x := range from {
-				to[j] += u * x
+				to[j] += float64(u * x)
 			}
 		}
 		for j := range row {
@@ -158,8 +158,8 @@ func squareUpper(n int, a []float64, lda int) {
 			first, second := a[j*lda+j+1:][:len(known)], a[(j+1)*lda+j+1:][:len(known)]
 			sum, next := row[j]*a[j*(lda+1)], 0.0
 			for k, v := range known {
-				sum += v * first[k]
-				next += v * second[k]
+				sum += float64(v * first[k])
+				next += float64(v * second[k])
 			}
 			row[j], row[j+1] = sum, next
 		}
@@ -181,7 +181,7 @@ func squareLower(n int, a []float64, lda int) {
 			other := a[k*lda:][:i+1]
 			by := other[i]
 			for j, v := range other {
-				row[j] += by * v
+				row[j] += float64(by * v)
 			}
 		}
 	}

@@ -92,7 +92,7 @@ func (l Lapack) normalise(n int, wi, v []float64, ldv int, work []float64) {
 			i.Dscal(n, 1/size, re, ldv)
 			i.Dscal(n, 1/size, im, ldv)
 			for k := range n {
-				work[k] = re[k*ldv]*re[k*ldv] + im[k*ldv]*im[k*ldv]
+				work[k] = float64(re[k*ldv]*re[k*ldv]) + float64(im[k*ldv]*im[k*ldv])
 			}
 			k := i.Idamax(n, work[:n], 1)
 			c, s, _ := l.Dlartg(re[k*ldv], im[k*ldv])

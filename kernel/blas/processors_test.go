@@ -57,7 +57,7 @@ func TestSameBitsOnProcessors(t *testing.T) {
 			other := tier == tile.NEON && amd64Only[name]
 			switch {
 			case got[name] != want[name] && !other:
-				t.Errorf("%s has other bits on %v", name, tier)
+				t.Errorf("%s has other bits on %v; if the order of its sums was changed, write them with -bits", name, tier)
 			case got[name] == want[name] && other:
 				t.Errorf("%s has the bits of amd64 on %v: delete the mark in %s", name, tier, file)
 			}

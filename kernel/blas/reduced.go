@@ -39,7 +39,7 @@ func (l Lapack) Dlarft(direct lapack.Direct, store lapack.StoreV, n, k int, v []
 		for i := range j {
 			sum := 0.0
 			for p := i; p < j; p++ {
-				sum += t[i*ldt+p] * gram[j*k+p]
+				sum += float64(t[i*ldt+p] * gram[j*k+p])
 			}
 			t[i*ldt+j] = -tj * sum
 		}

@@ -80,7 +80,7 @@ func setT(t []float64, ldt int, gram []float64, ldg int, tau []float64) {
 		for i := range j {
 			sum, row := 0.0, t[i*ldt:][:j]
 			for k := i; k < j; k++ {
-				sum += row[k] * products[k]
+				sum += float64(row[k] * products[k])
 			}
 			t[i*ldt+j] = -tj * sum
 		}
@@ -143,7 +143,7 @@ func (r *reflectors) factor(tau []float64) int {
 			return j + 1
 		}
 		const least, most = 0x1p-900, 0x1p900
-		alpha, norm := pivot[j], r.sums[j]+pivot[j]*pivot[j]
+		alpha, norm := pivot[j], r.sums[j]+float64(pivot[j]*pivot[j])
 		if !(r.sums[j] >= least && norm <= most) {
 			return j
 		}
@@ -152,7 +152,7 @@ func (r *reflectors) factor(tau []float64) int {
 		tau[j] = (beta - alpha) / beta
 		clear(r.w[:j+1])
 		for k := j + 1; k < r.n; k++ {
-			r.w[k] = tau[j] * (pivot[k] + scale*r.sums[k])
+			r.w[k] = float64(tau[j] * (pivot[k] + float64(scale*r.sums[k])))
 			pivot[k] -= r.w[k]
 		}
 		pivot[j] = beta

@@ -97,7 +97,7 @@ func squareStep(d, e []float64) {
 		}
 		before, old := c, g
 		c, s = p/r, square/r
-		g = c*(d[i]-shift) - s*old
+		g = float64(c*(d[i]-shift)) - float64(s*old)
 		d[i+1] = old + (d[i] - g)
 		if c != 0 {
 			p = g * g / c

@@ -192,11 +192,11 @@ func (f *schur) pair(i int) {
 	upper, lower := f.h[(i-1)*f.stride+i+1:][:last-i], f.h[i*f.stride+i+1:][:last-i]
 	for j, x := range upper {
 		y := lower[j]
-		upper[j], lower[j] = cs*x+sn*y, cs*y-sn*x
+		upper[j], lower[j] = float64(cs*x)+float64(sn*y), float64(cs*y)-float64(sn*x)
 	}
 	for k := top; k < i-1; k++ {
 		row := (*[2]float64)(f.h[k*f.stride+i-1:])
-		row[0], row[1] = cs*row[0]+sn*row[1], cs*row[1]-sn*row[0]
+		row[0], row[1] = float64(cs*row[0])+float64(sn*row[1]), float64(cs*row[1])-float64(sn*row[0])
 	}
 	if f.z.n > 0 {
 		cosines, sines := f.z.begin(i-1, 1, true)
@@ -218,7 +218,7 @@ func (f *schur) shifts(l, i, steps int) doubleShift {
 		if steps%(2*exceptional) != 0 {
 			k, size = l, math.Abs(f.at(l+1, l))+math.Abs(f.at(l+2, l+1))
 		}
-		h11 = 0.75*size + f.at(k, k)
+		h11 = float64(0.75*size) + f.at(k, k)
 		h12, h21, h22 = -0.4375*size, size, h11
 	}
 	size := math.Abs(h11) + math.Abs(h12) + math.Abs(h21) + math.Abs(h22)
@@ -227,7 +227,7 @@ func (f *schur) shifts(l, i, steps int) doubleShift {
 	}
 	h11, h12, h21, h22 = h11/size, h12/size, h21/size, h22/size
 	half := (h11 + h22) / 2
-	det := (h11-half)*(h22-half) - h12*h21
+	det := float64((h11-half)*(h22-half)) - float64(h12*h21)
 	root := math.Sqrt(math.Abs(det))
 	if det >= 0 {
 		return doubleShift{half * size, root * size, half * size, -root * size}
@@ -246,7 +246,7 @@ func (f *schur) begin(l, i int, s doubleShift) (m int, v [3]float64) {
 		d, below := f.at(m, m), f.at(m+1, m)
 		size := math.Abs(d-s.re1) + math.Abs(s.im1) + math.Abs(below)
 		below /= size
-		v[0] = below*f.at(m, m+1) + (d-s.re0)*((d-s.re1)/size) - s.im0*(s.im1/size)
+		v[0] = float64(below*f.at(m, m+1)) + float64((d-s.re0)*((d-s.re1)/size)) - float64(s.im0*(s.im1/size))
 		v[1] = below * (d + f.at(m+1, m+1) - s.re0 - s.re1)
 		v[2] = below * f.at(m+2, m+1)
 		sum := math.Abs(v[0]) + math.Abs(v[1]) + math.Abs(v[2])

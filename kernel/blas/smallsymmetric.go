@@ -115,19 +115,19 @@ func (s *smallSymmetric) reduce() {
 		for k := range w {
 			row, p := s.a[(i+1+k)*n+i+1:][:len(v)], 0.0
 			for j, x := range v {
-				p += row[j] * x
+				p += float64(row[j] * x)
 			}
 			w[k] = tau * p
-			sum += w[k] * v[k]
+			sum += float64(w[k] * v[k])
 		}
 		sum *= -tau / 2
 		for k, x := range v {
-			w[k] += sum * x
+			w[k] += float64(sum * x)
 		}
 		for k := range w {
 			row, byV, byW := s.a[(i+1+k)*n+i+1:][:len(v)], v[k], w[k]
 			for j, x := range v {
-				row[j] -= byV*w[j] + byW*x
+				row[j] -= float64(byV*w[j]) + float64(byW*x)
 			}
 		}
 	}
@@ -138,9 +138,9 @@ func (s *smallSymmetric) reduce() {
 func smallReflector(x []float64) (beta, tau float64) {
 	alpha, rest, squares := x[0], x[1:], 0.0
 	for _, v := range rest {
-		squares += v * v
+		squares += float64(v * v)
 	}
-	norm := squares + alpha*alpha
+	norm := squares + float64(alpha*alpha)
 	if !(squares >= 0x1p-900 && norm <= 0x1p900) {
 		size := 0.0
 		for _, v := range rest {
@@ -176,11 +176,11 @@ func (s *smallSymmetric) generate() {
 		for c := i + 1; c < n; c++ {
 			q, p := s.z[c*n+i+1:][:len(v)], 0.0
 			for k, x := range v {
-				p += x * q[k]
+				p += float64(x * q[k])
 			}
 			p *= s.tau[i]
 			for k, x := range v {
-				q[k] -= p * x
+				q[k] -= float64(p * x)
 			}
 		}
 	}
@@ -216,8 +216,8 @@ func (s *smallSymmetric) step(l, m int) {
 	g = d[m] - d[l] + e[l]/(g+math.Copysign(math.Hypot(g, 1), g))
 	c, sine, p := 1.0, 1.0, 0.0
 	for i := m - 1; i >= l; i-- {
-		f, b := sine*e[i], c*e[i]
-		r := math.Sqrt(f*f + g*g)
+		f, b := sine*e[i], float64(c*e[i])
+		r := math.Sqrt(float64(f*f) + float64(g*g))
 		if !(r >= 0x1p-450 && r <= 0x1p450) {
 			r = math.Hypot(f, g)
 		}
@@ -229,14 +229,14 @@ func (s *smallSymmetric) step(l, m int) {
 		}
 		c, sine = g/r, f/r
 		g = d[i+1] - p
-		r = (d[i]-g)*sine + 2*c*b
-		p = sine * r
+		r = float64((d[i]-g)*sine) + float64(2*c*b)
+		p = float64(sine * r)
 		d[i+1] = g + p
-		g = c*r - b
+		g = float64(c*r) - b
 		lower, upper := s.z[i*n:][:s.turned], s.z[(i+1)*n:][:s.turned]
 		for k, x := range lower {
 			y := upper[k]
-			lower[k], upper[k] = c*x-sine*y, sine*x+c*y
+			lower[k], upper[k] = float64(c*x)-float64(sine*y), float64(sine*x)+float64(c*y)
 		}
 	}
 	d[l] -= p

@@ -193,7 +193,7 @@ func (p *product[F]) addSquares() {
 			}
 			sums := p.c[e.index*p.ldc:]
 			for _, o := range others {
-				sums[o.index] += by * F(o.value)
+				sums[o.index] += F(by * F(o.value))
 			}
 		}
 	}

@@ -13,7 +13,7 @@ import (
 // On entry a holds the triangle ul of A, x and y hold the vectors. On return y is overwritten.
 func (i Implementation) Dsymv(ul blas.Uplo, n int, alpha float64, a []float64, lda int, x []float64, incX int, beta float64, y []float64, incY int) {
 	if n < symvOrder || !symv(ul, n, alpha, a, lda, x, incX, beta, y, incY) {
-		i.Implementation.Dsymv(ul, n, alpha, a, lda, x, incX, beta, y, incY)
+		fallback{}.Dsymv(ul, n, alpha, a, lda, x, incX, beta, y, incY)
 	}
 }
 
@@ -53,7 +53,7 @@ func symv[F tile.Float](
 	}
 	if beta != 0 {
 		for k, e := range gather(old, y, n, incY) {
-			sums[k] += beta * e
+			sums[k] += F(beta * e)
 		}
 	}
 	scatter(y, sums[:n], incY)
@@ -184,8 +184,8 @@ func (v *symmetricVector[F]) addCorner(sums []F, row, rows int) {
 		sum := a[i*(v.lda+1)] * x[i]
 		for j := from; j < end; j++ {
 			e := a[i*v.lda+j]
-			sum += e * x[j]
-			sums[j] += e * x[i]
+			sum += F(e * x[j])
+			sums[j] += F(e * x[i])
 		}
 		sums[i] += sum
 	}

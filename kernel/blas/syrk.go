@@ -12,7 +12,7 @@ import (
 // other one is neither read nor written.
 func (i Implementation) Dsyrk(ul blas.Uplo, tA blas.Transpose, n, k int, alpha float64, a []float64, lda int, beta float64, c []float64, ldc int) {
 	if !syrk(ul, tA, n, k, alpha, a, lda, beta, c, ldc) {
-		i.Implementation.Dsyrk(ul, tA, n, k, alpha, a, lda, beta, c, ldc)
+		fallback{}.Dsyrk(ul, tA, n, k, alpha, a, lda, beta, c, ldc)
 	}
 }
 
@@ -30,7 +30,7 @@ func (i Implementation) Ssyrk(ul blas.Uplo, tA blas.Transpose, n, k int, alpha f
 // overwritten; the other one is neither read nor written.
 func (i Implementation) Dsyr2k(ul blas.Uplo, tA blas.Transpose, n, k int, alpha float64, a []float64, lda int, b []float64, ldb int, beta float64, c []float64, ldc int) {
 	if !syr2k(ul, tA, n, k, alpha, a, lda, b, ldb, beta, c, ldc) {
-		i.Implementation.Dsyr2k(ul, tA, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+		fallback{}.Dsyr2k(ul, tA, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 	}
 }
 
@@ -175,7 +175,7 @@ func addMultiples[F tile.Float](row []F, alpha F, a []F, lda int, b []F, ldb, k 
 	for l := range k {
 		by, from := alpha*a[l*lda], b[l*ldb:][:len(row)]
 		for j, v := range from {
-			row[j] += by * v
+			row[j] += F(by * v)
 		}
 	}
 }
@@ -187,17 +187,17 @@ func addProducts[F tile.Float](row []F, alpha F, a, b []F, ldb, k int) {
 		y0, y1 := b[j*ldb:][:len(x)], b[(j+1)*ldb:][:len(x)]
 		var s0, s1 F
 		for l, v := range x {
-			s0 += v * y0[l]
-			s1 += v * y1[l]
+			s0 += F(v * y0[l])
+			s1 += F(v * y1[l])
 		}
-		row[j] += alpha * s0
-		row[j+1] += alpha * s1
+		row[j] += F(alpha * s0)
+		row[j+1] += F(alpha * s1)
 	}
 	if j < len(row) {
 		var sum F
 		for l, v := range b[j*ldb:][:len(x)] {
-			sum += v * x[l]
+			sum += F(v * x[l])
 		}
-		row[j] += alpha * sum
+		row[j] += F(alpha * sum)
 	}
 }

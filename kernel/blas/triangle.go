@@ -162,11 +162,11 @@ func tinyTriangle[F tile.Float](multiply, right, lower, transposed, unit bool, o
 		for k := range sides {
 			x0, x1 := &b[i0*apart+k*side], &b[i1*apart+k*side]
 			if multiply {
-				*x0, *x1 = *x0*p0, *x1*p1+*x0*e10
+				*x0, *x1 = *x0*p0, F(*x1*p1)+F(*x0*e10)
 				continue
 			}
 			v := *x0 / p0
-			*x0, *x1 = v, (*x1-v*e10)/p1
+			*x0, *x1 = v, (*x1-F(v*e10))/p1
 		}
 		return
 	}
@@ -177,12 +177,12 @@ func tinyTriangle[F tile.Float](multiply, right, lower, transposed, unit bool, o
 	for k := range sides {
 		x0, x1, x2 := &b[i0*apart+k*side], &b[i1*apart+k*side], &b[i2*apart+k*side]
 		if multiply {
-			*x0, *x1, *x2 = *x0*p0, *x1*p1+*x0*e10, *x2*p2+*x0*e20+*x1*e21
+			*x0, *x1, *x2 = *x0*p0, F(*x1*p1)+F(*x0*e10), F(*x2*p2)+F(*x0*e20)+F(*x1*e21)
 			continue
 		}
 		v := *x0 / p0
-		w := (*x1 - v*e10) / p1
-		*x0, *x1, *x2 = v, w, (*x2-v*e20-w*e21)/p2
+		w := (*x1 - F(v*e10)) / p1
+		*x0, *x1, *x2 = v, w, (*x2-F(v*e20)-F(w*e21))/p2
 	}
 }
 
@@ -194,7 +194,7 @@ func solveTriangle[F tile.Float](unit bool, order int, a []F, corner, down, acro
 	for i := range order {
 		v, entry, from := x[at], corner, first
 		for range i {
-			v -= a[entry] * x[from]
+			v -= F(a[entry] * x[from])
 			entry += across
 			from += apart
 		}
@@ -218,7 +218,7 @@ func multiplyTriangle[F tile.Float](unit bool, order int, a []F, corner, down, a
 			v *= a[corner+i*across]
 		}
 		for range i {
-			v += a[entry] * x[from]
+			v += F(a[entry] * x[from])
 			entry += across
 			from += apart
 		}
@@ -245,10 +245,10 @@ func (t *triangleLoop[F]) fourSides(unit, multiply bool, b0, b1, b2, b3 []F) {
 		entry, from, at := t.corner+i*t.down, t.first, t.first+i*t.apart
 		for range i {
 			v := t.a[entry]
-			s0 += v * b0[from]
-			s1 += v * b1[from]
-			s2 += v * b2[from]
-			s3 += v * b3[from]
+			s0 += F(v * b0[from])
+			s1 += F(v * b1[from])
+			s2 += F(v * b2[from])
+			s3 += F(v * b3[from])
 			entry += t.across
 			from += t.apart
 		}
@@ -256,7 +256,7 @@ func (t *triangleLoop[F]) fourSides(unit, multiply bool, b0, b1, b2, b3 []F) {
 		pivot := t.a[entry]
 		switch {
 		case multiply && !unit:
-			x0, x1, x2, x3 = x0*pivot+s0, x1*pivot+s1, x2*pivot+s2, x3*pivot+s3
+			x0, x1, x2, x3 = F(x0*pivot)+s0, F(x1*pivot)+s1, F(x2*pivot)+s2, F(x3*pivot)+s3
 		case multiply:
 			x0, x1, x2, x3 = x0+s0, x1+s1, x2+s2, x3+s3
 		case unit:

@@ -101,7 +101,7 @@ func (l Lapack) reflector(x []float64) (beta, tau float64) {
 	if len(rest) > 0 {
 		squares = tile.InnerProduct(rest, rest)
 	}
-	norm := squares + alpha*alpha
+	norm := squares + float64(alpha*alpha)
 	if !(squares >= 0x1p-900 && norm <= 0x1p900) {
 		return l.Dlarfg(len(x), alpha, rest, 1)
 	}

@@ -10,7 +10,7 @@ import (
 // On entry a holds the triangle ul of A, and x the vector b. On return x holds the solution.
 func (i Implementation) Dtrsv(ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []float64, lda int, x []float64, incX int) {
 	if n < trsvOrder || !triangularVector(false, ul, tA, d, n, a, lda, x, incX) {
-		i.Implementation.Dtrsv(ul, tA, d, n, a, lda, x, incX)
+		fallback{}.Dtrsv(ul, tA, d, n, a, lda, x, incX)
 	}
 }
 
@@ -26,7 +26,7 @@ func (i Implementation) Strsv(ul blas.Uplo, tA blas.Transpose, d blas.Diag, n in
 // On entry a holds the triangle ul of A. On return x is overwritten by the product.
 func (i Implementation) Dtrmv(ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []float64, lda int, x []float64, incX int) {
 	if n < trmvOrder || !triangularVector(true, ul, tA, d, n, a, lda, x, incX) {
-		i.Implementation.Dtrmv(ul, tA, d, n, a, lda, x, incX)
+		fallback{}.Dtrmv(ul, tA, d, n, a, lda, x, incX)
 	}
 }
 
@@ -151,12 +151,12 @@ func (s *system[F]) corner(x []F) {
 				v *= row[j]
 			}
 			for k, e := range beside {
-				v += e * known[k]
+				v += F(e * known[k])
 			}
 			x[j] = v
 		case !s.a.transposed:
 			for k, e := range beside {
-				v -= e * known[k]
+				v -= F(e * known[k])
 			}
 			if !s.unit {
 				v /= row[j]
@@ -164,7 +164,7 @@ func (s *system[F]) corner(x []F) {
 			x[j] = v
 		case s.multiply:
 			for k, e := range beside {
-				known[k] += e * v
+				known[k] += F(e * v)
 			}
 			if !s.unit {
 				x[j] = v * row[j]
@@ -175,7 +175,7 @@ func (s *system[F]) corner(x []F) {
 				x[j] = v
 			}
 			for k, e := range beside {
-				known[k] -= e * v
+				known[k] -= F(e * v)
 			}
 		}
 	}

@@ -29,7 +29,7 @@ func (i Implementation) Ddot(n int, x []float64, incX int, y []float64, incY int
 		}
 		return sum
 	}
-	return i.Implementation.Ddot(n, x, incX, y, incY)
+	return fallback{}.Ddot(n, x, incX, y, incY)
 }
 
 // Sdot returns x'y in float32.
@@ -44,7 +44,7 @@ func (i Implementation) Sdot(n int, x []float32, incX int, y []float32, incY int
 		}
 		return tile.InnerProduct(x[:n], y[:n])
 	}
-	return i.Implementation.Sdot(n, x, incX, y, incY)
+	return fallback{}.Sdot(n, x, incX, y, incY)
 }
 
 // Daxpy adds alpha x to y.
@@ -59,7 +59,7 @@ func (i Implementation) Daxpy(n int, alpha float64, x []float64, incX int, y []f
 		}
 		return
 	}
-	i.Implementation.Daxpy(n, alpha, x, incX, y, incY)
+	fallback{}.Daxpy(n, alpha, x, incX, y, incY)
 }
 
 // Saxpy adds alpha x to y in float32.
@@ -68,7 +68,7 @@ func (i Implementation) Saxpy(n int, alpha float32, x []float32, incX int, y []f
 		axpy(n, alpha, x, y)
 		return
 	}
-	i.Implementation.Saxpy(n, alpha, x, incX, y, incY)
+	fallback{}.Saxpy(n, alpha, x, incX, y, incY)
 }
 
 // Dnrm2 returns the Euclidean norm of x. gonum, which scales, computes the norms of entries whose squares
@@ -90,13 +90,13 @@ func (i Implementation) Dnrm2(n int, x []float64, incX int) float64 {
 			return math.Sqrt(squares)
 		}
 	}
-	return i.Implementation.Dnrm2(n, x, incX)
+	return fallback{}.Dnrm2(n, x, incX)
 }
 
 // Snrm2 returns the Euclidean norm of x. The squares of float32 neither overflow nor underflow in float64.
 func (i Implementation) Snrm2(n int, x []float32, incX int) float32 {
 	if n < 2 || incX != 1 || len(x) < n {
-		return i.Implementation.Snrm2(n, x, incX)
+		return fallback{}.Snrm2(n, x, incX)
 	}
 	return float32(math.Sqrt(tile.Squares(x[:n])))
 }

@@ -34,7 +34,7 @@ const (
 )
 
 // vectorized reports whether the CPU tier in use has tiles for vectors of any length.
-func vectorized() bool { return tile.Active() == tile.AVX512 || tile.Active() == tile.AVX2 }
+func vectorized() bool { return tile.Active() != tile.Generic }
 
 // withoutTiles returns the way of a tier without tiles: gonum's, unless it would lose NaN or infinity or,
 // with pivots, divide wrongly.

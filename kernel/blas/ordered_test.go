@@ -1,0 +1,113 @@
+package blas
+
+import (
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"testing"
+
+	gblas "gonum.org/v1/gonum/blas"
+	reference "gonum.org/v1/gonum/blas/gonum"
+)
+
+// TestOrdered: ordered has the bits of gonum on amd64, whose assembly rounds as it says.
+func TestOrdered(t *testing.T) {
+	if runtime.GOARCH != "amd64" {
+		t.Skip("gonum's assembly is amd64's")
+	}
+	rng, g := rand.New(rand.NewPCG(71, 72)), reference.Implementation{}
+	for range 3000 {
+		m, n := 1+rng.IntN(19), 1+rng.IntN(19)
+		incs := []int{1, 1, 2, 3, -1, -2}
+		incX, incY := incs[rng.IntN(6)], incs[rng.IntN(6)]
+		alpha, beta := []float64{1, -1, .7}[rng.IntN(3)], []float64{0, 1, -.3}[rng.IntN(3)]
+		vector := func(n int) []float64 {
+			x := make([]float64, 3*n)
+			for i := range x {
+				x[i] = math.Ldexp(rng.NormFloat64(), rng.IntN(9))
+			}
+			return x
+		}
+		x, y, a, most := vector(20), vector(20), vector(20*20), max(m, n)
+		tA := []gblas.Transpose{gblas.NoTrans, gblas.Trans}[rng.IntN(2)]
+		ul := []gblas.Uplo{gblas.Upper, gblas.Lower}[rng.IntN(2)]
+		d := []gblas.Diag{gblas.Unit, gblas.NonUnit}[rng.IntN(2)]
+		side := []gblas.Side{gblas.Left, gblas.Right}[rng.IntN(2)]
+		rows, more := vector(6*19), vector(6*19)
+		x32, y32, a32 := singlesOf(x), singlesOf(y), singlesOf(a)
+		for name, call := range map[string]func(f gblas.Float64, s gblas.Float32, y, a []float64, y32, a32 []float32) float64{
+			"dot": func(f gblas.Float64, s gblas.Float32, y, a []float64, y32, a32 []float32) float64 {
+				return f.Ddot(most, x, incX, y, incY)
+			},
+			"dot32": func(f gblas.Float64, s gblas.Float32, y, a []float64, y32, a32 []float32) float64 {
+				return float64(s.Sdot(most, x32, 2, y32, incY))
+			},
+			"axpy": func(f gblas.Float64, s gblas.Float32, y, a []float64, y32, a32 []float32) float64 {
+				f.Daxpy(most, alpha, x, incX, y, incY)
+				s.Saxpy(most, float32(alpha), x32, incX, y32, incY)
+				return 0
+			},
+			"nrm2": func(f gblas.Float64, s gblas.Float32, y, a []float64, y32, a32 []float32) float64 {
+				return f.Dnrm2(most, x, incX) + float64(s.Snrm2(most, x32, incX))
+			},
+			"ger": func(f gblas.Float64, s gblas.Float32, y, a []float64, y32, a32 []float32) float64 {
+				f.Dger(m, n, alpha, x, max(incX, 1), y, max(incY, 1), a, n+2)
+				s.Sger(m, n, float32(alpha), x32, max(incX, 1), y32, max(incY, 1), a32, n+2)
+				return 0
+			},
+			"gemv": func(f gblas.Float64, s gblas.Float32, y, a []float64, y32, a32 []float32) float64 {
+				f.Dgemv(tA, m, n, alpha, a, n+1, x, incX, beta, y, incY)
+				return 0
+			},
+			"trsv": func(f gblas.Float64, s gblas.Float32, y, a []float64, y32, a32 []float32) float64 {
+				f.Dtrsv(ul, tA, d, m, a, m+1, y, incY)
+				return 0
+			},
+			"trmv": func(f gblas.Float64, s gblas.Float32, y, a []float64, y32, a32 []float32) float64 {
+				f.Dtrmv(ul, tA, d, m, a, m+1, y, incY)
+				return 0
+			},
+			"symv": func(f gblas.Float64, s gblas.Float32, y, a []float64, y32, a32 []float32) float64 {
+				f.Dsymv(ul, m, alpha, a, m+1, x, incX, beta, y, incY)
+				return 0
+			},
+			"syrk": func(f gblas.Float64, s gblas.Float32, y, a []float64, y32, a32 []float32) float64 {
+				f.Dsyrk(ul, gblas.NoTrans, 1+m%6, n, alpha, rows, n, beta, a, 7)
+				return 0
+			},
+			"syr2k": func(f gblas.Float64, s gblas.Float32, y, a []float64, y32, a32 []float32) float64 {
+				f.Dsyr2k(ul, gblas.NoTrans, 1+m%6, n, alpha, rows, n, more, n, beta, a, 7)
+				return 0
+			},
+			"symm": func(f gblas.Float64, s gblas.Float32, y, a []float64, y32, a32 []float32) float64 {
+				f.Dsymm(side, ul, 1+m%6, 1+n%6, alpha, rows, 6, x, 6, beta, a, 7)
+				return 0
+			},
+		} {
+			results := func(f gblas.Float64, s gblas.Float32) []float64 {
+				y, a := append([]float64(nil), y...), append([]float64(nil), a...)
+				y32, a32 := append([]float32(nil), y32...), append([]float32(nil), a32...)
+				all := append(append([]float64{call(f, s, y, a, y32, a32)}, y...), a...)
+				for _, v := range append(y32, a32...) {
+					all = append(all, float64(v))
+				}
+				return all
+			}
+			got, want := results(ordered{}, ordered{}), results(g, g)
+			for i, v := range got {
+				if math.Float64bits(v) != math.Float64bits(want[i]) {
+					t.Fatalf("%s %c of %d x %d, increments %d and %d, alpha %v, beta %v: result %d is %v, want %v",
+						name, tA, m, n, incX, incY, alpha, beta, i, v, want[i])
+				}
+			}
+		}
+	}
+}
+
+func singlesOf(x []float64) []float32 {
+	s := make([]float32, len(x))
+	for i, v := range x {
+		s[i] = float32(v)
+	}
+	return s
+}
