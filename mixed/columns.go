@@ -32,7 +32,11 @@ func (r *rows) describe(ctx context.Context, o *Options) error {
 	byColumn := r.schema.byColumn()
 	for _, column := range r.schema.Columns {
 		levels, ok := byColumn[column]
-		for range max(len(levels), 1) {
+		features := 1
+		if ok {
+			features = len(levels)
+		}
+		for range features {
 			r.stats = append(r.stats, columnStat{level: ok, unit: 1})
 		}
 	}

@@ -251,6 +251,33 @@ func wide(r *rand.Rand, columns, rows int) Input {
 	return Input{Table: d}
 }
 
+// A category whose levels are all rare, or hidden by strict rules, is no column of the model.
+func TestHiddenCategory(t *testing.T) {
+	for name, o := range map[string]Options{"rare": {}, "strict": strictly} {
+		list := cut(ample(6, 3), 3)
+		for g := range list {
+			d := list[g].Table.(*Data)
+			rare := make([]float64, d.Rows())
+			for i := range rare {
+				rare[i] = math.NaN()
+			}
+			levels := []string{"p", "q"}
+			for i := range 6 {
+				rare[40*i] = float64(i % 2)
+			}
+			d.Names, d.Values = append(slices.Clone(d.Names), "a rare one"), append(slices.Clone(d.Values), rare)
+			d.Levels = append(slices.Clone(d.Levels), levels)
+		}
+		m, r, err := Together(t.Context(), list, network("path", 3), o)
+		check.FailIf(t, err != nil, "%s: %v", name, err)
+		want := []string{"a", "b", "kind=x", "kind=y", "kind=z"}
+		if name == "strict" {
+			want = want[:2]
+		}
+		check.FailIf(t, !slices.Equal(slices.Sorted(slices.Values(m.Features())), want), "%s: the features are %q: %q", name, m.Features(), r.Notes)
+	}
+}
+
 // A level of few own rows is not among the levels that others learn.
 func TestRareLevelIsNotNamed(t *testing.T) {
 	list := cut(ample(4, 3), 3)

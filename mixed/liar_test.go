@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/difalt/difalt/internal/check"
 	"github.com/difalt/difalt/internal/dense"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -316,10 +317,8 @@ func strengthsSteered(t *testing.T, rare int, to steering, o Options) (right int
 		from[times] = len(l.heard)
 		times++
 	}
-	report, _ = l.trainBeside(t, Input{Table: victim}, Input{Table: own}, o)
-	if times < len(from) {
-		return 0, report
-	}
+	report, err := l.trainBeside(t, Input{Table: victim}, Input{Table: own}, o)
+	check.FailIf(t, times < len(from), "nothing was steered: %v", err)
 	s := l.fit.formSteered()
 	p := s.p
 	d := l.heard[from[0]+1].others()
@@ -432,10 +431,8 @@ func peopleRead(t *testing.T, o Options) (right, asked int) {
 		from[times] = len(l.heard)
 		times++
 	}
-	_, _ = l.trainBeside(t, Input{Table: victim}, Input{Table: own}, o)
-	if times < len(from) {
-		return 0, len(people)
-	}
+	_, err := l.trainBeside(t, Input{Table: victim}, Input{Table: own}, o)
+	check.FailIf(t, times < len(from), "nothing was steered: %v", err)
 	d, target, p := l.fit.plain.design, l.fit.rows.target, l.fit.plain.p
 	for k, who := range people {
 		sum := l.heard[from[3*k+1]+1].others() // at the value, less the mean of both sides

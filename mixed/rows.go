@@ -174,8 +174,8 @@ func (r *rows) reader() func(row int) []float64 {
 }
 
 // agreeOnLevels sets the schema of all owners: categorical columns have the levels of all tables, and
-// columns, which the tables may have in any order, come in the order of their names. A single owner keeps its
-// order.
+// columns, which the tables may have in any order, come in the order of their names. A category without levels
+// is no column. A single owner keeps its order.
 func (r *rows) agreeOnLevels(ctx context.Context) error {
 	own := r.in.Table.Schema()
 	ownLevels := own.byColumn()
@@ -191,9 +191,12 @@ func (r *rows) agreeOnLevels(ctx context.Context) error {
 	if r.sums.Owners() > 1 {
 		r.schema.Columns = slices.Sorted(slices.Values(own.Columns))
 	}
-	for _, column := range r.schema.Columns {
+	columns := r.schema.Columns
+	r.schema.Columns = nil
+	for _, column := range columns {
 		levels, coded := ownLevels[column]
 		if !coded {
+			r.schema.Columns = append(r.schema.Columns, column)
 			r.places = append(r.places, place{first[column], -1})
 			continue
 		}
@@ -201,6 +204,10 @@ func (r *rows) agreeOnLevels(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		if len(all) == 0 { // all are hidden, at all owners
+			continue
+		}
+		r.schema.Columns = append(r.schema.Columns, column)
 		if features += max(len(all)-1, 0); features > mostOf(commonFeatures, featureShare, len(r.in.Table.Features())) {
 			return contradiction(fmt.Sprintf("all owners have %d features, and this one has %d", features, len(r.in.Table.Features())))
 		}
