@@ -34,11 +34,12 @@ type Disclosure struct {
 }
 
 const (
-	leastHeldOut  = 5 // held-out rows of an owner, if there are any
-	smallExtra    = 2 // rows beyond the columns, the constant among them, below which a task is small
-	rowsPerSmall  = 5 // rows for each task of LeastSmall
-	supportInside = 4 // neighbouring intervals on which a function of a curve lives at least
-	supportEnd    = 2 // intervals beside an outer knot, with which the part beyond it is such a support
+	leastHeldOut  = 5   // held-out rows of an owner, if there are any
+	smallExtra    = 2   // rows beyond the columns, the constant among them, below which a task is small
+	rowsPerSmall  = 5   // rows for each task of LeastSmall
+	supportInside = 4   // neighbouring intervals on which a function of a curve lives at least
+	supportEnd    = 2   // intervals beside an outer knot, with which the part beyond it is such a support
+	spareShare    = .07 // of own rows, which are left out in place of curves
 )
 
 // limits returns the limits of the rules for a number of owners; 0 is a rule that is off.
@@ -76,6 +77,7 @@ type guard struct {
 	silent bool       // no errors of this owner are in totals
 	needed int        // training rows for curves with many knots
 	did    []string   // sentences about what the rules did
+	curves bool       // the form with curves is tried
 }
 
 // A codedRow is a categorical column of the table: its levels are the features from first on.
@@ -88,7 +90,7 @@ type codedRow struct {
 
 // newGuard returns the guard of the rows of one of several owners.
 func newGuard(r *rows, o *Options) *guard {
-	g := &guard{Disclosure: o.limits(r.sums.Owners()), rows: r, left: make([]bool, len(r.in.Table.Tasks()))}
+	g := &guard{Disclosure: o.limits(r.sums.Owners()), rows: r, left: make([]bool, len(r.in.Table.Tasks())), curves: !o.NoCurves}
 	schema, at := r.in.Table.Schema(), 0
 	for _, column := range schema.Columns {
 		levels, coded := schema.Levels(column)
@@ -102,12 +104,12 @@ func newGuard(r *rows, o *Options) *guard {
 	return g
 }
 
-// settle leaves out tasks, and hides levels, until both rules hold for a design with so many columns beside
+// settle leaves out tasks, and hides levels, until the rules hold for a design with so many columns beside
 // the constant. A second call with more columns leaves out more.
 func (g *guard) settle(columns int) {
 	for changes := true; changes; {
-		tasks, levels := g.leaveSmall(columns), g.hideLevels()
-		changes = tasks || levels
+		tasks, levels, middling := g.leaveSmall(columns), g.hideLevels(), g.leaveMiddling()
+		changes = tasks || levels || middling
 	}
 }
 
@@ -121,6 +123,45 @@ func (g *guard) leaveSmall(columns int) bool {
 		g.left[k] = true
 	}
 	return true
+}
+
+// leaveMiddling leaves out the tasks with fewer rows than a design with curves has columns where they are too
+// few to hide among each other and have a small share of the own rows: otherwise the owner would have to vote
+// against curves for them. It must be before the first total, since the difference of totals with and
+// without their rows would show them. It reports whether there are any.
+func (g *guard) leaveMiddling() bool {
+	r := g.rows
+	if r.stats == nil || !g.curves || g.Strict || g.LeastSmall == 0 {
+		return false
+	}
+	numeric, own := 0, len(g.counted())
+	for j := range r.stats {
+		if !r.stats[j].level {
+			numeric++
+		}
+	}
+	width := 1 + len(r.stats) + numeric*(knots-2)
+	if numeric > manyFeatures || own < g.LeastRows*width {
+		width = 1 + len(r.stats) + numeric*(fewKnots-2)
+	}
+	tasks, rows := g.small(width)
+	if numeric == 0 || width > widest || own < g.LeastRows*width || g.hidden(tasks, rows, width) || float64(rows) > spareShare*float64(own) {
+		return false
+	}
+	for _, k := range tasks {
+		g.left[k] = true
+	}
+	return true
+}
+
+// hidden reports whether own tasks with fewer rows than columns, with that number of rows together, hide among
+// each other. Half as many suffice where the owner has no others beside them.
+func (g *guard) hidden(tasks []int, rows, columns int) bool {
+	least := g.LeastSmall
+	if rows == len(g.counted()) {
+		least = (least + 1) / 2
+	}
+	return len(tasks) == 0 || least == 0 || len(tasks) >= least && rows >= 2*columns
 }
 
 // small returns the own tasks in totals with fewer than so many rows, and the number of their rows.
@@ -307,7 +348,7 @@ func (in *Input) about(note string) string {
 func (g *guard) describe() {
 	n := g.rows.in.heldOut(g.counts)
 	g.silent = n > 0 && n < leastHeldOut
-	g.tell(g.silent, "The errors of this owner are in no total: %d held-out rows are fewer than %d.", n, leastHeldOut)
+	g.tell(g.silent, "The errors of this owner are in no total: %d held-out rows are fewer than %d. Hold out more (--holdout).", n, leastHeldOut)
 	tasks, rows := 0, 0
 	for k, left := range g.left {
 		if left {
@@ -315,7 +356,8 @@ func (g *guard) describe() {
 			rows += len(g.rows.of(k))
 		}
 	}
-	g.tell(tasks > 0, "%d training rows of %d small tasks are in no total; these tasks have coefficients all the same.", rows, tasks)
+	g.tell(tasks > 0, "%d training rows of %d small tasks are in no total; these tasks have coefficients all the same. Larger tasks, "+
+		"more small ones, fewer columns, or a lower --least-small would change that.", rows, tasks)
 	t := g.rows.in.Table
 	schema := t.Schema()
 	for i := range g.codes {
@@ -331,7 +373,7 @@ func (g *guard) describe() {
 		if c.usual >= 0 {
 			as = fmt.Sprintf("%q", levels[c.usual])
 		}
-		g.tell(len(hidden) > 0, "Levels of %q with few own rows count as %s: %s.", c.column, as, names(hidden))
+		g.tell(len(hidden) > 0, "Levels of %q with few own rows count as %s (--least-level): %s.", c.column, as, names(hidden))
 	}
 	var constant []string
 	for j, name := range g.rows.schema.Features() {
@@ -339,9 +381,9 @@ func (g *guard) describe() {
 			constant = append(constant, name)
 		}
 	}
-	g.tell(constant != nil, "Columns with one value in nearly all own rows count as constant: %s.", names(constant))
+	g.tell(constant != nil, "Columns with one value in nearly all own rows count as constant (--least-level): %s.", names(constant))
 	features := g.rows.schema.Features()
 	for _, t := range g.twins {
-		g.tell(true, "Column %q counts as %q: they differ in %d own rows.", features[t.column], features[t.of], t.rows)
+		g.tell(true, "Column %q counts as %q: they differ in %d own rows (--least-level).", features[t.column], features[t.of], t.rows)
 	}
 }

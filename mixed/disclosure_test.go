@@ -89,7 +89,7 @@ func TestRulesBind(t *testing.T) {
 	check.Done(err)
 	// A note about one table begins with its name.
 	for _, want := range []string{"owner 0: 12 training rows of 3 small tasks are in no total", `: Levels of "kind"`,
-		`owner 2: Columns with one value in nearly all own rows count as constant: "flag".`} {
+		`owner 2: Columns with one value in nearly all own rows count as constant (--least-level): "flag".`} {
 		check.FailIf(t, !slices.ContainsFunc(r.Notes, func(note string) bool { return strings.Contains(note, want) }), "no note %q: %q", want, r.Notes)
 	}
 	// The same by hand.
@@ -223,7 +223,7 @@ func TestStrictColumns(t *testing.T) {
 			list := cut(wide(r, 8, rows), 2)
 			_, report, err := Together(t.Context(), list, network("path", 2), Options{NoCurves: true, Disclosure: Disclosure{Strict: strict}})
 			check.Done(err)
-			said := slices.ContainsFunc(report.Notes, func(note string) bool { return strings.Contains(note, `count as constant: "flag"`) })
+			said := slices.ContainsFunc(report.Notes, func(note string) bool { return strings.Contains(note, `count as constant (--least-level): "flag"`) })
 			check.FailIf(t, said != (constant && strict), "%d rows, strict %v: %q", rows, strict, report.Notes)
 		}
 	}

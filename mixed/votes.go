@@ -20,8 +20,8 @@ func (g *guard) wantsFewKnots(linear, numeric int) bool {
 // tellFewKnots keeps sentences about curves that have few knots since an owner has voted for them.
 func (g *guard) tellFewKnots() {
 	own := len(g.counted())
-	g.tell(own < g.needed, "This owner voted for curves with %d knots in place of %d: they need %d training rows, and it has %d.",
-		fewKnots, knots, g.needed, own)
+	const format = "This owner voted for curves with %d knots in place of %d, which need %d training rows (--least-rows): it has %d."
+	g.tell(own < g.needed, format, fewKnots, knots, g.needed, own)
 	g.tellAll("Curves have %d knots: some owner has too few rows for more.", fewKnots)
 }
 
@@ -38,8 +38,8 @@ func (g *guard) voteOnCurves(ctx context.Context, d *Design) error {
 		c := &d.Curves[i]
 		if g.Strict || g.LeastLevel > 0 && g.bendsAlone(c) {
 			against[i] = 1
-			g.tell(!g.Strict, "This owner voted against the curve of %q: fewer than %d own rows lie where it can bend alone.",
-				features[c.Feature], g.LeastLevel)
+			const format = "This owner voted against the curve of %q: fewer than %d own rows (--least-level) lie where it can bend alone."
+			g.tell(!g.Strict, format, features[c.Feature], g.LeastLevel)
 		}
 	}
 	if err := g.vote(ctx, "owners against a curve", against); err != nil {
@@ -60,18 +60,16 @@ func (g *guard) voteOnCurves(ctx context.Context, d *Design) error {
 	}
 	all, p, own := []float64{0}, d.Width(), len(g.counted())
 	tasks, rows := g.small(p)
-	least := g.LeastSmall
-	if rows == own { // small tasks hide among others; without a large one beside them fewer suffice
-		least = (least + 1) / 2
-	}
 	switch {
 	case own < g.LeastRows*p:
 		all[0] = 1
-		g.tell(true, "This owner voted against curves: %d training rows are fewer than %d for each of %d columns.", own, g.LeastRows, p)
-	case len(tasks) > 0 && (len(tasks) < least || rows < 2*p) && g.LeastSmall > 0:
+		const format = "This owner voted against curves: %d training rows are fewer than %d (--least-rows) for each of %d columns."
+		g.tell(true, format, own, g.LeastRows, p)
+	case !g.hidden(tasks, rows, p):
 		all[0] = 1
-		g.tell(true, "This owner voted against curves: %d tasks with fewer than %d rows, with %d rows together, are too few to hide "+
-			"among each other.", len(tasks), p, rows)
+		const format = "This owner voted against curves: %d tasks with fewer than %d rows, with %d rows together, are too few to hide " +
+			"among each other (--least-small)."
+		g.tell(true, format, len(tasks), p, rows)
 	}
 	if err := g.vote(ctx, "owners against curves", all); err != nil {
 		return err
