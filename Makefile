@@ -25,7 +25,7 @@ WITH_MPI = ./scripts/have.sh mpi env CC=mpicc CGO_ENABLED=1
 # What a machine with Go can show, in minutes; and the rest.
 TESTS = check-format check-systems test-default test-purego test-tiers
 CHECKS = check-scripts check-modules check-licences check-release check-vet check-static check-generated \
-	test-kernel test-algorithm test-race test-user test-go test-oldest test-arm64 test-openblas test-mpi test-faults
+	test-kernel test-arguments test-algorithm test-race test-user test-go test-oldest test-arm64 test-openblas test-mpi test-faults
 
 .PHONY: help setup build test check $(TESTS) $(CHECKS) test-long mutants malformed fuzz faults bench bench-blas bench-peers benchmarks figures release docker clean
 
@@ -99,6 +99,10 @@ test-default: ## all tests of the default build; of the kernel those that are sh
 
 test-kernel: ## all tests of the kernel
 	$(GO) test -vet=off -timeout 30m $(KERNEL)
+
+# These are the long forms of three tests of kernel/blas; test-long runs all of them.
+test-arguments: ## 100,000 random sets of arguments for each routine of BLAS, real and complex, on every CPU tier
+	DIFALT_LONG=1 $(GO) test -count=1 -timeout 60m -run '^Test(RandomArguments|ComplexAsGonum|ComplexSpecialValues)$$' ./kernel/blas
 
 test-purego: ## the kernel in portable Go
 	$(GO) test $(SHORT) -tags purego $(KERNEL)

@@ -75,7 +75,7 @@ func tiersOfComplex[T complexNumber](t *testing.T, ours complexAPI[T]) {
 		onTiers(t, fmt.Sprintf("%s in %T", r.name, T(0)), func() (results []T) {
 			rng := rand.New(rand.NewPCG(61, 3))
 			for i := range 40 {
-				s := randomCall(rng, &r, 10+i)
+				s := randomCall(rng, &r, sizesFrom(rng, 10+i))
 				got, panicked := s.outcome(ours, &r)
 				if panicked != "" {
 					t.Fatalf("%s: panic %q", r.name, panicked)

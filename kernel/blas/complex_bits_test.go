@@ -26,7 +26,7 @@ func sameComplexBits[T complexNumber](t *testing.T, ours complexAPI[T]) {
 			calls = 1
 		}
 		for range calls {
-			s := randomCall(rng, &r, 150) // large enough for several threads
+			s := randomCall(rng, &r, sizesFrom(rng, 150)) // large enough for several threads
 			var want []T
 			for _, threads := range []int{1, 2, 3, 8} {
 				runtime.GOMAXPROCS(threads)

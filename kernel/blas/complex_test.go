@@ -10,7 +10,6 @@ import (
 	"testing"
 	"unsafe"
 
-	"github.com/difalt/difalt/internal/longtest"
 	"github.com/difalt/difalt/internal/tiertest"
 	"github.com/difalt/difalt/kernel/blas"
 	gblas "gonum.org/v1/gonum/blas"
@@ -162,10 +161,30 @@ func complexRoutines[T complexNumber]() []complexRoutine[T] {
 	}
 }
 
+// sizesFrom returns random sizes, of which the least is given.
+func sizesFrom(rng *rand.Rand, least int) func() int {
+	return func() int { return least + rng.IntN([]int{6, 20, 50, 140}[rng.IntN(4)]) }
+}
+
+// smallSizes returns random sizes for many calls: no entries at all, all tails of tiles, and now and then
+// several blocks.
+func smallSizes(rng *rand.Rand) func() int {
+	return func() int {
+		switch k := rng.IntN(40); {
+		case k == 0:
+			return 0
+		case k == 1:
+			return rng.IntN(140)
+		case k < 8:
+			return rng.IntN(50)
+		}
+		return 1 + rng.IntN([]int{4, 10, 20}[rng.IntN(3)])
+	}
+}
+
 // randomCall returns random arguments of a routine, with increments of either sign, entries between rows, and
 // triangles whose systems are well conditioned.
-func randomCall[T complexNumber](rng *rand.Rand, r *complexRoutine[T], least int) *complexArguments[T] {
-	size := func() int { return least + rng.IntN([]int{6, 20, 50, 140}[rng.IntN(4)]) }
+func randomCall[T complexNumber](rng *rand.Rand, r *complexRoutine[T], size func() int) *complexArguments[T] {
 	inc := func() int { return pick(rng, []int{1, 1, 2, 3, -1, -2}) }
 	all := []gblas.Transpose{gblas.NoTrans, gblas.Trans, gblas.ConjTrans}
 	s := &complexArguments[T]{
@@ -265,13 +284,11 @@ func TestComplexAsGonum(t *testing.T) {
 }
 
 func compareComplex[T complexNumber](t *testing.T, r *complexRoutine[T], ours, gonum complexAPI[T], tolerance float64) {
-	rng, trials := rand.New(rand.NewPCG(51, 23)), 150
-	if longtest.Enabled() {
-		trials = argumentSets() / 10 // of matrices of up to 140 rows
-	}
+	rng := rand.New(rand.NewPCG(51, 23))
 	nan := T(complex(math.NaN(), math.NaN()))
-	for i := range trials {
-		s := randomCall(rng, r, 0)
+	sizes := []func() int{sizesFrom(rng, 0), smallSizes(rng)}
+	for i := range argumentSets() {
+		s := randomCall(rng, r, sizes[min(i/100, 1)])
 		switch {
 		case i%4 == 3:
 			spoilComplex(rng, s)
@@ -329,12 +346,9 @@ func TestComplexSpecialValues(t *testing.T) {
 func compareFinite[T complexNumber](t *testing.T, r *complexRoutine[T], ours, gonum complexAPI[T]) {
 	rng := rand.New(rand.NewPCG(52, 24))
 	specials := []T{T(complex(math.NaN(), 0)), T(complex(0, math.Inf(1))), T(complex(math.Inf(-1), 1)), T(complex(1, math.NaN()))}
-	trials := 60
-	if longtest.Enabled() {
-		trials = argumentSets() / 10
-	}
-	for range trials {
-		s := randomCall(rng, r, 1)
+	sizes := []func() int{sizesFrom(rng, 1), smallSizes(rng)}
+	for i := range argumentSets() / 2 {
+		s := randomCall(rng, r, sizes[min(i/50, 1)])
 		factor := pick(rng, [][]T{s.a, s.b})
 		if r.name == "trsm" {
 			factor = s.c

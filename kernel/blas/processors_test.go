@@ -183,7 +183,7 @@ func hashesOfComplex[T complexNumber](all map[string]string, ours complexAPI[T])
 		for name, least := range map[string]int{"small": 0, "": 12} {
 			rng, h := rand.New(rand.NewPCG(93, 94)), newBitsHash()
 			for range 30 {
-				s := randomCall(rng, &r, least)
+				s := randomCall(rng, &r, sizesFrom(rng, least))
 				for _, x := range [][]T{s.a, s.b, s.c} {
 					for i, v := range x {
 						re, im := parts(v)
