@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -226,6 +227,55 @@ func TestRefit(t *testing.T) {
 	must(t, "fit", "--task", "t", "--target", "y", "--holdout", "h", "--log-target", "--model", at("log.npz"), path)
 	if rows("log.npz") != 59 {
 		t.Errorf("the model of logarithms has learned %d rows", rows("log.npz"))
+	}
+}
+
+// The JSON of a training has the heading of every table: its columns, how they were read, and what looks wrong.
+func TestHeadingsInJSON(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, owner := range []string{"a", "b"} {
+		table := ",t,color,x,twin,y\n"
+		for i := range 60 {
+			x := i * i % 11
+			table += fmt.Sprintf("%d,%s%d,%s,%d,%d,%d\n", i, owner, i%4, []string{"red", "blue"}[i/4%2], x, 2*x, 1+i%7+i%3)
+		}
+		write(t, ".", owner+".csv", table)
+	}
+	for _, c := range []struct {
+		args   string
+		tables []string
+	}{{"fit a.csv", []string{"a.csv"}}, {"up a.csv b.csv", []string{"a.csv", "b.csv"}}} {
+		args := append(strings.Fields(c.args), "--task", "t", "--target", "y", "--rank", "0")
+		said := strings.Join(strings.Fields(must(t, args...)), " ")
+		var r struct {
+			Tables []struct {
+				Name                    string
+				Numbers, Notes, Remarks []string
+				Categories              []struct {
+					Column string
+					Levels []string
+				}
+			}
+		}
+		if err := json.Unmarshal([]byte(must(t, append(args, "--json")...)), &r); err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for _, table := range r.Tables {
+			names = append(names, table.Name)
+			if !slices.Equal(table.Numbers, []string{"x", "twin"}) || len(table.Categories) != 1 || len(table.Categories[0].Levels) != 2 {
+				t.Errorf("%s: %+v", c.args, table)
+			}
+			if len(table.Notes) == 0 || len(table.Remarks) == 0 {
+				t.Errorf("%s: no notes or remarks: %+v", c.args, table)
+			}
+			for _, sentence := range append(table.Notes, table.Remarks...) {
+				has(t, said, sentence)
+			}
+		}
+		if !slices.Equal(names, c.tables) {
+			t.Errorf("%s: tables %q, want %q", c.args, names, c.tables)
+		}
 	}
 }
 

@@ -90,6 +90,7 @@ type Source struct {
 type Report struct {
 	cli.Header
 	*Result
+	Tables  []heading      `json:"tables"` // of this process
 	Size    size           `json:"size"`
 	Fitted  fitted         `json:"model"`
 	Effects []mixed.Effect `json:"effects"`
@@ -152,6 +153,7 @@ func New(sources []Source, m *mixed.Model, result *Result, header cli.Header) *R
 	r.Size.Filled = map[string]int{}
 	r.Notes = append(slices.Clip(r.Notes), r.describeOutliers()...)
 	for i := range sources {
+		r.Tables = append(r.Tables, newHeading(&sources[i]))
 		r.Size.add(&sources[i])
 	}
 	r.Size.Model = r.Size.Training
@@ -230,38 +232,52 @@ func WriteModel(w io.Writer, m *mixed.Model, name string, header cli.Header, asJ
 // categoriesNamed is the number of categorical columns whose levels a heading names.
 const categoriesNamed = 12
 
-// Heading describes a table: its size, how its columns were read, and columns and values that look wrong.
-func Heading(in *Source) []string {
-	t, s := in.Table, size{Filled: map[string]int{}}
-	s.add(in)
-	list := []string{fmt.Sprintf("%s: %s, %s, %s for training, %d held out.", in.Name, text.Plural(s.Tasks, "task"),
-		text.Plural(s.Features, "feature"), text.Plural(s.Training, "row"), s.Held)}
-	var numbers []string
+// A heading describes a table: how its columns were read, and columns and values that look wrong.
+type heading struct {
+	Name       string           `json:"name"`
+	Numbers    []string         `json:"numbers"` // columns
+	Categories []mixed.Category `json:"categories"`
+	Notes      []string         `json:"notes"`
+	Remarks    []string         `json:"remarks"` // about what looks wrong
+}
+
+func newHeading(in *Source) heading {
+	t := in.Table
+	h := heading{Name: in.Name, Categories: t.Schema().Categories, Notes: t.Notes(), Remarks: t.Remarks()}
 	categorical := map[string]bool{}
-	for _, c := range t.Schema().Categories {
+	for _, c := range h.Categories {
 		categorical[c.Column] = true
 	}
 	for _, c := range t.Schema().Columns {
 		if !categorical[c] {
-			numbers = append(numbers, c)
+			h.Numbers = append(h.Numbers, c)
 		}
 	}
+	return h
+}
+
+// Heading describes a table in sentences: its size, how its columns were read, and columns and values that look
+// wrong.
+func Heading(in *Source) []string {
+	h, s := newHeading(in), size{Filled: map[string]int{}}
+	s.add(in)
+	list := []string{fmt.Sprintf("%s: %s, %s, %s for training, %d held out.", in.Name, text.Plural(s.Tasks, "task"),
+		text.Plural(s.Features, "feature"), text.Plural(s.Training, "row"), s.Held)}
 	words := "No columns of numbers."
 	switch {
-	case len(t.Features()) == 0:
+	case s.Features == 0:
 		words = "No features: a model of intercepts."
-	case numbers != nil:
-		words = fmt.Sprintf("Numbers: %s.", text.List(numbers))
+	case h.Numbers != nil:
+		words = fmt.Sprintf("Numbers: %s.", text.List(h.Numbers))
 	}
-	coded := t.Schema().Categories
-	for _, c := range coded[:min(len(coded), categoriesNamed)] {
+	for _, c := range h.Categories[:min(len(h.Categories), categoriesNamed)] {
 		words += fmt.Sprintf(" Categories of %s: %s.", text.Visible(c.Column), text.List(c.Levels))
 	}
-	if more := len(coded) - categoriesNamed; more > 0 {
+	if more := len(h.Categories) - categoriesNamed; more > 0 {
 		words += fmt.Sprintf(" %s more have categories.", text.Plural(more, "column"))
 	}
-	list = append(append(list, words), t.Notes()...)
-	return slices.Concat(list, Missing(t), t.Remarks())
+	list = append(append(list, words), h.Notes...)
+	return slices.Concat(list, Missing(in.Table), h.Remarks)
 }
 
 // Missing describes the rows that were left out, and the values that were filled in.
