@@ -56,8 +56,8 @@ type generateReport struct {
 }
 
 // generated returns the manual page of every command, and the completions of every shell, by their paths.
-func generated() (map[string][]byte, error) {
-	root, files := newRootCommand(&cli.Streams{}), map[string][]byte{}
+func generated() (map[string]atomicfile.Content, error) {
+	root, files := newRootCommand(&cli.Streams{}), map[string]atomicfile.Content{}
 	root.InitDefaultHelpCmd()
 	for shell, write := range map[string]func(io.Writer) error{
 		"bash": func(w io.Writer) error { return root.GenBashCompletionV2(w, true) },
@@ -68,7 +68,7 @@ func generated() (map[string][]byte, error) {
 		if err := write(&content); err != nil {
 			return nil, err
 		}
-		files[filepath.Join("completions", program+"."+shell)] = content.Bytes()
+		files[filepath.Join("completions", program+"."+shell)] = atomicfile.Bytes(content.Bytes())
 	}
 	header := &doc.GenManHeader{Title: "DIFALT", Section: "1", Source: program + " " + cli.Version(), Date: built()}
 	var pages func(cmd *cobra.Command) error
@@ -82,7 +82,7 @@ func generated() (map[string][]byte, error) {
 		for c := cmd; c != nil; c = c.Parent() {
 			name = "-" + c.Name() + name
 		}
-		files[filepath.Join("man", name[1:]+".1")] = content.Bytes()
+		files[filepath.Join("man", name[1:]+".1")] = atomicfile.Bytes(content.Bytes())
 		for _, sub := range cmd.Commands() {
 			if sub.IsAvailableCommand() {
 				if err := pages(sub); err != nil {

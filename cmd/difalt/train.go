@@ -160,11 +160,7 @@ func (t *training) finish(ctx context.Context, m *mixed.Model, result *report.Re
 		}
 	}
 	if t.report != "" {
-		pages, err := r.Files()
-		if err != nil {
-			return err
-		}
-		if err := atomicfile.WriteFolder(t.report, pages); err != nil {
+		if err := atomicfile.WriteFolder(t.report, r.Files()); err != nil {
 			return cli.OfFlag("report", err)
 		}
 	}

@@ -6,9 +6,12 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
@@ -236,10 +239,21 @@ func missing(dir string) (list []string, above string, err error) {
 	}
 }
 
-// WriteFolder writes files, given by their paths in a folder, and makes this and other folders if need be.
-// All files are complete on the disk before the first takes its name: an error before leaves everything as it
-// was.
-func WriteFolder(dir string, files map[string][]byte) (err error) {
+// A Content writes the content of a file.
+type Content func(w io.Writer) error
+
+// Bytes is a content that is in memory.
+func Bytes(content []byte) Content {
+	return func(w io.Writer) error {
+		_, err := w.Write(content)
+		return err
+	}
+}
+
+// WriteFolder writes files, given by their paths in a folder, in the order of these, and makes this and other
+// folders if need be. All files are complete on the disk before the first takes its name: an error before leaves
+// everything as it was.
+func WriteFolder(dir string, files map[string]Content) (err error) {
 	var made []string // the inner ones first
 	defer func() {
 		for _, d := range made {
@@ -247,7 +261,7 @@ func WriteFolder(dir string, files map[string][]byte) (err error) {
 		}
 	}()
 	var all []*File
-	for name, content := range files {
+	for _, name := range slices.Sorted(maps.Keys(files)) {
 		path := filepath.Join(dir, name)
 		folders, _, err := missing(filepath.Dir(path))
 		made = append(folders, made...)
@@ -262,16 +276,18 @@ func WriteFolder(dir string, files map[string][]byte) (err error) {
 			return err
 		}
 		defer f.Close()
-		if _, err = f.Write(content); err == nil {
-			err = f.Finish()
+		if err := files[name](f); err != nil {
+			return err
 		}
-		if err != nil {
+		if err := f.Finish(); err != nil {
 			return err
 		}
 		all = append(all, f)
 	}
-	for i := 0; err == nil && i < len(all); i++ {
-		err = all[i].Commit()
+	for _, f := range all {
+		if err := f.Commit(); err != nil {
+			return err
+		}
 	}
-	return err
+	return nil
 }

@@ -1,6 +1,9 @@
 package atomicfile
 
 import (
+	"errors"
+	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -130,7 +133,7 @@ func TestWriteFolder(t *testing.T) {
 		t.Error(err)
 	}
 	check(t, dir, nil)
-	if err := WriteFolder(filepath.Dir(page), map[string][]byte{"b/x": []byte("1"), "b/y": []byte("2")}); err != nil {
+	if err := WriteFolder(filepath.Dir(page), map[string]Content{"b/x": Bytes([]byte("1")), "b/y": Bytes([]byte("2"))}); err != nil {
 		t.Fatal(err)
 	}
 	check(t, page, map[string]string{"x": "1", "y": "2"})
@@ -141,13 +144,19 @@ func TestWriteFolder(t *testing.T) {
 	if err := CheckFolder(page, "x", "y", "new"); err != nil {
 		t.Error(err)
 	}
-	for range 10 { // the order is random
-		checkError(t, WriteFolder(page, map[string][]byte{"x": []byte("3"), "y": []byte("4"), "z": nil}), "it is a folder")
+	odd := func(w io.Writer) error {
+		_, _ = w.Write([]byte("5"))
+		return errors.New("an odd content")
+	}
+	for want, last := range map[string]map[string]Content{"it is a folder": {"z": Bytes(nil)}, "an odd content": {"y": odd}} {
+		files := map[string]Content{"x": Bytes([]byte("3")), "y": Bytes([]byte("4"))}
+		maps.Copy(files, last)
+		checkError(t, WriteFolder(page, files), want)
 		check(t, page, map[string]string{"x": "1", "y": "2", "z": ""})
 	}
 	long := strings.Repeat("x", 300)
-	checkError(t, WriteFolder(dir, map[string][]byte{long + "/x": nil}), "cannot make the folder")
-	checkError(t, WriteFolder(filepath.Join(dir, "new", "new"), map[string][]byte{"x": nil, "x/" + long: nil, "y/z": nil}), "cannot")
+	checkError(t, WriteFolder(dir, map[string]Content{long + "/x": Bytes(nil)}), "cannot make the folder")
+	checkError(t, WriteFolder(filepath.Join(dir, "new", "new"), map[string]Content{"x": Bytes(nil), "x/" + long: Bytes(nil), "y/z": Bytes(nil)}), "cannot")
 	check(t, dir, map[string]string{"a": ""})
 	for _, path := range []string{filepath.Join(page, "x"), filepath.Join(page, "x", "deep")} {
 		checkError(t, CheckFolder(path), "not a folder")

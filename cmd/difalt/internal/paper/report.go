@@ -36,14 +36,14 @@ and doubly stochastic weights, here "metropolis".
 // A report is the page under construction.
 type report struct {
 	page  strings.Builder
-	files map[string][]byte // by path
+	files map[string]atomicfile.Content // by path
 	rest  []*simulation.Summary
 }
 
 // WriteReport writes the page ReportFile about runs into a folder. Runs of a preset share a figure; every
 // other run has its own.
 func WriteReport(folder string, all []*simulation.Summary) error {
-	r := &report{files: map[string][]byte{}, rest: slices.Clone(all)}
+	r := &report{files: map[string]atomicfile.Content{}, rest: slices.Clone(all)}
 	fmt.Fprintf(&r.page, introduction, all[0].Setting.Time)
 	for _, p := range Presets() {
 		r.preset(&p)
@@ -55,7 +55,7 @@ func WriteReport(folder string, all []*simulation.Summary) error {
 		r.table([]*simulation.Summary{run}, []string{run.Setting.Weights + " weights"})
 	}
 	r.origin(all)
-	r.files[ReportFile] = []byte(r.page.String())
+	r.files[ReportFile] = atomicfile.Bytes([]byte(r.page.String()))
 	return atomicfile.WriteFolder(folder, r.files)
 }
 
@@ -96,7 +96,7 @@ func (r *report) take(name, weights string) *simulation.Summary {
 
 // figure writes a figure to a file, and a reference to it.
 func (r *report) figure(name string, f *chart.Figure) {
-	r.files[filepath.Join(figuresDir, name+".svg")] = f.SVG()
+	r.files[filepath.Join(figuresDir, name+".svg")] = atomicfile.Bytes(f.SVG())
 	fmt.Fprintf(&r.page, "\n![%s: %s](%s/%s.svg)\n\n", f.Title, f.Caption, figuresDir, name)
 }
 

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/difalt/difalt/cmd/difalt/internal/atomicfile"
 	"github.com/difalt/difalt/cmd/difalt/internal/tablefile"
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
 	"github.com/difalt/difalt/mixed"
@@ -42,18 +43,22 @@ func fileNames() []string {
 // curveFile returns the name of the figure of a curve, without its extension.
 func curveFile(i int) string { return fmt.Sprintf("curve-%d", i+1) }
 
-// Files returns the page on a training with one table, its figures and its tables as files, by name.
-func (r *Report) Files() (map[string][]byte, error) {
-	var tasks, effects bytes.Buffer
-	if err := cmp.Or(EffectsFile(&effects, "effects.csv", r.model), r.tasksFile(&tasks, "tasks.csv")); err != nil {
-		return nil, err
+// tables returns the tables of a training as files, which are written row by row.
+func (r *Report) tables() map[string]atomicfile.Content {
+	return map[string]atomicfile.Content{
+		"tasks.csv":   func(w io.Writer) error { return r.tasksFile(w, "tasks.csv") },
+		"effects.csv": func(w io.Writer) error { return EffectsFile(w, "effects.csv", r.model) },
 	}
-	files := map[string][]byte{"tasks.csv": tasks.Bytes(), "effects.csv": effects.Bytes()}
+}
+
+// Files returns the page on a training with one table, its figures and its tables as files, by name.
+func (r *Report) Files() map[string]atomicfile.Content {
+	files := r.tables()
 	links, pictures, tables := markup(""), markup(""), markup("")
 	figures := append([]figure{r.tasksFigure(), r.linesFigure(), r.residualsFigure()}, r.curveFigures()...)
 	for _, f := range figures {
 		if f.image != nil {
-			files[f.file+".svg"] = f.image.SVG()
+			files[f.file+".svg"] = atomicfile.Bytes(f.image.SVG())
 			links += link(f.file, f.image.Title)
 			pictures += f.markup()
 		}
@@ -70,10 +75,10 @@ func (r *Report) Files() (map[string][]byte, error) {
 	}
 	source := r.sources[0]
 	source.Name = filepath.Base(source.Name)
-	files[PageFile] = []byte(expand(markup(pageText), "title", text.Visible(cmp.Or(r.Fitted.Target, "the target")),
+	files[PageFile] = atomicfile.Bytes([]byte(expand(markup(pageText), "title", text.Visible(cmp.Or(r.Fitted.Target, "the target")),
 		"data", paragraphs("soft", Heading(&source)...), "lead", paragraphs("lead", lead...), "links", links, "pictures", pictures,
-		"tables", tables, "notes", paragraphs("soft", slices.Concat(r.notes(), []string{"difalt " + r.Version})...)))
-	return files, nil
+		"tables", tables, "notes", paragraphs("soft", slices.Concat(r.notes(), []string{"difalt " + r.Version})...))))
+	return files
 }
 
 // EffectsFile writes all effects of a model in the format of the file's name. Columns have the names of

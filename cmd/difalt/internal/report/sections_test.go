@@ -1,10 +1,12 @@
 package report
 
 import (
+	"bytes"
 	"math"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -143,4 +145,33 @@ func TestDifference(t *testing.T) {
 			t.Errorf("%v: %s, want %s", v, got, want)
 		}
 	}
+}
+
+// The table of errors is written in pieces, however many tasks there are.
+func TestTasksFileStreams(t *testing.T) {
+	const tasks = 30_000
+	errors := []mixed.Errors{{Rows: 3, RMSE: 1.0 / 3}, {Rows: 3, RMSE: 2.0 / 3}}
+	r := &Report{Result: &Result{
+		Scores: []mixed.Score{{Method: mixed.Ours}, {Method: mixed.Pooled}},
+		tasks: func(yield func(mixed.TaskScore) bool) {
+			for k := 0; k < tasks && yield(mixed.TaskScore{Task: "task " + strconv.Itoa(k), Train: errors, Test: errors}); k++ {
+			}
+		},
+	}}
+	var w pieces
+	if err := r.tables()["tasks.csv"](&w); err != nil {
+		t.Fatal(err)
+	}
+	if w.lines != 1+tasks*4 || w.longest > 1<<17 {
+		t.Errorf("%d lines, pieces of up to %d bytes", w.lines, w.longest)
+	}
+}
+
+// Pieces counts the lines that are written, and the bytes of the longest piece.
+type pieces struct{ lines, longest int }
+
+func (p *pieces) Write(b []byte) (int, error) {
+	p.lines += bytes.Count(b, []byte("\n"))
+	p.longest = max(p.longest, len(b))
+	return len(b), nil
 }

@@ -3,6 +3,7 @@ package simulation
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -29,12 +30,18 @@ func (s *Summary) Write(dir string, trials []Trial) error {
 	if err != nil {
 		return err
 	}
-	trace := []byte(traceHeader + "\n")
-	for i := range trials {
-		trace = trials[i].appendCSV(trace)
-	}
-	return atomicfile.WriteFolder(dir, map[string][]byte{
-		SummaryFile: append(content, '\n'), TraceFile: trace, FigureFile: s.Figure().SVG(),
+	return atomicfile.WriteFolder(dir, map[string]atomicfile.Content{
+		SummaryFile: atomicfile.Bytes(append(content, '\n')),
+		FigureFile:  atomicfile.Bytes(s.Figure().SVG()),
+		TraceFile: func(w io.Writer) error {
+			_, err := io.WriteString(w, traceHeader+"\n")
+			for i := range trials {
+				if err == nil {
+					_, err = w.Write(trials[i].appendCSV(nil))
+				}
+			}
+			return err
+		},
 	})
 }
 
