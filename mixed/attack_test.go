@@ -2,6 +2,7 @@ package mixed
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -10,8 +11,11 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/consensus/transport"
 	"github.com/difalt/difalt/internal/check"
 	"github.com/difalt/difalt/internal/dense"
+	"github.com/difalt/difalt/internal/testnet"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
@@ -219,6 +223,53 @@ func TestRareValues(t *testing.T) {
 			if !rules && right < 2 || rules && right == 2 {
 				t.Errorf("%s, rules %v: %d of 2 features were read: %v", feature, rules, right, row)
 			}
+		}
+	}
+}
+
+// A node on the way of the settings that makes two others believe that they have equal options can have them
+// train with different ones, where settings are not signed. The rules of an owner follow its own options and
+// rows, so that they hold all the same: the member reads a row of a level where they are off, and none where
+// they are on.
+func TestAlteredSettings(t *testing.T) {
+	for name, alter := range map[string]func(o *Options){
+		"curves": func(o *Options) { o.NoCurves = true }, "noise": func(o *Options) { o.CommonNoise = true },
+		"rank": func(o *Options) { o.Rank = new(int) }, "logarithm": func(o *Options) { o.LogTarget = true },
+	} {
+		for rules, o := range map[bool]Options{false: open, true: {}} {
+			victim, own := drawn(3, "v", 2, 90, 90, 90), drawn(4, "a", 2, 60, 60)
+			for _, d := range []*Data{victim, own} {
+				flag := make([]float64, d.Rows())
+				d.Names, d.Values = append(d.Names, "flag"), append(d.Values, flag)
+				flag[33] = 1
+				for i := range d.Targets {
+					d.Targets[i] = 30 + math.Abs(d.Targets[i]) // that has a logarithm
+				}
+			}
+			altered := o
+			alter(&altered)
+			var f *fitter
+			var heard []heardTotal
+			w := weightsOf("path", 2)
+			errs := testnet.Run(w.Graph(), nil, func(i int, tr transport.Transport) error {
+				net := check.OK(consensus.New(w, tr))
+				if i == 0 {
+					_, _, err := Together(t.Context(), []Input{{Table: victim}}, net, altered)
+					return err
+				}
+				l := &listener{seat: newMeeting(net)[0]}
+				mine := open
+				mine.Sums = l
+				f = &fitter{Options: mine, in: &Input{Table: own}}
+				_, _, err := f.fit(t.Context())
+				heard = l.heard
+				return err
+			})
+			blame := new(Error)
+			check.FailIf(t, errors.As(errs[0], &blame), "%s, rules %v: the victim blames itself: %v", name, rules, errs[0])
+			row := rowOfLevel(f, heard, "flag")
+			read := row != nil && math.Abs(row[slices.Index(f.rows.schema.Features(), "x0")]-victim.Values[0][33]) < .01
+			check.FailIf(t, read == rules, "%s, rules %v: the row was read: %v", name, rules, read)
 		}
 	}
 }

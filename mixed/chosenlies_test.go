@@ -149,7 +149,7 @@ func TestChosenLies(t *testing.T) {
 						}
 						var ends []end
 						most := peak(func() { ends, _ = trainWithLiar(t, list, o, who, lie) })
-						if most > 3*honest+spare {
+						if most > memoryFor(honest, c.name == "levels") {
 							t.Errorf("%s: %d MB, honest %d", c.what, most>>20, honest>>20)
 						}
 						for i, e := range ends {

@@ -1,11 +1,15 @@
 package federate
 
 import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"testing"
 
 	"github.com/difalt/difalt/cmd/difalt/dataset"
+	"github.com/difalt/difalt/cmd/difalt/engine/cluster"
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/consensus/transport"
 	"github.com/difalt/difalt/internal/check"
@@ -64,6 +68,73 @@ func TestInconsistentTraining(t *testing.T) {
 					}
 				}
 			})
+		}
+	}
+}
+
+// A signing transport signs what its node gathers, as that of gRPC does.
+type signing struct{ transport.Transport }
+
+// Sign implements transport.Signer.
+func (s signing) Sign(msg []byte) []byte { return proofOf(s.Hosted()[0], msg) }
+
+// Verify implements transport.Signer.
+func (s signing) Verify(node int, msg, proof []byte) error {
+	if !bytes.Equal(proof, proofOf(node, msg)) {
+		return &transport.PeerError{Peer: node, Kind: transport.Refused, Err: errors.New("passed on by others, has no valid signature")}
+	}
+	return nil
+}
+
+// proofOf stands for a signature of a node.
+func proofOf(node int, msg []byte) []byte {
+	sum := sha256.Sum256(fmt.Appendf(nil, "secret of node %d %q", node, msg))
+	return sum[:]
+}
+
+// A node on the way that makes the settings of two others look equal ends both where nodes sign, and neither
+// starts. Over MPI, where they do not sign, both go on: the rules of owners hold all the same.
+func TestSettingsAltered(t *testing.T) {
+	c := cluster.Named([]string{"a", "b", "c"}, check.OK(topology.Path(3)))
+	w := check.OK(topology.NewWeights(check.OK(c.Graph()), topology.Metropolis))
+	settings := func(node int) []consensus.Setting {
+		return []consensus.Setting{{Name: "curves left out", Value: fmt.Sprint(node == 2)}}
+	}
+	hash := func(node int) []byte {
+		sum := sha256.Sum256(check.OK(json.Marshal(settings(node))))
+		return sum[:]
+	}
+	for _, signs := range []bool{true, false} {
+		replaced := 0
+		errs := testnet.Run(w.Graph(), nil, func(i int, tr transport.Transport) error {
+			if i == 1 { // all that it sends to a neighbour has the hash of that one
+				tr = testnet.Tap{Sent: func(l transport.Link, f testnet.Frame) {
+					if f.Channel() != testnet.Gather {
+						return
+					}
+					other := hash(2 - l.Peer)
+					for at := bytes.Index(f.Code(), other); at >= 0; at = bytes.Index(f.Code(), other) {
+						copy(f.Code()[at:], hash(l.Peer))
+						replaced++
+					}
+				}}.Open(tr, w.Graph(), w.Fingerprint())
+			}
+			if signs {
+				tr = signing{tr}
+			}
+			net := check.OK(consensus.New(w, tr))
+			if i == 1 {
+				_, err := net.Gather(t.Context(), [][]byte{hash(0)})
+				return err
+			}
+			n := &Node{Cluster: c, Number: i, Settings: settings(i)}
+			return n.compare(t.Context(), net)
+		})
+		check.FailIf(t, replaced == 0, "signed %v: nothing was replaced", signs)
+		for _, i := range []int{0, 2} {
+			var peer *transport.PeerError
+			refused := errors.As(errs[i], &peer) && (peer.Kind == transport.Refused || peer.Kind == transport.Closed)
+			check.FailIf(t, refused != signs, "signed %v: node %d: %v", signs, i, errs[i])
 		}
 	}
 }
