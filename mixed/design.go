@@ -216,8 +216,13 @@ func (d *Design) project(standard []float64) []float64 {
 	return dst
 }
 
-// length returns the length of an axis.
-func (d *Design) length() float64 { return floats.Norm(d.Axes[:len(d.Scale)], 2) }
+// length returns the length of an axis, 0 for a design without axes.
+func (d *Design) length() float64 {
+	if d.Axes == nil {
+		return 0
+	}
+	return floats.Norm(d.Axes[:len(d.Scale)], 2)
+}
 
 // A term is a multiple of a standardised feature.
 type term struct {
@@ -227,11 +232,11 @@ type term struct {
 
 // Slope sets dst, of Width entries, to the columns whose product with coefficients is the effect of one
 // standard deviation of a table feature, in a straight line.
-func (d *Design) Slope(dst []float64, feature int) { d.combination(dst, term{feature, 1}) }
+func (d *Design) Slope(dst []float64, feature int) { d.combination(dst, d.length(), term{feature, 1}) }
 
 // combination sets dst, of Width entries, to the columns for which the product with coefficients is the sum
-// of the terms.
-func (d *Design) combination(dst []float64, terms ...term) {
+// of the terms. length is that of an axis.
+func (d *Design) combination(dst []float64, length float64, terms ...term) {
 	clear(dst)
 	f, along, all := len(d.Scale), 0.0, 0.0
 	if d.Axes == nil {
@@ -249,7 +254,7 @@ func (d *Design) combination(dst []float64, terms ...term) {
 	for _, t := range terms { // features differ
 		all += t.factor * t.factor
 	}
-	dst[d.distance()] = math.Sqrt(max(square(d.length())*all-along, 0))
+	dst[d.distance()] = math.Sqrt(max(square(length)*all-along, 0))
 }
 
 // filled returns feature j of a row, or Fill[j] where it is missing.

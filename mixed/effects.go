@@ -57,7 +57,7 @@ func (m *Model) Effects() []Effect {
 	a := make([]float64, len(m.p.Mean))
 	a[0] = 1
 	list := []Effect{e.contrast(Intercept, InterceptTerm, a, m.p.Target.Center)}
-	levels := m.levels
+	levels, length := m.levels, d.length()
 	for j := 0; j < len(d.Scale); {
 		n, reference := 1, -1
 		category := len(levels) > 0 && levels[0].first == j
@@ -77,7 +77,7 @@ func (m *Model) Effects() []Effect {
 				kind, against = Contrast, m.features[reference]
 				terms = append(terms, term{reference, -1 / d.Scale[reference]})
 			}
-			d.combination(a, terms...)
+			d.combination(a, length, terms...)
 			effect := e.contrast(kind, m.features[j], a, 0)
 			effect.Reference = against
 			list = append(list, effect)

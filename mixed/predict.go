@@ -156,7 +156,7 @@ func (m *Model) levelVariance(t int, c *category) float64 {
 	sum, difference := 0.0, make([]float64, len(theta))
 	for i, t := range terms {
 		terms[i].factor += 1 / d.Scale[t.feature]
-		d.combination(difference, terms...)
+		d.combination(difference, d.length(), terms...)
 		sum += square(floats.Dot(difference, theta)) + quadratic(packed, difference)
 		terms[i] = t
 	}

@@ -19,6 +19,7 @@ type rows struct {
 	guard    *guard  // nil for a table of one owner
 	fewKnots bool    // an owner has voted for curves with few knots
 	workers  int     // goroutines that compute, 0 for all processors
+	features int     // of the table of this owner: it may take long to name them
 	places   []place // of the features in the table of this owner; nil: they are the same
 
 	totals   []Total  // so far
@@ -34,7 +35,7 @@ type rows struct {
 
 // newRows describes the training rows of all owners, in four sums.
 func newRows(ctx context.Context, in *Input, o *Options) (*rows, error) {
-	r := &rows{in: in, sums: o.Sums, workers: o.Workers}
+	r := &rows{in: in, sums: o.Sums, workers: o.Workers, features: len(in.Table.Features())}
 	if r.sums == nil {
 		r.sums = Local{}
 	}
@@ -145,7 +146,7 @@ type place struct{ own, missing int }
 
 // reader returns a function that returns the features of a row, which are valid until its next call.
 func (r *rows) reader() func(row int) []float64 {
-	own := make([]float64, len(r.in.Table.Features()))
+	own := make([]float64, r.features)
 	if r.places == nil {
 		return func(row int) []float64 {
 			x := r.in.Table.X(own, row)
@@ -178,7 +179,7 @@ func (r *rows) reader() func(row int) []float64 {
 // is no column. A single owner keeps its order.
 func (r *rows) agreeOnLevels(ctx context.Context) error {
 	own := r.in.Table.Schema()
-	ownLevels := own.byColumn()
+	ownLevels, most := own.byColumn(), mostOf(commonFeatures, featureShare, r.features)
 	r.schema = &Schema{Columns: own.Columns}
 	first, at, features := map[string]int{}, 0, len(own.Columns) // places in the table; features of all owners
 	for _, column := range own.Columns {
@@ -208,8 +209,9 @@ func (r *rows) agreeOnLevels(ctx context.Context) error {
 			continue
 		}
 		r.schema.Columns = append(r.schema.Columns, column)
-		if features += max(len(all)-1, 0); features > mostOf(commonFeatures, featureShare, len(r.in.Table.Features())) {
-			return contradiction(fmt.Sprintf("all owners have %d features, and this one has %d", features, len(r.in.Table.Features())))
+		if features += max(len(all)-1, 0); features > most {
+			const format = "all owners have %d features, and this one has %d"
+			return contradiction(fmt.Sprintf(format, features, r.features))
 		}
 		for _, level := range all {
 			p := place{slices.Index(levels, level), -1}

@@ -56,12 +56,15 @@ func (s *Schema) Features() []string {
 
 // Validate refuses categories without levels, columns that have two, and categories of other columns.
 func (s *Schema) Validate() error {
-	seen := map[string]bool{}
+	seen, columns := map[string]bool{}, make(map[string]bool, len(s.Columns))
+	for _, column := range s.Columns {
+		columns[column] = true
+	}
 	for _, c := range s.Categories {
 		if seen[c.Column] || len(c.Levels) == 0 {
 			return fmt.Errorf("the schema has two categories or no levels for column %q", c.Column)
 		}
-		if !slices.Contains(s.Columns, c.Column) {
+		if !columns[c.Column] {
 			return fmt.Errorf("the schema has a category for %q, which is none of its columns", c.Column)
 		}
 		seen[c.Column] = true
