@@ -58,7 +58,8 @@ func Panel[F Float](c []F, ldc int, w []F, ldw int, z []F, ldz, m, n, cols int, 
 	for i := 0; i < m; {
 		height := panelRowsOf(m - i)
 		left := m - i
-		if lows := (left + lowPanel - 1) / lowPanel; !add && left < tiles.high && lows*lowPanel >= tiles.high && m > tiles.high {
+		lows := (left + lowPanel - 1) / lowPanel
+		if !add && left < tiles.high && lows*lowPanel >= tiles.high && m > tiles.high {
 			i, height = m-tiles.high, tiles.high // some rows once more, in place of several low tiles
 		}
 		rows, part := min(height, m-i), 0

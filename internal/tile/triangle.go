@@ -38,13 +38,16 @@ func MultiplyRows[F Float](b []F, ldb int, a []F, down, across int, d []F, order
 	first, corner, factors := triangleOperands(b, ldb, a, down, across, d, order, cols)
 	for k := 0; k < cols; {
 		vectors, part := triangleColumns[F](cols - k)
-		multiplyRowsTile(unsafe.Add(first, k*int(unsafe.Sizeof(F(0)))), ldb, corner, down, across, factors, order, part, of[F](vectors))
+		b := unsafe.Add(first, k*int(unsafe.Sizeof(F(0))))
+		multiplyRowsTile(b, ldb, corner, down, across, factors, order, part, of[F](vectors))
 		k += part
 	}
 }
 
 // triangleOperands returns the addresses of the first rows of B and A and of d, which may be empty.
-func triangleOperands[F Float](b []F, ldb int, a []F, down, across int, d []F, order, cols int) (first, corner, factors unsafe.Pointer) {
+func triangleOperands[F Float](
+	b []F, ldb int, a []F, down, across int, d []F, order, cols int,
+) (first, corner, factors unsafe.Pointer) {
 	rows, entries := firstOf(ldb, order), firstOf(down, order)+firstOf(across, order)
 	_, _ = b[rows+max(ldb, 0)*(order-1)+cols-1], a[entries+(max(down, 0)+max(across, 0))*(order-1)]
 	if len(d) > 0 {

@@ -8,14 +8,20 @@ import (
 // Dgemm computes C = alpha op(A) op(B) + beta C for an m x k matrix op(A) and a k x n matrix op(B).
 //
 // On entry a, b and c hold A, B and C by rows. On return c is overwritten.
-func (i Implementation) Dgemm(tA, tB blas.Transpose, m, n, k int, alpha float64, a []float64, lda int, b []float64, ldb int, beta float64, c []float64, ldc int) {
+func (i Implementation) Dgemm(
+	tA, tB blas.Transpose, m, n, k int, alpha float64, a []float64, lda int, b []float64, ldb int,
+	beta float64, c []float64, ldc int,
+) {
 	if !gemm(true, tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc) {
 		i.Implementation.Dgemm(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 	}
 }
 
 // Sgemm is Dgemm in float32.
-func (i Implementation) Sgemm(tA, tB blas.Transpose, m, n, k int, alpha float32, a []float32, lda int, b []float32, ldb int, beta float32, c []float32, ldc int) {
+func (i Implementation) Sgemm(
+	tA, tB blas.Transpose, m, n, k int, alpha float32, a []float32, lda int, b []float32, ldb int,
+	beta float32, c []float32, ldc int,
+) {
 	if !gemm(true, tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc) {
 		i.Implementation.Sgemm(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 	}
@@ -23,7 +29,10 @@ func (i Implementation) Sgemm(tA, tB blas.Transpose, m, n, k int, alpha float32,
 
 // gemm computes Dgemm or Sgemm and returns true, or returns false where gonum computes it. A product that is
 // alone is the whole computation of a caller.
-func gemm[F tile.Float](alone bool, tA, tB blas.Transpose, m, n, k int, alpha F, a []F, lda int, b []F, ldb int, beta F, c []F, ldc int) bool {
+func gemm[F tile.Float](
+	alone bool, tA, tB blas.Transpose, m, n, k int, alpha F, a []F, lda int, b []F, ldb int, beta F,
+	c []F, ldc int,
+) bool {
 	how := gemmWay(tA, tB, m, n, k, alpha, a, lda, b, ldb, c, ldc)
 	switch how {
 	case byGonum:
@@ -55,7 +64,9 @@ func gemm[F tile.Float](alone bool, tA, tB blas.Transpose, m, n, k int, alpha F,
 }
 
 // gemmWay returns how a product is computed.
-func gemmWay[F tile.Float](tA, tB blas.Transpose, m, n, k int, alpha F, a []F, lda int, b []F, ldb int, c []F, ldc int) way {
+func gemmWay[F tile.Float](
+	tA, tB blas.Transpose, m, n, k int, alpha F, a []F, lda int, b []F, ldb int, c []F, ldc int,
+) way {
 	rowsA, columnsA := opShape(tA, m, k)
 	rowsB, columnsB := opShape(tB, k, n)
 	switch {
@@ -72,14 +83,18 @@ func gemmWay[F tile.Float](tA, tB blas.Transpose, m, n, k int, alpha F, a []F, l
 		return byVector
 	case alpha == 1 && isSmall(m, n, k, lda, ldb):
 		return byPanels
-	case m*n*k >= sparseMultiplications && tB == blas.NoTrans && mostlyZero(rowsA, columnsA, a, lda) && finite(k, n, b, ldb):
+	case m*n*k < sparseMultiplications || tB != blas.NoTrans:
+		return byTiles
+	case mostlyZero(rowsA, columnsA, a, lda) && finite(k, n, b, ldb):
 		return byEntries
 	}
 	return byTiles
 }
 
 // gemmLoops computes the product entry by entry.
-func gemmLoops[F tile.Float](tA, tB blas.Transpose, m, n, k int, alpha F, a []F, lda int, b []F, ldb int, beta F, c []F, ldc int) {
+func gemmLoops[F tile.Float](
+	tA, tB blas.Transpose, m, n, k int, alpha F, a []F, lda int, b []F, ldb int, beta F, c []F, ldc int,
+) {
 	downA, acrossA := lda, 1
 	if tA != blas.NoTrans {
 		downA, acrossA = 1, lda

@@ -10,14 +10,20 @@ import (
 // Dgemv computes y = alpha op(A) x + beta y for an m x n matrix A. It reads A once, by rows.
 //
 // On entry a, x and y hold A, x and y. On return y is overwritten.
-func (i Implementation) Dgemv(tA blas.Transpose, m, n int, alpha float64, a []float64, lda int, x []float64, incX int, beta float64, y []float64, incY int) {
+func (i Implementation) Dgemv(
+	tA blas.Transpose, m, n int, alpha float64, a []float64, lda int, x []float64, incX int, beta float64,
+	y []float64, incY int,
+) {
 	if m*n < vectorEntries || n < vectorRow || !gemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY) {
 		fallback{}.Dgemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY)
 	}
 }
 
 // Sgemv is Dgemv in float32.
-func (i Implementation) Sgemv(tA blas.Transpose, m, n int, alpha float32, a []float32, lda int, x []float32, incX int, beta float32, y []float32, incY int) {
+func (i Implementation) Sgemv(
+	tA blas.Transpose, m, n int, alpha float32, a []float32, lda int, x []float32, incX int, beta float32,
+	y []float32, incY int,
+) {
 	if m*n <= gemvLoopEntries && gemvByLoops(tA, m, n, alpha, a, lda, x, incX, beta, y, incY) {
 		return
 	}
@@ -27,7 +33,9 @@ func (i Implementation) Sgemv(tA blas.Transpose, m, n int, alpha float32, a []fl
 }
 
 // gemv computes Dgemv or Sgemv and returns true, or returns false where gonum computes it.
-func gemv[F tile.Float](tA blas.Transpose, m, n int, alpha F, a []F, lda int, x []F, incX int, beta F, y []F, incY int) bool {
+func gemv[F tile.Float](
+	tA blas.Transpose, m, n int, alpha F, a []F, lda int, x []F, incX int, beta F, y []F, incY int,
+) bool {
 	if gemvWay(tA, m, n, alpha, a, lda, x, incX, y, incY) == byGonum {
 		return false
 	}
@@ -36,15 +44,22 @@ func gemv[F tile.Float](tA blas.Transpose, m, n int, alpha F, a []F, lda int, x 
 	return true
 }
 
-// gemvByLoops computes Sgemv entry by entry and returns true, or returns false for other arguments than
-// those of small matrices and vectors of unit increments.
-func gemvByLoops(tA blas.Transpose, m, n int, alpha float32, a []float32, lda int, x []float32, incX int, beta float32, y []float32, incY int) bool {
+// gemvByLoops computes Sgemv entry by entry and returns true. It returns false unless the arguments are a
+// matrix and vectors of unit increments.
+func gemvByLoops(
+	tA blas.Transpose, m, n int, alpha float32, a []float32, lda int, x []float32, incX int, beta float32,
+	y []float32, incY int,
+) bool {
 	lenX, lenY, down, across := n, m, lda, 1
 	if tA != blas.NoTrans {
 		lenX, lenY, down, across = m, n, 1, lda
 	}
-	if m <= 0 || n <= 0 || alpha == 0 || incX != 1 || incY != 1 || !known(tA) || !vectorized() || !inside(a, m, n, lda) ||
-		len(x) < lenX || len(y) < lenY {
+	switch {
+	case m <= 0 || n <= 0 || !known(tA) || !inside(a, m, n, lda):
+		return false
+	case incX != 1 || incY != 1 || len(x) < lenX || len(y) < lenY:
+		return false
+	case alpha == 0 || !vectorized():
 		return false
 	}
 	for i := range lenY {
@@ -63,17 +78,23 @@ func gemvByLoops(tA blas.Transpose, m, n int, alpha float32, a []float32, lda in
 }
 
 // gemvWay returns how a matrix is multiplied by a vector. gonum's product skips no zeros.
-func gemvWay[F tile.Float](tA blas.Transpose, m, n int, alpha F, a []F, lda int, x []F, incX int, y []F, incY int) way {
+func gemvWay[F tile.Float](
+	tA blas.Transpose, m, n int, alpha F, a []F, lda int, x []F, incX int, y []F, incY int,
+) way {
 	lenX, lenY := n, m
 	if tA != blas.NoTrans {
 		lenX, lenY = m, n
 	}
 	switch {
-	case !known(tA) || m <= 0 || n <= 0 || alpha == 0 || !vectorized() || !inside(a, m, n, lda) || !holds(x, lenX, incX) || !holds(y, lenY, incY):
+	case !known(tA) || m <= 0 || n <= 0 || alpha == 0 || !inside(a, m, n, lda):
+		return byGonum
+	case !holds(x, lenX, incX) || !holds(y, lenY, incY) || !vectorized():
 		return byGonum
 	case kind[F]() == 1: // for which gonum's inner products depend on addresses
 		return byVector
-	case (incX != 1 || incY != 1) && (m < rowsOfATile || m*n < 2*vectorEntries), tA != blas.NoTrans && m*n < 3*vectorEntries:
+	case (incX != 1 || incY != 1) && (m < rowsOfATile || m*n < 2*vectorEntries):
+		return byGonum
+	case tA != blas.NoTrans && m*n < 3*vectorEntries:
 		return byGonum
 	}
 	return byVector
@@ -133,7 +154,9 @@ func (v *matrixVector[F]) compute(tA blas.Transpose, lo, hi int) {
 // share computes y on all threads, which take parts of some entries in turn.
 func (v *matrixVector[F]) share(tA blas.Transpose, entries, together int) {
 	of, parts := *v, (entries+together-1)/together
-	inTurn(runtime.GOMAXPROCS(0), parts, false, func(i int) { of.compute(tA, i*together, min((i+1)*together, entries)) })
+	inTurn(runtime.GOMAXPROCS(0), parts, false, func(i int) {
+		of.compute(tA, i*together, min((i+1)*together, entries))
+	})
 }
 
 // shareSums computes y for A' on all threads, which take sums over some rows in turn, to be added afterwards.

@@ -7,7 +7,9 @@ import (
 // Dger computes A += alpha x y' for an m x n matrix A.
 //
 // On entry a, x and y hold A, x and y. On return a is overwritten.
-func (i Implementation) Dger(m, n int, alpha float64, x []float64, incX int, y []float64, incY int, a []float64, lda int) {
+func (i Implementation) Dger(
+	m, n int, alpha float64, x []float64, incX int, y []float64, incY int, a []float64, lda int,
+) {
 	few := n < vectorRow || m*n < vectorEntries
 	if few && incX > 0 && incY > 0 || !ger(m, n, alpha, x, incX, y, incY, a, lda) {
 		fallback{}.Dger(m, n, alpha, x, incX, y, incY, a, lda)
@@ -15,7 +17,9 @@ func (i Implementation) Dger(m, n int, alpha float64, x []float64, incX int, y [
 }
 
 // Sger is Dger in float32.
-func (i Implementation) Sger(m, n int, alpha float32, x []float32, incX int, y []float32, incY int, a []float32, lda int) {
+func (i Implementation) Sger(
+	m, n int, alpha float32, x []float32, incX int, y []float32, incY int, a []float32, lda int,
+) {
 	if !ger(m, n, alpha, x, incX, y, incY, a, lda) {
 		fallback{}.Sger(m, n, alpha, x, incX, y, incY, a, lda)
 	}

@@ -36,7 +36,7 @@ func (l Lapack) Dlange(norm lapack.MatrixNorm, m, n int, a []float64, lda int, w
 // largest returns the largest absolute value in a matrix, NaN if an entry is.
 func largest(m, n int, a []float64, lda int) float64 {
 	const sign = 1 << 63
-	var m0, m1, m2, m3 uint64 // the bits of sizes are ordered as integers, those of NaN last
+	var m0, m1, m2, m3 uint64 // bits of sizes have the order of the numbers, and NaN is last
 	for i := range m {
 		row := a[i*lda:][:n]
 		for ; len(row) >= 4; row = row[4:] {

@@ -15,7 +15,7 @@ func isSmall(m, n, k, lda, ldb int) bool {
 const tinyFactor = 64
 
 // smallProduct computes C = op(A) op(B) + beta C for a small product, panel by panel, from where its factors
-// are. It copies only transposed ones. The order of sums is that of compute.
+// are. It copies only transposed ones. The sums have the order of compute.
 func smallProduct[F tile.Float](
 	tA, tB blas.Transpose, m, n, k int, a []F, lda int, b []F, ldb int, beta F, c []F, ldc int,
 ) {
@@ -64,8 +64,8 @@ func smallPanels[F tile.Float](m, n, k int, a []F, lda int, b []F, ldb int, add 
 	}
 }
 
-// smallTriangleOf computes a triangle of C = op(A) op(A)' + beta C for a small product, some rows at a time: the
-// entries beside the square on the diagonal where they are, and the square in memory of its own.
+// smallTriangleOf computes a triangle of C = op(A) op(A)' + beta C for a small product, some rows at a time: in
+// C what is outside of the square on the diagonal, and the square in memory of its own.
 func smallTriangleOf[F tile.Float](
 	ul blas.Uplo, tA blas.Transpose, n, k int, a []F, lda int, beta F, c []F, ldc int,
 ) {

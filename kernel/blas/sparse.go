@@ -18,8 +18,8 @@ const (
 	firstSampled, sampled, wholeSample = 64, 1024, 4096
 )
 
-// mostlyZero reports whether about one entry in sparseShare of a matrix, or fewer, is not zero. It reads the same
-// entries of all matrices of a shape.
+// mostlyZero reports whether about one entry in sparseShare of a matrix, or fewer, is not zero. The shape
+// decides on the entries that are read.
 func mostlyZero[F tile.Float](m, n int, a []F, lda int) bool {
 	const step = 0x9E3779B97F4A7C15 // 2^64 over the golden ratio: spread over the rows and columns
 	nonzeros, at := 0, uint64(0)
@@ -153,7 +153,7 @@ func (p *product[F]) rowsOfNonzeros(lo, hi int) {
 }
 
 // columnsOfNonzeros is rowsOfNonzeros for a transposed A, whose rows in memory are columns: it reads them
-// once. The order of a sum is the same.
+// once. Sums have the same order.
 func (p *product[F]) columnsOfNonzeros(lo, hi int, memory *[]entry) {
 	for l := range p.k {
 		from := p.b.data[l*p.b.stride:][:p.n]

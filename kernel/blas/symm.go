@@ -9,21 +9,29 @@ import (
 //
 // On entry a holds the triangle ul of A, b and c hold the m x n matrices B and C. On return c is
 // overwritten; the other triangle of A is not read.
-func (i Implementation) Dsymm(s blas.Side, ul blas.Uplo, m, n int, alpha float64, a []float64, lda int, b []float64, ldb int, beta float64, c []float64, ldc int) {
+func (i Implementation) Dsymm(
+	s blas.Side, ul blas.Uplo, m, n int, alpha float64, a []float64, lda int, b []float64, ldb int,
+	beta float64, c []float64, ldc int,
+) {
 	if m*n*max(m, n) < symmMultiplications || !symm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc) {
 		fallback{}.Dsymm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
 	}
 }
 
 // Ssymm is Dsymm in float32.
-func (i Implementation) Ssymm(s blas.Side, ul blas.Uplo, m, n int, alpha float32, a []float32, lda int, b []float32, ldb int, beta float32, c []float32, ldc int) {
+func (i Implementation) Ssymm(
+	s blas.Side, ul blas.Uplo, m, n int, alpha float32, a []float32, lda int, b []float32, ldb int,
+	beta float32, c []float32, ldc int,
+) {
 	if !symm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc) {
 		i.Implementation.Ssymm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
 	}
 }
 
 // symm computes Dsymm or Ssymm and returns true, or returns false where gonum computes it.
-func symm[F tile.Float](s blas.Side, ul blas.Uplo, m, n int, alpha F, a []F, lda int, b []F, ldb int, beta F, c []F, ldc int) bool {
+func symm[F tile.Float](
+	s blas.Side, ul blas.Uplo, m, n int, alpha F, a []F, lda int, b []F, ldb int, beta F, c []F, ldc int,
+) bool {
 	order := m
 	if s == blas.Right {
 		order = n
@@ -50,9 +58,13 @@ func symm[F tile.Float](s blas.Side, ul blas.Uplo, m, n int, alpha F, a []F, lda
 }
 
 // symmWay returns how a product with a symmetric matrix is computed.
-func symmWay[F tile.Float](s blas.Side, ul blas.Uplo, m, n, order int, alpha F, a []F, lda int, b []F, ldb int, c []F, ldc int) way {
+func symmWay[F tile.Float](
+	s blas.Side, ul blas.Uplo, m, n, order int, alpha F, a []F, lda int, b []F, ldb int, c []F, ldc int,
+) way {
 	switch {
-	case !isSide(s) || !isTriangle(ul) || min(m, n) <= 0 || !inside(a, order, order, lda) || !inside(b, m, n, ldb) || !inside(c, m, n, ldc):
+	case !isSide(s) || !isTriangle(ul) || min(m, n) <= 0:
+		return byGonum
+	case !inside(a, order, order, lda) || !inside(b, m, n, ldb) || !inside(c, m, n, ldc):
 		return byGonum
 	case alpha == 0:
 		return byScaling

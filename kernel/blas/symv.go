@@ -11,14 +11,20 @@ import (
 // memory.
 //
 // On entry a holds the triangle ul of A, x and y hold the vectors. On return y is overwritten.
-func (i Implementation) Dsymv(ul blas.Uplo, n int, alpha float64, a []float64, lda int, x []float64, incX int, beta float64, y []float64, incY int) {
+func (i Implementation) Dsymv(
+	ul blas.Uplo, n int, alpha float64, a []float64, lda int, x []float64, incX int, beta float64,
+	y []float64, incY int,
+) {
 	if n < symvOrder || !symv(ul, n, alpha, a, lda, x, incX, beta, y, incY) {
 		fallback{}.Dsymv(ul, n, alpha, a, lda, x, incX, beta, y, incY)
 	}
 }
 
 // Ssymv is Dsymv in float32.
-func (i Implementation) Ssymv(ul blas.Uplo, n int, alpha float32, a []float32, lda int, x []float32, incX int, beta float32, y []float32, incY int) {
+func (i Implementation) Ssymv(
+	ul blas.Uplo, n int, alpha float32, a []float32, lda int, x []float32, incX int, beta float32,
+	y []float32, incY int,
+) {
 	if !symv(ul, n, alpha, a, lda, x, incX, beta, y, incY) {
 		i.Implementation.Ssymv(ul, n, alpha, a, lda, x, incX, beta, y, incY)
 	}
@@ -108,7 +114,7 @@ func (v *symmetricVector[F]) parts() int {
 // and the last rows of an upper triangle. They have entries in the square on the diagonal only.
 func (v *symmetricVector[F]) short() int { return v.n % tile.Width }
 
-// cut returns the first row of part i of several parts of nearly the same number of entries.
+// cut returns the first row of part i of several parts, which have nearly as many entries as each other.
 func (v *symmetricVector[F]) cut(i, parts int) int {
 	if i == 0 {
 		return 0

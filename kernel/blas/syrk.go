@@ -10,14 +10,20 @@ import (
 //
 // On entry a holds A, and c the triangle ul of the symmetric C. On return the triangle is overwritten; the
 // other one is neither read nor written.
-func (i Implementation) Dsyrk(ul blas.Uplo, tA blas.Transpose, n, k int, alpha float64, a []float64, lda int, beta float64, c []float64, ldc int) {
+func (i Implementation) Dsyrk(
+	ul blas.Uplo, tA blas.Transpose, n, k int, alpha float64, a []float64, lda int, beta float64,
+	c []float64, ldc int,
+) {
 	if !syrk(ul, tA, n, k, alpha, a, lda, beta, c, ldc) {
 		fallback{}.Dsyrk(ul, tA, n, k, alpha, a, lda, beta, c, ldc)
 	}
 }
 
 // Ssyrk is Dsyrk in float32.
-func (i Implementation) Ssyrk(ul blas.Uplo, tA blas.Transpose, n, k int, alpha float32, a []float32, lda int, beta float32, c []float32, ldc int) {
+func (i Implementation) Ssyrk(
+	ul blas.Uplo, tA blas.Transpose, n, k int, alpha float32, a []float32, lda int, beta float32,
+	c []float32, ldc int,
+) {
 	if !syrk(ul, tA, n, k, alpha, a, lda, beta, c, ldc) {
 		i.Implementation.Ssyrk(ul, tA, n, k, alpha, a, lda, beta, c, ldc)
 	}
@@ -28,21 +34,29 @@ func (i Implementation) Ssyrk(ul blas.Uplo, tA blas.Transpose, n, k int, alpha f
 //
 // On entry a and b hold A and B, and c the triangle ul of the symmetric C. On return the triangle is
 // overwritten; the other one is neither read nor written.
-func (i Implementation) Dsyr2k(ul blas.Uplo, tA blas.Transpose, n, k int, alpha float64, a []float64, lda int, b []float64, ldb int, beta float64, c []float64, ldc int) {
+func (i Implementation) Dsyr2k(
+	ul blas.Uplo, tA blas.Transpose, n, k int, alpha float64, a []float64, lda int, b []float64, ldb int,
+	beta float64, c []float64, ldc int,
+) {
 	if !syr2k(ul, tA, n, k, alpha, a, lda, b, ldb, beta, c, ldc) {
 		fallback{}.Dsyr2k(ul, tA, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 	}
 }
 
 // Ssyr2k is Dsyr2k in float32.
-func (i Implementation) Ssyr2k(ul blas.Uplo, tA blas.Transpose, n, k int, alpha float32, a []float32, lda int, b []float32, ldb int, beta float32, c []float32, ldc int) {
+func (i Implementation) Ssyr2k(
+	ul blas.Uplo, tA blas.Transpose, n, k int, alpha float32, a []float32, lda int, b []float32, ldb int,
+	beta float32, c []float32, ldc int,
+) {
 	if !syr2k(ul, tA, n, k, alpha, a, lda, b, ldb, beta, c, ldc) {
 		i.Implementation.Ssyr2k(ul, tA, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 	}
 }
 
 // syrk computes Dsyrk or Ssyrk and returns true, or returns false where gonum computes it.
-func syrk[F tile.Float](ul blas.Uplo, tA blas.Transpose, n, k int, alpha F, a []F, lda int, beta F, c []F, ldc int) bool {
+func syrk[F tile.Float](
+	ul blas.Uplo, tA blas.Transpose, n, k int, alpha F, a []F, lda int, beta F, c []F, ldc int,
+) bool {
 	how := rankWay(ul, tA, n, k, alpha, a, lda, a, lda, c, ldc)
 	switch how {
 	case byGonum:
@@ -72,7 +86,9 @@ func syrk[F tile.Float](ul blas.Uplo, tA blas.Transpose, n, k int, alpha F, a []
 }
 
 // syr2k computes Dsyr2k or Ssyr2k and returns true, or returns false where gonum computes it.
-func syr2k[F tile.Float](ul blas.Uplo, tA blas.Transpose, n, k int, alpha F, a []F, lda int, b []F, ldb int, beta F, c []F, ldc int) bool {
+func syr2k[F tile.Float](
+	ul blas.Uplo, tA blas.Transpose, n, k int, alpha F, a []F, lda int, b []F, ldb int, beta F, c []F, ldc int,
+) bool {
 	how := rankWay(ul, tA, n, k, alpha, a, lda, b, ldb, c, ldc)
 	switch how {
 	case byGonum:
@@ -112,7 +128,9 @@ func clearForGonum[F tile.Float](ul blas.Uplo, n int, beta F, c []F, ldc int) {
 }
 
 // rankProduct returns a triangle of the product C += alpha op(A) op(B)'.
-func rankProduct[F tile.Float](ul blas.Uplo, tA blas.Transpose, n, k int, alpha F, a []F, lda int, b []F, ldb int, c []F, ldc int) product[F] {
+func rankProduct[F tile.Float](
+	ul blas.Uplo, tA blas.Transpose, n, k int, alpha F, a []F, lda int, b []F, ldb int, c []F, ldc int,
+) product[F] {
 	return product[F]{
 		a: factor[F]{a, lda, tA != blas.NoTrans}, b: factor[F]{b, ldb, tA == blas.NoTrans},
 		m: n, n: n, k: k, alpha: alpha, c: c, ldc: ldc, part: ul,
@@ -120,10 +138,14 @@ func rankProduct[F tile.Float](ul blas.Uplo, tA blas.Transpose, n, k int, alpha 
 }
 
 // rankWay returns how a triangle of a product is computed.
-func rankWay[F tile.Float](ul blas.Uplo, tA blas.Transpose, n, k int, alpha F, a []F, lda int, b []F, ldb int, c []F, ldc int) way {
+func rankWay[F tile.Float](
+	ul blas.Uplo, tA blas.Transpose, n, k int, alpha F, a []F, lda int, b []F, ldb int, c []F, ldc int,
+) way {
 	rows, columns := opShape(tA, n, k)
 	switch {
-	case !isTriangle(ul) || !known(tA) || min(n, k) <= 0 || !inside(a, rows, columns, lda) || !inside(b, rows, columns, ldb) || !inside(c, n, n, ldc):
+	case !isTriangle(ul) || !known(tA) || min(n, k) <= 0:
+		return byGonum
+	case !inside(a, rows, columns, lda) || !inside(b, rows, columns, ldb) || !inside(c, n, n, ldc):
 		return byGonum
 	case alpha == 0:
 		return byScaling
@@ -131,9 +153,13 @@ func rankWay[F tile.Float](ul blas.Uplo, tA blas.Transpose, n, k int, alpha F, a
 		return withoutTiles(finite(rows, columns, a, lda) && finite(rows, columns, b, ldb))
 	case tA == blas.NoTrans && n <= syrkOrder && k >= dotLength/4 && kind[F]() == 0:
 		return byGonum // whose inner products skip no zeros
-	case tA != blas.NoTrans && n*n*k <= syrkColumns && n*k <= syrkEntries, tA == blas.NoTrans && (n <= syrkOrder || n*n*k <= syrkRows):
+	case tA == blas.NoTrans && (n <= syrkOrder || n*n*k <= syrkRows):
 		return byLoops
-	case &a[0] == &b[0] && tA != blas.NoTrans && n*n*k >= sparseMultiplications && mostlyZero(rows, columns, a, lda):
+	case tA == blas.NoTrans:
+		return byTiles
+	case n*n*k <= syrkColumns && n*k <= syrkEntries:
+		return byLoops
+	case &a[0] == &b[0] && n*n*k >= sparseMultiplications && mostlyZero(rows, columns, a, lda):
 		return byEntries
 	}
 	return byTiles
@@ -141,7 +167,9 @@ func rankWay[F tile.Float](ul blas.Uplo, tA blas.Transpose, n, k int, alpha F, a
 
 // rankLoops computes the triangle of alpha op(A) op(A)' + beta C, or of the two products of A and B, by plain
 // loops.
-func rankLoops[F tile.Float](two, upper, transposed bool, n, k int, alpha F, a []F, lda int, b []F, ldb int, beta F, c []F, ldc int) {
+func rankLoops[F tile.Float](
+	two, upper, transposed bool, n, k int, alpha F, a []F, lda int, b []F, ldb int, beta F, c []F, ldc int,
+) {
 	for i := range n {
 		from, to := 0, i+1
 		if upper {

@@ -127,7 +127,9 @@ const tinyOrder = 3
 
 // tinyTriangle solves a system of order 1, 2 or 3, or computes a product, with all of the triangle in
 // registers.
-func tinyTriangle[F tile.Float](multiply, right, lower, transposed, unit bool, order, sides int, a []F, lda int, b []F, ldb int) {
+func tinyTriangle[F tile.Float](
+	multiply, right, lower, transposed, unit bool, order, sides int, a []F, lda int, b []F, ldb int,
+) {
 	apart, side := ldb, 1
 	if right {
 		apart, side = 1, ldb

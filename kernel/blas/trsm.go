@@ -11,14 +11,20 @@ import (
 // Dtrsm solves op(A) X = alpha B or, with A on the right, X op(A) = alpha B, for a triangular A.
 //
 // On entry a holds the triangle ul of A, and b the m x n matrix B. On return b holds X.
-func (i Implementation) Dtrsm(s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha float64, a []float64, lda int, b []float64, ldb int) {
+func (i Implementation) Dtrsm(
+	s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha float64, a []float64, lda int,
+	b []float64, ldb int,
+) {
 	if !triangular(false, s, ul, tA, d, m, n, alpha, a, lda, b, ldb) {
 		i.Implementation.Dtrsm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 	}
 }
 
 // Strsm is Dtrsm in float32.
-func (i Implementation) Strsm(s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha float32, a []float32, lda int, b []float32, ldb int) {
+func (i Implementation) Strsm(
+	s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha float32, a []float32, lda int,
+	b []float32, ldb int,
+) {
 	if !triangular(false, s, ul, tA, d, m, n, alpha, a, lda, b, ldb) {
 		i.Implementation.Strsm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 	}
@@ -27,14 +33,20 @@ func (i Implementation) Strsm(s blas.Side, ul blas.Uplo, tA blas.Transpose, d bl
 // Dtrmm computes B = alpha op(A) B or, with A on the right, B = alpha B op(A), for a triangular A.
 //
 // On entry a holds the triangle ul of A, and b the m x n matrix B. On return b is overwritten by the product.
-func (i Implementation) Dtrmm(s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha float64, a []float64, lda int, b []float64, ldb int) {
+func (i Implementation) Dtrmm(
+	s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha float64, a []float64, lda int,
+	b []float64, ldb int,
+) {
 	if !triangular(true, s, ul, tA, d, m, n, alpha, a, lda, b, ldb) {
 		i.Implementation.Dtrmm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 	}
 }
 
 // Strmm is Dtrmm in float32.
-func (i Implementation) Strmm(s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha float32, a []float32, lda int, b []float32, ldb int) {
+func (i Implementation) Strmm(
+	s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha float32, a []float32, lda int,
+	b []float32, ldb int,
+) {
 	if !triangular(true, s, ul, tA, d, m, n, alpha, a, lda, b, ldb) {
 		i.Implementation.Strmm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 	}
@@ -42,17 +54,23 @@ func (i Implementation) Strmm(s blas.Side, ul blas.Uplo, tA blas.Transpose, d bl
 
 // triangular solves a system or, to multiply, computes a product, and returns true; or it returns false where
 // gonum computes it.
-func triangular[F tile.Float](multiply bool, s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha F, a []F, lda int, b []F, ldb int) bool {
+func triangular[F tile.Float](
+	multiply bool, s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha F,
+	a []F, lda int, b []F, ldb int,
+) bool {
 	order, sides := m, n
 	if s == blas.Right {
 		order, sides = n, m
 	}
-	if !isSide(s) || !isTriangle(ul) || !known(tA) || d != blas.Unit && d != blas.NonUnit || min(m, n) <= 0 ||
-		!inside(a, order, order, lda) || !inside(b, m, n, ldb) {
+	switch {
+	case !isSide(s) || !isTriangle(ul) || !known(tA) || !isDiagonal(d) || min(m, n) <= 0:
+		return false
+	case !inside(a, order, order, lda) || !inside(b, m, n, ldb):
 		return false
 	}
 	if order <= tinyOrder && sides <= tinySides && alpha == 1 && vectorized() {
-		tinyTriangle(multiply, s == blas.Right, ul == blas.Lower, tA != blas.NoTrans, d == blas.Unit, order, sides, a, lda, b, ldb)
+		right, lower, transposed := s == blas.Right, ul == blas.Lower, tA != blas.NoTrans
+		tinyTriangle(multiply, right, lower, transposed, d == blas.Unit, order, sides, a, lda, b, ldb)
 		return true
 	}
 	how := triangularWay(s == blas.Right, order, sides)

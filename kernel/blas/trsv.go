@@ -8,14 +8,18 @@ import (
 // Dtrsv solves op(A) x = b for a triangular A.
 //
 // On entry a holds the triangle ul of A, and x the vector b. On return x holds the solution.
-func (i Implementation) Dtrsv(ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []float64, lda int, x []float64, incX int) {
+func (i Implementation) Dtrsv(
+	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []float64, lda int, x []float64, incX int,
+) {
 	if n < trsvOrder || !triangularVector(false, ul, tA, d, n, a, lda, x, incX) {
 		fallback{}.Dtrsv(ul, tA, d, n, a, lda, x, incX)
 	}
 }
 
 // Strsv is Dtrsv in float32.
-func (i Implementation) Strsv(ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []float32, lda int, x []float32, incX int) {
+func (i Implementation) Strsv(
+	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []float32, lda int, x []float32, incX int,
+) {
 	if !triangularVector(false, ul, tA, d, n, a, lda, x, incX) {
 		i.Implementation.Strsv(ul, tA, d, n, a, lda, x, incX)
 	}
@@ -24,14 +28,18 @@ func (i Implementation) Strsv(ul blas.Uplo, tA blas.Transpose, d blas.Diag, n in
 // Dtrmv computes x = op(A) x for a triangular A.
 //
 // On entry a holds the triangle ul of A. On return x is overwritten by the product.
-func (i Implementation) Dtrmv(ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []float64, lda int, x []float64, incX int) {
+func (i Implementation) Dtrmv(
+	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []float64, lda int, x []float64, incX int,
+) {
 	if n < trmvOrder || !triangularVector(true, ul, tA, d, n, a, lda, x, incX) {
 		fallback{}.Dtrmv(ul, tA, d, n, a, lda, x, incX)
 	}
 }
 
 // Strmv is Dtrmv in float32.
-func (i Implementation) Strmv(ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []float32, lda int, x []float32, incX int) {
+func (i Implementation) Strmv(
+	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []float32, lda int, x []float32, incX int,
+) {
 	if !triangularVector(true, ul, tA, d, n, a, lda, x, incX) {
 		i.Implementation.Strmv(ul, tA, d, n, a, lda, x, incX)
 	}
@@ -39,9 +47,13 @@ func (i Implementation) Strmv(ul blas.Uplo, tA blas.Transpose, d blas.Diag, n in
 
 // triangularVector solves a triangular system or, to multiply, computes a product with a vector, and returns
 // true; or it returns false where gonum computes it.
-func triangularVector[F tile.Float](multiply bool, ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []F, lda int, x []F, incX int) bool {
-	if !isTriangle(ul) || !known(tA) || d != blas.Unit && d != blas.NonUnit || n <= 0 || !inside(a, n, n, lda) || !holds(x, n, incX) ||
-		!vectorized() {
+func triangularVector[F tile.Float](
+	multiply bool, ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []F, lda int, x []F, incX int,
+) bool {
+	switch {
+	case !isTriangle(ul) || !known(tA) || !isDiagonal(d) || n <= 0:
+		return false
+	case !inside(a, n, n, lda) || !holds(x, n, incX) || !vectorized():
 		return false
 	}
 	s := system[F]{

@@ -78,18 +78,17 @@ const (
 	fewRowsForPanels, tallReflectors = 36, 256
 	// fewForFactors and fewForCholesky are the orders below which gonum needs no more time. Solve, Cholesky.
 	fewForFactors, fewForCholesky = 24, 64
-	// complexMultiplications is the number of multiplications of complex numbers below which gonum computes
-	// their product as fast, complexSquares that for a triangle, n n k, and complexSides the number of
-	// entries of B below which gonum multiplies them by a symmetric matrix as fast. BenchmarkComplex, for all
-	// that follow too.
+	// complexMultiplications is the number of multiplications of complex numbers below which gonum multiplies
+	// two matrices as fast, and complexSquares is n n k below which gonum computes a triangle as fast.
+	// complexSides is the number of entries of B below which gonum multiplies a symmetric matrix by B as fast.
+	// BenchmarkComplex, for all constants of complex numbers.
 	complexMultiplications, complexSquares, complexSides = 120, 1000, 32
-	// complexRows is the number of rows of a complex matrix below which gonum computes with it as fast,
-	// complexRow that of the entries of a row, and complexEntries that of the entries in a product with a
-	// vector.
+	// complexRows, complexRow and complexEntries are the numbers of rows, of entries of a row, and of entries of
+	// a matrix below which gonum multiplies a complex matrix by a vector as fast.
 	complexRows, complexRow, complexEntries = 4, 16, 500
-	// complexBlock is the order of the triangles in a complex system that gonum solves. Systems of an order
-	// below complexSystem, or complexRightSystem on the right, and of fewer unknowns than complexUnknowns, it
-	// solves whole as fast.
+	// complexBlock is the order of the triangles in a complex system that gonum solves. gonum solves a system of
+	// an order below complexSystem, or complexRightSystem on the right, and of fewer unknowns than
+	// complexUnknowns, as fast as a whole.
 	complexBlock, complexSystem, complexRightSystem, complexUnknowns = 8, 24, 64, 128
 	// fewForNorms is the number of columns below which gonum needs no more time. Cholesky.
 	fewForNorms = 16

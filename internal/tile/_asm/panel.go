@@ -91,7 +91,8 @@ func panelPart(t isa, x *number, height, vectors int) {
 	name := []string{"panelHalf", "panelMost"}[vectors-1]
 	text(fmt.Sprintf("%s%s_%d", name, x.suffix, height), t,
 		"func(c *F, ldc int, w *F, ldw int, z *F, ldz, n, rows, cols int, add bool)",
-		fmt.Sprintf("works like panel for %d to %d columns of C, n >= 1.", (vectors-1)*x.lanes(t)+1, vectors*x.lanes(t)))
+		fmt.Sprintf("works like panel for %d to %d columns of C, n >= 1.",
+			(vectors-1)*x.lanes(t)+1, vectors*x.lanes(t)))
 	cols := param("cols")
 	if vectors == 2 {
 		SUBQ(I8(x.lanes(t)), cols)

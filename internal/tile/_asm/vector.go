@@ -276,7 +276,8 @@ func addAbs(t isa) {
 func absolutes(t isa, x *number) {
 	const vectors = 4
 	text("absolutes"+x.suffix, t, "func(sums, x *F, n int)",
-		fmt.Sprintf("sets %d sums to those of the absolute values of n numbers, n > 0 a multiple of that.", vectors*x.lanes(t)))
+		fmt.Sprintf("sets %d sums to those of the absolute values of n numbers, n > 0 a multiple of that.",
+			vectors*x.lanes(t)))
 	from, left, sums := param("x"), param("n"), t.zeros(vectors)
 	bits := uint64(1 << 63)
 	if x == single {
