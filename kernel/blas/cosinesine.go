@@ -81,14 +81,14 @@ func (c *cosineSine) compute() bool {
 	l.qr(c.orthogonal, c.tau)
 	copyTo(c.upper, first(c.orthogonal, r, r), false)
 	upperTriangle(c.upper, r)
-	work := borrow[float64](workOf(2*r, 2*r))
+	work := borrow[float64](max(workOf(2*r, 2*r), r*r+6*r))
 	defer giveBack(work)
 	l.Dorgqr(c.rows+r, r, r, c.orthogonal.Data, c.orthogonal.Stride, c.tau, *work, len(*work))
 
 	if c.rows > 0 {
 		part := c.product
 		copyTo(part, first(c.orthogonal, c.rows, r), false)
-		if !l.Dgesvd(lapack.SVDAll, lapack.SVDAll, c.rows, r, part.Data, part.Stride, c.cosines[:c.rows], c.u.Data, c.u.Stride, c.w.Data, c.w.Stride, *work, len(*work)) {
+		if !c.svd(first(part, c.rows, r), c.cosines[:c.rows], c.u, c.w, *work) {
 			return false
 		}
 		transposeSquare(c.w)
@@ -108,6 +108,15 @@ func (c *cosineSine) compute() bool {
 	c.multiply(blas.Trans, c.w, c.upper, c.t)
 	copyTo(c.upper, c.t, false)
 	return true
+}
+
+// svd computes the singular values of a matrix, all left vectors and all right ones by rows. gonum, which
+// computes small ones, clears all of work for every reflector: it gets no more than it needs.
+func (c *cosineSine) svd(a blas64.General, s []float64, u, vt blas64.General, work []float64) bool {
+	const all = lapack.SVDAll
+	m, n := a.Rows, a.Cols
+	work = work[:m*m+5*m+n] // m <= n
+	return c.of.l.Dgesvd(all, all, m, n, a.Data, a.Stride, s, u.Data, u.Stride, vt.Data, vt.Stride, work, len(work))
 }
 
 // transposeSquare transposes a square matrix where it is.
@@ -145,7 +154,7 @@ func (c *cosineSine) smallSines(large int, work []float64) bool {
 		part := first(from(c.t, r-large, 0), large, large)
 		to, right := from(first(c.v, r, large), r-large, 0), first(c.product, large, large)
 		right.Stride = c.t.Stride
-		if !l.Dgesvd(lapack.SVDAll, lapack.SVDAll, large, large, part.Data, part.Stride, c.sines[:large], to.Data, to.Stride, right.Data, right.Stride, work, len(work)) {
+		if !c.svd(part, c.sines[:large], to, right, work) {
 			return false
 		}
 		transposeSquare(right)

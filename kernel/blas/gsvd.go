@@ -8,9 +8,6 @@ import (
 	"gonum.org/v1/gonum/lapack"
 )
 
-// fewForGSVD is the size below which gonum needs no more time. GSVD 10 and 20.
-const fewForGSVD = 14
-
 // Dggsvd3 computes the generalised singular value decomposition of an m x n matrix A and a p x n matrix B:
 // U'A Q = D1 [0 R] and V'B Q = D2 [0 R] with orthogonal U, V and Q, an upper triangular R whose order is the
 // rank k+r of A above B, and diagonal D1 and D2 with the values alpha and beta.
@@ -22,7 +19,7 @@ const fewForGSVD = 14
 // infinity.
 //
 // gonum v0.17 finds wrong ranks, or panics, where A above B has not full rank: its Dggsvp3 chooses no pivots,
-// and applies one factor in the wrong order.
+// and applies one factor in the wrong order. So it computes nothing here, of any size.
 func (l Lapack) Dggsvd3(jobU, jobV, jobQ lapack.GSVDJob, m, n, p int, a []float64, lda int, b []float64, ldb int, alpha, beta, u []float64, ldu int, v []float64, ldv int, q []float64, ldq int, work []float64, lwork int, iwork []int) (k, rank int, ok bool) {
 	job := func(j, vectors lapack.GSVDJob, n int, x []float64, ldx int) bool {
 		return j == lapack.GSVDNone && ldx >= 1 || j == vectors && inside(x, n, n, ldx)
@@ -33,18 +30,6 @@ func (l Lapack) Dggsvd3(jobU, jobV, jobQ lapack.GSVDJob, m, n, p int, a []float6
 	}
 	if !finite(m, n, a, lda) || !finite(p, n, b, ldb) {
 		return 0, 0, false
-	}
-	memory := borrow[float64]((m + p) * n)
-	defer giveBack(memory)
-	if max(m, n, p) < fewForGSVD && lwork >= 4*n+1 {
-		l.Dlacpy(blas.All, m, n, a, lda, *memory, n)
-		l.Dlacpy(blas.All, p, n, b, ldb, (*memory)[m*n:], n)
-		k, rank, ok = l.regularGSVD(jobU, jobV, jobQ, m, n, p, a, lda, b, ldb, alpha, beta, u, ldu, v, ldv, q, ldq, work, lwork, iwork)
-		if ok && k+rank == n && rank == min(p, n) {
-			return k, rank, ok
-		}
-		l.Dlacpy(blas.All, m, n, *memory, n, a, lda)
-		l.Dlacpy(blas.All, p, n, (*memory)[m*n:], n, b, ldb)
 	}
 	d := gsvd{l: l, m: m, n: n, p: p, alpha: alpha, beta: beta,
 		a: blas64.General{Rows: m, Cols: n, Stride: lda, Data: a}, b: blas64.General{Rows: p, Cols: n, Stride: ldb, Data: b}}
@@ -61,17 +46,6 @@ func (l Lapack) Dggsvd3(jobU, jobV, jobQ lapack.GSVDJob, m, n, p int, a []float6
 	d.exchanges(iwork)
 	l.Implementation.Dggsvd3(jobU, jobV, jobQ, m, n, p, a, lda, b, ldb, alpha, beta, u, ldu, v, ldv, q, ldq, work, -1, iwork) // sets work[0]
 	return d.k, d.r, ok
-}
-
-// regularGSVD is gonum's Dggsvd3, which is right if no pivots are needed: if its ranks are full. It returns
-// false where gonum panics.
-func (l Lapack) regularGSVD(jobU, jobV, jobQ lapack.GSVDJob, m, n, p int, a []float64, lda int, b []float64, ldb int, alpha, beta, u []float64, ldu int, v []float64, ldv int, q []float64, ldq int, work []float64, lwork int, iwork []int) (k, rank int, ok bool) {
-	defer func() {
-		if recover() != nil {
-			ok = false
-		}
-	}()
-	return l.Implementation.Dggsvd3(jobU, jobV, jobQ, m, n, p, a, lda, b, ldb, alpha, beta, u, ldu, v, ldv, q, ldq, work, lwork, iwork)
 }
 
 // A gsvd is a generalised singular value decomposition. Q, U and V have no rows if they are not wanted.

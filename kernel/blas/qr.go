@@ -64,8 +64,12 @@ func (l Lapack) oneByOne(q orthogonal, lo, hi int, work []float64) {
 // On entry the first k columns of the m x n matrix a hold the reflectors, as Dgeqrf leaves them, and tau
 // their factors. On return a holds the columns of Q.
 func (l Lapack) Dorgqr(m, n, k int, a []float64, lda int, tau, work []float64, lwork int) {
-	if k < fewReflectors || n > m || k > n || lwork < n || len(work) < lwork || !inside(a, m, n, lda) || len(tau) != k ||
-		k <= oneByOne && !vectorized() {
+	sound := 0 < n && n <= m && k <= n && lwork >= n && len(work) >= lwork && inside(a, m, n, lda) && len(tau) == k
+	few := k < fewReflectors || k <= oneByOne && !vectorized()
+	if sound && few { // gonum clears all of work for each reflector, and uses n entries
+		work, lwork = work[:n], n
+	}
+	if !sound || few {
 		l.Implementation.Dorgqr(m, n, k, a, lda, tau, work, lwork)
 		return
 	}
