@@ -44,8 +44,11 @@ type adaptOptions struct {
 func newAdapt(std *cli.Streams) *cobra.Command {
 	var o adaptOptions
 	cmd := &cobra.Command{
-		Use: "adapt --model FILE --out FILE FILE...", Short: "Add new tasks to a model from few samples", Long: adaptHelp,
-		Example: adaptExamples, Args: cobra.ArbitraryArgs,
+		Use:     "adapt --model FILE --out FILE FILE...",
+		Short:   "Add new tasks to a model from few samples",
+		Long:    adaptHelp,
+		Example: adaptExamples,
+		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, files []string) error {
 			if err := o.take(files); err != nil {
 				return err
@@ -65,8 +68,8 @@ func newAdapt(std *cli.Streams) *cobra.Command {
 	return cmd
 }
 
-// runAdapt writes a model with more tasks. The columns of tasks and targets are those of the training unless
-// they are given.
+// runAdapt writes a model with more tasks. Without --task and --target it reads the columns that the training
+// read.
 func runAdapt(ctx context.Context, std *cli.Streams, o adaptOptions) error {
 	var used files
 	defer used.close()
@@ -82,7 +85,9 @@ func runAdapt(ctx context.Context, std *cli.Streams, o adaptOptions) error {
 		return err
 	}
 	p := before.Parameters()
-	o.table.Schema, o.table.Task, o.table.Target = &p.Schema, cmp.Or(o.table.Task, p.Tasks.Column), cmp.Or(o.table.Target, p.Target.Column)
+	o.table.Schema = &p.Schema
+	o.table.Task = cmp.Or(o.table.Task, p.Tasks.Column)
+	o.table.Target = cmp.Or(o.table.Target, p.Target.Column)
 	table, err := readTable(ctx, std.Progress(), nil, o.files, o.table)
 	if err != nil {
 		return err
@@ -116,7 +121,7 @@ type adaptReport struct {
 	Updated int            `json:"updated"`           // tasks
 	Tasks   int            `json:"tasks"`             // of the model now
 	Filled  map[string]int `json:"filled"`            // rows with a mean in place of a missing value, by column
-	Alike   []string       `json:"spelled_otherwise"` // added tasks that the model has in another spelling: "1.0" is "1"
+	Alike   []string       `json:"spelled_otherwise"` // added tasks with other spellings in the model: "1.0" is "1"
 	read    *dataset.Table
 }
 
@@ -125,7 +130,11 @@ func newAdaptReport(before, after *mixed.Model, table *dataset.Table) *adaptRepo
 	added := len(after.Tasks()) - len(before.Tasks())
 	r := &adaptReport{
 		Header: cli.NewHeader("adapt"), Rows: table.Rows(), Dropped: table.Dropped(), Added: added,
-		Updated: len(table.Tasks()) - added, Tasks: len(after.Tasks()), Filled: map[string]int{}, Alike: []string{}, read: table,
+		Updated: len(table.Tasks()) - added,
+		Tasks:   len(after.Tasks()),
+		Filled:  map[string]int{},
+		Alike:   []string{},
+		read:    table,
 	}
 	for _, c := range table.Missing() {
 		r.Filled[c.Column] = c.Rows
@@ -147,7 +156,8 @@ func (r *adaptReport) text(w io.Writer) {
 	for _, sentence := range report.Missing(r.read) {
 		terminal.Sayf(w, "%s", sentence)
 	}
-	fmt.Fprintf(w, "%s: %s added and %d updated from %s; the model has %s now\n", r.File, text.Plural(r.Added, "task"), r.Updated,
+	fmt.Fprintf(w, "%s: %s added and %d updated from %s; the model has %s now\n", r.File,
+		text.Plural(r.Added, "task"), r.Updated,
 		text.Plural(r.Rows, "row"), text.Plural(r.Tasks, "task"))
 	sayAlike(w, r.Alike)
 }

@@ -33,8 +33,11 @@ func newCheck(std *cli.Streams) *cobra.Command {
 	var o tableOptions
 	o.table.Missing = dataset.MissingKeep
 	cmd := &cobra.Command{
-		Use: "check FILE...", Short: "Describe how the columns of a table are read", Long: checkHelp, Example: checkExamples,
-		Args: cobra.ArbitraryArgs,
+		Use:     "check FILE...",
+		Short:   "Describe how the columns of a table are read",
+		Long:    checkHelp,
+		Example: checkExamples,
+		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, files []string) error {
 			if err := o.take(files); err != nil {
 				return err

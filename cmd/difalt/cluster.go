@@ -31,7 +31,10 @@ shows the steps in five minutes.`
 // newCluster returns the command cluster, with cluster new and cluster key below it.
 func newCluster(std *cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "cluster", Short: "Make the list of nodes that train together", Long: clusterHelp, Example: clusterExamples,
+		Use:     "cluster",
+		Short:   "Make the list of nodes that train together",
+		Long:    clusterHelp,
+		Example: clusterExamples,
 	}
 	cmd.AddCommand(newClusterNew(std), newClusterKey(std))
 	return cmd
@@ -55,21 +58,24 @@ type clusterNewOptions struct {
 	graph, out string
 }
 
-// defaultGraph is the graph of up and cluster new. Its diameter grows with the logarithm of the nodes, and so do
-// the rounds of a sum along its tree.
+// defaultGraph is the graph of up and cluster new. Its diameter grows with the logarithm of the nodes, and so
+// do the rounds of a sum along its tree.
 const defaultGraph = "exponential"
 
 // newClusterNew returns the command cluster new.
 func newClusterNew(std *cli.Streams) *cobra.Command {
 	o := clusterNewOptions{graph: defaultGraph}
 	cmd := &cobra.Command{
-		Use: "new --nodes LIST --out DIR", Short: "Write cluster.json, and a key for each node without one", Long: clusterNewHelp,
+		Use:     "new --nodes LIST --out DIR",
+		Short:   "Write cluster.json, and a key for each node without one",
+		Long:    clusterNewHelp,
 		Example: clusterNewExamples,
 		RunE:    func(*cobra.Command, []string) error { return runClusterNew(std, o) },
 	}
 	flags := cmd.Flags()
 	flags.Var(cli.List(&o.nodes), "nodes", "`LIST` of NAME=HOST:PORT[=sha256:KEY]; a node without KEY gets a key")
-	flags.Var(cli.OneOf(&o.graph, defaultGraph, "star"), "graph", "connect the nodes by a graph of `KIND` exponential or star")
+	flags.Var(cli.OneOf(&o.graph, defaultGraph, "star"), "graph",
+		"connect the nodes by a graph of `KIND` exponential or star")
 	flags.StringVar(&o.out, "out", "", "write cluster.json and the keys to the folder `DIR`")
 	cli.Require(cmd, "nodes", "out")
 	return cmd
@@ -98,7 +104,10 @@ func runClusterNew(std *cli.Streams, o clusterNewOptions) error {
 		return cli.OfFlag("out", err)
 	}
 	report := &clusterReport{
-		Header: cli.NewHeader("cluster new"), File: filepath.Join(o.out, cluster.File), Run: fmt.Sprint(c.Run), Edges: len(c.Edges),
+		Header: cli.NewHeader("cluster new"),
+		File:   filepath.Join(o.out, cluster.File),
+		Run:    fmt.Sprint(c.Run),
+		Edges:  len(c.Edges),
 	}
 	for i, n := range c.Nodes {
 		node := nodeReport{Name: n.Name, Address: n.Address, Key: n.Pin}
@@ -129,7 +138,8 @@ type nodeReport struct {
 
 // text writes the report in words.
 func (r *clusterReport) text(w io.Writer) {
-	fmt.Fprintf(w, "%s: %s, %s, run %s\n", r.File, text.Plural(len(r.Nodes), "node"), text.Plural(r.Edges, "edge"), r.Run)
+	fmt.Fprintf(w, "%s: %s, %s, run %s\n", r.File, text.Plural(len(r.Nodes), "node"), text.Plural(r.Edges, "edge"),
+		r.Run)
 	for _, n := range r.Nodes {
 		fmt.Fprintf(w, "  %s %s: %s\n", n.Name, n.Address, n.Key)
 		if n.KeyFile != "" {

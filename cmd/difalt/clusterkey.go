@@ -21,7 +21,9 @@ prints, sha256:..., goes to the author of cluster.json.`
 func newClusterKey(std *cli.Streams) *cobra.Command {
 	var out string
 	cmd := &cobra.Command{
-		Use: "key --out FILE", Short: "Make a key for a node, and print its part of cluster.json", Long: clusterKeyHelp,
+		Use:     "key --out FILE",
+		Short:   "Make a key for a node, and print its part of cluster.json",
+		Long:    clusterKeyHelp,
 		Example: clusterKeyExamples,
 		RunE:    func(*cobra.Command, []string) error { return runClusterKey(std, out) },
 	}
@@ -30,8 +32,8 @@ func newClusterKey(std *cli.Streams) *cobra.Command {
 	return cmd
 }
 
-// runClusterKey writes a private key, and prints its hash: to the standard error if the key goes to the standard
-// output.
+// runClusterKey writes a private key, and prints its hash: to the standard error if the key goes to the
+// standard output.
 func runClusterKey(std *cli.Streams, out string) error {
 	key, content := cluster.NewKey()
 	write, to := cluster.WriteKey, *std

@@ -81,7 +81,7 @@ func identify(flag, path string, written bool) usedFile {
 	return u
 }
 
-// is reports whether two files are the same.
+// is reports whether two uses are of one file.
 func (u usedFile) is(o usedFile) bool {
 	if u.info != nil && o.info != nil {
 		return os.SameFile(u.info, o.info)
@@ -113,8 +113,8 @@ func (f *files) tables(patterns []string) error {
 	return nil
 }
 
-// reads adds a file that a flag names, unless the flag is not given, and refuses a second standard input. A file
-// that does not exist is left to exist or to the reader.
+// reads adds a file that a flag names, unless the flag is not given, and refuses a second standard input. A
+// file that does not exist is left to exist or to the reader.
 func (f *files) reads(flag, path string) error {
 	if path == "" {
 		return nil
@@ -173,7 +173,7 @@ func (f *files) createResult(flag, path string, extensions ...string) error {
 	return f.claim(flag, beside(path))
 }
 
-// beside returns the path of a result that is worse than the one that has the path: "a.unfinished.npz" for
+// beside returns the path of a result where the path itself keeps a better result: "a.unfinished.npz" for
 // "a.npz".
 func beside(path string) string {
 	extension := filepath.Ext(path)
@@ -257,7 +257,9 @@ func (f *files) claimFolder(flag, dir string, names []string) error {
 // claimLater claims a file that is written again and again during long work, and fails if that is impossible:
 // before it.
 func (f *files) claimLater(flag, path string) error {
-	if info, err := os.Stat(path); atomicfile.IsStdout(path) || err == nil && info.Mode()&(fs.ModeNamedPipe|fs.ModeSocket) != 0 {
+	info, err := os.Stat(path)
+	isStream := err == nil && info.Mode()&(fs.ModeNamedPipe|fs.ModeSocket) != 0
+	if isStream || atomicfile.IsStdout(path) {
 		return cli.WrongValue(flag, path, "it is written again and again: name a file")
 	}
 	if err := f.claim(flag, path); err != nil {
@@ -297,7 +299,8 @@ func loadModel(path string) (m *mixed.Model, err error) {
 
 // readTable reads the table of all files that match some patterns, with its progress on stderr as the first
 // of the given stages. Errors name the file and the flag that helps.
-func readTable(ctx context.Context, stderr io.Writer, stages []string, patterns []string, o dataset.TableOptions) (*dataset.Table, error) {
+func readTable(ctx context.Context, stderr io.Writer, stages, patterns []string,
+	o dataset.TableOptions) (*dataset.Table, error) {
 	var t *dataset.Table
 	err := reading(ctx, stderr, stages, &o, func() (err error) {
 		t, err = dataset.ReadFiles(patterns, o)
@@ -309,8 +312,8 @@ func readTable(ctx context.Context, stderr io.Writer, stages []string, patterns 
 	return t, nil
 }
 
-// reading does the work that reads tables by some options, with its progress on stderr as the first of the given
-// stages. After an interruption the work goes on, as in cli.UntilCanceled.
+// reading does the work that reads tables by some options, with its progress on stderr as the first of the
+// given stages. After an interruption the work goes on, as in cli.UntilCanceled.
 func reading(ctx context.Context, stderr io.Writer, stages []string, o *dataset.TableOptions, work func() error) error {
 	bar := terminal.NewProgress(stderr, stages...)
 	defer bar.Close()
@@ -323,5 +326,5 @@ func reading(ctx context.Context, stderr io.Writer, stages []string, o *dataset.
 	return cli.UntilCanceled(ctx, work)
 }
 
-// readingStage is the stage before those of training.
+// readingStage is the stage before the stages of training.
 const readingStage = "reading the table"

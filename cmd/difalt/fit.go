@@ -41,8 +41,11 @@ type fitOptions struct {
 func newFit(std *cli.Streams) *cobra.Command {
 	o := fitOptions{trainingOptions: newTrainingOptions()}
 	cmd := &cobra.Command{
-		Use: "fit --task COLUMN --target COLUMN FILE...", Short: "Fit a mixed model to one table of many small tasks",
-		Long: fitHelp, Example: fitExamples, Args: cobra.ArbitraryArgs,
+		Use:     "fit --task COLUMN --target COLUMN FILE...",
+		Short:   "Fit a mixed model to one table of many small tasks",
+		Long:    fitHelp,
+		Example: fitExamples,
+		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, files []string) error {
 			if err := o.take(cmd.Flags(), files); err != nil {
 				return err
@@ -55,7 +58,8 @@ func newFit(std *cli.Streams) *cobra.Command {
 	o.addOut(flags)
 	flags.StringVar(&o.report, "report", "", "write a web page with figures and tables to the folder `DIR`")
 	o.addTableFlags(flags)
-	flags.BoolVar(&o.noRefit, "no-refit", false, "keep the model of the training rows (default: it is fitted again to all rows)")
+	flags.BoolVar(&o.noRefit, "no-refit", false,
+		"keep the model of the training rows (default: it is fitted again to all rows)")
 	o.addModelFlags(flags)
 	o.addSeed(flags)
 	cli.Require(cmd, "task", "target")

@@ -61,7 +61,8 @@ var missingRules = map[string]dataset.Missing{
 }
 
 // missingUsage is the help of --missing of commands that learn from rows.
-const missingUsage = "treat missing values by `RULE`: refuse the table, drop their rows, or fill in the mean of the training rows"
+const missingUsage = "treat missing values by `RULE`: refuse the table, drop their rows, or fill in the mean of " +
+	"the training rows"
 
 // decimalMark returns a decimal mark.
 func decimalMark(s string) (rune, error) {
@@ -76,7 +77,8 @@ func (o *tableOptions) addColumnFlags(flags *pflag.FlagSet) {
 	t := &o.table
 	flags.Var(cli.List(&t.Features), "features", "use only a `LIST` of columns as features")
 	flags.Var(cli.List(&t.Drop), "drop", "leave out a `LIST` of columns")
-	flags.Var(cli.List(&t.Categorical), "categorical", "`LIST` of columns of numbers that are categories, besides those of text")
+	flags.Var(cli.List(&t.Categorical), "categorical",
+		"`LIST` of columns of numbers that are categories, besides those of text")
 	flags.BoolVar(&t.Numbers, "numbers", false, "refuse columns of text that --categorical does not list")
 	flags.StringVar(&t.Weight, "sample-weights", "", "`COLUMN` with relative weights of rows")
 }
@@ -86,8 +88,8 @@ func (o *tableOptions) addHoldout(flags *pflag.FlagSet) {
 	flags.StringVar(&o.table.Holdout, "holdout", "", "hold out the rows with 1 in `COLUMN` instead")
 }
 
-// take takes the arguments of a command, the names of tables, and checks the options as far as that is possible
-// without the tables.
+// take takes the arguments of a command, the names of tables, and checks the options as far as that is
+// possible without the tables.
 func (o *tableOptions) take(files []string) error {
 	switch {
 	case len(files) > 0 && o.data != "":
@@ -102,8 +104,8 @@ func (o *tableOptions) take(files []string) error {
 	o.files = files
 	for _, path := range files {
 		if problemfile.IsName(path) {
-			return cli.Usagef("%[1]s is a problem or model file, and this command reads tables: \"difalt run --data %[1]s\" reads "+
-				"problem files, \"difalt model show %[1]s\" models", path)
+			return cli.Usagef("%[1]s is a problem or model file, and this command reads tables: "+
+				"\"difalt run --data %[1]s\" reads problem files, \"difalt model show %[1]s\" models", path)
 		}
 	}
 	if o.table.Features != nil && o.table.Drop != nil {
@@ -203,10 +205,11 @@ type jointOptions struct {
 func (o *jointOptions) addDisclosureFlags(flags *pflag.FlagSet) {
 	d, p := &o.model.Disclosure, &o.privacy
 	flags.Var(cli.CountOrOff(&d.LeastRows, 3, mixed.Off), "least-rows",
-		"vote against curves below `N` own rows for each column of the design, and without curves do not take part; 0: no rule")
+		"vote against curves below `N` own rows for each column of the design, and without curves do not take "+
+			"part; 0: no rule")
 	flags.Var(cli.CountOrOff(&d.LeastLevel, 12, mixed.Off), "least-level",
-		"count levels, and values off the usual one, of fewer than `N` own rows as missing or constant, and vote against curves "+
-			"that can bend on fewer; 0: no rule; with --no-curves 3 unless given")
+		"count levels, and values off the usual one, of fewer than `N` own rows as missing or constant, and vote "+
+			"against curves that can bend on fewer; 0: no rule; with --no-curves 3 unless given")
 	flags.Var(cli.CountOrOff(&d.LeastSmall, 10, mixed.Off), "least-small",
 		"leave tasks with fewer rows than columns and two out of all totals, unless there are `N` of them; 0: no rule")
 	flags.BoolVar(&d.Strict, "strict", false,
@@ -248,8 +251,8 @@ func (o *jointOptions) take(flags *pflag.FlagSet, files []string) error {
 	return nil
 }
 
-// memberOptions are the options of node and run that make a process a node of a network, and limit how long it
-// waits for others.
+// memberOptions are the options of node and run that make a process a node of a network, and limit how long
+// it waits for others.
 type memberOptions struct {
 	clusterFile, keyFile      string
 	listen                    string // address
@@ -280,7 +283,8 @@ const longestMark = 30
 // withHint adds to an error about a table the option that helps.
 func withHint(err error) error {
 	if errors.Is(err, dataset.ErrMissing) {
-		return fmt.Errorf("%w; --missing drop leaves such rows out, --missing mean fills in the mean of the column", err)
+		return fmt.Errorf("%w; --missing drop leaves such rows out, --missing mean fills in the mean of the column",
+			err)
 	}
 	format, ok := errors.AsType[*dataset.FormatError](err)
 	if !ok {

@@ -27,8 +27,11 @@ and PowerShell. The archives of a release contain them.`
 func newGenerate(std *cli.Streams) *cobra.Command {
 	var out string
 	cmd := &cobra.Command{
-		Use: "generate --out DIR", Short: "Write manual pages and completions of shells", Long: generateHelp, Example: generateExamples,
-		RunE: func(*cobra.Command, []string) error { return runGenerate(std, out) },
+		Use:     "generate --out DIR",
+		Short:   "Write manual pages and completions of shells",
+		Long:    generateHelp,
+		Example: generateExamples,
+		RunE:    func(*cobra.Command, []string) error { return runGenerate(std, out) },
 	}
 	cmd.Flags().StringVar(&out, "out", "", "write to the folders man and completions in the folder `DIR`")
 	cli.Require(cmd, "out")
@@ -95,8 +98,8 @@ func generated() (map[string]atomicfile.Content, error) {
 	return files, pages(root)
 }
 
-// built returns the time of the commit that the program was built from, nil if it does not know it: the time
-// of the pages, so that a commit gives the same bytes on every day.
+// built returns the time of the commit that the program was built from, nil if it does not know it. The pages
+// have this time, so that their bytes depend on the commit and not on the day.
 func built() *time.Time {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

@@ -73,11 +73,15 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 
 func newRootCommand(std *cli.Streams) *cobra.Command {
 	root := cli.Program(std, &cobra.Command{
-		Use: program, Short: "Decentralised multi-task representation learning", Long: programHelp, Example: programExamples,
+		Use:     program,
+		Short:   "Decentralised multi-task representation learning",
+		Long:    programHelp,
+		Example: programExamples,
 	})
 	cli.Add(std, root, "One table:", newCheck(std), newFit(std), newPredict(std), newAdapt(std), newModel(std))
 	cli.Add(std, root, "Tables of several owners:", newCluster(std), newNode(std), newUp(std))
-	cli.Add(std, root, "The paper's algorithm:", experiment.NewSimulate(std, program), experiment.NewResults(std), newRun(std))
+	cli.Add(std, root, "The paper's algorithm:", experiment.NewSimulate(std, program), experiment.NewResults(std),
+		newRun(std))
 	cli.Add(std, root, "", cli.NewInfo(std), newGenerate(std))
 	return root
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/difalt/difalt/cmd/difalt/internal/federate"
 )
 
-// A member is this process as a node of a network, before it connects to the others.
+// A member is this process as a node of a network, before it connects to other nodes.
 type member struct {
 	memberOptions
 	cluster  *cluster.Cluster
@@ -24,7 +24,8 @@ type member struct {
 // newMember returns this process as the node of the cluster that has its key.
 func newMember(o memberOptions) (*member, error) {
 	if o.clusterFile == "" || o.keyFile == "" {
-		return nil, cli.Usagef("--cluster and --key are required: the list of the nodes, cluster.json, and the key of this one")
+		return nil, cli.Usagef("--cluster and --key are required: the list of the nodes, cluster.json, and the key " +
+			"of this one")
 	}
 	c, err := cluster.Read(o.clusterFile)
 	if err != nil {

@@ -47,8 +47,11 @@ type showOptions struct{ model, out string }
 func newShow(std *cli.Streams) *cobra.Command {
 	var o showOptions
 	cmd := &cobra.Command{
-		Use: "show FILE", Short: "Print the content of a model file, or write its effects", Long: showHelp, Example: showExamples,
-		Args: oneModel,
+		Use:     "show FILE",
+		Short:   "Print the content of a model file, or write its effects",
+		Long:    showHelp,
+		Example: showExamples,
+		Args:    oneModel,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.model = args[0]
 			return runShow(cmd.Context(), std, o)
@@ -71,7 +74,8 @@ func runShow(ctx context.Context, std *cli.Streams, o showOptions) error {
 	var used files
 	defer used.close()
 	if o.out != "" {
-		if err := errors.Join(used.reads("model", o.model), used.create("out", o.out, tablefile.Extensions...)); err != nil {
+		err := errors.Join(used.reads("model", o.model), used.create("out", o.out, tablefile.Extensions...))
+		if err != nil {
 			return err
 		}
 	}

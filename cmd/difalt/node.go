@@ -61,8 +61,11 @@ const (
 func newNode(std *cli.Streams) *cobra.Command {
 	o := newNodeOptions()
 	cmd := &cobra.Command{
-		Use: "node --cluster FILE --key FILE FILE...", Short: "Train with the owners of other tables",
-		Long: nodeHelp, Example: nodeExamples, Args: cobra.ArbitraryArgs,
+		Use:     "node --cluster FILE --key FILE FILE...",
+		Short:   "Train with the owners of other tables",
+		Long:    nodeHelp,
+		Example: nodeExamples,
+		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, files []string) error {
 			if err := o.take(cmd.Flags(), files); err != nil {
 				return err
@@ -78,7 +81,9 @@ func newNode(std *cli.Streams) *cobra.Command {
 // newNodeOptions returns the options without flags.
 func newNodeOptions() *nodeOptions {
 	return &nodeOptions{
-		jointOptions: jointOptions{trainingOptions: newTrainingOptions()}, member: newMemberOptions(), engine: engineGRPC,
+		jointOptions: jointOptions{trainingOptions: newTrainingOptions()},
+		member:       newMemberOptions(),
+		engine:       engineGRPC,
 	}
 }
 

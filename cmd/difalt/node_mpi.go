@@ -15,7 +15,7 @@ import (
 	"github.com/difalt/difalt/topology"
 )
 
-// parting is how long a process that has failed waits for the others to leave too before it ends all of them.
+// parting is how long a process that has failed waits for all other processes to leave before it ends them.
 const parting = 2 * time.Second
 
 // runMPI trains with the other processes of an MPI job. It reports errors itself: after the job has been
@@ -32,7 +32,8 @@ func runMPI(ctx context.Context, std *cli.Streams, o nodeOptions) error {
 	t := newNodeTraining(&own, o)
 	g, err := topology.Parse(defaultGraph, w.Size(), 0)
 	if w.Size() == 1 { // most likely no launcher started it
-		err = cli.WrongValue("engine", "mpi", "this process is alone: start it by mpirun -np N or srun -n N, with N of at least 2")
+		err = cli.WrongValue("engine", "mpi",
+			"this process is alone: start it by mpirun -np N or srun -n N, with N of at least 2")
 	}
 	if err == nil {
 		c := cluster.Named(text.Numbered("process-", w.Size()), g)

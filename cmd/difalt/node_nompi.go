@@ -10,5 +10,6 @@ import (
 
 // runMPI says that this program has no MPI.
 func runMPI(context.Context, *cli.Streams, nodeOptions) error {
-	return cli.WrongValue("engine", "mpi", "this program was built without MPI; build it with CC=mpicc go build -tags mpi ./cmd/difalt")
+	return cli.WrongValue("engine", "mpi",
+		"this program was built without MPI; build it with CC=mpicc go build -tags mpi ./cmd/difalt")
 }

@@ -68,8 +68,11 @@ func newPredict(std *cli.Streams) *cobra.Command {
 	var o predictOptions
 	o.table.NewLevels = true
 	cmd := &cobra.Command{
-		Use: "predict --model FILE FILE...", Short: "Predict the target of rows of a table", Long: predictHelp, Example: predictExamples,
-		Args: cobra.ArbitraryArgs,
+		Use:     "predict --model FILE FILE...",
+		Short:   "Predict the target of rows of a table",
+		Long:    predictHelp,
+		Example: predictExamples,
+		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, files []string) error {
 			if err := o.take(files); err != nil {
 				return err
@@ -85,8 +88,9 @@ func newPredict(std *cli.Streams) *cobra.Command {
 	flags.BoolVar(&o.standardErrors, "standard-errors", false, "add columns with standard errors and 95 % limits")
 	flags.StringVar(&o.table.Task, "task", "", taskUsage)
 	o.addFlags(flags)
-	o.addMissing(flags, "treat missing values by `RULE`: drop leaves the predictions of their rows empty, mean fills in the mean of "+
-		"the training rows, refuse ends with an error", "drop", "mean", "refuse")
+	o.addMissing(flags,
+		"treat missing values by `RULE`: drop leaves the predictions of their rows empty, mean fills in the mean of "+
+			"the training rows, refuse ends with an error", "drop", "mean", "refuse")
 	cli.Require(cmd, "model")
 	return cmd
 }
@@ -124,8 +128,14 @@ func runPredict(ctx context.Context, std *cli.Streams, o predictOptions) error {
 		return err
 	}
 	r := &predictReport{
-		Header: cli.NewHeader("predict"), File: nameOf(o.out, "output"), Rows: read.Rows, Empty: read.Incomplete, Unknown: w.unknown,
-		Filled: map[string]int{}, Alike: append([]string{}, w.alike...), read: read,
+		Header:  cli.NewHeader("predict"),
+		File:    nameOf(o.out, "output"),
+		Rows:    read.Rows,
+		Empty:   read.Incomplete,
+		Unknown: w.unknown,
+		Filled:  map[string]int{},
+		Alike:   append([]string{}, w.alike...),
+		read:    read,
 	}
 	for _, c := range read.Filled {
 		r.Filled[c.Column] = c.Rows
@@ -158,7 +168,8 @@ type keptNumber struct {
 }
 
 // newPredictionWriter returns the writer of predictions with columns that are kept, whose names it checks.
-func newPredictionWriter(to io.Writer, path string, m *mixed.Model, keep []string, standardErrors bool) (*predictionWriter, error) {
+func newPredictionWriter(to io.Writer, path string, m *mixed.Model, keep []string,
+	standardErrors bool) (*predictionWriter, error) {
 	w := &predictionWriter{
 		model: m, to: to, path: path, keep: keep, errors: standardErrors, kept: make([]string, len(keep)),
 		spelling: dataset.NewSpelling(m.Tasks()),
@@ -187,8 +198,8 @@ func (w *predictionWriter) ownColumns() []tablefile.Column {
 	return append(columns, tablefile.Column{Name: "known", Cell: &w.p.Known})
 }
 
-// start starts the table: the columns that are kept come first. Where the output has types, features are numbers
-// or dates, and all others texts as in the file.
+// start starts the table: the columns that are kept come first. Where the output has types, features are
+// numbers or dates, and all others texts as in the file.
 func (w *predictionWriter) start(dates []dataset.Date) {
 	var columns []tablefile.Column
 	for i, name := range w.keep {
@@ -212,7 +223,8 @@ func (w *predictionWriter) start(dates []dataset.Date) {
 }
 
 // addTables writes the rows of tables and completes the output. Errors name the file and the flag that helps.
-func (w *predictionWriter) addTables(ctx context.Context, std *cli.Streams, patterns []string, o dataset.TableOptions) (*dataset.Summary, error) {
+func (w *predictionWriter) addTables(ctx context.Context, std *cli.Streams, patterns []string,
+	o dataset.TableOptions) (*dataset.Summary, error) {
 	var read *dataset.Summary
 	err := reading(ctx, std.Progress(), nil, &o, func() (err error) {
 		read, err = dataset.Scan(patterns, o, w.add)
@@ -301,7 +313,8 @@ func (r *predictReport) text(w io.Writer) {
 			text.Plural(r.Empty, "row"), r.read.First)
 	}
 	if r.Unknown > 0 {
-		terminal.Sayf(w, "%s of tasks or levels that the model does not have: predicted from the means of those that it has.",
+		terminal.Sayf(w,
+			"%s of tasks or levels that the model does not have: predicted from the means of those that it has.",
 			text.Plural(r.Unknown, "row"))
 	}
 	sayAlike(w, r.Alike)

@@ -78,7 +78,10 @@ type runOptions struct {
 func newRun(std *cli.Streams) *cobra.Command {
 	o := newRunOptions()
 	cmd := &cobra.Command{
-		Use: "run --data FILE --rank r", Short: "Run a method on a problem file", Long: runHelp, Example: runExamples,
+		Use:     "run --data FILE --rank r",
+		Short:   "Run a method on a problem file",
+		Long:    runHelp,
+		Example: runExamples,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := o.check(); err != nil {
 				return err
@@ -94,7 +97,10 @@ func newRun(std *cli.Streams) *cobra.Command {
 // newRunOptions returns the options without flags.
 func newRunOptions() *runOptions {
 	o := &runOptions{
-		graph: "er:0.5", rule: topology.Metropolis, member: newMemberOptions(), flags: pflag.NewFlagSet("run", pflag.ContinueOnError),
+		graph:  "er:0.5",
+		rule:   topology.Metropolis,
+		member: newMemberOptions(),
+		flags:  pflag.NewFlagSet("run", pflag.ContinueOnError),
 	}
 	o.Rounds, o.Iterations, o.Seed = 10, 500, 1
 	flags := o.flags
@@ -102,12 +108,14 @@ func newRunOptions() *runOptions {
 	flags.StringVar(&o.data, "data", "", "problem `FILE`.npz with the arrays X, y, task and perhaps node")
 	flags.Var(cli.Count(&o.Rank, 1, cli.Many), "rank", "rank `r` of the representation")
 	flags.StringVar(&o.out, "out", "", "write U and the coefficients b_t to `FILE`.npz")
-	flags.StringVar(&o.snapshot, "snapshot", "", "write the state of the run to `FILE` every 100 iterations and at the end")
+	flags.StringVar(&o.snapshot, "snapshot", "",
+		"write the state of the run to `FILE` every 100 iterations and at the end")
 	flags.StringVar(&o.from, "from", "", "continue from the snapshot in `FILE`, of the same problem and options")
 	flags.Var(cli.Count(&o.nodes, 1, cli.Many), "nodes",
 		"deal the tasks to `N` nodes, if the file names none (default: 10, or one per task)")
 	flags.StringVar(&o.graph, "graph", o.graph, "`KIND` of graph, if the file has none: "+topology.Specs())
-	flags.Var(cli.Parsed(&o.rule, "metropolis", topology.ParseRule, "metropolis", "equal", "lazy-metropolis"), "weights",
+	flags.Var(cli.Parsed(&o.rule, "metropolis", topology.ParseRule, "metropolis", "equal", "lazy-metropolis"),
+		"weights",
 		"`KIND` of mixing weights, if the file has none: metropolis, equal, lazy-metropolis")
 	flags.Var(cli.Parsed(&o.Method, "dif", difalt.ParseMethod, methodNames()...), "method",
 		"`NAME` of dif, altgdmin, dec, dgd, accelerated")
@@ -138,7 +146,8 @@ func methodNames() (names []string) {
 // check checks the options as far as that is possible without the data. An error is a *cli.Error.
 func (o *runOptions) check() error {
 	if !problemfile.IsName(o.data) {
-		return cli.WrongValue("data", o.data, "run reads problem files (.npz): \"difalt fit --data %s\" reads tables", o.data)
+		return cli.WrongValue("data", o.data, "run reads problem files (.npz): \"difalt fit --data %s\" reads tables",
+			o.data)
 	}
 	wrong, kind := []string{"key", "listen", "join-timeout", "round-timeout"}, "with"
 	if o.member.clusterFile != "" {
@@ -235,7 +244,8 @@ func (r *algorithmRun) alone(ctx context.Context, progress func(iterations int))
 		return err
 	}
 	if weights.Len() != len(problem.Nodes) {
-		return fmt.Errorf("%s: its network has %d nodes, but its tasks are on %d", r.data, weights.Len(), len(problem.Nodes))
+		return fmt.Errorf("%s: its network has %d nodes, but its tasks are on %d", r.data, weights.Len(),
+			len(problem.Nodes))
 	}
 	net, err := consensus.New(weights, nil)
 	if err != nil {
@@ -248,7 +258,7 @@ func (r *algorithmRun) alone(ctx context.Context, progress func(iterations int))
 	return unconverged
 }
 
-// weights returns the mixing weights of the file, or those of the flags.
+// weights returns the mixing weights that the file or the flags give.
 func (r *algorithmRun) weights(nodes int) (*topology.Weights, error) {
 	var graph *topology.Graph
 	var err error
@@ -280,14 +290,15 @@ func (r *algorithmRun) weights(nodes int) (*topology.Weights, error) {
 
 // withOthers runs one node of a network of several processes, on the tasks of the file.
 func (r *algorithmRun) withOthers(ctx context.Context, m *member) error {
-	var unconverged error // the others need not know it
+	var unconverged error // other nodes need not know it
 	node := m.node(r.Log())
 	node.Settings = r.Settings()
 	node.Prepare = func() error { return r.read(ctx) }
 	node.Job = func(ctx context.Context, net *consensus.Network) error {
 		problem, err := r.file.Problem(0)
 		if err == nil && len(problem.Nodes) > 1 {
-			err = fmt.Errorf("its tasks are on %d nodes: with --cluster it holds the tasks of this one", len(problem.Nodes))
+			err = fmt.Errorf("its tasks are on %d nodes: with --cluster it holds the tasks of this one",
+				len(problem.Nodes))
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", r.data, err)
@@ -328,8 +339,9 @@ func (r *algorithmRun) run(ctx context.Context, p *difalt.Problem, net *consensu
 	res, err := solver.Run(ctx)
 	switch {
 	case errors.Is(err, features.ErrNotStandard):
-		return nil, cli.OfFile(r.data, errors.New("the means or sizes of its features would mislead the methods: standardise them "+
-			"first, or give --any-features"))
+		return nil, cli.OfFile(r.data,
+			errors.New("the means or sizes of its features would mislead the methods: standardise them "+
+				"first, or give --any-features"))
 	case res == nil && ctx.Err() != nil:
 		return nil, cli.Interrupted("interrupted before the first iteration: nothing was written")
 	case res == nil: // a run that has diverged, or was interrupted, has a result

@@ -121,7 +121,8 @@ func (r *algorithmRun) report(res *difalt.Result, net *consensus.Network) *runRe
 
 // text writes the report in words.
 func (r *runReport) text(w io.Writer) {
-	fmt.Fprintf(w, "%s: %s on %s, rank %d\n", r.Method, text.Plural(r.Tasks, "task"), text.Plural(r.Nodes, "node"), r.Rank)
+	fmt.Fprintf(w, "%s: %s on %s, rank %d\n", r.Method, text.Plural(r.Tasks, "task"), text.Plural(r.Nodes, "node"),
+		r.Rank)
 	objective := math.NaN()
 	if r.Objective != nil {
 		objective = *r.Objective

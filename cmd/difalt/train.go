@@ -20,7 +20,8 @@ import (
 	"github.com/difalt/difalt/mixed"
 )
 
-// A training fits a model to a table, or to those of several owners. The report goes to the standard output.
+// A training fits a model to a table, or to the tables of several owners. The report goes to the standard
+// output.
 type training struct {
 	trainingOptions
 	*cli.Streams
@@ -63,8 +64,8 @@ func (t *training) train(ctx context.Context, stages []string,
 	return t.unconverged
 }
 
-// showOn shows the progress of a training on a bar: the steps of the stage, of which the last ones may be left
-// out, and the sums.
+// showOn shows the progress of a training on a bar: the steps of the stage, of which the last ones may be
+// left out, and the sums.
 func showOn(bar *terminal.Progress) func(mixed.Progress) {
 	return func(p mixed.Progress) {
 		detail := text.Plural(p.Sums, "sum")
@@ -75,7 +76,7 @@ func showOn(bar *terminal.Progress) func(mixed.Progress) {
 	}
 }
 
-// explain returns an error about the rank with the name of its flag, and other ones with that of the data.
+// explain adds the name of its flag to an error about the rank, and the name of the data to any other error.
 func (t *training) explain(err error) error {
 	if rank, ok := errors.AsType[*mixed.RankError](err); ok {
 		return cli.WrongValue("rank", rank.Rank, "it %s", rank.Range())
@@ -182,13 +183,15 @@ func (t *training) finish(ctx context.Context, m *mixed.Model, result *report.Re
 		if path := t.used.redirected; path != "" {
 			elsewhere = fmt.Sprintf("; the model is in %s, since %s may have a better one", path, t.out)
 		}
-		t.unconverged = cli.Unconverged("the fit has not converged: the files and the report are of its last iteration%s", elsewhere)
+		t.unconverged = cli.Unconverged("the fit has not converged: the files and the report are of its last "+
+			"iteration%s", elsewhere)
 	}
 	return nil
 }
 
 // together trains with the other nodes of a network.
-func (t *training) together(ctx context.Context, net *consensus.Network, progress func(mixed.Progress)) (*mixed.Model, *mixed.Report, error) {
+func (t *training) together(ctx context.Context, net *consensus.Network,
+	progress func(mixed.Progress)) (*mixed.Model, *mixed.Report, error) {
 	list, o := t.inputs()
 	o.Progress = progress
 	if t.privacy.Epsilon > 0 {

@@ -28,8 +28,11 @@ rows stay out of the model, since a second training would disclose them.`
 func newUp(std *cli.Streams) *cobra.Command {
 	o := jointOptions{trainingOptions: newTrainingOptions()}
 	cmd := &cobra.Command{
-		Use: "up --task COLUMN --target COLUMN FILE...", Short: "Train on this machine as the owners of several tables would",
-		Long: upHelp, Example: upExamples, Args: cobra.ArbitraryArgs,
+		Use:     "up --task COLUMN --target COLUMN FILE...",
+		Short:   "Train on this machine as the owners of several tables would",
+		Long:    upHelp,
+		Example: upExamples,
+		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, files []string) error {
 			if err := o.take(cmd.Flags(), files); err != nil {
 				return err
@@ -99,12 +102,14 @@ func localNetwork(nodes int) (*consensus.Network, error) {
 func (t *training) sameSettings() error {
 	first, seen := t.sources[0], map[string]string{}
 	for _, s := range t.sources {
-		if text := consensus.Difference(t.settings(&s), "in "+s.Name, t.settings(&first), "in "+first.Name); text != "" {
-			return fmt.Errorf("--data: %s", text)
+		difference := consensus.Difference(t.settings(&s), "in "+s.Name, t.settings(&first), "in "+first.Name)
+		if difference != "" {
+			return fmt.Errorf("--data: %s", difference)
 		}
 		for _, task := range s.Table.Tasks() {
 			if other, twice := seen[task]; twice {
-				return fmt.Errorf("--data: task %q is in %s and in %s: in one model its name must be unique", task, other, s.Name)
+				return fmt.Errorf("--data: task %q is in %s and in %s: in one model its name must be unique", task,
+					other, s.Name)
 			}
 			seen[task] = s.Name
 		}

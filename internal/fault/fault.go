@@ -1,4 +1,5 @@
-// Package fault carries a panic, with the stack of its goroutine, to another goroutine or to the end of a program.
+// Package fault carries a panic, with the stack of its goroutine, to another goroutine or to the end of a
+// program.
 package fault
 
 import (

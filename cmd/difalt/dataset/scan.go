@@ -16,8 +16,8 @@ type Row struct {
 	Task     string    // empty if it is missing
 	Features []float64 // as of [Table.X]
 	Kept     []string  // the cells of TableOptions.Keep as they are in the file
-	// Dates are the kinds of dates in the columns of Kept, which Features has as days since 1970-01-01. They are
-	// those of the last file that was opened.
+	// Dates are the kinds of dates in the columns of Kept, which Features has as days since 1970-01-01. Every
+	// file has its own kinds.
 	Dates []Date
 	// Complete is false for a row that lacks a value which the options need: its task, or, under MissingDrop,
 	// a feature.
@@ -87,8 +87,8 @@ func Scan(patterns []string, o TableOptions, each func(*Row) error) (*Summary, e
 	return s, nil
 }
 
-// findDates sets the columns of dates of Kept in a file of CSV, by the first cell of a known kind of each, from the
-// records ahead.
+// findDates sets the columns of dates of Kept in a file of CSV, by the first cell of a known kind of each,
+// from the records ahead.
 func (r *reader) findDates(list *records) {
 	known, left := make([]bool, len(r.keep)), len(r.keep)
 	list.ahead(func(cells []string) bool {

@@ -1,4 +1,4 @@
-// Package atomicfile writes files that appear complete or not at all: to a temporary name in the same folder,
+// Package atomicfile writes files that appear complete or not at all: to a temporary name in their folder,
 // renamed at the end. A process that is killed leaves its temporary files, called .NAME.RANDOM.part.
 package atomicfile
 
@@ -97,7 +97,7 @@ func Check(path string) error {
 	return f.Close()
 }
 
-// temporary opens a new file in the folder of a path. Unlike those of os.CreateTemp it has the mode that the
+// temporary opens a new file in the folder of a path. Unlike a file of os.CreateTemp it has the mode that the
 // umask, or the folder, gives new files.
 func temporary(path string, mode fs.FileMode) (*os.File, error) {
 	name := fmt.Sprintf(".%s.%s.part", filepath.Base(path), rand.Text())
@@ -125,7 +125,7 @@ func WriteFile(path string, content []byte) error {
 	return f.Commit()
 }
 
-// Write is that of os.File; its errors name the path, not the temporary file.
+// Write writes to the temporary file; its errors name the path.
 func (f *File) Write(b []byte) (int, error) {
 	n, err := f.File.Write(b)
 	return n, f.named(err)
@@ -162,7 +162,7 @@ func (f *File) Replaces() bool {
 	return err == nil
 }
 
-// Redirect gives the file another final name in the same folder, before Commit.
+// Redirect gives the file another final name in its folder, before Commit.
 func (f *File) Redirect(path string) {
 	f.path = filepath.Join(filepath.Dir(f.path), filepath.Base(path))
 }
@@ -251,8 +251,8 @@ func Bytes(content []byte) Content {
 }
 
 // WriteFolder writes files, given by their paths in a folder, in the order of these, and makes this and other
-// folders if need be. All files are complete on the disk before the first takes its name: an error before leaves
-// everything as it was.
+// folders if need be. All files are complete on the disk before the first takes its name: an error before
+// leaves everything as it was.
 func WriteFolder(dir string, files map[string]Content) (err error) {
 	var made []string // the inner ones first
 	defer func() {

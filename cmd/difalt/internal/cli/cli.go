@@ -1,5 +1,5 @@
-// Package cli is what the commands of all programs here share: help, usage errors, exit codes, values of flags,
-// and streams that an interruption does not block.
+// Package cli is what the commands of all programs here share: help, usage errors, exit codes, values of
+// flags, and streams that an interruption does not block.
 package cli
 
 import (

@@ -194,8 +194,8 @@ type errorObject struct {
 	} `json:"error"`
 }
 
-// Complain prints an error of a program as text or as JSON, if there is one that was not printed before. A panic
-// has its stack.
+// Complain prints an error of a program as text or as JSON, if there is one that was not printed before. A
+// panic has its stack.
 func Complain(stderr io.Writer, program string, err error, asJSON bool) {
 	own, isOwn := errors.AsType[*Error](err)
 	if err == nil || isOwn && own.Err == nil {
@@ -214,7 +214,7 @@ func Complain(stderr io.Writer, program string, err error, asJSON bool) {
 	if panicked {
 		o.Error.Stack = string(p.Stack)
 	}
-	for isOwn { // the flag and the file may be those of different errors
+	for isOwn { // one error may have the flag, and another one the file
 		o.Error.Flag, o.Error.Value = cmp.Or(o.Error.Flag, own.Flag), cmp.Or(o.Error.Value, own.Value)
 		if o.Error.File == "" {
 			o.Error.File, o.Error.Line = own.File, own.Line

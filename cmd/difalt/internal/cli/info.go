@@ -53,7 +53,8 @@ type infoReport struct {
 // text writes the report in words.
 func (r *infoReport) text(w io.Writer) {
 	for _, fact := range [][2]string{
-		{"difalt", r.Version}, {"go", r.Go}, {"cpu", r.CPU}, {"kernel", r.Kernel}, {"available", strings.Join(r.Available, " ")},
+		{"difalt", r.Version}, {"go", r.Go}, {"cpu", r.CPU}, {"kernel", r.Kernel},
+		{"available", strings.Join(r.Available, " ")},
 		{"build", r.Build}, {"workers", strconv.Itoa(r.Workers)},
 	} {
 		fmt.Fprintf(w, "%-10s %s\n", fact[0], fact[1])
@@ -67,8 +68,8 @@ func Machine() string {
 		runtime.Version(), runtime.GOOS, runtime.GOARCH, Version())
 }
 
-// stamped is the version of a build that does not know its own, as that of an image, from sources without
-// .git: -ldflags "-X github.com/difalt/difalt/cmd/difalt/internal/cli.stamped=v1.2.3".
+// stamped is the version of a build from sources without .git, such as the build of an image: -ldflags "-X
+// github.com/difalt/difalt/cmd/difalt/internal/cli.stamped=v1.2.3".
 var stamped string
 
 // Version returns the version of the module that contains the program.

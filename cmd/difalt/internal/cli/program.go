@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Program adds to the root of a program what all programs have: a version, the flags of all commands, which set
-// the streams, and errors in flags that name the flag and the value.
+// Program adds to the root of a program what all programs have: a version, the flags of all commands, which
+// set the streams, and errors in flags that name the flag and the value.
 func Program(std *Streams, root *cobra.Command) *cobra.Command {
 	root.Version, root.SilenceUsage, root.SilenceErrors = Version(), true, true
 	root.SetFlagErrorFunc(wrongFlag)
@@ -22,8 +22,8 @@ func Program(std *Streams, root *cobra.Command) *cobra.Command {
 	return root
 }
 
-// Add adds commands to a program, below a title of its help; an empty title stands for no title. The help of a
-// command names the program difalt where it shows these commands, and gets the name of this one there.
+// Add adds commands to a program, below a title of its help; an empty title stands for no title. The help of
+// a command names the program difalt where it shows these commands, and gets the name of this one there.
 func Add(std *Streams, root *cobra.Command, title string, list ...*cobra.Command) {
 	var names []string
 	for _, cmd := range list {
@@ -40,8 +40,8 @@ func Add(std *Streams, root *cobra.Command, title string, list ...*cobra.Command
 	root.AddCommand(list...)
 }
 
-// finish completes a command and those below it. Its Args, or NoArguments without them, are checked before the
-// flags that it requires; a command that does nothing by itself prints its help.
+// finish completes a command and those below it. Its Args, or NoArguments without them, are checked before
+// the flags that it requires; a command that does nothing by itself prints its help.
 func finish(std *Streams, cmd *cobra.Command) {
 	for _, sub := range cmd.Commands() {
 		finish(std, sub)
@@ -75,8 +75,9 @@ func finish(std *Streams, cmd *cobra.Command) {
 	}
 }
 
-// makeStrict has the flags of a set refuse empty and repeated texts, and lets shells complete their values: the
-// words of a value that has a list of them, folders for DIR, files for FILE and PATTERN, and nothing else.
+// makeStrict has the flags of a set refuse empty and repeated texts, and lets shells complete their values:
+// the words of a value that has a list of them, folders for DIR, files for FILE and PATTERN, and nothing
+// else.
 func makeStrict(cmd *cobra.Command, flags *pflag.FlagSet) {
 	flags.VisitAll(func(f *pflag.Flag) {
 		complete := cobra.NoFileCompletions

@@ -28,7 +28,8 @@ var levels = []string{"info", "debug", "warn", "error"}
 func (s *Streams) addFlags(flags *pflag.FlagSet) {
 	flags.BoolVar(&s.JSON, "json", false, "print the report or the error as JSON")
 	flags.BoolVar(&s.Quiet, "quiet", false, "print warnings and errors only")
-	flags.Var(Parsed(&s.Level, levels[0], parseLevel, levels...), "log-level", "log `LEVEL`: debug, info, warn or error")
+	flags.Var(Parsed(&s.Level, levels[0], parseLevel, levels...), "log-level",
+		"log `LEVEL`: debug, info, warn or error")
 }
 
 // parseLevel returns the level of a word.
@@ -63,7 +64,7 @@ func (s *Streams) Log() *slog.Logger {
 	return slog.New(slog.NewTextHandler(s.Err, &slog.HandlerOptions{Level: s.Level}))
 }
 
-// Report prints the report of a command: text writes it in words; v is the same in JSON, a pointer to a
+// Report prints the report of a command: text writes it in words; v is its content for JSON, a pointer to a
 // struct that begins with a Header.
 func (s *Streams) Report(v any, text func(w io.Writer)) error {
 	if !s.JSON {

@@ -48,7 +48,7 @@ const (
 	boolKind = "bool"
 	intKind  = "int"
 	listKind = "stringSlice"
-	textKind = "text" // pflag would write a default of its own "string" in quotes
+	textKind = "text" // pflag writes defaults of the kind "string" in quotes
 )
 
 // Parsed is a text that parse translates, by default the given text for the present value of *p. Shells
@@ -138,24 +138,26 @@ const longestSpan = 2_400 * time.Hour
 
 // Span is a time from 1 ns to 100 days. The present value of *p is the default.
 func Span(p *time.Duration) pflag.Value {
-	return &value[time.Duration]{p: p, kind: "duration", text: p.String(), parse: func(s string) (time.Duration, error) {
+	parse := func(s string) (time.Duration, error) {
 		d, err := time.ParseDuration(s)
 		if err != nil || d <= 0 || d > longestSpan {
 			return 0, fmt.Errorf("must be a time such as 90s or 1h30m, from 1ns to %v", longestSpan)
 		}
 		return d, nil
-	}}
+	}
+	return &value[time.Duration]{p: p, kind: "duration", text: p.String(), parse: parse}
 }
 
 // Seed is any whole number of 64 bits. The present value of *p is the default.
 func Seed(p *uint64) pflag.Value {
-	return &value[uint64]{p: p, kind: "uint64", text: strconv.FormatUint(*p, 10), parse: func(s string) (uint64, error) {
+	parse := func(s string) (uint64, error) {
 		n, err := strconv.ParseUint(s, 10, 64)
 		if err != nil {
 			return 0, fmt.Errorf("must be a whole number from 0 to %d", uint64(math.MaxUint64))
 		}
 		return n, nil
-	}}
+	}
+	return &value[uint64]{p: p, kind: "uint64", text: strconv.FormatUint(*p, 10), parse: parse}
 }
 
 // A list is texts with commas between them, in quotes as in CSV where a text has a comma.

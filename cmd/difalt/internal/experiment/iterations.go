@@ -14,7 +14,8 @@ type Iterations struct {
 	Workers                                          *int
 }
 
-// AddIterationFlags adds the flags of options that simulate and run share. Their present values are the defaults.
+// AddIterationFlags adds the flags of options that simulate and run share. Their present values are the
+// defaults.
 func AddIterationFlags(flags *pflag.FlagSet, to Iterations) {
 	flags.Var(cli.Count(to.Rounds, 1, difalt.MaxRounds), "rounds", "average in `N` rounds in an iteration, T_con")
 	flags.Var(cli.Count(to.StartRounds, 1, difalt.MaxRounds), "init-rounds",

@@ -37,8 +37,11 @@ type resultsOptions struct{ from, out string }
 func NewResults(std *cli.Streams) *cobra.Command {
 	var o resultsOptions
 	cmd := &cobra.Command{
-		Use: "results", Short: "Write a page about runs of simulate", Long: resultsHelp, Example: resultsExamples,
-		RunE: func(*cobra.Command, []string) error { return runResults(std, o) },
+		Use:     "results",
+		Short:   "Write a page about runs of simulate",
+		Long:    resultsHelp,
+		Example: resultsExamples,
+		RunE:    func(*cobra.Command, []string) error { return runResults(std, o) },
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&o.from, "from", defaultFolder, "read the runs of simulate in the folder `DIR`")

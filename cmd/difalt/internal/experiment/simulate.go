@@ -98,9 +98,11 @@ type simulateOptions struct {
 func NewSimulate(std *cli.Streams, program string) *cobra.Command {
 	o := newSimulateOptions(program)
 	cmd := &cobra.Command{
-		Use: "simulate", Short: "Run the methods on synthetic data and plot their convergence",
-		Long: simulateHelp, Example: simulateExamples,
-		RunE: func(cmd *cobra.Command, _ []string) error { return runSimulate(cmd.Context(), std, o) },
+		Use:     "simulate",
+		Short:   "Run the methods on synthetic data and plot their convergence",
+		Long:    simulateHelp,
+		Example: simulateExamples,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return runSimulate(cmd.Context(), std, o) },
 	}
 	cmd.Flags().AddFlagSet(o.flags)
 	return cmd
@@ -119,8 +121,7 @@ func (o *simulateOptions) addFlags() {
 	flags.SortFlags = false
 	o.flags = flags
 	flags.StringVar(&o.preset, "preset", "", "run the settings `NAME`: fig1 or fig2 of the paper, or a panel such "+
-		"as fig1a; "+
-		"one-round; frontier, noise, kappa beyond the paper. Other flags override their values")
+		"as fig1a; one-round; frontier, noise, kappa beyond the paper. Other flags override their values")
 	s := &o.setting
 	flags.Var(cli.Count(&s.Nodes, 1, simulation.MaxNodes), "nodes", "number of nodes `L`")
 	flags.Var(cli.Count(&s.Features, 1, cli.Many), "features", "number of features `d`")

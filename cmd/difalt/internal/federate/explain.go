@@ -54,7 +54,7 @@ func (e *peerFailure) name(i int) string {
 	return strconv.Quote(e.cluster.Nodes[i].Name)
 }
 
-// A difference names a setting and two nodes with other values of it, in the same words at all nodes.
+// A difference names a setting and two nodes whose values differ. All nodes report it in equal words.
 type difference string
 
 func (d difference) Error() string { return "the nodes refuse each other: " + string(d) }
@@ -75,7 +75,8 @@ func (e *peerFailure) text() string {
 	case e.Err != nil && e.Err.Error() == contradicted:
 		return s + "node " + e.name(e.Peer) + strings.TrimPrefix(contradicted, "it")
 	case e.Kind == transport.Waiting && errors.Is(e.Err, engine.ErrBeyond):
-		return s + fmt.Sprintf("node %s, or one that it waits for, has failed (round %d)%s", e.name(e.Peer), e.Round, details)
+		return s + fmt.Sprintf("node %s, or one that it waits for, has failed (round %d)%s", e.name(e.Peer), e.Round,
+			details)
 	case e.Kind == transport.Waiting:
 		return s + fmt.Sprintf("node %s reports that it waits%s", e.name(e.Peer), details)
 	case e.Kind == transport.Refused:

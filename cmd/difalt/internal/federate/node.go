@@ -41,8 +41,8 @@ type Node struct {
 	MaxNumbers int
 	// Prepare reads what the job needs, before the node connects. Nil does nothing.
 	Prepare func() error
-	// Job computes with the others, once all neighbours are connected. Its error ends this node, and, since
-	// that leaves, all others, which receive the public text of the error.
+	// Job computes with the other nodes, once all neighbours are connected. Its error ends this node; all
+	// other nodes end when this one leaves, and receive the public text of the error.
 	Job func(ctx context.Context, net *consensus.Network) error
 	// Log receives a line when something changes, and every LogEvery (positive) how far the node is.
 	Log      *slog.Logger
@@ -142,8 +142,8 @@ func Run(ctx context.Context, n *Node) error {
 	return Explain(n.Cluster, err)
 }
 
-// accused returns an error with the public text contradicted if nodes contradict one another, and the error
-// has no public text of its own.
+// accused returns an error with the public text contradicted if nodes contradict one another and the error
+// has no public text.
 func accused(err error) error {
 	var public interface{ PublicText() string }
 	wrong := errors.Is(err, consensus.ErrContradiction) || errors.Is(err, consensus.ErrInconsistent)
@@ -174,7 +174,7 @@ func (n *Node) excuse(ctx context.Context, err error, public string) error {
 	return err
 }
 
-// work joins the others and runs the job. A panic, which another node may have caused, becomes an error.
+// work joins the other nodes and runs the job. A panic, which another node may have caused, becomes an error.
 func (n *Node) work(ctx context.Context, transport engine.Transport) (err error) {
 	defer func() {
 		if p := fault.Of(recover()); p != nil {
@@ -208,8 +208,8 @@ func (n *Node) work(ctx context.Context, transport engine.Transport) (err error)
 	return err
 }
 
-// compare returns an error if the settings of a node differ from those of node 0: it names this node if its
-// own differ, or else the first node that differs, node 0 and the setting. A node that cannot read its data
+// compare returns an error if a node and node 0 have different settings: it names this node if it differs, or
+// else the first node that differs, node 0 and the setting. A node that cannot read its data
 // has no settings, so the engine does not compare them when nodes connect. Nodes exchange hashes first.
 func (n *Node) compare(ctx context.Context, net *consensus.Network) error {
 	byName := func(a, b consensus.Setting) int { return strings.Compare(a.Name, b.Name) }
@@ -233,7 +233,8 @@ func (n *Node) compare(ctx context.Context, net *consensus.Network) error {
 	}
 	for i, said := range all {
 		if hash := sha256.Sum256(said); !bytes.Equal(hash[:], hashes[i]) {
-			return &transport.PeerError{Peer: i, Kind: transport.Refused, Err: errors.New("its settings are not those of their hash")}
+			err := errors.New("its settings have another hash")
+			return &transport.PeerError{Peer: i, Kind: transport.Refused, Err: err}
 		}
 	}
 	var first, theirs []consensus.Setting

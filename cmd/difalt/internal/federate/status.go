@@ -65,11 +65,13 @@ func (s *status) waiting(t engine.Transport) (attributes []any) {
 		return nil
 	}
 	names := s.node.Cluster.Names
-	attributes = []any{"waits_for", strings.Join(names(peers), ","), "seconds", math.Round(10*time.Since(since).Seconds()) / 10}
+	seconds := math.Round(10*time.Since(since).Seconds()) / 10
+	attributes = []any{"waits_for", strings.Join(names(peers), ","), "seconds", seconds}
 	var beyond []string
 	for _, peer := range peers {
 		if list := t.Beyond(peer); len(list) > 0 {
-			beyond = append(beyond, fmt.Sprintf("%s waits for %s", names([]int{peer})[0], strings.Join(names(list), ",")))
+			beyond = append(beyond,
+				fmt.Sprintf("%s waits for %s", names([]int{peer})[0], strings.Join(names(list), ",")))
 		}
 	}
 	if beyond != nil {
@@ -93,7 +95,9 @@ func serve(address string, s *status, log *slog.Logger) (stop func(), err error)
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /metrics", s.metrics)
 	mux.HandleFunc("GET /healthz", func(http.ResponseWriter, *http.Request) {})
-	server := &http.Server{Handler: mux, ReadTimeout: requestTimeout, WriteTimeout: requestTimeout, MaxHeaderBytes: 8 << 10}
+	server := &http.Server{
+		Handler: mux, ReadTimeout: requestTimeout, WriteTimeout: requestTimeout, MaxHeaderBytes: 8 << 10,
+	}
 	server.SetKeepAlivesEnabled(false)
 	l = connlimit.Limit(l, mostMonitors, func(string) {})
 	var done sync.WaitGroup

@@ -37,11 +37,12 @@ type figure struct {
 
 // newFigure returns a figure of one panel. Its letters stay readable at the width of a phone.
 func newFigure(file, title, words, alt, y string, p chart.Panel) figure {
-	return figure{file, words, &chart.Figure{Title: title, Text: alt, Width: 4.2, Height: 2.9, Y: y, Panels: []chart.Panel{p}}}
+	image := &chart.Figure{Title: title, Text: alt, Width: 4.2, Height: 2.9, Y: y, Panels: []chart.Panel{p}}
+	return figure{file, words, image}
 }
 
-// tasksFigure shows the error of the model on every task against that of the method that the verdict names,
-// or of the first simpler method.
+// tasksFigure shows the error of the model on every task against the error of the method that the verdict
+// names, or of the first simpler method.
 func (r *Report) tasksFigure() figure {
 	set, errors := "held-out rows", func(t *mixed.TaskScore) []mixed.Errors { return t.Test }
 	if !r.hasTest() {
@@ -71,8 +72,8 @@ func (r *Report) tasksFigure() figure {
 	same := chart.Series{Name: "equal errors", X: ends, Y: ends, Style: chart.Line(chart.Gray, 1, 4, 3)}
 	p := chart.Panel{X: axis, Y: axis, Series: []chart.Series{same, s}}
 	p.X.Label = "RMSE of " + name
-	words := fmt.Sprintf("Root mean square error on the %s of each task. Below the line the model has the smaller error: %d of %d "+
-		"tasks.", set, better, len(s.X))
+	words := fmt.Sprintf("Root mean square error on the %s of each task. Below the line the model has the smaller "+
+		"error: %d of %d tasks.", set, better, len(s.X))
 	alt := fmt.Sprintf("%s Model: %s. %s: %s.", words, quartiles(s.Y), name, quartiles(s.X))
 	if all := len(s.X); all > shownTasks {
 		words += fmt.Sprintf(" %d of them are drawn.", shownTasks)
@@ -131,7 +132,8 @@ func (r *Report) residualsFigure() figure {
 		label = "Logarithm of target / prediction"
 	}
 	alt := fmt.Sprintf("%s against prediction: %s.", label, quartiles(slices.Concat(list[0].Y, list[1].Y)))
-	p := chart.Panel{X: chart.Axis{Label: "Prediction", Log: r.Fitted.Log}, Series: append([]chart.Series{zero}, list[:]...)}
+	series := append([]chart.Series{zero}, list[:]...)
+	p := chart.Panel{X: chart.Axis{Label: "Prediction", Log: r.Fitted.Log}, Series: series}
 	return newFigure("residuals", "Residuals", words, alt, label, p)
 }
 
@@ -169,7 +171,8 @@ func (r *Report) linesFigure() figure {
 		of = fmt.Sprintf("%d of %s", len(p.Series), of)
 	}
 	p.Series = append(p.Series, all)
-	words := fmt.Sprintf("Predictions for %s along %s, the column with the largest differences. Other columns are at their means.", of, name)
+	words := fmt.Sprintf("Predictions for %s along %s, the column with the largest differences. Other columns are "+
+		"at their means.", of, name)
 	alt := fmt.Sprintf("%s Mean of all tasks: %s at %s, %s at %s.", words, text.Short(all.Y[0]), text.Short(low),
 		text.Short(all.Y[points-1]), text.Short(high))
 	return newFigure("lines", "Tasks along a column", words, alt, "Prediction", p)
@@ -192,7 +195,8 @@ func (r *Report) curveFigures() (list []figure) {
 	}
 	more := len(curves) - mostCurves
 	for i, e := range curves[:min(len(curves), mostCurves)] {
-		at := slices.IndexFunc(p.Design.Curves, func(c mixed.Curve) bool { return r.model.Features()[c.Feature] == e.Term })
+		at := slices.IndexFunc(p.Design.Curves,
+			func(c mixed.Curve) bool { return r.model.Features()[c.Feature] == e.Term })
 		c := &p.Design.Curves[at]
 		low, high := c.Knots[0], c.Knots[len(c.Knots)-1]
 		s := chart.Series{Style: chart.Line(chart.Red, 2)}
@@ -206,14 +210,17 @@ func (r *Report) curveFigures() (list []figure) {
 			s.Low, s.High = append(s.Low, p.Target.Restore(y-far)), append(s.High, p.Target.Restore(y+far))
 		}
 		name := text.Visible(e.Term)
-		words := fmt.Sprintf("Expected target of an average task along %s with the 95 %% interval. Other columns are at their means.", name)
+		words := fmt.Sprintf("Expected target of an average task along %s with the 95 %% interval. Other columns "+
+			"are at their means.", name)
 		if more > 0 && i == mostCurves-1 {
 			words += fmt.Sprintf(" %s more are not drawn.", text.Plural(more, "curve"))
 		}
-		alt := fmt.Sprintf("%s %s at %s, %s at %s, %s at %s.", words, text.Short(s.Y[0]), text.Short(low), text.Short(s.Y[points/2]),
+		alt := fmt.Sprintf("%s %s at %s, %s at %s, %s at %s.", words, text.Short(s.Y[0]), text.Short(low),
+			text.Short(s.Y[points/2]),
 			text.Short(s.X[points/2]), text.Short(s.Y[points-1]), text.Short(high))
 		panel := chart.Panel{X: chart.Axis{Label: shortened(name, 40)}, Series: []chart.Series{s}}
-		list = append(list, newFigure(curveFile(i), "Curve of "+shortened(name, 40), words, alt, "Expected target", panel))
+		list = append(list,
+			newFigure(curveFile(i), "Curve of "+shortened(name, 40), words, alt, "Expected target", panel))
 	}
 	return list
 }

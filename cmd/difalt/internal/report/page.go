@@ -75,9 +75,15 @@ func (r *Report) Files() map[string]atomicfile.Content {
 	}
 	source := r.sources[0]
 	source.Name = filepath.Base(source.Name)
-	files[PageFile] = atomicfile.Bytes([]byte(expand(markup(pageText), "title", text.Visible(cmp.Or(r.Fitted.Target, "the target")),
-		"data", paragraphs("soft", Heading(&source)...), "lead", paragraphs("lead", lead...), "links", links, "pictures", pictures,
-		"tables", tables, "notes", paragraphs("soft", slices.Concat(r.notes(), []string{"difalt " + r.Version})...))))
+	page := expand(markup(pageText),
+		"title", text.Visible(cmp.Or(r.Fitted.Target, "the target")),
+		"data", paragraphs("soft", Heading(&source)...),
+		"lead", paragraphs("lead", lead...),
+		"links", links,
+		"pictures", pictures,
+		"tables", tables,
+		"notes", paragraphs("soft", append(slices.Clip(r.notes()), "difalt "+r.Version)...))
+	files[PageFile] = atomicfile.Bytes([]byte(page))
 	return files
 }
 
@@ -88,8 +94,8 @@ func EffectsFile(out io.Writer, path string, m *mixed.Model) error {
 	var kind string
 	w := tablefile.New(out, path, []tablefile.Column{
 		{Name: "effect", Cell: &kind}, {Name: "term", Cell: &e.Term}, {Name: "reference", Cell: &e.Reference},
-		{Name: "estimate", Cell: &e.Estimate}, {Name: "std_error", Cell: &e.StandardError}, {Name: "conf_low", Cell: &e.Low},
-		{Name: "conf_high", Cell: &e.High}, {Name: "sd_of_tasks", Cell: &e.Deviation},
+		{Name: "estimate", Cell: &e.Estimate}, {Name: "std_error", Cell: &e.StandardError},
+		{Name: "conf_low", Cell: &e.Low}, {Name: "conf_high", Cell: &e.High}, {Name: "sd_of_tasks", Cell: &e.Deviation},
 	})
 	for _, e = range m.Effects() {
 		kind = string(e.Kind)
@@ -104,8 +110,9 @@ func (r *Report) tasksFile(out io.Writer, path string) error {
 	var rows float64
 	var e mixed.Errors
 	w := tablefile.New(out, path, []tablefile.Column{
-		{Name: "task", Cell: &task}, {Name: "method", Cell: &method}, {Name: "set", Cell: &set}, {Name: "rows", Cell: &rows},
-		{Name: "rmse", Cell: &e.RMSE}, {Name: "mae", Cell: &e.MAE}, {Name: "explained_variance", Cell: &e.ExplainedVariance},
+		{Name: "task", Cell: &task}, {Name: "method", Cell: &method}, {Name: "set", Cell: &set},
+		{Name: "rows", Cell: &rows}, {Name: "rmse", Cell: &e.RMSE}, {Name: "mae", Cell: &e.MAE},
+		{Name: "explained_variance", Cell: &e.ExplainedVariance},
 	})
 	for t := range r.tasks {
 		for m, s := range r.Scores {
@@ -152,7 +159,7 @@ func link(id, title string) markup {
 	return expand(`<a href="#$id">$title</a>`+"\n", "id", id, "title", title)
 }
 
-// markup returns the section. The first row of its table and the first cells of the others are headers.
+// markup returns the section. The first row of its table and the first cell of every other row are headers.
 func (s section) markup() markup {
 	rows, words := markup(""), paragraphs("soft", s.words...)
 	for i, row := range s.rows {

@@ -1,5 +1,5 @@
 // Package report describes the result of a training: as text for a terminal, as JSON for programs, and as a
-// web page with figures. Text and page consist of the same sections.
+// web page with figures. Text and page share their sections.
 package report
 
 import (
@@ -42,14 +42,14 @@ type sent struct {
 	Rounds     int64         `json:"rounds"`
 	Bytes      int64         `json:"bytes"` // sent by this process, in messages
 	Messages   int64         `json:"messages"`
-	Totals     []mixed.Total `json:"totals"`            // but for those of a private training, which have noise
+	Totals     []mixed.Total `json:"totals"`            // without the noisy sums of a private training
 	Epsilon    float64       `json:"epsilon,omitempty"` // against outsiders
 	Delta      float64       `json:"delta,omitempty"`
 	AgainstOne float64       `json:"epsilon_against_a_node,omitempty"`
 }
 
-// Of returns the result of a training on one table or, with other owners, on several; then it fits the tables of
-// this process one by one, to compare. The error is that of a context that ends.
+// Of returns the result of a training on one table or, with other owners, on several; then it fits the tables
+// of this process one by one, to compare. The error is the error of a context that ends.
 func Of(ctx context.Context, r *mixed.Report) (*Result, error) {
 	out := &Result{
 		Verdict: r.Verdict, Converged: r.Converged, Scores: r.Scores, Evidence: r.Candidates,
@@ -59,8 +59,12 @@ func Of(ctx context.Context, r *mixed.Report) (*Result, error) {
 		return out, nil
 	}
 	s := &sent{
-		Nodes: r.Owners, Tasks: r.TaskCount, Rounds: r.Traffic.Rounds, Bytes: r.Traffic.Bytes, Messages: r.Traffic.Messages,
-		Totals: r.Totals,
+		Nodes:    r.Owners,
+		Tasks:    r.TaskCount,
+		Rounds:   r.Traffic.Rounds,
+		Bytes:    r.Traffic.Bytes,
+		Messages: r.Traffic.Messages,
+		Totals:   r.Totals,
 	}
 	if a := r.Private; a != nil {
 		s.Epsilon, s.Delta, s.AgainstOne = a.Epsilon(), a.Delta(), a.Against(1, r.Owners)
@@ -86,7 +90,7 @@ type Source struct {
 	Train []bool
 }
 
-// A Report describes a training. Fields with tags are those of the JSON.
+// A Report describes a training. The JSON has the fields with tags.
 type Report struct {
 	cli.Header
 	*Result
@@ -170,7 +174,8 @@ const outliersNamed = 5
 func (r *Report) describeOutliers() []string {
 	var list []string
 	for _, o := range r.Outliers[:min(len(r.Outliers), outliersNamed)] {
-		list = append(list, fmt.Sprintf("%s, task %q (%.1f)", r.sources[o.Table].Table.Place(o.Row), text.Visible(o.Task), o.Deviations))
+		list = append(list, fmt.Sprintf("%s, task %q (%.1f)", r.sources[o.Table].Table.Place(o.Row),
+			text.Visible(o.Task), o.Deviations))
 	}
 	if more := len(r.Outliers) - len(list); more > 0 {
 		list = append(list, fmt.Sprintf("and %d more", more))
@@ -178,14 +183,19 @@ func (r *Report) describeOutliers() []string {
 	if list == nil {
 		return nil
 	}
-	return []string{fmt.Sprintf("Rows whose targets are more than %g noise deviations from their predictions: %s. Check them; no row is left "+
-		"out.", mixed.FarOut, strings.Join(list, "; "))}
+	return []string{fmt.Sprintf("Rows whose targets are more than %g noise deviations from their predictions: %s. "+
+		"Check them; no row is left out.", mixed.FarOut, strings.Join(list, "; "))}
 }
 
 func newFitted(m *mixed.Model) fitted {
 	p := m.Parameters()
 	f := fitted{
-		Estimator: p.Estimator, Target: p.Target.Column, Log: p.Target.Log, Rank: p.Prior.Rank, Noise: m.Noise(), Goodness: p.Goodness,
+		Estimator: p.Estimator,
+		Target:    p.Target.Column,
+		Log:       p.Target.Log,
+		Rank:      p.Prior.Rank,
+		Noise:     m.Noise(),
+		Goodness:  p.Goodness,
 	}
 	for _, c := range p.Design.Curves {
 		f.Curves = append(f.Curves, m.Features()[c.Feature])
@@ -256,8 +266,8 @@ func newHeading(in *Source) heading {
 	return h
 }
 
-// Heading describes a table in sentences: its size, how its columns were read, and columns and values that look
-// wrong.
+// Heading describes a table in sentences: its size, how its columns were read, and columns and values that
+// look wrong.
 func Heading(in *Source) []string {
 	h, s := newHeading(in), size{Filled: map[string]int{}}
 	s.add(in)
@@ -295,13 +305,14 @@ func Filled(missing []dataset.MissingCount) (list []string) {
 		filled = append(filled, fmt.Sprintf("%d in %q", m.Rows, text.Visible(m.Column)))
 	}
 	if filled != nil {
-		list = append(list, fmt.Sprintf("Missing values are filled with the mean of the training rows: %s.", text.List(filled)))
+		list = append(list,
+			fmt.Sprintf("Missing values are filled with the mean of the training rows: %s.", text.List(filled)))
 	}
 	return list
 }
 
-// writeJSON writes a value. Fields of structs have a tag or are left out, those of embedded structs stand
-// beside the others, and nil slices are empty.
+// writeJSON writes a value. Fields of structs without a tag are left out, the fields of an embedded struct
+// belong to the outer one, and nil slices are empty.
 func writeJSON(w io.Writer, v any) error {
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")

@@ -32,7 +32,7 @@ type section struct {
 	rest      string // where rows are that are not shown; empty where the file has them
 }
 
-// atMost returns the section with its first rows, and a sentence on the others.
+// atMost returns the section with its first rows, and a sentence on the rows that are left out.
 func (s section) atMost(rows int) section {
 	if rest := len(s.rows) - 1 - rows; rest > 0 {
 		s.rows = s.rows[:rows+1]
@@ -76,7 +76,7 @@ func shortTerm(name string) string {
 	return base + mark
 }
 
-// sections returns the sections of the text, which are the first of those of the page.
+// sections returns the sections of the text, with which the page begins, too.
 func (r *Report) sections() []section {
 	return []section{
 		{id: "errors", title: "Errors", rows: r.scores(), words: []string{r.scoreWords()}, file: "tasks.csv"},
@@ -101,20 +101,23 @@ func (r *Report) lead() (list []string) {
 		list = append(list, name+own.Text)
 	}
 	if r.Judged != nil {
-		list = append(list, fmt.Sprintf("These are errors of a model of the %s. The model that is kept has the same form and was fitted again "+
-			"to all %d: the effects and the noise below are those of it.", text.Plural(r.Size.Training, "training row"), r.Size.Model))
+		list = append(list, fmt.Sprintf("These are errors of a model of the %s. The model that is kept has the same "+
+			"form and was fitted again to all %d: the effects and the noise below are those of it.",
+			text.Plural(r.Size.Training, "training row"), r.Size.Model))
 	}
 	return list
 }
 
 // notes returns the sentences after the sections: on the messages between owners, the privacy budget, and
-// those of the training.
+// the notes of the training.
 func (r *Report) notes() (list []string) {
 	if s := r.Owners; s != nil {
 		list = append(list, fmt.Sprintf("The totals are over %s of %d nodes. This process sent %s in %s.",
-			text.Plural(s.Tasks, "task"), s.Nodes, humanize.Bytes(uint64(s.Bytes)), text.Plural(int(s.Rounds), "round")))
+			text.Plural(s.Tasks, "task"), s.Nodes, humanize.Bytes(uint64(s.Bytes)),
+			text.Plural(int(s.Rounds), "round")))
 		if sums, numbers := s.numbers(); sums > 0 {
-			list = append(list, fmt.Sprintf("Every node has learned %s of %s.", text.Plural(sums, "total"), text.Plural(numbers, "number")))
+			list = append(list, fmt.Sprintf("Every node has learned %s of %s.", text.Plural(sums, "total"),
+				text.Plural(numbers, "number")))
 		}
 		if s.Epsilon > 0 {
 			list = append(list, fmt.Sprintf("Against one of the nodes, epsilon is %.3g.", s.AgainstOne))
@@ -132,8 +135,10 @@ func (r *Report) scores() text.Table {
 	t := text.Table{{"method", "held-out RMSE", "held-out EV", "train RMSE", "train EV"}}
 	for _, m := range r.Scores {
 		n := decimals(r.Scores[0].Train.RMSE, 3)
-		t = append(t, []string{m.Method, fixed(m.Test.RMSE, n), fixed(m.Test.ExplainedVariance, 3), fixed(m.Train.RMSE, n),
-			fixed(m.Train.ExplainedVariance, 3)})
+		t = append(t, []string{
+			m.Method, fixed(m.Test.RMSE, n), fixed(m.Test.ExplainedVariance, 3),
+			fixed(m.Train.RMSE, n), fixed(m.Train.ExplainedVariance, 3),
+		})
 	}
 	if !r.hasTest() {
 		for i := range t {
@@ -145,7 +150,8 @@ func (r *Report) scores() text.Table {
 
 // scoreWords explains the table of errors.
 func (r *Report) scoreWords() string {
-	words := "RMSE: root mean square error; EV: explained variance, 1 - sum (y - prediction)^2 / sum (y - mean of y)^2 over all rows."
+	words := "RMSE: root mean square error; EV: explained variance, 1 - sum (y - prediction)^2 / sum (y - mean of " +
+		"y)^2 over all rows."
 	if r.Owners != nil && r.Owners.Epsilon == 0 {
 		words += " Errors are those of the tasks of all nodes that are in totals."
 	}
@@ -178,8 +184,8 @@ func difference(a, b float64) string {
 
 // candidateWords explains the choice.
 func (r *Report) candidateWords() string {
-	caption := "Log evidence with equal noise less that of the chosen form, in nats; penalised: less half the number of free " +
-		"loadings times the logarithm of the number of tasks. "
+	caption := "Log evidence with equal noise less that of the chosen form, in nats; penalised: less half the " +
+		"number of free loadings times the logarithm of the number of tasks. "
 	at := slices.IndexFunc(r.Evidence, func(c mixed.Candidate) bool { return c.Chosen })
 	if at < 0 {
 		return caption
@@ -196,7 +202,8 @@ func (r *Report) candidateWords() string {
 // effectsSection has a row for each term: its effect with standard error and interval, and its spread over
 // tasks. Digits follow the standard error.
 func effectsSection(m *mixed.Model) section {
-	t, curves, references := text.Table{{"term", "effect", "std. error", "95 % low", "95 % high", "sd of tasks"}}, "", []string(nil)
+	t := text.Table{{"term", "effect", "std. error", "95 % low", "95 % high", "sd of tasks"}}
+	curves, references := "", []string(nil)
 	named := map[string]bool{} // the references
 	for _, e := range largestFirst(m) {
 		term := text.Visible(e.Term)
@@ -221,8 +228,9 @@ func effectsSection(m *mixed.Model) section {
 	if m.Parameters().Target.Log {
 		of, at, factors = "Effects on the logarithm of the target", "logarithm", " Exponentials of effects are factors."
 	}
-	words := []string{fmt.Sprintf("%s with 95 %% intervals, the column with the largest effect first; sd of tasks: standard deviation of the effect between tasks.%s "+
-		"%s: expected %s where all columns have their means.%s", of, factors, mixed.InterceptTerm, at, curves)}
+	words := []string{fmt.Sprintf("%s with 95 %% intervals, the column with the largest effect first; sd of tasks: "+
+		"standard deviation of the effect between tasks.%s %s: expected %s where all columns have their means.%s",
+		of, factors, mixed.InterceptTerm, at, curves)}
 	if references != nil {
 		words = append(words, fmt.Sprintf("Effects of levels are differences from %s.", text.Names(references)))
 	}
@@ -230,12 +238,14 @@ func effectsSection(m *mixed.Model) section {
 	if g := m.Parameters().Goodness; g.R2Conditional > 0 {
 		noise += fmt.Sprintf("; R2 %.3f marginal, %.3f conditional", g.R2Marginal, g.R2Conditional)
 	}
-	rest := " These are the smaller ones: \"difalt model show\" lists all effects of a model, and its --out writes them to a file."
-	return section{id: "effects", title: "Effects", rows: t, words: append(words, noise+"."), file: "effects.csv", rest: rest}
+	rest := " These are the smaller ones: \"difalt model show\" lists all effects of a model, and its --out writes " +
+		"them to a file."
+	words = append(words, noise+".")
+	return section{id: "effects", title: "Effects", rows: t, words: words, file: "effects.csv", rest: rest}
 }
 
-// largestFirst returns the effects of a model: the level, and then those of each column side by side, the
-// column with the largest effect first. Slopes count by one standard deviation of their feature.
+// largestFirst returns the effects of a model: the level, and then the effects of one column after the other,
+// the column with the largest effect first. Slopes count by one standard deviation of their feature.
 func largestFirst(m *mixed.Model) []mixed.Effect {
 	list, scales := m.Effects(), map[string]float64{}
 	p := m.Parameters()
@@ -289,8 +299,8 @@ func loadingsSection(m *mixed.Model) section {
 	if len(t) == 1 {
 		t = nil // a model of intercepts
 	}
-	words := fmt.Sprintf("Effects of one standard deviation of a feature, in the %s: the mean, the standard deviation between tasks, and "+
-		"the axes along which tasks vary together.", m.Unit())
+	words := fmt.Sprintf("Effects of one standard deviation of a feature, in the %s: the mean, the standard "+
+		"deviation between tasks, and the axes along which tasks vary together.", m.Unit())
 	return section{id: "loadings", title: "What tasks share and differ by", rows: t, words: []string{words}}
 }
 

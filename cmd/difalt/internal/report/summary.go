@@ -10,8 +10,8 @@ import (
 	"github.com/difalt/difalt/mixed"
 )
 
-// describe writes a summary of a model for readers: estimator, target, tasks, rows, curves, rank and noise. It
-// returns the error of w.
+// describe writes a summary of a model for readers: estimator, target, tasks, rows, curves, rank and noise.
+// It returns the error of w.
 func describe(w io.Writer, m *mixed.Model) error {
 	p, features := m.Parameters(), m.Features()
 	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
@@ -29,11 +29,13 @@ func describe(w io.Writer, m *mixed.Model) error {
 	line("model", "version %d, estimated by %s", mixed.Version, text.Visible(p.Estimator))
 	line("target", "%s", target)
 	line("tasks", "%d of column %s: %s", len(p.Tasks.Names), text.Visible(p.Tasks.Column), text.Names(p.Tasks.Names))
-	line("training rows", "%d, between %d and %d per task", rows, slices.Min(p.Tasks.Samples), slices.Max(p.Tasks.Samples))
+	line("training rows", "%d, between %d and %d per task", rows, slices.Min(p.Tasks.Samples),
+		slices.Max(p.Tasks.Samples))
 	if p.Design.Axes == nil {
 		line("features", "%d, in %d columns with the constant and curves", len(features), p.Design.Width())
 	} else {
-		line("features", "%d, in the span of the training rows: %d axes", len(features), len(p.Design.Axes)/len(features))
+		line("features", "%d, in the span of the training rows: %d axes", len(features),
+			len(p.Design.Axes)/len(features))
 	}
 	for i := range p.Design.Curves {
 		c := &p.Design.Curves[i]
@@ -47,10 +49,12 @@ func describe(w io.Writer, m *mixed.Model) error {
 		line("noise of tasks", "from %.3g to %.3g in 95 %% of the tasks", p.Target.Scale*low, p.Target.Scale*high)
 	}
 	if p.Tasks.Covariances == nil {
-		line("intervals", "of known tasks are as wide as those of unseen tasks: the file does not hold their covariances")
+		line("intervals",
+			"of known tasks are as wide as those of unseen tasks: the file does not hold their covariances")
 	}
 	if g := p.Goodness; g.R2Conditional > 0 {
-		line("explains", "%.1f %% of the variance, %.1f %% with the mean of all tasks alone", 100*g.R2Conditional, 100*g.R2Marginal)
+		line("explains", "%.1f %% of the variance, %.1f %% with the mean of all tasks alone", 100*g.R2Conditional,
+			100*g.R2Marginal)
 	}
 	return out.Flush()
 }

@@ -1,5 +1,5 @@
-// Package simulation runs the methods of package difalt on synthetic problems: trials of several methods from
-// the same data, with a model of the time for communication, and the traces, summaries and figures of the
+// Package simulation runs the methods of package difalt on synthetic problems: trials of several methods on
+// equal data, with a model of the time for communication, and the traces, summaries and figures of the
 // results.
 //
 // [Run] computes the trials of a [Setting]. Everything but the measured times is a function of the setting

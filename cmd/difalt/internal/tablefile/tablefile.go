@@ -14,7 +14,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 )
 
-// Extensions are those of the files that New writes. A name without one is CSV.
+// Extensions are the extensions of the files that New writes. A file without an extension is CSV.
 var Extensions = []string{".csv", ".parquet"}
 
 // CheckExtension returns an error unless a name has one of the extensions, in any case, or none.
@@ -37,7 +37,7 @@ type Day float64
 // missing. Parquet keeps microseconds.
 type Instant float64
 
-// A Column has a name of its own, and points to its cell in the current row: a *string, *float64 (NaN:
+// A Column has a unique name, and points to its cell in the current row: a *string, *float64 (NaN:
 // missing), *bool or, in Parquet only, a *Day or *Instant.
 type Column struct {
 	Name string

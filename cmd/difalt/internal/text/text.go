@@ -103,10 +103,10 @@ func Line(s string) string {
 	}, s)
 }
 
-// List joins the first eight entries of a list as Visible shows them, and counts the others.
+// List joins the first eight entries of a list as Visible shows them, and counts the entries that follow.
 func List(list []string) string { return first(list, 8, "") }
 
-// Names joins the first five names of a list in quotes, and counts the others.
+// Names joins the first five names of a list in quotes, and counts the names that follow.
 func Names(names []string) string { return first(names, 5, `"`) }
 
 // first joins the first entries of a list, with quotes around each.
@@ -132,8 +132,8 @@ func ShellWord(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// Cause strips the operation and the file from an error, for messages that contain them. The usual errors
-// have the same text on all systems.
+// Cause strips the operation and the file from an error, for messages that contain them. The text
+// of usual errors does not depend on the system.
 func Cause(err error) error {
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		err = e.Err
@@ -144,8 +144,13 @@ func Cause(err error) error {
 	for _, usual := range []struct {
 		kind error
 		text string
-	}{{fs.ErrNotExist, "no such file or directory"}, {fs.ErrPermission, "permission denied"}, {fs.ErrExist, "file exists"}} {
-		if _, isSystems := errors.AsType[syscall.Errno](err); isSystems && errors.Is(err, usual.kind) && err.Error() != usual.text {
+	}{
+		{fs.ErrNotExist, "no such file or directory"},
+		{fs.ErrPermission, "permission denied"},
+		{fs.ErrExist, "file exists"},
+	} {
+		_, isSystems := errors.AsType[syscall.Errno](err)
+		if isSystems && errors.Is(err, usual.kind) && err.Error() != usual.text {
 			return &cause{err, usual.text}
 		}
 	}
