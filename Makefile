@@ -2,6 +2,7 @@
 
 GO ?= go
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
+VULNCHECK = golang.org/x/vuln/cmd/govulncheck@v1.9.0
 FUZZTIME ?= 10s
 OUT ?= out
 RUNS ?= 20
@@ -27,7 +28,7 @@ TESTS = check-format check-systems test-default test-purego test-tiers
 CHECKS = check-scripts check-modules check-licences check-release check-vet check-static check-generated \
 	test-kernel test-arguments test-algorithm test-race test-user test-go test-oldest test-arm64 test-openblas test-mpi test-faults
 
-.PHONY: help setup build test check $(TESTS) $(CHECKS) test-long mutants malformed fuzz faults bench bench-blas bench-peers benchmarks figures release docker clean
+.PHONY: help setup build test check $(TESTS) $(CHECKS) test-long mutants malformed fuzz faults bench bench-blas bench-peers benchmarks figures release packages check-vulnerabilities docker clean
 
 export GO
 
@@ -89,6 +90,10 @@ check-static: ## staticcheck, for the builds that a package has
 	$(GO) run $(STATICCHECK) -tags faults ./cmd/difalt/engine/grpc/faults
 	$(WITH_OPENBLAS) $(GO) run $(STATICCHECK) -tags openblas ./kernel ./kernel/blas ./cgo
 	$(WITH_MPI) $(GO) run $(STATICCHECK) -tags mpi ./cmd/difalt/engine/mpi
+
+check-vulnerabilities: ## govulncheck, for the library alone and the program; needs a network
+	GOWORK=off $(GO) run $(VULNCHECK) ./...
+	cd cmd/difalt && $(GO) run $(VULNCHECK) -tags grpcnotrace ./...
 
 check-generated: ## the committed assembly is what its generator writes
 	./scripts/generated.sh
@@ -198,11 +203,14 @@ figures: build ## the figures and tables of docs/results.md, into OUT (out)
 	for p in fig1 fig2 one-round; do ./bin/difalt simulate --preset $$p --weights metropolis --trials $(TRIALS) --out $(OUT)/metropolis || exit 1; done
 	./bin/difalt results --from $(OUT) --out $(OUT)/page
 
-release: ## make the release VERSION (v1.2.3): a commit and two tags, and the command that publishes them
-	./scripts/release.sh $(VERSION)
+release: ## make the release VERSION (v1.2.3): a commit, two tags, the packages, and the command that publishes them
+	SIGN="$(SIGN)" ./scripts/release.sh $(VERSION)
+
+packages: ## all packages of VERSION (v1.2.3) from this clone, into dist: archives, image, checksums signed with the key SIGN
+	$(GO) run ./scripts/packages -version "$(VERSION)" -out dist $(if $(SIGN),-sign "$(SIGN)")
 
 docker: ## the container image difalt
 	docker build -t difalt .
 
 clean: ## remove what make wrote
-	rm -rf bin $(OUT) difalt-out
+	rm -rf bin dist $(OUT) difalt-out

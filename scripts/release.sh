@@ -3,11 +3,11 @@
 # release.sh VERSION --dry-run  tries it, and leaves this repository as it is
 # release.sh VERSION --notes    prints the notes of a release
 #
-# Makes the release VERSION (v1.2.3) from the head of this repository: one commit and two tags, and prints the command that
-# publishes them. The commit dates the section of CHANGELOG.md, and sets the version that the program requires, in go.work
+# Makes the release VERSION (v1.2.3) from the head of this repository: one commit and two tags, and in dist the packages
+# of scripts/packages, signed with the key SIGN if that is set. It prints the command that publishes them. The commit dates the section of CHANGELOG.md, and sets the version that the program requires, in go.work
 # too. Everything is made and tried in a clone: the program is installed, and the library embedded, from the tags as a
 # user would, and the sources of the tag build without a network. Only then are commit and tags fetched into this
-# repository. The tags start the release workflow: binaries, checksums, lists of contents (SBOM), notes and the image.
+# repository. The tags start the release workflow, which builds the packages again and publishes them.
 #
 # Modules and builds come from the caches of this machine; what was downloaded of the tags is removed from them.
 set -eu
@@ -43,6 +43,11 @@ fi
 for tag in $tags; do
 	git rev-parse -q --verify "refs/tags/$tag" >/dev/null && fail "the tag $tag exists"
 done
+sign=${SIGN:-}
+if [ "${2:-}" != --dry-run ]; then
+	[ -z "$(ls dist 2>/dev/null)" ] || fail "dist is not empty: remove it"
+	[ -z "$sign" ] || sign=$(realpath "$sign")
+fi
 
 work=$(mktemp -d)
 modules=$($GO env GOMODCACHE)
@@ -138,6 +143,8 @@ if [ "${2:-}" = --dry-run ]; then
 	echo "$version can be released"
 	exit
 fi
+echo "build the packages of $version without a network"
+GOWORK='' GOPROXY=off $GO run ./scripts/packages -version "$version" -out "$repository/dist" ${sign:+-sign "$sign"}
 cd "$repository"
 git fetch -q "$work/clone" "HEAD:refs/heads/release-$version"
 for tag in $tags; do

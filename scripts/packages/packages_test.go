@@ -1,0 +1,290 @@
+package main
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"bytes"
+	"compress/gzip"
+	"crypto/ed25519"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// small returns a release with two shared files, into a new folder.
+func small(t *testing.T) *release {
+	t.Helper()
+	return &release{
+		version: "v1.2.3", out: t.TempDir(), commit: strings.Repeat("ab", 20), time: time.Unix(1_700_000_000, 0).UTC(),
+		shared: []file{{"LICENSE", []byte("terms"), 0o644}, {"licences/go/LICENSE", []byte("of Go"), 0o644}},
+	}
+}
+
+// self is this test program: a binary of Go with modules.
+func self(t *testing.T) []byte {
+	t.Helper()
+	path, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	binary, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return binary
+}
+
+// untar returns the contents of a tar file by name, and the permissions and times.
+func untar(t *testing.T, r io.Reader) (contents map[string][]byte, headers map[string]*tar.Header) {
+	t.Helper()
+	contents, headers = map[string][]byte{}, map[string]*tar.Header{}
+	for in := tar.NewReader(r); ; {
+		h, err := in.Next()
+		if err == io.EOF {
+			return contents, headers
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		content, err := io.ReadAll(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		contents[h.Name], headers[h.Name] = content, h
+	}
+}
+
+// unzip decompresses.
+func unzip(t *testing.T, packed []byte) io.Reader {
+	t.Helper()
+	z, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return z
+}
+
+// Archives have the program, executable, with the licences; two runs give equal bytes.
+func TestArchive(t *testing.T) {
+	binary := self(t)
+	r, again := small(t), small(t)
+	for _, one := range []*release{r, again} {
+		for _, system := range []string{"linux", "windows"} {
+			if err := one.archive(system, "amd64", binary); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, name := range r.names {
+		first, err1 := os.ReadFile(filepath.Join(r.out, name))
+		second, err2 := os.ReadFile(filepath.Join(again.out, name))
+		if err1 != nil || err2 != nil || !bytes.Equal(first, second) {
+			t.Errorf("%s differs between two runs: %v, %v", name, err1, err2)
+		}
+	}
+	packed, err := os.ReadFile(filepath.Join(r.out, "difalt_1.2.3_linux_amd64.tar.gz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	contents, headers := untar(t, unzip(t, packed))
+	if !bytes.Equal(contents["difalt"], binary) || headers["difalt"].Mode != 0o755 || string(contents["LICENSE"]) != "terms" {
+		t.Errorf("the archive has %d files, and the program the mode %o", len(contents), headers["difalt"].Mode)
+	}
+	if !headers["difalt"].ModTime.Equal(r.time) {
+		t.Errorf("the program is of %v, not of the commit", headers["difalt"].ModTime)
+	}
+	z, err := zip.OpenReader(filepath.Join(r.out, "difalt_1.2.3_windows_amd64.zip"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer z.Close()
+	if z.File[0].Name != "difalt.exe" || z.File[0].UncompressedSize64 != uint64(len(binary)) || len(z.File) != 3 {
+		t.Errorf("the zip file begins with %s, and has %d files", z.File[0].Name, len(z.File))
+	}
+}
+
+// The list of contents names Go and the modules of the binary.
+func TestContents(t *testing.T) {
+	text, err := contents(self(t), "v1.2.3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var bill struct{ Components []component }
+	if err := json.Unmarshal(text, &bill); err != nil {
+		t.Fatal(err)
+	}
+	if len(bill.Components) == 0 || bill.Components[0].Name != "std" || !strings.HasPrefix(bill.Components[0].URL, "pkg:golang/std@1.") {
+		t.Errorf("the components are %v", bill.Components)
+	}
+	if _, err := contents([]byte("no program"), "v1.2.3"); err == nil {
+		t.Error("a file that is not a binary of Go has a list of contents")
+	}
+}
+
+// Every blob of the image has its digest as its name and its size in the descriptor; there is an image for each
+// architecture, whose layer has the program and folders that anybody may write to.
+func TestImage(t *testing.T) {
+	r := small(t)
+	if err := r.image([]*layer{{"amd64", []byte("first")}, {"arm64", []byte("second")}}); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Open(filepath.Join(r.out, "difalt_1.2.3_image.tar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	blobs, _ := untar(t, f)
+	for name, content := range blobs {
+		if sum, ok := strings.CutPrefix(name, "blobs/sha256/"); ok && sum != fmt.Sprintf("%x", sha256.Sum256(content)) {
+			t.Errorf("%s has other content", name)
+		}
+	}
+	if !strings.Contains(string(blobs["oci-layout"]), "1.0.0") {
+		t.Errorf("the layout is %s", blobs["oci-layout"])
+	}
+	// follow decodes the blob of a descriptor.
+	follow := func(d descriptor, v any) []byte {
+		t.Helper()
+		content := blobs["blobs/"+strings.Replace(d.Digest, ":", "/", 1)]
+		if len(content) != d.Size {
+			t.Fatalf("the blob %s has %d bytes, want %d", d.Digest, len(content), d.Size)
+		}
+		if v != nil {
+			if err := json.Unmarshal(content, v); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return content
+	}
+	var index, all struct{ Manifests []descriptor }
+	if err := json.Unmarshal(blobs["index.json"], &index); err != nil || len(index.Manifests) != 1 {
+		t.Fatalf("index.json: %v, %d manifests", err, len(index.Manifests))
+	}
+	follow(index.Manifests[0], &all)
+	want := map[string]string{"amd64": "first", "arm64": "second"}
+	for _, d := range all.Manifests {
+		var manifest struct {
+			Config descriptor
+			Layers []descriptor
+		}
+		var config struct {
+			Architecture, OS string
+			Config           struct{ User string }
+			RootFS           struct {
+				IDs []string `json:"diff_ids"`
+			}
+		}
+		follow(d, &manifest)
+		follow(manifest.Config, &config)
+		plain, err := io.ReadAll(unzip(t, follow(manifest.Layers[0], nil)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if id := fmt.Sprintf("sha256:%x", sha256.Sum256(plain)); config.RootFS.IDs[0] != id {
+			t.Errorf("the layer %s is named %s", id, config.RootFS.IDs[0])
+		}
+		contents, headers := untar(t, bytes.NewReader(plain))
+		arch := d.Platform["architecture"]
+		if config.Architecture != arch || string(contents["usr/local/bin/difalt"]) != want[arch] || config.Config.User != "65532:65532" {
+			t.Errorf("the image of %s is %+v with %q", arch, config, contents["usr/local/bin/difalt"])
+		}
+		out := headers["out/"]
+		if out == nil || out.Mode != 0o1777 || out.Typeflag != tar.TypeDir || string(contents["licences/LICENSE"]) != "terms" {
+			t.Errorf("the image of %s has /out as %+v and the licence %q", arch, out, contents["licences/LICENSE"])
+		}
+		delete(want, arch)
+	}
+	if len(want) != 0 {
+		t.Errorf("there is no image for %v", want)
+	}
+}
+
+// The checksums hold, the provenance names all packages by their digests, and the signature is of the checksums.
+func TestStatements(t *testing.T) {
+	public, private, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	encoded, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "key.pem")
+	block := pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: encoded})
+	if err := os.WriteFile(path, block, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	key, err := readKey(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := small(t)
+	if err := r.write("b", []byte("second")); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.write("a", []byte("first")); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.provenance([]string{"linux/amd64"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.sums(key); err != nil {
+		t.Fatal(err)
+	}
+	sums, err := os.ReadFile(filepath.Join(r.out, "SHA256SUMS"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := fmt.Sprintf("%x  a\n", sha256.Sum256([]byte("first")))
+	if !strings.HasPrefix(string(sums), first) || strings.Count(string(sums), "\n") != 3 {
+		t.Errorf("the checksums are %s", sums)
+	}
+	signature, err := os.ReadFile(filepath.Join(r.out, "SHA256SUMS.sig"))
+	if err != nil || !ed25519.Verify(public, sums, signature) {
+		t.Errorf("the signature does not hold: %v", err)
+	}
+	var statement struct {
+		Subject []struct {
+			Name   string
+			Digest map[string]string
+		}
+		Predicate struct {
+			BuildDefinition struct {
+				ResolvedDependencies []struct{ Digest map[string]string }
+			}
+		}
+	}
+	text, err := os.ReadFile(filepath.Join(r.out, "provenance.intoto.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, &statement); err != nil {
+		t.Fatal(err)
+	}
+	if len(statement.Subject) != 2 || statement.Subject[0].Name != "a" || first != statement.Subject[0].Digest["sha256"]+"  a\n" ||
+		statement.Predicate.BuildDefinition.ResolvedDependencies[0].Digest["gitCommit"] != r.commit {
+		t.Errorf("the statement is %s", text)
+	}
+}
+
+// A key that cannot sign is refused before anything is built, and so is a folder with files.
+func TestRefuses(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "key.pem")
+	if err := os.WriteFile(path, []byte("no key"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := readKey(path); err == nil || !strings.Contains(err.Error(), path) {
+		t.Errorf("a file without a key: %v", err)
+	}
+	if err := run(t.Context(), "v1.2.3", filepath.Dir(path), nil, ""); err == nil || !strings.Contains(err.Error(), "not empty") {
+		t.Errorf("a folder with a file: %v", err)
+	}
+}

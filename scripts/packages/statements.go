@@ -1,0 +1,145 @@
+package main
+
+import (
+	"bytes"
+	"crypto"
+	"crypto/ed25519"
+	"crypto/sha256"
+	"crypto/x509"
+	"debug/buildinfo"
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// A component is a module in the list of contents of a binary.
+type component struct {
+	Type    string `json:"type"`
+	Name    string `json:"name"`
+	Version string `json:"version"`
+	URL     string `json:"purl"`
+}
+
+func newComponent(kind, name, version string) component {
+	return component{kind, name, version, "pkg:golang/" + name + "@" + version}
+}
+
+// contents returns the list of contents (SBOM) of a binary in the format of CycloneDX: the modules that the
+// binary itself names, and Go.
+func contents(binary []byte, version string) ([]byte, error) {
+	info, err := buildinfo.Read(bytes.NewReader(binary))
+	if err != nil {
+		return nil, err
+	}
+	list := []component{newComponent("library", "std", strings.TrimPrefix(info.GoVersion, "go"))}
+	for _, m := range info.Deps {
+		if m.Replace != nil && m.Replace.Version != "" {
+			m = m.Replace
+		}
+		name := m.Path
+		if strings.HasPrefix(info.Main.Path, name+"/") { // the library of this repository
+			list = append(list, newComponent("library", name, version))
+			continue
+		}
+		list = append(list, newComponent("library", name, m.Version))
+	}
+	return indented(map[string]any{
+		"bomFormat": "CycloneDX", "specVersion": "1.6", "version": 1,
+		"metadata":   map[string]any{"component": newComponent("application", info.Main.Path, version)},
+		"components": list,
+	})
+}
+
+// indented returns a value as JSON for people.
+func indented(v any) ([]byte, error) {
+	text, err := json.MarshalIndent(v, "", "  ")
+	return append(text, '\n'), err
+}
+
+// provenance writes where the packages come from, as a statement of in-toto with the predicate of SLSA: commit,
+// version of Go, systems, and the digest of every package.
+func (r *release) provenance(systems []string) error {
+	type digest map[string]string
+	var subjects []map[string]any
+	for _, name := range slices.Sorted(slices.Values(r.names)) {
+		sum, err := sumOf(filepath.Join(r.out, name))
+		if err != nil {
+			return err
+		}
+		subjects = append(subjects, map[string]any{"name": name, "digest": digest{"sha256": sum}})
+	}
+	const repository = "https://github.com/difalt/difalt"
+	text, err := indented(map[string]any{
+		"_type": "https://in-toto.io/Statement/v1", "subject": subjects,
+		"predicateType": "https://slsa.dev/provenance/v1",
+		"predicate": map[string]any{
+			"buildDefinition": map[string]any{
+				"buildType":          repository + "/tree/main/scripts/packages",
+				"externalParameters": map[string]any{"version": r.version, "systems": systems},
+				"internalParameters": map[string]any{"go": goVersion()},
+				"resolvedDependencies": []map[string]any{
+					{"uri": "git+" + repository + "@" + r.version, "digest": digest{"gitCommit": r.commit}},
+				},
+			},
+			"runDetails": map[string]any{"builder": map[string]any{"id": repository + "/scripts/packages"}},
+		},
+	})
+	if err != nil {
+		return err
+	}
+	return r.write("provenance.intoto.json", text)
+}
+
+// sums writes SHA256SUMS, as sha256sum -c reads it, and its signature unless key is nil.
+func (r *release) sums(key ed25519.PrivateKey) error {
+	var text bytes.Buffer
+	for _, name := range slices.Sorted(slices.Values(r.names)) {
+		sum, err := sumOf(filepath.Join(r.out, name))
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(&text, "%s  %s\n", sum, name)
+	}
+	if err := r.write("SHA256SUMS", text.Bytes()); err != nil || key == nil {
+		return err
+	}
+	signature, err := key.Sign(nil, text.Bytes(), crypto.Hash(0))
+	if err != nil {
+		return err
+	}
+	return r.write("SHA256SUMS.sig", signature)
+}
+
+// sumOf returns the SHA-256 of a file in hexadecimal digits.
+func sumOf(path string) (string, error) {
+	content, err := os.ReadFile(path)
+	return fmt.Sprintf("%x", sha256.Sum256(content)), err
+}
+
+// readKey returns the private key of a file, or nil if path is "".
+func readKey(path string) (ed25519.PrivateKey, error) {
+	if path == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	block, _ := pem.Decode(text)
+	if block == nil {
+		return nil, fmt.Errorf("%s: is not a key in PEM", path)
+	}
+	key, err := x509.ParsePKCS8PrivateKey(block.Bytes)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	private, ok := key.(ed25519.PrivateKey)
+	if !ok {
+		return nil, fmt.Errorf("%s: is a %T, want a key for Ed25519", path, key)
+	}
+	return private, nil
+}
