@@ -34,7 +34,8 @@
 // of the next samples.
 #define ROWE(wide, mul) \
 	SUB     $1, R4; \
-	FMOVD.P 8(R3), F31; \
+	FMOVD   (R3), F31; \
+	ADD     R8, R3; \
 	PRFM    (R6), PLDL2KEEP; \
 	PRFM    64(R6), PLDL2KEEP; \
 	ADD     R7, R6; \
@@ -47,14 +48,32 @@
 	FSTPQ (f2, f3), 32(R0); \
 	SUB   $64, R0
 
-// SUMROWS runs over R4 samples with R5 blocks of 64 bytes of v.
+// LOADV loads a block of v.
+#define LOADV(offset, f0, f1, f2, f3) \
+	FLDPQ offset(R0), (f0, f1); \
+	FLDPQ (offset+32)(R0), (f2, f3)
+
+// SUMROWS runs over R4 samples with R5 blocks of 64 bytes of v, to which it adds if R9 is not 0. R8 is the step from
+// an entry of e to the next, in bytes.
 #define SUMROWS(mul) \
-	ADD R5<<6, R0; \
-	SUB $64, R0; \
+	LSL $3, R8; \
 	ZERO(V0);  ZERO(V1);  ZERO(V2);  ZERO(V3); \
 	ZERO(V4);  ZERO(V5);  ZERO(V6);  ZERO(V7); \
 	ZERO(V8);  ZERO(V9);  ZERO(V10); ZERO(V11); \
 	ZERO(V12); ZERO(V13); ZERO(V14); ZERO(V15); \
+	CBZ R9, start; \
+	LOADV(0, F0, F1, F2, F3); \
+	CMP $2, R5; \
+	BLT start; \
+	LOADV(64, F4, F5, F6, F7); \
+	BEQ start; \
+	LOADV(128, F8, F9, F10, F11); \
+	CMP $4, R5; \
+	BLT start; \
+	LOADV(192, F12, F13, F14, F15); \
+start: \
+	ADD R5<<6, R0; \
+	SUB $64, R0; \
 	CMP $2, R5; \
 	BLT w8; \
 	BEQ w16; \
@@ -85,31 +104,35 @@ s16: \
 s8: \
 	STOREV(F0, F1, F2, F3)
 
-// func mulTransposed_neon(v, x *float64, ldx int, e *float64, n, blocks int, next uintptr, ahead int)
-TEXT ·mulTransposed_neon(SB), NOSPLIT, $0-64
-	MOVD v+0(FP), R0
-	MOVD x+8(FP), R1
-	MOVD ldx+16(FP), R2
-	MOVD e+24(FP), R3
-	MOVD n+32(FP), R4
-	MOVD blocks+40(FP), R5
-	MOVD next+48(FP), R6
-	MOVD ahead+56(FP), R7
+// func mulTransposed_neon(v, x *float64, ldx int, e *float64, step, n, blocks int, add bool, next uintptr, ahead int)
+TEXT ·mulTransposed_neon(SB), NOSPLIT, $0-80
+	MOVD  v+0(FP), R0
+	MOVD  x+8(FP), R1
+	MOVD  ldx+16(FP), R2
+	MOVD  e+24(FP), R3
+	MOVD  step+32(FP), R8
+	MOVD  n+40(FP), R4
+	MOVD  blocks+48(FP), R5
+	MOVBU add+56(FP), R9
+	MOVD  next+64(FP), R6
+	MOVD  ahead+72(FP), R7
 	LSL  $3, R2
 	SUB  R5<<6, R2 // a row moves R1 by 8 blocks of float64
 	SUMROWS(TIMESE)
 	RET
 
-// func mulTransposed32_neon(v *float64, x *float32, ldx int, e *float64, n, blocks int, next uintptr, ahead int)
-TEXT ·mulTransposed32_neon(SB), NOSPLIT, $0-64
-	MOVD v+0(FP), R0
-	MOVD x+8(FP), R1
-	MOVD ldx+16(FP), R2
-	MOVD e+24(FP), R3
-	MOVD n+32(FP), R4
-	MOVD blocks+40(FP), R5
-	MOVD next+48(FP), R6
-	MOVD ahead+56(FP), R7
+// func mulTransposed32_neon(v *float64, x *float32, ldx int, e *float64, step, n, blocks int, add bool, next uintptr, ahead int)
+TEXT ·mulTransposed32_neon(SB), NOSPLIT, $0-80
+	MOVD  v+0(FP), R0
+	MOVD  x+8(FP), R1
+	MOVD  ldx+16(FP), R2
+	MOVD  e+24(FP), R3
+	MOVD  step+32(FP), R8
+	MOVD  n+40(FP), R4
+	MOVD  blocks+48(FP), R5
+	MOVBU add+56(FP), R9
+	MOVD  next+64(FP), R6
+	MOVD  ahead+72(FP), R7
 	LSL  $2, R2
 	SUB  R5<<5, R2 // a row moves R1 by 8 blocks of float32
 	SUMROWS(TIMESE32)

@@ -23,6 +23,7 @@ func operationsOf(t Tier) operations {
 	for i := range 8 {
 		o.rankUpdate[i+1] = 1
 	}
+	o.addPanels[0], o.addPanels[singles] = 1, 1
 	withVectors(&o)
 	return o
 }
@@ -61,7 +62,7 @@ func mulBasisTile(
 	}
 }
 
-// sumBlocksTile cuts a row into runs of up to 4 steps.
+// sumBlocksTile takes the last row first.
 func sumBlocksTile(
 	g *float64, x unsafe.Pointer, ldx int, e *float64, n, steps int, next uintptr, apart, pace, index int,
 ) {
@@ -69,15 +70,49 @@ func sumBlocksTile(
 	if index == singles {
 		size = 4
 	}
+	p := rowsSum{x: unsafe.Add(x, (n-1)*ldx*size), ldx: -ldx, e: at(e, n-1), step: -1, n: n, single: index == singles}
 	pace *= size / streamBytes // one stream
-	for at0 := 0; steps > 0; {
-		c := even(steps, 4)
-		if v := at(g, at0); size == 8 {
-			mulTransposed_neon(v, at((*float64)(x), at0), ldx, e, n, c, next, pace)
+	p.sum(g, steps, next, func(int) int { return pace })
+}
+
+// addPanelsTile takes the last panel first, and of a panel the first row first.
+func addPanelsTile(
+	g *float64, x unsafe.Pointer, ldx int, e *float64, d, count int, next uintptr, apart, pace int, index int,
+) {
+	size := 8
+	if index == singles {
+		size = 4
+	}
+	pace *= size / streamBytes // one stream
+	for i := range count {
+		first := -i * panelHeight
+		p := rowsSum{unsafe.Add(x, first*ldx*size), ldx, at(e, first), 1, panelHeight, true, index == singles}
+		p.sum(g, d/Width, next, func(steps int) int { return pace * steps / panelHeight })
+		next += uintptr(pace * d / Width)
+	}
+}
+
+// A rowsSum is the sum of n rows of samples, ldx apart, times entries of e, step apart.
+type rowsSum struct {
+	x           unsafe.Pointer
+	ldx         int
+	e           *float64
+	step, n     int
+	add, single bool
+}
+
+// sum sets some steps of Width features of g to the sum, or adds it, in runs of up to 4 steps. pace returns by how
+// many bytes the prefetches of a row move on, given the steps of the run.
+func (p *rowsSum) sum(g *float64, steps int, next uintptr, pace func(steps int) int) {
+	for first := 0; steps > 0; {
+		run := even(steps, 4)
+		ahead, to := pace(run), at(g, first)
+		if p.single {
+			mulTransposed32_neon(to, at((*float32)(p.x), first), p.ldx, p.e, p.step, p.n, run, p.add, next, ahead)
 		} else {
-			mulTransposed32_neon(v, at((*float32)(x), at0), ldx, e, n, c, next, pace)
+			mulTransposed_neon(to, at((*float64)(p.x), first), p.ldx, p.e, p.step, p.n, run, p.add, next, ahead)
 		}
-		next, at0, steps = next+uintptr(n*pace), at0+c*Width, steps-c
+		next, first, steps = next+uintptr(p.n*ahead), first+run*Width, steps-run
 	}
 }
 

@@ -12,6 +12,9 @@ func mulBasisTile(a *float64, lda int, x unsafe.Pointer, ldx int, u *float64, ld
 func sumBlocksTile(grad *float64, x unsafe.Pointer, ldx int, e *float64, n, steps int, next uintptr, apart, pace int, index int) {
 	panic("tile: no tile")
 }
+func addPanelsTile(grad *float64, x unsafe.Pointer, ldx int, e *float64, d, count int, next uintptr, apart, pace int, index int) {
+	panic("tile: no tile")
+}
 func rankUpdateTile(grad *float64, ldg int, v *float64, ldv int, b *float64, ldb, d, r int, index int) {
 	panic("tile: no tile")
 }

@@ -6,9 +6,6 @@ package tile
 
 import "unsafe"
 
-func addPanelsTile(grad *float64, x unsafe.Pointer, ldx int, e *float64, d, count int, next uintptr, apart, pace int, index int) {
-	panic("tile: no tile")
-}
 func transposeSquaresTile(dst unsafe.Pointer, ldd int, src unsafe.Pointer, lds, n int, index int) {
 	panic("tile: no tile")
 }

@@ -102,9 +102,9 @@ func panelRowsOf(left int) int {
 // Packed returns how many of the first columns of a basis of d features and rank r are faster multiplied by
 // MulPacked than by MulBasis, for samples of size bytes: 0, r, or a multiple of PackWidth. It is 0 for
 // float32: dot tiles convert samples on the way, and a pass that converts them first takes longer; and on
-// tiers that do not transpose by tiles.
+// tiers without tiles.
 func Packed(d, r, size int) int {
-	if tiles.transposeSquares[0] == 0 || size != 8 {
+	if tiles.panel[lowPanel] == 0 || size != 8 {
 		return 0
 	}
 	full := r &^ (PackWidth - 1)

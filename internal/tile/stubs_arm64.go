@@ -23,13 +23,14 @@ func mulBasis32_1x5_neon(a *float64, lda int, x *float32, ldx int, u *float64, l
 	next uintptr, ahead int)
 
 // mulTransposed_neon and mulTransposed32_neon compute up to 4 blocks, of a cache line each, of X' e for
-// samples X. After every row they prefetch the line at next, and move next on by ahead bytes.
+// samples X, or add to it. The n rows are ldx apart, entries of e step, of any sign. After every row they prefetch
+// two lines at next, and move next on by ahead bytes.
 //
 //go:noescape
-func mulTransposed_neon(v, x *float64, ldx int, e *float64, n, blocks int, next uintptr, ahead int)
+func mulTransposed_neon(v, x *float64, ldx int, e *float64, step, n, blocks int, add bool, next uintptr, ahead int)
 
 //go:noescape
-func mulTransposed32_neon(v *float64, x *float32, ldx int, e *float64, n, blocks int, next uintptr, ahead int)
+func mulTransposed32_neon(v *float64, x *float32, ldx int, e *float64, step, n, blocks int, add bool, next uintptr, ahead int)
 
 // residual_4_neon is residual for blocks of 4 samples.
 //

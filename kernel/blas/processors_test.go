@@ -2,83 +2,21 @@ package blas_test
 
 import (
 	"encoding/binary"
-	"flag"
 	"fmt"
 	"hash"
 	"hash/fnv"
-	"maps"
 	"math"
 	"math/rand/v2"
-	"os"
-	"slices"
 	"strings"
 	"testing"
 
-	"github.com/difalt/difalt/internal/tile"
+	"github.com/difalt/difalt/internal/tiertest"
 	"github.com/difalt/difalt/kernel/blas"
 )
 
-var writeBits = flag.Bool("bits", false, "write testdata/bits.txt from the results of this processor")
-
-// TestSameBitsOnProcessors: results have the hashes of testdata/bits.txt on every processor with FMA. A line is
-// the name of a routine, the hash of its results, and amd64 where those of arm64 are not yet the same.
-func TestSameBitsOnProcessors(t *testing.T) {
-	const file = "testdata/bits.txt"
-	tiers := tile.Available()[1:]
-	if len(tiers) == 0 || tile.Race {
-		t.Skip("no tier with FMA, or the race detector")
-	}
-	text, err := os.ReadFile(file)
-	if err != nil && !*writeBits {
-		t.Fatal(err)
-	}
-	want, amd64Only := map[string]string{}, map[string]bool{}
-	for line := range strings.Lines(string(text)) {
-		fields := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
-		want[fields[0]] = fields[1]
-		amd64Only[fields[0]] = len(fields) > 2
-	}
-	before := tile.Active()
-	defer func() {
-		if err := tile.Use(before); err != nil {
-			t.Error(err)
-		}
-	}()
-	for _, tier := range tiers {
-		if err := tile.Use(tier); err != nil {
-			t.Fatal(err)
-		}
-		got := hashes()
-		if *writeBits {
-			writeHashes(t, file, got, amd64Only)
-			want = got
-		}
-		for _, name := range slices.Sorted(maps.Keys(got)) {
-			other := tier == tile.NEON && amd64Only[name]
-			switch {
-			case got[name] != want[name] && !other:
-				t.Errorf("%s has other bits on %v; if the order of its sums was changed, write them with -bits", name, tier)
-			case got[name] == want[name] && other:
-				t.Errorf("%s has the bits of amd64 on %v: delete the mark in %s", name, tier, file)
-			}
-		}
-	}
-}
-
-// writeHashes writes the lines of a file, with the marks that it had.
-func writeHashes(t *testing.T, file string, hashes map[string]string, amd64Only map[string]bool) {
-	var lines strings.Builder
-	for _, name := range slices.Sorted(maps.Keys(hashes)) {
-		fmt.Fprintf(&lines, "%s\t%s", name, hashes[name])
-		if amd64Only[name] {
-			lines.WriteString("\tamd64")
-		}
-		lines.WriteString("\n")
-	}
-	if err := os.WriteFile(file, []byte(lines.String()), 0o666); err != nil {
-		t.Fatal(err)
-	}
-}
+// TestSameBitsOnProcessors: results have the hashes of testdata/bits.txt on every processor with FMA, but on the
+// tiers that a line names.
+func TestSameBitsOnProcessors(t *testing.T) { tiertest.Hashes(t, "testdata/bits.txt", hashes) }
 
 // hashes returns the hash of the results of each routine.
 func hashes() map[string]string {
