@@ -3,6 +3,7 @@ package kernel
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/difalt/difalt/internal/tile"
 )
@@ -30,8 +31,8 @@ var inUse, unavailable = choose(tile.Requested())
 func choose(name string) (backend, error) {
 	switch {
 	case name != "" && !slices.Contains(available(), name):
-		const text = "%s=%s: unknown kernel, or not available on this machine and build: have %v"
-		return tiles, fmt.Errorf(text, tile.Variable, name, available())
+		const text = "%s=%s: unknown kernel, or not available on this machine and build, which have %s"
+		return tiles, fmt.Errorf(text, tile.Variable, name, strings.Join(available(), ", "))
 	case name == gonumName:
 		return gonumBackend, nil
 	case name == openBLASName || name == "" && tile.Active() == tile.Generic && build == openBLASName:

@@ -19,14 +19,15 @@ func caught(call func()) (p *Panic) {
 // A panic keeps the stack of the goroutine in which it happened, also where another goroutine raises it again.
 func TestStack(t *testing.T) {
 	var first *Panic
+	quotient := 0
 	done := make(chan bool)
 	go func() {
-		first = caught(func() { divide(1, len(done)) })
+		first = caught(func() { quotient = divide(1, len(done)) })
 		close(done)
 	}()
 	<-done
 	again := caught(func() { panic(first) })
-	if again != first || !bytes.Contains(first.Stack, []byte("fault.divide")) {
+	if quotient != 0 || again != first || !bytes.Contains(first.Stack, []byte("fault.divide")) {
 		t.Errorf("%v, again %v, with the stack %s", first, again, first.Stack)
 	}
 	var err error = first
