@@ -25,7 +25,8 @@ shows the steps in five minutes.`
 	clusterExamples = `  # every owner makes a key and sends the line that it prints
   difalt cluster key --out a.key
   difalt cluster new --out net \
-      --nodes a=host-a:7001=sha256:...,b=host-b:7001=sha256:...`
+      --nodes a=host-a:7001=sha256:...,b=host-b:7001=sha256:... \
+      --task clinic --target score --drop patient`
 )
 
 // newCluster returns the command cluster, with cluster new and cluster key below it.
@@ -46,16 +47,21 @@ NAME=HOST:PORT=sha256:KEY with the line that "difalt cluster key" printed for
 its owner. A node without a key gets one, in NAME.key: the author of the list
 then has the keys of others for a moment.
 
+Give the options of the training here, --task, --target and all others that must
+be the same at all nodes: "difalt node" takes them from the file.
+
 All nodes connect along --graph. Where only some pairs can reach each other,
 edit "edges" in the file, pairs of places in the list from 0, before it is sent.`
 	clusterNewExamples = `  difalt cluster new --nodes a=host-a:7001,b=host-b:7001,c=host-c:7001 \
-      --out keys`
+      --out keys --task clinic --target score --drop patient`
 )
 
 // clusterNewOptions are the options of cluster new.
 type clusterNewOptions struct {
 	nodes      []string
 	graph, out string
+	shared     jointOptions // of the training, of all owners
+	training   map[string]cluster.Value
 }
 
 // defaultGraph is the graph of up and cluster new. Its diameter grows with the logarithm of the nodes, and so
@@ -64,19 +70,26 @@ const defaultGraph = "exponential"
 
 // newClusterNew returns the command cluster new.
 func newClusterNew(std *cli.Streams) *cobra.Command {
-	o := clusterNewOptions{graph: defaultGraph}
+	o := clusterNewOptions{graph: defaultGraph, shared: jointOptions{trainingOptions: newTrainingOptions()}}
 	cmd := &cobra.Command{
 		Use:     "new --nodes LIST --out DIR",
 		Short:   "Write cluster.json, and a key for each node without one",
 		Long:    clusterNewHelp,
 		Example: clusterNewExamples,
-		RunE:    func(*cobra.Command, []string) error { return runClusterNew(std, o) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			o.training = sharedIn(cmd.Flags())
+			if err := o.shared.checkShared(cmd.Flags()); err != nil {
+				return err
+			}
+			return runClusterNew(std, o)
+		},
 	}
 	flags := cmd.Flags()
 	flags.Var(cli.List(&o.nodes), "nodes", "`LIST` of NAME=HOST:PORT[=sha256:KEY]; a node without KEY gets a key")
 	flags.Var(cli.OneOf(&o.graph, defaultGraph, "star"), "graph",
 		"connect the nodes by a graph of `KIND` exponential or star")
 	flags.StringVar(&o.out, "out", "", "write cluster.json and the keys to the folder `DIR`")
+	o.shared.addSharedFlags(flags)
 	cli.Require(cmd, "nodes", "out")
 	return cmd
 }
@@ -99,6 +112,10 @@ func runClusterNew(std *cli.Streams, o clusterNewOptions) error {
 	c, keys, err := cluster.New(names, addresses, pins, graph)
 	if err != nil {
 		return cli.WrongFlag("nodes", "%w", err)
+	}
+	c.Training = o.training
+	if err := c.Check(); err != nil {
+		return err
 	}
 	if err := cluster.Write(o.out, c, keys); err != nil {
 		return cli.OfFlag("out", err)

@@ -108,11 +108,19 @@ func (o *tableOptions) take(files []string) error {
 				"\"difalt run --data %[1]s\" reads problem files, \"difalt model show %[1]s\" models", path)
 		}
 	}
-	if o.table.Features != nil && o.table.Drop != nil {
-		return cli.Usagef("only one of --features and --drop may be given")
+	if err := o.checkColumns(); err != nil {
+		return err
 	}
 	if err := o.table.Validate(); err != nil {
 		return cli.Usagef("%w", withHint(err))
+	}
+	return nil
+}
+
+// checkColumns checks the flags of columns beside each other.
+func (o *tableOptions) checkColumns() error {
+	if o.table.Features != nil && o.table.Drop != nil {
+		return cli.Usagef("only one of --features and --drop may be given")
 	}
 	return nil
 }
@@ -234,6 +242,14 @@ func (o *jointOptions) addTrainingFlags(flags *pflag.FlagSet) {
 // take takes the arguments and checks the options.
 func (o *jointOptions) take(flags *pflag.FlagSet, files []string) error {
 	if err := o.trainingOptions.take(flags, files); err != nil {
+		return err
+	}
+	return o.checkShared(flags)
+}
+
+// checkShared checks the options that all owners must give alike, beside each other.
+func (o *jointOptions) checkShared(flags *pflag.FlagSet) error {
+	if err := o.checkColumns(); err != nil {
 		return err
 	}
 	private := flags.Changed("epsilon")

@@ -5,6 +5,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/difalt/difalt/cmd/difalt/engine/cluster"
 	"github.com/difalt/difalt/cmd/difalt/internal/cli"
 	"github.com/difalt/difalt/cmd/difalt/internal/federate"
 	"github.com/difalt/difalt/cmd/difalt/internal/report"
@@ -20,12 +21,14 @@ of cluster.json. This process reads only its own table, trains with the other
 nodes, and writes its own model: the parameters that all share, and its own
 tasks.
 
-Options that change the result must be the same at all nodes: a difference is
-refused by name before anything else is sent. Nodes send sums over their rows,
-masked so that others learn only totals over all nodes; with two nodes each
-learns the other's part. docs/privacy.md lists every total. With --epsilon,
-noise makes the totals differentially private; a second run spends the budget
-again.
+Options that change the result must be the same at all nodes, also --task and
+--target.
+The author of cluster.json gives them once, to "difalt cluster new",
+and no owner repeats them. A difference is refused by name before anything else
+is sent. Nodes send sums over their rows, masked so that others learn only
+totals over all nodes; with two nodes each learns the other's part.
+docs/privacy.md lists every total. With --epsilon, noise makes the totals
+differentially private; a second run spends the budget again.
 
 A neighbour that cannot be reached is dialled again until --join-timeout, and
 the log reports why. A broken connection is made again without loss. A node that
@@ -34,8 +37,7 @@ fails, or is interrupted, ends the training at all nodes.
 The exit code is 1 if this node failed, and 3 if another one did; "difalt help"
 lists all codes.`
 	nodeExamples = `  # on a; likewise on b and c
-  difalt node --cluster net/cluster.json --key a.key --task clinic \
-      --target score --drop patient --model mine.npz mine.csv
+  difalt node --cluster net/cluster.json --key a.key --model mine.npz mine.csv
 
   # on one site, with the number of the process as Open MPI gives it
   mpirun -np 4 sh -c 'r=$OMPI_COMM_WORLD_RANK
@@ -74,7 +76,6 @@ func newNode(std *cli.Streams) *cobra.Command {
 		},
 	}
 	o.addFlags(cmd.Flags())
-	cli.Require(cmd, "task", "target")
 	return cmd
 }
 
@@ -98,8 +99,20 @@ func (o *nodeOptions) addFlags(flags *pflag.FlagSet) {
 	o.addTrainingFlags(flags)
 }
 
-// take takes the arguments and checks the options.
+// take takes the arguments, and the options that cluster.json has for all owners, and checks the options.
 func (o *nodeOptions) take(flags *pflag.FlagSet, files []string) error {
+	if path := o.member.clusterFile; path != "" && o.engine == engineGRPC {
+		c, err := cluster.Read(path)
+		if err != nil {
+			return cli.OfFlag("cluster", err)
+		}
+		if err := takeShared(flags, path, c.Training); err != nil {
+			return err
+		}
+	}
+	if err := requireShared(flags); err != nil {
+		return err
+	}
 	if err := o.jointOptions.take(flags, files); err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
@@ -21,6 +22,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/difalt/difalt/cmd/difalt/internal/atomicfile"
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
@@ -36,6 +38,34 @@ type Cluster struct {
 	// Edges are pairs of indices into Nodes.
 	Edges [][2]int `json:"edges"`
 	Nodes []Node   `json:"nodes"`
+	// Training holds the options of the training that all owners share, by their names. The caller that
+	// trains knows which names there are.
+	Training map[string]Value `json:"training,omitempty"`
+}
+
+// A Value is the value of an option as on a command line. In the file it may be a text, a number, true or
+// false.
+type Value string
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (v *Value) UnmarshalJSON(b []byte) error {
+	var any any
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.UseNumber()
+	if err := d.Decode(&any); err != nil {
+		return err
+	}
+	switch x := any.(type) {
+	case string:
+		*v = Value(x)
+	case json.Number:
+		*v = Value(x)
+	case bool:
+		*v = Value(strconv.FormatBool(x))
+	default:
+		return fmt.Errorf("the value of an option is %s: must be a text, a number, true or false", b)
+	}
+	return nil
 }
 
 // A Node is a node in cluster.json.
@@ -117,8 +147,33 @@ func (c *Cluster) Check() error {
 			seen[is] = i
 		}
 	}
+	for _, name := range slices.Sorted(maps.Keys(c.Training)) {
+		if err := checkOption(name, string(c.Training[name])); err != nil {
+			return fmt.Errorf("training: %w", err)
+		}
+	}
 	_, err := c.Graph()
 	return err
+}
+
+var optionName = regexp.MustCompile(`^[a-z][a-z-]{0,39}$`)
+
+// longestValue is the number of bytes of the value of an option.
+const longestValue = 1 << 14
+
+// checkOption checks an option of the training as far as that is possible without knowing it.
+func checkOption(name, value string) error {
+	switch {
+	case !optionName.MatchString(name):
+		return fmt.Errorf("the name of an option is %.50q: must be of small letters and hyphens", name)
+	case value == "":
+		return fmt.Errorf("the value of %s is empty", name)
+	case len(value) > longestValue:
+		return fmt.Errorf("the value of %s has %d bytes: at most %d", name, len(value), longestValue)
+	case text.Line(value) != value || !utf8.ValidString(value):
+		return fmt.Errorf("the value of %s is %.50q: must be one line of text", name, value)
+	}
+	return nil
 }
 
 func (n *Node) check() error {
@@ -199,8 +254,8 @@ func (c *Cluster) Names(nodes []int) (list []string) {
 	return list
 }
 
-// Settings returns the parts of the list that neighbours compare, beyond the run: names and edges. Addresses
-// may differ, since host names resolve differently from place to place.
+// Settings returns the parts of the list that neighbours compare, beyond the run: names, edges, and options of
+// the training. Addresses may differ, since host names resolve differently from place to place.
 func (c *Cluster) Settings() []consensus.Setting {
 	var names []string
 	for _, n := range c.Nodes {
@@ -211,10 +266,16 @@ func (c *Cluster) Settings() []consensus.Setting {
 		edges[k] = [2]int{min(e[0], e[1]), max(e[0], e[1])}
 	}
 	slices.SortFunc(edges, func(a, b [2]int) int { return slices.Compare(a[:], b[:]) })
-	return []consensus.Setting{
+	list := []consensus.Setting{
 		{Name: "the list of nodes", Value: brief(len(names), fmt.Sprintf("%q", names))},
 		{Name: "the list of edges", Value: brief(len(edges), fmt.Sprint(edges))},
 	}
+	for _, name := range slices.Sorted(maps.Keys(c.Training)) {
+		value := string(c.Training[name])
+		option := consensus.Setting{Name: "option " + name + " of the training", Value: brief(len(value), value)}
+		list = append(list, option)
+	}
+	return list
 }
 
 // brief returns a list of n entries as it is, or its length and hash if it is long: greetings stay short in
