@@ -147,6 +147,7 @@ func (r *reader) parse(col int, cell string) (float64, error) {
 	}
 	if r.o.Dates != "" && r.isNumber(col) {
 		if v, ok := days(cell, r.o.Dates); ok {
+			r.notations[r.slots[col]].dates = true
 			return v, nil
 		}
 	}

@@ -124,6 +124,7 @@ type notation struct {
 	marked  int    // cells of one to three digits, the decimal mark, and three digits
 	decimal bool   // another cell shows that it is the decimal mark
 	zeros   string // the first cell with leading zeros
+	dates   bool   // cells are dates
 }
 
 // see adds a cell that is a number.

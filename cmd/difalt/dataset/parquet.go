@@ -130,6 +130,7 @@ func (r *reader) parquetColumns(file *parquet.File) (list []*parquetColumn, err 
 			texts = append(texts, name)
 		case c.date != NoDate && slot >= featureSlot:
 			dates = append(dates, name)
+			r.notations[slot].dates = true
 		}
 		list = append(list, c)
 	}

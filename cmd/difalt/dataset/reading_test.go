@@ -203,6 +203,9 @@ func TestRemarks(t *testing.T) {
 		}), []string{`look like codes, not amounts: "customer_id", "serial"`}},
 		"row numbers": {table("t,n,y", func(i int) string { return fmt.Sprintf("x%d,%d,%v", i%6, i*7%60, wave(i*i)) }),
 			[]string{`Whole numbers that are all different, as row numbers are: "n"`, "--drop n"}},
+		"a date a row": {table("t,day,y", func(i int) string {
+			return fmt.Sprintf("x%d,2024-%02d-%02d,%v", i%6, 1+i/28, 1+i%28, wave(i*i))
+		}), nil},
 		"rising": {table("t,n,y", func(i int) string { return fmt.Sprintf("x%d,%d,%v", i%6, i*i+1000, wave(i*i)) }), []string{`row numbers are: "n"`}},
 		"-999": {table("t,a,y", func(i int) string {
 			v := wave(i)
@@ -262,7 +265,7 @@ func TestRemarks(t *testing.T) {
 		}), []string{`determine each other: "k", "code"`}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			tab := check.OK(read(c.text, TableOptions{}))
+			tab := check.OK(read(c.text, TableOptions{Dates: "ymd"}))
 			said := strings.Join(tab.Remarks(), "\n")
 			for _, want := range c.want {
 				if !strings.Contains(said, want) {

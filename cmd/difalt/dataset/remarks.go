@@ -182,8 +182,10 @@ func (r *reader) remarkNumbers(profiles []*profile, say func(string, ...any)) {
 		if j == len(profiles)-1 || !p.whole || p.rows <= fewRows {
 			continue
 		}
+		notation := &r.notations[featureSlot+j]
 		switch {
-		case r.notations[featureSlot+j].zeros != "" || p.distinct() <= fewRows: // said before, or amounts
+		case notation.dates: // days may well follow each other
+		case notation.zeros != "" || p.distinct() <= fewRows: // said before, or amounts
 		case p.equalLengths():
 			codes = append(codes, p.name)
 		case p.rows == t.Rows() && t.numbersRows(j, starts):
