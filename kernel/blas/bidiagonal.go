@@ -218,7 +218,10 @@ func (b *bidiagonal) pair(c chain) {
 
 // Dbdsqr computes the singular values of a bidiagonal matrix, as gonum does. It returns false for a matrix
 // with NaN or infinity, for which gonum's iterations do not end.
-func (l Lapack) Dbdsqr(ul blas.Uplo, n, ncvt, nru, ncc int, d, e, vt []float64, ldvt int, u []float64, ldu int, c []float64, ldc int, work []float64) (ok bool) {
+func (l Lapack) Dbdsqr(
+	ul blas.Uplo, n, ncvt, nru, ncc int, d, e, vt []float64, ldvt int, u []float64, ldu int, c []float64,
+	ldc int, work []float64,
+) (ok bool) {
 	if n > 0 && len(d) >= n && len(e) >= n-1 && !(finite(1, n, d, n) && finite(1, n-1, e, n)) {
 		return false
 	}

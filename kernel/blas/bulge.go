@@ -39,7 +39,7 @@ func (f *schur) step(l, i int, s doubleShift) {
 	}
 }
 
-// record adds the rotations of the rows lo to i to those of Z'. Those of the last row are at 1 for both
+// record adds the rotations of the rows lo to i to the rotations of Z'. The last row's are at 1 for both
 // chains of rotations.
 func (r *chainOfRotations) record(z *turned, lo, i int) {
 	n := i - lo
@@ -146,7 +146,7 @@ func (f *schur) over(w window, k, end, i, top int) {
 	c1, s1 := f.first.of(k+1, n1, i)
 	c2, s2 := f.second.of(k, n2, i)
 	columns := max(n1+2, n2+1)
-	rows = tile.Pad(rows) // those before them, if there are, are of no matrix
+	rows = tile.Pad(rows) // rows before them, if there are, are of no matrix
 	from := f.above[(w.top-rows+tile.Width)*f.stride+k:]
 	tile.Transpose(f.columns, f.side, from, f.stride, rows, columns)
 	for j := 0; j < rows; j += tile.RotateWidth {

@@ -36,7 +36,9 @@ func newCosineSine(d *gsvd) *cosineSine {
 		c.rest = c.rest[rows*stride:]
 		return m
 	}
-	c.orthogonal, c.upper, c.u, c.v, c.w, c.t, c.product = take(c.rows+d.r), take(d.r), take(d.r), take(d.r), take(d.r), take(d.r), take(long)
+	c.orthogonal, c.upper = take(c.rows+d.r), take(d.r)
+	c.u, c.v, c.w = take(d.r), take(d.r), take(d.r)
+	c.t, c.product = take(d.r), take(long)
 	c.cosines, c.sines, c.tau = c.rest[:d.r], c.rest[d.r:2*d.r], c.rest[2*d.r:3*d.r]
 	return c
 }

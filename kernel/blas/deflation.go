@@ -32,8 +32,8 @@ type trailing struct {
 // deflationOrder returns the order of the trailing block of an active block of an order.
 func deflationOrder(order int) int { return min(max(order/6, 8), mostTrailing) &^ 1 }
 
-// round finds eigenvalues at the end of the block from l to i, and takes steps with the others of its
-// trailing block as shifts. It returns false if neither is possible.
+// round finds eigenvalues at the end of the block from l to i, and takes steps with the other
+// eigenvalues of its trailing block as shifts. It returns false if neither is possible.
 func (f *schur) round(l, i int) (found int, ok bool) {
 	order := deflationOrder(i - l + 1)
 	w := trailing{of: f, lo: i + 1 - order, order: order}

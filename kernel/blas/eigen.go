@@ -18,7 +18,9 @@ import (
 // columns if they are asked for, and work[0] holds the best length of work. Dsyev returns false if the
 // iterations do not converge, and at once for a matrix with NaN or infinity, whose eigenvalues are set to
 // NaN.
-func (l Lapack) Dsyev(jobz lapack.EVJob, ul blas.Uplo, n int, a []float64, lda int, w, work []float64, lwork int) (ok bool) {
+func (l Lapack) Dsyev(
+	jobz lapack.EVJob, ul blas.Uplo, n int, a []float64, lda int, w, work []float64, lwork int,
+) (ok bool) {
 	known := (jobz == lapack.EVCompute || jobz == lapack.EVNone) && n > 0 && isTriangle(ul)
 	if known && lwork == -1 && lda >= n && len(work) > 0 {
 		work[0] = bestWork(n)
@@ -33,7 +35,8 @@ func (l Lapack) Dsyev(jobz lapack.EVJob, ul blas.Uplo, n int, a []float64, lda i
 		return false
 	}
 	vectors := jobz == lapack.EVCompute
-	if n == 1 || vectors && n > smallOrder && (vectorized() && n < fewEigenvectors || !vectorized() && n-1 <= oneByOne) {
+	if n == 1 ||
+		vectors && n > smallOrder && (vectorized() && n < fewEigenvectors || !vectorized() && n-1 <= oneByOne) {
 		return l.Implementation.Dsyev(jobz, ul, n, a, lda, w, work, lwork)
 	}
 	scale := scalesOf(size)

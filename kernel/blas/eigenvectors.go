@@ -13,8 +13,8 @@ import (
 const backSubstitution = 16
 
 // eigenvectors are the right eigenvectors of an upper quasi-triangular matrix T in standard Schur form, as
-// rows: a real one in the row of its eigenvalue, and the real and the imaginary part of the one whose
-// eigenvalue has a positive imaginary part in the two rows of the pair.
+// rows: a real vector in the row of its eigenvalue; of a pair, in its two rows, the real and the imaginary
+// part of the vector whose eigenvalue has a positive imaginary part.
 type eigenvectors struct {
 	l         Lapack
 	n, stride int
@@ -42,7 +42,10 @@ func (v *eigenvectors) compute() bool {
 			first--
 		}
 		if rows := v.n - end; rows > 0 {
-			multiply(blas.NoTrans, blas.Trans, rows, end-first, rows, 1, v.x[end*v.stride+end:], v.stride, v.t[first*v.stride+end:], v.stride, 0, v.x[end*v.stride+first:], v.stride)
+			multiply(
+				blas.NoTrans, blas.Trans, rows, end-first, rows, 1, v.x[end*v.stride+end:], v.stride,
+				v.t[first*v.stride+end:], v.stride, 0, v.x[end*v.stride+first:], v.stride,
+			)
 		}
 		for k := first; k < v.n; k++ {
 			if k+1 < v.n && v.t[(k+1)*v.stride+k] != 0 {
@@ -67,7 +70,7 @@ func (v *eigenvectors) compute() bool {
 }
 
 // single computes components first to end of the eigenvector of the real eigenvalue k. Behind k they are
-// zero; before, they hold products with those behind end.
+// zero; before, they hold products with the components behind end.
 func (v *eigenvectors) single(k, first, end int) bool {
 	x, eigenvalue := v.x[k*v.stride:], v.t[k*(v.stride+1)]
 	if k < end {
@@ -100,7 +103,9 @@ func (v *eigenvectors) single(k, first, end int) bool {
 			sumAbove += float64(above[j+1+i] * x[j+1+i])
 		}
 		right, solved := [2]float64{-sumAbove, -sum}, [4]float64{}
-		scale, _, _ := v.l.Dlaln2(false, 2, 1, least, 1, above[j-1:], v.stride, 1, 1, right[:], 1, eigenvalue, 0, solved[:], 2)
+		scale, _, _ := v.l.Dlaln2(
+			false, 2, 1, least, 1, above[j-1:], v.stride, 1, 1, right[:], 1, eigenvalue, 0, solved[:], 2,
+		)
 		if scale != 1 {
 			return false
 		}
@@ -185,9 +190,13 @@ func divide(a, b, c, d float64) (re, im float64) {
 // left eigenvectors Y and the right ones X, in columns, a complex one in two. The largest component has size
 // 1, and work[0] is the best length of work. gonum computes eigenvectors of T itself, and of some of its
 // eigenvalues.
-func (l Lapack) Dtrevc3(side lapack.EVSide, howmny lapack.EVHowMany, selected []bool, n int, t []float64, ldt int, vl []float64, ldvl int, vr []float64, ldvr int, mm int, work []float64, lwork int) (m int) {
+func (l Lapack) Dtrevc3(
+	side lapack.EVSide, howmny lapack.EVHowMany, selected []bool, n int, t []float64, ldt int, vl []float64,
+	ldvl int, vr []float64, ldvr int, mm int, work []float64, lwork int,
+) (m int) {
 	right, left := side == lapack.EVRight || side == lapack.EVBoth, side == lapack.EVLeft || side == lapack.EVBoth
-	if howmny != lapack.EVAllMulQ || n <= 0 || !right && !left || lwork < 3*n || len(work) < lwork || mm < n || !inside(t, n, n, ldt) ||
+	if howmny != lapack.EVAllMulQ || n <= 0 || !right && !left || lwork < 3*n || len(work) < lwork || mm < n ||
+		!inside(t, n, n, ldt) ||
 		ldvl < 1 || ldvr < 1 || left && !inside(vl, n, mm, ldvl) || right && !inside(vr, n, mm, ldvr) {
 		return l.Implementation.Dtrevc3(side, howmny, selected, n, t, ldt, vl, ldvl, vr, ldvr, mm, work, lwork)
 	}
@@ -206,7 +215,8 @@ func (l Lapack) eigenvectorsOf(left bool, n int, t []float64, ldt int, q []float
 	stride := rowStride(n)
 	memory := borrow[float64](3 * n * stride)
 	defer giveBack(memory)
-	v := eigenvectors{l: l, n: n, stride: stride, left: left, t: (*memory)[:n*stride], x: (*memory)[n*stride : 2*n*stride]}
+	v := eigenvectors{l: l, n: n, stride: stride, left: left}
+	v.t, v.x = (*memory)[:n*stride], (*memory)[n*stride:2*n*stride]
 	v.load(t, ldt)
 	if !v.compute() {
 		return false

@@ -86,7 +86,9 @@ type triangle struct {
 // reciprocal returns 1 / (anorm |A^-1|) for a norm and the product A of some factors, by Higham's estimate
 // (Dlacn2). It returns false where a solution comes near overflow, for which gonum scales. work gets 2n
 // entries.
-func (l Lapack) reciprocal(norm lapack.MatrixNorm, n int, anorm float64, work []float64, iwork []int, factors ...triangle) (float64, bool) {
+func (l Lapack) reciprocal(
+	norm lapack.MatrixNorm, n int, anorm float64, work []float64, iwork []int, factors ...triangle,
+) (float64, bool) {
 	const most = 0x1p960
 	var state [3]int
 	size := 0.0
@@ -126,12 +128,16 @@ const safeMin = 0x1p-1022
 // plain reports whether the arguments of a condition estimate are ones that gonum answers by itself: with a
 // panic, or without a computation.
 func plain(n int, a []float64, lda int, anorm float64, work []float64, iwork []int) bool {
-	return n <= 0 || !inside(a, n, n, lda) || len(work) < 3*n || len(iwork) < n || !(anorm > 0 && anorm <= math.MaxFloat64)
+	return n <= 0 || !inside(a, n, n, lda) || len(work) < 3*n || len(iwork) < n ||
+		!(anorm > 0 && anorm <= math.MaxFloat64)
 }
 
 // Dgecon estimates the reciprocal of the condition number of a matrix with the factors L and U in a.
-func (l Lapack) Dgecon(norm lapack.MatrixNorm, n int, a []float64, lda int, anorm float64, work []float64, iwork []int) float64 {
-	if !plain(n, a, lda, anorm, work, iwork) && (norm == lapack.MaxColumnSum || norm == lapack.MaxRowSum) && len(work) >= 4*n {
+func (l Lapack) Dgecon(
+	norm lapack.MatrixNorm, n int, a []float64, lda int, anorm float64, work []float64, iwork []int,
+) float64 {
+	if !plain(n, a, lda, anorm, work, iwork) && (norm == lapack.MaxColumnSum || norm == lapack.MaxRowSum) &&
+		len(work) >= 4*n {
 		lower := triangle{blas.Lower, blas.NoTrans, blas.Unit, a, lda}
 		upper := triangle{blas.Upper, blas.NoTrans, blas.NonUnit, a, lda}
 		if r, ok := l.reciprocal(norm, n, anorm, work, iwork, lower, upper); ok {
@@ -144,7 +150,8 @@ func (l Lapack) Dgecon(norm lapack.MatrixNorm, n int, a []float64, lda int, anor
 // Dpocon estimates the reciprocal of the condition number of a matrix with its Cholesky factor in a.
 func (l Lapack) Dpocon(ul blas.Uplo, n int, a []float64, lda int, anorm float64, work []float64, iwork []int) float64 {
 	if !plain(n, a, lda, anorm, work, iwork) && (ul == blas.Upper || ul == blas.Lower) {
-		first, second := triangle{ul, blas.NoTrans, blas.NonUnit, a, lda}, triangle{ul, blas.Trans, blas.NonUnit, a, lda}
+		first := triangle{ul, blas.NoTrans, blas.NonUnit, a, lda}
+		second := triangle{ul, blas.Trans, blas.NonUnit, a, lda}
 		if ul == blas.Upper {
 			first, second = second, first
 		}
@@ -156,11 +163,15 @@ func (l Lapack) Dpocon(ul blas.Uplo, n int, a []float64, lda int, anorm float64,
 }
 
 // Dtrcon estimates the reciprocal of the condition number of a triangular matrix.
-func (l Lapack) Dtrcon(norm lapack.MatrixNorm, ul blas.Uplo, diag blas.Diag, n int, a []float64, lda int, work []float64, iwork []int) float64 {
+func (l Lapack) Dtrcon(
+	norm lapack.MatrixNorm, ul blas.Uplo, diag blas.Diag, n int, a []float64, lda int, work []float64,
+	iwork []int,
+) float64 {
 	if !plain(n, a, lda, 1, work, iwork) && (norm == lapack.MaxColumnSum || norm == lapack.MaxRowSum) &&
 		(ul == blas.Upper || ul == blas.Lower) && (diag == blas.Unit || diag == blas.NonUnit) {
 		anorm := l.Dlantr(norm, ul, diag, n, n, a, lda, work)
-		if r, ok := l.reciprocal(norm, n, anorm, work, iwork, triangle{ul, blas.NoTrans, diag, a, lda}); ok && anorm > 0 {
+		r, ok := l.reciprocal(norm, n, anorm, work, iwork, triangle{ul, blas.NoTrans, diag, a, lda})
+		if ok && anorm > 0 {
 			return r
 		}
 	}
@@ -169,7 +180,8 @@ func (l Lapack) Dtrcon(norm lapack.MatrixNorm, ul blas.Uplo, diag blas.Diag, n i
 
 // Dlansy returns a norm of a symmetric matrix: the largest entry and the Frobenius norm as gonum does.
 func (l Lapack) Dlansy(norm lapack.MatrixNorm, ul blas.Uplo, n int, a []float64, lda int, work []float64) float64 {
-	if !vectorized() || norm != lapack.MaxRowSum && norm != lapack.MaxColumnSum || ul != blas.Upper && ul != blas.Lower ||
+	if !vectorized() || norm != lapack.MaxRowSum && norm != lapack.MaxColumnSum ||
+		ul != blas.Upper && ul != blas.Lower ||
 		n < fewForNorms || !inside(a, n, n, lda) || len(work) < n {
 		return l.Implementation.Dlansy(norm, ul, n, a, lda, work)
 	}

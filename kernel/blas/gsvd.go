@@ -13,26 +13,36 @@ import (
 // rank k+r of A above B, and diagonal D1 and D2 with the values alpha and beta.
 //
 // On entry a and b hold A and B. On return a holds R from row 0 and column n-k-r on, or its first m rows and
-// b the others from row m-k on; u, v and q hold U, V and Q if they are asked for; alpha and beta begin with k
+// b the rest from row m-k on; u, v and q hold U, V and Q if they are asked for; alpha and beta begin with k
 // values 1 and 0; iwork holds the exchanges that sort alpha, and work[0] the best length of work. Dggsvd3
 // returns k, the rank r of B, and false if the iterations do not converge, or for matrices with NaN or
 // infinity.
 //
 // gonum v0.17 finds wrong ranks, or panics, where A above B has not full rank: its Dggsvp3 chooses no pivots,
 // and applies one factor in the wrong order. So it computes nothing here, of any size.
-func (l Lapack) Dggsvd3(jobU, jobV, jobQ lapack.GSVDJob, m, n, p int, a []float64, lda int, b []float64, ldb int, alpha, beta, u []float64, ldu int, v []float64, ldv int, q []float64, ldq int, work []float64, lwork int, iwork []int) (k, rank int, ok bool) {
+func (l Lapack) Dggsvd3(
+	jobU, jobV, jobQ lapack.GSVDJob, m, n, p int, a []float64, lda int, b []float64, ldb int, alpha, beta,
+	u []float64, ldu int, v []float64, ldv int, q []float64, ldq int, work []float64, lwork int,
+	iwork []int,
+) (k, rank int, ok bool) {
 	job := func(j, vectors lapack.GSVDJob, n int, x []float64, ldx int) bool {
 		return j == lapack.GSVDNone && ldx >= 1 || j == vectors && inside(x, n, n, ldx)
 	}
-	if min(m, n, p) <= 0 || !job(jobU, lapack.GSVDU, m, u, ldu) || !job(jobV, lapack.GSVDV, p, v, ldv) || !job(jobQ, lapack.GSVDQ, n, q, ldq) ||
-		!inside(a, m, n, lda) || !inside(b, p, n, ldb) || len(alpha) != n || len(beta) != n || len(iwork) < n || lwork < 1 || len(work) < lwork {
-		return l.Implementation.Dggsvd3(jobU, jobV, jobQ, m, n, p, a, lda, b, ldb, alpha, beta, u, ldu, v, ldv, q, ldq, work, lwork, iwork)
+	if min(m, n, p) <= 0 || !job(jobU, lapack.GSVDU, m, u, ldu) || !job(jobV, lapack.GSVDV, p, v, ldv) ||
+		!job(jobQ, lapack.GSVDQ, n, q, ldq) ||
+		!inside(a, m, n, lda) || !inside(b, p, n, ldb) || len(alpha) != n || len(beta) != n ||
+		len(iwork) < n || lwork < 1 || len(work) < lwork {
+		return l.Implementation.Dggsvd3(
+			jobU, jobV, jobQ, m, n, p, a, lda, b, ldb, alpha, beta, u, ldu, v, ldv, q, ldq, work, lwork,
+			iwork,
+		)
 	}
 	if !finite(m, n, a, lda) || !finite(p, n, b, ldb) {
 		return 0, 0, false
 	}
-	d := gsvd{l: l, m: m, n: n, p: p, alpha: alpha, beta: beta,
-		a: blas64.General{Rows: m, Cols: n, Stride: lda, Data: a}, b: blas64.General{Rows: p, Cols: n, Stride: ldb, Data: b}}
+	d := gsvd{l: l, m: m, n: n, p: p, alpha: alpha, beta: beta}
+	d.a = blas64.General{Rows: m, Cols: n, Stride: lda, Data: a}
+	d.b = blas64.General{Rows: p, Cols: n, Stride: ldb, Data: b}
 	if jobU == lapack.GSVDU {
 		d.u = blas64.General{Rows: m, Cols: m, Stride: ldu, Data: u}
 	}
@@ -44,7 +54,10 @@ func (l Lapack) Dggsvd3(jobU, jobV, jobQ lapack.GSVDJob, m, n, p int, a []float6
 	}
 	ok = d.compute()
 	d.exchanges(iwork)
-	l.Implementation.Dggsvd3(jobU, jobV, jobQ, m, n, p, a, lda, b, ldb, alpha, beta, u, ldu, v, ldv, q, ldq, work, -1, iwork) // sets work[0]
+	// This sets work[0].
+	l.Implementation.Dggsvd3(
+		jobU, jobV, jobQ, m, n, p, a, lda, b, ldb, alpha, beta, u, ldu, v, ldv, q, ldq, work, -1, iwork,
+	)
 	return d.k, d.r, ok
 }
 
@@ -53,7 +66,7 @@ func (l Lapack) Dggsvd3(jobU, jobV, jobQ lapack.GSVDJob, m, n, p int, a []float6
 // Reflections first bring A and B to triangular form, with k rows and columns of A for which B is zero, and a
 // square part of order r, the rank of B (Dggsvp3 of LAPACK). The two parts A and B of it, above each other,
 // have the factors Q1 R and Q2 R. The cosine sine decomposition of Q1 and Q2 is computed by singular value
-// decompositions, of Q1 for values of at most 45 degrees of sine, and of Q2 for the others (Van Loan
+// decompositions, of Q1 for sines of at most 45 degrees, and of Q2 for larger sines (Van Loan
 // 1985), so that both are exact to rounding; no rotations of pairs of columns are needed.
 type gsvd struct {
 	l           Lapack
@@ -66,7 +79,8 @@ type gsvd struct {
 
 func (d *gsvd) compute() bool {
 	l := d.l
-	sizeA, sizeB := l.Dlange(lapack.Frobenius, d.m, d.n, d.a.Data, d.a.Stride, nil), l.Dlange(lapack.Frobenius, d.p, d.n, d.b.Data, d.b.Stride, nil)
+	sizeA := l.Dlange(lapack.Frobenius, d.m, d.n, d.a.Data, d.a.Stride, nil)
+	sizeB := l.Dlange(lapack.Frobenius, d.p, d.n, d.b.Data, d.b.Stride, nil)
 	d.reduceB(float64(max(d.p, d.n)) * max(sizeB, safeMin) * unitRoundoff)
 	d.reduceA(float64(max(d.m, d.n)) * max(sizeA, safeMin) * unitRoundoff)
 	clear(d.alpha)
@@ -155,8 +169,11 @@ func (l Lapack) rankedQR(a blas64.General, tau []float64, tol float64) (p []int,
 	for i := range k {
 		least = min(least, math.Abs(a.Data[i*(a.Stride+1)]))
 	}
-	if least > tol && l.Dtrcon(lapack.MaxColumnSum, blas.Upper, blas.NonUnit, k, a.Data, a.Stride, rest, make([]int, k)) > surely {
-		return nil, k
+	if least > tol {
+		apart := l.Dtrcon(lapack.MaxColumnSum, blas.Upper, blas.NonUnit, k, a.Data, a.Stride, rest, make([]int, k))
+		if apart > surely {
+			return nil, k
+		}
 	}
 	l.Dlacpy(blas.All, a.Rows, a.Cols, before, a.Cols, a.Data, a.Stride)
 	p = make([]int, a.Cols)

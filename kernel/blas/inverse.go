@@ -33,8 +33,8 @@ func inverts(ul blas.Uplo, n int, a []float64, lda int) bool {
 	return isTriangle(ul) && n > 0 && inside(a, n, n, lda) && (vectorized() || n <= inverseBlock)
 }
 
-// invert inverts the first half of a triangle, or the last one of a lower triangle, and then the other: the
-// block next to them is multiplied by the one and divided by the other.
+// invert inverts the first half of a triangle, or the last half of a lower triangle, and then the second: the
+// block next to them is multiplied by the inverse of the first and divided by the second.
 func invert(ul blas.Uplo, diag blas.Diag, n int, a []float64, lda int) {
 	if n <= inverseRows {
 		if ul == blas.Upper {
@@ -60,7 +60,7 @@ func invert(ul blas.Uplo, diag blas.Diag, n int, a []float64, lda int) {
 	invert(ul, diag, half, a, lda)
 }
 
-// invertUpper inverts an upper triangle from the last row up: row i of the inverse X is that of U without its
+// invertUpper inverts an upper triangle from the last row up: row i of the inverse X is row i of U without its
 // diagonal, times the rows of X below, over -U[i,i].
 func invertUpper(diag blas.Diag, n int, a []float64, lda int) {
 	var sums [inverseRows]float64

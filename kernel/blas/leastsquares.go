@@ -13,7 +13,10 @@ import (
 // On entry the m x n matrix a holds A, and b the right sides, in max(m, n) rows of nrhs columns. On return
 // a holds the factors of A, and b the solutions X. Dgels returns false, and no solution, if A has not full
 // rank.
-func (l Lapack) Dgels(tA blas.Transpose, m, n, nrhs int, a []float64, lda int, b []float64, ldb int, work []float64, lwork int) bool {
+func (l Lapack) Dgels(
+	tA blas.Transpose, m, n, nrhs int, a []float64, lda int, b []float64, ldb int, work []float64,
+	lwork int,
+) bool {
 	k, long := min(m, n), max(m, n)
 	if !known(tA) || nrhs <= 0 || k <= panelColumns || lwork < k+max(k, nrhs) || len(work) < lwork ||
 		!inside(a, m, n, lda) || !inside(b, long, nrhs, ldb) {
@@ -90,7 +93,7 @@ func rescale(e, m, n int, a []float64, lda int) {
 // Dgeqp3 computes the factors Q and R of A P for an m x n matrix A and a permutation P of its columns.
 //
 // On entry columns j with jpvt[j] other than -1 come first, as they stand; the largest of the other columns
-// come next. On return a, tau and work are as those of Dgeqrf, and column j of A P is column jpvt[j] of A.
+// come next. On return a, tau and work are as Dgeqrf leaves them, and column j of A P is column jpvt[j] of A.
 func (l Lapack) Dgeqp3(m, n int, a []float64, lda int, jpvt []int, tau, work []float64, lwork int) {
 	fixed := 0
 	for _, p := range jpvt {

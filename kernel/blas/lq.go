@@ -34,7 +34,10 @@ func (l Lapack) Dorglq(m, n, k int, a []float64, lda int, tau, work []float64, l
 
 // Dormlq overwrites the m x n matrix C by Q C, Q'C, C Q or C Q'. The k reflectors of Q' are in the rows of a
 // and in tau, as Dgelqf leaves them; a has m columns, or n if Q is on the right.
-func (l Lapack) Dormlq(s blas.Side, tA blas.Transpose, m, n, k int, a []float64, lda int, tau, c []float64, ldc int, work []float64, lwork int) {
+func (l Lapack) Dormlq(
+	s blas.Side, tA blas.Transpose, m, n, k int, a []float64, lda int, tau, c []float64, ldc int,
+	work []float64, lwork int,
+) {
 	length, vectors := m, n
 	if s == blas.Right {
 		length, vectors = n, m

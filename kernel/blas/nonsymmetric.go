@@ -16,7 +16,10 @@ import (
 // columns, real parts and imaginary parts, each of Euclidean norm 1 with a largest component that is real. If
 // not all eigenvalues are found, Dgeev returns the number of the first one that is, and no vectors: n for a
 // matrix with NaN or infinity.
-func (l Lapack) Dgeev(jobvl lapack.LeftEVJob, jobvr lapack.RightEVJob, n int, a []float64, lda int, wr, wi []float64, vl []float64, ldvl int, vr []float64, ldvr int, work []float64, lwork int) (first int) {
+func (l Lapack) Dgeev(
+	jobvl lapack.LeftEVJob, jobvr lapack.RightEVJob, n int, a []float64, lda int, wr, wi []float64,
+	vl []float64, ldvl int, vr []float64, ldvr int, work []float64, lwork int,
+) (first int) {
 	left, right := jobvl == lapack.LeftEVCompute, jobvr == lapack.RightEVCompute
 	vectors := left || right
 	least := 3 * n
@@ -42,7 +45,10 @@ func (l Lapack) Dgeev(jobvl lapack.LeftEVJob, jobvr lapack.RightEVJob, n int, a 
 	ilo, ihi := l.Dgebal(lapack.PermuteScale, n, a, lda, balance)
 	l.Dgehrd(n, ilo, ihi, a, lda, tau, rest, len(rest))
 	if !vectors {
-		first = l.Dhseqr(lapack.EigenvaluesOnly, lapack.SchurNone, n, ilo, ihi, a, lda, wr, wi, nil, 1, work[n:lwork], lwork-n)
+		first = l.Dhseqr(
+			lapack.EigenvaluesOnly, lapack.SchurNone, n, ilo, ihi, a, lda, wr, wi, nil, 1, work[n:lwork],
+			lwork-n,
+		)
 		rescale(scale, 1, n, wr, n)
 		rescale(scale, 1, n, wi, n)
 		l.Implementation.Dgeev(jobvl, jobvr, n, a, lda, wr, wi, vl, ldvl, vr, ldvr, work, -1) // sets work[0]
@@ -109,10 +115,15 @@ func (l Lapack) normalise(n int, wi, v []float64, ldv int, work []float64) {
 // the right. On return h holds T, or nothing of use, z the product or Z, and work[0] the best length of work.
 // Dhseqr returns 0, or the number of the first eigenvalue that is found: n, no eigenvalue, for a matrix with
 // NaN or infinity.
-func (l Lapack) Dhseqr(job lapack.SchurJob, compz lapack.SchurComp, n, ilo, ihi int, h []float64, ldh int, wr, wi []float64, z []float64, ldz int, work []float64, lwork int) (unconverged int) {
+func (l Lapack) Dhseqr(
+	job lapack.SchurJob, compz lapack.SchurComp, n, ilo, ihi int, h []float64, ldh int, wr, wi []float64,
+	z []float64, ldz int, work []float64, lwork int,
+) (unconverged int) {
 	wanted := compz == lapack.SchurHess || compz == lapack.SchurOrig
-	if n <= 0 || job != lapack.EigenvaluesOnly && job != lapack.EigenvaluesAndSchur || !wanted && compz != lapack.SchurNone ||
-		ilo < 0 || ihi < ilo || ihi >= n || lwork < n || len(work) < lwork || !inside(h, n, n, ldh) || len(wr) < n || len(wi) < n ||
+	if n <= 0 || job != lapack.EigenvaluesOnly && job != lapack.EigenvaluesAndSchur ||
+		!wanted && compz != lapack.SchurNone ||
+		ilo < 0 || ihi < ilo || ihi >= n || lwork < n || len(work) < lwork || !inside(h, n, n, ldh) ||
+		len(wr) < n || len(wi) < n ||
 		ldz < 1 || wanted && !inside(z, n, n, ldz) {
 		return l.Implementation.Dhseqr(job, compz, n, ilo, ihi, h, ldh, wr, wi, z, ldz, work, lwork)
 	}

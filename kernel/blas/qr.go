@@ -80,7 +80,10 @@ func (l Lapack) Dorgqr(m, n, k int, a []float64, lda int, tau, work []float64, l
 
 // Dormqr overwrites the m x n matrix C by Q C, Q'C, C Q or C Q'. The k reflectors of Q are in the columns
 // of a and in tau, as Dgeqrf leaves them; a has m rows, or n if Q is on the right.
-func (l Lapack) Dormqr(s blas.Side, tA blas.Transpose, m, n, k int, a []float64, lda int, tau, c []float64, ldc int, work []float64, lwork int) {
+func (l Lapack) Dormqr(
+	s blas.Side, tA blas.Transpose, m, n, k int, a []float64, lda int, tau, c []float64, ldc int,
+	work []float64, lwork int,
+) {
 	length, vectors := m, n
 	if s == blas.Right {
 		length, vectors = n, m
@@ -103,5 +106,6 @@ func applies(s blas.Side, tA blas.Transpose, m, n, k int) bool {
 		length = n
 	}
 	few := k < fewReflectors || k <= panelColumns && (length < tallReflectors || !vectorized())
-	return (s == blas.Left || s == blas.Right) && (tA == blas.NoTrans || tA == blas.Trans) && m > 0 && n > 0 && k <= length && !few
+	return (s == blas.Left || s == blas.Right) && (tA == blas.NoTrans || tA == blas.Trans) && m > 0 && n > 0 &&
+		k <= length && !few
 }

@@ -10,7 +10,10 @@ import (
 
 // Dlarft sets t to the triangular factor T of the product H = I - V T V' of k reflectors of length n. The
 // reflectors are in the columns or rows of v, first to last or, with lapack.Backward, last to first.
-func (l Lapack) Dlarft(direct lapack.Direct, store lapack.StoreV, n, k int, v []float64, ldv int, tau []float64, t []float64, ldt int) {
+func (l Lapack) Dlarft(
+	direct lapack.Direct, store lapack.StoreV, n, k int, v []float64, ldv int, tau []float64, t []float64,
+	ldt int,
+) {
 	rows, columns := n, k
 	if store == lapack.RowWise {
 		rows, columns = k, n
@@ -58,7 +61,8 @@ func (l Lapack) Dorgbr(vect lapack.GenOrtho, m, n, k int, a []float64, lda int, 
 		order, reflections = m, min(m, k)
 	}
 	if !q && vect != lapack.GeneratePT || reflections <= oneByOne || lwork < min(m, n) || len(work) < lwork ||
-		!inside(a, m, n, lda) || len(tau) < reflections || q && (n > m || n < min(m, k)) || !q && (m > n || m < min(n, k)) {
+		!inside(a, m, n, lda) || len(tau) < reflections || q && (n > m || n < min(m, k)) ||
+		!q && (m > n || m < min(n, k)) {
 		l.Implementation.Dorgbr(vect, m, n, k, a, lda, tau, work, lwork)
 		return
 	}
@@ -97,15 +101,20 @@ func shiftColumns(n int, a []float64, lda int) {
 // Dormbr overwrites the m x n matrix C by Q C, Q'C, C Q or C Q', or by such products with P in place of Q.
 // The reflectors of Q or P are in a and tau, as Dgebrd leaves them for a matrix of k columns (Q) or k rows
 // (P).
-func (l Lapack) Dormbr(vect lapack.ApplyOrtho, s blas.Side, tA blas.Transpose, m, n, k int, a []float64, lda int, tau, c []float64, ldc int, work []float64, lwork int) {
+func (l Lapack) Dormbr(
+	vect lapack.ApplyOrtho, s blas.Side, tA blas.Transpose, m, n, k int, a []float64, lda int, tau,
+	c []float64, ldc int, work []float64, lwork int,
+) {
 	q := vect == lapack.ApplyQ
 	order, vectors := m, n
 	if s == blas.Right {
 		order, vectors = n, m
 	}
 	reflections := min(order, k)
-	ok := (q || vect == lapack.ApplyP) && (s == blas.Left || s == blas.Right) && (tA == blas.NoTrans || tA == blas.Trans)
-	if !ok || m <= 0 || n <= 0 || reflections <= panelColumns || lwork < vectors || len(work) < lwork || len(tau) < reflections ||
+	ok := (q || vect == lapack.ApplyP) && (s == blas.Left || s == blas.Right) &&
+		(tA == blas.NoTrans || tA == blas.Trans)
+	if !ok || m <= 0 || n <= 0 || reflections <= panelColumns || lwork < vectors || len(work) < lwork ||
+		len(tau) < reflections ||
 		!inside(c, m, n, ldc) || q && !inside(a, order, reflections, lda) || !q && !inside(a, reflections, order, lda) {
 		l.Implementation.Dormbr(vect, s, tA, m, n, k, a, lda, tau, c, ldc, work, lwork)
 		return
@@ -137,7 +146,8 @@ func (l Lapack) Dormbr(vect lapack.ApplyOrtho, s blas.Side, tA blas.Transpose, m
 // their factors. On return it holds Q.
 func (l Lapack) Dorghr(n, ilo, ihi int, a []float64, lda int, tau, work []float64, lwork int) {
 	order := ihi - ilo
-	if order < fewReflectors || order <= oneByOne && !vectorized() || ilo < 0 || ihi >= n || lwork < order || len(work) < lwork || !inside(a, n, n, lda) || len(tau) < n-1 {
+	if order < fewReflectors || order <= oneByOne && !vectorized() || ilo < 0 || ihi >= n || lwork < order ||
+		len(work) < lwork || !inside(a, n, n, lda) || len(tau) < n-1 {
 		l.Implementation.Dorghr(n, ilo, ihi, a, lda, tau, work, lwork)
 		return
 	}
@@ -157,14 +167,19 @@ func (l Lapack) Dorghr(n, ilo, ihi int, a []float64, lda int, tau, work []float6
 
 // Dormhr overwrites the m x n matrix C by Q C, Q'C, C Q or C Q' for the Q of Dgehrd, with its reflectors in
 // rows and columns ilo to ihi of a, and in tau.
-func (l Lapack) Dormhr(s blas.Side, tA blas.Transpose, m, n, ilo, ihi int, a []float64, lda int, tau, c []float64, ldc int, work []float64, lwork int) {
+func (l Lapack) Dormhr(
+	s blas.Side, tA blas.Transpose, m, n, ilo, ihi int, a []float64, lda int, tau, c []float64, ldc int,
+	work []float64, lwork int,
+) {
 	order, vectors := m, n
 	if s == blas.Right {
 		order, vectors = n, m
 	}
 	reflections := ihi - ilo
-	if s != blas.Left && s != blas.Right || m <= 0 || n <= 0 || reflections <= panelColumns || ilo < 0 || ihi >= order ||
-		lwork < vectors || len(work) < lwork || !inside(a, order, order, lda) || !inside(c, m, n, ldc) || len(tau) != order-1 {
+	if s != blas.Left && s != blas.Right || m <= 0 || n <= 0 || reflections <= panelColumns || ilo < 0 ||
+		ihi >= order || lwork < vectors || len(work) < lwork ||
+		!inside(a, order, order, lda) || !inside(c, m, n, ldc) ||
+		len(tau) != order-1 {
 		l.Implementation.Dormhr(s, tA, m, n, ilo, ihi, a, lda, tau, c, ldc, work, lwork)
 		return
 	}
@@ -180,7 +195,8 @@ func (l Lapack) Dormhr(s blas.Side, tA blas.Transpose, m, n, ilo, ihi int, a []f
 //
 // On entry the n x n matrix a holds the reflectors, and tau their factors. On return it holds Q.
 func (l Lapack) Dorgtr(ul blas.Uplo, n int, a []float64, lda int, tau, work []float64, lwork int) {
-	if ul != blas.Lower || n-1 <= oneByOne || lwork < n-1 || len(work) < lwork || !inside(a, n, n, lda) || len(tau) < n-1 {
+	if ul != blas.Lower || n-1 <= oneByOne || lwork < n-1 || len(work) < lwork || !inside(a, n, n, lda) ||
+		len(tau) < n-1 {
 		l.Implementation.Dorgtr(ul, n, a, lda, tau, work, lwork) // of an upper triangle, by Dlarft backward
 		return
 	}

@@ -121,7 +121,10 @@ func (r *reflectors) firstColumns(c []float64, ldc int, transposed bool) {
 }
 
 // multiply computes C = alpha op(A) op(B) + beta C within a larger computation.
-func multiply(tA, tB blas.Transpose, m, n, k int, alpha float64, a []float64, lda int, b []float64, ldb int, beta float64, c []float64, ldc int) {
+func multiply(
+	tA, tB blas.Transpose, m, n, k int, alpha float64, a []float64, lda int, b []float64, ldb int,
+	beta float64, c []float64, ldc int,
+) {
 	if !gemm(false, tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc) {
 		Implementation{}.Implementation.Dgemm(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 	}

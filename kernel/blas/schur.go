@@ -20,8 +20,8 @@ type schur struct {
 	whole     bool      // T is wanted, and not only the eigenvalues
 	re, im    []float64 // the eigenvalues
 	z         *turned   // Z' is multiplied by the rotations; without rows if Z is not wanted
-	// first and second are the rotations of a step for each row, the one of the last row first: of rows k+1
-	// and k+2, and of rows k and k+1 after that.
+	// first and second are the rotations of a step for each row, the last row first: of rows k+1 and k+2,
+	// and of rows k and k+1 after that.
 	first, second chainOfRotations
 	columns       []float64 // some columns of H, as rows
 	side          int       // their stride
@@ -48,7 +48,7 @@ const (
 // newSchur returns memory for a matrix of order n.
 func newSchur(l Lapack, n int) *schur {
 	f := &schur{l: l, n: n, stride: rowStride(n + tile.RotateWidth), side: rowStride(n + tile.RotateWidth)}
-	above := tile.Width * f.stride // rows that the tiles move beside those of H
+	above := tile.Width * f.stride // rows that the tiles move beside the rows of H
 	entries, columns, rotations := above+n*f.stride+tile.RotateWidth, 2*windowRows*f.side, n+1
 	if n <= windowWhole {
 		columns = 0
@@ -103,7 +103,7 @@ func (f *schur) extent(lo, hi int) (top, last int) {
 }
 
 // compute finds the eigenvalues of rows and columns lo to hi, from the last one up. It returns 0 or, if one
-// is not found, its index plus 1: those behind it are found.
+// is not found, its index plus 1: all eigenvalues behind it are found.
 func (f *schur) compute(lo, hi int) (unconverged int) {
 	for i := range f.n { // which balancing has set apart
 		if i < lo || i > hi {
@@ -207,8 +207,8 @@ func (f *schur) pair(i int) {
 // doubleShift are two shifts: real ones, or a pair of complex ones.
 type doubleShift struct{ re0, im0, re1, im1 float64 }
 
-// shifts returns the eigenvalues of the last two rows and columns of the block from l to i, or the one of
-// them, twice, that is closer to the last entry if they are real. Every tenth step without an eigenvalue
+// shifts returns the eigenvalues of the last two rows and columns of the block from l to i or, if they
+// are real, twice the eigenvalue that is closer to the last entry. Every tenth step without an eigenvalue
 // takes others.
 func (f *schur) shifts(l, i, steps int) doubleShift {
 	const exceptional = 10

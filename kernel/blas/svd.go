@@ -15,7 +15,10 @@ import (
 // On entry a holds A. On return a is overwritten, u holds left vectors in its columns, vt right ones in its
 // rows, and work[0] the best length of work. Dgesvd returns false if the iterations do not converge, and at
 // once for a matrix with NaN or infinity, whose values are set to NaN.
-func (l Lapack) Dgesvd(jobU, jobVT lapack.SVDJob, m, n int, a []float64, lda int, s, u []float64, ldu int, vt []float64, ldvt int, work []float64, lwork int) (ok bool) {
+func (l Lapack) Dgesvd(
+	jobU, jobVT lapack.SVDJob, m, n int, a []float64, lda int, s, u []float64, ldu int, vt []float64,
+	ldvt int, work []float64, lwork int,
+) (ok bool) {
 	if q := min(m, n); q < fewSingularVectors && max(m, n) < tallReflectors {
 		if lwork > 0 && q > 0 && len(s) >= q && inside(a, m, n, lda) && !finite(m, n, a, lda) {
 			fill(s[:q], math.NaN())
@@ -35,7 +38,11 @@ func (l Lapack) Dgesvd(jobU, jobVT lapack.SVDJob, m, n int, a []float64, lda int
 		return false
 	}
 	values := d.u.Cols == 0 && d.vt.Rows == 0
-	if !vectorized() && d.q <= panelColumns || values && d.q <= oneByOne && !vectorized() || values && d.q < fewSingularVectors && !d.tall() {
+	few := !vectorized() && d.q <= panelColumns
+	if values {
+		few = few || !vectorized() && d.q <= oneByOne || d.q < fewSingularVectors && !d.tall()
+	}
+	if few {
 		return l.Implementation.Dgesvd(jobU, jobVT, m, n, a, lda, s, u, ldu, vt, ldvt, work, lwork)
 	}
 	scale := scalesOf(size)
@@ -62,7 +69,7 @@ func (d *svd) vectors(j lapack.SVDJob, all int) int {
 	return -1
 }
 
-// valid reports whether the arguments are those of a computation, and not for gonum to refuse.
+// valid reports whether a call computes something, and is not for gonum to refuse.
 func (d *svd) valid(a []float64, lda int, work []float64, lwork int) bool {
 	m, n, u, vt := d.u.Rows, d.vt.Cols, &d.u, &d.vt
 	if d.q <= 0 || lwork < max(3*d.q+d.p, 5*d.q) || len(work) < lwork || !inside(a, m, n, lda) || len(d.s) < d.q {
@@ -143,7 +150,8 @@ func (d *svd) compute(a blas64.General, work []float64) bool {
 	if d.wide {
 		long, short, size = d.vt, d.u, d.vt.Rows
 	}
-	c := bidiagonal{d: d.s[:d.q], e: e[:d.q-1], left: newTurned(min(size, d.q)), right: newTurned(min(short.Rows, short.Cols))}
+	c := bidiagonal{d: d.s[:d.q], e: e[:d.q-1]}
+	c.left, c.right = newTurned(min(size, d.q)), newTurned(min(short.Rows, short.Cols))
 	defer c.left.release()
 	defer c.right.release()
 	if !c.diagonalize() {
@@ -181,7 +189,10 @@ func (d *svd) reduce(a blas64.General, e []float64) {
 
 // multiply overwrites the first rows of V by Q V, for the reflections in the columns of q.
 func (d *svd) multiply(q blas64.General, tau []float64, v blas64.General) {
-	d.l.Dormqr(blas.Left, blas.NoTrans, q.Rows, v.Cols, len(tau), q.Data, q.Stride, tau, v.Data, v.Stride, d.buffer, len(d.buffer))
+	d.l.Dormqr(
+		blas.Left, blas.NoTrans, q.Rows, v.Cols, len(tau), q.Data, q.Stride, tau, v.Data, v.Stride,
+		d.buffer, len(d.buffer),
+	)
 }
 
 // longVectors computes the vectors of the long side of T, and some more that are orthogonal to them if size

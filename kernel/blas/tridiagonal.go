@@ -28,7 +28,9 @@ func newTridiagonal(l Lapack, ul blas.Uplo, n int, a []float64, lda int) *tridia
 	stride := rowStride(n)
 	t := &tridiagonal{l: l, n: n, stride: stride, memory: borrow[float64]((n+2*panelColumns)*stride + n)}
 	all := *t.memory
-	t.a, t.v, t.w = all[:n*stride], all[n*stride:][:panelColumns*stride], all[(n+panelColumns)*stride:][:panelColumns*stride]
+	t.a = all[:n*stride]
+	t.v = all[n*stride:][:panelColumns*stride]
+	t.w = all[(n+panelColumns)*stride:][:panelColumns*stride]
 	t.tau = all[(n+2*panelColumns)*stride:]
 	if ul == blas.Lower {
 		tile.Transpose(t.a, stride, a, lda, n, n)
@@ -57,7 +59,10 @@ func (t *tridiagonal) reduce(d, e []float64) {
 		for i := first; i < end; i++ {
 			t.row(i, i-first)
 		}
-		Implementation{}.Dsyr2k(blas.Upper, blas.Trans, n-end, end-first, -1, t.v[end:], t.stride, t.w[end:], t.stride, 1, t.a[end*(t.stride+1):], t.stride)
+		Implementation{}.Dsyr2k(
+			blas.Upper, blas.Trans, n-end, end-first, -1, t.v[end:], t.stride, t.w[end:], t.stride, 1,
+			t.a[end*(t.stride+1):], t.stride,
+		)
 	}
 	d[n-1] = t.a[(n-1)*(t.stride+1)]
 }

@@ -9,21 +9,35 @@ import (
 // where op(X) is X, its transpose or its conjugate transpose.
 //
 // On entry a, b and c hold A, B and C by rows. On return c is overwritten.
-func (i Implementation) Zgemm(tA, tB blas.Transpose, m, n, k int, alpha complex128, a []complex128, lda int, b []complex128, ldb int, beta complex128, c []complex128, ldc int) {
-	if m*n*k < complexMultiplications || !zgemm(tA, tB, m, n, k, alpha, doubles(a), lda, doubles(b), ldb, beta, doubles(c), ldc) {
+func (i Implementation) Zgemm(
+	tA, tB blas.Transpose, m, n, k int, alpha complex128, a []complex128, lda int, b []complex128, ldb int,
+	beta complex128, c []complex128, ldc int,
+) {
+	if m*n*k < complexMultiplications ||
+		!zgemm(tA, tB, m, n, k, alpha, doubles(a), lda, doubles(b), ldb, beta, doubles(c), ldc) {
 		i.Implementation.Zgemm(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 	}
 }
 
 // Cgemm is Zgemm in complex64.
-func (i Implementation) Cgemm(tA, tB blas.Transpose, m, n, k int, alpha complex64, a []complex64, lda int, b []complex64, ldb int, beta complex64, c []complex64, ldc int) {
-	if m*n*k < complexMultiplications || !zgemm(tA, tB, m, n, k, complex128(alpha), singles(a), lda, singles(b), ldb, complex128(beta), singles(c), ldc) {
+func (i Implementation) Cgemm(
+	tA, tB blas.Transpose, m, n, k int, alpha complex64, a []complex64, lda int, b []complex64, ldb int,
+	beta complex64, c []complex64, ldc int,
+) {
+	if m*n*k < complexMultiplications ||
+		!zgemm(
+			tA, tB, m, n, k, complex128(alpha), singles(a), lda, singles(b), ldb, complex128(beta),
+			singles(c), ldc,
+		) {
 		i.Implementation.Cgemm(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 	}
 }
 
 // zgemm computes Zgemm or Cgemm and returns true, or returns false where gonum computes it.
-func zgemm[F tile.Float](tA, tB blas.Transpose, m, n, k int, alpha complex128, a []F, lda int, b []F, ldb int, beta complex128, c []F, ldc int) bool {
+func zgemm[F tile.Float](
+	tA, tB blas.Transpose, m, n, k int, alpha complex128, a []F, lda int, b []F, ldb int, beta complex128,
+	c []F, ldc int,
+) bool {
 	if zgemmWay(tA, tB, m, n, k, alpha, a, lda, b, ldb, c, ldc) == byGonum {
 		return false
 	}
@@ -34,7 +48,9 @@ func zgemm[F tile.Float](tA, tB blas.Transpose, m, n, k int, alpha complex128, a
 
 // zgemmWay returns how a product is computed. gonum's product skips no zeros, and with alpha = 0 reads no
 // factor.
-func zgemmWay[F tile.Float](tA, tB blas.Transpose, m, n, k int, alpha complex128, a []F, lda int, b []F, ldb int, c []F, ldc int) way {
+func zgemmWay[F tile.Float](
+	tA, tB blas.Transpose, m, n, k int, alpha complex128, a []F, lda int, b []F, ldb int, c []F, ldc int,
+) way {
 	rowsA, columnsA := opShape(tA, m, k)
 	rowsB, columnsB := opShape(tB, k, n)
 	switch {

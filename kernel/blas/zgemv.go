@@ -12,21 +12,31 @@ import (
 // or its conjugate transpose.
 //
 // On entry a, x and y hold A, x and y. On return y is overwritten.
-func (i Implementation) Zgemv(tA blas.Transpose, m, n int, alpha complex128, a []complex128, lda int, x []complex128, incX int, beta complex128, y []complex128, incY int) {
+func (i Implementation) Zgemv(
+	tA blas.Transpose, m, n int, alpha complex128, a []complex128, lda int, x []complex128, incX int,
+	beta complex128, y []complex128, incY int,
+) {
 	if m*n < complexEntries || !zgemv(tA, m, n, alpha, doubles(a), lda, doubles(x), incX, beta, doubles(y), incY) {
 		i.Implementation.Zgemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY)
 	}
 }
 
 // Cgemv is Zgemv in complex64.
-func (i Implementation) Cgemv(tA blas.Transpose, m, n int, alpha complex64, a []complex64, lda int, x []complex64, incX int, beta complex64, y []complex64, incY int) {
-	if m*n < complexEntries || !zgemv(tA, m, n, complex128(alpha), singles(a), lda, singles(x), incX, complex128(beta), singles(y), incY) {
+func (i Implementation) Cgemv(
+	tA blas.Transpose, m, n int, alpha complex64, a []complex64, lda int, x []complex64, incX int,
+	beta complex64, y []complex64, incY int,
+) {
+	if m*n < complexEntries ||
+		!zgemv(tA, m, n, complex128(alpha), singles(a), lda, singles(x), incX, complex128(beta), singles(y), incY) {
 		i.Implementation.Cgemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY)
 	}
 }
 
 // zgemv computes Zgemv or Cgemv and returns true, or returns false where gonum computes it.
-func zgemv[F tile.Float](tA blas.Transpose, m, n int, alpha complex128, a []F, lda int, x []F, incX int, beta complex128, y []F, incY int) bool {
+func zgemv[F tile.Float](
+	tA blas.Transpose, m, n int, alpha complex128, a []F, lda int, x []F, incX int, beta complex128, y []F,
+	incY int,
+) bool {
 	lenX, lenY := n, m
 	if tA != blas.NoTrans {
 		lenX, lenY = m, n

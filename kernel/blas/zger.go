@@ -10,15 +10,20 @@ import (
 // Zgeru computes A += alpha x y' for a complex m x n matrix A.
 //
 // On entry a, x and y hold A, x and y. On return a is overwritten.
-func (i Implementation) Zgeru(m, n int, alpha complex128, x []complex128, incX int, y []complex128, incY int, a []complex128, lda int) {
+func (i Implementation) Zgeru(
+	m, n int, alpha complex128, x []complex128, incX int, y []complex128, incY int, a []complex128, lda int,
+) {
 	if m*n < complexEntries || !zger(blas.Trans, m, n, alpha, doubles(x), incX, doubles(y), incY, doubles(a), lda) {
 		i.Implementation.Zgeru(m, n, alpha, x, incX, y, incY, a, lda)
 	}
 }
 
 // Cgeru is Zgeru in complex64.
-func (i Implementation) Cgeru(m, n int, alpha complex64, x []complex64, incX int, y []complex64, incY int, a []complex64, lda int) {
-	if m*n < complexEntries || !zger(blas.Trans, m, n, complex128(alpha), singles(x), incX, singles(y), incY, singles(a), lda) {
+func (i Implementation) Cgeru(
+	m, n int, alpha complex64, x []complex64, incX int, y []complex64, incY int, a []complex64, lda int,
+) {
+	if m*n < complexEntries ||
+		!zger(blas.Trans, m, n, complex128(alpha), singles(x), incX, singles(y), incY, singles(a), lda) {
 		i.Implementation.Cgeru(m, n, alpha, x, incX, y, incY, a, lda)
 	}
 }
@@ -26,22 +31,29 @@ func (i Implementation) Cgeru(m, n int, alpha complex64, x []complex64, incX int
 // Zgerc computes A += alpha x y* for a complex m x n matrix A, where y* is the conjugate transpose of y.
 //
 // On entry a, x and y hold A, x and y. On return a is overwritten.
-func (i Implementation) Zgerc(m, n int, alpha complex128, x []complex128, incX int, y []complex128, incY int, a []complex128, lda int) {
+func (i Implementation) Zgerc(
+	m, n int, alpha complex128, x []complex128, incX int, y []complex128, incY int, a []complex128, lda int,
+) {
 	if m*n < complexEntries || !zger(blas.ConjTrans, m, n, alpha, doubles(x), incX, doubles(y), incY, doubles(a), lda) {
 		i.Implementation.Zgerc(m, n, alpha, x, incX, y, incY, a, lda)
 	}
 }
 
 // Cgerc is Zgerc in complex64.
-func (i Implementation) Cgerc(m, n int, alpha complex64, x []complex64, incX int, y []complex64, incY int, a []complex64, lda int) {
-	if m*n < complexEntries || !zger(blas.ConjTrans, m, n, complex128(alpha), singles(x), incX, singles(y), incY, singles(a), lda) {
+func (i Implementation) Cgerc(
+	m, n int, alpha complex64, x []complex64, incX int, y []complex64, incY int, a []complex64, lda int,
+) {
+	if m*n < complexEntries ||
+		!zger(blas.ConjTrans, m, n, complex128(alpha), singles(x), incX, singles(y), incY, singles(a), lda) {
 		i.Implementation.Cgerc(m, n, alpha, x, incX, y, incY, a, lda)
 	}
 }
 
 // zger adds the product of a column alpha x and a row op(y), and returns true, or returns false where gonum
 // computes it.
-func zger[F tile.Float](tY blas.Transpose, m, n int, alpha complex128, x []F, incX int, y []F, incY int, a []F, lda int) bool {
+func zger[F tile.Float](
+	tY blas.Transpose, m, n int, alpha complex128, x []F, incX int, y []F, incY int, a []F, lda int,
+) bool {
 	switch {
 	case m < complexRows || n < complexRow || alpha == 0 || !vectorized():
 		return false

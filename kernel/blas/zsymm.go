@@ -9,15 +9,25 @@ import (
 //
 // On entry a holds the triangle ul of A, b and c hold the m x n matrices B and C. On return c is
 // overwritten. The other triangle of A and the imaginary parts of its diagonal are not read.
-func (i Implementation) Zhemm(s blas.Side, ul blas.Uplo, m, n int, alpha complex128, a []complex128, lda int, b []complex128, ldb int, beta complex128, c []complex128, ldc int) {
+func (i Implementation) Zhemm(
+	s blas.Side, ul blas.Uplo, m, n int, alpha complex128, a []complex128, lda int, b []complex128, ldb int,
+	beta complex128, c []complex128, ldc int,
+) {
 	if m*n < complexSides || !zsymm(true, s, ul, m, n, alpha, doubles(a), lda, doubles(b), ldb, beta, doubles(c), ldc) {
 		i.Implementation.Zhemm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
 	}
 }
 
 // Chemm is Zhemm in complex64.
-func (i Implementation) Chemm(s blas.Side, ul blas.Uplo, m, n int, alpha complex64, a []complex64, lda int, b []complex64, ldb int, beta complex64, c []complex64, ldc int) {
-	if m*n < complexSides || !zsymm(true, s, ul, m, n, complex128(alpha), singles(a), lda, singles(b), ldb, complex128(beta), singles(c), ldc) {
+func (i Implementation) Chemm(
+	s blas.Side, ul blas.Uplo, m, n int, alpha complex64, a []complex64, lda int, b []complex64, ldb int,
+	beta complex64, c []complex64, ldc int,
+) {
+	if m*n < complexSides ||
+		!zsymm(
+			true, s, ul, m, n, complex128(alpha), singles(a), lda, singles(b), ldb, complex128(beta),
+			singles(c), ldc,
+		) {
 		i.Implementation.Chemm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
 	}
 }
@@ -26,22 +36,36 @@ func (i Implementation) Chemm(s blas.Side, ul blas.Uplo, m, n int, alpha complex
 //
 // On entry a holds the triangle ul of A, b and c hold the m x n matrices B and C. On return c is
 // overwritten; the other triangle of A is not read.
-func (i Implementation) Zsymm(s blas.Side, ul blas.Uplo, m, n int, alpha complex128, a []complex128, lda int, b []complex128, ldb int, beta complex128, c []complex128, ldc int) {
-	if m*n < complexSides || !zsymm(false, s, ul, m, n, alpha, doubles(a), lda, doubles(b), ldb, beta, doubles(c), ldc) {
+func (i Implementation) Zsymm(
+	s blas.Side, ul blas.Uplo, m, n int, alpha complex128, a []complex128, lda int, b []complex128, ldb int,
+	beta complex128, c []complex128, ldc int,
+) {
+	if m*n < complexSides ||
+		!zsymm(false, s, ul, m, n, alpha, doubles(a), lda, doubles(b), ldb, beta, doubles(c), ldc) {
 		i.Implementation.Zsymm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
 	}
 }
 
 // Csymm is Zsymm in complex64.
-func (i Implementation) Csymm(s blas.Side, ul blas.Uplo, m, n int, alpha complex64, a []complex64, lda int, b []complex64, ldb int, beta complex64, c []complex64, ldc int) {
-	if m*n < complexSides || !zsymm(false, s, ul, m, n, complex128(alpha), singles(a), lda, singles(b), ldb, complex128(beta), singles(c), ldc) {
+func (i Implementation) Csymm(
+	s blas.Side, ul blas.Uplo, m, n int, alpha complex64, a []complex64, lda int, b []complex64, ldb int,
+	beta complex64, c []complex64, ldc int,
+) {
+	if m*n < complexSides ||
+		!zsymm(
+			false, s, ul, m, n, complex128(alpha), singles(a), lda, singles(b), ldb, complex128(beta),
+			singles(c), ldc,
+		) {
 		i.Implementation.Csymm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
 	}
 }
 
 // zsymm computes a product with a Hermitian or symmetric matrix and returns true, or returns false where
 // gonum computes it.
-func zsymm[F tile.Float](hermitian bool, s blas.Side, ul blas.Uplo, m, n int, alpha complex128, a []F, lda int, b []F, ldb int, beta complex128, c []F, ldc int) bool {
+func zsymm[F tile.Float](
+	hermitian bool, s blas.Side, ul blas.Uplo, m, n int, alpha complex128, a []F, lda int, b []F, ldb int,
+	beta complex128, c []F, ldc int,
+) bool {
 	order := m
 	if s == blas.Right {
 		order = n
@@ -63,7 +87,10 @@ func zsymm[F tile.Float](hermitian bool, s blas.Side, ul blas.Uplo, m, n int, al
 }
 
 // zsymmWay returns how a product with a Hermitian or symmetric matrix is computed.
-func zsymmWay[F tile.Float](s blas.Side, ul blas.Uplo, m, n, order int, alpha complex128, a []F, lda int, b []F, ldb int, c []F, ldc int) way {
+func zsymmWay[F tile.Float](
+	s blas.Side, ul blas.Uplo, m, n, order int, alpha complex128, a []F, lda int, b []F, ldb int, c []F,
+	ldc int,
+) way {
 	switch {
 	case !isSide(s) || !isTriangle(ul) || min(m, n) <= 0 || alpha == 0 || !vectorized():
 		return byGonum

@@ -12,15 +12,26 @@ import (
 // On entry a holds A, and c the triangle ul of the Hermitian C; the imaginary parts of its diagonal are not
 // read. On return the triangle is overwritten, with a real diagonal; the other one is neither read nor
 // written.
-func (i Implementation) Zherk(ul blas.Uplo, tA blas.Transpose, n, k int, alpha float64, a []complex128, lda int, beta float64, c []complex128, ldc int) {
-	if fewSquares(tA, n, k) || tA == blas.Trans || !zsyrk(true, ul, tA, n, k, complex(alpha, 0), doubles(a), lda, complex(beta, 0), doubles(c), ldc) {
+func (i Implementation) Zherk(
+	ul blas.Uplo, tA blas.Transpose, n, k int, alpha float64, a []complex128, lda int, beta float64,
+	c []complex128, ldc int,
+) {
+	if fewSquares(tA, n, k) || tA == blas.Trans ||
+		!zsyrk(true, ul, tA, n, k, complex(alpha, 0), doubles(a), lda, complex(beta, 0), doubles(c), ldc) {
 		i.Implementation.Zherk(ul, tA, n, k, alpha, a, lda, beta, c, ldc)
 	}
 }
 
 // Cherk is Zherk in complex64.
-func (i Implementation) Cherk(ul blas.Uplo, tA blas.Transpose, n, k int, alpha float32, a []complex64, lda int, beta float32, c []complex64, ldc int) {
-	if fewSquares(tA, n, k) || tA == blas.Trans || !zsyrk(true, ul, tA, n, k, complex(float64(alpha), 0), singles(a), lda, complex(float64(beta), 0), singles(c), ldc) {
+func (i Implementation) Cherk(
+	ul blas.Uplo, tA blas.Transpose, n, k int, alpha float32, a []complex64, lda int, beta float32,
+	c []complex64, ldc int,
+) {
+	if fewSquares(tA, n, k) || tA == blas.Trans ||
+		!zsyrk(
+			true, ul, tA, n, k, complex(float64(alpha), 0), singles(a), lda, complex(float64(beta), 0),
+			singles(c), ldc,
+		) {
 		i.Implementation.Cherk(ul, tA, n, k, alpha, a, lda, beta, c, ldc)
 	}
 }
@@ -30,22 +41,33 @@ func (i Implementation) Cherk(ul blas.Uplo, tA blas.Transpose, n, k int, alpha f
 //
 // On entry a holds A, and c the triangle ul of the symmetric C. On return the triangle is overwritten; the
 // other one is neither read nor written.
-func (i Implementation) Zsyrk(ul blas.Uplo, tA blas.Transpose, n, k int, alpha complex128, a []complex128, lda int, beta complex128, c []complex128, ldc int) {
-	if fewSquares(tA, n, k) || tA == blas.ConjTrans || !zsyrk(false, ul, tA, n, k, alpha, doubles(a), lda, beta, doubles(c), ldc) {
+func (i Implementation) Zsyrk(
+	ul blas.Uplo, tA blas.Transpose, n, k int, alpha complex128, a []complex128, lda int, beta complex128,
+	c []complex128, ldc int,
+) {
+	if fewSquares(tA, n, k) || tA == blas.ConjTrans ||
+		!zsyrk(false, ul, tA, n, k, alpha, doubles(a), lda, beta, doubles(c), ldc) {
 		i.Implementation.Zsyrk(ul, tA, n, k, alpha, a, lda, beta, c, ldc)
 	}
 }
 
 // Csyrk is Zsyrk in complex64.
-func (i Implementation) Csyrk(ul blas.Uplo, tA blas.Transpose, n, k int, alpha complex64, a []complex64, lda int, beta complex64, c []complex64, ldc int) {
-	if fewSquares(tA, n, k) || tA == blas.ConjTrans || !zsyrk(false, ul, tA, n, k, complex128(alpha), singles(a), lda, complex128(beta), singles(c), ldc) {
+func (i Implementation) Csyrk(
+	ul blas.Uplo, tA blas.Transpose, n, k int, alpha complex64, a []complex64, lda int, beta complex64,
+	c []complex64, ldc int,
+) {
+	if fewSquares(tA, n, k) || tA == blas.ConjTrans ||
+		!zsyrk(false, ul, tA, n, k, complex128(alpha), singles(a), lda, complex128(beta), singles(c), ldc) {
 		i.Implementation.Csyrk(ul, tA, n, k, alpha, a, lda, beta, c, ldc)
 	}
 }
 
 // zsyrk computes a Hermitian or a symmetric product and returns true, or returns false where gonum computes
 // it.
-func zsyrk[F tile.Float](hermitian bool, ul blas.Uplo, tA blas.Transpose, n, k int, alpha complex128, a []F, lda int, beta complex128, c []F, ldc int) bool {
+func zsyrk[F tile.Float](
+	hermitian bool, ul blas.Uplo, tA blas.Transpose, n, k int, alpha complex128, a []F, lda int,
+	beta complex128, c []F, ldc int,
+) bool {
 	if zsyrkWay(ul, tA, n, k, alpha, a, lda, c, ldc) == byGonum {
 		return false
 	}
@@ -71,14 +93,16 @@ func makeReal[F tile.Float](c []F, ldc, n int) {
 	}
 }
 
-// fewSquares reports whether gonum computes a triangle of a product as fast, by inner products, which skip
+// fewSquares reports whether gonum computes a triangle of a product as fast, by inner products. These skip
 // no zeros.
 func fewSquares(tA blas.Transpose, n, k int) bool {
 	return n*n*k < complexSquares && tA == blas.NoTrans
 }
 
 // zsyrkWay returns how a triangle of a product is computed.
-func zsyrkWay[F tile.Float](ul blas.Uplo, tA blas.Transpose, n, k int, alpha complex128, a []F, lda int, c []F, ldc int) way {
+func zsyrkWay[F tile.Float](
+	ul blas.Uplo, tA blas.Transpose, n, k int, alpha complex128, a []F, lda int, c []F, ldc int,
+) way {
 	rows, columns := opShape(tA, n, k)
 	switch {
 	case !isTriangle(ul) || !known(tA) || min(n, k) <= 0 || alpha == 0:

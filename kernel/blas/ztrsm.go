@@ -14,7 +14,10 @@ import (
 //
 // gonum solves the systems of blocks on the diagonal of A, and skips zeros there; outside of the blocks a
 // zero by NaN or infinity is NaN.
-func (i Implementation) Ztrsm(s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha complex128, a []complex128, lda int, b []complex128, ldb int) {
+func (i Implementation) Ztrsm(
+	s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha complex128, a []complex128,
+	lda int, b []complex128, ldb int,
+) {
 	if m*n < complexUnknowns {
 		i.Implementation.Ztrsm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 		return
@@ -31,7 +34,10 @@ func (i Implementation) Ztrsm(s blas.Side, ul blas.Uplo, tA blas.Transpose, d bl
 }
 
 // Ctrsm is Ztrsm in complex64.
-func (i Implementation) Ctrsm(s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha complex64, a []complex64, lda int, b []complex64, ldb int) {
+func (i Implementation) Ctrsm(
+	s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha complex64, a []complex64,
+	lda int, b []complex64, ldb int,
+) {
 	if m*n < complexUnknowns {
 		i.Implementation.Ctrsm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 		return
@@ -58,8 +64,11 @@ type complexTriangle[F tile.Float] struct {
 }
 
 // triangleOf returns the system of the arguments of Ztrsm.
-func triangleOf[F tile.Float](s blas.Side, ul blas.Uplo, tA blas.Transpose, a []F, lda, m, n int, b []F, ldb int) complexTriangle[F] {
-	t := complexTriangle[F]{a: operandOf(tA, a, lda), b: b, lda: lda, ldb: ldb, m: m, n: n, order: m, right: s == blas.Right}
+func triangleOf[F tile.Float](
+	s blas.Side, ul blas.Uplo, tA blas.Transpose, a []F, lda, m, n int, b []F, ldb int,
+) complexTriangle[F] {
+	t := complexTriangle[F]{b: b, lda: lda, ldb: ldb, m: m, n: n, order: m, right: s == blas.Right}
+	t.a = operandOf(tA, a, lda)
 	if t.right {
 		t.order = n
 	}
@@ -71,7 +80,8 @@ func triangleOf[F tile.Float](s blas.Side, ul blas.Uplo, tA blas.Transpose, a []
 // way returns how the system is solved, and multiplies B by alpha if gonum does not.
 func (t *complexTriangle[F]) way(s blas.Side, ul blas.Uplo, d blas.Diag, alpha complex128) way {
 	switch {
-	case !isSide(s) || !isTriangle(ul) || d != blas.Unit && d != blas.NonUnit || min(t.m, t.n) <= 0 || alpha == 0 || !vectorized():
+	case !isSide(s) || !isTriangle(ul) || d != blas.Unit && d != blas.NonUnit || min(t.m, t.n) <= 0 ||
+		alpha == 0 || !vectorized():
 		return byGonum
 	case !insidePairs(t.a.data, t.order, t.order, t.lda) || !insidePairs(t.b, t.m, t.n, t.ldb):
 		return byGonum
