@@ -25,7 +25,7 @@ type fitter struct {
 	alike         bool       // the noise of tasks is for intervals only: their rows count alike
 	freedom       float64    // degrees of freedom of the noise
 	odd           []oddRow   // the farthest first
-	closer        float64    // times that training rows are closer to their predictions than to those without them
+	without       withouts   // training rows and their predictions without them
 	moreByLog     float64    // gain of evidence by the logarithm of the target, in nats; 0: no gain
 	track         *tracker
 	compared      [2]int      // own tasks on which forms were compared, and all
@@ -88,7 +88,7 @@ func (f *fitter) conclude(ctx context.Context, chosen *choice, report *Report) (
 	if err := f.findOdd(ctx, chosen); err != nil {
 		return nil, err
 	}
-	if f.closer, err = chosen.closeness(ctx); err != nil {
+	if f.without, err = f.predictWithout(ctx, chosen); err != nil {
 		return nil, err
 	}
 	out, err := f.model(ctx, chosen, chosen.m, effects)

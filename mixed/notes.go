@@ -1,16 +1,12 @@
 package mixed
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
 )
 
 const (
-	closely    = 10.0 // ratio of errors without and with the row from which a note says that a fit interpolates
 	namesShown = 8    // columns in a note
 	logNats    = 10.0 // least gain of the logarithm that a note reports
 )
@@ -33,11 +29,12 @@ func (f *fitter) notes(chosen *choice, m *moments, report *Report) (list []strin
 	equal := f.rows.equal
 	add(constant != nil, "Columns without variation in training rows have no effect: %s.", names(constant))
 	add(equal, "The target is the same in all training rows.")
-	interpolates := f.closer > closely
+	closer := f.without.closer()
+	interpolates := closer > closely
 	add(exact && !equal && !interpolates, "The training rows are fitted almost exactly: check whether a column repeats the target.")
 	add(interpolates && !equal, "The model follows the training rows: each is %.3g times farther from its prediction without the row than "+
 		"from that with it. Errors of training rows, the noise and intervals of these tasks say little: leave columns out, or try --no-curves.",
-		min(f.closer, 1e6))
+		min(closer, 1e6))
 	add(f.crowded, "Curves were left out: with them there would be more than %d columns.", widest)
 	add(f.plain.design.Axes != nil, "There are %d columns for %d training rows: the model works in the span of these rows, "+
 		"without curves, and all columns share one strength.", len(f.plain.design.Scale), len(f.rows.order))
@@ -57,6 +54,9 @@ func (f *fitter) notes(chosen *choice, m *moments, report *Report) (list []strin
 				"With equal noise rank %d would have more evidence: its last direction stands for the noise of some tasks.", c.Rank)
 		}
 	}
+	if sentence := f.without.funnel(); sentence != "" {
+		add(true, "%s", f.in.about(sentence))
+	}
 	far := 0
 	for _, i := range f.rows.order {
 		if b := chosen.s.bounds; b != nil && b[i] < 0.5 {
@@ -68,21 +68,6 @@ func (f *fitter) notes(chosen *choice, m *moments, report *Report) (list []strin
 	add(!report.Converged, "The strengths still moved at the last iteration; predictions hardly depend on that.")
 	add(chosen.Rank == mostRank && f.Rank == nil, "The largest rank that is compared, %d, was chosen: try --rank %d.", mostRank, mostRank+1)
 	return list
-}
-
-// closeness returns the root mean square error of the training rows of this owner without themselves over that
-// with them. A fit that interpolates has little noise and small errors of training rows, and seems to have
-// converged to a good model. It takes no total.
-func (c *choice) closeness(ctx context.Context) (float64, error) {
-	t := c.leaveOneOut(ctx, true)
-	switch with, without := t.v[0], t.v[1]; {
-	case errors.Is(t.err, errNumeric):
-		return 1, nil // the note about it is that of other sums
-	case t.err != nil || !(without > 0):
-		return 1, t.err
-	default:
-		return math.Sqrt(without / with), nil
-	}
 }
 
 // names lists names for a note.

@@ -61,37 +61,6 @@ func TestNotes(t *testing.T) {
 	}
 }
 
-// A fit that follows its rows, whatever noise they have, is told from one that predicts them, by the rows
-// without themselves: here slopes of three features for tasks of four rows, with noise that counts as none.
-func TestInterpolationIsNoted(t *testing.T) {
-	rows := drawing{tasks: 30, rows: 4, features: 3, levels: 1, noise: 1}.table(t, 1)
-	closer := func(noise float64) float64 {
-		s := statsOf(t, rows, false, 1)
-		q := s.start()
-		q.sigma, q.noise = []float64{1, 1, 0}, noise
-		m, z, err := s.evaluate(t.Context(), q)
-		check.Done(err)
-		return check.OK((&choice{s: s, climbed: climbed{q: q, m: m, z: z}}).closeness(t.Context()))
-	}
-	if little, much := closer(1e-8), closer(1); !(little > 1000 && much < 4) {
-		t.Errorf("rows are %v times closer with noise that counts as none, %v with noise", little, much)
-	}
-	f := &fitter{in: &Input{Table: rows}}
-	check.Done(f.read(t.Context()))
-	chosen := check.OK(f.choose(t.Context()))
-	for closer, want := range map[float64]bool{1.2: false, 9: false, 11: true, math.Inf(1): true} {
-		f.closer = closer
-		noted := strings.Contains(strings.Join(f.notes(chosen, chosen.m, &Report{}), " "), "The model follows the training rows")
-		check.FailIf(t, noted != want, "rows %v times closer are noted: %v", closer, noted)
-	}
-	_, r := fitted(t, rows, Options{})
-	check.FailIf(t, strings.Contains(strings.Join(r.Notes, " "), "follows"), "notes of a fit with noise: %q", r.Notes)
-	// Tasks without noise are predicted by the other rows.
-	exact := drawing{tasks: 30, rows: 12, features: 2, levels: 1, slopes: 1}.table(t, 1)
-	_, r = fitted(t, exact, Options{})
-	check.FailIf(t, strings.Contains(strings.Join(r.Notes, " "), "follows"), "notes of a fit without noise: %q", r.Notes)
-}
-
 // A fit of the logarithm is a fit of a table of logarithms, with predictions on the scale of the target.
 func TestLogTarget(t *testing.T) {
 	target := func(_ int, x, e float64) float64 { return math.Exp(1 + 0.5*x + 0.2*e) }

@@ -1,0 +1,115 @@
+package mixed
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+)
+
+const (
+	closely = 10.0 // ratio of errors without and with the row from which a note says that a fit interpolates
+
+	quarterRows  = 40  // least rows of a quarter whose coverage is looked at
+	leastCovered = .91 // share of rows inside intervals below which a note names the quarter, beyond chance
+	chance       = 3.0 // standard errors of that share
+)
+
+// A without compares a training row with its prediction from the other rows, at the same strengths.
+type without struct {
+	prediction float64
+	// Squared errors of the predictions by the task with the row, and without it.
+	squareWith, squareWithout float64
+	inside                    bool // the row lies in the 95 % interval of the prediction without it
+}
+
+// withouts are training rows of this owner.
+type withouts []without
+
+// predictWithout predicts the training rows of this owner, in the tasks of climbs, without themselves. It takes
+// no total, so that it says nothing to others. A task out of range, which the sums of the climbs have met, gives
+// none.
+func (f *fitter) predictWithout(ctx context.Context, c *choice) (withouts, error) {
+	s, lists := c.s, make([][]without, len(f.in.Table.Tasks()))
+	alike := c.m.prior.Noise.Variance
+	t := s.solveOwn(ctx, c.m.prior, s.some, 0, func(w *worker, k int, _ []float64) {
+		freedom, variance := f.freedom, alike*cmp.Or(w.task.Noise, 1) // of the noise in intervals
+		known := variance                                             // of the noise in the posterior
+		if f.noise != nil {
+			freedom, variance = f.noise.freedoms[k], f.noise.variances[k]
+		}
+		half := normal95 * interval95(freedom)
+		c.eachResidual(w, k, func(row int, e, h float64) {
+			weight, bound := f.rows.weight(row), 1.0
+			if s.bounds != nil {
+				bound = s.bounds[row]
+			}
+			residual := e / (1 - h) // times the roots of the weight and the bound
+			error := math.Sqrt(variance*bound + known*h/(1-h))
+			lists[k] = append(lists[k], without{
+				prediction:    f.rows.standardized(row, s.log) - residual/math.Sqrt(weight*bound),
+				squareWith:    e * e / bound,
+				squareWithout: residual * residual / bound,
+				inside:        math.Abs(residual) <= half*error,
+			})
+		})
+	})
+	if errors.Is(t.err, errNumeric) {
+		return nil, nil
+	}
+	return slices.Concat(lists...), t.err
+}
+
+// closer returns how many times farther rows are from their predictions without themselves than from those with
+// them: the ratio of root mean squares. A fit that interpolates has little noise and small errors of training
+// rows, and seems to have converged to a good model.
+func (list withouts) closer() float64 {
+	with, out := 0.0, 0.0
+	for _, r := range list {
+		with, out = with+r.squareWith, out+r.squareWithout
+	}
+	if !(out > 0) {
+		return 1
+	}
+	return math.Sqrt(out / with)
+}
+
+// quarters returns the shares of rows inside their intervals, by quarter of the predictions from the lowest to the
+// highest.
+func (list withouts) quarters() (shares [4]float64) {
+	sorted := slices.Clone(list)
+	slices.SortStableFunc(sorted, func(a, b without) int { return cmp.Compare(a.prediction, b.prediction) })
+	n := len(sorted)
+	for q := range shares {
+		part := sorted[q*n/4 : (q+1)*n/4]
+		for _, r := range part {
+			if r.inside {
+				shares[q] += 1 / float64(len(part))
+			}
+		}
+	}
+	return shares
+}
+
+// funnel returns a sentence where intervals are too narrow in the lowest or the highest quarter of predictions,
+// beyond chance: the spread of targets then grows with them, and one standard deviation of the noise is a mean of
+// both.
+func (list withouts) funnel() string {
+	if len(list) < 4*quarterRows {
+		return ""
+	}
+	shares := list.quarters()
+	least := min(leastCovered, .95-chance*math.Sqrt(.95*.05*4/float64(len(list))))
+	name, share := "highest", shares[3]
+	if shares[0] < shares[3] {
+		name, share = "lowest", shares[0]
+	}
+	if share >= least {
+		return ""
+	}
+	const format = "Intervals are too narrow where predictions are %s: in that quarter %s of the training rows lie inside " +
+		"95 %% intervals from the other rows (by quarter, lowest to highest: %s, %s, %s, %s)."
+	return fmt.Sprintf(format, name, percent(share), percent(shares[0]), percent(shares[1]), percent(shares[2]), percent(shares[3]))
+}
