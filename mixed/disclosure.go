@@ -90,7 +90,8 @@ type codedRow struct {
 
 // newGuard returns the guard of the rows of one of several owners.
 func newGuard(r *rows, o *Options) *guard {
-	g := &guard{Disclosure: o.limits(r.sums.Owners()), rows: r, left: make([]bool, len(r.in.Table.Tasks())), curves: !o.NoCurves}
+	g := &guard{Disclosure: o.limits(r.sums.Owners()), rows: r, curves: !o.NoCurves}
+	g.left = make([]bool, len(r.in.Table.Tasks()))
 	schema, at := r.in.Table.Schema(), 0
 	for _, column := range schema.Columns {
 		levels, coded := schema.Levels(column)
@@ -144,8 +145,11 @@ func (g *guard) leaveMiddling() bool {
 	if numeric > manyFeatures || own < g.LeastRows*width {
 		width = 1 + len(r.stats) + numeric*(fewKnots-2)
 	}
+	if numeric == 0 || width > widest || own < g.LeastRows*width {
+		return false // there are no curves in any case
+	}
 	tasks, rows := g.small(width)
-	if numeric == 0 || width > widest || own < g.LeastRows*width || g.hidden(tasks, rows, width) || float64(rows) > spareShare*float64(own) {
+	if g.hidden(tasks, rows, width) || float64(rows) > spareShare*float64(own) {
 		return false
 	}
 	for _, k := range tasks {
@@ -287,13 +291,15 @@ func (g *guard) takesPart() error {
 			left += len(g.rows.of(k))
 		}
 	}
-	why := fmt.Sprintf("the table has %d training rows for totals, and %d columns with the constant: it needs %d for each, %d rows, so that "+
-		"totals do not determine rows", own, columns, g.LeastRows, g.LeastRows*columns)
+	const format = "the table has %d training rows for totals, and %d columns with the constant: it needs %d for each, " +
+		"%d rows, so that totals do not determine rows"
+	why := fmt.Sprintf(format, own, columns, g.LeastRows, g.LeastRows*columns)
 	if left > 0 {
 		why += fmt.Sprintf("; %d more rows are of tasks with fewer than %d rows", left, columns+smallExtra)
 	}
 	alone := len(g.rows.stats) == len(g.rows.in.Table.Features()) // no levels of other owners
-	return &Error{errors.New(why + ". Add rows or tasks, drop columns, or lower --least-rows or --least-small"), fewRows, alone}
+	why += ". Add rows or tasks, drop columns, or lower --least-rows or --least-small"
+	return &Error{errors.New(why), fewRows, alone}
 }
 
 // checkHeldOut reports a few held-out rows of an owner who trains with others: the totals of their errors
@@ -317,73 +323,9 @@ func (in *Input) heldOut(counts func(row int) bool) (n int) {
 	return n
 }
 
-// scores reports whether totals of errors contain those of a task. Where few held-out rows are left they
-// contain none of this owner.
+// scores reports whether totals of errors contain the errors of a task. Where few held-out rows are left they
+// contain no error of this owner.
 func (g *guard) scores(task int) bool { return g == nil || !g.left[task] && !g.silent }
 
 // fewRows is the public text about a table that does not satisfy a limit.
 const fewRows = "its table has too few rows"
-
-// tell keeps a sentence about this owner for its report.
-func (g *guard) tell(when bool, format string, args ...any) {
-	if when {
-		g.did = append(g.did, g.rows.in.about(fmt.Sprintf(format, args...)))
-	}
-}
-
-// tellAll keeps a sentence about all owners for the report of this one.
-func (g *guard) tellAll(format string, args ...any) {
-	g.did = append(g.did, fmt.Sprintf(format, args...))
-}
-
-// about returns a note about this table alone, which begins with its name if it has one.
-func (in *Input) about(note string) string {
-	if in.Name == "" {
-		return note
-	}
-	return in.Name + ": " + note
-}
-
-// describe keeps sentences about the rows and columns that the rules left out.
-func (g *guard) describe() {
-	n := g.rows.in.heldOut(g.counts)
-	g.silent = n > 0 && n < leastHeldOut
-	g.tell(g.silent, "The errors of this owner are in no total: %d held-out rows are fewer than %d. Hold out more (--holdout).", n, leastHeldOut)
-	tasks, rows := 0, 0
-	for k, left := range g.left {
-		if left {
-			tasks++
-			rows += len(g.rows.of(k))
-		}
-	}
-	g.tell(tasks > 0, "%d training rows of %d small tasks are in no total; these tasks have coefficients all the same. Larger tasks, "+
-		"more small ones, fewer columns, or a lower --least-small would change that.", rows, tasks)
-	t := g.rows.in.Table
-	schema := t.Schema()
-	for i := range g.codes {
-		var hidden []string
-		c := &g.codes[i]
-		levels, _ := schema.Levels(c.column)
-		for k, level := range levels {
-			if c.hidden[k] {
-				hidden = append(hidden, level)
-			}
-		}
-		as := "missing"
-		if c.usual >= 0 {
-			as = fmt.Sprintf("%q", levels[c.usual])
-		}
-		g.tell(len(hidden) > 0, "Levels of %q with few own rows count as %s (--least-level): %s.", c.column, as, names(hidden))
-	}
-	var constant []string
-	for j, name := range g.rows.schema.Features() {
-		if g.steady[j] {
-			constant = append(constant, name)
-		}
-	}
-	g.tell(constant != nil, "Columns with one value in nearly all own rows count as constant (--least-level): %s.", names(constant))
-	features := g.rows.schema.Features()
-	for _, t := range g.twins {
-		g.tell(true, "Column %q counts as %q: they differ in %d own rows (--least-level).", features[t.column], features[t.of], t.rows)
-	}
-}

@@ -128,7 +128,7 @@ func (s *seat) Add(ctx context.Context, _ string, v []float64) error {
 	})
 }
 
-// Agree implements Sums: the numbers are those of the center of the graph.
+// Agree implements Sums: all owners take the numbers of the center of the graph.
 func (s *seat) Agree(ctx context.Context, v []float64) error {
 	return s.together(v, func(rows [][]float64) error {
 		if s.net.Len() == 1 {
@@ -138,12 +138,12 @@ func (s *seat) Agree(ctx context.Context, v []float64) error {
 	})
 }
 
-// Together trains on the tables of all nodes of a network; list[i] is that of node net.Hosted()[i]. All
+// Together trains on the tables of all nodes of a network; list[i] is the table of node net.Hosted()[i]. All
 // processes call it alike, with equal [Settings]. The models of all processes are the model of one table with
-// the rows of all, to rounding, and have the same bits for the mean and the prior; each has the tasks of its
-// own tables, whose names must differ.
+// the rows of all owners, to rounding, and have the same bits for the mean and the prior. The model of a process
+// has the tasks of its own tables, whose names must differ.
 //
-// A node that ends with an error, or whose context ends, must leave the network, so that the others end, too.
+// A node that ends with an error, or whose context ends, must leave the network, so that all nodes end.
 // A fault of the table or the options is an *Error; consensus.ErrContradiction is in the chain of errors
 // about totals that cannot be.
 func Together(ctx context.Context, list []Input, net *consensus.Network, o Options) (*Model, *Report, error) {
@@ -244,7 +244,7 @@ func judge(ctx context.Context, net *consensus.Network, err error) error {
 	return fmt.Errorf("%w, or %w", err, consensus.ErrContradiction)
 }
 
-// join returns the model of the tasks of several models with the same parameters.
+// join returns one model, with the tasks of several models of equal parameters.
 func join(list []*Model) (*Model, error) {
 	if len(list) == 1 {
 		return list[0], nil

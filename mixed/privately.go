@@ -22,8 +22,8 @@ type Privacy struct {
 }
 
 const (
-	// Part of the budget for the sizes of columns. Of the rest a quarter is for the mean of the slopes, and
-	// the other part for U.
+	// Part of the budget for the sizes of columns. A quarter of what is left is for the mean of the slopes, and
+	// three quarters are for U.
 	partSizes = 0.1
 	// Sizes are counted by powers of two from this exponent on; sizes beyond count in the outer ones.
 	leastPower, powers = -32, 64
@@ -51,9 +51,11 @@ type privacy struct {
 
 // Privately trains on the tables of all nodes like [Together], with differential privacy: the mean of the
 // slopes and r directions U come from sums with noise, and everything else from the tables of this process.
-// With slopes mu and U given, the rest of a target is an intercept and r slopes, whose strengths maximise the
-// evidence. Curves and weights of rows are left out; o.Rank is required, since choosing it would cost budget.
-func Privately(ctx context.Context, list []Input, net *consensus.Network, o Options, p Privacy) (*Model, *Report, error) {
+// Where mu and U are given, what they leave of a target is an intercept and r slopes, whose strengths maximise
+// the evidence. Curves and weights of rows are left out; o.Rank is required, since choosing it would cost budget.
+func Privately(
+	ctx context.Context, list []Input, net *consensus.Network, o Options, p Privacy,
+) (*Model, *Report, error) {
 	if net == nil || len(list) != len(net.Hosted()) || len(list) == 0 {
 		return nil, nil, errors.New("mixed: need a network and one table per node of this process")
 	}
@@ -378,124 +380,4 @@ func clipTo(v, least, most float64) float64 {
 		return v
 	}
 	return max(least, min(v, most))
-}
-
-// choose returns the model of the given mean of the slopes and U. With z = x'U it fits the rest of the
-// target,
-//
-//	y - x'mean = a_t + z'b_t + noise,
-//
-// by the evidence of the tables of this process, where the b_t have the mean 0.
-func (s *privacy) choose(ctx context.Context, res *private.Result) (*choice, error) {
-	p, rank, r := s.plain.p, *s.Rank, s.rows
-	rest, x, read := &Data{TaskNames: s.in.Table.Tasks(), Values: make([][]float64, rank)}, make([]float64, p), r.reader()
-	for k := range rank {
-		rest.Names = append(rest.Names, fmt.Sprint("direction ", k+1))
-	}
-	for _, i := range r.order {
-		s.plain.design.Apply(x, read(int(i)))
-		for k := range rank {
-			rest.Values[k] = append(rest.Values[k], floats.Dot(res.U.Col(k), x[1:]))
-		}
-		rest.TaskOf = append(rest.TaskOf, s.in.Table.Task(int(i)))
-		rest.Targets = append(rest.Targets, r.standardized(int(i), false)-floats.Dot(res.Mean, x[1:]))
-	}
-	zero := 0
-	f := &fitter{Options: Options{Rank: &zero, NoCurves: true, CommonNoise: true, Workers: s.Workers}, in: &Input{Table: rest}}
-	if err := f.read(ctx); err != nil {
-		return nil, err
-	}
-	start := f.plain.start()
-	start.tau[0], start.fixed = leastTau, true
-	c := f.plain.candidate(0)
-	first := c.newClimb(start)
-	if err := climbAll(ctx, first); err != nil {
-		return nil, err
-	}
-	c.take(&first.best)
-	end, err := c.finish(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return s.given(res, f, end), nil
-}
-
-// given returns the strengths in the design of this process: from those of the intercept and of the slopes of
-// the rest, which f has standardised.
-func (s *privacy) given(res *private.Result, f *fitter, end *choice) *choice {
-	p, rank, unit := s.plain.p, *s.Rank, f.rows.target.Scale
-	prior := &Prior{Deviations: make([]float64, p), Rank: rank, Loadings: make([]float64, p*rank)}
-	prior.Deviations[0] = unit * end.m.prior.Deviations[0]
-	prior.Noise.Variance = unit * unit * end.q.noise
-	m := &moments{prior: prior, mean: append([]float64{f.rows.target.Center + unit*end.m.mean[0]}, res.Mean...), c: make([]float64, p*p)}
-	for k := range rank {
-		column := prior.Loadings[k*p:][:p]
-		size := f.plain.design.Scale[k]
-		if size == 0 {
-			continue
-		}
-		copy(column[1:], res.U.Col(k))
-		column[0] = -f.plain.design.Center[k]
-		floats.Scale(unit*end.m.prior.Deviations[1+k]/size, column)
-	}
-	spread, tasks, rows := prior.Covariance(), s.rows.tasks.count, s.rows.tasks.rows
-	for j := range p { // the noise for privacy, the sample of tasks, and the noise of their rows
-		m.c[j*(p+1)] = res.MeanDeviation*res.MeanDeviation + (spread[j*(p+1)]+prior.Noise.Variance*tasks/rows)/float64(s.tasks)
-	}
-	out := s.plain.candidate(rank)
-	out.climbed = climbed{q: &strengths{noise: prior.Noise.Variance}, m: m, converged: end.converged}
-	return &out
-}
-
-// A stack is several tables of the same columns, one below the other.
-type stack struct {
-	Table // the first one
-	list  []Table
-	rows  []int // where every table begins, and the end
-	tasks []int // the same of tasks
-	names []string
-}
-
-// stacked returns the tables of this process as one.
-func stacked(list []Input) Input {
-	if len(list) == 1 {
-		return list[0]
-	}
-	s, held := &stack{Table: list[0].Table, rows: []int{0}, tasks: []int{0}}, []bool(nil)
-	for _, in := range list {
-		s.list = append(s.list, in.Table)
-		for i := range in.Table.Rows() {
-			held = append(held, !in.trains(i))
-		}
-		s.names = append(s.names, in.Table.Tasks()...)
-		s.rows, s.tasks = append(s.rows, len(held)), append(s.tasks, len(s.names))
-	}
-	return Input{Table: s, HeldOut: held}
-}
-
-// of returns the table with a row, and the number of the row there.
-func (s *stack) of(row int) (table, own int) {
-	for s.rows[table+1] <= row {
-		table++
-	}
-	return table, row - s.rows[table]
-}
-
-func (s *stack) Tasks() []string    { return s.names }
-func (s *stack) Rows() int          { return s.rows[len(s.list)] }
-func (s *stack) Weights() []float64 { return nil }
-
-func (s *stack) Task(row int) int {
-	table, own := s.of(row)
-	return s.tasks[table] + s.list[table].Task(own)
-}
-
-func (s *stack) X(dst []float64, row int) []float64 {
-	table, own := s.of(row)
-	return s.list[table].X(dst, own)
-}
-
-func (s *stack) Y(row int) float64 {
-	table, own := s.of(row)
-	return s.list[table].Y(own)
 }

@@ -16,8 +16,8 @@ import (
 const protocol = 2
 
 // Settings lists the protocol, the options, and the names and kinds of the columns of a table, in any order.
-// All owners who train together must have the same; whoever calls [Together] compares them before. p is nil
-// but for [Privately].
+// All owners who train together must have equal settings; the caller of [Together] compares them before. p is
+// nil but for [Privately].
 func Settings(t Table, o *Options, p *Privacy) (list []consensus.Setting) {
 	add := func(name string, value any) {
 		text, _ := json.Marshal(value) // texts and numbers
@@ -40,7 +40,7 @@ func Settings(t Table, o *Options, p *Privacy) (list []consensus.Setting) {
 		kind := "numbers"
 		if levels, coded := byColumn[name]; coded {
 			kind = "levels"
-			if p != nil { // which are public then, and the same
+			if p != nil { // levels are public then, and equal
 				kind = fmt.Sprintf("levels of digest %.8x", sha256.Sum256(fmt.Appendf(nil, "%q", levels)))
 			}
 		}

@@ -105,10 +105,11 @@ func (g *guard) findTwins(limit int) (list []twin) {
 		var open []twin
 		for column := first; column < min(first+atOnce, n); column++ {
 			for of := range column {
-				if pairs[column].constant() || pairs[of].constant() || category[of] > 0 && category[of] == category[column] {
+				a, b := pairs[of], pairs[column]
+				levels := category[of] > 0 && category[of] == category[column]
+				if levels || a.constant() || b.constant() {
 					continue
 				}
-				a, b := pairs[of], pairs[column]
 				if !a.two() || !b.two() {
 					open = append(open, twin{of: of, column: column})
 					continue

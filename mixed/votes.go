@@ -20,14 +20,15 @@ func (g *guard) wantsFewKnots(linear, numeric int) bool {
 // tellFewKnots keeps sentences about curves that have few knots since an owner has voted for them.
 func (g *guard) tellFewKnots() {
 	own := len(g.counted())
-	const format = "This owner voted for curves with %d knots in place of %d, which need %d training rows (--least-rows): it has %d."
+	const format = "This owner voted for curves with %d knots in place of %d, which need %d training rows " +
+		"(--least-rows): it has %d."
 	g.tell(own < g.needed, format, fewKnots, knots, g.needed, own)
 	g.tellAll("Curves have %d knots: some owner has too few rows for more.", fewKnots)
 }
 
-// voteOnCurves removes the curves against which an owner votes from a design, in two sums: first those with a
-// function that lives on few own rows alone, then all of them where an owner has too few rows for the columns
-// that are left, or too few small tasks.
+// voteOnCurves removes the curves against which an owner votes from a design, in two sums. The first is about
+// each curve: a function of it may live on few own rows alone. The second is about all curves that are left: an
+// owner may have too few rows for their columns, or too few small tasks.
 func (g *guard) voteOnCurves(ctx context.Context, d *Design) error {
 	if g == nil {
 		return nil
@@ -38,7 +39,8 @@ func (g *guard) voteOnCurves(ctx context.Context, d *Design) error {
 		c := &d.Curves[i]
 		if g.Strict || g.LeastLevel > 0 && g.bendsAlone(c) {
 			against[i] = 1
-			const format = "This owner voted against the curve of %q: fewer than %d own rows (--least-level) lie where it can bend alone."
+			const format = "This owner voted against the curve of %q: fewer than %d own rows (--least-level) lie " +
+				"where it can bend alone."
 			g.tell(!g.Strict, format, features[c.Feature], g.LeastLevel)
 		}
 	}
@@ -63,12 +65,13 @@ func (g *guard) voteOnCurves(ctx context.Context, d *Design) error {
 	switch {
 	case own < g.LeastRows*p:
 		all[0] = 1
-		const format = "This owner voted against curves: %d training rows are fewer than %d (--least-rows) for each of %d columns."
+		const format = "This owner voted against curves: %d training rows are fewer than %d (--least-rows) " +
+			"for each of %d columns."
 		g.tell(true, format, own, g.LeastRows, p)
 	case !g.hidden(tasks, rows, p):
 		all[0] = 1
-		const format = "This owner voted against curves: %d tasks with fewer than %d rows, with %d rows together, are too few to hide " +
-			"among each other (--least-small)."
+		const format = "This owner voted against curves: %d tasks with fewer than %d rows, with %d rows together, " +
+			"are too few to hide among each other (--least-small)."
 		g.tell(true, format, len(tasks), p, rows)
 	}
 	if err := g.vote(ctx, "owners against curves", all); err != nil {

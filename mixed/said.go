@@ -1,0 +1,72 @@
+package mixed
+
+import "fmt"
+
+// tell keeps a sentence about this owner for its report.
+func (g *guard) tell(when bool, format string, args ...any) {
+	if when {
+		g.did = append(g.did, g.rows.in.about(fmt.Sprintf(format, args...)))
+	}
+}
+
+// tellAll keeps a sentence about all owners for the report of this one.
+func (g *guard) tellAll(format string, args ...any) {
+	g.did = append(g.did, fmt.Sprintf(format, args...))
+}
+
+// about returns a note about this table alone, which begins with its name if it has one.
+func (in *Input) about(note string) string {
+	if in.Name == "" {
+		return note
+	}
+	return in.Name + ": " + note
+}
+
+// describe keeps sentences about the rows and columns that the rules left out.
+func (g *guard) describe() {
+	n := g.rows.in.heldOut(g.counts)
+	g.silent = n > 0 && n < leastHeldOut
+	const silent = "The errors of this owner are in no total: %d held-out rows are fewer than %d. Hold out more (--holdout)."
+	g.tell(g.silent, silent, n, leastHeldOut)
+	tasks, rows := 0, 0
+	for k, left := range g.left {
+		if left {
+			tasks++
+			rows += len(g.rows.of(k))
+		}
+	}
+	const small = "%d training rows of %d small tasks are in no total; these tasks have coefficients all the same. " +
+		"Larger tasks, more small ones, fewer columns, or a lower --least-small would change that."
+	g.tell(tasks > 0, small, rows, tasks)
+	t := g.rows.in.Table
+	schema := t.Schema()
+	for i := range g.codes {
+		var hidden []string
+		c := &g.codes[i]
+		levels, _ := schema.Levels(c.column)
+		for k, level := range levels {
+			if c.hidden[k] {
+				hidden = append(hidden, level)
+			}
+		}
+		as := "missing"
+		if c.usual >= 0 {
+			as = fmt.Sprintf("%q", levels[c.usual])
+		}
+		const rare = "Levels of %q with few own rows count as %s (--least-level): %s."
+		g.tell(len(hidden) > 0, rare, c.column, as, names(hidden))
+	}
+	var constant []string
+	for j, name := range g.rows.schema.Features() {
+		if g.steady[j] {
+			constant = append(constant, name)
+		}
+	}
+	const steady = "Columns with one value in nearly all own rows count as constant (--least-level): %s."
+	g.tell(constant != nil, steady, names(constant))
+	features := g.rows.schema.Features()
+	for _, t := range g.twins {
+		const format = "Column %q counts as %q: they differ in %d own rows (--least-level)."
+		g.tell(true, format, features[t.column], features[t.of], t.rows)
+	}
+}
