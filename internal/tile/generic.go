@@ -332,6 +332,26 @@ func addRowsGeneric[F Float](y, a []F, lda int, b []F, m, n int) {
 	}
 }
 
+// pairPanelGeneric sets columns of C to W Z, for Z from PackPairs. An entry is the sum of two sums: the first one
+// has the products of every other column of W, and of the first column if n is odd; the second one has the
+// others.
+func pairPanelGeneric(c []float64, ldc int, w []float64, ldw int, z []float64, m, n, cols int) {
+	for i := range m {
+		row := w[i*ldw:][:n]
+		for j := range cols {
+			var sums [2]float64
+			for k, v := range row {
+				at := k + n%2 // of the padded rows
+				if k == 0 {
+					at = 0
+				}
+				sums[at%2] += float64(v * z[at/2*2*PairColumns+2*j+at%2])
+			}
+			c[i*ldc+j] = sums[0] + sums[1]
+		}
+	}
+}
+
 // symmetricRowsGeneric adds the entries a_ij of the upper or lower triangle in rows first to first+Width-1,
 // times x_j, to y_i, and those beside the diagonal, times x_i, to y_j. It does not read the other triangle.
 func symmetricRowsGeneric(y, a []float64, lda int, x []float64, upper bool, first, n int) {

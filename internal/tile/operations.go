@@ -7,6 +7,8 @@ const (
 	maxDots = 6
 	// PackRows is how many rows of samples MulPacked takes at a time at most.
 	PackRows = 12
+	// PairColumns is the largest number of columns of PairPanel.
+	PairColumns = 4
 	// panelHeight is how many rows of samples a panel of MulTransposed has.
 	panelHeight = 8
 	// streamBytes, of a number in samples, are one stream of prefetches of MulTransposed; MulBasis has one more.
@@ -36,6 +38,7 @@ type operations struct {
 	panel              [29]int
 	panelHalf          [29]int
 	panelMost          [29]int
+	pairPanel          int
 	transposeSquares   [17]int
 	transposeEdge      int
 	mulBasisLanes      [5]int

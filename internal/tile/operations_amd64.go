@@ -43,6 +43,9 @@ func panelHalfTile(c unsafe.Pointer, ldc int, w unsafe.Pointer, ldw int, z unsaf
 func panelMostTile(c unsafe.Pointer, ldc int, w unsafe.Pointer, ldw int, z unsafe.Pointer, ldz, n, rows, cols int, add bool, index int)
 
 //go:noescape
+func pairPanelTile(c *float64, ldc int, w *float64, ldw int, z *float64, n, cols int)
+
+//go:noescape
 func transposeSquaresTile(dst unsafe.Pointer, ldd int, src unsafe.Pointer, lds, n int, index int)
 
 //go:noescape

@@ -40,64 +40,65 @@ DATA operations_avx2<>+1128(SB)/8, $·panelMost_4_avx2(SB)
 DATA operations_avx2<>+1144(SB)/8, $·panelMost_6_avx2(SB)
 DATA operations_avx2<>+1256(SB)/8, $·panelMost32_4_avx2(SB)
 DATA operations_avx2<>+1272(SB)/8, $·panelMost32_6_avx2(SB)
-DATA operations_avx2<>+1328(SB)/8, $·transposeSquares_avx2(SB)
-DATA operations_avx2<>+1456(SB)/8, $·transposeSquares32_avx2(SB)
-DATA operations_avx2<>+1464(SB)/8, $·transposeEdge_avx2(SB)
-DATA operations_avx2<>+1480(SB)/8, $·mulBasisLanes_1_avx2(SB)
-DATA operations_avx2<>+1488(SB)/8, $·mulBasisLanes_2_avx2(SB)
-DATA operations_avx2<>+1512(SB)/8, $·leastSquaresLanes_avx2(SB)
-DATA operations_avx2<>+1520(SB)/8, $·mulTransposedLanes_avx2(SB)
-DATA operations_avx2<>+1528(SB)/8, $·sumDifferences_avx2(SB)
-DATA operations_avx2<>+1536(SB)/8, $·leastSquares_avx2(SB)
-DATA operations_avx2<>+1544(SB)/8, $·residual_avx2(SB)
-DATA operations_avx2<>+1552(SB)/8, $·rotate_avx2(SB)
-DATA operations_avx2<>+1568(SB)/8, $·rowDots_1_avx2(SB)
-DATA operations_avx2<>+1592(SB)/8, $·rowDots_4_avx2(SB)
-DATA operations_avx2<>+1608(SB)/8, $·rowDots_6_avx2(SB)
-DATA operations_avx2<>+1696(SB)/8, $·rowDots32_1_avx2(SB)
-DATA operations_avx2<>+1720(SB)/8, $·rowDots32_4_avx2(SB)
-DATA operations_avx2<>+1752(SB)/8, $·rowDots32_8_avx2(SB)
-DATA operations_avx2<>+1768(SB)/8, $·addRows_1_avx2(SB)
-DATA operations_avx2<>+1792(SB)/8, $·addRows_4_avx2(SB)
-DATA operations_avx2<>+1824(SB)/8, $·addRows_8_avx2(SB)
-DATA operations_avx2<>+1896(SB)/8, $·addRows32_1_avx2(SB)
-DATA operations_avx2<>+1920(SB)/8, $·addRows32_4_avx2(SB)
-DATA operations_avx2<>+1952(SB)/8, $·addRows32_8_avx2(SB)
-DATA operations_avx2<>+1968(SB)/8, $·addOuter_1_avx2(SB)
-DATA operations_avx2<>+1992(SB)/8, $·addOuter_4_avx2(SB)
-DATA operations_avx2<>+2096(SB)/8, $·addOuter32_1_avx2(SB)
-DATA operations_avx2<>+2120(SB)/8, $·addOuter32_4_avx2(SB)
-DATA operations_avx2<>+2128(SB)/8, $·addAbs_avx2(SB)
-DATA operations_avx2<>+2136(SB)/8, $·scale_avx2(SB)
-DATA operations_avx2<>+2264(SB)/8, $·scale32_avx2(SB)
-DATA operations_avx2<>+2400(SB)/8, $·squares32_avx2(SB)
-DATA operations_avx2<>+2408(SB)/8, $·absolutes_avx2(SB)
-DATA operations_avx2<>+2536(SB)/8, $·absolutes32_avx2(SB)
-DATA operations_avx2<>+2552(SB)/8, $·symmetricRows_1_avx2(SB)
-DATA operations_avx2<>+2560(SB)/8, $·symmetricRows_2_avx2(SB)
-DATA operations_avx2<>+2568(SB)/8, $·symmetricRows_3_avx2(SB)
-DATA operations_avx2<>+2576(SB)/8, $·symmetricRows_4_avx2(SB)
-DATA operations_avx2<>+2592(SB)/8, $·reflect_1_avx2(SB)
-DATA operations_avx2<>+2600(SB)/8, $·reflect_2_avx2(SB)
-DATA operations_avx2<>+2608(SB)/8, $·reflect_3_avx2(SB)
-DATA operations_avx2<>+2616(SB)/8, $·reflect_4_avx2(SB)
-DATA operations_avx2<>+2632(SB)/8, $·solveRows_1_avx2(SB)
-DATA operations_avx2<>+2640(SB)/8, $·solveRows_2_avx2(SB)
-DATA operations_avx2<>+2656(SB)/8, $·solveRows_4_avx2(SB)
-DATA operations_avx2<>+2760(SB)/8, $·solveRows32_1_avx2(SB)
-DATA operations_avx2<>+2768(SB)/8, $·solveRows32_2_avx2(SB)
-DATA operations_avx2<>+2784(SB)/8, $·solveRows32_4_avx2(SB)
-DATA operations_avx2<>+2800(SB)/8, $·multiplyRows_1_avx2(SB)
-DATA operations_avx2<>+2808(SB)/8, $·multiplyRows_2_avx2(SB)
-DATA operations_avx2<>+2824(SB)/8, $·multiplyRows_4_avx2(SB)
-DATA operations_avx2<>+2928(SB)/8, $·multiplyRows32_1_avx2(SB)
-DATA operations_avx2<>+2936(SB)/8, $·multiplyRows32_2_avx2(SB)
-DATA operations_avx2<>+2952(SB)/8, $·multiplyRows32_4_avx2(SB)
-DATA operations_avx2<>+2960(SB)/8, $·solveFew_avx2(SB)
-DATA operations_avx2<>+3088(SB)/8, $·solveFew32_avx2(SB)
-DATA operations_avx2<>+3096(SB)/8, $·solveUpper_avx2(SB)
-DATA operations_avx2<>+3104(SB)/8, $·fmaPeak_avx2(SB)
-GLOBL operations_avx2<>(SB), NOPTR, $3184
+DATA operations_avx2<>+1328(SB)/8, $·pairPanel_avx2(SB)
+DATA operations_avx2<>+1336(SB)/8, $·transposeSquares_avx2(SB)
+DATA operations_avx2<>+1464(SB)/8, $·transposeSquares32_avx2(SB)
+DATA operations_avx2<>+1472(SB)/8, $·transposeEdge_avx2(SB)
+DATA operations_avx2<>+1488(SB)/8, $·mulBasisLanes_1_avx2(SB)
+DATA operations_avx2<>+1496(SB)/8, $·mulBasisLanes_2_avx2(SB)
+DATA operations_avx2<>+1520(SB)/8, $·leastSquaresLanes_avx2(SB)
+DATA operations_avx2<>+1528(SB)/8, $·mulTransposedLanes_avx2(SB)
+DATA operations_avx2<>+1536(SB)/8, $·sumDifferences_avx2(SB)
+DATA operations_avx2<>+1544(SB)/8, $·leastSquares_avx2(SB)
+DATA operations_avx2<>+1552(SB)/8, $·residual_avx2(SB)
+DATA operations_avx2<>+1560(SB)/8, $·rotate_avx2(SB)
+DATA operations_avx2<>+1576(SB)/8, $·rowDots_1_avx2(SB)
+DATA operations_avx2<>+1600(SB)/8, $·rowDots_4_avx2(SB)
+DATA operations_avx2<>+1616(SB)/8, $·rowDots_6_avx2(SB)
+DATA operations_avx2<>+1704(SB)/8, $·rowDots32_1_avx2(SB)
+DATA operations_avx2<>+1728(SB)/8, $·rowDots32_4_avx2(SB)
+DATA operations_avx2<>+1760(SB)/8, $·rowDots32_8_avx2(SB)
+DATA operations_avx2<>+1776(SB)/8, $·addRows_1_avx2(SB)
+DATA operations_avx2<>+1800(SB)/8, $·addRows_4_avx2(SB)
+DATA operations_avx2<>+1832(SB)/8, $·addRows_8_avx2(SB)
+DATA operations_avx2<>+1904(SB)/8, $·addRows32_1_avx2(SB)
+DATA operations_avx2<>+1928(SB)/8, $·addRows32_4_avx2(SB)
+DATA operations_avx2<>+1960(SB)/8, $·addRows32_8_avx2(SB)
+DATA operations_avx2<>+1976(SB)/8, $·addOuter_1_avx2(SB)
+DATA operations_avx2<>+2000(SB)/8, $·addOuter_4_avx2(SB)
+DATA operations_avx2<>+2104(SB)/8, $·addOuter32_1_avx2(SB)
+DATA operations_avx2<>+2128(SB)/8, $·addOuter32_4_avx2(SB)
+DATA operations_avx2<>+2136(SB)/8, $·addAbs_avx2(SB)
+DATA operations_avx2<>+2144(SB)/8, $·scale_avx2(SB)
+DATA operations_avx2<>+2272(SB)/8, $·scale32_avx2(SB)
+DATA operations_avx2<>+2408(SB)/8, $·squares32_avx2(SB)
+DATA operations_avx2<>+2416(SB)/8, $·absolutes_avx2(SB)
+DATA operations_avx2<>+2544(SB)/8, $·absolutes32_avx2(SB)
+DATA operations_avx2<>+2560(SB)/8, $·symmetricRows_1_avx2(SB)
+DATA operations_avx2<>+2568(SB)/8, $·symmetricRows_2_avx2(SB)
+DATA operations_avx2<>+2576(SB)/8, $·symmetricRows_3_avx2(SB)
+DATA operations_avx2<>+2584(SB)/8, $·symmetricRows_4_avx2(SB)
+DATA operations_avx2<>+2600(SB)/8, $·reflect_1_avx2(SB)
+DATA operations_avx2<>+2608(SB)/8, $·reflect_2_avx2(SB)
+DATA operations_avx2<>+2616(SB)/8, $·reflect_3_avx2(SB)
+DATA operations_avx2<>+2624(SB)/8, $·reflect_4_avx2(SB)
+DATA operations_avx2<>+2640(SB)/8, $·solveRows_1_avx2(SB)
+DATA operations_avx2<>+2648(SB)/8, $·solveRows_2_avx2(SB)
+DATA operations_avx2<>+2664(SB)/8, $·solveRows_4_avx2(SB)
+DATA operations_avx2<>+2768(SB)/8, $·solveRows32_1_avx2(SB)
+DATA operations_avx2<>+2776(SB)/8, $·solveRows32_2_avx2(SB)
+DATA operations_avx2<>+2792(SB)/8, $·solveRows32_4_avx2(SB)
+DATA operations_avx2<>+2808(SB)/8, $·multiplyRows_1_avx2(SB)
+DATA operations_avx2<>+2816(SB)/8, $·multiplyRows_2_avx2(SB)
+DATA operations_avx2<>+2832(SB)/8, $·multiplyRows_4_avx2(SB)
+DATA operations_avx2<>+2936(SB)/8, $·multiplyRows32_1_avx2(SB)
+DATA operations_avx2<>+2944(SB)/8, $·multiplyRows32_2_avx2(SB)
+DATA operations_avx2<>+2960(SB)/8, $·multiplyRows32_4_avx2(SB)
+DATA operations_avx2<>+2968(SB)/8, $·solveFew_avx2(SB)
+DATA operations_avx2<>+3096(SB)/8, $·solveFew32_avx2(SB)
+DATA operations_avx2<>+3104(SB)/8, $·solveUpper_avx2(SB)
+DATA operations_avx2<>+3112(SB)/8, $·fmaPeak_avx2(SB)
+GLOBL operations_avx2<>(SB), NOPTR, $3192
 
 TEXT ·operations_avx2(SB), NOSPLIT, $0-8
 	LEAQ operations_avx2<>(SB), AX
@@ -148,72 +149,73 @@ DATA operations_avx512<>+1128(SB)/8, $·panelMost_4_avx512(SB)
 DATA operations_avx512<>+1192(SB)/8, $·panelMost_12_avx512(SB)
 DATA operations_avx512<>+1256(SB)/8, $·panelMost32_4_avx512(SB)
 DATA operations_avx512<>+1320(SB)/8, $·panelMost32_12_avx512(SB)
-DATA operations_avx512<>+1328(SB)/8, $·transposeSquares_avx512(SB)
-DATA operations_avx512<>+1456(SB)/8, $·transposeSquares32_avx2(SB)
-DATA operations_avx512<>+1464(SB)/8, $·transposeEdge_avx512(SB)
-DATA operations_avx512<>+1480(SB)/8, $·mulBasisLanes_1_avx512(SB)
-DATA operations_avx512<>+1488(SB)/8, $·mulBasisLanes_2_avx512(SB)
-DATA operations_avx512<>+1496(SB)/8, $·mulBasisLanes_3_avx512(SB)
-DATA operations_avx512<>+1504(SB)/8, $·mulBasisLanes_4_avx512(SB)
-DATA operations_avx512<>+1512(SB)/8, $·leastSquaresLanes_avx512(SB)
-DATA operations_avx512<>+1520(SB)/8, $·mulTransposedLanes_avx512(SB)
-DATA operations_avx512<>+1528(SB)/8, $·sumDifferences_avx512(SB)
-DATA operations_avx512<>+1536(SB)/8, $·leastSquares_avx512(SB)
-DATA operations_avx512<>+1544(SB)/8, $·residual_avx512(SB)
-DATA operations_avx512<>+1552(SB)/8, $·rotate_avx512(SB)
-DATA operations_avx512<>+1568(SB)/8, $·rowDots_1_avx512(SB)
-DATA operations_avx512<>+1592(SB)/8, $·rowDots_4_avx512(SB)
-DATA operations_avx512<>+1624(SB)/8, $·rowDots_8_avx512(SB)
-DATA operations_avx512<>+1696(SB)/8, $·rowDots32_1_avx2(SB)
-DATA operations_avx512<>+1720(SB)/8, $·rowDots32_4_avx2(SB)
-DATA operations_avx512<>+1752(SB)/8, $·rowDots32_8_avx2(SB)
-DATA operations_avx512<>+1768(SB)/8, $·addRows_1_avx512(SB)
-DATA operations_avx512<>+1792(SB)/8, $·addRows_4_avx512(SB)
-DATA operations_avx512<>+1824(SB)/8, $·addRows_8_avx512(SB)
-DATA operations_avx512<>+1896(SB)/8, $·addRows32_1_avx2(SB)
-DATA operations_avx512<>+1920(SB)/8, $·addRows32_4_avx2(SB)
-DATA operations_avx512<>+1952(SB)/8, $·addRows32_8_avx2(SB)
-DATA operations_avx512<>+1968(SB)/8, $·addOuter_1_avx2(SB)
-DATA operations_avx512<>+1992(SB)/8, $·addOuter_4_avx2(SB)
-DATA operations_avx512<>+2096(SB)/8, $·addOuter32_1_avx2(SB)
-DATA operations_avx512<>+2120(SB)/8, $·addOuter32_4_avx2(SB)
-DATA operations_avx512<>+2128(SB)/8, $·addAbs_avx2(SB)
-DATA operations_avx512<>+2136(SB)/8, $·scale_avx2(SB)
-DATA operations_avx512<>+2264(SB)/8, $·scale32_avx2(SB)
-DATA operations_avx512<>+2400(SB)/8, $·squares32_avx2(SB)
-DATA operations_avx512<>+2408(SB)/8, $·absolutes_avx2(SB)
-DATA operations_avx512<>+2536(SB)/8, $·absolutes32_avx2(SB)
-DATA operations_avx512<>+2552(SB)/8, $·symmetricRows_1_avx512(SB)
-DATA operations_avx512<>+2560(SB)/8, $·symmetricRows_2_avx512(SB)
-DATA operations_avx512<>+2592(SB)/8, $·reflect_1_avx512(SB)
-DATA operations_avx512<>+2600(SB)/8, $·reflect_2_avx512(SB)
-DATA operations_avx512<>+2608(SB)/8, $·reflect_3_avx512(SB)
-DATA operations_avx512<>+2616(SB)/8, $·reflect_4_avx512(SB)
-DATA operations_avx512<>+2632(SB)/8, $·solveRows_1_avx512(SB)
-DATA operations_avx512<>+2640(SB)/8, $·solveRows_2_avx512(SB)
-DATA operations_avx512<>+2656(SB)/8, $·solveRows_4_avx512(SB)
-DATA operations_avx512<>+2760(SB)/8, $·solveRows32_1_avx2(SB)
-DATA operations_avx512<>+2768(SB)/8, $·solveRows32_2_avx2(SB)
-DATA operations_avx512<>+2784(SB)/8, $·solveRows32_4_avx2(SB)
-DATA operations_avx512<>+2800(SB)/8, $·multiplyRows_1_avx512(SB)
-DATA operations_avx512<>+2808(SB)/8, $·multiplyRows_2_avx512(SB)
-DATA operations_avx512<>+2824(SB)/8, $·multiplyRows_4_avx512(SB)
-DATA operations_avx512<>+2928(SB)/8, $·multiplyRows32_1_avx2(SB)
-DATA operations_avx512<>+2936(SB)/8, $·multiplyRows32_2_avx2(SB)
-DATA operations_avx512<>+2952(SB)/8, $·multiplyRows32_4_avx2(SB)
-DATA operations_avx512<>+2960(SB)/8, $·solveFew_avx512(SB)
-DATA operations_avx512<>+3088(SB)/8, $·solveFew32_avx2(SB)
-DATA operations_avx512<>+3096(SB)/8, $·solveUpper_avx512(SB)
-DATA operations_avx512<>+3104(SB)/8, $·fmaPeak_avx512(SB)
-DATA operations_avx512<>+3120(SB)/8, $·leastSquaresSmall_1_avx512(SB)
-DATA operations_avx512<>+3128(SB)/8, $·leastSquaresSmall_2_avx512(SB)
-DATA operations_avx512<>+3136(SB)/8, $·leastSquaresSmall_3_avx512(SB)
-DATA operations_avx512<>+3144(SB)/8, $·leastSquaresSmall_4_avx512(SB)
-DATA operations_avx512<>+3152(SB)/8, $·leastSquaresSmall_5_avx512(SB)
-DATA operations_avx512<>+3160(SB)/8, $·leastSquaresSmall_6_avx512(SB)
-DATA operations_avx512<>+3168(SB)/8, $·leastSquaresSmall_7_avx512(SB)
-DATA operations_avx512<>+3176(SB)/8, $·leastSquaresSmall_8_avx512(SB)
-GLOBL operations_avx512<>(SB), NOPTR, $3184
+DATA operations_avx512<>+1328(SB)/8, $·pairPanel_avx512(SB)
+DATA operations_avx512<>+1336(SB)/8, $·transposeSquares_avx512(SB)
+DATA operations_avx512<>+1464(SB)/8, $·transposeSquares32_avx2(SB)
+DATA operations_avx512<>+1472(SB)/8, $·transposeEdge_avx512(SB)
+DATA operations_avx512<>+1488(SB)/8, $·mulBasisLanes_1_avx512(SB)
+DATA operations_avx512<>+1496(SB)/8, $·mulBasisLanes_2_avx512(SB)
+DATA operations_avx512<>+1504(SB)/8, $·mulBasisLanes_3_avx512(SB)
+DATA operations_avx512<>+1512(SB)/8, $·mulBasisLanes_4_avx512(SB)
+DATA operations_avx512<>+1520(SB)/8, $·leastSquaresLanes_avx512(SB)
+DATA operations_avx512<>+1528(SB)/8, $·mulTransposedLanes_avx512(SB)
+DATA operations_avx512<>+1536(SB)/8, $·sumDifferences_avx512(SB)
+DATA operations_avx512<>+1544(SB)/8, $·leastSquares_avx512(SB)
+DATA operations_avx512<>+1552(SB)/8, $·residual_avx512(SB)
+DATA operations_avx512<>+1560(SB)/8, $·rotate_avx512(SB)
+DATA operations_avx512<>+1576(SB)/8, $·rowDots_1_avx512(SB)
+DATA operations_avx512<>+1600(SB)/8, $·rowDots_4_avx512(SB)
+DATA operations_avx512<>+1632(SB)/8, $·rowDots_8_avx512(SB)
+DATA operations_avx512<>+1704(SB)/8, $·rowDots32_1_avx2(SB)
+DATA operations_avx512<>+1728(SB)/8, $·rowDots32_4_avx2(SB)
+DATA operations_avx512<>+1760(SB)/8, $·rowDots32_8_avx2(SB)
+DATA operations_avx512<>+1776(SB)/8, $·addRows_1_avx512(SB)
+DATA operations_avx512<>+1800(SB)/8, $·addRows_4_avx512(SB)
+DATA operations_avx512<>+1832(SB)/8, $·addRows_8_avx512(SB)
+DATA operations_avx512<>+1904(SB)/8, $·addRows32_1_avx2(SB)
+DATA operations_avx512<>+1928(SB)/8, $·addRows32_4_avx2(SB)
+DATA operations_avx512<>+1960(SB)/8, $·addRows32_8_avx2(SB)
+DATA operations_avx512<>+1976(SB)/8, $·addOuter_1_avx2(SB)
+DATA operations_avx512<>+2000(SB)/8, $·addOuter_4_avx2(SB)
+DATA operations_avx512<>+2104(SB)/8, $·addOuter32_1_avx2(SB)
+DATA operations_avx512<>+2128(SB)/8, $·addOuter32_4_avx2(SB)
+DATA operations_avx512<>+2136(SB)/8, $·addAbs_avx2(SB)
+DATA operations_avx512<>+2144(SB)/8, $·scale_avx2(SB)
+DATA operations_avx512<>+2272(SB)/8, $·scale32_avx2(SB)
+DATA operations_avx512<>+2408(SB)/8, $·squares32_avx2(SB)
+DATA operations_avx512<>+2416(SB)/8, $·absolutes_avx2(SB)
+DATA operations_avx512<>+2544(SB)/8, $·absolutes32_avx2(SB)
+DATA operations_avx512<>+2560(SB)/8, $·symmetricRows_1_avx512(SB)
+DATA operations_avx512<>+2568(SB)/8, $·symmetricRows_2_avx512(SB)
+DATA operations_avx512<>+2600(SB)/8, $·reflect_1_avx512(SB)
+DATA operations_avx512<>+2608(SB)/8, $·reflect_2_avx512(SB)
+DATA operations_avx512<>+2616(SB)/8, $·reflect_3_avx512(SB)
+DATA operations_avx512<>+2624(SB)/8, $·reflect_4_avx512(SB)
+DATA operations_avx512<>+2640(SB)/8, $·solveRows_1_avx512(SB)
+DATA operations_avx512<>+2648(SB)/8, $·solveRows_2_avx512(SB)
+DATA operations_avx512<>+2664(SB)/8, $·solveRows_4_avx512(SB)
+DATA operations_avx512<>+2768(SB)/8, $·solveRows32_1_avx2(SB)
+DATA operations_avx512<>+2776(SB)/8, $·solveRows32_2_avx2(SB)
+DATA operations_avx512<>+2792(SB)/8, $·solveRows32_4_avx2(SB)
+DATA operations_avx512<>+2808(SB)/8, $·multiplyRows_1_avx512(SB)
+DATA operations_avx512<>+2816(SB)/8, $·multiplyRows_2_avx512(SB)
+DATA operations_avx512<>+2832(SB)/8, $·multiplyRows_4_avx512(SB)
+DATA operations_avx512<>+2936(SB)/8, $·multiplyRows32_1_avx2(SB)
+DATA operations_avx512<>+2944(SB)/8, $·multiplyRows32_2_avx2(SB)
+DATA operations_avx512<>+2960(SB)/8, $·multiplyRows32_4_avx2(SB)
+DATA operations_avx512<>+2968(SB)/8, $·solveFew_avx512(SB)
+DATA operations_avx512<>+3096(SB)/8, $·solveFew32_avx2(SB)
+DATA operations_avx512<>+3104(SB)/8, $·solveUpper_avx512(SB)
+DATA operations_avx512<>+3112(SB)/8, $·fmaPeak_avx512(SB)
+DATA operations_avx512<>+3128(SB)/8, $·leastSquaresSmall_1_avx512(SB)
+DATA operations_avx512<>+3136(SB)/8, $·leastSquaresSmall_2_avx512(SB)
+DATA operations_avx512<>+3144(SB)/8, $·leastSquaresSmall_3_avx512(SB)
+DATA operations_avx512<>+3152(SB)/8, $·leastSquaresSmall_4_avx512(SB)
+DATA operations_avx512<>+3160(SB)/8, $·leastSquaresSmall_5_avx512(SB)
+DATA operations_avx512<>+3168(SB)/8, $·leastSquaresSmall_6_avx512(SB)
+DATA operations_avx512<>+3176(SB)/8, $·leastSquaresSmall_7_avx512(SB)
+DATA operations_avx512<>+3184(SB)/8, $·leastSquaresSmall_8_avx512(SB)
+GLOBL operations_avx512<>(SB), NOPTR, $3192
 
 TEXT ·operations_avx512(SB), NOSPLIT, $0-8
 	LEAQ operations_avx512<>(SB), AX
@@ -262,126 +264,130 @@ TEXT ·panelMostTile(SB), NOSPLIT, $0-88
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
+TEXT ·pairPanelTile(SB), NOSPLIT, $0-56
+	MOVQ ·tiles+1328(SB), AX
+	JMP AX
+
 TEXT ·transposeSquaresTile(SB), NOSPLIT, $0-48
 	MOVQ index+40(FP), AX
-	LEAQ ·tiles+1328(SB), CX
+	LEAQ ·tiles+1336(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·transposeEdgeTile(SB), NOSPLIT, $0-48
-	MOVQ ·tiles+1464(SB), AX
+	MOVQ ·tiles+1472(SB), AX
 	JMP AX
 
 TEXT ·mulBasisLanesTile(SB), NOSPLIT, $0-64
 	MOVQ index+56(FP), AX
-	LEAQ ·tiles+1472(SB), CX
+	LEAQ ·tiles+1480(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·leastSquaresLanesTile(SB), NOSPLIT, $0-40
-	MOVQ ·tiles+1512(SB), AX
-	JMP AX
-
-TEXT ·mulTransposedLanesTile(SB), NOSPLIT, $0-56
 	MOVQ ·tiles+1520(SB), AX
 	JMP AX
 
-TEXT ·sumDifferencesTile(SB), NOSPLIT, $0-64
+TEXT ·mulTransposedLanesTile(SB), NOSPLIT, $0-56
 	MOVQ ·tiles+1528(SB), AX
 	JMP AX
 
-TEXT ·leastSquaresTile(SB), NOSPLIT, $0-96
+TEXT ·sumDifferencesTile(SB), NOSPLIT, $0-64
 	MOVQ ·tiles+1536(SB), AX
 	JMP AX
 
-TEXT ·residualTile(SB), NOSPLIT, $0-64
+TEXT ·leastSquaresTile(SB), NOSPLIT, $0-96
 	MOVQ ·tiles+1544(SB), AX
 	JMP AX
 
-TEXT ·rotateTile(SB), NOSPLIT, $0-40
+TEXT ·residualTile(SB), NOSPLIT, $0-64
 	MOVQ ·tiles+1552(SB), AX
+	JMP AX
+
+TEXT ·rotateTile(SB), NOSPLIT, $0-40
+	MOVQ ·tiles+1560(SB), AX
 	JMP AX
 
 TEXT ·rowDotsTile(SB), NOSPLIT, $0-48
 	MOVQ index+40(FP), AX
-	LEAQ ·tiles+1560(SB), CX
+	LEAQ ·tiles+1568(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·addRowsTile(SB), NOSPLIT, $0-48
 	MOVQ index+40(FP), AX
-	LEAQ ·tiles+1760(SB), CX
+	LEAQ ·tiles+1768(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·addOuterTile(SB), NOSPLIT, $0-48
 	MOVQ index+40(FP), AX
-	LEAQ ·tiles+1960(SB), CX
+	LEAQ ·tiles+1968(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·addAbsTile(SB), NOSPLIT, $0-32
-	MOVQ ·tiles+2128(SB), AX
+	MOVQ ·tiles+2136(SB), AX
 	JMP AX
 
 TEXT ·scaleTile(SB), NOSPLIT, $0-32
 	MOVQ index+24(FP), AX
-	LEAQ ·tiles+2136(SB), CX
+	LEAQ ·tiles+2144(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·squaresTile(SB), NOSPLIT, $0-32
 	MOVQ index+16(FP), AX
-	LEAQ ·tiles+2272(SB), CX
+	LEAQ ·tiles+2280(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·absolutesTile(SB), NOSPLIT, $0-32
 	MOVQ index+24(FP), AX
-	LEAQ ·tiles+2408(SB), CX
+	LEAQ ·tiles+2416(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·symmetricRowsTile(SB), NOSPLIT, $0-56
 	MOVQ index+48(FP), AX
-	LEAQ ·tiles+2544(SB), CX
+	LEAQ ·tiles+2552(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·reflectTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+2584(SB), CX
+	LEAQ ·tiles+2592(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveRowsTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+2624(SB), CX
+	LEAQ ·tiles+2632(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·multiplyRowsTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+2792(SB), CX
+	LEAQ ·tiles+2800(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveFewTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+2960(SB), CX
+	LEAQ ·tiles+2968(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveUpperTile(SB), NOSPLIT, $0-56
-	MOVQ ·tiles+3096(SB), AX
+	MOVQ ·tiles+3104(SB), AX
 	JMP AX
 
 TEXT ·fmaPeakTile(SB), NOSPLIT, $0-16
-	MOVQ ·tiles+3104(SB), AX
+	MOVQ ·tiles+3112(SB), AX
 	JMP AX
 
 TEXT ·leastSquaresSmallTile(SB), NOSPLIT, $0-112
 	MOVQ index+80(FP), AX
-	LEAQ ·tiles+3112(SB), CX
+	LEAQ ·tiles+3120(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX

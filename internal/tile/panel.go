@@ -87,6 +87,43 @@ func Panel[F Float](c []F, ldc int, w []F, ldw int, z []F, ldz, m, n, cols int, 
 	}
 }
 
+// PairPanel computes cols columns of C = W Z, up to PairColumns, for m rows, a multiple of PackRows, in a
+// different order than Panel; see pairPanelGeneric.
+func PairPanel(c []float64, ldc int, w []float64, ldw int, z []float64, m, n, cols int) {
+	raceRead(w, m, n, ldw)
+	raceRead(z, 1, PairLen(n), 0)
+	raceWrite(c, m, cols, ldc)
+	if tiles.pairPanel == 0 || m == 0 || n == 0 || cols == 0 {
+		pairPanelGeneric(c, ldc, w, ldw, z, m, n, cols)
+		return
+	}
+	_, _, _ = c[(m-1)*ldc+cols-1], w[(m-1)*ldw+n-1], z[PairLen(n)-1]
+	for i := 0; i < m; i += tiles.high {
+		pairPanelTile(&c[i*ldc], ldc, &w[i*ldw], ldw, &z[0], n, cols)
+	}
+}
+
+// PairLen returns the length of PackPairs for n rows.
+func PairLen(n int) int { return (n + 1) / 2 * 2 * PairColumns }
+
+// PackPairs copies n rows of cols columns of B, whose entries are down and across apart, for PairPanel: two rows
+// after each other, the columns of both in turn. If n is odd, the first row is a pair with a row of zeros.
+func PackPairs(z, b []float64, down, across, n, cols int) {
+	clear(z[:PairLen(n)])
+	at := 0
+	for k := -(n % 2); k < n; k += 2 {
+		for j := range cols {
+			if k >= 0 {
+				z[at+2*j] = b[k*down+j*across]
+				z[at+2*j+1] = b[(k+1)*down+j*across]
+			} else {
+				z[at+2*j] = b[j*across]
+			}
+		}
+		at += 2 * PairColumns
+	}
+}
+
 // lowPanel is the height of the panel tile whose last rows may not exist.
 const lowPanel = 4
 

@@ -12,7 +12,8 @@ import (
 var checks = map[string]func(*run, shape){
 	"MulBasis": mulBasis[float64], "MulBasis32": mulBasis[float32], "MulPacked": mulPacked, "PackBasis": packBasis,
 	"MulTransposed": mulTransposed[float64], "MulTransposed32": mulTransposed[float32], "RankUpdate": rankUpdate,
-	"Panel": panel[float64], "Panel32": panel[float32], "Transpose": transpose[float64], "Transpose32": transpose[float32],
+	"Panel": panel[float64], "Panel32": panel[float32], "PairPanel": pairPanel,
+	"Transpose": transpose[float64], "Transpose32": transpose[float32],
 	"RowDots": rowDots[float64], "RowDots32": rowDots[float32], "AddRows": addRows[float64], "AddRows32": addRows[float32],
 	"AddOuter": addOuter[float64], "AddOuter32": addOuter[float32], "SymmetricRows": symmetricRows,
 	"InnerProduct": innerProduct[float64], "InnerProduct32": innerProduct[float32], "Squares": squares,
@@ -117,6 +118,21 @@ func panel[F tile.Float](r *run, s shape) {
 			strided(want, s.r, w[i*ldw:], 1, z[min(k, len(z)):], ldz)
 		})
 	}
+}
+
+// pairPanel takes the rank for the length of the products.
+func pairPanel(r *run, s shape) {
+	m, n, cols := (s.n+11)/12*12, s.r, 1+s.d%tile.PairColumns
+	w, ldw := dense[float64](r, "w", n, m)
+	b, ldb := dense[float64](r, "b", cols, n)
+	z := alloc[float64](r, tile.PairLen(n))
+	tile.PackPairs(z, b, ldb, 1, n, cols)
+	declare(r, "z", z)
+	c, ldc := filled[float64](r, cols, cols, m, 1)
+	r.call(func() { tile.PairPanel(c, ldc, w, ldw, z, m, n, cols) })
+	entries(r, c, ldc, cols, m, func(want *sum, k, i int) {
+		strided(want, n, w[i*ldw:], 1, b[min(k, len(b)):], ldb)
+	})
 }
 
 func transpose[F tile.Float](r *run, s shape) {

@@ -5139,6 +5139,124 @@ stored:
 	VZEROUPPER
 	RET
 
+// func pairPanel_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, n int, cols int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·pairPanel_avx2(SB), NOSPLIT, $0-56
+	MOVQ         z+32(FP), AX
+	MOVQ         n+40(FP), CX
+	MOVQ         w+16(FP), DX
+	MOVQ         ldw+24(FP), BX
+	SHLQ         $0x03, BX
+	LEAQ         (BX)(BX*2), SI
+	LEAQ         (BX)(BX*4), DI
+	VXORPD       Y0, Y0, Y0
+	VXORPD       Y1, Y1, Y1
+	VXORPD       Y2, Y2, Y2
+	VXORPD       Y3, Y3, Y3
+	VXORPD       Y4, Y4, Y4
+	VXORPD       Y5, Y5, Y5
+	VXORPD       Y6, Y6, Y6
+	VXORPD       Y7, Y7, Y7
+	VXORPD       Y8, Y8, Y8
+	VXORPD       Y9, Y9, Y9
+	VXORPD       Y10, Y10, Y10
+	VXORPD       Y11, Y11, Y11
+	SHRQ         $0x01, CX
+	JCC          even
+	VXORPD       Y12, Y12, Y12
+	VMOVUPD      (AX), Y13
+	VMOVUPD      32(AX), Y14
+	VBROADCASTSD (DX), Y15
+	VBLENDPD     $0x0a, Y12, Y15, Y15
+	VFMADD231PD  Y13, Y15, Y0
+	VFMADD231PD  Y14, Y15, Y1
+	VBROADCASTSD (DX)(BX*1), Y15
+	VBLENDPD     $0x0a, Y12, Y15, Y15
+	VFMADD231PD  Y13, Y15, Y2
+	VFMADD231PD  Y14, Y15, Y3
+	VBROADCASTSD (DX)(BX*2), Y15
+	VBLENDPD     $0x0a, Y12, Y15, Y15
+	VFMADD231PD  Y13, Y15, Y4
+	VFMADD231PD  Y14, Y15, Y5
+	VBROADCASTSD (DX)(SI*1), Y15
+	VBLENDPD     $0x0a, Y12, Y15, Y15
+	VFMADD231PD  Y13, Y15, Y6
+	VFMADD231PD  Y14, Y15, Y7
+	VBROADCASTSD (DX)(BX*4), Y15
+	VBLENDPD     $0x0a, Y12, Y15, Y15
+	VFMADD231PD  Y13, Y15, Y8
+	VFMADD231PD  Y14, Y15, Y9
+	VBROADCASTSD (DX)(DI*1), Y15
+	VBLENDPD     $0x0a, Y12, Y15, Y15
+	VFMADD231PD  Y13, Y15, Y10
+	VFMADD231PD  Y14, Y15, Y11
+	ADDQ         $+64, AX
+	ADDQ         $+8, DX
+
+even:
+	TESTQ CX, CX
+	JZ    pairDone
+
+pair:
+	VMOVUPD        (AX), Y12
+	VMOVUPD        32(AX), Y13
+	VBROADCASTF128 (DX), Y14
+	VFMADD231PD    Y12, Y14, Y0
+	VFMADD231PD    Y13, Y14, Y1
+	VBROADCASTF128 (DX)(BX*1), Y14
+	VFMADD231PD    Y12, Y14, Y2
+	VFMADD231PD    Y13, Y14, Y3
+	VBROADCASTF128 (DX)(BX*2), Y14
+	VFMADD231PD    Y12, Y14, Y4
+	VFMADD231PD    Y13, Y14, Y5
+	VBROADCASTF128 (DX)(SI*1), Y14
+	VFMADD231PD    Y12, Y14, Y6
+	VFMADD231PD    Y13, Y14, Y7
+	VBROADCASTF128 (DX)(BX*4), Y14
+	VFMADD231PD    Y12, Y14, Y8
+	VFMADD231PD    Y13, Y14, Y9
+	VBROADCASTF128 (DX)(DI*1), Y14
+	VFMADD231PD    Y12, Y14, Y10
+	VFMADD231PD    Y13, Y14, Y11
+	ADDQ           $+64, AX
+	ADDQ           $+16, DX
+	DECQ           CX
+	JNZ            pair
+
+pairDone:
+	MOVQ       c+0(FP), AX
+	MOVQ       ldc+8(FP), CX
+	SHLQ       $0x03, CX
+	MOVQ       cols+48(FP), DX
+	NEGQ       DX
+	LEAQ       tailMask<>+32(SB), BX
+	VMOVUPD    (BX)(DX*8), Y12
+	VHADDPD    Y1, Y0, Y0
+	VPERMPD    $0xd8, Y0, Y0
+	VMASKMOVPD Y0, Y12, (AX)
+	ADDQ       CX, AX
+	VHADDPD    Y3, Y2, Y0
+	VPERMPD    $0xd8, Y0, Y0
+	VMASKMOVPD Y0, Y12, (AX)
+	ADDQ       CX, AX
+	VHADDPD    Y5, Y4, Y0
+	VPERMPD    $0xd8, Y0, Y0
+	VMASKMOVPD Y0, Y12, (AX)
+	ADDQ       CX, AX
+	VHADDPD    Y7, Y6, Y0
+	VPERMPD    $0xd8, Y0, Y0
+	VMASKMOVPD Y0, Y12, (AX)
+	ADDQ       CX, AX
+	VHADDPD    Y9, Y8, Y0
+	VPERMPD    $0xd8, Y0, Y0
+	VMASKMOVPD Y0, Y12, (AX)
+	ADDQ       CX, AX
+	VHADDPD    Y11, Y10, Y0
+	VPERMPD    $0xd8, Y0, Y0
+	VMASKMOVPD Y0, Y12, (AX)
+	VZEROUPPER
+	RET
+
 // func transposeSquares_avx2(dst *float64, ldd int, src *float64, lds int, n int, index int)
 // Requires: AVX
 TEXT ·transposeSquares_avx2(SB), NOSPLIT, $0-48

@@ -1,6 +1,8 @@
 package blas
 
 import (
+	"runtime"
+
 	"github.com/difalt/difalt/internal/tile"
 	"gonum.org/v1/gonum/blas"
 )
@@ -33,7 +35,7 @@ func gemm[F tile.Float](
 	alone bool, tA, tB blas.Transpose, m, n, k int, alpha F, a []F, lda int, b []F, ldb int, beta F,
 	c []F, ldc int,
 ) bool {
-	how := gemmWay(tA, tB, m, n, k, alpha, a, lda, b, ldb, c, ldc)
+	how := gemmWay(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 	switch how {
 	case byGonum:
 		return false
@@ -56,6 +58,8 @@ func gemm[F tile.Float](
 	case byEntries:
 		p.scaleC(beta)
 		p.addNonzeros()
+	case byPairs:
+		p.byPairs()
 	default:
 		p.scale(beta)
 		p.compute()
@@ -65,7 +69,7 @@ func gemm[F tile.Float](
 
 // gemmWay returns how a product is computed.
 func gemmWay[F tile.Float](
-	tA, tB blas.Transpose, m, n, k int, alpha F, a []F, lda int, b []F, ldb int, c []F, ldc int,
+	tA, tB blas.Transpose, m, n, k int, alpha F, a []F, lda int, b []F, ldb int, beta F, c []F, ldc int,
 ) way {
 	rowsA, columnsA := opShape(tA, m, k)
 	rowsB, columnsB := opShape(tB, k, n)
@@ -83,10 +87,12 @@ func gemmWay[F tile.Float](
 		return byVector
 	case alpha == 1 && isSmall(m, n, k, lda, ldb):
 		return byPanels
-	case m*n*k < sparseMultiplications || tB != blas.NoTrans:
-		return byTiles
-	case mostlyZero(rowsA, columnsA, a, lda) && finite(k, n, b, ldb):
-		return byEntries
+	case m*n*k >= sparseMultiplications && tB == blas.NoTrans && mostlyZero(rowsA, columnsA, a, lda):
+		if finite(k, n, b, ldb) {
+			return byEntries
+		}
+	case kind[F]() == 0 && tA == blas.NoTrans && alpha == 1 && beta == 0 && isNarrow(m, n, k):
+		return byPairs
 	}
 	return byTiles
 }
@@ -119,6 +125,45 @@ func gemmLoops[F tile.Float](
 			row[j] = sum
 		}
 	}
+}
+
+// isNarrow reports whether a product has so few columns, and is so long and deep, that pairs save time.
+func isNarrow(m, n, k int) bool {
+	return n <= tile.PairColumns && m >= narrowRows && k >= narrowDepth
+}
+
+// byPairs computes C = A B in float64 for a few columns. The last rows, too few for a tile, are a product of
+// their own.
+func (p *product[F]) byPairs() {
+	whole := p.m / tileRows * tileRows
+	if whole < p.m {
+		rest := *p
+		rest.a, rest.c, rest.m = p.a.from(whole, 0), p.c[whole*p.ldc:], p.m-whole
+		rest.set = true
+		rest.columns(0, p.n)
+	}
+	memory := borrow[float64](tile.PairLen(p.k))
+	defer giveBack(memory)
+	down, across := p.b.steps()
+	tile.PackPairs(*memory, as[float64](p.b.data), down, across, p.k, p.n)
+	threads := runtime.GOMAXPROCS(0)
+	if threads == 1 || p.m*p.n*p.k < tune().parallelMultiplications {
+		p.pairRows(*memory, 0, whole)
+		return
+	}
+	of, z := *p, *memory
+	parts := min(4*threads, whole/tileRows)
+	inTurn(threads, parts, false, func(i int) {
+		lo := i * (whole / tileRows) / parts * tileRows
+		hi := (i + 1) * (whole / tileRows) / parts * tileRows
+		of.pairRows(z, lo, hi)
+	})
+}
+
+// pairRows computes rows lo to hi of a product by pairs.
+func (p *product[F]) pairRows(z []float64, lo, hi int) {
+	a, c := as[float64](p.a.data[lo*p.a.stride:]), as[float64](p.c[lo*p.ldc:])
+	tile.PairPanel(c, p.ldc, a, p.a.stride, z, hi-lo, p.k, p.n)
 }
 
 // byVector computes a product with one row or column, which takes no panels.

@@ -40,6 +40,9 @@ const (
 	// sparseShare the number of entries among which one may be other than zero. The workloads of the group
 	// zeros.
 	sparseMultiplications, sparseShare = 1 << 15, 12
+	// narrowRows and narrowDepth are the least numbers of rows, and of products of a sum, for which pairs take
+	// less time than panels, with few columns. Mul 600x40 by 40x4 and 1000x3 by 3x3.
+	narrowRows, narrowDepth = 24, 2
 	// smallSize is the largest size of a product without blocks. Mul 3 to 64, A'B 8 and 30.
 	smallSize = 64
 	// fewSteps is the largest product of the square of the order of a triangle and the number of right sides

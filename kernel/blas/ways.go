@@ -24,6 +24,8 @@ const (
 	byVector
 	// byEntries: a product with a factor of zeros, but for a few entries.
 	byEntries
+	// byPairs: a product with few columns, two steps of a sum at a time.
+	byPairs
 	// byPanels: the tiles of a small product, without blocks.
 	byPanels
 	// bySolving: one tile for all of a triangle.

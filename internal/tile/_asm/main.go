@@ -54,6 +54,7 @@ func emit(t isa) {
 		rankUpdate(t, m)
 	}
 	panels(t)
+	pairPanel(t)
 	transposeSquares(t)
 	transposeEdge(t)
 	if !t.evex { // AVX-512 uses it too

@@ -167,14 +167,21 @@ func (p *panelTile) factors() {
 		}
 		return
 	}
+	p.w, p.bases = panelRowsAt(w, ldw, height)
+}
+
+// panelRowsAt returns the addresses of rows of W, and the pointers in them.
+func panelRowsAt(w, ldw reg.GPVirtual, height int) (at []Mem, bases []reg.GPVirtual) {
+	bases = []reg.GPVirtual{w}
 	eight := newRows(w, ldw, min(height, 8))
 	for i := range height {
 		if i == 8 {
 			eight.base = sum(w, ldw, 8, 0)
-			p.bases = append(p.bases, eight.base)
+			bases = append(bases, eight.base)
 		}
-		p.w = append(p.w, eight.at(i%8, 0))
+		at = append(at, eight.at(i%8, 0))
 	}
+	return at, bases
 }
 
 // eachVector calls f for the vectors of C, and goes to the label behind those that are there.

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"fmt"
+
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+)
+
+// pairColumns is the largest number of columns of a product by pairs.
+const pairColumns = 4
+
+// pairPanel emits C = W Z for a tile of rows and a few columns. Columns of W are taken in pairs: one load of two
+// entries of a row, and one vector of both rows of Z, whose columns alternate, take half as many instructions as
+// two steps of a panel. The lanes of a column are added in the end.
+func pairPanel(t isa) {
+	height, vectors := panelRows(t)[0], 2*pairColumns/t.lanes
+	text("pairPanel", t, "func(c *float64, ldc int, w *float64, ldw int, z *float64, n, cols int)",
+		fmt.Sprintf("works like pairPanelGeneric for %d rows, n >= 1 and 1 <= cols <= %d.", height, pairColumns))
+	z, left := param("z"), param("n")
+	rowsOfW, bases := panelRowsAt(param("w"), bytesParam("ldw", 8), height)
+	acc := make([][]vector, height)
+	for i := range acc {
+		acc[i] = t.zeros(vectors)
+	}
+	step := func(load func(from Mem) vector) {
+		zs := make([]vector, vectors)
+		for j := range zs {
+			zs[j] = t.load(Mem{Base: z, Disp: j * t.bytes()})
+		}
+		for i := range acc {
+			w := load(rowsOfW[i])
+			for j := range zs {
+				VFMADD231PD(zs[j], w, acc[i][j])
+			}
+		}
+		advance(2*pairColumns*8, z)
+	}
+	SHRQ(U8(1), left)
+	JCC(LabelRef("even"))
+	first := t.firstOfPairs()
+	step(func(from Mem) vector { // zero in the lanes of the second of the pair: zero by NaN or infinity is NaN
+		v := t.broadcast(from)
+		first(v)
+		return v
+	})
+	advance(8, bases...)
+	Label("even")
+	repeat("pair", left, func() {
+		step(func(from Mem) vector {
+			v := t.vec()
+			if t.evex {
+				VBROADCASTF64X2(from, v)
+			} else {
+				VBROADCASTF128(from, v)
+			}
+			return v
+		})
+		advance(16, bases...)
+	})
+	c, ldc, io := param("c"), bytesParam("ldc", 8), double.firstLanes(t, param("cols"))
+	add := t.addPairs()
+	for i := range acc {
+		io.store(add(acc[i]), Mem{Base: c})
+		if i+1 < height {
+			ADDQ(ldc, c)
+		}
+	}
+	finish()
+}
+
+// firstOfPairs returns a function that clears every other lane.
+func (t isa) firstOfPairs() func(vector) {
+	if !t.evex {
+		zero := t.zeros(1)[0]
+		return func(v vector) { VBLENDPD(U8(0xa), zero, v, v) }
+	}
+	m, k := GP32(), K()
+	MOVL(U32(0x55), m)
+	KMOVW(m, k)
+	return func(v vector) { VMOVAPD_Z(v, k, v) }
+}
+
+// addPairs returns a function that adds lanes 0 and 1, 2 and 3 and so on of a row, into the first lanes of a
+// vector.
+func (t isa) addPairs() func([]vector) vector {
+	if !t.evex {
+		return func(v []vector) vector {
+			s := t.vec()
+			VHADDPD(v[1], v[0], s) // columns 0 2 1 3
+			VPERMPD(U8(0xd8), s, s)
+			return s
+		}
+	}
+	m, k := GP32(), K()
+	MOVL(U32(0x55), m)
+	KMOVW(m, k)
+	return func(v []vector) vector {
+		s := t.vec()
+		VPERMILPD(U8(0x55), v[0], s)
+		VADDPD(v[0], s, s)
+		VCOMPRESSPD_Z(s, k, s)
+		return s
+	}
+}
