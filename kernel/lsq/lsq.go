@@ -23,7 +23,8 @@ type Status uint8
 const (
 	// OK: the matrix, with the rows of a ridge, has full column rank.
 	OK = Status(leastsq.OK)
-	// RankDeficient: the columns are dependent to rounding, and b is the solution of minimum norm.
+	// RankDeficient: the columns are dependent to rounding, in any units, and b is the solution of minimum
+	// norm.
 	RankDeficient = Status(leastsq.RankDeficient)
 	// Underdetermined: fewer samples than columns, and b is the solution of minimum norm.
 	Underdetermined = Status(leastsq.Underdetermined)
@@ -55,8 +56,10 @@ type Options struct {
 	// Ridge is the weight of |b|^2.
 	Ridge float64
 	// Tolerance is relative to the Frobenius norm of [A; sqrt(Ridge) I] (gelsy's rcond): a direction whose
-	// singular value is not above that counts as null. Values below the default, max(n, r) 2^-52, stand for
-	// the default.
+	// singular value is not above that counts as null. Values below max(n, r) 2^-52 stand for that. With 0
+	// and no ridge each column may have a unit of its own: no direction counts as null if all columns, brought
+	// to one size, are independent. A column that is small because it is rounding, as the difference of
+	// two equal columns, needs a tolerance.
 	Tolerance float64
 }
 
@@ -95,12 +98,12 @@ func NewWorkspace(n, r int) *Workspace {
 // panics with a constant message when a shape or an option does not fit.
 func Solve(b []float64, a blas64.GeneralCols, y []float64, o Options, ws *Workspace) Result {
 	p := Problem{A: a, Y: y, B: b}
-	tol := p.check(o)
+	p.check(o)
 	if ws == nil {
 		ws = NewWorkspace(a.Rows, a.Cols)
 	}
 	p.mustFit(ws)
-	return p.solve(o.Ridge, tol, ws)
+	return p.solve(o.Ridge, o, ws)
 }
 
 // A Problem is one of a Batch.
@@ -145,7 +148,7 @@ func (list Batch) Solve(o Options, ws *Workspace) {
 			p.Result = Result{Rank: p.A.Cols, SquaredResidual: res.Squares}
 		}
 		if !factored {
-			p.Result = p.solve(ridge, tol, ws)
+			p.Result = p.solve(ridge, o, ws)
 		}
 	}
 }
@@ -156,8 +159,8 @@ func (p *Problem) follows(q *Problem) bool {
 		p.Ridge == q.Ridge && unsafe.SliceData(p.A.Data) == unsafe.SliceData(q.A.Data)
 }
 
-// check panics unless the shape and the options of a problem are valid, and returns the tolerance.
-func (p *Problem) check(o Options) float64 {
+// check panics unless the shape and the options of a problem are valid.
+func (p *Problem) check(o Options) {
 	n, r, stride, length := p.A.Rows, p.A.Cols, p.A.Stride, len(p.A.Data)
 	switch {
 	case n < 0 || r <= 0:
@@ -169,7 +172,6 @@ func (p *Problem) check(o Options) float64 {
 	case len(p.B) < r || len(p.Y) < n || stride < n || length < n || n > 0 && r-1 > (length-n)/stride:
 		panic(badSlice)
 	}
-	return o.tolerance(n, r)
 }
 
 func validRidge(v float64) bool { return v >= 0 && v <= math.MaxFloat64 }
@@ -185,11 +187,19 @@ func (p *Problem) mustFit(ws *Workspace) {
 }
 
 // solve solves a problem that was checked.
-func (p *Problem) solve(ridge, tol float64, ws *Workspace) Result {
-	a := &p.A
+func (p *Problem) solve(ridge float64, o Options, ws *Workspace) Result {
+	a, tol := &p.A, o.tolerance(p.A.Rows, p.A.Cols)
 	if a.Rows == 0 { // its memory may be nil, whatever the stride
 		a = &blas64.GeneralCols{Cols: a.Cols}
 	}
-	res, _ := leastsq.Solve(p.B[:p.A.Cols], a, p.Y[:p.A.Rows], ridge, tol, 0, ws.ws)
+	b, y := p.B[:p.A.Cols], p.Y[:p.A.Rows]
+	res, _ := leastsq.Solve(b, a, y, ridge, tol, 0, ws.ws)
+	failed := res.Status == leastsq.RankDeficient || res.Status == leastsq.NotFinite
+	if failed && a.Rows >= a.Cols && ridge == 0 && o.Tolerance == 0 {
+		inUnits, ok := ws.ws.SolveInUnits(b, a, y)
+		if ok {
+			res = inUnits
+		}
+	}
 	return Result{Status(res.Status), res.Rank, res.Squares}
 }

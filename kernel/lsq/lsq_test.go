@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/difalt/difalt/internal/tiertest"
 	"github.com/difalt/difalt/kernel/lsq"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
@@ -212,5 +213,79 @@ func TestStatusString(t *testing.T) {
 		if s.String() != want {
 			t.Errorf("%d: %q, want %q", s, s, want)
 		}
+	}
+}
+
+// Columns may be in any units: the solution is the solution of columns of one size, in their units, and so is
+// the rank, unless the caller gives a tolerance.
+func TestSolveUnitsOfColumns(t *testing.T) {
+	tiertest.Each(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(71, 72))
+		const n, r = 30, 4
+		for _, exponents := range [][r]int{{}, {0, 0, 0, 60}, {60, 0, -60, 0}, {340, 0, 0, 0}, {0, 0, 0, -340}, {300, -300, 150, -150}} {
+			for kind := range 3 {
+				const dependent, nearly = 1, 2
+				a, y := make([]float64, n*r), make([]float64, n)
+				for i := range a {
+					a[i] = rng.NormFloat64()
+				}
+				for i := range y {
+					y[i] = rng.NormFloat64()
+					for j := 1; kind == nearly && j < r; j++ {
+						a[j*n+i] = a[i] + 1e-5*a[j*n+i]
+					}
+					if kind == dependent {
+						a[3*n+i] = a[i] - a[n+i]
+					}
+				}
+				want, got := make([]float64, r), make([]float64, r)
+				plain := lsq.Solve(want, of(n, r, n, a), y, lsq.Options{}, nil)
+				for j, e := range exponents {
+					for i := range n {
+						a[j*n+i] = math.Ldexp(a[j*n+i], e)
+					}
+				}
+				result := lsq.Solve(got, of(n, r, n, a), y, lsq.Options{}, nil)
+				if kind == dependent {
+					if result.Status != lsq.RankDeficient {
+						t.Errorf("dependent columns times 2^%v: %v", exponents, result.Status)
+					}
+					continue
+				}
+				if result.Status != lsq.OK || result.Rank != r || math.Abs(result.SquaredResidual-plain.SquaredResidual) > 1e-12*plain.SquaredResidual {
+					t.Errorf("columns times 2^%v: %+v, want %+v", exponents, result, plain)
+				}
+				for j, e := range exponents {
+					if v := math.Ldexp(want[j], -e); !(math.Abs(got[j]-v) <= 1e-12*math.Abs(v)) {
+						t.Errorf("columns times 2^%v: b[%d] is %g, want %g", exponents, j, got[j], v)
+					}
+				}
+			}
+		}
+	})
+}
+
+// A line through times in seconds since 1970, whose columns 1 and t are nearly parallel and of other sizes.
+func TestSolveLineThroughTimes(t *testing.T) {
+	const n, start = 500, 1426796400
+	a, y, b := make([]float64, 2*n), make([]float64, n), make([]float64, 2)
+	for i := range n {
+		a[i], a[n+i], y[i] = 1, start+float64(i), 3+2*float64(i)
+	}
+	result := lsq.Solve(b, of(n, 2, n, a), y, lsq.Options{}, nil)
+	if result.Status != lsq.OK || math.Abs(b[1]-2) > 1e-7 || math.Abs(b[0]-(3-2*start)) > 1e-7*start {
+		t.Errorf("%v, %+v", b, result)
+	}
+	if result := lsq.Solve(b, of(n, 2, n, a), y, lsq.Options{Tolerance: 1e-12}, nil); result.Status != lsq.RankDeficient {
+		t.Errorf("with a tolerance in the units of the columns: %v", result.Status)
+	}
+}
+
+// A column of zeros is null in any unit.
+func TestSolveZeroColumnBesideOthers(t *testing.T) {
+	b := make([]float64, 2)
+	result := lsq.Solve(b, of(3, 2, 3, []float64{1e100, 2e100, 3e100, 0, 0, 0}), []float64{1, 2, 3}, lsq.Options{}, nil)
+	if result.Status != lsq.RankDeficient || result.Rank != 1 || b[1] != 0 || math.Abs(b[0]-1e-100) > 1e-112 {
+		t.Errorf("%v, %+v", b, result)
 	}
 }
