@@ -15,7 +15,7 @@ func (i Implementation) Zgemm(
 ) {
 	if m*n*k < complexMultiplications ||
 		!zgemm(tA, tB, m, n, k, alpha, doubles(a), lda, doubles(b), ldb, beta, doubles(c), ldc) {
-		i.Implementation.Zgemm(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+		fallback{}.Zgemm(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 	}
 }
 

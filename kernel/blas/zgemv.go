@@ -17,7 +17,7 @@ func (i Implementation) Zgemv(
 	beta complex128, y []complex128, incY int,
 ) {
 	if m*n < complexEntries || !zgemv(tA, m, n, alpha, doubles(a), lda, doubles(x), incX, beta, doubles(y), incY) {
-		i.Implementation.Zgemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY)
+		fallback{}.Zgemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY)
 	}
 }
 

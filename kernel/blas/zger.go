@@ -14,7 +14,7 @@ func (i Implementation) Zgeru(
 	m, n int, alpha complex128, x []complex128, incX int, y []complex128, incY int, a []complex128, lda int,
 ) {
 	if m*n < complexEntries || !zger(blas.Trans, m, n, alpha, doubles(x), incX, doubles(y), incY, doubles(a), lda) {
-		i.Implementation.Zgeru(m, n, alpha, x, incX, y, incY, a, lda)
+		fallback{}.Zgeru(m, n, alpha, x, incX, y, incY, a, lda)
 	}
 }
 
@@ -24,7 +24,7 @@ func (i Implementation) Cgeru(
 ) {
 	if m*n < complexEntries ||
 		!zger(blas.Trans, m, n, complex128(alpha), singles(x), incX, singles(y), incY, singles(a), lda) {
-		i.Implementation.Cgeru(m, n, alpha, x, incX, y, incY, a, lda)
+		fallback{}.Cgeru(m, n, alpha, x, incX, y, incY, a, lda)
 	}
 }
 
@@ -35,7 +35,7 @@ func (i Implementation) Zgerc(
 	m, n int, alpha complex128, x []complex128, incX int, y []complex128, incY int, a []complex128, lda int,
 ) {
 	if m*n < complexEntries || !zger(blas.ConjTrans, m, n, alpha, doubles(x), incX, doubles(y), incY, doubles(a), lda) {
-		i.Implementation.Zgerc(m, n, alpha, x, incX, y, incY, a, lda)
+		fallback{}.Zgerc(m, n, alpha, x, incX, y, incY, a, lda)
 	}
 }
 
@@ -45,7 +45,7 @@ func (i Implementation) Cgerc(
 ) {
 	if m*n < complexEntries ||
 		!zger(blas.ConjTrans, m, n, complex128(alpha), singles(x), incX, singles(y), incY, singles(a), lda) {
-		i.Implementation.Cgerc(m, n, alpha, x, incX, y, incY, a, lda)
+		fallback{}.Cgerc(m, n, alpha, x, incX, y, incY, a, lda)
 	}
 }
 
