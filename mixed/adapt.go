@@ -18,7 +18,7 @@ import (
 // coefficients of a known task are updated from their present distribution, so that its rows must be rows
 // that the model has not seen. Mean, prior and other tasks stay as they are. If tasks differ by their noise,
 // the noise of the table's tasks is estimated too. Rows count with their weights. In a design with axes, the
-// part of a row off the axes is noise of that row. Errors name the task and the row, counted from 1, of
+// part of a row off the axes is noise of that row, and so is the effect of a new value of a period. Errors name the task and the row, counted from 1, of
 // targets and features that cannot be used; the error of a context that ends is its own.
 func (m *Model) Adapt(ctx context.Context, t Table) (*Model, error) {
 	switch {
@@ -179,11 +179,13 @@ func placeOf(t Table, row int) string {
 }
 
 // A sample is a row of a table: its columns in the design, its standardised target and its weight. Its
-// distance from the axes of the design, if there are any, stands apart: the column is 0.
+// distance from the axes of the design, if there are any, stands apart: the column is 0. spread is the variance
+// of effects of values that the model has not learned.
 type sample struct {
 	z         []float64
 	y, weight float64
 	distance  float64
+	spread    float64
 }
 
 // farthest bounds columns, so that sums of their squares are finite.
@@ -203,6 +205,7 @@ func (m *Model) sample(t Table, row int) (sample, error) {
 	if at := d.distance(); at >= 0 {
 		s.distance, s.z[at] = s.z[at], 0
 	}
+	s.spread = m.newValues(x)
 	if !finite(s.y) {
 		why := "it must be finite"
 		if m.p.Target.Log {
@@ -292,10 +295,10 @@ func (prior *posterior) residuals(p *posterior, samples []sample) (r residuals) 
 // samplesAtOnce is the number of samples between two checks of the context.
 const samplesAtOnce = 64
 
-// noiseOf returns the variance of a sample about its expectation along the axes, for noise of the given
-// variance.
+// noiseOf returns the variance of a sample about its expectation along the axes and at known values of periods,
+// for noise of the given variance.
 func (prior *posterior) noiseOf(s sample, noise float64) float64 {
-	return noise/s.weight + square(s.distance)*prior.packed[len(prior.packed)-1]
+	return noise/s.weight + square(s.distance)*prior.packed[len(prior.packed)-1] + s.spread
 }
 
 // given returns the posterior given samples with noise of the given variance, one sample after the other.

@@ -147,7 +147,7 @@ func TestDistance(t *testing.T) {
 func TestAxesRefused(t *testing.T) {
 	for want, change := range map[string]func(d *Design){
 		"1 to 5 axes of an entry per feature are required, without curves": func(d *Design) { d.Axes = d.Axes[1:] },
-		"10 entries, beside 5 features and 1 curves": func(d *Design) {
+		"10 entries, beside 5 features, 1 curves": func(d *Design) {
 			d.Curves = []Curve{newCurve(0, []float64{0, 1, 2, 3}, []float64{1, -1, -1, 1})}
 		},
 		`array "axes": entry 3 is NaN: it must be finite, at most 1e+30`: func(d *Design) { d.Axes[3] = math.NaN() },

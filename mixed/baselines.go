@@ -105,7 +105,8 @@ func (f *fitter) compareLogarithm(plain *choice, climbs []*climb) {
 type scorer struct {
 	f            *fitter
 	methods      []method
-	design       *Design // the widest: columns of the others are the first of its columns
+	design       *Design // the widest without periods: columns of the others are the first of its columns
+	first        *Design // of the first method, if it has periods; otherwise nil
 	order        []int32 // all rows by task
 	start        []int
 	center, unit float64 // of the target itself
@@ -115,22 +116,29 @@ type scorer struct {
 // A scratch holds what a goroutine needs to predict.
 type scratch struct {
 	read         func(row int) []float64
-	row          []float64
+	row, first   []float64   // of the two designs
 	coefficients [][]float64 // of every method
 	errors       TaskErrors
 }
 
 // scorerOf returns a scorer of methods, the first of which is the model.
 func (f *fitter) scorerOf(methods []method) *scorer {
-	s := &scorer{f: f, methods: methods, center: f.rows.raw.Center, unit: f.rows.raw.Scale, design: methods[0].s.design}
+	s := &scorer{f: f, methods: methods, center: f.rows.raw.Center, unit: f.rows.raw.Scale, design: f.plain.design}
+	if d := methods[0].s.design; d.Periods != nil {
+		s.first = d
+	}
 	s.order, s.start = rowsByTask(f.in.Table, func(row int) bool { return f.in.weight(row) > 0 })
 	for _, m := range s.methods {
-		if m.s != nil && m.s.p > s.design.Width() {
+		if m.s != nil && m.s.design != s.first && m.s.p > s.design.Width() {
 			s.design = m.s.design
 		}
 	}
 	s.idle.New = func() any {
 		w := &scratch{read: f.rows.reader(), row: make([]float64, s.design.Width())}
+		w.first = w.row
+		if s.first != nil {
+			w.first = make([]float64, s.first.Width())
+		}
 		for _, m := range s.methods {
 			n := 1
 			if m.s != nil {
@@ -164,13 +172,21 @@ func (s *scorer) task(k int, f func(TaskErrors)) error {
 	}
 	for _, at := range s.order[s.start[k]:s.start[k+1]] {
 		r := int(at)
-		s.design.Apply(w.row, w.read(r))
+		x := w.read(r)
+		s.design.Apply(w.row, x)
+		if s.first != nil {
+			s.first.Apply(w.first, x)
+		}
 		set := 0
 		if !s.f.in.trains(r) {
 			set = 1
 		}
 		for i, c := range w.coefficients {
-			y := s.f.rows.target.Restore(floats.Dot(w.row[:len(c)], c))
+			row := w.row
+			if i == 0 {
+				row = w.first
+			}
+			y := s.f.rows.target.Restore(floats.Dot(row[:len(c)], c))
 			w.errors[i][set].Add((s.f.in.Table.Y(r)-s.center)/s.unit, (y-s.center)/s.unit)
 		}
 	}

@@ -32,9 +32,11 @@ type choice struct {
 
 // start returns the strengths that a climb of rank 0 begins with.
 func (s *stats) start() *strengths {
-	q := &strengths{sigma: []float64{0.5, 0.2, 0.2}, group: make([]int, s.p), noise: 0.4, tau: make([]float64, 1+len(s.design.Curves))}
+	q := &strengths{sigma: []float64{0.5, 0.2, 0.2}, group: make([]int, s.p), noise: 0.4, tau: make([]float64, s.design.meanGroups())}
 	for j, c := range s.columns {
-		q.group[j] = int(c.Kind)
+		if c.Kind != PeriodColumn { // which has no deviations
+			q.group[j] = int(c.Kind)
+		}
 	}
 	if len(s.design.Curves) == 0 {
 		q.sigma[curveGroup] = 0
@@ -477,7 +479,17 @@ func (c choice) finish(ctx context.Context) (*choice, error) {
 		}
 		q.common = slices.Clone(q.sigma)
 	}
-	end, err := s.climb(ctx, s.some, &q, 3*iterations)
+	end, err := s.climbToAll(ctx, &q, 3*iterations)
+	if err != nil {
+		return nil, err
+	}
+	c.climbed = *end
+	return &c, nil
+}
+
+// climbToAll climbs on the tasks of climbs, and then a little on all tasks where these are more.
+func (s *stats) climbToAll(ctx context.Context, q *strengths, most int) (*climbed, error) {
+	end, err := s.climb(ctx, s.some, q, most)
 	if err == nil && s.some != s.tasks {
 		converged := end.converged // on its tasks
 		end, err = s.climb(ctx, s.tasks, end.q, polish)
@@ -485,9 +497,5 @@ func (c choice) finish(ctx context.Context) (*choice, error) {
 			end.converged = end.converged || converged
 		}
 	}
-	if err != nil {
-		return nil, err
-	}
-	c.climbed = *end
-	return &c, nil
+	return end, err
 }

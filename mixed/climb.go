@@ -209,7 +209,7 @@ func (s *stats) information(tasks *taskSet, q *strengths) []float64 {
 			columns[g]++
 		}
 		if s.active[j] && j > 0 {
-			curves[1+s.columns[j].Curve]++
+			curves[s.group[j]]++
 		}
 	}
 	floats.Scale(2*tasks.count, columns)

@@ -50,7 +50,7 @@ func (r *rows) describe(ctx context.Context, o *Options) error {
 		}
 	}
 	y, log, w := columnStat{}, columnStat{unit: 1024}, columnStat{}
-	if err := r.introduce(ctx, &y, &w); err != nil {
+	if err := r.introduce(ctx, o, &y, &w); err != nil {
 		return err
 	}
 	r.compares = r.positive && !o.LogTarget
@@ -82,9 +82,9 @@ func (s *columnStat) scale() float64 {
 	return 1
 }
 
-// introduce counts owners, tasks and rows, and sets the units of columns, of the target and of weights, in
-// one sum: an owner marks the interval of exponents of its largest value.
-func (r *rows) introduce(ctx context.Context, y, w *columnStat) error {
+// introduce counts owners, tasks and rows, and sets the units of columns, of the target and of weights, and how
+// tasks share values, in one sum: an owner marks the interval of exponents of its largest value.
+func (r *rows) introduce(ctx context.Context, o *Options, y, w *columnStat) error {
 	columns := []*columnStat{y, w}
 	for j := range r.stats {
 		if !r.stats[j].level {
@@ -129,9 +129,19 @@ func (r *rows) introduce(ctx context.Context, y, w *columnStat) error {
 			v[head+j*intervals+interval(x)] = 1
 		}
 	}
+	crossings, err := r.crossings(ctx, !o.NoCurves)
+	if err != nil {
+		return err
+	}
+	tail := len(v)
+	v = append(v, r.sharingNumbers(crossings)...)
 	if err := r.add(ctx, "tasks, rows, sizes", &total{v: v, grows: anyNumber}); err != nil {
 		return err
 	}
+	if err := r.share(crossings, v[tail:]); err != nil {
+		return err
+	}
+	v = v[:tail]
 	owners := float64(r.sums.Owners())
 	possible := v[0] >= owners && v[1] >= v[0] && v[1] <= mostRows
 	for i, n := range v { // from counts on, numbers of owners

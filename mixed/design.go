@@ -25,6 +25,9 @@ type Design struct {
 	Axes []float64
 	// Curves are listed in the order of their columns. A design with axes has none.
 	Curves []Curve
+	// Periods are listed in the order of their columns, which follow the columns of curves. A design with axes
+	// has no periods.
+	Periods []Period
 }
 
 // A Curve holds the columns of a natural cubic spline in one table feature.
@@ -49,6 +52,7 @@ const (
 	ConstantColumn ColumnKind = iota // 1 in every row
 	LinearColumn                     // a standardised feature, a place along an axis, or the distance from all axes
 	CurveColumn                      // a column of a curve
+	PeriodColumn                     // 1 at one value of a period, otherwise 0
 )
 
 // A Column describes one column of a Design.
@@ -56,7 +60,8 @@ type Column struct {
 	Kind    ColumnKind
 	Feature int // index of the table feature; -1 for the constant, and for linear columns of a design with axes
 	Curve   int // index in Curves; -1 unless Kind is CurveColumn
-	Index   int // number of the column within its curve, from 0 on
+	Period  int // index in Periods; -1 unless Kind is PeriodColumn
+	Index   int // number of the column within its curve or period, from 0 on
 }
 
 // newCurve returns the curve with the given knots and column values, and prepares its evaluation.
@@ -148,6 +153,9 @@ func (d *Design) Width() int {
 	for i := range d.Curves {
 		p += d.Curves[i].Width()
 	}
+	for i := range d.Periods {
+		p += len(d.Periods[i].Values)
+	}
 	return p
 }
 
@@ -189,6 +197,11 @@ func (d *Design) apply(dst, x []float64, mean []category) {
 		c := &d.Curves[i]
 		c.apply(dst[at:][:c.width], d.filled(x, c.Feature))
 		at += c.width
+	}
+	for i := range d.Periods {
+		p := &d.Periods[i]
+		p.apply(dst[at:][:len(p.Values)], x[p.Feature])
+		at += len(p.Values)
 	}
 }
 
@@ -267,9 +280,9 @@ func (d *Design) filled(x []float64, j int) float64 {
 
 // Columns describes the Width columns in their order.
 func (d *Design) Columns() []Column {
-	list := []Column{{Kind: ConstantColumn, Feature: -1, Curve: -1}}
+	list := []Column{{Kind: ConstantColumn, Feature: -1, Curve: -1, Period: -1}}
 	for j := range d.linear() {
-		c := Column{Kind: LinearColumn, Feature: j, Curve: -1}
+		c := Column{Kind: LinearColumn, Feature: j, Curve: -1, Period: -1}
 		if d.Axes != nil {
 			c.Feature = -1
 		}
@@ -277,7 +290,14 @@ func (d *Design) Columns() []Column {
 	}
 	for i := range d.Curves {
 		for k := range d.Curves[i].Width() {
-			list = append(list, Column{Kind: CurveColumn, Feature: d.Curves[i].Feature, Curve: i, Index: k})
+			c := Column{Kind: CurveColumn, Feature: d.Curves[i].Feature, Curve: i, Period: -1, Index: k}
+			list = append(list, c)
+		}
+	}
+	for i := range d.Periods {
+		for k := range d.Periods[i].Values {
+			c := Column{Kind: PeriodColumn, Feature: d.Periods[i].Feature, Curve: -1, Period: i, Index: k}
+			list = append(list, c)
 		}
 	}
 	return list
@@ -297,6 +317,11 @@ func (d *Design) check(features int) error {
 			return fmt.Errorf("curve %d: %w", i, err)
 		}
 	}
+	for i := range d.Periods {
+		if err := d.Periods[i].check(features); err != nil {
+			return fmt.Errorf("period %d: %w", i, err)
+		}
+	}
 	return nil
 }
 
@@ -306,10 +331,10 @@ func (d *Design) checkAxes(features int) error {
 	switch {
 	case d.Axes == nil:
 		return nil
-	case features == 0 || n == 0 || n%features != 0 || n/features > features || len(d.Curves) > 0:
-		const format = "the axes have %d entries, beside %d features and %d curves: " +
-			"1 to %d axes of an entry per feature are required, without curves"
-		return fmt.Errorf(format, n, features, len(d.Curves), features)
+	case features == 0 || n == 0 || n%features != 0 || n/features > features || len(d.Curves)+len(d.Periods) > 0:
+		const format = "the axes have %d entries, beside %d features, %d curves and %d periods: " +
+			"1 to %d axes of an entry per feature are required, without curves and periods"
+		return fmt.Errorf(format, n, features, len(d.Curves), len(d.Periods), features)
 	}
 	entries := array{"axes", &d.Axes, []int{n}, coefficientLimits}
 	if err := entries.check(); err != nil {

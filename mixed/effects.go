@@ -20,6 +20,8 @@ const (
 	Contrast EffectKind = "contrast"
 	// CurveEffect is the root mean square, over the knots, of a curve's departure from its linear part.
 	CurveEffect EffectKind = "curve"
+	// PeriodEffect is the root mean square of the effects of the values of a period.
+	PeriodEffect EffectKind = "period"
 )
 
 // An Effect is a contrast of the coefficients' mean over tasks, in [Model.Unit] per unit of the table.
@@ -30,7 +32,8 @@ type Effect struct {
 	Estimate  float64    `json:"estimate"`
 	// StandardError is the standard error of Estimate, and [Low, High] its 95 % interval, both with the uncertainty
 	// in MeanCovariance or Effects. For a CurveEffect, StandardError is the root mean square over
-	// the knots of the curve's standard errors; its interval holds with at least 95 %.
+	// the knots of the curve's standard errors; its interval holds with at least 95 %. For a PeriodEffect it is
+	// that over the values.
 	StandardError float64 `json:"std_error"`
 	Low           float64 `json:"conf_low"`
 	High          float64 `json:"conf_high"`
@@ -88,6 +91,11 @@ func (m *Model) Effects() []Effect {
 		list = append(list, e.departure(&d.Curves[i], m.features[d.Curves[i].Feature], at))
 		at += d.Curves[i].Width()
 	}
+	for i := range d.Periods {
+		p := &d.Periods[i]
+		list = append(list, e.spread(m.features[p.Feature], at, len(p.Values)))
+		at += len(p.Values)
+	}
 	return list
 }
 
@@ -142,9 +150,27 @@ func (e *effectEstimator) departure(c *Curve, term string, first int) Effect {
 		out.StandardError += weight * square(at.StandardError)
 		out.Deviation += weight * square(at.Deviation)
 	}
-	out.Estimate = e.unit * math.Sqrt(out.Estimate)
-	out.StandardError = e.unit * math.Sqrt(out.StandardError)
-	out.Deviation = e.unit * math.Sqrt(out.Deviation)
+	return e.rooted(out, e.unit)
+}
+
+// spread returns the effect of a period whose n columns begin at the given one.
+func (e *effectEstimator) spread(term string, first, n int) Effect {
+	out, a := Effect{Kind: PeriodEffect, Term: term}, make([]float64, len(e.mean))
+	for k := range n {
+		clear(a)
+		a[first+k] = 1
+		at := e.contrast(PeriodEffect, term, a, 0)
+		out.Estimate += square(at.Estimate) / float64(n)
+		out.StandardError += square(at.StandardError) / float64(n)
+	}
+	return e.rooted(out, 1)
+}
+
+// rooted returns an effect of mean squares as that of their roots, times a unit.
+func (e *effectEstimator) rooted(out Effect, unit float64) Effect {
+	out.Estimate = unit * math.Sqrt(out.Estimate)
+	out.StandardError = unit * math.Sqrt(out.StandardError)
+	out.Deviation = unit * math.Sqrt(out.Deviation)
 	out.Low, out.High = max(out.Estimate-e.quantile*out.StandardError, 0), out.Estimate+e.quantile*out.StandardError
 	return out
 }

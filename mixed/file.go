@@ -22,17 +22,25 @@ const headerShare = 16
 
 // header is the JSON text in the array "header".
 type header struct {
-	Format  string `json:"format"`
-	Version int    `json:"version"`
-	Curves  []int  `json:"curves"`
+	Format  string   `json:"format"`
+	Version int      `json:"version"`
+	Curves  []int    `json:"curves"`
+	Periods []period `json:"periods,omitempty"`
 	Parameters
+}
+
+// period is a [Period] without its values.
+type period struct {
+	Feature   int     `json:"feature"`
+	Deviation float64 `json:"deviation"`
 }
 
 // Save writes the model as a file in NumPy's .npz format.
 // With f table features, T tasks, rank r, C curves, and P columns, the file holds
 //
-//	header       n      JSON text in UTF-8, bytes: format, version, curves (the feature of each), and the
-//	                    fields of Parameters that are not arrays, with the names of columns and tasks
+//	header       n      JSON text in UTF-8, bytes: format, version, curves (the feature of each), periods (the
+//	                    feature and the deviation of each), and the fields of Parameters that are not arrays,
+//	                    with the names of columns and tasks
 //	samples      T      training rows of every task
 //	fill         f      replaces missing features
 //	center       f      is subtracted from the features, which are
@@ -40,6 +48,7 @@ type header struct {
 //	axes         K x f  for a table with more features than rows; missing for others
 //	knots.i      k      knots of curve i, from 0 on
 //	values.i     m x k  its m columns at the knots
+//	period.i     v      values of period i, NaN for those that only other owners have
 //	mean         P      mean of the coefficients over tasks
 //	mean_covariance      P(P+1)/2  its covariance, upper triangle by rows
 //	effects, effects_covariance  as mean, for the table of effects; may be missing
@@ -53,7 +62,7 @@ type header struct {
 // With m = numpy.load(path), h = json.loads(m["header"].tobytes()), features x (n x f), and
 // t = h["tasks"]["names"].index(task), NumPy and SciPy compute the predictions y of Model.Predict by (levels that are unseen are missing in x)
 //
-//	x = np.where(np.isnan(x), m["fill"], x)
+//	raw, x = x, np.where(np.isnan(x), m["fill"], x)
 //	s = m["scale"]
 //	z = [np.ones((len(x), 1)), np.where(s > 0, (x - m["center"]) / np.where(s > 0, s, 1), 0)]
 //	if "axes" in m: z = [z[0], z[1] @ m["axes"].T, np.zeros((len(x), 1))]   # theta is 0 there
@@ -61,6 +70,8 @@ type header struct {
 //	    k = m[f"knots.{i}"]
 //	    spline = scipy.interpolate.CubicSpline(k, m[f"values.{i}"].T, bc_type="natural")
 //	    z.append(spline(np.clip(x[:, j], k[0], k[-1])))
+//	for i, p in enumerate(h.get("periods", [])):
+//	    z.append(raw[:, p["feature"], None] == m[f"period.{i}"])
 //	y = np.hstack(z) @ m["theta"][t]           # m["mean"] for an unseen task
 //	if h["target"]["log"]: y = np.clip(y, -8, 8)
 //	y = h["target"]["center"] + h["target"]["scale"] * y
@@ -83,6 +94,9 @@ func (m *Model) Save(to io.Writer) error {
 	for i := range p.Design.Curves {
 		h.Curves = append(h.Curves, p.Design.Curves[i].Feature)
 	}
+	for _, p := range p.Design.Periods {
+		h.Periods = append(h.Periods, period{p.Feature, p.Deviation})
+	}
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false)
@@ -96,6 +110,10 @@ func (m *Model) Save(to io.Writer) error {
 		c := &p.Design.Curves[i]
 		out.Float64s(fmt.Sprint("knots.", i), []int{len(c.Knots)}, c.Knots)
 		out.Float64s(fmt.Sprint("values.", i), []int{c.Width(), len(c.Knots)}, c.Values)
+	}
+	for i := range p.Design.Periods {
+		values := p.Design.Periods[i].Values
+		out.Float64s(fmt.Sprint("period.", i), []int{len(values)}, values)
 	}
 	if axes := p.Design.Axes; axes != nil {
 		out.Float64s("axes", []int{p.Design.axes(), len(m.features)}, axes)
@@ -141,15 +159,15 @@ func read(r *npz.Reader) (*Model, error) {
 		return nil, err
 	}
 	p := h.Parameters
-	if err := p.readNumbers(r, h.Curves); err != nil {
+	if err := p.readNumbers(r, &h); err != nil {
 		return nil, err
 	}
 	return New(p)
 }
 
 // readNumbers reads the arrays of numbers; the names of columns and tasks are there.
-func (p *Parameters) readNumbers(r *npz.Reader, curves []int) error {
-	for i, feature := range curves {
+func (p *Parameters) readNumbers(r *npz.Reader, h *header) error {
+	for i, feature := range h.Curves {
 		knots, err := readFloats(r, fmt.Sprint("knots.", i), -1)
 		if err != nil {
 			return err
@@ -159,6 +177,13 @@ func (p *Parameters) readNumbers(r *npz.Reader, curves []int) error {
 			return err
 		}
 		p.Design.Curves = append(p.Design.Curves, newCurve(feature, knots, values))
+	}
+	for i, of := range h.Periods {
+		values, err := readFloats(r, fmt.Sprint("period.", i), -1)
+		if err != nil {
+			return err
+		}
+		p.Design.Periods = append(p.Design.Periods, Period{of.Feature, values, of.Deviation})
 	}
 	a, err := r.Array("samples", len(p.Tasks.Names))
 	if err != nil {
@@ -260,6 +285,9 @@ func (p *Parameters) arrays() []array {
 	}
 	for i := range d.Curves {
 		w += d.Curves[i].Width()
+	}
+	for i := range d.Periods {
+		w += len(d.Periods[i].Values)
 	}
 	list := []array{
 		{"fill", &d.Fill, []int{f}, noLimits},

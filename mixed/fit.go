@@ -54,6 +54,9 @@ func (f *fitter) fit(ctx context.Context) (*Model, *Report, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	if chosen, err = f.choosePeriods(ctx, chosen); err != nil {
+		return nil, nil, err
+	}
 	if !f.CommonNoise {
 		if chosen, err = f.chooseNoise(ctx, chosen); err != nil {
 			return nil, nil, err
@@ -138,8 +141,10 @@ func (f *fitter) read(ctx context.Context) (err error) {
 // model returns the model of the chosen strengths.
 func (f *fitter) model(ctx context.Context, chosen *choice, m *moments, effects *Estimate) (*Model, error) {
 	s, r := chosen.s, f.rows
+	design := *s.design
+	design.Periods = chosen.described()
 	p := Parameters{
-		Estimator: "evidence", Schema: *r.schema, Design: *s.design, Target: r.target,
+		Estimator: "evidence", Schema: *r.schema, Design: design, Target: r.target,
 		Mean: m.mean, MeanCovariance: dense.Pack(nil, s.p, m.c), Effects: effects,
 		Prior:    *m.prior,
 		Tasks:    Tasks{Column: f.TaskColumn, Names: f.in.Table.Tasks(), Theta: f.theta},
@@ -243,7 +248,7 @@ func (f *fitter) effects(chosen *choice, m *moments) (*Estimate, error) {
 		switch {
 		case c.Curve >= 0:
 			d[j] = max(d[j], weakCurve)
-		case s.active[j]:
+		case c.Period < 0 && s.active[j]:
 			d[j] = constantSD0
 		}
 	}

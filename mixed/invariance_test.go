@@ -172,10 +172,15 @@ func compareChange(t *testing.T, m, changed *Model, r, other *Report, in Input, 
 
 // A model does not depend on the order of rows, tasks and columns, on names, nor on units, for one owner and
 // for three. Rows of weight 0 count as absent.
-func TestInvariance(t *testing.T) {
-	in := mixture(t, 8, 18)
+func TestInvariance(t *testing.T) { testInvariance(t, mixture(t, 8, 18), 0) }
+
+// The same holds with a period.
+func TestInvariancePeriods(t *testing.T) { testInvariance(t, periodic(t, 6, 18, 4), 1) }
+
+func testInvariance(t *testing.T, in Input, periods int) {
 	m, r, err := Fit(t.Context(), in, Options{})
 	check.Done(err)
+	check.FailIf(t, len(m.Parameters().Design.Periods) != periods, "periods: %+v", m.Parameters().Design.Periods)
 	for name, c := range changes(t, in) {
 		t.Run(name, func(t *testing.T) {
 			one, report, err := Fit(t.Context(), c.in, Options{})

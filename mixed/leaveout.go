@@ -84,17 +84,25 @@ func (c *choice) leaveOneOut(ctx context.Context, given bool) *total {
 // better reports whether choice a predicts new rows better than choice b, by at least a difference of scores.
 // It takes one sum.
 func better(ctx context.Context, a, b *choice, given bool, margin float64) (bool, error) {
-	totals := []*total{a.leaveOneOut(ctx, given), b.leaveOneOut(ctx, given)}
-	if err := a.s.rows.try(ctx, "squared residuals of rows, with and without the row", totals...); err != nil {
-		return false, err
+	scores, err := scoresOf(ctx, given, a, b)
+	return err == nil && scores[0]+margin < scores[1], err
+}
+
+// scoresOf returns the scores of choices, in one sum.
+func scoresOf(ctx context.Context, given bool, list ...*choice) ([]float64, error) {
+	totals, r := make([]*total, len(list)), list[0].s.rows
+	for i, c := range list {
+		totals[i] = c.leaveOneOut(ctx, given)
 	}
-	scores := make([]float64, len(totals))
+	if err := r.try(ctx, "squared residuals of rows, with and without the row", totals...); err != nil {
+		return nil, err
+	}
+	scores := make([]float64, len(list))
 	for i, t := range totals {
 		if t.err != nil {
-			return false, t.err
+			return nil, t.err
 		}
 		scores[i] = rowErrors{t.v[0], t.v[1]}.score()
 	}
-	err := a.s.rows.sums.Agree(ctx, scores)
-	return scores[0]+margin < scores[1], err
+	return scores, r.sums.Agree(ctx, scores)
 }

@@ -59,6 +59,7 @@ type Model struct {
 	index    map[string]int // tasks by name
 	unseen   []float64      // packed covariance of the coefficients of a task without rows
 	widening widening
+	periods  []float64 // variances of the effects of new values
 }
 
 // A widening holds the factors of the variances of the noise by which normal intervals become those of
@@ -96,6 +97,9 @@ func New(p Parameters) (*Model, error) {
 	widening := square(interval95(p.Prior.Freedom))
 	for i, v := range p.MeanCovariance {
 		m.unseen[i] = widening*m.unseen[i] + v
+	}
+	for i := range p.Design.Periods {
+		m.periods = append(m.periods, p.Design.Periods[i].variance())
 	}
 	noise := &p.Prior.Noise
 	m.widening.usual = square(interval95(cmp.Or(noise.TaskFreedom, noise.Freedom)))

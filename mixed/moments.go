@@ -40,7 +40,7 @@ type strengths struct {
 	rank   int
 	w      []float64 // loadings, linear x rank by columns
 	noise  float64   // variance
-	tau    []float64 // standard deviation of the mean's linear columns, then of every curve's columns
+	tau    []float64 // standard deviation of the mean's linear columns, then of every curve's columns and every period's
 	fixed  bool      // tau stays as it is
 }
 
@@ -70,12 +70,12 @@ func (s *stats) prior(q *strengths) *Prior {
 // meanDeviations returns the prior standard deviations of the mean's entries: 0 for columns that do not vary.
 func (s *stats) meanDeviations(q *strengths) []float64 {
 	d := make([]float64, s.p)
-	for j, c := range s.columns {
+	for j := range s.columns {
 		switch {
 		case j == 0:
 			d[j] = constantSD0
 		case s.active[j] || j == s.design.distance():
-			d[j] = q.tau[1+c.Curve]
+			d[j] = q.tau[s.group[j]]
 		}
 	}
 	return d
@@ -306,10 +306,10 @@ func (s *stats) improve(tasks *taskSet, q *strengths, m *moments, z *second) *st
 // improveMean returns the root mean squares of the mean's entries, E mu^2 = mean^2 + C, by group.
 func (s *stats) improveMean(q *strengths, m *moments) []float64 {
 	tau, n := make([]float64, len(q.tau)), make([]float64, len(q.tau))
-	for j, c := range s.columns[1:] {
-		if s.active[j+1] {
-			tau[1+c.Curve] += m.mean[j+1]*m.mean[j+1] + m.c[(j+1)*s.p+j+1]
-			n[1+c.Curve]++
+	for j := 1; j < s.p; j++ {
+		if s.active[j] {
+			tau[s.group[j]] += m.mean[j]*m.mean[j] + m.c[j*s.p+j]
+			n[s.group[j]]++
 		}
 	}
 	for k := range tau {

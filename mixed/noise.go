@@ -62,6 +62,9 @@ func (f *fitter) weighTasks(ctx context.Context, alike *choice, widths *taskNois
 			continue
 		}
 		lower, err := f.all[i].finish(ctx)
+		if err == nil && alike.s.design.Periods != nil {
+			lower, err = lower.under(ctx, alike.s)
+		}
 		if err != nil {
 			return nil, err
 		}

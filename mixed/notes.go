@@ -38,6 +38,10 @@ func (f *fitter) notes(chosen *choice, m *moments, report *Report) (list []strin
 	add(f.crowded, "Curves were left out: with them there would be more than %d columns.", widest)
 	add(f.plain.design.Axes != nil, "There are %d columns for %d training rows: the model works in the span of these rows, "+
 		"without curves, and all columns share one strength.", len(f.plain.design.Scale), len(f.rows.order))
+	for _, p := range chosen.described() {
+		add(true, "The values of %q have effects of their own, of standard deviation %.3g: rows that are left out are then predicted "+
+			"better.", f.rows.schema.Features()[p.Feature], p.Deviation*target.Scale)
+	}
 	some, all := f.compared[0], f.compared[1]
 	add(some < all, "%s", f.in.about(fmt.Sprintf("Ranks and curves were compared on %d of the %d tasks; the final strengths are "+
 		"those of all tasks.", some, all)))

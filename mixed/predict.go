@@ -16,11 +16,13 @@ type Prediction struct {
 	// StandardError is that of the expected target, and SampleError that of a single target, which
 	// includes noise: 95 % of the distribution are within 1.96 of them of Value. They include the
 	// uncertainty of mu and of the task's deviation; for an unseen task, the spread of tasks; for an
-	// unseen level of a category, the spread of its levels.
+	// unseen level of a category, the spread of its levels; for a new value of a period, the spread of the
+	// effects of values.
 	StandardError, SampleError float64
 	// Low and High are the ends of the 95 % interval of a single target.
 	Low, High float64
-	// Known reports whether the task and the levels of all categories were in the training rows.
+	// Known reports whether the task, the levels of all categories and the values of all periods were in the
+	// training rows.
 	Known bool
 }
 
@@ -31,7 +33,7 @@ const stackWidth = 128
 // [Model.Features], where NaN counts as missing. It is the expected target, or the median if
 // [Target].Log is set. An unseen task has the coefficients mu; known is then false. Features of a
 // category that are all 0 are an unseen level; it has the mean effect of the training rows, and known is
-// false too.
+// false too. A new value of a period has the effect 0 beside the column's line and curve; known is false.
 // A wrong length of x, infinite features, and features that make the prediction overflow are errors.
 func (m *Model) Predict(task string, x []float64) (y float64, known bool, err error) {
 	var stack [stackWidth]float64
@@ -59,6 +61,7 @@ func (m *Model) PredictError(task string, x []float64) (p Prediction, err error)
 			v += m.levelVariance(t, c)
 		}
 	}
+	v += m.newValues(x)
 	p.Known = known
 	p.StandardError = m.errorOf(p.Value, math.Sqrt(v))
 	sample := math.Sqrt(v + m.noise(t))
@@ -105,8 +108,23 @@ func (m *Model) find(task string, x, stack []float64) (t int, z []float64, known
 			unseen = append(unseen, c)
 		}
 	}
+	for i := range m.p.Design.Periods {
+		p := &m.p.Design.Periods[i]
+		known = known && (math.IsNaN(x[p.Feature]) || p.place(x[p.Feature]) >= 0)
+	}
 	m.p.Design.apply(z, x, unseen)
 	return t, z, known, nil
+}
+
+// newValues returns the variance of the effects of those values of periods in x that the model has not learned:
+// missing ones, too.
+func (m *Model) newValues(x []float64) (sum float64) {
+	for i, v := range m.periods {
+		if p := &m.p.Design.Periods[i]; p.place(x[p.Feature]) < 0 {
+			sum += v
+		}
+	}
+	return sum
 }
 
 // unseen reports whether the features x belong to none of the levels of the category.

@@ -84,6 +84,10 @@ func (f *fitter) follow(ctx context.Context) (*choice, error) {
 	if f.curved != nil {
 		s = f.curved
 	}
+	s, err := f.samePeriods(ctx, s)
+	if err != nil {
+		return nil, err
+	}
 	f.track.stage(Stages[3], 0, 0)
 	out := s.candidate(form.chosen.Rank)
 	out.Candidate = form.chosen.Candidate
@@ -113,6 +117,22 @@ func (f *fitter) follow(ctx context.Context) (*choice, error) {
 	return &out, err
 }
 
+// samePeriods returns stats with the periods of the judged form, whose values are those of all rows.
+func (f *fitter) samePeriods(ctx context.Context, s *stats) (*stats, error) {
+	var features []int
+	for _, p := range f.form.chosen.s.design.Periods {
+		features = append(features, p.Feature)
+	}
+	if features == nil {
+		return s, nil
+	}
+	list, err := f.rows.periods(ctx, s.p, features)
+	if err != nil || list == nil {
+		return s, err
+	}
+	return s.withPeriods(ctx, list)
+}
+
 // followAnew is follow where one of the designs has axes: columns of one are no columns of the other, so that
 // climbs at the judged rank begin again.
 func (f *fitter) followAnew(ctx context.Context) (*choice, error) {
@@ -134,9 +154,9 @@ type columnKey struct {
 // its columns, and the start of the others.
 func (q *strengths) carry(from, to *stats) *strengths {
 	key := func(c Column) columnKey { return columnKey{c.Kind, c.Feature, c.Index} }
-	groups, curves := map[columnKey]int{}, map[columnKey]int{}
+	groups, means := map[columnKey]int{}, map[columnKey]float64{}
 	for j, c := range from.columns {
-		groups[key(c)], curves[key(c)] = q.group[j], 1+c.Curve
+		groups[key(c)], means[key(c)] = q.group[j], q.tau[from.group[j]]
 	}
 	out := to.start()
 	out.rank, out.noise, out.fixed = q.rank, q.noise, q.fixed
@@ -147,6 +167,12 @@ func (q *strengths) carry(from, to *stats) *strengths {
 	for j, c := range to.columns {
 		k := key(c)
 		k.index = 0
+		if mean, found := means[k]; found && j > 0 {
+			out.tau[to.group[j]] = mean
+		}
+		if c.Kind == PeriodColumn { // which has no deviations
+			continue
+		}
 		g, known := named[k]
 		if !known {
 			g = len(out.sigma)
@@ -158,7 +184,6 @@ func (q *strengths) carry(from, to *stats) *strengths {
 				if q.common != nil {
 					common = q.common[old]
 				}
-				out.tau[1+c.Curve] = q.tau[curves[k]]
 			}
 			out.sigma, out.common = append(out.sigma, sigma), append(out.common, common)
 		}

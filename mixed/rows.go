@@ -13,14 +13,15 @@ import (
 type rows struct {
 	sums     Sums
 	in       *Input
-	order    []int32 // rows, those of a task side by side
-	start    []int   // of every task in order, and one more
-	schema   *Schema // of all owners
-	guard    *guard  // nil for a table of one owner
-	fewKnots bool    // an owner has voted for curves with few knots
-	workers  int     // goroutines that compute, 0 for all processors
-	features int     // of the table of this owner: it may take long to name them
-	places   []place // of the features in the table of this owner; nil: they are the same
+	order    []int32   // rows, those of a task side by side
+	start    []int     // of every task in order, and one more
+	schema   *Schema   // of all owners
+	guard    *guard    // nil for a table of one owner
+	fewKnots bool      // an owner has voted for curves with few knots
+	workers  int       // goroutines that compute, 0 for all processors
+	shared   []sharing // of the columns of numbers; nil where there are no periods
+	features int       // of the table of this owner: it may take long to name them
+	places   []place   // of the features in the table of this owner; nil: they are the same
 
 	totals   []Total  // so far
 	tasks    *taskSet // all

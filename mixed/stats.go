@@ -25,6 +25,7 @@ type stats struct {
 	log     bool        // the targets are logarithms
 	linear  int         // columns before those of curves: the constant and one per feature
 	active  []bool      // columns that vary, and the constant
+	group   []int       // of the mean's strengths, see strengths.tau, for every column
 	within  []bool      // those that vary within a task, and the constant: others have no deviations
 	barred  []bool      // those with rare values at some owner: they have neither deviations nor loadings
 	packed  [][]float64 // products of every task, see packedSize; nil for a task of rows
@@ -65,7 +66,7 @@ func newBoundedStats(ctx context.Context, r *rows, d *Design, workers int, bound
 		rows: r, bounds: bounds, design: d, columns: d.Columns(), p: d.Width(), log: r.target.Log, linear: 1 + d.linear(),
 		tasks: r.tasks, some: r.tasks, workers: workers, idle: new(sync.Pool), packed: make([][]float64, len(r.start)-1),
 	}
-	s.active, s.within = make([]bool, s.p), make([]bool, s.p)
+	s.active, s.within, s.group = make([]bool, s.p), make([]bool, s.p), d.groups()
 	for j, c := range s.columns {
 		switch {
 		case c.Kind == LinearColumn && c.Feature >= 0:
@@ -102,7 +103,8 @@ func newBoundedStats(ctx context.Context, r *rows, d *Design, workers int, bound
 	r.fewKnots = r.fewKnots || votes[p] > 0
 	for j, votes := range votes[:p] {
 		s.barred[j] = s.barred[j] || votes > 0
-		s.within[j] = j == 0 || t.v[p*p+j] > 0 && s.active[j] && !s.barred[j]
+		deviates := s.columns[j].Kind != PeriodColumn && t.v[p*p+j] > 0
+		s.within[j] = j == 0 || deviates && s.active[j] && !s.barred[j]
 	}
 	return s, nil
 }

@@ -2,6 +2,7 @@ package mixed
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"slices"
 )
@@ -60,19 +61,10 @@ func (g *guard) voteOnCurves(ctx context.Context, d *Design) error {
 	if len(kept) == 0 {
 		return nil
 	}
-	all, p, own := []float64{0}, d.Width(), len(g.counted())
-	tasks, rows := g.small(p)
-	switch {
-	case own < g.LeastRows*p:
+	all := []float64{0}
+	if why := g.tooFewRows(d.Width()); why != "" {
 		all[0] = 1
-		const format = "This owner voted against curves: %d training rows are fewer than %d (--least-rows) " +
-			"for each of %d columns."
-		g.tell(true, format, own, g.LeastRows, p)
-	case !g.hidden(tasks, rows, p):
-		all[0] = 1
-		const format = "This owner voted against curves: %d tasks with fewer than %d rows, with %d rows together, " +
-			"are too few to hide among each other (--least-small)."
-		g.tell(true, format, len(tasks), p, rows)
+		g.tell(true, "This owner voted against curves: %s", why)
 	}
 	if err := g.vote(ctx, "owners against curves", all); err != nil {
 		return err
@@ -82,6 +74,24 @@ func (g *guard) voteOnCurves(ctx context.Context, d *Design) error {
 		d.Curves = nil
 	}
 	return nil
+}
+
+// tooFewRows returns a sentence about too few own rows for a design of so many columns, or too few small tasks;
+// nothing where there are enough.
+func (g *guard) tooFewRows(columns int) string {
+	if g == nil {
+		return ""
+	}
+	own := len(g.counted())
+	tasks, rows := g.small(columns)
+	switch {
+	case own < g.LeastRows*columns:
+		return fmt.Sprintf("%d training rows are fewer than %d (--least-rows) for each of %d columns.", own, g.LeastRows, columns)
+	case !g.hidden(tasks, rows, columns):
+		const format = "%d tasks with fewer than %d rows, with %d rows together, are too few to hide among each other (--least-small)."
+		return fmt.Sprintf(format, len(tasks), columns, rows)
+	}
+	return ""
 }
 
 // vote replaces 0 or 1 by the number of owners with 1.

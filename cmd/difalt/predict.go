@@ -26,9 +26,9 @@ const (
 The table needs the column of tasks (--task, as in training) and the features of
 the training, by name; other columns are ignored. A row comes out for each row
 that goes in, in the same order: the columns of --keep as they are, the task,
-the prediction, and "known", which is true if the model has the task and all
-levels of the categorical columns. In Parquet, features that are kept are
-numbers or dates, and other columns text. Rows of unknown tasks and levels are
+the prediction, and "known", which is true if the model has the task, all levels
+of the categorical columns and the values of all periods. In Parquet, features
+that are kept are numbers or dates, and other columns text. Other rows are
 predicted from the mean of all tasks: "difalt adapt" adds tasks from their rows.
 Rows that lack a value are written without a prediction; with --missing mean,
 missing features are replaced by the means of the training rows. The table is
@@ -155,7 +155,7 @@ type predictionWriter struct {
 	kept    []string
 	numbers []keptNumber // columns of numbers to keep, where the output has types
 	p       mixed.Prediction
-	unknown int // rows of tasks or levels that the model does not have
+	unknown int // rows of tasks, levels or values of periods that the model does not have
 
 	spelling dataset.Spelling // of the tasks of the model
 	alike    []string         // the first tasks that it has in another spelling
@@ -297,7 +297,7 @@ type predictReport struct {
 	File    string         `json:"file"`
 	Rows    int            `json:"rows"`
 	Empty   int            `json:"empty"`             // rows without a prediction, for missing values
-	Unknown int            `json:"unknown"`           // rows of tasks or levels that the model does not have
+	Unknown int            `json:"unknown"`           // rows of tasks, levels or values of periods that the model does not have
 	Filled  map[string]int `json:"filled"`            // rows with a mean in place of a missing value, by column
 	Alike   []string       `json:"spelled_otherwise"` // tasks that the model has in another spelling: "1.0" is "1"
 	read    *dataset.Summary
@@ -314,7 +314,8 @@ func (r *predictReport) text(w io.Writer) {
 	}
 	if r.Unknown > 0 {
 		terminal.Sayf(w,
-			"%s of tasks or levels that the model does not have: predicted from the means of those that it has.",
+			"%s of tasks, levels or values of periods that the model does not have: predicted from the means of those "+
+				"that it has.",
 			text.Plural(r.Unknown, "row"))
 	}
 	sayAlike(w, r.Alike)

@@ -93,7 +93,7 @@ func TestPredictEveryRow(t *testing.T) {
 	// The report says how many rows have none, and where the first one is.
 	out := filepath.Join(dir, "p.csv")
 	has(t, must(t, "predict", "--model", x.model, "--out", out, table), "7 rows", "5 rows without a prediction", "new.csv, line 3",
-		"1 row of tasks or levels that the model does not have")
+		"1 row of tasks, levels or values of periods that the model does not have")
 	var r struct{ Rows, Empty, Unknown int }
 	if err := json.Unmarshal([]byte(must(t, "predict", "--json", "--model", x.model, "--out", out, table)), &r); err != nil || r.Rows != 7 ||
 		r.Empty != 5 || r.Unknown != 1 {

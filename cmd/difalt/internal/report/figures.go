@@ -143,11 +143,11 @@ func (r *Report) linesFigure() figure {
 	if low == high {
 		return figure{}
 	}
-	const points = 49
+	places := r.places(column, low, high)
 	line := func(task string, style chart.Style) (s chart.Series) {
 		x := slices.Clone(r.model.Parameters().Design.Fill)
-		for i := range points {
-			x[column] = low + (high-low)*float64(i)/(points-1)
+		for _, at := range places {
+			x[column] = at
 			if y, _, err := r.model.Predict(task, x); err == nil {
 				s.X, s.Y = append(s.X, x[column]), append(s.Y, y)
 			}
@@ -162,7 +162,7 @@ func (r *Report) linesFigure() figure {
 	}
 	p.Series[0].Name = "a task"
 	all := line("", chart.Line(chart.Red, 2))
-	if len(all.Y) < points {
+	if len(all.Y) < len(places) {
 		return figure{}
 	}
 	all.Name = "mean of all tasks"
@@ -173,16 +173,41 @@ func (r *Report) linesFigure() figure {
 	p.Series = append(p.Series, all)
 	words := fmt.Sprintf("Predictions for %s along %s, the column with the largest differences. Other columns are "+
 		"at their means.", of, name)
-	alt := fmt.Sprintf("%s Mean of all tasks: %s at %s, %s at %s.", words, text.Short(all.Y[0]), text.Short(low),
-		text.Short(all.Y[points-1]), text.Short(high))
+	last := len(places) - 1
+	alt := fmt.Sprintf("%s Mean of all tasks: %s at %s, %s at %s.", words, text.Short(all.Y[0]), text.Short(places[0]),
+		text.Short(all.Y[last]), text.Short(places[last]))
 	return newFigure("lines", "Tasks along a column", words, alt, "Prediction", p)
 }
 
+// places returns where lines along a column are drawn: at the values of a period, which have effects of their
+// own, and otherwise evenly spaced.
+func (r *Report) places(column int, low, high float64) (list []float64) {
+	const points = 49
+	for _, p := range r.model.Parameters().Design.Periods {
+		for _, v := range p.Values {
+			if p.Feature == column && v >= low && v <= high {
+				list = append(list, v)
+			}
+		}
+	}
+	slices.Sort(list)
+	if len(list) > 1 {
+		return list
+	}
+	list = nil
+	for i := range points {
+		list = append(list, low+(high-low)*float64(i)/(points-1))
+	}
+	return list
+}
+
 // curveFigures shows the expected target of an average task along each column with a curve, all others at
-// their means: the curve with the largest departure from a line first.
+// their means and without effects of single values: the curve with the largest departure from a line first.
 func (r *Report) curveFigures() (list []figure) {
 	const points = 65
 	p := r.model.Parameters()
+	smooth := p.Design
+	smooth.Periods = nil // whose columns are the last ones
 	estimate := &mixed.Estimate{Mean: p.Mean, Covariance: p.MeanCovariance}
 	if p.Effects != nil {
 		estimate = p.Effects
@@ -203,7 +228,7 @@ func (r *Report) curveFigures() (list []figure) {
 		x, z := slices.Clone(p.Design.Fill), make([]float64, p.Design.Width())
 		for k := range points {
 			x[c.Feature] = low + (high-low)*float64(k)/(points-1)
-			p.Design.Apply(z, x)
+			smooth.Apply(z[:smooth.Width()], x)
 			y, error := floats.Dot(z, estimate.Mean), estimate.StandardError(z)
 			s.X, s.Y = append(s.X, x[c.Feature]), append(s.Y, p.Target.Restore(y))
 			far := estimate.Quantile() * error

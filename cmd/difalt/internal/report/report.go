@@ -147,6 +147,7 @@ type fitted struct {
 	Log       bool     `json:"log_target"`
 	Rank      int      `json:"rank"`
 	Curves    []string `json:"curves"`
+	Periods   []string `json:"periods,omitempty"`
 	Noise     float64  `json:"noise"` // standard deviation
 	mixed.Goodness
 }
@@ -199,6 +200,9 @@ func newFitted(m *mixed.Model) fitted {
 	}
 	for _, c := range p.Design.Curves {
 		f.Curves = append(f.Curves, m.Features()[c.Feature])
+	}
+	for _, c := range p.Design.Periods {
+		f.Periods = append(f.Periods, m.Features()[c.Feature])
 	}
 	return f
 }

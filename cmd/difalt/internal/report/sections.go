@@ -57,18 +57,20 @@ func (s section) write(w io.Writer) {
 	fmt.Fprintln(w)
 }
 
-// curveMark ends the name of a curve's effect in tables.
-const curveMark = " (curve)"
+// curveMark and periodMark end the names of effects of curves and periods in tables.
+const curveMark, periodMark = " (curve)", " (period)"
 
 // shortTerm is the name of an effect in at most 24 characters: its beginning and its end, where levels
 // differ.
 func shortTerm(name string) string {
 	const most = 24
-	base, isCurve := strings.CutSuffix(text.Visible(name), curveMark)
-	r, room, mark := []rune(base), most, ""
-	if isCurve {
-		room, mark = most-len(curveMark), curveMark
+	base, mark := text.Visible(name), ""
+	for _, m := range []string{curveMark, periodMark} {
+		if short, marked := strings.CutSuffix(base, m); marked {
+			base, mark = short, m
+		}
 	}
+	r, room := []rune(base), most-len(mark)
 	if len(r) > room {
 		head := (room - 1) / 2
 		base = string(r[:head]) + "…" + string(r[len(r)-(room-1-head):])
@@ -203,13 +205,17 @@ func (r *Report) candidateWords() string {
 // tasks. Digits follow the standard error.
 func effectsSection(m *mixed.Model) section {
 	t := text.Table{{"term", "effect", "std. error", "95 % low", "95 % high", "sd of tasks"}}
-	curves, references := "", []string(nil)
+	curves, periods, references := "", "", []string(nil)
 	named := map[string]bool{} // the references
 	for _, e := range largestFirst(m) {
 		term := text.Visible(e.Term)
 		if e.Kind == mixed.CurveEffect {
 			term += curveMark
 			curves = " (curve): root mean square departure from the straight line."
+		}
+		if e.Kind == mixed.PeriodEffect {
+			term += periodMark
+			periods = " (period): root mean square of the effects of its values."
 		}
 		if e.Reference != "" && !named[e.Reference] {
 			references, named[e.Reference] = append(references, e.Reference), true
@@ -230,7 +236,7 @@ func effectsSection(m *mixed.Model) section {
 	}
 	words := []string{fmt.Sprintf("%s with 95 %% intervals, the column with the largest effect first; sd of tasks: "+
 		"standard deviation of the effect between tasks.%s %s: expected %s where all columns have their means.%s",
-		of, factors, mixed.InterceptTerm, at, curves)}
+		of, factors, mixed.InterceptTerm, at, curves+periods)}
 	if references != nil {
 		words = append(words, fmt.Sprintf("Effects of levels are differences from %s.", text.Names(references)))
 	}

@@ -32,7 +32,7 @@ func describe(w io.Writer, m *mixed.Model) error {
 	line("training rows", "%d, between %d and %d per task", rows, slices.Min(p.Tasks.Samples),
 		slices.Max(p.Tasks.Samples))
 	if p.Design.Axes == nil {
-		line("features", "%d, in %d columns with the constant and curves", len(features), p.Design.Width())
+		line("features", "%d, in %d columns with the constant, curves and periods", len(features), p.Design.Width())
 	} else {
 		line("features", "%d, in the span of the training rows: %d axes", len(features),
 			len(p.Design.Axes)/len(features))
@@ -41,6 +41,11 @@ func describe(w io.Writer, m *mixed.Model) error {
 		c := &p.Design.Curves[i]
 		line("curve", "%s, from %.4g to %.4g with %d knots, constant beyond",
 			text.Visible(features[c.Feature]), c.Knots[0], c.Knots[len(c.Knots)-1], len(c.Knots))
+	}
+	for i := range p.Design.Periods {
+		c := &p.Design.Periods[i]
+		line("period", "%s, effects of %d values, of standard deviation %.3g",
+			text.Visible(features[c.Feature]), len(c.Values), c.Deviation*p.Target.Scale)
 	}
 	line("rank", "%d", p.Prior.Rank)
 	line("noise", "%.4g, standard deviation in the %s", m.Noise(), m.Unit())

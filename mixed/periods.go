@@ -1,0 +1,389 @@
+package mixed
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/bits"
+	"slices"
+	"strconv"
+)
+
+// A Period holds the columns of a number with few values that nearly all tasks share, such as a year: one for
+// each value, 1 there and 0 elsewhere. Their effects are in the mean alone, without deviations of tasks. A
+// value that is not in the list has none of the columns, and neither has a missing one.
+type Period struct {
+	Feature int // index of the table feature
+	// Values, from 1 to 60 different ones, in the feature's unit; NaN for a value that only tables of other
+	// owners have.
+	Values []float64
+	// Deviation is the prior standard deviation of the effect of a value, in standardised targets.
+	Deviation float64
+}
+
+const (
+	leastValues = 5      // of a period
+	mostValues  = 60     // of a period: the values of a task fit into the bits of a number
+	sharedBy    = 2. / 3 // least share of tasks with a value of a period, in the mean over its values
+
+	leastPeriodGain = 0.01 // least gain of a period in the score, half a percent of the error
+	sameScore       = 1e-6 // scores with a smaller difference are equal: the first name decides
+)
+
+// place returns the place of a value, -1 for one that is not there.
+func (p *Period) place(x float64) int { return slices.Index(p.Values, x) }
+
+// apply sets dst, with an entry for each value, to the columns of the period at x.
+func (p *Period) apply(dst []float64, x float64) {
+	clear(dst)
+	if k := p.place(x); k >= 0 {
+		dst[k] = 1
+	}
+}
+
+// check reports values and a deviation that no period has.
+func (p *Period) check(features int) error {
+	if p.Feature < 0 || p.Feature >= features {
+		return fmt.Errorf("it is of feature %d: the table has %d", p.Feature, features)
+	}
+	if n := len(p.Values); n == 0 || n > mostValues {
+		return fmt.Errorf("it has %d values: 1 to %d are required", n, mostValues)
+	}
+	for k, v := range p.Values {
+		if math.IsInf(v, 0) || p.place(v) < k && !math.IsNaN(v) {
+			return fmt.Errorf("value %d is %v: values are finite, and different", k, v)
+		}
+	}
+	if !(p.Deviation >= deviationLimits.least && p.Deviation <= deviationLimits.most) {
+		return fmt.Errorf("the deviation is %v: it must be finite%s", p.Deviation, deviationLimits)
+	}
+	return nil
+}
+
+// variance returns the variance of the effect of a new value, widened for the number of values that the
+// deviation is known from.
+func (p *Period) variance() float64 {
+	return square(p.Deviation * interval95(float64(max(len(p.Values)-1, 1))))
+}
+
+// meanGroups returns the number of groups of columns whose means share a strength.
+func (d *Design) meanGroups() int { return 1 + len(d.Curves) + len(d.Periods) }
+
+// groups returns the group of every column: 0 for linear ones, then one for each curve and for each period.
+func (d *Design) groups() []int {
+	list := make([]int, 0, d.Width())
+	for _, c := range d.Columns() {
+		group := 0
+		switch c.Kind {
+		case CurveColumn:
+			group = 1 + c.Curve
+		case PeriodColumn:
+			group = 1 + len(d.Curves) + c.Period
+		}
+		list = append(list, group)
+	}
+	return list
+}
+
+// A crossing counts the values of a feature in the own rows that are in totals, and the pairs of a task and a
+// value.
+type crossing struct {
+	feature int
+	values  []float64 // increasing
+	rows    []int     // of every value
+	missing int       // rows without a value
+	pairs   int       // of a task and a value that it has
+	many    bool      // there are more than mostValues; the other fields are empty
+
+	seen uint64 // values of the present task, by their places
+}
+
+// crossings returns the crossings of the columns of numbers: of all, where no period is wanted, as if they had
+// too many values. It reads the rows until all columns have too many.
+func (r *rows) crossings(ctx context.Context, wanted bool) ([]*crossing, error) {
+	var all []*crossing
+	for j := range r.stats {
+		if !r.stats[j].level {
+			all = append(all, &crossing{feature: j, many: !wanted})
+		}
+	}
+	if !wanted {
+		return all, nil
+	}
+	read, open := r.reader(), slices.Clone(all)
+	for k := range len(r.start) - 1 {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if r.guard != nil && r.guard.left[k] {
+			continue
+		}
+		for _, i := range r.of(k) {
+			x := read(int(i))
+			for _, c := range open {
+				c.add(x[c.feature])
+			}
+		}
+		for _, c := range open {
+			c.pairs += bits.OnesCount64(c.seen)
+			c.seen = 0
+		}
+		open = slices.DeleteFunc(open, func(c *crossing) bool { return c.many })
+		if len(open) == 0 {
+			break
+		}
+	}
+	for _, c := range open {
+		c.sort()
+	}
+	return all, nil
+}
+
+// add counts the value of a row of the present task.
+func (c *crossing) add(x float64) {
+	switch {
+	case c.many:
+		return
+	case math.IsNaN(x):
+		c.missing++
+		return
+	}
+	x += 0 // -0 becomes 0
+	k := slices.Index(c.values, x)
+	if k < 0 {
+		k = len(c.values)
+		c.values, c.rows = append(c.values, x), append(c.rows, 0)
+	}
+	if k == mostValues {
+		*c = crossing{feature: c.feature, many: true}
+		return
+	}
+	c.rows[k]++
+	c.seen |= 1 << k
+}
+
+// sort brings the values in their order.
+func (c *crossing) sort() {
+	order := make([]int, len(c.values))
+	for k := range order {
+		order[k] = k
+	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(c.values[a], c.values[b]) })
+	values, rows := slices.Clone(c.values), slices.Clone(c.rows)
+	for k, from := range order {
+		c.values[k], c.rows[k] = values[from], rows[from]
+	}
+}
+
+// against reports whether the rules of this owner are against a period: where a value has few own rows, as a
+// level of a category, its effect would show them.
+func (c *crossing) against(g *guard) bool {
+	if g == nil {
+		return false
+	}
+	rare := func(n int) bool { return n > 0 && n < g.LeastLevel }
+	return g.Strict || rare(c.missing) || slices.ContainsFunc(c.rows, rare)
+}
+
+// A sharing is what all owners know about the values of a feature.
+type sharing struct {
+	*crossing
+	total float64 // of pairs, at all owners
+	open  bool    // no owner has too many values, or is against a period
+}
+
+// sharingNumbers returns the numbers of an owner about its crossings: pairs, and 1 where it admits no period of
+// the feature.
+func (r *rows) sharingNumbers(list []*crossing) (v []float64) {
+	for _, c := range list {
+		closed := map[bool]float64{true: 1}[c.many || c.against(r.guard)]
+		v = append(v, float64(c.pairs), closed)
+	}
+	return v
+}
+
+// share sets what all owners know about the values of features, from the totals of sharingNumbers.
+func (r *rows) share(list []*crossing, v []float64) error {
+	for i, c := range list {
+		pairs, closed := v[2*i], v[2*i+1]
+		if pairs != math.Trunc(pairs) || closed != math.Trunc(closed) || closed > float64(r.sums.Owners()) {
+			return contradiction("how tasks share the values of a column")
+		}
+		r.shared = append(r.shared, sharing{c, pairs, closed == 0})
+	}
+	return nil
+}
+
+// most returns how many values a period may have, given the pairs of tasks and values.
+func (s *sharing) most(tasks float64) int { return int(min(s.total/(sharedBy*tasks), mostValues)) }
+
+// periods returns a period for each feature whose values nearly all tasks share, in the order of names: for
+// given features, or for all features where the list is nil. width is the number of columns of the design.
+// It takes one sum where there may be a period, and one or some for the values of each.
+func (r *rows) periods(ctx context.Context, width int, features []int) (list []Period, err error) {
+	var open []sharing
+	names := r.schema.Features()
+	for _, s := range r.shared {
+		wanted := features == nil || slices.Contains(features, s.feature)
+		varies := r.stats[s.feature].sd > 0
+		if most := s.most(r.tasks.count); wanted && varies && most >= leastValues {
+			if !s.open {
+				r.guard.tellAgainst(&s, most, names[s.feature])
+				continue
+			}
+			open = append(open, s)
+			width += most
+		}
+	}
+	if len(open) == 0 || width > widest {
+		return nil, nil
+	}
+	slices.SortFunc(open, func(a, b sharing) int { return cmp.Compare(names[a.feature], names[b.feature]) })
+	against, why := make([]float64, len(open)), r.guard.tooFewRows(width)
+	for i, s := range open {
+		if len(s.values) > s.most(r.tasks.count) || why != "" {
+			against[i] = 1
+		}
+	}
+	if why != "" {
+		r.guard.tell(true, "This owner voted against effects of the values of columns: %s", why)
+	}
+	if err := r.add(ctx, "owners against a period", &total{v: against, grows: anyNumber}); err != nil {
+		return nil, err
+	}
+	for i, s := range open {
+		if against[i] > 0 {
+			continue
+		}
+		p, err := r.newPeriod(ctx, &s, names[s.feature])
+		if err != nil {
+			return nil, err
+		}
+		if n := len(p.Values); n >= leastValues && n <= s.most(r.tasks.count) {
+			list = append(list, p)
+		}
+	}
+	return list, nil
+}
+
+// newPeriod returns the period of a feature with the values of all owners.
+func (r *rows) newPeriod(ctx context.Context, s *sharing, name string) (p Period, err error) {
+	own := make([]string, len(s.values))
+	for k, v := range s.values {
+		own[k] = strconv.FormatFloat(v, 'g', -1, 64)
+	}
+	all, err := r.sums.Levels(ctx, "values of "+name, own)
+	if err != nil {
+		return p, err
+	}
+	p.Feature = s.feature
+	for _, text := range all {
+		v, err := strconv.ParseFloat(text, 64)
+		if err != nil { // of other owners
+			v = math.NaN()
+		}
+		p.Values = append(p.Values, v)
+	}
+	if missing := slices.ContainsFunc(s.values, func(v float64) bool { return p.place(v) < 0 }); missing {
+		return p, contradiction("the values of column " + strconv.Quote(name))
+	}
+	return p, nil
+}
+
+// tellAgainst keeps a sentence about a period that the rules of this owner are against.
+func (g *guard) tellAgainst(s *sharing, most int, name string) {
+	if g != nil && !s.many && len(s.values) <= most {
+		const format = "This owner voted against effects of the values of %q: some values have fewer than %d own rows " +
+			"(--least-level)."
+		g.tell(!g.Strict && s.against(g), format, name, g.LeastLevel)
+	}
+}
+
+// withPeriods returns stats of these rows under a design with periods. It takes one sum.
+func (s *stats) withPeriods(ctx context.Context, list []Period) (*stats, error) {
+	d := *s.design
+	d.Periods = list
+	out, err := newBoundedStats(ctx, s.rows, &d, s.workers, s.bounds)
+	if err != nil {
+		return nil, err
+	}
+	out.some = s.some
+	return out, out.holdSome(ctx)
+}
+
+// under returns the choice after a climb from its strengths under stats with periods.
+func (c *choice) under(ctx context.Context, s *stats) (*choice, error) {
+	out := s.candidate(c.Rank)
+	out.Candidate = c.Candidate
+	end, err := s.climbToAll(ctx, c.q.carry(c.s, s), iterations)
+	if err != nil {
+		return nil, err
+	}
+	out.climbed = *end
+	return &out, nil
+}
+
+// choosePeriods returns the choice with those periods that predict rows better without themselves. The evidence
+// does not decide: it prefers periods that predict worse, and the other way round. The best period comes
+// first; others, which must be better alone, join it where they still gain.
+func (f *fitter) choosePeriods(ctx context.Context, chosen *choice) (*choice, error) {
+	if f.NoCurves || chosen.s.design.Axes != nil {
+		return chosen, nil
+	}
+	list, err := f.rows.periods(ctx, chosen.s.p, nil)
+	for len(list) > 0 && err == nil {
+		var gains []float64
+		var best *choice
+		if best, gains, err = bestPeriod(ctx, chosen, list); err != nil || best == nil {
+			break
+		}
+		taken := best.s.design.Periods[len(best.s.design.Periods)-1].Feature
+		var rest []Period
+		for i, p := range list {
+			if gains[i] > leastPeriodGain && p.Feature != taken {
+				rest = append(rest, p)
+			}
+		}
+		chosen, list = best, rest
+	}
+	return chosen, err
+}
+
+// bestPeriod returns the choice with the period that gains most, nil where none gains enough, and the gains of
+// all.
+func bestPeriod(ctx context.Context, chosen *choice, list []Period) (best *choice, gains []float64, err error) {
+	gains = make([]float64, len(list))
+	most := leastPeriodGain
+	for i, p := range list {
+		s, err := chosen.s.withPeriods(ctx, append(slices.Clone(chosen.s.design.Periods), p))
+		if err != nil {
+			return nil, nil, err
+		}
+		next, err := chosen.under(ctx, s)
+		if errors.Is(err, errNumeric) {
+			continue
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		scores, err := scoresOf(ctx, false, next, chosen)
+		if err != nil {
+			return nil, nil, err
+		}
+		if gains[i] = scores[1] - scores[0]; gains[i] > most+sameScore || best == nil && gains[i] > most {
+			best, most = next, gains[i]
+		}
+	}
+	return best, gains, nil
+}
+
+// described returns the periods of the choice with their deviations.
+func (c *choice) described() []Period {
+	list := slices.Clone(c.s.design.Periods)
+	for i := range list {
+		list[i].Deviation = c.q.tau[1+len(c.s.design.Curves)+i]
+	}
+	return list
+}
