@@ -463,3 +463,19 @@ func leastSquares(x []float64, f func(x []float64) []float64) ([]float64, float6
 	}
 	return x, floats.Norm(now, 2) / math.Sqrt(float64(len(now)))
 }
+
+// Tasks that are left out for the sake of curves are in no total: the difference of X'X without curves and
+// with them would be their own.
+func TestMiddlingTasksInNoTotal(t *testing.T) {
+	victim := drawn(13, "v", 2, slices.Concat(slices.Repeat([]int{30}, 10), []int{12})...)
+	f, heard := listen(t, victim, drawn(14, "a", 2, slices.Repeat([]int{30}, 10)...), Options{})
+	list := totalsOf(heard, "X'X")
+	check.FailIf(t, len(list) < 2 || f.curved == nil, "%d totals of X'X", len(list))
+	for i, name := range []string{"without curves", "with curves"} {
+		if n := list[i].others()[0]; math.Abs(n-300) > 1e-6 {
+			t.Errorf("X'X %s has %v rows of the victim, want 300", name, n)
+		}
+	}
+	sizes := totalsOf(heard, "tasks")[0].others()
+	check.FailIf(t, sizes[0] != 10 || sizes[1] != 300, "%v tasks with %v rows were counted", sizes[0], sizes[1])
+}

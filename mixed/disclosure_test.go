@@ -251,6 +251,54 @@ func wide(r *rand.Rand, columns, rows int) Input {
 	return Input{Table: d}
 }
 
+// A few tasks with fewer rows than a design with curves has columns are left out, from every total, where they
+// have a small share of the rows; otherwise their owner votes against curves.
+func TestMiddlingTasks(t *testing.T) {
+	for name, c := range map[string]struct {
+		middling int // tasks of 12 rows at one owner, beside 20 of 30 rows
+		o        Options
+		curves   bool
+		note     string
+	}{
+		"none":           {0, Options{}, true, ""},
+		"one":            {1, Options{}, true, "12 training rows of 1 small tasks are in no total"},
+		"three":          {3, Options{}, true, "36 training rows of 3 small tasks are in no total"},
+		"five":           {5, Options{}, false, "This owner voted against curves: 5 tasks with fewer than"},
+		"many":           {12, Options{}, true, ""},
+		"no rule":        {1, Options{Disclosure: Disclosure{LeastSmall: Off}}, true, ""},
+		"straight lines": {1, Options{NoCurves: true}, false, ""},
+	} {
+		var list []*Data
+		r := rand.New(rand.NewPCG(3, 14))
+		for g := range 2 {
+			rows := slices.Repeat([]int{30}, 20)
+			if g == 0 {
+				rows = append(rows, slices.Repeat([]int{12}, c.middling)...)
+			}
+			d := drawn(uint64(g), fmt.Sprint("owner ", g, " task "), 2, rows...)
+			for i := range d.Targets {
+				d.Targets[i] += 5*math.Sin(2*d.Values[0][i]) + .1*r.NormFloat64()
+			}
+			list = append(list, d)
+		}
+		three := drawn(9, "third", 2, slices.Repeat([]int{30}, 20)...)
+		in := []Input{{Table: list[0]}, {Table: list[1]}, {Table: three}}
+		m, report, err := Together(t.Context(), in, network("path", 3), c.o)
+		check.FailIf(t, err != nil, "%s: %v", name, err)
+		curved := slices.ContainsFunc(report.Candidates, func(c Candidate) bool { return c.Curves })
+		check.FailIf(t, curved != c.curves, "%s: curves %v: %q", name, curved, report.Notes)
+		said := slices.ContainsFunc(report.Notes, func(note string) bool { return strings.Contains(note, c.note) })
+		bound := slices.ContainsFunc(report.Notes, func(note string) bool {
+			return strings.Contains(note, "wner voted against curves") || strings.Contains(note, "no total")
+		})
+		check.FailIf(t, c.note != "" && !said || c.note == "" && bound, "%s: %q", name, report.Notes)
+		for k, task := range list[0].TaskNames { // all tasks have coefficients
+			_, known, err := m.Predict(task, []float64{1, 1})
+			check.FailIf(t, err != nil || !known, "%s: task %d: %v", name, k, err)
+		}
+	}
+}
+
 // A category whose levels are all rare, or hidden by strict rules, is no column of the model.
 func TestHiddenCategory(t *testing.T) {
 	for name, o := range map[string]Options{"rare": {}, "strict": strictly} {
