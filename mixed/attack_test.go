@@ -289,8 +289,8 @@ func TestTwins(t *testing.T) {
 			d.Values[4][33] = 4 - d.Values[4][33]
 		}
 		f, heard := listen(t, victim, own, o)
-		for at, pair := range map[int][3]float64{17: {2, 0, 1}, 33: {4, 3, -2}} { // columns, and their ratio
-			row := rowOfDifference(f, heard, int(pair[0]), int(pair[1]), pair[2])
+		for at, weights := range map[int]map[string]float64{17: {"again": 1, "x0": -1}, 33: {"no": 1, "yes": 2}} {
+			row := rowOfCombination(f, heard, weights, .01)
 			right := 0
 			for j, want := range []float64{victim.Values[0][at], victim.Values[1][at]} {
 				if row != nil && math.Abs(row[j]-want) < .01 {
@@ -304,12 +304,9 @@ func TestTwins(t *testing.T) {
 	}
 }
 
-// rowOfDifference reads the features of the only row where a column of the drawn tables is not a number plus
-// ratio times another one.
-func rowOfDifference(f *fitter, heard []heardTotal, column, of int, ratio float64) (row []float64) {
-	names := []string{"x0", "x1", "again", "yes", "no"}
-	all := f.rows.schema.Features()
-	a, b := slices.Index(all, names[column]), slices.Index(all, names[of])
+// rowOfCombination reads the features x0 and x1 of the only row where a sum of columns with weights is not a
+// constant. They are numbers of the grid, to within a tolerance.
+func rowOfCombination(f *fitter, heard []heardTotal, weights map[string]float64, tolerance float64) (row []float64) {
 	list := totalsOf(heard, "X'X")
 	if len(list) == 0 || f.plain == nil {
 		return nil
@@ -318,30 +315,58 @@ func rowOfDifference(f *fitter, heard []heardTotal, column, of int, ratio float6
 	g := make([]float64, p*p)
 	dense.Unpack(g, p, list[0].others())
 	dense.Mirror(p, g)
-	line := make([]float64, p) // sum of the difference times the standardised columns, but for a constant
-	for k := range line {
-		line[k] = d.Scale[a]*g[(1+a)*p+k] - ratio*d.Scale[b]*g[(1+b)*p+k]
+	all := f.rows.schema.Features()
+	w, line := make([]float64, p), make([]float64, p)
+	for name, weight := range weights {
+		k := slices.Index(all, name)
+		w[1+k] = weight * d.Scale[k]
 	}
-	// The difference is c + delta in one row, and c elsewhere: its second moment tells both.
-	second := square(d.Scale[a])*g[(1+a)*p+1+a] - 2*ratio*d.Scale[a]*d.Scale[b]*g[(1+a)*p+1+b] + square(ratio*d.Scale[b])*g[(1+b)*p+1+b]
+	for k := range line { // sums of the combination, but for a constant, times the standardised columns
+		line[k] = floats.Dot(w, g[k*p:][:p])
+	}
+	// The combination is c + delta in one row, and c elsewhere: its second moment tells both.
 	n, sum := g[0], line[0]
-	spread := second - sum*sum/n // delta^2 (1 - 1/n)
+	spread := floats.Dot(w, line) - sum*sum/n // delta^2 (1 - 1/n)
 	for _, sign := range []float64{1, -1} {
 		delta := sign * math.Sqrt(spread/(1-1/n))
 		c := (sum - delta) / n
 		var try []float64
 		inside := true
-		for j := range 2 {
-			k := slices.Index(all, names[j])
-			z := (line[1+k] - c*g[1+k]) / delta
-			try = append(try, d.Center[k]+d.Scale[k]*z)
-			inside = inside && math.Abs(10*try[j]-math.Round(10*try[j])) < .01
+		for _, name := range []string{"x0", "x1"} {
+			k := slices.Index(all, name)
+			v := d.Center[k] + d.Scale[k]*(line[1+k]-c*g[1+k])/delta
+			try = append(try, v)
+			inside = inside && math.Abs(10*v-math.Round(10*v)) < tolerance
 		}
 		if inside {
-			row = try
+			return try
 		}
 	}
-	return row
+	return nil
+}
+
+// What the rules do not keep, as docs/privacy.md says: a row in which a sum of three columns is another one than
+// elsewhere, and roughly the row of a value far beyond all others.
+func TestStillReadable(t *testing.T) {
+	victim, own := drawn(15, "v", 2, 90, 90, 90), drawn(16, "a", 2, 60, 60)
+	for _, d := range []*Data{victim, own} {
+		both := floats.AddTo(make([]float64, d.Rows()), d.Values[0], d.Values[1])
+		d.Names, d.Values = append(d.Names, "both"), append(d.Values, both)
+	}
+	victim.Values[2][40] += 3
+	f, heard := listen(t, victim, own, Options{})
+	row := rowOfCombination(f, heard, map[string]float64{"both": 1, "x0": -1, "x1": -1}, .01)
+	if row == nil || math.Abs(row[0]-victim.Values[0][40])+math.Abs(row[1]-victim.Values[1][40]) > .01 {
+		t.Errorf("the row of another sum is %v: say in docs/privacy.md that it cannot be read", row)
+	}
+	far := drawn(17, "v", 2, 90, 90, 90)
+	far.Values[0][70] = 1000
+	f, heard = listen(t, far, drawn(18, "a", 2, 60, 60), Options{})
+	row = rowOfCombination(f, heard, map[string]float64{"x0": 1}, 10)
+	t.Logf("the row of a value far out is %v, in truth %v and %v", row, far.Values[0][70], far.Values[1][70])
+	if row == nil || math.Abs(row[1]-far.Values[1][70]) > .2 {
+		t.Errorf("the row of a value far out is %v: say in docs/privacy.md that it cannot be read", row)
+	}
 }
 
 // Every strength gives another function of the products of every task, so that a task of one row beside a
