@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/difalt/difalt/cmd/difalt/dataset"
 	"github.com/difalt/difalt/cmd/difalt/internal/cli"
@@ -122,6 +123,8 @@ type adaptReport struct {
 	Tasks   int            `json:"tasks"`             // of the model now
 	Filled  map[string]int `json:"filled"`            // rows with a mean in place of a missing value, by column
 	Alike   []string       `json:"spelled_otherwise"` // added tasks with other spellings in the model: "1.0" is "1"
+	Notes   []string       `json:"notes"`             // on how the table was read
+	Remarks []string       `json:"remarks"`           // about what looks wrong
 	read    *dataset.Table
 }
 
@@ -129,11 +132,16 @@ type adaptReport struct {
 func newAdaptReport(before, after *mixed.Model, table *dataset.Table) *adaptReport {
 	added := len(after.Tasks()) - len(before.Tasks())
 	r := &adaptReport{
-		Header: cli.NewHeader("adapt"), Rows: table.Rows(), Dropped: table.Dropped(), Added: added,
+		Header:  cli.NewHeader("adapt"),
+		Rows:    table.Rows(),
+		Dropped: table.Dropped(),
+		Added:   added,
 		Updated: len(table.Tasks()) - added,
 		Tasks:   len(after.Tasks()),
 		Filled:  map[string]int{},
 		Alike:   []string{},
+		Notes:   append([]string{}, table.Notes()...),
+		Remarks: append([]string{}, table.Remarks()...),
 		read:    table,
 	}
 	for _, c := range table.Missing() {
@@ -153,7 +161,7 @@ func newAdaptReport(before, after *mixed.Model, table *dataset.Table) *adaptRepo
 
 // text writes the report in words.
 func (r *adaptReport) text(w io.Writer) {
-	for _, sentence := range report.Missing(r.read) {
+	for _, sentence := range slices.Concat(r.Notes, report.Missing(r.read), r.Remarks) {
 		terminal.Sayf(w, "%s", sentence)
 	}
 	fmt.Fprintf(w, "%s: %s added and %d updated from %s; the model has %s now\n", r.File,

@@ -135,6 +135,7 @@ func runPredict(ctx context.Context, std *cli.Streams, o predictOptions) error {
 		Unknown: w.unknown,
 		Filled:  map[string]int{},
 		Alike:   append([]string{}, w.alike...),
+		Notes:   append([]string{}, read.Notes...),
 		read:    read,
 	}
 	for _, c := range read.Filled {
@@ -300,11 +301,12 @@ type predictReport struct {
 	Unknown int            `json:"unknown"`           // rows of tasks, levels or values of periods that the model does not have
 	Filled  map[string]int `json:"filled"`            // rows with a mean in place of a missing value, by column
 	Alike   []string       `json:"spelled_otherwise"` // tasks that the model has in another spelling: "1.0" is "1"
+	Notes   []string       `json:"notes"`             // on how the tables were read
 	read    *dataset.Summary
 }
 
 func (r *predictReport) text(w io.Writer) {
-	for _, sentence := range report.Filled(r.read.Filled) {
+	for _, sentence := range slices.Concat(r.Notes, report.Filled(r.read.Filled)) {
 		terminal.Sayf(w, "%s", sentence)
 	}
 	fmt.Fprintf(w, "%s: %s\n", r.File, text.Plural(r.Rows, "row"))

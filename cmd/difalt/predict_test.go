@@ -170,6 +170,36 @@ func TestStandardInputHasAName(t *testing.T) {
 	}
 }
 
+// predict and adapt say how they read a table, in words and in JSON, and adapt also what looks wrong in it.
+func TestNotesOfAppliedModels(t *testing.T) {
+	t.Chdir(t.TempDir())
+	table := ",t,day,x,y\n"
+	for i := range 60 {
+		x := fmt.Sprint(i * i % 11)
+		if i%9 == 0 {
+			x = "-999"
+		}
+		table += fmt.Sprintf("%d,a%d,2024-03-%02d,%s,%d\n", i, i%4, 1+i%28, x, 1+i%7+i%3)
+	}
+	write(t, ".", "a.csv", table)
+	write(t, ".", "b.csv", strings.ReplaceAll(table, ",a", ",b"))
+	must(t, "fit", "--task", "t", "--target", "y", "--dates", "ymd", "--rank", "0", "--no-curves", "--model", "m.npz", "a.csv")
+	for command, remarks := range map[string]int{"predict --out p.csv": 0, "adapt --out n.npz": 1} {
+		args := append(strings.Fields(command), "--model", "m.npz", "--dates", "ymd", "b.csv")
+		stdout, stderr, _ := difaltCommand(t, args...)
+		var r struct{ Notes, Remarks []string }
+		if err := json.Unmarshal([]byte(must(t, append(args, "--json")...)), &r); err != nil {
+			t.Fatal(err)
+		}
+		if len(r.Notes) == 0 || len(r.Remarks) < remarks {
+			t.Errorf("%s: %+v", command, r)
+		}
+		for _, sentence := range append(r.Notes, r.Remarks...) {
+			has(t, stdout+stderr, sentence)
+		}
+	}
+}
+
 // A datedRow is a row with a date, which Parquet holds as days.
 type datedRow struct {
 	Task string  `parquet:"task"`
