@@ -37,6 +37,7 @@ func (l Lapack) Dgeev(
 		return n
 	}
 	if n < fewForSchur || !vectorized() && n < 2*fewForSchur {
+		work, lwork = work[:least], least // gonum clears all of work for each reflector
 		return l.Implementation.Dgeev(jobvl, jobvr, n, a, lda, wr, wi, vl, ldvl, vr, ldvr, work, lwork)
 	}
 	scale := scalesOf(l.Dlange(lapack.MaxAbs, n, n, a, lda, nil))
