@@ -110,10 +110,6 @@ func (v *symmetricVector[F]) parts() int {
 	return 4
 }
 
-// short returns the number of rows beside the groups of tile.Width rows: the first rows of a lower triangle,
-// and the last rows of an upper triangle. They have entries in the square on the diagonal only.
-func (v *symmetricVector[F]) short() int { return v.n % tile.Width }
-
 // cut returns the first row of part i of several parts, which have nearly as many entries as each other.
 func (v *symmetricVector[F]) cut(i, parts int) int {
 	if i == 0 {
@@ -123,9 +119,6 @@ func (v *symmetricVector[F]) cut(i, parts int) int {
 		return v.n
 	}
 	row, entries := 0, 0
-	if v.ul == blas.Lower {
-		row = v.short()
-	}
 	for all := v.n * v.n / 2 / parts * i; row < v.n && entries < all; row += tile.Width {
 		if v.ul == blas.Lower {
 			entries += tile.Width * row
@@ -138,43 +131,35 @@ func (v *symmetricVector[F]) cut(i, parts int) int {
 
 // add adds the products of the stored entries in rows lo to hi, which cut returns, to sums.
 func (v *symmetricVector[F]) add(sums []F, lo, hi int) {
-	whole := hi // the end of the last group of rows
-	if short := v.short(); short > 0 && v.ul == blas.Lower && lo == 0 {
-		v.addCorner(sums, 0, short)
-		lo = short
-	} else if short > 0 && v.ul == blas.Upper && hi == v.n {
-		whole = v.n - short
-	}
-	if kind[F]() == 0 {
-		y, a, x := as[float64](sums), as[float64](v.a), as[float64](v.x)
-		for ; lo < whole; lo += tile.Width {
-			tile.SymmetricRows(y, a, v.lda, x, v.ul == blas.Upper, lo, v.n)
-		}
-	} else {
-		for ; lo < whole; lo += tile.Width {
-			v.addRows(sums, lo)
+	row := lo
+	for ; row+tile.Width <= hi; row += tile.Width {
+		if kind[F]() == 0 {
+			y, a, x := as[float64](sums), as[float64](v.a), as[float64](v.x)
+			tile.SymmetricRows(y, a, v.lda, x, v.ul == blas.Upper, row, v.n)
+		} else {
+			v.addRows(sums, row, tile.Width)
 		}
 	}
-	if whole < hi {
-		v.addCorner(sums[whole:], whole, hi-whole)
+	if row < hi {
+		v.addRows(sums, row, hi-row)
 	}
 }
 
-// addRows is tile.SymmetricRows in float32.
-func (v *symmetricVector[F]) addRows(sums []F, row int) {
-	v.addCorner(sums[row:], row, tile.Width)
+// addRows is tile.SymmetricRows in float32, or for the last rows, fewer than tile.Width.
+func (v *symmetricVector[F]) addRows(sums []F, row, rows int) {
+	v.addCorner(sums[row:], row, rows)
 	first, last := 0, row // the columns beside the square on the diagonal
 	if v.ul == blas.Upper {
-		first, last = row+tile.Width, v.n
+		first, last = row+rows, v.n
 	}
 	if first == last {
 		return
 	}
 	var products [tile.Width]F
 	beside := v.a[row*v.lda+first:]
-	tile.RowDots(products[:], beside, v.lda, v.x[first:], tile.Width, last-first)
-	tile.AddRows(sums[first:], beside, v.lda, v.x[row:], tile.Width, last-first)
-	for k, p := range products {
+	tile.RowDots(products[:], beside, v.lda, v.x[first:], rows, last-first)
+	tile.AddRows(sums[first:], beside, v.lda, v.x[row:], rows, last-first)
+	for k, p := range products[:rows] {
 		sums[row+k] += p
 	}
 }

@@ -61,7 +61,7 @@ const (
 	gemvLoopEntries = 30
 	// symvOrder, trsvOrder and trmvOrder are the orders below which gonum, or plain loops, take less time.
 	// Sym·v, Tri·v and Cholesky.SolveVec.
-	symvOrder, trsvOrder, trmvOrder = 32, 32, 64
+	symvOrder, trsvOrder, trmvOrder = 16, 32, 64
 	// syrkColumns and syrkEntries are the largest n n k and n k for which plain loops compute a triangle of
 	// A'A faster than tiles, and syrkRows is the largest n n k for A A'. Up to syrkOrder gonum's inner
 	// products are faster for any k. symmMultiplications is the number of multiplications below which gonum
