@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -115,7 +117,7 @@ func runClusterNew(std *cli.Streams, o clusterNewOptions) error {
 	}
 	c.Training = o.training
 	if err := c.Check(); err != nil {
-		return err
+		return cli.Usagef("%w", err)
 	}
 	if err := cluster.Write(o.out, c, keys); err != nil {
 		return cli.OfFlag("out", err)
@@ -125,6 +127,7 @@ func runClusterNew(std *cli.Streams, o clusterNewOptions) error {
 		File:   filepath.Join(o.out, cluster.File),
 		Run:    fmt.Sprint(c.Run),
 		Edges:  len(c.Edges),
+		Shared: c.Training,
 	}
 	for i, n := range c.Nodes {
 		node := nodeReport{Name: n.Name, Address: n.Address, Key: n.Pin}
@@ -143,6 +146,8 @@ type clusterReport struct {
 	Run   string       `json:"run"`
 	Edges int          `json:"edges"`
 	Nodes []nodeReport `json:"nodes"`
+	// Shared are the options of the training that all owners share.
+	Shared map[string]cluster.Value `json:"training,omitempty"`
 }
 
 // A nodeReport is a node of a new cluster.
@@ -162,6 +167,13 @@ func (r *clusterReport) text(w io.Writer) {
 		if n.KeyFile != "" {
 			fmt.Fprintf(w, "  %s: for %s only\n", n.KeyFile, n.Name)
 		}
+	}
+	if len(r.Shared) > 0 {
+		fmt.Fprint(w, "  the training of all owners:")
+		for _, name := range slices.Sorted(maps.Keys(r.Shared)) {
+			fmt.Fprintf(w, " --%s=%s", name, text.ShellWord(string(r.Shared[name])))
+		}
+		fmt.Fprintln(w)
 	}
 }
 
