@@ -26,7 +26,7 @@ type tableOptions struct {
 	table dataset.TableOptions
 }
 
-// addFlags adds the flags that say how cells are read.
+// addFlags adds the flags of the notation of cells.
 func (o *tableOptions) addFlags(flags *pflag.FlagSet) {
 	t := &o.table
 	flags.Var(cli.List(&t.NA), "na", "`LIST` of cells that are missing values in every column")
@@ -230,7 +230,7 @@ func (o *jointOptions) addDisclosureFlags(flags *pflag.FlagSet) {
 		"let --epsilon hold against `N` colluding nodes (default: against outsiders only)")
 }
 
-// addTrainingFlags adds the flags of the table, of the model and of what is disclosed.
+// addTrainingFlags adds the flags of the table, the model and the disclosure.
 func (o *jointOptions) addTrainingFlags(flags *pflag.FlagSet) {
 	o.addOut(flags)
 	o.addTableFlags(flags)
@@ -280,7 +280,7 @@ func newMemberOptions() memberOptions {
 	return memberOptions{joinTimeout: 10 * time.Minute, roundTimeout: 2 * time.Minute}
 }
 
-// addIdentity adds the flags of the nodes, and of which of them this process is.
+// addIdentity adds the flags of the list of nodes, and of the key and the address of this node.
 func (o *memberOptions) addIdentity(flags *pflag.FlagSet, usage string) {
 	flags.StringVar(&o.clusterFile, "cluster", "", usage)
 	flags.StringVar(&o.keyFile, "key", "", "private key of this node, `FILE`")

@@ -298,7 +298,7 @@ type predictReport struct {
 	File    string         `json:"file"`
 	Rows    int            `json:"rows"`
 	Empty   int            `json:"empty"`             // rows without a prediction, for missing values
-	Unknown int            `json:"unknown"`           // rows of tasks, levels or values of periods that the model does not have
+	Unknown int            `json:"unknown"`           // rows of tasks, levels or periods that the model lacks
 	Filled  map[string]int `json:"filled"`            // rows with a mean in place of a missing value, by column
 	Alike   []string       `json:"spelled_otherwise"` // tasks that the model has in another spelling: "1.0" is "1"
 	Notes   []string       `json:"notes"`             // on how the tables were read

@@ -314,8 +314,8 @@ func (r *algorithmRun) withOthers(ctx context.Context, m *member) error {
 	return unconverged
 }
 
-// run runs the algorithm and writes its files and its report. The error unconverged says that the result was
-// written and is no minimum: no failure that other nodes need to know.
+// run runs the algorithm and writes its files and its report. The error unconverged stands for a result that
+// was written without being a minimum. Other nodes need not know it.
 func (r *algorithmRun) run(ctx context.Context, p *difalt.Problem, net *consensus.Network,
 	progress func(iterations int)) (unconverged, err error) {
 	o := r.Options

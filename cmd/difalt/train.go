@@ -64,8 +64,8 @@ func (t *training) train(ctx context.Context, stages []string,
 	return t.unconverged
 }
 
-// showOn shows the progress of a training on a bar: the steps of the stage, of which the last ones may be
-// left out, and the sums.
+// showOn shows the progress of a training on a bar: the steps of the stage and the sums. A stage
+// may end before its last step.
 func showOn(bar *terminal.Progress) func(mixed.Progress) {
 	return func(p mixed.Progress) {
 		detail := text.Plural(p.Sums, "sum")

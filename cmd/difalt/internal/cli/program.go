@@ -139,7 +139,7 @@ func usage(cmd *cobra.Command) error {
 	return nil
 }
 
-// see tells where the help of a command is.
+// see returns the hint to the help of a command.
 func see(cmd *cobra.Command) string { return fmt.Sprintf("(see %q)", cmd.CommandPath()+" --help") }
 
 // NoArguments is the Args of commands that take flags only.
