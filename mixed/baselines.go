@@ -31,7 +31,7 @@ type baseline struct {
 	curves bool
 }
 
-// simpler returns the baselines; those with curves only where the model may have curves.
+// simpler returns the baselines, with curves only where the model may have curves.
 func (f *fitter) simpler() []baseline {
 	list := []baseline{
 		{Pooled, [groups]float64{}, true, false}, {Intercepts, [groups]float64{0.5}, true, false},
@@ -92,7 +92,8 @@ func (f *fitter) takeBaselines(ctx context.Context, climbs []*climb) error {
 }
 
 // compareLogarithm sets moreByLog, the gain of evidence if a positive target is replaced by its logarithm.
-// Both evidences are of rank 0 without curves, the one of the logarithm at the end of the last of climbs.
+// Both evidences are of rank 0 without curves; the evidence of the logarithm is at the end of the last of
+// climbs.
 func (f *fitter) compareLogarithm(plain *choice, climbs []*climb) {
 	if !f.rows.compares {
 		return
@@ -105,7 +106,7 @@ func (f *fitter) compareLogarithm(plain *choice, climbs []*climb) {
 type scorer struct {
 	f            *fitter
 	methods      []method
-	design       *Design // the widest without periods: columns of the others are the first of its columns
+	design       *Design // the widest without periods: its first columns are the columns of each other design
 	first        *Design // of the first method, if it has periods; otherwise nil
 	order        []int32 // all rows by task
 	start        []int

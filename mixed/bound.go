@@ -14,7 +14,7 @@ const (
 	boundRounds = 3
 )
 
-// boundOf returns the weight of a row at a distance: that of an EM step for Student's distribution with
+// boundOf returns the weight of a row at a distance: the weight in an EM step for Student's distribution with
 // farRow^2 degrees of freedom (Lange, Little and Taylor 1989). It is a smooth function of all rows, so that
 // the sums before and after differ in all of them.
 func boundOf(distance float64) float64 {

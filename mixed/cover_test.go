@@ -28,8 +28,8 @@ func coverTable(seed uint64) Input {
 	return Input{Table: d, HeldOut: held}
 }
 
-// Intervals of effects cover the means of slopes that differ between tasks, and the slope of a column of tasks, in
-// .92 to .98 of drawn tables. Three owners have the effects of one table, and so its coverage.
+// Intervals of effects cover the means of slopes that differ between tasks, and the slope of a column of
+// tasks, in .92 to .98 of drawn tables. Three owners have the effects of one table, and so its coverage.
 func TestEffectsCover(t *testing.T) {
 	draws, owned := 24, 3
 	if longtest.Enabled() {

@@ -44,7 +44,8 @@ type strengths struct {
 	fixed  bool      // tau stays as it is
 }
 
-// prior returns the distribution of deviations. Off the axes of a design they have that of linear columns.
+// prior returns the distribution of deviations. Off the axes of a design they have the distribution of linear
+// columns.
 func (s *stats) prior(q *strengths) *Prior {
 	prior := &Prior{Deviations: make([]float64, s.p), Rank: q.rank, Loadings: make([]float64, s.p*q.rank)}
 	prior.Noise.Variance = q.noise

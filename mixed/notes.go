@@ -24,40 +24,33 @@ func (f *fitter) notes(chosen *choice, m *moments, report *Report) (list []strin
 			constant = append(constant, name)
 		}
 	}
-	target := &f.rows.target
 	exact := chosen.q.noise <= 2*leastNoise
 	equal := f.rows.equal
-	add(constant != nil, "Columns without variation in training rows have no effect: %s.", names(constant))
-	add(equal, "The target is the same in all training rows.")
 	closer := f.without.closer()
 	interpolates := closer > closely
-	add(exact && !equal && !interpolates, "The training rows are fitted almost exactly: check whether a column repeats the target.")
-	add(interpolates && !equal, "The model follows the training rows: each is %.3g times farther from its prediction without the row than "+
-		"from that with it. Errors of training rows, the noise and intervals of these tasks say little: leave columns out, or try --no-curves.",
-		min(closer, 1e6))
+	add(constant != nil, "Columns without variation in training rows have no effect: %s.", names(constant))
+	add(equal, "The target is the same in all training rows.")
+	add(exact && !equal && !interpolates,
+		"The training rows are fitted almost exactly: check whether a column repeats the target.")
+	add(interpolates && !equal, "%s", f.in.about(fmt.Sprintf("The model follows the training rows: "+
+		"each is %.3g times farther from its prediction without the row than from its prediction with the row. "+
+		"Errors of training rows, the noise and intervals of these tasks say little: "+
+		"leave columns out, or try --no-curves.", min(closer, 1e6))))
 	add(f.crowded, "Curves were left out: with them there would be more than %d columns.", widest)
-	add(f.plain.design.Axes != nil, "There are %d columns for %d training rows: the model works in the span of these rows, "+
-		"without curves, and all columns share one strength.", len(f.plain.design.Scale), len(f.rows.order))
+	columns, rows := len(f.plain.design.Scale), len(f.rows.order)
+	add(f.plain.design.Axes != nil, "There are %d columns for %d training rows: the model works in the span of "+
+		"these rows, without curves, and all columns share one strength.", columns, rows)
 	for _, p := range chosen.described() {
-		add(true, "The values of %q have effects of their own, of standard deviation %.3g: rows that are left out are then predicted "+
-			"better.", f.rows.schema.Features()[p.Feature], p.Deviation*target.Scale)
+		name, deviation := f.rows.schema.Features()[p.Feature], p.Deviation*f.rows.target.Scale
+		add(true, "The values of %q have effects of their own, of standard deviation %.3g: "+
+			"rows that are left out are then predicted better.", name, deviation)
 	}
 	some, all := f.compared[0], f.compared[1]
-	add(some < all, "%s", f.in.about(fmt.Sprintf("Ranks and curves were compared on %d of the %d tasks; the final strengths are "+
-		"those of all tasks.", some, all)))
+	add(some < all, "%s", f.in.about(fmt.Sprintf("Ranks and curves were compared on %d of the %d tasks; "+
+		"the final strengths are those of all tasks.", some, all)))
 	add(f.moreByLog > logNats, "The training rows support the logarithm of the target better, by %.0f nats: "+
 		"consider --log-target. Effects then multiply the target.", f.moreByLog)
-	if n := f.noise; n != nil {
-		low, high := (&Noise{Variance: n.usual, TaskFreedom: n.freedom}).Span()
-		add(true, "Tasks differ in their noise: in 95 %% of the tasks its standard deviation is %.3g to %.3g.",
-			target.Scale*low, target.Scale*high)
-		add(f.alike, "The rows of all tasks count alike all the same: where those of loud tasks count less, rows that are left out "+
-			"are predicted worse. The noise of a task is in its intervals.")
-		for _, c := range f.all {
-			add(!f.alike && c.Curves == chosen.Curves && c.Rank == chosen.Rank+1 && c.Penalised > chosen.Penalised,
-				"With equal noise rank %d would have more evidence: its last direction stands for the noise of some tasks.", c.Rank)
-		}
-	}
+	list = append(list, f.noiseNotes(chosen)...)
 	if sentence := f.without.funnel(); sentence != "" {
 		add(true, "%s", f.in.about(sentence))
 	}
@@ -67,10 +60,34 @@ func (f *fitter) notes(chosen *choice, m *moments, report *Report) (list []strin
 			far++
 		}
 	}
-	add(far > 0, "%d training rows are so far from the predictions without them that they count less than half: all rows are then "+
-		"predicted better. Check their targets.", far)
+	add(far > 0, "%d training rows are so far from the predictions without them that they count less than half: "+
+		"all rows are then predicted better. Check their targets.", far)
 	add(!report.Converged, "The strengths still moved at the last iteration; predictions hardly depend on that.")
-	add(chosen.Rank == mostRank && f.Rank == nil, "The largest rank that is compared, %d, was chosen: try --rank %d.", mostRank, mostRank+1)
+	add(chosen.Rank == mostRank && f.Rank == nil,
+		"The largest rank that is compared, %d, was chosen: try --rank %d.", mostRank, mostRank+1)
+	return list
+}
+
+// noiseNotes returns sentences about noise by task.
+func (f *fitter) noiseNotes(chosen *choice) (list []string) {
+	n := f.noise
+	if n == nil {
+		return nil
+	}
+	low, high := (&Noise{Variance: n.usual, TaskFreedom: n.freedom}).Span()
+	scale := f.rows.target.Scale
+	const format = "Tasks differ in their noise: in 95 %% of the tasks its standard deviation is %.3g to %.3g."
+	list = append(list, fmt.Sprintf(format, scale*low, scale*high))
+	if f.alike {
+		return append(list, "The rows of all tasks count alike all the same: where those of loud tasks count less, "+
+			"rows that are left out are predicted worse. The noise of a task is in its intervals.")
+	}
+	for _, c := range f.all {
+		if c.Curves == chosen.Curves && c.Rank == chosen.Rank+1 && c.Penalised > chosen.Penalised {
+			list = append(list, fmt.Sprintf("With equal noise rank %d would have more evidence: "+
+				"its last direction stands for the noise of some tasks.", c.Rank))
+		}
+	}
 	return list
 }
 

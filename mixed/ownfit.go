@@ -10,18 +10,18 @@ import (
 // OwnFits is the name of the stage of [Report.OwnFits].
 const OwnFits = "own fits"
 
-// An OwnFit compares the model of several owners with the fit that one of them has without the others, on the
-// held-out rows of this owner.
+// An OwnFit compares the model of several owners with a fit of the rows of a single owner, on the held-out
+// rows of this owner.
 type OwnFit struct {
 	// Table is the name of the owner's table, Input.Name.
 	Table string `json:"table,omitempty"`
 	// Text is a sentence or two.
 	Text string `json:"text"`
-	// Own are the errors of the owner's fit, and Shared those of the model of all owners.
+	// Own are the errors of the owner's fit, and Shared the errors of the model of all owners.
 	Own    Errors `json:"own"`
 	Shared Errors `json:"shared"`
-	// Gain is 1 - RMSE of the shared model / RMSE of the owner's fit, and Low to High its 95 % interval, as in
-	// a Verdict.
+	// Gain is 1 - RMSE of the shared model / RMSE of the owner's fit, and Low to High its 95 % interval, as
+	// in a Verdict.
 	Gain float64 `json:"gain"`
 	Low  float64 `json:"gain_low"`
 	High float64 `json:"gain_high"`
@@ -35,8 +35,8 @@ type ownedTable struct {
 }
 
 // OwnFits fits every table of this process alone, and compares the shared model with these fits. It takes the
-// time of these fits, and sends nothing: nobody learns the result but the caller. Reports of one owner, and of
-// private trainings, have none. The error is that of a context that ends.
+// time of these fits, and sends nothing: nobody learns the result but the caller. Reports of one owner, and
+// of private trainings, have none. The error comes from a context that ends.
 func (r *Report) OwnFits(ctx context.Context) (list []OwnFit, err error) {
 	for i := range r.owned {
 		fit, err := r.owned[i].compare(ctx)
@@ -72,7 +72,8 @@ func (t *ownedTable) compare(ctx context.Context) (*OwnFit, error) {
 		return nil, ctx.Err()
 	}
 	if err != nil {
-		const format = "The rows of this owner alone cannot be fitted (%s), so the shared model is not compared with that."
+		const format = "The rows of this owner alone cannot be fitted (%s), " +
+			"so the shared model is not compared with an own fit."
 		out.Text = fmt.Sprintf(format, err)
 		return out, nil
 	}
@@ -111,8 +112,8 @@ func (t *ownedTable) alone(ctx context.Context) (*scorer, error) {
 	return r.scorer, nil
 }
 
-// judge sets the gain and the text from sums of squares of the shared model and of the owner's fit; those of
-// at most exact are of exact predictions.
+// judge sets the gain and the text from sums of squares of the shared model and of the owner's fit; sums of
+// at most exact belong to exact predictions.
 func (f *OwnFit) judge(ours, other, exact float64, c comparison, squares float64) {
 	if ours <= exact && other <= exact {
 		f.Text = "Both the shared model and the owner's own fit predict the held-out rows of this owner exactly."

@@ -10,8 +10,8 @@ import (
 	"github.com/difalt/difalt/internal/check"
 )
 
-// squaresOf returns the sums of squared errors of a model on the held-out rows of every task, and the number of
-// these rows.
+// squaresOf returns the sums of squared errors of a model on the held-out rows of every task, and the number
+// of these rows.
 func squaresOf(t *testing.T, m *Model, in Input) (squares []float64, rows int) {
 	t.Helper()
 	table := in.Table.(*Data)
@@ -27,8 +27,8 @@ func squaresOf(t *testing.T, m *Model, in Input) (squares []float64, rows int) {
 	return squares, rows
 }
 
-// Beside the shared model stands the fit that every owner has alone: the errors are those of the two models on
-// the owner's held-out rows, and the interval is that of a verdict. Nothing is sent for it.
+// Beside the shared model stands the fit that every owner has alone: the errors are those of the two models
+// on the owner's held-out rows, and the interval is that of a verdict. Nothing is sent for it.
 func TestOwnFits(t *testing.T) {
 	list := cut(clinics(t), 3)
 	for i := range list {

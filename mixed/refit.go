@@ -34,7 +34,8 @@ func (f *fitter) refit(ctx context.Context, old *Model, report *Report, form *ju
 	next.Sums = f.track.Sums
 	if sums := report.Sums(); f.Progress != nil {
 		next.Progress = func(p Progress) {
-			f.Progress(Progress{Stage: AllRows, Done: slices.Index(Stages, p.Stage), Most: len(Stages), Sums: sums + p.Sums})
+			done := slices.Index(Stages, p.Stage)
+			f.Progress(Progress{Stage: AllRows, Done: done, Most: len(Stages), Sums: sums + p.Sums})
 		}
 	}
 	if err := next.read(ctx); err != nil {
@@ -57,7 +58,7 @@ func (f *fitter) refit(ctx context.Context, old *Model, report *Report, form *ju
 }
 
 // repolish is the number of evaluations on all tasks where these are so expensive that forms were compared on
-// some: the judged strengths were those of all tasks, too, so that few steps are left.
+// some: the judged strengths belong to all tasks, too, so that few steps are left.
 const repolish = 2
 
 // follow returns the choice in the judged form: a climb on all tasks from the judged strengths. It sets the
@@ -150,8 +151,8 @@ type columnKey struct {
 	feature, index int
 }
 
-// carry returns the strengths of one design for another design of the same features: those of the groups of
-// its columns, and the start of the others.
+// carry returns the strengths of a design for another design of the features: the strengths of the groups of
+// its columns, and the start for columns that only the other design has.
 func (q *strengths) carry(from, to *stats) *strengths {
 	key := func(c Column) columnKey { return columnKey{c.Kind, c.Feature, c.Index} }
 	groups, means := map[columnKey]int{}, map[columnKey]float64{}
@@ -160,7 +161,7 @@ func (q *strengths) carry(from, to *stats) *strengths {
 	}
 	out := to.start()
 	out.rank, out.noise, out.fixed = q.rank, q.noise, q.fixed
-	out.w = slices.Clone(q.w) // on the constant and the features, which are the same
+	out.w = slices.Clone(q.w) // on the constant and the features, which both designs have
 	start := out.sigma
 	out.sigma = nil
 	named := map[columnKey]int{} // group of the first column of a feature or a curve

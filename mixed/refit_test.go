@@ -12,8 +12,8 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// The fit to all rows has the form of the judged model, and predicts as a fit that compares no forms and starts
-// from nothing: both climb to the same top. What the held-out rows have judged stays in the report.
+// The fit to all rows has the form of the judged model, and predicts as a fit that compares no forms and
+// starts from nothing: both climb to the same top. What the held-out rows have judged stays in the report.
 func TestRefitIsFitOfAllRows(t *testing.T) {
 	flat := []float64{5, -1, 1}
 	for name, table := range map[string]*Data{

@@ -23,7 +23,8 @@ const (
 	InterceptsCurves = "intercepts and curves"
 )
 
-// Errors are those of predictions on a set of rows. Without rows, RMSE, MAE and ExplainedVariance are NaN.
+// Errors are the errors of predictions on a set of rows. Without rows, RMSE, MAE and ExplainedVariance are
+// NaN.
 type Errors struct {
 	Rows int `json:"rows"`
 	// RMSE is sqrt(sum (y - prediction)^2 / Rows) and MAE sum |y - prediction| / Rows, both in the unit of
@@ -83,7 +84,7 @@ type TaskScore struct {
 }
 
 // TaskErrors are the tallies of the rows of one task for every method, the model first: of training rows, and
-// of the others.
+// of held-out rows.
 type TaskErrors [][2]Tally
 
 // ScoreSize is the number of sums of a method: two tallies and its comparison with the model's errors.
@@ -173,7 +174,7 @@ type Report struct {
 	Owners, TaskCount int
 	// Totals lists the totals over all owners, which each of them learns, in the order of their first one.
 	Totals []Total
-	// Traffic is that of the process, of [Together].
+	// Traffic is the traffic of the process in [Together].
 	Traffic transport.Traffic
 	Private *private.Account // nil but for [Privately]
 	// Judged is the model that the held-out rows have judged, where [Options.Refit] has fitted another one to
@@ -187,7 +188,7 @@ type Report struct {
 // An Outlier is a training row far from its prediction.
 type Outlier struct {
 	Task       string
-	Table, Row int     // number of the table among those of this process, and of the row in it, both from 0
+	Table, Row int     // number of the table in this process, and number of the row in the table, both from 0
 	Deviations float64 // the residual over the standard deviation of the noise
 }
 
@@ -200,7 +201,7 @@ func (r *Report) Tasks() iter.Seq[TaskScore] {
 }
 
 // joinReports returns the report of the owners in one process: they have the same scores and candidates, and
-// notes and tasks of their own.
+// each has its notes and tasks.
 func joinReports(list []*Report) *Report {
 	out := *list[0]
 	for i, r := range list[1:] {

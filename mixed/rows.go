@@ -13,7 +13,7 @@ import (
 type rows struct {
 	sums     Sums
 	in       *Input
-	order    []int32   // rows, those of a task side by side
+	order    []int32   // rows, by task
 	start    []int     // of every task in order, and one more
 	schema   *Schema   // of all owners
 	guard    *guard    // nil for a table of one owner
@@ -21,7 +21,7 @@ type rows struct {
 	workers  int       // goroutines that compute, 0 for all processors
 	shared   []sharing // of the columns of numbers; nil where there are no periods
 	features int       // of the table of this owner: it may take long to name them
-	places   []place   // of the features in the table of this owner; nil: they are the same
+	places   []place   // of the features in the table of this owner; nil: features of the table in their order
 
 	totals   []Total  // so far
 	tasks    *taskSet // all
@@ -31,7 +31,7 @@ type rows struct {
 	stats    []columnStat
 	// target is raw or, for a model of it, the logarithm. compares: the logarithm is compared with raw.
 	target, raw, logarithm Target
-	equal, compares        bool // equal: all targets are the same
+	equal, compares        bool // equal: all targets have one value
 }
 
 // newRows describes the training rows of all owners, in four sums.
@@ -88,7 +88,7 @@ func (r *rows) value(row int, log bool) float64 {
 	return r.in.Table.Y(row)
 }
 
-// standardized returns the standardised target of a row or that of its logarithm.
+// standardized returns the standardised target of a row, or the standardised logarithm of the target.
 func (r *rows) standardized(row int, log bool) float64 {
 	if log {
 		return r.logarithm.Standardize(r.in.Table.Y(row))
@@ -100,7 +100,7 @@ func (r *rows) standardized(row int, log bool) float64 {
 const rowsAtOnce = 4096
 
 // each calls f with every training row that is in totals, its features and its weight in the order of the
-// table; x is valid until f returns. The error is that of a context that ends.
+// table; x is valid until f returns. The error comes from a context that ends.
 func (r *rows) each(ctx context.Context, f func(row int, x []float64, weight float64)) error {
 	read := r.reader()
 	for i := range r.in.Table.Rows() {
@@ -116,7 +116,7 @@ func (r *rows) each(ctx context.Context, f func(row int, x []float64, weight flo
 
 // sumRows returns the sum over the training rows that are in totals of the numbers that f adds to part, which
 // has the given size; x is valid until f returns. f runs in several goroutines; the bits of the sum do not
-// depend on their number. The error is that of a context that ends.
+// depend on their number. The error comes from a context that ends.
 func (r *rows) sumRows(ctx context.Context, size int,
 	f func(part []float64, row int, x []float64, weight float64)) ([]float64, error) {
 	return sumParts(r.workers, r.in.Table.Rows(), size, func(part []float64, from, to int) error {
@@ -176,8 +176,8 @@ func (r *rows) reader() func(row int) []float64 {
 }
 
 // agreeOnLevels sets the schema of all owners: categorical columns have the levels of all tables, and
-// columns, which the tables may have in any order, come in the order of their names. A category without levels
-// is no column. A single owner keeps its order.
+// columns, which the tables may have in any order, come in the order of their names. A category without
+// levels is no column. A single owner keeps its order.
 func (r *rows) agreeOnLevels(ctx context.Context) error {
 	own := r.in.Table.Schema()
 	ownLevels, most := own.byColumn(), mostOf(commonFeatures, featureShare, r.features)
@@ -246,8 +246,8 @@ func (r *rows) weigh(x []float64, list []int32) {
 	}
 }
 
-// fillTargets sets y to the standardised targets of training rows, or to those of their logarithms,
-// multiplied by the square roots of the weights.
+// fillTargets sets y to the standardised targets of training rows, or to the standardised logarithms of
+// these, multiplied by the square roots of the weights.
 func (r *rows) fillTargets(y []float64, list []int32, log bool) {
 	for k, i := range list {
 		y[k] = r.standardized(int(i), log) * math.Sqrt(r.weight(int(i)))

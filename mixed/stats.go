@@ -23,17 +23,17 @@ type stats struct {
 	columns []Column
 	p       int
 	log     bool        // the targets are logarithms
-	linear  int         // columns before those of curves: the constant and one per feature
+	linear  int         // columns before the columns of curves: the constant and one per feature
 	active  []bool      // columns that vary, and the constant
 	group   []int       // of the mean's strengths, see strengths.tau, for every column
 	within  []bool      // those that vary within a task, and the constant: others have no deviations
-	barred  []bool      // those with rare values at some owner: they have neither deviations nor loadings
+	barred  []bool      // columns with rare values at some owner: they have neither deviations nor loadings
 	packed  [][]float64 // products of every task, see packedSize; nil for a task of rows
 	held    [][]float64 // rows of the design of the other tasks, then targets, as taskData needs them; nil: not held
 	bounds  []float64   // weights of rows of the table by their distance, see boundRows; nil: 1
 	ratio   []float64   // noise variance of every task over the common one; nil where all are 1
-	tasks   *taskSet    // those with rows
-	some    *taskSet    // those of climbs
+	tasks   *taskSet    // tasks with rows
+	some    *taskSet    // tasks of climbs
 	total   []float64   // sum of X'X over tasks, p x p; only the upper triangle
 	gram    []float64   // Cholesky factor of the linear block of total with a small ridge
 	workers int
@@ -63,8 +63,10 @@ func newStats(ctx context.Context, r *rows, d *Design, workers int) (*stats, err
 // newBoundedStats is newStats where the rows of the table have weights besides their own.
 func newBoundedStats(ctx context.Context, r *rows, d *Design, workers int, bounds []float64) (*stats, error) {
 	s := &stats{
-		rows: r, bounds: bounds, design: d, columns: d.Columns(), p: d.Width(), log: r.target.Log, linear: 1 + d.linear(),
-		tasks: r.tasks, some: r.tasks, workers: workers, idle: new(sync.Pool), packed: make([][]float64, len(r.start)-1),
+		rows: r, bounds: bounds, log: r.target.Log,
+		design: d, columns: d.Columns(), p: d.Width(), linear: 1 + d.linear(),
+		tasks: r.tasks, some: r.tasks, workers: workers, idle: new(sync.Pool),
+		packed: make([][]float64, len(r.start)-1),
 	}
 	s.active, s.within, s.group = make([]bool, s.p), make([]bool, s.p), d.groups()
 	for j, c := range s.columns {
@@ -95,7 +97,8 @@ func newBoundedStats(ctx context.Context, r *rows, d *Design, workers int, bound
 	}
 	grows := func(i int) bool { return i >= p*p || i%(p+1) == 0 } // of X'X the diagonal
 	t := &total{v: sum, order: p, grows: grows}
-	if err = r.add(ctx, "X'X, owners for whom columns vary within tasks, have rare values, or need few knots", t); err != nil {
+	const name = "X'X, owners for whom columns vary within tasks, have rare values, or need few knots"
+	if err = r.add(ctx, name, t); err != nil {
 		return nil, err
 	}
 	s.total = t.v[:p*p]
@@ -215,8 +218,8 @@ func (s *stats) readTask(ctx context.Context, w *worker, k int, total, within []
 	return nil
 }
 
-// targets lists the targets that products are kept of: that of the model, and the logarithm beside it where
-// the two are compared.
+// targets lists the targets that products are kept of: the target of the model, and the logarithm beside it
+// where the two are compared.
 func (s *stats) targets() []bool {
 	if s.rows.compares {
 		return []bool{false, true}
@@ -228,7 +231,7 @@ func (s *stats) targets() []bool {
 // of every target.
 func (s *stats) packedSize() int { return dense.Triangle(s.p) + len(s.targets())*(s.p+1) }
 
-// withLogarithm returns stats of the same data with the logarithm of the target.
+// withLogarithm returns stats of this data with the logarithm of the target.
 func (s *stats) withLogarithm() *stats {
 	out := *s
 	out.log = true
@@ -245,8 +248,8 @@ func (s *stats) weigh(x []float64, list []int32) {
 	}
 }
 
-// fillTargets sets y to the standardised targets of training rows, or to those of their logarithms,
-// multiplied by the square roots of the weights.
+// fillTargets sets y to the standardised targets of training rows, or to the standardised logarithms of
+// these, multiplied by the square roots of the weights.
 func (s *stats) fillTargets(y []float64, list []int32, log bool) {
 	s.rows.fillTargets(y, list, log)
 	if s.bounds != nil {
@@ -256,8 +259,8 @@ func (s *stats) fillTargets(y []float64, list []int32, log bool) {
 	}
 }
 
-// withNoise returns stats of the same data where every task has a noise variance of its own; they are in
-// units of the common one.
+// withNoise returns stats of this data where every task has a noise variance of its own; variances are in
+// units of the common variance.
 func (s *stats) withNoise(variances []float64, common float64) *stats {
 	out := *s
 	out.ratio = make([]float64, len(variances))
@@ -311,8 +314,8 @@ func (s *stats) worker() *worker {
 }
 
 // reduceOwn returns the sum over tasks of this owner of the numbers that f adds to part, which has the given
-// size. f runs in several goroutines; the bits of the sum do not depend on their number. The error is that of
-// the first task, or the context's.
+// size. f runs in several goroutines; the bits of the sum do not depend on their number. The error is the
+// error of the first task, or of the context.
 func (s *stats) reduceOwn(ctx context.Context, tasks []int, size int,
 	f func(w *worker, k int, part []float64) error) ([]float64, error) {
 	return sumParts(s.workers, len(tasks), size, func(part []float64, from, to int) error {
@@ -337,7 +340,7 @@ func (s *stats) set(w *worker, prior *Prior, k int) error {
 }
 
 // solveOwn is reduceOwn for an f that needs the solver of the task under a prior. The total that it returns
-// is that of this owner, with the error of its first task that is out of range.
+// has the part of this owner, with the error of its first task that is out of range.
 func (s *stats) solveOwn(ctx context.Context, prior *Prior, tasks *taskSet, size int,
 	f func(w *worker, k int, part []float64)) *total {
 	sum, err := s.reduceOwn(ctx, tasks.own, size, func(w *worker, k int, part []float64) error {
@@ -370,7 +373,8 @@ func (s *stats) coefficients(m *moments, k int, theta, cov []float64) error {
 
 // posteriors returns the coefficients of all tasks of the table, and their packed covariances where there are
 // at most so many numbers.
-func (s *stats) posteriors(ctx context.Context, m *moments, most int) (theta []float64, covariances [][]float64, err error) {
+func (s *stats) posteriors(ctx context.Context, m *moments, most int) (
+	theta []float64, covariances [][]float64, err error) {
 	tasks, p, size := len(s.rows.in.Table.Tasks()), s.p, dense.Triangle(s.p)
 	all := make([]int, tasks)
 	for k := range all {

@@ -10,17 +10,17 @@ import (
 )
 
 // Sums adds up the numbers of all owners who train together. Every decision follows from totals and from
-// numbers that Agree has returned, so that all owners make the same calls in the same order.
+// numbers that Agree has returned, so that all owners make equal calls in one order.
 type Sums interface {
 	// Owners returns the number of owners.
 	Owners() int
-	// Add overwrites v with the total over all owners, the same bits at all of them. The magnitude of every
-	// number is below 2^64. The name describes the numbers.
+	// Add overwrites v with the total over all owners, which has equal bits at all owners. The magnitude of
+	// every number is below 2^64. The name describes the numbers.
 	Add(ctx context.Context, name string, v []float64) error
 	// Levels returns the different levels of a categorical column at all owners, in one order; own are those
 	// of this one.
 	Levels(ctx context.Context, column string, own []string) ([]string, error)
-	// Agree overwrites v with the numbers of one of the owners. All of them have computed v from the same
+	// Agree overwrites v with the numbers of a single owner. All owners have computed v from the
 	// totals, but processors may round differently.
 	Agree(ctx context.Context, v []float64) error
 }
@@ -40,8 +40,8 @@ func (Local) Levels(_ context.Context, _ string, own []string) ([]string, error)
 // Agree implements Sums.
 func (Local) Agree(context.Context, []float64) error { return nil }
 
-// A taskSet is a set of tasks with training rows: those of this owner, and the numbers of tasks and of their
-// rows at all owners.
+// A taskSet is a set of tasks with training rows: the tasks of this owner, and the numbers of tasks and of
+// their rows at all owners.
 type taskSet struct {
 	own         []int
 	count, rows float64
@@ -143,7 +143,7 @@ func (t *total) pack(message []float64) []float64 {
 	return message
 }
 
-// mostSum bounds the numbers that one owner adds: those of 1,000 owners stay below 2^64.
+// mostSum bounds the numbers that an owner adds: totals of 1,000 owners stay below 2^64.
 const mostSum = 1 << 54
 
 // unpack takes the total from the front of a message, and returns the rest.

@@ -27,7 +27,8 @@ type Data struct {
 // twice.
 func (d *Data) Check() error {
 	if len(d.Names) != len(d.Values) || d.Levels != nil && len(d.Levels) != len(d.Names) {
-		return fmt.Errorf("the table has %d names, %d columns and %d lists of levels", len(d.Names), len(d.Values), len(d.Levels))
+		const format = "the table has %d names, %d columns and %d lists of levels"
+		return fmt.Errorf(format, len(d.Names), len(d.Values), len(d.Levels))
 	}
 	for _, list := range [][]float64{d.Targets, d.Weighting} {
 		if list != nil && len(list) != d.Rows() {

@@ -14,7 +14,7 @@ import (
 // with S = diag(Deviations)^2 + Loadings Loadings' of a [Prior]: either its rows (X and Y) or their products (G
 // and C). Rows of weight w are multiplied by sqrt(w) before. Solvers read a taskData and never change it.
 type taskData struct {
-	Rows int       // number of rows, those of weight 0 left out
+	Rows int       // number of rows of positive weight
 	X    []float64 // Rows x P, by rows; nil where G is set
 	Y    []float64 // Rows
 	G    []float64 // X'X, P x P; only the upper triangle is read; nil where X is set

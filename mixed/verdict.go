@@ -15,22 +15,23 @@ type Verdict struct {
 	// Other is the baseline with the smallest error on held-out rows; empty without held-out rows.
 	Other string `json:"method"`
 	// Gain is 1 - RMSE of the model / RMSE of Other on held-out rows, and Low to High its 95 % interval, with
-	// tasks as the units that vary; the logarithm of the ratio of errors counts as normal. They are NaN without
-	// held-out rows; Low and High are NaN for a single task, too, and where one of the two is exact.
+	// tasks as the units that vary; the logarithm of the ratio of errors counts as normal. They are NaN
+	// without held-out rows; Low and High are NaN for a single task, too, and where one of the two is exact.
 	Gain float64 `json:"gain"`
 	Low  float64 `json:"gain_low"`
 	High float64 `json:"gain_high"`
 }
 
-// A comparison sums over tasks with held-out rows, for one method, the product of its squared error in the task
-// and the model's, and the square of its own.
+// A comparison sums over tasks with held-out rows, for one method, the product of its squared error in the
+// task and the squared error of the model, and the square of its squared error.
 type comparison struct{ tasks, product, square float64 }
 
 // exactNoise is the mean squared error, in units of the target's variance, below which predictions are exact.
 const exactNoise = 1e-12
 
-// newVerdict compares the first of scores, the model, with the others, whose comparisons are in the same
-// order; the first one is not read. Squared errors of the comparisons are in units of unit^2.
+// newVerdict compares the first of scores, the model, with the other methods, whose comparisons are in the
+// same order; the comparison of the model is not read. Squared errors of the comparisons are in units of
+// unit^2.
 func newVerdict(scores []Score, comparisons []comparison, unit float64) Verdict {
 	v := Verdict{Gain: math.NaN(), Low: math.NaN(), High: math.NaN()}
 	if len(scores) < 2 || scores[0].Test.Rows == 0 {
@@ -58,8 +59,8 @@ func newVerdict(scores []Score, comparisons []comparison, unit float64) Verdict 
 	return v
 }
 
-// interval returns the 95 % interval of the gain 1 - sqrt(ours / other), of sums of squared errors over tasks;
-// squares is the sum of the squares of ours over tasks. It is NaN for a single task.
+// interval returns the 95 % interval of the gain 1 - sqrt(ours / other), of sums of squared errors over
+// tasks; squares is the sum of the squares of ours over tasks. It is NaN for a single task.
 func (c comparison) interval(ours, other, squares float64) (low, high float64) {
 	if c.tasks < 2 {
 		return math.NaN(), math.NaN()

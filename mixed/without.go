@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 )
 
 const (
@@ -17,7 +18,7 @@ const (
 	chance       = 3.0 // standard errors of that share
 )
 
-// A without compares a training row with its prediction from the other rows, at the same strengths.
+// A without compares a training row with its prediction from the other rows, at the strengths of all rows.
 type without struct {
 	prediction float64
 	// Squared errors of the predictions by the task with the row, and without it.
@@ -28,9 +29,9 @@ type without struct {
 // withouts are training rows of this owner.
 type withouts []without
 
-// predictWithout predicts the training rows of this owner, in the tasks of climbs, without themselves. It takes
-// no total, so that it says nothing to others. A task out of range, which the sums of the climbs have met, gives
-// none.
+// predictWithout predicts the training rows of this owner, in the tasks of climbs, without themselves. It
+// takes no total, so that it says nothing to others. A task out of range, which the sums of the climbs have
+// met, gives none.
 func (f *fitter) predictWithout(ctx context.Context, c *choice) (withouts, error) {
 	s, lists := c.s, make([][]without, len(f.in.Table.Tasks()))
 	alike := c.m.prior.Noise.Variance
@@ -62,9 +63,9 @@ func (f *fitter) predictWithout(ctx context.Context, c *choice) (withouts, error
 	return slices.Concat(lists...), t.err
 }
 
-// closer returns how many times farther rows are from their predictions without themselves than from those with
-// them: the ratio of root mean squares. A fit that interpolates has little noise and small errors of training
-// rows, and seems to have converged to a good model.
+// closer returns how many times farther rows are from their predictions without themselves than from their
+// predictions with themselves: the ratio of root mean squares. A fit that interpolates has little noise and
+// small errors of training rows, and seems to have converged to a good model.
 func (list withouts) closer() float64 {
 	with, out := 0.0, 0.0
 	for _, r := range list {
@@ -76,8 +77,8 @@ func (list withouts) closer() float64 {
 	return math.Sqrt(out / with)
 }
 
-// quarters returns the shares of rows inside their intervals, by quarter of the predictions from the lowest to the
-// highest.
+// quarters returns the shares of rows inside their intervals, by quarter of the predictions from the lowest
+// to the highest.
 func (list withouts) quarters() (shares [4]float64) {
 	sorted := slices.Clone(list)
 	slices.SortStableFunc(sorted, func(a, b without) int { return cmp.Compare(a.prediction, b.prediction) })
@@ -93,9 +94,9 @@ func (list withouts) quarters() (shares [4]float64) {
 	return shares
 }
 
-// funnel returns a sentence where intervals are too narrow in the lowest or the highest quarter of predictions,
-// beyond chance: the spread of targets then grows with them, and one standard deviation of the noise is a mean of
-// both.
+// funnel returns a sentence where intervals are too narrow in the lowest or the highest quarter of
+// predictions, beyond chance: the spread of targets then grows with them, and one standard deviation of the
+// noise is a mean of both.
 func (list withouts) funnel() string {
 	if len(list) < 4*quarterRows {
 		return ""
@@ -109,7 +110,11 @@ func (list withouts) funnel() string {
 	if share >= least {
 		return ""
 	}
-	const format = "Intervals are too narrow where predictions are %s: in that quarter %s of the training rows lie inside " +
-		"95 %% intervals from the other rows (by quarter, lowest to highest: %s, %s, %s, %s)."
-	return fmt.Sprintf(format, name, percent(share), percent(shares[0]), percent(shares[1]), percent(shares[2]), percent(shares[3]))
+	const format = "Intervals are too narrow where predictions are %s: in that quarter %s of the training rows lie " +
+		"inside 95 %% intervals from the other rows (by quarter, lowest to highest: %s)."
+	var quarters []string
+	for _, s := range shares {
+		quarters = append(quarters, percent(s))
+	}
+	return fmt.Sprintf(format, name, percent(share), strings.Join(quarters, ", "))
 }

@@ -45,8 +45,8 @@ func TestInterpolationIsNoted(t *testing.T) {
 	check.FailIf(t, strings.Contains(strings.Join(r.Notes, " "), "follows"), "notes of a fit without noise: %q", r.Notes)
 }
 
-// A training row without itself has the prediction, and is inside or outside of the interval, that a fit of the
-// other rows at the same strengths gives.
+// A training row without itself has the prediction, and is inside or outside of the interval, that a fit of
+// the other rows at the same strengths gives.
 func TestWithoutsAgainstFitsOfTheOthers(t *testing.T) {
 	table := drawing{tasks: 5, rows: 6, features: 2, levels: 1, slopes: 1, noise: 1}.table(t, 3)
 	table.Weighting = make([]float64, table.Rows())
