@@ -12,8 +12,8 @@
 // The rho of several totals add up, and everything computed from totals is as private. The number and the
 // names of tasks are public.
 //
-// Epsilon and delta follow from rho as they do for one total with Gaussian noise. The noise has a discrete Gaussian
-// distribution with a deviation of at least S = 2^20 grid units. A Gaussian that is rounded to the
+// Epsilon and delta follow from rho as they do for one total with Gaussian noise. The noise has a discrete
+// Gaussian distribution with a deviation of at least S = 2^20 grid units. A Gaussian that is rounded to the
 // grid, which can only hide more, takes a value at z deviations 1 + (z^2 - 1) / (24 S^2) times as often. For
 // 2^30 numbers that changes epsilon by less than 1e-7, but for events of a probability below e^-50.
 //

@@ -39,9 +39,9 @@ type Outcome struct {
 	// U has a U_g of lower objective for every hosted node if Verdict is Saddle, and is nil otherwise.
 	U []*kernel.Basis
 	// SingularValues has the singular values of the matrix of all b_t, in ascending order. Where the mean
-	// square of the features of a task is more than twice, or less than half, the mean square of all features,
-	// b_t has a factor: a power of two near the root of this ratio. It is nil where the residuals are zero to
-	// rounding, and where there are too few samples.
+	// square of the features of a task is more than twice, or less than half, the mean square of all
+	// features, b_t has a factor: a power of two near the root of this ratio. It is nil where the residuals
+	// are zero to rounding, and where there are too few samples.
 	SingularValues []float64
 	// WeakestDirection is the increase of the objective without the weakest direction of U, and NextDirection
 	// about its decrease with the best further direction. Both are relative to the best direction in noise

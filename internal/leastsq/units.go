@@ -7,9 +7,10 @@ import (
 	"gonum.org/v1/gonum/blas/blas64"
 )
 
-// SolveInUnits computes b = argmin |A b - y|^2 for a matrix of n x r, n >= r, of which each column has a unit of
-// its own: all columns and y are divided by powers of two to be of one size, which loses no digit. It returns
-// false, and leaves b, unless the columns are then independent by the tolerance of Tolerance and b is finite.
+// SolveInUnits computes b = argmin |A b - y|^2 for a matrix of n x r, n >= r, of which each column has a unit
+// of its own: all columns and y are divided by powers of two to be of one size, which loses no digit. It
+// returns false, and leaves b, unless the columns are then independent by the tolerance of Tolerance and b is
+// finite.
 //
 // Solve asks for more: that no column is small beside the others. Where A is a computed product, a column
 // that is small so is rounding, and has no unit.
@@ -44,8 +45,8 @@ func (ws *Workspace) SolveInUnits(b []float64, a *blas64.GeneralCols, y []float6
 	return Result{Rank: r, Squares: math.Ldexp(squares, 2*int(unit))}, true
 }
 
-// normalize stores x divided by a power of two, and returns the exponent: the largest entry becomes 1 to 2. It
-// returns false for NaN and infinity.
+// normalize stores x divided by a power of two, and returns the exponent: the largest entry becomes 1 to 2.
+// It returns false for NaN and infinity.
 func normalize(to, x []float64) (exponent float64, ok bool) {
 	size := tile.MaxAbs(x)
 	if !(size <= math.MaxFloat64) {

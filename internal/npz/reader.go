@@ -52,8 +52,8 @@ func cause(err error) error {
 	return err
 }
 
-// NewReader reads the table of contents of a file of the given size. All arrays together may unpack to 64 MB or
-// 100 times that size.
+// NewReader reads the table of contents of a file of the given size. All arrays together may unpack to 64 MB
+// or 100 times that size.
 func NewReader(f io.ReaderAt, size int64) (*Reader, error) {
 	z, err := zip.NewReader(f, size)
 	if err != nil {

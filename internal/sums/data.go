@@ -93,8 +93,9 @@ func (d *Data) Coefficient() float64 {
 // MeanFeature returns m, the mean square of a feature.
 func (d *Data) MeanFeature() float64 { return d.XX / (d.Samples * d.Features) }
 
-// SizeOf returns the ratio of two mean squares, of the features of a task and of all features, as a power of four: 1
-// where they differ by less than a factor of two, as tasks of one unit do by chance, and without samples.
+// SizeOf returns the ratio of two mean squares, of the features of a task and of all features, as a power of
+// four: 1 where they differ by less than a factor of two, as tasks of one unit do by chance, and without
+// samples.
 func (d *Data) SizeOf(k *kernel.Tasks, task int) float64 {
 	size := sizes.MeanSquare(k, task) / d.MeanFeature()
 	if !(size > 0) {

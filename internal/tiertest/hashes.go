@@ -14,8 +14,8 @@ import (
 
 var write = flag.Bool("bits", false, "write the file of hashes from the results of this processor, which has AVX-512")
 
-// Hashes holds the results of every tier with FMA to a file of hashes. f returns the hash of the results of each
-// operation, by its name. A line of the file is a name, a hash, and the tiers that have other bits.
+// Hashes holds the results of every tier with FMA to a file of hashes. f returns the hash of the results of
+// each operation, by its name. A line of the file is a name, a hash, and the tiers that have other bits.
 func Hashes(t *testing.T, file string, f func() map[string]string) {
 	tiers := tile.Available()[1:]
 	if len(tiers) == 0 || tile.Race {
@@ -48,7 +48,8 @@ func Hashes(t *testing.T, file string, f func() map[string]string) {
 			other := slices.Contains(others[name], tier.String())
 			switch {
 			case got[name] != want[name] && !other:
-				t.Errorf("%s has other bits on %v; if the order of its sums was changed, write %s with -bits", name, tier, file)
+				t.Errorf("%s has other bits on %v; if the order of its sums was changed, write %s with -bits", name,
+					tier, file)
 			case got[name] == want[name] && other:
 				t.Errorf("%s has the same bits on %v: delete this tier from its line in %s", name, tier, file)
 			}

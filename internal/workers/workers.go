@@ -64,8 +64,8 @@ func (j *Job) Run(helpers int, part func(i int)) {
 	j.take(run, 0, true)
 }
 
-// finish computes the parts that nobody has taken, which exist if a part ended the goroutine, and waits for the
-// parts of helpers.
+// finish computes the parts that nobody has taken, which exist if a part ended the goroutine, and waits for
+// the parts of helpers.
 func (j *Job) finish(place int, run uint32) {
 	j.take(run, 0, true)
 	if place >= 0 {

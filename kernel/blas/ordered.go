@@ -194,7 +194,8 @@ func (o ordered) Dgemv(
 		lenX, lenY = m, n
 	}
 	switch {
-	case !known(tA) || m <= 0 || n <= 0 || alpha == 0 || !inside(a, m, n, lda) || !holds(x, lenX, incX) || !holds(y, lenY, incY):
+	case !known(tA) || m <= 0 || n <= 0 || alpha == 0 || !inside(a, m, n, lda) || !holds(x, lenX, incX) ||
+		!holds(y, lenY, incY):
 		o.Implementation.Dgemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY)
 		return
 	case tA == blas.NoTrans:
@@ -218,7 +219,8 @@ func (o ordered) Dgemv(
 
 // rowsRounded computes y = alpha A x + beta y. The products of a row have two sums, of even and of odd entries, to
 // which the last entry of an odd number is added before they are, in the last row of an odd number, or after it.
-func rowsRounded(m, n int, alpha float64, a []float64, lda int, x []float64, incX int, beta float64, y []float64, incY int) {
+func rowsRounded(m, n int, alpha float64, a []float64, lda int, x []float64, incX int, beta float64, y []float64,
+	incY int) {
 	to := firstEntry(m, incY)
 	for i := range m {
 		row, at := a[i*lda:][:n], firstEntry(n, incX)
@@ -246,7 +248,8 @@ func rowsRounded(m, n int, alpha float64, a []float64, lda int, x []float64, inc
 }
 
 // Dtrsv solves op(A) x = b for a triangular A.
-func (o ordered) Dtrsv(ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []float64, lda int, x []float64, incX int) {
+func (o ordered) Dtrsv(ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []float64, lda int, x []float64,
+	incX int) {
 	if !orderedTriangle(ul, tA, d, n, a, lda, x, incX) {
 		o.Implementation.Dtrsv(ul, tA, d, n, a, lda, x, incX)
 		return
@@ -291,7 +294,8 @@ func orderedTriangle(
 }
 
 // Dtrmv computes x = op(A) x for a triangular A.
-func (o ordered) Dtrmv(ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []float64, lda int, x []float64, incX int) {
+func (o ordered) Dtrmv(ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []float64, lda int, x []float64,
+	incX int) {
 	if !orderedTriangle(ul, tA, d, n, a, lda, x, incX) || n == 1 {
 		o.Implementation.Dtrmv(ul, tA, d, n, a, lda, x, incX)
 		return
@@ -451,7 +455,8 @@ func (o ordered) Dsymm(
 }
 
 // symmetricOnRight computes a row of alpha B A + beta C.
-func symmetricOnRight(ul blas.Uplo, n int, alpha float64, a []float64, lda int, b []float64, beta float64, c []float64) {
+func symmetricOnRight(ul blas.Uplo, n int, alpha float64, a []float64, lda int, b []float64, beta float64,
+	c []float64) {
 	for step := range n {
 		j := step
 		if ul == blas.Upper {

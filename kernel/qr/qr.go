@@ -91,7 +91,8 @@ func gram(r, a blas64.GeneralCols) {
 	whole := a.Rows &^ (tile.Width - 1)
 	for i := 0; i < a.Cols; i += rows {
 		x := a.Data[i*a.Stride:]
-		tile.MulBasis(r.Data[i*r.Stride+i:], r.Stride, x, a.Stride, x, a.Stride, min(rows, a.Cols-i), whole, a.Cols-i, nil)
+		tile.MulBasis(r.Data[i*r.Stride+i:], r.Stride, x, a.Stride, x, a.Stride, min(rows, a.Cols-i), whole,
+			a.Cols-i, nil)
 	}
 	for j := 0; j < a.Cols && whole < a.Rows; j++ {
 		for i := range j + 1 {

@@ -54,8 +54,8 @@ func (l *layout) addJSON(mediaType string, v any) descriptor {
 	return l.add(mediaType, content)
 }
 
-// image writes the image of all layers to one file, which skopeo copies to a registry, and docker load and podman
-// load read: what the Dockerfile builds by default.
+// image writes the image of all layers to one file, which skopeo copies to a registry, and docker load and
+// podman load read: what the Dockerfile builds by default.
 func (r *release) image(layers []*layer) error {
 	var l layout
 	var manifests []descriptor
@@ -104,20 +104,23 @@ func (r *release) manifest(l *layout, one *layer) (descriptor, error) {
 	if err != nil {
 		return descriptor{}, err
 	}
+	unpacked := fmt.Sprintf("sha256:%x", sha256.Sum256(plain))
 	config := l.addJSON(configType, map[string]any{
 		"created": r.time.Format(time.RFC3339), "architecture": one.arch, "os": imageSystem,
 		"config": map[string]any{
-			"User": "65532:65532", "WorkingDir": "/out", "Entrypoint": []string{"/usr/local/bin/difalt"}, "Cmd": []string{"--help"},
+			"User": "65532:65532", "WorkingDir": "/out",
+			"Entrypoint": []string{"/usr/local/bin/difalt"}, "Cmd": []string{"--help"},
 			"Labels": map[string]string{
 				"org.opencontainers.image.title": "difalt", "org.opencontainers.image.version": r.version,
 				"org.opencontainers.image.source":   "https://github.com/difalt/difalt",
 				"org.opencontainers.image.revision": r.commit, "org.opencontainers.image.licenses": "BSD-3-Clause",
 			},
 		},
-		"rootfs": map[string]any{"type": "layers", "diff_ids": []string{fmt.Sprintf("sha256:%x", sha256.Sum256(plain))}},
+		"rootfs": map[string]any{"type": "layers", "diff_ids": []string{unpacked}},
 	})
 	manifest := l.addJSON(manifestType, map[string]any{
-		"schemaVersion": 2, "mediaType": manifestType, "config": config, "layers": []descriptor{l.add(layerType, packed)},
+		"schemaVersion": 2, "mediaType": manifestType, "config": config,
+		"layers": []descriptor{l.add(layerType, packed)},
 	})
 	manifest.Platform = map[string]string{"os": imageSystem, "architecture": one.arch}
 	return manifest, nil

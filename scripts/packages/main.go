@@ -1,6 +1,7 @@
-// The packages command builds what a release consists of, from the sources of a clone and with Go alone: an archive
-// for every system, with licences, manual pages and completions; an image for two architectures; lists of contents;
-// and the provenance, checksums and signature of all of them. It needs no network if the modules are there.
+// The packages command builds what a release consists of, from the sources of a clone and with Go alone: an
+// archive for every system, with licences, manual pages and completions; an image for two architectures;
+// lists of contents; and the provenance, checksums and signature of all of them. It needs no network if the
+// modules are there.
 //
 //	go run ./scripts/packages -version v1.2.3 -out dist -sign key.pem
 //
@@ -46,7 +47,8 @@ func main() {
 	version := flag.String("version", "", "version of the release, v1.2.3 (required)")
 	out := flag.String("out", "dist", "new or empty folder for the packages")
 	systems := flag.String("systems", releaseSystems, "systems of the archives, and of the image those of Linux")
-	key := flag.String("sign", "", "file with a private key for Ed25519 (PEM), as of openssl genpkey -algorithm ed25519")
+	key := flag.String("sign", "", "file with a private key for Ed25519 (PEM), as of openssl genpkey "+
+		"-algorithm ed25519")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -132,7 +134,8 @@ func (r *release) begin(ctx context.Context) error {
 	if _, err := output(ctx, ".", nil, "./scripts/licences.sh", licences); err != nil {
 		return err
 	}
-	if _, err := output(ctx, ".", nil, goCommand(), "run", "-tags", "grpcnotrace", "./cmd/difalt", "generate", "--out", share); err != nil {
+	if _, err := output(ctx, ".", nil, goCommand(), "run", "-tags", "grpcnotrace", "./cmd/difalt", "generate",
+		"--out", share); err != nil {
 		return err
 	}
 	for _, name := range []string{"LICENSE", "README.md", "CHANGELOG.md"} {

@@ -60,8 +60,8 @@ func indented(v any) ([]byte, error) {
 	return append(text, '\n'), err
 }
 
-// provenance writes where the packages come from, as a statement of in-toto with the predicate of SLSA: commit,
-// version of Go, systems, and the digest of every package.
+// provenance writes where the packages come from, as a statement of in-toto with the predicate of SLSA:
+// commit, version of Go, systems, and the digest of every package.
 func (r *release) provenance(systems []string) error {
 	type digest map[string]string
 	var subjects []map[string]any

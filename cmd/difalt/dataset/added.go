@@ -35,7 +35,8 @@ func withoutAdded(names, listed []string) (kept, out []string) {
 	return kept, out
 }
 
-// A column of text may have at most one level for every textShare rows. Up to fewTexts levels are always allowed.
+// A column of text may have at most one level for every textShare rows. Up to fewTexts levels are always
+// allowed.
 const (
 	textShare = 2
 	fewTexts  = 20

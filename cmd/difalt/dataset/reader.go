@@ -131,7 +131,8 @@ func (r *reader) open(header []string, unit string, kinds []kind) (err error) {
 	return nil
 }
 
-// begin starts the table with the features of the schema or the options, or with the features of the first file.
+// begin starts the table with the features of the schema or the options, or with the features of the first
+// file.
 func (r *reader) begin(features []string, kinds []kind) error {
 	o := &r.o
 	var added []string

@@ -54,8 +54,8 @@ func (p *profile) add(v float64, row int) {
 // sampled is the number of rows from which quantiles are estimated.
 const sampled = 2000
 
-// profiles returns a profile for every column, nil where it has no numbers. The last profile is of the target,
-// nil without one.
+// profiles returns a profile for every column, nil where it has no numbers. The last profile is of the
+// target, nil without one.
 func (t *Table) profiles() []*profile {
 	list := make([]*profile, len(t.schema.Columns)+1)
 	for j, name := range t.schema.Columns {

@@ -315,8 +315,9 @@ func (t *Table) Split(s Split) ([]bool, error) {
 	return train, nil
 }
 
-// Folds divides rows into k folds as evenly as possible, the rows of every task and so all rows: the rows i with
-// rows[i] set, or all if rows is nil. It returns the fold of every row, -1 for rows that are not divided.
+// Folds divides rows into k folds as evenly as possible, the rows of every task and so all rows: the rows i
+// with rows[i] set, or all if rows is nil. It returns the fold of every row, -1 for rows that are not
+// divided.
 func (t *Table) Folds(rows []bool, k int, seed uint64) []int {
 	fold := make([]int, t.Rows())
 	for i := range fold {
@@ -332,7 +333,8 @@ func (t *Table) Folds(rows []bool, k int, seed uint64) []int {
 	return fold
 }
 
-// shuffled returns the rows of every task in random order: the rows i with rows[i] set, or all if rows is nil.
+// shuffled returns the rows of every task in random order: the rows i with rows[i] set, or all if rows is
+// nil.
 func (t *Table) shuffled(rows []bool, seed uint64, purpose string) [][]int {
 	out := make([][]int, len(t.tasks.list))
 	for i, k := range t.task {

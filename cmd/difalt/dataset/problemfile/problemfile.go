@@ -25,8 +25,8 @@ type File struct {
 	Tasks, Features, Nodes int
 	// Weights and Adjacency are L x L; nil if they are absent.
 	Weights, Adjacency *mat.Dense
-	// U0 holds the start of every node, Start the start of the power iteration, and Truth the basis U*. All have
-	// d rows; nil if they are absent.
+	// U0 holds the start of every node, Start the start of the power iteration, and Truth the basis U*. All
+	// have d rows; nil if they are absent.
 	U0           []*kernel.Basis
 	Start, Truth *kernel.Basis
 

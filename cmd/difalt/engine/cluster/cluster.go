@@ -254,8 +254,8 @@ func (c *Cluster) Names(nodes []int) (list []string) {
 	return list
 }
 
-// Settings returns the parts of the list that neighbours compare, beyond the run: names, edges, and options of
-// the training. Addresses may differ, since host names resolve differently from place to place.
+// Settings returns the parts of the list that neighbours compare, beyond the run: names, edges, and options
+// of the training. Addresses may differ, since host names resolve differently from place to place.
 func (c *Cluster) Settings() []consensus.Setting {
 	var names []string
 	for _, n := range c.Nodes {

@@ -170,7 +170,8 @@ func (t *Transport) absence(e *edge) error {
 	return errors.New("it connects to this node, and has not come yet")
 }
 
-// room returns memory for the next frame: the memory of the last frame but one, or nil if gRPC may still read it.
+// room returns memory for the next frame: the memory of the last frame but one, or nil if gRPC may still read
+// it.
 func (t *Transport) room(e *edge) []byte {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -127,7 +127,8 @@ var (
 )
 
 // compare returns an error if this process, instance, and the sender of their cannot continue together. A run
-// begins with the first frame: from then on the process at the other end must not change. Transport.mu is held.
+// begins with the first frame: from then on the process at the other end must not change. Transport.mu is
+// held.
 func (e *edge) compare(instance string, their *hello) error {
 	switch {
 	case e.frameCame() && e.peerInstance != their.Instance:

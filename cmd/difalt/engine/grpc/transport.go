@@ -186,8 +186,8 @@ func (t *Transport) overdue(e *edge, seq uint64, waited time.Duration) *transpor
 const (
 	// roundTimeouts is how many RoundTimeouts a round may take while neighbours report that they wait.
 	roundTimeouts = 5
-	// patience is added for a neighbour that reports that it waits for other nodes. So the first node to fail is
-	// a neighbour of the node that keeps all waiting, and its reason reaches all nodes.
+	// patience is added for a neighbour that reports that it waits for other nodes. So the first node to fail
+	// is a neighbour of the node that keeps all waiting, and its reason reaches all nodes.
 	patience = 2 * time.Second
 )
 

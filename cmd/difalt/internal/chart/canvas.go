@@ -155,8 +155,8 @@ func (c *canvas) vertical(x, y, size float64, text string) {
 	c.WriteString("</g>\n")
 }
 
-// widths are the widths of the characters from space to ~ in Liberation Sans, in thousandths of the size. Arial
-// and Helvetica have equal widths.
+// widths are the widths of the characters from space to ~ in Liberation Sans, in thousandths of the size.
+// Arial and Helvetica have equal widths.
 var widths = [...]uint16{
 	278, 278, 355, 556, 556, 889, 667, 191, 333, 333, 389, 584, 278, 333, 278, 278, 556, 556, 556, 556,
 	556, 556, 556, 556, 556, 556, 278, 278, 584, 584, 584, 556, 1015, 667, 667, 722, 722, 667, 611, 778,

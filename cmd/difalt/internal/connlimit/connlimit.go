@@ -1,5 +1,5 @@
-// Package connlimit limits the number of unauthenticated connections to a listener, so that they cannot take the
-// descriptors that a program needs for its work.
+// Package connlimit limits the number of unauthenticated connections to a listener, so that they cannot take
+// the descriptors that a program needs for its work.
 package connlimit
 
 import (
@@ -20,8 +20,8 @@ type Listener struct {
 	pending []*Conn    // connections that are not authenticated yet, oldest first
 }
 
-// Limit returns a listener with at most the given number of unauthenticated connections. It calls onEvict with
-// the origin of every connection that it closes because there are more.
+// Limit returns a listener with at most the given number of unauthenticated connections. It calls onEvict
+// with the origin of every connection that it closes because there are more.
 func Limit(l net.Listener, most int, onEvict func(from string)) *Listener {
 	return &Listener{Listener: l, most: most, onEvict: onEvict}
 }

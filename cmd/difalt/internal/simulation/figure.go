@@ -9,8 +9,9 @@ import (
 	"github.com/difalt/difalt/cmd/difalt/internal/chart"
 )
 
-// An Appearance is the appearance of a method in a figure. Shapes and dashes distinguish methods without colour. Dif-AltGDmin
-// nearly coincides with AltGDmin, and so do codes of 8 and 64 bits: of such methods one has marks and a thin line.
+// An Appearance is the appearance of a method in a figure. Shapes and dashes distinguish methods without
+// colour. Dif-AltGDmin nearly coincides with AltGDmin, and so do codes of 8 and 64 bits: of such methods one
+// has marks and a thin line.
 type Appearance struct {
 	Name  string
 	Style chart.Style
@@ -60,8 +61,8 @@ func (s *Summary) Figure() *chart.Figure {
 		s.Panel("Modelled execution time (s)", func(_ int, row *BandRow) float64 { return row.Seconds }))
 }
 
-// A panel whose smallest distance is ownAxis times as large as the smallest of its figure has its own axis. On
-// the axis of the figure, most of the panel would be empty.
+// A panel whose smallest distance is ownAxis times as large as the smallest of its figure has its own axis.
+// On the axis of the figure, most of the panel would be empty.
 const ownAxis = 1e4
 
 // DistanceFigure puts panels of distances next to each other, on one vertical axis unless their ranges differ

@@ -23,8 +23,8 @@ type Origin struct {
 	Machine string `json:"machine"` // processor, versions and day
 }
 
-// A MethodSummary condenses the curves of a method. Distances are measured at node 0. Rounds, bytes and seconds
-// are medians over the trials, of whole runs with their initialisation.
+// A MethodSummary condenses the curves of a method. Distances are measured at node 0. Rounds, bytes and
+// seconds are medians over the trials, of whole runs with their initialisation.
 type MethodSummary struct {
 	Method  string    `json:"method"`
 	Final   Spread    `json:"final_distance"`
