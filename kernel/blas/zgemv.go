@@ -26,9 +26,13 @@ func (i Implementation) Cgemv(
 	tA blas.Transpose, m, n int, alpha complex64, a []complex64, lda int, x []complex64, incX int,
 	beta complex64, y []complex64, incY int,
 ) {
+	if tA == blas.NoTrans && (m*n < complexEntries || m < complexRows || n < complexRow) &&
+		rowsOfSingles(m, n, alpha, a, lda, x, incX, beta, y, incY) {
+		return
+	}
 	if m*n < complexEntries ||
 		!zgemv(tA, m, n, complex128(alpha), singles(a), lda, singles(x), incX, complex128(beta), singles(y), incY) {
-		i.Implementation.Cgemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY)
+		fallback{}.Cgemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY)
 	}
 }
 

@@ -27,7 +27,7 @@ func (i Implementation) Cherk(
 	ul blas.Uplo, tA blas.Transpose, n, k int, alpha float32, a []complex64, lda int, beta float32,
 	c []complex64, ldc int,
 ) {
-	if fewSquares(tA, n, k) || tA == blas.Trans ||
+	if tA == blas.Trans ||
 		!zsyrk(
 			true, ul, tA, n, k, complex(float64(alpha), 0), singles(a), lda, complex(float64(beta), 0),
 			singles(c), ldc,
@@ -56,7 +56,7 @@ func (i Implementation) Csyrk(
 	ul blas.Uplo, tA blas.Transpose, n, k int, alpha complex64, a []complex64, lda int, beta complex64,
 	c []complex64, ldc int,
 ) {
-	if fewSquares(tA, n, k) || tA == blas.ConjTrans ||
+	if tA == blas.ConjTrans ||
 		!zsyrk(false, ul, tA, n, k, complex128(alpha), singles(a), lda, complex128(beta), singles(c), ldc) {
 		i.Implementation.Csyrk(ul, tA, n, k, alpha, a, lda, beta, c, ldc)
 	}
@@ -94,7 +94,7 @@ func makeReal[F tile.Float](c []F, ldc, n int) {
 }
 
 // fewSquares reports whether gonum computes a triangle of a product as fast, by inner products. These skip
-// no zeros.
+// no zeros. Those of complex64 depend on addresses, and are not used.
 func fewSquares(tA blas.Transpose, n, k int) bool {
 	return n*n*k < complexSquares && tA == blas.NoTrans
 }
@@ -109,7 +109,7 @@ func zsyrkWay[F tile.Float](
 		return byGonum
 	case !insidePairs(a, rows, columns, lda) || !insidePairs(c, n, n, ldc):
 		return byGonum
-	case !vectorized() || n*n*k < complexSquares:
+	case !vectorized() || n*n*k < complexSquares && (kind[F]() == 0 || tA != blas.NoTrans):
 		return withoutTiles(tA == blas.NoTrans || finite(rows, 2*columns, a, 2*lda))
 	}
 	return byTiles

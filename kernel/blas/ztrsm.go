@@ -39,18 +39,32 @@ func (i Implementation) Ctrsm(
 	lda int, b []complex64, ldb int,
 ) {
 	if m*n < complexUnknowns {
-		i.Implementation.Ctrsm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
+		smallCtrsm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 		return
 	}
 	t := triangleOf(s, ul, tA, singles(a), lda, m, n, singles(b), ldb)
 	if t.way(s, ul, d, complex128(alpha)) == byGonum {
-		i.Implementation.Ctrsm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
+		smallCtrsm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 		return
 	}
 	t.solve(0, t.order, func(lo, order int) {
 		rows, columns, at := t.block(lo, order)
-		reference.Implementation{}.Ctrsm(s, ul, tA, d, rows, columns, 1, a[lo*(lda+1):], lda, b[at:], ldb)
+		smallCtrsm(s, ul, tA, d, rows, columns, 1, a[lo*(lda+1):], lda, b[at:], ldb)
 	})
+}
+
+// smallCtrsm is Ctrsm for small systems: gonum's, but where it adds inner products.
+func smallCtrsm(
+	s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha complex64, a []complex64,
+	lda int, b []complex64, ldb int,
+) {
+	bySums := s == blas.Right && (tA == blas.Trans || tA == blas.ConjTrans) && isTriangle(ul) &&
+		(d == blas.Unit || d == blas.NonUnit) && min(m, n) > 0 && alpha != 0
+	if bySums && insidePairs(singles(a), n, n, lda) && insidePairs(singles(b), m, n, ldb) {
+		solveBySums(ul, tA, d, m, n, alpha, a, lda, b, ldb)
+		return
+	}
+	reference.Implementation{}.Ctrsm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 }
 
 // A complexTriangle is a system op(A) X = B, or X op(A) = B, for m x n matrices X and B.
