@@ -218,3 +218,30 @@ func (o ordered) Cgerc(
 		at += incY
 	}
 }
+
+// Cgemv is Zgemv in complex64, for the transpose of A; see Cgeru.
+func (o ordered) Cgemv(
+	tA blas.Transpose, m, n int, alpha complex64, a []complex64, lda int, x []complex64, incX int,
+	beta complex64, y []complex64, incY int,
+) {
+	valid := tA == blas.Trans && min(m, n) > 0 && alpha != 0 && insidePairs(singles(a), m, n, lda)
+	if !valid || !holdsPairs(singles(x), m, incX) || !holdsPairs(singles(y), n, incY) {
+		o.Implementation.Cgemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY)
+		return
+	}
+	at, to := firstEntry(m, incX), firstEntry(n, incY)
+	for k := range n {
+		switch beta {
+		case 0:
+			y[to+k*incY] = 0
+		case 1:
+		default:
+			y[to+k*incY] *= beta
+		}
+	}
+	for i := range m {
+		by := alpha * x[at]
+		addPairs(n, real(by), imag(by), singles(a), i*lda, 1, singles(y), to, incY)
+		at += incX
+	}
+}

@@ -40,8 +40,9 @@ func TestOrderedComplex(t *testing.T) {
 			"gemm": func(f routines, c []complex128, _ []complex64) {
 				f.Zgemm(tA, tB, m, n, k, alpha, a, 10, b, 10, beta, c, 10)
 			},
-			"gemv": func(f routines, c []complex128, _ []complex64) {
+			"gemv": func(f routines, c []complex128, c32 []complex64) {
 				f.Zgemv(tA, m, n, alpha, a, 10, b, incX, beta, c, incY)
+				f.Cgemv(gblas.Trans, m, n, complex64(alpha), a32, 10, b32, incX, complex64(beta), c32, incY)
 			},
 			"geru": func(f routines, c []complex128, c32 []complex64) {
 				f.Zgeru(m, n, alpha, a, incX, b, incY, c, 10)
