@@ -99,3 +99,22 @@ func wrongTarget(in Input) Input {
 	}
 	return in
 }
+
+// Where rows have bounds, the form with curves still climbs on the tasks of the form without: evidences of other
+// tasks cannot be compared.
+func TestBoundedFormsClimbOnTheSameTasks(t *testing.T) {
+	table := drawing{tasks: 20, rows: 12, features: 2, levels: 1, noise: .3, mean: []float64{1, -1}}.table(t, 6)
+	table.Targets[100] += 30
+	f := &fitter{in: &Input{Table: table}}
+	check.Done(f.read(t.Context()))
+	f.chooseTasks()
+	some := *f.plain.tasks // as many tasks, but not those of all rows
+	f.plain.some, f.curved.some = &some, &some
+	first := f.newForm(f.plain).end(0)
+	c := first.newClimb(f.plain.start())
+	check.Done(climbAll(t.Context(), c))
+	first.take(&c.best)
+	check.OK(f.bound(t.Context(), first))
+	check.FailIf(t, f.plain.bounds == nil || f.curved.bounds == nil, "rows have no bounds")
+	check.FailIf(t, f.plain.some != &some || f.curved.some != &some, "the forms climb on other tasks")
+}
