@@ -10,15 +10,16 @@ import (
 	"github.com/difalt/difalt/internal/tiertest"
 )
 
-// TestSameBitsOnProcessors: what operations write has the hashes of testdata/bits.txt on every processor with FMA,
-// but on the tiers that a line names.
+// TestSameBitsOnProcessors: what operations write has the hashes of testdata/bits.txt on every processor with
+// FMA, but on the tiers that a line names.
 func TestSameBitsOnProcessors(t *testing.T) {
 	tiertest.Hashes(t, "testdata/bits.txt", func() map[string]string {
 		all := map[string]string{}
 		for _, name := range slices.Sorted(maps.Keys(checks)) {
 			r := newRun(t, rand.New(rand.NewPCG(5, 6)))
 			r.value = func(rng *rand.Rand) float64 {
-				// Logarithms, of which package math computes large numbers, differ in the last bit.
+				// Logarithms, of which package math computes large numbers, differ in the
+				// last bit.
 				return float64(float32(normal(rng)))
 			}
 			sizes := rand.New(rand.NewPCG(7, 8))

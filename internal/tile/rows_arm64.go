@@ -7,8 +7,8 @@ import (
 	"unsafe"
 )
 
-// The operations of the BLAS by vectors of NEON. They have the bits of the tiles of amd64: a product of matrices
-// adds to an entry term after term, an inner product has as many partial sums as there.
+// The operations of the BLAS by vectors of NEON. They have the bits of the tiles of amd64: a product of
+// matrices adds to an entry term after term, an inner product has as many partial sums as there.
 
 // withVectors adds the tiles of this file to a table.
 func withVectors(o *operations) {
@@ -93,8 +93,8 @@ func panelMostTile(
 	panelHalfTile(c, ldc, w, ldw, z, ldz, n, rows, cols, add, index)
 }
 
-// partialSums are those of an inner product of several rows. The products of the last entries, if their number is
-// no multiple of it, are the first addends of the last sums.
+// partialSums are those of an inner product of several rows. The products of the last entries, if their
+// number is no multiple of it, are the first addends of the last sums.
 const partialSums = 8
 
 // dotStarts sets the first addends of the partial sums of some rows of n entries.

@@ -23,8 +23,8 @@ func mulBasis32_1x5_neon(a *float64, lda int, x *float32, ldx int, u *float64, l
 	next uintptr, ahead int)
 
 // mulTransposed_neon and mulTransposed32_neon compute up to 4 blocks, of a cache line each, of X' e for
-// samples X, or add to it. The n rows are ldx apart, entries of e step, of any sign. After every row they prefetch
-// two lines at next, and move next on by ahead bytes.
+// samples X, or add to it. The n rows are ldx apart, entries of e step, of any sign. After every row they
+// prefetch two lines at next, and move next on by ahead bytes.
 //
 //go:noescape
 func mulTransposed_neon(v, x *float64, ldx int, e *float64, step, n, blocks int, add bool, next uintptr, ahead int)
@@ -58,8 +58,8 @@ func panelRest_4_neon(c *float64, ldc int, w *float64, wi, wj int, z *float64, l
 func panel32Rest_4_neon(c *float32, ldc int, w *float32, wi, wj int, z *float32, ldz, m, n, cols int, add bool)
 
 // rowDots_4_neon computes the products of c <= 4 rows of 8*blocks entries and x, of which start has the first
-// addends of 4 rows. It writes 4 sums. addDots_4_neon adds to the partial sums of 4 rows. rowDots_1_neon returns the product of one
-// row, in the order for one.
+// addends of 4 rows. It writes 4 sums. addDots_4_neon adds to the partial sums of 4 rows. rowDots_1_neon
+// returns the product of one row, in the order for one.
 //
 //go:noescape
 func rowDots_4_neon(sums, start, a *float64, lda, c int, x *float64, blocks int)
@@ -89,7 +89,8 @@ func axpy32_neon(y, x *float32, by float32, n int)
 //go:noescape
 func rotate_neon(z *float64, ldz int, c, s *float64, n int)
 
-// reflect_neon is the tile reflect for 8*groups columns, groups <= 4; wnext is the entry of w for the next column.
+// reflect_neon is the tile reflect for 8*groups columns, groups <= 4; wnext is the entry of w for the next
+// column.
 //
 //go:noescape
 func reflect_neon(a, col, next *float64, ld int, w, sums *float64, scale, wnext float64, m, groups int)

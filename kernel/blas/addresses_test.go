@@ -8,8 +8,8 @@ import (
 	"github.com/difalt/difalt/kernel/blas"
 )
 
-// TestAddressesChangeNoBit: results in complex64 have the same bits wherever operands begin. gonum's inner products,
-// which take pairs of numbers at even addresses, do not.
+// TestAddressesChangeNoBit: results in complex64 have the same bits wherever operands begin. gonum's inner
+// products, which take pairs of numbers at even addresses, do not.
 func TestAddressesChangeNoBit(t *testing.T) {
 	if !tiled() {
 		t.Skip("gonum computes")

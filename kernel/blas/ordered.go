@@ -8,10 +8,10 @@ import (
 	reference "gonum.org/v1/gonum/blas/gonum"
 )
 
-// An ordered is gonum's implementation with the bits that its assembly for amd64 computes, in portable Go: every
-// product is rounded before it is added, in the order of that assembly. gonum's portable code has other orders,
-// and the compiler for arm64 rounds a product and a sum once. It computes small operands there. Arguments that
-// are wrong, and routines not named here, are gonum's.
+// An ordered is gonum's implementation with the bits that its assembly for amd64 computes, in portable Go:
+// every product is rounded before it is added, in the order of that assembly. gonum's portable code has other
+// orders, and the compiler for arm64 rounds a product and a sum once. It computes small operands there.
+// Arguments that are wrong, and routines not named here, are gonum's.
 type ordered struct{ reference.Implementation }
 
 // Ddot returns x'y.
@@ -52,8 +52,8 @@ func (o ordered) Sdot(n int, x []float32, incX int, y []float32, incY int) float
 // firstEntry returns the place of the first of n entries that are inc apart.
 func firstEntry(n, inc int) int { return max(0, (1-n)*inc) }
 
-// dotInTwo returns the product of n entries of x and y from some places on, as two sums: of pairs of products the
-// second one, and the last product of an odd number, belong to one.
+// dotInTwo returns the product of n entries of x and y from some places on, as two sums: of pairs of products
+// the second one, and the last product of an odd number, belong to one.
 func dotInTwo(n int, x []float64, at, incX int, y []float64, with, incY int) float64 {
 	var first, second float64
 	for k := range n {
@@ -194,7 +194,8 @@ func (o ordered) Dgemv(
 		lenX, lenY = m, n
 	}
 	switch {
-	case !known(tA) || m <= 0 || n <= 0 || alpha == 0 || !inside(a, m, n, lda) || !holds(x, lenX, incX) ||
+	case !known(tA) || m <= 0 || n <= 0 || alpha == 0 || !inside(a, m, n, lda) ||
+		!holds(x, lenX, incX) ||
 		!holds(y, lenY, incY):
 		o.Implementation.Dgemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY)
 		return
@@ -217,8 +218,9 @@ func (o ordered) Dgemv(
 	}
 }
 
-// rowsRounded computes y = alpha A x + beta y. The products of a row have two sums, of even and of odd entries, to
-// which the last entry of an odd number is added before they are, in the last row of an odd number, or after it.
+// rowsRounded computes y = alpha A x + beta y. The products of a row have two sums, of even and of odd
+// entries, to which the last entry of an odd number is added before they are, in the last row of an odd
+// number, or after it.
 func rowsRounded(m, n int, alpha float64, a []float64, lda int, x []float64, incX int, beta float64, y []float64,
 	incY int) {
 	to := firstEntry(m, incY)

@@ -7,16 +7,16 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// timesRounded returns the product of two complex numbers, whose four real products are rounded before they are
-// added.
+// timesRounded returns the product of two complex numbers, whose four real products are rounded before they
+// are added.
 func timesRounded(a, b complex128) complex128 {
 	re := float64(real(a)*real(b)) - float64(imag(a)*imag(b))
 	im := float64(real(a)*imag(b)) + float64(imag(a)*real(b))
 	return complex(re, im)
 }
 
-// addPairs adds the products of re + i im and n complex numbers x to y, from some places on; incX, incY and the
-// places count complex numbers.
+// addPairs adds the products of re + i im and n complex numbers x to y, from some places on; incX, incY and
+// the places count complex numbers.
 func addPairs[F tile.Float](n int, re, im F, x []F, at, incX int, y []F, to, incY int) {
 	for range n {
 		xr, xi := x[2*at], x[2*at+1]

@@ -14,8 +14,8 @@ import (
 	"github.com/difalt/difalt/kernel/blas"
 )
 
-// TestSameBitsOnProcessors: results have the hashes of testdata/bits.txt on every processor with FMA, but on the
-// tiers that a line names.
+// TestSameBitsOnProcessors: results have the hashes of testdata/bits.txt on every processor with FMA, but on
+// the tiers that a line names.
 func TestSameBitsOnProcessors(t *testing.T) { tiertest.Hashes(t, "testdata/bits.txt", hashes) }
 
 // hashes returns the hash of the results of each routine.

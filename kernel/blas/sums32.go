@@ -2,10 +2,11 @@ package blas
 
 import "gonum.org/v1/gonum/blas"
 
-// gonum's assembly adds the inner products of complex64 in an order that depends on the addresses of the operands:
-// equal calls have other bits. So this file has what gonum would compute by them.
+// gonum's assembly adds the inner products of complex64 in an order that depends on the addresses of the
+// operands: equal calls have other bits. So this file has what gonum would compute by them.
 
-// dotOfSingles returns the product of a row, or its conjugate, and the entries of x from a place on, as two sums.
+// dotOfSingles returns the product of a row, or its conjugate, and the entries of x from a place on, as two
+// sums.
 func dotOfSingles(conjugate bool, row, x []complex64, at, inc int) complex64 {
 	var re, im [2]float32
 	sign := float32(1)
@@ -45,8 +46,8 @@ func rowsOfSingles(
 	return true
 }
 
-// solveBySums solves X op(A) = alpha B for a triangular A, where op(A) is the transpose or the conjugate transpose of
-// A, and arguments that are right. It overwrites the m x n matrix B.
+// solveBySums solves X op(A) = alpha B for a triangular A, where op(A) is the transpose or the conjugate
+// transpose of A, and arguments that are right. It overwrites the m x n matrix B.
 func solveBySums(
 	ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha complex64, a []complex64, lda int, b []complex64, ldb int,
 ) {
