@@ -91,15 +91,25 @@ func (f *fitter) takeBaselines(ctx context.Context, climbs []*climb) error {
 	return nil
 }
 
-// compareLogarithm sets moreByLog, the gain of evidence if a positive target is replaced by its logarithm.
-// Both evidences are of rank 0 without curves; the evidence of the logarithm is at the end of the last of
-// climbs.
-func (f *fitter) compareLogarithm(plain *choice, climbs []*climb) {
+// compareLogarithm sets lessByLog, the share by which the root mean square error falls if a positive target is
+// replaced by its logarithm: of all rows at rank 0 without curves, each predicted without itself, in the unit of
+// the target. The logarithm stands at the end of the last of climbs. It takes one sum.
+func (f *fitter) compareLogarithm(ctx context.Context, plain *choice, climbs []*climb) error {
 	if !f.rows.compares {
-		return
+		return nil
 	}
-	tasks, log := f.plain.some, climbs[len(climbs)-1].best.evidence
-	f.moreByLog = log - plain.evidence - tasks.logs - tasks.rows*math.Log(f.rows.logarithm.Scale/f.rows.target.Scale)
+	last := climbs[len(climbs)-1]
+	log := last.s.candidate(0)
+	log.climbed = last.best
+	totals := []*total{plain.errorsOfTargets(ctx), log.errorsOfTargets(ctx)}
+	err := f.rows.try(ctx, "squared errors of rows without the row, of the target and by its logarithm", totals...)
+	if err != nil || totals[0].err != nil || totals[1].err != nil { // numbers are out of range: there is no note
+		return err
+	}
+	gain := []float64{1 - math.Sqrt(totals[1].v[0]/max(totals[0].v[0], 1e-300))}
+	err = f.rows.sums.Agree(ctx, gain)
+	f.lessByLog = gain[0]
+	return err
 }
 
 // A scorer predicts the rows of tasks with several methods.

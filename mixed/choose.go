@@ -120,7 +120,9 @@ func (f *fitter) climbFirst(ctx context.Context) (*form, error) {
 	if err := f.takeBaselines(ctx, beside); err != nil {
 		return nil, err
 	}
-	f.compareLogarithm(first, beside)
+	if err := f.compareLogarithm(ctx, first, beside); err != nil {
+		return nil, err
+	}
 	f.first = first.q
 	bounded, err := f.bound(ctx, first)
 	if err != nil || bounded == first {
@@ -320,11 +322,6 @@ func (s *stats) climbTasks(width int) *taskSet {
 		k := s.tasks.own[i*n/keep]
 		set.own[i] = k
 		set.rows += float64(len(s.rows.of(k)))
-		for _, at := range s.rows.of(k) {
-			if s.rows.compares {
-				set.logs += s.rows.value(int(at), true)
-			}
-		}
 	}
 	return set
 }

@@ -182,21 +182,18 @@ func interval(v float64) int { return (math.Ilogb(v) - leastExponent) / interval
 func (r *rows) measure(ctx context.Context, columns []*columnStat, weightUnit float64) error {
 	n := len(columns)
 	r.mean = weightUnit
-	v, err := r.values(ctx, 3*n+2, func(part []float64, j int, x, weight float64) {
+	v, err := r.values(ctx, 3*n+1, func(part []float64, j int, x, weight float64) {
 		part[3*j]++
 		part[3*j+1] += weight
 		part[3*j+2] += weight * (x / columns[j].unit)
-		switch j {
-		case 0: // once a row
+		if j == 0 { // once a row
 			part[3*n] += weight
-		case 1:
-			part[3*n+1] += x
 		}
 	})
 	if err != nil {
 		return err
 	}
-	grows := func(i int) bool { return i == 3*n || i < 3*n && i%3 < 2 }
+	grows := func(i int) bool { return i%3 < 2 } // the last is the weight of all rows
 	if err := r.add(ctx, "values of columns", &total{v: v, grows: grows}); err != nil {
 		return err
 	}
@@ -205,7 +202,6 @@ func (r *rows) measure(ctx context.Context, columns []*columnStat, weightUnit fl
 			return contradiction("the values of a column")
 		}
 	}
-	r.tasks.logs = v[3*n+1]
 	r.mean = v[3*n] / r.tasks.rows * weightUnit
 	for j, s := range columns {
 		s.rows, s.weight = v[3*j], v[3*j+1]/v[3*n]*r.tasks.rows

@@ -26,7 +26,7 @@ type fitter struct {
 	freedom       float64    // degrees of freedom of the noise
 	odd           []oddRow   // the farthest first
 	without       withouts   // training rows and their predictions without them
-	moreByLog     float64    // gain of evidence by the logarithm of the target, in nats; 0: no gain
+	lessByLog     float64    // share by which the logarithm of the target lowers the error; 0: no gain
 	track         *tracker
 	compared      [2]int      // own tasks on which forms were compared, and all
 	first         *strengths  // of rank 0 without curves
@@ -73,7 +73,7 @@ func (f *fitter) fit(ctx context.Context) (*Model, *Report, error) {
 	if err != nil || !again {
 		return out, report, err
 	}
-	form := &judgedForm{chosen, f.first, f.noise, f.alike, f.all, f.compared, f.moreByLog}
+	form := &judgedForm{chosen, f.first, f.noise, f.alike, f.all, f.compared, f.lessByLog}
 	out, err = f.refit(ctx, out, report, form)
 	return out, report, err
 }

@@ -106,3 +106,22 @@ func scoresOf(ctx context.Context, given bool, list ...*choice) ([]float64, erro
 	}
 	return scores, r.sums.Agree(ctx, scores)
 }
+
+// errorsOfTargets returns the sum, over the training rows of this owner in the tasks of climbs, of the squared
+// errors of predictions without the row, in units of the target's deviation, times the rows' weights. For the
+// logarithm of the target a prediction is the median.
+func (c *choice) errorsOfTargets(ctx context.Context) *total {
+	r, target := c.s.rows, &c.s.rows.raw
+	if c.s.log {
+		target = &r.logarithm
+	}
+	t := c.s.solveOwn(ctx, c.m.prior, c.s.some, 1, func(w *worker, k int, part []float64) {
+		c.eachResidual(w, k, func(row int, e, h float64) {
+			weight := r.weight(row)
+			predicted := r.standardized(row, c.s.log) - e/math.Sqrt(weight)/(1-h)
+			part[0] += weight * square((r.in.Table.Y(row)-target.Restore(predicted))/r.raw.Scale)
+		})
+	})
+	t.grows, t.unit = anyNumber, func(int) float64 { return 1 << 30 }
+	return t
+}

@@ -121,3 +121,49 @@ func TestAdaptAlike(t *testing.T) {
 	near(t, "degrees of freedom", got.p.Tasks.Freedom[4], freedom)
 	near(t, "noise", got.p.Tasks.Noise[4], (p.Prior.Noise.TaskFreedom*p.Prior.Noise.Variance+squares)/freedom)
 }
+
+// Errors of targets without the row are, for the target itself, the residuals of leave-one-out, and for its
+// logarithm the distances from the medians that the other rows give.
+func TestErrorsOfTargets(t *testing.T) {
+	in := mixture(t, 12, 14)
+	d := in.Table.(*Data)
+	for i, y := range d.Targets {
+		d.Targets[i] = math.Exp(y / 4)
+	}
+	r := check.OK(newRows(t.Context(), &in, &Options{}))
+	design := r.newDesign()
+	plain := check.OK(newStats(t.Context(), r, &design, 1))
+	for _, log := range []bool{false, true} {
+		s := plain
+		if log {
+			s = plain.withLogarithm()
+		}
+		c := s.candidate(0)
+		climb := c.newClimb(s.start())
+		check.Done(climbAll(t.Context(), climb))
+		c.take(&climb.best)
+		want := 0.0
+		s.solveOwn(t.Context(), c.m.prior, s.tasks, 0, func(w *worker, k int, _ []float64) {
+			c.eachResidual(w, k, func(row int, e, h float64) {
+				y := d.Targets[row]
+				z, scale := (y-r.raw.Center)/r.raw.Scale, r.raw.Scale
+				if log {
+					z = (math.Log(y) - r.logarithm.Center) / r.logarithm.Scale
+				}
+				weight := in.weight(row) / r.mean
+				z -= e / (1 - h) / math.Sqrt(weight)
+				median := r.raw.Center + r.raw.Scale*z
+				if log {
+					median = math.Exp(r.logarithm.Center + r.logarithm.Scale*z)
+				}
+				want += weight * square((y-median)/scale)
+			})
+		})
+		got := c.errorsOfTargets(t.Context())
+		check.Done(got.err)
+		check.FailIf(t, !(want > 0) || math.Abs(got.v[0]/want-1) > 1e-9, "log %v: errors %v, want %v", log, got.v[0], want)
+		if direct := c.leaveOneOut(t.Context(), true).v[1]; !log && math.Abs(got.v[0]/direct-1) > 1e-9 {
+			t.Errorf("errors %v, and those of leave-one-out %v", got.v[0], direct)
+		}
+	}
+}

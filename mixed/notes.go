@@ -8,7 +8,7 @@ import (
 
 const (
 	namesShown = 8    // columns in a note
-	logNats    = 10.0 // least gain of the logarithm that a note reports
+	logGain    = 0.10 // least share by which the logarithm lowers the error that a note reports
 )
 
 // notes returns sentences about the data and the result that a user should read.
@@ -48,8 +48,9 @@ func (f *fitter) notes(chosen *choice, m *moments, report *Report) (list []strin
 	some, all := f.compared[0], f.compared[1]
 	add(some < all, "%s", f.in.about(fmt.Sprintf("Ranks and curves were compared on %d of the %d tasks; "+
 		"the final strengths are those of all tasks.", some, all)))
-	add(f.moreByLog > logNats, "The training rows support the logarithm of the target better, by %.0f nats: "+
-		"consider --log-target. Effects then multiply the target.", f.moreByLog)
+	add(f.lessByLog > logGain, "Training rows that are left out are predicted better by the logarithm of the target, "+
+		"with an RMSE %.0f %% lower: try --log-target, and compare errors on held-out rows. Effects then multiply the "+
+		"target.", 100*f.lessByLog)
 	list = append(list, f.noiseNotes(chosen)...)
 	if sentence := f.without.funnel(); sentence != "" {
 		add(true, "%s", f.in.about(sentence))

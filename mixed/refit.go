@@ -17,7 +17,7 @@ type judgedForm struct {
 	alike     bool
 	all       []choice
 	compared  [2]int
-	moreByLog float64
+	lessByLog float64
 }
 
 // refit fits a model to all rows of the table, held-out ones too, in the form of a model that held-out rows
@@ -46,7 +46,7 @@ func (f *fitter) refit(ctx context.Context, old *Model, report *Report, form *ju
 	if err != nil {
 		return nil, err
 	}
-	next.all, next.compared, next.moreByLog = form.all, form.compared, form.moreByLog
+	next.all, next.compared, next.lessByLog = form.all, form.compared, form.lessByLog
 	own := &Report{Converged: chosen.converged}
 	m, err := next.conclude(ctx, chosen, own)
 	if err != nil {

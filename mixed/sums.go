@@ -45,7 +45,6 @@ func (Local) Agree(context.Context, []float64) error { return nil }
 type taskSet struct {
 	own         []int
 	count, rows float64
-	logs        float64 // sum of the logarithms of the targets; 0 where not all are positive
 }
 
 // A total is a vector to add up over all owners.
