@@ -122,28 +122,18 @@ func (i Implementation) Sasum(n int, x []float32, incX int) float32 {
 
 // Dscal multiplies x by alpha. As in gonum, alpha = 0 clears x.
 func (i Implementation) Dscal(n int, alpha float64, x []float64, incX int) {
-	switch {
-	case n <= 0 || alpha == 0 || !unitStride(n, x, incX, x, incX):
-		i.Implementation.Dscal(n, alpha, x, incX)
-	case n <= 2*callLength:
-		for k := range x[:n] {
-			x[k] *= alpha
-		}
-	default:
+	if n >= dotLength/2 && alpha != 0 && unitStride(n, x, incX, x, incX) {
 		tile.Scale(x[:n], alpha)
+		return
 	}
+	i.Implementation.Dscal(n, alpha, x, incX)
 }
 
 // Sscal multiplies x by alpha in float32. As in gonum, alpha = 0 clears x.
 func (i Implementation) Sscal(n int, alpha float32, x []float32, incX int) {
-	switch {
-	case n <= 0 || alpha == 0 || !unitStride(n, x, incX, x, incX):
-		i.Implementation.Sscal(n, alpha, x, incX)
-	case n <= 2*callLength:
-		for k := range x[:n] {
-			x[k] *= alpha
-		}
-	default:
+	if n >= dotLength/2 && alpha != 0 && unitStride(n, x, incX, x, incX) {
 		tile.Scale(x[:n], alpha)
+		return
 	}
+	i.Implementation.Sscal(n, alpha, x, incX)
 }
