@@ -19,7 +19,7 @@ import (
 // infinity.
 //
 // gonum v0.17 finds wrong ranks, or panics, where A above B has not full rank: its Dggsvp3 chooses no pivots,
-// and applies one factor in the wrong order. So it computes nothing here, of any size.
+// and applies one factor in the wrong order. It computes small decompositions that surely need no pivots.
 func (l Lapack) Dggsvd3(
 	jobU, jobV, jobQ lapack.GSVDJob, m, n, p int, a []float64, lda int, b []float64, ldb int, alpha, beta,
 	u []float64, ldu int, v []float64, ldv int, q []float64, ldq int, work []float64, lwork int,
@@ -40,6 +40,13 @@ func (l Lapack) Dggsvd3(
 	if !finite(m, n, a, lda) || !finite(p, n, b, ldb) {
 		return 0, 0, false
 	}
+	if needed := n + max(3*n+1, m, p); lwork >= needed && gonumsGSVD(m, n, p, a, lda, b, ldb) {
+		work, lwork = work[:needed], needed // gonum clears all of work for each reflector
+		return l.Implementation.Dggsvd3(
+			jobU, jobV, jobQ, m, n, p, a, lda, b, ldb, alpha, beta, u, ldu, v, ldv, q, ldq, work, lwork,
+			iwork,
+		)
+	}
 	d := gsvd{l: l, m: m, n: n, p: p, alpha: alpha, beta: beta}
 	d.a = blas64.General{Rows: m, Cols: n, Stride: lda, Data: a}
 	d.b = blas64.General{Rows: p, Cols: n, Stride: ldb, Data: b}
@@ -59,6 +66,67 @@ func (l Lapack) Dggsvd3(
 		jobU, jobV, jobQ, m, n, p, a, lda, b, ldb, alpha, beta, u, ldu, v, ldv, q, ldq, work, -1, iwork,
 	)
 	return d.k, d.r, ok
+}
+
+// largestGSVD is the size up to which gonum needs no more time. GSVD 3, 5 and 10.
+const largestGSVD = 5
+
+// gonumsGSVD reports whether gonum's Dggsvd3 is fast and right. It is right where it needs no pivots: if the
+// first columns of B are independent, at most p, and the columns of A too where B leaves some directions
+// free. A times orthonormal vectors in these is no nearer to dependent than A.
+func gonumsGSVD(m, n, p int, a []float64, lda int, b []float64, ldb int) bool {
+	if max(m, n, p) > largestGSVD || p < n && m < n {
+		return false
+	}
+	sizeB, apart := independent(p, n, min(p, n), b, ldb)
+	if !apart {
+		return false
+	}
+	const unlike = 1e12 // of squares: rotations of rows of unlike sizes may not converge
+	sizeA, sure := independent(m, n, min(m, n), a, lda)
+	if sizeA > unlike*sizeB || sizeB > unlike*sizeA || !(sizeA > 0) {
+		return false
+	}
+	return p >= n || sure
+}
+
+// independent returns the sum of the squares F^2 of a small m x n matrix, and whether its first k columns are
+// surely independent: whether their least singular value exceeds 2^-26 F. The product of their singular values
+// is the product of the diagonal of R, and all but the least one make at most (F^2/(k-1))^((k-1)/2).
+func independent(m, n, k int, a []float64, lda int) (squares float64, surely bool) {
+	const least, smallest, largest = 0x1p-52, 1e-200, 1e200
+	var q [largestGSVD * largestGSVD]float64 // by columns
+	for i := range m {
+		for j, v := range a[i*lda:][:n] {
+			q[j*m+i] = v
+			squares += v * v
+		}
+	}
+	if !(squares > smallest && squares < largest) {
+		return squares, false
+	}
+	others := float64(max(k-1, 1))
+	product, unit := 1.0, others/squares
+	for j := range k {
+		x, s := q[j*m:][:m], 0.0
+		for _, v := range x {
+			s += v * v
+		}
+		product *= s * unit
+		if s == 0 {
+			return squares, false
+		}
+		for l := j + 1; l < k; l++ {
+			y, dot := q[l*m:][:m], 0.0
+			for i, v := range x {
+				dot += v * y[i]
+			}
+			for i, v := range x {
+				y[i] -= dot / s * v
+			}
+		}
+	}
+	return squares, product > others*least
 }
 
 // A gsvd is a generalised singular value decomposition. Q, U and V have no rows if they are not wanted.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/difalt/difalt/internal/tiertest"
 	"github.com/difalt/difalt/kernel/blas"
+	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/lapack"
 	"gonum.org/v1/gonum/mat"
 )
@@ -78,6 +79,52 @@ func TestGgsvd3(t *testing.T) {
 					alone.compute(blas.Lapack{}, lapack.GSVDNone, lapack.GSVDNone, lapack.GSVDNone)
 					if alone.k != g.k || alone.l != g.l || !slices.Equal(alone.alpha, g.alpha) || !slices.Equal(alone.beta, g.beta) {
 						t.Fatalf("%v of ranks %v times 2^%v: other values without vectors", s, rank, exponents)
+					}
+				}
+			}
+		}
+	})
+}
+
+// Columns that depend on each other, or on nothing, and columns of other sizes, in matrices so small that gonum
+// may compute them.
+func TestGgsvd3SmallColumns(t *testing.T) {
+	change := map[string]func(x *rowMajor, i int){
+		"as they are":     func(*rowMajor, int) {},
+		"first two equal": func(x *rowMajor, i int) { x.data[i*x.stride+min(1, x.cols-1)] = x.data[i*x.stride] },
+		"first zero":      func(x *rowMajor, i int) { x.data[i*x.stride] = 0 },
+		"last is first":   func(x *rowMajor, i int) { x.data[i*x.stride+x.cols-1] = x.data[i*x.stride] },
+		"last 2^60":       func(x *rowMajor, i int) { x.data[i*x.stride+x.cols-1] *= 0x1p60 },
+		"first 2^-60":     func(x *rowMajor, i int) { x.data[i*x.stride] *= 0x1p-60 },
+		"all 2^-500": func(x *rowMajor, i int) {
+			blas64.Scal(0x1p-500, blas64.Vector{N: x.cols, Inc: 1, Data: x.data[i*x.stride:]})
+		},
+	}
+	tiertest.Each(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(47, 48))
+		for nameA, changeA := range change {
+			for nameB, changeB := range change {
+				for m := 1; m <= 6; m++ {
+					for n := 1; n <= 6; n++ {
+						p := 1 + rng.IntN(6)
+						a, b := random(rng, m, n, m%2), random(rng, p, n, p%2)
+						for i := range m {
+							changeA(a, i)
+						}
+						for i := range p {
+							changeB(b, i)
+						}
+						g := newGeneralised(a, b)
+						g.compute(blas.Lapack{}, lapack.GSVDU, lapack.GSVDV, lapack.GSVDQ)
+						if n == 1 && nameA == "first zero" && nameB == nameA {
+							if g.k != 0 || g.l != 0 || !g.ok {
+								t.Fatalf("zeros have ranks %d and %d", g.k, g.l)
+							}
+							continue
+						}
+						if err := g.check(a, b); err != nil {
+							t.Fatalf("A %d x %d, %s; B of %d rows, %s: %v", m, n, nameA, p, nameB, err)
+						}
 					}
 				}
 			}
