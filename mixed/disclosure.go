@@ -291,8 +291,8 @@ func (g *guard) takesPart() error {
 			left += len(g.rows.of(k))
 		}
 	}
-	const format = "the table has %d training rows for totals, and %d columns with the constant: it needs %d for each, " +
-		"%d rows, so that totals do not determine rows"
+	const format = "the table has %d training rows for totals, and %d columns with the constant: " +
+		"it needs %d for each, %d rows, so that totals do not determine rows"
 	why := fmt.Sprintf(format, own, columns, g.LeastRows, g.LeastRows*columns)
 	if left > 0 {
 		why += fmt.Sprintf("; %d more rows are of tasks with fewer than %d rows", left, columns+smallExtra)

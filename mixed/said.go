@@ -26,7 +26,8 @@ func (in *Input) about(note string) string {
 func (g *guard) describe() {
 	n := g.rows.in.heldOut(g.counts)
 	g.silent = n > 0 && n < leastHeldOut
-	const silent = "The errors of this owner are in no total: %d held-out rows are fewer than %d. Hold out more (--holdout)."
+	const silent = "The errors of this owner are in no total: %d held-out rows are fewer than %d. " +
+		"Hold out more (--holdout)."
 	g.tell(g.silent, silent, n, leastHeldOut)
 	tasks, rows := 0, 0
 	for k, left := range g.left {

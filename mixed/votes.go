@@ -86,9 +86,11 @@ func (g *guard) tooFewRows(columns int) string {
 	tasks, rows := g.small(columns)
 	switch {
 	case own < g.LeastRows*columns:
-		return fmt.Sprintf("%d training rows are fewer than %d (--least-rows) for each of %d columns.", own, g.LeastRows, columns)
+		const format = "%d training rows are fewer than %d (--least-rows) for each of %d columns."
+		return fmt.Sprintf(format, own, g.LeastRows, columns)
 	case !g.hidden(tasks, rows, columns):
-		const format = "%d tasks with fewer than %d rows, with %d rows together, are too few to hide among each other (--least-small)."
+		const format = "%d tasks with fewer than %d rows, with %d rows together, are too few to hide " +
+			"among each other (--least-small)."
 		return fmt.Sprintf(format, len(tasks), columns, rows)
 	}
 	return ""
