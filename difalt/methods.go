@@ -51,7 +51,7 @@ type method interface {
 
 // A stepper is a method whose last step all nodes know. Then a short step is a reason for a check.
 type stepper interface {
-	// lastStep returns the length of the last Newton-like step; infinite if there is none.
+	// lastStep returns the length of the last Newton-like step; infinite before the first one.
 	lastStep() float64
 }
 

@@ -22,7 +22,7 @@ type Model struct {
 	B []float64
 	// Intercepts has an entry for every task. It is nil for a model without intercepts.
 	Intercepts []float64
-	// Tasks tells how the least squares of every task was solved.
+	// Tasks has the status of the least squares of every task.
 	Tasks []lsq.Status
 	// Ridge is lambda of b_t = argmin |X_t U b - y_t|^2 + lambda |b|^2.
 	Ridge float64

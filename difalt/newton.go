@@ -36,7 +36,7 @@ const (
 	mostProducts = 20    // of 400 hard problems 393 arrive, with 12 products 385, with 28 products 388
 	shorter      = 4     // a step that leads above the best point is divided by it
 	leastScale   = 1e-3  // below it the search ends
-	flat         = 1e-12 // relative: a smaller rise is none
+	flat         = 1e-12 // relative: a smaller rise is rounding
 )
 
 func newNewton(p *point) *newton {
@@ -114,7 +114,7 @@ func (n *newton) multiply(p *point, pool *kernel.Pool) {
 	}
 }
 
-// mostJobs is the number of jobs in which the tasks of a node are multiplied at most. It does not depend on
+// mostJobs is the largest number of jobs that share the tasks of a node. It does not depend on
 // the workers, so that sums do not, either.
 const mostJobs = 16
 

@@ -19,7 +19,7 @@ type point struct {
 	ridge     float64
 	eta       float64 // the step size of the paper's methods
 	totals    totals
-	tasks     []*kernel.Tasks // of the evaluations, if there is no SampleSplit
+	tasks     []*kernel.Tasks // of the evaluations, without SampleSplit
 	weights   [][]float64     // of every task in P; see totals.weights
 	u         []*kernel.Basis // U_g
 	previous  []*kernel.Basis // U_g one iteration before; zero before the first

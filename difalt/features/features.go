@@ -30,7 +30,7 @@ type Scaling struct {
 	// Means[i] has the mean of the features of task t of hosted node i at [t*d : (t+1)*d], and
 	// Responses[i][t] the mean of its responses.
 	Means, Responses [][]float64
-	// Unit is the power of two by which responses in standard form are divided: 1 unless StandardizeOne made
+	// Unit is the divisor of responses in standard form, a power of two: 1 unless StandardizeOne made
 	// the scaling.
 	Unit float64
 }

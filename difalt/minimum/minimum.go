@@ -20,7 +20,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// Verdict says what Check has found.
+// Verdict is the answer of Check.
 type Verdict uint8
 
 const (

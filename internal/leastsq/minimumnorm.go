@@ -59,7 +59,8 @@ type filter struct {
 	rank int // the number of singular values of [A; rho I] that are not null
 }
 
-// newFilter returns the filter for the singular values of a matrix and so many zeros, in descending order.
+// newFilter returns the filter for the singular values of a matrix and a number of zeros, in descending
+// order.
 func newFilter(values []float64, zeros int, rho, tol float64) filter {
 	f := filter{rho: rho}
 	last, all := f.extended(0), math.Sqrt(float64(zeros))*f.extended(0)

@@ -12,7 +12,7 @@ import (
 // returns false, and leaves b, unless the columns are then independent by the tolerance of Tolerance and b is
 // finite.
 //
-// Solve asks for more: that no column is small beside the others. Where A is a computed product, a column
+// Solve requires more: no column is small beside the others. Where A is a computed product, a column
 // that is small so is rounding, and has no unit.
 func (ws *Workspace) SolveInUnits(b []float64, a *blas64.GeneralCols, y []float64) (res Result, ok bool) {
 	n, r := a.Rows, a.Cols

@@ -24,7 +24,7 @@ const (
 // cpuid returns the registers of a leaf of the instruction CPUID.
 func cpuid(leaf, sub uint32) (eax, ebx, ecx, edx uint32)
 
-// xgetbv returns the low half of the register that tells which registers the operating system saves.
+// xgetbv returns the low half of the register that lists the registers that the operating system saves.
 func xgetbv() uint32
 
 // Supports reports whether the processor and the operating system support all of the features.

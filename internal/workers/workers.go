@@ -17,13 +17,13 @@ const Linger = 50 * time.Microsecond
 // Most is the largest number of helpers of a process.
 const Most = 1024
 
-// A Job is a number of parts, each of which one goroutine computes once a run. A Job is used by one goroutine
-// at a time, and may be run again; its parts do not wait for each other.
+// A Job is a number of parts. In a run, one goroutine computes each part, once. A Job is used by one
+// goroutine at a time, and may be run again; its parts do not wait for each other.
 type Job struct {
 	part    func(i int)
 	ended   any
 	run     atomic.Uint32
-	claimed []atomic.Uint32 // the last run in which a goroutine took the part
+	claimed []atomic.Uint32 // the last run that has taken the part
 	left    atomic.Int64    // parts that nobody took
 	pending atomic.Int64    // parts that are not done
 	fault   atomic.Pointer[any]

@@ -40,7 +40,7 @@ type release struct {
 	commit  string
 	time    time.Time // of the commit: of all files in packages
 	shared  []file    // in every archive
-	names   []string  // of the packages, in the order in which they were written
+	names   []string  // of the packages, in the order of writing
 }
 
 func main() {

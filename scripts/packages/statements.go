@@ -139,7 +139,7 @@ func readKey(path string) (ed25519.PrivateKey, error) {
 	}
 	private, ok := key.(ed25519.PrivateKey)
 	if !ok {
-		return nil, fmt.Errorf("%s: is a %T, want a key for Ed25519", path, key)
+		return nil, fmt.Errorf("%s: is a %T, not a key for Ed25519", path, key)
 	}
 	return private, nil
 }

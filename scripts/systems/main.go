@@ -1,7 +1,7 @@
 // The systems command checks the types of packages and of their tests as the compiler would for other
 // systems: from source, and without compiling anything. It takes seconds where builds take minutes, and
 // finds constants that overflow an int of 32 bits, names that a system lacks, and files that are missing.
-// What it cannot find is an error in assembly, or one of the back end or the linker.
+// It cannot find errors in assembly, of the back end or of the linker.
 //
 //	go run ./scripts/systems linux/386,windows/amd64 ./... [linux/s390x ./cmd/difalt/...]
 //
@@ -61,7 +61,7 @@ type listed struct {
 
 // A checker parses a file once for all systems.
 type checker struct {
-	folder string // in which patterns have their meaning
+	folder string // where patterns are resolved
 	files  *token.FileSet
 	parsed map[string]*ast.File
 }

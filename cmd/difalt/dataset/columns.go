@@ -66,7 +66,7 @@ func (c *columns) find(name, role string) (int, error) {
 	return -1, fmt.Errorf("there is no column %q for %s: the header names %s", name, role, quoted(c.header))
 }
 
-// nameMarks are the marks in which spellings of one name differ.
+// nameMarks are characters that the comparison of names ignores.
 var nameMarks = strings.NewReplacer(" ", "", "_", "", "-", "", ".", "")
 
 // plainName returns a name in lower case and without marks.

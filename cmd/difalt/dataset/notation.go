@@ -84,7 +84,7 @@ func advice(cell string, decimal rune) (why, option string, values []string) {
 	return "", "", nil
 }
 
-// The forms of times that are no dates with an order, each with what to write instead.
+// The forms of times that --dates cannot read, each with a form to write instead.
 var times = []struct {
 	form          *regexp.Regexp
 	what, instead string

@@ -51,7 +51,7 @@ func (p *profile) add(v float64, row int) {
 	p.whole = p.whole && v == math.Trunc(v)
 }
 
-// sampled is the number of rows from which quantiles are estimated.
+// Quantiles are estimated from a sample of this size.
 const sampled = 2000
 
 // profiles returns a profile for every column, nil where it has no numbers. The last profile is of the
@@ -154,7 +154,7 @@ var codeName = regexp.MustCompile(`(?i)(^|[_. -])(id|ids|uid|uuid|code|zip|zipco
 const (
 	codeDigits = 7   // of whole numbers of equal length that look like codes
 	farSpans   = 100 // spans of the middle 98 % of the values from the median to an outlier
-	fewRows    = 20  // rows up to which a column says little about itself
+	fewRows    = 20  // columns with fewer rows get no remark
 )
 
 // remarkNumbers names columns of codes and of row numbers, marks of missing values, and outliers.
@@ -185,7 +185,7 @@ func (r *reader) remarkNumbers(profiles []*profile, say func(string, ...any)) {
 		notation := &r.notations[featureSlot+j]
 		switch {
 		case notation.dates: // days may well follow each other
-		case notation.zeros != "" || p.distinct() <= fewRows: // said before, or amounts
+		case notation.zeros != "" || p.distinct() <= fewRows: // named already, or amounts
 		case p.equalLengths():
 			codes = append(codes, p.name)
 		case p.rows == t.Rows() && t.numbersRows(j, starts):

@@ -28,7 +28,7 @@ type Row struct {
 type Date uint8
 
 const (
-	NoDate  Date = iota // numbers, texts, and columns that are no features
+	NoDate  Date = iota // numbers, texts, and columns that are not features
 	Day                 // dates
 	Instant             // dates with or without a time of the day
 )

@@ -185,7 +185,7 @@ func (f *File) Commit() error {
 }
 
 // syncFolder brings the names in a folder to the disk, where the system can do that: a rename that a crash
-// undoes would leave the file that was there before, whole, so an error is no failure.
+// undoes would leave the file that was there before, whole, so an error does not matter.
 func syncFolder(dir string) {
 	if d, err := os.Open(dir); err == nil {
 		_ = d.Sync()

@@ -72,7 +72,7 @@ func Run(ctx context.Context, program NewProgram, args []string, stdout, stderr 
 	if err == nil {
 		err = out.err
 	}
-	// The flags may be what is wrong, so the arguments say how to print the error.
+	// The flags may be wrong, so the arguments decide how to print the error.
 	Complain(stderr, root.Name(), err, slices.Contains(args, "--json") || slices.Contains(args, "--json=true"))
 	return CodeOf(ctx, err)
 }

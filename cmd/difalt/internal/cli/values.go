@@ -21,7 +21,7 @@ type value[T any] struct {
 	kind  string // as in the help
 	text  string // as given, or the default
 	words []string
-	parse func(string) (T, error) // an error says what the value must be
+	parse func(string) (T, error) // an error names the values that are allowed
 }
 
 // String returns the text that was given, or the default.
@@ -30,7 +30,7 @@ func (v *value[T]) String() string { return v.text }
 // Type returns the kind of value.
 func (v *value[T]) Type() string { return v.kind }
 
-// Words returns the words that the value can be, nil if there is no list of them.
+// Words returns the words that the value can be; nil where the values are not a list of words.
 func (v *value[T]) Words() []string { return v.words }
 
 // Set parses a text and sets the variable.

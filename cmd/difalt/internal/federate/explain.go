@@ -25,7 +25,7 @@ func Explain(c *cluster.Cluster, err error) error {
 	return e
 }
 
-// aftermath returns what an error says besides its cause, after a semicolon: an error in its tree may have a
+// aftermath returns the text of an error behind its cause, after a semicolon: an error in its tree may have a
 // method Aftermath() string.
 func aftermath(err error) string {
 	var with interface{ Aftermath() string }

@@ -81,7 +81,7 @@ func (e *Interrupted) PublicText() string { return interrupted }
 
 const (
 	interrupted = "it was interrupted"
-	// contradicted is the public text of a node that has found wrong totals: it is no fault of that node.
+	// contradicted is the public text of a node that has found wrong totals: the fault lies elsewhere.
 	contradicted = "it reports wrong numbers of another node, and masks hide which"
 	// excuseTime limits how long a node that fails before it connects waits for its neighbours to connect,
 	// and interruptedTime how long after an interruption.
@@ -159,7 +159,7 @@ func (n *Node) options() engine.Options {
 
 // excuse sends the public text to the neighbours that connect soon, and returns err, which it logs before.
 func (n *Node) excuse(ctx context.Context, err error, public string) error {
-	n.Log.Error("cannot take part: informs the neighbours that connect", "why", err)
+	n.Log.Error("cannot join: informs the neighbours that connect", "why", err)
 	o := n.options()
 	o.JoinTimeout = excuseTime
 	if ctx.Err() != nil {

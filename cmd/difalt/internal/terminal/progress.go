@@ -58,7 +58,7 @@ func NewProgress(out io.Writer, stages ...string) *Progress {
 // Stage sets the current stage and the share of it that is done, negative if unknown.
 func (p *Progress) Stage(name string, share float64) { p.set(name, share, "") }
 
-// Detail sets the current stage, of which an unknown share is done, and words about it, which may be empty.
+// Detail sets the current stage and words about it, which may be empty. The share that is done is unknown.
 func (p *Progress) Detail(name, detail string) { p.set(name, -1, detail) }
 
 func (p *Progress) set(name string, share float64, detail string) {
