@@ -27,6 +27,9 @@ func panelHalfTile(c unsafe.Pointer, ldc int, w unsafe.Pointer, ldw int, z unsaf
 func panelMostTile(c unsafe.Pointer, ldc int, w unsafe.Pointer, ldw int, z unsafe.Pointer, ldz, n, rows, cols int, add bool, index int) {
 	panic("tile: no tile")
 }
+func pairPanelTile(c *float64, ldc int, w *float64, ldw int, z *float64, n, cols int) {
+	panic("tile: no tile")
+}
 func leastSquaresTile(b, a *float64, lda, n, r int, y, work *float64, next uintptr, pace int, apart float64) (lo, hi float64) {
 	panic("tile: no tile")
 }

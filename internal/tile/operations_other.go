@@ -6,9 +6,6 @@ package tile
 
 import "unsafe"
 
-func pairPanelTile(c *float64, ldc int, w *float64, ldw int, z *float64, n, cols int) {
-	panic("tile: no tile")
-}
 func transposeSquaresTile(dst unsafe.Pointer, ldd int, src unsafe.Pointer, lds, n int, index int) {
 	panic("tile: no tile")
 }

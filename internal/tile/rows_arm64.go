@@ -14,7 +14,7 @@ import (
 func withVectors(o *operations) {
 	o.high = lowPanel
 	o.few = 2 * o.lanes
-	o.rotate, o.addAbs = 1, 1
+	o.rotate, o.addAbs, o.pairPanel = 1, 1, 1
 	o.squares[singles] = 1
 	for i := 1; i <= 4; i++ {
 		o.reflect[i], o.symmetricRows[i] = 1, 1
@@ -91,6 +91,30 @@ func panelMostTile(
 	c unsafe.Pointer, ldc int, w unsafe.Pointer, ldw int, z unsafe.Pointer, ldz, n, rows, cols int, add bool, index int,
 ) {
 	panelHalfTile(c, ldc, w, ldw, z, ldz, n, rows, cols, add, index)
+}
+
+// pairPanelTile takes lowPanel rows, and has two sums an entry, for the two rows of a pair.
+func pairPanelTile(c *float64, ldc int, w *float64, ldw int, z *float64, n, cols int) {
+	for i := range lowPanel {
+		row, pairs := unsafe.Slice(at(w, i*ldw), n), unsafe.Slice(z, PairLen(n))
+		var sums [2 * PairColumns]float64
+		if n%2 == 1 { // beside a row of zeros
+			for j := range cols {
+				sums[2*j] = float64(row[0] * pairs[2*j])
+			}
+			row, pairs = row[1:], pairs[2*PairColumns:]
+		}
+		for ; len(row) >= 2; row, pairs = row[2:], pairs[2*PairColumns:] {
+			two, entries := (*[2]float64)(row), (*[2 * PairColumns]float64)(pairs)
+			for j := 0; j < 2*cols; j += 2 {
+				sums[j] = math.FMA(two[0], entries[j], sums[j])
+				sums[j+1] = math.FMA(two[1], entries[j+1], sums[j+1])
+			}
+		}
+		for j := range cols {
+			*at(c, i*ldc+j) = sums[2*j] + sums[2*j+1]
+		}
+	}
 }
 
 // partialSums are those of an inner product of several rows. The products of the last entries, if their
