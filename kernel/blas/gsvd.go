@@ -68,14 +68,14 @@ func (l Lapack) Dggsvd3(
 	return d.k, d.r, ok
 }
 
-// largestGSVD is the size up to which gonum needs no more time. GSVD 3, 5 and 10.
-const largestGSVD = 5
+// fewColumnsOfGSVD and fewRowsOfGSVD are the sizes up to which gonum needs no more time. GSVD 3, 5 and 10.
+const fewColumnsOfGSVD, fewRowsOfGSVD = 5, 13
 
 // gonumsGSVD reports whether gonum's Dggsvd3 is fast and right. It is right where it needs no pivots: if the
 // first columns of B are independent, at most p, and the columns of A too where B leaves some directions
 // free. A times orthonormal vectors in these is no nearer to dependent than A.
 func gonumsGSVD(m, n, p int, a []float64, lda int, b []float64, ldb int) bool {
-	if max(m, n, p) > largestGSVD || p < n && m < n {
+	if n > fewColumnsOfGSVD || max(m, p) > fewRowsOfGSVD || p < n && m < n {
 		return false
 	}
 	sizeB, apart := independent(p, n, min(p, n), b, ldb)
@@ -95,7 +95,7 @@ func gonumsGSVD(m, n, p int, a []float64, lda int, b []float64, ldb int) bool {
 // is the product of the diagonal of R, and all but the least one make at most (F^2/(k-1))^((k-1)/2).
 func independent(m, n, k int, a []float64, lda int) (squares float64, surely bool) {
 	const least, smallest, largest = 0x1p-52, 1e-200, 1e200
-	var q [largestGSVD * largestGSVD]float64 // by columns
+	var q [fewRowsOfGSVD * fewColumnsOfGSVD]float64 // by columns
 	for i := range m {
 		for j, v := range a[i*lda:][:n] {
 			q[j*m+i] = v
