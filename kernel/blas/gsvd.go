@@ -99,7 +99,7 @@ func independent(m, n, k int, a []float64, lda int) (squares float64, surely boo
 	for i := range m {
 		for j, v := range a[i*lda:][:n] {
 			q[j*m+i] = v
-			squares += v * v
+			squares += float64(v * v)
 		}
 	}
 	if !(squares > smallest && squares < largest) {
@@ -110,7 +110,7 @@ func independent(m, n, k int, a []float64, lda int) (squares float64, surely boo
 	for j := range k {
 		x, s := q[j*m:][:m], 0.0
 		for _, v := range x {
-			s += v * v
+			s += float64(v * v)
 		}
 		product *= s * unit
 		if s == 0 {
@@ -119,10 +119,10 @@ func independent(m, n, k int, a []float64, lda int) (squares float64, surely boo
 		for l := j + 1; l < k; l++ {
 			y, dot := q[l*m:][:m], 0.0
 			for i, v := range x {
-				dot += v * y[i]
+				dot += float64(v * y[i])
 			}
 			for i, v := range x {
-				y[i] -= dot / s * v
+				y[i] -= float64(dot / s * v)
 			}
 		}
 	}
