@@ -10,6 +10,7 @@ import (
 
 	"github.com/difalt/difalt/cmd/difalt/dataset"
 	"github.com/difalt/difalt/cmd/difalt/internal/cli"
+	"github.com/difalt/difalt/cmd/difalt/internal/place"
 	"github.com/difalt/difalt/cmd/difalt/internal/report"
 	"github.com/difalt/difalt/cmd/difalt/internal/terminal"
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
@@ -95,7 +96,7 @@ func runAdapt(ctx context.Context, std *cli.Streams, o adaptOptions) error {
 	}
 	adapted, err := before.Adapt(ctx, table)
 	if err != nil {
-		return fmt.Errorf("%s: %w", o.name(), err)
+		return place.NamedAll(dataset.NamesOf(o.files), err)
 	}
 	if err := cli.UntilCanceled(ctx, func() error { return adapted.Save(used.out) }); err != nil {
 		return err

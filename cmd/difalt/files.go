@@ -15,6 +15,7 @@ import (
 	"github.com/difalt/difalt/cmd/difalt/dataset"
 	"github.com/difalt/difalt/cmd/difalt/internal/atomicfile"
 	"github.com/difalt/difalt/cmd/difalt/internal/cli"
+	"github.com/difalt/difalt/cmd/difalt/internal/place"
 	"github.com/difalt/difalt/cmd/difalt/internal/tablefile"
 	"github.com/difalt/difalt/cmd/difalt/internal/terminal"
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
@@ -138,7 +139,7 @@ func (f *files) exist() error {
 		if err == nil {
 			continue
 		}
-		err = cli.OfFile(u.path, text.Cause(err))
+		err = place.Named(u.path, text.Cause(err))
 		if u.flag != "data" { // tables are arguments, too
 			err = cli.OfFlag(u.flag, err)
 		}
@@ -294,7 +295,7 @@ func loadModel(path string) (m *mixed.Model, err error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		err = fmt.Errorf("%w; a model is a file that \"difalt fit --model FILE.npz\" writes, or adapt, node or up", err)
 	}
-	return m, err
+	return m, place.In(nameOf(path, "input"), err)
 }
 
 // readTable reads the table of all files that match some patterns, with its progress on stderr as the first

@@ -11,6 +11,7 @@ import (
 	"github.com/difalt/difalt/cmd/difalt/internal/cli"
 	"github.com/difalt/difalt/cmd/difalt/internal/experiment"
 	"github.com/difalt/difalt/cmd/difalt/internal/federate"
+	"github.com/difalt/difalt/cmd/difalt/internal/place"
 	"github.com/difalt/difalt/cmd/difalt/internal/terminal"
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
 	"github.com/difalt/difalt/consensus"
@@ -237,7 +238,7 @@ func (r *algorithmRun) alone(ctx context.Context, progress func(iterations int))
 	}
 	problem, err := r.file.Problem(nodes)
 	if err != nil {
-		return fmt.Errorf("%s: %w", r.data, err)
+		return place.Named(r.data, err)
 	}
 	weights, err := r.weights(len(problem.Nodes))
 	if err != nil {
@@ -301,7 +302,7 @@ func (r *algorithmRun) withOthers(ctx context.Context, m *member) error {
 				len(problem.Nodes))
 		}
 		if err != nil {
-			return fmt.Errorf("%s: %w", r.data, err)
+			return place.Named(r.data, err)
 		}
 		unconverged, err = r.run(ctx, problem, net, func(done int) {
 			node.Progress(federate.Progress{Stage: "iterations", Done: done, Most: r.Iterations})
@@ -339,7 +340,7 @@ func (r *algorithmRun) run(ctx context.Context, p *difalt.Problem, net *consensu
 	res, err := solver.Run(ctx)
 	switch {
 	case errors.Is(err, features.ErrNotStandard):
-		return nil, cli.OfFile(r.data,
+		return nil, place.Named(r.data,
 			errors.New("the means or sizes of its features would mislead the methods: standardise them "+
 				"first, or give --any-features"))
 	case res == nil && ctx.Err() != nil:

@@ -9,6 +9,7 @@ import (
 
 	"github.com/difalt/difalt/cmd/difalt/internal/atomicfile"
 	"github.com/difalt/difalt/cmd/difalt/internal/cli"
+	"github.com/difalt/difalt/cmd/difalt/internal/place"
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/difalt"
@@ -25,13 +26,13 @@ func (r *algorithmRun) restore(solver *difalt.Solver) error {
 	}
 	content, err := os.ReadFile(r.from)
 	if err != nil {
-		return cli.OfFlag("from", cli.OfFile(r.from, text.Cause(err)))
+		return cli.OfFlag("from", place.Named(r.from, text.Cause(err)))
 	}
 	snapshot := &difalt.Snapshot{}
 	if err = snapshot.UnmarshalBinary(content); err == nil {
 		err = solver.Restore(snapshot)
 	}
-	return cli.OfFlag("from", cli.OfFile(r.from, err))
+	return cli.OfFlag("from", place.Named(r.from, err))
 }
 
 // state returns the content of a snapshot.

@@ -13,6 +13,7 @@ import (
 	"github.com/difalt/difalt/cmd/difalt/dataset"
 	"github.com/difalt/difalt/cmd/difalt/internal/atomicfile"
 	"github.com/difalt/difalt/cmd/difalt/internal/cli"
+	"github.com/difalt/difalt/cmd/difalt/internal/place"
 	"github.com/difalt/difalt/cmd/difalt/internal/report"
 	"github.com/difalt/difalt/cmd/difalt/internal/terminal"
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
@@ -81,16 +82,15 @@ func (t *training) explain(err error) error {
 	if rank, ok := errors.AsType[*mixed.RankError](err); ok {
 		return cli.WrongValue("rank", rank.Rank, "it %s", rank.Range())
 	}
-	name, message := t.name(), err.Error()
 	for _, s := range t.sources { // of several, an error about one table names it
-		if rest, ok := strings.CutPrefix(message, s.Name+": "); ok && len(t.sources) > 1 {
-			name, message = s.Name, rest
+		if strings.HasPrefix(err.Error(), s.Name+": ") && len(t.sources) > 1 {
+			return place.In(s.Name, err)
 		}
 	}
-	if strings.HasPrefix(err.Error(), name+": ") {
+	if strings.HasPrefix(err.Error(), t.name()+": ") {
 		return err
 	}
-	return fmt.Errorf("%s: %w", name, err)
+	return place.NamedAll(dataset.NamesOf(t.files), err)
 }
 
 // open finds the files of the tables, and opens the outputs: before long work.
@@ -122,7 +122,7 @@ func (t *training) read(ctx context.Context, progress io.Writer, tables [][]stri
 		}
 		train, err := table.Split(t.split)
 		if err != nil {
-			return fmt.Errorf("%s: %w", name, err)
+			return place.NamedAll(dataset.NamesOf(patterns), err)
 		}
 		t.sources = append(t.sources, report.Source{Name: name, Table: table, Train: train})
 	}

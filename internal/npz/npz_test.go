@@ -102,6 +102,8 @@ func TestRoundTrip(t *testing.T) {
 			t.Errorf("error %v, want %q", err, want)
 		}
 	}
+	_, err = Open(t.TempDir())
+	check.Error(t, err, "it is a folder")
 	path := filepath.Join(t.TempDir(), "a.npz")
 	for content, want := range map[string]string{"short": "not a complete .npz file", buf.String(): ""} {
 		check.Done(os.WriteFile(path, []byte(content), 0o600))

@@ -34,6 +34,10 @@ func Open(path string) (*Reader, error) {
 	if err != nil {
 		return nil, cause(err)
 	}
+	if info, err := f.Stat(); err == nil && info.IsDir() {
+		f.Close()
+		return nil, errors.New("it is a folder")
+	}
 	size, _ := f.Seek(0, io.SeekEnd) // 0, and thus an error, for a pipe
 	r, err := NewReader(f, size)
 	if err != nil {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/difalt/difalt/cmd/difalt/internal/place"
 )
 
 // A slot is the place of a value in a row of a table. Columns that are not read have noSlot, and the slots of
@@ -43,10 +45,11 @@ func newColumns(header []string) (columns, error) {
 			continue
 		}
 		if err := checkName(name); err != nil {
-			return c, fmt.Errorf("line 1: column %d: %w", i+1, err)
+			return c, place.OnLine(1, fmt.Errorf("line 1: column %d: %w", i+1, err))
 		}
 		if j, twice := c.index[name]; twice {
-			c.twice[name] = fmt.Errorf("line 1: columns %d and %d are both named %.60q", j+1, i+1, name)
+			err := fmt.Errorf("line 1: columns %d and %d are both named %.60q", j+1, i+1, name)
+			c.twice[name] = place.OnLine(1, err)
 		}
 		c.index[name] = i
 	}

@@ -54,7 +54,7 @@ func (r *reader) readCSV(packed io.Reader) error {
 			kinds = r.kindsOf(list, len(header))
 		}
 		r.delimiter = delimiter
-		if err = r.open(header, "line", kinds); err != nil {
+		if err = r.open(header, lineUnit, kinds); err != nil {
 			err = cmp.Or(loneCR(1, header), err)
 		}
 		if err == nil && len(r.keep) > 0 && r.o.Dates != "" {
@@ -128,8 +128,8 @@ func (r *reader) raggedRow(cells []string) error {
 		hint = ": is the first one a row name without a header, or the last one empty? Delete it, or give it a " +
 			"column name"
 	}
-	return fmt.Errorf("line %d has %s, but there are %s%s", r.at, text.Plural(len(cells), "cell"),
-		text.Plural(len(r.slots), "column"), hint)
+	cellCount, columnCount := text.Plural(len(cells), "cell"), text.Plural(len(r.slots), "column")
+	return r.here(" has %s, but there are %s%s", cellCount, columnCount, hint)
 }
 
 // parse returns the number of a trimmed cell; strconv.ErrSyntax if it has none.
@@ -164,7 +164,7 @@ func isRange(err error) bool { return errors.Is(err, strconv.ErrRange) }
 func (r *reader) explain(col int, cells []string, err error) error {
 	name, cell := r.header[col], strings.TrimSpace(cells[col])
 	errorf := func(format string, args ...any) error {
-		return fmt.Errorf("line %d, column %.60q: "+format, append([]any{r.at, name}, args...)...)
+		return r.here(", column %.60q: "+format, append([]any{name}, args...)...)
 	}
 	if err != strconv.ErrSyntax {
 		return errorf("%w", err)
@@ -210,7 +210,7 @@ func (r *reader) explain(col int, cells []string, err error) error {
 func loneCR(line int, cells []string) error {
 	for _, cell := range cells {
 		if i := strings.IndexByte(cell, '\r'); i >= 0 && i < len(cell)-1 {
-			return fmt.Errorf("line %d contains a CR that no LF follows: save the table with LF or CRLF alone", line)
+			return onLine(line, " contains a CR that no LF follows: save the table with LF or CRLF alone")
 		}
 	}
 	return nil

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/difalt/difalt/cmd/difalt/internal/place"
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
 	"github.com/difalt/difalt/internal/npz"
 	"github.com/klauspost/compress/gzip"
@@ -29,6 +30,14 @@ func NameOf(path string) string {
 		return "the standard input"
 	}
 	return path
+}
+
+// NamesOf returns the names of files for a reader.
+func NamesOf(paths []string) (names []string) {
+	for _, path := range paths {
+		names = append(names, NameOf(path))
+	}
+	return names
 }
 
 // The first bytes of the formats that are distinguished by content.
@@ -61,12 +70,12 @@ func (r *reader) readAll(patterns []string) (*Table, error) {
 	}
 	for _, path := range paths {
 		if err := r.readFile(path); err != nil {
-			return nil, fmt.Errorf("%s: %w", NameOf(path), err)
+			return nil, place.Named(NameOf(path), err)
 		}
 	}
 	t, err := r.table()
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", NameOf(text.List(patterns)), err)
+		return nil, place.NamedAll(NamesOf(patterns), err)
 	}
 	return t, nil
 }
@@ -156,7 +165,7 @@ func (r *reader) readNPY(f io.ReaderAt, size int64) error {
 	if err != nil {
 		return err
 	}
-	if err := r.open(text.Numbered("c", a.Shape[1]), "row", nil); err != nil {
+	if err := r.open(text.Numbered("c", a.Shape[1]), rowUnit, nil); err != nil {
 		return err
 	}
 	err = a.Rows(func(i int, values []float64) error {

@@ -35,7 +35,7 @@ func (r *reader) readParquet(f io.ReaderAt, size int64) error {
 		header = append(header, c.Name())
 	}
 	r.indices = pandasIndex(file)
-	if err := r.open(header, "row", parquetKinds(file)); err != nil {
+	if err := r.open(header, rowUnit, parquetKinds(file)); err != nil {
 		return err
 	}
 	columns, err := r.parquetColumns(file)

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/difalt/difalt/cmd/difalt/internal/place"
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
 	"github.com/difalt/difalt/mixed"
 )
@@ -37,7 +38,7 @@ type reader struct {
 	columns
 	file      *os.File // nil for a stream
 	path      string
-	unit      string   // "line" or "row"
+	unit      string   // lineUnit or rowUnit
 	delimiter rune     // of CSV
 	keep      []int    // columns to keep
 	indices   []string // columns that are an index of pandas
@@ -47,6 +48,12 @@ type reader struct {
 	task string
 	x    []float64 // by slot; NaN where a value is missing
 }
+
+// The units of places in files of text, and in binary files.
+const (
+	lineUnit = "line"
+	rowUnit  = "row"
+)
 
 // marks are the cells that stand for missing values in every column.
 type marks struct {
@@ -71,6 +78,7 @@ func newMarks(o *TableOptions) (m marks) {
 type gap struct {
 	count int
 	first string // the place of the first one
+	line  int    // of the first one, in a file of lines; otherwise 0
 	all   int    // in rows that were left out, too
 }
 
@@ -226,7 +234,7 @@ func (r *reader) setName(slot int, name string) error {
 	own := r.levels[slot]
 	code, err := own.code(name, &r.o)
 	if err != nil {
-		at := fmt.Errorf("%s %d, column %.60q: %w", r.unit, r.at, own.column, err)
+		at := r.here(", column %.60q: %w", own.column, err)
 		if format, ok := errors.AsType[*FormatError](err); ok {
 			return &FormatError{Option: format.Option, Values: format.Values, NA: format.NA, err: at}
 		}
@@ -266,6 +274,15 @@ func wholeDigits(v float64) string {
 	return strconv.FormatFloat(v, 'f', -1, 64)
 }
 
+// here returns an error about the current row: its place, and the format after it.
+func (r *reader) here(format string, args ...any) error {
+	err := fmt.Errorf("%s %d"+format, append([]any{r.unit, r.at}, args...)...)
+	if r.unit != lineUnit {
+		return err
+	}
+	return place.OnLine(r.at, err)
+}
+
 // add ends the current row.
 func (r *reader) add() error {
 	lacks := false
@@ -280,6 +297,9 @@ func (r *reader) add() error {
 		if g.all++; !lacks || r.o.Missing == MissingRefuse {
 			if g.count++; g.count == 1 {
 				g.first = fmt.Sprintf("%s %d", r.unit, r.at)
+				if r.unit == lineUnit {
+					g.line = r.at
+				}
 			}
 		}
 	}
@@ -298,19 +318,19 @@ func (r *reader) store() error {
 	t := r.t
 	if w := r.x[weightSlot]; r.o.Weight != "" {
 		if w < 0 {
-			return fmt.Errorf("%s %d, column %q: the weight is %v: must not be negative", r.unit, r.at, r.o.Weight, w)
+			return r.here(", column %q: the weight is %v: must not be negative", r.o.Weight, w)
 		}
 		t.weights = append(t.weights, w)
 	}
 	if mark := r.x[markSlot]; r.o.Holdout != "" {
 		if mark != 0 && mark != 1 {
-			return fmt.Errorf("%s %d, column %q: the mark is %v: expected 1 or 0", r.unit, r.at, r.o.Holdout, mark)
+			return r.here(", column %q: the mark is %v: expected 1 or 0", r.o.Holdout, mark)
 		}
 		t.held = append(t.held, mark == 1)
 	}
 	t.places.next(t.Rows(), r.path, r.unit, r.at)
 	if err := t.add(r.task, r.x[featureSlot:], r.x[targetSlot]); err != nil {
-		return fmt.Errorf("%s %d: %w", r.unit, r.at, err)
+		return r.here(": %w", err)
 	}
 	return nil
 }
@@ -318,14 +338,18 @@ func (r *reader) store() error {
 // close ends a file. It refuses missing values unless the options allow them.
 func (r *reader) close() error {
 	var list []string
+	line := 0 // of the first missing value
 	for col, slot := range r.slots {
 		if slot != noSlot && r.gaps[slot].count > 0 && r.o.Missing == MissingRefuse {
 			g, name := r.gaps[slot], r.header[col]
 			list = append(list, fmt.Sprintf("%d in column %.60q (first on %s)", g.count, name, g.first))
+			if line == 0 || g.line < line {
+				line = g.line
+			}
 		}
 	}
 	if list != nil {
-		return fmt.Errorf("%w: %s", ErrMissing, text.List(list))
+		return place.OnLine(line, fmt.Errorf("%w: %s", ErrMissing, text.List(list)))
 	}
 	return nil
 }

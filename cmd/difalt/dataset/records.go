@@ -8,6 +8,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"github.com/difalt/difalt/cmd/difalt/internal/place"
 )
 
 // separatorLine returns the delimiter that a first line such as "sep=;" of a spreadsheet names, and the bytes
@@ -113,7 +115,7 @@ func (r *records) read() ([]string, error) {
 	var wrong *csv.ParseError
 	switch {
 	case r.text.N == 0:
-		return nil, fmt.Errorf("line %d, or one after it: a line or a quoted cell does not end within 16 MB", r.line+1)
+		return nil, onLine(r.line+1, ", or one after it: a line or a quoted cell does not end within 16 MB")
 	case err == nil:
 		r.line, _ = r.in.FieldPos(0)
 		r.line += r.above
@@ -121,11 +123,14 @@ func (r *records) read() ([]string, error) {
 	case err == io.EOF:
 		return nil, err
 	case errors.As(err, &wrong) && wrong.Err == csv.ErrBareQuote:
-		return nil, fmt.Errorf("line %d: there is a quote within a cell that does not start with one",
-			wrong.StartLine+r.above)
+		return nil, onLine(wrong.StartLine+r.above, ": there is a quote within a cell that does not start with one")
 	case errors.As(err, &wrong):
-		return nil, fmt.Errorf("line %d: a quoted cell does not end, or has text after the quote",
-			wrong.StartLine+r.above)
+		return nil, onLine(wrong.StartLine+r.above, ": a quoted cell does not end, or has text after the quote")
 	}
 	return nil, fmt.Errorf("after line %d: %w", r.line, err)
+}
+
+// onLine returns an error about a line, with the sentence after its number.
+func onLine(line int, sentence string) error {
+	return place.OnLine(line, fmt.Errorf("line %d%s", line, sentence))
 }

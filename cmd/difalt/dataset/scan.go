@@ -3,11 +3,11 @@ package dataset
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"os"
 	"strconv"
 	"strings"
 
+	"github.com/difalt/difalt/cmd/difalt/internal/place"
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
 )
 
@@ -62,7 +62,7 @@ func Scan(patterns []string, o TableOptions, each func(*Row) error) (*Summary, e
 			}
 		}
 		if err := each(row); err != nil {
-			return fmt.Errorf("%s %d: %w", r.unit, r.at, err)
+			return r.here(": %w", err)
 		}
 		return nil
 	}
@@ -72,10 +72,10 @@ func Scan(patterns []string, o TableOptions, each func(*Row) error) (*Summary, e
 	}
 	for i, path := range paths {
 		if err := r.readFile(path); err != nil {
-			return nil, fmt.Errorf("%s: %w", NameOf(path), err)
+			return nil, place.Named(NameOf(path), err)
 		}
 		if i == 0 && s.Rows == 0 && len(paths) == 1 {
-			return nil, fmt.Errorf("%s: the table has zero rows after the column names", NameOf(path))
+			return nil, place.Named(NameOf(path), errors.New("the table has zero rows after the column names"))
 		}
 	}
 	for j, column := range r.t.schema.Columns {

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/difalt/difalt/cmd/difalt/internal/atomicfile"
+	"github.com/difalt/difalt/cmd/difalt/internal/place"
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/internal/npz"
 	"github.com/difalt/difalt/kernel"
@@ -56,13 +57,13 @@ func IsName(path string) bool { return strings.EqualFold(filepath.Ext(path), ".n
 func Read(path string) (*File, error) {
 	r, err := npz.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, place.Named(path, err)
 	}
 	defer r.Close()
 	s := &source{Reader: r}
 	f := s.file()
 	if s.err != nil {
-		return nil, fmt.Errorf("%s: %w", path, s.err)
+		return nil, place.Named(path, s.err)
 	}
 	f.path = path
 	return f, nil

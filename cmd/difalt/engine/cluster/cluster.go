@@ -25,6 +25,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/difalt/difalt/cmd/difalt/internal/atomicfile"
+	"github.com/difalt/difalt/cmd/difalt/internal/place"
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/topology"
@@ -99,7 +100,7 @@ func Read(path string) (c *Cluster, err error) {
 		c, err = Parse(content)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, text.Cause(err))
+		return nil, place.Named(path, text.Cause(err))
 	}
 	return c, nil
 }
@@ -338,13 +339,13 @@ func Write(folder string, c *Cluster, keys [][]byte) (err error) {
 	}()
 	if _, absent := os.Stat(folder); absent != nil {
 		if err := os.MkdirAll(folder, 0o700); err != nil {
-			return fmt.Errorf("cannot make the folder %s: %w", folder, text.Cause(err))
+			return place.In(folder, fmt.Errorf("cannot make the folder %s: %w", folder, text.Cause(err)))
 		}
 		made = append(made, folder)
 	}
 	path := filepath.Join(folder, File)
 	if _, err := os.Lstat(path); err == nil {
-		return fmt.Errorf("%s exists: nodes with that list would refuse nodes with a new one", path)
+		return place.In(path, fmt.Errorf("%s exists: nodes with that list would refuse nodes with a new one", path))
 	}
 	for i, key := range keys {
 		if key == nil {
@@ -369,7 +370,7 @@ func WriteKey(path string, content []byte) error {
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("cannot write %s: %w", path, text.Cause(err))
+		return place.In(path, fmt.Errorf("cannot write %s: %w", path, text.Cause(err)))
 	}
 	return nil
 }

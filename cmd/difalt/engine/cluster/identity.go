@@ -18,6 +18,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/difalt/difalt/cmd/difalt/internal/place"
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
 	"github.com/difalt/difalt/consensus/transport"
 )
@@ -117,7 +118,7 @@ func ReadIdentity(c *Cluster, path string) (id *Identity, err error) {
 		id, err = NewIdentity(c, key)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, text.Cause(err))
+		return nil, place.Named(path, text.Cause(err))
 	}
 	return id, nil
 }

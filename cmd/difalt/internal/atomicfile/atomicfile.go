@@ -14,6 +14,7 @@ import (
 	"slices"
 	"syscall"
 
+	"github.com/difalt/difalt/cmd/difalt/internal/place"
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
 )
 
@@ -109,7 +110,7 @@ func (f *File) named(err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("cannot write %s: %w", f.path, text.Cause(err))
+	return place.In(f.path, fmt.Errorf("cannot write %s: %w", f.path, text.Cause(err)))
 }
 
 // WriteFile writes a whole file.
@@ -215,7 +216,7 @@ func CheckFolder(dir string, names ...string) error {
 	}
 	f, err := temporary(filepath.Join(above, "check"), 0o666)
 	if err != nil {
-		return fmt.Errorf("cannot write to %s: %w", above, text.Cause(err))
+		return place.In(above, fmt.Errorf("cannot write to %s: %w", above, text.Cause(err)))
 	}
 	err = errors.Join(f.Close(), os.Remove(f.Name()))
 	for i := 0; i < len(names) && err == nil && above == dir; i++ {
@@ -230,7 +231,7 @@ func missing(dir string) (list []string, above string, err error) {
 	for above = dir; ; above = filepath.Dir(above) {
 		info, err := os.Stat(above)
 		if err == nil && !info.IsDir() {
-			return nil, "", fmt.Errorf("cannot write to %s: it is not a folder", above)
+			return nil, "", place.In(above, fmt.Errorf("cannot write to %s: it is not a folder", above))
 		}
 		if err == nil || above == filepath.Dir(above) {
 			return list, above, nil
@@ -269,7 +270,8 @@ func WriteFolder(dir string, files map[string]Content) (err error) {
 			return err
 		}
 		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-			return fmt.Errorf("cannot make the folder %s: %w", filepath.Dir(path), text.Cause(err))
+			folder := filepath.Dir(path)
+			return place.In(folder, fmt.Errorf("cannot make the folder %s: %w", folder, text.Cause(err)))
 		}
 		f, err := Create(path)
 		if err != nil {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/difalt/difalt/cmd/difalt/internal/place"
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/consensus/transport"
@@ -36,12 +37,10 @@ type Error struct {
 	Code  int    // exit code
 	Flag  string // name of the flag that the error is about, without dashes; empty for none
 	Value string // value of the flag, where that is the fault
-	File  string // that has the fault; empty for none
-	Line  int    // of File; 0 for none
 	Err   error  // what is wrong; nil if it was printed before
 }
 
-// Error returns "--FLAG is VALUE: FILE:LINE: what is wrong", without the parts that are empty.
+// Error returns "--FLAG is VALUE: what is wrong", without the parts that are empty.
 func (e *Error) Error() string {
 	s := ""
 	switch {
@@ -49,12 +48,6 @@ func (e *Error) Error() string {
 		s = "--" + e.Flag + " is " + e.Value + ": "
 	case e.Flag != "":
 		s = "--" + e.Flag + ": "
-	}
-	switch {
-	case e.File != "" && e.Line > 0:
-		s += fmt.Sprintf("%s:%d: ", e.File, e.Line)
-	case e.File != "":
-		s += e.File + ": "
 	}
 	if e.Err != nil {
 		s += e.Err.Error()
@@ -89,14 +82,6 @@ func OfFlag(flag string, err error) error {
 		return nil
 	}
 	return &Error{Code: ExitCode(err), Flag: flag, Err: err}
-}
-
-// OfFile adds to an error the file that has the fault. Nil stays nil.
-func OfFile(file string, err error) error {
-	if err == nil {
-		return nil
-	}
-	return &Error{Code: ExitCode(err), File: file, Err: err}
 }
 
 // Interrupted describes the files that interrupted work left.
@@ -214,12 +199,12 @@ func Complain(stderr io.Writer, program string, err error, asJSON bool) {
 	if panicked {
 		o.Error.Stack = string(p.Stack)
 	}
-	for isOwn { // one error may have the flag, and another one the file
+	for ; isOwn; own, isOwn = errors.AsType[*Error](own.Err) {
 		o.Error.Flag, o.Error.Value = cmp.Or(o.Error.Flag, own.Flag), cmp.Or(o.Error.Value, own.Value)
-		if o.Error.File == "" {
-			o.Error.File, o.Error.Line = own.File, own.Line
-		}
-		own, isOwn = errors.AsType[*Error](own.Err)
+	}
+	at, isPlace := errors.AsType[*place.Error](err)
+	for ; isPlace; at, isPlace = errors.AsType[*place.Error](at.Err) { // one may have the file, another the line
+		o.Error.File, o.Error.Line = cmp.Or(o.Error.File, at.File), cmp.Or(o.Error.Line, at.Line)
 	}
 	_ = json.NewEncoder(stderr).Encode(o)
 }

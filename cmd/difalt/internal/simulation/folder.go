@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/difalt/difalt/cmd/difalt/internal/atomicfile"
+	"github.com/difalt/difalt/cmd/difalt/internal/place"
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
 )
 
@@ -53,10 +54,10 @@ func read(dir string) (*Summary, error) {
 		return nil, err
 	}
 	if err := json.Unmarshal(content, &old); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, place.Named(path, err)
 	}
 	if err := old.Setting.Validate(); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, place.Named(path, err)
 	}
 	path = filepath.Join(dir, TraceFile)
 	file, err := os.Open(path)
@@ -72,7 +73,7 @@ func read(dir string) (*Summary, error) {
 		err = trials[i].complete(&old.Setting)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, place.Named(path, err)
 	}
 	return Summarize(&old.Setting, trials, old.Origin), nil
 }
@@ -105,7 +106,7 @@ func LoadResults(dir string) ([]*Summary, error) {
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
-			return fmt.Errorf("%s: %w", path, text.Cause(err))
+			return place.Named(path, text.Cause(err))
 		case d.IsDir() || d.Name() != SummaryFile:
 			return nil
 		}

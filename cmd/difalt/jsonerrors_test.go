@@ -1,0 +1,95 @@
+package main
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A placedError is what an error in JSON has besides its message.
+type placedError struct {
+	Code       int
+	Flag, File string
+	Line       int
+}
+
+// errorInJSON runs a command line that must fail, and returns its error. The standard output must be empty.
+func errorInJSON(t *testing.T, args ...string) (e placedError, message string) {
+	t.Helper()
+	stdout, stderr, code := difaltCommand(t, append([]string{"--json", "--quiet"}, args...)...)
+	var o struct {
+		Error struct {
+			placedError
+			Message string
+		}
+	}
+	if err := json.Unmarshal([]byte(stderr), &o); err != nil || stdout != "" || code == 0 || o.Error.Code != code {
+		t.Errorf("%q: %v, exit code %d, on the standard output %q: %s", args, err, code, stdout, stderr)
+	}
+	return o.Error.placedError, o.Error.Message
+}
+
+// The help promises the flag, the file and the line of an error as values: of every file that a command
+// reads or writes, at each command.
+func TestErrorsHavePlaces(t *testing.T) {
+	t.Chdir(t.TempDir())
+	header, rows := "t,x,y,w\n", strings.Repeat("a,1,2,1\nb,2,1,1\nb,3,1,1\n", 4)
+	for name, content := range map[string]string{
+		"good.csv": header + rows, "empty.csv": "", "header.csv": header, "ragged.csv": header + rows + "a,1\n",
+		"text.csv": header + rows + "a,1,two,1\n", "missing.csv": header + "a,,1,1\na,NA,1,1\n" + rows, "quote.csv": header + "a,\"1,2,1\n",
+		"twice.csv": "t,x,x,y\n" + rows, "return.csv": "t,x,y,w\ra,1,2,1\r", "huge.csv": header + "a,1e200,1,1\n" + rows,
+		"mark.csv": header + rows + "a,1,2,7\n", "weight.csv": header + rows + "a,1,2,-1\n", "latin.csv": header + rows + "\xe9,1,2,1\n",
+		"no.npz": "PK", "no.json": "{", "no.key": "a key",
+	} {
+		write(t, ".", name, content)
+	}
+	must(t, "fit", "--task", "t", "--target", "y", "--drop", "w", "--rank", "0", "--no-curves", "--model", "m.npz", "good.csv")
+	must(t, "cluster", "new", "--nodes", "a=127.0.0.1:1,b=127.0.0.1:2", "--out", "net", "--task", "t", "--target", "y")
+	fit := "fit --task t --target y --no-curves "
+	for _, c := range []struct {
+		line string
+		want placedError
+	}{
+		{fit + "empty.csv", placedError{1, "", "empty.csv", 0}},
+		{fit + "header.csv", placedError{1, "", "header.csv", 0}},
+		{fit + "ragged.csv", placedError{1, "", "ragged.csv", 14}},
+		{fit + "good.csv ragged.csv", placedError{1, "", "ragged.csv", 14}},
+		{fit + "text.csv", placedError{1, "", "text.csv", 14}},
+		{fit + "missing.csv", placedError{1, "", "missing.csv", 2}},
+		{fit + "quote.csv", placedError{1, "", "quote.csv", 2}},
+		{fit + "twice.csv", placedError{1, "", "twice.csv", 1}},
+		{fit + "return.csv", placedError{1, "", "return.csv", 1}},
+		{fit + "huge.csv", placedError{1, "", "huge.csv", 2}},
+		{fit + "--holdout w mark.csv", placedError{1, "", "mark.csv", 14}},
+		{fit + "--sample-weights w weight.csv", placedError{1, "", "weight.csv", 14}},
+		{fit + "latin.csv", placedError{1, "", "latin.csv", 14}},
+		{fit + ".", placedError{1, "", ".", 0}},
+		{fit + "none.csv", placedError{1, "", "none.csv", 0}},
+		{fit + "--holdout w good.csv", placedError{1, "", "good.csv", 0}},
+		{fit + "--drop none good.csv", placedError{1, "", "good.csv", 0}},
+		{fit + "--model none/m.npz good.csv", placedError{1, "model", "none/m.npz", 0}},
+		{fit + "--model net good.csv", placedError{1, "model", "net", 0}},
+		{"up --task t --target y good.csv text.csv", placedError{1, "", "text.csv", 14}},
+		{"check text.csv --numbers --drop t", placedError{1, "", "text.csv", 14}},
+		{"predict --model m.npz huge.csv", placedError{1, "", "huge.csv", 2}},
+		{"predict --model no.npz good.csv", placedError{1, "", "no.npz", 0}},
+		{"predict --model net good.csv", placedError{1, "", "net", 0}},
+		{"predict --model none.npz good.csv", placedError{1, "", "none.npz", 0}},
+		{"adapt --model m.npz --out o.npz text.csv", placedError{1, "", "text.csv", 14}},
+		{"model show no.npz", placedError{1, "", "no.npz", 0}},
+		{"run --rank 1 --data no.npz", placedError{1, "", "no.npz", 0}},
+		{"node --cluster no.json --key net/a.key good.csv", placedError{1, "cluster", "no.json", 0}},
+		{"node --cluster none.json --key net/a.key good.csv", placedError{1, "cluster", "none.json", 0}},
+		{"node --cluster net/cluster.json --key no.key good.csv", placedError{1, "key", "no.key", 0}},
+		{"cluster key --out net/a.key", placedError{1, "out", "net/a.key", 0}},
+		{"cluster new --nodes a=a:1,b=b:2 --out net", placedError{1, "out", "net/cluster.json", 0}},
+		{"results --from none", placedError{1, "from", "none", 0}},
+	} {
+		got, message := errorInJSON(t, strings.Fields(c.line)...)
+		got.File = filepath.ToSlash(got.File)
+		if got != c.want || !strings.Contains(filepath.ToSlash(message), c.want.File) {
+			t.Errorf("%s: %+v, want %+v: %s", c.line, got, c.want, message)
+		}
+	}
+}
