@@ -216,12 +216,13 @@ func (o *jointOptions) addDisclosureFlags(flags *pflag.FlagSet) {
 		"vote against curves below `N` own rows for each column of the design, and without curves do not take "+
 			"part; 0: no rule")
 	flags.Var(cli.CountOrOff(&d.LeastLevel, 12, mixed.Off), "least-level",
-		"count levels, and values off the usual one, of fewer than `N` own rows as missing or constant, and vote "+
-			"against curves that can bend on fewer; 0: no rule; with --no-curves 3 unless given")
+		"count levels, and values off the usual one, of fewer than `N` own rows as missing or constant, and "+
+			"columns that differ in fewer as equal, and vote against curves that can bend on fewer and "+
+			"periods with a value of fewer; 0: no rule; with --no-curves 3 unless given")
 	flags.Var(cli.CountOrOff(&d.LeastSmall, 10, mixed.Off), "least-small",
 		"leave tasks with fewer rows than columns and two out of all totals, unless there are `N` of them; 0: no rule")
 	flags.BoolVar(&d.Strict, "strict", false,
-		"leave such tasks, all levels and all curves out, for owners that do not trust each other")
+		"leave such tasks, all levels, curves and periods out, for owners that do not trust each other")
 	flags.Var(cli.Number(&p.Epsilon, cli.Range{Most: private.MostEpsilon, Open: true}), "epsilon",
 		"keep tasks differentially private with a budget of `EPSILON`; needs --rank")
 	flags.Var(cli.Number(&p.Delta, cli.Range{Most: private.MostDelta, Open: true}), "delta",

@@ -57,8 +57,8 @@ name - means standard input or output.`
 
   difalt up --task clinic --target y --model m.npz site-*.csv
                                        one owner per file, on this machine
-  difalt node --cluster cluster.json --key site.key --task clinic \
-      --target y mine.csv              train with the owners of other tables
+  difalt node --cluster cluster.json --key site.key --model m.npz mine.csv
+                                       train with the owners of other tables
 
   difalt simulate                      a small experiment with a picture
   difalt simulate --preset fig1a       figure 1a of the paper`

@@ -22,8 +22,7 @@ nodes, and writes its own model: the parameters that all share, and its own
 tasks.
 
 Options that change the result must be the same at all nodes, also --task and
---target.
-The author of cluster.json gives them once, to "difalt cluster new",
+--target. The author of cluster.json gives them once, to "difalt cluster new",
 and no owner repeats them. A difference is refused by name before anything else
 is sent. Nodes send sums over their rows, masked so that others learn only
 totals over all nodes; with two nodes each learns the other's part.
