@@ -25,7 +25,7 @@ const (
 	// eta grad_g). It stalls at an error that depends on eta.
 	DGD
 	// Accelerated is Anderson acceleration of a preconditioned step, with sums along a spanning tree. It
-	// takes a fifth to a twentieth of the iterations of DifAltGDmin, and depends little on the condition
+	// takes a seventh to a twentieth of the iterations of DifAltGDmin, and depends little on the condition
 	// number.
 	Accelerated
 )

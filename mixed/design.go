@@ -10,9 +10,9 @@ import (
 )
 
 // A Design maps a row of table features to the columns that a model multiplies by coefficients: the constant
-// 1, one standardised column per table feature, and the columns of the curves. For a table with more features
-// than rows, the places of the row along Axes, and its distance from their span, replace the standardised
-// features. A design is read-only once it is in use, and then safe for concurrent use.
+// 1, one standardised column per table feature, and the columns of the curves and of the periods. For a table
+// with more features than rows, the places of the row along Axes, and its distance from their span, replace
+// the standardised features. A design is read-only once it is in use, and then safe for concurrent use.
 type Design struct {
 	// Fill replaces NaN in a row; it has one entry per table feature, in the feature's unit.
 	Fill []float64

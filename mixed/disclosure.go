@@ -19,17 +19,20 @@ type Disclosure struct {
 	// curves; without curves it does not take part. Default 3.
 	LeastRows int
 	// LeastLevel is the number of own rows with a level of a category, or with another value of a column than
-	// the usual one, below which the level counts as missing, and the column as constant; and the number of
-	// own rows on which a function of a curve alone may live. Default 12, and 3 with Options.NoCurves.
+	// the usual one, below which the level counts as missing, and the column as constant; the number of own
+	// rows in which two columns differ, below which the later one counts as the earlier one; and the number of
+	// own rows on which a function of a curve, or the effect of a value of a period, may live. Default 12, and
+	// 3 with Options.NoCurves.
 	LeastLevel int
 	// LeastSmall is the number of own tasks with fewer rows than columns and two, which hide among each
 	// other; together they need five times as many rows. Otherwise no total contains their rows; they still
 	// get coefficients. With curves, tasks with fewer rows than columns need to be as many, or half as many
-	// if the owner has no others, with two rows for each column; otherwise the owner votes against curves.
-	// Two owners need twice as many tasks. Default 10.
+	// if the owner has no others, with two rows for each column; otherwise no total contains their rows where
+	// these are at most 7 % of its own, and the owner votes against curves where they are more. Two owners
+	// need twice as many tasks. Default 10.
 	LeastSmall int
-	// Strict leaves tasks with fewer rows than columns and two out of all totals, and curves and levels, too,
-	// and raises LeastLevel to as many rows: for owners who do not trust each other.
+	// Strict leaves tasks with fewer rows than columns and two out of all totals, and levels, curves and
+	// periods, too, and raises LeastLevel to as many rows: for owners who do not trust each other.
 	Strict bool
 }
 

@@ -10,7 +10,7 @@ var PrivateStages = []string{"columns", "private sums", "strengths", "prediction
 
 // Progress is the point that a training has reached. Nothing in it depends on the rows of one owner.
 type Progress struct {
-	// Stage is one of Stages or PrivateStages.
+	// Stage is one of Stages or PrivateStages, or AllRows.
 	Stage string
 	// Done is the number of steps of the stage that are done, of at most Most; Most is 0 where nothing is
 	// known of it.

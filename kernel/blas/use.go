@@ -43,7 +43,7 @@ func Use() { use() }
 
 // An Implementation is gonum's blas.Float64, blas.Float32, blas.Complex128 and blas.Complex64. With AVX2,
 // AVX-512 or NEON the tiles compute, in both precisions, gemm, syrk, syr2k, symm, trmm, trsm, gemv, ger, trmv, trsv,
-// symv, dot, axpy, asum and nrm2, and of complex numbers gemm, gemv, geru, gerc, herk, syrk, hemm,
+// symv, dot, axpy, asum, scal and nrm2, and of complex numbers gemm, gemv, geru, gerc, herk, syrk, hemm,
 // symm and trsm; gonum computes all other routines. Portable Go has no tiles for them, and gonum computes there
 // too, where its results are right. gonum's own suites pass
 // (TestSuitesOfGonum).
