@@ -104,7 +104,7 @@ func (r *Report) lead() (list []string) {
 	}
 	if r.Judged != nil {
 		list = append(list, fmt.Sprintf("These are errors of a model of the %s. The model that is kept has the same "+
-			"form and was fitted again to all %d: the effects and the noise below are those of it.",
+			"form and was fitted again to all %d: the effects and the noise below belong to the kept model.",
 			text.Plural(r.Size.Training, "training row"), r.Size.Model))
 	}
 	return list
