@@ -67,7 +67,7 @@ func runCheck(ctx context.Context, std *cli.Streams, o tableOptions) error {
 		if err == nil {
 			r.describe(t, columns, o.table.Task != "")
 		}
-		return withHint(err)
+		return withHint(err, true)
 	})
 	if err != nil {
 		return err

@@ -9,7 +9,6 @@ import (
 	"net"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/difalt/difalt/cmd/difalt/engine/cluster"
@@ -103,7 +102,7 @@ func runClusterNew(std *cli.Streams, o clusterNewOptions) error {
 	for _, entry := range o.nodes {
 		name, address, pin, err := parseNode(entry)
 		if err != nil {
-			return cli.WrongValue("nodes", strconv.Quote(entry), "%w", err)
+			return cli.WrongValue("nodes", entry, "%w", err)
 		}
 		names, addresses, pins = append(names, name), append(addresses, address), append(pins, pin)
 	}

@@ -55,7 +55,7 @@ const (
 
 // A usedFile is the file of a flag.
 type usedFile struct {
-	flag    string
+	flag    string      // empty for an argument
 	path    string      // as it was named
 	place   string      // without symbolic links in its folder
 	info    fs.FileInfo // nil if it does not exist yet
@@ -80,6 +80,14 @@ func identify(flag, path string, written bool) usedFile {
 		}
 	}
 	return u
+}
+
+// reader returns who reads a file, for messages.
+func (u usedFile) reader() string {
+	if u.flag == "" {
+		return "is read"
+	}
+	return "--" + u.flag + " reads"
 }
 
 // is reports whether two uses are of one file.
@@ -234,7 +242,7 @@ func (f *files) claim(flag, path string) error {
 		case same && k.written:
 			return cli.Usagef("--%s and --%s would both write %s", k.flag, flag, path)
 		case same:
-			return cli.WrongFlag(flag, "it would overwrite %s, which --%s reads: name another file", path, k.flag)
+			return cli.WrongFlag(flag, "it would overwrite %s, which %s: name another file", path, k.reader())
 		}
 	}
 	f.used = append(f.used, u)
@@ -305,7 +313,7 @@ func readTable(ctx context.Context, stderr io.Writer, stages, patterns []string,
 	var t *dataset.Table
 	err := reading(ctx, stderr, stages, &o, func() (err error) {
 		t, err = dataset.ReadFiles(patterns, o)
-		return withHint(err)
+		return withHint(err, o.Schema == nil)
 	})
 	if err != nil {
 		return nil, err // t may still change after an interruption

@@ -112,7 +112,7 @@ func (o *tableOptions) take(files []string) error {
 		return err
 	}
 	if err := o.table.Validate(); err != nil {
-		return cli.Usagef("%w", withHint(err))
+		return cli.Usagef("%w", withHint(err, true))
 	}
 	return nil
 }
@@ -297,8 +297,9 @@ func (o *memberOptions) addTimeouts(flags *pflag.FlagSet) {
 // longestMark is the number of bytes of a cell that may mark missing values.
 const longestMark = 30
 
-// withHint adds to an error about a table the option that helps.
-func withHint(err error) error {
+// withHint adds to an error about a table the option that helps. Commands that apply a model lack the flags of
+// [tableOptions.addColumnFlags].
+func withHint(err error, hasColumnFlags bool) error {
 	if errors.Is(err, dataset.ErrMissing) {
 		return fmt.Errorf("%w; --missing drop leaves such rows out, --missing mean fills in the mean of the column",
 			err)
@@ -314,12 +315,23 @@ func withHint(err error) error {
 	columns := text.ShellWord(strings.Join(format.Values, ","))
 	switch format.Option {
 	case "Categorical":
-		list = []string{fmt.Sprintf("--categorical %s for categories", columns), "--drop " + columns}
+		list = nil
+		if hasColumnFlags {
+			list = []string{fmt.Sprintf("--categorical %s for categories", columns), "--drop " + columns}
+		}
 		if format.NA != "" && len(format.NA) <= longestMark && !strings.ContainsAny(format.NA, ",\"\r\n") {
-			list = slices.Insert(list, 1, fmt.Sprintf("--na %s for a missing value", text.ShellWord(format.NA)))
+			mark := fmt.Sprintf("--na %s for a missing value", text.ShellWord(format.NA))
+			list = slices.Insert(list, min(1, len(list)), mark)
+		}
+	case "Drop":
+		if !hasColumnFlags {
+			return err
 		}
 	case "Texts":
 		list = []string{"--drop " + columns, fmt.Sprintf("--categorical %s if they are categories", columns)}
+	}
+	if len(list) == 0 {
+		return err
 	}
 	if n := len(list) - 1; n > 1 {
 		list = []string{strings.Join(list[:n], ", "), list[n]}

@@ -2,9 +2,13 @@ package main
 
 import (
 	"encoding/json"
+	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/difalt/difalt/cmd/difalt/internal/cli"
 )
 
 // A placedError is what an error in JSON has besides its message.
@@ -90,6 +94,71 @@ func TestErrorsHavePlaces(t *testing.T) {
 		got.File = filepath.ToSlash(got.File)
 		if got != c.want || !strings.Contains(filepath.ToSlash(message), c.want.File) {
 			t.Errorf("%s: %+v, want %+v: %s", c.line, got, c.want, message)
+		}
+	}
+}
+
+// The flag and the value of a wrong command line are values, too: the value as it was given, also an empty
+// one, and in quotes in the message unless it is a number.
+func TestErrorsHaveFlags(t *testing.T) {
+	t.Chdir(t.TempDir())
+	write(t, ".", "a.csv", "t,x,y\na,1,2\n")
+	for _, c := range []struct {
+		line          []string
+		flag, message string
+	}{
+		{[]string{"fit", "--no-such", "a.csv"}, "no-such", `--no-such: unknown flag (see "difalt fit --help")`},
+		{[]string{"fit", "a.csv", "--task"}, "task", `--task: it needs a value (see "difalt fit --help")`},
+		{[]string{"fit", "--task", "t", "a.csv"}, "target", `--target: it is required (see "difalt fit --help")`},
+		{[]string{"fit", "a.csv"}, "", `--task and --target are required (see "difalt fit --help")`},
+		{[]string{"fit", "--workers", "-1"}, "workers", "--workers is -1: must be a whole number from 0 to 1024"},
+		{[]string{"fit", "--na", ","}, "na", `--na is ",": one of its entries is empty`},
+		{[]string{"fit", "--dates", "a b"}, "dates", `--dates is "a b": must be one of ymd, dmy, mdy`},
+		{[]string{"fit", "--task="}, "task", "--task is empty: leave it out, or give it a value"},
+		{[]string{"help", "no-such"}, "", `unknown command "no-such" (see "difalt --help")`},
+		{[]string{"help", "model", "no-such"}, "", `unknown command "no-such" (see "difalt model --help")`},
+		{[]string{"help", "fit", "x"}, "", `difalt fit takes no arguments`},
+		{[]string{"completion", "no-such"}, "", `unknown command "no-such" (see "difalt completion --help")`},
+		{[]string{"completion", "bash", "x"}, "", `difalt completion bash takes no arguments, only flags, but got "x"`},
+	} {
+		got, message := errorInJSON(t, c.line...)
+		if got.Code != 2 || got.Flag != c.flag || !strings.HasPrefix(message, c.message) {
+			t.Errorf("%q: %+v: %s, want %s", c.line, got, message, c.message)
+		}
+	}
+	for given, want := range map[string]string{"": `"value":""`, "a b": `"value":"a b"`, "-1": `"value":"-1"`} {
+		if _, stderr, _ := difaltCommand(t, "fit", "--json", "--decimal="+given); !strings.Contains(stderr, want) {
+			t.Errorf("--decimal %q: %s", given, stderr)
+		}
+	}
+}
+
+// A file that is named twice, under any name, is refused by every command that reads tables.
+func TestSameTableTwice(t *testing.T) {
+	t.Chdir(t.TempDir())
+	write(t, ".", "a.csv", string(smallTable(rand.New(rand.NewPCG(1, 2)), 4, 8, 2)))
+	must(t, "fit", "--task", "t", "--target", "y", "--rank", "0", "--no-curves", "--model", "m.npz", "a.csv")
+	if err := os.Link("a.csv", "b.csv"); err != nil {
+		t.Skip(err)
+	}
+	for _, command := range []string{"fit --task t --target y", "up --task t --target y", "check", "predict --model m.npz",
+		"adapt --model m.npz --out m2.npz"} {
+		for _, other := range []string{"./a.csv", "b.csv"} {
+			refuses(t, cli.ExitUsage, "a.csv and "+other+" are the same file", append(strings.Fields(command), "a.csv", other)...)
+		}
+	}
+}
+
+// The option that helps is a flag of the command.
+func TestHintsAreFlags(t *testing.T) {
+	t.Chdir(t.TempDir())
+	write(t, ".", "a.csv", string(smallTable(rand.New(rand.NewPCG(1, 2)), 4, 8, 2)))
+	write(t, ".", "b.csv", "t,x0,x1,y\ntask 1,1,many,2\n")
+	must(t, "fit", "--task", "t", "--target", "y", "--rank", "0", "--no-curves", "--model", "m.npz", "a.csv")
+	for _, command := range []string{"predict --model m.npz", "adapt --model m.npz --out m2.npz"} {
+		_, message := errorInJSON(t, append(strings.Fields(command), "b.csv")...)
+		if want := `b.csv: line 2, column "x1": "many" is not a number; use --na many for a missing value`; message != want {
+			t.Errorf("%s: %s, want %s", command, message, want)
 		}
 	}
 }

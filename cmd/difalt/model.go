@@ -74,7 +74,7 @@ func runShow(ctx context.Context, std *cli.Streams, o showOptions) error {
 	var used files
 	defer used.close()
 	if o.out != "" {
-		err := errors.Join(used.reads("model", o.model), used.create("out", o.out, tablefile.Extensions...))
+		err := errors.Join(used.reads("", o.model), used.create("out", o.out, tablefile.Extensions...))
 		if err != nil {
 			return err
 		}

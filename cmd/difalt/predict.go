@@ -230,7 +230,7 @@ func (w *predictionWriter) addTables(ctx context.Context, std *cli.Streams, patt
 	err := reading(ctx, std.Progress(), nil, &o, func() (err error) {
 		read, err = dataset.Scan(patterns, o, w.add)
 		if err != nil {
-			return withHint(err)
+			return withHint(err, false)
 		}
 		if w.out == nil { // several tables without rows
 			w.start(make([]dataset.Date, len(w.keep)))

@@ -2,12 +2,15 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/difalt/difalt/cmd/difalt/engine/cluster"
 	"github.com/difalt/difalt/cmd/difalt/internal/cli"
+	"github.com/difalt/difalt/cmd/difalt/internal/place"
+	"github.com/difalt/difalt/cmd/difalt/internal/text"
 	"github.com/spf13/pflag"
 )
 
@@ -39,17 +42,17 @@ func sharedIn(flags *pflag.FlagSet) map[string]cluster.Value {
 }
 
 // takeShared sets the flags of a node that cluster.json has for all owners. It is an error if this owner has
-// given another value.
+// given another value, and a fault of the file if its options cannot be, each or together.
 func takeShared(flags *pflag.FlagSet, path string, training map[string]cluster.Value) error {
 	for _, name := range slices.Sorted(maps.Keys(training)) {
 		value := string(training[name])
 		if !slices.Contains(sharedOptions, name) {
-			return cli.WrongFlag("cluster", "%s: the training has an option %q: must be one of %s", path, name,
-				strings.Join(sharedOptions, ", "))
+			return wrongTraining(path, "has an option %q: must be one of %s", name, strings.Join(sharedOptions, ", "))
 		}
 		f := flags.Lookup(name)
 		if f.Changed && f.Value.String() != value {
-			return cli.WrongFlag(name, "it is %s here, and %s in %s for all owners: leave it out", f.Value, value, path)
+			here, there := text.Value(f.Value.String()), text.Value(value)
+			return cli.WrongFlag(name, "it is %s here, and %s in %s for all owners: leave it out", here, there, path)
 		}
 		if f.Changed {
 			continue
@@ -59,10 +62,31 @@ func takeShared(flags *pflag.FlagSet, path string, training map[string]cluster.V
 			err = invalid.Unwrap()
 		}
 		if err != nil {
-			return cli.WrongFlag("cluster", "%s: the training has %s %s: %w", path, name, value, err)
+			return wrongTraining(path, "has %s %s: %w", name, text.Value(value), err)
 		}
 	}
+	return checkTraining(path, training)
+}
+
+// checkTraining checks the options that cluster.json has beside each other, without the options of an owner.
+func checkTraining(path string, training map[string]cluster.Value) error {
+	o := jointOptions{trainingOptions: newTrainingOptions()}
+	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
+	o.addSharedFlags(flags)
+	for name, value := range training {
+		if err := flags.Set(name, string(value)); err != nil {
+			return wrongTraining(path, "has %s %s: %w", name, text.Value(string(value)), err)
+		}
+	}
+	if err := o.checkShared(flags); err != nil {
+		return wrongTraining(path, "is not possible: %s", err.Error())
+	}
 	return nil
+}
+
+// wrongTraining returns an error about the options of the training in cluster.json.
+func wrongTraining(path, format string, args ...any) error {
+	return cli.OfFlag("cluster", place.Named(path, fmt.Errorf("the training "+format, args...)))
 }
 
 // requireShared reports options without which nothing can be trained, and which neither this owner nor

@@ -9,7 +9,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/difalt/difalt/cmd/difalt/internal/place"
@@ -80,9 +79,22 @@ func (r *reader) readAll(patterns []string) (*Table, error) {
 	return t, nil
 }
 
+// infoOf returns the identity of a regular file, nil for a stream and for a path without a file.
+func infoOf(path string) os.FileInfo {
+	info, err := os.Stdin.Stat()
+	if path != Stdin {
+		info, err = os.Stat(path)
+	}
+	if err != nil || !info.Mode().IsRegular() {
+		return nil
+	}
+	return info
+}
+
 // Matching returns the files of the patterns, in order. A pattern without a match and a file that is named
-// twice are errors.
+// twice, under any name, are errors.
 func Matching(patterns []string) (paths []string, err error) {
+	var infos []os.FileInfo // of the paths; nil where a path may be read twice, or does not exist
 	for _, pattern := range patterns {
 		list := []string{pattern}
 		if _, err := os.Stat(pattern); err != nil && strings.ContainsAny(pattern, "*?[") {
@@ -94,10 +106,16 @@ func Matching(patterns []string) (paths []string, err error) {
 			return nil, fmt.Errorf("no file matches %q", pattern)
 		}
 		for _, path := range list {
-			if slices.Contains(paths, path) {
-				return nil, fmt.Errorf("file %s is named twice", path)
+			info := infoOf(path)
+			for i, before := range infos {
+				switch {
+				case paths[i] == path:
+					return nil, fmt.Errorf("file %s is named twice", path)
+				case info != nil && before != nil && os.SameFile(info, before):
+					return nil, fmt.Errorf("%s and %s are the same file", NameOf(paths[i]), NameOf(path))
+				}
 			}
-			paths = append(paths, path)
+			paths, infos = append(paths, path), append(infos, info)
 		}
 	}
 	if paths == nil {

@@ -68,6 +68,7 @@ func Run(ctx context.Context, program NewProgram, args []string, stdout, stderr 
 	root.SetArgs(append([]string{}, args...)) // nil would stand for the arguments of the process
 	root.SetOut(out)
 	root.SetErr(stderr)
+	strictTopics(root)
 	err := execute(ctx, root)
 	if err == nil {
 		err = out.err

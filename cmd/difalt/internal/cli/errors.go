@@ -34,18 +34,18 @@ const (
 // An Error ends a command. Its text and its JSON come from its fields. An Error of another package, such as
 // a *transport.PeerError, becomes one at the end of the program.
 type Error struct {
-	Code  int    // exit code
-	Flag  string // name of the flag that the error is about, without dashes; empty for none
-	Value string // value of the flag, where that is the fault
-	Err   error  // what is wrong; nil if it was printed before
+	Code  int     // exit code
+	Flag  string  // name of the flag that the error is about, without dashes; empty for none
+	Value *string // value of the flag, as it was given, where that is the fault; nil for none
+	Err   error   // what is wrong; nil if it was printed before
 }
 
 // Error returns "--FLAG is VALUE: what is wrong", without the parts that are empty.
 func (e *Error) Error() string {
 	s := ""
 	switch {
-	case e.Flag != "" && e.Value != "":
-		s = "--" + e.Flag + " is " + e.Value + ": "
+	case e.Flag != "" && e.Value != nil:
+		s = "--" + e.Flag + " is " + text.Value(*e.Value) + ": "
 	case e.Flag != "":
 		s = "--" + e.Flag + ": "
 	}
@@ -73,7 +73,8 @@ func WrongFlag(flag, format string, args ...any) error {
 
 // WrongValue describes a value that a flag cannot have.
 func WrongValue(flag string, value any, format string, args ...any) error {
-	return &Error{Code: ExitUsage, Flag: flag, Value: fmt.Sprint(value), Err: fmt.Errorf(format, args...)}
+	given := fmt.Sprint(value)
+	return &Error{Code: ExitUsage, Flag: flag, Value: &given, Err: fmt.Errorf(format, args...)}
 }
 
 // OfFlag adds to an error the flag that named the file, the folder or the address. Nil stays nil.
@@ -169,13 +170,13 @@ const jsonSchema = 1
 type errorObject struct {
 	Schema int `json:"schema"`
 	Error  struct {
-		Code    int    `json:"code"`
-		Flag    string `json:"flag,omitempty"`
-		Value   string `json:"value,omitempty"`
-		File    string `json:"file,omitempty"`
-		Line    int    `json:"line,omitempty"`
-		Message string `json:"message"`
-		Stack   string `json:"stack,omitempty"` // of a panic
+		Code    int     `json:"code"`
+		Flag    string  `json:"flag,omitempty"`
+		Value   *string `json:"value,omitempty"`
+		File    string  `json:"file,omitempty"`
+		Line    int     `json:"line,omitempty"`
+		Message string  `json:"message"`
+		Stack   string  `json:"stack,omitempty"` // of a panic
 	} `json:"error"`
 }
 

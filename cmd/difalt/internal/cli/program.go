@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/difalt/difalt/cmd/difalt/internal/text"
 	"github.com/difalt/difalt/kernel"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -97,6 +96,30 @@ func makeStrict(cmd *cobra.Command, flags *pflag.FlagSet) {
 	})
 }
 
+// strictTopics lets help and completion refuse words that name no command or shell, as all commands do.
+func strictTopics(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	for _, cmd := range root.Commands() {
+		switch cmd.Name() {
+		case "help":
+			cmd.Args = func(_ *cobra.Command, words []string) error {
+				topic, left, err := root.Find(words)
+				if err != nil {
+					return NoArguments(root, words)
+				}
+				return NoArguments(topic, left)
+			}
+		case "completion":
+			cmd.Args = NoArguments
+			cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+			for _, shell := range cmd.Commands() {
+				shell.Args = NoArguments
+			}
+		}
+	}
+}
+
 // Require marks flags of a command as required, for its help, too.
 func Require(cmd *cobra.Command, names ...string) {
 	for _, name := range names {
@@ -111,11 +134,13 @@ func Require(cmd *cobra.Command, names ...string) {
 // wrongFlag describes an error in the flags.
 func wrongFlag(cmd *cobra.Command, err error) error {
 	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
-		value := text.ShellWord(invalid.GetValue())
-		if invalid.GetValue() == "" {
-			value = "empty"
-		}
-		return WrongValue(invalid.GetFlag().Name, value, "%w", invalid.Unwrap())
+		return WrongValue(invalid.GetFlag().Name, invalid.GetValue(), "%w", invalid.Unwrap())
+	}
+	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok && unknown.GetSpecifiedShortnames() == "" {
+		return WrongFlag(unknown.GetSpecifiedName(), "unknown flag %s", see(cmd))
+	}
+	if bare, ok := errors.AsType[*pflag.ValueRequiredError](err); ok && bare.GetSpecifiedShortnames() == "" {
+		return WrongFlag(bare.GetSpecifiedName(), "it needs a value %s", see(cmd))
 	}
 	return Usagef("%w %s", err, see(cmd))
 }
@@ -159,8 +184,17 @@ func NoArguments(cmd *cobra.Command, args []string) error {
 
 // requiredFlags reports required flags that are missing, before the command runs.
 func requiredFlags(cmd *cobra.Command) error {
-	if err := cmd.ValidateRequiredFlags(); err != nil {
-		return Usagef("%w %s", err, see(cmd))
+	var missing []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if f.Annotations[cobra.BashCompOneRequiredFlag] != nil && !f.Changed {
+			missing = append(missing, f.Name)
+		}
+	})
+	switch len(missing) {
+	case 0:
+		return nil
+	case 1:
+		return WrongFlag(missing[0], "it is required %s", see(cmd))
 	}
-	return nil
+	return Usagef("--%s are required %s", strings.Join(missing, " and --"), see(cmd))
 }

@@ -132,6 +132,19 @@ func ShellWord(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
+// Value returns a value as messages show it: a number as it is, any other text in quotes, and "empty" for an
+// empty text.
+func Value(s string) string {
+	_, err := strconv.ParseFloat(s, 64)
+	switch {
+	case s == "":
+		return "empty"
+	case err == nil:
+		return s
+	}
+	return strconv.Quote(s)
+}
+
 // Cause strips the operation and the file from an error, for messages that contain them. The text
 // of usual errors does not depend on the system.
 func Cause(err error) error {

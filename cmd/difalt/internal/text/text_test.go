@@ -64,3 +64,12 @@ func TestVisible(t *testing.T) {
 		t.Errorf("a name of %d bytes", len(got))
 	}
 }
+
+// A value in a message cannot be mistaken for a word of the message.
+func TestValue(t *testing.T) {
+	for s, want := range map[string]string{"": "empty", "-1": "-1", "1e9": "1e9", "wrong": `"wrong"`, ",": `","`, "a\nb": `"a\nb"`} {
+		if got := Value(s); got != want {
+			t.Errorf("%q: %s, want %s", s, got, want)
+		}
+	}
+}
