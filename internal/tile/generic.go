@@ -35,7 +35,7 @@ const PackWidth = 16
 func PackedLen(d, r int) int { return Pad(d) * ((r + PackWidth - 1) &^ (PackWidth - 1)) }
 
 // mulPackedGeneric computes A = X U as mulBasisGeneric does, for u in the layout
-// of packBasisGeneric.
+// of PackBasis.
 func mulPackedGeneric(a []float64, lda int, x []float64, ldx int, p []float64, n, d, r int) {
 	d = Pad(d)
 	for j := range r {
