@@ -238,6 +238,35 @@ func TestTotalsAreFew(t *testing.T) {
 	}
 }
 
+// A total has as many numbers as docs/privacy.md says, here for d columns of numbers and a positive target.
+func TestNumbersOfTotals(t *testing.T) {
+	m, r, err := Together(t.Context(), cut(clinics(t), 3), network("exponential", 3), open)
+	check.Done(err)
+	d := len(m.Features())
+	want := map[string]int{
+		"tasks, rows, sizes":              5 + 66*(d+2) + 2*d,
+		"values of columns":               3*d + 8,
+		"distances from means":            2*d + 5,
+		"squares of distances from means": 2*d + 5,
+		"squared errors of rows without the row, of the target and by its logarithm": 4,
+		"owners with rows far out": 2,
+		"slopes b b'":              (d+1)*(d+2)/2 + 1,
+		"residuals":                4,
+		"derivatives of noise":     83,
+		"likelihoods of noise":     42,
+		"errors of methods":        13*7 + 1,
+	}
+	found := 0
+	for _, total := range r.Totals {
+		if n, ok := want[total.Name]; ok {
+			found++
+			check.FailIf(t, total.Numbers != n*total.Sums, "%s: %d numbers in %d sums, want %d in each", total.Name,
+				total.Numbers, total.Sums, n)
+		}
+	}
+	check.FailIf(t, found != len(want), "%d of %d totals are there: %+v", found, len(want), r.Totals)
+}
+
 // apart trains in groups of nodes, each of which stands for a process.
 func apart(t *testing.T, list []Input, groups [][]int, o Options,
 	change func(node int, tr transport.Transport) (transport.Transport, context.Context)) ([]*Model, []error) {
