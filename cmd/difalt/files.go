@@ -300,7 +300,7 @@ func loadModel(path string) (m *mixed.Model, err error) {
 	} else if m, err = mixed.Load(bytes.NewReader(content), int64(len(content))); err != nil {
 		err = fmt.Errorf("%s: %w", nameOf(path, "input"), err)
 	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
 		err = fmt.Errorf("%w; a model is a file that \"difalt fit --model FILE.npz\" writes, or adapt, node or up", err)
 	}
 	return m, place.In(nameOf(path, "input"), err)

@@ -259,6 +259,9 @@ func (o *jointOptions) checkShared(flags *pflag.FlagSet) error {
 			return cli.WrongFlag(name, "it needs --epsilon")
 		}
 	}
+	if o.table.Task != "" && o.table.Task == o.table.Target {
+		return cli.Usagef("--task and --target are both %q: name two columns", o.table.Task)
+	}
 	if private && o.model.LogTarget {
 		return cli.WrongFlag("log-target", "private training does not model the logarithm of the target")
 	}
@@ -285,7 +288,7 @@ func newMemberOptions() memberOptions {
 func (o *memberOptions) addIdentity(flags *pflag.FlagSet, usage string) {
 	flags.StringVar(&o.clusterFile, "cluster", "", usage)
 	flags.StringVar(&o.keyFile, "key", "", "private key of this node, `FILE`")
-	flags.StringVar(&o.listen, "listen", "", "listen on `ADDRESS` (default: the node's address in cluster.json)")
+	flags.Var(cli.Address(&o.listen), "listen", "listen on `ADDRESS` (default: the node's address in cluster.json)")
 }
 
 // addTimeouts adds the flags of the times.

@@ -89,6 +89,7 @@ func TestErrorsHavePlaces(t *testing.T) {
 		{"cluster key --out net/a.key", placedError{1, "out", "net/a.key", 0}},
 		{"cluster new --nodes a=a:1,b=b:2 --out net", placedError{1, "out", "net/cluster.json", 0}},
 		{"results --from none", placedError{1, "from", "none", 0}},
+		{"results --from net", placedError{1, "from", "net", 0}},
 	} {
 		got, message := errorInJSON(t, strings.Fields(c.line)...)
 		got.File = filepath.ToSlash(got.File)
@@ -115,6 +116,10 @@ func TestErrorsHaveFlags(t *testing.T) {
 		{[]string{"fit", "--na", ","}, "na", `--na is ",": one of its entries is empty`},
 		{[]string{"fit", "--dates", "a b"}, "dates", `--dates is "a b": must be one of ymd, dmy, mdy`},
 		{[]string{"fit", "--task="}, "task", "--task is empty: leave it out, or give it a value"},
+		{[]string{"node", "--listen", "x"}, "listen", `--listen is "x": must be HOST:PORT or :PORT`},
+		{[]string{"node", "--metrics", "a:99999"}, "metrics", `--metrics is "a:99999": must be HOST:PORT or :PORT`},
+		{[]string{"cluster", "new", "--nodes", "a=a:1,b=b:1", "--out", "net", "--task", "t", "--target", "t"}, "",
+			`--task and --target are both "t": name two columns`},
 		{[]string{"help", "no-such"}, "", `unknown command "no-such" (see "difalt --help")`},
 		{[]string{"help", "model", "no-such"}, "", `unknown command "no-such" (see "difalt model --help")`},
 		{[]string{"help", "fit", "x"}, "", `difalt fit takes no arguments`},

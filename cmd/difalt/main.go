@@ -46,9 +46,9 @@ Exit codes:
   143  ended by SIGTERM
 
 After exit codes 1 to 3 existing files are unchanged. With --json an error is
-one JSON object on the standard error, with its code, flag, file and line.
-GOMEMLIMIT=8GiB makes Go collect memory before it reaches that limit. The file
-name - means standard input or output.`
+one JSON object, the last line of the standard error, with its code, flag, file
+and line. GOMEMLIMIT=8GiB makes Go collect memory before it reaches that limit.
+The file name - means standard input or output of tables, models and results.`
 	programExamples = `  difalt fit --task clinic --target y --model m.npz train.csv
                                        fit a table of many small tasks
   difalt predict --model m.npz --out predictions.csv new.csv

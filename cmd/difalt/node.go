@@ -93,7 +93,7 @@ func (o *nodeOptions) addFlags(flags *pflag.FlagSet) {
 	flags.Var(cli.OneOf(&o.engine, engineGRPC, engineMPI), "engine",
 		"send messages by `KIND`: grpc, or mpi between the processes of mpirun or srun (in builds with -tags mpi)")
 	o.member.addTimeouts(flags)
-	flags.StringVar(&o.metrics, "metrics", "", "serve /metrics for Prometheus, and /healthz, on `ADDRESS`")
+	flags.Var(cli.Address(&o.metrics), "metrics", "serve /metrics for Prometheus, and /healthz, on `ADDRESS`")
 	o.addData(flags, dataUsage)
 	o.addTrainingFlags(flags)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"net"
 	"slices"
 	"strconv"
 	"strings"
@@ -146,6 +147,21 @@ func Span(p *time.Duration) pflag.Value {
 		return d, nil
 	}
 	return &value[time.Duration]{p: p, kind: "duration", text: p.String(), parse: parse}
+}
+
+// Address is an address to listen on, HOST:PORT or :PORT. The present value of *p is the default, which may be
+// empty.
+func Address(p *string) pflag.Value {
+	return Parsed(p, *p, func(s string) (string, error) {
+		_, port, err := net.SplitHostPort(s)
+		if err == nil {
+			_, err = net.LookupPort("tcp", port)
+		}
+		if err != nil {
+			return "", errors.New("must be HOST:PORT or :PORT")
+		}
+		return s, nil
+	})
 }
 
 // Seed is any whole number of 64 bits. The present value of *p is the default.

@@ -13,7 +13,7 @@ import (
 // is refused changes nothing.
 func TestValues(t *testing.T) {
 	count, limit, number, positive, span, seed := 3, 0, 0.5, 1.0, time.Minute, uint64(1)
-	word, level := "b", 0
+	word, listen, level := "b", "", 0
 	for name, c := range map[string]struct {
 		value   pflag.Value
 		initial string
@@ -34,6 +34,8 @@ func TestValues(t *testing.T) {
 			"must be a time such as 90s or 1h30m, from 1ns to 2400h0m0s", func() bool { return span == 1 }},
 		"seed": {Seed(&seed), "1", []string{"0", "18446744073709551615"}, []string{"-1", "18446744073709551616"},
 			"must be a whole number from 0 to 18446744073709551615", func() bool { return seed == math.MaxUint64 }},
+		"address": {Address(&listen), "", []string{"host:7001", "[::1]:0", ":65535"}, []string{"x", "a:b:c", "host:65536", "host:-1"},
+			"must be HOST:PORT or :PORT", func() bool { return listen == ":65535" }},
 		"word": {OneOf(&word, "a", "b"), "b", []string{"b", "a"}, []string{"c", "A"}, "must be one of a, b",
 			func() bool { return word == "a" }},
 		"parsed": {Parsed(&level, "info", func(s string) (int, error) { return len(s), nil }, "info"), "info",

@@ -115,7 +115,8 @@ func LoadResults(dir string) ([]*Summary, error) {
 		return err
 	})
 	if err == nil && len(all) == 0 {
-		err = fmt.Errorf("%s contains no results of runs: the file %s is missing in it and below", dir, SummaryFile)
+		lacks := "%s contains no results of runs: the file %s is missing in it and below"
+		err = place.In(dir, fmt.Errorf(lacks, dir, SummaryFile))
 	}
 	return all, err
 }
