@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"os"
@@ -295,7 +296,7 @@ func TestInterrupted(t *testing.T) {
 		{"predict", "--model", x.model, "--out", filepath.Join(dir, "p.csv")},
 		{"adapt", "--model", x.model, "--out", filepath.Join(dir, "m.npz")},
 	} {
-		p := launch(t, "", "", append(args, "--data", pipe)...)
+		p := launch(t, "", "", append(args, "--json", "--data", pipe)...)
 		w, err := os.OpenFile(pipe, os.O_WRONLY, 0) // waits for the reader
 		if err != nil {
 			t.Fatal(err)
@@ -309,7 +310,7 @@ func TestInterrupted(t *testing.T) {
 			end, want = syscall.SIGTERM, cli.ExitTerminated
 		}
 		_ = p.cmd.Process.Signal(end)
-		if code := p.code(t); code != want || !strings.Contains(p.err.String(), "interrupted") {
+		if code := p.code(t); code != want || !strings.Contains(p.err.String(), fmt.Sprintf(`{"code":%d,"message":"interrupted`, want)) {
 			t.Errorf("%q: exit code %d, message %q", args, code, p.err.String())
 		}
 	}

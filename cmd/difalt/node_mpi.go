@@ -45,8 +45,8 @@ func runMPI(ctx context.Context, std *cli.Streams, o nodeOptions) error {
 		}
 		err = t.federate(ctx, node)
 	}
-	cli.Complain(own.Err, program, err, own.JSON)
 	code, wait := cli.CodeOf(ctx, err), parting
+	cli.Complain(own.Err, program, err, code, own.JSON)
 	if t.written || ctx.Err() != nil {
 		wait = o.member.roundTimeout // others may still be writing
 	}

@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/difalt/difalt/cmd/difalt/internal/cli"
+	"github.com/difalt/difalt/cmd/difalt/internal/place"
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/mixed"
@@ -104,12 +106,12 @@ func (t *training) sameSettings() error {
 	for _, s := range t.sources {
 		difference := consensus.Difference(t.settings(&s), "in "+s.Name, t.settings(&first), "in "+first.Name)
 		if difference != "" {
-			return fmt.Errorf("--data: %s", difference)
+			return place.In(s.Name, errors.New(difference))
 		}
 		for _, task := range s.Table.Tasks() {
 			if other, twice := seen[task]; twice {
-				return fmt.Errorf("--data: task %q is in %s and in %s: in one model its name must be unique", task,
-					other, s.Name)
+				unique := "task %q is in %s and in %s: in one model its name must be unique"
+				return place.In(s.Name, fmt.Errorf(unique, task, other, s.Name))
 			}
 			seen[task] = s.Name
 		}

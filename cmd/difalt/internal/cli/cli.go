@@ -74,8 +74,10 @@ func Run(ctx context.Context, program NewProgram, args []string, stdout, stderr 
 		err = out.err
 	}
 	// The flags may be wrong, so the arguments decide how to print the error.
-	Complain(stderr, root.Name(), err, slices.Contains(args, "--json") || slices.Contains(args, "--json=true"))
-	return CodeOf(ctx, err)
+	code := CodeOf(ctx, err)
+	asJSON := slices.Contains(args, "--json") || slices.Contains(args, "--json=true")
+	Complain(stderr, root.Name(), err, code, asJSON)
+	return code
 }
 
 // execute runs the command. A panic becomes an error.

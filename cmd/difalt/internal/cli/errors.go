@@ -180,9 +180,9 @@ type errorObject struct {
 	} `json:"error"`
 }
 
-// Complain prints an error of a program as text or as JSON, if there is one that was not printed before. A
-// panic has its stack.
-func Complain(stderr io.Writer, program string, err error, asJSON bool) {
+// Complain prints an error of a program as text or as JSON with its exit code, if there is one that was not
+// printed before. A panic has its stack.
+func Complain(stderr io.Writer, program string, err error, code int, asJSON bool) {
 	own, isOwn := errors.AsType[*Error](err)
 	if err == nil || isOwn && own.Err == nil {
 		return
@@ -196,7 +196,7 @@ func Complain(stderr io.Writer, program string, err error, asJSON bool) {
 		return
 	}
 	o := errorObject{Schema: jsonSchema}
-	o.Error.Code, o.Error.Message = ExitCode(err), sentence(err)
+	o.Error.Code, o.Error.Message = code, sentence(err)
 	if panicked {
 		o.Error.Stack = string(p.Stack)
 	}
