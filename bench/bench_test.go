@@ -53,8 +53,8 @@ func report(b *testing.B, flops float64, c *measure.Ceiling, operation func()) {
 	b.ReportAllocs()
 }
 
-// reportShare adds the share of a ceiling in per cent. The unit ends in a question mark above 105: the machine was
-// not quiet, or something is not measured as it should be.
+// reportShare adds the share of a ceiling in per cent. The unit ends in a question mark above 105: the
+// machine was not quiet, or something is not measured as it should be.
 func reportShare(b *testing.B, share float64, unit string) {
 	if share > 105 {
 		unit += "?"

@@ -20,8 +20,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A gonumStep is the step of some tasks with gonum's blas64 and lapack64, as a program without this library would
-// write it: all memory is allocated once, and one goroutine computes.
+// A gonumStep is the step of some tasks with gonum's blas64 and lapack64, as a program without this library
+// would write it: all memory is allocated once, and one goroutine computes.
 type gonumStep struct {
 	u       blas64.General // d x r
 	x       []blas64.General
@@ -83,8 +83,8 @@ func (s *gonumStep) run() {
 	}
 }
 
-// BenchmarkGonum is the step of BenchmarkIteration beside the same step with gonum, both on one thread. xgonum is
-// gonum's time over ours.
+// BenchmarkGonum is the step of BenchmarkIteration beside the same step with gonum, both on one thread.
+// xgonum is gonum's time over ours.
 func BenchmarkGonum(b *testing.B) {
 	for _, shape := range shapes() {
 		p := measure.NewProblem(shape, seed)
@@ -124,8 +124,8 @@ func (i implementation) use() {
 	lapack64.Use(i.lapack)
 }
 
-// BenchmarkBLAS is calls of package mat over kernel/blas. xgonum is the time of the call over gonum's BLAS and
-// LAPACK, as multiples of ours. make bench-blas has more cases, and OpenBLAS.
+// BenchmarkBLAS is calls of package mat over kernel/blas. xgonum is the time of the call over gonum's BLAS
+// and LAPACK, as multiples of ours. make bench-blas has more cases, and OpenBLAS.
 func BenchmarkBLAS(b *testing.B) {
 	own := implementation{blas.Implementation{}, blas.Lapack{}}
 	gonums := implementation{reference.Implementation{}, lapackreference.Implementation{}}

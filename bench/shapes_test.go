@@ -78,8 +78,8 @@ func step(b *testing.B, tasks *kernel.Tasks, r int, ridge float64, workers int) 
 	b.ReportAllocs()
 }
 
-// BenchmarkHuge is a step of one task whose rows the workers share. A step reads the samples twice: %read is its
-// share of the speed of plain reads by the same workers.
+// BenchmarkHuge is a step of one task whose rows the workers share. A step reads the samples twice: %read is
+// its share of the speed of plain reads by the same workers.
 func BenchmarkHuge(b *testing.B) {
 	tasks := normal(200, []int{150_000}, kernel.Float64)
 	for _, w := range workers() {
@@ -135,8 +135,8 @@ func BenchmarkOperations(b *testing.B) {
 	}
 }
 
-// BenchmarkOrthonormalizeTwice is the QR of columns that are far from orthogonal, which BenchmarkOrthonormalize
-// does not take.
+// BenchmarkOrthonormalizeTwice is the QR of columns that are far from orthogonal, which
+// BenchmarkOrthonormalize does not take.
 func BenchmarkOrthonormalizeTwice(b *testing.B) {
 	for _, s := range [][2]int{{600, 4}, {100, 10}, {2048, 16}} {
 		b.Run(fmt.Sprintf("d=%d/r=%d", s[0], s[1]), func(b *testing.B) {

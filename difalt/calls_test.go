@@ -193,8 +193,8 @@ func (m *modelRun) play() {
 	}
 }
 
-// TestCalls: random sequences of calls of Step, Iterations, Result, Snapshot, Restore and Run, with contexts that
-// end, and with one to three workers, pass through the states of an undisturbed run and end like it.
+// TestCalls: random sequences of calls of Step, Iterations, Result, Snapshot, Restore and Run, with contexts
+// that end, and with one to three workers, pass through the states of an undisturbed run and end like it.
 // Accelerated, which restarts without its memory, ends at the same minimum.
 func TestCalls(t *testing.T) {
 	sequences := uint64(6)

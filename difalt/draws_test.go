@@ -207,8 +207,8 @@ func examineAll(t *testing.T, draw func(seed uint64) drawing, first, number int,
 }
 
 // TestReachesMinimum runs accelerated, in int8 and float64, on drawn problems of several kinds from the start
-// where a dense method of Levenberg and Marquardt reaches the least objective, and counts how many reach it in
-// 500 iterations. A run that does not must not say Converged.
+// where a dense method of Levenberg and Marquardt reaches the least objective, and counts how many reach it
+// in 500 iterations. A run that does not must not say Converged.
 func TestReachesMinimum(t *testing.T) {
 	for _, c := range []struct {
 		name        string

@@ -69,8 +69,8 @@ func outcome(res *difalt.Result, err error) string {
 	return text
 }
 
-// TestEndings: a run ends with the same status, error and result through every entry point, at a saddle point, when
-// it is interrupted, when it diverges and at the limit, in one process and in three.
+// TestEndings: a run ends with the same status, error and result through every entry point, at a saddle
+// point, when it is interrupted, when it diverges and at the limit, in one process and in three.
 func TestEndings(t *testing.T) {
 	saddle, w := atSaddle(), weights(t, "ring", 4, 1, topology.Metropolis)
 	plain := draw(t, 4, 12, 40, 15, 2, 2, .1, 1)
@@ -114,8 +114,8 @@ func TestEndings(t *testing.T) {
 	}
 }
 
-// endAll runs a problem to the end through a entry point, in processes of so many nodes each. Every process ends its
-// context at iteration stopAt.
+// endAll runs a problem to the end through an entry point, in processes of so many nodes each. Every process
+// ends its context at iteration stopAt.
 func endAll(t *testing.T, w *topology.Weights, sizes []int, p *difalt.Problem, o difalt.Options, stopAt int, d entryPoint) (
 	[]*difalt.Result, []error) {
 	var groups [][]int
@@ -157,8 +157,8 @@ func endAll(t *testing.T, w *topology.Weights, sizes []int, p *difalt.Problem, o
 	return apart(t, w, groups, one)
 }
 
-// TestEndConfirms: whatever the end of a run, through every entry point and in Initialize, no node returns a result
-// if the last total on its way to one node had another bit.
+// TestEndConfirms: whatever the end of a run, through every entry point and in Initialize, no node returns a
+// result if the last total on its way to one node had another bit.
 func TestEndConfirms(t *testing.T) {
 	p, w := draw(t, 3, 12, 24, 15, 2, 1.5, 0, 1), weights(t, "path", 3, 1, topology.Metropolis)
 	lie, groups := transport.Link{Node: 1, Peer: 0}, together(3, 3)
@@ -327,8 +327,8 @@ func TestErrorTypes(t *testing.T) {
 	}
 }
 
-// TestObserverStays: Iterations calls the observer of the options, which others may have too, and leaves it in
-// place when the loop ends early.
+// TestObserverStays: Iterations calls the observer of the options, which others may have too, and leaves it
+// in place when the loop ends early.
 func TestObserverStays(t *testing.T) {
 	p, seen := draw(t, 3, 20, 40, 15, 2, 2, 0, 1), 0
 	s := newSolver(t, p, network(t, "path", 3, 1), difalt.Options{Rank: 2, Observer: func(*difalt.Record) error {

@@ -7,8 +7,8 @@ import (
 	"github.com/difalt/difalt/topology"
 )
 
-// Near the end of a run only do nodes add up the numbers that a residual takes: an earlier look costs what the
-// first one costs, which measures nothing.
+// Near the end of a run only do nodes add up the numbers that a residual takes: an earlier look costs what
+// the first one costs, which measures nothing.
 func TestLooksFarFromTheEnd(t *testing.T) {
 	const last = 25
 	var look int64 // bytes of the first look of the first method

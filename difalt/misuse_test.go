@@ -15,8 +15,8 @@ import (
 	"github.com/difalt/difalt/topology"
 )
 
-// TestSaveRefuses: Save writes nothing that LoadModel would refuse, and a Model without a representation is an
-// error, or has no tasks.
+// TestSaveRefuses: Save writes nothing that LoadModel would refuse, and a Model without a representation is
+// an error, or has no tasks.
 func TestSaveRefuses(t *testing.T) {
 	k := newTable(rand.New(rand.NewPCG(141, 142)), 6, 9, 4, 2)
 	m, err := difalt.Fit(t.Context(), k.tasks(t), 2)

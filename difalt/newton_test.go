@@ -144,8 +144,8 @@ func denseProduct(k *kernel.Tasks, u, direction *kernel.Basis, b []float64, ridg
 	return sum
 }
 
-// TestConjugateGradients: the steps of newton solve a system with a known matrix, to the accuracy that forcing
-// asks for, or end after mostProducts; a direction without curvature ends them, too.
+// TestConjugateGradients: the steps of newton solve a system with a known matrix, to the accuracy that
+// forcing asks for, or end after mostProducts; a direction without curvature ends them, too.
 func TestConjugateGradients(t *testing.T) {
 	const d, r = 8, 2
 	rng := rand.New(rand.NewPCG(5, 6))

@@ -40,9 +40,9 @@ func unequal(d, tasks, n, r int, kappa, noise, deviation float64, seed uint64) *
 	return p
 }
 
-// TestNoiseInAValley: where few large tasks make a long valley, the residual falls below the statistical error
-// far from the minimum. A run that ends at the noise is at the objective of the minimum all the same: the
-// iterations of a run with a small tolerance from there lower it by no more than noise explains.
+// TestNoiseInAValley: where few large tasks make a long valley, the residual falls below the statistical
+// error far from the minimum. A run that ends at the noise is at the objective of the minimum all the same:
+// the iterations of a run with a small tolerance from there lower it by no more than noise explains.
 func TestNoiseInAValley(t *testing.T) {
 	converged := 0
 	for seed := uint64(0); seed < 40; seed++ {

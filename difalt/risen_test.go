@@ -28,8 +28,8 @@ func products(list []difalt.Record) (count int) {
 	return count
 }
 
-// TestGaussNewtonApart: Gauss-Newton steps have the same bits in one process and in several, for all numbers of
-// workers, with codes and a ridge.
+// TestGaussNewtonApart: Gauss-Newton steps have the same bits in one process and in several, for all numbers
+// of workers, with codes and a ridge.
 func TestGaussNewtonApart(t *testing.T) {
 	for _, ridge := range []float64{0, .01} {
 		s := rising(ridge)
@@ -46,8 +46,8 @@ func TestGaussNewtonApart(t *testing.T) {
 	}
 }
 
-// TestGaussNewtonStops: a run ends within a Gauss-Newton step as in any other iteration, with the best point or
-// a trial, and continues from a snapshot to the same minimum.
+// TestGaussNewtonStops: a run ends within a Gauss-Newton step as in any other iteration, with the best point
+// or a trial, and continues from a snapshot to the same minimum.
 func TestGaussNewtonStops(t *testing.T) {
 	s := rising(0)
 	p := s.problem()

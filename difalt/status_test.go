@@ -230,8 +230,8 @@ func TestDivergedIsTheBest(t *testing.T) {
 	}
 }
 
-// TestEveryUIsAMinimum: where all U have one objective no run converges, for tasks of no more samples than r, and
-// for a square U. A ridge lets tasks of few samples tell about U.
+// TestEveryUIsAMinimum: where all U have one objective no run converges, for tasks of no more samples than r,
+// and for a square U. A ridge lets tasks of few samples tell about U.
 func TestEveryUIsAMinimum(t *testing.T) {
 	few, square := draw(t, 3, 8, 24, 2, 2, 2, .1, 1), draw(t, 3, 4, 24, 9, 2, 2, .1, 1)
 	for _, method := range []difalt.Method{difalt.DifAltGDmin, difalt.AltGDmin, difalt.Accelerated} {

@@ -43,8 +43,8 @@ func TestTotals(t *testing.T) {
 	}
 }
 
-// TestKnowledge compares the knowledge of tasks with n_t less the trace of the smoother of drawn tasks, for all
-// sizes of ridges, and with its limits.
+// TestKnowledge compares the knowledge of tasks with n_t less the trace of the smoother of drawn tasks, for
+// all sizes of ridges, and with its limits.
 func TestKnowledge(t *testing.T) {
 	const r, m, draws = 4, 2.5, 400
 	of := &totals{Data: sums.Data{Rank: r, Features: 10, Samples: 20, XX: m * 200}}
@@ -61,7 +61,8 @@ func TestKnowledge(t *testing.T) {
 					trace += s * s / (s*s + ridge) / draws
 				}
 			}
-			// The formula is exact for large n and r. For the smallest tasks it is right to .35 samples.
+			// The formula is exact for large n and r. For the smallest tasks it is right to .35
+			// samples.
 			if got := of.knowledge(float64(n), ridge); math.Abs(got-(float64(n)-trace)) > .35 || got > float64(n) || got < 0 {
 				t.Errorf("%d samples, ridge %v: %v, want about %v", n, ridge, got, float64(n)-trace)
 			}

@@ -94,7 +94,8 @@ func TestUnits(t *testing.T) {
 	}
 }
 
-// sameInUnits fails unless a result with features times x and responses times y has the bits of the plain one.
+// sameInUnits fails unless a result with features times x and responses times y has the bits of the plain
+// one.
 func sameInUnits(t *testing.T, name string, got, plain *difalt.Result, x, y float64) {
 	t.Helper()
 	if got.Status != plain.Status || got.Iterations != plain.Iterations || !alike(got.Residual, plain.Residual) ||

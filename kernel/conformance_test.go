@@ -294,8 +294,8 @@ func TestChangedBasis(t *testing.T) {
 	})
 }
 
-// A column of dummy variables is solved for as others are, by every backend: gonum v0.17 applies its reflectors
-// wrongly in blocks of more than 32.
+// A column of dummy variables is solved for as others are, by every backend: gonum v0.17 applies its
+// reflectors wrongly in blocks of more than 32.
 func TestDummyVariables(t *testing.T) {
 	const n, r, levels = 101, 40, 20
 	rng := rand.New(rand.NewPCG(97, 98))

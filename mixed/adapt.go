@@ -18,8 +18,9 @@ import (
 // coefficients of a known task are updated from their present distribution, so that its rows must be rows
 // that the model has not seen. Mean, prior and other tasks stay as they are. If tasks differ by their noise,
 // the noise of the table's tasks is estimated too. Rows count with their weights. In a design with axes, the
-// part of a row off the axes is noise of that row, and so is the effect of a new value of a period. Errors name the task and the row, counted from 1, of
-// targets and features that cannot be used; the error of a context that ends is its own.
+// part of a row off the axes is noise of that row, and so is the effect of a new value of a period. Errors
+// name the task and the row, counted from 1, of targets and features that cannot be used; the error of a
+// context that ends is its own.
 func (m *Model) Adapt(ctx context.Context, t Table) (*Model, error) {
 	switch {
 	case len(m.p.Mean) == 0:
@@ -27,7 +28,8 @@ func (m *Model) Adapt(ctx context.Context, t Table) (*Model, error) {
 	case t == nil:
 		return nil, errors.New("there is no table")
 	case !slices.Equal(t.Features(), m.features):
-		return nil, fmt.Errorf("the table has the features %s, and the model %s", names(t.Features()), names(m.features))
+		return nil, fmt.Errorf("the table has the features %s, and the model %s", names(t.Features()),
+			names(m.features))
 	case !t.HasTarget():
 		return nil, errors.New("the table has no target column")
 	case t.Rows() == 0:
@@ -62,7 +64,8 @@ func (m *Model) Adapt(ctx context.Context, t Table) (*Model, error) {
 		}
 		at, known := m.index[name]
 		if known && p.Tasks.Covariances == nil {
-			const format = "task %.60q: the model does not keep covariances of known tasks, and cannot learn more of their rows"
+			const format = "task %.60q: the model does not keep covariances of known tasks, and cannot learn " +
+				"more of their rows"
 			return nil, fmt.Errorf(format, name)
 		}
 		posterior, err := m.prior(at, known).learn(ctx, samples)
@@ -72,7 +75,8 @@ func (m *Model) Adapt(ctx context.Context, t Table) (*Model, error) {
 		if !known {
 			at = len(k.Names)
 			if k.Covariances != nil && at+1 > mostCovariances/len(m.unseen) {
-				const format = "task %.60q: with it the model has more than %d tasks, and would keep more than %d MiB of covariances: " +
+				const format = "task %.60q: with it the model has more than %d tasks, and would keep more " +
+					"than %d MiB of covariances: " +
 					"train a model with these rows"
 				return nil, fmt.Errorf(format, name, at, mostCovariances>>17)
 			}
@@ -114,7 +118,8 @@ func (m *Model) Repeats(t Table) (tasks []string) {
 	}
 	for k, name := range t.Tasks() {
 		at, known := m.index[name]
-		if known && len(rows[k]) > 0 && len(rows[k]) == m.p.Tasks.Samples[at] && digestOf(t, rows[k]) == m.p.Tasks.Digests[at] {
+		if known && len(rows[k]) > 0 && len(rows[k]) == m.p.Tasks.Samples[at] &&
+			digestOf(t, rows[k]) == m.p.Tasks.Digests[at] {
 			tasks = append(tasks, name)
 		}
 	}
@@ -157,8 +162,8 @@ type Table interface {
 	Tasks() []string    // names
 	Rows() int
 	Task(row int) int // index in Tasks
-	// X sets dst, one entry per feature, to the features of a row, NaN where they are missing, and returns
-	// it.
+	// X sets dst, one entry per feature, to the features of a row, NaN where they are missing, and
+	// returns it.
 	X(dst []float64, row int) []float64
 	HasTarget() bool
 	Y(row int) float64
@@ -166,8 +171,8 @@ type Table interface {
 	Schema() *Schema    // columns of the features
 }
 
-// placeOf returns the place of a row in words: that which the table gives by a method Place(row int) string, or the
-// number of the row from 1.
+// placeOf returns the place of a row in words: that which the table gives by a method Place(row int) string,
+// or the number of the row from 1.
 func placeOf(t Table, row int) string {
 	if b, ok := t.(*bounded); ok {
 		return placeOf(b.Table, row)
@@ -179,8 +184,8 @@ func placeOf(t Table, row int) string {
 }
 
 // A sample is a row of a table: its columns in the design, its standardised target and its weight. Its
-// distance from the axes of the design, if there are any, stands apart: the column is 0. spread is the variance
-// of effects of values that the model has not learned.
+// distance from the axes of the design, if there are any, stands apart: the column is 0. spread is the
+// variance of effects of values that the model has not learned.
 type sample struct {
 	z         []float64
 	y, weight float64
@@ -295,8 +300,8 @@ func (prior *posterior) residuals(p *posterior, samples []sample) (r residuals) 
 // samplesAtOnce is the number of samples between two checks of the context.
 const samplesAtOnce = 64
 
-// noiseOf returns the variance of a sample about its expectation along the axes and at known values of periods,
-// for noise of the given variance.
+// noiseOf returns the variance of a sample about its expectation along the axes and at known values of
+// periods, for noise of the given variance.
 func (prior *posterior) noiseOf(s sample, noise float64) float64 {
 	return noise/s.weight + square(s.distance)*prior.packed[len(prior.packed)-1] + s.spread
 }

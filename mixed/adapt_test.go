@@ -201,7 +201,8 @@ func TestAdaptLimit(t *testing.T) {
 	check.OK(m.Adapt(t.Context(), l))
 }
 
-// Rows that a model has learned are known again, in any order, task by task, also after they were saved; others are not.
+// Rows that a model has learned are known again, in any order, task by task, also after they were saved;
+// others are not.
 func TestRepeats(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	table, again := newTable(t, "x", "z"), newTable(t, "x", "z")

@@ -274,8 +274,8 @@ func TestAlteredSettings(t *testing.T) {
 	}
 }
 
-// A column that differs from another one in one row shows that row by the difference of two lines of X'X, in a
-// table of any size; so does a column of two values that is a code for another one.
+// A column that differs from another one in one row shows that row by the difference of two lines of X'X, in
+// a table of any size; so does a column of two values that is a code for another one.
 func TestTwins(t *testing.T) {
 	for rules, o := range map[bool]Options{false: open, true: {}} {
 		victim, own := drawn(5, "v", 2, 90, 90, 90), drawn(6, "a", 2, 60, 60)
@@ -345,8 +345,8 @@ func rowOfCombination(f *fitter, heard []heardTotal, weights map[string]float64,
 	return nil
 }
 
-// What the rules do not keep, as docs/privacy.md says: a row in which a sum of three columns is another one than
-// elsewhere, and roughly the row of a value far beyond all others.
+// What the rules do not keep, as docs/privacy.md says: a row in which a sum of three columns is another one
+// than elsewhere, and roughly the row of a value far beyond all others.
 func TestStillReadable(t *testing.T) {
 	victim, own := drawn(15, "v", 2, 90, 90, 90), drawn(16, "a", 2, 60, 60)
 	for _, d := range []*Data{victim, own} {

@@ -91,9 +91,9 @@ func (f *fitter) takeBaselines(ctx context.Context, climbs []*climb) error {
 	return nil
 }
 
-// compareLogarithm sets lessByLog, the share by which the root mean square error falls if a positive target is
-// replaced by its logarithm: of all rows at rank 0 without curves, each predicted without itself, in the unit of
-// the target. The logarithm stands at the end of the last of climbs. It takes one sum.
+// compareLogarithm sets lessByLog, the share by which the root mean square error falls if a positive target
+// is replaced by its logarithm: of all rows at rank 0 without curves, each predicted without itself, in the
+// unit of the target. The logarithm stands at the end of the last of climbs. It takes one sum.
 func (f *fitter) compareLogarithm(ctx context.Context, plain *choice, climbs []*climb) error {
 	if !f.rows.compares {
 		return nil

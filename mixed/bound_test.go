@@ -100,8 +100,8 @@ func wrongTarget(in Input) Input {
 	return in
 }
 
-// Where rows have bounds, the form with curves still climbs on the tasks of the form without: evidences of other
-// tasks cannot be compared.
+// Where rows have bounds, the form with curves still climbs on the tasks of the form without: evidences of
+// other tasks cannot be compared.
 func TestBoundedFormsClimbOnTheSameTasks(t *testing.T) {
 	table := drawing{tasks: 20, rows: 12, features: 2, levels: 1, noise: .3, mean: []float64{1, -1}}.table(t, 6)
 	table.Targets[100] += 30

@@ -32,7 +32,8 @@ type choice struct {
 
 // start returns the strengths that a climb of rank 0 begins with.
 func (s *stats) start() *strengths {
-	q := &strengths{sigma: []float64{0.5, 0.2, 0.2}, group: make([]int, s.p), noise: 0.4, tau: make([]float64, s.design.meanGroups())}
+	q := &strengths{sigma: []float64{0.5, 0.2, 0.2}, group: make([]int, s.p), noise: 0.4,
+		tau: make([]float64, s.design.meanGroups())}
 	for j, c := range s.columns {
 		if c.Kind != PeriodColumn { // which has no deviations
 			q.group[j] = int(c.Kind)
@@ -133,8 +134,8 @@ func (f *fitter) climbFirst(ctx context.Context) (*form, error) {
 	return o, nil
 }
 
-// bound lets rows far out count less in both forms, where that predicts better, and returns the choice of rank
-// 0 then; otherwise the first choice.
+// bound lets rows far out count less in both forms, where that predicts better, and returns the choice of
+// rank 0 then; otherwise the first choice.
 func (f *fitter) bound(ctx context.Context, first *choice) (*choice, error) {
 	bounded, err := f.boundRows(ctx, first)
 	if err != nil || bounded == first {
@@ -204,7 +205,8 @@ func (f *fitter) climbCurves(ctx context.Context, plain, curved *form) error {
 
 // candidate returns a choice before its first climb.
 func (s *stats) candidate(rank int) choice {
-	return choice{Candidate: Candidate{Rank: rank, Curves: len(s.design.Curves) > 0}, s: s, climbed: climbed{evidence: math.Inf(-1)}}
+	return choice{Candidate: Candidate{Rank: rank, Curves: len(s.design.Curves) > 0}, s: s,
+		climbed: climbed{evidence: math.Inf(-1)}}
 }
 
 // newClimb returns a climb to the strengths of the choice.

@@ -82,8 +82,8 @@ func (s *columnStat) scale() float64 {
 	return 1
 }
 
-// introduce counts owners, tasks and rows, and sets the units of columns, of the target and of weights, and how
-// tasks share values, in one sum: an owner marks the interval of exponents of its largest value.
+// introduce counts owners, tasks and rows, and sets the units of columns, of the target and of weights, and
+// how tasks share values, in one sum: an owner marks the interval of exponents of its largest value.
 func (r *rows) introduce(ctx context.Context, o *Options, y, w *columnStat) error {
 	columns := []*columnStat{y, w}
 	for j := range r.stats {

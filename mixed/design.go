@@ -20,13 +20,14 @@ type Design struct {
 	// A feature whose Scale is 0 was constant; its column is always 0.
 	Center, Scale []float64
 	// Axes are K orthogonal rows of one length, of an entry per table feature: K <= f. With s the
-	// standardised features of a row and a the length of an axis, the linear columns are Axes s, K numbers,
-	// and sqrt(a^2 |s|^2 - |Axes s|^2), which is 0 in the span of the axes. nil: the linear columns are s.
+	// standardised features of a row and a the length of an axis, the linear columns are Axes s, K
+	// numbers, and sqrt(a^2 |s|^2 - |Axes s|^2), which is 0 in the span of the axes. nil: the linear
+	// columns are s.
 	Axes []float64
 	// Curves are listed in the order of their columns. A design with axes has none.
 	Curves []Curve
-	// Periods are listed in the order of their columns, which follow the columns of curves. A design with axes
-	// has no periods.
+	// Periods are listed in the order of their columns, which follow the columns of curves. A design with
+	// axes has no periods.
 	Periods []Period
 }
 
@@ -102,7 +103,8 @@ func (c *Curve) Width() int { return len(c.Values) / max(len(c.Knots), 1) }
 func (c *Curve) check() error {
 	k := len(c.Knots)
 	if k < 3 || len(c.Values) == 0 || len(c.Values)%k != 0 || notFinite(c.Knots) >= 0 {
-		const format = "it has %d knots and %d values: at least 3 finite knots, and as many values per column, are required"
+		const format = "it has %d knots and %d values: at least 3 finite knots, and as many values per " +
+			"column, are required"
 		return fmt.Errorf(format, k, len(c.Values))
 	}
 	values := array{"values", &c.Values, []int{len(c.Values)}, coefficientLimits}

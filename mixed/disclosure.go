@@ -15,21 +15,21 @@ const Off = -1
 // are about own rows only, so that no other owner can argue; they need not be equal at all owners. 0 stands
 // for the default, [Off] for no rule. A table that is not shared has no rules.
 type Disclosure struct {
-	// LeastRows is the number of own rows for each column of the design. With fewer an owner votes against
-	// curves; without curves it does not take part. Default 3.
+	// LeastRows is the number of own rows for each column of the design. With fewer an owner votes
+	// against curves; without curves it does not take part. Default 3.
 	LeastRows int
-	// LeastLevel is the number of own rows with a level of a category, or with another value of a column than
-	// the usual one, below which the level counts as missing, and the column as constant; the number of own
-	// rows in which two columns differ, below which the later one counts as the earlier one; and the number of
-	// own rows on which a function of a curve, or the effect of a value of a period, may live. Default 12, and
-	// 3 with Options.NoCurves.
+	// LeastLevel is the number of own rows with a level of a category, or with another value of a column
+	// than the usual one, below which the level counts as missing, and the column as constant; the number
+	// of own rows in which two columns differ, below which the later one counts as the earlier one; and
+	// the number of own rows on which a function of a curve, or the effect of a value of a period, may
+	// live. Default 12, and 3 with Options.NoCurves.
 	LeastLevel int
 	// LeastSmall is the number of own tasks with fewer rows than columns and two, which hide among each
-	// other; together they need five times as many rows. Otherwise no total contains their rows; they still
-	// get coefficients. With curves, tasks with fewer rows than columns need to be as many, or half as many
-	// if the owner has no others, with two rows for each column; otherwise no total contains their rows where
-	// these are at most 7 % of its own, and the owner votes against curves where they are more. Two owners
-	// need twice as many tasks. Default 10.
+	// other; together they need five times as many rows. Otherwise no total contains their rows; they
+	// still get coefficients. With curves, tasks with fewer rows than columns need to be as many, or half
+	// as many if the owner has no others, with two rows for each column; otherwise no total contains
+	// their rows where these are at most 7 % of its own, and the owner votes against curves where they
+	// are more. Two owners need twice as many tasks. Default 10.
 	LeastSmall int
 	// Strict leaves tasks with fewer rows than columns and two out of all totals, and levels, curves and
 	// periods, too, and raises LeastLevel to as many rows: for owners who do not trust each other.
@@ -161,8 +161,8 @@ func (g *guard) leaveMiddling() bool {
 	return true
 }
 
-// hidden reports whether own tasks with fewer rows than columns, with that number of rows together, hide among
-// each other. Half as many suffice where the owner has no others beside them.
+// hidden reports whether own tasks with fewer rows than columns, with that number of rows together, hide
+// among each other. Half as many suffice where the owner has no others beside them.
 func (g *guard) hidden(tasks []int, rows, columns int) bool {
 	least := g.LeastSmall
 	if rows == len(g.counted()) {

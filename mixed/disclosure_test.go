@@ -214,8 +214,8 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// Where other owners are not trusted, a column with another value than the usual one in fewer rows than columns
-// and two counts as constant: a member could have these rows alone in a total.
+// Where other owners are not trusted, a column with another value than the usual one in fewer rows than
+// columns and two counts as constant: a member could have these rows alone in a total.
 func TestStrictColumns(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 2))
 	for rows, constant := range map[int]bool{6: true, 11: true, 12: false} {
@@ -251,8 +251,8 @@ func wide(r *rand.Rand, columns, rows int) Input {
 	return Input{Table: d}
 }
 
-// A few tasks with fewer rows than a design with curves has columns are left out, from every total, where they
-// have a small share of the rows; otherwise their owner votes against curves.
+// A few tasks with fewer rows than a design with curves has columns are left out, from every total, where
+// they have a small share of the rows; otherwise their owner votes against curves.
 func TestMiddlingTasks(t *testing.T) {
 	for name, c := range map[string]struct {
 		middling int // tasks of 12 rows at one owner, beside 20 of 30 rows

@@ -30,15 +30,15 @@ type Effect struct {
 	Term      string     `json:"term"`                // a feature, or InterceptTerm
 	Reference string     `json:"reference,omitempty"` // feature of the reference level of a Contrast
 	Estimate  float64    `json:"estimate"`
-	// StandardError is the standard error of Estimate, and [Low, High] its 95 % interval, both with the uncertainty
-	// in MeanCovariance or Effects. For a CurveEffect, StandardError is the root mean square over
-	// the knots of the curve's standard errors; its interval holds with at least 95 %. For a PeriodEffect it is
-	// that over the values.
+	// StandardError is the standard error of Estimate, and [Low, High] its 95 % interval, both with the
+	// uncertainty in MeanCovariance or Effects. For a CurveEffect, StandardError is the root mean square
+	// over the knots of the curve's standard errors; its interval holds with at least 95 %. For a
+	// PeriodEffect it is that over the values.
 	StandardError float64 `json:"std_error"`
 	Low           float64 `json:"conf_low"`
 	High          float64 `json:"conf_high"`
-	// Deviation is the standard deviation of the effect over tasks; for a CurveEffect, the root mean square
-	// over the knots of the curve's standard deviations.
+	// Deviation is the standard deviation of the effect over tasks; for a CurveEffect, the root mean
+	// square over the knots of the curve's standard deviations.
 	Deviation float64 `json:"sd_of_tasks"`
 }
 
@@ -104,8 +104,8 @@ func (e *Estimate) StandardError(factors []float64) float64 {
 	return math.Sqrt(quadratic(e.Covariance, factors))
 }
 
-// Quantile returns the half-width of a 95 % interval over the standard error: the 97.5 % quantile of Student's t, or
-// of the normal distribution without degrees of freedom.
+// Quantile returns the half-width of a 95 % interval over the standard error: the 97.5 % quantile of
+// Student's t, or of the normal distribution without degrees of freedom.
 func (e *Estimate) Quantile() float64 { return normal95 * interval95(e.Freedom) }
 
 // An effectEstimator computes effects from a mean, its covariance, and the covariance of deviations.

@@ -59,8 +59,9 @@ type period struct {
 //	noise        T      variances of the noise of tasks, and
 //	noise_freedom T     their degrees of freedom; missing unless tasks differ by them
 //
-// With m = numpy.load(path), h = json.loads(m["header"].tobytes()), features x (n x f), and
-// t = h["tasks"]["names"].index(task), NumPy and SciPy compute the predictions y of Model.Predict by (levels that are unseen are missing in x)
+// With m = numpy.load(path), h = json.loads(m["header"].tobytes()), features x (n x f), and t =
+// h["tasks"]["names"].index(task), NumPy and SciPy compute the predictions y of Model.Predict by (levels that
+// are unseen are missing in x)
 //
 //	raw, x = x, np.where(np.isnan(x), m["fill"], x)
 //	s = m["scale"]
@@ -264,8 +265,8 @@ type limits struct{ least, most float64 }
 // positive is the least positive number.
 const positive = math.SmallestNonzeroFloat64
 
-// Limits of arrays. Coefficients and variances are those of standardised numbers: training ends far below these
-// limits, and sums of products below them are finite.
+// Limits of arrays. Coefficients and variances are those of standardised numbers: training ends far below
+// these limits, and sums of products below them are finite.
 var (
 	noLimits          = limits{-math.MaxFloat64, math.MaxFloat64}
 	scaleLimits       = limits{0, 1e300}

@@ -93,8 +93,8 @@ func TestWorkersDoNotChangeBits(t *testing.T) {
 		"one worker and three give different models")
 }
 
-// The errors that the report gives are those of the model's own predictions. Progress goes through all stages in
-// their order; the steps of a stage stay below their limit, and the sums are those of the report.
+// The errors that the report gives are those of the model's own predictions. Progress goes through all stages
+// in their order; the steps of a stage stay below their limit, and the sums are those of the report.
 func TestScoresAreThoseOfPredictions(t *testing.T) {
 	table := drawing{tasks: 12, rows: 12, features: 3, levels: 1, noise: 1}.table(t, 5)
 	var stages []string
@@ -201,8 +201,8 @@ func TestIntervalsCover(t *testing.T) {
 	}
 }
 
-// The effect of a column that is constant in every task does not differ between tasks, and its standard error is
-// that of a regression of the tasks' means.
+// The effect of a column that is constant in every task does not differ between tasks, and its standard error
+// is that of a regression of the tasks' means.
 func TestColumnOfTasks(t *testing.T) {
 	const tasks, rows = 60, 8
 	r, table, z := rand.New(rand.NewPCG(8, 8)), newTable(t, "x", "z"), make([]float64, tasks)

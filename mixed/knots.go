@@ -150,7 +150,8 @@ func (r *rows) countBelow(ctx context.Context, open []*knot) ([]float64, error) 
 			places[k.feature] = append(places[k.feature], edge{k.place(q + 1), 3*i + q})
 		}
 	}
-	// Every feature has as many numbers as places and one more: of rows whose first place at or above is that one.
+	// Every feature has as many numbers as places and one more: of rows whose first place at or above is
+	// that one.
 	starts, size := make([]int, len(r.stats)), 0
 	for j, list := range places {
 		slices.SortFunc(list, func(a, b edge) int { return cmp.Compare(a.at, b.at) })

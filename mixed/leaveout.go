@@ -107,9 +107,9 @@ func scoresOf(ctx context.Context, given bool, list ...*choice) ([]float64, erro
 	return scores, r.sums.Agree(ctx, scores)
 }
 
-// errorsOfTargets returns the sum, over the training rows of this owner in the tasks of climbs, of the squared
-// errors of predictions without the row, in units of the target's deviation, times the rows' weights. For the
-// logarithm of the target a prediction is the median.
+// errorsOfTargets returns the sum, over the training rows of this owner in the tasks of climbs, of the
+// squared errors of predictions without the row, in units of the target's deviation, times the rows' weights.
+// For the logarithm of the target a prediction is the median.
 func (c *choice) errorsOfTargets(ctx context.Context) *total {
 	r, target := c.s.rows, &c.s.rows.raw
 	if c.s.log {

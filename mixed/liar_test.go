@@ -23,8 +23,8 @@ import (
 // strictly are options with the strict rules.
 var strictly = Options{Disclosure: Disclosure{Strict: true}}
 
-// A steerer is a listener that replaces what the owners agree on. The network has the path of two nodes, whose
-// center it is.
+// A steerer is a listener that replaces what the owners agree on. The network has the path of two nodes,
+// whose center it is.
 type steerer struct {
 	listener
 	lie func(f *fitter, v []float64) // nil: only what it listens to
@@ -63,8 +63,8 @@ func (l *steerer) trainBeside(t *testing.T, victim, own Input, o Options) (repor
 	return report, failed
 }
 
-// nullSpace returns an orthonormal basis of the vectors that a symmetric matrix takes to 0, by columns, nil for
-// none.
+// nullSpace returns an orthonormal basis of the vectors that a symmetric matrix takes to 0, by columns, nil
+// for none.
 func nullSpace(a []float64, p int, least float64) [][]float64 {
 	g := mat.NewSymDense(p, nil)
 	for i := range p {
@@ -238,8 +238,9 @@ func TestKnotsSteered(t *testing.T) {
 	}
 }
 
-// withLevel returns a table of tasks of 20 rows where so many rows of different tasks have the level secret, and
-// x2 differs from x1 in these rows alone, by 1; and what a liar wants: the numbers and the target of these rows.
+// withLevel returns a table of tasks of 20 rows where so many rows of different tasks have the level secret,
+// and x2 differs from x1 in these rows alone, by 1; and what a liar wants: the numbers and the target of
+// these rows.
 func withLevel(tasks, rare int) (d *Data, wanted [][]float64) {
 	d = drawn(uint64(rare), "v", 2, slices.Repeat([]int{20}, tasks)...)
 	kind, r := make([]float64, d.Rows()), rand.New(rand.NewPCG(uint64(rare), 22))

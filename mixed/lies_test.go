@@ -112,8 +112,8 @@ func trainWithLiar(t *testing.T, list []Input, o Options, who int, lie func(at i
 }
 
 // memoryFor returns the most memory of a training with a lie: three times that of an honest one, beside
-// garbage that is not collected yet. Where a lie is about levels an honest owner may have them, too: a table of
-// 2^17 buckets (22 MB measured), or a hundred features of other owners (31 MB).
+// garbage that is not collected yet. Where a lie is about levels an honest owner may have them, too: a table
+// of 2^17 buckets (22 MB measured), or a hundred features of other owners (31 MB).
 func memoryFor(honest uint64, levels bool) uint64 {
 	const garbage, ofLevels = 8 << 20, 32 << 20
 	if levels {

@@ -158,7 +158,8 @@ func (m *Model) check() error {
 		return err
 	}
 	if t := len(m.index); t == 0 || len(p.Tasks.Samples) != t || slices.Min(p.Tasks.Samples) < 0 {
-		const format = "the model has %d tasks and %d entries of samples: it needs a task, and a number of samples for each"
+		const format = "the model has %d tasks and %d entries of samples: it needs a task, and a number of " +
+			"samples for each"
 		return fmt.Errorf(format, t, len(p.Tasks.Samples))
 	}
 	if n := len(p.Tasks.Digests); n != 0 && n != len(m.index) {

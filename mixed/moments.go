@@ -40,8 +40,9 @@ type strengths struct {
 	rank   int
 	w      []float64 // loadings, linear x rank by columns
 	noise  float64   // variance
-	tau    []float64 // standard deviation of the mean's linear columns, then of every curve's columns and every period's
-	fixed  bool      // tau stays as it is
+	// standard deviation of the mean's linear columns, then of every curve's columns and every period's
+	tau   []float64
+	fixed bool // tau stays as it is
 }
 
 // prior returns the distribution of deviations. Off the axes of a design they have the distribution of linear

@@ -50,8 +50,8 @@ func someStats(t *testing.T, curves, ratio bool) (*stats, *strengths) {
 	return s, q
 }
 
-// covarianceOf returns the rows of the design, their targets, and the covariance of all targets: N x N, with the
-// uncertainty of the mean.
+// covarianceOf returns the rows of the design, their targets, and the covariance of all targets: N x N, with
+// the uncertainty of the mean.
 func covarianceOf(s *stats, q *strengths) (x *mat.Dense, y []float64, v *mat.Dense) {
 	p, r := s.p, s.rows
 	n := len(r.order)

@@ -116,8 +116,8 @@ func (n *taskNoise) set(list []scatter) {
 	}
 }
 
-// weighTasks returns the choice after climbs with noise by task: first with the noise that is given, in at most
-// that number of evaluations, then with the noise about that.
+// weighTasks returns the choice after climbs with noise by task: first with the noise that is given, in at
+// most that number of evaluations, then with the noise about that.
 func (c *choice) weighTasks(ctx context.Context, noise *taskNoise, first int) (*weighted, error) {
 	out := &weighted{*c, &taskNoise{noise.usual, noise.freedom, slices.Clone(noise.variances), noise.freedoms}, c}
 	for round := range noiseRounds {

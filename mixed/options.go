@@ -130,7 +130,8 @@ func (o *Options) check(in *Input) error {
 		}
 		for j, v := range t.X(x, i) {
 			if math.Abs(v) > mostValue { // false for NaN, a missing value
-				return fmt.Errorf("%s: feature %q is %v: must be at most %g in size", at(), t.Features()[j], v, mostValue)
+				return fmt.Errorf("%s: feature %q is %v: must be at most %g in size", at(), t.Features()[j], v,
+					mostValue)
 			}
 		}
 		switch y := t.Y(i); {

@@ -140,8 +140,8 @@ func (s *seat) Agree(ctx context.Context, v []float64) error {
 
 // Together trains on the tables of all nodes of a network; list[i] is the table of node net.Hosted()[i]. All
 // processes call it alike, with equal [Settings]. The models of all processes are the model of one table with
-// the rows of all owners, to rounding, and have the same bits for the mean and the prior. The model of a process
-// has the tasks of its own tables, whose names must differ.
+// the rows of all owners, to rounding, and have the same bits for the mean and the prior. The model of a
+// process has the tasks of its own tables, whose names must differ.
 //
 // A node that ends with an error, or whose context ends, must leave the network, so that all nodes end.
 // A fault of the table or the options is an *Error; consensus.ErrContradiction is in the chain of errors

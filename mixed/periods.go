@@ -16,8 +16,8 @@ import (
 // value that is not in the list has none of the columns, and neither has a missing one.
 type Period struct {
 	Feature int // index of the table feature
-	// Values, from 1 to 60 different ones, in the feature's unit; NaN for a value that only tables of other
-	// owners have.
+	// Values, from 1 to 60 different ones, in the feature's unit; NaN for a value that only tables of
+	// other owners have.
 	Values []float64
 	// Deviation is the prior standard deviation of the effect of a value, in standardised targets.
 	Deviation float64
@@ -100,8 +100,8 @@ type crossing struct {
 	seen uint64 // values of the present task, by their places
 }
 
-// crossings returns the crossings of the columns of numbers: of all, where no period is wanted, as if they had
-// too many values. It reads the rows until all columns have too many.
+// crossings returns the crossings of the columns of numbers: of all, where no period is wanted, as if they
+// had too many values. It reads the rows until all columns have too many.
 func (r *rows) crossings(ctx context.Context, wanted bool) ([]*crossing, error) {
 	var all []*crossing
 	for j := range r.stats {
@@ -194,8 +194,8 @@ type sharing struct {
 	open  bool    // no owner has too many values, or is against a period
 }
 
-// sharingNumbers returns the numbers of an owner about its crossings: pairs, and 1 where it admits no period of
-// the feature.
+// sharingNumbers returns the numbers of an owner about its crossings: pairs, and 1 where it admits no period
+// of the feature.
 func (r *rows) sharingNumbers(list []*crossing) (v []float64) {
 	for _, c := range list {
 		closed := map[bool]float64{true: 1}[c.many || c.against(r.guard)]
@@ -295,7 +295,8 @@ func (r *rows) newPeriod(ctx context.Context, s *sharing, name string) (p Period
 // tellAgainst keeps a sentence about a period that the rules of this owner are against.
 func (g *guard) tellAgainst(s *sharing, most int, name string) {
 	if g != nil && !s.many && len(s.values) <= most {
-		const format = "This owner voted against effects of the values of %q: some values have fewer than %d own rows " +
+		const format = "This owner voted against effects of the values of %q: some values have fewer than %d " +
+			"own rows " +
 			"(--least-level)."
 		g.tell(!g.Strict && s.against(g), format, name, g.LeastLevel)
 	}
@@ -325,9 +326,9 @@ func (c *choice) under(ctx context.Context, s *stats) (*choice, error) {
 	return &out, nil
 }
 
-// choosePeriods returns the choice with those periods that predict rows better without themselves. The evidence
-// does not decide: it prefers periods that predict worse, and the other way round. The best period comes
-// first; others, which must be better alone, join it where they still gain.
+// choosePeriods returns the choice with those periods that predict rows better without themselves. The
+// evidence does not decide: it prefers periods that predict worse, and the other way round. The best period
+// comes first; others, which must be better alone, join it where they still gain.
 func (f *fitter) choosePeriods(ctx context.Context, chosen *choice) (*choice, error) {
 	if f.NoCurves || chosen.s.design.Axes != nil {
 		return chosen, nil
@@ -351,8 +352,8 @@ func (f *fitter) choosePeriods(ctx context.Context, chosen *choice) (*choice, er
 	return chosen, err
 }
 
-// bestPeriod returns the choice with the period that gains most, nil where none gains enough, and the gains of
-// all.
+// bestPeriod returns the choice with the period that gains most, nil where none gains enough, and the gains
+// of all.
 func bestPeriod(ctx context.Context, chosen *choice, list []Period) (best *choice, gains []float64, err error) {
 	gains = make([]float64, len(list))
 	most := leastPeriodGain

@@ -134,8 +134,8 @@ func TestPeriodsTogether(t *testing.T) {
 	}
 }
 
-// An owner with a year in few rows, one that trusts nobody, and one with few rows for the columns vote against
-// a period, and say so.
+// An owner with a year in few rows, one that trusts nobody, and one with few rows for the columns vote
+// against a period, and say so.
 func TestPeriodVotes(t *testing.T) {
 	in := periodic(t, 23, 36, 4)
 	in.Table.(*Data).Levels = make([][]string, 4)

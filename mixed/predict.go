@@ -16,13 +16,13 @@ type Prediction struct {
 	// StandardError is that of the expected target, and SampleError that of a single target, which
 	// includes noise: 95 % of the distribution are within 1.96 of them of Value. They include the
 	// uncertainty of mu and of the task's deviation; for an unseen task, the spread of tasks; for an
-	// unseen level of a category, the spread of its levels; for a new value of a period, the spread of the
-	// effects of values.
+	// unseen level of a category, the spread of its levels; for a new value of a period, the spread of
+	// the effects of values.
 	StandardError, SampleError float64
 	// Low and High are the ends of the 95 % interval of a single target.
 	Low, High float64
-	// Known reports whether the task, the levels of all categories and the values of all periods were in the
-	// training rows.
+	// Known reports whether the task, the levels of all categories and the values of all periods were in
+	// the training rows.
 	Known bool
 }
 
@@ -116,8 +116,8 @@ func (m *Model) find(task string, x, stack []float64) (t int, z []float64, known
 	return t, z, known, nil
 }
 
-// newValues returns the variance of the effects of those values of periods in x that the model has not learned:
-// missing ones, too.
+// newValues returns the variance of the effects of those values of periods in x that the model has not
+// learned: missing ones, too.
 func (m *Model) newValues(x []float64) (sum float64) {
 	for i, v := range m.periods {
 		if p := &m.p.Design.Periods[i]; p.place(x[p.Feature]) < 0 {
@@ -201,8 +201,8 @@ func relativeError(s float64) float64 {
 	if far := math.Expm1(normal.Quantile(.95) * s); far >= 1 { // exp(s Z) is never below 1 - far
 		return far / normal95
 	}
-	// The solution is between 0, and 1 or the end of the interval in the logarithm. The steps are Newton's where
-	// these stay between the bounds.
+	// The solution is between 0, and 1 or the end of the interval in the logarithm. The steps are
+	// Newton's where these stay between the bounds.
 	low, high := 0.0, min(math.Expm1(normal95*s), 1)
 	far := high * (1 - s/4)
 	for range 60 {

@@ -22,8 +22,8 @@ type Privacy struct {
 }
 
 const (
-	// Part of the budget for the sizes of columns. A quarter of what is left is for the mean of the slopes, and
-	// three quarters are for U.
+	// Part of the budget for the sizes of columns. A quarter of what is left is for the mean of the
+	// slopes, and three quarters are for U.
 	partSizes = 0.1
 	// Sizes are counted by powers of two from this exponent on; sizes beyond count in the outer ones.
 	leastPower, powers = -32, 64
@@ -31,8 +31,8 @@ const (
 	sure = 5
 	// never is a number of standard deviations beyond which no noise is.
 	never = 40
-	// mostTasks bounds the tasks of all nodes, mostPrivate the numbers of a table, and farScales the distance
-	// of a number from the median of this process, in scales.
+	// mostTasks bounds the tasks of all nodes, mostPrivate the numbers of a table, and farScales the
+	// distance of a number from the median of this process, in scales.
 	mostTasks, mostPrivate, farScales = 1 << 31, 1e100, 1e4
 	// mostPrivateRank is the largest rank of a private training.
 	mostPrivateRank = 20
@@ -51,8 +51,9 @@ type privacy struct {
 
 // Privately trains on the tables of all nodes like [Together], with differential privacy: the mean of the
 // slopes and r directions U come from sums with noise, and everything else from the tables of this process.
-// Where mu and U are given, what they leave of a target is an intercept and r slopes, whose strengths maximise
-// the evidence. Curves and weights of rows are left out; o.Rank is required, since choosing it would cost budget.
+// Where mu and U are given, what they leave of a target is an intercept and r slopes, whose strengths
+// maximise the evidence. Curves and weights of rows are left out; o.Rank is required, since choosing it would
+// cost budget.
 func Privately(
 	ctx context.Context, list []Input, net *consensus.Network, o Options, p Privacy,
 ) (*Model, *Report, error) {

@@ -50,8 +50,8 @@ func (s *privacy) choose(ctx context.Context, res *private.Result) (*choice, err
 	return s.given(res, f, end), nil
 }
 
-// given returns the strengths in the design of this process, from the strengths of the intercept and the slopes
-// that f has fitted to standardised numbers.
+// given returns the strengths in the design of this process, from the strengths of the intercept and the
+// slopes that f has fitted to standardised numbers.
 func (s *privacy) given(res *private.Result, f *fitter, end *choice) *choice {
 	p, rank, unit := s.plain.p, *s.Rank, f.rows.target.Scale
 	prior := &Prior{Deviations: make([]float64, p), Rank: rank, Loadings: make([]float64, p*rank)}

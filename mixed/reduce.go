@@ -43,8 +43,8 @@ func sumParts(workers, n, size int, f func(part []float64, from, to int) error) 
 	return sum, nil
 }
 
-// A crew runs jobs in goroutines. A panic in one of them reaches the caller of wait, as a *fault.Panic with the
-// stack of the job: a program that trains with others then informs them before it ends.
+// A crew runs jobs in goroutines. A panic in one of them reaches the caller of wait, as a *fault.Panic with
+// the stack of the job: a program that trains with others then informs them before it ends.
 type crew struct {
 	all   sync.WaitGroup
 	lock  sync.Mutex

@@ -20,8 +20,8 @@ func (t *namedTable) Features() []string {
 	return t.Data.Features()
 }
 
-// The names of all features are asked for as often whatever the number of columns of text is: a time for every
-// column and every name of a level would grow with the square of the columns.
+// The names of all features are asked for as often whatever the number of columns of text is: a time for
+// every column and every name of a level would grow with the square of the columns.
 func TestNamesAreAskedForOnce(t *testing.T) {
 	asked := func(columns int) int64 {
 		r := rand.New(rand.NewPCG(1, 2))

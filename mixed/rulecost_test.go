@@ -14,9 +14,9 @@ import (
 	"github.com/difalt/difalt/internal/check"
 )
 
-// The cost of the rules of owners on tables of others, each cut into three owners by tasks. DIFALT_TABLES is a
-// pattern of CSV files with a header; column task names the task, y is the target, and rows with another held
-// than 0 are held out. The figures are in docs/privacy.md.
+// The cost of the rules of owners on tables of others, each cut into three owners by tasks. DIFALT_TABLES is
+// a pattern of CSV files with a header; column task names the task, y is the target, and rows with another
+// held than 0 are held out. The figures are in docs/privacy.md.
 func TestCostOfRules(t *testing.T) {
 	pattern := os.Getenv("DIFALT_TABLES")
 	if pattern == "" {

@@ -16,8 +16,8 @@ import (
 var errNumeric = errors.New("the numbers of the task are out of range")
 
 // A solver reduces tasks to their information X'V^-1 X and X'V^-1 y, where V = X S X' + Noise I is the
-// covariance of y for a known mean. Likelihoods, posterior coefficients and their covariances follow from these
-// two. It belongs to one goroutine. Set sets the prior and the task of the other methods.
+// covariance of y for a known mean. Likelihoods, posterior coefficients and their covariances follow from
+// these two. It belongs to one goroutine. Set sets the prior and the task of the other methods.
 type solver struct {
 	prior       *Prior
 	task        *taskData
@@ -309,8 +309,8 @@ func (s *solver) Coefficients(theta, cov, mean, c []float64) {
 	}
 }
 
-// rowPosterior sets path to -S M and cov to Noise A A' from rows, where A = S X'V^-1, so that the covariance is
-// (I - S M) S (I - M S) + Noise A A' (Joseph's form): rounding in A changes it by its square only.
+// rowPosterior sets path to -S M and cov to Noise A A' from rows, where A = S X'V^-1, so that the covariance
+// is (I - S M) S (I - M S) + Noise A A' (Joseph's form): rounding in A changes it by its square only.
 func (s *solver) rowPosterior(path, cov []float64) {
 	n, p := len(s.vector), s.width()
 	if n == 0 {

@@ -11,8 +11,8 @@ import (
 //
 //	y = X theta + e,  theta = mean + deviation,  deviation ~ N(0, S),  e ~ N(0, Noise I),
 //
-// with S = diag(Deviations)^2 + Loadings Loadings' of a [Prior]: either its rows (X and Y) or their products (G
-// and C). Rows of weight w are multiplied by sqrt(w) before. Solvers read a taskData and never change it.
+// with S = diag(Deviations)^2 + Loadings Loadings' of a [Prior]: either its rows (X and Y) or their products
+// (G and C). Rows of weight w are multiplied by sqrt(w) before. Solvers read a taskData and never change it.
 type taskData struct {
 	Rows int       // number of rows of positive weight
 	X    []float64 // Rows x P, by rows; nil where G is set

@@ -28,8 +28,8 @@ func (g *guard) tellFewKnots() {
 }
 
 // voteOnCurves removes the curves against which an owner votes from a design, in two sums. The first is about
-// each curve: a function of it may live on few own rows alone. The second is about all curves that are left: an
-// owner may have too few rows for their columns, or too few small tasks.
+// each curve: a function of it may live on few own rows alone. The second is about all curves that are left:
+// an owner may have too few rows for their columns, or too few small tasks.
 func (g *guard) voteOnCurves(ctx context.Context, d *Design) error {
 	if g == nil {
 		return nil
@@ -76,8 +76,8 @@ func (g *guard) voteOnCurves(ctx context.Context, d *Design) error {
 	return nil
 }
 
-// tooFewRows returns a sentence about too few own rows for a design of so many columns, or too few small tasks;
-// nothing where there are enough.
+// tooFewRows returns a sentence about too few own rows for a design of so many columns, or too few small
+// tasks; nothing where there are enough.
 func (g *guard) tooFewRows(columns int) string {
 	if g == nil {
 		return ""
@@ -143,9 +143,9 @@ func (g *guard) bendsAlone(c *Curve) bool {
 }
 
 // rare reports, for every column of a design with curves or periods, whether a member that steers strengths
-// could see few own rows alone by it, fewer than columns: these rows have another value than the usual one, or
-// another value than another column. Beside rare levels the most frequent one of the category is rare, too: 1
-// less all other levels is the rare one. Rare columns have no deviations and no loadings.
+// could see few own rows alone by it, fewer than columns: these rows have another value than the usual one,
+// or another value than another column. Beside rare levels the most frequent one of the category is rare,
+// too: 1 less all other levels is the rare one. Rare columns have no deviations and no loadings.
 func (g *guard) rare(d *Design) []bool {
 	list := make([]bool, d.Width())
 	if g == nil || g.LeastLevel == 0 || len(d.Curves)+len(d.Periods) == 0 {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// eccentricities returns the number of hops from every node to the farthest other, of a connected graph (Floyd
-// and Warshall).
+// eccentricities returns the number of hops from every node to the farthest other, of a connected graph
+// (Floyd and Warshall).
 func eccentricities(g *Graph) []int {
 	n := g.Len()
 	d, far := make([][]int, n), make([]int, n)

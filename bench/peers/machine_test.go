@@ -64,8 +64,8 @@ func thisMachine() machine {
 	return m
 }
 
-// autoName returns a name that tells processors apart which call themselves alike: "AMD EPYC" is each of several
-// generations. They differ in the kernel that difalt takes, or in the first two caches of a core.
+// autoName returns a name that tells processors apart which call themselves alike: "AMD EPYC" is each of
+// several generations. They differ in the kernel that difalt takes, or in the first two caches of a core.
 func (m *machine) autoName() string {
 	tier, _, _ := strings.Cut(m.Kernel, " ")
 	own, _, _ := strings.Cut(m.Caches, ", L3") // a virtual machine has any part of the third one
@@ -74,8 +74,8 @@ func (m *machine) autoName() string {
 	return strings.Trim(regexp.MustCompile(`-+`).ReplaceAllString(name, "-"), "-")
 }
 
-// TestNames: results have the names that their machines would make up, and machines that differ in the processor
-// alone have different ones.
+// TestNames: results have the names that their machines would make up, and machines that differ in the
+// processor alone have different ones.
 func TestNames(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("..", "results", "*.json"))
 	if err != nil || len(files) == 0 {

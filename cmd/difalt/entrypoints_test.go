@@ -17,8 +17,8 @@ import (
 	"github.com/difalt/difalt/cmd/difalt/internal/cli"
 )
 
-// The end of a run is the part of it that does not depend on the entry point: the process, the network or the number
-// of threads.
+// The end of a run is the part of it that does not depend on the entry point: the process, the network or the
+// number of threads.
 type endOfRun struct {
 	code       int
 	status     string
@@ -50,9 +50,9 @@ func (e endOfRun) String() string {
 	return fmt.Sprintf("exit code %d, %s after %s iterations: %s", e.code, e.status, e.iterations, e.message)
 }
 
-// A run ends alike from every entry point: alone with one thread or several, and with one node a process; whether
-// it converges, is undetermined, diverges or reaches its limit. From its last state it ends with the same
-// status.
+// A run ends alike from every entry point: alone with one thread or several, and with one node a process;
+// whether it converges, is undetermined, diverges or reaches its limit. From its last state it ends with the
+// same status.
 func TestDoorsOfRun(t *testing.T) {
 	const nodes, features, rows = 3, 3, 20 // rows of a node
 	rng := rand.New(rand.NewPCG(21, 22))

@@ -54,8 +54,8 @@ var (
 	size      = regexp.MustCompile(`--(?:trials|iterations)[ =]\S+`)
 )
 
-// runnable returns the blocks of examples that a test can run, without those of elsewhere, and shortens experiments of
-// minutes.
+// runnable returns the blocks of examples that a test can run, without those of elsewhere, and shortens
+// experiments of minutes.
 func runnable(blocks []string) string {
 	var list []string
 	for _, b := range blocks {

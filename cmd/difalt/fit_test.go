@@ -230,7 +230,8 @@ func TestRefit(t *testing.T) {
 	}
 }
 
-// The JSON of a training has the heading of every table: its columns, how they were read, and what looks wrong.
+// The JSON of a training has the heading of every table: its columns, how they were read, and what looks
+// wrong.
 func TestHeadingsInJSON(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, owner := range []string{"a", "b"} {

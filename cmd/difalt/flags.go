@@ -300,8 +300,8 @@ func (o *memberOptions) addTimeouts(flags *pflag.FlagSet) {
 // longestMark is the number of bytes of a cell that may mark missing values.
 const longestMark = 30
 
-// withHint adds to an error about a table the option that helps. Commands that apply a model lack the flags of
-// [tableOptions.addColumnFlags].
+// withHint adds to an error about a table the option that helps. Commands that apply a model lack the flags
+// of [tableOptions.addColumnFlags].
 func withHint(err error, hasColumnFlags bool) error {
 	if errors.Is(err, dataset.ErrMissing) {
 		return fmt.Errorf("%w; --missing drop leaves such rows out, --missing mean fills in the mean of the column",

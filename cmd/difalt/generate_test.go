@@ -43,8 +43,8 @@ func TestGenerate(t *testing.T) {
 	}
 }
 
-// Shells complete the values of flags that have a list of words, folders and files where a flag or an argument
-// names one, and nothing where the value is a number or a text.
+// Shells complete the values of flags that have a list of words, folders and files where a flag or an
+// argument names one, and nothing where the value is a number or a text.
 func TestCompletion(t *testing.T) {
 	for command, directive := range map[string]cobra.ShellCompDirective{
 		"fit --rank": cobra.ShellCompDirectiveNoFileComp, "fit --task": cobra.ShellCompDirectiveNoFileComp,

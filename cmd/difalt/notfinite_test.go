@@ -11,8 +11,9 @@ import (
 	"github.com/difalt/difalt/cmd/difalt/internal/cli"
 )
 
-// Numbers that are not finite, or so large that squares of them are not, are refused at every entry point with the
-// place where they are, or lead to a result of finite numbers; nothing computes with them without an end.
+// Numbers that are not finite, or so large that squares of them are not, are refused at every entry point
+// with the place where they are, or lead to a result of finite numbers; nothing computes with them without an
+// end.
 func TestNumbersThatAreNotFinite(t *testing.T) {
 	t.Parallel()
 	inFull(t)

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// Options that say how a table is to be read mean the same to every command that reads one. A table with decimal
-// commas, semicolons and dates in another order gives the bits of the plain table.
+// Options that say how a table is to be read mean the same to every command that reads one. A table with
+// decimal commas, semicolons and dates in another order gives the bits of the plain table.
 func TestOptionsOfTables(t *testing.T) {
 	t.Parallel()
 	inFull(t)

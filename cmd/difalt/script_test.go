@@ -57,7 +57,8 @@ func setEnvironment(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv(args[0], strings.TrimSpace(ts.ReadFile(args[1])))
 }
 
-// splitByTask deals the tasks of a table, which its first column names, to files with its header: split FROM TO...
+// splitByTask deals the tasks of a table, which its first column names, to files with its header: split FROM
+// TO...
 func splitByTask(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: split FROM TO...")

@@ -72,8 +72,8 @@ func TestSimulatePreset(t *testing.T) {
 		"    difalt simulate --preset=noise --tasks=20 --trials=1 --out="+dir+" --iterations=5")
 }
 
-// run comes from the exported problem of trial 1 to the distance in the trace, by every method of the paper. All
-// options mean the same to both commands. (The exported start is theirs: Accelerated makes its own.)
+// run comes from the exported problem of trial 1 to the distance in the trace, by every method of the paper.
+// All options mean the same to both commands. (The exported start is theirs: Accelerated makes its own.)
 func TestSimulateExport(t *testing.T) {
 	for _, flags := range []string{
 		"--method dif", "--method dec", "--method dgd", "--method altgdmin", "--seed 7",

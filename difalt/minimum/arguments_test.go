@@ -88,8 +88,9 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-// TestInterpolation: where some U fit any responses the verdict is Undetermined: with at most r (d - r) = 8 samples
-// besides r of every task, unless a ridge makes a difference, and with as many columns of U as features.
+// TestInterpolation: where some U fit any responses the verdict is Undetermined: with at most r (d - r) = 8
+// samples besides r of every task, unless a ridge makes a difference, and with as many columns of U as
+// features.
 func TestInterpolation(t *testing.T) {
 	square := func() *kernel.Basis {
 		u := kernel.NewBasis(6, 6)
@@ -127,8 +128,8 @@ func TestInterpolation(t *testing.T) {
 	}
 }
 
-// TestSamplesForAll: U has r (d - r) = 8 unknowns, and a task of three samples leaves one equation. Eight tasks
-// fit any responses, and the ninth does not.
+// TestSamplesForAll: U has r (d - r) = 8 unknowns, and a task of three samples leaves one equation. Eight
+// tasks fit any responses, and the ninth does not.
 func TestSamplesForAll(t *testing.T) {
 	const d, r = 6, 2
 	for count := 7; count <= 10; count++ {

@@ -16,7 +16,8 @@ func caught(call func()) (p *Panic) {
 	return nil
 }
 
-// A panic keeps the stack of the goroutine in which it happened, also where another goroutine raises it again.
+// A panic keeps the stack of the goroutine in which it happened, also where another goroutine raises it
+// again.
 func TestStack(t *testing.T) {
 	var first *Panic
 	quotient := 0

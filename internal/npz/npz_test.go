@@ -288,8 +288,8 @@ func TestStrings(t *testing.T) {
 	}
 }
 
-// TestMostUnpacked: the arrays of a file may unpack to 64 MB together, or to 100 times the size of the file. A
-// little more is refused before it is read.
+// TestMostUnpacked: the arrays of a file may unpack to 64 MB together, or to 100 times the size of the file.
+// A little more is refused before it is read.
 func TestMostUnpacked(t *testing.T) {
 	for extra, want := range map[int]string{0: "", 1: `array "1" claims 33554433 bytes`} {
 		var packed bytes.Buffer

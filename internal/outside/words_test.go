@@ -173,7 +173,8 @@ func TestGlossary(t *testing.T) {
 	}
 }
 
-// TestGlossaryFinds: the rules see words in comments and texts, over the ends of lines, and not in identifiers.
+// TestGlossaryFinds: the rules see words in comments and texts, over the ends of lines, and not in
+// identifiers.
 func TestGlossaryFinds(t *testing.T) {
 	g := glossary{map[string]string{"learning rate": "step size", "door": "way"}, map[string][]string{"frame": {"consensus"}}}
 	for source, want := range map[string]int{

@@ -82,8 +82,8 @@ func (together) Sum(_ context.Context, rows [][]float64) error {
 	return nil
 }
 
-// TestUnits: the largest number of all nodes is at least one unit and below two units, from the smallest to the
-// largest float64.
+// TestUnits: the largest number of all nodes is at least one unit and below two units, from the smallest to
+// the largest float64.
 func TestUnits(t *testing.T) {
 	for exponent := -1074; exponent <= 1023; exponent++ {
 		largest := math.Ldexp(1, exponent)

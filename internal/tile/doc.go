@@ -42,9 +42,10 @@
 // (operations_amd64.s). One more tier is a line in _asm/isa.go, its name in tier.go, and its guard in
 // tier_amd64.go. The tiles of arm64 are written by hand and were never timed.
 //
-// Arithmetic is float64, except for operations on float32 of the BLAS. No tile changes the
-// floating-point control register: all tiers round as Go does and keep denormal numbers. Tiers compute the
-// same to rounding, and those with assembly the same bits but for some operations (testdata/bits.txt). On one tier the bits of a result depend on shapes alone.
+// Arithmetic is float64, except for operations on float32 of the BLAS. No tile changes the floating-point
+// control register: all tiers round as Go does and keep denormal numbers. Tiers compute the same to rounding,
+// and those with assembly the same bits but for some operations (testdata/bits.txt). On one tier the bits of
+// a result depend on shapes alone.
 //
 // Prefetching (PrefetchPlan) has no effect except on speed. docs/kernel.md has measurements.
 package tile

@@ -332,9 +332,9 @@ func addRowsGeneric[F Float](y, a []F, lda int, b []F, m, n int) {
 	}
 }
 
-// pairPanelGeneric sets columns of C to W Z, for Z from PackPairs. An entry is the sum of two sums: the first one
-// has the products of every other column of W, and of the first column if n is odd; the second one has the
-// others.
+// pairPanelGeneric sets columns of C to W Z, for Z from PackPairs. An entry is the sum of two sums: the first
+// one has the products of every other column of W, and of the first column if n is odd; the second one has
+// the others.
 func pairPanelGeneric(c []float64, ldc int, w []float64, ldw int, z []float64, m, n, cols int) {
 	for i := range m {
 		row := w[i*ldw:][:n]

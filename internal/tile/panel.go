@@ -106,8 +106,9 @@ func PairPanel(c []float64, ldc int, w []float64, ldw int, z []float64, m, n, co
 // PairLen returns the length of PackPairs for n rows.
 func PairLen(n int) int { return (n + 1) / 2 * 2 * PairColumns }
 
-// PackPairs copies n rows of cols columns of B, whose entries are down and across apart, for PairPanel: two rows
-// after each other, the columns of both in turn. If n is odd, the first row is a pair with a row of zeros.
+// PackPairs copies n rows of cols columns of B, whose entries are down and across apart, for PairPanel: two
+// rows after each other, the columns of both in turn. If n is odd, the first row is a pair with a row of
+// zeros.
 func PackPairs(z, b []float64, down, across, n, cols int) {
 	clear(z[:PairLen(n)])
 	at := 0

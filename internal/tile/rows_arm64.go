@@ -193,7 +193,8 @@ func symmetricRowsTile(y, a *float64, lda int, x *float64, beside, n, index int)
 	if n > 0 {
 		dotStarts(&sums, at(a, beside), lda, rows, at(x, beside), n)
 		addDots_4_neon(&sums[0], at(a, beside), lda, at(x, beside), n/partialSums)
-		p := rowsProduct{unsafe.Pointer(at(y, beside)), 0, unsafe.Pointer(b), 0, 1, unsafe.Pointer(at(a, beside)), lda, 1, rows, true}
+		p := rowsProduct{unsafe.Pointer(at(y, beside)), 0, unsafe.Pointer(b), 0, 1, unsafe.Pointer(at(a, beside)),
+			lda, 1, rows, true}
 		p.compute(n, false)
 	}
 	square, with := (*[Width]float64)(unsafe.Pointer(y)), (*[Width]float64)(unsafe.Pointer(x))

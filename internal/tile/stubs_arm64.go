@@ -30,7 +30,8 @@ func mulBasis32_1x5_neon(a *float64, lda int, x *float32, ldx int, u *float64, l
 func mulTransposed_neon(v, x *float64, ldx int, e *float64, step, n, blocks int, add bool, next uintptr, ahead int)
 
 //go:noescape
-func mulTransposed32_neon(v *float64, x *float32, ldx int, e *float64, step, n, blocks int, add bool, next uintptr, ahead int)
+func mulTransposed32_neon(v *float64, x *float32, ldx int, e *float64, step, n, blocks int, add bool, next uintptr,
+	ahead int)
 
 // residual_4_neon is residual for blocks of 4 samples.
 //

@@ -33,8 +33,8 @@ func leastTimes(runs ...func()) []float64 {
 	return best
 }
 
-// BenchmarkComplex reports the time of complex routines on matrices of an order, gonum's as a multiple of it, and
-// for products their time as a multiple of Dgemm's.
+// BenchmarkComplex reports the time of complex routines on matrices of an order, gonum's as a multiple of it,
+// and for products their time as a multiple of Dgemm's.
 func BenchmarkComplex(b *testing.B) {
 	for _, n := range []int{2, 3, 4, 5, 6, 8, 12, 16, 24, 32, 64, 100, 200, 500} {
 		rng := rand.New(rand.NewPCG(3, 4))

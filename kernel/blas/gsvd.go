@@ -91,8 +91,8 @@ func gonumsGSVD(m, n, p int, a []float64, lda int, b []float64, ldb int) bool {
 }
 
 // independent returns the sum of the squares F^2 of a small m x n matrix, and whether its first k columns are
-// surely independent: whether their least singular value exceeds 2^-26 F. The product of their singular values
-// is the product of the diagonal of R, and all but the least one make at most (F^2/(k-1))^((k-1)/2).
+// surely independent: whether their least singular value exceeds 2^-26 F. The product of their singular
+// values is the product of the diagonal of R, and all but the least one make at most (F^2/(k-1))^((k-1)/2).
 func independent(m, n, k int, a []float64, lda int) (squares float64, surely bool) {
 	const least, smallest, largest = 0x1p-52, 1e-200, 1e200
 	var q [fewRowsOfGSVD * fewColumnsOfGSVD]float64 // by columns

@@ -86,8 +86,8 @@ func TestGgsvd3(t *testing.T) {
 	})
 }
 
-// Columns that depend on each other, or on nothing, and columns of other sizes, in matrices so small that gonum
-// may compute them.
+// Columns that depend on each other, or on nothing, and columns of other sizes, in matrices so small that
+// gonum may compute them.
 func TestGgsvd3SmallColumns(t *testing.T) {
 	change := map[string]func(x *rowMajor, i int){
 		"as they are":     func(*rowMajor, int) {},

@@ -60,8 +60,8 @@ func invert(ul blas.Uplo, diag blas.Diag, n int, a []float64, lda int) {
 	invert(ul, diag, half, a, lda)
 }
 
-// invertUpper inverts an upper triangle from the last row up: row i of the inverse X is row i of U without its
-// diagonal, times the rows of X below, over -U[i,i].
+// invertUpper inverts an upper triangle from the last row up: row i of the inverse X is row i of U without
+// its diagonal, times the rows of X below, over -U[i,i].
 func invertUpper(diag blas.Diag, n int, a []float64, lda int) {
 	var sums [inverseRows]float64
 	for i := n - 1; i >= 0; i-- {

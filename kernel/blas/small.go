@@ -64,8 +64,8 @@ func smallPanels[F tile.Float](m, n, k int, a []F, lda int, b []F, ldb int, add 
 	}
 }
 
-// smallTriangleOf computes a triangle of C = op(A) op(A)' + beta C for a small product, some rows at a time: in
-// C what is outside of the square on the diagonal, and the square in memory of its own.
+// smallTriangleOf computes a triangle of C = op(A) op(A)' + beta C for a small product, some rows at a time:
+// in C what is outside of the square on the diagonal, and the square in memory of its own.
 func smallTriangleOf[F tile.Float](
 	ul blas.Uplo, tA blas.Transpose, n, k int, a []F, lda int, beta F, c []F, ldc int,
 ) {

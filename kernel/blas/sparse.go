@@ -13,8 +13,8 @@ import (
 // that it takes less time for such factors than tiles do.
 
 const (
-	// firstSampled is the number of entries that decide whether more of them are read, and sampled the number
-	// that decides. A matrix of up to wholeSample entries is counted instead.
+	// firstSampled is the number of entries that decide whether more of them are read, and sampled the
+	// number that decides. A matrix of up to wholeSample entries is counted instead.
 	firstSampled, sampled, wholeSample = 64, 1024, 4096
 )
 
@@ -51,8 +51,8 @@ func countNonzeros[F tile.Float](m, n int, a []F, lda int) (count int) {
 	return count
 }
 
-// skipZeros returns the index of the first group of four entries from index j on, of which one is not zero, or
-// of the entries behind the last group.
+// skipZeros returns the index of the first group of four entries from index j on, of which one is not zero,
+// or of the entries behind the last group.
 func skipZeros[F tile.Float](row []F, j int) int {
 	if kind[F]() == 0 {
 		for x := as[float64](row); j+4 <= len(x); j += 4 {
@@ -115,7 +115,8 @@ func (p *product[F]) addNonzeros() {
 const (
 	// rowsOfEntries is the number of rows whose nonzero entries are collected together.
 	rowsOfEntries = 64
-	// entryReads is the number of multiplications that take as long as the look at an entry of a large matrix.
+	// entryReads is the number of multiplications that take as long as the look at an entry of a large
+	// matrix.
 	entryReads = 4
 )
 
@@ -168,8 +169,8 @@ func (p *product[F]) columnsOfNonzeros(lo, hi int, memory *[]entry) {
 // wholeLine is the number of float64 in a line of a cache.
 const wholeLine = 8
 
-// addSquares adds a triangle of alpha A'A to C, for the nonzero entries of the rows of A only. Of a row with NaN
-// or infinity all entries count.
+// addSquares adds a triangle of alpha A'A to C, for the nonzero entries of the rows of A only. Of a row with
+// NaN or infinity all entries count.
 func (p *product[F]) addSquares() {
 	memory := entriesPool.Get().(*[]entry)
 	defer entriesPool.Put(memory)

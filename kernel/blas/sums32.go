@@ -49,7 +49,8 @@ func rowsOfSingles(
 // solveBySums solves X op(A) = alpha B for a triangular A, where op(A) is the transpose or the conjugate
 // transpose of A, and arguments that are right. It overwrites the m x n matrix B.
 func solveBySums(
-	ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha complex64, a []complex64, lda int, b []complex64, ldb int,
+	ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha complex64, a []complex64, lda int, b []complex64,
+	ldb int,
 ) {
 	conjugate := tA == blas.ConjTrans
 	for i := range m {

@@ -18,15 +18,15 @@ const (
 	cachedFactor = 64
 	// panelColumns is the number of reflections that are applied to other columns together.
 	panelColumns = tile.ReflectWidth
-	// rowsTogether is the number of rows whose products with a vector are computed before they are added to
-	// y.
+	// rowsTogether is the number of rows whose products with a vector are computed before they are added
+	// to y.
 	rowsTogether = 64
 	// columnsTogether is a number of columns whose sums stay in the first-level cache.
 	columnsTogether = 2048
 	// entriesOfAPart are the entries of a matrix of which one thread takes the product with a vector.
 	entriesOfAPart = 1 << 17
-	// sharedByVectors is the least number of entries of a matrix that several threads multiply by a vector:
-	// they exceed the second-level cache of a core.
+	// sharedByVectors is the least number of entries of a matrix that several threads multiply by a
+	// vector: they exceed the second-level cache of a core.
 	sharedByVectors = 1 << 19
 )
 
@@ -37,17 +37,17 @@ const (
 	// faster than tiles. Mul 1 to 3.
 	loopMultiplications = 20
 	// sparseMultiplications is the least number of multiplications of a product that looks for zeros, and
-	// sparseShare the number of entries among which one may be other than zero. The workloads of the group
-	// zeros.
+	// sparseShare the number of entries among which one may be other than zero. The workloads of the
+	// group zeros.
 	sparseMultiplications, sparseShare = 1 << 15, 12
-	// narrowRows and narrowDepth are the least numbers of rows, and of products of a sum, for which pairs take
-	// less time than panels, with few columns. Mul 600x40 by 40x4 and 1000x3 by 3x3.
+	// narrowRows and narrowDepth are the least numbers of rows, and of products of a sum, for which pairs
+	// take less time than panels, with few columns. Mul 600x40 by 40x4 and 1000x3 by 3x3.
 	narrowRows, narrowDepth = 24, 2
 	// smallSize is the largest size of a product without blocks. Mul 3 to 64, A'B 8 and 30.
 	smallSize = 64
-	// fewSteps is the largest product of the square of the order of a triangle and the number of right sides
-	// that plain loops solve faster than tiles. With the triangle on the right it is triangleLoops, for fewer
-	// sides than manySides. LU.Solve and Cholesky.Solve, 2 to 20.
+	// fewSteps is the largest product of the square of the order of a triangle and the number of right
+	// sides that plain loops solve faster than tiles. With the triangle on the right it is triangleLoops,
+	// for fewer sides than manySides. LU.Solve and Cholesky.Solve, 2 to 20.
 	fewSteps, triangleLoops, manySides = 127, 3000, 16
 	// tinySides is the largest number of right sides of a triangle in registers.
 	tinySides = 8
@@ -59,59 +59,61 @@ const (
 	// gemvLoopEntries is the largest number of entries that plain loops multiply by a vector faster in
 	// float32. Sgemv 3 and 8.
 	gemvLoopEntries = 30
-	// symvOrder, trsvOrder and trmvOrder are the orders below which gonum, or plain loops, take less time.
-	// Sym·v, Tri·v and Cholesky.SolveVec.
+	// symvOrder, trsvOrder and trmvOrder are the orders below which gonum, or plain loops, take less
+	// time. Sym·v, Tri·v and Cholesky.SolveVec.
 	symvOrder, trsvOrder, trmvOrder = 16, 32, 64
-	// syrkColumns and syrkEntries are the largest n n k and n k for which plain loops compute a triangle of
-	// A'A faster than tiles, and syrkRows is the largest n n k for A A'. Up to syrkOrder gonum's inner
-	// products are faster for any k. symmMultiplications is the number of multiplications below which gonum
-	// takes less time. Cov 50x5, SymOuterK and Sym·M.
+	// syrkColumns and syrkEntries are the largest n n k and n k for which plain loops compute a triangle
+	// of A'A faster than tiles, and syrkRows is the largest n n k for A A'. Up to syrkOrder gonum's inner
+	// products are faster for any k. symmMultiplications is the number of multiplications below which
+	// gonum takes less time. Cov 50x5, SymOuterK and Sym·M.
 	syrkColumns, syrkEntries, syrkRows, syrkOrder, symmMultiplications = 150, 20, 192, 6, 256
-	// dotLength is the length of vectors below which gonum's level 1 takes less time; in float32 four times
-	// it. Dot, AddScaledVec, Sdot and Saxpy.
+	// dotLength is the length of vectors below which gonum's level 1 takes less time; in float32 four
+	// times it. Dot, AddScaledVec, Sdot and Saxpy.
 	dotLength = 64
-	// callLength is the largest length of vectors for which a loop takes less time than a call of assembly.
-	// Dot 3, EigenSym 3.
+	// callLength is the largest length of vectors for which a loop takes less time than a call of
+	// assembly. Dot 3, EigenSym 3.
 	callLength = 6
 	// fewReflectors is the number of reflectors below which gonum needs no more time; oneByOne is the
 	// number up to which gonum factors matrices, and generates Q, one reflector after the other. QR, QTo.
 	fewReflectors, oneByOne = 8, 128
-	// fewRowsForPanels is the number of rows below which gonum factors several panels in no more time, and
-	// tallReflectors the length below which gonum applies one panel in no more time. QR, Least squares.
+	// fewRowsForPanels is the number of rows below which gonum factors several panels in no more time,
+	// and tallReflectors the length below which gonum applies one panel in no more time. QR, Least
+	// squares.
 	fewRowsForPanels, tallReflectors = 36, 256
-	// fewForFactors and fewForCholesky are the orders below which gonum needs no more time. Solve, Cholesky.
+	// fewForFactors and fewForCholesky are the orders below which gonum needs no more time. Solve,
+	// Cholesky.
 	fewForFactors, fewForCholesky = 24, 64
-	// complexMultiplications is the number of multiplications of complex numbers below which gonum multiplies
-	// two matrices as fast, and complexSquares is n n k below which gonum computes a triangle as fast.
-	// complexSides is the number of entries of B below which gonum multiplies a symmetric matrix by B as fast.
-	// BenchmarkComplex, for all constants of complex numbers.
+	// complexMultiplications is the number of multiplications of complex numbers below which gonum
+	// multiplies two matrices as fast, and complexSquares is n n k below which gonum computes a triangle
+	// as fast. complexSides is the number of entries of B below which gonum multiplies a symmetric matrix
+	// by B as fast. BenchmarkComplex, for all constants of complex numbers.
 	complexMultiplications, complexSquares, complexSides = 120, 1000, 32
-	// complexRows, complexRow and complexEntries are the numbers of rows, of entries of a row, and of entries of
-	// a matrix below which gonum multiplies a complex matrix by a vector as fast.
+	// complexRows, complexRow and complexEntries are the numbers of rows, of entries of a row, and of
+	// entries of a matrix below which gonum multiplies a complex matrix by a vector as fast.
 	complexRows, complexRow, complexEntries = 4, 16, 500
-	// complexBlock is the order of the triangles in a complex system that gonum solves. gonum solves a system of
-	// an order below complexSystem, or complexRightSystem on the right, and of fewer unknowns than
-	// complexUnknowns, as fast as a whole.
+	// complexBlock is the order of the triangles in a complex system that gonum solves. gonum solves a
+	// system of an order below complexSystem, or complexRightSystem on the right, and of fewer unknowns
+	// than complexUnknowns, as fast as a whole.
 	complexBlock, complexSystem, complexRightSystem, complexUnknowns = 8, 24, 64, 128
 	// fewForNorms is the number of columns below which gonum needs no more time. Cholesky.
 	fewForNorms = 16
-	// fewEigenvectors, fewEigenvalues and fewSingularVectors are the orders below which gonum's rotations, or
-	// reductions, need no more time. EigenSym, SVD.
+	// fewEigenvectors, fewEigenvalues and fewSingularVectors are the orders below which gonum's
+	// rotations, or reductions, need no more time. EigenSym, SVD.
 	fewEigenvectors, fewEigenvalues, fewSingularVectors = 24, 20, 12
 )
 
 // A tuning has the sizes that decide on speed only, for a tier and the caches of a processor.
 type tuning struct {
-	// blockDepth, blockHeight and blockWidth are the largest sizes of the blocks of a product in float64. A
-	// panel of the right factor is as deep as a block, and stays in the first-level cache with a few rows of
-	// the left one. A block of the left factor stays in the second-level cache, and one of the right factor
-	// in the third. None decides on the order of a sum: a tile adds to C entry by entry. Mul, A'B 400 to
-	// 2000.
+	// blockDepth, blockHeight and blockWidth are the largest sizes of the blocks of a product in float64.
+	// A panel of the right factor is as deep as a block, and stays in the first-level cache with a few
+	// rows of the left one. A block of the left factor stays in the second-level cache, and one of the
+	// right factor in the third. None decides on the order of a sum: a tile adds to C entry by entry.
+	// Mul, A'B 400 to 2000.
 	blockDepth, blockHeight, blockWidth int
-	// parallelMultiplications is the least number of multiplications in float64 that several threads share,
-	// and parallelSoon the number for a product by itself while a helper is likely to be awake; in float32
-	// they are twice as large. One thread takes 70 to 150 us, or 15 to 30 us, for them. TestTable, Mul 100
-	// to 300, two threads.
+	// parallelMultiplications is the least number of multiplications in float64 that several threads
+	// share, and parallelSoon the number for a product by itself while a helper is likely to be awake; in
+	// float32 they are twice as large. One thread takes 70 to 150 us, or 15 to 30 us, for them.
+	// TestTable, Mul 100 to 300, two threads.
 	parallelMultiplications, parallelSoon int
 	// vectorBytes is the size of a vector of the tier.
 	vectorBytes int

@@ -14,8 +14,8 @@
 //	a matrix from a cache by a vector       4/5           4/5
 //	systems of order 10                     4/5           7/8
 //
-// BENCHMARKS.md has the table, beside OpenBLAS. On arm64 the tiles were never timed. In portable Go gonum's own
-// code computes, with its faults corrected (see Implementation and Lapack).
+// BENCHMARKS.md has the table, beside OpenBLAS. On arm64 the tiles were never timed. In portable Go gonum's
+// own code computes, with its faults corrected (see Implementation and Lapack).
 //
 // Package gorgonia.org/tensor has another registration, for which Use does nothing:
 //
@@ -37,16 +37,15 @@ import (
 // with blas64 and lapack64 instead, and nothing with the other packages, and limits OpenBLAS to one thread
 // for good: gonum's callers start goroutines themselves. Package main calls it before anything computes.
 //
-// Registered on arm64, or on a processor with AVX2 or AVX-512, the tiles compute. On all others, and in a build
-// with -tags purego, gonum's own code computes, but for what is wrong in it; see Lapack.
+// Registered on arm64, or on a processor with AVX2 or AVX-512, the tiles compute. On all others, and in a
+// build with -tags purego, gonum's own code computes, but for what is wrong in it; see Lapack.
 func Use() { use() }
 
 // An Implementation is gonum's blas.Float64, blas.Float32, blas.Complex128 and blas.Complex64. With AVX2,
-// AVX-512 or NEON the tiles compute, in both precisions, gemm, syrk, syr2k, symm, trmm, trsm, gemv, ger, trmv, trsv,
-// symv, dot, axpy, asum, scal and nrm2, and of complex numbers gemm, gemv, geru, gerc, herk, syrk, hemm,
-// symm and trsm; gonum computes all other routines. Portable Go has no tiles for them, and gonum computes there
-// too, where its results are right. gonum's own suites pass
-// (TestSuitesOfGonum).
+// AVX-512 or NEON the tiles compute, in both precisions, gemm, syrk, syr2k, symm, trmm, trsm, gemv, ger,
+// trmv, trsv, symv, dot, axpy, asum, scal and nrm2, and of complex numbers gemm, gemv, geru, gerc, herk,
+// syrk, hemm, symm and trsm; gonum computes all other routines. Portable Go has no tiles for them, and gonum
+// computes there too, where its results are right. gonum's own suites pass (TestSuitesOfGonum).
 //
 // Matrices are stored by rows. Arguments, results and panics are gonum's, except for
 //

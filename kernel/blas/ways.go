@@ -56,8 +56,8 @@ func inside[F tile.Float](data []F, rows, columns, stride int) bool {
 // end.
 func holds[F tile.Float](x []F, n, inc int) bool { return inc != 0 && len(x) > (n-1)*max(inc, -inc) }
 
-// known reports whether t is a kind of transposition, isTriangle whether ul is a triangle, isSide whether s is
-// a side, and isDiagonal whether d is a kind of diagonal.
+// known reports whether t is a kind of transposition, isTriangle whether ul is a triangle, isSide whether s
+// is a side, and isDiagonal whether d is a kind of diagonal.
 func known(t blas.Transpose) bool { return t == blas.NoTrans || t == blas.Trans || t == blas.ConjTrans }
 
 func isTriangle(ul blas.Uplo) bool { return ul == blas.Upper || ul == blas.Lower }

@@ -23,12 +23,13 @@ type Status uint8
 const (
 	// OK: the matrix, with the rows of a ridge, has full column rank.
 	OK = Status(leastsq.OK)
-	// RankDeficient: the columns are dependent to rounding, in any units, and b is the solution of minimum
-	// norm.
+	// RankDeficient: the columns are dependent to rounding, in any units, and b is the solution of
+	// minimum norm.
 	RankDeficient = Status(leastsq.RankDeficient)
 	// Underdetermined: fewer samples than columns, and b is the solution of minimum norm.
 	Underdetermined = Status(leastsq.Underdetermined)
-	// NotFinite: the matrix or a right-hand side holds NaN or Inf, or the solution overflows, and b is zero.
+	// NotFinite: the matrix or a right-hand side holds NaN or Inf, or the solution overflows, and b is
+	// zero.
 	NotFinite = Status(leastsq.NotFinite)
 )
 
@@ -55,11 +56,11 @@ const (
 type Options struct {
 	// Ridge is the weight of |b|^2.
 	Ridge float64
-	// Tolerance is relative to the Frobenius norm of [A; sqrt(Ridge) I] (gelsy's rcond): a direction whose
-	// singular value is not above that counts as null. Values below max(n, r) 2^-52 stand for that. With 0
-	// and no ridge each column may have a unit of its own: no direction counts as null if all columns, brought
-	// to one size, are independent. A column that is small because it is rounding, as the difference of
-	// two equal columns, needs a tolerance.
+	// Tolerance is relative to the Frobenius norm of [A; sqrt(Ridge) I] (gelsy's rcond): a direction
+	// whose singular value is not above that counts as null. Values below max(n, r) 2^-52 stand for that.
+	// With 0 and no ridge each column may have a unit of its own: no direction counts as null if all
+	// columns, brought to one size, are independent. A column that is small because it is rounding, as
+	// the difference of two equal columns, needs a tolerance.
 	Tolerance float64
 }
 

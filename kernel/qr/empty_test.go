@@ -7,8 +7,8 @@ import (
 	"gonum.org/v1/gonum/blas/blas64"
 )
 
-// TestNoRows: R of a matrix without rows is 0, and needs no memory. Update by no rows makes a diagonal that is
-// not negative.
+// TestNoRows: R of a matrix without rows is 0, and needs no memory. Update by no rows makes a diagonal that
+// is not negative.
 func TestNoRows(t *testing.T) {
 	r := blas64.GeneralCols{Rows: 2, Cols: 2, Stride: 2, Data: []float64{-1, 7, 3, -4}}
 	Update(r, blas64.General{Cols: 2, Stride: 2}, nil)

@@ -145,8 +145,8 @@ func matrices() map[string]func(m, n int) func(i, j int) float64 {
 	return all
 }
 
-// The factors are right, and have the same bits at the edge of memory that nobody may touch, with the caller's
-// work, which allocates nothing, and without.
+// The factors are right, and have the same bits at the edge of memory that nobody may touch, with the
+// caller's work, which allocates nothing, and without.
 func TestFactor(t *testing.T) {
 	const most = 130 * 70
 	for name, matrix := range matrices() {

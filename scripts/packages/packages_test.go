@@ -129,8 +129,8 @@ func TestContents(t *testing.T) {
 	}
 }
 
-// Every blob of the image has its digest as its name and its size in the descriptor; there is an image for each
-// architecture, whose layer has the program and folders that anybody may write to.
+// Every blob of the image has its digest as its name and its size in the descriptor; there is an image for
+// each architecture, whose layer has the program and folders that anybody may write to.
 func TestImage(t *testing.T) {
 	r := small(t)
 	if err := r.image([]*layer{{"amd64", []byte("first")}, {"arm64", []byte("second")}}); err != nil {
@@ -207,7 +207,8 @@ func TestImage(t *testing.T) {
 	}
 }
 
-// The checksums hold, the provenance names all packages by their digests, and the signature is of the checksums.
+// The checksums hold, the provenance names all packages by their digests, and the signature is of the
+// checksums.
 func TestStatements(t *testing.T) {
 	public, private, err := ed25519.GenerateKey(nil)
 	if err != nil {

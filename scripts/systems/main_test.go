@@ -57,7 +57,8 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// A system that Go does not have, an import that is not there, and a pattern without packages are errors, too.
+// A system that Go does not have, an import that is not there, and a pattern without packages are errors,
+// too.
 func TestMistakes(t *testing.T) {
 	for name, c := range map[string]struct{ code, system, pattern, want string }{
 		"no system":   {"", "linux", "./...", "GOOS/GOARCH"},

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// The first command of README.md builds what the simulation needs and no more: networks and formats of tables would
-// more than double the time of a first build.
+// The first command of README.md builds what the simulation needs and no more: networks and formats of tables
+// would more than double the time of a first build.
 func TestLinksLittle(t *testing.T) {
 	out, err := exec.Command("go", "list", "-deps", "-f", "{{.ImportPath}}{{with .Module}} {{.Path}}{{end}}", ".").Output()
 	if err != nil {

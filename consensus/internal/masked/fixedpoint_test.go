@@ -115,8 +115,8 @@ func TestTotalOnly(t *testing.T) {
 	}
 }
 
-// TestNearest: a sum is the float64 nearest to the sum of the numbers, ties to even, and a power of two in all
-// numbers is a power of two in the sum.
+// TestNearest: a sum is the float64 nearest to the sum of the numbers, ties to even, and a power of two in
+// all numbers is a power of two in the sum.
 func TestNearest(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	w := NewFixedPoint(9)

@@ -9,11 +9,11 @@ import (
 )
 
 // A symmetricTile multiplies some of eight rows of a symmetric matrix by a vector: as many rows as a vector
-// has lanes. Beside the square on the diagonal every entry counts twice, for its row and for its mirror image;
-// of the square itself only one triangle is there.
+// has lanes. Beside the square on the diagonal every entry counts twice, for its row and for its mirror
+// image; of the square itself only one triangle is there.
 //
-// All tiers add in one order: of the upper triangle the rows from the first one on, of the lower triangle rows
-// 4 to 7 before rows 0 to 3. So a row's own product is the last term of its sum in rows of either half.
+// All tiers add in one order: of the upper triangle the rows from the first one on, of the lower triangle
+// rows 4 to 7 before rows 0 to 3. So a row's own product is the last term of its sum in rows of either half.
 type symmetricTile struct {
 	t      isa
 	upper  bool

@@ -149,8 +149,8 @@ func Span(p *time.Duration) pflag.Value {
 	return &value[time.Duration]{p: p, kind: "duration", text: p.String(), parse: parse}
 }
 
-// Address is an address to listen on, HOST:PORT or :PORT. The present value of *p is the default, which may be
-// empty.
+// Address is an address to listen on, HOST:PORT or :PORT. The present value of *p is the default, which may
+// be empty.
 func Address(p *string) pflag.Value {
 	return Parsed(p, *p, func(s string) (string, error) {
 		_, port, err := net.SplitHostPort(s)

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Values accept the ends of their ranges and refuse what lies beyond them, in words that name the range; a text that
-// is refused changes nothing.
+// Values accept the ends of their ranges and refuse what lies beyond them, in words that name the range; a
+// text that is refused changes nothing.
 func TestValues(t *testing.T) {
 	count, limit, number, positive, span, seed := 3, 0, 0.5, 1.0, time.Minute, uint64(1)
 	word, listen, level := "b", "", 0

@@ -39,8 +39,8 @@ func (q *queue) Accept() (net.Conn, error) {
 	return g, nil
 }
 
-// TestLimit: for each connection too many, the oldest one of the most frequent origin is closed. Authenticated
-// and closed connections do not count.
+// TestLimit: for each connection too many, the oldest one of the most frequent origin is closed.
+// Authenticated and closed connections do not count.
 func TestLimit(t *testing.T) {
 	q := &queue{}
 	var onEvict []string

@@ -37,8 +37,8 @@ func Named(file string, err error) error {
 	return In(file, fmt.Errorf("%s: %w", file, err))
 }
 
-// NamedAll adds the names of all files of a table to an error: as Named for one file, and to the text only for
-// several.
+// NamedAll adds the names of all files of a table to an error: as Named for one file, and to the text only
+// for several.
 func NamedAll(files []string, err error) error {
 	if len(files) == 1 || err == nil {
 		return Named(strings.Join(files, ""), err)

@@ -60,9 +60,9 @@ func TestRun(t *testing.T) {
 			}
 		}
 	}
-	// Per iteration: T_con rounds of 2|E| messages with the 8 d r bytes of a basis; a gather and a broadcast
-	// for the centralised method; one round for DGD. Next to them are appearances: a sum each. 1 ms and 2,560 bits
-	// at 1 Gbit/s a round; computation comes on top.
+	// Per iteration: T_con rounds of 2|E| messages with the 8 d r bytes of a basis; a gather and a
+	// broadcast for the centralised method; one round for DGD. Next to them are appearances: a sum each.
+	// 1 ms and 2,560 bits at 1 Gbit/s a round; computation comes on top.
 	edges := int64(w.Graph().Edges())
 	for k, want := range []struct{ rounds, messages int64 }{{4, 4 * 2 * edges}, {2, 2 * 6}, {4, 4 * 2 * edges}, {1, 2 * edges}} {
 		c := trials[0].Curves[k]
