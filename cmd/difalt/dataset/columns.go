@@ -34,8 +34,14 @@ type columns struct {
 	slots   []int            // of every column
 }
 
-// newColumns returns the columns of a header, all without slots.
-func newColumns(header []string) (columns, error) {
+// newColumns returns the columns of a header, all without slots. The header of a file of lines is its first line.
+func newColumns(header []string, unit string) (columns, error) {
+	wrong := func(format string, args ...any) error {
+		if unit != lineUnit {
+			return fmt.Errorf(format, args...)
+		}
+		return place.OnLine(1, fmt.Errorf("line 1: "+format, args...))
+	}
 	c := columns{index: map[string]int{}, twice: map[string]error{}}
 	for i, name := range header {
 		name = strings.TrimSpace(name)
@@ -45,11 +51,10 @@ func newColumns(header []string) (columns, error) {
 			continue
 		}
 		if err := checkName(name); err != nil {
-			return c, place.OnLine(1, fmt.Errorf("line 1: column %d: %w", i+1, err))
+			return c, wrong("column %d: %w", i+1, err)
 		}
 		if j, twice := c.index[name]; twice {
-			err := fmt.Errorf("line 1: columns %d and %d are both named %.60q", j+1, i+1, name)
-			c.twice[name] = place.OnLine(1, err)
+			c.twice[name] = wrong("columns %d and %d are both named %.60q", j+1, i+1, name)
 		}
 		c.index[name] = i
 	}

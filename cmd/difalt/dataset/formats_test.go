@@ -160,3 +160,20 @@ func TestParquetFloatPages(t *testing.T) {
 	tab, err := ReadFiles([]string{path}, TableOptions{Task: "task", Missing: MissingKeep})
 	checkTable(t, tab, err, want)
 }
+
+// Arrow writes groups without rows, whose columns have no pages; only a file of such groups alone is refused,
+// as a table without rows. Columns of one name are named without a line, which the file does not have.
+func TestOddParquet(t *testing.T) {
+	table, err := ReadFiles([]string{"testdata/arrow-empty-groups.parquet"}, TableOptions{Task: "t", Target: "y"})
+	if err != nil || table.Rows() != 6 || len(table.Tasks()) != 2 || table.Y(5) != 3 {
+		t.Errorf("%+v, %v", table, err)
+	}
+	for name, want := range map[string]string{
+		"empty": "the table has zero rows after the column names", "twice": `columns 2 and 3 are both named "x"`,
+	} {
+		path := "testdata/arrow-" + name + ".parquet"
+		if _, err := ReadFiles([]string{path}, TableOptions{Task: "t"}); err == nil || err.Error() != path+": "+want {
+			t.Errorf("%s: %v, want %s", path, err, want)
+		}
+	}
+}

@@ -94,7 +94,7 @@ func newReader(o TableOptions) (*reader, error) {
 
 // open begins a file whose columns have the given names and kinds. All files have the features of the first.
 func (r *reader) open(header []string, unit string, kinds []kind) (err error) {
-	if r.columns, err = newColumns(header); err != nil {
+	if r.columns, err = newColumns(header, unit); err != nil {
 		return err
 	}
 	r.unit = unit
