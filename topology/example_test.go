@@ -22,7 +22,7 @@ func ExampleNewWeights() {
 		return
 	}
 	fmt.Printf("%v: gamma %.3f\n", w, w.Gamma())
-	// Output: topology: equal weights on ring (8 nodes, 8 edges) have gamma(W) = 1: the graph is
-	// bipartite and no node weighs its own value, so that averaging oscillates for ever; use metropolis
-	// weights metropolis weights on ring (8 nodes, 8 edges): gamma 0.805
+	// Output:
+	// topology: equal weights on ring (8 nodes, 8 edges) have gamma(W) = 1: the graph is bipartite and no node weighs its own value, so that averaging oscillates for ever; use metropolis weights
+	// metropolis weights on ring (8 nodes, 8 edges): gamma 0.805
 }

@@ -46,27 +46,6 @@ func newMalformedSources(t *testing.T) *malformedSources {
 	return s
 }
 
-// smallTable returns a table of tasks with columns t, x0, x1, ... and y.
-func smallTable(r *rand.Rand, tasks, rows, features int) []byte {
-	var b bytes.Buffer
-	b.WriteString("t")
-	for j := range features {
-		fmt.Fprintf(&b, ",x%d", j)
-	}
-	b.WriteString(",y\n")
-	for i := range tasks * rows {
-		fmt.Fprintf(&b, "task %d", i%tasks)
-		sum := float64(i % tasks)
-		for j := range features {
-			v := r.NormFloat64()
-			sum += v * float64(j)
-			fmt.Fprintf(&b, ",%.4f", v)
-		}
-		fmt.Fprintf(&b, ",%.4f\n", sum+r.NormFloat64()/10)
-	}
-	return b.Bytes()
-}
-
 // draw returns input number i.
 func (s *malformedSources) draw(r *rand.Rand, i int) *malformedCase {
 	kinds := []func(*rand.Rand) *malformedCase{s.bytesOfCSV, s.cellsOfCSV, s.shapeOfCSV, s.damagedParquet,
