@@ -108,8 +108,8 @@ func newGuard(r *rows, o *Options) *guard {
 	return g
 }
 
-// settle leaves out tasks, and hides levels, until the rules hold for a design with so many columns beside
-// the constant. A second call with more columns leaves out more.
+// settle leaves out tasks, and hides levels, until the rules hold for a design of the given number of columns
+// beside the constant. A second call with more columns leaves out more.
 func (g *guard) settle(columns int) {
 	for changes := true; changes; {
 		tasks, levels, middling := g.leaveSmall(columns), g.hideLevels(), g.leaveMiddling()
@@ -171,7 +171,7 @@ func (g *guard) hidden(tasks []int, rows, columns int) bool {
 	return len(tasks) == 0 || least == 0 || len(tasks) >= least && rows >= 2*columns
 }
 
-// small returns the own tasks in totals with fewer than so many rows, and the number of their rows.
+// small returns the own tasks in totals with fewer rows than least, and the number of their rows.
 func (g *guard) small(least int) (tasks []int, rows int) {
 	for k, left := range g.left {
 		if n := len(g.rows.of(k)); n > 0 && n < least && !left {

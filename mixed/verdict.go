@@ -97,7 +97,7 @@ func (v *Verdict) words(ours, other float64) string {
 	return s + ": the held-out rows are inconclusive."
 }
 
-// amount returns a gain in words, before the name of what the error is compared with.
+// amount returns a gain in words, before the name of the method that the error is compared with.
 func amount(gain float64) string {
 	switch {
 	case gain < -2:

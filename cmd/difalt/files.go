@@ -82,7 +82,7 @@ func identify(flag, path string, written bool) usedFile {
 	return u
 }
 
-// reader returns who reads a file, for messages.
+// reader returns the name of the reader of a file, for messages.
 func (u usedFile) reader() string {
 	if u.flag == "" {
 		return "is read"

@@ -16,7 +16,7 @@ import (
 //
 // On entry a triangle of the n x n matrix a holds A. On return a is overwritten, by the eigenvectors in its
 // columns if they are asked for, and work[0] holds the best length of work. Dsyev returns false if the
-// iterations do not converge, and at once for a matrix with NaN or infinity, whose eigenvalues are set to
+// iterations do not converge, and immediately for a matrix with NaN or infinity, whose eigenvalues are set to
 // NaN.
 func (l Lapack) Dsyev(
 	jobz lapack.EVJob, ul blas.Uplo, n int, a []float64, lda int, w, work []float64, lwork int,

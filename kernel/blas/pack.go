@@ -41,7 +41,7 @@ func oddLines(n int) int { return ((n+wholeLine-1)/wholeLine | 1) * wholeLine }
 // tileRows is a multiple of the heights of all tiles.
 const tileRows = 12
 
-// panelsTogether is the number of panels that are packed row by row: long pieces of rows are read at once.
+// panelsTogether is the number of panels that are packed row by row: each read takes a long piece of a row.
 const panelsTogether = 8
 
 // packRight copies a block of the right factor to panels: panel j is at j*depth.

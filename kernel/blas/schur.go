@@ -10,7 +10,7 @@ import (
 // but for blocks of order 2 on its diagonal, one for each pair of complex eigenvalues.
 //
 // The iterations are implicit double shift QR steps (Francis 1961) with the deflation of Dlahqr of LAPACK.
-// The bulge of a step moves by two plane rotations a row. They are applied at once to a window around the
+// The bulge of a step moves by two plane rotations a row. They are applied immediately to a window around the
 // bulge; the other rows and columns of H, and Z, take the rotations of a whole window, or of some steps,
 // together, by tiles.
 type schur struct {

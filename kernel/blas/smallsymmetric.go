@@ -186,8 +186,8 @@ func (s *smallSymmetric) generate() {
 	}
 }
 
-// diagonalize is turned.diagonalize with rotations that are applied at once. It keeps the precision of small
-// parts.
+// diagonalize is turned.diagonalize with rotations that are applied immediately. It keeps the precision of
+// small parts.
 func (s *smallSymmetric) diagonalize() bool {
 	const mostSteps = 60
 	n, d, e := s.n, &s.d, &s.e
@@ -209,7 +209,7 @@ func (s *smallSymmetric) diagonalize() bool {
 	return true
 }
 
-// step is turned.step with rotations that are applied at once.
+// step is turned.step with rotations that are applied immediately.
 func (s *smallSymmetric) step(l, m int) {
 	n, d, e := s.n, &s.d, &s.e
 	g := (d[l+1] - d[l]) / (2 * e[l])

@@ -78,7 +78,7 @@ type Implementation struct{ reference.Implementation }
 //     which dummy variables cause;
 //   - eigenvalues of symmetric matrices with tiny parts are right, where gonum v0.17 panics;
 //   - generalised singular values are right for matrices of any rank, where gonum v0.17 finds wrong ranks;
-//   - decompositions by iterations return at once, without success, for matrices with NaN or infinity;
+//   - decompositions by iterations return immediately, without success, for matrices with NaN or infinity;
 //   - the reciprocal condition number of a matrix with a norm near the largest number is 1, not infinite;
 //   - a matrix that Dpotrf finds not positive definite is left in another state;
 //   - infinity or NaN in a matrix for Dgeqrf makes more of its factors NaN;

@@ -86,7 +86,7 @@ func eachVector(
 	wholeVectors(t, x, unroll, 1, pointers, body)
 }
 
-// beforeEnd moves pointers to the last lanes of n entries, and returns by how many bytes.
+// beforeEnd moves pointers to the last lanes of n entries, and returns the number of bytes.
 func beforeEnd(x *number, lanes int, pointers []reg.GPVirtual) reg.GPVirtual {
 	last := param("n")
 	SUBQ(I32(lanes), last)
