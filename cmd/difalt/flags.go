@@ -30,7 +30,7 @@ type tableOptions struct {
 func (o *tableOptions) addFlags(flags *pflag.FlagSet) {
 	t := &o.table
 	flags.Var(cli.List(&t.NA), "na", "`LIST` of cells that are missing values in every column")
-	flags.Var(cli.Parsed(&t.Decimal, ".", decimalMark, ".", ","), "decimal", "decimal `MARK` of CSV: . or ,")
+	flags.Var(cli.Parsed(&t.Decimal, ".", decimalMark), "decimal", "decimal `MARK` of CSV: . or ,")
 	flags.Var(cli.OneOf(&t.Dates, "ymd", "dmy", "mdy"), "dates",
 		"read dates in CSV of `ORDER` ymd, dmy or mdy, as days since 1970-01-01 (default: dates are refused)")
 }
@@ -45,14 +45,7 @@ const dataUsage = "table `PATTERN` such as 'a-*.csv' in place of FILE..."
 
 // addMissing adds the flag of the rule for missing values, with its words; the first is the default.
 func (o *tableOptions) addMissing(flags *pflag.FlagSet, usage string, words ...string) {
-	o.table.Missing = missingRules[words[0]]
-	flags.Var(cli.Parsed(&o.table.Missing, words[0], func(s string) (dataset.Missing, error) {
-		rule, ok := missingRules[s]
-		if !ok {
-			return rule, fmt.Errorf("must be one of %s", strings.Join(words, ", "))
-		}
-		return rule, nil
-	}, words...), "missing", usage)
+	flags.Var(cli.Named(&o.table.Missing, missingRules, words...), "missing", usage)
 }
 
 // missingRules are the rules for missing values by their words.

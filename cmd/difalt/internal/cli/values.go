@@ -52,17 +52,37 @@ const (
 	textKind = "text" // pflag writes defaults of the kind "string" in quotes
 )
 
-// Parsed is a text that parse translates, by default the given text for the present value of *p. Shells
-// complete the words.
+// Parsed is a text that parse translates, by default the given text for the present value of *p. Where parse
+// accepts some words only, shells complete them and errors list them.
 func Parsed[T any](p *T, text string, parse func(string) (T, error), words ...string) pflag.Value {
-	return &value[T]{p: p, kind: textKind, text: text, words: words, parse: parse}
+	return &value[T]{p: p, kind: textKind, text: text, words: words, parse: func(s string) (T, error) {
+		v, err := parse(s)
+		if err != nil && len(words) > 0 {
+			err = fmt.Errorf("must be one of %s", strings.Join(words, ", "))
+		}
+		return v, err
+	}}
+}
+
+// errNoWord is the error about a word that is none of a list; [Parsed] lists them.
+var errNoWord = errors.New("it is none of the words")
+
+// Named is the value that a word names. The first of the words is the default.
+func Named[T any](p *T, named map[string]T, words ...string) pflag.Value {
+	*p = named[words[0]]
+	return Parsed(p, words[0], func(s string) (T, error) {
+		if !slices.Contains(words, s) {
+			return *p, errNoWord
+		}
+		return named[s], nil
+	}, words...)
 }
 
 // OneOf is one of several words. The present value of *p is the default, which may be empty.
 func OneOf(p *string, words ...string) pflag.Value {
 	return Parsed(p, *p, func(s string) (string, error) {
 		if !slices.Contains(words, s) {
-			return "", fmt.Errorf("must be one of %s", strings.Join(words, ", "))
+			return "", errNoWord
 		}
 		return s, nil
 	}, words...)

@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -96,5 +98,19 @@ func TestStrict(t *testing.T) {
 	}
 	if err := set.Parse([]string{"--on", "--list=a", "--list=b"}); err != nil || !on || name != "a" || !slices.Equal(list, []string{"a", "b"}) {
 		t.Errorf("%v, %v, %q, %q", err, on, name, list)
+	}
+}
+
+// TestWords: an error about a flag with a list of words lists them, and says the value once, whatever parse
+// says.
+func TestWords(t *testing.T) {
+	var level int
+	refuse := func(s string) (int, error) { return 0, fmt.Errorf("unknown level %q", s) }
+	err := Parsed(&level, "a", refuse, "a", "b").Set("x")
+	if err == nil || !strings.Contains(err.Error(), "must be one of a, b") || strings.Contains(err.Error(), "unknown") {
+		t.Errorf("with words: %v", err)
+	}
+	if err := Parsed(&level, "a", refuse).Set("x"); err == nil || !strings.Contains(err.Error(), `unknown level "x"`) {
+		t.Errorf("without words: %v", err)
 	}
 }
