@@ -71,6 +71,9 @@ func run(ctx context.Context, version, out string, systems []string, keyFile str
 	if old, _ := os.ReadDir(out); len(old) > 0 {
 		return fmt.Errorf("%s is not empty: remove it, or give another folder by -out", out)
 	}
+	if err := committed(ctx, "."); err != nil {
+		return err
+	}
 	if err := os.MkdirAll(out, 0o777); err != nil {
 		return err
 	}
@@ -114,6 +117,19 @@ func run(ctx context.Context, version, out string, systems []string, keyFile str
 	fmt.Printf("%d files in %s\n", len(r.names), r.out)
 	if sign == nil {
 		fmt.Println("note: SHA256SUMS is not signed; -sign KEY signs it")
+	}
+	return nil
+}
+
+// committed returns an error if tracked files of a clone differ from its commit, from which the provenance
+// says that the packages come.
+func committed(ctx context.Context, clone string) error {
+	changes, err := output(ctx, clone, nil, "git", "status", "--porcelain", "--untracked-files=no")
+	if err != nil {
+		return err
+	}
+	if changes != "" {
+		return fmt.Errorf("commit or drop the changes of these files first:\n%s", changes)
 	}
 	return nil
 }

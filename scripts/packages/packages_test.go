@@ -289,3 +289,33 @@ func TestRefuses(t *testing.T) {
 		t.Errorf("a folder with a file: %v", err)
 	}
 }
+
+// TestCommitted: packages come from a commit, and a tracked file that differs from it is named.
+func TestCommitted(t *testing.T) {
+	clone := t.TempDir()
+	name := filepath.Join(clone, "file")
+	git := func(args ...string) {
+		t.Helper()
+		args = append([]string{"-c", "user.name=a", "-c", "user.email=a@localhost"}, args...)
+		if _, err := output(t.Context(), clone, nil, "git", args...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	git("init", "-q")
+	write("old")
+	git("add", "file")
+	git("commit", "-q", "-m", "one")
+	if err := committed(t.Context(), clone); err != nil {
+		t.Errorf("without changes: %v", err)
+	}
+	write("new")
+	if err := committed(t.Context(), clone); err == nil || !strings.Contains(err.Error(), "file") {
+		t.Errorf("with a change: %v", err)
+	}
+}
