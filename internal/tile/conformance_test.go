@@ -36,6 +36,7 @@ func TestConformance(t *testing.T) {
 func TestVectors(t *testing.T) {
 	conform(t, []string{
 		"RowDots", "RowDots32", "AddRows", "AddRows32", "AddOuter", "AddOuter32", "AddAbs", "Reflect", "Rotate", "SymmetricRows",
+		"RowDotPairs", "RowDotPairs32", "AddRowPairs", "AddRowPairs32", "AddOuterPairs", "AddOuterPairs32",
 		"InnerProduct", "InnerProduct32", "Squares", "Absolutes", "Absolutes32", "Scale", "Scale32",
 		"SolveRows", "SolveRows32", "MultiplyRows", "MultiplyRows32",
 	}, func(*rand.Rand) (all []shape) {

@@ -51,6 +51,9 @@ type operations struct {
 	rowDots            [25]int
 	addRows            [25]int
 	addOuter           [21]int
+	rowDotPairs        [21]int
+	addRowPairs        [21]int
+	addOuterPairs      [21]int
 	addAbs             int
 	scale              [17]int
 	squares            [17]int

@@ -82,6 +82,15 @@ func addRowsTile(y, a unsafe.Pointer, lda int, b unsafe.Pointer, n int, index in
 func addOuterTile(a unsafe.Pointer, lda int, b, y unsafe.Pointer, n int, index int)
 
 //go:noescape
+func rowDotPairsTile(sums, a unsafe.Pointer, lda int, x, z unsafe.Pointer, n int, index int)
+
+//go:noescape
+func addRowPairsTile(y, z, a unsafe.Pointer, lda int, b unsafe.Pointer, n int, index int)
+
+//go:noescape
+func addOuterPairsTile(a unsafe.Pointer, lda int, b, y, z unsafe.Pointer, n int, index int)
+
+//go:noescape
 func addAbsTile(y, a *float64, n int) float64
 
 //go:noescape

@@ -68,37 +68,48 @@ DATA operations_avx2<>+1976(SB)/8, $·addOuter_1_avx2(SB)
 DATA operations_avx2<>+2000(SB)/8, $·addOuter_4_avx2(SB)
 DATA operations_avx2<>+2104(SB)/8, $·addOuter32_1_avx2(SB)
 DATA operations_avx2<>+2128(SB)/8, $·addOuter32_4_avx2(SB)
-DATA operations_avx2<>+2136(SB)/8, $·addAbs_avx2(SB)
-DATA operations_avx2<>+2144(SB)/8, $·scale_avx2(SB)
-DATA operations_avx2<>+2272(SB)/8, $·scale32_avx2(SB)
-DATA operations_avx2<>+2408(SB)/8, $·squares32_avx2(SB)
-DATA operations_avx2<>+2416(SB)/8, $·absolutes_avx2(SB)
-DATA operations_avx2<>+2544(SB)/8, $·absolutes32_avx2(SB)
-DATA operations_avx2<>+2560(SB)/8, $·symmetricRows_1_avx2(SB)
-DATA operations_avx2<>+2568(SB)/8, $·symmetricRows_2_avx2(SB)
-DATA operations_avx2<>+2576(SB)/8, $·symmetricRows_3_avx2(SB)
-DATA operations_avx2<>+2584(SB)/8, $·symmetricRows_4_avx2(SB)
-DATA operations_avx2<>+2600(SB)/8, $·reflect_1_avx2(SB)
-DATA operations_avx2<>+2608(SB)/8, $·reflect_2_avx2(SB)
-DATA operations_avx2<>+2616(SB)/8, $·reflect_3_avx2(SB)
-DATA operations_avx2<>+2624(SB)/8, $·reflect_4_avx2(SB)
-DATA operations_avx2<>+2640(SB)/8, $·solveRows_1_avx2(SB)
-DATA operations_avx2<>+2648(SB)/8, $·solveRows_2_avx2(SB)
-DATA operations_avx2<>+2664(SB)/8, $·solveRows_4_avx2(SB)
-DATA operations_avx2<>+2768(SB)/8, $·solveRows32_1_avx2(SB)
-DATA operations_avx2<>+2776(SB)/8, $·solveRows32_2_avx2(SB)
-DATA operations_avx2<>+2792(SB)/8, $·solveRows32_4_avx2(SB)
-DATA operations_avx2<>+2808(SB)/8, $·multiplyRows_1_avx2(SB)
-DATA operations_avx2<>+2816(SB)/8, $·multiplyRows_2_avx2(SB)
-DATA operations_avx2<>+2832(SB)/8, $·multiplyRows_4_avx2(SB)
-DATA operations_avx2<>+2936(SB)/8, $·multiplyRows32_1_avx2(SB)
-DATA operations_avx2<>+2944(SB)/8, $·multiplyRows32_2_avx2(SB)
-DATA operations_avx2<>+2960(SB)/8, $·multiplyRows32_4_avx2(SB)
-DATA operations_avx2<>+2968(SB)/8, $·solveFew_avx2(SB)
-DATA operations_avx2<>+3096(SB)/8, $·solveFew32_avx2(SB)
-DATA operations_avx2<>+3104(SB)/8, $·solveUpper_avx2(SB)
-DATA operations_avx2<>+3112(SB)/8, $·fmaPeak_avx2(SB)
-GLOBL operations_avx2<>(SB), NOPTR, $3192
+DATA operations_avx2<>+2152(SB)/8, $·rowDotPairs_2_avx2(SB)
+DATA operations_avx2<>+2160(SB)/8, $·rowDotPairs_3_avx2(SB)
+DATA operations_avx2<>+2296(SB)/8, $·rowDotPairs32_4_avx2(SB)
+DATA operations_avx2<>+2312(SB)/8, $·addRowPairs_1_avx2(SB)
+DATA operations_avx2<>+2336(SB)/8, $·addRowPairs_4_avx2(SB)
+DATA operations_avx2<>+2440(SB)/8, $·addRowPairs32_1_avx2(SB)
+DATA operations_avx2<>+2464(SB)/8, $·addRowPairs32_4_avx2(SB)
+DATA operations_avx2<>+2480(SB)/8, $·addOuterPairs_1_avx2(SB)
+DATA operations_avx2<>+2504(SB)/8, $·addOuterPairs_4_avx2(SB)
+DATA operations_avx2<>+2608(SB)/8, $·addOuterPairs32_1_avx2(SB)
+DATA operations_avx2<>+2632(SB)/8, $·addOuterPairs32_4_avx2(SB)
+DATA operations_avx2<>+2640(SB)/8, $·addAbs_avx2(SB)
+DATA operations_avx2<>+2648(SB)/8, $·scale_avx2(SB)
+DATA operations_avx2<>+2776(SB)/8, $·scale32_avx2(SB)
+DATA operations_avx2<>+2912(SB)/8, $·squares32_avx2(SB)
+DATA operations_avx2<>+2920(SB)/8, $·absolutes_avx2(SB)
+DATA operations_avx2<>+3048(SB)/8, $·absolutes32_avx2(SB)
+DATA operations_avx2<>+3064(SB)/8, $·symmetricRows_1_avx2(SB)
+DATA operations_avx2<>+3072(SB)/8, $·symmetricRows_2_avx2(SB)
+DATA operations_avx2<>+3080(SB)/8, $·symmetricRows_3_avx2(SB)
+DATA operations_avx2<>+3088(SB)/8, $·symmetricRows_4_avx2(SB)
+DATA operations_avx2<>+3104(SB)/8, $·reflect_1_avx2(SB)
+DATA operations_avx2<>+3112(SB)/8, $·reflect_2_avx2(SB)
+DATA operations_avx2<>+3120(SB)/8, $·reflect_3_avx2(SB)
+DATA operations_avx2<>+3128(SB)/8, $·reflect_4_avx2(SB)
+DATA operations_avx2<>+3144(SB)/8, $·solveRows_1_avx2(SB)
+DATA operations_avx2<>+3152(SB)/8, $·solveRows_2_avx2(SB)
+DATA operations_avx2<>+3168(SB)/8, $·solveRows_4_avx2(SB)
+DATA operations_avx2<>+3272(SB)/8, $·solveRows32_1_avx2(SB)
+DATA operations_avx2<>+3280(SB)/8, $·solveRows32_2_avx2(SB)
+DATA operations_avx2<>+3296(SB)/8, $·solveRows32_4_avx2(SB)
+DATA operations_avx2<>+3312(SB)/8, $·multiplyRows_1_avx2(SB)
+DATA operations_avx2<>+3320(SB)/8, $·multiplyRows_2_avx2(SB)
+DATA operations_avx2<>+3336(SB)/8, $·multiplyRows_4_avx2(SB)
+DATA operations_avx2<>+3440(SB)/8, $·multiplyRows32_1_avx2(SB)
+DATA operations_avx2<>+3448(SB)/8, $·multiplyRows32_2_avx2(SB)
+DATA operations_avx2<>+3464(SB)/8, $·multiplyRows32_4_avx2(SB)
+DATA operations_avx2<>+3472(SB)/8, $·solveFew_avx2(SB)
+DATA operations_avx2<>+3600(SB)/8, $·solveFew32_avx2(SB)
+DATA operations_avx2<>+3608(SB)/8, $·solveUpper_avx2(SB)
+DATA operations_avx2<>+3616(SB)/8, $·fmaPeak_avx2(SB)
+GLOBL operations_avx2<>(SB), NOPTR, $3696
 
 TEXT ·operations_avx2(SB), NOSPLIT, $0-8
 	LEAQ operations_avx2<>(SB), AX
@@ -179,43 +190,53 @@ DATA operations_avx512<>+1976(SB)/8, $·addOuter_1_avx2(SB)
 DATA operations_avx512<>+2000(SB)/8, $·addOuter_4_avx2(SB)
 DATA operations_avx512<>+2104(SB)/8, $·addOuter32_1_avx2(SB)
 DATA operations_avx512<>+2128(SB)/8, $·addOuter32_4_avx2(SB)
-DATA operations_avx512<>+2136(SB)/8, $·addAbs_avx2(SB)
-DATA operations_avx512<>+2144(SB)/8, $·scale_avx2(SB)
-DATA operations_avx512<>+2272(SB)/8, $·scale32_avx2(SB)
-DATA operations_avx512<>+2408(SB)/8, $·squares32_avx2(SB)
-DATA operations_avx512<>+2416(SB)/8, $·absolutes_avx2(SB)
-DATA operations_avx512<>+2544(SB)/8, $·absolutes32_avx2(SB)
-DATA operations_avx512<>+2560(SB)/8, $·symmetricRows_1_avx512(SB)
-DATA operations_avx512<>+2568(SB)/8, $·symmetricRows_2_avx512(SB)
-DATA operations_avx512<>+2600(SB)/8, $·reflect_1_avx512(SB)
-DATA operations_avx512<>+2608(SB)/8, $·reflect_2_avx512(SB)
-DATA operations_avx512<>+2616(SB)/8, $·reflect_3_avx512(SB)
-DATA operations_avx512<>+2624(SB)/8, $·reflect_4_avx512(SB)
-DATA operations_avx512<>+2640(SB)/8, $·solveRows_1_avx512(SB)
-DATA operations_avx512<>+2648(SB)/8, $·solveRows_2_avx512(SB)
-DATA operations_avx512<>+2664(SB)/8, $·solveRows_4_avx512(SB)
-DATA operations_avx512<>+2768(SB)/8, $·solveRows32_1_avx2(SB)
-DATA operations_avx512<>+2776(SB)/8, $·solveRows32_2_avx2(SB)
-DATA operations_avx512<>+2792(SB)/8, $·solveRows32_4_avx2(SB)
-DATA operations_avx512<>+2808(SB)/8, $·multiplyRows_1_avx512(SB)
-DATA operations_avx512<>+2816(SB)/8, $·multiplyRows_2_avx512(SB)
-DATA operations_avx512<>+2832(SB)/8, $·multiplyRows_4_avx512(SB)
-DATA operations_avx512<>+2936(SB)/8, $·multiplyRows32_1_avx2(SB)
-DATA operations_avx512<>+2944(SB)/8, $·multiplyRows32_2_avx2(SB)
-DATA operations_avx512<>+2960(SB)/8, $·multiplyRows32_4_avx2(SB)
-DATA operations_avx512<>+2968(SB)/8, $·solveFew_avx512(SB)
-DATA operations_avx512<>+3096(SB)/8, $·solveFew32_avx2(SB)
-DATA operations_avx512<>+3104(SB)/8, $·solveUpper_avx512(SB)
-DATA operations_avx512<>+3112(SB)/8, $·fmaPeak_avx512(SB)
-DATA operations_avx512<>+3128(SB)/8, $·leastSquaresSmall_1_avx512(SB)
-DATA operations_avx512<>+3136(SB)/8, $·leastSquaresSmall_2_avx512(SB)
-DATA operations_avx512<>+3144(SB)/8, $·leastSquaresSmall_3_avx512(SB)
-DATA operations_avx512<>+3152(SB)/8, $·leastSquaresSmall_4_avx512(SB)
-DATA operations_avx512<>+3160(SB)/8, $·leastSquaresSmall_5_avx512(SB)
-DATA operations_avx512<>+3168(SB)/8, $·leastSquaresSmall_6_avx512(SB)
-DATA operations_avx512<>+3176(SB)/8, $·leastSquaresSmall_7_avx512(SB)
-DATA operations_avx512<>+3184(SB)/8, $·leastSquaresSmall_8_avx512(SB)
-GLOBL operations_avx512<>(SB), NOPTR, $3192
+DATA operations_avx512<>+2168(SB)/8, $·rowDotPairs_4_avx512(SB)
+DATA operations_avx512<>+2296(SB)/8, $·rowDotPairs32_4_avx2(SB)
+DATA operations_avx512<>+2312(SB)/8, $·addRowPairs_1_avx512(SB)
+DATA operations_avx512<>+2336(SB)/8, $·addRowPairs_4_avx512(SB)
+DATA operations_avx512<>+2440(SB)/8, $·addRowPairs32_1_avx2(SB)
+DATA operations_avx512<>+2464(SB)/8, $·addRowPairs32_4_avx2(SB)
+DATA operations_avx512<>+2480(SB)/8, $·addOuterPairs_1_avx512(SB)
+DATA operations_avx512<>+2504(SB)/8, $·addOuterPairs_4_avx512(SB)
+DATA operations_avx512<>+2608(SB)/8, $·addOuterPairs32_1_avx2(SB)
+DATA operations_avx512<>+2632(SB)/8, $·addOuterPairs32_4_avx2(SB)
+DATA operations_avx512<>+2640(SB)/8, $·addAbs_avx2(SB)
+DATA operations_avx512<>+2648(SB)/8, $·scale_avx2(SB)
+DATA operations_avx512<>+2776(SB)/8, $·scale32_avx2(SB)
+DATA operations_avx512<>+2912(SB)/8, $·squares32_avx2(SB)
+DATA operations_avx512<>+2920(SB)/8, $·absolutes_avx2(SB)
+DATA operations_avx512<>+3048(SB)/8, $·absolutes32_avx2(SB)
+DATA operations_avx512<>+3064(SB)/8, $·symmetricRows_1_avx512(SB)
+DATA operations_avx512<>+3072(SB)/8, $·symmetricRows_2_avx512(SB)
+DATA operations_avx512<>+3104(SB)/8, $·reflect_1_avx512(SB)
+DATA operations_avx512<>+3112(SB)/8, $·reflect_2_avx512(SB)
+DATA operations_avx512<>+3120(SB)/8, $·reflect_3_avx512(SB)
+DATA operations_avx512<>+3128(SB)/8, $·reflect_4_avx512(SB)
+DATA operations_avx512<>+3144(SB)/8, $·solveRows_1_avx512(SB)
+DATA operations_avx512<>+3152(SB)/8, $·solveRows_2_avx512(SB)
+DATA operations_avx512<>+3168(SB)/8, $·solveRows_4_avx512(SB)
+DATA operations_avx512<>+3272(SB)/8, $·solveRows32_1_avx2(SB)
+DATA operations_avx512<>+3280(SB)/8, $·solveRows32_2_avx2(SB)
+DATA operations_avx512<>+3296(SB)/8, $·solveRows32_4_avx2(SB)
+DATA operations_avx512<>+3312(SB)/8, $·multiplyRows_1_avx512(SB)
+DATA operations_avx512<>+3320(SB)/8, $·multiplyRows_2_avx512(SB)
+DATA operations_avx512<>+3336(SB)/8, $·multiplyRows_4_avx512(SB)
+DATA operations_avx512<>+3440(SB)/8, $·multiplyRows32_1_avx2(SB)
+DATA operations_avx512<>+3448(SB)/8, $·multiplyRows32_2_avx2(SB)
+DATA operations_avx512<>+3464(SB)/8, $·multiplyRows32_4_avx2(SB)
+DATA operations_avx512<>+3472(SB)/8, $·solveFew_avx512(SB)
+DATA operations_avx512<>+3600(SB)/8, $·solveFew32_avx2(SB)
+DATA operations_avx512<>+3608(SB)/8, $·solveUpper_avx512(SB)
+DATA operations_avx512<>+3616(SB)/8, $·fmaPeak_avx512(SB)
+DATA operations_avx512<>+3632(SB)/8, $·leastSquaresSmall_1_avx512(SB)
+DATA operations_avx512<>+3640(SB)/8, $·leastSquaresSmall_2_avx512(SB)
+DATA operations_avx512<>+3648(SB)/8, $·leastSquaresSmall_3_avx512(SB)
+DATA operations_avx512<>+3656(SB)/8, $·leastSquaresSmall_4_avx512(SB)
+DATA operations_avx512<>+3664(SB)/8, $·leastSquaresSmall_5_avx512(SB)
+DATA operations_avx512<>+3672(SB)/8, $·leastSquaresSmall_6_avx512(SB)
+DATA operations_avx512<>+3680(SB)/8, $·leastSquaresSmall_7_avx512(SB)
+DATA operations_avx512<>+3688(SB)/8, $·leastSquaresSmall_8_avx512(SB)
+GLOBL operations_avx512<>(SB), NOPTR, $3696
 
 TEXT ·operations_avx512(SB), NOSPLIT, $0-8
 	LEAQ operations_avx512<>(SB), AX
@@ -326,68 +347,86 @@ TEXT ·addOuterTile(SB), NOSPLIT, $0-48
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
+TEXT ·rowDotPairsTile(SB), NOSPLIT, $0-56
+	MOVQ index+48(FP), AX
+	LEAQ ·tiles+2136(SB), CX
+	MOVQ (CX)(AX*8), AX
+	JMP AX
+
+TEXT ·addRowPairsTile(SB), NOSPLIT, $0-56
+	MOVQ index+48(FP), AX
+	LEAQ ·tiles+2304(SB), CX
+	MOVQ (CX)(AX*8), AX
+	JMP AX
+
+TEXT ·addOuterPairsTile(SB), NOSPLIT, $0-56
+	MOVQ index+48(FP), AX
+	LEAQ ·tiles+2472(SB), CX
+	MOVQ (CX)(AX*8), AX
+	JMP AX
+
 TEXT ·addAbsTile(SB), NOSPLIT, $0-32
-	MOVQ ·tiles+2136(SB), AX
+	MOVQ ·tiles+2640(SB), AX
 	JMP AX
 
 TEXT ·scaleTile(SB), NOSPLIT, $0-32
 	MOVQ index+24(FP), AX
-	LEAQ ·tiles+2144(SB), CX
+	LEAQ ·tiles+2648(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·squaresTile(SB), NOSPLIT, $0-32
 	MOVQ index+16(FP), AX
-	LEAQ ·tiles+2280(SB), CX
+	LEAQ ·tiles+2784(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·absolutesTile(SB), NOSPLIT, $0-32
 	MOVQ index+24(FP), AX
-	LEAQ ·tiles+2416(SB), CX
+	LEAQ ·tiles+2920(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·symmetricRowsTile(SB), NOSPLIT, $0-56
 	MOVQ index+48(FP), AX
-	LEAQ ·tiles+2552(SB), CX
+	LEAQ ·tiles+3056(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·reflectTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+2592(SB), CX
+	LEAQ ·tiles+3096(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveRowsTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+2632(SB), CX
+	LEAQ ·tiles+3136(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·multiplyRowsTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+2800(SB), CX
+	LEAQ ·tiles+3304(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveFewTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+2968(SB), CX
+	LEAQ ·tiles+3472(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveUpperTile(SB), NOSPLIT, $0-56
-	MOVQ ·tiles+3104(SB), AX
+	MOVQ ·tiles+3608(SB), AX
 	JMP AX
 
 TEXT ·fmaPeakTile(SB), NOSPLIT, $0-16
-	MOVQ ·tiles+3112(SB), AX
+	MOVQ ·tiles+3616(SB), AX
 	JMP AX
 
 TEXT ·leastSquaresSmallTile(SB), NOSPLIT, $0-112
 	MOVQ index+80(FP), AX
-	LEAQ ·tiles+3120(SB), CX
+	LEAQ ·tiles+3624(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX

@@ -20,6 +20,15 @@ func mulTransposedLanesTile(v *float64, ldv int, x, e *float64, lde, n, d int) {
 func sumDifferencesTile(sum, x *float64, ldx int, own int, rows *int, w *float64, count, n int) {
 	panic("tile: no tile")
 }
+func rowDotPairsTile(sums, a unsafe.Pointer, lda int, x, z unsafe.Pointer, n int, index int) {
+	panic("tile: no tile")
+}
+func addRowPairsTile(y, z, a unsafe.Pointer, lda int, b unsafe.Pointer, n int, index int) {
+	panic("tile: no tile")
+}
+func addOuterPairsTile(a unsafe.Pointer, lda int, b, y, z unsafe.Pointer, n int, index int) {
+	panic("tile: no tile")
+}
 func leastSquaresSmallTile(b, e, a *float64, lda, n int, y, f *float64, next uintptr, lines int, apart float64, index int) (lo, hi, squares float64) {
 	panic("tile: no tile")
 }

@@ -16,6 +16,9 @@ var checks = map[string]func(*run, shape){
 	"Transpose": transpose[float64], "Transpose32": transpose[float32],
 	"RowDots": rowDots[float64], "RowDots32": rowDots[float32], "AddRows": addRows[float64], "AddRows32": addRows[float32],
 	"AddOuter": addOuter[float64], "AddOuter32": addOuter[float32], "SymmetricRows": symmetricRows,
+	"RowDotPairs": rowDotPairs[float64], "RowDotPairs32": rowDotPairs[float32],
+	"AddRowPairs": addRowPairs[float64], "AddRowPairs32": addRowPairs[float32],
+	"AddOuterPairs": addOuterPairs[float64], "AddOuterPairs32": addOuterPairs[float32],
 	"InnerProduct": innerProduct[float64], "InnerProduct32": innerProduct[float32], "Squares": squares,
 	"Absolutes": absolutes[float64], "Absolutes32": absolutes[float32],
 	"AddAbs": addAbs, "Reflect": reflect, "Scale": scale[float64], "Scale32": scale[float32],
@@ -165,6 +168,48 @@ func addRows[F tile.Float](r *run, s shape) {
 	})
 }
 
+// rowDotPairs checks also that the sums have the bits of RowDots.
+func rowDotPairs[F tile.Float](r *run, s shape) {
+	a, lda := dense[F](r, "a", s.d, s.n)
+	x, _ := dense[F](r, "x", s.d, 1)
+	z, _ := dense[F](r, "z", s.d, 1)
+	sums, single := alloc[F](r, 2*s.n), make([]F, s.n)
+	r.call(func() { tile.RowDotPairs(sums, a, lda, x, z, s.n, s.d) })
+	for k, with := range [][]F{x, z} {
+		tile.RowDots(single, a, lda, with, s.n, s.d)
+		for i, v := range single {
+			r.same(float64(sums[2*i+k]), float64(v), i, k)
+		}
+	}
+	entries(r, sums, 0, 2*s.n, 1, func(want *sum, i, _ int) {
+		strided(want, s.d, a[i/2*lda:], 1, [][]F{x, z}[i%2], 1)
+	})
+}
+
+// addRowPairs checks also that both sums have the bits of AddRows.
+func addRowPairs[F tile.Float](r *run, s shape) {
+	a, lda := dense[F](r, "a", s.d, s.n)
+	b, _ := dense[F](r, "b", 2*s.n, 1)
+	y, _ := filled[F](r, s.d, s.d, 1, 1)
+	z, _ := filled[F](r, s.d, s.d, 1, 1)
+	before := [][]F{slices.Clone(y), slices.Clone(z)}
+	r.call(func() { tile.AddRowPairs(y, z, a, lda, b, s.n, s.d) })
+	for part, got := range [][]F{y, z} {
+		single, by := slices.Clone(before[part]), make([]F, s.n)
+		for i := range by {
+			by[i] = b[2*i+part]
+		}
+		tile.AddRows(single, a, lda, by, s.n, s.d)
+		for k, v := range single {
+			r.same(float64(got[k]), float64(v), k, part)
+		}
+		entries(r, got, 0, s.d, 1, func(want *sum, k, _ int) {
+			want.add(float64(before[part][k]), 1)
+			strided(want, s.n, by, 1, a[min(k, len(a)):], lda)
+		})
+	}
+}
+
 func innerProduct[F tile.Float](r *run, s shape) {
 	x, _ := dense[F](r, "x", s.d, 1)
 	y, _ := dense[F](r, "y", s.d, 1)
@@ -225,6 +270,29 @@ func addOuter[F tile.Float](r *run, s shape) {
 	entries(r, a, lda, s.d, s.n, func(want *sum, k, i int) {
 		want.add(float64(before[i*lda+k]), 1)
 		want.add(float64(b[i]), float64(y[k]))
+	})
+}
+
+// addOuterPairs checks also that the sums have the bits of AddOuter for one vector after the other.
+func addOuterPairs[F tile.Float](r *run, s shape) {
+	b, _ := dense[F](r, "b", 2*s.n, 1)
+	y, _ := dense[F](r, "y", s.d, 1)
+	z, _ := dense[F](r, "z", s.d, 1)
+	a, lda := filled[F](r, s.d, s.d, s.n, 1)
+	before := slices.Clone(a)
+	r.call(func() { tile.AddOuterPairs(a, lda, b, y, z, s.n, s.d) })
+	for i := range s.n {
+		single := slices.Clone(before[i*lda:][:s.d])
+		tile.AddOuter(single, s.d, b[2*i:], y, 1, s.d)
+		tile.AddOuter(single, s.d, b[2*i+1:], z, 1, s.d)
+		for k, v := range single {
+			r.same(float64(a[i*lda+k]), float64(v), i, k)
+		}
+	}
+	entries(r, a, lda, s.d, s.n, func(want *sum, k, i int) {
+		want.add(float64(before[i*lda+k]), 1)
+		want.add(float64(b[2*i]), float64(y[k]))
+		want.add(float64(b[2*i+1]), float64(z[k]))
 	})
 }
 

@@ -8267,6 +8267,1136 @@ vectorDone:
 	VZEROUPPER
 	RET
 
+// func rowDotPairs_3_avx2(sums *float64, a *float64, lda int, x *float64, z *float64, n int, index int)
+// Requires: AVX, CMOV, FMA3
+TEXT ·rowDotPairs_3_avx2(SB), NOSPLIT, $0-56
+	MOVQ        a+8(FP), AX
+	MOVQ        lda+16(FP), CX
+	SHLQ        $0x03, CX
+	MOVQ        x+24(FP), DX
+	MOVQ        z+32(FP), BX
+	VXORPD      Y0, Y0, Y0
+	VXORPD      Y1, Y1, Y1
+	VXORPD      Y2, Y2, Y2
+	VXORPD      Y3, Y3, Y3
+	VXORPD      Y4, Y4, Y4
+	VXORPD      Y5, Y5, Y5
+	VXORPD      Y6, Y6, Y6
+	VXORPD      Y7, Y7, Y7
+	VXORPD      Y8, Y8, Y8
+	VXORPD      Y9, Y9, Y9
+	VXORPD      Y10, Y10, Y10
+	VXORPD      Y11, Y11, Y11
+	MOVQ        sums+0(FP), SI
+	MOVQ        n+40(FP), DI
+	ANDQ        $+7, DI
+	JZ          whole
+	MOVQ        n+40(FP), R8
+	SUBQ        $+8, R8
+	SHLQ        $0x03, R8
+	ADDQ        R8, AX
+	ADDQ        R8, DX
+	ADDQ        R8, BX
+	MOVQ        DI, R9
+	XORQ        R10, R10
+	SUBQ        $+4, R9
+	CMOVQLT     R10, R9
+	SUBQ        R9, DI
+	LEAQ        tailMask<>+32(SB), R10
+	VMOVUPD     (R10)(R9*8), Y12
+	VMASKMOVPD  (DX), Y12, Y13
+	VMASKMOVPD  (BX), Y12, Y14
+	VMASKMOVPD  (AX), Y12, Y15
+	VFMADD231PD Y15, Y13, Y0
+	VFMADD231PD Y15, Y14, Y1
+	VMASKMOVPD  (AX)(CX*1), Y12, Y15
+	VFMADD231PD Y15, Y13, Y2
+	VFMADD231PD Y15, Y14, Y3
+	VMASKMOVPD  (AX)(CX*2), Y12, Y12
+	VFMADD231PD Y12, Y13, Y4
+	VFMADD231PD Y12, Y14, Y5
+	LEAQ        tailMask<>+32(SB), R9
+	VMOVUPD     (R9)(DI*8), Y12
+	VMASKMOVPD  32(DX), Y12, Y13
+	VMASKMOVPD  32(BX), Y12, Y14
+	VMASKMOVPD  32(AX), Y12, Y15
+	VFMADD231PD Y15, Y13, Y6
+	VFMADD231PD Y15, Y14, Y7
+	VMASKMOVPD  32(AX)(CX*1), Y12, Y15
+	VFMADD231PD Y15, Y13, Y8
+	VFMADD231PD Y15, Y14, Y9
+	VMASKMOVPD  32(AX)(CX*2), Y12, Y12
+	VFMADD231PD Y12, Y13, Y10
+	VFMADD231PD Y12, Y14, Y11
+	SUBQ        R8, AX
+	SUBQ        R8, DX
+	SUBQ        R8, BX
+
+whole:
+	MOVQ  n+40(FP), DI
+	SHRQ  $0x03, DI
+	TESTQ DI, DI
+	JZ    blockDone
+
+block:
+	VMOVUPD     (DX), Y12
+	VMOVUPD     (BX), Y13
+	VMOVUPD     (AX), Y14
+	VFMADD231PD Y14, Y12, Y0
+	VFMADD231PD Y14, Y13, Y1
+	VMOVUPD     (AX)(CX*1), Y14
+	VFMADD231PD Y14, Y12, Y2
+	VFMADD231PD Y14, Y13, Y3
+	VMOVUPD     (AX)(CX*2), Y14
+	VFMADD231PD Y14, Y12, Y4
+	VFMADD231PD Y14, Y13, Y5
+	VMOVUPD     32(DX), Y12
+	VMOVUPD     32(BX), Y13
+	VMOVUPD     32(AX), Y14
+	VFMADD231PD Y14, Y12, Y6
+	VFMADD231PD Y14, Y13, Y7
+	VMOVUPD     32(AX)(CX*1), Y14
+	VFMADD231PD Y14, Y12, Y8
+	VFMADD231PD Y14, Y13, Y9
+	VMOVUPD     32(AX)(CX*2), Y14
+	VFMADD231PD Y14, Y12, Y10
+	VFMADD231PD Y14, Y13, Y11
+	ADDQ        $+64, AX
+	ADDQ        $+64, DX
+	ADDQ        $+64, BX
+	DECQ        DI
+	JNZ         block
+
+blockDone:
+	VADDPD       Y6, Y0, Y0
+	VADDPD       Y7, Y1, Y1
+	VADDPD       Y8, Y2, Y2
+	VADDPD       Y9, Y3, Y3
+	VADDPD       Y10, Y4, Y4
+	VADDPD       Y11, Y5, Y5
+	VHADDPD      Y5, Y4, Y4
+	VEXTRACTF128 $0x01, Y4, X5
+	VADDPD       X4, X5, X5
+	VMOVUPD      X5, 32(SI)
+	VHADDPD      Y1, Y0, Y0
+	VHADDPD      Y3, Y2, Y2
+	VPERM2F128   $0x21, Y2, Y0, Y1
+	VBLENDPD     $0x0c, Y2, Y0, Y0
+	VADDPD       Y0, Y1, Y1
+	VMOVUPD      Y1, (SI)
+	VZEROUPPER
+	RET
+
+// func rowDotPairs_2_avx2(sums *float64, a *float64, lda int, x *float64, z *float64, n int, index int)
+// Requires: AVX, CMOV, FMA3
+TEXT ·rowDotPairs_2_avx2(SB), NOSPLIT, $0-56
+	MOVQ        a+8(FP), AX
+	MOVQ        lda+16(FP), CX
+	SHLQ        $0x03, CX
+	MOVQ        x+24(FP), DX
+	MOVQ        z+32(FP), BX
+	VXORPD      Y0, Y0, Y0
+	VXORPD      Y1, Y1, Y1
+	VXORPD      Y2, Y2, Y2
+	VXORPD      Y3, Y3, Y3
+	VXORPD      Y4, Y4, Y4
+	VXORPD      Y5, Y5, Y5
+	VXORPD      Y6, Y6, Y6
+	VXORPD      Y7, Y7, Y7
+	MOVQ        sums+0(FP), SI
+	MOVQ        n+40(FP), DI
+	ANDQ        $+7, DI
+	JZ          whole
+	MOVQ        n+40(FP), R8
+	SUBQ        $+8, R8
+	SHLQ        $0x03, R8
+	ADDQ        R8, AX
+	ADDQ        R8, DX
+	ADDQ        R8, BX
+	MOVQ        DI, R9
+	XORQ        R10, R10
+	SUBQ        $+4, R9
+	CMOVQLT     R10, R9
+	SUBQ        R9, DI
+	LEAQ        tailMask<>+32(SB), R10
+	VMOVUPD     (R10)(R9*8), Y8
+	VMASKMOVPD  (DX), Y8, Y9
+	VMASKMOVPD  (BX), Y8, Y10
+	VMASKMOVPD  (AX), Y8, Y11
+	VFMADD231PD Y11, Y9, Y0
+	VFMADD231PD Y11, Y10, Y1
+	VMASKMOVPD  (AX)(CX*1), Y8, Y8
+	VFMADD231PD Y8, Y9, Y2
+	VFMADD231PD Y8, Y10, Y3
+	LEAQ        tailMask<>+32(SB), R9
+	VMOVUPD     (R9)(DI*8), Y8
+	VMASKMOVPD  32(DX), Y8, Y9
+	VMASKMOVPD  32(BX), Y8, Y10
+	VMASKMOVPD  32(AX), Y8, Y11
+	VFMADD231PD Y11, Y9, Y4
+	VFMADD231PD Y11, Y10, Y5
+	VMASKMOVPD  32(AX)(CX*1), Y8, Y8
+	VFMADD231PD Y8, Y9, Y6
+	VFMADD231PD Y8, Y10, Y7
+	SUBQ        R8, AX
+	SUBQ        R8, DX
+	SUBQ        R8, BX
+
+whole:
+	MOVQ  n+40(FP), DI
+	SHRQ  $0x03, DI
+	TESTQ DI, DI
+	JZ    blockDone
+
+block:
+	VMOVUPD     (DX), Y8
+	VMOVUPD     (BX), Y9
+	VMOVUPD     (AX), Y10
+	VFMADD231PD Y10, Y8, Y0
+	VFMADD231PD Y10, Y9, Y1
+	VMOVUPD     (AX)(CX*1), Y10
+	VFMADD231PD Y10, Y8, Y2
+	VFMADD231PD Y10, Y9, Y3
+	VMOVUPD     32(DX), Y8
+	VMOVUPD     32(BX), Y9
+	VMOVUPD     32(AX), Y10
+	VFMADD231PD Y10, Y8, Y4
+	VFMADD231PD Y10, Y9, Y5
+	VMOVUPD     32(AX)(CX*1), Y10
+	VFMADD231PD Y10, Y8, Y6
+	VFMADD231PD Y10, Y9, Y7
+	ADDQ        $+64, AX
+	ADDQ        $+64, DX
+	ADDQ        $+64, BX
+	DECQ        DI
+	JNZ         block
+
+blockDone:
+	VADDPD     Y4, Y0, Y0
+	VADDPD     Y5, Y1, Y1
+	VADDPD     Y6, Y2, Y2
+	VADDPD     Y7, Y3, Y3
+	VHADDPD    Y1, Y0, Y0
+	VHADDPD    Y3, Y2, Y2
+	VPERM2F128 $0x21, Y2, Y0, Y1
+	VBLENDPD   $0x0c, Y2, Y0, Y0
+	VADDPD     Y0, Y1, Y1
+	VMOVUPD    Y1, (SI)
+	VZEROUPPER
+	RET
+
+// func addRowPairs_4_avx2(y *float64, z *float64, a *float64, lda int, b *float64, n int, index int)
+// Requires: AVX, FMA3
+TEXT ·addRowPairs_4_avx2(SB), NOSPLIT, $0-56
+	MOVQ         y+0(FP), AX
+	MOVQ         z+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         lda+24(FP), BX
+	SHLQ         $0x03, BX
+	LEAQ         (BX)(BX*2), SI
+	MOVQ         b+32(FP), DI
+	VBROADCASTSD (DI), Y0
+	VBROADCASTSD 8(DI), Y1
+	VBROADCASTSD 16(DI), Y2
+	VBROADCASTSD 24(DI), Y3
+	VBROADCASTSD 32(DI), Y4
+	VBROADCASTSD 40(DI), Y5
+	VBROADCASTSD 48(DI), Y6
+	VBROADCASTSD 56(DI), Y7
+	MOVQ         n+40(FP), DI
+	ANDQ         $+3, DI
+	JZ           whole
+	LEAQ         tailMask<>+32(SB), R8
+	VMOVUPD      (R8)(DI*8), Y8
+	MOVQ         n+40(FP), DI
+	SUBQ         $+4, DI
+	SHLQ         $0x03, DI
+	ADDQ         DI, DX
+	ADDQ         DI, AX
+	ADDQ         DI, CX
+	CMPQ         n+40(FP), $+4
+	JLT          short
+	VMASKMOVPD   (AX), Y8, Y9
+	VMASKMOVPD   (CX), Y8, Y10
+	VMASKMOVPD   (DX), Y8, Y11
+	VFMADD231PD  Y11, Y0, Y9
+	VFMADD231PD  Y11, Y1, Y10
+	VMASKMOVPD   (DX)(BX*1), Y8, Y11
+	VFMADD231PD  Y11, Y2, Y9
+	VFMADD231PD  Y11, Y3, Y10
+	VMASKMOVPD   (DX)(BX*2), Y8, Y11
+	VFMADD231PD  Y11, Y4, Y9
+	VFMADD231PD  Y11, Y5, Y10
+	VMASKMOVPD   (DX)(SI*1), Y8, Y11
+	VFMADD231PD  Y11, Y6, Y9
+	VFMADD231PD  Y11, Y7, Y10
+	VMOVUPD      (AX), Y11
+	VBLENDVPD    Y8, Y9, Y11, Y11
+	VMOVUPD      Y11, (AX)
+	VMOVUPD      (CX), Y9
+	VBLENDVPD    Y8, Y10, Y9, Y9
+	VMOVUPD      Y9, (CX)
+	JMP          back
+
+short:
+	VMASKMOVPD  (AX), Y8, Y9
+	VMASKMOVPD  (CX), Y8, Y10
+	VMASKMOVPD  (DX), Y8, Y11
+	VFMADD231PD Y11, Y0, Y9
+	VFMADD231PD Y11, Y1, Y10
+	VMASKMOVPD  (DX)(BX*1), Y8, Y11
+	VFMADD231PD Y11, Y2, Y9
+	VFMADD231PD Y11, Y3, Y10
+	VMASKMOVPD  (DX)(BX*2), Y8, Y11
+	VFMADD231PD Y11, Y4, Y9
+	VFMADD231PD Y11, Y5, Y10
+	VMASKMOVPD  (DX)(SI*1), Y8, Y11
+	VFMADD231PD Y11, Y6, Y9
+	VFMADD231PD Y11, Y7, Y10
+	VMASKMOVPD  Y9, Y8, (AX)
+	VMASKMOVPD  Y10, Y8, (CX)
+
+back:
+	SUBQ DI, DX
+	SUBQ DI, AX
+	SUBQ DI, CX
+
+whole:
+	MOVQ  n+40(FP), DI
+	SHRQ  $0x02, DI
+	TESTQ DI, DI
+	JZ    blockDone
+
+block:
+	VMOVUPD     (AX), Y8
+	VMOVUPD     (CX), Y9
+	VMOVUPD     (DX), Y10
+	VFMADD231PD Y10, Y0, Y8
+	VFMADD231PD Y10, Y1, Y9
+	VMOVUPD     (DX)(BX*1), Y10
+	VFMADD231PD Y10, Y2, Y8
+	VFMADD231PD Y10, Y3, Y9
+	VMOVUPD     (DX)(BX*2), Y10
+	VFMADD231PD Y10, Y4, Y8
+	VFMADD231PD Y10, Y5, Y9
+	VMOVUPD     (DX)(SI*1), Y10
+	VFMADD231PD Y10, Y6, Y8
+	VFMADD231PD Y10, Y7, Y9
+	VMOVUPD     Y8, (AX)
+	VMOVUPD     Y9, (CX)
+	ADDQ        $+32, DX
+	ADDQ        $+32, AX
+	ADDQ        $+32, CX
+	DECQ        DI
+	JNZ         block
+
+blockDone:
+	VZEROUPPER
+	RET
+
+// func addOuterPairs_4_avx2(a *float64, lda int, b *float64, y *float64, z *float64, n int, index int)
+// Requires: AVX, FMA3
+TEXT ·addOuterPairs_4_avx2(SB), NOSPLIT, $0-56
+	MOVQ         y+24(FP), AX
+	MOVQ         z+32(FP), CX
+	MOVQ         a+0(FP), DX
+	MOVQ         lda+8(FP), BX
+	SHLQ         $0x03, BX
+	LEAQ         (BX)(BX*2), SI
+	MOVQ         b+16(FP), DI
+	VBROADCASTSD (DI), Y0
+	VBROADCASTSD 8(DI), Y1
+	VBROADCASTSD 16(DI), Y2
+	VBROADCASTSD 24(DI), Y3
+	VBROADCASTSD 32(DI), Y4
+	VBROADCASTSD 40(DI), Y5
+	VBROADCASTSD 48(DI), Y6
+	VBROADCASTSD 56(DI), Y7
+	MOVQ         n+40(FP), DI
+	ANDQ         $+3, DI
+	JZ           whole
+	LEAQ         tailMask<>+32(SB), R8
+	VMOVUPD      (R8)(DI*8), Y8
+	MOVQ         n+40(FP), DI
+	SUBQ         $+4, DI
+	SHLQ         $0x03, DI
+	ADDQ         DI, DX
+	ADDQ         DI, AX
+	ADDQ         DI, CX
+	CMPQ         n+40(FP), $+4
+	JLT          short
+	VMASKMOVPD   (AX), Y8, Y9
+	VMASKMOVPD   (CX), Y8, Y10
+	VMASKMOVPD   (DX), Y8, Y11
+	VFMADD231PD  Y9, Y0, Y11
+	VFMADD231PD  Y10, Y1, Y11
+	VMOVUPD      (DX), Y12
+	VBLENDVPD    Y8, Y11, Y12, Y12
+	VMOVUPD      Y12, (DX)
+	VMASKMOVPD   (DX)(BX*1), Y8, Y11
+	VFMADD231PD  Y9, Y2, Y11
+	VFMADD231PD  Y10, Y3, Y11
+	VMOVUPD      (DX)(BX*1), Y12
+	VBLENDVPD    Y8, Y11, Y12, Y12
+	VMOVUPD      Y12, (DX)(BX*1)
+	VMASKMOVPD   (DX)(BX*2), Y8, Y11
+	VFMADD231PD  Y9, Y4, Y11
+	VFMADD231PD  Y10, Y5, Y11
+	VMOVUPD      (DX)(BX*2), Y12
+	VBLENDVPD    Y8, Y11, Y12, Y12
+	VMOVUPD      Y12, (DX)(BX*2)
+	VMASKMOVPD   (DX)(SI*1), Y8, Y11
+	VFMADD231PD  Y9, Y6, Y11
+	VFMADD231PD  Y10, Y7, Y11
+	VMOVUPD      (DX)(SI*1), Y9
+	VBLENDVPD    Y8, Y11, Y9, Y9
+	VMOVUPD      Y9, (DX)(SI*1)
+	JMP          back
+
+short:
+	VMASKMOVPD  (AX), Y8, Y9
+	VMASKMOVPD  (CX), Y8, Y10
+	VMASKMOVPD  (DX), Y8, Y11
+	VFMADD231PD Y9, Y0, Y11
+	VFMADD231PD Y10, Y1, Y11
+	VMASKMOVPD  Y11, Y8, (DX)
+	VMASKMOVPD  (DX)(BX*1), Y8, Y11
+	VFMADD231PD Y9, Y2, Y11
+	VFMADD231PD Y10, Y3, Y11
+	VMASKMOVPD  Y11, Y8, (DX)(BX*1)
+	VMASKMOVPD  (DX)(BX*2), Y8, Y11
+	VFMADD231PD Y9, Y4, Y11
+	VFMADD231PD Y10, Y5, Y11
+	VMASKMOVPD  Y11, Y8, (DX)(BX*2)
+	VMASKMOVPD  (DX)(SI*1), Y8, Y11
+	VFMADD231PD Y9, Y6, Y11
+	VFMADD231PD Y10, Y7, Y11
+	VMASKMOVPD  Y11, Y8, (DX)(SI*1)
+
+back:
+	SUBQ DI, DX
+	SUBQ DI, AX
+	SUBQ DI, CX
+
+whole:
+	MOVQ  n+40(FP), DI
+	SHRQ  $0x02, DI
+	TESTQ DI, DI
+	JZ    blockDone
+
+block:
+	VMOVUPD     (AX), Y8
+	VMOVUPD     (CX), Y9
+	VMOVUPD     (DX), Y10
+	VFMADD231PD Y8, Y0, Y10
+	VFMADD231PD Y9, Y1, Y10
+	VMOVUPD     Y10, (DX)
+	VMOVUPD     (DX)(BX*1), Y10
+	VFMADD231PD Y8, Y2, Y10
+	VFMADD231PD Y9, Y3, Y10
+	VMOVUPD     Y10, (DX)(BX*1)
+	VMOVUPD     (DX)(BX*2), Y10
+	VFMADD231PD Y8, Y4, Y10
+	VFMADD231PD Y9, Y5, Y10
+	VMOVUPD     Y10, (DX)(BX*2)
+	VMOVUPD     (DX)(SI*1), Y10
+	VFMADD231PD Y8, Y6, Y10
+	VFMADD231PD Y9, Y7, Y10
+	VMOVUPD     Y10, (DX)(SI*1)
+	ADDQ        $+32, DX
+	ADDQ        $+32, AX
+	ADDQ        $+32, CX
+	DECQ        DI
+	JNZ         block
+
+blockDone:
+	VZEROUPPER
+	RET
+
+// func addRowPairs_1_avx2(y *float64, z *float64, a *float64, lda int, b *float64, n int, index int)
+// Requires: AVX, FMA3
+TEXT ·addRowPairs_1_avx2(SB), NOSPLIT, $0-56
+	MOVQ         y+0(FP), AX
+	MOVQ         z+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         lda+24(FP), BX
+	SHLQ         $0x03, BX
+	MOVQ         b+32(FP), BX
+	VBROADCASTSD (BX), Y0
+	VBROADCASTSD 8(BX), Y1
+	MOVQ         n+40(FP), BX
+	ANDQ         $+3, BX
+	JZ           whole
+	LEAQ         tailMask<>+32(SB), SI
+	VMOVUPD      (SI)(BX*8), Y2
+	MOVQ         n+40(FP), BX
+	SUBQ         $+4, BX
+	SHLQ         $0x03, BX
+	ADDQ         BX, DX
+	ADDQ         BX, AX
+	ADDQ         BX, CX
+	CMPQ         n+40(FP), $+4
+	JLT          short
+	VMASKMOVPD   (AX), Y2, Y3
+	VMASKMOVPD   (CX), Y2, Y4
+	VMASKMOVPD   (DX), Y2, Y5
+	VFMADD231PD  Y5, Y0, Y3
+	VFMADD231PD  Y5, Y1, Y4
+	VMOVUPD      (AX), Y5
+	VBLENDVPD    Y2, Y3, Y5, Y5
+	VMOVUPD      Y5, (AX)
+	VMOVUPD      (CX), Y3
+	VBLENDVPD    Y2, Y4, Y3, Y3
+	VMOVUPD      Y3, (CX)
+	JMP          back
+
+short:
+	VMASKMOVPD  (AX), Y2, Y3
+	VMASKMOVPD  (CX), Y2, Y4
+	VMASKMOVPD  (DX), Y2, Y5
+	VFMADD231PD Y5, Y0, Y3
+	VFMADD231PD Y5, Y1, Y4
+	VMASKMOVPD  Y3, Y2, (AX)
+	VMASKMOVPD  Y4, Y2, (CX)
+
+back:
+	SUBQ BX, DX
+	SUBQ BX, AX
+	SUBQ BX, CX
+
+whole:
+	MOVQ  n+40(FP), BX
+	SHRQ  $0x02, BX
+	TESTQ BX, BX
+	JZ    blockDone
+
+block:
+	VMOVUPD     (AX), Y2
+	VMOVUPD     (CX), Y3
+	VMOVUPD     (DX), Y4
+	VFMADD231PD Y4, Y0, Y2
+	VFMADD231PD Y4, Y1, Y3
+	VMOVUPD     Y2, (AX)
+	VMOVUPD     Y3, (CX)
+	ADDQ        $+32, DX
+	ADDQ        $+32, AX
+	ADDQ        $+32, CX
+	DECQ        BX
+	JNZ         block
+
+blockDone:
+	VZEROUPPER
+	RET
+
+// func addOuterPairs_1_avx2(a *float64, lda int, b *float64, y *float64, z *float64, n int, index int)
+// Requires: AVX, FMA3
+TEXT ·addOuterPairs_1_avx2(SB), NOSPLIT, $0-56
+	MOVQ         y+24(FP), AX
+	MOVQ         z+32(FP), CX
+	MOVQ         a+0(FP), DX
+	MOVQ         lda+8(FP), BX
+	SHLQ         $0x03, BX
+	MOVQ         b+16(FP), BX
+	VBROADCASTSD (BX), Y0
+	VBROADCASTSD 8(BX), Y1
+	MOVQ         n+40(FP), BX
+	ANDQ         $+3, BX
+	JZ           whole
+	LEAQ         tailMask<>+32(SB), SI
+	VMOVUPD      (SI)(BX*8), Y2
+	MOVQ         n+40(FP), BX
+	SUBQ         $+4, BX
+	SHLQ         $0x03, BX
+	ADDQ         BX, DX
+	ADDQ         BX, AX
+	ADDQ         BX, CX
+	CMPQ         n+40(FP), $+4
+	JLT          short
+	VMASKMOVPD   (AX), Y2, Y3
+	VMASKMOVPD   (CX), Y2, Y4
+	VMASKMOVPD   (DX), Y2, Y5
+	VFMADD231PD  Y3, Y0, Y5
+	VFMADD231PD  Y4, Y1, Y5
+	VMOVUPD      (DX), Y3
+	VBLENDVPD    Y2, Y5, Y3, Y3
+	VMOVUPD      Y3, (DX)
+	JMP          back
+
+short:
+	VMASKMOVPD  (AX), Y2, Y3
+	VMASKMOVPD  (CX), Y2, Y4
+	VMASKMOVPD  (DX), Y2, Y5
+	VFMADD231PD Y3, Y0, Y5
+	VFMADD231PD Y4, Y1, Y5
+	VMASKMOVPD  Y5, Y2, (DX)
+
+back:
+	SUBQ BX, DX
+	SUBQ BX, AX
+	SUBQ BX, CX
+
+whole:
+	MOVQ  n+40(FP), BX
+	SHRQ  $0x04, BX
+	TESTQ BX, BX
+	JZ    blockDone
+
+block:
+	VMOVUPD     (AX), Y2
+	VMOVUPD     (CX), Y3
+	VMOVUPD     (DX), Y4
+	VFMADD231PD Y2, Y0, Y4
+	VFMADD231PD Y3, Y1, Y4
+	VMOVUPD     Y4, (DX)
+	VMOVUPD     32(AX), Y2
+	VMOVUPD     32(CX), Y3
+	VMOVUPD     32(DX), Y4
+	VFMADD231PD Y2, Y0, Y4
+	VFMADD231PD Y3, Y1, Y4
+	VMOVUPD     Y4, 32(DX)
+	VMOVUPD     64(AX), Y2
+	VMOVUPD     64(CX), Y3
+	VMOVUPD     64(DX), Y4
+	VFMADD231PD Y2, Y0, Y4
+	VFMADD231PD Y3, Y1, Y4
+	VMOVUPD     Y4, 64(DX)
+	VMOVUPD     96(AX), Y2
+	VMOVUPD     96(CX), Y3
+	VMOVUPD     96(DX), Y4
+	VFMADD231PD Y2, Y0, Y4
+	VFMADD231PD Y3, Y1, Y4
+	VMOVUPD     Y4, 96(DX)
+	ADDQ        $+128, DX
+	ADDQ        $+128, AX
+	ADDQ        $+128, CX
+	DECQ        BX
+	JNZ         block
+
+blockDone:
+	MOVQ  n+40(FP), BX
+	SHRQ  $0x02, BX
+	ANDQ  $+3, BX
+	TESTQ BX, BX
+	JZ    vectorDone
+
+vector:
+	VMOVUPD     (AX), Y2
+	VMOVUPD     (CX), Y3
+	VMOVUPD     (DX), Y4
+	VFMADD231PD Y2, Y0, Y4
+	VFMADD231PD Y3, Y1, Y4
+	VMOVUPD     Y4, (DX)
+	ADDQ        $+32, DX
+	ADDQ        $+32, AX
+	ADDQ        $+32, CX
+	DECQ        BX
+	JNZ         vector
+
+vectorDone:
+	VZEROUPPER
+	RET
+
+// func rowDotPairs32_4_avx2(sums *float32, a *float32, lda int, x *float32, z *float32, n int, index int)
+// Requires: AVX, FMA3
+TEXT ·rowDotPairs32_4_avx2(SB), NOSPLIT, $0-56
+	MOVQ        a+8(FP), AX
+	MOVQ        lda+16(FP), CX
+	SHLQ        $0x02, CX
+	LEAQ        (CX)(CX*2), DX
+	MOVQ        x+24(FP), BX
+	MOVQ        z+32(FP), SI
+	VXORPD      Y0, Y0, Y0
+	VXORPD      Y1, Y1, Y1
+	VXORPD      Y2, Y2, Y2
+	VXORPD      Y3, Y3, Y3
+	VXORPD      Y4, Y4, Y4
+	VXORPD      Y5, Y5, Y5
+	VXORPD      Y6, Y6, Y6
+	VXORPD      Y7, Y7, Y7
+	MOVQ        sums+0(FP), DI
+	MOVQ        n+40(FP), R8
+	ANDQ        $+7, R8
+	JZ          whole
+	LEAQ        tailMask<>+32(SB), R9
+	VMOVUPD     (R9)(R8*4), Y8
+	MOVQ        n+40(FP), R8
+	SUBQ        $+8, R8
+	SHLQ        $0x02, R8
+	ADDQ        R8, AX
+	ADDQ        R8, BX
+	ADDQ        R8, SI
+	VMASKMOVPS  (BX), Y8, Y9
+	VMASKMOVPS  (SI), Y8, Y10
+	VMASKMOVPS  (AX), Y8, Y11
+	VFMADD231PS Y11, Y9, Y0
+	VFMADD231PS Y11, Y10, Y1
+	VMASKMOVPS  (AX)(CX*1), Y8, Y11
+	VFMADD231PS Y11, Y9, Y2
+	VFMADD231PS Y11, Y10, Y3
+	VMASKMOVPS  (AX)(CX*2), Y8, Y11
+	VFMADD231PS Y11, Y9, Y4
+	VFMADD231PS Y11, Y10, Y5
+	VMASKMOVPS  (AX)(DX*1), Y8, Y8
+	VFMADD231PS Y8, Y9, Y6
+	VFMADD231PS Y8, Y10, Y7
+	SUBQ        R8, AX
+	SUBQ        R8, BX
+	SUBQ        R8, SI
+
+whole:
+	MOVQ  n+40(FP), R8
+	SHRQ  $0x03, R8
+	TESTQ R8, R8
+	JZ    blockDone
+
+block:
+	VMOVUPS     (BX), Y8
+	VMOVUPS     (SI), Y9
+	VMOVUPS     (AX), Y10
+	VFMADD231PS Y10, Y8, Y0
+	VFMADD231PS Y10, Y9, Y1
+	VMOVUPS     (AX)(CX*1), Y10
+	VFMADD231PS Y10, Y8, Y2
+	VFMADD231PS Y10, Y9, Y3
+	VMOVUPS     (AX)(CX*2), Y10
+	VFMADD231PS Y10, Y8, Y4
+	VFMADD231PS Y10, Y9, Y5
+	VMOVUPS     (AX)(DX*1), Y10
+	VFMADD231PS Y10, Y8, Y6
+	VFMADD231PS Y10, Y9, Y7
+	ADDQ        $+32, AX
+	ADDQ        $+32, BX
+	ADDQ        $+32, SI
+	DECQ        R8
+	JNZ         block
+
+blockDone:
+	VHADDPS      Y1, Y0, Y0
+	VHADDPS      Y3, Y2, Y1
+	VHADDPS      Y1, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPS       X0, X1, X1
+	VMOVUPS      X1, (DI)
+	VHADDPS      Y5, Y4, Y0
+	VHADDPS      Y7, Y6, Y1
+	VHADDPS      Y1, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPS       X0, X1, X1
+	VMOVUPS      X1, 16(DI)
+	VZEROUPPER
+	RET
+
+// func addRowPairs32_4_avx2(y *float32, z *float32, a *float32, lda int, b *float32, n int, index int)
+// Requires: AVX, FMA3
+TEXT ·addRowPairs32_4_avx2(SB), NOSPLIT, $0-56
+	MOVQ         y+0(FP), AX
+	MOVQ         z+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         lda+24(FP), BX
+	SHLQ         $0x02, BX
+	LEAQ         (BX)(BX*2), SI
+	MOVQ         b+32(FP), DI
+	VBROADCASTSS (DI), Y0
+	VBROADCASTSS 4(DI), Y1
+	VBROADCASTSS 8(DI), Y2
+	VBROADCASTSS 12(DI), Y3
+	VBROADCASTSS 16(DI), Y4
+	VBROADCASTSS 20(DI), Y5
+	VBROADCASTSS 24(DI), Y6
+	VBROADCASTSS 28(DI), Y7
+	MOVQ         n+40(FP), DI
+	ANDQ         $+7, DI
+	JZ           whole
+	LEAQ         tailMask<>+32(SB), R8
+	VMOVUPD      (R8)(DI*4), Y8
+	MOVQ         n+40(FP), DI
+	SUBQ         $+8, DI
+	SHLQ         $0x02, DI
+	ADDQ         DI, DX
+	ADDQ         DI, AX
+	ADDQ         DI, CX
+	CMPQ         n+40(FP), $+8
+	JLT          short
+	VMASKMOVPS   (AX), Y8, Y9
+	VMASKMOVPS   (CX), Y8, Y10
+	VMASKMOVPS   (DX), Y8, Y11
+	VFMADD231PS  Y11, Y0, Y9
+	VFMADD231PS  Y11, Y1, Y10
+	VMASKMOVPS   (DX)(BX*1), Y8, Y11
+	VFMADD231PS  Y11, Y2, Y9
+	VFMADD231PS  Y11, Y3, Y10
+	VMASKMOVPS   (DX)(BX*2), Y8, Y11
+	VFMADD231PS  Y11, Y4, Y9
+	VFMADD231PS  Y11, Y5, Y10
+	VMASKMOVPS   (DX)(SI*1), Y8, Y11
+	VFMADD231PS  Y11, Y6, Y9
+	VFMADD231PS  Y11, Y7, Y10
+	VMOVUPD      (AX), Y11
+	VBLENDVPS    Y8, Y9, Y11, Y11
+	VMOVUPD      Y11, (AX)
+	VMOVUPD      (CX), Y9
+	VBLENDVPS    Y8, Y10, Y9, Y9
+	VMOVUPD      Y9, (CX)
+	JMP          back
+
+short:
+	VMASKMOVPS  (AX), Y8, Y9
+	VMASKMOVPS  (CX), Y8, Y10
+	VMASKMOVPS  (DX), Y8, Y11
+	VFMADD231PS Y11, Y0, Y9
+	VFMADD231PS Y11, Y1, Y10
+	VMASKMOVPS  (DX)(BX*1), Y8, Y11
+	VFMADD231PS Y11, Y2, Y9
+	VFMADD231PS Y11, Y3, Y10
+	VMASKMOVPS  (DX)(BX*2), Y8, Y11
+	VFMADD231PS Y11, Y4, Y9
+	VFMADD231PS Y11, Y5, Y10
+	VMASKMOVPS  (DX)(SI*1), Y8, Y11
+	VFMADD231PS Y11, Y6, Y9
+	VFMADD231PS Y11, Y7, Y10
+	VMASKMOVPS  Y9, Y8, (AX)
+	VMASKMOVPS  Y10, Y8, (CX)
+
+back:
+	SUBQ DI, DX
+	SUBQ DI, AX
+	SUBQ DI, CX
+
+whole:
+	MOVQ  n+40(FP), DI
+	SHRQ  $0x03, DI
+	TESTQ DI, DI
+	JZ    blockDone
+
+block:
+	VMOVUPS     (AX), Y8
+	VMOVUPS     (CX), Y9
+	VMOVUPS     (DX), Y10
+	VFMADD231PS Y10, Y0, Y8
+	VFMADD231PS Y10, Y1, Y9
+	VMOVUPS     (DX)(BX*1), Y10
+	VFMADD231PS Y10, Y2, Y8
+	VFMADD231PS Y10, Y3, Y9
+	VMOVUPS     (DX)(BX*2), Y10
+	VFMADD231PS Y10, Y4, Y8
+	VFMADD231PS Y10, Y5, Y9
+	VMOVUPS     (DX)(SI*1), Y10
+	VFMADD231PS Y10, Y6, Y8
+	VFMADD231PS Y10, Y7, Y9
+	VMOVUPS     Y8, (AX)
+	VMOVUPS     Y9, (CX)
+	ADDQ        $+32, DX
+	ADDQ        $+32, AX
+	ADDQ        $+32, CX
+	DECQ        DI
+	JNZ         block
+
+blockDone:
+	VZEROUPPER
+	RET
+
+// func addOuterPairs32_4_avx2(a *float32, lda int, b *float32, y *float32, z *float32, n int, index int)
+// Requires: AVX, FMA3
+TEXT ·addOuterPairs32_4_avx2(SB), NOSPLIT, $0-56
+	MOVQ         y+24(FP), AX
+	MOVQ         z+32(FP), CX
+	MOVQ         a+0(FP), DX
+	MOVQ         lda+8(FP), BX
+	SHLQ         $0x02, BX
+	LEAQ         (BX)(BX*2), SI
+	MOVQ         b+16(FP), DI
+	VBROADCASTSS (DI), Y0
+	VBROADCASTSS 4(DI), Y1
+	VBROADCASTSS 8(DI), Y2
+	VBROADCASTSS 12(DI), Y3
+	VBROADCASTSS 16(DI), Y4
+	VBROADCASTSS 20(DI), Y5
+	VBROADCASTSS 24(DI), Y6
+	VBROADCASTSS 28(DI), Y7
+	MOVQ         n+40(FP), DI
+	ANDQ         $+7, DI
+	JZ           whole
+	LEAQ         tailMask<>+32(SB), R8
+	VMOVUPD      (R8)(DI*4), Y8
+	MOVQ         n+40(FP), DI
+	SUBQ         $+8, DI
+	SHLQ         $0x02, DI
+	ADDQ         DI, DX
+	ADDQ         DI, AX
+	ADDQ         DI, CX
+	CMPQ         n+40(FP), $+8
+	JLT          short
+	VMASKMOVPS   (AX), Y8, Y9
+	VMASKMOVPS   (CX), Y8, Y10
+	VMASKMOVPS   (DX), Y8, Y11
+	VFMADD231PS  Y9, Y0, Y11
+	VFMADD231PS  Y10, Y1, Y11
+	VMOVUPD      (DX), Y12
+	VBLENDVPS    Y8, Y11, Y12, Y12
+	VMOVUPD      Y12, (DX)
+	VMASKMOVPS   (DX)(BX*1), Y8, Y11
+	VFMADD231PS  Y9, Y2, Y11
+	VFMADD231PS  Y10, Y3, Y11
+	VMOVUPD      (DX)(BX*1), Y12
+	VBLENDVPS    Y8, Y11, Y12, Y12
+	VMOVUPD      Y12, (DX)(BX*1)
+	VMASKMOVPS   (DX)(BX*2), Y8, Y11
+	VFMADD231PS  Y9, Y4, Y11
+	VFMADD231PS  Y10, Y5, Y11
+	VMOVUPD      (DX)(BX*2), Y12
+	VBLENDVPS    Y8, Y11, Y12, Y12
+	VMOVUPD      Y12, (DX)(BX*2)
+	VMASKMOVPS   (DX)(SI*1), Y8, Y11
+	VFMADD231PS  Y9, Y6, Y11
+	VFMADD231PS  Y10, Y7, Y11
+	VMOVUPD      (DX)(SI*1), Y9
+	VBLENDVPS    Y8, Y11, Y9, Y9
+	VMOVUPD      Y9, (DX)(SI*1)
+	JMP          back
+
+short:
+	VMASKMOVPS  (AX), Y8, Y9
+	VMASKMOVPS  (CX), Y8, Y10
+	VMASKMOVPS  (DX), Y8, Y11
+	VFMADD231PS Y9, Y0, Y11
+	VFMADD231PS Y10, Y1, Y11
+	VMASKMOVPS  Y11, Y8, (DX)
+	VMASKMOVPS  (DX)(BX*1), Y8, Y11
+	VFMADD231PS Y9, Y2, Y11
+	VFMADD231PS Y10, Y3, Y11
+	VMASKMOVPS  Y11, Y8, (DX)(BX*1)
+	VMASKMOVPS  (DX)(BX*2), Y8, Y11
+	VFMADD231PS Y9, Y4, Y11
+	VFMADD231PS Y10, Y5, Y11
+	VMASKMOVPS  Y11, Y8, (DX)(BX*2)
+	VMASKMOVPS  (DX)(SI*1), Y8, Y11
+	VFMADD231PS Y9, Y6, Y11
+	VFMADD231PS Y10, Y7, Y11
+	VMASKMOVPS  Y11, Y8, (DX)(SI*1)
+
+back:
+	SUBQ DI, DX
+	SUBQ DI, AX
+	SUBQ DI, CX
+
+whole:
+	MOVQ  n+40(FP), DI
+	SHRQ  $0x03, DI
+	TESTQ DI, DI
+	JZ    blockDone
+
+block:
+	VMOVUPS     (AX), Y8
+	VMOVUPS     (CX), Y9
+	VMOVUPS     (DX), Y10
+	VFMADD231PS Y8, Y0, Y10
+	VFMADD231PS Y9, Y1, Y10
+	VMOVUPS     Y10, (DX)
+	VMOVUPS     (DX)(BX*1), Y10
+	VFMADD231PS Y8, Y2, Y10
+	VFMADD231PS Y9, Y3, Y10
+	VMOVUPS     Y10, (DX)(BX*1)
+	VMOVUPS     (DX)(BX*2), Y10
+	VFMADD231PS Y8, Y4, Y10
+	VFMADD231PS Y9, Y5, Y10
+	VMOVUPS     Y10, (DX)(BX*2)
+	VMOVUPS     (DX)(SI*1), Y10
+	VFMADD231PS Y8, Y6, Y10
+	VFMADD231PS Y9, Y7, Y10
+	VMOVUPS     Y10, (DX)(SI*1)
+	ADDQ        $+32, DX
+	ADDQ        $+32, AX
+	ADDQ        $+32, CX
+	DECQ        DI
+	JNZ         block
+
+blockDone:
+	VZEROUPPER
+	RET
+
+// func addRowPairs32_1_avx2(y *float32, z *float32, a *float32, lda int, b *float32, n int, index int)
+// Requires: AVX, FMA3
+TEXT ·addRowPairs32_1_avx2(SB), NOSPLIT, $0-56
+	MOVQ         y+0(FP), AX
+	MOVQ         z+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         lda+24(FP), BX
+	SHLQ         $0x02, BX
+	MOVQ         b+32(FP), BX
+	VBROADCASTSS (BX), Y0
+	VBROADCASTSS 4(BX), Y1
+	MOVQ         n+40(FP), BX
+	ANDQ         $+7, BX
+	JZ           whole
+	LEAQ         tailMask<>+32(SB), SI
+	VMOVUPD      (SI)(BX*4), Y2
+	MOVQ         n+40(FP), BX
+	SUBQ         $+8, BX
+	SHLQ         $0x02, BX
+	ADDQ         BX, DX
+	ADDQ         BX, AX
+	ADDQ         BX, CX
+	CMPQ         n+40(FP), $+8
+	JLT          short
+	VMASKMOVPS   (AX), Y2, Y3
+	VMASKMOVPS   (CX), Y2, Y4
+	VMASKMOVPS   (DX), Y2, Y5
+	VFMADD231PS  Y5, Y0, Y3
+	VFMADD231PS  Y5, Y1, Y4
+	VMOVUPD      (AX), Y5
+	VBLENDVPS    Y2, Y3, Y5, Y5
+	VMOVUPD      Y5, (AX)
+	VMOVUPD      (CX), Y3
+	VBLENDVPS    Y2, Y4, Y3, Y3
+	VMOVUPD      Y3, (CX)
+	JMP          back
+
+short:
+	VMASKMOVPS  (AX), Y2, Y3
+	VMASKMOVPS  (CX), Y2, Y4
+	VMASKMOVPS  (DX), Y2, Y5
+	VFMADD231PS Y5, Y0, Y3
+	VFMADD231PS Y5, Y1, Y4
+	VMASKMOVPS  Y3, Y2, (AX)
+	VMASKMOVPS  Y4, Y2, (CX)
+
+back:
+	SUBQ BX, DX
+	SUBQ BX, AX
+	SUBQ BX, CX
+
+whole:
+	MOVQ  n+40(FP), BX
+	SHRQ  $0x03, BX
+	TESTQ BX, BX
+	JZ    blockDone
+
+block:
+	VMOVUPS     (AX), Y2
+	VMOVUPS     (CX), Y3
+	VMOVUPS     (DX), Y4
+	VFMADD231PS Y4, Y0, Y2
+	VFMADD231PS Y4, Y1, Y3
+	VMOVUPS     Y2, (AX)
+	VMOVUPS     Y3, (CX)
+	ADDQ        $+32, DX
+	ADDQ        $+32, AX
+	ADDQ        $+32, CX
+	DECQ        BX
+	JNZ         block
+
+blockDone:
+	VZEROUPPER
+	RET
+
+// func addOuterPairs32_1_avx2(a *float32, lda int, b *float32, y *float32, z *float32, n int, index int)
+// Requires: AVX, FMA3
+TEXT ·addOuterPairs32_1_avx2(SB), NOSPLIT, $0-56
+	MOVQ         y+24(FP), AX
+	MOVQ         z+32(FP), CX
+	MOVQ         a+0(FP), DX
+	MOVQ         lda+8(FP), BX
+	SHLQ         $0x02, BX
+	MOVQ         b+16(FP), BX
+	VBROADCASTSS (BX), Y0
+	VBROADCASTSS 4(BX), Y1
+	MOVQ         n+40(FP), BX
+	ANDQ         $+7, BX
+	JZ           whole
+	LEAQ         tailMask<>+32(SB), SI
+	VMOVUPD      (SI)(BX*4), Y2
+	MOVQ         n+40(FP), BX
+	SUBQ         $+8, BX
+	SHLQ         $0x02, BX
+	ADDQ         BX, DX
+	ADDQ         BX, AX
+	ADDQ         BX, CX
+	CMPQ         n+40(FP), $+8
+	JLT          short
+	VMASKMOVPS   (AX), Y2, Y3
+	VMASKMOVPS   (CX), Y2, Y4
+	VMASKMOVPS   (DX), Y2, Y5
+	VFMADD231PS  Y3, Y0, Y5
+	VFMADD231PS  Y4, Y1, Y5
+	VMOVUPD      (DX), Y3
+	VBLENDVPS    Y2, Y5, Y3, Y3
+	VMOVUPD      Y3, (DX)
+	JMP          back
+
+short:
+	VMASKMOVPS  (AX), Y2, Y3
+	VMASKMOVPS  (CX), Y2, Y4
+	VMASKMOVPS  (DX), Y2, Y5
+	VFMADD231PS Y3, Y0, Y5
+	VFMADD231PS Y4, Y1, Y5
+	VMASKMOVPS  Y5, Y2, (DX)
+
+back:
+	SUBQ BX, DX
+	SUBQ BX, AX
+	SUBQ BX, CX
+
+whole:
+	MOVQ  n+40(FP), BX
+	SHRQ  $0x05, BX
+	TESTQ BX, BX
+	JZ    blockDone
+
+block:
+	VMOVUPS     (AX), Y2
+	VMOVUPS     (CX), Y3
+	VMOVUPS     (DX), Y4
+	VFMADD231PS Y2, Y0, Y4
+	VFMADD231PS Y3, Y1, Y4
+	VMOVUPS     Y4, (DX)
+	VMOVUPS     32(AX), Y2
+	VMOVUPS     32(CX), Y3
+	VMOVUPS     32(DX), Y4
+	VFMADD231PS Y2, Y0, Y4
+	VFMADD231PS Y3, Y1, Y4
+	VMOVUPS     Y4, 32(DX)
+	VMOVUPS     64(AX), Y2
+	VMOVUPS     64(CX), Y3
+	VMOVUPS     64(DX), Y4
+	VFMADD231PS Y2, Y0, Y4
+	VFMADD231PS Y3, Y1, Y4
+	VMOVUPS     Y4, 64(DX)
+	VMOVUPS     96(AX), Y2
+	VMOVUPS     96(CX), Y3
+	VMOVUPS     96(DX), Y4
+	VFMADD231PS Y2, Y0, Y4
+	VFMADD231PS Y3, Y1, Y4
+	VMOVUPS     Y4, 96(DX)
+	ADDQ        $+128, DX
+	ADDQ        $+128, AX
+	ADDQ        $+128, CX
+	DECQ        BX
+	JNZ         block
+
+blockDone:
+	MOVQ  n+40(FP), BX
+	SHRQ  $0x03, BX
+	ANDQ  $+3, BX
+	TESTQ BX, BX
+	JZ    vectorDone
+
+vector:
+	VMOVUPS     (AX), Y2
+	VMOVUPS     (CX), Y3
+	VMOVUPS     (DX), Y4
+	VFMADD231PS Y2, Y0, Y4
+	VFMADD231PS Y3, Y1, Y4
+	VMOVUPS     Y4, (DX)
+	ADDQ        $+32, DX
+	ADDQ        $+32, AX
+	ADDQ        $+32, CX
+	DECQ        BX
+	JNZ         vector
+
+vectorDone:
+	VZEROUPPER
+	RET
+
 // func addAbs_avx2(y *float64, a *float64, n int) float64
 // Requires: AVX
 TEXT ·addAbs_avx2(SB), NOSPLIT, $8-32

@@ -12593,6 +12593,443 @@ blockDone:
 	VZEROUPPER
 	RET
 
+// func rowDotPairs_4_avx512(sums *float64, a *float64, lda int, x *float64, z *float64, n int, index int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·rowDotPairs_4_avx512(SB), NOSPLIT, $0-56
+	MOVQ        a+8(FP), AX
+	MOVQ        lda+16(FP), CX
+	SHLQ        $0x03, CX
+	LEAQ        (CX)(CX*2), DX
+	MOVQ        x+24(FP), BX
+	MOVQ        z+32(FP), SI
+	VXORPD      Z0, Z0, Z0
+	VXORPD      Z1, Z1, Z1
+	VXORPD      Z2, Z2, Z2
+	VXORPD      Z3, Z3, Z3
+	VXORPD      Z4, Z4, Z4
+	VXORPD      Z5, Z5, Z5
+	VXORPD      Z6, Z6, Z6
+	VXORPD      Z7, Z7, Z7
+	MOVQ        sums+0(FP), DI
+	MOVL        $0x000000aa, R8
+	KMOVW       R8, K1
+	MOVL        $0x000000f0, R8
+	KMOVW       R8, K2
+	MOVQ        n+40(FP), R8
+	ANDQ        $+7, R8
+	JZ          whole
+	MOVQ        $0x00000000000000ff, R9
+	NEGQ        R8
+	ADDQ        $+8, R8
+	SHLXQ       R8, R9, R9
+	KMOVW       R9, K3
+	MOVQ        n+40(FP), R8
+	SUBQ        $+8, R8
+	SHLQ        $0x03, R8
+	ADDQ        R8, AX
+	ADDQ        R8, BX
+	ADDQ        R8, SI
+	VMOVUPD.Z   (BX), K3, Z8
+	VMOVUPD.Z   (SI), K3, Z9
+	VMOVUPD.Z   (AX), K3, Z10
+	VFMADD231PD Z10, Z8, Z0
+	VFMADD231PD Z10, Z9, Z1
+	VMOVUPD.Z   (AX)(CX*1), K3, Z10
+	VFMADD231PD Z10, Z8, Z2
+	VFMADD231PD Z10, Z9, Z3
+	VMOVUPD.Z   (AX)(CX*2), K3, Z10
+	VFMADD231PD Z10, Z8, Z4
+	VFMADD231PD Z10, Z9, Z5
+	VMOVUPD.Z   (AX)(DX*1), K3, Z10
+	VFMADD231PD Z10, Z8, Z6
+	VFMADD231PD Z10, Z9, Z7
+	SUBQ        R8, AX
+	SUBQ        R8, BX
+	SUBQ        R8, SI
+
+whole:
+	MOVQ  n+40(FP), R8
+	SHRQ  $0x03, R8
+	TESTQ R8, R8
+	JZ    blockDone
+
+block:
+	VMOVUPD     (BX), Z8
+	VMOVUPD     (SI), Z9
+	VMOVUPD     (AX), Z10
+	VFMADD231PD Z10, Z8, Z0
+	VFMADD231PD Z10, Z9, Z1
+	VMOVUPD     (AX)(CX*1), Z10
+	VFMADD231PD Z10, Z8, Z2
+	VFMADD231PD Z10, Z9, Z3
+	VMOVUPD     (AX)(CX*2), Z10
+	VFMADD231PD Z10, Z8, Z4
+	VFMADD231PD Z10, Z9, Z5
+	VMOVUPD     (AX)(DX*1), Z10
+	VFMADD231PD Z10, Z8, Z6
+	VFMADD231PD Z10, Z9, Z7
+	ADDQ        $+64, AX
+	ADDQ        $+64, BX
+	ADDQ        $+64, SI
+	DECQ        R8
+	JNZ         block
+
+blockDone:
+	VSHUFF64X2 $0x4e, Z2, Z0, Z8
+	VMOVAPD    Z2, K2, Z0
+	VADDPD     Z0, Z8, Z8
+	VSHUFF64X2 $0x4e, Z3, Z1, Z0
+	VMOVAPD    Z3, K2, Z1
+	VADDPD     Z1, Z0, Z0
+	VSHUFPD    $0x55, Z0, Z8, Z1
+	VMOVAPD    Z0, K1, Z8
+	VADDPD     Z8, Z1, Z1
+	VSHUFF64X2 $0x4e, Z6, Z4, Z0
+	VMOVAPD    Z6, K2, Z4
+	VADDPD     Z4, Z0, Z0
+	VSHUFF64X2 $0x4e, Z7, Z5, Z2
+	VMOVAPD    Z7, K2, Z5
+	VADDPD     Z5, Z2, Z2
+	VSHUFPD    $0x55, Z2, Z0, Z3
+	VMOVAPD    Z2, K1, Z0
+	VADDPD     Z0, Z3, Z3
+	VSHUFF64X2 $0x88, Z3, Z1, Z0
+	VSHUFF64X2 $0xdd, Z3, Z1, Z1
+	VADDPD     Z1, Z0, Z0
+	VMOVUPD    Z0, (DI)
+	VZEROUPPER
+	RET
+
+// func addRowPairs_4_avx512(y *float64, z *float64, a *float64, lda int, b *float64, n int, index int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·addRowPairs_4_avx512(SB), NOSPLIT, $0-56
+	MOVQ         y+0(FP), AX
+	MOVQ         z+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         lda+24(FP), BX
+	SHLQ         $0x03, BX
+	LEAQ         (BX)(BX*2), SI
+	MOVQ         b+32(FP), DI
+	VBROADCASTSD (DI), Z0
+	VBROADCASTSD 8(DI), Z1
+	VBROADCASTSD 16(DI), Z2
+	VBROADCASTSD 24(DI), Z3
+	VBROADCASTSD 32(DI), Z4
+	VBROADCASTSD 40(DI), Z5
+	VBROADCASTSD 48(DI), Z6
+	VBROADCASTSD 56(DI), Z7
+	MOVQ         n+40(FP), DI
+	ANDQ         $+7, DI
+	JZ           whole
+	MOVQ         $0x00000000000000ff, R8
+	NEGQ         DI
+	ADDQ         $+8, DI
+	SHLXQ        DI, R8, R8
+	KMOVW        R8, K1
+	MOVQ         n+40(FP), DI
+	SUBQ         $+8, DI
+	SHLQ         $0x03, DI
+	ADDQ         DI, DX
+	ADDQ         DI, AX
+	ADDQ         DI, CX
+	VMOVUPD.Z    (AX), K1, Z8
+	VMOVUPD.Z    (CX), K1, Z9
+	VMOVUPD.Z    (DX), K1, Z10
+	VFMADD231PD  Z10, Z0, Z8
+	VFMADD231PD  Z10, Z1, Z9
+	VMOVUPD.Z    (DX)(BX*1), K1, Z10
+	VFMADD231PD  Z10, Z2, Z8
+	VFMADD231PD  Z10, Z3, Z9
+	VMOVUPD.Z    (DX)(BX*2), K1, Z10
+	VFMADD231PD  Z10, Z4, Z8
+	VFMADD231PD  Z10, Z5, Z9
+	VMOVUPD.Z    (DX)(SI*1), K1, Z10
+	VFMADD231PD  Z10, Z6, Z8
+	VFMADD231PD  Z10, Z7, Z9
+	VMOVUPD      Z8, K1, (AX)
+	VMOVUPD      Z9, K1, (CX)
+	SUBQ         DI, DX
+	SUBQ         DI, AX
+	SUBQ         DI, CX
+
+whole:
+	MOVQ  n+40(FP), DI
+	SHRQ  $0x03, DI
+	TESTQ DI, DI
+	JZ    blockDone
+
+block:
+	VMOVUPD     (AX), Z8
+	VMOVUPD     (CX), Z9
+	VMOVUPD     (DX), Z10
+	VFMADD231PD Z10, Z0, Z8
+	VFMADD231PD Z10, Z1, Z9
+	VMOVUPD     (DX)(BX*1), Z10
+	VFMADD231PD Z10, Z2, Z8
+	VFMADD231PD Z10, Z3, Z9
+	VMOVUPD     (DX)(BX*2), Z10
+	VFMADD231PD Z10, Z4, Z8
+	VFMADD231PD Z10, Z5, Z9
+	VMOVUPD     (DX)(SI*1), Z10
+	VFMADD231PD Z10, Z6, Z8
+	VFMADD231PD Z10, Z7, Z9
+	VMOVUPD     Z8, (AX)
+	VMOVUPD     Z9, (CX)
+	ADDQ        $+64, DX
+	ADDQ        $+64, AX
+	ADDQ        $+64, CX
+	DECQ        DI
+	JNZ         block
+
+blockDone:
+	VZEROUPPER
+	RET
+
+// func addOuterPairs_4_avx512(a *float64, lda int, b *float64, y *float64, z *float64, n int, index int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·addOuterPairs_4_avx512(SB), NOSPLIT, $0-56
+	MOVQ         y+24(FP), AX
+	MOVQ         z+32(FP), CX
+	MOVQ         a+0(FP), DX
+	MOVQ         lda+8(FP), BX
+	SHLQ         $0x03, BX
+	LEAQ         (BX)(BX*2), SI
+	MOVQ         b+16(FP), DI
+	VBROADCASTSD (DI), Z0
+	VBROADCASTSD 8(DI), Z1
+	VBROADCASTSD 16(DI), Z2
+	VBROADCASTSD 24(DI), Z3
+	VBROADCASTSD 32(DI), Z4
+	VBROADCASTSD 40(DI), Z5
+	VBROADCASTSD 48(DI), Z6
+	VBROADCASTSD 56(DI), Z7
+	MOVQ         n+40(FP), DI
+	ANDQ         $+7, DI
+	JZ           whole
+	MOVQ         $0x00000000000000ff, R8
+	NEGQ         DI
+	ADDQ         $+8, DI
+	SHLXQ        DI, R8, R8
+	KMOVW        R8, K1
+	MOVQ         n+40(FP), DI
+	SUBQ         $+8, DI
+	SHLQ         $0x03, DI
+	ADDQ         DI, DX
+	ADDQ         DI, AX
+	ADDQ         DI, CX
+	VMOVUPD.Z    (AX), K1, Z8
+	VMOVUPD.Z    (CX), K1, Z9
+	VMOVUPD.Z    (DX), K1, Z10
+	VFMADD231PD  Z8, Z0, Z10
+	VFMADD231PD  Z9, Z1, Z10
+	VMOVUPD      Z10, K1, (DX)
+	VMOVUPD.Z    (DX)(BX*1), K1, Z10
+	VFMADD231PD  Z8, Z2, Z10
+	VFMADD231PD  Z9, Z3, Z10
+	VMOVUPD      Z10, K1, (DX)(BX*1)
+	VMOVUPD.Z    (DX)(BX*2), K1, Z10
+	VFMADD231PD  Z8, Z4, Z10
+	VFMADD231PD  Z9, Z5, Z10
+	VMOVUPD      Z10, K1, (DX)(BX*2)
+	VMOVUPD.Z    (DX)(SI*1), K1, Z10
+	VFMADD231PD  Z8, Z6, Z10
+	VFMADD231PD  Z9, Z7, Z10
+	VMOVUPD      Z10, K1, (DX)(SI*1)
+	SUBQ         DI, DX
+	SUBQ         DI, AX
+	SUBQ         DI, CX
+
+whole:
+	MOVQ  n+40(FP), DI
+	SHRQ  $0x03, DI
+	TESTQ DI, DI
+	JZ    blockDone
+
+block:
+	VMOVUPD     (AX), Z8
+	VMOVUPD     (CX), Z9
+	VMOVUPD     (DX), Z10
+	VFMADD231PD Z8, Z0, Z10
+	VFMADD231PD Z9, Z1, Z10
+	VMOVUPD     Z10, (DX)
+	VMOVUPD     (DX)(BX*1), Z10
+	VFMADD231PD Z8, Z2, Z10
+	VFMADD231PD Z9, Z3, Z10
+	VMOVUPD     Z10, (DX)(BX*1)
+	VMOVUPD     (DX)(BX*2), Z10
+	VFMADD231PD Z8, Z4, Z10
+	VFMADD231PD Z9, Z5, Z10
+	VMOVUPD     Z10, (DX)(BX*2)
+	VMOVUPD     (DX)(SI*1), Z10
+	VFMADD231PD Z8, Z6, Z10
+	VFMADD231PD Z9, Z7, Z10
+	VMOVUPD     Z10, (DX)(SI*1)
+	ADDQ        $+64, DX
+	ADDQ        $+64, AX
+	ADDQ        $+64, CX
+	DECQ        DI
+	JNZ         block
+
+blockDone:
+	VZEROUPPER
+	RET
+
+// func addRowPairs_1_avx512(y *float64, z *float64, a *float64, lda int, b *float64, n int, index int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·addRowPairs_1_avx512(SB), NOSPLIT, $0-56
+	MOVQ         y+0(FP), AX
+	MOVQ         z+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         lda+24(FP), BX
+	SHLQ         $0x03, BX
+	MOVQ         b+32(FP), BX
+	VBROADCASTSD (BX), Z0
+	VBROADCASTSD 8(BX), Z1
+	MOVQ         n+40(FP), BX
+	ANDQ         $+7, BX
+	JZ           whole
+	MOVQ         $0x00000000000000ff, SI
+	NEGQ         BX
+	ADDQ         $+8, BX
+	SHLXQ        BX, SI, SI
+	KMOVW        SI, K1
+	MOVQ         n+40(FP), BX
+	SUBQ         $+8, BX
+	SHLQ         $0x03, BX
+	ADDQ         BX, DX
+	ADDQ         BX, AX
+	ADDQ         BX, CX
+	VMOVUPD.Z    (AX), K1, Z2
+	VMOVUPD.Z    (CX), K1, Z3
+	VMOVUPD.Z    (DX), K1, Z4
+	VFMADD231PD  Z4, Z0, Z2
+	VFMADD231PD  Z4, Z1, Z3
+	VMOVUPD      Z2, K1, (AX)
+	VMOVUPD      Z3, K1, (CX)
+	SUBQ         BX, DX
+	SUBQ         BX, AX
+	SUBQ         BX, CX
+
+whole:
+	MOVQ  n+40(FP), BX
+	SHRQ  $0x03, BX
+	TESTQ BX, BX
+	JZ    blockDone
+
+block:
+	VMOVUPD     (AX), Z2
+	VMOVUPD     (CX), Z3
+	VMOVUPD     (DX), Z4
+	VFMADD231PD Z4, Z0, Z2
+	VFMADD231PD Z4, Z1, Z3
+	VMOVUPD     Z2, (AX)
+	VMOVUPD     Z3, (CX)
+	ADDQ        $+64, DX
+	ADDQ        $+64, AX
+	ADDQ        $+64, CX
+	DECQ        BX
+	JNZ         block
+
+blockDone:
+	VZEROUPPER
+	RET
+
+// func addOuterPairs_1_avx512(a *float64, lda int, b *float64, y *float64, z *float64, n int, index int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·addOuterPairs_1_avx512(SB), NOSPLIT, $0-56
+	MOVQ         y+24(FP), AX
+	MOVQ         z+32(FP), CX
+	MOVQ         a+0(FP), DX
+	MOVQ         lda+8(FP), BX
+	SHLQ         $0x03, BX
+	MOVQ         b+16(FP), BX
+	VBROADCASTSD (BX), Z0
+	VBROADCASTSD 8(BX), Z1
+	MOVQ         n+40(FP), BX
+	ANDQ         $+7, BX
+	JZ           whole
+	MOVQ         $0x00000000000000ff, SI
+	NEGQ         BX
+	ADDQ         $+8, BX
+	SHLXQ        BX, SI, SI
+	KMOVW        SI, K1
+	MOVQ         n+40(FP), BX
+	SUBQ         $+8, BX
+	SHLQ         $0x03, BX
+	ADDQ         BX, DX
+	ADDQ         BX, AX
+	ADDQ         BX, CX
+	VMOVUPD.Z    (AX), K1, Z2
+	VMOVUPD.Z    (CX), K1, Z3
+	VMOVUPD.Z    (DX), K1, Z4
+	VFMADD231PD  Z2, Z0, Z4
+	VFMADD231PD  Z3, Z1, Z4
+	VMOVUPD      Z4, K1, (DX)
+	SUBQ         BX, DX
+	SUBQ         BX, AX
+	SUBQ         BX, CX
+
+whole:
+	MOVQ  n+40(FP), BX
+	SHRQ  $0x05, BX
+	TESTQ BX, BX
+	JZ    blockDone
+
+block:
+	VMOVUPD     (AX), Z2
+	VMOVUPD     (CX), Z3
+	VMOVUPD     (DX), Z4
+	VFMADD231PD Z2, Z0, Z4
+	VFMADD231PD Z3, Z1, Z4
+	VMOVUPD     Z4, (DX)
+	VMOVUPD     64(AX), Z2
+	VMOVUPD     64(CX), Z3
+	VMOVUPD     64(DX), Z4
+	VFMADD231PD Z2, Z0, Z4
+	VFMADD231PD Z3, Z1, Z4
+	VMOVUPD     Z4, 64(DX)
+	VMOVUPD     128(AX), Z2
+	VMOVUPD     128(CX), Z3
+	VMOVUPD     128(DX), Z4
+	VFMADD231PD Z2, Z0, Z4
+	VFMADD231PD Z3, Z1, Z4
+	VMOVUPD     Z4, 128(DX)
+	VMOVUPD     192(AX), Z2
+	VMOVUPD     192(CX), Z3
+	VMOVUPD     192(DX), Z4
+	VFMADD231PD Z2, Z0, Z4
+	VFMADD231PD Z3, Z1, Z4
+	VMOVUPD     Z4, 192(DX)
+	ADDQ        $+256, DX
+	ADDQ        $+256, AX
+	ADDQ        $+256, CX
+	DECQ        BX
+	JNZ         block
+
+blockDone:
+	MOVQ  n+40(FP), BX
+	SHRQ  $0x03, BX
+	ANDQ  $+3, BX
+	TESTQ BX, BX
+	JZ    vectorDone
+
+vector:
+	VMOVUPD     (AX), Z2
+	VMOVUPD     (CX), Z3
+	VMOVUPD     (DX), Z4
+	VFMADD231PD Z2, Z0, Z4
+	VFMADD231PD Z3, Z1, Z4
+	VMOVUPD     Z4, (DX)
+	ADDQ        $+64, DX
+	ADDQ        $+64, AX
+	ADDQ        $+64, CX
+	DECQ        BX
+	JNZ         vector
+
+vectorDone:
+	VZEROUPPER
+	RET
+
 // func symmetricRows_1_avx512(y *float64, a *float64, lda int, x *float64, beside int, n int, index int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
 TEXT ·symmetricRows_1_avx512(SB), NOSPLIT, $0-56

@@ -178,3 +178,90 @@ func AddAbs(y, a []float64, n int) float64 {
 	_, _ = y[n-1], a[n-1]
 	return addAbsTile(&y[0], &a[0], n)
 }
+
+// RowDotPairs sets sums[2i] and sums[2i+1] to the products of row i of a with x and with z, in the orders of
+// RowDots.
+func RowDotPairs[F Float](sums, a []F, lda int, x, z []F, m, n int) {
+	together := 0 // the rows that the tile computes
+	if dotPairRows[F](4) > 0 && n > 0 {
+		together = m &^ 3
+		raceRead(a, together, n, lda)
+		raceRead(x, 1, n, 0)
+		raceRead(z, 1, n, 0)
+		raceWrite(sums, 1, 2*together, 0)
+	}
+	if together > 0 {
+		_, _, _, _ = sums[2*together-1], a[(together-1)*lda+n-1], x[n-1], z[n-1]
+	}
+	for i, rows := 0, 0; i < together; i += rows {
+		rows = dotPairRows[F](together - i)
+		to, from := unsafe.Pointer(&sums[2*i]), unsafe.Pointer(&a[i*lda])
+		rowDotPairsTile(to, from, lda, unsafe.Pointer(&x[0]), unsafe.Pointer(&z[0]), n, of[F](rows))
+	}
+	for i, rows := together, 0; i < m; i += rows {
+		rows = min(4, m-i)
+		var first, second [4]F
+		RowDots(first[:], a[i*lda:], lda, x, rows, n)
+		RowDots(second[:], a[i*lda:], lda, z, rows, n)
+		for k := range rows {
+			sums[2*(i+k)], sums[2*(i+k)+1] = first[k], second[k]
+		}
+	}
+}
+
+// AddRowPairs adds sum_i b[2i] a[i*lda+k] to y[k], and sum_i b[2i+1] a[i*lda+k] to z[k], i < m, k < n.
+func AddRowPairs[F Float](y, z, a []F, lda int, b []F, m, n int) {
+	if tiles.addRowPairs[1] == 0 || m == 0 || n == 0 {
+		for i := range m {
+			AddRows(y, a[i*lda:], lda, b[2*i:], 1, n)
+			AddRows(z, a[i*lda:], lda, b[2*i+1:], 1, n)
+		}
+		return
+	}
+	raceRead(a, m, n, lda)
+	raceRead(b, 1, 2*m, 0)
+	raceWrite(y, 1, n, 0)
+	raceWrite(z, 1, n, 0)
+	_, _, _, _ = y[n-1], z[n-1], a[(m-1)*lda+n-1], b[2*m-1]
+	for i, rows := 0, 0; i < m; i += rows {
+		rows = largest(tiles.addRowPairs[:singles], m-i)
+		from, by := unsafe.Pointer(&a[i*lda]), unsafe.Pointer(&b[2*i])
+		addRowPairsTile(unsafe.Pointer(&y[0]), unsafe.Pointer(&z[0]), from, lda, by, n, of[F](rows))
+	}
+}
+
+// AddOuterPairs adds b[2i] y[k] + b[2i+1] z[k] to a[i*lda+k], i < m, k < n: the product with y first.
+func AddOuterPairs[F Float](a []F, lda int, b, y, z []F, m, n int) {
+	if tiles.addOuterPairs[1] == 0 || m == 0 || n == 0 {
+		for i := range m {
+			AddOuter(a[i*lda:], lda, b[2*i:], y, 1, n)
+			AddOuter(a[i*lda:], lda, b[2*i+1:], z, 1, n)
+		}
+		return
+	}
+	raceRead(b, 1, 2*m, 0)
+	raceRead(y, 1, n, 0)
+	raceRead(z, 1, n, 0)
+	raceWrite(a, m, n, lda)
+	_, _, _, _ = a[(m-1)*lda+n-1], b[2*m-1], y[n-1], z[n-1]
+	for i, rows := 0, 0; i < m; i += rows {
+		rows = largest(tiles.addOuterPairs[:singles], m-i)
+		to, by := unsafe.Pointer(&a[i*lda]), unsafe.Pointer(&b[2*i])
+		addOuterPairsTile(to, lda, by, unsafe.Pointer(&y[0]), unsafe.Pointer(&z[0]), n, of[F](rows))
+	}
+}
+
+// dotPairRows returns the number of rows of the next tile of RowDotPairs, if some rows are left, and 0 if the
+// tier has no tile.
+func dotPairRows[F Float](left int) int {
+	sizes := tiles.rowDotPairs[of[F](0):]
+	switch {
+	case sizes[4] != 0:
+		return 4
+	case sizes[3] != 0 && left != 4 && left != 2:
+		return 3
+	case sizes[2] != 0:
+		return 2
+	}
+	return 0
+}

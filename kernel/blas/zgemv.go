@@ -2,7 +2,6 @@ package blas
 
 import (
 	"runtime"
-	"unsafe"
 
 	"github.com/difalt/difalt/internal/tile"
 	"gonum.org/v1/gonum/blas"
@@ -64,7 +63,7 @@ func zgemv[F tile.Float](
 	} else {
 		v.conjugate, v.sums = tA == blas.ConjTrans, (*memory)[4*m:]
 		v.alpha = paired[F](1, false)
-		v.re, v.im = splitPairs(*memory, x, m, incX, alpha)
+		v.by = gatherPairs(*memory, x, m, incX, alpha, false)
 	}
 	v.compute(tA)
 	return true
@@ -81,8 +80,8 @@ type complexVector[F tile.Float] struct {
 	y          []F
 	inc, start int // of the entries of y
 	conjugate  bool
-	re, im     []F // for A the reals whose products with rows are the parts of y, else the parts of alpha x
-	sums       []F // for op(A) other than A
+	re, im     []F // for A: the reals whose products with rows are the parts of y
+	by, sums   []F // for op(A) other than A: alpha x, and memory
 }
 
 // compute computes y, on all threads if A is large: parts of some entries.
@@ -108,23 +107,17 @@ func (v *complexVector[F]) part(tA blas.Transpose, lo, hi int) {
 	}
 }
 
-// Each row of A is read twice, for the real and the imaginary parts of a vector, the second time from the
-// first-level cache: at most rowsOfPairs rows together, half of them if all exceed bytesOfPairs or for
-// columnsOfPairs reals of each, where columns can be apart.
-const rowsOfPairs, bytesOfPairs, columnsOfPairs = 8, 1 << 15, 1024
+// rowsOfPairs are the rows, or entries of y, that are computed together, and columnsOfPairs the reals of sums
+// that stay in the first-level cache.
+const rowsOfPairs, columnsOfPairs = 8, 1024
 
 // rows computes entries lo to hi of alpha A x + beta y.
 func (v *complexVector[F]) rows(lo, hi int) {
-	var re, im [rowsOfPairs]F
-	together := rowsOfPairs
-	if 2*v.n*together*int(unsafe.Sizeof(re[0])) > bytesOfPairs {
-		together /= 2
-	}
-	for ; lo < hi; lo += together {
-		rows := min(together, hi-lo)
-		tile.RowDots(re[:], v.a[lo*v.lda:], v.lda, v.re, rows, 2*v.n)
-		tile.RowDots(im[:], v.a[lo*v.lda:], v.lda, v.im, rows, 2*v.n)
-		v.store(lo, re[:rows], im[:rows])
+	var sums [2 * rowsOfPairs]F
+	for ; lo < hi; lo += rowsOfPairs {
+		rows := min(rowsOfPairs, hi-lo)
+		tile.RowDotPairs(sums[:], v.a[lo*v.lda:], v.lda, v.re, v.im, rows, 2*v.n)
+		v.store(lo, sums[:2*rows])
 	}
 }
 
@@ -136,39 +129,34 @@ func (v *complexVector[F]) columns(lo, hi int) {
 	clear(im[2*lo : 2*hi])
 	for ; lo < hi; lo += columnsOfPairs / 2 {
 		end := min(lo+columnsOfPairs/2, hi)
-		for row := 0; row < v.m; row += rowsOfPairs / 2 {
-			rows := min(rowsOfPairs/2, v.m-row)
-			block := v.a[row*v.lda+2*lo:]
-			tile.AddRows(re[2*lo:2*end], block, v.lda, v.re[row:], rows, 2*(end-lo))
-			tile.AddRows(im[2*lo:2*end], block, v.lda, v.im[row:], rows, 2*(end-lo))
-		}
+		tile.AddRowPairs(re[2*lo:2*end], im[2*lo:2*end], v.a[2*lo:], v.lda, v.by, v.m, 2*(end-lo))
 		v.combine(lo, re[2*lo:2*end], im[2*lo:2*end])
 	}
 }
 
 // combine computes entries of y from lo on, from the sums of rows of A by real and by imaginary parts.
 func (v *complexVector[F]) combine(lo int, byRe, byIm []F) {
-	var re, im [rowsOfPairs]F
+	var sums [2 * rowsOfPairs]F
 	for len(byRe) > 0 {
 		count := min(rowsOfPairs, len(byRe)/2)
 		for k := range count {
 			x, y := byIm[2*k], byIm[2*k+1]
 			if v.conjugate {
-				re[k], im[k] = byRe[2*k]+y, x-byRe[2*k+1]
+				sums[2*k], sums[2*k+1] = byRe[2*k]+y, x-byRe[2*k+1]
 			} else {
-				re[k], im[k] = byRe[2*k]-y, x+byRe[2*k+1]
+				sums[2*k], sums[2*k+1] = byRe[2*k]-y, x+byRe[2*k+1]
 			}
 		}
-		v.store(lo, re[:count], im[:count])
+		v.store(lo, sums[:2*count])
 		lo, byRe, byIm = lo+count, byRe[2*count:], byIm[2*count:]
 	}
 }
 
 // store sets entries of y from lo on to products, times alpha, and beta times the entries.
-func (v *complexVector[F]) store(lo int, re, im []F) {
-	im, at := im[:len(re)], v.start+lo*v.inc
-	for k, x := range re {
-		x, y := v.alpha.times(x, im[k])
+func (v *complexVector[F]) store(lo int, products []F) {
+	at := v.start + lo*v.inc
+	for ; len(products) >= 2; products = products[2:] {
+		x, y := v.alpha.times(products[0], products[1])
 		to := v.y[at:][:2]
 		if v.add {
 			before, beforeIm := v.beta.times(to[0], to[1])

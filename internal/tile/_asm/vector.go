@@ -41,6 +41,7 @@ func vectors(t isa) {
 			addOuter(t, single, m)
 		}
 	}
+	twoVectors(t)
 	if !t.evex {
 		addAbs(t)
 		scale(t, double)
