@@ -36,6 +36,11 @@ func operations(t *testing.T) map[string]func(ctx context.Context, n *consensus.
 		"sum": func(ctx context.Context, n *consensus.Network) func() error {
 			return func() error { return n.Sum(ctx, [][]float64{{1, 2, 3}}) }
 		},
+		"sum with a decision": func(ctx context.Context, n *consensus.Network) func() error {
+			return func() error {
+				return n.SumThen(ctx, [][]float64{{1, 2, 3, 4}}, 1, func(row []float64) { row[3] = row[0] })
+			}
+		},
 		"broadcast": func(ctx context.Context, n *consensus.Network) func() error {
 			return func() error { return n.Broadcast(ctx, 2, [][]float64{{1, 2, 3}}) }
 		},

@@ -105,6 +105,74 @@ func TestBroadcast(t *testing.T) {
 	}
 }
 
+// TestSumThen: all nodes take the numbers that the node in the center decides from the totals, in the rounds
+// and messages of a sum; a number that is not finite is an error of all.
+func TestSumThen(t *testing.T) {
+	const count, decided = 5, 3
+	for _, w := range someWeights(t) {
+		center := w.Graph().Center()
+		for _, groups := range splits(w.Len()) {
+			sent, plain := &table{}, &table{}
+			noErrors(t, w.String(), run(t, w, groups, nil, nil, func(ctx context.Context, n *consensus.Network) error {
+				var z, without [][]float64
+				for _, node := range n.Hosted() {
+					row := numbers(node, count, 7)
+					z, without = append(z, append(slices.Clone(row), 9, 9, 9)), append(without, row)
+				}
+				if err := n.Sum(ctx, without); err != nil {
+					return err
+				}
+				plain.add(n, without)
+				before, calls := n.Traffic(), 0
+				decide := func(row []float64) {
+					calls++
+					copy(row[count:], []float64{row[0] / 3, row[count-1], float64(len(row))})
+				}
+				if !slices.Contains(n.Hosted(), center) {
+					decide = nil
+				}
+				if err := n.SumThen(ctx, z, decided, decide); err != nil {
+					return err
+				}
+				if calls > 1 || calls == 0 && decide != nil {
+					return fmt.Errorf("nodes %v have decided %d times", n.Hosted(), calls)
+				}
+				for i := range z {
+					want := append(slices.Clone(without[i]), without[i][0]/3, without[i][count-1], count+decided)
+					if !slices.Equal(z[i], want) {
+						return fmt.Errorf("node %d has %v, want %v", n.Hosted()[i], z[i], want)
+					}
+				}
+				more := n.Traffic().Minus(before)
+				if more.Rounds != before.Rounds || more.Messages != before.Messages {
+					return fmt.Errorf("%+v for a sum, %+v with a decision", before, more)
+				}
+				sent.add(n, z)
+				return nil
+			}))
+			if edges := int64(w.Len() - 1); sent.sent.Bytes != 2*plain.sent.Bytes+8*decided*edges {
+				t.Errorf("%v, nodes %v: %d bytes in two sums, %d in the first", w, groups, sent.sent.Bytes, plain.sent.Bytes)
+			}
+		}
+	}
+	errs := run(t, weightsOf(t, "path", 3), splits(3)[1], nil, nil, func(ctx context.Context, n *consensus.Network) error {
+		if err := n.SumThen(ctx, [][]float64{{1}}, 2, func([]float64) {}); err == nil || errors.Is(err, consensus.ErrNotFinite) {
+			t.Errorf("2 of 1 numbers are decided on: %v", err)
+		}
+		if err := n.SumThen(ctx, [][]float64{{1}}, 1, nil); n.Hosted()[0] == 1 && err == nil {
+			t.Error("nobody decides")
+		} else if n.Hosted()[0] != 1 {
+			return err
+		}
+		return n.SumThen(ctx, [][]float64{{1}}, 1, func(row []float64) { row[0] = math.Inf(1) })
+	})
+	for k, err := range errs {
+		if !errors.Is(err, consensus.ErrNotFinite) {
+			t.Errorf("node %d: %v", k, err)
+		}
+	}
+}
+
 // part returns the bytes of a node for Gather: node 2 has all that are allowed.
 func part(node, nodes int) []byte {
 	n := node * node % 7

@@ -33,6 +33,7 @@ func TestNoContext(t *testing.T) {
 	tree := net.TreeMean()
 	for name, f := range map[string]func(context.Context) error{
 		"Sum":       func(ctx context.Context) error { return net.Sum(ctx, rows()) },
+		"SumThen":   func(ctx context.Context) error { return net.SumThen(ctx, rows(), 1, func([]float64) {}) },
 		"Broadcast": func(ctx context.Context) error { return net.Broadcast(ctx, 0, rows()) },
 		"Gather":    func(ctx context.Context) error { _, err := net.Gather(ctx, make([][]byte, 3)); return err },
 		"Bind":      func(ctx context.Context) error { return net.Bind(ctx, nil) },

@@ -92,6 +92,15 @@ func (n *Network) Sum(ctx context.Context, z [][]float64) error {
 	return signed(n.collectives.Sum(ctx, z))
 }
 
+// SumThen is Sum where the node Graph().Center() also decides: the last numbers of every row, as many as
+// decided says, are no part of the sum, and all nodes take those that decide sets there. decide receives a
+// row that begins with the totals. It runs once, during the call, in the process that hosts the node; it is
+// not called in other processes, where it may be nil. The rounds are those of Sum. If a number that it sets
+// is NaN or infinite, all nodes return an error that wraps ErrNotFinite.
+func (n *Network) SumThen(ctx context.Context, z [][]float64, decided int, decide func(row []float64)) error {
+	return signed(n.collectives.SumThen(ctx, z, decided, decide))
+}
+
 // Broadcast overwrites every row with the row of node root. The rounds are the hops from root to the farthest
 // node; L-1 messages are sent, each answered by an empty frame. All nodes see the row. If a number of root is
 // NaN or infinite, all nodes return an error that wraps ErrNotFinite.

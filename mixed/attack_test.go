@@ -28,7 +28,7 @@ import (
 type heardTotal struct {
 	name       string
 	own, total []float64
-	agreed     bool // the owners agreed on these numbers
+	agreed     bool // one of the owners has decided on these numbers
 }
 
 // others returns the part of the other owner.
@@ -43,17 +43,13 @@ type listener struct {
 }
 
 // Add implements Sums.
-func (l *listener) Add(ctx context.Context, name string, v []float64) error {
+func (l *listener) Add(ctx context.Context, name string, v []float64, d *Decision) error {
 	own := slices.Clone(v)
-	err := l.seat.Add(ctx, name, v)
+	err := l.seat.Add(ctx, name, v, d)
 	l.heard = append(l.heard, heardTotal{name, own, slices.Clone(v), false})
-	return err
-}
-
-// Agree implements Sums.
-func (l *listener) Agree(ctx context.Context, v []float64) error {
-	err := l.seat.Agree(ctx, v)
-	l.heard = append(l.heard, heardTotal{"", nil, slices.Clone(v), true})
+	if d != nil {
+		l.heard = append(l.heard, heardTotal{"", nil, slices.Clone(d.Numbers), true})
+	}
 	return err
 }
 
@@ -405,15 +401,24 @@ type evaluationHeard struct {
 	sums       []float64
 }
 
-// evaluationsOf returns the evaluations of climbs with three strengths of groups, one of the mean, and noise.
+// evaluationsOf returns the evaluations of climbs with three strengths of groups, one of the mean, and noise:
+// those that follow a step of all climbs, so that it says where these are.
 func evaluationsOf(heard []heardTotal) (list []evaluationHeard) {
 	const state, block = 4 + 5, 3 + 2 + 1 + 1
 	for i := range heard {
 		h := &heard[i]
-		if !strings.HasPrefix(h.name, "X'V^-1 X") || i == 0 || !heard[i-1].agreed || len(heard[i-1].total)%state != 0 {
+		if !strings.HasPrefix(h.name, "X'V^-1 X") || i < 2 || !strings.HasPrefix(heard[i-2].name, "scores") {
 			continue
 		}
-		climbs, others := heard[i-1].total, h.others()
+		climbs, others, running := heard[i-1].total, h.others(), 0
+		for c := range slices.Chunk(climbs, state) {
+			if c[0] == 0 {
+				running++
+			}
+		}
+		if len(climbs)%state != 0 || running*block != len(others) {
+			continue
+		}
 		for len(climbs) > 0 && len(others) >= block {
 			c := climbs[:state]
 			if climbs = climbs[state:]; c[0] != 0 { // it has ended

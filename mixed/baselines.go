@@ -72,7 +72,7 @@ func (f *fitter) takeBaselines(ctx context.Context, climbs []*climb) error {
 		list = append(list, &evaluation{s: c.s, tasks: c.s.tasks, q: c.best.q, m: c.best.m})
 	}
 	if f.plain.some != f.plain.tasks {
-		if err := evaluateMoments(ctx, list); err != nil {
+		if err := evaluateMoments(ctx, list, nil, nil); err != nil {
 			return err
 		}
 	}
@@ -101,13 +101,14 @@ func (f *fitter) compareLogarithm(ctx context.Context, plain *choice, climbs []*
 	last := climbs[len(climbs)-1]
 	log := last.s.candidate(0)
 	log.climbed = last.best
-	totals := []*total{plain.errorsOfTargets(ctx), log.errorsOfTargets(ctx)}
-	err := f.rows.try(ctx, "squared errors of rows without the row, of the target and by its logarithm", totals...)
-	if err != nil || totals[0].err != nil || totals[1].err != nil { // numbers are out of range: there is no note
-		return err
-	}
-	gain := []float64{1 - math.Sqrt(totals[1].v[0]/max(totals[0].v[0], 1e-300))}
-	err = f.rows.sums.Agree(ctx, gain)
+	totals, gain := []*total{plain.errorsOfTargets(ctx), log.errorsOfTargets(ctx)}, make([]float64, 1)
+	const name = "squared errors of rows without the row, of the target and by its logarithm"
+	err := f.rows.tryThen(ctx, name, gain, func() {
+		if totals[0].err != nil || totals[1].err != nil { // numbers are out of range: there is no note
+			return
+		}
+		gain[0] = 1 - math.Sqrt(totals[1].v[0]/max(totals[0].v[0], 1e-300))
+	}, totals...)
 	f.lessByLog = gain[0]
 	return err
 }

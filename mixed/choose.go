@@ -18,8 +18,9 @@ const (
 	climbCost  = 5e8 // multiplications per iteration on all tasks above which climbs use some of them
 	climbTasks = 60  // least number of these
 
-	polish       = 4   // iterations on all tasks after a climb on some
-	ridgeStart   = 0.3 // standard deviation of the slopes whose main axis starts a direction
+	polish       = 4                   // iterations on all tasks after a climb on some
+	tauStart     = 0.22313016014842982 // exp(-1.5): constants have the same bits on all processors
+	ridgeStart   = 0.3                 // standard deviation of the slopes whose main axis starts a direction
 	leastLoading = 0.05
 )
 
@@ -43,7 +44,7 @@ func (s *stats) start() *strengths {
 		q.sigma[curveGroup] = 0
 	}
 	for k := range q.tau {
-		q.tau[k] = math.Exp(-1.5)
+		q.tau[k] = tauStart
 	}
 	return q
 }
@@ -339,10 +340,16 @@ func (s *stats) addDirection(ctx context.Context, q *strengths, mean []float64) 
 		blas64.Syr(1, dense.Vector(w.v[:l]), dense.Symmetric(l, part))
 	})
 	t.order = l
-	if err := s.rows.add(ctx, "slopes b b'", t); err != nil {
+	var out *strengths
+	w := make([]float64, l*(q.rank+1))
+	err := s.rows.decide(ctx, "slopes b b'", w, func() {
+		out = q.withDirection(t.v, l, s.some.count)
+		copy(w, out.w)
+	}, t)
+	if err != nil {
 		return nil, err
 	}
-	out := q.withDirection(t.v, l, s.some.count)
+	copy(out.w, w)
 	s.bar(out.w)
 	return out, nil
 }

@@ -34,6 +34,7 @@ type climbed struct {
 type climb struct {
 	evaluation             // at the next point
 	left        int        // evaluations
+	higher      bool       // the point that was evaluated is at least as high as the best one
 	safe        *strengths // the plain step from the best point
 	accelerated bool       // the next point is not safe
 	ended       bool
@@ -57,31 +58,20 @@ func (s *stats) climb(ctx context.Context, tasks *taskSet, q *strengths, most in
 	return &c.best, err
 }
 
-// climbAll climbs in step: the sums of independent climbs share messages. Before each evaluation the owners
-// agree on the points and on the ends. The error is errNumeric where a climb has no evidence at its start.
+// climbAll climbs in step: the sums of independent climbs share messages. A single owner decides which points
+// are higher, on the next points, and on the ends. The error is errNumeric where a climb has no
+// evidence at its start.
 func climbAll(ctx context.Context, list ...*climb) error {
 	for {
-		if err := agree(ctx, list); err != nil {
-			return err
-		}
-		running := evaluations(list, func(c *climb) bool { return !c.ended })
+		running := slices.DeleteFunc(slices.Clone(list), func(c *climb) bool { return c.ended })
 		if len(running) == 0 {
 			break
 		}
-		if err := evaluateMoments(ctx, running); err != nil {
+		if err := compareEvidence(ctx, running); err != nil {
 			return err
 		}
-		// The sums of several owners have the same length whatever a processor makes of the first one.
-		if list[0].s.rows.sums.Owners() == 1 {
-			running = evaluations(list, func(c *climb) bool { return !c.ended && c.higher() })
-		}
-		if err := evaluateSecond(ctx, running); err != nil {
+		if err := stepAll(ctx, running); err != nil {
 			return err
-		}
-		for _, c := range list {
-			if !c.ended {
-				c.step()
-			}
 		}
 	}
 	for _, c := range list {
@@ -92,40 +82,100 @@ func climbAll(ctx context.Context, list ...*climb) error {
 	return nil
 }
 
-// evaluations returns those of the climbs of a kind.
-func evaluations(list []*climb, of func(c *climb) bool) (out []*evaluation) {
+// compareEvidence sets the moments of climbs at their next points, and which points are at least as high as
+// the best ones. It takes one sum.
+func compareEvidence(ctx context.Context, list []*climb) error {
+	var decided []float64
 	for _, c := range list {
-		if of(c) {
-			out = append(out, &c.evaluation)
+		decided = append(decided, make([]float64, 1+len(c.q.numbers()))...)
+	}
+	err := evaluateMoments(ctx, evaluations(list), decided, func() {
+		at := decided
+		for _, c := range list {
+			if c.err == nil && c.m.evidence+c.q.penalty() >= c.best.evidence-1e-7 {
+				at[0] = 1
+			}
+			at = c.safe.tell(at[1:])
 		}
+	})
+	if err != nil {
+		return err
+	}
+	at := decided
+	for _, c := range list {
+		if c.higher = at[0] != 0; c.higher && c.err != nil {
+			return contradiction("a point without evidence is the best one")
+		}
+		if c.safe, at, err = c.safe.told(at[1:]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stepAll moves climbs to their next points. It takes one sum where a point is higher than the best one of its
+// climb, and otherwise none.
+func stepAll(ctx context.Context, list []*climb) error {
+	var higher []*climb
+	for _, c := range list {
+		if c.left--; c.higher {
+			higher = append(higher, c)
+		} else {
+			c.reject()
+		}
+	}
+	var decided []float64
+	for _, c := range higher {
+		decided = append(decided, make([]float64, decisions+len(c.q.numbers()))...)
+	}
+	err := evaluateSecond(ctx, evaluations(higher), decided, func() {
+		at := decided
+		for _, c := range higher {
+			if c.err == nil {
+				c.advance()
+			} else {
+				c.reject()
+			}
+			at = c.tell(at)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	at := decided
+	for _, c := range higher {
+		if at, err = c.take(at); err != nil {
+			return err
+		}
+	}
+	for _, c := range list {
+		c.ended = c.ended || c.left <= 0 // whatever another owner says
+	}
+	return nil
+}
+
+// evaluations returns the evaluations of climbs.
+func evaluations(list []*climb) (out []*evaluation) {
+	for _, c := range list {
+		out = append(out, &c.evaluation)
 	}
 	return out
 }
 
-// higher reports whether the point that was evaluated is at least as high as the best one.
-func (c *climb) higher() bool {
-	return c.err == nil && c.m.evidence+c.q.penalty() >= c.best.evidence-1e-7
-}
-
-// step takes the evaluation of the next point.
-func (c *climb) step() {
-	c.left--
-	switch {
-	case c.higher():
-		c.m.evidence += c.q.penalty()
-		c.advance()
-	case c.accelerated:
+// reject returns to the plain step from the best point, and ends the climb after a plain step.
+func (c *climb) reject() {
+	if c.accelerated {
 		c.q, c.accelerated, c.at, c.after = c.safe, false, nil, nil
-	default:
-		c.best.converged = c.best.m != nil // lower by rounding
-		c.ended = true
+		return
 	}
-	c.ended = c.ended || c.left == 0
+	c.best.converged = c.best.m != nil // lower by rounding
+	c.ended = true
 }
 
 // advance makes the point that was evaluated the best one, and chooses the next.
 func (c *climb) advance() {
 	s, q := c.s, c.q
+	c.m.evidence += q.penalty()
 	c.best.q, c.best.m, c.best.z, c.best.evidence = q, c.m, c.z, c.m.evidence
 	c.safe = s.improve(c.tasks, q, c.m, c.z)
 	c.at, c.after = append(c.at, q.pack()), append(c.after, c.safe.pack())
@@ -144,35 +194,48 @@ func (c *climb) advance() {
 	c.ended = gain < c.level
 }
 
-// agree gives the climbs the next points, the evidences and the ends that one of the owners has.
-func agree(ctx context.Context, list []*climb) error {
-	var v []float64
+// decisions is the number of values that tell writes beside the strengths.
+const decisions = 4
+
+// tell writes the next point, the evidence and the end of a climb to the front of v, and returns v behind
+// them.
+func (c *climb) tell(v []float64) []float64 {
 	number := map[bool]float64{true: 1}
-	for _, c := range list {
-		evidence := max(c.best.evidence, -math.MaxFloat64) // numbers on their way are finite
-		v = append(v, number[c.ended], number[c.accelerated], number[c.best.converged], evidence)
-		for _, x := range c.q.numbers() {
-			v = append(v, *x)
-		}
+	evidence := max(c.best.evidence, -math.MaxFloat64) // numbers on their way are finite
+	n := copy(v, []float64{number[c.ended], number[c.accelerated], number[c.best.converged], evidence})
+	return c.q.tell(v[n:])
+}
+
+// take reads what tell has written at one of the owners, and returns v behind it.
+func (c *climb) take(v []float64) ([]float64, error) {
+	c.ended, c.accelerated, c.best.converged, c.best.evidence = v[0] != 0, v[1] != 0, v[2] != 0, v[3]
+	if c.best.evidence == -math.MaxFloat64 {
+		c.best.evidence = math.Inf(-1)
 	}
-	if err := list[0].s.rows.sums.Agree(ctx, v); err != nil {
-		return err
+	q, v, err := c.q.told(v[decisions:])
+	c.q = q
+	return v, err
+}
+
+// tell writes strengths to the front of v, and returns v behind them.
+func (q *strengths) tell(v []float64) []float64 {
+	for _, x := range q.numbers() {
+		v[0] = *x
+		v = v[1:]
 	}
-	for _, c := range list {
-		c.ended = v[0] != 0 || c.left <= 0 // whatever the other owner says
-		c.accelerated, c.best.converged, c.best.evidence = v[1] != 0, v[2] != 0, v[3]
-		if c.best.evidence == -math.MaxFloat64 {
-			c.best.evidence = math.Inf(-1)
-		}
-		c.q, v = c.q.clone(), v[4:]
-		for _, x := range c.q.numbers() {
-			*x, v = v[0], v[1:]
-		}
-		if !c.q.possible() {
-			return contradiction("strengths")
-		}
+	return v
+}
+
+// told returns strengths of the shape of q that tell has written, and v behind them.
+func (q *strengths) told(v []float64) (*strengths, []float64, error) {
+	out := q.clone()
+	for _, x := range out.numbers() {
+		*x, v = v[0], v[1:]
 	}
-	return nil
+	if !out.possible() {
+		return nil, nil, contradiction("strengths")
+	}
+	return out, v, nil
 }
 
 // possible reports whether strengths are in their ranges: those of another owner may be a lie.

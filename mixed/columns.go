@@ -243,19 +243,14 @@ func (r *rows) measure(ctx context.Context, columns []*columnStat, weightUnit fl
 		}
 		return 1
 	}
-	if err := r.add(ctx, "squares of distances from means", &total{v: v, grows: anyNumber, unit: longest}); err != nil {
-		return err
-	}
-	var numbers []float64
-	for j, s := range columns {
-		s.sd = s.size * math.Sqrt(v[2*j+1]/max(s.weight, 1e-300))
-		s.size *= v[2*j] / max(s.weight, 1e-300)
-		if !(s.sd > constantSD*math.Abs(s.mean)) {
-			s.sd = 0
+	t, numbers := &total{v: v, grows: anyNumber, unit: longest}, make([]float64, 3*n)
+	err = r.decide(ctx, "squares of distances from means", numbers, func() {
+		for j, s := range columns {
+			s.setSpread(v[2*j], v[2*j+1])
+			copy(numbers[3*j:], []float64{s.mean, s.size, s.sd})
 		}
-		numbers = append(numbers, s.mean, s.size, s.sd)
-	}
-	if err := r.sums.Agree(ctx, numbers); err != nil {
+	}, t)
+	if err != nil {
 		return err
 	}
 	for j, s := range columns {
@@ -267,6 +262,16 @@ func (r *rows) measure(ctx context.Context, columns []*columnStat, weightUnit fl
 		}
 	}
 	return nil
+}
+
+// setSpread sets the mean distance from the mean and the deviation from the sums of distances and of their
+// squares, in units of about the mean distance.
+func (s *columnStat) setSpread(distances, squares float64) {
+	s.sd = s.size * math.Sqrt(squares/max(s.weight, 1e-300))
+	s.size *= distances / max(s.weight, 1e-300)
+	if !(s.sd > constantSD*math.Abs(s.mean)) {
+		s.sd = 0
+	}
 }
 
 // slack is the share by which rounding may move a total beyond its bound.

@@ -103,9 +103,9 @@ func statsOf(t *testing.T, table *Data, curves bool, workers int) *stats {
 // evaluate returns the sums at strengths.
 func (s *stats) evaluate(ctx context.Context, q *strengths) (*moments, *second, error) {
 	e := &evaluation{s: s, tasks: s.tasks, q: q}
-	err := evaluateMoments(ctx, []*evaluation{e})
+	err := evaluateMoments(ctx, []*evaluation{e}, nil, nil)
 	if err == nil && e.err == nil {
-		err = evaluateSecond(ctx, []*evaluation{e})
+		err = evaluateSecond(ctx, []*evaluation{e}, nil, func() {})
 		e.m.evidence += q.penalty()
 	}
 	return e.m, e.z, cmp.Or(err, e.err)

@@ -94,17 +94,13 @@ func scoresOf(ctx context.Context, given bool, list ...*choice) ([]float64, erro
 	for i, c := range list {
 		totals[i] = c.leaveOneOut(ctx, given)
 	}
-	if err := r.try(ctx, "squared residuals of rows, with and without the row", totals...); err != nil {
-		return nil, err
-	}
 	scores := make([]float64, len(list))
-	for i, t := range totals {
-		if t.err != nil {
-			return nil, t.err
+	err := r.decide(ctx, "squared residuals of rows, with and without the row", scores, func() {
+		for i, t := range totals {
+			scores[i] = rowErrors{t.v[0], t.v[1]}.score()
 		}
-		scores[i] = rowErrors{t.v[0], t.v[1]}.score()
-	}
-	return scores, r.sums.Agree(ctx, scores)
+	}, totals...)
+	return scores, err
 }
 
 // errorsOfTargets returns the sum, over the training rows of this owner in the tasks of climbs, of the

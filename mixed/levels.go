@@ -32,14 +32,8 @@ func mostOf(common, share, own int) int { return max(common, share*own) }
 // of this process has are numbered. The nodes sort their levels into the buckets of a table by a hash. To a
 // bucket a node adds 1, a fingerprint of its level and the square of that. If a bucket has different levels,
 // there is another table, of twice the size up to a limit.
-func (s *seat) Levels(ctx context.Context, column string, own []string) ([]string, error) {
-	return s.levelsBy(ctx, column, own, s.Add)
-}
-
-// levelsBy is Levels with the given sums.
-func (s *seat) levelsBy(
-	ctx context.Context, column string, own []string, add func(ctx context.Context, name string, v []float64) error,
-) ([]string, error) {
+func (s *seat) Levels(ctx context.Context, column string, own []string,
+	add func(ctx context.Context, v []float64) error) ([]string, error) {
 	names, err := s.namesHere(own)
 	if err != nil {
 		return nil, err
@@ -60,7 +54,7 @@ func (s *seat) levelsBy(
 		}
 		part = append(part[:0], sum...)
 		for message := range slices.Chunk(sum, levelsMessage) {
-			if err := add(ctx, "levels", message); err != nil {
+			if err := add(ctx, message); err != nil {
 				return nil, err
 			}
 		}
@@ -93,11 +87,11 @@ func (s *seat) namesHere(own []string) ([]string, error) {
 	s.lock.Lock()
 	s.levels = append(slices.Clip(s.levels), own...)
 	s.lock.Unlock()
-	if err := s.together(nil, func([][]float64) error { return nil }); err != nil {
+	if err := s.together(nil, nil, func(*meeting) error { return nil }); err != nil {
 		return nil, err
 	}
 	names := s.levels
-	err := s.together(nil, func([][]float64) error { s.levels = nil; return nil })
+	err := s.together(nil, nil, func(*meeting) error { s.levels = nil; return nil })
 	return names, err
 }
 

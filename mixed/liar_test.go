@@ -23,20 +23,41 @@ import (
 // strictly are options with the strict rules.
 var strictly = Options{Disclosure: Disclosure{Strict: true}}
 
-// A steerer is a listener that replaces what the owners agree on. The network has the path of two nodes,
+// A steerer is a listener that replaces what it decides for all owners. The network has the path of two nodes,
 // whose center it is.
 type steerer struct {
 	listener
-	lie func(f *fitter, v []float64) // nil: only what it listens to
+	lie func(f *fitter, name string, v []float64) // nil: only what it listens to
 	fit *fitter
 }
 
-// Agree implements Sums.
-func (l *steerer) Agree(ctx context.Context, v []float64) error {
-	if l.lie != nil {
-		l.lie(l.fit, v)
+// Add implements Sums.
+func (l *steerer) Add(ctx context.Context, name string, v []float64, d *Decision) error {
+	if d != nil && l.lie != nil {
+		honest := d.Decide
+		d.Decide = func(total []float64) {
+			honest(total)
+			l.lie(l.fit, name, d.Numbers)
+		}
 	}
-	return l.listener.Agree(ctx, v)
+	return l.listener.Add(ctx, name, v, d)
+}
+
+// steersTo alters what is decided for the only climb of a form so that it goes on, whatever its evidence, to
+// strengths without deviations but for loadings, which the result has room for, and with a noise of 1. It is
+// nil where the numbers are not about the next point.
+func (s *stats) steersTo(name string, v []float64) (loadings []float64) {
+	const rank = 1
+	n := groups + rank*s.linear + 1 + len(s.design.Curves) + 1
+	switch {
+	case strings.HasPrefix(name, "X'V^-1 X") && len(v) == 1+n: // a point is as high as the best one
+		v[0] = 1
+	case strings.HasPrefix(name, "scores") && len(v) == decisions+n:
+		clear(v[:decisions+groups+rank*s.linear])
+		v[len(v)-1] = 1
+		return v[decisions+groups:][:rank*s.linear]
+	}
+	return nil
 }
 
 // trainBeside trains with a victim, and returns the report of the victim, or its error.
@@ -305,17 +326,19 @@ func strengthsSteered(t *testing.T, rare int, to steering, o Options) (right int
 	own, _ := withLevel(10, 3)
 	var from [2]int // places of what is agreed on in all that is heard
 	l := &steerer{}
-	l.lie = func(f *fitter, v []float64) {
+	l.lie = func(f *fitter, name string, v []float64) {
 		s := f.formSteered()
-		if s == nil || len(v) != 4+groups+s.linear+1+len(s.design.Curves)+1 || times == len(from) {
+		if s == nil || times == len(from) {
 			return
 		}
-		clear(v[:4+groups+s.linear]) // the climb goes on, without deviations
-		v[len(v)-1] = 1              // the noise
-		if times == 1 {
-			copy(v[4+groups:], to(s.design, f.rows.schema.Features()))
+		w := s.steersTo(name, v)
+		if w == nil {
+			return
 		}
-		from[times] = len(l.heard)
+		if times == 1 {
+			copy(w, to(s.design, f.rows.schema.Features()))
+		}
+		from[times] = len(l.heard) + 1 // after the total that the decision follows from
 		times++
 	}
 	report, err := l.trainBeside(t, Input{Table: victim}, Input{Table: own}, o)
@@ -419,17 +442,18 @@ func peopleRead(t *testing.T, o Options) (right, asked int) {
 	o.Rank, o.CommonNoise = &rank, true
 	from := make([]int, 3*len(people)) // places of what is agreed on in all that is heard
 	l := &steerer{}
-	l.lie = func(f *fitter, v []float64) {
-		if f.plain == nil || len(v) != 4+groups+f.plain.linear+2 || times == len(from) {
+	l.lie = func(f *fitter, name string, v []float64) {
+		if f.plain == nil || times == len(from) {
+			return
+		}
+		w := f.plain.steersTo(name, v)
+		if w == nil {
 			return
 		}
 		d := f.plain.design
 		at := people[times/3].known + near*float64(times%3-1)
-		clear(v[:4+groups+f.plain.linear])
-		v[len(v)-1] = 1 // the noise
-		w := v[4+groups:]
 		w[0], w[1] = large*(d.Center[0]-at), large*d.Scale[0]
-		from[times] = len(l.heard)
+		from[times] = len(l.heard) + 1
 		times++
 	}
 	_, err := l.trainBeside(t, Input{Table: victim}, Input{Table: own}, o)

@@ -22,8 +22,8 @@ import (
 	"github.com/difalt/difalt/internal/testnet"
 )
 
-// A call is a total of an honest training, in the order of the calls; with agree it is what the owners agreed
-// on.
+// A call is a total of an honest training, in the order of the calls; with agree it is what one of the owners
+// has decided.
 type call struct {
 	name  string
 	agree bool
@@ -31,7 +31,7 @@ type call struct {
 }
 
 // A member is a node that follows the program, but for what a lie adds to its part of a total, or says where
-// the owners agree. The others then have a wrong total, the same at all. A root that replaces totals for all
+// it decides for all. The others then have a wrong total, the same at all. A root that replaces totals for all
 // alike can do no more.
 type member struct {
 	*seat
@@ -40,7 +40,7 @@ type member struct {
 }
 
 // Add implements Sums.
-func (l *member) Add(ctx context.Context, name string, v []float64) error {
+func (l *member) Add(ctx context.Context, name string, v []float64, d *Decision) error {
 	c := &call{name: name, total: make([]float64, len(v))}
 	if l.lie != nil {
 		l.lie(len(l.calls), c) // total: what the lie adds
@@ -50,30 +50,30 @@ func (l *member) Add(ctx context.Context, name string, v []float64) error {
 			v[i] = math.Copysign(1<<62, v[i])
 		}
 	}
-	err := l.seat.Add(ctx, name, v)
+	if d != nil && l.lie != nil {
+		honest := d.Decide
+		d.Decide = func(total []float64) {
+			honest(total)
+			l.decide(d.Numbers)
+		}
+	}
+	err := l.seat.Add(ctx, name, v, d)
 	l.calls = append(l.calls, call{name, false, slices.Clone(v)})
+	if d != nil {
+		l.calls = append(l.calls, call{"agree", true, slices.Clone(d.Numbers)})
+	}
 	return err
 }
 
-// Levels implements Sums, through Add.
-func (l *member) Levels(ctx context.Context, column string, own []string) ([]string, error) {
-	return l.levelsBy(ctx, column, own, l.Add)
-}
-
-// Agree implements Sums. Only the numbers of the centre count.
-func (l *member) Agree(ctx context.Context, v []float64) error {
+// decide replaces what the center of the network decides.
+func (l *member) decide(v []float64) {
 	c := &call{"agree", true, slices.Clone(v)}
-	if l.lie != nil {
-		l.lie(len(l.calls), c)
-	}
+	l.lie(len(l.calls)+1, c) // after the total that it follows from
 	for i, x := range c.total {
 		if v[i] = x; x-x != 0 {
 			v[i] = math.MaxFloat64
 		}
 	}
-	err := l.seat.Agree(ctx, v)
-	l.calls = append(l.calls, call{"agree", true, slices.Clone(v)})
-	return err
 }
 
 // An end is how the training of a node has ended, and whether it was by a panic.

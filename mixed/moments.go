@@ -96,7 +96,7 @@ type moments struct {
 // moments computes the evidence and the posterior of the mean for strengths.
 func (s *stats) moments(ctx context.Context, tasks *taskSet, q *strengths) (*moments, error) {
 	e := &evaluation{s: s, tasks: tasks, q: q}
-	if err := evaluateMoments(ctx, []*evaluation{e}); err != nil {
+	if err := evaluateMoments(ctx, []*evaluation{e}, nil, nil); err != nil {
 		return nil, err
 	}
 	return e.m, e.err
@@ -112,22 +112,24 @@ type evaluation struct {
 	err   error // nil or errNumeric
 }
 
-// evaluateMoments sets the moments, or the errors, of several evaluations. Their sums share a message.
-func evaluateMoments(ctx context.Context, list []*evaluation) error {
+// evaluateMoments sets the moments, or the errors, of several evaluations. Their sums share a message. compute
+// then sets the numbers of a decision; it may be nil where there are none.
+func evaluateMoments(ctx context.Context, list []*evaluation, decided []float64, compute func()) error {
 	totals := make([]*total, len(list))
 	for i, e := range list {
 		e.m = &moments{prior: e.s.prior(e.q)}
 		totals[i] = e.s.ownMoments(ctx, e.tasks, e.m.prior)
 	}
-	if err := list[0].s.rows.try(ctx, "X'V^-1 X, X'V^-1 y, deviance", totals...); err != nil {
-		return err
-	}
-	for i, e := range list {
-		if e.err = totals[i].err; e.err == nil {
-			e.err = e.m.set(totals[i].v, e.tasks.rows, e.s.meanDeviations(e.q))
+	return list[0].s.rows.tryThen(ctx, "X'V^-1 X, X'V^-1 y, deviance", decided, func() {
+		for i, e := range list {
+			if e.err = totals[i].err; e.err == nil {
+				e.err = e.m.set(totals[i].v, e.tasks.rows, e.s.meanDeviations(e.q))
+			}
 		}
-	}
-	return nil
+		if compute != nil {
+			compute()
+		}
+	}, totals...)
 }
 
 // ownMoments returns the sums over the tasks of this owner of X'V^-1 X, X'V^-1 y and the deviance.
@@ -211,31 +213,27 @@ type second struct {
 	residual float64   // |y - X theta|^2 over noise ratios
 }
 
-// evaluateSecond sets the seconds of several evaluations, or their errors. Their sums share a message, where
-// one with an error counts as 0.
-func evaluateSecond(ctx context.Context, list []*evaluation) error {
+// evaluateSecond sets the seconds of several evaluations with moments, or their errors. Their sums share a
+// message. compute then sets the numbers of a decision.
+func evaluateSecond(ctx context.Context, list []*evaluation, decided []float64, compute func()) error {
 	if len(list) == 0 {
 		return nil
 	}
 	totals := make([]*total, len(list))
 	for i, e := range list {
-		size := 2*e.s.p + 2*e.s.p*e.q.rank + 1
-		if totals[i] = (&total{v: make([]float64, size), err: e.err}); e.err == nil {
-			totals[i] = e.s.ownSecond(ctx, e.tasks, e.m, size)
+		totals[i] = e.s.ownSecond(ctx, e.tasks, e.m, 2*e.s.p+2*e.s.p*e.q.rank+1)
+	}
+	return list[0].s.rows.tryThen(ctx, "scores, spread, residuals", decided, func() {
+		for i, e := range list {
+			if e.err = totals[i].err; e.err != nil {
+				continue
+			}
+			sum, p, r := totals[i].v, e.s.p, e.q.rank
+			o := 2*p + p*r
+			e.z = &second{sum[:p], sum[p : 2*p], sum[2*p : o], sum[o : o+p*r], sum[len(sum)-1]}
 		}
-	}
-	if err := list[0].s.rows.try(ctx, "scores, spread, residuals", totals...); err != nil {
-		return err
-	}
-	for i, e := range list {
-		if e.err = totals[i].err; e.err != nil {
-			continue
-		}
-		sum, p, r := totals[i].v, e.s.p, e.q.rank
-		o := 2*p + p*r
-		e.z = &second{sum[:p], sum[p : 2*p], sum[2*p : o], sum[o : o+p*r], sum[len(sum)-1]}
-	}
-	return nil
+		compute()
+	}, totals...)
 }
 
 // ownSecond returns the numbers of a second over the tasks of this owner.

@@ -231,13 +231,12 @@ func fitNoise(ctx context.Context, r *rows, list []scatter) (noiseFit, error) {
 			likelihoods[i] += above - below - e.freedom/2*math.Log(unit) - (f+e.freedom)/2*math.Log1p(e.squares/2/unit)
 		}
 	}
-	if err := r.add(ctx, "likelihoods of noise", &total{v: likelihoods}); err != nil {
-		return noiseFit{}, err
-	}
-	best := floats.MaxIdx(likelihoods)
-	alike := -sums[1]/2*math.Log(common) - sums[1]/2
-	out := []float64{scales[best], degrees[best], likelihoods[best] - alike}
-	err := r.sums.Agree(ctx, out)
+	t, out := &total{v: likelihoods}, make([]float64, 3)
+	err := r.decide(ctx, "likelihoods of noise", out, func() {
+		best := floats.MaxIdx(likelihoods)
+		alike := -sums[1]/2*math.Log(common) - sums[1]/2
+		copy(out, []float64{scales[best], degrees[best], likelihoods[best] - alike})
+	}, t)
 	if err == nil && !(out[0] > 0 && out[1] > 0) {
 		err = contradiction("the noise of tasks")
 	}
@@ -263,20 +262,17 @@ func noiseStep(ctx context.Context, r *rows, list []scatter, tasks float64,
 			v[n+i] += part * e.squares / whole
 		}
 	}
-	if err := r.add(ctx, "derivatives of noise", &total{v: v}); err != nil {
-		return 0, err
-	}
-	for i := range scales {
-		step := max(min((tasks-v[i])/max(v[n+i], 1e-300), 1), -1)
-		scales[i] *= math.Exp(step)
-		longest = max(longest, math.Abs(step))
-	}
-	v = append(v[:0], longest)
-	v = append(v, scales...)
-	err = r.sums.Agree(ctx, v)
-	copy(scales, v[1:])
+	t, out := &total{v: v}, make([]float64, n+1)
+	err = r.decide(ctx, "derivatives of noise", out, func() {
+		for i, scale := range scales {
+			step := max(min((tasks-v[i])/max(v[n+i], 1e-300), 1), -1)
+			out[i] = scale * math.Exp(step)
+			out[n] = max(out[n], math.Abs(step))
+		}
+	}, t)
+	copy(scales, out)
 	if err == nil && !(slices.Min(scales) > 0) {
 		err = contradiction("the noise of tasks")
 	}
-	return v[0], err
+	return out[n], err
 }

@@ -48,6 +48,7 @@ type meeting struct {
 	turn   int         // of the operation
 	here   int         // nodes that have come to the operation
 	rows   [][]float64 // theirs
+	made   []*Decision // theirs, nil for none
 	err    error       // of the last operation
 	levels []string    // of a column, of all hosted nodes
 	ended  error       // a node has ended with this, so that no operation is possible any more
@@ -61,7 +62,7 @@ type seat struct {
 
 // newMeeting returns the seats of the hosted nodes of a network.
 func newMeeting(net *consensus.Network) []*seat {
-	m := &meeting{net: net, rows: make([][]float64, len(net.Hosted()))}
+	m := &meeting{net: net, rows: make([][]float64, len(net.Hosted())), made: make([]*Decision, len(net.Hosted()))}
 	m.all = sync.NewCond(&m.lock)
 	seats := make([]*seat, len(m.rows))
 	for i := range seats {
@@ -73,18 +74,19 @@ func newMeeting(net *consensus.Network) []*seat {
 // errLeft is the error of nodes of this process where another one has ended.
 var errLeft = errors.New("another owner of this process has ended")
 
-// together lets the last of the hosted nodes that comes do the operation on the rows of all of them.
-func (s *seat) together(v []float64, do func(rows [][]float64) error) error {
+// together lets the last of the hosted nodes that comes do the operation on the rows and decisions of all of
+// them.
+func (s *seat) together(v []float64, d *Decision, do func(m *meeting) error) error {
 	m := s.meeting
 	m.lock.Lock()
 	defer m.lock.Unlock()
 	if m.ended != nil {
 		return errLeft
 	}
-	m.rows[s.at] = v
+	m.rows[s.at], m.made[s.at] = v, d
 	turn := m.turn
 	if m.here++; m.here == len(m.rows) {
-		m.err = do(m.rows)
+		m.err = do(m)
 		m.here, m.turn = 0, turn+1
 		m.all.Broadcast()
 		return m.err
@@ -109,33 +111,51 @@ func (s *seat) leave(err error) {
 // Owners implements Sums.
 func (s *seat) Owners() int { return s.net.Len() }
 
-// Add implements Sums.
-func (s *seat) Add(ctx context.Context, _ string, v []float64) error {
+// Add implements Sums. The node in the center of the graph decides.
+func (s *seat) Add(ctx context.Context, _ string, v []float64, d *Decision) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return s.together(v, func(rows [][]float64) error {
-		part := make([][]float64, len(rows))
-		for from := 0; from < len(v); from += LargestSum {
-			for i, row := range rows {
-				part[i] = row[from:min(from+LargestSum, len(v))]
+	return s.together(v, d, func(m *meeting) error {
+		from, part := 0, make([][]float64, len(m.rows))
+		for ; len(v)-from > LargestSum; from += LargestSum {
+			for i, row := range m.rows {
+				part[i] = row[from : from+LargestSum]
 			}
-			if err := s.net.Sum(ctx, part); err != nil {
+			if err := m.net.Sum(ctx, part); err != nil {
 				return err
 			}
 		}
-		return nil
+		return m.addLast(ctx, from)
 	})
 }
 
-// Agree implements Sums: all owners take the numbers of the center of the graph.
-func (s *seat) Agree(ctx context.Context, v []float64) error {
-	return s.together(v, func(rows [][]float64) error {
-		if s.net.Len() == 1 {
-			return nil
+// addLast adds up the numbers from a place on, and lets the node in the center decide.
+func (m *meeting) addLast(ctx context.Context, from int) error {
+	part, size := make([][]float64, len(m.rows)), len(m.rows[0])
+	for i, row := range m.rows {
+		part[i] = row[from:]
+		if d := m.made[i]; d != nil {
+			part[i] = slices.Concat(part[i], d.Numbers)
 		}
-		return s.net.Broadcast(ctx, s.net.Graph().Center(), rows)
-	})
+	}
+	decided := len(part[0]) - (size - from)
+	decide := func([]float64) {}
+	if at := slices.Index(m.net.Hosted(), m.net.Graph().Center()); at >= 0 && m.made[at] != nil {
+		decide = func(row []float64) {
+			copy(m.rows[at][from:], row)
+			m.made[at].Decide(m.rows[at])
+			copy(row[size-from:], m.made[at].Numbers)
+		}
+	}
+	err := m.net.SumThen(ctx, part, decided, decide)
+	for i, sum := range part {
+		copy(m.rows[i][from:], sum)
+		if d := m.made[i]; d != nil {
+			copy(d.Numbers, sum[size-from:])
+		}
+	}
+	return err
 }
 
 // Together trains on the tables of all nodes of a network; list[i] is the table of node net.Hosted()[i]. All

@@ -274,7 +274,7 @@ func (r *rows) newPeriod(ctx context.Context, s *sharing, name string) (p Period
 	for k, v := range s.values {
 		own[k] = strconv.FormatFloat(v, 'g', -1, 64)
 	}
-	all, err := r.sums.Levels(ctx, "values of "+name, own)
+	all, err := r.levels(ctx, "values of "+name, own)
 	if err != nil {
 		return p, err
 	}

@@ -48,8 +48,8 @@ func (t *tracker) send() {
 }
 
 // Add implements Sums.
-func (t *tracker) Add(ctx context.Context, name string, v []float64) error {
-	if err := t.Sums.Add(ctx, name, v); err != nil {
+func (t *tracker) Add(ctx context.Context, name string, v []float64, d *Decision) error {
+	if err := t.Sums.Add(ctx, name, v, d); err != nil {
 		return err
 	}
 	t.now.Sums++

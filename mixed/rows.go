@@ -202,7 +202,7 @@ func (r *rows) agreeOnLevels(ctx context.Context) error {
 			r.places = append(r.places, place{first[column], -1})
 			continue
 		}
-		all, err := r.sums.Levels(ctx, column, r.guard.shown(column, levels))
+		all, err := r.levels(ctx, column, r.guard.shown(column, levels))
 		if err != nil {
 			return err
 		}

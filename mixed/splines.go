@@ -84,28 +84,26 @@ func (r *rows) addCurves(ctx context.Context, d Design) (with Design, crowded bo
 	if err != nil {
 		return d, false, err
 	}
-	if err := r.add(ctx, "products of splines", &total{v: sums}); err != nil {
+	size := 0
+	for _, c := range with.Curves {
+		size += len(c.Values)
+	}
+	t, values := &total{v: sums}, make([]float64, 0, size)
+	err = r.decide(ctx, "products of splines", values[:size], func() {
+		projectSplines(&with, sums)
+		for _, c := range with.Curves {
+			values = append(values, c.Values...)
+		}
+	}, t)
+	if err != nil {
 		return d, false, err
 	}
-	projectSplines(&with, sums)
-	return with, false, r.agreeOnCurves(ctx, &with)
-}
-
-// agreeOnCurves gives the curves of a design the values that one of the owners has.
-func (r *rows) agreeOnCurves(ctx context.Context, d *Design) error {
-	var values []float64
-	for _, c := range d.Curves {
-		values = append(values, c.Values...)
-	}
-	if err := r.sums.Agree(ctx, values); err != nil {
-		return err
-	}
-	for i, c := range d.Curves {
+	for i, c := range with.Curves {
 		n := len(c.Values)
-		d.Curves[i] = newCurve(c.Feature, c.Knots, values[:n:n])
+		with.Curves[i] = newCurve(c.Feature, c.Knots, values[:n:n])
 		values = values[n:]
 	}
-	return checkCurves(d)
+	return with, false, checkCurves(&with)
 }
 
 // checkCurves returns an error about the first curve that cannot be evaluated.

@@ -1,6 +1,7 @@
 package mixed
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -9,20 +10,28 @@ import (
 	"github.com/difalt/difalt/internal/dense"
 )
 
-// Sums adds up the numbers of all owners who train together. Every decision follows from totals and from
-// numbers that Agree has returned, so that all owners make equal calls in one order.
+// Sums adds up the numbers of all owners who train together. Every choice follows from totals and from
+// decisions, so that all owners make equal calls in one order.
 type Sums interface {
 	// Owners returns the number of owners.
 	Owners() int
 	// Add overwrites v with the total over all owners, which has equal bits at all owners. The magnitude of
-	// every number is below 2^64. The name describes the numbers.
-	Add(ctx context.Context, name string, v []float64) error
+	// every number is below 2^64. The name describes the numbers. Where a decision is given, all owners get
+	// the numbers of a single one.
+	Add(ctx context.Context, name string, v []float64, d *Decision) error
 	// Levels returns the different levels of a categorical column at all owners, in one order; own are those
-	// of this one.
-	Levels(ctx context.Context, column string, own []string) ([]string, error)
-	// Agree overwrites v with the numbers of a single owner. All owners have computed v from the
-	// totals, but processors may round differently.
-	Agree(ctx context.Context, v []float64) error
+	// of this one. It adds up by add, which is Add with a name.
+	Levels(ctx context.Context, column string, own []string, add func(ctx context.Context, v []float64) error) (
+		[]string, error)
+}
+
+// A Decision is numbers that follow from a total. All owners can compute them, but processors may round
+// differently. So all owners take the numbers of a single owner.
+type Decision struct {
+	// Numbers become the numbers of the owner who decides. They are finite.
+	Numbers []float64
+	// Decide sets Numbers from a total. Add calls it once, at a single owner.
+	Decide func(total []float64)
 }
 
 // Local is the Sums of a single owner: there is nothing to add.
@@ -32,13 +41,18 @@ type Local struct{}
 func (Local) Owners() int { return 1 }
 
 // Add implements Sums.
-func (Local) Add(context.Context, string, []float64) error { return nil }
+func (Local) Add(_ context.Context, _ string, v []float64, d *Decision) error {
+	if d != nil {
+		d.Decide(v)
+	}
+	return nil
+}
 
 // Levels implements Sums.
-func (Local) Levels(_ context.Context, _ string, own []string) ([]string, error) { return own, nil }
-
-// Agree implements Sums.
-func (Local) Agree(context.Context, []float64) error { return nil }
+func (Local) Levels(_ context.Context, _ string, own []string, _ func(context.Context, []float64) error) (
+	[]string, error) {
+	return own, nil
+}
 
 // A taskSet is a set of tasks with training rows: the tasks of this owner, and the numbers of tasks and of
 // their rows at all owners.
@@ -72,6 +86,29 @@ func (r *rows) add(ctx context.Context, name string, t *total) error {
 // try is add for vectors that share a message, and whose errors the caller reads: a vector with an error at
 // one owner has errNumeric at all of them.
 func (r *rows) try(ctx context.Context, name string, list ...*total) error {
+	return r.tryThen(ctx, name, nil, nil, list...)
+}
+
+// decide is add for several vectors, with numbers that follow from the totals: compute sets them, and all
+// owners take the numbers of a single one. Where a vector has an error, compute is not called.
+func (r *rows) decide(ctx context.Context, name string, numbers []float64, compute func(), list ...*total) error {
+	failed := func() (err error) {
+		for _, t := range list {
+			err = cmp.Or(err, t.err)
+		}
+		return err
+	}
+	err := r.tryThen(ctx, name, numbers, func() {
+		if failed() == nil {
+			compute()
+		}
+	}, list...)
+	return cmp.Or(err, failed())
+}
+
+// tryThen is try with numbers that follow from the totals: once the totals are there, compute sets them, and
+// all owners take the numbers of a single one. compute may be nil where there are no numbers.
+func (r *rows) tryThen(ctx context.Context, name string, numbers []float64, compute func(), list ...*total) error {
 	var message []float64
 	for _, t := range list {
 		if t.err != nil && !errors.Is(t.err, errNumeric) {
@@ -79,17 +116,39 @@ func (r *rows) try(ctx context.Context, name string, list ...*total) error {
 		}
 		message = t.pack(message)
 	}
-	if err := r.sums.Add(ctx, name, message); err != nil {
+	var d *Decision
+	var fault error
+	done := false
+	take := func(message []float64) {
+		done = true
+		for _, t := range list {
+			message = t.unpack(message)
+			if t.shrinks() {
+				fault = contradiction("a total of " + name + " is below the part of this node")
+			}
+		}
+		if compute != nil && fault == nil {
+			compute()
+		}
+	}
+	if len(numbers) > 0 {
+		d = &Decision{Numbers: make([]float64, len(numbers))}
+		d.Decide = func(total []float64) {
+			take(total)
+			copy(d.Numbers, numbers)
+		}
+	}
+	if err := r.sums.Add(ctx, name, message, d); err != nil {
 		return err
 	}
 	r.record(name, len(message))
-	for _, t := range list {
-		message = t.unpack(message)
-		if t.shrinks() {
-			return contradiction("a total of " + name + " is below the part of this node")
-		}
+	if !done {
+		take(message)
 	}
-	return nil
+	if d != nil {
+		copy(numbers, d.Numbers)
+	}
+	return fault
 }
 
 // shrinks reports whether a number that grows is below the part of this owner, in units, beyond rounding.
@@ -108,6 +167,18 @@ func (t *total) shrinks() bool {
 		}
 	}
 	return false
+}
+
+// levels returns the different levels of a column at all owners.
+func (r *rows) levels(ctx context.Context, column string, own []string) ([]string, error) {
+	const name = "levels"
+	return r.sums.Levels(ctx, column, own, func(ctx context.Context, v []float64) error {
+		if err := r.sums.Add(ctx, name, v, nil); err != nil {
+			return err
+		}
+		r.record(name, len(v))
+		return nil
+	})
 }
 
 // record counts a total.

@@ -20,6 +20,7 @@ package masked
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 
 	"github.com/difalt/difalt/consensus/internal/frame"
@@ -64,10 +65,28 @@ func (c *Collectives) Sum(ctx context.Context, z [][]float64) error {
 func (c *Collectives) SumOn(
 	ctx context.Context, channel frame.Channel, traffic *transport.Traffic, z [][]float64,
 ) error {
+	return c.sum(ctx, channel, traffic, z, 0, nil)
+}
+
+// SumThen is Sum for rows whose last numbers, as many as decided says, are no part of the sum: the root sets
+// them by decide, which receives a row with the totals, and all nodes take them. decide may be nil where the
+// root is not hosted, and there only.
+func (c *Collectives) SumThen(ctx context.Context, z [][]float64, decided int, decide func(row []float64)) error {
+	if decide == nil && c.engine.Index[c.tree.Root] >= 0 {
+		return errors.New("a sum with numbers that this process decides on, but does not")
+	}
+	if len(z) > 0 && (decided < 0 || decided > len(z[0])) {
+		return fmt.Errorf("a sum of %d numbers of which %d are decided on", len(z[0]), decided)
+	}
+	return c.sum(ctx, frame.Sum, c.traffic, z, decided, decide)
+}
+
+func (c *Collectives) sum(ctx context.Context, channel frame.Channel, traffic *transport.Traffic, z [][]float64,
+	decided int, decide func(row []float64)) error {
 	if err := c.engine.CheckRows(z); err != nil {
 		return err
 	}
-	c.sums.set(z)
+	c.sums.set(z, decided, decide)
 	down, err := c.Run(ctx, channel, &c.sums, traffic)
 	overwrite(z, down)
 	return err

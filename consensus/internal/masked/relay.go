@@ -18,7 +18,8 @@ type Summand interface {
 	// Fill adds the words of hosted node i to words. If they cannot be represented, it returns an error and
 	// leaves words as they are.
 	Fill(words []uint64, i int) error
-	// Finish writes the result to down. It may overwrite total, which holds signed integers.
+	// Finish writes the result to down. It may overwrite total, which holds signed integers. A result that is
+	// not finite makes the operation invalid.
 	Finish(down, total []uint64)
 }
 
@@ -118,6 +119,10 @@ func (r *relay) finish(i int) {
 		r.result[last] = uint64(invalid)
 	default:
 		r.summand.Finish(r.result[:last], total[:len(total)-statusWords])
+		if r.layoutDown.finite(r.result) != nil {
+			clear(r.result)
+			r.result[last] = uint64(invalid)
+		}
 	}
 }
 
