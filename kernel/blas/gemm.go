@@ -43,7 +43,7 @@ func gemm[F tile.Float](
 		gemmLoops(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 		return true
 	case byPanels:
-		smallProduct(tA, tB, m, n, k, a, lda, b, ldb, beta, c, ldc)
+		smallProduct(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 		return true
 	}
 	p := product[F]{
@@ -85,7 +85,7 @@ func gemmWay[F tile.Float](
 		return byLoops
 	case m == 1 || n == 1:
 		return byVector
-	case alpha == 1 && isSmall(m, n, k, lda, ldb):
+	case isSmall(m, n, k, lda, ldb):
 		return byPanels
 	case m*n*k >= sparseMultiplications && tB == blas.NoTrans && mostlyZero(rowsA, columnsA, a, lda):
 		if finite(k, n, b, ldb) {

@@ -14,10 +14,11 @@ func isSmall(m, n, k, lda, ldb int) bool {
 // tinyFactor is the largest number of entries of a matrix that is transposed by way of the stack.
 const tinyFactor = 64
 
-// smallProduct computes C = op(A) op(B) + beta C for a small product, panel by panel, from where its factors
-// are. It copies only transposed ones. The sums have the order of compute.
+// smallProduct computes C = alpha op(A) op(B) + beta C for a small product, panel by panel, from where its
+// factors are. It copies only transposed ones, and a left factor that alpha multiplies. The sums have the
+// order of compute.
 func smallProduct[F tile.Float](
-	tA, tB blas.Transpose, m, n, k int, a []F, lda int, b []F, ldb int, beta F, c []F, ldc int,
+	tA, tB blas.Transpose, m, n, k int, alpha F, a []F, lda int, b []F, ldb int, beta F, c []F, ldc int,
 ) {
 	if beta != 0 && beta != 1 {
 		for i := range m {
@@ -26,6 +27,8 @@ func smallProduct[F tile.Float](
 	}
 	add := beta != 0
 	switch {
+	case alpha != 1:
+		scaledProduct(tA, tB, m, n, k, alpha, a, lda, b, ldb, add, c, ldc)
 	case tA == blas.NoTrans && tB == blas.NoTrans:
 		smallPanels(m, n, k, a, lda, b, ldb, add, c, ldc)
 	case tB == blas.NoTrans && m*k <= tinyFactor:
@@ -56,6 +59,35 @@ func smallProduct[F tile.Float](
 	}
 }
 
+// scaledProduct computes C = alpha op(A) op(B), or adds alpha op(A) op(B) to C, for a small product.
+func scaledProduct[F tile.Float](
+	tA, tB blas.Transpose, m, n, k int, alpha F, a []F, lda int, b []F, ldb int, add bool, c []F, ldc int,
+) {
+	memory := borrow[F]((m + n) * k)
+	defer giveBack(memory)
+	left, right := (*memory)[:m*k], (*memory)[m*k:]
+	copyScaled(tA, left, alpha, a, lda, m, k)
+	if tB != blas.NoTrans {
+		tile.Transpose(right, n, b, ldb, n, k)
+		b, ldb = right, n
+	}
+	smallPanels(m, n, k, left, k, b, ldb, add, c, ldc)
+}
+
+// copyScaled sets the m x k matrix to, with rows beside each other, to alpha op(A).
+func copyScaled[F tile.Float](tA blas.Transpose, to []F, alpha F, a []F, lda, m, k int) {
+	if tA != blas.NoTrans {
+		tile.Transpose(to, k, a, lda, k, m)
+	} else {
+		for i := range m {
+			copy(to[i*k:][:k], a[i*lda:])
+		}
+	}
+	if alpha != 1 {
+		tile.Scale(to[:m*k], alpha)
+	}
+}
+
 // smallPanels computes C = A B, or adds A B to C, panel by panel.
 func smallPanels[F tile.Float](m, n, k int, a []F, lda int, b []F, ldb int, add bool, c []F, ldc int) {
 	width := tile.PanelWidth[F]()
@@ -64,20 +96,22 @@ func smallPanels[F tile.Float](m, n, k int, a []F, lda int, b []F, ldb int, add 
 	}
 }
 
-// smallTriangleOf computes a triangle of C = op(A) op(A)' + beta C for a small product, some rows at a time:
-// in C what is outside of the square on the diagonal, and the square in memory of its own.
+// smallTriangleOf computes a triangle of C = alpha op(A) op(B)' + beta C for a small product, some rows at a
+// time: their square on the diagonal in separate memory, and their other columns in C.
 func smallTriangleOf[F tile.Float](
-	ul blas.Uplo, tA blas.Transpose, n, k int, a []F, lda int, beta F, c []F, ldc int,
+	ul blas.Uplo, tA blas.Transpose, n, k int, alpha F, a []F, lda int, b []F, ldb int, beta F, c []F, ldc int,
 ) {
-	memory := borrow[F](tileRows*tileRows + n*k)
+	memory := borrow[F](tileRows*tileRows + 2*n*k)
 	defer giveBack(memory)
-	square, turned := (*memory)[:tileRows*tileRows], (*memory)[tileRows*tileRows:]
-	left, ldl, right, ldr := a, lda, turned, n
+	square, copies := (*memory)[:tileRows*tileRows], (*memory)[tileRows*tileRows:]
+	left, ldl, right, ldr := a, lda, b, ldb
+	if tA != blas.NoTrans || alpha != 1 {
+		left, ldl = copies[:n*k], k
+		copyScaled(tA, left, alpha, a, lda, n, k)
+	}
 	if tA == blas.NoTrans {
-		tile.Transpose(turned, n, a, lda, n, k)
-	} else {
-		tile.Transpose(turned, k, a, lda, k, n)
-		left, ldl, right, ldr = turned, k, a, lda
+		right, ldr = copies[n*k:], n
+		tile.Transpose(right, n, b, ldb, n, k)
 	}
 	width := tile.PanelWidth[F]()
 	for i := 0; i < n; i += tileRows {

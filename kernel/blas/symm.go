@@ -48,6 +48,14 @@ func symm[F tile.Float](
 	memory := borrow[F](order * stride)
 	defer giveBack(memory)
 	mirror(*memory, stride, a, lda, order, ul)
+	if isSmall(m, n, order, stride, max(ldb, stride)) {
+		x, ldx, y, ldy := *memory, stride, b, ldb
+		if s == blas.Right {
+			x, ldx, y, ldy = y, ldy, x, ldx
+		}
+		smallProduct(blas.NoTrans, blas.NoTrans, m, n, order, alpha, x, ldx, y, ldy, beta, c, ldc)
+		return true
+	}
 	p.a, p.b = factor[F]{*memory, stride, false}, factor[F]{b, ldb, false}
 	if s == blas.Right {
 		p.a, p.b = p.b, p.a

@@ -66,8 +66,8 @@ func syrk[F tile.Float](
 		rankLoops(false, ul == blas.Upper, tA != blas.NoTrans, n, k, alpha, a, lda, a, lda, beta, c, ldc)
 		return true
 	case byTiles:
-		if alpha == 1 && isSmall(n, n, k, lda, lda) {
-			smallTriangleOf(ul, tA, n, k, a, lda, beta, c, ldc)
+		if isSmall(n, n, k, lda, lda) {
+			smallTriangleOf(ul, tA, n, k, alpha, a, lda, a, lda, beta, c, ldc)
 			return true
 		}
 	}
@@ -99,9 +99,12 @@ func syr2k[F tile.Float](
 		return true
 	}
 	p := rankProduct(ul, tA, n, k, alpha, a, lda, b, ldb, c, ldc)
-	switch how {
-	case byScaling:
+	switch {
+	case how == byScaling:
 		p.scaleC(beta)
+	case isSmall(n, n, k, max(lda, ldb), max(lda, ldb)):
+		smallTriangleOf(ul, tA, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+		smallTriangleOf(ul, tA, n, k, alpha, b, ldb, a, lda, 1, c, ldc)
 	default:
 		p.scale(beta)
 		p.compute()
