@@ -62,6 +62,11 @@ const (
 	// symvOrder, trsvOrder and trmvOrder are the orders below which gonum, or plain loops, take less
 	// time. Sym·v, Tri·v and Cholesky.SolveVec.
 	symvOrder, trsvOrder, trmvOrder = 16, 32, 64
+	// rowsOrder is the order of a triangle, and rowsBand the number of diagonals beside the main one, from
+	// which on rows by vectors take less time than gonum's loops: twice and four times as many where each
+	// unknown of a solution waits for others, or where a packed row takes two products. SymRankOne, RankTwo,
+	// Band.MulVecTo.
+	rowsOrder, rowsBand = 40, 16
 	// syrkColumns and syrkEntries are the largest n n k and n k for which plain loops compute a triangle
 	// of A'A faster than tiles, and syrkRows is the largest n n k for A A'. Up to syrkOrder gonum's inner
 	// products are faster for any k. symmMultiplications is the number of multiplications below which

@@ -1,0 +1,292 @@
+package blas
+
+import "gonum.org/v1/gonum/blas"
+
+// The routines here read or change each row of a triangle or a band once, by vectors. gonum computes them
+// where rows are short.
+
+// Dsyr adds alpha x x' to a symmetric n x n matrix A.
+//
+// On entry a holds the triangle ul of A, and x the vector. On return the triangle is overwritten.
+func (i Implementation) Dsyr(
+	ul blas.Uplo, n int, alpha float64, x []float64, incX int, a []float64, lda int,
+) {
+	if n >= rowsOrder {
+		if s, ok := triangleRows(ul, n, a, lda); ok && s.rankOne(alpha, x, incX) {
+			return
+		}
+	}
+	i.Implementation.Dsyr(ul, n, alpha, x, incX, a, lda)
+}
+
+// Ssyr is Dsyr in float32.
+func (i Implementation) Ssyr(
+	ul blas.Uplo, n int, alpha float32, x []float32, incX int, a []float32, lda int,
+) {
+	if n >= rowsOrder {
+		if s, ok := triangleRows(ul, n, a, lda); ok && s.rankOne(alpha, x, incX) {
+			return
+		}
+	}
+	i.Implementation.Ssyr(ul, n, alpha, x, incX, a, lda)
+}
+
+// Dspr is Dsyr for a packed triangle.
+func (i Implementation) Dspr(
+	ul blas.Uplo, n int, alpha float64, x []float64, incX int, a []float64,
+) {
+	if n >= rowsOrder {
+		if s, ok := packedTriangle(ul, n, a); ok && s.rankOne(alpha, x, incX) {
+			return
+		}
+	}
+	i.Implementation.Dspr(ul, n, alpha, x, incX, a)
+}
+
+// Sspr is Dspr in float32.
+func (i Implementation) Sspr(
+	ul blas.Uplo, n int, alpha float32, x []float32, incX int, a []float32,
+) {
+	if n >= rowsOrder {
+		if s, ok := packedTriangle(ul, n, a); ok && s.rankOne(alpha, x, incX) {
+			return
+		}
+	}
+	i.Implementation.Sspr(ul, n, alpha, x, incX, a)
+}
+
+// Dsyr2 adds alpha (x y' + y x') to a symmetric n x n matrix A.
+//
+// On entry a holds the triangle ul of A, x and y the vectors. On return the triangle is overwritten.
+func (i Implementation) Dsyr2(
+	ul blas.Uplo, n int, alpha float64, x []float64, incX int, y []float64, incY int, a []float64, lda int,
+) {
+	if n >= rowsOrder {
+		if s, ok := triangleRows(ul, n, a, lda); ok && s.rankTwo(alpha, x, incX, y, incY) {
+			return
+		}
+	}
+	i.Implementation.Dsyr2(ul, n, alpha, x, incX, y, incY, a, lda)
+}
+
+// Ssyr2 is Dsyr2 in float32.
+func (i Implementation) Ssyr2(
+	ul blas.Uplo, n int, alpha float32, x []float32, incX int, y []float32, incY int, a []float32, lda int,
+) {
+	if n >= rowsOrder {
+		if s, ok := triangleRows(ul, n, a, lda); ok && s.rankTwo(alpha, x, incX, y, incY) {
+			return
+		}
+	}
+	i.Implementation.Ssyr2(ul, n, alpha, x, incX, y, incY, a, lda)
+}
+
+// Dspr2 is Dsyr2 for a packed triangle.
+func (i Implementation) Dspr2(
+	ul blas.Uplo, n int, alpha float64, x []float64, incX int, y []float64, incY int, a []float64,
+) {
+	if n >= 2*rowsOrder {
+		if s, ok := packedTriangle(ul, n, a); ok && s.rankTwo(alpha, x, incX, y, incY) {
+			return
+		}
+	}
+	i.Implementation.Dspr2(ul, n, alpha, x, incX, y, incY, a)
+}
+
+// Sspr2 is Dspr2 in float32.
+func (i Implementation) Sspr2(
+	ul blas.Uplo, n int, alpha float32, x []float32, incX int, y []float32, incY int, a []float32,
+) {
+	if n >= 2*rowsOrder {
+		if s, ok := packedTriangle(ul, n, a); ok && s.rankTwo(alpha, x, incX, y, incY) {
+			return
+		}
+	}
+	i.Implementation.Sspr2(ul, n, alpha, x, incX, y, incY, a)
+}
+
+// Dspmv computes y = alpha A x + beta y for a symmetric n x n matrix A.
+//
+// On entry a holds the packed triangle ul of A, x and y the vectors. On return y is overwritten.
+func (i Implementation) Dspmv(
+	ul blas.Uplo, n int, alpha float64, a []float64, x []float64, incX int, beta float64, y []float64, incY int,
+) {
+	if n >= rowsOrder {
+		if s, ok := packedTriangle(ul, n, a); ok && s.symmetric(alpha, x, incX, beta, y, incY) {
+			return
+		}
+	}
+	i.Implementation.Dspmv(ul, n, alpha, a, x, incX, beta, y, incY)
+}
+
+// Sspmv is Dspmv in float32.
+func (i Implementation) Sspmv(
+	ul blas.Uplo, n int, alpha float32, a []float32, x []float32, incX int, beta float32, y []float32, incY int,
+) {
+	if n >= rowsOrder {
+		if s, ok := packedTriangle(ul, n, a); ok && s.symmetric(alpha, x, incX, beta, y, incY) {
+			return
+		}
+	}
+	i.Implementation.Sspmv(ul, n, alpha, a, x, incX, beta, y, incY)
+}
+
+// Dsbmv computes y = alpha A x + beta y for a symmetric n x n matrix A with k diagonals on each side of the
+// main one.
+//
+// On entry a holds the triangle ul of the band of A, x and y the vectors. On return y is overwritten.
+func (i Implementation) Dsbmv(
+	ul blas.Uplo, n, k int, alpha float64, a []float64, lda int, x []float64, incX int, beta float64, y []float64, incY int,
+) {
+	if k >= rowsBand {
+		if s, ok := bandedTriangle(ul, n, k, a, lda); ok && s.symmetric(alpha, x, incX, beta, y, incY) {
+			return
+		}
+	}
+	i.Implementation.Dsbmv(ul, n, k, alpha, a, lda, x, incX, beta, y, incY)
+}
+
+// Ssbmv is Dsbmv in float32.
+func (i Implementation) Ssbmv(
+	ul blas.Uplo, n, k int, alpha float32, a []float32, lda int, x []float32, incX int, beta float32, y []float32, incY int,
+) {
+	if k >= rowsBand {
+		if s, ok := bandedTriangle(ul, n, k, a, lda); ok && s.symmetric(alpha, x, incX, beta, y, incY) {
+			return
+		}
+	}
+	i.Implementation.Ssbmv(ul, n, k, alpha, a, lda, x, incX, beta, y, incY)
+}
+
+// Dgbmv computes y = alpha op(A) x + beta y for an m x n matrix A with kL diagonals below the main one, and
+// kU above it.
+//
+// On entry a holds the band of A, x and y the vectors. On return y is overwritten.
+func (i Implementation) Dgbmv(
+	tA blas.Transpose, m, n, kL, kU int, alpha float64, a []float64, lda int, x []float64, incX int, beta float64, y []float64, incY int,
+) {
+	if min(kL, kU) >= 0 && kL+kU >= rowsBand && min(m, n) > 0 && lda > kL+kU && len(a) > lda*(min(m, n+kL)-1)+kL+kU {
+		s := storedRows[float64]{data: a, m: m, n: n, layout: bandedRows, stride: lda, below: kL, above: kU}
+		if s.general(tA, alpha, x, incX, beta, y, incY) {
+			return
+		}
+	}
+	i.Implementation.Dgbmv(tA, m, n, kL, kU, alpha, a, lda, x, incX, beta, y, incY)
+}
+
+// Sgbmv is Dgbmv in float32.
+func (i Implementation) Sgbmv(
+	tA blas.Transpose, m, n, kL, kU int, alpha float32, a []float32, lda int, x []float32, incX int, beta float32, y []float32, incY int,
+) {
+	if min(kL, kU) >= 0 && kL+kU >= rowsBand && min(m, n) > 0 && lda > kL+kU && len(a) > lda*(min(m, n+kL)-1)+kL+kU {
+		s := storedRows[float32]{data: a, m: m, n: n, layout: bandedRows, stride: lda, below: kL, above: kU}
+		if s.general(tA, alpha, x, incX, beta, y, incY) {
+			return
+		}
+	}
+	i.Implementation.Sgbmv(tA, m, n, kL, kU, alpha, a, lda, x, incX, beta, y, incY)
+}
+
+// Dtpmv computes x = op(A) x for a triangular n x n matrix A.
+//
+// On entry a holds the packed triangle ul of A, and x the vector. On return x is overwritten.
+func (i Implementation) Dtpmv(
+	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []float64, x []float64, incX int,
+) {
+	if n >= rowsOrder {
+		if s, ok := packedTriangle(ul, n, a); ok && s.triangular(true, tA, d, x, incX) {
+			return
+		}
+	}
+	i.Implementation.Dtpmv(ul, tA, d, n, a, x, incX)
+}
+
+// Stpmv is Dtpmv in float32.
+func (i Implementation) Stpmv(
+	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []float32, x []float32, incX int,
+) {
+	if n >= rowsOrder {
+		if s, ok := packedTriangle(ul, n, a); ok && s.triangular(true, tA, d, x, incX) {
+			return
+		}
+	}
+	i.Implementation.Stpmv(ul, tA, d, n, a, x, incX)
+}
+
+// Dtpsv solves op(A) x = b for a triangular n x n matrix A.
+//
+// On entry a holds the packed triangle ul of A, and x the vector. On return x is overwritten.
+func (i Implementation) Dtpsv(
+	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []float64, x []float64, incX int,
+) {
+	if n >= rowsOrder && tA != blas.NoTrans || n >= 2*rowsOrder {
+		if s, ok := packedTriangle(ul, n, a); ok && s.triangular(false, tA, d, x, incX) {
+			return
+		}
+	}
+	i.Implementation.Dtpsv(ul, tA, d, n, a, x, incX)
+}
+
+// Stpsv is Dtpsv in float32.
+func (i Implementation) Stpsv(
+	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []float32, x []float32, incX int,
+) {
+	if n >= rowsOrder && tA != blas.NoTrans || n >= 2*rowsOrder {
+		if s, ok := packedTriangle(ul, n, a); ok && s.triangular(false, tA, d, x, incX) {
+			return
+		}
+	}
+	i.Implementation.Stpsv(ul, tA, d, n, a, x, incX)
+}
+
+// Dtbmv computes x = op(A) x for a triangular n x n matrix A with k diagonals beside the main one.
+//
+// On entry a holds the triangle ul of the band of A, and x the vector. On return x is overwritten.
+func (i Implementation) Dtbmv(
+	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n, k int, a []float64, lda int, x []float64, incX int,
+) {
+	if k >= rowsBand {
+		if s, ok := bandedTriangle(ul, n, k, a, lda); ok && s.triangular(true, tA, d, x, incX) {
+			return
+		}
+	}
+	i.Implementation.Dtbmv(ul, tA, d, n, k, a, lda, x, incX)
+}
+
+// Stbmv is Dtbmv in float32.
+func (i Implementation) Stbmv(
+	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n, k int, a []float32, lda int, x []float32, incX int,
+) {
+	if k >= rowsBand {
+		if s, ok := bandedTriangle(ul, n, k, a, lda); ok && s.triangular(true, tA, d, x, incX) {
+			return
+		}
+	}
+	i.Implementation.Stbmv(ul, tA, d, n, k, a, lda, x, incX)
+}
+
+// Dtbsv solves op(A) x = b for a triangular n x n matrix A with k diagonals beside the main one.
+//
+// On entry a holds the triangle ul of the band of A, and x the vector. On return x is overwritten.
+func (i Implementation) Dtbsv(
+	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n, k int, a []float64, lda int, x []float64, incX int,
+) {
+	if k >= rowsBand && tA != blas.NoTrans || k >= 4*rowsBand {
+		if s, ok := bandedTriangle(ul, n, k, a, lda); ok && s.triangular(false, tA, d, x, incX) {
+			return
+		}
+	}
+	i.Implementation.Dtbsv(ul, tA, d, n, k, a, lda, x, incX)
+}
+
+// Stbsv is Dtbsv in float32.
+func (i Implementation) Stbsv(
+	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n, k int, a []float32, lda int, x []float32, incX int,
+) {
+	if k >= rowsBand && tA != blas.NoTrans || k >= 4*rowsBand {
+		if s, ok := bandedTriangle(ul, n, k, a, lda); ok && s.triangular(false, tA, d, x, incX) {
+			return
+		}
+	}
+	i.Implementation.Stbsv(ul, tA, d, n, k, a, lda, x, incX)
+}
