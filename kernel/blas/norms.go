@@ -8,7 +8,8 @@ import (
 	"gonum.org/v1/gonum/lapack"
 )
 
-// Dlange returns a norm of an m x n matrix: the Frobenius norm as gonum does.
+// Dlange returns a norm of an m x n matrix: the Frobenius norm as gonum does, which scales, where squares are
+// not safe from overflow and underflow.
 func (l Lapack) Dlange(norm lapack.MatrixNorm, m, n int, a []float64, lda int, work []float64) float64 {
 	if m <= 0 || n <= 0 || !inside(a, m, n, lda) || norm == lapack.MaxColumnSum && len(work) < n {
 		return l.Implementation.Dlange(norm, m, n, a, lda, work)
@@ -19,7 +20,7 @@ func (l Lapack) Dlange(norm lapack.MatrixNorm, m, n int, a []float64, lda int, w
 	case lapack.MaxRowSum:
 		norm := 0.0
 		for i := range m {
-			norm = max(norm, sumOfSizes(a[i*lda:][:n]))
+			norm = max(norm, sumOfRow(a[i*lda:][:n]))
 		}
 		return norm
 	case lapack.MaxColumnSum:
@@ -29,6 +30,15 @@ func (l Lapack) Dlange(norm lapack.MatrixNorm, m, n int, a []float64, lda int, w
 			tile.AddAbs(sums, a[i*lda:], n)
 		}
 		return tile.MaxAbs(sums)
+	case lapack.Frobenius:
+		squares := 0.0
+		for i := range m {
+			row := a[i*lda:][:n]
+			squares += innerProduct(row, row)
+		}
+		if safeSquares(squares) {
+			return math.Sqrt(squares)
+		}
 	}
 	return l.Implementation.Dlange(norm, m, n, a, lda, work)
 }
@@ -61,6 +71,14 @@ func largestOfTriangle(ul blas.Uplo, n int, a []float64, lda int) (size float64)
 		size = max(size, largest(1, to-from, a[i*lda+from:], lda))
 	}
 	return size
+}
+
+// sumOfRow returns the sum of absolute values, by vectors if there are enough.
+func sumOfRow(row []float64) float64 {
+	if len(row) < dotLength/2 || !vectorized() {
+		return sumOfSizes(row)
+	}
+	return tile.Absolutes(row)
 }
 
 // sumOfSizes returns the sum of absolute values.

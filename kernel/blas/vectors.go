@@ -86,12 +86,15 @@ func (i Implementation) Dnrm2(n int, x []float64, incX int) float64 {
 		default:
 			squares = tile.InnerProduct(x[:n], x[:n])
 		}
-		if squares >= 0x1p-900 && squares <= 0x1p1000 {
+		if safeSquares(squares) {
 			return math.Sqrt(squares)
 		}
 	}
 	return fallback{}.Dnrm2(n, x, incX)
 }
+
+// safeSquares reports whether no square of a sum has overflown, and none that counts has underflown.
+func safeSquares(sum float64) bool { return sum >= 0x1p-900 && sum <= 0x1p1000 }
 
 // Snrm2 returns the Euclidean norm of x. The squares of float32 neither overflow nor underflow in float64.
 func (i Implementation) Snrm2(n int, x []float32, incX int) float32 {
