@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"cmp"
 	"compress/gzip"
+	"debug/buildinfo"
 	"fmt"
 	"io"
 	"path"
@@ -26,6 +27,14 @@ func sortFiles(files []file) {
 
 // archive writes the archive of a binary: a zip file for Windows, else a compressed tar file.
 func (r *release) archive(goos, arch string, binary []byte) error {
+	info, err := buildinfo.Read(bytes.NewReader(binary))
+	if err != nil {
+		return fmt.Errorf("%s/%s: %w", goos, arch, err)
+	}
+	if r.builtBy != "" && r.builtBy != info.GoVersion {
+		return fmt.Errorf("%s/%s: was built by %s, and the binary before it by %s", goos, arch, info.GoVersion, r.builtBy)
+	}
+	r.builtBy = info.GoVersion
 	name := fmt.Sprintf("difalt_%s_%s_%s", r.number(), goos, arch)
 	program, format, suffix := "difalt", tarGz, ".tar.gz"
 	if goos == "windows" {
@@ -39,9 +48,9 @@ func (r *release) archive(goos, arch string, binary []byte) error {
 	if err := r.write(name+suffix, content); err != nil {
 		return err
 	}
-	bill, err := contents(binary, r.version)
+	bill, err := contents(info, r.version)
 	if err != nil {
-		return fmt.Errorf("%s/%s: %w", goos, arch, err)
+		return err
 	}
 	return r.write(name+".cdx.json", bill)
 }

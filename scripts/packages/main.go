@@ -20,7 +20,6 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -38,6 +37,7 @@ type release struct {
 	out     string // the folder of the packages
 	work    string // a temporary folder
 	commit  string
+	builtBy string    // the version of Go that the binaries name
 	time    time.Time // of the commit: of all files in packages
 	shared  []file    // in every archive
 	names   []string  // of the packages, in the order of writing
@@ -108,7 +108,7 @@ func run(ctx context.Context, version, out string, systems []string, keyFile str
 			return err
 		}
 	}
-	if err := r.provenance(systems); err != nil {
+	if err := r.provenance(systems, os.Getenv); err != nil {
 		return err
 	}
 	if err := r.sums(sign); err != nil {
@@ -154,7 +154,7 @@ func (r *release) begin(ctx context.Context) error {
 		"--out", share); err != nil {
 		return err
 	}
-	for _, name := range []string{"LICENSE", "README.md", "CHANGELOG.md"} {
+	for _, name := range []string{"LICENSE", "README.md", "CHANGELOG.md", "CITATION.cff"} {
 		if err := r.share(name, name); err != nil {
 			return err
 		}
@@ -210,9 +210,6 @@ func (r *release) number() string { return strings.TrimPrefix(r.version, "v") }
 
 // goCommand is the go command of GO, as in the Makefile.
 func goCommand() string { return cmp.Or(os.Getenv("GO"), "go") }
-
-// goVersion is the version of Go that builds, without a system.
-func goVersion() string { return runtime.Version() }
 
 // output runs a program in a folder with variables on top of the environment, and returns what it prints. The
 // error has what it prints as an error.

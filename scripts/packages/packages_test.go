@@ -8,12 +8,14 @@ import (
 	"crypto/ed25519"
 	"crypto/sha256"
 	"crypto/x509"
+	"debug/buildinfo"
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -23,7 +25,7 @@ import (
 func small(t *testing.T) *release {
 	t.Helper()
 	return &release{
-		version: "v1.2.3", out: t.TempDir(), commit: strings.Repeat("ab", 20), time: time.Unix(1_700_000_000, 0).UTC(),
+		version: "v1.2.3", out: t.TempDir(), commit: strings.Repeat("ab", 20), builtBy: runtime.Version(), time: time.Unix(1_700_000_000, 0).UTC(),
 		shared: []file{{"LICENSE", []byte("terms"), 0o644}, {"licences/go/LICENSE", []byte("of Go"), 0o644}},
 	}
 }
@@ -111,21 +113,60 @@ func TestArchive(t *testing.T) {
 	}
 }
 
-// The list of contents names Go and the modules of the binary.
+// The list of contents names the modules of the binary, and the library of the Go that built it, which need
+// not be the Go that runs.
 func TestContents(t *testing.T) {
-	text, err := contents(self(t), "v1.2.3")
+	info, err := buildinfo.Read(bytes.NewReader(self(t)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	var bill struct{ Components []component }
-	if err := json.Unmarshal(text, &bill); err != nil {
-		t.Fatal(err)
+	for built, std := range map[string]string{"go1.2.3": "1.2.3", "go1.27.1 X:jsonv2": "1.27.1"} {
+		info.GoVersion = built
+		text, err := contents(info, "v1.2.3")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var bill struct{ Components []component }
+		if err := json.Unmarshal(text, &bill); err != nil {
+			t.Fatal(err)
+		}
+		if len(bill.Components) == 0 || bill.Components[0].Name != "std" || bill.Components[0].URL != "pkg:golang/std@"+std {
+			t.Errorf("%s: the components are %v", built, bill.Components)
+		}
 	}
-	if len(bill.Components) == 0 || bill.Components[0].Name != "std" || !strings.HasPrefix(bill.Components[0].URL, "pkg:golang/std@1.") {
-		t.Errorf("the components are %v", bill.Components)
+	r := small(t)
+	if err := r.archive("linux", "amd64", []byte("no program")); err == nil || !strings.Contains(err.Error(), "linux/amd64") {
+		t.Errorf("a file that is not a binary of Go: %v", err)
 	}
-	if _, err := contents([]byte("no program"), "v1.2.3"); err == nil {
-		t.Error("a file that is not a binary of Go has a list of contents")
+	r.builtBy = "go1.2.3"
+	if err := r.archive("linux", "arm64", self(t)); err == nil || !strings.Contains(err.Error(), "go1.2.3") {
+		t.Errorf("a binary of another Go: %v", err)
+	}
+}
+
+// TestBuilder: the provenance names the workflow and its run on GitHub, and elsewhere nothing of GitHub.
+func TestBuilder(t *testing.T) {
+	r := small(t)
+	variables := map[string]string{
+		"GITHUB_ACTIONS": "true", "GITHUB_SERVER_URL": "https://github.com", "GITHUB_REPOSITORY": "a/b", "GITHUB_RUN_ID": "17",
+		"GITHUB_RUN_ATTEMPT": "2", "GITHUB_WORKFLOW_REF": "a/b/.github/workflows/c.yml@refs/tags/v1.2.3",
+	}
+	for _, c := range []struct{ actions, builder, run string }{
+		{"true", "https://github.com/a/b/.github/workflows/c.yml@refs/tags/v1.2.3", "https://github.com/a/b/actions/runs/17/attempts/2"},
+		{"", repository + "/tree/" + r.commit + "/scripts/packages#by-hand", ""},
+	} {
+		variables["GITHUB_ACTIONS"] = c.actions
+		text, err := json.Marshal(r.builder(func(name string) string { return variables[name] }))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got struct {
+			Builder  struct{ ID string }
+			Metadata struct{ InvocationID string }
+		}
+		if err := json.Unmarshal(text, &got); err != nil || got.Builder.ID != c.builder || got.Metadata.InvocationID != c.run {
+			t.Errorf("the builder is %s, %v", text, err)
+		}
 	}
 }
 
@@ -234,7 +275,7 @@ func TestStatements(t *testing.T) {
 	if err := r.write("a", []byte("first")); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.provenance([]string{"linux/amd64"}); err != nil {
+	if err := r.provenance([]string{"linux/amd64"}, os.Getenv); err != nil {
 		t.Fatal(err)
 	}
 	if err := r.sums(key); err != nil {
@@ -259,6 +300,7 @@ func TestStatements(t *testing.T) {
 		}
 		Predicate struct {
 			BuildDefinition struct {
+				InternalParameters   struct{ Go string }
 				ResolvedDependencies []struct{ Digest map[string]string }
 			}
 		}
@@ -269,6 +311,9 @@ func TestStatements(t *testing.T) {
 	}
 	if err := json.Unmarshal(text, &statement); err != nil {
 		t.Fatal(err)
+	}
+	if by := statement.Predicate.BuildDefinition.InternalParameters.Go; by != r.builtBy {
+		t.Errorf("the statement has the Go %q, not %q", by, r.builtBy)
 	}
 	if len(statement.Subject) != 2 || statement.Subject[0].Name != "a" || first != statement.Subject[0].Digest["sha256"]+"  a\n" ||
 		statement.Predicate.BuildDefinition.ResolvedDependencies[0].Digest["gitCommit"] != r.commit {

@@ -29,13 +29,10 @@ func newComponent(kind, name, version string) component {
 }
 
 // contents returns the list of contents (SBOM) of a binary in the format of CycloneDX: the modules that the
-// binary itself names, and Go.
-func contents(binary []byte, version string) ([]byte, error) {
-	info, err := buildinfo.Read(bytes.NewReader(binary))
-	if err != nil {
-		return nil, err
-	}
-	list := []component{newComponent("library", "std", strings.TrimPrefix(info.GoVersion, "go"))}
+// binary itself names, and the library of the Go that built it.
+func contents(info *buildinfo.BuildInfo, version string) ([]byte, error) {
+	std, _, _ := strings.Cut(strings.TrimPrefix(info.GoVersion, "go"), " ") // without experiments
+	list := []component{newComponent("library", "std", std)}
 	for _, m := range info.Deps {
 		if m.Replace != nil && m.Replace.Version != "" {
 			m = m.Replace
@@ -60,9 +57,26 @@ func indented(v any) ([]byte, error) {
 	return append(text, '\n'), err
 }
 
+const repository = "https://github.com/difalt/difalt"
+
+// builder returns the builder of SLSA and the run of it that makes the packages: the workflow and its run on
+// GitHub, as variables of the environment name them, and elsewhere this program on somebody's machine.
+func (r *release) builder(getenv func(string) string) map[string]any {
+	workflow := getenv("GITHUB_WORKFLOW_REF") // difalt/difalt/.github/workflows/release.yml@refs/tags/v1.2.3
+	if getenv("GITHUB_ACTIONS") != "true" || workflow == "" {
+		return map[string]any{"builder": map[string]any{"id": repository + "/tree/" + r.commit + "/scripts/packages#by-hand"}}
+	}
+	server := getenv("GITHUB_SERVER_URL") + "/"
+	run := server + getenv("GITHUB_REPOSITORY") + "/actions/runs/" + getenv("GITHUB_RUN_ID") + "/attempts/" + getenv("GITHUB_RUN_ATTEMPT")
+	return map[string]any{
+		"builder":  map[string]any{"id": server + workflow},
+		"metadata": map[string]any{"invocationId": run},
+	}
+}
+
 // provenance writes where the packages come from, as a statement of in-toto with the predicate of SLSA:
-// commit, version of Go, systems, and the digest of every package.
-func (r *release) provenance(systems []string) error {
+// commit, version of Go, systems, builder, and the digest of every package.
+func (r *release) provenance(systems []string, getenv func(string) string) error {
 	type digest map[string]string
 	var subjects []map[string]any
 	for _, name := range slices.Sorted(slices.Values(r.names)) {
@@ -72,7 +86,6 @@ func (r *release) provenance(systems []string) error {
 		}
 		subjects = append(subjects, map[string]any{"name": name, "digest": digest{"sha256": sum}})
 	}
-	const repository = "https://github.com/difalt/difalt"
 	text, err := indented(map[string]any{
 		"_type": "https://in-toto.io/Statement/v1", "subject": subjects,
 		"predicateType": "https://slsa.dev/provenance/v1",
@@ -80,12 +93,12 @@ func (r *release) provenance(systems []string) error {
 			"buildDefinition": map[string]any{
 				"buildType":          repository + "/tree/main/scripts/packages",
 				"externalParameters": map[string]any{"version": r.version, "systems": systems},
-				"internalParameters": map[string]any{"go": goVersion()},
+				"internalParameters": map[string]any{"go": r.builtBy},
 				"resolvedDependencies": []map[string]any{
 					{"uri": "git+" + repository + "@" + r.version, "digest": digest{"gitCommit": r.commit}},
 				},
 			},
-			"runDetails": map[string]any{"builder": map[string]any{"id": repository + "/scripts/packages"}},
+			"runDetails": r.builder(getenv),
 		},
 	})
 	if err != nil {
