@@ -1,6 +1,6 @@
 // Package difalt recovers the representation that many small, related linear regressions share, over a
-// network of nodes that keep their data: Dif-AltGDmin of Kang and Moothedath, "Diffusion-based Decentralized
-// Federated Multi-Task Representation Learning".
+// network of nodes that keep their data: Dif-AltGDmin of D. Kang and S. Moothedath, "Diffusion-based
+// Decentralized Federated Multi-Task Representation Learning", arXiv:2512.23161, 2025.
 //
 // Task t has n_t samples, y_t = X_t U b_t + noise, with one d x r matrix U for all tasks. Every node holds
 // some of the tasks and exchanges messages with its neighbours only; docs/privacy.md says what neighbours

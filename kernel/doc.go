@@ -55,6 +55,6 @@
 // constant message. A task whose least squares has no unique solution gets the solution of minimum norm and a
 // status, and its coefficients never hold NaN. The caller refuses NaN in the data.
 //
-// References to algorithms and lines are to Kang and Moothedath, "Diffusion-based Decentralized Federated
-// Multi-Task Representation Learning".
+// References to algorithms and lines are to D. Kang and S. Moothedath, "Diffusion-based Decentralized
+// Federated Multi-Task Representation Learning", arXiv:2512.23161, 2025.
 package kernel

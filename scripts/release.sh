@@ -4,10 +4,13 @@
 # release.sh VERSION --notes    prints the notes of a release
 #
 # Makes the release VERSION (v1.2.3) from the head of this repository: one commit and two tags, and in dist the packages
-# of scripts/packages, signed with the key SIGN if that is set. It prints the command that publishes them. The commit dates the section of CHANGELOG.md, and sets the version that the program requires, in go.work
-# too. Everything is made and tried in a clone: the program is installed, and the library embedded, from the tags as a
-# user would, and the sources of the tag build without a network. Only then are commit and tags fetched into this
-# repository. The tags start the release workflow, which builds the packages again and publishes them.
+# of scripts/packages, signed with the key SIGN if that is set. It prints the command that publishes them. The commit
+# dates the section of CHANGELOG.md, writes version and day to CITATION.cff, and sets the version that the program
+# requires, in go.work too.
+#
+# Everything is made and tried in a clone: the program is installed, and the library embedded, from the tags as a user
+# would, and the sources of the tag build without a network. Only then are commit and tags fetched into this repository.
+# The tags start the release workflow, which builds the packages again and publishes them.
 #
 # Modules and builds come from the caches of this machine; what was downloaded of the tags is removed from them.
 set -eu
@@ -97,7 +100,12 @@ tag() {
 }
 
 cd "$work/clone"
-sed -i.old "s/^## $number (unreleased)\$/## $number ($(date -u +%Y-%m-%d))/" CHANGELOG.md
+day=$(date -u +%Y-%m-%d)
+sed -i.old "s/^## $number (unreleased)\$/## $number ($day)/" CHANGELOG.md
+awk -v number="$number" -v day="$day" '/^date-released: / { next }
+	/^version: / { print "version: " number; print "date-released: " day; next } { print }' CITATION.cff >CITATION.cff.new
+mv CITATION.cff.new CITATION.cff
+grep -qx "version: $number" CITATION.cff || fail "CITATION.cff has no version"
 sed -i.old "s#^replace $module v[^ ]* =>#replace $module $version =>#" go.work
 grep -q "^replace $module $version => ./\$" go.work || fail "go.work does not replace $module"
 find . -name '*.old' -exec rm {} +
