@@ -25,8 +25,9 @@ WITH_MPI = ./scripts/have.sh mpi env CC=mpicc CGO_ENABLED=1
 
 # What a machine with Go can show, in minutes; and the rest.
 TESTS = check-format check-systems test-default test-purego test-tiers
-CHECKS = check-scripts check-modules check-licences check-release check-vet check-static check-generated \
-	test-kernel test-arguments test-algorithm test-race test-user test-go test-oldest test-arm64 test-openblas test-mpi test-faults
+# The longest come first, so that the last ones end together.
+CHECKS = check-static check-release check-vet check-modules check-licences check-generated check-scripts \
+	test-arguments test-arm64 test-user test-oldest test-go test-kernel test-race test-openblas test-algorithm test-faults test-mpi
 
 .PHONY: help setup build test check $(TESTS) $(CHECKS) test-long mutants malformed fuzz faults bench bench-blas bench-peers benchmarks figures release packages check-vulnerabilities docker clean
 
@@ -105,9 +106,9 @@ test-default: ## all tests of the default build; of the kernel those that are sh
 test-kernel: ## all tests of the kernel
 	$(GO) test -vet=off -timeout 30m $(KERNEL)
 
-# These are the long forms of three tests of kernel/blas; test-long runs all of them.
-test-arguments: ## 100,000 random sets of arguments for each routine of BLAS, real and complex, on every CPU tier
-	DIFALT_LONG=1 $(GO) test -count=1 -timeout 60m -run '^Test(RandomArguments|ComplexAsGonum|ComplexSpecialValues)$$' ./kernel/blas
+# These are the long forms of three tests of kernel/blas; test-long runs all of them. They allocate much and hold little.
+test-arguments: ## 100,000 random sets of arguments for each routine of BLAS, real and complex, on every CPU tier with tiles
+	DIFALT_LONG=1 GOGC=800 $(GO) test -count=1 -timeout 60m -run '^Test(RandomArguments|ComplexAsGonum|ComplexSpecialValues)$$' ./kernel/blas
 
 test-purego: ## the kernel in portable Go
 	$(GO) test $(SHORT) -tags purego $(KERNEL)
@@ -137,9 +138,9 @@ test-race: ## race detector, on the packages that start goroutines
 	$(WITH_C) $(GO) test -race $(SHORT) -timeout 30m -run '$(MEET)' ./internal/tile ./kernel ./difalt/... ./private
 	$(WITH_C) $(GO) test -race $(SHORT) -timeout 30m $(RACE)
 
-# Packages whose tests meet the system: files, processes, connections, the environment.
-MEET_SYSTEM = $$(grep -rlE 't\.(TempDir|Setenv)|"(os|os/exec|net)"' --include=*_test.go cmd internal kernel scripts | \
-	xargs -n 1 dirname | sort -u | grep -vE '/(testdata|faults)' | sed 's,^,./,')
+# Packages whose tests meet the system: files, processes, connections, the environment. The others compute.
+MEET_SYSTEM = $$($(GO) list -f '{{.ImportPath}} {{join .TestImports " "}} {{join .XTestImports " "}} ' ./cmd/difalt/... ./internal/... ./kernel/... ./scripts/... | \
+	grep -E ' (os|os/exec|net) ' | cut -d ' ' -f 1)
 
 test-user: ## tests that meet the system, as another user, in a folder with a space, TMPDIR elsewhere, and umask 077
 	./scripts/user.sh $(SHORT) -timeout 30m $(MEET_SYSTEM)
@@ -198,10 +199,15 @@ benchmarks: ## measure difalt and its peers here, and write BENCHMARKS.md
 	$(MAKE) bench-peers FLAGS="-store auto"
 	$(GO) test -count=1 -run Pages ./bench/peers -write
 
-figures: build ## the figures and tables of docs/results.md, into OUT (out)
-	for p in fig1 fig2 frontier kappa noise one-round; do ./bin/difalt simulate --preset $$p --trials $(TRIALS) --out $(OUT)/default || exit 1; done
-	for p in fig1 fig2 one-round; do ./bin/difalt simulate --preset $$p --weights metropolis --trials $(TRIALS) --out $(OUT)/metropolis || exit 1; done
-	./bin/difalt results --from $(OUT) --out $(OUT)/page
+# The page has the commands as they run here, in OUT.
+DIFALT = cd $(OUT) && $(CURDIR)/bin/difalt
+
+figures: build ## the page of docs/results.md with its figures (OUT/page), and the figure of README.md (OUT/readme); OUT is out
+	mkdir -p $(OUT)
+	for p in fig1 fig2 frontier kappa noise one-round; do ($(DIFALT) simulate --preset $$p --trials $(TRIALS) --out runs/default) || exit 1; done
+	for p in fig1 fig2 one-round; do ($(DIFALT) simulate --preset $$p --weights metropolis --trials $(TRIALS) --out runs/metropolis) || exit 1; done
+	$(DIFALT) results --from runs --out page
+	$(DIFALT) simulate --out readme
 
 release: ## make the release VERSION (v1.2.3): a commit, two tags, the packages, and the command that publishes them
 	SIGN="$(SIGN)" ./scripts/release.sh $(VERSION)

@@ -1,17 +1,16 @@
 #!/bin/sh
-# Fails if regenerating the assembly changes a file. The files that are there are
-# put back.
+# Fails if the generator of the assembly, run in a copy, writes other files than those that are here.
 set -eu
+cd "$(dirname "$0")/.."
+GO=${GO:-go}
 tile=internal/tile
-saved=$(mktemp -d)
-cp -pR $tile/. "$saved"
-restore() {
-	cp -pR "$saved"/. $tile/
-	rm -rf "$saved"
-}
-trap restore EXIT
-GOWORK=off go generate ./$tile
-diff -r "$saved" $tile || {
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+mkdir -p "$work/$tile"
+cp go.mod go.sum "$work"
+cp -R "$tile/." "$work/$tile"
+(cd "$work" && GOWORK=off $GO generate "./$tile")
+diff -r "$tile" "$work/$tile" || {
 	echo "generated files are out of date: run go generate ./$tile and commit the result"
 	exit 1
 }

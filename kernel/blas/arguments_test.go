@@ -12,11 +12,13 @@ import (
 )
 
 // argumentSets is the number of random sets of arguments a routine, precision and tier: 100,000 in long
-// tests.
+// tests, and a tenth of that in portable Go, where most routines are gonum's own.
 func argumentSets() int {
 	switch {
-	case longtest.Enabled():
+	case longtest.Enabled() && tiled():
 		return 100_000
+	case longtest.Enabled():
+		return 10_000
 	case testing.Short():
 		return 200
 	}
