@@ -37,18 +37,26 @@ type complexAPI[T complexNumber] struct {
 	syrk       func(ul gblas.Uplo, tA gblas.Transpose, n, k int, alpha T, a []T, lda int, beta T, c []T, ldc int)
 	hemm, symm func(s gblas.Side, ul gblas.Uplo, m, n int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int)
 	trsm       func(s gblas.Side, ul gblas.Uplo, tA gblas.Transpose, d gblas.Diag, m, n int, alpha T, a []T, lda int, b []T, ldb int)
+	trmm       func(s gblas.Side, ul gblas.Uplo, tA gblas.Transpose, d gblas.Diag, m, n int, alpha T, a []T, lda int, b []T, ldb int)
+	her2k      func(ul gblas.Uplo, tA gblas.Transpose, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta float64, c []T, ldc int)
+	syr2k      func(ul gblas.Uplo, tA gblas.Transpose, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int)
 	geru, gerc func(m, n int, alpha T, x []T, incX int, y []T, incY int, a []T, lda int)
 }
 
 func complex128s(f gblas.Complex128) complexAPI[complex128] {
-	return complexAPI[complex128]{f.Zgemm, f.Zgemv, f.Zherk, f.Zsyrk, f.Zhemm, f.Zsymm, f.Ztrsm, f.Zgeru, f.Zgerc}
+	return complexAPI[complex128]{f.Zgemm, f.Zgemv, f.Zherk, f.Zsyrk, f.Zhemm, f.Zsymm, f.Ztrsm, f.Ztrmm, f.Zher2k, f.Zsyr2k,
+		f.Zgeru, f.Zgerc}
 }
 
 func complex64s(f gblas.Complex64) complexAPI[complex64] {
 	herk := func(ul gblas.Uplo, tA gblas.Transpose, n, k int, alpha float64, a []complex64, lda int, beta float64, c []complex64, ldc int) {
 		f.Cherk(ul, tA, n, k, float32(alpha), a, lda, float32(beta), c, ldc)
 	}
-	return complexAPI[complex64]{f.Cgemm, f.Cgemv, herk, f.Csyrk, f.Chemm, f.Csymm, f.Ctrsm, f.Cgeru, f.Cgerc}
+	her2k := func(ul gblas.Uplo, tA gblas.Transpose, n, k int, alpha complex64, a []complex64, lda int, b []complex64, ldb int, beta float64, c []complex64, ldc int) {
+		f.Cher2k(ul, tA, n, k, alpha, a, lda, b, ldb, float32(beta), c, ldc)
+	}
+	return complexAPI[complex64]{f.Cgemm, f.Cgemv, herk, f.Csyrk, f.Chemm, f.Csymm, f.Ctrsm, f.Ctrmm, her2k, f.Csyr2k,
+		f.Cgeru, f.Cgerc}
 }
 
 // complexArguments are the arguments of a call. The results are in c, x is a vector in a and y one in b or c.
@@ -120,6 +128,10 @@ func complexRoutines[T complexNumber]() []complexRoutine[T] {
 	sided := func(s *complexArguments[T]) (int, int, int, int, int, int) {
 		return s.order(), s.order(), s.m, s.n, s.m, s.n
 	}
+	rankTwo := func(s *complexArguments[T]) (int, int, int, int, int, int) {
+		rows, columns := shapeOf(s.tA, s.n, s.k)
+		return rows, columns, rows, columns, s.n, s.n
+	}
 	outer := func(s *complexArguments[T]) (int, int, int, int, int, int) {
 		return 1, span(s.m, s.incX), 1, span(s.n, s.incY), s.m, s.n
 	}
@@ -151,6 +163,15 @@ func complexRoutines[T complexNumber]() []complexRoutine[T] {
 		}},
 		{"trsm", sided, func(f *complexAPI[T], s *complexArguments[T]) {
 			f.trsm(s.side, s.ul, s.tA, s.diag, s.m, s.n, s.alpha, s.a, s.lda, s.c, s.ldc)
+		}},
+		{"trmm", sided, func(f *complexAPI[T], s *complexArguments[T]) {
+			f.trmm(s.side, s.ul, s.tA, s.diag, s.m, s.n, s.alpha, s.a, s.lda, s.c, s.ldc)
+		}},
+		{"her2k", rankTwo, func(f *complexAPI[T], s *complexArguments[T]) {
+			f.her2k(s.ul, s.tA, s.n, s.k, s.alpha, s.a, s.lda, s.b, s.ldb, realOf(s.beta), s.c, s.ldc)
+		}},
+		{"syr2k", rankTwo, func(f *complexAPI[T], s *complexArguments[T]) {
+			f.syr2k(s.ul, s.tA, s.n, s.k, s.alpha, s.a, s.lda, s.b, s.ldb, s.beta, s.c, s.ldc)
 		}},
 		{"geru", outer, func(f *complexAPI[T], s *complexArguments[T]) {
 			f.geru(s.m, s.n, s.alpha, s.a, s.incX, s.b, s.incY, s.c, s.ldc)
@@ -192,7 +213,7 @@ func randomCall[T complexNumber](rng *rand.Rand, r *complexRoutine[T], size func
 		tA: pick(rng, all), tB: pick(rng, all), diag: pick(rng, diagonals), alpha: pick(rng, []T{1, -1, 1i, .7 - .2i}),
 		beta: pick(rng, []T{0, 1, -.3 + .5i}), incX: inc(), incY: inc(),
 	}
-	if r.name == "herk" && s.tA == gblas.Trans || r.name == "syrk" && s.tA == gblas.ConjTrans {
+	if strings.HasPrefix(r.name, "her") && s.tA == gblas.Trans || strings.HasPrefix(r.name, "syr") && s.tA == gblas.ConjTrans {
 		s.tA = gblas.NoTrans
 	}
 	rowsA, columnsA, rowsB, columnsB, rowsC, columnsC := r.shapes(s)
@@ -297,7 +318,7 @@ func compareComplex[T complexNumber](t *testing.T, r *complexRoutine[T], ours, g
 			fill(s.a, nan)
 			fill(s.b, nan)
 		}
-		if s.beta == 0 && r.name != "trsm" && !strings.HasPrefix(r.name, "ger") {
+		if s.beta == 0 && !strings.HasPrefix(r.name, "tr") && !strings.HasPrefix(r.name, "ger") {
 			fill(s.c, nan)
 		}
 		got, panicked := s.outcome(ours, r)
@@ -316,7 +337,7 @@ func compareComplex[T complexNumber](t *testing.T, r *complexRoutine[T], ours, g
 			size, other := parts(want[j])
 			_, imV := parts(v)
 			_, imWant := parts(want[j])
-			if r.name == "herk" && s.ldc > 0 && j%(s.ldc+1) == 0 && !hasNaN(v) && imV != imWant {
+			if strings.HasPrefix(r.name, "her") && s.ldc > 0 && j%(s.ldc+1) == 0 && !hasNaN(v) && imV != imWant {
 				t.Fatalf("%+v: entry %d of the diagonal is %v", header, j/s.ldc, v)
 			}
 			if hasNaN(v) && overwritten && want[j] == 12345 || math.Hypot(re, im) <= tolerance*max(10, math.Hypot(size, other)) {
@@ -350,7 +371,7 @@ func compareFinite[T complexNumber](t *testing.T, r *complexRoutine[T], ours, go
 	for i := range argumentSets() / 2 {
 		s := randomCall(rng, r, sizes[min(i/50, 1)])
 		factor := pick(rng, [][]T{s.a, s.b})
-		if r.name == "trsm" {
+		if r.name == "trsm" || r.name == "trmm" && rng.IntN(2) == 0 {
 			factor = s.c
 		}
 		if r.name == "gemm" && rng.IntN(2) == 0 {

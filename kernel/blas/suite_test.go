@@ -55,6 +55,9 @@ var (
 		{"Zhemm", func(t *testing.T) { testblas.ZhemmTest(t, blas.Implementation{}) }},
 		{"Zsymm", func(t *testing.T) { testblas.ZsymmTest(t, blas.Implementation{}) }},
 		{"Ztrsm", func(t *testing.T) { testblas.ZtrsmTest(t, blas.Implementation{}) }},
+		{"Ztrmm", func(t *testing.T) { testblas.ZtrmmTest(t, blas.Implementation{}) }},
+		{"Zher2k", func(t *testing.T) { testblas.Zher2kTest(t, blas.Implementation{}) }},
+		{"Zsyr2k", func(t *testing.T) { testblas.Zsyr2kTest(t, blas.Implementation{}) }},
 		{"Zgeru", func(t *testing.T) { testblas.ZgeruTest(t, blas.Implementation{}) }},
 		{"Zgerc", func(t *testing.T) { testblas.ZgercTest(t, blas.Implementation{}) }},
 	}

@@ -100,6 +100,9 @@ const (
 	// system of an order below complexSystem, or complexRightSystem on the right, and of fewer unknowns
 	// than complexUnknowns, as fast as a whole.
 	complexBlock, complexSystem, complexRightSystem, complexUnknowns = 8, 24, 64, 128
+	// complexBlocks is the order of the triangles in a product that are multiplied with their zeros, and
+	// complexProducts twice the least number of multiplications for which that saves time.
+	complexBlocks, complexProducts = 32, 500
 	// fewForNorms is the number of columns below which gonum needs no more time. Cholesky.
 	fewForNorms = 16
 	// fewEigenvectors, fewEigenvalues and fewSingularVectors are the orders below which gonum's

@@ -41,6 +41,18 @@ func zgemm[F tile.Float](
 	if zgemmWay(tA, tB, m, n, k, alpha, a, lda, b, ldb, c, ldc) == byGonum {
 		return false
 	}
+	if n == 1 && tB != blas.ConjTrans {
+		inc, rows, columns := ldb, m, k
+		if tB == blas.Trans {
+			inc = 1
+		}
+		if tA != blas.NoTrans {
+			rows, columns = k, m
+		}
+		if zgemv(tA, rows, columns, alpha, a, lda, b, inc, beta, c, ldc) {
+			return true
+		}
+	}
 	z := complexProduct[F]{operandOf(tA, a, lda), operandOf(tB, b, ldb), m, n, k, alpha, c, 2 * ldc, blas.All}
 	z.computeWith(beta)
 	return true

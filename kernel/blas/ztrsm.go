@@ -23,7 +23,7 @@ func (i Implementation) Ztrsm(
 		return
 	}
 	t := triangleOf(s, ul, tA, doubles(a), lda, m, n, doubles(b), ldb)
-	if t.way(s, ul, d, alpha) == byGonum {
+	if t.few() || t.way(s, ul, d, alpha) == byGonum {
 		i.Implementation.Ztrsm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 		return
 	}
@@ -43,7 +43,7 @@ func (i Implementation) Ctrsm(
 		return
 	}
 	t := triangleOf(s, ul, tA, singles(a), lda, m, n, singles(b), ldb)
-	if t.way(s, ul, d, complex128(alpha)) == byGonum {
+	if t.few() || t.way(s, ul, d, complex128(alpha)) == byGonum {
 		smallCtrsm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 		return
 	}
@@ -91,6 +91,11 @@ func triangleOf[F tile.Float](
 	return t
 }
 
+// few reports whether gonum solves a system of the order as fast.
+func (t *complexTriangle[F]) few() bool {
+	return t.order < complexSystem || t.right && t.order < complexRightSystem
+}
+
 // way returns how the system is solved, and multiplies B by alpha if gonum does not.
 func (t *complexTriangle[F]) way(s blas.Side, ul blas.Uplo, d blas.Diag, alpha complex128) way {
 	switch {
@@ -98,8 +103,6 @@ func (t *complexTriangle[F]) way(s blas.Side, ul blas.Uplo, d blas.Diag, alpha c
 		alpha == 0 || !vectorized():
 		return byGonum
 	case !insidePairs(t.a.data, t.order, t.order, t.lda) || !insidePairs(t.b, t.m, t.n, t.ldb):
-		return byGonum
-	case t.order < complexSystem || t.right && t.order < complexRightSystem:
 		return byGonum
 	}
 	if alpha != 1 {
@@ -120,22 +123,22 @@ func (t *complexTriangle[F]) solve(lo, hi int, block func(lo, order int)) {
 	middle := lo + (hi-lo+complexBlock)/(2*complexBlock)*complexBlock
 	if t.last {
 		t.solve(middle, hi, block)
-		t.subtract(lo, middle-lo, middle, hi-middle)
+		t.add(-1, lo, middle-lo, middle, hi-middle)
 		t.solve(lo, middle, block)
 		return
 	}
 	t.solve(lo, middle, block)
-	t.subtract(middle, hi-middle, lo, middle-lo)
+	t.add(-1, middle, hi-middle, lo, middle-lo)
 	t.solve(middle, hi, block)
 }
 
-// subtract subtracts the product of known unknowns, and their block of op(A), from the right sides of others.
-func (t *complexTriangle[F]) subtract(to, count, from, known int) {
+// add adds alpha times the product of some unknowns, and their block of op(A), to the part of B of others.
+func (t *complexTriangle[F]) add(alpha complex128, to, count, from, known int) {
 	rows, columns, at := t.block(to, count)
 	_, _, of := t.block(from, known)
 	z := complexProduct[F]{
 		a: t.a.block(to, from), b: operandOf(blas.NoTrans, t.b[2*of:], t.ldb), m: rows, n: columns, k: known,
-		alpha: -1, c: t.b[2*at:], ldc: 2 * t.ldb, part: blas.All,
+		alpha: alpha, c: t.b[2*at:], ldc: 2 * t.ldb, part: blas.All,
 	}
 	if t.right {
 		z.a, z.b = z.b, t.a.block(from, to)

@@ -1,0 +1,105 @@
+package blas
+
+import (
+	"github.com/difalt/difalt/internal/tile"
+	"gonum.org/v1/gonum/blas"
+)
+
+// Zher2k computes a triangle of C = alpha A B* + conj(alpha) B A* + beta C for complex n x k matrices A and B
+// and their conjugate transposes, or with tA = ConjTrans of C = alpha A*B + conj(alpha) B*A + beta C for k x n
+// matrices. The number beta is real.
+//
+// On entry a and b hold A and B, and c the triangle ul of the Hermitian C; the imaginary parts of its diagonal
+// are not read. On return the triangle is overwritten, with a real diagonal; the other one is neither read
+// nor written.
+func (i Implementation) Zher2k(
+	ul blas.Uplo, tA blas.Transpose, n, k int, alpha complex128, a []complex128, lda int, b []complex128,
+	ldb int, beta float64, c []complex128, ldc int,
+) {
+	if fewTwice(tA, n, k) || tA == blas.Trans ||
+		!zsyr2k(
+			true, ul, tA, n, k, alpha, doubles(a), lda, doubles(b), ldb, complex(beta, 0), doubles(c), ldc,
+		) {
+		i.Implementation.Zher2k(ul, tA, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+	}
+}
+
+// Cher2k is Zher2k in complex64.
+func (i Implementation) Cher2k(
+	ul blas.Uplo, tA blas.Transpose, n, k int, alpha complex64, a []complex64, lda int, b []complex64, ldb int,
+	beta float32, c []complex64, ldc int,
+) {
+	if fewTwice(tA, n, k) || tA == blas.Trans ||
+		!zsyr2k(
+			true, ul, tA, n, k, complex128(alpha), singles(a), lda, singles(b), ldb,
+			complex(float64(beta), 0), singles(c), ldc,
+		) {
+		i.Implementation.Cher2k(ul, tA, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+	}
+}
+
+// Zsyr2k computes a triangle of C = alpha A B' + alpha B A' + beta C for complex n x k matrices A and B, or
+// with tA = Trans of C = alpha A'B + alpha B'A + beta C for k x n matrices.
+//
+// On entry a and b hold A and B, and c the triangle ul of the symmetric C. On return the triangle is
+// overwritten; the other one is neither read nor written.
+func (i Implementation) Zsyr2k(
+	ul blas.Uplo, tA blas.Transpose, n, k int, alpha complex128, a []complex128, lda int, b []complex128,
+	ldb int, beta complex128, c []complex128, ldc int,
+) {
+	if fewTwice(tA, n, k) || tA == blas.ConjTrans ||
+		!zsyr2k(false, ul, tA, n, k, alpha, doubles(a), lda, doubles(b), ldb, beta, doubles(c), ldc) {
+		i.Implementation.Zsyr2k(ul, tA, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+	}
+}
+
+// Csyr2k is Zsyr2k in complex64.
+func (i Implementation) Csyr2k(
+	ul blas.Uplo, tA blas.Transpose, n, k int, alpha complex64, a []complex64, lda int, b []complex64, ldb int,
+	beta complex64, c []complex64, ldc int,
+) {
+	if fewTwice(tA, n, k) || tA == blas.ConjTrans ||
+		!zsyr2k(
+			false, ul, tA, n, k, complex128(alpha), singles(a), lda, singles(b), ldb, complex128(beta),
+			singles(c), ldc,
+		) {
+		i.Implementation.Csyr2k(ul, tA, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+	}
+}
+
+// fewTwice reports whether gonum computes a triangle of two products as fast, by inner products in few rows.
+func fewTwice(tA blas.Transpose, n, k int) bool {
+	return 2*n*n*k < complexSquares || n < complexRow && tA == blas.NoTrans
+}
+
+// zsyr2k computes the sum of two products and returns true, or returns false where gonum computes it.
+func zsyr2k[F tile.Float](
+	hermitian bool, ul blas.Uplo, tA blas.Transpose, n, k int, alpha complex128, a []F, lda int, b []F, ldb int,
+	beta complex128, c []F, ldc int,
+) bool {
+	rows, columns := opShape(tA, n, k)
+	switch {
+	case !isTriangle(ul) || !known(tA) || min(n, k) <= 0 || alpha == 0 || !vectorized():
+		return false
+	case !insidePairs(a, rows, columns, lda) || !insidePairs(b, rows, columns, ldb) || !insidePairs(c, n, n, ldc):
+		return false
+	}
+	z := complexProduct[F]{operandOf(tA, a, lda), operandOf(blas.NoTrans, b, ldb), n, n, k, alpha, c, 2 * ldc, ul}
+	second := z
+	second.a, second.b = operandOf(tA, b, ldb), operandOf(blas.NoTrans, a, lda)
+	for _, p := range []*complexProduct[F]{&z, &second} {
+		if tA == blas.NoTrans {
+			p.b.transposed, p.b.conjugate = true, hermitian
+		}
+	}
+	if hermitian {
+		second.alpha = complex(real(alpha), -imag(alpha))
+		makeReal(c, ldc, n)
+	}
+	z.computeWith(beta)
+	second.compute(false)
+	if hermitian {
+		makeReal(c, ldc, n)
+	}
+	return true
+}
