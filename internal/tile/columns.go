@@ -13,9 +13,13 @@ func LeastSquares(b, e, a []float64, lda, n, r int, y, work []float64, next uint
 	raceWrite(work, 1, LeastSquaresWork(n, r), 0)
 	if r >= len(tiles.smallRows) || n > tiles.smallRows[r] || n == 0 {
 		lo, hi = Orthogonalize(b, a, lda, n, r, y, work, next)
-		// y has been made orthogonal to all columns but the last.
+		// y has been made orthogonal to all columns but the last. Zeros fill columns, so that squares are added
+		// in the order of leastSquaresSmall.
 		w, ldw, f, ldf := Eliminated(work, n, r)
-		return lo, hi, Residual(e, w[(r-1)*ldw:], ldw, f[(r-1)*ldf+r:], w[r*ldw:], n, 1)
+		left := w[r*ldw:][:ldw]
+		squares = Residual(left, w[(r-1)*ldw:], ldw, f[(r-1)*ldf+r:], left, ldw, 1)
+		copy(e, left[:n])
+		return lo, hi, squares
 	}
 	_, _, _, _ = b[r-1], e[n-1], a[(r-1)*lda+n-1], y[n-1]
 	_, _, f, _ := Eliminated(work, n, r)
@@ -36,7 +40,7 @@ func Orthogonalize(b, a []float64, lda, n, r int, y, work []float64, next uintpt
 		return leastSquaresGeneric(b, a, lda, n, r, y, work)
 	}
 	_, _, _, _ = b[r-1], a[(r-1)*lda+n-1], y[n-1], work[LeastSquaresWork(n, r)-1]
-	pace := line * tiles.lanes / 4
+	pace := 2 * line
 	if next == 0 {
 		next, pace = uintptr(unsafe.Pointer(&work[0])), 0
 	}

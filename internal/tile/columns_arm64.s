@@ -20,79 +20,38 @@
 	CMP  $4, R3; \
 	CSEL GE, R7, R6, R7
 
-// func dots_4_neon(f, x, a *float64, lda, c, m int)
+// func addSquares_neon(sums, x *float64, blocks int)
 //
-// It computes f[j] = x'a_j for j < c; f has 4 entries, the last ones equal. The sums
-// of column j are in V(2j) and V(2j+1).
-TEXT ·dots_4_neon(SB), NOSPLIT, $0-48
-	MOVD f+0(FP), R0
+// It adds the 8 partial sums of the squares of x to sums.
+TEXT ·addSquares_neon(SB), NOSPLIT, $0-24
+	MOVD sums+0(FP), R0
 	MOVD x+8(FP), R1
-	MOVD a+16(FP), R4
-	MOVD lda+24(FP), R2
-	MOVD c+32(FP), R3
-	MOVD m+40(FP), R8
-	FOUR(R2)
+	MOVD blocks+16(FP), R8
 	ZERO(V0)
 	ZERO(V1)
 	ZERO(V2)
 	ZERO(V3)
-	ZERO(V4)
-	ZERO(V5)
-	ZERO(V6)
-	ZERO(V7)
-
-	TBZ     $0, R8, even
-	FMOVD.P 8(R1), F16
-	FMOVD.P 8(R4), F18
-	FMOVD.P 8(R5), F20
-	FMOVD.P 8(R6), F22
-	FMOVD.P 8(R7), F24
-	VFMLA   V16.D2, V18.D2, V0.D2
-	VFMLA   V16.D2, V20.D2, V2.D2
-	VFMLA   V16.D2, V22.D2, V4.D2
-	VFMLA   V16.D2, V24.D2, V6.D2
-
-even:
-	TBZ     $1, R8, fours
-	FMOVQ.P 16(R1), F16
-	FMOVQ.P 16(R4), F18
-	FMOVQ.P 16(R5), F20
-	FMOVQ.P 16(R6), F22
-	FMOVQ.P 16(R7), F24
-	VFMLA   V16.D2, V18.D2, V1.D2
-	VFMLA   V16.D2, V20.D2, V3.D2
-	VFMLA   V16.D2, V22.D2, V5.D2
-	VFMLA   V16.D2, V24.D2, V7.D2
-
-fours:
-	LSR $2, R8
 
 loop:
 	CBZ     R8, done
 	SUB     $1, R8
-	FLDPQ.P 32(R1), (F16, F17)
-	FLDPQ.P 32(R4), (F18, F19)
-	FLDPQ.P 32(R5), (F20, F21)
-	FLDPQ.P 32(R6), (F22, F23)
-	FLDPQ.P 32(R7), (F24, F25)
-	VFMLA   V16.D2, V18.D2, V0.D2
-	VFMLA   V17.D2, V19.D2, V1.D2
-	VFMLA   V16.D2, V20.D2, V2.D2
-	VFMLA   V17.D2, V21.D2, V3.D2
-	VFMLA   V16.D2, V22.D2, V4.D2
-	VFMLA   V17.D2, V23.D2, V5.D2
-	VFMLA   V16.D2, V24.D2, V6.D2
-	VFMLA   V17.D2, V25.D2, V7.D2
+	FLDPQ.P 64(R1), (F16, F17)
+	FLDPQ   -32(R1), (F18, F19)
+	VFMLA   V16.D2, V16.D2, V0.D2
+	VFMLA   V17.D2, V17.D2, V1.D2
+	VFMLA   V18.D2, V18.D2, V2.D2
+	VFMLA   V19.D2, V19.D2, V3.D2
 	B       loop
 
 done:
-	FADD2(1, 0, 0)
-	FADD2(3, 2, 2)
-	FADD2(5, 4, 4)
-	FADD2(7, 6, 6)
-	FADDP2(2, 0, 0)
-	FADDP2(6, 4, 1)
+	FLDPQ (R0), (F4, F5)
+	FLDPQ 32(R0), (F6, F7)
+	FADD2(4, 0, 0)
+	FADD2(5, 1, 1)
+	FADD2(6, 2, 2)
+	FADD2(7, 3, 3)
 	FSTPQ (F0, F1), (R0)
+	FSTPQ (F2, F3), 32(R0)
 	RET
 
 // func axpys_4_neon(f, x, a *float64, lda, c, m int)

@@ -77,7 +77,7 @@ func LeastSquaresWork(n, r int) int {
 }
 
 // Eliminated returns what Orthogonalize leaves in work, see leastSquaresGeneric: the columns w_k of
-// W, ldw apart, and the rows of F, ldf apart, with w_k'w_k on its diagonal. LeastSquares leaves F.
+// W, ldw apart, with zeros behind their n entries, and the rows of F, ldf apart, with w_k'w_k on its diagonal. LeastSquares leaves F.
 func Eliminated(work []float64, n, r int) (w []float64, ldw int, f []float64, ldf int) {
 	ldw, ldf = Pad(n), r+4
 	end := ldf * ldw
@@ -110,11 +110,12 @@ func SetApart(n, r int) float64 {
 func leastSquaresGeneric(b, a []float64, lda, n, r int, y, work []float64) (lo, hi float64) {
 	w, ldw, f, ldf := Eliminated(work, n, r)
 	for j := range r {
-		x := w[j*ldw:][:n]
-		copy(x, a[j*lda:][:n])
+		x := w[j*ldw:][:ldw]
+		clear(x[copy(x, a[j*lda:][:n]):])
 		hi += Dot(x, x)
 	}
-	copy(w[r*ldw:], y[:n])
+	left := w[r*ldw:][:ldw]
+	clear(left[copy(left, y[:n]):])
 	lo = math.Inf(1)
 	limit := SetApart(n, r) * hi
 	for k := range r {

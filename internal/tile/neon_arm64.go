@@ -17,7 +17,7 @@ func operationsOf(t Tier) operations {
 		return operations{}
 	}
 	o := operations{lanes: 4, peak: 64, leastSquares: 1, residual: 1, solveUpper: 1, fmaPeak: 1}
-	for i := range 5 {
+	for i := range maxDots {
 		o.mulBasis[i+1] = 1
 	}
 	for i := range 8 {
@@ -28,7 +28,7 @@ func operationsOf(t Tier) operations {
 	return o
 }
 
-// mulBasisTile multiplies tiles of 4 rows, then of 1 row, by groups of up to 5 columns.
+// mulBasisTile multiplies tiles of 2 rows by up to 3 columns at a time of each group.
 func mulBasisTile(
 	a *float64, lda int, x unsafe.Pointer, ldx int, u *float64, ldu int, n, d, groups int,
 	next uintptr, apart, pace, index int,
@@ -37,28 +37,21 @@ func mulBasisTile(
 	if index >= singles {
 		columns, size = index-singles, 4
 	}
+	parts := (columns + 2) / 3
 	pace *= size/streamBytes + 1 // one stream
-	for i := 0; i < n; {
-		rows := 1
-		if n-i >= 4 {
-			rows = 4
-		}
-		for g := range groups {
-			a, u := at(a, g*columns*lda+i), at(u, g*columns*ldu)
-			x, pace := unsafe.Add(x, i*ldx*size), pace*rows/4
-			switch {
-			case size == 8 && rows == 4:
-				mulBasis_4x5_neon(a, lda, (*float64)(x), ldx, u, ldu, columns, steps, next, pace)
-			case size == 8:
-				mulBasis_1x5_neon(a, lda, (*float64)(x), ldx, u, ldu, columns, steps, next, pace)
-			case rows == 4:
-				mulBasis32_4x5_neon(a, lda, (*float32)(x), ldx, u, ldu, columns, steps, next, pace)
-			default:
-				mulBasis32_1x5_neon(a, lda, (*float32)(x), ldx, u, ldu, columns, steps, next, pace)
+	for i := 0; i < n; i += 2 {
+		rows := min(2, n-i)
+		x, pace := unsafe.Add(x, i*ldx*size), pace*rows/(4*parts)
+		for j, width := 0, 0; j < groups*columns; j += width {
+			width = even(columns-j%columns, 3)
+			a, u := at(a, j*lda+i), at(u, j*ldu)
+			if size == 8 {
+				mulBasis_2x3_neon(a, lda, (*float64)(x), ldx, u, ldu, width, rows, steps, next, pace)
+			} else {
+				mulBasis32_2x3_neon(a, lda, (*float32)(x), ldx, u, ldu, width, rows, steps, next, pace)
 			}
 			next += uintptr(steps * pace)
 		}
-		i += rows
 	}
 }
 
@@ -123,49 +116,62 @@ func rankUpdateTile(g *float64, ldg int, v *float64, ldv int, b *float64, ldb, d
 }
 
 func residualTile(e, a *float64, lda int, b, y *float64, n, r int) (s float64) {
-	if n >= 4 {
-		s = residual_4_neon(e, a, lda, b, y, n/4, r)
+	entries := unsafe.Slice(e, n)
+	for i, v := range unsafe.Slice(y, n) {
+		entries[i] = -v + 0 // not -0
 	}
-	if i := n &^ 3; i < n {
-		rest := unsafe.Slice(a, (r-1)*lda+n)[i:]
-		s += residualGeneric(unsafe.Slice(e, n)[i:], rest, lda, unsafe.Slice(b, r), unsafe.Slice(y, n)[i:], n-i, r)
-	}
+	p := rowsProduct{unsafe.Pointer(e), 0, unsafe.Pointer(b), 0, 1, unsafe.Pointer(a), lda, 1, r, true}
+	p.compute(n, false)
+	dots8(&s, e, 0, 1, e, n)
 	return s
 }
 
+// leastSquaresTile has the order of sums of the tiles of amd64: zeros fill the columns up to a multiple of
+// partialSums.
 func leastSquaresTile(
 	b, a *float64, lda, n, r int, y, work *float64, _ uintptr, _ int, apart float64,
 ) (lo, hi float64) {
-	// dots_4_neon may write 3 entries beyond column r
 	w, ldw, f, ldf := Eliminated(unsafe.Slice(work, LeastSquaresWork(n, r)), n, r)
-	for j := range r {
-		x := w[j*ldw:]
-		copy(x, unsafe.Slice(at(a, j*lda), n))
-		var square [4]float64
-		dots_4_neon(&square[0], &x[0], &x[0], ldw, 1, n)
-		hi += square[0]
+	var squares [partialSums]float64
+	for j := range r + 1 {
+		x := w[j*ldw:][:ldw]
+		if j == r {
+			clear(x[copy(x, unsafe.Slice(y, n)):])
+			break
+		}
+		clear(x[copy(x, unsafe.Slice(at(a, j*lda), n)):])
+		addSquares_neon(&squares[0], &x[0], ldw/partialSums)
 	}
-	copy(w[r*ldw:], unsafe.Slice(y, n))
+	hi = fold8(&squares)
 	lo = math.Inf(1)
 	for k := range r {
-		x, row := &w[k*ldw], f[k*ldf:][:ldf]
+		x, row := &w[k*ldw], f[k*ldf:][:r+1]
 		for j := k; j <= r; j += 4 {
-			dots_4_neon(&row[j], x, &w[j*ldw], ldw, min(4, r+1-j), n)
+			dots8(&row[j], &w[j*ldw], ldw, min(4, r+1-j), x, ldw)
 		}
 		s := row[k]
 		lo = min(lo, s)
 		if s <= apart*hi {
 			clear(row[k+1:])
-			continue
-		}
-		for j := k + 1; j <= r; j++ {
-			row[j] /= s
+		} else {
+			inverse := 1 / s
+			for j := k + 1; j <= r; j++ {
+				row[j] *= inverse
+			}
 		}
 		for j := k + 1; j <= r && k < r-1; j += 4 { // of y LeastSquares makes e in the end
-			axpys_4_neon(&row[j], x, &w[j*ldw], ldw, min(4, r+1-j), n)
+			axpys_4_neon(&row[j], x, &w[j*ldw], ldw, min(4, r+1-j), ldw)
 		}
 	}
-	substituteGeneric(unsafe.Slice(b, r), f, ldf, r)
+	coefficients := unsafe.Slice(b, r)
+	for k := r - 1; k >= 0; k-- {
+		row := f[k*ldf:][:r+1]
+		s := row[r]
+		for j := r - 1; j > k; j-- {
+			s = math.FMA(-row[j], coefficients[j], s)
+		}
+		coefficients[k] = s
+	}
 	return lo, hi
 }
 

@@ -4,9 +4,6 @@
 // FADD V_m.D2, V_n.D2, V_d.D2: d = n + m.
 #define FADD2(m, n, d) WORD $(0x4E60D400 | (m)<<16 | (n)<<5 | (d))
 
-// FNEG V_n.D2, V_d.D2: d = -n.
-#define FNEG2(n, d) WORD $(0x6EE0F800 | (n)<<5 | (d))
-
 // FADDP V_m.D2, V_n.D2, V_d.D2: d = (n[0]+n[1], m[0]+m[1]).
 #define FADDP2(m, n, d) WORD $(0x6E60D400 | (m)<<16 | (n)<<5 | (d))
 

@@ -1,6 +1,7 @@
 package tile_test
 
 import (
+	"encoding/binary"
 	"hash"
 	"hash/fnv"
 	"math"
@@ -51,8 +52,9 @@ type run struct {
 	at       string                   // the operation and the shape, for messages
 	buffers  []*buffer
 	operands [][]uint32
+	scratch  []int // operands whose contents afterwards mean nothing
 	inputs   []input
-	hash     hash.Hash64     // of all operands that calls leave
+	hash     hash.Hash64     // of the other operands that calls leave, and of other results
 	disturb  func(op func()) // if it is set, operands are on Go's heap, and it calls the operation
 }
 
@@ -81,6 +83,9 @@ func (r *run) call(op func()) {
 		if before, behind := b.around(); !areCanaries(before) || !areCanaries(behind) {
 			r.Errorf("%s: wrote beyond operand %d", r.at, i+1)
 		}
+		if slices.Contains(r.scratch, i) {
+			continue
+		}
 		for _, v := range r.operands[i] {
 			r.hash.Write([]byte{byte(v), byte(v >> 8), byte(v >> 16), byte(v >> 24)})
 		}
@@ -90,6 +95,22 @@ func (r *run) call(op func()) {
 			r.Errorf("%s: wrote %s", r.at, in.name)
 		}
 	}
+}
+
+// results adds numbers to the hash that are in no operand, or in scratch memory.
+func (r *run) results(numbers ...float64) {
+	for _, v := range numbers {
+		if v != v {
+			v = math.NaN()
+		}
+		r.hash.Write(binary.LittleEndian.AppendUint64(nil, math.Float64bits(v)))
+	}
+}
+
+// workspace returns scratch memory, which has no part in the hash.
+func workspace(r *run, n int) []float64 {
+	r.scratch = append(r.scratch, len(r.operands))
+	return alloc[float64](r, n)
 }
 
 // alloc returns canaries at any multiple of the size of a number; half of the time they begin or end where

@@ -314,6 +314,7 @@ func addAbs(r *run, s shape) {
 	y, _ := filled[float64](r, s.d, s.d, 1, 1)
 	before, total, got := slices.Clone(y), sum{terms: s.d}, 0.0
 	r.call(func() { got = tile.AddAbs(y, a, s.d) })
+	r.results(got)
 	entries(r, y, 0, s.d, 1, func(want *sum, k, _ int) {
 		total.add(1, math.Abs(a[k]))
 		want.add(1, before[k])

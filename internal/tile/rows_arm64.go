@@ -212,8 +212,7 @@ func symmetricRowsTile(y, a *float64, lda int, x *float64, beside, n, index int)
 		}
 	}
 	for i := range rows {
-		s := (*[partialSums]float64)(sums[i*partialSums:])
-		square[first+i] += ((s[0] + s[4]) + (s[1] + s[5])) + ((s[2] + s[6]) + (s[3] + s[7]))
+		square[first+i] += fold8((*[partialSums]float64)(sums[i*partialSums:]))
 	}
 }
 
@@ -323,6 +322,11 @@ func multiplyRowsTile(
 ) {
 	t := triangleOnRows{b, ldb, a, down, across, d, order, cols, index >= singles}
 	t.multiply()
+}
+
+// fold8 adds the partial sums of an inner product.
+func fold8(s *[partialSums]float64) float64 {
+	return ((s[0] + s[4]) + (s[1] + s[5])) + ((s[2] + s[6]) + (s[3] + s[7]))
 }
 
 // fold4 adds the sums of four lanes.

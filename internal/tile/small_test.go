@@ -14,6 +14,7 @@ func residual(r *run, s shape) {
 	y, _ := dense[float64](r, "y", s.n, 1)
 	e, got := alloc[float64](r, s.n), 0.0
 	r.call(func() { got = tile.Residual(e, a, lda, b, y, s.n, s.r) })
+	r.results(got)
 	var squares sum
 	entries(r, e, 0, s.n, 1, func(want *sum, i, _ int) {
 		want.add(y[i], -1)
@@ -44,9 +45,12 @@ func leastSquaresSmall(r *run, s shape) {
 func solve(r *run, rows, cols int) {
 	a, lda := dense[float64](r, "a", rows, cols)
 	y, _ := dense[float64](r, "y", rows, 1)
-	b, residual, work, next := alloc[float64](r, cols), alloc[float64](r, rows), alloc[float64](r, tile.LeastSquaresWork(rows, cols)), r.hint(a)
+	b, residual, work := alloc[float64](r, cols), alloc[float64](r, rows), workspace(r, tile.LeastSquaresWork(rows, cols))
+	next := r.hint(a)
 	var lo, hi, squares float64
 	r.call(func() { lo, hi, squares = tile.LeastSquares(b, residual, a, lda, rows, cols, y, work, next) })
+	r.results(lo, hi, squares)
+	factorResults(r, work, rows, cols)
 	m := mat.NewDense(rows, cols, nil)
 	for j := range cols {
 		for i, v := range a[j*lda:][:rows] {
@@ -123,9 +127,14 @@ func setApart(r *run, s shape) {
 	}
 	declare(r, "a", a)
 	y, _ := dense[float64](r, "y", rows, 1)
-	b, work, hi := alloc[float64](r, cols), alloc[float64](r, tile.LeastSquaresWork(rows, cols)), 0.0
-	r.call(func() { _, hi = tile.Orthogonalize(b, a, lda, rows, cols, y, work, r.hint(a)) })
+	b, work, lo, hi := alloc[float64](r, cols), workspace(r, tile.LeastSquaresWork(rows, cols)), 0.0, 0.0
+	r.call(func() { lo, hi = tile.Orthogonalize(b, a, lda, rows, cols, y, work, r.hint(a)) })
+	r.results(lo, hi)
+	factorResults(r, work, rows, cols)
 	w, ldw, f, ldf := tile.Eliminated(work, rows, cols)
+	for k := range cols {
+		r.results(w[k*ldw:][:rows]...)
+	}
 	checkApart(r, b, f, ldf, rows, cols, hi)
 	for k := range cols {
 		pivot := f[k*ldf+k]
@@ -153,6 +162,14 @@ func setApart(r *run, s shape) {
 	factorOf(r, a, lda, rows, cols, y)
 }
 
+// factorResults adds F to the hash.
+func factorResults(r *run, work []float64, rows, cols int) {
+	_, _, f, ldf := tile.Eliminated(work, rows, cols)
+	for k := range cols {
+		r.results(f[k*ldf+k:][:cols+1-k]...)
+	}
+}
+
 // checkApart checks that columns that were set apart have no part in anything.
 func checkApart(r *run, b, f []float64, ldf, rows, cols int, hi float64) {
 	for k := range cols {
@@ -165,9 +182,11 @@ func checkApart(r *run, b, f []float64, ldf, rows, cols int, hi float64) {
 
 // factorOf checks the F that LeastSquares leaves: A'A = F'D F with the diagonal D of F.
 func factorOf(r *run, a []float64, lda, rows, cols int, y []float64) {
-	b, e, work := alloc[float64](r, cols), alloc[float64](r, rows), alloc[float64](r, tile.LeastSquaresWork(rows, cols))
-	var hi float64
-	r.call(func() { _, hi, _ = tile.LeastSquares(b, e, a, lda, rows, cols, y, work, 0) })
+	b, e, work := alloc[float64](r, cols), alloc[float64](r, rows), workspace(r, tile.LeastSquaresWork(rows, cols))
+	var lo, hi, squares float64
+	r.call(func() { lo, hi, squares = tile.LeastSquares(b, e, a, lda, rows, cols, y, work, 0) })
+	r.results(lo, hi, squares)
+	factorResults(r, work, rows, cols)
 	_, _, f, ldf := tile.Eliminated(work, rows, cols)
 	checkApart(r, b, f, ldf, rows, cols, hi)
 	for j := range cols {

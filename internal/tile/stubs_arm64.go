@@ -2,24 +2,16 @@
 
 package tile
 
-// mulBasis_4x5_neon and the three below compute a tile of A = X U: some rows of samples X, times up to 5
-// columns of a basis, over steps of 8 features. After every step they prefetch the line at next, and move
-// next on by ahead bytes.
+// mulBasis_2x3_neon and mulBasis32_2x3_neon compute a tile of A = X U: one or two rows of samples X, times up
+// to 3 columns of a basis, over steps of 8 features. After every step they prefetch the line at next, and
+// move next on by ahead bytes.
 //
 //go:noescape
-func mulBasis_4x5_neon(a *float64, lda int, x *float64, ldx int, u *float64, ldu, columns, steps int,
+func mulBasis_2x3_neon(a *float64, lda int, x *float64, ldx int, u *float64, ldu, columns, rows, steps int,
 	next uintptr, ahead int)
 
 //go:noescape
-func mulBasis_1x5_neon(a *float64, lda int, x *float64, ldx int, u *float64, ldu, columns, steps int,
-	next uintptr, ahead int)
-
-//go:noescape
-func mulBasis32_4x5_neon(a *float64, lda int, x *float32, ldx int, u *float64, ldu, columns, steps int,
-	next uintptr, ahead int)
-
-//go:noescape
-func mulBasis32_1x5_neon(a *float64, lda int, x *float32, ldx int, u *float64, ldu, columns, steps int,
+func mulBasis32_2x3_neon(a *float64, lda int, x *float32, ldx int, u *float64, ldu, columns, rows, steps int,
 	next uintptr, ahead int)
 
 // mulTransposed_neon and mulTransposed32_neon compute up to 4 blocks, of a cache line each, of X' e for
@@ -32,11 +24,6 @@ func mulTransposed_neon(v, x *float64, ldx int, e *float64, step, n, blocks int,
 //go:noescape
 func mulTransposed32_neon(v *float64, x *float32, ldx int, e *float64, step, n, blocks int, add bool, next uintptr,
 	ahead int)
-
-// residual_4_neon is residual for blocks of 4 samples.
-//
-//go:noescape
-func residual_4_neon(e, a *float64, lda int, b, y *float64, blocks, r int) float64
 
 // panel_4_neon computes up to 4 rows of a product, or adds it to c:
 //
@@ -96,11 +83,10 @@ func rotate_neon(z *float64, ldz int, c, s *float64, n int)
 //go:noescape
 func reflect_neon(a, col, next *float64, ld int, w, sums *float64, scale, wnext float64, m, groups int)
 
-// dots_4_neon computes f[j] = x'a_j for the first c <= 4 columns of a. It writes 4
-// entries of f.
+// addSquares_neon adds the partial sums of the squares of 8*blocks entries of x to 8 sums.
 //
 //go:noescape
-func dots_4_neon(f, x, a *float64, lda, c, m int)
+func addSquares_neon(sums, x *float64, blocks int)
 
 // axpys_4_neon computes a_j -= f[j] x for the first c <= 4 columns of a.
 //

@@ -127,7 +127,7 @@ func mulTransposedLanes_avx2(v *float64, ldv int, x *float64, e *float64, lde in
 // sumDifferences_avx2 works like sumDifferencesGeneric for n a multiple of 8, count > 0.
 func sumDifferences_avx2(sum *float64, x *float64, ldx int, own int, rows *int, w *float64, count int, n int)
 
-// leastSquares_avx2 works like leastSquaresGeneric for n >= 1, r >= 1 and apart = SetApart(n, r), and prefetches from next on, pace bytes for each four columns of a vector.
+// leastSquares_avx2 works like leastSquaresGeneric for n >= 1, r >= 1 and apart = SetApart(n, r), and prefetches from next on, pace bytes for each four columns of eight rows.
 func leastSquares_avx2(b *float64, a *float64, lda int, n int, r int, y *float64, work *float64, next uintptr, pace int, apart float64) (lo float64, hi float64)
 
 // residual_avx2 works like residualGeneric for n >= 1, r >= 1.

@@ -130,7 +130,7 @@ func mulTransposedLanes_avx512(v *float64, ldv int, x *float64, e *float64, lde 
 // sumDifferences_avx512 works like sumDifferencesGeneric for n a multiple of 8, count > 0.
 func sumDifferences_avx512(sum *float64, x *float64, ldx int, own int, rows *int, w *float64, count int, n int)
 
-// leastSquares_avx512 works like leastSquaresGeneric for n >= 1, r >= 1 and apart = SetApart(n, r), and prefetches from next on, pace bytes for each four columns of a vector.
+// leastSquares_avx512 works like leastSquaresGeneric for n >= 1, r >= 1 and apart = SetApart(n, r), and prefetches from next on, pace bytes for each four columns of eight rows.
 func leastSquares_avx512(b *float64, a *float64, lda int, n int, r int, y *float64, work *float64, next uintptr, pace int, apart float64) (lo float64, hi float64)
 
 // leastSquaresSmall_1_avx512 works like leastSquaresGeneric for r = 1, 0 < n <= 32 and apart = SetApart(n, r), and leaves e and e'e, and the rows of F, 5 apart, in f. It prefetches lines from next on.

@@ -45,7 +45,7 @@ rows4Group:
 	MOVQ   d+56(FP), R11
 	SHRQ   $0x03, R11
 
-rows4Dot:
+rows4Dot0:
 	PREFETCHT1  (DI)
 	PREFETCHT1  (DI)(R8*1)
 	PREFETCHT1  (DI)(R8*2)
@@ -62,21 +62,21 @@ rows4Dot:
 	ADDQ        $+64, BX
 	ADDQ        $+64, CX
 	DECQ        R11
-	JNZ         rows4Dot
+	JNZ         rows4Dot0
 	MOVQ        lda+8(FP), CX
 	SHLQ        $0x03, CX
-	VSHUFPD     $0x55, Z1, Z0, Z4
-	VMOVAPD     Z1, K1, Z0
+	VSHUFF64X2  $0x4e, Z2, Z0, Z4
+	VMOVAPD     Z2, K2, Z0
 	VADDPD      Z0, Z4, Z4
-	VSHUFPD     $0x55, Z3, Z2, Z0
-	VMOVAPD     Z3, K1, Z2
-	VADDPD      Z2, Z0, Z0
-	VSHUFF64X2  $0x4e, Z0, Z4, Z1
-	VMOVAPD     Z0, K2, Z4
+	VSHUFF64X2  $0x4e, Z3, Z1, Z0
+	VMOVAPD     Z3, K2, Z1
+	VADDPD      Z1, Z0, Z0
+	VSHUFPD     $0x55, Z0, Z4, Z1
+	VMOVAPD     Z0, K1, Z4
 	VADDPD      Z4, Z1, Z1
-	VSHUFF64X2  $0x0d, Z1, Z1, Z0
-	VSHUFF64X2  $0x08, Z1, Z1, Z1
-	VADDPD      Y1, Y0, Y0
+	VSHUFF64X2  $0x88, Z1, Z1, Z0
+	VSHUFF64X2  $0xdd, Z1, Z1, Z1
+	VADDPD      Z1, Z0, Z0
 	VMOVUPD     Y0, (R10)
 	ADDQ        CX, R10
 	ADDQ        DX, R9
@@ -107,7 +107,7 @@ rows2Group:
 	MOVQ   d+56(FP), R10
 	SHRQ   $0x03, R10
 
-rows2Dot:
+rows2Dot0:
 	PREFETCHT1  (DI)
 	PREFETCHT1  (DI)(R8*1)
 	PREFETCHT1  (DI)(R8*2)
@@ -120,18 +120,20 @@ rows2Dot:
 	ADDQ        $+64, BX
 	ADDQ        $+64, CX
 	DECQ        R10
-	JNZ         rows2Dot
+	JNZ         rows2Dot0
 	MOVQ        lda+8(FP), CX
 	SHLQ        $0x03, CX
-	VSHUFPD     $0x55, Z1, Z0, Z2
-	VMOVAPD     Z1, K1, Z0
+	VSHUFF64X2  $0x4e, Z0, Z0, Z2
 	VADDPD      Z0, Z2, Z2
-	VSHUFF64X2  $0x4e, Z2, Z2, Z0
-	VADDPD      Z2, Z0, Z0
-	VSHUFF64X2  $0x0d, Z0, Z0, Z1
-	VSHUFF64X2  $0x08, Z0, Z0, Z0
-	VADDPD      Y0, Y1, Y1
-	VMOVUPD     X1, (R9)
+	VSHUFF64X2  $0x4e, Z1, Z1, Z0
+	VADDPD      Z1, Z0, Z0
+	VSHUFPD     $0x55, Z0, Z2, Z1
+	VMOVAPD     Z0, K1, Z2
+	VADDPD      Z2, Z1, Z1
+	VSHUFF64X2  $0x88, Z1, Z1, Z0
+	VSHUFF64X2  $0xdd, Z1, Z1, Z1
+	VADDPD      Z1, Z0, Z0
+	VMOVUPD     X0, (R9)
 	ADDQ        CX, R9
 	ADDQ        DX, SI
 	DECQ        24(SP)
@@ -199,7 +201,7 @@ rows4Group:
 	MOVQ   d+56(FP), R11
 	SHRQ   $0x03, R11
 
-rows4Dot:
+rows4Dot0:
 	PREFETCHT1    (DI)
 	PREFETCHT1    (DI)(R8*1)
 	PREFETCHT1    (DI)(R8*2)
@@ -221,29 +223,29 @@ rows4Dot:
 	ADDQ          $+64, BX
 	ADDQ          $+64, CX
 	DECQ          R11
-	JNZ           rows4Dot
+	JNZ           rows4Dot0
 	MOVQ          lda+8(FP), CX
 	SHLQ          $0x03, CX
-	VSHUFPD       $0x55, Z1, Z0, Z8
-	VMOVAPD       Z1, K1, Z0
-	VADDPD        Z0, Z8, Z8
-	VSHUFPD       $0x55, Z3, Z2, Z0
-	VMOVAPD       Z3, K1, Z2
-	VADDPD        Z2, Z0, Z0
-	VSHUFF64X2    $0x4e, Z0, Z8, Z1
-	VMOVAPD       Z0, K2, Z8
-	VADDPD        Z8, Z1, Z1
-	VSHUFPD       $0x55, Z5, Z4, Z0
-	VMOVAPD       Z5, K1, Z4
-	VADDPD        Z4, Z0, Z0
-	VSHUFPD       $0x55, Z7, Z6, Z2
-	VMOVAPD       Z7, K1, Z6
-	VADDPD        Z6, Z2, Z2
-	VSHUFF64X2    $0x4e, Z2, Z0, Z3
+	VSHUFF64X2    $0x4e, Z2, Z0, Z8
 	VMOVAPD       Z2, K2, Z0
+	VADDPD        Z0, Z8, Z8
+	VSHUFF64X2    $0x4e, Z3, Z1, Z0
+	VMOVAPD       Z3, K2, Z1
+	VADDPD        Z1, Z0, Z0
+	VSHUFPD       $0x55, Z0, Z8, Z1
+	VMOVAPD       Z0, K1, Z8
+	VADDPD        Z8, Z1, Z1
+	VSHUFF64X2    $0x4e, Z6, Z4, Z0
+	VMOVAPD       Z6, K2, Z4
+	VADDPD        Z4, Z0, Z0
+	VSHUFF64X2    $0x4e, Z7, Z5, Z2
+	VMOVAPD       Z7, K2, Z5
+	VADDPD        Z5, Z2, Z2
+	VSHUFPD       $0x55, Z2, Z0, Z3
+	VMOVAPD       Z2, K1, Z0
 	VADDPD        Z0, Z3, Z3
-	VSHUFF64X2    $0x8d, Z3, Z1, Z0
-	VSHUFF64X2    $0xd8, Z3, Z1, Z1
+	VSHUFF64X2    $0x88, Z3, Z1, Z0
+	VSHUFF64X2    $0xdd, Z3, Z1, Z1
 	VADDPD        Z1, Z0, Z0
 	VMOVUPD       Y0, (R10)
 	ADDQ          CX, R10
@@ -280,7 +282,7 @@ rows2Group:
 	MOVQ   d+56(FP), R10
 	SHRQ   $0x03, R10
 
-rows2Dot:
+rows2Dot0:
 	PREFETCHT1    (DI)
 	PREFETCHT1    (DI)(R8*1)
 	PREFETCHT1    (DI)(R8*2)
@@ -296,21 +298,21 @@ rows2Dot:
 	ADDQ          $+64, BX
 	ADDQ          $+64, CX
 	DECQ          R10
-	JNZ           rows2Dot
+	JNZ           rows2Dot0
 	MOVQ          lda+8(FP), CX
 	SHLQ          $0x03, CX
-	VSHUFPD       $0x55, Z1, Z0, Z4
-	VMOVAPD       Z1, K1, Z0
+	VSHUFF64X2    $0x4e, Z2, Z0, Z4
+	VMOVAPD       Z2, K2, Z0
 	VADDPD        Z0, Z4, Z4
-	VSHUFPD       $0x55, Z3, Z2, Z0
-	VMOVAPD       Z3, K1, Z2
-	VADDPD        Z2, Z0, Z0
-	VSHUFF64X2    $0x4e, Z0, Z4, Z1
-	VMOVAPD       Z0, K2, Z4
+	VSHUFF64X2    $0x4e, Z3, Z1, Z0
+	VMOVAPD       Z3, K2, Z1
+	VADDPD        Z1, Z0, Z0
+	VSHUFPD       $0x55, Z0, Z4, Z1
+	VMOVAPD       Z0, K1, Z4
 	VADDPD        Z4, Z1, Z1
-	VSHUFF64X2    $0x0d, Z1, Z1, Z0
-	VSHUFF64X2    $0x08, Z1, Z1, Z1
-	VADDPD        Y1, Y0, Y0
+	VSHUFF64X2    $0x88, Z1, Z1, Z0
+	VSHUFF64X2    $0xdd, Z1, Z1, Z1
+	VADDPD        Z1, Z0, Z0
 	VMOVUPD       X0, (R9)
 	ADDQ          CX, R9
 	VEXTRACTF64X2 $0x01, Y0, (R9)
@@ -386,7 +388,7 @@ rows4Group:
 	MOVQ   d+56(FP), R11
 	SHRQ   $0x03, R11
 
-rows4Dot:
+rows4Dot0:
 	PREFETCHT1    (DI)
 	PREFETCHT1    (DI)(R8*1)
 	PREFETCHT1    (DI)(R8*2)
@@ -413,46 +415,46 @@ rows4Dot:
 	ADDQ          $+64, BX
 	ADDQ          $+64, CX
 	DECQ          R11
-	JNZ           rows4Dot
+	JNZ           rows4Dot0
 	MOVQ          lda+8(FP), CX
 	SHLQ          $0x03, CX
-	VSHUFPD       $0x55, Z1, Z0, Z12
-	VMOVAPD       Z1, K1, Z0
-	VADDPD        Z0, Z12, Z12
-	VSHUFPD       $0x55, Z3, Z2, Z0
-	VMOVAPD       Z3, K1, Z2
-	VADDPD        Z2, Z0, Z0
-	VSHUFF64X2    $0x4e, Z0, Z12, Z1
-	VMOVAPD       Z0, K2, Z12
-	VADDPD        Z12, Z1, Z1
-	VSHUFPD       $0x55, Z5, Z4, Z0
-	VMOVAPD       Z5, K1, Z4
-	VADDPD        Z4, Z0, Z0
-	VSHUFPD       $0x55, Z7, Z6, Z2
-	VMOVAPD       Z7, K1, Z6
-	VADDPD        Z6, Z2, Z2
-	VSHUFF64X2    $0x4e, Z2, Z0, Z3
+	VSHUFF64X2    $0x4e, Z2, Z0, Z12
 	VMOVAPD       Z2, K2, Z0
+	VADDPD        Z0, Z12, Z12
+	VSHUFF64X2    $0x4e, Z3, Z1, Z0
+	VMOVAPD       Z3, K2, Z1
+	VADDPD        Z1, Z0, Z0
+	VSHUFPD       $0x55, Z0, Z12, Z1
+	VMOVAPD       Z0, K1, Z12
+	VADDPD        Z12, Z1, Z1
+	VSHUFF64X2    $0x4e, Z6, Z4, Z0
+	VMOVAPD       Z6, K2, Z4
+	VADDPD        Z4, Z0, Z0
+	VSHUFF64X2    $0x4e, Z7, Z5, Z2
+	VMOVAPD       Z7, K2, Z5
+	VADDPD        Z5, Z2, Z2
+	VSHUFPD       $0x55, Z2, Z0, Z3
+	VMOVAPD       Z2, K1, Z0
 	VADDPD        Z0, Z3, Z3
-	VSHUFF64X2    $0x8d, Z3, Z1, Z0
-	VSHUFF64X2    $0xd8, Z3, Z1, Z1
+	VSHUFF64X2    $0x88, Z3, Z1, Z0
+	VSHUFF64X2    $0xdd, Z3, Z1, Z1
 	VADDPD        Z1, Z0, Z0
 	VMOVUPD       Y0, (R10)
 	ADDQ          CX, R10
 	VEXTRACTF64X4 $0x01, Z0, (R10)
 	ADDQ          CX, R10
-	VSHUFPD       $0x55, Z9, Z8, Z0
-	VMOVAPD       Z9, K1, Z8
+	VSHUFF64X2    $0x4e, Z10, Z8, Z0
+	VMOVAPD       Z10, K2, Z8
 	VADDPD        Z8, Z0, Z0
-	VSHUFPD       $0x55, Z11, Z10, Z1
-	VMOVAPD       Z11, K1, Z10
-	VADDPD        Z10, Z1, Z1
-	VSHUFF64X2    $0x4e, Z1, Z0, Z2
-	VMOVAPD       Z1, K2, Z0
+	VSHUFF64X2    $0x4e, Z11, Z9, Z1
+	VMOVAPD       Z11, K2, Z9
+	VADDPD        Z9, Z1, Z1
+	VSHUFPD       $0x55, Z1, Z0, Z2
+	VMOVAPD       Z1, K1, Z0
 	VADDPD        Z0, Z2, Z2
-	VSHUFF64X2    $0x0d, Z2, Z2, Z0
-	VSHUFF64X2    $0x08, Z2, Z2, Z1
-	VADDPD        Y1, Y0, Y0
+	VSHUFF64X2    $0x88, Z2, Z2, Z0
+	VSHUFF64X2    $0xdd, Z2, Z2, Z1
+	VADDPD        Z1, Z0, Z0
 	VMOVUPD       Y0, (R10)
 	ADDQ          CX, R10
 	ADDQ          DX, R9
@@ -489,7 +491,7 @@ rows2Group:
 	MOVQ   d+56(FP), R10
 	SHRQ   $0x03, R10
 
-rows2Dot:
+rows2Dot0:
 	PREFETCHT1    (DI)
 	PREFETCHT1    (DI)(R8*1)
 	PREFETCHT1    (DI)(R8*2)
@@ -508,33 +510,35 @@ rows2Dot:
 	ADDQ          $+64, BX
 	ADDQ          $+64, CX
 	DECQ          R10
-	JNZ           rows2Dot
+	JNZ           rows2Dot0
 	MOVQ          lda+8(FP), CX
 	SHLQ          $0x03, CX
-	VSHUFPD       $0x55, Z1, Z0, Z6
-	VMOVAPD       Z1, K1, Z0
+	VSHUFF64X2    $0x4e, Z2, Z0, Z6
+	VMOVAPD       Z2, K2, Z0
 	VADDPD        Z0, Z6, Z6
-	VSHUFPD       $0x55, Z3, Z2, Z0
-	VMOVAPD       Z3, K1, Z2
-	VADDPD        Z2, Z0, Z0
-	VSHUFF64X2    $0x4e, Z0, Z6, Z1
-	VMOVAPD       Z0, K2, Z6
+	VSHUFF64X2    $0x4e, Z3, Z1, Z0
+	VMOVAPD       Z3, K2, Z1
+	VADDPD        Z1, Z0, Z0
+	VSHUFPD       $0x55, Z0, Z6, Z1
+	VMOVAPD       Z0, K1, Z6
 	VADDPD        Z6, Z1, Z1
-	VSHUFF64X2    $0x0d, Z1, Z1, Z0
-	VSHUFF64X2    $0x08, Z1, Z1, Z1
-	VADDPD        Y1, Y0, Y0
+	VSHUFF64X2    $0x88, Z1, Z1, Z0
+	VSHUFF64X2    $0xdd, Z1, Z1, Z1
+	VADDPD        Z1, Z0, Z0
 	VMOVUPD       X0, (R9)
 	ADDQ          CX, R9
 	VEXTRACTF64X2 $0x01, Y0, (R9)
 	ADDQ          CX, R9
-	VSHUFPD       $0x55, Z5, Z4, Z0
-	VMOVAPD       Z5, K1, Z4
+	VSHUFF64X2    $0x4e, Z4, Z4, Z0
 	VADDPD        Z4, Z0, Z0
-	VSHUFF64X2    $0x4e, Z0, Z0, Z1
-	VADDPD        Z0, Z1, Z1
-	VSHUFF64X2    $0x0d, Z1, Z1, Z0
-	VSHUFF64X2    $0x08, Z1, Z1, Z1
-	VADDPD        Y1, Y0, Y0
+	VSHUFF64X2    $0x4e, Z5, Z5, Z1
+	VADDPD        Z5, Z1, Z1
+	VSHUFPD       $0x55, Z1, Z0, Z2
+	VMOVAPD       Z1, K1, Z0
+	VADDPD        Z0, Z2, Z2
+	VSHUFF64X2    $0x88, Z2, Z2, Z0
+	VSHUFF64X2    $0xdd, Z2, Z2, Z1
+	VADDPD        Z1, Z0, Z0
 	VMOVUPD       X0, (R9)
 	ADDQ          CX, R9
 	ADDQ          DX, SI
@@ -614,7 +618,7 @@ rows4Group:
 	MOVQ   d+56(FP), R12
 	SHRQ   $0x03, R12
 
-rows4Dot:
+rows4Dot0:
 	PREFETCHT1    (R8)
 	PREFETCHT1    (R8)(R9*1)
 	PREFETCHT1    (R8)(R9*2)
@@ -646,54 +650,54 @@ rows4Dot:
 	ADDQ          $+64, SI
 	ADDQ          $+64, CX
 	DECQ          R12
-	JNZ           rows4Dot
+	JNZ           rows4Dot0
 	MOVQ          lda+8(FP), CX
 	SHLQ          $0x03, CX
-	VSHUFPD       $0x55, Z1, Z0, Z16
-	VMOVAPD       Z1, K1, Z0
-	VADDPD        Z0, Z16, Z16
-	VSHUFPD       $0x55, Z3, Z2, Z0
-	VMOVAPD       Z3, K1, Z2
-	VADDPD        Z2, Z0, Z0
-	VSHUFF64X2    $0x4e, Z0, Z16, Z1
-	VMOVAPD       Z0, K2, Z16
-	VADDPD        Z16, Z1, Z1
-	VSHUFPD       $0x55, Z5, Z4, Z0
-	VMOVAPD       Z5, K1, Z4
-	VADDPD        Z4, Z0, Z0
-	VSHUFPD       $0x55, Z7, Z6, Z2
-	VMOVAPD       Z7, K1, Z6
-	VADDPD        Z6, Z2, Z2
-	VSHUFF64X2    $0x4e, Z2, Z0, Z3
+	VSHUFF64X2    $0x4e, Z2, Z0, Z16
 	VMOVAPD       Z2, K2, Z0
+	VADDPD        Z0, Z16, Z16
+	VSHUFF64X2    $0x4e, Z3, Z1, Z0
+	VMOVAPD       Z3, K2, Z1
+	VADDPD        Z1, Z0, Z0
+	VSHUFPD       $0x55, Z0, Z16, Z1
+	VMOVAPD       Z0, K1, Z16
+	VADDPD        Z16, Z1, Z1
+	VSHUFF64X2    $0x4e, Z6, Z4, Z0
+	VMOVAPD       Z6, K2, Z4
+	VADDPD        Z4, Z0, Z0
+	VSHUFF64X2    $0x4e, Z7, Z5, Z2
+	VMOVAPD       Z7, K2, Z5
+	VADDPD        Z5, Z2, Z2
+	VSHUFPD       $0x55, Z2, Z0, Z3
+	VMOVAPD       Z2, K1, Z0
 	VADDPD        Z0, Z3, Z3
-	VSHUFF64X2    $0x8d, Z3, Z1, Z0
-	VSHUFF64X2    $0xd8, Z3, Z1, Z1
+	VSHUFF64X2    $0x88, Z3, Z1, Z0
+	VSHUFF64X2    $0xdd, Z3, Z1, Z1
 	VADDPD        Z1, Z0, Z0
 	VMOVUPD       Y0, (R11)
 	ADDQ          CX, R11
 	VEXTRACTF64X4 $0x01, Z0, (R11)
 	ADDQ          CX, R11
-	VSHUFPD       $0x55, Z9, Z8, Z0
-	VMOVAPD       Z9, K1, Z8
+	VSHUFF64X2    $0x4e, Z10, Z8, Z0
+	VMOVAPD       Z10, K2, Z8
 	VADDPD        Z8, Z0, Z0
-	VSHUFPD       $0x55, Z11, Z10, Z1
-	VMOVAPD       Z11, K1, Z10
-	VADDPD        Z10, Z1, Z1
-	VSHUFF64X2    $0x4e, Z1, Z0, Z2
-	VMOVAPD       Z1, K2, Z0
+	VSHUFF64X2    $0x4e, Z11, Z9, Z1
+	VMOVAPD       Z11, K2, Z9
+	VADDPD        Z9, Z1, Z1
+	VSHUFPD       $0x55, Z1, Z0, Z2
+	VMOVAPD       Z1, K1, Z0
 	VADDPD        Z0, Z2, Z2
-	VSHUFPD       $0x55, Z13, Z12, Z0
-	VMOVAPD       Z13, K1, Z12
+	VSHUFF64X2    $0x4e, Z14, Z12, Z0
+	VMOVAPD       Z14, K2, Z12
 	VADDPD        Z12, Z0, Z0
-	VSHUFPD       $0x55, Z15, Z14, Z1
-	VMOVAPD       Z15, K1, Z14
-	VADDPD        Z14, Z1, Z1
-	VSHUFF64X2    $0x4e, Z1, Z0, Z3
-	VMOVAPD       Z1, K2, Z0
+	VSHUFF64X2    $0x4e, Z15, Z13, Z1
+	VMOVAPD       Z15, K2, Z13
+	VADDPD        Z13, Z1, Z1
+	VSHUFPD       $0x55, Z1, Z0, Z3
+	VMOVAPD       Z1, K1, Z0
 	VADDPD        Z0, Z3, Z3
-	VSHUFF64X2    $0x8d, Z3, Z2, Z0
-	VSHUFF64X2    $0xd8, Z3, Z2, Z1
+	VSHUFF64X2    $0x88, Z3, Z2, Z0
+	VSHUFF64X2    $0xdd, Z3, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VMOVUPD       Y0, (R11)
 	ADDQ          CX, R11
@@ -736,7 +740,7 @@ rows2Group:
 	MOVQ   d+56(FP), R11
 	SHRQ   $0x03, R11
 
-rows2Dot:
+rows2Dot0:
 	PREFETCHT1    (R8)
 	PREFETCHT1    (R8)(R9*1)
 	PREFETCHT1    (R8)(R9*2)
@@ -758,37 +762,37 @@ rows2Dot:
 	ADDQ          $+64, SI
 	ADDQ          $+64, CX
 	DECQ          R11
-	JNZ           rows2Dot
+	JNZ           rows2Dot0
 	MOVQ          lda+8(FP), CX
 	SHLQ          $0x03, CX
-	VSHUFPD       $0x55, Z1, Z0, Z8
-	VMOVAPD       Z1, K1, Z0
+	VSHUFF64X2    $0x4e, Z2, Z0, Z8
+	VMOVAPD       Z2, K2, Z0
 	VADDPD        Z0, Z8, Z8
-	VSHUFPD       $0x55, Z3, Z2, Z0
-	VMOVAPD       Z3, K1, Z2
-	VADDPD        Z2, Z0, Z0
-	VSHUFF64X2    $0x4e, Z0, Z8, Z1
-	VMOVAPD       Z0, K2, Z8
+	VSHUFF64X2    $0x4e, Z3, Z1, Z0
+	VMOVAPD       Z3, K2, Z1
+	VADDPD        Z1, Z0, Z0
+	VSHUFPD       $0x55, Z0, Z8, Z1
+	VMOVAPD       Z0, K1, Z8
 	VADDPD        Z8, Z1, Z1
-	VSHUFF64X2    $0x0d, Z1, Z1, Z0
-	VSHUFF64X2    $0x08, Z1, Z1, Z1
-	VADDPD        Y1, Y0, Y0
+	VSHUFF64X2    $0x88, Z1, Z1, Z0
+	VSHUFF64X2    $0xdd, Z1, Z1, Z1
+	VADDPD        Z1, Z0, Z0
 	VMOVUPD       X0, (R10)
 	ADDQ          CX, R10
 	VEXTRACTF64X2 $0x01, Y0, (R10)
 	ADDQ          CX, R10
-	VSHUFPD       $0x55, Z5, Z4, Z0
-	VMOVAPD       Z5, K1, Z4
+	VSHUFF64X2    $0x4e, Z6, Z4, Z0
+	VMOVAPD       Z6, K2, Z4
 	VADDPD        Z4, Z0, Z0
-	VSHUFPD       $0x55, Z7, Z6, Z1
-	VMOVAPD       Z7, K1, Z6
-	VADDPD        Z6, Z1, Z1
-	VSHUFF64X2    $0x4e, Z1, Z0, Z2
-	VMOVAPD       Z1, K2, Z0
+	VSHUFF64X2    $0x4e, Z7, Z5, Z1
+	VMOVAPD       Z7, K2, Z5
+	VADDPD        Z5, Z1, Z1
+	VSHUFPD       $0x55, Z1, Z0, Z2
+	VMOVAPD       Z1, K1, Z0
 	VADDPD        Z0, Z2, Z2
-	VSHUFF64X2    $0x0d, Z2, Z2, Z0
-	VSHUFF64X2    $0x08, Z2, Z2, Z1
-	VADDPD        Y1, Y0, Y0
+	VSHUFF64X2    $0x88, Z2, Z2, Z0
+	VSHUFF64X2    $0xdd, Z2, Z2, Z1
+	VADDPD        Z1, Z0, Z0
 	VMOVUPD       X0, (R10)
 	ADDQ          CX, R10
 	VEXTRACTF64X2 $0x01, Y0, (R10)
@@ -875,7 +879,7 @@ rows4Group:
 	MOVQ   d+56(FP), R12
 	SHRQ   $0x03, R12
 
-rows4Dot:
+rows4Dot0:
 	PREFETCHT1    (R8)
 	PREFETCHT1    (R8)(R9*1)
 	PREFETCHT1    (R8)(R9*2)
@@ -912,71 +916,71 @@ rows4Dot:
 	ADDQ          $+64, SI
 	ADDQ          $+64, CX
 	DECQ          R12
-	JNZ           rows4Dot
+	JNZ           rows4Dot0
 	MOVQ          lda+8(FP), CX
 	SHLQ          $0x03, CX
-	VSHUFPD       $0x55, Z1, Z0, Z20
-	VMOVAPD       Z1, K1, Z0
-	VADDPD        Z0, Z20, Z20
-	VSHUFPD       $0x55, Z3, Z2, Z0
-	VMOVAPD       Z3, K1, Z2
-	VADDPD        Z2, Z0, Z0
-	VSHUFF64X2    $0x4e, Z0, Z20, Z1
-	VMOVAPD       Z0, K2, Z20
-	VADDPD        Z20, Z1, Z1
-	VSHUFPD       $0x55, Z5, Z4, Z0
-	VMOVAPD       Z5, K1, Z4
-	VADDPD        Z4, Z0, Z0
-	VSHUFPD       $0x55, Z7, Z6, Z2
-	VMOVAPD       Z7, K1, Z6
-	VADDPD        Z6, Z2, Z2
-	VSHUFF64X2    $0x4e, Z2, Z0, Z3
+	VSHUFF64X2    $0x4e, Z2, Z0, Z20
 	VMOVAPD       Z2, K2, Z0
+	VADDPD        Z0, Z20, Z20
+	VSHUFF64X2    $0x4e, Z3, Z1, Z0
+	VMOVAPD       Z3, K2, Z1
+	VADDPD        Z1, Z0, Z0
+	VSHUFPD       $0x55, Z0, Z20, Z1
+	VMOVAPD       Z0, K1, Z20
+	VADDPD        Z20, Z1, Z1
+	VSHUFF64X2    $0x4e, Z6, Z4, Z0
+	VMOVAPD       Z6, K2, Z4
+	VADDPD        Z4, Z0, Z0
+	VSHUFF64X2    $0x4e, Z7, Z5, Z2
+	VMOVAPD       Z7, K2, Z5
+	VADDPD        Z5, Z2, Z2
+	VSHUFPD       $0x55, Z2, Z0, Z3
+	VMOVAPD       Z2, K1, Z0
 	VADDPD        Z0, Z3, Z3
-	VSHUFF64X2    $0x8d, Z3, Z1, Z0
-	VSHUFF64X2    $0xd8, Z3, Z1, Z1
+	VSHUFF64X2    $0x88, Z3, Z1, Z0
+	VSHUFF64X2    $0xdd, Z3, Z1, Z1
 	VADDPD        Z1, Z0, Z0
 	VMOVUPD       Y0, (R11)
 	ADDQ          CX, R11
 	VEXTRACTF64X4 $0x01, Z0, (R11)
 	ADDQ          CX, R11
-	VSHUFPD       $0x55, Z9, Z8, Z0
-	VMOVAPD       Z9, K1, Z8
+	VSHUFF64X2    $0x4e, Z10, Z8, Z0
+	VMOVAPD       Z10, K2, Z8
 	VADDPD        Z8, Z0, Z0
-	VSHUFPD       $0x55, Z11, Z10, Z1
-	VMOVAPD       Z11, K1, Z10
-	VADDPD        Z10, Z1, Z1
-	VSHUFF64X2    $0x4e, Z1, Z0, Z2
-	VMOVAPD       Z1, K2, Z0
+	VSHUFF64X2    $0x4e, Z11, Z9, Z1
+	VMOVAPD       Z11, K2, Z9
+	VADDPD        Z9, Z1, Z1
+	VSHUFPD       $0x55, Z1, Z0, Z2
+	VMOVAPD       Z1, K1, Z0
 	VADDPD        Z0, Z2, Z2
-	VSHUFPD       $0x55, Z13, Z12, Z0
-	VMOVAPD       Z13, K1, Z12
+	VSHUFF64X2    $0x4e, Z14, Z12, Z0
+	VMOVAPD       Z14, K2, Z12
 	VADDPD        Z12, Z0, Z0
-	VSHUFPD       $0x55, Z15, Z14, Z1
-	VMOVAPD       Z15, K1, Z14
-	VADDPD        Z14, Z1, Z1
-	VSHUFF64X2    $0x4e, Z1, Z0, Z3
-	VMOVAPD       Z1, K2, Z0
+	VSHUFF64X2    $0x4e, Z15, Z13, Z1
+	VMOVAPD       Z15, K2, Z13
+	VADDPD        Z13, Z1, Z1
+	VSHUFPD       $0x55, Z1, Z0, Z3
+	VMOVAPD       Z1, K1, Z0
 	VADDPD        Z0, Z3, Z3
-	VSHUFF64X2    $0x8d, Z3, Z2, Z0
-	VSHUFF64X2    $0xd8, Z3, Z2, Z1
+	VSHUFF64X2    $0x88, Z3, Z2, Z0
+	VSHUFF64X2    $0xdd, Z3, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VMOVUPD       Y0, (R11)
 	ADDQ          CX, R11
 	VEXTRACTF64X4 $0x01, Z0, (R11)
 	ADDQ          CX, R11
-	VSHUFPD       $0x55, Z17, Z16, Z0
-	VMOVAPD       Z17, K1, Z16
+	VSHUFF64X2    $0x4e, Z18, Z16, Z0
+	VMOVAPD       Z18, K2, Z16
 	VADDPD        Z16, Z0, Z0
-	VSHUFPD       $0x55, Z19, Z18, Z1
-	VMOVAPD       Z19, K1, Z18
-	VADDPD        Z18, Z1, Z1
-	VSHUFF64X2    $0x4e, Z1, Z0, Z2
-	VMOVAPD       Z1, K2, Z0
+	VSHUFF64X2    $0x4e, Z19, Z17, Z1
+	VMOVAPD       Z19, K2, Z17
+	VADDPD        Z17, Z1, Z1
+	VSHUFPD       $0x55, Z1, Z0, Z2
+	VMOVAPD       Z1, K1, Z0
 	VADDPD        Z0, Z2, Z2
-	VSHUFF64X2    $0x0d, Z2, Z2, Z0
-	VSHUFF64X2    $0x08, Z2, Z2, Z1
-	VADDPD        Y1, Y0, Y0
+	VSHUFF64X2    $0x88, Z2, Z2, Z0
+	VSHUFF64X2    $0xdd, Z2, Z2, Z1
+	VADDPD        Z1, Z0, Z0
 	VMOVUPD       Y0, (R11)
 	ADDQ          CX, R11
 	ADDQ          DX, R10
@@ -1019,7 +1023,7 @@ rows2Group:
 	MOVQ   d+56(FP), R11
 	SHRQ   $0x03, R11
 
-rows2Dot:
+rows2Dot0:
 	PREFETCHT1    (R8)
 	PREFETCHT1    (R8)(R9*1)
 	PREFETCHT1    (R8)(R9*2)
@@ -1044,49 +1048,51 @@ rows2Dot:
 	ADDQ          $+64, SI
 	ADDQ          $+64, CX
 	DECQ          R11
-	JNZ           rows2Dot
+	JNZ           rows2Dot0
 	MOVQ          lda+8(FP), CX
 	SHLQ          $0x03, CX
-	VSHUFPD       $0x55, Z1, Z0, Z10
-	VMOVAPD       Z1, K1, Z0
+	VSHUFF64X2    $0x4e, Z2, Z0, Z10
+	VMOVAPD       Z2, K2, Z0
 	VADDPD        Z0, Z10, Z10
-	VSHUFPD       $0x55, Z3, Z2, Z0
-	VMOVAPD       Z3, K1, Z2
-	VADDPD        Z2, Z0, Z0
-	VSHUFF64X2    $0x4e, Z0, Z10, Z1
-	VMOVAPD       Z0, K2, Z10
+	VSHUFF64X2    $0x4e, Z3, Z1, Z0
+	VMOVAPD       Z3, K2, Z1
+	VADDPD        Z1, Z0, Z0
+	VSHUFPD       $0x55, Z0, Z10, Z1
+	VMOVAPD       Z0, K1, Z10
 	VADDPD        Z10, Z1, Z1
-	VSHUFF64X2    $0x0d, Z1, Z1, Z0
-	VSHUFF64X2    $0x08, Z1, Z1, Z1
-	VADDPD        Y1, Y0, Y0
+	VSHUFF64X2    $0x88, Z1, Z1, Z0
+	VSHUFF64X2    $0xdd, Z1, Z1, Z1
+	VADDPD        Z1, Z0, Z0
 	VMOVUPD       X0, (R10)
 	ADDQ          CX, R10
 	VEXTRACTF64X2 $0x01, Y0, (R10)
 	ADDQ          CX, R10
-	VSHUFPD       $0x55, Z5, Z4, Z0
-	VMOVAPD       Z5, K1, Z4
+	VSHUFF64X2    $0x4e, Z6, Z4, Z0
+	VMOVAPD       Z6, K2, Z4
 	VADDPD        Z4, Z0, Z0
-	VSHUFPD       $0x55, Z7, Z6, Z1
-	VMOVAPD       Z7, K1, Z6
-	VADDPD        Z6, Z1, Z1
-	VSHUFF64X2    $0x4e, Z1, Z0, Z2
-	VMOVAPD       Z1, K2, Z0
+	VSHUFF64X2    $0x4e, Z7, Z5, Z1
+	VMOVAPD       Z7, K2, Z5
+	VADDPD        Z5, Z1, Z1
+	VSHUFPD       $0x55, Z1, Z0, Z2
+	VMOVAPD       Z1, K1, Z0
 	VADDPD        Z0, Z2, Z2
-	VSHUFF64X2    $0x0d, Z2, Z2, Z0
-	VSHUFF64X2    $0x08, Z2, Z2, Z1
-	VADDPD        Y1, Y0, Y0
+	VSHUFF64X2    $0x88, Z2, Z2, Z0
+	VSHUFF64X2    $0xdd, Z2, Z2, Z1
+	VADDPD        Z1, Z0, Z0
 	VMOVUPD       X0, (R10)
 	ADDQ          CX, R10
 	VEXTRACTF64X2 $0x01, Y0, (R10)
 	ADDQ          CX, R10
-	VSHUFPD       $0x55, Z9, Z8, Z0
-	VMOVAPD       Z9, K1, Z8
+	VSHUFF64X2    $0x4e, Z8, Z8, Z0
 	VADDPD        Z8, Z0, Z0
-	VSHUFF64X2    $0x4e, Z0, Z0, Z1
-	VADDPD        Z0, Z1, Z1
-	VSHUFF64X2    $0x0d, Z1, Z1, Z0
-	VSHUFF64X2    $0x08, Z1, Z1, Z1
-	VADDPD        Y1, Y0, Y0
+	VSHUFF64X2    $0x4e, Z9, Z9, Z1
+	VADDPD        Z9, Z1, Z1
+	VSHUFPD       $0x55, Z1, Z0, Z2
+	VMOVAPD       Z1, K1, Z0
+	VADDPD        Z0, Z2, Z2
+	VSHUFF64X2    $0x88, Z2, Z2, Z0
+	VSHUFF64X2    $0xdd, Z2, Z2, Z1
+	VADDPD        Z1, Z0, Z0
 	VMOVUPD       X0, (R10)
 	ADDQ          CX, R10
 	ADDQ          DX, DI
@@ -1177,7 +1183,7 @@ rows4Group:
 	MOVQ   d+56(FP), R13
 	SHRQ   $0x03, R13
 
-rows4Dot:
+rows4Dot0:
 	PREFETCHT1    (R9)
 	PREFETCHT1    (R9)(R10*1)
 	PREFETCHT1    (R9)(R10*2)
@@ -1219,79 +1225,79 @@ rows4Dot:
 	ADDQ          $+64, DI
 	ADDQ          $+64, CX
 	DECQ          R13
-	JNZ           rows4Dot
+	JNZ           rows4Dot0
 	MOVQ          lda+8(FP), CX
 	SHLQ          $0x03, CX
-	VSHUFPD       $0x55, Z1, Z0, Z24
-	VMOVAPD       Z1, K1, Z0
-	VADDPD        Z0, Z24, Z24
-	VSHUFPD       $0x55, Z3, Z2, Z0
-	VMOVAPD       Z3, K1, Z2
-	VADDPD        Z2, Z0, Z0
-	VSHUFF64X2    $0x4e, Z0, Z24, Z1
-	VMOVAPD       Z0, K2, Z24
-	VADDPD        Z24, Z1, Z1
-	VSHUFPD       $0x55, Z5, Z4, Z0
-	VMOVAPD       Z5, K1, Z4
-	VADDPD        Z4, Z0, Z0
-	VSHUFPD       $0x55, Z7, Z6, Z2
-	VMOVAPD       Z7, K1, Z6
-	VADDPD        Z6, Z2, Z2
-	VSHUFF64X2    $0x4e, Z2, Z0, Z3
+	VSHUFF64X2    $0x4e, Z2, Z0, Z24
 	VMOVAPD       Z2, K2, Z0
+	VADDPD        Z0, Z24, Z24
+	VSHUFF64X2    $0x4e, Z3, Z1, Z0
+	VMOVAPD       Z3, K2, Z1
+	VADDPD        Z1, Z0, Z0
+	VSHUFPD       $0x55, Z0, Z24, Z1
+	VMOVAPD       Z0, K1, Z24
+	VADDPD        Z24, Z1, Z1
+	VSHUFF64X2    $0x4e, Z6, Z4, Z0
+	VMOVAPD       Z6, K2, Z4
+	VADDPD        Z4, Z0, Z0
+	VSHUFF64X2    $0x4e, Z7, Z5, Z2
+	VMOVAPD       Z7, K2, Z5
+	VADDPD        Z5, Z2, Z2
+	VSHUFPD       $0x55, Z2, Z0, Z3
+	VMOVAPD       Z2, K1, Z0
 	VADDPD        Z0, Z3, Z3
-	VSHUFF64X2    $0x8d, Z3, Z1, Z0
-	VSHUFF64X2    $0xd8, Z3, Z1, Z1
+	VSHUFF64X2    $0x88, Z3, Z1, Z0
+	VSHUFF64X2    $0xdd, Z3, Z1, Z1
 	VADDPD        Z1, Z0, Z0
 	VMOVUPD       Y0, (R12)
 	ADDQ          CX, R12
 	VEXTRACTF64X4 $0x01, Z0, (R12)
 	ADDQ          CX, R12
-	VSHUFPD       $0x55, Z9, Z8, Z0
-	VMOVAPD       Z9, K1, Z8
+	VSHUFF64X2    $0x4e, Z10, Z8, Z0
+	VMOVAPD       Z10, K2, Z8
 	VADDPD        Z8, Z0, Z0
-	VSHUFPD       $0x55, Z11, Z10, Z1
-	VMOVAPD       Z11, K1, Z10
-	VADDPD        Z10, Z1, Z1
-	VSHUFF64X2    $0x4e, Z1, Z0, Z2
-	VMOVAPD       Z1, K2, Z0
+	VSHUFF64X2    $0x4e, Z11, Z9, Z1
+	VMOVAPD       Z11, K2, Z9
+	VADDPD        Z9, Z1, Z1
+	VSHUFPD       $0x55, Z1, Z0, Z2
+	VMOVAPD       Z1, K1, Z0
 	VADDPD        Z0, Z2, Z2
-	VSHUFPD       $0x55, Z13, Z12, Z0
-	VMOVAPD       Z13, K1, Z12
+	VSHUFF64X2    $0x4e, Z14, Z12, Z0
+	VMOVAPD       Z14, K2, Z12
 	VADDPD        Z12, Z0, Z0
-	VSHUFPD       $0x55, Z15, Z14, Z1
-	VMOVAPD       Z15, K1, Z14
-	VADDPD        Z14, Z1, Z1
-	VSHUFF64X2    $0x4e, Z1, Z0, Z3
-	VMOVAPD       Z1, K2, Z0
+	VSHUFF64X2    $0x4e, Z15, Z13, Z1
+	VMOVAPD       Z15, K2, Z13
+	VADDPD        Z13, Z1, Z1
+	VSHUFPD       $0x55, Z1, Z0, Z3
+	VMOVAPD       Z1, K1, Z0
 	VADDPD        Z0, Z3, Z3
-	VSHUFF64X2    $0x8d, Z3, Z2, Z0
-	VSHUFF64X2    $0xd8, Z3, Z2, Z1
+	VSHUFF64X2    $0x88, Z3, Z2, Z0
+	VSHUFF64X2    $0xdd, Z3, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VMOVUPD       Y0, (R12)
 	ADDQ          CX, R12
 	VEXTRACTF64X4 $0x01, Z0, (R12)
 	ADDQ          CX, R12
-	VSHUFPD       $0x55, Z17, Z16, Z0
-	VMOVAPD       Z17, K1, Z16
+	VSHUFF64X2    $0x4e, Z18, Z16, Z0
+	VMOVAPD       Z18, K2, Z16
 	VADDPD        Z16, Z0, Z0
-	VSHUFPD       $0x55, Z19, Z18, Z1
-	VMOVAPD       Z19, K1, Z18
-	VADDPD        Z18, Z1, Z1
-	VSHUFF64X2    $0x4e, Z1, Z0, Z2
-	VMOVAPD       Z1, K2, Z0
+	VSHUFF64X2    $0x4e, Z19, Z17, Z1
+	VMOVAPD       Z19, K2, Z17
+	VADDPD        Z17, Z1, Z1
+	VSHUFPD       $0x55, Z1, Z0, Z2
+	VMOVAPD       Z1, K1, Z0
 	VADDPD        Z0, Z2, Z2
-	VSHUFPD       $0x55, Z21, Z20, Z0
-	VMOVAPD       Z21, K1, Z20
+	VSHUFF64X2    $0x4e, Z22, Z20, Z0
+	VMOVAPD       Z22, K2, Z20
 	VADDPD        Z20, Z0, Z0
-	VSHUFPD       $0x55, Z23, Z22, Z1
-	VMOVAPD       Z23, K1, Z22
-	VADDPD        Z22, Z1, Z1
-	VSHUFF64X2    $0x4e, Z1, Z0, Z3
-	VMOVAPD       Z1, K2, Z0
+	VSHUFF64X2    $0x4e, Z23, Z21, Z1
+	VMOVAPD       Z23, K2, Z21
+	VADDPD        Z21, Z1, Z1
+	VSHUFPD       $0x55, Z1, Z0, Z3
+	VMOVAPD       Z1, K1, Z0
 	VADDPD        Z0, Z3, Z3
-	VSHUFF64X2    $0x8d, Z3, Z2, Z0
-	VSHUFF64X2    $0xd8, Z3, Z2, Z1
+	VSHUFF64X2    $0x88, Z3, Z2, Z0
+	VSHUFF64X2    $0xdd, Z3, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VMOVUPD       Y0, (R12)
 	ADDQ          CX, R12
@@ -1340,7 +1346,7 @@ rows2Group:
 	MOVQ   d+56(FP), R12
 	SHRQ   $0x03, R12
 
-rows2Dot:
+rows2Dot0:
 	PREFETCHT1    (R9)
 	PREFETCHT1    (R9)(R10*1)
 	PREFETCHT1    (R9)(R10*2)
@@ -1368,53 +1374,53 @@ rows2Dot:
 	ADDQ          $+64, DI
 	ADDQ          $+64, CX
 	DECQ          R12
-	JNZ           rows2Dot
+	JNZ           rows2Dot0
 	MOVQ          lda+8(FP), CX
 	SHLQ          $0x03, CX
-	VSHUFPD       $0x55, Z1, Z0, Z12
-	VMOVAPD       Z1, K1, Z0
+	VSHUFF64X2    $0x4e, Z2, Z0, Z12
+	VMOVAPD       Z2, K2, Z0
 	VADDPD        Z0, Z12, Z12
-	VSHUFPD       $0x55, Z3, Z2, Z0
-	VMOVAPD       Z3, K1, Z2
-	VADDPD        Z2, Z0, Z0
-	VSHUFF64X2    $0x4e, Z0, Z12, Z1
-	VMOVAPD       Z0, K2, Z12
+	VSHUFF64X2    $0x4e, Z3, Z1, Z0
+	VMOVAPD       Z3, K2, Z1
+	VADDPD        Z1, Z0, Z0
+	VSHUFPD       $0x55, Z0, Z12, Z1
+	VMOVAPD       Z0, K1, Z12
 	VADDPD        Z12, Z1, Z1
-	VSHUFF64X2    $0x0d, Z1, Z1, Z0
-	VSHUFF64X2    $0x08, Z1, Z1, Z1
-	VADDPD        Y1, Y0, Y0
+	VSHUFF64X2    $0x88, Z1, Z1, Z0
+	VSHUFF64X2    $0xdd, Z1, Z1, Z1
+	VADDPD        Z1, Z0, Z0
 	VMOVUPD       X0, (R11)
 	ADDQ          CX, R11
 	VEXTRACTF64X2 $0x01, Y0, (R11)
 	ADDQ          CX, R11
-	VSHUFPD       $0x55, Z5, Z4, Z0
-	VMOVAPD       Z5, K1, Z4
+	VSHUFF64X2    $0x4e, Z6, Z4, Z0
+	VMOVAPD       Z6, K2, Z4
 	VADDPD        Z4, Z0, Z0
-	VSHUFPD       $0x55, Z7, Z6, Z1
-	VMOVAPD       Z7, K1, Z6
-	VADDPD        Z6, Z1, Z1
-	VSHUFF64X2    $0x4e, Z1, Z0, Z2
-	VMOVAPD       Z1, K2, Z0
+	VSHUFF64X2    $0x4e, Z7, Z5, Z1
+	VMOVAPD       Z7, K2, Z5
+	VADDPD        Z5, Z1, Z1
+	VSHUFPD       $0x55, Z1, Z0, Z2
+	VMOVAPD       Z1, K1, Z0
 	VADDPD        Z0, Z2, Z2
-	VSHUFF64X2    $0x0d, Z2, Z2, Z0
-	VSHUFF64X2    $0x08, Z2, Z2, Z1
-	VADDPD        Y1, Y0, Y0
+	VSHUFF64X2    $0x88, Z2, Z2, Z0
+	VSHUFF64X2    $0xdd, Z2, Z2, Z1
+	VADDPD        Z1, Z0, Z0
 	VMOVUPD       X0, (R11)
 	ADDQ          CX, R11
 	VEXTRACTF64X2 $0x01, Y0, (R11)
 	ADDQ          CX, R11
-	VSHUFPD       $0x55, Z9, Z8, Z0
-	VMOVAPD       Z9, K1, Z8
+	VSHUFF64X2    $0x4e, Z10, Z8, Z0
+	VMOVAPD       Z10, K2, Z8
 	VADDPD        Z8, Z0, Z0
-	VSHUFPD       $0x55, Z11, Z10, Z1
-	VMOVAPD       Z11, K1, Z10
-	VADDPD        Z10, Z1, Z1
-	VSHUFF64X2    $0x4e, Z1, Z0, Z2
-	VMOVAPD       Z1, K2, Z0
+	VSHUFF64X2    $0x4e, Z11, Z9, Z1
+	VMOVAPD       Z11, K2, Z9
+	VADDPD        Z9, Z1, Z1
+	VSHUFPD       $0x55, Z1, Z0, Z2
+	VMOVAPD       Z1, K1, Z0
 	VADDPD        Z0, Z2, Z2
-	VSHUFF64X2    $0x0d, Z2, Z2, Z0
-	VSHUFF64X2    $0x08, Z2, Z2, Z1
-	VADDPD        Y1, Y0, Y0
+	VSHUFF64X2    $0x88, Z2, Z2, Z0
+	VSHUFF64X2    $0xdd, Z2, Z2, Z1
+	VADDPD        Z1, Z0, Z0
 	VMOVUPD       X0, (R11)
 	ADDQ          CX, R11
 	VEXTRACTF64X2 $0x01, Y0, (R11)
@@ -1949,7 +1955,7 @@ rows4Group:
 	MOVQ   d+56(FP), R11
 	SHRQ   $0x03, R11
 
-rows4Dot:
+rows4Dot0:
 	PREFETCHT1  (DI)
 	PREFETCHT1  (DI)(R8*1)
 	ADDQ        (SP), DI
@@ -1965,21 +1971,21 @@ rows4Dot:
 	ADDQ        $+32, BX
 	ADDQ        $+64, CX
 	DECQ        R11
-	JNZ         rows4Dot
+	JNZ         rows4Dot0
 	MOVQ        lda+8(FP), CX
 	SHLQ        $0x03, CX
-	VSHUFPD     $0x55, Z1, Z0, Z4
-	VMOVAPD     Z1, K1, Z0
+	VSHUFF64X2  $0x4e, Z2, Z0, Z4
+	VMOVAPD     Z2, K2, Z0
 	VADDPD      Z0, Z4, Z4
-	VSHUFPD     $0x55, Z3, Z2, Z0
-	VMOVAPD     Z3, K1, Z2
-	VADDPD      Z2, Z0, Z0
-	VSHUFF64X2  $0x4e, Z0, Z4, Z1
-	VMOVAPD     Z0, K2, Z4
+	VSHUFF64X2  $0x4e, Z3, Z1, Z0
+	VMOVAPD     Z3, K2, Z1
+	VADDPD      Z1, Z0, Z0
+	VSHUFPD     $0x55, Z0, Z4, Z1
+	VMOVAPD     Z0, K1, Z4
 	VADDPD      Z4, Z1, Z1
-	VSHUFF64X2  $0x0d, Z1, Z1, Z0
-	VSHUFF64X2  $0x08, Z1, Z1, Z1
-	VADDPD      Y1, Y0, Y0
+	VSHUFF64X2  $0x88, Z1, Z1, Z0
+	VSHUFF64X2  $0xdd, Z1, Z1, Z1
+	VADDPD      Z1, Z0, Z0
 	VMOVUPD     Y0, (R10)
 	ADDQ        CX, R10
 	ADDQ        DX, R9
@@ -2010,7 +2016,7 @@ rows2Group:
 	MOVQ   d+56(FP), R10
 	SHRQ   $0x03, R10
 
-rows2Dot:
+rows2Dot0:
 	PREFETCHT1  (DI)
 	PREFETCHT1  (DI)(R8*1)
 	ADDQ        8(SP), DI
@@ -2022,18 +2028,20 @@ rows2Dot:
 	ADDQ        $+32, BX
 	ADDQ        $+64, CX
 	DECQ        R10
-	JNZ         rows2Dot
+	JNZ         rows2Dot0
 	MOVQ        lda+8(FP), CX
 	SHLQ        $0x03, CX
-	VSHUFPD     $0x55, Z1, Z0, Z2
-	VMOVAPD     Z1, K1, Z0
+	VSHUFF64X2  $0x4e, Z0, Z0, Z2
 	VADDPD      Z0, Z2, Z2
-	VSHUFF64X2  $0x4e, Z2, Z2, Z0
-	VADDPD      Z2, Z0, Z0
-	VSHUFF64X2  $0x0d, Z0, Z0, Z1
-	VSHUFF64X2  $0x08, Z0, Z0, Z0
-	VADDPD      Y0, Y1, Y1
-	VMOVUPD     X1, (R9)
+	VSHUFF64X2  $0x4e, Z1, Z1, Z0
+	VADDPD      Z1, Z0, Z0
+	VSHUFPD     $0x55, Z0, Z2, Z1
+	VMOVAPD     Z0, K1, Z2
+	VADDPD      Z2, Z1, Z1
+	VSHUFF64X2  $0x88, Z1, Z1, Z0
+	VSHUFF64X2  $0xdd, Z1, Z1, Z1
+	VADDPD      Z1, Z0, Z0
+	VMOVUPD     X0, (R9)
 	ADDQ        CX, R9
 	ADDQ        DX, SI
 	DECQ        24(SP)
@@ -2101,7 +2109,7 @@ rows4Group:
 	MOVQ   d+56(FP), R11
 	SHRQ   $0x03, R11
 
-rows4Dot:
+rows4Dot0:
 	PREFETCHT1    (DI)
 	PREFETCHT1    (DI)(R8*1)
 	ADDQ          (SP), DI
@@ -2122,29 +2130,29 @@ rows4Dot:
 	ADDQ          $+32, BX
 	ADDQ          $+64, CX
 	DECQ          R11
-	JNZ           rows4Dot
+	JNZ           rows4Dot0
 	MOVQ          lda+8(FP), CX
 	SHLQ          $0x03, CX
-	VSHUFPD       $0x55, Z1, Z0, Z8
-	VMOVAPD       Z1, K1, Z0
-	VADDPD        Z0, Z8, Z8
-	VSHUFPD       $0x55, Z3, Z2, Z0
-	VMOVAPD       Z3, K1, Z2
-	VADDPD        Z2, Z0, Z0
-	VSHUFF64X2    $0x4e, Z0, Z8, Z1
-	VMOVAPD       Z0, K2, Z8
-	VADDPD        Z8, Z1, Z1
-	VSHUFPD       $0x55, Z5, Z4, Z0
-	VMOVAPD       Z5, K1, Z4
-	VADDPD        Z4, Z0, Z0
-	VSHUFPD       $0x55, Z7, Z6, Z2
-	VMOVAPD       Z7, K1, Z6
-	VADDPD        Z6, Z2, Z2
-	VSHUFF64X2    $0x4e, Z2, Z0, Z3
+	VSHUFF64X2    $0x4e, Z2, Z0, Z8
 	VMOVAPD       Z2, K2, Z0
+	VADDPD        Z0, Z8, Z8
+	VSHUFF64X2    $0x4e, Z3, Z1, Z0
+	VMOVAPD       Z3, K2, Z1
+	VADDPD        Z1, Z0, Z0
+	VSHUFPD       $0x55, Z0, Z8, Z1
+	VMOVAPD       Z0, K1, Z8
+	VADDPD        Z8, Z1, Z1
+	VSHUFF64X2    $0x4e, Z6, Z4, Z0
+	VMOVAPD       Z6, K2, Z4
+	VADDPD        Z4, Z0, Z0
+	VSHUFF64X2    $0x4e, Z7, Z5, Z2
+	VMOVAPD       Z7, K2, Z5
+	VADDPD        Z5, Z2, Z2
+	VSHUFPD       $0x55, Z2, Z0, Z3
+	VMOVAPD       Z2, K1, Z0
 	VADDPD        Z0, Z3, Z3
-	VSHUFF64X2    $0x8d, Z3, Z1, Z0
-	VSHUFF64X2    $0xd8, Z3, Z1, Z1
+	VSHUFF64X2    $0x88, Z3, Z1, Z0
+	VSHUFF64X2    $0xdd, Z3, Z1, Z1
 	VADDPD        Z1, Z0, Z0
 	VMOVUPD       Y0, (R10)
 	ADDQ          CX, R10
@@ -2181,7 +2189,7 @@ rows2Group:
 	MOVQ   d+56(FP), R10
 	SHRQ   $0x03, R10
 
-rows2Dot:
+rows2Dot0:
 	PREFETCHT1    (DI)
 	PREFETCHT1    (DI)(R8*1)
 	ADDQ          8(SP), DI
@@ -2196,21 +2204,21 @@ rows2Dot:
 	ADDQ          $+32, BX
 	ADDQ          $+64, CX
 	DECQ          R10
-	JNZ           rows2Dot
+	JNZ           rows2Dot0
 	MOVQ          lda+8(FP), CX
 	SHLQ          $0x03, CX
-	VSHUFPD       $0x55, Z1, Z0, Z4
-	VMOVAPD       Z1, K1, Z0
+	VSHUFF64X2    $0x4e, Z2, Z0, Z4
+	VMOVAPD       Z2, K2, Z0
 	VADDPD        Z0, Z4, Z4
-	VSHUFPD       $0x55, Z3, Z2, Z0
-	VMOVAPD       Z3, K1, Z2
-	VADDPD        Z2, Z0, Z0
-	VSHUFF64X2    $0x4e, Z0, Z4, Z1
-	VMOVAPD       Z0, K2, Z4
+	VSHUFF64X2    $0x4e, Z3, Z1, Z0
+	VMOVAPD       Z3, K2, Z1
+	VADDPD        Z1, Z0, Z0
+	VSHUFPD       $0x55, Z0, Z4, Z1
+	VMOVAPD       Z0, K1, Z4
 	VADDPD        Z4, Z1, Z1
-	VSHUFF64X2    $0x0d, Z1, Z1, Z0
-	VSHUFF64X2    $0x08, Z1, Z1, Z1
-	VADDPD        Y1, Y0, Y0
+	VSHUFF64X2    $0x88, Z1, Z1, Z0
+	VSHUFF64X2    $0xdd, Z1, Z1, Z1
+	VADDPD        Z1, Z0, Z0
 	VMOVUPD       X0, (R9)
 	ADDQ          CX, R9
 	VEXTRACTF64X2 $0x01, Y0, (R9)
@@ -2286,7 +2294,7 @@ rows4Group:
 	MOVQ   d+56(FP), R11
 	SHRQ   $0x03, R11
 
-rows4Dot:
+rows4Dot0:
 	PREFETCHT1    (DI)
 	PREFETCHT1    (DI)(R8*1)
 	ADDQ          (SP), DI
@@ -2312,46 +2320,46 @@ rows4Dot:
 	ADDQ          $+32, BX
 	ADDQ          $+64, CX
 	DECQ          R11
-	JNZ           rows4Dot
+	JNZ           rows4Dot0
 	MOVQ          lda+8(FP), CX
 	SHLQ          $0x03, CX
-	VSHUFPD       $0x55, Z1, Z0, Z12
-	VMOVAPD       Z1, K1, Z0
-	VADDPD        Z0, Z12, Z12
-	VSHUFPD       $0x55, Z3, Z2, Z0
-	VMOVAPD       Z3, K1, Z2
-	VADDPD        Z2, Z0, Z0
-	VSHUFF64X2    $0x4e, Z0, Z12, Z1
-	VMOVAPD       Z0, K2, Z12
-	VADDPD        Z12, Z1, Z1
-	VSHUFPD       $0x55, Z5, Z4, Z0
-	VMOVAPD       Z5, K1, Z4
-	VADDPD        Z4, Z0, Z0
-	VSHUFPD       $0x55, Z7, Z6, Z2
-	VMOVAPD       Z7, K1, Z6
-	VADDPD        Z6, Z2, Z2
-	VSHUFF64X2    $0x4e, Z2, Z0, Z3
+	VSHUFF64X2    $0x4e, Z2, Z0, Z12
 	VMOVAPD       Z2, K2, Z0
+	VADDPD        Z0, Z12, Z12
+	VSHUFF64X2    $0x4e, Z3, Z1, Z0
+	VMOVAPD       Z3, K2, Z1
+	VADDPD        Z1, Z0, Z0
+	VSHUFPD       $0x55, Z0, Z12, Z1
+	VMOVAPD       Z0, K1, Z12
+	VADDPD        Z12, Z1, Z1
+	VSHUFF64X2    $0x4e, Z6, Z4, Z0
+	VMOVAPD       Z6, K2, Z4
+	VADDPD        Z4, Z0, Z0
+	VSHUFF64X2    $0x4e, Z7, Z5, Z2
+	VMOVAPD       Z7, K2, Z5
+	VADDPD        Z5, Z2, Z2
+	VSHUFPD       $0x55, Z2, Z0, Z3
+	VMOVAPD       Z2, K1, Z0
 	VADDPD        Z0, Z3, Z3
-	VSHUFF64X2    $0x8d, Z3, Z1, Z0
-	VSHUFF64X2    $0xd8, Z3, Z1, Z1
+	VSHUFF64X2    $0x88, Z3, Z1, Z0
+	VSHUFF64X2    $0xdd, Z3, Z1, Z1
 	VADDPD        Z1, Z0, Z0
 	VMOVUPD       Y0, (R10)
 	ADDQ          CX, R10
 	VEXTRACTF64X4 $0x01, Z0, (R10)
 	ADDQ          CX, R10
-	VSHUFPD       $0x55, Z9, Z8, Z0
-	VMOVAPD       Z9, K1, Z8
+	VSHUFF64X2    $0x4e, Z10, Z8, Z0
+	VMOVAPD       Z10, K2, Z8
 	VADDPD        Z8, Z0, Z0
-	VSHUFPD       $0x55, Z11, Z10, Z1
-	VMOVAPD       Z11, K1, Z10
-	VADDPD        Z10, Z1, Z1
-	VSHUFF64X2    $0x4e, Z1, Z0, Z2
-	VMOVAPD       Z1, K2, Z0
+	VSHUFF64X2    $0x4e, Z11, Z9, Z1
+	VMOVAPD       Z11, K2, Z9
+	VADDPD        Z9, Z1, Z1
+	VSHUFPD       $0x55, Z1, Z0, Z2
+	VMOVAPD       Z1, K1, Z0
 	VADDPD        Z0, Z2, Z2
-	VSHUFF64X2    $0x0d, Z2, Z2, Z0
-	VSHUFF64X2    $0x08, Z2, Z2, Z1
-	VADDPD        Y1, Y0, Y0
+	VSHUFF64X2    $0x88, Z2, Z2, Z0
+	VSHUFF64X2    $0xdd, Z2, Z2, Z1
+	VADDPD        Z1, Z0, Z0
 	VMOVUPD       Y0, (R10)
 	ADDQ          CX, R10
 	ADDQ          DX, R9
@@ -2388,7 +2396,7 @@ rows2Group:
 	MOVQ   d+56(FP), R10
 	SHRQ   $0x03, R10
 
-rows2Dot:
+rows2Dot0:
 	PREFETCHT1    (DI)
 	PREFETCHT1    (DI)(R8*1)
 	ADDQ          8(SP), DI
@@ -2406,33 +2414,35 @@ rows2Dot:
 	ADDQ          $+32, BX
 	ADDQ          $+64, CX
 	DECQ          R10
-	JNZ           rows2Dot
+	JNZ           rows2Dot0
 	MOVQ          lda+8(FP), CX
 	SHLQ          $0x03, CX
-	VSHUFPD       $0x55, Z1, Z0, Z6
-	VMOVAPD       Z1, K1, Z0
+	VSHUFF64X2    $0x4e, Z2, Z0, Z6
+	VMOVAPD       Z2, K2, Z0
 	VADDPD        Z0, Z6, Z6
-	VSHUFPD       $0x55, Z3, Z2, Z0
-	VMOVAPD       Z3, K1, Z2
-	VADDPD        Z2, Z0, Z0
-	VSHUFF64X2    $0x4e, Z0, Z6, Z1
-	VMOVAPD       Z0, K2, Z6
+	VSHUFF64X2    $0x4e, Z3, Z1, Z0
+	VMOVAPD       Z3, K2, Z1
+	VADDPD        Z1, Z0, Z0
+	VSHUFPD       $0x55, Z0, Z6, Z1
+	VMOVAPD       Z0, K1, Z6
 	VADDPD        Z6, Z1, Z1
-	VSHUFF64X2    $0x0d, Z1, Z1, Z0
-	VSHUFF64X2    $0x08, Z1, Z1, Z1
-	VADDPD        Y1, Y0, Y0
+	VSHUFF64X2    $0x88, Z1, Z1, Z0
+	VSHUFF64X2    $0xdd, Z1, Z1, Z1
+	VADDPD        Z1, Z0, Z0
 	VMOVUPD       X0, (R9)
 	ADDQ          CX, R9
 	VEXTRACTF64X2 $0x01, Y0, (R9)
 	ADDQ          CX, R9
-	VSHUFPD       $0x55, Z5, Z4, Z0
-	VMOVAPD       Z5, K1, Z4
+	VSHUFF64X2    $0x4e, Z4, Z4, Z0
 	VADDPD        Z4, Z0, Z0
-	VSHUFF64X2    $0x4e, Z0, Z0, Z1
-	VADDPD        Z0, Z1, Z1
-	VSHUFF64X2    $0x0d, Z1, Z1, Z0
-	VSHUFF64X2    $0x08, Z1, Z1, Z1
-	VADDPD        Y1, Y0, Y0
+	VSHUFF64X2    $0x4e, Z5, Z5, Z1
+	VADDPD        Z5, Z1, Z1
+	VSHUFPD       $0x55, Z1, Z0, Z2
+	VMOVAPD       Z1, K1, Z0
+	VADDPD        Z0, Z2, Z2
+	VSHUFF64X2    $0x88, Z2, Z2, Z0
+	VSHUFF64X2    $0xdd, Z2, Z2, Z1
+	VADDPD        Z1, Z0, Z0
 	VMOVUPD       X0, (R9)
 	ADDQ          CX, R9
 	ADDQ          DX, SI
@@ -2512,7 +2522,7 @@ rows4Group:
 	MOVQ   d+56(FP), R12
 	SHRQ   $0x03, R12
 
-rows4Dot:
+rows4Dot0:
 	PREFETCHT1    (R8)
 	PREFETCHT1    (R8)(R9*1)
 	ADDQ          (SP), R8
@@ -2543,54 +2553,54 @@ rows4Dot:
 	ADDQ          $+32, SI
 	ADDQ          $+64, CX
 	DECQ          R12
-	JNZ           rows4Dot
+	JNZ           rows4Dot0
 	MOVQ          lda+8(FP), CX
 	SHLQ          $0x03, CX
-	VSHUFPD       $0x55, Z1, Z0, Z16
-	VMOVAPD       Z1, K1, Z0
-	VADDPD        Z0, Z16, Z16
-	VSHUFPD       $0x55, Z3, Z2, Z0
-	VMOVAPD       Z3, K1, Z2
-	VADDPD        Z2, Z0, Z0
-	VSHUFF64X2    $0x4e, Z0, Z16, Z1
-	VMOVAPD       Z0, K2, Z16
-	VADDPD        Z16, Z1, Z1
-	VSHUFPD       $0x55, Z5, Z4, Z0
-	VMOVAPD       Z5, K1, Z4
-	VADDPD        Z4, Z0, Z0
-	VSHUFPD       $0x55, Z7, Z6, Z2
-	VMOVAPD       Z7, K1, Z6
-	VADDPD        Z6, Z2, Z2
-	VSHUFF64X2    $0x4e, Z2, Z0, Z3
+	VSHUFF64X2    $0x4e, Z2, Z0, Z16
 	VMOVAPD       Z2, K2, Z0
+	VADDPD        Z0, Z16, Z16
+	VSHUFF64X2    $0x4e, Z3, Z1, Z0
+	VMOVAPD       Z3, K2, Z1
+	VADDPD        Z1, Z0, Z0
+	VSHUFPD       $0x55, Z0, Z16, Z1
+	VMOVAPD       Z0, K1, Z16
+	VADDPD        Z16, Z1, Z1
+	VSHUFF64X2    $0x4e, Z6, Z4, Z0
+	VMOVAPD       Z6, K2, Z4
+	VADDPD        Z4, Z0, Z0
+	VSHUFF64X2    $0x4e, Z7, Z5, Z2
+	VMOVAPD       Z7, K2, Z5
+	VADDPD        Z5, Z2, Z2
+	VSHUFPD       $0x55, Z2, Z0, Z3
+	VMOVAPD       Z2, K1, Z0
 	VADDPD        Z0, Z3, Z3
-	VSHUFF64X2    $0x8d, Z3, Z1, Z0
-	VSHUFF64X2    $0xd8, Z3, Z1, Z1
+	VSHUFF64X2    $0x88, Z3, Z1, Z0
+	VSHUFF64X2    $0xdd, Z3, Z1, Z1
 	VADDPD        Z1, Z0, Z0
 	VMOVUPD       Y0, (R11)
 	ADDQ          CX, R11
 	VEXTRACTF64X4 $0x01, Z0, (R11)
 	ADDQ          CX, R11
-	VSHUFPD       $0x55, Z9, Z8, Z0
-	VMOVAPD       Z9, K1, Z8
+	VSHUFF64X2    $0x4e, Z10, Z8, Z0
+	VMOVAPD       Z10, K2, Z8
 	VADDPD        Z8, Z0, Z0
-	VSHUFPD       $0x55, Z11, Z10, Z1
-	VMOVAPD       Z11, K1, Z10
-	VADDPD        Z10, Z1, Z1
-	VSHUFF64X2    $0x4e, Z1, Z0, Z2
-	VMOVAPD       Z1, K2, Z0
+	VSHUFF64X2    $0x4e, Z11, Z9, Z1
+	VMOVAPD       Z11, K2, Z9
+	VADDPD        Z9, Z1, Z1
+	VSHUFPD       $0x55, Z1, Z0, Z2
+	VMOVAPD       Z1, K1, Z0
 	VADDPD        Z0, Z2, Z2
-	VSHUFPD       $0x55, Z13, Z12, Z0
-	VMOVAPD       Z13, K1, Z12
+	VSHUFF64X2    $0x4e, Z14, Z12, Z0
+	VMOVAPD       Z14, K2, Z12
 	VADDPD        Z12, Z0, Z0
-	VSHUFPD       $0x55, Z15, Z14, Z1
-	VMOVAPD       Z15, K1, Z14
-	VADDPD        Z14, Z1, Z1
-	VSHUFF64X2    $0x4e, Z1, Z0, Z3
-	VMOVAPD       Z1, K2, Z0
+	VSHUFF64X2    $0x4e, Z15, Z13, Z1
+	VMOVAPD       Z15, K2, Z13
+	VADDPD        Z13, Z1, Z1
+	VSHUFPD       $0x55, Z1, Z0, Z3
+	VMOVAPD       Z1, K1, Z0
 	VADDPD        Z0, Z3, Z3
-	VSHUFF64X2    $0x8d, Z3, Z2, Z0
-	VSHUFF64X2    $0xd8, Z3, Z2, Z1
+	VSHUFF64X2    $0x88, Z3, Z2, Z0
+	VSHUFF64X2    $0xdd, Z3, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VMOVUPD       Y0, (R11)
 	ADDQ          CX, R11
@@ -2633,7 +2643,7 @@ rows2Group:
 	MOVQ   d+56(FP), R11
 	SHRQ   $0x03, R11
 
-rows2Dot:
+rows2Dot0:
 	PREFETCHT1    (R8)
 	PREFETCHT1    (R8)(R9*1)
 	ADDQ          8(SP), R8
@@ -2654,37 +2664,37 @@ rows2Dot:
 	ADDQ          $+32, SI
 	ADDQ          $+64, CX
 	DECQ          R11
-	JNZ           rows2Dot
+	JNZ           rows2Dot0
 	MOVQ          lda+8(FP), CX
 	SHLQ          $0x03, CX
-	VSHUFPD       $0x55, Z1, Z0, Z8
-	VMOVAPD       Z1, K1, Z0
+	VSHUFF64X2    $0x4e, Z2, Z0, Z8
+	VMOVAPD       Z2, K2, Z0
 	VADDPD        Z0, Z8, Z8
-	VSHUFPD       $0x55, Z3, Z2, Z0
-	VMOVAPD       Z3, K1, Z2
-	VADDPD        Z2, Z0, Z0
-	VSHUFF64X2    $0x4e, Z0, Z8, Z1
-	VMOVAPD       Z0, K2, Z8
+	VSHUFF64X2    $0x4e, Z3, Z1, Z0
+	VMOVAPD       Z3, K2, Z1
+	VADDPD        Z1, Z0, Z0
+	VSHUFPD       $0x55, Z0, Z8, Z1
+	VMOVAPD       Z0, K1, Z8
 	VADDPD        Z8, Z1, Z1
-	VSHUFF64X2    $0x0d, Z1, Z1, Z0
-	VSHUFF64X2    $0x08, Z1, Z1, Z1
-	VADDPD        Y1, Y0, Y0
+	VSHUFF64X2    $0x88, Z1, Z1, Z0
+	VSHUFF64X2    $0xdd, Z1, Z1, Z1
+	VADDPD        Z1, Z0, Z0
 	VMOVUPD       X0, (R10)
 	ADDQ          CX, R10
 	VEXTRACTF64X2 $0x01, Y0, (R10)
 	ADDQ          CX, R10
-	VSHUFPD       $0x55, Z5, Z4, Z0
-	VMOVAPD       Z5, K1, Z4
+	VSHUFF64X2    $0x4e, Z6, Z4, Z0
+	VMOVAPD       Z6, K2, Z4
 	VADDPD        Z4, Z0, Z0
-	VSHUFPD       $0x55, Z7, Z6, Z1
-	VMOVAPD       Z7, K1, Z6
-	VADDPD        Z6, Z1, Z1
-	VSHUFF64X2    $0x4e, Z1, Z0, Z2
-	VMOVAPD       Z1, K2, Z0
+	VSHUFF64X2    $0x4e, Z7, Z5, Z1
+	VMOVAPD       Z7, K2, Z5
+	VADDPD        Z5, Z1, Z1
+	VSHUFPD       $0x55, Z1, Z0, Z2
+	VMOVAPD       Z1, K1, Z0
 	VADDPD        Z0, Z2, Z2
-	VSHUFF64X2    $0x0d, Z2, Z2, Z0
-	VSHUFF64X2    $0x08, Z2, Z2, Z1
-	VADDPD        Y1, Y0, Y0
+	VSHUFF64X2    $0x88, Z2, Z2, Z0
+	VSHUFF64X2    $0xdd, Z2, Z2, Z1
+	VADDPD        Z1, Z0, Z0
 	VMOVUPD       X0, (R10)
 	ADDQ          CX, R10
 	VEXTRACTF64X2 $0x01, Y0, (R10)
@@ -2771,7 +2781,7 @@ rows4Group:
 	MOVQ   d+56(FP), R12
 	SHRQ   $0x03, R12
 
-rows4Dot:
+rows4Dot0:
 	PREFETCHT1    (R8)
 	PREFETCHT1    (R8)(R9*1)
 	ADDQ          (SP), R8
@@ -2807,71 +2817,71 @@ rows4Dot:
 	ADDQ          $+32, SI
 	ADDQ          $+64, CX
 	DECQ          R12
-	JNZ           rows4Dot
+	JNZ           rows4Dot0
 	MOVQ          lda+8(FP), CX
 	SHLQ          $0x03, CX
-	VSHUFPD       $0x55, Z1, Z0, Z20
-	VMOVAPD       Z1, K1, Z0
-	VADDPD        Z0, Z20, Z20
-	VSHUFPD       $0x55, Z3, Z2, Z0
-	VMOVAPD       Z3, K1, Z2
-	VADDPD        Z2, Z0, Z0
-	VSHUFF64X2    $0x4e, Z0, Z20, Z1
-	VMOVAPD       Z0, K2, Z20
-	VADDPD        Z20, Z1, Z1
-	VSHUFPD       $0x55, Z5, Z4, Z0
-	VMOVAPD       Z5, K1, Z4
-	VADDPD        Z4, Z0, Z0
-	VSHUFPD       $0x55, Z7, Z6, Z2
-	VMOVAPD       Z7, K1, Z6
-	VADDPD        Z6, Z2, Z2
-	VSHUFF64X2    $0x4e, Z2, Z0, Z3
+	VSHUFF64X2    $0x4e, Z2, Z0, Z20
 	VMOVAPD       Z2, K2, Z0
+	VADDPD        Z0, Z20, Z20
+	VSHUFF64X2    $0x4e, Z3, Z1, Z0
+	VMOVAPD       Z3, K2, Z1
+	VADDPD        Z1, Z0, Z0
+	VSHUFPD       $0x55, Z0, Z20, Z1
+	VMOVAPD       Z0, K1, Z20
+	VADDPD        Z20, Z1, Z1
+	VSHUFF64X2    $0x4e, Z6, Z4, Z0
+	VMOVAPD       Z6, K2, Z4
+	VADDPD        Z4, Z0, Z0
+	VSHUFF64X2    $0x4e, Z7, Z5, Z2
+	VMOVAPD       Z7, K2, Z5
+	VADDPD        Z5, Z2, Z2
+	VSHUFPD       $0x55, Z2, Z0, Z3
+	VMOVAPD       Z2, K1, Z0
 	VADDPD        Z0, Z3, Z3
-	VSHUFF64X2    $0x8d, Z3, Z1, Z0
-	VSHUFF64X2    $0xd8, Z3, Z1, Z1
+	VSHUFF64X2    $0x88, Z3, Z1, Z0
+	VSHUFF64X2    $0xdd, Z3, Z1, Z1
 	VADDPD        Z1, Z0, Z0
 	VMOVUPD       Y0, (R11)
 	ADDQ          CX, R11
 	VEXTRACTF64X4 $0x01, Z0, (R11)
 	ADDQ          CX, R11
-	VSHUFPD       $0x55, Z9, Z8, Z0
-	VMOVAPD       Z9, K1, Z8
+	VSHUFF64X2    $0x4e, Z10, Z8, Z0
+	VMOVAPD       Z10, K2, Z8
 	VADDPD        Z8, Z0, Z0
-	VSHUFPD       $0x55, Z11, Z10, Z1
-	VMOVAPD       Z11, K1, Z10
-	VADDPD        Z10, Z1, Z1
-	VSHUFF64X2    $0x4e, Z1, Z0, Z2
-	VMOVAPD       Z1, K2, Z0
+	VSHUFF64X2    $0x4e, Z11, Z9, Z1
+	VMOVAPD       Z11, K2, Z9
+	VADDPD        Z9, Z1, Z1
+	VSHUFPD       $0x55, Z1, Z0, Z2
+	VMOVAPD       Z1, K1, Z0
 	VADDPD        Z0, Z2, Z2
-	VSHUFPD       $0x55, Z13, Z12, Z0
-	VMOVAPD       Z13, K1, Z12
+	VSHUFF64X2    $0x4e, Z14, Z12, Z0
+	VMOVAPD       Z14, K2, Z12
 	VADDPD        Z12, Z0, Z0
-	VSHUFPD       $0x55, Z15, Z14, Z1
-	VMOVAPD       Z15, K1, Z14
-	VADDPD        Z14, Z1, Z1
-	VSHUFF64X2    $0x4e, Z1, Z0, Z3
-	VMOVAPD       Z1, K2, Z0
+	VSHUFF64X2    $0x4e, Z15, Z13, Z1
+	VMOVAPD       Z15, K2, Z13
+	VADDPD        Z13, Z1, Z1
+	VSHUFPD       $0x55, Z1, Z0, Z3
+	VMOVAPD       Z1, K1, Z0
 	VADDPD        Z0, Z3, Z3
-	VSHUFF64X2    $0x8d, Z3, Z2, Z0
-	VSHUFF64X2    $0xd8, Z3, Z2, Z1
+	VSHUFF64X2    $0x88, Z3, Z2, Z0
+	VSHUFF64X2    $0xdd, Z3, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VMOVUPD       Y0, (R11)
 	ADDQ          CX, R11
 	VEXTRACTF64X4 $0x01, Z0, (R11)
 	ADDQ          CX, R11
-	VSHUFPD       $0x55, Z17, Z16, Z0
-	VMOVAPD       Z17, K1, Z16
+	VSHUFF64X2    $0x4e, Z18, Z16, Z0
+	VMOVAPD       Z18, K2, Z16
 	VADDPD        Z16, Z0, Z0
-	VSHUFPD       $0x55, Z19, Z18, Z1
-	VMOVAPD       Z19, K1, Z18
-	VADDPD        Z18, Z1, Z1
-	VSHUFF64X2    $0x4e, Z1, Z0, Z2
-	VMOVAPD       Z1, K2, Z0
+	VSHUFF64X2    $0x4e, Z19, Z17, Z1
+	VMOVAPD       Z19, K2, Z17
+	VADDPD        Z17, Z1, Z1
+	VSHUFPD       $0x55, Z1, Z0, Z2
+	VMOVAPD       Z1, K1, Z0
 	VADDPD        Z0, Z2, Z2
-	VSHUFF64X2    $0x0d, Z2, Z2, Z0
-	VSHUFF64X2    $0x08, Z2, Z2, Z1
-	VADDPD        Y1, Y0, Y0
+	VSHUFF64X2    $0x88, Z2, Z2, Z0
+	VSHUFF64X2    $0xdd, Z2, Z2, Z1
+	VADDPD        Z1, Z0, Z0
 	VMOVUPD       Y0, (R11)
 	ADDQ          CX, R11
 	ADDQ          DX, R10
@@ -2914,7 +2924,7 @@ rows2Group:
 	MOVQ   d+56(FP), R11
 	SHRQ   $0x03, R11
 
-rows2Dot:
+rows2Dot0:
 	PREFETCHT1    (R8)
 	PREFETCHT1    (R8)(R9*1)
 	ADDQ          8(SP), R8
@@ -2938,49 +2948,51 @@ rows2Dot:
 	ADDQ          $+32, SI
 	ADDQ          $+64, CX
 	DECQ          R11
-	JNZ           rows2Dot
+	JNZ           rows2Dot0
 	MOVQ          lda+8(FP), CX
 	SHLQ          $0x03, CX
-	VSHUFPD       $0x55, Z1, Z0, Z10
-	VMOVAPD       Z1, K1, Z0
+	VSHUFF64X2    $0x4e, Z2, Z0, Z10
+	VMOVAPD       Z2, K2, Z0
 	VADDPD        Z0, Z10, Z10
-	VSHUFPD       $0x55, Z3, Z2, Z0
-	VMOVAPD       Z3, K1, Z2
-	VADDPD        Z2, Z0, Z0
-	VSHUFF64X2    $0x4e, Z0, Z10, Z1
-	VMOVAPD       Z0, K2, Z10
+	VSHUFF64X2    $0x4e, Z3, Z1, Z0
+	VMOVAPD       Z3, K2, Z1
+	VADDPD        Z1, Z0, Z0
+	VSHUFPD       $0x55, Z0, Z10, Z1
+	VMOVAPD       Z0, K1, Z10
 	VADDPD        Z10, Z1, Z1
-	VSHUFF64X2    $0x0d, Z1, Z1, Z0
-	VSHUFF64X2    $0x08, Z1, Z1, Z1
-	VADDPD        Y1, Y0, Y0
+	VSHUFF64X2    $0x88, Z1, Z1, Z0
+	VSHUFF64X2    $0xdd, Z1, Z1, Z1
+	VADDPD        Z1, Z0, Z0
 	VMOVUPD       X0, (R10)
 	ADDQ          CX, R10
 	VEXTRACTF64X2 $0x01, Y0, (R10)
 	ADDQ          CX, R10
-	VSHUFPD       $0x55, Z5, Z4, Z0
-	VMOVAPD       Z5, K1, Z4
+	VSHUFF64X2    $0x4e, Z6, Z4, Z0
+	VMOVAPD       Z6, K2, Z4
 	VADDPD        Z4, Z0, Z0
-	VSHUFPD       $0x55, Z7, Z6, Z1
-	VMOVAPD       Z7, K1, Z6
-	VADDPD        Z6, Z1, Z1
-	VSHUFF64X2    $0x4e, Z1, Z0, Z2
-	VMOVAPD       Z1, K2, Z0
+	VSHUFF64X2    $0x4e, Z7, Z5, Z1
+	VMOVAPD       Z7, K2, Z5
+	VADDPD        Z5, Z1, Z1
+	VSHUFPD       $0x55, Z1, Z0, Z2
+	VMOVAPD       Z1, K1, Z0
 	VADDPD        Z0, Z2, Z2
-	VSHUFF64X2    $0x0d, Z2, Z2, Z0
-	VSHUFF64X2    $0x08, Z2, Z2, Z1
-	VADDPD        Y1, Y0, Y0
+	VSHUFF64X2    $0x88, Z2, Z2, Z0
+	VSHUFF64X2    $0xdd, Z2, Z2, Z1
+	VADDPD        Z1, Z0, Z0
 	VMOVUPD       X0, (R10)
 	ADDQ          CX, R10
 	VEXTRACTF64X2 $0x01, Y0, (R10)
 	ADDQ          CX, R10
-	VSHUFPD       $0x55, Z9, Z8, Z0
-	VMOVAPD       Z9, K1, Z8
+	VSHUFF64X2    $0x4e, Z8, Z8, Z0
 	VADDPD        Z8, Z0, Z0
-	VSHUFF64X2    $0x4e, Z0, Z0, Z1
-	VADDPD        Z0, Z1, Z1
-	VSHUFF64X2    $0x0d, Z1, Z1, Z0
-	VSHUFF64X2    $0x08, Z1, Z1, Z1
-	VADDPD        Y1, Y0, Y0
+	VSHUFF64X2    $0x4e, Z9, Z9, Z1
+	VADDPD        Z9, Z1, Z1
+	VSHUFPD       $0x55, Z1, Z0, Z2
+	VMOVAPD       Z1, K1, Z0
+	VADDPD        Z0, Z2, Z2
+	VSHUFF64X2    $0x88, Z2, Z2, Z0
+	VSHUFF64X2    $0xdd, Z2, Z2, Z1
+	VADDPD        Z1, Z0, Z0
 	VMOVUPD       X0, (R10)
 	ADDQ          CX, R10
 	ADDQ          DX, DI
@@ -3071,7 +3083,7 @@ rows4Group:
 	MOVQ   d+56(FP), R13
 	SHRQ   $0x03, R13
 
-rows4Dot:
+rows4Dot0:
 	PREFETCHT1    (R9)
 	PREFETCHT1    (R9)(R10*1)
 	ADDQ          (SP), R9
@@ -3112,79 +3124,79 @@ rows4Dot:
 	ADDQ          $+32, DI
 	ADDQ          $+64, CX
 	DECQ          R13
-	JNZ           rows4Dot
+	JNZ           rows4Dot0
 	MOVQ          lda+8(FP), CX
 	SHLQ          $0x03, CX
-	VSHUFPD       $0x55, Z1, Z0, Z24
-	VMOVAPD       Z1, K1, Z0
-	VADDPD        Z0, Z24, Z24
-	VSHUFPD       $0x55, Z3, Z2, Z0
-	VMOVAPD       Z3, K1, Z2
-	VADDPD        Z2, Z0, Z0
-	VSHUFF64X2    $0x4e, Z0, Z24, Z1
-	VMOVAPD       Z0, K2, Z24
-	VADDPD        Z24, Z1, Z1
-	VSHUFPD       $0x55, Z5, Z4, Z0
-	VMOVAPD       Z5, K1, Z4
-	VADDPD        Z4, Z0, Z0
-	VSHUFPD       $0x55, Z7, Z6, Z2
-	VMOVAPD       Z7, K1, Z6
-	VADDPD        Z6, Z2, Z2
-	VSHUFF64X2    $0x4e, Z2, Z0, Z3
+	VSHUFF64X2    $0x4e, Z2, Z0, Z24
 	VMOVAPD       Z2, K2, Z0
+	VADDPD        Z0, Z24, Z24
+	VSHUFF64X2    $0x4e, Z3, Z1, Z0
+	VMOVAPD       Z3, K2, Z1
+	VADDPD        Z1, Z0, Z0
+	VSHUFPD       $0x55, Z0, Z24, Z1
+	VMOVAPD       Z0, K1, Z24
+	VADDPD        Z24, Z1, Z1
+	VSHUFF64X2    $0x4e, Z6, Z4, Z0
+	VMOVAPD       Z6, K2, Z4
+	VADDPD        Z4, Z0, Z0
+	VSHUFF64X2    $0x4e, Z7, Z5, Z2
+	VMOVAPD       Z7, K2, Z5
+	VADDPD        Z5, Z2, Z2
+	VSHUFPD       $0x55, Z2, Z0, Z3
+	VMOVAPD       Z2, K1, Z0
 	VADDPD        Z0, Z3, Z3
-	VSHUFF64X2    $0x8d, Z3, Z1, Z0
-	VSHUFF64X2    $0xd8, Z3, Z1, Z1
+	VSHUFF64X2    $0x88, Z3, Z1, Z0
+	VSHUFF64X2    $0xdd, Z3, Z1, Z1
 	VADDPD        Z1, Z0, Z0
 	VMOVUPD       Y0, (R12)
 	ADDQ          CX, R12
 	VEXTRACTF64X4 $0x01, Z0, (R12)
 	ADDQ          CX, R12
-	VSHUFPD       $0x55, Z9, Z8, Z0
-	VMOVAPD       Z9, K1, Z8
+	VSHUFF64X2    $0x4e, Z10, Z8, Z0
+	VMOVAPD       Z10, K2, Z8
 	VADDPD        Z8, Z0, Z0
-	VSHUFPD       $0x55, Z11, Z10, Z1
-	VMOVAPD       Z11, K1, Z10
-	VADDPD        Z10, Z1, Z1
-	VSHUFF64X2    $0x4e, Z1, Z0, Z2
-	VMOVAPD       Z1, K2, Z0
+	VSHUFF64X2    $0x4e, Z11, Z9, Z1
+	VMOVAPD       Z11, K2, Z9
+	VADDPD        Z9, Z1, Z1
+	VSHUFPD       $0x55, Z1, Z0, Z2
+	VMOVAPD       Z1, K1, Z0
 	VADDPD        Z0, Z2, Z2
-	VSHUFPD       $0x55, Z13, Z12, Z0
-	VMOVAPD       Z13, K1, Z12
+	VSHUFF64X2    $0x4e, Z14, Z12, Z0
+	VMOVAPD       Z14, K2, Z12
 	VADDPD        Z12, Z0, Z0
-	VSHUFPD       $0x55, Z15, Z14, Z1
-	VMOVAPD       Z15, K1, Z14
-	VADDPD        Z14, Z1, Z1
-	VSHUFF64X2    $0x4e, Z1, Z0, Z3
-	VMOVAPD       Z1, K2, Z0
+	VSHUFF64X2    $0x4e, Z15, Z13, Z1
+	VMOVAPD       Z15, K2, Z13
+	VADDPD        Z13, Z1, Z1
+	VSHUFPD       $0x55, Z1, Z0, Z3
+	VMOVAPD       Z1, K1, Z0
 	VADDPD        Z0, Z3, Z3
-	VSHUFF64X2    $0x8d, Z3, Z2, Z0
-	VSHUFF64X2    $0xd8, Z3, Z2, Z1
+	VSHUFF64X2    $0x88, Z3, Z2, Z0
+	VSHUFF64X2    $0xdd, Z3, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VMOVUPD       Y0, (R12)
 	ADDQ          CX, R12
 	VEXTRACTF64X4 $0x01, Z0, (R12)
 	ADDQ          CX, R12
-	VSHUFPD       $0x55, Z17, Z16, Z0
-	VMOVAPD       Z17, K1, Z16
+	VSHUFF64X2    $0x4e, Z18, Z16, Z0
+	VMOVAPD       Z18, K2, Z16
 	VADDPD        Z16, Z0, Z0
-	VSHUFPD       $0x55, Z19, Z18, Z1
-	VMOVAPD       Z19, K1, Z18
-	VADDPD        Z18, Z1, Z1
-	VSHUFF64X2    $0x4e, Z1, Z0, Z2
-	VMOVAPD       Z1, K2, Z0
+	VSHUFF64X2    $0x4e, Z19, Z17, Z1
+	VMOVAPD       Z19, K2, Z17
+	VADDPD        Z17, Z1, Z1
+	VSHUFPD       $0x55, Z1, Z0, Z2
+	VMOVAPD       Z1, K1, Z0
 	VADDPD        Z0, Z2, Z2
-	VSHUFPD       $0x55, Z21, Z20, Z0
-	VMOVAPD       Z21, K1, Z20
+	VSHUFF64X2    $0x4e, Z22, Z20, Z0
+	VMOVAPD       Z22, K2, Z20
 	VADDPD        Z20, Z0, Z0
-	VSHUFPD       $0x55, Z23, Z22, Z1
-	VMOVAPD       Z23, K1, Z22
-	VADDPD        Z22, Z1, Z1
-	VSHUFF64X2    $0x4e, Z1, Z0, Z3
-	VMOVAPD       Z1, K2, Z0
+	VSHUFF64X2    $0x4e, Z23, Z21, Z1
+	VMOVAPD       Z23, K2, Z21
+	VADDPD        Z21, Z1, Z1
+	VSHUFPD       $0x55, Z1, Z0, Z3
+	VMOVAPD       Z1, K1, Z0
 	VADDPD        Z0, Z3, Z3
-	VSHUFF64X2    $0x8d, Z3, Z2, Z0
-	VSHUFF64X2    $0xd8, Z3, Z2, Z1
+	VSHUFF64X2    $0x88, Z3, Z2, Z0
+	VSHUFF64X2    $0xdd, Z3, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VMOVUPD       Y0, (R12)
 	ADDQ          CX, R12
@@ -3233,7 +3245,7 @@ rows2Group:
 	MOVQ   d+56(FP), R12
 	SHRQ   $0x03, R12
 
-rows2Dot:
+rows2Dot0:
 	PREFETCHT1    (R9)
 	PREFETCHT1    (R9)(R10*1)
 	ADDQ          8(SP), R9
@@ -3260,53 +3272,53 @@ rows2Dot:
 	ADDQ          $+32, DI
 	ADDQ          $+64, CX
 	DECQ          R12
-	JNZ           rows2Dot
+	JNZ           rows2Dot0
 	MOVQ          lda+8(FP), CX
 	SHLQ          $0x03, CX
-	VSHUFPD       $0x55, Z1, Z0, Z12
-	VMOVAPD       Z1, K1, Z0
+	VSHUFF64X2    $0x4e, Z2, Z0, Z12
+	VMOVAPD       Z2, K2, Z0
 	VADDPD        Z0, Z12, Z12
-	VSHUFPD       $0x55, Z3, Z2, Z0
-	VMOVAPD       Z3, K1, Z2
-	VADDPD        Z2, Z0, Z0
-	VSHUFF64X2    $0x4e, Z0, Z12, Z1
-	VMOVAPD       Z0, K2, Z12
+	VSHUFF64X2    $0x4e, Z3, Z1, Z0
+	VMOVAPD       Z3, K2, Z1
+	VADDPD        Z1, Z0, Z0
+	VSHUFPD       $0x55, Z0, Z12, Z1
+	VMOVAPD       Z0, K1, Z12
 	VADDPD        Z12, Z1, Z1
-	VSHUFF64X2    $0x0d, Z1, Z1, Z0
-	VSHUFF64X2    $0x08, Z1, Z1, Z1
-	VADDPD        Y1, Y0, Y0
+	VSHUFF64X2    $0x88, Z1, Z1, Z0
+	VSHUFF64X2    $0xdd, Z1, Z1, Z1
+	VADDPD        Z1, Z0, Z0
 	VMOVUPD       X0, (R11)
 	ADDQ          CX, R11
 	VEXTRACTF64X2 $0x01, Y0, (R11)
 	ADDQ          CX, R11
-	VSHUFPD       $0x55, Z5, Z4, Z0
-	VMOVAPD       Z5, K1, Z4
+	VSHUFF64X2    $0x4e, Z6, Z4, Z0
+	VMOVAPD       Z6, K2, Z4
 	VADDPD        Z4, Z0, Z0
-	VSHUFPD       $0x55, Z7, Z6, Z1
-	VMOVAPD       Z7, K1, Z6
-	VADDPD        Z6, Z1, Z1
-	VSHUFF64X2    $0x4e, Z1, Z0, Z2
-	VMOVAPD       Z1, K2, Z0
+	VSHUFF64X2    $0x4e, Z7, Z5, Z1
+	VMOVAPD       Z7, K2, Z5
+	VADDPD        Z5, Z1, Z1
+	VSHUFPD       $0x55, Z1, Z0, Z2
+	VMOVAPD       Z1, K1, Z0
 	VADDPD        Z0, Z2, Z2
-	VSHUFF64X2    $0x0d, Z2, Z2, Z0
-	VSHUFF64X2    $0x08, Z2, Z2, Z1
-	VADDPD        Y1, Y0, Y0
+	VSHUFF64X2    $0x88, Z2, Z2, Z0
+	VSHUFF64X2    $0xdd, Z2, Z2, Z1
+	VADDPD        Z1, Z0, Z0
 	VMOVUPD       X0, (R11)
 	ADDQ          CX, R11
 	VEXTRACTF64X2 $0x01, Y0, (R11)
 	ADDQ          CX, R11
-	VSHUFPD       $0x55, Z9, Z8, Z0
-	VMOVAPD       Z9, K1, Z8
+	VSHUFF64X2    $0x4e, Z10, Z8, Z0
+	VMOVAPD       Z10, K2, Z8
 	VADDPD        Z8, Z0, Z0
-	VSHUFPD       $0x55, Z11, Z10, Z1
-	VMOVAPD       Z11, K1, Z10
-	VADDPD        Z10, Z1, Z1
-	VSHUFF64X2    $0x4e, Z1, Z0, Z2
-	VMOVAPD       Z1, K2, Z0
+	VSHUFF64X2    $0x4e, Z11, Z9, Z1
+	VMOVAPD       Z11, K2, Z9
+	VADDPD        Z9, Z1, Z1
+	VSHUFPD       $0x55, Z1, Z0, Z2
+	VMOVAPD       Z1, K1, Z0
 	VADDPD        Z0, Z2, Z2
-	VSHUFF64X2    $0x0d, Z2, Z2, Z0
-	VSHUFF64X2    $0x08, Z2, Z2, Z1
-	VADDPD        Y1, Y0, Y0
+	VSHUFF64X2    $0x88, Z2, Z2, Z0
+	VSHUFF64X2    $0xdd, Z2, Z2, Z1
+	VADDPD        Z1, Z0, Z0
 	VMOVUPD       X0, (R11)
 	ADDQ          CX, R11
 	VEXTRACTF64X2 $0x01, Y0, (R11)
@@ -8083,31 +8095,36 @@ vectors1End:
 	RET
 
 // func leastSquares_avx512(b *float64, a *float64, lda int, n int, r int, y *float64, work *float64, next uintptr, pace int, apart float64) (lo float64, hi float64)
-// Requires: AVX, AVX2, AVX512DQ, AVX512F, AVX512VL, BMI2, FMA3, MMX+
-TEXT ·leastSquares_avx512(SB), NOSPLIT, $8-96
-	MOVL   $0x000000aa, AX
-	KMOVW  AX, K1
-	MOVL   $0x000000f0, AX
-	KMOVW  AX, K2
-	MOVQ   n+24(FP), AX
-	MOVQ   work+48(FP), CX
-	ADDQ   $0x07, AX
-	ANDQ   $-8, AX
-	SHLQ   $0x03, AX
-	MOVQ   a+8(FP), DX
-	MOVQ   work+48(FP), BX
-	MOVQ   lda+16(FP), SI
-	SHLQ   $0x03, SI
-	MOVQ   r+32(FP), DI
-	MOVQ   n+24(FP), R8
-	MOVQ   R8, R9
-	ANDQ   $0x07, R9
-	MOVQ   $0x00000000000000ff, R10
-	NEGQ   R9
-	ADDQ   $+8, R9
-	SHRXQ  R9, R10, R10
-	KMOVW  R10, K3
-	VXORPD Z0, Z0, Z0
+// Requires: AVX, AVX2, AVX512DQ, AVX512F, AVX512VL, BMI2, CMOV, FMA3, MMX+
+TEXT ·leastSquares_avx512(SB), NOSPLIT, $40-96
+	MOVL    $0x000000aa, AX
+	KMOVW   AX, K1
+	MOVL    $0x000000f0, AX
+	KMOVW   AX, K2
+	MOVQ    n+24(FP), AX
+	MOVQ    work+48(FP), CX
+	ADDQ    $0x07, AX
+	ANDQ    $-8, AX
+	SHLQ    $0x03, AX
+	MOVQ    a+8(FP), DX
+	MOVQ    work+48(FP), BX
+	MOVQ    lda+16(FP), SI
+	SHLQ    $0x03, SI
+	MOVQ    r+32(FP), DI
+	MOVQ    n+24(FP), R8
+	MOVQ    n+24(FP), R9
+	ANDQ    $0x07, R9
+	MOVQ    R9, R10
+	MOVQ    $0x00000008, R11
+	CMPQ    R10, R11
+	CMOVQGT R11, R10
+	SUBQ    R10, R9
+	MOVQ    $0x00000000000000ff, R9
+	NEGQ    R10
+	ADDQ    $+8, R10
+	SHRXQ   R10, R9, R9
+	KMOVW   R9, K3
+	VXORPD  Z0, Z0, Z0
 
 copy:
 	VXORPD Z1, Z1, Z1
@@ -8121,8 +8138,8 @@ copyColumnBlock:
 	VMOVUPD     (R9), Z2
 	VMOVUPD     Z2, (BX)
 	VFMADD231PD Z2, Z2, Z1
-	ADDQ        $+64, BX
 	ADDQ        $+64, R9
+	ADDQ        $+64, BX
 	DECQ        R10
 	JNZ         copyColumnBlock
 
@@ -8148,8 +8165,8 @@ copyColumnDone:
 copyYBlock:
 	VMOVUPD (DX), Z1
 	VMOVUPD Z1, (BX)
-	ADDQ    $+64, BX
 	ADDQ    $+64, DX
+	ADDQ    $+64, BX
 	DECQ    SI
 	JNZ     copyYBlock
 
@@ -8172,12 +8189,15 @@ clear:
 	JNZ           clear
 	VEXTRACTF64X4 $0x01, Z0, Y1
 	VADDPD        Y0, Y1, Y1
-	VEXTRACTF64X2 $0x01, Y1, X0
-	VADDPD        X1, X0, X0
+	VEXTRACTF128  $0x01, Y1, X0
+	VHADDPD       X0, X1, X0
 	VPERMILPD     $0x01, X0, X1
 	VADDSD        X1, X0, X0
 	VMOVSD        X0, hi+88(FP)
 	VMULSD        apart+72(FP), X0, X0
+	MOVQ          $0x3ff0000000000000, DX
+	MOVQ          DX, 24(SP)
+	VMOVSD        X0, (SP)
 	MOVQ          r+32(FP), DX
 	ADDQ          $0x04, DX
 	IMULQ         AX, DX
@@ -8189,92 +8209,98 @@ clear:
 	MOVQ          r+32(FP), BX
 	ADDQ          $0x04, BX
 	SHRQ          $0x02, BX
-	VXORPD        Z3, Z3, Z3
-	VXORPD        Z5, Z5, Z5
+	VXORPD        Z0, Z0, Z0
+	VXORPD        Z1, Z1, Z1
 	VXORPD        Z2, Z2, Z2
-	VXORPD        Z4, Z4, Z4
+	VXORPD        Z3, Z3, Z3
 	MOVQ          CX, R10
 	MOVQ          AX, R11
 	SHRQ          $0x06, R11
 
 firstLead:
-	VMOVUPD      (R10), Z1
-	VFMADD231PD  (DI), Z1, Z3
-	VFMADD231PD  (DI)(AX*1), Z1, Z5
-	VFMADD231PD  (DI)(AX*2), Z1, Z2
-	VFMADD231PD  (DI)(R8*1), Z1, Z4
+	VMOVUPD      (R10), Z4
+	VFMADD231PD  (DI), Z4, Z0
+	VFMADD231PD  (DI)(AX*1), Z4, Z1
+	VFMADD231PD  (DI)(AX*2), Z4, Z2
+	VFMADD231PD  (DI)(R8*1), Z4, Z3
 	ADDQ         $+64, R10
 	ADDQ         $+64, DI
 	DECQ         R11
 	JNZ          firstLead
-	VSHUFPD      $0x55, Z5, Z3, Z1
-	VMOVAPD      Z5, K1, Z3
-	VADDPD       Z3, Z1, Z1
-	VSHUFPD      $0x55, Z4, Z2, Z3
-	VMOVAPD      Z4, K1, Z2
-	VADDPD       Z2, Z3, Z3
-	VSHUFF64X2   $0x4e, Z3, Z1, Z2
+	VSHUFF64X2   $0x4e, Z2, Z0, Z4
+	VMOVAPD      Z2, K2, Z0
+	VADDPD       Z0, Z4, Z4
+	VSHUFF64X2   $0x4e, Z3, Z1, Z0
 	VMOVAPD      Z3, K2, Z1
-	VADDPD       Z1, Z2, Z2
-	VSHUFF64X2   $0x0d, Z2, Z2, Z1
-	VSHUFF64X2   $0x08, Z2, Z2, Z2
-	VADDPD       Y2, Y1, Y1
-	VBROADCASTSD X1, Y2
-	VBROADCASTSD X0, Y3
+	VADDPD       Z1, Z0, Z0
+	VSHUFPD      $0x55, Z0, Z4, Z1
+	VMOVAPD      Z0, K1, Z4
+	VADDPD       Z4, Z1, Z1
+	VSHUFF64X2   $0x88, Z1, Z1, Z0
+	VSHUFF64X2   $0xdd, Z1, Z1, Z1
+	VADDPD       Z1, Z0, Z0
+	VMOVSD       24(SP), X1
+	VDIVSD       X0, X1, X1
+	VMOVSD       X1, 8(SP)
+	VBROADCASTSD X1, Y1
+	VBROADCASTSD X0, Y2
+	VBROADCASTSD (SP), Y3
 	VCMPPD       $0x06, Y3, Y2, K3
-	VDIVPD.Z     Y2, Y1, K3, Y3
-	VMOVUPD      Y3, (SI)
-	VMOVSD       X2, (SI)
+	VMULPD.Z     Y1, Y0, K3, Y1
+	VMOVUPD      Y1, (SI)
+	VMOVSD       X0, (SI)
 	ADDQ         $0x20, SI
 	LEAQ         (DI)(R8*1), DI
-	VMOVAPD      X2, X1
+	VMOVSD       (DX), X0
+	VMOVSD       X0, lo+80(FP)
 	DECQ         BX
 	JZ           firstDone
 
 firstGroup:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
 	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
 	MOVQ   CX, R10
 	MOVQ   AX, R11
 	SHRQ   $0x06, R11
 
 firstRest:
-	VMOVUPD     (R10), Z7
-	VFMADD231PD (DI), Z7, Z3
-	VFMADD231PD (DI)(AX*1), Z7, Z4
-	VFMADD231PD (DI)(AX*2), Z7, Z5
-	VFMADD231PD (DI)(R8*1), Z7, Z6
-	ADDQ        $+64, R10
-	ADDQ        $+64, DI
-	DECQ        R11
-	JNZ         firstRest
-	VSHUFPD     $0x55, Z4, Z3, Z7
-	VMOVAPD     Z4, K1, Z3
-	VADDPD      Z3, Z7, Z7
-	VSHUFPD     $0x55, Z6, Z5, Z3
-	VMOVAPD     Z6, K1, Z5
-	VADDPD      Z5, Z3, Z3
-	VSHUFF64X2  $0x4e, Z3, Z7, Z4
-	VMOVAPD     Z3, K2, Z7
-	VADDPD      Z7, Z4, Z4
-	VSHUFF64X2  $0x0d, Z4, Z4, Z3
-	VSHUFF64X2  $0x08, Z4, Z4, Z4
-	VADDPD      Y4, Y3, Y3
-	VDIVPD.Z    Y2, Y3, K3, Y3
-	VMOVUPD     Y3, (SI)
-	ADDQ        $0x20, SI
-	LEAQ        (DI)(R8*1), DI
-	DECQ        BX
-	JNZ         firstGroup
+	VMOVUPD      (R10), Z4
+	VFMADD231PD  (DI), Z4, Z0
+	VFMADD231PD  (DI)(AX*1), Z4, Z1
+	VFMADD231PD  (DI)(AX*2), Z4, Z2
+	VFMADD231PD  (DI)(R8*1), Z4, Z3
+	ADDQ         $+64, R10
+	ADDQ         $+64, DI
+	DECQ         R11
+	JNZ          firstRest
+	VSHUFF64X2   $0x4e, Z2, Z0, Z4
+	VMOVAPD      Z2, K2, Z0
+	VADDPD       Z0, Z4, Z4
+	VSHUFF64X2   $0x4e, Z3, Z1, Z0
+	VMOVAPD      Z3, K2, Z1
+	VADDPD       Z1, Z0, Z0
+	VSHUFPD      $0x55, Z0, Z4, Z1
+	VMOVAPD      Z0, K1, Z4
+	VADDPD       Z4, Z1, Z1
+	VSHUFF64X2   $0x88, Z1, Z1, Z0
+	VSHUFF64X2   $0xdd, Z1, Z1, Z1
+	VADDPD       Z1, Z0, Z0
+	VBROADCASTSD 8(SP), Y1
+	VMULPD.Z     Y1, Y0, K3, Y0
+	VMOVUPD      Y0, (SI)
+	ADDQ         $0x20, SI
+	LEAQ         (DI)(R8*1), DI
+	DECQ         BX
+	JNZ          firstGroup
 
 firstDone:
 	MOVQ r+32(FP), BX
 	MOVQ r+32(FP), R10
 	DECQ BX
 	JZ   eliminated
-	MOVQ BX, (SP)
+	MOVQ BX, 32(SP)
 	ADDQ $0x05, R10
 	SHLQ $0x03, R10
 
@@ -8285,125 +8311,132 @@ step:
 	ADDQ         $+8, R11
 	ADDQ         R10, DX
 	MOVQ         DX, SI
-	MOVQ         (SP), BX
+	MOVQ         32(SP), BX
 	ADDQ         $0x04, BX
 	SHRQ         $0x02, BX
-	VXORPD       Z4, Z4, Z4
-	VXORPD       Z6, Z6, Z6
+	VXORPD       Z0, Z0, Z0
+	VXORPD       Z1, Z1, Z1
 	VXORPD       Z2, Z2, Z2
-	VXORPD       Z5, Z5, Z5
-	VBROADCASTSD (R11), Z3
-	VBROADCASTSD 8(R11), Z7
-	VBROADCASTSD 16(R11), Z8
-	VBROADCASTSD 24(R11), Z9
+	VXORPD       Z3, Z3, Z3
+	VBROADCASTSD (R11), Z4
+	VBROADCASTSD 8(R11), Z5
+	VBROADCASTSD 16(R11), Z6
+	VBROADCASTSD 24(R11), Z7
 	ADDQ         $+32, R11
 	MOVQ         CX, R12
 	MOVQ         AX, R13
 	SHRQ         $0x06, R13
 
 stepLead:
-	VMOVUPD      (R12), Z10
 	PREFETCHT1   (R9)
 	PREFETCHT1   64(R9)
 	ADDQ         pace+64(FP), R9
-	VMOVUPD      (DI), Z11
-	VFNMADD231PD Z10, Z3, Z11
-	VMOVUPD      Z11, (DI)
-	VFMADD231PD  Z11, Z11, Z4
-	VMOVUPD      (DI)(AX*1), Z12
-	VFNMADD231PD Z10, Z7, Z12
-	VMOVUPD      Z12, (DI)(AX*1)
-	VFMADD231PD  Z12, Z11, Z6
-	VMOVUPD      (DI)(AX*2), Z12
-	VFNMADD231PD Z10, Z8, Z12
-	VMOVUPD      Z12, (DI)(AX*2)
-	VFMADD231PD  Z12, Z11, Z2
-	VMOVUPD      (DI)(R8*1), Z12
-	VFNMADD231PD Z10, Z9, Z12
-	VMOVUPD      Z12, (DI)(R8*1)
-	VFMADD231PD  Z12, Z11, Z5
+	VMOVUPD      (R12), Z8
+	VMOVUPD      (DI), Z9
+	VFNMADD231PD Z8, Z4, Z9
+	VMOVUPD      Z9, (DI)
+	VFMADD231PD  Z9, Z9, Z0
+	VMOVUPD      (DI)(AX*1), Z10
+	VFNMADD231PD Z8, Z5, Z10
+	VMOVUPD      Z10, (DI)(AX*1)
+	VFMADD231PD  Z10, Z9, Z1
+	VMOVUPD      (DI)(AX*2), Z10
+	VFNMADD231PD Z8, Z6, Z10
+	VMOVUPD      Z10, (DI)(AX*2)
+	VFMADD231PD  Z10, Z9, Z2
+	VMOVUPD      (DI)(R8*1), Z10
+	VFNMADD231PD Z8, Z7, Z10
+	VMOVUPD      Z10, (DI)(R8*1)
+	VFMADD231PD  Z10, Z9, Z3
 	ADDQ         $+64, R12
 	ADDQ         $+64, DI
 	DECQ         R13
 	JNZ          stepLead
-	VSHUFPD      $0x55, Z6, Z4, Z3
-	VMOVAPD      Z6, K1, Z4
-	VADDPD       Z4, Z3, Z3
-	VSHUFPD      $0x55, Z5, Z2, Z4
-	VMOVAPD      Z5, K1, Z2
-	VADDPD       Z2, Z4, Z4
-	VSHUFF64X2   $0x4e, Z4, Z3, Z2
-	VMOVAPD      Z4, K2, Z3
-	VADDPD       Z3, Z2, Z2
-	VSHUFF64X2   $0x0d, Z2, Z2, Z3
-	VSHUFF64X2   $0x08, Z2, Z2, Z2
-	VADDPD       Y2, Y3, Y3
-	VBROADCASTSD X3, Y2
-	VBROADCASTSD X0, Y4
-	VCMPPD       $0x06, Y4, Y2, K3
-	VDIVPD.Z     Y2, Y3, K3, Y4
-	VMOVUPD      Y4, (SI)
-	VMOVSD       X2, (SI)
+	VSHUFF64X2   $0x4e, Z2, Z0, Z4
+	VMOVAPD      Z2, K2, Z0
+	VADDPD       Z0, Z4, Z4
+	VSHUFF64X2   $0x4e, Z3, Z1, Z0
+	VMOVAPD      Z3, K2, Z1
+	VADDPD       Z1, Z0, Z0
+	VSHUFPD      $0x55, Z0, Z4, Z1
+	VMOVAPD      Z0, K1, Z4
+	VADDPD       Z4, Z1, Z1
+	VSHUFF64X2   $0x88, Z1, Z1, Z0
+	VSHUFF64X2   $0xdd, Z1, Z1, Z1
+	VADDPD       Z1, Z0, Z0
+	VMOVSD       24(SP), X1
+	VDIVSD       X0, X1, X1
+	VMOVSD       X1, 8(SP)
+	VBROADCASTSD X1, Y1
+	VBROADCASTSD X0, Y2
+	VBROADCASTSD (SP), Y3
+	VCMPPD       $0x06, Y3, Y2, K3
+	VMULPD.Z     Y1, Y0, K3, Y1
+	VMOVUPD      Y1, (SI)
+	VMOVSD       X0, (SI)
 	ADDQ         $0x20, SI
 	LEAQ         (DI)(R8*1), DI
-	VMINSD       X2, X1, X1
+	VMOVSD       lo+80(FP), X0
+	VMINSD       (DX), X0, X0
+	VMOVSD       X0, lo+80(FP)
 	DECQ         BX
 	JZ           stepDone
 
 stepGroup:
+	VXORPD       Z0, Z0, Z0
+	VXORPD       Z1, Z1, Z1
+	VXORPD       Z2, Z2, Z2
 	VXORPD       Z3, Z3, Z3
-	VXORPD       Z4, Z4, Z4
-	VXORPD       Z5, Z5, Z5
-	VXORPD       Z6, Z6, Z6
-	VBROADCASTSD (R11), Z7
-	VBROADCASTSD 8(R11), Z8
-	VBROADCASTSD 16(R11), Z9
-	VBROADCASTSD 24(R11), Z10
+	VBROADCASTSD (R11), Z4
+	VBROADCASTSD 8(R11), Z5
+	VBROADCASTSD 16(R11), Z6
+	VBROADCASTSD 24(R11), Z7
 	ADDQ         $+32, R11
 	MOVQ         CX, R12
 	MOVQ         AX, R13
 	SHRQ         $0x06, R13
 
 stepRest:
-	VMOVUPD      (R12), Z11
-	VMOVUPD      (R12)(AX*1), Z12
 	PREFETCHT1   (R9)
 	PREFETCHT1   64(R9)
 	ADDQ         pace+64(FP), R9
-	VMOVUPD      (DI), Z13
-	VFNMADD231PD Z11, Z7, Z13
-	VMOVUPD      Z13, (DI)
-	VFMADD231PD  Z13, Z12, Z3
-	VMOVUPD      (DI)(AX*1), Z13
-	VFNMADD231PD Z11, Z8, Z13
-	VMOVUPD      Z13, (DI)(AX*1)
-	VFMADD231PD  Z13, Z12, Z4
-	VMOVUPD      (DI)(AX*2), Z13
-	VFNMADD231PD Z11, Z9, Z13
-	VMOVUPD      Z13, (DI)(AX*2)
-	VFMADD231PD  Z13, Z12, Z5
-	VMOVUPD      (DI)(R8*1), Z13
-	VFNMADD231PD Z11, Z10, Z13
-	VMOVUPD      Z13, (DI)(R8*1)
-	VFMADD231PD  Z13, Z12, Z6
+	VMOVUPD      (R12), Z8
+	VMOVUPD      (R12)(AX*1), Z9
+	VMOVUPD      (DI), Z10
+	VFNMADD231PD Z8, Z4, Z10
+	VMOVUPD      Z10, (DI)
+	VFMADD231PD  Z10, Z9, Z0
+	VMOVUPD      (DI)(AX*1), Z10
+	VFNMADD231PD Z8, Z5, Z10
+	VMOVUPD      Z10, (DI)(AX*1)
+	VFMADD231PD  Z10, Z9, Z1
+	VMOVUPD      (DI)(AX*2), Z10
+	VFNMADD231PD Z8, Z6, Z10
+	VMOVUPD      Z10, (DI)(AX*2)
+	VFMADD231PD  Z10, Z9, Z2
+	VMOVUPD      (DI)(R8*1), Z10
+	VFNMADD231PD Z8, Z7, Z10
+	VMOVUPD      Z10, (DI)(R8*1)
+	VFMADD231PD  Z10, Z9, Z3
 	ADDQ         $+64, R12
 	ADDQ         $+64, DI
 	DECQ         R13
 	JNZ          stepRest
-	VSHUFPD      $0x55, Z4, Z3, Z7
-	VMOVAPD      Z4, K1, Z3
-	VADDPD       Z3, Z7, Z7
-	VSHUFPD      $0x55, Z6, Z5, Z3
-	VMOVAPD      Z6, K1, Z5
-	VADDPD       Z5, Z3, Z3
-	VSHUFF64X2   $0x4e, Z3, Z7, Z4
-	VMOVAPD      Z3, K2, Z7
-	VADDPD       Z7, Z4, Z4
-	VSHUFF64X2   $0x0d, Z4, Z4, Z3
-	VSHUFF64X2   $0x08, Z4, Z4, Z4
-	VADDPD       Y4, Y3, Y3
-	VDIVPD.Z     Y2, Y3, K3, Y3
-	VMOVUPD      Y3, (SI)
+	VSHUFF64X2   $0x4e, Z2, Z0, Z4
+	VMOVAPD      Z2, K2, Z0
+	VADDPD       Z0, Z4, Z4
+	VSHUFF64X2   $0x4e, Z3, Z1, Z0
+	VMOVAPD      Z3, K2, Z1
+	VADDPD       Z1, Z0, Z0
+	VSHUFPD      $0x55, Z0, Z4, Z1
+	VMOVAPD      Z0, K1, Z4
+	VADDPD       Z4, Z1, Z1
+	VSHUFF64X2   $0x88, Z1, Z1, Z0
+	VSHUFF64X2   $0xdd, Z1, Z1, Z1
+	VADDPD       Z1, Z0, Z0
+	VBROADCASTSD 8(SP), Y1
+	VMULPD.Z     Y1, Y0, K3, Y0
+	VMOVUPD      Y0, (SI)
 	ADDQ         $0x20, SI
 	LEAQ         (DI)(R8*1), DI
 	DECQ         BX
@@ -8411,7 +8444,7 @@ stepRest:
 
 stepDone:
 	ADDQ AX, CX
-	DECQ (SP)
+	DECQ 32(SP)
 	JNZ  step
 
 eliminated:
@@ -8434,8 +8467,8 @@ coefficient:
 	JZ     productDone
 
 product:
-	VMOVSD       -8(R8), X2
-	VFNMADD231SD (R9), X2, X0
+	VMOVSD       -8(R8), X1
+	VFNMADD231SD (R9), X1, X0
 	ADDQ         $-8, R8
 	ADDQ         $-8, R9
 	DECQ         R10
@@ -8448,7 +8481,6 @@ productDone:
 	SUBQ   CX, DX
 	DECQ   AX
 	JNZ    coefficient
-	VMOVSD X1, lo+80(FP)
 	VZEROUPPER
 	RET
 
@@ -8495,52 +8527,62 @@ prefetch:
 prefetchDone:
 	MOVQ         f+48(FP), AX
 	VXORPD       Z8, Z8, Z8
+	VXORPD       Z9, Z9, Z9
+	VFMADD231PD  Z0, Z0, Z9
+	VFMADD231PD  Z1, Z1, Z9
+	VFMADD231PD  Z2, Z2, Z9
+	VFMADD231PD  Z3, Z3, Z9
+	VADDPD       Z9, Z8, Z8
+	VSHUFF64X2   $0x4e, Z8, Z8, Z9
+	VADDPD       Z9, Z8, Z8
+	VPERMILPD    $0x55, Z8, Z9
+	VADDPD       Z9, Z8, Z8
+	VPERMPD      $0x4e, Z8, Z9
+	VADDPD       Z9, Z8, Z8
+	VMOVSD       X8, hi+96(FP)
+	VMULSD       apart+72(FP), X8, X8
+	VMOVSD       X8, 8(SP)
+	VXORPD       Z8, Z8, Z8
 	VFMADD231PD  Z0, Z0, Z8
 	VFMADD231PD  Z1, Z1, Z8
 	VFMADD231PD  Z2, Z2, Z8
 	VFMADD231PD  Z3, Z3, Z8
 	VSHUFF64X2   $0x4e, Z8, Z8, Z9
 	VADDPD       Z9, Z8, Z8
-	VPERMPD      $0x4e, Z8, Z9
-	VADDPD       Z9, Z8, Z8
 	VPERMILPD    $0x55, Z8, Z9
 	VADDPD       Z9, Z8, Z8
-	VMOVSD       X8, hi+96(FP)
-	VMULSD       apart+72(FP), X8, X8
-	VMOVSD       X8, 8(SP)
-	VMULPD       Z0, Z0, Z8
-	VMULPD       Z1, Z1, Z9
-	VFMADD231PD  Z2, Z2, Z8
-	VFMADD231PD  Z3, Z3, Z9
-	VADDPD       Z9, Z8, Z8
-	VSHUFF64X2   $0x4e, Z8, Z8, Z9
-	VADDPD       Z9, Z8, Z8
 	VPERMPD      $0x4e, Z8, Z9
-	VADDPD       Z9, Z8, Z8
-	VPERMILPD    $0x55, Z8, Z9
 	VADDPD       Z9, Z8, Z8
 	VMOVSD       X8, (AX)
 	VCMPPD.BCST  $0x06, 8(SP), Z8, K5
 	VMOVSD       (SP), X9
 	VDIVSD       X8, X9, X9
 	VBROADCASTSD X9, Z9
-	VMULPD       Z0, Z4, Z8
-	VMULPD       Z1, Z5, Z10
+	VXORPD       Z8, Z8, Z8
+	VFMADD231PD  Z0, Z4, Z8
+	VFMADD231PD  Z1, Z5, Z8
 	VFMADD231PD  Z2, Z6, Z8
-	VFMADD231PD  Z3, Z7, Z10
-	VADDPD       Z10, Z8, Z8
+	VFMADD231PD  Z3, Z7, Z8
 	VSHUFF64X2   $0x4e, Z8, Z8, Z10
-	VADDPD       Z10, Z8, Z8
-	VPERMPD      $0x4e, Z8, Z10
 	VADDPD       Z10, Z8, Z8
 	VPERMILPD    $0x55, Z8, Z10
 	VADDPD       Z10, Z8, Z8
+	VPERMPD      $0x4e, Z8, Z10
+	VADDPD       Z10, Z8, Z8
 	VMULPD.Z     Z9, Z8, K5, Z8
 	VMOVSD       X8, 8(AX)
-	VFMSUB231PD  Z8, Z0, Z4
-	VFMSUB231PD  Z8, Z1, Z5
-	VFMSUB231PD  Z8, Z2, Z6
-	VFMSUB231PD  Z8, Z3, Z7
+	VXORPD       Z9, Z9, Z9
+	VSUBPD       Z4, Z9, Z4
+	VFMADD231PD  Z8, Z0, Z4
+	VXORPD       Z0, Z0, Z0
+	VSUBPD       Z5, Z0, Z5
+	VFMADD231PD  Z8, Z1, Z5
+	VXORPD       Z0, Z0, Z0
+	VSUBPD       Z6, Z0, Z6
+	VFMADD231PD  Z8, Z2, Z6
+	VXORPD       Z0, Z0, Z0
+	VSUBPD       Z7, Z0, Z7
+	VFMADD231PD  Z8, Z3, Z7
 	VMOVSD       (AX), X0
 	VMOVSD       X0, lo+88(FP)
 	MOVQ         b+0(FP), CX
@@ -8551,16 +8593,16 @@ prefetchDone:
 	VMOVUPD      Z5, K2, 64(AX)
 	VMOVUPD      Z6, K3, 128(AX)
 	VMOVUPD      Z7, K4, 192(AX)
-	VMULPD       Z4, Z4, Z0
-	VMULPD       Z5, Z5, Z1
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z4, Z4, Z0
+	VFMADD231PD  Z5, Z5, Z0
 	VFMADD231PD  Z6, Z6, Z0
-	VFMADD231PD  Z7, Z7, Z1
-	VADDPD       Z1, Z0, Z0
+	VFMADD231PD  Z7, Z7, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
 	VADDPD       Z1, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z1
-	VADDPD       Z1, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, squares+104(FP)
 	VZEROUPPER
@@ -8615,10 +8657,12 @@ prefetchDone:
 	MOVQ         f+48(FP), AX
 	VXORPD       Z12, Z12, Z12
 	VXORPD       Z13, Z13, Z13
-	VFMADD231PD  Z0, Z0, Z12
-	VFMADD231PD  Z1, Z1, Z12
-	VFMADD231PD  Z2, Z2, Z12
-	VFMADD231PD  Z3, Z3, Z12
+	VFMADD231PD  Z0, Z0, Z13
+	VFMADD231PD  Z1, Z1, Z13
+	VFMADD231PD  Z2, Z2, Z13
+	VFMADD231PD  Z3, Z3, Z13
+	VADDPD       Z13, Z12, Z12
+	VXORPD       Z13, Z13, Z13
 	VFMADD231PD  Z4, Z4, Z13
 	VFMADD231PD  Z5, Z5, Z13
 	VFMADD231PD  Z6, Z6, Z13
@@ -8626,39 +8670,39 @@ prefetchDone:
 	VADDPD       Z13, Z12, Z12
 	VSHUFF64X2   $0x4e, Z12, Z12, Z13
 	VADDPD       Z13, Z12, Z12
-	VPERMPD      $0x4e, Z12, Z13
-	VADDPD       Z13, Z12, Z12
 	VPERMILPD    $0x55, Z12, Z13
+	VADDPD       Z13, Z12, Z12
+	VPERMPD      $0x4e, Z12, Z13
 	VADDPD       Z13, Z12, Z12
 	VMOVSD       X12, hi+96(FP)
 	VMULSD       apart+72(FP), X12, X12
 	VMOVSD       X12, 8(SP)
-	VMULPD       Z0, Z0, Z12
-	VMULPD       Z1, Z1, Z13
+	VXORPD       Z12, Z12, Z12
+	VFMADD231PD  Z0, Z0, Z12
+	VFMADD231PD  Z1, Z1, Z12
 	VFMADD231PD  Z2, Z2, Z12
-	VFMADD231PD  Z3, Z3, Z13
-	VADDPD       Z13, Z12, Z12
+	VFMADD231PD  Z3, Z3, Z12
 	VSHUFF64X2   $0x4e, Z12, Z12, Z13
 	VADDPD       Z13, Z12, Z12
-	VPERMPD      $0x4e, Z12, Z13
-	VADDPD       Z13, Z12, Z12
 	VPERMILPD    $0x55, Z12, Z13
+	VADDPD       Z13, Z12, Z12
+	VPERMPD      $0x4e, Z12, Z13
 	VADDPD       Z13, Z12, Z12
 	VMOVSD       X12, (AX)
 	VCMPPD.BCST  $0x06, 8(SP), Z12, K5
 	VMOVSD       (SP), X13
 	VDIVSD       X12, X13, X13
 	VBROADCASTSD X13, Z13
-	VMULPD       Z0, Z4, Z12
-	VMULPD       Z1, Z5, Z14
+	VXORPD       Z12, Z12, Z12
+	VFMADD231PD  Z0, Z4, Z12
+	VFMADD231PD  Z1, Z5, Z12
 	VFMADD231PD  Z2, Z6, Z12
-	VFMADD231PD  Z3, Z7, Z14
-	VADDPD       Z14, Z12, Z12
+	VFMADD231PD  Z3, Z7, Z12
 	VSHUFF64X2   $0x4e, Z12, Z12, Z14
 	VADDPD       Z14, Z12, Z12
-	VPERMPD      $0x4e, Z12, Z14
-	VADDPD       Z14, Z12, Z12
 	VPERMILPD    $0x55, Z12, Z14
+	VADDPD       Z14, Z12, Z12
+	VPERMPD      $0x4e, Z12, Z14
 	VADDPD       Z14, Z12, Z12
 	VMULPD.Z     Z13, Z12, K5, Z12
 	VMOVSD       X12, 8(AX)
@@ -8666,16 +8710,16 @@ prefetchDone:
 	VFNMADD231PD Z12, Z1, Z5
 	VFNMADD231PD Z12, Z2, Z6
 	VFNMADD231PD Z12, Z3, Z7
-	VMULPD       Z0, Z8, Z12
-	VMULPD       Z1, Z9, Z14
+	VXORPD       Z12, Z12, Z12
+	VFMADD231PD  Z0, Z8, Z12
+	VFMADD231PD  Z1, Z9, Z12
 	VFMADD231PD  Z2, Z10, Z12
-	VFMADD231PD  Z3, Z11, Z14
-	VADDPD       Z14, Z12, Z12
+	VFMADD231PD  Z3, Z11, Z12
 	VSHUFF64X2   $0x4e, Z12, Z12, Z14
 	VADDPD       Z14, Z12, Z12
-	VPERMPD      $0x4e, Z12, Z14
-	VADDPD       Z14, Z12, Z12
 	VPERMILPD    $0x55, Z12, Z14
+	VADDPD       Z14, Z12, Z12
+	VPERMPD      $0x4e, Z12, Z14
 	VADDPD       Z14, Z12, Z12
 	VMULPD.Z     Z13, Z12, K5, Z12
 	VMOVSD       X12, 16(AX)
@@ -8683,39 +8727,47 @@ prefetchDone:
 	VFNMADD231PD Z12, Z1, Z9
 	VFNMADD231PD Z12, Z2, Z10
 	VFNMADD231PD Z12, Z3, Z11
-	VMULPD       Z4, Z4, Z0
-	VMULPD       Z5, Z5, Z1
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z4, Z4, Z0
+	VFMADD231PD  Z5, Z5, Z0
 	VFMADD231PD  Z6, Z6, Z0
-	VFMADD231PD  Z7, Z7, Z1
-	VADDPD       Z1, Z0, Z0
+	VFMADD231PD  Z7, Z7, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
 	VADDPD       Z1, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z1
-	VADDPD       Z1, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, 56(AX)
 	VCMPPD.BCST  $0x06, 8(SP), Z0, K5
 	VMOVSD       (SP), X1
 	VDIVSD       X0, X1, X1
 	VBROADCASTSD X1, Z1
-	VMULPD       Z4, Z8, Z0
-	VMULPD       Z5, Z9, Z2
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z4, Z8, Z0
+	VFMADD231PD  Z5, Z9, Z0
 	VFMADD231PD  Z6, Z10, Z0
-	VFMADD231PD  Z7, Z11, Z2
-	VADDPD       Z2, Z0, Z0
+	VFMADD231PD  Z7, Z11, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
 	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
 	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
 	VMULPD.Z     Z1, Z0, K5, Z0
 	VMOVSD       X0, 64(AX)
-	VFMSUB231PD  Z0, Z4, Z8
-	VFMSUB231PD  Z0, Z5, Z9
-	VFMSUB231PD  Z0, Z6, Z10
-	VFMSUB231PD  Z0, Z7, Z11
+	VXORPD       Z1, Z1, Z1
+	VSUBPD       Z8, Z1, Z8
+	VFMADD231PD  Z0, Z4, Z8
+	VXORPD       Z1, Z1, Z1
+	VSUBPD       Z9, Z1, Z9
+	VFMADD231PD  Z0, Z5, Z9
+	VXORPD       Z1, Z1, Z1
+	VSUBPD       Z10, Z1, Z10
+	VFMADD231PD  Z0, Z6, Z10
+	VXORPD       Z1, Z1, Z1
+	VSUBPD       Z11, Z1, Z11
+	VFMADD231PD  Z0, Z7, Z11
 	VMOVSD       (AX), X0
 	VMINSD       56(AX), X0, X0
 	VMOVSD       X0, lo+88(FP)
@@ -8730,16 +8782,16 @@ prefetchDone:
 	VMOVUPD      Z9, K2, 64(AX)
 	VMOVUPD      Z10, K3, 128(AX)
 	VMOVUPD      Z11, K4, 192(AX)
-	VMULPD       Z8, Z8, Z0
-	VMULPD       Z9, Z9, Z1
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z8, Z8, Z0
+	VFMADD231PD  Z9, Z9, Z0
 	VFMADD231PD  Z10, Z10, Z0
-	VFMADD231PD  Z11, Z11, Z1
-	VADDPD       Z1, Z0, Z0
+	VFMADD231PD  Z11, Z11, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
 	VADDPD       Z1, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z1
-	VADDPD       Z1, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, squares+104(FP)
 	VZEROUPPER
@@ -8799,56 +8851,58 @@ prefetchDone:
 	MOVQ         f+48(FP), AX
 	VXORPD       Z16, Z16, Z16
 	VXORPD       Z17, Z17, Z17
-	VXORPD       Z18, Z18, Z18
-	VFMADD231PD  Z0, Z0, Z16
-	VFMADD231PD  Z1, Z1, Z16
-	VFMADD231PD  Z2, Z2, Z16
-	VFMADD231PD  Z3, Z3, Z16
+	VFMADD231PD  Z0, Z0, Z17
+	VFMADD231PD  Z1, Z1, Z17
+	VFMADD231PD  Z2, Z2, Z17
+	VFMADD231PD  Z3, Z3, Z17
+	VADDPD       Z17, Z16, Z16
+	VXORPD       Z17, Z17, Z17
 	VFMADD231PD  Z4, Z4, Z17
 	VFMADD231PD  Z5, Z5, Z17
 	VFMADD231PD  Z6, Z6, Z17
 	VFMADD231PD  Z7, Z7, Z17
-	VFMADD231PD  Z8, Z8, Z18
-	VFMADD231PD  Z9, Z9, Z18
-	VFMADD231PD  Z10, Z10, Z18
-	VFMADD231PD  Z11, Z11, Z18
-	VADDPD       Z18, Z16, Z16
+	VADDPD       Z17, Z16, Z16
+	VXORPD       Z17, Z17, Z17
+	VFMADD231PD  Z8, Z8, Z17
+	VFMADD231PD  Z9, Z9, Z17
+	VFMADD231PD  Z10, Z10, Z17
+	VFMADD231PD  Z11, Z11, Z17
 	VADDPD       Z17, Z16, Z16
 	VSHUFF64X2   $0x4e, Z16, Z16, Z17
 	VADDPD       Z17, Z16, Z16
-	VPERMPD      $0x4e, Z16, Z17
-	VADDPD       Z17, Z16, Z16
 	VPERMILPD    $0x55, Z16, Z17
+	VADDPD       Z17, Z16, Z16
+	VPERMPD      $0x4e, Z16, Z17
 	VADDPD       Z17, Z16, Z16
 	VMOVSD       X16, hi+96(FP)
 	VMULSD       apart+72(FP), X16, X16
 	VMOVSD       X16, 8(SP)
-	VMULPD       Z0, Z0, Z16
-	VMULPD       Z1, Z1, Z17
+	VXORPD       Z16, Z16, Z16
+	VFMADD231PD  Z0, Z0, Z16
+	VFMADD231PD  Z1, Z1, Z16
 	VFMADD231PD  Z2, Z2, Z16
-	VFMADD231PD  Z3, Z3, Z17
-	VADDPD       Z17, Z16, Z16
+	VFMADD231PD  Z3, Z3, Z16
 	VSHUFF64X2   $0x4e, Z16, Z16, Z17
 	VADDPD       Z17, Z16, Z16
-	VPERMPD      $0x4e, Z16, Z17
-	VADDPD       Z17, Z16, Z16
 	VPERMILPD    $0x55, Z16, Z17
+	VADDPD       Z17, Z16, Z16
+	VPERMPD      $0x4e, Z16, Z17
 	VADDPD       Z17, Z16, Z16
 	VMOVSD       X16, (AX)
 	VCMPPD.BCST  $0x06, 8(SP), Z16, K5
 	VMOVSD       (SP), X17
 	VDIVSD       X16, X17, X17
 	VBROADCASTSD X17, Z17
-	VMULPD       Z0, Z4, Z16
-	VMULPD       Z1, Z5, Z18
+	VXORPD       Z16, Z16, Z16
+	VFMADD231PD  Z0, Z4, Z16
+	VFMADD231PD  Z1, Z5, Z16
 	VFMADD231PD  Z2, Z6, Z16
-	VFMADD231PD  Z3, Z7, Z18
-	VADDPD       Z18, Z16, Z16
+	VFMADD231PD  Z3, Z7, Z16
 	VSHUFF64X2   $0x4e, Z16, Z16, Z18
 	VADDPD       Z18, Z16, Z16
-	VPERMPD      $0x4e, Z16, Z18
-	VADDPD       Z18, Z16, Z16
 	VPERMILPD    $0x55, Z16, Z18
+	VADDPD       Z18, Z16, Z16
+	VPERMPD      $0x4e, Z16, Z18
 	VADDPD       Z18, Z16, Z16
 	VMULPD.Z     Z17, Z16, K5, Z16
 	VMOVSD       X16, 8(AX)
@@ -8856,16 +8910,16 @@ prefetchDone:
 	VFNMADD231PD Z16, Z1, Z5
 	VFNMADD231PD Z16, Z2, Z6
 	VFNMADD231PD Z16, Z3, Z7
-	VMULPD       Z0, Z8, Z16
-	VMULPD       Z1, Z9, Z18
+	VXORPD       Z16, Z16, Z16
+	VFMADD231PD  Z0, Z8, Z16
+	VFMADD231PD  Z1, Z9, Z16
 	VFMADD231PD  Z2, Z10, Z16
-	VFMADD231PD  Z3, Z11, Z18
-	VADDPD       Z18, Z16, Z16
+	VFMADD231PD  Z3, Z11, Z16
 	VSHUFF64X2   $0x4e, Z16, Z16, Z18
 	VADDPD       Z18, Z16, Z16
-	VPERMPD      $0x4e, Z16, Z18
-	VADDPD       Z18, Z16, Z16
 	VPERMILPD    $0x55, Z16, Z18
+	VADDPD       Z18, Z16, Z16
+	VPERMPD      $0x4e, Z16, Z18
 	VADDPD       Z18, Z16, Z16
 	VMULPD.Z     Z17, Z16, K5, Z16
 	VMOVSD       X16, 16(AX)
@@ -8873,16 +8927,16 @@ prefetchDone:
 	VFNMADD231PD Z16, Z1, Z9
 	VFNMADD231PD Z16, Z2, Z10
 	VFNMADD231PD Z16, Z3, Z11
-	VMULPD       Z0, Z12, Z16
-	VMULPD       Z1, Z13, Z18
+	VXORPD       Z16, Z16, Z16
+	VFMADD231PD  Z0, Z12, Z16
+	VFMADD231PD  Z1, Z13, Z16
 	VFMADD231PD  Z2, Z14, Z16
-	VFMADD231PD  Z3, Z15, Z18
-	VADDPD       Z18, Z16, Z16
+	VFMADD231PD  Z3, Z15, Z16
 	VSHUFF64X2   $0x4e, Z16, Z16, Z18
 	VADDPD       Z18, Z16, Z16
-	VPERMPD      $0x4e, Z16, Z18
-	VADDPD       Z18, Z16, Z16
 	VPERMILPD    $0x55, Z16, Z18
+	VADDPD       Z18, Z16, Z16
+	VPERMPD      $0x4e, Z16, Z18
 	VADDPD       Z18, Z16, Z16
 	VMULPD.Z     Z17, Z16, K5, Z16
 	VMOVSD       X16, 24(AX)
@@ -8890,32 +8944,32 @@ prefetchDone:
 	VFNMADD231PD Z16, Z1, Z13
 	VFNMADD231PD Z16, Z2, Z14
 	VFNMADD231PD Z16, Z3, Z15
-	VMULPD       Z4, Z4, Z0
-	VMULPD       Z5, Z5, Z1
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z4, Z4, Z0
+	VFMADD231PD  Z5, Z5, Z0
 	VFMADD231PD  Z6, Z6, Z0
-	VFMADD231PD  Z7, Z7, Z1
-	VADDPD       Z1, Z0, Z0
+	VFMADD231PD  Z7, Z7, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
 	VADDPD       Z1, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z1
-	VADDPD       Z1, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, 64(AX)
 	VCMPPD.BCST  $0x06, 8(SP), Z0, K5
 	VMOVSD       (SP), X1
 	VDIVSD       X0, X1, X1
 	VBROADCASTSD X1, Z1
-	VMULPD       Z4, Z8, Z0
-	VMULPD       Z5, Z9, Z2
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z4, Z8, Z0
+	VFMADD231PD  Z5, Z9, Z0
 	VFMADD231PD  Z6, Z10, Z0
-	VFMADD231PD  Z7, Z11, Z2
-	VADDPD       Z2, Z0, Z0
+	VFMADD231PD  Z7, Z11, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
 	VADDPD       Z2, Z0, Z0
 	VMULPD.Z     Z1, Z0, K5, Z0
 	VMOVSD       X0, 72(AX)
@@ -8923,16 +8977,16 @@ prefetchDone:
 	VFNMADD231PD Z0, Z5, Z9
 	VFNMADD231PD Z0, Z6, Z10
 	VFNMADD231PD Z0, Z7, Z11
-	VMULPD       Z4, Z12, Z0
-	VMULPD       Z5, Z13, Z2
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z4, Z12, Z0
+	VFMADD231PD  Z5, Z13, Z0
 	VFMADD231PD  Z6, Z14, Z0
-	VFMADD231PD  Z7, Z15, Z2
-	VADDPD       Z2, Z0, Z0
+	VFMADD231PD  Z7, Z15, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
 	VADDPD       Z2, Z0, Z0
 	VMULPD.Z     Z1, Z0, K5, Z0
 	VMOVSD       X0, 80(AX)
@@ -8940,39 +8994,47 @@ prefetchDone:
 	VFNMADD231PD Z0, Z5, Z13
 	VFNMADD231PD Z0, Z6, Z14
 	VFNMADD231PD Z0, Z7, Z15
-	VMULPD       Z8, Z8, Z0
-	VMULPD       Z9, Z9, Z1
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z8, Z8, Z0
+	VFMADD231PD  Z9, Z9, Z0
 	VFMADD231PD  Z10, Z10, Z0
-	VFMADD231PD  Z11, Z11, Z1
-	VADDPD       Z1, Z0, Z0
+	VFMADD231PD  Z11, Z11, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
 	VADDPD       Z1, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z1
-	VADDPD       Z1, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, 128(AX)
 	VCMPPD.BCST  $0x06, 8(SP), Z0, K5
 	VMOVSD       (SP), X1
 	VDIVSD       X0, X1, X1
 	VBROADCASTSD X1, Z1
-	VMULPD       Z8, Z12, Z0
-	VMULPD       Z9, Z13, Z2
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z8, Z12, Z0
+	VFMADD231PD  Z9, Z13, Z0
 	VFMADD231PD  Z10, Z14, Z0
-	VFMADD231PD  Z11, Z15, Z2
-	VADDPD       Z2, Z0, Z0
+	VFMADD231PD  Z11, Z15, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
 	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
 	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
 	VMULPD.Z     Z1, Z0, K5, Z0
 	VMOVSD       X0, 136(AX)
-	VFMSUB231PD  Z0, Z8, Z12
-	VFMSUB231PD  Z0, Z9, Z13
-	VFMSUB231PD  Z0, Z10, Z14
-	VFMSUB231PD  Z0, Z11, Z15
+	VXORPD       Z1, Z1, Z1
+	VSUBPD       Z12, Z1, Z12
+	VFMADD231PD  Z0, Z8, Z12
+	VXORPD       Z1, Z1, Z1
+	VSUBPD       Z13, Z1, Z13
+	VFMADD231PD  Z0, Z9, Z13
+	VXORPD       Z1, Z1, Z1
+	VSUBPD       Z14, Z1, Z14
+	VFMADD231PD  Z0, Z10, Z14
+	VXORPD       Z1, Z1, Z1
+	VSUBPD       Z15, Z1, Z15
+	VFMADD231PD  Z0, Z11, Z15
 	VMOVSD       (AX), X0
 	VMINSD       64(AX), X0, X0
 	VMINSD       128(AX), X0, X0
@@ -8992,16 +9054,16 @@ prefetchDone:
 	VMOVUPD      Z13, K2, 64(AX)
 	VMOVUPD      Z14, K3, 128(AX)
 	VMOVUPD      Z15, K4, 192(AX)
-	VMULPD       Z12, Z12, Z0
-	VMULPD       Z13, Z13, Z1
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z12, Z12, Z0
+	VFMADD231PD  Z13, Z13, Z0
 	VFMADD231PD  Z14, Z14, Z0
-	VFMADD231PD  Z15, Z15, Z1
-	VADDPD       Z1, Z0, Z0
+	VFMADD231PD  Z15, Z15, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
 	VADDPD       Z1, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z1
-	VADDPD       Z1, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, squares+104(FP)
 	VZEROUPPER
@@ -9066,62 +9128,64 @@ prefetchDone:
 	MOVQ         f+48(FP), AX
 	VXORPD       Z20, Z20, Z20
 	VXORPD       Z21, Z21, Z21
-	VXORPD       Z22, Z22, Z22
-	VXORPD       Z23, Z23, Z23
-	VFMADD231PD  Z0, Z0, Z20
-	VFMADD231PD  Z1, Z1, Z20
-	VFMADD231PD  Z2, Z2, Z20
-	VFMADD231PD  Z3, Z3, Z20
+	VFMADD231PD  Z0, Z0, Z21
+	VFMADD231PD  Z1, Z1, Z21
+	VFMADD231PD  Z2, Z2, Z21
+	VFMADD231PD  Z3, Z3, Z21
+	VADDPD       Z21, Z20, Z20
+	VXORPD       Z21, Z21, Z21
 	VFMADD231PD  Z4, Z4, Z21
 	VFMADD231PD  Z5, Z5, Z21
 	VFMADD231PD  Z6, Z6, Z21
 	VFMADD231PD  Z7, Z7, Z21
-	VFMADD231PD  Z8, Z8, Z22
-	VFMADD231PD  Z9, Z9, Z22
-	VFMADD231PD  Z10, Z10, Z22
-	VFMADD231PD  Z11, Z11, Z22
-	VFMADD231PD  Z12, Z12, Z23
-	VFMADD231PD  Z13, Z13, Z23
-	VFMADD231PD  Z14, Z14, Z23
-	VFMADD231PD  Z15, Z15, Z23
-	VADDPD       Z23, Z20, Z20
-	VADDPD       Z22, Z21, Z21
+	VADDPD       Z21, Z20, Z20
+	VXORPD       Z21, Z21, Z21
+	VFMADD231PD  Z8, Z8, Z21
+	VFMADD231PD  Z9, Z9, Z21
+	VFMADD231PD  Z10, Z10, Z21
+	VFMADD231PD  Z11, Z11, Z21
+	VADDPD       Z21, Z20, Z20
+	VXORPD       Z21, Z21, Z21
+	VFMADD231PD  Z12, Z12, Z21
+	VFMADD231PD  Z13, Z13, Z21
+	VFMADD231PD  Z14, Z14, Z21
+	VFMADD231PD  Z15, Z15, Z21
 	VADDPD       Z21, Z20, Z20
 	VSHUFF64X2   $0x4e, Z20, Z20, Z21
 	VADDPD       Z21, Z20, Z20
-	VPERMPD      $0x4e, Z20, Z21
-	VADDPD       Z21, Z20, Z20
 	VPERMILPD    $0x55, Z20, Z21
+	VADDPD       Z21, Z20, Z20
+	VPERMPD      $0x4e, Z20, Z21
 	VADDPD       Z21, Z20, Z20
 	VMOVSD       X20, hi+96(FP)
 	VMULSD       apart+72(FP), X20, X20
 	VMOVSD       X20, 8(SP)
-	VMULPD       Z0, Z0, Z20
-	VMULPD       Z1, Z1, Z21
+	VXORPD       Z20, Z20, Z20
+	VFMADD231PD  Z0, Z0, Z20
+	VFMADD231PD  Z1, Z1, Z20
 	VFMADD231PD  Z2, Z2, Z20
-	VFMADD231PD  Z3, Z3, Z21
-	VADDPD       Z21, Z20, Z20
+	VFMADD231PD  Z3, Z3, Z20
 	VSHUFF64X2   $0x4e, Z20, Z20, Z21
 	VADDPD       Z21, Z20, Z20
-	VPERMPD      $0x4e, Z20, Z21
-	VADDPD       Z21, Z20, Z20
 	VPERMILPD    $0x55, Z20, Z21
+	VADDPD       Z21, Z20, Z20
+	VPERMPD      $0x4e, Z20, Z21
 	VADDPD       Z21, Z20, Z20
 	VMOVSD       X20, (AX)
 	VCMPPD.BCST  $0x06, 8(SP), Z20, K5
 	VMOVSD       (SP), X21
 	VDIVSD       X20, X21, X21
 	VBROADCASTSD X21, Z21
-	VMULPD       Z0, Z4, Z20
-	VMULPD       Z1, Z5, Z22
+	VXORPD       Z20, Z20, Z20
+	VFMADD231PD  Z0, Z4, Z20
+	VFMADD231PD  Z1, Z5, Z20
 	VFMADD231PD  Z2, Z6, Z20
-	VFMADD231PD  Z3, Z7, Z22
-	VADDPD       Z22, Z20, Z20
+	VFMADD231PD  Z3, Z7, Z20
 	VSHUFF64X2   $0x4e, Z20, Z20, Z22
 	VADDPD       Z22, Z20, Z20
-	VPERMPD      $0x4e, Z20, Z22
-	VADDPD       Z22, Z20, Z20
 	VPERMILPD    $0x55, Z20, Z22
+	VADDPD       Z22, Z20, Z20
+	VPERMPD      $0x4e, Z20, Z22
 	VADDPD       Z22, Z20, Z20
 	VMULPD.Z     Z21, Z20, K5, Z20
 	VMOVSD       X20, 8(AX)
@@ -9129,16 +9193,16 @@ prefetchDone:
 	VFNMADD231PD Z20, Z1, Z5
 	VFNMADD231PD Z20, Z2, Z6
 	VFNMADD231PD Z20, Z3, Z7
-	VMULPD       Z0, Z8, Z20
-	VMULPD       Z1, Z9, Z22
+	VXORPD       Z20, Z20, Z20
+	VFMADD231PD  Z0, Z8, Z20
+	VFMADD231PD  Z1, Z9, Z20
 	VFMADD231PD  Z2, Z10, Z20
-	VFMADD231PD  Z3, Z11, Z22
-	VADDPD       Z22, Z20, Z20
+	VFMADD231PD  Z3, Z11, Z20
 	VSHUFF64X2   $0x4e, Z20, Z20, Z22
 	VADDPD       Z22, Z20, Z20
-	VPERMPD      $0x4e, Z20, Z22
-	VADDPD       Z22, Z20, Z20
 	VPERMILPD    $0x55, Z20, Z22
+	VADDPD       Z22, Z20, Z20
+	VPERMPD      $0x4e, Z20, Z22
 	VADDPD       Z22, Z20, Z20
 	VMULPD.Z     Z21, Z20, K5, Z20
 	VMOVSD       X20, 16(AX)
@@ -9146,16 +9210,16 @@ prefetchDone:
 	VFNMADD231PD Z20, Z1, Z9
 	VFNMADD231PD Z20, Z2, Z10
 	VFNMADD231PD Z20, Z3, Z11
-	VMULPD       Z0, Z12, Z20
-	VMULPD       Z1, Z13, Z22
+	VXORPD       Z20, Z20, Z20
+	VFMADD231PD  Z0, Z12, Z20
+	VFMADD231PD  Z1, Z13, Z20
 	VFMADD231PD  Z2, Z14, Z20
-	VFMADD231PD  Z3, Z15, Z22
-	VADDPD       Z22, Z20, Z20
+	VFMADD231PD  Z3, Z15, Z20
 	VSHUFF64X2   $0x4e, Z20, Z20, Z22
 	VADDPD       Z22, Z20, Z20
-	VPERMPD      $0x4e, Z20, Z22
-	VADDPD       Z22, Z20, Z20
 	VPERMILPD    $0x55, Z20, Z22
+	VADDPD       Z22, Z20, Z20
+	VPERMPD      $0x4e, Z20, Z22
 	VADDPD       Z22, Z20, Z20
 	VMULPD.Z     Z21, Z20, K5, Z20
 	VMOVSD       X20, 24(AX)
@@ -9163,16 +9227,16 @@ prefetchDone:
 	VFNMADD231PD Z20, Z1, Z13
 	VFNMADD231PD Z20, Z2, Z14
 	VFNMADD231PD Z20, Z3, Z15
-	VMULPD       Z0, Z16, Z20
-	VMULPD       Z1, Z17, Z22
+	VXORPD       Z20, Z20, Z20
+	VFMADD231PD  Z0, Z16, Z20
+	VFMADD231PD  Z1, Z17, Z20
 	VFMADD231PD  Z2, Z18, Z20
-	VFMADD231PD  Z3, Z19, Z22
-	VADDPD       Z22, Z20, Z20
+	VFMADD231PD  Z3, Z19, Z20
 	VSHUFF64X2   $0x4e, Z20, Z20, Z22
 	VADDPD       Z22, Z20, Z20
-	VPERMPD      $0x4e, Z20, Z22
-	VADDPD       Z22, Z20, Z20
 	VPERMILPD    $0x55, Z20, Z22
+	VADDPD       Z22, Z20, Z20
+	VPERMPD      $0x4e, Z20, Z22
 	VADDPD       Z22, Z20, Z20
 	VMULPD.Z     Z21, Z20, K5, Z20
 	VMOVSD       X20, 32(AX)
@@ -9180,32 +9244,32 @@ prefetchDone:
 	VFNMADD231PD Z20, Z1, Z17
 	VFNMADD231PD Z20, Z2, Z18
 	VFNMADD231PD Z20, Z3, Z19
-	VMULPD       Z4, Z4, Z0
-	VMULPD       Z5, Z5, Z1
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z4, Z4, Z0
+	VFMADD231PD  Z5, Z5, Z0
 	VFMADD231PD  Z6, Z6, Z0
-	VFMADD231PD  Z7, Z7, Z1
-	VADDPD       Z1, Z0, Z0
+	VFMADD231PD  Z7, Z7, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
 	VADDPD       Z1, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z1
-	VADDPD       Z1, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, 72(AX)
 	VCMPPD.BCST  $0x06, 8(SP), Z0, K5
 	VMOVSD       (SP), X1
 	VDIVSD       X0, X1, X1
 	VBROADCASTSD X1, Z1
-	VMULPD       Z4, Z8, Z0
-	VMULPD       Z5, Z9, Z2
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z4, Z8, Z0
+	VFMADD231PD  Z5, Z9, Z0
 	VFMADD231PD  Z6, Z10, Z0
-	VFMADD231PD  Z7, Z11, Z2
-	VADDPD       Z2, Z0, Z0
+	VFMADD231PD  Z7, Z11, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
 	VADDPD       Z2, Z0, Z0
 	VMULPD.Z     Z1, Z0, K5, Z0
 	VMOVSD       X0, 80(AX)
@@ -9213,16 +9277,16 @@ prefetchDone:
 	VFNMADD231PD Z0, Z5, Z9
 	VFNMADD231PD Z0, Z6, Z10
 	VFNMADD231PD Z0, Z7, Z11
-	VMULPD       Z4, Z12, Z0
-	VMULPD       Z5, Z13, Z2
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z4, Z12, Z0
+	VFMADD231PD  Z5, Z13, Z0
 	VFMADD231PD  Z6, Z14, Z0
-	VFMADD231PD  Z7, Z15, Z2
-	VADDPD       Z2, Z0, Z0
+	VFMADD231PD  Z7, Z15, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
 	VADDPD       Z2, Z0, Z0
 	VMULPD.Z     Z1, Z0, K5, Z0
 	VMOVSD       X0, 88(AX)
@@ -9230,16 +9294,16 @@ prefetchDone:
 	VFNMADD231PD Z0, Z5, Z13
 	VFNMADD231PD Z0, Z6, Z14
 	VFNMADD231PD Z0, Z7, Z15
-	VMULPD       Z4, Z16, Z0
-	VMULPD       Z5, Z17, Z2
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z4, Z16, Z0
+	VFMADD231PD  Z5, Z17, Z0
 	VFMADD231PD  Z6, Z18, Z0
-	VFMADD231PD  Z7, Z19, Z2
-	VADDPD       Z2, Z0, Z0
+	VFMADD231PD  Z7, Z19, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
 	VADDPD       Z2, Z0, Z0
 	VMULPD.Z     Z1, Z0, K5, Z0
 	VMOVSD       X0, 96(AX)
@@ -9247,32 +9311,32 @@ prefetchDone:
 	VFNMADD231PD Z0, Z5, Z17
 	VFNMADD231PD Z0, Z6, Z18
 	VFNMADD231PD Z0, Z7, Z19
-	VMULPD       Z8, Z8, Z0
-	VMULPD       Z9, Z9, Z1
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z8, Z8, Z0
+	VFMADD231PD  Z9, Z9, Z0
 	VFMADD231PD  Z10, Z10, Z0
-	VFMADD231PD  Z11, Z11, Z1
-	VADDPD       Z1, Z0, Z0
+	VFMADD231PD  Z11, Z11, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
 	VADDPD       Z1, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z1
-	VADDPD       Z1, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, 144(AX)
 	VCMPPD.BCST  $0x06, 8(SP), Z0, K5
 	VMOVSD       (SP), X1
 	VDIVSD       X0, X1, X1
 	VBROADCASTSD X1, Z1
-	VMULPD       Z8, Z12, Z0
-	VMULPD       Z9, Z13, Z2
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z8, Z12, Z0
+	VFMADD231PD  Z9, Z13, Z0
 	VFMADD231PD  Z10, Z14, Z0
-	VFMADD231PD  Z11, Z15, Z2
-	VADDPD       Z2, Z0, Z0
+	VFMADD231PD  Z11, Z15, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
 	VADDPD       Z2, Z0, Z0
 	VMULPD.Z     Z1, Z0, K5, Z0
 	VMOVSD       X0, 152(AX)
@@ -9280,16 +9344,16 @@ prefetchDone:
 	VFNMADD231PD Z0, Z9, Z13
 	VFNMADD231PD Z0, Z10, Z14
 	VFNMADD231PD Z0, Z11, Z15
-	VMULPD       Z8, Z16, Z0
-	VMULPD       Z9, Z17, Z2
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z8, Z16, Z0
+	VFMADD231PD  Z9, Z17, Z0
 	VFMADD231PD  Z10, Z18, Z0
-	VFMADD231PD  Z11, Z19, Z2
-	VADDPD       Z2, Z0, Z0
+	VFMADD231PD  Z11, Z19, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
 	VADDPD       Z2, Z0, Z0
 	VMULPD.Z     Z1, Z0, K5, Z0
 	VMOVSD       X0, 160(AX)
@@ -9297,39 +9361,47 @@ prefetchDone:
 	VFNMADD231PD Z0, Z9, Z17
 	VFNMADD231PD Z0, Z10, Z18
 	VFNMADD231PD Z0, Z11, Z19
-	VMULPD       Z12, Z12, Z0
-	VMULPD       Z13, Z13, Z1
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z12, Z12, Z0
+	VFMADD231PD  Z13, Z13, Z0
 	VFMADD231PD  Z14, Z14, Z0
-	VFMADD231PD  Z15, Z15, Z1
-	VADDPD       Z1, Z0, Z0
+	VFMADD231PD  Z15, Z15, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
 	VADDPD       Z1, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z1
-	VADDPD       Z1, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, 216(AX)
 	VCMPPD.BCST  $0x06, 8(SP), Z0, K5
 	VMOVSD       (SP), X1
 	VDIVSD       X0, X1, X1
 	VBROADCASTSD X1, Z1
-	VMULPD       Z12, Z16, Z0
-	VMULPD       Z13, Z17, Z2
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z12, Z16, Z0
+	VFMADD231PD  Z13, Z17, Z0
 	VFMADD231PD  Z14, Z18, Z0
-	VFMADD231PD  Z15, Z19, Z2
-	VADDPD       Z2, Z0, Z0
+	VFMADD231PD  Z15, Z19, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
 	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
 	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
 	VMULPD.Z     Z1, Z0, K5, Z0
 	VMOVSD       X0, 224(AX)
-	VFMSUB231PD  Z0, Z12, Z16
-	VFMSUB231PD  Z0, Z13, Z17
-	VFMSUB231PD  Z0, Z14, Z18
-	VFMSUB231PD  Z0, Z15, Z19
+	VXORPD       Z1, Z1, Z1
+	VSUBPD       Z16, Z1, Z16
+	VFMADD231PD  Z0, Z12, Z16
+	VXORPD       Z1, Z1, Z1
+	VSUBPD       Z17, Z1, Z17
+	VFMADD231PD  Z0, Z13, Z17
+	VXORPD       Z1, Z1, Z1
+	VSUBPD       Z18, Z1, Z18
+	VFMADD231PD  Z0, Z14, Z18
+	VXORPD       Z1, Z1, Z1
+	VSUBPD       Z19, Z1, Z19
+	VFMADD231PD  Z0, Z15, Z19
 	VMOVSD       (AX), X0
 	VMINSD       72(AX), X0, X0
 	VMINSD       144(AX), X0, X0
@@ -9355,16 +9427,16 @@ prefetchDone:
 	VMOVUPD      Z17, K2, 64(AX)
 	VMOVUPD      Z18, K3, 128(AX)
 	VMOVUPD      Z19, K4, 192(AX)
-	VMULPD       Z16, Z16, Z0
-	VMULPD       Z17, Z17, Z1
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z16, Z16, Z0
+	VFMADD231PD  Z17, Z17, Z0
 	VFMADD231PD  Z18, Z18, Z0
-	VFMADD231PD  Z19, Z19, Z1
-	VADDPD       Z1, Z0, Z0
+	VFMADD231PD  Z19, Z19, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
 	VADDPD       Z1, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z1
-	VADDPD       Z1, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, squares+104(FP)
 	VZEROUPPER
@@ -9434,66 +9506,70 @@ prefetchDone:
 	MOVQ         f+48(FP), AX
 	VXORPD       Z24, Z24, Z24
 	VXORPD       Z25, Z25, Z25
-	VXORPD       Z26, Z26, Z26
-	VXORPD       Z27, Z27, Z27
-	VFMADD231PD  Z0, Z0, Z24
-	VFMADD231PD  Z1, Z1, Z24
-	VFMADD231PD  Z2, Z2, Z24
-	VFMADD231PD  Z3, Z3, Z24
+	VFMADD231PD  Z0, Z0, Z25
+	VFMADD231PD  Z1, Z1, Z25
+	VFMADD231PD  Z2, Z2, Z25
+	VFMADD231PD  Z3, Z3, Z25
+	VADDPD       Z25, Z24, Z24
+	VXORPD       Z25, Z25, Z25
 	VFMADD231PD  Z4, Z4, Z25
 	VFMADD231PD  Z5, Z5, Z25
 	VFMADD231PD  Z6, Z6, Z25
 	VFMADD231PD  Z7, Z7, Z25
-	VFMADD231PD  Z8, Z8, Z26
-	VFMADD231PD  Z9, Z9, Z26
-	VFMADD231PD  Z10, Z10, Z26
-	VFMADD231PD  Z11, Z11, Z26
-	VFMADD231PD  Z12, Z12, Z27
-	VFMADD231PD  Z13, Z13, Z27
-	VFMADD231PD  Z14, Z14, Z27
-	VFMADD231PD  Z15, Z15, Z27
-	VFMADD231PD  Z16, Z16, Z24
-	VFMADD231PD  Z17, Z17, Z24
-	VFMADD231PD  Z18, Z18, Z24
-	VFMADD231PD  Z19, Z19, Z24
-	VADDPD       Z27, Z24, Z24
-	VADDPD       Z26, Z25, Z25
+	VADDPD       Z25, Z24, Z24
+	VXORPD       Z25, Z25, Z25
+	VFMADD231PD  Z8, Z8, Z25
+	VFMADD231PD  Z9, Z9, Z25
+	VFMADD231PD  Z10, Z10, Z25
+	VFMADD231PD  Z11, Z11, Z25
+	VADDPD       Z25, Z24, Z24
+	VXORPD       Z25, Z25, Z25
+	VFMADD231PD  Z12, Z12, Z25
+	VFMADD231PD  Z13, Z13, Z25
+	VFMADD231PD  Z14, Z14, Z25
+	VFMADD231PD  Z15, Z15, Z25
+	VADDPD       Z25, Z24, Z24
+	VXORPD       Z25, Z25, Z25
+	VFMADD231PD  Z16, Z16, Z25
+	VFMADD231PD  Z17, Z17, Z25
+	VFMADD231PD  Z18, Z18, Z25
+	VFMADD231PD  Z19, Z19, Z25
 	VADDPD       Z25, Z24, Z24
 	VSHUFF64X2   $0x4e, Z24, Z24, Z25
 	VADDPD       Z25, Z24, Z24
-	VPERMPD      $0x4e, Z24, Z25
-	VADDPD       Z25, Z24, Z24
 	VPERMILPD    $0x55, Z24, Z25
+	VADDPD       Z25, Z24, Z24
+	VPERMPD      $0x4e, Z24, Z25
 	VADDPD       Z25, Z24, Z24
 	VMOVSD       X24, hi+96(FP)
 	VMULSD       apart+72(FP), X24, X24
 	VMOVSD       X24, 8(SP)
-	VMULPD       Z0, Z0, Z24
-	VMULPD       Z1, Z1, Z25
+	VXORPD       Z24, Z24, Z24
+	VFMADD231PD  Z0, Z0, Z24
+	VFMADD231PD  Z1, Z1, Z24
 	VFMADD231PD  Z2, Z2, Z24
-	VFMADD231PD  Z3, Z3, Z25
-	VADDPD       Z25, Z24, Z24
+	VFMADD231PD  Z3, Z3, Z24
 	VSHUFF64X2   $0x4e, Z24, Z24, Z25
 	VADDPD       Z25, Z24, Z24
-	VPERMPD      $0x4e, Z24, Z25
-	VADDPD       Z25, Z24, Z24
 	VPERMILPD    $0x55, Z24, Z25
+	VADDPD       Z25, Z24, Z24
+	VPERMPD      $0x4e, Z24, Z25
 	VADDPD       Z25, Z24, Z24
 	VMOVSD       X24, (AX)
 	VCMPPD.BCST  $0x06, 8(SP), Z24, K5
 	VMOVSD       (SP), X25
 	VDIVSD       X24, X25, X25
 	VBROADCASTSD X25, Z25
-	VMULPD       Z0, Z4, Z24
-	VMULPD       Z1, Z5, Z26
+	VXORPD       Z24, Z24, Z24
+	VFMADD231PD  Z0, Z4, Z24
+	VFMADD231PD  Z1, Z5, Z24
 	VFMADD231PD  Z2, Z6, Z24
-	VFMADD231PD  Z3, Z7, Z26
-	VADDPD       Z26, Z24, Z24
+	VFMADD231PD  Z3, Z7, Z24
 	VSHUFF64X2   $0x4e, Z24, Z24, Z26
 	VADDPD       Z26, Z24, Z24
-	VPERMPD      $0x4e, Z24, Z26
-	VADDPD       Z26, Z24, Z24
 	VPERMILPD    $0x55, Z24, Z26
+	VADDPD       Z26, Z24, Z24
+	VPERMPD      $0x4e, Z24, Z26
 	VADDPD       Z26, Z24, Z24
 	VMULPD.Z     Z25, Z24, K5, Z24
 	VMOVSD       X24, 8(AX)
@@ -9501,16 +9577,16 @@ prefetchDone:
 	VFNMADD231PD Z24, Z1, Z5
 	VFNMADD231PD Z24, Z2, Z6
 	VFNMADD231PD Z24, Z3, Z7
-	VMULPD       Z0, Z8, Z24
-	VMULPD       Z1, Z9, Z26
+	VXORPD       Z24, Z24, Z24
+	VFMADD231PD  Z0, Z8, Z24
+	VFMADD231PD  Z1, Z9, Z24
 	VFMADD231PD  Z2, Z10, Z24
-	VFMADD231PD  Z3, Z11, Z26
-	VADDPD       Z26, Z24, Z24
+	VFMADD231PD  Z3, Z11, Z24
 	VSHUFF64X2   $0x4e, Z24, Z24, Z26
 	VADDPD       Z26, Z24, Z24
-	VPERMPD      $0x4e, Z24, Z26
-	VADDPD       Z26, Z24, Z24
 	VPERMILPD    $0x55, Z24, Z26
+	VADDPD       Z26, Z24, Z24
+	VPERMPD      $0x4e, Z24, Z26
 	VADDPD       Z26, Z24, Z24
 	VMULPD.Z     Z25, Z24, K5, Z24
 	VMOVSD       X24, 16(AX)
@@ -9518,16 +9594,16 @@ prefetchDone:
 	VFNMADD231PD Z24, Z1, Z9
 	VFNMADD231PD Z24, Z2, Z10
 	VFNMADD231PD Z24, Z3, Z11
-	VMULPD       Z0, Z12, Z24
-	VMULPD       Z1, Z13, Z26
+	VXORPD       Z24, Z24, Z24
+	VFMADD231PD  Z0, Z12, Z24
+	VFMADD231PD  Z1, Z13, Z24
 	VFMADD231PD  Z2, Z14, Z24
-	VFMADD231PD  Z3, Z15, Z26
-	VADDPD       Z26, Z24, Z24
+	VFMADD231PD  Z3, Z15, Z24
 	VSHUFF64X2   $0x4e, Z24, Z24, Z26
 	VADDPD       Z26, Z24, Z24
-	VPERMPD      $0x4e, Z24, Z26
-	VADDPD       Z26, Z24, Z24
 	VPERMILPD    $0x55, Z24, Z26
+	VADDPD       Z26, Z24, Z24
+	VPERMPD      $0x4e, Z24, Z26
 	VADDPD       Z26, Z24, Z24
 	VMULPD.Z     Z25, Z24, K5, Z24
 	VMOVSD       X24, 24(AX)
@@ -9535,16 +9611,16 @@ prefetchDone:
 	VFNMADD231PD Z24, Z1, Z13
 	VFNMADD231PD Z24, Z2, Z14
 	VFNMADD231PD Z24, Z3, Z15
-	VMULPD       Z0, Z16, Z24
-	VMULPD       Z1, Z17, Z26
+	VXORPD       Z24, Z24, Z24
+	VFMADD231PD  Z0, Z16, Z24
+	VFMADD231PD  Z1, Z17, Z24
 	VFMADD231PD  Z2, Z18, Z24
-	VFMADD231PD  Z3, Z19, Z26
-	VADDPD       Z26, Z24, Z24
+	VFMADD231PD  Z3, Z19, Z24
 	VSHUFF64X2   $0x4e, Z24, Z24, Z26
 	VADDPD       Z26, Z24, Z24
-	VPERMPD      $0x4e, Z24, Z26
-	VADDPD       Z26, Z24, Z24
 	VPERMILPD    $0x55, Z24, Z26
+	VADDPD       Z26, Z24, Z24
+	VPERMPD      $0x4e, Z24, Z26
 	VADDPD       Z26, Z24, Z24
 	VMULPD.Z     Z25, Z24, K5, Z24
 	VMOVSD       X24, 32(AX)
@@ -9552,16 +9628,16 @@ prefetchDone:
 	VFNMADD231PD Z24, Z1, Z17
 	VFNMADD231PD Z24, Z2, Z18
 	VFNMADD231PD Z24, Z3, Z19
-	VMULPD       Z0, Z20, Z24
-	VMULPD       Z1, Z21, Z26
+	VXORPD       Z24, Z24, Z24
+	VFMADD231PD  Z0, Z20, Z24
+	VFMADD231PD  Z1, Z21, Z24
 	VFMADD231PD  Z2, Z22, Z24
-	VFMADD231PD  Z3, Z23, Z26
-	VADDPD       Z26, Z24, Z24
+	VFMADD231PD  Z3, Z23, Z24
 	VSHUFF64X2   $0x4e, Z24, Z24, Z26
 	VADDPD       Z26, Z24, Z24
-	VPERMPD      $0x4e, Z24, Z26
-	VADDPD       Z26, Z24, Z24
 	VPERMILPD    $0x55, Z24, Z26
+	VADDPD       Z26, Z24, Z24
+	VPERMPD      $0x4e, Z24, Z26
 	VADDPD       Z26, Z24, Z24
 	VMULPD.Z     Z25, Z24, K5, Z24
 	VMOVSD       X24, 40(AX)
@@ -9569,32 +9645,32 @@ prefetchDone:
 	VFNMADD231PD Z24, Z1, Z21
 	VFNMADD231PD Z24, Z2, Z22
 	VFNMADD231PD Z24, Z3, Z23
-	VMULPD       Z4, Z4, Z0
-	VMULPD       Z5, Z5, Z1
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z4, Z4, Z0
+	VFMADD231PD  Z5, Z5, Z0
 	VFMADD231PD  Z6, Z6, Z0
-	VFMADD231PD  Z7, Z7, Z1
-	VADDPD       Z1, Z0, Z0
+	VFMADD231PD  Z7, Z7, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
 	VADDPD       Z1, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z1
-	VADDPD       Z1, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, 80(AX)
 	VCMPPD.BCST  $0x06, 8(SP), Z0, K5
 	VMOVSD       (SP), X1
 	VDIVSD       X0, X1, X1
 	VBROADCASTSD X1, Z1
-	VMULPD       Z4, Z8, Z0
-	VMULPD       Z5, Z9, Z2
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z4, Z8, Z0
+	VFMADD231PD  Z5, Z9, Z0
 	VFMADD231PD  Z6, Z10, Z0
-	VFMADD231PD  Z7, Z11, Z2
-	VADDPD       Z2, Z0, Z0
+	VFMADD231PD  Z7, Z11, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
 	VADDPD       Z2, Z0, Z0
 	VMULPD.Z     Z1, Z0, K5, Z0
 	VMOVSD       X0, 88(AX)
@@ -9602,16 +9678,16 @@ prefetchDone:
 	VFNMADD231PD Z0, Z5, Z9
 	VFNMADD231PD Z0, Z6, Z10
 	VFNMADD231PD Z0, Z7, Z11
-	VMULPD       Z4, Z12, Z0
-	VMULPD       Z5, Z13, Z2
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z4, Z12, Z0
+	VFMADD231PD  Z5, Z13, Z0
 	VFMADD231PD  Z6, Z14, Z0
-	VFMADD231PD  Z7, Z15, Z2
-	VADDPD       Z2, Z0, Z0
+	VFMADD231PD  Z7, Z15, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
 	VADDPD       Z2, Z0, Z0
 	VMULPD.Z     Z1, Z0, K5, Z0
 	VMOVSD       X0, 96(AX)
@@ -9619,16 +9695,16 @@ prefetchDone:
 	VFNMADD231PD Z0, Z5, Z13
 	VFNMADD231PD Z0, Z6, Z14
 	VFNMADD231PD Z0, Z7, Z15
-	VMULPD       Z4, Z16, Z0
-	VMULPD       Z5, Z17, Z2
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z4, Z16, Z0
+	VFMADD231PD  Z5, Z17, Z0
 	VFMADD231PD  Z6, Z18, Z0
-	VFMADD231PD  Z7, Z19, Z2
-	VADDPD       Z2, Z0, Z0
+	VFMADD231PD  Z7, Z19, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
 	VADDPD       Z2, Z0, Z0
 	VMULPD.Z     Z1, Z0, K5, Z0
 	VMOVSD       X0, 104(AX)
@@ -9636,16 +9712,16 @@ prefetchDone:
 	VFNMADD231PD Z0, Z5, Z17
 	VFNMADD231PD Z0, Z6, Z18
 	VFNMADD231PD Z0, Z7, Z19
-	VMULPD       Z4, Z20, Z0
-	VMULPD       Z5, Z21, Z2
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z4, Z20, Z0
+	VFMADD231PD  Z5, Z21, Z0
 	VFMADD231PD  Z6, Z22, Z0
-	VFMADD231PD  Z7, Z23, Z2
-	VADDPD       Z2, Z0, Z0
+	VFMADD231PD  Z7, Z23, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
 	VADDPD       Z2, Z0, Z0
 	VMULPD.Z     Z1, Z0, K5, Z0
 	VMOVSD       X0, 112(AX)
@@ -9653,32 +9729,32 @@ prefetchDone:
 	VFNMADD231PD Z0, Z5, Z21
 	VFNMADD231PD Z0, Z6, Z22
 	VFNMADD231PD Z0, Z7, Z23
-	VMULPD       Z8, Z8, Z0
-	VMULPD       Z9, Z9, Z1
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z8, Z8, Z0
+	VFMADD231PD  Z9, Z9, Z0
 	VFMADD231PD  Z10, Z10, Z0
-	VFMADD231PD  Z11, Z11, Z1
-	VADDPD       Z1, Z0, Z0
+	VFMADD231PD  Z11, Z11, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
 	VADDPD       Z1, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z1
-	VADDPD       Z1, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, 160(AX)
 	VCMPPD.BCST  $0x06, 8(SP), Z0, K5
 	VMOVSD       (SP), X1
 	VDIVSD       X0, X1, X1
 	VBROADCASTSD X1, Z1
-	VMULPD       Z8, Z12, Z0
-	VMULPD       Z9, Z13, Z2
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z8, Z12, Z0
+	VFMADD231PD  Z9, Z13, Z0
 	VFMADD231PD  Z10, Z14, Z0
-	VFMADD231PD  Z11, Z15, Z2
-	VADDPD       Z2, Z0, Z0
+	VFMADD231PD  Z11, Z15, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
 	VADDPD       Z2, Z0, Z0
 	VMULPD.Z     Z1, Z0, K5, Z0
 	VMOVSD       X0, 168(AX)
@@ -9686,16 +9762,16 @@ prefetchDone:
 	VFNMADD231PD Z0, Z9, Z13
 	VFNMADD231PD Z0, Z10, Z14
 	VFNMADD231PD Z0, Z11, Z15
-	VMULPD       Z8, Z16, Z0
-	VMULPD       Z9, Z17, Z2
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z8, Z16, Z0
+	VFMADD231PD  Z9, Z17, Z0
 	VFMADD231PD  Z10, Z18, Z0
-	VFMADD231PD  Z11, Z19, Z2
-	VADDPD       Z2, Z0, Z0
+	VFMADD231PD  Z11, Z19, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
 	VADDPD       Z2, Z0, Z0
 	VMULPD.Z     Z1, Z0, K5, Z0
 	VMOVSD       X0, 176(AX)
@@ -9703,16 +9779,16 @@ prefetchDone:
 	VFNMADD231PD Z0, Z9, Z17
 	VFNMADD231PD Z0, Z10, Z18
 	VFNMADD231PD Z0, Z11, Z19
-	VMULPD       Z8, Z20, Z0
-	VMULPD       Z9, Z21, Z2
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z8, Z20, Z0
+	VFMADD231PD  Z9, Z21, Z0
 	VFMADD231PD  Z10, Z22, Z0
-	VFMADD231PD  Z11, Z23, Z2
-	VADDPD       Z2, Z0, Z0
+	VFMADD231PD  Z11, Z23, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
 	VADDPD       Z2, Z0, Z0
 	VMULPD.Z     Z1, Z0, K5, Z0
 	VMOVSD       X0, 184(AX)
@@ -9720,32 +9796,32 @@ prefetchDone:
 	VFNMADD231PD Z0, Z9, Z21
 	VFNMADD231PD Z0, Z10, Z22
 	VFNMADD231PD Z0, Z11, Z23
-	VMULPD       Z12, Z12, Z0
-	VMULPD       Z13, Z13, Z1
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z12, Z12, Z0
+	VFMADD231PD  Z13, Z13, Z0
 	VFMADD231PD  Z14, Z14, Z0
-	VFMADD231PD  Z15, Z15, Z1
-	VADDPD       Z1, Z0, Z0
+	VFMADD231PD  Z15, Z15, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
 	VADDPD       Z1, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z1
-	VADDPD       Z1, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, 240(AX)
 	VCMPPD.BCST  $0x06, 8(SP), Z0, K5
 	VMOVSD       (SP), X1
 	VDIVSD       X0, X1, X1
 	VBROADCASTSD X1, Z1
-	VMULPD       Z12, Z16, Z0
-	VMULPD       Z13, Z17, Z2
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z12, Z16, Z0
+	VFMADD231PD  Z13, Z17, Z0
 	VFMADD231PD  Z14, Z18, Z0
-	VFMADD231PD  Z15, Z19, Z2
-	VADDPD       Z2, Z0, Z0
+	VFMADD231PD  Z15, Z19, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
 	VADDPD       Z2, Z0, Z0
 	VMULPD.Z     Z1, Z0, K5, Z0
 	VMOVSD       X0, 248(AX)
@@ -9753,16 +9829,16 @@ prefetchDone:
 	VFNMADD231PD Z0, Z13, Z17
 	VFNMADD231PD Z0, Z14, Z18
 	VFNMADD231PD Z0, Z15, Z19
-	VMULPD       Z12, Z20, Z0
-	VMULPD       Z13, Z21, Z2
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z12, Z20, Z0
+	VFMADD231PD  Z13, Z21, Z0
 	VFMADD231PD  Z14, Z22, Z0
-	VFMADD231PD  Z15, Z23, Z2
-	VADDPD       Z2, Z0, Z0
+	VFMADD231PD  Z15, Z23, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
 	VADDPD       Z2, Z0, Z0
 	VMULPD.Z     Z1, Z0, K5, Z0
 	VMOVSD       X0, 256(AX)
@@ -9770,39 +9846,47 @@ prefetchDone:
 	VFNMADD231PD Z0, Z13, Z21
 	VFNMADD231PD Z0, Z14, Z22
 	VFNMADD231PD Z0, Z15, Z23
-	VMULPD       Z16, Z16, Z0
-	VMULPD       Z17, Z17, Z1
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z16, Z16, Z0
+	VFMADD231PD  Z17, Z17, Z0
 	VFMADD231PD  Z18, Z18, Z0
-	VFMADD231PD  Z19, Z19, Z1
-	VADDPD       Z1, Z0, Z0
+	VFMADD231PD  Z19, Z19, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
 	VADDPD       Z1, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z1
-	VADDPD       Z1, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, 320(AX)
 	VCMPPD.BCST  $0x06, 8(SP), Z0, K5
 	VMOVSD       (SP), X1
 	VDIVSD       X0, X1, X1
 	VBROADCASTSD X1, Z1
-	VMULPD       Z16, Z20, Z0
-	VMULPD       Z17, Z21, Z2
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z16, Z20, Z0
+	VFMADD231PD  Z17, Z21, Z0
 	VFMADD231PD  Z18, Z22, Z0
-	VFMADD231PD  Z19, Z23, Z2
-	VADDPD       Z2, Z0, Z0
+	VFMADD231PD  Z19, Z23, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
 	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
 	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
 	VMULPD.Z     Z1, Z0, K5, Z0
 	VMOVSD       X0, 328(AX)
-	VFMSUB231PD  Z0, Z16, Z20
-	VFMSUB231PD  Z0, Z17, Z21
-	VFMSUB231PD  Z0, Z18, Z22
-	VFMSUB231PD  Z0, Z19, Z23
+	VXORPD       Z1, Z1, Z1
+	VSUBPD       Z20, Z1, Z20
+	VFMADD231PD  Z0, Z16, Z20
+	VXORPD       Z1, Z1, Z1
+	VSUBPD       Z21, Z1, Z21
+	VFMADD231PD  Z0, Z17, Z21
+	VXORPD       Z1, Z1, Z1
+	VSUBPD       Z22, Z1, Z22
+	VFMADD231PD  Z0, Z18, Z22
+	VXORPD       Z1, Z1, Z1
+	VSUBPD       Z23, Z1, Z23
+	VFMADD231PD  Z0, Z19, Z23
 	VMOVSD       (AX), X0
 	VMINSD       80(AX), X0, X0
 	VMINSD       160(AX), X0, X0
@@ -9835,16 +9919,16 @@ prefetchDone:
 	VMOVUPD      Z21, K2, 64(AX)
 	VMOVUPD      Z22, K3, 128(AX)
 	VMOVUPD      Z23, K4, 192(AX)
-	VMULPD       Z20, Z20, Z0
-	VMULPD       Z21, Z21, Z1
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z20, Z20, Z0
+	VFMADD231PD  Z21, Z21, Z0
 	VFMADD231PD  Z22, Z22, Z0
-	VFMADD231PD  Z23, Z23, Z1
-	VADDPD       Z1, Z0, Z0
+	VFMADD231PD  Z23, Z23, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
 	VADDPD       Z1, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z1
-	VADDPD       Z1, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, squares+104(FP)
 	VZEROUPPER
@@ -9919,70 +10003,76 @@ prefetchDone:
 	MOVQ         f+48(FP), AX
 	VXORPD       Z28, Z28, Z28
 	VXORPD       Z29, Z29, Z29
-	VXORPD       Z30, Z30, Z30
-	VXORPD       Z31, Z31, Z31
-	VFMADD231PD  Z0, Z0, Z28
-	VFMADD231PD  Z1, Z1, Z28
-	VFMADD231PD  Z2, Z2, Z28
-	VFMADD231PD  Z3, Z3, Z28
+	VFMADD231PD  Z0, Z0, Z29
+	VFMADD231PD  Z1, Z1, Z29
+	VFMADD231PD  Z2, Z2, Z29
+	VFMADD231PD  Z3, Z3, Z29
+	VADDPD       Z29, Z28, Z28
+	VXORPD       Z29, Z29, Z29
 	VFMADD231PD  Z4, Z4, Z29
 	VFMADD231PD  Z5, Z5, Z29
 	VFMADD231PD  Z6, Z6, Z29
 	VFMADD231PD  Z7, Z7, Z29
-	VFMADD231PD  Z8, Z8, Z30
-	VFMADD231PD  Z9, Z9, Z30
-	VFMADD231PD  Z10, Z10, Z30
-	VFMADD231PD  Z11, Z11, Z30
-	VFMADD231PD  Z12, Z12, Z31
-	VFMADD231PD  Z13, Z13, Z31
-	VFMADD231PD  Z14, Z14, Z31
-	VFMADD231PD  Z15, Z15, Z31
-	VFMADD231PD  Z16, Z16, Z28
-	VFMADD231PD  Z17, Z17, Z28
-	VFMADD231PD  Z18, Z18, Z28
-	VFMADD231PD  Z19, Z19, Z28
+	VADDPD       Z29, Z28, Z28
+	VXORPD       Z29, Z29, Z29
+	VFMADD231PD  Z8, Z8, Z29
+	VFMADD231PD  Z9, Z9, Z29
+	VFMADD231PD  Z10, Z10, Z29
+	VFMADD231PD  Z11, Z11, Z29
+	VADDPD       Z29, Z28, Z28
+	VXORPD       Z29, Z29, Z29
+	VFMADD231PD  Z12, Z12, Z29
+	VFMADD231PD  Z13, Z13, Z29
+	VFMADD231PD  Z14, Z14, Z29
+	VFMADD231PD  Z15, Z15, Z29
+	VADDPD       Z29, Z28, Z28
+	VXORPD       Z29, Z29, Z29
+	VFMADD231PD  Z16, Z16, Z29
+	VFMADD231PD  Z17, Z17, Z29
+	VFMADD231PD  Z18, Z18, Z29
+	VFMADD231PD  Z19, Z19, Z29
+	VADDPD       Z29, Z28, Z28
+	VXORPD       Z29, Z29, Z29
 	VFMADD231PD  Z20, Z20, Z29
 	VFMADD231PD  Z21, Z21, Z29
 	VFMADD231PD  Z22, Z22, Z29
 	VFMADD231PD  Z23, Z23, Z29
-	VADDPD       Z31, Z28, Z28
-	VADDPD       Z30, Z29, Z29
 	VADDPD       Z29, Z28, Z28
 	VSHUFF64X2   $0x4e, Z28, Z28, Z29
 	VADDPD       Z29, Z28, Z28
-	VPERMPD      $0x4e, Z28, Z29
-	VADDPD       Z29, Z28, Z28
 	VPERMILPD    $0x55, Z28, Z29
+	VADDPD       Z29, Z28, Z28
+	VPERMPD      $0x4e, Z28, Z29
 	VADDPD       Z29, Z28, Z28
 	VMOVSD       X28, hi+96(FP)
 	VMULSD       apart+72(FP), X28, X28
 	VMOVSD       X28, 8(SP)
-	VMULPD       Z0, Z0, Z28
-	VMULPD       Z1, Z1, Z29
+	VXORPD       Z28, Z28, Z28
+	VFMADD231PD  Z0, Z0, Z28
+	VFMADD231PD  Z1, Z1, Z28
 	VFMADD231PD  Z2, Z2, Z28
-	VFMADD231PD  Z3, Z3, Z29
-	VADDPD       Z29, Z28, Z28
+	VFMADD231PD  Z3, Z3, Z28
 	VSHUFF64X2   $0x4e, Z28, Z28, Z29
 	VADDPD       Z29, Z28, Z28
-	VPERMPD      $0x4e, Z28, Z29
-	VADDPD       Z29, Z28, Z28
 	VPERMILPD    $0x55, Z28, Z29
+	VADDPD       Z29, Z28, Z28
+	VPERMPD      $0x4e, Z28, Z29
 	VADDPD       Z29, Z28, Z28
 	VMOVSD       X28, (AX)
 	VCMPPD.BCST  $0x06, 8(SP), Z28, K5
 	VMOVSD       (SP), X29
 	VDIVSD       X28, X29, X29
 	VBROADCASTSD X29, Z29
-	VMULPD       Z0, Z4, Z28
-	VMULPD       Z1, Z5, Z30
+	VXORPD       Z28, Z28, Z28
+	VFMADD231PD  Z0, Z4, Z28
+	VFMADD231PD  Z1, Z5, Z28
 	VFMADD231PD  Z2, Z6, Z28
-	VFMADD231PD  Z3, Z7, Z30
-	VADDPD       Z30, Z28, Z28
+	VFMADD231PD  Z3, Z7, Z28
 	VSHUFF64X2   $0x4e, Z28, Z28, Z30
 	VADDPD       Z30, Z28, Z28
-	VPERMPD      $0x4e, Z28, Z30
-	VADDPD       Z30, Z28, Z28
 	VPERMILPD    $0x55, Z28, Z30
+	VADDPD       Z30, Z28, Z28
+	VPERMPD      $0x4e, Z28, Z30
 	VADDPD       Z30, Z28, Z28
 	VMULPD.Z     Z29, Z28, K5, Z28
 	VMOVSD       X28, 8(AX)
@@ -9990,16 +10080,16 @@ prefetchDone:
 	VFNMADD231PD Z28, Z1, Z5
 	VFNMADD231PD Z28, Z2, Z6
 	VFNMADD231PD Z28, Z3, Z7
-	VMULPD       Z0, Z8, Z28
-	VMULPD       Z1, Z9, Z30
+	VXORPD       Z28, Z28, Z28
+	VFMADD231PD  Z0, Z8, Z28
+	VFMADD231PD  Z1, Z9, Z28
 	VFMADD231PD  Z2, Z10, Z28
-	VFMADD231PD  Z3, Z11, Z30
-	VADDPD       Z30, Z28, Z28
+	VFMADD231PD  Z3, Z11, Z28
 	VSHUFF64X2   $0x4e, Z28, Z28, Z30
 	VADDPD       Z30, Z28, Z28
-	VPERMPD      $0x4e, Z28, Z30
-	VADDPD       Z30, Z28, Z28
 	VPERMILPD    $0x55, Z28, Z30
+	VADDPD       Z30, Z28, Z28
+	VPERMPD      $0x4e, Z28, Z30
 	VADDPD       Z30, Z28, Z28
 	VMULPD.Z     Z29, Z28, K5, Z28
 	VMOVSD       X28, 16(AX)
@@ -10007,16 +10097,16 @@ prefetchDone:
 	VFNMADD231PD Z28, Z1, Z9
 	VFNMADD231PD Z28, Z2, Z10
 	VFNMADD231PD Z28, Z3, Z11
-	VMULPD       Z0, Z12, Z28
-	VMULPD       Z1, Z13, Z30
+	VXORPD       Z28, Z28, Z28
+	VFMADD231PD  Z0, Z12, Z28
+	VFMADD231PD  Z1, Z13, Z28
 	VFMADD231PD  Z2, Z14, Z28
-	VFMADD231PD  Z3, Z15, Z30
-	VADDPD       Z30, Z28, Z28
+	VFMADD231PD  Z3, Z15, Z28
 	VSHUFF64X2   $0x4e, Z28, Z28, Z30
 	VADDPD       Z30, Z28, Z28
-	VPERMPD      $0x4e, Z28, Z30
-	VADDPD       Z30, Z28, Z28
 	VPERMILPD    $0x55, Z28, Z30
+	VADDPD       Z30, Z28, Z28
+	VPERMPD      $0x4e, Z28, Z30
 	VADDPD       Z30, Z28, Z28
 	VMULPD.Z     Z29, Z28, K5, Z28
 	VMOVSD       X28, 24(AX)
@@ -10024,16 +10114,16 @@ prefetchDone:
 	VFNMADD231PD Z28, Z1, Z13
 	VFNMADD231PD Z28, Z2, Z14
 	VFNMADD231PD Z28, Z3, Z15
-	VMULPD       Z0, Z16, Z28
-	VMULPD       Z1, Z17, Z30
+	VXORPD       Z28, Z28, Z28
+	VFMADD231PD  Z0, Z16, Z28
+	VFMADD231PD  Z1, Z17, Z28
 	VFMADD231PD  Z2, Z18, Z28
-	VFMADD231PD  Z3, Z19, Z30
-	VADDPD       Z30, Z28, Z28
+	VFMADD231PD  Z3, Z19, Z28
 	VSHUFF64X2   $0x4e, Z28, Z28, Z30
 	VADDPD       Z30, Z28, Z28
-	VPERMPD      $0x4e, Z28, Z30
-	VADDPD       Z30, Z28, Z28
 	VPERMILPD    $0x55, Z28, Z30
+	VADDPD       Z30, Z28, Z28
+	VPERMPD      $0x4e, Z28, Z30
 	VADDPD       Z30, Z28, Z28
 	VMULPD.Z     Z29, Z28, K5, Z28
 	VMOVSD       X28, 32(AX)
@@ -10041,16 +10131,16 @@ prefetchDone:
 	VFNMADD231PD Z28, Z1, Z17
 	VFNMADD231PD Z28, Z2, Z18
 	VFNMADD231PD Z28, Z3, Z19
-	VMULPD       Z0, Z20, Z28
-	VMULPD       Z1, Z21, Z30
+	VXORPD       Z28, Z28, Z28
+	VFMADD231PD  Z0, Z20, Z28
+	VFMADD231PD  Z1, Z21, Z28
 	VFMADD231PD  Z2, Z22, Z28
-	VFMADD231PD  Z3, Z23, Z30
-	VADDPD       Z30, Z28, Z28
+	VFMADD231PD  Z3, Z23, Z28
 	VSHUFF64X2   $0x4e, Z28, Z28, Z30
 	VADDPD       Z30, Z28, Z28
-	VPERMPD      $0x4e, Z28, Z30
-	VADDPD       Z30, Z28, Z28
 	VPERMILPD    $0x55, Z28, Z30
+	VADDPD       Z30, Z28, Z28
+	VPERMPD      $0x4e, Z28, Z30
 	VADDPD       Z30, Z28, Z28
 	VMULPD.Z     Z29, Z28, K5, Z28
 	VMOVSD       X28, 40(AX)
@@ -10058,16 +10148,16 @@ prefetchDone:
 	VFNMADD231PD Z28, Z1, Z21
 	VFNMADD231PD Z28, Z2, Z22
 	VFNMADD231PD Z28, Z3, Z23
-	VMULPD       Z0, Z24, Z28
-	VMULPD       Z1, Z25, Z30
+	VXORPD       Z28, Z28, Z28
+	VFMADD231PD  Z0, Z24, Z28
+	VFMADD231PD  Z1, Z25, Z28
 	VFMADD231PD  Z2, Z26, Z28
-	VFMADD231PD  Z3, Z27, Z30
-	VADDPD       Z30, Z28, Z28
+	VFMADD231PD  Z3, Z27, Z28
 	VSHUFF64X2   $0x4e, Z28, Z28, Z30
 	VADDPD       Z30, Z28, Z28
-	VPERMPD      $0x4e, Z28, Z30
-	VADDPD       Z30, Z28, Z28
 	VPERMILPD    $0x55, Z28, Z30
+	VADDPD       Z30, Z28, Z28
+	VPERMPD      $0x4e, Z28, Z30
 	VADDPD       Z30, Z28, Z28
 	VMULPD.Z     Z29, Z28, K5, Z28
 	VMOVSD       X28, 48(AX)
@@ -10075,32 +10165,32 @@ prefetchDone:
 	VFNMADD231PD Z28, Z1, Z25
 	VFNMADD231PD Z28, Z2, Z26
 	VFNMADD231PD Z28, Z3, Z27
-	VMULPD       Z4, Z4, Z0
-	VMULPD       Z5, Z5, Z1
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z4, Z4, Z0
+	VFMADD231PD  Z5, Z5, Z0
 	VFMADD231PD  Z6, Z6, Z0
-	VFMADD231PD  Z7, Z7, Z1
-	VADDPD       Z1, Z0, Z0
+	VFMADD231PD  Z7, Z7, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
 	VADDPD       Z1, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z1
-	VADDPD       Z1, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, 88(AX)
 	VCMPPD.BCST  $0x06, 8(SP), Z0, K5
 	VMOVSD       (SP), X1
 	VDIVSD       X0, X1, X1
 	VBROADCASTSD X1, Z1
-	VMULPD       Z4, Z8, Z0
-	VMULPD       Z5, Z9, Z2
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z4, Z8, Z0
+	VFMADD231PD  Z5, Z9, Z0
 	VFMADD231PD  Z6, Z10, Z0
-	VFMADD231PD  Z7, Z11, Z2
-	VADDPD       Z2, Z0, Z0
+	VFMADD231PD  Z7, Z11, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
 	VADDPD       Z2, Z0, Z0
 	VMULPD.Z     Z1, Z0, K5, Z0
 	VMOVSD       X0, 96(AX)
@@ -10108,16 +10198,16 @@ prefetchDone:
 	VFNMADD231PD Z0, Z5, Z9
 	VFNMADD231PD Z0, Z6, Z10
 	VFNMADD231PD Z0, Z7, Z11
-	VMULPD       Z4, Z12, Z0
-	VMULPD       Z5, Z13, Z2
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z4, Z12, Z0
+	VFMADD231PD  Z5, Z13, Z0
 	VFMADD231PD  Z6, Z14, Z0
-	VFMADD231PD  Z7, Z15, Z2
-	VADDPD       Z2, Z0, Z0
+	VFMADD231PD  Z7, Z15, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
 	VADDPD       Z2, Z0, Z0
 	VMULPD.Z     Z1, Z0, K5, Z0
 	VMOVSD       X0, 104(AX)
@@ -10125,16 +10215,16 @@ prefetchDone:
 	VFNMADD231PD Z0, Z5, Z13
 	VFNMADD231PD Z0, Z6, Z14
 	VFNMADD231PD Z0, Z7, Z15
-	VMULPD       Z4, Z16, Z0
-	VMULPD       Z5, Z17, Z2
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z4, Z16, Z0
+	VFMADD231PD  Z5, Z17, Z0
 	VFMADD231PD  Z6, Z18, Z0
-	VFMADD231PD  Z7, Z19, Z2
-	VADDPD       Z2, Z0, Z0
+	VFMADD231PD  Z7, Z19, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
 	VADDPD       Z2, Z0, Z0
 	VMULPD.Z     Z1, Z0, K5, Z0
 	VMOVSD       X0, 112(AX)
@@ -10142,16 +10232,16 @@ prefetchDone:
 	VFNMADD231PD Z0, Z5, Z17
 	VFNMADD231PD Z0, Z6, Z18
 	VFNMADD231PD Z0, Z7, Z19
-	VMULPD       Z4, Z20, Z0
-	VMULPD       Z5, Z21, Z2
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z4, Z20, Z0
+	VFMADD231PD  Z5, Z21, Z0
 	VFMADD231PD  Z6, Z22, Z0
-	VFMADD231PD  Z7, Z23, Z2
-	VADDPD       Z2, Z0, Z0
+	VFMADD231PD  Z7, Z23, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
 	VADDPD       Z2, Z0, Z0
 	VMULPD.Z     Z1, Z0, K5, Z0
 	VMOVSD       X0, 120(AX)
@@ -10159,16 +10249,16 @@ prefetchDone:
 	VFNMADD231PD Z0, Z5, Z21
 	VFNMADD231PD Z0, Z6, Z22
 	VFNMADD231PD Z0, Z7, Z23
-	VMULPD       Z4, Z24, Z0
-	VMULPD       Z5, Z25, Z2
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z4, Z24, Z0
+	VFMADD231PD  Z5, Z25, Z0
 	VFMADD231PD  Z6, Z26, Z0
-	VFMADD231PD  Z7, Z27, Z2
-	VADDPD       Z2, Z0, Z0
+	VFMADD231PD  Z7, Z27, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
 	VADDPD       Z2, Z0, Z0
 	VMULPD.Z     Z1, Z0, K5, Z0
 	VMOVSD       X0, 128(AX)
@@ -10176,32 +10266,32 @@ prefetchDone:
 	VFNMADD231PD Z0, Z5, Z25
 	VFNMADD231PD Z0, Z6, Z26
 	VFNMADD231PD Z0, Z7, Z27
-	VMULPD       Z8, Z8, Z0
-	VMULPD       Z9, Z9, Z1
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z8, Z8, Z0
+	VFMADD231PD  Z9, Z9, Z0
 	VFMADD231PD  Z10, Z10, Z0
-	VFMADD231PD  Z11, Z11, Z1
-	VADDPD       Z1, Z0, Z0
+	VFMADD231PD  Z11, Z11, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
 	VADDPD       Z1, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z1
-	VADDPD       Z1, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, 176(AX)
 	VCMPPD.BCST  $0x06, 8(SP), Z0, K5
 	VMOVSD       (SP), X1
 	VDIVSD       X0, X1, X1
 	VBROADCASTSD X1, Z1
-	VMULPD       Z8, Z12, Z0
-	VMULPD       Z9, Z13, Z2
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z8, Z12, Z0
+	VFMADD231PD  Z9, Z13, Z0
 	VFMADD231PD  Z10, Z14, Z0
-	VFMADD231PD  Z11, Z15, Z2
-	VADDPD       Z2, Z0, Z0
+	VFMADD231PD  Z11, Z15, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
 	VADDPD       Z2, Z0, Z0
 	VMULPD.Z     Z1, Z0, K5, Z0
 	VMOVSD       X0, 184(AX)
@@ -10209,16 +10299,16 @@ prefetchDone:
 	VFNMADD231PD Z0, Z9, Z13
 	VFNMADD231PD Z0, Z10, Z14
 	VFNMADD231PD Z0, Z11, Z15
-	VMULPD       Z8, Z16, Z0
-	VMULPD       Z9, Z17, Z2
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z8, Z16, Z0
+	VFMADD231PD  Z9, Z17, Z0
 	VFMADD231PD  Z10, Z18, Z0
-	VFMADD231PD  Z11, Z19, Z2
-	VADDPD       Z2, Z0, Z0
+	VFMADD231PD  Z11, Z19, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
 	VADDPD       Z2, Z0, Z0
 	VMULPD.Z     Z1, Z0, K5, Z0
 	VMOVSD       X0, 192(AX)
@@ -10226,16 +10316,16 @@ prefetchDone:
 	VFNMADD231PD Z0, Z9, Z17
 	VFNMADD231PD Z0, Z10, Z18
 	VFNMADD231PD Z0, Z11, Z19
-	VMULPD       Z8, Z20, Z0
-	VMULPD       Z9, Z21, Z2
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z8, Z20, Z0
+	VFMADD231PD  Z9, Z21, Z0
 	VFMADD231PD  Z10, Z22, Z0
-	VFMADD231PD  Z11, Z23, Z2
-	VADDPD       Z2, Z0, Z0
+	VFMADD231PD  Z11, Z23, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
 	VADDPD       Z2, Z0, Z0
 	VMULPD.Z     Z1, Z0, K5, Z0
 	VMOVSD       X0, 200(AX)
@@ -10243,16 +10333,16 @@ prefetchDone:
 	VFNMADD231PD Z0, Z9, Z21
 	VFNMADD231PD Z0, Z10, Z22
 	VFNMADD231PD Z0, Z11, Z23
-	VMULPD       Z8, Z24, Z0
-	VMULPD       Z9, Z25, Z2
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z8, Z24, Z0
+	VFMADD231PD  Z9, Z25, Z0
 	VFMADD231PD  Z10, Z26, Z0
-	VFMADD231PD  Z11, Z27, Z2
-	VADDPD       Z2, Z0, Z0
+	VFMADD231PD  Z11, Z27, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
 	VADDPD       Z2, Z0, Z0
 	VMULPD.Z     Z1, Z0, K5, Z0
 	VMOVSD       X0, 208(AX)
@@ -10260,32 +10350,32 @@ prefetchDone:
 	VFNMADD231PD Z0, Z9, Z25
 	VFNMADD231PD Z0, Z10, Z26
 	VFNMADD231PD Z0, Z11, Z27
-	VMULPD       Z12, Z12, Z0
-	VMULPD       Z13, Z13, Z1
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z12, Z12, Z0
+	VFMADD231PD  Z13, Z13, Z0
 	VFMADD231PD  Z14, Z14, Z0
-	VFMADD231PD  Z15, Z15, Z1
-	VADDPD       Z1, Z0, Z0
+	VFMADD231PD  Z15, Z15, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
 	VADDPD       Z1, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z1
-	VADDPD       Z1, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, 264(AX)
 	VCMPPD.BCST  $0x06, 8(SP), Z0, K5
 	VMOVSD       (SP), X1
 	VDIVSD       X0, X1, X1
 	VBROADCASTSD X1, Z1
-	VMULPD       Z12, Z16, Z0
-	VMULPD       Z13, Z17, Z2
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z12, Z16, Z0
+	VFMADD231PD  Z13, Z17, Z0
 	VFMADD231PD  Z14, Z18, Z0
-	VFMADD231PD  Z15, Z19, Z2
-	VADDPD       Z2, Z0, Z0
+	VFMADD231PD  Z15, Z19, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
 	VADDPD       Z2, Z0, Z0
 	VMULPD.Z     Z1, Z0, K5, Z0
 	VMOVSD       X0, 272(AX)
@@ -10293,16 +10383,16 @@ prefetchDone:
 	VFNMADD231PD Z0, Z13, Z17
 	VFNMADD231PD Z0, Z14, Z18
 	VFNMADD231PD Z0, Z15, Z19
-	VMULPD       Z12, Z20, Z0
-	VMULPD       Z13, Z21, Z2
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z12, Z20, Z0
+	VFMADD231PD  Z13, Z21, Z0
 	VFMADD231PD  Z14, Z22, Z0
-	VFMADD231PD  Z15, Z23, Z2
-	VADDPD       Z2, Z0, Z0
+	VFMADD231PD  Z15, Z23, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
 	VADDPD       Z2, Z0, Z0
 	VMULPD.Z     Z1, Z0, K5, Z0
 	VMOVSD       X0, 280(AX)
@@ -10310,16 +10400,16 @@ prefetchDone:
 	VFNMADD231PD Z0, Z13, Z21
 	VFNMADD231PD Z0, Z14, Z22
 	VFNMADD231PD Z0, Z15, Z23
-	VMULPD       Z12, Z24, Z0
-	VMULPD       Z13, Z25, Z2
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z12, Z24, Z0
+	VFMADD231PD  Z13, Z25, Z0
 	VFMADD231PD  Z14, Z26, Z0
-	VFMADD231PD  Z15, Z27, Z2
-	VADDPD       Z2, Z0, Z0
+	VFMADD231PD  Z15, Z27, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
 	VADDPD       Z2, Z0, Z0
 	VMULPD.Z     Z1, Z0, K5, Z0
 	VMOVSD       X0, 288(AX)
@@ -10327,32 +10417,32 @@ prefetchDone:
 	VFNMADD231PD Z0, Z13, Z25
 	VFNMADD231PD Z0, Z14, Z26
 	VFNMADD231PD Z0, Z15, Z27
-	VMULPD       Z16, Z16, Z0
-	VMULPD       Z17, Z17, Z1
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z16, Z16, Z0
+	VFMADD231PD  Z17, Z17, Z0
 	VFMADD231PD  Z18, Z18, Z0
-	VFMADD231PD  Z19, Z19, Z1
-	VADDPD       Z1, Z0, Z0
+	VFMADD231PD  Z19, Z19, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
 	VADDPD       Z1, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z1
-	VADDPD       Z1, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, 352(AX)
 	VCMPPD.BCST  $0x06, 8(SP), Z0, K5
 	VMOVSD       (SP), X1
 	VDIVSD       X0, X1, X1
 	VBROADCASTSD X1, Z1
-	VMULPD       Z16, Z20, Z0
-	VMULPD       Z17, Z21, Z2
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z16, Z20, Z0
+	VFMADD231PD  Z17, Z21, Z0
 	VFMADD231PD  Z18, Z22, Z0
-	VFMADD231PD  Z19, Z23, Z2
-	VADDPD       Z2, Z0, Z0
+	VFMADD231PD  Z19, Z23, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
 	VADDPD       Z2, Z0, Z0
 	VMULPD.Z     Z1, Z0, K5, Z0
 	VMOVSD       X0, 360(AX)
@@ -10360,16 +10450,16 @@ prefetchDone:
 	VFNMADD231PD Z0, Z17, Z21
 	VFNMADD231PD Z0, Z18, Z22
 	VFNMADD231PD Z0, Z19, Z23
-	VMULPD       Z16, Z24, Z0
-	VMULPD       Z17, Z25, Z2
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z16, Z24, Z0
+	VFMADD231PD  Z17, Z25, Z0
 	VFMADD231PD  Z18, Z26, Z0
-	VFMADD231PD  Z19, Z27, Z2
-	VADDPD       Z2, Z0, Z0
+	VFMADD231PD  Z19, Z27, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
 	VADDPD       Z2, Z0, Z0
 	VMULPD.Z     Z1, Z0, K5, Z0
 	VMOVSD       X0, 368(AX)
@@ -10377,39 +10467,47 @@ prefetchDone:
 	VFNMADD231PD Z0, Z17, Z25
 	VFNMADD231PD Z0, Z18, Z26
 	VFNMADD231PD Z0, Z19, Z27
-	VMULPD       Z20, Z20, Z0
-	VMULPD       Z21, Z21, Z1
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z20, Z20, Z0
+	VFMADD231PD  Z21, Z21, Z0
 	VFMADD231PD  Z22, Z22, Z0
-	VFMADD231PD  Z23, Z23, Z1
-	VADDPD       Z1, Z0, Z0
+	VFMADD231PD  Z23, Z23, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
 	VADDPD       Z1, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z1
-	VADDPD       Z1, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, 440(AX)
 	VCMPPD.BCST  $0x06, 8(SP), Z0, K5
 	VMOVSD       (SP), X1
 	VDIVSD       X0, X1, X1
 	VBROADCASTSD X1, Z1
-	VMULPD       Z20, Z24, Z0
-	VMULPD       Z21, Z25, Z2
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z20, Z24, Z0
+	VFMADD231PD  Z21, Z25, Z0
 	VFMADD231PD  Z22, Z26, Z0
-	VFMADD231PD  Z23, Z27, Z2
-	VADDPD       Z2, Z0, Z0
+	VFMADD231PD  Z23, Z27, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
 	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
 	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
 	VMULPD.Z     Z1, Z0, K5, Z0
 	VMOVSD       X0, 448(AX)
-	VFMSUB231PD  Z0, Z20, Z24
-	VFMSUB231PD  Z0, Z21, Z25
-	VFMSUB231PD  Z0, Z22, Z26
-	VFMSUB231PD  Z0, Z23, Z27
+	VXORPD       Z1, Z1, Z1
+	VSUBPD       Z24, Z1, Z24
+	VFMADD231PD  Z0, Z20, Z24
+	VXORPD       Z1, Z1, Z1
+	VSUBPD       Z25, Z1, Z25
+	VFMADD231PD  Z0, Z21, Z25
+	VXORPD       Z1, Z1, Z1
+	VSUBPD       Z26, Z1, Z26
+	VFMADD231PD  Z0, Z22, Z26
+	VXORPD       Z1, Z1, Z1
+	VSUBPD       Z27, Z1, Z27
+	VFMADD231PD  Z0, Z23, Z27
 	VMOVSD       (AX), X0
 	VMINSD       88(AX), X0, X0
 	VMINSD       176(AX), X0, X0
@@ -10450,16 +10548,16 @@ prefetchDone:
 	VMOVUPD      Z25, K2, 64(AX)
 	VMOVUPD      Z26, K3, 128(AX)
 	VMOVUPD      Z27, K4, 192(AX)
-	VMULPD       Z24, Z24, Z0
-	VMULPD       Z25, Z25, Z1
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z24, Z24, Z0
+	VFMADD231PD  Z25, Z25, Z0
 	VFMADD231PD  Z26, Z26, Z0
-	VFMADD231PD  Z27, Z27, Z1
-	VADDPD       Z1, Z0, Z0
+	VFMADD231PD  Z27, Z27, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
 	VADDPD       Z1, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z1
-	VADDPD       Z1, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, squares+104(FP)
 	VZEROUPPER
@@ -10529,566 +10627,580 @@ prefetchDone:
 	MOVQ         f+48(FP), AX
 	VXORPD       Z24, Z24, Z24
 	VXORPD       Z25, Z25, Z25
-	VXORPD       Z26, Z26, Z26
-	VXORPD       Z27, Z27, Z27
-	VFMADD231PD  Z0, Z0, Z24
-	VFMADD231PD  Z1, Z1, Z24
-	VFMADD231PD  Z2, Z2, Z24
+	VFMADD231PD  Z0, Z0, Z25
+	VFMADD231PD  Z1, Z1, Z25
+	VFMADD231PD  Z2, Z2, Z25
+	VADDPD       Z25, Z24, Z24
+	VXORPD       Z25, Z25, Z25
 	VFMADD231PD  Z3, Z3, Z25
 	VFMADD231PD  Z4, Z4, Z25
 	VFMADD231PD  Z5, Z5, Z25
-	VFMADD231PD  Z6, Z6, Z26
-	VFMADD231PD  Z7, Z7, Z26
-	VFMADD231PD  Z8, Z8, Z26
-	VFMADD231PD  Z9, Z9, Z27
-	VFMADD231PD  Z10, Z10, Z27
-	VFMADD231PD  Z11, Z11, Z27
-	VFMADD231PD  Z12, Z12, Z24
-	VFMADD231PD  Z13, Z13, Z24
-	VFMADD231PD  Z14, Z14, Z24
+	VADDPD       Z25, Z24, Z24
+	VXORPD       Z25, Z25, Z25
+	VFMADD231PD  Z6, Z6, Z25
+	VFMADD231PD  Z7, Z7, Z25
+	VFMADD231PD  Z8, Z8, Z25
+	VADDPD       Z25, Z24, Z24
+	VXORPD       Z25, Z25, Z25
+	VFMADD231PD  Z9, Z9, Z25
+	VFMADD231PD  Z10, Z10, Z25
+	VFMADD231PD  Z11, Z11, Z25
+	VADDPD       Z25, Z24, Z24
+	VXORPD       Z25, Z25, Z25
+	VFMADD231PD  Z12, Z12, Z25
+	VFMADD231PD  Z13, Z13, Z25
+	VFMADD231PD  Z14, Z14, Z25
+	VADDPD       Z25, Z24, Z24
+	VXORPD       Z25, Z25, Z25
 	VFMADD231PD  Z15, Z15, Z25
 	VFMADD231PD  Z16, Z16, Z25
 	VFMADD231PD  Z17, Z17, Z25
-	VFMADD231PD  Z18, Z18, Z26
-	VFMADD231PD  Z19, Z19, Z26
-	VFMADD231PD  Z20, Z20, Z26
-	VADDPD       Z27, Z24, Z24
-	VADDPD       Z26, Z25, Z25
+	VADDPD       Z25, Z24, Z24
+	VXORPD       Z25, Z25, Z25
+	VFMADD231PD  Z18, Z18, Z25
+	VFMADD231PD  Z19, Z19, Z25
+	VFMADD231PD  Z20, Z20, Z25
 	VADDPD       Z25, Z24, Z24
 	VSHUFF64X2   $0x4e, Z24, Z24, Z25
 	VADDPD       Z25, Z24, Z24
-	VPERMPD      $0x4e, Z24, Z25
-	VADDPD       Z25, Z24, Z24
 	VPERMILPD    $0x55, Z24, Z25
+	VADDPD       Z25, Z24, Z24
+	VPERMPD      $0x4e, Z24, Z25
 	VADDPD       Z25, Z24, Z24
 	VMOVSD       X24, hi+96(FP)
 	VMULSD       apart+72(FP), X24, X24
 	VMOVSD       X24, 8(SP)
-	VMULPD       Z0, Z0, Z24
-	VMULPD       Z1, Z1, Z25
+	VXORPD       Z24, Z24, Z24
+	VFMADD231PD  Z0, Z0, Z24
+	VFMADD231PD  Z1, Z1, Z24
 	VFMADD231PD  Z2, Z2, Z24
-	VADDPD       Z25, Z24, Z24
 	VSHUFF64X2   $0x4e, Z24, Z24, Z25
 	VADDPD       Z25, Z24, Z24
-	VPERMPD      $0x4e, Z24, Z25
-	VADDPD       Z25, Z24, Z24
 	VPERMILPD    $0x55, Z24, Z25
+	VADDPD       Z25, Z24, Z24
+	VPERMPD      $0x4e, Z24, Z25
 	VADDPD       Z25, Z24, Z24
 	VMOVSD       X24, (AX)
 	VCMPPD.BCST  $0x06, 8(SP), Z24, K4
 	VMOVSD       (SP), X25
 	VDIVSD       X24, X25, X25
 	VBROADCASTSD X25, Z25
-	VMULPD       Z0, Z3, Z24
-	VMULPD       Z1, Z4, Z26
+	VXORPD       Z24, Z24, Z24
+	VFMADD231PD  Z0, Z3, Z24
+	VFMADD231PD  Z1, Z4, Z24
 	VFMADD231PD  Z2, Z5, Z24
-	VADDPD       Z26, Z24, Z24
 	VSHUFF64X2   $0x4e, Z24, Z24, Z26
 	VADDPD       Z26, Z24, Z24
-	VPERMPD      $0x4e, Z24, Z26
-	VADDPD       Z26, Z24, Z24
 	VPERMILPD    $0x55, Z24, Z26
+	VADDPD       Z26, Z24, Z24
+	VPERMPD      $0x4e, Z24, Z26
 	VADDPD       Z26, Z24, Z24
 	VMULPD.Z     Z25, Z24, K4, Z24
 	VMOVSD       X24, 8(AX)
 	VFNMADD231PD Z24, Z0, Z3
 	VFNMADD231PD Z24, Z1, Z4
 	VFNMADD231PD Z24, Z2, Z5
-	VMULPD       Z0, Z6, Z24
-	VMULPD       Z1, Z7, Z26
+	VXORPD       Z24, Z24, Z24
+	VFMADD231PD  Z0, Z6, Z24
+	VFMADD231PD  Z1, Z7, Z24
 	VFMADD231PD  Z2, Z8, Z24
-	VADDPD       Z26, Z24, Z24
 	VSHUFF64X2   $0x4e, Z24, Z24, Z26
 	VADDPD       Z26, Z24, Z24
-	VPERMPD      $0x4e, Z24, Z26
-	VADDPD       Z26, Z24, Z24
 	VPERMILPD    $0x55, Z24, Z26
+	VADDPD       Z26, Z24, Z24
+	VPERMPD      $0x4e, Z24, Z26
 	VADDPD       Z26, Z24, Z24
 	VMULPD.Z     Z25, Z24, K4, Z24
 	VMOVSD       X24, 16(AX)
 	VFNMADD231PD Z24, Z0, Z6
 	VFNMADD231PD Z24, Z1, Z7
 	VFNMADD231PD Z24, Z2, Z8
-	VMULPD       Z0, Z9, Z24
-	VMULPD       Z1, Z10, Z26
+	VXORPD       Z24, Z24, Z24
+	VFMADD231PD  Z0, Z9, Z24
+	VFMADD231PD  Z1, Z10, Z24
 	VFMADD231PD  Z2, Z11, Z24
-	VADDPD       Z26, Z24, Z24
 	VSHUFF64X2   $0x4e, Z24, Z24, Z26
 	VADDPD       Z26, Z24, Z24
-	VPERMPD      $0x4e, Z24, Z26
-	VADDPD       Z26, Z24, Z24
 	VPERMILPD    $0x55, Z24, Z26
+	VADDPD       Z26, Z24, Z24
+	VPERMPD      $0x4e, Z24, Z26
 	VADDPD       Z26, Z24, Z24
 	VMULPD.Z     Z25, Z24, K4, Z24
 	VMOVSD       X24, 24(AX)
 	VFNMADD231PD Z24, Z0, Z9
 	VFNMADD231PD Z24, Z1, Z10
 	VFNMADD231PD Z24, Z2, Z11
-	VMULPD       Z0, Z12, Z24
-	VMULPD       Z1, Z13, Z26
+	VXORPD       Z24, Z24, Z24
+	VFMADD231PD  Z0, Z12, Z24
+	VFMADD231PD  Z1, Z13, Z24
 	VFMADD231PD  Z2, Z14, Z24
-	VADDPD       Z26, Z24, Z24
 	VSHUFF64X2   $0x4e, Z24, Z24, Z26
 	VADDPD       Z26, Z24, Z24
-	VPERMPD      $0x4e, Z24, Z26
-	VADDPD       Z26, Z24, Z24
 	VPERMILPD    $0x55, Z24, Z26
+	VADDPD       Z26, Z24, Z24
+	VPERMPD      $0x4e, Z24, Z26
 	VADDPD       Z26, Z24, Z24
 	VMULPD.Z     Z25, Z24, K4, Z24
 	VMOVSD       X24, 32(AX)
 	VFNMADD231PD Z24, Z0, Z12
 	VFNMADD231PD Z24, Z1, Z13
 	VFNMADD231PD Z24, Z2, Z14
-	VMULPD       Z0, Z15, Z24
-	VMULPD       Z1, Z16, Z26
+	VXORPD       Z24, Z24, Z24
+	VFMADD231PD  Z0, Z15, Z24
+	VFMADD231PD  Z1, Z16, Z24
 	VFMADD231PD  Z2, Z17, Z24
-	VADDPD       Z26, Z24, Z24
 	VSHUFF64X2   $0x4e, Z24, Z24, Z26
 	VADDPD       Z26, Z24, Z24
-	VPERMPD      $0x4e, Z24, Z26
-	VADDPD       Z26, Z24, Z24
 	VPERMILPD    $0x55, Z24, Z26
+	VADDPD       Z26, Z24, Z24
+	VPERMPD      $0x4e, Z24, Z26
 	VADDPD       Z26, Z24, Z24
 	VMULPD.Z     Z25, Z24, K4, Z24
 	VMOVSD       X24, 40(AX)
 	VFNMADD231PD Z24, Z0, Z15
 	VFNMADD231PD Z24, Z1, Z16
 	VFNMADD231PD Z24, Z2, Z17
-	VMULPD       Z0, Z18, Z24
-	VMULPD       Z1, Z19, Z26
+	VXORPD       Z24, Z24, Z24
+	VFMADD231PD  Z0, Z18, Z24
+	VFMADD231PD  Z1, Z19, Z24
 	VFMADD231PD  Z2, Z20, Z24
-	VADDPD       Z26, Z24, Z24
 	VSHUFF64X2   $0x4e, Z24, Z24, Z26
 	VADDPD       Z26, Z24, Z24
-	VPERMPD      $0x4e, Z24, Z26
-	VADDPD       Z26, Z24, Z24
 	VPERMILPD    $0x55, Z24, Z26
+	VADDPD       Z26, Z24, Z24
+	VPERMPD      $0x4e, Z24, Z26
 	VADDPD       Z26, Z24, Z24
 	VMULPD.Z     Z25, Z24, K4, Z24
 	VMOVSD       X24, 48(AX)
 	VFNMADD231PD Z24, Z0, Z18
 	VFNMADD231PD Z24, Z1, Z19
 	VFNMADD231PD Z24, Z2, Z20
-	VMULPD       Z0, Z21, Z24
-	VMULPD       Z1, Z22, Z26
+	VXORPD       Z24, Z24, Z24
+	VFMADD231PD  Z0, Z21, Z24
+	VFMADD231PD  Z1, Z22, Z24
 	VFMADD231PD  Z2, Z23, Z24
-	VADDPD       Z26, Z24, Z24
 	VSHUFF64X2   $0x4e, Z24, Z24, Z26
 	VADDPD       Z26, Z24, Z24
-	VPERMPD      $0x4e, Z24, Z26
-	VADDPD       Z26, Z24, Z24
 	VPERMILPD    $0x55, Z24, Z26
+	VADDPD       Z26, Z24, Z24
+	VPERMPD      $0x4e, Z24, Z26
 	VADDPD       Z26, Z24, Z24
 	VMULPD.Z     Z25, Z24, K4, Z24
 	VMOVSD       X24, 56(AX)
 	VFNMADD231PD Z24, Z0, Z21
 	VFNMADD231PD Z24, Z1, Z22
 	VFNMADD231PD Z24, Z2, Z23
-	VMULPD       Z3, Z3, Z0
-	VMULPD       Z4, Z4, Z1
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z3, Z3, Z0
+	VFMADD231PD  Z4, Z4, Z0
 	VFMADD231PD  Z5, Z5, Z0
-	VADDPD       Z1, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
 	VADDPD       Z1, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z1
-	VADDPD       Z1, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, 96(AX)
 	VCMPPD.BCST  $0x06, 8(SP), Z0, K4
 	VMOVSD       (SP), X1
 	VDIVSD       X0, X1, X1
 	VBROADCASTSD X1, Z1
-	VMULPD       Z3, Z6, Z0
-	VMULPD       Z4, Z7, Z2
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z3, Z6, Z0
+	VFMADD231PD  Z4, Z7, Z0
 	VFMADD231PD  Z5, Z8, Z0
-	VADDPD       Z2, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
 	VADDPD       Z2, Z0, Z0
 	VMULPD.Z     Z1, Z0, K4, Z0
 	VMOVSD       X0, 104(AX)
 	VFNMADD231PD Z0, Z3, Z6
 	VFNMADD231PD Z0, Z4, Z7
 	VFNMADD231PD Z0, Z5, Z8
-	VMULPD       Z3, Z9, Z0
-	VMULPD       Z4, Z10, Z2
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z3, Z9, Z0
+	VFMADD231PD  Z4, Z10, Z0
 	VFMADD231PD  Z5, Z11, Z0
-	VADDPD       Z2, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
 	VADDPD       Z2, Z0, Z0
 	VMULPD.Z     Z1, Z0, K4, Z0
 	VMOVSD       X0, 112(AX)
 	VFNMADD231PD Z0, Z3, Z9
 	VFNMADD231PD Z0, Z4, Z10
 	VFNMADD231PD Z0, Z5, Z11
-	VMULPD       Z3, Z12, Z0
-	VMULPD       Z4, Z13, Z2
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z3, Z12, Z0
+	VFMADD231PD  Z4, Z13, Z0
 	VFMADD231PD  Z5, Z14, Z0
-	VADDPD       Z2, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
 	VADDPD       Z2, Z0, Z0
 	VMULPD.Z     Z1, Z0, K4, Z0
 	VMOVSD       X0, 120(AX)
 	VFNMADD231PD Z0, Z3, Z12
 	VFNMADD231PD Z0, Z4, Z13
 	VFNMADD231PD Z0, Z5, Z14
-	VMULPD       Z3, Z15, Z0
-	VMULPD       Z4, Z16, Z2
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z3, Z15, Z0
+	VFMADD231PD  Z4, Z16, Z0
 	VFMADD231PD  Z5, Z17, Z0
-	VADDPD       Z2, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
 	VADDPD       Z2, Z0, Z0
 	VMULPD.Z     Z1, Z0, K4, Z0
 	VMOVSD       X0, 128(AX)
 	VFNMADD231PD Z0, Z3, Z15
 	VFNMADD231PD Z0, Z4, Z16
 	VFNMADD231PD Z0, Z5, Z17
-	VMULPD       Z3, Z18, Z0
-	VMULPD       Z4, Z19, Z2
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z3, Z18, Z0
+	VFMADD231PD  Z4, Z19, Z0
 	VFMADD231PD  Z5, Z20, Z0
-	VADDPD       Z2, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
 	VADDPD       Z2, Z0, Z0
 	VMULPD.Z     Z1, Z0, K4, Z0
 	VMOVSD       X0, 136(AX)
 	VFNMADD231PD Z0, Z3, Z18
 	VFNMADD231PD Z0, Z4, Z19
 	VFNMADD231PD Z0, Z5, Z20
-	VMULPD       Z3, Z21, Z0
-	VMULPD       Z4, Z22, Z2
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z3, Z21, Z0
+	VFMADD231PD  Z4, Z22, Z0
 	VFMADD231PD  Z5, Z23, Z0
-	VADDPD       Z2, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
 	VADDPD       Z2, Z0, Z0
 	VMULPD.Z     Z1, Z0, K4, Z0
 	VMOVSD       X0, 144(AX)
 	VFNMADD231PD Z0, Z3, Z21
 	VFNMADD231PD Z0, Z4, Z22
 	VFNMADD231PD Z0, Z5, Z23
-	VMULPD       Z6, Z6, Z0
-	VMULPD       Z7, Z7, Z1
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z6, Z6, Z0
+	VFMADD231PD  Z7, Z7, Z0
 	VFMADD231PD  Z8, Z8, Z0
-	VADDPD       Z1, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
 	VADDPD       Z1, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z1
-	VADDPD       Z1, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, 192(AX)
 	VCMPPD.BCST  $0x06, 8(SP), Z0, K4
 	VMOVSD       (SP), X1
 	VDIVSD       X0, X1, X1
 	VBROADCASTSD X1, Z1
-	VMULPD       Z6, Z9, Z0
-	VMULPD       Z7, Z10, Z2
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z6, Z9, Z0
+	VFMADD231PD  Z7, Z10, Z0
 	VFMADD231PD  Z8, Z11, Z0
-	VADDPD       Z2, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
 	VADDPD       Z2, Z0, Z0
 	VMULPD.Z     Z1, Z0, K4, Z0
 	VMOVSD       X0, 200(AX)
 	VFNMADD231PD Z0, Z6, Z9
 	VFNMADD231PD Z0, Z7, Z10
 	VFNMADD231PD Z0, Z8, Z11
-	VMULPD       Z6, Z12, Z0
-	VMULPD       Z7, Z13, Z2
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z6, Z12, Z0
+	VFMADD231PD  Z7, Z13, Z0
 	VFMADD231PD  Z8, Z14, Z0
-	VADDPD       Z2, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
 	VADDPD       Z2, Z0, Z0
 	VMULPD.Z     Z1, Z0, K4, Z0
 	VMOVSD       X0, 208(AX)
 	VFNMADD231PD Z0, Z6, Z12
 	VFNMADD231PD Z0, Z7, Z13
 	VFNMADD231PD Z0, Z8, Z14
-	VMULPD       Z6, Z15, Z0
-	VMULPD       Z7, Z16, Z2
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z6, Z15, Z0
+	VFMADD231PD  Z7, Z16, Z0
 	VFMADD231PD  Z8, Z17, Z0
-	VADDPD       Z2, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
 	VADDPD       Z2, Z0, Z0
 	VMULPD.Z     Z1, Z0, K4, Z0
 	VMOVSD       X0, 216(AX)
 	VFNMADD231PD Z0, Z6, Z15
 	VFNMADD231PD Z0, Z7, Z16
 	VFNMADD231PD Z0, Z8, Z17
-	VMULPD       Z6, Z18, Z0
-	VMULPD       Z7, Z19, Z2
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z6, Z18, Z0
+	VFMADD231PD  Z7, Z19, Z0
 	VFMADD231PD  Z8, Z20, Z0
-	VADDPD       Z2, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
 	VADDPD       Z2, Z0, Z0
 	VMULPD.Z     Z1, Z0, K4, Z0
 	VMOVSD       X0, 224(AX)
 	VFNMADD231PD Z0, Z6, Z18
 	VFNMADD231PD Z0, Z7, Z19
 	VFNMADD231PD Z0, Z8, Z20
-	VMULPD       Z6, Z21, Z0
-	VMULPD       Z7, Z22, Z2
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z6, Z21, Z0
+	VFMADD231PD  Z7, Z22, Z0
 	VFMADD231PD  Z8, Z23, Z0
-	VADDPD       Z2, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
 	VADDPD       Z2, Z0, Z0
 	VMULPD.Z     Z1, Z0, K4, Z0
 	VMOVSD       X0, 232(AX)
 	VFNMADD231PD Z0, Z6, Z21
 	VFNMADD231PD Z0, Z7, Z22
 	VFNMADD231PD Z0, Z8, Z23
-	VMULPD       Z9, Z9, Z0
-	VMULPD       Z10, Z10, Z1
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z9, Z9, Z0
+	VFMADD231PD  Z10, Z10, Z0
 	VFMADD231PD  Z11, Z11, Z0
-	VADDPD       Z1, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
 	VADDPD       Z1, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z1
-	VADDPD       Z1, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, 288(AX)
 	VCMPPD.BCST  $0x06, 8(SP), Z0, K4
 	VMOVSD       (SP), X1
 	VDIVSD       X0, X1, X1
 	VBROADCASTSD X1, Z1
-	VMULPD       Z9, Z12, Z0
-	VMULPD       Z10, Z13, Z2
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z9, Z12, Z0
+	VFMADD231PD  Z10, Z13, Z0
 	VFMADD231PD  Z11, Z14, Z0
-	VADDPD       Z2, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
 	VADDPD       Z2, Z0, Z0
 	VMULPD.Z     Z1, Z0, K4, Z0
 	VMOVSD       X0, 296(AX)
 	VFNMADD231PD Z0, Z9, Z12
 	VFNMADD231PD Z0, Z10, Z13
 	VFNMADD231PD Z0, Z11, Z14
-	VMULPD       Z9, Z15, Z0
-	VMULPD       Z10, Z16, Z2
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z9, Z15, Z0
+	VFMADD231PD  Z10, Z16, Z0
 	VFMADD231PD  Z11, Z17, Z0
-	VADDPD       Z2, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
 	VADDPD       Z2, Z0, Z0
 	VMULPD.Z     Z1, Z0, K4, Z0
 	VMOVSD       X0, 304(AX)
 	VFNMADD231PD Z0, Z9, Z15
 	VFNMADD231PD Z0, Z10, Z16
 	VFNMADD231PD Z0, Z11, Z17
-	VMULPD       Z9, Z18, Z0
-	VMULPD       Z10, Z19, Z2
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z9, Z18, Z0
+	VFMADD231PD  Z10, Z19, Z0
 	VFMADD231PD  Z11, Z20, Z0
-	VADDPD       Z2, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
 	VADDPD       Z2, Z0, Z0
 	VMULPD.Z     Z1, Z0, K4, Z0
 	VMOVSD       X0, 312(AX)
 	VFNMADD231PD Z0, Z9, Z18
 	VFNMADD231PD Z0, Z10, Z19
 	VFNMADD231PD Z0, Z11, Z20
-	VMULPD       Z9, Z21, Z0
-	VMULPD       Z10, Z22, Z2
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z9, Z21, Z0
+	VFMADD231PD  Z10, Z22, Z0
 	VFMADD231PD  Z11, Z23, Z0
-	VADDPD       Z2, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
 	VADDPD       Z2, Z0, Z0
 	VMULPD.Z     Z1, Z0, K4, Z0
 	VMOVSD       X0, 320(AX)
 	VFNMADD231PD Z0, Z9, Z21
 	VFNMADD231PD Z0, Z10, Z22
 	VFNMADD231PD Z0, Z11, Z23
-	VMULPD       Z12, Z12, Z0
-	VMULPD       Z13, Z13, Z1
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z12, Z12, Z0
+	VFMADD231PD  Z13, Z13, Z0
 	VFMADD231PD  Z14, Z14, Z0
-	VADDPD       Z1, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
 	VADDPD       Z1, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z1
-	VADDPD       Z1, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, 384(AX)
 	VCMPPD.BCST  $0x06, 8(SP), Z0, K4
 	VMOVSD       (SP), X1
 	VDIVSD       X0, X1, X1
 	VBROADCASTSD X1, Z1
-	VMULPD       Z12, Z15, Z0
-	VMULPD       Z13, Z16, Z2
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z12, Z15, Z0
+	VFMADD231PD  Z13, Z16, Z0
 	VFMADD231PD  Z14, Z17, Z0
-	VADDPD       Z2, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
 	VADDPD       Z2, Z0, Z0
 	VMULPD.Z     Z1, Z0, K4, Z0
 	VMOVSD       X0, 392(AX)
 	VFNMADD231PD Z0, Z12, Z15
 	VFNMADD231PD Z0, Z13, Z16
 	VFNMADD231PD Z0, Z14, Z17
-	VMULPD       Z12, Z18, Z0
-	VMULPD       Z13, Z19, Z2
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z12, Z18, Z0
+	VFMADD231PD  Z13, Z19, Z0
 	VFMADD231PD  Z14, Z20, Z0
-	VADDPD       Z2, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
 	VADDPD       Z2, Z0, Z0
 	VMULPD.Z     Z1, Z0, K4, Z0
 	VMOVSD       X0, 400(AX)
 	VFNMADD231PD Z0, Z12, Z18
 	VFNMADD231PD Z0, Z13, Z19
 	VFNMADD231PD Z0, Z14, Z20
-	VMULPD       Z12, Z21, Z0
-	VMULPD       Z13, Z22, Z2
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z12, Z21, Z0
+	VFMADD231PD  Z13, Z22, Z0
 	VFMADD231PD  Z14, Z23, Z0
-	VADDPD       Z2, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
 	VADDPD       Z2, Z0, Z0
 	VMULPD.Z     Z1, Z0, K4, Z0
 	VMOVSD       X0, 408(AX)
 	VFNMADD231PD Z0, Z12, Z21
 	VFNMADD231PD Z0, Z13, Z22
 	VFNMADD231PD Z0, Z14, Z23
-	VMULPD       Z15, Z15, Z0
-	VMULPD       Z16, Z16, Z1
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z15, Z15, Z0
+	VFMADD231PD  Z16, Z16, Z0
 	VFMADD231PD  Z17, Z17, Z0
-	VADDPD       Z1, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
 	VADDPD       Z1, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z1
-	VADDPD       Z1, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, 480(AX)
 	VCMPPD.BCST  $0x06, 8(SP), Z0, K4
 	VMOVSD       (SP), X1
 	VDIVSD       X0, X1, X1
 	VBROADCASTSD X1, Z1
-	VMULPD       Z15, Z18, Z0
-	VMULPD       Z16, Z19, Z2
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z15, Z18, Z0
+	VFMADD231PD  Z16, Z19, Z0
 	VFMADD231PD  Z17, Z20, Z0
-	VADDPD       Z2, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
 	VADDPD       Z2, Z0, Z0
 	VMULPD.Z     Z1, Z0, K4, Z0
 	VMOVSD       X0, 488(AX)
 	VFNMADD231PD Z0, Z15, Z18
 	VFNMADD231PD Z0, Z16, Z19
 	VFNMADD231PD Z0, Z17, Z20
-	VMULPD       Z15, Z21, Z0
-	VMULPD       Z16, Z22, Z2
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z15, Z21, Z0
+	VFMADD231PD  Z16, Z22, Z0
 	VFMADD231PD  Z17, Z23, Z0
-	VADDPD       Z2, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
 	VADDPD       Z2, Z0, Z0
 	VMULPD.Z     Z1, Z0, K4, Z0
 	VMOVSD       X0, 496(AX)
 	VFNMADD231PD Z0, Z15, Z21
 	VFNMADD231PD Z0, Z16, Z22
 	VFNMADD231PD Z0, Z17, Z23
-	VMULPD       Z18, Z18, Z0
-	VMULPD       Z19, Z19, Z1
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z18, Z18, Z0
+	VFMADD231PD  Z19, Z19, Z0
 	VFMADD231PD  Z20, Z20, Z0
-	VADDPD       Z1, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
 	VADDPD       Z1, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z1
-	VADDPD       Z1, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, 576(AX)
 	VCMPPD.BCST  $0x06, 8(SP), Z0, K4
 	VMOVSD       (SP), X1
 	VDIVSD       X0, X1, X1
 	VBROADCASTSD X1, Z1
-	VMULPD       Z18, Z21, Z0
-	VMULPD       Z19, Z22, Z2
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z18, Z21, Z0
+	VFMADD231PD  Z19, Z22, Z0
 	VFMADD231PD  Z20, Z23, Z0
-	VADDPD       Z2, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
 	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
 	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
 	VMULPD.Z     Z1, Z0, K4, Z0
 	VMOVSD       X0, 584(AX)
-	VFMSUB231PD  Z0, Z18, Z21
-	VFMSUB231PD  Z0, Z19, Z22
-	VFMSUB231PD  Z0, Z20, Z23
+	VXORPD       Z1, Z1, Z1
+	VSUBPD       Z21, Z1, Z21
+	VFMADD231PD  Z0, Z18, Z21
+	VXORPD       Z1, Z1, Z1
+	VSUBPD       Z22, Z1, Z22
+	VFMADD231PD  Z0, Z19, Z22
+	VXORPD       Z1, Z1, Z1
+	VSUBPD       Z23, Z1, Z23
+	VFMADD231PD  Z0, Z20, Z23
 	VMOVSD       (AX), X0
 	VMINSD       96(AX), X0, X0
 	VMINSD       192(AX), X0, X0
@@ -11137,15 +11249,15 @@ prefetchDone:
 	VMOVUPD      Z21, K1, (AX)
 	VMOVUPD      Z22, K2, 64(AX)
 	VMOVUPD      Z23, K3, 128(AX)
-	VMULPD       Z21, Z21, Z0
-	VMULPD       Z22, Z22, Z1
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z21, Z21, Z0
+	VFMADD231PD  Z22, Z22, Z0
 	VFMADD231PD  Z23, Z23, Z0
-	VADDPD       Z1, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
 	VADDPD       Z1, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z1
-	VADDPD       Z1, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, squares+104(FP)
 	VZEROUPPER
@@ -11219,704 +11331,720 @@ prefetchDone:
 	MOVQ         f+48(FP), AX
 	VXORPD       Z27, Z27, Z27
 	VXORPD       Z28, Z28, Z28
-	VXORPD       Z29, Z29, Z29
-	VXORPD       Z30, Z30, Z30
-	VFMADD231PD  Z0, Z0, Z27
-	VFMADD231PD  Z1, Z1, Z27
-	VFMADD231PD  Z2, Z2, Z27
+	VFMADD231PD  Z0, Z0, Z28
+	VFMADD231PD  Z1, Z1, Z28
+	VFMADD231PD  Z2, Z2, Z28
+	VADDPD       Z28, Z27, Z27
+	VXORPD       Z28, Z28, Z28
 	VFMADD231PD  Z3, Z3, Z28
 	VFMADD231PD  Z4, Z4, Z28
 	VFMADD231PD  Z5, Z5, Z28
-	VFMADD231PD  Z6, Z6, Z29
-	VFMADD231PD  Z7, Z7, Z29
-	VFMADD231PD  Z8, Z8, Z29
-	VFMADD231PD  Z9, Z9, Z30
-	VFMADD231PD  Z10, Z10, Z30
-	VFMADD231PD  Z11, Z11, Z30
-	VFMADD231PD  Z12, Z12, Z27
-	VFMADD231PD  Z13, Z13, Z27
-	VFMADD231PD  Z14, Z14, Z27
+	VADDPD       Z28, Z27, Z27
+	VXORPD       Z28, Z28, Z28
+	VFMADD231PD  Z6, Z6, Z28
+	VFMADD231PD  Z7, Z7, Z28
+	VFMADD231PD  Z8, Z8, Z28
+	VADDPD       Z28, Z27, Z27
+	VXORPD       Z28, Z28, Z28
+	VFMADD231PD  Z9, Z9, Z28
+	VFMADD231PD  Z10, Z10, Z28
+	VFMADD231PD  Z11, Z11, Z28
+	VADDPD       Z28, Z27, Z27
+	VXORPD       Z28, Z28, Z28
+	VFMADD231PD  Z12, Z12, Z28
+	VFMADD231PD  Z13, Z13, Z28
+	VFMADD231PD  Z14, Z14, Z28
+	VADDPD       Z28, Z27, Z27
+	VXORPD       Z28, Z28, Z28
 	VFMADD231PD  Z15, Z15, Z28
 	VFMADD231PD  Z16, Z16, Z28
 	VFMADD231PD  Z17, Z17, Z28
-	VFMADD231PD  Z18, Z18, Z29
-	VFMADD231PD  Z19, Z19, Z29
-	VFMADD231PD  Z20, Z20, Z29
-	VFMADD231PD  Z21, Z21, Z30
-	VFMADD231PD  Z22, Z22, Z30
-	VFMADD231PD  Z23, Z23, Z30
-	VADDPD       Z30, Z27, Z27
-	VADDPD       Z29, Z28, Z28
+	VADDPD       Z28, Z27, Z27
+	VXORPD       Z28, Z28, Z28
+	VFMADD231PD  Z18, Z18, Z28
+	VFMADD231PD  Z19, Z19, Z28
+	VFMADD231PD  Z20, Z20, Z28
+	VADDPD       Z28, Z27, Z27
+	VXORPD       Z28, Z28, Z28
+	VFMADD231PD  Z21, Z21, Z28
+	VFMADD231PD  Z22, Z22, Z28
+	VFMADD231PD  Z23, Z23, Z28
 	VADDPD       Z28, Z27, Z27
 	VSHUFF64X2   $0x4e, Z27, Z27, Z28
 	VADDPD       Z28, Z27, Z27
-	VPERMPD      $0x4e, Z27, Z28
-	VADDPD       Z28, Z27, Z27
 	VPERMILPD    $0x55, Z27, Z28
+	VADDPD       Z28, Z27, Z27
+	VPERMPD      $0x4e, Z27, Z28
 	VADDPD       Z28, Z27, Z27
 	VMOVSD       X27, hi+96(FP)
 	VMULSD       apart+72(FP), X27, X27
 	VMOVSD       X27, 8(SP)
-	VMULPD       Z0, Z0, Z27
-	VMULPD       Z1, Z1, Z28
+	VXORPD       Z27, Z27, Z27
+	VFMADD231PD  Z0, Z0, Z27
+	VFMADD231PD  Z1, Z1, Z27
 	VFMADD231PD  Z2, Z2, Z27
-	VADDPD       Z28, Z27, Z27
 	VSHUFF64X2   $0x4e, Z27, Z27, Z28
 	VADDPD       Z28, Z27, Z27
-	VPERMPD      $0x4e, Z27, Z28
-	VADDPD       Z28, Z27, Z27
 	VPERMILPD    $0x55, Z27, Z28
+	VADDPD       Z28, Z27, Z27
+	VPERMPD      $0x4e, Z27, Z28
 	VADDPD       Z28, Z27, Z27
 	VMOVSD       X27, (AX)
 	VCMPPD.BCST  $0x06, 8(SP), Z27, K4
 	VMOVSD       (SP), X28
 	VDIVSD       X27, X28, X28
 	VBROADCASTSD X28, Z28
-	VMULPD       Z0, Z3, Z27
-	VMULPD       Z1, Z4, Z29
+	VXORPD       Z27, Z27, Z27
+	VFMADD231PD  Z0, Z3, Z27
+	VFMADD231PD  Z1, Z4, Z27
 	VFMADD231PD  Z2, Z5, Z27
-	VADDPD       Z29, Z27, Z27
 	VSHUFF64X2   $0x4e, Z27, Z27, Z29
 	VADDPD       Z29, Z27, Z27
-	VPERMPD      $0x4e, Z27, Z29
-	VADDPD       Z29, Z27, Z27
 	VPERMILPD    $0x55, Z27, Z29
+	VADDPD       Z29, Z27, Z27
+	VPERMPD      $0x4e, Z27, Z29
 	VADDPD       Z29, Z27, Z27
 	VMULPD.Z     Z28, Z27, K4, Z27
 	VMOVSD       X27, 8(AX)
 	VFNMADD231PD Z27, Z0, Z3
 	VFNMADD231PD Z27, Z1, Z4
 	VFNMADD231PD Z27, Z2, Z5
-	VMULPD       Z0, Z6, Z27
-	VMULPD       Z1, Z7, Z29
+	VXORPD       Z27, Z27, Z27
+	VFMADD231PD  Z0, Z6, Z27
+	VFMADD231PD  Z1, Z7, Z27
 	VFMADD231PD  Z2, Z8, Z27
-	VADDPD       Z29, Z27, Z27
 	VSHUFF64X2   $0x4e, Z27, Z27, Z29
 	VADDPD       Z29, Z27, Z27
-	VPERMPD      $0x4e, Z27, Z29
-	VADDPD       Z29, Z27, Z27
 	VPERMILPD    $0x55, Z27, Z29
+	VADDPD       Z29, Z27, Z27
+	VPERMPD      $0x4e, Z27, Z29
 	VADDPD       Z29, Z27, Z27
 	VMULPD.Z     Z28, Z27, K4, Z27
 	VMOVSD       X27, 16(AX)
 	VFNMADD231PD Z27, Z0, Z6
 	VFNMADD231PD Z27, Z1, Z7
 	VFNMADD231PD Z27, Z2, Z8
-	VMULPD       Z0, Z9, Z27
-	VMULPD       Z1, Z10, Z29
+	VXORPD       Z27, Z27, Z27
+	VFMADD231PD  Z0, Z9, Z27
+	VFMADD231PD  Z1, Z10, Z27
 	VFMADD231PD  Z2, Z11, Z27
-	VADDPD       Z29, Z27, Z27
 	VSHUFF64X2   $0x4e, Z27, Z27, Z29
 	VADDPD       Z29, Z27, Z27
-	VPERMPD      $0x4e, Z27, Z29
-	VADDPD       Z29, Z27, Z27
 	VPERMILPD    $0x55, Z27, Z29
+	VADDPD       Z29, Z27, Z27
+	VPERMPD      $0x4e, Z27, Z29
 	VADDPD       Z29, Z27, Z27
 	VMULPD.Z     Z28, Z27, K4, Z27
 	VMOVSD       X27, 24(AX)
 	VFNMADD231PD Z27, Z0, Z9
 	VFNMADD231PD Z27, Z1, Z10
 	VFNMADD231PD Z27, Z2, Z11
-	VMULPD       Z0, Z12, Z27
-	VMULPD       Z1, Z13, Z29
+	VXORPD       Z27, Z27, Z27
+	VFMADD231PD  Z0, Z12, Z27
+	VFMADD231PD  Z1, Z13, Z27
 	VFMADD231PD  Z2, Z14, Z27
-	VADDPD       Z29, Z27, Z27
 	VSHUFF64X2   $0x4e, Z27, Z27, Z29
 	VADDPD       Z29, Z27, Z27
-	VPERMPD      $0x4e, Z27, Z29
-	VADDPD       Z29, Z27, Z27
 	VPERMILPD    $0x55, Z27, Z29
+	VADDPD       Z29, Z27, Z27
+	VPERMPD      $0x4e, Z27, Z29
 	VADDPD       Z29, Z27, Z27
 	VMULPD.Z     Z28, Z27, K4, Z27
 	VMOVSD       X27, 32(AX)
 	VFNMADD231PD Z27, Z0, Z12
 	VFNMADD231PD Z27, Z1, Z13
 	VFNMADD231PD Z27, Z2, Z14
-	VMULPD       Z0, Z15, Z27
-	VMULPD       Z1, Z16, Z29
+	VXORPD       Z27, Z27, Z27
+	VFMADD231PD  Z0, Z15, Z27
+	VFMADD231PD  Z1, Z16, Z27
 	VFMADD231PD  Z2, Z17, Z27
-	VADDPD       Z29, Z27, Z27
 	VSHUFF64X2   $0x4e, Z27, Z27, Z29
 	VADDPD       Z29, Z27, Z27
-	VPERMPD      $0x4e, Z27, Z29
-	VADDPD       Z29, Z27, Z27
 	VPERMILPD    $0x55, Z27, Z29
+	VADDPD       Z29, Z27, Z27
+	VPERMPD      $0x4e, Z27, Z29
 	VADDPD       Z29, Z27, Z27
 	VMULPD.Z     Z28, Z27, K4, Z27
 	VMOVSD       X27, 40(AX)
 	VFNMADD231PD Z27, Z0, Z15
 	VFNMADD231PD Z27, Z1, Z16
 	VFNMADD231PD Z27, Z2, Z17
-	VMULPD       Z0, Z18, Z27
-	VMULPD       Z1, Z19, Z29
+	VXORPD       Z27, Z27, Z27
+	VFMADD231PD  Z0, Z18, Z27
+	VFMADD231PD  Z1, Z19, Z27
 	VFMADD231PD  Z2, Z20, Z27
-	VADDPD       Z29, Z27, Z27
 	VSHUFF64X2   $0x4e, Z27, Z27, Z29
 	VADDPD       Z29, Z27, Z27
-	VPERMPD      $0x4e, Z27, Z29
-	VADDPD       Z29, Z27, Z27
 	VPERMILPD    $0x55, Z27, Z29
+	VADDPD       Z29, Z27, Z27
+	VPERMPD      $0x4e, Z27, Z29
 	VADDPD       Z29, Z27, Z27
 	VMULPD.Z     Z28, Z27, K4, Z27
 	VMOVSD       X27, 48(AX)
 	VFNMADD231PD Z27, Z0, Z18
 	VFNMADD231PD Z27, Z1, Z19
 	VFNMADD231PD Z27, Z2, Z20
-	VMULPD       Z0, Z21, Z27
-	VMULPD       Z1, Z22, Z29
+	VXORPD       Z27, Z27, Z27
+	VFMADD231PD  Z0, Z21, Z27
+	VFMADD231PD  Z1, Z22, Z27
 	VFMADD231PD  Z2, Z23, Z27
-	VADDPD       Z29, Z27, Z27
 	VSHUFF64X2   $0x4e, Z27, Z27, Z29
 	VADDPD       Z29, Z27, Z27
-	VPERMPD      $0x4e, Z27, Z29
-	VADDPD       Z29, Z27, Z27
 	VPERMILPD    $0x55, Z27, Z29
+	VADDPD       Z29, Z27, Z27
+	VPERMPD      $0x4e, Z27, Z29
 	VADDPD       Z29, Z27, Z27
 	VMULPD.Z     Z28, Z27, K4, Z27
 	VMOVSD       X27, 56(AX)
 	VFNMADD231PD Z27, Z0, Z21
 	VFNMADD231PD Z27, Z1, Z22
 	VFNMADD231PD Z27, Z2, Z23
-	VMULPD       Z0, Z24, Z27
-	VMULPD       Z1, Z25, Z29
+	VXORPD       Z27, Z27, Z27
+	VFMADD231PD  Z0, Z24, Z27
+	VFMADD231PD  Z1, Z25, Z27
 	VFMADD231PD  Z2, Z26, Z27
-	VADDPD       Z29, Z27, Z27
 	VSHUFF64X2   $0x4e, Z27, Z27, Z29
 	VADDPD       Z29, Z27, Z27
-	VPERMPD      $0x4e, Z27, Z29
-	VADDPD       Z29, Z27, Z27
 	VPERMILPD    $0x55, Z27, Z29
+	VADDPD       Z29, Z27, Z27
+	VPERMPD      $0x4e, Z27, Z29
 	VADDPD       Z29, Z27, Z27
 	VMULPD.Z     Z28, Z27, K4, Z27
 	VMOVSD       X27, 64(AX)
 	VFNMADD231PD Z27, Z0, Z24
 	VFNMADD231PD Z27, Z1, Z25
 	VFNMADD231PD Z27, Z2, Z26
-	VMULPD       Z3, Z3, Z0
-	VMULPD       Z4, Z4, Z1
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z3, Z3, Z0
+	VFMADD231PD  Z4, Z4, Z0
 	VFMADD231PD  Z5, Z5, Z0
-	VADDPD       Z1, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
 	VADDPD       Z1, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z1
-	VADDPD       Z1, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, 104(AX)
 	VCMPPD.BCST  $0x06, 8(SP), Z0, K4
 	VMOVSD       (SP), X1
 	VDIVSD       X0, X1, X1
 	VBROADCASTSD X1, Z1
-	VMULPD       Z3, Z6, Z0
-	VMULPD       Z4, Z7, Z2
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z3, Z6, Z0
+	VFMADD231PD  Z4, Z7, Z0
 	VFMADD231PD  Z5, Z8, Z0
-	VADDPD       Z2, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
 	VADDPD       Z2, Z0, Z0
 	VMULPD.Z     Z1, Z0, K4, Z0
 	VMOVSD       X0, 112(AX)
 	VFNMADD231PD Z0, Z3, Z6
 	VFNMADD231PD Z0, Z4, Z7
 	VFNMADD231PD Z0, Z5, Z8
-	VMULPD       Z3, Z9, Z0
-	VMULPD       Z4, Z10, Z2
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z3, Z9, Z0
+	VFMADD231PD  Z4, Z10, Z0
 	VFMADD231PD  Z5, Z11, Z0
-	VADDPD       Z2, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
 	VADDPD       Z2, Z0, Z0
 	VMULPD.Z     Z1, Z0, K4, Z0
 	VMOVSD       X0, 120(AX)
 	VFNMADD231PD Z0, Z3, Z9
 	VFNMADD231PD Z0, Z4, Z10
 	VFNMADD231PD Z0, Z5, Z11
-	VMULPD       Z3, Z12, Z0
-	VMULPD       Z4, Z13, Z2
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z3, Z12, Z0
+	VFMADD231PD  Z4, Z13, Z0
 	VFMADD231PD  Z5, Z14, Z0
-	VADDPD       Z2, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
 	VADDPD       Z2, Z0, Z0
 	VMULPD.Z     Z1, Z0, K4, Z0
 	VMOVSD       X0, 128(AX)
 	VFNMADD231PD Z0, Z3, Z12
 	VFNMADD231PD Z0, Z4, Z13
 	VFNMADD231PD Z0, Z5, Z14
-	VMULPD       Z3, Z15, Z0
-	VMULPD       Z4, Z16, Z2
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z3, Z15, Z0
+	VFMADD231PD  Z4, Z16, Z0
 	VFMADD231PD  Z5, Z17, Z0
-	VADDPD       Z2, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
 	VADDPD       Z2, Z0, Z0
 	VMULPD.Z     Z1, Z0, K4, Z0
 	VMOVSD       X0, 136(AX)
 	VFNMADD231PD Z0, Z3, Z15
 	VFNMADD231PD Z0, Z4, Z16
 	VFNMADD231PD Z0, Z5, Z17
-	VMULPD       Z3, Z18, Z0
-	VMULPD       Z4, Z19, Z2
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z3, Z18, Z0
+	VFMADD231PD  Z4, Z19, Z0
 	VFMADD231PD  Z5, Z20, Z0
-	VADDPD       Z2, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
 	VADDPD       Z2, Z0, Z0
 	VMULPD.Z     Z1, Z0, K4, Z0
 	VMOVSD       X0, 144(AX)
 	VFNMADD231PD Z0, Z3, Z18
 	VFNMADD231PD Z0, Z4, Z19
 	VFNMADD231PD Z0, Z5, Z20
-	VMULPD       Z3, Z21, Z0
-	VMULPD       Z4, Z22, Z2
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z3, Z21, Z0
+	VFMADD231PD  Z4, Z22, Z0
 	VFMADD231PD  Z5, Z23, Z0
-	VADDPD       Z2, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
 	VADDPD       Z2, Z0, Z0
 	VMULPD.Z     Z1, Z0, K4, Z0
 	VMOVSD       X0, 152(AX)
 	VFNMADD231PD Z0, Z3, Z21
 	VFNMADD231PD Z0, Z4, Z22
 	VFNMADD231PD Z0, Z5, Z23
-	VMULPD       Z3, Z24, Z0
-	VMULPD       Z4, Z25, Z2
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z3, Z24, Z0
+	VFMADD231PD  Z4, Z25, Z0
 	VFMADD231PD  Z5, Z26, Z0
-	VADDPD       Z2, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
 	VADDPD       Z2, Z0, Z0
 	VMULPD.Z     Z1, Z0, K4, Z0
 	VMOVSD       X0, 160(AX)
 	VFNMADD231PD Z0, Z3, Z24
 	VFNMADD231PD Z0, Z4, Z25
 	VFNMADD231PD Z0, Z5, Z26
-	VMULPD       Z6, Z6, Z0
-	VMULPD       Z7, Z7, Z1
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z6, Z6, Z0
+	VFMADD231PD  Z7, Z7, Z0
 	VFMADD231PD  Z8, Z8, Z0
-	VADDPD       Z1, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
 	VADDPD       Z1, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z1
-	VADDPD       Z1, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, 208(AX)
 	VCMPPD.BCST  $0x06, 8(SP), Z0, K4
 	VMOVSD       (SP), X1
 	VDIVSD       X0, X1, X1
 	VBROADCASTSD X1, Z1
-	VMULPD       Z6, Z9, Z0
-	VMULPD       Z7, Z10, Z2
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z6, Z9, Z0
+	VFMADD231PD  Z7, Z10, Z0
 	VFMADD231PD  Z8, Z11, Z0
-	VADDPD       Z2, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
 	VADDPD       Z2, Z0, Z0
 	VMULPD.Z     Z1, Z0, K4, Z0
 	VMOVSD       X0, 216(AX)
 	VFNMADD231PD Z0, Z6, Z9
 	VFNMADD231PD Z0, Z7, Z10
 	VFNMADD231PD Z0, Z8, Z11
-	VMULPD       Z6, Z12, Z0
-	VMULPD       Z7, Z13, Z2
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z6, Z12, Z0
+	VFMADD231PD  Z7, Z13, Z0
 	VFMADD231PD  Z8, Z14, Z0
-	VADDPD       Z2, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
 	VADDPD       Z2, Z0, Z0
 	VMULPD.Z     Z1, Z0, K4, Z0
 	VMOVSD       X0, 224(AX)
 	VFNMADD231PD Z0, Z6, Z12
 	VFNMADD231PD Z0, Z7, Z13
 	VFNMADD231PD Z0, Z8, Z14
-	VMULPD       Z6, Z15, Z0
-	VMULPD       Z7, Z16, Z2
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z6, Z15, Z0
+	VFMADD231PD  Z7, Z16, Z0
 	VFMADD231PD  Z8, Z17, Z0
-	VADDPD       Z2, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
 	VADDPD       Z2, Z0, Z0
 	VMULPD.Z     Z1, Z0, K4, Z0
 	VMOVSD       X0, 232(AX)
 	VFNMADD231PD Z0, Z6, Z15
 	VFNMADD231PD Z0, Z7, Z16
 	VFNMADD231PD Z0, Z8, Z17
-	VMULPD       Z6, Z18, Z0
-	VMULPD       Z7, Z19, Z2
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z6, Z18, Z0
+	VFMADD231PD  Z7, Z19, Z0
 	VFMADD231PD  Z8, Z20, Z0
-	VADDPD       Z2, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
 	VADDPD       Z2, Z0, Z0
 	VMULPD.Z     Z1, Z0, K4, Z0
 	VMOVSD       X0, 240(AX)
 	VFNMADD231PD Z0, Z6, Z18
 	VFNMADD231PD Z0, Z7, Z19
 	VFNMADD231PD Z0, Z8, Z20
-	VMULPD       Z6, Z21, Z0
-	VMULPD       Z7, Z22, Z2
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z6, Z21, Z0
+	VFMADD231PD  Z7, Z22, Z0
 	VFMADD231PD  Z8, Z23, Z0
-	VADDPD       Z2, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
 	VADDPD       Z2, Z0, Z0
 	VMULPD.Z     Z1, Z0, K4, Z0
 	VMOVSD       X0, 248(AX)
 	VFNMADD231PD Z0, Z6, Z21
 	VFNMADD231PD Z0, Z7, Z22
 	VFNMADD231PD Z0, Z8, Z23
-	VMULPD       Z6, Z24, Z0
-	VMULPD       Z7, Z25, Z2
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z6, Z24, Z0
+	VFMADD231PD  Z7, Z25, Z0
 	VFMADD231PD  Z8, Z26, Z0
-	VADDPD       Z2, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
 	VADDPD       Z2, Z0, Z0
 	VMULPD.Z     Z1, Z0, K4, Z0
 	VMOVSD       X0, 256(AX)
 	VFNMADD231PD Z0, Z6, Z24
 	VFNMADD231PD Z0, Z7, Z25
 	VFNMADD231PD Z0, Z8, Z26
-	VMULPD       Z9, Z9, Z0
-	VMULPD       Z10, Z10, Z1
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z9, Z9, Z0
+	VFMADD231PD  Z10, Z10, Z0
 	VFMADD231PD  Z11, Z11, Z0
-	VADDPD       Z1, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
 	VADDPD       Z1, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z1
-	VADDPD       Z1, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, 312(AX)
 	VCMPPD.BCST  $0x06, 8(SP), Z0, K4
 	VMOVSD       (SP), X1
 	VDIVSD       X0, X1, X1
 	VBROADCASTSD X1, Z1
-	VMULPD       Z9, Z12, Z0
-	VMULPD       Z10, Z13, Z2
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z9, Z12, Z0
+	VFMADD231PD  Z10, Z13, Z0
 	VFMADD231PD  Z11, Z14, Z0
-	VADDPD       Z2, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
 	VADDPD       Z2, Z0, Z0
 	VMULPD.Z     Z1, Z0, K4, Z0
 	VMOVSD       X0, 320(AX)
 	VFNMADD231PD Z0, Z9, Z12
 	VFNMADD231PD Z0, Z10, Z13
 	VFNMADD231PD Z0, Z11, Z14
-	VMULPD       Z9, Z15, Z0
-	VMULPD       Z10, Z16, Z2
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z9, Z15, Z0
+	VFMADD231PD  Z10, Z16, Z0
 	VFMADD231PD  Z11, Z17, Z0
-	VADDPD       Z2, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
 	VADDPD       Z2, Z0, Z0
 	VMULPD.Z     Z1, Z0, K4, Z0
 	VMOVSD       X0, 328(AX)
 	VFNMADD231PD Z0, Z9, Z15
 	VFNMADD231PD Z0, Z10, Z16
 	VFNMADD231PD Z0, Z11, Z17
-	VMULPD       Z9, Z18, Z0
-	VMULPD       Z10, Z19, Z2
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z9, Z18, Z0
+	VFMADD231PD  Z10, Z19, Z0
 	VFMADD231PD  Z11, Z20, Z0
-	VADDPD       Z2, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
 	VADDPD       Z2, Z0, Z0
 	VMULPD.Z     Z1, Z0, K4, Z0
 	VMOVSD       X0, 336(AX)
 	VFNMADD231PD Z0, Z9, Z18
 	VFNMADD231PD Z0, Z10, Z19
 	VFNMADD231PD Z0, Z11, Z20
-	VMULPD       Z9, Z21, Z0
-	VMULPD       Z10, Z22, Z2
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z9, Z21, Z0
+	VFMADD231PD  Z10, Z22, Z0
 	VFMADD231PD  Z11, Z23, Z0
-	VADDPD       Z2, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
 	VADDPD       Z2, Z0, Z0
 	VMULPD.Z     Z1, Z0, K4, Z0
 	VMOVSD       X0, 344(AX)
 	VFNMADD231PD Z0, Z9, Z21
 	VFNMADD231PD Z0, Z10, Z22
 	VFNMADD231PD Z0, Z11, Z23
-	VMULPD       Z9, Z24, Z0
-	VMULPD       Z10, Z25, Z2
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z9, Z24, Z0
+	VFMADD231PD  Z10, Z25, Z0
 	VFMADD231PD  Z11, Z26, Z0
-	VADDPD       Z2, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
 	VADDPD       Z2, Z0, Z0
 	VMULPD.Z     Z1, Z0, K4, Z0
 	VMOVSD       X0, 352(AX)
 	VFNMADD231PD Z0, Z9, Z24
 	VFNMADD231PD Z0, Z10, Z25
 	VFNMADD231PD Z0, Z11, Z26
-	VMULPD       Z12, Z12, Z0
-	VMULPD       Z13, Z13, Z1
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z12, Z12, Z0
+	VFMADD231PD  Z13, Z13, Z0
 	VFMADD231PD  Z14, Z14, Z0
-	VADDPD       Z1, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
 	VADDPD       Z1, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z1
-	VADDPD       Z1, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, 416(AX)
 	VCMPPD.BCST  $0x06, 8(SP), Z0, K4
 	VMOVSD       (SP), X1
 	VDIVSD       X0, X1, X1
 	VBROADCASTSD X1, Z1
-	VMULPD       Z12, Z15, Z0
-	VMULPD       Z13, Z16, Z2
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z12, Z15, Z0
+	VFMADD231PD  Z13, Z16, Z0
 	VFMADD231PD  Z14, Z17, Z0
-	VADDPD       Z2, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
 	VADDPD       Z2, Z0, Z0
 	VMULPD.Z     Z1, Z0, K4, Z0
 	VMOVSD       X0, 424(AX)
 	VFNMADD231PD Z0, Z12, Z15
 	VFNMADD231PD Z0, Z13, Z16
 	VFNMADD231PD Z0, Z14, Z17
-	VMULPD       Z12, Z18, Z0
-	VMULPD       Z13, Z19, Z2
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z12, Z18, Z0
+	VFMADD231PD  Z13, Z19, Z0
 	VFMADD231PD  Z14, Z20, Z0
-	VADDPD       Z2, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
 	VADDPD       Z2, Z0, Z0
 	VMULPD.Z     Z1, Z0, K4, Z0
 	VMOVSD       X0, 432(AX)
 	VFNMADD231PD Z0, Z12, Z18
 	VFNMADD231PD Z0, Z13, Z19
 	VFNMADD231PD Z0, Z14, Z20
-	VMULPD       Z12, Z21, Z0
-	VMULPD       Z13, Z22, Z2
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z12, Z21, Z0
+	VFMADD231PD  Z13, Z22, Z0
 	VFMADD231PD  Z14, Z23, Z0
-	VADDPD       Z2, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
 	VADDPD       Z2, Z0, Z0
 	VMULPD.Z     Z1, Z0, K4, Z0
 	VMOVSD       X0, 440(AX)
 	VFNMADD231PD Z0, Z12, Z21
 	VFNMADD231PD Z0, Z13, Z22
 	VFNMADD231PD Z0, Z14, Z23
-	VMULPD       Z12, Z24, Z0
-	VMULPD       Z13, Z25, Z2
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z12, Z24, Z0
+	VFMADD231PD  Z13, Z25, Z0
 	VFMADD231PD  Z14, Z26, Z0
-	VADDPD       Z2, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
 	VADDPD       Z2, Z0, Z0
 	VMULPD.Z     Z1, Z0, K4, Z0
 	VMOVSD       X0, 448(AX)
 	VFNMADD231PD Z0, Z12, Z24
 	VFNMADD231PD Z0, Z13, Z25
 	VFNMADD231PD Z0, Z14, Z26
-	VMULPD       Z15, Z15, Z0
-	VMULPD       Z16, Z16, Z1
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z15, Z15, Z0
+	VFMADD231PD  Z16, Z16, Z0
 	VFMADD231PD  Z17, Z17, Z0
-	VADDPD       Z1, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
 	VADDPD       Z1, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z1
-	VADDPD       Z1, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, 520(AX)
 	VCMPPD.BCST  $0x06, 8(SP), Z0, K4
 	VMOVSD       (SP), X1
 	VDIVSD       X0, X1, X1
 	VBROADCASTSD X1, Z1
-	VMULPD       Z15, Z18, Z0
-	VMULPD       Z16, Z19, Z2
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z15, Z18, Z0
+	VFMADD231PD  Z16, Z19, Z0
 	VFMADD231PD  Z17, Z20, Z0
-	VADDPD       Z2, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
 	VADDPD       Z2, Z0, Z0
 	VMULPD.Z     Z1, Z0, K4, Z0
 	VMOVSD       X0, 528(AX)
 	VFNMADD231PD Z0, Z15, Z18
 	VFNMADD231PD Z0, Z16, Z19
 	VFNMADD231PD Z0, Z17, Z20
-	VMULPD       Z15, Z21, Z0
-	VMULPD       Z16, Z22, Z2
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z15, Z21, Z0
+	VFMADD231PD  Z16, Z22, Z0
 	VFMADD231PD  Z17, Z23, Z0
-	VADDPD       Z2, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
 	VADDPD       Z2, Z0, Z0
 	VMULPD.Z     Z1, Z0, K4, Z0
 	VMOVSD       X0, 536(AX)
 	VFNMADD231PD Z0, Z15, Z21
 	VFNMADD231PD Z0, Z16, Z22
 	VFNMADD231PD Z0, Z17, Z23
-	VMULPD       Z15, Z24, Z0
-	VMULPD       Z16, Z25, Z2
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z15, Z24, Z0
+	VFMADD231PD  Z16, Z25, Z0
 	VFMADD231PD  Z17, Z26, Z0
-	VADDPD       Z2, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
 	VADDPD       Z2, Z0, Z0
 	VMULPD.Z     Z1, Z0, K4, Z0
 	VMOVSD       X0, 544(AX)
 	VFNMADD231PD Z0, Z15, Z24
 	VFNMADD231PD Z0, Z16, Z25
 	VFNMADD231PD Z0, Z17, Z26
-	VMULPD       Z18, Z18, Z0
-	VMULPD       Z19, Z19, Z1
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z18, Z18, Z0
+	VFMADD231PD  Z19, Z19, Z0
 	VFMADD231PD  Z20, Z20, Z0
-	VADDPD       Z1, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
 	VADDPD       Z1, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z1
-	VADDPD       Z1, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, 624(AX)
 	VCMPPD.BCST  $0x06, 8(SP), Z0, K4
 	VMOVSD       (SP), X1
 	VDIVSD       X0, X1, X1
 	VBROADCASTSD X1, Z1
-	VMULPD       Z18, Z21, Z0
-	VMULPD       Z19, Z22, Z2
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z18, Z21, Z0
+	VFMADD231PD  Z19, Z22, Z0
 	VFMADD231PD  Z20, Z23, Z0
-	VADDPD       Z2, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
 	VADDPD       Z2, Z0, Z0
 	VMULPD.Z     Z1, Z0, K4, Z0
 	VMOVSD       X0, 632(AX)
 	VFNMADD231PD Z0, Z18, Z21
 	VFNMADD231PD Z0, Z19, Z22
 	VFNMADD231PD Z0, Z20, Z23
-	VMULPD       Z18, Z24, Z0
-	VMULPD       Z19, Z25, Z2
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z18, Z24, Z0
+	VFMADD231PD  Z19, Z25, Z0
 	VFMADD231PD  Z20, Z26, Z0
-	VADDPD       Z2, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
 	VADDPD       Z2, Z0, Z0
 	VMULPD.Z     Z1, Z0, K4, Z0
 	VMOVSD       X0, 640(AX)
 	VFNMADD231PD Z0, Z18, Z24
 	VFNMADD231PD Z0, Z19, Z25
 	VFNMADD231PD Z0, Z20, Z26
-	VMULPD       Z21, Z21, Z0
-	VMULPD       Z22, Z22, Z1
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z21, Z21, Z0
+	VFMADD231PD  Z22, Z22, Z0
 	VFMADD231PD  Z23, Z23, Z0
-	VADDPD       Z1, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
 	VADDPD       Z1, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z1
-	VADDPD       Z1, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, 728(AX)
 	VCMPPD.BCST  $0x06, 8(SP), Z0, K4
 	VMOVSD       (SP), X1
 	VDIVSD       X0, X1, X1
 	VBROADCASTSD X1, Z1
-	VMULPD       Z21, Z24, Z0
-	VMULPD       Z22, Z25, Z2
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z21, Z24, Z0
+	VFMADD231PD  Z22, Z25, Z0
 	VFMADD231PD  Z23, Z26, Z0
-	VADDPD       Z2, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
 	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
 	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
 	VMULPD.Z     Z1, Z0, K4, Z0
 	VMOVSD       X0, 736(AX)
-	VFMSUB231PD  Z0, Z21, Z24
-	VFMSUB231PD  Z0, Z22, Z25
-	VFMSUB231PD  Z0, Z23, Z26
+	VXORPD       Z1, Z1, Z1
+	VSUBPD       Z24, Z1, Z24
+	VFMADD231PD  Z0, Z21, Z24
+	VXORPD       Z1, Z1, Z1
+	VSUBPD       Z25, Z1, Z25
+	VFMADD231PD  Z0, Z22, Z25
+	VXORPD       Z1, Z1, Z1
+	VSUBPD       Z26, Z1, Z26
+	VFMADD231PD  Z0, Z23, Z26
 	VMOVSD       (AX), X0
 	VMINSD       104(AX), X0, X0
 	VMINSD       208(AX), X0, X0
@@ -11975,22 +12103,22 @@ prefetchDone:
 	VMOVUPD      Z24, K1, (AX)
 	VMOVUPD      Z25, K2, 64(AX)
 	VMOVUPD      Z26, K3, 128(AX)
-	VMULPD       Z24, Z24, Z0
-	VMULPD       Z25, Z25, Z1
+	VXORPD       Z0, Z0, Z0
+	VFMADD231PD  Z24, Z24, Z0
+	VFMADD231PD  Z25, Z25, Z0
 	VFMADD231PD  Z26, Z26, Z0
-	VADDPD       Z1, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
 	VADDPD       Z1, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z1
-	VADDPD       Z1, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, squares+104(FP)
 	VZEROUPPER
 	RET
 
 // func residual_avx512(e *float64, a *float64, lda int, b *float64, y *float64, n int, r int) float64
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
 TEXT ·residual_avx512(SB), NOSPLIT, $0-64
 	MOVQ      e+0(FP), AX
 	MOVQ      a+8(FP), CX
@@ -12070,8 +12198,8 @@ blockDone:
 	KMOVW         AX, K1
 	VEXTRACTF64X4 $0x01, Z0, Y1
 	VADDPD        Y0, Y1, Y1
-	VEXTRACTF64X2 $0x01, Y1, X0
-	VADDPD        X1, X0, X0
+	VEXTRACTF128  $0x01, Y1, X0
+	VHADDPD       X0, X1, X0
 	VPERMILPD     $0x01, X0, X1
 	VADDSD        X1, X0, X0
 	VMOVSD        X0, ret+56(FP)

@@ -12,22 +12,43 @@ import (
 // maxDots is the widest group of columns of mulBasis.
 const maxDots = 6
 
-// basisHeights returns the heights of the dot tiles for cols columns, the tallest first: a load of the basis
-// serves all rows of a tile, whose sums stay in registers.
-func basisHeights(t isa, cols int) []int {
+// A basisShape says how the tiles of a group of columns keep their sums, each of which has dotLanes partial
+// sums on all tiers. A register of AVX-512 holds all of these. With AVX2 a sum takes two registers, for parts
+// of the columns, or the tile runs along the features once for each half of its lanes.
+type basisShape struct {
+	parts     []int // columns at a time
+	registers int   // of a sum
+	passes    int   // along the features
+	heights   []int // rows of the tiles, the tallest first: a load of the basis serves all rows of a tile
+}
+
+// basisShapeOf returns the faster shape. Two passes load fewer vectors, which counts where these are
+// converted, and keep the sums of one on the stack.
+func basisShapeOf(t isa, cols int, x *number) basisShape {
 	switch {
-	case t.evex || cols <= 3:
-		return []int{4, 2}
+	case t.evex:
+		return basisShape{[]int{cols}, 1, 1, []int{4, 2}}
 	case cols == 4:
-		return []int{3, 2}
+		return basisShape{[]int{4}, 1, 2, []int{3, 2}}
+	case x == single && cols == 3:
+		return basisShape{[]int{3}, 1, 2, []int{4, 2}}
+	case x == single && cols > 4:
+		return basisShape{[]int{cols}, 1, 2, []int{2}}
+	case cols == 1:
+		return basisShape{[]int{1}, 2, 1, []int{4, 2}}
+	case cols == 2:
+		return basisShape{[]int{2}, 2, 1, []int{3, 2}}
+	case cols == 3:
+		return basisShape{[]int{3}, 2, 1, []int{2}}
 	}
-	return []int{2}
+	return basisShape{[]int{3, cols - 3}, 2, 1, []int{2}}
 }
 
 // mulBasis emits A = X U for groups of cols columns each: rows x cols dot products along d at a time, summed
 // at the end.
 func mulBasis(t isa, cols int, x *number) {
-	heights := basisHeights(t, cols)
+	shape := basisShapeOf(t, cols, x)
+	heights := shape.heights
 	text(fmt.Sprintf("mulBasis%s_%d", x.suffix, cols), t,
 		"func(a *float64, lda int, x *F, ldx int, u *float64, ldu int, n, d, groups int, "+
 			"next uintptr, apart, pace int)",
@@ -35,8 +56,8 @@ func mulBasis(t isa, cols int, x *number) {
 			"It prefetches %d lines, apart bytes from each other, for every %[2]d features of 4 rows, "+
 			"and moves on by pace bytes.",
 			cols, width, x.streams()+1))
-	b := basisTile{t: t, cols: cols, x: x, ldx: bytesParam("ldx", x.size), pace: map[int]Mem{}}
-	b.us = newRows(GP64(), bytesParam("ldu", 8), cols)
+	b := basisTile{t: t, shape: shape, x: x, ldx: bytesParam("ldx", x.size), pace: map[int]Mem{}}
+	b.us = newRows(GP64(), bytesParam("ldu", 8), shape.parts[0])
 	b.xs = newRows(GP64(), b.ldx, heights[0])
 	b.pf, b.apart = param("next"), param("apart")
 	b.sum = t.newReducer()
@@ -45,6 +66,9 @@ func mulBasis(t isa, cols int, x *number) {
 		IMUL3Q(I32(height), pace, pace)
 		SHRQ(Imm(2), pace)
 		b.pace[height] = local(pace)
+	}
+	if shape.passes > 1 {
+		b.kept = AllocLocal(heights[0] * cols * t.bytes())
 	}
 	for _, height := range heights {
 		b.rowBlocks(height)
@@ -62,7 +86,7 @@ func mulBasis(t isa, cols int, x *number) {
 
 type basisTile struct {
 	t      isa
-	cols   int
+	shape  basisShape
 	x      *number
 	ldx    reg.GPVirtual
 	xs, us rows          // running along d
@@ -70,6 +94,7 @@ type basisTile struct {
 	apart  reg.GPVirtual // from there to the next stream
 	pace   map[int]Mem   // by height: how far a round moves on
 	sum    reducer
+	kept   Mem // the sums of the first pass
 }
 
 // rowBlocks emits the loop over blocks of height rows, as long as enough rows are left. Four rows are two
@@ -88,21 +113,27 @@ func (b basisTile) rowBlocks(height int) {
 // block emits the product of height rows and all groups, and moves on to the
 // next rows.
 func (b basisTile) block(label string, height int) {
-	acc := make([][]vector, b.cols) // by columns
 	u, a := param("u"), param("a")
 	left := local(param("groups"))
 	Label(label + "Group")
-	for j := range acc {
-		acc[j] = b.t.zeros(height)
-	}
-	MOVQ(mem("x"), b.xs.base)
-	MOVQ(u, b.us.base)
-	k := param("d")
-	SHRQ(U8(log2(width)), k)
-	loop(label+"Dot", k, func() { b.dots(acc, height) })
-	b.store(a, acc, height)
-	for range b.cols {
-		ADDQ(b.us.step, u)
+	rounds := 0 // over the features
+	for _, cols := range b.shape.parts {
+		var acc [][]vector // by columns
+		for pass := range b.shape.passes {
+			acc = make([][]vector, cols)
+			for j := range acc {
+				acc[j] = b.t.zeros(height * b.shape.registers)
+			}
+			MOVQ(mem("x"), b.xs.base)
+			MOVQ(u, b.us.base)
+			b.features(fmt.Sprint(label, "Dot", rounds), acc, height, pass, rounds == 0)
+			b.keep(acc, pass)
+			rounds++
+		}
+		b.store(a, acc, height)
+		for range cols {
+			ADDQ(b.us.step, u)
+		}
 	}
 	DECQ(left)
 	JNZ(LabelRef(label + "Group"))
@@ -113,12 +144,69 @@ func (b basisTile) block(label string, height int) {
 	SUBQ(I32(height), mem("n"))
 }
 
-// dots adds the products of a round of features, and prefetches its share.
-func (b basisTile) dots(acc [][]vector, height int) {
-	request(b.pf, b.apart, b.pace[height], b.x.streams()+1)
-	for k := 0; k < width; k += b.t.lanes {
-		if height > b.cols { // keep the shorter side in registers
-			u := make([]vector, b.cols)
+// features adds the products of all features. One of two passes takes half of the lanes of each round. It
+// prefetches a share with every round. A tile that runs along the features twice prefetches with every second
+// round, and in the first run for the round that is left over.
+func (b basisTile) features(label string, acc [][]vector, height, pass int, first bool) {
+	k := param("d")
+	if b.t.evex {
+		SHRQ(U8(log2(width)), k)
+		loop(label, k, func() { b.rounds(acc, height, pass, 1, true) })
+		return
+	}
+	TESTQ(U32(width), k)
+	JZ(LabelRef(label + "Even"))
+	b.rounds(acc, height, pass, 1, first)
+	Label(label + "Even")
+	SHRQ(U8(log2(2*width)), k)
+	JZ(LabelRef(label + "End"))
+	loop(label, k, func() {
+		if len(b.shape.parts)*b.shape.passes == 1 {
+			request(b.pf, b.apart, b.pace[height], b.x.streams()+1)
+		}
+		b.rounds(acc, height, pass, 2, true)
+	})
+	Label(label + "End")
+}
+
+// rounds adds the products of some rounds of features, and moves on.
+func (b basisTile) rounds(acc [][]vector, height, pass, count int, ahead bool) {
+	if ahead {
+		request(b.pf, b.apart, b.pace[height], b.x.streams()+1)
+	}
+	for round := range count {
+		b.dots(acc, height, round*width+pass*b.t.lanes)
+	}
+	advance(count*width*b.x.size, b.xs.base)
+	advance(count*width*8, b.us.base)
+}
+
+// keep stores the sums of the first of two passes, and adds them in the second pass.
+func (b basisTile) keep(acc [][]vector, pass int) {
+	if b.shape.passes == 1 {
+		return
+	}
+	for j := range acc {
+		for i, v := range acc[j] {
+			at := b.kept.Offset(b.t.bytes() * (j*len(acc[j]) + i))
+			if pass == 0 {
+				VMOVUPD(v, at)
+			} else {
+				VADDPD(at, v, v)
+			}
+		}
+	}
+}
+
+// dots adds the products of the lanes of each register of a sum, from a feature on.
+func (b basisTile) dots(all [][]vector, height, feature int) {
+	for register := range b.shape.registers {
+		k, acc := feature+register*b.t.lanes, make([][]vector, len(all))
+		for j := range acc {
+			acc[j] = all[j][register*height:]
+		}
+		if height > len(acc) { // keep the shorter side in registers
+			u := make([]vector, len(acc))
 			for j := range u {
 				u[j] = b.t.load(b.us.at(j, 8*k))
 			}
@@ -142,8 +230,6 @@ func (b basisTile) dots(acc [][]vector, height int) {
 			}
 		}
 	}
-	advance(width*b.x.size, b.xs.base)
-	advance(width*8, b.us.base)
 }
 
 // store stores the sums of a group from a on, and moves a on to the next group.
@@ -153,8 +239,11 @@ func (b basisTile) store(a reg.GPVirtual, acc [][]vector, height int) {
 		together = 2
 	}
 	lda := bytesParam("lda", 8)
+	for j := range acc {
+		acc[j] = addRegisters(acc[j], height)
+	}
 	for cols := range slices.Chunk(acc, together) {
-		s := b.sum.sum(slices.Concat(cols...))
+		s := b.sum.dotSums(slices.Concat(cols...))
 		for i := range cols {
 			switch {
 			case height == 3:

@@ -165,8 +165,9 @@ func rankUpdate(t isa, m int) {
 func residual(t isa) {
 	text("residual", t, "func(e, a *float64, lda int, b, y *float64, n, r int) float64",
 		"works like residualGeneric for n >= 1, r >= 1.")
-	e, a, lda, y, sum, loops := param("e"), param("a"), bytesParam("lda", 8), param("y"), t.zeros(1), 0
-	eachVector(t, double, 1, true, []reg.GPVirtual{e, a, y}, func(io access, _, disp int) {
+	e, a, lda, y, loops := param("e"), param("a"), bytesParam("lda", 8), param("y"), 0
+	sums := t.zeros(t.dotRegisters())
+	eachLanes(t, 1, true, []reg.GPVirtual{e, a, y}, func(io access, k, disp int) {
 		s := t.zeros(1)[0]
 		VSUBPD(io.load(Mem{Base: y, Disp: disp}), s, s)
 		ap, bp := fresh(a), param("b")
@@ -178,7 +179,8 @@ func residual(t isa) {
 		})
 		io.store(s, Mem{Base: e, Disp: disp})
 		io.clear(s) // 0 * b may be NaN
-		VFMADD231PD(s, s, sum[0])
+		VFMADD231PD(s, s, sums[k])
 	})
-	t.finishSum(sum)
+	VMOVSD(t.newReducer().dotSum(addRegisters(sums, 1)[0]), place(ReturnIndex(0)))
+	finish()
 }

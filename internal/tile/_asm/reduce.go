@@ -45,28 +45,19 @@ func (r reducer) pairs(a, b vector) vector {
 	return s
 }
 
-// sum4 returns the sums of up to four accumulators in the lanes of a YMM register.
-func (r reducer) sum4(v []vector) vector {
+// four returns the sums of up to four accumulators of four lanes in the lanes of a register. It is for AVX2.
+func (r reducer) four(v []vector) vector {
 	if len(v)%2 > 0 {
 		v = append(slices.Clone(v), v[len(v)-1])
 	}
 	p := r.pairs(v[0], v[1])
-	q, s, u := p, r.t.vec(), r.t.vec()
-	if len(v) > 2 {
-		q = r.pairs(v[2], v[3])
-	}
-	switch {
-	case r.t.evex:
-		h := r.halves(p, q)
-		VSHUFF64X2(U8(0x0d), h, h, s) // units 1 3 . .
-		VSHUFF64X2(U8(0x08), h, h, u) // units 0 2 . .
-	case p == q:
+	if len(v) == 2 {
 		return r.fold(p)
-	default:
-		VPERM2F128(U8(0x21), q, p, s) // p.hi q.lo
-		VBLENDPD(U8(0x0c), q, p, u)   // p.lo q.hi
 	}
-	VADDPD(u.AsY(), s.AsY(), s.AsY())
+	q, s, u := r.pairs(v[2], v[3]), YMM(), YMM()
+	VPERM2F128(U8(0x21), q, p, s) // p.hi q.lo
+	VBLENDPD(U8(0x0c), q, p, u)   // p.lo q.hi
+	VADDPD(u, s, s)
 	return s
 }
 
@@ -75,21 +66,6 @@ func (r reducer) fold(p vector) vector {
 	s := YMM()
 	extractX(r.t, p, s.AsX())
 	VADDPD(p.AsX(), s.AsX(), s.AsX())
-	return s
-}
-
-// sum returns the sums of up to eight accumulators in the lanes of a register, which is a ZMM register for
-// more than four.
-func (r reducer) sum(v []vector) vector {
-	if len(v) <= 4 {
-		return r.sum4(v)
-	}
-	a := r.halves(r.pairs(v[0], v[1]), r.pairs(v[2], v[3]))
-	b := r.halves(r.pairs(v[4], v[5]), r.pairs(v[6], v[7]))
-	s, u := ZMM(), ZMM()
-	VSHUFF64X2(U8(0x8d), b, a, s) // a1 a3 b0 b2
-	VSHUFF64X2(U8(0xd8), b, a, u) // a0 a2 b1 b3
-	VADDPD(u, s, s)
 	return s
 }
 
@@ -143,19 +119,8 @@ func (r reducer) store32(v []vector, to reg.GPVirtual) {
 // of lanes l and l+4 of eight. The order is the same for both: ((0+4)+(1+5)) + ((2+6)+(3+7)).
 func (r reducer) storeSums(v []vector, to reg.GPVirtual) {
 	switch {
-	case len(v) == 1 && r.t.evex:
-		s := YMM()
-		VEXTRACTF64X4(U8(1), v[0], s)
-		VADDPD(v[0].AsY(), s, s)
-		u, w := XMM(), XMM()
-		VEXTRACTF128(U8(1), s, u)
-		VHADDPD(u, s.AsX(), u) // (0+4)+(1+5), (2+6)+(3+7)
-		VPERMILPD(U8(1), u, w)
-		VADDSD(w, u, u)
-		VMOVSD(u, Mem{Base: to})
-		return
 	case len(v) == 1:
-		VMOVSD(r.fold(r.pairs(v[0], v[0])).AsX(), Mem{Base: to})
+		VMOVSD(r.dotSum(v[0]), Mem{Base: to})
 		return
 	case len(v) == 6:
 		VMOVUPD(r.fold(r.pairs(v[4], v[5])).AsX(), Mem{Base: to, Disp: 32})
@@ -169,18 +134,61 @@ func (r reducer) storeSums(v []vector, to reg.GPVirtual) {
 	VMOVUPD(s.AsY(), Mem{Base: to})
 }
 
-// dotSums returns the sums of storeSums in the lanes of a register: of 4 accumulators, or of 8 with AVX-512.
+// dotSum returns the sum of storeSums of one accumulator.
+func (r reducer) dotSum(v vector) reg.Register {
+	if !r.t.evex {
+		return r.fold(r.pairs(v, v)).AsX()
+	}
+	s, u, w := YMM(), XMM(), XMM()
+	VEXTRACTF64X4(U8(1), v, s)
+	VADDPD(v.AsY(), s, s)
+	VEXTRACTF128(U8(1), s, u)
+	VHADDPD(u, s.AsX(), u) // (0+4)+(1+5), (2+6)+(3+7)
+	VPERMILPD(U8(1), u, w)
+	VADDSD(w, u, u)
+	return u
+}
+
+// dotSums returns the sums of storeSums in the lanes of a register: of up to 4 accumulators, or of 8 with
+// AVX-512, whose register has the first 4 in its lower half.
 func (r reducer) dotSums(v []vector) vector {
 	if !r.t.evex {
-		return r.sum4(v)
+		return r.four(v)
 	}
-	p := r.pairs(r.halves(v[0], v[2]), r.halves(v[1], v[3]))
+	p := r.units(v[:min(len(v), 4)])
 	q, s, u := p, ZMM(), ZMM()
-	if len(v) == 8 {
-		q = r.pairs(r.halves(v[4], v[6]), r.halves(v[5], v[7]))
+	if len(v) > 4 {
+		q = r.units(v[4:])
 	}
 	VSHUFF64X2(U8(0x88), q, p, s) // units 0 2 of both
 	VSHUFF64X2(U8(0xdd), q, p, u) // units 1 3
 	VADDPD(u, s, s)
 	return s
+}
+
+// units returns two parts of each sum of up to 4 accumulators of eight lanes: the parts of the first two
+// accumulators are in the units 0 and 1 of a register, those of the next two in its units 2 and 3.
+func (r reducer) units(v []vector) vector {
+	even, odd := v[0], v[0]
+	if len(v) > 2 {
+		even = v[2]
+	}
+	first := r.halves(v[0], even)
+	if len(v) == 1 {
+		return r.pairs(first, first)
+	}
+	odd = v[1]
+	if len(v) > 3 {
+		odd = v[3]
+	}
+	return r.pairs(first, r.halves(v[1], odd))
+}
+
+// addRegisters adds the registers of each of n accumulators, which are n apart, to the first one: lane l+4 to
+// lane l of eight.
+func addRegisters(acc []vector, n int) []vector {
+	for i := n; i < len(acc); i++ {
+		VADDPD(acc[i], acc[i%n], acc[i%n])
+	}
+	return acc[:n]
 }

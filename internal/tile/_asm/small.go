@@ -54,7 +54,8 @@ func leastSquaresSmall(t isa, r int) {
 			VMOVSD(f.AsX(), at(k, j))
 			for v, c := range s.col[j] {
 				if k == r-1 { // y, the last time
-					VFMSUB231PD(f, x[v], c)
+					VSUBPD(c, t.zeros(1)[0], c)
+					VFMADD231PD(f, x[v], c)
 				} else {
 					VFNMADD231PD(f, x[v], c)
 				}
@@ -131,15 +132,15 @@ func (s *smallSolver) prefetch() {
 
 // squares returns the bound that a pivot must exceed, and stores the squares of A as hi.
 func (s *smallSolver) squares() Mem {
-	sums := s.t.vecs(min(s.r, 4)) // independent of each other
-	s.t.zero(sums...)
-	for j, column := range s.col[:s.r] {
+	sum := s.t.zeros(1)[0]
+	for _, column := range s.col[:s.r] {
+		own := s.t.zeros(1)[0]
 		for _, x := range column {
-			VFMADD231PD(x, x, sums[j%len(sums)])
+			VFMADD231PD(x, x, own)
 		}
+		VADDPD(own, sum, sum)
 	}
-	sum := sums[0]
-	s.total(sums)
+	s.total(sum)
 	VMOVSD(sum.AsX(), slot("hi"))
 	VMULSD(mem("apart"), sum.AsX(), sum.AsX())
 	apart := AllocLocal(8)
@@ -149,30 +150,21 @@ func (s *smallSolver) squares() Mem {
 
 // dot returns the inner product of two columns in all lanes.
 func (s *smallSolver) dot(x, y []vector) vector {
-	sums := s.t.vecs(2) // neither waits for the other
+	sum := s.t.zeros(1)[0]
 	for v := range x {
-		if v < 2 {
-			VMULPD(x[v], y[v], sums[v])
-		} else {
-			VFMADD231PD(x[v], y[v], sums[v%2])
-		}
+		VFMADD231PD(x[v], y[v], sum)
 	}
-	s.total(sums)
-	return sums[0]
+	s.total(sum)
+	return sum
 }
 
-// total sets all lanes of the first vector to the sum of the vectors.
-func (s *smallSolver) total(sums []vector) {
-	for n := len(sums); n > 1; n = (n + 1) / 2 {
-		for j := range n / 2 {
-			VADDPD(sums[n-1-j], sums[j], sums[j])
-		}
-	}
-	sum, t := sums[0], s.t.vec()
-	VSHUFF64X2(U8(0x4e), sum, sum, t)
-	VADDPD(t, sum, sum)
-	VPERMPD(U8(0x4e), sum, t)
+// total sets all lanes of a vector to the sum of its lanes, in the order of storeSums.
+func (s *smallSolver) total(sum vector) {
+	t := s.t.vec()
+	VSHUFF64X2(U8(0x4e), sum, sum, t) // lane l and lane l+4
 	VADDPD(t, sum, sum)
 	VPERMILPD(U8(0x55), sum, t)
+	VADDPD(t, sum, sum)
+	VPERMPD(U8(0x4e), sum, t)
 	VADDPD(t, sum, sum)
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
@@ -16,7 +17,7 @@ func leastSquares(t isa) {
 	text("leastSquares", t, "func(b, a *float64, lda, n, r int, y, work *float64, "+
 		"next uintptr, pace int, apart float64) (lo, hi float64)",
 		"works like leastSquaresGeneric for n >= 1, r >= 1 and apart = SetApart(n, r), "+
-			"and prefetches from next on, pace bytes for each four columns of a vector.")
+			"and prefetches from next on, pace bytes for each four columns of eight rows.")
 	s := solver{t: t, sum: t.newReducer(), height: param("n"), col: param("work")}
 	ADDQ(Imm(7), s.height)
 	ANDQ(I8(-8), s.height)
@@ -28,32 +29,31 @@ func leastSquares(t isa) {
 	ADDQ(Imm(4), s.f)
 	IMULQ(s.height, s.f)
 	ADDQ(mem("work"), s.f)
-	s.lo = XMM()
-	if t.evex {
-		s.nonzero = K()
-	} else {
-		s.nonzero = YMM()
-	}
 	s.group, s.fp = GP64(), GP64()
 	s.cols = newRows(GP64(), s.height, 4)
+	if t.evex {
+		s.mask = K()
+	}
 	s.pf = param("next")
 	s.first()
 	s.eliminate()
 	s.substitute()
-	VMOVSD(s.lo, slot("lo"))
 	finish()
 }
 
 type solver struct {
-	t       isa
-	sum     reducer
-	height  reg.GPVirtual // bytes of a column
-	col     reg.GPVirtual // the pivot column
-	f       reg.GPVirtual // row of F that belongs to the pivot, at the pivot's entry
-	lo      reg.VecVirtual
-	pivot   reg.VecVirtual // its squared norm in all lanes
-	apart   reg.VecVirtual // what a pivot must exceed
-	nonzero reg.Register   // the lanes of a row of F that are not zero: all, or none
+	t      isa
+	sum    reducer
+	height reg.GPVirtual // bytes of a column
+	col    reg.GPVirtual // the pivot column
+	f      reg.GPVirtual // row of F that belongs to the pivot, at the pivot's entry
+
+	// On the stack, since AVX2 has few registers: what the square of a pivot must exceed, one, and the inverse
+	// of that square.
+	apart, one, inverse Mem
+	// The lanes of a row of F that are not zero, all or none: a mask of AVX-512, or 64 bits on the stack.
+	mask reg.Register
+	bits Mem
 
 	group, fp reg.GPVirtual
 	pf        reg.GPVirtual // next line to prefetch
@@ -64,50 +64,65 @@ type solver struct {
 func (s *solver) copyIn() {
 	t := s.t
 	src, dst, lda, cols, n := param("a"), param("work"), bytesParam("lda", 8), param("r"), param("n")
-	tail := fresh(n)
-	ANDQ(U8(t.lanes-1), tail)
-	last := double.firstLanes(t, tail)
-	squares, own := t.zeros(1)[0], t.vec() // of all columns, and of the column in work
-	column := func(label string, add func(v vector)) {
+	last := s.lastRows()
+	squares, own := t.zeros(t.dotRegisters()), t.vecs(t.dotRegisters()) // of all columns, and of one
+	column := func(label string, add func(k int, v vector)) {
 		from, left := fresh(src), fresh(n)
-		next := func(v vector) {
-			VMOVUPD(v, Mem{Base: dst})
-			add(v)
-			advance(t.bytes(), dst)
+		next := func(k int, v vector) {
+			VMOVUPD(v, Mem{Base: dst, Disp: k * t.bytes()})
+			add(k, v)
 		}
-		SHRQ(U8(log2(t.lanes)), left)
+		SHRQ(U8(log2(dotLanes)), left)
 		repeat(label+"Block", left, func() {
-			next(t.load(Mem{Base: from}))
-			advance(t.bytes(), from)
+			for k := range own {
+				next(k, t.load(Mem{Base: from, Disp: k * t.bytes()}))
+			}
+			advance(8*dotLanes, from, dst)
 		})
-		TESTQ(U32(7), n)
+		TESTQ(U32(dotLanes-1), n)
 		JZ(LabelRef(label + "Done"))
-		next(last.load(Mem{Base: from})) // or zeros, the first of two vectors of them
-		if !t.evex {
-			TESTQ(U32(4), n)
-			JNZ(LabelRef(label + "Done"))
-			next(t.zeros(1)[0])
+		for k, rows := range last {
+			next(k, rows.load(Mem{Base: from, Disp: k * t.bytes()})) // or zeros
 		}
+		advance(8*dotLanes, dst)
 		Label(label + "Done")
 	}
 	loop("copy", cols, func() {
-		t.zero(own)
-		column("copyColumn", func(v vector) { VFMADD231PD(v, v, own) })
-		VADDPD(own, squares, squares)
+		t.zero(own...)
+		column("copyColumn", func(k int, v vector) { VFMADD231PD(v, v, own[k]) })
+		for k := range own {
+			VADDPD(own[k], squares[k], squares[k])
+		}
 		ADDQ(lda, src)
 	})
 	MOVQ(mem("y"), src)
-	column("copyY", func(vector) {})
+	column("copyY", func(int, vector) {})
 	z, left := t.zeros(1), sum(s.height, s.height, 2, 0)
 	SHRQ(U8(log2(t.bytes())), left)
 	loop("clear", left, func() {
 		t.store(dst, z...)
 		advance(t.bytes(), dst)
 	})
-	all := s.sum.sum1(squares).AsX()
+	all := s.sum.dotSum(addRegisters(squares, 1)[0])
 	VMOVSD(all, slot("hi"))
-	s.apart = XMM()
-	VMULSD(mem("apart"), all, s.apart)
+	VMULSD(mem("apart"), all, all)
+	s.apart, s.inverse, s.bits = AllocLocal(8), AllocLocal(8), AllocLocal(8)
+	s.one = local(fresh(U64(math.Float64bits(1))))
+	VMOVSD(all, s.apart)
+}
+
+// lastRows returns the access to the rows behind the last multiple of dotLanes, in each register of them.
+func (s *solver) lastRows() (last []access) {
+	t, left := s.t, param("n")
+	ANDQ(U8(dotLanes-1), left)
+	for range t.dotRegisters() {
+		rows, all := fresh(left), fresh(U32(t.lanes))
+		CMPQ(rows, all)
+		CMOVQGT(all, rows)
+		SUBQ(rows, left)
+		last = append(last, double.firstLanes(t, rows))
+	}
+	return last
 }
 
 // first takes the inner products of the first column with all.
@@ -115,20 +130,23 @@ func (s *solver) first() {
 	MOVQ(s.col, s.cols.base)
 	MOVQ(s.f, s.fp)
 	MOVQ(mem("r"), s.group)
-	s.pivot = YMM()
 	s.groups("first", func(label string, lead bool) {
-		acc := s.t.zeros(4)
+		acc := s.t.zeros(4 * s.t.dotRegisters())
 		xp, left := s.column()
 		loop(label, left, func() {
-			x := s.t.load(Mem{Base: xp})
-			for j := range acc {
-				VFMADD231PD(s.cols.at(j, 0), x, acc[j])
+			for k := range s.t.dotRegisters() {
+				x := s.t.load(Mem{Base: xp, Disp: k * s.t.bytes()})
+				for j, sum := range acc[4*k:][:4] {
+					VFMADD231PD(s.cols.at(j, k*s.t.bytes()), x, sum)
+				}
 			}
-			advance(s.t.bytes(), xp, s.cols.base)
+			advance(8*dotLanes, xp, s.cols.base)
 		})
 		s.finishGroup(acc, lead)
 		if lead {
-			VMOVAPD(s.pivot.AsX(), s.lo)
+			lo := XMM()
+			VMOVSD(Mem{Base: s.f}, lo)
+			VMOVSD(lo, slot("lo"))
 		}
 	})
 }
@@ -145,38 +163,57 @@ func (s *solver) groups(label string, body func(label string, lead bool)) {
 	Label(label + "Done")
 }
 
-// column returns the pivot column and how many vectors it has.
-func (s *solver) column() (at, vectors reg.GPVirtual) {
-	at, vectors = fresh(s.col), fresh(s.height)
-	SHRQ(U8(log2(s.t.bytes())), vectors)
-	return at, vectors
+// column returns the pivot column and how many times dotLanes rows it has.
+func (s *solver) column() (at, steps reg.GPVirtual) {
+	at, steps = fresh(s.col), fresh(s.height)
+	SHRQ(U8(log2(8*dotLanes)), steps)
+	return at, steps
 }
 
 // finishGroup divides the inner products of a group by the pivot's, the first of the leading group, or sets
 // them to zero if the pivot is dropped. It stores them as part of a row of F, with the pivot on the diagonal,
-// and moves on by four columns.
-func (s *solver) finishGroup(acc []reg.VecVirtual, lead bool) {
-	v := s.sum.sum4(acc)
-	q := YMM()
+// and moves on by four columns. To divide is to multiply by the inverse, here and where tasks are small.
+func (s *solver) finishGroup(acc []vector, lead bool) {
+	v := s.sum.dotSums(addRegisters(acc, 4))
+	inverse, q := YMM(), YMM()
 	if lead {
-		VBROADCASTSD(v.AsX(), s.pivot)
-		const notLessOrEqual = 6 // or NaN
-		VBROADCASTSD(s.apart, q)
-		VCMPPD(U8(notLessOrEqual), q, s.pivot, s.nonzero)
+		s.startRow(v, inverse)
+	} else {
+		VBROADCASTSD(s.inverse, inverse)
 	}
 	if s.t.evex {
-		VDIVPD_Z(s.pivot, v.AsY(), s.nonzero, q)
+		VMULPD_Z(inverse, v.AsY(), s.mask, q)
 	} else {
-		VDIVPD(s.pivot, v.AsY(), q)
-		VANDPD(s.nonzero, q, q)
+		nonzero := s.t.broadcast(s.bits)
+		VMULPD(inverse, v, q)
+		VANDPD(nonzero, q, q)
 	}
 	VMOVUPD(q, Mem{Base: s.fp})
 	if lead {
-		VMOVSD(s.pivot.AsX(), Mem{Base: s.fp})
+		VMOVSD(v.AsX(), Mem{Base: s.fp})
 	}
 	ADDQ(Imm(32), s.fp)
 	// The base has run down one column.
 	LEAQ(Mem{Base: s.cols.base, Index: s.cols.odd[3], Scale: 1}, s.cols.base)
+}
+
+// startRow inverts the square of the pivot, the first lane of v. It keeps the inverse, and which lanes of the
+// row are not zero, for the other groups of the row.
+func (s *solver) startRow(v, inverse vector) {
+	pivot, apart := YMM(), YMM()
+	VMOVSD(s.one, inverse.AsX())
+	VDIVSD(v.AsX(), inverse.AsX(), inverse.AsX())
+	VMOVSD(inverse.AsX(), s.inverse)
+	VBROADCASTSD(inverse.AsX(), inverse)
+	VBROADCASTSD(v.AsX(), pivot)
+	VBROADCASTSD(s.apart, apart)
+	const notLessOrEqual = 6 // or NaN
+	if s.t.evex {
+		VCMPPD(U8(notLessOrEqual), apart, pivot, s.mask)
+		return
+	}
+	VCMPPD(U8(notLessOrEqual), apart, pivot, apart)
+	VMOVSD(apart.AsX(), s.bits)
 }
 
 // eliminate runs the steps k = 0 to r-2.
@@ -199,7 +236,10 @@ func (s *solver) eliminate() {
 	s.groups("step", func(label string, lead bool) {
 		s.pass(label, fo, lead)
 		if lead {
-			VMINSD(s.pivot.AsX(), s.lo, s.lo) // NaN in the pivot ends in lo
+			lo := XMM()
+			VMOVSD(slot("lo"), lo)
+			VMINSD(Mem{Base: s.f}, lo, lo) // NaN in the pivot ends in lo
+			VMOVSD(lo, slot("lo"))
 		}
 	})
 	ADDQ(s.height, s.col)
@@ -212,29 +252,30 @@ func (s *solver) eliminate() {
 // multiplies them by the next pivot: the first of them, if the group leads.
 func (s *solver) pass(label string, fo reg.GPVirtual, lead bool) {
 	t := s.t
-	acc, f := t.zeros(4), double.broadcasts(t, fo, 4)
+	acc, f := t.zeros(4*t.dotRegisters()), double.broadcasts(t, fo, 4)
 	advance(32, fo)
 	xp, left := s.column()
 	loop(label, left, func() {
-		x, next := t.load(Mem{Base: xp}), t.vec()
-		if !lead {
-			VMOVUPD(Mem{Base: xp, Index: s.height, Scale: 1}, next)
-		}
-		for i := range t.lanes / 4 {
-			PREFETCHT1(Mem{Base: s.pf, Disp: 64 * i})
-		}
+		PREFETCHT1(Mem{Base: s.pf})
+		PREFETCHT1(Mem{Base: s.pf, Disp: 64})
 		ADDQ(mem("pace"), s.pf)
-		for j := range acc {
-			c := t.vec()
-			if lead && j == 0 {
-				c = next
+		for k := range t.dotRegisters() {
+			x, next, disp := t.load(Mem{Base: xp, Disp: k * t.bytes()}), t.vec(), k*t.bytes()
+			if !lead {
+				VMOVUPD(Mem{Base: xp, Index: s.height, Scale: 1, Disp: disp}, next)
 			}
-			VMOVUPD(s.cols.at(j, 0), c)
-			VFNMADD231PD(x, f[j], c)
-			VMOVUPD(c, s.cols.at(j, 0))
-			VFMADD231PD(c, next, acc[j])
+			for j, sum := range acc[4*k:][:4] {
+				c := t.vec()
+				if lead && j == 0 {
+					c = next
+				}
+				VMOVUPD(s.cols.at(j, disp), c)
+				VFNMADD231PD(x, f[j], c)
+				VMOVUPD(c, s.cols.at(j, disp))
+				VFMADD231PD(c, next, sum)
+			}
 		}
-		advance(t.bytes(), xp, s.cols.base)
+		advance(8*dotLanes, xp, s.cols.base)
 	})
 	s.finishGroup(acc, lead)
 }

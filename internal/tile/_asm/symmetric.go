@@ -58,12 +58,12 @@ func (s *symmetricTile) emit(index int) {
 	for _, p := range []reg.GPVirtual{s.a.base, s.x, s.y} {
 		ADDQ(beside, p)
 	}
-	registers := dotLanes / t.lanes
+	registers := t.dotRegisters()
 	s.sums = make([][]vector, t.lanes)
 	for i := range s.sums {
 		s.sums[i] = t.zeros(registers)
 	}
-	eachLanes(t, 1, []reg.GPVirtual{s.a.base, s.x, s.y}, func(io access, k, disp int) {
+	eachLanes(t, 1, false, []reg.GPVirtual{s.a.base, s.x, s.y}, func(io access, k, disp int) {
 		v, sum := io.load(Mem{Base: s.x, Disp: disp}), io.load(Mem{Base: s.y, Disp: disp})
 		for _, i := range s.order {
 			row := io.load(s.a.at(i, disp))
@@ -81,7 +81,7 @@ func (s *symmetricTile) emit(index int) {
 
 // square adds the products of the square on the diagonal, and then those of the rows to their entries of y.
 func (s *symmetricTile) square() {
-	t, registers := s.t, dotLanes/s.t.lanes
+	t, registers := s.t, s.t.dotRegisters()
 	xs, ys := make([]vector, registers), make([]vector, registers)
 	for k := range registers {
 		xs[k], ys[k] = t.load(Mem{Base: s.x, Disp: k * t.bytes()}), t.load(Mem{Base: s.y, Disp: k * t.bytes()})
@@ -94,10 +94,7 @@ func (s *symmetricTile) square() {
 	}
 	var sums []vector
 	for _, of := range s.sums {
-		for k := 1; k < registers; k++ { // lane l and lane l+4
-			VADDPD(of[k], of[0], of[0])
-		}
-		sums = append(sums, of[0])
+		sums = append(sums, addRegisters(of, 1)...)
 	}
 	own := s.first / t.lanes
 	VADDPD(t.newReducer().dotSums(sums), ys[own], ys[own])

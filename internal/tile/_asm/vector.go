@@ -23,6 +23,9 @@ func dotRows(t isa) []int {
 // AVX2. The product of a single row has dotUnroll times as many.
 const dotLanes, dotUnroll = 8, 4
 
+// dotRegisters returns how many registers hold dotLanes partial sums.
+func (t isa) dotRegisters() int { return dotLanes / t.lanes }
+
 // vectors emits the tiles of products and sums of matrices and vectors of any length. With AVX-512,
 // operations on float64 that only read their matrix are faster by a quarter where it comes from memory.
 func vectors(t isa) {
@@ -69,22 +72,28 @@ func eachVector(
 	JZ(LabelRef("whole"))
 	masked, blended := x.lastLanes(t, tail)
 	last := beforeEnd(x, x.lanes(t), pointers)
-	if stores && !t.evex { // whose masked stores take long on some processors
-		CMPQ(mem("n"), I32(x.lanes(t)))
-		JLT(LabelRef("short"))
-		body(blended, 0, 0)
-		JMP(LabelRef("back"))
-		Label("short")
-	}
-	body(masked, 0, 0)
-	if stores && !t.evex {
-		Label("back")
+	if !stores || t.evex {
+		body(masked, 0, 0)
+	} else {
+		blendedOr(x.lanes(t), func() { body(blended, 0, 0) }, func() { body(masked, 0, 0) })
 	}
 	for _, p := range pointers {
 		SUBQ(last, p)
 	}
 	Label("whole")
 	wholeVectors(t, x, unroll, 1, pointers, body)
+}
+
+// blendedOr emits blended for at least as many entries as there are lanes, and masked for fewer: with AVX2
+// masked stores take long on some processors.
+func blendedOr(lanes int, blended, masked func()) {
+	CMPQ(mem("n"), I32(lanes))
+	JLT(LabelRef("short"))
+	blended()
+	JMP(LabelRef("back"))
+	Label("short")
+	masked()
+	Label("back")
 }
 
 // beforeEnd moves pointers to the last lanes of n entries, and returns the number of bytes.
@@ -125,10 +134,10 @@ func wholeVectors(
 }
 
 // eachLanes is eachVector for vectors of dotLanes float64, on all tiers.
-func eachLanes(t isa, unroll int, pointers []reg.GPVirtual, body func(io access, k, disp int)) {
-	registers := dotLanes / t.lanes
+func eachLanes(t isa, unroll int, stores bool, pointers []reg.GPVirtual, body func(io access, k, disp int)) {
+	registers := t.dotRegisters()
 	if registers == 1 {
-		eachVector(t, double, unroll, false, pointers, body)
+		eachVector(t, double, unroll, stores, pointers, body)
 		return
 	}
 	tail := param("n")
@@ -141,9 +150,25 @@ func eachLanes(t isa, unroll int, pointers []reg.GPVirtual, body func(io access,
 	SUBQ(I32(t.lanes), first)
 	CMOVQLT(none, first)
 	SUBQ(first, tail)
-	for k, lanes := range []reg.GPVirtual{first, tail} {
-		masked, _ := double.lastLanes(t, lanes)
-		body(masked, k, k*t.bytes())
+	parts := []reg.GPVirtual{first, tail}
+	if stores {
+		masked, blended := make([]access, registers), make([]access, registers)
+		for k, lanes := range parts {
+			masked[k], blended[k] = double.lastLanes(t, lanes)
+		}
+		each := func(io []access) func() {
+			return func() {
+				for k := range io {
+					body(io[k], k, k*t.bytes())
+				}
+			}
+		}
+		blendedOr(dotLanes, each(blended), each(masked))
+	} else { // in some bodies no register is left for a second mask
+		for k, lanes := range parts {
+			masked, _ := double.lastLanes(t, lanes)
+			body(masked, k, k*t.bytes())
+		}
 	}
 	for _, p := range pointers {
 		SUBQ(last, p)
@@ -164,7 +189,7 @@ func rowDots(t isa, x *number, m int) {
 	a, with := newRows(param("a"), bytesParam("lda", x.size), m), param("x")
 	unroll, registers := max(1, dotUnroll/m), 1 // sums of a row, for the latency
 	if x == double {
-		registers = dotLanes / t.lanes
+		registers = t.dotRegisters()
 		if m > 1 {
 			unroll = 1
 		}
@@ -179,7 +204,7 @@ func rowDots(t isa, x *number, m int) {
 		}
 	}
 	if x == double {
-		eachLanes(t, unroll, pointers, add)
+		eachLanes(t, unroll, false, pointers, add)
 	} else {
 		eachVector(t, x, unroll, false, pointers, add)
 	}
@@ -194,12 +219,7 @@ func rowDots(t isa, x *number, m int) {
 		finish()
 		return
 	}
-	for k := 1; k < registers; k++ { // lane l and lane l+4
-		for i := range m {
-			VADDPD(acc[k*m+i], acc[i], acc[i])
-		}
-	}
-	r.storeSums(acc[:m], sums)
+	r.storeSums(addRegisters(acc[:registers*m], m), sums)
 	finish()
 }
 
