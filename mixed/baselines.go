@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -123,6 +124,7 @@ type scorer struct {
 	start        []int
 	center, unit float64 // of the target itself
 	idle         sync.Pool
+	cut          atomic.Bool // an error was so large that it counts as less
 }
 
 // A scratch holds what a goroutine needs to predict.
@@ -192,14 +194,20 @@ func (s *scorer) task(k int, f func(TaskErrors)) error {
 		set := 0
 		if !s.f.in.trains(r) {
 			set = 1
+		} else if !s.f.rows.counts(r) {
+			continue
 		}
 		for i, c := range w.coefficients {
 			row := w.row
 			if i == 0 {
 				row = w.first
 			}
-			y := s.f.rows.target.Restore(floats.Dot(row[:len(c)], c))
-			w.errors[i][set].Add((s.f.in.Table.Y(r)-s.center)/s.unit, (y-s.center)/s.unit)
+			z := floats.Dot(row[:len(c)], c)
+			y, target := (s.f.rows.target.Restore(z)-s.center)/s.unit, (s.f.in.Table.Y(r)-s.center)/s.unit
+			w.errors[i][set].Add(target, y)
+			if s.f.rows.target.limits(z) || math.Abs(target-y) > farthestError {
+				s.cut.Store(true)
+			}
 		}
 	}
 	f(w.errors)
@@ -253,6 +261,11 @@ func (f *fitter) score(ctx context.Context, report *Report, chosen *choice) erro
 		report.Scores = append(report.Scores, Score{Method: m.name, Ridge: m.ridge})
 	}
 	report.Verdict = Summarise(report.Scores, sums, s.unit)
+	if f.rows.guard != nil {
+		for i := range report.Scores {
+			report.Scores[i].Train.MAE, report.Scores[i].Test.MAE = math.NaN(), math.NaN()
+		}
+	}
 	report.scorer = s
 	report.tasks = func(yield func(TaskScore) bool) {
 		for k, name := range f.in.Table.Tasks() {
@@ -273,15 +286,24 @@ func (s *scorer) sum(ctx context.Context) ([]float64, error) {
 	for k := range all {
 		all[k] = k
 	}
+	g := s.f.rows.guard
 	sums, err := s.f.plain.reduceOwn(ctx, all, size, func(_ *worker, k int, part []float64) error {
 		return s.task(k, func(errors TaskErrors) {
-			if s.f.rows.guard.scores(k) {
+			if g.scores(k) {
 				errors.AddTo(part)
 			}
 		})
 	})
-	if err != nil {
+	switch {
+	case err != nil:
 		sums = make([]float64, size)
+	case g != nil && s.cut.Load():
+		sums = make([]float64, size)
+		g.tell(true, "The errors of this owner are in no total: some are larger than %.0e deviations.", farthestError)
+	case g != nil: // a sum of absolute errors bends at every row, and shows its target
+		for i := range s.methods {
+			sums[i*ScoreSize+2], sums[i*ScoreSize+7] = 0, 0
+		}
 	}
 	return sums, err
 }

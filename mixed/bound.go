@@ -1,8 +1,11 @@
 package mixed
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"math"
+	"slices"
 )
 
 const (
@@ -27,6 +30,9 @@ func boundOf(distance float64) float64 {
 // otherwise. One wrong target would win directions, and inflate the noise and so the shrinkage of all tasks;
 // the large targets of a skewed distribution are right, and predicted worse where they count less.
 func (f *fitter) boundRows(ctx context.Context, first *choice) (*choice, error) {
+	if f.rows.sums.Owners() > 1 {
+		return first, nil
+	}
 	distances, any, err := first.distances(ctx)
 	if err != nil || !any {
 		return first, err
@@ -53,38 +59,41 @@ func (f *fitter) boundRows(ctx context.Context, first *choice) (*choice, error) 
 			return nil, err
 		}
 	}
-	bounded, err := better(ctx, &last, first, true, 0)
+	bounded, err := last.predictsBetter(ctx, first)
 	if err != nil || !bounded {
 		return first, err
 	}
 	return &last, nil
 }
 
+// predictsBetter reports whether a choice predicts rows that are left out better than another one.
+func (c *choice) predictsBetter(ctx context.Context, other *choice) (bool, error) {
+	ours, theirs := c.leaveOneOut(ctx), other.leaveOneOut(ctx)
+	if err := cmp.Or(ours.err, theirs.err); err != nil {
+		return false, err
+	}
+	return rowErrors{ours.v[0], ours.v[1]}.score() < rowErrors{theirs.v[0], theirs.v[1]}.score(), nil
+}
+
 // distances returns how far the target of every training row is from its prediction without the row, in
 // standard deviations of that prediction's error; other rows of the table have distance 0. any reports
-// whether a row of some owner is farther than farRow. It takes one sum.
+// whether a row is farther than farRow.
 func (c *choice) distances(ctx context.Context) (distances []float64, any bool, err error) {
 	s := c.s
 	distances = make([]float64, s.rows.in.Table.Rows())
-	t := s.solveOwn(ctx, c.m.prior, s.tasks, 1, func(w *worker, k int, part []float64) {
+	t := s.solveOwn(ctx, c.m.prior, s.tasks, 0, func(w *worker, k int, _ []float64) {
 		noise := c.m.prior.Noise.Variance
 		c.eachResidual(w, k, func(row int, e, h float64) {
 			bound := 1.0
 			if s.bounds != nil {
 				bound = s.bounds[row]
 			}
-			d := math.Abs(e) / (1 - h) / math.Sqrt(noise*(bound+h/(1-h)))
-			distances[row] = d
-			if d > farRow {
-				part[0] = 1
-			}
+			left := remainder(h)
+			distances[row] = math.Abs(e) / left / math.Sqrt(noise*(bound+(1-left)/left))
 		})
 	})
-	t.v[0] = min(t.v[0], 1) // the number of rows would say too much
-	t.grows = anyNumber
-	err = s.rows.try(ctx, "owners with rows far out", t)
-	if t.err != nil { // a task out of range: the next climb on all tasks meets it
-		return distances, false, err
+	if errors.Is(t.err, errNumeric) { // a task out of range: the next climb on all tasks meets it
+		return distances, false, nil
 	}
-	return distances, t.v[0] > 0, err
+	return distances, slices.Max(distances) > farRow, t.err
 }

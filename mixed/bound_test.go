@@ -76,7 +76,7 @@ func TestBoundsAreForWrongRows(t *testing.T) {
 	s := check.OK(newBoundedStats(t.Context(), first.s.rows, first.s.design, 1, events))
 	end, err := s.climb(t.Context(), s.tasks, first.q, iterations)
 	check.Done(err)
-	if check.OK(better(t.Context(), &choice{s: s, climbed: *end}, first, true, 0)) {
+	if check.OK((&choice{s: s, climbed: *end}).predictsBetter(t.Context(), first)) {
 		t.Error("events are predicted better where they count less")
 	}
 	bounds, _ = boundsOf(t, Input{Table: wrong})
@@ -86,18 +86,6 @@ func TestBoundsAreForWrongRows(t *testing.T) {
 			t.Errorf("row %d has the bound %v", i, b)
 		}
 	}
-}
-
-// wrongTarget moves the target of a training row far away.
-func wrongTarget(in Input) Input {
-	d := in.Table.(*Data)
-	for i := range d.Targets {
-		if i > 50 && !in.HeldOut[i] && d.Weighting[i] > 0 {
-			d.Targets[i] += 1000
-			break
-		}
-	}
-	return in
 }
 
 // Where rows have bounds, the form with curves still climbs on the tasks of the form without: evidences of

@@ -34,6 +34,9 @@ func (e rowErrors) score() float64 {
 // clearly is the difference of scores from which a choice overrules the likelihood: 3 % of the error.
 const clearly = 0.06
 
+// remainder returns 1 - h of a row or of the mean row of a task, and at least leastRemainder.
+func remainder(h float64) float64 { return max(1-h, leastRemainder) }
+
 // leastRemainder is the least 1 - h of a row: rounding leaves no digit of a smaller one.
 const leastRemainder = 1e-8
 
@@ -58,44 +61,59 @@ func (c *choice) eachResidual(w *worker, k int, f func(row int, e, h float64)) {
 		blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, x, dense.General(p, p, w.cov), 0, moved)
 		for i, y := range w.y {
 			row := w.x[i*p:][:p]
-			h := min(floats.Dot(row, w.g[i*p:][:p])/noise, 1-leastRemainder)
-			f(int(rows[i]), y-floats.Dot(row, w.v), h)
+			f(int(rows[i]), y-floats.Dot(row, w.v), floats.Dot(row, w.g[i*p:][:p])/noise)
 		}
 	}
 }
 
-// leaveOneOut returns the sums of rowErrors over the training rows of this owner in the tasks of climbs. With
-// given true, rows count by the weights that the table gives them alone.
-func (c *choice) leaveOneOut(ctx context.Context, given bool) *total {
-	t := c.s.solveOwn(ctx, c.m.prior, c.s.some, 2, func(w *worker, k int, part []float64) {
+// leaveOneOut returns the sums of rowErrors over the training rows in the tasks of climbs, exactly; rows count
+// by the weights that the table gives them alone. For one owner: from totals, a member that lies could have
+// one row make up the sum.
+func (c *choice) leaveOneOut(ctx context.Context) *total {
+	return c.s.solveOwn(ctx, c.m.prior, c.s.some, 2, func(w *worker, k int, part []float64) {
 		c.eachResidual(w, k, func(row int, e, h float64) {
 			squares := e * e
-			if given && c.s.bounds != nil {
+			if c.s.bounds != nil {
 				squares /= c.s.bounds[row]
 			}
 			part[0] += squares
-			part[1] += squares / ((1 - h) * (1 - h))
+			part[1] += squares / square(remainder(h))
 		})
 	})
-	t.grows, t.unit = anyNumber, func(int) float64 { return 1 << 30 } // one row may be far off
+}
+
+// crossValidate returns the sums of rowErrors over the training rows of this owner in the tasks of climbs, by
+// generalised cross-validation of every task (Golub, Heath and Wahba 1979): with the mean h of the rows of a
+// task in place of the h of each row.
+func (c *choice) crossValidate(ctx context.Context) *total {
+	t := c.s.solveOwn(ctx, c.m.prior, c.s.some, 2, func(w *worker, k int, part []float64) {
+		squares, h := 0.0, 0.0
+		c.eachResidual(w, k, func(_ int, e, own float64) {
+			squares += e * e
+			h += own
+		})
+		part[0] += squares
+		part[1] += squares / square(remainder(h/float64(len(c.s.rows.of(k)))))
+	})
+	t.grows, t.unit = anyNumber, func(int) float64 { return 1 << 30 } // one task may be far off
 	return t
 }
 
 // better reports whether choice a predicts new rows better than choice b, by at least a difference of scores.
 // It takes one sum.
-func better(ctx context.Context, a, b *choice, given bool, margin float64) (bool, error) {
-	scores, err := scoresOf(ctx, given, a, b)
+func better(ctx context.Context, a, b *choice, margin float64) (bool, error) {
+	scores, err := scoresOf(ctx, a, b)
 	return err == nil && scores[0]+margin < scores[1], err
 }
 
 // scoresOf returns the scores of choices, in one sum.
-func scoresOf(ctx context.Context, given bool, list ...*choice) ([]float64, error) {
+func scoresOf(ctx context.Context, list ...*choice) ([]float64, error) {
 	totals, r := make([]*total, len(list)), list[0].s.rows
 	for i, c := range list {
-		totals[i] = c.leaveOneOut(ctx, given)
+		totals[i] = c.crossValidate(ctx)
 	}
 	scores := make([]float64, len(list))
-	err := r.decide(ctx, "squared residuals of rows, with and without the row", scores, func() {
+	err := r.decide(ctx, "squared residuals of tasks, and as if their rows were left out", scores, func() {
 		for i, t := range totals {
 			scores[i] = rowErrors{t.v[0], t.v[1]}.score()
 		}
@@ -114,7 +132,7 @@ func (c *choice) errorsOfTargets(ctx context.Context) *total {
 	t := c.s.solveOwn(ctx, c.m.prior, c.s.some, 1, func(w *worker, k int, part []float64) {
 		c.eachResidual(w, k, func(row int, e, h float64) {
 			weight := r.weight(row)
-			predicted := r.standardized(row, c.s.log) - e/math.Sqrt(weight)/(1-h)
+			predicted := r.standardized(row, c.s.log) - e/math.Sqrt(weight)/remainder(h)
 			part[0] += weight * square((r.in.Table.Y(row)-target.Restore(predicted))/r.raw.Scale)
 		})
 	})

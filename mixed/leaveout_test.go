@@ -1,13 +1,16 @@
 package mixed
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
 
 	"github.com/difalt/difalt/internal/check"
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
 )
 
 // The residuals without a row are those of the expectation of its target given all others.
@@ -19,8 +22,14 @@ func TestLeaveOneOutAgainstDenseConditioning(t *testing.T) {
 				m, _, err := s.evaluate(t.Context(), q)
 				check.Done(err)
 				c := &choice{s: s, climbed: climbed{q: q, m: m}}
-				got := c.leaveOneOut(t.Context(), true)
-				check.Done(got.err)
+				got, tasks := c.leaveOneOut(t.Context()), c.crossValidate(t.Context())
+				check.Done(errors.Join(got.err, tasks.err))
+				byTask := 0.0 // of the same residuals
+				check.Done(s.solveOwn(t.Context(), m.prior, s.tasks, 0, func(w *worker, k int, _ []float64) {
+					var e, h []float64
+					c.eachResidual(w, k, func(_ int, one, own float64) { e, h = append(e, one), append(h, own) })
+					byTask += floats.Dot(e, e) / square(1-stat.Mean(h, nil))
+				}).err)
 				_, y, v := covarianceOf(s, q)
 				n, want := len(y), 0.0
 				for i := range n {
@@ -44,6 +53,9 @@ func TestLeaveOneOutAgainstDenseConditioning(t *testing.T) {
 				}
 				if math.Abs(got.v[1]/want-1) > 1e-8 || !(got.v[0] < got.v[1]) {
 					t.Errorf("squared residuals %v and without the rows %v, want %v", got.v[0], got.v[1], want)
+				}
+				if math.Abs(tasks.v[0]/got.v[0]-1) > 1e-12 || math.Abs(tasks.v[1]/byTask-1) > 1e-12 || math.Abs(byTask/want-1) > .2 {
+					t.Errorf("by task squared residuals %v, want %v and %v, about %v", tasks.v, got.v[0], byTask, want)
 				}
 			})
 		}
@@ -162,8 +174,5 @@ func TestErrorsOfTargets(t *testing.T) {
 		got := c.errorsOfTargets(t.Context())
 		check.Done(got.err)
 		check.FailIf(t, !(want > 0) || math.Abs(got.v[0]/want-1) > 1e-9, "log %v: errors %v, want %v", log, got.v[0], want)
-		if direct := c.leaveOneOut(t.Context(), true).v[1]; !log && math.Abs(got.v[0]/direct-1) > 1e-9 {
-			t.Errorf("errors %v, and those of leave-one-out %v", got.v[0], direct)
-		}
 	}
 }

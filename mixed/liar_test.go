@@ -27,12 +27,16 @@ var strictly = Options{Disclosure: Disclosure{Strict: true}}
 // whose center it is.
 type steerer struct {
 	listener
-	lie func(f *fitter, name string, v []float64) // nil: only what it listens to
+	lie func(f *fitter, name string, v []float64) // nil: it decides as all would
+	add func(f *fitter, name string, v []float64) // to its part of a total; nil: nothing
 	fit *fitter
 }
 
 // Add implements Sums.
 func (l *steerer) Add(ctx context.Context, name string, v []float64, d *Decision) error {
+	if l.add != nil {
+		l.add(l.fit, name, v)
+	}
 	if d != nil && l.lie != nil {
 		honest := d.Decide
 		d.Decide = func(total []float64) {

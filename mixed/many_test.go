@@ -109,7 +109,8 @@ func TestTogetherIsFitOnManyTables(t *testing.T) {
 	for seed := range uint64(60) {
 		in := strangeTable(seed)
 		check.Done(in.Table.(*Data).Check())
-		one, r, err := Fit(t.Context(), in, Options{})
+		alone := &fitter{in: &in}
+		one, r, err := alone.fit(t.Context())
 		if err != nil {
 			t.Errorf("seed %d: %v", seed, err)
 			continue
@@ -124,6 +125,9 @@ func TestTogetherIsFitOnManyTables(t *testing.T) {
 			continue
 		}
 		check.FailIf(t, math.IsNaN(r.Scores[0].Train.RMSE), "seed %d: no error", seed)
+		if alone.plain.bounds != nil { // rows far out count less, which several owners leave out
+			continue
+		}
 		scale := one.Parameters().Target.Scale
 		if one.Noise() < .01*scale { // the tenth digit decides on forms there, and other cuts of one table differ, too
 			continue

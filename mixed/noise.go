@@ -38,7 +38,7 @@ func (f *fitter) chooseNoise(ctx context.Context, alike *choice) (*choice, error
 	if err != nil {
 		return nil, err
 	}
-	if f.alike, err = better(ctx, loud.alike, &loud.choice, false, clearly); err != nil || f.alike {
+	if f.alike, err = better(ctx, loud.alike, &loud.choice, clearly); err != nil || f.alike {
 		return alike, err
 	}
 	f.noise = loud.noise
@@ -99,7 +99,7 @@ func (c *choice) noiseOfTasks(ctx context.Context) (*taskNoise, error) {
 		return nil, err
 	}
 	found, err := fitNoise(ctx, c.s.rows, list)
-	if err != nil || found.gain < noiseNats+0.5*math.Log(c.s.tasks.count) {
+	if err != nil || found.refused || found.gain < noiseNats+0.5*math.Log(c.s.tasks.count) {
 		return nil, err
 	}
 	noise := &taskNoise{usual: found.usual, freedom: found.freedom}
@@ -133,7 +133,9 @@ func (c *choice) weighTasks(ctx context.Context, noise *taskNoise, first int) (*
 			if found.gain > 0 {
 				out.noise.usual, out.noise.freedom = found.usual, found.freedom
 			}
-			out.noise.set(list)
+			if !found.refused {
+				out.noise.set(list)
+			}
 		}
 		out.s = out.s.withNoise(out.noise.variances, out.q.noise)
 		s, most := out.s, first
@@ -187,8 +189,36 @@ func (s *stats) meanBound(k int) float64 {
 }
 
 // A noiseFit is the scale and the degrees of freedom of variances of tasks with the largest likelihood, and
-// the gain of its logarithm over one common variance.
-type noiseFit struct{ usual, freedom, gain float64 }
+// the gain of its logarithm over one common variance. refused: some owner is against noise by task.
+type noiseFit struct {
+	usual, freedom, gain float64
+	refused              bool
+}
+
+// absurd is the number of times that residuals may have the squares of the distances from the mean target.
+const absurd = 4
+
+// refuses reports whether an owner is against noise by task: its residuals are larger than the distances of
+// its targets from their mean, so that the model is not one of its rows. A member that lies about the mean
+// could otherwise have all tasks but one count as loud, and see this one alone.
+func (g *guard) refuses(list []scatter) bool {
+	if g == nil {
+		return false
+	}
+	r := g.rows
+	residuals, n, mean, squares := 0.0, 0.0, 0.0, 0.0
+	for _, e := range list {
+		residuals += e.squares
+	}
+	for _, i := range g.counted() {
+		z, w := r.standardized(int(i), r.target.Log), r.weight(int(i))
+		n += w
+		d := z - mean
+		mean += w * d / n
+		squares += w * d * (z - mean)
+	}
+	return residuals > absurd*squares
+}
 
 // noiseGrid is the number of degrees of freedom that are compared, 1 to 1024.
 const noiseGrid = 41
@@ -200,13 +230,15 @@ const noiseGrid = 41
 //
 // For every f of a grid, Newton's method finds the best s by its logarithm.
 func fitNoise(ctx context.Context, r *rows, list []scatter) (noiseFit, error) {
+	against := map[bool]float64{true: 1}[r.guard.refuses(list)]
 	list = slices.DeleteFunc(slices.Clone(list), func(e scatter) bool { return e.freedom < leastDF })
-	sums := make([]float64, 3)
+	sums := []float64{0, 0, 0, against}
 	for _, e := range list {
-		floats.Add(sums, []float64{e.squares, e.freedom, 1})
+		floats.Add(sums[:3], []float64{e.squares, e.freedom, 1})
 	}
-	if err := r.add(ctx, "residuals", &total{v: sums, grows: anyNumber}); err != nil || !(sums[0] > 0 && sums[1] > 0) {
-		return noiseFit{}, err
+	err := r.add(ctx, "residuals, owners against noise by task", &total{v: sums, grows: anyNumber})
+	if refused := sums[3] > 0; err != nil || refused || !(sums[0] > 0 && sums[1] > 0) {
+		return noiseFit{refused: refused}, err
 	}
 	tasks, common := sums[2], sums[0]/sums[1]
 	degrees, scales := make([]float64, noiseGrid), make([]float64, noiseGrid)
@@ -232,7 +264,7 @@ func fitNoise(ctx context.Context, r *rows, list []scatter) (noiseFit, error) {
 		}
 	}
 	t, out := &total{v: likelihoods}, make([]float64, 3)
-	err := r.decide(ctx, "likelihoods of noise", out, func() {
+	err = r.decide(ctx, "likelihoods of noise", out, func() {
 		best := floats.MaxIdx(likelihoods)
 		alike := -sums[1]/2*math.Log(common) - sums[1]/2
 		copy(out, []float64{scales[best], degrees[best], likelihoods[best] - alike})
@@ -240,7 +272,7 @@ func fitNoise(ctx context.Context, r *rows, list []scatter) (noiseFit, error) {
 	if err == nil && !(out[0] > 0 && out[1] > 0) {
 		err = contradiction("the noise of tasks")
 	}
-	return noiseFit{out[0], out[1], out[2]}, err
+	return noiseFit{usual: out[0], freedom: out[1], gain: out[2]}, err
 }
 
 const (

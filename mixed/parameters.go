@@ -53,10 +53,16 @@ func (s *Target) Standardize(y float64) float64 {
 // either side: an exponential magnifies an extrapolation beyond use.
 func (s *Target) Restore(z float64) float64 {
 	if s.Log {
-		return math.Exp(s.Center + s.Scale*min(max(z, -8), 8))
+		return math.Exp(s.Center + s.Scale*min(max(z, -farthestLog), farthestLog))
 	}
 	return s.Center + s.Scale*z
 }
+
+// farthestLog bounds standardised logarithms.
+const farthestLog = 8
+
+// limits reports whether Restore limits z.
+func (s *Target) limits(z float64) bool { return s.Log && math.Abs(z) > farthestLog }
 
 // An Estimate is a coefficient vector with its covariance.
 type Estimate struct {

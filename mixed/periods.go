@@ -369,7 +369,7 @@ func bestPeriod(ctx context.Context, chosen *choice, list []Period) (best *choic
 		if err != nil {
 			return nil, nil, err
 		}
-		scores, err := scoresOf(ctx, false, next, chosen)
+		scores, err := scoresOf(ctx, next, chosen)
 		if err != nil {
 			return nil, nil, err
 		}

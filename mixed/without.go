@@ -47,8 +47,9 @@ func (f *fitter) predictWithout(ctx context.Context, c *choice) (withouts, error
 			if s.bounds != nil {
 				bound = s.bounds[row]
 			}
-			residual := e / (1 - h) // times the roots of the weight and the bound
-			error := math.Sqrt(variance*bound + known*h/(1-h))
+			left := remainder(h)
+			residual := e / left // times the roots of the weight and the bound
+			error := math.Sqrt(variance*bound + known*(1-left)/left)
 			lists[k] = append(lists[k], without{
 				prediction:    f.rows.standardized(row, s.log) - residual/math.Sqrt(weight*bound),
 				squareWith:    e * e / bound,
