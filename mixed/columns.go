@@ -41,9 +41,15 @@ func (r *rows) describe(ctx context.Context, o *Options) error {
 		}
 	}
 	if g := r.guard; g != nil { // before the first total
-		g.settle(len(r.stats))
-		g.holdSteady()
-		g.holdTwins()
+		for far, more := true, true; more; far = false {
+			g.settle(len(r.stats))
+			g.holdSteady()
+			g.holdTwins()
+			var err error
+			if more, err = g.leaveRows(ctx, o, far); err != nil {
+				return err
+			}
+		}
 		g.describe()
 		if err := g.takesPart(); err != nil {
 			return err
@@ -53,7 +59,7 @@ func (r *rows) describe(ctx context.Context, o *Options) error {
 	if err := r.introduce(ctx, o, &y, &w); err != nil {
 		return err
 	}
-	r.compares = r.positive && !o.LogTarget
+	r.compares = r.positive && !o.LogTarget && r.guard == nil
 	columns := []*columnStat{&y, &log}
 	for j := range r.stats {
 		columns = append(columns, &r.stats[j])
@@ -91,7 +97,7 @@ func (r *rows) introduce(ctx context.Context, o *Options, y, w *columnStat) erro
 			columns = append(columns, &r.stats[j])
 		}
 	}
-	most, positive := make([]float64, len(columns)), true
+	most, positive := make([]float64, len(columns)), r.guard == nil || o.LogTarget
 	note := func(column int, v float64) {
 		if v = math.Abs(v); v > most[column] { // false for NaN
 			most[column] = v

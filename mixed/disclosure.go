@@ -76,11 +76,15 @@ type guard struct {
 	codes  []codedRow // categorical columns of the table
 	steady []bool     // columns of all owners that count as constant here
 	usual  []float64  // their values; NaN where they count as missing
+	fill   []float64  // what values count as that are missing in few rows; NaN where the column has no such value
 	twins  []twin     // columns of all owners that count as another one
+	out    []bool     // rows that are in no total
 	silent bool       // no errors of this owner are in totals
 	needed int        // training rows for curves with many knots
 	did    []string   // sentences about what the rules did
 	curves bool       // the form with curves is tried
+
+	farRows, exposedRows int // that are out
 }
 
 // A codedRow is a categorical column of the table: its levels are the features from first on.
@@ -94,7 +98,7 @@ type codedRow struct {
 // newGuard returns the guard of the rows of one of several owners.
 func newGuard(r *rows, o *Options) *guard {
 	g := &guard{Disclosure: o.limits(r.sums.Owners()), rows: r, curves: !o.NoCurves}
-	g.left = make([]bool, len(r.in.Table.Tasks()))
+	g.left, g.out = make([]bool, len(r.in.Table.Tasks())), make([]bool, r.in.Table.Rows())
 	schema, at := r.in.Table.Schema(), 0
 	for _, column := range schema.Columns {
 		levels, coded := schema.Levels(column)
@@ -182,7 +186,10 @@ func (g *guard) small(least int) (tasks []int, rows int) {
 	return tasks, rows
 }
 
-// counts reports whether totals contain a row.
+// keeps reports whether a row is not left out by itself.
+func (g *guard) keeps(row int) bool { return g == nil || g.out == nil || !g.out[row] }
+
+// counts reports whether totals contain the task of a row.
 func (g *guard) counts(row int) bool { return g == nil || !g.left[g.rows.in.Table.Task(row)] }
 
 // counted returns the own training rows that are in totals.

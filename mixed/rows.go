@@ -47,8 +47,10 @@ func newRows(ctx context.Context, in *Input, o *Options) (*rows, error) {
 	return r, r.describe(ctx, o)
 }
 
-// counts reports whether a row is a training row of positive weight.
-func (r *rows) counts(row int) bool { return r.in.trains(row) && r.in.weight(row) > 0 }
+// counts reports whether a row is a training row of positive weight that the rules have not left out by itself.
+func (r *rows) counts(row int) bool {
+	return r.in.trains(row) && r.in.weight(row) > 0 && r.guard.keeps(row)
+}
 
 // rowsByTask returns the rows that count in the order of their tasks, and where every task starts in this
 // list.

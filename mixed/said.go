@@ -39,6 +39,12 @@ func (g *guard) describe() {
 	const small = "%d training rows of %d small tasks are in no total; these tasks have coefficients all the same. " +
 		"Larger tasks, more small ones, fewer columns, or a lower --least-small would change that."
 	g.tell(tasks > 0, small, rows, tasks)
+	const far = "%d training rows are in no total, and in no task: they are far from the predictions of the other " +
+		"own rows, which are predicted better without them. Check their targets (--least-level)."
+	g.tell(g.farRows > 0, far, g.farRows)
+	const shown = "%d training rows are in no total, and in no task: a combination of columns would show them. " +
+		"Check their values, or drop columns that follow from others (--least-level)."
+	g.tell(g.exposedRows > 0, shown, g.exposedRows)
 	t := g.rows.in.Table
 	schema := t.Schema()
 	for i := range g.codes {

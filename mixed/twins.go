@@ -5,14 +5,37 @@ import "math"
 // holdSteady finds the columns of all owners that have another value than the usual one in few own rows: they
 // count as constant, or as missing where most values are missing.
 func (g *guard) holdSteady() {
-	g.steady, g.usual, g.twins = nil, nil, nil // the reader shows all values
+	g.steady, g.usual, g.twins, g.fill = nil, nil, nil, nil // the reader shows all values
 	least := g.leastOff()
+	fill := g.fillFew(least)
 	off, usual := g.offUsual(least)
 	steady := make([]bool, len(off))
 	for j, n := range off {
 		steady[j] = n > 0 && n < least
 	}
-	g.steady, g.usual = steady, usual
+	g.steady, g.usual, g.fill = steady, usual, fill
+}
+
+// fillFew returns, for every column that is missing in few own rows, the mean of the others, and NaN for other
+// columns. What all owners fill in follows from totals: it could be so far from all values that the rows
+// without one would show.
+func (g *guard) fillFew(least int) []float64 {
+	mean, found, read := make([]float64, len(g.rows.stats)), make([]int, len(g.rows.stats)), g.rows.reader()
+	rows := g.counted()
+	for _, i := range rows {
+		for j, v := range read(int(i)) {
+			if !math.IsNaN(v) {
+				found[j]++
+				mean[j] += (v - mean[j]) / float64(found[j])
+			}
+		}
+	}
+	for j, n := range found {
+		if missing := len(rows) - n; n == 0 || missing == 0 || missing >= least || g.rows.stats[j].level {
+			mean[j] = math.NaN()
+		}
+	}
+	return mean
 }
 
 // leastOff returns the least number of own rows with another value of a column than the usual one, or than
@@ -180,8 +203,11 @@ func (g *guard) hold(x []float64) {
 		return
 	}
 	for j, steady := range g.steady {
-		if steady {
+		switch {
+		case steady:
 			x[j] = g.usual[j]
+		case math.IsNaN(x[j]):
+			x[j] = g.fill[j]
 		}
 	}
 	for i := range g.twins {

@@ -1,0 +1,320 @@
+package mixed
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/difalt/difalt/internal/dense"
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/lapack/lapack64"
+)
+
+const (
+	// exposedShare is the share of a row in the squares of some combination of columns from which the row
+	// counts as exposed: the combination then shows every other column of the row to within sqrt(1/share - 1)
+	// of a deviation.
+	exposedShare = 0.99
+	// dependent is the share of a column's squares below which it counts as a combination of others, and
+	// departs the distance from that combination, in deviations, from which a row departs from it.
+	dependent, departs = 1e-13, 1e-5
+	// missedOnce is the chance at most that a combination which few rows break is not found.
+	missedOnce  = 1e-3
+	mostSamples = 600
+)
+
+// leaveRows leaves out own rows that totals would show, and reports whether there are any: rows far from the
+// predictions of a fit to own rows alone, if far is set, and rows that a combination of columns shows.
+func (g *guard) leaveRows(ctx context.Context, o *Options, far bool) (bool, error) {
+	if g.LeastLevel == 0 {
+		return false, nil
+	}
+	before := g.farRows + g.exposedRows
+	if far {
+		if err := g.leaveFar(ctx, o); err != nil {
+			return false, err
+		}
+	}
+	rows, read := g.counted(), g.rows.reader()
+	p := len(g.rows.stats)
+	m := &matrix{len(rows), p + 1, func(dst []float64, i int) {
+		copy(dst, read(int(rows[i])))
+		dst[p] = g.rows.value(int(rows[i]), o.LogTarget)
+	}}
+	list, err := m.exposed(ctx, g.leastOff())
+	if err != nil {
+		return false, err
+	}
+	for _, i := range list {
+		g.out[rows[i]] = true
+	}
+	g.exposedRows += len(list)
+	g.rows.order, g.rows.start = rowsByTask(g.rows.in.Table, g.rows.counts)
+	return g.farRows+g.exposedRows > before, nil
+}
+
+// leaveFar leaves out the rows that count less than half in a fit to own rows alone.
+func (g *guard) leaveFar(ctx context.Context, o *Options) error {
+	t := g.rows.in.Table
+	in := Input{Table: t, HeldOut: make([]bool, t.Rows())}
+	for i := range in.HeldOut {
+		in.HeldOut[i] = !g.rows.counts(i) || !g.counts(i)
+	}
+	if len(g.counted()) == 0 || len(g.rows.stats) > widest {
+		return nil
+	}
+	f := &fitter{Options: Options{NoCurves: true, LogTarget: o.LogTarget, Workers: o.Workers}, in: &in}
+	bounds, err := f.boundsAlone(ctx)
+	for i, b := range bounds {
+		if b < .5 && !in.HeldOut[i] {
+			g.out[i] = true
+			g.farRows++
+		}
+	}
+	return err
+}
+
+// boundsAlone returns the weights of the rows of a table by their distance, nil where they count alike. Numbers
+// out of range give none: the first climb of all owners meets them.
+func (f *fitter) boundsAlone(ctx context.Context) ([]float64, error) {
+	if err := f.read(ctx); err != nil {
+		return nil, err
+	}
+	f.chooseTasks()
+	if err := f.plain.holdSome(ctx); err != nil {
+		return nil, err
+	}
+	first := f.newForm(f.plain).end(0)
+	c := first.newClimb(f.plain.start())
+	err := climbAll(ctx, c)
+	if err == nil {
+		first.take(&c.best)
+		first, err = f.boundRows(ctx, first)
+	}
+	if errors.Is(err, errNumeric) {
+		return nil, nil
+	}
+	return first.s.bounds, err
+}
+
+// A matrix is read by rows: own rows, standardised, with a constant.
+type matrix struct {
+	rows, columns int
+	read          func(dst []float64, row int)
+}
+
+// eachBlock calls f with all rows, some at a time; x is valid until f returns.
+func (m *matrix) eachBlock(ctx context.Context, f func(from int, x blas64.General)) error {
+	x := make([]float64, batch*m.columns)
+	for from := 0; from < m.rows; from += batch {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		n := min(batch, m.rows-from)
+		for i := range n {
+			m.read(x[i*m.columns:][:m.columns], from+i)
+		}
+		f(from, dense.General(n, m.columns, x[:n*m.columns]))
+	}
+	return nil
+}
+
+// standardise has read return columns of mean 0 and deviation 1, and a constant as the last one. Missing
+// values become 0, and the columns that are missing in some rows have another one beside them, which is 1
+// there: what a missing value counts as follows from totals.
+func (m *matrix) standardise(ctx context.Context) error {
+	p, raw := m.columns, m.read
+	mean, size, n := make([]float64, p), make([]float64, p), make([]float64, p)
+	for _, pass := range []bool{false, true} {
+		err := m.eachBlock(ctx, func(_ int, x blas64.General) {
+			for i, v := range x.Data {
+				switch j := i % p; {
+				case math.IsNaN(v):
+				case pass:
+					size[j] += square(v-mean[j]) / n[j]
+				default:
+					n[j]++
+					mean[j] += (v - mean[j]) / n[j]
+				}
+			}
+		})
+		if err != nil {
+			return err
+		}
+	}
+	var partial []int
+	for j := range p {
+		if size[j] = math.Sqrt(size[j]); !(size[j] > constantSD*math.Abs(mean[j])) {
+			size[j] = math.Inf(1)
+		}
+		if n[j] > 0 && int(n[j]) < m.rows {
+			partial = append(partial, j)
+		}
+	}
+	m.columns = p + len(partial) + 1
+	m.read = func(dst []float64, row int) {
+		x := dst[:p]
+		raw(x, row)
+		for k, j := range partial {
+			dst[p+k] = 0
+			if math.IsNaN(x[j]) {
+				dst[p+k] = 1
+			}
+		}
+		for j, v := range x {
+			if x[j] = (v - mean[j]) / size[j]; math.IsNaN(v) {
+				x[j] = 0
+			}
+		}
+		dst[len(dst)-1] = 1
+	}
+	return nil
+}
+
+// A factor is the Cholesky factor R of the products of independent columns, R'R = X'X.
+type factor struct {
+	r      blas64.Triangular
+	pivots []int // the independent columns
+	others []int // the others, and
+	by     blas64.General
+}
+
+// factorOf returns the factor of a symmetric p x p matrix, which it overwrites.
+func factorOf(g []float64, p int, least float64) *factor {
+	largest := 0.0
+	for j := range p {
+		largest = max(largest, g[j*p+j])
+	}
+	order := make([]int, p)
+	r, rank, _ := lapack64.Pstrf(dense.Symmetric(p, g), order, least*largest, make([]float64, 2*p))
+	f := &factor{r: r, pivots: order[:rank], others: order[rank:]}
+	f.r.N = rank
+	if rank < p { // X2 = X1 R11^-1 R12
+		f.by = blas64.General{Rows: rank, Cols: p - rank, Stride: p, Data: g[rank:]}
+		if rank > 0 {
+			blas64.Trsm(blas.Left, blas.NoTrans, 1, f.r, f.by)
+		}
+	}
+	return f
+}
+
+// pick sets dst to the entries of a row that belong to the independent columns.
+func (f *factor) pick(dst, row []float64) {
+	for k, j := range f.pivots {
+		dst[k] = row[j]
+	}
+}
+
+// exposed returns the rows that a combination of the columns shows: rows with nearly all squares of one; and,
+// if there are fewer than least, the rows in which a column differs from a combination of others that it
+// equals in all other rows. In the same order; nil for none.
+func (m *matrix) exposed(ctx context.Context, least int) ([]int, error) {
+	if err := m.standardise(ctx); err != nil || m.rows == 0 {
+		return nil, err
+	}
+	p := m.columns
+	g := make([]float64, p*p)
+	err := m.eachBlock(ctx, func(_ int, x blas64.General) {
+		blas64.Syrk(blas.Trans, 1, x, 1, dense.Symmetric(p, g))
+	})
+	if err != nil {
+		return nil, err
+	}
+	f := factorOf(g, p, dependent)
+	rank := len(f.pivots)
+	var list []int
+	picked := make([]float64, batch*rank)
+	err = m.eachBlock(ctx, func(from int, x blas64.General) {
+		u := dense.General(x.Rows, rank, picked[:x.Rows*rank])
+		for i := range x.Rows {
+			f.pick(u.Data[i*rank:][:rank], x.Data[i*p:][:p])
+		}
+		blas64.Trsm(blas.Right, blas.NoTrans, 1, f.r, u)
+		for i := range x.Rows {
+			if row := u.Data[i*rank:][:rank]; floats.Dot(row, row) > exposedShare {
+				list = append(list, from+i)
+			}
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	more, err := m.departing(ctx, rank, least)
+	list = append(list, more...)
+	slices.Sort(list)
+	return slices.Compact(list), err
+}
+
+// departing returns the rows, fewer than least, in which a column differs from a combination of others that
+// it equals in all other rows. Such a combination is found in samples of rows that have none of them.
+func (m *matrix) departing(ctx context.Context, rank, least int) (list []int, err error) {
+	size := 2*m.columns + 10
+	if least < 2 || size > m.rows/2 {
+		size = m.rows / 2
+	}
+	if least < 2 || size <= rank {
+		return nil, nil
+	}
+	clean := math.Pow(1-float64(size)/float64(m.rows), float64(least-1)) // chance of a sample without them
+	samples := min(int(math.Ceil(math.Log(missedOnce)/math.Log1p(-clean))), mostSamples)
+	random := rand.New(rand.NewPCG(uint64(m.rows), uint64(m.columns)))
+	for range samples {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if list := m.departingFrom(random, size, rank, least); list != nil {
+			return list, nil
+		}
+	}
+	return nil, nil
+}
+
+// departingFrom is departing for one sample.
+func (m *matrix) departingFrom(random *rand.Rand, size, rank, least int) []int {
+	p := m.columns
+	x := make([]float64, size*p)
+	for i := range size {
+		m.read(x[i*p:][:p], random.IntN(m.rows))
+	}
+	g := make([]float64, p*p)
+	blas64.Syrk(blas.Trans, 1, dense.General(size, p, x), 0, dense.Symmetric(p, g))
+	f := factorOf(g, p, dependent)
+	if len(f.pivots) >= rank {
+		return nil
+	}
+	row := make([]float64, p)
+	for k, j := range f.others {
+		if constantIn(x, j, p) {
+			continue // the rules about single columns are about it
+		}
+		var list []int
+		for i := 0; i < m.rows && len(list) < least; i++ {
+			m.read(row, i)
+			v := row[j]
+			for a, pivot := range f.pivots {
+				v -= f.by.Data[a*f.by.Stride+k] * row[pivot]
+			}
+			if math.Abs(v) > departs {
+				list = append(list, i)
+			}
+		}
+		if len(list) > 0 && len(list) < least {
+			return list
+		}
+	}
+	return nil
+}
+
+// constantIn reports whether column j of rows of p numbers has one value.
+func constantIn(x []float64, j, p int) bool {
+	for i := j; i < len(x); i += p {
+		if x[i] != x[j] {
+			return false
+		}
+	}
+	return true
+}
