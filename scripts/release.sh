@@ -125,19 +125,48 @@ echo "install $module/cmd/difalt@$version"
 GOBIN="$work/bin" quietly "$work" install "$module/cmd/difalt@$version"
 [ "$("$work/bin/difalt" --version)" = "difalt version $version" ] || fail "$("$work/bin/difalt" --version), not $version"
 "$work/bin/difalt" simulate --trials 1 --out "$work/out" >"$work/log" 2>&1 || fail "difalt simulate: $(cat "$work/log")"
-echo "embed $module@$version"
+oldest=$(sed -n 's,^.*gonum\.org/v1/gonum \(v[^ ]*\).*,\1,p' "$work/clone/go.mod")
+echo "embed $module@$version in a program that has gonum $oldest"
 mkdir "$work/embed"
 cd "$work/embed"
 cat >main.go <<-END
 	package main
 
-	import "$module/kernel"
+	import (
+		"context"
+		"math"
 
-	func main() { kernel.NewPool(1).Close() }
+		"$module/difalt"
+		"$module/kernel"
+		"$module/kernel/blas"
+		"gonum.org/v1/gonum/mat"
+	)
+
+	// Two tasks of which each response is the first feature.
+	func main() {
+		blas.Use()
+		x := mat.NewDense(4, 2, []float64{1, 2, -1, 1, 2, -1, 3, 1})
+		y := mat.Col(nil, 0, x)
+		tasks, err := kernel.NewTasks([]mat.Matrix{x, x}, [][]float64{y, y})
+		if err != nil {
+			panic(err)
+		}
+		model, err := difalt.Fit(context.Background(), tasks, 1)
+		if err != nil {
+			panic(err)
+		}
+		if p := model.Predict(nil, 1, []float64{5, 7})[0]; math.Abs(p-5) > 1e-6 {
+			panic(p)
+		}
+	}
 END
 quietly . mod init example.org/embed
+quietly . get "gonum.org/v1/gonum@$oldest"
 quietly . get "$module/kernel@$version"
+quietly . mod tidy
 quietly . run .
+has=$($GO list -m -f '{{.Version}}' gonum.org/v1/gonum)
+[ "$has" = "$oldest" ] || fail "go get of $version raises gonum from $oldest to $has"
 echo "build the sources of $version without a network"
 cd "$work/clone"
 for folder in cmd/difalt bench/peers .; do

@@ -17,6 +17,9 @@ const (
 	layerType    = "application/vnd.oci.image.layer.v1.tar+gzip"
 )
 
+// imageName is the name of the image in the registry, to which the version is added.
+const imageName = "ghcr.io/difalt/difalt"
+
 // A layer is the binary of an architecture, which becomes the only layer of its image.
 type layer struct {
 	arch   string
@@ -67,7 +70,11 @@ func (r *release) image(layers []*layer) error {
 		manifests = append(manifests, manifest)
 	}
 	all := l.addJSON(indexType, map[string]any{"schemaVersion": 2, "mediaType": indexType, "manifests": manifests})
-	all.Annotations = map[string]string{"org.opencontainers.image.ref.name": r.number()}
+	name := imageName + ":" + r.number()
+	all.Annotations = map[string]string{
+		"org.opencontainers.image.ref.name": name, // read by podman load
+		"io.containerd.image.name":          name, // read by docker load
+	}
 	index := layout{}
 	index.addJSON(indexType, map[string]any{"schemaVersion": 2, "mediaType": indexType, "manifests": []descriptor{all}})
 	sortFiles(l.files)

@@ -209,6 +209,11 @@ func TestImage(t *testing.T) {
 	if err := json.Unmarshal(blobs["index.json"], &index); err != nil || len(index.Manifests) != 1 {
 		t.Fatalf("index.json: %v, %d manifests", err, len(index.Manifests))
 	}
+	for _, annotation := range []string{"org.opencontainers.image.ref.name", "io.containerd.image.name"} {
+		if name := index.Manifests[0].Annotations[annotation]; name != "ghcr.io/difalt/difalt:1.2.3" {
+			t.Errorf("the image has the name %q in %s", name, annotation)
+		}
+	}
 	follow(index.Manifests[0], &all)
 	want := map[string]string{"amd64": "first", "arm64": "second"}
 	for _, d := range all.Manifests {
