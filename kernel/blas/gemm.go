@@ -60,6 +60,12 @@ func gemm[F tile.Float](
 		p.addNonzeros()
 	case byPairs:
 		p.byPairs()
+	case byRows:
+		p.byRows(beta)
+	case byColumns:
+		p.byColumns(beta)
+	case byDots:
+		p.byDots(beta)
 	default:
 		p.scale(beta)
 		p.compute()
@@ -85,6 +91,12 @@ func gemmWay[F tile.Float](
 		return byLoops
 	case m == 1 || n == 1:
 		return byVector
+	case n >= longRows && m <= fewRowsOfC && k <= fewTerms:
+		return byRows
+	case tA != blas.NoTrans && n <= fewColumns && min(m, k) >= manyRows && alpha == 1 && m*k < sharedByVectors:
+		return byColumns
+	case tA == blas.NoTrans && tB != blas.NoTrans && m*n <= fewDots && k >= manyTerms:
+		return byDots
 	case isSmall(m, n, k, lda, ldb):
 		return byPanels
 	case m*n*k >= sparseMultiplications && tB == blas.NoTrans && mostlyZero(rowsA, columnsA, a, lda):
@@ -164,6 +176,74 @@ func (p *product[F]) byPairs() {
 func (p *product[F]) pairRows(z []float64, lo, hi int) {
 	a, c := as[float64](p.a.data[lo*p.a.stride:]), as[float64](p.c[lo*p.ldc:])
 	tile.PairPanel(c, p.ldc, a, p.a.stride, z, hi-lo, p.k, p.n)
+}
+
+// byRows computes a product of few and long rows, in the order of panels.
+func (p *product[F]) byRows(beta F) {
+	if p.b.transposed {
+		memory := borrow[F](p.k * p.n)
+		defer giveBack(memory)
+		tile.Transpose(*memory, p.n, p.b.data, p.b.stride, p.n, p.k)
+		p.b = factor[F]{*memory, p.n, false}
+	}
+	p.scaleC(beta)
+	down, across := p.a.steps()
+	var factors [fewTerms]F
+	for at := 0; at < p.n; at += longRows { // of B, in the first-level cache
+		columns := min(longRows, p.n-at)
+		for i := range p.m {
+			for l := range p.k {
+				factors[l] = p.alpha * p.a.data[i*down+l*across]
+			}
+			tile.AddRows(p.c[i*p.ldc+at:][:columns], p.b.data[at:], p.b.stride, factors[:], p.k, columns)
+		}
+	}
+}
+
+// byColumns computes C = A'B + beta C for a few columns, in the order of panels: some rows of A, which stay
+// in the first-level cache, are added to all columns of C, times the entries of B.
+func (p *product[F]) byColumns(beta F) {
+	memory := borrow[F](p.n * (p.m + p.k))
+	defer giveBack(memory)
+	columns, factors := *memory, (*memory)[p.n*p.m:]
+	down, across := p.b.steps()
+	for j := range p.n {
+		copy(factors[j*p.k:][:p.k], gather(factors[j*p.k:], p.b.data[j*across:], p.k, down))
+		switch column := columns[j*p.m:][:p.m]; beta {
+		case 0:
+			clear(column)
+		default:
+			for i := range column {
+				column[i] = F(beta * p.c[i*p.ldc+j])
+			}
+		}
+	}
+	for at := 0; at < p.k; at += rowsOfATile {
+		rows, from := min(rowsOfATile, p.k-at), p.a.data[at*p.a.stride:]
+		for j := range p.n {
+			tile.AddRows(columns[j*p.m:][:p.m], from, p.a.stride, factors[j*p.k+at:], rows, p.m)
+		}
+	}
+	for j := range p.n {
+		for i, v := range columns[j*p.m:][:p.m] {
+			p.c[i*p.ldc+j] = v
+		}
+	}
+}
+
+// byDots computes C = alpha A B' + beta C for a few entries.
+func (p *product[F]) byDots(beta F) {
+	var sums [fewDots]F
+	for j := range p.n {
+		tile.RowDots(sums[:], p.a.data, p.a.stride, p.b.data[j*p.b.stride:][:p.k], p.m, p.k)
+		for i, s := range sums[:p.m] {
+			s = F(s * p.alpha)
+			if beta != 0 {
+				s += F(beta * p.c[i*p.ldc+j])
+			}
+			p.c[i*p.ldc+j] = s
+		}
+	}
 }
 
 // byVector computes a product with one row or column, which takes no panels.

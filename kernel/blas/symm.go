@@ -76,18 +76,31 @@ func symmWay[F tile.Float](
 		return byGonum
 	case alpha == 0:
 		return byScaling
-	case !vectorized():
+	case !vectorized() || kind[F]() == 0 && s == blas.Left && order <= fewRowsOfA:
 		return byGonum // whose product skips no zeros
 	}
 	return byTiles
 }
 
+// mirrored is the order of the squares of a symmetric matrix that are transposed together.
+const mirrored = 64
+
 // mirror copies the triangle of a symmetric matrix to both triangles of another one.
 func mirror[F tile.Float](to []F, ldt int, a []F, lda, n int, ul blas.Uplo) {
-	tile.Transpose(to, ldt, a, lda, n, n) // both triangles, and then the stored one over its half
 	stored := product[F]{n: n, part: ul}
-	for i := range n {
-		from, end := stored.span(i)
-		copy(to[i*ldt+from:], a[i*lda+from:i*lda+end])
+	for lo := 0; lo < n; lo += mirrored {
+		size := min(mirrored, n-lo)
+		from, end := 0, lo // the columns beside the square on the diagonal
+		if ul == blas.Upper {
+			from, end = lo+size, n
+		}
+		for j := from; j < end; j += mirrored {
+			tile.Transpose(to[j*ldt+lo:], ldt, a[lo*lda+j:], lda, size, min(mirrored, end-j))
+		}
+		tile.Transpose(to[lo*(ldt+1):], ldt, a[lo*(lda+1):], lda, size, size) // both triangles of the square
+		for i := lo; i < lo+size; i++ {
+			from, end := stored.span(i)
+			copy(to[i*ldt+from:], a[i*lda+from:i*lda+end])
+		}
 	}
 }

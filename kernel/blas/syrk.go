@@ -70,6 +70,10 @@ func syrk[F tile.Float](
 			smallTriangleOf(ul, tA, n, k, alpha, a, lda, a, lda, beta, c, ldc)
 			return true
 		}
+		if k <= fewUpdates && n >= rowsOrder {
+			updateTriangle(ul, tA, n, k, alpha, a, lda, beta, c, ldc)
+			return true
+		}
 	}
 	p := rankProduct(ul, tA, n, k, alpha, a, lda, a, lda, c, ldc)
 	switch how {
@@ -83,6 +87,43 @@ func syrk[F tile.Float](
 		p.compute()
 	}
 	return true
+}
+
+// updateTriangle is syrk for few columns, or rows, of A: it adds all of their multiples to one row of C after
+// the other.
+func updateTriangle[F tile.Float](
+	ul blas.Uplo, tA blas.Transpose, n, k int, alpha F, a []F, lda int, beta F, c []F, ldc int,
+) {
+	p := product[F]{m: n, n: n, c: c, ldc: ldc, part: ul}
+	p.scaleC(beta)
+	s, _ := triangleRows(ul, n, c, ldc)
+	if k == 1 {
+		inc := lda
+		if tA != blas.NoTrans {
+			inc = 1
+		}
+		s.rankOne(alpha, a, inc)
+		return
+	}
+	memory := borrow[F](fewUpdates * n)
+	defer giveBack(memory)
+	rows := (*memory)[:fewUpdates*n]
+	clear(rows[k*n:]) // rows of zeros, times zero: a tile takes fewUpdates rows
+	if tA == blas.NoTrans {
+		tile.Transpose(rows, n, a, lda, n, k)
+	} else {
+		for l := range k {
+			copy(rows[l*n:][:n], a[l*lda:])
+		}
+	}
+	var factors [fewUpdates]F
+	for i := range n {
+		for l := range k {
+			factors[l] = alpha * rows[l*n+i]
+		}
+		first, row := s.row(i)
+		tile.AddRows(row, rows[first:], n, factors[:], fewUpdates, len(row))
+	}
 }
 
 // syr2k computes Dsyr2k or Ssyr2k and returns true, or returns false where gonum computes it.

@@ -62,19 +62,33 @@ const (
 	// symvOrder, trsvOrder and trmvOrder are the orders below which gonum, or plain loops, take less
 	// time. Sym·v, Tri·v and Cholesky.SolveVec.
 	symvOrder, trsvOrder, trmvOrder = 16, 32, 64
-	// rowsOrder is the order of a triangle, and rowsBand the number of diagonals beside the main one, from
-	// which on rows by vectors take less time than gonum's loops: twice and four times as many where each
-	// unknown of a solution waits for others, or where a packed row takes two products. SymRankOne, RankTwo,
-	// Band.MulVecTo.
+	// fewUpdates is the largest k for which the columns of A are added to each row of A A' together.
+	// SymRankK and SymOuterK of few columns.
+	fewUpdates = 4
+	// longRows is the least length of the rows of C = A B that are sums of multiples of rows of B, for up
+	// to fewRowsOfC rows of C and fewTerms rows of B. Gemm of 3 x 3 by 3 x 2000.
+	longRows, fewRowsOfC, fewTerms = 512, 8, 8
+	// fewColumns is the largest number of columns of a product A'B that are computed one by one, for at
+	// least manyRows rows and terms of a sum, and fewDots of entries of a product A B' that are inner
+	// products of a depth of at least manyTerms. SVD.Solve with three right sides, A A' of 3 x 10000.
+	fewColumns, manyRows, fewDots, manyTerms = 4, 16, 40, 256
+	// rowsOrder is the order of a triangle, and rowsBand the number of diagonals beside the main one,
+	// from which on rows by vectors take less time than gonum's loops: twice and four times as many where
+	// each unknown of a solution waits for others, or where a packed row takes two products. SymRankOne,
+	// RankTwo, Band.MulVecTo.
 	rowsOrder, rowsBand = 40, 16
 	// syrkColumns and syrkEntries are the largest n n k and n k for which plain loops compute a triangle
 	// of A'A faster than tiles, and syrkRows is the largest n n k for A A'. Up to syrkOrder gonum's inner
 	// products are faster for any k. symmMultiplications is the number of multiplications below which
-	// gonum takes less time. Cov 50x5, SymOuterK and Sym·M.
-	syrkColumns, syrkEntries, syrkRows, syrkOrder, symmMultiplications = 150, 20, 192, 6, 256
+	// gonum takes less time, and fewRowsOfA the order on the left up to which it does. Cov 50x5,
+	// SymOuterK and Sym·M.
+	syrkColumns, syrkEntries, syrkRows, syrkOrder, symmMultiplications, fewRowsOfA = 150, 20, 192, 6, 256, 2
 	// dotLength is the length of vectors below which gonum's level 1 takes less time; in float32 four
 	// times it. Dot, AddScaledVec, Sdot and Saxpy.
 	dotLength = 64
+	// stridedLength is the length of vectors with other increments than 1 from which on four sums take
+	// less time than gonum's two. Dot and Norm of columns.
+	stridedLength = 16
 	// callLength is the largest length of vectors for which a loop takes less time than a call of
 	// assembly. Dot 3, EigenSym 3.
 	callLength = 6

@@ -26,6 +26,12 @@ const (
 	byEntries
 	// byPairs: a product with few columns, two steps of a sum at a time.
 	byPairs
+	// byRows: a product of few and long rows, as sums of multiples of rows.
+	byRows
+	// byColumns: a product with few columns, as products of a matrix and a vector.
+	byColumns
+	// byDots: a product of few entries, as inner products.
+	byDots
 	// byPanels: the tiles of a small product, without blocks.
 	byPanels
 	// bySolving: one tile for all of a triangle.
