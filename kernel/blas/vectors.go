@@ -28,8 +28,29 @@ func (i Implementation) Ddot(n int, x []float64, incX int, y []float64, incY int
 			sum += float64(v * y[k])
 		}
 		return sum
+	case n >= stridedLength && (incX != 1 || incY != 1) && vectorized() && holds(x, n, incX) && holds(y, n, incY):
+		return stridedDot(n, x, incX, y, incY)
 	}
 	return fallback{}.Ddot(n, x, incX, y, incY)
+}
+
+// stridedDot returns x'y for entries that are not beside each other, as the sum of four sums.
+func stridedDot[F tile.Float](n int, x []F, incX int, y []F, incY int) F {
+	var s0, s1, s2, s3 F
+	at, with := firstEntry(n, incX), firstEntry(n, incY)
+	for ; n >= 4; n -= 4 {
+		s0 += F(x[at] * y[with])
+		s1 += F(x[at+incX] * y[with+incY])
+		at, with = at+2*incX, with+2*incY
+		s2 += F(x[at] * y[with])
+		s3 += F(x[at+incX] * y[with+incY])
+		at, with = at+2*incX, with+2*incY
+	}
+	for range n {
+		s0 += F(x[at] * y[with])
+		at, with = at+incX, with+incY
+	}
+	return (s0 + s2) + (s1 + s3)
 }
 
 // Sdot returns x'y in float32.
@@ -74,6 +95,11 @@ func (i Implementation) Saxpy(n int, alpha float32, x []float32, incX int, y []f
 // Dnrm2 returns the Euclidean norm of x. gonum, which scales, computes the norms of entries whose squares
 // are not safe from overflow and underflow.
 func (i Implementation) Dnrm2(n int, x []float64, incX int) float64 {
+	if n >= stridedLength && incX > 1 && holds(x, n, incX) && vectorized() {
+		if squares := stridedDot(n, x, incX, x, incX); safeSquares(squares) {
+			return math.Sqrt(squares)
+		}
+	}
 	if n > 1 && unitStride(n, x, incX, x, incX) {
 		var squares float64
 		switch {
