@@ -1,6 +1,7 @@
 package mixed
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -52,6 +53,7 @@ func (m *Model) Adapt(ctx context.Context, t Table) (*Model, error) {
 		if len(list) == 0 {
 			continue
 		}
+		sortRows(t, list)
 		name, samples := t.Tasks()[i], make([]sample, len(list))
 		for j, row := range list {
 			err := ctx.Err()
@@ -124,6 +126,18 @@ func (m *Model) Repeats(t Table) (tasks []string) {
 		}
 	}
 	return tasks
+}
+
+// sortRows sorts rows by their contents, so that the posterior has the same bits for every order of them.
+func sortRows(t Table, rows []int) {
+	keys, x, weight := make(map[int]uint64, len(rows)), make([]float64, len(t.Features())), 1.0
+	for _, i := range rows {
+		if list := t.Weights(); list != nil {
+			weight = list[i]
+		}
+		keys[i] = rowKey(t.X(x, i), t.Y(i), weight)
+	}
+	slices.SortFunc(rows, func(a, b int) int { return cmp.Compare(keys[a], keys[b]) })
 }
 
 // digestOf returns the sum of the digests of rows.

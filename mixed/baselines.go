@@ -118,11 +118,10 @@ func (f *fitter) compareLogarithm(ctx context.Context, plain *choice, climbs []*
 type scorer struct {
 	f            *fitter
 	methods      []method
-	design       *Design // the widest without periods: its first columns are the columns of each other design
-	first        *Design // of the first method, if it has periods; otherwise nil
-	order        []int32 // all rows by task
-	start        []int
-	center, unit float64 // of the target itself
+	design       *Design  // the widest without periods: its first columns are the columns of each other design
+	first        *Design  // of the first method, if it has periods; otherwise nil
+	rows         *rowList // with held-out ones
+	center, unit float64  // of the target itself
 	idle         sync.Pool
 	cut          atomic.Bool // an error was so large that it counts as less
 }
@@ -141,7 +140,7 @@ func (f *fitter) scorerOf(methods []method) *scorer {
 	if d := methods[0].s.design; d.Periods != nil {
 		s.first = d
 	}
-	s.order, s.start = rowsByTask(f.in.Table, func(row int) bool { return f.in.weight(row) > 0 })
+	s.rows = f.rows.whole
 	for _, m := range s.methods {
 		if m.s != nil && m.s.design != s.first && m.s.p > s.design.Width() {
 			s.design = m.s.design
@@ -177,14 +176,14 @@ func (s *scorer) task(k int, f func(TaskErrors)) error {
 		case i == 0:
 			copy(c, s.f.theta[k*len(c):])
 		case m.s == nil:
-			c[0] = s.mean(k)
+			c[0] = s.f.rows.meanOf(k)
 		default:
 			if err := m.s.coefficients(m.m, k, c, nil); err != nil {
 				return err
 			}
 		}
 	}
-	for _, at := range s.order[s.start[k]:s.start[k+1]] {
+	for _, at := range s.rows.of(k) {
 		r := int(at)
 		x := w.read(r)
 		s.design.Apply(w.row, x)
@@ -214,12 +213,12 @@ func (s *scorer) task(k int, f func(TaskErrors)) error {
 	return nil
 }
 
-// mean returns the weighted mean of the standardised targets of a task's training rows.
-func (s *scorer) mean(k int) float64 {
+// meanOf returns the weighted mean of the standardised targets of a task's training rows.
+func (r *rows) meanOf(task int) float64 {
 	sum, weights := 0.0, 0.0
-	for _, i := range s.f.rows.of(k) {
-		w := s.f.rows.weight(int(i))
-		sum += w * s.f.rows.standardized(int(i), s.f.rows.target.Log)
+	for _, i := range r.of(task) {
+		w := r.weight(int(i))
+		sum += w * r.standardized(int(i), r.target.Log)
 		weights += w
 	}
 	return sum / max(weights, 1e-300)
@@ -282,12 +281,9 @@ func (f *fitter) score(ctx context.Context, report *Report, chosen *choice) erro
 // sum returns the sums of the errors of all tasks of this owner that are in totals. Where a task is out of
 // range they are 0.
 func (s *scorer) sum(ctx context.Context) ([]float64, error) {
-	all, size := make([]int, len(s.start)-1), len(s.methods)*ScoreSize
-	for k := range all {
-		all[k] = k
-	}
+	size := len(s.methods) * ScoreSize
 	g := s.f.rows.guard
-	sums, err := s.f.plain.reduceOwn(ctx, all, size, func(_ *worker, k int, part []float64) error {
+	sums, err := s.f.plain.reduceOwn(ctx, s.rows.list, size, func(_ *worker, k int, part []float64) error {
 		return s.task(k, func(errors TaskErrors) {
 			if g.scores(k) {
 				errors.AddTo(part)

@@ -1,6 +1,7 @@
 package mixed
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"math"
@@ -304,9 +305,9 @@ func (s *stats) directions() (n int) {
 	return n
 }
 
-// climbTasks returns the tasks of climbs of forms with at most that number of columns: all, or evenly spaced
-// ones where an iteration would be expensive. Several owners take all: the totals of some of the tasks would
-// disclose those of the others.
+// climbTasks returns the tasks of climbs of forms with at most that number of columns: all, or some where an
+// iteration would be expensive, evenly spaced by the means of their targets. Several owners take all: the
+// totals of some of the tasks would disclose those of the others.
 func (s *stats) climbTasks(width int) *taskSet {
 	if s.rows.sums.Owners() > 1 {
 		return s.tasks
@@ -320,13 +321,39 @@ func (s *stats) climbTasks(width int) *taskSet {
 	if keep >= n {
 		return s.tasks
 	}
-	set := &taskSet{own: make([]int, keep), count: float64(keep)}
-	for i := range set.own {
-		k := s.tasks.own[i*n/keep]
-		set.own[i] = k
-		set.rows += float64(len(s.rows.of(k)))
+	all, taken := s.byLevel(), map[int]bool{}
+	for i := range keep {
+		taken[all[i*n/keep]] = true
+	}
+	set := &taskSet{count: float64(keep)}
+	for _, k := range s.tasks.own {
+		if taken[k] {
+			set.own = append(set.own, k)
+			set.rows += float64(len(s.rows.of(k)))
+		}
 	}
 	return set
+}
+
+// byLevel returns the tasks of this owner by the means of their targets, which count as equal where rounding
+// alone may make them differ, then by the sums of squares of their standardised features: an order that does
+// not depend on units, names, and places of rows, tasks and columns.
+func (s *stats) byLevel() []int {
+	const parts = 1e9 // of a deviation, to which means are compared
+	r, read, x := s.rows, s.rows.reader(), make([]float64, len(s.design.Scale))
+	level, squares := make([]float64, len(r.names)), make([]float64, len(r.names))
+	for _, k := range s.tasks.own {
+		level[k] = math.Round(parts * r.meanOf(k))
+		for _, i := range r.of(k) {
+			s.design.standardise(x, read(int(i)), nil)
+			squares[k] += floats.Dot(x, x)
+		}
+	}
+	out := slices.Clone(s.tasks.own)
+	slices.SortStableFunc(out, func(a, b int) int {
+		return cmp.Or(cmp.Compare(level[a], level[b]), cmp.Compare(squares[a], squares[b]))
+	})
+	return out
 }
 
 // addDirection returns strengths with one more column of loadings: half the leading principal axis of ridge

@@ -120,10 +120,10 @@ func (r *rows) introduce(ctx context.Context, o *Options, y, w *columnStat) erro
 		return err
 	}
 	own, rows := &taskSet{}, 0
-	for k := range len(r.start) - 1 {
-		if n := len(r.of(k)); n > 0 && (r.guard == nil || !r.guard.left[k]) {
+	for _, k := range r.list {
+		if r.guard == nil || !r.guard.left[k] {
 			own.own = append(own.own, k)
-			rows += n
+			rows += len(r.of(k))
 		}
 	}
 	number := map[bool]float64{true: 1}

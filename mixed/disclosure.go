@@ -192,10 +192,10 @@ func (g *guard) keeps(row int) bool { return g == nil || g.out == nil || !g.out[
 // counts reports whether totals contain the task of a row.
 func (g *guard) counts(row int) bool { return g == nil || !g.left[g.rows.in.Table.Task(row)] }
 
-// counted returns the own training rows that are in totals.
+// counted returns the own training rows that are in totals, in their order.
 func (g *guard) counted() (list []int32) {
-	for k, left := range g.left {
-		if !left {
+	for _, k := range g.rows.list {
+		if !g.left[k] {
 			list = append(list, g.rows.of(k)...)
 		}
 	}

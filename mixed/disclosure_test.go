@@ -369,7 +369,7 @@ func TestBendsAlone(t *testing.T) {
 			}
 		}
 		r := &rows{in: &Input{Table: d}, stats: make([]columnStat, 1)}
-		r.order, r.start = rowsByTask(d, r.counts)
+		r.rowList = check.OK(rowsByTask(t.Context(), r.in))
 		g := &guard{Disclosure: Disclosure{LeastLevel: 12}, rows: r, left: make([]bool, len(d.TaskNames))}
 		r.guard = g
 		if got := g.bendsAlone(&curve); got != c.alone {

@@ -53,7 +53,7 @@ func (g *guard) leaveRows(ctx context.Context, o *Options, far bool) (bool, erro
 		g.out[rows[i]] = true
 	}
 	g.exposedRows += len(list)
-	g.rows.order, g.rows.start = rowsByTask(g.rows.in.Table, g.rows.counts)
+	g.rows.rowList = g.rows.whole.only(g.rows.counts)
 	return g.farRows+g.exposedRows > before, nil
 }
 

@@ -33,8 +33,9 @@
 // 3 nats better. Each form climbs once more from the end of the other one, so that neither wins by its start.
 // Where the residuals support noise by task, lower ranks are compared again with it.
 //
-// A task keeps its products X'X, X'y, y'y, or its rows where these are fewer than the columns. The sums
-// over tasks have a fixed order, so results have the same bits for every number of workers.
+// A task keeps its products X'X, X'y, y'y, or its rows where these are fewer than the columns. Rows and tasks
+// are added up in an order of their contents, so results have the same bits for every number of workers, and
+// for every order of the rows and tasks of a table.
 //
 // The package reads no files and opens no connections.
 package mixed

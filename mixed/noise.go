@@ -98,7 +98,7 @@ func (c *choice) noiseOfTasks(ctx context.Context) (*taskNoise, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, err := fitNoise(ctx, c.s.rows, list)
+	found, err := fitNoise(ctx, c.s.rows, c.s.rows.inOrder(list))
 	if err != nil || found.refused || found.gain < noiseNats+0.5*math.Log(c.s.tasks.count) {
 		return nil, err
 	}
@@ -126,7 +126,7 @@ func (c *choice) weighTasks(ctx context.Context, noise *taskNoise, first int) (*
 			if err != nil {
 				return nil, err
 			}
-			found, err := fitNoise(ctx, out.s.rows, list)
+			found, err := fitNoise(ctx, out.s.rows, out.s.rows.inOrder(list))
 			if err != nil {
 				return nil, err
 			}
@@ -273,6 +273,15 @@ func fitNoise(ctx context.Context, r *rows, list []scatter) (noiseFit, error) {
 		err = contradiction("the noise of tasks")
 	}
 	return noiseFit{usual: out[0], freedom: out[1], gain: out[2]}, err
+}
+
+// inOrder returns the scatters of the own tasks in totals, in their order, from a list of all tasks of the
+// table.
+func (r *rows) inOrder(all []scatter) (list []scatter) {
+	for _, k := range r.tasks.own {
+		list = append(list, all[k])
+	}
+	return list
 }
 
 const (

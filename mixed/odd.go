@@ -33,7 +33,9 @@ func (f *fitter) findOdd(ctx context.Context, chosen *choice) error {
 		lists[k] = f.oddRowsOf(w, chosen, k)
 		return nil
 	})
-	f.odd = slices.Concat(lists...)
+	for _, k := range chosen.s.tasks.own {
+		f.odd = append(f.odd, lists[k]...)
+	}
 	slices.SortStableFunc(f.odd, func(a, b oddRow) int { return cmp.Compare(b.size, a.size) })
 	return err
 }

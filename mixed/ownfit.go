@@ -59,8 +59,8 @@ func (t *ownedTable) compare(ctx context.Context) (*OwnFit, error) {
 	none := Tally{}.Errors(1)
 	out.Own, out.Shared = none, none
 	ours := Tally{}
-	for _, e := range shared {
-		ours.add(e)
+	for _, k := range t.shared.rows.list {
+		ours.add(shared[k])
 	}
 	if ours.Rows == 0 {
 		out.Text = "No rows of this owner were held out, so the shared model is not compared with the owner's own fit."
@@ -84,7 +84,8 @@ func (t *ownedTable) compare(ctx context.Context) (*OwnFit, error) {
 		return nil, err
 	}
 	theirs, c, squares := Tally{}, comparison{}, 0.0
-	for k, e := range own {
+	for _, k := range t.shared.rows.list {
+		e := own[k]
 		theirs.add(e)
 		if e.Rows > 0 {
 			a, b := shared[k].Squares, e.Squares*ratio*ratio
@@ -156,11 +157,8 @@ func (t *Tally) add(o Tally) {
 // heldOut returns the tallies of the held-out rows of every task, of the first method.
 func (s *scorer) heldOut(ctx context.Context) ([]Tally, error) {
 	first := s.f.scorerOf(s.methods[:1])
-	list, all := make([]Tally, len(s.start)-1), make([]int, len(s.start)-1)
-	for k := range all {
-		all[k] = k
-	}
-	_, err := s.f.plain.reduceOwn(ctx, all, 0, func(_ *worker, k int, _ []float64) error {
+	list := make([]Tally, len(s.rows.names))
+	_, err := s.f.plain.reduceOwn(ctx, s.rows.list, 0, func(_ *worker, k int, _ []float64) error {
 		return first.task(k, func(errors TaskErrors) { list[k] = errors[0][1] })
 	})
 	return list, err

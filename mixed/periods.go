@@ -113,7 +113,7 @@ func (r *rows) crossings(ctx context.Context, wanted bool) ([]*crossing, error) 
 		return all, nil
 	}
 	read, open := r.reader(), slices.Clone(all)
-	for k := range len(r.start) - 1 {
+	for _, k := range r.list {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}

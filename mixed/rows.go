@@ -11,10 +11,10 @@ import (
 
 // rows are the training rows of positive weight of a table, and what all owners know about theirs.
 type rows struct {
+	*rowList
 	sums     Sums
 	in       *Input
-	order    []int32   // rows, by task
-	start    []int     // of every task in order, and one more
+	whole    *rowList  // these rows, and the held-out ones of positive weight
 	schema   *Schema   // of all owners
 	guard    *guard    // nil for a table of one owner
 	fewKnots bool      // an owner has voted for curves with few knots
@@ -40,7 +40,11 @@ func newRows(ctx context.Context, in *Input, o *Options) (*rows, error) {
 	if r.sums == nil {
 		r.sums = Local{}
 	}
-	r.order, r.start = rowsByTask(in.Table, r.counts)
+	var err error
+	if r.whole, err = rowsByTask(ctx, in); err != nil {
+		return nil, err
+	}
+	r.rowList = r.whole.only(in.trains)
 	if r.sums.Owners() > 1 {
 		r.guard = newGuard(r, o)
 	}
@@ -51,33 +55,6 @@ func newRows(ctx context.Context, in *Input, o *Options) (*rows, error) {
 func (r *rows) counts(row int) bool {
 	return r.in.trains(row) && r.in.weight(row) > 0 && r.guard.keeps(row)
 }
-
-// rowsByTask returns the rows that count in the order of their tasks, and where every task starts in this
-// list.
-func rowsByTask(t Table, counts func(row int) bool) (order []int32, start []int) {
-	start = make([]int, len(t.Tasks())+1)
-	for i := range t.Rows() {
-		if counts(i) {
-			start[t.Task(i)+1]++
-		}
-	}
-	for k := range t.Tasks() {
-		start[k+1] += start[k]
-	}
-	order = make([]int32, start[len(start)-1])
-	next := slices.Clone(start)
-	for i := range t.Rows() {
-		if counts(i) {
-			k := t.Task(i)
-			order[next[k]] = int32(i)
-			next[k]++
-		}
-	}
-	return order, start
-}
-
-// of returns the training rows of a task.
-func (r *rows) of(task int) []int32 { return r.order[r.start[task]:r.start[task+1]] }
 
 // weight returns the weight of a row divided by the mean weight of training rows.
 func (r *rows) weight(row int) float64 { return r.in.weight(row) / r.mean }
@@ -101,16 +78,21 @@ func (r *rows) standardized(row int, log bool) float64 {
 // rowsAtOnce is the number of rows between two checks of the context.
 const rowsAtOnce = 4096
 
-// each calls f with every training row that is in totals, its features and its weight in the order of the
-// table; x is valid until f returns. The error comes from a context that ends.
+// each calls f with every training row that is in totals, in their order, its features and its weight; x is
+// valid until f returns. The error comes from a context that ends.
 func (r *rows) each(ctx context.Context, f func(row int, x []float64, weight float64)) error {
+	return r.eachOf(ctx, 0, len(r.order), f)
+}
+
+// eachOf is each for the rows from a place in the order to another one.
+func (r *rows) eachOf(ctx context.Context, from, to int, f func(row int, x []float64, weight float64)) error {
 	read := r.reader()
-	for i := range r.in.Table.Rows() {
-		if err := ctx.Err(); i%rowsAtOnce == 0 && err != nil {
+	for at, i := range r.order[from:to] {
+		if err := ctx.Err(); at%rowsAtOnce == 0 && err != nil {
 			return err
 		}
-		if r.counts(i) && r.guard.counts(i) {
-			f(i, read(i), r.weight(i))
+		if row := int(i); r.guard.counts(row) {
+			f(row, read(row), r.weight(row))
 		}
 	}
 	return nil
@@ -121,17 +103,8 @@ func (r *rows) each(ctx context.Context, f func(row int, x []float64, weight flo
 // depend on their number. The error comes from a context that ends.
 func (r *rows) sumRows(ctx context.Context, size int,
 	f func(part []float64, row int, x []float64, weight float64)) ([]float64, error) {
-	return sumParts(r.workers, r.in.Table.Rows(), size, func(part []float64, from, to int) error {
-		read := r.reader()
-		for i := from; i < to; i++ {
-			if err := ctx.Err(); i%rowsAtOnce == 0 && err != nil {
-				return err
-			}
-			if r.counts(i) && r.guard.counts(i) {
-				f(part, i, read(i), r.weight(i))
-			}
-		}
-		return nil
+	return sumParts(r.workers, len(r.order), size, func(part []float64, from, to int) error {
+		return r.eachOf(ctx, from, to, func(row int, x []float64, weight float64) { f(part, row, x, weight) })
 	})
 }
 

@@ -66,7 +66,7 @@ func newBoundedStats(ctx context.Context, r *rows, d *Design, workers int, bound
 		rows: r, bounds: bounds, log: r.target.Log,
 		design: d, columns: d.Columns(), p: d.Width(), linear: 1 + d.linear(),
 		tasks: r.tasks, some: r.tasks, workers: workers, idle: new(sync.Pool),
-		packed: make([][]float64, len(r.start)-1),
+		packed: make([][]float64, len(r.names)),
 	}
 	s.active, s.within, s.group = make([]bool, s.p), make([]bool, s.p), d.groups()
 	for j, c := range s.columns {

@@ -61,7 +61,11 @@ func (f *fitter) predictWithout(ctx context.Context, c *choice) (withouts, error
 	if errors.Is(t.err, errNumeric) {
 		return nil, nil
 	}
-	return slices.Concat(lists...), t.err
+	var list withouts
+	for _, k := range s.some.own {
+		list = append(list, lists[k]...)
+	}
+	return list, t.err
 }
 
 // closer returns how many times farther rows are from their predictions without themselves than from their

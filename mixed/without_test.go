@@ -61,14 +61,9 @@ func TestWithoutsAgainstFitsOfTheOthers(t *testing.T) {
 	f := &fitter{in: &Input{Table: table}, rows: s.rows, freedom: 1e9}
 	list := check.OK(f.predictWithout(t.Context(), &choice{s: s, climbed: climbed{q: q, m: m, z: z}}))
 	check.FailIf(t, len(list) != table.Rows(), "%d of %d rows", len(list), table.Rows())
-	order := s.rows.order
-	for at, i := range order {
+	for at, i := range s.rows.order {
 		one := *s.rows
-		one.order = append(append([]int32(nil), order[:at]...), order[at+1:]...)
-		one.start = append([]int(nil), s.rows.start...)
-		for k := table.TaskOf[i] + 1; k < len(one.start); k++ {
-			one.start[k]--
-		}
+		one.rowList = one.only(func(row int) bool { return row != int(i) })
 		less := *s
 		rest := check.OK(newStats(t.Context(), &one, s.design, 1))
 		less.rows, less.packed, less.held, less.idle = &one, rest.packed, rest.held, rest.idle

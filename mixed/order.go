@@ -1,0 +1,114 @@
+package mixed
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+)
+
+// A rowList lists rows of a table by task. Tasks, and the rows of each, come in an order that follows from
+// their contents: sums in this order have the same bits wherever the rows are in the table.
+type rowList struct {
+	order []int32  // rows, task after task
+	names []string // of all tasks of the table
+	list  []int    // tasks with rows, in the order
+	start []int    // of every task of the table in order
+	end   []int
+	sums  []uint64 // of the keys of every task
+}
+
+// rowsByTask lists the rows of positive weight. The error comes from a context that ends.
+func rowsByTask(ctx context.Context, in *Input) (*rowList, error) {
+	t := in.Table
+	l := &rowList{names: t.Tasks()}
+	n := len(l.names)
+	l.start, l.end, l.sums = make([]int, n), make([]int, n), make([]uint64, n)
+	keys, x := make([]uint64, t.Rows()), make([]float64, len(t.Features()))
+	rows := 0
+	for i := range keys {
+		if err := ctx.Err(); i%rowsAtOnce == 0 && err != nil {
+			return nil, err
+		}
+		if weight := in.weight(i); weight > 0 {
+			keys[i] = rowKey(t.X(x, i), t.Y(i), weight)
+			k := t.Task(i)
+			l.sums[k] += mix(keys[i], 1)
+			l.end[k]++
+			rows++
+		}
+	}
+	for k, n := range l.end {
+		if n > 0 {
+			l.list = append(l.list, k)
+		}
+	}
+	slices.SortFunc(l.list, l.compare)
+	at := 0
+	for _, k := range l.list {
+		l.start[k] = at
+		at += l.end[k]
+		l.end[k] = l.start[k]
+	}
+	l.order = make([]int32, rows)
+	for i := range keys {
+		if in.weight(i) > 0 {
+			k := t.Task(i)
+			l.order[l.end[k]] = int32(i)
+			l.end[k]++
+		}
+	}
+	for j, k := range l.list {
+		if err := ctx.Err(); j%rowsAtOnce == 0 && err != nil {
+			return nil, err
+		}
+		slices.SortFunc(l.of(k), func(a, b int32) int { return cmp.Compare(keys[a], keys[b]) })
+	}
+	return l, nil
+}
+
+// compare orders tasks by their contents, and tasks of equal contents by their names.
+func (l *rowList) compare(a, b int) int {
+	return cmp.Or(cmp.Compare(l.sums[a], l.sums[b]), cmp.Compare(l.names[a], l.names[b]))
+}
+
+// of returns the rows of a task.
+func (l *rowList) of(task int) []int32 { return l.order[l.start[task]:l.end[task]] }
+
+// only returns the rows that count in the same order.
+func (l *rowList) only(counts func(row int) bool) *rowList {
+	out := *l
+	out.order, out.list = nil, nil
+	out.start, out.end = make([]int, len(l.start)), make([]int, len(l.end))
+	for _, k := range l.list {
+		out.start[k] = len(out.order)
+		for _, i := range l.of(k) {
+			if counts(int(i)) {
+				out.order = append(out.order, i)
+			}
+		}
+		if out.end[k] = len(out.order); out.end[k] > out.start[k] {
+			out.list = append(out.list, k)
+		}
+	}
+	return &out
+}
+
+// rowKey returns a number that follows from the contents of a row, missing values all alike.
+func rowKey(x []float64, y, weight float64) uint64 {
+	h := mix(mix(0, math.Float64bits(y+0)), math.Float64bits(weight)) // -0 becomes 0
+	for _, v := range x {
+		bits := math.Float64bits(v + 0)
+		if v != v {
+			bits = 1
+		}
+		h = mix(h, bits)
+	}
+	return h
+}
+
+// mix returns a hash of a hash and of 64 bits more.
+func mix(h, bits uint64) uint64 {
+	h = (h ^ bits) * 0x9e3779b97f4a7c15
+	return h ^ h>>32
+}
