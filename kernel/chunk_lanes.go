@@ -25,8 +25,11 @@ const (
 	// The blocks of a chunk may be at most laneWaste times as large as the samples of its tasks: a task with
 	// fewer samples than another one of its block, and a lane without a task, leave room.
 	laneWaste = 1.5
-	// A block of fewer tasks than a laneFew'th of its lanes takes longer than these tasks one by one.
+	// Fewer tasks than a laneFew'th of laneTasks, in a block of as many lanes, take longer than one by one.
 	laneFew = 3
+	// laneTasks is how many tasks are taken or left together, so that all tiers compute the same: a block of
+	// AVX-512, or two blocks.
+	laneTasks = 8
 )
 
 // A laneChunk computes tiny tasks in blocks, with a copy of their samples; see tile.MulBasisLanes.
@@ -74,8 +77,8 @@ func newLaneChunk(t *Tasks, lo, hi, r int) *laneChunk {
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(t.rows[a], t.rows[b]) })
 	total, padded, original := 0, 0, 0 // samples, rows that they take in blocks, and the most samples before Compressed
-	for tasks := range slices.Chunk(order, c.count) {
-		if len(tasks)*laneFew < c.count {
+	for tasks := range slices.Chunk(order, laneTasks) {
+		if len(tasks)*laneFew < laneTasks {
 			c.rest = append(c.rest, tasks...)
 			break
 		}
@@ -83,9 +86,11 @@ func newLaneChunk(t *Tasks, lo, hi, r int) *laneChunk {
 			total += t.rows[task]
 			original = max(original, t.original(task))
 		}
-		rows := t.rows[tasks[len(tasks)-1]]
-		padded += rows * c.count
-		c.blocks = append(c.blocks, laneBlock{tasks: tasks, rows: max(rows, tile.LaneRows)})
+		padded += t.rows[tasks[len(tasks)-1]] * laneTasks
+		for block := range slices.Chunk(tasks, c.count) {
+			rows := t.rows[block[len(block)-1]]
+			c.blocks = append(c.blocks, laneBlock{tasks: block, rows: max(rows, tile.LaneRows)})
+		}
 	}
 	if total == 0 || t.rows[order[0]] < r || float64(padded) > laneWaste*float64(total) {
 		return nil

@@ -8,7 +8,6 @@ import (
 
 	"github.com/difalt/difalt/internal/tile"
 	"gonum.org/v1/gonum/blas/blas64"
-	"gonum.org/v1/gonum/floats"
 )
 
 // Status is the outcome of a least-squares problem. Package kernel/lsq takes these numbers and documents
@@ -136,7 +135,7 @@ func (ws *Workspace) Again(b []float64, a *blas64.GeneralCols, y []float64) (res
 	for k := range b {
 		x := w[k*ldw:][:ws.factored]
 		b[k] = tile.Dot(x, e) / f[k*(ldf+1)]
-		floats.AddScaled(e, -b[k], x)
+		addScaled(e, -b[k], x)
 	}
 	for k := len(b) - 2; k >= 0; k-- {
 		b[k] -= tile.Dot(f[k*ldf+k+1:][:len(b)-k-1], b[k+1:])
@@ -144,6 +143,11 @@ func (ws *Workspace) Again(b []float64, a *blas64.GeneralCols, y []float64) (res
 	res.Rank, residual = a.Cols, ws.e[:a.Rows]
 	res.Squares = tile.Residual(residual, a.Data, a.Stride, b, y, a.Rows, a.Cols)
 	return res, residual, inRange(b, y, ws.least)
+}
+
+// addScaled adds a multiple of x to y, with equal bits on all processors that have tiles.
+func addScaled(y []float64, by float64, x []float64) {
+	tile.AddRows(y, x, len(x), []float64{by}, 1, len(y))
 }
 
 // deficient returns the status of an n x r problem whose matrix has fewer than r independent columns.
@@ -234,12 +238,12 @@ func (ws *Workspace) solveWide(b []float64, a blas64.GeneralCols, y []float64, t
 	copy(h, y)
 	for i, v := range h {
 		for k, x := range f[i*ldf:][i+1 : n] {
-			h[i+1+k] -= x * v
+			h[i+1+k] -= float64(x * v) // two roundings on every processor
 		}
 	}
 	for k := n - 1; k >= 0; k-- {
 		x := w[k*ldw:][:r]
-		floats.AddScaled(b, (h[k]-tile.Dot(x, b))/f[k*(ldf+1)], x)
+		addScaled(b, (h[k]-tile.Dot(x, b))/f[k*(ldf+1)], x)
 	}
 	return inRange(b, y, lo)
 }

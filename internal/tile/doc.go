@@ -45,7 +45,7 @@
 //
 // Arithmetic is float64, except for operations on float32 of the BLAS. No tile changes the floating-point
 // control register: all tiers round as Go does and keep denormal numbers. Tiers compute the same to rounding,
-// and those with assembly the same bits but for some operations (testdata/bits.txt). On one tier the bits of
+// and those with assembly the same bits (testdata/bits.txt). On one tier the bits of
 // a result depend on shapes alone.
 //
 // Prefetching (PrefetchPlan) has no effect except on speed. docs/kernel.md has measurements.

@@ -30,6 +30,13 @@ func panelMostTile(c unsafe.Pointer, ldc int, w unsafe.Pointer, ldw int, z unsaf
 func pairPanelTile(c *float64, ldc int, w *float64, ldw int, z *float64, n, cols int) {
 	panic("tile: no tile")
 }
+func mulBasisLanesTile(a *float64, lda int, x, u *float64, ldu, n, d int, index int) {
+	panic("tile: no tile")
+}
+func leastSquaresLanesTile(a *float64, m, n, r int, work *float64) { panic("tile: no tile") }
+func mulTransposedLanesTile(v *float64, ldv int, x, e *float64, lde, n, d int) {
+	panic("tile: no tile")
+}
 func leastSquaresTile(b, a *float64, lda, n, r int, y, work *float64, next uintptr, pace int, apart float64) (lo, hi float64) {
 	panic("tile: no tile")
 }

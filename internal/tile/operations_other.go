@@ -10,13 +10,6 @@ func transposeSquaresTile(dst unsafe.Pointer, ldd int, src unsafe.Pointer, lds, 
 	panic("tile: no tile")
 }
 func transposeEdgeTile(dst *float64, ldd int, src *float64, lds, m, n int) { panic("tile: no tile") }
-func mulBasisLanesTile(a *float64, lda int, x, u *float64, ldu, n, d int, index int) {
-	panic("tile: no tile")
-}
-func leastSquaresLanesTile(a *float64, m, n, r int, work *float64) { panic("tile: no tile") }
-func mulTransposedLanesTile(v *float64, ldv int, x, e *float64, lde, n, d int) {
-	panic("tile: no tile")
-}
 func sumDifferencesTile(sum, x *float64, ldx int, own int, rows *int, w *float64, count, n int) {
 	panic("tile: no tile")
 }

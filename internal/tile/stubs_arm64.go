@@ -101,5 +101,11 @@ func scale_neon(x *float64, f float64, m int)
 //go:noescape
 func scale32_neon(x *float32, f float32, m int)
 
+// mulTransposedLanes_neon computes the products of 8 features of blocks of 4 lanes and e, the last row first:
+// x and e are the last of n rows, ldx and lde apart.
+//
+//go:noescape
+func mulTransposedLanes_neon(sums, x *float64, ldx int, e *float64, lde, n int)
+
 // fmaPeak_neon does rounds of 16 vector multiply-adds in registers.
 func fmaPeak_neon(rounds int)

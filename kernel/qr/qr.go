@@ -68,7 +68,7 @@ func Factor(a, r blas64.GeneralCols, work []float64) {
 			f := first.Data[j*n:][:j+1]
 			floats.Scale(f[j], column[:j+1])
 			for k, v := range f[:j] {
-				floats.AddScaled(column[:k+1], v, r.Data[k*r.Stride:][:k+1])
+				tile.AddRows(column, r.Data[k*r.Stride:], k+1, []float64{v}, 1, k+1)
 			}
 		}
 	}
@@ -119,10 +119,10 @@ func cholesky(r, g blas64.GeneralCols, inv []float64) bool {
 		for i := range j {
 			v := gj[i]
 			for k, w := range r.Data[i*r.Stride:][:i] {
-				v -= w * cj[k]
+				v -= float64(w * cj[k]) // two roundings on every processor
 			}
 			cj[i] = v * inv[i]
-			s -= cj[i] * cj[i]
+			s -= float64(cj[i] * cj[i])
 		}
 		if !(square >= smallest && square <= largest && s > apart*square) { // or NaN
 			return false

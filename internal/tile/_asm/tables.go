@@ -202,6 +202,7 @@ func (o *operation) declared() string {
 // neon are the operations that arm64 has tiles of, written by hand.
 var neon = []string{
 	"mulBasis", "sumBlocks", "addPanels", "rankUpdate", "leastSquares", "residual", "solveUpper", "fmaPeak",
+	"mulBasisLanes", "leastSquaresLanes", "mulTransposedLanes",
 	"panel", "pairPanel", "panelHalf", "panelMost", "rowDots", "addRows", "addOuter", "addAbs", "scale", "squares", "absolutes", "symmetricRows",
 	"reflect", "rotate", "solveRows", "multiplyRows", "solveFew",
 }

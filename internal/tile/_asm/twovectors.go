@@ -1,7 +1,6 @@
 package main
 
 import (
-	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 )
@@ -40,7 +39,7 @@ func rowDotPairs(t isa, x *number, m int) {
 	a, with, other := newRows(param("a"), bytesParam("lda", x.size), m), param("x"), param("z")
 	registers := 1
 	if x == double {
-		registers = dotLanes / t.lanes
+		registers = t.dotRegisters()
 	}
 	acc := t.zeros(registers * 2 * m)
 	pointers := []reg.GPVirtual{a.base, with, other}
@@ -59,11 +58,8 @@ func rowDotPairs(t isa, x *number, m int) {
 		finish()
 		return
 	}
-	eachLanes(t, 1, pointers, add)
-	for k := 2 * m; k < len(acc); k++ { // lane l and lane l+4
-		VADDPD(acc[k], acc[k-2*m], acc[k-2*m])
-	}
-	r.storeSums(acc[:2*m], sums)
+	eachLanes(t, 1, false, pointers, add)
+	r.storeSums(addRegisters(acc, 2*m), sums)
 	finish()
 }
 
