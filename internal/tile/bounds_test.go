@@ -36,10 +36,10 @@ func TestShortSlices(t *testing.T) {
 			tile.MulPacked(s.a, n, s.b, d, s.c, n, d, r, nil)
 		}},
 		"Panel": {[4]int{n * tile.PackWidth, n * r, r * tile.PackWidth, 0}, func(s slices) {
-			tile.Panel(s.a, tile.PackWidth, s.b, r, s.c, tile.PackWidth, n, r, tile.PackWidth, false, tile.Ahead{})
+			tile.Panel(s.a, tile.PackWidth, s.b, tile.ByRows(r), s.c, tile.PackWidth, n, r, tile.PackWidth, false, tile.Ahead{})
 		}},
 		"Panel32": {[4]int{n * 7, n * r, r * 7, 0}, func(s slices) {
-			tile.Panel(make([]float32, len(s.a)), 7, make([]float32, len(s.b)), r, make([]float32, len(s.c)), 7, n, r, 7, false, tile.Ahead{})
+			tile.Panel(make([]float32, len(s.a)), 7, make([]float32, len(s.b)), tile.ByRows(r), make([]float32, len(s.c)), 7, n, r, 7, false, tile.Ahead{})
 		}},
 		"RowDots32": {[4]int{n, n * r, r, 0}, func(s slices) {
 			tile.RowDots(make([]float32, len(s.a)), make([]float32, len(s.b)), r, make([]float32, len(s.c)), n, r)

@@ -230,16 +230,21 @@ func rotateGeneric(z []float64, ldz int, c, s []float64, n int) {
 // in float32.
 func PanelWidth[F Float]() int { return PackWidth * 8 / int(unsafe.Sizeof(F(0))) }
 
-// panelGeneric computes C = W Z, or C += W Z, row-major:
+// panelGeneric computes C = W Z, or C += W Z, with C and Z by rows:
 //
-//	c[i*ldc+k] = sum_j w[i*ldw+j] * z[j*ldz+k],  i < m, j < n, k < cols.
-func panelGeneric[F Float](c []F, ldc int, w []F, ldw int, z []F, ldz, m, n, cols int, add bool) {
+//	c[i*ldc+k] = sum_j w_ij * z[j*ldz+k],  i < m, j < n, k < cols.
+func panelGeneric[F Float](c []F, ldc int, w []F, at Layout, z []F, ldz, m, n, cols int, add bool) {
 	for i := range m {
 		row := c[i*ldc:][:cols]
 		if !add {
 			clear(row)
 		}
-		addRowsGeneric(row, z, ldz, w[i*ldw:], n, cols)
+		for j := range n {
+			by := w[at.index(i, j)]
+			for k, v := range z[j*ldz:][:cols] {
+				row[k] += by * v
+			}
+		}
 	}
 }
 

@@ -267,20 +267,20 @@ TEXT ·rankUpdateTile(SB), NOSPLIT, $0-72
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
-TEXT ·panelTile(SB), NOSPLIT, $0-136
-	MOVQ index+128(FP), AX
+TEXT ·panelTile(SB), NOSPLIT, $0-152
+	MOVQ index+144(FP), AX
 	LEAQ ·tiles+632(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
-TEXT ·panelHalfTile(SB), NOSPLIT, $0-88
-	MOVQ index+80(FP), AX
+TEXT ·panelHalfTile(SB), NOSPLIT, $0-104
+	MOVQ index+96(FP), AX
 	LEAQ ·tiles+864(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
-TEXT ·panelMostTile(SB), NOSPLIT, $0-88
-	MOVQ index+80(FP), AX
+TEXT ·panelMostTile(SB), NOSPLIT, $0-104
+	MOVQ index+96(FP), AX
 	LEAQ ·tiles+1096(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX

@@ -34,18 +34,49 @@ const lineOfC, linesOfC = 64, 2
 // little time for more.
 const shortRows = 64
 
+// A Layout is where the entries of a factor are: the distances of two rows, of the first column of a pair of
+// columns and the second one, and of the second column and the first one of the next pair.
+type Layout struct{ Down, Next, Across int }
+
+// ByRows and ByColumns return the layout of a factor whose rows, or columns, are stride apart. PairsByColumns
+// returns the layout of an even number of columns: the real and the imaginary parts of complex numbers that
+// are stored by columns, stride apart.
+func ByRows(stride int) Layout         { return Layout{stride, 1, 1} }
+func ByColumns(stride int) Layout      { return Layout{1, stride, stride} }
+func PairsByColumns(stride int) Layout { return Layout{2, 1, stride - 1} }
+
+// index returns the place of an entry.
+func (l Layout) index(row, column int) int {
+	return row*l.Down + (column+1)/2*l.Next + column/2*l.Across
+}
+
+// raceReadFactor reports the reads of an m x n factor.
+func raceReadFactor[F Float](w []F, at Layout, m, n int) {
+	switch {
+	case !Race:
+	case at.Across == 1:
+		raceRead(w, m, n, at.Down)
+	case at.Down == 1:
+		raceRead(w, n, m, at.Across)
+	default:
+		raceRead(w, n/2, 2*m, at.Next+at.Across)
+	}
+}
+
 // Panel computes up to PanelWidth columns of C = W Z, or adds to them; see panelGeneric. It reads and writes
 // nothing beyond these columns. It prefetches the rows of C that are next, then the first rows of the next
 // columns, and what is ahead.
-func Panel[F Float](c []F, ldc int, w []F, ldw int, z []F, ldz, m, n, cols int, add bool, ahead Ahead) {
-	raceRead(w, m, n, ldw)
+func Panel[F Float](
+	c []F, ldc int, w []F, at Layout, z []F, ldz, m, n, cols int, add bool, ahead Ahead,
+) {
+	raceReadFactor(w, at, m, n)
 	raceRead(z, n, cols, ldz)
 	raceWrite(c, m, cols, ldc)
 	if tiles.panel[of[F](lowPanel)] == 0 || m == 0 || n == 0 || cols == 0 {
-		panelGeneric(c, ldc, w, ldw, z, ldz, m, n, cols, add)
+		panelGeneric(c, ldc, w, at, z, ldz, m, n, cols, add)
 		return
 	}
-	_, _, _ = c[(m-1)*ldc+cols-1], w[(m-1)*ldw+n-1], z[(n-1)*ldz+cols-1]
+	_, _, _ = c[(m-1)*ldc+cols-1], w[at.index(m-1, n-1)], z[(n-1)*ldz+cols-1]
 	size := int(unsafe.Sizeof(F(0)))
 	lanes, apart := tiles.lanes*8/size, ldc*size
 	step, groups := lineOfC, linesOfC
@@ -68,20 +99,20 @@ func Panel[F Float](c []F, ldc int, w []F, ldw int, z []F, ldz, m, n, cols int, 
 			below = cols * size
 		}
 		for k := 0; k < cols; k += part {
-			c, w, z := unsafe.Pointer(&c[i*ldc+k]), unsafe.Pointer(&w[i*ldw]), unsafe.Pointer(&z[k])
+			c, w, z := unsafe.Pointer(&c[i*ldc+k]), unsafe.Pointer(&w[i*at.Down]), unsafe.Pointer(&z[k])
 			switch left := cols - k; {
 			case left <= lanes:
-				panelHalfTile(c, ldc, w, ldw, z, ldz, n, rows, left, add, of[F](height))
+				panelHalfTile(c, ldc, w, at.Down, at.Next, at.Across, z, ldz, n, rows, left, add, of[F](height))
 				part = left
 				continue
 			case left < 2*lanes:
-				panelMostTile(c, ldc, w, ldw, z, ldz, n, rows, left, add, of[F](height))
+				panelMostTile(c, ldc, w, at.Down, at.Next, at.Across, z, ldz, n, rows, left, add, of[F](height))
 				part = left
 				continue
 			}
 			part = 2 * lanes
-			panelTile(c, ldc, w, ldw, z, ldz, n, rows, add, uintptr(c)+uintptr(below-i*apart), apart, step, groups,
-				ahead.next+uintptr(i*ahead.apart), ahead.apart, ahead.pace, of[F](height))
+			panelTile(c, ldc, w, at.Down, at.Next, at.Across, z, ldz, n, rows, add,
+				uintptr(c)+uintptr(below-i*apart), apart, step, groups, ahead.next+uintptr(i*ahead.apart), ahead.apart, ahead.pace, of[F](height))
 		}
 		i += rows
 	}
@@ -295,7 +326,7 @@ func panelRows(sums, w *float64, ldw int, z *float64, n, left int, add bool, ahe
 	rows := min(height, left)
 	for k := 0; k < PackWidth; k += 2 * tiles.lanes {
 		c, z := unsafe.Pointer(at(sums, k)), unsafe.Pointer(at(z, k))
-		panelTile(c, PackWidth, unsafe.Pointer(w), ldw, z, PackWidth, n, rows, add,
+		panelTile(c, PackWidth, unsafe.Pointer(w), ldw, 1, 1, z, PackWidth, n, rows, add,
 			ahead.next, ahead.apart, ahead.pace, 0, 0, 0, 0, height)
 		ahead = nothing(w)
 	}

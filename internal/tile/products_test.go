@@ -12,7 +12,9 @@ import (
 var checks = map[string]func(*run, shape){
 	"MulBasis": mulBasis[float64], "MulBasis32": mulBasis[float32], "MulPacked": mulPacked, "PackBasis": packBasis,
 	"MulTransposed": mulTransposed[float64], "MulTransposed32": mulTransposed[float32], "RankUpdate": rankUpdate,
-	"Panel": panel[float64], "Panel32": panel[float32], "PairPanel": pairPanel,
+	"Panel": panel[float64], "Panel32": panel[float32], "Panel of W by columns": panelByColumns[float64],
+	"Panel32 of W by columns": panelByColumns[float32], "Panel of pairs": panelOfPairs[float64],
+	"Panel32 of pairs": panelOfPairs[float32], "PairPanel": pairPanel,
 	"Transpose": transpose[float64], "Transpose32": transpose[float32],
 	"RowDots": rowDots[float64], "RowDots32": rowDots[float32], "AddRows": addRows[float64], "AddRows32": addRows[float32],
 	"AddOuter": addOuter[float64], "AddOuter32": addOuter[float32], "SymmetricRows": symmetricRows,
@@ -101,24 +103,42 @@ func rankUpdate(r *run, s shape) {
 // panel takes the rank for the length of the products and the features for the number of columns, half of the
 // time all of them, once to set the sums and once to add to them.
 func panel[F tile.Float](r *run, s shape) {
+	w, ldw := dense[F](r, "w", s.r, s.n)
+	panelOf(r, s, w, tile.ByRows(ldw))
+}
+
+func panelByColumns[F tile.Float](r *run, s shape) {
+	w, ldw := dense[F](r, "w", s.n, s.r)
+	panelOf(r, s, w, tile.ByColumns(ldw))
+}
+
+func panelOfPairs[F tile.Float](r *run, s shape) {
+	s.r &^= 1
+	w, ldw := dense[F](r, "w", 2*s.n, s.r/2)
+	panelOf(r, s, w, tile.PairsByColumns(ldw))
+}
+
+func panelOf[F tile.Float](r *run, s shape, w []F, at tile.Layout) {
 	cols := tile.PanelWidth[F]()
 	if s.d%2 > 0 {
 		cols = s.d % cols
 	}
-	w, ldw := dense[F](r, "w", s.r, s.n)
 	z, ldz := dense[F](r, "z", cols, s.r)
 	c, ldc := filled[F](r, cols, cols, s.n, 1)
 	size := int(unsafe.Sizeof(F(0)))
 	var ahead tile.Ahead
 	for _, add := range []bool{false, true} {
 		before := slices.Clone(c)
-		r.call(func() { tile.Panel(c, ldc, w, ldw, z, ldz, s.n, s.r, cols, add, ahead) })
+		r.call(func() { tile.Panel(c, ldc, w, at, z, ldz, s.n, s.r, cols, add, ahead) })
 		ahead = tile.NewAhead(unsafe.Pointer(unsafe.SliceData(c)), ldc*size, 1<<20, s.r*size).From(4096) // also what cannot be read
 		entries(r, c, ldc, cols, s.n, func(want *sum, k, i int) {
 			if add {
 				want.add(float64(before[i*ldc+k]), 1)
 			}
-			strided(want, s.r, w[i*ldw:], 1, z[min(k, len(z)):], ldz)
+			for j := range s.r {
+				place := i*at.Down + (j+1)/2*at.Next + j/2*at.Across
+				want.add(float64(w[place]), float64(z[j*ldz+k]))
+			}
 		})
 	}
 }

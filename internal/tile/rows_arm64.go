@@ -70,27 +70,36 @@ func (p *rowsProduct) compute(cols int, single bool) {
 }
 
 func panelTile(
-	c unsafe.Pointer, ldc int, w unsafe.Pointer, ldw int, z unsafe.Pointer, ldz, n, rows int, add bool,
+	c unsafe.Pointer, ldc int, w unsafe.Pointer, down, next, across int, z unsafe.Pointer, ldz, n, rows int, add bool,
 	_ uintptr, _, _, _ int, _ uintptr, _, _ int, index int,
 ) {
+	cols := 8
 	if index >= singles {
-		panel32_4_neon((*float32)(c), ldc, (*float32)(w), ldw, 1, (*float32)(z), ldz, rows, n, 1, add)
-	} else {
-		panel_4_neon((*float64)(c), ldc, (*float64)(w), ldw, 1, (*float64)(z), ldz, rows, n, 1, add)
+		cols = 16
 	}
+	panelHalfTile(c, ldc, w, down, next, across, z, ldz, n, rows, cols, add, index)
 }
 
 func panelHalfTile(
-	c unsafe.Pointer, ldc int, w unsafe.Pointer, ldw int, z unsafe.Pointer, ldz, n, rows, cols int, add bool, index int,
+	c unsafe.Pointer, ldc int, w unsafe.Pointer, down, next, across int, z unsafe.Pointer, ldz, n, rows, cols int,
+	add bool, index int,
 ) {
-	p := rowsProduct{c, ldc, w, ldw, 1, z, ldz, rows, n, add}
-	p.compute(cols, index >= singles)
+	p := rowsProduct{c, ldc, w, down, across, z, ldz, rows, n, add}
+	switch {
+	case next == across:
+		p.compute(cols, index >= singles)
+	case index >= singles:
+		inPairs[float32](p, next, cols)
+	default:
+		inPairs[float64](p, next, cols)
+	}
 }
 
 func panelMostTile(
-	c unsafe.Pointer, ldc int, w unsafe.Pointer, ldw int, z unsafe.Pointer, ldz, n, rows, cols int, add bool, index int,
+	c unsafe.Pointer, ldc int, w unsafe.Pointer, down, next, across int, z unsafe.Pointer, ldz, n, rows, cols int,
+	add bool, index int,
 ) {
-	panelHalfTile(c, ldc, w, ldw, z, ldz, n, rows, cols, add, index)
+	panelHalfTile(c, ldc, w, down, next, across, z, ldz, n, rows, cols, add, index)
 }
 
 // pairPanelTile takes lowPanel rows, and has two sums an entry, for the two rows of a pair.

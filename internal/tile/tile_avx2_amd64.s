@@ -4857,9 +4857,9 @@ column:
 	VZEROUPPER
 	RET
 
-// func panel_6_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, rows int, add bool, next uintptr, ldnext int, step int, groups int, then uintptr, ldthen int, thenstep int, index int)
+// func panel_6_avx2(c *float64, ldc int, w *float64, down int, next int, across int, z *float64, ldz int, n int, rows int, add bool, ahead uintptr, ldahead int, step int, groups int, then uintptr, ldthen int, thenstep int, index int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·panel_6_avx2(SB), NOSPLIT, $8-136
+TEXT ·panel_6_avx2(SB), NOSPLIT, $8-152
 	VXORPD  Y0, Y0, Y0
 	VXORPD  Y1, Y1, Y1
 	VXORPD  Y2, Y2, Y2
@@ -4872,7 +4872,7 @@ TEXT ·panel_6_avx2(SB), NOSPLIT, $8-136
 	VXORPD  Y9, Y9, Y9
 	VXORPD  Y10, Y10, Y10
 	VXORPD  Y11, Y11, Y11
-	CMPB    add+64(FP), $+0
+	CMPB    add+80(FP), $+0
 	JEQ     start
 	MOVQ    c+0(FP), AX
 	MOVQ    ldc+8(FP), CX
@@ -4896,20 +4896,22 @@ TEXT ·panel_6_avx2(SB), NOSPLIT, $8-136
 	VMOVUPD 32(AX), Y11
 
 start:
-	MOVQ   z+32(FP), AX
-	MOVQ   ldz+40(FP), CX
+	MOVQ   z+48(FP), AX
+	MOVQ   ldz+56(FP), CX
 	SHLQ   $0x03, CX
 	MOVQ   w+16(FP), DX
-	MOVQ   ldw+24(FP), BX
+	MOVQ   down+24(FP), BX
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 	LEAQ   (BX)(BX*4), DI
-	MOVQ   next+72(FP), R8
-	MOVQ   ldnext+80(FP), R9
-	MOVQ   n+48(FP), R10
+	MOVQ   ahead+88(FP), R8
+	MOVQ   ldahead+96(FP), R9
+	MOVQ   n+64(FP), R10
 	IMUL3Q $-6, R9, R11
-	ADDQ   step+88(FP), R11
+	ADDQ   step+104(FP), R11
 	MOVQ   R11, (SP)
+	CMPQ   across+40(FP), $+1
+	JNE    lineDone
 	SHRQ   $0x03, R10
 	TESTQ  R10, R10
 	JZ     lineDone
@@ -5012,12 +5014,12 @@ steps:
 	DECQ         R11
 	JNZ          steps
 	ADDQ         (SP), R8
-	DECQ         groups+96(FP)
+	DECQ         groups+112(FP)
 	JNE          go
-	MOVQ         then+104(FP), R8
-	MOVQ         ldthen+112(FP), R9
+	MOVQ         then+120(FP), R8
+	MOVQ         ldthen+128(FP), R9
 	IMUL3Q       $-6, R9, R11
-	ADDQ         thenstep+120(FP), R11
+	ADDQ         thenstep+136(FP), R11
 	MOVQ         R11, (SP)
 
 go:
@@ -5025,9 +5027,17 @@ go:
 	JNZ  line
 
 lineDone:
-	MOVQ n+48(FP), R8
+	MOVQ n+64(FP), R8
+	CMPQ across+40(FP), $+1
+	JNE  rest
 	ANDQ $+7, R8
 	JZ   summed
+
+rest:
+	MOVQ next+32(FP), R9
+	SHLQ $0x03, R9
+	MOVQ across+40(FP), R10
+	SHLQ $0x03, R10
 	INCQ R8
 	SHRQ $0x01, R8
 	JCC  second
@@ -5054,7 +5064,7 @@ pair:
 	VFMADD231PD  Y12, Y14, Y10
 	VFMADD231PD  Y13, Y14, Y11
 	ADDQ         CX, AX
-	ADDQ         $+8, DX
+	ADDQ         R9, DX
 
 second:
 	VMOVUPD      (AX), Y12
@@ -5078,7 +5088,7 @@ second:
 	VFMADD231PD  Y12, Y14, Y10
 	VFMADD231PD  Y13, Y14, Y11
 	ADDQ         CX, AX
-	ADDQ         $+8, DX
+	ADDQ         R10, DX
 	DECQ         R8
 	JNZ          pair
 
@@ -5106,10 +5116,10 @@ summed:
 	VZEROUPPER
 	RET
 
-// func panelHalf_6_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, rows int, cols int, add bool, index int)
+// func panelHalf_6_avx2(c *float64, ldc int, w *float64, down int, next int, across int, z *float64, ldz int, n int, rows int, cols int, add bool, index int)
 // Requires: AVX, FMA3
-TEXT ·panelHalf_6_avx2(SB), NOSPLIT, $0-88
-	MOVQ       cols+64(FP), AX
+TEXT ·panelHalf_6_avx2(SB), NOSPLIT, $0-104
+	MOVQ       cols+80(FP), AX
 	NEGQ       AX
 	LEAQ       tailMask<>+32(SB), CX
 	VMOVUPD    (CX)(AX*8), Y0
@@ -5119,7 +5129,7 @@ TEXT ·panelHalf_6_avx2(SB), NOSPLIT, $0-88
 	VXORPD     Y4, Y4, Y4
 	VXORPD     Y5, Y5, Y5
 	VXORPD     Y6, Y6, Y6
-	CMPB       add+72(FP), $+0
+	CMPB       add+88(FP), $+0
 	JEQ        start
 	MOVQ       c+0(FP), AX
 	MOVQ       ldc+8(FP), CX
@@ -5143,15 +5153,19 @@ TEXT ·panelHalf_6_avx2(SB), NOSPLIT, $0-88
 	VMOVAPD    Y6, Y6
 
 start:
-	MOVQ z+32(FP), AX
-	MOVQ ldz+40(FP), CX
+	MOVQ z+48(FP), AX
+	MOVQ ldz+56(FP), CX
 	SHLQ $0x03, CX
 	MOVQ w+16(FP), DX
-	MOVQ ldw+24(FP), BX
+	MOVQ down+24(FP), BX
 	SHLQ $0x03, BX
 	LEAQ (BX)(BX*2), SI
 	LEAQ (BX)(BX*4), DI
-	MOVQ n+48(FP), R8
+	MOVQ n+64(FP), R8
+	MOVQ next+32(FP), R9
+	SHLQ $0x03, R9
+	MOVQ across+40(FP), R10
+	SHLQ $0x03, R10
 	INCQ R8
 	SHRQ $0x01, R8
 	JCC  second
@@ -5171,7 +5185,7 @@ pair:
 	VBROADCASTSD (DX)(DI*1), Y8
 	VFMADD231PD  Y7, Y8, Y6
 	ADDQ         CX, AX
-	ADDQ         $+8, DX
+	ADDQ         R9, DX
 
 second:
 	VMASKMOVPD   (AX), Y0, Y7
@@ -5188,10 +5202,10 @@ second:
 	VBROADCASTSD (DX)(DI*1), Y8
 	VFMADD231PD  Y7, Y8, Y6
 	ADDQ         CX, AX
-	ADDQ         $+8, DX
+	ADDQ         R10, DX
 	DECQ         R8
 	JNZ          pair
-	CMPQ         cols+64(FP), $+4
+	CMPQ         cols+80(FP), $+4
 	JNE          part
 	MOVQ         c+0(FP), AX
 	MOVQ         ldc+8(FP), CX
@@ -5228,10 +5242,10 @@ part:
 	VZEROUPPER
 	RET
 
-// func panelMost_6_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, rows int, cols int, add bool, index int)
+// func panelMost_6_avx2(c *float64, ldc int, w *float64, down int, next int, across int, z *float64, ldz int, n int, rows int, cols int, add bool, index int)
 // Requires: AVX, FMA3
-TEXT ·panelMost_6_avx2(SB), NOSPLIT, $0-88
-	MOVQ       cols+64(FP), AX
+TEXT ·panelMost_6_avx2(SB), NOSPLIT, $0-104
+	MOVQ       cols+80(FP), AX
 	SUBQ       $+4, AX
 	NEGQ       AX
 	LEAQ       tailMask<>+32(SB), CX
@@ -5248,7 +5262,7 @@ TEXT ·panelMost_6_avx2(SB), NOSPLIT, $0-88
 	VXORPD     Y10, Y10, Y10
 	VXORPD     Y11, Y11, Y11
 	VXORPD     Y12, Y12, Y12
-	CMPB       add+72(FP), $+0
+	CMPB       add+88(FP), $+0
 	JEQ        start
 	MOVQ       c+0(FP), AX
 	MOVQ       ldc+8(FP), CX
@@ -5284,15 +5298,19 @@ TEXT ·panelMost_6_avx2(SB), NOSPLIT, $0-88
 	VMOVAPD    Y12, Y12
 
 start:
-	MOVQ z+32(FP), AX
-	MOVQ ldz+40(FP), CX
+	MOVQ z+48(FP), AX
+	MOVQ ldz+56(FP), CX
 	SHLQ $0x03, CX
 	MOVQ w+16(FP), DX
-	MOVQ ldw+24(FP), BX
+	MOVQ down+24(FP), BX
 	SHLQ $0x03, BX
 	LEAQ (BX)(BX*2), SI
 	LEAQ (BX)(BX*4), DI
-	MOVQ n+48(FP), R8
+	MOVQ n+64(FP), R8
+	MOVQ next+32(FP), R9
+	SHLQ $0x03, R9
+	MOVQ across+40(FP), R10
+	SHLQ $0x03, R10
 	INCQ R8
 	SHRQ $0x01, R8
 	JCC  second
@@ -5319,7 +5337,7 @@ pair:
 	VFMADD231PD  Y13, Y15, Y11
 	VFMADD231PD  Y14, Y15, Y12
 	ADDQ         CX, AX
-	ADDQ         $+8, DX
+	ADDQ         R9, DX
 
 second:
 	VMOVUPD      (AX), Y13
@@ -5343,7 +5361,7 @@ second:
 	VFMADD231PD  Y13, Y15, Y11
 	VFMADD231PD  Y14, Y15, Y12
 	ADDQ         CX, AX
-	ADDQ         $+8, DX
+	ADDQ         R10, DX
 	DECQ         R8
 	JNZ          pair
 	MOVQ         c+0(FP), AX
@@ -5369,9 +5387,9 @@ second:
 	VZEROUPPER
 	RET
 
-// func panel32_6_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, rows int, add bool, next uintptr, ldnext int, step int, groups int, then uintptr, ldthen int, thenstep int, index int)
+// func panel32_6_avx2(c *float32, ldc int, w *float32, down int, next int, across int, z *float32, ldz int, n int, rows int, add bool, ahead uintptr, ldahead int, step int, groups int, then uintptr, ldthen int, thenstep int, index int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·panel32_6_avx2(SB), NOSPLIT, $8-136
+TEXT ·panel32_6_avx2(SB), NOSPLIT, $8-152
 	VXORPD  Y0, Y0, Y0
 	VXORPD  Y1, Y1, Y1
 	VXORPD  Y2, Y2, Y2
@@ -5384,7 +5402,7 @@ TEXT ·panel32_6_avx2(SB), NOSPLIT, $8-136
 	VXORPD  Y9, Y9, Y9
 	VXORPD  Y10, Y10, Y10
 	VXORPD  Y11, Y11, Y11
-	CMPB    add+64(FP), $+0
+	CMPB    add+80(FP), $+0
 	JEQ     start
 	MOVQ    c+0(FP), AX
 	MOVQ    ldc+8(FP), CX
@@ -5408,20 +5426,22 @@ TEXT ·panel32_6_avx2(SB), NOSPLIT, $8-136
 	VMOVUPS 32(AX), Y11
 
 start:
-	MOVQ   z+32(FP), AX
-	MOVQ   ldz+40(FP), CX
+	MOVQ   z+48(FP), AX
+	MOVQ   ldz+56(FP), CX
 	SHLQ   $0x02, CX
 	MOVQ   w+16(FP), DX
-	MOVQ   ldw+24(FP), BX
+	MOVQ   down+24(FP), BX
 	SHLQ   $0x02, BX
 	LEAQ   (BX)(BX*2), SI
 	LEAQ   (BX)(BX*4), DI
-	MOVQ   next+72(FP), R8
-	MOVQ   ldnext+80(FP), R9
-	MOVQ   n+48(FP), R10
+	MOVQ   ahead+88(FP), R8
+	MOVQ   ldahead+96(FP), R9
+	MOVQ   n+64(FP), R10
 	IMUL3Q $-6, R9, R11
-	ADDQ   step+88(FP), R11
+	ADDQ   step+104(FP), R11
 	MOVQ   R11, (SP)
+	CMPQ   across+40(FP), $+1
+	JNE    lineDone
 	SHRQ   $0x04, R10
 	TESTQ  R10, R10
 	JZ     lineDone
@@ -5608,12 +5628,12 @@ steps:
 	DECQ         R11
 	JNZ          steps
 	ADDQ         (SP), R8
-	DECQ         groups+96(FP)
+	DECQ         groups+112(FP)
 	JNE          go
-	MOVQ         then+104(FP), R8
-	MOVQ         ldthen+112(FP), R9
+	MOVQ         then+120(FP), R8
+	MOVQ         ldthen+128(FP), R9
 	IMUL3Q       $-6, R9, R11
-	ADDQ         thenstep+120(FP), R11
+	ADDQ         thenstep+136(FP), R11
 	MOVQ         R11, (SP)
 
 go:
@@ -5621,9 +5641,17 @@ go:
 	JNZ  line
 
 lineDone:
-	MOVQ n+48(FP), R8
+	MOVQ n+64(FP), R8
+	CMPQ across+40(FP), $+1
+	JNE  rest
 	ANDQ $+15, R8
 	JZ   summed
+
+rest:
+	MOVQ next+32(FP), R9
+	SHLQ $0x02, R9
+	MOVQ across+40(FP), R10
+	SHLQ $0x02, R10
 	INCQ R8
 	SHRQ $0x01, R8
 	JCC  second
@@ -5650,7 +5678,7 @@ pair:
 	VFMADD231PS  Y12, Y14, Y10
 	VFMADD231PS  Y13, Y14, Y11
 	ADDQ         CX, AX
-	ADDQ         $+4, DX
+	ADDQ         R9, DX
 
 second:
 	VMOVUPS      (AX), Y12
@@ -5674,7 +5702,7 @@ second:
 	VFMADD231PS  Y12, Y14, Y10
 	VFMADD231PS  Y13, Y14, Y11
 	ADDQ         CX, AX
-	ADDQ         $+4, DX
+	ADDQ         R10, DX
 	DECQ         R8
 	JNZ          pair
 
@@ -5702,10 +5730,10 @@ summed:
 	VZEROUPPER
 	RET
 
-// func panelHalf32_6_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, rows int, cols int, add bool, index int)
+// func panelHalf32_6_avx2(c *float32, ldc int, w *float32, down int, next int, across int, z *float32, ldz int, n int, rows int, cols int, add bool, index int)
 // Requires: AVX, FMA3
-TEXT ·panelHalf32_6_avx2(SB), NOSPLIT, $0-88
-	MOVQ       cols+64(FP), AX
+TEXT ·panelHalf32_6_avx2(SB), NOSPLIT, $0-104
+	MOVQ       cols+80(FP), AX
 	NEGQ       AX
 	LEAQ       tailMask<>+32(SB), CX
 	VMOVUPD    (CX)(AX*4), Y0
@@ -5715,7 +5743,7 @@ TEXT ·panelHalf32_6_avx2(SB), NOSPLIT, $0-88
 	VXORPD     Y4, Y4, Y4
 	VXORPD     Y5, Y5, Y5
 	VXORPD     Y6, Y6, Y6
-	CMPB       add+72(FP), $+0
+	CMPB       add+88(FP), $+0
 	JEQ        start
 	MOVQ       c+0(FP), AX
 	MOVQ       ldc+8(FP), CX
@@ -5739,15 +5767,19 @@ TEXT ·panelHalf32_6_avx2(SB), NOSPLIT, $0-88
 	VMOVAPD    Y6, Y6
 
 start:
-	MOVQ z+32(FP), AX
-	MOVQ ldz+40(FP), CX
+	MOVQ z+48(FP), AX
+	MOVQ ldz+56(FP), CX
 	SHLQ $0x02, CX
 	MOVQ w+16(FP), DX
-	MOVQ ldw+24(FP), BX
+	MOVQ down+24(FP), BX
 	SHLQ $0x02, BX
 	LEAQ (BX)(BX*2), SI
 	LEAQ (BX)(BX*4), DI
-	MOVQ n+48(FP), R8
+	MOVQ n+64(FP), R8
+	MOVQ next+32(FP), R9
+	SHLQ $0x02, R9
+	MOVQ across+40(FP), R10
+	SHLQ $0x02, R10
 	INCQ R8
 	SHRQ $0x01, R8
 	JCC  second
@@ -5767,7 +5799,7 @@ pair:
 	VBROADCASTSS (DX)(DI*1), Y8
 	VFMADD231PS  Y7, Y8, Y6
 	ADDQ         CX, AX
-	ADDQ         $+4, DX
+	ADDQ         R9, DX
 
 second:
 	VMASKMOVPS   (AX), Y0, Y7
@@ -5784,10 +5816,10 @@ second:
 	VBROADCASTSS (DX)(DI*1), Y8
 	VFMADD231PS  Y7, Y8, Y6
 	ADDQ         CX, AX
-	ADDQ         $+4, DX
+	ADDQ         R10, DX
 	DECQ         R8
 	JNZ          pair
-	CMPQ         cols+64(FP), $+8
+	CMPQ         cols+80(FP), $+8
 	JNE          part
 	MOVQ         c+0(FP), AX
 	MOVQ         ldc+8(FP), CX
@@ -5824,10 +5856,10 @@ part:
 	VZEROUPPER
 	RET
 
-// func panelMost32_6_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, rows int, cols int, add bool, index int)
+// func panelMost32_6_avx2(c *float32, ldc int, w *float32, down int, next int, across int, z *float32, ldz int, n int, rows int, cols int, add bool, index int)
 // Requires: AVX, FMA3
-TEXT ·panelMost32_6_avx2(SB), NOSPLIT, $0-88
-	MOVQ       cols+64(FP), AX
+TEXT ·panelMost32_6_avx2(SB), NOSPLIT, $0-104
+	MOVQ       cols+80(FP), AX
 	SUBQ       $+8, AX
 	NEGQ       AX
 	LEAQ       tailMask<>+32(SB), CX
@@ -5844,7 +5876,7 @@ TEXT ·panelMost32_6_avx2(SB), NOSPLIT, $0-88
 	VXORPD     Y10, Y10, Y10
 	VXORPD     Y11, Y11, Y11
 	VXORPD     Y12, Y12, Y12
-	CMPB       add+72(FP), $+0
+	CMPB       add+88(FP), $+0
 	JEQ        start
 	MOVQ       c+0(FP), AX
 	MOVQ       ldc+8(FP), CX
@@ -5880,15 +5912,19 @@ TEXT ·panelMost32_6_avx2(SB), NOSPLIT, $0-88
 	VMOVAPD    Y12, Y12
 
 start:
-	MOVQ z+32(FP), AX
-	MOVQ ldz+40(FP), CX
+	MOVQ z+48(FP), AX
+	MOVQ ldz+56(FP), CX
 	SHLQ $0x02, CX
 	MOVQ w+16(FP), DX
-	MOVQ ldw+24(FP), BX
+	MOVQ down+24(FP), BX
 	SHLQ $0x02, BX
 	LEAQ (BX)(BX*2), SI
 	LEAQ (BX)(BX*4), DI
-	MOVQ n+48(FP), R8
+	MOVQ n+64(FP), R8
+	MOVQ next+32(FP), R9
+	SHLQ $0x02, R9
+	MOVQ across+40(FP), R10
+	SHLQ $0x02, R10
 	INCQ R8
 	SHRQ $0x01, R8
 	JCC  second
@@ -5915,7 +5951,7 @@ pair:
 	VFMADD231PS  Y13, Y15, Y11
 	VFMADD231PS  Y14, Y15, Y12
 	ADDQ         CX, AX
-	ADDQ         $+4, DX
+	ADDQ         R9, DX
 
 second:
 	VMOVUPS      (AX), Y13
@@ -5939,7 +5975,7 @@ second:
 	VFMADD231PS  Y13, Y15, Y11
 	VFMADD231PS  Y14, Y15, Y12
 	ADDQ         CX, AX
-	ADDQ         $+4, DX
+	ADDQ         R10, DX
 	DECQ         R8
 	JNZ          pair
 	MOVQ         c+0(FP), AX
@@ -5965,9 +6001,9 @@ second:
 	VZEROUPPER
 	RET
 
-// func panel_4_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, rows int, add bool, next uintptr, ldnext int, step int, groups int, then uintptr, ldthen int, thenstep int, index int)
+// func panel_4_avx2(c *float64, ldc int, w *float64, down int, next int, across int, z *float64, ldz int, n int, rows int, add bool, ahead uintptr, ldahead int, step int, groups int, then uintptr, ldthen int, thenstep int, index int)
 // Requires: AVX, CMOV, FMA3, MMX+
-TEXT ·panel_4_avx2(SB), NOSPLIT, $8-136
+TEXT ·panel_4_avx2(SB), NOSPLIT, $8-152
 	VXORPD  Y0, Y0, Y0
 	VXORPD  Y1, Y1, Y1
 	VXORPD  Y2, Y2, Y2
@@ -5976,52 +6012,54 @@ TEXT ·panel_4_avx2(SB), NOSPLIT, $8-136
 	VXORPD  Y5, Y5, Y5
 	VXORPD  Y6, Y6, Y6
 	VXORPD  Y7, Y7, Y7
-	CMPB    add+64(FP), $+0
+	CMPB    add+80(FP), $+0
 	JEQ     start
 	MOVQ    c+0(FP), AX
 	MOVQ    ldc+8(FP), CX
 	SHLQ    $0x03, CX
 	VMOVUPD (AX), Y0
 	VMOVUPD 32(AX), Y1
-	CMPQ    rows+56(FP), $+1
+	CMPQ    rows+72(FP), $+1
 	JEQ     start
 	ADDQ    CX, AX
 	VMOVUPD (AX), Y2
 	VMOVUPD 32(AX), Y3
-	CMPQ    rows+56(FP), $+2
+	CMPQ    rows+72(FP), $+2
 	JEQ     start
 	ADDQ    CX, AX
 	VMOVUPD (AX), Y4
 	VMOVUPD 32(AX), Y5
-	CMPQ    rows+56(FP), $+3
+	CMPQ    rows+72(FP), $+3
 	JEQ     start
 	ADDQ    CX, AX
 	VMOVUPD (AX), Y6
 	VMOVUPD 32(AX), Y7
 
 start:
-	MOVQ    z+32(FP), AX
-	MOVQ    ldz+40(FP), CX
+	MOVQ    z+48(FP), AX
+	MOVQ    ldz+56(FP), CX
 	SHLQ    $0x03, CX
 	MOVQ    w+16(FP), DX
-	MOVQ    ldw+24(FP), BX
+	MOVQ    down+24(FP), BX
 	SHLQ    $0x03, BX
 	MOVQ    $0x00000000, SI
 	LEAQ    (SI)(BX*1), DI
-	CMPQ    rows+56(FP), $+2
+	CMPQ    rows+72(FP), $+2
 	CMOVQLT SI, DI
 	LEAQ    (DI)(BX*1), SI
-	CMPQ    rows+56(FP), $+3
+	CMPQ    rows+72(FP), $+3
 	CMOVQLT DI, SI
 	LEAQ    (SI)(BX*1), BX
-	CMPQ    rows+56(FP), $+4
+	CMPQ    rows+72(FP), $+4
 	CMOVQLT SI, BX
-	MOVQ    next+72(FP), R8
-	MOVQ    ldnext+80(FP), R9
-	MOVQ    n+48(FP), R10
+	MOVQ    ahead+88(FP), R8
+	MOVQ    ldahead+96(FP), R9
+	MOVQ    n+64(FP), R10
 	IMUL3Q  $-4, R9, R11
-	ADDQ    step+88(FP), R11
+	ADDQ    step+104(FP), R11
 	MOVQ    R11, (SP)
+	CMPQ    across+40(FP), $+1
+	JNE     lineDone
 	SHRQ    $0x03, R10
 	TESTQ   R10, R10
 	JZ      lineDone
@@ -6066,12 +6104,12 @@ steps:
 	DECQ         R11
 	JNZ          steps
 	ADDQ         (SP), R8
-	DECQ         groups+96(FP)
+	DECQ         groups+112(FP)
 	JNE          go
-	MOVQ         then+104(FP), R8
-	MOVQ         ldthen+112(FP), R9
+	MOVQ         then+120(FP), R8
+	MOVQ         ldthen+128(FP), R9
 	IMUL3Q       $-4, R9, R11
-	ADDQ         thenstep+120(FP), R11
+	ADDQ         thenstep+136(FP), R11
 	MOVQ         R11, (SP)
 
 go:
@@ -6079,9 +6117,17 @@ go:
 	JNZ  line
 
 lineDone:
-	MOVQ n+48(FP), R8
+	MOVQ n+64(FP), R8
+	CMPQ across+40(FP), $+1
+	JNE  rest
 	ANDQ $+7, R8
 	JZ   summed
+
+rest:
+	MOVQ next+32(FP), R9
+	SHLQ $0x03, R9
+	MOVQ across+40(FP), R10
+	SHLQ $0x03, R10
 	INCQ R8
 	SHRQ $0x01, R8
 	JCC  second
@@ -6102,7 +6148,7 @@ pair:
 	VFMADD231PD  Y8, Y10, Y6
 	VFMADD231PD  Y9, Y10, Y7
 	ADDQ         CX, AX
-	ADDQ         $+8, DX
+	ADDQ         R9, DX
 
 second:
 	VMOVUPD      (AX), Y8
@@ -6120,7 +6166,7 @@ second:
 	VFMADD231PD  Y8, Y10, Y6
 	VFMADD231PD  Y9, Y10, Y7
 	ADDQ         CX, AX
-	ADDQ         $+8, DX
+	ADDQ         R10, DX
 	DECQ         R8
 	JNZ          pair
 
@@ -6130,17 +6176,17 @@ summed:
 	SHLQ    $0x03, CX
 	VMOVUPD Y0, (AX)
 	VMOVUPD Y1, 32(AX)
-	CMPQ    rows+56(FP), $+1
+	CMPQ    rows+72(FP), $+1
 	JEQ     stored
 	ADDQ    CX, AX
 	VMOVUPD Y2, (AX)
 	VMOVUPD Y3, 32(AX)
-	CMPQ    rows+56(FP), $+2
+	CMPQ    rows+72(FP), $+2
 	JEQ     stored
 	ADDQ    CX, AX
 	VMOVUPD Y4, (AX)
 	VMOVUPD Y5, 32(AX)
-	CMPQ    rows+56(FP), $+3
+	CMPQ    rows+72(FP), $+3
 	JEQ     stored
 	ADDQ    CX, AX
 	VMOVUPD Y6, (AX)
@@ -6150,10 +6196,10 @@ stored:
 	VZEROUPPER
 	RET
 
-// func panelHalf_4_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, rows int, cols int, add bool, index int)
+// func panelHalf_4_avx2(c *float64, ldc int, w *float64, down int, next int, across int, z *float64, ldz int, n int, rows int, cols int, add bool, index int)
 // Requires: AVX, CMOV, FMA3
-TEXT ·panelHalf_4_avx2(SB), NOSPLIT, $0-88
-	MOVQ       cols+64(FP), AX
+TEXT ·panelHalf_4_avx2(SB), NOSPLIT, $0-104
+	MOVQ       cols+80(FP), AX
 	NEGQ       AX
 	LEAQ       tailMask<>+32(SB), CX
 	VMOVUPD    (CX)(AX*8), Y0
@@ -6161,47 +6207,51 @@ TEXT ·panelHalf_4_avx2(SB), NOSPLIT, $0-88
 	VXORPD     Y2, Y2, Y2
 	VXORPD     Y3, Y3, Y3
 	VXORPD     Y4, Y4, Y4
-	CMPB       add+72(FP), $+0
+	CMPB       add+88(FP), $+0
 	JEQ        start
 	MOVQ       c+0(FP), AX
 	MOVQ       ldc+8(FP), CX
 	SHLQ       $0x03, CX
 	VMASKMOVPD (AX), Y0, Y1
 	VMOVAPD    Y1, Y1
-	CMPQ       rows+56(FP), $+1
+	CMPQ       rows+72(FP), $+1
 	JEQ        start
 	ADDQ       CX, AX
 	VMASKMOVPD (AX), Y0, Y2
 	VMOVAPD    Y2, Y2
-	CMPQ       rows+56(FP), $+2
+	CMPQ       rows+72(FP), $+2
 	JEQ        start
 	ADDQ       CX, AX
 	VMASKMOVPD (AX), Y0, Y3
 	VMOVAPD    Y3, Y3
-	CMPQ       rows+56(FP), $+3
+	CMPQ       rows+72(FP), $+3
 	JEQ        start
 	ADDQ       CX, AX
 	VMASKMOVPD (AX), Y0, Y4
 	VMOVAPD    Y4, Y4
 
 start:
-	MOVQ    z+32(FP), AX
-	MOVQ    ldz+40(FP), CX
+	MOVQ    z+48(FP), AX
+	MOVQ    ldz+56(FP), CX
 	SHLQ    $0x03, CX
 	MOVQ    w+16(FP), DX
-	MOVQ    ldw+24(FP), BX
+	MOVQ    down+24(FP), BX
 	SHLQ    $0x03, BX
 	MOVQ    $0x00000000, SI
 	LEAQ    (SI)(BX*1), DI
-	CMPQ    rows+56(FP), $+2
+	CMPQ    rows+72(FP), $+2
 	CMOVQLT SI, DI
 	LEAQ    (DI)(BX*1), SI
-	CMPQ    rows+56(FP), $+3
+	CMPQ    rows+72(FP), $+3
 	CMOVQLT DI, SI
 	LEAQ    (SI)(BX*1), BX
-	CMPQ    rows+56(FP), $+4
+	CMPQ    rows+72(FP), $+4
 	CMOVQLT SI, BX
-	MOVQ    n+48(FP), R8
+	MOVQ    n+64(FP), R8
+	MOVQ    next+32(FP), R9
+	SHLQ    $0x03, R9
+	MOVQ    across+40(FP), R10
+	SHLQ    $0x03, R10
 	INCQ    R8
 	SHRQ    $0x01, R8
 	JCC     second
@@ -6217,7 +6267,7 @@ pair:
 	VBROADCASTSD (DX)(BX*1), Y6
 	VFMADD231PD  Y5, Y6, Y4
 	ADDQ         CX, AX
-	ADDQ         $+8, DX
+	ADDQ         R9, DX
 
 second:
 	VMASKMOVPD   (AX), Y0, Y5
@@ -6230,24 +6280,24 @@ second:
 	VBROADCASTSD (DX)(BX*1), Y6
 	VFMADD231PD  Y5, Y6, Y4
 	ADDQ         CX, AX
-	ADDQ         $+8, DX
+	ADDQ         R10, DX
 	DECQ         R8
 	JNZ          pair
-	CMPQ         cols+64(FP), $+4
+	CMPQ         cols+80(FP), $+4
 	JNE          part
 	MOVQ         c+0(FP), AX
 	MOVQ         ldc+8(FP), CX
 	SHLQ         $0x03, CX
 	VMOVUPD      Y1, (AX)
-	CMPQ         rows+56(FP), $+1
+	CMPQ         rows+72(FP), $+1
 	JEQ          wholeStored
 	ADDQ         CX, AX
 	VMOVUPD      Y2, (AX)
-	CMPQ         rows+56(FP), $+2
+	CMPQ         rows+72(FP), $+2
 	JEQ          wholeStored
 	ADDQ         CX, AX
 	VMOVUPD      Y3, (AX)
-	CMPQ         rows+56(FP), $+3
+	CMPQ         rows+72(FP), $+3
 	JEQ          wholeStored
 	ADDQ         CX, AX
 	VMOVUPD      Y4, (AX)
@@ -6261,15 +6311,15 @@ part:
 	MOVQ       ldc+8(FP), CX
 	SHLQ       $0x03, CX
 	VMASKMOVPD Y1, Y0, (AX)
-	CMPQ       rows+56(FP), $+1
+	CMPQ       rows+72(FP), $+1
 	JEQ        stored
 	ADDQ       CX, AX
 	VMASKMOVPD Y2, Y0, (AX)
-	CMPQ       rows+56(FP), $+2
+	CMPQ       rows+72(FP), $+2
 	JEQ        stored
 	ADDQ       CX, AX
 	VMASKMOVPD Y3, Y0, (AX)
-	CMPQ       rows+56(FP), $+3
+	CMPQ       rows+72(FP), $+3
 	JEQ        stored
 	ADDQ       CX, AX
 	VMASKMOVPD Y4, Y0, (AX)
@@ -6278,10 +6328,10 @@ stored:
 	VZEROUPPER
 	RET
 
-// func panelMost_4_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, rows int, cols int, add bool, index int)
+// func panelMost_4_avx2(c *float64, ldc int, w *float64, down int, next int, across int, z *float64, ldz int, n int, rows int, cols int, add bool, index int)
 // Requires: AVX, CMOV, FMA3
-TEXT ·panelMost_4_avx2(SB), NOSPLIT, $0-88
-	MOVQ       cols+64(FP), AX
+TEXT ·panelMost_4_avx2(SB), NOSPLIT, $0-104
+	MOVQ       cols+80(FP), AX
 	SUBQ       $+4, AX
 	NEGQ       AX
 	LEAQ       tailMask<>+32(SB), CX
@@ -6294,7 +6344,7 @@ TEXT ·panelMost_4_avx2(SB), NOSPLIT, $0-88
 	VXORPD     Y6, Y6, Y6
 	VXORPD     Y7, Y7, Y7
 	VXORPD     Y8, Y8, Y8
-	CMPB       add+72(FP), $+0
+	CMPB       add+88(FP), $+0
 	JEQ        start
 	MOVQ       c+0(FP), AX
 	MOVQ       ldc+8(FP), CX
@@ -6303,21 +6353,21 @@ TEXT ·panelMost_4_avx2(SB), NOSPLIT, $0-88
 	VMOVAPD    Y1, Y1
 	VMASKMOVPD 32(AX), Y0, Y2
 	VMOVAPD    Y2, Y2
-	CMPQ       rows+56(FP), $+1
+	CMPQ       rows+72(FP), $+1
 	JEQ        start
 	ADDQ       CX, AX
 	VMOVUPD    (AX), Y3
 	VMOVAPD    Y3, Y3
 	VMASKMOVPD 32(AX), Y0, Y4
 	VMOVAPD    Y4, Y4
-	CMPQ       rows+56(FP), $+2
+	CMPQ       rows+72(FP), $+2
 	JEQ        start
 	ADDQ       CX, AX
 	VMOVUPD    (AX), Y5
 	VMOVAPD    Y5, Y5
 	VMASKMOVPD 32(AX), Y0, Y6
 	VMOVAPD    Y6, Y6
-	CMPQ       rows+56(FP), $+3
+	CMPQ       rows+72(FP), $+3
 	JEQ        start
 	ADDQ       CX, AX
 	VMOVUPD    (AX), Y7
@@ -6326,23 +6376,27 @@ TEXT ·panelMost_4_avx2(SB), NOSPLIT, $0-88
 	VMOVAPD    Y8, Y8
 
 start:
-	MOVQ    z+32(FP), AX
-	MOVQ    ldz+40(FP), CX
+	MOVQ    z+48(FP), AX
+	MOVQ    ldz+56(FP), CX
 	SHLQ    $0x03, CX
 	MOVQ    w+16(FP), DX
-	MOVQ    ldw+24(FP), BX
+	MOVQ    down+24(FP), BX
 	SHLQ    $0x03, BX
 	MOVQ    $0x00000000, SI
 	LEAQ    (SI)(BX*1), DI
-	CMPQ    rows+56(FP), $+2
+	CMPQ    rows+72(FP), $+2
 	CMOVQLT SI, DI
 	LEAQ    (DI)(BX*1), SI
-	CMPQ    rows+56(FP), $+3
+	CMPQ    rows+72(FP), $+3
 	CMOVQLT DI, SI
 	LEAQ    (SI)(BX*1), BX
-	CMPQ    rows+56(FP), $+4
+	CMPQ    rows+72(FP), $+4
 	CMOVQLT SI, BX
-	MOVQ    n+48(FP), R8
+	MOVQ    n+64(FP), R8
+	MOVQ    next+32(FP), R9
+	SHLQ    $0x03, R9
+	MOVQ    across+40(FP), R10
+	SHLQ    $0x03, R10
 	INCQ    R8
 	SHRQ    $0x01, R8
 	JCC     second
@@ -6363,7 +6417,7 @@ pair:
 	VFMADD231PD  Y9, Y11, Y7
 	VFMADD231PD  Y10, Y11, Y8
 	ADDQ         CX, AX
-	ADDQ         $+8, DX
+	ADDQ         R9, DX
 
 second:
 	VMOVUPD      (AX), Y9
@@ -6381,7 +6435,7 @@ second:
 	VFMADD231PD  Y9, Y11, Y7
 	VFMADD231PD  Y10, Y11, Y8
 	ADDQ         CX, AX
-	ADDQ         $+8, DX
+	ADDQ         R10, DX
 	DECQ         R8
 	JNZ          pair
 	MOVQ         c+0(FP), AX
@@ -6389,17 +6443,17 @@ second:
 	SHLQ         $0x03, CX
 	VMOVUPD      Y1, (AX)
 	VMASKMOVPD   Y2, Y0, 32(AX)
-	CMPQ         rows+56(FP), $+1
+	CMPQ         rows+72(FP), $+1
 	JEQ          stored
 	ADDQ         CX, AX
 	VMOVUPD      Y3, (AX)
 	VMASKMOVPD   Y4, Y0, 32(AX)
-	CMPQ         rows+56(FP), $+2
+	CMPQ         rows+72(FP), $+2
 	JEQ          stored
 	ADDQ         CX, AX
 	VMOVUPD      Y5, (AX)
 	VMASKMOVPD   Y6, Y0, 32(AX)
-	CMPQ         rows+56(FP), $+3
+	CMPQ         rows+72(FP), $+3
 	JEQ          stored
 	ADDQ         CX, AX
 	VMOVUPD      Y7, (AX)
@@ -6409,9 +6463,9 @@ stored:
 	VZEROUPPER
 	RET
 
-// func panel32_4_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, rows int, add bool, next uintptr, ldnext int, step int, groups int, then uintptr, ldthen int, thenstep int, index int)
+// func panel32_4_avx2(c *float32, ldc int, w *float32, down int, next int, across int, z *float32, ldz int, n int, rows int, add bool, ahead uintptr, ldahead int, step int, groups int, then uintptr, ldthen int, thenstep int, index int)
 // Requires: AVX, CMOV, FMA3, MMX+
-TEXT ·panel32_4_avx2(SB), NOSPLIT, $8-136
+TEXT ·panel32_4_avx2(SB), NOSPLIT, $8-152
 	VXORPD  Y0, Y0, Y0
 	VXORPD  Y1, Y1, Y1
 	VXORPD  Y2, Y2, Y2
@@ -6420,52 +6474,54 @@ TEXT ·panel32_4_avx2(SB), NOSPLIT, $8-136
 	VXORPD  Y5, Y5, Y5
 	VXORPD  Y6, Y6, Y6
 	VXORPD  Y7, Y7, Y7
-	CMPB    add+64(FP), $+0
+	CMPB    add+80(FP), $+0
 	JEQ     start
 	MOVQ    c+0(FP), AX
 	MOVQ    ldc+8(FP), CX
 	SHLQ    $0x02, CX
 	VMOVUPS (AX), Y0
 	VMOVUPS 32(AX), Y1
-	CMPQ    rows+56(FP), $+1
+	CMPQ    rows+72(FP), $+1
 	JEQ     start
 	ADDQ    CX, AX
 	VMOVUPS (AX), Y2
 	VMOVUPS 32(AX), Y3
-	CMPQ    rows+56(FP), $+2
+	CMPQ    rows+72(FP), $+2
 	JEQ     start
 	ADDQ    CX, AX
 	VMOVUPS (AX), Y4
 	VMOVUPS 32(AX), Y5
-	CMPQ    rows+56(FP), $+3
+	CMPQ    rows+72(FP), $+3
 	JEQ     start
 	ADDQ    CX, AX
 	VMOVUPS (AX), Y6
 	VMOVUPS 32(AX), Y7
 
 start:
-	MOVQ    z+32(FP), AX
-	MOVQ    ldz+40(FP), CX
+	MOVQ    z+48(FP), AX
+	MOVQ    ldz+56(FP), CX
 	SHLQ    $0x02, CX
 	MOVQ    w+16(FP), DX
-	MOVQ    ldw+24(FP), BX
+	MOVQ    down+24(FP), BX
 	SHLQ    $0x02, BX
 	MOVQ    $0x00000000, SI
 	LEAQ    (SI)(BX*1), DI
-	CMPQ    rows+56(FP), $+2
+	CMPQ    rows+72(FP), $+2
 	CMOVQLT SI, DI
 	LEAQ    (DI)(BX*1), SI
-	CMPQ    rows+56(FP), $+3
+	CMPQ    rows+72(FP), $+3
 	CMOVQLT DI, SI
 	LEAQ    (SI)(BX*1), BX
-	CMPQ    rows+56(FP), $+4
+	CMPQ    rows+72(FP), $+4
 	CMOVQLT SI, BX
-	MOVQ    next+72(FP), R8
-	MOVQ    ldnext+80(FP), R9
-	MOVQ    n+48(FP), R10
+	MOVQ    ahead+88(FP), R8
+	MOVQ    ldahead+96(FP), R9
+	MOVQ    n+64(FP), R10
 	IMUL3Q  $-4, R9, R11
-	ADDQ    step+88(FP), R11
+	ADDQ    step+104(FP), R11
 	MOVQ    R11, (SP)
+	CMPQ    across+40(FP), $+1
+	JNE     lineDone
 	SHRQ    $0x04, R10
 	TESTQ   R10, R10
 	JZ      lineDone
@@ -6540,12 +6596,12 @@ steps:
 	DECQ         R11
 	JNZ          steps
 	ADDQ         (SP), R8
-	DECQ         groups+96(FP)
+	DECQ         groups+112(FP)
 	JNE          go
-	MOVQ         then+104(FP), R8
-	MOVQ         ldthen+112(FP), R9
+	MOVQ         then+120(FP), R8
+	MOVQ         ldthen+128(FP), R9
 	IMUL3Q       $-4, R9, R11
-	ADDQ         thenstep+120(FP), R11
+	ADDQ         thenstep+136(FP), R11
 	MOVQ         R11, (SP)
 
 go:
@@ -6553,9 +6609,17 @@ go:
 	JNZ  line
 
 lineDone:
-	MOVQ n+48(FP), R8
+	MOVQ n+64(FP), R8
+	CMPQ across+40(FP), $+1
+	JNE  rest
 	ANDQ $+15, R8
 	JZ   summed
+
+rest:
+	MOVQ next+32(FP), R9
+	SHLQ $0x02, R9
+	MOVQ across+40(FP), R10
+	SHLQ $0x02, R10
 	INCQ R8
 	SHRQ $0x01, R8
 	JCC  second
@@ -6576,7 +6640,7 @@ pair:
 	VFMADD231PS  Y8, Y10, Y6
 	VFMADD231PS  Y9, Y10, Y7
 	ADDQ         CX, AX
-	ADDQ         $+4, DX
+	ADDQ         R9, DX
 
 second:
 	VMOVUPS      (AX), Y8
@@ -6594,7 +6658,7 @@ second:
 	VFMADD231PS  Y8, Y10, Y6
 	VFMADD231PS  Y9, Y10, Y7
 	ADDQ         CX, AX
-	ADDQ         $+4, DX
+	ADDQ         R10, DX
 	DECQ         R8
 	JNZ          pair
 
@@ -6604,17 +6668,17 @@ summed:
 	SHLQ    $0x02, CX
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
-	CMPQ    rows+56(FP), $+1
+	CMPQ    rows+72(FP), $+1
 	JEQ     stored
 	ADDQ    CX, AX
 	VMOVUPS Y2, (AX)
 	VMOVUPS Y3, 32(AX)
-	CMPQ    rows+56(FP), $+2
+	CMPQ    rows+72(FP), $+2
 	JEQ     stored
 	ADDQ    CX, AX
 	VMOVUPS Y4, (AX)
 	VMOVUPS Y5, 32(AX)
-	CMPQ    rows+56(FP), $+3
+	CMPQ    rows+72(FP), $+3
 	JEQ     stored
 	ADDQ    CX, AX
 	VMOVUPS Y6, (AX)
@@ -6624,10 +6688,10 @@ stored:
 	VZEROUPPER
 	RET
 
-// func panelHalf32_4_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, rows int, cols int, add bool, index int)
+// func panelHalf32_4_avx2(c *float32, ldc int, w *float32, down int, next int, across int, z *float32, ldz int, n int, rows int, cols int, add bool, index int)
 // Requires: AVX, CMOV, FMA3
-TEXT ·panelHalf32_4_avx2(SB), NOSPLIT, $0-88
-	MOVQ       cols+64(FP), AX
+TEXT ·panelHalf32_4_avx2(SB), NOSPLIT, $0-104
+	MOVQ       cols+80(FP), AX
 	NEGQ       AX
 	LEAQ       tailMask<>+32(SB), CX
 	VMOVUPD    (CX)(AX*4), Y0
@@ -6635,47 +6699,51 @@ TEXT ·panelHalf32_4_avx2(SB), NOSPLIT, $0-88
 	VXORPD     Y2, Y2, Y2
 	VXORPD     Y3, Y3, Y3
 	VXORPD     Y4, Y4, Y4
-	CMPB       add+72(FP), $+0
+	CMPB       add+88(FP), $+0
 	JEQ        start
 	MOVQ       c+0(FP), AX
 	MOVQ       ldc+8(FP), CX
 	SHLQ       $0x02, CX
 	VMASKMOVPS (AX), Y0, Y1
 	VMOVAPD    Y1, Y1
-	CMPQ       rows+56(FP), $+1
+	CMPQ       rows+72(FP), $+1
 	JEQ        start
 	ADDQ       CX, AX
 	VMASKMOVPS (AX), Y0, Y2
 	VMOVAPD    Y2, Y2
-	CMPQ       rows+56(FP), $+2
+	CMPQ       rows+72(FP), $+2
 	JEQ        start
 	ADDQ       CX, AX
 	VMASKMOVPS (AX), Y0, Y3
 	VMOVAPD    Y3, Y3
-	CMPQ       rows+56(FP), $+3
+	CMPQ       rows+72(FP), $+3
 	JEQ        start
 	ADDQ       CX, AX
 	VMASKMOVPS (AX), Y0, Y4
 	VMOVAPD    Y4, Y4
 
 start:
-	MOVQ    z+32(FP), AX
-	MOVQ    ldz+40(FP), CX
+	MOVQ    z+48(FP), AX
+	MOVQ    ldz+56(FP), CX
 	SHLQ    $0x02, CX
 	MOVQ    w+16(FP), DX
-	MOVQ    ldw+24(FP), BX
+	MOVQ    down+24(FP), BX
 	SHLQ    $0x02, BX
 	MOVQ    $0x00000000, SI
 	LEAQ    (SI)(BX*1), DI
-	CMPQ    rows+56(FP), $+2
+	CMPQ    rows+72(FP), $+2
 	CMOVQLT SI, DI
 	LEAQ    (DI)(BX*1), SI
-	CMPQ    rows+56(FP), $+3
+	CMPQ    rows+72(FP), $+3
 	CMOVQLT DI, SI
 	LEAQ    (SI)(BX*1), BX
-	CMPQ    rows+56(FP), $+4
+	CMPQ    rows+72(FP), $+4
 	CMOVQLT SI, BX
-	MOVQ    n+48(FP), R8
+	MOVQ    n+64(FP), R8
+	MOVQ    next+32(FP), R9
+	SHLQ    $0x02, R9
+	MOVQ    across+40(FP), R10
+	SHLQ    $0x02, R10
 	INCQ    R8
 	SHRQ    $0x01, R8
 	JCC     second
@@ -6691,7 +6759,7 @@ pair:
 	VBROADCASTSS (DX)(BX*1), Y6
 	VFMADD231PS  Y5, Y6, Y4
 	ADDQ         CX, AX
-	ADDQ         $+4, DX
+	ADDQ         R9, DX
 
 second:
 	VMASKMOVPS   (AX), Y0, Y5
@@ -6704,24 +6772,24 @@ second:
 	VBROADCASTSS (DX)(BX*1), Y6
 	VFMADD231PS  Y5, Y6, Y4
 	ADDQ         CX, AX
-	ADDQ         $+4, DX
+	ADDQ         R10, DX
 	DECQ         R8
 	JNZ          pair
-	CMPQ         cols+64(FP), $+8
+	CMPQ         cols+80(FP), $+8
 	JNE          part
 	MOVQ         c+0(FP), AX
 	MOVQ         ldc+8(FP), CX
 	SHLQ         $0x02, CX
 	VMOVUPS      Y1, (AX)
-	CMPQ         rows+56(FP), $+1
+	CMPQ         rows+72(FP), $+1
 	JEQ          wholeStored
 	ADDQ         CX, AX
 	VMOVUPS      Y2, (AX)
-	CMPQ         rows+56(FP), $+2
+	CMPQ         rows+72(FP), $+2
 	JEQ          wholeStored
 	ADDQ         CX, AX
 	VMOVUPS      Y3, (AX)
-	CMPQ         rows+56(FP), $+3
+	CMPQ         rows+72(FP), $+3
 	JEQ          wholeStored
 	ADDQ         CX, AX
 	VMOVUPS      Y4, (AX)
@@ -6735,15 +6803,15 @@ part:
 	MOVQ       ldc+8(FP), CX
 	SHLQ       $0x02, CX
 	VMASKMOVPS Y1, Y0, (AX)
-	CMPQ       rows+56(FP), $+1
+	CMPQ       rows+72(FP), $+1
 	JEQ        stored
 	ADDQ       CX, AX
 	VMASKMOVPS Y2, Y0, (AX)
-	CMPQ       rows+56(FP), $+2
+	CMPQ       rows+72(FP), $+2
 	JEQ        stored
 	ADDQ       CX, AX
 	VMASKMOVPS Y3, Y0, (AX)
-	CMPQ       rows+56(FP), $+3
+	CMPQ       rows+72(FP), $+3
 	JEQ        stored
 	ADDQ       CX, AX
 	VMASKMOVPS Y4, Y0, (AX)
@@ -6752,10 +6820,10 @@ stored:
 	VZEROUPPER
 	RET
 
-// func panelMost32_4_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, rows int, cols int, add bool, index int)
+// func panelMost32_4_avx2(c *float32, ldc int, w *float32, down int, next int, across int, z *float32, ldz int, n int, rows int, cols int, add bool, index int)
 // Requires: AVX, CMOV, FMA3
-TEXT ·panelMost32_4_avx2(SB), NOSPLIT, $0-88
-	MOVQ       cols+64(FP), AX
+TEXT ·panelMost32_4_avx2(SB), NOSPLIT, $0-104
+	MOVQ       cols+80(FP), AX
 	SUBQ       $+8, AX
 	NEGQ       AX
 	LEAQ       tailMask<>+32(SB), CX
@@ -6768,7 +6836,7 @@ TEXT ·panelMost32_4_avx2(SB), NOSPLIT, $0-88
 	VXORPD     Y6, Y6, Y6
 	VXORPD     Y7, Y7, Y7
 	VXORPD     Y8, Y8, Y8
-	CMPB       add+72(FP), $+0
+	CMPB       add+88(FP), $+0
 	JEQ        start
 	MOVQ       c+0(FP), AX
 	MOVQ       ldc+8(FP), CX
@@ -6777,21 +6845,21 @@ TEXT ·panelMost32_4_avx2(SB), NOSPLIT, $0-88
 	VMOVAPD    Y1, Y1
 	VMASKMOVPS 32(AX), Y0, Y2
 	VMOVAPD    Y2, Y2
-	CMPQ       rows+56(FP), $+1
+	CMPQ       rows+72(FP), $+1
 	JEQ        start
 	ADDQ       CX, AX
 	VMOVUPS    (AX), Y3
 	VMOVAPD    Y3, Y3
 	VMASKMOVPS 32(AX), Y0, Y4
 	VMOVAPD    Y4, Y4
-	CMPQ       rows+56(FP), $+2
+	CMPQ       rows+72(FP), $+2
 	JEQ        start
 	ADDQ       CX, AX
 	VMOVUPS    (AX), Y5
 	VMOVAPD    Y5, Y5
 	VMASKMOVPS 32(AX), Y0, Y6
 	VMOVAPD    Y6, Y6
-	CMPQ       rows+56(FP), $+3
+	CMPQ       rows+72(FP), $+3
 	JEQ        start
 	ADDQ       CX, AX
 	VMOVUPS    (AX), Y7
@@ -6800,23 +6868,27 @@ TEXT ·panelMost32_4_avx2(SB), NOSPLIT, $0-88
 	VMOVAPD    Y8, Y8
 
 start:
-	MOVQ    z+32(FP), AX
-	MOVQ    ldz+40(FP), CX
+	MOVQ    z+48(FP), AX
+	MOVQ    ldz+56(FP), CX
 	SHLQ    $0x02, CX
 	MOVQ    w+16(FP), DX
-	MOVQ    ldw+24(FP), BX
+	MOVQ    down+24(FP), BX
 	SHLQ    $0x02, BX
 	MOVQ    $0x00000000, SI
 	LEAQ    (SI)(BX*1), DI
-	CMPQ    rows+56(FP), $+2
+	CMPQ    rows+72(FP), $+2
 	CMOVQLT SI, DI
 	LEAQ    (DI)(BX*1), SI
-	CMPQ    rows+56(FP), $+3
+	CMPQ    rows+72(FP), $+3
 	CMOVQLT DI, SI
 	LEAQ    (SI)(BX*1), BX
-	CMPQ    rows+56(FP), $+4
+	CMPQ    rows+72(FP), $+4
 	CMOVQLT SI, BX
-	MOVQ    n+48(FP), R8
+	MOVQ    n+64(FP), R8
+	MOVQ    next+32(FP), R9
+	SHLQ    $0x02, R9
+	MOVQ    across+40(FP), R10
+	SHLQ    $0x02, R10
 	INCQ    R8
 	SHRQ    $0x01, R8
 	JCC     second
@@ -6837,7 +6909,7 @@ pair:
 	VFMADD231PS  Y9, Y11, Y7
 	VFMADD231PS  Y10, Y11, Y8
 	ADDQ         CX, AX
-	ADDQ         $+4, DX
+	ADDQ         R9, DX
 
 second:
 	VMOVUPS      (AX), Y9
@@ -6855,7 +6927,7 @@ second:
 	VFMADD231PS  Y9, Y11, Y7
 	VFMADD231PS  Y10, Y11, Y8
 	ADDQ         CX, AX
-	ADDQ         $+4, DX
+	ADDQ         R10, DX
 	DECQ         R8
 	JNZ          pair
 	MOVQ         c+0(FP), AX
@@ -6863,17 +6935,17 @@ second:
 	SHLQ         $0x02, CX
 	VMOVUPS      Y1, (AX)
 	VMASKMOVPS   Y2, Y0, 32(AX)
-	CMPQ         rows+56(FP), $+1
+	CMPQ         rows+72(FP), $+1
 	JEQ          stored
 	ADDQ         CX, AX
 	VMOVUPS      Y3, (AX)
 	VMASKMOVPS   Y4, Y0, 32(AX)
-	CMPQ         rows+56(FP), $+2
+	CMPQ         rows+72(FP), $+2
 	JEQ          stored
 	ADDQ         CX, AX
 	VMOVUPS      Y5, (AX)
 	VMASKMOVPS   Y6, Y0, 32(AX)
-	CMPQ         rows+56(FP), $+3
+	CMPQ         rows+72(FP), $+3
 	JEQ          stored
 	ADDQ         CX, AX
 	VMOVUPS      Y7, (AX)

@@ -4059,9 +4059,9 @@ column:
 	VZEROUPPER
 	RET
 
-// func panel_12_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, rows int, add bool, next uintptr, ldnext int, step int, groups int, then uintptr, ldthen int, thenstep int, index int)
+// func panel_12_avx512(c *float64, ldc int, w *float64, down int, next int, across int, z *float64, ldz int, n int, rows int, add bool, ahead uintptr, ldahead int, step int, groups int, then uintptr, ldthen int, thenstep int, index int)
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
-TEXT ·panel_12_avx512(SB), NOSPLIT, $8-136
+TEXT ·panel_12_avx512(SB), NOSPLIT, $8-152
 	VXORPD  Z0, Z0, Z0
 	VXORPD  Z1, Z1, Z1
 	VXORPD  Z2, Z2, Z2
@@ -4086,7 +4086,7 @@ TEXT ·panel_12_avx512(SB), NOSPLIT, $8-136
 	VXORPD  Z21, Z21, Z21
 	VXORPD  Z22, Z22, Z22
 	VXORPD  Z23, Z23, Z23
-	CMPB    add+64(FP), $+0
+	CMPB    add+80(FP), $+0
 	JEQ     start
 	MOVQ    c+0(FP), AX
 	MOVQ    ldc+8(FP), CX
@@ -4128,11 +4128,11 @@ TEXT ·panel_12_avx512(SB), NOSPLIT, $8-136
 	VMOVUPD 64(AX), Z23
 
 start:
-	MOVQ   z+32(FP), AX
-	MOVQ   ldz+40(FP), CX
+	MOVQ   z+48(FP), AX
+	MOVQ   ldz+56(FP), CX
 	SHLQ   $0x03, CX
 	MOVQ   w+16(FP), DX
-	MOVQ   ldw+24(FP), BX
+	MOVQ   down+24(FP), BX
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 	LEAQ   (BX)(BX*4), DI
@@ -4140,12 +4140,14 @@ start:
 	SHLQ   $0x03, R8
 	SUBQ   BX, R8
 	LEAQ   (DX)(BX*8), R9
-	MOVQ   next+72(FP), R10
-	MOVQ   ldnext+80(FP), R11
-	MOVQ   n+48(FP), R12
+	MOVQ   ahead+88(FP), R10
+	MOVQ   ldahead+96(FP), R11
+	MOVQ   n+64(FP), R12
 	IMUL3Q $-12, R11, R13
-	ADDQ   step+88(FP), R13
+	ADDQ   step+104(FP), R13
 	MOVQ   R13, (SP)
+	CMPQ   across+40(FP), $+1
+	JNE    lineDone
 	SHRQ   $0x03, R12
 	TESTQ  R12, R12
 	JZ     lineDone
@@ -4243,12 +4245,12 @@ steps:
 	DECQ         R13
 	JNZ          steps
 	ADDQ         (SP), R10
-	DECQ         groups+96(FP)
+	DECQ         groups+112(FP)
 	JNE          go
-	MOVQ         then+104(FP), R10
-	MOVQ         ldthen+112(FP), R11
+	MOVQ         then+120(FP), R10
+	MOVQ         ldthen+128(FP), R11
 	IMUL3Q       $-12, R11, R13
-	ADDQ         thenstep+120(FP), R13
+	ADDQ         thenstep+136(FP), R13
 	MOVQ         R13, (SP)
 
 go:
@@ -4256,9 +4258,17 @@ go:
 	JNZ  line
 
 lineDone:
-	MOVQ n+48(FP), R10
+	MOVQ n+64(FP), R10
+	CMPQ across+40(FP), $+1
+	JNE  rest
 	ANDQ $+7, R10
 	JZ   summed
+
+rest:
+	MOVQ next+32(FP), R11
+	SHLQ $0x03, R11
+	MOVQ across+40(FP), R12
+	SHLQ $0x03, R12
 	INCQ R10
 	SHRQ $0x01, R10
 	JCC  second
@@ -4303,8 +4313,8 @@ pair:
 	VFMADD231PD  Z24, Z26, Z22
 	VFMADD231PD  Z25, Z26, Z23
 	ADDQ         CX, AX
-	ADDQ         $+8, DX
-	ADDQ         $+8, R9
+	ADDQ         R11, DX
+	ADDQ         R11, R9
 
 second:
 	VMOVUPD      (AX), Z24
@@ -4346,8 +4356,8 @@ second:
 	VFMADD231PD  Z24, Z26, Z22
 	VFMADD231PD  Z25, Z26, Z23
 	ADDQ         CX, AX
-	ADDQ         $+8, DX
-	ADDQ         $+8, R9
+	ADDQ         R12, DX
+	ADDQ         R12, R9
 	DECQ         R10
 	JNZ          pair
 
@@ -4393,10 +4403,10 @@ summed:
 	VZEROUPPER
 	RET
 
-// func panelHalf_12_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, rows int, cols int, add bool, index int)
+// func panelHalf_12_avx512(c *float64, ldc int, w *float64, down int, next int, across int, z *float64, ldz int, n int, rows int, cols int, add bool, index int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·panelHalf_12_avx512(SB), NOSPLIT, $0-88
-	MOVQ      cols+64(FP), AX
+TEXT ·panelHalf_12_avx512(SB), NOSPLIT, $0-104
+	MOVQ      cols+80(FP), AX
 	MOVQ      $0x00000000000000ff, CX
 	NEGQ      AX
 	ADDQ      $+8, AX
@@ -4414,7 +4424,7 @@ TEXT ·panelHalf_12_avx512(SB), NOSPLIT, $0-88
 	VXORPD    Z9, Z9, Z9
 	VXORPD    Z10, Z10, Z10
 	VXORPD    Z11, Z11, Z11
-	CMPB      add+72(FP), $+0
+	CMPB      add+88(FP), $+0
 	JEQ       start
 	MOVQ      c+0(FP), AX
 	MOVQ      ldc+8(FP), CX
@@ -4456,11 +4466,11 @@ TEXT ·panelHalf_12_avx512(SB), NOSPLIT, $0-88
 	VMOVAPD   Z11, Z11
 
 start:
-	MOVQ z+32(FP), AX
-	MOVQ ldz+40(FP), CX
+	MOVQ z+48(FP), AX
+	MOVQ ldz+56(FP), CX
 	SHLQ $0x03, CX
 	MOVQ w+16(FP), DX
-	MOVQ ldw+24(FP), BX
+	MOVQ down+24(FP), BX
 	SHLQ $0x03, BX
 	LEAQ (BX)(BX*2), SI
 	LEAQ (BX)(BX*4), DI
@@ -4468,7 +4478,11 @@ start:
 	SHLQ $0x03, R8
 	SUBQ BX, R8
 	LEAQ (DX)(BX*8), R9
-	MOVQ n+48(FP), R10
+	MOVQ n+64(FP), R10
+	MOVQ next+32(FP), R11
+	SHLQ $0x03, R11
+	MOVQ across+40(FP), R12
+	SHLQ $0x03, R12
 	INCQ R10
 	SHRQ $0x01, R10
 	JCC  second
@@ -4500,8 +4514,8 @@ pair:
 	VBROADCASTSD (R9)(SI*1), Z13
 	VFMADD231PD  Z12, Z13, Z11
 	ADDQ         CX, AX
-	ADDQ         $+8, DX
-	ADDQ         $+8, R9
+	ADDQ         R11, DX
+	ADDQ         R11, R9
 
 second:
 	VMOVUPD.Z    (AX), K1, Z12
@@ -4530,8 +4544,8 @@ second:
 	VBROADCASTSD (R9)(SI*1), Z13
 	VFMADD231PD  Z12, Z13, Z11
 	ADDQ         CX, AX
-	ADDQ         $+8, DX
-	ADDQ         $+8, R9
+	ADDQ         R12, DX
+	ADDQ         R12, R9
 	DECQ         R10
 	JNZ          pair
 	MOVQ         c+0(FP), AX
@@ -4563,10 +4577,10 @@ second:
 	VZEROUPPER
 	RET
 
-// func panelMost_12_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, rows int, cols int, add bool, index int)
+// func panelMost_12_avx512(c *float64, ldc int, w *float64, down int, next int, across int, z *float64, ldz int, n int, rows int, cols int, add bool, index int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·panelMost_12_avx512(SB), NOSPLIT, $0-88
-	MOVQ      cols+64(FP), AX
+TEXT ·panelMost_12_avx512(SB), NOSPLIT, $0-104
+	MOVQ      cols+80(FP), AX
 	SUBQ      $+8, AX
 	MOVQ      $0x00000000000000ff, CX
 	NEGQ      AX
@@ -4597,7 +4611,7 @@ TEXT ·panelMost_12_avx512(SB), NOSPLIT, $0-88
 	VXORPD    Z21, Z21, Z21
 	VXORPD    Z22, Z22, Z22
 	VXORPD    Z23, Z23, Z23
-	CMPB      add+72(FP), $+0
+	CMPB      add+88(FP), $+0
 	JEQ       start
 	MOVQ      c+0(FP), AX
 	MOVQ      ldc+8(FP), CX
@@ -4663,11 +4677,11 @@ TEXT ·panelMost_12_avx512(SB), NOSPLIT, $0-88
 	VMOVAPD   Z23, Z23
 
 start:
-	MOVQ z+32(FP), AX
-	MOVQ ldz+40(FP), CX
+	MOVQ z+48(FP), AX
+	MOVQ ldz+56(FP), CX
 	SHLQ $0x03, CX
 	MOVQ w+16(FP), DX
-	MOVQ ldw+24(FP), BX
+	MOVQ down+24(FP), BX
 	SHLQ $0x03, BX
 	LEAQ (BX)(BX*2), SI
 	LEAQ (BX)(BX*4), DI
@@ -4675,7 +4689,11 @@ start:
 	SHLQ $0x03, R8
 	SUBQ BX, R8
 	LEAQ (DX)(BX*8), R9
-	MOVQ n+48(FP), R10
+	MOVQ n+64(FP), R10
+	MOVQ next+32(FP), R11
+	SHLQ $0x03, R11
+	MOVQ across+40(FP), R12
+	SHLQ $0x03, R12
 	INCQ R10
 	SHRQ $0x01, R10
 	JCC  second
@@ -4720,8 +4738,8 @@ pair:
 	VFMADD231PD  Z24, Z26, Z22
 	VFMADD231PD  Z25, Z26, Z23
 	ADDQ         CX, AX
-	ADDQ         $+8, DX
-	ADDQ         $+8, R9
+	ADDQ         R11, DX
+	ADDQ         R11, R9
 
 second:
 	VMOVUPD      (AX), Z24
@@ -4763,8 +4781,8 @@ second:
 	VFMADD231PD  Z24, Z26, Z22
 	VFMADD231PD  Z25, Z26, Z23
 	ADDQ         CX, AX
-	ADDQ         $+8, DX
-	ADDQ         $+8, R9
+	ADDQ         R12, DX
+	ADDQ         R12, R9
 	DECQ         R10
 	JNZ          pair
 	MOVQ         c+0(FP), AX
@@ -4808,9 +4826,9 @@ second:
 	VZEROUPPER
 	RET
 
-// func panel32_12_avx512(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, rows int, add bool, next uintptr, ldnext int, step int, groups int, then uintptr, ldthen int, thenstep int, index int)
+// func panel32_12_avx512(c *float32, ldc int, w *float32, down int, next int, across int, z *float32, ldz int, n int, rows int, add bool, ahead uintptr, ldahead int, step int, groups int, then uintptr, ldthen int, thenstep int, index int)
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
-TEXT ·panel32_12_avx512(SB), NOSPLIT, $8-136
+TEXT ·panel32_12_avx512(SB), NOSPLIT, $8-152
 	VXORPD  Z0, Z0, Z0
 	VXORPD  Z1, Z1, Z1
 	VXORPD  Z2, Z2, Z2
@@ -4835,7 +4853,7 @@ TEXT ·panel32_12_avx512(SB), NOSPLIT, $8-136
 	VXORPD  Z21, Z21, Z21
 	VXORPD  Z22, Z22, Z22
 	VXORPD  Z23, Z23, Z23
-	CMPB    add+64(FP), $+0
+	CMPB    add+80(FP), $+0
 	JEQ     start
 	MOVQ    c+0(FP), AX
 	MOVQ    ldc+8(FP), CX
@@ -4877,11 +4895,11 @@ TEXT ·panel32_12_avx512(SB), NOSPLIT, $8-136
 	VMOVUPS 64(AX), Z23
 
 start:
-	MOVQ   z+32(FP), AX
-	MOVQ   ldz+40(FP), CX
+	MOVQ   z+48(FP), AX
+	MOVQ   ldz+56(FP), CX
 	SHLQ   $0x02, CX
 	MOVQ   w+16(FP), DX
-	MOVQ   ldw+24(FP), BX
+	MOVQ   down+24(FP), BX
 	SHLQ   $0x02, BX
 	LEAQ   (BX)(BX*2), SI
 	LEAQ   (BX)(BX*4), DI
@@ -4889,12 +4907,14 @@ start:
 	SHLQ   $0x03, R8
 	SUBQ   BX, R8
 	LEAQ   (DX)(BX*8), R9
-	MOVQ   next+72(FP), R10
-	MOVQ   ldnext+80(FP), R11
-	MOVQ   n+48(FP), R12
+	MOVQ   ahead+88(FP), R10
+	MOVQ   ldahead+96(FP), R11
+	MOVQ   n+64(FP), R12
 	IMUL3Q $-12, R11, R13
-	ADDQ   step+88(FP), R13
+	ADDQ   step+104(FP), R13
 	MOVQ   R13, (SP)
+	CMPQ   across+40(FP), $+1
+	JNE    lineDone
 	SHRQ   $0x04, R12
 	TESTQ  R12, R12
 	JZ     lineDone
@@ -5070,12 +5090,12 @@ steps:
 	DECQ         R13
 	JNZ          steps
 	ADDQ         (SP), R10
-	DECQ         groups+96(FP)
+	DECQ         groups+112(FP)
 	JNE          go
-	MOVQ         then+104(FP), R10
-	MOVQ         ldthen+112(FP), R11
+	MOVQ         then+120(FP), R10
+	MOVQ         ldthen+128(FP), R11
 	IMUL3Q       $-12, R11, R13
-	ADDQ         thenstep+120(FP), R13
+	ADDQ         thenstep+136(FP), R13
 	MOVQ         R13, (SP)
 
 go:
@@ -5083,9 +5103,17 @@ go:
 	JNZ  line
 
 lineDone:
-	MOVQ n+48(FP), R10
+	MOVQ n+64(FP), R10
+	CMPQ across+40(FP), $+1
+	JNE  rest
 	ANDQ $+15, R10
 	JZ   summed
+
+rest:
+	MOVQ next+32(FP), R11
+	SHLQ $0x02, R11
+	MOVQ across+40(FP), R12
+	SHLQ $0x02, R12
 	INCQ R10
 	SHRQ $0x01, R10
 	JCC  second
@@ -5130,8 +5158,8 @@ pair:
 	VFMADD231PS  Z24, Z26, Z22
 	VFMADD231PS  Z25, Z26, Z23
 	ADDQ         CX, AX
-	ADDQ         $+4, DX
-	ADDQ         $+4, R9
+	ADDQ         R11, DX
+	ADDQ         R11, R9
 
 second:
 	VMOVUPS      (AX), Z24
@@ -5173,8 +5201,8 @@ second:
 	VFMADD231PS  Z24, Z26, Z22
 	VFMADD231PS  Z25, Z26, Z23
 	ADDQ         CX, AX
-	ADDQ         $+4, DX
-	ADDQ         $+4, R9
+	ADDQ         R12, DX
+	ADDQ         R12, R9
 	DECQ         R10
 	JNZ          pair
 
@@ -5220,10 +5248,10 @@ summed:
 	VZEROUPPER
 	RET
 
-// func panelHalf32_12_avx512(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, rows int, cols int, add bool, index int)
+// func panelHalf32_12_avx512(c *float32, ldc int, w *float32, down int, next int, across int, z *float32, ldz int, n int, rows int, cols int, add bool, index int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·panelHalf32_12_avx512(SB), NOSPLIT, $0-88
-	MOVQ      cols+64(FP), AX
+TEXT ·panelHalf32_12_avx512(SB), NOSPLIT, $0-104
+	MOVQ      cols+80(FP), AX
 	MOVQ      $0x000000000000ffff, CX
 	NEGQ      AX
 	ADDQ      $+16, AX
@@ -5241,7 +5269,7 @@ TEXT ·panelHalf32_12_avx512(SB), NOSPLIT, $0-88
 	VXORPD    Z9, Z9, Z9
 	VXORPD    Z10, Z10, Z10
 	VXORPD    Z11, Z11, Z11
-	CMPB      add+72(FP), $+0
+	CMPB      add+88(FP), $+0
 	JEQ       start
 	MOVQ      c+0(FP), AX
 	MOVQ      ldc+8(FP), CX
@@ -5283,11 +5311,11 @@ TEXT ·panelHalf32_12_avx512(SB), NOSPLIT, $0-88
 	VMOVAPD   Z11, Z11
 
 start:
-	MOVQ z+32(FP), AX
-	MOVQ ldz+40(FP), CX
+	MOVQ z+48(FP), AX
+	MOVQ ldz+56(FP), CX
 	SHLQ $0x02, CX
 	MOVQ w+16(FP), DX
-	MOVQ ldw+24(FP), BX
+	MOVQ down+24(FP), BX
 	SHLQ $0x02, BX
 	LEAQ (BX)(BX*2), SI
 	LEAQ (BX)(BX*4), DI
@@ -5295,7 +5323,11 @@ start:
 	SHLQ $0x03, R8
 	SUBQ BX, R8
 	LEAQ (DX)(BX*8), R9
-	MOVQ n+48(FP), R10
+	MOVQ n+64(FP), R10
+	MOVQ next+32(FP), R11
+	SHLQ $0x02, R11
+	MOVQ across+40(FP), R12
+	SHLQ $0x02, R12
 	INCQ R10
 	SHRQ $0x01, R10
 	JCC  second
@@ -5327,8 +5359,8 @@ pair:
 	VBROADCASTSS (R9)(SI*1), Z13
 	VFMADD231PS  Z12, Z13, Z11
 	ADDQ         CX, AX
-	ADDQ         $+4, DX
-	ADDQ         $+4, R9
+	ADDQ         R11, DX
+	ADDQ         R11, R9
 
 second:
 	VMOVUPS.Z    (AX), K1, Z12
@@ -5357,8 +5389,8 @@ second:
 	VBROADCASTSS (R9)(SI*1), Z13
 	VFMADD231PS  Z12, Z13, Z11
 	ADDQ         CX, AX
-	ADDQ         $+4, DX
-	ADDQ         $+4, R9
+	ADDQ         R12, DX
+	ADDQ         R12, R9
 	DECQ         R10
 	JNZ          pair
 	MOVQ         c+0(FP), AX
@@ -5390,10 +5422,10 @@ second:
 	VZEROUPPER
 	RET
 
-// func panelMost32_12_avx512(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, rows int, cols int, add bool, index int)
+// func panelMost32_12_avx512(c *float32, ldc int, w *float32, down int, next int, across int, z *float32, ldz int, n int, rows int, cols int, add bool, index int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·panelMost32_12_avx512(SB), NOSPLIT, $0-88
-	MOVQ      cols+64(FP), AX
+TEXT ·panelMost32_12_avx512(SB), NOSPLIT, $0-104
+	MOVQ      cols+80(FP), AX
 	SUBQ      $+16, AX
 	MOVQ      $0x000000000000ffff, CX
 	NEGQ      AX
@@ -5424,7 +5456,7 @@ TEXT ·panelMost32_12_avx512(SB), NOSPLIT, $0-88
 	VXORPD    Z21, Z21, Z21
 	VXORPD    Z22, Z22, Z22
 	VXORPD    Z23, Z23, Z23
-	CMPB      add+72(FP), $+0
+	CMPB      add+88(FP), $+0
 	JEQ       start
 	MOVQ      c+0(FP), AX
 	MOVQ      ldc+8(FP), CX
@@ -5490,11 +5522,11 @@ TEXT ·panelMost32_12_avx512(SB), NOSPLIT, $0-88
 	VMOVAPD   Z23, Z23
 
 start:
-	MOVQ z+32(FP), AX
-	MOVQ ldz+40(FP), CX
+	MOVQ z+48(FP), AX
+	MOVQ ldz+56(FP), CX
 	SHLQ $0x02, CX
 	MOVQ w+16(FP), DX
-	MOVQ ldw+24(FP), BX
+	MOVQ down+24(FP), BX
 	SHLQ $0x02, BX
 	LEAQ (BX)(BX*2), SI
 	LEAQ (BX)(BX*4), DI
@@ -5502,7 +5534,11 @@ start:
 	SHLQ $0x03, R8
 	SUBQ BX, R8
 	LEAQ (DX)(BX*8), R9
-	MOVQ n+48(FP), R10
+	MOVQ n+64(FP), R10
+	MOVQ next+32(FP), R11
+	SHLQ $0x02, R11
+	MOVQ across+40(FP), R12
+	SHLQ $0x02, R12
 	INCQ R10
 	SHRQ $0x01, R10
 	JCC  second
@@ -5547,8 +5583,8 @@ pair:
 	VFMADD231PS  Z24, Z26, Z22
 	VFMADD231PS  Z25, Z26, Z23
 	ADDQ         CX, AX
-	ADDQ         $+4, DX
-	ADDQ         $+4, R9
+	ADDQ         R11, DX
+	ADDQ         R11, R9
 
 second:
 	VMOVUPS      (AX), Z24
@@ -5590,8 +5626,8 @@ second:
 	VFMADD231PS  Z24, Z26, Z22
 	VFMADD231PS  Z25, Z26, Z23
 	ADDQ         CX, AX
-	ADDQ         $+4, DX
-	ADDQ         $+4, R9
+	ADDQ         R12, DX
+	ADDQ         R12, R9
 	DECQ         R10
 	JNZ          pair
 	MOVQ         c+0(FP), AX
@@ -5635,9 +5671,9 @@ second:
 	VZEROUPPER
 	RET
 
-// func panel_4_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, rows int, add bool, next uintptr, ldnext int, step int, groups int, then uintptr, ldthen int, thenstep int, index int)
+// func panel_4_avx512(c *float64, ldc int, w *float64, down int, next int, across int, z *float64, ldz int, n int, rows int, add bool, ahead uintptr, ldahead int, step int, groups int, then uintptr, ldthen int, thenstep int, index int)
 // Requires: AVX, AVX512DQ, AVX512F, CMOV, MMX+
-TEXT ·panel_4_avx512(SB), NOSPLIT, $8-136
+TEXT ·panel_4_avx512(SB), NOSPLIT, $8-152
 	VXORPD  Z0, Z0, Z0
 	VXORPD  Z1, Z1, Z1
 	VXORPD  Z2, Z2, Z2
@@ -5646,52 +5682,54 @@ TEXT ·panel_4_avx512(SB), NOSPLIT, $8-136
 	VXORPD  Z5, Z5, Z5
 	VXORPD  Z6, Z6, Z6
 	VXORPD  Z7, Z7, Z7
-	CMPB    add+64(FP), $+0
+	CMPB    add+80(FP), $+0
 	JEQ     start
 	MOVQ    c+0(FP), AX
 	MOVQ    ldc+8(FP), CX
 	SHLQ    $0x03, CX
 	VMOVUPD (AX), Z0
 	VMOVUPD 64(AX), Z1
-	CMPQ    rows+56(FP), $+1
+	CMPQ    rows+72(FP), $+1
 	JEQ     start
 	ADDQ    CX, AX
 	VMOVUPD (AX), Z2
 	VMOVUPD 64(AX), Z3
-	CMPQ    rows+56(FP), $+2
+	CMPQ    rows+72(FP), $+2
 	JEQ     start
 	ADDQ    CX, AX
 	VMOVUPD (AX), Z4
 	VMOVUPD 64(AX), Z5
-	CMPQ    rows+56(FP), $+3
+	CMPQ    rows+72(FP), $+3
 	JEQ     start
 	ADDQ    CX, AX
 	VMOVUPD (AX), Z6
 	VMOVUPD 64(AX), Z7
 
 start:
-	MOVQ    z+32(FP), AX
-	MOVQ    ldz+40(FP), CX
+	MOVQ    z+48(FP), AX
+	MOVQ    ldz+56(FP), CX
 	SHLQ    $0x03, CX
 	MOVQ    w+16(FP), DX
-	MOVQ    ldw+24(FP), BX
+	MOVQ    down+24(FP), BX
 	SHLQ    $0x03, BX
 	MOVQ    $0x00000000, SI
 	LEAQ    (SI)(BX*1), DI
-	CMPQ    rows+56(FP), $+2
+	CMPQ    rows+72(FP), $+2
 	CMOVQLT SI, DI
 	LEAQ    (DI)(BX*1), SI
-	CMPQ    rows+56(FP), $+3
+	CMPQ    rows+72(FP), $+3
 	CMOVQLT DI, SI
 	LEAQ    (SI)(BX*1), BX
-	CMPQ    rows+56(FP), $+4
+	CMPQ    rows+72(FP), $+4
 	CMOVQLT SI, BX
-	MOVQ    next+72(FP), R8
-	MOVQ    ldnext+80(FP), R9
-	MOVQ    n+48(FP), R10
+	MOVQ    ahead+88(FP), R8
+	MOVQ    ldahead+96(FP), R9
+	MOVQ    n+64(FP), R10
 	IMUL3Q  $-4, R9, R11
-	ADDQ    step+88(FP), R11
+	ADDQ    step+104(FP), R11
 	MOVQ    R11, (SP)
+	CMPQ    across+40(FP), $+1
+	JNE     lineDone
 	SHRQ    $0x03, R10
 	TESTQ   R10, R10
 	JZ      lineDone
@@ -5736,12 +5774,12 @@ steps:
 	DECQ         R11
 	JNZ          steps
 	ADDQ         (SP), R8
-	DECQ         groups+96(FP)
+	DECQ         groups+112(FP)
 	JNE          go
-	MOVQ         then+104(FP), R8
-	MOVQ         ldthen+112(FP), R9
+	MOVQ         then+120(FP), R8
+	MOVQ         ldthen+128(FP), R9
 	IMUL3Q       $-4, R9, R11
-	ADDQ         thenstep+120(FP), R11
+	ADDQ         thenstep+136(FP), R11
 	MOVQ         R11, (SP)
 
 go:
@@ -5749,9 +5787,17 @@ go:
 	JNZ  line
 
 lineDone:
-	MOVQ n+48(FP), R8
+	MOVQ n+64(FP), R8
+	CMPQ across+40(FP), $+1
+	JNE  rest
 	ANDQ $+7, R8
 	JZ   summed
+
+rest:
+	MOVQ next+32(FP), R9
+	SHLQ $0x03, R9
+	MOVQ across+40(FP), R10
+	SHLQ $0x03, R10
 	INCQ R8
 	SHRQ $0x01, R8
 	JCC  second
@@ -5772,7 +5818,7 @@ pair:
 	VFMADD231PD  Z8, Z10, Z6
 	VFMADD231PD  Z9, Z10, Z7
 	ADDQ         CX, AX
-	ADDQ         $+8, DX
+	ADDQ         R9, DX
 
 second:
 	VMOVUPD      (AX), Z8
@@ -5790,7 +5836,7 @@ second:
 	VFMADD231PD  Z8, Z10, Z6
 	VFMADD231PD  Z9, Z10, Z7
 	ADDQ         CX, AX
-	ADDQ         $+8, DX
+	ADDQ         R10, DX
 	DECQ         R8
 	JNZ          pair
 
@@ -5800,17 +5846,17 @@ summed:
 	SHLQ    $0x03, CX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, 64(AX)
-	CMPQ    rows+56(FP), $+1
+	CMPQ    rows+72(FP), $+1
 	JEQ     stored
 	ADDQ    CX, AX
 	VMOVUPD Z2, (AX)
 	VMOVUPD Z3, 64(AX)
-	CMPQ    rows+56(FP), $+2
+	CMPQ    rows+72(FP), $+2
 	JEQ     stored
 	ADDQ    CX, AX
 	VMOVUPD Z4, (AX)
 	VMOVUPD Z5, 64(AX)
-	CMPQ    rows+56(FP), $+3
+	CMPQ    rows+72(FP), $+3
 	JEQ     stored
 	ADDQ    CX, AX
 	VMOVUPD Z6, (AX)
@@ -5820,10 +5866,10 @@ stored:
 	VZEROUPPER
 	RET
 
-// func panelHalf_4_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, rows int, cols int, add bool, index int)
+// func panelHalf_4_avx512(c *float64, ldc int, w *float64, down int, next int, across int, z *float64, ldz int, n int, rows int, cols int, add bool, index int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV
-TEXT ·panelHalf_4_avx512(SB), NOSPLIT, $0-88
-	MOVQ      cols+64(FP), AX
+TEXT ·panelHalf_4_avx512(SB), NOSPLIT, $0-104
+	MOVQ      cols+80(FP), AX
 	MOVQ      $0x00000000000000ff, CX
 	NEGQ      AX
 	ADDQ      $+8, AX
@@ -5833,47 +5879,51 @@ TEXT ·panelHalf_4_avx512(SB), NOSPLIT, $0-88
 	VXORPD    Z1, Z1, Z1
 	VXORPD    Z2, Z2, Z2
 	VXORPD    Z3, Z3, Z3
-	CMPB      add+72(FP), $+0
+	CMPB      add+88(FP), $+0
 	JEQ       start
 	MOVQ      c+0(FP), AX
 	MOVQ      ldc+8(FP), CX
 	SHLQ      $0x03, CX
 	VMOVUPD.Z (AX), K1, Z0
 	VMOVAPD   Z0, Z0
-	CMPQ      rows+56(FP), $+1
+	CMPQ      rows+72(FP), $+1
 	JEQ       start
 	ADDQ      CX, AX
 	VMOVUPD.Z (AX), K1, Z1
 	VMOVAPD   Z1, Z1
-	CMPQ      rows+56(FP), $+2
+	CMPQ      rows+72(FP), $+2
 	JEQ       start
 	ADDQ      CX, AX
 	VMOVUPD.Z (AX), K1, Z2
 	VMOVAPD   Z2, Z2
-	CMPQ      rows+56(FP), $+3
+	CMPQ      rows+72(FP), $+3
 	JEQ       start
 	ADDQ      CX, AX
 	VMOVUPD.Z (AX), K1, Z3
 	VMOVAPD   Z3, Z3
 
 start:
-	MOVQ    z+32(FP), AX
-	MOVQ    ldz+40(FP), CX
+	MOVQ    z+48(FP), AX
+	MOVQ    ldz+56(FP), CX
 	SHLQ    $0x03, CX
 	MOVQ    w+16(FP), DX
-	MOVQ    ldw+24(FP), BX
+	MOVQ    down+24(FP), BX
 	SHLQ    $0x03, BX
 	MOVQ    $0x00000000, SI
 	LEAQ    (SI)(BX*1), DI
-	CMPQ    rows+56(FP), $+2
+	CMPQ    rows+72(FP), $+2
 	CMOVQLT SI, DI
 	LEAQ    (DI)(BX*1), SI
-	CMPQ    rows+56(FP), $+3
+	CMPQ    rows+72(FP), $+3
 	CMOVQLT DI, SI
 	LEAQ    (SI)(BX*1), BX
-	CMPQ    rows+56(FP), $+4
+	CMPQ    rows+72(FP), $+4
 	CMOVQLT SI, BX
-	MOVQ    n+48(FP), R8
+	MOVQ    n+64(FP), R8
+	MOVQ    next+32(FP), R9
+	SHLQ    $0x03, R9
+	MOVQ    across+40(FP), R10
+	SHLQ    $0x03, R10
 	INCQ    R8
 	SHRQ    $0x01, R8
 	JCC     second
@@ -5889,7 +5939,7 @@ pair:
 	VBROADCASTSD (DX)(BX*1), Z5
 	VFMADD231PD  Z4, Z5, Z3
 	ADDQ         CX, AX
-	ADDQ         $+8, DX
+	ADDQ         R9, DX
 
 second:
 	VMOVUPD.Z    (AX), K1, Z4
@@ -5902,22 +5952,22 @@ second:
 	VBROADCASTSD (DX)(BX*1), Z5
 	VFMADD231PD  Z4, Z5, Z3
 	ADDQ         CX, AX
-	ADDQ         $+8, DX
+	ADDQ         R10, DX
 	DECQ         R8
 	JNZ          pair
 	MOVQ         c+0(FP), AX
 	MOVQ         ldc+8(FP), CX
 	SHLQ         $0x03, CX
 	VMOVUPD      Z0, K1, (AX)
-	CMPQ         rows+56(FP), $+1
+	CMPQ         rows+72(FP), $+1
 	JEQ          stored
 	ADDQ         CX, AX
 	VMOVUPD      Z1, K1, (AX)
-	CMPQ         rows+56(FP), $+2
+	CMPQ         rows+72(FP), $+2
 	JEQ          stored
 	ADDQ         CX, AX
 	VMOVUPD      Z2, K1, (AX)
-	CMPQ         rows+56(FP), $+3
+	CMPQ         rows+72(FP), $+3
 	JEQ          stored
 	ADDQ         CX, AX
 	VMOVUPD      Z3, K1, (AX)
@@ -5926,10 +5976,10 @@ stored:
 	VZEROUPPER
 	RET
 
-// func panelMost_4_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, rows int, cols int, add bool, index int)
+// func panelMost_4_avx512(c *float64, ldc int, w *float64, down int, next int, across int, z *float64, ldz int, n int, rows int, cols int, add bool, index int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV
-TEXT ·panelMost_4_avx512(SB), NOSPLIT, $0-88
-	MOVQ      cols+64(FP), AX
+TEXT ·panelMost_4_avx512(SB), NOSPLIT, $0-104
+	MOVQ      cols+80(FP), AX
 	SUBQ      $+8, AX
 	MOVQ      $0x00000000000000ff, CX
 	NEGQ      AX
@@ -5944,7 +5994,7 @@ TEXT ·panelMost_4_avx512(SB), NOSPLIT, $0-88
 	VXORPD    Z5, Z5, Z5
 	VXORPD    Z6, Z6, Z6
 	VXORPD    Z7, Z7, Z7
-	CMPB      add+72(FP), $+0
+	CMPB      add+88(FP), $+0
 	JEQ       start
 	MOVQ      c+0(FP), AX
 	MOVQ      ldc+8(FP), CX
@@ -5953,21 +6003,21 @@ TEXT ·panelMost_4_avx512(SB), NOSPLIT, $0-88
 	VMOVAPD   Z0, Z0
 	VMOVUPD.Z 64(AX), K1, Z1
 	VMOVAPD   Z1, Z1
-	CMPQ      rows+56(FP), $+1
+	CMPQ      rows+72(FP), $+1
 	JEQ       start
 	ADDQ      CX, AX
 	VMOVUPD   (AX), Z2
 	VMOVAPD   Z2, Z2
 	VMOVUPD.Z 64(AX), K1, Z3
 	VMOVAPD   Z3, Z3
-	CMPQ      rows+56(FP), $+2
+	CMPQ      rows+72(FP), $+2
 	JEQ       start
 	ADDQ      CX, AX
 	VMOVUPD   (AX), Z4
 	VMOVAPD   Z4, Z4
 	VMOVUPD.Z 64(AX), K1, Z5
 	VMOVAPD   Z5, Z5
-	CMPQ      rows+56(FP), $+3
+	CMPQ      rows+72(FP), $+3
 	JEQ       start
 	ADDQ      CX, AX
 	VMOVUPD   (AX), Z6
@@ -5976,23 +6026,27 @@ TEXT ·panelMost_4_avx512(SB), NOSPLIT, $0-88
 	VMOVAPD   Z7, Z7
 
 start:
-	MOVQ    z+32(FP), AX
-	MOVQ    ldz+40(FP), CX
+	MOVQ    z+48(FP), AX
+	MOVQ    ldz+56(FP), CX
 	SHLQ    $0x03, CX
 	MOVQ    w+16(FP), DX
-	MOVQ    ldw+24(FP), BX
+	MOVQ    down+24(FP), BX
 	SHLQ    $0x03, BX
 	MOVQ    $0x00000000, SI
 	LEAQ    (SI)(BX*1), DI
-	CMPQ    rows+56(FP), $+2
+	CMPQ    rows+72(FP), $+2
 	CMOVQLT SI, DI
 	LEAQ    (DI)(BX*1), SI
-	CMPQ    rows+56(FP), $+3
+	CMPQ    rows+72(FP), $+3
 	CMOVQLT DI, SI
 	LEAQ    (SI)(BX*1), BX
-	CMPQ    rows+56(FP), $+4
+	CMPQ    rows+72(FP), $+4
 	CMOVQLT SI, BX
-	MOVQ    n+48(FP), R8
+	MOVQ    n+64(FP), R8
+	MOVQ    next+32(FP), R9
+	SHLQ    $0x03, R9
+	MOVQ    across+40(FP), R10
+	SHLQ    $0x03, R10
 	INCQ    R8
 	SHRQ    $0x01, R8
 	JCC     second
@@ -6013,7 +6067,7 @@ pair:
 	VFMADD231PD  Z8, Z10, Z6
 	VFMADD231PD  Z9, Z10, Z7
 	ADDQ         CX, AX
-	ADDQ         $+8, DX
+	ADDQ         R9, DX
 
 second:
 	VMOVUPD      (AX), Z8
@@ -6031,7 +6085,7 @@ second:
 	VFMADD231PD  Z8, Z10, Z6
 	VFMADD231PD  Z9, Z10, Z7
 	ADDQ         CX, AX
-	ADDQ         $+8, DX
+	ADDQ         R10, DX
 	DECQ         R8
 	JNZ          pair
 	MOVQ         c+0(FP), AX
@@ -6039,17 +6093,17 @@ second:
 	SHLQ         $0x03, CX
 	VMOVUPD      Z0, (AX)
 	VMOVUPD      Z1, K1, 64(AX)
-	CMPQ         rows+56(FP), $+1
+	CMPQ         rows+72(FP), $+1
 	JEQ          stored
 	ADDQ         CX, AX
 	VMOVUPD      Z2, (AX)
 	VMOVUPD      Z3, K1, 64(AX)
-	CMPQ         rows+56(FP), $+2
+	CMPQ         rows+72(FP), $+2
 	JEQ          stored
 	ADDQ         CX, AX
 	VMOVUPD      Z4, (AX)
 	VMOVUPD      Z5, K1, 64(AX)
-	CMPQ         rows+56(FP), $+3
+	CMPQ         rows+72(FP), $+3
 	JEQ          stored
 	ADDQ         CX, AX
 	VMOVUPD      Z6, (AX)
@@ -6059,9 +6113,9 @@ stored:
 	VZEROUPPER
 	RET
 
-// func panel32_4_avx512(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, rows int, add bool, next uintptr, ldnext int, step int, groups int, then uintptr, ldthen int, thenstep int, index int)
+// func panel32_4_avx512(c *float32, ldc int, w *float32, down int, next int, across int, z *float32, ldz int, n int, rows int, add bool, ahead uintptr, ldahead int, step int, groups int, then uintptr, ldthen int, thenstep int, index int)
 // Requires: AVX, AVX512DQ, AVX512F, CMOV, MMX+
-TEXT ·panel32_4_avx512(SB), NOSPLIT, $8-136
+TEXT ·panel32_4_avx512(SB), NOSPLIT, $8-152
 	VXORPD  Z0, Z0, Z0
 	VXORPD  Z1, Z1, Z1
 	VXORPD  Z2, Z2, Z2
@@ -6070,52 +6124,54 @@ TEXT ·panel32_4_avx512(SB), NOSPLIT, $8-136
 	VXORPD  Z5, Z5, Z5
 	VXORPD  Z6, Z6, Z6
 	VXORPD  Z7, Z7, Z7
-	CMPB    add+64(FP), $+0
+	CMPB    add+80(FP), $+0
 	JEQ     start
 	MOVQ    c+0(FP), AX
 	MOVQ    ldc+8(FP), CX
 	SHLQ    $0x02, CX
 	VMOVUPS (AX), Z0
 	VMOVUPS 64(AX), Z1
-	CMPQ    rows+56(FP), $+1
+	CMPQ    rows+72(FP), $+1
 	JEQ     start
 	ADDQ    CX, AX
 	VMOVUPS (AX), Z2
 	VMOVUPS 64(AX), Z3
-	CMPQ    rows+56(FP), $+2
+	CMPQ    rows+72(FP), $+2
 	JEQ     start
 	ADDQ    CX, AX
 	VMOVUPS (AX), Z4
 	VMOVUPS 64(AX), Z5
-	CMPQ    rows+56(FP), $+3
+	CMPQ    rows+72(FP), $+3
 	JEQ     start
 	ADDQ    CX, AX
 	VMOVUPS (AX), Z6
 	VMOVUPS 64(AX), Z7
 
 start:
-	MOVQ    z+32(FP), AX
-	MOVQ    ldz+40(FP), CX
+	MOVQ    z+48(FP), AX
+	MOVQ    ldz+56(FP), CX
 	SHLQ    $0x02, CX
 	MOVQ    w+16(FP), DX
-	MOVQ    ldw+24(FP), BX
+	MOVQ    down+24(FP), BX
 	SHLQ    $0x02, BX
 	MOVQ    $0x00000000, SI
 	LEAQ    (SI)(BX*1), DI
-	CMPQ    rows+56(FP), $+2
+	CMPQ    rows+72(FP), $+2
 	CMOVQLT SI, DI
 	LEAQ    (DI)(BX*1), SI
-	CMPQ    rows+56(FP), $+3
+	CMPQ    rows+72(FP), $+3
 	CMOVQLT DI, SI
 	LEAQ    (SI)(BX*1), BX
-	CMPQ    rows+56(FP), $+4
+	CMPQ    rows+72(FP), $+4
 	CMOVQLT SI, BX
-	MOVQ    next+72(FP), R8
-	MOVQ    ldnext+80(FP), R9
-	MOVQ    n+48(FP), R10
+	MOVQ    ahead+88(FP), R8
+	MOVQ    ldahead+96(FP), R9
+	MOVQ    n+64(FP), R10
 	IMUL3Q  $-4, R9, R11
-	ADDQ    step+88(FP), R11
+	ADDQ    step+104(FP), R11
 	MOVQ    R11, (SP)
+	CMPQ    across+40(FP), $+1
+	JNE     lineDone
 	SHRQ    $0x04, R10
 	TESTQ   R10, R10
 	JZ      lineDone
@@ -6190,12 +6246,12 @@ steps:
 	DECQ         R11
 	JNZ          steps
 	ADDQ         (SP), R8
-	DECQ         groups+96(FP)
+	DECQ         groups+112(FP)
 	JNE          go
-	MOVQ         then+104(FP), R8
-	MOVQ         ldthen+112(FP), R9
+	MOVQ         then+120(FP), R8
+	MOVQ         ldthen+128(FP), R9
 	IMUL3Q       $-4, R9, R11
-	ADDQ         thenstep+120(FP), R11
+	ADDQ         thenstep+136(FP), R11
 	MOVQ         R11, (SP)
 
 go:
@@ -6203,9 +6259,17 @@ go:
 	JNZ  line
 
 lineDone:
-	MOVQ n+48(FP), R8
+	MOVQ n+64(FP), R8
+	CMPQ across+40(FP), $+1
+	JNE  rest
 	ANDQ $+15, R8
 	JZ   summed
+
+rest:
+	MOVQ next+32(FP), R9
+	SHLQ $0x02, R9
+	MOVQ across+40(FP), R10
+	SHLQ $0x02, R10
 	INCQ R8
 	SHRQ $0x01, R8
 	JCC  second
@@ -6226,7 +6290,7 @@ pair:
 	VFMADD231PS  Z8, Z10, Z6
 	VFMADD231PS  Z9, Z10, Z7
 	ADDQ         CX, AX
-	ADDQ         $+4, DX
+	ADDQ         R9, DX
 
 second:
 	VMOVUPS      (AX), Z8
@@ -6244,7 +6308,7 @@ second:
 	VFMADD231PS  Z8, Z10, Z6
 	VFMADD231PS  Z9, Z10, Z7
 	ADDQ         CX, AX
-	ADDQ         $+4, DX
+	ADDQ         R10, DX
 	DECQ         R8
 	JNZ          pair
 
@@ -6254,17 +6318,17 @@ summed:
 	SHLQ    $0x02, CX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
-	CMPQ    rows+56(FP), $+1
+	CMPQ    rows+72(FP), $+1
 	JEQ     stored
 	ADDQ    CX, AX
 	VMOVUPS Z2, (AX)
 	VMOVUPS Z3, 64(AX)
-	CMPQ    rows+56(FP), $+2
+	CMPQ    rows+72(FP), $+2
 	JEQ     stored
 	ADDQ    CX, AX
 	VMOVUPS Z4, (AX)
 	VMOVUPS Z5, 64(AX)
-	CMPQ    rows+56(FP), $+3
+	CMPQ    rows+72(FP), $+3
 	JEQ     stored
 	ADDQ    CX, AX
 	VMOVUPS Z6, (AX)
@@ -6274,10 +6338,10 @@ stored:
 	VZEROUPPER
 	RET
 
-// func panelHalf32_4_avx512(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, rows int, cols int, add bool, index int)
+// func panelHalf32_4_avx512(c *float32, ldc int, w *float32, down int, next int, across int, z *float32, ldz int, n int, rows int, cols int, add bool, index int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV
-TEXT ·panelHalf32_4_avx512(SB), NOSPLIT, $0-88
-	MOVQ      cols+64(FP), AX
+TEXT ·panelHalf32_4_avx512(SB), NOSPLIT, $0-104
+	MOVQ      cols+80(FP), AX
 	MOVQ      $0x000000000000ffff, CX
 	NEGQ      AX
 	ADDQ      $+16, AX
@@ -6287,47 +6351,51 @@ TEXT ·panelHalf32_4_avx512(SB), NOSPLIT, $0-88
 	VXORPD    Z1, Z1, Z1
 	VXORPD    Z2, Z2, Z2
 	VXORPD    Z3, Z3, Z3
-	CMPB      add+72(FP), $+0
+	CMPB      add+88(FP), $+0
 	JEQ       start
 	MOVQ      c+0(FP), AX
 	MOVQ      ldc+8(FP), CX
 	SHLQ      $0x02, CX
 	VMOVUPS.Z (AX), K1, Z0
 	VMOVAPD   Z0, Z0
-	CMPQ      rows+56(FP), $+1
+	CMPQ      rows+72(FP), $+1
 	JEQ       start
 	ADDQ      CX, AX
 	VMOVUPS.Z (AX), K1, Z1
 	VMOVAPD   Z1, Z1
-	CMPQ      rows+56(FP), $+2
+	CMPQ      rows+72(FP), $+2
 	JEQ       start
 	ADDQ      CX, AX
 	VMOVUPS.Z (AX), K1, Z2
 	VMOVAPD   Z2, Z2
-	CMPQ      rows+56(FP), $+3
+	CMPQ      rows+72(FP), $+3
 	JEQ       start
 	ADDQ      CX, AX
 	VMOVUPS.Z (AX), K1, Z3
 	VMOVAPD   Z3, Z3
 
 start:
-	MOVQ    z+32(FP), AX
-	MOVQ    ldz+40(FP), CX
+	MOVQ    z+48(FP), AX
+	MOVQ    ldz+56(FP), CX
 	SHLQ    $0x02, CX
 	MOVQ    w+16(FP), DX
-	MOVQ    ldw+24(FP), BX
+	MOVQ    down+24(FP), BX
 	SHLQ    $0x02, BX
 	MOVQ    $0x00000000, SI
 	LEAQ    (SI)(BX*1), DI
-	CMPQ    rows+56(FP), $+2
+	CMPQ    rows+72(FP), $+2
 	CMOVQLT SI, DI
 	LEAQ    (DI)(BX*1), SI
-	CMPQ    rows+56(FP), $+3
+	CMPQ    rows+72(FP), $+3
 	CMOVQLT DI, SI
 	LEAQ    (SI)(BX*1), BX
-	CMPQ    rows+56(FP), $+4
+	CMPQ    rows+72(FP), $+4
 	CMOVQLT SI, BX
-	MOVQ    n+48(FP), R8
+	MOVQ    n+64(FP), R8
+	MOVQ    next+32(FP), R9
+	SHLQ    $0x02, R9
+	MOVQ    across+40(FP), R10
+	SHLQ    $0x02, R10
 	INCQ    R8
 	SHRQ    $0x01, R8
 	JCC     second
@@ -6343,7 +6411,7 @@ pair:
 	VBROADCASTSS (DX)(BX*1), Z5
 	VFMADD231PS  Z4, Z5, Z3
 	ADDQ         CX, AX
-	ADDQ         $+4, DX
+	ADDQ         R9, DX
 
 second:
 	VMOVUPS.Z    (AX), K1, Z4
@@ -6356,22 +6424,22 @@ second:
 	VBROADCASTSS (DX)(BX*1), Z5
 	VFMADD231PS  Z4, Z5, Z3
 	ADDQ         CX, AX
-	ADDQ         $+4, DX
+	ADDQ         R10, DX
 	DECQ         R8
 	JNZ          pair
 	MOVQ         c+0(FP), AX
 	MOVQ         ldc+8(FP), CX
 	SHLQ         $0x02, CX
 	VMOVUPS      Z0, K1, (AX)
-	CMPQ         rows+56(FP), $+1
+	CMPQ         rows+72(FP), $+1
 	JEQ          stored
 	ADDQ         CX, AX
 	VMOVUPS      Z1, K1, (AX)
-	CMPQ         rows+56(FP), $+2
+	CMPQ         rows+72(FP), $+2
 	JEQ          stored
 	ADDQ         CX, AX
 	VMOVUPS      Z2, K1, (AX)
-	CMPQ         rows+56(FP), $+3
+	CMPQ         rows+72(FP), $+3
 	JEQ          stored
 	ADDQ         CX, AX
 	VMOVUPS      Z3, K1, (AX)
@@ -6380,10 +6448,10 @@ stored:
 	VZEROUPPER
 	RET
 
-// func panelMost32_4_avx512(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, rows int, cols int, add bool, index int)
+// func panelMost32_4_avx512(c *float32, ldc int, w *float32, down int, next int, across int, z *float32, ldz int, n int, rows int, cols int, add bool, index int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV
-TEXT ·panelMost32_4_avx512(SB), NOSPLIT, $0-88
-	MOVQ      cols+64(FP), AX
+TEXT ·panelMost32_4_avx512(SB), NOSPLIT, $0-104
+	MOVQ      cols+80(FP), AX
 	SUBQ      $+16, AX
 	MOVQ      $0x000000000000ffff, CX
 	NEGQ      AX
@@ -6398,7 +6466,7 @@ TEXT ·panelMost32_4_avx512(SB), NOSPLIT, $0-88
 	VXORPD    Z5, Z5, Z5
 	VXORPD    Z6, Z6, Z6
 	VXORPD    Z7, Z7, Z7
-	CMPB      add+72(FP), $+0
+	CMPB      add+88(FP), $+0
 	JEQ       start
 	MOVQ      c+0(FP), AX
 	MOVQ      ldc+8(FP), CX
@@ -6407,21 +6475,21 @@ TEXT ·panelMost32_4_avx512(SB), NOSPLIT, $0-88
 	VMOVAPD   Z0, Z0
 	VMOVUPS.Z 64(AX), K1, Z1
 	VMOVAPD   Z1, Z1
-	CMPQ      rows+56(FP), $+1
+	CMPQ      rows+72(FP), $+1
 	JEQ       start
 	ADDQ      CX, AX
 	VMOVUPS   (AX), Z2
 	VMOVAPD   Z2, Z2
 	VMOVUPS.Z 64(AX), K1, Z3
 	VMOVAPD   Z3, Z3
-	CMPQ      rows+56(FP), $+2
+	CMPQ      rows+72(FP), $+2
 	JEQ       start
 	ADDQ      CX, AX
 	VMOVUPS   (AX), Z4
 	VMOVAPD   Z4, Z4
 	VMOVUPS.Z 64(AX), K1, Z5
 	VMOVAPD   Z5, Z5
-	CMPQ      rows+56(FP), $+3
+	CMPQ      rows+72(FP), $+3
 	JEQ       start
 	ADDQ      CX, AX
 	VMOVUPS   (AX), Z6
@@ -6430,23 +6498,27 @@ TEXT ·panelMost32_4_avx512(SB), NOSPLIT, $0-88
 	VMOVAPD   Z7, Z7
 
 start:
-	MOVQ    z+32(FP), AX
-	MOVQ    ldz+40(FP), CX
+	MOVQ    z+48(FP), AX
+	MOVQ    ldz+56(FP), CX
 	SHLQ    $0x02, CX
 	MOVQ    w+16(FP), DX
-	MOVQ    ldw+24(FP), BX
+	MOVQ    down+24(FP), BX
 	SHLQ    $0x02, BX
 	MOVQ    $0x00000000, SI
 	LEAQ    (SI)(BX*1), DI
-	CMPQ    rows+56(FP), $+2
+	CMPQ    rows+72(FP), $+2
 	CMOVQLT SI, DI
 	LEAQ    (DI)(BX*1), SI
-	CMPQ    rows+56(FP), $+3
+	CMPQ    rows+72(FP), $+3
 	CMOVQLT DI, SI
 	LEAQ    (SI)(BX*1), BX
-	CMPQ    rows+56(FP), $+4
+	CMPQ    rows+72(FP), $+4
 	CMOVQLT SI, BX
-	MOVQ    n+48(FP), R8
+	MOVQ    n+64(FP), R8
+	MOVQ    next+32(FP), R9
+	SHLQ    $0x02, R9
+	MOVQ    across+40(FP), R10
+	SHLQ    $0x02, R10
 	INCQ    R8
 	SHRQ    $0x01, R8
 	JCC     second
@@ -6467,7 +6539,7 @@ pair:
 	VFMADD231PS  Z8, Z10, Z6
 	VFMADD231PS  Z9, Z10, Z7
 	ADDQ         CX, AX
-	ADDQ         $+4, DX
+	ADDQ         R9, DX
 
 second:
 	VMOVUPS      (AX), Z8
@@ -6485,7 +6557,7 @@ second:
 	VFMADD231PS  Z8, Z10, Z6
 	VFMADD231PS  Z9, Z10, Z7
 	ADDQ         CX, AX
-	ADDQ         $+4, DX
+	ADDQ         R10, DX
 	DECQ         R8
 	JNZ          pair
 	MOVQ         c+0(FP), AX
@@ -6493,17 +6565,17 @@ second:
 	SHLQ         $0x02, CX
 	VMOVUPS      Z0, (AX)
 	VMOVUPS      Z1, K1, 64(AX)
-	CMPQ         rows+56(FP), $+1
+	CMPQ         rows+72(FP), $+1
 	JEQ          stored
 	ADDQ         CX, AX
 	VMOVUPS      Z2, (AX)
 	VMOVUPS      Z3, K1, 64(AX)
-	CMPQ         rows+56(FP), $+2
+	CMPQ         rows+72(FP), $+2
 	JEQ          stored
 	ADDQ         CX, AX
 	VMOVUPS      Z4, (AX)
 	VMOVUPS      Z5, K1, 64(AX)
-	CMPQ         rows+56(FP), $+3
+	CMPQ         rows+72(FP), $+3
 	JEQ          stored
 	ADDQ         CX, AX
 	VMOVUPS      Z6, (AX)

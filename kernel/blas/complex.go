@@ -192,13 +192,6 @@ func (z *complexProduct[F]) compute(set bool) {
 		part: z.part, set: set, alone: true, pairs: paired[F](z.alpha, z.b.conjugate),
 	}
 	p.pairs.across = z.a.conjugate
-	if z.a.transposed {
-		stride := rowStride(2 * z.k)
-		memory := borrow[F](z.m * stride)
-		defer giveBack(memory)
-		transposePairs(*memory, stride, z.a.data, z.a.stride, z.m, z.k)
-		p.a = factor[F]{*memory, stride, false}
-	}
 	p.compute()
 }
 

@@ -21,17 +21,23 @@ type buffers[F tile.Float] struct{ right, left, sums []F }
 // direct reports whether the right factor is read where it is: if packing it would take longer than it saves,
 // or if a panel of it stays in the first-level cache anyway.
 func (p *product[F]) direct(depth int) bool {
-	const ways, near = 8, 1 << 17 // lines of a set, bytes in pages at hand
-	size := int(unsafe.Sizeof(p.alpha))
 	if p.b.transposed || p.pairs.on {
 		return false
 	}
-	if p.m <= fewRows {
-		return true
-	}
-	stride := p.b.stride
+	return p.m <= fewRows || staysNear[F](depth, p.b.stride, nearRight)
+}
+
+// nearLeft and nearRight are the most bytes of the rows of a factor that a tile reads where they are: their
+// pages are at hand. A'B 100 to 180, Mul 100.
+const nearLeft, nearRight = 1 << 18, 1 << 17
+
+// staysNear reports whether a few columns of some rows, stride apart, stay in the first-level cache, and all
+// columns have at most the bytes of most.
+func staysNear[F tile.Float](rows, stride, most int) bool {
+	const ways = 8 // lines of a set
+	size := int(unsafe.Sizeof(F(0)))
 	apart := wayBytes / size / (stride & -stride) // rows until a set of the cache repeats
-	return depth*stride*size <= near && (apart >= depth || depth <= ways*apart)
+	return rows*stride*size <= most && (apart >= rows || rows <= ways*apart)
 }
 
 // oddLines returns a distance for rows of n numbers: an odd number of lines of a cache, so that rows are in
@@ -75,31 +81,66 @@ func packRows[F tile.Float](to []F, width int, from []F, stride, n, rows int) {
 	}
 }
 
-// packsLeft reports whether the left factor cannot be read where it is.
-func (p *product[F]) packsLeft() bool {
-	return p.a.transposed || p.alpha != 1 || p.a.stride*int(unsafe.Sizeof(p.alpha))%wayBytes == 0
+// leftFrom returns the left factor from row i and column j on.
+func (p *product[F]) leftFrom(i, j int) factor[F] {
+	if p.pairs.on && p.a.transposed { // j is even
+		i, j = 2*i, j/2
+	}
+	return p.a.from(i, j)
 }
 
-// packLeft returns a block of alpha times the left factor by rows.
-func (p *product[F]) packLeft(w *buffers[F], b *block) (left []F, stride int) {
-	from := p.a.from(b.row, b.at)
-	if !p.packsLeft() {
-		return from.data, from.stride
+// leftLayout returns the layout of the left factor.
+func (p *product[F]) leftLayout() tile.Layout {
+	switch {
+	case !p.a.transposed:
+		return tile.ByRows(p.a.stride)
+	case p.pairs.on:
+		return tile.PairsByColumns(p.a.stride)
 	}
-	left, stride = w.left, oddLines(b.depth)
-	if p.a.transposed {
+	return tile.ByColumns(p.a.stride)
+}
+
+// leftRows returns the number of rows in memory for a number of columns of the left factor, which is
+// transposed.
+func (p *product[F]) leftRows(columns int) int {
+	if p.pairs.on {
+		return columns / 2
+	}
+	return columns
+}
+
+// packsLeft reports whether the left factor, in blocks of a depth, cannot be read where it is.
+func (p *product[F]) packsLeft(depth int) bool {
+	switch {
+	case p.alpha != 1:
+		return true
+	case p.a.transposed:
+		return !staysNear[F](p.leftRows(depth), p.a.stride, nearLeft)
+	}
+	return p.a.stride*int(unsafe.Sizeof(p.alpha))%wayBytes == 0
+}
+
+// packLeft returns a block of alpha times the left factor.
+func (p *product[F]) packLeft(w *buffers[F], b *block, depth int) (left []F, at tile.Layout) {
+	from := p.leftFrom(b.row, b.at)
+	if !p.packsLeft(depth) {
+		return from.data, p.leftLayout()
+	}
+	left, stride := w.left, oddLines(b.depth)
+	switch {
+	case p.a.transposed && p.pairs.on:
+		transposePairs(left, stride, from.data, from.stride, b.rows, b.depth/2)
+	case p.a.transposed:
 		tile.Transpose(left, stride, from.data, from.stride, b.depth, b.rows)
-	}
-	for i := range b.rows {
-		row := left[i*stride:][:b.depth]
-		if !p.a.transposed {
-			copy(row, from.data[i*from.stride:])
-		}
-		if p.alpha != 1 {
-			tile.Scale(row, p.alpha)
+	default:
+		for i := range b.rows {
+			copy(left[i*stride:][:b.depth], from.data[i*from.stride:])
 		}
 	}
-	return left, stride
+	for i := 0; i < b.rows && p.alpha != 1; i++ {
+		tile.Scale(left[i*stride:][:b.depth], p.alpha)
+	}
+	return left, tile.ByRows(stride)
 }
 
 // panelsAhead is the number of panels during which the next block of the left factor is prefetched.
@@ -122,10 +163,10 @@ func (p *product[F]) plan(l *plan, w *buffers[F], b *block, direct bool) {
 	if next < p.m {
 		together := min((b.columns+width-1)/width, panelsAhead)
 		l.last = (b.columns+width-1)/width*width - together*width
-		from := p.a.from(next, b.at)
+		from := p.leftFrom(next, b.at)
 		high, wide := min(b.rows, p.m-next), depth // as it is stored, in bytes
 		if p.a.transposed {
-			high, wide = b.depth, high*size
+			high, wide = p.leftRows(b.depth), high*size*(b.depth/p.leftRows(b.depth))
 		}
 		l.parts = max(together*b.rows/(high+b.rows-1), 1)
 		l.across, l.down = (wide+l.parts-1)/l.parts, b.rows*from.stride*size

@@ -65,9 +65,9 @@ func (p *product[F]) compute() {
 		return
 	}
 	threads, small := runtime.GOMAXPROCS(0), work < tune().parallelMultiplications
-	narrow := p.n < 4*tile.PanelWidth[F]()
+	narrow, depth := p.n < 4*tile.PanelWidth[F](), p.depth()
 	switch {
-	case threads > 1 && p.part == blas.All && p.m >= 2*rowsOfAPart && (narrow || p.packsLeft() && 2*p.m >= p.n):
+	case threads > 1 && p.part == blas.All && p.m >= 2*rowsOfAPart && (narrow || p.packsLeft(depth) && 2*p.m >= p.n):
 		p.shareRows(threads, small)
 	case threads > 1 && !narrow:
 		p.shareColumns(threads, small)
@@ -90,7 +90,7 @@ func (p *product[F]) shareRows(threads int, small bool) {
 			hi = of.m
 		}
 		part := of
-		part.a, part.c, part.m = of.a.from(lo, 0), of.c[lo*of.ldc:], hi-lo
+		part.a, part.c, part.m = of.leftFrom(lo, 0), of.c[lo*of.ldc:], hi-lo
 		part.columns(0, of.n)
 	})
 }
@@ -99,7 +99,7 @@ func (p *product[F]) shareRows(threads int, small bool) {
 func (p *product[F]) shareColumns(threads int, small bool) {
 	of := *p
 	parts := 4 * threads
-	if p.packsLeft() { // every part packs it again
+	if p.packsLeft(p.depth()) { // every part packs it again
 		parts = 2 * threads
 	}
 	inTurn(threads, parts, small, func(i int) {
@@ -120,11 +120,11 @@ func (p *product[F]) cut(i, parts int) int {
 // columns computes columns lo to hi of the product, lo a multiple of the width of a panel.
 func (p *product[F]) columns(lo, hi int) {
 	u := tune()
-	depth, height := even(p.k, u.blockDepth, wholeLine), even(p.m, u.blockHeight, tileRows)
+	depth, height := p.depth(), even(p.m, u.blockHeight, tileRows)
 	width := even(hi-lo, u.blockWidth<<kind[F](), tile.PanelWidth[F]())
 	var w *buffers[F]
 	direct := p.direct(depth)
-	if !direct || p.packsLeft() || p.part != blas.All {
+	if !direct || p.packsLeft(depth) || p.part != blas.All {
 		w = buffersOf[F]((width+tile.PanelWidth[F]())*depth, height*oddLines(depth), height*tile.PanelWidth[F]())
 		defer giveBuffers(w)
 	}
@@ -140,12 +140,15 @@ func (p *product[F]) columns(lo, hi int) {
 				if p.part == blas.Upper && above >= b.column+b.columns || p.part == blas.Lower && below <= b.column {
 					continue
 				}
-				left, ldl := p.packLeft(w, &b)
-				p.panels(w, &b, left, ldl, direct)
+				left, at := p.packLeft(w, &b, depth)
+				p.panels(w, &b, left, at, direct)
 			}
 		}
 	}
 }
+
+// depth returns the depth of the blocks.
+func (p *product[F]) depth() int { return even(p.k, tune().blockDepth, wholeLine) }
 
 // even returns the size of equal parts of n: at most most, and a multiple of unit if there are several.
 func even(n, most, unit int) int {
@@ -157,7 +160,7 @@ func even(n, most, unit int) int {
 }
 
 // panels adds a block to C, a panel at a time.
-func (p *product[F]) panels(w *buffers[F], b *block, left []F, ldl int, direct bool) {
+func (p *product[F]) panels(w *buffers[F], b *block, left []F, at tile.Layout, direct bool) {
 	width := tile.PanelWidth[F]()
 	var l plan
 	if b.row+b.rows < p.m || !direct {
@@ -189,19 +192,19 @@ func (p *product[F]) panels(w *buffers[F], b *block, left []F, ldl int, direct b
 			if l.on {
 				ahead = l.at(j, width)
 			}
-			c, rows, add := p.c[lo*p.ldc+column:], left[(lo-b.row)*ldl:], !p.set || b.at > 0
-			tile.Panel(c, p.ldc, rows, ldl, right, ldr, hi-lo, b.depth, n, add, ahead)
+			c, rows, add := p.c[lo*p.ldc+column:], left[(lo-b.row)*at.Down:], !p.set || b.at > 0
+			tile.Panel(c, p.ldc, rows, at, right, ldr, hi-lo, b.depth, n, add, ahead)
 		}
 		if crossHi > crossLo {
 			cross := block{crossLo, crossHi - crossLo, column, n, b.at, b.depth}
-			p.partly(w, left[(crossLo-b.row)*ldl:], ldl, right, ldr, cross)
+			p.partly(w, left[(crossLo-b.row)*at.Down:], at, right, ldr, cross)
 		}
 	}
 }
 
 // partly adds the part of a panel that belongs to a triangle of C, by way of a copy of it, whose other
 // entries are not used.
-func (p *product[F]) partly(w *buffers[F], left []F, ldl int, right []F, ldr int, b block) {
+func (p *product[F]) partly(w *buffers[F], left []F, at tile.Layout, right []F, ldr int, b block) {
 	width, add := tile.PanelWidth[F](), !p.set || b.at > 0
 	if add {
 		for i := range b.rows {
@@ -209,7 +212,7 @@ func (p *product[F]) partly(w *buffers[F], left []F, ldl int, right []F, ldr int
 			copy(sums, c)
 		}
 	}
-	tile.Panel(w.sums, width, left, ldl, right, ldr, b.rows, b.depth, b.columns, add, tile.Ahead{})
+	tile.Panel(w.sums, width, left, at, right, ldr, b.rows, b.depth, b.columns, add, tile.Ahead{})
 	for i := range b.rows {
 		sums, c := p.crossing(w, &b, width, i)
 		copy(c, sums)

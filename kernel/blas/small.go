@@ -15,8 +15,8 @@ func isSmall(m, n, k, lda, ldb int) bool {
 const tinyFactor = 64
 
 // smallProduct computes C = alpha op(A) op(B) + beta C for a small product, panel by panel, from where its
-// factors are. It copies only transposed ones, and a left factor that alpha multiplies. The sums have the
-// order of compute.
+// factors are. It copies only a transposed B, and a left factor that alpha multiplies. The sums have the order
+// of compute.
 func smallProduct[F tile.Float](
 	tA, tB blas.Transpose, m, n, k int, alpha F, a []F, lda int, b []F, ldb int, beta F, c []F, ldc int,
 ) {
@@ -29,32 +29,16 @@ func smallProduct[F tile.Float](
 	switch {
 	case alpha != 1:
 		scaledProduct(tA, tB, m, n, k, alpha, a, lda, b, ldb, add, c, ldc)
-	case tA == blas.NoTrans && tB == blas.NoTrans:
-		smallPanels(m, n, k, a, lda, b, ldb, add, c, ldc)
-	case tB == blas.NoTrans && m*k <= tinyFactor:
-		var left [tinyFactor]F
-		tile.Transpose(left[:], k, a, lda, k, m)
-		smallPanels(m, n, k, left[:], k, b, ldb, add, c, ldc)
-	case tA == blas.NoTrans && n*k <= tinyFactor:
+	case tB == blas.NoTrans:
+		smallPanels(m, n, k, a, layoutOf(tA, lda), b, ldb, add, c, ldc)
+	case n*k <= tinyFactor:
 		var right [tinyFactor]F
 		tile.Transpose(right[:], n, b, ldb, n, k)
-		smallPanels(m, n, k, a, lda, right[:], n, add, c, ldc)
-	case !add && tA != blas.NoTrans && tB != blas.NoTrans && m*n <= tinyFactor: // the product is (B A)'
-		var turned [tinyFactor]F
-		smallPanels(n, m, k, b, ldb, a, lda, false, turned[:], m)
-		tile.Transpose(c, ldc, turned[:], m, n, m)
+		smallPanels(m, n, k, a, layoutOf(tA, lda), right[:], n, add, c, ldc)
 	default:
-		memory := borrow[F]((m + n) * k)
-		left, right := (*memory)[:m*k], (*memory)[m*k:]
-		if tA != blas.NoTrans {
-			tile.Transpose(left, k, a, lda, k, m)
-			a, lda = left, k
-		}
-		if tB != blas.NoTrans {
-			tile.Transpose(right, n, b, ldb, n, k)
-			b, ldb = right, n
-		}
-		smallPanels(m, n, k, a, lda, b, ldb, add, c, ldc)
+		memory := borrow[F](n * k)
+		tile.Transpose(*memory, n, b, ldb, n, k)
+		smallPanels(m, n, k, a, layoutOf(tA, lda), *memory, n, add, c, ldc)
 		giveBack(memory)
 	}
 }
@@ -71,7 +55,7 @@ func scaledProduct[F tile.Float](
 		tile.Transpose(right, n, b, ldb, n, k)
 		b, ldb = right, n
 	}
-	smallPanels(m, n, k, left, k, b, ldb, add, c, ldc)
+	smallPanels(m, n, k, left, tile.ByRows(k), b, ldb, add, c, ldc)
 }
 
 // copyScaled sets the m x k matrix to, with rows beside each other, to alpha op(A).
@@ -83,16 +67,24 @@ func copyScaled[F tile.Float](tA blas.Transpose, to []F, alpha F, a []F, lda, m,
 			copy(to[i*k:][:k], a[i*lda:])
 		}
 	}
-	if alpha != 1 {
-		tile.Scale(to[:m*k], alpha)
-	}
+	tile.Scale(to[:m*k], alpha)
 }
 
-// smallPanels computes C = A B, or adds A B to C, panel by panel.
-func smallPanels[F tile.Float](m, n, k int, a []F, lda int, b []F, ldb int, add bool, c []F, ldc int) {
+// layoutOf returns the layout of op(A).
+func layoutOf(tA blas.Transpose, lda int) tile.Layout {
+	if tA == blas.NoTrans {
+		return tile.ByRows(lda)
+	}
+	return tile.ByColumns(lda)
+}
+
+// smallPanels computes C = op(A) B, or adds op(A) B to C, panel by panel.
+func smallPanels[F tile.Float](
+	m, n, k int, a []F, at tile.Layout, b []F, ldb int, add bool, c []F, ldc int,
+) {
 	width := tile.PanelWidth[F]()
 	for j := 0; j < n; j += width {
-		tile.Panel(c[j:], ldc, a, lda, b[j:], ldb, m, k, min(width, n-j), add, tile.Ahead{})
+		tile.Panel(c[j:], ldc, a, at, b[j:], ldb, m, k, min(width, n-j), add, tile.Ahead{})
 	}
 }
 
@@ -104,9 +96,9 @@ func smallTriangleOf[F tile.Float](
 	memory := borrow[F](tileRows*tileRows + 2*n*k)
 	defer giveBack(memory)
 	square, copies := (*memory)[:tileRows*tileRows], (*memory)[tileRows*tileRows:]
-	left, ldl, right, ldr := a, lda, b, ldb
-	if tA != blas.NoTrans || alpha != 1 {
-		left, ldl = copies[:n*k], k
+	left, at, right, ldr := a, layoutOf(tA, lda), b, ldb
+	if alpha != 1 {
+		left, at = copies[:n*k], tile.ByRows(k)
 		copyScaled(tA, left, alpha, a, lda, n, k)
 	}
 	if tA == blas.NoTrans {
@@ -116,7 +108,7 @@ func smallTriangleOf[F tile.Float](
 	width := tile.PanelWidth[F]()
 	for i := 0; i < n; i += tileRows {
 		rows := min(tileRows, n-i)
-		tile.Panel(square, tileRows, left[i*ldl:], ldl, right[i:], ldr, rows, k, rows, false, tile.Ahead{})
+		tile.Panel(square, tileRows, left[i*at.Down:], at, right[i:], ldr, rows, k, rows, false, tile.Ahead{})
 		addSquare(ul, c[i*ldc+i:], ldc, beta, square, rows)
 		from, to := 0, i
 		if ul == blas.Upper {
@@ -129,7 +121,7 @@ func smallTriangleOf[F tile.Float](
 		}
 		for j := from; j < to; j += width {
 			sums, columns := c[i*ldc+j:], min(width, to-j)
-			tile.Panel(sums, ldc, left[i*ldl:], ldl, right[j:], ldr, rows, k, columns, beta != 0, tile.Ahead{})
+			tile.Panel(sums, ldc, left[i*at.Down:], at, right[j:], ldr, rows, k, columns, beta != 0, tile.Ahead{})
 		}
 	}
 }

@@ -37,22 +37,24 @@ func panels(t isa) {
 func panel(t isa, x *number, height int) {
 	line := 64 / x.size // entries of W
 	text(fmt.Sprintf("panel%s_%d", x.suffix, height), t,
-		"func(c *F, ldc int, w *F, ldw int, z *F, ldz, n, rows int, add bool, "+
-			"next uintptr, ldnext, step, groups int, then uintptr, ldthen, thenstep int)",
+		"func(c *F, ldc int, w *F, down, next, across int, z *F, ldz, n, rows int, add bool, "+
+			"ahead uintptr, ldahead, step, groups int, then uintptr, ldthen, thenstep int)",
 		fmt.Sprintf("sets or adds to %d rows (with the lower tile to as many as exist) of %d columns of C "+
 			"the product of n columns of W and rows of Z. "+
-			"For every %d of the n it prefetches a group of lines, one of each of as many rows, from next on, "+
-			"ldnext bytes apart, and moves next on by step bytes. After some groups, never for 0, the three change "+
+			"For every %d of the n it prefetches a group of lines, one of each of as many rows, from ahead on, "+
+			"ldahead bytes apart, and moves ahead on by step bytes. After some groups, never for 0, the three change "+
 			"to then, ldthen and thenstep.", height, 2*x.lanes(t), line))
 	p := newPanelTile(t, x, height, 2)
-	pf, ldnext, left, offset := param("next"), param("ldnext"), param("n"), GP64()
-	IMUL3Q(I32(-height), ldnext, offset)
+	pf, ldahead, left, offset := param("ahead"), param("ldahead"), param("n"), GP64()
+	IMUL3Q(I32(-height), ldahead, offset)
 	ADDQ(mem("step"), offset)
 	back := local(offset) // from the line of the last row to the next one of the first
 	together := line / 4  // steps, which share whole prefetches
 	if height%4 != 0 {
 		together = line / 2
 	}
+	CMPQ(mem("across"), I8(1))
+	JNE(LabelRef("lineDone"))
 	SHRQ(U8(log2(line)), left)
 	repeat("line", left, func() {
 		loop("steps", fresh(I32(line/together)), func() {
@@ -60,7 +62,7 @@ func panel(t isa, x *number, height int) {
 			for k := range together {
 				for ; fetched*line < (k+1)*height; fetched++ {
 					PREFETCHT1(Mem{Base: pf})
-					ADDQ(ldnext, pf)
+					ADDQ(ldahead, pf)
 				}
 				p.step(k)
 			}
@@ -70,15 +72,18 @@ func panel(t isa, x *number, height int) {
 		DECQ(mem("groups"))
 		JNE(LabelRef("go"))
 		MOVQ(mem("then"), pf)
-		MOVQ(mem("ldthen"), ldnext)
-		IMUL3Q(I32(-height), ldnext, offset)
+		MOVQ(mem("ldthen"), ldahead)
+		IMUL3Q(I32(-height), ldahead, offset)
 		ADDQ(mem("thenstep"), offset)
 		MOVQ(offset, back)
 		Label("go")
 	})
 	left = param("n")
+	CMPQ(mem("across"), I8(1))
+	JNE(LabelRef("rest"))
 	ANDQ(I32(line-1), left)
 	JZ(LabelRef("summed"))
+	Label("rest")
 	p.pairs(left)
 	Label("summed")
 	p.store("stored")
@@ -90,7 +95,7 @@ func panel(t isa, x *number, height int) {
 func panelPart(t isa, x *number, height, vectors int) {
 	name := []string{"panelHalf", "panelMost"}[vectors-1]
 	text(fmt.Sprintf("%s%s_%d", name, x.suffix, height), t,
-		"func(c *F, ldc int, w *F, ldw int, z *F, ldz, n, rows, cols int, add bool)",
+		"func(c *F, ldc int, w *F, down, next, across int, z *F, ldz, n, rows, cols int, add bool)",
 		fmt.Sprintf("works like panel for %d to %d columns of C, n >= 1.",
 			(vectors-1)*x.lanes(t)+1, vectors*x.lanes(t)))
 	cols := param("cols")
@@ -153,13 +158,13 @@ func newPanelTile(t isa, x *number, height, vectors int, masked ...access) *pane
 func (p *panelTile) factors() {
 	height := len(p.acc)
 	p.z, p.ldz = param("z"), bytesParam("ldz", p.x.size)
-	w, ldw := param("w"), bytesParam("ldw", p.x.size)
+	w, down := param("w"), bytesParam("down", p.x.size)
 	p.bases = []reg.GPVirtual{w}
 	if height == lowPanel { // rows that are not there are the last one that is
 		p.w = []Mem{{Base: w}}
 		last := fresh(U32(0))
 		for i := 1; i < height; i++ {
-			row := sum(last, ldw, 1, 0)
+			row := sum(last, down, 1, 0)
 			CMPQ(mem("rows"), I8(i+1))
 			CMOVQLT(last, row)
 			p.w = append(p.w, Mem{Base: w, Index: row, Scale: 1})
@@ -167,7 +172,7 @@ func (p *panelTile) factors() {
 		}
 		return
 	}
-	p.w, p.bases = panelRowsAt(w, ldw, height)
+	p.w, p.bases = panelRowsAt(w, down, height)
 }
 
 // panelRowsAt returns the addresses of rows of W, and the pointers in them.
@@ -210,19 +215,24 @@ func (p *panelTile) store(label string) {
 
 // pairs emits the loop over pairs of a number of columns of W; an odd number begins in the middle of one.
 func (p *panelTile) pairs(pairs reg.GPVirtual) {
+	next, across := bytesParam("next", p.x.size), bytesParam("across", p.x.size)
 	INCQ(pairs)
 	SHRQ(U8(1), pairs)
 	JCC(LabelRef("second"))
 	loop("pair", pairs, func() {
 		p.step(0)
-		advance(p.x.size, p.bases...)
+		for _, base := range p.bases {
+			ADDQ(next, base)
+		}
 		Label("second")
 		p.step(0)
-		advance(p.x.size, p.bases...)
+		for _, base := range p.bases {
+			ADDQ(across, base)
+		}
 	})
 }
 
-// step adds the products of column k, counted from the present one, of W.
+// step adds the products of column k, counted from the present one, of W stored by rows.
 func (p *panelTile) step(k int) {
 	zs := make([]vector, len(p.acc[0]))
 	for j := range zs {
