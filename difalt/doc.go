@@ -16,9 +16,9 @@
 //
 // With nodes, InProcess and Run simulate them in one process, and a Solver runs one of them in a process of
 // its own. The source begins with Solver.Step in solver.go, which is Algorithm 3, lines 7 to 14. Next,
-// methods.go has the steps that the paper's four methods take before and after the nodes agree, start.go
-// has Algorithm 2, accelerated.go a faster method, stop.go the rule that ends a run, and ending.go what
-// follows. References to algorithms, lines and equations are to the paper.
+// methods.go has the steps that the paper's four methods take before and after the nodes agree. start.go has
+// Algorithm 2, accelerated.go a faster method, stop.go the rule that ends a run, and ending.go the
+// confirmation. References to algorithms, lines and equations are to the paper.
 //
 // Package features brings data into the form that the paper assumes, and package minimum checks whether the
 // end of a run is a minimum.

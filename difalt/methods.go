@@ -30,9 +30,9 @@ const (
 	Accelerated
 )
 
-// A method is an algorithm without its loop. Every iteration evaluates the gradient at U_g, lets the method
-// prepare and write the messages, averages them by an exchange of the method, and lets it make the next U_g.
-// The loop calls message and update for several nodes at a time.
+// A method is an algorithm without its loop. Every iteration evaluates the gradient at U_g, and lets the
+// method prepare and write the messages. It averages them by an exchange of the method, and lets the method
+// make the next U_g. The loop calls message and update for several nodes at a time.
 type method interface {
 	// exchange returns the exchange of messages.
 	exchange(net *consensus.Network, pool *kernel.Pool) (consensus.Exchange, error)

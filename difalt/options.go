@@ -23,8 +23,8 @@ type Options struct {
 	Iterations int
 	// Rounds is T_con, the number of AGREE rounds in an iteration, 10 by default. Dif and Dec use it.
 	Rounds int
-	// Step is eta of the paper's methods, 0.4/(n m sigma^2) by default, where n is the mean number of samples
-	// of a task, m the mean square of an entry of X, and sigma^2 estimates sigma_max(Theta)^2.
+	// Step is eta of the paper's methods, 0.4/(n m sigma^2) by default. n is the mean number of samples of a
+	// task, m the mean square of an entry of X, and sigma^2 estimates sigma_max(Theta)^2.
 	Step float64
 	// PowerIterations and StartRounds are T_pm and T_con,init of Alg. 2, 30 and max(Rounds, 10) by default.
 	// Accelerated adds along the tree, and by default stops after two to four power iterations.
@@ -39,9 +39,9 @@ type Options struct {
 	// Tolerance ends a run as Converged when the estimated subspace distance from a minimiser for the data of
 	// all nodes is below it; see Result.Residual. It is 1e-10 by default.
 	Tolerance float64
-	// StopAtNoise also ends a run as Converged when that distance is below a tenth of the statistical
-	// error, and again at least five iterations later, and the objective falls by no more in between than
-	// such a distance explains.
+	// StopAtNoise also ends a run as Converged when that distance is below a tenth of the statistical error,
+	// and again at least five iterations later. In between the objective must fall by no more than such a
+	// distance explains.
 	StopAtNoise bool
 	// EveryIteration runs all Iterations, whatever the Tolerance, unless a number is not finite.
 	EveryIteration bool
@@ -50,8 +50,8 @@ type Options struct {
 	// Accelerated.
 	SampleSplit bool
 	// Inner marks a run that is a part of a longer computation on the network, whose end is checked as a
-	// whole: Converged then means that Tolerance or StopAtNoise is satisfied, at a minimum or a saddle point,
-	// and the caller lets the nodes confirm (consensus.Network) before it shows a result to anybody.
+	// whole: Converged then means that Tolerance or StopAtNoise is satisfied, at a minimum or a saddle point.
+	// The caller lets the nodes confirm (consensus.Network) before it shows a result to anybody.
 	Inner bool
 	// AnyFeatures accepts features whose offsets or sizes mislead the methods; see features.Standardize.
 	AnyFeatures bool

@@ -15,8 +15,8 @@ import (
 type Problem struct {
 	// Nodes[i] has the tasks of node Hosted()[i] of the network; in one process, of node i. Without
 	// SampleSplit, tasks with many more than d+1 samples are compressed to d+1 rows at the start
-	// (kernel.Tasks.Compressed) where that saves time in a run of 100 iterations. Results then agree with
-	// results from all samples to rounding.
+	// (kernel.Tasks.Compressed), where a run of 100 iterations gains. Results then agree with results from
+	// all samples to rounding.
 	Nodes []*kernel.Tasks
 	// Start is the d x r start of the power iteration (Alg. 2, line 8), equal at all nodes. Nil draws
 	// standard Gaussian entries from Options.Seed.
@@ -99,8 +99,8 @@ func (p *Problem) Validate(hosted []int, rank int) error {
 	return checkOrthonormal("Truth", p.Truth)
 }
 
-// Products of four numbers, such as the squares of coefficients, neither overflow nor underflow while the
-// largest feature and the largest response of every node are within these bounds.
+// While the largest feature and the largest response of every node are within these bounds, products of four
+// numbers, such as the squares of coefficients, neither overflow nor underflow.
 const leastNumber, mostNumber = 1e-60, 1e60
 
 // checkTasks returns a *DataError for the first number of a node that is not finite, and for a node whose

@@ -75,7 +75,7 @@ type Result struct {
 	//
 	//	|(I - U U') (sum_g grad_g) P^-1|_F / (n m (1 - sqrt(q))^2 s),   P = sum_t b_t b_t'.
 	//
-	// Here U is the mean of the nodes' U_g, q is dr over the number of samples (at most .6), and s is the
+	// Here U is the mean of the nodes' U_g, and q is dr over the number of samples (at most .6). s is the
 	// part of P's smallest eigenvalue that is not noise. It is at least the largest distance of a node from
 	// that mean when the run has converged. NaN if it was not measured, as with Options.EveryIteration.
 	Residual float64

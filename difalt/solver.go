@@ -199,7 +199,7 @@ func (s *Solver) lastStep() float64 {
 	return math.NaN()
 }
 
-// iterate is lines 12 to 14.
+// iterate computes lines 12 to 14 of Algorithm 3 at all hosted nodes.
 func (s *Solver) iterate(ctx context.Context) error {
 	p, start := &s.point, time.Now()
 	s.method.prepare(p, s.pool)
@@ -232,9 +232,9 @@ func (s *Solver) receiveOne(i int) {
 	s.point.orthonormalize(i)
 }
 
-// Run takes steps until a stop rule, the context, the observer or Options.Iterations ends the run, and
-// returns the result with the error of the last step. A diverged and a canceled run have both, but there is
-// no result if the context ends before the first iteration.
+// Run takes steps until a stop rule, the context, the observer or Options.Iterations ends the run. It returns
+// the result with the error of the last step. A diverged and a canceled run have both, but there is no result
+// if the context ends before the first iteration.
 func (s *Solver) Run(ctx context.Context) (*Result, error) {
 	status, err := Running, error(nil)
 	for status == Running && err == nil {

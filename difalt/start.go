@@ -151,7 +151,7 @@ func (s *Solver) spectral(ctx context.Context, x timed) (u []*kernel.Basis, sigm
 }
 
 // enough reports whether the power iterations end. Without a given number they end when the least of the r
-// singular values exceeds the sampling noise, but after two iterations at the earliest and four at the
+// singular values exceeds the sampling noise: after two iterations at the earliest, and after four at the
 // latest.
 func (s *Solver) enough(done int, least float64) bool {
 	if s.problem.U0 != nil {

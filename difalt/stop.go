@@ -74,7 +74,7 @@ type course struct {
 }
 
 // A pause begins where the residual is at the noise for the first time. The run ends if it is at the noise
-// after pauseLen iterations too, and the objective has fallen by no more than the remaining distance
+// after pauseLen iterations too, while the objective has fallen by no more than the remaining distance
 // explains.
 type pause struct {
 	on        bool

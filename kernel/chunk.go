@@ -86,8 +86,8 @@ func (j *job) take(x *samples, task, lo, hi int) {
 
 const (
 	maxChunks = 64
-	// The samples of a chunk are at least chunkRatio times as large as its partial gradient, so that adding
-	// the partial sums takes less than one per cent of the time.
+	// The samples of a chunk are at least chunkRatio times as large as its partial gradient. So the sums of
+	// the partial gradients take less than one per cent of the time.
 	chunkRatio = 128
 	// A group of at least chunkMultiple batches of tasks has a multiple of chunkMultiple chunks, which two,
 	// four or eight workers can share evenly.

@@ -64,8 +64,8 @@ func (t *Tasks) fitsLanes(r int) bool {
 		(entries <= laneSize || entries <= laneMost && t.Bytes() <= laneBytes)
 }
 
-// newLaneChunk returns a chunk of tasks lo to hi of t, or nil if these are not tiny, if some have fewer
-// samples than r, or if their numbers of samples differ too much.
+// newLaneChunk returns a chunk of tasks lo to hi of t. It returns nil if these are not tiny, if some have
+// fewer samples than r, or if their numbers of samples differ too much.
 func newLaneChunk(t *Tasks, lo, hi, r int) *laneChunk {
 	if !t.fitsLanes(r) {
 		return nil

@@ -46,11 +46,11 @@
 // program starts. The build tag noasm is gonum's, and changes no tier. CheckEnvironment reports a name that
 // is not available, and Describe the tier in use. The build tag purego leaves out all assembly.
 //
-// Backends: the tiles compute the steps in every build. DIFALT_KERNEL=gonum computes them with gonum's
-// blas64 and lapack64 instead, operation by operation: the specification, and the reference of the tests.
-// The build tag openblas links OpenBLAS: Use of package kernel/blas puts it below gonum, and
-// DIFALT_KERNEL=openblas, the default where the processor has no tiles in assembly, computes the steps with
-// it, a chunk a call. OpenBLAS then has one thread for the whole program.
+// Backends: the tiles compute the steps in every build. DIFALT_KERNEL=gonum computes them with gonum's blas64
+// and lapack64 instead, operation by operation: the specification, and the reference of the tests. The build
+// tag openblas links OpenBLAS: Use of package kernel/blas puts it below gonum. DIFALT_KERNEL=openblas, the
+// default where the processor has no tiles in assembly, computes the steps with it, one call a chunk.
+// OpenBLAS then has one thread for the whole program.
 //
 // Errors: a wrong shape, stride or length, and a nil argument that is not scratch memory, panics with a
 // constant message. A task whose least squares has no unique solution gets the solution of minimum norm and a

@@ -35,10 +35,10 @@ type Group struct {
 	alone  *Executor // of this group, with one worker
 }
 
-// NewGroup returns a group of tasks for a basis of rank r. It copies float64 samples of tiny tasks (at most
-// 512 entries of X each, 1,024 in a group of at most 1 MiB) for steps of rank up to eight, which then compute
-// several tasks in one call. If tasks have many more samples than features, steps of Tasks.Compressed take a
-// fraction of the time.
+// NewGroup returns a group of tasks for a basis of rank r. It copies float64 samples of tiny tasks for steps
+// of rank up to eight, which then compute several tasks in one call. A tiny task has at most 512 entries of
+// X, or 1,024 in a group of at most 1 MiB. If tasks have many more samples than features, steps of
+// Tasks.Compressed take a fraction of the time.
 func NewGroup(tasks *Tasks, r int) *Group {
 	if tasks == nil || tasks.d == 0 || r <= 0 {
 		panic(noTasks)

@@ -39,7 +39,7 @@ func (s Storage) size() int {
 
 // Tasks holds the data of one node: regression tasks t with n_t samples of d features each, X_t (n_t x d) and
 // y_t (n_t). n_t may differ between tasks and may be zero. The rows of all tasks follow each other in one
-// slice, a multiple of 8 entries apart, and zeros fill them up to such a multiple, so that the tiles need no
+// slice, a multiple of 8 entries apart. Zeros fill them up to such a multiple, so that the tiles need no
 // tails along d.
 //
 // NewTasks copies matrices into this layout, a Builder rows; View uses the caller's memory. Tasks are

@@ -19,7 +19,7 @@
 //
 // No node ever has the total without noise: every node adds its share of the noise, of variance sigma^2/L, to
 // its own part before that is masked. Vectors are rounded towards zero to multiples of a grid, and shares are
-// integers of a discrete Gaussian distribution of 2^20 grid units, so that no bit of a total depends on how a
+// integers of a discrete Gaussian distribution of 2^20 grid units. So no bit of a total depends on how a
 // computer rounds. The sum of L shares is less than e^-10^12 away from one discrete Gaussian (Kairouz, Liu
 // and Steinke, The distributed discrete Gaussian mechanism for federated learning with secure aggregation,
 // 2021, theorem 1).

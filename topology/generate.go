@@ -20,7 +20,7 @@ const (
 const erStream = 0x6572646f73 // "erdos"
 
 // ErdosRenyi returns a connected random graph; every pair of nodes is linked with probability p, 0 < p <= 1.
-// It discards draws that are not connected, as the experiments of the paper do, and returns an error after
+// It discards draws that are not connected, as the experiments of the paper do. It returns an error after
 // 1000 draws, or before the first if no draw would be connected. The graph depends on n, p and seed alone.
 func ErdosRenyi(n int, p float64, seed uint64) (*Graph, error) {
 	if !(p > 0 && p <= 1) {

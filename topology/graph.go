@@ -110,8 +110,8 @@ func (g *Graph) unreachable() int {
 	return slices.Index(g.Distances(0), -1)
 }
 
-// bipartite reports whether a connected graph has no edge between two nodes whose distances from node 0 are
-// both even or both odd, as in even rings, paths and stars.
+// bipartite reports whether a connected graph has two sides without edges inside: nodes at even and at odd
+// distances from node 0, as in even rings, paths and stars.
 func (g *Graph) bipartite() bool {
 	dist := g.Distances(0)
 	for i, a := range g.adj {

@@ -42,8 +42,8 @@ func newWeights(g *Graph, name string) *Weights {
 }
 
 // NewWeights returns the weights of a rule on a graph. It returns an error if the graph is not connected,
-// which names a node that cannot be reached, or if averaging would not converge, as with EqualNeighbor on a
-// bipartite graph.
+// which names a node that cannot be reached. So it does if averaging would not converge, as with
+// EqualNeighbor on a bipartite graph.
 func NewWeights(g *Graph, rule Rule) (*Weights, error) {
 	if err := checkConnected(g); err != nil {
 		return nil, err

@@ -13,10 +13,10 @@ type Transport interface {
 	// Hosted returns the nodes that live in this process, in ascending order.
 	Hosted() []int
 	// Exchange carries frames over the links between hosted nodes and nodes elsewhere, in the order of
-	// Links(graph, Hosted()). It sends out[k] along link k unless out[k] is empty. It sets in[k] to the
-	// next frame that arrives along link k if due[k], and to nil otherwise; a nil due means that all links
-	// are due. A frame that is due at one end is sent at the other end in the exchange with that seq, which
-	// starts at 0 and grows by one.
+	// Links(graph, Hosted()). It sends out[k] along link k unless out[k] is empty. It sets in[k] to the next
+	// frame that arrives along link k if due[k], and to nil otherwise; a nil due means that all links are
+	// due. A frame that is due at one end is sent at the other end in the exchange with that seq. seq starts
+	// at 0 and grows by one.
 	//
 	// A node sends at most one frame before it has received an answer to its last frame: at most two frames
 	// are under way along a link. in is valid until the next call. The transport owns the memory of out once

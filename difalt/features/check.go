@@ -112,8 +112,8 @@ func Check(ctx context.Context, net consensus.Sums, nodes []*kernel.Tasks) error
 	return nil
 }
 
-// average returns the mean over all samples of all nodes of the numbers that visit adds to sum for each
-// sample, and the number of samples.
+// average returns the number of samples of all nodes, and the mean over them of the numbers that visit adds
+// to sum for each sample.
 func average(
 	ctx context.Context, net consensus.Sums, nodes []*kernel.Tasks, d int, visit func(sum, row []float64),
 ) (mean []float64, samples float64, err error) {

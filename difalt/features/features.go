@@ -49,8 +49,8 @@ const (
 // A task of n rows becomes n - 1 combinations of its rows, with the products X_t'X_t and X_t'y_t of the rows
 // without their means: the intercept takes the place of a row.
 //
-// All nodes return an error if a number of one of them is not finite, or above 1e60 in size, or if features
-// differ so much in size that the smallest of them have no digits in a sum.
+// All nodes return an error if a number of one of them is not finite or above 1e60 in size. So they do if
+// features differ so much in size that the smallest of them have no digits in a sum.
 func Standardize(ctx context.Context, net consensus.Sums, nodes []*kernel.Tasks) ([]*kernel.Tasks, *Scaling, error) {
 	if net == nil {
 		return nil, nil, errNoNetwork
@@ -111,8 +111,8 @@ func sumSquares(
 	return rows[0][:d], rows[0][d], nil
 }
 
-// unitOf returns a power of two, so that the largest number of all nodes is about 2^40 units, and numbers
-// keep their digits in a sum down to leastSquares.
+// unitOf returns a power of two of which the largest number of all nodes has about 2^40. Numbers then keep
+// their digits in a sum down to leastSquares.
 func unitOf(ctx context.Context, net consensus.Sums, rows [][]float64) (float64, error) {
 	var largest [][]float64
 	for _, row := range rows {
@@ -253,8 +253,8 @@ func (s *Scaling) apply(i int, k *kernel.Tasks) *kernel.Tasks {
 	return b.Tasks()
 }
 
-// centre returns the rows of task t of hosted node i without their means, each with its response behind it,
-// and the roots of their weights, which are factors of the rows.
+// centre returns the rows of task t of hosted node i without their means, each with its response behind it.
+// It also returns the roots of their weights, which are factors of the rows.
 func (s *Scaling) centre(i, t int, k *kernel.Tasks) (rows [][]float64, roots []float64) {
 	d, y := k.Features(), k.Y(t)
 	mean := append(slices.Clone(s.Means[i][t*d:][:d]), s.Responses[i][t])

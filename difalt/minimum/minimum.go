@@ -1,10 +1,9 @@
 // Package minimum checks whether the end of a run is a minimum.
 //
 // A run ends where the gradient vanishes, which holds at saddle points too. Under noise the direction of U
-// that the tasks determine least can be fitted noise, and then everything that is computed from the
-// coefficients is misleading, such as the statistical error. Check compares that direction with the direction
-// outside of U that explains most of the residuals. Nodes with the tasks of a problem call it together, after
-// a run.
+// that the tasks determine least can be fitted noise. Then all that is computed from the coefficients is
+// misleading, such as the statistical error. Check compares that direction with the direction outside of U
+// that explains most of the residuals. Nodes with the tasks of a problem call it together, after a run.
 package minimum
 
 import (
@@ -312,14 +311,14 @@ func (k *problem) isInterpolation() bool {
 	return d == r || k.totals.informative <= r*(d-r) && k.o.Ridge == 0
 }
 
-// noise returns the largest energy that noise alone makes of a direction that is chosen for it, with the
-// variance of the noise as estimated from the objective.
+// noise returns the largest energy that noise alone gives to a direction that is chosen for it. The variance
+// of the noise is estimated from the objective.
 func (k *problem) noise() float64 {
 	return k.data.NoiseEdge(k.totals.objective() / max(k.data.Free(), 1))
 }
 
 // parametersPerSample returns the number of parameters of a direction over the effective number of samples
-// behind it, where concentration is sum c^4 / (sum c^2)^2 of the tasks' coefficients c in that direction.
+// behind it. concentration is sum c^4 / (sum c^2)^2 of the tasks' coefficients c in that direction.
 func (k *problem) parametersPerSample(concentration float64) float64 {
 	data := &k.data
 	return data.Features * concentration / max(data.PerTask()-data.Rank, 1)

@@ -23,8 +23,8 @@ const (
 )
 
 const (
-	// With diagonal entries of R whose squares are in this range, and a product of the smallest square with
-	// the solution above it, no digits were lost to squares that overflow or underflow.
+	// No digits were lost to squares that overflow or underflow if the squares of the diagonal of R are in
+	// this range, and the product of the smallest square with the solution is above it.
 	smallest = 1e-280
 	largest  = 1e300
 )
@@ -178,10 +178,10 @@ func (ws *Workspace) augment(a blas64.GeneralCols, y []float64, rho float64) (bl
 }
 
 // fullRank reports whether R has no singular value that is null, for a given sum of squares of the matrix. F
-// has the squares of the diagonal of R, and the rows of R divided by the diagonal. The product of the
-// squares of the diagonal is the product of the squares of the singular values, and all of these but the
-// smallest make at most (|R|^2 / (c-1))^(c-1): that proves it for nearly all matrices of full rank. For
-// others |R^-1|, which is at least the inverse of the smallest singular value, does.
+// has the squares of the diagonal of R, and the rows of R divided by the diagonal. The product of the squares
+// of the diagonal is the product of the squares of the singular values. All of these but the smallest make at
+// most (|R|^2 / (c-1))^(c-1): that proves it for nearly all matrices of full rank. For others |R^-1|, which
+// is at least the inverse of the smallest singular value, does.
 func (ws *Workspace) fullRank(f []float64, ldf, c int, squares, tol float64) bool {
 	others := float64(max(c-1, 1))
 	product, unit, least := 1.0, others/squares, math.Inf(1)
@@ -249,7 +249,7 @@ func (ws *Workspace) solveWide(b []float64, a blas64.GeneralCols, y []float64, t
 }
 
 // solveKept solves a problem of m rows and r columns after LeastSquares has set some columns apart as
-// dependent, if the rank is then beyond doubt, and returns the rank. A = W F + E, where the columns of E are
+// dependent, if the rank is then beyond doubt. It returns the rank. A = W F + E, where the columns of E are
 // the remainders that were set apart, and the rows of F that belong to other columns are independent: b is
 // the solution of minimum norm of these rows of R, the square roots of the diagonal times F.
 //

@@ -137,8 +137,8 @@ func (c *Ceiling) Read() { c.pool.Run(c.read) }
 // PeakFlops are enough floating-point operations to measure their peak.
 const PeakFlops = 1e8
 
-// Arithmetic returns a function that does the given number of floating-point operations at the peak of
-// multiply-adds, divided among the workers, with at most a few hundred more.
+// Arithmetic returns a function that does the given number of floating-point operations, or up to a few
+// hundred more, at the peak of multiply-adds. The workers share them.
 func (c *Ceiling) Arithmetic(flops float64) func() {
 	rounds := int(math.Ceil(flops / float64(len(c.out)) / tile.FMAPeak(1)))
 	run := func(w int) { c.out[w].value = tile.FMAPeak(rounds) }

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// turn is the time of one operation before the next one has its turn. It is long against the timer and
-// against the filling of caches that other operations left cold, and short against the seconds between
-// changes of a shared machine's speed. Tests shorten it.
+// turn is the time of one operation before the next one has its turn. It is long against the timer and the
+// filling of caches that other operations left cold. It is short against the seconds between changes of a
+// shared machine's speed. Tests shorten it.
 var turn = 40 * time.Millisecond
 
 // A Timer repeats an operation, and returns the mean milliseconds of one call.

@@ -122,7 +122,7 @@ func (r *Reader) Array(name string, shape ...int) (*Array, error) {
 	return a, err
 }
 
-// OpenMatrix reads the header of a file in the NPY format of the given size, which must hold one array of
+// OpenMatrix reads the header of a file of the given size in the NPY format. The file must hold one array of
 // numbers of two dimensions, with elements.
 func OpenMatrix(f io.ReaderAt, size int64) (*Array, error) {
 	a, err := newArray("array", uint64(size), func() (io.ReadCloser, error) {

@@ -29,11 +29,10 @@ type Data struct {
 
 	// Noise is the standard deviation of Gaussian noise on every y; 0 for none.
 	Noise float64
-	// Kappa sets the condition number of Theta* = U* B*. 0 draws b_t from N(0, I_r),
-	// as the paper does: then sigma_max is about sqrt(T) + sqrt(r), and kappa is what
-	// it happens to be (1.5 for T = 120, r = 4). A value of at least 1 takes
-	// B* = Sigma V' instead, V the orthonormal factor of a T x r Gaussian matrix and
-	// the singular values evenly spaced from sqrt(T) down to sqrt(T)/Kappa.
+	// Kappa sets the condition number of Theta* = U* B*. 0 draws b_t from N(0, I_r), as the paper does: then
+	// sigma_max is about sqrt(T) + sqrt(r), and kappa is what it happens to be (1.5 for T = 120, r = 4). A
+	// value of at least 1 takes B* = Sigma V' instead: V is the orthonormal factor of a T x r Gaussian
+	// matrix, and the singular values are evenly spaced from sqrt(T) down to sqrt(T)/Kappa.
 	Kappa float64
 	// Single rounds the entries of X to float32, so that both storages hold equal
 	// numbers.

@@ -9,7 +9,7 @@ import (
 	"github.com/difalt/difalt/topology"
 )
 
-// A Tap sees and alters the frames that a transport sends, before they leave, and the frames that it
+// A Tap sees and alters the frames of a transport: those that it sends, before they leave, and those that it
 // receives, before the network reads them, from the last link to the first.
 type Tap struct {
 	Sent, Received func(l transport.Link, f Frame)

@@ -13,9 +13,9 @@ import (
 	"github.com/difalt/difalt/topology"
 )
 
-// Run calls f for every process k of a network on g, which hosts the nodes of groups[k], in a goroutine of
-// its own with its transport, and closes the transport. Without groups every process hosts one node. It
-// returns the errors.
+// Run calls f for every process k of a network on g, in a separate goroutine with the transport of the
+// process, and then closes the transport. Process k hosts the nodes of groups[k]. Without groups every
+// process hosts one node. It returns the errors.
 func Run(g *topology.Graph, groups [][]int, f func(k int, t transport.Transport) error) []error {
 	if groups == nil {
 		for node := range g.Len() {
@@ -38,9 +38,9 @@ func Run(g *topology.Graph, groups [][]int, f func(k int, t transport.Transport)
 	return errs
 }
 
-// Work averages scalars by gossip and along the tree, in numbers and in codes, and sums some of them, over a
-// transport, or for all nodes in this process if it is nil. It returns the bits of the results by node, which
-// do not depend on the transport.
+// Work averages scalars by gossip and along the tree, in numbers and in codes, and sums some of them. It does
+// so over a transport, or for all nodes in this process if it is nil. It returns the bits of the results by
+// node, which do not depend on the transport.
 func Work(ctx context.Context, w *topology.Weights, tr transport.Transport, scalars int) (map[int]string, error) {
 	n, err := consensus.New(w, tr)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 // is for other builds and processors, it runs the test for the tier in use.
 func Each(t *testing.T, f func(t *testing.T)) { on(t, testing.Short(), f) }
 
-// Every runs a test once for every CPU tier of this machine and build, and with the race detector,
-// which sees nothing of a tier's assembly, for the tier in use.
+// Every runs a test once for every CPU tier of this machine and build. With the race detector, which sees
+// nothing of a tier's assembly, it runs the test for the tier in use.
 func Every(t *testing.T, f func(t *testing.T)) { on(t, false, f) }
 
 func on(t *testing.T, one bool, f func(t *testing.T)) {
@@ -34,8 +34,8 @@ func on(t *testing.T, one bool, f func(t *testing.T)) {
 	}
 }
 
-// Edge returns what copies slices of up to n float64, each in place of the slice before, to the beginning or
-// the end of memory beyond which nothing can be read.
+// Edge returns a function that copies slices of up to n float64, each in place of the slice before. They lie
+// at the beginning or the end of memory beyond which nothing can be read.
 func Edge(t testing.TB, n int) func(x []float64, front bool) []float64 {
 	mem := Guarded(t, n)
 	return func(x []float64, front bool) []float64 {

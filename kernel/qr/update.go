@@ -47,10 +47,10 @@ func NewWorkspace(n int) *Workspace {
 	return w
 }
 
-// R computes the factor R of A = Q R without Q, for a matrix a of m x n of any shape, and stores it in the n
-// x n matrix r, with zeros below the diagonal, which is not negative. a is not written. For m >= n this is
-// the R of Factor, to rounding. With fewer rows than columns or dependent columns, R has zero or tiny
-// diagonal entries, and R'R = A'A still holds to the rounding of every column.
+// R computes the factor R of A = Q R without Q, for a matrix a of m x n of any shape. It stores R in the n x
+// n matrix r, with zeros below the diagonal, which is not negative. a is not written. For m >= n this is the
+// R of Factor, to rounding. With fewer rows than columns or dependent columns, R has zero or tiny diagonal
+// entries, and R'R = A'A still holds to the rounding of every column.
 //
 // R, with a last column for the responses, holds all that a least squares needs of its rows: see Update. ws
 // is of NewWorkspace(n), or for more columns; it is allocated if it is nil. NaN or Inf in a shows as NaN or

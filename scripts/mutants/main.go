@@ -4,9 +4,9 @@
 //	go run ./scripts/mutants [-n 100] [-seed 1] PACKAGE...
 //
 // Errors are drawn uniformly from all places in hand-written files of the default build, with a seed: a
-// comparison that is flipped or moved by one case, an operation whose operands are exchanged or whose
-// operator is another, a statement that is dropped, a check of an error that never holds. An error that does
-// not compile is drawn again. No file is changed: go test reads the mutant through an overlay.
+// comparison that is flipped or moved by one case, an operation with other operands or another operator, a
+// statement that is dropped, a check of an error that never holds. An error that does not compile is drawn
+// again. No file is changed: go test reads the mutant through an overlay.
 //
 // Each survivor is printed with its place and its error; the last line counts. Exit code 1 means that
 // something other than the tests failed.

@@ -42,8 +42,8 @@ const (
 	fewTexts  = 20
 )
 
-// leaveOut takes row numbers of other programs out of the features, and refuses columns of text with about as
-// many levels as rows, unless options list them.
+// leaveOut takes row numbers of other programs out of the features. It refuses columns of text with about as
+// many levels as rows. Columns that options list stay.
 func (r *reader) leaveOut() error {
 	t, o := r.t, &r.o
 	if o.Schema != nil {

@@ -10,7 +10,7 @@
 // dates are refused unless [TableOptions.Dates] gives their order. Only the delimiter is detected, from the
 // header line. A cell in another notation gives a [FormatError] that names the option.
 //
-// Rows are parsed while they are read. A table takes 8 bytes per number. Errors are records above 16 MB, text
-// above 16 MB that was compressed more than a hundredfold, and arrays and columns that claim more than the
-// file can hold. An error names the file, the line or row, the column or array, and the value.
+// Rows are parsed while they are read. A table takes 8 bytes per number. These are errors: a record above 16
+// MB, text above 16 MB that was compressed more than a hundredfold, and an array or column that claims more
+// than the file can hold. An error names the file, the line or row, the column or array, and the value.
 package dataset

@@ -31,8 +31,8 @@ var (
 	hyphens = strings.NewReplacer("/", "-", ".", "-", " ", "T")
 )
 
-// days returns the days since 1970-01-01 of a date in the given order, with hyphens, slashes or points,
-// perhaps followed by T or a space and a time, in UTC if it has no zone.
+// days returns the days since 1970-01-01 of a date in the given order, with hyphens, slashes or points. T or
+// a space and a time may follow; a time without a zone is in UTC.
 func days(cell, order string) (days float64, ok bool) {
 	date := min(len("31.12.2024 "), len(cell)) // a point after it begins a fraction of a second
 	cell = hyphens.Replace(cell[:date]) + cell[date:]

@@ -14,8 +14,8 @@ type TableOptions struct {
 	Task string
 	// Target names the column to predict; empty for a table without targets.
 	Target string
-	// Features lists the columns of features. Without it, all columns are features that have no other role,
-	// that Drop does not list, and that are not row numbers which another program has added.
+	// Features lists the columns of features. Without it, all columns without another role are features,
+	// except those that Drop lists and row numbers that another program has added.
 	Features, Drop []string
 	// Weight names the column of row weights, which are not negative. Holdout names the column of marks: 1
 	// for a test row, 0 for a training row. Both are optional.

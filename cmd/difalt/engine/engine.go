@@ -89,9 +89,9 @@ type EdgeStats struct {
 var ErrClosed = errors.New("the transport is closed")
 
 // PublicText returns the part of an error that other nodes receive. An error may contain cells, names of
-// tasks and paths of the node's owner, so nothing of it is public by default: PublicText returns the text
-// of a *transport.PeerError, which is about the network, or the result of the first error in the tree with
-// a method PublicText() string, and otherwise "it has failed".
+// tasks and paths of the node's owner, so nothing of it is public by default: PublicText returns the text of
+// a *transport.PeerError, which is about the network. For other errors it returns the result of the first one
+// in the tree with a method PublicText() string, and otherwise "it has failed".
 func PublicText(err error) string {
 	var public interface{ PublicText() string }
 	var peer *transport.PeerError

@@ -7,10 +7,10 @@
 // D, which is the result. As x converges the differences shrink, and the step with them; the rounding error
 // of an integer is part of the next difference.
 //
-// The step follows the largest difference of all nodes. With every vector the nodes count how many of them
-// have their largest difference in each power of two, and the next vector has the step that was right for
-// this one. Larger differences are clipped; the next vector carries the remainder. Before the first vector,
-// and after a difference has outgrown the counts, the nodes count over all powers of two, in a separate sum.
+// The step follows the largest difference of all nodes. With every vector the nodes count, for each power of
+// two, the nodes whose largest difference is in it. The next vector has the step that was right for this one.
+// Larger differences are clipped; the next vector carries the remainder. Before the first vector, and after a
+// difference has outgrown the counts, the nodes count over all powers of two, in a separate sum.
 package codes
 
 import (

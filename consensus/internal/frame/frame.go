@@ -17,8 +17,8 @@ import (
 //	         the code of the message
 //	4 bytes  CRC-32C, little-endian
 //
-// The checksum also covers the version of this format, the run and the node that sends, and 32 bits of the
-// number of the frame, which both ends know.
+// The checksum also covers what both ends know: the version of this format, the run, the node that sends, and
+// 32 bits of the number of the frame.
 const (
 	// Overhead is the number of bytes that a frame adds to its code.
 	Overhead = headerLen + checksumLen

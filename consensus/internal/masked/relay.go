@@ -12,7 +12,7 @@ import (
 // A Summand converts the numbers of nodes to integers for a relay, and their total to a result.
 type Summand interface {
 	// Up returns the layout of the words that go up the tree, and Down the layout of the words that come
-	// down, where a word of 64 bits is a float64. Neither layout changes during an operation.
+	// down. A word of 64 bits is a float64. Neither layout changes during an operation.
 	Up() Layout
 	Down() Layout
 	// Fill adds the words of hosted node i to words. If they cannot be represented, it returns an error and

@@ -15,8 +15,8 @@ import (
 // An Operation is the work of the hosted nodes in consecutive rounds. The Engine calls Start, and then in
 // every round Sends, Append, Receive and Step, in this order.
 type Operation interface {
-	// Start begins the operation. It is not called if the network or the context has ended before, so that
-	// its changes, such as masks that are used up, happen at all nodes or at none.
+	// Start begins the operation. It is not called if the network or the context has ended before. So its
+	// changes, such as masks that are used up, happen at all nodes or at none.
 	Start()
 	// Channel returns the channel of all frames of the operation.
 	Channel() frame.Channel

@@ -321,8 +321,8 @@ func (f *File) Problem(nodes int) (*difalt.Problem, error) {
 	return p, nil
 }
 
-// Write writes a problem, all of whose nodes are in this process, and the weights of its network unless they
-// are nil, as a file that Read reads. Tasks are numbered node by node. The file takes its name when it is
+// Write writes a problem as a file that Read reads, with the weights of its network unless they are nil. All
+// nodes must be in this process. Tasks are numbered node by node. The file takes its name when it is
 // complete.
 func Write(path string, p *difalt.Problem, weights *topology.Weights) error {
 	f, err := atomicfile.Create(path)

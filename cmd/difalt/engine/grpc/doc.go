@@ -14,6 +14,6 @@
 // A node that leaves sends its reason to its neighbours, and these pass it on: every node ends with a
 // *transport.PeerError that names the node where the failure began and the nodes that reported it.
 //
-// Unauthenticated connections are limited in number, a node without use for its connection has one at most,
-// and neither can make this node use much memory or wait for ever.
+// Unauthenticated connections are limited in number, and a node without use for its connection has one at
+// most. Neither can make this node use much memory or wait for ever.
 package grpc

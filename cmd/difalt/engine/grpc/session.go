@@ -180,8 +180,8 @@ func sendFrame(s stream, p []byte) error {
 }
 
 // receive handles frames and notes until the stream ends. After a violation of the protocol it accepts no
-// more frames, but keeps the stream open, so that the neighbour receives the accusation and does not only see
-// a lost connection.
+// more frames, but keeps the stream open: the neighbour then receives the accusation, and not just a lost
+// connection.
 func (t *Transport) receive(e *edge, s stream) error {
 	err := t.receiveFrames(e, s)
 	var violation *transport.PeerError // permanent

@@ -78,10 +78,10 @@ func (t *Transport) Join(ctx context.Context) error {
 // Hosted returns the node of this process.
 func (t *Transport) Hosted() []int { return []int{t.world.rank} }
 
-// Exchange implements transport.Transport. It returns ctx.Err() if ctx ends, and a *transport.PeerError if
-// a neighbour sends nothing in the time of a round, sends a frame that is too long, or if MPI reports a
-// failure. After an error MPI may still read the memory in out, and every later call returns this
-// error.
+// Exchange implements transport.Transport. It returns ctx.Err() if ctx ends. It returns a
+// *transport.PeerError if a neighbour sends nothing in the time of a round or a frame that is too long, or if
+// MPI reports a failure. After an error MPI may still read the memory in out, and every later call returns
+// this error.
 func (t *Transport) Exchange(ctx context.Context, seq uint64, out, in [][]byte, due []bool) error {
 	if t.err == nil {
 		t.err = ctx.Err()

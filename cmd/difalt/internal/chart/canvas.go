@@ -125,7 +125,7 @@ func (c *canvas) dot(at point, radius float64, v Color) {
 		float64(v.A)/255)
 }
 
-// An anchor is the part of a text at its x.
+// An anchor is the part of a text that stands at its x: the start, the middle or the end.
 type anchor string
 
 const (

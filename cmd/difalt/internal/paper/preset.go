@@ -1,5 +1,5 @@
 // Package paper contains the experiments of the Dif-AltGDmin paper, and some beyond it, as presets of package
-// simulation, and writes the page with their figures and tables.
+// simulation. It writes the page with their figures and tables.
 package paper
 
 import (
@@ -31,7 +31,7 @@ type Panel struct {
 // presetText contains the presets. A setting is its base with its own values on top.
 //
 // Figure 1 of the paper varies the rounds of averaging, and figure 2 the connectivity of the graph, with one
-// task a node. The weights follow the paper's formula, 1/deg. Beyond the paper, frontier compares
+// task a node. The weights follow the paper's formula, 1/deg. Three are beyond the paper. frontier compares
 // bytes, noise shows the distance from the truth and from the minimiser for the data of all nodes, and kappa
 // varies the condition number.
 //

@@ -41,8 +41,8 @@ func newFigure(file, title, words, alt, y string, p chart.Panel) figure {
 	return figure{file, words, image}
 }
 
-// tasksFigure shows the error of the model on every task against the error of the method that the verdict
-// names, or of the first simpler method.
+// tasksFigure shows the error of the model on every task against the error of another method: the one that
+// the verdict names, or the first simpler one.
 func (r *Report) tasksFigure() figure {
 	set, errors := "held-out rows", func(t *mixed.TaskScore) []mixed.Errors { return t.Test }
 	if !r.hasTest() {
