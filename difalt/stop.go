@@ -39,7 +39,7 @@ const (
 // A stopRule decides from totals when a run ends. A run is
 //
 //	Canceled   if a node leaves;
-//	Diverged   if a node has a number that is not finite, or the objective stays above its value at the start;
+//	Diverged   if a node has a number that is not finite, or the objective stays above its first value;
 //	Converged  if the residual, a Newton-like step for the data of all nodes, is below Options.Tolerance, or
 //	           with StopAtNoise twice below a part of the statistical error, while the objective has hardly
 //	           fallen in between.

@@ -3,7 +3,7 @@
 // gradient with respect to U. It has no notion of nodes, networks or files. To fit U as well, start with
 // difalt.Fit. An algorithm of another kind starts here:
 //
-//	tasks, err := kernel.NewTasks(x, y)                // copies of matrices or rows; see also View and NewBuilder
+//	tasks, err := kernel.NewTasks(x, y)                // copies; see also View and NewBuilder
 //
 //	g := kernel.NewGroup(tasks, r)                     // results of one node
 //	ws := kernel.NewWorkspace(g)                       // scratch memory

@@ -32,7 +32,8 @@ func (r *release) archive(goos, arch string, binary []byte) error {
 		return fmt.Errorf("%s/%s: %w", goos, arch, err)
 	}
 	if r.builtBy != "" && r.builtBy != info.GoVersion {
-		return fmt.Errorf("%s/%s: was built by %s, and the binary before it by %s", goos, arch, info.GoVersion, r.builtBy)
+		return fmt.Errorf("%s/%s: was built by %s, and the binary before it by %s",
+			goos, arch, info.GoVersion, r.builtBy)
 	}
 	r.builtBy = info.GoVersion
 	name := fmt.Sprintf("difalt_%s_%s_%s", r.number(), goos, arch)

@@ -64,10 +64,12 @@ const repository = "https://github.com/difalt/difalt"
 func (r *release) builder(getenv func(string) string) map[string]any {
 	workflow := getenv("GITHUB_WORKFLOW_REF") // difalt/difalt/.github/workflows/release.yml@refs/tags/v1.2.3
 	if getenv("GITHUB_ACTIONS") != "true" || workflow == "" {
-		return map[string]any{"builder": map[string]any{"id": repository + "/tree/" + r.commit + "/scripts/packages#by-hand"}}
+		here := repository + "/tree/" + r.commit + "/scripts/packages#by-hand"
+		return map[string]any{"builder": map[string]any{"id": here}}
 	}
 	server := getenv("GITHUB_SERVER_URL") + "/"
-	run := server + getenv("GITHUB_REPOSITORY") + "/actions/runs/" + getenv("GITHUB_RUN_ID") + "/attempts/" + getenv("GITHUB_RUN_ATTEMPT")
+	run := server + getenv("GITHUB_REPOSITORY") + "/actions/runs/" + getenv("GITHUB_RUN_ID") +
+		"/attempts/" + getenv("GITHUB_RUN_ATTEMPT")
 	return map[string]any{
 		"builder":  map[string]any{"id": server + workflow},
 		"metadata": map[string]any{"invocationId": run},

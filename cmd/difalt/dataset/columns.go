@@ -34,7 +34,8 @@ type columns struct {
 	slots   []int            // of every column
 }
 
-// newColumns returns the columns of a header, all without slots. The header of a file of lines is its first line.
+// newColumns returns the columns of a header, all without slots. The header of a file of lines is its first
+// line.
 func newColumns(header []string, unit string) (columns, error) {
 	wrong := func(format string, args ...any) error {
 		if unit != lineUnit {
