@@ -13,7 +13,7 @@
 //	read-GB/s     a streaming read of as many bytes by as many workers
 //	%fma, %read   the shares of these two ceilings
 //	%roof         the larger share: the share of the roofline. A question mark behind a share above 105 %
-//	              says that the ceiling was not one, as on a busy machine
+//	              means that the ceiling was not one, as on a busy machine
 //	xgonum        time of this work with gonum's blas64 and lapack64, over ours
 //
 // DIFALT_KERNEL selects another kernel. bench/peers compares with other languages and libraries.

@@ -92,11 +92,11 @@ func (n *Network) Sum(ctx context.Context, z [][]float64) error {
 	return signed(n.collectives.Sum(ctx, z))
 }
 
-// SumThen is Sum where the node Graph().Center() also decides: the last numbers of every row, as many as
-// decided says, are no part of the sum, and all nodes take those that decide sets there. decide receives a
-// row that begins with the totals. It runs once, during the call, in the process that hosts the node; it is
-// not called in other processes, where it may be nil. The rounds are those of Sum. If a number that it sets
-// is NaN or infinite, all nodes return an error that wraps ErrNotFinite.
+// SumThen is Sum where the node Graph().Center() also decides: the last numbers of every row are not summed.
+// decided is their number, and all nodes take those that decide sets there. decide receives a row that begins
+// with the totals. It runs once, during the call, in the process that hosts the node; it is not called in
+// other processes, where it may be nil. The rounds are those of Sum. If a number that it sets is NaN or
+// infinite, all nodes return an error that wraps ErrNotFinite.
 func (n *Network) SumThen(ctx context.Context, z [][]float64, decided int, decide func(row []float64)) error {
 	return signed(n.collectives.SumThen(ctx, z, decided, decide))
 }

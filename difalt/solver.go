@@ -233,7 +233,7 @@ func (s *Solver) receiveOne(i int) {
 }
 
 // Run takes steps until a stop rule, the context, the observer or Options.Iterations ends the run. It returns
-// the result with the error of the last step. A diverged and a canceled run have both, but there is no result
+// the result with the error of the last step. A diverged and a canceled run have both, but the result is nil
 // if the context ends before the first iteration.
 func (s *Solver) Run(ctx context.Context) (*Result, error) {
 	status, err := Running, error(nil)

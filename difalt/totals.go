@@ -139,10 +139,10 @@ func (t *totals) knowledge(n, ridge float64) float64 {
 	return (p + root) / 2
 }
 
-// weigh sets the weights of tasks in P: their knowledge over its mean, times the size of their features.
-// The Hessian of a task is about its knowledge times the mean square of its features times b_t b_t'. A task
-// that fits all its samples, with a b_t that may be huge, says nothing about U, and b_t is large where
-// features are small. The knowledge counts as 1 everywhere if no task knows anything.
+// weigh sets the weights of tasks in P: their knowledge over its mean, times the size of their features. The
+// Hessian of a task is about its knowledge times the mean square of its features times b_t b_t'. A task that
+// fits all its samples, with a b_t that may be huge, does not determine U, and b_t is large where features
+// are small. The knowledge counts as 1 everywhere if no task knows anything.
 func (s *Solver) weigh(ctx context.Context) error {
 	p := &s.point
 	known := p.totals.known

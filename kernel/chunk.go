@@ -7,9 +7,9 @@ import (
 )
 
 // A chunk is a run of tasks whose gradients are summed in order. NewGroup cuts the tasks into chunks and
-// decides of which kind each chunk is: tileChunk, laneChunk, sharedTask, gonumChunk or openBLASChunk. The
-// data alone decide, and the sums of the chunks are added in order, so that results do not depend on the
-// number of workers.
+// decides the kind of each chunk: tileChunk, laneChunk, sharedTask, gonumChunk or openBLASChunk. The data
+// alone decide, and the sums of the chunks are added in order, so that results do not depend on the number of
+// workers.
 //
 // A call computes a chunk in three phases: multiply for every part, solve once, gradient for every part.
 // Most kinds have no parts: one worker does everything in solve, task after task, while the samples are in

@@ -126,8 +126,7 @@ func (k *table) row(dst []float64, i int) {
 	copy(dst, k.slices[i])
 }
 
-// Weighted returns a copy of t in which the samples, task after task, have the weights w. Steps on it
-// minimise
+// Weighted returns a copy of t whose samples, task after task, have the weights w. Steps on it minimise
 //
 //	sum_i w_i (x_i'U b - y_i)^2 + ridge |b|^2
 //

@@ -24,10 +24,10 @@ var hardwarePrefetchWins = !processor.IsAMD()
 
 // plan sets the plan of s, rows lo to hi of a task on a basis of rank r.
 //
-// Every row is used twice, but should come from memory once, and while the processor computes what needs no
-// memory. So the plan of a task asks for the rows that follow, of this task or the next one, and each stage
-// has a share. Where the share of X U is larger than a window, X U asks for the last of its rows before it
-// asks for later ones; but not where X U does not take its rows one after the other.
+// Every row is used twice but should come from memory once, while the processor computes from caches. So the
+// plan of a task requests the rows that follow, of this task or the next one, and each stage has a share.
+// Where the share of X U is larger than a window, X U requests the last of its rows before later ones, if it
+// takes its rows in order.
 func (s *samples) plan(t *Tasks, task, lo, hi, r int) {
 	if lo == hi {
 		return

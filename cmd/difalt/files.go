@@ -44,7 +44,7 @@ type files struct {
 	redirected string // where out goes in place of that path; empty if it does not
 }
 
-// A grade says how good a result is. A file is replaced by a result of its grade or of a better one.
+// A grade is the quality of a result. A file is replaced by a result of its grade or of a better one.
 type grade int
 
 const (

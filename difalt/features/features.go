@@ -111,8 +111,8 @@ func sumSquares(
 	return rows[0][:d], rows[0][d], nil
 }
 
-// unitOf returns a power of two of which the largest number of all nodes has about 2^40. Numbers then keep
-// their digits in a sum down to leastSquares.
+// unitOf returns a power of two: the largest number of all nodes is about 2^40 times as large. Numbers then
+// keep their digits in a sum down to leastSquares.
 func unitOf(ctx context.Context, net consensus.Sums, rows [][]float64) (float64, error) {
 	var largest [][]float64
 	for _, row := range rows {

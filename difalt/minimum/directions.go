@@ -163,7 +163,7 @@ func (k *problem) strongest(ctx context.Context, left []*kernel.Tasks) (v []floa
 }
 
 // largest returns the combination of the columns of u that the product z = A u stretches most, for a
-// symmetric A, and by how much.
+// symmetric A, and the factor of stretching.
 func largest(u, z *kernel.Basis) (v []float64, value float64, known bool) {
 	d, n := u.Dims()
 	small := mat.NewSymDense(n, nil)

@@ -27,8 +27,8 @@ const (
 	Minimum Verdict = iota
 	// Saddle: another U has a lower objective.
 	Saddle
-	// Undetermined: noise alone, or a few tasks alone, could explain a direction of U, or there are so few
-	// samples that they could explain all of U.
+	// Undetermined: noise alone, or a few tasks alone, could explain a direction of U, or the samples are few
+	// enough to explain all of it.
 	Undetermined
 )
 

@@ -7,8 +7,8 @@ import (
 	"gonum.org/v1/gonum/blas/blas64"
 )
 
-// SolveInUnits computes b = argmin |A b - y|^2 for a matrix of n x r, n >= r, of which each column has a unit
-// of its own: all columns and y are divided by powers of two to be of one size, which loses no digit. It
+// SolveInUnits computes b = argmin |A b - y|^2 for a matrix of n x r, n >= r, whose columns may have
+// different units: all columns and y are divided by powers of two to be of one size, which loses no digit. It
 // returns false, and leaves b, unless the columns are then independent by the tolerance of Tolerance and b is
 // finite.
 //

@@ -68,8 +68,8 @@ func (l Lapack) Dgels(
 	return true
 }
 
-// scalesOf returns the exponent e for which the numbers of a matrix with largest entry of a size are
-// divided by 2^e: 0 if they are moderate, or not finite.
+// scalesOf returns the exponent e such that division by 2^e makes a matrix moderate, where size is its
+// largest entry. It is 0 if the matrix is moderate already, or not finite.
 func scalesOf(size float64) int {
 	if size == 0 || moderate(size) || !(size <= math.MaxFloat64) {
 		return 0

@@ -17,7 +17,7 @@ const (
 	layerType    = "application/vnd.oci.image.layer.v1.tar+gzip"
 )
 
-// imageName is the name of the image in the registry, to which the version is added.
+// imageName is the name of the image in the registry, before a colon and the version.
 const imageName = "ghcr.io/difalt/difalt"
 
 // A layer is the binary of an architecture, which becomes the only layer of its image.

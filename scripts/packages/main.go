@@ -121,8 +121,8 @@ func run(ctx context.Context, version, out string, systems []string, keyFile str
 	return nil
 }
 
-// committed returns an error if tracked files of a clone differ from its commit, from which the provenance
-// says that the packages come.
+// committed returns an error if tracked files of a clone differ from its commit, which the provenance names
+// as their source.
 func committed(ctx context.Context, clone string) error {
 	changes, err := output(ctx, clone, nil, "git", "status", "--porcelain", "--untracked-files=no")
 	if err != nil {

@@ -265,8 +265,8 @@ func (r *reader) setNumber(col int, v float64) error {
 	return nil
 }
 
-// wholeDigits returns the digits of a number: all of a whole number that an int64 holds, otherwise the least
-// that tell it from others.
+// wholeDigits returns the digits of a number: all of a whole number that an int64 holds, otherwise the fewest
+// that distinguish it from others.
 func wholeDigits(v float64) string {
 	if math.Abs(v) < 1<<63 && v == math.Trunc(v) {
 		return strconv.FormatInt(int64(v), 10)

@@ -14,8 +14,8 @@ import (
 // ErrAbsent is wrapped by the error of Join about a neighbour that has not connected in JoinTimeout.
 var ErrAbsent = errors.New("has not connected")
 
-// ErrBeyond is wrapped by the error of an Exchange, of kind transport.Waiting, that cannot tell a neighbour
-// that has failed from one that itself waits.
+// ErrBeyond is wrapped by the error of an Exchange, of kind transport.Waiting, where a neighbour may have
+// failed or may itself be waiting.
 var ErrBeyond = errors.New("nothing has come from it")
 
 // Options configure a transport. The zero value of a number stands for its default.

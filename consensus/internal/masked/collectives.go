@@ -68,9 +68,9 @@ func (c *Collectives) SumOn(
 	return c.sum(ctx, channel, traffic, z, 0, nil)
 }
 
-// SumThen is Sum for rows whose last numbers, as many as decided says, are no part of the sum: the root sets
-// them by decide, which receives a row with the totals, and all nodes take them. decide may be nil where the
-// root is not hosted, and there only.
+// SumThen is Sum for rows whose last numbers are not summed: the root sets the decided last ones by decide,
+// which receives a row with the totals, and all nodes take them. decide may be nil where the root is not
+// hosted, and there only.
 func (c *Collectives) SumThen(ctx context.Context, z [][]float64, decided int, decide func(row []float64)) error {
 	if decide == nil && c.engine.Index[c.tree.Root] >= 0 {
 		return errors.New("a sum with numbers that this process decides on, but does not")

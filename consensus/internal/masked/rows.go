@@ -26,8 +26,8 @@ type rows struct {
 func (r *rows) Up() Layout   { return r.up }
 func (r *rows) Down() Layout { return r.down }
 
-// sums is the Summand of rows that are summed. The last numbers of a row are no part of the sum: the root
-// decides on them.
+// sums is the Summand of rows that are summed. The last numbers of a row are not summed: the root decides on
+// them.
 type sums struct {
 	rows
 	numbers *FixedPoint

@@ -64,7 +64,7 @@ func Parsed[T any](p *T, text string, parse func(string) (T, error), words ...st
 	}}
 }
 
-// errNoWord is the error about a word that is none of a list; [Parsed] lists them.
+// errNoWord is the error about a word that a list does not have; [Parsed] prints the list.
 var errNoWord = errors.New("it is none of the words")
 
 // Named is the value that a word names. The first of the words is the default.
