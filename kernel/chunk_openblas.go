@@ -21,8 +21,8 @@ func openBLASBackend() backend {
 	return backend{name: openBLASName, newChunk: newOpenBLASChunk}
 }
 
-// An openBLASChunk computes its tasks in one call to C. It leaves tasks whose least squares needs more than
-// a QR factorisation to the tiles, and everything but whole steps.
+// An openBLASChunk computes its tasks in one call to C. It leaves to the tiles all but whole steps, and tasks
+// whose least squares needs more than a QR factorisation.
 type openBLASChunk struct {
 	partial
 	oneWorker

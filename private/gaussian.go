@@ -8,7 +8,7 @@ import "math"
 //	delta = Phi(mu/2 - epsilon/mu) - e^epsilon Phi(-mu/2 - epsilon/mu),   mu = sqrt(2 rho)
 //
 // (Balle and Wang, Improving the Gaussian mechanism for differential privacy, 2018, theorem 8). It is exact:
-// several totals, of which each may depend on the totals before, are as private as one of their rho together
+// several totals are as private as one with the sum of their rho, even if each depends on the totals before
 // (Dong, Roth and Su, Gaussian differential privacy, 2022, corollary 2). A bound that holds for every kind of
 // noise with zero-concentrated privacy, proposition 12 of Canonne, Kamath and Steinke (2020), requires 8 to
 // 18 % more noise at delta = T^-1.1. Epsilon is NaN unless rho is at least 0 and delta between 0 and 1.

@@ -13,9 +13,9 @@ import (
 // Sums of squares of features of these sizes neither overflow nor underflow.
 const leastSize, greatestSize = 1e-100, 1e100
 
-// StandardizeOne does Standardize for tasks that live on one machine, and also divides the responses by a
-// power of two near the largest of them: Scaling.Unit. Numbers may have any size; a *kernel.DataError names
-// the task and the row of a number that is not finite.
+// StandardizeOne is Standardize for tasks of one machine. It also divides the responses by a power of two
+// near the largest of them: Scaling.Unit. Numbers may have any size; a *kernel.DataError names the task and
+// the row of a number that is not finite.
 func StandardizeOne(k *kernel.Tasks) (*kernel.Tasks, *Scaling, error) {
 	if k == nil || k.Len() == 0 {
 		return nil, nil, errors.New("features: there are no tasks")

@@ -78,9 +78,9 @@ func (e *KeyError) Error() string { return fmt.Sprintf("the key of node %d: %v",
 // Unwrap returns Err.
 func (e *KeyError) Unwrap() error { return e.Err }
 
-// New returns the masks of node i, whose key is own, where public has the keys of all nodes, and context
-// identifies the network. It returns an error if a key is missing, and a *KeyError if the key of another node
-// is invalid.
+// New returns the masks of node i. own is its key, public has the keys of all nodes, and context identifies
+// the network. It returns an error if a key is missing, and a *KeyError if the key of another node is
+// invalid.
 func New(i int, own *ecdh.PrivateKey, public []*ecdh.PublicKey, context []byte) (*Masks, error) {
 	if i < 0 || i >= len(public) {
 		return nil, fmt.Errorf("masks of node %d of %d", i, len(public))

@@ -208,8 +208,8 @@ func (t *parquetType) text(v parquet.Value) string {
 	return text.Number(t.number(v))
 }
 
-// A parquetType gives the meaning of the values of a column. A column without number holds strings, and in
-// one without name a task or level has the name of its number.
+// A parquetType gives the meaning of the values of a column: numbers, or strings where number is nil. name is
+// the text of a value that names a task or a level; where it is nil, the number is written.
 type parquetType struct {
 	number func(v parquet.Value) float64 // times as days since 1970; integers beyond 2^53 are rounded
 	name   func(v parquet.Value) string  // with all digits

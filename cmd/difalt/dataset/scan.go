@@ -87,8 +87,8 @@ func Scan(patterns []string, o TableOptions, each func(*Row) error) (*Summary, e
 	return s, nil
 }
 
-// findDates sets the columns of dates of Kept in a file of CSV, by the first cell of a known kind of each,
-// from the records ahead.
+// findDates finds the kept columns of a CSV file that are dates. The first cell of a known kind decides, in
+// the records ahead.
 func (r *reader) findDates(list *records) {
 	known, left := make([]bool, len(r.keep)), len(r.keep)
 	list.ahead(func(cells []string) bool {

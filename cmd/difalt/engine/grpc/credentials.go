@@ -128,7 +128,7 @@ func (t *Transport) refused(text string) {
 }
 
 // tlsConfig returns the configuration of both ends. TLS 1.3 proves that the other end has the key that it
-// shows; check returns an error if it must not be node i.
+// shows. check returns an error if node i may not be the other end, and refuse receives every such error.
 func tlsConfig(c *cluster.Cluster, own tls.Certificate, refuse func(error), check func(i int) error) *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{own},
