@@ -70,6 +70,23 @@ func TestPublishedAccountants(t *testing.T) {
 	}
 }
 
+// TestNoiseOfTrainings: for the epsilons and numbers of tasks of private trainings, with the default delta, the noise is what
+// dp-accounting 0.6.0 asks for: the least deviation at which its GaussianPrivacyLoss has at most delta.
+func TestNoiseOfTrainings(t *testing.T) {
+	for _, c := range []struct {
+		tasks              int
+		epsilon, deviation float64
+	}{
+		{100, .5, 3.4544248}, {100, 1, 2.0250171}, {100, 2, 1.1858866}, {100, 4, .70170019}, {100, 8, .42359244},
+		{1000, .5, 5.0128034}, {1000, 1, 2.766028}, {1000, 2, 1.5356128}, {1000, 4, .86540512}, {1000, 8, .49967544},
+	} {
+		got := 1 / math.Sqrt(2*private.Rho(c.epsilon, private.DefaultDelta(c.tasks)))
+		if math.Abs(got/c.deviation-1) > 1e-6 {
+			t.Errorf("%d tasks, epsilon %v: deviation %v, published %v", c.tasks, c.epsilon, got, c.deviation)
+		}
+	}
+}
+
 // TestExtremeBudgets: rho and epsilon stay finite, monotone and inverse for the whole range of budgets.
 func TestExtremeBudgets(t *testing.T) {
 	last := 0.0
