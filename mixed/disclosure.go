@@ -25,8 +25,8 @@ type Disclosure struct {
 	// live. Default 12, and 3 with Options.NoCurves.
 	LeastLevel int
 	// LeastSmall is the number of own tasks with fewer rows than columns and two, which hide among each
-	// other; together they need five times as many rows. Otherwise no total contains their rows; they
-	// still get coefficients. With curves, tasks with fewer rows than columns need to be as many, or half
+	// other; together they need five times as many rows. Otherwise no total contains their rows, nor those of
+	// tasks of one row in any case; they still get coefficients. With curves, tasks with fewer rows than columns need to be as many, or half
 	// as many if the owner has no others, with two rows for each column; otherwise no total contains
 	// their rows where these are at most 7 % of its own, and the owner votes against curves where they
 	// are more. Two owners need twice as many tasks. Default 10.
@@ -121,8 +121,21 @@ func (g *guard) settle(columns int) {
 	}
 }
 
-// leaveSmall leaves out small tasks that do not hide among enough others, and reports whether there are any.
+// leaveSmall leaves out small tasks that do not hide among enough others, and tasks of one row, which a member
+// that steers strengths reads from one value whatever other tasks there are. It reports whether there are any.
 func (g *guard) leaveSmall(columns int) bool {
+	lone, _ := g.small(2)
+	if g.LeastSmall == 0 {
+		lone = nil
+	}
+	for _, k := range lone {
+		g.left[k] = true
+	}
+	return g.leaveFew(columns) || len(lone) > 0
+}
+
+// leaveFew leaves out small tasks that do not hide among enough others, and reports whether there are any.
+func (g *guard) leaveFew(columns int) bool {
 	tasks, rows := g.small(1 + columns + smallExtra)
 	if len(tasks) == 0 || !g.Strict && len(tasks) >= g.LeastSmall && rows >= rowsPerSmall*g.LeastSmall {
 		return false

@@ -422,29 +422,53 @@ func TestStrengthsSteered(t *testing.T) {
 	}
 }
 
-// A person is the only row of its task.
-type person struct{ known, other, target float64 }
-
-// peopleRead counts the persons of whom a center reads the second column and the target, knowing the first
-// one. It has all owners add up with a huge deviation along a direction that is 0 in the rows with the known
-// value: tasks of one row elsewhere vanish from the totals, and other tasks hardly change near by.
-func peopleRead(t *testing.T, o Options) (right, asked int) {
-	rows := slices.Concat(slices.Repeat([]int{30}, 10), slices.Repeat([]int{1}, 120))
-	victim, own := drawn(31, "v", 2, rows...), drawn(32, "a", 2, 30, 30, 30)
+// smallRead counts the tasks of so many rows of which a center reads the last column and the target, knowing the others:
+// as many as rows. For a task it has all owners add up with a huge deviation along the direction that is 0 in
+// these rows, and near that direction, towards ones that are 1 in one of the rows. Elsewhere the totals hardly change;
+// the difference of a pair is the products of that row.
+func smallRead(t *testing.T, size int, o Options) (right, asked int) {
+	const first, many, large, near = 300, 120, 1e5, 5e-4
+	rows := slices.Concat(slices.Repeat([]int{30}, first/30), slices.Repeat([]int{size}, many))
+	victim, own := drawn(31, "v", size+1, rows...), drawn(32, "a", size+1, 30, 30, 30)
 	count := map[float64]int{}
-	for i := 300; i < victim.Rows(); i++ {
-		count[victim.Values[0][i]]++
+	for _, x := range victim.Values[0][first:] {
+		count[x]++
 	}
-	var people []person
-	for i := 300; i < victim.Rows(); i++ {
-		if x := victim.Values[0][i]; count[x] == 1 && len(people) < 12 {
-			people = append(people, person{x, victim.Values[1][i], victim.Targets[i]})
+	var wanted []int // first rows of tasks
+	for i := first; i < victim.Rows() && len(wanted) < 36/(1+2*size); i += size {
+		if size > 1 || count[victim.Values[0][i]] == 1 {
+			wanted = append(wanted, i)
 		}
 	}
-	const large, near = 1e6, 1e-3
+	// For every task the direction, and the two beside it for every row; constant first, of columns as they are.
+	var directions [][]float64
+	for _, at := range wanted {
+		known := mat.NewDense(size, size+1, nil)
+		for i := range size {
+			known.Set(i, 0, 1)
+			for j := range size {
+				known.Set(i, 1+j, victim.Values[j][at+i])
+			}
+		}
+		var svd mat.SVD
+		check.FailIf(t, !svd.Factorize(known, mat.SVDFull), "no singular values")
+		var v, inverse, squared mat.Dense
+		svd.VTo(&v)
+		squared.Mul(known, known.T())
+		check.Done(inverse.Solve(&squared, known)) // (K K')^-1 K, whose rows are 1 in one row and 0 in the others
+		zero := mat.Col(nil, size, &v)
+		directions = append(directions, zero)
+		for i := range size {
+			for _, sign := range []float64{1, -1} {
+				beside := slices.Clone(zero)
+				floats.AddScaled(beside, sign*near, inverse.RawRowView(i))
+				directions = append(directions, beside)
+			}
+		}
+	}
 	rank, times := 1, 0
 	o.Rank, o.CommonNoise = &rank, true
-	from := make([]int, 3*len(people)) // places of what is agreed on in all that is heard
+	from := make([]int, len(directions)) // places of what is agreed on in all that is heard
 	l := &steerer{}
 	l.lie = func(f *fitter, name string, v []float64) {
 		if f.plain == nil || times == len(from) {
@@ -454,43 +478,55 @@ func peopleRead(t *testing.T, o Options) (right, asked int) {
 		if w == nil {
 			return
 		}
-		d := f.plain.design
-		at := people[times/3].known + near*float64(times%3-1)
-		w[0], w[1] = large*(d.Center[0]-at), large*d.Scale[0]
+		d, direction := f.plain.design, directions[times]
+		w[0] = large * direction[0]
+		for j := range size {
+			w[0] += large * direction[1+j] * d.Center[j]
+			w[1+j] = large * direction[1+j] * d.Scale[j]
+		}
 		from[times] = len(l.heard) + 1
 		times++
 	}
 	_, err := l.trainBeside(t, Input{Table: victim}, Input{Table: own}, o)
 	check.FailIf(t, times < len(from), "nothing was steered: %v", err)
 	d, target, p := l.fit.plain.design, l.fit.rows.target, l.fit.plain.p
-	for k, who := range people {
-		sum := l.heard[from[3*k+1]+1].others() // at the value, less the mean of both sides
-		floats.AddScaled(sum, -.5, l.heard[from[3*k]+1].others())
-		floats.AddScaled(sum, -.5, l.heard[from[3*k+2]+1].others())
-		other, y := d.Center[1]+d.Scale[1]*sum[2]/sum[0], target.Restore(sum[dense.Triangle(p)]/sum[0])
-		if math.Abs(other-who.other) < .05 && math.Abs(y-who.target) < .05 {
+	heard := func(k int) []float64 { return l.heard[from[k]+1].others() }
+	for k, at := range wanted {
+		each := 1 + 2*size
+		read := true
+		for i := range size {
+			sum := heard(k * each) // the products of the row: 1, the columns, and behind them the target
+			floats.AddScaled(sum, -.5, heard(k*each+1+2*i))
+			floats.AddScaled(sum, -.5, heard(k*each+2+2*i))
+			other := d.Center[size] + d.Scale[size]*sum[1+size]/sum[0]
+			y := target.Restore(sum[dense.Triangle(p)] / sum[0])
+			read = read && math.Abs(other-victim.Values[size][at+i]) < .05 && math.Abs(y-victim.Targets[at+i]) < .05
+		}
+		if read {
 			right++
 		}
 	}
-	return right, len(people)
+	return right, len(wanted)
 }
 
-// A center reads tasks of one row that it knows a value of, although the rules of owners hold: only strict
-// rules leave these tasks out. SECURITY.md says so.
+// A center reads tasks of few rows of which it knows as many columns as they have rows, although the rules of owners hold: the
+// rules leave tasks of one row out, and only strict ones the others. SECURITY.md says so.
 func TestWhatALiarReads(t *testing.T) {
-	for name, c := range map[string]struct {
-		o     Options
-		reads bool
-	}{
-		"without rules":          {open, true},
-		"default rules":          {Options{}, true},
-		"strict rules":           {strictly, false},
-		"strict rules, no curve": {Options{NoCurves: true, Disclosure: Disclosure{Strict: true}}, false},
-	} {
-		read, asked := peopleRead(t, c.o)
-		t.Logf("%s: %d of %d tasks of one row were read", name, read, asked)
-		if c.reads && read < asked || !c.reads && read > 0 {
-			t.Errorf("%s: %d of %d tasks of one row were read", name, read, asked)
+	for size := 1; size <= 3; size++ {
+		for name, c := range map[string]struct {
+			o     Options
+			reads bool
+		}{
+			"without rules":          {open, true},
+			"default rules":          {Options{}, size > 1},
+			"strict rules":           {strictly, false},
+			"strict rules, no curve": {Options{NoCurves: true, Disclosure: Disclosure{Strict: true}}, false},
+		} {
+			read, asked := smallRead(t, size, c.o)
+			t.Logf("%s: %d of %d tasks of %d rows were read", name, read, asked, size)
+			if c.reads && read < asked || !c.reads && read > 0 {
+				t.Errorf("%s: %d of %d tasks of %d rows were read", name, read, asked, size)
+			}
 		}
 	}
 }

@@ -213,7 +213,8 @@ func (o *jointOptions) addDisclosureFlags(flags *pflag.FlagSet) {
 			"columns that differ in fewer as equal, and vote against curves that can bend on fewer and "+
 			"periods with a value of fewer; 0: no rule; with --no-curves 3 unless given")
 	flags.Var(cli.CountOrOff(&d.LeastSmall, 10, mixed.Off), "least-small",
-		"leave tasks with fewer rows than columns and two out of all totals, unless there are `N` of them; 0: no rule")
+		"leave tasks of one row out of all totals, and tasks with fewer rows than columns and two unless there are "+
+			"`N` of them; 0: no rule")
 	flags.BoolVar(&d.Strict, "strict", false,
 		"leave such tasks, all levels, curves and periods out, for owners that do not trust each other")
 	flags.Var(cli.Number(&p.Epsilon, cli.Range{Most: private.MostEpsilon, Open: true}), "epsilon",
