@@ -179,6 +179,10 @@ func (v *matrixVector[F]) shareSums() {
 
 // rows computes entries lo to hi of alpha A x + beta y.
 func (v *matrixVector[F]) rows(lo, hi int) {
+	if v.alpha == 1 && v.beta == 0 {
+		tile.RowDots(v.y[lo:hi], v.a[lo*v.lda:], v.lda, v.x, hi-lo, v.n)
+		return
+	}
 	var sums [rowsTogether]F
 	for ; lo < hi; lo += rowsTogether {
 		rows := min(rowsTogether, hi-lo)
