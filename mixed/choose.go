@@ -16,6 +16,7 @@ const (
 	mostRank   = 3   // largest rank that is compared
 	patience   = 4.0 // nats below the best rank after which no larger one is tried
 	curveNats  = 3.0 // least gain of curves, in nats
+	curveHelp  = .01 // gain from which larger ranks are tried with curves: rounding does not decide
 	climbCost  = 5e8 // multiplications per iteration on all tasks above which climbs use some of them
 	climbTasks = 60  // least number of these
 
@@ -194,7 +195,7 @@ func (f *fitter) climbCurves(ctx context.Context, plain, curved *form) error {
 		if at > 0 && curved.ends[at-1] == nil {
 			ranks = append(ranks, at-1)
 		}
-		helps := curved.ends[at].Penalised > plain.ends[plain.best()].Penalised
+		helps := curved.ends[at].Penalised > plain.ends[plain.best()].Penalised+curveHelp
 		if helps && at < curved.most && curved.ends[at+1] == nil {
 			ranks = append(ranks, at+1)
 			if err := plain.extend(ctx, at+1); err != nil {

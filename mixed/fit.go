@@ -67,7 +67,7 @@ func (f *fitter) fit(ctx context.Context) (*Model, *Report, error) {
 		c.Chosen = c.Rank == chosen.Rank && c.Curves == chosen.Curves
 		report.Candidates = append(report.Candidates, c.Candidate)
 	}
-	again := f.Refit && slices.Contains(f.in.HeldOut, true)
+	again := f.Refit && f.in.heldOut(func(int) bool { return true }) > 0
 	f.digests, f.lean = !again, again
 	out, err := f.conclude(ctx, chosen, report)
 	if err != nil || !again {

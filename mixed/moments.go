@@ -376,7 +376,8 @@ func (s *stats) bar(w []float64) {
 	}
 }
 
-// preconditioner multiplies the rows of x, r x linear, by noise (sum G + 1e-6 trace(sum G)/linear I)^-1.
+// preconditioner multiplies the rows of x, r x linear, by noise (sum G + 1e-6 trace(sum G)/n I)^-1 for n columns
+// that vary.
 func (s *stats) preconditioner(x []float64, r int, noise float64) {
 	l := s.linear
 	if s.gram == nil {
@@ -387,7 +388,7 @@ func (s *stats) preconditioner(x []float64, r int, noise float64) {
 		s.gram = make([]float64, l*l)
 		for i := range l {
 			copy(s.gram[i*l:(i+1)*l], s.total[i*s.p:i*s.p+l])
-			s.gram[i*l+i] += 1e-6 * trace / float64(l)
+			s.gram[i*l+i] += 1e-6 * trace / float64(s.directions())
 		}
 		lapack64.Potrf(dense.Symmetric(l, s.gram)) // definite by the ridge
 	}
