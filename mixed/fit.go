@@ -24,6 +24,7 @@ type fitter struct {
 	noise         *taskNoise // nil: all tasks have the same
 	alike         bool       // the noise of tasks is for intervals only: their rows count alike
 	freedom       float64    // degrees of freedom of the noise
+	level, slope  float64    // of the noise in intervals, see [Noise]
 	odd           []oddRow   // the farthest first
 	without       withouts   // training rows and their predictions without them
 	lessByLog     float64    // share by which the logarithm of the target lowers the error; 0: no gain
@@ -73,7 +74,7 @@ func (f *fitter) fit(ctx context.Context) (*Model, *Report, error) {
 	if err != nil || !again {
 		return out, report, err
 	}
-	form := &judgedForm{chosen, f.first, f.noise, f.alike, f.all, f.compared, f.lessByLog}
+	form := &judgedForm{chosen, f.first, f.noise, f.alike, f.level, f.slope, f.all, f.compared, f.lessByLog}
 	out, err = f.refit(ctx, out, report, form)
 	return out, report, err
 }
@@ -91,7 +92,7 @@ func (f *fitter) conclude(ctx context.Context, chosen *choice, report *Report) (
 	if err := f.findOdd(ctx, chosen); err != nil {
 		return nil, err
 	}
-	if f.without, err = f.predictWithout(ctx, chosen); err != nil {
+	if err := f.lookWithout(ctx, chosen); err != nil {
 		return nil, err
 	}
 	out, err := f.model(ctx, chosen, chosen.m, effects)
@@ -164,6 +165,7 @@ func (f *fitter) model(ctx context.Context, chosen *choice, m *moments, effects 
 			p.Prior.Noise.Alike = chosen.q.noise
 		}
 	}
+	p.Prior.Noise.Level, p.Prior.Noise.Slope = f.level, f.slope
 	p.Tasks.Covariances = f.covariances
 	p.Tasks.keep(f.present())
 	return New(p)

@@ -31,8 +31,8 @@ func (e rowErrors) score() float64 {
 	return without + optimism*max(without-with, 0)
 }
 
-// clearly is the difference of scores from which a choice overrules the likelihood: 3 % of the error.
-const clearly = 0.06
+// clearly is the number of standard errors over tasks of a gain that is no chance.
+const clearly = 2.0
 
 // remainder returns 1 - h of a row or of the mean row of a task, and at least leastRemainder.
 func remainder(h float64) float64 { return max(1-h, leastRemainder) }
@@ -87,23 +87,45 @@ func (c *choice) leaveOneOut(ctx context.Context) *total {
 // task in place of the h of each row.
 func (c *choice) crossValidate(ctx context.Context) *total {
 	t := c.s.solveOwn(ctx, c.m.prior, c.s.some, 2, func(w *worker, k int, part []float64) {
-		squares, h := 0.0, 0.0
-		c.eachResidual(w, k, func(_ int, e, own float64) {
-			squares += e * e
-			h += own
-		})
-		part[0] += squares
-		part[1] += squares / square(remainder(h/float64(len(c.s.rows.of(k)))))
+		e := c.errorsOf(w, k)
+		part[0] += e.with
+		part[1] += e.without
 	})
 	t.grows, t.unit = anyNumber, func(int) float64 { return 1 << 30 } // one task may be far off
 	return t
 }
 
-// better reports whether choice a predicts new rows better than choice b, by at least a difference of scores.
-// It takes one sum.
-func better(ctx context.Context, a, b *choice, margin float64) (bool, error) {
-	scores, err := scoresOf(ctx, a, b)
-	return err == nil && scores[0]+margin < scores[1], err
+// errorsOf returns the sums of crossValidate for the task of a worker.
+func (c *choice) errorsOf(w *worker, k int) rowErrors {
+	squares, h := 0.0, 0.0
+	c.eachResidual(w, k, func(_ int, e, own float64) {
+		squares += e * e
+		h += own
+	})
+	return rowErrors{squares, squares / square(remainder(h/float64(len(c.s.rows.of(k)))))}
+}
+
+// clearlyBetter reports whether choice a predicts rows that are left out better than choice b, by two standard
+// errors over the tasks of the difference of squared errors. It takes one sum.
+func clearlyBetter(ctx context.Context, a, b *choice) (bool, error) {
+	own := make([]float64, len(a.s.packed)) // errors of tasks by a
+	ours := a.s.solveOwn(ctx, a.m.prior, a.s.some, 0, func(w *worker, k int, _ []float64) {
+		own[k] = a.errorsOf(w, k).without
+	})
+	gains := b.s.solveOwn(ctx, b.m.prior, b.s.some, 2, func(w *worker, k int, part []float64) {
+		gain := b.errorsOf(w, k).without - own[k]
+		part[0] += gain
+		part[1] += gain * gain
+	})
+	gains.err = cmp.Or(ours.err, gains.err)
+	gains.unit = func(i int) float64 { return math.Exp2(float64(30 * (1 + i))) } // one task may be far off
+	decision := []float64{0}
+	err := a.s.rows.decide(ctx, "gains of tasks by their own noise, and squares", decision, func() {
+		if gains.v[0] > clearly*math.Sqrt(gains.v[1]) {
+			decision[0] = 1
+		}
+	}, gains)
+	return decision[0] > 0, err
 }
 
 // scoresOf returns the scores of choices, in one sum.

@@ -98,7 +98,7 @@ func TestNoiseFormByErrorsWithoutTheRow(t *testing.T) {
 		check.FailIf(t, most < 100*least, "seed %d: variances of tasks from %v to %v", seed, least, most)
 	}
 	// Noise that differs between tasks with the same slopes: loud tasks count less.
-	even := drawing{tasks: 30, rows: 20, features: 3, levels: 1, noise: 1, uneven: 4, mean: []float64{1, -1, .5}}
+	even := drawing{tasks: 240, rows: 6, features: 3, levels: 1, noise: 1, uneven: 4, mean: []float64{1, -1, .5}}
 	m, _ := fitted(t, even.table(t, 3), Options{})
 	if n := m.Parameters().Prior.Noise; n.Alike != 0 || n.TaskFreedom == 0 {
 		t.Errorf("uneven noise: %+v", n)

@@ -190,6 +190,8 @@ func (p *Parameters) checkNumbers() error {
 		{"freedom of the noise", noise.Freedom, limits{0, most}},
 		{"freedom of a task's noise", noise.TaskFreedom, limits{0, most}},
 		{"variance of equal noise", noise.Alike, limits{0, most}},
+		{"level of the noise", noise.Level, limits{-mostLevel, mostLevel}},
+		{"slope of the noise", noise.Slope, limits{-mostGrowth, mostGrowth}},
 		{"freedom of the deviations", p.Prior.Freedom, limits{0, most}},
 		{"freedom of the effects", effects.Freedom, limits{0, most}},
 		{"rank", float64(p.Prior.Rank), limits{0, float64(p.Design.Width())}},

@@ -26,8 +26,9 @@ const (
 type scatter struct{ squares, freedom float64 }
 
 // chooseNoise returns the choice with noise by task in its weights where the likelihood of the residuals
-// supports it and rows that are left out are predicted no worse. Where they are predicted worse, the rows of
-// all tasks count alike as before, and only the widths of intervals are by task.
+// supports it and rows that are left out are clearly predicted better. Where they are not, the rows of all tasks
+// count alike, and only the widths of intervals are by task. The likelihood, which has found that tasks differ,
+// says little about errors: most of them are those of loud tasks.
 func (f *fitter) chooseNoise(ctx context.Context, alike *choice) (*choice, error) {
 	widths, err := alike.noiseOfTasks(ctx)
 	if err != nil || widths == nil {
@@ -38,18 +39,24 @@ func (f *fitter) chooseNoise(ctx context.Context, alike *choice) (*choice, error
 	if err != nil {
 		return nil, err
 	}
-	if f.alike, err = better(ctx, loud.alike, &loud.choice, clearly); err != nil || f.alike {
-		return alike, err
+	gain, err := clearlyBetter(ctx, &loud.choice, loud.alike)
+	if err != nil {
+		return nil, err
 	}
-	f.noise = loud.noise
-	return &loud.choice, nil
+	if f.alike = !gain; gain {
+		f.noise = loud.noise
+		return &loud.choice, nil
+	}
+	f.noise = loud.widths // about a form without directions that stand for noise
+	return loud.alike, nil
 }
 
 // A weighted choice is one whose tasks count by their noise.
 type weighted struct {
 	choice
-	noise *taskNoise
-	alike *choice // the same form with equal noise
+	noise  *taskNoise
+	alike  *choice    // the form with equal noise
+	widths *taskNoise // about that
 }
 
 // weighTasks returns the choice with noise by task in its weights. With equal noise a direction may stand for
@@ -119,7 +126,8 @@ func (n *taskNoise) set(list []scatter) {
 // weighTasks returns the choice after climbs with noise by task: first with the noise that is given, in at
 // most that number of evaluations, then with the noise about that.
 func (c *choice) weighTasks(ctx context.Context, noise *taskNoise, first int) (*weighted, error) {
-	out := &weighted{*c, &taskNoise{noise.usual, noise.freedom, slices.Clone(noise.variances), noise.freedoms}, c}
+	own := &taskNoise{noise.usual, noise.freedom, slices.Clone(noise.variances), noise.freedoms}
+	out := &weighted{*c, own, c, noise}
 	for round := range noiseRounds {
 		if round > 0 {
 			list, err := out.s.scatters(ctx, out.m)

@@ -2,12 +2,14 @@ package mixed
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 )
 
 const (
 	namesShown = 8    // columns in a note
+	toldSlope  = 0.3  // slope of the noise that a note reports
 	logGain    = 0.10 // least share by which the logarithm lowers the error that a note reports
 )
 
@@ -52,7 +54,16 @@ func (f *fitter) notes(chosen *choice, m *moments, report *Report) (list []strin
 		"with an RMSE %.0f %% lower: try --log-target, and compare errors on held-out rows. Effects then multiply the "+
 		"target.", 100*f.lessByLog)
 	list = append(list, f.noiseNotes(chosen)...)
-	if sentence := f.without.funnel(); sentence != "" {
+	noise := Noise{Variance: chosen.q.noise, Level: f.level, Slope: f.slope}
+	if f.noise != nil {
+		noise.Variance = f.noise.usual
+	}
+	sd := func(z float64) float64 { return math.Sqrt(noise.Variance*noise.Factor(z)) * f.rows.target.Scale }
+	how := map[bool]string{true: "grows", false: "falls"}[noise.Slope > 0]
+	add(math.Abs(noise.Slope) >= toldSlope, "The noise %s with the prediction, and intervals follow it: its standard "+
+		"deviation is %.3g where the prediction is one standard deviation of the target below the mean, and %.3g "+
+		"where it is one above.", how, sd(-1), sd(1))
+	if sentence := f.without.funnel(&noise); sentence != "" {
 		add(true, "%s", f.in.about(sentence))
 	}
 	far := 0
@@ -80,8 +91,8 @@ func (f *fitter) noiseNotes(chosen *choice) (list []string) {
 	const format = "Tasks differ in their noise: in 95 %% of the tasks its standard deviation is %.3g to %.3g."
 	list = append(list, fmt.Sprintf(format, scale*low, scale*high))
 	if f.alike {
-		return append(list, "The rows of all tasks count alike all the same: where those of loud tasks count less, "+
-			"rows that are left out are predicted worse. The noise of a task is in its intervals.")
+		list = append(list, "The rows of all tasks count alike all the same: where those of loud tasks count less, "+
+			"rows that are left out are not clearly predicted better. The noise of a task is in its intervals.")
 	}
 	for _, c := range f.all {
 		if c.Curves == chosen.Curves && c.Rank == chosen.Rank+1 && c.Penalised > chosen.Penalised {

@@ -98,6 +98,10 @@ type Noise struct {
 	// Alike is the variance by which the rows of all tasks count, where the variances of tasks are for
 	// intervals only; 0: the rows of a task count by its own variance.
 	Alike float64 `json:"alike,omitempty"`
+	// Level and Slope make the variance in intervals change with the expected target z, standardised and
+	// limited to 3 on either side: it is that of the task times exp(Level + Slope z). 0, 0: it does not change.
+	Level float64 `json:"level,omitempty"`
+	Slope float64 `json:"slope,omitempty"`
 }
 
 // Span returns the 2.5 and 97.5 % quantiles over tasks of the standard deviation, for a positive TaskFreedom.

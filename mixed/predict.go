@@ -41,7 +41,7 @@ func (m *Model) Predict(task string, x []float64) (y float64, known bool, err er
 	if err != nil {
 		return 0, false, err
 	}
-	y, err = m.value(t, z)
+	y, err = m.restore(m.expected(t, z))
 	return y, known, err
 }
 
@@ -52,7 +52,8 @@ func (m *Model) PredictError(task string, x []float64) (p Prediction, err error)
 	if err != nil {
 		return p, err
 	}
-	if p.Value, err = m.value(t, z); err != nil {
+	expected := m.expected(t, z)
+	if p.Value, err = m.restore(expected); err != nil {
 		return p, err
 	}
 	v := quadratic(m.covariance(t), z)
@@ -64,7 +65,7 @@ func (m *Model) PredictError(task string, x []float64) (p Prediction, err error)
 	v += m.newValues(x)
 	p.Known = known
 	p.StandardError = m.errorOf(p.Value, math.Sqrt(v))
-	sample := math.Sqrt(v + m.noise(t))
+	sample := math.Sqrt(v + m.noise(t)*m.p.Prior.Noise.Factor(expected))
 	p.SampleError = m.errorOf(p.Value, sample)
 	far := normal95 * sample * m.p.Target.Scale
 	p.Low, p.High = p.Value-far, p.Value+far
@@ -146,14 +147,18 @@ func (m *Model) theta(t int) []float64 {
 	return m.p.Tasks.Theta[t*w:][:w]
 }
 
-// value returns the predicted target for the columns z.
-func (m *Model) value(t int, z []float64) (float64, error) {
-	sum := 0.0
+// expected returns the standardised prediction of task t for the columns z.
+func (m *Model) expected(t int, z []float64) (sum float64) {
 	for j, v := range m.theta(t) {
 		sum += v * z[j]
 	}
-	y := m.p.Target.Restore(sum)
-	if !finite(y) || !finite(sum) {
+	return sum
+}
+
+// restore returns the predicted target of a standardised prediction.
+func (m *Model) restore(z float64) (float64, error) {
+	y := m.p.Target.Restore(z)
+	if !finite(y) || !finite(z) {
 		return 0, errors.New("the features are so large that the prediction overflows")
 	}
 	return y, nil

@@ -15,6 +15,8 @@ type judgedForm struct {
 	first     *strengths // of rank 0 without curves
 	noise     *taskNoise
 	alike     bool
+	level     float64 // of the noise in intervals
+	slope     float64
 	all       []choice
 	compared  [2]int
 	lessByLog float64

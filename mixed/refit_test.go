@@ -21,7 +21,7 @@ func TestRefitIsFitOfAllRows(t *testing.T) {
 		"directions": drawing{tasks: 40, rows: 20, features: 6, rank: 2, length: 2, noise: 1}.table(t, 2),
 		"curve": drawing{tasks: 30, rows: 24, features: 2, levels: 1, noise: .5,
 			curve: func(x float64) float64 { return x * x }}.table(t, 3),
-		"uneven": drawing{tasks: 30, rows: 20, features: 3, levels: 1, noise: 1, uneven: 4, mean: flat}.table(t, 3),
+		"uneven": drawing{tasks: 200, rows: 10, features: 3, levels: 1, noise: 1, uneven: 4, mean: flat}.table(t, 3),
 		"alike":  spreading(t, 1),
 		"wide":   wideTable(40, 400),
 	} {

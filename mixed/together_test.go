@@ -149,6 +149,13 @@ func predictions(t testing.TB, m *Model, in Input) (list []float64) {
 	return list
 }
 
+// oneNoise returns a model of one table with one noise for all predictions, as models of several owners have it.
+func oneNoise(m *Model) *Model {
+	p := m.Parameters()
+	p.Prior.Noise.Level, p.Prior.Noise.Slope = 0, 0
+	return check.OK(New(p))
+}
+
 // gap returns the largest difference of two lists, in units of the scale.
 func gap(a, b []float64, scale float64) (most float64) {
 	if len(a) != len(b) {
@@ -160,8 +167,8 @@ func gap(a, b []float64, scale float64) (most float64) {
 	return most
 }
 
-// Several owners have the model of one table with the rows of all: the predictions, their errors, the scores
-// and the comparison of forms, for any cut.
+// Several owners have the model of one table with the rows of all, but for a noise that changes with the
+// prediction: the predictions, their errors, the scores and the comparison of forms, for any cut.
 func TestTogetherIsFit(t *testing.T) {
 	growth := mixture(t, 5, 18)
 	for i, y := range growth.Table.(*Data).Targets {
@@ -191,7 +198,7 @@ func TestTogetherIsFit(t *testing.T) {
 				if c.o.LogTarget {
 					scale = 1
 				}
-				if most := gap(predictions(t, m, c.in), predictions(t, one, c.in), scale); most > 1e-9 {
+				if most := gap(predictions(t, m, c.in), predictions(t, oneNoise(one), c.in), scale); most > 1e-9 {
 					t.Errorf("%d owners: predictions or errors differ by %v deviations", n, most)
 				}
 				for i, s := range r.Scores {
@@ -262,6 +269,14 @@ func TestNumbersOfTotals(t *testing.T) {
 		}
 	}
 	check.FailIf(t, found != len(want), "%d of %d totals are there: %+v", found, len(want), r.Totals)
+	uneven := drawing{tasks: 30, rows: 12, features: 2, levels: 1, noise: 1, uneven: 4}
+	_, r, err = Together(t.Context(), cut(Input{Table: uneven.table(t, 1)}, 3), network("exponential", 3), open)
+	check.Done(err)
+	const gains = "gains of tasks by their own noise, and squares"
+	at := slices.IndexFunc(r.Totals, func(total Total) bool { return total.Name == gains })
+	if at < 0 || r.Totals[at].Numbers != 3*r.Totals[at].Sums {
+		t.Errorf("%s: %+v", gains, r.Totals)
+	}
 }
 
 // apart trains in groups of nodes, each of which stands for a process.

@@ -23,7 +23,8 @@ type without struct {
 	prediction float64
 	// Squared errors of the predictions by the task with the row, and without it.
 	squareWith, squareWithout float64
-	inside                    bool // the row lies in the 95 % interval of the prediction without it
+	noise, spent              float64 // variances, of the row's noise in intervals and of the prediction
+	half                      float64 // half-width of the 95 % interval over the standard deviation
 }
 
 // withouts are training rows of this owner.
@@ -49,12 +50,13 @@ func (f *fitter) predictWithout(ctx context.Context, c *choice) (withouts, error
 			}
 			left := remainder(h)
 			residual := e / left // times the roots of the weight and the bound
-			error := math.Sqrt(variance*bound + known*(1-left)/left)
 			lists[k] = append(lists[k], without{
 				prediction:    f.rows.standardized(row, s.log) - residual/math.Sqrt(weight*bound),
 				squareWith:    e * e / bound,
 				squareWithout: residual * residual / bound,
-				inside:        math.Abs(residual) <= half*error,
+				noise:         variance,
+				spent:         known * (1 - left) / left / bound,
+				half:          half,
 			})
 		})
 	})
@@ -82,16 +84,21 @@ func (list withouts) closer() float64 {
 	return math.Sqrt(out / with)
 }
 
+// inside reports whether the row lies in the 95 % interval of the prediction without it.
+func (r *without) inside(n *Noise) bool {
+	return math.Sqrt(r.squareWithout) <= r.half*math.Sqrt(n.Factor(r.prediction)*r.noise+r.spent)
+}
+
 // quarters returns the shares of rows inside their intervals, by quarter of the predictions from the lowest
 // to the highest.
-func (list withouts) quarters() (shares [4]float64) {
+func (list withouts) quarters(n *Noise) (shares [4]float64) {
 	sorted := slices.Clone(list)
 	slices.SortStableFunc(sorted, func(a, b without) int { return cmp.Compare(a.prediction, b.prediction) })
-	n := len(sorted)
+	rows := len(sorted)
 	for q := range shares {
-		part := sorted[q*n/4 : (q+1)*n/4]
+		part := sorted[q*rows/4 : (q+1)*rows/4]
 		for _, r := range part {
-			if r.inside {
+			if r.inside(n) {
 				shares[q] += 1 / float64(len(part))
 			}
 		}
@@ -100,13 +107,12 @@ func (list withouts) quarters() (shares [4]float64) {
 }
 
 // funnel returns a sentence where intervals are too narrow in the lowest or the highest quarter of
-// predictions, beyond chance: the spread of targets then grows with them, and one standard deviation of the
-// noise is a mean of both.
-func (list withouts) funnel() string {
+// predictions, beyond chance: the spread of targets follows them in a way that [Noise] does not have.
+func (list withouts) funnel(n *Noise) string {
 	if len(list) < 4*quarterRows {
 		return ""
 	}
-	shares := list.quarters()
+	shares := list.quarters(n)
 	least := min(leastCovered, .95-chance*math.Sqrt(.95*.05*4/float64(len(list))))
 	name, share := "highest", shares[3]
 	if shares[0] < shares[3] {

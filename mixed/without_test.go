@@ -82,47 +82,84 @@ func TestWithoutsAgainstFitsOfTheOthers(t *testing.T) {
 		}
 		error := s.rows.standardized(int(i), false) - want
 		inside := math.Abs(error) <= normal95*math.Sqrt(variance)
-		if got := list[at]; math.Abs(got.prediction-want) > 1e-8 || got.inside != inside {
+		if got := list[at]; math.Abs(got.prediction-want) > 1e-8 || got.inside(new(Noise)) != inside {
 			t.Errorf("row %d: %+v, want the prediction %v, inside %v", i, got, want, inside)
 		}
 	}
 }
 
-// Where targets spread in proportion to their mean, the report says which share of the rows lies inside their
-// intervals where predictions are highest, as held-out rows show it; where they spread alike it says nothing.
+// growing returns a table of 40 tasks whose noise has the standard deviation that spread gives for a column
+// of effect 3.
+func growing(t *testing.T, seed uint64, spread func(x float64) float64) *Data {
+	r := rand.New(rand.NewPCG(seed, 4))
+	table := newTable(t, "x")
+	for k := range 40 {
+		level := r.NormFloat64()
+		for range 60 {
+			x := r.NormFloat64()
+			add(t, table, fmt.Sprint("t", k), level+3*x+spread(x)*r.NormFloat64(), x)
+		}
+	}
+	return table
+}
+
+// quartersOf returns the shares of held-out rows inside their intervals, by quarter of the predictions.
+func quartersOf(t *testing.T, m *Model, table *Data, held []bool) [4]float64 {
+	var list withouts
+	eachRow(t, m, table, held, func(_ int, p Prediction, y float64, train bool) {
+		if !train {
+			far := map[bool]float64{true: 0, false: 2}[y >= p.Low && y <= p.High]
+			list = append(list, without{prediction: p.Value, squareWithout: far, noise: 1, half: 1})
+		}
+	})
+	return list.quarters(new(Noise))
+}
+
+// Where the noise grows with the prediction, intervals hold in every quarter of the predictions, and the report says how it grows; where rows spread alike it says nothing. One wrong target is
+// no growth.
+func TestIntervalsFollowTheNoise(t *testing.T) {
+	alike := growing(t, 4, func(float64) float64 { return 1 })
+	_, report := fitted(t, alike, Options{NoCurves: true}, holdOut(alike)...)
+	if notes := strings.Join(report.Notes, " "); strings.Contains(notes, "noise grows") || strings.Contains(notes, "too narrow") {
+		t.Errorf("rows that spread alike: %q", notes)
+	}
+	alike.Targets[7] += 1e4
+	m, _ := fitted(t, alike, Options{NoCurves: true})
+	if n := m.Parameters().Prior.Noise; math.Abs(n.Slope) > .2 {
+		t.Errorf("one wrong target: %+v", n)
+	}
+	table := growing(t, 4, func(x float64) float64 { return math.Exp(.6 * x) })
+	held := holdOut(table)
+	m, report = fitted(t, table, Options{NoCurves: true}, held...)
+	shares, noise := quartersOf(t, m, table, held), m.Parameters().Prior.Noise
+	for _, share := range shares {
+		check.FailIf(t, share < .92 || share > .985, "of held-out rows %v are inside, by quarter", shares)
+	}
+	// A deviation of the target is 3.6 or so, 3 of which a deviation of x moves: twice .6 over these.
+	if want := 2 * .6 / 3 * m.Parameters().Target.Scale; math.Abs(noise.Slope/want-1) > .25 {
+		t.Errorf("the slope is %v, want about %v", noise.Slope, want)
+	}
+	notes := strings.Join(report.Notes, " ")
+	check.FailIf(t, !strings.Contains(notes, "The noise grows with the prediction"), "notes %q", notes)
+	check.FailIf(t, strings.Contains(notes, "too narrow"), "notes %q", notes)
+	free := *m
+	free.p.Prior.Noise.Level, free.p.Prior.Noise.Slope = 0, 0
+	shares = quartersOf(t, &free, table, held)
+	check.FailIf(t, shares[3] > .9, "without the growth, %v are inside, by quarter: the table shows nothing", shares)
+}
+
+// Where rows spread at both ends, which no slope of the noise has, the report says which share of the rows lies
+// inside their intervals where predictions are highest or lowest, as held-out rows show it.
 func TestFunnelIsNoted(t *testing.T) {
-	for _, grows := range []bool{false, true} {
-		r := rand.New(rand.NewPCG(4, 4))
-		table := newTable(t, "x")
-		for k := range 40 {
-			level := r.NormFloat64()
-			for range 60 {
-				x := r.NormFloat64()
-				spread := 1.0
-				if grows {
-					spread = math.Exp(.9 * x)
-				}
-				add(t, table, fmt.Sprint("t", k), level+3*x+spread*r.NormFloat64(), x)
-			}
-		}
-		held := holdOut(table)
-		m, report := fitted(t, table, Options{NoCurves: true, CommonNoise: true}, held...)
-		notes := strings.Join(report.Notes, " ")
-		if !grows {
-			check.FailIf(t, strings.Contains(notes, "too narrow"), "rows that spread alike: %q", notes)
-			continue
-		}
-		var list withouts
-		eachRow(t, m, table, held, func(_ int, p Prediction, y float64, train bool) {
-			if !train {
-				list = append(list, without{prediction: p.Value, inside: y >= p.Low && y <= p.High})
-			}
-		})
-		shares, said := list.quarters(), 0.0
-		_, after, found := strings.Cut(notes, "in that quarter ")
-		_, err := fmt.Sscanf(after, "%f", &said)
-		if !found || err != nil || math.Abs(said/100-shares[3]) > .04 || !strings.Contains(notes, "predictions are highest") {
-			t.Errorf("of held-out rows %v are inside: %q", shares, notes)
-		}
+	table := growing(t, 4, func(x float64) float64 { return math.Exp(.9 * math.Abs(x)) })
+	held := holdOut(table)
+	m, report := fitted(t, table, Options{NoCurves: true, CommonNoise: true}, held...)
+	notes := strings.Join(report.Notes, " ")
+	shares, said := quartersOf(t, m, table, held), 0.0
+	_, after, found := strings.Cut(notes, "in that quarter ")
+	_, err := fmt.Sscanf(after, "%f", &said)
+	share := map[bool]float64{true: shares[3], false: shares[0]}[strings.Contains(notes, "predictions are highest")]
+	if !found || err != nil || math.Abs(said/100-share) > .05 {
+		t.Errorf("of held-out rows %v are inside: %q", shares, notes)
 	}
 }

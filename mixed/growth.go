@@ -1,0 +1,112 @@
+package mixed
+
+import (
+	"context"
+	"math"
+)
+
+const (
+	growthRange = 3.0  // predictions farther from the mean of the target, in its deviations, have the noise there
+	growthNats  = 3.0  // least gain of a noise that changes with the prediction, in nats
+	growthRows  = 40   // least training rows
+	growthSteps = 8    // largest number of evaluations
+	growthStill = 0.02 // longest step of level and slope after which they count as found
+	mostSquare  = 25.  // of an error over its standard deviation: squares of larger ones count as this
+	mostGrowth  = 3.0  // of a slope, in size
+	mostLevel   = 30.0 // of a level, in size
+)
+
+// Factor returns the factor of the noise variance in intervals at an expected target z, standardised.
+func (n *Noise) Factor(z float64) float64 {
+	if n.Level == 0 && n.Slope == 0 {
+		return 1
+	}
+	return math.Exp(n.Level + n.Slope*min(max(z, -growthRange), growthRange))
+}
+
+// A growthSums holds sums over training rows at a level and a slope: the log likelihood of the errors of rows
+// that are predicted without themselves, its gradient, and its expected information.
+type growthSums struct {
+	likelihood  float64
+	gradient    [2]float64
+	information [3]float64 // of the level, of both, and of the slope
+}
+
+// at returns the sums over these rows. An error is normal with the variance f noise + spent, where f is the
+// factor. No row counts as farther out than 5 deviations: a few wrong targets are no growth.
+func (list withouts) at(n *Noise) (s growthSums) {
+	for i := range list {
+		r := &list[i]
+		z := min(max(r.prediction, -growthRange), growthRange)
+		noise := n.Factor(z) * r.noise
+		variance := noise + r.spent
+		share := noise / variance
+		squares := min(r.squareWithout/variance, mostSquare)
+		s.likelihood -= (squares + math.Log(variance)) / 2
+		excess := share * (squares - 1) / 2
+		s.gradient[0] += excess
+		s.gradient[1] += excess * z
+		weight := share * share / 2
+		s.information[0] += weight
+		s.information[1] += weight * z
+		s.information[2] += weight * z * z
+	}
+	return s
+}
+
+// step returns the step of Fisher's scoring in level and slope, at most 1 long in either.
+func (s *growthSums) step() (level, slope float64) {
+	a, b, c := s.information[0], s.information[1], s.information[2]
+	a, c = a*(1+1e-9), c*(1+1e-9)
+	det := a*c - b*b
+	if !(det > 0) {
+		return 0, 0
+	}
+	level, slope = (c*s.gradient[0]-b*s.gradient[1])/det, (a*s.gradient[1]-b*s.gradient[0])/det
+	if long := max(math.Abs(level), math.Abs(slope)); long > 1 {
+		level, slope = level/long, slope/long
+	}
+	return level, slope
+}
+
+// growth returns the level and the slope of the noise in intervals that maximise the likelihood of the errors of
+// rows that are predicted without themselves, and 0 where that gains too little.
+func (list withouts) growth() (level, slope float64) {
+	if len(list) < growthRows {
+		return 0, 0
+	}
+	at := new(Noise)
+	sums := list.at(at)
+	best, first := sums.likelihood, sums.likelihood
+	for range growthSteps {
+		up, along := sums.step()
+		if max(math.Abs(up), math.Abs(along)) < growthStill {
+			break
+		}
+		next := &Noise{Level: at.Level + up, Slope: min(max(at.Slope+along, -mostGrowth), mostGrowth)}
+		if sums = list.at(next); !(sums.likelihood > best) {
+			break
+		}
+		at, best = next, sums.likelihood
+	}
+	if !(best-first >= growthNats) {
+		return 0, 0
+	}
+	return at.Level, at.Slope
+}
+
+// lookWithout predicts the training rows of this owner without themselves, and sets how the noise changes with
+// the prediction. A fit to all rows follows the judged form. Several owners have one noise for all
+// predictions: sums over errors of single rows would show rows to a member that lies.
+func (f *fitter) lookWithout(ctx context.Context, chosen *choice) (err error) {
+	if f.without, err = f.predictWithout(ctx, chosen); err != nil {
+		return err
+	}
+	switch {
+	case f.form != nil:
+		f.level, f.slope = f.form.level, f.form.slope
+	case f.rows.sums.Owners() == 1 && chosen.q.noise > 2*leastNoise: // less is rounding
+		f.level, f.slope = f.without.growth()
+	}
+	return nil
+}
