@@ -2,9 +2,11 @@ package difalt
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/gob"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"hash/fnv"
 	"math"
 	"slices"
@@ -13,7 +15,7 @@ import (
 	"github.com/difalt/difalt/internal/sizes"
 )
 
-const snapshotVersion = 11
+const snapshotVersion = 12
 
 // A Snapshot is the state of a run between two iterations: U_g of the hosted nodes, the step size, the number
 // of iterations, and what decides whether the run diverges. A solver that restores it continues from there,
@@ -32,18 +34,27 @@ type saved struct {
 // Iteration returns the number of iterations that the run had finished.
 func (p *Snapshot) Iteration() int { return p.saved.Iteration }
 
-// MarshalBinary returns the snapshot as bytes.
+// MarshalBinary returns the snapshot as bytes, the last four of which are a checksum.
 func (p *Snapshot) MarshalBinary() ([]byte, error) {
 	var b bytes.Buffer
-	err := gob.NewEncoder(&b).Encode(p.saved)
-	return b.Bytes(), err
+	if err := gob.NewEncoder(&b).Encode(p.saved); err != nil {
+		return nil, err
+	}
+	return binary.LittleEndian.AppendUint32(b.Bytes(), crc32.ChecksumIEEE(b.Bytes())), nil
 }
 
-// UnmarshalBinary reads the bytes of MarshalBinary.
+// errNoSnapshot is the error about bytes that MarshalBinary has not written.
+var errNoSnapshot = errors.New("difalt: it is not a snapshot of a run, or it is damaged, or from an older version")
+
+// UnmarshalBinary reads the bytes of MarshalBinary. Any other bytes are an error.
 func (p *Snapshot) UnmarshalBinary(b []byte) error {
+	end := len(b) - crc32.Size
+	if end < 0 || binary.LittleEndian.Uint32(b[end:]) != crc32.ChecksumIEEE(b[:end]) {
+		return errNoSnapshot
+	}
 	var s saved
-	if err := gob.NewDecoder(bytes.NewReader(b)).Decode(&s); err != nil {
-		return fmt.Errorf("difalt: snapshot: %w", err)
+	if err := gob.NewDecoder(bytes.NewReader(b[:end])).Decode(&s); err != nil {
+		return errNoSnapshot
 	}
 	if s.Version != snapshotVersion {
 		return fmt.Errorf("difalt: the snapshot has version %d: must be %d", s.Version, snapshotVersion)

@@ -3,9 +3,11 @@ package difalt_test
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"encoding/gob"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"math"
 	"slices"
 	"strings"
@@ -144,7 +146,34 @@ func reread(t *testing.T, snapshot *difalt.Snapshot, change func(c *content)) (*
 		t.Error(err)
 	}
 	read := new(difalt.Snapshot)
-	return read, read.UnmarshalBinary(b.Bytes())
+	return read, read.UnmarshalBinary(binary.LittleEndian.AppendUint32(b.Bytes(), crc32.ChecksumIEEE(b.Bytes())))
+}
+
+// TestSpoiledSnapshot: bytes that are cut, altered or followed by others are no snapshot.
+func TestSpoiledSnapshot(t *testing.T) {
+	p, o := draw(t, 2, 6, 8, 9, 2, 2, 0, 1), difalt.Options{Rank: 2}
+	s := newSolver(t, p, network(t, "path", 2, 1), o)
+	step(t, s, t.Context())
+	kept, err := s.Snapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	good, err := kept.MarshalBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	bad := [][]byte{append(slices.Clone(good), 0), append(slices.Clone(good), good...), make([]byte, 1000), []byte("task,x,y\na,1,2\n")}
+	for i := range good {
+		altered := slices.Clone(good)
+		altered[i] ^= 1 << (i % 8)
+		bad = append(bad, good[:i], altered)
+	}
+	for _, content := range bad {
+		const want = "difalt: it is not a snapshot of a run, or it is damaged, or from an older version"
+		if err := new(difalt.Snapshot).UnmarshalBinary(content); err == nil || err.Error() != want {
+			t.Fatalf("%d bytes of %d: %v, want %s", len(content), len(good), err, want)
+		}
+	}
 }
 
 // TestDamagedSnapshot: what a run cannot have written is refused.
