@@ -39,3 +39,37 @@ func TestStack(t *testing.T) {
 		t.Errorf("%v without a panic", p)
 	}
 }
+
+// A panic whose value another goroutine raises again has both stacks; another panic, and one of a value that
+// cannot be compared, has its own alone.
+func TestMoved(t *testing.T) {
+	move := func(value any) {
+		done := make(chan bool)
+		go func() {
+			defer close(done)
+			defer func() { Moved(recover()) }()
+			panicWith(value)
+		}()
+		<-done
+	}
+	for name, c := range map[string]struct {
+		first, second any
+		both          bool
+	}{
+		"same": {"x", "x", true}, "other": {"x", "y", false}, "list": {[]int{1}, []int{1}, false}, "none": {nil, "x", false},
+	} {
+		if c.first != nil {
+			move(c.first)
+		}
+		p := caught(func() { panic(c.second) })
+		if both := bytes.Contains(p.Stack, []byte("panicWith")); both != c.both {
+			t.Errorf("%s: both stacks %v: %s", name, both, p.Stack)
+		}
+	}
+	move("x")
+	if p := caught(func() { panic("y") }); p == nil || bytes.Contains(caught(func() { panic("x") }).Stack, []byte("panicWith")) {
+		t.Error("the stack of a panic stays after another one")
+	}
+}
+
+func panicWith(value any) { panic(value) }

@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"sync/atomic"
 	"time"
+
+	"github.com/difalt/difalt/internal/fault"
 )
 
 // Linger is how long an idle helper polls for the next job before it ends, and a caller for the last part
@@ -73,8 +75,8 @@ func (j *Job) finish(place int, run uint32) {
 	}
 	j.wait()
 	j.part = nil
-	if fault := j.fault.Swap(nil); fault != nil {
-		panic(*fault)
+	if value := j.fault.Swap(nil); value != nil {
+		panic(*value)
 	}
 }
 
@@ -120,7 +122,9 @@ func (j *Job) call(i int, caller bool) {
 	returned := false
 	defer func() {
 		if !returned {
-			j.fail(i, recover(), caller)
+			recovered := recover()
+			fault.Moved(recovered)
+			j.fail(i, recovered, caller)
 		}
 		if j.pending.Add(-1) == 0 && j.parked.CompareAndSwap(true, false) {
 			j.signal <- struct{}{}
@@ -131,17 +135,17 @@ func (j *Job) call(i int, caller bool) {
 }
 
 // fail keeps the panic of a part, or nil if it ended its goroutine.
-func (j *Job) fail(i int, fault any, caller bool) {
-	if fault == nil {
-		fault = j.ended
+func (j *Job) fail(i int, value any, caller bool) {
+	if value == nil {
+		value = j.ended
 		if caller {
 			return
 		}
 	}
 	if i == 0 {
-		j.fault.Store(&fault)
+		j.fault.Store(&value)
 	} else {
-		j.fault.CompareAndSwap(nil, &fault)
+		j.fault.CompareAndSwap(nil, &value)
 	}
 }
 

@@ -1,6 +1,7 @@
 package workers_test
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"runtime"
@@ -9,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/difalt/difalt/internal/fault"
 	"github.com/difalt/difalt/internal/workers"
 )
 
@@ -178,3 +180,25 @@ func TestWorkersDoNotAllocate(t *testing.T) {
 		}
 	}
 }
+
+// TestStackOfPart: fault.Of gives the stack of the part that has panicked, on the goroutine of a helper or of
+// the caller, and the value stays as it is.
+func TestStackOfPart(t *testing.T) {
+	j := workers.NewJob(3, nil)
+	for bad := range 3 {
+		var p *fault.Panic
+		func() {
+			defer func() { p = fault.Of(recover()) }()
+			j.Run(2, func(i int) {
+				if i == bad {
+					failPart(bad)
+				}
+			})
+		}()
+		if p == nil || p.Value != bad || !bytes.Contains(p.Stack, []byte("failPart")) || !bytes.Contains(p.Stack, []byte("raised again by")) {
+			t.Errorf("part %d: %v", bad, p)
+		}
+	}
+}
+
+func failPart(value int) { panic(value) }
