@@ -56,12 +56,20 @@ func cause(err error) error {
 	return err
 }
 
+// tooShort replaces the words of package io for a file that ends too early.
+func tooShort(err error) error {
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return errors.New("it ends too early")
+	}
+	return err
+}
+
 // NewReader reads the table of contents of a file of the given size. All arrays together may unpack to 64 MB
 // or 100 times that size.
 func NewReader(f io.ReaderAt, size int64) (*Reader, error) {
 	z, err := zip.NewReader(f, size)
 	if err != nil {
-		return nil, fmt.Errorf("not a complete .npz file: %w", err)
+		return nil, fmt.Errorf("not a complete .npz file: %w", tooShort(err))
 	}
 	r, left := &Reader{arrays: map[string]*zip.File{}, size: size}, max(64<<20, 100*uint64(size))
 	for _, e := range z.File {
@@ -258,7 +266,7 @@ func (a *Array) each(put func(i int, b []byte) error) error {
 		_, err = io.Copy(io.Discard, in)
 	}
 	if err != nil {
-		return a.errorf("it is damaged or truncated: %w", err)
+		return a.errorf("it is damaged or truncated: %w", tooShort(err))
 	}
 	return nil
 }
@@ -330,8 +338,17 @@ func (a *Array) readHeader(r io.Reader) error {
 	}
 	err := json.Unmarshal([]byte(python.Replace(string(text))), &header)
 	if err != nil || header.Fortran == nil || header.Shape == nil {
-		return fmt.Errorf("its header %.100q cannot be read: is it a structured array?",
-			strings.TrimSpace(string(text)))
+		why := "NumPy writes others"
+		if kind, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+			switch {
+			case kind.Field == "descr":
+				why = "is it a structured array?"
+			case strings.HasPrefix(kind.Field, "shape"):
+				why = "a length of its shape is too large, or not a whole number from 0"
+			}
+		}
+		shown := strings.Join(strings.Fields(string(text)), " ")
+		return fmt.Errorf("its header %.100q cannot be read: %s", shown, why)
 	}
 	a.fortran = *header.Fortran
 	for _, n := range header.Shape {
