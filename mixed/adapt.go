@@ -61,7 +61,7 @@ func (m *Model) Adapt(ctx context.Context, t Table) (*Model, error) {
 				return nil, err
 			}
 			if samples[j], err = m.sample(t, row); err != nil {
-				return nil, fmt.Errorf("%s, task %q: %w", placeOf(t, row), name, err)
+				return nil, rowError(t, row, "%s, task %q: %w", placeOf(t, row), name, err)
 			}
 		}
 		at, known := m.index[name]
@@ -195,6 +195,27 @@ func placeOf(t Table, row int) string {
 		return own.Place(row)
 	}
 	return fmt.Sprintf("row %d of the table", row+1)
+}
+
+// A RowError is an error about a row of a table, whose text names its place.
+type RowError struct {
+	Table Table
+	Row   int // of the table, from 0
+	Err   error
+}
+
+// Error returns the text of Err.
+func (e *RowError) Error() string { return e.Err.Error() }
+
+// Unwrap returns Err.
+func (e *RowError) Unwrap() error { return e.Err }
+
+// rowError returns an error about a row of a table.
+func rowError(t Table, row int, format string, args ...any) error {
+	if b, ok := t.(*bounded); ok {
+		t = b.Table
+	}
+	return &RowError{t, row, fmt.Errorf(format, args...)}
 }
 
 // A sample is a row of a table: its columns in the design, its standardised target and its weight. Its

@@ -35,6 +35,10 @@ func (r *rows) setAxes(ctx context.Context, d *Design) error {
 		if err == nil {
 			d.Axes, err = axes(ctx, x, n, f)
 		}
+		if err == nil && d.Axes == nil && f > mostColumns {
+			const format = "none of the %d features varies in the training rows: leave features out"
+			err = &Error{fmt.Errorf(format, f), "its features do not vary", false}
+		}
 		return err
 	case f <= mostColumns:
 		return nil

@@ -269,6 +269,7 @@ const positive = math.SmallestNonzeroFloat64
 // these limits, and sums of products below them are finite.
 var (
 	noLimits          = limits{-math.MaxFloat64, math.MaxFloat64}
+	valueLimits       = limits{-2 * mostValue, 2 * mostValue} // means of values, with their rounding
 	scaleLimits       = limits{0, 1e300}
 	coefficientLimits = limits{-1e30, 1e30}
 	deviationLimits   = limits{0, 1e30}
@@ -291,8 +292,8 @@ func (p *Parameters) arrays() []array {
 		w += len(d.Periods[i].Values)
 	}
 	list := []array{
-		{"fill", &d.Fill, []int{f}, noLimits},
-		{"center", &d.Center, []int{f}, noLimits},
+		{"fill", &d.Fill, []int{f}, valueLimits},
+		{"center", &d.Center, []int{f}, valueLimits},
 		{"scale", &d.Scale, []int{f}, scaleLimits},
 		{"mean", &p.Mean, []int{w}, coefficientLimits},
 		{"mean_covariance", &p.MeanCovariance, []int{dense.Triangle(w)}, covarianceLimits},

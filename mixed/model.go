@@ -184,7 +184,7 @@ func (p *Parameters) checkNumbers() error {
 		v    float64
 		limits
 	}{
-		{"center of the target", p.Target.Center, noLimits},
+		{"center of the target", p.Target.Center, valueLimits},
 		{"scale of the target", p.Target.Scale, limits{1 / mostScale, mostScale}},
 		{"variance of the noise", noise.Variance, varianceLimits},
 		{"freedom of the noise", noise.Freedom, limits{0, most}},

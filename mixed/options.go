@@ -62,7 +62,7 @@ func checkTable(t Table) error {
 	}
 	for i := range t.Rows() {
 		if k := t.Task(i); k < 0 || k >= len(t.Tasks()) {
-			return fmt.Errorf("%s is of task %d: the table has %d", placeOf(t, i), k, len(t.Tasks()))
+			return rowError(t, i, "%s is of task %d: the table has %d", placeOf(t, i), k, len(t.Tasks()))
 		}
 	}
 	if _, err := numbered("task", t.Tasks()); err != nil {
@@ -126,20 +126,21 @@ func (o *Options) check(in *Input) error {
 		}
 		at := func() string { return fmt.Sprintf("%s, task %q", placeOf(t, i), t.Tasks()[t.Task(i)]) }
 		if !(w >= 1/maxWeight && w <= maxWeight) {
-			return fmt.Errorf("%s: the weight is %v: must be 0, or from %g to %g", at(), w, 1/maxWeight, maxWeight)
+			const format = "%s: the weight is %v: must be 0, or from %g to %g"
+			return rowError(t, i, format, at(), w, 1/maxWeight, maxWeight)
 		}
 		for j, v := range t.X(x, i) {
 			if math.Abs(v) > mostValue { // false for NaN, a missing value
-				return fmt.Errorf("%s: feature %q is %v: must be at most %g in size", at(), t.Features()[j], v,
-					mostValue)
+				const format = "%s: feature %q is %v: must be at most %g in size"
+				return rowError(t, i, format, at(), t.Features()[j], v, mostValue)
 			}
 		}
 		switch y := t.Y(i); {
 		case !(math.Abs(y) <= mostValue):
-			return fmt.Errorf("%s: the target is %v: must be at most %g in size", at(), y, mostValue)
+			return rowError(t, i, "%s: the target is %v: must be at most %g in size", at(), y, mostValue)
 		case in.trains(i):
 			if training++; o.LogTarget && !(y > 0) {
-				return fmt.Errorf("%s: the target %v has no logarithm", at(), y)
+				return rowError(t, i, "%s: the target %v has no logarithm", at(), y)
 			}
 		}
 	}

@@ -170,6 +170,23 @@ func TestTooManyFeatures(t *testing.T) {
 	check.Error(t, err, "the table has 1001 features", "1001 training rows", "at most 1000 features, or at most 1000 rows", "leave features out")
 }
 
+// A table of constant features alone is refused where there are too many for a design of features, and fitted
+// otherwise: a design has X'X of its columns.
+func TestConstantFeatures(t *testing.T) {
+	for _, features := range []int{widest + 1, mostColumns + 1} {
+		d := &Data{TaskNames: []string{"a", "b"}, TaskOf: []int{0, 0, 1, 1}, Targets: []float64{1, 2, 3, 5}}
+		for j := range features {
+			d.Names, d.Values = append(d.Names, fmt.Sprint(j)), append(d.Values, []float64{7, 7, 7, 7})
+		}
+		_, _, err := Fit(t.Context(), Input{Table: d}, Options{})
+		if features > mostColumns {
+			check.Error(t, err, "none of the 1001 features varies in the training rows: leave features out")
+		} else if err != nil {
+			t.Errorf("%d features: %v", features, err)
+		}
+	}
+}
+
 // A fit on axes ends with the error of its context at every stage.
 func TestCanceledOnAxes(t *testing.T) {
 	table := wideTable(12, 400)
