@@ -10,7 +10,6 @@ import (
 
 	"github.com/difalt/difalt/cmd/difalt/dataset"
 	"github.com/difalt/difalt/cmd/difalt/internal/cli"
-	"github.com/difalt/difalt/cmd/difalt/internal/place"
 	"github.com/difalt/difalt/cmd/difalt/internal/report"
 	"github.com/difalt/difalt/cmd/difalt/internal/terminal"
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
@@ -96,7 +95,7 @@ func runAdapt(ctx context.Context, std *cli.Streams, o adaptOptions) error {
 	}
 	adapted, err := before.Adapt(ctx, table)
 	if err != nil {
-		return place.NamedAll(dataset.NamesOf(o.files), err)
+		return ofTable(dataset.NamesOf(o.files), err)
 	}
 	if err := cli.UntilCanceled(ctx, func() error { return adapted.Save(used.out) }); err != nil {
 		return err

@@ -84,7 +84,7 @@ func identify(flag, path string, written bool) usedFile {
 
 // reader returns the name of the reader of a file, for messages.
 func (u usedFile) reader() string {
-	if u.flag == "" {
+	if u.flag == "" || u.flag == "data" { // tables are arguments, too
 		return "is read"
 	}
 	return "--" + u.flag + " reads"
@@ -130,7 +130,7 @@ func (f *files) reads(flag, path string) error {
 	}
 	for _, k := range f.used {
 		if path == stdio && k.place == stdio {
-			return cli.Usagef("--%s and --%s are both the standard input: name a file", k.flag, flag)
+			return cli.WrongFlags(flag, "--%s and --%s are both the standard input: name a file", k.flag, flag)
 		}
 	}
 	f.used = append(f.used, identify(flag, path, false))
@@ -240,7 +240,7 @@ func (f *files) claim(flag, path string) error {
 	for _, k := range f.used {
 		switch same := k.is(u); {
 		case same && k.written:
-			return cli.Usagef("--%s and --%s would both write %s", k.flag, flag, path)
+			return cli.WrongFlags(flag, "--%s and --%s would both write %s", k.flag, flag, path)
 		case same:
 			return cli.WrongFlag(flag, "it would overwrite %s, which %s: name another file", path, k.reader())
 		}
@@ -267,7 +267,7 @@ func (f *files) claimFolder(flag, dir string, names []string) error {
 // before it.
 func (f *files) claimLater(flag, path string) error {
 	info, err := os.Stat(path)
-	isStream := err == nil && info.Mode()&(fs.ModeNamedPipe|fs.ModeSocket) != 0
+	isStream := err == nil && !info.Mode().IsRegular() && !info.IsDir()
 	if isStream || atomicfile.IsStdout(path) {
 		return cli.WrongValue(flag, path, "it is written again and again: name a file")
 	}
@@ -304,6 +304,20 @@ func loadModel(path string) (m *mixed.Model, err error) {
 		err = fmt.Errorf("%w; a model is a file that \"difalt fit --model FILE.npz\" writes, or adapt, node or up", err)
 	}
 	return m, place.In(nameOf(path, "input"), err)
+}
+
+// ofTable adds the names of the tables to an error about them, and as values the file and the line of the row
+// that it is about.
+func ofTable(names []string, err error) error {
+	about, ok := errors.AsType[*mixed.RowError](err)
+	if !ok {
+		return place.NamedAll(names, err)
+	}
+	if t, ok := about.Table.(*dataset.Table); ok {
+		file, line := t.Line(about.Row)
+		err = place.In(file, place.OnLine(line, err))
+	}
+	return place.NamedAll(names, err)
 }
 
 // readTable reads the table of all files that match some patterns, with its progress on stderr as the first

@@ -216,13 +216,13 @@ func TestOutputsAreNotInputs(t *testing.T) {
 	before := folder(t, dir)
 	fit := func(more ...string) []string { return slices.Concat([]string{"fit"}, fitShops, more) }
 	for _, out := range []string{filepath.Join(other, "t.csv"), at("t-link"), at("t-link-hard")} {
-		refuses(t, cli.ExitUsage, "--data reads", "predict", "--model", at("m.npz"), "--data", at("t.csv"), "--out", out)
+		refuses(t, cli.ExitUsage, "which is read", "predict", "--model", at("m.npz"), "--data", at("t.csv"), "--out", out)
 	}
 	refuses(t, cli.ExitUsage, "--model reads", "adapt", "--model", at("m.npz"), "--data", newClinics, "--out", at("m-link-hard"))
-	refuses(t, cli.ExitUsage, "--data reads", fit("--data", at("t.*sv"), "--model", at("t-link"))...)
+	refuses(t, cli.ExitUsage, "which is read", fit("--data", at("t.*sv"), "--model", at("t-link"))...)
 	refuses(t, cli.ExitUsage, "--report and --model", fit("--data", at("t.csv"), "--report", at("x"), "--model", filepath.Join(other, "x"))...)
 	p := launch(t, at("t.csv"), "", fit("--data", "-", "--model", at("t-link"))...)
-	if code := p.code(t); code != cli.ExitUsage || !strings.Contains(p.err.String(), "--data reads") {
+	if code := p.code(t); code != cli.ExitUsage || !strings.Contains(p.err.String(), "which is read") {
 		t.Errorf("exit code %d: %s", code, p.err.String())
 	}
 	if diff := cmp.Diff(before, folder(t, dir)); diff != "" {

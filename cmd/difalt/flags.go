@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/difalt/difalt/cmd/difalt/dataset"
 	"github.com/difalt/difalt/cmd/difalt/dataset/problemfile"
@@ -86,7 +88,8 @@ func (o *tableOptions) addHoldout(flags *pflag.FlagSet) {
 func (o *tableOptions) take(files []string) error {
 	switch {
 	case len(files) > 0 && o.data != "":
-		return cli.Usagef("%s is named besides --data %s: name tables in one of these ways", files[0], o.data)
+		const format = "%s is named besides --data %s: name tables in one of these ways"
+		return cli.WrongFlags("data", format, files[0], o.data)
 	case slices.Contains(files, ""):
 		return cli.Usagef("the name of a table is empty")
 	case o.data != "":
@@ -113,10 +116,47 @@ func (o *tableOptions) take(files []string) error {
 // checkColumns checks the flags of columns beside each other.
 func (o *tableOptions) checkColumns() error {
 	if o.table.Features != nil && o.table.Drop != nil {
-		return cli.Usagef("only one of --features and --drop may be given")
+		return cli.WrongFlags("drop", "only one of --features and --drop may be given")
+	}
+	t := &o.table
+	roles := []columnRole{{"task", t.Task}, {"target", t.Target}, {"sample-weights", t.Weight}, {"holdout", t.Holdout}}
+	for i, role := range roles {
+		for _, other := range roles[:i] {
+			if role.column != "" && role.column == other.column {
+				const format = "--%s and --%s are both %q: name two columns"
+				return cli.WrongFlags(role.flag, format, other.flag, role.flag, role.column)
+			}
+		}
+	}
+	for _, list := range []struct {
+		flag    string
+		columns []string
+	}{{"features", t.Features}, {"drop", t.Drop}, {"categorical", t.Categorical}} {
+		for i, column := range list.columns {
+			if slices.Contains(list.columns[:i], column) {
+				return cli.WrongFlag(list.flag, "column %q is named twice", column)
+			}
+			for _, role := range roles {
+				if role.column == column {
+					const format = "--%s and --%s both name the column %q"
+					return cli.WrongFlags(list.flag, format, role.flag, list.flag, column)
+				}
+			}
+		}
+	}
+	for _, column := range t.Categorical {
+		switch {
+		case slices.Contains(t.Drop, column):
+			return cli.WrongFlags("categorical", "--drop and --categorical both name the column %q", column)
+		case t.Features != nil && !slices.Contains(t.Features, column):
+			return cli.WrongFlags("categorical", "--categorical names the column %q, but --features does not", column)
+		}
 	}
 	return nil
 }
+
+// A columnRole is a flag that names one column, and the column; empty without the flag.
+type columnRole struct{ flag, column string }
 
 // name returns the names of the tables for messages.
 func (o *tableOptions) name() string { return nameOf(text.List(o.files), "input") }
@@ -175,7 +215,7 @@ func (o *trainingOptions) take(flags *pflag.FlagSet, files []string) error {
 		return nil
 	}
 	if flags.Changed("test-fraction") {
-		return cli.Usagef("only one of --test-fraction and --holdout may be given")
+		return cli.WrongFlags("test-fraction", "only one of --test-fraction and --holdout may be given")
 	}
 	o.split.TestFraction = 0
 	return nil
@@ -253,9 +293,6 @@ func (o *jointOptions) checkShared(flags *pflag.FlagSet) error {
 			return cli.WrongFlag(name, "it needs --epsilon")
 		}
 	}
-	if o.table.Task != "" && o.table.Task == o.table.Target {
-		return cli.Usagef("--task and --target are both %q: name two columns", o.table.Task)
-	}
 	if private && o.model.LogTarget {
 		return cli.WrongFlag("log-target", "private training does not model the logarithm of the target")
 	}
@@ -291,6 +328,12 @@ func (o *memberOptions) addTimeouts(flags *pflag.FlagSet) {
 	flags.Var(cli.Span(&o.roundTimeout), "round-timeout", "a neighbour that sends nothing for `TIME` has failed")
 }
 
+// isMark reports whether a cell may mark missing values, and can be typed.
+func isMark(cell string) bool {
+	typed := func(r rune) bool { return unicode.IsPrint(r) && r != utf8.RuneError && r != ',' && r != '"' }
+	return cell != "" && len(cell) <= longestMark && strings.TrimFunc(cell, typed) == ""
+}
+
 // longestMark is the number of bytes of a cell that may mark missing values.
 const longestMark = 30
 
@@ -316,7 +359,7 @@ func withHint(err error, hasColumnFlags bool) error {
 		if hasColumnFlags {
 			list = []string{fmt.Sprintf("--categorical %s for categories", columns), "--drop " + columns}
 		}
-		if format.NA != "" && len(format.NA) <= longestMark && !strings.ContainsAny(format.NA, ",\"\r\n") {
+		if isMark(format.NA) {
 			mark := fmt.Sprintf("--na %s for a missing value", text.ShellWord(format.NA))
 			list = slices.Insert(list, min(1, len(list)), mark)
 		}

@@ -44,7 +44,10 @@ func TestErrorsHavePlaces(t *testing.T) {
 		"text.csv": header + rows + "a,1,two,1\n", "missing.csv": header + "a,,1,1\na,NA,1,1\n" + rows, "quote.csv": header + "a,\"1,2,1\n",
 		"twice.csv": "t,x,x,y\n" + rows, "return.csv": "t,x,y,w\ra,1,2,1\r", "huge.csv": header + "a,1e200,1,1\n" + rows,
 		"mark.csv": header + rows + "a,1,2,7\n", "weight.csv": header + rows + "a,1,2,-1\n", "latin.csv": header + rows + "\xe9,1,2,1\n",
-		"no.npz": "PK", "no.json": "{", "no.key": "a key",
+		"zero.csv": strings.ReplaceAll(header+rows, "a,1", "c,1") + "a,1,0,1\n", "tiny.csv": header + rows + "a,1,2,1e-300\n",
+		"other.csv": "t,x,y,w\n" + strings.Repeat("e,1,2,1\nf,2,1,1\nf,3,1,1\n", 4), "no.npz": "PK", "no.json": "{", "no.key": "a key", "list.json": "{\n\"version\": 1,\n\"run\": [5]\n}",
+		"three.json": `{"version": 1, "edges": [[0, 1, 2]]}`, "comma.json": "{\n\"version\": 1,,\n}",
+		"p.npz": string(readFile(t, exported(t))), "zero.npz": string(readFile(t, problemOf(t, 0, 0))),
 	} {
 		write(t, ".", name, content)
 	}
@@ -88,6 +91,18 @@ func TestErrorsHavePlaces(t *testing.T) {
 		{"node --cluster net/cluster.json --key no.key good.csv", placedError{1, "key", "no.key", 0}},
 		{"cluster key --out net/a.key", placedError{1, "out", "net/a.key", 0}},
 		{"cluster new --nodes a=a:1,b=b:2 --out net", placedError{1, "out", "net/cluster.json", 0}},
+		{fit + "--log-target zero.csv", placedError{1, "", "zero.csv", 14}},
+		{fit + "--log-target good.csv zero.csv", placedError{1, "", "zero.csv", 14}},
+		{"up --task t --target y --test-fraction 0 --log-target other.csv zero.csv", placedError{1, "", "zero.csv", 14}},
+		{fit + "--sample-weights w tiny.csv", placedError{1, "", "tiny.csv", 14}},
+		{"run --rank 1 --data p.npz --out none/o.npz", placedError{1, "out", "none/o.npz", 0}},
+		{"run --rank 1 --data p.npz", placedError{2, "rank", "p.npz", 0}},
+		{"run --rank 2 --data p.npz --from good.csv", placedError{1, "from", "good.csv", 0}},
+		{"run --rank 2 --data p.npz --from p.npz", placedError{1, "from", "p.npz", 0}},
+		{"run --rank 2 --data zero.npz", placedError{1, "", "zero.npz", 0}},
+		{"node --cluster list.json --key net/a.key good.csv", placedError{1, "cluster", "list.json", 3}},
+		{"node --cluster three.json --key net/a.key good.csv", placedError{1, "cluster", "three.json", 0}},
+		{"node --cluster comma.json --key net/a.key good.csv", placedError{1, "cluster", "comma.json", 2}},
 		{"results --from none", placedError{1, "from", "none", 0}},
 		{"results --from net", placedError{1, "from", "net", 0}},
 	} {
@@ -111,15 +126,36 @@ func TestErrorsHaveFlags(t *testing.T) {
 		{[]string{"fit", "--no-such", "a.csv"}, "no-such", `--no-such: unknown flag (see "difalt fit --help")`},
 		{[]string{"fit", "a.csv", "--task"}, "task", `--task: it needs a value (see "difalt fit --help")`},
 		{[]string{"fit", "--task", "t", "a.csv"}, "target", `--target: it is required (see "difalt fit --help")`},
-		{[]string{"fit", "a.csv"}, "", `--task and --target are required (see "difalt fit --help")`},
+		{[]string{"fit", "a.csv"}, "task", `--task and --target are required (see "difalt fit --help")`},
 		{[]string{"fit", "--workers", "-1"}, "workers", "--workers is -1: must be a whole number from 0 to 1024"},
 		{[]string{"fit", "--na", ","}, "na", `--na is ",": one of its entries is empty`},
 		{[]string{"fit", "--dates", "a b"}, "dates", `--dates is "a b": must be one of ymd, dmy, mdy`},
 		{[]string{"fit", "--task="}, "task", "--task is empty: leave it out, or give it a value"},
 		{[]string{"node", "--listen", "x"}, "listen", `--listen is "x": must be HOST:PORT or :PORT`},
 		{[]string{"node", "--metrics", "a:99999"}, "metrics", `--metrics is "a:99999": must be HOST:PORT or :PORT`},
-		{[]string{"cluster", "new", "--nodes", "a=a:1,b=b:1", "--out", "net", "--task", "t", "--target", "t"}, "",
+		{[]string{"cluster", "new", "--nodes", "a=a:1,b=b:1", "--out", "net", "--task", "t", "--target", "t"}, "target",
 			`--task and --target are both "t": name two columns`},
+		{[]string{"fit", "--data", "x.csv", "a.csv", "--task", "t", "--target", "y"}, "data", `a.csv is named besides --data x.csv`},
+		{[]string{"fit", "a.csv", "--task", "t", "--target", "y", "--features", "x", "--drop", "z"}, "drop",
+			`only one of --features and --drop may be given`},
+		{[]string{"fit", "a.csv", "--task", "t", "--target", "y", "--holdout", "t"}, "holdout", `--task and --holdout are both "t": name two columns`},
+		{[]string{"fit", "a.csv", "--task", "t", "--target", "y", "--model", "a.csv"}, "model", `--model: it would overwrite a.csv, which is read`},
+		{[]string{"fit", "a.csv", "--task", "t", "--target", "y", "--model", "x", "--report", "x"}, "model", `--report and --model would both write x`},
+		{[]string{"node", "a.csv", "--task", "t", "--target", "y"}, "cluster", `--cluster and --key are required`},
+		{[]string{"node", "a.csv", "--target", "y"}, "task", `--task must be given, here or in cluster.json`},
+		{[]string{"simulate", "--graph", "x"}, "graph", `--graph is "x": must be one of er:P, ring`},
+		{[]string{"simulate", "--graph", "er:2"}, "graph", `--graph is "er:2": must be er: and a probability`},
+		{[]string{"simulate", "--weights", "x"}, "weights", `--weights is "x": must be one of metropolis, equal`},
+		{[]string{"simulate", "--method", "x"}, "method", `--method is "x": must be one of dif, altgdmin`},
+		{[]string{"simulate", "--method", "dif:int8"}, "method", `--method is "dif:int8": only accelerated has a codec`},
+		{[]string{"simulate", "--preset", "x"}, "preset", `--preset is "x": must be one of fig1, fig2`},
+		{[]string{"simulate", "--features", "1000000000"}, "tasks", `--tasks is 120: tasks x samples x features, and nodes x features x rank, have`},
+		{[]string{"run", "--rank", "2", "--data", "p.npz", "--graph", "x"}, "graph", `--graph is "x": must be one of er:P, ring`},
+		{[]string{"fit", "--dates", strings.Repeat("x", 5000)}, "dates", `--dates is "` + strings.Repeat("x", 100) + `"...: must be one of ymd`},
+		{[]string{"up", "a.csv", "--task", "t", "--target", "y"}, "", `up needs a file for each of at least two owners, but got a.csv alone`},
+		{[]string{"ft"}, "", `unknown command "ft" (did you mean "difalt fit"?)`},
+		{[]string{"predic"}, "", `unknown command "predic" (did you mean "difalt predict"?)`},
+		{[]string{"x"}, "", `unknown command "x" (see "difalt --help")`},
 		{[]string{"help", "no-such"}, "", `unknown command "no-such" (see "difalt --help")`},
 		{[]string{"help", "model", "no-such"}, "", `unknown command "no-such" (see "difalt model --help")`},
 		{[]string{"help", "fit", "x"}, "", `difalt fit takes no arguments`},
@@ -134,6 +170,36 @@ func TestErrorsHaveFlags(t *testing.T) {
 	for given, want := range map[string]string{"": `"value":""`, "a b": `"value":"a b"`, "-1": `"value":"-1"`} {
 		if _, stderr, _ := difaltCommand(t, "fit", "--json", "--decimal="+given); !strings.Contains(stderr, want) {
 			t.Errorf("--decimal %q: %s", given, stderr)
+		}
+	}
+}
+
+// Flags that name one column in two roles are refused before a table is read: by cluster new and node, too,
+// whose options all owners get.
+func TestColumnsWithTwoRoles(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, c := range []struct{ flags, flag, message string }{
+		{"--features t", "features", `--task and --features both name the column "t"`},
+		{"--features x,y", "features", `--target and --features both name the column "y"`},
+		{"--features x,x", "features", `--features: column "x" is named twice`},
+		{"--drop t", "drop", `--task and --drop both name the column "t"`},
+		{"--drop y", "drop", `--target and --drop both name the column "y"`},
+		{"--drop z,z", "drop", `--drop: column "z" is named twice`},
+		{"--categorical t", "categorical", `--task and --categorical both name the column "t"`},
+		{"--categorical y", "categorical", `--target and --categorical both name the column "y"`},
+		{"--categorical x --drop x", "categorical", `--drop and --categorical both name the column "x"`},
+		{"--features x --categorical z", "categorical", `--categorical names the column "z", but --features does not`},
+		{"--sample-weights y", "sample-weights", `--target and --sample-weights are both "y": name two columns`},
+		{"--sample-weights w --drop w", "drop", `--sample-weights and --drop both name the column "w"`},
+		{"--sample-weights w --features x,w", "features", `--sample-weights and --features both name the column "w"`},
+	} {
+		for _, command := range []string{"fit a.csv", "up a.csv b.csv", "check a.csv", "node a.csv",
+			"cluster new --nodes a=a:1,b=b:1 --out net"} {
+			line := command + " --task t --target y " + c.flags
+			got, message := errorInJSON(t, strings.Fields(line)...)
+			if got.Code != cli.ExitUsage || got.Flag != c.flag || message != c.message {
+				t.Errorf("%s: %+v: %s, want %s", line, got, message, c.message)
+			}
 		}
 	}
 }

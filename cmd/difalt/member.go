@@ -24,8 +24,8 @@ type member struct {
 // newMember returns this process as the node of the cluster that has its key.
 func newMember(o memberOptions) (*member, error) {
 	if o.clusterFile == "" || o.keyFile == "" {
-		return nil, cli.Usagef("--cluster and --key are required: the list of the nodes, cluster.json, and the key " +
-			"of this one")
+		const text = "--cluster and --key are required: the list of the nodes, cluster.json, and the key of this one"
+		return nil, cli.WrongFlags(map[bool]string{true: "cluster", false: "key"}[o.clusterFile == ""], text)
 	}
 	c, err := cluster.Read(o.clusterFile)
 	if err != nil {

@@ -114,8 +114,8 @@ func newRunOptions() *runOptions {
 	flags.StringVar(&o.from, "from", "", "continue from the snapshot in `FILE`, of the same problem and options")
 	flags.Var(cli.Count(&o.nodes, 1, cli.Many), "nodes",
 		"deal the tasks to `N` nodes, if the file names none (default: 10, or one per task)")
-	flags.StringVar(&o.graph, "graph", o.graph, "`KIND` of graph, if the file has none: "+topology.Specs())
-	flags.Var(cli.Parsed(&o.rule, "metropolis", topology.ParseRule, "metropolis", "equal", "lazy-metropolis"),
+	flags.Var(experiment.Graph(&o.graph), "graph", "`KIND` of graph, if the file has none: "+topology.Specs())
+	flags.Var(cli.Parsed(&o.rule, "metropolis", topology.ParseRule, experiment.Rules...),
 		"weights",
 		"`KIND` of mixing weights, if the file has none: metropolis, equal, lazy-metropolis")
 	flags.Var(cli.Parsed(&o.Method, "dif", difalt.ParseMethod, methodNames()...), "method",
@@ -245,12 +245,12 @@ func (r *algorithmRun) alone(ctx context.Context, progress func(iterations int))
 		return err
 	}
 	if weights.Len() != len(problem.Nodes) {
-		return fmt.Errorf("%s: its network has %d nodes, but its tasks are on %d", r.data, weights.Len(),
-			len(problem.Nodes))
+		return place.Named(r.data, fmt.Errorf("its network has %d nodes, but its tasks are on %d", weights.Len(),
+			len(problem.Nodes)))
 	}
 	net, err := consensus.New(weights, nil)
 	if err != nil {
-		return err
+		return place.Named(r.data, err)
 	}
 	unconverged, err := r.run(ctx, problem, net, progress)
 	if err != nil {
@@ -270,12 +270,12 @@ func (r *algorithmRun) weights(nodes int) (*topology.Weights, error) {
 		}
 	case in.Adjacency != nil:
 		if graph, err = topology.FromAdjacency(in.Adjacency); err != nil {
-			return nil, fmt.Errorf("%s: array %q: %w", r.data, "adjacency", err)
+			return nil, place.Named(r.data, fmt.Errorf("array %q: %w", "adjacency", err))
 		}
 	default:
 		w, err := topology.WeightsOf(in.Weights)
 		if err != nil {
-			return nil, fmt.Errorf("%s: array %q: %w", r.data, "weights", err)
+			return nil, place.Named(r.data, fmt.Errorf("array %q: %w", "weights", err))
 		}
 		if !r.flags.Changed("weights") {
 			return w, nil
@@ -284,7 +284,7 @@ func (r *algorithmRun) weights(nodes int) (*topology.Weights, error) {
 	}
 	w, err := topology.NewWeights(graph, r.rule)
 	if err != nil {
-		return nil, cli.Usagef("--graph and --weights: %w", err)
+		return nil, cli.WrongFlags("weights", "--graph and --weights: %w", err)
 	}
 	return w, nil
 }
@@ -322,16 +322,23 @@ func (r *algorithmRun) run(ctx context.Context, p *difalt.Problem, net *consensu
 	o := r.Options
 	o.Logger = slog.New(slog.NewTextHandler(r.Err, &slog.HandlerOptions{Level: max(r.Level, slog.LevelWarn)}))
 	var solver *difalt.Solver
+	var unsaved error // of a snapshot during the run
 	o.Observer = func(rec *difalt.Record) error {
 		progress(rec.Iteration)
 		if rec.Iteration > 0 && rec.Iteration%saveEvery == 0 {
-			return r.save(solver)
+			unsaved = r.save(solver)
+		}
+		if unsaved != nil {
+			return difalt.ErrStop
 		}
 		return nil
 	}
+	if err := r.checkStarts(); err != nil {
+		return nil, err
+	}
 	solver, err = difalt.NewSolver(p, net, o)
 	if err != nil {
-		return nil, cli.OfParameter(r.flags, err)
+		return nil, r.explain(err)
 	}
 	defer solver.Close()
 	if err := r.restore(solver); err != nil {
@@ -339,6 +346,8 @@ func (r *algorithmRun) run(ctx context.Context, p *difalt.Problem, net *consensu
 	}
 	res, err := solver.Run(ctx)
 	switch {
+	case unsaved != nil:
+		return nil, unsaved
 	case errors.Is(err, features.ErrNotStandard):
 		return nil, place.Named(r.data,
 			errors.New("the means or sizes of its features would mislead the methods: standardise them "+
@@ -346,7 +355,7 @@ func (r *algorithmRun) run(ctx context.Context, p *difalt.Problem, net *consensu
 	case res == nil && ctx.Err() != nil:
 		return nil, cli.Interrupted("interrupted before the first iteration: nothing was written")
 	case res == nil: // a run that has diverged, or was interrupted, has a result
-		return nil, err
+		return nil, r.explain(err)
 	}
 	if err := r.write(solver, res, net); err != nil {
 		return nil, err

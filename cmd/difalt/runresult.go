@@ -2,6 +2,8 @@ package main
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -12,27 +14,77 @@ import (
 	"github.com/difalt/difalt/cmd/difalt/internal/place"
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
 	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/consensus/transport"
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/internal/npz"
+	"github.com/difalt/difalt/kernel"
 )
 
 // saveEvery is the number of iterations between two snapshots.
 const saveEvery = 100
+
+// checkStarts reports starts that the problem file has for another rank.
+func (r *algorithmRun) checkStarts() error {
+	if r.Rank > r.file.Features { // of no start
+		return nil
+	}
+	for i, u := range append([]*kernel.Basis{r.file.Start}, r.file.U0...) {
+		if u == nil {
+			continue
+		}
+		if d, rank := u.Dims(); rank != r.Rank {
+			name := "U0"
+			if i == 0 {
+				name = "Ustart"
+			}
+			const format = "array %q of %s has bases of %d x %d, which start runs of rank %d"
+			return place.In(r.data, cli.WrongValue("rank", r.Rank, format, name, r.data, d, rank, rank))
+		}
+	}
+	return nil
+}
+
+// explain adds the name of its flag to an error about an option, and the name of the problem file to an error
+// about the problem. Errors of other nodes and of other files have their names.
+func (r *algorithmRun) explain(err error) error {
+	err = cli.OfParameter(r.flags, err)
+	_, named := errors.AsType[*cli.Error](err)
+	_, peer := errors.AsType[*transport.PeerError](err)
+	isTotal := errors.Is(err, consensus.ErrContradiction) || errors.Is(err, consensus.ErrInconsistent)
+	if err == nil || named || peer || isTotal || errors.Is(err, context.Canceled) {
+		return err
+	}
+	return place.Named(r.data, err)
+}
 
 // restore continues from the snapshot of --from, if there is one.
 func (r *algorithmRun) restore(solver *difalt.Solver) error {
 	if r.from == "" {
 		return nil
 	}
-	content, err := os.ReadFile(r.from)
-	if err != nil {
-		return cli.OfFlag("from", place.Named(r.from, text.Cause(err)))
-	}
 	snapshot := &difalt.Snapshot{}
-	if err = snapshot.UnmarshalBinary(content); err == nil {
+	content, err := r.readState()
+	if err == nil {
+		err = snapshot.UnmarshalBinary(content)
+	}
+	if err == nil {
 		err = solver.Restore(snapshot)
 	}
-	return cli.OfFlag("from", place.Named(r.from, err))
+	return cli.OfFlag("from", place.Named(r.from, text.Cause(err)))
+}
+
+// The snapshot of a problem has at most that many bytes for each number of the bases, and besides them.
+const stateNumber, stateMore = 9, 4096
+
+// readState reads the file of --from, as far as a snapshot of this problem goes.
+func (r *algorithmRun) readState() ([]byte, error) {
+	f, err := os.Open(r.from)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	nodes := max(r.file.Nodes, r.file.Tasks)
+	return io.ReadAll(io.LimitReader(f, stateMore+stateNumber*int64(r.Rank)*int64(r.file.Features)*int64(nodes)+1))
 }
 
 // state returns the content of a snapshot.

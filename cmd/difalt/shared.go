@@ -95,11 +95,11 @@ func requireShared(flags *pflag.FlagSet) error {
 	var missing []string
 	for _, name := range []string{"task", "target"} {
 		if !flags.Changed(name) {
-			missing = append(missing, "--"+name)
+			missing = append(missing, name)
 		}
 	}
 	if missing == nil {
 		return nil
 	}
-	return cli.Usagef("%s must be given, here or in cluster.json", strings.Join(missing, " and "))
+	return cli.WrongFlags(missing[0], "--%s must be given, here or in cluster.json", strings.Join(missing, " and --"))
 }

@@ -82,15 +82,16 @@ func (t *training) explain(err error) error {
 	if rank, ok := errors.AsType[*mixed.RankError](err); ok {
 		return cli.WrongValue("rank", rank.Rank, "it %s", rank.Range())
 	}
+	names := dataset.NamesOf(t.files)
 	for _, s := range t.sources { // of several, an error about one table names it
 		if strings.HasPrefix(err.Error(), s.Name+": ") && len(t.sources) > 1 {
-			return place.In(s.Name, err)
+			return place.In(s.Name, ofTable(nil, err))
 		}
 	}
 	if strings.HasPrefix(err.Error(), t.name()+": ") {
-		return err
+		return ofTable(nil, err)
 	}
-	return place.NamedAll(dataset.NamesOf(t.files), err)
+	return ofTable(names, err)
 }
 
 // open finds the files of the tables, and opens the outputs: before long work.

@@ -8,7 +8,6 @@ import (
 
 	"github.com/difalt/difalt/cmd/difalt/internal/cli"
 	"github.com/difalt/difalt/cmd/difalt/internal/place"
-	"github.com/difalt/difalt/cmd/difalt/internal/text"
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/mixed"
 	"github.com/difalt/difalt/topology"
@@ -56,7 +55,8 @@ func runUp(ctx context.Context, std *cli.Streams, o jointOptions) error {
 		return err
 	}
 	if len(paths) < 2 {
-		return cli.Usagef("%s: up needs a file for each of at least two owners", text.Plural(len(paths), "file"))
+		const format = "up needs a file for each of at least two owners, but got %s alone"
+		return cli.Usagef(format, nameOf(paths[0], "input"))
 	}
 	var tables [][]string
 	for _, path := range paths {

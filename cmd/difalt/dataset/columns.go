@@ -25,6 +25,9 @@ func roleOf(slot int) string {
 	return roles[min(slot, featureSlot)]
 }
 
+// maxColumns bounds the columns of a file: a column of a few bytes in the header takes 3 kB of memory.
+const maxColumns = 200_000
+
 // columns describes the columns of a file.
 type columns struct {
 	header  []string         // trimmed
@@ -42,6 +45,9 @@ func newColumns(header []string, unit string) (columns, error) {
 			return fmt.Errorf(format, args...)
 		}
 		return place.OnLine(1, fmt.Errorf("line 1: "+format, args...))
+	}
+	if n := len(header); n > maxColumns {
+		return columns{}, wrong("it has %d columns: at most %d are read", n, maxColumns)
 	}
 	c := columns{index: map[string]int{}, twice: map[string]error{}}
 	for i, name := range header {
@@ -69,10 +75,10 @@ func (c *columns) find(name, role string) (int, error) {
 	}
 	near := slices.IndexFunc(c.header, func(other string) bool { return plainName(other) == plainName(name) })
 	if near >= 0 && name != "" {
-		return -1, fmt.Errorf("there is no column %q for %s: did you mean %q? The header names %s", name, role,
+		return -1, fmt.Errorf("there is no column %.60q for %s: did you mean %q? The header names %s", name, role,
 			c.header[near], quoted(c.header))
 	}
-	return -1, fmt.Errorf("there is no column %q for %s: the header names %s", name, role, quoted(c.header))
+	return -1, fmt.Errorf("there is no column %.60q for %s: the header names %s", name, role, quoted(c.header))
 }
 
 // nameMarks are characters that the comparison of names ignores.

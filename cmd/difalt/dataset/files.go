@@ -255,6 +255,14 @@ func decompress(r io.Reader) (out io.Reader, done func(), err error) {
 	return transform.NewReader(out, unicode.BOMOverride(transform.Nop)), done, nil
 }
 
+// tooShort replaces the words of package io for a text that ends too early.
+func tooShort(err error) error {
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return errors.New("they end too early")
+	}
+	return err
+}
+
 // unpackError names the cause of an error of a decoder. It returns io.EOF unchanged.
 func unpackError(kind string, err error) error {
 	switch {
@@ -263,5 +271,5 @@ func unpackError(kind string, err error) error {
 	case errors.Is(err, zstd.ErrWindowSizeExceeded):
 		return fmt.Errorf("the zstd data need a window above %d bytes: compress without --long", maxWindow)
 	}
-	return fmt.Errorf("the %s data are damaged or truncated: %w", kind, err)
+	return fmt.Errorf("the %s data are damaged or truncated: %w", kind, tooShort(err))
 }

@@ -28,7 +28,7 @@ func (r *reader) readParquet(f io.ReaderAt, size int64) error {
 		})
 	}
 	if err != nil {
-		return fmt.Errorf("the Parquet file is damaged or truncated: %w", err)
+		return fmt.Errorf("the Parquet file is damaged or truncated: %w", tooShort(err))
 	}
 	var header []string
 	for _, c := range file.Root().Columns() {
@@ -162,7 +162,7 @@ func (r *reader) readRowGroup(group parquet.RowGroup, columns []*parquetColumn) 
 			return err
 		})
 		if n == 0 || err != nil && err != io.EOF {
-			return fmt.Errorf("row %d: the Parquet data are damaged, or end too early: %w", r.at+1, err)
+			return fmt.Errorf("row %d: the Parquet data are damaged, or end too early: %w", r.at+1, tooShort(err))
 		}
 		for _, row := range buf[:n] {
 			if r.at++; len(row) != len(columns) {

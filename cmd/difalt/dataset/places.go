@@ -35,13 +35,21 @@ func (p *places) next(row int, path, unit string, at int) {
 	p.runs = append(p.runs, run{row, at, file, unit})
 }
 
-// of returns the place of a row in words.
-func (p *places) of(row int) string {
+// find returns the run of a row, nil for a row that no file has.
+func (p *places) find(row int) *run {
 	i := sort.Search(len(p.runs), func(i int) bool { return p.runs[i].row > row }) - 1
 	if i < 0 {
+		return nil
+	}
+	return &p.runs[i]
+}
+
+// of returns the place of a row in words.
+func (p *places) of(row int) string {
+	r := p.find(row)
+	if r == nil {
 		return fmt.Sprintf("row %d", row+1)
 	}
-	r := &p.runs[i]
 	words := fmt.Sprintf("%s %d", r.unit, r.at+row-r.row)
 	if len(p.files) > 1 {
 		words = p.files[r.file] + ", " + words

@@ -127,6 +127,9 @@ func (r *records) read() ([]string, error) {
 	case errors.As(err, &wrong):
 		return nil, onLine(wrong.StartLine+r.above, ": a quoted cell does not end, or has text after the quote")
 	}
+	if r.line == 0 {
+		return nil, err
+	}
 	return nil, fmt.Errorf("after line %d: %w", r.line, err)
 }
 

@@ -151,6 +151,18 @@ func (t *Table) Remarks() []string { return slices.Clip(t.remarks) }
 // Place returns where a row is in the files: "line 12", or "b.csv, line 12" if there are several files.
 func (t *Table) Place(row int) string { return t.places.of(row) }
 
+// Line returns the file of a row and its line there. The file is empty, or the line 0, where there is none.
+func (t *Table) Line(row int) (file string, line int) {
+	r := t.places.find(row)
+	if r == nil {
+		return "", 0
+	}
+	if r.unit == lineUnit {
+		line = r.at + row - r.row
+	}
+	return t.places.files[r.file], line
+}
+
 // Dropped returns the number of rows of the files that were left out because they lack values.
 func (t *Table) Dropped() int { return t.dropped }
 

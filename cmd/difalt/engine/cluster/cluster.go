@@ -4,7 +4,6 @@
 package cluster
 
 import (
-	"bytes"
 	"crypto/ed25519"
 	"crypto/rand"
 	"crypto/sha256"
@@ -37,36 +36,11 @@ type Cluster struct {
 	// Run identifies this network: 16 hexadecimal digits. A changed list gets a new run.
 	Run string `json:"run"`
 	// Edges are pairs of indices into Nodes.
-	Edges [][2]int `json:"edges"`
+	Edges EdgeList `json:"edges"`
 	Nodes []Node   `json:"nodes"`
 	// Training holds the options of the training that all owners share, by their names. The caller that
 	// trains knows which names there are.
 	Training map[string]Value `json:"training,omitempty"`
-}
-
-// A Value is the value of an option as on a command line. In the file it may be a text, a number, true or
-// false.
-type Value string
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (v *Value) UnmarshalJSON(b []byte) error {
-	var any any
-	d := json.NewDecoder(bytes.NewReader(b))
-	d.UseNumber()
-	if err := d.Decode(&any); err != nil {
-		return err
-	}
-	switch x := any.(type) {
-	case string:
-		*v = Value(x)
-	case json.Number:
-		*v = Value(x)
-	case bool:
-		*v = Value(strconv.FormatBool(x))
-	default:
-		return fmt.Errorf("the value of an option is %s: must be a text, a number, true or false", b)
-	}
-	return nil
 }
 
 // A Node is a node in cluster.json.
@@ -105,30 +79,13 @@ func Read(path string) (c *Cluster, err error) {
 	return c, nil
 }
 
-// Parse returns the cluster that text describes, or an error that names the field at fault.
-func Parse(text []byte) (*Cluster, error) {
-	if len(text) > maxSize {
-		return nil, fmt.Errorf("more than %d bytes", maxSize)
-	}
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	c := &Cluster{}
-	if err := d.Decode(c); err != nil {
-		return nil, fmt.Errorf("not a description of a cluster: %w", err)
-	}
-	if _, err := d.Token(); err != io.EOF {
-		return nil, errors.New("not a description of a cluster: something follows it")
-	}
-	return c, c.Check()
-}
-
 // Check returns an error that names the field or node at fault.
 func (c *Cluster) Check() error {
 	if c.Version != version {
-		return fmt.Errorf("version is %d: want %d", c.Version, version)
+		return fmt.Errorf("its version is %d: this program reads version %d", c.Version, version)
 	}
 	if _, err := strconv.ParseUint(c.Run, 16, 64); err != nil || len(c.Run) != 16 {
-		return fmt.Errorf("run is %q: expected 16 hexadecimal digits", c.Run)
+		return fmt.Errorf("run is %.60q: expected 16 hexadecimal digits", c.Run)
 	}
 	if n := len(c.Nodes); n < 2 || n > maxNodes {
 		return fmt.Errorf("the list has %d of 2 to %d nodes", n, maxNodes)
@@ -136,7 +93,7 @@ func (c *Cluster) Check() error {
 	seen := map[string]int{} // names, addresses and keys, which are unique
 	for i, node := range c.Nodes {
 		if err := node.check(); err != nil {
-			return fmt.Errorf("node %d (%q): %w", i, node.Name, err)
+			return fmt.Errorf("node %d (%.60q): %w", i, node.Name, err)
 		}
 		for _, is := range []string{
 			fmt.Sprintf("are both called %q", node.Name), fmt.Sprintf("both have the address %q", node.Address),
@@ -182,7 +139,7 @@ func (n *Node) check() error {
 		return errors.New("a name has letters, digits, and . _ - but for the first, at most 64")
 	}
 	if err := CheckAddress(n.Address); err != nil {
-		return fmt.Errorf("address is %q: %w", n.Address, err)
+		return fmt.Errorf("address is %.60q: %w", n.Address, err)
 	}
 	return n.Pin.Check()
 }
@@ -197,10 +154,10 @@ func CheckAddress(address string) error {
 		return errors.New("expected host:port")
 	}
 	if !hostName.MatchString(host) {
-		return fmt.Errorf("the host is %q: a name has letters, digits, and . _ -", host)
+		return fmt.Errorf("the host is %.60q: a name has letters, digits, and . _ -", host)
 	}
 	if number, err := net.LookupPort("tcp", port); err != nil || number == 0 {
-		return fmt.Errorf("the port is %q: it must be from 1 to 65535", port)
+		return fmt.Errorf("the port is %.60q: it must be from 1 to 65535", port)
 	}
 	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
 		return fmt.Errorf("no other node can reach %s: give the node's address here, and to that node --listen %s",
@@ -213,7 +170,7 @@ func CheckAddress(address string) error {
 func (p Pin) Check() error {
 	digits, ok := strings.CutPrefix(string(p), pinPrefix)
 	if hash, err := base64.RawStdEncoding.Strict().DecodeString(digits); !ok || err != nil || len(hash) != sha256.Size {
-		return fmt.Errorf("key is %q: expected %q and %d bytes in base64", p, pinPrefix, sha256.Size)
+		return fmt.Errorf("key is %.60q: expected %q and %d bytes in base64", p, pinPrefix, sha256.Size)
 	}
 	return nil
 }

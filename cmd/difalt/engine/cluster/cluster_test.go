@@ -94,11 +94,37 @@ func TestClusterErrors(t *testing.T) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
+	for content, want := range map[string]string{
+		"":                           "not a description of a cluster: it is empty",
+		"{":                          "not a description of a cluster: it ends too early",
+		"{\n\"version\": 1,,\n}":     "line 2: not a description of a cluster: invalid character ',' looking for beginning of object key string",
+		"[1]":                        "line 1: not a description of a cluster: it is a list: must be an object",
+		`{"version": "1"}`:           "line 1: not a description of a cluster: version is a text: must be a whole number",
+		`{"version": 1.5}`:           "line 1: not a description of a cluster: version is a number: must be a whole number",
+		"{\n\n\"run\": {}}":          "line 3: not a description of a cluster: run is an object: must be a text",
+		`{"nodes": {"a": 1}}`:        "line 1: not a description of a cluster: nodes is an object: must be a list",
+		`{"nodes": [5]}`:             "line 1: not a description of a cluster: nodes is a number: must be an object",
+		`{"nodes": [{"name": []}]}`:  "line 1: not a description of a cluster: nodes.name is a list: must be a text",
+		`{"edges": [[0]]}`:           "not a description of a cluster: edges: edge 0 has 1 nodes: must have 2",
+		`{"edges": [[0,1],[0,1,2]]}`: "not a description of a cluster: edges: edge 1 has 3 nodes: must have 2",
+		`{"edges": [[0, 1.5]]}`:      "not a description of a cluster: edges must be a list of pairs of places in the list of nodes, such as [[0, 1], [1, 2]]",
+		`{"nodse": 1}`:               `not a description of a cluster: unknown field "nodse"`,
+		`{"training": []}`:           "line 1: not a description of a cluster: training is a list: must be an object",
+		`{"training": {"rank": []}}`: "not a description of a cluster: the value of an option is []: must be a text, a number, true or false",
+		`{"version": 1, "run": "` + strings.Repeat("y", 1000) + `"}`: `run is "` + strings.Repeat("y", 60) + `": expected 16 hexadecimal digits`,
+	} {
+		if _, err := Parse([]byte(content)); err == nil || err.Error() != want {
+			t.Errorf("%.60s: %v, want %s", content, err, want)
+		}
+	}
+	if again, err := Parse([]byte("\ufeff" + textOf(c))); err != nil || textOf(again) != textOf(c) {
+		t.Errorf("with a byte order mark: %v", err)
+	}
 	path := filepath.Join(t.TempDir(), "cluster.json")
 	if _, err := Read("/dev/zero"); !errors.Is(err, fs.ErrNotExist) && !strings.Contains(fmt.Sprint(err), "more than") {
 		t.Errorf("an endless file: %v", err)
 	}
-	for _, want := range []string{": no such file", ": version is 0"} {
+	for _, want := range []string{": no such file", ": its version is 0"} {
 		if _, err := Read(path); err == nil || !strings.HasPrefix(err.Error(), path+want) {
 			t.Errorf("%v, want the path and %q", err, want)
 		}

@@ -38,12 +38,14 @@ type Error struct {
 	Flag  string  // name of the flag that the error is about, without dashes; empty for none
 	Value *string // value of the flag, as it was given, where that is the fault; nil for none
 	Err   error   // what is wrong; nil if it was printed before
+	named bool    // the text of Err names the flag, and others
 }
 
 // Error returns "--FLAG is VALUE: what is wrong", without the parts that are empty.
 func (e *Error) Error() string {
 	s := ""
 	switch {
+	case e.named:
 	case e.Flag != "" && e.Value != nil:
 		s = "--" + e.Flag + " is " + text.Value(*e.Value) + ": "
 	case e.Flag != "":
@@ -64,6 +66,12 @@ func (e *Error) Is(err error) bool { return e.Code == ExitInterrupted && err == 
 // Usagef describes a mistake in the command line that is about no flag, or about several.
 func Usagef(format string, args ...any) error {
 	return &Error{Code: ExitUsage, Err: fmt.Errorf(format, args...)}
+}
+
+// WrongFlags describes a mistake in the use of several flags, which the sentence names. In JSON the error is
+// about the first of them.
+func WrongFlags(first, format string, args ...any) error {
+	return &Error{Code: ExitUsage, Flag: first, Err: fmt.Errorf(format, args...), named: true}
 }
 
 // WrongFlag describes a mistake in the use of a flag.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/difalt/difalt/kernel"
 	"github.com/spf13/cobra"
@@ -176,10 +177,46 @@ func NoArguments(cmd *cobra.Command, args []string) error {
 		return Usagef("%s takes no arguments, only flags, but got %q %s", cmd.CommandPath(), args[0], see(cmd))
 	}
 	hint := see(cmd)
-	for _, name := range cmd.SuggestionsFor(args[0]) {
+	if name := nearest(args[0], cmd.SuggestionsFor(args[0])); name != "" {
 		hint = fmt.Sprintf("(did you mean %q?)", cmd.CommandPath()+" "+name)
 	}
-	return Usagef("unknown command %q %s", args[0], hint)
+	return Usagef("unknown command %.60q %s", args[0], hint)
+}
+
+// nearest returns the name in a list that begins with the word or is fewest changes from it, empty where the
+// whole word would have to change.
+func nearest(word string, names []string) (best string) {
+	least := utf8.RuneCountInString(word)
+	for _, name := range names {
+		if strings.HasPrefix(name, word) {
+			return name
+		}
+		if n := changes([]rune(word), []rune(name)); n < least {
+			best, least = name, n
+		}
+	}
+	return best
+}
+
+// changes returns the number of characters to add, remove or replace between two words.
+func changes(a, b []rune) int {
+	row := make([]int, len(b)+1) // changes between a beginning of a and every beginning of b
+	for j := range row {
+		row[j] = j
+	}
+	for i := range a {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range b {
+			replaced := diagonal
+			if a[i] != b[j] {
+				replaced++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(replaced, row[j]+1, diagonal+1)
+		}
+	}
+	return row[len(b)]
 }
 
 // requiredFlags reports required flags that are missing, before the command runs.
@@ -196,5 +233,5 @@ func requiredFlags(cmd *cobra.Command) error {
 	case 1:
 		return WrongFlag(missing[0], "it is required %s", see(cmd))
 	}
-	return Usagef("--%s are required %s", strings.Join(missing, " and --"), see(cmd))
+	return WrongFlags(missing[0], "--%s are required %s", strings.Join(missing, " and --"), see(cmd))
 }

@@ -1,9 +1,16 @@
 package experiment
 
 import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
 	"github.com/difalt/difalt/cmd/difalt/internal/cli"
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/kernel"
+	"github.com/difalt/difalt/topology"
 	"github.com/spf13/pflag"
 )
 
@@ -13,6 +20,26 @@ type Iterations struct {
 	Seed                                             *uint64
 	Workers                                          *int
 }
+
+// Graph is the kind of a graph. The present value of *p is the default.
+func Graph(p *string) pflag.Value {
+	specs := strings.Split(topology.Specs(), ", ")
+	return cli.Parsed(p, *p, func(s string) (string, error) {
+		if share, random := strings.CutPrefix(s, "er:"); random {
+			if p, err := strconv.ParseFloat(share, 64); err != nil || !(p > 0 && p <= 1) {
+				return "", errors.New("must be er: and a probability above 0 to 1")
+			}
+			return s, nil
+		}
+		if !slices.Contains(specs, s) {
+			return "", fmt.Errorf("must be one of %s", topology.Specs())
+		}
+		return s, nil
+	})
+}
+
+// Rules are the words for rules of mixing weights, the default first.
+var Rules = []string{"metropolis", "equal", "lazy-metropolis"}
 
 // AddIterationFlags adds the flags of options that simulate and run share. Their present values are the
 // defaults.

@@ -127,13 +127,13 @@ func (o *simulateOptions) addFlags() {
 		"standard deviation `SD` of the noise on y (default 0)")
 	flags.Var(cli.Number(&s.Kappa, cli.Range{Least: 1, Most: difalt.MaxKappa}), "kappa",
 		"condition number `K` of the coefficients, at least 1 (default: Gaussian coefficients, as in the paper)")
-	flags.StringVar(&s.Graph, "graph", s.Graph, "`KIND` of graph: "+topology.Specs()+"; P is the probability "+
+	flags.Var(Graph(&s.Graph), "graph", "`KIND` of graph: "+topology.Specs()+"; P is the probability "+
 		"of an edge")
-	flags.StringVar(&s.Weights, "weights", s.Weights,
+	flags.Var(cli.OneOf(&s.Weights, Rules...), "weights",
 		"`KIND` of mixing weights: metropolis, equal (the paper's formula), lazy-metropolis")
 	flags.Var(cli.List(&s.Methods), "method",
 		"`LIST` of dif, altgdmin, dec, dgd, and accelerated:CODEC with messages in float64, int16 or int8")
-	flags.StringVar(&s.Reference, "reference", s.Reference,
+	flags.Var(cli.OneOf(&s.Reference, simulation.Truth, simulation.Pooled), "reference",
 		"measure distances from the `KIND` of U: truth, or pooled, the minimiser for the data of all nodes")
 	flags.Var(cli.Count(&o.trials, 1, cli.Many), "trials",
 		"independent draws `N` of graph and data (100 with a preset of the paper, 5 with the others)")
@@ -220,7 +220,7 @@ func (o *simulateOptions) runs() ([]*simulateRun, *paper.Preset, error) {
 	}
 	preset, err := paper.PresetByName(o.preset)
 	if err != nil {
-		return nil, nil, cli.WrongFlag("preset", "%w", err)
+		return nil, nil, cli.WrongValue("preset", o.preset, "%w", err)
 	}
 	if o.export != "" && len(preset.Panels) > 1 {
 		return nil, nil, cli.WrongFlag("export", "it writes one problem: --preset must be a panel, such as %s",

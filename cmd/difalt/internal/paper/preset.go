@@ -86,8 +86,7 @@ func PresetByName(name string) (*Preset, error) {
 		}
 		names = append(names, p.Name)
 	}
-	return nil, fmt.Errorf("%q: must be one of %s, or the name of a panel such as fig1a", name,
-		strings.Join(names, ", "))
+	return nil, fmt.Errorf("must be one of %s, or the name of a panel such as fig1a", strings.Join(names, ", "))
 }
 
 // Figure returns the figure of a preset, with a panel for every run, in the order of the preset's panels.

@@ -3,7 +3,6 @@ package place
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
 )
@@ -38,10 +37,13 @@ func Named(file string, err error) error {
 }
 
 // NamedAll adds the names of all files of a table to an error: as Named for one file, and to the text only
-// for several.
+// for several; for none the error stays as it is.
 func NamedAll(files []string, err error) error {
-	if len(files) == 1 || err == nil {
-		return Named(strings.Join(files, ""), err)
+	if len(files) == 0 || err == nil {
+		return err
+	}
+	if len(files) == 1 {
+		return Named(files[0], err)
 	}
 	return fmt.Errorf("%s: %w", text.List(files), err)
 }

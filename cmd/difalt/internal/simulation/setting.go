@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"regexp"
+	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -55,7 +56,8 @@ const (
 // Limits of a simulation. A graph of more nodes, or a problem of more entries, would not fit into memory.
 const (
 	MaxNodes   = 10_000
-	maxEntries = 1 << 36
+	maxEntries = 1 << 33
+	entryBytes = 16 // of memory for each entry, beside GOMEMLIMIT
 )
 
 // A Variant is a method with the codec of its messages.
@@ -67,14 +69,20 @@ type Variant struct {
 // ParseVariant returns the variant of a text such as dif, accelerated or accelerated:int8.
 func ParseVariant(text string) (v Variant, err error) {
 	name, codec, coded := strings.Cut(text, ":")
-	if v.Method, err = difalt.ParseMethod(name); err != nil {
-		return v, err
+	at := slices.IndexFunc(difalt.Methods(), func(m difalt.Method) bool { return m.String() == name })
+	if at < 0 {
+		var names []string
+		for _, m := range difalt.Methods() {
+			names = append(names, m.String())
+		}
+		return v, fmt.Errorf("must be one of %s", strings.Join(names, ", "))
 	}
+	v.Method = difalt.Methods()[at]
 	if !coded {
 		return v, nil
 	}
 	if v.Codec, err = consensus.ParseCodec(codec); err == nil && v.Method != difalt.Accelerated {
-		err = fmt.Errorf("%s: only %v has a codec", text, difalt.Accelerated)
+		err = fmt.Errorf("only %v has a codec", difalt.Accelerated)
 	}
 	return v, err
 }
@@ -97,8 +105,12 @@ func (s *Setting) Validate() error {
 	if err := s.data().Validate(s.Nodes); err != nil {
 		return err
 	}
-	if entries := float64(s.Tasks) * float64(s.Samples) * float64(s.Features); entries > maxEntries {
-		return fmt.Errorf("tasks x samples x features is %.3g: must be at most %.3g", entries, float64(maxEntries))
+	entries := float64(s.Tasks)*float64(s.Samples)*float64(s.Features) +
+		float64(s.Nodes)*float64(s.Features)*float64(s.Rank)
+	if most := min(maxEntries, float64(debug.SetMemoryLimit(-1))/entryBytes); entries > most {
+		const format = "tasks x samples x features, and nodes x features x rank, have %.3g numbers: must be at " +
+			"most %.3g to fit into memory"
+		return wrong("Tasks", s.Tasks, fmt.Sprintf(format, entries, most))
 	}
 	if len(s.Methods) == 0 {
 		return wrong("Method", "empty", "must list some methods")

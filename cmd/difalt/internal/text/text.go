@@ -132,15 +132,18 @@ func ShellWord(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// Value returns a value as messages show it: a number as it is, any other text in quotes, and "empty" for an
-// empty text.
+// Value returns a value as messages show it: a number as it is, any other text in quotes, "empty" for an empty
+// text, and the beginning of a long one.
 func Value(s string) string {
 	_, err := strconv.ParseFloat(s, 64)
 	switch {
 	case s == "":
 		return "empty"
-	case err == nil:
+	case err == nil && len(s) <= longest:
 		return s
+	}
+	if runes := []rune(s); len(runes) > longest {
+		return strconv.Quote(string(runes[:longest])) + "..."
 	}
 	return strconv.Quote(s)
 }
