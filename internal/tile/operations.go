@@ -60,6 +60,11 @@ type operations struct {
 	absolutes          [17]int
 	symmetricRows      [5]int
 	reflect            [5]int
+	addComplex         [17]int
+	timesComplex       [17]int
+	dotComplex         [17]int
+	planeRotation      [17]int
+	largest            [17]int
 	solveRows          [21]int
 	multiplyRows       [21]int
 	solveFew           [17]int

@@ -109,6 +109,21 @@ func symmetricRowsTile(y, a *float64, lda int, x *float64, beside, n int, index 
 func reflectTile(a, col, next *float64, ld int, w, sums *float64, scale float64, m int, index int)
 
 //go:noescape
+func addComplexTile(y, x, by unsafe.Pointer, n int, index int)
+
+//go:noescape
+func timesComplexTile(y, by unsafe.Pointer, n int, index int)
+
+//go:noescape
+func dotComplexTile(sums, x, y unsafe.Pointer, n int, index int)
+
+//go:noescape
+func planeRotationTile(x, y, by unsafe.Pointer, n int, index int)
+
+//go:noescape
+func largestTile(most, x unsafe.Pointer, n int, index int)
+
+//go:noescape
 func solveRowsTile(b unsafe.Pointer, ldb int, a unsafe.Pointer, down, across int, d unsafe.Pointer, order, cols int, index int)
 
 //go:noescape

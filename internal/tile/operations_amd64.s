@@ -93,23 +93,33 @@ DATA operations_avx2<>+3104(SB)/8, $·reflect_1_avx2(SB)
 DATA operations_avx2<>+3112(SB)/8, $·reflect_2_avx2(SB)
 DATA operations_avx2<>+3120(SB)/8, $·reflect_3_avx2(SB)
 DATA operations_avx2<>+3128(SB)/8, $·reflect_4_avx2(SB)
-DATA operations_avx2<>+3144(SB)/8, $·solveRows_1_avx2(SB)
-DATA operations_avx2<>+3152(SB)/8, $·solveRows_2_avx2(SB)
-DATA operations_avx2<>+3168(SB)/8, $·solveRows_4_avx2(SB)
-DATA operations_avx2<>+3272(SB)/8, $·solveRows32_1_avx2(SB)
-DATA operations_avx2<>+3280(SB)/8, $·solveRows32_2_avx2(SB)
-DATA operations_avx2<>+3296(SB)/8, $·solveRows32_4_avx2(SB)
-DATA operations_avx2<>+3312(SB)/8, $·multiplyRows_1_avx2(SB)
-DATA operations_avx2<>+3320(SB)/8, $·multiplyRows_2_avx2(SB)
-DATA operations_avx2<>+3336(SB)/8, $·multiplyRows_4_avx2(SB)
-DATA operations_avx2<>+3440(SB)/8, $·multiplyRows32_1_avx2(SB)
-DATA operations_avx2<>+3448(SB)/8, $·multiplyRows32_2_avx2(SB)
-DATA operations_avx2<>+3464(SB)/8, $·multiplyRows32_4_avx2(SB)
-DATA operations_avx2<>+3472(SB)/8, $·solveFew_avx2(SB)
-DATA operations_avx2<>+3600(SB)/8, $·solveFew32_avx2(SB)
-DATA operations_avx2<>+3608(SB)/8, $·solveUpper_avx2(SB)
-DATA operations_avx2<>+3616(SB)/8, $·fmaPeak_avx2(SB)
-GLOBL operations_avx2<>(SB), NOPTR, $3696
+DATA operations_avx2<>+3136(SB)/8, $·addComplex_avx2(SB)
+DATA operations_avx2<>+3264(SB)/8, $·addComplex32_avx2(SB)
+DATA operations_avx2<>+3272(SB)/8, $·timesComplex_avx2(SB)
+DATA operations_avx2<>+3400(SB)/8, $·timesComplex32_avx2(SB)
+DATA operations_avx2<>+3408(SB)/8, $·dotComplex_avx2(SB)
+DATA operations_avx2<>+3536(SB)/8, $·dotComplex32_avx2(SB)
+DATA operations_avx2<>+3544(SB)/8, $·planeRotation_avx2(SB)
+DATA operations_avx2<>+3672(SB)/8, $·planeRotation32_avx2(SB)
+DATA operations_avx2<>+3680(SB)/8, $·largest_avx2(SB)
+DATA operations_avx2<>+3808(SB)/8, $·largest32_avx2(SB)
+DATA operations_avx2<>+3824(SB)/8, $·solveRows_1_avx2(SB)
+DATA operations_avx2<>+3832(SB)/8, $·solveRows_2_avx2(SB)
+DATA operations_avx2<>+3848(SB)/8, $·solveRows_4_avx2(SB)
+DATA operations_avx2<>+3952(SB)/8, $·solveRows32_1_avx2(SB)
+DATA operations_avx2<>+3960(SB)/8, $·solveRows32_2_avx2(SB)
+DATA operations_avx2<>+3976(SB)/8, $·solveRows32_4_avx2(SB)
+DATA operations_avx2<>+3992(SB)/8, $·multiplyRows_1_avx2(SB)
+DATA operations_avx2<>+4000(SB)/8, $·multiplyRows_2_avx2(SB)
+DATA operations_avx2<>+4016(SB)/8, $·multiplyRows_4_avx2(SB)
+DATA operations_avx2<>+4120(SB)/8, $·multiplyRows32_1_avx2(SB)
+DATA operations_avx2<>+4128(SB)/8, $·multiplyRows32_2_avx2(SB)
+DATA operations_avx2<>+4144(SB)/8, $·multiplyRows32_4_avx2(SB)
+DATA operations_avx2<>+4152(SB)/8, $·solveFew_avx2(SB)
+DATA operations_avx2<>+4280(SB)/8, $·solveFew32_avx2(SB)
+DATA operations_avx2<>+4288(SB)/8, $·solveUpper_avx2(SB)
+DATA operations_avx2<>+4296(SB)/8, $·fmaPeak_avx2(SB)
+GLOBL operations_avx2<>(SB), NOPTR, $4376
 
 TEXT ·operations_avx2(SB), NOSPLIT, $0-8
 	LEAQ operations_avx2<>(SB), AX
@@ -212,31 +222,41 @@ DATA operations_avx512<>+3104(SB)/8, $·reflect_1_avx512(SB)
 DATA operations_avx512<>+3112(SB)/8, $·reflect_2_avx512(SB)
 DATA operations_avx512<>+3120(SB)/8, $·reflect_3_avx512(SB)
 DATA operations_avx512<>+3128(SB)/8, $·reflect_4_avx512(SB)
-DATA operations_avx512<>+3144(SB)/8, $·solveRows_1_avx512(SB)
-DATA operations_avx512<>+3152(SB)/8, $·solveRows_2_avx512(SB)
-DATA operations_avx512<>+3168(SB)/8, $·solveRows_4_avx512(SB)
-DATA operations_avx512<>+3272(SB)/8, $·solveRows32_1_avx2(SB)
-DATA operations_avx512<>+3280(SB)/8, $·solveRows32_2_avx2(SB)
-DATA operations_avx512<>+3296(SB)/8, $·solveRows32_4_avx2(SB)
-DATA operations_avx512<>+3312(SB)/8, $·multiplyRows_1_avx512(SB)
-DATA operations_avx512<>+3320(SB)/8, $·multiplyRows_2_avx512(SB)
-DATA operations_avx512<>+3336(SB)/8, $·multiplyRows_4_avx512(SB)
-DATA operations_avx512<>+3440(SB)/8, $·multiplyRows32_1_avx2(SB)
-DATA operations_avx512<>+3448(SB)/8, $·multiplyRows32_2_avx2(SB)
-DATA operations_avx512<>+3464(SB)/8, $·multiplyRows32_4_avx2(SB)
-DATA operations_avx512<>+3472(SB)/8, $·solveFew_avx512(SB)
-DATA operations_avx512<>+3600(SB)/8, $·solveFew32_avx2(SB)
-DATA operations_avx512<>+3608(SB)/8, $·solveUpper_avx512(SB)
-DATA operations_avx512<>+3616(SB)/8, $·fmaPeak_avx512(SB)
-DATA operations_avx512<>+3632(SB)/8, $·leastSquaresSmall_1_avx512(SB)
-DATA operations_avx512<>+3640(SB)/8, $·leastSquaresSmall_2_avx512(SB)
-DATA operations_avx512<>+3648(SB)/8, $·leastSquaresSmall_3_avx512(SB)
-DATA operations_avx512<>+3656(SB)/8, $·leastSquaresSmall_4_avx512(SB)
-DATA operations_avx512<>+3664(SB)/8, $·leastSquaresSmall_5_avx512(SB)
-DATA operations_avx512<>+3672(SB)/8, $·leastSquaresSmall_6_avx512(SB)
-DATA operations_avx512<>+3680(SB)/8, $·leastSquaresSmall_7_avx512(SB)
-DATA operations_avx512<>+3688(SB)/8, $·leastSquaresSmall_8_avx512(SB)
-GLOBL operations_avx512<>(SB), NOPTR, $3696
+DATA operations_avx512<>+3136(SB)/8, $·addComplex_avx512(SB)
+DATA operations_avx512<>+3264(SB)/8, $·addComplex32_avx2(SB)
+DATA operations_avx512<>+3272(SB)/8, $·timesComplex_avx512(SB)
+DATA operations_avx512<>+3400(SB)/8, $·timesComplex32_avx2(SB)
+DATA operations_avx512<>+3408(SB)/8, $·dotComplex_avx512(SB)
+DATA operations_avx512<>+3536(SB)/8, $·dotComplex32_avx2(SB)
+DATA operations_avx512<>+3544(SB)/8, $·planeRotation_avx512(SB)
+DATA operations_avx512<>+3672(SB)/8, $·planeRotation32_avx2(SB)
+DATA operations_avx512<>+3680(SB)/8, $·largest_avx2(SB)
+DATA operations_avx512<>+3808(SB)/8, $·largest32_avx2(SB)
+DATA operations_avx512<>+3824(SB)/8, $·solveRows_1_avx512(SB)
+DATA operations_avx512<>+3832(SB)/8, $·solveRows_2_avx512(SB)
+DATA operations_avx512<>+3848(SB)/8, $·solveRows_4_avx512(SB)
+DATA operations_avx512<>+3952(SB)/8, $·solveRows32_1_avx2(SB)
+DATA operations_avx512<>+3960(SB)/8, $·solveRows32_2_avx2(SB)
+DATA operations_avx512<>+3976(SB)/8, $·solveRows32_4_avx2(SB)
+DATA operations_avx512<>+3992(SB)/8, $·multiplyRows_1_avx512(SB)
+DATA operations_avx512<>+4000(SB)/8, $·multiplyRows_2_avx512(SB)
+DATA operations_avx512<>+4016(SB)/8, $·multiplyRows_4_avx512(SB)
+DATA operations_avx512<>+4120(SB)/8, $·multiplyRows32_1_avx2(SB)
+DATA operations_avx512<>+4128(SB)/8, $·multiplyRows32_2_avx2(SB)
+DATA operations_avx512<>+4144(SB)/8, $·multiplyRows32_4_avx2(SB)
+DATA operations_avx512<>+4152(SB)/8, $·solveFew_avx512(SB)
+DATA operations_avx512<>+4280(SB)/8, $·solveFew32_avx2(SB)
+DATA operations_avx512<>+4288(SB)/8, $·solveUpper_avx512(SB)
+DATA operations_avx512<>+4296(SB)/8, $·fmaPeak_avx512(SB)
+DATA operations_avx512<>+4312(SB)/8, $·leastSquaresSmall_1_avx512(SB)
+DATA operations_avx512<>+4320(SB)/8, $·leastSquaresSmall_2_avx512(SB)
+DATA operations_avx512<>+4328(SB)/8, $·leastSquaresSmall_3_avx512(SB)
+DATA operations_avx512<>+4336(SB)/8, $·leastSquaresSmall_4_avx512(SB)
+DATA operations_avx512<>+4344(SB)/8, $·leastSquaresSmall_5_avx512(SB)
+DATA operations_avx512<>+4352(SB)/8, $·leastSquaresSmall_6_avx512(SB)
+DATA operations_avx512<>+4360(SB)/8, $·leastSquaresSmall_7_avx512(SB)
+DATA operations_avx512<>+4368(SB)/8, $·leastSquaresSmall_8_avx512(SB)
+GLOBL operations_avx512<>(SB), NOPTR, $4376
 
 TEXT ·operations_avx512(SB), NOSPLIT, $0-8
 	LEAQ operations_avx512<>(SB), AX
@@ -399,34 +419,64 @@ TEXT ·reflectTile(SB), NOSPLIT, $0-72
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
+TEXT ·addComplexTile(SB), NOSPLIT, $0-40
+	MOVQ index+32(FP), AX
+	LEAQ ·tiles+3136(SB), CX
+	MOVQ (CX)(AX*8), AX
+	JMP AX
+
+TEXT ·timesComplexTile(SB), NOSPLIT, $0-32
+	MOVQ index+24(FP), AX
+	LEAQ ·tiles+3272(SB), CX
+	MOVQ (CX)(AX*8), AX
+	JMP AX
+
+TEXT ·dotComplexTile(SB), NOSPLIT, $0-40
+	MOVQ index+32(FP), AX
+	LEAQ ·tiles+3408(SB), CX
+	MOVQ (CX)(AX*8), AX
+	JMP AX
+
+TEXT ·planeRotationTile(SB), NOSPLIT, $0-40
+	MOVQ index+32(FP), AX
+	LEAQ ·tiles+3544(SB), CX
+	MOVQ (CX)(AX*8), AX
+	JMP AX
+
+TEXT ·largestTile(SB), NOSPLIT, $0-32
+	MOVQ index+24(FP), AX
+	LEAQ ·tiles+3680(SB), CX
+	MOVQ (CX)(AX*8), AX
+	JMP AX
+
 TEXT ·solveRowsTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+3136(SB), CX
+	LEAQ ·tiles+3816(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·multiplyRowsTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+3304(SB), CX
+	LEAQ ·tiles+3984(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveFewTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+3472(SB), CX
+	LEAQ ·tiles+4152(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveUpperTile(SB), NOSPLIT, $0-56
-	MOVQ ·tiles+3608(SB), AX
+	MOVQ ·tiles+4288(SB), AX
 	JMP AX
 
 TEXT ·fmaPeakTile(SB), NOSPLIT, $0-16
-	MOVQ ·tiles+3616(SB), AX
+	MOVQ ·tiles+4296(SB), AX
 	JMP AX
 
 TEXT ·leastSquaresSmallTile(SB), NOSPLIT, $0-112
 	MOVQ index+80(FP), AX
-	LEAQ ·tiles+3624(SB), CX
+	LEAQ ·tiles+4304(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX

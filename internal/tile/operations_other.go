@@ -22,6 +22,11 @@ func addRowPairsTile(y, z, a unsafe.Pointer, lda int, b unsafe.Pointer, n int, i
 func addOuterPairsTile(a unsafe.Pointer, lda int, b, y, z unsafe.Pointer, n int, index int) {
 	panic("tile: no tile")
 }
+func addComplexTile(y, x, by unsafe.Pointer, n int, index int)    { panic("tile: no tile") }
+func timesComplexTile(y, by unsafe.Pointer, n int, index int)     { panic("tile: no tile") }
+func dotComplexTile(sums, x, y unsafe.Pointer, n int, index int)  { panic("tile: no tile") }
+func planeRotationTile(x, y, by unsafe.Pointer, n int, index int) { panic("tile: no tile") }
+func largestTile(most, x unsafe.Pointer, n int, index int)        { panic("tile: no tile") }
 func leastSquaresSmallTile(b, e, a *float64, lda, n int, y, f *float64, next uintptr, lines int, apart float64, index int) (lo, hi, squares float64) {
 	panic("tile: no tile")
 }

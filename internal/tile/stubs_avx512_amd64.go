@@ -214,6 +214,18 @@ func reflect_3_avx512(a *float64, col *float64, next *float64, ld int, w *float6
 // reflect_4_avx512 works like reflectGeneric for 32 columns, m >= 1.
 func reflect_4_avx512(a *float64, col *float64, next *float64, ld int, w *float64, sums *float64, scale float64, m int, index int)
 
+// addComplex_avx512 adds pairs of n numbers of x to y, times the factors at by, n >= 2.
+func addComplex_avx512(y *float64, x *float64, by *float64, n int, index int)
+
+// timesComplex_avx512 overwrites pairs of n numbers by their products with the factors at by, n >= 2.
+func timesComplex_avx512(y *float64, by *float64, n int, index int)
+
+// dotComplex_avx512 sets 16 sums to those of products of n numbers, and as many of x and swapped pairs of y, n > 0 a multiple of 16.
+func dotComplex_avx512(sums *float64, x *float64, y *float64, n int, index int)
+
+// planeRotation_avx512 sets n numbers of x to c x + s y, and of y to c y - s x, with c and s at by, n >= 1.
+func planeRotation_avx512(x *float64, y *float64, by *float64, n int, index int)
+
 // solveRows_4_avx512 works like solveRowsGeneric for 4 vectors of columns, or a part of a single one, order >= 1.
 func solveRows_4_avx512(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
 

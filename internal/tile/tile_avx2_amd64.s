@@ -12695,6 +12695,718 @@ row:
 	VZEROUPPER
 	RET
 
+// func addComplex_avx2(y *float64, x *float64, by *float64, n int, index int)
+// Requires: AVX, FMA3
+TEXT ·addComplex_avx2(SB), NOSPLIT, $0-40
+	MOVQ           y+0(FP), AX
+	MOVQ           x+8(FP), CX
+	MOVQ           by+16(FP), DX
+	VBROADCASTF128 (DX), Y0
+	VBROADCASTF128 16(DX), Y1
+	MOVQ           n+24(FP), DX
+	ANDQ           $+3, DX
+	JZ             whole
+	LEAQ           tailMask<>+32(SB), BX
+	VMOVUPD        (BX)(DX*8), Y2
+	MOVQ           n+24(FP), DX
+	SUBQ           $+4, DX
+	SHLQ           $0x03, DX
+	ADDQ           DX, CX
+	ADDQ           DX, AX
+	CMPQ           n+24(FP), $+4
+	JLT            short
+	VMASKMOVPD     (CX), Y2, Y3
+	VMASKMOVPD     (AX), Y2, Y5
+	VPERMILPD      $0x05, Y3, Y4
+	VFMADD231PD    Y3, Y0, Y5
+	VFMADD231PD    Y4, Y1, Y5
+	VMOVUPD        (AX), Y3
+	VBLENDVPD      Y2, Y5, Y3, Y3
+	VMOVUPD        Y3, (AX)
+	JMP            back
+
+short:
+	VMASKMOVPD  (CX), Y2, Y3
+	VMASKMOVPD  (AX), Y2, Y5
+	VPERMILPD   $0x05, Y3, Y4
+	VFMADD231PD Y3, Y0, Y5
+	VFMADD231PD Y4, Y1, Y5
+	VMASKMOVPD  Y5, Y2, (AX)
+
+back:
+	SUBQ DX, CX
+	SUBQ DX, AX
+
+whole:
+	MOVQ  n+24(FP), DX
+	SHRQ  $0x03, DX
+	TESTQ DX, DX
+	JZ    blockDone
+
+block:
+	VMOVUPD     (CX), Y2
+	VMOVUPD     (AX), Y4
+	VPERMILPD   $0x05, Y2, Y3
+	VFMADD231PD Y2, Y0, Y4
+	VFMADD231PD Y3, Y1, Y4
+	VMOVUPD     Y4, (AX)
+	VMOVUPD     32(CX), Y2
+	VMOVUPD     32(AX), Y4
+	VPERMILPD   $0x05, Y2, Y3
+	VFMADD231PD Y2, Y0, Y4
+	VFMADD231PD Y3, Y1, Y4
+	VMOVUPD     Y4, 32(AX)
+	ADDQ        $+64, CX
+	ADDQ        $+64, AX
+	DECQ        DX
+	JNZ         block
+
+blockDone:
+	MOVQ  n+24(FP), DX
+	SHRQ  $0x02, DX
+	ANDQ  $+1, DX
+	TESTQ DX, DX
+	JZ    vectorDone
+
+vector:
+	VMOVUPD     (CX), Y2
+	VMOVUPD     (AX), Y4
+	VPERMILPD   $0x05, Y2, Y3
+	VFMADD231PD Y2, Y0, Y4
+	VFMADD231PD Y3, Y1, Y4
+	VMOVUPD     Y4, (AX)
+	ADDQ        $+32, CX
+	ADDQ        $+32, AX
+	DECQ        DX
+	JNZ         vector
+
+vectorDone:
+	VZEROUPPER
+	RET
+
+// func timesComplex_avx2(y *float64, by *float64, n int, index int)
+// Requires: AVX, FMA3
+TEXT ·timesComplex_avx2(SB), NOSPLIT, $0-32
+	MOVQ           y+0(FP), AX
+	MOVQ           by+8(FP), CX
+	VBROADCASTF128 (CX), Y0
+	VBROADCASTF128 16(CX), Y1
+	MOVQ           n+16(FP), CX
+	ANDQ           $+3, CX
+	JZ             whole
+	LEAQ           tailMask<>+32(SB), DX
+	VMOVUPD        (DX)(CX*8), Y2
+	MOVQ           n+16(FP), CX
+	SUBQ           $+4, CX
+	SHLQ           $0x03, CX
+	ADDQ           CX, AX
+	CMPQ           n+16(FP), $+4
+	JLT            short
+	VMASKMOVPD     (AX), Y2, Y3
+	VPERMILPD      $0x05, Y3, Y4
+	VMULPD         Y1, Y4, Y4
+	VFMADD231PD    Y3, Y0, Y4
+	VMOVUPD        (AX), Y3
+	VBLENDVPD      Y2, Y4, Y3, Y3
+	VMOVUPD        Y3, (AX)
+	JMP            back
+
+short:
+	VMASKMOVPD  (AX), Y2, Y3
+	VPERMILPD   $0x05, Y3, Y4
+	VMULPD      Y1, Y4, Y4
+	VFMADD231PD Y3, Y0, Y4
+	VMASKMOVPD  Y4, Y2, (AX)
+
+back:
+	SUBQ CX, AX
+
+whole:
+	MOVQ  n+16(FP), CX
+	SHRQ  $0x03, CX
+	TESTQ CX, CX
+	JZ    blockDone
+
+block:
+	VMOVUPD     (AX), Y2
+	VPERMILPD   $0x05, Y2, Y3
+	VMULPD      Y1, Y3, Y3
+	VFMADD231PD Y2, Y0, Y3
+	VMOVUPD     Y3, (AX)
+	VMOVUPD     32(AX), Y2
+	VPERMILPD   $0x05, Y2, Y3
+	VMULPD      Y1, Y3, Y3
+	VFMADD231PD Y2, Y0, Y3
+	VMOVUPD     Y3, 32(AX)
+	ADDQ        $+64, AX
+	DECQ        CX
+	JNZ         block
+
+blockDone:
+	MOVQ  n+16(FP), CX
+	SHRQ  $0x02, CX
+	ANDQ  $+1, CX
+	TESTQ CX, CX
+	JZ    vectorDone
+
+vector:
+	VMOVUPD     (AX), Y2
+	VPERMILPD   $0x05, Y2, Y3
+	VMULPD      Y1, Y3, Y3
+	VFMADD231PD Y2, Y0, Y3
+	VMOVUPD     Y3, (AX)
+	ADDQ        $+32, AX
+	DECQ        CX
+	JNZ         vector
+
+vectorDone:
+	VZEROUPPER
+	RET
+
+// func dotComplex_avx2(sums *float64, x *float64, y *float64, n int, index int)
+// Requires: AVX, FMA3
+TEXT ·dotComplex_avx2(SB), NOSPLIT, $0-40
+	MOVQ   x+8(FP), AX
+	MOVQ   y+16(FP), CX
+	MOVQ   n+24(FP), DX
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	SHRQ   $0x04, DX
+
+block:
+	VMOVUPD     (AX), Y8
+	VMOVUPD     (CX), Y9
+	VPERMILPD   $0x05, Y9, Y10
+	VFMADD231PD Y9, Y8, Y0
+	VFMADD231PD Y10, Y8, Y4
+	VMOVUPD     32(AX), Y8
+	VMOVUPD     32(CX), Y9
+	VPERMILPD   $0x05, Y9, Y10
+	VFMADD231PD Y9, Y8, Y1
+	VFMADD231PD Y10, Y8, Y5
+	VMOVUPD     64(AX), Y8
+	VMOVUPD     64(CX), Y9
+	VPERMILPD   $0x05, Y9, Y10
+	VFMADD231PD Y9, Y8, Y2
+	VFMADD231PD Y10, Y8, Y6
+	VMOVUPD     96(AX), Y8
+	VMOVUPD     96(CX), Y9
+	VPERMILPD   $0x05, Y9, Y10
+	VFMADD231PD Y9, Y8, Y3
+	VFMADD231PD Y10, Y8, Y7
+	ADDQ        $+128, AX
+	ADDQ        $+128, CX
+	DECQ        DX
+	JNZ         block
+	MOVQ        sums+0(FP), AX
+	VMOVUPD     Y0, (AX)
+	VMOVUPD     Y1, 32(AX)
+	VMOVUPD     Y2, 64(AX)
+	VMOVUPD     Y3, 96(AX)
+	VMOVUPD     Y4, 128(AX)
+	VMOVUPD     Y5, 160(AX)
+	VMOVUPD     Y6, 192(AX)
+	VMOVUPD     Y7, 224(AX)
+	VZEROUPPER
+	RET
+
+// func planeRotation_avx2(x *float64, y *float64, by *float64, n int, index int)
+// Requires: AVX, FMA3
+TEXT ·planeRotation_avx2(SB), NOSPLIT, $0-40
+	MOVQ         x+0(FP), AX
+	MOVQ         y+8(FP), CX
+	MOVQ         by+16(FP), DX
+	VBROADCASTSD (DX), Y0
+	VBROADCASTSD 8(DX), Y1
+	MOVQ         n+24(FP), DX
+	ANDQ         $+3, DX
+	JZ           whole
+	LEAQ         tailMask<>+32(SB), BX
+	VMOVUPD      (BX)(DX*8), Y2
+	MOVQ         n+24(FP), DX
+	SUBQ         $+4, DX
+	SHLQ         $0x03, DX
+	ADDQ         DX, AX
+	ADDQ         DX, CX
+	CMPQ         n+24(FP), $+4
+	JLT          short
+	VMASKMOVPD   (AX), Y2, Y3
+	VMASKMOVPD   (CX), Y2, Y4
+	VMULPD       Y1, Y4, Y5
+	VFMADD231PD  Y3, Y0, Y5
+	VMULPD       Y0, Y4, Y4
+	VFNMADD231PD Y3, Y1, Y4
+	VMOVUPD      (AX), Y3
+	VBLENDVPD    Y2, Y5, Y3, Y3
+	VMOVUPD      Y3, (AX)
+	VMOVUPD      (CX), Y3
+	VBLENDVPD    Y2, Y4, Y3, Y3
+	VMOVUPD      Y3, (CX)
+	JMP          back
+
+short:
+	VMASKMOVPD   (AX), Y2, Y3
+	VMASKMOVPD   (CX), Y2, Y4
+	VMULPD       Y1, Y4, Y5
+	VFMADD231PD  Y3, Y0, Y5
+	VMULPD       Y0, Y4, Y4
+	VFNMADD231PD Y3, Y1, Y4
+	VMASKMOVPD   Y5, Y2, (AX)
+	VMASKMOVPD   Y4, Y2, (CX)
+
+back:
+	SUBQ DX, AX
+	SUBQ DX, CX
+
+whole:
+	MOVQ  n+24(FP), DX
+	SHRQ  $0x03, DX
+	TESTQ DX, DX
+	JZ    blockDone
+
+block:
+	VMOVUPD      (AX), Y2
+	VMOVUPD      (CX), Y3
+	VMULPD       Y1, Y3, Y4
+	VFMADD231PD  Y2, Y0, Y4
+	VMULPD       Y0, Y3, Y3
+	VFNMADD231PD Y2, Y1, Y3
+	VMOVUPD      Y4, (AX)
+	VMOVUPD      Y3, (CX)
+	VMOVUPD      32(AX), Y2
+	VMOVUPD      32(CX), Y3
+	VMULPD       Y1, Y3, Y4
+	VFMADD231PD  Y2, Y0, Y4
+	VMULPD       Y0, Y3, Y3
+	VFNMADD231PD Y2, Y1, Y3
+	VMOVUPD      Y4, 32(AX)
+	VMOVUPD      Y3, 32(CX)
+	ADDQ         $+64, AX
+	ADDQ         $+64, CX
+	DECQ         DX
+	JNZ          block
+
+blockDone:
+	MOVQ  n+24(FP), DX
+	SHRQ  $0x02, DX
+	ANDQ  $+1, DX
+	TESTQ DX, DX
+	JZ    vectorDone
+
+vector:
+	VMOVUPD      (AX), Y2
+	VMOVUPD      (CX), Y3
+	VMULPD       Y1, Y3, Y4
+	VFMADD231PD  Y2, Y0, Y4
+	VMULPD       Y0, Y3, Y3
+	VFNMADD231PD Y2, Y1, Y3
+	VMOVUPD      Y4, (AX)
+	VMOVUPD      Y3, (CX)
+	ADDQ         $+32, AX
+	ADDQ         $+32, CX
+	DECQ         DX
+	JNZ          vector
+
+vectorDone:
+	VZEROUPPER
+	RET
+
+// func largest_avx2(most *float64, x *float64, n int, index int)
+// Requires: AVX
+TEXT ·largest_avx2(SB), NOSPLIT, $8-32
+	MOVQ         x+8(FP), AX
+	MOVQ         n+16(FP), CX
+	VXORPD       Y0, Y0, Y0
+	VXORPD       Y1, Y1, Y1
+	VXORPD       Y2, Y2, Y2
+	VXORPD       Y3, Y3, Y3
+	MOVQ         $0x8000000000000000, DX
+	MOVQ         DX, (SP)
+	VBROADCASTSD (SP), Y4
+	SHRQ         $0x04, CX
+
+block:
+	VANDNPD (AX), Y4, Y5
+	VMAXPD  Y0, Y5, Y0
+	VANDNPD 32(AX), Y4, Y5
+	VMAXPD  Y1, Y5, Y1
+	VANDNPD 64(AX), Y4, Y5
+	VMAXPD  Y2, Y5, Y2
+	VANDNPD 96(AX), Y4, Y5
+	VMAXPD  Y3, Y5, Y3
+	ADDQ    $+128, AX
+	DECQ    CX
+	JNZ     block
+	MOVQ    most+0(FP), AX
+	VMOVUPD Y0, (AX)
+	VMOVUPD Y1, 32(AX)
+	VMOVUPD Y2, 64(AX)
+	VMOVUPD Y3, 96(AX)
+	VZEROUPPER
+	RET
+
+// func addComplex32_avx2(y *float32, x *float32, by *float32, n int, index int)
+// Requires: AVX, FMA3
+TEXT ·addComplex32_avx2(SB), NOSPLIT, $0-40
+	MOVQ         y+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         by+16(FP), DX
+	VBROADCASTSD (DX), Y0
+	VBROADCASTSD 8(DX), Y1
+	MOVQ         n+24(FP), DX
+	ANDQ         $+7, DX
+	JZ           whole
+	LEAQ         tailMask<>+32(SB), BX
+	VMOVUPD      (BX)(DX*4), Y2
+	MOVQ         n+24(FP), DX
+	SUBQ         $+8, DX
+	SHLQ         $0x02, DX
+	ADDQ         DX, CX
+	ADDQ         DX, AX
+	CMPQ         n+24(FP), $+8
+	JLT          short
+	VMASKMOVPS   (CX), Y2, Y3
+	VMASKMOVPS   (AX), Y2, Y5
+	VPERMILPS    $0xb1, Y3, Y4
+	VFMADD231PS  Y3, Y0, Y5
+	VFMADD231PS  Y4, Y1, Y5
+	VMOVUPD      (AX), Y3
+	VBLENDVPS    Y2, Y5, Y3, Y3
+	VMOVUPD      Y3, (AX)
+	JMP          back
+
+short:
+	VMASKMOVPS  (CX), Y2, Y3
+	VMASKMOVPS  (AX), Y2, Y5
+	VPERMILPS   $0xb1, Y3, Y4
+	VFMADD231PS Y3, Y0, Y5
+	VFMADD231PS Y4, Y1, Y5
+	VMASKMOVPS  Y5, Y2, (AX)
+
+back:
+	SUBQ DX, CX
+	SUBQ DX, AX
+
+whole:
+	MOVQ  n+24(FP), DX
+	SHRQ  $0x04, DX
+	TESTQ DX, DX
+	JZ    blockDone
+
+block:
+	VMOVUPS     (CX), Y2
+	VMOVUPS     (AX), Y4
+	VPERMILPS   $0xb1, Y2, Y3
+	VFMADD231PS Y2, Y0, Y4
+	VFMADD231PS Y3, Y1, Y4
+	VMOVUPS     Y4, (AX)
+	VMOVUPS     32(CX), Y2
+	VMOVUPS     32(AX), Y4
+	VPERMILPS   $0xb1, Y2, Y3
+	VFMADD231PS Y2, Y0, Y4
+	VFMADD231PS Y3, Y1, Y4
+	VMOVUPS     Y4, 32(AX)
+	ADDQ        $+64, CX
+	ADDQ        $+64, AX
+	DECQ        DX
+	JNZ         block
+
+blockDone:
+	MOVQ  n+24(FP), DX
+	SHRQ  $0x03, DX
+	ANDQ  $+1, DX
+	TESTQ DX, DX
+	JZ    vectorDone
+
+vector:
+	VMOVUPS     (CX), Y2
+	VMOVUPS     (AX), Y4
+	VPERMILPS   $0xb1, Y2, Y3
+	VFMADD231PS Y2, Y0, Y4
+	VFMADD231PS Y3, Y1, Y4
+	VMOVUPS     Y4, (AX)
+	ADDQ        $+32, CX
+	ADDQ        $+32, AX
+	DECQ        DX
+	JNZ         vector
+
+vectorDone:
+	VZEROUPPER
+	RET
+
+// func timesComplex32_avx2(y *float32, by *float32, n int, index int)
+// Requires: AVX, FMA3
+TEXT ·timesComplex32_avx2(SB), NOSPLIT, $0-32
+	MOVQ         y+0(FP), AX
+	MOVQ         by+8(FP), CX
+	VBROADCASTSD (CX), Y0
+	VBROADCASTSD 8(CX), Y1
+	MOVQ         n+16(FP), CX
+	ANDQ         $+7, CX
+	JZ           whole
+	LEAQ         tailMask<>+32(SB), DX
+	VMOVUPD      (DX)(CX*4), Y2
+	MOVQ         n+16(FP), CX
+	SUBQ         $+8, CX
+	SHLQ         $0x02, CX
+	ADDQ         CX, AX
+	CMPQ         n+16(FP), $+8
+	JLT          short
+	VMASKMOVPS   (AX), Y2, Y3
+	VPERMILPS    $0xb1, Y3, Y4
+	VMULPS       Y1, Y4, Y4
+	VFMADD231PS  Y3, Y0, Y4
+	VMOVUPD      (AX), Y3
+	VBLENDVPS    Y2, Y4, Y3, Y3
+	VMOVUPD      Y3, (AX)
+	JMP          back
+
+short:
+	VMASKMOVPS  (AX), Y2, Y3
+	VPERMILPS   $0xb1, Y3, Y4
+	VMULPS      Y1, Y4, Y4
+	VFMADD231PS Y3, Y0, Y4
+	VMASKMOVPS  Y4, Y2, (AX)
+
+back:
+	SUBQ CX, AX
+
+whole:
+	MOVQ  n+16(FP), CX
+	SHRQ  $0x04, CX
+	TESTQ CX, CX
+	JZ    blockDone
+
+block:
+	VMOVUPS     (AX), Y2
+	VPERMILPS   $0xb1, Y2, Y3
+	VMULPS      Y1, Y3, Y3
+	VFMADD231PS Y2, Y0, Y3
+	VMOVUPS     Y3, (AX)
+	VMOVUPS     32(AX), Y2
+	VPERMILPS   $0xb1, Y2, Y3
+	VMULPS      Y1, Y3, Y3
+	VFMADD231PS Y2, Y0, Y3
+	VMOVUPS     Y3, 32(AX)
+	ADDQ        $+64, AX
+	DECQ        CX
+	JNZ         block
+
+blockDone:
+	MOVQ  n+16(FP), CX
+	SHRQ  $0x03, CX
+	ANDQ  $+1, CX
+	TESTQ CX, CX
+	JZ    vectorDone
+
+vector:
+	VMOVUPS     (AX), Y2
+	VPERMILPS   $0xb1, Y2, Y3
+	VMULPS      Y1, Y3, Y3
+	VFMADD231PS Y2, Y0, Y3
+	VMOVUPS     Y3, (AX)
+	ADDQ        $+32, AX
+	DECQ        CX
+	JNZ         vector
+
+vectorDone:
+	VZEROUPPER
+	RET
+
+// func dotComplex32_avx2(sums *float32, x *float32, y *float32, n int, index int)
+// Requires: AVX, FMA3
+TEXT ·dotComplex32_avx2(SB), NOSPLIT, $0-40
+	MOVQ   x+8(FP), AX
+	MOVQ   y+16(FP), CX
+	MOVQ   n+24(FP), DX
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	SHRQ   $0x05, DX
+
+block:
+	VMOVUPD     (AX), Y8
+	VMOVUPD     (CX), Y9
+	VPERMILPS   $0xb1, Y9, Y10
+	VFMADD231PS Y9, Y8, Y0
+	VFMADD231PS Y10, Y8, Y4
+	VMOVUPD     32(AX), Y8
+	VMOVUPD     32(CX), Y9
+	VPERMILPS   $0xb1, Y9, Y10
+	VFMADD231PS Y9, Y8, Y1
+	VFMADD231PS Y10, Y8, Y5
+	VMOVUPD     64(AX), Y8
+	VMOVUPD     64(CX), Y9
+	VPERMILPS   $0xb1, Y9, Y10
+	VFMADD231PS Y9, Y8, Y2
+	VFMADD231PS Y10, Y8, Y6
+	VMOVUPD     96(AX), Y8
+	VMOVUPD     96(CX), Y9
+	VPERMILPS   $0xb1, Y9, Y10
+	VFMADD231PS Y9, Y8, Y3
+	VFMADD231PS Y10, Y8, Y7
+	ADDQ        $+128, AX
+	ADDQ        $+128, CX
+	DECQ        DX
+	JNZ         block
+	MOVQ        sums+0(FP), AX
+	VMOVUPD     Y0, (AX)
+	VMOVUPD     Y1, 32(AX)
+	VMOVUPD     Y2, 64(AX)
+	VMOVUPD     Y3, 96(AX)
+	VMOVUPD     Y4, 128(AX)
+	VMOVUPD     Y5, 160(AX)
+	VMOVUPD     Y6, 192(AX)
+	VMOVUPD     Y7, 224(AX)
+	VZEROUPPER
+	RET
+
+// func planeRotation32_avx2(x *float32, y *float32, by *float32, n int, index int)
+// Requires: AVX, FMA3
+TEXT ·planeRotation32_avx2(SB), NOSPLIT, $0-40
+	MOVQ         x+0(FP), AX
+	MOVQ         y+8(FP), CX
+	MOVQ         by+16(FP), DX
+	VBROADCASTSS (DX), Y0
+	VBROADCASTSS 4(DX), Y1
+	MOVQ         n+24(FP), DX
+	ANDQ         $+7, DX
+	JZ           whole
+	LEAQ         tailMask<>+32(SB), BX
+	VMOVUPD      (BX)(DX*4), Y2
+	MOVQ         n+24(FP), DX
+	SUBQ         $+8, DX
+	SHLQ         $0x02, DX
+	ADDQ         DX, AX
+	ADDQ         DX, CX
+	CMPQ         n+24(FP), $+8
+	JLT          short
+	VMASKMOVPS   (AX), Y2, Y3
+	VMASKMOVPS   (CX), Y2, Y4
+	VMULPS       Y1, Y4, Y5
+	VFMADD231PS  Y3, Y0, Y5
+	VMULPS       Y0, Y4, Y4
+	VFNMADD231PS Y3, Y1, Y4
+	VMOVUPD      (AX), Y3
+	VBLENDVPS    Y2, Y5, Y3, Y3
+	VMOVUPD      Y3, (AX)
+	VMOVUPD      (CX), Y3
+	VBLENDVPS    Y2, Y4, Y3, Y3
+	VMOVUPD      Y3, (CX)
+	JMP          back
+
+short:
+	VMASKMOVPS   (AX), Y2, Y3
+	VMASKMOVPS   (CX), Y2, Y4
+	VMULPS       Y1, Y4, Y5
+	VFMADD231PS  Y3, Y0, Y5
+	VMULPS       Y0, Y4, Y4
+	VFNMADD231PS Y3, Y1, Y4
+	VMASKMOVPS   Y5, Y2, (AX)
+	VMASKMOVPS   Y4, Y2, (CX)
+
+back:
+	SUBQ DX, AX
+	SUBQ DX, CX
+
+whole:
+	MOVQ  n+24(FP), DX
+	SHRQ  $0x04, DX
+	TESTQ DX, DX
+	JZ    blockDone
+
+block:
+	VMOVUPS      (AX), Y2
+	VMOVUPS      (CX), Y3
+	VMULPS       Y1, Y3, Y4
+	VFMADD231PS  Y2, Y0, Y4
+	VMULPS       Y0, Y3, Y3
+	VFNMADD231PS Y2, Y1, Y3
+	VMOVUPS      Y4, (AX)
+	VMOVUPS      Y3, (CX)
+	VMOVUPS      32(AX), Y2
+	VMOVUPS      32(CX), Y3
+	VMULPS       Y1, Y3, Y4
+	VFMADD231PS  Y2, Y0, Y4
+	VMULPS       Y0, Y3, Y3
+	VFNMADD231PS Y2, Y1, Y3
+	VMOVUPS      Y4, 32(AX)
+	VMOVUPS      Y3, 32(CX)
+	ADDQ         $+64, AX
+	ADDQ         $+64, CX
+	DECQ         DX
+	JNZ          block
+
+blockDone:
+	MOVQ  n+24(FP), DX
+	SHRQ  $0x03, DX
+	ANDQ  $+1, DX
+	TESTQ DX, DX
+	JZ    vectorDone
+
+vector:
+	VMOVUPS      (AX), Y2
+	VMOVUPS      (CX), Y3
+	VMULPS       Y1, Y3, Y4
+	VFMADD231PS  Y2, Y0, Y4
+	VMULPS       Y0, Y3, Y3
+	VFNMADD231PS Y2, Y1, Y3
+	VMOVUPS      Y4, (AX)
+	VMOVUPS      Y3, (CX)
+	ADDQ         $+32, AX
+	ADDQ         $+32, CX
+	DECQ         DX
+	JNZ          vector
+
+vectorDone:
+	VZEROUPPER
+	RET
+
+// func largest32_avx2(most *float32, x *float32, n int, index int)
+// Requires: AVX
+TEXT ·largest32_avx2(SB), NOSPLIT, $8-32
+	MOVQ         x+8(FP), AX
+	MOVQ         n+16(FP), CX
+	VXORPD       Y0, Y0, Y0
+	VXORPD       Y1, Y1, Y1
+	VXORPD       Y2, Y2, Y2
+	VXORPD       Y3, Y3, Y3
+	MOVQ         $0x8000000080000000, DX
+	MOVQ         DX, (SP)
+	VBROADCASTSD (SP), Y4
+	SHRQ         $0x05, CX
+
+block:
+	VANDNPD (AX), Y4, Y5
+	VMAXPS  Y0, Y5, Y0
+	VANDNPD 32(AX), Y4, Y5
+	VMAXPS  Y1, Y5, Y1
+	VANDNPD 64(AX), Y4, Y5
+	VMAXPS  Y2, Y5, Y2
+	VANDNPD 96(AX), Y4, Y5
+	VMAXPS  Y3, Y5, Y3
+	ADDQ    $+128, AX
+	DECQ    CX
+	JNZ     block
+	MOVQ    most+0(FP), AX
+	VMOVUPD Y0, (AX)
+	VMOVUPD Y1, 32(AX)
+	VMOVUPD Y2, 64(AX)
+	VMOVUPD Y3, 96(AX)
+	VZEROUPPER
+	RET
+
 // func solveRows_4_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
 // Requires: AVX, FMA3
 TEXT ·solveRows_4_avx2(SB), NOSPLIT, $0-72

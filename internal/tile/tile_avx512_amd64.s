@@ -13852,6 +13852,271 @@ row:
 	VZEROUPPER
 	RET
 
+// func addComplex_avx512(y *float64, x *float64, by *float64, n int, index int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·addComplex_avx512(SB), NOSPLIT, $0-40
+	MOVQ            y+0(FP), AX
+	MOVQ            x+8(FP), CX
+	MOVQ            by+16(FP), DX
+	VBROADCASTF64X2 (DX), Z0
+	VBROADCASTF64X2 16(DX), Z1
+	MOVQ            n+24(FP), DX
+	ANDQ            $+7, DX
+	JZ              whole
+	MOVQ            $0x00000000000000ff, BX
+	NEGQ            DX
+	ADDQ            $+8, DX
+	SHLXQ           DX, BX, BX
+	KMOVW           BX, K1
+	MOVQ            n+24(FP), DX
+	SUBQ            $+8, DX
+	SHLQ            $0x03, DX
+	ADDQ            DX, CX
+	ADDQ            DX, AX
+	VMOVUPD.Z       (CX), K1, Z2
+	VMOVUPD.Z       (AX), K1, Z4
+	VPERMILPD       $0x55, Z2, Z3
+	VFMADD231PD     Z2, Z0, Z4
+	VFMADD231PD     Z3, Z1, Z4
+	VMOVUPD         Z4, K1, (AX)
+	SUBQ            DX, CX
+	SUBQ            DX, AX
+
+whole:
+	MOVQ  n+24(FP), DX
+	SHRQ  $0x04, DX
+	TESTQ DX, DX
+	JZ    blockDone
+
+block:
+	VMOVUPD     (CX), Z2
+	VMOVUPD     (AX), Z4
+	VPERMILPD   $0x55, Z2, Z3
+	VFMADD231PD Z2, Z0, Z4
+	VFMADD231PD Z3, Z1, Z4
+	VMOVUPD     Z4, (AX)
+	VMOVUPD     64(CX), Z2
+	VMOVUPD     64(AX), Z4
+	VPERMILPD   $0x55, Z2, Z3
+	VFMADD231PD Z2, Z0, Z4
+	VFMADD231PD Z3, Z1, Z4
+	VMOVUPD     Z4, 64(AX)
+	ADDQ        $+128, CX
+	ADDQ        $+128, AX
+	DECQ        DX
+	JNZ         block
+
+blockDone:
+	MOVQ  n+24(FP), DX
+	SHRQ  $0x03, DX
+	ANDQ  $+1, DX
+	TESTQ DX, DX
+	JZ    vectorDone
+
+vector:
+	VMOVUPD     (CX), Z2
+	VMOVUPD     (AX), Z4
+	VPERMILPD   $0x55, Z2, Z3
+	VFMADD231PD Z2, Z0, Z4
+	VFMADD231PD Z3, Z1, Z4
+	VMOVUPD     Z4, (AX)
+	ADDQ        $+64, CX
+	ADDQ        $+64, AX
+	DECQ        DX
+	JNZ         vector
+
+vectorDone:
+	VZEROUPPER
+	RET
+
+// func timesComplex_avx512(y *float64, by *float64, n int, index int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·timesComplex_avx512(SB), NOSPLIT, $0-32
+	MOVQ            y+0(FP), AX
+	MOVQ            by+8(FP), CX
+	VBROADCASTF64X2 (CX), Z0
+	VBROADCASTF64X2 16(CX), Z1
+	MOVQ            n+16(FP), CX
+	ANDQ            $+7, CX
+	JZ              whole
+	MOVQ            $0x00000000000000ff, DX
+	NEGQ            CX
+	ADDQ            $+8, CX
+	SHLXQ           CX, DX, DX
+	KMOVW           DX, K1
+	MOVQ            n+16(FP), CX
+	SUBQ            $+8, CX
+	SHLQ            $0x03, CX
+	ADDQ            CX, AX
+	VMOVUPD.Z       (AX), K1, Z2
+	VPERMILPD       $0x55, Z2, Z3
+	VMULPD          Z1, Z3, Z3
+	VFMADD231PD     Z2, Z0, Z3
+	VMOVUPD         Z3, K1, (AX)
+	SUBQ            CX, AX
+
+whole:
+	MOVQ  n+16(FP), CX
+	SHRQ  $0x04, CX
+	TESTQ CX, CX
+	JZ    blockDone
+
+block:
+	VMOVUPD     (AX), Z2
+	VPERMILPD   $0x55, Z2, Z3
+	VMULPD      Z1, Z3, Z3
+	VFMADD231PD Z2, Z0, Z3
+	VMOVUPD     Z3, (AX)
+	VMOVUPD     64(AX), Z2
+	VPERMILPD   $0x55, Z2, Z3
+	VMULPD      Z1, Z3, Z3
+	VFMADD231PD Z2, Z0, Z3
+	VMOVUPD     Z3, 64(AX)
+	ADDQ        $+128, AX
+	DECQ        CX
+	JNZ         block
+
+blockDone:
+	MOVQ  n+16(FP), CX
+	SHRQ  $0x03, CX
+	ANDQ  $+1, CX
+	TESTQ CX, CX
+	JZ    vectorDone
+
+vector:
+	VMOVUPD     (AX), Z2
+	VPERMILPD   $0x55, Z2, Z3
+	VMULPD      Z1, Z3, Z3
+	VFMADD231PD Z2, Z0, Z3
+	VMOVUPD     Z3, (AX)
+	ADDQ        $+64, AX
+	DECQ        CX
+	JNZ         vector
+
+vectorDone:
+	VZEROUPPER
+	RET
+
+// func dotComplex_avx512(sums *float64, x *float64, y *float64, n int, index int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·dotComplex_avx512(SB), NOSPLIT, $0-40
+	MOVQ   x+8(FP), AX
+	MOVQ   y+16(FP), CX
+	MOVQ   n+24(FP), DX
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	SHRQ   $0x04, DX
+
+block:
+	VMOVUPD     (AX), Z4
+	VMOVUPD     (CX), Z5
+	VPERMILPD   $0x55, Z5, Z6
+	VFMADD231PD Z5, Z4, Z0
+	VFMADD231PD Z6, Z4, Z2
+	VMOVUPD     64(AX), Z4
+	VMOVUPD     64(CX), Z5
+	VPERMILPD   $0x55, Z5, Z6
+	VFMADD231PD Z5, Z4, Z1
+	VFMADD231PD Z6, Z4, Z3
+	ADDQ        $+128, AX
+	ADDQ        $+128, CX
+	DECQ        DX
+	JNZ         block
+	MOVQ        sums+0(FP), AX
+	VMOVUPD     Z0, (AX)
+	VMOVUPD     Z1, 64(AX)
+	VMOVUPD     Z2, 128(AX)
+	VMOVUPD     Z3, 192(AX)
+	VZEROUPPER
+	RET
+
+// func planeRotation_avx512(x *float64, y *float64, by *float64, n int, index int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·planeRotation_avx512(SB), NOSPLIT, $0-40
+	MOVQ         x+0(FP), AX
+	MOVQ         y+8(FP), CX
+	MOVQ         by+16(FP), DX
+	VBROADCASTSD (DX), Z0
+	VBROADCASTSD 8(DX), Z1
+	MOVQ         n+24(FP), DX
+	ANDQ         $+7, DX
+	JZ           whole
+	MOVQ         $0x00000000000000ff, BX
+	NEGQ         DX
+	ADDQ         $+8, DX
+	SHLXQ        DX, BX, BX
+	KMOVW        BX, K1
+	MOVQ         n+24(FP), DX
+	SUBQ         $+8, DX
+	SHLQ         $0x03, DX
+	ADDQ         DX, AX
+	ADDQ         DX, CX
+	VMOVUPD.Z    (AX), K1, Z2
+	VMOVUPD.Z    (CX), K1, Z3
+	VMULPD       Z1, Z3, Z4
+	VFMADD231PD  Z2, Z0, Z4
+	VMULPD       Z0, Z3, Z3
+	VFNMADD231PD Z2, Z1, Z3
+	VMOVUPD      Z4, K1, (AX)
+	VMOVUPD      Z3, K1, (CX)
+	SUBQ         DX, AX
+	SUBQ         DX, CX
+
+whole:
+	MOVQ  n+24(FP), DX
+	SHRQ  $0x04, DX
+	TESTQ DX, DX
+	JZ    blockDone
+
+block:
+	VMOVUPD      (AX), Z2
+	VMOVUPD      (CX), Z3
+	VMULPD       Z1, Z3, Z4
+	VFMADD231PD  Z2, Z0, Z4
+	VMULPD       Z0, Z3, Z3
+	VFNMADD231PD Z2, Z1, Z3
+	VMOVUPD      Z4, (AX)
+	VMOVUPD      Z3, (CX)
+	VMOVUPD      64(AX), Z2
+	VMOVUPD      64(CX), Z3
+	VMULPD       Z1, Z3, Z4
+	VFMADD231PD  Z2, Z0, Z4
+	VMULPD       Z0, Z3, Z3
+	VFNMADD231PD Z2, Z1, Z3
+	VMOVUPD      Z4, 64(AX)
+	VMOVUPD      Z3, 64(CX)
+	ADDQ         $+128, AX
+	ADDQ         $+128, CX
+	DECQ         DX
+	JNZ          block
+
+blockDone:
+	MOVQ  n+24(FP), DX
+	SHRQ  $0x03, DX
+	ANDQ  $+1, DX
+	TESTQ DX, DX
+	JZ    vectorDone
+
+vector:
+	VMOVUPD      (AX), Z2
+	VMOVUPD      (CX), Z3
+	VMULPD       Z1, Z3, Z4
+	VFMADD231PD  Z2, Z0, Z4
+	VMULPD       Z0, Z3, Z3
+	VFNMADD231PD Z2, Z1, Z3
+	VMOVUPD      Z4, (AX)
+	VMOVUPD      Z3, (CX)
+	ADDQ         $+64, AX
+	ADDQ         $+64, CX
+	DECQ         DX
+	JNZ          vector
+
+vectorDone:
+	VZEROUPPER
+	RET
+
 // func solveRows_4_avx512(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
 // Requires: AVX, AVX512DQ, AVX512F
 TEXT ·solveRows_4_avx512(SB), NOSPLIT, $0-72

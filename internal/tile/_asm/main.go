@@ -71,6 +71,7 @@ func emit(t isa) {
 	residual(t)
 	rotate(t)
 	vectors(t)
+	levelOne(t)
 	triangles(t)
 	solveUpper(t)
 	fmaPeak(t)

@@ -1,0 +1,120 @@
+package tile
+
+import (
+	"math"
+	"unsafe"
+)
+
+// AddComplex adds x, times a complex number, to y. x and y hold n complex numbers as pairs of reals. If
+// conjugate is set, it adds the conjugates of x.
+func AddComplex[F Float](y, x []F, re, im F, conjugate bool) {
+	n := min(len(x), len(y)) &^ 1
+	raceRead(x, 1, n, 0)
+	raceWrite(y, 1, n, 0)
+	by := [4]F{re, re, -im, im}
+	if conjugate {
+		by = [4]F{re, -re, im, im}
+	}
+	if tiles.addComplex[0] == 0 || n == 0 {
+		for k := 0; k < n; k += 2 {
+			v, w := x[k], x[k+1]
+			y[k], y[k+1] = y[k]+F(v*by[0])+F(w*by[2]), y[k+1]+F(w*by[1])+F(v*by[3])
+		}
+		return
+	}
+	addComplexTile(unsafe.Pointer(&y[0]), unsafe.Pointer(&x[0]), unsafe.Pointer(&by), n, of[F](0))
+}
+
+// TimesComplex multiplies complex numbers, as pairs of reals, by one.
+func TimesComplex[F Float](y []F, re, im F) {
+	n := len(y) &^ 1
+	raceWrite(y, 1, n, 0)
+	by := [4]F{re, re, -im, im}
+	if tiles.timesComplex[0] == 0 || n == 0 {
+		for k := 0; k < n; k += 2 {
+			v, w := y[k], y[k+1]
+			y[k], y[k+1] = F(v*re)-F(w*im), F(w*re)+F(v*im)
+		}
+		return
+	}
+	timesComplexTile(unsafe.Pointer(&y[0]), unsafe.Pointer(&by), n, of[F](0))
+}
+
+// complexBytes is the memory that the tile of DotComplex takes at a time of each vector.
+const complexBytes = 128
+
+// DotComplex returns the sums of the products of complex numbers, as pairs of reals: x'y or, with the
+// conjugates of x, x*y.
+func DotComplex[F Float](x, y []F, conjugate bool) (re, im F) {
+	n := min(len(x), len(y)) &^ 1
+	raceRead(x, 1, n, 0)
+	raceRead(y, 1, n, 0)
+	var own, swapped [2]F // of even entries of x, and of odd ones
+	width := complexBytes / int(unsafe.Sizeof(re))
+	if whole := n &^ (width - 1); whole > 0 && tiles.dotComplex[0] != 0 {
+		var sums [2 * complexBytes / 4]F
+		dotComplexTile(unsafe.Pointer(&sums), unsafe.Pointer(&x[0]), unsafe.Pointer(&y[0]), whole, of[F](0))
+		for half := width / 2; half > 1; half /= 2 {
+			for k := range half {
+				sums[k] += sums[half+k]
+				sums[width+k] += sums[width+half+k]
+			}
+		}
+		own, swapped = [2]F{sums[0], sums[1]}, [2]F{sums[width], sums[width+1]}
+		x, y, n = x[whole:], y[whole:], n-whole
+	}
+	for k := 0; k < n; k += 2 {
+		own[0] += F(x[k] * y[k])
+		own[1] += F(x[k+1] * y[k+1])
+		swapped[0] += F(x[k] * y[k+1])
+		swapped[1] += F(x[k+1] * y[k])
+	}
+	if conjugate {
+		return own[0] + own[1], swapped[0] - swapped[1]
+	}
+	return own[0] - own[1], swapped[0] + swapped[1]
+}
+
+// PlaneRotation sets x to c x + s y, and y to c y - s x, for vectors of one length.
+func PlaneRotation[F Float](x, y []F, c, s F) {
+	n := min(len(x), len(y))
+	raceWrite(x, 1, n, 0)
+	raceWrite(y, 1, n, 0)
+	if tiles.planeRotation[0] == 0 || n == 0 {
+		for k := range n {
+			v, w := x[k], y[k]
+			x[k], y[k] = F(c*v)+F(s*w), F(c*w)-F(s*v)
+		}
+		return
+	}
+	by := [2]F{c, s}
+	planeRotationTile(unsafe.Pointer(&x[0]), unsafe.Pointer(&y[0]), unsafe.Pointer(&by), n, of[F](0))
+}
+
+// largestBytes is the memory that the tile of Largest takes at a time.
+const largestBytes = 128
+
+// Largest returns the largest absolute value in x but for NaN, 0 if there is none.
+func Largest[F Float](x []F) (most F) {
+	raceRead(x, 1, len(x), 0)
+	width := largestBytes / int(unsafe.Sizeof(most))
+	if whole := len(x) &^ (width - 1); whole > 0 && tiles.largest[0] != 0 {
+		var all [largestBytes / 4]F
+		largestTile(unsafe.Pointer(&all), unsafe.Pointer(&x[0]), whole, of[F](0))
+		for half := width / 2; half > 0; half /= 2 {
+			for k, v := range all[half : 2*half] {
+				if v > all[k] { // there is no NaN, for which max takes its time
+					all[k] = v
+				}
+			}
+		}
+		most = all[0]
+		x = x[whole:]
+	}
+	for _, v := range x {
+		if size := F(math.Abs(float64(v))); size > most {
+			most = size
+		}
+	}
+	return most
+}

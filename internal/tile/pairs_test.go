@@ -1,0 +1,98 @@
+package tile_test
+
+import (
+	"math"
+	"slices"
+
+	"github.com/difalt/difalt/internal/tile"
+)
+
+func addComplex[F tile.Float](r *run, s shape) {
+	x, _ := dense[F](r, "x", 2*s.d, 1)
+	y, _ := filled[F](r, 2*s.d, 2*s.d, 1, 1)
+	before, re, im, conjugate := slices.Clone(y), F(r.rng.NormFloat64()), F(r.rng.NormFloat64()), s.n%2 == 0
+	r.call(func() { tile.AddComplex(y, x, re, im, conjugate) })
+	entries(r, y, 0, 2*s.d, 1, func(want *sum, k, _ int) {
+		want.add(float64(before[k]), 1)
+		v, w, sign := float64(x[k&^1]), float64(x[k|1]), 1.0
+		if conjugate {
+			sign = -1
+		}
+		if k%2 == 0 {
+			want.add(v, float64(re))
+			want.add(-sign*w, float64(im))
+		} else {
+			want.add(sign*w, float64(re))
+			want.add(v, float64(im))
+		}
+	})
+}
+
+func timesComplex[F tile.Float](r *run, s shape) {
+	y, _ := filled[F](r, 2*s.d, 2*s.d, 1, 1)
+	before, re, im := slices.Clone(y), F(r.rng.NormFloat64()), F(r.rng.NormFloat64())
+	r.call(func() { tile.TimesComplex(y, re, im) })
+	entries(r, y, 0, 2*s.d, 1, func(want *sum, k, _ int) {
+		v, w := float64(before[k&^1]), float64(before[k|1])
+		if k%2 == 0 {
+			want.add(v, float64(re))
+			want.add(-w, float64(im))
+		} else {
+			want.add(w, float64(re))
+			want.add(v, float64(im))
+		}
+	})
+}
+
+func dotComplex[F tile.Float](r *run, s shape) {
+	x, _ := dense[F](r, "x", 2*s.d, 1)
+	y, _ := dense[F](r, "y", 2*s.d, 1)
+	got, conjugate, sign := alloc[F](r, 2), s.n%2 == 0, 1.0
+	if conjugate {
+		sign = -1
+	}
+	r.call(func() { got[0], got[1] = tile.DotComplex(x, y, conjugate) })
+	entries(r, got, 0, 2, 1, func(want *sum, part, _ int) {
+		for k := 0; k < 2*s.d; k += 2 {
+			v, w := float64(x[k]), sign*float64(x[k+1])
+			if part == 0 {
+				want.add(v, float64(y[k]))
+				want.add(-w, float64(y[k+1]))
+			} else {
+				want.add(v, float64(y[k+1]))
+				want.add(w, float64(y[k]))
+			}
+		}
+	})
+}
+
+func planeRotation[F tile.Float](r *run, s shape) {
+	x, _ := filled[F](r, s.d, s.d, 1, 1)
+	y, _ := filled[F](r, s.d, s.d, 1, 1)
+	c, sn := F(r.rng.NormFloat64()), F(r.rng.NormFloat64())
+	before, other := slices.Clone(x), slices.Clone(y)
+	r.call(func() { tile.PlaneRotation(x, y, c, sn) })
+	entries(r, x, 0, s.d, 1, func(want *sum, k, _ int) {
+		want.add(float64(before[k]), float64(c))
+		want.add(float64(other[k]), float64(sn))
+	})
+	entries(r, y, 0, s.d, 1, func(want *sum, k, _ int) {
+		want.add(float64(other[k]), float64(c))
+		want.add(-float64(before[k]), float64(sn))
+	})
+}
+
+func largest[F tile.Float](r *run, s shape) {
+	x, _ := dense[F](r, "x", s.d, 1)
+	got := alloc[F](r, 1)
+	r.call(func() { got[0] = tile.Largest(x) })
+	entries(r, got, 0, 1, 1, func(want *sum, _, _ int) {
+		most := 0.0
+		for _, v := range x {
+			if size := math.Abs(float64(v)); size > most { // NaN does not count
+				most = size
+			}
+		}
+		want.add(most, 1)
+	})
+}
