@@ -86,6 +86,11 @@ const (
 	// dotLength is the length of vectors below which gonum's level 1 takes less time; in float32 four
 	// times it. Dot, AddScaledVec, Sdot and Saxpy.
 	dotLength = 64
+	// rotationLength and complexLength are the lengths of vectors from which on the tiles rotate, and compute
+	// with complex numbers, in less time, and complexDot the length for inner products, in complex64 three
+	// times as long. largestLength is the length from which on they find the largest value. blas64.Rot and Iamax,
+	// cblas128.Dotu.
+	rotationLength, complexLength, complexDot, largestLength = 24, 16, 64, 64
 	// stridedLength is the length of vectors with other increments than 1 from which on four sums take
 	// less time than gonum's two. Dot and Norm of columns.
 	stridedLength = 16

@@ -43,10 +43,11 @@ func Use() { use() }
 
 // An Implementation is gonum's blas.Float64, blas.Float32, blas.Complex128 and blas.Complex64. With AVX2,
 // AVX-512 or NEON the tiles compute, in both precisions, gemm, syrk, syr2k, symm, trmm, trsm, gemv, ger,
-// trmv, trsv, symv, dot, axpy, asum, scal and nrm2, of triangles and wide bands syr, syr2, spr, spr2, spmv,
-// sbmv, gbmv, tpmv, tpsv, tbmv and tbsv, and of complex numbers gemm, gemv, geru, gerc, herk, syrk, her2k,
-// syr2k, hemm, symm, trmm and trsm; gonum computes all other routines. Portable Go has no tiles for them, and
-// gonum computes there too, where its results are right. gonum's own suites pass (TestSuitesOfGonum).
+// trmv, trsv, symv, dot, axpy, asum, scal, nrm2, rot, swap and iamax, of triangles and wide bands syr, syr2,
+// spr, spr2, spmv, sbmv, gbmv, tpmv, tpsv, tbmv and tbsv, and of complex numbers axpy, dot, scal, nrm2, asum,
+// swap, gemm, gemv, geru, gerc, herk, syrk, her2k, syr2k, hemm, symm, trmm and trsm; gonum computes all other
+// routines. Portable Go has no tiles for them, and gonum computes there too, where its results are right.
+// gonum's own suites pass (TestSuitesOfGonum).
 //
 // Matrices are stored by rows. Arguments, results and panics are gonum's, except for
 //

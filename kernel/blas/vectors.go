@@ -166,3 +166,82 @@ func (i Implementation) Sscal(n int, alpha float32, x []float32, incX int) {
 	}
 	i.Implementation.Sscal(n, alpha, x, incX)
 }
+
+// Idamax returns the index of the first of the largest absolute values in x. As in gonum, NaN counts as the
+// first entry only.
+func (i Implementation) Idamax(n int, x []float64, incX int) int {
+	if n < largestLength || !unitStride(n, x, incX, x, incX) || x[0] != x[0] {
+		return i.Implementation.Idamax(n, x, incX)
+	}
+	return indexOfLargest(x[:n])
+}
+
+// Isamax is Idamax in float32.
+func (i Implementation) Isamax(n int, x []float32, incX int) int {
+	if n < largestLength || !unitStride(n, x, incX, x, incX) || x[0] != x[0] {
+		return i.Implementation.Isamax(n, x, incX)
+	}
+	return indexOfLargest(x[:n])
+}
+
+// indexOfLargest returns the index of the first of the largest absolute values in x. NaN does not count.
+func indexOfLargest[F tile.Float](x []F) int {
+	const together = 128
+	most, at := F(math.Abs(float64(x[0]))), 0
+	for lo := 0; lo < len(x); lo += together {
+		if size := tile.Largest(x[lo:min(lo+together, len(x))]); size > most {
+			most, at = size, lo
+		}
+	}
+	for x[at] != most && x[at] != -most {
+		at++
+	}
+	return at
+}
+
+// Drot sets x to c x + s y, and y to c y - s x.
+func (i Implementation) Drot(n int, x []float64, incX int, y []float64, incY int, c, s float64) {
+	if n < rotationLength || !unitStride(n, x, incX, y, incY) {
+		i.Implementation.Drot(n, x, incX, y, incY, c, s)
+		return
+	}
+	tile.PlaneRotation(x[:n], y[:n], c, s)
+}
+
+// Srot is Drot in float32.
+func (i Implementation) Srot(n int, x []float32, incX int, y []float32, incY int, c, s float32) {
+	if n < rotationLength || !unitStride(n, x, incX, y, incY) {
+		i.Implementation.Srot(n, x, incX, y, incY, c, s)
+		return
+	}
+	tile.PlaneRotation(x[:n], y[:n], c, s)
+}
+
+// Dswap exchanges x and y.
+func (i Implementation) Dswap(n int, x []float64, incX int, y []float64, incY int) {
+	if n < dotLength/2 || !unitStride(n, x, incX, y, incY) {
+		i.Implementation.Dswap(n, x, incX, y, incY)
+		return
+	}
+	exchange(x[:n], y[:n])
+}
+
+// Sswap exchanges x and y.
+func (i Implementation) Sswap(n int, x []float32, incX int, y []float32, incY int) {
+	if n < dotLength/2 || !unitStride(n, x, incX, y, incY) {
+		i.Implementation.Sswap(n, x, incX, y, incY)
+		return
+	}
+	exchange(x[:n], y[:n])
+}
+
+// exchange exchanges vectors of one length, a part at a time.
+func exchange[T any](x, y []T) {
+	var part [64]T
+	for len(x) > 0 {
+		n := copy(part[:], x)
+		copy(x, y[:n])
+		copy(y, part[:n])
+		x, y = x[n:], y[n:]
+	}
+}

@@ -1,0 +1,156 @@
+package blas
+
+import (
+	"math"
+
+	"github.com/difalt/difalt/internal/tile"
+)
+
+// Complex vectors are vectors of twice as many reals here. gonum computes those with other increments than 1,
+// and short ones.
+
+// pairsStride reports whether the tiles compute with n complex numbers of vectors: enough of them, with unit
+// increments, and in memory.
+func pairsStride[T complex64 | complex128](n int, x []T, incX int, y []T, incY int) bool {
+	return n >= complexLength && vectorized() && incX == 1 && incY == 1 && len(x) >= n && len(y) >= n
+}
+
+// Zaxpy adds alpha x to y.
+func (i Implementation) Zaxpy(n int, alpha complex128, x []complex128, incX int, y []complex128, incY int) {
+	if alpha == 0 || !pairsStride(n, x, incX, y, incY) {
+		i.Implementation.Zaxpy(n, alpha, x, incX, y, incY)
+		return
+	}
+	tile.AddComplex(doubles(y[:n]), doubles(x[:n]), real(alpha), imag(alpha), false)
+}
+
+// Caxpy is Zaxpy in complex64.
+func (i Implementation) Caxpy(n int, alpha complex64, x []complex64, incX int, y []complex64, incY int) {
+	if alpha == 0 || !pairsStride(n, x, incX, y, incY) {
+		i.Implementation.Caxpy(n, alpha, x, incX, y, incY)
+		return
+	}
+	tile.AddComplex(singles(y[:n]), singles(x[:n]), real(alpha), imag(alpha), false)
+}
+
+// Zdotu returns x'y.
+func (i Implementation) Zdotu(n int, x []complex128, incX int, y []complex128, incY int) complex128 {
+	if n < complexDot || !pairsStride(n, x, incX, y, incY) {
+		return i.Implementation.Zdotu(n, x, incX, y, incY)
+	}
+	return complex(tile.DotComplex(doubles(x[:n]), doubles(y[:n]), false))
+}
+
+// Cdotu is Zdotu in complex64.
+func (i Implementation) Cdotu(n int, x []complex64, incX int, y []complex64, incY int) complex64 {
+	if n < 3*complexDot || !pairsStride(n, x, incX, y, incY) {
+		return i.Implementation.Cdotu(n, x, incX, y, incY)
+	}
+	return complex(tile.DotComplex(singles(x[:n]), singles(y[:n]), false))
+}
+
+// Zdotc returns x*y, for the conjugate transpose x* of x.
+func (i Implementation) Zdotc(n int, x []complex128, incX int, y []complex128, incY int) complex128 {
+	if n < complexDot || !pairsStride(n, x, incX, y, incY) {
+		return i.Implementation.Zdotc(n, x, incX, y, incY)
+	}
+	return complex(tile.DotComplex(doubles(x[:n]), doubles(y[:n]), true))
+}
+
+// Cdotc is Zdotc in complex64.
+func (i Implementation) Cdotc(n int, x []complex64, incX int, y []complex64, incY int) complex64 {
+	if n < 3*complexDot || !pairsStride(n, x, incX, y, incY) {
+		return i.Implementation.Cdotc(n, x, incX, y, incY)
+	}
+	return complex(tile.DotComplex(singles(x[:n]), singles(y[:n]), true))
+}
+
+// Zscal multiplies x by alpha. As in gonum, alpha = 0 clears x.
+func (i Implementation) Zscal(n int, alpha complex128, x []complex128, incX int) {
+	if alpha == 0 || !pairsStride(n, x, incX, x, incX) {
+		i.Implementation.Zscal(n, alpha, x, incX)
+		return
+	}
+	tile.TimesComplex(doubles(x[:n]), real(alpha), imag(alpha))
+}
+
+// Cscal is Zscal in complex64.
+func (i Implementation) Cscal(n int, alpha complex64, x []complex64, incX int) {
+	if alpha == 0 || !pairsStride(n, x, incX, x, incX) {
+		i.Implementation.Cscal(n, alpha, x, incX)
+		return
+	}
+	tile.TimesComplex(singles(x[:n]), real(alpha), imag(alpha))
+}
+
+// Zdscal multiplies x by a real number. As in gonum, alpha = 0 clears x.
+func (i Implementation) Zdscal(n int, alpha float64, x []complex128, incX int) {
+	if alpha == 0 || !pairsStride(n, x, incX, x, incX) {
+		i.Implementation.Zdscal(n, alpha, x, incX)
+		return
+	}
+	tile.Scale(doubles(x[:n]), alpha)
+}
+
+// Csscal is Zdscal in complex64.
+func (i Implementation) Csscal(n int, alpha float32, x []complex64, incX int) {
+	if alpha == 0 || !pairsStride(n, x, incX, x, incX) {
+		i.Implementation.Csscal(n, alpha, x, incX)
+		return
+	}
+	tile.Scale(singles(x[:n]), alpha)
+}
+
+// Dznrm2 returns the Euclidean norm of x. gonum, which scales, computes the norms of entries whose squares
+// are not safe from overflow and underflow.
+func (i Implementation) Dznrm2(n int, x []complex128, incX int) float64 {
+	if pairsStride(n, x, incX, x, incX) {
+		all := doubles(x[:n])
+		if squares := tile.InnerProduct(all, all); safeSquares(squares) {
+			return math.Sqrt(squares)
+		}
+	}
+	return i.Implementation.Dznrm2(n, x, incX)
+}
+
+// Scnrm2 returns the Euclidean norm of x. The squares of float32 neither overflow nor underflow in float64.
+func (i Implementation) Scnrm2(n int, x []complex64, incX int) float32 {
+	if !pairsStride(n, x, incX, x, incX) {
+		return i.Implementation.Scnrm2(n, x, incX)
+	}
+	return float32(math.Sqrt(tile.Squares(singles(x[:n]))))
+}
+
+// Dzasum returns the sum of the absolute values of the parts of x.
+func (i Implementation) Dzasum(n int, x []complex128, incX int) float64 {
+	if !pairsStride(n, x, incX, x, incX) {
+		return i.Implementation.Dzasum(n, x, incX)
+	}
+	return tile.Absolutes(doubles(x[:n]))
+}
+
+// Scasum is Dzasum in complex64.
+func (i Implementation) Scasum(n int, x []complex64, incX int) float32 {
+	if !pairsStride(n, x, incX, x, incX) {
+		return i.Implementation.Scasum(n, x, incX)
+	}
+	return tile.Absolutes(singles(x[:n]))
+}
+
+// Zswap exchanges x and y.
+func (i Implementation) Zswap(n int, x []complex128, incX int, y []complex128, incY int) {
+	if !pairsStride(n, x, incX, y, incY) {
+		i.Implementation.Zswap(n, x, incX, y, incY)
+		return
+	}
+	exchange(x[:n], y[:n])
+}
+
+// Cswap exchanges x and y.
+func (i Implementation) Cswap(n int, x []complex64, incX int, y []complex64, incY int) {
+	if !pairsStride(n, x, incX, y, incY) {
+		i.Implementation.Cswap(n, x, incX, y, incY)
+		return
+	}
+	exchange(x[:n], y[:n])
+}
