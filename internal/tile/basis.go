@@ -35,8 +35,8 @@ func at[T any](p *T, i int) *T {
 	return (*T)(unsafe.Add(unsafe.Pointer(p), i*int(unsafe.Sizeof(*p))))
 }
 
-// even returns the width of the first of as few groups as possible of at most "most" columns, of n, if all
-// have nearly equal widths, the wider ones first.
+// even divides n columns into as few groups of at most "most" columns as possible, of nearly equal widths,
+// the wider ones first. It returns the width of the first.
 func even(n, most int) int {
 	groups := (n + most - 1) / most
 	return (n + groups - 1) / groups

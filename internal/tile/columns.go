@@ -99,8 +99,8 @@ func Rotate(z []float64, ldz int, c, s []float64, n int) {
 	}
 }
 
-// Reflect applies a reflection to the columns from col+1 on of the rows of a panel of Pad(n) columns, and
-// computes the products of the next column, which are what the next reflection needs; see reflectGeneric.
+// Reflect applies a reflection to the columns from col+1 on of the rows of a panel of Pad(n) columns. It also
+// computes the products of the next column, which the next reflection needs; see reflectGeneric.
 func Reflect(a []float64, lda, col int, w, sums *[ReflectWidth]float64, scale float64, m, n int) {
 	n = Pad(n)
 	raceRead(w[:], 1, n, 0)

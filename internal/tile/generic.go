@@ -359,7 +359,8 @@ func pairPanelGeneric(c []float64, ldc int, w []float64, ldw int, z []float64, m
 }
 
 // symmetricRowsGeneric adds the entries a_ij of the upper or lower triangle in rows first to first+Width-1,
-// times x_j, to y_i, and those beside the diagonal, times x_i, to y_j. It does not read the other triangle.
+// times x_j, to y_i. Entries beside the diagonal, times x_i, are added to y_j, too. It does not read the
+// other triangle.
 func symmetricRowsGeneric(y, a []float64, lda int, x []float64, upper bool, first, n int) {
 	for i := first; i < first+Width; i++ {
 		from, to := 0, i

@@ -34,8 +34,8 @@ const lineOfC, linesOfC = 64, 2
 // little time for more.
 const shortRows = 64
 
-// A Layout is where the entries of a factor are: the distances of two rows, of the first column of a pair of
-// columns and the second one, and of the second column and the first one of the next pair.
+// A Layout is where the entries of a factor are: the distance of two rows; of the first column of a pair from
+// the second one; and of the second column from the first one of the next pair.
 type Layout struct{ Down, Next, Across int }
 
 // ByRows and ByColumns return the layout of a factor whose rows, or columns, are stride apart. PairsByColumns
@@ -287,8 +287,8 @@ func MulPacked(a []float64, lda int, x []float64, ldx int, p []float64, n, d, r 
 }
 
 // Near reports whether MulPacked prefetches the d features of the rows that it multiplies a little ahead of
-// their use, and nothing of later rows but their first features: rows so long that one tile of them fills a
-// Window would fill too much of the second-level cache.
+// their use. Of later rows it then prefetches the first features alone: rows so long that one tile of them
+// fills a Window would fill too much of the second-level cache.
 func Near(d int) bool { return PackRows*8*Pad(d) > Window }
 
 // near is how many features ahead of their use MulPacked prefetches the features of long rows: far enough to

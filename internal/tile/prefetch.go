@@ -49,9 +49,9 @@ func Eighths(r int, packed bool) int {
 }
 
 // streams are the memory that a tile brings into the second-level cache while it computes. They have equal
-// lengths and begin at next, next + apart, next + 2 apart and so on. With every step, which is a cache line
-// of the numbers that it computes in, the tile prefetches one line of each stream, and moves all streams on
-// by pace bytes.
+// lengths and begin at next, next + apart, next + 2 apart and so on. A step is a cache line of the numbers
+// that the tile computes with. With every step it prefetches one line of each stream, and moves all streams
+// on by pace bytes.
 //
 // Several slow streams are faster than one fast one, because the hardware prefetcher of
 // the second-level cache joins in: it follows every stream and has enough time to fetch

@@ -16,7 +16,7 @@ const (
 
 // A trailing is the square block at the end of an active block of a schur, for aggressive early deflation
 // (Braman, Byers and Mathias 2002, part II): its own Schur form T = V'HV turns the entry on the left of it to
-// a spike, and eigenvalues at the end of T where the spike is negligible are found. Those before them are not
+// a spike. Eigenvalues at the end of T where the spike is negligible are found. Those before them are not
 // moved behind others, to be tested too: that took more time than it saved.
 type trailing struct {
 	of        *schur

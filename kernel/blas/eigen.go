@@ -90,9 +90,9 @@ func bestWork(n int) float64 {
 // moderate reports whether no scaling of a matrix is needed whose largest entry has a size.
 func moderate(size float64) bool { return size > 0x1p-480 && size < 0x1p480 }
 
-// diagonalize overwrites the diagonal d of a tridiagonal matrix with e beside it by its eigenvalues, by
-// implicit QL steps (Dubrulle, Martin and Wilkinson 1968), and rotates the rows with it. It returns false if
-// one of them is not found.
+// diagonalize overwrites the diagonal d of a tridiagonal matrix, with e beside it, by its eigenvalues, and
+// rotates the rows with it. It takes implicit QL steps (Dubrulle, Martin and Wilkinson 1968). It returns
+// false if one of them is not found.
 func (v *turned) diagonalize(d, e []float64) bool {
 	const mostSteps = 60 // for one eigenvalue; two are usual
 	size := 0.0

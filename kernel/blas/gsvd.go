@@ -131,11 +131,11 @@ func independent(m, n, k int, a []float64, lda int) (squares float64, surely boo
 
 // A gsvd is a generalised singular value decomposition. Q, U and V have no rows if they are not wanted.
 //
-// Reflections first bring A and B to triangular form, with k rows and columns of A for which B is zero, and a
-// square part of order r, the rank of B (Dggsvp3 of LAPACK). The two parts A and B of it, above each other,
-// have the factors Q1 R and Q2 R. The cosine sine decomposition of Q1 and Q2 is computed by singular value
-// decompositions, of Q1 for sines of at most 45 degrees, and of Q2 for larger sines (Van Loan
-// 1985), so that both are exact to rounding; no rotations of pairs of columns are needed.
+// Reflections first bring A and B to triangular form (Dggsvp3 of LAPACK). It has k rows and columns of A for
+// which B is zero, and a square part of order r, the rank of B. The two parts A and B of it, above each
+// other, have the factors Q1 R and Q2 R. The cosine sine decomposition of Q1 and Q2 is computed by singular
+// value decompositions: of Q1 for sines of at most 45 degrees, and of Q2 for larger sines (Van Loan 1985). So
+// both are exact to rounding; no rotations of pairs of columns are needed.
 type gsvd struct {
 	l           Lapack
 	m, n, p     int

@@ -109,8 +109,8 @@ func (l Lapack) normalise(n int, wi, v []float64, ldv int, work []float64) {
 	}
 }
 
-// Dhseqr computes the eigenvalues wr + i wi of an upper Hessenberg matrix H in rows and columns ilo to ihi
-// and, if asked for, its Schur form T and Z with H = Z T Z'.
+// Dhseqr computes the eigenvalues wr + i wi of an upper Hessenberg matrix H in rows and columns ilo to ihi.
+// On request it computes the Schur form T and Z with H = Z T Z', too.
 //
 // On entry the n x n matrix h holds H; with lapack.SchurOrig, z holds a matrix that Z is multiplied into from
 // the right. On return h holds T, or nothing of use, z the product or Z, and work[0] the best length of work.

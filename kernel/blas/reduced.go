@@ -86,8 +86,8 @@ func (l Lapack) Dorgbr(vect lapack.GenOrtho, m, n, k int, a []float64, lda int, 
 	l.Implementation.Dorgbr(vect, m, n, k, a, lda, tau, work, -1) // sets work[0]
 }
 
-// shiftColumns moves reflectors that begin below the subdiagonal one column to the right, and sets the
-// first row and column to the ones of the unit matrix.
+// shiftColumns moves reflectors that begin below the subdiagonal one column to the right. It sets the first
+// row and column to those of the unit matrix.
 func shiftColumns(n int, a []float64, lda int) {
 	clear(a[:n])
 	a[0] = 1

@@ -207,9 +207,9 @@ func (f *schur) pair(i int) {
 // doubleShift are two shifts: real ones, or a pair of complex ones.
 type doubleShift struct{ re0, im0, re1, im1 float64 }
 
-// shifts returns the eigenvalues of the last two rows and columns of the block from l to i or, if they
-// are real, twice the eigenvalue that is closer to the last entry. Every tenth step without an eigenvalue
-// takes others.
+// shifts returns the eigenvalues of the last two rows and columns of the block from l to i. If they are real,
+// it returns twice the one that is closer to the last entry. Every tenth step without an eigenvalue takes
+// others.
 func (f *schur) shifts(l, i, steps int) doubleShift {
 	const exceptional = 10
 	h11, h12, h21, h22 := f.at(i-1, i-1), f.at(i-1, i), f.at(i, i-1), f.at(i, i)
@@ -239,8 +239,9 @@ func (f *schur) shifts(l, i, steps int) doubleShift {
 	return doubleShift{re * size, 0, re * size, 0}
 }
 
-// begin returns the row m in which the bulge of two shifts begins in the block from l to i, and the multiple
-// of the first column of (H - s0)(H - s1) there: below two small entries of the subdiagonal, if there are.
+// begin returns the row m in which the bulge of two shifts begins in the block from l to i. It also returns
+// the multiple of the first column of (H - s0)(H - s1) there: below two small entries of the subdiagonal, if
+// there are.
 func (f *schur) begin(l, i int, s doubleShift) (m int, v [3]float64) {
 	for m = i - 2; ; m-- {
 		d, below := f.at(m, m), f.at(m+1, m)

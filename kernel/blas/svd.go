@@ -138,7 +138,7 @@ func copyTo(to, from blas64.General, transposed bool) {
 	}
 }
 
-// compute reduces the tall matrix T to a bidiagonal B = Q'T P, by its factor R if that is much smaller,
+// compute reduces the tall matrix T to a bidiagonal B = Q'T P, by its factor R if that is much smaller. It
 // diagonalizes B by rotations of unit matrices, and multiplies these by Q and P.
 func (d *svd) compute(a blas64.General, work []float64) bool {
 	e := work[1 : d.q+1]

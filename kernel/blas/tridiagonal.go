@@ -46,7 +46,7 @@ func newTridiagonal(l Lapack, ul blas.Uplo, n int, a []float64, lda int) *tridia
 func (t *tridiagonal) release() { giveBack(t.memory) }
 
 // reduce computes T in d and e. It takes blocks of reflections: row after row is brought up to date before it
-// is reflected, and the rows behind the block are when it is complete (Dlatrd of LAPACK).
+// is reflected, and the rows behind the block when it is complete (Dlatrd of LAPACK).
 func (t *tridiagonal) reduce(d, e []float64) {
 	t.d, t.e = d, e
 	n := t.n

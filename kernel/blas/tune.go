@@ -12,8 +12,8 @@ const (
 	smallTriangle = tile.PackWidth
 	// smallFactor is the largest order of a Cholesky factor that is computed column by column.
 	smallFactor = 32
-	// narrowFactor is the largest number of columns of an LU factor that are eliminated one by one, and
-	// cachedFactor the largest order of one that is eliminated so as a whole.
+	// narrowFactor is the largest number of columns of an LU factor that are eliminated one by one.
+	// cachedFactor is the largest order of a matrix that is eliminated so as a whole.
 	narrowFactor = tile.PackWidth
 	cachedFactor = 64
 	// panelColumns is the number of reflections that are applied to other columns together.
@@ -36,9 +36,9 @@ const (
 	// loopMultiplications is the largest number of multiplications of a product that plain loops compute
 	// faster than tiles. Mul 1 to 3.
 	loopMultiplications = 20
-	// sparseMultiplications is the least number of multiplications of a product that looks for zeros, and
-	// sparseShare the number of entries among which one may be other than zero. The workloads of the
-	// group zeros.
+	// sparseMultiplications is the least number of multiplications of a product that looks for zeros.
+	// sparseShare is the number of entries among which one may be other than zero. The workloads of the group
+	// zeros.
 	sparseMultiplications, sparseShare = 1 << 15, 12
 	// narrowRows and narrowDepth are the least numbers of rows, and of products of a sum, for which pairs
 	// take less time than panels, with few columns. Mul 600x40 by 40x4 and 1000x3 by 3x3.
@@ -68,9 +68,9 @@ const (
 	// longRows is the least length of the rows of C = A B that are sums of multiples of rows of B, for up
 	// to fewRowsOfC rows of C and fewTerms rows of B. Gemm of 3 x 3 by 3 x 2000.
 	longRows, fewRowsOfC, fewTerms = 512, 8, 8
-	// fewColumns is the largest number of columns of a product A'B that are computed one by one, for at
-	// least manyRows rows and terms of a sum, and fewDots of entries of a product A B' that are inner
-	// products of a depth of at least manyTerms. SVD.Solve with three right sides, A A' of 3 x 10000.
+	// fewColumns is the largest number of columns of a product A'B that are computed one by one, for at least
+	// manyRows rows and terms of a sum. fewDots is the largest number of entries of a product A B' that are
+	// inner products, of a depth of at least manyTerms. SVD.Solve with three right sides, A A' of 3 x 10000.
 	fewColumns, manyRows, fewDots, manyTerms = 4, 16, 40, 256
 	// rowsOrder is the order of a triangle, and rowsBand the number of diagonals beside the main one,
 	// from which on rows by vectors take less time than gonum's loops: twice and four times as many where
@@ -100,17 +100,16 @@ const (
 	// fewReflectors is the number of reflectors below which gonum needs no more time; oneByOne is the
 	// number up to which gonum factors matrices, and generates Q, one reflector after the other. QR, QTo.
 	fewReflectors, oneByOne = 8, 128
-	// fewRowsForPanels is the number of rows below which gonum factors several panels in no more time,
-	// and tallReflectors the length below which gonum applies one panel in no more time. QR, Least
-	// squares.
+	// fewRowsForPanels is the number of rows below which gonum factors several panels in no more time.
+	// tallReflectors is the length below which gonum applies one panel in no more time. QR, Least squares.
 	fewRowsForPanels, tallReflectors = 36, 256
 	// fewForFactors and fewForCholesky are the orders below which gonum needs no more time. Solve,
 	// Cholesky.
 	fewForFactors, fewForCholesky = 24, 64
-	// complexMultiplications is the number of multiplications of complex numbers below which gonum
-	// multiplies two matrices as fast, and complexSquares is n n k below which gonum computes a triangle
-	// as fast. complexSides is the number of entries of B below which gonum multiplies a symmetric matrix
-	// by B as fast. BenchmarkComplex, for all constants of complex numbers.
+	// complexMultiplications is the number of multiplications of complex numbers below which gonum multiplies
+	// two matrices as fast. complexSquares is n n k below which gonum computes a triangle as fast.
+	// complexSides is the number of entries of B below which gonum multiplies a symmetric matrix by B as
+	// fast. BenchmarkComplex, for all constants of complex numbers.
 	complexMultiplications, complexSquares, complexSides = 120, 1000, 32
 	// complexRows, complexRow and complexEntries are the numbers of rows, of entries of a row, and of
 	// entries of a matrix below which gonum multiplies a complex matrix by a vector as fast.
@@ -119,8 +118,8 @@ const (
 	// system of an order below complexSystem, or complexRightSystem on the right, and of fewer unknowns
 	// than complexUnknowns, as fast as a whole.
 	complexBlock, complexSystem, complexRightSystem, complexUnknowns = 8, 24, 64, 128
-	// complexBlocks is the order of the triangles in a product that are multiplied with their zeros, and
-	// complexProducts twice the least number of multiplications for which that saves time.
+	// complexBlocks is the order of the triangles in a product that are multiplied with their zeros.
+	// complexProducts is twice the least number of multiplications for which that saves time.
 	complexBlocks, complexProducts = 32, 500
 	// fewForNorms is the number of columns below which gonum needs no more time. Cholesky.
 	fewForNorms = 16
@@ -137,10 +136,10 @@ type tuning struct {
 	// right factor in the third. None decides on the order of a sum: a tile adds to C entry by entry.
 	// Mul, A'B 400 to 2000.
 	blockDepth, blockHeight, blockWidth int
-	// parallelMultiplications is the least number of multiplications in float64 that several threads
-	// share, and parallelSoon the number for a product by itself while a helper is likely to be awake; in
-	// float32 they are twice as large. One thread takes 70 to 150 us, or 15 to 30 us, for them.
-	// TestTable, Mul 100 to 300, two threads.
+	// parallelMultiplications is the least number of multiplications in float64 that several threads share.
+	// parallelSoon is the number for a product by itself while a helper is likely to be awake; in float32
+	// they are twice as large. One thread takes 70 to 150 us, or 15 to 30 us, for them. TestTable, Mul 100 to
+	// 300, two threads.
 	parallelMultiplications, parallelSoon int
 	// vectorBytes is the size of a vector of the tier.
 	vectorBytes int

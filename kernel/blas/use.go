@@ -34,8 +34,9 @@ import (
 
 // Use registers Implementation with gonum's blas32, blas64, cblas64 and cblas128, and Lapack with lapack64,
 // and so both with package mat, for the whole program. In a build with -tags openblas it registers OpenBLAS
-// with blas64 and lapack64 instead, and nothing with the other packages, and limits OpenBLAS to one thread
-// for good: gonum's callers start goroutines themselves. Package main calls it before anything computes.
+// with blas64 and lapack64 instead, and nothing with the other packages. It then limits OpenBLAS to one
+// thread for good: gonum's callers start goroutines themselves. Package main calls it before anything
+// computes.
 //
 // Registered on arm64, or on a processor with AVX2 or AVX-512, the tiles compute. On all others, and in a
 // build with -tags purego, gonum's own code computes, but for what is wrong in it; see Lapack.
@@ -72,9 +73,9 @@ func Use() { use() }
 type Implementation struct{ reference.Implementation }
 
 // Lapack is gonum's lapack.Float64. It computes the factors of LU, Cholesky, QR and LQ, their Q and inverses,
-// eigenvalues and eigenvectors, singular values and vectors, norms, and estimates of condition numbers,
-// which package mat requests for every solution. gonum computes all other routines. Differences from gonum
-// are the ones of Implementation, and
+// eigenvalues and eigenvectors, and singular values and vectors. It also computes norms and estimates of
+// condition numbers, which package mat requests for every solution. gonum computes all other routines.
+// Differences from gonum are the ones of Implementation, and
 //
 //   - reflectors are right: gonum v0.17 applies 33 reflectors or more wrongly if some of them end with zeros,
 //     which dummy variables cause;
