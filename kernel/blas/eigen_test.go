@@ -46,9 +46,12 @@ func weighted(times int, weight func(k, n int) float64) func(rng *rand.Rand, n i
 	return func(rng *rand.Rand, n int) []float64 {
 		a := make([]float64, n*n)
 		for k := range times * n {
-			r := random(rng, 1, n, 0).data
-			for i := range a {
-				a[i] += weight(k, n) * (r[i/n] * r[i%n])
+			r, w := random(rng, 1, n, 0).data, weight(k, n)
+			for i, x := range r {
+				row := a[i*n:][:n]
+				for j, y := range r {
+					row[j] += w * (x * y)
+				}
 			}
 		}
 		return a
