@@ -223,8 +223,8 @@ func (c *choice) take(end *climbed) {
 	}
 }
 
-// strengthsOf returns the strengths of the other form: of one without curves with curves of some strength, or
-// so weak that they change nothing yet; of one with curves without them.
+// strengthsOf converts strengths between the forms. It adds curves of some strength, or so weak that they
+// change nothing yet, or removes them.
 func (s *stats) strengthsOf(q *strengths, weak bool) *strengths {
 	out, tiny := s.start(), math.Sqrt(q.noise/s.tasks.rows)
 	if weak {

@@ -262,7 +262,7 @@ func (o *jointOptions) addDisclosureFlags(flags *pflag.FlagSet) {
 	flags.Var(cli.Number(&p.Delta, cli.Range{Most: private.MostDelta, Open: true}), "delta",
 		"probability `DELTA` that --epsilon does not hold (default: T^-1.1 for T tasks, at most 0.01)")
 	flags.Var(cli.Count(&p.Colluding, 0, cli.Many), "colluding",
-		"let --epsilon hold against `N` colluding nodes (default: against outsiders only)")
+		"number `N` of colluding nodes that --epsilon protects against (default 0: outsiders only)")
 }
 
 // addTrainingFlags adds the flags of the table, the model and the disclosure.

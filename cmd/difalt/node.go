@@ -30,8 +30,8 @@ docs/privacy.md lists every total. With --epsilon, noise makes the totals
 differentially private; a second run spends the budget again.
 
 A neighbour that cannot be reached is dialled again until --join-timeout, and
-the log reports why. A broken connection is made again without loss. A node that
-fails, or is interrupted, ends the training at all nodes.
+the log reports why. A broken connection is re-established, and no message is
+lost. A node that fails, or is interrupted, ends the training at all nodes.
 
 The exit code is 1 if this node failed, and 3 if another one did; "difalt help"
 lists all codes.`

@@ -16,8 +16,8 @@ func NewLaneBounds(n, r int, tol float64) LaneBounds {
 	return LaneBounds{tile.SetApart(n, r), tol * tol * math.Pow(others, float64(1-r))}
 }
 
-// Sound reports whether the problem of lane l has full rank beyond doubt and lost no digit to overflow or
-// underflow: the tests of Solve, which decides about others, with the first one of fullRank only.
+// Sound reports whether the problem of lane l certainly has full rank and did not over- or underflow. It
+// applies the range tests of Solve but only the first rank test; Solve decides the remaining problems.
 func (b LaneBounds) Sound(x *tile.LaneResults, l int) bool {
 	lo, hi, size := x.Lo[l], x.Hi[l], x.Size[l]
 	return lo > b.apart*hi && x.Product[l] >= b.product && lo > smallest && hi < largest &&

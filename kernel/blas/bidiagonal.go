@@ -135,7 +135,8 @@ func (c *chain) bound(multiple float64) (least float64, small *float64) {
 	return least, nil
 }
 
-// shift returns the shift of a step, and 0 where one would ruin the relative precision or change nothing.
+// shift returns the shift of the next QR step, or 0 if a shift would lose relative precision or have no
+// effect.
 func (b *bidiagonal) shift(c chain, ratio float64) float64 {
 	if float64(len(b.d))*tolerance*ratio <= max(0x1p-53, tolerance/100) {
 		return 0

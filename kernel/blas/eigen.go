@@ -156,7 +156,7 @@ type turned struct {
 }
 
 // A sweep has n rotations, of the rows lo and lo+1 and those that follow, from the last pair up or from the
-// first pair down. That of the pair that comes last is at index at of c and s.
+// first pair down. c[at] and s[at] belong to the pair that comes last.
 type sweep struct {
 	lo, n, at int
 	down      bool

@@ -21,7 +21,7 @@ const (
 
 // roleOf returns the words for a slot.
 func roleOf(slot int) string {
-	roles := []string{"the task", "the weight", "the mark of test rows", "the target", "a feature"}
+	roles := []string{"the task", "the weight", "the mark of held-out rows", "the target", "a feature"}
 	return roles[min(slot, featureSlot)]
 }
 

@@ -54,7 +54,7 @@ var malformedTexts = []malformed{
 	csvFile("no-target.csv", "t,a\nx,1\n", `no column "y" for the target`, `"t", "a"`),
 	csvFile("point.csv", "t;a;y\nx;.5;2\n", "line 2", `".5" has '.' as decimal mark`).with(func(o *TableOptions) { o.Decimal = ',' }),
 	csvFile("break.csv", "t,a,y\n\"two\nlines\",1,2\nc,bad,2\n", "line 4", `column "a"`, `"bad"`),
-	csvFile("dropped-mark.csv", "t,a,h,y\nx,1,1,2\n", `column "h" is the mark of test rows: it cannot be dropped`).with(func(o *TableOptions) {
+	csvFile("dropped-mark.csv", "t,a,h,y\nx,1,1,2\n", `column "h" is the mark of held-out rows: it cannot be dropped`).with(func(o *TableOptions) {
 		o.Holdout, o.Drop = "h", []string{"h"}
 	}),
 	csvFile("weight.csv", "t,a,w,y\nx,1,-1,2\n", `line 2, column "w": the weight is -1`).with(func(o *TableOptions) { o.Weight = "w" }),

@@ -3,7 +3,7 @@
 #include "bridge.h"
 #include <stdlib.h>
 
-/* Of its own for who leaves, so that it is never taken for what others are still at. */
+/* A separate communicator for leaving, so that its barrier cannot match other traffic. */
 static MPI_Comm leaving;
 
 int difalt_init(void) {

@@ -91,7 +91,7 @@ func execute(ctx context.Context, root *cobra.Command) (err error) {
 }
 
 // A reportWriter writes to the standard output. It keeps the first error: a report that cannot be printed is
-// a failure. A reader of a pipe that stops reading does not block it beyond the end of late.
+// a failure. A blocked pipe delays the end of the program until late ends.
 type reportWriter struct {
 	late context.Context // ends leaveTime after the context of the command
 	out  io.Writer

@@ -34,8 +34,8 @@ type Result struct {
 	tasks     iter.Seq[mixed.TaskScore]
 }
 
-// A sent counts the messages between owners, and the totals that each of them has learned. Epsilon is 0
-// without a privacy budget.
+// A sent is the account of the messages between owners, and of the totals that each of them has learned.
+// Epsilon is 0 without a privacy budget.
 type sent struct {
 	Nodes      int           `json:"nodes"`
 	Tasks      int           `json:"tasks"` // of all nodes, in totals
