@@ -16,8 +16,8 @@ import (
 
 const (
 	// exposedShare is the share of a row in the squares of some combination of columns from which the row
-	// counts as exposed: the combination then shows every other column of the row to within sqrt(1/share - 1)
-	// of a deviation.
+	// counts as exposed: the combination then shows every other column of the row to within sqrt(1/share
+	// - 1) of a deviation.
 	exposedShare = 0.99
 	// dependent is the share of a column's squares below which it counts as a combination of others, and
 	// departs the distance from that combination, in deviations, from which a row departs from it.
@@ -57,6 +57,26 @@ func (g *guard) leaveRows(ctx context.Context, o *Options, far bool) (bool, erro
 	return g.farRows+g.exposedRows > before, nil
 }
 
+// shownShare is the share of the least number of rows with a level below which a design shows rows. By the
+// line of X'X of a level with curves a listener read all values of a column for up to 8 rows, and a design,
+// unlike a level, can only be left out as a whole.
+const shownShare = 0.75
+
+// shows reports whether a combination of the columns of a design and of the target shows own rows.
+func (g *guard) shows(ctx context.Context, d *Design) (bool, error) {
+	if g == nil || g.LeastLevel == 0 {
+		return false, nil
+	}
+	rows, read, p := g.counted(), g.rows.reader(), d.Width()
+	m := &matrix{len(rows), p + 1, func(dst []float64, i int) {
+		row := int(rows[i])
+		d.Apply(dst[:p], read(row))
+		dst[p] = g.rows.standardized(row, g.rows.target.Log)
+	}}
+	list, err := m.exposed(ctx, int(shownShare*float64(g.leastOff())))
+	return len(list) > 0, err
+}
+
 // leaveFar leaves out the rows that count less than half in a fit to own rows alone.
 func (g *guard) leaveFar(ctx context.Context, o *Options) error {
 	t := g.rows.in.Table
@@ -78,8 +98,8 @@ func (g *guard) leaveFar(ctx context.Context, o *Options) error {
 	return err
 }
 
-// boundsAlone returns the weights of the rows of a table by their distance, nil where they count alike. Numbers
-// out of range give none: the first climb of all owners meets them.
+// boundsAlone returns the weights of the rows of a table by their distance, nil where they count alike.
+// Numbers out of range give none: the first climb of all owners meets them.
 func (f *fitter) boundsAlone(ctx context.Context) ([]float64, error) {
 	if err := f.read(ctx); err != nil {
 		return nil, err
@@ -179,7 +199,7 @@ func (m *matrix) standardise(ctx context.Context) error {
 type factor struct {
 	r      blas64.Triangular
 	pivots []int // the independent columns
-	others []int // the others, and
+	others []int // the dependent columns, which are combinations of the independent ones with factors
 	by     blas64.General
 }
 
@@ -211,7 +231,7 @@ func (f *factor) pick(dst, row []float64) {
 
 // exposed returns the rows that a combination of the columns shows: rows with nearly all squares of one; and,
 // if there are fewer than least, the rows in which a column differs from a combination of others that it
-// equals in all other rows. In the same order; nil for none.
+// equals in all other rows. They come in their order; nil for none.
 func (m *matrix) exposed(ctx context.Context, least int) ([]int, error) {
 	if err := m.standardise(ctx); err != nil || m.rows == 0 {
 		return nil, err

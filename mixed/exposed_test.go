@@ -9,8 +9,8 @@ import (
 	"github.com/difalt/difalt/internal/check"
 )
 
-// The rows that a combination of columns shows are found, and no others: one row, or some, in which a column is not
-// what it is elsewhere; a value far out; whatever the units, and with missing values.
+// The rows that a combination of columns shows are found, and no others: one row, or some, in which a column
+// is not what it is elsewhere; a value far out; whatever the units, and with missing values.
 func TestExposed(t *testing.T) {
 	const rows = 200
 	for name, c := range map[string]struct {
@@ -85,7 +85,8 @@ func TestExposed(t *testing.T) {
 	}
 }
 
-// A row with a target far from all others stays out of all totals, so that owners have the model of the other rows.
+// A row with a target far from all others stays out of all totals, so that owners have the model of the other
+// rows.
 func TestFarRowsStayOut(t *testing.T) {
 	in := ample(7, 3)
 	list := cut(in, 3)

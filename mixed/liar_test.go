@@ -23,8 +23,8 @@ import (
 // strictly are options with the strict rules.
 var strictly = Options{Disclosure: Disclosure{Strict: true}}
 
-// A steerer is a listener that replaces what it decides for all owners. The network has the path of two nodes,
-// whose center it is.
+// A steerer is a listener that replaces what it decides for all owners. The network has the path of two
+// nodes, whose center it is.
 type steerer struct {
 	listener
 	lie func(f *fitter, name string, v []float64) // nil: it decides as all would
@@ -422,10 +422,10 @@ func TestStrengthsSteered(t *testing.T) {
 	}
 }
 
-// smallRead counts the tasks of so many rows of which a center reads the last column and the target, knowing the others:
-// as many as rows. For a task it has all owners add up with a huge deviation along the direction that is 0 in
-// these rows, and near that direction, towards ones that are 1 in one of the rows. Elsewhere the totals hardly change;
-// the difference of a pair is the products of that row.
+// smallRead counts the tasks of so many rows of which a center reads the last column and the target, knowing
+// the others: as many as rows. For a task it has all owners add up with a huge deviation along the direction
+// that is 0 in these rows, and near that direction, towards ones that are 1 in one of the rows. Elsewhere the
+// totals hardly change; the difference of a pair is the products of that row.
 func smallRead(t *testing.T, size int, o Options) (right, asked int) {
 	const first, many, large, near = 300, 120, 1e5, 5e-4
 	rows := slices.Concat(slices.Repeat([]int{30}, first/30), slices.Repeat([]int{size}, many))
@@ -440,7 +440,8 @@ func smallRead(t *testing.T, size int, o Options) (right, asked int) {
 			wanted = append(wanted, i)
 		}
 	}
-	// For every task the direction, and the two beside it for every row; constant first, of columns as they are.
+	// For every task the direction, and the two beside it for every row; constant first, of columns as
+	// they are.
 	var directions [][]float64
 	for _, at := range wanted {
 		known := mat.NewDense(size, size+1, nil)
@@ -509,8 +510,8 @@ func smallRead(t *testing.T, size int, o Options) (right, asked int) {
 	return right, len(wanted)
 }
 
-// A center reads tasks of few rows of which it knows as many columns as they have rows, although the rules of owners hold: the
-// rules leave tasks of one row out, and only strict ones the others. SECURITY.md says so.
+// A center reads tasks of few rows of which it knows as many columns as they have rows, although the rules of
+// owners hold: the rules leave tasks of one row out, and only strict ones the others. SECURITY.md says so.
 func TestWhatALiarReads(t *testing.T) {
 	for size := 1; size <= 3; size++ {
 		for name, c := range map[string]struct {

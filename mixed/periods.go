@@ -220,9 +220,10 @@ func (r *rows) share(list []*crossing, v []float64) error {
 func (s *sharing) most(tasks float64) int { return int(min(s.total/(sharedBy*tasks), mostValues)) }
 
 // periods returns a period for each feature whose values nearly all tasks share, in the order of names: for
-// given features, or for all features where the list is nil. width is the number of columns of the design.
+// given features, or for all features where the list is nil, beside a design.
 // It takes one sum where there may be a period, and one or some for the values of each.
-func (r *rows) periods(ctx context.Context, width int, features []int) (list []Period, err error) {
+func (r *rows) periods(ctx context.Context, d *Design, features []int) (list []Period, err error) {
+	width := d.Width()
 	var open []sharing
 	names := r.schema.Features()
 	for _, s := range r.shared {
@@ -249,6 +250,8 @@ func (r *rows) periods(ctx context.Context, width int, features []int) (list []P
 	}
 	if why != "" {
 		r.guard.tell(true, "This owner voted against effects of the values of columns: %s", why)
+	} else if err := r.againstShown(ctx, d, open, against); err != nil {
+		return nil, err
 	}
 	if err := r.add(ctx, "owners against a period", &total{v: against, grows: anyNumber}); err != nil {
 		return nil, err
@@ -266,6 +269,47 @@ func (r *rows) periods(ctx context.Context, width int, features []int) (list []P
 		}
 	}
 	return list, nil
+}
+
+// againstShown votes against the periods that together with the columns of a design would show own rows, and
+// against all where only some of them together would.
+func (r *rows) againstShown(ctx context.Context, d *Design, open []sharing, against []float64) error {
+	with := *d
+	var all []Period
+	shown := false
+	for i, s := range open {
+		if against[i] > 0 || len(s.values) == 0 {
+			continue
+		}
+		p := Period{Feature: s.feature, Values: s.values}
+		with.Periods = append(slices.Clone(d.Periods), p)
+		shows, err := r.guard.shows(ctx, &with)
+		if err != nil {
+			return err
+		}
+		if shows {
+			against[i], shown = 1, true
+		} else {
+			all = append(all, p)
+		}
+	}
+	if len(all) > 1 {
+		with.Periods = append(slices.Clone(d.Periods), all...)
+		shows, err := r.guard.shows(ctx, &with)
+		if err != nil {
+			return err
+		}
+		for i := range against {
+			if shows {
+				against[i], shown = 1, true
+			}
+		}
+	}
+	if shown {
+		r.guard.tell(true, "This owner voted against effects of the values of some column: together with other "+
+			"columns they would show own rows. Check columns that follow from others in nearly all rows (--least-level).")
+	}
+	return nil
 }
 
 // newPeriod returns the period of a feature with the values of all owners.
@@ -333,7 +377,7 @@ func (f *fitter) choosePeriods(ctx context.Context, chosen *choice) (*choice, er
 	if f.NoCurves || chosen.s.design.Axes != nil {
 		return chosen, nil
 	}
-	list, err := f.rows.periods(ctx, chosen.s.p, nil)
+	list, err := f.rows.periods(ctx, chosen.s.design, nil)
 	for len(list) > 0 && err == nil {
 		var gains []float64
 		var best *choice

@@ -85,7 +85,8 @@ func TestNoPeriod(t *testing.T) {
 		d.Values[3][i] = float64(2000 + (d.TaskOf[i]+i%3)%12)
 	}
 	r := check.OK(newRows(t.Context(), &in, &Options{}))
-	if list, err := r.periods(t.Context(), 10, nil); err != nil || list != nil {
+	design := r.newDesign()
+	if list, err := r.periods(t.Context(), &design, nil); err != nil || list != nil {
 		t.Errorf("periods %v, %v", list, err)
 	}
 }

@@ -129,7 +129,7 @@ func (f *fitter) samePeriods(ctx context.Context, s *stats) (*stats, error) {
 	if features == nil {
 		return s, nil
 	}
-	list, err := f.rows.periods(ctx, s.p, features)
+	list, err := f.rows.periods(ctx, s.design, features)
 	if err != nil || list == nil {
 		return s, err
 	}

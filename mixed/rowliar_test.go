@@ -1,11 +1,13 @@
 package mixed
 
 import (
+	"errors"
 	"math"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/internal/check"
 	"github.com/difalt/difalt/internal/dense"
 	"gonum.org/v1/gonum/floats"
@@ -39,8 +41,9 @@ func aimed(d *Design, value float64) []float64 {
 	return mean
 }
 
-// A row with a value of a column that no other row has: with weights by distance, X'X would be of this row alone.
-// Several owners have none: all rows are in every X'X, and no total has absolute errors, which bend at every row.
+// A row with a value of a column that no other row has: with weights by distance, X'X would be of this row
+// alone. Several owners have none: all rows are in every X'X, and no total has absolute errors, which bend at
+// every row.
 func TestMeanSteered(t *testing.T) {
 	for name, o := range map[string]Options{"rules off": open, "default": {}, "strict": strictly} {
 		const value = .05
@@ -89,9 +92,9 @@ func TestMeanSteered(t *testing.T) {
 	}
 }
 
-// At a posterior that is sure of all rows but those with one value, squared errors without the row would differ
-// from 10^16 times those with it by one row: its residual, and so its target, was read. By task the difference
-// says nothing of a row.
+// At a posterior that is sure of all rows but those with one value, squared errors without the row would
+// differ from 10^16 times those with it by one row: its residual, and so its target, was read. By task the
+// difference says nothing of a row.
 func TestRemaindersSteered(t *testing.T) {
 	const value, at = .05, 100
 	d := drawn(41, "v", 2, 90, 90, 90)
@@ -147,7 +150,8 @@ func TestNoiseSteered(t *testing.T) {
 	}
 }
 
-// Errors of an owner of which one is cut are in no total: all others would be cut, and one row alone would count.
+// Errors of an owner of which one is cut are in no total: all others would be cut, and one row alone would
+// count.
 func TestCutErrors(t *testing.T) {
 	d := drawn(44, "v", 1, 30, 30)
 	in := Input{Table: d}
@@ -186,5 +190,120 @@ func TestMissingSteered(t *testing.T) {
 		got := d.Center[0] + d.Scale[0]*(g[1*p+2]+far*g[1])/far
 		read := math.Abs(got-victim.Values[0][50]) < .05
 		check.FailIf(t, read != (name == "rules off"), "%s: %v was read, in truth %v", name, got, victim.Values[0][50])
+	}
+}
+
+// Where a curve of a column is the column itself, limited to its outer knots, the difference of the two is 0
+// but in the rows beyond. A center that says so had these rows alone in a line of X'X: owners compare the
+// curves with those that follow from totals, and slopes with those that a curve can have.
+func TestCurvesSteered(t *testing.T) {
+	var knots []float64
+	lies := map[string]func(f *fitter, sums, values []float64){
+		"values": func(f *fitter, _, values []float64) {
+			for i, knot := range knots { // the first column of the first curve
+				values[i] = (knot - f.plain.design.Center[0]) / f.plain.design.Scale[0]
+			}
+		},
+		"products": func(_ *fitter, sums, _ []float64) { sums[len(knots)+1] += 1e9 }, // of the feature and the first column
+	}
+	for _, name := range []string{"none", "values", "products"} {
+		lie := lies[name]
+		for rules, o := range map[bool]Options{false: open, true: {}} {
+			victim, own := drawn(47, "v", 2, 90, 90, 90), drawn(48, "a", 2, 60, 60)
+			l := &steerer{}
+			if lie != nil {
+				l.lie = func(f *fitter, what string, v []float64) {
+					if strings.HasPrefix(what, "products of splines") && name == "values" {
+						lie(f, nil, v)
+					}
+				}
+				l.add = func(f *fitter, what string, v []float64) {
+					if strings.HasPrefix(what, "products of splines") && name == "products" {
+						lie(f, v, nil)
+					}
+				}
+			}
+			_, err := l.trainBeside(t, Input{Table: victim}, Input{Table: own}, o)
+			if name == "none" { // which says what the knots are
+				check.Done(err)
+				knots = l.fit.curved.design.Curves[0].Knots
+				continue
+			}
+			list := totalsOf(l.heard, "X'X")
+			check.FailIf(t, !errors.Is(err, consensus.ErrContradiction) && err != errLeft, "%s, rules %v: the victim goes on: %v", name, rules, err)
+			check.FailIf(t, len(list) != 1, "%s, rules %v: %d totals of X'X, one with curves", name, rules, len(list))
+		}
+	}
+}
+
+// A column that is a function of another one, such as a price of each year, but in one row: with a curve, or
+// with effects of years, a combination of columns is not 0 in that row alone.
+func TestFunctionOfAColumn(t *testing.T) {
+	for _, rules := range []bool{false, true} {
+		o := open
+		if rules {
+			o = Options{}
+		}
+		var list []*Data
+		for k, rows := range [][]int{{96, 96, 96, 96, 96}, {96, 96, 96, 96, 96}} {
+			d := drawn(uint64(51+k), []string{"v", "a"}[k], 1, rows...)
+			year, price := make([]float64, d.Rows()), make([]float64, d.Rows())
+			for i := range year {
+				year[i] = float64(2000 + i%8)
+				price[i] = []float64{3, 1, 4, 1, 5, 9, 2, 6}[i%8]
+			}
+			d.Names, d.Values = append(d.Names, "year", "price"), append(d.Values, year, price)
+			list = append(list, d)
+		}
+		victim := list[0]
+		const at = 103
+		victim.Values[2][at] += 2
+		f, heard := listen(t, victim, list[1], o)
+		row := -1e9
+		if totals := totalsOf(heard, "X'X"); f.curved != nil && len(totals) > 1 {
+			d, p := f.curved.design, f.curved.p
+			g := make([]float64, p*p)
+			dense.Unpack(g, p, totals[1].others())
+			dense.Mirror(p, g)
+			// The combination of the price and functions of the year that is 0 in rows of the
+			// member.
+			own := list[1]
+			var columns []int
+			features := f.rows.schema.Features()
+			other := slices.Index(features, "x0")
+			for j, c := range d.Columns() {
+				if c.Feature != other {
+					columns = append(columns, j)
+				}
+			}
+			n := len(columns)
+			products, x := make([]float64, n*n), make([]float64, p)
+			for i := range own.Rows() {
+				cells := make([]float64, len(features))
+				for j, name := range features {
+					cells[j] = own.Values[slices.Index(own.Names, name)][i]
+				}
+				d.Apply(x, cells)
+				for a, j := range columns {
+					for b, k := range columns {
+						products[a*n+b] += x[j] * x[k]
+					}
+				}
+			}
+			for _, v := range nullSpace(products, n, 1e-10) {
+				line := func(j int) (sum float64) {
+					for a, k := range columns {
+						sum += v[a] * g[k*p+j]
+					}
+					return sum
+				}
+				if math.Abs(line(0)) > 1e-6 {
+					k := slices.IndexFunc(d.Columns(), func(c Column) bool { return c.Feature == other && c.Kind == LinearColumn })
+					row = d.Center[other] + d.Scale[other]*line(k)/line(0)
+				}
+			}
+		}
+		read := math.Abs(row-victim.Values[0][at]) < .05
+		check.FailIf(t, read == rules, "rules %v: %v was read, in truth %v", rules, row, victim.Values[0][at])
 	}
 }

@@ -88,9 +88,9 @@ func (r *rows) addCurves(ctx context.Context, d Design) (with Design, crowded bo
 	for _, c := range with.Curves {
 		size += len(c.Values)
 	}
-	t, values := &total{v: sums}, make([]float64, 0, size)
+	t, values, possible := &total{v: sums}, make([]float64, 0, size), true
 	err = r.decide(ctx, "products of splines", values[:size], func() {
-		projectSplines(&with, sums)
+		possible = projectSplines(&with, sums)
 		for _, c := range with.Curves {
 			values = append(values, c.Values...)
 		}
@@ -98,12 +98,22 @@ func (r *rows) addCurves(ctx context.Context, d Design) (with Design, crowded bo
 	if err != nil {
 		return d, false, err
 	}
+	values = values[:size]
 	for i, c := range with.Curves {
 		n := len(c.Values)
+		if r.guard != nil && (!possible || !nearly(c.Values, values[:n])) {
+			return d, false, contradiction("the curve of a column")
+		}
 		with.Curves[i] = newCurve(c.Feature, c.Knots, values[:n:n])
 		values = values[n:]
 	}
-	return with, false, checkCurves(&with)
+	if err := checkCurves(&with); err != nil {
+		return d, false, err
+	}
+	if err := r.guard.voteOnColumns(ctx, &with); err != nil || len(with.Curves) == 0 {
+		return d, false, err
+	}
+	return with, false, nil
 }
 
 // checkCurves returns an error about the first curve that cannot be evaluated.
@@ -130,8 +140,8 @@ func naturalBasis(knots []float64, scale float64) []float64 {
 	for i := range h {
 		h[i] = (knots[i+1] - knots[i]) / scale
 	}
-	// Penalty = Q R^-1 Q' (Green and Silverman 1994): second derivatives R^-1 Q'f of the spline with values
-	// f.
+	// Penalty = Q R^-1 Q' (Green and Silverman 1994): second derivatives R^-1 Q'f of the spline with
+	// values f.
 	q, r := mat.NewDense(n, n-2, nil), mat.NewSymDense(n-2, nil)
 	for j := range n - 2 {
 		q.Set(j, j, 1/h[j])
@@ -193,10 +203,27 @@ func addSplineMoments(sums []float64, d *Design, x []float64, weight float64) {
 	}
 }
 
+// nearly reports whether the numbers of another processor are own ones but for rounding.
+func nearly(own, told []float64) bool {
+	const rounding = 1e-6
+	most := rounding * floats.Norm(own, math.Inf(1))
+	for i, v := range told {
+		if !(math.Abs(v-own[i]) <= most) {
+			return false
+		}
+	}
+	return true
+}
+
 // projectSplines makes the columns of every curve of d orthogonal to 1 and to the feature limited to the
 // knots, and divides them so that the mean of their sum of squares is 1. addSplineMoments has added the
 // training rows to sums; without rows the values are not finite.
-func projectSplines(d *Design, sums []float64) {
+//
+// It reports whether the sums are possible: the slope that is taken from a column is a mean of its slopes. A
+// column of another slope would be nearly the feature limited to the knots, and less the feature itself 0 in
+// all rows but those beyond the knots.
+func projectSplines(d *Design, sums []float64) (possible bool) {
+	possible = true
 	d.Curves = slices.Clone(d.Curves)
 	for i, c := range d.Curves {
 		m, k := c.Width(), len(c.Knots)
@@ -210,6 +237,8 @@ func projectSplines(d *Design, sums []float64) {
 			z, zx := ones[2+j], feature[2+j]
 			slope := (n*zx - sx*z) / (n*sxx - sx*sx)
 			level := (z - slope*sx) / n
+			least, most := c.slopes(j, d.Scale[c.Feature])
+			possible = possible && slope >= least-slack*(most-least) && slope <= most+slack*(most-least)
 			squares += moments[(2+j)*(3+m)] - level*z - slope*zx
 			for i, knot := range c.Knots {
 				values[j*k+i] -= level + slope*(knot-d.Center[c.Feature])/d.Scale[c.Feature]
@@ -218,4 +247,25 @@ func projectSplines(d *Design, sums []float64) {
 		floats.Scale(1/math.Sqrt(squares/n), values)
 		d.Curves[i] = newCurve(c.Feature, c.Knots, values)
 	}
+	return possible
+}
+
+// slopes returns the least and the largest slope of a column between the knots, where the feature counts in
+// units of scale.
+func (c *Curve) slopes(column int, scale float64) (least, most float64) {
+	least, most = math.Inf(1), math.Inf(-1)
+	unit := scale / (c.Knots[len(c.Knots)-1] - c.Knots[0])
+	for i, piece := range c.pieces {
+		f := &c.cubics[i*c.width+column]
+		note := func(t float64) {
+			slope := unit * piece * (f[1] + t*(2*f[2]+t*3*f[3]))
+			least, most = min(least, slope), max(most, slope)
+		}
+		note(0)
+		note(1)
+		if top := -f[2] / (3 * f[3]); top > 0 && top < 1 { // false for NaN
+			note(top)
+		}
+	}
+	return least, most
 }

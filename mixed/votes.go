@@ -76,6 +76,29 @@ func (g *guard) voteOnCurves(ctx context.Context, d *Design) error {
 	return nil
 }
 
+// voteOnColumns removes all curves from a design if an owner votes against them: a combination of their columns
+// and others would show own rows. It takes one sum.
+func (g *guard) voteOnColumns(ctx context.Context, d *Design) error {
+	if g == nil {
+		return nil
+	}
+	shows, err := g.shows(ctx, d)
+	if err != nil {
+		return err
+	}
+	votes := []float64{map[bool]float64{true: 1}[shows]}
+	g.tell(shows, "This owner voted against curves: together with other columns they would show own rows. "+
+		"Check columns that follow from others in nearly all rows (--least-level).")
+	if err := g.vote(ctx, "owners whose rows curves would show", votes); err != nil {
+		return err
+	}
+	if votes[0] > 0 {
+		g.tellAll("Curves were left out: they would show rows of some owner.")
+		d.Curves = nil
+	}
+	return nil
+}
+
 // tooFewRows returns a sentence about too few own rows for a design of so many columns, or too few small
 // tasks; nothing where there are enough.
 func (g *guard) tooFewRows(columns int) string {
