@@ -186,8 +186,9 @@ func (m *matrix) standardise(ctx context.Context) error {
 			}
 		}
 		for j, v := range x {
-			if x[j] = (v - mean[j]) / size[j]; math.IsNaN(v) {
-				x[j] = 0
+			x[j] = 0
+			if !math.IsNaN(v) {
+				x[j] = (v - mean[j]) / size[j]
 			}
 		}
 		dst[len(dst)-1] = 1
