@@ -5,6 +5,7 @@ import (
 
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/internal/gram"
+	"github.com/difalt/difalt/internal/rounded"
 	"github.com/difalt/difalt/kernel"
 	"gonum.org/v1/gonum/floats"
 )
@@ -157,7 +158,7 @@ func (m *accelerated) descend(p *point, u, z *kernel.Basis, objective float64) {
 	if m.best.known {
 		m.memory.rememberChange(u, m.grad, m.best.u, m.best.grad)
 	}
-	if m.best.known && objective > (1+rise)*m.best.objective+lastBits*p.totals.YY {
+	if m.best.known && objective > float64((1+rise)*m.best.objective)+float64(lastBits*p.totals.YY) {
 		if m.newton == nil {
 			m.newton = newNewton(p)
 		}
@@ -185,7 +186,7 @@ func (m *accelerated) solve(z *kernel.Basis) {
 func (m *accelerated) search(p *point, u, z *kernel.Basis, objective float64) {
 	n := m.newton
 	if objective > (1+flat)*m.best.objective && n.shorten() {
-		floats.AddScaledTo(z.Data(), m.best.u.Data(), n.scale, n.step.Data())
+		rounded.AddScaledTo(z.Data(), m.best.u.Data(), n.scale, n.step.Data())
 		return
 	}
 	m.phase = descending

@@ -1,13 +1,13 @@
 package difalt
 
 import (
+	"math"
+
 	"github.com/difalt/difalt/internal/gram"
+	"github.com/difalt/difalt/internal/rounded"
 	"github.com/difalt/difalt/internal/tile"
 	"github.com/difalt/difalt/kernel"
-	gblas "gonum.org/v1/gonum/blas"
-	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/lapack/lapack64"
 )
 
 // An anderson is the memory of Anderson acceleration (Anderson, "Iterative Procedures for Nonlinear Integral
@@ -83,25 +83,57 @@ func (n *anderson) correct(step, grad *kernel.Basis, p *gram.Matrix) {
 		trace += n.matrix[a*k+a]
 	}
 	for a := range k {
-		n.matrix[a*k+a] += regularization * trace
+		n.matrix[a*k+a] += float64(regularization * trace)
 	}
-	t, ok := lapack64.Potrf(blas64.Symmetric{N: k, Stride: k, Data: n.matrix[:k*k], Uplo: gblas.Upper})
-	if !ok || k == 0 {
+	if k == 0 || !solvePositive(n.matrix[:k*k], n.c[:k]) {
 		return
 	}
-	lapack64.Potrs(t, blas64.General{Rows: k, Cols: 1, Stride: 1, Data: n.c[:k]})
 	clear(n.residual.Data())
 	clear(n.moved.Data())
 	for a, c := range n.c[:k] {
-		floats.AddScaled(n.residual.Data(), c, n.dg[a].Data())
-		floats.AddScaled(n.moved.Data(), -c, n.du[a].Data())
+		rounded.AddScaled(n.residual.Data(), c, n.dg[a].Data())
+		rounded.AddScaled(n.moved.Data(), -c, n.du[a].Data())
 	}
 	gram.AddProduct(n.moved, n.residual, p.Inverse)
 	scale := 1.0
-	if length, most := floats.Norm(n.moved.Data(), 2), longest*floats.Norm(step.Data(), 2); length > most {
+	if length, most := rounded.Norm(n.moved.Data()), longest*rounded.Norm(step.Data()); length > most {
 		scale = most / length
 	}
-	floats.AddScaled(step.Data(), scale, n.moved.Data())
+	rounded.AddScaled(step.Data(), scale, n.moved.Data())
+}
+
+// solvePositive overwrites c by A^-1 c for a symmetric positive definite matrix A, of which a holds the upper
+// triangle by rows, by the Cholesky factor R, which it leaves there. It returns false for other matrices.
+// Every operation rounds, so that all processors compute the same.
+func solvePositive(a, c []float64) bool {
+	k := len(c)
+	for i := range k {
+		row := a[i*k:][:k]
+		for h := range i { // A - R'R of the rows before
+			by := a[h*k+i]
+			for j := i; j < k; j++ {
+				row[j] -= float64(by * a[h*k+j])
+			}
+		}
+		if !(row[i] > 0) { // or NaN
+			return false
+		}
+		root := math.Sqrt(row[i])
+		for j := i; j < k; j++ {
+			row[j] /= root
+		}
+		for h := range i {
+			c[i] -= float64(a[h*k+i] * c[h])
+		}
+		c[i] /= row[i]
+	}
+	for i := k - 1; i >= 0; i-- {
+		for j := i + 1; j < k; j++ {
+			c[i] -= float64(a[i*k+j] * c[j])
+		}
+		c[i] /= a[i*k+i]
+	}
+	return true
 }
 
 // multiply sets dst to v s, for a symmetric r x r matrix s.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/internal/gram"
+	"github.com/difalt/difalt/internal/rounded"
 	"github.com/difalt/difalt/internal/sums"
 	"github.com/difalt/difalt/kernel"
 	"gonum.org/v1/gonum/floats"
@@ -135,11 +136,11 @@ func (c *checker) sketch() {
 	c.source.Seed(c.seed, uint64(p.iteration))
 	for k := range sketchLen {
 		for j := range c.random {
-			c.random[j] = c.rng.NormFloat64() / math.Sqrt(sketchLen)
+			c.random[j] = rounded.Normal(c.rng) / math.Sqrt(sketchLen)
 		}
 		for i, step := range c.steps {
 			c.own[i].sketch = c.own[i].sketch[:sketchLen]
-			c.own[i].sketch[k] = floats.Dot(c.random, step.Data())
+			c.own[i].sketch[k] = rounded.Dot(c.random, step.Data())
 		}
 	}
 }
@@ -183,4 +184,4 @@ func (c *checker) gather(ctx context.Context, net *consensus.Network) (Status, e
 	return c.rule.judgeSpread(p.iteration, math.Sqrt(c.views[0][0])), nil
 }
 
-func norm(v []float64) float64 { return floats.Norm(v, 2) }
+func norm(v []float64) float64 { return rounded.Norm(v) }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/internal/rounded"
 	"github.com/difalt/difalt/kernel"
 	"gonum.org/v1/gonum/floats"
 )
@@ -133,7 +134,7 @@ func (neighbourDescent) update(p *point, i int, m *consensus.Message) {
 
 // descend computes z = u - step grad. z may be u or grad.
 func descend(z, u, grad *kernel.Basis, step float64) {
-	floats.AddScaledTo(z.Data(), u.Data(), -step, grad.Data())
+	rounded.AddScaledTo(z.Data(), u.Data(), -step, grad.Data())
 }
 
 // String returns the short name that ParseMethod accepts, such as dif.

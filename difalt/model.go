@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/difalt/difalt/difalt/features"
+	"github.com/difalt/difalt/internal/rounded"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/kernel/lsq"
 	"gonum.org/v1/gonum/floats"
@@ -101,7 +102,7 @@ func (m *Model) mustHave(task int) {
 func (m *Model) product(task int, x []float64) (y float64) {
 	_, r := m.U.Dims()
 	for j, b := range m.B[task*r:][:r] {
-		y += b * floats.Dot(m.U.Col(j), x)
+		y += float64(b * rounded.Dot(m.U.Col(j), x))
 	}
 	return y
 }
@@ -112,7 +113,7 @@ func (m *Model) Theta(task int) []float64 {
 	d, r := m.U.Dims()
 	theta := make([]float64, d)
 	for j, b := range m.B[task*r:][:r] {
-		floats.AddScaled(theta, b, m.U.Col(j))
+		rounded.AddScaled(theta, b, m.U.Col(j))
 	}
 	return theta
 }

@@ -3,6 +3,7 @@ package difalt
 import (
 	"math"
 
+	"github.com/difalt/difalt/internal/rounded"
 	"github.com/difalt/difalt/internal/tile"
 	"github.com/difalt/difalt/internal/work"
 	"github.com/difalt/difalt/kernel"
@@ -75,8 +76,8 @@ func (n *newton) take(product *kernel.Basis) bool {
 		return true
 	}
 	length := n.square / curvature
-	floats.AddScaled(n.step.Data(), length, n.direction.Data())
-	floats.AddScaled(n.residual.Data(), -length, product.Data())
+	rounded.AddScaled(n.step.Data(), length, n.direction.Data())
+	rounded.AddScaled(n.residual.Data(), -length, product.Data())
 	multiply(n.preconditioned, n.residual, n.inverse)
 	square := tile.Dot(n.residual.Data(), n.preconditioned.Data())
 	if square <= forcing*forcing*n.first || n.products == mostProducts {
@@ -156,12 +157,12 @@ func (j *product) run(k *kernel.Tasks, u, direction *kernel.Basis, b []float64, 
 		}
 		clear(j.combined)
 		for c, v := range coefficients {
-			floats.AddScaled(j.combined, v, direction.Col(c))
+			rounded.AddScaled(j.combined, v, direction.Col(c))
 		}
 		j.project(k, t, u, ridge)
 		k.MulTransposed(j.row, t, e)
 		for c, v := range coefficients {
-			floats.AddScaled(j.sum.Col(c), v, j.row[:d])
+			rounded.AddScaled(j.sum.Col(c), v, j.row[:d])
 		}
 	}
 }
@@ -193,7 +194,7 @@ func (j *product) project(k *kernel.Tasks, t int, u *kernel.Basis, ridge float64
 		j.inner[c] = tile.Dot(a[c*rows:][:n], e)
 	}
 	for c, v := range j.inner {
-		floats.AddScaled(e, -v, a[c*rows:][:n])
+		rounded.AddScaled(e, -v, a[c*rows:][:n])
 	}
 }
 
@@ -209,7 +210,7 @@ func orthogonalize(a []float64, rows, r int) {
 		for range 2 {
 			for before := range c {
 				q := a[before*rows:][:rows]
-				floats.AddScaled(column, -tile.Dot(q, column), q)
+				rounded.AddScaled(column, -tile.Dot(q, column), q)
 			}
 		}
 		length := norm(column)

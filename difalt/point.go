@@ -6,9 +6,9 @@ import (
 
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/internal/gram"
+	"github.com/difalt/difalt/internal/rounded"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/kernel/lsq"
-	"gonum.org/v1/gonum/floats"
 )
 
 // A point is where the algorithm is: U_g of every hosted node, what the node computed there, and the message
@@ -67,7 +67,7 @@ func (p *point) read(groups []*kernel.Group) {
 
 // penalized returns the objective of hosted node i that a step lowers.
 func (p *point) penalized(i int) float64 {
-	return p.at[i].objective + p.ridge*floats.Dot(p.at[i].b, p.at[i].b)
+	return p.at[i].objective + float64(p.ridge*rounded.Dot(p.at[i].b, p.at[i].b))
 }
 
 // hold replaces a message with a number that is not finite, or too large for the exchange, by U_g and

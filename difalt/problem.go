@@ -5,10 +5,10 @@ import (
 	"math"
 
 	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/internal/rounded"
 	"github.com/difalt/difalt/internal/sizes"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/topology"
-	"gonum.org/v1/gonum/floats"
 )
 
 // A Problem has the data of a run: the tasks of every node that lives in this process. It is read only.
@@ -159,7 +159,7 @@ func checkOrthonormal(name string, u *kernel.Basis) error {
 			if i == j {
 				want = 1
 			}
-			if product := floats.Dot(u.Col(i), u.Col(j)); math.Abs(product-want) > 1e-5 {
+			if product := rounded.Dot(u.Col(i), u.Col(j)); math.Abs(product-want) > 1e-5 {
 				return fmt.Errorf("difalt: %s is not orthonormal: the product of columns %d and %d is %.6g", name,
 					i, j, product)
 			}

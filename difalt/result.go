@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/difalt/difalt/consensus/transport"
+	"github.com/difalt/difalt/internal/rounded"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/kernel/lsq"
 	"gonum.org/v1/gonum/floats"
@@ -95,7 +96,7 @@ func (r *Result) Theta(i, t int) []float64 {
 	}
 	theta := make([]float64, d)
 	for j, b := range r.B[i][t*rank:][:rank] {
-		floats.AddScaled(theta, b, r.U[i].Col(j))
+		rounded.AddScaled(theta, b, r.U[i].Col(j))
 	}
 	return theta
 }

@@ -9,11 +9,11 @@ import (
 
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/consensus/transport"
+	"github.com/difalt/difalt/internal/rounded"
 	"github.com/difalt/difalt/internal/sizes"
 	"github.com/difalt/difalt/internal/tile"
 	"github.com/difalt/difalt/internal/work"
 	"github.com/difalt/difalt/kernel"
-	"gonum.org/v1/gonum/floats"
 )
 
 // Initial is the outcome of the spectral initialisation (Alg. 2).
@@ -202,7 +202,7 @@ func (s *Solver) spread(ctx context.Context, x consensus.Exchange, z []*kernel.B
 		switch {
 		case g == 0:
 			z[i] = own
-		case floats.Norm(z[i].Data(), 2) == 0:
+		case rounded.Norm(z[i].Data()) == 0:
 			const why = "too few for node 0 to reach node %d, or even where odd is needed: mixing weights without a " +
 				"part for the node itself can leave nothing"
 			return &ParameterError{"StartRounds", s.o.StartRounds, fmt.Sprintf(why, g)}
@@ -263,7 +263,7 @@ func (s *Solver) powerStart() []*kernel.Basis {
 		rng := rand.New(rand.NewPCG(s.o.Seed, 0x5eed0f0a1ce0da7a))
 		for j := range s.o.Rank {
 			for i := range u.Col(j) {
-				u.Col(j)[i] = rng.NormFloat64()
+				u.Col(j)[i] = rounded.Normal(rng)
 			}
 		}
 	}

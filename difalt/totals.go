@@ -132,7 +132,7 @@ func (t *totals) knowledge(n, ridge float64) float64 {
 	}
 	penalty := ridge / t.MeanFeature()
 	p := n - t.Rank - penalty
-	root := math.Sqrt(p*p + 4*n*penalty)
+	root := math.Sqrt(float64(p*p) + float64(4*n*penalty))
 	if p < 0 { // without cancellation
 		return 2 * n * penalty / (root - p)
 	}

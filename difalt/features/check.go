@@ -30,7 +30,7 @@ func mislead(mean, variance []float64, samples float64) bool {
 	total, squares, d := 0.0, 0.0, 0.0
 	least, most := math.Inf(1), 0.0
 	for j, v := range variance {
-		m := mean[j] * mean[j]
+		m := float64(mean[j] * mean[j])
 		if v <= rounding*rounding*m {
 			if m == 0 {
 				continue
@@ -73,7 +73,7 @@ func Misleading(k *kernel.Tasks) bool {
 		for j, v := range row {
 			c := v - mean[j]
 			mean[j] += c / n
-			variance[j] += c * (v - mean[j])
+			variance[j] += float64(c * (v - mean[j]))
 		}
 	})
 	if n < fewest {
@@ -100,7 +100,7 @@ func Check(ctx context.Context, net consensus.Sums, nodes []*kernel.Tasks) error
 	}
 	variance, samples, err := average(ctx, net, nodes, d, func(sum, row []float64) {
 		for j, v := range row {
-			sum[j] += (v - mean[j]) * (v - mean[j])
+			sum[j] += float64((v - mean[j]) * (v - mean[j]))
 		}
 	})
 	if err != nil {

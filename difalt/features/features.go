@@ -16,6 +16,7 @@ import (
 	"slices"
 
 	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/internal/rounded"
 	"github.com/difalt/difalt/internal/sizes"
 	"github.com/difalt/difalt/internal/sums"
 	"github.com/difalt/difalt/kernel"
@@ -209,8 +210,8 @@ func moments(k *kernel.Tasks) (means, responses, squares []float64) {
 		for i := range y {
 			weight := k.Weight(t, i)
 			root := math.Sqrt(weight) // which the row and its response have as a factor
-			floats.AddScaled(mean, root, k.Row(row, t, i))
-			responses[t] += root * y[i]
+			rounded.AddScaled(mean, root, k.Row(row, t, i))
+			responses[t] += float64(root * y[i])
 			total += weight
 		}
 		floats.Scale(1/total, mean)
@@ -218,10 +219,10 @@ func moments(k *kernel.Tasks) (means, responses, squares []float64) {
 		for i := range y {
 			root := math.Sqrt(k.Weight(t, i))
 			for j, v := range k.Row(row, t, i) {
-				m := root * mean[j]
+				m := float64(root * mean[j])
 				v -= m
 				if math.Abs(v) > rounding*math.Abs(m) {
-					squares[j] += v * v
+					squares[j] += float64(v * v)
 				}
 			}
 		}
@@ -265,18 +266,18 @@ func (s *Scaling) centre(i, t int, k *kernel.Tasks) (rows [][]float64, roots []f
 		k.Row(row[:d], t, l)
 		row[d] = y[l]
 		for j, m := range mean {
-			m *= root
+			m = float64(m * root)
 			row[j] -= m
 			if j < d && math.Abs(row[j]) <= rounding*math.Abs(m) {
 				row[j] = 0
 			}
 		}
-		floats.AddScaled(left, root, row)
-		total += root * root
+		rounded.AddScaled(left, root, row)
+		total += float64(root * root)
 		rows, roots = append(rows, row), append(roots, root)
 	}
 	for l, row := range rows { // the rounding of the means, in the size of the offsets
-		floats.AddScaled(row, -roots[l]/total, left)
+		rounded.AddScaled(row, -roots[l]/total, left)
 	}
 	return rows, roots
 }
@@ -286,9 +287,9 @@ func (s *Scaling) centre(i, t int, k *kernel.Tasks) (rows [][]float64, roots []f
 // intercept: n rows have n - 1 degrees of freedom. If all of them stayed, their rank would be a matter of
 // rounding.
 func reflect(rows [][]float64, roots []float64) {
-	first := roots[0] + floats.Norm(roots, 2)
+	first := roots[0] + rounded.Norm(roots)
 	for l, row := range rows[1:] {
-		floats.AddScaled(row, -roots[l+1]/first, rows[0])
+		rounded.AddScaled(row, -roots[l+1]/first, rows[0])
 	}
 }
 
@@ -311,13 +312,13 @@ func (s *Scaling) Undo(i int, standard *kernel.Basis, b []float64) (
 		from, to := b[t*r:][:r], coefficients[t*r:][:r]
 		for i := range r { // to = R from, where R(i,j) = rr[j*r+i]
 			for j := i; j < r; j++ {
-				to[i] += rr[j*r+i] * from[j]
+				to[i] += float64(rr[j*r+i] * from[j])
 			}
 			to[i] *= s.Unit
 		}
 		intercepts[t] = s.Responses[i][t]
 		for j, c := range to {
-			intercepts[t] -= c * floats.Dot(u.Col(j), s.Means[i][t*d:][:d])
+			intercepts[t] -= float64(c * rounded.Dot(u.Col(j), s.Means[i][t*d:][:d]))
 		}
 	}
 	return u, coefficients, intercepts

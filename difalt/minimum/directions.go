@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"github.com/difalt/difalt/internal/rounded"
 	"github.com/difalt/difalt/internal/sums"
 	"github.com/difalt/difalt/internal/tile"
 	"github.com/difalt/difalt/internal/work"
@@ -95,9 +96,9 @@ func (k *problem) explain(i, task int) (row []float64, parts strengths) {
 	for l, y := range t.Y(task) {
 		t.Row(x, task, l)
 		for j := range r {
-			a.Set(l, j, floats.Dot(x, u.Col(j)))
+			a.Set(l, j, rounded.Dot(x, u.Col(j)))
 		}
-		e[l] = y - floats.Dot(a.RawRowView(l), b)
+		e[l] = y - rounded.Dot(a.RawRowView(l), b)
 	}
 	t.MulTransposed(row, task, e)
 	gram := mat.NewSymDense(r, nil)
@@ -109,7 +110,7 @@ func (k *problem) explain(i, task int) (row []float64, parts strengths) {
 	solvable := c.Factorize(gram)
 	largest := k.p.Values[r-1]
 	for j, q := range k.axes {
-		along := floats.Dot(q, b)
+		along := rounded.Dot(q, b)
 		relative := along / k.data.Coefficient()
 		if largest > 0 {
 			parts[j].second = k.weights[i][task] * relative * relative / max(k.p.Values[j], negligible*largest)
@@ -118,7 +119,7 @@ func (k *problem) explain(i, task int) (row []float64, parts strengths) {
 		var v mat.VecDense
 		if solvable && c.SolveVecTo(&v, mat.NewVecDense(r, q)) == nil {
 			z := v.RawVector().Data
-			if variance := floats.Dot(q, z) - k.o.Ridge*floats.Dot(z, z); variance > 0 {
+			if variance := rounded.Dot(q, z) - float64(k.o.Ridge*rounded.Dot(z, z)); variance > 0 {
 				parts[j].energy = along / variance * along / k.totals.energy
 			}
 		}
@@ -134,7 +135,7 @@ func (k *problem) strongest(ctx context.Context, left []*kernel.Tasks) (v []floa
 	u, rng := kernel.NewBasis(d, n), rand.New(rand.NewPCG(k.o.Seed, 0x5add1e))
 	for j := range n {
 		for i := range u.Col(j) {
-			u.Col(j)[i] = rng.NormFloat64()
+			u.Col(j)[i] = rounded.Normal(rng)
 		}
 	}
 	unit := k.data.MeanFeature() * k.totals.energy
@@ -169,7 +170,7 @@ func largest(u, z *kernel.Basis) (v []float64, value float64, known bool) {
 	small := mat.NewSymDense(n, nil)
 	for a := range n {
 		for b := range a + 1 {
-			small.SetSym(a, b, floats.Dot(u.Col(a), z.Col(b)))
+			small.SetSym(a, b, rounded.Dot(u.Col(a), z.Col(b)))
 		}
 	}
 	v = make([]float64, d)
@@ -180,7 +181,7 @@ func largest(u, z *kernel.Basis) (v []float64, value float64, known bool) {
 	var w mat.Dense
 	e.VectorsTo(&w)
 	for j := range n {
-		floats.AddScaled(v, w.At(j, n-1), u.Col(j))
+		rounded.AddScaled(v, w.At(j, n-1), u.Col(j))
 	}
 	return v, e.Values(nil)[n-1], true
 }
@@ -198,7 +199,7 @@ func (k *problem) alongArc(ctx context.Context, q, v []float64) ([]*kernel.Basis
 	for a, angle := range arc {
 		k.run.Minimize(k.turned(q, v, angle), k.o.Ridge)
 		for i, g := range k.groups {
-			rows[i][a] = (g.Objective + k.o.Ridge*floats.Dot(g.B, g.B)) / k.totals.energy
+			rows[i][a] = (g.Objective + float64(k.o.Ridge*rounded.Dot(g.B, g.B))) / k.totals.energy
 		}
 	}
 	if err := k.net.Sum(ctx, rows); err != nil {
@@ -216,17 +217,17 @@ func (k *problem) turned(q, v []float64, angle float64) (list []*kernel.Basis) {
 	for _, u := range k.u {
 		weak, other := make([]float64, len(v)), append([]float64(nil), v...)
 		for j, c := range q {
-			floats.AddScaled(weak, c, u.Col(j))
-			floats.AddScaled(other, -floats.Dot(u.Col(j), v), u.Col(j))
+			rounded.AddScaled(weak, c, u.Col(j))
+			rounded.AddScaled(other, -rounded.Dot(u.Col(j), v), u.Col(j))
 		}
 		sin, cos := math.Sincos(angle)
-		if length := floats.Norm(other, 2); length > 0 {
+		if length := rounded.Norm(other); length > 0 {
 			floats.Scale(sin/length, other)
 		}
-		floats.AddScaled(other, cos-1, weak)
+		rounded.AddScaled(other, cos-1, weak)
 		z := u.Clone()
 		for j, c := range q {
-			floats.AddScaled(z.Col(j), c, other)
+			rounded.AddScaled(z.Col(j), c, other)
 		}
 		z.Orthonormalize(nil, nil)
 		list = append(list, z)

@@ -14,9 +14,9 @@ import (
 
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/internal/gram"
+	"github.com/difalt/difalt/internal/rounded"
 	"github.com/difalt/difalt/internal/sums"
 	"github.com/difalt/difalt/kernel"
-	"gonum.org/v1/gonum/floats"
 )
 
 // Verdict is the answer of Check.
@@ -169,7 +169,7 @@ func checkArguments(hosted []int, tasks []*kernel.Tasks, u []*kernel.Basis, o Op
 			return fmt.Errorf(format, node, d, r, firstD, firstR, hosted[0])
 		}
 		for j := range r {
-			if !(floats.Norm(u[i].Col(j), 2) < 2) {
+			if !(rounded.Norm(u[i].Col(j)) < 2) {
 				return fmt.Errorf("the basis of node %d is not orthonormal", node)
 			}
 		}
@@ -248,7 +248,7 @@ func (k *problem) fit(ctx context.Context, fault error) error {
 	k.totals.energy = k.data.Energy()
 	own := func(i int) sums.Record {
 		t, g := k.tasks[i], k.groups[i]
-		f := &fit{unpenalized: g.Objective, penalty: k.o.Ridge * floats.Dot(g.B, g.B), energy: k.totals.energy}
+		f := &fit{unpenalized: g.Objective, penalty: k.o.Ridge * rounded.Dot(g.B, g.B), energy: k.totals.energy}
 		for task := range t.Len() {
 			f.informative += float64(max(t.Samples(task)-r, 0))
 		}
@@ -337,7 +337,7 @@ func (k *problem) isSuspicious(ctx context.Context) (bool, error) {
 		leverage := 0.0
 		for t, w := range k.weights[i] {
 			h := k.p.Leverage(g.B[t*r:][:r]) / math.Pow(data.Coefficient(), 2) * w
-			leverage += h * h
+			leverage += float64(h * h)
 		}
 		rows[i] = []float64{leverage}
 	}
@@ -355,8 +355,8 @@ func (k *problem) isSuspicious(ctx context.Context) (bool, error) {
 func (k *problem) tilt(weakest float64) float64 {
 	ratio := k.data.Features / k.data.Tasks
 	edge := 1 + math.Sqrt(ratio)
-	a := weakest*edge*edge - 1 - ratio
-	theta := (a + math.Sqrt(max(a*a-4*ratio, 0))) / 2
+	a := float64(weakest*edge*edge) - 1 - ratio
+	theta := (a + math.Sqrt(max(float64(a*a)-4*ratio, 0))) / 2
 	if !(theta > 0) {
 		return 1
 	}

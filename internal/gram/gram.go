@@ -7,10 +7,9 @@ import (
 
 	"github.com/difalt/difalt/internal/tile"
 	"github.com/difalt/difalt/kernel"
+	"github.com/difalt/difalt/kernel/blas"
 	gblas "gonum.org/v1/gonum/blas"
-	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/lapack"
-	"gonum.org/v1/gonum/lapack/lapack64"
 )
 
 // A Matrix holds P of all nodes, its eigenvalues and its inverse.
@@ -33,14 +32,16 @@ func New(r int) *Matrix {
 		vectors: make([]float64, r*r), Values: make([]float64, r),
 	}
 	query := make([]float64, 1)
-	lapack64.Syev(lapack.EVCompute, c.symmetric(), c.Values, query, -1)
+	c.eigenvectors(query, -1)
 	c.work = make([]float64, int(query[0]))
 	return c
 }
 
-func (c *Matrix) symmetric() blas64.Symmetric {
+// eigenvectors sets Values to the eigenvalues of the symmetric matrix in vectors, and vectors to its
+// eigenvectors. It is not that of lapack64, which has other bits on other processors.
+func (c *Matrix) eigenvectors(work []float64, lwork int) {
 	r := len(c.Values)
-	return blas64.Symmetric{N: r, Stride: r, Data: c.vectors, Uplo: gblas.Upper}
+	blas.Lapack{}.Dsyev(lapack.EVCompute, gblas.Upper, r, c.vectors, r, c.Values, work, lwork)
 }
 
 // Outer sets p to the upper triangle of scale sum_t w_t b_t b_t' for the coefficients of one node, b_t =
@@ -54,7 +55,7 @@ func Outer(p, b []float64, r int, weights []float64, scale float64) {
 		}
 		for i := range r {
 			for j := i; j < r; j++ {
-				p[k] += factor * b[i] * b[j]
+				p[k] += float64(factor * b[i] * b[j]) // two roundings on every processor
 				k++
 			}
 		}
@@ -80,7 +81,7 @@ func (c *Matrix) Invert(p []float64) {
 		}
 	}
 	clear(c.Inverse)
-	if lapack64.Syev(lapack.EVCompute, c.symmetric(), c.Values, c.work, len(c.work)); c.Values[r-1] > 0 {
+	if c.eigenvectors(c.work, len(c.work)); c.Values[r-1] > 0 {
 		c.Power(c.Inverse, -1)
 	}
 }
@@ -93,7 +94,7 @@ func (c *Matrix) Power(dst []float64, power float64) {
 		f := math.Pow(max(v, least), power)
 		for i := range r {
 			for j := range r {
-				dst[i*r+j] += c.vectors[i*r+k] * c.vectors[j*r+k] * f
+				dst[i*r+j] += float64(c.vectors[i*r+k] * c.vectors[j*r+k] * f)
 			}
 		}
 	}
@@ -119,7 +120,7 @@ func (c *Matrix) Vector(k int) []float64 {
 func (c *Matrix) Leverage(b []float64) (h float64) {
 	for i, x := range b {
 		for j, y := range b {
-			h += x * c.Inverse[i*len(b)+j] * y
+			h += float64(x * c.Inverse[i*len(b)+j] * y)
 		}
 	}
 	return h

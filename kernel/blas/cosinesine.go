@@ -230,6 +230,6 @@ func (c *cosineSine) scaled(i int) (cosine, sine, size float64, exponent int) {
 	} else {
 		cosine, exponent = math.Ldexp(cosine, -apart), c.exponents[1]
 	}
-	size = math.Hypot(cosine, sine)
+	size = hypot(cosine, sine)
 	return cosine / size, sine / size, size, exponent
 }

@@ -123,11 +123,11 @@ func (v *turned) diagonalize(d, e []float64) bool {
 func (v *turned) step(d, e []float64, l, m int) {
 	cosines, sines := v.begin(l, m-l, false)
 	g := (d[l+1] - d[l]) / (2 * e[l])
-	g = d[m] - d[l] + e[l]/(g+math.Copysign(math.Hypot(g, 1), g))
+	g = d[m] - d[l] + e[l]/(g+math.Copysign(hypot(g, 1), g))
 	c, s, p := 1.0, 1.0, 0.0
 	for i := m - 1; i >= l; i-- {
 		f, b := s*e[i], float64(c*e[i])
-		r := math.Hypot(f, g)
+		r := hypot(f, g)
 		e[i+1] = r
 		if r == 0 { // it has fallen in two there
 			d[i+1] -= p

@@ -93,7 +93,7 @@ func (c *codes) encode(words []uint64, i, part int) {
 	for j := from; j < to; j++ {
 		code := min(max(math.RoundToEven((x[j]-h[j])*inverse), -most), most)
 		words[j] += uint64(int64(code))
-		h[j] += code * step
+		h[j] += float64(code * step)
 	}
 }
 

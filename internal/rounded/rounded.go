@@ -1,0 +1,69 @@
+// Package rounded has operations on vectors with the same bits on all processors, those that package floats of
+// gonum computes on amd64: every product is rounded before it is added. The compiler for arm64 rounds a product
+// and a sum once.
+package rounded
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"github.com/difalt/difalt/internal/tile"
+)
+
+const differ = "rounded: lengths differ"
+
+// AddScaled adds by times x to y.
+func AddScaled(y []float64, by float64, x []float64) { AddScaledTo(y, y, by, x) }
+
+// AddScaledTo sets dst to y plus by times x. dst may be y or x.
+func AddScaledTo(dst, y []float64, by float64, x []float64) {
+	if len(dst) != len(x) || len(y) != len(x) {
+		panic(differ)
+	}
+	for i, v := range x {
+		dst[i] = y[i] + float64(by*v)
+	}
+}
+
+// Dot returns the sum of x[i] y[i].
+func Dot(x, y []float64) float64 {
+	if len(x) != len(y) {
+		panic(differ)
+	}
+	return tile.Dot(x, y)
+}
+
+// Norm returns the length of x. Numbers of any size neither overflow nor underflow.
+func Norm(x []float64) float64 {
+	scale, squares := 0.0, 1.0 // the norm is scale times the root of squares
+	for _, v := range x {
+		size := math.Abs(v)
+		switch {
+		case size == 0:
+		case size != size:
+			return size
+		case scale < size:
+			s := scale / size
+			squares = 1 + float64(float64(squares*s)*s)
+			scale = size
+		default:
+			s := size / scale
+			squares += float64(s * s)
+		}
+	}
+	if math.IsInf(scale, 1) {
+		return scale
+	}
+	return scale * math.Sqrt(squares)
+}
+
+// Normal returns a standard normal number. Those beyond 3.44, which package math/rand computes by logarithms,
+// whose last bit depends on the processor, are rounded to float32.
+func Normal(rng *rand.Rand) float64 {
+	const logarithms = 3.44
+	v := rng.NormFloat64()
+	if math.Abs(v) > logarithms {
+		v = float64(float32(v))
+	}
+	return v
+}
