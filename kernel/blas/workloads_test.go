@@ -58,6 +58,7 @@ func workloads() []workload {
 	l.statistics()
 	l.vectors()
 	l.complex()
+	l.others()
 	return l.all
 }
 
