@@ -59,7 +59,13 @@ func (s *storedRows[F]) setTriangle(ul blas.Uplo, diagonals int) {
 
 // row returns the entries of row i that are stored, and the column of the first of them.
 func (s *storedRows[F]) row(i int) (first int, entries []F) {
-	first, end, at := max(0, i-s.below), min(s.n, i+s.above+1), 0
+	first, at, count := s.span(i)
+	return first, s.data[at : at+count]
+}
+
+// span returns the column of the first entry of row i that is stored, its index, and the number of entries.
+func (s *storedRows[F]) span(i int) (first, at, count int) {
+	first, end := max(0, i-s.below), min(s.n, i+s.above+1)
 	switch {
 	case s.layout == bandedRows:
 		at = i*s.stride + first - i + s.below
@@ -70,7 +76,7 @@ func (s *storedRows[F]) row(i int) (first int, entries []F) {
 	default:
 		at = i * (i + 1) / 2
 	}
-	return first, s.data[at : at+end-first]
+	return first, at, end - first
 }
 
 // beside returns the entries of row i of a triangle beside the diagonal, the column of the first of them, and

@@ -86,10 +86,10 @@ const (
 	// dotLength is the length of vectors below which gonum's level 1 takes less time; in float32 four
 	// times it. Dot, AddScaledVec, Sdot and Saxpy.
 	dotLength = 64
-	// rotationLength and complexLength are the lengths of vectors from which on the tiles rotate, and compute
-	// with complex numbers, in less time, and complexDot the length for inner products, in complex64 three
-	// times as long. largestLength is the length from which on they find the largest value. blas64.Rot and Iamax,
-	// cblas128.Dotu.
+	// rotationLength and complexLength are the lengths of vectors from which on the tiles rotate, and
+	// compute with complex numbers, in less time, and complexDot the length for inner products, in
+	// complex64 three times as long. largestLength is the length from which on they find the largest
+	// value. blas64.Rot and Iamax, cblas128.Dotu.
 	rotationLength, complexLength, complexDot, largestLength = 24, 16, 64, 64
 	// stridedLength is the length of vectors with other increments than 1 from which on four sums take
 	// less time than gonum's two. Dot and Norm of columns.
@@ -121,6 +121,11 @@ const (
 	// complexBlocks is the order of the triangles in a product that are multiplied with their zeros.
 	// complexProducts is twice the least number of multiplications for which that saves time.
 	complexBlocks, complexProducts = 32, 500
+	// complexOrder is the order of a complex triangle, and complexBand the number of diagonals beside the
+	// main one, from which on rows by vectors take less time than gonum's loops: twice as large for
+	// transposed triangles and bands of whole matrices, ten times for inner products with a triangle.
+	// Zhemv, Zher, Ztrsv.
+	complexOrder, complexBand = 48, 16
 	// fewForNorms is the number of columns below which gonum needs no more time. Cholesky.
 	fewForNorms = 16
 	// fewEigenvectors, fewEigenvalues and fewSingularVectors are the orders below which gonum's

@@ -46,9 +46,9 @@ func Use() { use() }
 // AVX-512 or NEON the tiles compute, in both precisions, gemm, syrk, syr2k, symm, trmm, trsm, gemv, ger,
 // trmv, trsv, symv, dot, axpy, asum, scal, nrm2, rot, swap and iamax, of triangles and wide bands syr, syr2,
 // spr, spr2, spmv, sbmv, gbmv, tpmv, tpsv, tbmv and tbsv, and of complex numbers axpy, dot, scal, nrm2, asum,
-// swap, gemm, gemv, geru, gerc, herk, syrk, her2k, syr2k, hemm, symm, trmm and trsm; gonum computes all other
-// routines. Portable Go has no tiles for them, and gonum computes there too, where its results are right.
-// gonum's own suites pass (TestSuitesOfGonum).
+// swap, gemm, gemv, geru, gerc, level 2 of large triangles and bands, herk, syrk, her2k, syr2k, hemm, symm,
+// trmm and trsm; gonum computes all other routines. Portable Go has no tiles for them, and gonum computes
+// there too, where its results are right. gonum's own suites pass (TestSuitesOfGonum).
 //
 // Matrices are stored by rows. Arguments, results and panics are gonum's, except for
 //

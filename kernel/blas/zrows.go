@@ -1,0 +1,372 @@
+package blas
+
+import "gonum.org/v1/gonum/blas"
+
+// The routines of complex numbers here read or change each row of a triangle or a band once, by vectors.
+// gonum computes them where rows are short.
+
+// fewRowsOfPairs reports whether gonum computes with op(A) for a triangle of an order as fast.
+func fewRowsOfPairs(tA blas.Transpose, n int) bool {
+	switch tA {
+	case blas.ConjTrans:
+		return n < complexOrder
+	case blas.Trans:
+		return n < 2*complexOrder
+	}
+	return n < 10*complexOrder
+}
+
+// Zher adds alpha x x* to a Hermitian n x n matrix A, for a real alpha.
+//
+// On entry a holds the triangle ul of A, and x the vector. On return the triangle is overwritten, with a real
+// diagonal.
+func (i Implementation) Zher(
+	ul blas.Uplo, n int, alpha float64, x []complex128, incX int, a []complex128, lda int,
+) {
+	if n >= complexOrder {
+		if s, ok := pairTriangle(ul, n, doubles(a), lda); ok && s.rankOne(alpha, doubles(x), incX) {
+			return
+		}
+	}
+	i.Implementation.Zher(ul, n, alpha, x, incX, a, lda)
+}
+
+// Cher is Zher in complex64.
+func (i Implementation) Cher(
+	ul blas.Uplo, n int, alpha float32, x []complex64, incX int, a []complex64, lda int,
+) {
+	if n >= complexOrder {
+		if s, ok := pairTriangle(ul, n, singles(a), lda); ok && s.rankOne(alpha, singles(x), incX) {
+			return
+		}
+	}
+	i.Implementation.Cher(ul, n, alpha, x, incX, a, lda)
+}
+
+// Zhpr is Zher for a packed triangle.
+func (i Implementation) Zhpr(
+	ul blas.Uplo, n int, alpha float64, x []complex128, incX int, a []complex128,
+) {
+	if n >= complexOrder {
+		if s, ok := packedPairs(ul, n, doubles(a)); ok && s.rankOne(alpha, doubles(x), incX) {
+			return
+		}
+	}
+	i.Implementation.Zhpr(ul, n, alpha, x, incX, a)
+}
+
+// Chpr is Zhpr in complex64.
+func (i Implementation) Chpr(
+	ul blas.Uplo, n int, alpha float32, x []complex64, incX int, a []complex64,
+) {
+	if n >= complexOrder {
+		if s, ok := packedPairs(ul, n, singles(a)); ok && s.rankOne(alpha, singles(x), incX) {
+			return
+		}
+	}
+	i.Implementation.Chpr(ul, n, alpha, x, incX, a)
+}
+
+// Zher2 adds alpha x y* + conj(alpha) y x* to a Hermitian n x n matrix A.
+//
+// On entry a holds the triangle ul of A, x and y the vectors. On return the triangle is overwritten, with a
+// real diagonal.
+func (i Implementation) Zher2(
+	ul blas.Uplo, n int, alpha complex128, x []complex128, incX int, y []complex128, incY int, a []complex128, lda int,
+) {
+	if n >= complexOrder {
+		if s, ok := pairTriangle(ul, n, doubles(a), lda); ok && s.rankTwo(alpha, doubles(x), incX, doubles(y), incY) {
+			return
+		}
+	}
+	i.Implementation.Zher2(ul, n, alpha, x, incX, y, incY, a, lda)
+}
+
+// Cher2 is Zher2 in complex64.
+func (i Implementation) Cher2(
+	ul blas.Uplo, n int, alpha complex64, x []complex64, incX int, y []complex64, incY int, a []complex64, lda int,
+) {
+	if n >= complexOrder {
+		if s, ok := pairTriangle(ul, n, singles(a), lda); ok && s.rankTwo(complex128(alpha), singles(x), incX, singles(y), incY) {
+			return
+		}
+	}
+	i.Implementation.Cher2(ul, n, alpha, x, incX, y, incY, a, lda)
+}
+
+// Zhpr2 is Zher2 for a packed triangle.
+func (i Implementation) Zhpr2(
+	ul blas.Uplo, n int, alpha complex128, x []complex128, incX int, y []complex128, incY int, a []complex128,
+) {
+	if n >= complexOrder {
+		if s, ok := packedPairs(ul, n, doubles(a)); ok && s.rankTwo(alpha, doubles(x), incX, doubles(y), incY) {
+			return
+		}
+	}
+	i.Implementation.Zhpr2(ul, n, alpha, x, incX, y, incY, a)
+}
+
+// Chpr2 is Zhpr2 in complex64.
+func (i Implementation) Chpr2(
+	ul blas.Uplo, n int, alpha complex64, x []complex64, incX int, y []complex64, incY int, a []complex64,
+) {
+	if n >= complexOrder {
+		if s, ok := packedPairs(ul, n, singles(a)); ok && s.rankTwo(complex128(alpha), singles(x), incX, singles(y), incY) {
+			return
+		}
+	}
+	i.Implementation.Chpr2(ul, n, alpha, x, incX, y, incY, a)
+}
+
+// Zhemv computes y = alpha A x + beta y for a Hermitian n x n matrix A.
+//
+// On entry a holds the triangle ul of A, x and y the vectors. On return y is overwritten.
+func (i Implementation) Zhemv(
+	ul blas.Uplo, n int, alpha complex128, a []complex128, lda int, x []complex128, incX int, beta complex128, y []complex128, incY int,
+) {
+	if n >= complexOrder {
+		if s, ok := pairTriangle(ul, n, doubles(a), lda); ok && s.hermitian(alpha, doubles(x), incX, beta, doubles(y), incY) {
+			return
+		}
+	}
+	i.Implementation.Zhemv(ul, n, alpha, a, lda, x, incX, beta, y, incY)
+}
+
+// Chemv is Zhemv in complex64.
+func (i Implementation) Chemv(
+	ul blas.Uplo, n int, alpha complex64, a []complex64, lda int, x []complex64, incX int, beta complex64, y []complex64, incY int,
+) {
+	if n >= complexOrder {
+		if s, ok := pairTriangle(ul, n, singles(a), lda); ok && s.hermitian(complex128(alpha), singles(x), incX, complex128(beta), singles(y), incY) {
+			return
+		}
+	}
+	i.Implementation.Chemv(ul, n, alpha, a, lda, x, incX, beta, y, incY)
+}
+
+// Zhpmv is Zhemv for a packed triangle.
+func (i Implementation) Zhpmv(
+	ul blas.Uplo, n int, alpha complex128, a []complex128, x []complex128, incX int, beta complex128, y []complex128, incY int,
+) {
+	if n >= complexOrder {
+		if s, ok := packedPairs(ul, n, doubles(a)); ok && s.hermitian(alpha, doubles(x), incX, beta, doubles(y), incY) {
+			return
+		}
+	}
+	i.Implementation.Zhpmv(ul, n, alpha, a, x, incX, beta, y, incY)
+}
+
+// Chpmv is Zhpmv in complex64.
+func (i Implementation) Chpmv(
+	ul blas.Uplo, n int, alpha complex64, a []complex64, x []complex64, incX int, beta complex64, y []complex64, incY int,
+) {
+	if n >= complexOrder {
+		if s, ok := packedPairs(ul, n, singles(a)); ok && s.hermitian(complex128(alpha), singles(x), incX, complex128(beta), singles(y), incY) {
+			return
+		}
+	}
+	i.Implementation.Chpmv(ul, n, alpha, a, x, incX, beta, y, incY)
+}
+
+// Zhbmv is Zhemv for a band of k diagonals on each side of the main one.
+func (i Implementation) Zhbmv(
+	ul blas.Uplo, n, k int, alpha complex128, a []complex128, lda int, x []complex128, incX int, beta complex128, y []complex128, incY int,
+) {
+	if k >= 2*complexBand {
+		if s, ok := bandedPairs(ul, n, k, doubles(a), lda); ok && s.hermitian(alpha, doubles(x), incX, beta, doubles(y), incY) {
+			return
+		}
+	}
+	i.Implementation.Zhbmv(ul, n, k, alpha, a, lda, x, incX, beta, y, incY)
+}
+
+// Chbmv is Zhbmv in complex64.
+func (i Implementation) Chbmv(
+	ul blas.Uplo, n, k int, alpha complex64, a []complex64, lda int, x []complex64, incX int, beta complex64, y []complex64, incY int,
+) {
+	if k >= 2*complexBand {
+		if s, ok := bandedPairs(ul, n, k, singles(a), lda); ok && s.hermitian(complex128(alpha), singles(x), incX, complex128(beta), singles(y), incY) {
+			return
+		}
+	}
+	i.Implementation.Chbmv(ul, n, k, alpha, a, lda, x, incX, beta, y, incY)
+}
+
+// Ztrmv computes x = op(A) x for a triangular n x n matrix A.
+//
+// On entry a holds the triangle ul of A, and x the vector. On return x is overwritten.
+func (i Implementation) Ztrmv(
+	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []complex128, lda int, x []complex128, incX int,
+) {
+	if !fewRowsOfPairs(tA, n) {
+		if s, ok := pairTriangle(ul, n, doubles(a), lda); ok && s.triangular(true, tA, d, doubles(x), incX) {
+			return
+		}
+	}
+	i.Implementation.Ztrmv(ul, tA, d, n, a, lda, x, incX)
+}
+
+// Ctrmv is Ztrmv in complex64.
+func (i Implementation) Ctrmv(
+	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []complex64, lda int, x []complex64, incX int,
+) {
+	if !fewRowsOfPairs(tA, n) {
+		if s, ok := pairTriangle(ul, n, singles(a), lda); ok && s.triangular(true, tA, d, singles(x), incX) {
+			return
+		}
+	}
+	i.Implementation.Ctrmv(ul, tA, d, n, a, lda, x, incX)
+}
+
+// Ztpmv is Ztrmv for a packed triangle.
+func (i Implementation) Ztpmv(
+	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []complex128, x []complex128, incX int,
+) {
+	if !fewRowsOfPairs(tA, n) {
+		if s, ok := packedPairs(ul, n, doubles(a)); ok && s.triangular(true, tA, d, doubles(x), incX) {
+			return
+		}
+	}
+	i.Implementation.Ztpmv(ul, tA, d, n, a, x, incX)
+}
+
+// Ctpmv is Ztpmv in complex64.
+func (i Implementation) Ctpmv(
+	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []complex64, x []complex64, incX int,
+) {
+	if !fewRowsOfPairs(tA, n) {
+		if s, ok := packedPairs(ul, n, singles(a)); ok && s.triangular(true, tA, d, singles(x), incX) {
+			return
+		}
+	}
+	i.Implementation.Ctpmv(ul, tA, d, n, a, x, incX)
+}
+
+// Ztbmv is Ztrmv for a band of k diagonals beside the main one.
+func (i Implementation) Ztbmv(
+	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n, k int, a []complex128, lda int, x []complex128, incX int,
+) {
+	if k >= complexBand && tA != blas.NoTrans {
+		if s, ok := bandedPairs(ul, n, k, doubles(a), lda); ok && s.triangular(true, tA, d, doubles(x), incX) {
+			return
+		}
+	}
+	i.Implementation.Ztbmv(ul, tA, d, n, k, a, lda, x, incX)
+}
+
+// Ctbmv is Ztbmv in complex64.
+func (i Implementation) Ctbmv(
+	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n, k int, a []complex64, lda int, x []complex64, incX int,
+) {
+	if k >= complexBand && tA != blas.NoTrans {
+		if s, ok := bandedPairs(ul, n, k, singles(a), lda); ok && s.triangular(true, tA, d, singles(x), incX) {
+			return
+		}
+	}
+	i.Implementation.Ctbmv(ul, tA, d, n, k, a, lda, x, incX)
+}
+
+// Ztrsv solves op(A) x = b for a triangular n x n matrix A.
+//
+// On entry a holds the triangle ul of A, and x the vector. On return x is overwritten.
+func (i Implementation) Ztrsv(
+	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []complex128, lda int, x []complex128, incX int,
+) {
+	if !fewRowsOfPairs(tA, n) {
+		if s, ok := pairTriangle(ul, n, doubles(a), lda); ok && s.triangular(false, tA, d, doubles(x), incX) {
+			return
+		}
+	}
+	i.Implementation.Ztrsv(ul, tA, d, n, a, lda, x, incX)
+}
+
+// Ctrsv is Ztrsv in complex64.
+func (i Implementation) Ctrsv(
+	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []complex64, lda int, x []complex64, incX int,
+) {
+	if !fewRowsOfPairs(tA, n) {
+		if s, ok := pairTriangle(ul, n, singles(a), lda); ok && s.triangular(false, tA, d, singles(x), incX) {
+			return
+		}
+	}
+	i.Implementation.Ctrsv(ul, tA, d, n, a, lda, x, incX)
+}
+
+// Ztpsv is Ztrsv for a packed triangle.
+func (i Implementation) Ztpsv(
+	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []complex128, x []complex128, incX int,
+) {
+	if !fewRowsOfPairs(tA, n) {
+		if s, ok := packedPairs(ul, n, doubles(a)); ok && s.triangular(false, tA, d, doubles(x), incX) {
+			return
+		}
+	}
+	i.Implementation.Ztpsv(ul, tA, d, n, a, x, incX)
+}
+
+// Ctpsv is Ztpsv in complex64.
+func (i Implementation) Ctpsv(
+	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []complex64, x []complex64, incX int,
+) {
+	if !fewRowsOfPairs(tA, n) {
+		if s, ok := packedPairs(ul, n, singles(a)); ok && s.triangular(false, tA, d, singles(x), incX) {
+			return
+		}
+	}
+	i.Implementation.Ctpsv(ul, tA, d, n, a, x, incX)
+}
+
+// Ztbsv is Ztrsv for a band of k diagonals beside the main one.
+func (i Implementation) Ztbsv(
+	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n, k int, a []complex128, lda int, x []complex128, incX int,
+) {
+	if k >= complexBand && tA != blas.NoTrans {
+		if s, ok := bandedPairs(ul, n, k, doubles(a), lda); ok && s.triangular(false, tA, d, doubles(x), incX) {
+			return
+		}
+	}
+	i.Implementation.Ztbsv(ul, tA, d, n, k, a, lda, x, incX)
+}
+
+// Ctbsv is Ztbsv in complex64.
+func (i Implementation) Ctbsv(
+	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n, k int, a []complex64, lda int, x []complex64, incX int,
+) {
+	if k >= complexBand && tA != blas.NoTrans {
+		if s, ok := bandedPairs(ul, n, k, singles(a), lda); ok && s.triangular(false, tA, d, singles(x), incX) {
+			return
+		}
+	}
+	i.Implementation.Ctbsv(ul, tA, d, n, k, a, lda, x, incX)
+}
+
+// Zgbmv computes y = alpha op(A) x + beta y for an m x n matrix A with kL diagonals below the main one, and
+// kU above it.
+//
+// On entry a holds the band of A, x and y the vectors. On return y is overwritten.
+func (i Implementation) Zgbmv(
+	tA blas.Transpose, m, n, kL, kU int, alpha complex128, a []complex128, lda int, x []complex128, incX int, beta complex128, y []complex128, incY int,
+) {
+	if min(kL, kU) >= 0 && kL+kU >= 2*complexBand && min(m, n) > 0 && lda > kL+kU && len(a) > lda*(min(m, n+kL)-1)+kL+kU {
+		var s storedPairs[float64]
+		s.storedRows = storedRows[float64]{data: doubles(a), m: m, n: n, layout: bandedRows, stride: lda, below: kL, above: kU}
+		if s.general(tA, alpha, doubles(x), incX, beta, doubles(y), incY) {
+			return
+		}
+	}
+	i.Implementation.Zgbmv(tA, m, n, kL, kU, alpha, a, lda, x, incX, beta, y, incY)
+}
+
+// Cgbmv is Zgbmv in complex64.
+func (i Implementation) Cgbmv(
+	tA blas.Transpose, m, n, kL, kU int, alpha complex64, a []complex64, lda int, x []complex64, incX int, beta complex64, y []complex64, incY int,
+) {
+	if min(kL, kU) >= 0 && kL+kU >= 2*complexBand && min(m, n) > 0 && lda > kL+kU && len(a) > lda*(min(m, n+kL)-1)+kL+kU {
+		var s storedPairs[float32]
+		s.storedRows = storedRows[float32]{data: singles(a), m: m, n: n, layout: bandedRows, stride: lda, below: kL, above: kU}
+		if s.general(tA, complex128(alpha), singles(x), incX, complex128(beta), singles(y), incY) {
+			return
+		}
+	}
+	i.Implementation.Cgbmv(tA, m, n, kL, kU, alpha, a, lda, x, incX, beta, y, incY)
+}
