@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
 
@@ -164,8 +163,7 @@ func (r *adaptReport) text(w io.Writer) {
 	for _, sentence := range slices.Concat(r.Notes, report.Missing(r.read), r.Remarks) {
 		terminal.Sayf(w, "%s", sentence)
 	}
-	fmt.Fprintf(w, "%s: %s added and %d updated from %s; the model has %s now\n", r.File,
-		text.Plural(r.Added, "task"), r.Updated,
-		text.Plural(r.Rows, "row"), text.Plural(r.Tasks, "task"))
+	terminal.Sayf(w, "%s: %s added and %d updated from %s; the model has %s now", r.File, text.Plural(r.Added, "task"),
+		r.Updated, text.Plural(r.Rows, "row"), text.Plural(r.Tasks, "task"))
 	sayAlike(w, r.Alike)
 }

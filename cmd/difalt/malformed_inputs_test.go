@@ -20,8 +20,8 @@ import (
 
 // malformedSources are good files to spoil.
 type malformedSources struct {
-	table, model, problem []byte
-	parquet, npy          [][]byte
+	table, model, problem, state, cluster, key []byte
+	parquet, npy                               [][]byte
 }
 
 func newMalformedSources(t *testing.T) *malformedSources {
@@ -30,6 +30,10 @@ func newMalformedSources(t *testing.T) *malformedSources {
 	must(t, "simulate", "--nodes", "3", "--tasks", "6", "--features", "5", "--rank", "2", "--samples", "8",
 		"--iterations", "3", "--trials", "1", "--graph", "complete", "--out", filepath.Join(dir, "s"), "--export", problem)
 	s := &malformedSources{problem: readFile(t, problem)}
+	state, net := filepath.Join(dir, "a.state"), filepath.Join(dir, "net")
+	_, _, _ = difaltCommand(t, "run", "--data", problem, "--rank", "2", "--graph", "complete", "--iterations", "5", "--snapshot", state)
+	must(t, "cluster", "new", "--nodes", "a=127.0.0.1:1,b=127.0.0.1:2", "--out", net, "--task", "t", "--target", "y")
+	s.state, s.cluster, s.key = readFile(t, state), readFile(t, filepath.Join(net, "cluster.json")), readFile(t, filepath.Join(net, "a.key"))
 	s.table = smallTable(rand.New(rand.NewPCG(1, 2)), 6, 8, 3)
 	table, model := write(t, dir, "t.csv", string(s.table)), filepath.Join(dir, "m.npz")
 	must(t, "fit", "--data", table, "--task", "t", "--target", "y", "--rank", "1", "--no-curves", "--model", model)
@@ -49,7 +53,8 @@ func newMalformedSources(t *testing.T) *malformedSources {
 // draw returns input number i.
 func (s *malformedSources) draw(r *rand.Rand, i int) *malformedCase {
 	kinds := []func(*rand.Rand) *malformedCase{s.bytesOfCSV, s.cellsOfCSV, s.shapeOfCSV, s.damagedParquet,
-		s.damagedArray, s.damagedModel, s.oddFlags}
+		s.damagedArray, s.damagedModel, s.oddFlags, s.damagedState, s.damagedCluster, s.craftedArray, s.craftedModel, s.wideTable,
+		s.folderInPlace}
 	return kinds[i%len(kinds)](r)
 }
 

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -19,7 +20,7 @@ import (
 	"github.com/difalt/difalt/internal/longtest"
 )
 
-var malformedCases = flag.Int("malformed", 0, "number of malformed or unusual inputs to try: 40, or 120 with long tests by default")
+var malformedCases = flag.Int("malformed", 0, "number of malformed or unusual inputs to try: 78, or 156 with long tests by default")
 
 // How many kB of addresses a process may have, for ulimit.
 const malformedKB = "2097152"
@@ -27,7 +28,7 @@ const malformedKB = "2097152"
 // A malformedCase is a command line with the files that it reads, by name.
 type malformedCase struct {
 	args  []string
-	files map[string][]byte
+	files map[string][]byte // nil for a folder
 }
 
 // Malformed and unusual inputs, drawn from a seed: each process ends within a bounded memory, without a
@@ -36,12 +37,12 @@ type malformedCase struct {
 func TestMalformed(t *testing.T) {
 	t.Parallel()
 	inFull(t)
-	n := 40 // some of every kind
+	n := 78 // six of every kind
 	switch {
 	case *malformedCases > 0:
 		n = *malformedCases
 	case longtest.Enabled():
-		n = 120
+		n = 156
 	}
 	sources := newMalformedSources(t)
 	for i := range n {
@@ -59,6 +60,12 @@ func TestMalformed(t *testing.T) {
 func (c *malformedCase) run(t *testing.T) string {
 	dir := t.TempDir()
 	for name, content := range c.files {
+		if content == nil {
+			if err := os.Mkdir(filepath.Join(dir, name), 0o777); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
 		write(t, dir, name, string(content))
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -83,6 +90,9 @@ func (c *malformedCase) run(t *testing.T) string {
 	}
 }
 
+// wordsOfGo are in errors of the standard library that say nothing to users of a program.
+var wordsOfGo = regexp.MustCompile(`(^|: )(json|gob|strconv|reflect|runtime): |unmarshal|\bEOF\b|Go (value|struct)|interface \{`)
+
 // checkMessage returns the fault of the message of a failed process.
 func (c *malformedCase) checkMessage(said string) string {
 	lines := strings.Split(strings.TrimSpace(said), "\n")
@@ -94,6 +104,8 @@ func (c *malformedCase) checkMessage(said string) string {
 		return fmt.Sprintf("a sentence of %d bytes: %.600q", len(last), last)
 	case strings.ContainsFunc(last, func(r rune) bool { return r < ' ' || r == 0x7f }):
 		return fmt.Sprintf("a sentence with control characters: %.600q", last)
+	case wordsOfGo.MatchString(last):
+		return fmt.Sprintf("words of the language: %.600q", last)
 	}
 	if strings.Contains(last, "--") {
 		return ""

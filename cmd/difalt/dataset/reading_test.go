@@ -417,3 +417,20 @@ func TestCheck(t *testing.T) {
 		t.Errorf("without a task: %v", err)
 	}
 }
+
+// Dates have leading zeros that say nothing of codes.
+func TestDatesAreNoCodes(t *testing.T) {
+	content := "t,when,y\n"
+	for i := range 30 {
+		content += fmt.Sprintf("x%d,%02d.01.2024,%d\n", i%5, 1+i%9, i*i%7)
+	}
+	table, err := ReadCSV(strings.NewReader(content), TableOptions{Task: "t", Target: "y", Dates: "dmy"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range table.Remarks() {
+		if strings.Contains(s, "leading zeros") {
+			t.Error(s)
+		}
+	}
+}

@@ -130,7 +130,7 @@ func (r *reader) remarkNotation(profiles []*profile, say func(string, ...any)) {
 		if !n.decimal && n.marked > 0 && n.marked*2 >= p.rows && r.delimiter != ',' {
 			thousands = append(thousands, p.name)
 		}
-		if n.zeros != "" {
+		if n.zeros != "" && !n.dates {
 			zeros = append(zeros, p.name)
 			example = cmp.Or(example, n.zeros)
 		}
