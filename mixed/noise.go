@@ -43,7 +43,8 @@ func (f *fitter) chooseNoise(ctx context.Context, alike *choice) (*choice, error
 	if err != nil {
 		return nil, err
 	}
-	if f.alike = !gain; gain {
+	f.alike = !gain
+	if gain {
 		f.noise = loud.noise
 		return &loud.choice, nil
 	}

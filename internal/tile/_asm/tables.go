@@ -203,7 +203,8 @@ func (o *operation) declared() string {
 var neon = []string{
 	"mulBasis", "sumBlocks", "addPanels", "rankUpdate", "leastSquares", "residual", "solveUpper", "fmaPeak",
 	"mulBasisLanes", "leastSquaresLanes", "mulTransposedLanes",
-	"panel", "pairPanel", "panelHalf", "panelMost", "rowDots", "addRows", "addOuter", "addAbs", "scale", "squares", "absolutes", "symmetricRows",
+	"panel", "pairPanel", "panelHalf", "panelMost", "rowDots", "addRows", "addOuter", "addAbs", "scale",
+	"squares", "absolutes", "symmetricRows",
 	"reflect", "rotate", "solveRows", "multiplyRows", "solveFew",
 }
 
