@@ -350,8 +350,10 @@ func (prior *posterior) given(ctx context.Context, samples []sample, noise float
 	c := blas64.SymmetricPacked{Uplo: blas.Upper, N: len(p.theta), Data: p.packed}
 	theta, g := dense.Vector(p.theta), dense.Vector(make([]float64, len(p.theta)))
 	for i, s := range samples {
-		if err := ctx.Err(); i%samplesAtOnce == 0 && err != nil {
-			return nil, err
+		if i%samplesAtOnce == 0 {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
 		}
 		if z := dense.Vector(s.z); s.weight > 0 {
 			blas64.Spmv(1, c, z, 0, g)

@@ -54,8 +54,10 @@ func (r *rows) standardised(ctx context.Context, d *Design) ([]float64, error) {
 	n, f := len(r.order), len(d.Scale)
 	x, read := make([]float64, n*f), r.reader()
 	for i, at := range r.order {
-		if err := ctx.Err(); i%axisRows == 0 && err != nil {
-			return nil, err
+		if i%axisRows == 0 {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
 		}
 		d.standardise(x[i*f:][:f], read(int(at)), nil)
 	}

@@ -166,7 +166,7 @@ func (f *fitter) scorerOf(methods []method) *scorer {
 }
 
 // task calls f with the errors of one task, which are valid until it returns.
-func (s *scorer) task(k int, f func(TaskErrors)) error {
+func (s *scorer) task(ctx context.Context, k int, f func(TaskErrors)) error {
 	w := s.idle.Get().(*scratch)
 	defer s.idle.Put(w)
 	clear(w.errors)
@@ -178,12 +178,17 @@ func (s *scorer) task(k int, f func(TaskErrors)) error {
 		case m.s == nil:
 			c[0] = s.f.rows.meanOf(k)
 		default:
-			if err := m.s.coefficients(m.m, k, c, nil); err != nil {
+			if err := m.s.coefficients(ctx, m.m, k, c, nil); err != nil {
 				return err
 			}
 		}
 	}
-	for _, at := range s.rows.of(k) {
+	for j, at := range s.rows.of(k) {
+		if j%batch == batch-1 {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+		}
 		r := int(at)
 		x := w.read(r)
 		s.design.Apply(w.row, x)
@@ -269,7 +274,7 @@ func (f *fitter) score(ctx context.Context, report *Report, chosen *choice) erro
 	report.tasks = func(yield func(TaskScore) bool) {
 		for k, name := range f.in.Table.Tasks() {
 			more := true
-			err := s.task(k, func(errors TaskErrors) { more = yield(errors.Score(name, s.unit)) })
+			err := s.task(context.Background(), k, func(errors TaskErrors) { more = yield(errors.Score(name, s.unit)) })
 			if err != nil || !more { // it was computed before
 				return
 			}
@@ -284,7 +289,7 @@ func (s *scorer) sum(ctx context.Context) ([]float64, error) {
 	size := len(s.methods) * ScoreSize
 	g := s.f.rows.guard
 	sums, err := s.f.plain.reduceOwn(ctx, s.rows.list, size, func(_ *worker, k int, part []float64) error {
-		return s.task(k, func(errors TaskErrors) {
+		return s.task(ctx, k, func(errors TaskErrors) {
 			if g.scores(k) {
 				errors.AddTo(part)
 			}

@@ -71,12 +71,17 @@ func (f *fitter) fit(ctx context.Context) (*Model, *Report, error) {
 	again := f.Refit && f.in.heldOut(func(int) bool { return true }) > 0
 	f.digests, f.lean = !again, again
 	out, err := f.conclude(ctx, chosen, report)
-	if err != nil || !again {
-		return out, report, err
+	if err != nil {
+		return nil, nil, err
+	}
+	if !again {
+		return out, report, nil
 	}
 	form := &judgedForm{chosen, f.first, f.noise, f.alike, f.level, f.slope, f.all, f.compared, f.lessByLog}
-	out, err = f.refit(ctx, out, report, form)
-	return out, report, err
+	if out, err = f.refit(ctx, out, report, form); err != nil {
+		return nil, nil, err
+	}
+	return out, report, nil
 }
 
 // conclude returns the model of the chosen strengths and completes the report.

@@ -345,6 +345,48 @@ func TestContextEndsAtAnyTime(t *testing.T) {
 	}
 }
 
+// A counter counts the questions whether it has ended, and ends after so many.
+type counter struct {
+	context.Context
+	asked, most atomic.Int64
+}
+
+func (c *counter) Err() error {
+	if c.asked.Add(1) > c.most.Load() {
+		return context.Canceled
+	}
+	return nil
+}
+
+// A fit asks the context within the rows of a single large task, and within a task of many columns, and stops
+// soon after the context has ended: no goroutine asks for long after that.
+func TestLargeTasksAreInterrupted(t *testing.T) {
+	for name, c := range map[string]struct {
+		in    Input
+		least int64
+	}{
+		"rows":    {Input{Table: drawing{tasks: 2, rows: 12 * batch, features: 1, levels: 1, noise: 1}.table(t, 1)}, 12 * 2 * 5},
+		"columns": {Input{Table: drawing{tasks: 2, rows: 215, features: 205, levels: 1, noise: 1}.table(t, 2)}, 2 * 4 * 4},
+	} {
+		ctx, rank := &counter{Context: t.Context()}, 0
+		ctx.most.Store(math.MaxInt64)
+		o := Options{Rank: &rank, NoCurves: true, Workers: 2}
+		_, _, err := Fit(ctx, c.in, o)
+		check.Done(err)
+		all := ctx.asked.Load()
+		check.FailIf(t, all < c.least, "%s: %d questions in a fit, want %d", name, all, c.least)
+		for k := range int64(4) {
+			ctx := &counter{Context: t.Context()}
+			most := 1 + all*k/4
+			ctx.most.Store(most)
+			_, _, err := Fit(ctx, c.in, o)
+			if more := ctx.asked.Load() - most; !errors.Is(err, context.Canceled) || more > 50 {
+				t.Errorf("%s: ended at question %d of %d, and asked %d times more: %v", name, most, all, more, err)
+			}
+		}
+	}
+}
+
 // twoOwners counts one owner as two.
 type twoOwners struct{ Local }
 

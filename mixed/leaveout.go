@@ -50,7 +50,7 @@ func (c *choice) eachResidual(w *worker, k int, f func(row int, e, h float64)) {
 	w.cov = dense.Grow(w.cov, p*p)
 	w.solver.Coefficients(w.v, w.cov, c.m.mean, c.m.c)
 	noise := c.m.prior.Noise.Variance * cmp.Or(w.task.Noise, 1)
-	for from := 0; from < len(list); from += batch {
+	for from := 0; from < len(list) && (from == 0 || !w.ended()); from += batch {
 		rows := list[from:min(from+batch, len(list))]
 		n := len(rows)
 		w.x, w.y, w.g = dense.Grow(w.x, n*p), dense.Grow(w.y, n), dense.Grow(w.g, n*p)

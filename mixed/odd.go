@@ -45,7 +45,10 @@ func (f *fitter) findOdd(ctx context.Context, chosen *choice) error {
 func (f *fitter) oddRowsOf(w *worker, chosen *choice, task int) (odd []oddRow) {
 	s, squares := chosen.s, 0.0
 	list := w.far[:0]
-	for _, i := range f.rows.of(task) {
+	for at, i := range f.rows.of(task) {
+		if at%batch == batch-1 && w.ended() {
+			return nil
+		}
 		s.design.Apply(w.v, w.read(int(i)))
 		z := f.rows.standardized(int(i), f.rows.target.Log) - floats.Dot(w.v, f.theta[task*s.p:][:s.p])
 		z = math.Abs(z) * math.Sqrt(f.rows.weight(int(i)))

@@ -27,8 +27,10 @@ func rowsByTask(ctx context.Context, in *Input) (*rowList, error) {
 	keys, x := make([]uint64, t.Rows()), make([]float64, len(t.Features()))
 	rows := 0
 	for i := range keys {
-		if err := ctx.Err(); i%rowsAtOnce == 0 && err != nil {
-			return nil, err
+		if i%rowsAtOnce == 0 {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
 		}
 		if weight := in.weight(i); weight > 0 {
 			keys[i] = rowKey(t.X(x, i), t.Y(i), weight)
@@ -59,8 +61,10 @@ func rowsByTask(ctx context.Context, in *Input) (*rowList, error) {
 		}
 	}
 	for j, k := range l.list {
-		if err := ctx.Err(); j%rowsAtOnce == 0 && err != nil {
-			return nil, err
+		if j%rowsAtOnce == 0 {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
 		}
 		slices.SortFunc(l.of(k), func(a, b int32) int { return cmp.Compare(keys[a], keys[b]) })
 	}

@@ -159,7 +159,7 @@ func (s *scorer) heldOut(ctx context.Context) ([]Tally, error) {
 	first := s.f.scorerOf(s.methods[:1])
 	list := make([]Tally, len(s.rows.names))
 	_, err := s.f.plain.reduceOwn(ctx, s.rows.list, 0, func(_ *worker, k int, _ []float64) error {
-		return first.task(k, func(errors TaskErrors) { list[k] = errors[0][1] })
+		return first.task(ctx, k, func(errors TaskErrors) { list[k] = errors[0][1] })
 	})
 	return list, err
 }

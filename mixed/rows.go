@@ -88,8 +88,10 @@ func (r *rows) each(ctx context.Context, f func(row int, x []float64, weight flo
 func (r *rows) eachOf(ctx context.Context, from, to int, f func(row int, x []float64, weight float64)) error {
 	read := r.reader()
 	for at, i := range r.order[from:to] {
-		if err := ctx.Err(); at%rowsAtOnce == 0 && err != nil {
-			return err
+		if at%rowsAtOnce == 0 {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
 		}
 		if row := int(i); r.guard.counts(row) {
 			f(row, read(row), r.weight(row))

@@ -31,6 +31,16 @@ type solver struct {
 	m, h        []float64 // information
 	part, inner []float64 // of AddSpread and Coefficients
 	gain        []float64 // of Coefficients
+	ended       func() bool
+}
+
+// longWork is the number of multiplications of a product of matrices from which a solver asks before it
+// whether to go on.
+const longWork = 1 << 23
+
+// stops reports whether to leave a task of so much work where it is, since its result is not wanted any more.
+func (s *solver) stops(rows int) bool {
+	return float64(rows)*square(float64(s.width())) > longWork && s.ended != nil && s.ended()
 }
 
 // width returns P.
@@ -59,6 +69,9 @@ func (s *solver) Set(prior *Prior, t *taskData) error {
 	} else {
 		s.productCovariance()
 		s.project(s.vector, t.C)
+	}
+	if s.stops(n) {
+		return errNumeric
 	}
 	if n > 0 {
 		r, ok := lapack64.Potrf(dense.Symmetric(n, s.factor))
@@ -114,6 +127,9 @@ func (s *solver) productCovariance() {
 		blas64.Symv(1, dense.Symmetric(p, g), dense.Vector(s.loadings(a)), 0, to)
 	}
 	for i := range q {
+		if i%64 == 63 && s.stops(q) {
+			return
+		}
 		s.project(s.factor[i*q:][:q], s.half[i*p:][:p])
 		s.factor[i*q+i] += s.noise
 	}
@@ -238,12 +254,18 @@ func (s *solver) AddSpread(dst, c []float64) {
 	}
 	s.part, s.inner = dense.Grow(s.part, rows*p), dense.Grow(s.inner, n*n)
 	from, part := dense.General(rows, p, left), dense.General(rows, p, s.part)
+	if s.stops(rows) {
+		return
+	}
 	if middle, inner := dense.General(p, p, c), dense.General(n, n, s.inner); s.task.G != nil {
 		blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, middle, from, 0, part)
 	} else {
 		blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, from, middle, 0, part)
 		blas64.Gemm(blas.NoTrans, blas.Trans, 1, part, from, 0, inner)
 		blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, inner, from, 0, part)
+	}
+	if s.stops(rows) {
+		return
 	}
 	for i := range rows { // the diagonal of left' part
 		row := s.part[i*p:][:p]
@@ -288,6 +310,9 @@ func (s *solver) Coefficients(theta, cov, mean, c []float64) {
 	} else {
 		s.rowPosterior(path, cov)
 	}
+	if s.stops(p) {
+		return
+	}
 	for j := range p {
 		path[j*p+j]++
 	}
@@ -299,6 +324,9 @@ func (s *solver) Coefficients(theta, cov, mean, c []float64) {
 	}
 	if c != nil {
 		blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, square(path), square(c), 1, square(part))
+	}
+	if s.stops(p) {
+		return
 	}
 	blas64.Gemm(blas.NoTrans, blas.Trans, 1, square(part), square(path), 1, square(cov))
 	for i := range p { // rounding leaves the two triangles apart

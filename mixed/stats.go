@@ -50,7 +50,11 @@ type worker struct {
 	u, v, z []float64 // p entries each
 	cov     []float64 // of coefficients, p x p
 	far     []oddRow  // of the task
+	ctx     context.Context
 }
+
+// ended reports whether the context of the sum has ended: then long work on a task stops, whatever it has.
+func (w *worker) ended() bool { return w.ctx.Err() != nil }
 
 // batch is the number of rows in one matrix product.
 const batch = 512
@@ -303,13 +307,15 @@ func (s *stats) read(w *worker, k int) {
 	t.X, t.Y, t.YY = w.x, w.y, floats.Dot(w.y, w.y)
 }
 
-// worker returns scratch for one goroutine. Callers put it back into idle.
-func (s *stats) worker() *worker {
+// worker returns scratch for one goroutine, whose work a context ends. Callers put it back into idle.
+func (s *stats) worker(ctx context.Context) *worker {
 	w, ok := s.idle.Get().(*worker)
 	if !ok {
 		w = &worker{read: s.rows.reader()}
+		w.solver.ended = w.ended
 		w.u, w.v, w.z = make([]float64, s.p), make([]float64, s.p), make([]float64, s.p)
 	}
+	w.ctx = ctx
 	return w
 }
 
@@ -319,14 +325,18 @@ func (s *stats) worker() *worker {
 func (s *stats) reduceOwn(ctx context.Context, tasks []int, size int,
 	f func(w *worker, k int, part []float64) error) ([]float64, error) {
 	return sumParts(s.workers, len(tasks), size, func(part []float64, from, to int) error {
-		w := s.worker()
+		w := s.worker(ctx)
 		defer s.idle.Put(w)
 		for _, k := range tasks[from:to] {
-			if err := cmp.Or(ctx.Err(), f(w, k, part)); err != nil {
-				return err
+			err := ctx.Err()
+			if err == nil {
+				err = f(w, k, part)
+			}
+			if err != nil {
+				return cmp.Or(ctx.Err(), err)
 			}
 		}
-		return nil
+		return ctx.Err() // f leaves a task where it is when the context ends
 	})
 }
 
@@ -357,18 +367,18 @@ func (s *stats) solveOwn(ctx context.Context, prior *Prior, tasks *taskSet, size
 }
 
 // coefficients sets theta and cov, P x P or nil, to the coefficients of a task and their covariance.
-func (s *stats) coefficients(m *moments, k int, theta, cov []float64) error {
+func (s *stats) coefficients(ctx context.Context, m *moments, k int, theta, cov []float64) error {
 	if cov == nil && !m.prior.deviates() {
 		copy(theta, m.mean)
 		return nil
 	}
-	w := s.worker()
+	w := s.worker(ctx)
 	defer s.idle.Put(w)
 	err := s.set(w, m.prior, k)
 	if err == nil {
 		w.solver.Coefficients(theta, cov, m.mean, m.c)
 	}
-	return err
+	return cmp.Or(ctx.Err(), err)
 }
 
 // posteriors returns the coefficients of all tasks of the table, and their packed covariances where there are

@@ -64,9 +64,9 @@ func TestAxesAreFeatures(t *testing.T) {
 	design.Apply(y, row)
 	for k := range table.Tasks() {
 		theta, cov := make([]float64, full.p), make([]float64, full.p*full.p)
-		check.Done(full.coefficients(want, k, theta, cov))
+		check.Done(full.coefficients(t.Context(), want, k, theta, cov))
 		along, spread := make([]float64, wide.p), make([]float64, wide.p*wide.p)
-		check.Done(wide.coefficients(got, k, along, spread))
+		check.Done(wide.coefficients(t.Context(), got, k, along, spread))
 		for j, v := range toFeatures(along) {
 			near(t, "coefficient", v, theta[j])
 		}

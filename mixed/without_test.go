@@ -71,7 +71,7 @@ func TestWithoutsAgainstFitsOfTheOthers(t *testing.T) {
 		check.Done(err)
 		p := s.p
 		theta, cov, row := make([]float64, p), make([]float64, p*p), make([]float64, p)
-		check.Done(less.coefficients(others, table.TaskOf[i], theta, cov))
+		check.Done(less.coefficients(t.Context(), others, table.TaskOf[i], theta, cov))
 		s.design.Apply(row, s.rows.reader()(int(i)))
 		want, variance := 0.0, q.noise/s.rows.weight(int(i))
 		for a := range p {
