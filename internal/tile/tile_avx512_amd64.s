@@ -13659,32 +13659,31 @@ blockDone:
 	RET
 
 // func reflect_1_avx512(a *float64, col *float64, next *float64, ld int, w *float64, sums *float64, scale float64, m int, index int)
-// Requires: AVX, AVX512DQ, AVX512F, FMA3
+// Requires: AVX, AVX512DQ, AVX512F
 TEXT ·reflect_1_avx512(SB), NOSPLIT, $0-72
-	MOVQ    a+0(FP), AX
-	MOVQ    col+8(FP), CX
-	MOVQ    next+16(FP), DX
-	MOVQ    ld+24(FP), BX
-	SHLQ    $0x03, BX
-	MOVQ    m+56(FP), SI
-	MOVQ    w+32(FP), DI
-	VXORPD  Z0, Z0, Z0
-	VMOVUPD (DI), Z1
-	MOVQ    DX, R8
-	VMOVSD  scale+48(FP), X2
-	SUBQ    AX, R8
-	VMOVSD  (DI)(R8*1), X3
+	MOVQ         a+0(FP), AX
+	MOVQ         col+8(FP), CX
+	MOVQ         next+16(FP), DX
+	MOVQ         ld+24(FP), BX
+	SHLQ         $0x03, BX
+	MOVQ         m+56(FP), SI
+	MOVQ         w+32(FP), DI
+	VXORPD       Z0, Z0, Z0
+	VMOVUPD      (DI), Z1
+	MOVQ         DX, R8
+	SUBQ         AX, R8
+	VBROADCASTSD scale+48(FP), Z2
+	VBROADCASTSD (DI)(R8*1), Z3
 
 row:
-	VMULSD       (CX), X2, X4
-	VMOVSD       (DX), X5
-	VFNMADD231SD X4, X3, X5
-	VBROADCASTSD X4, Z6
-	VBROADCASTSD X5, Z5
-	VMOVUPD      (AX), Z7
-	VFNMADD231PD Z1, Z6, Z7
-	VMOVUPD      Z7, (AX)
-	VFMADD231PD  Z7, Z5, Z0
+	VBROADCASTSD (CX), Z4
+	VBROADCASTSD (DX), Z5
+	VMULPD       Z2, Z4, Z4
+	VFNMADD231PD Z4, Z3, Z5
+	VMOVUPD      (AX), Z6
+	VFNMADD231PD Z1, Z4, Z6
+	VMOVUPD      Z6, (AX)
+	VFMADD231PD  Z6, Z5, Z0
 	VMOVSD       X4, (CX)
 	ADDQ         BX, AX
 	ADDQ         BX, CX
@@ -13697,38 +13696,37 @@ row:
 	RET
 
 // func reflect_2_avx512(a *float64, col *float64, next *float64, ld int, w *float64, sums *float64, scale float64, m int, index int)
-// Requires: AVX, AVX512DQ, AVX512F, FMA3
+// Requires: AVX, AVX512DQ, AVX512F
 TEXT ·reflect_2_avx512(SB), NOSPLIT, $0-72
-	MOVQ    a+0(FP), AX
-	MOVQ    col+8(FP), CX
-	MOVQ    next+16(FP), DX
-	MOVQ    ld+24(FP), BX
-	SHLQ    $0x03, BX
-	MOVQ    m+56(FP), SI
-	MOVQ    w+32(FP), DI
-	VXORPD  Z0, Z0, Z0
-	VXORPD  Z1, Z1, Z1
-	VMOVUPD (DI), Z2
-	VMOVUPD 64(DI), Z3
-	MOVQ    DX, R8
-	VMOVSD  scale+48(FP), X4
-	SUBQ    AX, R8
-	VMOVSD  (DI)(R8*1), X5
+	MOVQ         a+0(FP), AX
+	MOVQ         col+8(FP), CX
+	MOVQ         next+16(FP), DX
+	MOVQ         ld+24(FP), BX
+	SHLQ         $0x03, BX
+	MOVQ         m+56(FP), SI
+	MOVQ         w+32(FP), DI
+	VXORPD       Z0, Z0, Z0
+	VXORPD       Z1, Z1, Z1
+	VMOVUPD      (DI), Z2
+	VMOVUPD      64(DI), Z3
+	MOVQ         DX, R8
+	SUBQ         AX, R8
+	VBROADCASTSD scale+48(FP), Z4
+	VBROADCASTSD (DI)(R8*1), Z5
 
 row:
-	VMULSD       (CX), X4, X6
-	VMOVSD       (DX), X7
-	VFNMADD231SD X6, X5, X7
-	VBROADCASTSD X6, Z8
-	VBROADCASTSD X7, Z7
-	VMOVUPD      (AX), Z9
-	VFNMADD231PD Z2, Z8, Z9
-	VMOVUPD      Z9, (AX)
-	VFMADD231PD  Z9, Z7, Z0
-	VMOVUPD      64(AX), Z9
-	VFNMADD231PD Z3, Z8, Z9
-	VMOVUPD      Z9, 64(AX)
-	VFMADD231PD  Z9, Z7, Z1
+	VBROADCASTSD (CX), Z6
+	VBROADCASTSD (DX), Z7
+	VMULPD       Z4, Z6, Z6
+	VFNMADD231PD Z6, Z5, Z7
+	VMOVUPD      (AX), Z8
+	VFNMADD231PD Z2, Z6, Z8
+	VMOVUPD      Z8, (AX)
+	VFMADD231PD  Z8, Z7, Z0
+	VMOVUPD      64(AX), Z8
+	VFNMADD231PD Z3, Z6, Z8
+	VMOVUPD      Z8, 64(AX)
+	VFMADD231PD  Z8, Z7, Z1
 	VMOVSD       X6, (CX)
 	ADDQ         BX, AX
 	ADDQ         BX, CX
@@ -13742,44 +13740,43 @@ row:
 	RET
 
 // func reflect_3_avx512(a *float64, col *float64, next *float64, ld int, w *float64, sums *float64, scale float64, m int, index int)
-// Requires: AVX, AVX512DQ, AVX512F, FMA3
+// Requires: AVX, AVX512DQ, AVX512F
 TEXT ·reflect_3_avx512(SB), NOSPLIT, $0-72
-	MOVQ    a+0(FP), AX
-	MOVQ    col+8(FP), CX
-	MOVQ    next+16(FP), DX
-	MOVQ    ld+24(FP), BX
-	SHLQ    $0x03, BX
-	MOVQ    m+56(FP), SI
-	MOVQ    w+32(FP), DI
-	VXORPD  Z0, Z0, Z0
-	VXORPD  Z1, Z1, Z1
-	VXORPD  Z2, Z2, Z2
-	VMOVUPD (DI), Z3
-	VMOVUPD 64(DI), Z4
-	VMOVUPD 128(DI), Z5
-	MOVQ    DX, R8
-	VMOVSD  scale+48(FP), X6
-	SUBQ    AX, R8
-	VMOVSD  (DI)(R8*1), X7
+	MOVQ         a+0(FP), AX
+	MOVQ         col+8(FP), CX
+	MOVQ         next+16(FP), DX
+	MOVQ         ld+24(FP), BX
+	SHLQ         $0x03, BX
+	MOVQ         m+56(FP), SI
+	MOVQ         w+32(FP), DI
+	VXORPD       Z0, Z0, Z0
+	VXORPD       Z1, Z1, Z1
+	VXORPD       Z2, Z2, Z2
+	VMOVUPD      (DI), Z3
+	VMOVUPD      64(DI), Z4
+	VMOVUPD      128(DI), Z5
+	MOVQ         DX, R8
+	SUBQ         AX, R8
+	VBROADCASTSD scale+48(FP), Z6
+	VBROADCASTSD (DI)(R8*1), Z7
 
 row:
-	VMULSD       (CX), X6, X8
-	VMOVSD       (DX), X9
-	VFNMADD231SD X8, X7, X9
-	VBROADCASTSD X8, Z10
-	VBROADCASTSD X9, Z9
-	VMOVUPD      (AX), Z11
-	VFNMADD231PD Z3, Z10, Z11
-	VMOVUPD      Z11, (AX)
-	VFMADD231PD  Z11, Z9, Z0
-	VMOVUPD      64(AX), Z11
-	VFNMADD231PD Z4, Z10, Z11
-	VMOVUPD      Z11, 64(AX)
-	VFMADD231PD  Z11, Z9, Z1
-	VMOVUPD      128(AX), Z11
-	VFNMADD231PD Z5, Z10, Z11
-	VMOVUPD      Z11, 128(AX)
-	VFMADD231PD  Z11, Z9, Z2
+	VBROADCASTSD (CX), Z8
+	VBROADCASTSD (DX), Z9
+	VMULPD       Z6, Z8, Z8
+	VFNMADD231PD Z8, Z7, Z9
+	VMOVUPD      (AX), Z10
+	VFNMADD231PD Z3, Z8, Z10
+	VMOVUPD      Z10, (AX)
+	VFMADD231PD  Z10, Z9, Z0
+	VMOVUPD      64(AX), Z10
+	VFNMADD231PD Z4, Z8, Z10
+	VMOVUPD      Z10, 64(AX)
+	VFMADD231PD  Z10, Z9, Z1
+	VMOVUPD      128(AX), Z10
+	VFNMADD231PD Z5, Z8, Z10
+	VMOVUPD      Z10, 128(AX)
+	VFMADD231PD  Z10, Z9, Z2
 	VMOVSD       X8, (CX)
 	ADDQ         BX, AX
 	ADDQ         BX, CX
@@ -13794,50 +13791,49 @@ row:
 	RET
 
 // func reflect_4_avx512(a *float64, col *float64, next *float64, ld int, w *float64, sums *float64, scale float64, m int, index int)
-// Requires: AVX, AVX512DQ, AVX512F, FMA3
+// Requires: AVX, AVX512DQ, AVX512F
 TEXT ·reflect_4_avx512(SB), NOSPLIT, $0-72
-	MOVQ    a+0(FP), AX
-	MOVQ    col+8(FP), CX
-	MOVQ    next+16(FP), DX
-	MOVQ    ld+24(FP), BX
-	SHLQ    $0x03, BX
-	MOVQ    m+56(FP), SI
-	MOVQ    w+32(FP), DI
-	VXORPD  Z0, Z0, Z0
-	VXORPD  Z1, Z1, Z1
-	VXORPD  Z2, Z2, Z2
-	VXORPD  Z3, Z3, Z3
-	VMOVUPD (DI), Z4
-	VMOVUPD 64(DI), Z5
-	VMOVUPD 128(DI), Z6
-	VMOVUPD 192(DI), Z7
-	MOVQ    DX, R8
-	VMOVSD  scale+48(FP), X8
-	SUBQ    AX, R8
-	VMOVSD  (DI)(R8*1), X9
+	MOVQ         a+0(FP), AX
+	MOVQ         col+8(FP), CX
+	MOVQ         next+16(FP), DX
+	MOVQ         ld+24(FP), BX
+	SHLQ         $0x03, BX
+	MOVQ         m+56(FP), SI
+	MOVQ         w+32(FP), DI
+	VXORPD       Z0, Z0, Z0
+	VXORPD       Z1, Z1, Z1
+	VXORPD       Z2, Z2, Z2
+	VXORPD       Z3, Z3, Z3
+	VMOVUPD      (DI), Z4
+	VMOVUPD      64(DI), Z5
+	VMOVUPD      128(DI), Z6
+	VMOVUPD      192(DI), Z7
+	MOVQ         DX, R8
+	SUBQ         AX, R8
+	VBROADCASTSD scale+48(FP), Z8
+	VBROADCASTSD (DI)(R8*1), Z9
 
 row:
-	VMULSD       (CX), X8, X10
-	VMOVSD       (DX), X11
-	VFNMADD231SD X10, X9, X11
-	VBROADCASTSD X10, Z12
-	VBROADCASTSD X11, Z11
-	VMOVUPD      (AX), Z13
-	VFNMADD231PD Z4, Z12, Z13
-	VMOVUPD      Z13, (AX)
-	VFMADD231PD  Z13, Z11, Z0
-	VMOVUPD      64(AX), Z13
-	VFNMADD231PD Z5, Z12, Z13
-	VMOVUPD      Z13, 64(AX)
-	VFMADD231PD  Z13, Z11, Z1
-	VMOVUPD      128(AX), Z13
-	VFNMADD231PD Z6, Z12, Z13
-	VMOVUPD      Z13, 128(AX)
-	VFMADD231PD  Z13, Z11, Z2
-	VMOVUPD      192(AX), Z13
-	VFNMADD231PD Z7, Z12, Z13
-	VMOVUPD      Z13, 192(AX)
-	VFMADD231PD  Z13, Z11, Z3
+	VBROADCASTSD (CX), Z10
+	VBROADCASTSD (DX), Z11
+	VMULPD       Z8, Z10, Z10
+	VFNMADD231PD Z10, Z9, Z11
+	VMOVUPD      (AX), Z12
+	VFNMADD231PD Z4, Z10, Z12
+	VMOVUPD      Z12, (AX)
+	VFMADD231PD  Z12, Z11, Z0
+	VMOVUPD      64(AX), Z12
+	VFNMADD231PD Z5, Z10, Z12
+	VMOVUPD      Z12, 64(AX)
+	VFMADD231PD  Z12, Z11, Z1
+	VMOVUPD      128(AX), Z12
+	VFNMADD231PD Z6, Z10, Z12
+	VMOVUPD      Z12, 128(AX)
+	VFMADD231PD  Z12, Z11, Z2
+	VMOVUPD      192(AX), Z12
+	VFNMADD231PD Z7, Z10, Z12
+	VMOVUPD      Z12, 192(AX)
+	VFMADD231PD  Z12, Z11, Z3
 	VMOVSD       X10, (CX)
 	ADDQ         BX, AX
 	ADDQ         BX, CX

@@ -19,6 +19,8 @@ type reflectors struct {
 	rows, n int
 	ld      int
 	v       []float64 // by rows
+	all     []float64 // v behind columns of zeros, which make their number a multiple of tile.Width
+	before  int       // the number of columns of zeros
 	t       [panelColumns * panelColumns]float64
 	gram    [panelColumns * panelColumns]float64 // V'V
 	w, sums [panelColumns]float64
@@ -31,16 +33,22 @@ var reflectorsPool = sync.Pool{New: func() any { return new(reflectors) }}
 func newReflectors(rows, vectors int) *reflectors {
 	r := reflectorsPool.Get().(*reflectors)
 	v, work := rows*panelColumns, 2*panelColumns*rowStride(max(vectors, panelColumns))
-	r.v, r.work = slices.Grow(r.v[:0], v)[:v], slices.Grow(r.work[:0], work)[:work]
+	r.all, r.work = slices.Grow(r.all[:0], v)[:v], slices.Grow(r.work[:0], work)[:work]
 	return r
 }
 
 // release keeps the memory for other reflectors.
 func (r *reflectors) release() { reflectorsPool.Put(r) }
 
-// load copies n columns of a matrix by rows, or n rows of one if transposed. Behind them v may hold anything.
+// load copies n columns of a matrix by rows, or n rows of one if transposed. Zeros are before the columns: most
+// reflections of 9 to 15 columns then change one vector of a row, and the first ones two.
 func (r *reflectors) load(a []float64, lda, rows, n int, transposed bool) {
 	r.rows, r.n, r.ld = rows, n, tile.Pad(n)
+	r.before = r.ld - n
+	r.v = r.all[r.before:]
+	for at := 0; at < rows*r.ld && r.before > 0; at += r.ld {
+		*(*[tile.Width]float64)(r.all[at:]) = [tile.Width]float64{}
+	}
 	if transposed {
 		tile.Transpose(r.v, r.ld, a, lda, n, rows)
 		return
@@ -137,37 +145,38 @@ func (r *reflectors) factor(tau []float64) int {
 	clear(r.sums[:])
 	if r.rows > 1 { // the products of the first column
 		below := r.v[r.ld:]
-		Implementation{}.Dgemv(blas.Trans, r.rows-1, r.n, 1, below, r.ld, below, r.ld, 0, r.sums[:], 1)
+		Implementation{}.Dgemv(blas.Trans, r.rows-1, r.n, 1, below, r.ld, below, r.ld, 0, r.sums[r.before:], 1)
 	}
 	for j := range tau {
-		pivot := r.v[j*r.ld:][:r.ld]
+		at := r.before + j // the column of all
+		pivot := r.all[j*r.ld:][:r.ld]
 		if j == r.rows-1 {
 			tau[j] = 0
 			return j + 1
 		}
 		const least, most = 0x1p-900, 0x1p900
-		alpha, norm := pivot[j], r.sums[j]+float64(pivot[j]*pivot[j])
-		if !(r.sums[j] >= least && norm <= most) {
+		alpha, norm := pivot[at], r.sums[at]+float64(pivot[at]*pivot[at])
+		if !(r.sums[at] >= least && norm <= most) {
 			return j
 		}
 		beta := -math.Copysign(math.Sqrt(norm), alpha)
 		scale := 1 / (alpha - beta) // at most 2^450
 		tau[j] = (beta - alpha) / beta
-		clear(r.w[:j+1])
-		for k := j + 1; k < r.n; k++ {
+		clear(r.w[:at+1])
+		for k := at + 1; k < r.ld; k++ {
 			r.w[k] = float64(tau[j] * (pivot[k] + float64(scale*r.sums[k])))
 			pivot[k] -= r.w[k]
 		}
-		pivot[j] = beta
-		below := r.v[(j+1)*r.ld:]
+		pivot[at] = beta
+		below := r.all[(j+1)*r.ld:]
 		if j == r.n-1 {
 			for i := range r.rows - j - 1 {
-				below[i*r.ld+j] *= scale
+				below[i*r.ld+at] *= scale
 			}
 			return r.n
 		}
-		tile.Reflect(below, r.ld, j, &r.w, &r.sums, scale, 1, r.n) // the next pivot, which is in no product
-		tile.Reflect(below[min(r.ld, len(below)):], r.ld, j, &r.w, &r.sums, scale, r.rows-j-2, r.n)
+		tile.Reflect(below, r.ld, at, &r.w, &r.sums, scale, 1, r.ld) // the next pivot, which is in no product
+		tile.Reflect(below[min(r.ld, len(below)):], r.ld, at, &r.w, &r.sums, scale, r.rows-j-2, r.ld)
 	}
 	return len(tau)
 }

@@ -351,25 +351,21 @@ func reflect(t isa, groups int) {
 			w[k] = t.load(w[k])
 		}
 	}
-	scale, wnext, offset := XMM(), XMM(), fresh(next) // offset of the next column
-	VMOVSD(mem("scale"), scale)
+	offset := fresh(next) // of the next column
 	SUBQ(a, offset)
-	VMOVSD(Mem{Base: wp, Index: offset, Scale: 1}, wnext)
+	scale, wnext := t.broadcast(mem("scale")), t.broadcast(Mem{Base: wp, Index: offset, Scale: 1})
 	loop("row", left, func() {
-		v, x := XMM(), XMM()
-		VMULSD(Mem{Base: col}, scale, v)
-		VMOVSD(Mem{Base: next}, x)
-		VFNMADD231SD(v, wnext, x)
-		vs, xs := t.vec(), t.vec()
-		VBROADCASTSD(v, vs)
-		VBROADCASTSD(x, xs)
+		// To broadcast from memory takes no port of arithmetic.
+		vs, xs := t.broadcast(Mem{Base: col}), t.broadcast(Mem{Base: next})
+		VMULPD(scale, vs, vs)
+		VFNMADD231PD(vs, wnext, xs)
 		for k := range acc {
 			row := t.load(Mem{Base: a, Disp: k * t.bytes()})
 			VFNMADD231PD(w[k], vs, row)
 			VMOVUPD(row, Mem{Base: a, Disp: k * t.bytes()})
 			VFMADD231PD(row, xs, acc[k])
 		}
-		VMOVSD(v, Mem{Base: col})
+		VMOVSD(vs.AsX(), Mem{Base: col})
 		for _, p := range []reg.GPVirtual{a, col, next} {
 			ADDQ(ld, p)
 		}
