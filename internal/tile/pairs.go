@@ -94,7 +94,7 @@ func PlaneRotation[F Float](x, y []F, c, s F) {
 // largestBytes is the memory that the tile of Largest takes at a time.
 const largestBytes = 128
 
-// Largest returns the largest absolute value in x but for NaN, 0 if there is none.
+// Largest returns the largest absolute value in x. NaN does not count; of no numbers it is 0.
 func Largest[F Float](x []F) (most F) {
 	raceRead(x, 1, len(x), 0)
 	width := largestBytes / int(unsafe.Sizeof(most))
@@ -103,7 +103,7 @@ func Largest[F Float](x []F) (most F) {
 		largestTile(unsafe.Pointer(&all), unsafe.Pointer(&x[0]), whole, of[F](0))
 		for half := width / 2; half > 0; half /= 2 {
 			for k, v := range all[half : 2*half] {
-				if v > all[k] { // there is no NaN, for which max takes its time
+				if v > all[k] { // max would take its time for NaN
 					all[k] = v
 				}
 			}

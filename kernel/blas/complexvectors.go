@@ -6,8 +6,8 @@ import (
 	"github.com/difalt/difalt/internal/tile"
 )
 
-// Complex vectors are vectors of twice as many reals here. gonum computes those with other increments than 1,
-// and short ones.
+// Complex vectors are vectors of twice as many reals here. gonum computes with short vectors, and with
+// increments other than 1.
 
 // pairsStride reports whether the tiles compute with n complex numbers of vectors: enough of them, with unit
 // increments, and in memory.

@@ -136,7 +136,8 @@ func (i Implementation) Sspmv(
 //
 // On entry a holds the triangle ul of the band of A, x and y the vectors. On return y is overwritten.
 func (i Implementation) Dsbmv(
-	ul blas.Uplo, n, k int, alpha float64, a []float64, lda int, x []float64, incX int, beta float64, y []float64, incY int,
+	ul blas.Uplo, n, k int, alpha float64, a []float64, lda int, x []float64, incX int, beta float64, y []float64,
+	incY int,
 ) {
 	if k >= rowsBand {
 		if s, ok := bandedTriangle(ul, n, k, a, lda); ok && s.symmetric(alpha, x, incX, beta, y, incY) {
@@ -148,7 +149,8 @@ func (i Implementation) Dsbmv(
 
 // Ssbmv is Dsbmv in float32.
 func (i Implementation) Ssbmv(
-	ul blas.Uplo, n, k int, alpha float32, a []float32, lda int, x []float32, incX int, beta float32, y []float32, incY int,
+	ul blas.Uplo, n, k int, alpha float32, a []float32, lda int, x []float32, incX int, beta float32, y []float32,
+	incY int,
 ) {
 	if k >= rowsBand {
 		if s, ok := bandedTriangle(ul, n, k, a, lda); ok && s.symmetric(alpha, x, incX, beta, y, incY) {
@@ -163,7 +165,8 @@ func (i Implementation) Ssbmv(
 //
 // On entry a holds the band of A, x and y the vectors. On return y is overwritten.
 func (i Implementation) Dgbmv(
-	tA blas.Transpose, m, n, kL, kU int, alpha float64, a []float64, lda int, x []float64, incX int, beta float64, y []float64, incY int,
+	tA blas.Transpose, m, n, kL, kU int, alpha float64, a []float64, lda int, x []float64, incX int, beta float64,
+	y []float64, incY int,
 ) {
 	if min(kL, kU) >= 0 && kL+kU >= rowsBand && min(m, n) > 0 && lda > kL+kU && len(a) > lda*(min(m, n+kL)-1)+kL+kU {
 		s := storedRows[float64]{data: a, m: m, n: n, layout: bandedRows, stride: lda, below: kL, above: kU}
@@ -176,7 +179,8 @@ func (i Implementation) Dgbmv(
 
 // Sgbmv is Dgbmv in float32.
 func (i Implementation) Sgbmv(
-	tA blas.Transpose, m, n, kL, kU int, alpha float32, a []float32, lda int, x []float32, incX int, beta float32, y []float32, incY int,
+	tA blas.Transpose, m, n, kL, kU int, alpha float32, a []float32, lda int, x []float32, incX int, beta float32,
+	y []float32, incY int,
 ) {
 	if min(kL, kU) >= 0 && kL+kU >= rowsBand && min(m, n) > 0 && lda > kL+kU && len(a) > lda*(min(m, n+kL)-1)+kL+kU {
 		s := storedRows[float32]{data: a, m: m, n: n, layout: bandedRows, stride: lda, below: kL, above: kU}

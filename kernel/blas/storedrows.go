@@ -105,7 +105,7 @@ func innerProduct[F tile.Float](x, y []F) (sum F) {
 	return sum
 }
 
-// addMultiple adds x, times a number, to y, which has the same length.
+// addMultiple adds x times a number to y. Their lengths are equal.
 func addMultiple[F tile.Float](y []F, by F, x []F) {
 	if len(x) >= shortRow {
 		axpy(len(x), by, x, y)

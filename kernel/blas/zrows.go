@@ -5,7 +5,7 @@ import "gonum.org/v1/gonum/blas"
 // The routines of complex numbers here read or change each row of a triangle or a band once, by vectors.
 // gonum computes them where rows are short.
 
-// fewRowsOfPairs reports whether gonum computes with op(A) for a triangle of an order as fast.
+// fewRowsOfPairs reports whether gonum needs no more time for op(A) of a triangle of an order.
 func fewRowsOfPairs(tA blas.Transpose, n int) bool {
 	switch tA {
 	case blas.ConjTrans:
@@ -87,7 +87,8 @@ func (i Implementation) Cher2(
 	ul blas.Uplo, n int, alpha complex64, x []complex64, incX int, y []complex64, incY int, a []complex64, lda int,
 ) {
 	if n >= complexOrder {
-		if s, ok := pairTriangle(ul, n, singles(a), lda); ok && s.rankTwo(complex128(alpha), singles(x), incX, singles(y), incY) {
+		if s, ok := pairTriangle(ul, n, singles(a), lda); ok &&
+			s.rankTwo(complex128(alpha), singles(x), incX, singles(y), incY) {
 			return
 		}
 	}
@@ -111,7 +112,8 @@ func (i Implementation) Chpr2(
 	ul blas.Uplo, n int, alpha complex64, x []complex64, incX int, y []complex64, incY int, a []complex64,
 ) {
 	if n >= complexOrder {
-		if s, ok := packedPairs(ul, n, singles(a)); ok && s.rankTwo(complex128(alpha), singles(x), incX, singles(y), incY) {
+		if s, ok := packedPairs(ul, n, singles(a)); ok &&
+			s.rankTwo(complex128(alpha), singles(x), incX, singles(y), incY) {
 			return
 		}
 	}
@@ -122,10 +124,12 @@ func (i Implementation) Chpr2(
 //
 // On entry a holds the triangle ul of A, x and y the vectors. On return y is overwritten.
 func (i Implementation) Zhemv(
-	ul blas.Uplo, n int, alpha complex128, a []complex128, lda int, x []complex128, incX int, beta complex128, y []complex128, incY int,
+	ul blas.Uplo, n int, alpha complex128, a []complex128, lda int, x []complex128, incX int, beta complex128,
+	y []complex128, incY int,
 ) {
 	if n >= complexOrder {
-		if s, ok := pairTriangle(ul, n, doubles(a), lda); ok && s.hermitian(alpha, doubles(x), incX, beta, doubles(y), incY) {
+		if s, ok := pairTriangle(ul, n, doubles(a), lda); ok &&
+			s.hermitian(alpha, doubles(x), incX, beta, doubles(y), incY) {
 			return
 		}
 	}
@@ -134,10 +138,12 @@ func (i Implementation) Zhemv(
 
 // Chemv is Zhemv in complex64.
 func (i Implementation) Chemv(
-	ul blas.Uplo, n int, alpha complex64, a []complex64, lda int, x []complex64, incX int, beta complex64, y []complex64, incY int,
+	ul blas.Uplo, n int, alpha complex64, a []complex64, lda int, x []complex64, incX int, beta complex64,
+	y []complex64, incY int,
 ) {
 	if n >= complexOrder {
-		if s, ok := pairTriangle(ul, n, singles(a), lda); ok && s.hermitian(complex128(alpha), singles(x), incX, complex128(beta), singles(y), incY) {
+		if s, ok := pairTriangle(ul, n, singles(a), lda); ok &&
+			s.hermitian(complex128(alpha), singles(x), incX, complex128(beta), singles(y), incY) {
 			return
 		}
 	}
@@ -146,7 +152,8 @@ func (i Implementation) Chemv(
 
 // Zhpmv is Zhemv for a packed triangle.
 func (i Implementation) Zhpmv(
-	ul blas.Uplo, n int, alpha complex128, a []complex128, x []complex128, incX int, beta complex128, y []complex128, incY int,
+	ul blas.Uplo, n int, alpha complex128, a []complex128, x []complex128, incX int, beta complex128,
+	y []complex128, incY int,
 ) {
 	if n >= complexOrder {
 		if s, ok := packedPairs(ul, n, doubles(a)); ok && s.hermitian(alpha, doubles(x), incX, beta, doubles(y), incY) {
@@ -158,10 +165,12 @@ func (i Implementation) Zhpmv(
 
 // Chpmv is Zhpmv in complex64.
 func (i Implementation) Chpmv(
-	ul blas.Uplo, n int, alpha complex64, a []complex64, x []complex64, incX int, beta complex64, y []complex64, incY int,
+	ul blas.Uplo, n int, alpha complex64, a []complex64, x []complex64, incX int, beta complex64, y []complex64,
+	incY int,
 ) {
 	if n >= complexOrder {
-		if s, ok := packedPairs(ul, n, singles(a)); ok && s.hermitian(complex128(alpha), singles(x), incX, complex128(beta), singles(y), incY) {
+		if s, ok := packedPairs(ul, n, singles(a)); ok &&
+			s.hermitian(complex128(alpha), singles(x), incX, complex128(beta), singles(y), incY) {
 			return
 		}
 	}
@@ -170,10 +179,12 @@ func (i Implementation) Chpmv(
 
 // Zhbmv is Zhemv for a band of k diagonals on each side of the main one.
 func (i Implementation) Zhbmv(
-	ul blas.Uplo, n, k int, alpha complex128, a []complex128, lda int, x []complex128, incX int, beta complex128, y []complex128, incY int,
+	ul blas.Uplo, n, k int, alpha complex128, a []complex128, lda int, x []complex128, incX int, beta complex128,
+	y []complex128, incY int,
 ) {
 	if k >= 2*complexBand {
-		if s, ok := bandedPairs(ul, n, k, doubles(a), lda); ok && s.hermitian(alpha, doubles(x), incX, beta, doubles(y), incY) {
+		if s, ok := bandedPairs(ul, n, k, doubles(a), lda); ok &&
+			s.hermitian(alpha, doubles(x), incX, beta, doubles(y), incY) {
 			return
 		}
 	}
@@ -182,10 +193,12 @@ func (i Implementation) Zhbmv(
 
 // Chbmv is Zhbmv in complex64.
 func (i Implementation) Chbmv(
-	ul blas.Uplo, n, k int, alpha complex64, a []complex64, lda int, x []complex64, incX int, beta complex64, y []complex64, incY int,
+	ul blas.Uplo, n, k int, alpha complex64, a []complex64, lda int, x []complex64, incX int, beta complex64,
+	y []complex64, incY int,
 ) {
 	if k >= 2*complexBand {
-		if s, ok := bandedPairs(ul, n, k, singles(a), lda); ok && s.hermitian(complex128(alpha), singles(x), incX, complex128(beta), singles(y), incY) {
+		if s, ok := bandedPairs(ul, n, k, singles(a), lda); ok &&
+			s.hermitian(complex128(alpha), singles(x), incX, complex128(beta), singles(y), incY) {
 			return
 		}
 	}
@@ -345,11 +358,14 @@ func (i Implementation) Ctbsv(
 //
 // On entry a holds the band of A, x and y the vectors. On return y is overwritten.
 func (i Implementation) Zgbmv(
-	tA blas.Transpose, m, n, kL, kU int, alpha complex128, a []complex128, lda int, x []complex128, incX int, beta complex128, y []complex128, incY int,
+	tA blas.Transpose, m, n, kL, kU int, alpha complex128, a []complex128, lda int, x []complex128, incX int,
+	beta complex128, y []complex128, incY int,
 ) {
-	if min(kL, kU) >= 0 && kL+kU >= 2*complexBand && min(m, n) > 0 && lda > kL+kU && len(a) > lda*(min(m, n+kL)-1)+kL+kU {
+	if min(kL, kU) >= 0 && kL+kU >= 2*complexBand && min(m, n) > 0 && lda > kL+kU &&
+		len(a) > lda*(min(m, n+kL)-1)+kL+kU {
 		var s storedPairs[float64]
-		s.storedRows = storedRows[float64]{data: doubles(a), m: m, n: n, layout: bandedRows, stride: lda, below: kL, above: kU}
+		s.storedRows = storedRows[float64]{data: doubles(a), m: m, n: n, layout: bandedRows, stride: lda, below: kL,
+			above: kU}
 		if s.general(tA, alpha, doubles(x), incX, beta, doubles(y), incY) {
 			return
 		}
@@ -359,11 +375,14 @@ func (i Implementation) Zgbmv(
 
 // Cgbmv is Zgbmv in complex64.
 func (i Implementation) Cgbmv(
-	tA blas.Transpose, m, n, kL, kU int, alpha complex64, a []complex64, lda int, x []complex64, incX int, beta complex64, y []complex64, incY int,
+	tA blas.Transpose, m, n, kL, kU int, alpha complex64, a []complex64, lda int, x []complex64, incX int,
+	beta complex64, y []complex64, incY int,
 ) {
-	if min(kL, kU) >= 0 && kL+kU >= 2*complexBand && min(m, n) > 0 && lda > kL+kU && len(a) > lda*(min(m, n+kL)-1)+kL+kU {
+	if min(kL, kU) >= 0 && kL+kU >= 2*complexBand && min(m, n) > 0 && lda > kL+kU &&
+		len(a) > lda*(min(m, n+kL)-1)+kL+kU {
 		var s storedPairs[float32]
-		s.storedRows = storedRows[float32]{data: singles(a), m: m, n: n, layout: bandedRows, stride: lda, below: kL, above: kU}
+		s.storedRows = storedRows[float32]{data: singles(a), m: m, n: n, layout: bandedRows, stride: lda, below: kL,
+			above: kU}
 		if s.general(tA, complex128(alpha), singles(x), incX, complex128(beta), singles(y), incY) {
 			return
 		}

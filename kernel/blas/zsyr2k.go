@@ -6,12 +6,12 @@ import (
 )
 
 // Zher2k computes a triangle of C = alpha A B* + conj(alpha) B A* + beta C for complex n x k matrices A and B
-// and their conjugate transposes, or with tA = ConjTrans of C = alpha A*B + conj(alpha) B*A + beta C for k x n
-// matrices. The number beta is real.
+// and their conjugate transposes, or with tA = ConjTrans of C = alpha A*B + conj(alpha) B*A + beta C for k x
+// n matrices. The number beta is real.
 //
-// On entry a and b hold A and B, and c the triangle ul of the Hermitian C; the imaginary parts of its diagonal
-// are not read. On return the triangle is overwritten, with a real diagonal; the other one is neither read
-// nor written.
+// On entry a and b hold A and B, and c the triangle ul of the Hermitian C; the imaginary parts of its
+// diagonal are not read. On return the triangle is overwritten, with a real diagonal; the other one is
+// neither read nor written.
 func (i Implementation) Zher2k(
 	ul blas.Uplo, tA blas.Transpose, n, k int, alpha complex128, a []complex128, lda int, b []complex128,
 	ldb int, beta float64, c []complex128, ldc int,
@@ -67,7 +67,8 @@ func (i Implementation) Csyr2k(
 	}
 }
 
-// fewTwice reports whether gonum computes a triangle of two products as fast, by inner products in few rows.
+// fewTwice reports whether gonum needs no more time for a triangle of two products. Its inner products suit
+// few rows.
 func fewTwice(tA blas.Transpose, n, k int) bool {
 	return 2*n*n*k < complexSquares || n < complexRow && tA == blas.NoTrans
 }

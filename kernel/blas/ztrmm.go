@@ -51,7 +51,7 @@ func (i Implementation) Ctrmm(
 	})
 }
 
-// fewProducts reports whether gonum multiplies by a triangle as fast: one of few rows, or few rows of B.
+// fewProducts reports whether gonum needs no more time for a triangle of few rows, or few rows of B.
 func fewProducts(s blas.Side, m, n int) bool {
 	if s == blas.Right {
 		return n*n*m < complexProducts || m < complexRow && n > 2*complexRow

@@ -91,7 +91,7 @@ func triangleOf[F tile.Float](
 	return t
 }
 
-// few reports whether gonum solves a system of the order as fast.
+// few reports whether gonum needs no more time for a system of the order.
 func (t *complexTriangle[F]) few() bool {
 	return t.order < complexSystem || t.right && t.order < complexRightSystem
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// levelOne emits the tiles of vectors alone. Numbers in float32, and largest, are the same with AVX-512.
+// levelOne emits the tiles of vectors. AVX-512 uses the tiles of AVX2 for float32 and for largest values.
 func levelOne(t isa) {
 	for _, x := range []*number{double, single} {
 		if t.evex && x == single {
@@ -94,14 +94,16 @@ const complexBytes = 128
 func dotComplex(t isa, x *number) {
 	vectors := complexBytes / t.bytes()
 	text("dotComplex"+x.suffix, t, "func(sums, x, y *F, n int)",
-		fmt.Sprintf("sets %d sums to those of products of n numbers, and as many of x and swapped pairs of y, n > 0 a multiple of %d.",
+		fmt.Sprintf("sets %d sums to those of products of n numbers, and as many of x and swapped pairs of "+
+			"y, n > 0 a multiple of %d.",
 			complexBytes/x.size, complexBytes/x.size))
 	from, with, left := param("x"), param("y"), param("n")
 	own, swapped := t.zeros(vectors), t.zeros(vectors)
 	SHRQ(U8(log2(complexBytes/x.size)), left)
 	loop("block", left, func() {
 		for k := range own {
-			v, w, s := t.load(Mem{Base: from, Disp: k * t.bytes()}), t.load(Mem{Base: with, Disp: k * t.bytes()}), t.vec()
+			v, w, s := t.load(Mem{Base: from, Disp: k * t.bytes()}), t.load(Mem{Base: with,
+				Disp: k * t.bytes()}), t.vec()
 			x.swapPairs(t, w, s)
 			x.fma(w, v, own[k])
 			x.fma(s, v, swapped[k])
@@ -137,7 +139,8 @@ func planeRotation(t isa, x *number) {
 func largest(t isa, x *number) {
 	const vectors = 4
 	text("largest"+x.suffix, t, "func(most, x *F, n int)",
-		fmt.Sprintf("sets %d numbers to the largest absolute values of n numbers but for NaN, n > 0 a multiple of that.",
+		fmt.Sprintf("sets %d numbers to the largest absolute values of n numbers but for NaN, n > 0 a "+
+			"multiple of that.",
 			vectors*x.lanes(t)))
 	from, left, most := param("x"), param("n"), t.zeros(vectors)
 	bits := uint64(1 << 63)
