@@ -7,15 +7,16 @@ type Kind uint8
 
 // The kinds of failure.
 const (
-	Timeout  Kind = iota // nothing arrived within the time limit of a round
-	Closed               // the connection has ended
-	Refused              // the peer could not prove its identity
-	Protocol             // the message differs from the message that is due
-	Corrupt              // the frame was damaged
-	Waiting              // the peer reports that it waits for others; it has not failed
+	Timeout     Kind = iota // nothing arrived within the time limit of a round
+	Closed                  // the connection has ended
+	Refused                 // the peer could not prove its identity
+	Protocol                // the message differs from the message that is due
+	Corrupt                 // the frame was damaged
+	Waiting                 // the peer reports that it waits for others; it has not failed
+	Interrupted             // the peer's user or system has interrupted it
 )
 
-var kindNames = []string{"timeout", "closed", "refused", "protocol", "corrupt", "waiting"}
+var kindNames = []string{"timeout", "closed", "refused", "protocol", "corrupt", "waiting", "interrupted"}
 
 // String returns a short name for error messages.
 func (k Kind) String() string {

@@ -88,6 +88,14 @@ type EdgeStats struct {
 // ErrClosed is returned by Exchange after Close.
 var ErrClosed = errors.New("the transport is closed")
 
+// PublicKind returns the kind of failure that other nodes receive for an error of this one.
+func PublicKind(err error) transport.Kind {
+	if errors.Is(err, context.Canceled) {
+		return transport.Interrupted
+	}
+	return transport.Closed
+}
+
 // PublicText returns the part of an error that other nodes receive. An error may contain cells, names of
 // tasks and paths of the node's owner, so nothing of it is public by default: PublicText returns the text of
 // a *transport.PeerError, which is about the network. For other errors it returns the result of the first one

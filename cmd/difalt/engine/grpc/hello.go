@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	protocolVersion = 7
+	protocolVersion = 8
 	maxText         = 400 // bytes of a reason
 )
 

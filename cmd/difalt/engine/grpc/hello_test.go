@@ -56,7 +56,7 @@ func TestDisagree(t *testing.T) {
 		{2, 0, protocolVersion, `node 1 ("b") claims to be node 2, connected with node 0`},
 		{1, 2, protocolVersion, `node 1 ("b") claims to be node 1, connected with node 2`},
 		{-1, 9, protocolVersion, "claims to be node -1, connected with node 9"},
-		{1, 0, 4, `the version of the protocol is 4 at node 1 ("b"), but 7 at node 0 ("a")`},
+		{1, 0, 4, `the version of the protocol is 4 at node 1 ("b"), but 8 at node 0 ("a")`},
 	} {
 		err := disagree(c, own, &hello{Version: x.version, Run: c.Run, From: x.from, To: x.to, Settings: c.Settings()})
 		if (err == nil) != (x.want == "") || err != nil && !strings.Contains(err.Error(), x.want) {

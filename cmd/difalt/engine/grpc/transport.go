@@ -308,7 +308,7 @@ func (t *Transport) Leave(why error) {
 
 // reasonOf returns the reason that neighbours receive for an error at a node.
 func reasonOf(err error, node int) *reason {
-	r := &reason{Node: node, Kind: transport.Closed, Text: shorten(engine.PublicText(err))}
+	r := &reason{Node: node, Kind: engine.PublicKind(err), Text: shorten(engine.PublicText(err))}
 	var peer *transport.PeerError
 	if errors.As(err, &peer) {
 		r.Node, r.Via, r.Kind = peer.Peer, peer.Via, peer.Kind

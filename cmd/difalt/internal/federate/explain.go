@@ -19,7 +19,7 @@ func Explain(c *cluster.Cluster, err error) error {
 		return err
 	}
 	e := &peerFailure{c, peer, aftermath(err)}
-	if peer.Err != nil && peer.Err.Error() == interrupted {
+	if peer.Kind == transport.Interrupted {
 		return &Interrupted{e.hearsay() + "node " + e.name(peer.Peer) + " was ", e.after}
 	}
 	return e

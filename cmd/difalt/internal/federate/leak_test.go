@@ -42,8 +42,8 @@ type line struct {
 	transport.Transport
 	end  *end
 	once sync.Once
-	all  func(text string)
-	gone chan string // closed texts of nodes that have left with an error
+	all  func(left transport.PeerError)
+	gone chan transport.PeerError // of nodes that have left with an error
 }
 
 func (l *line) Join(ctx context.Context) error { return l.because(ctx.Err()) }
@@ -51,9 +51,9 @@ func (l *line) Join(ctx context.Context) error { return l.because(ctx.Err()) }
 // because returns what the first node has left with, or else err.
 func (l *line) because(err error) error {
 	select {
-	case text := <-l.gone:
-		l.gone <- text
-		return &transport.PeerError{Peer: 1, Kind: transport.Closed, Err: errors.New(text)}
+	case left := <-l.gone:
+		l.gone <- left
+		return &left
 	default:
 		return err
 	}
@@ -66,7 +66,7 @@ func (l *line) Leave(why error) {
 		if why != nil {
 			text := engine.PublicText(why)
 			l.end.sent.WriteString(text)
-			l.all(text)
+			l.all(transport.PeerError{Peer: 1, Kind: engine.PublicKind(why), Err: errors.New(text)})
 		}
 		l.Transport.Close()
 	})
@@ -91,7 +91,7 @@ func life(t *testing.T, ctxs []context.Context, node func(i int, n *Node)) []*en
 	names := []string{"north", "south", "west"}
 	g := check.OK(topology.Path(len(names)))
 	transports := check.OK(testnet.Connect(g, [][]int{{0}, {1}, {2}}))
-	ends, gone := make([]*end, len(names)), make(chan string, 100)
+	ends, gone := make([]*end, len(names)), make(chan transport.PeerError, 100)
 	var wait sync.WaitGroup
 	for i := range names {
 		ends[i] = new(end)
@@ -101,8 +101,8 @@ func life(t *testing.T, ctxs []context.Context, node func(i int, n *Node)) []*en
 				Cluster: cluster.Named(names, g), Number: i, LogEvery: time.Hour, Log: slog.New(slog.NewTextHandler(&ends[i].shown, nil)),
 				Connect: func(o engine.Options) (engine.Transport, error) {
 					o.Report("linked")
-					return &line{Transport: transports[i], end: ends[i], gone: gone, all: func(text string) {
-						own.Do(func() { gone <- text })
+					return &line{Transport: transports[i], end: ends[i], gone: gone, all: func(left transport.PeerError) {
+						own.Do(func() { gone <- left })
 					}}, nil
 				},
 			}
@@ -358,8 +358,8 @@ func TestExplain(t *testing.T) {
 		{transport.PeerError{Peer: 0, Kind: transport.Closed, Via: []int{1, 4}}, `node "b" reports that node ? reports that node "a" has failed (closed, round 0)`},
 		{transport.PeerError{Peer: 1, Kind: transport.Waiting, Err: errors.New("why")}, `node "b" reports that it waits: why`},
 		{transport.PeerError{Peer: 1, Kind: transport.Closed, Round: 7}, `node "b" has failed (closed, round 7)`},
-		{transport.PeerError{Peer: 1, Kind: transport.Closed, Err: errors.New(interrupted)}, `node "b" was interrupted: nothing was written`},
-		{transport.PeerError{Peer: 0, Kind: transport.Closed, Via: []int{1, 2}, Err: errors.New(interrupted)},
+		{transport.PeerError{Peer: 1, Kind: transport.Interrupted, Err: errors.New("whatever it says")}, `node "b" was interrupted: nothing was written`},
+		{transport.PeerError{Peer: 0, Kind: transport.Interrupted, Via: []int{1, 2}},
 			`node "b" reports that node "c" reports that node "a" was interrupted: nothing was written`},
 		{transport.PeerError{Peer: 0, Kind: transport.Closed, Via: []int{1}, Err: errors.New(contradicted)},
 			`node "b" reports that node "a" reports wrong numbers of another node, and masks hide which`},
