@@ -11,9 +11,9 @@ import (
 	"github.com/difalt/difalt/internal/longtest"
 )
 
-// anyTable returns a table of drawn columns, weights, missing values, levels, periods and held-out rows, drawn
-// options, and the share of a deviation by which rounding may move a prediction: more where a column repeats
-// another one.
+// anyTable returns a table of drawn columns, weights, missing values, levels, periods and held-out rows,
+// drawn options, and the share of a deviation by which rounding may move a prediction: more where a column
+// repeats another one.
 func anyTable(seed uint64) (in Input, o Options, tolerance float64) {
 	r := rand.New(rand.NewPCG(seed, 91))
 	tasks, columns := 10+r.IntN(14), 1+r.IntN(5)
@@ -221,8 +221,8 @@ func anyChange(in Input, o Options, r *rand.Rand) (string, change) {
 	return name, c
 }
 
-// Whatever the columns and the options, a model does not notice another order, other names and units, and rows
-// of weight 0; for one table, and for three owners.
+// Whatever the columns and the options, a model does not notice another order, other names and units, and
+// rows of weight 0; for one table, and for three owners.
 func TestInvarianceOfManyTables(t *testing.T) {
 	tables := uint64(16)
 	if longtest.Enabled() {

@@ -341,8 +341,8 @@ func rowOfCombination(f *fitter, heard []heardTotal, weights map[string]float64,
 	return nil
 }
 
-// Rows that a combination of columns shows: where a column is no longer a multiple of another one, or the sum of
-// two, and the row of a value far beyond all others, but for rounding. The rules leave these rows out.
+// Rows that a combination of columns shows: where a column is no longer a multiple of another one, or the sum
+// of two, and the row of a value far beyond all others, but for rounding. The rules leave these rows out.
 func TestExposedRows(t *testing.T) {
 	for rules, o := range map[bool]Options{false: open, true: {}} {
 		victim, own := drawn(15, "v", 2, 90, 90, 90), drawn(16, "a", 2, 60, 60)

@@ -113,8 +113,8 @@ func compareEvidence(ctx context.Context, list []*climb) error {
 	return nil
 }
 
-// stepAll moves climbs to their next points. It takes one sum where a point is higher than the best one of its
-// climb, and otherwise none.
+// stepAll moves climbs to their next points. It takes one sum where a point is higher than the best one of
+// its climb, and otherwise none.
 func stepAll(ctx context.Context, list []*climb) error {
 	var higher []*climb
 	for _, c := range list {

@@ -26,10 +26,10 @@ type Disclosure struct {
 	LeastLevel int
 	// LeastSmall is the number of own tasks with fewer rows than columns and two, which hide among each
 	// other; together they need five times as many rows. Otherwise no total contains their rows, nor those of
-	// tasks of one row in any case; they still get coefficients. With curves, tasks with fewer rows than columns need to be as many, or half
-	// as many if the owner has no others, with two rows for each column; otherwise no total contains
-	// their rows where these are at most 7 % of its own, and the owner votes against curves where they
-	// are more. Two owners need twice as many tasks. Default 10.
+	// tasks of one row in any case; they still get coefficients. With curves, tasks with fewer rows than
+	// columns need to be as many, or half as many if the owner has no others, with two rows for each column;
+	// otherwise no total contains their rows where these are at most 7 % of its own, and the owner votes
+	// against curves where they are more. Two owners need twice as many tasks. Default 10.
 	LeastSmall int
 	// Strict leaves tasks with fewer rows than columns and two out of all totals, and levels, curves and
 	// periods, too, and raises LeastLevel to as many rows: for owners who do not trust each other.
@@ -121,8 +121,9 @@ func (g *guard) settle(columns int) {
 	}
 }
 
-// leaveSmall leaves out small tasks that do not hide among enough others, and tasks of one row, which a member
-// that steers strengths reads from one value whatever other tasks there are. It reports whether there are any.
+// leaveSmall leaves out small tasks that do not hide among enough others, and tasks of one row, which a
+// member that steers strengths reads from one value whatever other tasks there are. It reports whether there
+// are any.
 func (g *guard) leaveSmall(columns int) bool {
 	lone, _ := g.small(2)
 	if g.LeastSmall == 0 {

@@ -69,8 +69,8 @@ func (s *growthSums) step() (level, slope float64) {
 	return level, slope
 }
 
-// growth returns the level and the slope of the noise in intervals that maximise the likelihood of the errors of
-// rows that are predicted without themselves, and 0 where that gains too little.
+// growth returns the level and the slope of the noise in intervals that maximise the likelihood of the errors
+// of rows that are predicted without themselves, and 0 where that gains too little.
 func (list withouts) growth() (level, slope float64) {
 	if len(list) < growthRows {
 		return 0, 0
@@ -95,8 +95,8 @@ func (list withouts) growth() (level, slope float64) {
 	return at.Level, at.Slope
 }
 
-// lookWithout predicts the training rows of this owner without themselves, and sets how the noise changes with
-// the prediction. A fit to all rows follows the judged form. Several owners have one noise for all
+// lookWithout predicts the training rows of this owner without themselves, and sets how the noise changes
+// with the prediction. A fit to all rows follows the judged form. Several owners have one noise for all
 // predictions: sums over errors of single rows would show rows to a member that lies.
 func (f *fitter) lookWithout(ctx context.Context, chosen *choice) (err error) {
 	if f.without, err = f.predictWithout(ctx, chosen); err != nil {

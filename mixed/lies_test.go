@@ -31,8 +31,8 @@ type call struct {
 }
 
 // A member is a node that follows the program, but for what a lie adds to its part of a total, or says where
-// it decides for all. The others then have a wrong total, the same at all. A root that replaces totals for all
-// alike can do no more.
+// it decides for all. The others then have a wrong total, the same at all. A root that replaces totals for
+// all alike can do no more.
 type member struct {
 	*seat
 	lie   func(at int, c *call)

@@ -112,8 +112,8 @@ type evaluation struct {
 	err   error // nil or errNumeric
 }
 
-// evaluateMoments sets the moments, or the errors, of several evaluations. Their sums share a message. compute
-// then sets the numbers of a decision; it may be nil where there are none.
+// evaluateMoments sets the moments, or the errors, of several evaluations. Their sums share a message.
+// compute then sets the numbers of a decision; it may be nil where there are none.
 func evaluateMoments(ctx context.Context, list []*evaluation, decided []float64, compute func()) error {
 	totals := make([]*total, len(list))
 	for i, e := range list {
@@ -376,8 +376,8 @@ func (s *stats) bar(w []float64) {
 	}
 }
 
-// preconditioner multiplies the rows of x, r x linear, by noise (sum G + 1e-6 trace(sum G)/n I)^-1 for n columns
-// that vary.
+// preconditioner multiplies the rows of x, r x linear, by noise (sum G + 1e-6 trace(sum G)/n I)^-1 for n
+// columns that vary.
 func (s *stats) preconditioner(x []float64, r int, noise float64) {
 	l := s.linear
 	if s.gram == nil {

@@ -26,9 +26,9 @@ const (
 type scatter struct{ squares, freedom float64 }
 
 // chooseNoise returns the choice with noise by task in its weights where the likelihood of the residuals
-// supports it and rows that are left out are clearly predicted better. Where they are not, the rows of all tasks
-// count alike, and only the widths of intervals are by task. The likelihood, which has found that tasks differ,
-// says little about errors: most of them are those of loud tasks.
+// supports it and rows that are left out are clearly predicted better. Where they are not, the rows of all
+// tasks count alike, and only the widths of intervals are by task. The likelihood, which has found that tasks
+// differ, says little about errors: most of them are those of loud tasks.
 func (f *fitter) chooseNoise(ctx context.Context, alike *choice) (*choice, error) {
 	widths, err := alike.noiseOfTasks(ctx)
 	if err != nil || widths == nil {

@@ -60,8 +60,8 @@ func sameModel(a, b *Model) string {
 	return ""
 }
 
-// Rows and tasks in another order give the same bits, of the model and of the scores, for one table and for the
-// tables of three owners.
+// Rows and tasks in another order give the same bits, of the model and of the scores, for one table and for
+// the tables of three owners.
 func TestSameBitsInAnyOrder(t *testing.T) {
 	wide := Input{Table: drawing{tasks: 4, rows: 6, features: 320, levels: 1, slopes: .1, noise: 1}.table(t, 3)}
 	for name, c := range map[string]struct {

@@ -16,9 +16,9 @@ func (g *guard) holdSteady() {
 	g.steady, g.usual, g.fill = steady, usual, fill
 }
 
-// fillFew returns, for every column that is missing in few own rows, the mean of the others, and NaN for other
-// columns. What all owners fill in follows from totals: it could be so far from all values that the rows
-// without one would show.
+// fillFew returns, for every column that is missing in few own rows, the mean of the others, and NaN for
+// other columns. What all owners fill in follows from totals: it could be so far from all values that the
+// rows without one would show.
 func (g *guard) fillFew(least int) []float64 {
 	mean, found, read := make([]float64, len(g.rows.stats)), make([]int, len(g.rows.stats)), g.rows.reader()
 	rows := g.counted()

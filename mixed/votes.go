@@ -76,8 +76,8 @@ func (g *guard) voteOnCurves(ctx context.Context, d *Design) error {
 	return nil
 }
 
-// voteOnColumns removes all curves from a design if an owner votes against them: a combination of their columns
-// and others would show own rows. It takes one sum.
+// voteOnColumns removes all curves from a design if an owner votes against them: a combination of their
+// columns and others would show own rows. It takes one sum.
 func (g *guard) voteOnColumns(ctx context.Context, d *Design) error {
 	if g == nil {
 		return nil

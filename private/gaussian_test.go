@@ -70,8 +70,9 @@ func TestPublishedAccountants(t *testing.T) {
 	}
 }
 
-// TestNoiseOfTrainings: for the epsilons and numbers of tasks of private trainings, with the default delta, the noise is what
-// dp-accounting 0.6.0 asks for: the least deviation at which its GaussianPrivacyLoss has at most delta.
+// TestNoiseOfTrainings: for the epsilons and numbers of tasks of private trainings, with the default delta,
+// the noise is what dp-accounting 0.6.0 asks for: the least deviation at which its GaussianPrivacyLoss has at
+// most delta.
 func TestNoiseOfTrainings(t *testing.T) {
 	for _, c := range []struct {
 		tasks              int

@@ -107,8 +107,8 @@ func (s *malformedSources) craftedModel(r *rand.Rand) *malformedCase {
 	return &malformedCase{strings.Fields(command), map[string][]byte{"model.npz": b, "in.csv": s.table}}
 }
 
-// rezipped returns a zip file in which change has changed the content of an entry, which is added if it is not
-// there. All checksums are right.
+// rezipped returns a zip file in which change has changed the content of an entry, which is added if it is
+// not there. All checksums are right.
 func rezipped(file []byte, name string, change func(content []byte) []byte) []byte {
 	z, err := zip.NewReader(bytes.NewReader(file), int64(len(file)))
 	if err != nil {

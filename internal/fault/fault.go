@@ -37,8 +37,8 @@ func Of(recovered any) *Panic {
 // moved is the last panic that Moved was called with, until Of has its value.
 var moved atomic.Pointer[Panic]
 
-// Moved keeps the stack of a panic whose value another goroutine is to raise again as it is: Of adds the stack
-// for a panic with that value. The deferred function that recovers calls it.
+// Moved keeps the stack of a panic whose value another goroutine is to raise again as it is: Of adds the
+// stack for a panic with that value. The deferred function that recovers calls it.
 func Moved(recovered any) {
 	if recovered != nil {
 		moved.Store(&Panic{Value: recovered, Stack: debug.Stack()})

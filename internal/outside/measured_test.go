@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// Times, rates and their ratios that a page states as measured, and what a reader needs to measure them again.
+// Times, rates and their ratios that a page states as measured, and what a reader needs to measure them
+// again.
 var (
 	measured = regexp.MustCompile(`\d ?(?:ns|us|GFLOP/s|GB/s|CPU s)\b|\d times (?:as (?:fast|long)|faster|slower)` +
 		`|\d %? ?(?:slower|faster)|\btakes? (?:some |about )?\.?\d[\d.,]* (?:s|ms|minutes|seconds)\b`)
@@ -23,8 +24,8 @@ func unfounded(section string) string {
 	return measured.FindString(section)
 }
 
-// TestMeasuredNumbers: a section of a page that states a time, a rate or a ratio of speeds names the day and a
-// command. BENCHMARKS.md has them above each table: a test of bench/peers writes it.
+// TestMeasuredNumbers: a section of a page that states a time, a rate or a ratio of speeds names the day and
+// a command. BENCHMARKS.md has them above each table: a test of bench/peers writes it.
 func TestMeasuredNumbers(t *testing.T) {
 	pages, err := filepath.Glob("../../docs/*.md")
 	if err != nil {

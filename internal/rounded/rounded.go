@@ -1,6 +1,6 @@
-// Package rounded has operations on vectors with the same bits on all processors, those that package floats of
-// gonum computes on amd64: every product is rounded before it is added. The compiler for arm64 rounds a product
-// and a sum once.
+// Package rounded has operations on vectors with the same bits on all processors, those that package floats
+// of gonum computes on amd64: every product is rounded before it is added. The compiler for arm64 rounds a
+// product and a sum once.
 package rounded
 
 import (

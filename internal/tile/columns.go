@@ -13,8 +13,8 @@ func LeastSquares(b, e, a []float64, lda, n, r int, y, work []float64, next uint
 	raceWrite(work, 1, LeastSquaresWork(n, r), 0)
 	if r >= len(tiles.smallRows) || n > tiles.smallRows[r] || n == 0 {
 		lo, hi = Orthogonalize(b, a, lda, n, r, y, work, next)
-		// y has been made orthogonal to all columns but the last. Zeros fill columns, so that squares are added
-		// in the order of leastSquaresSmall.
+		// y has been made orthogonal to all columns but the last. Zeros fill columns, so that squares are
+		// added in the order of leastSquaresSmall.
 		w, ldw, f, ldf := Eliminated(work, n, r)
 		left := w[r*ldw:][:ldw]
 		squares = Residual(left, w[(r-1)*ldw:], ldw, f[(r-1)*ldf+r:], left, ldw, 1)

@@ -76,8 +76,9 @@ func LeastSquaresWork(n, r int) int {
 	return (r + 4) * (Pad(n) + r)
 }
 
-// Eliminated returns what Orthogonalize leaves in work, see leastSquaresGeneric: the columns w_k of
-// W, ldw apart, with zeros behind their n entries, and the rows of F, ldf apart, with w_k'w_k on its diagonal. LeastSquares leaves F.
+// Eliminated returns what Orthogonalize leaves in work, see leastSquaresGeneric: the columns w_k of W, ldw
+// apart, with zeros behind their n entries, and the rows of F, ldf apart, with w_k'w_k on its diagonal.
+// LeastSquares leaves F.
 func Eliminated(work []float64, n, r int) (w []float64, ldw int, f []float64, ldf int) {
 	ldw, ldf = Pad(n), r+4
 	end := ldf * ldw

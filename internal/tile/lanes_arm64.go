@@ -7,8 +7,8 @@ import (
 	"unsafe"
 )
 
-// The operations on tasks in the lanes of vectors: neonLanes lanes, two vectors of NEON. They have the bits of
-// the tiles of amd64.
+// The operations on tasks in the lanes of vectors: neonLanes lanes, two vectors of NEON. They have the bits
+// of the tiles of amd64.
 
 const neonLanes = 4
 
@@ -54,8 +54,8 @@ type lane4 [neonLanes]float64
 func lanesAt(p *float64, i int) *lane4 { return (*lane4)(unsafe.Pointer(at(p, i*neonLanes))) }
 
 // A laneSolver is the elimination of the tile of amd64, with all columns from the pivot on at a time. Numbers
-// are counted from the first one of [A y], and of work, which begins with zeros: they stand for a pivot and its
-// factors before the first ones.
+// are counted from the first one of [A y], and of work, which begins with zeros: they stand for a pivot and
+// its factors before the first ones.
 type laneSolver struct {
 	rank, row     int // the numbers of a row of [A y], and of a row of F, are one more
 	a, work       *float64

@@ -74,9 +74,9 @@ func identity(n int) *rowMajor {
 	return c
 }
 
-// reflected returns the product H(0) H(1) ... of the reflectors in the columns of a, from row first on
-// below the diagonal, of order n: each applied alone, from the definition. H(j) changes the rows and columns from
-// j + first on alone, since the product of the others is the unit matrix elsewhere.
+// reflected returns the product H(0) H(1) ... of the reflectors in the columns of a, from row first on below
+// the diagonal, of order n: each applied alone, from the definition. H(j) changes the rows and columns from j
+// + first on alone, since the product of the others is the unit matrix elsewhere.
 func reflected(a *rowMajor, first, n int, tau []float64) *rowMajor {
 	q := identity(n)
 	for j := len(tau) - 1; j >= 0; j-- {

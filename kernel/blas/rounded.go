@@ -2,8 +2,8 @@ package blas
 
 import "math"
 
-// Scalars of LAPACK with the bits that gonum computes on amd64, on all processors: the compiler for arm64 rounds
-// a product and a sum once unless the product is converted.
+// Scalars of LAPACK with the bits that gonum computes on amd64, on all processors: the compiler for arm64
+// rounds a product and a sum once unless the product is converted.
 
 // hypot returns the length of (x, y), as math.Hypot does on amd64.
 func hypot(x, y float64) float64 {

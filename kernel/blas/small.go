@@ -15,8 +15,8 @@ func isSmall(m, n, k, lda, ldb int) bool {
 const tinyFactor = 64
 
 // smallProduct computes C = alpha op(A) op(B) + beta C for a small product, panel by panel, from where its
-// factors are. It copies only a transposed B, and a left factor that alpha multiplies. The sums have the order
-// of compute.
+// factors are. It copies only a transposed B, and a left factor that alpha multiplies. The sums have the
+// order of compute.
 func smallProduct[F tile.Float](
 	tA, tB blas.Transpose, m, n, k int, alpha F, a []F, lda int, b []F, ldb int, beta F, c []F, ldc int,
 ) {

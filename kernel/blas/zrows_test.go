@@ -153,8 +153,8 @@ func (c *pairsCase[T]) diagonal(name string, i int) int {
 	return i * (c.lda + 1)
 }
 
-// Complex triangles and bands, packed or not, are gonum's to rounding, for random sizes, bands, increments and
-// special values; nothing else is written, and panics are gonum's.
+// Complex triangles and bands, packed or not, are gonum's to rounding, for random sizes, bands, increments
+// and special values; nothing else is written, and panics are gonum's.
 func TestComplexRows(t *testing.T) {
 	tiertest.Each(t, func(t *testing.T) {
 		ours, gonum := blas.Implementation{}, reference.Implementation{}
@@ -223,8 +223,8 @@ func (c *pairsCase[T]) spoil(rng *rand.Rand) {
 	}
 }
 
-// firstUnlikePairs is firstUnlike for complex numbers: of those with a part that is not finite it compares only that
-// they have one.
+// firstUnlikePairs is firstUnlike for complex numbers: of those with a part that is not finite it compares
+// only that they have one.
 func firstUnlikePairs[T complexNumber](got, want []T, tolerance float64) int {
 	size := 1.0
 	for _, w := range want {

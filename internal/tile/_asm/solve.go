@@ -48,8 +48,8 @@ type solver struct {
 	col    reg.GPVirtual // the pivot column
 	f      reg.GPVirtual // row of F that belongs to the pivot, at the pivot's entry
 
-	// On the stack, since AVX2 has few registers: what the square of a pivot must exceed, one, and the inverse
-	// of that square.
+	// On the stack, since AVX2 has few registers: what the square of a pivot must exceed, one, and the
+	// inverse of that square.
 	apart, one, inverse Mem
 	// The lanes of a row of F that are not zero, all or none: a mask of AVX-512, or 64 bits on the stack.
 	mask reg.Register

@@ -81,7 +81,8 @@ var kinds = map[string]string{
 	"int": "a whole number", "slice": "a list", "struct": "an object", "map": "an object",
 }
 
-// wrongText describes an error in reading text, without the words of Go, and with the line where there is one.
+// wrongText describes an error in reading text, without the words of Go, and with the line where there is
+// one.
 func wrongText(text []byte, err error) error {
 	const what = "not a description of a cluster"
 	line := func(offset int64) int { return 1 + bytes.Count(text[:min(int(offset), len(text))], []byte("\n")) }

@@ -132,8 +132,8 @@ func ShellWord(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// Value returns a value as messages show it: a number as it is, any other text in quotes, "empty" for an empty
-// text, and the beginning of a long one.
+// Value returns a value as messages show it: a number as it is, any other text in quotes, "empty" for an
+// empty text, and the beginning of a long one.
 func Value(s string) string {
 	_, err := strconv.ParseFloat(s, 64)
 	switch {
