@@ -73,7 +73,7 @@ func (r *release) image(layers []*layer) error {
 	name := imageName + ":" + r.number()
 	all.Annotations = map[string]string{
 		"org.opencontainers.image.ref.name": name, // read by podman load
-		"io.containerd.image.name":          name, // read by docker load
+		"io.containerd.image.name":          name, // read by containerd
 	}
 	index := layout{}
 	index.addJSON(indexType, map[string]any{"schemaVersion": 2, "mediaType": indexType, "manifests": []descriptor{all}})
