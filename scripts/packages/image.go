@@ -57,8 +57,8 @@ func (l *layout) addJSON(mediaType string, v any) descriptor {
 	return l.add(mediaType, content)
 }
 
-// image writes the image of all layers to one file, which skopeo copies to a registry, and docker load and
-// podman load read: what the Dockerfile builds by default.
+// image writes the image of all layers to one file, which skopeo copies to a registry and podman load
+// reads: what the Dockerfile builds by default.
 func (r *release) image(layers []*layer) error {
 	var l layout
 	var manifests []descriptor
