@@ -1,29 +1,20 @@
 package mixed
 
 import (
-	"cmp"
 	"context"
 	"maps"
 	"math"
 	"slices"
-
-	"github.com/difalt/difalt/internal/dense"
-	"gonum.org/v1/gonum/blas/blas64"
-	"gonum.org/v1/gonum/floats"
 )
 
 const (
-	mostRank   = 3   // largest rank that is compared
-	patience   = 4.0 // nats below the best rank after which no larger one is tried
-	curveNats  = 3.0 // least gain of curves, in nats
-	curveHelp  = .01 // gain from which larger ranks are tried with curves: rounding does not decide
-	climbCost  = 5e8 // multiplications per iteration on all tasks above which climbs use some of them
-	climbTasks = 60  // least number of these
+	mostRank  = 3   // largest rank that is compared
+	patience  = 4.0 // nats below the best rank after which no larger one is tried
+	curveNats = 3.0 // least gain of curves, in nats
+	curveHelp = .01 // gain from which larger ranks are tried with curves: rounding does not decide
 
-	polish       = 4                   // iterations on all tasks after a climb on some
-	tauStart     = 0.22313016014842982 // exp(-1.5): constants have the same bits on all processors
-	ridgeStart   = 0.3                 // standard deviation of the slopes whose main axis starts a direction
-	leastLoading = 0.05
+	polish   = 4                   // iterations on all tasks after a climb on some
+	tauStart = 0.22313016014842982 // exp(-1.5): constants have the same bits on all processors
 )
 
 // A choice is a candidate with its strengths.
@@ -274,181 +265,6 @@ func climbFrom(ctx context.Context, to, from *form, ranks []int, weak bool) erro
 		to.end(r).take(&list[i].best)
 	}
 	return err
-}
-
-// rankPenalty returns half the number of free loadings of a rank times the logarithm of the number of tasks.
-func (s *stats) rankPenalty(tasks *taskSet, rank int) float64 {
-	free := float64(s.loadings()*rank - rank*(rank-1)/2)
-	return free / 2 * math.Log(max(tasks.count, 2))
-}
-
-// loadings returns the number of loadings of a direction, those off the axes of a design included.
-func (s *stats) loadings() int {
-	if s.design.Axes == nil {
-		return s.directions()
-	}
-	n := 1
-	for _, scale := range s.design.Scale {
-		if scale > 0 {
-			n++
-		}
-	}
-	return n
-}
-
-// directions returns the number of columns that loadings act on: the constant and the features that vary.
-func (s *stats) directions() (n int) {
-	for _, a := range s.active[:s.linear] {
-		if a {
-			n++
-		}
-	}
-	return n
-}
-
-// climbTasks returns the tasks of climbs of forms with at most that number of columns: all, or some where an
-// iteration would be expensive, evenly spaced by the means of their targets. Several owners take all: the
-// totals of some of the tasks would disclose those of the others.
-func (s *stats) climbTasks(width int) *taskSet {
-	if s.rows.sums.Owners() > 1 {
-		return s.tasks
-	}
-	cost, p := 0.0, float64(width)
-	for _, k := range s.tasks.own {
-		cost += min(float64(len(s.rows.of(k))), p) * p * p * 3.5
-	}
-	n := len(s.tasks.own)
-	keep := max(int(float64(n)*climbCost/cost), climbTasks)
-	if keep >= n {
-		return s.tasks
-	}
-	all, taken := s.byLevel(), map[int]bool{}
-	for i := range keep {
-		taken[all[i*n/keep]] = true
-	}
-	set := &taskSet{count: float64(keep)}
-	for _, k := range s.tasks.own {
-		if taken[k] {
-			set.own = append(set.own, k)
-			set.rows += float64(len(s.rows.of(k)))
-		}
-	}
-	return set
-}
-
-// byLevel returns the tasks of this owner by the means of their targets, which count as equal where rounding
-// alone may make them differ, then by the sums of squares of their standardised features: an order that does
-// not depend on units, names, and places of rows, tasks and columns.
-func (s *stats) byLevel() []int {
-	const parts = 1e9 // of a deviation, to which means are compared
-	r, read, x := s.rows, s.rows.reader(), make([]float64, len(s.design.Scale))
-	level, squares := make([]float64, len(r.names)), make([]float64, len(r.names))
-	for _, k := range s.tasks.own {
-		level[k] = math.Round(parts * r.meanOf(k))
-		for _, i := range r.of(k) {
-			s.design.standardise(x, read(int(i)), nil)
-			squares[k] += floats.Dot(x, x)
-		}
-	}
-	out := slices.Clone(s.tasks.own)
-	slices.SortStableFunc(out, func(a, b int) int {
-		return cmp.Or(cmp.Compare(level[a], level[b]), cmp.Compare(squares[a], squares[b]))
-	})
-	return out
-}
-
-// addDirection returns strengths with one more column of loadings: half the leading principal axis of ridge
-// deviations from a mean, off the columns before.
-func (s *stats) addDirection(ctx context.Context, q *strengths, mean []float64) (*strengths, error) {
-	l, ridge := s.linear, *q
-	ridge.sigma, ridge.rank, ridge.w = []float64{q.sigma[0] + 0.05, ridgeStart, 0}, 0, nil
-	t := s.solveOwn(ctx, s.prior(&ridge), s.some, l*l, func(w *worker, _ int, part []float64) {
-		w.solver.Score(w.u, mean)
-		w.solver.Deviation(w.v, w.u)
-		blas64.Syr(1, dense.Vector(w.v[:l]), dense.Symmetric(l, part))
-	})
-	t.order = l
-	var out *strengths
-	w := make([]float64, l*(q.rank+1))
-	err := s.rows.decide(ctx, "slopes b b'", w, func() {
-		out = q.withDirection(t.v, l, s.some.count)
-		copy(w, out.w)
-	}, t)
-	if err != nil {
-		return nil, err
-	}
-	copy(out.w, w)
-	s.bar(out.w)
-	return out, nil
-}
-
-// withDirection returns strengths with one more column of loadings of length l, from the sum of b b' over so
-// many tasks.
-func (q *strengths) withDirection(sum []float64, l int, tasks float64) *strengths {
-	dense.Mirror(l, sum)
-	axis, length := leading(sum, l, orthonormal(q.w, l, q.rank))
-	floats.Scale(max(math.Sqrt(length/tasks)/2, leastLoading), axis)
-	out := q.clone()
-	out.rank++
-	out.w = append(out.w, axis...)
-	for g, sigma := range out.sigma {
-		if sigma > 0 {
-			out.sigma[g] = max(sigma, 0.02)
-		}
-	}
-	return out
-}
-
-// orthonormal returns a basis of the r columns of w, l entries each, one after the other.
-func orthonormal(w []float64, l, r int) []float64 {
-	out := make([]float64, 0, l*r)
-	for a := range r {
-		out = append(out, off(w[a*l:][:l], out)...)
-	}
-	return out
-}
-
-// off returns the unit vector along the part of v that is orthogonal to orthonormal columns.
-func off(v, columns []float64) []float64 {
-	out := slices.Clone(v)
-	for l := len(v); len(columns) > 0; columns = columns[l:] {
-		floats.AddScaled(out, -floats.Dot(out, columns[:l]), columns[:l])
-	}
-	if n := floats.Norm(out, 2); n > 0 {
-		floats.Scale(1/n, out)
-	} else {
-		out[0] = 1
-	}
-	return out
-}
-
-// leading returns the leading eigenvector of the symmetric l x l matrix a off orthonormal columns, and its
-// eigenvalue, by power iteration from the row of the largest diagonal entry: near enough to begin a climb.
-func leading(a []float64, l int, columns []float64) (axis []float64, value float64) {
-	best := 0
-	for i := range l {
-		if a[i*l+i] > a[best*l+best] {
-			best = i
-		}
-	}
-	next := slices.Clone(a[best*l:][:l])
-	for range 100 {
-		axis = off(next, columns)
-		blas64.Symv(1, dense.Symmetric(l, a), dense.Vector(axis), 0, dense.Vector(next))
-	}
-	return axis, max(floats.Dot(axis, next), 0)
-}
-
-// chooseTasks sets the tasks of climbs: the same ones for both forms.
-func (f *fitter) chooseTasks() {
-	width := f.plain.p
-	if f.curved != nil {
-		width = max(width, f.curved.p)
-	}
-	f.plain.some = f.plain.climbTasks(width)
-	if f.curved != nil {
-		f.curved.some = f.plain.some
-	}
 }
 
 // choose returns the best candidate with its strengths on all tasks, and sets all and baselines.

@@ -4,14 +4,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"sync"
 
 	"github.com/difalt/difalt/internal/dense"
-	"gonum.org/v1/gonum/blas"
-	"gonum.org/v1/gonum/blas/blas64"
-	"gonum.org/v1/gonum/floats"
 )
 
 // stats are the data of all tasks under one design of p columns: the products of a task with at least as many
@@ -116,151 +112,11 @@ func newBoundedStats(ctx context.Context, r *rows, d *Design, workers int, bound
 	return s, nil
 }
 
-const (
-	heldShare = 2       // rows of designs are held if they have that many times the numbers of the training rows
-	heldLeast = 1 << 22 // or that many numbers, 32 MiB
-)
-
-// holdSome holds the rows of the tasks of climbs, where the rows of all tasks would take too much memory.
-func (s *stats) holdSome(ctx context.Context) error {
-	if s.held != nil || !s.fitsInMemory(s.some) {
-		return nil
-	}
-	held := make([][]float64, len(s.packed))
-	_, err := s.reduceOwn(ctx, s.some.own, 0, func(w *worker, k int, _ []float64) error {
-		n := len(s.rows.of(k))
-		if n >= s.p {
-			return nil
-		}
-		all := s.targets()
-		held[k] = make([]float64, n*(s.p+len(all)))
-		x := held[k][:n*s.p]
-		s.rows.fill(x, w.read, s.design, s.rows.of(k))
-		s.rows.weigh(x, s.rows.of(k))
-		for i, log := range all {
-			s.rows.fillTargets(held[k][n*(s.p+i):][:n], s.rows.of(k), log)
-		}
-		return nil
-	})
-	s.held = held
-	return err
-}
-
-// fitsInMemory reports whether the rows of those tasks that have fewer rows than columns are held.
-func (s *stats) fitsInMemory(tasks *taskSet) bool {
-	held := 0
-	for _, k := range tasks.own {
-		if n := len(s.rows.of(k)); n < s.p {
-			held += n * (s.p + len(s.targets()))
-		}
-	}
-	return held <= max(heldLeast, heldShare*len(s.rows.order)*(len(s.design.Scale)+1))
-}
-
-// readTask reads the rows of a task: it keeps their products where the task has at least as many rows as
-// columns, and otherwise the rows if these are held; it adds X'X to total, and 1 to within for every column
-// that varies.
-func (s *stats) readTask(ctx context.Context, w *worker, k int, total, within []float64) error {
-	p, list, first := s.p, s.rows.of(k), w.z
-	varies := make([]bool, p)
-	size := s.packedSize()
-	w.g, w.c = dense.Grow(w.g, p*p), dense.Grow(w.c, 2*p)
-	clear(w.g)
-	clear(w.c)
-	squares := [2]float64{}
-	var held []float64
-	if s.held != nil && len(list) < p {
-		held = make([]float64, len(list)*(p+len(s.targets())))
-		s.held[k] = held
-	}
-	for from := 0; from < len(list); from += batch {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		rows := list[from:min(from+batch, len(list))]
-		n := len(rows)
-		w.x, w.y = dense.Grow(w.x, n*p), dense.Grow(w.y, 2*n)
-		s.rows.fill(w.x, w.read, s.design, rows)
-		if from == 0 {
-			copy(first, w.x)
-		}
-		for i, v := range w.x[:n*p] {
-			if v != first[i%p] {
-				varies[i%p] = true
-			}
-		}
-		s.weigh(w.x, rows)
-		if held != nil {
-			copy(held[from*p:], w.x[:n*p])
-		}
-		x := dense.General(n, p, w.x)
-		blas64.Syrk(blas.Trans, 1, x, 1, dense.Symmetric(p, w.g))
-		for i, log := range s.targets() {
-			y := w.y[:n]
-			s.fillTargets(y, rows, log)
-			if held != nil {
-				copy(held[len(list)*(p+i)+from:], y)
-			}
-			blas64.Gemv(blas.Trans, 1, x, dense.Vector(y), 1, dense.Vector(w.c[i*p:][:p]))
-			squares[i] += floats.Dot(y, y)
-		}
-	}
-	floats.Add(total, w.g)
-	for j, v := range varies {
-		if v {
-			within[j]++
-		}
-	}
-	if len(list) < p {
-		return nil
-	}
-	out := dense.Pack(make([]float64, 0, size), p, w.g)
-	for i := range s.targets() {
-		out = append(append(out, w.c[i*p:][:p]...), squares[i])
-	}
-	s.packed[k] = out
-	return nil
-}
-
-// targets lists the targets that products are kept of: the target of the model, and the logarithm beside it
-// where the two are compared.
-func (s *stats) targets() []bool {
-	if s.rows.compares {
-		return []bool{false, true}
-	}
-	return []bool{s.rows.target.Log}
-}
-
-// packedSize returns the length of the products of a task: the upper triangle of X'X by rows, and X'y and y'y
-// of every target.
-func (s *stats) packedSize() int { return dense.Triangle(s.p) + len(s.targets())*(s.p+1) }
-
 // withLogarithm returns stats of this data with the logarithm of the target.
 func (s *stats) withLogarithm() *stats {
 	out := *s
 	out.log = true
 	return &out
-}
-
-// weigh multiplies rows of the design by the square roots of their weights.
-func (s *stats) weigh(x []float64, list []int32) {
-	s.rows.weigh(x, list)
-	if s.bounds != nil {
-		for k, i := range list {
-			floats.Scale(math.Sqrt(s.bounds[i]), x[k*s.p:][:s.p])
-		}
-	}
-}
-
-// fillTargets sets y to the standardised targets of training rows, or to the standardised logarithms of
-// these, multiplied by the square roots of the weights.
-func (s *stats) fillTargets(y []float64, list []int32, log bool) {
-	s.rows.fillTargets(y, list, log)
-	if s.bounds != nil {
-		for k, i := range list {
-			y[k] *= math.Sqrt(s.bounds[i])
-		}
-	}
 }
 
 // withNoise returns stats of this data where every task has a noise variance of its own; variances are in
@@ -272,39 +128,6 @@ func (s *stats) withNoise(variances []float64, common float64) *stats {
 		out.ratio[k] = v / common
 	}
 	return &out
-}
-
-// read sets the task of the worker, in its memory.
-func (s *stats) read(w *worker, k int) {
-	p, list, t := s.p, s.rows.of(k), &w.task
-	*t = taskData{Rows: len(list)}
-	if s.ratio != nil {
-		t.Noise = s.ratio[k]
-	}
-	if packed := s.packed[k]; packed != nil {
-		w.g = dense.Grow(w.g, p*p)
-		dense.Unpack(w.g, p, packed)
-		packed = packed[dense.Triangle(p):]
-		if s.log && s.rows.compares {
-			packed = packed[p+1:]
-		}
-		t.G, t.C, t.YY = w.g, packed[:p], packed[p]
-		return
-	}
-	if s.held != nil && s.held[k] != nil {
-		held, n := s.held[k], len(list)
-		t.X, t.Y = held[:n*p], held[n*p:][:n]
-		if s.log && s.rows.compares {
-			t.Y = held[n*(p+1):]
-		}
-		t.YY = floats.Dot(t.Y, t.Y)
-		return
-	}
-	w.x, w.y = dense.Grow(w.x, len(list)*p), dense.Grow(w.y, len(list))
-	s.rows.fill(w.x, w.read, s.design, list)
-	s.weigh(w.x, list)
-	s.fillTargets(w.y, list, s.log)
-	t.X, t.Y, t.YY = w.x, w.y, floats.Dot(w.y, w.y)
 }
 
 // worker returns scratch for one goroutine, whose work a context ends. Callers put it back into idle.

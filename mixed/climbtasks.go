@@ -1,0 +1,77 @@
+package mixed
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+const (
+	climbCost  = 5e8 // multiplications per iteration on all tasks above which climbs use some of them
+	climbTasks = 60  // least number of these
+)
+
+// climbTasks returns the tasks of climbs of forms with at most that number of columns: all, or some where an
+// iteration would be expensive, evenly spaced by the means of their targets. Several owners take all: the
+// totals of some of the tasks would disclose those of the others.
+func (s *stats) climbTasks(width int) *taskSet {
+	if s.rows.sums.Owners() > 1 {
+		return s.tasks
+	}
+	cost, p := 0.0, float64(width)
+	for _, k := range s.tasks.own {
+		cost += min(float64(len(s.rows.of(k))), p) * p * p * 3.5
+	}
+	n := len(s.tasks.own)
+	keep := max(int(float64(n)*climbCost/cost), climbTasks)
+	if keep >= n {
+		return s.tasks
+	}
+	all, taken := s.byLevel(), map[int]bool{}
+	for i := range keep {
+		taken[all[i*n/keep]] = true
+	}
+	set := &taskSet{count: float64(keep)}
+	for _, k := range s.tasks.own {
+		if taken[k] {
+			set.own = append(set.own, k)
+			set.rows += float64(len(s.rows.of(k)))
+		}
+	}
+	return set
+}
+
+// byLevel returns the tasks of this owner by the means of their targets, which count as equal where rounding
+// alone may make them differ, then by the sums of squares of their standardised features: an order that does
+// not depend on units, names, and places of rows, tasks and columns.
+func (s *stats) byLevel() []int {
+	const parts = 1e9 // of a deviation, to which means are compared
+	r, read, x := s.rows, s.rows.reader(), make([]float64, len(s.design.Scale))
+	level, squares := make([]float64, len(r.names)), make([]float64, len(r.names))
+	for _, k := range s.tasks.own {
+		level[k] = math.Round(parts * r.meanOf(k))
+		for _, i := range r.of(k) {
+			s.design.standardise(x, read(int(i)), nil)
+			squares[k] += floats.Dot(x, x)
+		}
+	}
+	out := slices.Clone(s.tasks.own)
+	slices.SortStableFunc(out, func(a, b int) int {
+		return cmp.Or(cmp.Compare(level[a], level[b]), cmp.Compare(squares[a], squares[b]))
+	})
+	return out
+}
+
+// chooseTasks sets the tasks of climbs: the same ones for both forms.
+func (f *fitter) chooseTasks() {
+	width := f.plain.p
+	if f.curved != nil {
+		width = max(width, f.curved.p)
+	}
+	f.plain.some = f.plain.climbTasks(width)
+	if f.curved != nil {
+		f.curved.some = f.plain.some
+	}
+}
