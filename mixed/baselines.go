@@ -32,8 +32,12 @@ type baseline struct {
 	curves bool
 }
 
-// simpler returns the baselines, with curves only where the model may have curves.
+// simpler returns the baselines, with curves only where the model may have curves; nil where no report is
+// wanted.
 func (f *fitter) simpler() []baseline {
+	if f.bare {
+		return nil
+	}
 	list := []baseline{
 		{Pooled, [groups]float64{}, true, false}, {Intercepts, [groups]float64{0.5}, true, false},
 		{Separate, [groups]float64{0.5, 0.3}, false, false},
@@ -72,7 +76,7 @@ func (f *fitter) takeBaselines(ctx context.Context, climbs []*climb) error {
 	for _, c := range climbs[:len(f.simpler())] {
 		list = append(list, &evaluation{s: c.s, tasks: c.s.tasks, q: c.best.q, m: c.best.m})
 	}
-	if f.plain.some != f.plain.tasks {
+	if f.plain.some != f.plain.tasks && len(list) > 0 {
 		if err := evaluateMoments(ctx, list, nil, nil); err != nil {
 			return err
 		}

@@ -33,6 +33,8 @@ type fitter struct {
 	first         *strengths  // of rank 0 without curves
 	digests       bool        // of rows are kept in the model: not in a private one
 	lean          bool        // the model has neither covariances nor digests of tasks: another one replaces it
+	bare          bool        // only predictions are wanted: there is neither a model nor a report
+	alone         *scorer     // of a bare fit
 	form          *judgedForm // that a fit to all rows follows; nil: forms are compared
 }
 
@@ -62,6 +64,9 @@ func (f *fitter) fit(ctx context.Context) (*Model, *Report, error) {
 		if chosen, err = f.chooseNoise(ctx, chosen); err != nil {
 			return nil, nil, err
 		}
+	}
+	if f.bare {
+		return nil, nil, f.predictAlone(ctx, chosen)
 	}
 	report := &Report{Converged: chosen.converged, Owners: f.rows.sums.Owners(), TaskCount: int(f.rows.tasks.count)}
 	for _, c := range f.all {
@@ -121,6 +126,7 @@ func (f *fitter) read(ctx context.Context) (err error) {
 		return err
 	}
 	r := f.rows
+	r.compares = r.compares && !f.bare
 	plain := r.newDesign()
 	if err := r.setAxes(ctx, &plain); err != nil {
 		return err

@@ -101,16 +101,22 @@ func (t *ownedTable) compare(ctx context.Context) (*OwnFit, error) {
 // alone returns the scorer of a fit of the table without other owners, with the largest possible rank if the
 // one of all owners is too large.
 func (t *ownedTable) alone(ctx context.Context) (*scorer, error) {
-	_, r, err := Fit(ctx, *t.in, t.options)
+	f := &fitter{Options: t.options, in: t.in, bare: true}
+	_, _, err := f.fit(ctx)
 	if rank := new(RankError); errors.As(err, &rank) && rank.Most >= 0 {
 		o := t.options
 		o.Rank = &rank.Most
-		_, r, err = Fit(ctx, *t.in, o)
+		f = &fitter{Options: o, in: t.in, bare: true}
+		_, _, err = f.fit(ctx)
 	}
-	if err != nil {
-		return nil, err
-	}
-	return r.scorer, nil
+	return f.alone, err
+}
+
+// predictAlone sets the coefficients of all tasks and the scorer of the model alone.
+func (f *fitter) predictAlone(ctx context.Context, chosen *choice) (err error) {
+	f.theta, _, err = chosen.s.posteriors(ctx, chosen.m, 0)
+	f.alone = f.scorerOf([]method{{name: Ours, s: chosen.s, m: chosen.m}})
+	return err
 }
 
 // judge sets the gain and the text from sums of squares of the shared model and of the owner's fit; sums of

@@ -126,3 +126,20 @@ func TestOwnFitWords(t *testing.T) {
 		check.FailIf(t, !strings.Contains(f.Text, c.words), "%s: %q", name, f.Text)
 	}
 }
+
+// The own fit is the fit of the table without other owners, whatever the forms: with curves, a logarithm that
+// could be proposed, noise by task and periods.
+func TestOwnFitIsFit(t *testing.T) {
+	for name, in := range map[string]Input{"clinics": clinics(t), "missing, levels, weights": mixture(t, 3, 24), "periods": periodic(t, 6, 18, 4)} {
+		list := cut(in, 3)
+		_, r, err := Together(t.Context(), list, network("star", 3), open)
+		check.Done(err)
+		for i, own := range check.OK(r.OwnFits(t.Context())) {
+			_, alone, err := Fit(t.Context(), list[i], Options{})
+			check.Done(err)
+			if want := alone.Scores[0].Test; own.Own.Rows != want.Rows || math.Abs(own.Own.RMSE-want.RMSE) > 1e-12*want.RMSE {
+				t.Errorf("%s, owner %d: own errors %+v, want %+v", name, i, own.Own, want)
+			}
+		}
+	}
+}
