@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -67,7 +68,12 @@ func runCheck(ctx context.Context, std *cli.Streams, o tableOptions) error {
 		if err == nil {
 			r.describe(t, columns, o.table.Task != "")
 		}
-		return withHint(err, true)
+		format, ok := errors.AsType[*dataset.FormatError](err)
+		err = withHint(err, true)
+		if ok && format.Option == "Drop" && o.table.Task == "" { // a column of many names
+			err = fmt.Errorf("%w or --task %s", err, text.ShellWord(format.Values[0]))
+		}
+		return err
 	})
 	if err != nil {
 		return err

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -45,7 +46,7 @@ func TestErrorsHavePlaces(t *testing.T) {
 		"twice.csv": "t,x,x,y\n" + rows, "return.csv": "t,x,y,w\ra,1,2,1\r", "huge.csv": header + "a,1e200,1,1\n" + rows,
 		"mark.csv": header + rows + "a,1,2,7\n", "weight.csv": header + rows + "a,1,2,-1\n", "latin.csv": header + rows + "\xe9,1,2,1\n",
 		"zero.csv": strings.ReplaceAll(header+rows, "a,1", "c,1") + "a,1,0,1\n", "tiny.csv": header + rows + "a,1,2,1e-300\n",
-		"other.csv": "t,x,y,w\n" + strings.Repeat("e,1,2,1\nf,2,1,1\nf,3,1,1\n", 4), "no.npz": "PK", "no.json": "{", "no.key": "a key", "list.json": "{\n\"version\": 1,\n\"run\": [5]\n}",
+		"other.csv": "t,x,y,w\n" + strings.Repeat("e,1,2,1\nf,2,1,1\nf,3,1,1\n", 4), "names.csv": manyNames(), "no.npz": "PK", "no.json": "{", "no.key": "a key", "list.json": "{\n\"version\": 1,\n\"run\": [5]\n}",
 		"three.json": `{"version": 1, "edges": [[0, 1, 2]]}`, "comma.json": "{\n\"version\": 1,,\n}",
 		"p.npz": string(readFile(t, exported(t))), "zero.npz": string(readFile(t, problemOf(t, 0, 0))),
 	} {
@@ -78,6 +79,7 @@ func TestErrorsHavePlaces(t *testing.T) {
 		{fit + "--model none/m.npz good.csv", placedError{1, "model", "none/m.npz", 0}},
 		{fit + "--model net good.csv", placedError{1, "model", "net", 0}},
 		{"up --task t --target y good.csv text.csv", placedError{1, "", "text.csv", 14}},
+		{"check names.csv", placedError{1, "", "names.csv", 10002}},
 		{"check text.csv --numbers --drop t", placedError{1, "", "text.csv", 14}},
 		{"predict --model m.npz huge.csv", placedError{1, "", "huge.csv", 2}},
 		{"predict --model no.npz good.csv", placedError{1, "", "no.npz", 0}},
@@ -112,6 +114,16 @@ func TestErrorsHavePlaces(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v: %s", c.line, got, c.want, message)
 		}
 	}
+}
+
+// manyNames returns a table in which every row has a name of its own.
+func manyNames() string {
+	var b strings.Builder
+	b.WriteString("t,x,y\n")
+	for i := range 10_050 {
+		fmt.Fprintf(&b, "name %d,%d,1\n", i, i%7)
+	}
+	return b.String()
 }
 
 // The flag and the value of a wrong command line are values, too: the value as it was given, also an empty
@@ -202,6 +214,17 @@ func TestColumnsWithTwoRoles(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A column of many names is the column of tasks, more often than not.
+func TestManyNames(t *testing.T) {
+	t.Chdir(t.TempDir())
+	write(t, ".", "names.csv", manyNames())
+	const want = "; use --drop t or --task t"
+	if _, message := errorInJSON(t, "check", "names.csv"); !strings.HasSuffix(message, want) {
+		t.Errorf("%s, want %s", message, want)
+	}
+	must(t, "check", "--task", "t", "names.csv")
 }
 
 // A file that is named twice, under any name, is refused by every command that reads tables.

@@ -162,8 +162,9 @@ func (l *levels) code(name string, o *TableOptions) (k int, err error) {
 	case l.fixed:
 		err = fmt.Errorf("the level %.60q is not known: it may be %s", name, quoted(l.list))
 	default:
-		err = formatErrorf("Drop", []string{l.column}, "%.60q is the level number %d: is it a column of numbers "+
-			"or of names?", name, maxLevels+1)
+		const format = "%.60q is the level number %d: a category has at most %d; the names of tasks or rows, and " +
+			"numbers among text, are none"
+		err = formatErrorf("Drop", []string{l.column}, format, name, maxLevels+1, maxLevels)
 	}
 	return k, err
 }

@@ -80,7 +80,7 @@ var malformedTexts = []malformed{
 	csvFile("cr.csv", "t,a,y\rx,1,2\rx,3,4", "line 1 contains a CR"),
 	csvFile("cr-quoted.csv", "\"t\",\"a\",\"y\"\r\"x\nz\",1,\"2\"\r\"x\",3,4\r", "a quoted cell"),
 	csvFile("latin1-task.csv", "t,a,y\nM\xfcller,1,2\n", "line 2", "UTF-8", `M\xfcller`),
-	csvFile("levels.csv", "t,site,y\n"+manyLevels(), "line 10002", `column "site"`, `"10000" is the level number 10001`).with(siteIsCategorical),
+	csvFile("levels.csv", "t,site,y\n"+manyLevels(), "line 10002", `column "site"`, `"10000" is the level number 10001: a category has at most 10000`).with(siteIsCategorical),
 	csvFile("not-categorical.csv", "t,a,y\nx,1,2\n", `no column "site"`).with(siteIsCategorical),
 
 	csvFile("many.csv", strings.Repeat("x,", 25)+"y\n", `no column "t"`, "and 6 more"),
