@@ -40,8 +40,8 @@ func newReflectors(rows, vectors int) *reflectors {
 // release keeps the memory for other reflectors.
 func (r *reflectors) release() { reflectorsPool.Put(r) }
 
-// load copies n columns of a matrix by rows, or n rows of one if transposed. Zeros are before the columns: most
-// reflections of 9 to 15 columns then change one vector of a row, and the first ones two.
+// load copies n columns of a matrix by rows, or n rows of one if transposed. Zeros are before the columns:
+// most reflections of 9 to 15 columns then change one vector of a row, and the first ones two.
 func (r *reflectors) load(a []float64, lda, rows, n int, transposed bool) {
 	r.rows, r.n, r.ld = rows, n, tile.Pad(n)
 	r.before = r.ld - n

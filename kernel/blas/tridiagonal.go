@@ -88,12 +88,11 @@ func (t *tridiagonal) reduceWhole() {
 		tile.RowDots(w, rest, t.stride, v, len(x), len(x))
 		tile.Scale(w, t.tau[i])
 		axpy(len(x), -t.tau[i]/2*tile.InnerProduct(w, v), v, w)
-		minusV, minusW := t.v[t.stride:][:len(x)], t.w[t.stride:][:len(x)]
-		for k := range v {
-			minusV[k], minusW[k] = -v[k], -w[k]
+		minus := t.v[t.stride:][:2*len(x)] // -v and -w, in pairs
+		for k, of := range v {
+			minus[2*k], minus[2*k+1] = -of, -w[k]
 		}
-		tile.AddOuter(rest, t.stride, minusV, w, len(x), len(x))
-		tile.AddOuter(rest, t.stride, minusW, v, len(x), len(x))
+		tile.AddOuterPairs(rest, t.stride, minus, w, v, len(x), len(x))
 	}
 	t.d[n-1] = a[(n-1)*(t.stride+1)]
 }
