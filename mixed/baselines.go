@@ -16,6 +16,9 @@ type method struct {
 	ridge float64
 	s     *stats
 	m     *moments
+	q     *strengths
+
+	pooled bool // tasks have no deviations
 }
 
 // curvedIterations is the number of iterations of a baseline with curves. The other climbs of rank 0 take as
@@ -90,7 +93,10 @@ func (f *fitter) takeBaselines(ctx context.Context, climbs []*climb) error {
 		if !b.mean {
 			strength = e.q.sigma[linearGroup]
 		}
-		f.baselines = append(f.baselines, method{b.name, e.q.noise / (strength * strength), e.s, e.m})
+		f.baselines = append(f.baselines, method{
+			name: b.name, ridge: e.q.noise / (strength * strength), s: e.s, m: e.m, q: e.q,
+			pooled: slices.Max(b.sigma[:]) == 0,
+		})
 	}
 	f.baselines = append(f.baselines, method{name: TaskMean})
 	return nil

@@ -301,6 +301,9 @@ func (p *Parameters) arrays() []array {
 		{"loadings", &p.Prior.Loadings, []int{p.Prior.Rank, w}, coefficientLimits},
 		{"theta", &k.Theta, []int{t, w}, coefficientLimits},
 	}
+	if u := p.Unseen; u != nil {
+		list = append(list, array{"unseen", &u.Mean, []int{w}, coefficientLimits})
+	}
 	if e := p.Effects; e != nil {
 		list = append(list, array{"effects", &e.Mean, []int{w}, coefficientLimits},
 			array{"effects_covariance", &e.Covariance, []int{dense.Triangle(w)}, covarianceLimits})

@@ -25,6 +25,7 @@ type fitter struct {
 	alike         bool       // the noise of tasks is for intervals only: their rows count alike
 	freedom       float64    // degrees of freedom of the noise
 	level, slope  float64    // of the noise in intervals, see [Noise]
+	unseen        *method    // by whose mean tasks without rows are predicted; nil: by that of the model
 	odd           []oddRow   // the farthest first
 	without       withouts   // training rows and their predictions without them
 	lessByLog     float64    // share by which the logarithm of the target lowers the error; 0: no gain
@@ -82,7 +83,7 @@ func (f *fitter) fit(ctx context.Context) (*Model, *Report, error) {
 	if !again {
 		return out, report, nil
 	}
-	form := &judgedForm{chosen, f.first, f.noise, f.alike, f.level, f.slope, f.all, f.compared, f.lessByLog}
+	form := &judgedForm{chosen, f.first, f.noise, f.alike, f.level, f.slope, f.unseen, f.all, f.compared, f.lessByLog}
 	if out, err = f.refit(ctx, out, report, form); err != nil {
 		return nil, nil, err
 	}
@@ -104,6 +105,11 @@ func (f *fitter) conclude(ctx context.Context, chosen *choice, report *Report) (
 	}
 	if err := f.lookWithout(ctx, chosen); err != nil {
 		return nil, err
+	}
+	if f.form == nil {
+		if err := f.chooseUnseen(ctx, chosen); err != nil {
+			return nil, err
+		}
 	}
 	out, err := f.model(ctx, chosen, chosen.m, effects)
 	if err != nil {
@@ -178,6 +184,9 @@ func (f *fitter) model(ctx context.Context, chosen *choice, m *moments, effects 
 	}
 	p.Prior.Noise.Level, p.Prior.Noise.Slope = f.level, f.slope
 	p.Tasks.Covariances = f.covariances
+	if mean := f.unseenMean(s.p); mean != nil {
+		p.Unseen = &Unseen{Mean: mean}
+	}
 	p.Tasks.keep(f.present())
 	return New(p)
 }

@@ -23,10 +23,13 @@ type Parameters struct {
 	MeanCovariance []float64 `json:"-"`
 	// Effects replaces Mean and MeanCovariance in the table of effects, where an estimator has one
 	// with less shrinkage; nil: Mean and MeanCovariance are used there too.
-	Effects  *Estimate `json:"effects,omitempty"`
-	Prior    Prior     `json:"prior"`
-	Tasks    Tasks     `json:"tasks"`
-	Goodness Goodness  `json:"goodness"`
+	Effects *Estimate `json:"effects,omitempty"`
+	// Unseen replaces Mean in predictions of tasks without rows, where differences between tasks predict
+	// these better than the slopes within tasks do; nil: they have Mean.
+	Unseen   *Unseen  `json:"unseen,omitempty"`
+	Prior    Prior    `json:"prior"`
+	Tasks    Tasks    `json:"tasks"`
+	Goodness Goodness `json:"goodness"`
 }
 
 // A Target describes the target column and its standardisation,
@@ -63,6 +66,11 @@ const farthestLog = 8
 
 // limits reports whether Restore limits z.
 func (s *Target) limits(z float64) bool { return s.Log && math.Abs(z) > farthestLog }
+
+// An Unseen holds the coefficients of tasks without rows, P entries.
+type Unseen struct {
+	Mean []float64 `json:"-"`
+}
 
 // An Estimate is a coefficient vector with its covariance.
 type Estimate struct {

