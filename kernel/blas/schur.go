@@ -230,13 +230,15 @@ func (f *schur) shifts(l, i, steps int) doubleShift {
 	det := float64((h11-half)*(h22-half)) - float64(h12*h21)
 	root := math.Sqrt(math.Abs(det))
 	if det >= 0 {
-		return doubleShift{half * size, root * size, half * size, -root * size}
+		re, im := float64(half*size), float64(root*size) // rounded before they are added elsewhere
+		return doubleShift{re, im, re, -im}
 	}
 	re := half + root
 	if math.Abs(half-root-h22) < math.Abs(re-h22) {
 		re = half - root
 	}
-	return doubleShift{re * size, 0, re * size, 0}
+	re = float64(re * size)
+	return doubleShift{re, 0, re, 0}
 }
 
 // begin returns the row m in which the bulge of two shifts begins in the block from l to i. It also returns
