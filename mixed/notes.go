@@ -8,9 +8,10 @@ import (
 )
 
 const (
-	namesShown = 8    // columns in a note
-	toldSlope  = 0.3  // slope of the noise that a note reports
-	logGain    = 0.10 // least share by which the logarithm lowers the error that a note reports
+	namesShown  = 8    // columns in a note
+	groupsShown = 4    // groups of dependent columns, a note each
+	toldSlope   = 0.3  // slope of the noise that a note reports
+	logGain     = 0.10 // least share by which the logarithm lowers the error that a note reports
 )
 
 // notes returns sentences about the data and the result that a user should read.
@@ -31,6 +32,7 @@ func (f *fitter) notes(chosen *choice, m *moments, report *Report) (list []strin
 	closer := f.without.closer()
 	interpolates := closer > closely
 	add(constant != nil, "Columns without variation in training rows have no effect: %s.", names(constant))
+	list = append(list, f.dependenceNotes()...)
 	add(equal, "The target is the same in all training rows.")
 	add(exact && !equal && !interpolates,
 		"The training rows are fitted almost exactly: check whether a column repeats the target.")
@@ -79,6 +81,35 @@ func (f *fitter) notes(chosen *choice, m *moments, report *Report) (list []strin
 	add(!report.Converged, "The strengths still moved at the last iteration; predictions hardly depend on that.")
 	add(chosen.Rank == mostRank && f.Rank == nil,
 		"The largest rank that is compared, %d, was chosen: try --rank %d.", mostRank, mostRank+1)
+	return list
+}
+
+// dependenceNotes returns a sentence for each group of features that are linearly dependent.
+func (f *fitter) dependenceNotes() (list []string) {
+	groups, few := f.dependences()
+	if few {
+		const sentence = "There are no more training rows than columns: effects of single columns are hardly " +
+			"determined."
+		return []string{sentence}
+	}
+	features := f.rows.schema.Features()
+	shown := min(len(groups), groupsShown)
+	if len(groups) == groupsShown+1 {
+		shown++ // the sentence about one more group would be as long
+	}
+	for _, group := range groups[:shown] {
+		members := make([]string, len(group))
+		for i, j := range group {
+			members[i] = features[j]
+		}
+		const format = "Each of these columns follows from the other ones in all training rows, as dummies " +
+			"that add up to 1 do: %s. Predictions are as good, but effects of single columns are hardly " +
+			"determined: leave one of them out (--drop)."
+		list = append(list, fmt.Sprintf(format, names(members)))
+	}
+	if more := len(groups) - shown; more > 0 {
+		list = append(list, fmt.Sprintf("There are %d more groups of columns that follow from each other.", more))
+	}
 	return list
 }
 

@@ -306,8 +306,10 @@ func (r *rows) againstShown(ctx context.Context, d *Design, open []sharing, agai
 		}
 	}
 	if shown {
-		r.guard.tell(true, "This owner voted against effects of the values of some column: together with other "+
-			"columns they would show own rows. Check columns that follow from others in nearly all rows (--least-level).")
+		const against = "This owner voted against effects of the values of some column: together with other " +
+			"columns they would show own rows. Check columns that follow from others in nearly all rows " +
+			"(--least-level)."
+		r.guard.tell(true, against)
 	}
 	return nil
 }

@@ -1,0 +1,83 @@
+package mixed
+
+import (
+	"math"
+	"slices"
+
+	"github.com/difalt/difalt/internal/dense"
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/lapack/lapack64"
+)
+
+const (
+	// leastOwn is the least share of the squares of a column that other columns do not explain. A column
+	// with less follows from them: a sum over rows has about 15 digits.
+	leastOwn = 1e-12
+	// leastPart is the least coefficient, of columns of length 1, that counts where a column follows from others.
+	leastPart = 1e-4
+)
+
+// dependences returns groups of features that are linearly dependent in the training rows, together with
+// the constant: the effect of a single one is then unknown. A group lists a feature and those that it follows
+// from, in the order of the table. Levels of one category always add up to 1: they are no group. The groups
+// follow from the total of X'X alone, so that all owners find the same ones. few reports whether there are
+// no more rows than independent columns: then every feature follows from others, and there are no groups.
+func (f *fitter) dependences() (groups [][]int, few bool) {
+	s := f.plain
+	if s.design.Axes != nil {
+		return nil, false // the report has a note of its own
+	}
+	columns := s.independentOf(categories(f.rows.schema, s.design))
+	n := len(columns)
+	r, pivots := make([]float64, n*n), make([]int, n)
+	length := func(j int) float64 { return math.Sqrt(s.total[j*s.p+j]) }
+	for i, a := range columns {
+		for j, b := range columns[i:] {
+			r[i*n+i+j] = s.total[a*s.p+b] / (length(a) * length(b))
+		}
+	}
+	factor, rank, full := lapack64.Pstrf(dense.Symmetric(n, r), pivots, leastOwn, make([]float64, 2*n))
+	if full {
+		return nil, false
+	}
+	if float64(rank) >= s.tasks.rows {
+		return nil, true
+	}
+	// The columns after the first ones are combinations of these: R11^-1 R12.
+	rest := blas64.General{Rows: rank, Cols: n - rank, Stride: n, Data: r[rank:]}
+	factor.N = rank
+	blas64.Trsm(blas.Left, blas.NoTrans, 1, factor, rest)
+	for j := range n - rank {
+		group := []int{columns[pivots[rank+j]] - 1}
+		for i := range rank {
+			if part := columns[pivots[i]]; part > 0 && math.Abs(rest.Data[i*n+j]) > leastPart {
+				group = append(group, part-1)
+			}
+		}
+		slices.Sort(group)
+		groups = append(groups, group)
+	}
+	slices.SortFunc(groups, slices.Compare)
+	return groups, false
+}
+
+// independentOf returns the constant and the linear columns that vary, but for the first level of each of
+// the categories that has rows, which follows from the constant and the other levels.
+func (s *stats) independentOf(list []category) (columns []int) {
+	skipped := make([]bool, s.linear)
+	for _, c := range list {
+		for j := 1 + c.first; j <= c.first+c.levels; j++ {
+			if s.active[j] {
+				skipped[j] = true
+				break
+			}
+		}
+	}
+	for j, active := range s.active[:s.linear] {
+		if active && !skipped[j] && s.total[j*s.p+j] > 0 {
+			columns = append(columns, j)
+		}
+	}
+	return columns
+}
