@@ -112,7 +112,8 @@ func Panel[F Float](
 			}
 			part = 2 * lanes
 			panelTile(c, ldc, w, at.Down, at.Next, at.Across, z, ldz, n, rows, add,
-				uintptr(c)+uintptr(below-i*apart), apart, step, groups, ahead.next+uintptr(i*ahead.apart), ahead.apart, ahead.pace, of[F](height))
+				uintptr(c)+uintptr(below-i*apart), apart, step, groups,
+				ahead.next+uintptr(i*ahead.apart), ahead.apart, ahead.pace, of[F](height))
 		}
 		i += rows
 	}
