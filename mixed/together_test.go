@@ -53,6 +53,18 @@ func clinics(t testing.TB) Input {
 
 // part returns the rows of a table whose task belongs to an owner, with the levels that they have.
 func part(in Input, belongs func(task int) bool) Input {
+	in = tasksOf(in, belongs)
+	own := in.Table.(*Data)
+	for j, levels := range own.Levels {
+		if levels != nil {
+			own.Levels[j], own.Values[j] = recode(levels, own.Values[j])
+		}
+	}
+	return in
+}
+
+// tasksOf returns the rows of a table whose task belongs to an owner, with all levels of the table.
+func tasksOf(in Input, belongs func(task int) bool) Input {
 	d := in.Table.(*Data)
 	own := &Data{Names: d.Names, Levels: slices.Clone(d.Levels)}
 	var held []bool
@@ -69,11 +81,6 @@ func part(in Input, belongs func(task int) bool) Input {
 			own.Weighting = append(own.Weighting, d.Weighting[i])
 		}
 		held = append(held, in.HeldOut != nil && in.HeldOut[i])
-	}
-	for j, levels := range own.Levels {
-		if levels != nil {
-			own.Levels[j], own.Values[j] = recode(levels, own.Values[j])
-		}
 	}
 	return Input{Table: own, HeldOut: held}
 }
