@@ -230,17 +230,6 @@ func transposePairs[F tile.Float](to []F, ldt int, from []F, ldf, m, n int) {
 	}
 }
 
-// splitPairs returns the real and the imaginary parts of n complex numbers, inc apart, times another one.
-func splitPairs[F tile.Float](memory, x []F, n, inc int, by complex128) (re, im []F) {
-	q, at := paired[F](by, false), max(0, (1-n)*inc)
-	re, im = memory[:n], memory[n:2*n]
-	for i := range re {
-		re[i], im[i] = q.times(x[2*at], x[2*at+1])
-		at += inc
-	}
-	return re, im
-}
-
 // gatherPairs returns n complex numbers, inc apart, or their conjugates, times another one.
 func gatherPairs[F tile.Float](memory, x []F, n, inc int, by complex128, conjugate bool) []F {
 	q, at, pairs := paired[F](by, conjugate), max(0, (1-n)*inc), memory[:2*n]

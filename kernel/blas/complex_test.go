@@ -474,3 +474,29 @@ func TestUseRegistersComplexNumbers(t *testing.T) {
 		t.Errorf("complex64: %T", cblas64.Implementation())
 	}
 }
+
+// A triangle of any order refuses a transposition that does not exist, and leaves B as it was.
+func TestComplexTrianglesRefuseTranspositions(t *testing.T) {
+	const unknown = gblas.Transpose('X')
+	tiertest.Each(t, func(t *testing.T) {
+		for _, order := range []int{1, 4, 8, 14, 33, 100} {
+			for _, side := range []gblas.Side{gblas.Left, gblas.Right} {
+				a, b := make([]complex128, order*order), make([]complex128, order*order)
+				for i := range b {
+					a[i], b[i] = 3, 2
+				}
+				before := slices.Clone(b)
+				var f blas.Implementation
+				for name, call := range map[string]func(
+					s gblas.Side, ul gblas.Uplo, tA gblas.Transpose, d gblas.Diag, m, n int, alpha complex128,
+					a []complex128, lda int, b []complex128, ldb int,
+				){"Ztrmm": f.Ztrmm, "Ztrsm": f.Ztrsm} {
+					got := panicOf(func() { call(side, gblas.Lower, unknown, gblas.NonUnit, order, order, 2, a, order, b, order) })
+					if got != "blas: illegal transpose" || !slices.Equal(b, before) {
+						t.Errorf("%s of order %d, side %c: panic %v, B changed: %v", name, order, side, got, !slices.Equal(b, before))
+					}
+				}
+			}
+		}
+	})
+}

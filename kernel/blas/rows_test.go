@@ -249,3 +249,45 @@ func rowsOnTiers[T real](t *testing.T, f *rowsAPI[T]) {
 		}, sameBit[T])
 	}
 }
+
+// A few columns of A, one of whose numbers is not finite, are added on every tier: also on one without tiles,
+// where gonum would lose NaN.
+func TestFewUpdatesOfSpecialValues(t *testing.T) {
+	tiertest.Each(t, func(t *testing.T) {
+		for k := 1; k <= 6; k++ {
+			for _, n := range []int{2, 39, 40, 41, 71} {
+				for _, tA := range []gblas.Transpose{gblas.NoTrans, gblas.Trans} {
+					updateSpecialValues(t, tA, n, k)
+				}
+			}
+		}
+	})
+}
+
+// updateSpecialValues holds the entries of A A' + C for ones, but for one infinity, to k + 2.
+func updateSpecialValues(t *testing.T, tA gblas.Transpose, n, k int) {
+	rows, columns, last := n, k, (n-1)*k
+	if tA == gblas.Trans {
+		rows, columns, last = k, n, n-1
+	}
+	a, c := make([]float64, rows*columns), make([]float64, n*n)
+	for i := range a {
+		a[i] = 1
+	}
+	for i := range c {
+		c[i] = 2
+	}
+	a[last] = math.Inf(1) // in the last row of the product
+	blas.Implementation{}.Dsyrk(gblas.Lower, tA, n, k, 1, a, columns, 1, c, n)
+	for i := range n {
+		for j := range i + 1 {
+			want := float64(k) + 2
+			if i == n-1 {
+				want = math.Inf(1)
+			}
+			if c[i*n+j] != want {
+				t.Fatalf("transposition %c, %d x %d: entry %d, %d is %v, want %v", tA, n, k, i, j, c[i*n+j], want)
+			}
+		}
+	}
+}

@@ -70,7 +70,7 @@ func syrk[F tile.Float](
 			smallTriangleOf(ul, tA, n, k, alpha, a, lda, a, lda, beta, c, ldc)
 			return true
 		}
-		if k <= fewUpdates && n >= rowsOrder {
+		if k <= fewUpdates && n >= rowsOrder && vectorized() {
 			updateTriangle(ul, tA, n, k, alpha, a, lda, beta, c, ldc)
 			return true
 		}

@@ -21,7 +21,7 @@ func (i Implementation) Ztrmm(
 		return
 	}
 	t := triangleOf(s, ul, tA, doubles(a), lda, m, n, doubles(b), ldb)
-	if t.way(s, ul, d, alpha) == byGonum {
+	if t.way(s, ul, tA, d, alpha) == byGonum {
 		i.Implementation.Ztrmm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 		return
 	}
@@ -41,7 +41,7 @@ func (i Implementation) Ctrmm(
 		return
 	}
 	t := triangleOf(s, ul, tA, singles(a), lda, m, n, singles(b), ldb)
-	if t.way(s, ul, d, complex128(alpha)) == byGonum {
+	if t.way(s, ul, tA, d, complex128(alpha)) == byGonum {
 		i.Implementation.Ctrmm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 		return
 	}

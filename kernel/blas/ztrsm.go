@@ -23,7 +23,7 @@ func (i Implementation) Ztrsm(
 		return
 	}
 	t := triangleOf(s, ul, tA, doubles(a), lda, m, n, doubles(b), ldb)
-	if t.few() || t.way(s, ul, d, alpha) == byGonum {
+	if t.few() || t.way(s, ul, tA, d, alpha) == byGonum {
 		i.Implementation.Ztrsm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 		return
 	}
@@ -43,7 +43,7 @@ func (i Implementation) Ctrsm(
 		return
 	}
 	t := triangleOf(s, ul, tA, singles(a), lda, m, n, singles(b), ldb)
-	if t.few() || t.way(s, ul, d, complex128(alpha)) == byGonum {
+	if t.few() || t.way(s, ul, tA, d, complex128(alpha)) == byGonum {
 		smallCtrsm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 		return
 	}
@@ -97,9 +97,9 @@ func (t *complexTriangle[F]) few() bool {
 }
 
 // way returns how the system is solved, and multiplies B by alpha if gonum does not.
-func (t *complexTriangle[F]) way(s blas.Side, ul blas.Uplo, d blas.Diag, alpha complex128) way {
+func (t *complexTriangle[F]) way(s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, alpha complex128) way {
 	switch {
-	case !isSide(s) || !isTriangle(ul) || d != blas.Unit && d != blas.NonUnit || min(t.m, t.n) <= 0 ||
+	case !isSide(s) || !isTriangle(ul) || !known(tA) || !isDiagonal(d) || min(t.m, t.n) <= 0 ||
 		alpha == 0 || !vectorized():
 		return byGonum
 	case !insidePairs(t.a.data, t.order, t.order, t.lda) || !insidePairs(t.b, t.m, t.n, t.ldb):
