@@ -15,11 +15,16 @@ import (
 var write = flag.Bool("bits", false, "write the file of hashes from the results of this processor, which has AVX-512")
 
 // Hashes holds the results of every tier with FMA to a file of hashes. f returns the hash of the results of
-// each operation, by its name. A line of the file is a name, a hash, and the tiers that have other bits.
+// each operation, by its name. A line of the file is a name, a hash, and the tiers that have other bits. The
+// test is skipped where the environment names another kernel than the tiles.
 func Hashes(t *testing.T, file string, f func() map[string]string) {
 	tiers := tile.Available()[1:]
 	if len(tiers) == 0 || tile.Race {
 		t.Skip("no tier with FMA, or the race detector")
+	}
+	isTier := func(tier tile.Tier) bool { return tier.String() == tile.Requested() }
+	if tile.Requested() != "" && !slices.ContainsFunc(tile.Available(), isTier) {
+		t.Skipf("%s=%s computes in place of the tiles", tile.Variable, tile.Requested())
 	}
 	before := tile.Active()
 	defer func() {
