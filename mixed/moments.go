@@ -166,7 +166,7 @@ func (m *moments) set(sum []float64, rows float64, d []float64) error {
 // information M, h: by A = I + diag(d) M diag(d), so that d may be 0. It returns log det A.
 func (m *moments) solve(d []float64) (log float64, err error) {
 	p := len(d)
-	m.c, m.mean, m.determined = make([]float64, p*p), make([]float64, p), 0
+	m.c, m.mean, m.determined = dense.Grow(m.c, p*p), dense.Grow(m.mean, p), 0
 	largest := 1.0
 	for i := range p {
 		largest = max(largest, 1+d[i]*m.m[i*p+i]*d[i])

@@ -46,6 +46,7 @@ type worker struct {
 	u, v, z []float64 // p entries each
 	cov     []float64 // of coefficients, p x p
 	far     []oddRow  // of the task
+	less    moments   // without the task
 	ctx     context.Context
 }
 

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"context"
 	"math"
-	"slices"
 
+	"github.com/difalt/difalt/internal/dense"
 	"gonum.org/v1/gonum/floats"
 )
 
@@ -69,9 +69,10 @@ func (s *stats) withoutTasks(ctx context.Context, m *moments, d []float64,
 			return err
 		}
 		own, h := w.solver.Information()
-		less := moments{m: slices.Clone(m.m), h: slices.Clone(m.h)}
-		floats.Sub(less.m, own)
-		floats.Sub(less.h, h)
+		less := &w.less
+		less.m, less.h = dense.Grow(less.m, len(own)), dense.Grow(less.h, len(h))
+		floats.SubTo(less.m, m.m, own)
+		floats.SubTo(less.h, m.h, h)
 		if _, err := less.solve(d); err != nil {
 			return err
 		}
