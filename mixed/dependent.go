@@ -3,11 +3,6 @@ package mixed
 import (
 	"math"
 	"slices"
-
-	"github.com/difalt/difalt/internal/dense"
-	"gonum.org/v1/gonum/blas"
-	"gonum.org/v1/gonum/blas/blas64"
-	"gonum.org/v1/gonum/lapack/lapack64"
 )
 
 const (
@@ -30,28 +25,24 @@ func (f *fitter) dependences() (groups [][]int, few bool) {
 	}
 	columns := s.independentOf(categories(f.rows.schema, s.design))
 	n := len(columns)
-	r, pivots := make([]float64, n*n), make([]int, n)
+	g := make([]float64, n*n)
 	length := func(j int) float64 { return math.Sqrt(s.total[j*s.p+j]) }
 	for i, a := range columns {
 		for j, b := range columns[i:] {
-			r[i*n+i+j] = s.total[a*s.p+b] / (length(a) * length(b))
+			g[i*n+i+j] = s.total[a*s.p+b] / (length(a) * length(b))
 		}
 	}
-	factor, rank, full := lapack64.Pstrf(dense.Symmetric(n, r), pivots, leastOwn, make([]float64, 2*n))
-	if full {
+	r := factorOf(g, n, leastOwn)
+	if len(r.others) == 0 {
 		return nil, false
 	}
-	if float64(rank) >= s.tasks.rows {
+	if float64(len(r.pivots)) >= s.tasks.rows {
 		return nil, true
 	}
-	// The columns after the first ones are combinations of these: R11^-1 R12.
-	rest := blas64.General{Rows: rank, Cols: n - rank, Stride: n, Data: r[rank:]}
-	factor.N = rank
-	blas64.Trsm(blas.Left, blas.NoTrans, 1, factor, rest)
-	for j := range n - rank {
-		group := []int{columns[pivots[rank+j]] - 1}
-		for i := range rank {
-			if part := columns[pivots[i]]; part > 0 && math.Abs(rest.Data[i*n+j]) > leastPart {
+	for k, j := range r.others {
+		group := []int{columns[j] - 1}
+		for i, pivot := range r.pivots {
+			if part := columns[pivot]; part > 0 && math.Abs(r.by.Data[i*r.by.Stride+k]) > leastPart {
 				group = append(group, part-1)
 			}
 		}
