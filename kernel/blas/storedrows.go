@@ -344,6 +344,12 @@ func (s *storedRows[F]) rankOne(alpha F, x []F, incX int) bool {
 	if alpha == 0 || !holds(x, s.n, incX) || !vectorized() {
 		return false
 	}
+	s.addRankOne(alpha, x, incX)
+	return true
+}
+
+// addRankOne is rankOne where the tiles compute.
+func (s *storedRows[F]) addRankOne(alpha F, x []F, incX int) {
 	var memory []F
 	if incX != 1 {
 		borrowed := borrow[F](s.n)
@@ -351,7 +357,6 @@ func (s *storedRows[F]) rankOne(alpha F, x []F, incX int) bool {
 		memory = *borrowed
 	}
 	s.addSquares(alpha, gather(memory, x, s.n, incX))
-	return true
 }
 
 func (s *storedRows[F]) rankTwo(alpha F, x []F, incX int, y []F, incY int) bool {

@@ -102,7 +102,7 @@ func updateTriangle[F tile.Float](
 		if tA != blas.NoTrans {
 			inc = 1
 		}
-		s.rankOne(alpha, a, inc)
+		s.addRankOne(alpha, a, inc)
 		return
 	}
 	memory := borrow[F](fewUpdates * n)
