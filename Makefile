@@ -26,7 +26,7 @@ WITH_MPI = ./scripts/have.sh mpi env CC=mpicc CGO_ENABLED=1
 # What a machine with Go can show, in minutes; and the rest.
 TESTS = check-format check-systems test-default test-purego test-tiers
 # The longest come first, so that the last ones end together.
-CHECKS = check-static check-release check-vet check-modules check-licences check-generated check-scripts \
+CHECKS = check-static check-release check-vet check-modules check-licences check-generated check-rounding check-scripts \
 	test-arguments test-arm64 test-user test-oldest test-go test-kernel test-race test-openblas test-algorithm test-faults test-mpi
 
 .PHONY: help setup build test check $(TESTS) $(CHECKS) test-long mutants malformed fuzz faults bench bench-blas bench-peers benchmarks figures release packages check-vulnerabilities docker clean
@@ -98,6 +98,9 @@ check-vulnerabilities: ## govulncheck, for the library alone and the program; ne
 
 check-generated: ## the committed assembly is what its generator writes
 	./scripts/generated.sh
+
+check-rounding: ## no product of the library is rounded together with a sum where the compiler for arm64 would
+	./scripts/rounding.sh
 
 test-default: ## all tests of the default build; of the kernel those that are short
 	$(GO) test -vet=off -timeout 30m $(OTHERS)

@@ -300,14 +300,14 @@ func (prior *posterior) learn(ctx context.Context, samples []sample) (*posterior
 		}
 		r := prior.residuals(p, samples)
 		p.freedom = prior.freedom + max(r.rows-r.spent/prior.alike, 0)
-		p.noise = (prior.freedom*prior.noise + r.squares) / p.freedom
+		p.noise = (float64(prior.freedom*prior.noise) + r.squares) / p.freedom
 		return p, nil
 	}
 	p, err := prior.given(ctx, samples, prior.noise)
 	for i := 0; i < emSteps && prior.freedom > 0 && err == nil; i++ {
 		r := prior.residuals(p, samples)
 		freedom := prior.freedom + max(r.rows-r.spent/p.noise, 0)
-		p, err = prior.given(ctx, samples, (prior.freedom*prior.noise+r.squares+r.spent)/(prior.freedom+r.rows))
+		p, err = prior.given(ctx, samples, (float64(prior.freedom*prior.noise)+r.squares+r.spent)/(prior.freedom+r.rows))
 		if err == nil {
 			p.freedom = freedom
 		}
@@ -324,8 +324,8 @@ func (prior *posterior) residuals(p *posterior, samples []sample) (r residuals) 
 	for _, s := range samples {
 		if s.weight > 0 {
 			share := p.noise / s.weight / prior.noiseOf(s, p.noise)
-			r.squares += s.weight * square(share*(s.y-floats.Dot(s.z, p.theta)))
-			r.spent += s.weight*share*share*quadratic(p.packed, s.z) + p.noise*(1-share)
+			r.squares += float64(s.weight * square(share*(s.y-floats.Dot(s.z, p.theta))))
+			r.spent += float64(s.weight*share*share*quadratic(p.packed, s.z)) + float64(p.noise*(1-share))
 			r.rows++
 		}
 	}
@@ -338,7 +338,7 @@ const samplesAtOnce = 64
 // noiseOf returns the variance of a sample about its expectation along the axes and at known values of
 // periods, for noise of the given variance.
 func (prior *posterior) noiseOf(s sample, noise float64) float64 {
-	return noise/s.weight + square(s.distance)*prior.packed[len(prior.packed)-1] + s.spread
+	return noise/s.weight + float64(square(s.distance)*prior.packed[len(prior.packed)-1]) + s.spread
 }
 
 // given returns the posterior given samples with noise of the given variance, one sample after the other.

@@ -233,7 +233,7 @@ func (r *rows) meanOf(task int) float64 {
 	sum, weights := 0.0, 0.0
 	for _, i := range r.of(task) {
 		w := r.weight(int(i))
-		sum += w * r.standardized(int(i), r.target.Log)
+		sum += float64(w * r.standardized(int(i), r.target.Log))
 		weights += w
 	}
 	return sum / max(weights, 1e-300)

@@ -22,7 +22,7 @@ const (
 // the sums before and after differ in all of them.
 func boundOf(distance float64) float64 {
 	const freedom = farRow * farRow
-	return (freedom + 1) / (freedom + distance*distance)
+	return (freedom + 1) / (freedom + float64(distance*distance))
 }
 
 // boundRows returns the choice of rank 0 where rows that are far from their prediction count less, if there

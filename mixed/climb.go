@@ -290,7 +290,7 @@ func (s *stats) information(tasks *taskSet, q *strengths) []float64 {
 // -> to.
 func predicted(information, from, to, x []float64) (gain float64) {
 	for i, n := range information {
-		gain += n * (to[i] - from[i]) * (x[i] - from[i]) / 2
+		gain += float64(n * (to[i] - from[i]) * (x[i] - from[i]) / 2)
 	}
 	return gain
 }
@@ -301,7 +301,7 @@ func (q *strengths) penalty() (sum float64) {
 	for g, c := range q.common {
 		if c > 0 {
 			ratio := c / q.sigma[g]
-			sum -= ownPrior / 2 * (ratio*ratio - 2*math.Log(ratio))
+			sum -= float64(ownPrior / 2 * (float64(ratio*ratio) - float64(2*math.Log(ratio))))
 		}
 	}
 	return sum
@@ -367,7 +367,7 @@ func anderson(at, after [][]float64, information []float64) []float64 {
 		trace += a.At(i, i)
 	}
 	for i := range n - 1 {
-		a.SetSym(i, i, a.At(i, i)+1e-8*trace)
+		a.SetSym(i, i, a.At(i, i)+float64(1e-8*trace))
 	}
 	var chol mat.Cholesky
 	var c mat.VecDense

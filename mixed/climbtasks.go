@@ -22,7 +22,7 @@ func (s *stats) climbTasks(width int) *taskSet {
 	}
 	cost, p := 0.0, float64(width)
 	for _, k := range s.tasks.own {
-		cost += min(float64(len(s.rows.of(k))), p) * p * p * 3.5
+		cost += float64(min(float64(len(s.rows.of(k))), p) * p * p * 3.5)
 	}
 	n := len(s.tasks.own)
 	keep := max(int(float64(n)*climbCost/cost), climbTasks)

@@ -191,7 +191,7 @@ func (r *rows) measure(ctx context.Context, columns []*columnStat, weightUnit fl
 	v, err := r.values(ctx, 3*n+1, func(part []float64, j int, x, weight float64) {
 		part[3*j]++
 		part[3*j+1] += weight
-		part[3*j+2] += weight * (x / columns[j].unit)
+		part[3*j+2] += float64(weight * (x / columns[j].unit))
 		if j == 0 { // once a row
 			part[3*n] += weight
 		}
@@ -218,8 +218,8 @@ func (r *rows) measure(ctx context.Context, columns []*columnStat, weightUnit fl
 	odd := func(i int) bool { return i%2 == 1 }
 	v, err = r.values(ctx, 2*n, func(part []float64, j int, x, weight float64) {
 		d := (x - columns[j].mean) / columns[j].unit
-		part[2*j] += weight * d
-		part[2*j+1] += weight * math.Abs(d)
+		part[2*j] += float64(weight * d)
+		part[2*j+1] += float64(weight * math.Abs(d))
 	})
 	if err != nil {
 		return err
@@ -229,15 +229,15 @@ func (r *rows) measure(ctx context.Context, columns []*columnStat, weightUnit fl
 	}
 	for j, s := range columns {
 		if s.weight > 0 && v[2*j+1] > 0 {
-			s.mean += v[2*j] / s.weight * s.unit // rounding has left a part of a spread that is small beside the mean
+			s.mean += float64(v[2*j] / s.weight * s.unit) // rounding has left a part of a spread that is small beside the mean
 			s.size = powerOfTwo(v[2*j+1] / s.weight * s.unit)
 		}
 	}
 	v, err = r.values(ctx, 2*n, func(part []float64, j int, x, weight float64) {
 		if s := columns[j]; s.size > 0 {
 			d := (x - s.mean) / s.size
-			part[2*j] += weight * math.Abs(d)
-			part[2*j+1] += weight * d * d
+			part[2*j] += float64(weight * math.Abs(d))
+			part[2*j+1] += float64(weight * d * d)
 		}
 	})
 	if err != nil {
@@ -261,7 +261,7 @@ func (r *rows) measure(ctx context.Context, columns []*columnStat, weightUnit fl
 	}
 	for j, s := range columns {
 		s.mean, s.size, s.sd = numbers[3*j], numbers[3*j+1], numbers[3*j+2]
-		most := s.unit * (1 + slack)
+		most := float64(s.unit * (1 + slack))
 		varies := s.sd >= s.size*(1-slack) && s.sd <= 2*most
 		if !(math.Abs(s.mean) <= most && s.size >= 0 && s.size <= 2*most && (s.sd == 0 || varies)) {
 			return contradiction("the mean or the deviation of a column")

@@ -90,7 +90,7 @@ func newCurve(feature int, knots, values []float64) Curve {
 		}
 		for i, unit := range c.pieces { // Hermite's form, from values and slopes at both ends
 			s0, s1 := spline.PredictDerivative(c.at[i])/unit, spline.PredictDerivative(c.at[i+1])/unit
-			c.cubics[i*m+j] = [4]float64{v[i], s0, 3*(v[i+1]-v[i]) - 2*s0 - s1, 2*(v[i]-v[i+1]) + s0 + s1}
+			c.cubics[i*m+j] = [4]float64{v[i], s0, float64(3*(v[i+1]-v[i])) - float64(2*s0) - s1, 2*(v[i]-v[i+1]) + s0 + s1}
 		}
 	}
 	return c
@@ -145,7 +145,7 @@ func (c *Curve) apply(dst []float64, x float64) {
 	cubics := c.cubics[piece*len(dst):][:len(dst)]
 	for j := range dst {
 		f := &cubics[j]
-		dst[j] = f[0] + t*(f[1]+t*(f[2]+t*f[3]))
+		dst[j] = f[0] + float64(t*(f[1]+float64(t*(f[2]+float64(t*f[3])))))
 	}
 }
 
@@ -225,9 +225,9 @@ func (d *Design) project(standard []float64) []float64 {
 	f, along, dst := len(standard), 0.0, make([]float64, d.linear())
 	for k := range d.axes() {
 		dst[k] = floats.Dot(d.Axes[k*f:][:f], standard)
-		along += dst[k] * dst[k]
+		along += float64(dst[k] * dst[k])
 	}
-	dst[d.axes()] = math.Sqrt(max(square(d.length())*floats.Dot(standard, standard)-along, 0))
+	dst[d.axes()] = math.Sqrt(max(float64(square(d.length())*floats.Dot(standard, standard))-along, 0))
 	return dst
 }
 
@@ -262,14 +262,14 @@ func (d *Design) combination(dst []float64, length float64, terms ...term) {
 	}
 	for k := range d.axes() {
 		for _, t := range terms {
-			dst[1+k] += t.factor * d.Axes[k*f+t.feature]
+			dst[1+k] += float64(t.factor * d.Axes[k*f+t.feature])
 		}
-		along += dst[1+k] * dst[1+k]
+		along += float64(dst[1+k] * dst[1+k])
 	}
 	for _, t := range terms { // features differ
-		all += t.factor * t.factor
+		all += float64(t.factor * t.factor)
 	}
-	dst[d.distance()] = math.Sqrt(max(square(length)*all-along, 0))
+	dst[d.distance()] = math.Sqrt(max(float64(square(length)*all)-along, 0))
 }
 
 // filled returns feature j of a row, or Fill[j] where it is missing.

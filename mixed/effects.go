@@ -122,10 +122,11 @@ func (e *effectEstimator) contrast(kind EffectKind, term string, a []float64, of
 		unit *= size
 		floats.Scale(1/size, a)
 	}
-	out := Effect{Kind: kind, Term: term, Estimate: offset + unit*floats.Dot(a, e.mean)}
+	out := Effect{Kind: kind, Term: term, Estimate: offset + float64(unit*floats.Dot(a, e.mean))}
 	out.StandardError = unit * math.Sqrt(quadratic(e.covariance, a))
 	out.Deviation = unit * math.Sqrt(quadratic(e.deviations, a))
-	out.Low, out.High = out.Estimate-e.quantile*out.StandardError, out.Estimate+e.quantile*out.StandardError
+	far := float64(e.quantile * out.StandardError)
+	out.Low, out.High = out.Estimate-far, out.Estimate+far
 	return out
 }
 
@@ -146,9 +147,9 @@ func (e *effectEstimator) departure(c *Curve, term string, first int) Effect {
 			a[first+j] = c.Values[j*k+i]
 		}
 		at := standard.contrast(CurveEffect, term, a, 0)
-		out.Estimate += weight * square(at.Estimate)
-		out.StandardError += weight * square(at.StandardError)
-		out.Deviation += weight * square(at.Deviation)
+		out.Estimate += float64(weight * square(at.Estimate))
+		out.StandardError += float64(weight * square(at.StandardError))
+		out.Deviation += float64(weight * square(at.Deviation))
 	}
 	return e.rooted(out, e.unit)
 }
@@ -168,9 +169,10 @@ func (e *effectEstimator) spread(term string, first, n int) Effect {
 
 // rooted returns an effect of mean squares as that of their roots, times a unit.
 func (e *effectEstimator) rooted(out Effect, unit float64) Effect {
-	out.Estimate = unit * math.Sqrt(out.Estimate)
+	out.Estimate = float64(unit * math.Sqrt(out.Estimate))
 	out.StandardError = unit * math.Sqrt(out.StandardError)
 	out.Deviation = unit * math.Sqrt(out.Deviation)
-	out.Low, out.High = max(out.Estimate-e.quantile*out.StandardError, 0), out.Estimate+e.quantile*out.StandardError
+	far := float64(e.quantile * out.StandardError)
+	out.Low, out.High = max(out.Estimate-far, 0), out.Estimate+far
 	return out
 }

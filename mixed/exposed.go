@@ -317,7 +317,7 @@ func (m *matrix) departingFrom(random *rand.Rand, size, rank, least int) []int {
 			m.read(row, i)
 			v := row[j]
 			for a, pivot := range f.pivots {
-				v -= f.by.Data[a*f.by.Stride+k] * row[pivot]
+				v -= float64(f.by.Data[a*f.by.Stride+k] * row[pivot])
 			}
 			if math.Abs(v) > departs {
 				list = append(list, i)

@@ -248,7 +248,7 @@ func (s *stats) goodness(m *moments, chosen *choice) Goodness {
 	moved := make([]float64, p)
 	blas64.Symv(1/n, dense.Symmetric(p, g), dense.Vector(m.mean), 0, dense.Vector(moved))
 	center := floats.Dot(g[:p], m.mean) / n
-	fixed := max(floats.Dot(m.mean, moved)-center*center, 0)
+	fixed := max(floats.Dot(m.mean, moved)-float64(center*center), 0)
 	random := floats.Dot(m.prior.Covariance(), g) / n
 	all := fixed + random + chosen.q.noise
 	return Goodness{Evidence: chosen.evidence, R2Marginal: fixed / all, R2Conditional: (fixed + random) / all}

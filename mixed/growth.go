@@ -21,7 +21,7 @@ func (n *Noise) Factor(z float64) float64 {
 	if n.Level == 0 && n.Slope == 0 {
 		return 1
 	}
-	return math.Exp(n.Level + n.Slope*min(max(z, -growthRange), growthRange))
+	return math.Exp(n.Level + float64(n.Slope*min(max(z, -growthRange), growthRange)))
 }
 
 // A growthSums holds sums over training rows at a level and a slope: the log likelihood of the errors of rows
@@ -38,18 +38,18 @@ func (list withouts) at(n *Noise) (s growthSums) {
 	for i := range list {
 		r := &list[i]
 		z := min(max(r.prediction, -growthRange), growthRange)
-		noise := n.Factor(z) * r.noise
+		noise := float64(n.Factor(z) * r.noise)
 		variance := noise + r.spent
 		share := noise / variance
 		squares := min(r.squareWithout/variance, mostSquare)
-		s.likelihood -= (squares + math.Log(variance)) / 2
-		excess := share * (squares - 1) / 2
+		s.likelihood -= float64((squares + math.Log(variance)) / 2)
+		excess := float64(share * (squares - 1) / 2)
 		s.gradient[0] += excess
-		s.gradient[1] += excess * z
-		weight := share * share / 2
+		s.gradient[1] += float64(excess * z)
+		weight := float64(share * share / 2)
 		s.information[0] += weight
-		s.information[1] += weight * z
-		s.information[2] += weight * z * z
+		s.information[1] += float64(weight * z)
+		s.information[2] += float64(weight * z * z)
 	}
 	return s
 }
@@ -58,11 +58,12 @@ func (list withouts) at(n *Noise) (s growthSums) {
 func (s *growthSums) step() (level, slope float64) {
 	a, b, c := s.information[0], s.information[1], s.information[2]
 	a, c = a*(1+1e-9), c*(1+1e-9)
-	det := a*c - b*b
+	det := float64(a*c) - float64(b*b)
 	if !(det > 0) {
 		return 0, 0
 	}
-	level, slope = (c*s.gradient[0]-b*s.gradient[1])/det, (a*s.gradient[1]-b*s.gradient[0])/det
+	level = (float64(c*s.gradient[0]) - float64(b*s.gradient[1])) / det
+	slope = (float64(a*s.gradient[1]) - float64(b*s.gradient[0])) / det
 	if long := max(math.Abs(level), math.Abs(slope)); long > 1 {
 		level, slope = level/long, slope/long
 	}

@@ -39,8 +39,8 @@ type knot struct {
 
 // place returns the place at k quarters of the interval.
 func (k *knot) place(quarters int) float64 {
-	t := float64(quarters) / 4
-	return (1-t)*k.edge[0] + t*k.edge[1]
+	t := float64(float64(quarters) / 4)
+	return float64((1-t)*k.edge[0]) + float64(t*k.edge[1])
 }
 
 func (k *knot) rows() float64 { return k.below[1] - k.below[0] }
@@ -104,7 +104,7 @@ func (r *rows) quantiles(feature, n int, outside float64) (list []*knot) {
 	s := &r.stats[feature]
 	for i := range n {
 		target := s.rows * (outside + (1-2*outside)*float64(i)/float64(n-1))
-		edge := [2]float64{s.mean - reach*s.size, s.mean + reach*s.size}
+		edge := [2]float64{s.mean - float64(reach*s.size), s.mean + float64(reach*s.size)}
 		list = append(list, &knot{feature, target, edge, [2]float64{0, s.rows}})
 	}
 	return list
@@ -195,7 +195,7 @@ func (r *rows) different(list []*knot, look *fineness) (places []float64, rows f
 	for i, k := range list {
 		at[i] = k.place(2)
 		if n := k.rows(); n > 0 && n <= look.most(r) {
-			at[i] = k.edge[0] + (k.target-k.below[0])/n*(k.edge[1]-k.edge[0])
+			at[i] = k.edge[0] + float64((k.target-k.below[0])/n*(k.edge[1]-k.edge[0]))
 		}
 	}
 	if n := len(list); n > 2 { // a neighbour in the same interval bounds nothing
@@ -207,7 +207,7 @@ func (r *rows) different(list []*knot, look *fineness) (places []float64, rows f
 		}
 	}
 	for i, k := range list {
-		if j := len(places); j == 0 || at[i] > places[j-1]+leastGap*2*reach*r.stats[k.feature].size {
+		if j := len(places); j == 0 || at[i] > places[j-1]+float64(leastGap*2*reach*r.stats[k.feature].size) {
 			places, rows = append(places, at[i]), rows+k.rows()
 		}
 	}

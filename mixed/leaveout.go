@@ -28,7 +28,7 @@ const optimism = 1. / 3
 // error.
 func (e rowErrors) score() float64 {
 	without, with := math.Log(max(e.without, 1e-300)), math.Log(max(e.with, 1e-300))
-	return without + optimism*max(without-with, 0)
+	return without + float64(optimism*max(without-with, 0))
 }
 
 // clearly is the number of standard errors over tasks of a gain that is no chance.
@@ -99,7 +99,7 @@ func (c *choice) crossValidate(ctx context.Context) *total {
 func (c *choice) errorsOf(w *worker, k int) rowErrors {
 	squares, h := 0.0, 0.0
 	c.eachResidual(w, k, func(_ int, e, own float64) {
-		squares += e * e
+		squares += float64(e * e)
 		h += own
 	})
 	return rowErrors{squares, squares / square(remainder(h/float64(len(c.s.rows.of(k)))))}
@@ -115,7 +115,7 @@ func clearlyBetter(ctx context.Context, a, b *choice) (bool, error) {
 	gains := b.s.solveOwn(ctx, b.m.prior, b.s.some, 2, func(w *worker, k int, part []float64) {
 		gain := b.errorsOf(w, k).without - own[k]
 		part[0] += gain
-		part[1] += gain * gain
+		part[1] += float64(gain * gain)
 	})
 	gains.err = cmp.Or(ours.err, gains.err)
 	gains.unit = func(i int) float64 { return math.Exp2(float64(30 * (1 + i))) } // one task may be far off
@@ -155,7 +155,7 @@ func (c *choice) errorsOfTargets(ctx context.Context) *total {
 		c.eachResidual(w, k, func(row int, e, h float64) {
 			weight := r.weight(row)
 			predicted := r.standardized(row, c.s.log) - e/math.Sqrt(weight)/remainder(h)
-			part[0] += weight * square((r.in.Table.Y(row)-target.Restore(predicted))/r.raw.Scale)
+			part[0] += float64(weight * square((r.in.Table.Y(row)-target.Restore(predicted))/r.raw.Scale))
 		})
 	})
 	t.grows, t.unit = anyNumber, func(int) float64 { return 1 << 30 }

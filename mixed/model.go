@@ -98,7 +98,7 @@ func New(p Parameters) (*Model, error) {
 	m.unseen = dense.Pack(nil, len(p.Mean), p.Prior.Covariance())
 	widening := square(interval95(p.Prior.Freedom))
 	for i, v := range p.MeanCovariance {
-		m.unseen[i] = widening*m.unseen[i] + v
+		m.unseen[i] = float64(widening*m.unseen[i]) + v
 	}
 	for i := range p.Design.Periods {
 		m.periods = append(m.periods, p.Design.Periods[i].variance())
@@ -210,7 +210,7 @@ func (p *Parameters) checkNumbers() error {
 func (p *Parameters) checkCovariances() error {
 	w, prior := len(p.Mean), 0.0 // the largest variance of a deviation
 	for j, d := range p.Prior.Deviations {
-		v := d * d
+		v := float64(d * d)
 		for k := range p.Prior.Rank {
 			v += square(p.Prior.Loadings[k*w+j])
 		}
@@ -335,16 +335,16 @@ func interval95(freedom float64) float64 {
 	return distuv.StudentsT{Mu: 0, Sigma: 1, Nu: max(freedom, 1)}.Quantile(.975) / normal95
 }
 
-func square(v float64) float64 { return v * v }
+func square(v float64) float64 { return float64(v * v) }
 
 // quadratic returns z' C z for the packed C, or 0 where rounding makes it negative.
 func quadratic(packed, z []float64) (sum float64) {
 	for i, v := range z {
-		inner := -packed[0] * v / 2
+		inner := float64(-packed[0] * v / 2)
 		for j, u := range z[i:] {
-			inner += packed[j] * u
+			inner += float64(packed[j] * u)
 		}
-		sum += 2 * v * inner
+		sum += float64(2 * v * inner)
 		packed = packed[len(z)-i:]
 	}
 	return max(sum, 0)

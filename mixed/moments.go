@@ -155,7 +155,7 @@ func (m *moments) set(sum []float64, rows float64, d []float64) error {
 	m.m, m.h = sum[:p*p:p*p], sum[p*p:p*p+p:p*p+p]
 	dense.Mirror(p, m.m)
 	log, err := m.solve(d)
-	m.evidence = -0.5 * (rows*math.Log(2*math.Pi) + sum[p*p+p] + log - floats.Dot(m.h, m.mean))
+	m.evidence = -0.5 * (float64(rows*math.Log(2*math.Pi)) + sum[p*p+p] + log - floats.Dot(m.h, m.mean))
 	if err == nil && math.IsNaN(m.evidence) {
 		err = errNumeric
 	}
@@ -169,7 +169,7 @@ func (m *moments) solve(d []float64) (log float64, err error) {
 	m.c, m.mean, m.determined = dense.Grow(m.c, p*p), dense.Grow(m.mean, p), 0
 	largest := 1.0
 	for i := range p {
-		largest = max(largest, 1+d[i]*m.m[i*p+i]*d[i])
+		largest = max(largest, 1+float64(d[i]*m.m[i*p+i]*d[i]))
 	}
 	var r blas64.Triangular
 	ok := false
@@ -242,7 +242,7 @@ func (s *stats) ownSecond(ctx context.Context, tasks *taskSet, m *moments, size 
 	t := s.solveOwn(ctx, m.prior, tasks, size, func(w *worker, k int, part []float64) {
 		w.solver.Score(w.u, m.mean)
 		for j, u := range w.u {
-			part[j] += u * u
+			part[j] += float64(u * u)
 		}
 		w.solver.AddSpread(part[p:2*p], m.c)
 		for a := range r {
@@ -281,8 +281,8 @@ func (s *stats) improve(tasks *taskSet, q *strengths, m *moments, z *second) *st
 	for j, g := range q.group {
 		if s.within[j] {
 			v := q.sigma[g] * q.sigma[g]
-			edf += v * (m.m[j*p+j] - z.spread[j])
-			change[g] += v * (z.scores[j] + z.spread[j] - m.m[j*p+j])
+			edf += float64(v * (m.m[j*p+j] - z.spread[j]))
+			change[g] += float64(v * (z.scores[j] + z.spread[j] - m.m[j*p+j]))
 			n[g] += count
 		}
 	}
@@ -290,15 +290,15 @@ func (s *stats) improve(tasks *taskSet, q *strengths, m *moments, z *second) *st
 		if n[g] == 0 {
 			continue
 		}
-		squares := v * v * max(n[g]+change[g], 1e-12*n[g])
+		squares := float64(v * v * max(n[g]+change[g], 1e-12*n[g]))
 		if q.common != nil {
-			squares += ownPrior * q.common[g] * q.common[g]
+			squares += float64(ownPrior * q.common[g] * q.common[g])
 			n[g] += ownPrior
 		}
 		out.sigma[g] = math.Sqrt(squares / n[g])
 	}
 	edf += s.improveLoadings(out, q, m, z, tasks)
-	out.noise = max((z.residual+q.noise*(edf+m.determined))/tasks.rows, leastNoise)
+	out.noise = max((z.residual+float64(q.noise*(edf+m.determined)))/tasks.rows, leastNoise)
 	out.tau = s.improveMean(q, m)
 	return out
 }
@@ -308,7 +308,7 @@ func (s *stats) improveMean(q *strengths, m *moments) []float64 {
 	tau, n := make([]float64, len(q.tau)), make([]float64, len(q.tau))
 	for j := 1; j < s.p; j++ {
 		if s.active[j] {
-			tau[s.group[j]] += m.mean[j]*m.mean[j] + m.c[j*s.p+j]
+			tau[s.group[j]] += float64(m.mean[j]*m.mean[j]) + m.c[j*s.p+j]
 			n[s.group[j]]++
 		}
 	}
@@ -338,7 +338,7 @@ func (s *stats) improveLoadings(out, q *strengths, m *moments, z *second, tasks 
 		for j := range row {
 			sandwich := z.sandwich[a*p+j]
 			row[j] = z.outer[a*p+j] + sandwich - mw[j]
-			edf += q.w[a*l+j] * (mw[j] - sandwich)
+			edf += float64(q.w[a*l+j] * (mw[j] - sandwich))
 		}
 		for k := range r {
 			b.Data[k*r+a] = floats.Dot(q.w[k*l:][:l], row) / count

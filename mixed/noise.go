@@ -107,7 +107,7 @@ func (c *choice) noiseOfTasks(ctx context.Context) (*taskNoise, error) {
 		return nil, err
 	}
 	found, err := fitNoise(ctx, c.s.rows, c.s.rows.inOrder(list))
-	if err != nil || found.refused || found.gain < noiseNats+0.5*math.Log(c.s.tasks.count) {
+	if err != nil || found.refused || found.gain < noiseNats+float64(0.5*math.Log(c.s.tasks.count)) {
 		return nil, err
 	}
 	noise := &taskNoise{usual: found.usual, freedom: found.freedom}
@@ -120,7 +120,7 @@ func (n *taskNoise) set(list []scatter) {
 	n.variances, n.freedoms = make([]float64, len(list)), make([]float64, len(list))
 	for k, e := range list {
 		n.freedoms[k] = n.freedom + e.freedom
-		n.variances[k] = max((n.freedom*n.usual+e.squares)/n.freedoms[k], leastNoise)
+		n.variances[k] = max((float64(n.freedom*n.usual)+e.squares)/n.freedoms[k], leastNoise)
 	}
 }
 
@@ -177,7 +177,7 @@ func (s *stats) scatters(ctx context.Context, m *moments) ([]scatter, error) {
 		w.solver.Coefficients(w.v, nil, m.mean, nil)
 		edf := w.solver.Effective()
 		n := float64(w.task.Rows)
-		list[k] = scatter{w.task.Residual(w.v) / s.meanBound(k), max(n-edf-share*n, 0)}
+		list[k] = scatter{w.task.Residual(w.v) / s.meanBound(k), max(n-edf-float64(share*n), 0)}
 	})
 	if errors.Is(t.err, errNumeric) {
 		t.err = nil
@@ -224,7 +224,7 @@ func (g *guard) refuses(list []scatter) bool {
 		n += w
 		d := z - mean
 		mean += w * d / n
-		squares += w * d * (z - mean)
+		squares += float64(w * d * (z - mean))
 	}
 	return residuals > absurd*squares
 }
@@ -269,13 +269,15 @@ func fitNoise(ctx context.Context, r *rows, list []scatter) (noiseFit, error) {
 			above, _ := math.Lgamma((f + e.freedom) / 2)
 			below, _ := math.Lgamma(f / 2)
 			unit := f * scales[i] / 2
-			likelihoods[i] += above - below - e.freedom/2*math.Log(unit) - (f+e.freedom)/2*math.Log1p(e.squares/2/unit)
+			size, far := math.Log(unit), math.Log1p(e.squares/2/unit)
+			likelihoods[i] += above - below - float64(e.freedom/2*size) - float64((f+e.freedom)/2*far)
 		}
 	}
 	t, out := &total{v: likelihoods}, make([]float64, 3)
 	err = r.decide(ctx, "likelihoods of noise", out, func() {
 		best := floats.MaxIdx(likelihoods)
-		alike := -sums[1]/2*math.Log(common) - sums[1]/2
+		half := float64(sums[1] / 2)
+		alike := float64(-half*math.Log(common)) - half
 		copy(out, []float64{scales[best], degrees[best], likelihoods[best] - alike})
 	}, t)
 	if err == nil && !(out[0] > 0 && out[1] > 0) {
@@ -306,7 +308,7 @@ func noiseStep(ctx context.Context, r *rows, list []scatter, tasks float64,
 	v := make([]float64, 2*n)
 	for i, f := range degrees {
 		for _, e := range list {
-			whole := f*scales[i] + e.squares
+			whole := float64(f*scales[i]) + e.squares
 			part := (f + e.freedom) * scales[i] / whole
 			v[i] += part
 			v[n+i] += part * e.squares / whole

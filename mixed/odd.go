@@ -53,16 +53,16 @@ func (f *fitter) oddRowsOf(w *worker, chosen *choice, task int) (odd []oddRow) {
 		z := f.rows.standardized(int(i), f.rows.target.Log) - floats.Dot(w.v, f.theta[task*s.p:][:s.p])
 		z = math.Abs(z) * math.Sqrt(f.rows.weight(int(i)))
 		list = append(list, oddRow{task, int(i), z})
-		squares += z * z
+		squares += float64(z * z)
 	}
 	w.far = list
 	slices.SortStableFunc(list, func(a, b oddRow) int { return cmp.Compare(b.size, a.size) })
 	variance, freedom := chosen.q.noise, f.freedom
 	for _, o := range list {
 		if n := f.noise; n != nil {
-			squares -= o.size * o.size
+			squares -= float64(o.size * o.size)
 			freedom = max(n.freedoms[task]-float64(len(odd)+1), n.freedom)
-			variance = (n.freedom*n.usual + squares) / freedom
+			variance = (float64(n.freedom*n.usual) + squares) / freedom
 		}
 		o.size /= math.Sqrt(variance)
 		chance := 2 * distuv.StudentsT{Sigma: 1, Nu: freedom}.CDF(-o.size) * f.rows.tasks.rows

@@ -89,8 +89,8 @@ func (t *ownedTable) compare(ctx context.Context) (*OwnFit, error) {
 		theirs.add(e)
 		if e.Rows > 0 {
 			a, b := shared[k].Squares, e.Squares*ratio*ratio
-			squares += a * a
-			c.tasks, c.product, c.square = c.tasks+1, c.product+a*b, c.square+b*b
+			squares += float64(a * a)
+			c.tasks, c.product, c.square = c.tasks+1, c.product+float64(a*b), c.square+float64(b*b)
 		}
 	}
 	out.Own = theirs.Errors(alone.unit)

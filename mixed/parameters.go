@@ -56,9 +56,9 @@ func (s *Target) Standardize(y float64) float64 {
 // either side: an exponential magnifies an extrapolation beyond use.
 func (s *Target) Restore(z float64) float64 {
 	if s.Log {
-		return math.Exp(s.Center + s.Scale*min(max(z, -farthestLog), farthestLog))
+		return math.Exp(s.Center + float64(s.Scale*min(max(z, -farthestLog), farthestLog)))
 	}
-	return s.Center + s.Scale*z
+	return s.Center + float64(s.Scale*z)
 }
 
 // farthestLog bounds standardised logarithms.

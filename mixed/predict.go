@@ -65,9 +65,9 @@ func (m *Model) PredictError(task string, x []float64) (p Prediction, err error)
 	v += m.newValues(x)
 	p.Known = known
 	p.StandardError = m.errorOf(p.Value, math.Sqrt(v))
-	sample := math.Sqrt(v + m.noise(t)*m.p.Prior.Noise.Factor(expected))
+	sample := math.Sqrt(v + float64(m.noise(t)*m.p.Prior.Noise.Factor(expected)))
 	p.SampleError = m.errorOf(p.Value, sample)
-	far := normal95 * sample * m.p.Target.Scale
+	far := float64(normal95 * sample * m.p.Target.Scale)
 	p.Low, p.High = p.Value-far, p.Value+far
 	if m.p.Target.Log {
 		p.Low, p.High = p.Value*math.Exp(-far), p.Value*math.Exp(far)
@@ -153,7 +153,7 @@ func (m *Model) theta(t int) []float64 {
 // expected returns the standardised prediction of task t for the columns z.
 func (m *Model) expected(t int, z []float64) (sum float64) {
 	for j, v := range m.theta(t) {
-		sum += v * z[j]
+		sum += float64(v * z[j])
 	}
 	return sum
 }
@@ -212,10 +212,10 @@ func relativeError(s float64) float64 {
 	// The solution is between 0, and 1 or the end of the interval in the logarithm. The steps are
 	// Newton's where these stay between the bounds.
 	low, high := 0.0, min(math.Expm1(normal95*s), 1)
-	far := high * (1 - s/4)
+	far := high * (1 - float64(s/4))
 	for range 60 {
 		up, down := math.Log1p(far)/s, math.Log1p(-far)/s
-		within := normal.CDF(up) - normal.CDF(down)
+		within := float64(normal.CDF(up)) - float64(normal.CDF(down))
 		if within < .95 {
 			low = far
 		} else {

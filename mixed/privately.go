@@ -233,7 +233,7 @@ func (s *privacy) scales(ctx context.Context) ([]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	most := vote*float64(s.tasks) + never*counts.Deviation
+	most := float64(vote*float64(s.tasks)) + float64(never*counts.Deviation)
 	names, scales := append(r.schema.Features(), s.TargetColumn), make([]float64, columns)
 	for j := range columns {
 		sizes := counts.Values[j*powers:][:powers]
@@ -323,7 +323,7 @@ func (s *privacy) within(ctx context.Context, scales []float64) (Design, error) 
 		if slices.Sort(list); len(list) > 0 {
 			middle = list[len(list)/2]
 		}
-		bounds[j] = [2]float64{middle - farScales*scales[j], middle + farScales*scales[j]}
+		bounds[j] = [2]float64{middle - float64(farScales*scales[j]), middle + float64(farScales*scales[j])}
 	}
 	in := *s.in
 	in.Table = &bounded{Table: in.Table, features: bounds[:columns-1], target: bounds[columns-1]}

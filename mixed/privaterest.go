@@ -57,7 +57,7 @@ func (s *privacy) given(res *private.Result, f *fitter, end *choice) *choice {
 	prior := &Prior{Deviations: make([]float64, p), Rank: rank, Loadings: make([]float64, p*rank)}
 	prior.Deviations[0] = unit * end.m.prior.Deviations[0]
 	prior.Noise.Variance = unit * unit * end.q.noise
-	intercept := f.rows.target.Center + unit*end.m.mean[0]
+	intercept := f.rows.target.Center + float64(unit*end.m.mean[0])
 	m := &moments{prior: prior, mean: append([]float64{intercept}, res.Mean...), c: make([]float64, p*p)}
 	for k := range rank {
 		column := prior.Loadings[k*p:][:p]
@@ -72,7 +72,7 @@ func (s *privacy) given(res *private.Result, f *fitter, end *choice) *choice {
 	spread, tasks, rows := prior.Covariance(), s.rows.tasks.count, s.rows.tasks.rows
 	for j := range p { // the noise for privacy, the sample of tasks, and the noise of their rows
 		sample := spread[j*(p+1)] + prior.Noise.Variance*tasks/rows
-		m.c[j*(p+1)] = res.MeanDeviation*res.MeanDeviation + sample/float64(s.tasks)
+		m.c[j*(p+1)] = float64(res.MeanDeviation*res.MeanDeviation) + sample/float64(s.tasks)
 	}
 	out := s.plain.candidate(rank)
 	out.climbed = climbed{q: &strengths{noise: prior.Noise.Variance}, m: m, converged: end.converged}

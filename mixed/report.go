@@ -47,10 +47,10 @@ const farthestError = 1e6
 func (t *Tally) Add(target, prediction float64) {
 	e := min(max(target-prediction, -farthestError), farthestError)
 	t.Rows++
-	t.Squares += e * e
+	t.Squares += float64(e * e)
 	t.Absolute += math.Abs(e)
 	t.Targets += target
-	t.TargetSquares += target * target
+	t.TargetSquares += float64(target * target)
 }
 
 // Errors returns the errors of the rows, whose targets and predictions were divided by unit. Targets should
@@ -62,7 +62,7 @@ func (t Tally) Errors(unit float64) Errors {
 		return e
 	}
 	e.RMSE, e.MAE = math.Sqrt(t.Squares/t.Rows)*unit, t.Absolute/t.Rows*unit
-	if spread := t.TargetSquares - t.Targets*(t.Targets/t.Rows); spread > 1e-12*t.TargetSquares {
+	if spread := t.TargetSquares - float64(t.Targets*(t.Targets/t.Rows)); spread > 1e-12*t.TargetSquares {
 		e.ExplainedVariance = 1 - t.Squares/spread
 	}
 	return e

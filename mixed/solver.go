@@ -85,7 +85,7 @@ func (s *solver) Set(prior *Prior, t *taskData) error {
 	if t.G != nil {
 		s.deviance = (t.YY - s.deviance) / s.noise
 	}
-	s.deviance += float64(t.Rows-n) * math.Log(s.noise)
+	s.deviance += float64(float64(t.Rows-n) * math.Log(s.noise))
 	for i := range n {
 		s.deviance += 2 * math.Log(s.factor[i*n+i])
 	}
@@ -223,7 +223,7 @@ func (s *solver) Effective() (sum float64) {
 	clear(squares)
 	for i := range s.vector {
 		for j, v := range s.half[i*p:][:p] {
-			squares[j] += v * v
+			squares[j] += float64(v * v)
 		}
 	}
 	for j, d := range s.prior.Deviations {
@@ -231,7 +231,7 @@ func (s *solver) Effective() (sum float64) {
 		if t.G != nil {
 			m = (t.G[j*p+j] - m) / s.noise
 		}
-		sum += d * d * m
+		sum += float64(d * d * m)
 	}
 	for a := range s.prior.Rank {
 		s.Times(s.b, s.loadings(a))
@@ -270,7 +270,7 @@ func (s *solver) AddSpread(dst, c []float64) {
 	for i := range rows { // the diagonal of left' part
 		row := s.part[i*p:][:p]
 		for j, v := range left[i*p:][:p] {
-			dst[j] += v * row[j]
+			dst[j] += float64(v * row[j])
 		}
 	}
 }

@@ -196,7 +196,7 @@ func addSplineMoments(sums []float64, d *Design, x []float64, weight float64) {
 		c.apply(own[2:], v)
 		for a, v := range own { // plain loops, so that own stays on the stack
 			for b, u := range own[a:] {
-				sums[b] += weight * v * u
+				sums[b] += float64(weight * v * u)
 			}
 			sums = sums[len(own)-a:]
 		}
@@ -235,11 +235,11 @@ func projectSplines(d *Design, sums []float64) (possible bool) {
 		squares := 0.0
 		for j := range m {
 			z, zx := ones[2+j], feature[2+j]
-			slope := (n*zx - sx*z) / (n*sxx - sx*sx)
-			level := (z - slope*sx) / n
+			slope := (float64(n*zx) - float64(sx*z)) / (float64(n*sxx) - float64(sx*sx))
+			level := (z - float64(slope*sx)) / n
 			least, most := c.slopes(j, d.Scale[c.Feature])
-			possible = possible && slope >= least-slack*(most-least) && slope <= most+slack*(most-least)
-			squares += moments[(2+j)*(3+m)] - level*z - slope*zx
+			possible = possible && slope >= least-float64(slack*(most-least)) && slope <= most+float64(slack*(most-least))
+			squares += moments[(2+j)*(3+m)] - float64(level*z) - float64(slope*zx)
 			for i, knot := range c.Knots {
 				values[j*k+i] -= level + slope*(knot-d.Center[c.Feature])/d.Scale[c.Feature]
 			}
@@ -258,7 +258,7 @@ func (c *Curve) slopes(column int, scale float64) (least, most float64) {
 	for i, piece := range c.pieces {
 		f := &c.cubics[i*c.width+column]
 		note := func(t float64) {
-			slope := unit * piece * (f[1] + t*(2*f[2]+t*3*f[3]))
+			slope := unit * piece * (f[1] + float64(t*(float64(2*f[2])+float64(t*3*f[3]))))
 			least, most = min(least, slope), max(most, slope)
 		}
 		note(0)

@@ -162,7 +162,7 @@ func (t *total) shrinks() bool {
 		if t.unit != nil {
 			unit = t.unit(i)
 		}
-		if t.grows(i) && !(t.v[i]/unit >= own-rounding*own-0x1p-100) {
+		if t.grows(i) && !(t.v[i]/unit >= own-float64(rounding*own)-0x1p-100) {
 			return true
 		}
 	}

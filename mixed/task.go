@@ -38,7 +38,7 @@ func (t *taskData) Residual(theta []float64) (sum float64) {
 	if t.G == nil {
 		for i, y := range t.Y {
 			e := y - floats.Dot(t.X[i*p:][:p], theta)
-			sum += e * e
+			sum += float64(e * e)
 		}
 		return sum
 	}

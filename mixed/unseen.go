@@ -37,7 +37,7 @@ func (f *fitter) chooseUnseen(ctx context.Context, chosen *choice) error {
 		totals[i] = m.s.withoutTasks(ctx, m.m, m.s.meanDeviations(m.q), func(k int, squares float64, part []float64) {
 			gain := own[k] - squares
 			part[0] += gain
-			part[1] += gain * gain
+			part[1] += float64(gain * gain)
 		})
 		totals[i].err = cmp.Or(totals[i].err, ours.err)
 		totals[i].unit = func(i int) float64 { return math.Exp2(float64(30 * (1 + i))) } // one task may be far off

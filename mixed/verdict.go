@@ -71,7 +71,7 @@ func (c comparison) interval(ours, other, squares float64) (low, high float64) {
 	tasks := min(max(other*other/c.square, 2), c.tasks)
 	far := distuv.StudentsT{Sigma: 1, Nu: tasks - 1}.Quantile(0.975) * math.Sqrt(max(variance, 0)*tasks/(tasks-1))
 	ratio := math.Sqrt(ours / other)
-	return 1 - ratio*math.Exp(far/2), 1 - ratio*math.Exp(-far/2)
+	return 1 - float64(ratio*math.Exp(far/2)), 1 - float64(ratio*math.Exp(-far/2))
 }
 
 // clearGain is the gain or loss from which a verdict of few tasks says more than that it is open.

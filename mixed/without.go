@@ -86,7 +86,7 @@ func (list withouts) closer() float64 {
 
 // inside reports whether the row lies in the 95 % interval of the prediction without it.
 func (r *without) inside(n *Noise) bool {
-	return math.Sqrt(r.squareWithout) <= r.half*math.Sqrt(n.Factor(r.prediction)*r.noise+r.spent)
+	return math.Sqrt(r.squareWithout) <= r.half*math.Sqrt(float64(n.Factor(r.prediction)*r.noise)+r.spent)
 }
 
 // quarters returns the shares of rows inside their intervals, by quarter of the predictions from the lowest
@@ -113,7 +113,7 @@ func (list withouts) funnel(n *Noise) string {
 		return ""
 	}
 	shares := list.quarters(n)
-	least := min(leastCovered, .95-chance*math.Sqrt(.95*.05*4/float64(len(list))))
+	least := min(leastCovered, .95-float64(chance*math.Sqrt(.95*.05*4/float64(len(list)))))
 	name, share := "highest", shares[3]
 	if shares[0] < shares[3] {
 		name, share = "lowest", shares[0]

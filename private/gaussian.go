@@ -55,7 +55,7 @@ func isPrivacy(loss, delta float64) bool { return loss >= 0 && delta > 0 && delt
 func halve(low, high float64, holds func(x float64) bool) float64 {
 	const enough = 2100 // halvings from any number to any other
 	for range enough {
-		middle := low + (high-low)/2
+		middle := low + float64((high-low)/2)
 		if middle <= low || middle >= high {
 			break
 		}
@@ -74,8 +74,8 @@ func gaussianDelta(epsilon, mu float64) float64 {
 	if mu == 0 {
 		return 0
 	}
-	a, b := epsilon/mu-mu/2, epsilon/mu+mu/2
-	return math.Erfc(a/math.Sqrt2)/2 - density(a)*millsRatio(b)
+	a, b := epsilon/mu-float64(mu/2), epsilon/mu+float64(mu/2)
+	return float64(math.Erfc(a/math.Sqrt2)/2) - float64(density(a)*millsRatio(b))
 }
 
 // density returns phi(x), the density of the normal distribution.

@@ -35,7 +35,7 @@ func newRegression(k *kernel.Tasks, t int, w *kernel.Basis) *regression {
 		}
 		gram.SymRankOne(gram, 1, mat.NewVecDense(width, z))
 		floats.AddScaled(rhs, y, z)
-		r.squares += y * y
+		r.squares += float64(y * y)
 	}
 	var e mat.EigenSym
 	if floats.Norm(rhs, 2) == 0 || !e.Factorize(gram, true) {
@@ -84,7 +84,7 @@ func bestRidge(list []*regression) float64 {
 				logDet += math.Log1p(v / ridge)
 			}
 		}
-		if value := rows*math.Log(max(rest, 1e-12*all)) + logDet; value < least {
+		if value := float64(rows*math.Log(max(rest, 1e-12*all))) + logDet; value < least {
 			best, least = ridge, value
 		}
 	}

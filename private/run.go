@@ -209,7 +209,7 @@ func (s *run) sum(
 		return nil, err
 	}
 	for _, v := range total.Values {
-		if most := float64(s.res.Tasks) + sure*total.Deviation; !(math.Abs(v) <= most) {
+		if most := float64(s.res.Tasks) + float64(sure*total.Deviation); !(math.Abs(v) <= most) {
 			const format = "private: %s has a number of %.3g, of %d tasks: %w"
 			return nil, fmt.Errorf(format, what, v, s.res.Tasks, consensus.ErrContradiction)
 		}

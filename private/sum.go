@@ -110,7 +110,7 @@ func addTask(sum, v []float64, grid float64) {
 	}
 	squares := 0.0
 	for _, x := range v {
-		squares += x / largest * (x / largest)
+		squares += float64(x / largest * (x / largest))
 	}
 	length := largest * math.Sqrt(squares) // may be infinite
 	for j, x := range v {

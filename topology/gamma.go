@@ -100,9 +100,9 @@ func (w *Weights) times(y, x []float64) {
 	for i, links := range w.links {
 		sum := 0.0
 		for k, j := range w.graph.Neighbors(i) {
-			sum += links[k] / q[j] * x[j]
+			sum += float64(links[k] / q[j] * x[j])
 		}
-		y[i] = w.diagonal[i]*x[i] + q[i]*sum
+		y[i] = float64(w.diagonal[i]*x[i]) + float64(q[i]*sum)
 	}
 }
 

@@ -272,7 +272,7 @@ func (r Rule) fill(w *Weights) error {
 	if r == LazyMetropolis { // (I + W)/2
 		for i, links := range w.links {
 			floats.Scale(0.5, links)
-			w.diagonal[i] = 0.5*w.diagonal[i] + 0.5
+			w.diagonal[i] = float64(0.5*w.diagonal[i]) + 0.5
 		}
 	}
 	return nil

@@ -356,7 +356,7 @@ func (k *problem) tilt(weakest float64) float64 {
 	ratio := k.data.Features / k.data.Tasks
 	edge := 1 + math.Sqrt(ratio)
 	a := float64(weakest*edge*edge) - 1 - ratio
-	theta := (a + math.Sqrt(max(float64(a*a)-4*ratio, 0))) / 2
+	theta := (a + math.Sqrt(max(float64(a*a)-float64(4*ratio), 0))) / 2
 	if !(theta > 0) {
 		return 1
 	}

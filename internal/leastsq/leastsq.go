@@ -160,7 +160,7 @@ func deficient(n, r int) Status {
 
 // Tolerance is the part of the norm of an n x r matrix at which a direction counts as null: in such a
 // direction the matrix is rounding errors.
-func Tolerance(n, r int) float64 { return float64(max(n, r)) * 0x1p-52 }
+func Tolerance(n, r int) float64 { return float64(float64(max(n, r)) * 0x1p-52) }
 
 // augment stores [A y; rho I 0] in ws.f and returns its two parts.
 func (ws *Workspace) augment(a blas64.GeneralCols, y []float64, rho float64) (blas64.GeneralCols, []float64) {
@@ -273,7 +273,7 @@ func (ws *Workspace) solveKept(b []float64, m, r int, squares, tol float64) (ran
 	if rank == 0 || rank == r || !(squares < largest && least > smallest && dropped <= tol*tol*squares) {
 		return 0, false
 	}
-	tol += doubt * (math.Sqrt(dropped/squares) + Tolerance(m, r))
+	tol += float64(doubt * (math.Sqrt(dropped/squares) + Tolerance(m, r)))
 	t := blas64.GeneralCols{Rows: rank, Cols: r, Stride: rank, Data: ws.r[r:][:rank*r]}
 	c, i := ws.e[:rank], 0
 	clear(t.Data)

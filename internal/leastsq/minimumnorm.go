@@ -89,7 +89,7 @@ func (f filter) extended(s float64) float64 {
 // factor returns s/(s^2 + rho^2), or rho^2 times that if rho is above 1.
 func (f filter) factor(s float64) float64 {
 	if f.rho > 1 {
-		return s / ((s/f.rho)*(s/f.rho) + 1)
+		return s / (float64((s/f.rho)*(s/f.rho)) + 1)
 	}
 	size := f.extended(s)
 	return s / size / size

@@ -114,7 +114,9 @@ func (d *Data) PerTask() float64 { return d.Samples / d.Tasks }
 func (d *Data) Curvature() float64 { return d.PerTask() * d.MeanFeature() }
 
 // Free returns the number of samples less the number of unknowns, T r + d r. It may be negative.
-func (d *Data) Free() float64 { return d.Samples - d.Tasks*d.Rank - d.Features*d.Rank }
+func (d *Data) Free() float64 {
+	return d.Samples - float64(d.Tasks*d.Rank) - float64(d.Features*d.Rank)
+}
 
 // NoiseEdge returns about the square of the largest singular value of a d x T matrix of independent entries
 // of the given variance.

@@ -111,7 +111,7 @@ func (s *Source) Task(t int, x, y []float64) {
 	theta := make([]float64, s.Features)
 	for j, bj := range s.b[t*s.Rank:][:s.Rank] {
 		for k, u := range s.Truth.Col(j) {
-			theta[k] += bj * u
+			theta[k] += float64(bj * u)
 		}
 	}
 	rng := Stream(s.seed, uint64(2+t))
@@ -123,10 +123,10 @@ func (s *Source) Task(t int, x, y []float64) {
 			if s.Single {
 				row[k] = float64(float32(row[k]))
 			}
-			y[i] += row[k] * theta[k]
+			y[i] += float64(row[k] * theta[k])
 		}
 		// Drawn in any case, so that X does not depend on the noise.
-		y[i] += s.Noise * rng.NormFloat64()
+		y[i] += float64(s.Noise * rng.NormFloat64())
 	}
 }
 

@@ -18,10 +18,10 @@ func mulBasisGeneric[F Float](a []float64, lda int, x []F, ldx int, u []float64,
 			col := u[j*ldu : j*ldu+d]
 			var s0, s1, s2, s3 float64
 			for k := 0; k < len(row); k += 4 {
-				s0 += float64(row[k]) * col[k]
-				s1 += float64(row[k+1]) * col[k+1]
-				s2 += float64(row[k+2]) * col[k+2]
-				s3 += float64(row[k+3]) * col[k+3]
+				s0 += float64(float64(row[k]) * col[k])
+				s1 += float64(float64(row[k+1]) * col[k+1])
+				s2 += float64(float64(row[k+2]) * col[k+2])
+				s3 += float64(float64(row[k+3]) * col[k+3])
 			}
 			a[j*lda+i] = (s0 + s2) + (s1 + s3)
 		}
@@ -43,7 +43,7 @@ func mulPackedGeneric(a []float64, lda int, x []float64, ldx int, p []float64, n
 		for i := range n {
 			var s float64
 			for k, v := range x[i*ldx:][:d] {
-				s += v * p[at+k*PackWidth]
+				s += float64(v * p[at+k*PackWidth])
 			}
 			a[j*lda+i] = s
 		}
@@ -61,12 +61,12 @@ func residualGeneric(e, a []float64, lda int, b, y []float64, n, r int) float64 
 	for j := range r {
 		bj := b[j]
 		for i, v := range a[j*lda : j*lda+n] {
-			e[i] += v * bj
+			e[i] += float64(v * bj)
 		}
 	}
 	var s float64
 	for _, v := range e {
-		s += v * v
+		s += float64(v * v)
 	}
 	return s
 }
@@ -137,7 +137,7 @@ func leastSquaresGeneric(b, a []float64, lda, n, r int, y, work []float64) (lo, 
 				break // LeastSquares computes the residual from it
 			}
 			for i, v := range x {
-				c[i] -= fj * v
+				c[i] -= float64(fj * v)
 			}
 		}
 	}
@@ -151,7 +151,7 @@ func substituteGeneric(b, f []float64, ldf, r int) {
 		row := f[k*ldf:][:r+1]
 		s := row[r]
 		for j := r - 1; j > k; j-- {
-			s -= row[j] * b[j]
+			s -= float64(row[j] * b[j])
 		}
 		b[k] = s
 	}
@@ -166,7 +166,7 @@ func mulTransposedGeneric[F Float](g []float64, x []F, ldx int, e []float64, n, 
 	for i := range n {
 		ei := e[i]
 		for k, v := range x[i*ldx : i*ldx+len(g)] {
-			g[k] += float64(v) * ei
+			g[k] += float64(float64(v) * ei)
 		}
 	}
 }
@@ -183,7 +183,7 @@ func rankUpdateGeneric(g []float64, ldg int, v []float64, ldv int, b []float64, 
 			bj := b[t*ldb+j]
 			gj := g[j*ldg : j*ldg+d]
 			for k, w := range vt {
-				gj[k] += bj * w
+				gj[k] += float64(bj * w)
 			}
 		}
 	}
@@ -198,7 +198,7 @@ func solveUpperGeneric(a []float64, lda int, r []float64, ldr int, inv []float64
 		for i := range j {
 			f := r[j*ldr+i]
 			for k, v := range a[i*lda:][:m] {
-				c[k] -= f * v
+				c[k] -= float64(f * v)
 			}
 		}
 		for k := range c {
@@ -222,7 +222,7 @@ func rotateGeneric(z []float64, ldz int, c, s []float64, n int) {
 		ci, si := c[i], s[i]
 		lower, upper := (*[RotateWidth]float64)(z[first+i*ldz:]), (*[RotateWidth]float64)(z[first+(i+1)*ldz:])
 		for k, v := range lower {
-			lower[k], upper[k] = ci*v-si*upper[k], si*v+ci*upper[k]
+			lower[k], upper[k] = float64(ci*v)-float64(si*upper[k]), float64(si*v)+float64(ci*upper[k])
 		}
 	}
 }
@@ -243,7 +243,7 @@ func panelGeneric[F Float](c []F, ldc int, w []F, at Layout, z []F, ldz, m, n, c
 		for j := range n {
 			by := w[at.index(i, j)]
 			for k, v := range z[j*ldz:][:cols] {
-				row[k] += by * v
+				row[k] += F(by * v)
 			}
 		}
 	}
@@ -319,13 +319,13 @@ func squaresGeneric(x []float32) float64 {
 	var s0, s1, s2, s3 float64
 	for ; len(x) >= 4; x = x[4:] {
 		v := (*[4]float32)(x)
-		s0 += float64(v[0]) * float64(v[0])
-		s1 += float64(v[1]) * float64(v[1])
-		s2 += float64(v[2]) * float64(v[2])
-		s3 += float64(v[3]) * float64(v[3])
+		s0 += float64(float64(v[0]) * float64(v[0]))
+		s1 += float64(float64(v[1]) * float64(v[1]))
+		s2 += float64(float64(v[2]) * float64(v[2]))
+		s3 += float64(float64(v[3]) * float64(v[3]))
 	}
 	for _, v := range x {
-		s0 += float64(v) * float64(v)
+		s0 += float64(float64(v) * float64(v))
 	}
 	return (s0 + s2) + (s1 + s3)
 }
@@ -334,7 +334,7 @@ func addRowsGeneric[F Float](y, a []F, lda int, b []F, m, n int) {
 	for i, bi := range b[:m] {
 		y := y[:n]
 		for k, v := range a[i*lda:][:n] {
-			y[k] += bi * v
+			y[k] += F(bi * v)
 		}
 	}
 }
@@ -382,7 +382,7 @@ func addOuterGeneric[F Float](a []F, lda int, b, y []F, m, n int) {
 	for i, bi := range b[:m] {
 		row := a[i*lda:][:n]
 		for k, v := range y[:n] {
-			row[k] += bi * v
+			row[k] += F(bi * v)
 		}
 	}
 }
@@ -411,8 +411,8 @@ func reflectGeneric(a []float64, lda, col int, w, sums *[ReflectWidth]float64, s
 		row := a[i*lda:][:n]
 		row[col] *= scale
 		for k := col + 1; k < n; k++ {
-			row[k] -= row[col] * w[k]
-			sums[k] += row[col+1] * row[k]
+			row[k] -= float64(row[col] * w[k])
+			sums[k] += float64(row[col+1] * row[k])
 		}
 	}
 }

@@ -374,7 +374,7 @@ func squaresTile(x unsafe.Pointer, n int, _ int) float64 {
 	var sums [squaresWidth]float64
 	for numbers := unsafe.Slice((*float32)(x), n); len(numbers) > 0; numbers = numbers[squaresWidth:] {
 		for k, v := range (*[squaresWidth]float32)(numbers) {
-			sums[k] += float64(v) * float64(v)
+			sums[k] += float64(float64(v) * float64(v))
 		}
 	}
 	first := (*[4]float64)(sums[:])

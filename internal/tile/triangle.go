@@ -96,7 +96,7 @@ func solveRowsGeneric[F Float](b []F, ldb int, a []F, down, across int, d []F, o
 		for k := range i {
 			factor := a[corner+i*down+k*across]
 			for j, v := range b[first+k*ldb:][:cols] {
-				row[j] -= factor * v
+				row[j] -= F(factor * v)
 			}
 		}
 		for j := range row {
@@ -123,7 +123,7 @@ func multiplyRowsGeneric[F Float](b []F, ldb int, a []F, down, across int, d []F
 		for k := range i {
 			factor := a[corner+i*down+k*across]
 			for j, v := range b[first+k*ldb:][:cols] {
-				row[j] += factor * v
+				row[j] += F(factor * v)
 			}
 		}
 	}

@@ -15,6 +15,13 @@ func timesRounded(a, b complex128) complex128 {
 	return complex(re, im)
 }
 
+// timesSingles returns the product of two numbers as Go computes it: in float64, where the four real products
+// are exact.
+func timesSingles(a, b complex64) complex64 {
+	ar, ai, br, bi := float64(real(a)), float64(imag(a)), float64(real(b)), float64(imag(b))
+	return complex(float32(float64(ar*br)-float64(ai*bi)), float32(float64(ar*bi)+float64(ai*br)))
+}
+
 // addPairs adds the products of re + i im and n complex numbers x to y, from some places on; incX, incY and
 // the places count complex numbers.
 func addPairs[F tile.Float](n int, re, im F, x []F, at, incX int, y []F, to, incY int) {
@@ -193,7 +200,7 @@ func (o ordered) Cgeru(
 	at := firstEntry(m, incX)
 	for i := range m {
 		if x[at] != 0 {
-			by := alpha * x[at]
+			by := timesSingles(alpha, x[at])
 			addPairs(n, real(by), imag(by), singles(y), firstEntry(n, incY), incY, singles(a), i*lda, 1)
 		}
 		at += incX
@@ -212,7 +219,7 @@ func (o ordered) Cgerc(
 	at := firstEntry(n, incY)
 	for j := range n {
 		if y[at] != 0 {
-			by := alpha * complex(real(y[at]), -imag(y[at]))
+			by := timesSingles(alpha, complex(real(y[at]), -imag(y[at])))
 			addPairs(m, real(by), imag(by), singles(x), firstEntry(m, incX), incX, singles(a), j, lda)
 		}
 		at += incY
@@ -236,11 +243,11 @@ func (o ordered) Cgemv(
 			y[to+k*incY] = 0
 		case 1:
 		default:
-			y[to+k*incY] *= beta
+			y[to+k*incY] = timesSingles(y[to+k*incY], beta)
 		}
 	}
 	for i := range m {
-		by := alpha * x[at]
+		by := timesSingles(alpha, x[at])
 		addPairs(n, real(by), imag(by), singles(a), i*lda, 1, singles(y), to, incY)
 		at += incX
 	}

@@ -226,7 +226,7 @@ func (f *schur) shifts(l, i, steps int) doubleShift {
 		return doubleShift{}
 	}
 	h11, h12, h21, h22 = h11/size, h12/size, h21/size, h22/size
-	half := (h11 + h22) / 2
+	half := float64((h11 + h22) / 2)
 	det := float64((h11-half)*(h22-half)) - float64(h12*h21)
 	root := math.Sqrt(math.Abs(det))
 	if det >= 0 {

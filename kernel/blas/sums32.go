@@ -32,13 +32,13 @@ func rowsOfSingles(
 	}
 	to := firstEntry(m, incY)
 	for i := range m {
-		sum := alpha * dotOfSingles(false, a[i*lda:][:n], x, firstEntry(n, incX), incX)
+		sum := timesSingles(alpha, dotOfSingles(false, a[i*lda:][:n], x, firstEntry(n, incX), incX))
 		switch beta {
 		case 0:
 		case 1:
 			sum += y[to]
 		default:
-			sum += beta * y[to]
+			sum += timesSingles(beta, y[to])
 		}
 		y[to] = sum
 		to += incY
@@ -63,7 +63,7 @@ func solveBySums(
 			}
 			v := row[j]
 			if alpha != 1 {
-				v *= alpha
+				v = timesSingles(v, alpha)
 			}
 			if from < to {
 				v -= dotOfSingles(conjugate, a[j*lda+from:j*lda+to], row, from, 1)

@@ -98,13 +98,13 @@ func finiteRow[F tile.Float](row []F) bool {
 	var z0, z1, z2, z3 F
 	for ; len(row) >= 4; row = row[4:] {
 		v := (*[4]F)(row)
-		z0 += v[0] * 0
-		z1 += v[1] * 0
-		z2 += v[2] * 0
-		z3 += v[3] * 0
+		z0 += F(v[0] * 0)
+		z1 += F(v[1] * 0)
+		z2 += F(v[2] * 0)
+		z3 += F(v[3] * 0)
 	}
 	for _, v := range row {
-		z0 += v * 0
+		z0 += F(v * 0)
 	}
 	return z0+z1+z2+z3 == 0
 }
