@@ -406,8 +406,8 @@ type evaluationHeard struct {
 	sums       []float64
 }
 
-// evaluationsOf returns the evaluations of climbs with three strengths of groups, one of the mean, and noise:
-// those that follow a step of all climbs, so that it says where these are.
+// evaluationsOf returns the evaluations of optimisers with three strengths of groups, one of the mean, and noise:
+// those that follow a step of all optimisers, so that it says where these are.
 func evaluationsOf(heard []heardTotal) (list []evaluationHeard) {
 	const state, block = 4 + 5, 3 + 2 + 1 + 1
 	for i := range heard {
@@ -415,18 +415,18 @@ func evaluationsOf(heard []heardTotal) (list []evaluationHeard) {
 		if !strings.HasPrefix(h.name, "X'V^-1 X") || i < 2 || !strings.HasPrefix(heard[i-2].name, "scores") {
 			continue
 		}
-		climbs, others, running := heard[i-1].total, h.others(), 0
-		for c := range slices.Chunk(climbs, state) {
+		states, others, running := heard[i-1].total, h.others(), 0
+		for c := range slices.Chunk(states, state) {
 			if c[0] == 0 {
 				running++
 			}
 		}
-		if len(climbs)%state != 0 || running*block != len(others) {
+		if len(states)%state != 0 || running*block != len(others) {
 			continue
 		}
-		for len(climbs) > 0 && len(others) >= block {
-			c := climbs[:state]
-			if climbs = climbs[state:]; c[0] != 0 { // it has ended
+		for len(states) > 0 && len(others) >= block {
+			c := states[:state]
+			if states = states[state:]; c[0] != 0 { // it has ended
 				continue
 			}
 			e := evaluationHeard{[2]float64{c[4], c[5]}, c[8], slices.Clone(others[:5])}

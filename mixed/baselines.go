@@ -15,15 +15,15 @@ type method struct {
 	name  string
 	ridge float64
 	s     *stats
-	m     *moments
-	q     *strengths
+	m     *meanPosterior
+	q     *varianceComponents
 
 	pooled bool // tasks have no deviations
 }
 
-// curvedIterations is the number of iterations of a baseline with curves. The other climbs of rank 0 take as
-// many, so that these cost no further sum. Its error is then within 1 % of the error at the end in 19 of 20
-// tables.
+// curvedIterations is the number of iterations of a baseline with curves. The other optimisers of rank 0 take
+// as many, so that these cost no further sum. Its error is then within 1 % of the error at the end in 19 of
+// 20 tables.
 const curvedIterations = 6
 
 // A baseline is a special case of the model with strengths of the largest evidence: without deviations, with
@@ -52,9 +52,9 @@ func (f *fitter) simpler() []baseline {
 	return list
 }
 
-// baselineClimbs returns the climbs of the baselines and, where it is to be compared, of rank 0 with the
-// logarithm of the target.
-func (f *fitter) baselineClimbs() (list []*climb) {
+// baselineOptimisers returns the optimisers of the baselines and, where it is to be compared, of rank 0 with
+// the logarithm of the target.
+func (f *fitter) baselineOptimisers() (list []*optimiser) {
 	for _, b := range f.simpler() {
 		s, most := f.plain, iterations
 		if b.curves {
@@ -65,22 +65,22 @@ func (f *fitter) baselineClimbs() (list []*climb) {
 		if !b.mean {
 			q.tau[0], q.fixed = leastTau, true
 		}
-		list = append(list, s.newClimb(s.some, q, most))
+		list = append(list, s.newOptimiser(s.some, q, most))
 	}
 	if s := f.plain; f.rows.compares {
-		list = append(list, s.withLogarithm().newClimb(s.some, s.start(), iterations))
+		list = append(list, s.withLogarithm().newOptimiser(s.some, s.start(), iterations))
 	}
 	return list
 }
 
-// takeBaselines sets the methods of the baselines after their climbs.
-func (f *fitter) takeBaselines(ctx context.Context, climbs []*climb) error {
+// takeBaselines sets the methods of the baselines from the ends of their optimisers.
+func (f *fitter) takeBaselines(ctx context.Context, optimisers []*optimiser) error {
 	var list []*evaluation
-	for _, c := range climbs[:len(f.simpler())] {
+	for _, c := range optimisers[:len(f.simpler())] {
 		list = append(list, &evaluation{s: c.s, tasks: c.s.tasks, q: c.best.q, m: c.best.m})
 	}
 	if f.plain.some != f.plain.tasks && len(list) > 0 {
-		if err := evaluateMoments(ctx, list, nil, nil); err != nil {
+		if err := evaluateEvidence(ctx, list, nil, nil); err != nil {
 			return err
 		}
 	}
@@ -89,12 +89,12 @@ func (f *fitter) takeBaselines(ctx context.Context, climbs []*climb) error {
 		if e.err != nil {
 			return e.err
 		}
-		strength := e.q.tau[0]
+		deviation := e.q.tau[0]
 		if !b.mean {
-			strength = e.q.sigma[linearGroup]
+			deviation = e.q.sigma[linearGroup]
 		}
 		f.baselines = append(f.baselines, method{
-			name: b.name, ridge: e.q.noise / (strength * strength), s: e.s, m: e.m, q: e.q,
+			name: b.name, ridge: e.q.noise / (deviation * deviation), s: e.s, m: e.m, q: e.q,
 			pooled: slices.Max(b.sigma[:]) == 0,
 		})
 	}
@@ -104,14 +104,14 @@ func (f *fitter) takeBaselines(ctx context.Context, climbs []*climb) error {
 
 // compareLogarithm sets lessByLog, the share by which the root mean square error falls if a positive target
 // is replaced by its logarithm: of all rows at rank 0 without curves, each predicted without itself, in the
-// unit of the target. The logarithm stands at the end of the last of climbs. It takes one sum.
-func (f *fitter) compareLogarithm(ctx context.Context, plain *choice, climbs []*climb) error {
+// unit of the target. The logarithm stands at the end of the last optimiser. It takes one sum.
+func (f *fitter) compareLogarithm(ctx context.Context, plain *choice, optimisers []*optimiser) error {
 	if !f.rows.compares {
 		return nil
 	}
-	last := climbs[len(climbs)-1]
+	last := optimisers[len(optimisers)-1]
 	log := last.s.candidate(0)
-	log.climbed = last.best
+	log.optimum = last.best
 	totals, gain := []*total{plain.errorsOfTargets(ctx), log.errorsOfTargets(ctx)}, make([]float64, 1)
 	const name = "squared errors of rows without the row, of the target and by its logarithm"
 	err := f.rows.tryThen(ctx, name, gain, func() {

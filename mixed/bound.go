@@ -49,11 +49,11 @@ func (f *fitter) boundRows(ctx context.Context, first *choice) (*choice, error) 
 		}
 		s.some = first.s.some
 		next := s.candidate(0)
-		c := next.newClimb(last.q)
-		if err := climbAll(ctx, c); err != nil {
+		c := next.newOptimiser(last.q)
+		if err := optimiseAll(ctx, c); err != nil {
 			return nil, err
 		}
-		next.take(&c.best)
+		next.keepHigher(&c.best)
 		last = next
 		if distances, _, err = last.distances(ctx); err != nil {
 			return nil, err
@@ -92,7 +92,7 @@ func (c *choice) distances(ctx context.Context) (distances []float64, any bool, 
 			distances[row] = math.Abs(e) / left / math.Sqrt(noise*(bound+(1-left)/left))
 		})
 	})
-	if errors.Is(t.err, errNumeric) { // a task out of range: the next climb on all tasks meets it
+	if errors.Is(t.err, errNumeric) { // a task out of range: the next optimiser of all tasks meets it
 		return distances, false, nil
 	}
 	return distances, slices.Max(distances) > farRow, t.err

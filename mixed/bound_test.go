@@ -41,17 +41,17 @@ func TestWrongTarget(t *testing.T) {
 	}
 }
 
-// boundsOf returns the bounds after the first climb, and that climb's end.
+// boundsOf returns the bounds after the first optimisation, and its optimum.
 func boundsOf(t *testing.T, in Input) (bounds []float64, first *choice) {
 	t.Helper()
 	f := &fitter{in: &in, Options: Options{NoCurves: true}}
 	check.Done(f.read(t.Context()))
-	f.plain.some = f.plain.climbTasks(f.plain.p)
+	f.plain.some = f.plain.someTasks(f.plain.p)
 	plain := f.plain
-	check.OK(f.climbFirst(t.Context()))
-	end, err := plain.climb(t.Context(), plain.tasks, plain.start(), iterations)
+	check.OK(f.optimiseFirst(t.Context()))
+	end, err := plain.optimise(t.Context(), plain.tasks, plain.start(), iterations)
 	check.Done(err)
-	return f.plain.bounds, &choice{s: plain, climbed: *end}
+	return f.plain.bounds, &choice{s: plain, optimum: *end}
 }
 
 // Wrong targets count less. Rows of rare events are right: bounds of these rows predict them worse, and are
@@ -74,9 +74,9 @@ func TestBoundsAreForWrongRows(t *testing.T) {
 	bounds, first := boundsOf(t, Input{Table: rare})
 	check.FailIf(t, bounds != nil, "rare events have bounds")
 	s := check.OK(newBoundedStats(t.Context(), first.s.rows, first.s.design, 1, events))
-	end, err := s.climb(t.Context(), s.tasks, first.q, iterations)
+	end, err := s.optimise(t.Context(), s.tasks, first.q, iterations)
 	check.Done(err)
-	if check.OK((&choice{s: s, climbed: *end}).predictsBetter(t.Context(), first)) {
+	if check.OK((&choice{s: s, optimum: *end}).predictsBetter(t.Context(), first)) {
 		t.Error("events are predicted better where they count less")
 	}
 	bounds, _ = boundsOf(t, Input{Table: wrong})
@@ -88,9 +88,9 @@ func TestBoundsAreForWrongRows(t *testing.T) {
 	}
 }
 
-// Where rows have bounds, the form with curves still climbs on the tasks of the form without: evidences of
+// Where rows have bounds, the form with curves still uses the tasks of the form without: evidences of
 // other tasks cannot be compared.
-func TestBoundedFormsClimbOnTheSameTasks(t *testing.T) {
+func TestBoundedFormsUseTheSameTasks(t *testing.T) {
 	table := drawing{tasks: 20, rows: 12, features: 2, levels: 1, noise: .3, mean: []float64{1, -1}}.table(t, 6)
 	table.Targets[100] += 30
 	f := &fitter{in: &Input{Table: table}}
@@ -99,10 +99,10 @@ func TestBoundedFormsClimbOnTheSameTasks(t *testing.T) {
 	some := *f.plain.tasks // as many tasks, but not those of all rows
 	f.plain.some, f.curved.some = &some, &some
 	first := f.newForm(f.plain).end(0)
-	c := first.newClimb(f.plain.start())
-	check.Done(climbAll(t.Context(), c))
-	first.take(&c.best)
+	c := first.newOptimiser(f.plain.start())
+	check.Done(optimiseAll(t.Context(), c))
+	first.keepHigher(&c.best)
 	check.OK(f.bound(t.Context(), first))
 	check.FailIf(t, f.plain.bounds == nil || f.curved.bounds == nil, "rows have no bounds")
-	check.FailIf(t, f.plain.some != &some || f.curved.some != &some, "the forms climb on other tasks")
+	check.FailIf(t, f.plain.some != &some || f.curved.some != &some, "the forms use other tasks")
 }

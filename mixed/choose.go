@@ -13,20 +13,20 @@ const (
 	curveNats = 3.0 // least gain of curves, in nats
 	curveHelp = .01 // gain from which larger ranks are tried with curves: rounding does not decide
 
-	polish   = 4                   // iterations on all tasks after a climb on some
+	polish   = 4                   // iterations on all tasks after those on some
 	tauStart = 0.22313016014842982 // exp(-1.5): constants have the same bits on all processors
 )
 
-// A choice is a candidate with its strengths.
+// A choice is a candidate with its variance components.
 type choice struct {
 	Candidate
 	s *stats
-	climbed
+	optimum
 }
 
-// start returns the strengths that a climb of rank 0 begins with.
-func (s *stats) start() *strengths {
-	q := &strengths{sigma: []float64{0.5, 0.2, 0.2}, group: make([]int, s.p), noise: 0.4,
+// start returns the variance components that optimisation begins with at rank 0.
+func (s *stats) start() *varianceComponents {
+	q := &varianceComponents{sigma: []float64{0.5, 0.2, 0.2}, group: make([]int, s.p), noise: 0.4,
 		tau: make([]float64, s.design.meanGroups())}
 	for j, c := range s.columns {
 		if c.Kind != PeriodColumn { // which has no deviations
@@ -42,14 +42,14 @@ func (s *stats) start() *strengths {
 	return q
 }
 
-// A form is the model with curves or without them, and the ends of its climbs.
+// A form is the model with curves or without them, and its optima.
 type form struct {
 	s    *stats
 	ends map[int]*choice // by rank
 	most int             // the largest rank that is tried
 }
 
-// newForm returns a form before its first climb.
+// newForm returns a form without optima.
 func (f *fitter) newForm(s *stats) *form {
 	o := &form{s: s, ends: map[int]*choice{}}
 	o.most = min(mostRank, int(s.some.count)-1, s.directions())
@@ -59,7 +59,7 @@ func (f *fitter) newForm(s *stats) *form {
 	return o
 }
 
-// end returns the end at a rank, which may be before its first climb.
+// end returns the choice at a rank. Before the first optimisation at this rank it has no optimum.
 func (o *form) end(rank int) *choice {
 	if o.ends[rank] == nil {
 		c := o.s.candidate(rank)
@@ -79,9 +79,9 @@ func (o *form) best() (rank int) {
 	return rank
 }
 
-// climbRanks climbs at rank 1, 2, ... after rank 0; each adds a direction to those before. A given rank ends
-// the list, otherwise the ranks end where the penalised evidence falls.
-func (f *fitter) climbRanks(ctx context.Context, o *form) error {
+// optimiseRanks optimises at ranks 1, 2, ... after rank 0; each adds a direction to the one before. A given
+// rank ends the list, otherwise the ranks end where the penalised evidence falls.
+func (f *fitter) optimiseRanks(ctx context.Context, o *form) error {
 	for r := 1; r <= o.most; r++ {
 		f.track.stage(Stages[1], r, o.most+1)
 		next, err := o.s.addDirection(ctx, o.ends[r-1].q, o.ends[r-1].m.mean)
@@ -89,11 +89,11 @@ func (f *fitter) climbRanks(ctx context.Context, o *form) error {
 			return err
 		}
 		c := o.end(r)
-		list := c.newClimb(next)
-		if err := climbAll(ctx, list); err != nil {
+		list := c.newOptimiser(next)
+		if err := optimiseAll(ctx, list); err != nil {
 			return err
 		}
-		c.take(&list.best)
+		c.keepHigher(&list.best)
 		if f.Rank == nil && c.Penalised < o.ends[o.best()].Penalised-patience {
 			break
 		}
@@ -101,17 +101,17 @@ func (f *fitter) climbRanks(ctx context.Context, o *form) error {
 	return nil
 }
 
-// climbFirst climbs at rank 0 without curves; the simpler methods climb in step. Where rows far out count
-// less after that, they do so in both forms, but not in the simpler methods.
-func (f *fitter) climbFirst(ctx context.Context) (*form, error) {
-	o, beside := f.newForm(f.plain), f.baselineClimbs()
+// optimiseFirst optimises at rank 0 without curves; the simpler methods keep step with it. Where rows far out
+// count less after that, they do so in both forms, but not in the simpler methods.
+func (f *fitter) optimiseFirst(ctx context.Context) (*form, error) {
+	o, beside := f.newForm(f.plain), f.baselineOptimisers()
 	f.track.stage(Stages[1], 0, o.most+1)
 	first := o.end(0)
-	list := append(slices.Clip(beside), first.newClimb(f.plain.start()))
-	if err := climbAll(ctx, list...); err != nil {
+	list := append(slices.Clip(beside), first.newOptimiser(f.plain.start()))
+	if err := optimiseAll(ctx, list...); err != nil {
 		return nil, err
 	}
-	first.take(&list[len(beside)].best)
+	first.keepHigher(&list[len(beside)].best)
 	if err := f.takeBaselines(ctx, beside); err != nil {
 		return nil, err
 	}
@@ -147,7 +147,7 @@ func (f *fitter) bound(ctx context.Context, first *choice) (*choice, error) {
 	return bounded, f.curved.holdSome(ctx)
 }
 
-// extend climbs at a rank above the last one, if this rank has no end.
+// extend optimises at a rank above the last one, if this rank has no optimum.
 func (o *form) extend(ctx context.Context, rank int) error {
 	if o.ends[rank] != nil {
 		return nil
@@ -156,16 +156,16 @@ func (o *form) extend(ctx context.Context, rank int) error {
 	if err != nil {
 		return err
 	}
-	c := o.end(rank).newClimb(start)
-	err = climbAll(ctx, c)
-	o.end(rank).take(&c.best)
+	c := o.end(rank).newOptimiser(start)
+	err = optimiseAll(ctx, c)
+	o.end(rank).keepHigher(&c.best)
 	return err
 }
 
-// climbCurves climbs with curves at the best rank without them and at the rank before, and then at the ranks
-// next to the best one with curves until this one has both neighbours, or those of less rank alone where
-// curves do not help. A given rank is the only one.
-func (f *fitter) climbCurves(ctx context.Context, plain, curved *form) error {
+// optimiseCurves optimises with curves at the best rank without them and at the rank before, and then at the
+// ranks next to the best one with curves until this one has both neighbours, or those of less rank alone
+// where curves do not help. A given rank is the only one.
+func (f *fitter) optimiseCurves(ctx context.Context, plain, curved *form) error {
 	best := plain.best()
 	ranks := []int{best}
 	if f.Rank != nil {
@@ -175,7 +175,7 @@ func (f *fitter) climbCurves(ctx context.Context, plain, curved *form) error {
 	}
 	for done := 0; len(ranks) > 0; done++ {
 		f.track.stage(Stages[2], done, 0)
-		if err := climbPairs(ctx, plain, curved, ranks); err != nil {
+		if err := optimisePairs(ctx, plain, curved, ranks); err != nil {
 			return err
 		}
 		ranks = nil
@@ -197,26 +197,28 @@ func (f *fitter) climbCurves(ctx context.Context, plain, curved *form) error {
 	return nil
 }
 
-// candidate returns a choice before its first climb.
+// candidate returns a choice without an optimum.
 func (s *stats) candidate(rank int) choice {
 	return choice{Candidate: Candidate{Rank: rank, Curves: len(s.design.Curves) > 0}, s: s,
-		climbed: climbed{evidence: math.Inf(-1)}}
+		optimum: optimum{evidence: math.Inf(-1)}}
 }
 
-// newClimb returns a climb to the strengths of the choice.
-func (c *choice) newClimb(q *strengths) *climb { return c.s.newClimb(c.s.some, q, iterations) }
+// newOptimiser returns an optimiser of the form of the choice from q.
+func (c *choice) newOptimiser(q *varianceComponents) *optimiser {
+	return c.s.newOptimiser(c.s.some, q, iterations)
+}
 
-// take keeps the end of a climb if it is higher than the one before.
-func (c *choice) take(end *climbed) {
-	if end.evidence > c.evidence {
-		c.climbed = *end
-		c.Evidence, c.Penalised = end.evidence, end.evidence-c.s.rankPenalty(c.s.some, c.Rank)
+// keepHigher keeps an optimum if it is higher than the one before.
+func (c *choice) keepHigher(o *optimum) {
+	if o.evidence > c.evidence {
+		c.optimum = *o
+		c.Evidence, c.Penalised = o.evidence, o.evidence-c.s.rankPenalty(c.s.some, c.Rank)
 	}
 }
 
-// strengthsOf converts strengths between the forms. It adds curves of some strength, or so weak that they
-// change nothing yet, or removes them.
-func (s *stats) strengthsOf(q *strengths, weak bool) *strengths {
+// convert converts variance components between the forms. It adds curves of some strength, or so weak that
+// they change nothing yet, or removes them.
+func (s *stats) convert(q *varianceComponents, weak bool) *varianceComponents {
 	out, tiny := s.start(), math.Sqrt(q.noise/s.tasks.rows)
 	if weak {
 		out.sigma[curveGroup] = min(out.sigma[curveGroup], tiny)
@@ -229,21 +231,21 @@ func (s *stats) strengthsOf(q *strengths, weak bool) *strengths {
 	return out
 }
 
-// climbPairs climbs with curves at some ranks from the ends without them, and from there without curves
+// optimisePairs optimises with curves at some ranks from the ends without them, and from there without curves
 // again, so that no form wins by its start. Where the end with curves is lower, which is then no top of the
-// form that contains the other one, it climbs once more from curves that change nothing yet. The ranks climb
+// form that contains the other one, it starts once more from curves that change nothing yet. The ranks keep
 // in step.
-func climbPairs(ctx context.Context, plain, curved *form, ranks []int) error {
-	if err := climbFrom(ctx, curved, plain, ranks, false); err != nil {
+func optimisePairs(ctx context.Context, plain, curved *form, ranks []int) error {
+	if err := restart(ctx, curved, plain, ranks, false); err != nil {
 		return err
 	}
 	lower := func(r int) bool { return curved.end(r).evidence < plain.end(r).evidence }
 	for range 2 {
 		low := slices.DeleteFunc(slices.Clone(ranks), func(r int) bool { return !lower(r) })
-		if err := climbFrom(ctx, curved, plain, low, true); err != nil {
+		if err := restart(ctx, curved, plain, low, true); err != nil {
 			return err
 		}
-		if err := climbFrom(ctx, plain, curved, ranks, true); err != nil {
+		if err := restart(ctx, plain, curved, ranks, true); err != nil {
 			return err
 		}
 		ranks = slices.DeleteFunc(slices.Clone(ranks), func(r int) bool { return !lower(r) })
@@ -251,23 +253,23 @@ func climbPairs(ctx context.Context, plain, curved *form, ranks []int) error {
 	return nil
 }
 
-// climbFrom climbs with one form from the ends of the other one at some ranks.
-func climbFrom(ctx context.Context, to, from *form, ranks []int, weak bool) error {
-	var list []*climb
+// restart optimises one form from the optima of the other form at some ranks.
+func restart(ctx context.Context, to, from *form, ranks []int, weak bool) error {
+	var list []*optimiser
 	for _, r := range ranks {
-		list = append(list, to.end(r).newClimb(to.s.strengthsOf(from.end(r).q, weak)))
+		list = append(list, to.end(r).newOptimiser(to.s.convert(from.end(r).q, weak)))
 	}
 	if len(list) == 0 {
 		return nil
 	}
-	err := climbAll(ctx, list...)
+	err := optimiseAll(ctx, list...)
 	for i, r := range ranks {
-		to.end(r).take(&list[i].best)
+		to.end(r).keepHigher(&list[i].best)
 	}
 	return err
 }
 
-// choose returns the best candidate with its strengths on all tasks, and sets all and baselines.
+// choose returns the best candidate with its variance components on all tasks, and sets all and baselines.
 func (f *fitter) choose(ctx context.Context) (*choice, error) {
 	f.chooseTasks()
 	f.compared = [2]int{len(f.plain.some.own), len(f.plain.tasks.own)}
@@ -279,17 +281,17 @@ func (f *fitter) choose(ctx context.Context) (*choice, error) {
 			return nil, err
 		}
 	}
-	plain, err := f.climbFirst(ctx)
+	plain, err := f.optimiseFirst(ctx)
 	if err != nil {
 		return nil, err
 	}
 	forms := []*form{plain}
-	if err := f.climbRanks(ctx, plain); err != nil {
+	if err := f.optimiseRanks(ctx, plain); err != nil {
 		return nil, err
 	}
 	if f.curved != nil {
 		forms = append(forms, f.newForm(f.curved))
-		if err := f.climbCurves(ctx, forms[0], forms[1]); err != nil {
+		if err := f.optimiseCurves(ctx, forms[0], forms[1]); err != nil {
 			return nil, err
 		}
 	}
@@ -329,20 +331,20 @@ func (c choice) finish(ctx context.Context) (*choice, error) {
 		}
 		q.common = slices.Clone(q.sigma)
 	}
-	end, err := s.climbToAll(ctx, &q, 3*iterations)
+	end, err := s.optimiseAndPolish(ctx, &q, 3*iterations)
 	if err != nil {
 		return nil, err
 	}
-	c.climbed = *end
+	c.optimum = *end
 	return &c, nil
 }
 
-// climbToAll climbs on the tasks of climbs, and then a little on all tasks where these are more.
-func (s *stats) climbToAll(ctx context.Context, q *strengths, most int) (*climbed, error) {
-	end, err := s.climb(ctx, s.some, q, most)
+// optimiseAndPolish optimises on some tasks, and then a little on all tasks where these are more.
+func (s *stats) optimiseAndPolish(ctx context.Context, q *varianceComponents, most int) (*optimum, error) {
+	end, err := s.optimise(ctx, s.some, q, most)
 	if err == nil && s.some != s.tasks {
 		converged := end.converged // on its tasks
-		end, err = s.climb(ctx, s.tasks, end.q, polish)
+		end, err = s.optimise(ctx, s.tasks, end.q, polish)
 		if err == nil {
 			end.converged = end.converged || converged
 		}

@@ -45,9 +45,9 @@ func (s *stats) directions() (n int) {
 	return n
 }
 
-// addDirection returns strengths with one more column of loadings: half the leading principal axis of ridge
-// deviations from a mean, off the columns before.
-func (s *stats) addDirection(ctx context.Context, q *strengths, mean []float64) (*strengths, error) {
+// addDirection returns variance components with one more column of loadings: half the leading principal axis
+// of ridge deviations from a mean, off the columns before.
+func (s *stats) addDirection(ctx context.Context, q *varianceComponents, mean []float64) (*varianceComponents, error) {
 	l, ridge := s.linear, *q
 	ridge.sigma, ridge.rank, ridge.w = []float64{q.sigma[0] + 0.05, ridgeStart, 0}, 0, nil
 	t := s.solveOwn(ctx, s.prior(&ridge), s.some, l*l, func(w *worker, _ int, part []float64) {
@@ -56,7 +56,7 @@ func (s *stats) addDirection(ctx context.Context, q *strengths, mean []float64) 
 		blas64.Syr(1, dense.Vector(w.v[:l]), dense.Symmetric(l, part))
 	})
 	t.order = l
-	var out *strengths
+	var out *varianceComponents
 	w := make([]float64, l*(q.rank+1))
 	err := s.rows.decide(ctx, "slopes b b'", w, func() {
 		out = q.withDirection(t.v, l, s.some.count)
@@ -70,9 +70,9 @@ func (s *stats) addDirection(ctx context.Context, q *strengths, mean []float64) 
 	return out, nil
 }
 
-// withDirection returns strengths with one more column of loadings of length l, from the sum of b b' over so
-// many tasks.
-func (q *strengths) withDirection(sum []float64, l int, tasks float64) *strengths {
+// withDirection returns variance components with one more column of loadings of length l, from the sum of b
+// b' over so many tasks.
+func (q *varianceComponents) withDirection(sum []float64, l int, tasks float64) *varianceComponents {
 	dense.Mirror(l, sum)
 	axis, length := leading(sum, l, orthonormal(q.w, l, q.rank))
 	floats.Scale(max(math.Sqrt(length/tasks)/2, leastLoading), axis)
@@ -111,7 +111,7 @@ func off(v, columns []float64) []float64 {
 }
 
 // leading returns the leading eigenvector of the symmetric l x l matrix a off orthonormal columns, and its
-// eigenvalue, by power iteration from the row of the largest diagonal entry: near enough to begin a climb.
+// eigenvalue, by power iteration from the row of the largest diagonal entry: near enough to start from.
 func leading(a []float64, l int, columns []float64) (axis []float64, value float64) {
 	best := 0
 	for i := range l {

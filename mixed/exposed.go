@@ -99,7 +99,7 @@ func (g *guard) leaveFar(ctx context.Context, o *Options) error {
 }
 
 // boundsAlone returns the weights of the rows of a table by their distance, nil where they count alike.
-// Numbers out of range give none: the first climb of all owners meets them.
+// Numbers out of range give none: the first optimiser of all owners meets them.
 func (f *fitter) boundsAlone(ctx context.Context) ([]float64, error) {
 	if err := f.read(ctx); err != nil {
 		return nil, err
@@ -109,10 +109,10 @@ func (f *fitter) boundsAlone(ctx context.Context) ([]float64, error) {
 		return nil, err
 	}
 	first := f.newForm(f.plain).end(0)
-	c := first.newClimb(f.plain.start())
-	err := climbAll(ctx, c)
+	c := first.newOptimiser(f.plain.start())
+	err := optimiseAll(ctx, c)
 	if err == nil {
-		first.take(&c.best)
+		first.keepHigher(&c.best)
 		first, err = f.boundRows(ctx, first)
 	}
 	if errors.Is(err, errNumeric) {

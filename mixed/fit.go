@@ -16,7 +16,7 @@ type fitter struct {
 	in            *Input
 	rows          *rows
 	plain, curved *stats      // without curves, and with them (nil: the design has no curves)
-	crowded       bool        // curves were left out for the number of columns
+	tooWide       bool        // curves were left out for the number of columns
 	theta         []float64   // coefficients of every task of the table
 	covariances   [][]float64 // their covariances, packed; nil: too many numbers
 	all           []choice    // the compared forms
@@ -26,17 +26,17 @@ type fitter struct {
 	freedom       float64    // degrees of freedom of the noise
 	level, slope  float64    // of the noise in intervals, see [Noise]
 	unseen        *method    // by whose mean tasks without rows are predicted; nil: by that of the model
-	odd           []oddRow   // the farthest first
+	farRows       []outlier  // the farthest first
 	without       withouts   // training rows and their predictions without them
 	lessByLog     float64    // share by which the logarithm of the target lowers the error; 0: no gain
 	track         *tracker
-	compared      [2]int      // own tasks on which forms were compared, and all
-	first         *strengths  // of rank 0 without curves
-	digests       bool        // of rows are kept in the model: not in a private one
-	lean          bool        // the model has neither covariances nor digests of tasks: another one replaces it
-	bare          bool        // only predictions are wanted: there is neither a model nor a report
-	alone         *scorer     // of a bare fit
-	form          *judgedForm // that a fit to all rows follows; nil: forms are compared
+	compared      [2]int              // own tasks on which forms were compared, and all
+	first         *varianceComponents // of rank 0 without curves
+	digests       bool                // of rows are kept in the model: not in a private one
+	lean          bool                // the model has neither covariances nor digests of tasks: another one replaces it
+	bare          bool                // only predictions are wanted: there is neither a model nor a report
+	alone         *scorer             // of a bare fit
+	form          *judgedForm         // that a fit to all rows follows; nil: forms are compared
 }
 
 // Fit trains a model on the training rows of a table or, with [Options.Sums], on those of all owners; the
@@ -90,7 +90,7 @@ func (f *fitter) fit(ctx context.Context) (*Model, *Report, error) {
 	return out, report, nil
 }
 
-// conclude returns the model of the chosen strengths and completes the report.
+// conclude returns the model of the chosen variance components and completes the report.
 func (f *fitter) conclude(ctx context.Context, chosen *choice, report *Report) (*Model, error) {
 	f.freedom = max(chosen.z.residual/chosen.q.noise, 1)
 	effects, err := f.effects(chosen, chosen.m)
@@ -100,7 +100,7 @@ func (f *fitter) conclude(ctx context.Context, chosen *choice, report *Report) (
 	if err := f.score(ctx, report, chosen); err != nil {
 		return nil, err
 	}
-	if err := f.findOdd(ctx, chosen); err != nil {
+	if err := f.findOutliers(ctx, chosen); err != nil {
 		return nil, err
 	}
 	if err := f.lookWithout(ctx, chosen); err != nil {
@@ -148,16 +148,16 @@ func (f *fitter) read(ctx context.Context) (err error) {
 	if f.NoCurves || plain.Axes != nil {
 		return nil
 	}
-	curved, crowded, err := r.addCurves(ctx, plain)
-	f.crowded = crowded
+	curved, tooWide, err := r.addCurves(ctx, plain)
+	f.tooWide = tooWide
 	if err == nil && len(curved.Curves) > 0 {
 		f.curved, err = newStats(ctx, r, &curved, f.Workers)
 	}
 	return err
 }
 
-// model returns the model of the chosen strengths.
-func (f *fitter) model(ctx context.Context, chosen *choice, m *moments, effects *Estimate) (*Model, error) {
+// model returns the model of the chosen variance components.
+func (f *fitter) model(ctx context.Context, chosen *choice, m *meanPosterior, effects *Estimate) (*Model, error) {
 	s, r := chosen.s, f.rows
 	design := *s.design
 	design.Periods = chosen.described()
@@ -241,7 +241,7 @@ func (t *Tasks) keep(present []bool) {
 
 // goodness returns the shares of the training rows' variance that the mean and the deviations explain: m'Gm
 // and tr S G, where G is the covariance of the columns.
-func (s *stats) goodness(m *moments, chosen *choice) Goodness {
+func (s *stats) goodness(m *meanPosterior, chosen *choice) Goodness {
 	p, n := s.p, s.tasks.rows
 	g := slices.Clone(s.total)
 	dense.Mirror(p, g)
@@ -260,7 +260,7 @@ const weakCurve = 0.3
 // effects returns the mean with a flat prior in place of the one that shrinks it, so that its covariance
 // has all uncertainty: linear columns have a prior of 30 target deviations, those of curves at least
 // weakCurve.
-func (f *fitter) effects(chosen *choice, m *moments) (*Estimate, error) {
+func (f *fitter) effects(chosen *choice, m *meanPosterior) (*Estimate, error) {
 	s := chosen.s
 	if s.design.Axes != nil {
 		return nil, nil // without its prior the mean is unknown off the axes: all effects would be, too
@@ -274,7 +274,7 @@ func (f *fitter) effects(chosen *choice, m *moments) (*Estimate, error) {
 			d[j] = constantSD0
 		}
 	}
-	flat := moments{m: m.m, h: m.h}
+	flat := meanPosterior{m: m.m, h: m.h}
 	_, err := flat.solve(d)
 	return &Estimate{Mean: flat.mean, Covariance: dense.Pack(nil, s.p, flat.c), Freedom: s.tasks.count - 1}, err
 }

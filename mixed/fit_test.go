@@ -65,9 +65,9 @@ func TestFitFindsTheForm(t *testing.T) {
 	}
 }
 
-// Curves win by what they explain, not by a climb that comes farther: without noise the evidence has many
+// Curves win by what they explain, not by an optimiser that comes farther: without noise the evidence has many
 // tops and long ridges. The form without curves has its best rank among those that were tried with curves.
-func TestNoCurvesByABetterClimb(t *testing.T) {
+func TestNoCurvesByABetterOptimum(t *testing.T) {
 	for seed := range uint64(2) {
 		for _, noise := range []float64{0, 1e-6} {
 			table := drawing{tasks: 40, rows: 24, features: 5, rank: 1, length: 2, noise: noise}.table(t, seed)
@@ -392,22 +392,22 @@ type twoOwners struct{ Local }
 
 func (twoOwners) Owners() int { return 2 }
 
-// A form without curves climbs on the tasks of the widest form that it is compared with.
+// A form without curves uses the tasks of the widest form that it is compared with.
 func TestFormsAreComparedOnTheSameTasks(t *testing.T) {
 	s := statsOf(t, drawing{tasks: 70, rows: 9, features: 6, levels: 1, noise: 1}.table(t, 4), false, 2)
-	for wide, want := range map[int]int{s.p: 70, 2000: climbTasks} {
-		if got := len(s.climbTasks(wide).own); got != want {
-			t.Errorf("beside %d columns it climbs on %d of 70 tasks, want %d", wide, got, want)
+	for wide, want := range map[int]int{s.p: 70, 2000: leastSome} {
+		if got := len(s.someTasks(wide).own); got != want {
+			t.Errorf("beside %d columns it uses %d of 70 tasks, want %d", wide, got, want)
 		}
 	}
 	s.rows.sums = twoOwners{} // totals of some tasks would disclose the others
-	check.FailIf(t, s.climbTasks(2000) != s.tasks, "two owners climb on some of the tasks")
+	check.FailIf(t, s.someTasks(2000) != s.tasks, "two owners use some of the tasks")
 	s.rows.sums = Local{}
-	s.some = s.climbTasks(2000) // the chosen form then climbs on all tasks
+	s.some = s.someTasks(2000) // the chosen form then uses all tasks
 	c, ctx := s.candidate(0), context.Background()
-	start := c.newClimb(s.start())
-	check.Done(climbAll(ctx, start))
-	c.take(&start.best)
+	start := c.newOptimiser(s.start())
+	check.Done(optimiseAll(ctx, start))
+	c.keepHigher(&start.best)
 	end := check.OK(c.finish(ctx))
 	if m, _, err := s.evaluate(ctx, end.q); err != nil || math.Abs(m.evidence-end.evidence) > 1e-9 {
 		t.Errorf("evidence %v, of all tasks %v (%v)", end.evidence, m.evidence, err)

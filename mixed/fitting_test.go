@@ -100,12 +100,12 @@ func statsOf(t *testing.T, table *Data, curves bool, workers int) *stats {
 	return check.OK(newStats(context.Background(), r, &d, workers))
 }
 
-// evaluate returns the sums at strengths.
-func (s *stats) evaluate(ctx context.Context, q *strengths) (*moments, *second, error) {
+// evaluate returns the sums at variance components.
+func (s *stats) evaluate(ctx context.Context, q *varianceComponents) (*meanPosterior, *scoreSums, error) {
 	e := &evaluation{s: s, tasks: s.tasks, q: q}
-	err := evaluateMoments(ctx, []*evaluation{e}, nil, nil)
+	err := evaluateEvidence(ctx, []*evaluation{e}, nil, nil)
 	if err == nil && e.err == nil {
-		err = evaluateSecond(ctx, []*evaluation{e}, nil, func() {})
+		err = evaluateScores(ctx, []*evaluation{e}, nil, func() {})
 		e.m.evidence += q.penalty()
 	}
 	return e.m, e.z, cmp.Or(err, e.err)

@@ -17,8 +17,8 @@ const (
 
 // A fineness says how closely counts of rows are looked at.
 type fineness struct {
-	crowd    float64 // an interval of so many rows is not divided
-	crowded  float64 // nor one with this share of all rows
+	fewRows  float64 // an interval of so many rows is not divided
+	fewShare float64 // nor one with this share of all rows
 	sums     int     // at most
 	beyond   float64 // rows outside of each outer knot
 	leastOut float64 // share of rows outside, at least and
@@ -26,8 +26,8 @@ type fineness struct {
 }
 
 var (
-	fine   = fineness{crowd: 5, crowded: .02, sums: 8, beyond: .5, mostOut: .5}
-	coarse = fineness{crowd: 20, crowded: .02, sums: 6, beyond: 10, leastOut: .01, mostOut: .1}
+	fine   = fineness{fewRows: 5, fewShare: .02, sums: 8, beyond: .5, mostOut: .5}
+	coarse = fineness{fewRows: 20, fewShare: .02, sums: 6, beyond: 10, leastOut: .01, mostOut: .1}
 )
 
 // A knot is a quantile of a column between two edges; below counts the rows at or below each.
@@ -135,7 +135,7 @@ func (r *rows) narrow(ctx context.Context, list []*knot, look *fineness) error {
 }
 
 // most returns the number of rows of an interval that is not divided.
-func (f *fineness) most(r *rows) float64 { return max(f.crowd, f.crowded*r.tasks.rows) }
+func (f *fineness) most(r *rows) float64 { return max(f.fewRows, f.fewShare*r.tasks.rows) }
 
 // countBelow returns, for the three places in the interval of every knot, the number of training rows with a
 // value at or below.

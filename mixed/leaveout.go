@@ -50,7 +50,7 @@ func (c *choice) eachResidual(w *worker, k int, f func(row int, e, h float64)) {
 	w.cov = dense.Grow(w.cov, p*p)
 	w.solver.Coefficients(w.v, w.cov, c.m.mean, c.m.c)
 	noise := c.m.prior.Noise.Variance * cmp.Or(w.task.Noise, 1)
-	for from := 0; from < len(list) && (from == 0 || !w.ended()); from += batch {
+	for from := 0; from < len(list) && (from == 0 || !w.cancelled()); from += batch {
 		rows := list[from:min(from+batch, len(list))]
 		n := len(rows)
 		w.x, w.y, w.g = dense.Grow(w.x, n*p), dense.Grow(w.y, n), dense.Grow(w.g, n*p)
@@ -66,9 +66,9 @@ func (c *choice) eachResidual(w *worker, k int, f func(row int, e, h float64)) {
 	}
 }
 
-// leaveOneOut returns the sums of rowErrors over the training rows in the tasks of climbs, exactly; rows count
-// by the weights that the table gives them alone. For one owner: from totals, a member that lies could have
-// one row make up the sum.
+// leaveOneOut returns the sums of rowErrors over the training rows in the tasks that optimisers use, exactly;
+// rows count by the weights that the table gives them alone. For one owner: from totals, a member that lies
+// could have one row make up the sum.
 func (c *choice) leaveOneOut(ctx context.Context) *total {
 	return c.s.solveOwn(ctx, c.m.prior, c.s.some, 2, func(w *worker, k int, part []float64) {
 		c.eachResidual(w, k, func(row int, e, h float64) {
@@ -82,9 +82,9 @@ func (c *choice) leaveOneOut(ctx context.Context) *total {
 	})
 }
 
-// crossValidate returns the sums of rowErrors over the training rows of this owner in the tasks of climbs, by
-// generalised cross-validation of every task (Golub, Heath and Wahba 1979): with the mean h of the rows of a
-// task in place of the h of each row.
+// crossValidate returns the sums of rowErrors over the training rows of this owner in the tasks that
+// optimisers use, by generalised cross-validation of every task (Golub, Heath and Wahba 1979): with the mean
+// h of the rows of a task in place of the h of each row.
 func (c *choice) crossValidate(ctx context.Context) *total {
 	t := c.s.solveOwn(ctx, c.m.prior, c.s.some, 2, func(w *worker, k int, part []float64) {
 		e := c.errorsOf(w, k)
@@ -105,8 +105,8 @@ func (c *choice) errorsOf(w *worker, k int) rowErrors {
 	return rowErrors{squares, squares / square(remainder(h/float64(len(c.s.rows.of(k)))))}
 }
 
-// clearlyBetter reports whether choice a predicts rows that are left out better than choice b, by two standard
-// errors over the tasks of the difference of squared errors. It takes one sum.
+// clearlyBetter reports whether choice a predicts rows that are left out better than choice b, by two
+// standard errors over the tasks of the difference of squared errors. It takes one sum.
 func clearlyBetter(ctx context.Context, a, b *choice) (bool, error) {
 	own := make([]float64, len(a.s.packed)) // errors of tasks by a
 	ours := a.s.solveOwn(ctx, a.m.prior, a.s.some, 0, func(w *worker, k int, _ []float64) {
@@ -143,9 +143,9 @@ func scoresOf(ctx context.Context, list ...*choice) ([]float64, error) {
 	return scores, err
 }
 
-// errorsOfTargets returns the sum, over the training rows of this owner in the tasks of climbs, of the
-// squared errors of predictions without the row, in units of the target's deviation, times the rows' weights.
-// For the logarithm of the target a prediction is the median.
+// errorsOfTargets returns the sum, over the training rows of this owner in the tasks that optimisers use, of
+// the squared errors of predictions without the row, in units of the target's deviation, times the rows'
+// weights. For the logarithm of the target a prediction is the median.
 func (c *choice) errorsOfTargets(ctx context.Context) *total {
 	r, target := c.s.rows, &c.s.rows.raw
 	if c.s.log {

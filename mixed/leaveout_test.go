@@ -21,7 +21,7 @@ func TestLeaveOneOutAgainstDenseConditioning(t *testing.T) {
 				s, q := someStats(t, curves, ratio)
 				m, _, err := s.evaluate(t.Context(), q)
 				check.Done(err)
-				c := &choice{s: s, climbed: climbed{q: q, m: m}}
+				c := &choice{s: s, optimum: optimum{q: q, m: m}}
 				got, tasks := c.leaveOneOut(t.Context()), c.crossValidate(t.Context())
 				check.Done(errors.Join(got.err, tasks.err))
 				byTask := 0.0 // of the same residuals
@@ -151,9 +151,9 @@ func TestErrorsOfTargets(t *testing.T) {
 			s = plain.withLogarithm()
 		}
 		c := s.candidate(0)
-		climb := c.newClimb(s.start())
-		check.Done(climbAll(t.Context(), climb))
-		c.take(&climb.best)
+		o := c.newOptimiser(s.start())
+		check.Done(optimiseAll(t.Context(), o))
+		c.keepHigher(&o.best)
 		want := 0.0
 		s.solveOwn(t.Context(), c.m.prior, s.tasks, 0, func(w *worker, k int, _ []float64) {
 			c.eachResidual(w, k, func(row int, e, h float64) {

@@ -26,12 +26,12 @@
 // marginal likelihood (empirical Bayes). The values of a number that nearly all tasks share, such as a year,
 // get columns of their own in the mean where rows that are left out are then predicted better ([Period]).
 //
-// The estimator is the alternation of AltGDmin with posterior moments: b_t given W by its posterior mean and
+// The estimator is the alternation of AltGDmin with posterior means: b_t given W by its posterior mean and
 // covariance, then a scaled gradient step on W, W + (sum G_t)^-1 gradient (mean b b')^-1, and closed forms
 // for the strengths, which are steps of EM; Anderson acceleration on top. Ranks 0 to 3 are compared by
 // penalised evidence, without curves and, around the best of them, with curves, which are kept where they are
-// 3 nats better. Each form climbs once more from the end of the other one, so that neither wins by its start.
-// Where the residuals support noise by task, lower ranks are compared again with it.
+// 3 nats better. Each form starts once more from the optimum of the other one, so that neither wins by its
+// start. Where the residuals support noise by task, lower ranks are compared again with it.
 //
 // A task keeps its products X'X, X'y, y'y, or its rows where these are fewer than the columns. Rows and tasks
 // are added up in an order of their contents, so results have the same bits for every number of workers, and

@@ -22,8 +22,8 @@ const (
 	leastDF     = 1.0 // degrees of freedom of the residuals of a task that the test counts
 )
 
-// A scatter is the residual sum of squares of a task and its degrees of freedom.
-type scatter struct{ squares, freedom float64 }
+// A residualSS is the residual sum of squares of a task and its degrees of freedom.
+type residualSS struct{ squares, freedom float64 }
 
 // chooseNoise returns the choice with noise by task in its weights where the likelihood of the residuals
 // supports it and rows that are left out are clearly predicted better. Where they are not, the rows of all
@@ -102,7 +102,7 @@ func (c *choice) noiseOfTasks(ctx context.Context) (*taskNoise, error) {
 	if c.q.noise <= 2*leastNoise {
 		return nil, nil // an exact fit: its residuals are rounding
 	}
-	list, err := c.s.scatters(ctx, c.m)
+	list, err := c.s.residualsOfTasks(ctx, c.m)
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +116,7 @@ func (c *choice) noiseOfTasks(ctx context.Context) (*taskNoise, error) {
 }
 
 // set sets the posterior variances of the tasks.
-func (n *taskNoise) set(list []scatter) {
+func (n *taskNoise) set(list []residualSS) {
 	n.variances, n.freedoms = make([]float64, len(list)), make([]float64, len(list))
 	for k, e := range list {
 		n.freedoms[k] = n.freedom + e.freedom
@@ -124,14 +124,14 @@ func (n *taskNoise) set(list []scatter) {
 	}
 }
 
-// weighTasks returns the choice after climbs with noise by task: first with the noise that is given, in at
-// most that number of evaluations, then with the noise about that.
+// weighTasks returns the choice after optimisation with noise by task: first with the noise that is given, in
+// at most that number of evaluations, then with the noise about that.
 func (c *choice) weighTasks(ctx context.Context, noise *taskNoise, first int) (*weighted, error) {
 	own := &taskNoise{noise.usual, noise.freedom, slices.Clone(noise.variances), noise.freedoms}
 	out := &weighted{*c, own, c, noise}
 	for round := range noiseRounds {
 		if round > 0 {
-			list, err := out.s.scatters(ctx, out.m)
+			list, err := out.s.residualsOfTasks(ctx, out.m)
 			if err != nil {
 				return nil, err
 			}
@@ -151,13 +151,13 @@ func (c *choice) weighTasks(ctx context.Context, noise *taskNoise, first int) (*
 		if round > 0 && s.some == s.tasks {
 			most = 3 * iterations
 		}
-		end, err := s.climb(ctx, s.tasks, out.q, most)
+		end, err := s.optimise(ctx, s.tasks, out.q, most)
 		if err != nil {
 			return nil, err
 		}
 		end.converged = end.converged || s.some != s.tasks && out.converged
 		out.noise.scale(end.q.noise / out.q.noise)
-		out.climbed = *end
+		out.optimum = *end
 	}
 	return out, nil
 }
@@ -168,16 +168,16 @@ func (n *taskNoise) scale(factor float64) {
 	floats.Scale(factor, n.variances)
 }
 
-// scatters returns the residuals of all tasks of this owner at strengths, in units of their variance at ratio
-// 1. A task out of range has none: it is out of range in the sums of the next climb.
-func (s *stats) scatters(ctx context.Context, m *moments) ([]scatter, error) {
-	list := make([]scatter, len(s.packed))
+// residualsOfTasks returns the sums for all tasks of this owner at the mean's posterior, in units of their
+// variance at ratio 1. A task out of range has none: it is out of range in the sums of the next optimiser.
+func (s *stats) residualsOfTasks(ctx context.Context, m *meanPosterior) ([]residualSS, error) {
+	list := make([]residualSS, len(s.packed))
 	share := m.determined / s.tasks.rows
 	t := s.solveOwn(ctx, m.prior, s.tasks, 0, func(w *worker, k int, _ []float64) {
 		w.solver.Coefficients(w.v, nil, m.mean, nil)
 		edf := w.solver.Effective()
 		n := float64(w.task.Rows)
-		list[k] = scatter{w.task.Residual(w.v) / s.meanBound(k), max(n-edf-float64(share*n), 0)}
+		list[k] = residualSS{w.task.Residual(w.v) / s.meanBound(k), max(n-edf-float64(share*n), 0)}
 	})
 	if errors.Is(t.err, errNumeric) {
 		t.err = nil
@@ -210,7 +210,7 @@ const absurd = 4
 // refuses reports whether an owner is against noise by task: its residuals are larger than the distances of
 // its targets from their mean, so that the model is not one of its rows. A member that lies about the mean
 // could otherwise have all tasks but one count as loud, and see this one alone.
-func (g *guard) refuses(list []scatter) bool {
+func (g *guard) refuses(list []residualSS) bool {
 	if g == nil {
 		return false
 	}
@@ -232,15 +232,15 @@ func (g *guard) refuses(list []scatter) bool {
 // noiseGrid is the number of degrees of freedom that are compared, 1 to 1024.
 const noiseGrid = 41
 
-// fitNoise returns the distribution of noise over the tasks of all owners. For scatter (q, d) and v ~ inverse
-// chi-squared(f, s) the likelihood of v^(-d/2) exp(-q/2v) is
+// fitNoise returns the distribution of noise over the tasks of all owners. For a sum q with d degrees of
+// freedom and v ~ inverse chi-squared(f, s) the likelihood of v^(-d/2) exp(-q/2v) is
 //
 //	Gamma((f+d)/2) / Gamma(f/2) (f s/2)^(f/2) / ((f s + q)/2)^((f+d)/2).
 //
 // For every f of a grid, Newton's method finds the best s by its logarithm.
-func fitNoise(ctx context.Context, r *rows, list []scatter) (noiseFit, error) {
+func fitNoise(ctx context.Context, r *rows, list []residualSS) (noiseFit, error) {
 	against := map[bool]float64{true: 1}[r.guard.refuses(list)]
-	list = slices.DeleteFunc(slices.Clone(list), func(e scatter) bool { return e.freedom < leastDF })
+	list = slices.DeleteFunc(slices.Clone(list), func(e residualSS) bool { return e.freedom < leastDF })
 	sums := []float64{0, 0, 0, against}
 	for _, e := range list {
 		floats.Add(sums[:3], []float64{e.squares, e.freedom, 1})
@@ -286,9 +286,9 @@ func fitNoise(ctx context.Context, r *rows, list []scatter) (noiseFit, error) {
 	return noiseFit{usual: out[0], freedom: out[1], gain: out[2]}, err
 }
 
-// inOrder returns the scatters of the own tasks in totals, in their order, from a list of all tasks of the
-// table.
-func (r *rows) inOrder(all []scatter) (list []scatter) {
+// inOrder returns the residual sums of the own tasks in totals, in their order, from a list of all tasks of
+// the table.
+func (r *rows) inOrder(all []residualSS) (list []residualSS) {
 	for _, k := range r.tasks.own {
 		list = append(list, all[k])
 	}
@@ -302,7 +302,7 @@ const (
 
 // noiseStep takes a Newton step of every scale towards a zero of the derivative of the likelihood by its
 // logarithm, and returns the length of the longest.
-func noiseStep(ctx context.Context, r *rows, list []scatter, tasks float64,
+func noiseStep(ctx context.Context, r *rows, list []residualSS, tasks float64,
 	degrees, scales []float64) (longest float64, err error) {
 	n := len(scales)
 	v := make([]float64, 2*n)

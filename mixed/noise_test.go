@@ -70,11 +70,11 @@ func TestFitNoiseRecoversTheDistribution(t *testing.T) {
 		}
 		return sum
 	}
-	differ, alike := make([]scatter, 4000), make([]scatter, 4000)
+	differ, alike := make([]residualSS, 4000), make([]residualSS, 4000)
 	for k := range differ {
-		differ[k], alike[k] = scatter{8 * 2.5 / chi(8) * chi(12), 12}, scatter{2.5 * chi(12), 12}
+		differ[k], alike[k] = residualSS{8 * 2.5 / chi(8) * chi(12), 12}, residualSS{2.5 * chi(12), 12}
 	}
-	differ = append(differ, scatter{1e9, 0.5}) // too few degrees of freedom to count
+	differ = append(differ, residualSS{1e9, 0.5}) // too few degrees of freedom to count
 	one := &rows{sums: Local{}}
 	found := check.OK(fitNoise(t.Context(), one, differ))
 	usual, freedom, gain := found.usual, found.freedom, found.gain

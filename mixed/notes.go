@@ -15,7 +15,7 @@ const (
 )
 
 // notes returns sentences about the data and the result that a user should read.
-func (f *fitter) notes(chosen *choice, m *moments, report *Report) (list []string) {
+func (f *fitter) notes(chosen *choice, m *meanPosterior, report *Report) (list []string) {
 	add := func(when bool, format string, args ...any) {
 		if when {
 			list = append(list, fmt.Sprintf(format, args...))
@@ -40,7 +40,7 @@ func (f *fitter) notes(chosen *choice, m *moments, report *Report) (list []strin
 		"each is %.3g times farther from its prediction without the row than from its prediction with the row. "+
 		"Errors of training rows, the noise and intervals of these tasks say little: "+
 		"leave columns out, or try --no-curves.", min(closer, 1e6))))
-	add(f.crowded, "Curves were left out: with them there would be more than %d columns.", widest)
+	add(f.tooWide, "Curves were left out: with them there would be more than %d columns.", widest)
 	columns, rows := len(f.plain.design.Scale), len(f.rows.order)
 	add(f.plain.design.Axes != nil, "There are %d columns for %d training rows: the model works in the span of "+
 		"these rows, without curves, and all columns share one strength.", columns, rows)

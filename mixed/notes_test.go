@@ -39,8 +39,8 @@ func TestNotes(t *testing.T) {
 		not    string
 	}{
 		"columns":                {linear, Options{}, []string{`without variation in training rows have no effect: "same".`}, "--log-target"},
-		"odd row":                {wrong, Options{CommonNoise: true}, []string{`row 51 of task "c"`}, "log-target"},
-		"odd row, noise by task": {wrong, Options{}, []string{`row 51 of task "c"`}, "log-target"},
+		"outlier":                {wrong, Options{CommonNoise: true}, []string{`row 51 of task "c"`}, "log-target"},
+		"outlier, noise by task": {wrong, Options{}, []string{`row 51 of task "c"`}, "log-target"},
 		"logarithm":              {growth, Options{NoCurves: true}, []string{"try --log-target"}, "exactly"},
 		"logarithm taken":        {growth, Options{LogTarget: true}, nil, "--log-target"},
 		"exact":                  {func(_ int, x, _ float64) float64 { return 2 * x }, Options{}, []string{"fitted almost exactly"}, "same in all"},

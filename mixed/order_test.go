@@ -106,8 +106,8 @@ func TestSameBitsInAnyOrder(t *testing.T) {
 	}
 }
 
-// The tasks of climbs are the same in any order of rows, tasks and columns, under any names and in any units.
-func TestTasksOfClimbs(t *testing.T) {
+// The tasks that optimisers use are the same in any order of rows, tasks and columns, under any names and in any units.
+func TestSomeTasks(t *testing.T) {
 	const width = 3000 // of a design, so that an iteration on all tasks would be expensive
 	d := drawing{tasks: 200, rows: 4, features: 3, levels: 1, slopes: .5, noise: 1}.table(t, 8)
 	for i := range d.Targets {
@@ -116,22 +116,22 @@ func TestTasksOfClimbs(t *testing.T) {
 			d.TaskOf[i] = k + 1
 		}
 	}
-	climbs := func(d *Data) (names []string) {
+	some := func(d *Data) (names []string) {
 		s := statsOf(t, d, false, 1)
-		set := s.climbTasks(width)
+		set := s.someTasks(width)
 		rows := 0
 		for _, k := range set.own {
 			names = append(names, d.TaskNames[k])
 			rows += len(s.rows.of(k))
 		}
-		check.FailIf(t, len(names) >= 200 || len(names) < climbTasks || set.count != float64(len(names)) || set.rows != float64(rows),
+		check.FailIf(t, len(names) >= 200 || len(names) < leastSome || set.count != float64(len(names)) || set.rows != float64(rows),
 			"%d tasks: %+v", len(names), set)
 		return names
 	}
-	want := climbs(d)
+	want := some(d)
 	for seed := range uint64(5) {
 		moved, _ := d.shuffled(seed, nil)
-		check.FailIf(t, !slices.Equal(climbs(moved), want), "order %d: other tasks", seed)
+		check.FailIf(t, !slices.Equal(some(moved), want), "order %d: other tasks", seed)
 	}
 	in := Input{Table: d}
 	slices.Sort(want)
@@ -142,7 +142,7 @@ func TestTasksOfClimbs(t *testing.T) {
 			other.Values[1][i] *= -unit
 		}
 		other.Values[0], other.Values[1] = other.Values[1], other.Values[0]
-		got := climbs(other)
+		got := some(other)
 		slices.Sort(got)
 		check.FailIf(t, !slices.Equal(got, want), "target times %v: other tasks", unit)
 	}

@@ -212,12 +212,12 @@ func Together(ctx context.Context, list []Input, net *consensus.Network, o Optio
 			if own := new(Error); errors.As(err, &own) {
 				err = inTable(err, list, i)
 			}
-			return nil, nil, judge(ctx, net, err)
+			return nil, nil, classify(ctx, net, err)
 		}
 	}
 	m, err := join(models)
 	if err != nil {
-		return nil, nil, judge(ctx, net, &Error{error: err, public: "its tasks cannot be kept"})
+		return nil, nil, classify(ctx, net, &Error{error: err, public: "its tasks cannot be kept"})
 	}
 	if err := net.Confirm(ctx); err != nil {
 		return nil, nil, err
@@ -240,11 +240,11 @@ func inTable(err error, list []Input, i int) error {
 	return &Error{fmt.Errorf("%s: %w", name, err), public, own.certain}
 }
 
-// judge returns the meaning of an error after the first total. One that is not about the network follows from
-// totals. Where other processes contribute to totals it is a contradiction between nodes: one may have sent
-// wrong numbers, and no node can know that it is another one than this. An error that is certain is of this
-// owner whatever the totals are. Nothing is sent: other nodes may have found no error, and go on.
-func judge(ctx context.Context, net *consensus.Network, err error) error {
+// classify returns the meaning of an error after the first total. One that is not about the network follows
+// from totals. Where other processes contribute to totals it is a contradiction between nodes: one may have
+// sent wrong numbers, and no node can know that it is another one than this. An error that is certain is of
+// this owner whatever the totals are. Nothing is sent: other nodes may have found no error, and go on.
+func classify(ctx context.Context, net *consensus.Network, err error) error {
 	var own *Error
 	var peer *transport.PeerError
 	switch {

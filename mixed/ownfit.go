@@ -20,8 +20,8 @@ type OwnFit struct {
 	// Own are the errors of the owner's fit, and Shared the errors of the model of all owners.
 	Own    Errors `json:"own"`
 	Shared Errors `json:"shared"`
-	// Gain is 1 - RMSE of the shared model / RMSE of the owner's fit, and Low to High its 95 % interval, as
-	// in a Verdict.
+	// Gain is 1 - RMSE of the shared model / RMSE of the owner's fit, and Low to High its 95 % interval,
+	// as in a Verdict.
 	Gain float64 `json:"gain"`
 	Low  float64 `json:"gain_low"`
 	High float64 `json:"gain_high"`
@@ -94,7 +94,7 @@ func (t *ownedTable) compare(ctx context.Context) (*OwnFit, error) {
 		}
 	}
 	out.Own = theirs.Errors(alone.unit)
-	out.judge(ours.Squares, theirs.Squares*ratio*ratio, ours.Rows*exactNoise, c, squares)
+	out.compare(ours.Squares, theirs.Squares*ratio*ratio, ours.Rows*exactNoise, c, squares)
 	return out, nil
 }
 
@@ -119,9 +119,9 @@ func (f *fitter) predictAlone(ctx context.Context, chosen *choice) (err error) {
 	return err
 }
 
-// judge sets the gain and the text from sums of squares of the shared model and of the owner's fit; sums of
+// compare sets the gain and the text from sums of squares of the shared model and of the owner's fit; sums of
 // at most exact belong to exact predictions.
-func (f *OwnFit) judge(ours, other, exact float64, c comparison, squares float64) {
+func (f *OwnFit) compare(ours, other, exact float64, c comparison, squares float64) {
 	if ours <= exact && other <= exact {
 		f.Text = "Both the shared model and the owner's own fit predict the held-out rows of this owner exactly."
 		return

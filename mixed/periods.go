@@ -360,15 +360,15 @@ func (s *stats) withPeriods(ctx context.Context, list []Period) (*stats, error) 
 	return out, out.holdSome(ctx)
 }
 
-// under returns the choice after a climb from its strengths under stats with periods.
+// under returns the choice after optimisation from its variance components under stats with periods.
 func (c *choice) under(ctx context.Context, s *stats) (*choice, error) {
 	out := s.candidate(c.Rank)
 	out.Candidate = c.Candidate
-	end, err := s.climbToAll(ctx, c.q.carry(c.s, s), iterations)
+	end, err := s.optimiseAndPolish(ctx, c.q.carry(c.s, s), iterations)
 	if err != nil {
 		return nil, err
 	}
-	out.climbed = *end
+	out.optimum = *end
 	return &out, nil
 }
 

@@ -85,7 +85,7 @@ func Privately(
 		err = net.Confirm(ctx)
 	}
 	if err != nil {
-		err = judge(ctx, net, err)
+		err = classify(ctx, net, err)
 		if s.account != nil {
 			err = s.account.Ended(err)
 		}
@@ -171,17 +171,17 @@ func (s *privacy) train(ctx context.Context) (*Model, *Report, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	climbs := s.baselineClimbs()
-	if err := climbAll(ctx, climbs...); err != nil {
+	optimisers := s.baselineOptimisers()
+	if err := optimiseAll(ctx, optimisers...); err != nil {
 		return nil, nil, err
 	}
-	if err := s.takeBaselines(ctx, climbs); err != nil {
+	if err := s.takeBaselines(ctx, optimisers); err != nil {
 		return nil, nil, err
 	}
 	return s.report(ctx, chosen)
 }
 
-// report returns the model and the report of given strengths.
+// report returns the model and the report of given variance components.
 func (s *privacy) report(ctx context.Context, chosen *choice) (*Model, *Report, error) {
 	chosen.Chosen, s.freedom = true, max(s.rows.tasks.rows-1, 1)
 	r := &Report{Converged: chosen.converged, Candidates: []Candidate{chosen.Candidate}, Owners: s.net.Len(),

@@ -38,11 +38,11 @@ func (s *privacy) choose(ctx context.Context, res *private.Result) (*choice, err
 	start := f.plain.start()
 	start.tau[0], start.fixed = leastTau, true
 	c := f.plain.candidate(0)
-	first := c.newClimb(start)
-	if err := climbAll(ctx, first); err != nil {
+	first := c.newOptimiser(start)
+	if err := optimiseAll(ctx, first); err != nil {
 		return nil, err
 	}
-	c.take(&first.best)
+	c.keepHigher(&first.best)
 	end, err := c.finish(ctx)
 	if err != nil {
 		return nil, err
@@ -50,7 +50,7 @@ func (s *privacy) choose(ctx context.Context, res *private.Result) (*choice, err
 	return s.given(res, f, end), nil
 }
 
-// given returns the strengths in the design of this process, from the strengths of the intercept and the
+// given returns the variance components in the design of this process, from those of the intercept and the
 // slopes that f has fitted to standardised numbers.
 func (s *privacy) given(res *private.Result, f *fitter, end *choice) *choice {
 	p, rank, unit := s.plain.p, *s.Rank, f.rows.target.Scale
@@ -58,7 +58,7 @@ func (s *privacy) given(res *private.Result, f *fitter, end *choice) *choice {
 	prior.Deviations[0] = unit * end.m.prior.Deviations[0]
 	prior.Noise.Variance = unit * unit * end.q.noise
 	intercept := f.rows.target.Center + float64(unit*end.m.mean[0])
-	m := &moments{prior: prior, mean: append([]float64{intercept}, res.Mean...), c: make([]float64, p*p)}
+	m := &meanPosterior{prior: prior, mean: append([]float64{intercept}, res.Mean...), c: make([]float64, p*p)}
 	for k := range rank {
 		column := prior.Loadings[k*p:][:p]
 		size := f.plain.design.Scale[k]
@@ -75,6 +75,6 @@ func (s *privacy) given(res *private.Result, f *fitter, end *choice) *choice {
 		m.c[j*(p+1)] = float64(res.MeanDeviation*res.MeanDeviation) + sample/float64(s.tasks)
 	}
 	out := s.plain.candidate(rank)
-	out.climbed = climbed{q: &strengths{noise: prior.Noise.Variance}, m: m, converged: end.converged}
+	out.optimum = optimum{q: &varianceComponents{noise: prior.Noise.Variance}, m: m, converged: end.converged}
 	return &out
 }

@@ -9,10 +9,10 @@ import (
 const AllRows = "all rows"
 
 // A judgedForm is what the held-out rows have judged: the choice of a fit, and what its report says about the
-// comparison. The fit to all rows starts from its strengths.
+// comparison. The fit to all rows starts from its variance components.
 type judgedForm struct {
 	chosen    *choice
-	first     *strengths // of rank 0 without curves
+	first     *varianceComponents // of rank 0 without curves
 	noise     *taskNoise
 	alike     bool
 	level     float64 // of the noise in intervals
@@ -61,11 +61,11 @@ func (f *fitter) refit(ctx context.Context, old *Model, report *Report, form *ju
 }
 
 // repolish is the number of evaluations on all tasks where these are so expensive that forms were compared on
-// some: the judged strengths belong to all tasks, too, so that few steps are left.
+// some: the judged variance components belong to all tasks, too, so that few steps are left.
 const repolish = 2
 
-// follow returns the choice in the judged form: a climb on all tasks from the judged strengths. It sets the
-// noise of tasks where the form has some.
+// follow returns the choice in the judged form: it optimises on all tasks from the judged variance
+// components. It sets the noise of tasks where the form has some.
 func (f *fitter) follow(ctx context.Context) (*choice, error) {
 	form := f.form
 	if f.plain.design.Axes != nil || form.chosen.s.design.Axes != nil {
@@ -76,11 +76,11 @@ func (f *fitter) follow(ctx context.Context) (*choice, error) {
 		return nil, err
 	}
 	first := f.newForm(f.plain).end(0)
-	c := first.newClimb(form.first)
-	if err := climbAll(ctx, c); err != nil {
+	c := first.newOptimiser(form.first)
+	if err := optimiseAll(ctx, c); err != nil {
 		return nil, err
 	}
-	first.take(&c.best)
+	first.keepHigher(&c.best)
 	if _, err := f.bound(ctx, first); err != nil {
 		return nil, err
 	}
@@ -111,12 +111,12 @@ func (f *fitter) follow(ctx context.Context) (*choice, error) {
 		f.noise = loud.noise
 		return &loud.choice, nil
 	}
-	end, err := s.climb(ctx, s.tasks, out.q, most)
+	end, err := s.optimise(ctx, s.tasks, out.q, most)
 	if err != nil {
 		return nil, err
 	}
 	end.converged = end.converged || out.converged
-	out.climbed = *end
+	out.optimum = *end
 	if form.alike {
 		f.noise, err = out.noiseOfTasks(ctx)
 		f.alike = f.noise != nil
@@ -141,7 +141,7 @@ func (f *fitter) samePeriods(ctx context.Context, s *stats) (*stats, error) {
 }
 
 // followAnew is follow where one of the designs has axes: columns of one are no columns of the other, so that
-// climbs at the judged rank begin again.
+// optimisation at the judged rank begins again.
 func (f *fitter) followAnew(ctx context.Context) (*choice, error) {
 	f.Rank = &f.form.chosen.Rank
 	chosen, err := f.choose(ctx)
@@ -157,9 +157,9 @@ type columnKey struct {
 	feature, index int
 }
 
-// carry returns the strengths of a design for another design of the features: the strengths of the groups of
-// its columns, and the start for columns that only the other design has.
-func (q *strengths) carry(from, to *stats) *strengths {
+// carry returns the variance components of a design for another design of the features: the strengths of the
+// groups of its columns, and the start for columns that only the other design has.
+func (q *varianceComponents) carry(from, to *stats) *varianceComponents {
 	key := func(c Column) columnKey { return columnKey{c.Kind, c.Feature, c.Index} }
 	groups, means := map[columnKey]int{}, map[columnKey]float64{}
 	for j, c := range from.columns {

@@ -13,7 +13,7 @@ import (
 )
 
 // The fit to all rows has the form of the judged model, and predicts as a fit that compares no forms and
-// starts from nothing: both climb to the same top. What the held-out rows have judged stays in the report.
+// starts from nothing: both reach the same optimum. What the held-out rows have judged stays in the report.
 func TestRefitIsFitOfAllRows(t *testing.T) {
 	flat := []float64{5, -1, 1}
 	for name, table := range map[string]*Data{
@@ -41,7 +41,7 @@ func TestRefitIsFitOfAllRows(t *testing.T) {
 			again, _ := fitted(t, table, Options{Rank: &form.Prior.Rank, NoCurves: len(form.Design.Curves) == 0})
 			ours, theirs := values(t, m, table), values(t, again, table)
 			distance := floats.Distance(ours, theirs, 2) / math.Sqrt(float64(len(ours)))
-			// Both ends of climbs are within a nat of the top: predictions within a share of the noise.
+			// Both optima are within a nat of the top: predictions within a share of the noise.
 			check.FailIf(t, distance > .1*again.Noise(), "predictions differ by %v, noise %v", distance, again.Noise())
 			if was, is := again.Parameters().Prior.Noise, p.Prior.Noise; (was.TaskFreedom > 0) != (is.TaskFreedom > 0) {
 				t.Errorf("noise %+v, again %+v", is, was)
@@ -103,11 +103,11 @@ func TestCarry(t *testing.T) {
 	less.Curves = slices.Delete(slices.Clone(less.Curves), 1, 2) // of the second feature
 	other := check.OK(newStats(t.Context(), to.rows, &less, 1))
 	got := q.carry(from, other)
-	want := &strengths{sigma: []float64{1, 2, 3, 4, 5, 7}, common: []float64{.5, .6, .7, .8, .9, 1.1}, rank: 1, w: q.w, noise: .7,
+	want := &varianceComponents{sigma: []float64{1, 2, 3, 4, 5, 7}, common: []float64{.5, .6, .7, .8, .9, 1.1}, rank: 1, w: q.w, noise: .7,
 		tau: []float64{.1, .2, .4}, group: got.group}
 	check.FailIf(t, !reflect.DeepEqual(got, want), "carried %+v, want %+v", got, want)
 	back := got.carry(other, from) // the curve that is new begins as any
-	want = &strengths{sigma: []float64{1, 2, 3, 4, 5, .2, 7}, common: []float64{.5, .6, .7, .8, .9, .2, 1.1}, rank: 1, w: q.w,
+	want = &varianceComponents{sigma: []float64{1, 2, 3, 4, 5, .2, 7}, common: []float64{.5, .6, .7, .8, .9, .2, 1.1}, rank: 1, w: q.w,
 		noise: .7, tau: []float64{.1, .2, math.Exp(-1.5), .4}, group: q.group}
 	check.FailIf(t, !reflect.DeepEqual(back, want), "carried back %+v, want %+v", back, want)
 }

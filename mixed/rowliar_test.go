@@ -61,7 +61,7 @@ func TestMeanSteered(t *testing.T) {
 			case strings.HasPrefix(what, "scores") && !steered: // no deviations next
 				copy(v[len(v)-numbers-decisions:], []float64{0, 0, 0, 0, 0, 0, 0, .1, 1})
 				steered = true
-			case strings.HasPrefix(what, "scores"): // all climbs end
+			case strings.HasPrefix(what, "scores"): // all optimisers end
 				done = true
 				for _, b := range append(f.simpler(), baseline{}) {
 					v[0] = 1
@@ -105,7 +105,7 @@ func TestRemaindersSteered(t *testing.T) {
 	s := f.plain
 	q := s.start()
 	q.sigma, q.noise = []float64{0, 0, 0}, 1
-	m := check.OK(s.moments(t.Context(), s.tasks, q))
+	m := check.OK(s.meanPosterior(t.Context(), s.tasks, q))
 	w := aimed(s.design, value)
 	m.mean = make([]float64, s.p)
 	for i := range s.p {
@@ -113,7 +113,7 @@ func TestRemaindersSteered(t *testing.T) {
 			m.c[i*s.p+j] = w[i] * w[j]
 		}
 	}
-	c := &choice{s: s, climbed: climbed{q: q, m: m}}
+	c := &choice{s: s, optimum: optimum{q: q, m: m}}
 	read := func(t *total) float64 { return t.v[0] - t.v[1]*square(leastRemainder) }
 	want := square(f.rows.standardized(at, false))
 	if got := read(c.leaveOneOut(t.Context())); math.Abs(got-want) > 1e-9 {
@@ -137,11 +137,11 @@ func TestNoiseSteered(t *testing.T) {
 		s := f.plain
 		q := s.start()
 		q.sigma = []float64{0, 0, 0}
-		m := check.OK(s.moments(t.Context(), s.tasks, q))
+		m := check.OK(s.meanPosterior(t.Context(), s.tasks, q))
 		if aim {
 			m.mean = aimed(s.design, 7)
 		}
-		list := check.OK(s.scatters(t.Context(), m))
+		list := check.OK(s.residualsOfTasks(t.Context(), m))
 		noise := &taskNoise{usual: 1, freedom: 4}
 		noise.set(list)
 		check.FailIf(t, aim && floats.MinIdx(noise.variances) != 7, "task %d is the quiet one", floats.MinIdx(noise.variances))
@@ -160,7 +160,7 @@ func TestCutErrors(t *testing.T) {
 	s := f.plain
 	f.rows.guard = &guard{rows: f.rows, left: make([]bool, 2)}
 	for size, out := range map[float64]bool{1: false, 1e7: true} {
-		m := &moments{prior: s.prior(s.start()), mean: []float64{0, size}, c: make([]float64, 4)}
+		m := &meanPosterior{prior: s.prior(s.start()), mean: []float64{0, size}, c: make([]float64, 4)}
 		f.theta = []float64{0, size, 0, size}
 		sums := check.OK(f.scorerOf([]method{{name: Ours, s: s, m: m}}).sum(t.Context()))
 		check.FailIf(t, (sums[0] == 0) != out || sums[2] != 0, "slope %v: sums %v", size, sums)

@@ -51,7 +51,8 @@ func newRows(ctx context.Context, in *Input, o *Options) (*rows, error) {
 	return r, r.describe(ctx, o)
 }
 
-// counts reports whether a row is a training row of positive weight that the rules have not left out by itself.
+// counts reports whether a row is a training row of positive weight that the rules have not left out by
+// itself.
 func (r *rows) counts(row int) bool {
 	return r.in.trains(row) && r.in.weight(row) > 0 && r.guard.keeps(row)
 }
@@ -129,7 +130,7 @@ func (r *rows) reader() func(row int) []float64 {
 		return func(row int) []float64 {
 			x := r.in.Table.X(own, row)
 			r.guard.hide(x)
-			r.guard.hold(x)
+			r.guard.replace(x)
 			return x
 		}
 	}
@@ -147,7 +148,7 @@ func (r *rows) reader() func(row int) []float64 {
 				x[j] = 0
 			}
 		}
-		r.guard.hold(x)
+		r.guard.replace(x)
 		return x
 	}
 }

@@ -111,7 +111,7 @@ func costOf(t *testing.T, in Input) cost {
 	return c
 }
 
-// describeTogether has owners add up what comes before the first climb.
+// describeTogether has owners add up what comes before the first optimiser.
 func describeTogether(t *testing.T, list []Input, o Options) (fits []*fitter, errs []error) {
 	fits, errs = make([]*fitter, len(list)), make([]error, len(list))
 	var wait sync.WaitGroup

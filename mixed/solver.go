@@ -31,7 +31,7 @@ type solver struct {
 	m, h        []float64 // information
 	part, inner []float64 // of AddSpread and Coefficients
 	gain        []float64 // of Coefficients
-	ended       func() bool
+	cancelled   func() bool
 }
 
 // longWork is the number of multiplications of a product of matrices from which a solver asks before it
@@ -40,7 +40,7 @@ const longWork = 1 << 23
 
 // stops reports whether to leave a task of so much work where it is, since its result is not wanted any more.
 func (s *solver) stops(rows int) bool {
-	return float64(rows)*square(float64(s.width())) > longWork && s.ended != nil && s.ended()
+	return float64(rows)*square(float64(s.width())) > longWork && s.cancelled != nil && s.cancelled()
 }
 
 // width returns P.

@@ -45,9 +45,9 @@ func (r *rows) numeric() (list []int) {
 }
 
 // addCurves returns the design with curves of the numeric features that have enough distinct values,
-// projected off 1 and the feature, if there are at most 300 columns in all; crowded reports that curves were
+// projected off 1 and the feature, if there are at most 300 columns in all; tooWide reports that curves were
 // left out for that.
-func (r *rows) addCurves(ctx context.Context, d Design) (with Design, crowded bool, err error) {
+func (r *rows) addCurves(ctx context.Context, d Design) (with Design, tooWide bool, err error) {
 	if d.Width() > widest {
 		return d, true, nil
 	}

@@ -142,9 +142,9 @@ func TestCurvesOfManyColumns(t *testing.T) {
 			add(t, table, "a", 0, x...)
 		}
 		r := check.OK(newRows(t.Context(), &Input{Table: table}, &Options{}))
-		d, crowded, err := r.addCurves(t.Context(), r.newDesign())
-		if err != nil || len(d.Curves) != want || crowded != (want == 0) {
-			t.Errorf("%d columns: %d curves of %d columns in all, crowded %v", len(names), len(d.Curves), d.Width(), crowded)
+		d, tooWide, err := r.addCurves(t.Context(), r.newDesign())
+		if err != nil || len(d.Curves) != want || tooWide != (want == 0) {
+			t.Errorf("%d columns: %d curves of %d columns in all, too wide %v", len(names), len(d.Curves), d.Width(), tooWide)
 		}
 	}
 }

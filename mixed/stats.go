@@ -21,7 +21,7 @@ type stats struct {
 	log     bool        // the targets are logarithms
 	linear  int         // columns before the columns of curves: the constant and one per feature
 	active  []bool      // columns that vary, and the constant
-	group   []int       // of the mean's strengths, see strengths.tau, for every column
+	group   []int       // of the mean's strengths, see varianceComponents.tau, for every column
 	within  []bool      // those that vary within a task, and the constant: others have no deviations
 	barred  []bool      // columns with rare values at some owner: they have neither deviations nor loadings
 	packed  [][]float64 // products of every task, see packedSize; nil for a task of rows
@@ -29,7 +29,7 @@ type stats struct {
 	bounds  []float64   // weights of rows of the table by their distance, see boundRows; nil: 1
 	ratio   []float64   // noise variance of every task over the common one; nil where all are 1
 	tasks   *taskSet    // tasks with rows
-	some    *taskSet    // tasks of climbs
+	some    *taskSet    // tasks that optimisers use
 	total   []float64   // sum of X'X over tasks, p x p; only the upper triangle
 	gram    []float64   // Cholesky factor of the linear block of total with a small ridge
 	workers int
@@ -43,15 +43,16 @@ type worker struct {
 	x, y    []float64
 	g, c    []float64
 	read    func(row int) []float64
-	u, v, z []float64 // p entries each
-	cov     []float64 // of coefficients, p x p
-	far     []oddRow  // of the task
-	less    moments   // without the task
+	u, v, z []float64     // p entries each
+	cov     []float64     // of coefficients, p x p
+	far     []outlier     // of the task
+	less    meanPosterior // without the task
 	ctx     context.Context
 }
 
-// ended reports whether the context of the sum has ended: then long work on a task stops, whatever it has.
-func (w *worker) ended() bool { return w.ctx.Err() != nil }
+// cancelled reports whether the context of the sum has ended: then long work on a task stops, whatever it
+// has.
+func (w *worker) cancelled() bool { return w.ctx.Err() != nil }
 
 // batch is the number of rows in one matrix product.
 const batch = 512
@@ -136,7 +137,7 @@ func (s *stats) worker(ctx context.Context) *worker {
 	w, ok := s.idle.Get().(*worker)
 	if !ok {
 		w = &worker{read: s.rows.reader()}
-		w.solver.ended = w.ended
+		w.solver.cancelled = w.cancelled
 		w.u, w.v, w.z = make([]float64, s.p), make([]float64, s.p), make([]float64, s.p)
 	}
 	w.ctx = ctx
@@ -191,7 +192,7 @@ func (s *stats) solveOwn(ctx context.Context, prior *Prior, tasks *taskSet, size
 }
 
 // coefficients sets theta and cov, P x P or nil, to the coefficients of a task and their covariance.
-func (s *stats) coefficients(ctx context.Context, m *moments, k int, theta, cov []float64) error {
+func (s *stats) coefficients(ctx context.Context, m *meanPosterior, k int, theta, cov []float64) error {
 	if cov == nil && !m.prior.deviates() {
 		copy(theta, m.mean)
 		return nil
@@ -207,7 +208,7 @@ func (s *stats) coefficients(ctx context.Context, m *moments, k int, theta, cov 
 
 // posteriors returns the coefficients of all tasks of the table, and their packed covariances where there are
 // at most so many numbers.
-func (s *stats) posteriors(ctx context.Context, m *moments, most int) (
+func (s *stats) posteriors(ctx context.Context, m *meanPosterior, most int) (
 	theta []float64, covariances [][]float64, err error) {
 	tasks, p, size := len(s.rows.in.Table.Tasks()), s.p, dense.Triangle(s.p)
 	all := make([]int, tasks)

@@ -15,7 +15,8 @@ const (
 	heldLeast = 1 << 22 // or that many numbers, 32 MiB
 )
 
-// holdSome holds the rows of the tasks of climbs, where the rows of all tasks would take too much memory.
+// holdSome holds the rows of the tasks that optimisers use, where the rows of all tasks would take too much
+// memory.
 func (s *stats) holdSome(ctx context.Context) error {
 	if s.held != nil || !s.fitsInMemory(s.some) {
 		return nil

@@ -197,8 +197,9 @@ func (g *guard) pairs() []pair {
 	return list
 }
 
-// hold replaces the values of columns that count as constant, or as others, in a row of all owners' features.
-func (g *guard) hold(x []float64) {
+// replace replaces the values of columns that count as constant, or as others, in a row of all owners'
+// features.
+func (g *guard) replace(x []float64) {
 	if g == nil {
 		return
 	}

@@ -12,10 +12,10 @@ import (
 // mostUnseenCost bounds the multiplications of leaving out every task: number of tasks times columns cubed.
 const mostUnseenCost = 4e9
 
-// chooseUnseen sets unseen to the simpler method by whose mean tasks without rows are predicted, and nil for the
-// mean of the model. In the model a column has one slope within tasks and between them, and the rows within
-// tasks determine it; a task without rows has no deviation, so that differences between tasks count in full. It
-// takes one sum.
+// chooseUnseen sets unseen to the simpler method by whose mean tasks without rows are predicted, and nil for
+// the mean of the model. In the model a column has one slope within tasks and between them, and the rows
+// within tasks determine it; a task without rows has no deviation, so that differences between tasks count in
+// full. It takes one sum.
 func (f *fitter) chooseUnseen(ctx context.Context, chosen *choice) error {
 	s := chosen.s
 	size := float64(s.p)
@@ -59,10 +59,10 @@ func (f *fitter) chooseUnseen(ctx context.Context, chosen *choice) error {
 	return nil
 }
 
-// withoutTasks calls f with the squared error of every task of this owner by the mean that the other tasks give,
-// exactly for given strengths, and with a part of a total of two numbers, which it returns. d has the prior
-// standard deviations of the mean.
-func (s *stats) withoutTasks(ctx context.Context, m *moments, d []float64,
+// withoutTasks calls f with the squared error of every task of this owner by the mean that the other tasks
+// give, exactly for given strengths, and with a part of a total of two numbers, which it returns. d has the
+// prior standard deviations of the mean.
+func (s *stats) withoutTasks(ctx context.Context, m *meanPosterior, d []float64,
 	f func(k int, squares float64, part []float64)) *total {
 	sum, err := s.reduceOwn(ctx, s.tasks.own, 2, func(w *worker, k int, part []float64) error {
 		if err := s.set(w, m.prior, k); err != nil {
@@ -96,7 +96,8 @@ func (f *fitter) unseenMean(columns int) []float64 {
 	return out
 }
 
-// followUnseen sets unseen to the method of the judged form, on all rows. It takes one sum where there is one.
+// followUnseen sets unseen to the method of the judged form, on all rows. It takes one sum where there is
+// one.
 func (f *fitter) followUnseen(ctx context.Context) error {
 	judged := f.form.unseen
 	if judged == nil {
@@ -109,7 +110,7 @@ func (f *fitter) followUnseen(ctx context.Context) error {
 		}
 	}
 	q := judged.q.carry(judged.s, s)
-	m, err := s.moments(ctx, s.tasks, q)
+	m, err := s.meanPosterior(ctx, s.tasks, q)
 	if err == nil {
 		f.unseen = &method{name: judged.name, s: s, q: q, m: m, pooled: true}
 	}

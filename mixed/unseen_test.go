@@ -81,7 +81,7 @@ func TestTasksLeftOutAgainstFitsOfTheOthers(t *testing.T) {
 	table := drawing{tasks: 9, rows: 5, features: 2, levels: 1, slopes: 1, noise: 1}.table(t, 3)
 	s := statsOf(t, table, true, 1)
 	q := s.start()
-	m := check.OK(s.moments(t.Context(), s.tasks, q))
+	m := check.OK(s.meanPosterior(t.Context(), s.tasks, q))
 	got := make([]float64, len(s.packed))
 	all := s.withoutTasks(t.Context(), m, s.meanDeviations(q), func(k int, squares float64, _ []float64) { got[k] = squares })
 	check.Done(all.err)
@@ -92,7 +92,7 @@ func TestTasksLeftOutAgainstFitsOfTheOthers(t *testing.T) {
 				less.own = append(less.own, other)
 			}
 		}
-		others := check.OK(s.moments(t.Context(), less, q))
+		others := check.OK(s.meanPosterior(t.Context(), less, q))
 		want, row := 0.0, make([]float64, s.p)
 		for _, i := range s.rows.of(k) {
 			s.design.Apply(row, s.rows.reader()(int(i)))

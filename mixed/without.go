@@ -30,9 +30,9 @@ type without struct {
 // withouts are training rows of this owner.
 type withouts []without
 
-// predictWithout predicts the training rows of this owner, in the tasks of climbs, without themselves. It
-// takes no total, so that it says nothing to others. A task out of range, which the sums of the climbs have
-// met, gives none.
+// predictWithout predicts the training rows of this owner, in the tasks that optimisers use, without
+// themselves. It takes no total, so that it says nothing to others. A task out of range, which the sums of
+// the optimisers have met, gives none.
 func (f *fitter) predictWithout(ctx context.Context, c *choice) (withouts, error) {
 	s, lists := c.s, make([][]without, len(f.in.Table.Tasks()))
 	alike := c.m.prior.Noise.Variance

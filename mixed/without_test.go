@@ -19,7 +19,7 @@ func withoutsOf(t *testing.T, table *Data, noise float64) withouts {
 	m, z, err := s.evaluate(t.Context(), q)
 	check.Done(err)
 	f := &fitter{in: &Input{Table: table}, rows: s.rows, freedom: 1e9}
-	return check.OK(f.predictWithout(t.Context(), &choice{s: s, climbed: climbed{q: q, m: m, z: z}}))
+	return check.OK(f.predictWithout(t.Context(), &choice{s: s, optimum: optimum{q: q, m: m, z: z}}))
 }
 
 // A fit that follows its rows, whatever noise they have, is told from one that predicts them, by the rows
@@ -59,7 +59,7 @@ func TestWithoutsAgainstFitsOfTheOthers(t *testing.T) {
 	m, z, err := s.evaluate(t.Context(), q)
 	check.Done(err)
 	f := &fitter{in: &Input{Table: table}, rows: s.rows, freedom: 1e9}
-	list := check.OK(f.predictWithout(t.Context(), &choice{s: s, climbed: climbed{q: q, m: m, z: z}}))
+	list := check.OK(f.predictWithout(t.Context(), &choice{s: s, optimum: optimum{q: q, m: m, z: z}}))
 	check.FailIf(t, len(list) != table.Rows(), "%d of %d rows", len(list), table.Rows())
 	for at, i := range s.rows.order {
 		one := *s.rows
@@ -67,7 +67,7 @@ func TestWithoutsAgainstFitsOfTheOthers(t *testing.T) {
 		less := *s
 		rest := check.OK(newStats(t.Context(), &one, s.design, 1))
 		less.rows, less.packed, less.held, less.idle = &one, rest.packed, rest.held, rest.idle
-		others, err := less.moments(t.Context(), less.tasks, q)
+		others, err := less.meanPosterior(t.Context(), less.tasks, q)
 		check.Done(err)
 		p := s.p
 		theta, cov, row := make([]float64, p), make([]float64, p*p), make([]float64, p)

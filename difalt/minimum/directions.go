@@ -14,14 +14,14 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A strength is what the nodes sum about an axis q of U.
-type strength struct {
+// An axisSums holds the sums over nodes about an axis q of U.
+type axisSums struct {
 	energy         float64 // E(U q): the increase of the objective without U q, in the unit of energies
 	second, fourth float64 // sums of h_t = w_t (q'b_t)^2 over the eigenvalue of P, and of h_t^2
 }
 
 // Fields implements sums.Record.
-func (s *strength) Fields(row *sums.Row) {
+func (s *axisSums) Fields(row *sums.Row) {
 	row.Number(&s.energy, 1)
 	row.Number(&s.second, 1)
 	row.Number(&s.fourth, 1)
@@ -30,11 +30,11 @@ func (s *strength) Fields(row *sums.Row) {
 // negligible is the part of the largest eigenvalue of P below which another one is mostly rounding.
 const negligible = 1e-12
 
-// strengths of all axes.
-type strengths []strength
+// axesSums are the sums of all axes.
+type axesSums []axisSums
 
 // Fields implements sums.Record.
-func (list strengths) Fields(row *sums.Row) {
+func (list axesSums) Fields(row *sums.Row) {
 	for a := range list {
 		list[a].Fields(row)
 	}
@@ -50,11 +50,11 @@ func (k *problem) explained(ctx context.Context, out *Outcome) (
 	left []*kernel.Tasks, least float64, q []float64, err error) {
 	rows := make([][]float64, len(k.tasks))
 	for i, t := range k.tasks {
-		residuals, parts := make([][]float64, t.Len()), make([]strengths, t.Len())
+		residuals, parts := make([][]float64, t.Len()), make([]axesSums, t.Len())
 		work.For(k.o.Pool, t.Len(), func(task int) {
 			residuals[task], parts[task] = k.explain(i, task)
 		})
-		own := make(strengths, len(k.axes))
+		own := make(axesSums, len(k.axes))
 		b := kernel.NewBuilder(t.Features(), []int{t.Len()}, kernel.Float64)
 		for task, row := range residuals {
 			b.SetRow(0, task, row, 0)
@@ -70,7 +70,7 @@ func (k *problem) explained(ctx context.Context, out *Outcome) (
 	if err := k.net.Sum(ctx, rows); err != nil {
 		return nil, 0, nil, err
 	}
-	all := make(strengths, len(k.axes))
+	all := make(axesSums, len(k.axes))
 	sums.Read(rows[0], all)
 	least, q = math.Inf(1), k.axes[0]
 	for a, axis := range k.axes {
@@ -83,12 +83,12 @@ func (k *problem) explained(ctx context.Context, out *Outcome) (
 	return left, least, q, nil
 }
 
-// explain returns X_t'e_t of one task, and its part of the strength of every axis.
-func (k *problem) explain(i, task int) (row []float64, parts strengths) {
+// explain returns X_t'e_t of one task, and its part of the sums of every axis.
+func (k *problem) explain(i, task int) (row []float64, parts axesSums) {
 	t, u := k.tasks[i], k.u[i]
 	d, r := u.Dims()
 	n, b := t.Samples(task), k.groups[i].B[task*r:][:r]
-	row, parts = make([]float64, tile.Pad(d)), make(strengths, r)
+	row, parts = make([]float64, tile.Pad(d)), make(axesSums, r)
 	if n == 0 {
 		return row[:d], parts
 	}

@@ -11,59 +11,59 @@ import (
 
 const (
 	memory     = 6     // earlier iterations that Anderson acceleration combines
-	flat       = 0.06  // predicted gain in nats below which a climb ends, at least
+	flat       = 0.06  // predicted gain in nats below which an optimiser ends, at least
 	flatShare  = 2e-3  // the same as a share of the penalty of rank 1, whose size evidences are compared on
-	nearlyFlat = 1.0   // predicted gain in nats below which a climb counts as converged
-	iterations = 40    // of a climb
+	nearlyFlat = 1.0   // predicted gain in nats below which an optimiser has converged
+	iterations = 40    // of an optimiser
 	leastSigma = 1e-9  // in the logarithms of pack
 	mostStep   = 1e100 // of a strength after a step that is far too long
 )
 
-// A climbed is the end of a climb.
-type climbed struct {
-	q         *strengths
-	m         *moments // at q
-	z         *second
+// An optimum is the best point of an optimiser.
+type optimum struct {
+	q         *varianceComponents
+	m         *meanPosterior // at q
+	z         *scoreSums
 	evidence  float64
 	converged bool
 }
 
-// A climb raises the evidence of tasks from strengths by steps of improve, with Anderson acceleration from
-// the third on. An accelerated point of lower evidence is replaced by the plain step. A climb ends where
-// neither step is predicted to gain much.
-type climb struct {
-	evaluation             // at the next point
-	left        int        // evaluations
-	higher      bool       // the point that was evaluated is at least as high as the best one
-	safe        *strengths // the plain step from the best point
-	accelerated bool       // the next point is not safe
-	ended       bool
-	level       float64 // predicted gain below which the climb ends
+// An optimiser raises the evidence of tasks from variance components by steps of improve, with Anderson
+// acceleration from the third on. An accelerated point of lower evidence is replaced by the plain step. An
+// optimiser ends where neither step is predicted to gain much.
+type optimiser struct {
+	evaluation                      // at the next point
+	left        int                 // evaluations
+	higher      bool                // the point that was evaluated is at least as high as the best one
+	safe        *varianceComponents // the plain step from the best point
+	accelerated bool                // the next point is not safe
+	finished    bool
+	flatGain    float64 // predicted gain below which it ends
 	at, after   [][]float64
-	best        climbed
+	best        optimum
 }
 
-// newClimb returns a climb of at most that number of evaluations.
-func (s *stats) newClimb(tasks *taskSet, q *strengths, most int) *climb {
-	return &climb{
+// newOptimiser returns an optimiser of at most that number of evaluations.
+func (s *stats) newOptimiser(tasks *taskSet, q *varianceComponents, most int) *optimiser {
+	return &optimiser{
 		evaluation: evaluation{s: s, tasks: tasks, q: q}, left: most, safe: q,
-		level: max(flat, flatShare*s.rankPenalty(tasks, 1)), best: climbed{q: q, evidence: math.Inf(-1)},
+		flatGain: max(flat, flatShare*s.rankPenalty(tasks, 1)), best: optimum{q: q, evidence: math.Inf(-1)},
 	}
 }
 
-// climb climbs alone and returns the end.
-func (s *stats) climb(ctx context.Context, tasks *taskSet, q *strengths, most int) (*climbed, error) {
-	c := s.newClimb(tasks, q, most)
-	err := climbAll(ctx, c)
+// optimise runs one optimiser alone and returns its optimum.
+func (s *stats) optimise(ctx context.Context, tasks *taskSet, q *varianceComponents, most int) (*optimum, error) {
+	c := s.newOptimiser(tasks, q, most)
+	err := optimiseAll(ctx, c)
 	return &c.best, err
 }
 
-// climbAll climbs in step: the sums of independent climbs share messages. A single owner decides which points
-// are higher, on the next points, and on the ends. The error is errNumeric where a climb has no
+// optimiseAll runs optimisers in step: their sums share messages. A single owner decides which points
+// are higher, on the next points, and on the ends. The error is errNumeric where an optimiser has no
 // evidence at its start.
-func climbAll(ctx context.Context, list ...*climb) error {
+func optimiseAll(ctx context.Context, list ...*optimiser) error {
 	for {
-		running := slices.DeleteFunc(slices.Clone(list), func(c *climb) bool { return c.ended })
+		running := slices.DeleteFunc(slices.Clone(list), func(c *optimiser) bool { return c.finished })
 		if len(running) == 0 {
 			break
 		}
@@ -82,20 +82,20 @@ func climbAll(ctx context.Context, list ...*climb) error {
 	return nil
 }
 
-// compareEvidence sets the moments of climbs at their next points, and which points are at least as high as
-// the best ones. It takes one sum.
-func compareEvidence(ctx context.Context, list []*climb) error {
+// compareEvidence sets the evidence of optimisers at their next points, and which points are at least as high
+// as the best ones. It takes one sum.
+func compareEvidence(ctx context.Context, list []*optimiser) error {
 	var decided []float64
 	for _, c := range list {
 		decided = append(decided, make([]float64, 1+len(c.q.numbers()))...)
 	}
-	err := evaluateMoments(ctx, evaluations(list), decided, func() {
+	err := evaluateEvidence(ctx, evaluations(list), decided, func() {
 		at := decided
 		for _, c := range list {
 			if c.err == nil && c.m.evidence+c.q.penalty() >= c.best.evidence-1e-7 {
 				at[0] = 1
 			}
-			at = c.safe.tell(at[1:])
+			at = c.safe.encode(at[1:])
 		}
 	})
 	if err != nil {
@@ -106,17 +106,17 @@ func compareEvidence(ctx context.Context, list []*climb) error {
 		if c.higher = at[0] != 0; c.higher && c.err != nil {
 			return contradiction("a point without evidence is the best one")
 		}
-		if c.safe, at, err = c.safe.told(at[1:]); err != nil {
+		if c.safe, at, err = c.safe.decode(at[1:]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// stepAll moves climbs to their next points. It takes one sum where a point is higher than the best one of
-// its climb, and otherwise none.
-func stepAll(ctx context.Context, list []*climb) error {
-	var higher []*climb
+// stepAll moves optimisers to their next points. It takes one sum where a point is higher than the best one
+// of its optimiser, and otherwise none.
+func stepAll(ctx context.Context, list []*optimiser) error {
+	var higher []*optimiser
 	for _, c := range list {
 		if c.left--; c.higher {
 			higher = append(higher, c)
@@ -128,7 +128,7 @@ func stepAll(ctx context.Context, list []*climb) error {
 	for _, c := range higher {
 		decided = append(decided, make([]float64, decisions+len(c.q.numbers()))...)
 	}
-	err := evaluateSecond(ctx, evaluations(higher), decided, func() {
+	err := evaluateScores(ctx, evaluations(higher), decided, func() {
 		at := decided
 		for _, c := range higher {
 			if c.err == nil {
@@ -136,7 +136,7 @@ func stepAll(ctx context.Context, list []*climb) error {
 			} else {
 				c.reject()
 			}
-			at = c.tell(at)
+			at = c.encode(at)
 		}
 	})
 	if err != nil {
@@ -144,36 +144,36 @@ func stepAll(ctx context.Context, list []*climb) error {
 	}
 	at := decided
 	for _, c := range higher {
-		if at, err = c.take(at); err != nil {
+		if at, err = c.decode(at); err != nil {
 			return err
 		}
 	}
 	for _, c := range list {
-		c.ended = c.ended || c.left <= 0 // whatever another owner says
+		c.finished = c.finished || c.left <= 0 // whatever another owner says
 	}
 	return nil
 }
 
-// evaluations returns the evaluations of climbs.
-func evaluations(list []*climb) (out []*evaluation) {
+// evaluations returns the evaluations of optimisers.
+func evaluations(list []*optimiser) (out []*evaluation) {
 	for _, c := range list {
 		out = append(out, &c.evaluation)
 	}
 	return out
 }
 
-// reject returns to the plain step from the best point, and ends the climb after a plain step.
-func (c *climb) reject() {
+// reject returns to the plain step from the best point, and ends the optimiser after a plain step.
+func (c *optimiser) reject() {
 	if c.accelerated {
 		c.q, c.accelerated, c.at, c.after = c.safe, false, nil, nil
 		return
 	}
 	c.best.converged = c.best.m != nil // lower by rounding
-	c.ended = true
+	c.finished = true
 }
 
 // advance makes the point that was evaluated the best one, and chooses the next.
-func (c *climb) advance() {
+func (c *optimiser) advance() {
 	s, q := c.s, c.q
 	c.m.evidence += q.penalty()
 	c.best.q, c.best.m, c.best.z, c.best.evidence = q, c.m, c.z, c.m.evidence
@@ -190,35 +190,35 @@ func (c *climb) advance() {
 		gain = max(gain, predicted(information, from, to, x))
 		c.q, c.accelerated = c.safe.unpack(x), true
 	}
-	c.best.converged = gain < max(nearlyFlat, c.level)
-	c.ended = gain < c.level
+	c.best.converged = gain < max(nearlyFlat, c.flatGain)
+	c.finished = gain < c.flatGain
 }
 
-// decisions is the number of values that tell writes beside the strengths.
+// decisions is the number of values that encode writes beside the variance components.
 const decisions = 4
 
-// tell writes the next point, the evidence and the end of a climb to the front of v, and returns v behind
-// them.
-func (c *climb) tell(v []float64) []float64 {
+// encode writes the next point, the evidence and the end of an optimiser to the front of v, and returns v
+// behind them.
+func (c *optimiser) encode(v []float64) []float64 {
 	number := map[bool]float64{true: 1}
 	evidence := max(c.best.evidence, -math.MaxFloat64) // numbers on their way are finite
-	n := copy(v, []float64{number[c.ended], number[c.accelerated], number[c.best.converged], evidence})
-	return c.q.tell(v[n:])
+	n := copy(v, []float64{number[c.finished], number[c.accelerated], number[c.best.converged], evidence})
+	return c.q.encode(v[n:])
 }
 
-// take reads what tell has written at one of the owners, and returns v behind it.
-func (c *climb) take(v []float64) ([]float64, error) {
-	c.ended, c.accelerated, c.best.converged, c.best.evidence = v[0] != 0, v[1] != 0, v[2] != 0, v[3]
+// decode reads the numbers that encode has written at one of the owners, and returns v behind it.
+func (c *optimiser) decode(v []float64) ([]float64, error) {
+	c.finished, c.accelerated, c.best.converged, c.best.evidence = v[0] != 0, v[1] != 0, v[2] != 0, v[3]
 	if c.best.evidence == -math.MaxFloat64 {
 		c.best.evidence = math.Inf(-1)
 	}
-	q, v, err := c.q.told(v[decisions:])
+	q, v, err := c.q.decode(v[decisions:])
 	c.q = q
 	return v, err
 }
 
-// tell writes strengths to the front of v, and returns v behind them.
-func (q *strengths) tell(v []float64) []float64 {
+// encode writes variance components to the front of v, and returns v behind them.
+func (q *varianceComponents) encode(v []float64) []float64 {
 	for _, x := range q.numbers() {
 		v[0] = *x
 		v = v[1:]
@@ -226,20 +226,20 @@ func (q *strengths) tell(v []float64) []float64 {
 	return v
 }
 
-// told returns strengths of the shape of q that tell has written, and v behind them.
-func (q *strengths) told(v []float64) (*strengths, []float64, error) {
+// decode returns variance components of the shape of q that encode has written, and v behind them.
+func (q *varianceComponents) decode(v []float64) (*varianceComponents, []float64, error) {
 	out := q.clone()
 	for _, x := range out.numbers() {
 		*x, v = v[0], v[1:]
 	}
 	if !out.possible() {
-		return nil, nil, contradiction("strengths")
+		return nil, nil, contradiction("variance components")
 	}
 	return out, v, nil
 }
 
-// possible reports whether strengths are in their ranges: those of another owner may be a lie.
-func (q *strengths) possible() bool {
+// possible reports whether variance components are in their ranges: another owner may lie.
+func (q *varianceComponents) possible() bool {
 	least := func(list []float64, least float64) bool {
 		return !slices.ContainsFunc(list, func(v float64) bool { return !(v >= least) })
 	}
@@ -247,14 +247,14 @@ func (q *strengths) possible() bool {
 }
 
 // clone returns a copy with its own numbers.
-func (q *strengths) clone() *strengths {
+func (q *varianceComponents) clone() *varianceComponents {
 	out := *q
 	out.sigma, out.w, out.tau = slices.Clone(q.sigma), slices.Clone(q.w), slices.Clone(q.tau)
 	return &out
 }
 
-// numbers returns the places of all strengths.
-func (q *strengths) numbers() (list []*float64) {
+// numbers returns the places of all variance components.
+func (q *varianceComponents) numbers() (list []*float64) {
 	for _, v := range [][]float64{q.sigma, q.w, q.tau} {
 		for i := range v {
 			list = append(list, &v[i])
@@ -263,9 +263,9 @@ func (q *strengths) numbers() (list []*float64) {
 	return append(list, &q.noise)
 }
 
-// information returns the diagonal of the information about the packed strengths in complete data: if the
-// deviations and the mean were observed.
-func (s *stats) information(tasks *taskSet, q *strengths) []float64 {
+// information returns the diagonal of the information about the packed variance components in complete data:
+// if the deviations and the mean were observed.
+func (s *stats) information(tasks *taskSet, q *varianceComponents) []float64 {
 	columns, curves := make([]float64, len(q.sigma)), make([]float64, len(q.tau))
 	for j, g := range q.group {
 		if s.within[j] {
@@ -297,7 +297,7 @@ func predicted(information, from, to, x []float64) (gain float64) {
 
 // penalty returns the logarithm of the prior of sigma given common strengths, -a/2 (log sigma^2 +
 // common^2/sigma^2).
-func (q *strengths) penalty() (sum float64) {
+func (q *varianceComponents) penalty() (sum float64) {
 	for g, c := range q.common {
 		if c > 0 {
 			ratio := c / q.sigma[g]
@@ -307,8 +307,8 @@ func (q *strengths) penalty() (sum float64) {
 	return sum
 }
 
-// pack returns the strengths as a vector: log sigma, loadings, log noise, log tau.
-func (q *strengths) pack() []float64 {
+// pack returns the variance components as a vector: log sigma, loadings, log noise, log tau.
+func (q *varianceComponents) pack() []float64 {
 	x := slices.Concat(q.sigma, q.w, []float64{q.noise}, q.tau)
 	for i, v := range x {
 		if i < len(q.sigma) || i >= len(q.sigma)+len(q.w) {
@@ -318,10 +318,10 @@ func (q *strengths) pack() []float64 {
 	return x
 }
 
-// unpack returns strengths of the shape of q with the values of a vector; a sigma of 0 stays 0.
-func (q *strengths) unpack(x []float64) *strengths {
+// unpack returns variance components of the shape of q with the values of a vector; a sigma of 0 stays 0.
+func (q *varianceComponents) unpack(x []float64) *varianceComponents {
 	n := len(q.sigma)
-	out := &strengths{rank: q.rank, fixed: q.fixed, group: q.group, common: q.common}
+	out := &varianceComponents{rank: q.rank, fixed: q.fixed, group: q.group, common: q.common}
 	out.w = slices.Clone(x[n : n+len(q.w)])
 	out.sigma = make([]float64, n)
 	for g, v := range q.sigma {

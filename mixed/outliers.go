@@ -10,8 +10,8 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// An oddRow is a training row far from its prediction.
-type oddRow struct {
+// An outlier is a training row far from its prediction.
+type outlier struct {
 	task, row int
 	size      float64 // in noise deviations
 }
@@ -19,64 +19,64 @@ type oddRow struct {
 // FarOut is the residual of an [Outlier], over the standard deviation of the noise, that is exceeded.
 const FarOut = 6.0
 
-// oddChance is the largest chance that a row of a table without wrong targets is named.
-const oddChance = 0.05
+// outlierChance is the largest chance that a row of a table without wrong targets is named.
+const outlierChance = 0.05
 
-// findOdd sets odd to the training rows of this owner with large residuals, the farthest first. The
+// findOutliers sets farRows to the training rows of this owner with large residuals, the farthest first. The
 // coefficients of all tasks must be there.
-func (f *fitter) findOdd(ctx context.Context, chosen *choice) error {
+func (f *fitter) findOutliers(ctx context.Context, chosen *choice) error {
 	if chosen.q.noise <= 2*leastNoise { // residuals are rounding
 		return nil
 	}
-	lists := make([][]oddRow, len(f.rows.in.Table.Tasks()))
+	lists := make([][]outlier, len(f.rows.in.Table.Tasks()))
 	_, err := chosen.s.reduceOwn(ctx, chosen.s.tasks.own, 0, func(w *worker, k int, _ []float64) error {
-		lists[k] = f.oddRowsOf(w, chosen, k)
+		lists[k] = f.outliersOf(w, chosen, k)
 		return nil
 	})
 	for _, k := range chosen.s.tasks.own {
-		f.odd = append(f.odd, lists[k]...)
+		f.farRows = append(f.farRows, lists[k]...)
 	}
-	slices.SortStableFunc(f.odd, func(a, b oddRow) int { return cmp.Compare(b.size, a.size) })
+	slices.SortStableFunc(f.farRows, func(a, b outlier) int { return cmp.Compare(b.size, a.size) })
 	return err
 }
 
-// oddRowsOf returns the odd rows of one task. The noise of a task is judged without the row in question, so
+// outliersOf returns the outliers of one task. The noise of a task is judged without the row in question, so
 // that a wrong target does not hide itself in it.
-func (f *fitter) oddRowsOf(w *worker, chosen *choice, task int) (odd []oddRow) {
+func (f *fitter) outliersOf(w *worker, chosen *choice, task int) (out []outlier) {
 	s, squares := chosen.s, 0.0
 	list := w.far[:0]
 	for at, i := range f.rows.of(task) {
-		if at%batch == batch-1 && w.ended() {
+		if at%batch == batch-1 && w.cancelled() {
 			return nil
 		}
 		s.design.Apply(w.v, w.read(int(i)))
 		z := f.rows.standardized(int(i), f.rows.target.Log) - floats.Dot(w.v, f.theta[task*s.p:][:s.p])
 		z = math.Abs(z) * math.Sqrt(f.rows.weight(int(i)))
-		list = append(list, oddRow{task, int(i), z})
+		list = append(list, outlier{task, int(i), z})
 		squares += float64(z * z)
 	}
 	w.far = list
-	slices.SortStableFunc(list, func(a, b oddRow) int { return cmp.Compare(b.size, a.size) })
+	slices.SortStableFunc(list, func(a, b outlier) int { return cmp.Compare(b.size, a.size) })
 	variance, freedom := chosen.q.noise, f.freedom
 	for _, o := range list {
 		if n := f.noise; n != nil {
 			squares -= float64(o.size * o.size)
-			freedom = max(n.freedoms[task]-float64(len(odd)+1), n.freedom)
+			freedom = max(n.freedoms[task]-float64(len(out)+1), n.freedom)
 			variance = (float64(n.freedom*n.usual) + squares) / freedom
 		}
 		o.size /= math.Sqrt(variance)
 		chance := 2 * distuv.StudentsT{Sigma: 1, Nu: freedom}.CDF(-o.size) * f.rows.tasks.rows
-		if o.size <= FarOut || chance > oddChance {
+		if o.size <= FarOut || chance > outlierChance {
 			break
 		}
-		odd = append(odd, o)
+		out = append(out, o)
 	}
-	return odd
+	return out
 }
 
-// outliers returns the odd rows for the report.
+// outliers returns the outliers for the report.
 func (f *fitter) outliers() (list []Outlier) {
-	for _, o := range f.odd {
+	for _, o := range f.farRows {
 		list = append(list, Outlier{Task: f.in.Table.Tasks()[o.task], Row: o.row, Deviations: o.size})
 	}
 	return list

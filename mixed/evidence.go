@@ -32,8 +32,8 @@ const (
 	rounding    = 1e-13 // relative ridge of the mean where it is needed
 )
 
-// strengths are the parameters that the evidence determines.
-type strengths struct {
+// varianceComponents are the parameters that the evidence determines.
+type varianceComponents struct {
 	sigma  []float64 // standard deviations over tasks, one a group of columns; 0 stays 0
 	group  []int     // group of every column; not changed
 	common []float64 // a prior for sigma: see improve; nil for none
@@ -47,7 +47,7 @@ type strengths struct {
 
 // prior returns the distribution of deviations. Off the axes of a design they have the distribution of linear
 // columns.
-func (s *stats) prior(q *strengths) *Prior {
+func (s *stats) prior(q *varianceComponents) *Prior {
 	prior := &Prior{Deviations: make([]float64, s.p), Rank: q.rank, Loadings: make([]float64, s.p*q.rank)}
 	prior.Noise.Variance = q.noise
 	for j, g := range q.group {
@@ -70,7 +70,7 @@ func (s *stats) prior(q *strengths) *Prior {
 }
 
 // meanDeviations returns the prior standard deviations of the mean's entries: 0 for columns that do not vary.
-func (s *stats) meanDeviations(q *strengths) []float64 {
+func (s *stats) meanDeviations(q *varianceComponents) []float64 {
 	d := make([]float64, s.p)
 	for j := range s.columns {
 		switch {
@@ -83,8 +83,8 @@ func (s *stats) meanDeviations(q *strengths) []float64 {
 	return d
 }
 
-// A moments holds sums over tasks and the posterior of the mean for given strengths.
-type moments struct {
+// A meanPosterior holds sums over tasks and the posterior of the mean for given variance components.
+type meanPosterior struct {
 	prior      *Prior
 	evidence   float64
 	m, h       []float64 // sums of X'V^-1 X and X'V^-1 y
@@ -93,32 +93,33 @@ type moments struct {
 	determined float64   // P - trace of (I + D^1/2 M D^1/2)^-1
 }
 
-// moments computes the evidence and the posterior of the mean for strengths.
-func (s *stats) moments(ctx context.Context, tasks *taskSet, q *strengths) (*moments, error) {
+// meanPosterior computes the evidence and the posterior of the mean for variance components.
+func (s *stats) meanPosterior(ctx context.Context, tasks *taskSet, q *varianceComponents) (*meanPosterior, error) {
 	e := &evaluation{s: s, tasks: tasks, q: q}
-	if err := evaluateMoments(ctx, []*evaluation{e}, nil, nil); err != nil {
+	if err := evaluateEvidence(ctx, []*evaluation{e}, nil, nil); err != nil {
 		return nil, err
 	}
 	return e.m, e.err
 }
 
-// An evaluation is the sums over tasks at given strengths.
+// An evaluation is the sums over tasks at given variance components.
 type evaluation struct {
 	s     *stats
 	tasks *taskSet
-	q     *strengths
-	m     *moments
-	z     *second
+	q     *varianceComponents
+	m     *meanPosterior
+	z     *scoreSums
 	err   error // nil or errNumeric
 }
 
-// evaluateMoments sets the moments, or the errors, of several evaluations. Their sums share a message.
-// compute then sets the numbers of a decision; it may be nil where there are none.
-func evaluateMoments(ctx context.Context, list []*evaluation, decided []float64, compute func()) error {
+// evaluateEvidence sets the evidence and the posteriors of the mean, or the errors, of several evaluations.
+// Their sums share a message. compute then sets the numbers of a decision; it may be nil where there are
+// none.
+func evaluateEvidence(ctx context.Context, list []*evaluation, decided []float64, compute func()) error {
 	totals := make([]*total, len(list))
 	for i, e := range list {
-		e.m = &moments{prior: e.s.prior(e.q)}
-		totals[i] = e.s.ownMoments(ctx, e.tasks, e.m.prior)
+		e.m = &meanPosterior{prior: e.s.prior(e.q)}
+		totals[i] = e.s.ownMeanSums(ctx, e.tasks, e.m.prior)
 	}
 	return list[0].s.rows.tryThen(ctx, "X'V^-1 X, X'V^-1 y, deviance", decided, func() {
 		for i, e := range list {
@@ -133,7 +134,7 @@ func evaluateMoments(ctx context.Context, list []*evaluation, decided []float64,
 }
 
 // ownMoments returns the sums over the tasks of this owner of X'V^-1 X, X'V^-1 y and the deviance.
-func (s *stats) ownMoments(ctx context.Context, tasks *taskSet, prior *Prior) *total {
+func (s *stats) ownMeanSums(ctx context.Context, tasks *taskSet, prior *Prior) *total {
 	p := s.p
 	t := s.solveOwn(ctx, prior, tasks, p*p+p+1, func(w *worker, _ int, part []float64) {
 		part[p*p+p] += w.solver.Deviance()
@@ -149,8 +150,8 @@ func (s *stats) ownMoments(ctx context.Context, tasks *taskSet, prior *Prior) *t
 	return t
 }
 
-// set sets the moments from their sums and the prior standard deviations of the mean.
-func (m *moments) set(sum []float64, rows float64, d []float64) error {
+// set sets the posterior from its sums and the prior standard deviations of the mean.
+func (m *meanPosterior) set(sum []float64, rows float64, d []float64) error {
 	p := len(d)
 	m.m, m.h = sum[:p*p:p*p], sum[p*p:p*p+p:p*p+p]
 	dense.Mirror(p, m.m)
@@ -164,7 +165,7 @@ func (m *moments) set(sum []float64, rows float64, d []float64) error {
 
 // solve sets mean and covariance C = (M + D^-1)^-1 of a vector with prior N(0, D), D = diag(d)^2, from the
 // information M, h: by A = I + diag(d) M diag(d), so that d may be 0. It returns log det A.
-func (m *moments) solve(d []float64) (log float64, err error) {
+func (m *meanPosterior) solve(d []float64) (log float64, err error) {
 	p := len(d)
 	m.c, m.mean, m.determined = dense.Grow(m.c, p*p), dense.Grow(m.mean, p), 0
 	largest := 1.0
@@ -204,8 +205,9 @@ func (m *moments) solve(d []float64) (log float64, err error) {
 	return log, nil
 }
 
-// A second holds the sums over tasks that need the mean: of the scores u = X'V^-1 (y - X mean), and of M C M.
-type second struct {
+// A scoreSums holds the sums over tasks that need the mean: of the scores u = X'V^-1 (y - X mean), and of M C
+// M.
+type scoreSums struct {
 	scores   []float64 // u_j^2
 	spread   []float64 // diagonal of M C M
 	outer    []float64 // u u'W, p x rank by columns
@@ -213,15 +215,15 @@ type second struct {
 	residual float64   // |y - X theta|^2 over noise ratios
 }
 
-// evaluateSecond sets the seconds of several evaluations with moments, or their errors. Their sums share a
-// message. compute then sets the numbers of a decision.
-func evaluateSecond(ctx context.Context, list []*evaluation, decided []float64, compute func()) error {
+// evaluateScores sets the sums of scores, or the errors, of several evaluations that have a posterior of the
+// mean. Their sums share a message. compute then sets the numbers of a decision.
+func evaluateScores(ctx context.Context, list []*evaluation, decided []float64, compute func()) error {
 	if len(list) == 0 {
 		return nil
 	}
 	totals := make([]*total, len(list))
 	for i, e := range list {
-		totals[i] = e.s.ownSecond(ctx, e.tasks, e.m, 2*e.s.p+2*e.s.p*e.q.rank+1)
+		totals[i] = e.s.ownScoreSums(ctx, e.tasks, e.m, 2*e.s.p+2*e.s.p*e.q.rank+1)
 	}
 	return list[0].s.rows.tryThen(ctx, "scores, spread, residuals", decided, func() {
 		for i, e := range list {
@@ -230,14 +232,14 @@ func evaluateSecond(ctx context.Context, list []*evaluation, decided []float64, 
 			}
 			sum, p, r := totals[i].v, e.s.p, e.q.rank
 			o := 2*p + p*r
-			e.z = &second{sum[:p], sum[p : 2*p], sum[2*p : o], sum[o : o+p*r], sum[len(sum)-1]}
+			e.z = &scoreSums{sum[:p], sum[p : 2*p], sum[2*p : o], sum[o : o+p*r], sum[len(sum)-1]}
 		}
 		compute()
 	}, totals...)
 }
 
-// ownSecond returns the numbers of a second over the tasks of this owner.
-func (s *stats) ownSecond(ctx context.Context, tasks *taskSet, m *moments, size int) *total {
+// ownScoreSums returns the sums of scores over the tasks of this owner.
+func (s *stats) ownScoreSums(ctx context.Context, tasks *taskSet, m *meanPosterior, size int) *total {
 	p, r := s.p, m.prior.Rank
 	t := s.solveOwn(ctx, m.prior, tasks, size, func(w *worker, k int, part []float64) {
 		w.solver.Score(w.u, m.mean)
@@ -270,12 +272,13 @@ func (s *stats) ownSecond(ctx context.Context, tasks *taskSet, m *moments, size 
 	return t
 }
 
-// improve returns the strengths after one iteration: a scaled gradient step on the loadings and closed
-// forms for all else. With common strengths, every sigma has their prior with the weight of ownPrior
+// improve returns the variance components after one iteration: a scaled gradient step on the loadings and
+// closed forms for all else. With common strengths, every sigma has their prior with the weight of ownPrior
 // numbers.
-func (s *stats) improve(tasks *taskSet, q *strengths, m *moments, z *second) *strengths {
+func (s *stats) improve(tasks *taskSet, q *varianceComponents, m *meanPosterior, z *scoreSums) *varianceComponents {
 	p, count := s.p, tasks.count
-	out := &strengths{rank: q.rank, fixed: q.fixed, group: q.group, common: q.common, sigma: slices.Clone(q.sigma)}
+	out := &varianceComponents{rank: q.rank, fixed: q.fixed, group: q.group, common: q.common,
+		sigma: slices.Clone(q.sigma)}
 	edf, n := 0.0, make([]float64, len(q.sigma))
 	change := make([]float64, len(q.sigma)) // sum of E e_j^2 - 1 over tasks and columns
 	for j, g := range q.group {
@@ -304,7 +307,7 @@ func (s *stats) improve(tasks *taskSet, q *strengths, m *moments, z *second) *st
 }
 
 // improveMean returns the root mean squares of the mean's entries, E mu^2 = mean^2 + C, by group.
-func (s *stats) improveMean(q *strengths, m *moments) []float64 {
+func (s *stats) improveMean(q *varianceComponents, m *meanPosterior) []float64 {
 	tau, n := make([]float64, len(q.tau)), make([]float64, len(q.tau))
 	for j := 1; j < s.p; j++ {
 		if s.active[j] {
@@ -324,7 +327,8 @@ func (s *stats) improveMean(q *strengths, m *moments) []float64 {
 // improveLoadings sets out.w to (W + (sum G/noise)^-1 gradient B^-1) chol(B), where B is the mean of E b b'
 // over tasks, the scaled gradient step of AltGDmin followed by the change of basis that makes B the
 // identity. It returns the degrees of freedom of the loadings, tr W'(M - M C M) W.
-func (s *stats) improveLoadings(out, q *strengths, m *moments, z *second, tasks *taskSet) (edf float64) {
+func (s *stats) improveLoadings(out, q *varianceComponents, m *meanPosterior, z *scoreSums,
+	tasks *taskSet) (edf float64) {
 	p, l, r, count := s.p, s.linear, q.rank, tasks.count
 	if r == 0 {
 		return 0

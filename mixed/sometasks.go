@@ -9,14 +9,14 @@ import (
 )
 
 const (
-	climbCost  = 5e8 // multiplications per iteration on all tasks above which climbs use some of them
-	climbTasks = 60  // least number of these
+	mostCost  = 5e8 // multiplications per iteration on all tasks above which optimisers use some of them
+	leastSome = 60  // least number of these
 )
 
-// climbTasks returns the tasks of climbs of forms with at most that number of columns: all, or some where an
-// iteration would be expensive, evenly spaced by the means of their targets. Several owners take all: the
+// someTasks returns the tasks for optimisers of forms with at most that number of columns: all, or some where
+// an iteration would be expensive, evenly spaced by the means of their targets. Several owners take all: the
 // totals of some of the tasks would disclose those of the others.
-func (s *stats) climbTasks(width int) *taskSet {
+func (s *stats) someTasks(width int) *taskSet {
 	if s.rows.sums.Owners() > 1 {
 		return s.tasks
 	}
@@ -25,11 +25,11 @@ func (s *stats) climbTasks(width int) *taskSet {
 		cost += float64(min(float64(len(s.rows.of(k))), p) * p * p * 3.5)
 	}
 	n := len(s.tasks.own)
-	keep := max(int(float64(n)*climbCost/cost), climbTasks)
+	keep := max(int(float64(n)*mostCost/cost), leastSome)
 	if keep >= n {
 		return s.tasks
 	}
-	all, taken := s.byLevel(), map[int]bool{}
+	all, taken := s.byMeanTarget(), map[int]bool{}
 	for i := range keep {
 		taken[all[i*n/keep]] = true
 	}
@@ -43,10 +43,10 @@ func (s *stats) climbTasks(width int) *taskSet {
 	return set
 }
 
-// byLevel returns the tasks of this owner by the means of their targets, which count as equal where rounding
-// alone may make them differ, then by the sums of squares of their standardised features: an order that does
-// not depend on units, names, and places of rows, tasks and columns.
-func (s *stats) byLevel() []int {
+// byMeanTarget returns the tasks of this owner by the means of their targets, which count as equal where
+// rounding alone may make them differ, then by the sums of squares of their standardised features: an order
+// that does not depend on units, names, and places of rows, tasks and columns.
+func (s *stats) byMeanTarget() []int {
 	const parts = 1e9 // of a deviation, to which means are compared
 	r, read, x := s.rows, s.rows.reader(), make([]float64, len(s.design.Scale))
 	level, squares := make([]float64, len(r.names)), make([]float64, len(r.names))
@@ -64,13 +64,13 @@ func (s *stats) byLevel() []int {
 	return out
 }
 
-// chooseTasks sets the tasks of climbs: the same ones for both forms.
+// chooseTasks sets the tasks that optimisers use: the same ones for both forms.
 func (f *fitter) chooseTasks() {
 	width := f.plain.p
 	if f.curved != nil {
 		width = max(width, f.curved.p)
 	}
-	f.plain.some = f.plain.climbTasks(width)
+	f.plain.some = f.plain.someTasks(width)
 	if f.curved != nil {
 		f.curved.some = f.plain.some
 	}

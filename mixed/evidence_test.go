@@ -30,8 +30,8 @@ func weightedTable(t *testing.T) *Data {
 	return table
 }
 
-// someStats returns stats of the weighted table, with or without noise by task, and strengths of rank 2.
-func someStats(t *testing.T, curves, ratio bool) (*stats, *strengths) {
+// someStats returns stats of the weighted table, with or without noise by task, and variance components of rank 2.
+func someStats(t *testing.T, curves, ratio bool) (*stats, *varianceComponents) {
 	s := statsOf(t, weightedTable(t), curves, 2)
 	if ratio {
 		s.ratio = []float64{1, 0.5, 2, 1.5, 0.7}
@@ -52,7 +52,7 @@ func someStats(t *testing.T, curves, ratio bool) (*stats, *strengths) {
 
 // covarianceOf returns the rows of the design, their targets, and the covariance of all targets: N x N, with
 // the uncertainty of the mean.
-func covarianceOf(s *stats, q *strengths) (x *mat.Dense, y []float64, v *mat.Dense) {
+func covarianceOf(s *stats, q *varianceComponents) (x *mat.Dense, y []float64, v *mat.Dense) {
 	p, r := s.p, s.rows
 	n := len(r.order)
 	x, y = mat.NewDense(n, p, nil), make([]float64, n)
@@ -82,7 +82,7 @@ func covarianceOf(s *stats, q *strengths) (x *mat.Dense, y []float64, v *mat.Den
 }
 
 // densely returns the log density of all rows at once and the posterior of the mean, from N x N matrices.
-func densely(t *testing.T, s *stats, q *strengths) (evidence float64, mean, c []float64) {
+func densely(t *testing.T, s *stats, q *varianceComponents) (evidence float64, mean, c []float64) {
 	t.Helper()
 	x, y, v := covarianceOf(s, q)
 	n, shared := len(y), mat.NewDiagDense(s.p, nil)
@@ -109,7 +109,7 @@ func TestMomentsAgainstDenseDensity(t *testing.T) {
 		for _, ratio := range []bool{false, true} {
 			t.Run(fmt.Sprintf("curves %v, ratios %v", curves, ratio), func(t *testing.T) {
 				s, q := someStats(t, curves, ratio)
-				m := check.OK(s.moments(context.Background(), s.tasks, q))
+				m := check.OK(s.meanPosterior(context.Background(), s.tasks, q))
 				evidence, mean, c := densely(t, s, q)
 				check.FailIf(t, math.Abs(m.evidence-evidence) > 1e-8*math.Abs(evidence),
 					"evidence %v, want %v", m.evidence, evidence)
@@ -129,17 +129,17 @@ func TestImproveFollowsDerivatives(t *testing.T) {
 	improveFollows(t, s, q, ownPrior)
 }
 
-func improveFollows(t *testing.T, s *stats, q *strengths, weight float64) {
+func improveFollows(t *testing.T, s *stats, q *varianceComponents, weight float64) {
 	t.Helper()
 	ctx := context.Background()
-	slope := func(change func(q *strengths, by float64)) float64 {
+	slope := func(change func(q *varianceComponents, by float64)) float64 {
 		const h = 1e-5
 		var at [2]float64
 		for i, by := range []float64{-h, h} {
 			c := *q
 			c.sigma, c.w, c.tau = slices.Clone(q.sigma), slices.Clone(q.w), slices.Clone(q.tau)
 			change(&c, by)
-			m := check.OK(s.moments(ctx, s.tasks, &c))
+			m := check.OK(s.meanPosterior(ctx, s.tasks, &c))
 			at[i] = m.evidence + c.penalty()
 		}
 		return (at[1] - at[0]) / (2 * h)
@@ -154,10 +154,10 @@ func improveFollows(t *testing.T, s *stats, q *strengths, weight float64) {
 		check.FailIf(t, math.Abs(got-want) > 1e-5*(math.Abs(want)+1e-2), "%s: %v, want %v", name, got, want)
 	}
 	// EM for a variance v of n normal numbers: v + 2 v^2 / n times the derivative by v.
-	em := func(name string, got, from, n float64, at func(q *strengths) *float64) {
+	em := func(name string, got, from, n float64, at func(q *varianceComponents) *float64) {
 		t.Helper()
 		v := from * from
-		d := slope(func(q *strengths, by float64) { *at(q) = math.Sqrt(v + by) })
+		d := slope(func(q *varianceComponents, by float64) { *at(q) = math.Sqrt(v + by) })
 		same(name, got*got, v+2*v*v/n*d)
 	}
 	numbers, means := make([]float64, len(q.sigma)), make([]float64, len(q.tau))
@@ -167,25 +167,25 @@ func improveFollows(t *testing.T, s *stats, q *strengths, weight float64) {
 		}
 	}
 	for g := range q.sigma {
-		em(fmt.Sprint("sigma ", g), next.sigma[g], q.sigma[g], numbers[g]+weight, func(q *strengths) *float64 { return &q.sigma[g] })
+		em(fmt.Sprint("sigma ", g), next.sigma[g], q.sigma[g], numbers[g]+weight, func(q *varianceComponents) *float64 { return &q.sigma[g] })
 	}
 	for k := range q.tau {
-		em(fmt.Sprint("tau ", k), next.tau[k], q.tau[k], means[k], func(q *strengths) *float64 { return &q.tau[k] })
+		em(fmt.Sprint("tau ", k), next.tau[k], q.tau[k], means[k], func(q *varianceComponents) *float64 { return &q.tau[k] })
 	}
-	d := slope(func(q *strengths, by float64) { q.noise += by })
+	d := slope(func(q *varianceComponents, by float64) { q.noise += by })
 	same("noise", next.noise, q.noise+2*q.noise*q.noise/s.tasks.rows*d)
 	loaded := mat.NewVecDense(s.p, nil)
 	for a := range q.rank {
 		loaded.MulVec(mat.NewDense(s.p, s.p, m.m), mat.NewVecDense(s.p, m.prior.Loadings[a*s.p:][:s.p]))
 		for j := range s.linear {
 			got := z.outer[a*s.p+j] + z.sandwich[a*s.p+j] - loaded.AtVec(j)
-			same(fmt.Sprint("loading ", a, j), got, slope(func(q *strengths, by float64) { q.w[a*s.linear+j] += by }))
+			same(fmt.Sprint("loading ", a, j), got, slope(func(q *varianceComponents, by float64) { q.w[a*s.linear+j] += by }))
 		}
 	}
 }
 
-// A climb that counts as converged would gain less than nearlyFlat by 300 plain steps more, its end counts as
-// converged after one evaluation, and nothing in the neighbourhood is better; a climb of two steps, which
+// An optimiser that counts as converged would gain less than nearlyFlat by 300 plain steps more, its end counts as
+// converged after one evaluation, and nothing in the neighbourhood is better; an optimiser of two steps, which
 // would gain much, does not count as converged.
 func TestConverged(t *testing.T) {
 	ctx := context.Background()
@@ -195,11 +195,11 @@ func TestConverged(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := statsOf(t, d.table(t, 8), true, 2)
-			first := check.OK(s.moments(ctx, s.tasks, s.start()))
+			first := check.OK(s.meanPosterior(ctx, s.tasks, s.start()))
 			start := check.OK(s.addDirection(ctx, s.start(), first.mean))
 			for most, want := range map[int]bool{2: false, 400: true} {
-				end := check.OK(s.climb(ctx, s.tasks, start, most))
-				if again, err := s.climb(ctx, s.tasks, end.q, 1); err != nil || again.converged != want {
+				end := check.OK(s.optimise(ctx, s.tasks, start, most))
+				if again, err := s.optimise(ctx, s.tasks, end.q, 1); err != nil || again.converged != want {
 					t.Errorf("%d iterations: converged %v after one more, %v", most, again.converged, err)
 				}
 				for i := 0; want && i < len(end.q.pack()); i++ {
@@ -208,7 +208,7 @@ func TestConverged(t *testing.T) {
 						x[i] += by
 						m, _, err := s.evaluate(ctx, end.q.unpack(x))
 						if err != nil || m.evidence > end.evidence+0.3 {
-							t.Errorf("strength %d by %v: evidence %v, at the end of the climb %v (%v)", i, by, m.evidence, end.evidence, err)
+							t.Errorf("strength %d by %v: evidence %v, at the optimum %v (%v)", i, by, m.evidence, end.evidence, err)
 						}
 					}
 				}
