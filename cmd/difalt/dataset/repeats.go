@@ -1,0 +1,135 @@
+package dataset
+
+import (
+	"math"
+	"math/bits"
+	"slices"
+
+	"github.com/difalt/difalt/cmd/difalt/internal/text"
+)
+
+// fewValues bounds the distinct values of columns of numbers that are compared as groupings.
+const fewValues = 1000
+
+// remarkRepeats names columns that determine each other, also the task and the target.
+func (r *reader) remarkRepeats(profiles []*profile, say func(string, ...any)) {
+	t := r.t
+	if t.Rows() <= fewRows {
+		return
+	}
+	groups := map[uint64][]string{}
+	var order []uint64
+	add := func(key uint64, name string) {
+		if groups[key] == nil {
+			order = append(order, key)
+		}
+		groups[key] = append(groups[key], name)
+	}
+	code := newGrouping(t.Rows())
+	if r.o.Task != "" && len(t.tasks.list) > 1 {
+		if key, ok := code.key(func(i int) float64 { return float64(t.task[i]) }); ok {
+			add(key, r.o.Task)
+		}
+	}
+	for j, name := range t.schema.Columns {
+		if key, ok := code.key(func(i int) float64 { return t.x.row(i)[j] }); ok {
+			add(key, name)
+		}
+	}
+	for _, key := range order {
+		if len(groups[key]) > 1 {
+			say("These columns determine each other: %s. One of them is enough.", text.Names(groups[key]))
+		}
+	}
+	for _, list := range t.proportional(profiles) {
+		if list[0] == r.o.Target && t.target {
+			say("The target repeats other columns, up to a factor and an offset: %s.", text.Names(list[1:]))
+		} else if !slices.ContainsFunc(order, func(key uint64) bool { return isSubset(list, groups[key]) }) {
+			say("These columns are the same up to a factor and an offset: %s. One of them is enough.", text.Names(list))
+		}
+	}
+}
+
+func isSubset(list, of []string) bool {
+	return !slices.ContainsFunc(list, func(s string) bool { return !slices.Contains(of, s) })
+}
+
+// A grouping finds columns that divide the rows into equal groups.
+type grouping struct {
+	rows int
+	seen map[float64]int
+}
+
+func newGrouping(rows int) *grouping { return &grouping{rows: rows} }
+
+// key returns a hash of the groups into which a column divides the rows: columns with equal groups have equal
+// keys. Columns with one value, or with fewer than two rows a value on average, have no key.
+func (g *grouping) key(value func(row int) float64) (key uint64, ok bool) {
+	g.seen = map[float64]int{}
+	h := uint64(14695981039346656037)
+	for i := range g.rows {
+		v := value(i)
+		if math.IsNaN(v) {
+			v = math.Inf(1)
+		}
+		k, known := g.seen[v]
+		if !known {
+			if k = len(g.seen); k >= fewValues {
+				return 0, false
+			}
+			g.seen[v] = k
+		}
+		h = (bits.RotateLeft64(h, 5) ^ uint64(k)) * 0x9e3779b97f4a7c15
+	}
+	return h, len(g.seen) > 1 && 2*len(g.seen) <= g.rows
+}
+
+// proportional returns lists of columns of numbers that agree up to a factor and an offset. The target is the
+// first of its list.
+func (t *Table) proportional(profiles []*profile) (lists [][]string) {
+	value := func(j, i int) float64 {
+		if j == len(profiles)-1 {
+			return t.y[i]
+		}
+		return t.x.row(i)[j]
+	}
+	place := func(j, i int) float64 { p := profiles[j]; return (value(j, i) - p.least) / (p.most - p.least) }
+	alike := func(j, k int) bool { // k is a multiple of j, plus an offset
+		down := place(k, profiles[j].leastRow) > .5
+		for i := range t.Rows() {
+			a, b := place(j, i), place(k, i)
+			if down {
+				b = 1 - b
+			}
+			if math.IsNaN(a) != math.IsNaN(b) || math.Abs(a-b) > 1e-9 {
+				return false
+			}
+		}
+		return true
+	}
+	first := map[[3]int64][]int{}
+	at := map[int]int{} // the list of a column
+	for j := len(profiles) - 1; j >= 0; j-- {
+		p := profiles[j]
+		if p == nil || p.distinct() < 3 || !(p.most > p.least) {
+			continue
+		}
+		var key [3]int64
+		for k := range key {
+			a := place(j, (k*2+1)*(t.Rows()-1)/7)
+			key[k] = int64(math.Round(1e6 * math.Abs(2*a-1)))
+		}
+		same := slices.IndexFunc(first[key], func(k int) bool { return alike(k, j) })
+		if same < 0 {
+			first[key] = append(first[key], j)
+			continue
+		}
+		k := first[key][same]
+		if _, ok := at[k]; !ok {
+			at[k] = len(lists)
+			lists = append(lists, []string{profiles[k].name})
+		}
+		lists[at[k]] = append(lists[at[k]], p.name)
+	}
+	return lists
+}
