@@ -340,10 +340,6 @@ const longestMark = 30
 // withHint adds to an error about a table the option that helps. Commands that apply a model lack the flags
 // of [tableOptions.addColumnFlags].
 func withHint(err error, hasColumnFlags bool) error {
-	if errors.Is(err, dataset.ErrMissing) {
-		return fmt.Errorf("%w; --missing drop leaves such rows out, --missing mean fills in the mean of the column",
-			err)
-	}
 	format, ok := errors.AsType[*dataset.FormatError](err)
 	if !ok {
 		return err
@@ -354,6 +350,12 @@ func withHint(err error, hasColumnFlags bool) error {
 	}
 	columns := text.ShellWord(strings.Join(format.Values, ","))
 	switch format.Option {
+	case "Missing":
+		help := "--missing drop leaves such rows out"
+		if slices.Contains(format.Values, "mean") {
+			help += ", --missing mean fills in the mean of the column"
+		}
+		return fmt.Errorf("%w; %s", err, help)
 	case "Categorical":
 		list = nil
 		if hasColumnFlags {

@@ -275,7 +275,7 @@ func (w *predictionWriter) add(row *dataset.Row) (err error) {
 // addAlike adds to a list the name of a task and its other spelling, if there is one and the list is short.
 func addAlike(list []string, s dataset.Spelling, task string) []string {
 	other, ok := s.Other(task)
-	pair := fmt.Sprintf("%q is %q", text.Visible(task), text.Visible(other))
+	pair := dataset.Pair(task, "is", other)
 	if !ok || len(list) >= alikeNamed || slices.Contains(list, pair) {
 		return list
 	}

@@ -51,7 +51,7 @@ func (r *reader) leaveOut() error {
 	}
 	starts := t.places.starts(t.Rows())
 	var out, texts, inferred []string
-	most := 0
+	var most []string // the levels of the first of texts
 	for j := 0; j < len(t.schema.Columns); j++ {
 		name, own := t.schema.Columns[j], r.levels[featureSlot+j]
 		suspect := o.Features == nil && (addedOften.MatchString(name) || slices.Contains(r.indices, name))
@@ -63,7 +63,10 @@ func (r *reader) leaveOut() error {
 			r.remove(j)
 			j--
 		case own != nil && len(own.list) > fewTexts && len(own.list)*textShare > t.Rows():
-			texts, most = append(texts, name), max(most, len(own.list))
+			if texts == nil {
+				most = own.list
+			}
+			texts = append(texts, name)
 			if r.lenient {
 				r.out[name] = fmt.Sprintf("it has %d different texts", len(own.list))
 				r.remove(j)
@@ -73,11 +76,10 @@ func (r *reader) leaveOut() error {
 			inferred = append(inferred, name)
 		}
 	}
-	switch {
-	case texts != nil && !r.lenient:
-		return formatErrorf("Texts", texts, "column %.60q has %d different texts in %s, as ids and remarks have",
-			texts[0], most,
-			text.Plural(t.Rows(), "row"))
+	if texts != nil && !r.lenient {
+		const format = "column %.60q has %d different texts in %s, such as %.60q, as ids, remarks and numbers with a " +
+			"unit have"
+		return formatErrorf("Texts", texts, format, texts[0], len(most), text.Plural(t.Rows(), "row"), most[0])
 	}
 	r.path = ""
 	if out != nil {

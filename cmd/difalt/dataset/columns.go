@@ -78,7 +78,8 @@ func (c *columns) find(name, role string) (int, error) {
 		return -1, fmt.Errorf("there is no column %.60q for %s: did you mean %q? The header names %s", name, role,
 			c.header[near], quoted(c.header))
 	}
-	return -1, fmt.Errorf("there is no column %.60q for %s: the header names %s", name, role, quoted(c.header))
+	return -1, fmt.Errorf("there is no column %.60q for %s: the header names %s%s", name, role, quoted(c.header),
+		headerHint(c.header))
 }
 
 // nameMarks are characters that the comparison of names ignores.

@@ -36,6 +36,9 @@ func (r *reader) readCSV(packed io.Reader) error {
 	defer done()
 	plain := bufio.NewReaderSize(in, 512<<10)
 	sample, _ := plain.Peek(plain.Size()) // an error comes again
+	if err := checkText(sample); err != nil {
+		return err
+	}
 	delimiter, above := separatorLine(sample)
 	_, _ = plain.Discard(above)
 	if above == 0 {
@@ -184,10 +187,14 @@ func (r *reader) explain(col int, cells []string, err error) error {
 			wrong = append(wrong, r.header[i])
 		}
 	}
-	why, option, values := advice(cell, cmp.Or(r.o.Decimal, '.'))
+	why, option, values := r.o.advice(cell)
 	switch {
 	case option == "Dates" && r.isNumber(col), option == "Decimal":
 		return formatErrorf(option, values, "%w", errorf("%s", why))
+	case option == "Dates":
+		return errorf("%.60q is a date: only features may be dates", cell)
+	case option == "Plain" && wrong != nil && strings.HasPrefix(cell, "'"): // all cells of the row may be so
+		return errorf("%s", why)
 	case cell == name || numbers == 0 && (len(wrong) > 1 || r.t.Rows()+r.t.dropped == 0 && r.each == nil &&
 		slices.ContainsFunc(r.levels, isInferred)):
 		return errorf("%.60q is not a number: is this a second header line, of units or another file?", cell)

@@ -74,7 +74,10 @@ func TestReadCSV(t *testing.T) {
 			check.Error(t, err, "the table marks its test rows")
 		})
 	}
-	_, err := ReadCSV(strings.NewReader("t,n,m,y\nx,red,blue,1\n"), TableOptions{Task: "t", Target: "y", Numbers: true})
+	tab := check.OK(ReadCSV(strings.NewReader("t,a,h,y\nx,1,1,2\nx,2,1,3\n"), TableOptions{Task: "t", Target: "y", Holdout: "h"}))
+	_, err := tab.Split(Split{})
+	check.Error(t, err, "marks all rows as held out")
+	_, err = ReadCSV(strings.NewReader("t,n,m,y\nx,red,blue,1\n"), TableOptions{Task: "t", Target: "y", Numbers: true})
 	if e, ok := errors.AsType[*FormatError](err); !ok || e.Option != "Categorical" || !reflect.DeepEqual(e.Values, []string{"n", "m"}) {
 		t.Errorf("error %v proposes %+v", err, e)
 	}
@@ -173,7 +176,9 @@ func TestMissing(t *testing.T) {
 	const text = "t,a,site,y\nx,1,q,1\nx,NA,p,2\nz,null,,3\nz,5,p,\n,6,p,5\nz,nan,q,6\n"
 	o := TableOptions{Task: "t", Target: "y", Categorical: []string{"site"}}
 	_, err := ReadCSV(strings.NewReader(text), o)
-	check.FailIf(t, !errors.Is(err, ErrMissing), "error %v is not ErrMissing", err)
+	format, _ := errors.AsType[*FormatError](err)
+	check.FailIf(t, format == nil || format.Option != "Missing" || fmt.Sprint(format.Values) != "[drop]",
+		"the error %v proposes %+v", err, format)
 	check.Error(t, err, `3 in column "a" (first on line 3)`, `1 in column "site" (first on line 4)`,
 		`1 in column "y" (first on line 5)`, `1 in column "t" (first on line 6)`)
 	o.Missing = MissingDrop

@@ -2,7 +2,6 @@ package dataset
 
 import (
 	"cmp"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
@@ -35,14 +34,11 @@ func (o *TableOptions) kindOf(cell string) kind {
 	if _, err := strconv.ParseInt(cell, 0, 64); err == nil { // a literal of programs: 0x10, 1_000
 		return number
 	}
-	if why, _, _ := advice(cell, decimal); why != "" || likeDate.MatchString(cell) {
+	if why, _, _ := o.advice(cell); why != "" {
 		return number
 	}
 	return words
 }
-
-// likeDate is the form of dates, also of days that do not exist.
-var likeDate = regexp.MustCompile(`^\d{1,4}[-/. ]\d{1,2}[-/. ]\d{1,4}([ T]\d{1,2}:.*)?$`)
 
 func isLetterOrDigit(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 

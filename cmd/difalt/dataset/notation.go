@@ -1,7 +1,9 @@
 package dataset
 
 import (
+	"cmp"
 	"fmt"
+	"net/netip"
 	"regexp"
 	"strconv"
 	"strings"
@@ -27,12 +29,13 @@ func parseNumber(cell string, mark rune) (float64, error) {
 // layouts are the forms of dates by order, with hyphens; clocks are the forms of a time behind a date.
 var (
 	layouts = map[string]string{"ymd": "2006-1-2", "dmy": "2-1-2006", "mdy": "1-2-2006"}
-	clocks  = []string{"", "T15:04:05Z07:00", "T15:04:05", "T15:04Z07:00", "T15:04"}
+	clocks  = []string{"", "T15:04:05Z07:00", "T15:04:05", "T15:04Z07:00", "T15:04", "T15:04:05Z0700", "T15:04:05Z07",
+		"T15:04:05 Z07:00", "T15:04:05 Z0700", "T15:04:05 UTC", "T3:04 PM", "T3:04:05 PM"}
 	hyphens = strings.NewReplacer("/", "-", ".", "-", " ", "T")
 )
 
 // days returns the days since 1970-01-01 of a date in the given order, with hyphens, slashes or points. T or
-// a space and a time may follow; a time without a zone is in UTC.
+// a space and a time may follow, of 24 hours or with AM or PM; a time without a zone is in UTC.
 func days(cell, order string) (days float64, ok bool) {
 	date := min(len("31.12.2024 "), len(cell)) // a point after it begins a fraction of a second
 	cell = hyphens.Replace(cell[:date]) + cell[date:]
@@ -44,16 +47,25 @@ func days(cell, order string) (days float64, ok bool) {
 	return 0, false
 }
 
-// foreign takes out marks between thousands, and signs of currencies and per cent. U+2212 is a minus sign.
-var foreign = strings.NewReplacer("\u2212", "-", ",", "", ".", "", "'", "", "\u2019", "",
-	" ", "", "\u00a0", "", "\u202f", "", "$", "", "\u20ac", "", "\u00a3", "", "%", "")
+// foreign takes out marks between thousands, and signs of currencies and per cent. Dashes are minus signs.
+var foreign = strings.NewReplacer("\u2212", "-", "\u2013", "-", "\u2010", "-", ",", "", ".", "", "'", "", "\u2019", "",
+	" ", "", "\u00a0", "", "\u202f", "", "\u2009", "", "$", "", "\u20ac", "", "\u00a3", "", "\u00a5", "", "%", "")
+
+// separated is the form of a number with marks between thousands, western or Indian ones, or without; signs may
+// stand around it.
+var separated = regexp.MustCompile(`^\D*(\d+|\d{1,3}([ .'’\x{a0}\x{202f}\x{2009}]\d{3}|,\d{2,3})+)([.,]\d*)?\D*$`)
 
 // accounting are the forms of a negative number in accounts: (12.5) and 12.5-.
 var accounting = regexp.MustCompile(`^\(([\d.,]+)\)$|^([\d.,]+)-$`)
 
-// advice returns the reason why a cell is not a number with the given decimal mark, if it is known, and an
-// option that helps, with its values; the option is "Plain" where the cell must be written otherwise.
-func advice(cell string, decimal rune) (why, option string, values []string) {
+// likeDate is the form of dates, also of days that do not exist.
+var likeDate = regexp.MustCompile(
+	`^(\d{4}[-/. ]\d{1,2}[-/. ]\d{1,2}|\d{1,2}[-/. ]\d{1,2}[-/. ]\d{4})([ T]\d{1,2}:.*)?$`)
+
+// advice returns the reason why a cell is not a number, if it is known, and an option that helps, with its
+// values; the option is "Plain" where the cell must be written otherwise.
+func (o *TableOptions) advice(cell string) (why, option string, values []string) {
+	decimal := cmp.Or(o.Decimal, '.')
 	other := '.' + ',' - decimal
 	shown := fmt.Sprintf("%.60q", cell)
 	for _, order := range []string{"ymd", "dmy", "mdy"} {
@@ -63,9 +75,15 @@ func advice(cell string, decimal rune) (why, option string, values []string) {
 	}
 	isNumber := func(s string, mark rune) bool { _, err := parseNumber(s, mark); return err == nil }
 	negative := accounting.FindStringSubmatch(cell)
+	_, noAddress := netip.ParseAddr(cell)
+	inner := strings.TrimSuffix(strings.TrimPrefix(cell, "'"), "'")
 	switch {
-	case values != nil:
+	case values != nil && o.Dates == "":
 		return shown + " is a date: its order must be given", "Dates", values
+	case values != nil:
+		return fmt.Sprintf("%s is a date, but not in the order %s", shown, o.Dates), "Dates", values
+	case likeDate.MatchString(cell):
+		return shown + " looks like a date, but is no day of the calendar", "", nil
 	case isNumber(cell, other):
 		why = fmt.Sprintf("%s has %q as decimal mark, in place of %q, or between thousands", shown, other, decimal)
 		return why, "Decimal", []string{string(other)}
@@ -73,12 +91,14 @@ func advice(cell string, decimal rune) (why, option string, values []string) {
 		return timeAdvice(cell), "", nil
 	case strings.HasPrefix(cell, "#") && strings.ToUpper(cell) == cell:
 		return shown + " is an error of a spreadsheet", "", nil
+	case len(inner) == len(cell)-2 && isNumber(inner, decimal):
+		return shown + " is in single quotes: only double quotes are quotes in CSV", "Plain", nil
 	case negative != nil && isNumber(foreign.Replace(negative[1]+negative[2]), '.'):
 		return shown + " is not a plain number: is it a negative number of accounts? Write -" + negative[1] +
 			negative[2], "Plain", nil
-	case isNumber(foreign.Replace(cell), '.'):
+	case noAddress != nil && separated.MatchString(cell) && isNumber(foreign.Replace(cell), '.'):
 		why = " is not a plain number: remove spaces, currency signs, per cent and marks between thousands, and " +
-			"write - for U+2212"
+			"write - for U+2212 and other dashes"
 		return shown + why, "Plain", nil
 	}
 	return "", "", nil
@@ -91,6 +111,8 @@ var times = []struct {
 }{
 	{regexp.MustCompile(`^\d{1,2}[./-]\d{1,2}[./-]\d{2}$`), "a date with a year of two digits",
 		"write the year with four digits"},
+	{regexp.MustCompile(`(?i)^(` + weekdays + `)(day)?[., ]+((` + months + `)|\d{1,2}[ ./-]).*\d{4}`),
+		"a date with a day of the week", "write it as 2024-01-31"},
 	{regexp.MustCompile(`(?i)^\d{1,2}[ -.]+(` + months + `)[a-z]*[ -.,]+(\d{2}|\d{4})$`), "a date",
 		"write it as 2024-01-31"},
 	{regexp.MustCompile(`(?i)^(` + months + `)[a-z]*[ -.]+\d{1,2},? +\d{4}$`), "a date", "write it as 2024-01-31"},
@@ -104,7 +126,10 @@ var times = []struct {
 		"write a number of hours, as 13.75"},
 }
 
-const months = "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec"
+const (
+	weekdays = "mon|tues?|wed(nes)?|thu(rs)?|fri|sat(ur)?|sun"
+	months   = "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec"
+)
 
 // timeAdvice describes a cell that is a time in a form that is not read; empty for others.
 func timeAdvice(cell string) string {

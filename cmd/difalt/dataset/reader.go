@@ -26,6 +26,7 @@ type reader struct {
 	done      int64      // bytes read
 	total     int64      // bytes of all files
 
+	rows    int               // so far, those that were left out included
 	lenient bool              // leaves text out that ReadFiles refuses
 	first   []string          // header of the first file
 	out     map[string]string // why columns were left out, by name
@@ -81,9 +82,6 @@ type gap struct {
 	line  int    // of the first one, in a file of lines; otherwise 0
 	all   int    // in rows that were left out, too
 }
-
-// ErrMissing is in the chain of the error for missing values under MissingRefuse.
-var ErrMissing = errors.New("there are missing values")
 
 // allRows is the name of the task of all rows, without a column of tasks.
 const allRows = "all rows"
@@ -286,6 +284,7 @@ func (r *reader) here(format string, args ...any) error {
 // add ends the current row.
 func (r *reader) add() error {
 	lacks := false
+	r.rows++
 	for slot, v := range r.x {
 		lacks = lacks || math.IsNaN(v) && (r.o.Missing != MissingKeep || slot < featureSlot)
 	}
@@ -337,21 +336,42 @@ func (r *reader) store() error {
 
 // close ends a file. It refuses missing values unless the options allow them.
 func (r *reader) close() error {
-	var list []string
-	line := 0 // of the first missing value
+	if r.o.Missing != MissingRefuse {
+		return nil
+	}
+	var list, empty []string
+	line, fillable := 0, true // the line of the first missing value
 	for col, slot := range r.slots {
-		if slot != noSlot && r.gaps[slot].count > 0 && r.o.Missing == MissingRefuse {
-			g, name := r.gaps[slot], r.header[col]
-			list = append(list, fmt.Sprintf("%d in column %.60q (first on %s)", g.count, name, g.first))
-			if line == 0 || g.line < line {
-				line = g.line
-			}
+		if slot == noSlot || r.gaps[slot].count == 0 {
+			continue
+		}
+		g, name := r.gaps[slot], r.header[col]
+		list = append(list, fmt.Sprintf("%d in column %.60q (first on %s)", g.count, name, g.first))
+		if line == 0 || g.line < line {
+			line = g.line
+		}
+		fillable = fillable && r.isNumber(col)
+		if g.all == r.rows && r.rows > 1 && slot >= featureSlot {
+			empty = append(empty, name)
 		}
 	}
-	if list != nil {
-		return place.OnLine(line, fmt.Errorf("%w: %s", ErrMissing, text.List(list)))
+	switch {
+	case list == nil:
+		return nil
+	case len(empty) == len(list):
+		return formatErrorf("Drop", []string{strings.Join(empty, ",")}, "%w",
+			place.OnLine(line, fmt.Errorf("there is no value in %s", text.Names(empty))))
 	}
-	return nil
+	rules := []string{"drop"}
+	if fillable {
+		rules = append(rules, "mean")
+	}
+	hint := ""
+	if g := r.gaps[taskSlot]; 2*g.all > r.rows {
+		hint = "; is a task named in the first of its rows alone? Name it in all of them"
+	}
+	err := fmt.Errorf("there are missing values: %s%s", text.List(list), hint)
+	return formatErrorf("Missing", rules, "%w", place.OnLine(line, err))
 }
 
 // table completes the table after the last file.
@@ -359,7 +379,7 @@ func (r *reader) table() (*Table, error) {
 	t := r.t
 	switch {
 	case t.Rows() == 0 && t.dropped > 0:
-		return nil, fmt.Errorf("the table has zero rows, besides %d that lack values", t.dropped)
+		return nil, fmt.Errorf("the table has zero rows, besides %d that lack values%s", t.dropped, r.mostMissing())
 	case t.Rows() == 0:
 		return nil, errors.New("the table has zero rows after the column names")
 	}
@@ -400,6 +420,20 @@ func (r *reader) table() (*Table, error) {
 	}
 	r.remark()
 	return t, nil
+}
+
+// mostMissing names the column that lacks the most values, in words that follow these.
+func (r *reader) mostMissing() string {
+	most, column := 0, ""
+	for col, slot := range r.slots {
+		if slot != noSlot && r.gaps[slot].all > most {
+			most, column = r.gaps[slot].all, r.header[col]
+		}
+	}
+	if column == "" {
+		return ""
+	}
+	return fmt.Sprintf(", %d of them in column %.60q", most, column)
 }
 
 // missingNames are the cells that stand for a missing value in columns of numbers, in lower case, besides the

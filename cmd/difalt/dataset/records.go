@@ -12,11 +12,11 @@ import (
 	"github.com/difalt/difalt/cmd/difalt/internal/place"
 )
 
-// separatorLine returns the delimiter that a first line such as "sep=;" of a spreadsheet names, and the bytes
-// of that line; 0 without one.
+// separatorLine returns the delimiter that a first line such as "sep=;" of a spreadsheet names, in quotes or
+// not, and the bytes of that line; 0 without one.
 func separatorLine(sample []byte) (delimiter rune, bytes int) {
-	line, _, found := strings.Cut(string(sample[:min(len(sample), len("sep=;\r\n"))]), "\n")
-	mark, is := strings.CutPrefix(strings.TrimSuffix(line, "\r"), "sep=")
+	line, _, found := strings.Cut(string(sample[:min(len(sample), len("\"sep=;\"\r\n"))]), "\n")
+	mark, is := strings.CutPrefix(strings.Trim(line, "\r\""), "sep=")
 	if !found || !is || len(mark) != 1 || !strings.Contains(delimiters, mark) {
 		return 0, 0
 	}

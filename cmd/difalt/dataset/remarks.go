@@ -101,7 +101,12 @@ func (r *reader) remark() {
 	say := func(format string, args ...any) { t.remarks = append(t.remarks, fmt.Sprintf(format, args...)) }
 	r.remarkNotation(profiles, say)
 	r.remarkNumbers(profiles, say)
+	r.remarkEmpty(profiles, say)
+	r.remarkTarget(profiles[len(profiles)-1], say)
 	r.remarkTasks(say)
+	r.remarkLevels(say)
 	t.remarks = append(t.remarks, AlikeLevels(&t.schema)...)
-	r.remarkRepeats(profiles, say)
+	repeated := r.remarkRepeats(profiles, say)
+	r.remarkOrder(profiles, repeated, say)
+	r.remarkRows(profiles, say)
 }

@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"cmp"
 	"math"
 	"math/bits"
 	"slices"
@@ -11,11 +12,12 @@ import (
 // fewValues bounds the distinct values of columns of numbers that are compared as groupings.
 const fewValues = 1000
 
-// remarkRepeats names columns that determine each other, also the task and the target.
-func (r *reader) remarkRepeats(profiles []*profile, say func(string, ...any)) {
+// remarkRepeats names columns that determine each other, also the task and the target. It returns those that
+// repeat the target.
+func (r *reader) remarkRepeats(profiles []*profile, say func(string, ...any)) (target []string) {
 	t := r.t
 	if t.Rows() <= fewRows {
-		return
+		return nil
 	}
 	groups := map[uint64][]string{}
 	var order []uint64
@@ -43,11 +45,13 @@ func (r *reader) remarkRepeats(profiles []*profile, say func(string, ...any)) {
 	}
 	for _, list := range t.proportional(profiles) {
 		if list[0] == r.o.Target && t.target {
-			say("The target repeats other columns, up to a factor and an offset: %s.", text.Names(list[1:]))
+			target = list[1:]
+			say("The target repeats other columns, up to a factor and an offset: %s.", text.Names(target))
 		} else if !slices.ContainsFunc(order, func(key uint64) bool { return isSubset(list, groups[key]) }) {
 			say("These columns are the same up to a factor and an offset: %s. One of them is enough.", text.Names(list))
 		}
 	}
+	return target
 }
 
 func isSubset(list, of []string) bool {
@@ -132,4 +136,97 @@ func (t *Table) proportional(profiles []*profile) (lists [][]string) {
 		lists[at[k]] = append(lists[at[k]], p.name)
 	}
 	return lists
+}
+
+// A table is said to hold rows twice from one in repeatedShare of its rows on. Columns of numbers with few
+// values repeat by themselves.
+const repeatedShare = 10
+
+// remarkRows counts rows that occur twice, if there are many, with equal numbers in a column that has many of them.
+func (r *reader) remarkRows(profiles []*profile, say func(string, ...any)) {
+	t := r.t
+	hasMany := func(p *profile) bool { return p != nil && 4*p.distinct() > len(p.sample) }
+	if t.Rows() <= fewRows || !slices.ContainsFunc(profiles, hasMany) {
+		return
+	}
+	hashes := make([]uint64, t.Rows())
+	for i := range hashes {
+		h := uint64(t.task[i])
+		add := func(v float64) { h = (bits.RotateLeft64(h, 5) ^ math.Float64bits(v)) * 0x9e3779b97f4a7c15 }
+		for _, v := range t.x.row(i) {
+			add(v)
+		}
+		if t.target {
+			add(t.y[i])
+		}
+		hashes[i] = h
+	}
+	slices.Sort(hashes)
+	twice := 0
+	for i := range hashes[1:] {
+		if hashes[i] == hashes[i+1] {
+			twice++
+		}
+	}
+	if twice*repeatedShare >= t.Rows() {
+		say("%s occur in the table before, with the same task and the same numbers: was a part pasted twice?",
+			text.Plural(twice, "row"))
+	}
+}
+
+// remarkOrder names columns of numbers that rise or fall with the target in all rows, besides those that are
+// named already: they may be made from it.
+func (r *reader) remarkOrder(profiles []*profile, named []string, say func(string, ...any)) {
+	t, target := r.t, profiles[len(profiles)-1]
+	if target == nil || r.o.Schema != nil || t.Rows() <= fewRows || target.distinct() <= fewRows {
+		return
+	}
+	var columns []int
+	for j, p := range profiles[:len(profiles)-1] {
+		if p != nil && p.rows == t.Rows() && p.distinct() > fewRows && !slices.Contains(named, p.name) {
+			columns = append(columns, j)
+		}
+	}
+	for _, rows := range []int{min(t.Rows(), 3*fewRows), t.Rows()} { // few rows are enough for nearly all columns
+		order := t.byTarget(rows)
+		columns = slices.DeleteFunc(columns, func(j int) bool { return !t.follows(order, j) })
+		if len(columns) == 0 {
+			return
+		}
+	}
+	var list []string
+	for _, j := range columns {
+		list = append(list, profiles[j].name)
+	}
+	say("These columns rise or fall with the target in all rows: %s. Leave out what is made from the target.",
+		text.Names(list))
+}
+
+// byTarget returns the first rows of the table in the order of their targets.
+func (t *Table) byTarget(rows int) []int32 {
+	order := make([]int32, rows)
+	for i := range order {
+		order[i] = int32(i)
+	}
+	slices.SortFunc(order, func(a, b int32) int { return cmp.Compare(t.y[a], t.y[b]) })
+	return order
+}
+
+// follows reports whether column j rises, or falls, in the given order of rows, in which the target rises.
+// Rows with equal targets do not count.
+func (t *Table) follows(order []int32, j int) bool {
+	rises, falls := true, true
+	for k := range order[1:] {
+		a, b := order[k], order[k+1]
+		if t.y[a] == t.y[b] {
+			continue
+		}
+		before, after := t.x.row(int(a))[j], t.x.row(int(b))[j]
+		rises = rises && before <= after
+		falls = falls && before >= after
+		if !rises && !falls {
+			return false
+		}
+	}
+	return true
 }

@@ -2,87 +2,17 @@ package dataset
 
 import (
 	"fmt"
-	"math"
-	"regexp"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
 	"github.com/difalt/difalt/mixed"
+	"golang.org/x/text/unicode/norm"
 )
 
-// totalName is the form of names of rows that sum up others.
-var totalName = regexp.MustCompile(`(?i)^(grand |sub)?-?(total|totals|sum|all|overall|` +
-	`gesamt|summe|insgesamt|average|mean)$`)
-
-// remarkTasks names tasks that are totals of others, and names that may stand for missing tasks.
-func (r *reader) remarkTasks(say func(string, ...any)) {
-	t := r.t
-	if r.o.Task == "" {
-		return
-	}
-	rows, first := make([]int, len(t.tasks.list)), make([]int, len(t.tasks.list))
-	sum := 0.0
-	for i, k := range t.task {
-		if rows[k]++; rows[k] == 1 {
-			first[k] = i
-		}
-		if t.target {
-			sum += t.y[i]
-		}
-	}
-	var totals, gone []string
-	spelling, alike := map[string]string{}, []string(nil)
-	for k, name := range t.tasks.list {
-		isTotal := totalName.MatchString(name) && len(rows) > 2
-		if t.target && rows[k] == 1 && t.Rows() > 3 {
-			y := t.y[first[k]]
-			isTotal = isTotal || y != 0 && math.Abs(sum-2*y) <= 1e-9*math.Abs(y)
-		}
-		if isTotal {
-			totals = append(totals, fmt.Sprintf("%q (%s)", text.Visible(name), t.Place(first[k])))
-		}
-		if isMissing(name) {
-			gone = append(gone, name)
-		}
-		if other, twice := spelling[spelled(name)]; twice {
-			alike = append(alike, fmt.Sprintf("%q and %q", text.Visible(other), text.Visible(name)))
-		} else {
-			spelling[spelled(name)] = name
-		}
-	}
-	if totals != nil {
-		say("These tasks look like totals of the other rows: %s. Leave their rows out.", text.List(totals))
-	}
-	if gone != nil {
-		say("There is a task with the name %s: if that marks a missing name, use --na %s.", text.Names(gone),
-			text.ShellWord(strings.Join(gone, ",")))
-	}
-	if alike != nil {
-		say("Names of tasks that differ in their spelling alone are different tasks: %s.", text.List(alike))
-	}
-}
-
-// AlikeLevels returns sentences on the levels of a schema that differ in their spelling alone.
-func AlikeLevels(s *mixed.Schema) (list []string) {
-	for _, c := range s.Categories {
-		spelling, alike := map[string]string{}, []string(nil)
-		for _, level := range c.Levels {
-			if other, twice := spelling[spelled(level)]; twice {
-				alike = append(alike, fmt.Sprintf("%q and %q", text.Visible(other), text.Visible(level)))
-			} else {
-				spelling[spelled(level)] = level
-			}
-		}
-		if alike != nil {
-			list = append(list, fmt.Sprintf("Levels of %s that differ in their spelling alone are different "+
-				"levels: %s.", text.Visible(c.Column), text.List(alike)))
-		}
-	}
-	return list
-}
-
-// Spelling finds names that differ from a name of a list in their spelling alone: in case, in blanks, in
-// leading zeros, or as 1 and 1.0.
+// Spelling finds names that differ from a name of a list in their spelling alone: in case, blanks, leading
+// zeros, as 1 and 1.0, or in characters that are invisible or look alike.
 type Spelling map[string]string
 
 // NewSpelling returns the spellings of names.
@@ -100,10 +30,75 @@ func (s Spelling) Other(name string) (other string, ok bool) {
 	return other, ok && other != name
 }
 
-// spelled returns the common spelling of names that differ in case, blanks, leading zeros or as 1 and 1.0.
+// AlikeLevels returns sentences on the levels of a schema that differ in their spelling alone.
+func AlikeLevels(s *mixed.Schema) (list []string) {
+	for _, c := range s.Categories {
+		if alike := alikeIn(c.Levels); alike != nil {
+			list = append(list, fmt.Sprintf("Levels of %s that differ in their spelling alone are different "+
+				"levels: %s.", text.Visible(c.Column), text.List(alike)))
+		}
+	}
+	return list
+}
+
+// alikeIn returns the pairs of names in a list that differ in their spelling alone, in words.
+func alikeIn(list []string) (pairs []string) {
+	first := map[string]string{}
+	for _, name := range list {
+		key := spelled(name)
+		if other, twice := first[key]; twice {
+			pairs = append(pairs, Pair(other, "and", name))
+		} else {
+			first[key] = name
+		}
+	}
+	return pairs
+}
+
+// Pair joins two names of one spelling by a word. A character that only one of them has is named where it is
+// not ASCII: it may look like one of the other name, or like nothing.
+func Pair(a, word, b string) string {
+	words := fmt.Sprintf(`"%s" %s "%s"`, text.Visible(a), word, text.Visible(b))
+	for _, names := range [][2]string{{a, b}, {b, a}} {
+		lacks := func(r rune) bool { return r >= utf8.RuneSelf && !strings.ContainsRune(names[1], r) }
+		if i := strings.IndexFunc(names[0], lacks); i >= 0 {
+			r, _ := utf8.DecodeRuneInString(names[0][i:])
+			return fmt.Sprintf("%s (one has %U)", words, r)
+		}
+	}
+	return words
+}
+
+// lookalikes are capitals of Cyrillic and Greek that look like capitals of Latin.
+var lookalikes = strings.NewReplacer(
+	"А", "A", "В", "B", "Е", "E", "К", "K", "М", "M", "Н", "H", "О", "O", "Р", "P", "С", "C", "Т", "T",
+	"У", "Y", "Х", "X", "І", "I", "Ѕ", "S", "Ј", "J",
+	"Α", "A", "Β", "B", "Ε", "E", "Ζ", "Z", "Η", "H", "Ι", "I", "Κ", "K", "Μ", "M", "Ν", "N", "Ο", "O",
+	"Ρ", "P", "Τ", "T", "Υ", "Y", "Χ", "X")
+
+// spelled returns the common spelling of names that differ in case, blanks, leading zeros, or as 1 and 1.0. It
+// takes Unicode to one form, hyphens and quotes to those of ASCII, and invisible characters out.
 func spelled(name string) string {
-	s := strings.ToLower(strings.Join(strings.Fields(name), " "))
+	s := name
+	if strings.ContainsFunc(s, func(r rune) bool { return r >= utf8.RuneSelf }) {
+		s = strings.ToUpper(strings.Map(plainRune, norm.NFKC.String(s)))
+		s = lookalikes.Replace(s)
+	}
+	s = strings.ToLower(strings.Join(strings.Fields(s), " "))
 	s = strings.TrimSuffix(s, ".0")
 	end := strings.LastIndexFunc(s, func(r rune) bool { return r < '0' || r > '9' }) + 1
 	return s[:end] + strings.TrimLeft(s[end:], "0")
+}
+
+// plainRune returns the character of ASCII for hyphens and quotes of any kind, and -1 for invisible characters.
+func plainRune(r rune) rune {
+	switch {
+	case unicode.Is(unicode.Cf, r):
+		return -1
+	case unicode.Is(unicode.Pd, r), r == '\u2212':
+		return '-'
+	case r == '\u2018', r == '\u2019', r == '\u02bc', r == '\u00b4':
+		return '\''
+	}
+	return r
 }

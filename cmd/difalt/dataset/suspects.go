@@ -6,7 +6,9 @@ import (
 	"math"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
 )
@@ -53,37 +55,57 @@ const (
 	codeDigits = 7   // of whole numbers of equal length that look like codes
 	farSpans   = 100 // spans of the middle 98 % of the values from the median to an outlier
 	fewRows    = 20  // columns with fewer rows get no remark
+	fewMonths  = 12  // columns with at most 12 values hold no dates without hyphens
 )
 
 // remarkNumbers names columns of codes and of row numbers, marks of missing values, and outliers.
 func (r *reader) remarkNumbers(profiles []*profile, say func(string, ...any)) {
 	t := r.t
 	starts := t.places.starts(t.Rows())
-	var rows, codes []string
+	var rows, codes, periods []string
 	for j, p := range profiles {
 		if p == nil || p.rows == 0 {
 			continue
 		}
-		if v, n, ok := p.sentinel(); ok {
-			say("Column %q has %s %v, far from all its other values: if that marks a missing value, use --na %v.",
-				text.Visible(p.name),
-				text.Plural(n, "cell"), v, v)
-		} else if row, ok := p.outlier(); ok {
+		isTarget := j == len(profiles)-1
+		notation := &r.notations[targetSlot]
+		if !isTarget {
+			notation = &r.notations[featureSlot+j]
+		}
+		v, n, ok := p.sentinel()
+		row, far := p.outlier()
+		switch {
+		case ok && notation.dates:
+			say("Column %q has %s of %s, far from all its other dates: if that marks a missing date, list the cell "+
+				"with --na.", text.Visible(p.name), text.Plural(n, "cell"), dayText(v))
+		case ok:
+			mark := text.Number(v)
+			if v == math.Trunc(v) && math.Abs(v) < 1e15 {
+				mark = wholeDigits(v)
+			}
+			say("Column %q has %s %s, far from all its other values: if that marks a missing value, use --na %s.",
+				text.Visible(p.name), text.Plural(n, "cell"), mark, mark)
+		case far:
 			v := p.least
 			if row == p.mostRow {
 				v = p.most
 			}
-			say("The value %v of %q (%s) is more than %d times as far from the median as nearly all others: "+
-				"is it right?", v,
-				text.Visible(p.name), t.Place(row), farSpans)
+			shown := strconv.FormatFloat(v, 'g', 6, 64)
+			if notation.dates {
+				shown = dayText(v)
+			}
+			say("The value %s of %q (%s) is more than %d times as far from the median as nearly all others: "+
+				"is it right?", shown, text.Visible(p.name), t.Place(row), farSpans)
 		}
-		if j == len(profiles)-1 || !p.whole || p.rows <= fewRows {
+		if isTarget || !p.whole || p.rows <= fewRows {
 			continue
 		}
-		notation := &r.notations[featureSlot+j]
 		switch {
 		case notation.dates: // days may well follow each other
-		case notation.zeros != "" || p.distinct() <= fewRows: // named already, or amounts
+		case notation.zeros != "" || p.distinct() <= fewMonths: // named already, or amounts
+		case t.arePeriods(j):
+			periods = append(periods, p.name)
+		case p.distinct() <= fewRows:
 		case p.equalLengths():
 			codes = append(codes, p.name)
 		case p.rows == t.Rows() && t.numbersRows(j, starts):
@@ -97,12 +119,41 @@ func (r *reader) remarkNumbers(profiles []*profile, say func(string, ...any)) {
 			"a meaning.",
 			text.Names(rows), text.ShellWord(strings.Join(rows, ",")))
 	}
+	if periods != nil {
+		say("Whole numbers that look like dates without hyphens, such as 20240131 or 202401, whose differences are no "+
+			"times: %s. Write 2024-01-31, and use --dates ymd.", text.Names(periods))
+	}
 	if codes != nil {
 		list := text.ShellWord(strings.Join(codes, ","))
 		say("Whole numbers that look like codes, not amounts: %s. Use --categorical %s or --drop %s unless their "+
 			"size has a meaning.",
 			text.Names(codes), list, list)
 	}
+}
+
+// dayText returns the date of a number of days since 1970-01-01.
+func dayText(days float64) string { return time.Unix(int64(days)*86400, 0).UTC().Format(time.DateOnly) }
+
+// arePeriods reports whether all values of column j are dates without hyphens, of the years 1900 to 2100: years,
+// months and days as 20240131, or years and months as 202401. Missing values do not count.
+func (t *Table) arePeriods(j int) bool {
+	for i := range t.Rows() {
+		v := t.x.row(i)[j]
+		if math.IsNaN(v) {
+			continue
+		}
+		n := int(v)
+		day := 1
+		if n >= 1e7 {
+			n, day = n/100, n%100
+		}
+		year, month := n/100, n%100
+		isMonth := v >= 190001 && v < 21010000 && year >= 1900 && year <= 2100 && month >= 1 && month <= 12
+		if !isMonth || day < 1 || day > 31 {
+			return false
+		}
+	}
+	return true
 }
 
 // distinct estimates the number of different values from the sample.
@@ -116,19 +167,23 @@ func (p *profile) equalLengths() bool {
 }
 
 // sentinel returns the value at an end of the column, and its rows, that looks like a mark of missing values:
-// of nines, and farther from the other values than these from each other.
+// of nines, and farther from the other values than these from each other; -1 below amounts from 1 on; or one
+// value of several rows that is beyond all proportion.
 func (p *profile) sentinel() (v float64, rows int, ok bool) {
-	if p.rows-p.atLeast > 2 && isNines(p.least) && p.second-p.least > p.most-p.second {
-		return p.least, p.atLeast, true
+	isFar := func(v, gap, span float64, rows int) bool {
+		return isNines(v) && gap > span || rows > 1 && gap > farSpans*span && span > 0 && p.distinct() > fewRows
 	}
-	if p.rows-p.atMost > 2 && isNines(p.most) && p.most-p.secondLast > p.secondLast-p.least {
+	switch {
+	case p.rows-p.atLeast > 2 && isFar(p.least, p.second-p.least, p.most-p.second, p.atLeast),
+		p.least == -1 && p.atLeast > 1 && p.second >= 1 && p.most >= 10:
+		return p.least, p.atLeast, true
+	case p.rows-p.atMost > 2 && isFar(p.most, p.most-p.secondLast, p.secondLast-p.least, p.atMost):
 		return p.most, p.atMost, true
 	}
 	return 0, 0, false
 }
 
-// isNines reports whether a number is one of 99, 999, ... and their negatives, or -9 or -1 followed by zeros
-// alone.
+// isNines reports whether a number is one of 99, 999, ... or their negatives, or -9.
 func isNines(v float64) bool {
 	s := fmt.Sprintf("%g", math.Abs(v))
 	return len(s) <= 9 && strings.Trim(s, "9") == "" && (len(s) > 1 || v < 0)
@@ -150,4 +205,27 @@ func (p *profile) outlier() (row int, ok bool) {
 		return p.mostRow, p.atMost == 1
 	}
 	return p.leastRow, p.atLeast == 1
+}
+
+// remarkEmpty names columns without any value.
+func (r *reader) remarkEmpty(profiles []*profile, say func(string, ...any)) {
+	var empty []string
+	for _, p := range profiles[:len(profiles)-1] {
+		if p != nil && p.rows == 0 && r.o.Schema == nil {
+			empty = append(empty, p.name)
+		}
+	}
+	if empty != nil {
+		list := text.ShellWord(strings.Join(empty, ","))
+		say("Columns without any value: %s. Use --drop %s.", text.Names(empty), list)
+	}
+}
+
+// remarkTarget names a target of two values alone. Its profile is p.
+func (r *reader) remarkTarget(p *profile, say func(string, ...any)) {
+	if p == nil || r.o.Schema != nil || p.rows <= fewRows || p.atLeast+p.atMost != p.rows || p.least == p.most {
+		return
+	}
+	say("The target has two values alone, %s and %s: it is fitted as a number, so that predictions are means, and "+
+		"may lie beyond both.", text.Number(p.least), text.Number(p.most))
 }

@@ -315,7 +315,10 @@ func (t *Table) Split(s Split) ([]bool, error) {
 	for i, held := range t.held {
 		train[i] = !held
 	}
-	if t.held != nil {
+	switch {
+	case t.held != nil && !slices.Contains(train, true):
+		return nil, errors.New("the table marks all rows as held out: none is left for training")
+	case t.held != nil:
 		return train, nil
 	}
 	for _, rows := range t.shuffled(nil, s.Seed, "split") {
