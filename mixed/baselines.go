@@ -141,7 +141,7 @@ type scratch struct {
 	read         func(row int) []float64
 	row, first   []float64   // of the two designs
 	coefficients [][]float64 // of every method
-	errors       TaskErrors
+	errors       taskErrors
 }
 
 // scorerOf returns a scorer of methods, the first of which is the model.
@@ -169,14 +169,14 @@ func (f *fitter) scorerOf(methods []method) *scorer {
 			}
 			w.coefficients = append(w.coefficients, make([]float64, n))
 		}
-		w.errors = make(TaskErrors, len(s.methods))
+		w.errors = make(taskErrors, len(s.methods))
 		return w
 	}
 	return s
 }
 
 // task calls f with the errors of one task, which are valid until it returns.
-func (s *scorer) task(ctx context.Context, k int, f func(TaskErrors)) error {
+func (s *scorer) task(ctx context.Context, k int, f func(taskErrors)) error {
 	w := s.idle.Get().(*scratch)
 	defer s.idle.Put(w)
 	clear(w.errors)
@@ -218,7 +218,7 @@ func (s *scorer) task(ctx context.Context, k int, f func(TaskErrors)) error {
 			}
 			z := floats.Dot(row[:len(c)], c)
 			y, target := (s.f.rows.target.Restore(z)-s.center)/s.unit, (s.f.in.Table.Y(r)-s.center)/s.unit
-			w.errors[i][set].Add(target, y)
+			w.errors[i][set].count(target, y)
 			if s.f.rows.target.limits(z) || math.Abs(target-y) > farthestError {
 				s.cut.Store(true)
 			}
@@ -239,9 +239,9 @@ func (r *rows) meanOf(task int) float64 {
 	return sum / max(weights, 1e-300)
 }
 
-// scoreUnit returns the unit of a number of AddTo in a total.
+// scoreUnit returns the unit of a number of addTo in a total.
 func scoreUnit(i int) float64 {
-	switch i % ScoreSize {
+	switch i % scoreSize {
 	case 1, 6, 11: // squares
 		return 1 << 30
 	case 12: // squares of sums of squares
@@ -263,7 +263,7 @@ func (f *fitter) score(ctx context.Context, report *Report, chosen *choice) erro
 		return err
 	}
 	s := f.scorerOf(append([]method{{name: Ours, s: chosen.s, m: chosen.m}}, f.baselines...))
-	sums := make([]float64, len(s.methods)*ScoreSize)
+	sums := make([]float64, len(s.methods)*scoreSize)
 	if err == nil {
 		sums, err = s.sum(ctx)
 	}
@@ -274,7 +274,7 @@ func (f *fitter) score(ctx context.Context, report *Report, chosen *choice) erro
 	for _, m := range s.methods {
 		report.Scores = append(report.Scores, Score{Method: m.name, Ridge: m.ridge})
 	}
-	report.Verdict = Summarise(report.Scores, sums, s.unit)
+	report.Verdict = summarise(report.Scores, sums, s.unit)
 	if f.rows.guard != nil {
 		for i := range report.Scores {
 			report.Scores[i].Train.MAE, report.Scores[i].Test.MAE = math.NaN(), math.NaN()
@@ -284,7 +284,7 @@ func (f *fitter) score(ctx context.Context, report *Report, chosen *choice) erro
 	report.tasks = func(yield func(TaskScore) bool) {
 		for k, name := range f.in.Table.Tasks() {
 			more := true
-			err := s.task(context.Background(), k, func(errors TaskErrors) { more = yield(errors.Score(name, s.unit)) })
+			err := s.task(context.Background(), k, func(errors taskErrors) { more = yield(errors.score(name, s.unit)) })
 			if err != nil || !more { // it was computed before
 				return
 			}
@@ -296,12 +296,12 @@ func (f *fitter) score(ctx context.Context, report *Report, chosen *choice) erro
 // sum returns the sums of the errors of all tasks of this owner that are in totals. Where a task is out of
 // range they are 0.
 func (s *scorer) sum(ctx context.Context) ([]float64, error) {
-	size := len(s.methods) * ScoreSize
+	size := len(s.methods) * scoreSize
 	g := s.f.rows.guard
 	sums, err := s.f.plain.reduceOwn(ctx, s.rows.list, size, func(_ *worker, k int, part []float64) error {
-		return s.task(ctx, k, func(errors TaskErrors) {
+		return s.task(ctx, k, func(errors taskErrors) {
 			if g.scores(k) {
-				errors.AddTo(part)
+				errors.addTo(part)
 			}
 		})
 	})
@@ -313,7 +313,7 @@ func (s *scorer) sum(ctx context.Context) ([]float64, error) {
 		g.tell(true, "The errors of this owner are in no total: some are larger than %.0e deviations.", farthestError)
 	case g != nil: // a sum of absolute errors bends at every row, and shows its target
 		for i := range s.methods {
-			sums[i*ScoreSize+2], sums[i*ScoreSize+7] = 0, 0
+			sums[i*scoreSize+2], sums[i*scoreSize+7] = 0, 0
 		}
 	}
 	return sums, err

@@ -133,17 +133,17 @@ func TestVerdictInterval(t *testing.T) {
 	r, inside := rand.New(rand.NewPCG(4, 4)), 0
 	const draws, tasks = 400, 40
 	for range draws {
-		sums, scores := make([]float64, 2*ScoreSize), []Score{{Method: Ours}, {Method: Pooled}}
+		sums, scores := make([]float64, 2*scoreSize), []Score{{Method: Ours}, {Method: Pooled}}
 		for range tasks {
 			size := math.Exp(0.5 * r.NormFloat64()) // of both errors in this task
-			e := TaskErrors{{}, {}}
+			e := taskErrors{{}, {}}
 			for range 6 {
-				e[0][1].Add(size*r.NormFloat64(), 0)
-				e[1][1].Add(1.25*size*r.NormFloat64(), 0)
+				e[0][1].count(size*r.NormFloat64(), 0)
+				e[1][1].count(1.25*size*r.NormFloat64(), 0)
 			}
-			e.AddTo(sums)
+			e.addTo(sums)
 		}
-		v := Summarise(scores, sums, 1)
+		v := summarise(scores, sums, 1)
 		check.FailIf(t, v.High >= 1 || v.Low >= v.Gain || v.Gain >= v.High, "verdict %+v", v)
 		if v.Low <= 0.2 && 0.2 <= v.High {
 			inside++
@@ -153,15 +153,15 @@ func TestVerdictInterval(t *testing.T) {
 }
 
 func TestTally(t *testing.T) {
-	var a Tally
-	a.Add(1, 2)
-	a.Add(3, 3)
-	a.Add(5, 3)
+	var a tally
+	a.count(1, 2)
+	a.count(3, 3)
+	a.count(5, 3)
 	e := a.Errors(10)
 	if e.Rows != 3 || math.Abs(e.RMSE-10*math.Sqrt(5.0/3)) > 1e-12 || math.Abs(e.MAE-10) > 1e-12 || math.Abs(e.ExplainedVariance-(1-5.0/8)) > 1e-12 {
 		t.Errorf("errors %+v", e)
 	}
-	if e := (Tally{}).Errors(1); e.Rows != 0 || !math.IsNaN(e.RMSE) || !math.IsNaN(e.ExplainedVariance) {
+	if e := (tally{}).Errors(1); e.Rows != 0 || !math.IsNaN(e.RMSE) || !math.IsNaN(e.ExplainedVariance) {
 		t.Errorf("errors of no rows: %+v", e)
 	}
 }

@@ -56,9 +56,9 @@ func (t *ownedTable) compare(ctx context.Context) (*OwnFit, error) {
 	if err != nil {
 		return nil, err
 	}
-	none := Tally{}.Errors(1)
+	none := tally{}.Errors(1)
 	out.Own, out.Shared = none, none
-	ours := Tally{}
+	ours := tally{}
 	for _, k := range t.shared.rows.list {
 		ours.add(shared[k])
 	}
@@ -83,7 +83,7 @@ func (t *ownedTable) compare(ctx context.Context) (*OwnFit, error) {
 	if err != nil {
 		return nil, err
 	}
-	theirs, c, squares := Tally{}, comparison{}, 0.0
+	theirs, c, squares := tally{}, comparison{}, 0.0
 	for _, k := range t.shared.rows.list {
 		e := own[k]
 		theirs.add(e)
@@ -152,7 +152,7 @@ func (f *OwnFit) compare(ours, other, exact float64, c comparison, squares float
 }
 
 // add adds the sums of another tally.
-func (t *Tally) add(o Tally) {
+func (t *tally) add(o tally) {
 	t.Rows += o.Rows
 	t.Squares += o.Squares
 	t.Absolute += o.Absolute
@@ -161,11 +161,11 @@ func (t *Tally) add(o Tally) {
 }
 
 // heldOut returns the tallies of the held-out rows of every task, of the first method.
-func (s *scorer) heldOut(ctx context.Context) ([]Tally, error) {
+func (s *scorer) heldOut(ctx context.Context) ([]tally, error) {
 	first := s.f.scorerOf(s.methods[:1])
-	list := make([]Tally, len(s.rows.names))
+	list := make([]tally, len(s.rows.names))
 	_, err := s.f.plain.reduceOwn(ctx, s.rows.list, 0, func(_ *worker, k int, _ []float64) error {
-		return first.task(ctx, k, func(errors TaskErrors) { list[k] = errors[0][1] })
+		return first.task(ctx, k, func(errors taskErrors) { list[k] = errors[0][1] })
 	})
 	return list, err
 }

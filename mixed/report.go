@@ -3,12 +3,10 @@ package mixed
 import (
 	"cmp"
 	"iter"
-	"math"
 	"slices"
 
 	"github.com/difalt/difalt/consensus/transport"
 	"github.com/difalt/difalt/private"
-	"gonum.org/v1/gonum/floats"
 )
 
 // Names of the methods in a Report.
@@ -36,38 +34,6 @@ type Errors struct {
 	ExplainedVariance float64 `json:"explained_variance"`
 }
 
-// A Tally sums errors of predictions over rows.
-type Tally struct{ Rows, Squares, Absolute, Targets, TargetSquares float64 }
-
-// farthestError bounds the error of a row in deviations of the target, so that sums of errors and of their
-// squares have a known size.
-const farthestError = 1e6
-
-// Add counts one row. An error of more than a million counts as that.
-func (t *Tally) Add(target, prediction float64) {
-	e := min(max(target-prediction, -farthestError), farthestError)
-	t.Rows++
-	t.Squares += float64(e * e)
-	t.Absolute += math.Abs(e)
-	t.Targets += target
-	t.TargetSquares += float64(target * target)
-}
-
-// Errors returns the errors of the rows, whose targets and predictions were divided by unit. Targets should
-// have a mean near 0: explained variance loses digits otherwise.
-func (t Tally) Errors(unit float64) Errors {
-	nan := math.NaN()
-	e := Errors{Rows: int(t.Rows), RMSE: nan, MAE: nan, ExplainedVariance: nan}
-	if t.Rows == 0 {
-		return e
-	}
-	e.RMSE, e.MAE = math.Sqrt(t.Squares/t.Rows)*unit, t.Absolute/t.Rows*unit
-	if spread := t.TargetSquares - float64(t.Targets*(t.Targets/t.Rows)); spread > 1e-12*t.TargetSquares {
-		e.ExplainedVariance = 1 - t.Squares/spread
-	}
-	return e
-}
-
 // A Score is the errors of a method on training and held-out rows, and its ridge on standardised columns, 0
 // for methods without one.
 type Score struct {
@@ -81,54 +47,6 @@ type Score struct {
 type TaskScore struct {
 	Task        string
 	Train, Test []Errors
-}
-
-// TaskErrors are the tallies of the rows of one task for every method, the model first: of training rows, and
-// of held-out rows.
-type TaskErrors [][2]Tally
-
-// ScoreSize is the number of sums of a method: two tallies and its comparison with the model's errors.
-const ScoreSize = 13
-
-// AddTo adds the tallies of the task to sums, ScoreSize numbers for each method.
-func (e TaskErrors) AddTo(sums []float64) {
-	for i, t := range e {
-		v := sums[i*ScoreSize:][:ScoreSize]
-		for set, t := range t {
-			floats.Add(v[5*set:][:5], []float64{t.Rows, t.Squares, t.Absolute, t.Targets, t.TargetSquares})
-		}
-		if own := t[1].Squares; t[1].Rows > 0 {
-			floats.Add(v[10:], []float64{1, own * e[0][1].Squares, own * own})
-		}
-	}
-}
-
-// scoreGrows reports whether no owner adds a negative number to a sum of AddTo.
-func scoreGrows(i int) bool {
-	i %= ScoreSize
-	return i != 3 && i != 8 && i != 11 // the targets of two tallies, and the difference from the model
-}
-
-// Score returns the errors of the methods for a task whose targets and predictions were divided by unit.
-func (e TaskErrors) Score(task string, unit float64) TaskScore {
-	s := TaskScore{Task: task}
-	for _, t := range e {
-		s.Train, s.Test = append(s.Train, t[0].Errors(unit)), append(s.Test, t[1].Errors(unit))
-	}
-	return s
-}
-
-// Summarise sets the errors of scores from sums, where AddTo has added all tasks, and compares the model with
-// the other methods. Targets and predictions were divided by unit.
-func Summarise(scores []Score, sums []float64, unit float64) Verdict {
-	tally := func(v []float64) Tally { return Tally{v[0], v[1], v[2], v[3], v[4]} }
-	comparisons := make([]comparison, len(scores))
-	for i := range scores {
-		v := sums[i*ScoreSize:][:ScoreSize]
-		scores[i].Train, scores[i].Test = tally(v).Errors(unit), tally(v[5:]).Errors(unit)
-		comparisons[i] = comparison{v[10], v[11], v[12]}
-	}
-	return newVerdict(scores, comparisons, unit)
 }
 
 // A Candidate is a form of the model that was compared by evidence: its logarithm, and the same less half the

@@ -86,7 +86,7 @@ func TestMeanSteered(t *testing.T) {
 		check.FailIf(t, len(list) == 0, "%s: no X'X", name)
 		for _, h := range totalsOf(l.heard, "errors") {
 			for i, v := range h.others() {
-				check.FailIf(t, i%ScoreSize == 2 && v != 0 || i%ScoreSize == 7 && v != 0, "%s: absolute errors %v", name, v)
+				check.FailIf(t, i%scoreSize == 2 && v != 0 || i%scoreSize == 7 && v != 0, "%s: absolute errors %v", name, v)
 			}
 		}
 	}
