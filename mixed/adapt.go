@@ -19,9 +19,9 @@ import (
 // coefficients of a known task are updated from their present distribution, so that its rows must be rows
 // that the model has not seen. Mean, prior and other tasks stay as they are. If tasks differ by their noise,
 // the noise of the table's tasks is estimated too. Rows count with their weights. In a design with axes, the
-// part of a row off the axes is noise of that row, and so is the effect of a new value of a period. Errors
-// name the task and the row, counted from 1, of targets and features that cannot be used; the error of a
-// context that ends is its own.
+// part of a row off the axes is noise of that row. So is the effect of a new value of a period. Errors name
+// the task and the row, counted from 1, of targets and features that cannot be used; the error of a context
+// that ends is its own.
 func (m *Model) Adapt(ctx context.Context, t Table) (*Model, error) {
 	switch {
 	case len(m.p.Mean) == 0:
@@ -266,7 +266,7 @@ func (m *Model) sample(t Table, row int) (sample, error) {
 type posterior struct {
 	theta, packed  []float64
 	noise, freedom float64 // freedom 0: the variance is known
-	alike          float64 // variance by which samples count; 0: by noise
+	alike          float64 // variance of all samples in their weights; 0: noise
 }
 
 // prior returns the distribution of task t before its new rows, or the distribution of an unseen task.
@@ -307,7 +307,8 @@ func (prior *posterior) learn(ctx context.Context, samples []sample) (*posterior
 	for i := 0; i < emSteps && prior.freedom > 0 && err == nil; i++ {
 		r := prior.residuals(p, samples)
 		freedom := prior.freedom + max(r.rows-r.spent/p.noise, 0)
-		p, err = prior.given(ctx, samples, (float64(prior.freedom*prior.noise)+r.squares+r.spent)/(prior.freedom+r.rows))
+		p, err = prior.given(ctx, samples,
+			(float64(prior.freedom*prior.noise)+r.squares+r.spent)/(prior.freedom+r.rows))
 		if err == nil {
 			p.freedom = freedom
 		}

@@ -102,9 +102,10 @@ func (f *fitter) takeBaselines(ctx context.Context, optimisers []*optimiser) err
 	return nil
 }
 
-// compareLogarithm sets lessByLog, the share by which the root mean square error falls if a positive target
-// is replaced by its logarithm: of all rows at rank 0 without curves, each predicted without itself, in the
-// unit of the target. The logarithm stands at the end of the last optimiser. It takes one sum.
+// compareLogarithm sets lessByLog: the relative decrease of the root mean square error if a positive target
+// is replaced by its logarithm. The error is of all rows at rank 0 without curves, each predicted without
+// itself, in the unit of the target. The logarithm stands at the end of the last optimiser. It takes one
+// sum.
 func (f *fitter) compareLogarithm(ctx context.Context, plain *choice, optimisers []*optimiser) error {
 	if !f.rows.compares {
 		return nil
@@ -115,7 +116,7 @@ func (f *fitter) compareLogarithm(ctx context.Context, plain *choice, optimisers
 	totals, gain := []*total{plain.errorsOfTargets(ctx), log.errorsOfTargets(ctx)}, make([]float64, 1)
 	const name = "squared errors of rows without the row, of the target and by its logarithm"
 	err := f.rows.tryThen(ctx, name, gain, func() {
-		if totals[0].err != nil || totals[1].err != nil { // numbers are out of range: there is no note
+		if totals[0].err != nil || totals[1].err != nil { // numbers are out of range: no note
 			return
 		}
 		gain[0] = 1 - math.Sqrt(totals[1].v[0]/max(totals[0].v[0], 1e-300))
@@ -144,7 +145,7 @@ type scratch struct {
 	errors       taskErrors
 }
 
-// scorerOf returns a scorer of methods, the first of which is the model.
+// scorerOf returns a scorer of methods. The first one is the model.
 func (f *fitter) scorerOf(methods []method) *scorer {
 	s := &scorer{f: f, methods: methods, center: f.rows.raw.Center, unit: f.rows.raw.Scale, design: f.plain.design}
 	if d := methods[0].s.design; d.Periods != nil {

@@ -25,10 +25,11 @@ func boundOf(distance float64) float64 {
 	return (freedom + 1) / (freedom + float64(distance*distance))
 }
 
-// boundRows returns the choice of rank 0 where rows that are far from their prediction count less, if there
-// are any and all rows, the far ones too, are then predicted better without themselves; and the first choice
-// otherwise. One wrong target would win directions, and inflate the noise and so the shrinkage of all tasks;
-// the large targets of a skewed distribution are right, and predicted worse where they count less.
+// boundRows returns the choice of rank 0 where rows that are far from their prediction count less. It
+// returns the first choice if there are none, or if all rows, the far ones too, are not predicted better
+// without themselves. One wrong target would win directions, and inflate the noise and so the shrinkage of
+// all tasks. The large targets of a skewed distribution are right, and are predicted worse where they count
+// less.
 func (f *fitter) boundRows(ctx context.Context, first *choice) (*choice, error) {
 	if f.rows.sums.Owners() > 1 {
 		return first, nil
@@ -92,7 +93,7 @@ func (c *choice) distances(ctx context.Context) (distances []float64, any bool, 
 			distances[row] = math.Abs(e) / left / math.Sqrt(noise*(bound+(1-left)/left))
 		})
 	})
-	if errors.Is(t.err, errNumeric) { // a task out of range: the next optimiser of all tasks meets it
+	if errors.Is(t.err, errNumeric) { // a task out of range: the next optimiser of all tasks reports it
 		return distances, false, nil
 	}
 	return distances, slices.Max(distances) > farRow, t.err

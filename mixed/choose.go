@@ -11,7 +11,7 @@ const (
 	mostRank  = 3   // largest rank that is compared
 	patience  = 4.0 // nats below the best rank after which no larger one is tried
 	curveNats = 3.0 // least gain of curves, in nats
-	curveHelp = .01 // gain from which larger ranks are tried with curves: rounding does not decide
+	curveHelp = .01 // least gain of curves for larger ranks with curves, so that rounding does not decide
 
 	polish   = 4                   // iterations on all tasks after those on some
 	tauStart = 0.22313016014842982 // exp(-1.5): constants have the same bits on all processors
@@ -162,9 +162,9 @@ func (o *form) extend(ctx context.Context, rank int) error {
 	return err
 }
 
-// optimiseCurves optimises with curves at the best rank without them and at the rank before, and then at the
-// ranks next to the best one with curves until this one has both neighbours, or those of less rank alone
-// where curves do not help. A given rank is the only one.
+// optimiseCurves optimises with curves at the best rank without them and at the rank below. It goes on at
+// the ranks next to the best one with curves until both neighbours of that one are done. Where curves do not
+// help, the neighbour above is left out. A given rank is the only one.
 func (f *fitter) optimiseCurves(ctx context.Context, plain, curved *form) error {
 	best := plain.best()
 	ranks := []int{best}
@@ -231,10 +231,9 @@ func (s *stats) convert(q *varianceComponents, weak bool) *varianceComponents {
 	return out
 }
 
-// optimisePairs optimises with curves at some ranks from the ends without them, and from there without curves
-// again, so that no form wins by its start. Where the end with curves is lower, which is then no top of the
-// form that contains the other one, it starts once more from curves that change nothing yet. The ranks keep
-// in step.
+// optimisePairs optimises with curves at some ranks from the optima without them, and from there without
+// curves again. So no form wins by its start. The form with curves contains the other one. Where its optimum
+// is lower all the same, it starts again from curves that change nothing yet. The ranks keep in step.
 func optimisePairs(ctx context.Context, plain, curved *form, ranks []int) error {
 	if err := restart(ctx, curved, plain, ranks, false); err != nil {
 		return err
@@ -318,7 +317,7 @@ func (f *fitter) choose(ctx context.Context) (*choice, error) {
 }
 
 // finish returns the choice with a strength of its own for every linear column and every curve, with the
-// common strength as prior, on all tasks. Axes, which are no features, keep the common strength.
+// common strength as prior, on all tasks. Axes are not features and keep the common strength.
 func (c choice) finish(ctx context.Context) (*choice, error) {
 	s, q := c.s, *c.q
 	if s.design.Axes == nil {

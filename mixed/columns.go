@@ -88,8 +88,8 @@ func (s *columnStat) scale() float64 {
 	return 1
 }
 
-// introduce counts owners, tasks and rows, and sets the units of columns, of the target and of weights, and
-// how tasks share values, in one sum: an owner marks the interval of exponents of its largest value.
+// introduce counts owners, tasks and rows in one sum. It sets the units of columns, of the target and of
+// weights, and how tasks share values: an owner marks the interval of exponents of its largest value.
 func (r *rows) introduce(ctx context.Context, o *Options, y, w *columnStat) error {
 	columns := []*columnStat{y, w}
 	for j := range r.stats {
@@ -183,8 +183,8 @@ const mostRows = 1 << 40
 func interval(v float64) int { return (math.Ilogb(v) - leastExponent) / intervalWidth }
 
 // measure sets means and deviations of the target, of its logarithm, and of the features, and the mean
-// weight. It takes three sums, in which the numbers have a known size: values in their units, distances from
-// the mean in these, and distances and their squares in units of about the mean distance.
+// weight. It takes three sums of numbers of a known size: values in their units, distances from the mean in
+// these, and distances and their squares in units of about the mean distance.
 func (r *rows) measure(ctx context.Context, columns []*columnStat, weightUnit float64) error {
 	n := len(columns)
 	r.mean = weightUnit
@@ -229,7 +229,8 @@ func (r *rows) measure(ctx context.Context, columns []*columnStat, weightUnit fl
 	}
 	for j, s := range columns {
 		if s.weight > 0 && v[2*j+1] > 0 {
-			s.mean += float64(v[2*j] / s.weight * s.unit) // rounding has left a part of a spread that is small beside the mean
+			// rounding has left a part of a spread that is small beside the mean
+			s.mean += float64(v[2*j] / s.weight * s.unit)
 			s.size = powerOfTwo(v[2*j+1] / s.weight * s.unit)
 		}
 	}
@@ -270,8 +271,8 @@ func (r *rows) measure(ctx context.Context, columns []*columnStat, weightUnit fl
 	return nil
 }
 
-// setSpread sets the mean distance from the mean and the deviation from the sums of distances and of their
-// squares, in units of about the mean distance.
+// setSpread sets the mean distance from the mean, and the deviation. Its arguments are the sums of distances
+// and of their squares, in units of about the mean distance.
 func (s *columnStat) setSpread(distances, squares float64) {
 	s.sd = s.size * math.Sqrt(squares/max(s.weight, 1e-300))
 	s.size *= distances / max(s.weight, 1e-300)
@@ -280,7 +281,7 @@ func (s *columnStat) setSpread(distances, squares float64) {
 	}
 }
 
-// slack is the share by which rounding may move a total beyond its bound.
+// slack is the largest excess of a total over its bound, relative to the bound, that rounding explains.
 const slack = 1e-6
 
 // values returns the sums of the numbers that f adds to part for every value of a column in training rows: of

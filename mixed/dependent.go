@@ -13,11 +13,12 @@ const (
 	leastPart = 1e-4
 )
 
-// dependences returns groups of features that are linearly dependent in the training rows, together with
-// the constant: the effect of a single one is then unknown. A group lists a feature and those that it follows
-// from, in the order of the table. Levels of one category always add up to 1: they are no group. The groups
-// follow from the total of X'X alone, so that all owners find the same ones. few reports whether there are
-// no more rows than independent columns: then every feature follows from others, and there are no groups.
+// dependences returns groups of features that are linearly dependent in the training rows, together with the
+// constant: the effect of a single one is then unknown. A group lists a feature and those that it follows
+// from, in the order of the table. Levels of one category always add up to 1 and do not count as a group.
+// The groups follow from the total of X'X alone, so that all owners find the same ones. few reports whether
+// there are at most as many rows as independent columns: then every feature follows from others, and the
+// list is empty.
 func (f *fitter) dependences() (groups [][]int, few bool) {
 	s := f.plain
 	if s.design.Axes != nil {
@@ -53,8 +54,8 @@ func (f *fitter) dependences() (groups [][]int, few bool) {
 	return groups, false
 }
 
-// independentOf returns the constant and the linear columns that vary, but for the first level of each of
-// the categories that has rows, which follows from the constant and the other levels.
+// independentOf returns the constant and the linear columns that vary. It leaves out the first level with
+// rows of each of the categories: it follows from the constant and the other levels.
 func (s *stats) independentOf(list []category) (columns []int) {
 	skipped := make([]bool, s.linear)
 	for _, c := range list {

@@ -19,8 +19,8 @@ type Design struct {
 	// Center and Scale standardise the table features, (x - Center) / Scale.
 	// A feature whose Scale is 0 was constant; its column is always 0.
 	Center, Scale []float64
-	// Axes are K orthogonal rows of one length, of an entry per table feature: K <= f. With s the
-	// standardised features of a row and a the length of an axis, the linear columns are Axes s, K
+	// Axes are K orthogonal rows of one length, of an entry per table feature: K <= f. Let s be the
+	// standardised features of a row and a the length of an axis. The linear columns are Axes s, K
 	// numbers, and sqrt(a^2 |s|^2 - |Axes s|^2), which is 0 in the span of the axes. nil: the linear
 	// columns are s.
 	Axes []float64
@@ -90,7 +90,8 @@ func newCurve(feature int, knots, values []float64) Curve {
 		}
 		for i, unit := range c.pieces { // Hermite's form, from values and slopes at both ends
 			s0, s1 := spline.PredictDerivative(c.at[i])/unit, spline.PredictDerivative(c.at[i+1])/unit
-			c.cubics[i*m+j] = [4]float64{v[i], s0, float64(3*(v[i+1]-v[i])) - float64(2*s0) - s1, 2*(v[i]-v[i+1]) + s0 + s1}
+			c.cubics[i*m+j] = [4]float64{v[i], s0, float64(3*(v[i+1]-v[i])) - float64(2*s0) - s1, 2*(v[i]-v[i+1]) +
+				s0 + s1}
 		}
 	}
 	return c
@@ -131,7 +132,7 @@ func (c *Curve) apply(dst []float64, x float64) {
 	at := c.at
 	last := len(at) - 1
 	x = (x - c.Knots[0]) / (c.Knots[last] - c.Knots[0])
-	switch { // in place of min and max, which ask for signs of zeros, too
+	switch { // in place of min and max, which also order zeros by sign
 	case !(x > 0):
 		x = 0
 	case x > 1:
@@ -245,8 +246,8 @@ type term struct {
 	factor  float64
 }
 
-// Slope sets dst, of Width entries, to the columns whose product with coefficients is the effect of one
-// standard deviation of a table feature, in a straight line.
+// Slope sets dst, of Width entries, to the columns of a straight effect: their product with coefficients is
+// the effect of one standard deviation of a table feature.
 func (d *Design) Slope(dst []float64, feature int) { d.combination(dst, d.length(), term{feature, 1}) }
 
 // combination sets dst, of Width entries, to the columns for which the product with coefficients is the sum

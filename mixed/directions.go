@@ -71,7 +71,7 @@ func (s *stats) addDirection(ctx context.Context, q *varianceComponents, mean []
 }
 
 // withDirection returns variance components with one more column of loadings of length l, from the sum of b
-// b' over so many tasks.
+// b' over a number of tasks.
 func (q *varianceComponents) withDirection(sum []float64, l int, tasks float64) *varianceComponents {
 	dense.Mirror(l, sum)
 	axis, length := leading(sum, l, orthonormal(q.w, l, q.rank))
@@ -111,7 +111,7 @@ func off(v, columns []float64) []float64 {
 }
 
 // leading returns the leading eigenvector of the symmetric l x l matrix a off orthonormal columns, and its
-// eigenvalue, by power iteration from the row of the largest diagonal entry: near enough to start from.
+// eigenvalue. Power iteration from the row of the largest diagonal entry is near enough for a start.
 func leading(a []float64, l int, columns []float64) (axis []float64, value float64) {
 	best := 0
 	for i := range l {

@@ -10,29 +10,30 @@ import (
 // Off switches a rule of [Disclosure] off.
 const Off = -1
 
-// A Disclosure holds the limits of the rules by which an owner checks its own training rows before it adds
-// anything to a total. Every member learns all totals, and totals of few rows determine these rows. The rules
-// are about own rows only, so that no other owner can argue; they need not be equal at all owners. 0 stands
-// for the default, [Off] for no rule. A table that is not shared has no rules.
+// A Disclosure holds the limits of an owner's rules. They check the owner's training rows before any of them
+// is added to a total. Every member learns all totals, and totals of few rows determine these rows. The
+// rules are about own rows only, so that no other owner can argue; they need not be equal at all owners. 0
+// stands for the default, [Off] for no rule. A table that is not shared has no rules.
 type Disclosure struct {
 	// LeastRows is the number of own rows for each column of the design. With fewer an owner votes
-	// against curves; without curves it does not take part. Default 3.
+	// against curves; without curves there is no vote. Default 3.
 	LeastRows int
-	// LeastLevel is the number of own rows with a level of a category, or with another value of a column
-	// than the usual one, below which the level counts as missing, and the column as constant; the number
-	// of own rows in which two columns differ, below which the later one counts as the earlier one; and
-	// the number of own rows on which a function of a curve, or the effect of a value of a period, may
-	// live. Default 12, and 3 with Options.NoCurves.
+	// LeastLevel is the least number of own rows for each of these: a level of a category, which
+	// otherwise counts as missing; values of a column other than the usual one, which otherwise counts as
+	// constant; rows where two columns differ, of which the later one otherwise counts as the earlier
+	// one; rows on which a function of a curve, or the effect of a value of a period, lives. Default 12,
+	// and 3 with Options.NoCurves.
 	LeastLevel int
 	// LeastSmall is the number of own tasks with fewer rows than columns and two, which hide among each
-	// other; together they need five times as many rows. Otherwise no total contains their rows, nor those of
-	// tasks of one row in any case; they still get coefficients. With curves, tasks with fewer rows than
-	// columns need to be as many, or half as many if the owner has no others, with two rows for each column;
-	// otherwise no total contains their rows where these are at most 7 % of its own, and the owner votes
-	// against curves where they are more. Two owners need twice as many tasks. Default 10.
+	// other; together they need five times as many rows. Otherwise no total contains their rows, nor
+	// those of tasks of one row in any case; they still get coefficients. With curves, tasks with fewer
+	// rows than columns need to be as many, with two rows for each column. Half as many are enough if the
+	// owner has no other tasks. Otherwise no total contains their rows where these are at most 7 % of its
+	// own, and the owner votes against curves where they are more. Two owners need twice as many tasks.
+	// Default 10.
 	LeastSmall int
-	// Strict leaves tasks with fewer rows than columns and two out of all totals, and levels, curves and
-	// periods, too, and raises LeastLevel to as many rows: for owners who do not trust each other.
+	// Strict is for owners who do not trust each other. It leaves tasks with fewer rows than columns and
+	// two out of all totals, and levels, curves and periods, too. It raises LeastLevel to as many rows.
 	Strict bool
 }
 
@@ -121,9 +122,9 @@ func (g *guard) settle(columns int) {
 	}
 }
 
-// leaveSmall leaves out small tasks that do not hide among enough others, and tasks of one row, which a
-// member that steers strengths reads from one value whatever other tasks there are. It reports whether there
-// are any.
+// leaveSmall leaves out small tasks that do not hide among enough others, and tasks of one row. From one
+// value of such a row a member that steers strengths reads it, whatever other tasks there are. It reports
+// whether there are any.
 func (g *guard) leaveSmall(columns int) bool {
 	lone, _ := g.small(2)
 	if g.LeastSmall == 0 {
@@ -147,10 +148,10 @@ func (g *guard) leaveFew(columns int) bool {
 	return true
 }
 
-// leaveMiddling leaves out the tasks with fewer rows than a design with curves has columns where they are too
-// few to hide among each other and have a small share of the own rows: otherwise the owner would have to vote
-// against curves for them. It must be before the first total, since the difference of totals with and
-// without their rows would show them. It reports whether there are any.
+// leaveMiddling leaves out the tasks with fewer rows than a design with curves has columns. It does so where
+// they are too few to hide among each other and have a small share of the own rows: otherwise the owner
+// would have to vote against curves for them. It must be before the first total, since the difference of
+// totals with and without their rows would show them. It reports whether there are any.
 func (g *guard) leaveMiddling() bool {
 	r := g.rows
 	if r.stats == nil || !g.curves || g.Strict || g.LeastSmall == 0 {
@@ -167,7 +168,7 @@ func (g *guard) leaveMiddling() bool {
 		width = 1 + len(r.stats) + numeric*(fewKnots-2)
 	}
 	if numeric == 0 || width > widest || own < g.LeastRows*width {
-		return false // there are no curves in any case
+		return false // no curves in any case
 	}
 	tasks, rows := g.small(width)
 	if g.hidden(tasks, rows, width) || float64(rows) > spareShare*float64(own) {

@@ -58,7 +58,7 @@ func (s *stats) prior(q *varianceComponents) *Prior {
 	for a := range q.rank {
 		copy(prior.Loadings[a*s.p:], q.w[a*s.linear:][:s.linear])
 	}
-	for j, barred := range s.barred { // whatever the totals of others say
+	for j, barred := range s.barred { // in spite of the totals of others
 		if barred {
 			prior.Deviations[j] = 0
 			for a := range q.rank {
@@ -325,7 +325,7 @@ func (s *stats) improveMean(q *varianceComponents, m *meanPosterior) []float64 {
 }
 
 // improveLoadings sets out.w to (W + (sum G/noise)^-1 gradient B^-1) chol(B), where B is the mean of E b b'
-// over tasks, the scaled gradient step of AltGDmin followed by the change of basis that makes B the
+// over tasks. This is the scaled gradient step of AltGDmin, followed by the change of basis that makes B the
 // identity. It returns the degrees of freedom of the loadings, tr W'(M - M C M) W.
 func (s *stats) improveLoadings(out, q *varianceComponents, m *meanPosterior, z *scoreSums,
 	tasks *taskSet) (edf float64) {

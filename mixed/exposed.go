@@ -15,12 +15,12 @@ import (
 )
 
 const (
-	// exposedShare is the share of a row in the squares of some combination of columns from which the row
-	// counts as exposed: the combination then shows every other column of the row to within sqrt(1/share
+	// exposedShare bounds the share of a row in the squares of a combination of columns. From this share
+	// on the row is exposed: the combination shows every other column of the row to within sqrt(1/share
 	// - 1) of a deviation.
 	exposedShare = 0.99
-	// dependent is the share of a column's squares below which it counts as a combination of others, and
-	// departs the distance from that combination, in deviations, from which a row departs from it.
+	// dependent is the share of a column's squares below which it counts as a combination of others.
+	// departs is the least distance, in deviations, of a row that differs from that combination.
 	dependent, departs = 1e-13, 1e-5
 	// missedOnce is the chance at most that a combination which few rows break is not found.
 	missedOnce  = 1e-3
@@ -57,8 +57,8 @@ func (g *guard) leaveRows(ctx context.Context, o *Options, far bool) (bool, erro
 	return g.farRows+g.exposedRows > before, nil
 }
 
-// shownShare is the share of the least number of rows with a level below which a design shows rows. By the
-// line of X'X of a level with curves a listener read all values of a column for up to 8 rows, and a design,
+// shownShare is the share of the least number of rows with a level below which a design shows rows. From the
+// line of X'X of a level with curves a listener read all values of a column for up to 8 rows. A design,
 // unlike a level, can only be left out as a whole.
 const shownShare = 0.75
 
@@ -99,7 +99,7 @@ func (g *guard) leaveFar(ctx context.Context, o *Options) error {
 }
 
 // boundsAlone returns the weights of the rows of a table by their distance, nil where they count alike.
-// Numbers out of range give none: the first optimiser of all owners meets them.
+// Numbers out of range give none: the first optimiser of all owners reports them.
 func (f *fitter) boundsAlone(ctx context.Context) ([]float64, error) {
 	if err := f.read(ctx); err != nil {
 		return nil, err
@@ -230,9 +230,9 @@ func (f *factor) pick(dst, row []float64) {
 	}
 }
 
-// exposed returns the rows that a combination of the columns shows: rows with nearly all squares of one; and,
-// if there are fewer than least, the rows in which a column differs from a combination of others that it
-// equals in all other rows. They come in their order; nil for none.
+// exposed returns the rows that a combination of the columns shows: rows with nearly all squares of one. If
+// a column equals a combination of others in all rows but fewer than least, it returns these rows, too. They
+// come in their order; nil for none.
 func (m *matrix) exposed(ctx context.Context, least int) ([]int, error) {
 	if err := m.standardise(ctx); err != nil || m.rows == 0 {
 		return nil, err
@@ -270,8 +270,8 @@ func (m *matrix) exposed(ctx context.Context, least int) ([]int, error) {
 	return slices.Compact(list), err
 }
 
-// departing returns the rows, fewer than least, in which a column differs from a combination of others that
-// it equals in all other rows. Such a combination is found in samples of rows that have none of them.
+// departing returns the rows, fewer than least, where a column differs from a combination of others that it
+// equals in all other rows. Such a combination is found in samples of rows that have none of them.
 func (m *matrix) departing(ctx context.Context, rank, least int) (list []int, err error) {
 	size := 2*m.columns + 10
 	if least < 2 || size > m.rows/2 {

@@ -59,9 +59,9 @@ type period struct {
 //	noise        T      variances of the noise of tasks, and
 //	noise_freedom T     their degrees of freedom; missing unless tasks differ by them
 //
-// With m = numpy.load(path), h = json.loads(m["header"].tobytes()), features x (n x f), and t =
-// h["tasks"]["names"].index(task), NumPy and SciPy compute the predictions y of Model.Predict by (levels that
-// are unseen are missing in x)
+// NumPy and SciPy compute the predictions y of Model.Predict as follows. Before, m = numpy.load(path), h =
+// json.loads(m["header"].tobytes()), and t = h["tasks"]["names"].index(task); x has the features, n x f.
+// Levels that are unseen are missing in x.
 //
 //	raw, x = x, np.where(np.isnan(x), m["fill"], x)
 //	s = m["scale"]

@@ -25,10 +25,10 @@ type fitter struct {
 	alike         bool       // the noise of tasks is for intervals only: their rows count alike
 	freedom       float64    // degrees of freedom of the noise
 	level, slope  float64    // of the noise in intervals, see [Noise]
-	unseen        *method    // by whose mean tasks without rows are predicted; nil: by that of the model
+	unseen        *method    // its mean predicts tasks without rows; nil: the mean of the model does
 	farRows       []outlier  // the farthest first
 	without       withouts   // training rows and their predictions without them
-	lessByLog     float64    // share by which the logarithm of the target lowers the error; 0: no gain
+	lessByLog     float64    // relative decrease of the error with the target's logarithm; 0: no gain
 	track         *tracker
 	compared      [2]int              // own tasks on which forms were compared, and all
 	first         *varianceComponents // of rank 0 without curves

@@ -33,7 +33,7 @@ type growthSums struct {
 }
 
 // at returns the sums over these rows. An error is normal with the variance f noise + spent, where f is the
-// factor. No row counts as farther out than 5 deviations: a few wrong targets are no growth.
+// factor. No row counts as farther out than 5 deviations: a few wrong targets do not count as growth.
 func (list withouts) at(n *Noise) (s growthSums) {
 	for i := range list {
 		r := &list[i]
@@ -70,8 +70,8 @@ func (s *growthSums) step() (level, slope float64) {
 	return level, slope
 }
 
-// growth returns the level and the slope of the noise in intervals that maximise the likelihood of the errors
-// of rows that are predicted without themselves, and 0 where that gains too little.
+// growth returns the level and the slope of the noise in intervals, and 0 where they gain too little. They
+// maximise the likelihood of the errors of rows that are predicted without themselves.
 func (list withouts) growth() (level, slope float64) {
 	if len(list) < growthRows {
 		return 0, 0

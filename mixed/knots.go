@@ -15,9 +15,9 @@ const (
 	atoms     = 13 // quantiles that find columns of at most mostKnots values
 )
 
-// A fineness says how closely counts of rows are looked at.
+// A fineness bounds the search for knots by counts of rows.
 type fineness struct {
-	fewRows  float64 // an interval of so many rows is not divided
+	fewRows  float64 // an interval of at most that number of rows is not divided
 	fewShare float64 // nor one with this share of all rows
 	sums     int     // at most
 	beyond   float64 // rows outside of each outer knot
@@ -59,8 +59,8 @@ func (k *knot) divide(counts []float64) {
 }
 
 // knots returns the knots of numeric features, nil for those with too few different values: one at every
-// value of a column that has no more than mostKnots, which hold nearly all rows, and quantiles of the others;
-// or few quantiles of all.
+// value of a column that has no more than mostKnots, which hold nearly all rows, and quantiles of the
+// others; or few quantiles of all columns.
 func (r *rows) knots(ctx context.Context, numeric []int, few bool) ([][]float64, error) {
 	n, look, at := knots, fine, atoms
 	if few {
@@ -188,8 +188,8 @@ func (r *rows) countBelow(ctx context.Context, open []*knot) ([]float64, error) 
 }
 
 // different returns the different places of knots of one feature, and the rows of their intervals. The last
-// knot is no farther from its inner edge than that edge from the knot before, and the first likewise: where
-// few rows are in an outer interval, its other edge can be far beyond all values.
+// knot is at most as far from its inner edge as that edge is from the knot before, and the first likewise:
+// where few rows are in an outer interval, its other edge can be far beyond all values.
 func (r *rows) different(list []*knot, look *fineness) (places []float64, rows float64) {
 	at := make([]float64, len(list))
 	for i, k := range list {

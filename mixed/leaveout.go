@@ -19,9 +19,10 @@ type rowErrors struct {
 	without float64 // at the coefficients that the other rows give with the same strengths
 }
 
-// optimism is the exponent of without / with in the score of a form. The strengths of a form have been chosen
-// with the row in question, so that without is too small, by the more the closer the form follows its rows.
-// With a third, the choice lost least on tables that had no part in it (docs/accuracy.md).
+// optimism is the exponent of without / with in the score of a form. The strengths of a form have been
+// chosen with the row in question, so that without is too small. The closer the form follows its rows, the
+// larger is this error. With a third, the choice lost least on tables that had no part in it
+// (docs/accuracy.md).
 const optimism = 1. / 3
 
 // score returns a number that is lower for a form that predicts new rows better: the logarithm of a squared
@@ -31,7 +32,7 @@ func (e rowErrors) score() float64 {
 	return without + float64(optimism*max(without-with, 0))
 }
 
-// clearly is the number of standard errors over tasks of a gain that is no chance.
+// clearly is the number of standard errors over tasks of a gain that is not due to chance.
 const clearly = 2.0
 
 // remainder returns 1 - h of a row or of the mean row of a task, and at least leastRemainder.
@@ -40,10 +41,10 @@ func remainder(h float64) float64 { return max(1-h, leastRemainder) }
 // leastRemainder is the least 1 - h of a row: rounding leaves no digit of a smaller one.
 const leastRemainder = 1e-8
 
-// eachResidual calls f with every training row of the worker's task, its residual e at the coefficients of
-// the task, times the square root of the row's weight, and h, the posterior variance of its expectation over
-// the variance of its noise. Without the row the residual is e / (1 - h), exactly for given strengths, since
-// the targets have a normal distribution. The worker has the solver of the task.
+// eachResidual calls f with every training row of the worker's task, its residual e and h. e is at the
+// coefficients of the task, times the square root of the row's weight. h is the posterior variance of the
+// row's expectation over the variance of its noise. Without the row the residual is e / (1 - h), exactly for
+// given strengths, since the targets have a normal distribution. The worker has the solver of the task.
 func (c *choice) eachResidual(w *worker, k int, f func(row int, e, h float64)) {
 	s, p := c.s, c.s.p
 	list := s.rows.of(k)
@@ -83,8 +84,8 @@ func (c *choice) leaveOneOut(ctx context.Context) *total {
 }
 
 // crossValidate returns the sums of rowErrors over the training rows of this owner in the tasks that
-// optimisers use, by generalised cross-validation of every task (Golub, Heath and Wahba 1979): with the mean
-// h of the rows of a task in place of the h of each row.
+// optimisers use. It is generalised cross-validation of every task (Golub, Heath and Wahba 1979): with the
+// mean h of the rows of a task in place of the h of each row.
 func (c *choice) crossValidate(ctx context.Context) *total {
 	t := c.s.solveOwn(ctx, c.m.prior, c.s.some, 2, func(w *worker, k int, part []float64) {
 		e := c.errorsOf(w, k)
@@ -105,8 +106,8 @@ func (c *choice) errorsOf(w *worker, k int) rowErrors {
 	return rowErrors{squares, squares / square(remainder(h/float64(len(c.s.rows.of(k)))))}
 }
 
-// clearlyBetter reports whether choice a predicts rows that are left out better than choice b, by two
-// standard errors over the tasks of the difference of squared errors. It takes one sum.
+// clearlyBetter reports whether choice a predicts rows that are left out better than choice b. The
+// difference of squared errors must be two standard errors over the tasks. It takes one sum.
 func clearlyBetter(ctx context.Context, a, b *choice) (bool, error) {
 	own := make([]float64, len(a.s.packed)) // errors of tasks by a
 	ours := a.s.solveOwn(ctx, a.m.prior, a.s.some, 0, func(w *worker, k int, _ []float64) {
@@ -143,9 +144,9 @@ func scoresOf(ctx context.Context, list ...*choice) ([]float64, error) {
 	return scores, err
 }
 
-// errorsOfTargets returns the sum, over the training rows of this owner in the tasks that optimisers use, of
-// the squared errors of predictions without the row, in units of the target's deviation, times the rows'
-// weights. For the logarithm of the target a prediction is the median.
+// errorsOfTargets returns a weighted sum over the training rows of this owner in the tasks that optimisers
+// use. Its terms are the squared errors of predictions without the row, in units of the target's deviation.
+// For the logarithm of the target a prediction is the median.
 func (c *choice) errorsOfTargets(ctx context.Context) *total {
 	r, target := c.s.rows, &c.s.rows.raw
 	if c.s.log {

@@ -13,29 +13,30 @@
 //
 // # Training
 //
-// [Fit] trains on one table, and [Together] on the tables of several owners, who exchange sums over all of
-// them and get the model of one table. [Privately] has differential privacy. In training the deviations are
+// [Fit] trains on one table. [Together] trains on the tables of several owners, who exchange sums over all
+// of them and get the model of one table. [Privately] has differential privacy. In training the deviations
+// are
 //
 //	deviation_t = diag(sigma) e_t + W b_t,   e_t, b_t ~ N(0, I).
 //
-// x holds 1, the standardised features and, for every number with five or more distinct training
-// values, the columns of a natural cubic spline. At first sigma has one value for the intercept, one for
-// linear columns and one for curves; in the chosen model every linear column and every curve has its own,
-// with the common one as prior. The mean has the prior N(0, tau^2), with one tau for linear columns and one
-// for each curve. W, P x r, acts on the intercept and the linear columns. All these strengths maximise the
-// marginal likelihood (empirical Bayes). The values of a number that nearly all tasks share, such as a year,
-// get columns of their own in the mean where rows that are left out are then predicted better ([Period]).
+// x holds 1, the standardised features and, for every number with five or more distinct training values, the
+// columns of a natural cubic spline. At first sigma has one value for the intercept, one for linear columns
+// and one for curves; in the chosen model every linear column and every curve has its own, with the common
+// one as prior. The mean has the prior N(0, tau^2), with one tau for linear columns and one for each curve.
+// W, P x r, acts on the intercept and the linear columns. All these strengths maximise the marginal
+// likelihood (empirical Bayes). Nearly all tasks may share the values of a number, such as a year. These get
+// columns of their own in the mean where rows that are left out are then predicted better ([Period]).
 //
 // The estimator is the alternation of AltGDmin with posterior means: b_t given W by its posterior mean and
-// covariance, then a scaled gradient step on W, W + (sum G_t)^-1 gradient (mean b b')^-1, and closed forms
-// for the strengths, which are steps of EM; Anderson acceleration on top. Ranks 0 to 3 are compared by
-// penalised evidence, without curves and, around the best of them, with curves, which are kept where they are
-// 3 nats better. Each form starts once more from the optimum of the other one, so that neither wins by its
-// start. Where the residuals support noise by task, lower ranks are compared again with it.
+// covariance, then a scaled gradient step on W: W + (sum G_t)^-1 gradient (mean b b')^-1. Closed forms for
+// the strengths are steps of EM. Anderson acceleration makes it faster. Ranks 0 to 3 are compared by
+// penalised evidence, without curves and, around the best of them, with curves. Curves are kept where they
+// are 3 nats better. Each form starts once more from the optimum of the other one, so that neither wins by
+// its start. Where the residuals support noise by task, lower ranks are compared again with it.
 //
-// A task keeps its products X'X, X'y, y'y, or its rows where these are fewer than the columns. Rows and tasks
-// are added up in an order of their contents, so results have the same bits for every number of workers, and
-// for every order of the rows and tasks of a table.
+// A task keeps its products X'X, X'y, y'y, or its rows where these are fewer than the columns. Rows and
+// tasks are added up in an order of their contents. So results have equal bits for every number of workers
+// and every order of the rows and tasks of a table.
 //
 // The package reads no files and opens no connections.
 package mixed
@@ -64,7 +65,7 @@ type Model struct {
 	periods  []float64 // variances of the effects of new values
 }
 
-// A widening holds the factors of the variances of the noise by which normal intervals become those of
+// A widening holds factors of the variances of the noise: with them normal intervals become intervals of
 // Student's t. A quantile takes as long as a hundred predictions.
 type widening struct {
 	usual float64         // of tasks without a noise of their own
@@ -244,8 +245,8 @@ func (p *Parameters) checkCovariances() error {
 // farBelow is the share of the largest variance below which rounding does not explain a negative one.
 const farBelow = 1e-6
 
-// checkDiagonal reports a negative variance in a packed covariance of order n, whose rounding errors count
-// relative to its largest variance, or to the given one where this is larger.
+// checkDiagonal reports a negative variance in a packed covariance of order n. Rounding errors count
+// relative to its largest variance, or to most where this is larger.
 func checkDiagonal(name string, packed []float64, n int, most float64) error {
 	least, at := 0.0, 0
 	for i := range n {

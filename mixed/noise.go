@@ -25,10 +25,10 @@ const (
 // A residualSS is the residual sum of squares of a task and its degrees of freedom.
 type residualSS struct{ squares, freedom float64 }
 
-// chooseNoise returns the choice with noise by task in its weights where the likelihood of the residuals
-// supports it and rows that are left out are clearly predicted better. Where they are not, the rows of all
-// tasks count alike, and only the widths of intervals are by task. The likelihood, which has found that tasks
-// differ, says little about errors: most of them are those of loud tasks.
+// chooseNoise returns the choice with noise by task in its weights. It does so where the likelihood of the
+// residuals supports it and rows that are left out are clearly predicted better. Where they are not, the
+// rows of all tasks count alike, and only the widths of intervals are by task. The likelihood shows that
+// tasks differ, but depends little on most errors, which are errors of loud tasks.
 func (f *fitter) chooseNoise(ctx context.Context, alike *choice) (*choice, error) {
 	widths, err := alike.noiseOfTasks(ctx)
 	if err != nil || widths == nil {
@@ -96,8 +96,8 @@ func (f *fitter) weighTasks(ctx context.Context, alike *choice, widths *taskNois
 	return best, err
 }
 
-// noiseOfTasks returns the noise of the tasks about a choice with equal noise, or nil where the likelihood of
-// the residuals does not support that tasks differ.
+// noiseOfTasks returns the noise of the tasks about a choice with equal noise. It returns nil where the
+// likelihood of the residuals does not support that tasks differ.
 func (c *choice) noiseOfTasks(ctx context.Context) (*taskNoise, error) {
 	if c.q.noise <= 2*leastNoise {
 		return nil, nil // an exact fit: its residuals are rounding
@@ -197,8 +197,9 @@ func (s *stats) meanBound(k int) float64 {
 	return sum / float64(len(list))
 }
 
-// A noiseFit is the scale and the degrees of freedom of variances of tasks with the largest likelihood, and
-// the gain of its logarithm over one common variance. refused: some owner is against noise by task.
+// A noiseFit is the scale and the degrees of freedom of variances of tasks with the largest likelihood. gain
+// is the difference of its logarithm from the one with a common variance. refused: some owner is against
+// noise by task.
 type noiseFit struct {
 	usual, freedom, gain float64
 	refused              bool

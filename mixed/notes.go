@@ -11,7 +11,7 @@ const (
 	namesShown  = 8    // columns in a note
 	groupsShown = 4    // groups of dependent columns, a note each
 	toldSlope   = 0.3  // slope of the noise that a note reports
-	logGain     = 0.10 // least share by which the logarithm lowers the error that a note reports
+	logGain     = 0.10 // least relative decrease of the error by the logarithm that a note reports
 )
 
 // notes returns sentences about the data and the result that a user should read.

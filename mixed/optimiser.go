@@ -149,7 +149,7 @@ func stepAll(ctx context.Context, list []*optimiser) error {
 		}
 	}
 	for _, c := range list {
-		c.finished = c.finished || c.left <= 0 // whatever another owner says
+		c.finished = c.finished || c.left <= 0 // in spite of other owners
 	}
 	return nil
 }
@@ -340,9 +340,9 @@ func (q *varianceComponents) unpack(x []float64) *varianceComponents {
 	return out
 }
 
-// anderson combines points and the results of their steps so that the combined steps are as short as possible
-// in the metric of the information (Walker and Ni 2011); nil for fewer than three points, and where rounding
-// leaves no solution.
+// anderson combines points and the results of their steps. The combined steps are as short as possible in
+// the metric of the information (Walker and Ni 2011). It returns nil for fewer than three points, and where
+// rounding leaves no solution.
 func anderson(at, after [][]float64, information []float64) []float64 {
 	n := len(at)
 	if n < 3 {

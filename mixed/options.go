@@ -12,8 +12,8 @@ type Input struct {
 	// HeldOut[i] reports whether row i is held out: it has no influence on the model, and a part in the
 	// errors of the report. nil holds out none.
 	HeldOut []bool
-	// Name begins the notes and errors that are about this table alone, as "Name: note". Owners who train in
-	// one process need it to tell their notes apart.
+	// Name begins the notes and errors that are about this table alone, as "Name: note". It distinguishes
+	// the notes of owners who train in one process.
 	Name string
 }
 
@@ -40,7 +40,7 @@ type Options struct {
 	// Progress receives the point that the training has reached, at every stage and after every sum, from
 	// one goroutine; nil is silent.
 	Progress func(Progress)
-	// Disclosure limits what totals of several owners may say about the rows of this one.
+	// Disclosure limits the information about the rows of this owner in totals of several owners.
 	Disclosure Disclosure
 	// Sums adds up the numbers of several owners; nil: the table has all rows.
 	Sums Sums
@@ -52,8 +52,8 @@ const (
 	mostValue = 1e150 // the squares of 10^8 such values have a sum
 )
 
-// checkTable reports rows of tasks that the table does not have, names that are given twice, and faults that
-// a table finds by a method Check, as [Data] does.
+// checkTable reports rows of tasks that the table does not have, and names that are given twice. It also
+// reports the faults that a method Check of the table finds, as [Data] has one.
 func checkTable(t Table) error {
 	if own, ok := t.(interface{ Check() error }); ok {
 		if err := own.Check(); err != nil {
@@ -82,7 +82,7 @@ type RankError struct {
 
 func (e *RankError) Error() string { return fmt.Sprintf("the rank is %d: it %s", e.Rank, e.Range()) }
 
-// Range says which ranks are possible.
+// Range returns the possible ranks in words.
 func (e *RankError) Range() string { return fmt.Sprintf("must be from 0 to %d, %s", e.Most, e.Why) }
 
 // trains reports whether a row is for training, if it has a weight.

@@ -25,8 +25,8 @@ func (e *Error) Unwrap() error { return e.error }
 // PublicText returns the text that other nodes may receive.
 func (e *Error) PublicText() string { return e.public }
 
-// ownFault returns an error about the table or the options of this owner, which says nothing of them to
-// others.
+// ownFault returns an error about the table or the options of this owner. Its public text is silent about
+// them.
 func ownFault(err error) error {
 	if own := new(Error); errors.As(err, &own) {
 		return err
@@ -159,8 +159,8 @@ func (m *meeting) addLast(ctx context.Context, from int) error {
 }
 
 // Together trains on the tables of all nodes of a network; list[i] is the table of node net.Hosted()[i]. All
-// processes call it alike, with equal [Settings]. The models of all processes are the model of one table with
-// the rows of all owners, to rounding, and have the same bits for the mean and the prior. The model of a
+// processes call it alike, with equal [Settings]. To rounding, the models of all processes are the model of
+// one table with the rows of all owners. Mean and prior have equal bits in all of them. The model of a
 // process has the tasks of its own tables, whose names must differ.
 //
 // A node that ends with an error, or whose context ends, must leave the network, so that all nodes end.
@@ -227,7 +227,7 @@ func Together(ctx context.Context, list []Input, net *consensus.Network, o Optio
 	return m, r, nil
 }
 
-// inTable says which of several tables of this process an error is about, by its name or its number.
+// inTable adds the table of this process that an error is about, by its name or its number.
 func inTable(err error, list []Input, i int) error {
 	own, public := new(Error), "its table cannot be used"
 	if errors.As(err, &own) {

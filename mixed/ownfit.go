@@ -98,8 +98,8 @@ func (t *ownedTable) compare(ctx context.Context) (*OwnFit, error) {
 	return out, nil
 }
 
-// alone returns the scorer of a fit of the table without other owners, with the largest possible rank if the
-// one of all owners is too large.
+// alone returns the scorer of a fit of the table without other owners. If the rank of all owners is too
+// large, it takes the largest possible one.
 func (t *ownedTable) alone(ctx context.Context) (*scorer, error) {
 	f := &fitter{Options: t.options, in: t.in, bare: true}
 	_, _, err := f.fit(ctx)

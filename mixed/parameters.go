@@ -103,8 +103,8 @@ type Noise struct {
 	// TaskFreedom describes how the variances of tasks differ: TaskFreedom Variance / v has a chi-squared
 	// distribution with TaskFreedom degrees of freedom for a task of variance v; 0: all tasks have Variance.
 	TaskFreedom float64 `json:"task_freedom"`
-	// Alike is the variance by which the rows of all tasks count, where the variances of tasks are for
-	// intervals only; 0: the rows of a task count by its own variance.
+	// Alike is the variance of all tasks in the weights of rows, where the variances of tasks are for
+	// intervals only; 0: every task has its own variance in the weights.
 	Alike float64 `json:"alike,omitempty"`
 	// Level and Slope make the variance in intervals change with the expected target z, standardised and
 	// limited to 3 on either side: it is that of the task times exp(Level + Slope z). 0, 0: it does not change.
@@ -125,9 +125,9 @@ type Tasks struct {
 	Column  string   `json:"column"` // name of the task column in the table; may be empty
 	Names   []string `json:"names"`  // T distinct names in UTF-8
 	Samples []int    `json:"-"`      // training rows of every task
-	// Digests are sums of hashes of the rows of every task, by which [Model.Repeats] knows them again; nil:
-	// there are none. They do not tell the rows, but whoever guesses all rows of a task can confirm the
-	// guess.
+	// Digests are sums of hashes of the rows of every task, from which [Model.Repeats] recognises them;
+	// they may be nil. They do not contain the rows, but a reader who guesses all rows of a task can
+	// confirm the guess.
 	Digests []uint32  `json:"digests,omitempty"`
 	Theta   []float64 `json:"-"` // T x P, posterior means of the coefficients mu + deviation
 	// Noise holds T positive variances and Freedom their degrees of freedom.

@@ -100,8 +100,8 @@ type crossing struct {
 	seen uint64 // values of the present task, by their places
 }
 
-// crossings returns the crossings of the columns of numbers: of all, where no period is wanted, as if they
-// had too many values. It reads the rows until all columns have too many.
+// crossings returns the crossings of the columns of numbers. Where no period is wanted, all columns count as
+// if they had too many values. It reads the rows until all columns have too many.
 func (r *rows) crossings(ctx context.Context, wanted bool) ([]*crossing, error) {
 	var all []*crossing
 	for j := range r.stats {
@@ -271,8 +271,8 @@ func (r *rows) periods(ctx context.Context, d *Design, features []int) (list []P
 	return list, nil
 }
 
-// againstShown votes against the periods that together with the columns of a design would show own rows, and
-// against all where only some of them together would.
+// againstShown votes against the periods that together with the columns of a design would show own rows. It
+// votes against all periods where only several of them together would.
 func (r *rows) againstShown(ctx context.Context, d *Design, open []sharing, against []float64) error {
 	with := *d
 	var all []Period
@@ -399,7 +399,7 @@ func (f *fitter) choosePeriods(ctx context.Context, chosen *choice) (*choice, er
 }
 
 // bestPeriod returns the choice with the period that gains most, nil where none gains enough, and the gains
-// of all.
+// of all periods.
 func bestPeriod(ctx context.Context, chosen *choice, list []Period) (best *choice, gains []float64, err error) {
 	gains = make([]float64, len(list))
 	most := leastPeriodGain

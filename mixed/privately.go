@@ -22,7 +22,7 @@ type Privacy struct {
 }
 
 const (
-	// Part of the budget for the sizes of columns. A quarter of what is left is for the mean of the
+	// Part of the budget for the sizes of columns. A quarter of the remainder is for the mean of the
 	// slopes, and three quarters are for U.
 	partSizes = 0.1
 	// Sizes are counted by powers of two from this exponent on; sizes beyond count in the outer ones.
@@ -31,8 +31,8 @@ const (
 	sure = 5
 	// never is a number of standard deviations beyond which no noise is.
 	never = 40
-	// mostTasks bounds the tasks of all nodes, mostPrivate the numbers of a table, and farScales the
-	// distance of a number from the median of this process, in scales.
+	// mostTasks bounds the tasks of all nodes, and mostPrivate the numbers of a table. farScales bounds
+	// the distance of a number from the median of this process, in scales.
 	mostTasks, mostPrivate, farScales = 1 << 31, 1e100, 1e4
 	// mostPrivateRank is the largest rank of a private training.
 	mostPrivateRank = 20

@@ -8,8 +8,8 @@ import (
 // AllRows is the name of the stage that Progress receives while [Options.Refit] fits a model to all rows.
 const AllRows = "all rows"
 
-// A judgedForm is what the held-out rows have judged: the choice of a fit, and what its report says about the
-// comparison. The fit to all rows starts from its variance components.
+// A judgedForm is the choice of a fit that the held-out rows have judged, with the comparison in its report.
+// The fit to all rows starts from its variance components.
 type judgedForm struct {
 	chosen    *choice
 	first     *varianceComponents // of rank 0 without curves
@@ -140,7 +140,7 @@ func (f *fitter) samePeriods(ctx context.Context, s *stats) (*stats, error) {
 	return s.withPeriods(ctx, list)
 }
 
-// followAnew is follow where one of the designs has axes: columns of one are no columns of the other, so that
+// followAnew is follow where one of the designs has axes. The designs then have other columns, so
 // optimisation at the judged rank begins again.
 func (f *fitter) followAnew(ctx context.Context) (*choice, error) {
 	f.Rank = &f.form.chosen.Rank

@@ -19,7 +19,7 @@ type rows struct {
 	guard    *guard    // nil for a table of one owner
 	fewKnots bool      // an owner has voted for curves with few knots
 	workers  int       // goroutines that compute, 0 for all processors
-	shared   []sharing // of the columns of numbers; nil where there are no periods
+	shared   []sharing // of the columns of numbers; nil without periods
 	features int       // of the table of this owner: it may take long to name them
 	places   []place   // of the features in the table of this owner; nil: features of the table in their order
 
@@ -155,7 +155,7 @@ func (r *rows) reader() func(row int) []float64 {
 
 // agreeOnLevels sets the schema of all owners: categorical columns have the levels of all tables, and
 // columns, which the tables may have in any order, come in the order of their names. A category without
-// levels is no column. A single owner keeps its order.
+// levels has no column. A single owner keeps its order.
 func (r *rows) agreeOnLevels(ctx context.Context) error {
 	own := r.in.Table.Schema()
 	ownLevels, most := own.byColumn(), mostOf(commonFeatures, featureShare, r.features)

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// A Schema lists the feature columns of a table in their order, and the categorical ones among them, so that
-// other files can be read to the same features. It can be stored as JSON.
+// A Schema lists the feature columns of a table in their order, and the categorical ones among them. With it
+// other files are read to the same features. It can be stored as JSON.
 type Schema struct {
 	Columns    []string   `json:"columns"`
 	Categories []Category `json:"categories,omitempty"`

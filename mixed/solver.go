@@ -34,11 +34,11 @@ type solver struct {
 	cancelled   func() bool
 }
 
-// longWork is the number of multiplications of a product of matrices from which a solver asks before it
-// whether to go on.
+// longWork is the number of multiplications of a product of matrices that a solver does not begin once the
+// work is cancelled.
 const longWork = 1 << 23
 
-// stops reports whether to leave a task of so much work where it is, since its result is not wanted any more.
+// stops reports whether the work is cancelled and the task is long, so that the solver leaves it unfinished.
 func (s *solver) stops(rows int) bool {
 	return float64(rows)*square(float64(s.width())) > longWork && s.cancelled != nil && s.cancelled()
 }

@@ -43,11 +43,12 @@ func (s *stats) someTasks(width int) *taskSet {
 	return set
 }
 
-// byMeanTarget returns the tasks of this owner by the means of their targets, which count as equal where
-// rounding alone may make them differ, then by the sums of squares of their standardised features: an order
-// that does not depend on units, names, and places of rows, tasks and columns.
+// byMeanTarget returns the tasks of this owner in the order of the means of their targets. Means count as
+// equal where rounding alone may make them differ. Tasks of equal means come by the sums of squares of their
+// standardised features. So the order does not depend on units, names, and places of rows, tasks and
+// columns.
 func (s *stats) byMeanTarget() []int {
-	const parts = 1e9 // of a deviation, to which means are compared
+	const parts = 1e9 // of a deviation: means are rounded to one part
 	r, read, x := s.rows, s.rows.reader(), make([]float64, len(s.design.Scale))
 	level, squares := make([]float64, len(r.names)), make([]float64, len(r.names))
 	for _, k := range s.tasks.own {

@@ -44,9 +44,9 @@ func (r *rows) numeric() (list []int) {
 	return list
 }
 
-// addCurves returns the design with curves of the numeric features that have enough distinct values,
-// projected off 1 and the feature, if there are at most 300 columns in all; tooWide reports that curves were
-// left out for that.
+// addCurves returns the design with curves of the numeric features that have enough distinct values. The
+// curves are projected off 1 and the feature. With more than 300 columns in all, curves are left out and
+// tooWide is true.
 func (r *rows) addCurves(ctx context.Context, d Design) (with Design, tooWide bool, err error) {
 	if d.Width() > widest {
 		return d, true, nil
@@ -185,8 +185,9 @@ func splineMomentsSize(curves []Curve) (n int) {
 	return n
 }
 
-// addSplineMoments adds to sums, for every curve of d, the weighted products of 1, the standardised feature
-// limited to the knots, and the curve's columns at a row x of features: an upper triangle by rows for each.
+// addSplineMoments adds weighted products at a row x of features to sums, an upper triangle by rows for
+// every curve of d. The factors are 1, the standardised feature limited to the knots, and the curve's
+// columns.
 func addSplineMoments(sums []float64, d *Design, x []float64, weight float64) {
 	for i := range d.Curves {
 		c := &d.Curves[i]
@@ -216,12 +217,12 @@ func nearly(own, told []float64) bool {
 }
 
 // projectSplines makes the columns of every curve of d orthogonal to 1 and to the feature limited to the
-// knots, and divides them so that the mean of their sum of squares is 1. addSplineMoments has added the
+// knots. It divides them so that the mean of their sum of squares is 1. addSplineMoments has added the
 // training rows to sums; without rows the values are not finite.
 //
 // It reports whether the sums are possible: the slope that is taken from a column is a mean of its slopes. A
-// column of another slope would be nearly the feature limited to the knots, and less the feature itself 0 in
-// all rows but those beyond the knots.
+// column of another slope would be nearly the feature limited to the knots. Less the feature itself it would
+// be 0 in all rows but the rows beyond the knots.
 func projectSplines(d *Design, sums []float64) (possible bool) {
 	possible = true
 	d.Curves = slices.Clone(d.Curves)
@@ -238,7 +239,8 @@ func projectSplines(d *Design, sums []float64) (possible bool) {
 			slope := (float64(n*zx) - float64(sx*z)) / (float64(n*sxx) - float64(sx*sx))
 			level := (z - float64(slope*sx)) / n
 			least, most := c.slopes(j, d.Scale[c.Feature])
-			possible = possible && slope >= least-float64(slack*(most-least)) && slope <= most+float64(slack*(most-least))
+			possible = possible && slope >= least-float64(slack*(most-least)) &&
+				slope <= most+float64(slack*(most-least))
 			squares += moments[(2+j)*(3+m)] - float64(level*z) - float64(slope*zx)
 			for i, knot := range c.Knots {
 				values[j*k+i] -= level + slope*(knot-d.Center[c.Feature])/d.Scale[c.Feature]

@@ -89,7 +89,7 @@ func newBoundedStats(ctx context.Context, r *rows, d *Design, workers int, bound
 	if err != nil {
 		return nil, err
 	}
-	for j, v := range sum[p*p:] { // the number of tasks would say too much
+	for j, v := range sum[p*p:] { // the number of tasks would disclose too much
 		sum[p*p+j] = min(v, 1)
 	}
 	s.barred = r.guard.rare(d)
@@ -206,8 +206,8 @@ func (s *stats) coefficients(ctx context.Context, m *meanPosterior, k int, theta
 	return cmp.Or(ctx.Err(), err)
 }
 
-// posteriors returns the coefficients of all tasks of the table, and their packed covariances where there are
-// at most so many numbers.
+// posteriors returns the coefficients of all tasks of the table, and their packed covariances unless these
+// have more than most numbers.
 func (s *stats) posteriors(ctx context.Context, m *meanPosterior, most int) (
 	theta []float64, covariances [][]float64, err error) {
 	tasks, p, size := len(s.rows.in.Table.Tasks()), s.p, dense.Triangle(s.p)

@@ -34,7 +34,7 @@ type Decision struct {
 	Decide func(total []float64)
 }
 
-// Local is the Sums of a single owner: there is nothing to add.
+// Local is the Sums of a single owner, which leaves numbers as they are.
 type Local struct{}
 
 // Owners implements Sums.
@@ -64,14 +64,14 @@ type taskSet struct {
 // A total is a vector to add up over all owners.
 type total struct {
 	v     []float64
-	order int                 // the first order x order numbers are a matrix, of which the upper triangle is sent
+	order int                 // the first order x order numbers are a symmetric matrix: its upper triangle is sent
 	unit  func(i int) float64 // v[i] counts in this power of two, so that it is below 2^64; nil: in 1
 	grows func(i int) bool    // no owner adds a negative number to v[i]; nil: that is not known of any
 	own   []float64           // v of this owner, in units, if grows is set
 	err   error               // nil or errNumeric
 }
 
-// anyNumber is the grows of totals to which no owner adds a negative number.
+// anyNumber is the grows of totals that no owner adds a negative number to.
 func anyNumber(int) bool { return true }
 
 // add overwrites a vector with its total. An error of the vector at one owner is one of all owners. A total
@@ -107,7 +107,7 @@ func (r *rows) decide(ctx context.Context, name string, numbers []float64, compu
 }
 
 // tryThen is try with numbers that follow from the totals: once the totals are there, compute sets them, and
-// all owners take the numbers of a single one. compute may be nil where there are no numbers.
+// all owners take the numbers of a single one. Without numbers, compute may be nil.
 func (r *rows) tryThen(ctx context.Context, name string, numbers []float64, compute func(), list ...*total) error {
 	var message []float64
 	for _, t := range list {

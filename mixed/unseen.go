@@ -59,9 +59,9 @@ func (f *fitter) chooseUnseen(ctx context.Context, chosen *choice) error {
 	return nil
 }
 
-// withoutTasks calls f with the squared error of every task of this owner by the mean that the other tasks
-// give, exactly for given strengths, and with a part of a total of two numbers, which it returns. d has the
-// prior standard deviations of the mean.
+// withoutTasks calls f with the squared error of every task of this owner, predicted by the mean that the
+// other tasks give, exactly for given strengths. f also gets a part of a total of two numbers, which
+// withoutTasks returns. d has the prior standard deviations of the mean.
 func (s *stats) withoutTasks(ctx context.Context, m *meanPosterior, d []float64,
 	f func(k int, squares float64, part []float64)) *total {
 	sum, err := s.reduceOwn(ctx, s.tasks.own, 2, func(w *worker, k int, part []float64) error {
@@ -85,8 +85,8 @@ func (s *stats) withoutTasks(ctx context.Context, m *meanPosterior, d []float64,
 	return &total{v: sum, err: err}
 }
 
-// unseenMean returns the mean by which tasks without rows are predicted, in the columns of the model; nil for
-// the mean of the model.
+// unseenMean returns the mean that predicts tasks without rows, in the columns of the model; nil for the
+// mean of the model.
 func (f *fitter) unseenMean(columns int) []float64 {
 	if f.unseen == nil {
 		return nil

@@ -14,16 +14,17 @@ type Verdict struct {
 	Text string `json:"text"`
 	// Other is the baseline with the smallest error on held-out rows; empty without held-out rows.
 	Other string `json:"method"`
-	// Gain is 1 - RMSE of the model / RMSE of Other on held-out rows, and Low to High its 95 % interval, with
-	// tasks as the units that vary; the logarithm of the ratio of errors counts as normal. They are NaN
-	// without held-out rows; Low and High are NaN for a single task, too, and where one of the two is exact.
+	// Gain is 1 - RMSE of the model / RMSE of Other on held-out rows. Low to High is its 95 % interval,
+	// with tasks as the units that vary; the logarithm of the ratio of errors counts as normal. They are
+	// NaN without held-out rows; Low and High are NaN for a single task, too, and where one of the two is
+	// exact.
 	Gain float64 `json:"gain"`
 	Low  float64 `json:"gain_low"`
 	High float64 `json:"gain_high"`
 }
 
-// A comparison sums over tasks with held-out rows, for one method, the product of its squared error in the
-// task and the squared error of the model, and the square of its squared error.
+// A comparison holds sums of one method over the tasks with held-out rows. With e the squared error of the
+// method in a task and m that of the model, product sums e m, and square sums e^2.
 type comparison struct{ tasks, product, square float64 }
 
 // exactNoise is the mean squared error, in units of the target's variance, below which predictions are exact.
@@ -74,7 +75,7 @@ func (c comparison) interval(ours, other, squares float64) (low, high float64) {
 	return 1 - float64(ratio*math.Exp(far/2)), 1 - float64(ratio*math.Exp(-far/2))
 }
 
-// clearGain is the gain or loss from which a verdict of few tasks says more than that it is open.
+// clearGain is the least gain or loss for which a verdict of few tasks names the better guess.
 const clearGain = 0.05
 
 func (v *Verdict) words(ours, other float64) string {

@@ -99,8 +99,8 @@ func (g *guard) voteOnColumns(ctx context.Context, d *Design) error {
 	return nil
 }
 
-// tooFewRows returns a sentence about too few own rows for a design of so many columns, or too few small
-// tasks; nothing where there are enough.
+// tooFewRows returns a sentence about too few own rows for the columns of a design, or too few small tasks.
+// It is empty where there are enough.
 func (g *guard) tooFewRows(columns int) string {
 	if g == nil {
 		return ""
@@ -165,10 +165,11 @@ func (g *guard) bendsAlone(c *Curve) bool {
 	return false
 }
 
-// rare reports, for every column of a design with curves or periods, whether a member that steers strengths
-// could see few own rows alone by it, fewer than columns: these rows have another value than the usual one,
-// or another value than another column. Beside rare levels the most frequent one of the category is rare,
-// too: 1 less all other levels is the rare one. Rare columns have no deviations and no loadings.
+// rare reports for every column of a design with curves or periods whether it is rare. By a rare column a
+// member that steers strengths could see few own rows alone, fewer than columns. These rows have another
+// value than the usual one, or another value than another column. Beside rare levels the most frequent one
+// of the category is rare, too: 1 less all other levels is the rare one. Rare columns have no deviations and
+// no loadings.
 func (g *guard) rare(d *Design) []bool {
 	list := make([]bool, d.Width())
 	if g == nil || g.LeastLevel == 0 || len(d.Curves)+len(d.Periods) == 0 {

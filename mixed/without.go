@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	closely = 10.0 // ratio of errors without and with the row from which a note says that a fit interpolates
+	closely = 10.0 // least ratio of errors without and with the row of a fit that interpolates
 
 	quarterRows  = 40  // least rows of a quarter whose coverage is looked at
 	leastCovered = .91 // share of rows inside intervals below which a note names the quarter, beyond chance
@@ -31,8 +31,8 @@ type without struct {
 type withouts []without
 
 // predictWithout predicts the training rows of this owner, in the tasks that optimisers use, without
-// themselves. It takes no total, so that it says nothing to others. A task out of range, which the sums of
-// the optimisers have met, gives none.
+// themselves. It takes no total, so others learn nothing. A task out of range, which the sums of the
+// optimisers have reported, gives none.
 func (f *fitter) predictWithout(ctx context.Context, c *choice) (withouts, error) {
 	s, lists := c.s, make([][]without, len(f.in.Table.Tasks()))
 	alike := c.m.prior.Noise.Variance
