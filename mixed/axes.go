@@ -52,14 +52,14 @@ func (r *rows) setAxes(ctx context.Context, d *Design) error {
 // square roots of their weights.
 func (r *rows) standardised(ctx context.Context, d *Design) ([]float64, error) {
 	n, f := len(r.order), len(d.Scale)
-	x, read := make([]float64, n*f), r.reader()
-	for i, at := range r.order {
-		if i%axisRows == 0 {
-			if err := ctx.Err(); err != nil {
-				return nil, err
-			}
+	x, read := make([]float64, n*f), r.newReader()
+	for from := 0; from < n; from += axisRows {
+		if err := ctx.Err(); err != nil {
+			return nil, err
 		}
-		d.standardise(x[i*f:][:f], read(int(at)), nil)
+		read.each(r.order[from:min(from+axisRows, n)], func(at int, features []float64) {
+			d.standardise(x[(from+at)*f:][:f], features, nil)
+		})
 	}
 	r.weigh(x, r.order)
 	return x, nil

@@ -139,7 +139,7 @@ type scorer struct {
 
 // A scratch holds what a goroutine needs to predict.
 type scratch struct {
-	read         func(row int) []float64
+	read         *reader
 	row, first   []float64   // of the two designs
 	coefficients [][]float64 // of every method
 	errors       taskErrors
@@ -158,7 +158,7 @@ func (f *fitter) scorerOf(methods []method) *scorer {
 		}
 	}
 	s.idle.New = func() any {
-		w := &scratch{read: f.rows.reader(), row: make([]float64, s.design.Width())}
+		w := &scratch{read: f.rows.newReader(), row: make([]float64, s.design.Width())}
 		w.first = w.row
 		if s.first != nil {
 			w.first = make([]float64, s.first.Width())
@@ -194,39 +194,41 @@ func (s *scorer) task(ctx context.Context, k int, f func(taskErrors)) error {
 			}
 		}
 	}
-	for j, at := range s.rows.of(k) {
-		if j%batch == batch-1 {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
+	for list := range slices.Chunk(s.rows.of(k), batch) {
+		if err := ctx.Err(); err != nil {
+			return err
 		}
-		r := int(at)
-		x := w.read(r)
-		s.design.Apply(w.row, x)
-		if s.first != nil {
-			s.first.Apply(w.first, x)
-		}
-		set := 0
-		if !s.f.in.trains(r) {
-			set = 1
-		} else if !s.f.rows.counts(r) {
-			continue
-		}
-		for i, c := range w.coefficients {
-			row := w.row
-			if i == 0 {
-				row = w.first
-			}
-			z := floats.Dot(row[:len(c)], c)
-			y, target := (s.f.rows.target.Restore(z)-s.center)/s.unit, (s.f.in.Table.Y(r)-s.center)/s.unit
-			w.errors[i][set].count(target, y)
-			if s.f.rows.target.limits(z) || math.Abs(target-y) > farthestError {
-				s.cut.Store(true)
-			}
-		}
+		w.read.each(list, func(at int, x []float64) { s.row(w, int(list[at]), x) })
 	}
 	f(w.errors)
 	return nil
+}
+
+// row adds the errors of a row with features x.
+func (s *scorer) row(w *scratch, row int, x []float64) {
+	set := 0
+	if !s.f.in.trains(row) {
+		set = 1
+	} else if !s.f.rows.counts(row) {
+		return
+	}
+	s.design.Apply(w.row, x)
+	if s.first != nil {
+		s.first.Apply(w.first, x)
+	}
+	target := (s.f.in.Table.Y(row) - s.center) / s.unit
+	for i, c := range w.coefficients {
+		columns := w.row
+		if i == 0 {
+			columns = w.first
+		}
+		z := floats.Dot(columns[:len(c)], c)
+		y := (s.f.rows.target.Restore(z) - s.center) / s.unit
+		w.errors[i][set].count(target, y)
+		if s.f.rows.target.limits(z) || math.Abs(target-y) > farthestError {
+			s.cut.Store(true)
+		}
+	}
 }
 
 // meanOf returns the weighted mean of the standardised targets of a task's training rows.

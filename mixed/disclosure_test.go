@@ -368,7 +368,7 @@ func TestBendsAlone(t *testing.T) {
 				check.Done(d.Append("t", 0, v))
 			}
 		}
-		r := &rows{in: &Input{Table: d}, stats: make([]columnStat, 1)}
+		r := &rows{in: &Input{Table: d}, features: 1, stats: make([]columnStat, 1)}
 		r.rowList = check.OK(rowsByTask(t.Context(), r.in))
 		g := &guard{Disclosure: Disclosure{LeastLevel: 12}, rows: r, left: make([]bool, len(d.TaskNames))}
 		r.guard = g

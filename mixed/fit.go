@@ -193,11 +193,10 @@ func (f *fitter) model(ctx context.Context, chosen *choice, m *meanPosterior, ef
 
 // digests returns the sum of the digests of the training rows of every task.
 func (r *rows) digests() []uint32 {
-	list, read := make([]uint32, len(r.in.Table.Tasks())), r.reader()
+	list, read := make([]uint32, len(r.in.Table.Tasks())), r.newReader()
 	for k := range list {
-		for _, i := range r.of(k) {
-			list[k] += digest(read(int(i)), r.in.Table.Y(int(i)))
-		}
+		rows := r.of(k)
+		read.each(rows, func(at int, x []float64) { list[k] += digest(x, r.in.Table.Y(int(rows[at]))) })
 	}
 	return list
 }

@@ -113,7 +113,7 @@ func (s *stats) evaluate(ctx context.Context, q *varianceComponents) (*meanPoste
 
 // weighted sets x and y to the rows of a design and the standardised targets, with their weights.
 func (r *rows) weighted(d *Design, x, y []float64) {
-	r.fill(x, r.reader(), d, r.order)
+	r.fill(x, r.newReader(), d, r.order)
 	r.weigh(x, r.order)
 	r.fillTargets(y, r.order, r.target.Log)
 }

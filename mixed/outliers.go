@@ -45,15 +45,18 @@ func (f *fitter) findOutliers(ctx context.Context, chosen *choice) error {
 func (f *fitter) outliersOf(w *worker, chosen *choice, task int) (out []outlier) {
 	s, squares := chosen.s, 0.0
 	list := w.far[:0]
-	for at, i := range f.rows.of(task) {
-		if at%batch == batch-1 && w.cancelled() {
+	for rows := range slices.Chunk(f.rows.of(task), batch) {
+		if w.cancelled() {
 			return nil
 		}
-		s.design.Apply(w.v, w.read(int(i)))
-		z := f.rows.standardized(int(i), f.rows.target.Log) - floats.Dot(w.v, f.theta[task*s.p:][:s.p])
-		z = math.Abs(z) * math.Sqrt(f.rows.weight(int(i)))
-		list = append(list, outlier{task, int(i), z})
-		squares += float64(z * z)
+		w.read.each(rows, func(at int, x []float64) {
+			row := int(rows[at])
+			s.design.Apply(w.v, x)
+			z := f.rows.standardized(row, f.rows.target.Log) - floats.Dot(w.v, f.theta[task*s.p:][:s.p])
+			z = math.Abs(z) * math.Sqrt(f.rows.weight(row))
+			list = append(list, outlier{task, row, z})
+			squares += float64(z * z)
+		})
 	}
 	w.far = list
 	slices.SortStableFunc(list, func(a, b outlier) int { return cmp.Compare(b.size, a.size) })

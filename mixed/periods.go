@@ -112,7 +112,7 @@ func (r *rows) crossings(ctx context.Context, wanted bool) ([]*crossing, error) 
 	if !wanted {
 		return all, nil
 	}
-	read, open := r.reader(), slices.Clone(all)
+	read, open := r.newReader(), slices.Clone(all)
 	for _, k := range r.list {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -120,12 +120,11 @@ func (r *rows) crossings(ctx context.Context, wanted bool) ([]*crossing, error) 
 		if r.guard != nil && r.guard.left[k] {
 			continue
 		}
-		for _, i := range r.of(k) {
-			x := read(int(i))
+		read.each(r.of(k), func(_ int, x []float64) {
 			for _, c := range open {
 				c.add(x[c.feature])
 			}
-		}
+		})
 		for _, c := range open {
 			c.pairs += bits.OnesCount64(c.seen)
 			c.seen = 0

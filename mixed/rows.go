@@ -87,16 +87,16 @@ func (r *rows) each(ctx context.Context, f func(row int, x []float64, weight flo
 
 // eachOf is each for the rows from a place in the order to another one.
 func (r *rows) eachOf(ctx context.Context, from, to int, f func(row int, x []float64, weight float64)) error {
-	read := r.reader()
-	for at, i := range r.order[from:to] {
-		if at%rowsAtOnce == 0 {
-			if err := ctx.Err(); err != nil {
-				return err
+	read := r.newReader()
+	for list := range slices.Chunk(r.order[from:to], rowsAtOnce) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		read.each(list, func(at int, x []float64) {
+			if row := int(list[at]); r.guard.counts(row) {
+				f(row, x, r.weight(row))
 			}
-		}
-		if row := int(i); r.guard.counts(row) {
-			f(row, read(row), r.weight(row))
-		}
+		})
 	}
 	return nil
 }
@@ -112,45 +112,9 @@ func (r *rows) sumRows(ctx context.Context, size int,
 }
 
 // fill sets x, n x P by rows, to the design of training rows that a reader reads.
-func (r *rows) fill(x []float64, read func(row int) []float64, d *Design, list []int32) {
+func (r *rows) fill(x []float64, read *reader, d *Design, list []int32) {
 	p := d.Width()
-	for k, i := range list {
-		d.Apply(x[k*p:][:p], read(int(i)))
-	}
-}
-
-// A place is where a feature of all owners lies in the table of this one: in column own or, if this owner
-// lacks that level, nowhere, -1. Then its value is 0, but missing where the feature missing is; -1 for none.
-type place struct{ own, missing int }
-
-// reader returns a function that returns the features of a row, which are valid until its next call.
-func (r *rows) reader() func(row int) []float64 {
-	own := make([]float64, r.features)
-	if r.places == nil {
-		return func(row int) []float64 {
-			x := r.in.Table.X(own, row)
-			r.guard.hide(x)
-			r.guard.replace(x)
-			return x
-		}
-	}
-	x := make([]float64, len(r.places))
-	return func(row int) []float64 {
-		r.in.Table.X(own, row)
-		r.guard.hide(own)
-		for j, p := range r.places {
-			switch {
-			case p.own >= 0:
-				x[j] = own[p.own]
-			case p.missing >= 0 && math.IsNaN(own[p.missing]):
-				x[j] = math.NaN()
-			default:
-				x[j] = 0
-			}
-		}
-		r.guard.replace(x)
-		return x
-	}
+	read.each(list, func(at int, features []float64) { d.Apply(x[at*p:][:p], features) })
 }
 
 // agreeOnLevels sets the schema of all owners: categorical columns have the levels of all tables, and

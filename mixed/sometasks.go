@@ -49,14 +49,14 @@ func (s *stats) someTasks(width int) *taskSet {
 // columns.
 func (s *stats) byMeanTarget() []int {
 	const parts = 1e9 // of a deviation: means are rounded to one part
-	r, read, x := s.rows, s.rows.reader(), make([]float64, len(s.design.Scale))
+	r, read, x := s.rows, s.rows.newReader(), make([]float64, len(s.design.Scale))
 	level, squares := make([]float64, len(r.names)), make([]float64, len(r.names))
 	for _, k := range s.tasks.own {
 		level[k] = math.Round(parts * r.meanOf(k))
-		for _, i := range r.of(k) {
-			s.design.standardise(x, read(int(i)), nil)
+		read.each(r.of(k), func(_ int, features []float64) {
+			s.design.standardise(x, features, nil)
 			squares[k] += floats.Dot(x, x)
-		}
+		})
 	}
 	out := slices.Clone(s.tasks.own)
 	slices.SortStableFunc(out, func(a, b int) int {

@@ -41,8 +41,8 @@ type worker struct {
 	solver  solver
 	task    taskData // of the solver
 	x, y    []float64
-	g, c    []float64
-	read    func(row int) []float64
+	g, c    []float64 // of multiply
+	read    *reader
 	u, v, z []float64     // p entries each
 	cov     []float64     // of coefficients, p x p
 	far     []outlier     // of the task
@@ -136,7 +136,7 @@ func (s *stats) withNoise(variances []float64, common float64) *stats {
 func (s *stats) worker(ctx context.Context) *worker {
 	w, ok := s.idle.Get().(*worker)
 	if !ok {
-		w = &worker{read: s.rows.reader()}
+		w = &worker{read: s.rows.newReader()}
 		w.solver.cancelled = w.cancelled
 		w.u, w.v, w.z = make([]float64, s.p), make([]float64, s.p), make([]float64, s.p)
 	}
