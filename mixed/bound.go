@@ -44,6 +44,9 @@ func (f *fitter) boundRows(ctx context.Context, first *choice) (*choice, error) 
 		for i, d := range distances {
 			bounds[i] = boundOf(d)
 		}
+		if last.s != first.s { // it has been read for the last time
+			last.s.forget()
+		}
 		s, err := newBoundedStats(ctx, f.rows, first.s.design, f.Workers, bounds)
 		if err != nil {
 			return nil, err

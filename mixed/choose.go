@@ -135,10 +135,12 @@ func (f *fitter) bound(ctx context.Context, first *choice) (*choice, error) {
 	if err != nil || bounded == first {
 		return first, err
 	}
+	f.plain.forget() // the simpler methods read it once more
 	f.plain = bounded.s
 	if f.curved == nil {
 		return bounded, nil
 	}
+	f.curved.forget()
 	some := f.curved.some
 	if f.curved, err = newBoundedStats(ctx, f.rows, f.curved.design, f.Workers, f.plain.bounds); err != nil {
 		return nil, err

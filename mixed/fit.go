@@ -117,6 +117,7 @@ func (f *fitter) conclude(ctx context.Context, chosen *choice, report *Report) (
 	}
 	report.Notes, report.Totals = f.notes(chosen, chosen.m, report), f.rows.totals
 	report.Outliers = f.outliers()
+	f.without = nil
 	if f.rows.guard != nil {
 		report.Notes = append(report.Notes, f.rows.guard.did...)
 	}

@@ -1,7 +1,9 @@
 package mixed
 
 import (
+	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"testing"
 
@@ -32,4 +34,85 @@ func TestReaderReadsAhead(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Tasks that were forgotten are computed again to the same bits: tasks of products and tasks of rows, with
+// weights of rows, and for the logarithm of the target, too.
+func TestForgottenTasks(t *testing.T) {
+	table := drawing{tasks: 20, rows: 6, features: 3, mean: []float64{9, 1, 1}, levels: 1, noise: .5}.table(t, 1)
+	for i := range 40 { // more rows than a curve has columns
+		add(t, table, fmt.Sprintf("t%02d", i%2), 50+float64(i%7), float64(i%3), float64(i%5), float64(i))
+	}
+	for i := range table.Targets {
+		table.Targets[i] += 100 // its logarithm is looked at
+	}
+	f := &fitter{in: &Input{Table: table}}
+	check.Done(f.read(t.Context()))
+	check.FailIf(t, !f.rows.compares || f.curved == nil, "the logarithm is not compared, or there are no curves")
+	bounds := make([]float64, table.Rows())
+	for i := range bounds {
+		bounds[i] = 1 / float64(1+i%3)
+	}
+	bounded := check.OK(newBoundedStats(t.Context(), f.rows, f.curved.design, 1, bounds))
+	logarithm := check.OK(newStats(t.Context(), f.rows, f.curved.design, 1)).withLogarithm()
+	for name, s := range map[string]*stats{
+		"plain": f.plain, "curved": f.curved, "bounded": bounded, "logarithm": logarithm,
+	} {
+		products, kept := 0, check.OK(s.meanPosterior(t.Context(), s.tasks, s.start()))
+		for _, packed := range s.packed {
+			if len(packed) > 0 {
+				products++
+			}
+		}
+		all := len(s.tasks.own)
+		if part := products > 0 && products < all; part != (s.p > 6) {
+			t.Errorf("%s: %d of %d tasks have products, of %d columns", name, products, all, s.p)
+		}
+		s.forget()
+		again := check.OK(s.meanPosterior(t.Context(), s.tasks, s.start()))
+		same := kept.evidence == again.evidence && slices.Equal(kept.m, again.m) && slices.Equal(kept.h, again.h)
+		check.FailIf(t, !same, "%s: the evidence is %v, before %v", name, again.evidence, kept.evidence)
+	}
+}
+
+// The live memory of a fit is at most a few times the table's numbers at every stage, whatever the shape of
+// the table and the options: what was needed by the first fit is free in the fit to all rows.
+func TestLiveMemory(t *testing.T) {
+	for name, c := range map[string]struct {
+		drawing
+		o    Options
+		most float64
+	}{
+		"many rows a task": {drawing{tasks: 40, rows: 300, features: 20, levels: 1, noise: 1}, Options{}, 3},
+		"many tasks":       {drawing{tasks: 700, rows: 24, features: 12, levels: 1, noise: 1}, Options{}, 5},
+		"common noise": {drawing{tasks: 700, rows: 24, features: 12, levels: 1, noise: 1},
+			Options{CommonNoise: true, NoCurves: true}, 3},
+		"narrow": {drawing{tasks: 1000, rows: 50, features: 2, levels: 1, noise: 1}, Options{}, 5},
+	} {
+		t.Run(name, func(t *testing.T) {
+			table := c.table(t, 3)
+			held := holdOut(table)
+			numbers := 8 * float64(table.Rows()*(c.features+1))
+			before, most, stage := live(), 0.0, ""
+			c.o.Refit = true
+			c.o.Progress = func(p Progress) {
+				if now := live() - before; now > most {
+					most, stage = now, p.Stage
+				}
+			}
+			m, report := fitted(t, table, c.o, held...)
+			t.Logf("%.2f times the table, in stage %q, end %.2f", most/numbers, stage, (live()-before)/numbers)
+			check.FailIf(t, most > c.most*numbers, "%.2f times the table, in stage %q", most/numbers, stage)
+			runtime.KeepAlive(m)
+			runtime.KeepAlive(report)
+		})
+	}
+}
+
+// live returns the bytes that are in use.
+func live() float64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return float64(m.HeapAlloc)
 }

@@ -24,7 +24,7 @@ type stats struct {
 	group   []int       // of the mean's strengths, see varianceComponents.tau, for every column
 	within  []bool      // those that vary within a task, and the constant: others have no deviations
 	barred  []bool      // columns with rare values at some owner: they have neither deviations nor loadings
-	packed  [][]float64 // products of every task, see packedSize; nil for a task of rows
+	packed  [][]float64 // products of every task, see packedSize; nil for a task of rows, empty after forget
 	held    [][]float64 // rows of the design of the other tasks, then targets, as taskData needs them; nil: not held
 	bounds  []float64   // weights of rows of the table by their distance, see boundRows; nil: 1
 	ratio   []float64   // noise variance of every task over the common one; nil where all are 1
@@ -41,7 +41,9 @@ type worker struct {
 	solver  solver
 	task    taskData // of the solver
 	x, y    []float64
-	g, c    []float64 // of multiply
+	g, c    []float64  // of multiply
+	squares [2]float64 // the same
+	packed  []float64  // products of the task, where they were forgotten
 	read    *reader
 	u, v, z []float64     // p entries each
 	cov     []float64     // of coefficients, p x p

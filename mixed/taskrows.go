@@ -56,32 +56,53 @@ func (s *stats) fitsInMemory(tasks *taskSet) bool {
 // columns, and otherwise the rows if these are held; it adds X'X to total, and 1 to within for every column
 // that varies.
 func (s *stats) readTask(ctx context.Context, w *worker, k int, total, within []float64) error {
-	p, list, first := s.p, s.rows.of(k), w.z
+	p, list := s.p, s.rows.of(k)
 	varies := make([]bool, p)
-	size := s.packedSize()
-	w.g, w.c = dense.Grow(w.g, p*p), dense.Grow(w.c, 2*p)
-	clear(w.g)
-	clear(w.c)
-	squares := [2]float64{}
 	var held []float64
 	if s.held != nil && len(list) < p {
 		held = make([]float64, len(list)*(p+len(s.targets())))
 		s.held[k] = held
 	}
+	if err := s.multiply(ctx, w, list, varies, held); err != nil {
+		return err
+	}
+	floats.Add(total, w.g)
+	for j, v := range varies {
+		if v {
+			within[j]++
+		}
+	}
+	if len(list) >= p {
+		s.packed[k] = s.products(make([]float64, 0, s.packedSize()), w)
+	}
+	return nil
+}
+
+// multiply sets g, c and squares of a worker to X'X, and X'y and y'y of every target, of a list of rows: the
+// training rows of a task. It marks the columns that vary, and copies the rows to held, both of which may be
+// nil.
+func (s *stats) multiply(ctx context.Context, w *worker, list []int32, varies []bool, held []float64) error {
+	p, first := s.p, w.z
+	w.g, w.c = dense.Grow(w.g, p*p), dense.Grow(w.c, 2*p)
+	clear(w.g)
+	clear(w.c)
+	w.squares = [2]float64{}
 	for from := 0; from < len(list); from += batch {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		rows := list[from:min(from+batch, len(list))]
 		n := len(rows)
-		w.x, w.y = dense.Grow(w.x, n*p), dense.Grow(w.y, 2*n)
+		w.x, w.y = dense.Grow(w.x, n*p), dense.Grow(w.y, n)
 		s.rows.fill(w.x, w.read, s.design, rows)
-		if from == 0 {
-			copy(first, w.x)
-		}
-		for i, v := range w.x[:n*p] {
-			if v != first[i%p] {
-				varies[i%p] = true
+		if varies != nil {
+			if from == 0 {
+				copy(first, w.x)
+			}
+			for i, v := range w.x[:n*p] {
+				if v != first[i%p] {
+					varies[i%p] = true
+				}
 			}
 		}
 		s.weigh(w.x, rows)
@@ -97,24 +118,31 @@ func (s *stats) readTask(ctx context.Context, w *worker, k int, total, within []
 				copy(held[len(list)*(p+i)+from:], y)
 			}
 			blas64.Gemv(blas.Trans, 1, x, dense.Vector(y), 1, dense.Vector(w.c[i*p:][:p]))
-			squares[i] += floats.Dot(y, y)
+			w.squares[i] += floats.Dot(y, y)
 		}
 	}
-	floats.Add(total, w.g)
-	for j, v := range varies {
-		if v {
-			within[j]++
-		}
-	}
-	if len(list) < p {
-		return nil
-	}
-	out := dense.Pack(make([]float64, 0, size), p, w.g)
-	for i := range s.targets() {
-		out = append(append(out, w.c[i*p:][:p]...), squares[i])
-	}
-	s.packed[k] = out
 	return nil
+}
+
+// products appends what multiply has set to out, see packedSize.
+func (s *stats) products(out []float64, w *worker) []float64 {
+	out = dense.Pack(out, s.p, w.g)
+	for i := range s.targets() {
+		out = append(append(out, w.c[i*s.p:][:s.p]...), w.squares[i])
+	}
+	return out
+}
+
+// forget frees the memory of the tasks, here and in all stats of the same data: who reads a task again
+// computes it again, to the same bits.
+func (s *stats) forget() {
+	forgotten := []float64{}
+	for k, packed := range s.packed {
+		if packed != nil {
+			s.packed[k] = forgotten
+		}
+	}
+	clear(s.held)
 }
 
 // targets lists the targets that products are kept of: the target of the model, and the logarithm beside it
@@ -151,7 +179,7 @@ func (s *stats) fillTargets(y []float64, list []int32, log bool) {
 	}
 }
 
-// read sets the task of the worker, in its memory.
+// read sets the task of the worker, in its memory. A context that ends leaves the task where it is.
 func (s *stats) read(w *worker, k int) {
 	p, list, t := s.p, s.rows.of(k), &w.task
 	*t = taskData{Rows: len(list)}
@@ -159,6 +187,11 @@ func (s *stats) read(w *worker, k int) {
 		t.Noise = s.ratio[k]
 	}
 	if packed := s.packed[k]; packed != nil {
+		if len(packed) == 0 { // forgotten
+			_ = s.multiply(w.ctx, w, list, nil, nil)
+			w.packed = s.products(w.packed[:0], w)
+			packed = w.packed
+		}
 		w.g = dense.Grow(w.g, p*p)
 		dense.Unpack(w.g, p, packed)
 		packed = packed[dense.Triangle(p):]

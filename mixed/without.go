@@ -34,7 +34,13 @@ type withouts []without
 // themselves. It takes no total, so others learn nothing. A task out of range, which the sums of the
 // optimisers have reported, gives none.
 func (f *fitter) predictWithout(ctx context.Context, c *choice) (withouts, error) {
-	s, lists := c.s, make([][]without, len(f.in.Table.Tasks()))
+	s, rows := c.s, 0
+	start := make([]int, len(f.in.Table.Tasks())) // of every task in the list
+	for _, k := range s.some.own {
+		start[k] = rows
+		rows += len(s.rows.of(k))
+	}
+	list := make(withouts, rows)
 	alike := c.m.prior.Noise.Variance
 	t := s.solveOwn(ctx, c.m.prior, s.some, 0, func(w *worker, k int, _ []float64) {
 		freedom, variance := f.freedom, alike*cmp.Or(w.task.Noise, 1) // of the noise in intervals
@@ -42,7 +48,7 @@ func (f *fitter) predictWithout(ctx context.Context, c *choice) (withouts, error
 		if f.noise != nil {
 			freedom, variance = f.noise.freedoms[k], f.noise.variances[k]
 		}
-		half := normal95 * interval95(freedom)
+		half, own := normal95*interval95(freedom), list[start[k]:]
 		c.eachResidual(w, k, func(row int, e, h float64) {
 			weight, bound := f.rows.weight(row), 1.0
 			if s.bounds != nil {
@@ -50,22 +56,19 @@ func (f *fitter) predictWithout(ctx context.Context, c *choice) (withouts, error
 			}
 			left := remainder(h)
 			residual := e / left // times the roots of the weight and the bound
-			lists[k] = append(lists[k], without{
+			own[0] = without{
 				prediction:    f.rows.standardized(row, s.log) - residual/math.Sqrt(weight*bound),
 				squareWith:    e * e / bound,
 				squareWithout: residual * residual / bound,
 				noise:         variance,
 				spent:         known * (1 - left) / left / bound,
 				half:          half,
-			})
+			}
+			own = own[1:]
 		})
 	})
 	if errors.Is(t.err, errNumeric) {
 		return nil, nil
-	}
-	var list withouts
-	for _, k := range s.some.own {
-		list = append(list, lists[k]...)
 	}
 	return list, t.err
 }
@@ -92,13 +95,16 @@ func (r *without) inside(n *Noise) bool {
 // quarters returns the shares of rows inside their intervals, by quarter of the predictions from the lowest
 // to the highest.
 func (list withouts) quarters(n *Noise) (shares [4]float64) {
-	sorted := slices.Clone(list)
-	slices.SortStableFunc(sorted, func(a, b without) int { return cmp.Compare(a.prediction, b.prediction) })
-	rows := len(sorted)
+	rows := len(list)
+	order := make([]int32, rows)
+	for i := range order {
+		order[i] = int32(i)
+	}
+	slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(list[a].prediction, list[b].prediction) })
 	for q := range shares {
-		part := sorted[q*rows/4 : (q+1)*rows/4]
-		for _, r := range part {
-			if r.inside(n) {
+		part := order[q*rows/4 : (q+1)*rows/4]
+		for _, i := range part {
+			if list[i].inside(n) {
 				shares[q] += 1 / float64(len(part))
 			}
 		}
