@@ -25,9 +25,8 @@ import (
 // SingleThread limits OpenBLAS, which has one number of threads in a process, to one thread.
 func SingleThread() { C.openblas_set_num_threads(1) }
 
-// Version returns the version and build options of the OpenBLAS library and the
-// processor that it found, for instance
-// "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH NO_AFFINITY SkylakeX MAX_THREADS=64".
+// Version returns the version and build options of the OpenBLAS library and the processor that it found. An
+// example is "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH NO_AFFINITY SkylakeX MAX_THREADS=64".
 func Version() string { return C.GoString(C.openblas_get_config()) }
 
 // WorkLen returns the number of entries of Tasks.Work for tasks of up to maxRows
@@ -43,8 +42,8 @@ type Tasks struct {
 	Ldx int // row stride of X64 or X32
 	Y   []float64
 
-	// Task t has Count[t] rows of X and Y from First[t] on. Original[t], if it is not nil, is the number of
-	// samples from which these rows were computed; it sets the tolerance of the rank.
+	// Task t has Count[t] rows of X and Y from First[t] on. Original, if it is not nil, has the number of
+	// samples that the rows of each task were computed from. It sets the tolerance of the rank.
 	First, Count, Original []int
 	MaxRows                int // at least the largest number of rows of a task, and 1
 

@@ -14,10 +14,10 @@ import (
 //
 //	U <- QR(U - s/(n m) grad P^-1),   grad = sum_g grad_g,   P = sum_t w_t b_t b_t'.
 //
-// P^-1 takes the condition number out of the iteration count (ScaledGD of Tong, Ma and Chi, "Accelerating
-// Ill-Conditioned Low-Rank Matrix Estimation via Scaled Gradient Descent", 2021). The weights w_t are
-// explained at weigh. The nodes sum their parts of grad P^-1 along a tree, where P is old: the P of an
-// earlier U. The message also has the parts of P and of the objective at this U, and every node then
+// P^-1 takes the condition number out of the iteration count. This is ScaledGD (Tong, Ma and Chi,
+// "Accelerating Ill-Conditioned Low-Rank Matrix Estimation via Scaled Gradient Descent", 2021). The weights
+// w_t are explained at weigh. The nodes sum their parts of grad P^-1 along a tree, where P is old: the P of
+// an earlier U. The message also has the parts of P and of the objective at this U, and every node then
 // replaces the old P^-1 by the new P^-1. So all nodes compute equal bits, and an iteration takes one
 // exchange.
 //

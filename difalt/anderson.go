@@ -102,9 +102,9 @@ func (n *anderson) correct(step, grad *kernel.Basis, p *gram.Matrix) {
 	rounded.AddScaled(step.Data(), scale, n.moved.Data())
 }
 
-// solvePositive overwrites c by A^-1 c for a symmetric positive definite matrix A, of which a holds the upper
-// triangle by rows, by the Cholesky factor R, which it leaves there. It returns false for other matrices.
-// Every operation rounds, so that all processors compute the same.
+// solvePositive overwrites c by A^-1 c for a symmetric positive definite matrix A. On entry a holds its
+// upper triangle by rows, on return the Cholesky factor R. It returns false for other matrices. Every
+// operation rounds, so that all processors compute the same.
 func solvePositive(a, c []float64) bool {
 	k := len(c)
 	for i := range k {

@@ -9,9 +9,9 @@ const (
 	compressSteps = 1.5
 )
 
-// compressed returns the tasks of a node with at most d+1 rows each (kernel.Tasks.Compressed), if steps on
-// them save more time in a short run than compressing takes. Otherwise it returns the tasks themselves. That
-// depends on the data of the node alone. The results of steps agree to rounding.
+// compressed returns the tasks of a node with at most d+1 rows each (kernel.Tasks.Compressed). It returns
+// the tasks themselves if steps on compressed tasks save less time in a short run than compressing takes.
+// That depends on the data of the node alone. The results of steps agree to rounding.
 func compressed(k *kernel.Tasks, rank int) *kernel.Tasks {
 	d, rows := k.Features(), 0
 	for t := range k.Len() {

@@ -3,7 +3,7 @@
 // Decentralized Federated Multi-Task Representation Learning", arXiv:2512.23161, 2025.
 //
 // Task t has n_t samples, y_t = X_t U b_t + noise, with one d x r matrix U for all tasks. Every node holds
-// some of the tasks and exchanges messages with its neighbours only; docs/privacy.md says what neighbours
+// some of the tasks and exchanges messages with its neighbours only; docs/privacy.md lists what neighbours
 // can compute from these messages.
 //
 // With all tasks on one machine, start with Fit, which needs no graph and takes data in any units:

@@ -76,8 +76,8 @@ func (o Options) Fit(ctx context.Context, tasks *kernel.Tasks) (*Model, error) {
 	return model, err
 }
 
-// commonWeights returns tasks whose mean weight is near 1, and a power of four: the factor by which weights
-// were multiplied. Weights near 1 stay as they are.
+// commonWeights returns tasks whose mean weight is near 1, and the factor of their weights: a power of four.
+// Weights near 1 stay as they are.
 func commonWeights(k *kernel.Tasks) (*kernel.Tasks, float64, error) {
 	total := 0.0
 	for t := range k.Len() {

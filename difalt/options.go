@@ -76,9 +76,9 @@ const (
 	MaxRidge      = 1e150
 )
 
-// Validate returns a *ParameterError that names the first field with a value out of range for tasks with that
-// number of features, and that number of tasks over all nodes; 0 is a number that is not known yet. A service
-// refuses a run before it starts.
+// Validate returns a *ParameterError that names the first field with a value out of range. The arguments are
+// the number of features and of tasks over all nodes; 0 is a number that is not known yet. A service refuses
+// a run before it starts.
 func (o *Options) Validate(features, tasks int) error {
 	switch {
 	case int(o.Method) >= len(methods):

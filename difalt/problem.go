@@ -99,8 +99,8 @@ func (p *Problem) Validate(hosted []int, rank int) error {
 	return checkOrthonormal("Truth", p.Truth)
 }
 
-// While the largest feature and the largest response of every node are within these bounds, products of four
-// numbers, such as the squares of coefficients, neither overflow nor underflow.
+// Within these bounds for the largest feature and the largest response of every node products of four
+// numbers neither overflow nor underflow. Squares of coefficients are such products.
 const leastNumber, mostNumber = 1e-60, 1e60
 
 // checkTasks returns a *DataError for the first number of a node that is not finite, and for a node whose

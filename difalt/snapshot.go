@@ -34,7 +34,7 @@ type saved struct {
 // Iteration returns the number of iterations that the run had finished.
 func (p *Snapshot) Iteration() int { return p.saved.Iteration }
 
-// MarshalBinary returns the snapshot as bytes, the last four of which are a checksum.
+// MarshalBinary returns the snapshot as bytes. The last four bytes are a checksum.
 func (p *Snapshot) MarshalBinary() ([]byte, error) {
 	var b bytes.Buffer
 	if err := gob.NewEncoder(&b).Encode(p.saved); err != nil {

@@ -74,8 +74,8 @@ type course struct {
 }
 
 // A pause begins where the residual is at the noise for the first time. The run ends if it is at the noise
-// after pauseLen iterations too, while the objective has fallen by no more than the remaining distance
-// explains.
+// after pauseLen iterations, too. Meanwhile the objective must have fallen by no more than the remaining
+// distance explains.
 type pause struct {
 	on        bool
 	since     int     // the iteration

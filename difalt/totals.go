@@ -15,9 +15,9 @@ import (
 // totals describe the data of all nodes. All nodes have equal totals.
 type totals struct {
 	sums.Data
-	// unit, a power of two near the root of the mean square of a feature over the mean square of a
-	// response, makes numbers in the size of coefficients dimensionless, so that sums over nodes keep their
-	// digits.
+	// unit makes numbers in the size of coefficients dimensionless, so that sums over nodes keep their
+	// digits. It is a power of two near the root of the mean square of a feature over the mean square of
+	// a response.
 	unit   float64
 	energy float64 // the unit of objectives; see sums.Data.Energy
 	known  float64 // sum of (n_t - r)+ over all tasks; see knowledge

@@ -36,9 +36,9 @@
 // Storage: samples are float64 or float32; arithmetic is float64 for both. Rows of samples and columns of
 // bases are padded with zeros to multiples of 8 numbers.
 //
-// Determinism: equal data give equal bits for any number of workers and any placement in memory, and on all
-// processors with AVX2, AVX-512 or NEON, but for the few cases that docs/kernel.md lists. Portable Go and
-// other backends differ by rounding.
+// Determinism: equal data give equal bits for any number of workers and any placement in memory. All
+// processors with AVX2, AVX-512 or NEON give equal bits, but for the few cases that docs/kernel.md lists.
+// Portable Go and other backends differ by rounding.
 //
 // Tiers: the loops are written in assembly for AVX2 with FMA, AVX-512 and NEON, and in Go for all other
 // processors; the features of the processor choose. The speed of NEON was never measured on an arm64

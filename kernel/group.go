@@ -31,7 +31,7 @@ type Group struct {
 	chunks []chunk
 	b      []float64
 	status []lsq.Status
-	grad   *Basis    // of the first chunk, to which the gradients of the other chunks are added
+	grad   *Basis    // of the first chunk; the gradients of the other chunks are added to it
 	alone  *Executor // of this group, with one worker
 }
 

@@ -24,7 +24,7 @@ func Describe() Description {
 	return i
 }
 
-// CheckEnvironment returns an error if the environment variable DIFALT_KERNEL named a kernel, when the
-// program started, that is unknown or not available on this machine and build. The default is in use then. A
-// program whose users may set the variable calls it at start and reports the error.
+// CheckEnvironment returns an error about the environment variable DIFALT_KERNEL at the start of the
+// program: if it named a kernel that is unknown, or not available on this machine and build. The default is
+// in use then. A program whose users may set the variable calls it at start and reports the error.
 func CheckEnvironment() error { return unavailable }

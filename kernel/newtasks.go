@@ -135,9 +135,9 @@ func (k *table) row(dst []float64, i int) {
 // it, and it may hold any numbers. Without a ridge, a common factor of all weights changes no coefficient.
 // Weights of samples that have weights already are multiplied.
 //
-// A row and its response are stored with the root of the weight as a factor, and rounded to the storage. It
-// returns a *DataError that names the task and the row for a weight that is negative or not finite, and for a
-// row that the factor makes infinite.
+// A row and its response are stored with the root of the weight as a factor, and rounded to the storage. A
+// weight that is negative or not finite, and a row that the factor makes infinite, give a *DataError with
+// the task and the row.
 func (t *Tasks) Weighted(w []float64) (*Tasks, error) {
 	if len(w) != t.total {
 		return nil, &DataError{-1, -1, fmt.Sprintf("%d weights for %d samples", len(w), t.total)}

@@ -5,9 +5,9 @@ import (
 	"github.com/difalt/difalt/internal/tile"
 )
 
-// l2Budget is the largest size of a task, in bytes, that stays in the second-level cache from X U to X'e
-// while the next task is prefetched into it: three quarters of the cache, or of 1 MiB if the processor does
-// not report its size.
+// l2Budget is the largest size of a task, in bytes, that stays in the second-level cache from X U to X'e.
+// Meanwhile the next task is prefetched into it. The budget is three quarters of the cache, or of 1 MiB if
+// the processor does not report its size.
 var l2Budget = l2BudgetOf(processor.L2())
 
 func l2BudgetOf(l2 int) int {

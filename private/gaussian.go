@@ -8,10 +8,10 @@ import "math"
 //	delta = Phi(mu/2 - epsilon/mu) - e^epsilon Phi(-mu/2 - epsilon/mu),   mu = sqrt(2 rho)
 //
 // (Balle and Wang, Improving the Gaussian mechanism for differential privacy, 2018, theorem 8). It is exact:
-// several totals are as private as one with the sum of their rho, even if each depends on the totals before
-// (Dong, Roth and Su, Gaussian differential privacy, 2022, corollary 2). A bound that holds for every kind of
-// noise with zero-concentrated privacy, proposition 12 of Canonne, Kamath and Steinke (2020), requires 8 to
-// 18 % more noise at delta = T^-1.1. Epsilon is NaN unless rho is at least 0 and delta between 0 and 1.
+// several totals are as private as one with the sum of their rho, even if each depends on the totals before.
+// See Dong, Roth and Su, Gaussian differential privacy, 2022, corollary 2. A bound that holds for every kind
+// of noise with zero-concentrated privacy, proposition 12 of Canonne, Kamath and Steinke (2020), requires 8
+// to 18 % more noise at delta = T^-1.1. Epsilon is NaN unless rho is at least 0 and delta between 0 and 1.
 func Epsilon(rho, delta float64) float64 {
 	if !isPrivacy(rho, delta) {
 		return math.NaN()
@@ -27,9 +27,9 @@ func Epsilon(rho, delta float64) float64 {
 	return halve(0, most, func(epsilon float64) bool { return gaussianDelta(epsilon, mu) <= delta })
 }
 
-// Rho returns the largest rho with Epsilon(rho, delta) of at most epsilon, rounded down by up to 2^-32 of
-// itself, so that all processors compute equal bits. It is NaN unless epsilon is at least 0 and
-// delta between 0 and 1.
+// Rho returns the largest rho with Epsilon(rho, delta) of at most epsilon. It is rounded down by up to 2^-32
+// of itself, so that all processors compute equal bits. It is NaN unless epsilon is at least 0 and delta
+// between 0 and 1.
 func Rho(epsilon, delta float64) float64 {
 	if !isPrivacy(epsilon, delta) {
 		return math.NaN()

@@ -17,12 +17,12 @@
 // grid, which can only hide more, takes a value at z deviations 1 + (z^2 - 1) / (24 S^2) times as often. For
 // 2^30 numbers that changes epsilon by less than 1e-7, but for events of a probability below e^-50.
 //
-// No node ever has the total without noise: every node adds its share of the noise, of variance sigma^2/L, to
-// its own part before that is masked. Vectors are rounded towards zero to multiples of a grid, and shares are
-// integers of a discrete Gaussian distribution of 2^20 grid units. So no bit of a total depends on how a
-// computer rounds. The sum of L shares is less than e^-10^12 away from one discrete Gaussian (Kairouz, Liu
-// and Steinke, The distributed discrete Gaussian mechanism for federated learning with secure aggregation,
-// 2021, theorem 1).
+// No node ever has the total without noise: every node adds its share of the noise, of variance sigma^2/L,
+// to its own part before that is masked. Vectors are rounded towards zero to multiples of a grid, and shares
+// are integers of a discrete Gaussian distribution of 2^20 grid units. So no bit of a total depends on how a
+// computer rounds. The sum of L shares is less than e^-10^12 away from one discrete Gaussian. See Kairouz,
+// Liu and Steinke, The distributed discrete Gaussian mechanism for federated learning with secure
+// aggregation, 2021, theorem 1.
 package private
 
 import (
@@ -46,9 +46,9 @@ type Options struct {
 	Rank int
 	// Account has the budget; Run spends all that is left of it.
 	Account *Account
-	// MeanBound, from public knowledge, is a length that most theta_t do not exceed. Then Run publishes the
-	// mean of the theta_t, cut to that length, for a quarter of the budget, and U is the representation of
-	// the differences from it. 0 assumes that the mean is zero.
+	// MeanBound, from public knowledge, is a length that most theta_t do not exceed. Then Run publishes
+	// the mean of the theta_t, cut to that length, for a quarter of the budget. U is the representation
+	// of the differences from it. 0 assumes that the mean is zero.
 	MeanBound float64
 	// Workers is the number of threads; 0 is GOMAXPROCS.
 	Workers int

@@ -306,8 +306,8 @@ func loadModel(path string) (m *mixed.Model, err error) {
 	return m, place.In(nameOf(path, "input"), err)
 }
 
-// ofTable adds the names of the tables to an error about them, and as values the file and the line of the row
-// that it is about.
+// ofTable adds the names of the tables to an error about them. If it is about a row, the file and the line
+// become values of the error.
 func ofTable(names []string, err error) error {
 	about, ok := errors.AsType[*mixed.RowError](err)
 	if !ok {

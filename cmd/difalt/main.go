@@ -1,4 +1,4 @@
-// The difalt command reproduces the paper's experiments on synthetic data and fits, applies and extends
+// The difalt command reproduces the paper's experiments on synthetic data. It fits, applies and extends
 // linear mixed models on tables of many small regression tasks, for one owner or several. Run "difalt help"
 // for examples.
 //

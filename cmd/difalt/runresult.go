@@ -44,8 +44,8 @@ func (r *algorithmRun) checkStarts() error {
 	return nil
 }
 
-// explain adds the name of its flag to an error about an option, and the name of the problem file to an error
-// about the problem. Errors of other nodes and of other files have their names.
+// explain adds the name of the flag to an error about an option. It adds the name of the problem file to an
+// error about the problem. Errors of other nodes and of other files have their names.
 func (r *algorithmRun) explain(err error) error {
 	err = cli.OfParameter(r.flags, err)
 	_, named := errors.AsType[*cli.Error](err)

@@ -51,7 +51,7 @@ const (
 // without their means: the intercept takes the place of a row.
 //
 // All nodes return an error if a number of one of them is not finite or above 1e60 in size. So they do if
-// features differ so much in size that the smallest of them have no digits in a sum.
+// features differ so much in size that the smallest ones lose all digits in a sum.
 func Standardize(ctx context.Context, net consensus.Sums, nodes []*kernel.Tasks) ([]*kernel.Tasks, *Scaling, error) {
 	if net == nil {
 		return nil, nil, errNoNetwork
@@ -196,8 +196,8 @@ func freedom(k *kernel.Tasks) float64 {
 	return left
 }
 
-// moments returns the means of the features and responses of every task, and the sums of squares of all
-// features about the means of their tasks. The sum is 0 if a feature varies by rounding only.
+// moments returns the means of the features and responses of every task. It also returns the sums of squares
+// of all features about the means of their tasks. The sum is 0 if a feature varies by rounding only.
 func moments(k *kernel.Tasks) (means, responses, squares []float64) {
 	d := k.Features()
 	row := make([]float64, d)

@@ -67,8 +67,8 @@ func momentsOne(k *kernel.Tasks) (s *Scaling, squares []float64) {
 	return s, squares
 }
 
-// unitsOf returns powers of two near the largest entries of features that are too large or too small for sums
-// of their squares, and 1 for the other features; nil if it would be 1 for all features.
+// unitsOf returns a unit for each feature, nil if all are 1. For features too large or too small for sums of
+// their squares it is a power of two near their largest entry, and otherwise 1.
 func unitsOf(k *kernel.Tasks) []float64 {
 	largest := make([]float64, k.Features())
 	eachRow(k, 1, func(row []float64) {

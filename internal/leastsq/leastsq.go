@@ -23,8 +23,9 @@ const (
 )
 
 const (
-	// No digits were lost to squares that overflow or underflow if the squares of the diagonal of R are in
-	// this range, and the product of the smallest square with the solution is above it.
+	// No digits were lost to squares that overflow or underflow under two conditions. The squares of the
+	// diagonal of R are in this range. The product of the smallest square with the solution is above its
+	// lower end.
 	smallest = 1e-280
 	largest  = 1e300
 )
@@ -255,7 +256,7 @@ func (ws *Workspace) solveWide(b []float64, a blas64.GeneralCols, y []float64, t
 //
 // The rank is beyond doubt if |E| counts as null, and each singular value of these rows is above the
 // tolerance by doubt times E and rounding. Columns that are nearly dependent magnify the rounding of later
-// dependent ones, and some of these remainders may then be too large to be set apart. Their rows of R have a
+// dependent ones. Some of these remainders may then be too large to be set apart. Their rows of R have a
 // singular value of at most |E| plus the rounding of A.
 func (ws *Workspace) solveKept(b []float64, m, r int, squares, tol float64) (rank int, ok bool) {
 	const doubt = 4

@@ -9,14 +9,15 @@ import (
 	reference "gonum.org/v1/gonum/lapack/gonum"
 )
 
-// minimumNorm solves a problem that has no unique solution, or none that the tiles can be trusted with, by
-// the singular value decomposition A = sum_k s_k u_k v_k',
+// minimumNorm solves a problem without a unique solution, or whose solution by the tiles may be inaccurate.
+// It uses the singular value decomposition A = sum_k s_k u_k v_k',
 //
 //	b = sum_k s_k/(s_k^2 + ridge) (u_k'y) v_k,
 //
 // of A or, where A has fewer rows than columns, of A'. Singular values of [A; sqrt(ridge) I] of at most tol
-// times its Frobenius norm count as null. It returns OK if none counts, NotFinite, with b = 0, for NaN or Inf
-// and if b overflows, and else Underdetermined for fewer samples than columns and RankDeficient for more.
+// times its Frobenius norm count as null. It returns OK if none counts. It returns NotFinite, with b = 0,
+// for NaN or Inf and if b overflows. Otherwise it returns Underdetermined for fewer samples than columns and
+// RankDeficient for more.
 func (ws *Workspace) minimumNorm(b []float64, a blas64.GeneralCols, y []float64, ridge, tol float64) Result {
 	n, r := a.Rows, a.Cols
 	clear(b)

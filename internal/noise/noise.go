@@ -1,10 +1,10 @@
 // Package noise draws the noise of differential privacy: integers from the discrete Gaussian distribution, by
 // integer arithmetic and from unpredictable random bits.
 //
-// The doubles that a sum with floating-point noise can take depend on the number without noise, and reveal it
-// (Mironov 2012, On significance of the least significant bits for differential privacy). Here every number
-// has exactly the probability of the formula, as far as the bits of ChaCha8 are random (Canonne, Kamath and
-// Steinke 2020, The discrete Gaussian for differential privacy, algorithms 1 to 3).
+// The doubles that a sum with floating-point noise can take depend on the number without noise, and reveal
+// it. See Mironov 2012, On significance of the least significant bits for differential privacy. Here every
+// number has exactly the probability of the formula, as far as the bits of ChaCha8 are random. See Canonne,
+// Kamath and Steinke 2020, The discrete Gaussian for differential privacy, algorithms 1 to 3.
 package noise
 
 import (

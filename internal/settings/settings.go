@@ -35,8 +35,8 @@ func Alike(sums []float64, nodes int) bool {
 	return true
 }
 
-// Difference gathers the settings of all nodes and returns an error that names the first node with other
-// settings than the given ones, and the first of those: a *transport.PeerError.
+// Difference gathers the settings of all nodes. It returns a *transport.PeerError that names the first node
+// with other settings than the given ones, and the first of these settings.
 func Difference(ctx context.Context, net *consensus.Network, here []consensus.Setting) error {
 	own, err := json.Marshal(here)
 	if err != nil {

@@ -17,10 +17,10 @@ import (
 // the data of nodes i and j if swapped is set, so that both runs have equal totals. All nodes but i and j
 // must send and receive equal bytes in both runs.
 //
-// Masks make this possible: for every message of masked words of i or j in the first run there are masks, as
-// likely as any masks, with which the second run sends these bytes again. Swap chooses these masks. It
-// returns an error that names the first difference between the transcripts of all nodes but i and j, or that
-// these masks do not cancel, which means that totals differ.
+// Masks make this possible: for every message of masked words of i or j in the first run there are masks
+// with which the second run sends these bytes again. They are as likely as any masks. Swap chooses them. It
+// returns an error that names the first difference between the transcripts of all nodes but i and j. It also
+// returns one if these masks do not cancel: then totals differ.
 func Swap(w *topology.Weights, i, j int, run func(node int, n *consensus.Network, swapped bool) error) error {
 	disguised := map[int]*disguise{
 		i: {stream: rand.NewPCG(1, 2), mask: mask.AddTo}, j: {stream: rand.NewPCG(1, 2), mask: mask.SubFrom},
@@ -44,8 +44,8 @@ func Swap(w *topology.Weights, i, j int, run func(node int, n *consensus.Network
 	return cancel(disguised[i], disguised[j])
 }
 
-// A disguise masks one of two nodes: in the first run with random words that both share, in the second run
-// with the words that turn its numbers into what it sent in the first run.
+// A disguise masks one of two nodes: in the first run with random words that both share. In the second run
+// the words turn its numbers into the message of the first run.
 type disguise struct {
 	noMask
 	stream rand.Source

@@ -89,18 +89,19 @@ const (
 	largestBlocked = 768 << 10
 )
 
-// Blocked reports whether MulBasis takes n rows of d features of size bytes in blocks of features for a basis
-// of rank r, and not one row after the other: a group of columns with d features leaves the first-level cache
-// from one tile to the next. Tasks that are too large for the second level come from memory twice, faster in
-// whole rows, which the processor's own prefetching follows; but the columns that float32 does not pack are
-// more than its rows. The answer does not depend on the processor, since it changes bits.
+// Blocked reports whether MulBasis takes rows in blocks of features, and not one row after the other. There
+// are n rows of d features of size bytes, and a basis of rank r. Blocks are for a group of columns with d
+// features that leaves the first-level cache from one tile to the next. Tasks that are too large for the
+// second level come from memory twice, faster in whole rows, which the processor's own prefetching follows;
+// but the columns that float32 does not pack are more than its rows. The answer does not depend on the
+// processor, since it changes bits.
 func Blocked(n, d, r, size int) bool {
 	return tiles.lanes > 0 && d >= 2*blockDepth && (n*d*size <= largestBlocked || size == 4 && r >= PackWidth)
 }
 
-// mulBlocks is MulBasis in blocks of features, whose products are added up: a basis that the
-// first-level cache does not hold is read from the second level, or the third, once for
-// blockRows rows and not for every tile of them.
+// mulBlocks is MulBasis in blocks of features, whose products are added up. The first-level cache does not
+// hold the basis. It is read from the second level, or the third, once for blockRows rows and not for every
+// tile of them.
 func mulBlocks[F Float](a []float64, lda int, x []F, ldx int, u []float64, ldu int, n, d, r int, p *PrefetchPlan) {
 	next, eighths := p.ofBasis()
 	bytes := n * ldx * int(unsafe.Sizeof(x[0])) * eighths / 8 // to prefetch

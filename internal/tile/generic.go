@@ -92,10 +92,9 @@ func SetApart(n, r int) float64 {
 	return float64(most*most) * 0x1p-102
 }
 
-// leastSquaresGeneric computes b = argmin |A b - y| for the n x r matrix a
-// (column-major) and returns lo, the square of the smallest diagonal entry of R, where
-// A = QR, and hi, the sum of the squares of A: when lo is not far above the rounding of hi,
-// or one of them is not finite, A is not known to have full rank.
+// leastSquaresGeneric computes b = argmin |A b - y| for the n x r matrix a (column-major). Of A = QR it
+// returns lo, the square of the smallest diagonal entry of R. hi is the sum of the squares of A. When lo is
+// not far above the rounding of hi, or one of them is not finite, A is not known to have full rank.
 //
 // It orthogonalises [A y] by modified Gram-Schmidt, without square roots: with x = a_k, f_kj = x'a_j / x'x
 // and a_j -= f_kj x for all j > k, the unit upper triangular system sum_j f_kj b_j = f_ky remains. For least

@@ -29,8 +29,8 @@ func mulBasisLanesTile(a *float64, lda int, x, u *float64, ldu, n, d, index int)
 	}
 }
 
-// mulTransposedLanesTile takes laneFeatures features at a time, the last of which twice if their number is no
-// multiple of that.
+// mulTransposedLanesTile takes laneFeatures features at a time. The last group overlaps the group before
+// unless their number is a multiple of laneFeatures.
 func mulTransposedLanesTile(v *float64, ldv int, x, e *float64, lde, n, d int) {
 	const laneFeatures = 8
 	var sums [laneFeatures * neonLanes]float64
@@ -79,8 +79,8 @@ func leastSquaresLanesTile(a *float64, m, n, r int, work *float64) {
 	s.substitute()
 }
 
-// stage subtracts the multiples of the pivot before from the columns from the pivot on, and y, in some rows,
-// and sums up their products with the pivot.
+// stage subtracts the multiples of the pivot before from the columns from the pivot on, and from y, in some
+// rows. It sums up their products with the pivot.
 func (s *laneSolver) stage(rows int) {
 	columns := s.rank - s.column
 	clear(s.sums[:columns+1])
@@ -104,8 +104,8 @@ func (s *laneSolver) stage(rows int) {
 	}
 }
 
-// factor divides the products by the product of the pivot with itself, stores them as a row of F with that
-// product on the diagonal, and moves on to the next row.
+// factor divides the products by the product of the pivot with itself. It stores them as a row of F with
+// that product on the diagonal, and moves on to the next row.
 func (s *laneSolver) factor() {
 	columns := s.rank - s.column
 	for l, square := range s.sums[0] {
@@ -124,7 +124,7 @@ func (s *laneSolver) factor() {
 	s.f = s.factors + s.row
 }
 
-// entry returns entry j of row k of F, of which y is column r.
+// entry returns entry j of row k of F. Column r of F is y.
 func (s *laneSolver) entry(k, j int) *lane4 { return lanesAt(s.work, laneZeros+k*s.row+j) }
 
 // substitute replaces the last column of F by b, and stores the results behind F.

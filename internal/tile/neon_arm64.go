@@ -96,7 +96,7 @@ type rowsSum struct {
 }
 
 // sum sets some steps of Width features of g to the sum, or adds it, in runs of up to 4 steps. pace returns
-// by how many bytes the prefetches of a row move on, given the steps of the run.
+// the number of bytes that the prefetches of a row move on, given the steps of the run.
 func (p *rowsSum) sum(g *float64, steps int, next uintptr, pace func(steps int) int) {
 	for first := 0; steps > 0; {
 		run := even(steps, 4)

@@ -3,7 +3,7 @@ package tile
 import "unsafe"
 
 // Ahead is memory that Panel brings into the second-level cache while it computes: a stream for each row of
-// the product. The zero value is none. The memory need not be readable.
+// the product. The zero value prefetches nothing. The memory need not be readable.
 type Ahead struct {
 	next        uintptr
 	apart, pace int // bytes to the stream of the next row, and from line to line of a stream
@@ -169,10 +169,10 @@ func panelRowsOf(left int) int {
 	return lowPanel
 }
 
-// Packed returns how many of the first columns of a basis of d features and rank r are faster multiplied by
-// MulPacked than by MulBasis, for samples of size bytes: 0, r, or a multiple of PackWidth. It is 0 for
-// float32: dot tiles convert samples on the way, and a pass that converts them first takes longer; and on
-// tiers without tiles.
+// Packed returns the number of the first columns of a basis that MulPacked multiplies faster than MulBasis:
+// 0, r, or a multiple of PackWidth. The basis has d features and rank r, a number of the samples size bytes.
+// It is 0 for float32: dot tiles convert samples on the way, and a pass that converts them first takes
+// longer; and on tiers without tiles.
 func Packed(d, r, size int) int {
 	if tiles.panel[lowPanel] == 0 || size != 8 {
 		return 0
@@ -292,9 +292,9 @@ func MulPacked(a []float64, lda int, x []float64, ldx int, p []float64, n, d, r 
 // fills a Window would fill too much of the second-level cache.
 func Near(d int) bool { return PackRows*8*Pad(d) > Window }
 
-// near is how many features ahead of their use MulPacked prefetches the features of long rows: far enough to
-// cover the latency of memory, and near enough that what is under way for all rows of a tile fits in the
-// first-level cache.
+// near is the number of features that MulPacked prefetches ahead of their use in long rows. It is large
+// enough to cover the latency of memory. It is small enough that the prefetched lines of all rows of a tile
+// fit in the first-level cache.
 const near = 64
 
 // packedRows multiplies the next of left rows, from row i on, by a panel z, and returns how many.

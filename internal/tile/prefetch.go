@@ -82,8 +82,8 @@ func gradientStreams[F Float](p *PrefetchPlan, bytes, steps int, here *F) stream
 	return newStreams(next, bytes*eighths/8, steps, int(unsafe.Sizeof(*here))/streamBytes, here)
 }
 
-// newStreams returns the streams of the given number of bytes from next on, for tiles of four rows that take
-// the given number of steps in all.
+// newStreams returns the streams of the given number of bytes from next on. They serve tiles of four rows
+// that take the given number of steps in all.
 func newStreams[F Float](next uintptr, bytes, steps, count int, here *F) streams {
 	if next == 0 || bytes == 0 {
 		return nothing(here)

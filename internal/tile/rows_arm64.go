@@ -126,8 +126,8 @@ func pairPanelTile(c *float64, ldc int, w *float64, ldw int, z *float64, n, cols
 	}
 }
 
-// partialSums are those of an inner product of several rows. The products of the last entries, if their
-// number is no multiple of it, are the first addends of the last sums.
+// partialSums are those of an inner product of several rows. If the number of entries is not a multiple of
+// it, the products of the last entries are the first addends of the last sums.
 const partialSums = 8
 
 // dotStarts sets the first addends of the partial sums of some rows of n entries.

@@ -45,8 +45,8 @@ func panelRest_4_neon(c *float64, ldc int, w *float64, wi, wj int, z *float64, l
 //go:noescape
 func panel32Rest_4_neon(c *float32, ldc int, w *float32, wi, wj int, z *float32, ldz, m, n, cols int, add bool)
 
-// rowDots_4_neon computes the products of c <= 4 rows of 8*blocks entries and x, of which start has the first
-// addends of 4 rows. It writes 4 sums. addDots_4_neon adds to the partial sums of 4 rows. rowDots_1_neon
+// rowDots_4_neon computes the products of c <= 4 rows of 8*blocks entries and x. start has the first addends
+// of the sums of 4 rows. It writes 4 sums. addDots_4_neon adds to the partial sums of 4 rows. rowDots_1_neon
 // returns the product of one row, in the order for one.
 //
 //go:noescape

@@ -64,8 +64,8 @@ func Squares(x []float32) (sum float64) {
 	return sum + squaresGeneric(x)
 }
 
-// dotRows returns the number of rows of the next tile, for m rows of which some are left. In float64 the sum
-// of a single row has another order: on all tiers the last m%4 rows are single ones.
+// dotRows returns the number of rows of the next tile. There are m rows, and left of them remain. In float64
+// the sum of a single row has another order: on all tiers the last m%4 rows are single ones.
 func dotRows[F Float](m, left int) int {
 	if unsafe.Sizeof(F(0)) == 4 {
 		return largest(tiles.rowDots[singles:], left)

@@ -119,8 +119,8 @@ func (c *chain) above(i int) *float64 {
 	return &c.e[c.hi-2-i]
 }
 
-// bound returns a lower bound of the singular values, or the first entry above the diagonal that is at most a
-// multiple of the bound up to there.
+// bound returns a lower bound of the singular values. If an entry above the diagonal is at most a multiple
+// of the bound up to there, it returns the first of these entries instead.
 func (c *chain) bound(multiple float64) (least float64, small *float64) {
 	mu := math.Abs(*c.diagonal(0))
 	least = mu

@@ -6,7 +6,7 @@ import (
 	"github.com/difalt/difalt/internal/tile"
 )
 
-// A window is a range of rows and columns of a block, from top to below bottom, in which a bulge moves.
+// A window is the range of rows and columns of a block, from top to below bottom, where a bulge moves.
 type window struct{ top, bottom int }
 
 // step is one QR step for the block from l to i.
@@ -49,7 +49,7 @@ func (r *chainOfRotations) record(z *turned, lo, i int) {
 	copy(s, r.s[at:at+n])
 }
 
-// direction returns the cosine by which the rotations of a vector multiply its first entry, and the sizes.
+// direction returns the cosine of the rotations of a vector, a factor of its first entry, and the sizes.
 func (f *schur) direction(v [3]float64) (c, s, size float64) {
 	_, _, r := f.rotation(v[1], v[2])
 	return f.rotation(v[0], r)

@@ -14,21 +14,21 @@ import (
 //	 re  im
 //	-im  re
 //
-// for each entry of B, whose second row is negated where the conjugate of op(A) is wanted. It is built while
-// a block of B is packed, and takes the four multiplications of the definition. Three multiplications would
+// for each entry of B. Its second row is negated where the conjugate of op(A) is wanted. It is built while a
+// block of B is packed, and takes the four multiplications of the definition. Three multiplications would
 // bound the error of an imaginary part only by the size of the real part.
 //
-// With u the unit roundoff of float64, or float32, g = 2k u / (1 - 2k u) and alpha = 1, the real part of an
-// entry of A B errs by at most g sum(|re a||re b| + |im a||im b|), and the imaginary part by at most g
-// sum(|re a||im b| + |im a||re b|), as sums of 2k real products do. Another alpha is multiplied into an
-// entry first, with at most 2u |alpha| for each |re b| + |im b|.
+// Let u be the unit roundoff of float64, or float32, g = 2k u / (1 - 2k u), and alpha = 1. Then an entry of
+// A B errs like sums of 2k real products. The error of its real part is at most g sum(|re a||re b| + |im
+// a||im b|). The error of its imaginary part is at most g sum(|re a||im b| + |im a||re b|). Another alpha is
+// multiplied into an entry first, with at most 2u |alpha| for each |re b| + |im b|.
 
 // A pairing is how the right factor of a complex product becomes a real one: its entries, or their
 // conjugates, times alpha. Such a product counts its columns and its depth in reals.
 type pairing[F tile.Float] struct {
 	on        bool
 	conjugate bool // of the entries of the right factor
-	across    bool // the left factor is the conjugate of what is stored, so that -i stands for i
+	across    bool // the left factor is the conjugate of the stored matrix, so that -i stands for i
 	re, im    F    // alpha
 }
 

@@ -8,8 +8,8 @@ import (
 	"gonum.org/v1/gonum/lapack"
 )
 
-// A cosineSine is the decomposition of the square parts A and B of a gsvd, of order r, of which A has fewer
-// rows if there are no more. W is the right factor of both.
+// A cosineSine is the decomposition of the square parts A and B, of order r, of a gsvd. A may have fewer
+// rows. W is the right factor of both.
 type cosineSine struct {
 	of             *gsvd
 	rows, r        int
@@ -148,8 +148,8 @@ func (c *cosineSine) largeSines(large int) {
 	}
 }
 
-// smallSines computes the sines of the first columns as singular values of what is left of Q2 W there, and
-// turns their columns of W and U with it.
+// smallSines computes the sines of the first columns as singular values of these columns of Q2 W, and turns
+// their columns of W and U with it.
 func (c *cosineSine) smallSines(large int, work []float64) bool {
 	l, r := c.of.l, c.r
 	if large > 0 {
@@ -220,8 +220,8 @@ func (c *cosineSine) store() {
 	}
 }
 
-// scaled returns cosine and sine i for A and B as they were before they were divided by powers of 2, and the
-// number size 2^exponent by which row i of R is multiplied.
+// scaled returns cosine and sine i for A and B before their division by powers of 2. It also returns the
+// factor size 2^exponent of row i of R.
 func (c *cosineSine) scaled(i int) (cosine, sine, size float64, exponent int) {
 	cosine, sine, exponent = c.cosines[i], c.sines[i], c.exponents[0]
 	apart := c.exponents[1] - c.exponents[0]

@@ -10,7 +10,7 @@ import (
 const (
 	// mostTrailing is the largest order of a trailing block.
 	mostTrailing = 64
-	// mostRounds is the number of rounds without an eigenvalue after which single steps take over.
+	// mostRounds is the largest number of rounds without an eigenvalue. After these come single steps.
 	mostRounds = 5
 )
 

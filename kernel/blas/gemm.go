@@ -139,7 +139,7 @@ func gemmLoops[F tile.Float](
 	}
 }
 
-// isNarrow reports whether a product has so few columns, and is so long and deep, that pairs save time.
+// isNarrow reports whether pairs save time: in long and deep products of few columns.
 func isNarrow(m, n, k int) bool {
 	return n <= tile.PairColumns && m >= narrowRows && k >= narrowDepth
 }

@@ -68,12 +68,12 @@ func (l Lapack) Dggsvd3(
 	return d.k, d.r, ok
 }
 
-// fewColumnsOfGSVD and fewRowsOfGSVD are the sizes up to which gonum needs no more time. GSVD 3, 5 and 10.
+// fewColumnsOfGSVD and fewRowsOfGSVD are the largest sizes where gonum is as fast. GSVD 3, 5 and 10.
 const fewColumnsOfGSVD, fewRowsOfGSVD = 5, 13
 
 // gonumsGSVD reports whether gonum's Dggsvd3 is fast and right. It is right where it needs no pivots: if the
 // first columns of B are independent, at most p, and the columns of A too where B leaves some directions
-// free. A times orthonormal vectors in these is no nearer to dependent than A.
+// free. A times orthonormal vectors in these is at least as far from dependent as A.
 func gonumsGSVD(m, n, p int, a []float64, lda int, b []float64, ldb int) bool {
 	if n > fewColumnsOfGSVD || max(m, p) > fewRowsOfGSVD || p < n && m < n {
 		return false
@@ -341,8 +341,8 @@ func upperTriangle(a blas64.General, rows int) {
 	}
 }
 
-// reduceA brings the columns of A for which B is zero to [0 R], and the rows below it in the other columns to
-// upper triangular form, with U and the other factors of Q.
+// reduceA brings the columns of A for which B is zero to [0 R]. In the other columns it brings the rows
+// below to upper triangular form. The transformations go into U and Q.
 func (d *gsvd) reduceA(tol float64) {
 	l, free := d.l, d.n-d.r
 	l.Dlaset(blas.All, d.u.Rows, d.u.Rows, 0, 1, d.u.Data, max(d.u.Stride, 1))

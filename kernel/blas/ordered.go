@@ -219,8 +219,8 @@ func (o ordered) Dgemv(
 }
 
 // rowsRounded computes y = alpha A x + beta y. The products of a row have two sums, of even and of odd
-// entries, to which the last entry of an odd number is added before they are, in the last row of an odd
-// number, or after it.
+// entries. The last entry of an odd number comes after the sum of both. In the last row of an odd number of
+// rows it comes before.
 func rowsRounded(m, n int, alpha float64, a []float64, lda int, x []float64, incX int, beta float64, y []float64,
 	incY int) {
 	to := firstEntry(m, incY)

@@ -31,8 +31,8 @@ func (p *product[F]) direct(depth int) bool {
 // pages are at hand. A'B 100 to 180, Mul 100.
 const nearLeft, nearRight = 1 << 18, 1 << 17
 
-// staysNear reports whether a few columns of some rows, stride apart, stay in the first-level cache, and all
-// columns have at most the bytes of most.
+// staysNear reports whether a few columns of some rows, stride apart, stay in the first-level cache. All
+// columns together must have at most most bytes.
 func staysNear[F tile.Float](rows, stride, most int) bool {
 	const ways = 8 // lines of a set
 	size := int(unsafe.Sizeof(F(0)))
@@ -146,8 +146,9 @@ func (p *product[F]) packLeft(w *buffers[F], b *block, depth int) (left []F, at 
 // panelsAhead is the number of panels during which the next block of the left factor is prefetched.
 const panelsAhead = 16
 
-// A plan is what the panels of a block prefetch: from column last on the next block of the left factor, and
-// before it the next panel of the right factor, if that may have left the second-level cache.
+// A plan is the memory that the panels of a block prefetch. From column last on this is the next block of
+// the left factor. Before, it is the next panel of the right factor, if that may have left the second-level
+// cache.
 type plan struct {
 	on                 bool // something is prefetched
 	last, parts        int

@@ -165,7 +165,7 @@ func (l Lapack) Dorghr(n, ilo, ihi int, a []float64, lda int, tau, work []float6
 	l.Dorgqr(order, order, order, a[(ilo+1)*(lda+1):], lda, tau[ilo:ihi], work, lwork)
 }
 
-// Dormhr overwrites the m x n matrix C by Q C, Q'C, C Q or C Q' for the Q of Dgehrd, with its reflectors in
+// Dormhr overwrites the m x n matrix C by Q C, Q'C, C Q or C Q' for the Q of Dgehrd. Its reflectors are in
 // rows and columns ilo to ihi of a, and in tau.
 func (l Lapack) Dormhr(
 	s blas.Side, tA blas.Transpose, m, n, ilo, ihi int, a []float64, lda int, tau, c []float64, ldc int,

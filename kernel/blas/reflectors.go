@@ -181,9 +181,8 @@ func (r *reflectors) factor(tau []float64) int {
 	return len(tau)
 }
 
-// An orthogonal is the product Q of k reflections of vectors of a length. They are in the columns of a matrix
-// below the diagonal, as Dgeqrf leaves them, or in its rows behind the diagonal, as Dgelqf leaves the
-// reflections of Q'.
+// An orthogonal is the product Q of k reflections of vectors of a length. Dgeqrf leaves them in the columns
+// of a matrix below the diagonal. Dgelqf leaves the reflections of Q' in the rows behind the diagonal.
 type orthogonal struct {
 	a         []float64
 	lda       int

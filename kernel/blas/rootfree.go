@@ -8,8 +8,8 @@ import (
 // Dsterf computes the eigenvalues of a symmetric tridiagonal matrix, ascending.
 //
 // On entry d holds the diagonal and e the entries next to it. On return d holds the eigenvalues, and e
-// nothing of use. Dsterf returns false if they are not all found, and at once for a matrix with NaN or
-// infinity.
+// nothing of use. Dsterf returns false if they are not all found. For a matrix with NaN or infinity it does
+// so without a try.
 //
 // gonum v0.17 panics, or scales wrong entries, where a part of the matrix is tiny or huge.
 func (l Lapack) Dsterf(n int, d, e []float64) (ok bool) {

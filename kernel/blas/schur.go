@@ -38,8 +38,8 @@ const (
 	windowRows, windowWhole = 24, 40
 	// fewForSchur is the order of a matrix below which gonum needs no more time. Eigen 2 to 10.
 	fewForSchur = 8
-	// fewForDeflation is the order of a block from which aggressive early deflation saves time. Eigen 100,
-	// 300.
+	// fewForDeflation is the least order of a block where aggressive early deflation saves time. Eigen
+	// 100, 300.
 	fewForDeflation = 120
 	// unitRoundoff is the distance of 1 from the next number.
 	unitRoundoff = 0x1p-52
@@ -94,7 +94,7 @@ func (f *schur) at(i, j int) float64 { return f.h[i*f.stride+j] }
 // set overwrites entry (i, j).
 func (f *schur) set(i, j int, v float64) { f.h[i*f.stride+j] = v }
 
-// extent returns the first row and the last column of H to which the transformations of a block are applied.
+// extent returns the first row and the last column of H that the transformations of a block change.
 func (f *schur) extent(lo, hi int) (top, last int) {
 	if f.whole {
 		return 0, f.n - 1
@@ -241,8 +241,8 @@ func (f *schur) shifts(l, i, steps int) doubleShift {
 	return doubleShift{re, 0, re, 0}
 }
 
-// begin returns the row m in which the bulge of two shifts begins in the block from l to i. It also returns
-// the multiple of the first column of (H - s0)(H - s1) there: below two small entries of the subdiagonal, if
+// begin returns the row m where the bulge of two shifts begins in the block from l to i. It also returns the
+// multiple of the first column of (H - s0)(H - s1) there: below two small entries of the subdiagonal, if
 // there are.
 func (f *schur) begin(l, i int, s doubleShift) (m int, v [3]float64) {
 	for m = i - 2; ; m-- {

@@ -5,8 +5,8 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// isSmall reports whether a product needs no blocks: its factors stay in the first-level cache, and so few
-// rows read them, or rows so short, that they may share its sets.
+// isSmall reports whether a product needs no blocks. Its factors then stay in the first-level cache. Few
+// rows, or short ones, read them, so that factors may share sets of the cache.
 func isSmall(m, n, k, lda, ldb int) bool {
 	return max(m, n, k) <= smallSize && (m <= fewRows || max(lda, ldb) <= 2*smallSize)
 }

@@ -51,8 +51,8 @@ func countNonzeros[F tile.Float](m, n int, a []F, lda int) (count int) {
 	return count
 }
 
-// skipZeros returns the index of the first group of four entries from index j on, of which one is not zero,
-// or of the entries behind the last group.
+// skipZeros returns the index of the first group of four entries from index j on that are not all zero.
+// Without one, it returns the index behind the last group.
 func skipZeros[F tile.Float](row []F, j int) int {
 	if kind[F]() == 0 {
 		for x := as[float64](row); j+4 <= len(x); j += 4 {

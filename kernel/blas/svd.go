@@ -56,7 +56,7 @@ func (l Lapack) Dgesvd(
 	return ok
 }
 
-// vectors returns the number of vectors that a job asks for, -1 if the job is unknown.
+// vectors returns the number of vectors of a job, -1 if the job is unknown.
 func (d *svd) vectors(j lapack.SVDJob, all int) int {
 	switch j {
 	case lapack.SVDAll:

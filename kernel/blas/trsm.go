@@ -196,8 +196,9 @@ type half[F tile.Float] struct {
 	b            []F
 }
 
-// compute overwrites the right sides B, whose number is sides, by X, or by the product, for the triangle of
-// an order from entry (first, first) of op(A) on: rows of B, or columns where A is on the right.
+// compute overwrites the right sides B, whose number is sides, by X, or by the product. The triangle has an
+// order and begins at entry (first, first) of op(A). It belongs to rows of B, or to columns where A is on
+// the right.
 func (s *system[F]) compute(first, order, sides int, b []F, ldb int) {
 	if order <= smallTriangle {
 		s.small(first, order, sides, b, ldb)

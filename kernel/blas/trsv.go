@@ -89,9 +89,9 @@ func (s *system[F]) vector(n int, x []F, inc int) {
 	scatter(x, copied, inc)
 }
 
-// byRows overwrites x by the solution or the product. It reads A by rows, Width of them at a time: a tile
-// subtracts the products of these rows with the part of x that is known before their triangle is solved or,
-// for A', updates the part that is not known yet behind it. A product takes these steps backwards.
+// byRows overwrites x by the solution or the product. It reads A by rows, Width of them at a time. A tile
+// subtracts the products of these rows with the known part of x before their triangle is solved. For A' it
+// updates the unknown part of x after that. A product takes these steps backwards.
 func (s *system[F]) byRows(n int, x []F) {
 	const width = tile.Width
 	var sums [width]F

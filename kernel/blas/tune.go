@@ -23,7 +23,7 @@ const (
 	rowsTogether = 64
 	// columnsTogether is a number of columns whose sums stay in the first-level cache.
 	columnsTogether = 2048
-	// entriesOfAPart are the entries of a matrix of which one thread takes the product with a vector.
+	// entriesOfAPart is the number of entries of a matrix that one thread multiplies by a vector.
 	entriesOfAPart = 1 << 17
 	// sharedByVectors is the least number of entries of a matrix that several threads multiply by a
 	// vector: they exceed the second-level cache of a core.
@@ -45,13 +45,13 @@ const (
 	narrowRows, narrowDepth = 24, 2
 	// smallSize is the largest size of a product without blocks. Mul 3 to 64, A'B 8 and 30.
 	smallSize = 64
-	// fewSteps is the largest product of the square of the order of a triangle and the number of right
-	// sides that plain loops solve faster than tiles. With the triangle on the right it is triangleLoops,
-	// for fewer sides than manySides. LU.Solve and Cholesky.Solve, 2 to 20.
+	// fewSteps is the largest n n k where plain loops solve a triangle of order n and k right sides
+	// faster than tiles. With the triangle on the right it is triangleLoops, for fewer sides than
+	// manySides. LU.Solve and Cholesky.Solve, 2 to 20.
 	fewSteps, triangleLoops, manySides = 127, 3000, 16
 	// tinySides is the largest number of right sides of a triangle in registers.
 	tinySides = 8
-	// fewSides is the number of right sides up to which each is solved for by itself.
+	// fewSides is the largest number of right sides that are solved one after the other.
 	fewSides = 3
 	// vectorEntries is the number of entries of a matrix below which gonum multiplies it by a vector
 	// faster, and vectorRow the number of entries of a row. MulVec 3 to 100, RankOne and Sgemv.
@@ -65,40 +65,38 @@ const (
 	// fewUpdates is the largest k for which the columns of A are added to each row of A A' together.
 	// SymRankK and SymOuterK of few columns.
 	fewUpdates = 4
-	// longRows is the least length of the rows of C = A B that are sums of multiples of rows of B, for up
-	// to fewRowsOfC rows of C and fewTerms rows of B. Gemm of 3 x 3 by 3 x 2000.
+	// longRows is the least length of the rows of C = A B that are computed as sums of multiples of rows
+	// of B. C has at most fewRowsOfC rows then, and B fewTerms. Gemm of 3 x 3 by 3 x 2000.
 	longRows, fewRowsOfC, fewTerms = 512, 8, 8
 	// fewColumns is the largest number of columns of a product A'B that are computed one by one, for at least
 	// manyRows rows and terms of a sum. fewDots is the largest number of entries of a product A B' that are
 	// inner products, of a depth of at least manyTerms. SVD.Solve with three right sides, A A' of 3 x 10000.
 	fewColumns, manyRows, fewDots, manyTerms = 4, 16, 40, 256
-	// rowsOrder is the order of a triangle, and rowsBand the number of diagonals beside the main one,
-	// from which on rows by vectors take less time than gonum's loops: twice and four times as many where
-	// each unknown of a solution waits for others, or where a packed row takes two products. SymRankOne,
-	// RankTwo, Band.MulVecTo.
+	// rowsOrder is the order of a triangle, and rowsBand the number of diagonals beside the main one.
+	// From these on rows by vectors take less time than gonum's loops. They are twice and four times as
+	// large where each unknown of a solution waits for others, or where a packed row takes two products.
+	// SymRankOne, RankTwo, Band.MulVecTo.
 	rowsOrder, rowsBand = 40, 16
 	// syrkColumns and syrkEntries are the largest n n k and n k for which plain loops compute a triangle
 	// of A'A faster than tiles, and syrkRows is the largest n n k for A A'. Up to syrkOrder gonum's inner
-	// products are faster for any k. symmMultiplications is the number of multiplications below which
-	// gonum takes less time, and fewRowsOfA the order on the left up to which it does. Cov 50x5,
-	// SymOuterK and Sym·M.
+	// products are faster for any k. Products with fewer than symmMultiplications multiplications, or up
+	// to fewRowsOfA rows of A on the left, take less time with gonum. Cov 50x5, SymOuterK and Sym·M.
 	syrkColumns, syrkEntries, syrkRows, syrkOrder, symmMultiplications, fewRowsOfA = 150, 20, 192, 6, 256, 2
 	// dotLength is the length of vectors below which gonum's level 1 takes less time; in float32 four
 	// times it. Dot, AddScaledVec, Sdot and Saxpy.
 	dotLength = 64
-	// rotationLength and complexLength are the lengths of vectors from which on the tiles rotate, and
-	// compute with complex numbers, in less time, and complexDot the length for inner products, in
-	// complex64 three times as long. largestLength is the length from which on they find the largest
-	// value. blas64.Rot and Iamax, cblas128.Dotu.
+	// rotationLength, complexLength, complexDot and largestLength are lengths of vectors. From these on
+	// the tiles take less time: for rotations, for complex numbers, for their inner products (in
+	// complex64 three times as long), and for the largest value. blas64.Rot and Iamax, cblas128.Dotu.
 	rotationLength, complexLength, complexDot, largestLength = 24, 16, 64, 64
-	// stridedLength is the length of vectors with other increments than 1 from which on four sums take
-	// less time than gonum's two. Dot and Norm of columns.
+	// stridedLength is the least length of vectors with other increments than 1 where four sums take less
+	// time than gonum's two. Dot and Norm of columns.
 	stridedLength = 16
 	// callLength is the largest length of vectors for which a loop takes less time than a call of
 	// assembly. Dot 3, EigenSym 3.
 	callLength = 6
-	// fewReflectors is the number of reflectors below which gonum needs no more time; oneByOne is the
-	// number up to which gonum factors matrices, and generates Q, one reflector after the other. QR, QTo.
+	// With fewer than fewReflectors reflectors gonum is as fast. With up to oneByOne gonum factors
+	// matrices, and generates Q, one reflector after the other. QR, QTo.
 	fewReflectors, oneByOne = 8, 128
 	// fewRowsForPanels is the number of rows below which gonum factors several panels in no more time.
 	// tallReflectors is the length below which gonum applies one panel in no more time. QR, Least squares.
@@ -111,8 +109,8 @@ const (
 	// complexSides is the number of entries of B below which gonum multiplies a symmetric matrix by B as
 	// fast. BenchmarkComplex, for all constants of complex numbers.
 	complexMultiplications, complexSquares, complexSides = 120, 1000, 32
-	// complexRows, complexRow and complexEntries are the numbers of rows, of entries of a row, and of
-	// entries of a matrix below which gonum multiplies a complex matrix by a vector as fast.
+	// complexRows, complexRow and complexEntries are numbers of rows, of entries of a row, and of entries
+	// of a matrix. Below these gonum multiplies a complex matrix by a vector as fast.
 	complexRows, complexRow, complexEntries = 4, 16, 500
 	// complexBlock is the order of the triangles in a complex system that gonum solves. gonum solves a
 	// system of an order below complexSystem, or complexRightSystem on the right, and of fewer unknowns
@@ -122,8 +120,8 @@ const (
 	// complexProducts is twice the least number of multiplications for which that saves time.
 	complexBlocks, complexProducts = 32, 500
 	// complexOrder is the order of a complex triangle, and complexBand the number of diagonals beside the
-	// main one, from which on rows by vectors take less time than gonum's loops: twice as large for
-	// transposed triangles and bands of whole matrices, ten times for inner products with a triangle.
+	// main one. From these on rows by vectors take less time than gonum's loops. They are twice as large
+	// for transposed triangles and bands of whole matrices, ten times for inner products with a triangle.
 	// Zhemv, Zher, Ztrsv.
 	complexOrder, complexBand = 48, 16
 	// fewForNorms is the number of columns below which gonum needs no more time. Cholesky.

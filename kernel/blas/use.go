@@ -39,33 +39,38 @@ import (
 // computes.
 //
 // Registered on arm64, or on a processor with AVX2 or AVX-512, the tiles compute. On all others, and in a
-// build with -tags purego, gonum's own code computes, but for what is wrong in it; see Lapack.
+// build with -tags purego, gonum's own code computes, except where it is wrong; see Lapack.
 func Use() { use() }
 
 // An Implementation is gonum's blas.Float64, blas.Float32, blas.Complex128 and blas.Complex64. With AVX2,
-// AVX-512 or NEON the tiles compute, in both precisions, gemm, syrk, syr2k, symm, trmm, trsm, gemv, ger,
-// trmv, trsv, symv, dot, axpy, asum, scal, nrm2, rot, swap and iamax, of triangles and wide bands syr, syr2,
-// spr, spr2, spmv, sbmv, gbmv, tpmv, tpsv, tbmv and tbsv, and of complex numbers axpy, dot, scal, nrm2, asum,
-// swap, gemm, gemv, geru, gerc, level 2 of large triangles and bands, herk, syrk, her2k, syr2k, hemm, symm,
-// trmm and trsm; gonum computes all other routines. Portable Go has no tiles for them, and gonum computes
-// there too, where its results are right. gonum's own suites pass (TestSuitesOfGonum).
+// AVX-512 or NEON the tiles compute these routines in both precisions; gonum computes all other ones.
+//
+//   - vectors: dot, axpy, asum, scal, nrm2, rot, swap, iamax;
+//   - a matrix and a vector: gemv, ger, trmv, trsv, symv, and for triangles and wide bands syr, syr2, spr,
+//     spr2, spmv, sbmv, gbmv, tpmv, tpsv, tbmv, tbsv;
+//   - matrices: gemm, syrk, syr2k, symm, trmm, trsm;
+//   - complex vectors and matrices: axpy, dot, scal, nrm2, asum, swap, gemv, geru, gerc, gemm, herk, syrk,
+//     her2k, syr2k, hemm, symm, trmm, trsm, and level 2 of large triangles and bands.
+//
+// Portable Go has no tiles for them, and gonum computes there too, where its results are right. gonum's own
+// suites pass (TestSuitesOfGonum).
 //
 // Matrices are stored by rows. Arguments, results and panics are gonum's, except for
 //
 //   - rounding, by the order of sums. The order depends on the shapes alone, and not on the number of
-//     threads that share large products; AVX2 and AVX-512 give the same bits, and NEON where docs/kernel.md
-//     says so;
+//     threads that share large products; AVX2 and AVX-512 give equal bits, and NEON does but for the
+//     exceptions in docs/kernel.md;
 //   - special values, which follow one rule for every size and tier. With beta = 0 a result is overwritten and
 //     not read; with alpha = 0 factors are not read; products of zero by infinity or NaN are NaN;
 //   - triangular systems, which divide by a pivot whose inverse overflows or is denormal;
 //   - infinite alpha, which is multiplied into a factor: a sum of +Inf and -Inf is NaN then.
 //
-// Products of complex numbers take the four real products of the definition, with the error of a real inner
-// product of twice the depth in each part. Small ones are gonum's own. The rules for special values hold
-// for both parts of an entry together: a NaN or infinity of a factor makes each entry in which it counts
-// NaN or infinite, as in gonum, which of the two may differ. Alpha = 1 and beta = 1 multiply nothing.
-// Complex systems skip zeros where gonum solves them, within blocks on the diagonal, and multiply by the
-// inverse of a pivot if A is on the left.
+// Products of complex numbers take the four real products of the definition. Each part has the error of a
+// real inner product of twice the depth. Small ones are gonum's own. The rules for special values hold for
+// both parts of an entry together: a NaN or infinity of a factor makes each entry where it counts NaN or
+// infinite, as in gonum; which of the two may differ. Alpha = 1 and beta = 1 multiply nothing. Complex
+// systems skip zeros where gonum solves them, within blocks on the diagonal, and multiply by the inverse of
+// a pivot if A is on the left.
 //
 // A left factor with few nonzero entries is multiplied entry by entry. Memory for blocks is kept: calls on
 // one thread allocate none after the first ones. Large products are shared by goroutines that end 50 us

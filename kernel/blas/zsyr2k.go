@@ -5,9 +5,9 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// Zher2k computes a triangle of C = alpha A B* + conj(alpha) B A* + beta C for complex n x k matrices A and B
-// and their conjugate transposes, or with tA = ConjTrans of C = alpha A*B + conj(alpha) B*A + beta C for k x
-// n matrices. The number beta is real.
+// Zher2k computes a triangle of C = alpha A B* + conj(alpha) B A* + beta C for complex n x k matrices A and
+// B and their conjugate transposes. With tA = ConjTrans it computes C = alpha A*B + conj(alpha) B*A + beta C
+// for k x n matrices. The number beta is real.
 //
 // On entry a and b hold A and B, and c the triangle ul of the Hermitian C; the imaginary parts of its
 // diagonal are not read. On return the triangle is overwritten, with a real diagonal; the other one is

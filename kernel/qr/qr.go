@@ -102,8 +102,8 @@ func gram(r, a blas64.GeneralCols) {
 }
 
 // cholesky computes the Cholesky factor R of g = A'A, both upper triangles, which may be the same, and the
-// inverses of its diagonal. It returns false, having written some of R, if a column of A is nearly dependent
-// on those before it, or so large or small that digits may have been lost.
+// inverses of its diagonal. It returns false if a column of A is nearly dependent on earlier ones, or so
+// large or small that digits may have been lost. A part of R is written then.
 //
 // Q = A R^-1 then has the error of A'A times |R^-1|^2: at most three times that of orthonormal columns if A
 // was nearly orthogonal, and far less than 1 otherwise, so that a second time makes it orthonormal.

@@ -1,11 +1,11 @@
-// Command mutants tests the tests: it puts one small error at a time into a package and runs its tests, and
-// then those of the packages that import it, until a test fails, as one should.
+// Command mutants tests the tests: it puts one small error at a time into a package. It runs the package's
+// tests, and then the tests of its importers, until a test fails, as one should.
 //
 //	go run ./scripts/mutants [-n 100] [-seed 1] PACKAGE...
 //
 // Errors are drawn uniformly from all places in hand-written files of the default build, with a seed: a
-// comparison that is flipped or moved by one case, an operation with other operands or another operator, a
-// statement that is dropped, a check of an error that never holds. An error that does not compile is drawn
+// comparison that is flipped or moved by one case; an operation with other operands or another operator; a
+// statement that is dropped; a check of an error that never holds. An error that does not compile is drawn
 // again. No file is changed: go test reads the mutant through an overlay.
 //
 // Each survivor is printed with its place and its error; the last line counts. Exit code 1 means that

@@ -1,8 +1,8 @@
 // Package dataset reads tables of many small regression tasks.
 //
-// A [Table] holds samples in rows; each row belongs to a task. Tables come from files ([ReadFiles]: CSV,
-// plain or compressed by gzip or zstd, Parquet, NumPy's .npy), from a stream of CSV ([ReadCSV]), or row by
-// row from the caller ([NewTable], [Table.Append]). [TableOptions] assigns columns to their roles.
+// A [Table] holds samples in rows; each row belongs to a task. [ReadFiles] reads tables from files: CSV,
+// plain or compressed by gzip or zstd, Parquet, NumPy's .npy. [ReadCSV] reads a stream of CSV. [NewTable]
+// and [Table.Append] take rows from the caller. [TableOptions] assigns columns to their roles.
 // [Table.Schema] holds the columns and levels of a table: with it, later files are read to equal features.
 // [Table.Split] and [Table.Folds] divide rows into training rows, test rows and folds.
 //

@@ -43,7 +43,7 @@ var textFormats = []struct {
 	{regexp.MustCompile(`^\s*<(!|\?|[A-Za-z])[^,;\t|]*>`), "HTML or XML"},
 }
 
-// checkText refuses the beginning of a file that is no table in text.
+// checkText refuses the beginning of a file that is not a table in text.
 func checkText(sample []byte) error {
 	what := ""
 	for _, f := range otherFormats {

@@ -138,8 +138,8 @@ func (t *Table) proportional(profiles []*profile) (lists [][]string) {
 	return lists
 }
 
-// A table is said to hold rows twice from one in repeatedShare of its rows on. Columns of numbers with few
-// values repeat by themselves.
+// A remark reports that a table holds rows twice if they are at least one in repeatedShare of its rows.
+// Columns of numbers with few values repeat by themselves.
 const repeatedShare = 10
 
 // remarkRows counts rows that occur twice, if there are many, with equal numbers in a column that has many of them.
@@ -212,7 +212,7 @@ func (t *Table) byTarget(rows int) []int32 {
 	return order
 }
 
-// follows reports whether column j rises, or falls, in the given order of rows, in which the target rises.
+// follows reports whether column j rises, or falls, in the given order of rows, the order of the target.
 // Rows with equal targets do not count.
 func (t *Table) follows(order []int32, j int) bool {
 	rises, falls := true, true

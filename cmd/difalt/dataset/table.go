@@ -151,7 +151,7 @@ func (t *Table) Remarks() []string { return slices.Clip(t.remarks) }
 // Place returns where a row is in the files: "line 12", or "b.csv, line 12" if there are several files.
 func (t *Table) Place(row int) string { return t.places.of(row) }
 
-// Line returns the file of a row and its line there. The file is empty, or the line 0, where there is none.
+// Line returns the file of a row and its line there. The file is empty, or the line 0, where it is unknown.
 func (t *Table) Line(row int) (file string, line int) {
 	r := t.places.find(row)
 	if r == nil {

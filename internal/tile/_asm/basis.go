@@ -12,9 +12,9 @@ import (
 // maxDots is the widest group of columns of mulBasis.
 const maxDots = 6
 
-// A basisShape says how the tiles of a group of columns keep their sums, each of which has dotLanes partial
-// sums on all tiers. A register of AVX-512 holds all of these. With AVX2 a sum takes two registers, for parts
-// of the columns, or the tile runs along the features once for each half of its lanes.
+// A basisShape describes how the tiles of a group of columns keep their sums. Each sum has dotLanes partial
+// sums on all tiers. A register of AVX-512 holds all of these. With AVX2 a sum takes two registers, for
+// parts of the columns, or the tile runs along the features once for each half of its lanes.
 type basisShape struct {
 	parts     []int // columns at a time
 	registers int   // of a sum

@@ -189,8 +189,8 @@ func (s *laneSolver) stage(columns int, rows string) (sums []vector) {
 	return sums
 }
 
-// factor divides the products by the pivot's product with itself, stores them as a row of F with that product
-// on the diagonal, and moves on to the next pivot.
+// factor divides the products by the pivot's product with itself. It stores them as a row of F with that
+// product on the diagonal, and moves on to the next pivot.
 func (s *laneSolver) factor(products []vector) {
 	t := s.t
 	VMINPD(products[0], s.lo, s.lo) // NaN in the last ends there

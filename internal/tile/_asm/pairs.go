@@ -10,9 +10,9 @@ import (
 // pairColumns is the largest number of columns of a product by pairs.
 const pairColumns = 4
 
-// pairPanel emits C = W Z for a tile of rows and a few columns. Columns of W are taken in pairs: one load of
-// two entries of a row, and one vector of both rows of Z, whose columns alternate, take half as many
-// instructions as two steps of a panel. The lanes of a column are added in the end.
+// pairPanel emits C = W Z for a tile of rows and a few columns. Columns of W are taken in pairs. A step is
+// one load of two entries of a row, and one vector of both rows of Z, whose columns alternate. It takes half
+// as many instructions as two steps of a panel. The lanes of a column are added in the end.
 func pairPanel(t isa) {
 	height, vectors := panelRows(t)[0], 2*pairColumns/t.lanes
 	text("pairPanel", t, "func(c *float64, ldc int, w *float64, ldw int, z *float64, n, cols int)",

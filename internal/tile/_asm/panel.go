@@ -8,8 +8,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// lowPanel is the height of the tile of a product's last rows. It may have fewer of them: to compute one row
-// four times takes no longer than to compute it once, since the sums of a step wait for the sums of the step
+// lowPanel is the height of the tile of a product's last rows. There may be fewer rows: to compute one row
+// four times takes no longer than to compute it once. The sums of a step wait for the sums of the step
 // before.
 const lowPanel = 4
 
@@ -90,8 +90,8 @@ func panel(t isa, x *number, height int) {
 	finish()
 }
 
-// panelPart is a panel of one or two vectors of columns, the last of which may be a part of one, loaded and
-// stored by a mask.
+// panelPart is a panel of one or two vectors of columns. The last vector may be a part, loaded and stored by
+// a mask.
 func panelPart(t isa, x *number, height, vectors int) {
 	name := []string{"panelHalf", "panelMost"}[vectors-1]
 	text(fmt.Sprintf("%s%s_%d", name, x.suffix, height), t,

@@ -26,9 +26,9 @@ var (
 // lanes is how many of them are in a vector.
 func (n *number) lanes(t isa) int { return t.bytes() / n.size }
 
-// streamBytes is such that mulTransposed prefetches a line from each of size/streamBytes streams with every
-// round of a panel, and mulBasis from one more with every round of four rows: about as many lines as they
-// read meanwhile. Package tile has the reasons at its type prefetch.
+// streamBytes sets the number of streams, size/streamBytes. mulTransposed prefetches a line from each of
+// them with every round of a panel, mulBasis from one more with every round of four rows. So they prefetch
+// about as many lines as they read meanwhile. Package tile has the reasons at its type prefetch.
 const streamBytes = 4
 
 // singles is the index of the tiles for float32 in the table of an operation: no size is as large.

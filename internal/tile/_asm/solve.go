@@ -170,9 +170,10 @@ func (s *solver) column() (at, steps reg.GPVirtual) {
 	return at, steps
 }
 
-// finishGroup divides the inner products of a group by the pivot's, the first of the leading group, or sets
-// them to zero if the pivot is dropped. It stores them as part of a row of F, with the pivot on the diagonal,
-// and moves on by four columns. To divide is to multiply by the inverse, here and where tasks are small.
+// finishGroup divides the inner products of a group by the pivot's, the first of the leading group. If the
+// pivot is dropped it sets them to zero. It stores them as part of a row of F, with the pivot on the
+// diagonal, and moves on by four columns. To divide is to multiply by the inverse, here and where tasks are
+// small.
 func (s *solver) finishGroup(acc []vector, lead bool) {
 	v := s.sum.dotSums(addRegisters(acc, 4))
 	inverse, q := YMM(), YMM()
@@ -308,9 +309,8 @@ func (s *solver) substitute() {
 	})
 }
 
-// solveUpper emits A = A R^-1 for a tall matrix A and an upper triangular R. Some
-// vectors of rows at a time take all columns, so that they are in the first-level
-// cache when the columns to their right need them.
+// solveUpper emits A = A R^-1 for a tall matrix A and an upper triangular R. Some vectors of rows at a time
+// take all columns. So they are in the first-level cache when the columns to their right need them.
 func solveUpper(t isa) {
 	text("solveUpper", t, "func(a *float64, lda int, r *float64, ldr int, inv *float64, m, n int)",
 		"overwrites the m x n matrix A by A R^-1, for R upper triangular with inv[k] = 1/R(k,k), m >= 1.")

@@ -8,8 +8,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// transposeEdge emits the copy of up to as many rows as a vector has lanes to columns, a square at a time,
-// and the last entries of the rows. A row that is not there is the last one once more.
+// transposeEdge emits the copy of rows to columns, a square at a time, with the last entries of the rows.
+// There are at most as many rows as a vector has lanes. The last row stands for missing ones.
 func transposeEdge(t isa) {
 	text("transposeEdge", t, "func(dst *float64, ldd int, src *float64, lds, m, n int)",
 		fmt.Sprintf("copies m rows of n entries to n rows of m, 0 < m <= %d, n > 0.", t.lanes))

@@ -183,8 +183,8 @@ func NoArguments(cmd *cobra.Command, args []string) error {
 	return Usagef("unknown command %.60q %s", args[0], hint)
 }
 
-// nearest returns the name in a list that begins with the word or is fewest changes from it, empty where the
-// whole word would have to change.
+// nearest returns the name in a list that begins with the word or is fewest changes from it. It is empty
+// where the whole word would have to change.
 func nearest(word string, names []string) (best string) {
 	least := utf8.RuneCountInString(word)
 	for _, name := range names {

@@ -32,7 +32,7 @@ type Panel struct {
 //
 // Figure 1 of the paper varies the rounds of averaging, and figure 2 the connectivity of the graph, with one
 // task a node. The weights follow the paper's formula, 1/deg. Three are beyond the paper. frontier compares
-// bytes, noise shows the distance from the truth and from the minimiser for the data of all nodes, and kappa
+// bytes. noise shows the distance from the truth and from the minimiser for the data of all nodes. kappa
 // varies the condition number.
 //
 //go:embed presets.json

@@ -251,7 +251,8 @@ func (r *Report) curveFigures() (list []figure) {
 }
 
 // column returns the numeric feature whose slopes differ most between tasks, per standard deviation of the
-// feature, and the ends of its middle 96 % in rows of this process; equal ends without such a feature.
+// feature. It also returns the ends of its middle 96 % in rows of this process; they are equal without such
+// a feature.
 func (r *Report) column() (best int, low, high float64) {
 	d, t := r.model.Parameters().Design, r.sources[0].Table
 	var slopes []mixed.Effect
