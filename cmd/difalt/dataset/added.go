@@ -54,7 +54,8 @@ func (r *reader) leaveOut() error {
 	var most []string // the levels of the first of texts
 	for j := 0; j < len(t.schema.Columns); j++ {
 		name, own := t.schema.Columns[j], r.levels[featureSlot+j]
-		suspect := o.Features == nil && (addedOften.MatchString(name) || slices.Contains(r.indices, name))
+		suspect := o.Features == nil && (addedOften.MatchString(name) || slices.Contains(r.indices, name)) &&
+			!r.notations[featureSlot+j].dates
 		switch {
 		case own != nil && !own.inferred:
 		case suspect && (own == nil && t.numbersRows(j, starts) || own != nil && len(own.list) == t.Rows()):

@@ -84,6 +84,24 @@ func TestParquetTypes(t *testing.T) {
 	check.Error(t, err, `column "time" is of type TIME`)
 }
 
+// A file that Arrow wrote: decimals of 5 and 16 bytes, and times of INT96, as Spark has them.
+func TestParquetDecimals(t *testing.T) {
+	read := func(task string, columns ...string) (*Table, error) {
+		return ReadFiles([]string{"testdata/arrow-decimal.parquet"}, TableOptions{Task: task, Target: "y", Schema: only(columns...), Missing: MissingKeep})
+	}
+	tab, err := read("t", "money", "big", "when")
+	checkTable(t, tab, err, `["a" "b"] ["money" "big" "when"] 0 [22.027 -1.2345678901234567e+31 19753.5 0] 0 [-0.001 1e-05 -0.25 1] `+
+		fmt.Sprintf("1 [1.23456789e+06 NaN %v 2]", 19782+.5/86400))
+	for column, want := range map[string]string{
+		"money": `["22.027" "-0.001" "1234567.890"]`, "big": `["-12345678901234567890123456789012.34567" "0.00001"]`,
+		"when": `["2024-01-31T12:00:00Z" "1969-12-31T18:00:00Z" "2024-02-29T00:00:00.5Z"]`,
+	} {
+		feature := map[bool]string{true: "big", false: "money"}[column == "money"]
+		tab, err := read(column, feature)
+		check.FailIf(t, err != nil || fmt.Sprintf("%q", tab.Tasks()) != want, "tasks of %s: %v, want %s (%v)", column, tab, want, err)
+	}
+}
+
 // A damaged Parquet file is an error or another table, never a panic.
 func TestDamagedParquet(t *testing.T) {
 	whole := check.OK(os.ReadFile("testdata/arrow-plain.parquet"))

@@ -41,11 +41,14 @@ func days(cell, order string) (days float64, ok bool) {
 	cell = hyphens.Replace(cell[:date]) + cell[date:]
 	for _, clock := range clocks {
 		if t, err := time.Parse(layouts[order]+clock, cell); err == nil {
-			return float64(t.Unix())/86400 + float64(t.Nanosecond())/86400e9, true
+			return daysOf(t), true
 		}
 	}
 	return 0, false
 }
+
+// daysOf returns the days since 1970-01-01 of a time.
+func daysOf(t time.Time) float64 { return float64(t.Unix())/86400 + float64(t.Nanosecond())/86400e9 }
 
 // foreign takes out marks between thousands, and signs of currencies and per cent. Dashes are minus signs.
 var foreign = strings.NewReplacer("\u2212", "-", "\u2013", "-", "\u2010", "-", ",", "", ".", "", "'", "", "\u2019", "",

@@ -120,9 +120,11 @@ func (r *reader) parquetColumns(file *parquet.File) (list []*parquetColumn, err 
 			r.row.Dates[kept] = c.date
 		}
 		switch {
-		case c.parquetType == nil:
+		case c.parquetType == nil && slot >= featureSlot:
 			return nil, formatErrorf("Drop", []string{name}, "column %.60q is of type %s, which is not read", name,
 				column.Type())
+		case c.parquetType == nil:
+			return nil, fmt.Errorf("column %.60q is of type %s, which is not read", name, column.Type())
 		case slot == noSlot, r.holdsNames(slot):
 		case c.number == nil && slot < featureSlot:
 			return nil, fmt.Errorf("column %.60q holds strings: expected numbers", name)
@@ -217,7 +219,7 @@ type parquetType struct {
 }
 
 // parquetTypeOf returns the type of a column, or nil for one that holds neither numbers, dates nor strings:
-// nested, binary, times of the day, intervals, decimals beyond 64 bits, float16 and INT96.
+// nested, binary, times of the day, intervals and float16.
 func parquetTypeOf(t parquet.Type) *parquetType {
 	kind, integer := t.Kind(), parquet.Value.Int64
 	if kind == parquet.Int32 {
@@ -232,10 +234,15 @@ func parquetTypeOf(t parquet.Type) *parquetType {
 	p.name = func(v parquet.Value) string { return strconv.FormatInt(integer(v), 10) }
 	switch a := annotation.(type) {
 	case *format.DecimalType:
-		fits = fits && a.Scale >= 0 && a.Scale <= 18
-		unit := int64(math.Pow10(int(a.Scale)))
-		p.number = func(v parquet.Value) float64 { x, _ := big.NewRat(integer(v), unit).Float64(); return x }
-		p.name = func(v parquet.Value) string { return big.NewRat(integer(v), unit).FloatString(int(a.Scale)) }
+		whole := func(v parquet.Value) *big.Int { return big.NewInt(integer(v)) }
+		if kind == parquet.FixedLenByteArray {
+			whole, fits = bigEndian, t.Length() <= mostDecimalBytes
+		}
+		fits = fits && a.Scale >= 0 && a.Scale <= mostDecimalDigits
+		unit := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(a.Scale)), nil)
+		exact := func(v parquet.Value) *big.Rat { return new(big.Rat).SetFrac(whole(v), unit) }
+		p.number = func(v parquet.Value) float64 { x, _ := exact(v).Float64(); return x }
+		p.name = func(v parquet.Value) string { return exact(v).FloatString(int(a.Scale)) }
 	case *format.DateType:
 		p.date, fits = Day, kind == parquet.Int32
 		p.name = func(v parquet.Value) string { return time.Unix(integer(v)*86400, 0).UTC().Format(time.DateOnly) }
@@ -264,6 +271,13 @@ func parquetTypeOf(t parquet.Type) *parquetType {
 	case *format.StringType, *format.EnumType:
 		p, fits = plainType(kind), kind == parquet.ByteArray
 	case nil:
+		if kind == parquet.Int96 {
+			return &parquetType{
+				number: func(v parquet.Value) float64 { return daysOf(julian(v)) },
+				name:   func(v parquet.Value) string { return julian(v).Format(time.RFC3339Nano) },
+				date:   Instant,
+			}
+		}
 		if !fits {
 			return plainType(kind)
 		}
@@ -274,6 +288,31 @@ func parquetTypeOf(t parquet.Type) *parquetType {
 		return nil
 	}
 	return p
+}
+
+// The largest decimals: of 16 bytes and 38 digits, as Arrow and Spark have them.
+const (
+	mostDecimalBytes  = 16
+	mostDecimalDigits = 38
+)
+
+// bigEndian returns the number of the bytes of a value: big-endian, in two's complement.
+func bigEndian(v parquet.Value) *big.Int {
+	b := v.ByteArray()
+	n := new(big.Int).SetBytes(b)
+	if len(b) > 0 && b[0]&0x80 != 0 {
+		n.Sub(n, new(big.Int).Lsh(big.NewInt(1), uint(8*len(b))))
+	}
+	return n
+}
+
+// julian returns the time of a value of INT96, which Spark and Impala write: nanoseconds of the day, and a
+// Julian day.
+func julian(v parquet.Value) time.Time {
+	const epoch = 2440588 // the Julian day of 1970-01-01
+	n := v.Int96()
+	nanoseconds := int64(uint64(n[1])<<32 | uint64(n[0]))
+	return time.Unix((int64(n[2])-epoch)*86400, nanoseconds).UTC()
 }
 
 // plainType returns the type of a column without annotation that does not hold integers, or nil.

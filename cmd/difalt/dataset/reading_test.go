@@ -154,7 +154,9 @@ func TestAddedColumns(t *testing.T) {
 			t.Errorf("%s: a is %v after columns were left out", c.name, a)
 		}
 	}
-	tab := check.OK(read(table("Unnamed: 0", "#"), TableOptions{Features: []string{"Unnamed: 0"}}))
+	tab := check.OK(read("index,t,y\n2024-01-01,x,1\n2024-01-02,x,3\n2024-01-03,x,2\n", TableOptions{Dates: "ymd"}))
+	check.FailIf(t, !slices.Equal(tab.Features(), []string{"index"}), "dates of an index: features %q", tab.Features())
+	tab = check.OK(read(table("Unnamed: 0", "#"), TableOptions{Features: []string{"Unnamed: 0"}}))
 	check.FailIf(t, !slices.Equal(tab.Features(), []string{"Unnamed: 0"}), "features %q", tab.Features())
 
 	type row struct {
