@@ -146,6 +146,11 @@ func newAdaptReport(before, after *mixed.Model, table *dataset.Table) *adaptRepo
 	for _, c := range table.Missing() {
 		r.Filled[c.Column] = c.Rows
 	}
+	far, x := newFarCounter(before), make([]float64, len(table.Features()))
+	for row := range table.Rows() {
+		far.add(table.X(x, row), func() string { return table.Place(row) })
+	}
+	r.Remarks = append(r.Remarks, far.sentences()...)
 	known, spelling := map[string]bool{}, dataset.NewSpelling(before.Tasks())
 	for _, task := range before.Tasks() {
 		known[task] = true
@@ -163,7 +168,7 @@ func (r *adaptReport) text(w io.Writer) {
 	for _, sentence := range slices.Concat(r.Notes, report.Missing(r.read), r.Remarks) {
 		terminal.Sayf(w, "%s", sentence)
 	}
-	terminal.Sayf(w, "%s: %s added and %d updated from %s; the model has %s now", r.File, text.Plural(r.Added, "task"),
+	terminal.Sayf(w, "%s: %s added and %d updated from %s; the model has %s now.", r.File, text.Plural(r.Added, "task"),
 		r.Updated, text.Plural(r.Rows, "row"), text.Plural(r.Tasks, "task"))
 	sayAlike(w, r.Alike)
 }

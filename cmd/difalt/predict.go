@@ -29,7 +29,9 @@ that goes in, in the same order: the columns of --keep as they are, the task,
 the prediction, and "known", which is true if the model has the task, all levels
 of the categorical columns and the values of all periods. In Parquet, features
 that are kept are numbers or dates, and other columns text. Other rows are
-predicted from the mean of all tasks: "difalt adapt" adds tasks from their rows.
+predicted from all tasks together, by their mean or by a pooled model where that
+was better in training: "difalt adapt" adds tasks from their rows.
+Numbers far from those of the training rows are counted, and the first is named.
 Rows that lack a value are written without a prediction; with --missing mean,
 missing features are replaced by the means of the training rows. The table is
 read row by row, so that it may be larger than the memory.
@@ -48,7 +50,7 @@ errors holds 95 % of the lognormal distribution.`
   difalt predict --model clinics-model.npz --standard-errors --keep patient \
       --out predictions.csv examples/clinics.csv
 
-  # new clinics, from the mean of all clinics
+  # new clinics, from all clinics together
   difalt predict --model clinics-model.npz --out predictions.parquet \
       examples/new-clinics.csv
 
@@ -141,6 +143,7 @@ func runPredict(ctx context.Context, std *cli.Streams, o predictOptions) error {
 	for _, c := range read.Filled {
 		r.Filled[c.Column] = c.Rows
 	}
+	r.Remarks = append(newLevelSentences(read.NewLevels, &p.Schema), w.far.sentences()...)
 	return std.Report(r, r.text)
 }
 
@@ -158,6 +161,7 @@ type predictionWriter struct {
 	p       mixed.Prediction
 	unknown int // rows of tasks, levels or values of periods that the model does not have
 
+	far      *farCounter
 	spelling dataset.Spelling // of the tasks of the model
 	alike    []string         // the first tasks that it has in another spelling
 }
@@ -173,6 +177,7 @@ func newPredictionWriter(to io.Writer, path string, m *mixed.Model, keep []strin
 	standardErrors bool) (*predictionWriter, error) {
 	w := &predictionWriter{
 		model: m, to: to, path: path, keep: keep, errors: standardErrors, kept: make([]string, len(keep)),
+		far:      newFarCounter(m),
 		spelling: dataset.NewSpelling(m.Tasks()),
 	}
 	for i, name := range keep {
@@ -250,6 +255,7 @@ func (w *predictionWriter) add(row *dataset.Row) (err error) {
 	}
 	w.task = row.Task
 	copy(w.kept, row.Kept)
+	w.far.add(row.Features, row.Place)
 	for _, n := range w.numbers {
 		*n.value = row.Features[n.feature]
 	}
@@ -302,7 +308,31 @@ type predictReport struct {
 	Filled  map[string]int `json:"filled"`            // rows with a mean in place of a missing value, by column
 	Alike   []string       `json:"spelled_otherwise"` // tasks that the model has in another spelling: "1.0" is "1"
 	Notes   []string       `json:"notes"`             // on how the tables were read
+	Remarks []string       `json:"remarks"`           // on new levels, and on numbers far from the training rows
 	read    *dataset.Summary
+}
+
+// newLevelSentences names levels that the schema of a model does not have.
+func newLevelSentences(found []mixed.Category, s *mixed.Schema) []string {
+	list := []string{}
+	for _, c := range found {
+		list = append(list, fmt.Sprintf(`Column "%s" has levels that the model does not have: %s.`,
+			text.Visible(c.Column), text.Names(c.Levels)))
+		var alike []string
+		for _, known := range s.Categories {
+			if known.Column != c.Column {
+				continue
+			}
+			spelling := dataset.NewSpelling(known.Levels)
+			for _, level := range c.Levels {
+				alike = addAlike(alike, spelling, level)
+			}
+		}
+		if alike != nil {
+			list = append(list, fmt.Sprintf("The model has some of them in another spelling: %s.", text.List(alike)))
+		}
+	}
+	return list
 }
 
 func (r *predictReport) text(w io.Writer) {
@@ -321,4 +351,7 @@ func (r *predictReport) text(w io.Writer) {
 			text.Plural(r.Unknown, "row"))
 	}
 	sayAlike(w, r.Alike)
+	for _, sentence := range r.Remarks {
+		terminal.Sayf(w, "%s", sentence)
+	}
 }

@@ -101,6 +101,31 @@ func TestPredictEveryRow(t *testing.T) {
 	}
 }
 
+// Numbers in another unit than in training, and levels that the model lacks, are said with their places.
+func TestFarFromTraining(t *testing.T) {
+	x, dir := fixture(t), t.TempDir()
+	const long = "a column with quite a long name of more than forty characters"
+	head := "shop,price,weekday," + long + ",sales\n"
+	usual := write(t, dir, "usual.csv", head+"shop 1,4,sat,0,5\nshop 1,5,sat,1,5\n")
+	far := write(t, dir, "far.csv", head+"shop 1,4,sat,0,5\nshop 1,4000,sat,0,5\nshop 2,-999,sat,0,5\n")
+	levels := write(t, dir, "levels.csv", head+"shop 1,4,SAT,0,5\nshop 1,4,holiday,0,5\n")
+	out := func(name string) []string { return []string{"--model", x.model, "--out", filepath.Join(dir, name)} }
+	for _, command := range []string{"predict", "adapt"} {
+		args := append([]string{command}, out("o"+map[bool]string{true: ".csv", false: ".npz"}[command == "predict"])...)
+		if said := must(t, append(args, usual)...); strings.Contains(said, "far from") {
+			t.Errorf("%s says %s", command, said)
+		}
+		has(t, must(t, append(args, far)...), `2 values of "price" are far from those of the training rows`, "The first is 4000", "line 3)")
+	}
+	var r struct{ Remarks []string }
+	said := must(t, append(append([]string{"predict", "--json"}, out("o.csv")...), levels)...)
+	if err := json.Unmarshal([]byte(said), &r); err != nil || len(r.Remarks) != 2 {
+		t.Fatalf("remarks %q, %v", r.Remarks, err)
+	}
+	has(t, strings.Join(r.Remarks, "\n"), `Column "weekday" has levels that the model does not have: "SAT", "holiday".`,
+		`another spelling: "SAT" is "sat"`)
+}
+
 // A row has the prediction that it has alone, in every order of rows, in several files, and in every format.
 func TestPredictSubsets(t *testing.T) {
 	x, dir := fixture(t), t.TempDir()

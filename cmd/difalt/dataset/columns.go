@@ -135,7 +135,12 @@ type levels struct {
 	fixed    bool // other levels are refused
 	others   bool // or have the code newLevel
 	inferred bool // the column is categorical for its text
+
+	unknown []string // levels with the code newLevel, the first mostNewLevels
 }
+
+// mostNewLevels is the number of levels of a column that are remembered although a schema does not contain them.
+const mostNewLevels = 5
 
 // newLevel is the code of all levels that a schema does not contain.
 const newLevel = -1
@@ -159,6 +164,9 @@ func (l *levels) code(name string, o *TableOptions) (k int, err error) {
 			err = fmt.Errorf("the level %w", err)
 		}
 	case l.fixed && l.others:
+		if len(l.unknown) < mostNewLevels && !slices.Contains(l.unknown, name) {
+			l.unknown = append(l.unknown, strings.Clone(name))
+		}
 		return newLevel, nil
 	case l.fixed:
 		err = fmt.Errorf("the level %.60q is not known: it may be %s", name, quoted(l.list))

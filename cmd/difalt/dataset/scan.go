@@ -9,6 +9,7 @@ import (
 
 	"github.com/difalt/difalt/cmd/difalt/internal/place"
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
+	"github.com/difalt/difalt/mixed"
 )
 
 // A Row is a row of files as [Scan] passes it on. Its slices are overwritten by the next row.
@@ -22,6 +23,8 @@ type Row struct {
 	// Complete is false for a row that lacks a value which the options need: its task, or, under MissingDrop,
 	// a feature.
 	Complete bool
+	// Place returns where the row is: "line 12", or "b.csv, line 12" if the file has a name.
+	Place func() string
 }
 
 // A Date is the kind of the dates in a column that is a feature.
@@ -39,7 +42,9 @@ type Summary struct {
 	Incomplete int            // rows that lack a value
 	First      string         // the place of the first one of these, such as "line 12"
 	Filled     []MissingCount // missing values of complete rows, by column
-	Notes      []string       // as of [Table.Notes]
+	// NewLevels are levels that the schema does not have, by column: the first mostNewLevels.
+	NewLevels []mixed.Category
+	Notes     []string // as of [Table.Notes]
 }
 
 // Scan reads files as [ReadFiles] does, to the features of o.Schema, which is required, and passes every row
@@ -81,6 +86,11 @@ func Scan(patterns []string, o TableOptions, each func(*Row) error) (*Summary, e
 	for j, column := range r.t.schema.Columns {
 		if n := r.gaps[featureSlot+j].count; n > 0 {
 			s.Filled = append(s.Filled, MissingCount{column, n})
+		}
+	}
+	for _, own := range r.levels[featureSlot:] {
+		if own != nil && own.unknown != nil {
+			s.NewLevels = append(s.NewLevels, mixed.Category{Column: own.column, Levels: own.unknown})
 		}
 	}
 	s.Notes = r.t.notes
@@ -143,7 +153,7 @@ func (r *reader) pass(complete bool) error {
 			}
 			n += max(r.widths[j], 1)
 		}
-		row.Features = make([]float64, n)
+		row.Features, row.Place = make([]float64, n), r.place
 	}
 	row.Task, row.Complete = r.task, complete
 	copy(row.Features, r.x[featureSlot:])

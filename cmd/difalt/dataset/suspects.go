@@ -79,10 +79,7 @@ func (r *reader) remarkNumbers(profiles []*profile, say func(string, ...any)) {
 			say("Column %q has %s of %s, far from all its other dates: if that marks a missing date, list the cell "+
 				"with --na.", text.Visible(p.name), text.Plural(n, "cell"), dayText(v))
 		case ok:
-			mark := text.Number(v)
-			if v == math.Trunc(v) && math.Abs(v) < 1e15 {
-				mark = wholeDigits(v)
-			}
+			mark := text.Plain(v)
 			say("Column %q has %s %s, far from all its other values: if that marks a missing value, use --na %s.",
 				text.Visible(p.name), text.Plural(n, "cell"), mark, mark)
 		case far:

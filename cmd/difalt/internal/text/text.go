@@ -196,6 +196,14 @@ func Number(v float64) string {
 	return strconv.FormatFloat(v, 'g', -1, 64)
 }
 
+// Plain prints all digits as Number does, and those of a whole number without an exponent.
+func Plain(v float64) string {
+	if v == math.Trunc(v) && math.Abs(v) < 1e15 {
+		return strconv.FormatFloat(v+0, 'f', -1, 64)
+	}
+	return Number(v)
+}
+
 // Wrap breaks a sentence at spaces into lines of at most width characters. A number stays with its per cent
 // sign.
 func Wrap(s string, width int) string {
