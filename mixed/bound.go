@@ -44,14 +44,15 @@ func (f *fitter) boundRows(ctx context.Context, first *choice) (*choice, error) 
 		for i, d := range distances {
 			bounds[i] = boundOf(d)
 		}
-		if last.s != first.s { // it has been read for the last time
-			last.s.forget()
-		}
+		last.s.forget() // so that the tasks are in memory once
 		s, err := newBoundedStats(ctx, f.rows, first.s.design, f.Workers, bounds)
 		if err != nil {
 			return nil, err
 		}
 		s.some = first.s.some
+		if err := s.hold(ctx); err != nil {
+			return nil, err
+		}
 		next := s.candidate(0)
 		c := next.newOptimiser(last.q)
 		if err := optimiseAll(ctx, c); err != nil {
@@ -64,8 +65,11 @@ func (f *fitter) boundRows(ctx context.Context, first *choice) (*choice, error) 
 		}
 	}
 	bounded, err := last.predictsBetter(ctx, first)
-	if err != nil || !bounded {
-		return first, err
+	if err != nil {
+		return nil, err
+	}
+	if !bounded {
+		return first, first.s.hold(ctx)
 	}
 	return &last, nil
 }

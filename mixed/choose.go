@@ -135,7 +135,6 @@ func (f *fitter) bound(ctx context.Context, first *choice) (*choice, error) {
 	if err != nil || bounded == first {
 		return first, err
 	}
-	f.plain.forget() // the simpler methods read it once more
 	f.plain = bounded.s
 	if f.curved == nil {
 		return bounded, nil
@@ -146,7 +145,7 @@ func (f *fitter) bound(ctx context.Context, first *choice) (*choice, error) {
 		return nil, err
 	}
 	f.curved.some = some
-	return bounded, f.curved.holdSome(ctx)
+	return bounded, f.curved.hold(ctx)
 }
 
 // extend optimises at a rank above the last one, if this rank has no optimum.
@@ -278,7 +277,7 @@ func (f *fitter) choose(ctx context.Context) (*choice, error) {
 		if s == nil {
 			continue
 		}
-		if err := s.holdSome(ctx); err != nil {
+		if err := s.hold(ctx); err != nil {
 			return nil, err
 		}
 	}

@@ -105,7 +105,7 @@ func (f *fitter) boundsAlone(ctx context.Context) ([]float64, error) {
 		return nil, err
 	}
 	f.chooseTasks()
-	if err := f.plain.holdSome(ctx); err != nil {
+	if err := f.plain.hold(ctx); err != nil {
 		return nil, err
 	}
 	first := f.newForm(f.plain).end(0)

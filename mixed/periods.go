@@ -356,7 +356,7 @@ func (s *stats) withPeriods(ctx context.Context, list []Period) (*stats, error) 
 		return nil, err
 	}
 	out.some = s.some
-	return out, out.holdSome(ctx)
+	return out, out.hold(ctx)
 }
 
 // under returns the choice after optimisation from its variance components under stats with periods.

@@ -86,7 +86,7 @@ func (f *fitter) follow(ctx context.Context) (*choice, error) {
 		return f.followAnew(ctx)
 	}
 	f.track.stage(Stages[1], 0, 0)
-	if err := f.plain.holdSome(ctx); err != nil {
+	if err := f.plain.hold(ctx); err != nil {
 		return nil, err
 	}
 	first := f.newForm(f.plain).end(0)

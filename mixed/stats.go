@@ -11,8 +11,8 @@ import (
 )
 
 // stats are the data of all tasks under one design of p columns: the products of a task with at least as many
-// rows as columns, packed; the rows of the other tasks, which are computed from the table each time if they
-// would take too much memory.
+// rows as columns, packed, and the rows of the other tasks. Tasks that would take too much memory are computed
+// from the table each time.
 type stats struct {
 	rows    *rows
 	design  *Design
@@ -24,7 +24,7 @@ type stats struct {
 	group   []int       // of the mean's strengths, see varianceComponents.tau, for every column
 	within  []bool      // those that vary within a task, and the constant: others have no deviations
 	barred  []bool      // columns with rare values at some owner: they have neither deviations nor loadings
-	packed  [][]float64 // products of every task, see packedSize; nil for a task of rows, empty after forget
+	packed  [][]float64 // products of every task, see packedSize; nil for a task of rows, empty if not held
 	held    [][]float64 // rows of the design of the other tasks, then targets, as taskData needs them; nil: not held
 	bounds  []float64   // weights of rows of the table by their distance, see boundRows; nil: 1
 	ratio   []float64   // noise variance of every task over the common one; nil where all are 1
@@ -70,7 +70,7 @@ func newBoundedStats(ctx context.Context, r *rows, d *Design, workers int, bound
 		rows: r, bounds: bounds, log: r.target.Log,
 		design: d, columns: d.Columns(), p: d.Width(), linear: 1 + d.linear(),
 		tasks: r.tasks, some: r.tasks, workers: workers, idle: new(sync.Pool),
-		packed: make([][]float64, len(r.names)),
+		packed: make([][]float64, len(r.names)), held: make([][]float64, len(r.names)),
 	}
 	s.active, s.within, s.group = make([]bool, s.p), make([]bool, s.p), d.groups()
 	for j, c := range s.columns {
@@ -82,11 +82,9 @@ func newBoundedStats(ctx context.Context, r *rows, d *Design, workers int, bound
 		}
 	}
 	p := s.p
-	if s.fitsInMemory(s.tasks) {
-		s.held = make([][]float64, len(s.packed))
-	}
+	hold := s.fitsInMemory(s.tasks)
 	sum, err := s.reduceOwn(ctx, s.tasks.own, p*p+p, func(w *worker, k int, part []float64) error {
-		return s.readTask(ctx, w, k, part[:p*p], part[p*p:])
+		return s.readTask(ctx, w, k, hold, part[:p*p], part[p*p:])
 	})
 	if err != nil {
 		return nil, err

@@ -11,59 +11,77 @@ import (
 )
 
 const (
-	heldShare = 2       // rows of designs are held if they have that many times the numbers of the training rows
+	heldShare = 1.5     // tasks are held if they have that many times the numbers of the training rows
 	heldLeast = 1 << 22 // or that many numbers, 32 MiB
 )
 
-// holdSome holds the rows of the tasks that optimisers use, where the rows of all tasks would take too much
-// memory.
-func (s *stats) holdSome(ctx context.Context) error {
-	if s.held != nil || !s.fitsInMemory(s.some) {
+// hold holds tasks in memory: all where they fit, and otherwise those that optimisers use. Where these do not
+// fit, either, tasks are computed from their rows each time.
+func (s *stats) hold(ctx context.Context) error {
+	tasks := s.tasks
+	if !s.fitsInMemory(tasks) {
+		tasks = s.some
+	}
+	if !s.fitsInMemory(tasks) {
 		return nil
 	}
-	held := make([][]float64, len(s.packed))
-	_, err := s.reduceOwn(ctx, s.some.own, 0, func(w *worker, k int, _ []float64) error {
-		n := len(s.rows.of(k))
-		if n >= s.p {
+	_, err := s.reduceOwn(ctx, tasks.own, 0, func(w *worker, k int, _ []float64) error {
+		if s.isHeld(k) {
 			return nil
 		}
-		all := s.targets()
-		held[k] = make([]float64, n*(s.p+len(all)))
-		x := held[k][:n*s.p]
-		s.rows.fill(x, w.read, s.design, s.rows.of(k))
-		s.rows.weigh(x, s.rows.of(k))
-		for i, log := range all {
-			s.rows.fillTargets(held[k][n*(s.p+i):][:n], s.rows.of(k), log)
-		}
-		return nil
+		return s.holdTask(ctx, w, k, nil)
 	})
-	s.held = held
 	return err
 }
 
-// fitsInMemory reports whether the rows of those tasks that have fewer rows than columns are held.
+// isHeld reports whether a task is in memory.
+func (s *stats) isHeld(k int) bool { return len(s.packed[k]) > 0 || s.held[k] != nil }
+
+// fitsInMemory reports whether tasks may be held.
 func (s *stats) fitsInMemory(tasks *taskSet) bool {
 	held := 0
 	for _, k := range tasks.own {
 		if n := len(s.rows.of(k)); n < s.p {
 			held += n * (s.p + len(s.targets()))
+		} else {
+			held += s.packedSize()
 		}
 	}
-	return held <= max(heldLeast, heldShare*len(s.rows.order)*(len(s.design.Scale)+1))
+	most := heldShare * float64(len(s.rows.order)*(len(s.design.Scale)+1))
+	return float64(held) <= max(heldLeast, most)
 }
 
-// readTask reads the rows of a task: it keeps their products where the task has at least as many rows as
-// columns, and otherwise the rows if these are held; it adds X'X to total, and 1 to within for every column
-// that varies.
-func (s *stats) readTask(ctx context.Context, w *worker, k int, total, within []float64) error {
-	p, list := s.p, s.rows.of(k)
-	varies := make([]bool, p)
-	var held []float64
-	if s.held != nil && len(list) < p {
-		held = make([]float64, len(list)*(p+len(s.targets())))
-		s.held[k] = held
+// holdTask reads the rows of a task as multiply does, and holds their products where the task has at least as
+// many rows as columns, and otherwise the rows.
+func (s *stats) holdTask(ctx context.Context, w *worker, k int, varies []bool) error {
+	list := s.rows.of(k)
+	if len(list) >= s.p {
+		err := s.multiply(ctx, w, list, varies, nil)
+		s.packed[k] = s.products(make([]float64, 0, s.packedSize()), w)
+		return err
 	}
-	if err := s.multiply(ctx, w, list, varies, held); err != nil {
+	held := make([]float64, len(list)*(s.p+len(s.targets())))
+	s.held[k] = held
+	return s.multiply(ctx, w, list, varies, held)
+}
+
+// forgotten stands for the products of a task that are computed each time.
+var forgotten = []float64{}
+
+// readTask reads the rows of a task, which it holds or forgets; it adds X'X to total, and 1 to within for every
+// column that varies.
+func (s *stats) readTask(ctx context.Context, w *worker, k int, hold bool, total, within []float64) error {
+	list, varies := s.rows.of(k), make([]bool, s.p)
+	var err error
+	if hold {
+		err = s.holdTask(ctx, w, k, varies)
+	} else {
+		err = s.multiply(ctx, w, list, varies, nil)
+		if len(list) >= s.p {
+			s.packed[k] = forgotten
+		}
+	}
+	if err != nil {
 		return err
 	}
 	floats.Add(total, w.g)
@@ -71,9 +89,6 @@ func (s *stats) readTask(ctx context.Context, w *worker, k int, total, within []
 		if v {
 			within[j]++
 		}
-	}
-	if len(list) >= p {
-		s.packed[k] = s.products(make([]float64, 0, s.packedSize()), w)
 	}
 	return nil
 }
@@ -136,7 +151,6 @@ func (s *stats) products(out []float64, w *worker) []float64 {
 // forget frees the memory of the tasks, here and in all stats of the same data: who reads a task again
 // computes it again, to the same bits.
 func (s *stats) forget() {
-	forgotten := []float64{}
 	for k, packed := range s.packed {
 		if packed != nil {
 			s.packed[k] = forgotten
@@ -201,7 +215,7 @@ func (s *stats) read(w *worker, k int) {
 		t.G, t.C, t.YY = w.g, packed[:p], packed[p]
 		return
 	}
-	if s.held != nil && s.held[k] != nil {
+	if s.held[k] != nil {
 		held, n := s.held[k], len(list)
 		t.X, t.Y = held[:n*p], held[n*p:][:n]
 		if s.log && s.rows.compares {
