@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -332,7 +333,21 @@ func readTable(ctx context.Context, stderr io.Writer, stages, patterns []string,
 	if err != nil {
 		return nil, err // t may still change after an interruption
 	}
+	spareMemory(8 * t.Rows() * len(t.Features()))
 	return t, nil
+}
+
+const (
+	largeTable   = 16 << 20 // bytes from which memory counts
+	garbageShare = 25       // percent of the memory in use, beside a large table; Go's is 100
+)
+
+// spareMemory has Go collect garbage more often beside a table of that many bytes, unless the environment says
+// how often. This takes little time, since the numbers of a table are not searched.
+func spareMemory(bytes int) {
+	if _, set := os.LookupEnv("GOGC"); !set && bytes >= largeTable {
+		debug.SetGCPercent(garbageShare)
+	}
 }
 
 // reading does the work that reads tables by some options, with its progress on stderr as the first of the

@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"syscall"
@@ -21,6 +22,7 @@ import (
 
 	"github.com/difalt/difalt/cmd/difalt/internal/cli"
 	"github.com/difalt/difalt/cmd/difalt/internal/report"
+	"github.com/difalt/difalt/internal/check"
 	"github.com/difalt/difalt/internal/testnet"
 	"github.com/google/go-cmp/cmp"
 )
@@ -347,5 +349,24 @@ func TestUnconvergedModelGoesBeside(t *testing.T) {
 		if want.written == other && !strings.Contains(x.unconverged.Error(), other) {
 			t.Errorf("%d: the message is %v", i, x.unconverged)
 		}
+	}
+}
+
+// Garbage takes less memory beside a large table, unless the environment says how much.
+func TestSpareMemory(t *testing.T) {
+	for _, c := range []struct {
+		bytes       int
+		environment string
+		want        int
+	}{
+		{largeTable - 1, "", 100}, {largeTable, "", garbageShare}, {largeTable, "100", 100},
+	} {
+		if t.Setenv("GOGC", c.environment); c.environment == "" {
+			check.Done(os.Unsetenv("GOGC"))
+		}
+		before := debug.SetGCPercent(100)
+		spareMemory(c.bytes)
+		got := debug.SetGCPercent(before)
+		check.FailIf(t, got != c.want, "%d bytes, GOGC=%q: %d %%", c.bytes, c.environment, got)
 	}
 }
