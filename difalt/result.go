@@ -23,7 +23,7 @@ const (
 	Running        Status = iota // the run continues
 	IterationLimit               // all iterations are done
 	Converged                    // Tolerance or StopAtNoise is satisfied, at a minimum; see Options.Inner
-	Diverged                     // the objective exceeds the objective of the start, or a number is not finite
+	Diverged                     // the objective exceeds that of the start, or a number is not finite
 	Canceled                     // the context of a node ended, or its observer returned ErrStop
 	Undetermined                 // as Converged, but noise alone could explain a direction of U
 )
@@ -56,10 +56,10 @@ type Record struct {
 	// SDFirst, SDMax and SDMean are SD_2(U_g, U*) of the first hosted node (in one process node 0, the
 	// paper's node 1), the largest, and the mean; NaN without Problem.Truth.
 	SDFirst, SDMax, SDMean float64
-	Disagreement           float64           // the largest |U_g - U|_F, where U is U_g of the first hosted node
+	Disagreement           float64           // the largest |U_g - U|_F; U is that of the first hosted node
 	Objective              float64           // sum_t |X_t U_g b_t - y_t|^2, with b_t fitted to U_g
 	Traffic                transport.Traffic // of the iterations so far
-	Compute                time.Duration     // time of the iterations without exchanges, at the slowest hosted node
+	Compute                time.Duration     // time without exchanges, at the slowest hosted node
 	Singular               int               // tasks whose least squares have no unique solution
 }
 

@@ -76,7 +76,8 @@ func newLaneChunk(t *Tasks, lo, hi, r int) *laneChunk {
 		order[i] = lo + i
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(t.rows[a], t.rows[b]) })
-	total, padded, original := 0, 0, 0 // samples, rows that they take in blocks, and the most samples before Compressed
+	// Samples, rows that they take in blocks, and the most samples before Compressed.
+	total, padded, original := 0, 0, 0
 	for tasks := range slices.Chunk(order, laneTasks) {
 		if len(tasks)*laneFew < laneTasks {
 			c.rest = append(c.rest, tasks...)

@@ -20,7 +20,7 @@ type Executor struct {
 	first  []int    // worker w computes chunks[first[w]:first[w+1]]
 	shared []place  // the parts of chunks that workers share
 	dealt  atomic.Int64
-	phases struct{ multiply, solve, gradient, reduce func(worker int) } // stored, so that calls do not allocate
+	phases struct{ multiply, solve, gradient, reduce func(worker int) } // stored: calls do not allocate
 }
 
 // A place is a chunk of a group, or one of its parts.

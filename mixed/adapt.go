@@ -358,7 +358,8 @@ func (prior *posterior) given(ctx context.Context, samples []sample, noise float
 		}
 		if z := dense.Vector(s.z); s.weight > 0 {
 			blas64.Spmv(1, c, z, 0, g)
-			v := max(blas64.Dot(z, g), 0) + prior.noiseOf(s, noise) // rounding may make the first term negative
+			// Rounding may make the first term negative.
+			v := max(blas64.Dot(z, g), 0) + prior.noiseOf(s, noise)
 			blas64.Axpy((s.y-blas64.Dot(z, theta))/v, g, theta)
 			blas64.Spr(-1/v, g, c)
 		}

@@ -406,8 +406,8 @@ type evaluationHeard struct {
 	sums       []float64
 }
 
-// evaluationsOf returns the evaluations of optimisers with three strengths of groups, one of the mean, and noise:
-// those that follow a step of all optimisers, so that it says where these are.
+// evaluationsOf returns the evaluations of optimisers with three strengths of groups, one of the mean, and
+// noise: those that follow a step of all optimisers, so that it says where these are.
 func evaluationsOf(heard []heardTotal) (list []evaluationHeard) {
 	const state, block = 4 + 5, 3 + 2 + 1 + 1
 	for i := range heard {

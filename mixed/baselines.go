@@ -129,7 +129,7 @@ func (f *fitter) compareLogarithm(ctx context.Context, plain *choice, optimisers
 type scorer struct {
 	f            *fitter
 	methods      []method
-	design       *Design  // the widest without periods: its first columns are the columns of each other design
+	design       *Design  // the widest without periods; it begins with every other design
 	first        *Design  // of the first method, if it has periods; otherwise nil
 	rows         *rowList // with held-out ones
 	center, unit float64  // of the target itself

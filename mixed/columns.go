@@ -244,7 +244,8 @@ func (r *rows) measure(ctx context.Context, columns []*columnStat, weightUnit fl
 	if err != nil {
 		return err
 	}
-	longest := func(i int) float64 { // distance in mean distances, whose squares are at most that times their sum
+	// Distance in mean distances, whose squares are at most that times their sum.
+	longest := func(i int) float64 {
 		if s := columns[i/2]; s.size > 0 && odd(i) {
 			return powerOfTwo(2 * s.unit / s.size)
 		}

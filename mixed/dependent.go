@@ -9,7 +9,8 @@ const (
 	// leastOwn is the least share of the squares of a column that other columns do not explain. A column
 	// with less follows from them: a sum over rows has about 15 digits.
 	leastOwn = 1e-12
-	// leastPart is the least coefficient, of columns of length 1, that counts where a column follows from others.
+	// leastPart is the least coefficient, of columns of length 1, that counts where a column follows from
+	// others.
 	leastPart = 1e-4
 )
 

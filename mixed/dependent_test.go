@@ -11,8 +11,8 @@ import (
 	"github.com/difalt/difalt/internal/check"
 )
 
-// dependentTable draws a table of 300 rows and 10 tasks: three dummies of one factor, two of another one, a sum
-// of two columns in other units, and two columns on their own. spoil changes a row before it is added.
+// dependentTable draws a table of 300 rows and 10 tasks: three dummies of one factor, two of another one, a
+// sum of two columns in other units, and two columns on their own. spoil changes a row before it is added.
 func dependentTable(t *testing.T, spoil func(i int, x []float64)) *Data {
 	t.Helper()
 	r, table := rand.New(rand.NewPCG(5, 8)), newTable(t, "red", "green", "blue", "left", "a", "b", "sum", "right", "own")

@@ -51,7 +51,7 @@ type ColumnKind int
 // The kinds of columns.
 const (
 	ConstantColumn ColumnKind = iota // 1 in every row
-	LinearColumn                     // a standardised feature, a place along an axis, or the distance from all axes
+	LinearColumn                     // a standardised feature, a place on an axis, or the distance from all
 	CurveColumn                      // a column of a curve
 	PeriodColumn                     // 1 at one value of a period, otherwise 0
 )
@@ -59,7 +59,7 @@ const (
 // A Column describes one column of a Design.
 type Column struct {
 	Kind    ColumnKind
-	Feature int // index of the table feature; -1 for the constant, and for linear columns of a design with axes
+	Feature int // index of the table feature; -1 for the constant, and for axes
 	Curve   int // index in Curves; -1 unless Kind is CurveColumn
 	Period  int // index in Periods; -1 unless Kind is PeriodColumn
 	Index   int // number of the column within its curve or period, from 0 on
@@ -139,7 +139,8 @@ func (c *Curve) apply(dst []float64, x float64) {
 		x = 1
 	}
 	piece := 0
-	for _, knot := range at[1:last] { // the sign of a difference, since the processor would mispredict a branch
+	// The sign of a difference, since the processor would mispredict a branch.
+	for _, knot := range at[1:last] {
 		piece += int(math.Float64bits(knot-x) >> 63)
 	}
 	t := (x - at[piece]) * c.pieces[piece]

@@ -77,7 +77,7 @@ type guard struct {
 	codes  []codedRow // categorical columns of the table
 	steady []bool     // columns of all owners that count as constant here
 	usual  []float64  // their values; NaN where they count as missing
-	fill   []float64  // what values count as that are missing in few rows; NaN where the column has no such value
+	fill   []float64  // replaces values that are missing in few rows; NaN for none
 	twins  []twin     // columns of all owners that count as another one
 	out    []bool     // rows that are in no total
 	silent bool       // no errors of this owner are in totals

@@ -30,7 +30,8 @@ func weightedTable(t *testing.T) *Data {
 	return table
 }
 
-// someStats returns stats of the weighted table, with or without noise by task, and variance components of rank 2.
+// someStats returns stats of the weighted table, with or without noise by task, and variance components of
+// rank 2.
 func someStats(t *testing.T, curves, ratio bool) (*stats, *varianceComponents) {
 	s := statsOf(t, weightedTable(t), curves, 2)
 	if ratio {
@@ -184,9 +185,9 @@ func improveFollows(t *testing.T, s *stats, q *varianceComponents, weight float6
 	}
 }
 
-// An optimiser that counts as converged would gain less than nearlyFlat by 300 plain steps more, its end counts as
-// converged after one evaluation, and nothing in the neighbourhood is better; an optimiser of two steps, which
-// would gain much, does not count as converged.
+// An optimiser that counts as converged would gain less than nearlyFlat by 300 plain steps more, its end
+// counts as converged after one evaluation, and nothing in the neighbourhood is better; an optimiser of two
+// steps, which would gain much, does not count as converged.
 func TestConverged(t *testing.T) {
 	ctx := context.Background()
 	for name, d := range map[string]drawing{

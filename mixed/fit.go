@@ -33,7 +33,7 @@ type fitter struct {
 	compared      [2]int              // own tasks on which forms were compared, and all
 	first         *varianceComponents // of rank 0 without curves
 	digests       bool                // of rows are kept in the model: not in a private one
-	lean          bool                // the model has neither covariances nor digests of tasks: another one replaces it
+	lean          bool                // the model has no covariances and digests: it is replaced
 	bare          bool                // only predictions are wanted: there is neither a model nor a report
 	alone         *scorer             // of a bare fit
 	form          *judgedForm         // that a fit to all rows follows; nil: forms are compared

@@ -65,8 +65,9 @@ func TestFitFindsTheForm(t *testing.T) {
 	}
 }
 
-// Curves win by what they explain, not by an optimiser that comes farther: without noise the evidence has many
-// tops and long ridges. The form without curves has its best rank among those that were tried with curves.
+// Curves win by what they explain, not by an optimiser that comes farther: without noise the evidence has
+// many tops and long ridges. The form without curves has its best rank among those that were tried with
+// curves.
 func TestNoCurvesByABetterOptimum(t *testing.T) {
 	for seed := range uint64(2) {
 		for _, noise := range []float64{0, 1e-6} {

@@ -6,7 +6,7 @@ import (
 )
 
 const (
-	growthRange = 3.0  // predictions farther from the mean of the target, in its deviations, have the noise there
+	growthRange = 3.0  // farther predictions, in target deviations, have the noise there
 	growthNats  = 3.0  // least gain of a noise that changes with the prediction, in nats
 	growthRows  = 40   // least training rows
 	growthSteps = 8    // largest number of evaluations

@@ -39,7 +39,8 @@ func (s *seat) Levels(ctx context.Context, column string, own []string,
 		return nil, err
 	}
 	most := mostOf(commonLevels, levelShare, len(own))
-	largest := min(2*most*most, mostBuckets) // of four tables one at most has two levels in a bucket, most likely
+	// Of four tables one at most has two levels in a bucket, most likely.
+	largest := min(2*most*most, mostBuckets)
 	var sum, part []float64
 	for table := range tables {
 		n, known := min(leastBuckets<<table, largest), make(map[int]string)

@@ -47,9 +47,9 @@ func (l *steerer) Add(ctx context.Context, name string, v []float64, d *Decision
 	return l.listener.Add(ctx, name, v, d)
 }
 
-// steersTo alters what is decided for the only optimiser of a form so that it goes on, whatever its evidence, to
-// strengths without deviations but for loadings, which the result has room for, and with a noise of 1. It is
-// nil where the numbers are not about the next point.
+// steersTo alters what is decided for the only optimiser of a form so that it goes on, whatever its
+// evidence, to strengths without deviations but for loadings, which the result has room for, and with a
+// noise of 1. It is nil where the numbers are not about the next point.
 func (s *stats) steersTo(name string, v []float64) (loadings []float64) {
 	const rank = 1
 	n := groups + rank*s.linear + 1 + len(s.design.Curves) + 1

@@ -69,7 +69,7 @@ type Model struct {
 // Student's t. A quantile takes as long as a hundred predictions.
 type widening struct {
 	usual float64         // of tasks without a noise of their own
-	tasks []atomic.Uint64 // bits of those of the other tasks, 0 before it is computed; nil without other tasks
+	tasks []atomic.Uint64 // bits for the other tasks, 0 before they are computed; nil without any
 }
 
 // A category is a categorical column: levels consecutive features from first on.

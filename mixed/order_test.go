@@ -106,7 +106,8 @@ func TestSameBitsInAnyOrder(t *testing.T) {
 	}
 }
 
-// The tasks that optimisers use are the same in any order of rows, tasks and columns, under any names and in any units.
+// The tasks that optimisers use are the same in any order of rows, tasks and columns, under any names and in
+// any units.
 func TestSomeTasks(t *testing.T) {
 	const width = 3000 // of a design, so that an iteration on all tasks would be expensive
 	d := drawing{tasks: 200, rows: 4, features: 3, levels: 1, slopes: .5, noise: 1}.table(t, 8)

@@ -107,7 +107,8 @@ type Noise struct {
 	// intervals only; 0: every task has its own variance in the weights.
 	Alike float64 `json:"alike,omitempty"`
 	// Level and Slope make the variance in intervals change with the expected target z, standardised and
-	// limited to 3 on either side: it is that of the task times exp(Level + Slope z). 0, 0: it does not change.
+	// limited to 3 on either side: it is that of the task times exp(Level + Slope z). 0, 0: it does not
+	// change.
 	Level float64 `json:"level,omitempty"`
 	Slope float64 `json:"slope,omitempty"`
 }

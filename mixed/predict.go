@@ -29,12 +29,12 @@ type Prediction struct {
 // stackWidth is the largest number of columns for which predictions do not allocate.
 const stackWidth = 128
 
-// Predict returns the predicted target for the table features x of a task, one entry per
-// [Model.Features], where NaN counts as missing. It is the expected target, or the median if
-// [Target].Log is set. An unseen task has the coefficients mu or [Parameters].Unseen; known is then false. Features of a
-// category that are all 0 are an unseen level; it has the mean effect of the training rows, and known is
-// false too. A new value of a period has the effect 0 beside the column's line and curve; known is false.
-// A wrong length of x, infinite features, and features that make the prediction overflow are errors.
+// Predict returns the predicted target for the table features x of a task, one entry per [Model.Features],
+// where NaN counts as missing. It is the expected target, or the median if [Target].Log is set. An unseen
+// task has the coefficients mu or [Parameters].Unseen; known is then false. Features of a category that are
+// all 0 are an unseen level; it has the mean effect of the training rows, and known is false too. A new
+// value of a period has the effect 0 beside the column's line and curve; known is false. A wrong length of
+// x, infinite features, and features that make the prediction overflow are errors.
 func (m *Model) Predict(task string, x []float64) (y float64, known bool, err error) {
 	var stack [stackWidth]float64
 	t, z, known, err := m.find(task, x, stack[:])

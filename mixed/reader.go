@@ -41,8 +41,8 @@ func (d *reader) one(row int) []float64 {
 }
 
 // each calls f with every place in a list of rows, and the features of its row, which are valid until f
-// returns. Rows of a task may be anywhere in a table: they are copied some at a time, since the processor then
-// waits for the memory of all of them at once.
+// returns. Rows of a task may be anywhere in a table: they are copied some at a time, since the processor
+// then waits for the memory of all of them at once.
 func (d *reader) each(list []int32, f func(at int, x []float64)) {
 	n := d.rows.features
 	rows := len(d.own) / max(n, 1)

@@ -21,7 +21,7 @@ type rows struct {
 	workers  int       // goroutines that compute, 0 for all processors
 	shared   []sharing // of the columns of numbers; nil without periods
 	features int       // of the table of this owner: it may take long to name them
-	places   []place   // of the features in the table of this owner; nil: features of the table in their order
+	places   []place   // of the features in the table of this owner; nil: in their order
 
 	totals   []Total  // so far
 	tasks    *taskSet // all
@@ -124,7 +124,8 @@ func (r *rows) agreeOnLevels(ctx context.Context) error {
 	own := r.in.Table.Schema()
 	ownLevels, most := own.byColumn(), mostOf(commonFeatures, featureShare, r.features)
 	r.schema = &Schema{Columns: own.Columns}
-	first, at, features := map[string]int{}, 0, len(own.Columns) // places in the table; features of all owners
+	// Places in the table; features of all owners.
+	first, at, features := map[string]int{}, 0, len(own.Columns)
 	for _, column := range own.Columns {
 		levels, coded := ownLevels[column]
 		first[column] = at

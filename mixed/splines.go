@@ -15,7 +15,7 @@ import (
 const (
 	leastDistinct = 5    // values of a column with a knot at each
 	leastKnots    = 4    // distinct quantiles
-	leastGap      = 1e-4 // between knots, as a share of the range of the search: the basis is exact to rounding
+	leastGap      = 1e-4 // between knots, as a share of the searched range, for an exact basis
 	manyFeatures  = 8    // numeric features above which curves have few knots
 	knots         = 8    // knots otherwise, but
 	mostKnots     = 12   // one at every distinct value if these are no more

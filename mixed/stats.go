@@ -10,9 +10,9 @@ import (
 	"github.com/difalt/difalt/internal/dense"
 )
 
-// stats are the data of all tasks under one design of p columns: the products of a task with at least as many
-// rows as columns, packed, and the rows of the other tasks. Tasks that would take too much memory are computed
-// from the table each time.
+// stats are the data of all tasks under one design of p columns: the products of a task with at least as
+// many rows as columns, packed, and the rows of the other tasks. Tasks that would take too much memory are
+// computed from the table each time.
 type stats struct {
 	rows    *rows
 	design  *Design
@@ -25,7 +25,7 @@ type stats struct {
 	within  []bool      // those that vary within a task, and the constant: others have no deviations
 	barred  []bool      // columns with rare values at some owner: they have neither deviations nor loadings
 	packed  [][]float64 // products of every task, see packedSize; nil for a task of rows, empty if not held
-	held    [][]float64 // rows of the design of the other tasks, then targets, as taskData needs them; nil: not held
+	held    [][]float64 // design rows of other tasks, then targets, as in taskData; nil: not held
 	bounds  []float64   // weights of rows of the table by their distance, see boundRows; nil: 1
 	ratio   []float64   // noise variance of every task over the common one; nil where all are 1
 	tasks   *taskSet    // tasks with rows

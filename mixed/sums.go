@@ -64,7 +64,7 @@ type taskSet struct {
 // A total is a vector to add up over all owners.
 type total struct {
 	v     []float64
-	order int                 // the first order x order numbers are a symmetric matrix: its upper triangle is sent
+	order int                 // of the symmetric matrix at the front: its upper triangle is sent
 	unit  func(i int) float64 // v[i] counts in this power of two, so that it is below 2^64; nil: in 1
 	grows func(i int) bool    // no owner adds a negative number to v[i]; nil: that is not known of any
 	own   []float64           // v of this owner, in units, if grows is set

@@ -68,8 +68,8 @@ func (s *stats) holdTask(ctx context.Context, w *worker, k int, varies []bool) e
 // forgotten stands for the products of a task that are computed each time.
 var forgotten = []float64{}
 
-// readTask reads the rows of a task, which it holds or forgets; it adds X'X to total, and 1 to within for every
-// column that varies.
+// readTask reads the rows of a task, which it holds or forgets; it adds X'X to total, and 1 to within for
+// every column that varies.
 func (s *stats) readTask(ctx context.Context, w *worker, k int, hold bool, total, within []float64) error {
 	list, varies := s.rows.of(k), make([]bool, s.p)
 	var err error

@@ -156,7 +156,8 @@ func predictions(t testing.TB, m *Model, in Input) (list []float64) {
 	return list
 }
 
-// oneNoise returns a model of one table with one noise for all predictions, as models of several owners have it.
+// oneNoise returns a model of one table with one noise for all predictions, as models of several owners have
+// it.
 func oneNoise(m *Model) *Model {
 	p := m.Parameters()
 	p.Prior.Noise.Level, p.Prior.Noise.Slope = 0, 0

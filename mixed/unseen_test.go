@@ -43,7 +43,8 @@ func newError(t *testing.T, m *Model, table *Data) float64 {
 
 // Where tasks differ between each other otherwise than rows within them, tasks without rows are predicted by
 // the slope between tasks: the error is that of pooled least squares, which has no use for the slope within.
-// Where both slopes are equal, nothing changes. A fit to all rows, a file and three owners have the same mean.
+// Where both slopes are equal, nothing changes. A fit to all rows, a file and three owners have the same
+// mean.
 func TestTasksWithoutRows(t *testing.T) {
 	apart, others := between(t, 1, 80, -1.5), between(t, 2, 300, -1.5)
 	m, r := fitted(t, apart, Options{}, holdOut(apart)...)
@@ -56,7 +57,8 @@ func TestTasksWithoutRows(t *testing.T) {
 	within := mean
 	within.Unseen = nil
 	ours, before := newError(t, m, others), newError(t, check.OK(New(within)), others)
-	// Pooled, x has the slope (4 (1 - 1.5) + 1)/5 = -.2, and the error of level, slope and noise is 1.6 or so.
+	// Pooled, x has the slope (4 (1 - 1.5) + 1)/5 = -.2, and the error of level, slope and noise is 1.6 or
+	// so.
 	check.FailIf(t, ours > 1.75 || before < 2.3, "new tasks have the error %v, and %v by the mean of the model", ours, before)
 	var file bytes.Buffer
 	check.Done(m.Save(&file))

@@ -115,8 +115,8 @@ func quartersOf(t *testing.T, m *Model, table *Data, held []bool) [4]float64 {
 	return list.quarters(new(Noise))
 }
 
-// Where the noise grows with the prediction, intervals hold in every quarter of the predictions, and the report says how it grows; where rows spread alike it says nothing. One wrong target is
-// no growth.
+// Where the noise grows with the prediction, intervals hold in every quarter of the predictions, and the
+// report says how it grows; where rows spread alike it says nothing. One wrong target is no growth.
 func TestIntervalsFollowTheNoise(t *testing.T) {
 	alike := growing(t, 4, func(float64) float64 { return 1 })
 	_, report := fitted(t, alike, Options{NoCurves: true}, holdOut(alike)...)
@@ -148,8 +148,8 @@ func TestIntervalsFollowTheNoise(t *testing.T) {
 	check.FailIf(t, shares[3] > .9, "without the growth, %v are inside, by quarter: the table shows nothing", shares)
 }
 
-// Where rows spread at both ends, which no slope of the noise has, the report says which share of the rows lies
-// inside their intervals where predictions are highest or lowest, as held-out rows show it.
+// Where rows spread at both ends, which no slope of the noise has, the report says which share of the rows
+// lies inside their intervals where predictions are highest or lowest, as held-out rows show it.
 func TestFunnelIsNoted(t *testing.T) {
 	table := growing(t, 4, func(x float64) float64 { return math.Exp(.9 * math.Abs(x)) })
 	held := holdOut(table)

@@ -120,8 +120,8 @@ type adaptReport struct {
 	Added   int            `json:"added"`             // tasks
 	Updated int            `json:"updated"`           // tasks
 	Tasks   int            `json:"tasks"`             // of the model now
-	Filled  map[string]int `json:"filled"`            // rows with a mean in place of a missing value, by column
-	Alike   []string       `json:"spelled_otherwise"` // added tasks with other spellings in the model: "1.0" is "1"
+	Filled  map[string]int `json:"filled"`            // rows with means for missing values, by column
+	Alike   []string       `json:"spelled_otherwise"` // added tasks that the model spells otherwise: "1.0" is "1"
 	Notes   []string       `json:"notes"`             // on how the table was read
 	Remarks []string       `json:"remarks"`           // about what looks wrong
 	read    *dataset.Table

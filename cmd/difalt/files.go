@@ -342,8 +342,8 @@ const (
 	garbageShare = 25       // percent of the memory in use, beside a large table; Go's is 100
 )
 
-// spareMemory has Go collect garbage more often beside a table of that many bytes, unless the environment says
-// how often. This takes little time, since the numbers of a table are not searched.
+// spareMemory has Go collect garbage more often beside a table of that many bytes, unless the environment
+// says how often. This takes little time, since the numbers of a table are not searched.
 func spareMemory(bytes int) {
 	if _, set := os.LookupEnv("GOGC"); !set && bytes >= largeTable {
 		debug.SetGCPercent(garbageShare)

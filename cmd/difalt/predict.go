@@ -305,10 +305,10 @@ type predictReport struct {
 	Rows    int            `json:"rows"`
 	Empty   int            `json:"empty"`             // rows without a prediction, for missing values
 	Unknown int            `json:"unknown"`           // rows of tasks, levels or periods that the model lacks
-	Filled  map[string]int `json:"filled"`            // rows with a mean in place of a missing value, by column
-	Alike   []string       `json:"spelled_otherwise"` // tasks that the model has in another spelling: "1.0" is "1"
+	Filled  map[string]int `json:"filled"`            // rows with means for missing values, by column
+	Alike   []string       `json:"spelled_otherwise"` // tasks that the model spells otherwise: "1.0" is "1"
 	Notes   []string       `json:"notes"`             // on how the tables were read
-	Remarks []string       `json:"remarks"`           // on new levels, and on numbers far from the training rows
+	Remarks []string       `json:"remarks"`           // new levels, and numbers far from the training rows
 	read    *dataset.Summary
 }
 

@@ -29,7 +29,8 @@ func unfounded(section string) string {
 	return measured.FindString(section)
 }
 
-// fewShares is the number of errors and shares that a section may have without a day: as settings of a method.
+// fewShares is the number of errors and shares that a section may have without a day: as settings of a
+// method.
 const fewShares = 3
 
 // unsourced returns the first error or share of a section that has more than fewShares of them, but names
@@ -56,7 +57,8 @@ func sections(text string) []string {
 }
 
 // TestMeasuredNumbers: a section of a page that states a time, a rate or a ratio of speeds names the day and
-// a command. A section with errors or shares names the day, and a command or a program. BENCHMARKS.md has them above each table: a test of bench/peers writes it.
+// a command. A section with errors or shares names the day, and a command or a program. BENCHMARKS.md has
+// them above each table: a test of bench/peers writes it.
 func TestMeasuredNumbers(t *testing.T) {
 	pages, err := filepath.Glob("../../docs/*.md")
 	if err != nil {

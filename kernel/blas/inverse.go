@@ -221,7 +221,8 @@ func (l Lapack) Dgetri(n int, a []float64, lda int, ipiv []int, work []float64, 
 		copy(lower[i*stride:], row)
 		clear(row)
 	}
-	Implementation{}.Dtrsm(blas.Right, blas.Lower, blas.NoTrans, blas.Unit, n, n, 1, lower, stride, a, lda) // X L = 1/U
+	// X L = 1/U.
+	Implementation{}.Dtrsm(blas.Right, blas.Lower, blas.NoTrans, blas.Unit, n, n, 1, lower, stride, a, lda)
 	for i := range n {
 		row := a[i*lda:][:n]
 		for j := n - 2; j >= 0; j-- {

@@ -262,7 +262,8 @@ func (o ordered) Dtrsv(ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []
 		if (ul == blas.Upper) == (tA == blas.NoTrans) { // the last entry first
 			i = n - 1 - step
 		}
-		own, beside, at := first+i*incX, a[i*lda:][:i], first // the entries beside the diagonal, and theirs of x
+		// The entries beside the diagonal, and theirs of x.
+		own, beside, at := first+i*incX, a[i*lda:][:i], first
 		if ul == blas.Upper {
 			beside, at = a[i*lda+i+1:][:n-i-1], own+incX
 		}

@@ -153,7 +153,7 @@ type plan struct {
 	on                 bool // something is prefetched
 	last, parts        int
 	left, right        tile.Ahead
-	across, down, size int // bytes between parts, and between bands of rows, of the left factor; bytes of a panel
+	across, down, size int // bytes between parts and between bands of the left factor; of a panel
 }
 
 // plan sets the plan, which is empty, of a block whose right factor is packed or not.

@@ -15,7 +15,7 @@ const smallOrder = 12
 // are.
 type smallSymmetric struct {
 	n       int
-	turned  int                              // the columns of z that rotations turn: all, or none without vectors
+	turned  int                              // columns of z that rotations turn: all, or 0
 	a       [smallOrder * smallOrder]float64 // rows n apart; then reflections in the rows
 	z       [smallOrder * smallOrder]float64 // the columns of Q as rows, n apart
 	d, e    [smallOrder]float64

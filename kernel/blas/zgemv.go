@@ -94,7 +94,8 @@ func (v *complexVector[F]) compute(tA blas.Transpose) {
 		v.part(tA, 0, entries)
 		return
 	}
-	of, parts := *v, (entries+together-1)/together // a copy, so that products on one thread need no memory of the heap
+	// A copy, so that products on one thread need no memory of the heap.
+	of, parts := *v, (entries+together-1)/together
 	inTurn(runtime.GOMAXPROCS(0), parts, false, func(i int) { of.part(tA, i*together, min((i+1)*together, entries)) })
 }
 

@@ -139,7 +139,8 @@ type levels struct {
 	unknown []string // levels with the code newLevel, the first mostNewLevels
 }
 
-// mostNewLevels is the number of levels of a column that are remembered although a schema does not contain them.
+// mostNewLevels is the number of levels of a column that are remembered although a schema does not contain
+// them.
 const mostNewLevels = 5
 
 // newLevel is the code of all levels that a schema does not contain.

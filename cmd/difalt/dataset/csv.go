@@ -175,7 +175,8 @@ func (r *reader) explain(col int, cells []string, err error) error {
 	if err := loneCR(r.at, cells); err != nil {
 		return err
 	}
-	numbers, wrong := 0, []string(nil) // how many features and targets are numbers, and the features with text
+	// How many features and targets are numbers, and the features with text.
+	numbers, wrong := 0, []string(nil)
 	for i, c := range cells {
 		c = strings.TrimSpace(c)
 		if slot := r.slots[i]; slot == noSlot || r.holdsNames(slot) || r.isMissing(c) {

@@ -66,8 +66,8 @@ func checkText(sample []byte) error {
 	return nil
 }
 
-// headerHint returns what may be wrong with a header that lacks a column, as the end of a sentence; empty where
-// nothing is known.
+// headerHint returns what may be wrong with a header that lacks a column, as the end of a sentence; empty
+// where nothing is known.
 func headerHint(header []string) string {
 	if len(header) == 1 {
 		return ". Is the first line a title, or the delimiter none of , ; tab and |?"

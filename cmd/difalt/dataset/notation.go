@@ -54,8 +54,8 @@ func daysOf(t time.Time) float64 { return float64(t.Unix())/86400 + float64(t.Na
 var foreign = strings.NewReplacer("\u2212", "-", "\u2013", "-", "\u2010", "-", ",", "", ".", "", "'", "", "\u2019", "",
 	" ", "", "\u00a0", "", "\u202f", "", "\u2009", "", "$", "", "\u20ac", "", "\u00a3", "", "\u00a5", "", "%", "")
 
-// separated is the form of a number with marks between thousands, western or Indian ones, or without; signs may
-// stand around it.
+// separated is the form of a number with marks between thousands, western or Indian ones, or without; signs
+// may stand around it.
 var separated = regexp.MustCompile(`^\D*(\d+|\d{1,3}([ .'’\x{a0}\x{202f}\x{2009}]\d{3}|,\d{2,3})+)([.,]\d*)?\D*$`)
 
 // accounting are the forms of a negative number in accounts: (12.5) and 12.5-.

@@ -81,7 +81,7 @@ const (
 // A FormatError reports a place in a file that needs an option.
 type FormatError struct {
 	Option string   // the field of TableOptions to set
-	Values []string // its candidates; for Categorical and Drop, columns to add; for Missing, rules by their words
+	Values []string // its candidates; columns to add for Categorical and Drop; rules for Missing
 	NA     string   // the cell to list in NA if it is a missing value; empty where that would not help
 	err    error
 }

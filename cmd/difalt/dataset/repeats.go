@@ -142,7 +142,8 @@ func (t *Table) proportional(profiles []*profile) (lists [][]string) {
 // Columns of numbers with few values repeat by themselves.
 const repeatedShare = 10
 
-// remarkRows counts rows that occur twice, if there are many, with equal numbers in a column that has many of them.
+// remarkRows counts rows that occur twice, if there are many, with equal numbers in a column that has many
+// of them.
 func (r *reader) remarkRows(profiles []*profile, say func(string, ...any)) {
 	t := r.t
 	hasMany := func(p *profile) bool { return p != nil && 4*p.distinct() > len(p.sample) }
@@ -187,7 +188,8 @@ func (r *reader) remarkOrder(profiles []*profile, named []string, say func(strin
 			columns = append(columns, j)
 		}
 	}
-	for _, rows := range []int{min(t.Rows(), 3*fewRows), t.Rows()} { // few rows are enough for nearly all columns
+	// Few rows are enough for nearly all columns.
+	for _, rows := range []int{min(t.Rows(), 3*fewRows), t.Rows()} {
 		order := t.byTarget(rows)
 		columns = slices.DeleteFunc(columns, func(j int) bool { return !t.follows(order, j) })
 		if len(columns) == 0 {

@@ -76,8 +76,8 @@ var lookalikes = strings.NewReplacer(
 	"Α", "A", "Β", "B", "Ε", "E", "Ζ", "Z", "Η", "H", "Ι", "I", "Κ", "K", "Μ", "M", "Ν", "N", "Ο", "O",
 	"Ρ", "P", "Τ", "T", "Υ", "Y", "Χ", "X")
 
-// spelled returns the common spelling of names that differ in case, blanks, leading zeros, or as 1 and 1.0. It
-// takes Unicode to one form, hyphens and quotes to those of ASCII, and invisible characters out.
+// spelled returns the common spelling of names that differ in case, blanks, leading zeros, or as 1 and 1.0.
+// It takes Unicode to one form, hyphens and quotes to those of ASCII, and invisible characters out.
 func spelled(name string) string {
 	s := name
 	if strings.ContainsFunc(s, func(r rune) bool { return r >= utf8.RuneSelf }) {
@@ -90,7 +90,8 @@ func spelled(name string) string {
 	return s[:end] + strings.TrimLeft(s[end:], "0")
 }
 
-// plainRune returns the character of ASCII for hyphens and quotes of any kind, and -1 for invisible characters.
+// plainRune returns the character of ASCII for hyphens and quotes of any kind, and -1 for invisible
+// characters.
 func plainRune(r rune) rune {
 	switch {
 	case unicode.Is(unicode.Cf, r):

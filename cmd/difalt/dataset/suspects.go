@@ -131,8 +131,8 @@ func (r *reader) remarkNumbers(profiles []*profile, say func(string, ...any)) {
 // dayText returns the date of a number of days since 1970-01-01.
 func dayText(days float64) string { return time.Unix(int64(days)*86400, 0).UTC().Format(time.DateOnly) }
 
-// arePeriods reports whether all values of column j are dates without hyphens, of the years 1900 to 2100: years,
-// months and days as 20240131, or years and months as 202401. Missing values do not count.
+// arePeriods reports whether all values of column j are dates without hyphens, of the years 1900 to 2100:
+// years, months and days as 20240131, or years and months as 202401. Missing values do not count.
 func (t *Table) arePeriods(j int) bool {
 	for i := range t.Rows() {
 		v := t.x.row(i)[j]

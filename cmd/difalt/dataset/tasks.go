@@ -78,7 +78,8 @@ func missingTasks(list []string) (gone []string) {
 	return gone
 }
 
-// unknownName is the form of names of tasks that nobody knows. Among the levels of a category they are levels.
+// unknownName is the form of names of tasks that nobody knows. Among the levels of a category they are
+// levels.
 var unknownName = regexp.MustCompile(`(?i)^(none|unknown|missing|undefined|unspecified|not (known|available))$`)
 
 // marksMissing reports whether a name of a task or a level looks like a mark of a missing one: the words for

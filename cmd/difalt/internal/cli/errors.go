@@ -212,7 +212,8 @@ func Complain(stderr io.Writer, program string, err error, code int, asJSON bool
 		o.Error.Flag, o.Error.Value = cmp.Or(o.Error.Flag, own.Flag), cmp.Or(o.Error.Value, own.Value)
 	}
 	at, isPlace := errors.AsType[*place.Error](err)
-	for ; isPlace; at, isPlace = errors.AsType[*place.Error](at.Err) { // one may have the file, another the line
+	// One may have the file, another the line.
+	for ; isPlace; at, isPlace = errors.AsType[*place.Error](at.Err) {
 		o.Error.File, o.Error.Line = cmp.Or(o.Error.File, at.File), cmp.Or(o.Error.Line, at.Line)
 	}
 	_ = json.NewEncoder(stderr).Encode(o)

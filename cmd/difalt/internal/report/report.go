@@ -28,8 +28,8 @@ type Result struct {
 	Evidence  []mixed.Candidate `json:"evidence"` // of the forms of the model that were compared
 	Notes     []string          `json:"notes"`
 	Owners    *sent             `json:"owners,omitempty"`   // nil for one table
-	OwnFits   []mixed.OwnFit    `json:"own_fits,omitempty"` // of the owners in this process, beside the shared model
-	Judged    *mixed.Model      // that the held-out rows judge, where the model was fitted again to all rows; or nil
+	OwnFits   []mixed.OwnFit    `json:"own_fits,omitempty"` // of the owners in this process
+	Judged    *mixed.Model      // the model before the fit to all rows; nil without one
 	Outliers  []mixed.Outlier   // of the rows that the model has learned
 	tasks     iter.Seq[mixed.TaskScore]
 }
