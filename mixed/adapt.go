@@ -15,7 +15,9 @@ import (
 )
 
 // Adapt returns a model that has also learned the rows of a table. Coefficients of a task that is new to the
-// model get their posterior distribution under the prior N(Mean, prior covariance + MeanCovariance). The
+// model get their posterior distribution under the prior N(Mean, prior covariance + MeanCovariance). Where
+// there is an Unseen, the mean of that prior begins there and comes to Mean as the rows determine the level of
+// the task, so that a task with few or uncertain rows is predicted nearly as one without rows. The
 // coefficients of a known task are updated from their present distribution, so that its rows must be rows
 // that the model has not seen. Mean, prior and other tasks stay as they are. If tasks differ by their noise,
 // the noise of the table's tasks is estimated too. Rows count with their weights. In a design with axes, the
@@ -64,17 +66,22 @@ func (m *Model) Adapt(ctx context.Context, t Table) (*Model, error) {
 				return nil, rowError(t, row, "%s, task %q: %w", placeOf(t, row), name, err)
 			}
 		}
-		at, known := m.index[name]
+		at, listed := m.index[name]
+		known := m.Knows(name) // not a task of held-out rows alone
 		if known && p.Tasks.Covariances == nil {
 			const format = "task %.60q: the model does not keep covariances of known tasks, and cannot learn " +
 				"more of their rows"
 			return nil, fmt.Errorf(format, name)
 		}
-		posterior, err := m.prior(at, known).learn(ctx, samples)
+		before := m.prior(at, known)
+		posterior, err := before.learn(ctx, samples)
+		if err == nil && !known && p.Unseen != nil {
+			posterior, err = m.start(before, posterior, samples).learn(ctx, samples)
+		}
 		if err != nil {
 			return nil, err
 		}
-		if !known {
+		if !listed {
 			at = len(k.Names)
 			if k.Covariances != nil && at+1 > mostCovariances/len(m.unseen) {
 				const format = "task %.60q: with it the model has more than %d tasks, and would keep more " +

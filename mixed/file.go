@@ -73,7 +73,7 @@ type period struct {
 //	    z.append(spline(np.clip(x[:, j], k[0], k[-1])))
 //	for i, p in enumerate(h.get("periods", [])):
 //	    z.append(raw[:, p["feature"], None] == m[f"period.{i}"])
-//	y = np.hstack(z) @ m["theta"][t]           # m["mean"] for an unseen task
+//	y = np.hstack(z) @ m["theta"][t]           # m["unseen"], or else m["mean"], for an unseen task
 //	if h["target"]["log"]: y = np.clip(y, -8, 8)
 //	y = h["target"]["center"] + h["target"]["scale"] * y
 //	if h["target"]["log"]: y = np.exp(y)

@@ -25,7 +25,7 @@ type fitter struct {
 	alike         bool       // the noise of tasks is for intervals only: their rows count alike
 	freedom       float64    // degrees of freedom of the noise
 	level, slope  float64    // of the noise in intervals, see [Noise]
-	unseen        *method    // its mean predicts tasks without rows; nil: the mean of the model does
+	unseen        *pooling   // predicts tasks without rows; nil: the mean of the model does
 	farRows       []outlier  // the farthest first
 	without       withouts   // training rows and their predictions without them
 	lessByLog     float64    // relative decrease of the error with the target's logarithm; 0: no gain
@@ -185,7 +185,7 @@ func (f *fitter) model(ctx context.Context, chosen *choice, m *meanPosterior, ef
 	}
 	p.Prior.Noise.Level, p.Prior.Noise.Slope = f.level, f.slope
 	p.Tasks.Covariances = f.covariances
-	if mean := f.unseenMean(s.p); mean != nil {
+	if mean := f.unseenMean(m.mean); mean != nil {
 		p.Unseen = &Unseen{Mean: mean}
 	}
 	p.Tasks.keep(f.present())

@@ -56,8 +56,11 @@ func (f *fitter) notes(chosen *choice, m *meanPosterior, report *Report) (list [
 		"with an RMSE %.0f %% lower: try --log-target, and compare errors on held-out rows. Effects then multiply the "+
 		"target.", 100*f.lessByLog)
 	list = append(list, f.noiseNotes(chosen)...)
-	add(f.unseen != nil, "Tasks without rows are predicted by the mean of pooled ridge: tasks that are left out are "+
-		"then clearly predicted better, since tasks differ between each other otherwise than rows within them.")
+	if u := f.unseen; u != nil && u.share >= toldShare {
+		add(true, "Tasks without rows are predicted by a mean that is to %.0f %% that of %s: tasks that are left out "+
+			"are then predicted better, since tasks differ between each other otherwise than rows within them.",
+			100*u.share, u.method.name)
+	}
 	noise := Noise{Variance: chosen.q.noise, Level: f.level, Slope: f.slope}
 	if f.noise != nil {
 		noise.Variance = f.noise.usual

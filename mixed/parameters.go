@@ -25,7 +25,8 @@ type Parameters struct {
 	// with less shrinkage; nil: Mean and MeanCovariance are used there too.
 	Effects *Estimate `json:"effects,omitempty"`
 	// Unseen replaces Mean in predictions of tasks without rows, where differences between tasks predict
-	// these better than the slopes within tasks do; nil: they have Mean.
+	// these better than the slopes within tasks do; nil: they have Mean. A new task of few rows that Adapt
+	// learns begins near it.
 	Unseen   *Unseen  `json:"unseen,omitempty"`
 	Prior    Prior    `json:"prior"`
 	Tasks    Tasks    `json:"tasks"`

@@ -17,7 +17,7 @@ type judgedForm struct {
 	alike     bool
 	level     float64 // of the noise in intervals
 	slope     float64
-	unseen    *method
+	unseen    *pooling
 	all       []choice
 	compared  [2]int
 	lessByLog float64

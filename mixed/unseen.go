@@ -1,9 +1,7 @@
 package mixed
 
 import (
-	"cmp"
 	"context"
-	"math"
 
 	"github.com/difalt/difalt/internal/dense"
 	"gonum.org/v1/gonum/floats"
@@ -12,10 +10,65 @@ import (
 // mostUnseenCost bounds the multiplications of leaving out every task: number of tasks times columns cubed.
 const mostUnseenCost = 4e9
 
-// chooseUnseen sets unseen to the simpler method by whose mean tasks without rows are predicted, and nil for
-// the mean of the model. In the model a column has one slope within tasks and between them, and the rows
-// within tasks determine it; a task without rows has no deviation, so that differences between tasks count in
-// full. It takes one sum.
+// leastApart is the share of the squared error that the difference of two predictions needs: rounding decides
+// nothing.
+const leastApart = 1e-10
+
+// toldShare is the least share of a pooled mean in a note.
+const toldShare = 0.5
+
+// A pooling is how tasks without rows are predicted: by the mean of the model and a share of what the mean of
+// a pooled method differs from it.
+type pooling struct {
+	method *method
+	share  float64 // above 0, and at most 1
+}
+
+// A leftOut compares the means of the model and of a pooled method for tasks that are left out. The errors of
+// a task by the mean of the model are e, and d are the differences of the two predictions. By the mean
+// between the two its errors are e - share d.
+type leftOut struct {
+	product, apart           float64 // sums over tasks of a = e'd and of b = d'd
+	products, mixed, squares float64 // sums of a a, a b and b b
+}
+
+// leftOutSize is the number of sums of a leftOut.
+const leftOutSize = 5
+
+// leftOutOf returns the comparison from its sums.
+func leftOutOf(v []float64) leftOut { return leftOut{v[0], v[1], v[2], v[3], v[4]} }
+
+// addLeftOut adds a task to the sums of a leftOut. It has the task's squared errors by the mean of the model,
+// by the pooled mean, and by the mean half way between them.
+func addLeftOut(sums []float64, model, pooled, half float64) {
+	both := float64(2*half) - float64((model+pooled)/2) // the product of the errors
+	a, b := model-both, max(model+pooled-float64(2*both), 0)
+	floats.Add(sums, []float64{a, b, a * a, a * b, b * b})
+}
+
+// share returns the share of the pooled mean. The least squared error of tasks that are left out is at c, sum
+// a over sum b, with the standard error s over so many tasks. The best factor of such an estimate is c^2 /
+// (c^2 + s^2) for the true c. The square of an estimate is c^2 + s^2 in the mean, so that the factor is 1
+// less s^2 over the square, and 0 where this is negative. The share is at most 1.
+func (l leftOut) share(tasks float64) float64 {
+	if !(l.apart > 0) || !(l.product > 0) || !(tasks > 1) {
+		return 0
+	}
+	c := l.product / l.apart
+	variance := tasks / (tasks - 1) * max(l.products-float64(2*c*l.mixed)+float64(c*c*l.squares), 0) / l.apart / l.apart
+	return min(c*max(1-variance/c/c, 0), 1)
+}
+
+// gain returns how much less the squared errors of tasks that are left out are with a share of the pooled
+// mean.
+func (l leftOut) gain(share float64) float64 {
+	return share * (float64(2*l.product) - float64(share*l.apart))
+}
+
+// chooseUnseen sets unseen, nil where the mean of the model predicts tasks without rows. In the model a
+// column has one slope within tasks and between them, and the rows within tasks determine it. A task without
+// rows has no deviation, so that differences between tasks count in full. The pooled mean is right about
+// these whatever tasks are like, but less certain. chooseUnseen takes one sum.
 func (f *fitter) chooseUnseen(ctx context.Context, chosen *choice) error {
 	s := chosen.s
 	size := float64(s.p)
@@ -24,85 +77,108 @@ func (f *fitter) chooseUnseen(ctx context.Context, chosen *choice) error {
 	}
 	var pooled []*method
 	for i := range f.baselines {
-		if m := &f.baselines[i]; m.pooled && m.s.p <= s.p {
+		m := &f.baselines[i]
+		if m.pooled && (len(m.s.design.Curves) == 0 || len(s.design.Curves) > 0) { // its columns are the first ones
 			pooled = append(pooled, m)
 		}
 	}
-	own := make([]float64, len(s.packed)) // errors of tasks by the model
-	ours := s.withoutTasks(ctx, chosen.m, s.meanDeviations(chosen.q), func(k int, squares float64, _ []float64) {
-		own[k] = squares
-	})
 	totals := make([]*total, len(pooled))
 	for i, m := range pooled {
-		totals[i] = m.s.withoutTasks(ctx, m.m, m.s.meanDeviations(m.q), func(k int, squares float64, part []float64) {
-			gain := own[k] - squares
-			part[0] += gain
-			part[1] += float64(gain * gain)
-		})
-		totals[i].err = cmp.Or(totals[i].err, ours.err)
-		totals[i].unit = func(i int) float64 { return math.Exp2(float64(30 * (1 + i))) } // one task may be far off
+		totals[i] = s.compareLeftOut(ctx, chosen, m)
 	}
-	decision, most := []float64{0}, 0.0
-	const name = "gains of pooled ridge for tasks that are left out, and squares"
+	decision, most := []float64{0, 0}, 0.0
+	const name = "tasks that are left out, by the model and by pooled ridge"
 	if err := f.rows.tryThen(ctx, name, decision, func() {
 		for i, t := range totals {
-			if t.err == nil && t.v[0] > max(most, clearly*math.Sqrt(t.v[1])) {
-				decision[0], most = float64(i+1), t.v[0]
+			l := leftOutOf(t.v)
+			if share := l.share(s.tasks.count); t.err == nil && l.gain(share) > most {
+				decision[0], decision[1], most = float64(i+1), share, l.gain(share)
 			}
 		}
 	}, totals...); err != nil {
 		return err
 	}
-	if i := int(decision[0]); i >= 1 && i <= len(pooled) {
-		f.unseen = pooled[i-1]
+	if i := int(decision[0]); i >= 1 && i <= len(pooled) && decision[1] > 0 && decision[1] <= 1 {
+		f.unseen = &pooling{pooled[i-1], decision[1]}
 	}
 	return nil
 }
 
-// withoutTasks calls f with the squared error of every task of this owner, predicted by the mean that the
-// other tasks give, exactly for given strengths. f also gets a part of a total of two numbers, which
-// withoutTasks returns. d has the prior standard deviations of the mean.
-func (s *stats) withoutTasks(ctx context.Context, m *meanPosterior, d []float64,
-	f func(k int, squares float64, part []float64)) *total {
-	sum, err := s.reduceOwn(ctx, s.tasks.own, 2, func(w *worker, k int, part []float64) error {
-		if err := s.set(w, m.prior, k); err != nil {
+// compareLeftOut returns the sums of a leftOut over the tasks of this owner. The pooled method has the first
+// columns of the choice.
+func (s *stats) compareLeftOut(ctx context.Context, chosen *choice, m *method) *total {
+	ours, theirs := s.meanDeviations(chosen.q), m.s.meanDeviations(m.q)
+	sum, err := s.reduceOwn(ctx, s.tasks.own, leftOutSize, func(w *worker, k int, part []float64) error {
+		other := m.s.worker(ctx)
+		defer m.s.idle.Put(other)
+		pooled, err := m.s.meanWithout(other, k, m.m, theirs)
+		if err != nil {
 			return err
 		}
-		own, h := w.solver.Information()
-		less := &w.less
-		less.m, less.h = dense.Grow(less.m, len(own)), dense.Grow(less.h, len(h))
-		floats.SubTo(less.m, m.m, own)
-		floats.SubTo(less.h, m.h, h)
-		if _, err := less.solve(d); err != nil {
+		own, err := s.meanWithout(w, k, chosen.m, ours)
+		if err != nil {
 			return err
 		}
-		f(k, w.task.Residual(less.mean), part)
+		clear(w.u)
+		copy(w.u, pooled)
+		by, byPooled := w.task.Residual(own), w.task.Residual(w.u)
+		floats.Add(w.u, own)
+		floats.Scale(.5, w.u)
+		half := w.task.Residual(w.u)
+		if by+byPooled-float64(2*half) > leastApart*(by+byPooled) {
+			addLeftOut(part, by, byPooled, half)
+		}
 		return nil
 	})
 	if err != nil {
-		sum = make([]float64, 2)
+		sum = make([]float64, leftOutSize)
 	}
-	return &total{v: sum, err: err}
+	t := &total{v: sum, err: err, grows: func(i int) bool { return i == 1 || i == 2 || i == 4 }}
+	t.unit = func(i int) float64 { // one task may be far off
+		if i < 2 {
+			return 1 << 30
+		}
+		return 1 << 60
+	}
+	return t
 }
 
-// unseenMean returns the mean that predicts tasks without rows, in the columns of the model; nil for the
-// mean of the model.
-func (f *fitter) unseenMean(columns int) []float64 {
+// meanWithout returns the mean that the tasks other than task k give, exactly for given variance components.
+// It is valid until the next call with the worker, whose solver then has the task. d has the prior standard
+// deviations of the mean.
+func (s *stats) meanWithout(w *worker, k int, m *meanPosterior, d []float64) ([]float64, error) {
+	if err := s.set(w, m.prior, k); err != nil {
+		return nil, err
+	}
+	own, h := w.solver.Information()
+	less := &w.less
+	less.m, less.h = dense.Grow(less.m, len(own)), dense.Grow(less.h, len(h))
+	floats.SubTo(less.m, m.m, own)
+	floats.SubTo(less.h, m.h, h)
+	_, err := less.solve(d)
+	return less.mean, err
+}
+
+// unseenMean returns the mean that predicts tasks without rows; nil where the mean of the model does.
+func (f *fitter) unseenMean(mean []float64) []float64 {
 	if f.unseen == nil {
 		return nil
 	}
-	out := make([]float64, columns)
-	copy(out, f.unseen.m.mean)
+	out := make([]float64, len(mean))
+	copy(out, f.unseen.method.m.mean)
+	for j, v := range mean {
+		out[j] = v + float64(f.unseen.share*(out[j]-v))
+	}
 	return out
 }
 
-// followUnseen sets unseen to the method of the judged form, on all rows. It takes one sum where there is
-// one.
+// followUnseen sets unseen as in the judged form, with the method on all rows. It takes one sum where
+// there is one.
 func (f *fitter) followUnseen(ctx context.Context) error {
-	judged := f.form.unseen
-	if judged == nil {
+	if f.form.unseen == nil {
 		return nil
 	}
+	judged := f.form.unseen.method
 	s := f.plain
 	if len(judged.s.design.Curves) > 0 {
 		if s = f.curved; s == nil {
@@ -112,7 +188,33 @@ func (f *fitter) followUnseen(ctx context.Context) error {
 	q := judged.q.carry(judged.s, s)
 	m, err := s.meanPosterior(ctx, s.tasks, q)
 	if err == nil {
-		f.unseen = &method{name: judged.name, s: s, q: q, m: m, pooled: true}
+		f.unseen = &pooling{&method{name: judged.name, s: s, q: q, m: m, pooled: true}, f.form.unseen.share}
 	}
 	return err
+}
+
+// start returns the distribution before any rows of a task that is new to the model. before has the mean of
+// the model, and learned is its posterior given the samples. Without rows the mean is Unseen. Differences
+// between the rows of a task follow the slopes within tasks, so that the start is Mean once its level is
+// known. In between, Unseen has the share of the level's variance, at the mean of the rows, that they do not
+// determine.
+func (m *Model) start(before, learned *posterior, samples []sample) *posterior {
+	place, weights := make([]float64, len(m.p.Mean)), 0.0
+	for _, s := range samples {
+		floats.AddScaled(place, s.weight, s.z)
+		weights += s.weight
+	}
+	left := 1.0
+	if weights > 0 {
+		floats.Scale(1/weights, place)
+		if all := quadratic(before.packed, place); all > 0 {
+			left = min(quadratic(learned.packed, place)/all, 1)
+		}
+	}
+	out := *before
+	out.theta = make([]float64, len(m.p.Mean))
+	for j, v := range before.theta {
+		out.theta[j] = v + float64(left*(m.p.Unseen.Mean[j]-v))
+	}
+	return &out
 }
