@@ -100,7 +100,7 @@ func (c *checker) tally(i int, own *tally, leave bool) {
 	own.leaving, own.broken = leave, c.rule.started() && !p.finite[i]
 	own.energy, own.objective, own.moved = p.totals.energy, p.penalized(i), 0
 	if c.rule.started() {
-		moved := floats.Distance(p.u[i].Data(), p.previous[i].Data(), 2)
+		moved := rounded.Distance(p.u[i].Data(), p.previous[i].Data())
 		own.moved = moved * moved
 	}
 	gram.Outer(own.moments, p.at[i].b, len(p.moments.Values), p.weights[i], unit*unit)
@@ -175,7 +175,7 @@ func (c *checker) gather(ctx context.Context, net *consensus.Network) (Status, e
 	}
 	// No node is farther from the mean than the root of the sum of all squared distances.
 	for i := range c.rows {
-		distance := floats.Distance(p.u[i].Data(), c.mean.Data(), 2)
+		distance := rounded.Distance(p.u[i].Data(), c.mean.Data())
 		c.views[i] = append(c.rows[i][:0], distance*distance)
 	}
 	if err := net.Sum(ctx, c.views); err != nil {

@@ -7,9 +7,7 @@ import (
 	"github.com/difalt/difalt/kernel"
 	tiles "github.com/difalt/difalt/kernel/blas"
 	"gonum.org/v1/gonum/blas"
-	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/lapack"
-	"gonum.org/v1/gonum/lapack/lapack64"
 )
 
 // SubspaceDistance returns SD_2(u, v) = |(I - u u') v|_2 for u and v with orthonormal columns: the sine of
@@ -29,28 +27,29 @@ func SubspaceDistance(u, v *kernel.Basis) float64 {
 
 // distance is the scratch memory for subspace distances.
 type distance struct {
-	m                   *kernel.Basis
-	inner, values, work []float64
-	gram                blas64.Symmetric
+	m                         *kernel.Basis
+	gram, inner, values, work []float64
 }
 
 func newDistance(d, ur, vr int) *distance {
 	return &distance{
 		m: kernel.NewBasis(d, vr), inner: make([]float64, ur*vr), values: make([]float64, vr),
-		work: make([]float64, 3*vr),
-		gram: blas64.Symmetric{N: vr, Stride: vr, Data: make([]float64, vr*vr), Uplo: blas.Upper},
+		work: make([]float64, 3*vr), gram: make([]float64, vr*vr),
 	}
 }
 
 // between returns SD_2(u, v), the root of the largest eigenvalue of M'M for M = (I - u u') v.
 func (k *distance) between(u, v *kernel.Basis) float64 {
-	r := k.gram.N
+	r := len(k.values)
 	k.m.CopyFrom(v)
 	project(k.m, u, k.inner)
 	d, _ := v.Dims()
 	m, ld := k.m.Data(), k.m.Stride() // by rows, M'
-	tiles.Implementation{}.Dgemm(blas.NoTrans, blas.Trans, r, r, d, 1, m, ld, m, ld, 0, k.gram.Data, r)
-	if !sizes.Finite(k.gram.Data) || !lapack64.Syev(lapack.EVNone, k.gram, k.values, k.work, len(k.work)) {
+	tiles.Implementation{}.Dgemm(blas.NoTrans, blas.Trans, r, r, d, 1, m, ld, m, ld, 0, k.gram, r)
+	if !sizes.Finite(k.gram) {
+		return math.NaN()
+	}
+	if !(tiles.Lapack{}).Dsyev(lapack.EVNone, blas.Upper, r, k.gram, r, k.values, k.work, len(k.work)) {
 		return math.NaN()
 	}
 	return math.Sqrt(max(0, k.values[r-1]))

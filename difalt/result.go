@@ -13,7 +13,6 @@ import (
 	"github.com/difalt/difalt/internal/rounded"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/kernel/lsq"
-	"gonum.org/v1/gonum/floats"
 )
 
 // Status is the state of a run. All nodes end with one status after one number of iterations.
@@ -224,7 +223,7 @@ func (s *Solver) record() Record {
 				rec.Singular++
 			}
 		}
-		rec.Disagreement = max(rec.Disagreement, floats.Distance(u[i].Data(), u[0].Data(), 2))
+		rec.Disagreement = max(rec.Disagreement, rounded.Distance(u[i].Data(), u[0].Data()))
 		if s.records.truth == nil {
 			continue
 		}

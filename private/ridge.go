@@ -3,6 +3,7 @@ package private
 import (
 	"math"
 
+	"github.com/difalt/difalt/internal/rounded"
 	"github.com/difalt/difalt/kernel"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -31,14 +32,14 @@ func newRegression(k *kernel.Tasks, t int, w *kernel.Basis) *regression {
 	for i, y := range k.Y(t) {
 		k.Row(row, t, i)
 		for j := 0; w != nil && j < width; j++ {
-			z[j] = floats.Dot(row, w.Col(j)[:len(row)])
+			z[j] = rounded.Dot(row, w.Col(j)[:len(row)])
 		}
 		gram.SymRankOne(gram, 1, mat.NewVecDense(width, z))
-		floats.AddScaled(rhs, y, z)
+		rounded.AddScaled(rhs, y, z)
 		r.squares += float64(y * y)
 	}
 	var e mat.EigenSym
-	if floats.Norm(rhs, 2) == 0 || !e.Factorize(gram, true) {
+	if rounded.Norm(rhs) == 0 || !e.Factorize(gram, true) {
 		return nil
 	}
 	e.VectorsTo(&r.vectors)
@@ -102,7 +103,7 @@ func estimate(k *kernel.Tasks, t int) []float64 {
 // direction returns the coefficients of task t scaled to length 1, or nil if they are 0.
 func direction(k *kernel.Tasks, t int) []float64 {
 	c := estimate(k, t)
-	if length := floats.Norm(c, 2); length > 0 && !math.IsInf(length, 1) {
+	if length := rounded.Norm(c); length > 0 && !math.IsInf(length, 1) {
 		floats.Scale(1/length, c)
 		return c
 	}
@@ -115,7 +116,7 @@ func without(k *kernel.Tasks, mean []float64) *kernel.Tasks {
 	row := make([]float64, k.Features())
 	for t := range k.Len() {
 		for i, v := range k.Y(t) {
-			y = append(y, v-floats.Dot(k.Row(row, t, i), mean))
+			y = append(y, v-rounded.Dot(k.Row(row, t, i), mean))
 		}
 	}
 	return k.WithResponses(y)
@@ -160,7 +161,7 @@ func fitOwn(k *kernel.Tasks, loadings *kernel.Basis) []float64 {
 			continue
 		}
 		for j, c := range one.solve(ridge) {
-			b[t*r+j] = c * floats.Norm(loadings.Col(j), 2)
+			b[t*r+j] = c * rounded.Norm(loadings.Col(j))
 		}
 	}
 	return b

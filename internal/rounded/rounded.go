@@ -34,9 +34,23 @@ func Dot(x, y []float64) float64 {
 }
 
 // Norm returns the length of x. Numbers of any size neither overflow nor underflow.
-func Norm(x []float64) float64 {
-	scale, squares := 0.0, 1.0 // the norm is scale times the root of squares
-	for _, v := range x {
+func Norm(x []float64) float64 { return length(x, nil) }
+
+// Distance returns the length of x - y.
+func Distance(x, y []float64) float64 {
+	if len(x) != len(y) {
+		panic(differ)
+	}
+	return length(x, y)
+}
+
+// length returns the length of x, or of x - y where y is not nil.
+func length(x, y []float64) float64 {
+	scale, squares := 0.0, 1.0 // the length is scale times the root of squares
+	for i, v := range x {
+		if y != nil {
+			v -= y[i]
+		}
 		size := math.Abs(v)
 		switch {
 		case size == 0:

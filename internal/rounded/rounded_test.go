@@ -36,6 +36,7 @@ func TestAsFloats(t *testing.T) {
 		same("AddScaled", got, want)
 		same("Dot", []float64{Dot(x, y)}, []float64{floats.Dot(x, y)})
 		same("Norm", []float64{Norm(x)}, []float64{floats.Norm(x, 2)})
+		same("Distance", []float64{Distance(x, y)}, []float64{floats.Distance(x, y, 2)})
 	}
 	for _, x := range [][]float64{{}, {0, 0}, {1e300, 1e300}, {0, 5e-324}, {1, math.Inf(-1)}, {math.NaN(), 1}} {
 		same("Norm", []float64{Norm(x)}, []float64{floats.Norm(x, 2)})
@@ -65,7 +66,7 @@ func TestLengths(t *testing.T) {
 	two, three := make([]float64, 2), make([]float64, 3)
 	for name, f := range map[string]func(){
 		"Dot": func() { Dot(two, three) }, "AddScaled": func() { AddScaled(two, 1, three) },
-		"AddScaledTo": func() { AddScaledTo(three, two, 1, two) },
+		"AddScaledTo": func() { AddScaledTo(three, two, 1, two) }, "Distance": func() { Distance(three, two) },
 	} {
 		func() {
 			defer func() {

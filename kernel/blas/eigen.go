@@ -35,8 +35,7 @@ func (l Lapack) Dsyev(
 		return false
 	}
 	vectors := jobz == lapack.EVCompute
-	if n == 1 ||
-		vectors && n > smallOrder && (vectorized() && n < fewEigenvectors || !vectorized() && n-1 <= oneByOne) {
+	if n == 1 || vectors && n > smallOrder && !vectorized() && n-1 <= oneByOne {
 		return l.Implementation.Dsyev(jobz, ul, n, a, lda, w, work, lwork)
 	}
 	scale := scalesOf(size)
@@ -47,7 +46,7 @@ func (l Lapack) Dsyev(
 	switch e := work[:n]; {
 	case n <= smallOrder:
 		ok = l.smallEigen(vectors, ul, n, a, lda, w)
-	case !vectors && (n < fewEigenvalues || !vectorized()):
+	case !vectors && !vectorized():
 		l.Dsytrd(ul, n, a, lda, w, e, work[n:2*n], work[2*n:lwork], lwork-2*n)
 		ok = l.Dsterf(n, w, e)
 	default:

@@ -10,7 +10,12 @@ import (
 
 // Dpotrf overwrites a triangle of a positive definite matrix by its Cholesky factor.
 func (l Lapack) Dpotrf(ul blas.Uplo, n int, a []float64, lda int) (ok bool) {
-	if !vectorized() || ul != blas.Upper && ul != blas.Lower || n < fewForCholesky || !inside(a, n, n, lda) {
+	switch {
+	case !isTriangle(ul) || n <= 0 || !inside(a, n, n, lda):
+		return l.Implementation.Dpotrf(ul, n, a, lda)
+	case n < fewForCholesky:
+		return l.Dpotf2(ul, n, a, lda)
+	case !vectorized():
 		return l.Implementation.Dpotrf(ul, n, a, lda)
 	}
 	return l.cholesky(ul, n, a, lda)

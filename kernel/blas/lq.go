@@ -10,6 +10,10 @@ func (l Lapack) Dgelqf(m, n int, a []float64, lda int, tau, work []float64, lwor
 	k := min(m, n)
 	if k < fewReflectors || lwork < m || len(work) < lwork || !inside(a, m, n, lda) || len(tau) < k ||
 		k <= oneByOne && (!vectorized() || k > panelColumns && n < fewRowsForPanels) {
+		if 0 < k && k <= oneByOne && lwork >= m && len(work) >= lwork && inside(a, m, n, lda) && len(tau) >= k {
+			l.Dgelq2(m, n, a, lda, tau, work)
+			lwork = -1 // sets work[0]
+		}
 		l.Implementation.Dgelqf(m, n, a, lda, tau, work, lwork)
 		return
 	}
@@ -24,6 +28,11 @@ func (l Lapack) Dgelqf(m, n int, a []float64, lda int, tau, work []float64, lwor
 func (l Lapack) Dorglq(m, n, k int, a []float64, lda int, tau, work []float64, lwork int) {
 	if k < fewReflectors || m > n || k > m || lwork < m || len(work) < lwork || !inside(a, m, n, lda) || len(tau) < k ||
 		k <= oneByOne && !vectorized() {
+		sound := 0 < m && m <= n && k <= m && lwork >= m && len(work) >= lwork && inside(a, m, n, lda) && len(tau) >= k
+		if sound && 0 <= k && k <= oneByOne {
+			l.Dorgl2(m, n, k, a, lda, tau, work)
+			lwork = -1 // sets work[0]
+		}
 		l.Implementation.Dorglq(m, n, k, a, lda, tau, work, lwork)
 		return
 	}
@@ -44,6 +53,10 @@ func (l Lapack) Dormlq(
 	}
 	if !applies(s, tA, m, n, k) || !inside(a, k, length, lda) || !inside(c, m, n, ldc) ||
 		len(tau) < k || lwork < vectors || len(work) < lwork {
+		if min(m, n, k) > 0 && k <= panelColumns && lwork >= vectors && len(work) >= lwork {
+			l.Dorml2(s, tA, m, n, k, a, lda, tau, c, ldc, work)
+			lwork = -1 // sets work[0]
+		}
 		l.Implementation.Dormlq(s, tA, m, n, k, a, lda, tau, c, ldc, work, lwork)
 		return
 	}

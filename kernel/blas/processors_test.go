@@ -12,6 +12,7 @@ import (
 
 	"github.com/difalt/difalt/internal/tiertest"
 	"github.com/difalt/difalt/kernel/blas"
+	"gonum.org/v1/gonum/mat"
 )
 
 // TestSameBitsOnProcessors: results have the hashes of testdata/bits.txt on every processor with FMA, but on
@@ -26,6 +27,7 @@ func hashes() map[string]string {
 	hashesOfComplex(all, complex64s(blas.Implementation{}))
 	hashesOfComplex(all, complex128s(blas.Implementation{}))
 	hashesOfLapack(all)
+	hashesOfMat(all)
 	return all
 }
 
@@ -146,7 +148,7 @@ func hashesOfComplex[T complexNumber](all map[string]string, ours complexAPI[T])
 	}
 }
 
-// hashesOfLapack takes the shapes of TestAsGonum, and the decompositions of package mat.
+// hashesOfLapack takes the shapes of TestAsGonum.
 func hashesOfLapack(all map[string]string) {
 	defer restore()()
 	blas.Use()
@@ -169,4 +171,141 @@ func hashesOfLapack(all map[string]string) {
 		}
 		all["lapack "+name] = h.String()
 	}
+}
+
+// hashesOfMat takes the decompositions of package mat with their vectors, of matrices of three to 50 rows and
+// columns.
+func hashesOfMat(all map[string]string) {
+	defer restore()()
+	blas.Use()
+	for name, f := range decompositions {
+		rng, h := rand.New(rand.NewPCG(97, 98)), newBitsHash()
+		for range 30 {
+			m, n := 3+rng.IntN(48), 3+rng.IntN(48)
+			if rng.IntN(2) == 0 { // tall or square
+				m, n = max(m, n), min(m, n)
+			}
+			a := mat.NewDense(m, n, nil)
+			for i := range m {
+				for j := range n {
+					a.Set(i, j, 2*rng.Float64()-1)
+				}
+			}
+			for _, x := range f(a) {
+				rows, columns := x.Dims()
+				for i := range rows {
+					for j := range columns {
+						h.add(x.At(i, j))
+					}
+				}
+			}
+		}
+		all["mat "+name] = h.String()
+	}
+}
+
+// decompositions return what they compute of a matrix.
+var decompositions = map[string]func(a *mat.Dense) []mat.Matrix{
+	"SVD, vectors": func(a *mat.Dense) []mat.Matrix {
+		var d mat.SVD
+		var u, v mat.Dense
+		d.Factorize(a, mat.SVDThin)
+		d.UTo(&u)
+		d.VTo(&v)
+		values := d.Values(nil)
+		return []mat.Matrix{&u, &v, mat.NewVecDense(len(values), values)}
+	},
+	"SVD, values": func(a *mat.Dense) []mat.Matrix {
+		var d mat.SVD
+		d.Factorize(a, mat.SVDNone)
+		values := d.Values(nil)
+		return []mat.Matrix{mat.NewVecDense(len(values), values)}
+	},
+	"EigenSym": func(a *mat.Dense) []mat.Matrix {
+		var d mat.EigenSym
+		var v mat.Dense
+		d.Factorize(gramOf(a), true)
+		d.VectorsTo(&v)
+		values := d.Values(nil)
+		return []mat.Matrix{&v, mat.NewVecDense(len(values), values)}
+	},
+	"EigenSym, values": func(a *mat.Dense) []mat.Matrix {
+		var d mat.EigenSym
+		d.Factorize(gramOf(a), false)
+		values := d.Values(nil)
+		return []mat.Matrix{mat.NewVecDense(len(values), values)}
+	},
+	"Eigen": func(a *mat.Dense) []mat.Matrix {
+		var d mat.Eigen
+		var v mat.CDense
+		rows, columns := a.Dims()
+		n := min(rows, columns)
+		d.Factorize(a.Slice(0, n, 0, n), mat.EigenRight)
+		d.VectorsTo(&v)
+		out := mat.NewDense(2*n, n, nil)
+		for i := range n {
+			for j := range n {
+				re, im := parts(v.At(i, j))
+				out.Set(i, j, re)
+				out.Set(n+i, j, im)
+			}
+		}
+		return []mat.Matrix{out}
+	},
+	"QR": func(a *mat.Dense) []mat.Matrix {
+		var d mat.QR
+		var q, r mat.Dense
+		if m, n := a.Dims(); m < n {
+			a = mat.DenseCopyOf(a.T())
+		}
+		d.Factorize(a)
+		d.QTo(&q)
+		d.RTo(&r)
+		return []mat.Matrix{&q, &r}
+	},
+	"LQ": func(a *mat.Dense) []mat.Matrix {
+		var d mat.LQ
+		var q, l mat.Dense
+		if m, n := a.Dims(); m > n {
+			a = mat.DenseCopyOf(a.T())
+		}
+		d.Factorize(a)
+		d.QTo(&q)
+		d.LTo(&l)
+		return []mat.Matrix{&q, &l}
+	},
+	"Solve": func(a *mat.Dense) []mat.Matrix {
+		var x mat.Dense
+		rows, _ := a.Dims()
+		_ = x.Solve(a, a.Slice(0, rows, 0, 2))
+		return []mat.Matrix{&x}
+	},
+	"Inverse": func(a *mat.Dense) []mat.Matrix {
+		var x, y mat.Dense
+		_ = x.Inverse(gramOf(a))
+		_, n := a.Dims()
+		if rows, _ := a.Dims(); rows >= n {
+			_ = y.Inverse(a.Slice(0, n, 0, n))
+			return []mat.Matrix{&x, &y}
+		}
+		return []mat.Matrix{&x}
+	},
+	"Cholesky": func(a *mat.Dense) []mat.Matrix {
+		var c mat.Cholesky
+		var inverse mat.SymDense
+		c.Factorize(gramOf(a))
+		_ = c.InverseTo(&inverse)
+		return []mat.Matrix{&inverse, mat.NewVecDense(1, []float64{c.Cond()})}
+	},
+}
+
+// gramOf returns A'A with more on the diagonal.
+func gramOf(a *mat.Dense) *mat.SymDense {
+	_, n := a.Dims()
+	g := mat.NewSymDense(n, nil)
+	g.SymOuterK(1, a.T())
+	for i := range n {
+		g.SetSym(i, i, g.At(i, i)+1)
+	}
+	return g
 }

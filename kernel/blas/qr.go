@@ -13,6 +13,10 @@ func (l Lapack) Dgeqrf(m, n int, a []float64, lda int, tau, work []float64, lwor
 	k := min(m, n)
 	if k < fewReflectors || lwork < n || len(work) < lwork || !inside(a, m, n, lda) || len(tau) != k ||
 		k <= oneByOne && (!vectorized() || k > panelColumns && m < fewRowsForPanels) {
+		if 0 < k && k <= oneByOne && lwork >= n && len(work) >= lwork && inside(a, m, n, lda) && len(tau) == k {
+			l.Dgeqr2(m, n, a, lda, tau, work)
+			lwork = -1 // sets work[0]
+		}
 		l.Implementation.Dgeqrf(m, n, a, lda, tau, work, lwork)
 		return
 	}
@@ -67,7 +71,8 @@ func (l Lapack) Dorgqr(m, n, k int, a []float64, lda int, tau, work []float64, l
 	sound := 0 < n && n <= m && k <= n && lwork >= n && len(work) >= lwork && inside(a, m, n, lda) && len(tau) == k
 	few := k < fewReflectors || k <= oneByOne && !vectorized()
 	if sound && few { // gonum clears all of work for each reflector, and uses n entries
-		work, lwork = work[:n], n
+		l.Dorg2r(m, n, k, a, lda, tau, work[:n])
+		lwork = -1 // sets work[0]
 	}
 	if !sound || few {
 		l.Implementation.Dorgqr(m, n, k, a, lda, tau, work, lwork)
@@ -90,6 +95,10 @@ func (l Lapack) Dormqr(
 	}
 	if !applies(s, tA, m, n, k) || !inside(a, length, k, lda) || !inside(c, m, n, ldc) ||
 		len(tau) != k || lwork < vectors || len(work) < lwork {
+		if min(m, n, k) > 0 && k <= panelColumns && lwork >= vectors && len(work) >= lwork {
+			l.Dorm2r(s, tA, m, n, k, a, lda, tau, c, ldc, work)
+			lwork = -1 // sets work[0]
+		}
 		l.Implementation.Dormqr(s, tA, m, n, k, a, lda, tau, c, ldc, work, lwork)
 		return
 	}

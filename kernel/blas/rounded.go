@@ -99,3 +99,95 @@ func (l Lapack) Dlaev2(a, b, c float64) (rt1, rt2, cs1, sn1 float64) {
 	}
 	return rt1, rt2, cs1, sn1
 }
+
+// Dlas2 returns the smaller and the larger singular value of [f g; 0 h].
+func (Lapack) Dlas2(f, g, h float64) (smaller, larger float64) {
+	f, g, h = math.Abs(f), math.Abs(g), math.Abs(h)
+	least, most := min(f, h), max(f, h)
+	switch {
+	case most == 0:
+		return 0, g
+	case least == 0:
+		ratio := min(most, g) / max(most, g)
+		return 0, max(most, g) * math.Sqrt(1+float64(ratio*ratio))
+	}
+	sum, difference := 1+least/most, (most-least)/most
+	if g < most {
+		ratio := float64((g / most) * (g / most))
+		c := 2 / (math.Sqrt(float64(sum*sum)+ratio) + math.Sqrt(float64(difference*difference)+ratio))
+		return least * c, most / c
+	}
+	ratio := most / g
+	if ratio == 0 { // it has underflown
+		return least * most / g, g
+	}
+	sum, difference = sum*ratio, difference*ratio
+	c := 1 / (math.Sqrt(1+float64(sum*sum)) + math.Sqrt(1+float64(difference*difference)))
+	return 2 * float64(least*c) * ratio, g / (c + c)
+}
+
+// Dlasv2 returns the smaller and the larger singular value of [f g; 0 h], with signs, the right singular
+// vector (csr, snr) and the left singular vector (csl, snl) of the larger value.
+func (Lapack) Dlasv2(f, g, h float64) (smaller, larger, snr, csr, snl, csl float64) {
+	top, low := f, h // the diagonal, the larger entry first
+	swapped := math.Abs(h) > math.Abs(f)
+	if swapped {
+		top, low = h, f
+	}
+	t, l, beside := math.Abs(top), math.Abs(low), math.Abs(g)
+	switch {
+	case beside == 0:
+		smaller, larger = l, t
+		csl, csr = 1, 1
+	case beside > t && t/beside < 0x1p-53:
+		larger, smaller = beside, t/beside*l
+		if l > 1 {
+			smaller = t / (beside / l)
+		}
+		csl, snl, snr, csr = 1, low/g, 1, top/g
+	default:
+		smaller, larger, snr, csr, snl, csl = ofTwo(top, g, low)
+	}
+	if swapped {
+		csl, snl, csr, snr = snr, csr, snl, csl
+	}
+	sign := math.Copysign(1, csr) * math.Copysign(1, csl) * math.Copysign(1, f)
+	switch {
+	case beside != 0 && beside > t:
+		sign = math.Copysign(1, snr) * math.Copysign(1, csl) * math.Copysign(1, g)
+	case swapped:
+		sign = math.Copysign(1, snr) * math.Copysign(1, snl) * math.Copysign(1, h)
+	}
+	larger = math.Copysign(larger, sign)
+	smaller = math.Copysign(smaller, sign*math.Copysign(1, f)*math.Copysign(1, h))
+	return smaller, larger, snr, csr, snl, csl
+}
+
+// ofTwo is Dlasv2, without signs of values, for |f| >= |h| and g that is neither zero nor so large that f
+// does not count beside it.
+func ofTwo(f, g, h float64) (smaller, larger, snr, csr, snl, csl float64) {
+	size, apart := math.Abs(f), math.Abs(f)-math.Abs(h)
+	l, m := apart/size, g/f
+	if apart == size { // or h is infinite
+		l = 1
+	}
+	s, r := hypot(2-l, m), math.Abs(m)
+	if l != 0 {
+		r = hypot(l, m)
+	}
+	a := float64(0.5 * (s + r))
+	var t float64
+	switch {
+	case m != 0:
+		t = (m/(s+(2-l)) + m/(r+l)) * (1 + a)
+	case l == 0:
+		t = math.Copysign(2, f) * math.Copysign(1, g)
+	default:
+		t = g/math.Copysign(apart, f) + m/(2-l)
+	}
+	length := hypot(t, 2)
+	csr, snr = 2/length, t/length
+	csl = (csr + float64(snr*m)) / a
+	snl = h / f * snr / a
+	return math.Abs(h) / a, size * a, snr, csr, snl, csl
+}

@@ -48,6 +48,13 @@ func TestScalars(t *testing.T) {
 		same("Dlae2", list(got, second), list(want, other), a, b, c)
 		r1, r2, cs, sn := ours.Dlaev2(a, b, c)
 		w1, w2, wcs, wsn := theirs.Dlaev2(a, b, c)
+		got, second = ours.Dlas2(a, b, c)
+		want, other = theirs.Dlas2(a, b, c)
+		same("Dlas2", list(got, second), list(want, other), a, b, c)
+		var of, from [6]float64
+		of[0], of[1], of[2], of[3], of[4], of[5] = ours.Dlasv2(a, b, c)
+		from[0], from[1], from[2], from[3], from[4], from[5] = theirs.Dlasv2(a, b, c)
+		same("Dlasv2", of[:], from[:], a, b, c)
 		same("Dlaev2", list(r1, r2, cs, sn), list(w1, w2, wcs, wsn), a, b, c)
 	}
 	inf, nan := math.Inf(1), math.NaN()

@@ -40,7 +40,7 @@ func (l Lapack) Dgesvd(
 	values := d.u.Cols == 0 && d.vt.Rows == 0
 	few := !vectorized() && d.q <= panelColumns
 	if values {
-		few = few || !vectorized() && d.q <= oneByOne || d.q < fewSingularVectors && !d.tall()
+		few = few || !vectorized() && d.q <= oneByOne || d.q < fewSingularValues && !d.tall()
 	}
 	if few {
 		return l.Implementation.Dgesvd(jobU, jobVT, m, n, a, lda, s, u, ldu, vt, ldvt, work, lwork)

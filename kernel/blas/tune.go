@@ -126,9 +126,9 @@ const (
 	complexOrder, complexBand = 48, 16
 	// fewForNorms is the number of columns below which gonum needs no more time. Cholesky.
 	fewForNorms = 16
-	// fewEigenvectors, fewEigenvalues and fewSingularVectors are the orders below which gonum's
-	// rotations, or reductions, need no more time. EigenSym, SVD.
-	fewEigenvectors, fewEigenvalues, fewSingularVectors = 24, 20, 12
+	// fewSingularVectors and fewSingularValues are the orders below which gonum's rotations, or reductions,
+	// need no more time. SVD.
+	fewSingularVectors, fewSingularValues = 3, 12
 )
 
 // A tuning has the sizes that decide on speed only, for a tier and the caches of a processor.

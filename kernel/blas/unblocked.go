@@ -1,0 +1,318 @@
+package blas
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/blas"
+)
+
+// Forms of LAPACK's routines for few reflectors, and for small matrices, as gonum computes them, over
+// Implementation whatever is registered with gonum. gonum's own have other bits on arm64, as they call
+// math.Hypot. Arguments that are wrong are gonum's to refuse.
+
+// Dlarfg computes the reflection I - tau v v' that leaves only the first entry of (alpha, x), beta. It
+// overwrites x by v behind its first entry, which is 1.
+func (l Lapack) Dlarfg(n int, alpha float64, x []float64, incX int) (beta, tau float64) {
+	const smallest = 0x1p-969 // whose inverse times the rounding error is a number
+	if n <= 1 || incX <= 0 || !holds(x, n-1, incX) {
+		return l.Implementation.Dlarfg(n, alpha, x, incX)
+	}
+	var i Implementation
+	norm := i.Dnrm2(n-1, x, incX)
+	if norm == 0 {
+		return alpha, 0
+	}
+	beta = -math.Copysign(hypot(alpha, norm), alpha)
+	times := 0
+	for ; math.Abs(beta) < smallest; times++ {
+		i.Dscal(n-1, 1/smallest, x, incX)
+		beta /= smallest
+		alpha /= smallest
+	}
+	if times > 0 {
+		beta = -math.Copysign(hypot(alpha, i.Dnrm2(n-1, x, incX)), alpha)
+	}
+	tau = (beta - alpha) / beta
+	i.Dscal(n-1, 1/(alpha-beta), x, incX)
+	for range times {
+		beta *= smallest
+	}
+	return beta, tau
+}
+
+// Dlarf overwrites the m x n matrix C by H C or C H for the reflection H = I - tau v v'.
+func (l Lapack) Dlarf(
+	s blas.Side, m, n int, v []float64, incV int, tau float64, c []float64, ldc int, work []float64,
+) {
+	length, others := m, n
+	if s == blas.Right {
+		length, others = n, m
+	}
+	if !isSide(s) || m <= 0 || n <= 0 || !holds(v, length, incV) || !inside(c, m, n, ldc) || len(work) < others {
+		l.Implementation.Dlarf(s, m, n, v, incV, tau, c, ldc, work)
+		return
+	}
+	if tau == 0 {
+		return
+	}
+	at := max(0, incV) * (length - 1)
+	for length > 0 && v[at] == 0 { // zeros at the end of v
+		length--
+		at -= incV
+	}
+	var i Implementation
+	switch {
+	case length == 0:
+	case s == blas.Left:
+		if n = l.Iladlc(length, n, c, ldc) + 1; n > 0 {
+			i.Dgemv(blas.Trans, length, n, 1, c, ldc, v, incV, 0, work, 1)
+			i.Dger(length, n, -tau, v, incV, work, 1, c, ldc)
+		}
+	default:
+		if m = l.Iladlr(m, length, c, ldc) + 1; m > 0 {
+			i.Dgemv(blas.NoTrans, m, length, 1, c, ldc, v, incV, 0, work, 1)
+			i.Dger(m, length, -tau, work, 1, v, incV, c, ldc)
+		}
+	}
+}
+
+// reflect is Dlarf for the vector v whose first entry is 1, in place of the number in memory.
+func (l Lapack) reflect(
+	s blas.Side, m, n int, v []float64, incV int, tau float64, c []float64, ldc int, work []float64,
+) {
+	entry := v[0]
+	v[0] = 1
+	l.Dlarf(s, m, n, v, incV, tau, c, ldc, work)
+	v[0] = entry
+}
+
+// Dgeqr2 is Dgeqrf, one reflector after the other.
+func (l Lapack) Dgeqr2(m, n int, a []float64, lda int, tau, work []float64) {
+	k := min(m, n)
+	if k <= 0 || !inside(a, m, n, lda) || len(tau) != k || len(work) < n {
+		l.Implementation.Dgeqr2(m, n, a, lda, tau, work)
+		return
+	}
+	for i := range k {
+		v := a[i*(lda+1):]
+		v[0], tau[i] = l.Dlarfg(m-i, v[0], a[min(i+1, m-1)*lda+i:], lda)
+		if i < n-1 {
+			l.reflect(blas.Left, m-i, n-i-1, v, lda, tau[i], v[1:], lda, work)
+		}
+	}
+}
+
+// Dgelq2 is Dgelqf, one reflector after the other.
+func (l Lapack) Dgelq2(m, n int, a []float64, lda int, tau, work []float64) {
+	k := min(m, n)
+	if k <= 0 || !inside(a, m, n, lda) || len(tau) < k || len(work) < m {
+		l.Implementation.Dgelq2(m, n, a, lda, tau, work)
+		return
+	}
+	for i := range k {
+		v := a[i*(lda+1):]
+		v[0], tau[i] = l.Dlarfg(n-i, v[0], a[i*lda+min(i+1, n-1):], 1)
+		if i < m-1 {
+			l.reflect(blas.Right, m-i-1, n-i, v, 1, tau[i], v[lda:], lda, work)
+		}
+	}
+}
+
+// Dorg2r is Dorgqr, one reflector after the other.
+func (l Lapack) Dorg2r(m, n, k int, a []float64, lda int, tau, work []float64) {
+	if n <= 0 || n > m || k < 0 || k > n || !inside(a, m, n, lda) || len(tau) != k || len(work) < n {
+		l.Implementation.Dorg2r(m, n, k, a, lda, tau, work)
+		return
+	}
+	for i := range m {
+		clear(a[i*lda+k : i*lda+n])
+		if i >= k && i < n {
+			a[i*(lda+1)] = 1
+		}
+	}
+	for i := k - 1; i >= 0; i-- {
+		v := a[i*(lda+1):]
+		if i < n-1 {
+			v[0] = 1
+			l.Dlarf(blas.Left, m-i, n-i-1, v, lda, tau[i], v[1:], lda, work)
+		}
+		if i < m-1 {
+			Implementation{}.Dscal(m-i-1, -tau[i], v[lda:], lda)
+		}
+		v[0] = 1 - tau[i]
+		for j := range i {
+			a[j*lda+i] = 0
+		}
+	}
+}
+
+// Dorgl2 is Dorglq, one reflector after the other.
+func (l Lapack) Dorgl2(m, n, k int, a []float64, lda int, tau, work []float64) {
+	if m <= 0 || m > n || k < 0 || k > m || !inside(a, m, n, lda) || len(tau) < k || len(work) < m {
+		l.Implementation.Dorgl2(m, n, k, a, lda, tau, work)
+		return
+	}
+	for i := k; i < m; i++ {
+		clear(a[i*lda:][:n])
+		a[i*(lda+1)] = 1
+	}
+	for i := k - 1; i >= 0; i-- {
+		v := a[i*(lda+1):]
+		if i < n-1 {
+			if i < m-1 {
+				v[0] = 1
+				l.Dlarf(blas.Right, m-i-1, n-i, v, 1, tau[i], v[lda:], lda, work)
+			}
+			Implementation{}.Dscal(n-i-1, -tau[i], v[1:], 1)
+		}
+		v[0] = 1 - tau[i]
+		clear(a[i*lda:][:i])
+	}
+}
+
+// Dorm2r is Dormqr, one reflector after the other.
+func (l Lapack) Dorm2r(
+	s blas.Side, t blas.Transpose, m, n, k int, a []float64, lda int, tau, c []float64, ldc int, work []float64,
+) {
+	length, others := m, n
+	if s == blas.Right {
+		length, others = n, m
+	}
+	sound := isSide(s) && (t == blas.NoTrans || t == blas.Trans) && min(m, n, k) > 0 && k <= length && len(tau) == k
+	if !sound || !inside(a, length, k, lda) || !inside(c, m, n, ldc) || len(work) < others {
+		l.Implementation.Dorm2r(s, t, m, n, k, a, lda, tau, c, ldc, work)
+		return
+	}
+	l.applyEach(s, (s == blas.Left) == (t == blas.Trans), m, n, orthogonal{a: a, lda: lda, tau: tau, k: k}, c, ldc, work)
+}
+
+// Dorml2 is Dormlq, one reflector after the other.
+func (l Lapack) Dorml2(
+	s blas.Side, t blas.Transpose, m, n, k int, a []float64, lda int, tau, c []float64, ldc int, work []float64,
+) {
+	length, others := m, n
+	if s == blas.Right {
+		length, others = n, m
+	}
+	sound := isSide(s) && (t == blas.NoTrans || t == blas.Trans) && min(m, n, k) > 0 && k <= length && len(tau) >= k
+	if !sound || !inside(a, k, length, lda) || !inside(c, m, n, ldc) || len(work) < others {
+		l.Implementation.Dorml2(s, t, m, n, k, a, lda, tau, c, ldc, work)
+		return
+	}
+	q := orthogonal{a: a, lda: lda, tau: tau, k: k, byRows: true}
+	l.applyEach(s, (s == blas.Left) == (t == blas.NoTrans), m, n, q, c, ldc, work)
+}
+
+// applyEach applies the reflectors of q to the m x n matrix C, the first or the last one first.
+func (l Lapack) applyEach(
+	s blas.Side, ascending bool, m, n int, q orthogonal, c []float64, ldc int, work []float64,
+) {
+	inc := q.lda
+	if q.byRows {
+		inc = 1
+	}
+	for step := range q.k {
+		i := step
+		if !ascending {
+			i = q.k - 1 - step
+		}
+		v := q.a[i*(q.lda+1):]
+		if s == blas.Left {
+			l.reflect(s, m-i, n, v, inc, q.tau[i], c[i*ldc:], ldc, work)
+		} else {
+			l.reflect(s, m, n-i, v, inc, q.tau[i], c[i:], ldc, work)
+		}
+	}
+}
+
+// Dgebd2 is Dgebrd, one reflector after the other.
+func (l Lapack) Dgebd2(m, n int, a []float64, lda int, d, e, tauQ, tauP, work []float64) {
+	k := min(m, n)
+	if k <= 0 || !inside(a, m, n, lda) || len(work) < max(m, n) ||
+		min(len(d), len(e)+1, len(tauQ), len(tauP)) < k {
+		l.Implementation.Dgebd2(m, n, a, lda, d, e, tauQ, tauP, work)
+		return
+	}
+	for i := range k {
+		v := a[i*(lda+1):]
+		switch {
+		case m >= n:
+			v[0], tauQ[i] = l.Dlarfg(m-i, v[0], a[min(i+1, m-1)*lda+i:], lda)
+			d[i], tauP[i] = v[0], 0
+			if i == n-1 {
+				continue
+			}
+			l.reflect(blas.Left, m-i, n-i-1, v, lda, tauQ[i], v[1:], lda, work)
+			v[1], tauP[i] = l.Dlarfg(n-i-1, v[1], a[i*lda+min(i+2, n-1):], 1)
+			e[i] = v[1]
+			if i < m-1 {
+				l.reflect(blas.Right, m-i-1, n-i-1, v[1:], 1, tauP[i], v[lda+1:], lda, work)
+			}
+		default:
+			v[0], tauP[i] = l.Dlarfg(n-i, v[0], a[i*lda+min(i+1, n-1):], 1)
+			d[i], tauQ[i] = v[0], 0
+			if i == m-1 {
+				continue
+			}
+			l.reflect(blas.Right, m-i-1, n-i, v, 1, tauP[i], v[lda:], lda, work)
+			w := v[lda:]
+			w[0], tauQ[i] = l.Dlarfg(m-i-1, w[0], a[min(i+2, m-1)*lda+i:], lda)
+			e[i] = w[0]
+			l.reflect(blas.Left, m-i-1, n-i-1, w, lda, tauQ[i], w[1:], lda, work)
+		}
+	}
+}
+
+// Dgebrd reduces an m x n matrix A to the bidiagonal matrix Q'A P, upper if m >= n and else lower.
+//
+// On return d holds its diagonal and e the entries next to it, a the reflectors whose products are Q and P,
+// tauQ and tauP their factors, and work[0] the best length of work.
+func (l Lapack) Dgebrd(m, n int, a []float64, lda int, d, e, tauQ, tauP, work []float64, lwork int) {
+	k := min(m, n)
+	if k <= 0 || k > oneByOne || lwork < max(m, n) || len(work) < lwork || !inside(a, m, n, lda) ||
+		min(len(d), len(e)+1, len(tauQ), len(tauP)) < k {
+		l.Implementation.Dgebrd(m, n, a, lda, d, e, tauQ, tauP, work, lwork)
+		return
+	}
+	l.Dgebd2(m, n, a, lda, d, e, tauQ, tauP, work)
+	l.Implementation.Dgebrd(m, n, a, lda, d, e, tauQ, tauP, work, -1) // sets work[0]
+}
+
+// Dpotf2 is Dpotrf, one column after the other.
+func (l Lapack) Dpotf2(ul blas.Uplo, n int, a []float64, lda int) (ok bool) {
+	if !isTriangle(ul) || n <= 0 || !inside(a, n, n, lda) {
+		return l.Implementation.Dpotf2(ul, n, a, lda)
+	}
+	var i Implementation
+	for j := range n {
+		column, inc := a[j:], lda // of U, or row j of L
+		if ul == blas.Lower {
+			column, inc = a[j*lda:], 1
+		}
+		v := a[j*(lda+1):]
+		square := v[0]
+		if j > 0 {
+			square -= i.Ddot(j, column, inc, column, inc)
+		}
+		if !(square > 0) {
+			v[0] = square
+			return false
+		}
+		v[0] = math.Sqrt(square)
+		rest := n - j - 1
+		switch {
+		case rest == 0:
+		case ul == blas.Upper:
+			if j > 0 {
+				i.Dgemv(blas.Trans, j, rest, -1, a[j+1:], lda, column, lda, 1, v[1:], 1)
+			}
+			i.Dscal(rest, 1/v[0], v[1:], 1)
+		default:
+			if j > 0 {
+				i.Dgemv(blas.NoTrans, rest, j, -1, a[(j+1)*lda:], lda, column, 1, 1, v[lda:], lda)
+			}
+			i.Dscal(rest, 1/v[0], v[lda:], lda)
+		}
+	}
+	return true
+}
