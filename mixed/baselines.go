@@ -313,7 +313,7 @@ func (s *scorer) sum(ctx context.Context) ([]float64, error) {
 		sums = make([]float64, size)
 	case g != nil && s.cut.Load():
 		sums = make([]float64, size)
-		g.tell(true, "The errors of this owner are in no total: some are larger than %.0e deviations.", farthestError)
+		g.note(true, "The errors of this owner are in no total: some are larger than %.0e deviations.", farthestError)
 	case g != nil: // a sum of absolute errors bends at every row, and shows its target
 		for i := range s.methods {
 			sums[i*scoreSize+2], sums[i*scoreSize+7] = 0, 0

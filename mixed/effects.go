@@ -167,7 +167,7 @@ func (e *effectEstimator) spread(term string, first, n int) Effect {
 	return e.rooted(out, 1)
 }
 
-// rooted returns an effect of mean squares as that of their roots, times a unit.
+// rooted converts an effect in mean squares into one in root mean squares, times a unit.
 func (e *effectEstimator) rooted(out Effect, unit float64) Effect {
 	out.Estimate = float64(unit * math.Sqrt(out.Estimate))
 	out.StandardError = unit * math.Sqrt(out.StandardError)

@@ -103,7 +103,7 @@ func (f *fitter) conclude(ctx context.Context, chosen *choice, report *Report) (
 	if err := f.findOutliers(ctx, chosen); err != nil {
 		return nil, err
 	}
-	if err := f.lookWithout(ctx, chosen); err != nil {
+	if err := f.setGrowth(ctx, chosen); err != nil {
 		return nil, err
 	}
 	if f.form == nil {
@@ -257,9 +257,8 @@ func (s *stats) goodness(m *meanPosterior, chosen *choice) Goodness {
 // weakCurve is the least prior standard deviation of a curve's mean among the effects.
 const weakCurve = 0.3
 
-// effects returns the mean with a flat prior in place of the one that shrinks it, so that its covariance
-// has all uncertainty: linear columns have a prior of 30 target deviations, those of curves at least
-// weakCurve.
+// effects returns the mean under a nearly flat prior, so that its covariance has all uncertainty. The prior
+// deviation is 30 target deviations for linear columns, and at least weakCurve for columns of curves.
 func (f *fitter) effects(chosen *choice, m *meanPosterior) (*Estimate, error) {
 	s := chosen.s
 	if s.design.Axes != nil {

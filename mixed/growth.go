@@ -96,10 +96,10 @@ func (list withouts) growth() (level, slope float64) {
 	return at.Level, at.Slope
 }
 
-// lookWithout predicts the training rows of this owner without themselves, and sets how the noise changes
-// with the prediction. A fit to all rows follows the judged form. Several owners have one noise for all
+// setGrowth predicts the training rows of this owner without themselves, and sets how the noise changes with
+// the prediction. A fit to all rows follows the judged form. Several owners have one noise for all
 // predictions: sums over errors of single rows would show rows to a member that lies.
-func (f *fitter) lookWithout(ctx context.Context, chosen *choice) (err error) {
+func (f *fitter) setGrowth(ctx context.Context, chosen *choice) (err error) {
 	if f.without, err = f.predictWithout(ctx, chosen); err != nil {
 		return err
 	}

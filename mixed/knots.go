@@ -17,17 +17,17 @@ const (
 
 // A fineness bounds the search for knots by counts of rows.
 type fineness struct {
-	fewRows  float64 // an interval of at most that number of rows is not divided
-	fewShare float64 // nor one with this share of all rows
-	sums     int     // at most
-	beyond   float64 // rows outside of each outer knot
-	leastOut float64 // share of rows outside, at least and
-	mostOut  float64 // at most
+	undivided      float64 // rows of an interval that is not divided any more
+	undividedShare float64 // the same as a share of all rows
+	sums           int     // at most
+	beyond         float64 // rows outside of each outer knot
+	leastOut       float64 // share of rows outside, at least and
+	mostOut        float64 // at most
 }
 
 var (
-	fine   = fineness{fewRows: 5, fewShare: .02, sums: 8, beyond: .5, mostOut: .5}
-	coarse = fineness{fewRows: 20, fewShare: .02, sums: 6, beyond: 10, leastOut: .01, mostOut: .1}
+	fine   = fineness{undivided: 5, undividedShare: .02, sums: 8, beyond: .5, mostOut: .5}
+	coarse = fineness{undivided: 20, undividedShare: .02, sums: 6, beyond: 10, leastOut: .01, mostOut: .1}
 )
 
 // A knot is a quantile of a column between two edges; below counts the rows at or below each.
@@ -135,7 +135,7 @@ func (r *rows) narrow(ctx context.Context, list []*knot, look *fineness) error {
 }
 
 // most returns the number of rows of an interval that is not divided.
-func (f *fineness) most(r *rows) float64 { return max(f.fewRows, f.fewShare*r.tasks.rows) }
+func (f *fineness) most(r *rows) float64 { return max(f.undivided, f.undividedShare*r.tasks.rows) }
 
 // countBelow returns, for the three places in the interval of every knot, the number of training rows with a
 // value at or below.

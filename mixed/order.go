@@ -79,7 +79,7 @@ func (l *rowList) compare(a, b int) int {
 // of returns the rows of a task.
 func (l *rowList) of(task int) []int32 { return l.order[l.start[task]:l.end[task]] }
 
-// only returns the rows that count in the same order.
+// only returns the rows that counts accepts, in their order.
 func (l *rowList) only(counts func(row int) bool) *rowList {
 	out := *l
 	out.order, out.list = nil, nil

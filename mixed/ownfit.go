@@ -94,7 +94,7 @@ func (t *ownedTable) compare(ctx context.Context) (*OwnFit, error) {
 		}
 	}
 	out.Own = theirs.Errors(alone.unit)
-	out.compare(ours.Squares, theirs.Squares*ratio*ratio, ours.Rows*exactNoise, c, squares)
+	out.setGain(ours.Squares, theirs.Squares*ratio*ratio, ours.Rows*exactNoise, c, squares)
 	return out, nil
 }
 
@@ -119,9 +119,9 @@ func (f *fitter) predictAlone(ctx context.Context, chosen *choice) (err error) {
 	return err
 }
 
-// compare sets the gain and the text from sums of squares of the shared model and of the owner's fit; sums of
-// at most exact belong to exact predictions.
-func (f *OwnFit) compare(ours, other, exact float64, c comparison, squares float64) {
+// setGain sets the gain and the text from sums of squares of the shared model and of the owner's fit; sums
+// of at most exact belong to exact predictions.
+func (f *OwnFit) setGain(ours, other, exact float64, c comparison, squares float64) {
 	if ours <= exact && other <= exact {
 		f.Text = "Both the shared model and the owner's own fit predict the held-out rows of this owner exactly."
 		return

@@ -122,7 +122,7 @@ func TestOwnFitWords(t *testing.T) {
 			share.product, share.square, squares = 0, 4*share.square, 4*squares
 		}
 		f := &OwnFit{Own: Errors{RMSE: math.Sqrt(c.other)}, Shared: Errors{RMSE: math.Sqrt(c.ours)}}
-		f.compare(c.ours, c.other, 1e-12, share, squares)
+		f.setGain(c.ours, c.other, 1e-12, share, squares)
 		check.FailIf(t, !strings.Contains(f.Text, c.words), "%s: %q", name, f.Text)
 	}
 }

@@ -248,7 +248,7 @@ func (r *rows) periods(ctx context.Context, d *Design, features []int) (list []P
 		}
 	}
 	if why != "" {
-		r.guard.tell(true, "This owner voted against effects of the values of columns: %s", why)
+		r.guard.note(true, "This owner voted against effects of the values of columns: %s", why)
 	} else if err := r.againstShown(ctx, d, open, against); err != nil {
 		return nil, err
 	}
@@ -308,7 +308,7 @@ func (r *rows) againstShown(ctx context.Context, d *Design, open []sharing, agai
 		const against = "This owner voted against effects of the values of some column: together with other " +
 			"columns they would show own rows. Check columns that follow from others in nearly all rows " +
 			"(--least-level)."
-		r.guard.tell(true, against)
+		r.guard.note(true, against)
 	}
 	return nil
 }
@@ -343,7 +343,7 @@ func (g *guard) tellAgainst(s *sharing, most int, name string) {
 		const format = "This owner voted against effects of the values of %q: some values have fewer than %d " +
 			"own rows " +
 			"(--least-level)."
-		g.tell(!g.Strict && s.against(g), format, name, g.LeastLevel)
+		g.note(!g.Strict && s.against(g), format, name, g.LeastLevel)
 	}
 }
 

@@ -83,7 +83,7 @@ const repolish = 2
 func (f *fitter) follow(ctx context.Context) (*choice, error) {
 	form := f.form
 	if f.plain.design.Axes != nil || form.chosen.s.design.Axes != nil {
-		return f.followAnew(ctx)
+		return f.followOnAxes(ctx)
 	}
 	f.track.stage(Stages[1], 0, 0)
 	if err := f.plain.hold(ctx); err != nil {
@@ -154,9 +154,9 @@ func (f *fitter) samePeriods(ctx context.Context, s *stats) (*stats, error) {
 	return s.withPeriods(ctx, list)
 }
 
-// followAnew is follow where one of the designs has axes. The designs then have other columns, so
+// followOnAxes is follow where one of the designs has axes. The designs then have other columns, so
 // optimisation at the judged rank begins again.
-func (f *fitter) followAnew(ctx context.Context) (*choice, error) {
+func (f *fitter) followOnAxes(ctx context.Context) (*choice, error) {
 	f.Rank = &f.form.chosen.Rank
 	chosen, err := f.choose(ctx)
 	if err == nil && !f.CommonNoise {

@@ -2,15 +2,15 @@ package mixed
 
 import "fmt"
 
-// tell keeps a sentence about this owner for its report.
-func (g *guard) tell(when bool, format string, args ...any) {
+// note keeps a sentence about this owner for its report.
+func (g *guard) note(when bool, format string, args ...any) {
 	if when {
 		g.did = append(g.did, g.rows.in.about(fmt.Sprintf(format, args...)))
 	}
 }
 
-// tellAll keeps a sentence about all owners for the report of this one.
-func (g *guard) tellAll(format string, args ...any) {
+// noteAll keeps a sentence about all owners for the report of this one.
+func (g *guard) noteAll(format string, args ...any) {
 	g.did = append(g.did, fmt.Sprintf(format, args...))
 }
 
@@ -28,7 +28,7 @@ func (g *guard) describe() {
 	g.silent = n > 0 && n < leastHeldOut
 	const silent = "The errors of this owner are in no total: %d held-out rows are fewer than %d. " +
 		"Hold out more (--holdout)."
-	g.tell(g.silent, silent, n, leastHeldOut)
+	g.note(g.silent, silent, n, leastHeldOut)
 	tasks, rows := 0, 0
 	for k, left := range g.left {
 		if left {
@@ -38,13 +38,13 @@ func (g *guard) describe() {
 	}
 	const small = "%d training rows of %d small tasks are in no total; these tasks have coefficients all the same. " +
 		"Larger tasks, more small ones, fewer columns, or a lower --least-small would change that."
-	g.tell(tasks > 0, small, rows, tasks)
+	g.note(tasks > 0, small, rows, tasks)
 	const far = "%d training rows are in no total, and in no task: they are far from the predictions of the other " +
 		"own rows, which are predicted better without them. Check their targets (--least-level)."
-	g.tell(g.farRows > 0, far, g.farRows)
+	g.note(g.farRows > 0, far, g.farRows)
 	const shown = "%d training rows are in no total, and in no task: a combination of columns would show them. " +
 		"Check their values, or drop columns that follow from others (--least-level)."
-	g.tell(g.exposedRows > 0, shown, g.exposedRows)
+	g.note(g.exposedRows > 0, shown, g.exposedRows)
 	t := g.rows.in.Table
 	schema := t.Schema()
 	for i := range g.codes {
@@ -61,7 +61,7 @@ func (g *guard) describe() {
 			as = fmt.Sprintf("%q", levels[c.usual])
 		}
 		const rare = "Levels of %q with few own rows count as %s (--least-level): %s."
-		g.tell(len(hidden) > 0, rare, c.column, as, names(hidden))
+		g.note(len(hidden) > 0, rare, c.column, as, names(hidden))
 	}
 	var constant []string
 	for j, name := range g.rows.schema.Features() {
@@ -70,10 +70,10 @@ func (g *guard) describe() {
 		}
 	}
 	const steady = "Columns with one value in nearly all own rows count as constant (--least-level): %s."
-	g.tell(constant != nil, steady, names(constant))
+	g.note(constant != nil, steady, names(constant))
 	features := g.rows.schema.Features()
 	for _, t := range g.twins {
 		const format = "Column %q counts as %q: they differ in %d own rows (--least-level)."
-		g.tell(true, format, features[t.column], features[t.of], t.rows)
+		g.note(true, format, features[t.column], features[t.of], t.rows)
 	}
 }

@@ -23,8 +23,8 @@ func (g *guard) tellFewKnots() {
 	own := len(g.counted())
 	const format = "This owner voted for curves with %d knots in place of %d, which need %d training rows " +
 		"(--least-rows): it has %d."
-	g.tell(own < g.needed, format, fewKnots, knots, g.needed, own)
-	g.tellAll("Curves have %d knots: some owner has too few rows for more.", fewKnots)
+	g.note(own < g.needed, format, fewKnots, knots, g.needed, own)
+	g.noteAll("Curves have %d knots: some owner has too few rows for more.", fewKnots)
 }
 
 // voteOnCurves removes the curves against which an owner votes from a design, in two sums. The first is about
@@ -42,7 +42,7 @@ func (g *guard) voteOnCurves(ctx context.Context, d *Design) error {
 			against[i] = 1
 			const format = "This owner voted against the curve of %q: fewer than %d own rows (--least-level) lie " +
 				"where it can bend alone."
-			g.tell(!g.Strict, format, features[c.Feature], g.LeastLevel)
+			g.note(!g.Strict, format, features[c.Feature], g.LeastLevel)
 		}
 	}
 	if err := g.vote(ctx, "owners against a curve", against); err != nil {
@@ -55,7 +55,7 @@ func (g *guard) voteOnCurves(ctx context.Context, d *Design) error {
 		}
 	}
 	if out := len(d.Curves) - len(kept); out > 0 {
-		g.tellAll("%d of %d curves were left out: some owner voted against them.", out, len(d.Curves))
+		g.noteAll("%d of %d curves were left out: some owner voted against them.", out, len(d.Curves))
 	}
 	d.Curves = kept
 	if len(kept) == 0 {
@@ -64,13 +64,13 @@ func (g *guard) voteOnCurves(ctx context.Context, d *Design) error {
 	all := []float64{0}
 	if why := g.tooFewRows(d.Width()); why != "" {
 		all[0] = 1
-		g.tell(true, "This owner voted against curves: %s", why)
+		g.note(true, "This owner voted against curves: %s", why)
 	}
 	if err := g.vote(ctx, "owners against curves", all); err != nil {
 		return err
 	}
 	if all[0] > 0 {
-		g.tellAll("Curves were left out: some owner has too few rows for them.")
+		g.noteAll("Curves were left out: some owner has too few rows for them.")
 		d.Curves = nil
 	}
 	return nil
@@ -87,13 +87,13 @@ func (g *guard) voteOnColumns(ctx context.Context, d *Design) error {
 		return err
 	}
 	votes := []float64{map[bool]float64{true: 1}[shows]}
-	g.tell(shows, "This owner voted against curves: together with other columns they would show own rows. "+
+	g.note(shows, "This owner voted against curves: together with other columns they would show own rows. "+
 		"Check columns that follow from others in nearly all rows (--least-level).")
 	if err := g.vote(ctx, "owners whose rows curves would show", votes); err != nil {
 		return err
 	}
 	if votes[0] > 0 {
-		g.tellAll("Curves were left out: they would show rows of some owner.")
+		g.noteAll("Curves were left out: they would show rows of some owner.")
 		d.Curves = nil
 	}
 	return nil

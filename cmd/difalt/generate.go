@@ -98,7 +98,7 @@ func generated() (map[string]atomicfile.Content, error) {
 	return files, pages(root)
 }
 
-// built returns the time of the commit that the program was built from, nil if it does not know it. The pages
+// built returns the time of the commit that the program was built from, nil if that is unknown. The pages
 // have this time, so that their bytes depend on the commit and not on the day.
 func built() *time.Time {
 	info, ok := debug.ReadBuildInfo()

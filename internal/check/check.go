@@ -57,7 +57,7 @@ func Loopback(t testing.TB) string {
 const longest = 5 * time.Minute
 
 // Limit ends the test program if the test does not end: the message names the test and shows where all
-// goroutines are, which a limit of the whole program would leave to a search.
+// goroutines are. A limit of the whole program would not name the test.
 func Limit(t testing.TB) {
 	if _, ok := t.(*testing.T); !ok {
 		return // a benchmark or a fuzz target may take any time

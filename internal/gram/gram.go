@@ -38,7 +38,7 @@ func New(r int) *Matrix {
 }
 
 // eigenvectors sets Values to the eigenvalues of the symmetric matrix in vectors, and vectors to its
-// eigenvectors. It is not that of lapack64, which has other bits on other processors.
+// eigenvectors. lapack64 has other bits on other processors.
 func (c *Matrix) eigenvectors(work []float64, lwork int) {
 	r := len(c.Values)
 	blas.Lapack{}.Dsyev(lapack.EVCompute, gblas.Upper, r, c.vectors, r, c.Values, work, lwork)

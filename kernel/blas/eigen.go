@@ -91,7 +91,7 @@ func moderate(size float64) bool { return size > 0x1p-480 && size < 0x1p480 }
 
 // diagonalize overwrites the diagonal d of a tridiagonal matrix, with e beside it, by its eigenvalues, and
 // rotates the rows with it. It takes implicit QL steps (Dubrulle, Martin and Wilkinson 1968). It returns
-// false if one of them is not found.
+// false if an eigenvalue is not found.
 func (v *turned) diagonalize(d, e []float64) bool {
 	const mostSteps = 60 // for one eigenvalue; two are usual
 	size := 0.0

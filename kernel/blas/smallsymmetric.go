@@ -222,7 +222,7 @@ func (s *smallSymmetric) step(l, m int) {
 			r = hypot(f, g)
 		}
 		e[i+1] = r
-		if r == 0 { // it has fallen in two there
+		if r == 0 { // the matrix splits there
 			d[i+1] -= p
 			e[m] = 0
 			return

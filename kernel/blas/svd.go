@@ -69,7 +69,8 @@ func (d *svd) vectors(j lapack.SVDJob, all int) int {
 	return -1
 }
 
-// valid reports whether a call computes something, and is not for gonum to refuse.
+// valid reports whether the arguments are valid and there is something to compute. gonum refuses invalid
+// ones.
 func (d *svd) valid(a []float64, lda int, work []float64, lwork int) bool {
 	m, n, u, vt := d.u.Rows, d.vt.Cols, &d.u, &d.vt
 	if d.q <= 0 || lwork < max(3*d.q+d.p, 5*d.q) || len(work) < lwork || !inside(a, m, n, lda) || len(d.s) < d.q {

@@ -149,7 +149,7 @@ func nearlyOrthogonal(g blas64.GeneralCols) bool {
 	return e <= 0.25
 }
 
-// reflectors factors a by LAPACK, for which the columns of a are the rows of A' = R'Q'.
+// reflectors factors a with LAPACK. For LAPACK the columns of a are the rows of A' = R'Q'.
 func reflectors(a, r blas64.GeneralCols, work []float64) {
 	n := a.Cols
 	rows, tau, work := blas64.General{Rows: n, Cols: a.Rows, Stride: a.Stride, Data: a.Data}, work[:n], work[n:2*n]

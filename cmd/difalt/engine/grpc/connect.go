@@ -64,8 +64,8 @@ func (t *Transport) serve(own tls.Certificate, l net.Listener) {
 	t.wg.Go(func() { _ = t.server.Serve(guarded) }) // it returns when Leave stops the server
 }
 
-// windowOf returns gRPC's window: two frames and notes, since no neighbour is more than a round ahead; at
-// most 16 MiB, where gRPC's own estimate ends, which would send a ping with almost every frame.
+// windowOf returns gRPC's window: two frames and notes, since no neighbour is more than a round ahead, but
+// at most 16 MiB. gRPC's own estimate, which also ends there, would send a ping with almost every frame.
 func windowOf(frame int) int32 { return int32(min(2*frame+chunk, 16<<20)) }
 
 // accept serves a node that has dialled.

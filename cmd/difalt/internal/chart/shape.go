@@ -34,8 +34,7 @@ func (c *canvas) shape(s Shape, at point, v Color) {
 	c.outlined(corners, v, outline)
 }
 
-// corners returns the corners of a shape around 0, at a distance of about 1. Those of a circle are close
-// together.
+// corners returns the corners of a shape around 0, at a distance of about 1. A circle has 16 of them.
 func (s Shape) corners() []point {
 	switch s {
 	case Square:
