@@ -138,7 +138,11 @@ func (r *checkReport) text(w io.Writer) {
 	for i := range r.Columns[:min(len(r.Columns), mostColumns)] {
 		c := &r.Columns[i]
 		row := []string{shortName(c.Name), c.ReadAs, strconv.Itoa(c.Missing), "", "", ""}
-		if c.Least != nil {
+		switch {
+		case c.Least == nil:
+		case c.ReadAs == string(dataset.AsDate):
+			row[3], row[4] = text.Date(*c.Least), text.Date(*c.Most)
+		default:
 			row[3], row[4] = strconv.FormatFloat(*c.Least, 'g', 6, 64), strconv.FormatFloat(*c.Most, 'g', 6, 64)
 		}
 		if c.Levels != nil {

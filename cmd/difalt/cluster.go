@@ -13,6 +13,7 @@ import (
 
 	"github.com/difalt/difalt/cmd/difalt/engine/cluster"
 	"github.com/difalt/difalt/cmd/difalt/internal/cli"
+	"github.com/difalt/difalt/cmd/difalt/internal/terminal"
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
 	"github.com/difalt/difalt/topology"
 	"github.com/spf13/cobra"
@@ -162,17 +163,17 @@ func (r *clusterReport) text(w io.Writer) {
 	fmt.Fprintf(w, "%s: %s, %s, run %s\n", r.File, text.Plural(len(r.Nodes), "node"), text.Plural(r.Edges, "edge"),
 		r.Run)
 	for _, n := range r.Nodes {
-		fmt.Fprintf(w, "  %s %s: %s\n", n.Name, n.Address, n.Key)
+		fmt.Fprintf(w, "%s at %s\n  %s\n", n.Name, n.Address, n.Key)
 		if n.KeyFile != "" {
 			fmt.Fprintf(w, "  %s: for %s only\n", n.KeyFile, n.Name)
 		}
 	}
-	if len(r.Shared) > 0 {
-		fmt.Fprint(w, "  the training of all owners:")
-		for _, name := range slices.Sorted(maps.Keys(r.Shared)) {
-			fmt.Fprintf(w, " --%s=%s", name, text.ShellWord(string(r.Shared[name])))
-		}
-		fmt.Fprintln(w)
+	var options []string
+	for _, name := range slices.Sorted(maps.Keys(r.Shared)) {
+		options = append(options, fmt.Sprintf("--%s=%s", name, text.ShellWord(string(r.Shared[name]))))
+	}
+	if options != nil {
+		terminal.Sayf(w, "The training of all owners: %s", strings.Join(options, " "))
 	}
 }
 

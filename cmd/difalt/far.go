@@ -9,7 +9,7 @@ import (
 	"github.com/difalt/difalt/mixed"
 )
 
-// A farCounter counts numbers of a table that are far from those of the training rows of a model, column by
+// A farCounter counts numbers of a table that are far from the training rows of a model, column by
 // column: numbers in another unit, in another notation, or marks of missing values.
 type farCounter struct{ columns []farColumn }
 

@@ -38,11 +38,47 @@ func nameOf(path, direction string) string {
 // output, under any name, symbolic or hard link.
 type files struct {
 	used []usedFile
-	all  []*atomicfile.File // that were started, in this order
-	out  *atomicfile.File   // the output that create has started; nil without one
+	all  []*output // that were started, in this order
+	out  *output   // started by create; nil without an output
 
 	result     string // path of out, if it is a result that may be worse than the file that is there
 	redirected string // where out goes in place of that path; empty if it does not
+}
+
+// An output is a file that a flag names. Its errors name the flag.
+type output struct {
+	*atomicfile.File
+	flag string
+}
+
+func (o *output) Write(b []byte) (int, error) {
+	n, err := o.File.Write(b)
+	return n, cli.OfFlag(o.flag, err)
+}
+
+// Finish completes the content on the disk.
+func (o *output) Finish() error { return cli.OfFlag(o.flag, o.File.Finish()) }
+
+// Commit gives the file its name. It does nothing for nil.
+func (o *output) Commit() error {
+	if o == nil {
+		return nil
+	}
+	return cli.OfFlag(o.flag, o.File.Commit())
+}
+
+// start starts an output.
+func (f *files) start(flag, path string) (*output, error) {
+	file, err := atomicfile.Create(path)
+	if err != nil {
+		return nil, cli.OfFlag(flag, err)
+	}
+	if atomicfile.IsStdout(path) { // which is the default of some flags
+		flag = ""
+	}
+	out := &output{file, flag}
+	f.all = append(f.all, out)
+	return out, nil
 }
 
 // A grade is the quality of a result. A file is replaced by a result of its grade or of a better one.
@@ -165,13 +201,9 @@ func (f *files) create(flag, path string, extensions ...string) error {
 	if err := tablefile.CheckExtension(path, extensions...); err != nil {
 		return cli.WrongFlag(flag, "%w", err)
 	}
-	out, err := atomicfile.Create(path)
-	if err != nil {
-		return cli.OfFlag(flag, err)
-	}
+	out, err := f.start(flag, path)
 	f.out = out
-	f.all = append(f.all, out)
-	return nil
+	return err
 }
 
 // createResult starts a result as create does. keepBetter may give it the name beside of that path.
@@ -200,13 +232,11 @@ func (f *files) keepBetter(g grade) {
 
 // add starts an output with all of its content, at the end of long work. The path was claimed before.
 func (f *files) add(flag, path string, content []byte) error {
-	out, err := atomicfile.Create(path)
-	if err != nil {
-		return cli.OfFlag(flag, err)
+	out, err := f.start(flag, path)
+	if err == nil {
+		_, err = out.Write(content)
 	}
-	f.all = append(f.all, out)
-	_, err = out.Write(content)
-	return cli.OfFlag(flag, err)
+	return err
 }
 
 // commit gives all outputs their names. Before the first gets its name all are complete on the disk, so that

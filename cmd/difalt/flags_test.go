@@ -69,7 +69,7 @@ func TestClusterFiles(t *testing.T) {
 	}
 	stdout := must(t, "cluster", "new", "--nodes", "a=127.0.0.1:7001="+own+",b=127.0.0.1:7002,c=127.0.0.1:7003", "--graph", "star",
 		"--out", at("net"))
-	has(t, stdout, "3 nodes, 2 edges", "a 127.0.0.1:7001: "+own, "b.key: for b only", "c.key: for c only")
+	has(t, stdout, "3 nodes, 2 edges", "a at 127.0.0.1:7001\n  "+own, "b.key: for b only", "c.key: for c only")
 	for name, exists := range map[string]bool{"a.key": false, "b.key": true, "c.key": true, cluster.File: true} {
 		info, err := os.Stat(at("net/" + name))
 		if exists != (err == nil) || exists && name != cluster.File && info.Mode().Perm() != 0o600 && runtime.GOOS != "windows" {

@@ -162,6 +162,7 @@ type predictionWriter struct {
 	unknown int // rows of tasks, levels or values of periods that the model does not have
 
 	far      *farCounter
+	unsaved  error            // of the output
 	spelling dataset.Spelling // of the tasks of the model
 	alike    []string         // the first tasks that it has in another spelling
 }
@@ -234,7 +235,10 @@ func (w *predictionWriter) addTables(ctx context.Context, std *cli.Streams, patt
 	var read *dataset.Summary
 	err := reading(ctx, std.Progress(), nil, &o, func() (err error) {
 		read, err = dataset.Scan(patterns, o, w.add)
-		if err != nil {
+		switch {
+		case w.unsaved != nil: // not an error of a row
+			return w.unsaved
+		case err != nil:
 			return withHint(err, false)
 		}
 		if w.out == nil { // several tables without rows
@@ -275,7 +279,8 @@ func (w *predictionWriter) add(row *dataset.Row) (err error) {
 		w.unknown++
 		w.alike = addAlike(w.alike, w.spelling, row.Task)
 	}
-	return w.out.Write()
+	w.unsaved = w.out.Write()
+	return w.unsaved
 }
 
 // addAlike adds to a list the name of a task and its other spelling, if there is one and the list is short.

@@ -257,7 +257,7 @@ func TestKeptDates(t *testing.T) {
 				t.Fatal(err)
 			}
 			day := r.Columns[0]
-			if day.Name != "day" || day.ReadAs != "number" || *day.Least != 19783 || strings.Contains(r.Notes[0], `dates in "day"`) != (out == "out.parquet") {
+			if day.Name != "day" || day.ReadAs != "date" || *day.Least != 19783 || strings.Contains(r.Notes[0], `dates in "day"`) != (out == "out.parquet") {
 				t.Errorf("%s to %s: %+v, %q", in, out, day, r.Notes)
 			}
 			if text := string(readFile(t, at(out))); out == "out.csv" && !strings.Contains(text, "\n2024-03-01,") {

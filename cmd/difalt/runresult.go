@@ -196,6 +196,9 @@ func (r *runReport) text(w io.Writer) {
 		t = append(t, []string{"tasks without a unique b", fmt.Sprint(r.Singular)})
 	}
 	t.Write(w)
+	if r.Out != "" {
+		fmt.Fprintf(w, "result %s\n", nameOf(r.Out, "output"))
+	}
 }
 
 // writeResult writes U of the hosted nodes (L x d x r), b_t (T x r), the node of every task in the order of

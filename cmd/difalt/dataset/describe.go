@@ -24,6 +24,7 @@ const (
 	AsWeight   ReadAs = "weight"
 	AsHoldout  ReadAs = "hold-out mark"
 	AsNumber   ReadAs = "number"
+	AsDate     ReadAs = "date" // a number: days since 1970-01-01
 	AsCategory ReadAs = "category"
 	LeftOut    ReadAs = "left out"
 )
@@ -90,6 +91,9 @@ func (r *reader) describe() (list []Column) {
 			c.Levels = levels[name]
 		default:
 			c.ReadAs = AsNumber
+			if r.notations[slot].dates {
+				c.ReadAs = AsDate
+			}
 			if p := profiles[slot-featureSlot]; p.rows > 0 {
 				c.Least, c.Most = p.least, p.most
 			}

@@ -391,6 +391,9 @@ func (r *reader) table() (*Table, error) {
 	t.missing = make([]int, len(s.Columns))
 	widths := make([]int, len(s.Columns))
 	for j, own := range r.levels[featureSlot:] {
+		if r.notations[featureSlot+j].dates {
+			t.dates = append(t.dates, s.Columns[j])
+		}
 		t.missing[j] = r.gaps[featureSlot+j].count
 		if own == nil {
 			continue

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
 )
@@ -77,7 +76,7 @@ func (r *reader) remarkNumbers(profiles []*profile, say func(string, ...any)) {
 		switch {
 		case ok && notation.dates:
 			say("Column %q has %s of %s, far from all its other dates: if that marks a missing date, list the cell "+
-				"with --na.", text.Visible(p.name), text.Plural(n, "cell"), dayText(v))
+				"with --na.", text.Visible(p.name), text.Plural(n, "cell"), text.Date(v))
 		case ok:
 			mark := text.Plain(v)
 			say("Column %q has %s %s, far from all its other values: if that marks a missing value, use --na %s.",
@@ -89,7 +88,7 @@ func (r *reader) remarkNumbers(profiles []*profile, say func(string, ...any)) {
 			}
 			shown := strconv.FormatFloat(v, 'g', 6, 64)
 			if notation.dates {
-				shown = dayText(v)
+				shown = text.Date(v)
 			}
 			say("The value %s of %q (%s) is more than %d times as far from the median as nearly all others: "+
 				"is it right?", shown, text.Visible(p.name), t.Place(row), farSpans)
@@ -127,9 +126,6 @@ func (r *reader) remarkNumbers(profiles []*profile, say func(string, ...any)) {
 			text.Names(codes), list, list)
 	}
 }
-
-// dayText returns the date of a number of days since 1970-01-01.
-func dayText(days float64) string { return time.Unix(int64(days)*86400, 0).UTC().Format(time.DateOnly) }
 
 // arePeriods reports whether all values of column j are dates without hyphens, of the years 1900 to 2100:
 // years, months and days as 20240131, or years and months as 202401. Missing values do not count.

@@ -48,6 +48,8 @@ type Axis struct {
 	Zero     bool
 	// Marks replace the round numbers of the axis.
 	Marks []Mark
+	// Dates marks dates in place of numbers, which are days since 1970-01-01.
+	Dates bool
 }
 
 // A Mark labels a value on an axis. A mark without a label is shorter.
@@ -106,6 +108,8 @@ func (a *Axis) scale(values []float64) *scale {
 	switch {
 	case a.Marks != nil:
 		s.marks = a.Marks
+	case a.Dates && isCalendar(s.low, s.high):
+		s.marks = dates(s.low, s.high)
 	case s.log:
 		s.marks = powers(s.low, s.high)
 	default:

@@ -35,9 +35,9 @@ type figure struct {
 	image       *chart.Figure // nil leaves the figure out
 }
 
-// newFigure returns a figure of one panel. Its letters stay readable at the width of a phone.
+// newFigure returns a figure of one panel. It is narrow, so that letters have 10 pixels or more on a phone.
 func newFigure(file, title, words, alt, y string, p chart.Panel) figure {
-	image := &chart.Figure{Title: title, Text: alt, Width: 4.2, Height: 2.9, Y: y, Panels: []chart.Panel{p}}
+	image := &chart.Figure{Title: title, Text: alt, Width: 3.5, Height: 2.5, Y: y, Panels: []chart.Panel{p}}
 	return figure{file, words, image}
 }
 
@@ -155,8 +155,8 @@ func (r *Report) linesFigure() figure {
 		s.Style = style
 		return s
 	}
-	tasks, name := r.model.Tasks(), text.Visible(r.model.Features()[column])
-	p := chart.Panel{X: chart.Axis{Label: shortened(name, 40)}}
+	tasks, name := r.model.Tasks(), r.model.Features()[column]
+	p := chart.Panel{X: chart.Axis{Label: shortened(name, 40), Dates: r.isDate(name)}}
 	for _, i := range spread(len(tasks), shownLines) {
 		p.Series = append(p.Series, line(tasks[i], chart.Line(chart.Sky, 0.8)))
 	}
@@ -172,10 +172,10 @@ func (r *Report) linesFigure() figure {
 	}
 	p.Series = append(p.Series, all)
 	words := fmt.Sprintf("Predictions for %s along %s, the column with the largest differences. Other columns are "+
-		"at their means.", of, name)
+		"at their means.", of, text.Visible(name))
 	last := len(places) - 1
-	alt := fmt.Sprintf("%s Mean of all tasks: %s at %s, %s at %s.", words, text.Short(all.Y[0]), text.Short(places[0]),
-		text.Short(all.Y[last]), text.Short(places[last]))
+	alt := fmt.Sprintf("%s Mean of all tasks: %s at %s, %s at %s.", words, text.Short(all.Y[0]),
+		r.short(name, places[0]), text.Short(all.Y[last]), r.short(name, places[last]))
 	return newFigure("lines", "Tasks along a column", words, alt, "Prediction", p)
 }
 
@@ -234,16 +234,16 @@ func (r *Report) curveFigures() (list []figure) {
 			far := estimate.Quantile() * error
 			s.Low, s.High = append(s.Low, p.Target.Restore(y-far)), append(s.High, p.Target.Restore(y+far))
 		}
-		name := text.Visible(e.Term)
+		name := e.Term
 		words := fmt.Sprintf("Expected target of an average task along %s with the 95 %% interval. Other columns "+
-			"are at their means.", name)
+			"are at their means.", text.Visible(name))
 		if more > 0 && i == mostCurves-1 {
 			words += fmt.Sprintf(" %s more are not drawn.", text.Plural(more, "curve"))
 		}
-		alt := fmt.Sprintf("%s %s at %s, %s at %s, %s at %s.", words, text.Short(s.Y[0]), text.Short(low),
-			text.Short(s.Y[points/2]),
-			text.Short(s.X[points/2]), text.Short(s.Y[points-1]), text.Short(high))
-		panel := chart.Panel{X: chart.Axis{Label: shortened(name, 40)}, Series: []chart.Series{s}}
+		alt := fmt.Sprintf("%s %s at %s, %s at %s, %s at %s.", words, text.Short(s.Y[0]), r.short(name, low),
+			text.Short(s.Y[points/2]), r.short(name, s.X[points/2]), text.Short(s.Y[points-1]), r.short(name, high))
+		axis := chart.Axis{Label: shortened(name, 40), Dates: r.isDate(name)}
+		panel := chart.Panel{X: axis, Series: []chart.Series{s}}
 		list = append(list,
 			newFigure(curveFile(i), "Curve of "+shortened(name, 40), words, alt, "Expected target", panel))
 	}
@@ -285,4 +285,17 @@ func (r *Report) column() (best int, low, high float64) {
 		low, high = column[n/50], column[n-1-n/50]
 	}
 	return best, low, high
+}
+
+// isDate reports whether a column of the table of this process holds dates.
+func (r *Report) isDate(column string) bool {
+	return len(r.sources) > 0 && slices.Contains(r.sources[0].Table.Dates(), column)
+}
+
+// short prints a value of a column: three digits of a number, or a date.
+func (r *Report) short(column string, v float64) string {
+	if r.isDate(column) {
+		return text.Date(v)
+	}
+	return text.Short(v)
 }

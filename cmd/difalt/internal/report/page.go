@@ -69,16 +69,12 @@ func (r *Report) Files() map[string]atomicfile.Content {
 			tables += s.atMost(pageRows).markup()
 		}
 	}
-	lead := r.lead()
-	for i := range lead {
-		lead[i] = strings.ReplaceAll(lead[i], " %", "\u00a0%")
-	}
 	source := r.sources[0]
 	source.Name = filepath.Base(source.Name)
 	page := expand(markup(pageText),
 		"title", text.Visible(cmp.Or(r.Fitted.Target, "the target")),
 		"data", paragraphs("soft", Heading(&source)...),
-		"lead", paragraphs("lead", lead...),
+		"lead", paragraphs("lead", r.lead()...),
 		"links", links,
 		"pictures", pictures,
 		"tables", tables,
@@ -139,8 +135,8 @@ func expand(template markup, pairs ...any) markup {
 		switch v := pairs[i+1].(type) {
 		case markup:
 			values[pairs[i].(string)] = string(v)
-		case string:
-			values[pairs[i].(string)] = html.EscapeString(v)
+		case string: // a number stays with its per cent sign
+			values[pairs[i].(string)] = html.EscapeString(strings.ReplaceAll(v, " %", "\u00a0%"))
 		}
 	}
 	return markup(os.Expand(string(template), func(name string) string { return values[name] }))

@@ -3,12 +3,17 @@ package report
 import (
 	"fmt"
 	"io"
+	"math"
 	"slices"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
 	"github.com/difalt/difalt/mixed"
 )
+
+// summaryWidth is the number of columns behind the names of a summary.
+const summaryWidth = 70
 
 // describe writes a summary of a model for readers: estimator, target, tasks, rows, curves, rank and noise.
 // It returns the error of w.
@@ -16,7 +21,10 @@ func describe(w io.Writer, m *mixed.Model) error {
 	p, features := m.Parameters(), m.Features()
 	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	line := func(name, format string, args ...any) {
-		fmt.Fprintf(out, "%s\t"+format+"\n", append([]any{name}, args...)...)
+		for part := range strings.SplitSeq(text.Wrap(fmt.Sprintf(format, args...), summaryWidth), "\n") {
+			fmt.Fprintf(out, "%s\t%s\n", name, part)
+			name = ""
+		}
 	}
 	target := text.Visible(p.Target.Column)
 	if p.Target.Log {
@@ -29,8 +37,11 @@ func describe(w io.Writer, m *mixed.Model) error {
 	line("model", "version %d, estimated by %s", mixed.Version, text.Visible(p.Estimator))
 	line("target", "%s", target)
 	line("tasks", "%d of column %s: %s", len(p.Tasks.Names), text.Visible(p.Tasks.Column), text.Names(p.Tasks.Names))
-	line("training rows", "%d, between %d and %d per task", rows, slices.Min(p.Tasks.Samples),
-		slices.Max(p.Tasks.Samples))
+	perTask := fmt.Sprintf("%d per task", slices.Min(p.Tasks.Samples))
+	if most := slices.Max(p.Tasks.Samples); most > slices.Min(p.Tasks.Samples) {
+		perTask = fmt.Sprintf("between %d and %d per task", slices.Min(p.Tasks.Samples), most)
+	}
+	line("training rows", "%d, %s", rows, perTask)
 	if p.Design.Axes == nil {
 		line("features", "%d, in %d columns with the constant, curves and periods", len(features), p.Design.Width())
 	} else {
@@ -39,8 +50,9 @@ func describe(w io.Writer, m *mixed.Model) error {
 	}
 	for i := range p.Design.Curves {
 		c := &p.Design.Curves[i]
-		line("curve", "%s, from %.4g to %.4g with %d knots, constant beyond",
-			text.Visible(features[c.Feature]), c.Knots[0], c.Knots[len(c.Knots)-1], len(c.Knots))
+		low, high := ends(c.Knots[0], c.Knots[len(c.Knots)-1])
+		line("curve", "%s, from %s to %s with %d knots, constant beyond", text.Visible(features[c.Feature]), low, high,
+			len(c.Knots))
 	}
 	for i := range p.Design.Periods {
 		c := &p.Design.Periods[i]
@@ -62,4 +74,14 @@ func describe(w io.Writer, m *mixed.Model) error {
 			100*g.R2Marginal)
 	}
 	return out.Flush()
+}
+
+// ends prints the ends of a range with the digits that its length leaves.
+func ends(low, high float64) (from, to string) {
+	decimals := max(0, 2-int(math.Floor(math.Log10(high-low))))
+	if decimals > 9 {
+		return text.Number(low), text.Number(high)
+	}
+	unit := math.Pow10(decimals)
+	return text.Plain(math.Round(low*unit) / unit), text.Plain(math.Round(high*unit) / unit)
 }

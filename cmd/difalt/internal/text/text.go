@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 	"unicode"
 	"unicode/utf8"
 )
@@ -194,6 +195,11 @@ func Number(v float64) string {
 		return "0"
 	}
 	return strconv.FormatFloat(v, 'g', -1, 64)
+}
+
+// Date prints the date of a number of days since 1970-01-01.
+func Date(days float64) string {
+	return time.Unix(int64(math.Floor(days))*86400, 0).UTC().Format(time.DateOnly)
 }
 
 // Plain prints all digits as Number does, and those of a whole number without an exponent.
