@@ -40,8 +40,11 @@ func (s *Schema) byColumn() map[string][]string {
 // Features returns the names of the features: the name of a column of numbers, and
 // "column=level" for every level of a categorical column.
 func (s *Schema) Features() []string {
-	var names []string
-	coded := s.byColumn()
+	coded, n := s.byColumn(), len(s.Columns)
+	for i := range s.Categories {
+		n += len(s.Categories[i].Levels)
+	}
+	names := make([]string, 0, n)
 	for _, column := range s.Columns {
 		levels, ok := coded[column]
 		if !ok {

@@ -148,7 +148,7 @@ const newLevel = -1
 
 // code returns the number of a level.
 func (l *levels) code(name string, o *TableOptions) (k int, err error) {
-	_, known := l.index[name]
+	_, known := l.find(name)
 	switch {
 	case !known && l.inferred && o.kindOf(name) == number:
 		why := "is a number that the file keeps as text"

@@ -63,6 +63,7 @@ func (r *reader) describe() (list []Column) {
 	for _, c := range t.schema.Categories {
 		levels[c.Column] = c.Levels
 	}
+	list = make([]Column, 0, len(r.first))
 	for _, name := range r.first {
 		c := Column{Name: name, ReadAs: LeftOut, Why: "it is not listed", Least: nan, Most: nan}
 		slot, read := slots[name]

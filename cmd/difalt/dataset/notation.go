@@ -37,6 +37,9 @@ var (
 // days returns the days since 1970-01-01 of a date in the given order, with hyphens, slashes or points. T or
 // a space and a time may follow, of 24 hours or with AM or PM; a time without a zone is in UTC.
 func days(cell, order string) (days float64, ok bool) {
+	if cell == "" || cell[0] < '0' || cell[0] > '9' { // as all layouts begin
+		return 0, false
+	}
 	date := min(len("31.12.2024 "), len(cell)) // a point after it begins a fraction of a second
 	cell = hyphens.Replace(cell[:date]) + cell[date:]
 	for _, clock := range clocks {

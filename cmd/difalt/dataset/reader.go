@@ -403,7 +403,8 @@ func (r *reader) table() (*Table, error) {
 		}
 		levels := own.list
 		if !own.fixed { // the numbers become the places in order
-			levels = slices.Sorted(slices.Values(levels))
+			levels = slices.Clone(levels)
+			slices.Sort(levels)
 			place := make([]float64, len(levels))
 			for i, name := range own.list {
 				k, _ := slices.BinarySearch(levels, name)

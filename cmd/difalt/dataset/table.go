@@ -201,31 +201,55 @@ func refused(v float64) bool { return !(math.Abs(v) <= largest) }
 // names are numbered in order of appearance.
 type names struct {
 	list  []string
-	index map[string]int
+	index map[string]int // nil for few names
+}
+
+// fewNames is the number of names up to which they are looked for one after the other: a map for each of many
+// columns would take more memory than the names.
+const fewNames = 8
+
+// find returns the number of a name that is known.
+func (n *names) find(name string) (k int, known bool) {
+	if n.index == nil {
+		k = slices.Index(n.list, name)
+		return k, k >= 0
+	}
+	k, known = n.index[name]
+	return k, known
 }
 
 // of returns the number of a name. A new one is checked, copied and numbered.
 func (n *names) of(name string) (int, error) {
-	if k, ok := n.index[name]; ok {
+	if k, known := n.find(name); known {
 		return k, nil
 	}
 	if err := checkName(name); err != nil {
 		return 0, err
 	}
-	if n.index == nil {
-		n.index = map[string]int{}
-	}
 	k := len(n.list)
 	n.list = append(n.list, strings.Clone(name))
-	n.index[n.list[k]] = k
+	switch {
+	case n.index != nil:
+		n.index[n.list[k]] = k
+	case k == fewNames:
+		n.index = make(map[string]int, 2*fewNames)
+		for i, known := range n.list {
+			n.index[known] = i
+		}
+	}
 	return k, nil
 }
 
 // nameFeatures names the features by the schema. Their names must differ.
 func (t *Table) nameFeatures() error {
 	t.features = t.schema.Features()
-	seen := map[string]bool{}
-	for _, name := range t.features {
+	names := t.features
+	equals := func(column string) bool { return strings.Contains(column, "=") }
+	if !slices.ContainsFunc(t.schema.Columns, equals) { // then names differ if those of the columns do
+		names = t.schema.Columns
+	}
+	seen := make(map[string]bool, len(names))
+	for _, name := range names {
 		if seen[name] {
 			return fmt.Errorf("two features would be named %q: rename a column", name)
 		}

@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"runtime"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
@@ -107,4 +109,50 @@ func TestFolds(t *testing.T) {
 	if least, most := slices.Min(total[:]), slices.Max(total[:]); most > least+1 {
 		t.Errorf("all rows are dealt as %v", total)
 	}
+}
+
+// Names keep their numbers whether they are few, and looked for one after the other, or many.
+func TestNamesKeepTheirNumbers(t *testing.T) {
+	var n names
+	for round := range 2 {
+		for k := range 3 * fewNames {
+			got, err := n.of(fmt.Sprint("name ", k))
+			check.FailIf(t, got != k || err != nil, "round %d: name %d has the number %d (%v)", round, k, got, err)
+			if _, known := n.find(fmt.Sprint("name ", k+1)); known != (round == 1 && k+1 < 3*fewNames) {
+				t.Errorf("round %d: the name after %d is known: %v", round, k, known)
+			}
+		}
+	}
+}
+
+// A table with two features of one name is refused: columns of one name, and a column with the name of a level.
+func TestFeaturesOfOneName(t *testing.T) {
+	_, err := NewTable([]string{"a", "b", "a"}, true)
+	check.FailIf(t, err == nil, "two columns of one name are accepted")
+	_, err = ReadCSV(strings.NewReader("t,y,a,a=u\ng,1,u,2\nh,2,v,3\n"), TableOptions{Task: "t", Target: "y"})
+	check.FailIf(t, err == nil || !strings.Contains(err.Error(), "a=u"), "the error is %v", err)
+}
+
+// Each of many columns of text takes a few kilobytes to read: no map of its levels, and no attempt to read them
+// as dates.
+func TestManyColumnsOfText(t *testing.T) {
+	const columns, rows = 3000, 12
+	var text strings.Builder
+	text.WriteString("t,y")
+	for j := range columns {
+		fmt.Fprintf(&text, ",c%d", j)
+	}
+	for i := range rows {
+		fmt.Fprintf(&text, "\ng%d,%d", i%3, i)
+		for j := range columns {
+			fmt.Fprintf(&text, ",%c%d", 'a'+(i+j)%2, (i*j)%3)
+		}
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	table := check.OK(ReadCSV(strings.NewReader(text.String()), TableOptions{Task: "t", Target: "y"}))
+	runtime.ReadMemStats(&after)
+	each := (after.TotalAlloc - before.TotalAlloc) / columns
+	check.FailIf(t, len(table.Schema().Categories) != columns, "%d categories", len(table.Schema().Categories))
+	check.FailIf(t, each > 6000, "%d bytes for each column", each)
 }
