@@ -18,7 +18,7 @@ const (
 // A fineness bounds the search for knots by counts of rows.
 type fineness struct {
 	undivided      float64 // rows of an interval that is not divided any more
-	undividedShare float64 // the same as a share of all rows
+	undividedShare float64 // share of all rows in such an interval
 	sums           int     // at most
 	beyond         float64 // rows outside of each outer knot
 	leastOut       float64 // share of rows outside, at least and

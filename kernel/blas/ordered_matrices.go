@@ -1,0 +1,328 @@
+package blas
+
+import (
+	"github.com/difalt/difalt/internal/tile"
+	"gonum.org/v1/gonum/blas"
+)
+
+// Dger computes A += alpha x y'.
+func (o ordered) Dger(m, n int, alpha float64, x []float64, incX int, y []float64, incY int, a []float64, lda int) {
+	if !addOuterRounded(m, n, alpha, x, incX, y, incY, a, lda) {
+		o.Implementation.Dger(m, n, alpha, x, incX, y, incY, a, lda)
+	}
+}
+
+// Sger is Dger in float32.
+func (o ordered) Sger(m, n int, alpha float32, x []float32, incX int, y []float32, incY int, a []float32, lda int) {
+	if !addOuterRounded(m, n, alpha, x, incX, y, incY, a, lda) {
+		o.Implementation.Sger(m, n, alpha, x, incX, y, incY, a, lda)
+	}
+}
+
+// addOuterRounded computes Dger or Sger and returns true, or returns false where gonum computes it.
+func addOuterRounded[F tile.Float](m, n int, alpha F, x []F, incX int, y []F, incY int, a []F, lda int) bool {
+	if m <= 0 || n <= 0 || !inside(a, m, n, lda) || !holds(x, m, incX) || !holds(y, n, incY) || alpha == 0 {
+		return false
+	}
+	at, with := firstEntry(m, incX), firstEntry(n, incY)
+	for i := range m {
+		addRounded(n, alpha*x[at], y, with, incY, a, i*lda, 1)
+		at += incX
+	}
+	return true
+}
+
+// Dgemv computes y = alpha op(A) x + beta y.
+func (o ordered) Dgemv(
+	tA blas.Transpose, m, n int, alpha float64, a []float64, lda int, x []float64, incX int,
+	beta float64, y []float64, incY int,
+) {
+	lenX, lenY := n, m
+	if tA != blas.NoTrans {
+		lenX, lenY = m, n
+	}
+	switch {
+	case !known(tA) || m <= 0 || n <= 0 || alpha == 0 || !inside(a, m, n, lda) ||
+		!holds(x, lenX, incX) ||
+		!holds(y, lenY, incY):
+		o.Implementation.Dgemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY)
+		return
+	case tA == blas.NoTrans:
+		rowsRounded(m, n, alpha, a, lda, x, incX, beta, y, incY)
+		return
+	}
+	to := firstEntry(n, incY)
+	for k, at := 0, to; k < n; k, at = k+1, at+incY {
+		if beta == 0 {
+			y[at] = 0
+		} else {
+			y[at] *= beta
+		}
+	}
+	at := firstEntry(m, incX)
+	for i := range m {
+		addRounded(n, alpha*x[at], a, i*lda, 1, y, to, incY)
+		at += incX
+	}
+}
+
+// rowsRounded computes y = alpha A x + beta y. The products of a row have two sums, of even and of odd
+// entries. The last entry of an odd number comes after the sum of both. In the last row of an odd number of
+// rows it comes before.
+func rowsRounded(m, n int, alpha float64, a []float64, lda int, x []float64, incX int, beta float64, y []float64,
+	incY int) {
+	to := firstEntry(m, incY)
+	for i := range m {
+		row, at := a[i*lda:][:n], firstEntry(n, incX)
+		var even, odd float64
+		for k := 0; k+2 <= n; k += 2 {
+			even += float64(row[k] * x[at])
+			odd += float64(row[k+1] * x[at+incX])
+			at += 2 * incX
+		}
+		last := 0.0
+		if n%2 == 1 {
+			last = float64(row[n-1] * x[at])
+		}
+		sum := even + odd + last
+		if i == m-1 && m%2 == 1 {
+			sum = even + last + odd
+		}
+		old := y[to]
+		if beta == 0 {
+			old = 0
+		}
+		y[to] = float64(old*beta) + float64(alpha*sum)
+		to += incY
+	}
+}
+
+// Dtrsv solves op(A) x = b for a triangular A.
+func (o ordered) Dtrsv(ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []float64, lda int, x []float64,
+	incX int) {
+	if !orderedTriangle(ul, tA, d, n, a, lda, x, incX) {
+		o.Implementation.Dtrsv(ul, tA, d, n, a, lda, x, incX)
+		return
+	}
+	first := firstEntry(n, incX)
+	for step := range n {
+		i := step
+		if (ul == blas.Upper) == (tA == blas.NoTrans) { // the last entry first
+			i = n - 1 - step
+		}
+		// The entries beside the diagonal, and theirs of x.
+		own, beside, at := first+i*incX, a[i*lda:][:i], first
+		if ul == blas.Upper {
+			beside, at = a[i*lda+i+1:][:n-i-1], own+incX
+		}
+		if tA == blas.NoTrans {
+			sum := 0.0
+			for _, v := range beside {
+				sum += float64(x[at] * v)
+				at += incX
+			}
+			x[own] -= sum
+		}
+		if d == blas.NonUnit {
+			x[own] /= a[i*lda+i]
+		}
+		if tA != blas.NoTrans {
+			by := x[own]
+			for _, v := range beside {
+				x[at] -= float64(v * by)
+				at += incX
+			}
+		}
+	}
+}
+
+// orderedTriangle reports whether the arguments of Dtrsv or Dtrmv are right.
+func orderedTriangle(
+	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []float64, lda int, x []float64, incX int,
+) bool {
+	diagonal := d == blas.Unit || d == blas.NonUnit
+	return isTriangle(ul) && known(tA) && diagonal && n > 0 && inside(a, n, n, lda) && holds(x, n, incX)
+}
+
+// Dtrmv computes x = op(A) x for a triangular A.
+func (o ordered) Dtrmv(ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []float64, lda int, x []float64,
+	incX int) {
+	if !orderedTriangle(ul, tA, d, n, a, lda, x, incX) || n == 1 {
+		o.Implementation.Dtrmv(ul, tA, d, n, a, lda, x, incX)
+		return
+	}
+	first := firstEntry(n, incX)
+	for step := range n {
+		i := step
+		if (ul == blas.Upper) != (tA == blas.NoTrans) { // the last entry first
+			i = n - 1 - step
+		}
+		own, beside, at := first+i*incX, a[i*lda:][:i], first
+		if ul == blas.Upper {
+			beside, at = a[i*lda+i+1:][:n-i-1], own+incX
+		}
+		if tA != blas.NoTrans {
+			addRounded(len(beside), x[own], beside, 0, 1, x, at, incX)
+		}
+		if d == blas.NonUnit {
+			x[own] *= a[i*lda+i]
+		}
+		switch {
+		case tA != blas.NoTrans:
+		case incX == 1:
+			x[own] += tile.Dot(beside, x[at:])
+		default:
+			x[own] += dotInTwo(len(beside), x, at, incX, beside, 0, 1)
+		}
+	}
+}
+
+// Dsymv computes y = alpha A x + beta y for a symmetric A.
+func (o ordered) Dsymv(
+	ul blas.Uplo, n int, alpha float64, a []float64, lda int, x []float64, incX int,
+	beta float64, y []float64, incY int,
+) {
+	valid := isTriangle(ul) && n > 1 && inside(a, n, n, lda) && holds(x, n, incX) && holds(y, n, incY)
+	if !valid || alpha == 0 {
+		o.Implementation.Dsymv(ul, n, alpha, a, lda, x, incX, beta, y, incY)
+		return
+	}
+	firstX, firstY := firstEntry(n, incX), firstEntry(n, incY)
+	for k, at := 0, firstY; k < n && beta != 1; k, at = k+1, at+incY {
+		if beta == 0 {
+			y[at] = 0
+		} else {
+			y[at] *= beta
+		}
+	}
+	for i := range n {
+		own := x[firstX+i*incX]
+		by, diagonal, sum := own*alpha, float64(own*a[i*lda+i]), 0.0
+		beside, at, to := a[i*lda:][:i], firstX, firstY
+		if ul == blas.Upper {
+			beside, at, to = a[i*lda+i+1:][:n-i-1], firstX+(i+1)*incX, firstY+(i+1)*incY
+			sum = diagonal
+		}
+		for _, v := range beside {
+			sum += float64(x[at] * v)
+			y[to] += float64(by * v)
+			at += incX
+			to += incY
+		}
+		if ul == blas.Lower {
+			sum += diagonal
+		}
+		y[firstY+i*incY] += float64(alpha * sum)
+	}
+}
+
+// Dsyrk computes a triangle of C = alpha A A' + beta C, as the inner products of the rows of A.
+func (o ordered) Dsyrk(
+	ul blas.Uplo, tA blas.Transpose, n, k int, alpha float64, a []float64, lda int, beta float64, c []float64, ldc int,
+) {
+	valid := isTriangle(ul) && n > 0 && k > 0 && inside(a, n, k, lda) && inside(c, n, n, ldc)
+	if !valid || tA != blas.NoTrans || alpha == 0 {
+		o.Implementation.Dsyrk(ul, tA, n, k, alpha, a, lda, beta, c, ldc)
+		return
+	}
+	p := product[float64]{n: n, part: ul}
+	for i := range n {
+		from, to := p.span(i)
+		for j := from; j < to; j++ {
+			sum := float64(alpha * tile.Dot(a[i*lda:][:k], a[j*lda:][:k]))
+			if beta != 0 {
+				sum += float64(c[i*ldc+j] * beta)
+			}
+			c[i*ldc+j] = sum
+		}
+	}
+}
+
+// Dsyr2k computes a triangle of C = alpha A B' + alpha B A' + beta C, as inner products of rows of A and B.
+func (o ordered) Dsyr2k(
+	ul blas.Uplo, tA blas.Transpose, n, k int, alpha float64, a []float64, lda int, b []float64, ldb int,
+	beta float64, c []float64, ldc int,
+) {
+	valid := isTriangle(ul) && n > 0 && k > 0 && inside(a, n, k, lda) && inside(b, n, k, ldb) && inside(c, n, n, ldc)
+	if !valid || tA != blas.NoTrans || alpha == 0 {
+		o.Implementation.Dsyr2k(ul, tA, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+		return
+	}
+	p := product[float64]{n: n, part: ul}
+	for i := range n {
+		from, to := p.span(i)
+		for j := from; j < to; j++ {
+			var first, second float64
+			for l, v := range a[j*lda:][:k] {
+				first += float64(v * b[i*ldb+l])
+				second += float64(a[i*lda+l] * b[j*ldb+l])
+			}
+			sum := float64(alpha * (first + second))
+			if beta != 0 {
+				sum += float64(c[i*ldc+j] * beta)
+			}
+			c[i*ldc+j] = sum
+		}
+	}
+}
+
+// Dsymm computes C = alpha A B + beta C or, with A on the right, C = alpha B A + beta C, for a symmetric A.
+func (o ordered) Dsymm(
+	s blas.Side, ul blas.Uplo, m, n int, alpha float64, a []float64, lda int, b []float64, ldb int,
+	beta float64, c []float64, ldc int,
+) {
+	order := m
+	if s == blas.Right {
+		order = n
+	}
+	valid := isSide(s) && isTriangle(ul) && m > 0 && n > 0 && inside(a, order, order, lda)
+	if !valid || !inside(b, m, n, ldb) || !inside(c, m, n, ldc) || alpha == 0 {
+		o.Implementation.Dsymm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
+		return
+	}
+	for i := range m {
+		row := c[i*ldc:][:n]
+		if beta == 0 {
+			clear(row)
+		}
+		if s == blas.Right {
+			symmetricOnRight(ul, n, alpha, a, lda, b[i*ldb:][:n], beta, row)
+			continue
+		}
+		by := alpha * a[i*lda+i]
+		for j, v := range b[i*ldb:][:n] {
+			row[j] = float64(row[j]*beta) + float64(by*v)
+		}
+		for k := range m {
+			at := max(i, k)*lda + min(i, k)
+			if ul == blas.Upper {
+				at = min(i, k)*lda + max(i, k)
+			}
+			if k != i {
+				addRounded(n, alpha*a[at], b, k*ldb, 1, row, 0, 1)
+			}
+		}
+	}
+}
+
+// symmetricOnRight computes a row of alpha B A + beta C.
+func symmetricOnRight(ul blas.Uplo, n int, alpha float64, a []float64, lda int, b []float64, beta float64,
+	c []float64) {
+	for step := range n {
+		j := step
+		if ul == blas.Upper {
+			j = n - 1 - step
+		}
+		from, to := 0, j
+		if ul == blas.Upper {
+			from, to = j+1, n
+		}
+		by, sum := float64(alpha*b[j]), 0.0
+		for k := from; k < to; k++ {
+			v := a[j*lda+k]
+			c[k] += float64(by * v)
+			sum += float64(b[k] * v)
+		}
+		c[j] = float64(c[j]*beta) + (float64(by*a[j*lda+j]) + float64(alpha*sum))
+	}
+}
