@@ -4,14 +4,16 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"slices"
 
+	"github.com/difalt/difalt/internal/dense"
 	"github.com/difalt/difalt/internal/rounded"
 	"github.com/difalt/difalt/internal/sums"
 	"github.com/difalt/difalt/internal/tile"
 	"github.com/difalt/difalt/internal/work"
 	"github.com/difalt/difalt/kernel"
+	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/mat"
 )
 
 // An axisSums holds the sums over nodes about an axis q of U.
@@ -92,22 +94,22 @@ func (k *problem) explain(i, task int) (row []float64, parts axesSums) {
 	if n == 0 {
 		return row[:d], parts
 	}
-	a, e, x := mat.NewDense(n, r, nil), make([]float64, n), make([]float64, d)
+	a, e, x := make([]float64, n*r), make([]float64, n), make([]float64, d)
 	for l, y := range t.Y(task) {
 		t.Row(x, task, l)
+		products := a[l*r:][:r]
 		for j := range r {
-			a.Set(l, j, rounded.Dot(x, u.Col(j)))
+			products[j] = rounded.Dot(x, u.Col(j))
 		}
-		e[l] = y - rounded.Dot(a.RawRowView(l), b)
+		e[l] = y - rounded.Dot(products, b)
 	}
 	t.MulTransposed(row, task, e)
-	gram := mat.NewSymDense(r, nil)
-	gram.SymOuterK(1, a.T())
+	gram := make([]float64, r*r)
+	dense.Syrk(blas.Trans, 1, dense.General(n, r, a), 0, dense.Symmetric(r, gram))
 	for j := range r {
-		gram.SetSym(j, j, gram.At(j, j)+k.o.Ridge)
+		gram[j*(r+1)] += k.o.Ridge
 	}
-	var c mat.Cholesky
-	solvable := c.Factorize(gram)
+	factor, solvable := dense.Factor(r, gram)
 	largest := k.p.Values[r-1]
 	for j, q := range k.axes {
 		along := rounded.Dot(q, b)
@@ -116,9 +118,9 @@ func (k *problem) explain(i, task int) (row []float64, parts axesSums) {
 			parts[j].second = k.weights[i][task] * relative * relative / max(k.p.Values[j], negligible*largest)
 			parts[j].fourth = parts[j].second * parts[j].second
 		}
-		var v mat.VecDense
-		if solvable && c.SolveVecTo(&v, mat.NewVecDense(r, q)) == nil {
-			z := v.RawVector().Data
+		if solvable {
+			z := slices.Clone(q)
+			dense.Solve(factor, z)
 			if variance := rounded.Dot(q, z) - float64(k.o.Ridge*rounded.Dot(z, z)); variance > 0 {
 				parts[j].energy = along / variance * along / k.totals.energy
 			}
@@ -167,23 +169,21 @@ func (k *problem) strongest(ctx context.Context, left []*kernel.Tasks) (v []floa
 // symmetric A, and the factor of stretching.
 func largest(u, z *kernel.Basis) (v []float64, value float64, known bool) {
 	d, n := u.Dims()
-	small := mat.NewSymDense(n, nil)
+	small := make([]float64, n*n)
 	for a := range n {
 		for b := range a + 1 {
-			small.SetSym(a, b, rounded.Dot(u.Col(a), z.Col(b)))
+			small[b*n+a] = rounded.Dot(u.Col(a), z.Col(b))
 		}
 	}
 	v = make([]float64, d)
-	var e mat.EigenSym
-	if !e.Factorize(small, true) {
+	values, known := dense.Eigen(n, small)
+	if !known {
 		return v, 0, false
 	}
-	var w mat.Dense
-	e.VectorsTo(&w)
 	for j := range n {
-		rounded.AddScaled(v, w.At(j, n-1), u.Col(j))
+		rounded.AddScaled(v, small[j*n+n-1], u.Col(j))
 	}
-	return v, e.Values(nil)[n-1], true
+	return v, values[n-1], true
 }
 
 // arc lists angles: U q is turned by each of them towards v.

@@ -96,20 +96,20 @@ func Potri(r blas64.Triangular) (a blas64.Symmetric, ok bool) {
 	return blas64.Symmetric{Uplo: r.Uplo, N: r.N, Stride: r.Stride, Data: r.Data}, ok
 }
 
-// Solve overwrites b by A^-1 b for the n x n matrix A with the upper triangle of a, which it overwrites. It
-// returns false if A is not positive definite, or too close to a singular matrix for any digit of the
-// solution.
-func Solve(n int, a, b []float64) bool {
+// Factor overwrites the upper triangle of the n x n matrix a by its Cholesky factor R. It returns false if A is
+// not positive definite, or too close to a singular matrix for any digit of a solution.
+func Factor(n int, a []float64) (r blas64.Triangular, ok bool) {
 	var l blas.Lapack
 	work := make([]float64, 3*n)
-	size := l.Dlansy(lapack.MaxColumnSum, gonum.Upper, n, a, n, work)
-	r, ok := Potrf(Symmetric(n, a))
-	if !ok || !(l.Dpocon(gonum.Upper, n, a, n, size, work, make([]int, n)) > 1e-16) {
-		return false
-	}
+	size := l.Dlansy(lapack.MaxColumnSum, gonum.Upper, n, a, max(n, 1), work)
+	r, ok = Potrf(Symmetric(n, a))
+	return r, ok && l.Dpocon(gonum.Upper, n, a, max(n, 1), size, work, make([]int, n)) > 1e-16
+}
+
+// Solve overwrites b by the solution of R'R x = b.
+func Solve(r blas64.Triangular, b []float64) {
 	Trsv(gonum.Trans, r, Vector(b))
 	Trsv(gonum.NoTrans, r, Vector(b))
-	return true
 }
 
 // Eigen returns the eigenvalues of the n x n matrix with the upper triangle of a, ascending, and overwrites a
