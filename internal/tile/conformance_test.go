@@ -37,6 +37,8 @@ func TestVectors(t *testing.T) {
 	conform(t, []string{
 		"RowDots", "RowDots32", "AddRows", "AddRows32", "AddOuter", "AddOuter32", "AddAbs", "Reflect", "Rotate", "SymmetricRows",
 		"RowDotPairs", "RowDotPairs32", "AddRowPairs", "AddRowPairs32", "AddOuterPairs", "AddOuterPairs32",
+		"Span dots", "Span dots32", "Span add", "Span add32", "Span both", "Span both32", "Span outer", "Span outer32",
+		"Span solve", "Span solve32",
 		"InnerProduct", "InnerProduct32", "Squares", "Absolutes", "Absolutes32", "Scale", "Scale32",
 		"SolveRows", "SolveRows32", "MultiplyRows", "MultiplyRows32",
 	}, func(*rand.Rand) (all []shape) {

@@ -54,6 +54,11 @@ type operations struct {
 	rowDotPairs        [21]int
 	addRowPairs        [21]int
 	addOuterPairs      [21]int
+	spanDots           [19]int
+	spanAdd            [19]int
+	spanBoth           [19]int
+	spanOuter          [19]int
+	spanSolve          [18]int
 	addAbs             int
 	scale              [17]int
 	squares            [17]int

@@ -91,6 +91,21 @@ func addRowPairsTile(y, z, a unsafe.Pointer, lda int, b unsafe.Pointer, n int, i
 func addOuterPairsTile(a unsafe.Pointer, lda int, b, y, z unsafe.Pointer, n int, index int)
 
 //go:noescape
+func spanDotsTile(sums, x, z, a unsafe.Pointer, at, step, growth, first, forward, end, ahead, rows int, index int)
+
+//go:noescape
+func spanAddTile(b, y, w, a unsafe.Pointer, at, step, growth, first, forward, end, ahead, rows int, index int)
+
+//go:noescape
+func spanBothTile(sums, b, x, z, y, w, a unsafe.Pointer, at, step, growth, first, forward, end, ahead, rows int, index int)
+
+//go:noescape
+func spanOuterTile(b, y, w, a unsafe.Pointer, at, step, growth, first, forward, end, ahead, rows int, index int)
+
+//go:noescape
+func spanSolveTile(b, d, y, own unsafe.Pointer, change int, a unsafe.Pointer, at, step, growth, first, forward, end, ahead, rows int, index int)
+
+//go:noescape
 func addAbsTile(y, a *float64, n int) float64
 
 //go:noescape

@@ -79,47 +79,65 @@ DATA operations_avx2<>+2480(SB)/8, $·addOuterPairs_1_avx2(SB)
 DATA operations_avx2<>+2504(SB)/8, $·addOuterPairs_4_avx2(SB)
 DATA operations_avx2<>+2608(SB)/8, $·addOuterPairs32_1_avx2(SB)
 DATA operations_avx2<>+2632(SB)/8, $·addOuterPairs32_4_avx2(SB)
-DATA operations_avx2<>+2640(SB)/8, $·addAbs_avx2(SB)
-DATA operations_avx2<>+2648(SB)/8, $·scale_avx2(SB)
-DATA operations_avx2<>+2776(SB)/8, $·scale32_avx2(SB)
-DATA operations_avx2<>+2912(SB)/8, $·squares32_avx2(SB)
-DATA operations_avx2<>+2920(SB)/8, $·absolutes_avx2(SB)
-DATA operations_avx2<>+3048(SB)/8, $·absolutes32_avx2(SB)
-DATA operations_avx2<>+3064(SB)/8, $·symmetricRows_1_avx2(SB)
-DATA operations_avx2<>+3072(SB)/8, $·symmetricRows_2_avx2(SB)
-DATA operations_avx2<>+3080(SB)/8, $·symmetricRows_3_avx2(SB)
-DATA operations_avx2<>+3088(SB)/8, $·symmetricRows_4_avx2(SB)
-DATA operations_avx2<>+3104(SB)/8, $·reflect_1_avx2(SB)
-DATA operations_avx2<>+3112(SB)/8, $·reflect_2_avx2(SB)
-DATA operations_avx2<>+3120(SB)/8, $·reflect_3_avx2(SB)
-DATA operations_avx2<>+3128(SB)/8, $·reflect_4_avx2(SB)
-DATA operations_avx2<>+3136(SB)/8, $·addComplex_avx2(SB)
-DATA operations_avx2<>+3264(SB)/8, $·addComplex32_avx2(SB)
-DATA operations_avx2<>+3272(SB)/8, $·timesComplex_avx2(SB)
-DATA operations_avx2<>+3400(SB)/8, $·timesComplex32_avx2(SB)
-DATA operations_avx2<>+3408(SB)/8, $·dotComplex_avx2(SB)
-DATA operations_avx2<>+3536(SB)/8, $·dotComplex32_avx2(SB)
-DATA operations_avx2<>+3544(SB)/8, $·planeRotation_avx2(SB)
-DATA operations_avx2<>+3672(SB)/8, $·planeRotation32_avx2(SB)
-DATA operations_avx2<>+3680(SB)/8, $·largest_avx2(SB)
-DATA operations_avx2<>+3808(SB)/8, $·largest32_avx2(SB)
-DATA operations_avx2<>+3824(SB)/8, $·solveRows_1_avx2(SB)
-DATA operations_avx2<>+3832(SB)/8, $·solveRows_2_avx2(SB)
-DATA operations_avx2<>+3848(SB)/8, $·solveRows_4_avx2(SB)
-DATA operations_avx2<>+3952(SB)/8, $·solveRows32_1_avx2(SB)
-DATA operations_avx2<>+3960(SB)/8, $·solveRows32_2_avx2(SB)
-DATA operations_avx2<>+3976(SB)/8, $·solveRows32_4_avx2(SB)
-DATA operations_avx2<>+3992(SB)/8, $·multiplyRows_1_avx2(SB)
-DATA operations_avx2<>+4000(SB)/8, $·multiplyRows_2_avx2(SB)
-DATA operations_avx2<>+4016(SB)/8, $·multiplyRows_4_avx2(SB)
-DATA operations_avx2<>+4120(SB)/8, $·multiplyRows32_1_avx2(SB)
-DATA operations_avx2<>+4128(SB)/8, $·multiplyRows32_2_avx2(SB)
-DATA operations_avx2<>+4144(SB)/8, $·multiplyRows32_4_avx2(SB)
-DATA operations_avx2<>+4152(SB)/8, $·solveFew_avx2(SB)
-DATA operations_avx2<>+4280(SB)/8, $·solveFew32_avx2(SB)
-DATA operations_avx2<>+4288(SB)/8, $·solveUpper_avx2(SB)
-DATA operations_avx2<>+4296(SB)/8, $·fmaPeak_avx2(SB)
-GLOBL operations_avx2<>(SB), NOPTR, $4376
+DATA operations_avx2<>+2648(SB)/8, $·spanDots_1_avx2(SB)
+DATA operations_avx2<>+2656(SB)/8, $·spanDots_2_avx2(SB)
+DATA operations_avx2<>+2776(SB)/8, $·spanDots32_1_avx2(SB)
+DATA operations_avx2<>+2784(SB)/8, $·spanDots32_2_avx2(SB)
+DATA operations_avx2<>+2800(SB)/8, $·spanAdd_1_avx2(SB)
+DATA operations_avx2<>+2808(SB)/8, $·spanAdd_2_avx2(SB)
+DATA operations_avx2<>+2928(SB)/8, $·spanAdd32_1_avx2(SB)
+DATA operations_avx2<>+2936(SB)/8, $·spanAdd32_2_avx2(SB)
+DATA operations_avx2<>+2952(SB)/8, $·spanBoth_1_avx2(SB)
+DATA operations_avx2<>+2960(SB)/8, $·spanBoth_2_avx2(SB)
+DATA operations_avx2<>+3080(SB)/8, $·spanBoth32_1_avx2(SB)
+DATA operations_avx2<>+3088(SB)/8, $·spanBoth32_2_avx2(SB)
+DATA operations_avx2<>+3104(SB)/8, $·spanOuter_1_avx2(SB)
+DATA operations_avx2<>+3112(SB)/8, $·spanOuter_2_avx2(SB)
+DATA operations_avx2<>+3232(SB)/8, $·spanOuter32_1_avx2(SB)
+DATA operations_avx2<>+3240(SB)/8, $·spanOuter32_2_avx2(SB)
+DATA operations_avx2<>+3256(SB)/8, $·spanSolve_1_avx2(SB)
+DATA operations_avx2<>+3384(SB)/8, $·spanSolve32_1_avx2(SB)
+DATA operations_avx2<>+3392(SB)/8, $·addAbs_avx2(SB)
+DATA operations_avx2<>+3400(SB)/8, $·scale_avx2(SB)
+DATA operations_avx2<>+3528(SB)/8, $·scale32_avx2(SB)
+DATA operations_avx2<>+3664(SB)/8, $·squares32_avx2(SB)
+DATA operations_avx2<>+3672(SB)/8, $·absolutes_avx2(SB)
+DATA operations_avx2<>+3800(SB)/8, $·absolutes32_avx2(SB)
+DATA operations_avx2<>+3816(SB)/8, $·symmetricRows_1_avx2(SB)
+DATA operations_avx2<>+3824(SB)/8, $·symmetricRows_2_avx2(SB)
+DATA operations_avx2<>+3832(SB)/8, $·symmetricRows_3_avx2(SB)
+DATA operations_avx2<>+3840(SB)/8, $·symmetricRows_4_avx2(SB)
+DATA operations_avx2<>+3856(SB)/8, $·reflect_1_avx2(SB)
+DATA operations_avx2<>+3864(SB)/8, $·reflect_2_avx2(SB)
+DATA operations_avx2<>+3872(SB)/8, $·reflect_3_avx2(SB)
+DATA operations_avx2<>+3880(SB)/8, $·reflect_4_avx2(SB)
+DATA operations_avx2<>+3888(SB)/8, $·addComplex_avx2(SB)
+DATA operations_avx2<>+4016(SB)/8, $·addComplex32_avx2(SB)
+DATA operations_avx2<>+4024(SB)/8, $·timesComplex_avx2(SB)
+DATA operations_avx2<>+4152(SB)/8, $·timesComplex32_avx2(SB)
+DATA operations_avx2<>+4160(SB)/8, $·dotComplex_avx2(SB)
+DATA operations_avx2<>+4288(SB)/8, $·dotComplex32_avx2(SB)
+DATA operations_avx2<>+4296(SB)/8, $·planeRotation_avx2(SB)
+DATA operations_avx2<>+4424(SB)/8, $·planeRotation32_avx2(SB)
+DATA operations_avx2<>+4432(SB)/8, $·largest_avx2(SB)
+DATA operations_avx2<>+4560(SB)/8, $·largest32_avx2(SB)
+DATA operations_avx2<>+4576(SB)/8, $·solveRows_1_avx2(SB)
+DATA operations_avx2<>+4584(SB)/8, $·solveRows_2_avx2(SB)
+DATA operations_avx2<>+4600(SB)/8, $·solveRows_4_avx2(SB)
+DATA operations_avx2<>+4704(SB)/8, $·solveRows32_1_avx2(SB)
+DATA operations_avx2<>+4712(SB)/8, $·solveRows32_2_avx2(SB)
+DATA operations_avx2<>+4728(SB)/8, $·solveRows32_4_avx2(SB)
+DATA operations_avx2<>+4744(SB)/8, $·multiplyRows_1_avx2(SB)
+DATA operations_avx2<>+4752(SB)/8, $·multiplyRows_2_avx2(SB)
+DATA operations_avx2<>+4768(SB)/8, $·multiplyRows_4_avx2(SB)
+DATA operations_avx2<>+4872(SB)/8, $·multiplyRows32_1_avx2(SB)
+DATA operations_avx2<>+4880(SB)/8, $·multiplyRows32_2_avx2(SB)
+DATA operations_avx2<>+4896(SB)/8, $·multiplyRows32_4_avx2(SB)
+DATA operations_avx2<>+4904(SB)/8, $·solveFew_avx2(SB)
+DATA operations_avx2<>+5032(SB)/8, $·solveFew32_avx2(SB)
+DATA operations_avx2<>+5040(SB)/8, $·solveUpper_avx2(SB)
+DATA operations_avx2<>+5048(SB)/8, $·fmaPeak_avx2(SB)
+GLOBL operations_avx2<>(SB), NOPTR, $5128
 
 TEXT ·operations_avx2(SB), NOSPLIT, $0-8
 	LEAQ operations_avx2<>(SB), AX
@@ -210,53 +228,71 @@ DATA operations_avx512<>+2480(SB)/8, $·addOuterPairs_1_avx512(SB)
 DATA operations_avx512<>+2504(SB)/8, $·addOuterPairs_4_avx512(SB)
 DATA operations_avx512<>+2608(SB)/8, $·addOuterPairs32_1_avx2(SB)
 DATA operations_avx512<>+2632(SB)/8, $·addOuterPairs32_4_avx2(SB)
-DATA operations_avx512<>+2640(SB)/8, $·addAbs_avx2(SB)
-DATA operations_avx512<>+2648(SB)/8, $·scale_avx2(SB)
-DATA operations_avx512<>+2776(SB)/8, $·scale32_avx2(SB)
-DATA operations_avx512<>+2912(SB)/8, $·squares32_avx2(SB)
-DATA operations_avx512<>+2920(SB)/8, $·absolutes_avx2(SB)
-DATA operations_avx512<>+3048(SB)/8, $·absolutes32_avx2(SB)
-DATA operations_avx512<>+3064(SB)/8, $·symmetricRows_1_avx512(SB)
-DATA operations_avx512<>+3072(SB)/8, $·symmetricRows_2_avx512(SB)
-DATA operations_avx512<>+3104(SB)/8, $·reflect_1_avx512(SB)
-DATA operations_avx512<>+3112(SB)/8, $·reflect_2_avx512(SB)
-DATA operations_avx512<>+3120(SB)/8, $·reflect_3_avx512(SB)
-DATA operations_avx512<>+3128(SB)/8, $·reflect_4_avx512(SB)
-DATA operations_avx512<>+3136(SB)/8, $·addComplex_avx512(SB)
-DATA operations_avx512<>+3264(SB)/8, $·addComplex32_avx2(SB)
-DATA operations_avx512<>+3272(SB)/8, $·timesComplex_avx512(SB)
-DATA operations_avx512<>+3400(SB)/8, $·timesComplex32_avx2(SB)
-DATA operations_avx512<>+3408(SB)/8, $·dotComplex_avx512(SB)
-DATA operations_avx512<>+3536(SB)/8, $·dotComplex32_avx2(SB)
-DATA operations_avx512<>+3544(SB)/8, $·planeRotation_avx512(SB)
-DATA operations_avx512<>+3672(SB)/8, $·planeRotation32_avx2(SB)
-DATA operations_avx512<>+3680(SB)/8, $·largest_avx2(SB)
-DATA operations_avx512<>+3808(SB)/8, $·largest32_avx2(SB)
-DATA operations_avx512<>+3824(SB)/8, $·solveRows_1_avx512(SB)
-DATA operations_avx512<>+3832(SB)/8, $·solveRows_2_avx512(SB)
-DATA operations_avx512<>+3848(SB)/8, $·solveRows_4_avx512(SB)
-DATA operations_avx512<>+3952(SB)/8, $·solveRows32_1_avx2(SB)
-DATA operations_avx512<>+3960(SB)/8, $·solveRows32_2_avx2(SB)
-DATA operations_avx512<>+3976(SB)/8, $·solveRows32_4_avx2(SB)
-DATA operations_avx512<>+3992(SB)/8, $·multiplyRows_1_avx512(SB)
-DATA operations_avx512<>+4000(SB)/8, $·multiplyRows_2_avx512(SB)
-DATA operations_avx512<>+4016(SB)/8, $·multiplyRows_4_avx512(SB)
-DATA operations_avx512<>+4120(SB)/8, $·multiplyRows32_1_avx2(SB)
-DATA operations_avx512<>+4128(SB)/8, $·multiplyRows32_2_avx2(SB)
-DATA operations_avx512<>+4144(SB)/8, $·multiplyRows32_4_avx2(SB)
-DATA operations_avx512<>+4152(SB)/8, $·solveFew_avx512(SB)
-DATA operations_avx512<>+4280(SB)/8, $·solveFew32_avx2(SB)
-DATA operations_avx512<>+4288(SB)/8, $·solveUpper_avx512(SB)
-DATA operations_avx512<>+4296(SB)/8, $·fmaPeak_avx512(SB)
-DATA operations_avx512<>+4312(SB)/8, $·leastSquaresSmall_1_avx512(SB)
-DATA operations_avx512<>+4320(SB)/8, $·leastSquaresSmall_2_avx512(SB)
-DATA operations_avx512<>+4328(SB)/8, $·leastSquaresSmall_3_avx512(SB)
-DATA operations_avx512<>+4336(SB)/8, $·leastSquaresSmall_4_avx512(SB)
-DATA operations_avx512<>+4344(SB)/8, $·leastSquaresSmall_5_avx512(SB)
-DATA operations_avx512<>+4352(SB)/8, $·leastSquaresSmall_6_avx512(SB)
-DATA operations_avx512<>+4360(SB)/8, $·leastSquaresSmall_7_avx512(SB)
-DATA operations_avx512<>+4368(SB)/8, $·leastSquaresSmall_8_avx512(SB)
-GLOBL operations_avx512<>(SB), NOPTR, $4376
+DATA operations_avx512<>+2648(SB)/8, $·spanDots_1_avx512(SB)
+DATA operations_avx512<>+2656(SB)/8, $·spanDots_2_avx512(SB)
+DATA operations_avx512<>+2776(SB)/8, $·spanDots32_1_avx2(SB)
+DATA operations_avx512<>+2784(SB)/8, $·spanDots32_2_avx2(SB)
+DATA operations_avx512<>+2800(SB)/8, $·spanAdd_1_avx512(SB)
+DATA operations_avx512<>+2808(SB)/8, $·spanAdd_2_avx512(SB)
+DATA operations_avx512<>+2928(SB)/8, $·spanAdd32_1_avx2(SB)
+DATA operations_avx512<>+2936(SB)/8, $·spanAdd32_2_avx2(SB)
+DATA operations_avx512<>+2952(SB)/8, $·spanBoth_1_avx512(SB)
+DATA operations_avx512<>+2960(SB)/8, $·spanBoth_2_avx512(SB)
+DATA operations_avx512<>+3080(SB)/8, $·spanBoth32_1_avx2(SB)
+DATA operations_avx512<>+3088(SB)/8, $·spanBoth32_2_avx2(SB)
+DATA operations_avx512<>+3104(SB)/8, $·spanOuter_1_avx512(SB)
+DATA operations_avx512<>+3112(SB)/8, $·spanOuter_2_avx512(SB)
+DATA operations_avx512<>+3232(SB)/8, $·spanOuter32_1_avx2(SB)
+DATA operations_avx512<>+3240(SB)/8, $·spanOuter32_2_avx2(SB)
+DATA operations_avx512<>+3256(SB)/8, $·spanSolve_1_avx512(SB)
+DATA operations_avx512<>+3384(SB)/8, $·spanSolve32_1_avx2(SB)
+DATA operations_avx512<>+3392(SB)/8, $·addAbs_avx2(SB)
+DATA operations_avx512<>+3400(SB)/8, $·scale_avx2(SB)
+DATA operations_avx512<>+3528(SB)/8, $·scale32_avx2(SB)
+DATA operations_avx512<>+3664(SB)/8, $·squares32_avx2(SB)
+DATA operations_avx512<>+3672(SB)/8, $·absolutes_avx2(SB)
+DATA operations_avx512<>+3800(SB)/8, $·absolutes32_avx2(SB)
+DATA operations_avx512<>+3816(SB)/8, $·symmetricRows_1_avx512(SB)
+DATA operations_avx512<>+3824(SB)/8, $·symmetricRows_2_avx512(SB)
+DATA operations_avx512<>+3856(SB)/8, $·reflect_1_avx512(SB)
+DATA operations_avx512<>+3864(SB)/8, $·reflect_2_avx512(SB)
+DATA operations_avx512<>+3872(SB)/8, $·reflect_3_avx512(SB)
+DATA operations_avx512<>+3880(SB)/8, $·reflect_4_avx512(SB)
+DATA operations_avx512<>+3888(SB)/8, $·addComplex_avx512(SB)
+DATA operations_avx512<>+4016(SB)/8, $·addComplex32_avx2(SB)
+DATA operations_avx512<>+4024(SB)/8, $·timesComplex_avx512(SB)
+DATA operations_avx512<>+4152(SB)/8, $·timesComplex32_avx2(SB)
+DATA operations_avx512<>+4160(SB)/8, $·dotComplex_avx512(SB)
+DATA operations_avx512<>+4288(SB)/8, $·dotComplex32_avx2(SB)
+DATA operations_avx512<>+4296(SB)/8, $·planeRotation_avx512(SB)
+DATA operations_avx512<>+4424(SB)/8, $·planeRotation32_avx2(SB)
+DATA operations_avx512<>+4432(SB)/8, $·largest_avx2(SB)
+DATA operations_avx512<>+4560(SB)/8, $·largest32_avx2(SB)
+DATA operations_avx512<>+4576(SB)/8, $·solveRows_1_avx512(SB)
+DATA operations_avx512<>+4584(SB)/8, $·solveRows_2_avx512(SB)
+DATA operations_avx512<>+4600(SB)/8, $·solveRows_4_avx512(SB)
+DATA operations_avx512<>+4704(SB)/8, $·solveRows32_1_avx2(SB)
+DATA operations_avx512<>+4712(SB)/8, $·solveRows32_2_avx2(SB)
+DATA operations_avx512<>+4728(SB)/8, $·solveRows32_4_avx2(SB)
+DATA operations_avx512<>+4744(SB)/8, $·multiplyRows_1_avx512(SB)
+DATA operations_avx512<>+4752(SB)/8, $·multiplyRows_2_avx512(SB)
+DATA operations_avx512<>+4768(SB)/8, $·multiplyRows_4_avx512(SB)
+DATA operations_avx512<>+4872(SB)/8, $·multiplyRows32_1_avx2(SB)
+DATA operations_avx512<>+4880(SB)/8, $·multiplyRows32_2_avx2(SB)
+DATA operations_avx512<>+4896(SB)/8, $·multiplyRows32_4_avx2(SB)
+DATA operations_avx512<>+4904(SB)/8, $·solveFew_avx512(SB)
+DATA operations_avx512<>+5032(SB)/8, $·solveFew32_avx2(SB)
+DATA operations_avx512<>+5040(SB)/8, $·solveUpper_avx512(SB)
+DATA operations_avx512<>+5048(SB)/8, $·fmaPeak_avx512(SB)
+DATA operations_avx512<>+5064(SB)/8, $·leastSquaresSmall_1_avx512(SB)
+DATA operations_avx512<>+5072(SB)/8, $·leastSquaresSmall_2_avx512(SB)
+DATA operations_avx512<>+5080(SB)/8, $·leastSquaresSmall_3_avx512(SB)
+DATA operations_avx512<>+5088(SB)/8, $·leastSquaresSmall_4_avx512(SB)
+DATA operations_avx512<>+5096(SB)/8, $·leastSquaresSmall_5_avx512(SB)
+DATA operations_avx512<>+5104(SB)/8, $·leastSquaresSmall_6_avx512(SB)
+DATA operations_avx512<>+5112(SB)/8, $·leastSquaresSmall_7_avx512(SB)
+DATA operations_avx512<>+5120(SB)/8, $·leastSquaresSmall_8_avx512(SB)
+GLOBL operations_avx512<>(SB), NOPTR, $5128
 
 TEXT ·operations_avx512(SB), NOSPLIT, $0-8
 	LEAQ operations_avx512<>(SB), AX
@@ -385,98 +421,128 @@ TEXT ·addOuterPairsTile(SB), NOSPLIT, $0-56
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
+TEXT ·spanDotsTile(SB), NOSPLIT, $0-104
+	MOVQ index+96(FP), AX
+	LEAQ ·tiles+2640(SB), CX
+	MOVQ (CX)(AX*8), AX
+	JMP AX
+
+TEXT ·spanAddTile(SB), NOSPLIT, $0-104
+	MOVQ index+96(FP), AX
+	LEAQ ·tiles+2792(SB), CX
+	MOVQ (CX)(AX*8), AX
+	JMP AX
+
+TEXT ·spanBothTile(SB), NOSPLIT, $0-128
+	MOVQ index+120(FP), AX
+	LEAQ ·tiles+2944(SB), CX
+	MOVQ (CX)(AX*8), AX
+	JMP AX
+
+TEXT ·spanOuterTile(SB), NOSPLIT, $0-104
+	MOVQ index+96(FP), AX
+	LEAQ ·tiles+3096(SB), CX
+	MOVQ (CX)(AX*8), AX
+	JMP AX
+
+TEXT ·spanSolveTile(SB), NOSPLIT, $0-120
+	MOVQ index+112(FP), AX
+	LEAQ ·tiles+3248(SB), CX
+	MOVQ (CX)(AX*8), AX
+	JMP AX
+
 TEXT ·addAbsTile(SB), NOSPLIT, $0-32
-	MOVQ ·tiles+2640(SB), AX
+	MOVQ ·tiles+3392(SB), AX
 	JMP AX
 
 TEXT ·scaleTile(SB), NOSPLIT, $0-32
 	MOVQ index+24(FP), AX
-	LEAQ ·tiles+2648(SB), CX
+	LEAQ ·tiles+3400(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·squaresTile(SB), NOSPLIT, $0-32
 	MOVQ index+16(FP), AX
-	LEAQ ·tiles+2784(SB), CX
+	LEAQ ·tiles+3536(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·absolutesTile(SB), NOSPLIT, $0-32
 	MOVQ index+24(FP), AX
-	LEAQ ·tiles+2920(SB), CX
+	LEAQ ·tiles+3672(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·symmetricRowsTile(SB), NOSPLIT, $0-56
 	MOVQ index+48(FP), AX
-	LEAQ ·tiles+3056(SB), CX
+	LEAQ ·tiles+3808(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·reflectTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+3096(SB), CX
+	LEAQ ·tiles+3848(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·addComplexTile(SB), NOSPLIT, $0-40
 	MOVQ index+32(FP), AX
-	LEAQ ·tiles+3136(SB), CX
+	LEAQ ·tiles+3888(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·timesComplexTile(SB), NOSPLIT, $0-32
 	MOVQ index+24(FP), AX
-	LEAQ ·tiles+3272(SB), CX
+	LEAQ ·tiles+4024(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·dotComplexTile(SB), NOSPLIT, $0-40
 	MOVQ index+32(FP), AX
-	LEAQ ·tiles+3408(SB), CX
+	LEAQ ·tiles+4160(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·planeRotationTile(SB), NOSPLIT, $0-40
 	MOVQ index+32(FP), AX
-	LEAQ ·tiles+3544(SB), CX
+	LEAQ ·tiles+4296(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·largestTile(SB), NOSPLIT, $0-32
 	MOVQ index+24(FP), AX
-	LEAQ ·tiles+3680(SB), CX
+	LEAQ ·tiles+4432(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveRowsTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+3816(SB), CX
+	LEAQ ·tiles+4568(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·multiplyRowsTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+3984(SB), CX
+	LEAQ ·tiles+4736(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveFewTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+4152(SB), CX
+	LEAQ ·tiles+4904(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveUpperTile(SB), NOSPLIT, $0-56
-	MOVQ ·tiles+4288(SB), AX
+	MOVQ ·tiles+5040(SB), AX
 	JMP AX
 
 TEXT ·fmaPeakTile(SB), NOSPLIT, $0-16
-	MOVQ ·tiles+4296(SB), AX
+	MOVQ ·tiles+5048(SB), AX
 	JMP AX
 
 TEXT ·leastSquaresSmallTile(SB), NOSPLIT, $0-112
 	MOVQ index+80(FP), AX
-	LEAQ ·tiles+4304(SB), CX
+	LEAQ ·tiles+5056(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX

@@ -22,6 +22,21 @@ func addRowPairsTile(y, z, a unsafe.Pointer, lda int, b unsafe.Pointer, n int, i
 func addOuterPairsTile(a unsafe.Pointer, lda int, b, y, z unsafe.Pointer, n int, index int) {
 	panic("tile: no tile")
 }
+func spanDotsTile(sums, x, z, a unsafe.Pointer, at, step, growth, first, forward, end, ahead, rows int, index int) {
+	panic("tile: no tile")
+}
+func spanAddTile(b, y, w, a unsafe.Pointer, at, step, growth, first, forward, end, ahead, rows int, index int) {
+	panic("tile: no tile")
+}
+func spanBothTile(sums, b, x, z, y, w, a unsafe.Pointer, at, step, growth, first, forward, end, ahead, rows int, index int) {
+	panic("tile: no tile")
+}
+func spanOuterTile(b, y, w, a unsafe.Pointer, at, step, growth, first, forward, end, ahead, rows int, index int) {
+	panic("tile: no tile")
+}
+func spanSolveTile(b, d, y, own unsafe.Pointer, change int, a unsafe.Pointer, at, step, growth, first, forward, end, ahead, rows int, index int) {
+	panic("tile: no tile")
+}
 func addComplexTile(y, x, by unsafe.Pointer, n int, index int)    { panic("tile: no tile") }
 func timesComplexTile(y, by unsafe.Pointer, n int, index int)     { panic("tile: no tile") }
 func dotComplexTile(sums, x, y unsafe.Pointer, n int, index int)  { panic("tile: no tile") }

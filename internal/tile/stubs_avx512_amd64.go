@@ -196,6 +196,33 @@ func addRowPairs_1_avx512(y *float64, z *float64, a *float64, lda int, b *float6
 // addOuterPairs_1_avx512 adds n entries of y, times the first of a pair of b, and of z, times the second, to 1 rows, n >= 1.
 func addOuterPairs_1_avx512(a *float64, lda int, b *float64, y *float64, z *float64, n int, index int)
 
+// spanDots_1_avx512 sets sums to the products of rows and x, and z. Vectors have multiples of 8 entries, rows >= 1.
+func spanDots_1_avx512(sums *float64, x *float64, z *float64, a *float64, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)
+
+// spanAdd_1_avx512 adds rows, times numbers of b, to y, and w. Vectors have multiples of 8 entries, rows >= 1.
+func spanAdd_1_avx512(b *float64, y *float64, w *float64, a *float64, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)
+
+// spanBoth_1_avx512 does what spanDots and spanAdd do, with rows that it loads once. Vectors have multiples of 8 entries, rows >= 1.
+func spanBoth_1_avx512(sums *float64, b *float64, x *float64, z *float64, y *float64, w *float64, a *float64, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)
+
+// spanOuter_1_avx512 adds y, and w, times numbers of b, to rows. Vectors have multiples of 8 entries, rows >= 1.
+func spanOuter_1_avx512(b *float64, y *float64, w *float64, a *float64, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)
+
+// spanDots_2_avx512 sets sums to the products of rows and x, and z. Vectors have multiples of 8 entries, rows >= 1.
+func spanDots_2_avx512(sums *float64, x *float64, z *float64, a *float64, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)
+
+// spanAdd_2_avx512 adds rows, times numbers of b, to y, and w. Vectors have multiples of 8 entries, rows >= 1.
+func spanAdd_2_avx512(b *float64, y *float64, w *float64, a *float64, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)
+
+// spanBoth_2_avx512 does what spanDots and spanAdd do, with rows that it loads once. Vectors have multiples of 8 entries, rows >= 1.
+func spanBoth_2_avx512(sums *float64, b *float64, x *float64, z *float64, y *float64, w *float64, a *float64, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)
+
+// spanOuter_2_avx512 adds y, and w, times numbers of b, to rows. Vectors have multiples of 8 entries, rows >= 1.
+func spanOuter_2_avx512(b *float64, y *float64, w *float64, a *float64, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)
+
+// spanSolve_1_avx512 sets b to unknowns, the number at own in y over that at d; own moves by change. It subtracts rows, times unknowns, from y. d is 0 for ones. Vectors have multiples of 8 entries, rows >= 1.
+func spanSolve_1_avx512(b *float64, d *float64, y *float64, own *float64, change int, a *float64, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)
+
 // symmetricRows_1_avx512 works like symmetricRowsGeneric for a part of the rows. Pointers are those of the square on the diagonal; the n entries beside it, n >= 0, begin beside entries further on. Part 1.
 func symmetricRows_1_avx512(y *float64, a *float64, lda int, x *float64, beside int, n int, index int)
 

@@ -18,6 +18,32 @@ DATA tailMask<>+80(SB)/8, $0xffffffffffffffff
 DATA tailMask<>+88(SB)/8, $0xffffffffffffffff
 GLOBL tailMask<>(SB), RODATA|NOPTR, $96
 
+DATA spanMask<>+0(SB)/8, $0xffffffffffffffff
+DATA spanMask<>+8(SB)/8, $0xffffffffffffffff
+DATA spanMask<>+16(SB)/8, $0xffffffffffffffff
+DATA spanMask<>+24(SB)/8, $0xffffffffffffffff
+DATA spanMask<>+32(SB)/8, $0xffffffffffffffff
+DATA spanMask<>+40(SB)/8, $0xffffffffffffffff
+DATA spanMask<>+48(SB)/8, $0xffffffffffffffff
+DATA spanMask<>+56(SB)/8, $0xffffffffffffffff
+DATA spanMask<>+64(SB)/8, $0x0000000000000000
+DATA spanMask<>+72(SB)/8, $0x0000000000000000
+DATA spanMask<>+80(SB)/8, $0x0000000000000000
+DATA spanMask<>+88(SB)/8, $0x0000000000000000
+DATA spanMask<>+96(SB)/8, $0x0000000000000000
+DATA spanMask<>+104(SB)/8, $0x0000000000000000
+DATA spanMask<>+112(SB)/8, $0x0000000000000000
+DATA spanMask<>+120(SB)/8, $0x0000000000000000
+DATA spanMask<>+128(SB)/8, $0xffffffffffffffff
+DATA spanMask<>+136(SB)/8, $0xffffffffffffffff
+DATA spanMask<>+144(SB)/8, $0xffffffffffffffff
+DATA spanMask<>+152(SB)/8, $0xffffffffffffffff
+DATA spanMask<>+160(SB)/8, $0xffffffffffffffff
+DATA spanMask<>+168(SB)/8, $0xffffffffffffffff
+DATA spanMask<>+176(SB)/8, $0xffffffffffffffff
+DATA spanMask<>+184(SB)/8, $0xffffffffffffffff
+GLOBL spanMask<>(SB), RODATA|NOPTR, $192
+
 // func mulBasis_1_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, index int)
 // Requires: AVX, FMA3, MMX+
 TEXT ·mulBasis_1_avx2(SB), NOSPLIT, $32-104
@@ -11387,6 +11413,2305 @@ vector:
 	JNZ         vector
 
 vectorDone:
+	VZEROUPPER
+	RET
+
+// func spanDots_1_avx2(sums *float64, x *float64, z *float64, a *float64, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)
+// Requires: AVX, FMA3
+TEXT ·spanDots_1_avx2(SB), NOSPLIT, $0-104
+	MOVQ a+24(FP), AX
+	MOVQ step+40(FP), CX
+	SHLQ $0x03, CX
+	MOVQ first+56(FP), DX
+	MOVQ end+72(FP), BX
+	MOVQ at+32(FP), SI
+	SHLQ $0x03, SI
+	ADDQ SI, AX
+	SHLQ $0x03, growth+48(FP)
+	MOVQ x+8(FP), DI
+	MOVQ sums+0(FP), R8
+
+row:
+	VXORPD      Y0, Y0, Y0
+	VXORPD      Y1, Y1, Y1
+	CMPQ        DX, BX
+	JGE         empty
+	MOVQ        DX, R9
+	MOVQ        BX, R10
+	SARQ        $0x03, R9
+	SARQ        $0x03, R10
+	MOVQ        R9, SI
+	SHLQ        $0x06, SI
+	MOVQ        DX, R11
+	ANDQ        $+7, R11
+	NEGQ        R11
+	LEAQ        spanMask<>+128(SB), R12
+	VMOVUPD     (R12)(R11*8), Y2
+	VMOVUPD     32(R12)(R11*8), Y3
+	SUBQ        R9, R10
+	JNZ         several
+	MOVQ        BX, R9
+	ANDQ        $+7, R9
+	NEGQ        R9
+	LEAQ        spanMask<>+64(SB), R10
+	VMOVUPD     (R10)(R9*8), Y4
+	VMOVUPD     32(R10)(R9*8), Y5
+	VANDPD      Y4, Y2, Y2
+	VANDPD      Y5, Y3, Y3
+	VMASKMOVPD  (AX)(SI*1), Y2, Y4
+	VMOVUPD     (DI)(SI*1), Y5
+	VANDPD      Y2, Y5, Y5
+	VFMADD231PD Y5, Y4, Y0
+	VMASKMOVPD  32(AX)(SI*1), Y3, Y2
+	VMOVUPD     32(DI)(SI*1), Y4
+	VANDPD      Y3, Y4, Y4
+	VFMADD231PD Y4, Y2, Y1
+	JMP         empty
+
+several:
+	MOVQ        DX, R9
+	ANDQ        $+7, R9
+	NEGQ        R9
+	LEAQ        spanMask<>+128(SB), R11
+	VMOVUPD     (R11)(R9*8), Y2
+	VMOVUPD     32(R11)(R9*8), Y3
+	VMASKMOVPD  (AX)(SI*1), Y2, Y4
+	VMOVUPD     (DI)(SI*1), Y5
+	VANDPD      Y2, Y5, Y5
+	VFMADD231PD Y5, Y4, Y0
+	VMASKMOVPD  32(AX)(SI*1), Y3, Y2
+	VMOVUPD     32(DI)(SI*1), Y4
+	VANDPD      Y3, Y4, Y4
+	VFMADD231PD Y4, Y2, Y1
+	ADDQ        $+64, SI
+	DECQ        R10
+	JZ          last
+
+vector:
+	VMOVUPD     (AX)(SI*1), Y2
+	VFMADD231PD (DI)(SI*1), Y2, Y0
+	VMOVUPD     32(AX)(SI*1), Y2
+	VFMADD231PD 32(DI)(SI*1), Y2, Y1
+	ADDQ        $+64, SI
+	DECQ        R10
+	JNZ         vector
+
+last:
+	TESTQ       $+7, BX
+	JZ          empty
+	MOVQ        BX, R9
+	ANDQ        $+7, R9
+	NEGQ        R9
+	LEAQ        spanMask<>+64(SB), R10
+	VMOVUPD     (R10)(R9*8), Y2
+	VMOVUPD     32(R10)(R9*8), Y3
+	VMASKMOVPD  (AX)(SI*1), Y2, Y4
+	VMOVUPD     (DI)(SI*1), Y5
+	VANDPD      Y2, Y5, Y5
+	VFMADD231PD Y5, Y4, Y0
+	VMASKMOVPD  32(AX)(SI*1), Y3, Y2
+	VMOVUPD     32(DI)(SI*1), Y4
+	VANDPD      Y3, Y4, Y4
+	VFMADD231PD Y4, Y2, Y1
+
+empty:
+	VADDPD       Y0, Y1, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VHADDPD      X1, X0, X0
+	VPERMILPD    $0x01, X0, X1
+	VADDSD       X1, X0, X0
+	VMOVSD       X0, (R8)
+	ADDQ         $+8, R8
+	ADDQ         CX, AX
+	ADDQ         growth+48(FP), CX
+	ADDQ         forward+64(FP), DX
+	ADDQ         ahead+80(FP), BX
+	DECQ         rows+88(FP)
+	JNZ          row
+	VZEROUPPER
+	RET
+
+// func spanAdd_1_avx2(b *float64, y *float64, w *float64, a *float64, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)
+// Requires: AVX, FMA3
+TEXT ·spanAdd_1_avx2(SB), NOSPLIT, $0-104
+	MOVQ a+24(FP), AX
+	MOVQ step+40(FP), CX
+	SHLQ $0x03, CX
+	MOVQ first+56(FP), DX
+	MOVQ end+72(FP), BX
+	MOVQ at+32(FP), SI
+	SHLQ $0x03, SI
+	ADDQ SI, AX
+	SHLQ $0x03, growth+48(FP)
+	MOVQ y+8(FP), DI
+	MOVQ b+0(FP), R8
+
+row:
+	VBROADCASTSD (R8), Y0
+	ADDQ         $+8, R8
+	CMPQ         DX, BX
+	JGE          empty
+	MOVQ         DX, R9
+	MOVQ         BX, R10
+	SARQ         $0x03, R9
+	SARQ         $0x03, R10
+	MOVQ         R9, SI
+	SHLQ         $0x06, SI
+	MOVQ         DX, R11
+	ANDQ         $+7, R11
+	NEGQ         R11
+	LEAQ         spanMask<>+128(SB), R12
+	VMOVUPD      (R12)(R11*8), Y1
+	VMOVUPD      32(R12)(R11*8), Y2
+	SUBQ         R9, R10
+	JNZ          several
+	MOVQ         BX, R9
+	ANDQ         $+7, R9
+	NEGQ         R9
+	LEAQ         spanMask<>+64(SB), R10
+	VMOVUPD      (R10)(R9*8), Y3
+	VMOVUPD      32(R10)(R9*8), Y4
+	VANDPD       Y3, Y1, Y1
+	VANDPD       Y4, Y2, Y2
+	VMASKMOVPD   (AX)(SI*1), Y1, Y3
+	VMOVUPD      (DI)(SI*1), Y4
+	VMOVAPD      Y4, Y5
+	VFMADD231PD  Y3, Y0, Y4
+	VBLENDVPD    Y1, Y4, Y5, Y4
+	VMOVUPD      Y4, (DI)(SI*1)
+	VMASKMOVPD   32(AX)(SI*1), Y2, Y1
+	VMOVUPD      32(DI)(SI*1), Y3
+	VMOVAPD      Y3, Y4
+	VFMADD231PD  Y1, Y0, Y3
+	VBLENDVPD    Y2, Y3, Y4, Y3
+	VMOVUPD      Y3, 32(DI)(SI*1)
+	JMP          empty
+
+several:
+	MOVQ        DX, R9
+	ANDQ        $+7, R9
+	NEGQ        R9
+	LEAQ        spanMask<>+128(SB), R11
+	VMOVUPD     (R11)(R9*8), Y1
+	VMOVUPD     32(R11)(R9*8), Y2
+	VMASKMOVPD  (AX)(SI*1), Y1, Y3
+	VMOVUPD     (DI)(SI*1), Y4
+	VMOVAPD     Y4, Y5
+	VFMADD231PD Y3, Y0, Y4
+	VBLENDVPD   Y1, Y4, Y5, Y4
+	VMOVUPD     Y4, (DI)(SI*1)
+	VMASKMOVPD  32(AX)(SI*1), Y2, Y1
+	VMOVUPD     32(DI)(SI*1), Y3
+	VMOVAPD     Y3, Y4
+	VFMADD231PD Y1, Y0, Y3
+	VBLENDVPD   Y2, Y3, Y4, Y3
+	VMOVUPD     Y3, 32(DI)(SI*1)
+	ADDQ        $+64, SI
+	DECQ        R10
+	JZ          last
+
+vector:
+	VMOVUPD     (AX)(SI*1), Y1
+	VMOVUPD     (DI)(SI*1), Y2
+	VFMADD231PD Y1, Y0, Y2
+	VMOVUPD     Y2, (DI)(SI*1)
+	VMOVUPD     32(AX)(SI*1), Y1
+	VMOVUPD     32(DI)(SI*1), Y2
+	VFMADD231PD Y1, Y0, Y2
+	VMOVUPD     Y2, 32(DI)(SI*1)
+	ADDQ        $+64, SI
+	DECQ        R10
+	JNZ         vector
+
+last:
+	TESTQ       $+7, BX
+	JZ          empty
+	MOVQ        BX, R9
+	ANDQ        $+7, R9
+	NEGQ        R9
+	LEAQ        spanMask<>+64(SB), R10
+	VMOVUPD     (R10)(R9*8), Y1
+	VMOVUPD     32(R10)(R9*8), Y2
+	VMASKMOVPD  (AX)(SI*1), Y1, Y3
+	VMOVUPD     (DI)(SI*1), Y4
+	VMOVAPD     Y4, Y5
+	VFMADD231PD Y3, Y0, Y4
+	VBLENDVPD   Y1, Y4, Y5, Y4
+	VMOVUPD     Y4, (DI)(SI*1)
+	VMASKMOVPD  32(AX)(SI*1), Y2, Y1
+	VMOVUPD     32(DI)(SI*1), Y3
+	VMOVAPD     Y3, Y4
+	VFMADD231PD Y1, Y0, Y3
+	VBLENDVPD   Y2, Y3, Y4, Y3
+	VMOVUPD     Y3, 32(DI)(SI*1)
+
+empty:
+	ADDQ CX, AX
+	ADDQ growth+48(FP), CX
+	ADDQ forward+64(FP), DX
+	ADDQ ahead+80(FP), BX
+	DECQ rows+88(FP)
+	JNZ  row
+	VZEROUPPER
+	RET
+
+// func spanBoth_1_avx2(sums *float64, b *float64, x *float64, z *float64, y *float64, w *float64, a *float64, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)
+// Requires: AVX, FMA3
+TEXT ·spanBoth_1_avx2(SB), NOSPLIT, $0-128
+	MOVQ a+48(FP), AX
+	MOVQ step+64(FP), CX
+	SHLQ $0x03, CX
+	MOVQ first+80(FP), DX
+	MOVQ end+96(FP), BX
+	MOVQ at+56(FP), SI
+	SHLQ $0x03, SI
+	ADDQ SI, AX
+	SHLQ $0x03, growth+72(FP)
+	MOVQ x+16(FP), DI
+	MOVQ y+32(FP), R8
+
+row:
+	MOVQ         b+8(FP), SI
+	VBROADCASTSD (SI), Y0
+	ADDQ         $+8, SI
+	MOVQ         SI, b+8(FP)
+	VXORPD       Y1, Y1, Y1
+	VXORPD       Y2, Y2, Y2
+	CMPQ         DX, BX
+	JGE          empty
+	MOVQ         DX, R9
+	MOVQ         BX, R10
+	SARQ         $0x03, R9
+	SARQ         $0x03, R10
+	MOVQ         R9, SI
+	SHLQ         $0x06, SI
+	MOVQ         DX, R11
+	ANDQ         $+7, R11
+	NEGQ         R11
+	LEAQ         spanMask<>+128(SB), R12
+	VMOVUPD      (R12)(R11*8), Y3
+	VMOVUPD      32(R12)(R11*8), Y4
+	SUBQ         R9, R10
+	JNZ          several
+	MOVQ         BX, R9
+	ANDQ         $+7, R9
+	NEGQ         R9
+	LEAQ         spanMask<>+64(SB), R10
+	VMOVUPD      (R10)(R9*8), Y5
+	VMOVUPD      32(R10)(R9*8), Y6
+	VANDPD       Y5, Y3, Y3
+	VANDPD       Y6, Y4, Y4
+	VMASKMOVPD   (AX)(SI*1), Y3, Y5
+	VMOVUPD      (DI)(SI*1), Y6
+	VANDPD       Y3, Y6, Y6
+	VFMADD231PD  Y6, Y5, Y1
+	VMOVUPD      (R8)(SI*1), Y6
+	VMOVAPD      Y6, Y7
+	VFMADD231PD  Y5, Y0, Y6
+	VBLENDVPD    Y3, Y6, Y7, Y6
+	VMOVUPD      Y6, (R8)(SI*1)
+	VMASKMOVPD   32(AX)(SI*1), Y4, Y3
+	VMOVUPD      32(DI)(SI*1), Y5
+	VANDPD       Y4, Y5, Y5
+	VFMADD231PD  Y5, Y3, Y2
+	VMOVUPD      32(R8)(SI*1), Y5
+	VMOVAPD      Y5, Y6
+	VFMADD231PD  Y3, Y0, Y5
+	VBLENDVPD    Y4, Y5, Y6, Y5
+	VMOVUPD      Y5, 32(R8)(SI*1)
+	JMP          empty
+
+several:
+	MOVQ        DX, R9
+	ANDQ        $+7, R9
+	NEGQ        R9
+	LEAQ        spanMask<>+128(SB), R11
+	VMOVUPD     (R11)(R9*8), Y3
+	VMOVUPD     32(R11)(R9*8), Y4
+	VMASKMOVPD  (AX)(SI*1), Y3, Y5
+	VMOVUPD     (DI)(SI*1), Y6
+	VANDPD      Y3, Y6, Y6
+	VFMADD231PD Y6, Y5, Y1
+	VMOVUPD     (R8)(SI*1), Y6
+	VMOVAPD     Y6, Y7
+	VFMADD231PD Y5, Y0, Y6
+	VBLENDVPD   Y3, Y6, Y7, Y6
+	VMOVUPD     Y6, (R8)(SI*1)
+	VMASKMOVPD  32(AX)(SI*1), Y4, Y3
+	VMOVUPD     32(DI)(SI*1), Y5
+	VANDPD      Y4, Y5, Y5
+	VFMADD231PD Y5, Y3, Y2
+	VMOVUPD     32(R8)(SI*1), Y5
+	VMOVAPD     Y5, Y6
+	VFMADD231PD Y3, Y0, Y5
+	VBLENDVPD   Y4, Y5, Y6, Y5
+	VMOVUPD     Y5, 32(R8)(SI*1)
+	ADDQ        $+64, SI
+	DECQ        R10
+	JZ          last
+
+vector:
+	VMOVUPD     (AX)(SI*1), Y3
+	VFMADD231PD (DI)(SI*1), Y3, Y1
+	VMOVUPD     (R8)(SI*1), Y4
+	VFMADD231PD Y3, Y0, Y4
+	VMOVUPD     Y4, (R8)(SI*1)
+	VMOVUPD     32(AX)(SI*1), Y3
+	VFMADD231PD 32(DI)(SI*1), Y3, Y2
+	VMOVUPD     32(R8)(SI*1), Y4
+	VFMADD231PD Y3, Y0, Y4
+	VMOVUPD     Y4, 32(R8)(SI*1)
+	ADDQ        $+64, SI
+	DECQ        R10
+	JNZ         vector
+
+last:
+	TESTQ       $+7, BX
+	JZ          empty
+	MOVQ        BX, R9
+	ANDQ        $+7, R9
+	NEGQ        R9
+	LEAQ        spanMask<>+64(SB), R10
+	VMOVUPD     (R10)(R9*8), Y3
+	VMOVUPD     32(R10)(R9*8), Y4
+	VMASKMOVPD  (AX)(SI*1), Y3, Y5
+	VMOVUPD     (DI)(SI*1), Y6
+	VANDPD      Y3, Y6, Y6
+	VFMADD231PD Y6, Y5, Y1
+	VMOVUPD     (R8)(SI*1), Y6
+	VMOVAPD     Y6, Y7
+	VFMADD231PD Y5, Y0, Y6
+	VBLENDVPD   Y3, Y6, Y7, Y6
+	VMOVUPD     Y6, (R8)(SI*1)
+	VMASKMOVPD  32(AX)(SI*1), Y4, Y3
+	VMOVUPD     32(DI)(SI*1), Y5
+	VANDPD      Y4, Y5, Y5
+	VFMADD231PD Y5, Y3, Y2
+	VMOVUPD     32(R8)(SI*1), Y5
+	VMOVAPD     Y5, Y6
+	VFMADD231PD Y3, Y0, Y5
+	VBLENDVPD   Y4, Y5, Y6, Y5
+	VMOVUPD     Y5, 32(R8)(SI*1)
+
+empty:
+	MOVQ         sums+0(FP), SI
+	VADDPD       Y1, Y2, Y1
+	VEXTRACTF128 $0x01, Y1, X0
+	VHADDPD      X0, X1, X0
+	VPERMILPD    $0x01, X0, X1
+	VADDSD       X1, X0, X0
+	VMOVSD       X0, (SI)
+	ADDQ         $+8, SI
+	MOVQ         SI, sums+0(FP)
+	ADDQ         CX, AX
+	ADDQ         growth+72(FP), CX
+	ADDQ         forward+88(FP), DX
+	ADDQ         ahead+104(FP), BX
+	DECQ         rows+112(FP)
+	JNZ          row
+	VZEROUPPER
+	RET
+
+// func spanOuter_1_avx2(b *float64, y *float64, w *float64, a *float64, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)
+// Requires: AVX, FMA3
+TEXT ·spanOuter_1_avx2(SB), NOSPLIT, $0-104
+	MOVQ a+24(FP), AX
+	MOVQ step+40(FP), CX
+	SHLQ $0x03, CX
+	MOVQ first+56(FP), DX
+	MOVQ end+72(FP), BX
+	MOVQ at+32(FP), SI
+	SHLQ $0x03, SI
+	ADDQ SI, AX
+	SHLQ $0x03, growth+48(FP)
+	MOVQ y+8(FP), DI
+	MOVQ b+0(FP), R8
+
+row:
+	VBROADCASTSD (R8), Y0
+	ADDQ         $+8, R8
+	CMPQ         DX, BX
+	JGE          empty
+	MOVQ         DX, R9
+	MOVQ         BX, R10
+	SARQ         $0x03, R9
+	SARQ         $0x03, R10
+	MOVQ         R9, SI
+	SHLQ         $0x06, SI
+	MOVQ         DX, R11
+	ANDQ         $+7, R11
+	NEGQ         R11
+	LEAQ         spanMask<>+128(SB), R12
+	VMOVUPD      (R12)(R11*8), Y1
+	VMOVUPD      32(R12)(R11*8), Y2
+	SUBQ         R9, R10
+	JNZ          several
+	MOVQ         BX, R9
+	ANDQ         $+7, R9
+	NEGQ         R9
+	LEAQ         spanMask<>+64(SB), R10
+	VMOVUPD      (R10)(R9*8), Y3
+	VMOVUPD      32(R10)(R9*8), Y4
+	VANDPD       Y3, Y1, Y1
+	VANDPD       Y4, Y2, Y2
+	VMASKMOVPD   (AX)(SI*1), Y1, Y3
+	VMOVUPD      (DI)(SI*1), Y4
+	VFMADD231PD  Y4, Y0, Y3
+	VMASKMOVPD   Y3, Y1, (AX)(SI*1)
+	VMASKMOVPD   32(AX)(SI*1), Y2, Y1
+	VMOVUPD      32(DI)(SI*1), Y3
+	VFMADD231PD  Y3, Y0, Y1
+	VMASKMOVPD   Y1, Y2, 32(AX)(SI*1)
+	JMP          empty
+
+several:
+	MOVQ        DX, R9
+	ANDQ        $+7, R9
+	NEGQ        R9
+	LEAQ        spanMask<>+128(SB), R11
+	VMOVUPD     (R11)(R9*8), Y1
+	VMOVUPD     32(R11)(R9*8), Y2
+	VMASKMOVPD  (AX)(SI*1), Y1, Y3
+	VMOVUPD     (DI)(SI*1), Y4
+	VFMADD231PD Y4, Y0, Y3
+	VMASKMOVPD  Y3, Y1, (AX)(SI*1)
+	VMASKMOVPD  32(AX)(SI*1), Y2, Y1
+	VMOVUPD     32(DI)(SI*1), Y3
+	VFMADD231PD Y3, Y0, Y1
+	VMASKMOVPD  Y1, Y2, 32(AX)(SI*1)
+	ADDQ        $+64, SI
+	DECQ        R10
+	JZ          last
+
+vector:
+	VMOVUPD     (AX)(SI*1), Y1
+	VMOVUPD     (DI)(SI*1), Y2
+	VFMADD231PD Y2, Y0, Y1
+	VMOVUPD     Y1, (AX)(SI*1)
+	VMOVUPD     32(AX)(SI*1), Y1
+	VMOVUPD     32(DI)(SI*1), Y2
+	VFMADD231PD Y2, Y0, Y1
+	VMOVUPD     Y1, 32(AX)(SI*1)
+	ADDQ        $+64, SI
+	DECQ        R10
+	JNZ         vector
+
+last:
+	TESTQ       $+7, BX
+	JZ          empty
+	MOVQ        BX, R9
+	ANDQ        $+7, R9
+	NEGQ        R9
+	LEAQ        spanMask<>+64(SB), R10
+	VMOVUPD     (R10)(R9*8), Y1
+	VMOVUPD     32(R10)(R9*8), Y2
+	VMASKMOVPD  (AX)(SI*1), Y1, Y3
+	VMOVUPD     (DI)(SI*1), Y4
+	VFMADD231PD Y4, Y0, Y3
+	VMASKMOVPD  Y3, Y1, (AX)(SI*1)
+	VMASKMOVPD  32(AX)(SI*1), Y2, Y1
+	VMOVUPD     32(DI)(SI*1), Y3
+	VFMADD231PD Y3, Y0, Y1
+	VMASKMOVPD  Y1, Y2, 32(AX)(SI*1)
+
+empty:
+	ADDQ CX, AX
+	ADDQ growth+48(FP), CX
+	ADDQ forward+64(FP), DX
+	ADDQ ahead+80(FP), BX
+	DECQ rows+88(FP)
+	JNZ  row
+	VZEROUPPER
+	RET
+
+// func spanDots_2_avx2(sums *float64, x *float64, z *float64, a *float64, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)
+// Requires: AVX, FMA3
+TEXT ·spanDots_2_avx2(SB), NOSPLIT, $0-104
+	MOVQ a+24(FP), AX
+	MOVQ step+40(FP), CX
+	SHLQ $0x03, CX
+	MOVQ first+56(FP), DX
+	MOVQ end+72(FP), BX
+	MOVQ at+32(FP), SI
+	SHLQ $0x03, SI
+	ADDQ SI, AX
+	SHLQ $0x03, growth+48(FP)
+	MOVQ x+8(FP), DI
+	MOVQ z+16(FP), R8
+	MOVQ sums+0(FP), R9
+
+row:
+	VXORPD      Y0, Y0, Y0
+	VXORPD      Y1, Y1, Y1
+	VXORPD      Y2, Y2, Y2
+	VXORPD      Y3, Y3, Y3
+	CMPQ        DX, BX
+	JGE         empty
+	MOVQ        DX, R10
+	MOVQ        BX, R11
+	SARQ        $0x03, R10
+	SARQ        $0x03, R11
+	MOVQ        R10, SI
+	SHLQ        $0x06, SI
+	MOVQ        DX, R12
+	ANDQ        $+7, R12
+	NEGQ        R12
+	LEAQ        spanMask<>+128(SB), R13
+	VMOVUPD     (R13)(R12*8), Y4
+	VMOVUPD     32(R13)(R12*8), Y5
+	SUBQ        R10, R11
+	JNZ         several
+	MOVQ        BX, R10
+	ANDQ        $+7, R10
+	NEGQ        R10
+	LEAQ        spanMask<>+64(SB), R11
+	VMOVUPD     (R11)(R10*8), Y6
+	VMOVUPD     32(R11)(R10*8), Y7
+	VANDPD      Y6, Y4, Y4
+	VANDPD      Y7, Y5, Y5
+	VMASKMOVPD  (AX)(SI*1), Y4, Y6
+	VMOVUPD     (DI)(SI*1), Y7
+	VANDPD      Y4, Y7, Y7
+	VFMADD231PD Y7, Y6, Y0
+	VMOVUPD     (R8)(SI*1), Y7
+	VANDPD      Y4, Y7, Y7
+	VFMADD231PD Y7, Y6, Y2
+	VMASKMOVPD  32(AX)(SI*1), Y5, Y4
+	VMOVUPD     32(DI)(SI*1), Y6
+	VANDPD      Y5, Y6, Y6
+	VFMADD231PD Y6, Y4, Y1
+	VMOVUPD     32(R8)(SI*1), Y6
+	VANDPD      Y5, Y6, Y6
+	VFMADD231PD Y6, Y4, Y3
+	JMP         empty
+
+several:
+	MOVQ        DX, R10
+	ANDQ        $+7, R10
+	NEGQ        R10
+	LEAQ        spanMask<>+128(SB), R12
+	VMOVUPD     (R12)(R10*8), Y4
+	VMOVUPD     32(R12)(R10*8), Y5
+	VMASKMOVPD  (AX)(SI*1), Y4, Y6
+	VMOVUPD     (DI)(SI*1), Y7
+	VANDPD      Y4, Y7, Y7
+	VFMADD231PD Y7, Y6, Y0
+	VMOVUPD     (R8)(SI*1), Y7
+	VANDPD      Y4, Y7, Y7
+	VFMADD231PD Y7, Y6, Y2
+	VMASKMOVPD  32(AX)(SI*1), Y5, Y4
+	VMOVUPD     32(DI)(SI*1), Y6
+	VANDPD      Y5, Y6, Y6
+	VFMADD231PD Y6, Y4, Y1
+	VMOVUPD     32(R8)(SI*1), Y6
+	VANDPD      Y5, Y6, Y6
+	VFMADD231PD Y6, Y4, Y3
+	ADDQ        $+64, SI
+	DECQ        R11
+	JZ          last
+
+vector:
+	VMOVUPD     (AX)(SI*1), Y4
+	VFMADD231PD (DI)(SI*1), Y4, Y0
+	VFMADD231PD (R8)(SI*1), Y4, Y2
+	VMOVUPD     32(AX)(SI*1), Y4
+	VFMADD231PD 32(DI)(SI*1), Y4, Y1
+	VFMADD231PD 32(R8)(SI*1), Y4, Y3
+	ADDQ        $+64, SI
+	DECQ        R11
+	JNZ         vector
+
+last:
+	TESTQ       $+7, BX
+	JZ          empty
+	MOVQ        BX, R10
+	ANDQ        $+7, R10
+	NEGQ        R10
+	LEAQ        spanMask<>+64(SB), R11
+	VMOVUPD     (R11)(R10*8), Y4
+	VMOVUPD     32(R11)(R10*8), Y5
+	VMASKMOVPD  (AX)(SI*1), Y4, Y6
+	VMOVUPD     (DI)(SI*1), Y7
+	VANDPD      Y4, Y7, Y7
+	VFMADD231PD Y7, Y6, Y0
+	VMOVUPD     (R8)(SI*1), Y7
+	VANDPD      Y4, Y7, Y7
+	VFMADD231PD Y7, Y6, Y2
+	VMASKMOVPD  32(AX)(SI*1), Y5, Y4
+	VMOVUPD     32(DI)(SI*1), Y6
+	VANDPD      Y5, Y6, Y6
+	VFMADD231PD Y6, Y4, Y1
+	VMOVUPD     32(R8)(SI*1), Y6
+	VANDPD      Y5, Y6, Y6
+	VFMADD231PD Y6, Y4, Y3
+
+empty:
+	VADDPD       Y0, Y1, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VHADDPD      X1, X0, X0
+	VPERMILPD    $0x01, X0, X1
+	VADDSD       X1, X0, X0
+	VMOVSD       X0, (R9)
+	VADDPD       Y2, Y3, Y2
+	VEXTRACTF128 $0x01, Y2, X0
+	VHADDPD      X0, X2, X0
+	VPERMILPD    $0x01, X0, X1
+	VADDSD       X1, X0, X0
+	VMOVSD       X0, 8(R9)
+	ADDQ         $+16, R9
+	ADDQ         CX, AX
+	ADDQ         growth+48(FP), CX
+	ADDQ         forward+64(FP), DX
+	ADDQ         ahead+80(FP), BX
+	DECQ         rows+88(FP)
+	JNZ          row
+	VZEROUPPER
+	RET
+
+// func spanAdd_2_avx2(b *float64, y *float64, w *float64, a *float64, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)
+// Requires: AVX, FMA3
+TEXT ·spanAdd_2_avx2(SB), NOSPLIT, $0-104
+	MOVQ a+24(FP), AX
+	MOVQ step+40(FP), CX
+	SHLQ $0x03, CX
+	MOVQ first+56(FP), DX
+	MOVQ end+72(FP), BX
+	MOVQ at+32(FP), SI
+	SHLQ $0x03, SI
+	ADDQ SI, AX
+	SHLQ $0x03, growth+48(FP)
+	MOVQ y+8(FP), DI
+	MOVQ w+16(FP), R8
+	MOVQ b+0(FP), R9
+
+row:
+	VBROADCASTSD (R9), Y0
+	VBROADCASTSD 8(R9), Y1
+	ADDQ         $+16, R9
+	CMPQ         DX, BX
+	JGE          empty
+	MOVQ         DX, R10
+	MOVQ         BX, R11
+	SARQ         $0x03, R10
+	SARQ         $0x03, R11
+	MOVQ         R10, SI
+	SHLQ         $0x06, SI
+	MOVQ         DX, R12
+	ANDQ         $+7, R12
+	NEGQ         R12
+	LEAQ         spanMask<>+128(SB), R13
+	VMOVUPD      (R13)(R12*8), Y2
+	VMOVUPD      32(R13)(R12*8), Y3
+	SUBQ         R10, R11
+	JNZ          several
+	MOVQ         BX, R10
+	ANDQ         $+7, R10
+	NEGQ         R10
+	LEAQ         spanMask<>+64(SB), R11
+	VMOVUPD      (R11)(R10*8), Y4
+	VMOVUPD      32(R11)(R10*8), Y5
+	VANDPD       Y4, Y2, Y2
+	VANDPD       Y5, Y3, Y3
+	VMASKMOVPD   (AX)(SI*1), Y2, Y4
+	VMOVUPD      (DI)(SI*1), Y5
+	VMOVAPD      Y5, Y6
+	VFMADD231PD  Y4, Y0, Y5
+	VBLENDVPD    Y2, Y5, Y6, Y5
+	VMOVUPD      Y5, (DI)(SI*1)
+	VMOVUPD      (R8)(SI*1), Y5
+	VMOVAPD      Y5, Y6
+	VFMADD231PD  Y4, Y1, Y5
+	VBLENDVPD    Y2, Y5, Y6, Y5
+	VMOVUPD      Y5, (R8)(SI*1)
+	VMASKMOVPD   32(AX)(SI*1), Y3, Y2
+	VMOVUPD      32(DI)(SI*1), Y4
+	VMOVAPD      Y4, Y5
+	VFMADD231PD  Y2, Y0, Y4
+	VBLENDVPD    Y3, Y4, Y5, Y4
+	VMOVUPD      Y4, 32(DI)(SI*1)
+	VMOVUPD      32(R8)(SI*1), Y0
+	VMOVAPD      Y0, Y4
+	VFMADD231PD  Y2, Y1, Y0
+	VBLENDVPD    Y3, Y0, Y4, Y0
+	VMOVUPD      Y0, 32(R8)(SI*1)
+	JMP          empty
+
+several:
+	MOVQ        DX, R10
+	ANDQ        $+7, R10
+	NEGQ        R10
+	LEAQ        spanMask<>+128(SB), R12
+	VMOVUPD     (R12)(R10*8), Y2
+	VMOVUPD     32(R12)(R10*8), Y3
+	VMASKMOVPD  (AX)(SI*1), Y2, Y4
+	VMOVUPD     (DI)(SI*1), Y5
+	VMOVAPD     Y5, Y6
+	VFMADD231PD Y4, Y0, Y5
+	VBLENDVPD   Y2, Y5, Y6, Y5
+	VMOVUPD     Y5, (DI)(SI*1)
+	VMOVUPD     (R8)(SI*1), Y5
+	VMOVAPD     Y5, Y6
+	VFMADD231PD Y4, Y1, Y5
+	VBLENDVPD   Y2, Y5, Y6, Y5
+	VMOVUPD     Y5, (R8)(SI*1)
+	VMASKMOVPD  32(AX)(SI*1), Y3, Y2
+	VMOVUPD     32(DI)(SI*1), Y4
+	VMOVAPD     Y4, Y5
+	VFMADD231PD Y2, Y0, Y4
+	VBLENDVPD   Y3, Y4, Y5, Y4
+	VMOVUPD     Y4, 32(DI)(SI*1)
+	VMOVUPD     32(R8)(SI*1), Y4
+	VMOVAPD     Y4, Y5
+	VFMADD231PD Y2, Y1, Y4
+	VBLENDVPD   Y3, Y4, Y5, Y4
+	VMOVUPD     Y4, 32(R8)(SI*1)
+	ADDQ        $+64, SI
+	DECQ        R11
+	JZ          last
+
+vector:
+	VMOVUPD     (AX)(SI*1), Y2
+	VMOVUPD     (DI)(SI*1), Y3
+	VFMADD231PD Y2, Y0, Y3
+	VMOVUPD     Y3, (DI)(SI*1)
+	VMOVUPD     (R8)(SI*1), Y3
+	VFMADD231PD Y2, Y1, Y3
+	VMOVUPD     Y3, (R8)(SI*1)
+	VMOVUPD     32(AX)(SI*1), Y2
+	VMOVUPD     32(DI)(SI*1), Y3
+	VFMADD231PD Y2, Y0, Y3
+	VMOVUPD     Y3, 32(DI)(SI*1)
+	VMOVUPD     32(R8)(SI*1), Y3
+	VFMADD231PD Y2, Y1, Y3
+	VMOVUPD     Y3, 32(R8)(SI*1)
+	ADDQ        $+64, SI
+	DECQ        R11
+	JNZ         vector
+
+last:
+	TESTQ       $+7, BX
+	JZ          empty
+	MOVQ        BX, R10
+	ANDQ        $+7, R10
+	NEGQ        R10
+	LEAQ        spanMask<>+64(SB), R11
+	VMOVUPD     (R11)(R10*8), Y2
+	VMOVUPD     32(R11)(R10*8), Y3
+	VMASKMOVPD  (AX)(SI*1), Y2, Y4
+	VMOVUPD     (DI)(SI*1), Y5
+	VMOVAPD     Y5, Y6
+	VFMADD231PD Y4, Y0, Y5
+	VBLENDVPD   Y2, Y5, Y6, Y5
+	VMOVUPD     Y5, (DI)(SI*1)
+	VMOVUPD     (R8)(SI*1), Y5
+	VMOVAPD     Y5, Y6
+	VFMADD231PD Y4, Y1, Y5
+	VBLENDVPD   Y2, Y5, Y6, Y5
+	VMOVUPD     Y5, (R8)(SI*1)
+	VMASKMOVPD  32(AX)(SI*1), Y3, Y2
+	VMOVUPD     32(DI)(SI*1), Y4
+	VMOVAPD     Y4, Y5
+	VFMADD231PD Y2, Y0, Y4
+	VBLENDVPD   Y3, Y4, Y5, Y4
+	VMOVUPD     Y4, 32(DI)(SI*1)
+	VMOVUPD     32(R8)(SI*1), Y0
+	VMOVAPD     Y0, Y4
+	VFMADD231PD Y2, Y1, Y0
+	VBLENDVPD   Y3, Y0, Y4, Y0
+	VMOVUPD     Y0, 32(R8)(SI*1)
+
+empty:
+	ADDQ CX, AX
+	ADDQ growth+48(FP), CX
+	ADDQ forward+64(FP), DX
+	ADDQ ahead+80(FP), BX
+	DECQ rows+88(FP)
+	JNZ  row
+	VZEROUPPER
+	RET
+
+// func spanBoth_2_avx2(sums *float64, b *float64, x *float64, z *float64, y *float64, w *float64, a *float64, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)
+// Requires: AVX, FMA3
+TEXT ·spanBoth_2_avx2(SB), NOSPLIT, $0-128
+	MOVQ a+48(FP), AX
+	MOVQ step+64(FP), CX
+	SHLQ $0x03, CX
+	MOVQ first+80(FP), DX
+	MOVQ end+96(FP), BX
+	MOVQ at+56(FP), SI
+	SHLQ $0x03, SI
+	ADDQ SI, AX
+	SHLQ $0x03, growth+72(FP)
+	MOVQ x+16(FP), DI
+	MOVQ z+24(FP), R8
+	MOVQ y+32(FP), R9
+	MOVQ w+40(FP), R10
+
+row:
+	MOVQ         b+8(FP), SI
+	VBROADCASTSD (SI), Y0
+	VBROADCASTSD 8(SI), Y1
+	ADDQ         $+16, SI
+	MOVQ         SI, b+8(FP)
+	VXORPD       Y2, Y2, Y2
+	VXORPD       Y3, Y3, Y3
+	VXORPD       Y4, Y4, Y4
+	VXORPD       Y5, Y5, Y5
+	CMPQ         DX, BX
+	JGE          empty
+	MOVQ         DX, R11
+	MOVQ         BX, R12
+	SARQ         $0x03, R11
+	SARQ         $0x03, R12
+	MOVQ         R11, SI
+	SHLQ         $0x06, SI
+	MOVQ         DX, R13
+	ANDQ         $+7, R13
+	NEGQ         R13
+	LEAQ         spanMask<>+128(SB), R14
+	VMOVUPD      (R14)(R13*8), Y6
+	VMOVUPD      32(R14)(R13*8), Y7
+	SUBQ         R11, R12
+	JNZ          several
+	MOVQ         BX, R11
+	ANDQ         $+7, R11
+	NEGQ         R11
+	LEAQ         spanMask<>+64(SB), R12
+	VMOVUPD      (R12)(R11*8), Y8
+	VMOVUPD      32(R12)(R11*8), Y9
+	VANDPD       Y8, Y6, Y6
+	VANDPD       Y9, Y7, Y7
+	VMASKMOVPD   (AX)(SI*1), Y6, Y8
+	VMOVUPD      (DI)(SI*1), Y9
+	VANDPD       Y6, Y9, Y9
+	VFMADD231PD  Y9, Y8, Y2
+	VMOVUPD      (R8)(SI*1), Y9
+	VANDPD       Y6, Y9, Y9
+	VFMADD231PD  Y9, Y8, Y4
+	VMOVUPD      (R9)(SI*1), Y9
+	VMOVAPD      Y9, Y10
+	VFMADD231PD  Y8, Y0, Y9
+	VBLENDVPD    Y6, Y9, Y10, Y9
+	VMOVUPD      Y9, (R9)(SI*1)
+	VMOVUPD      (R10)(SI*1), Y9
+	VMOVAPD      Y9, Y10
+	VFMADD231PD  Y8, Y1, Y9
+	VBLENDVPD    Y6, Y9, Y10, Y9
+	VMOVUPD      Y9, (R10)(SI*1)
+	VMASKMOVPD   32(AX)(SI*1), Y7, Y6
+	VMOVUPD      32(DI)(SI*1), Y8
+	VANDPD       Y7, Y8, Y8
+	VFMADD231PD  Y8, Y6, Y3
+	VMOVUPD      32(R8)(SI*1), Y8
+	VANDPD       Y7, Y8, Y8
+	VFMADD231PD  Y8, Y6, Y5
+	VMOVUPD      32(R9)(SI*1), Y8
+	VMOVAPD      Y8, Y9
+	VFMADD231PD  Y6, Y0, Y8
+	VBLENDVPD    Y7, Y8, Y9, Y8
+	VMOVUPD      Y8, 32(R9)(SI*1)
+	VMOVUPD      32(R10)(SI*1), Y0
+	VMOVAPD      Y0, Y8
+	VFMADD231PD  Y6, Y1, Y0
+	VBLENDVPD    Y7, Y0, Y8, Y0
+	VMOVUPD      Y0, 32(R10)(SI*1)
+	JMP          empty
+
+several:
+	MOVQ        DX, R11
+	ANDQ        $+7, R11
+	NEGQ        R11
+	LEAQ        spanMask<>+128(SB), R13
+	VMOVUPD     (R13)(R11*8), Y6
+	VMOVUPD     32(R13)(R11*8), Y7
+	VMASKMOVPD  (AX)(SI*1), Y6, Y8
+	VMOVUPD     (DI)(SI*1), Y9
+	VANDPD      Y6, Y9, Y9
+	VFMADD231PD Y9, Y8, Y2
+	VMOVUPD     (R8)(SI*1), Y9
+	VANDPD      Y6, Y9, Y9
+	VFMADD231PD Y9, Y8, Y4
+	VMOVUPD     (R9)(SI*1), Y9
+	VMOVAPD     Y9, Y10
+	VFMADD231PD Y8, Y0, Y9
+	VBLENDVPD   Y6, Y9, Y10, Y9
+	VMOVUPD     Y9, (R9)(SI*1)
+	VMOVUPD     (R10)(SI*1), Y9
+	VMOVAPD     Y9, Y10
+	VFMADD231PD Y8, Y1, Y9
+	VBLENDVPD   Y6, Y9, Y10, Y9
+	VMOVUPD     Y9, (R10)(SI*1)
+	VMASKMOVPD  32(AX)(SI*1), Y7, Y6
+	VMOVUPD     32(DI)(SI*1), Y8
+	VANDPD      Y7, Y8, Y8
+	VFMADD231PD Y8, Y6, Y3
+	VMOVUPD     32(R8)(SI*1), Y8
+	VANDPD      Y7, Y8, Y8
+	VFMADD231PD Y8, Y6, Y5
+	VMOVUPD     32(R9)(SI*1), Y8
+	VMOVAPD     Y8, Y9
+	VFMADD231PD Y6, Y0, Y8
+	VBLENDVPD   Y7, Y8, Y9, Y8
+	VMOVUPD     Y8, 32(R9)(SI*1)
+	VMOVUPD     32(R10)(SI*1), Y8
+	VMOVAPD     Y8, Y9
+	VFMADD231PD Y6, Y1, Y8
+	VBLENDVPD   Y7, Y8, Y9, Y8
+	VMOVUPD     Y8, 32(R10)(SI*1)
+	ADDQ        $+64, SI
+	DECQ        R12
+	JZ          last
+
+vector:
+	VMOVUPD     (AX)(SI*1), Y6
+	VFMADD231PD (DI)(SI*1), Y6, Y2
+	VFMADD231PD (R8)(SI*1), Y6, Y4
+	VMOVUPD     (R9)(SI*1), Y7
+	VFMADD231PD Y6, Y0, Y7
+	VMOVUPD     Y7, (R9)(SI*1)
+	VMOVUPD     (R10)(SI*1), Y7
+	VFMADD231PD Y6, Y1, Y7
+	VMOVUPD     Y7, (R10)(SI*1)
+	VMOVUPD     32(AX)(SI*1), Y6
+	VFMADD231PD 32(DI)(SI*1), Y6, Y3
+	VFMADD231PD 32(R8)(SI*1), Y6, Y5
+	VMOVUPD     32(R9)(SI*1), Y7
+	VFMADD231PD Y6, Y0, Y7
+	VMOVUPD     Y7, 32(R9)(SI*1)
+	VMOVUPD     32(R10)(SI*1), Y7
+	VFMADD231PD Y6, Y1, Y7
+	VMOVUPD     Y7, 32(R10)(SI*1)
+	ADDQ        $+64, SI
+	DECQ        R12
+	JNZ         vector
+
+last:
+	TESTQ       $+7, BX
+	JZ          empty
+	MOVQ        BX, R11
+	ANDQ        $+7, R11
+	NEGQ        R11
+	LEAQ        spanMask<>+64(SB), R12
+	VMOVUPD     (R12)(R11*8), Y6
+	VMOVUPD     32(R12)(R11*8), Y7
+	VMASKMOVPD  (AX)(SI*1), Y6, Y8
+	VMOVUPD     (DI)(SI*1), Y9
+	VANDPD      Y6, Y9, Y9
+	VFMADD231PD Y9, Y8, Y2
+	VMOVUPD     (R8)(SI*1), Y9
+	VANDPD      Y6, Y9, Y9
+	VFMADD231PD Y9, Y8, Y4
+	VMOVUPD     (R9)(SI*1), Y9
+	VMOVAPD     Y9, Y10
+	VFMADD231PD Y8, Y0, Y9
+	VBLENDVPD   Y6, Y9, Y10, Y9
+	VMOVUPD     Y9, (R9)(SI*1)
+	VMOVUPD     (R10)(SI*1), Y9
+	VMOVAPD     Y9, Y10
+	VFMADD231PD Y8, Y1, Y9
+	VBLENDVPD   Y6, Y9, Y10, Y9
+	VMOVUPD     Y9, (R10)(SI*1)
+	VMASKMOVPD  32(AX)(SI*1), Y7, Y6
+	VMOVUPD     32(DI)(SI*1), Y8
+	VANDPD      Y7, Y8, Y8
+	VFMADD231PD Y8, Y6, Y3
+	VMOVUPD     32(R8)(SI*1), Y8
+	VANDPD      Y7, Y8, Y8
+	VFMADD231PD Y8, Y6, Y5
+	VMOVUPD     32(R9)(SI*1), Y8
+	VMOVAPD     Y8, Y9
+	VFMADD231PD Y6, Y0, Y8
+	VBLENDVPD   Y7, Y8, Y9, Y8
+	VMOVUPD     Y8, 32(R9)(SI*1)
+	VMOVUPD     32(R10)(SI*1), Y0
+	VMOVAPD     Y0, Y8
+	VFMADD231PD Y6, Y1, Y0
+	VBLENDVPD   Y7, Y0, Y8, Y0
+	VMOVUPD     Y0, 32(R10)(SI*1)
+
+empty:
+	MOVQ         sums+0(FP), SI
+	VADDPD       Y2, Y3, Y2
+	VEXTRACTF128 $0x01, Y2, X0
+	VHADDPD      X0, X2, X0
+	VPERMILPD    $0x01, X0, X1
+	VADDSD       X1, X0, X0
+	VMOVSD       X0, (SI)
+	VADDPD       Y4, Y5, Y4
+	VEXTRACTF128 $0x01, Y4, X0
+	VHADDPD      X0, X4, X0
+	VPERMILPD    $0x01, X0, X1
+	VADDSD       X1, X0, X0
+	VMOVSD       X0, 8(SI)
+	ADDQ         $+16, SI
+	MOVQ         SI, sums+0(FP)
+	ADDQ         CX, AX
+	ADDQ         growth+72(FP), CX
+	ADDQ         forward+88(FP), DX
+	ADDQ         ahead+104(FP), BX
+	DECQ         rows+112(FP)
+	JNZ          row
+	VZEROUPPER
+	RET
+
+// func spanOuter_2_avx2(b *float64, y *float64, w *float64, a *float64, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)
+// Requires: AVX, FMA3
+TEXT ·spanOuter_2_avx2(SB), NOSPLIT, $0-104
+	MOVQ a+24(FP), AX
+	MOVQ step+40(FP), CX
+	SHLQ $0x03, CX
+	MOVQ first+56(FP), DX
+	MOVQ end+72(FP), BX
+	MOVQ at+32(FP), SI
+	SHLQ $0x03, SI
+	ADDQ SI, AX
+	SHLQ $0x03, growth+48(FP)
+	MOVQ y+8(FP), DI
+	MOVQ w+16(FP), R8
+	MOVQ b+0(FP), R9
+
+row:
+	VBROADCASTSD (R9), Y0
+	VBROADCASTSD 8(R9), Y1
+	ADDQ         $+16, R9
+	CMPQ         DX, BX
+	JGE          empty
+	MOVQ         DX, R10
+	MOVQ         BX, R11
+	SARQ         $0x03, R10
+	SARQ         $0x03, R11
+	MOVQ         R10, SI
+	SHLQ         $0x06, SI
+	MOVQ         DX, R12
+	ANDQ         $+7, R12
+	NEGQ         R12
+	LEAQ         spanMask<>+128(SB), R13
+	VMOVUPD      (R13)(R12*8), Y2
+	VMOVUPD      32(R13)(R12*8), Y3
+	SUBQ         R10, R11
+	JNZ          several
+	MOVQ         BX, R10
+	ANDQ         $+7, R10
+	NEGQ         R10
+	LEAQ         spanMask<>+64(SB), R11
+	VMOVUPD      (R11)(R10*8), Y4
+	VMOVUPD      32(R11)(R10*8), Y5
+	VANDPD       Y4, Y2, Y2
+	VANDPD       Y5, Y3, Y3
+	VMASKMOVPD   (AX)(SI*1), Y2, Y4
+	VMOVUPD      (DI)(SI*1), Y5
+	VFMADD231PD  Y5, Y0, Y4
+	VMOVUPD      (R8)(SI*1), Y5
+	VFMADD231PD  Y5, Y1, Y4
+	VMASKMOVPD   Y4, Y2, (AX)(SI*1)
+	VMASKMOVPD   32(AX)(SI*1), Y3, Y2
+	VMOVUPD      32(DI)(SI*1), Y4
+	VFMADD231PD  Y4, Y0, Y2
+	VMOVUPD      32(R8)(SI*1), Y0
+	VFMADD231PD  Y0, Y1, Y2
+	VMASKMOVPD   Y2, Y3, 32(AX)(SI*1)
+	JMP          empty
+
+several:
+	MOVQ        DX, R10
+	ANDQ        $+7, R10
+	NEGQ        R10
+	LEAQ        spanMask<>+128(SB), R12
+	VMOVUPD     (R12)(R10*8), Y2
+	VMOVUPD     32(R12)(R10*8), Y3
+	VMASKMOVPD  (AX)(SI*1), Y2, Y4
+	VMOVUPD     (DI)(SI*1), Y5
+	VFMADD231PD Y5, Y0, Y4
+	VMOVUPD     (R8)(SI*1), Y5
+	VFMADD231PD Y5, Y1, Y4
+	VMASKMOVPD  Y4, Y2, (AX)(SI*1)
+	VMASKMOVPD  32(AX)(SI*1), Y3, Y2
+	VMOVUPD     32(DI)(SI*1), Y4
+	VFMADD231PD Y4, Y0, Y2
+	VMOVUPD     32(R8)(SI*1), Y4
+	VFMADD231PD Y4, Y1, Y2
+	VMASKMOVPD  Y2, Y3, 32(AX)(SI*1)
+	ADDQ        $+64, SI
+	DECQ        R11
+	JZ          last
+
+vector:
+	VMOVUPD     (AX)(SI*1), Y2
+	VMOVUPD     (DI)(SI*1), Y3
+	VFMADD231PD Y3, Y0, Y2
+	VMOVUPD     (R8)(SI*1), Y3
+	VFMADD231PD Y3, Y1, Y2
+	VMOVUPD     Y2, (AX)(SI*1)
+	VMOVUPD     32(AX)(SI*1), Y2
+	VMOVUPD     32(DI)(SI*1), Y3
+	VFMADD231PD Y3, Y0, Y2
+	VMOVUPD     32(R8)(SI*1), Y3
+	VFMADD231PD Y3, Y1, Y2
+	VMOVUPD     Y2, 32(AX)(SI*1)
+	ADDQ        $+64, SI
+	DECQ        R11
+	JNZ         vector
+
+last:
+	TESTQ       $+7, BX
+	JZ          empty
+	MOVQ        BX, R10
+	ANDQ        $+7, R10
+	NEGQ        R10
+	LEAQ        spanMask<>+64(SB), R11
+	VMOVUPD     (R11)(R10*8), Y2
+	VMOVUPD     32(R11)(R10*8), Y3
+	VMASKMOVPD  (AX)(SI*1), Y2, Y4
+	VMOVUPD     (DI)(SI*1), Y5
+	VFMADD231PD Y5, Y0, Y4
+	VMOVUPD     (R8)(SI*1), Y5
+	VFMADD231PD Y5, Y1, Y4
+	VMASKMOVPD  Y4, Y2, (AX)(SI*1)
+	VMASKMOVPD  32(AX)(SI*1), Y3, Y2
+	VMOVUPD     32(DI)(SI*1), Y4
+	VFMADD231PD Y4, Y0, Y2
+	VMOVUPD     32(R8)(SI*1), Y0
+	VFMADD231PD Y0, Y1, Y2
+	VMASKMOVPD  Y2, Y3, 32(AX)(SI*1)
+
+empty:
+	ADDQ CX, AX
+	ADDQ growth+48(FP), CX
+	ADDQ forward+64(FP), DX
+	ADDQ ahead+80(FP), BX
+	DECQ rows+88(FP)
+	JNZ  row
+	VZEROUPPER
+	RET
+
+// func spanSolve_1_avx2(b *float64, d *float64, y *float64, own *float64, change int, a *float64, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·spanSolve_1_avx2(SB), NOSPLIT, $0-120
+	MOVQ a+40(FP), AX
+	MOVQ step+56(FP), CX
+	SHLQ $0x03, CX
+	MOVQ first+72(FP), DX
+	MOVQ end+88(FP), BX
+	MOVQ at+48(FP), SI
+	SHLQ $0x03, SI
+	ADDQ SI, AX
+	SHLQ $0x03, growth+64(FP)
+	MOVQ y+16(FP), DI
+	MOVQ own+24(FP), R8
+	MOVQ b+0(FP), R9
+
+row:
+	VMOVSD (R8), X0
+	MOVQ   d+8(FP), SI
+	TESTQ  SI, SI
+	JZ     unit
+	VDIVSD (SI), X0, X0
+	ADDQ   $+8, SI
+	MOVQ   SI, d+8(FP)
+
+unit:
+	VMOVSD       X0, (R9)
+	ADDQ         $+8, R9
+	VBROADCASTSD X0, Y0
+	MOVQ         change+32(FP), SI
+	LEAQ         (R8)(SI*8), R8
+	CMPQ         DX, BX
+	JGE          empty
+	MOVQ         DX, R10
+	MOVQ         BX, R11
+	SARQ         $0x03, R10
+	SARQ         $0x03, R11
+	MOVQ         R10, SI
+	SHLQ         $0x06, SI
+	MOVQ         DX, R12
+	ANDQ         $+7, R12
+	NEGQ         R12
+	LEAQ         spanMask<>+128(SB), R13
+	VMOVUPD      (R13)(R12*8), Y1
+	VMOVUPD      32(R13)(R12*8), Y2
+	SUBQ         R10, R11
+	JNZ          several
+	MOVQ         BX, R10
+	ANDQ         $+7, R10
+	NEGQ         R10
+	LEAQ         spanMask<>+64(SB), R11
+	VMOVUPD      (R11)(R10*8), Y3
+	VMOVUPD      32(R11)(R10*8), Y4
+	VANDPD       Y3, Y1, Y1
+	VANDPD       Y4, Y2, Y2
+	VMASKMOVPD   (AX)(SI*1), Y1, Y3
+	VMOVUPD      (DI)(SI*1), Y4
+	VMOVAPD      Y4, Y5
+	VFNMADD231PD Y3, Y0, Y4
+	VBLENDVPD    Y1, Y4, Y5, Y4
+	VMOVUPD      Y4, (DI)(SI*1)
+	VMASKMOVPD   32(AX)(SI*1), Y2, Y1
+	VMOVUPD      32(DI)(SI*1), Y3
+	VMOVAPD      Y3, Y4
+	VFNMADD231PD Y1, Y0, Y3
+	VBLENDVPD    Y2, Y3, Y4, Y3
+	VMOVUPD      Y3, 32(DI)(SI*1)
+	JMP          empty
+
+several:
+	MOVQ         DX, R10
+	ANDQ         $+7, R10
+	NEGQ         R10
+	LEAQ         spanMask<>+128(SB), R12
+	VMOVUPD      (R12)(R10*8), Y1
+	VMOVUPD      32(R12)(R10*8), Y2
+	VMASKMOVPD   (AX)(SI*1), Y1, Y3
+	VMOVUPD      (DI)(SI*1), Y4
+	VMOVAPD      Y4, Y5
+	VFNMADD231PD Y3, Y0, Y4
+	VBLENDVPD    Y1, Y4, Y5, Y4
+	VMOVUPD      Y4, (DI)(SI*1)
+	VMASKMOVPD   32(AX)(SI*1), Y2, Y1
+	VMOVUPD      32(DI)(SI*1), Y3
+	VMOVAPD      Y3, Y4
+	VFNMADD231PD Y1, Y0, Y3
+	VBLENDVPD    Y2, Y3, Y4, Y3
+	VMOVUPD      Y3, 32(DI)(SI*1)
+	ADDQ         $+64, SI
+	DECQ         R11
+	JZ           last
+
+vector:
+	VMOVUPD      (AX)(SI*1), Y1
+	VMOVUPD      (DI)(SI*1), Y2
+	VFNMADD231PD Y1, Y0, Y2
+	VMOVUPD      Y2, (DI)(SI*1)
+	VMOVUPD      32(AX)(SI*1), Y1
+	VMOVUPD      32(DI)(SI*1), Y2
+	VFNMADD231PD Y1, Y0, Y2
+	VMOVUPD      Y2, 32(DI)(SI*1)
+	ADDQ         $+64, SI
+	DECQ         R11
+	JNZ          vector
+
+last:
+	TESTQ        $+7, BX
+	JZ           empty
+	MOVQ         BX, R10
+	ANDQ         $+7, R10
+	NEGQ         R10
+	LEAQ         spanMask<>+64(SB), R11
+	VMOVUPD      (R11)(R10*8), Y1
+	VMOVUPD      32(R11)(R10*8), Y2
+	VMASKMOVPD   (AX)(SI*1), Y1, Y3
+	VMOVUPD      (DI)(SI*1), Y4
+	VMOVAPD      Y4, Y5
+	VFNMADD231PD Y3, Y0, Y4
+	VBLENDVPD    Y1, Y4, Y5, Y4
+	VMOVUPD      Y4, (DI)(SI*1)
+	VMASKMOVPD   32(AX)(SI*1), Y2, Y1
+	VMOVUPD      32(DI)(SI*1), Y3
+	VMOVAPD      Y3, Y4
+	VFNMADD231PD Y1, Y0, Y3
+	VBLENDVPD    Y2, Y3, Y4, Y3
+	VMOVUPD      Y3, 32(DI)(SI*1)
+
+empty:
+	ADDQ CX, AX
+	ADDQ growth+64(FP), CX
+	ADDQ forward+80(FP), DX
+	ADDQ ahead+96(FP), BX
+	DECQ rows+104(FP)
+	JNZ  row
+	VZEROUPPER
+	RET
+
+// func spanDots32_1_avx2(sums *float32, x *float32, z *float32, a *float32, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)
+// Requires: AVX, FMA3
+TEXT ·spanDots32_1_avx2(SB), NOSPLIT, $0-104
+	MOVQ a+24(FP), AX
+	MOVQ step+40(FP), CX
+	SHLQ $0x02, CX
+	MOVQ first+56(FP), DX
+	MOVQ end+72(FP), BX
+	MOVQ at+32(FP), SI
+	SHLQ $0x02, SI
+	ADDQ SI, AX
+	SHLQ $0x02, growth+48(FP)
+	MOVQ x+8(FP), DI
+	MOVQ sums+0(FP), R8
+
+row:
+	VXORPD      Y0, Y0, Y0
+	CMPQ        DX, BX
+	JGE         empty
+	MOVQ        DX, R9
+	MOVQ        BX, R10
+	SARQ        $0x03, R9
+	SARQ        $0x03, R10
+	MOVQ        R9, SI
+	SHLQ        $0x05, SI
+	MOVQ        DX, R11
+	ANDQ        $+7, R11
+	NEGQ        R11
+	LEAQ        spanMask<>+128(SB), R12
+	VMOVUPD     (R12)(R11*4), Y1
+	SUBQ        R9, R10
+	JNZ         several
+	MOVQ        BX, R9
+	ANDQ        $+7, R9
+	NEGQ        R9
+	LEAQ        spanMask<>+64(SB), R10
+	VMOVUPD     (R10)(R9*4), Y2
+	VANDPD      Y2, Y1, Y1
+	VMASKMOVPS  (AX)(SI*1), Y1, Y2
+	VMOVUPS     (DI)(SI*1), Y3
+	VANDPD      Y1, Y3, Y3
+	VFMADD231PS Y3, Y2, Y0
+	JMP         empty
+
+several:
+	MOVQ        DX, R9
+	ANDQ        $+7, R9
+	NEGQ        R9
+	LEAQ        spanMask<>+128(SB), R11
+	VMOVUPD     (R11)(R9*4), Y1
+	VMASKMOVPS  (AX)(SI*1), Y1, Y2
+	VMOVUPS     (DI)(SI*1), Y3
+	VANDPD      Y1, Y3, Y3
+	VFMADD231PS Y3, Y2, Y0
+	ADDQ        $+32, SI
+	DECQ        R10
+	JZ          last
+
+vector:
+	VMOVUPS     (AX)(SI*1), Y1
+	VFMADD231PS (DI)(SI*1), Y1, Y0
+	ADDQ        $+32, SI
+	DECQ        R10
+	JNZ         vector
+
+last:
+	TESTQ       $+7, BX
+	JZ          empty
+	MOVQ        BX, R9
+	ANDQ        $+7, R9
+	NEGQ        R9
+	LEAQ        spanMask<>+64(SB), R10
+	VMOVUPD     (R10)(R9*4), Y1
+	VMASKMOVPS  (AX)(SI*1), Y1, Y2
+	VMOVUPS     (DI)(SI*1), Y3
+	VANDPD      Y1, Y3, Y3
+	VFMADD231PS Y3, Y2, Y0
+
+empty:
+	VHADDPS      Y0, Y0, Y0
+	VHADDPS      Y0, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPS       X0, X1, X1
+	VMOVSS       X1, (R8)
+	ADDQ         $+4, R8
+	ADDQ         CX, AX
+	ADDQ         growth+48(FP), CX
+	ADDQ         forward+64(FP), DX
+	ADDQ         ahead+80(FP), BX
+	DECQ         rows+88(FP)
+	JNZ          row
+	VZEROUPPER
+	RET
+
+// func spanAdd32_1_avx2(b *float32, y *float32, w *float32, a *float32, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)
+// Requires: AVX, FMA3
+TEXT ·spanAdd32_1_avx2(SB), NOSPLIT, $0-104
+	MOVQ a+24(FP), AX
+	MOVQ step+40(FP), CX
+	SHLQ $0x02, CX
+	MOVQ first+56(FP), DX
+	MOVQ end+72(FP), BX
+	MOVQ at+32(FP), SI
+	SHLQ $0x02, SI
+	ADDQ SI, AX
+	SHLQ $0x02, growth+48(FP)
+	MOVQ y+8(FP), DI
+	MOVQ b+0(FP), R8
+
+row:
+	VBROADCASTSS (R8), Y0
+	ADDQ         $+4, R8
+	CMPQ         DX, BX
+	JGE          empty
+	MOVQ         DX, R9
+	MOVQ         BX, R10
+	SARQ         $0x03, R9
+	SARQ         $0x03, R10
+	MOVQ         R9, SI
+	SHLQ         $0x05, SI
+	MOVQ         DX, R11
+	ANDQ         $+7, R11
+	NEGQ         R11
+	LEAQ         spanMask<>+128(SB), R12
+	VMOVUPD      (R12)(R11*4), Y1
+	SUBQ         R9, R10
+	JNZ          several
+	MOVQ         BX, R9
+	ANDQ         $+7, R9
+	NEGQ         R9
+	LEAQ         spanMask<>+64(SB), R10
+	VMOVUPD      (R10)(R9*4), Y2
+	VANDPD       Y2, Y1, Y1
+	VMASKMOVPS   (AX)(SI*1), Y1, Y2
+	VMOVUPS      (DI)(SI*1), Y3
+	VMOVAPD      Y3, Y4
+	VFMADD231PS  Y2, Y0, Y3
+	VBLENDVPS    Y1, Y3, Y4, Y3
+	VMOVUPS      Y3, (DI)(SI*1)
+	JMP          empty
+
+several:
+	MOVQ        DX, R9
+	ANDQ        $+7, R9
+	NEGQ        R9
+	LEAQ        spanMask<>+128(SB), R11
+	VMOVUPD     (R11)(R9*4), Y1
+	VMASKMOVPS  (AX)(SI*1), Y1, Y2
+	VMOVUPS     (DI)(SI*1), Y3
+	VMOVAPD     Y3, Y4
+	VFMADD231PS Y2, Y0, Y3
+	VBLENDVPS   Y1, Y3, Y4, Y3
+	VMOVUPS     Y3, (DI)(SI*1)
+	ADDQ        $+32, SI
+	DECQ        R10
+	JZ          last
+
+vector:
+	VMOVUPS     (AX)(SI*1), Y1
+	VMOVUPS     (DI)(SI*1), Y2
+	VFMADD231PS Y1, Y0, Y2
+	VMOVUPS     Y2, (DI)(SI*1)
+	ADDQ        $+32, SI
+	DECQ        R10
+	JNZ         vector
+
+last:
+	TESTQ       $+7, BX
+	JZ          empty
+	MOVQ        BX, R9
+	ANDQ        $+7, R9
+	NEGQ        R9
+	LEAQ        spanMask<>+64(SB), R10
+	VMOVUPD     (R10)(R9*4), Y1
+	VMASKMOVPS  (AX)(SI*1), Y1, Y2
+	VMOVUPS     (DI)(SI*1), Y3
+	VMOVAPD     Y3, Y4
+	VFMADD231PS Y2, Y0, Y3
+	VBLENDVPS   Y1, Y3, Y4, Y3
+	VMOVUPS     Y3, (DI)(SI*1)
+
+empty:
+	ADDQ CX, AX
+	ADDQ growth+48(FP), CX
+	ADDQ forward+64(FP), DX
+	ADDQ ahead+80(FP), BX
+	DECQ rows+88(FP)
+	JNZ  row
+	VZEROUPPER
+	RET
+
+// func spanBoth32_1_avx2(sums *float32, b *float32, x *float32, z *float32, y *float32, w *float32, a *float32, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)
+// Requires: AVX, FMA3
+TEXT ·spanBoth32_1_avx2(SB), NOSPLIT, $0-128
+	MOVQ a+48(FP), AX
+	MOVQ step+64(FP), CX
+	SHLQ $0x02, CX
+	MOVQ first+80(FP), DX
+	MOVQ end+96(FP), BX
+	MOVQ at+56(FP), SI
+	SHLQ $0x02, SI
+	ADDQ SI, AX
+	SHLQ $0x02, growth+72(FP)
+	MOVQ x+16(FP), DI
+	MOVQ y+32(FP), R8
+
+row:
+	MOVQ         b+8(FP), SI
+	VBROADCASTSS (SI), Y0
+	ADDQ         $+4, SI
+	MOVQ         SI, b+8(FP)
+	VXORPD       Y1, Y1, Y1
+	CMPQ         DX, BX
+	JGE          empty
+	MOVQ         DX, R9
+	MOVQ         BX, R10
+	SARQ         $0x03, R9
+	SARQ         $0x03, R10
+	MOVQ         R9, SI
+	SHLQ         $0x05, SI
+	MOVQ         DX, R11
+	ANDQ         $+7, R11
+	NEGQ         R11
+	LEAQ         spanMask<>+128(SB), R12
+	VMOVUPD      (R12)(R11*4), Y2
+	SUBQ         R9, R10
+	JNZ          several
+	MOVQ         BX, R9
+	ANDQ         $+7, R9
+	NEGQ         R9
+	LEAQ         spanMask<>+64(SB), R10
+	VMOVUPD      (R10)(R9*4), Y3
+	VANDPD       Y3, Y2, Y2
+	VMASKMOVPS   (AX)(SI*1), Y2, Y3
+	VMOVUPS      (DI)(SI*1), Y4
+	VANDPD       Y2, Y4, Y4
+	VFMADD231PS  Y4, Y3, Y1
+	VMOVUPS      (R8)(SI*1), Y4
+	VMOVAPD      Y4, Y5
+	VFMADD231PS  Y3, Y0, Y4
+	VBLENDVPS    Y2, Y4, Y5, Y4
+	VMOVUPS      Y4, (R8)(SI*1)
+	JMP          empty
+
+several:
+	MOVQ        DX, R9
+	ANDQ        $+7, R9
+	NEGQ        R9
+	LEAQ        spanMask<>+128(SB), R11
+	VMOVUPD     (R11)(R9*4), Y2
+	VMASKMOVPS  (AX)(SI*1), Y2, Y3
+	VMOVUPS     (DI)(SI*1), Y4
+	VANDPD      Y2, Y4, Y4
+	VFMADD231PS Y4, Y3, Y1
+	VMOVUPS     (R8)(SI*1), Y4
+	VMOVAPD     Y4, Y5
+	VFMADD231PS Y3, Y0, Y4
+	VBLENDVPS   Y2, Y4, Y5, Y4
+	VMOVUPS     Y4, (R8)(SI*1)
+	ADDQ        $+32, SI
+	DECQ        R10
+	JZ          last
+
+vector:
+	VMOVUPS     (AX)(SI*1), Y2
+	VFMADD231PS (DI)(SI*1), Y2, Y1
+	VMOVUPS     (R8)(SI*1), Y3
+	VFMADD231PS Y2, Y0, Y3
+	VMOVUPS     Y3, (R8)(SI*1)
+	ADDQ        $+32, SI
+	DECQ        R10
+	JNZ         vector
+
+last:
+	TESTQ       $+7, BX
+	JZ          empty
+	MOVQ        BX, R9
+	ANDQ        $+7, R9
+	NEGQ        R9
+	LEAQ        spanMask<>+64(SB), R10
+	VMOVUPD     (R10)(R9*4), Y2
+	VMASKMOVPS  (AX)(SI*1), Y2, Y3
+	VMOVUPS     (DI)(SI*1), Y4
+	VANDPD      Y2, Y4, Y4
+	VFMADD231PS Y4, Y3, Y1
+	VMOVUPS     (R8)(SI*1), Y4
+	VMOVAPD     Y4, Y5
+	VFMADD231PS Y3, Y0, Y4
+	VBLENDVPS   Y2, Y4, Y5, Y4
+	VMOVUPS     Y4, (R8)(SI*1)
+
+empty:
+	MOVQ         sums+0(FP), SI
+	VHADDPS      Y1, Y1, Y0
+	VHADDPS      Y0, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPS       X0, X1, X1
+	VMOVSS       X1, (SI)
+	ADDQ         $+4, SI
+	MOVQ         SI, sums+0(FP)
+	ADDQ         CX, AX
+	ADDQ         growth+72(FP), CX
+	ADDQ         forward+88(FP), DX
+	ADDQ         ahead+104(FP), BX
+	DECQ         rows+112(FP)
+	JNZ          row
+	VZEROUPPER
+	RET
+
+// func spanOuter32_1_avx2(b *float32, y *float32, w *float32, a *float32, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)
+// Requires: AVX, FMA3
+TEXT ·spanOuter32_1_avx2(SB), NOSPLIT, $0-104
+	MOVQ a+24(FP), AX
+	MOVQ step+40(FP), CX
+	SHLQ $0x02, CX
+	MOVQ first+56(FP), DX
+	MOVQ end+72(FP), BX
+	MOVQ at+32(FP), SI
+	SHLQ $0x02, SI
+	ADDQ SI, AX
+	SHLQ $0x02, growth+48(FP)
+	MOVQ y+8(FP), DI
+	MOVQ b+0(FP), R8
+
+row:
+	VBROADCASTSS (R8), Y0
+	ADDQ         $+4, R8
+	CMPQ         DX, BX
+	JGE          empty
+	MOVQ         DX, R9
+	MOVQ         BX, R10
+	SARQ         $0x03, R9
+	SARQ         $0x03, R10
+	MOVQ         R9, SI
+	SHLQ         $0x05, SI
+	MOVQ         DX, R11
+	ANDQ         $+7, R11
+	NEGQ         R11
+	LEAQ         spanMask<>+128(SB), R12
+	VMOVUPD      (R12)(R11*4), Y1
+	SUBQ         R9, R10
+	JNZ          several
+	MOVQ         BX, R9
+	ANDQ         $+7, R9
+	NEGQ         R9
+	LEAQ         spanMask<>+64(SB), R10
+	VMOVUPD      (R10)(R9*4), Y2
+	VANDPD       Y2, Y1, Y1
+	VMASKMOVPS   (AX)(SI*1), Y1, Y2
+	VMOVUPS      (DI)(SI*1), Y3
+	VFMADD231PS  Y3, Y0, Y2
+	VMASKMOVPS   Y2, Y1, (AX)(SI*1)
+	JMP          empty
+
+several:
+	MOVQ        DX, R9
+	ANDQ        $+7, R9
+	NEGQ        R9
+	LEAQ        spanMask<>+128(SB), R11
+	VMOVUPD     (R11)(R9*4), Y1
+	VMASKMOVPS  (AX)(SI*1), Y1, Y2
+	VMOVUPS     (DI)(SI*1), Y3
+	VFMADD231PS Y3, Y0, Y2
+	VMASKMOVPS  Y2, Y1, (AX)(SI*1)
+	ADDQ        $+32, SI
+	DECQ        R10
+	JZ          last
+
+vector:
+	VMOVUPS     (AX)(SI*1), Y1
+	VMOVUPS     (DI)(SI*1), Y2
+	VFMADD231PS Y2, Y0, Y1
+	VMOVUPS     Y1, (AX)(SI*1)
+	ADDQ        $+32, SI
+	DECQ        R10
+	JNZ         vector
+
+last:
+	TESTQ       $+7, BX
+	JZ          empty
+	MOVQ        BX, R9
+	ANDQ        $+7, R9
+	NEGQ        R9
+	LEAQ        spanMask<>+64(SB), R10
+	VMOVUPD     (R10)(R9*4), Y1
+	VMASKMOVPS  (AX)(SI*1), Y1, Y2
+	VMOVUPS     (DI)(SI*1), Y3
+	VFMADD231PS Y3, Y0, Y2
+	VMASKMOVPS  Y2, Y1, (AX)(SI*1)
+
+empty:
+	ADDQ CX, AX
+	ADDQ growth+48(FP), CX
+	ADDQ forward+64(FP), DX
+	ADDQ ahead+80(FP), BX
+	DECQ rows+88(FP)
+	JNZ  row
+	VZEROUPPER
+	RET
+
+// func spanDots32_2_avx2(sums *float32, x *float32, z *float32, a *float32, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)
+// Requires: AVX, FMA3
+TEXT ·spanDots32_2_avx2(SB), NOSPLIT, $0-104
+	MOVQ a+24(FP), AX
+	MOVQ step+40(FP), CX
+	SHLQ $0x02, CX
+	MOVQ first+56(FP), DX
+	MOVQ end+72(FP), BX
+	MOVQ at+32(FP), SI
+	SHLQ $0x02, SI
+	ADDQ SI, AX
+	SHLQ $0x02, growth+48(FP)
+	MOVQ x+8(FP), DI
+	MOVQ z+16(FP), R8
+	MOVQ sums+0(FP), R9
+
+row:
+	VXORPD      Y0, Y0, Y0
+	VXORPD      Y1, Y1, Y1
+	CMPQ        DX, BX
+	JGE         empty
+	MOVQ        DX, R10
+	MOVQ        BX, R11
+	SARQ        $0x03, R10
+	SARQ        $0x03, R11
+	MOVQ        R10, SI
+	SHLQ        $0x05, SI
+	MOVQ        DX, R12
+	ANDQ        $+7, R12
+	NEGQ        R12
+	LEAQ        spanMask<>+128(SB), R13
+	VMOVUPD     (R13)(R12*4), Y2
+	SUBQ        R10, R11
+	JNZ         several
+	MOVQ        BX, R10
+	ANDQ        $+7, R10
+	NEGQ        R10
+	LEAQ        spanMask<>+64(SB), R11
+	VMOVUPD     (R11)(R10*4), Y3
+	VANDPD      Y3, Y2, Y2
+	VMASKMOVPS  (AX)(SI*1), Y2, Y3
+	VMOVUPS     (DI)(SI*1), Y4
+	VANDPD      Y2, Y4, Y4
+	VFMADD231PS Y4, Y3, Y0
+	VMOVUPS     (R8)(SI*1), Y4
+	VANDPD      Y2, Y4, Y4
+	VFMADD231PS Y4, Y3, Y1
+	JMP         empty
+
+several:
+	MOVQ        DX, R10
+	ANDQ        $+7, R10
+	NEGQ        R10
+	LEAQ        spanMask<>+128(SB), R12
+	VMOVUPD     (R12)(R10*4), Y2
+	VMASKMOVPS  (AX)(SI*1), Y2, Y3
+	VMOVUPS     (DI)(SI*1), Y4
+	VANDPD      Y2, Y4, Y4
+	VFMADD231PS Y4, Y3, Y0
+	VMOVUPS     (R8)(SI*1), Y4
+	VANDPD      Y2, Y4, Y4
+	VFMADD231PS Y4, Y3, Y1
+	ADDQ        $+32, SI
+	DECQ        R11
+	JZ          last
+
+vector:
+	VMOVUPS     (AX)(SI*1), Y2
+	VFMADD231PS (DI)(SI*1), Y2, Y0
+	VFMADD231PS (R8)(SI*1), Y2, Y1
+	ADDQ        $+32, SI
+	DECQ        R11
+	JNZ         vector
+
+last:
+	TESTQ       $+7, BX
+	JZ          empty
+	MOVQ        BX, R10
+	ANDQ        $+7, R10
+	NEGQ        R10
+	LEAQ        spanMask<>+64(SB), R11
+	VMOVUPD     (R11)(R10*4), Y2
+	VMASKMOVPS  (AX)(SI*1), Y2, Y3
+	VMOVUPS     (DI)(SI*1), Y4
+	VANDPD      Y2, Y4, Y4
+	VFMADD231PS Y4, Y3, Y0
+	VMOVUPS     (R8)(SI*1), Y4
+	VANDPD      Y2, Y4, Y4
+	VFMADD231PS Y4, Y3, Y1
+
+empty:
+	VHADDPS      Y0, Y0, Y0
+	VHADDPS      Y0, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X2
+	VADDPS       X0, X2, X2
+	VMOVSS       X2, (R9)
+	VHADDPS      Y1, Y1, Y0
+	VHADDPS      Y0, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPS       X0, X1, X1
+	VMOVSS       X1, 4(R9)
+	ADDQ         $+8, R9
+	ADDQ         CX, AX
+	ADDQ         growth+48(FP), CX
+	ADDQ         forward+64(FP), DX
+	ADDQ         ahead+80(FP), BX
+	DECQ         rows+88(FP)
+	JNZ          row
+	VZEROUPPER
+	RET
+
+// func spanAdd32_2_avx2(b *float32, y *float32, w *float32, a *float32, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)
+// Requires: AVX, FMA3
+TEXT ·spanAdd32_2_avx2(SB), NOSPLIT, $0-104
+	MOVQ a+24(FP), AX
+	MOVQ step+40(FP), CX
+	SHLQ $0x02, CX
+	MOVQ first+56(FP), DX
+	MOVQ end+72(FP), BX
+	MOVQ at+32(FP), SI
+	SHLQ $0x02, SI
+	ADDQ SI, AX
+	SHLQ $0x02, growth+48(FP)
+	MOVQ y+8(FP), DI
+	MOVQ w+16(FP), R8
+	MOVQ b+0(FP), R9
+
+row:
+	VBROADCASTSS (R9), Y0
+	VBROADCASTSS 4(R9), Y1
+	ADDQ         $+8, R9
+	CMPQ         DX, BX
+	JGE          empty
+	MOVQ         DX, R10
+	MOVQ         BX, R11
+	SARQ         $0x03, R10
+	SARQ         $0x03, R11
+	MOVQ         R10, SI
+	SHLQ         $0x05, SI
+	MOVQ         DX, R12
+	ANDQ         $+7, R12
+	NEGQ         R12
+	LEAQ         spanMask<>+128(SB), R13
+	VMOVUPD      (R13)(R12*4), Y2
+	SUBQ         R10, R11
+	JNZ          several
+	MOVQ         BX, R10
+	ANDQ         $+7, R10
+	NEGQ         R10
+	LEAQ         spanMask<>+64(SB), R11
+	VMOVUPD      (R11)(R10*4), Y3
+	VANDPD       Y3, Y2, Y2
+	VMASKMOVPS   (AX)(SI*1), Y2, Y3
+	VMOVUPS      (DI)(SI*1), Y4
+	VMOVAPD      Y4, Y5
+	VFMADD231PS  Y3, Y0, Y4
+	VBLENDVPS    Y2, Y4, Y5, Y4
+	VMOVUPS      Y4, (DI)(SI*1)
+	VMOVUPS      (R8)(SI*1), Y0
+	VMOVAPD      Y0, Y4
+	VFMADD231PS  Y3, Y1, Y0
+	VBLENDVPS    Y2, Y0, Y4, Y0
+	VMOVUPS      Y0, (R8)(SI*1)
+	JMP          empty
+
+several:
+	MOVQ        DX, R10
+	ANDQ        $+7, R10
+	NEGQ        R10
+	LEAQ        spanMask<>+128(SB), R12
+	VMOVUPD     (R12)(R10*4), Y2
+	VMASKMOVPS  (AX)(SI*1), Y2, Y3
+	VMOVUPS     (DI)(SI*1), Y4
+	VMOVAPD     Y4, Y5
+	VFMADD231PS Y3, Y0, Y4
+	VBLENDVPS   Y2, Y4, Y5, Y4
+	VMOVUPS     Y4, (DI)(SI*1)
+	VMOVUPS     (R8)(SI*1), Y4
+	VMOVAPD     Y4, Y5
+	VFMADD231PS Y3, Y1, Y4
+	VBLENDVPS   Y2, Y4, Y5, Y4
+	VMOVUPS     Y4, (R8)(SI*1)
+	ADDQ        $+32, SI
+	DECQ        R11
+	JZ          last
+
+vector:
+	VMOVUPS     (AX)(SI*1), Y2
+	VMOVUPS     (DI)(SI*1), Y3
+	VFMADD231PS Y2, Y0, Y3
+	VMOVUPS     Y3, (DI)(SI*1)
+	VMOVUPS     (R8)(SI*1), Y3
+	VFMADD231PS Y2, Y1, Y3
+	VMOVUPS     Y3, (R8)(SI*1)
+	ADDQ        $+32, SI
+	DECQ        R11
+	JNZ         vector
+
+last:
+	TESTQ       $+7, BX
+	JZ          empty
+	MOVQ        BX, R10
+	ANDQ        $+7, R10
+	NEGQ        R10
+	LEAQ        spanMask<>+64(SB), R11
+	VMOVUPD     (R11)(R10*4), Y2
+	VMASKMOVPS  (AX)(SI*1), Y2, Y3
+	VMOVUPS     (DI)(SI*1), Y4
+	VMOVAPD     Y4, Y5
+	VFMADD231PS Y3, Y0, Y4
+	VBLENDVPS   Y2, Y4, Y5, Y4
+	VMOVUPS     Y4, (DI)(SI*1)
+	VMOVUPS     (R8)(SI*1), Y0
+	VMOVAPD     Y0, Y4
+	VFMADD231PS Y3, Y1, Y0
+	VBLENDVPS   Y2, Y0, Y4, Y0
+	VMOVUPS     Y0, (R8)(SI*1)
+
+empty:
+	ADDQ CX, AX
+	ADDQ growth+48(FP), CX
+	ADDQ forward+64(FP), DX
+	ADDQ ahead+80(FP), BX
+	DECQ rows+88(FP)
+	JNZ  row
+	VZEROUPPER
+	RET
+
+// func spanBoth32_2_avx2(sums *float32, b *float32, x *float32, z *float32, y *float32, w *float32, a *float32, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)
+// Requires: AVX, FMA3
+TEXT ·spanBoth32_2_avx2(SB), NOSPLIT, $0-128
+	MOVQ a+48(FP), AX
+	MOVQ step+64(FP), CX
+	SHLQ $0x02, CX
+	MOVQ first+80(FP), DX
+	MOVQ end+96(FP), BX
+	MOVQ at+56(FP), SI
+	SHLQ $0x02, SI
+	ADDQ SI, AX
+	SHLQ $0x02, growth+72(FP)
+	MOVQ x+16(FP), DI
+	MOVQ z+24(FP), R8
+	MOVQ y+32(FP), R9
+	MOVQ w+40(FP), R10
+
+row:
+	MOVQ         b+8(FP), SI
+	VBROADCASTSS (SI), Y0
+	VBROADCASTSS 4(SI), Y1
+	ADDQ         $+8, SI
+	MOVQ         SI, b+8(FP)
+	VXORPD       Y2, Y2, Y2
+	VXORPD       Y3, Y3, Y3
+	CMPQ         DX, BX
+	JGE          empty
+	MOVQ         DX, R11
+	MOVQ         BX, R12
+	SARQ         $0x03, R11
+	SARQ         $0x03, R12
+	MOVQ         R11, SI
+	SHLQ         $0x05, SI
+	MOVQ         DX, R13
+	ANDQ         $+7, R13
+	NEGQ         R13
+	LEAQ         spanMask<>+128(SB), R14
+	VMOVUPD      (R14)(R13*4), Y4
+	SUBQ         R11, R12
+	JNZ          several
+	MOVQ         BX, R11
+	ANDQ         $+7, R11
+	NEGQ         R11
+	LEAQ         spanMask<>+64(SB), R12
+	VMOVUPD      (R12)(R11*4), Y5
+	VANDPD       Y5, Y4, Y4
+	VMASKMOVPS   (AX)(SI*1), Y4, Y5
+	VMOVUPS      (DI)(SI*1), Y6
+	VANDPD       Y4, Y6, Y6
+	VFMADD231PS  Y6, Y5, Y2
+	VMOVUPS      (R8)(SI*1), Y6
+	VANDPD       Y4, Y6, Y6
+	VFMADD231PS  Y6, Y5, Y3
+	VMOVUPS      (R9)(SI*1), Y6
+	VMOVAPD      Y6, Y7
+	VFMADD231PS  Y5, Y0, Y6
+	VBLENDVPS    Y4, Y6, Y7, Y6
+	VMOVUPS      Y6, (R9)(SI*1)
+	VMOVUPS      (R10)(SI*1), Y0
+	VMOVAPD      Y0, Y6
+	VFMADD231PS  Y5, Y1, Y0
+	VBLENDVPS    Y4, Y0, Y6, Y0
+	VMOVUPS      Y0, (R10)(SI*1)
+	JMP          empty
+
+several:
+	MOVQ        DX, R11
+	ANDQ        $+7, R11
+	NEGQ        R11
+	LEAQ        spanMask<>+128(SB), R13
+	VMOVUPD     (R13)(R11*4), Y4
+	VMASKMOVPS  (AX)(SI*1), Y4, Y5
+	VMOVUPS     (DI)(SI*1), Y6
+	VANDPD      Y4, Y6, Y6
+	VFMADD231PS Y6, Y5, Y2
+	VMOVUPS     (R8)(SI*1), Y6
+	VANDPD      Y4, Y6, Y6
+	VFMADD231PS Y6, Y5, Y3
+	VMOVUPS     (R9)(SI*1), Y6
+	VMOVAPD     Y6, Y7
+	VFMADD231PS Y5, Y0, Y6
+	VBLENDVPS   Y4, Y6, Y7, Y6
+	VMOVUPS     Y6, (R9)(SI*1)
+	VMOVUPS     (R10)(SI*1), Y6
+	VMOVAPD     Y6, Y7
+	VFMADD231PS Y5, Y1, Y6
+	VBLENDVPS   Y4, Y6, Y7, Y6
+	VMOVUPS     Y6, (R10)(SI*1)
+	ADDQ        $+32, SI
+	DECQ        R12
+	JZ          last
+
+vector:
+	VMOVUPS     (AX)(SI*1), Y4
+	VFMADD231PS (DI)(SI*1), Y4, Y2
+	VFMADD231PS (R8)(SI*1), Y4, Y3
+	VMOVUPS     (R9)(SI*1), Y5
+	VFMADD231PS Y4, Y0, Y5
+	VMOVUPS     Y5, (R9)(SI*1)
+	VMOVUPS     (R10)(SI*1), Y5
+	VFMADD231PS Y4, Y1, Y5
+	VMOVUPS     Y5, (R10)(SI*1)
+	ADDQ        $+32, SI
+	DECQ        R12
+	JNZ         vector
+
+last:
+	TESTQ       $+7, BX
+	JZ          empty
+	MOVQ        BX, R11
+	ANDQ        $+7, R11
+	NEGQ        R11
+	LEAQ        spanMask<>+64(SB), R12
+	VMOVUPD     (R12)(R11*4), Y4
+	VMASKMOVPS  (AX)(SI*1), Y4, Y5
+	VMOVUPS     (DI)(SI*1), Y6
+	VANDPD      Y4, Y6, Y6
+	VFMADD231PS Y6, Y5, Y2
+	VMOVUPS     (R8)(SI*1), Y6
+	VANDPD      Y4, Y6, Y6
+	VFMADD231PS Y6, Y5, Y3
+	VMOVUPS     (R9)(SI*1), Y6
+	VMOVAPD     Y6, Y7
+	VFMADD231PS Y5, Y0, Y6
+	VBLENDVPS   Y4, Y6, Y7, Y6
+	VMOVUPS     Y6, (R9)(SI*1)
+	VMOVUPS     (R10)(SI*1), Y0
+	VMOVAPD     Y0, Y6
+	VFMADD231PS Y5, Y1, Y0
+	VBLENDVPS   Y4, Y0, Y6, Y0
+	VMOVUPS     Y0, (R10)(SI*1)
+
+empty:
+	MOVQ         sums+0(FP), SI
+	VHADDPS      Y2, Y2, Y0
+	VHADDPS      Y0, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPS       X0, X1, X1
+	VMOVSS       X1, (SI)
+	VHADDPS      Y3, Y3, Y0
+	VHADDPS      Y0, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPS       X0, X1, X1
+	VMOVSS       X1, 4(SI)
+	ADDQ         $+8, SI
+	MOVQ         SI, sums+0(FP)
+	ADDQ         CX, AX
+	ADDQ         growth+72(FP), CX
+	ADDQ         forward+88(FP), DX
+	ADDQ         ahead+104(FP), BX
+	DECQ         rows+112(FP)
+	JNZ          row
+	VZEROUPPER
+	RET
+
+// func spanOuter32_2_avx2(b *float32, y *float32, w *float32, a *float32, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)
+// Requires: AVX, FMA3
+TEXT ·spanOuter32_2_avx2(SB), NOSPLIT, $0-104
+	MOVQ a+24(FP), AX
+	MOVQ step+40(FP), CX
+	SHLQ $0x02, CX
+	MOVQ first+56(FP), DX
+	MOVQ end+72(FP), BX
+	MOVQ at+32(FP), SI
+	SHLQ $0x02, SI
+	ADDQ SI, AX
+	SHLQ $0x02, growth+48(FP)
+	MOVQ y+8(FP), DI
+	MOVQ w+16(FP), R8
+	MOVQ b+0(FP), R9
+
+row:
+	VBROADCASTSS (R9), Y0
+	VBROADCASTSS 4(R9), Y1
+	ADDQ         $+8, R9
+	CMPQ         DX, BX
+	JGE          empty
+	MOVQ         DX, R10
+	MOVQ         BX, R11
+	SARQ         $0x03, R10
+	SARQ         $0x03, R11
+	MOVQ         R10, SI
+	SHLQ         $0x05, SI
+	MOVQ         DX, R12
+	ANDQ         $+7, R12
+	NEGQ         R12
+	LEAQ         spanMask<>+128(SB), R13
+	VMOVUPD      (R13)(R12*4), Y2
+	SUBQ         R10, R11
+	JNZ          several
+	MOVQ         BX, R10
+	ANDQ         $+7, R10
+	NEGQ         R10
+	LEAQ         spanMask<>+64(SB), R11
+	VMOVUPD      (R11)(R10*4), Y3
+	VANDPD       Y3, Y2, Y2
+	VMASKMOVPS   (AX)(SI*1), Y2, Y3
+	VMOVUPS      (DI)(SI*1), Y4
+	VFMADD231PS  Y4, Y0, Y3
+	VMOVUPS      (R8)(SI*1), Y0
+	VFMADD231PS  Y0, Y1, Y3
+	VMASKMOVPS   Y3, Y2, (AX)(SI*1)
+	JMP          empty
+
+several:
+	MOVQ        DX, R10
+	ANDQ        $+7, R10
+	NEGQ        R10
+	LEAQ        spanMask<>+128(SB), R12
+	VMOVUPD     (R12)(R10*4), Y2
+	VMASKMOVPS  (AX)(SI*1), Y2, Y3
+	VMOVUPS     (DI)(SI*1), Y4
+	VFMADD231PS Y4, Y0, Y3
+	VMOVUPS     (R8)(SI*1), Y4
+	VFMADD231PS Y4, Y1, Y3
+	VMASKMOVPS  Y3, Y2, (AX)(SI*1)
+	ADDQ        $+32, SI
+	DECQ        R11
+	JZ          last
+
+vector:
+	VMOVUPS     (AX)(SI*1), Y2
+	VMOVUPS     (DI)(SI*1), Y3
+	VFMADD231PS Y3, Y0, Y2
+	VMOVUPS     (R8)(SI*1), Y3
+	VFMADD231PS Y3, Y1, Y2
+	VMOVUPS     Y2, (AX)(SI*1)
+	ADDQ        $+32, SI
+	DECQ        R11
+	JNZ         vector
+
+last:
+	TESTQ       $+7, BX
+	JZ          empty
+	MOVQ        BX, R10
+	ANDQ        $+7, R10
+	NEGQ        R10
+	LEAQ        spanMask<>+64(SB), R11
+	VMOVUPD     (R11)(R10*4), Y2
+	VMASKMOVPS  (AX)(SI*1), Y2, Y3
+	VMOVUPS     (DI)(SI*1), Y4
+	VFMADD231PS Y4, Y0, Y3
+	VMOVUPS     (R8)(SI*1), Y0
+	VFMADD231PS Y0, Y1, Y3
+	VMASKMOVPS  Y3, Y2, (AX)(SI*1)
+
+empty:
+	ADDQ CX, AX
+	ADDQ growth+48(FP), CX
+	ADDQ forward+64(FP), DX
+	ADDQ ahead+80(FP), BX
+	DECQ rows+88(FP)
+	JNZ  row
+	VZEROUPPER
+	RET
+
+// func spanSolve32_1_avx2(b *float32, d *float32, y *float32, own *float32, change int, a *float32, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·spanSolve32_1_avx2(SB), NOSPLIT, $0-120
+	MOVQ a+40(FP), AX
+	MOVQ step+56(FP), CX
+	SHLQ $0x02, CX
+	MOVQ first+72(FP), DX
+	MOVQ end+88(FP), BX
+	MOVQ at+48(FP), SI
+	SHLQ $0x02, SI
+	ADDQ SI, AX
+	SHLQ $0x02, growth+64(FP)
+	MOVQ y+16(FP), DI
+	MOVQ own+24(FP), R8
+	MOVQ b+0(FP), R9
+
+row:
+	VMOVSS (R8), X0
+	MOVQ   d+8(FP), SI
+	TESTQ  SI, SI
+	JZ     unit
+	VDIVSS (SI), X0, X0
+	ADDQ   $+4, SI
+	MOVQ   SI, d+8(FP)
+
+unit:
+	VMOVSS       X0, (R9)
+	ADDQ         $+4, R9
+	VBROADCASTSS X0, Y0
+	MOVQ         change+32(FP), SI
+	LEAQ         (R8)(SI*4), R8
+	CMPQ         DX, BX
+	JGE          empty
+	MOVQ         DX, R10
+	MOVQ         BX, R11
+	SARQ         $0x03, R10
+	SARQ         $0x03, R11
+	MOVQ         R10, SI
+	SHLQ         $0x05, SI
+	MOVQ         DX, R12
+	ANDQ         $+7, R12
+	NEGQ         R12
+	LEAQ         spanMask<>+128(SB), R13
+	VMOVUPD      (R13)(R12*4), Y1
+	SUBQ         R10, R11
+	JNZ          several
+	MOVQ         BX, R10
+	ANDQ         $+7, R10
+	NEGQ         R10
+	LEAQ         spanMask<>+64(SB), R11
+	VMOVUPD      (R11)(R10*4), Y2
+	VANDPD       Y2, Y1, Y1
+	VMASKMOVPS   (AX)(SI*1), Y1, Y2
+	VMOVUPS      (DI)(SI*1), Y3
+	VMOVAPD      Y3, Y4
+	VFNMADD231PS Y2, Y0, Y3
+	VBLENDVPS    Y1, Y3, Y4, Y3
+	VMOVUPS      Y3, (DI)(SI*1)
+	JMP          empty
+
+several:
+	MOVQ         DX, R10
+	ANDQ         $+7, R10
+	NEGQ         R10
+	LEAQ         spanMask<>+128(SB), R12
+	VMOVUPD      (R12)(R10*4), Y1
+	VMASKMOVPS   (AX)(SI*1), Y1, Y2
+	VMOVUPS      (DI)(SI*1), Y3
+	VMOVAPD      Y3, Y4
+	VFNMADD231PS Y2, Y0, Y3
+	VBLENDVPS    Y1, Y3, Y4, Y3
+	VMOVUPS      Y3, (DI)(SI*1)
+	ADDQ         $+32, SI
+	DECQ         R11
+	JZ           last
+
+vector:
+	VMOVUPS      (AX)(SI*1), Y1
+	VMOVUPS      (DI)(SI*1), Y2
+	VFNMADD231PS Y1, Y0, Y2
+	VMOVUPS      Y2, (DI)(SI*1)
+	ADDQ         $+32, SI
+	DECQ         R11
+	JNZ          vector
+
+last:
+	TESTQ        $+7, BX
+	JZ           empty
+	MOVQ         BX, R10
+	ANDQ         $+7, R10
+	NEGQ         R10
+	LEAQ         spanMask<>+64(SB), R11
+	VMOVUPD      (R11)(R10*4), Y1
+	VMASKMOVPS   (AX)(SI*1), Y1, Y2
+	VMOVUPS      (DI)(SI*1), Y3
+	VMOVAPD      Y3, Y4
+	VFNMADD231PS Y2, Y0, Y3
+	VBLENDVPS    Y1, Y3, Y4, Y3
+	VMOVUPS      Y3, (DI)(SI*1)
+
+empty:
+	ADDQ CX, AX
+	ADDQ growth+64(FP), CX
+	ADDQ forward+80(FP), DX
+	ADDQ ahead+96(FP), BX
+	DECQ rows+104(FP)
+	JNZ  row
 	VZEROUPPER
 	RET
 

@@ -13230,6 +13230,968 @@ vectorDone:
 	VZEROUPPER
 	RET
 
+// func spanDots_1_avx512(sums *float64, x *float64, z *float64, a *float64, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·spanDots_1_avx512(SB), NOSPLIT, $0-104
+	MOVQ  a+24(FP), AX
+	MOVQ  step+40(FP), CX
+	SHLQ  $0x03, CX
+	MOVQ  first+56(FP), DX
+	MOVQ  end+72(FP), BX
+	MOVQ  at+32(FP), SI
+	SHLQ  $0x03, SI
+	ADDQ  SI, AX
+	SHLQ  $0x03, growth+48(FP)
+	MOVQ  x+8(FP), DI
+	MOVQ  sums+0(FP), R8
+	MOVL  $0x000000aa, SI
+	KMOVW SI, K1
+	MOVL  $0x000000f0, SI
+	KMOVW SI, K1
+
+row:
+	VXORPD      Z0, Z0, Z0
+	CMPQ        DX, BX
+	JGE         empty
+	MOVQ        DX, R9
+	MOVQ        BX, R10
+	SARQ        $0x03, R9
+	SARQ        $0x03, R10
+	MOVQ        R9, SI
+	SHLQ        $0x06, SI
+	MOVQ        DX, R11
+	ANDQ        $+7, R11
+	MOVQ        $-1, R12
+	SHLXQ       R11, R12, R12
+	KMOVW       R12, K1
+	SUBQ        R9, R10
+	JNZ         several
+	MOVQ        BX, R9
+	ANDQ        $+7, R9
+	MOVQ        $-1, R10
+	SHLXQ       R9, R10, R10
+	NOTQ        R10
+	KMOVW       R10, K2
+	KANDW       K1, K2, K1
+	VMOVUPD.Z   (AX)(SI*1), K1, Z1
+	VFMADD231PD (DI)(SI*1), Z1, K1, Z0
+	JMP         empty
+
+several:
+	MOVQ        DX, R9
+	ANDQ        $+7, R9
+	MOVQ        $-1, R11
+	SHLXQ       R9, R11, R11
+	KMOVW       R11, K1
+	VMOVUPD.Z   (AX)(SI*1), K1, Z1
+	VFMADD231PD (DI)(SI*1), Z1, K1, Z0
+	ADDQ        $+64, SI
+	DECQ        R10
+	JZ          last
+
+vector:
+	VMOVUPD     (AX)(SI*1), Z1
+	VFMADD231PD (DI)(SI*1), Z1, Z0
+	ADDQ        $+64, SI
+	DECQ        R10
+	JNZ         vector
+
+last:
+	TESTQ       $+7, BX
+	JZ          empty
+	MOVQ        BX, R9
+	ANDQ        $+7, R9
+	MOVQ        $-1, R10
+	SHLXQ       R9, R10, R10
+	NOTQ        R10
+	KMOVW       R10, K1
+	VMOVUPD.Z   (AX)(SI*1), K1, Z1
+	VFMADD231PD (DI)(SI*1), Z1, K1, Z0
+
+empty:
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPD        Y0, Y1, Y1
+	VEXTRACTF128  $0x01, Y1, X0
+	VHADDPD       X0, X1, X0
+	VPERMILPD     $0x01, X0, X1
+	VADDSD        X1, X0, X0
+	VMOVSD        X0, (R8)
+	ADDQ          $+8, R8
+	ADDQ          CX, AX
+	ADDQ          growth+48(FP), CX
+	ADDQ          forward+64(FP), DX
+	ADDQ          ahead+80(FP), BX
+	DECQ          rows+88(FP)
+	JNZ           row
+	VZEROUPPER
+	RET
+
+// func spanAdd_1_avx512(b *float64, y *float64, w *float64, a *float64, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·spanAdd_1_avx512(SB), NOSPLIT, $0-104
+	MOVQ a+24(FP), AX
+	MOVQ step+40(FP), CX
+	SHLQ $0x03, CX
+	MOVQ first+56(FP), DX
+	MOVQ end+72(FP), BX
+	MOVQ at+32(FP), SI
+	SHLQ $0x03, SI
+	ADDQ SI, AX
+	SHLQ $0x03, growth+48(FP)
+	MOVQ y+8(FP), DI
+	MOVQ b+0(FP), R8
+
+row:
+	VBROADCASTSD (R8), Z0
+	ADDQ         $+8, R8
+	CMPQ         DX, BX
+	JGE          empty
+	MOVQ         DX, R9
+	MOVQ         BX, R10
+	SARQ         $0x03, R9
+	SARQ         $0x03, R10
+	MOVQ         R9, SI
+	SHLQ         $0x06, SI
+	MOVQ         DX, R11
+	ANDQ         $+7, R11
+	MOVQ         $-1, R12
+	SHLXQ        R11, R12, R12
+	KMOVW        R12, K1
+	SUBQ         R9, R10
+	JNZ          several
+	MOVQ         BX, R9
+	ANDQ         $+7, R9
+	MOVQ         $-1, R10
+	SHLXQ        R9, R10, R10
+	NOTQ         R10
+	KMOVW        R10, K2
+	KANDW        K1, K2, K1
+	VMOVUPD.Z    (AX)(SI*1), K1, Z1
+	VMOVUPD      (DI)(SI*1), Z2
+	VFMADD231PD  Z1, Z0, K1, Z2
+	VMOVUPD      Z2, (DI)(SI*1)
+	JMP          empty
+
+several:
+	MOVQ        DX, R9
+	ANDQ        $+7, R9
+	MOVQ        $-1, R11
+	SHLXQ       R9, R11, R11
+	KMOVW       R11, K1
+	VMOVUPD.Z   (AX)(SI*1), K1, Z1
+	VMOVUPD     (DI)(SI*1), Z2
+	VFMADD231PD Z1, Z0, K1, Z2
+	VMOVUPD     Z2, (DI)(SI*1)
+	ADDQ        $+64, SI
+	DECQ        R10
+	JZ          last
+
+vector:
+	VMOVUPD     (AX)(SI*1), Z1
+	VMOVUPD     (DI)(SI*1), Z2
+	VFMADD231PD Z1, Z0, Z2
+	VMOVUPD     Z2, (DI)(SI*1)
+	ADDQ        $+64, SI
+	DECQ        R10
+	JNZ         vector
+
+last:
+	TESTQ       $+7, BX
+	JZ          empty
+	MOVQ        BX, R9
+	ANDQ        $+7, R9
+	MOVQ        $-1, R10
+	SHLXQ       R9, R10, R10
+	NOTQ        R10
+	KMOVW       R10, K1
+	VMOVUPD.Z   (AX)(SI*1), K1, Z1
+	VMOVUPD     (DI)(SI*1), Z2
+	VFMADD231PD Z1, Z0, K1, Z2
+	VMOVUPD     Z2, (DI)(SI*1)
+
+empty:
+	ADDQ CX, AX
+	ADDQ growth+48(FP), CX
+	ADDQ forward+64(FP), DX
+	ADDQ ahead+80(FP), BX
+	DECQ rows+88(FP)
+	JNZ  row
+	VZEROUPPER
+	RET
+
+// func spanBoth_1_avx512(sums *float64, b *float64, x *float64, z *float64, y *float64, w *float64, a *float64, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·spanBoth_1_avx512(SB), NOSPLIT, $0-128
+	MOVQ  a+48(FP), AX
+	MOVQ  step+64(FP), CX
+	SHLQ  $0x03, CX
+	MOVQ  first+80(FP), DX
+	MOVQ  end+96(FP), BX
+	MOVQ  at+56(FP), SI
+	SHLQ  $0x03, SI
+	ADDQ  SI, AX
+	SHLQ  $0x03, growth+72(FP)
+	MOVQ  x+16(FP), DI
+	MOVQ  y+32(FP), R8
+	MOVL  $0x000000aa, SI
+	KMOVW SI, K1
+	MOVL  $0x000000f0, SI
+	KMOVW SI, K1
+
+row:
+	MOVQ         b+8(FP), SI
+	VBROADCASTSD (SI), Z0
+	ADDQ         $+8, SI
+	MOVQ         SI, b+8(FP)
+	VXORPD       Z1, Z1, Z1
+	CMPQ         DX, BX
+	JGE          empty
+	MOVQ         DX, R9
+	MOVQ         BX, R10
+	SARQ         $0x03, R9
+	SARQ         $0x03, R10
+	MOVQ         R9, SI
+	SHLQ         $0x06, SI
+	MOVQ         DX, R11
+	ANDQ         $+7, R11
+	MOVQ         $-1, R12
+	SHLXQ        R11, R12, R12
+	KMOVW        R12, K1
+	SUBQ         R9, R10
+	JNZ          several
+	MOVQ         BX, R9
+	ANDQ         $+7, R9
+	MOVQ         $-1, R10
+	SHLXQ        R9, R10, R10
+	NOTQ         R10
+	KMOVW        R10, K2
+	KANDW        K1, K2, K1
+	VMOVUPD.Z    (AX)(SI*1), K1, Z2
+	VFMADD231PD  (DI)(SI*1), Z2, K1, Z1
+	VMOVUPD      (R8)(SI*1), Z3
+	VFMADD231PD  Z2, Z0, K1, Z3
+	VMOVUPD      Z3, (R8)(SI*1)
+	JMP          empty
+
+several:
+	MOVQ        DX, R9
+	ANDQ        $+7, R9
+	MOVQ        $-1, R11
+	SHLXQ       R9, R11, R11
+	KMOVW       R11, K1
+	VMOVUPD.Z   (AX)(SI*1), K1, Z2
+	VFMADD231PD (DI)(SI*1), Z2, K1, Z1
+	VMOVUPD     (R8)(SI*1), Z3
+	VFMADD231PD Z2, Z0, K1, Z3
+	VMOVUPD     Z3, (R8)(SI*1)
+	ADDQ        $+64, SI
+	DECQ        R10
+	JZ          last
+
+vector:
+	VMOVUPD     (AX)(SI*1), Z2
+	VFMADD231PD (DI)(SI*1), Z2, Z1
+	VMOVUPD     (R8)(SI*1), Z3
+	VFMADD231PD Z2, Z0, Z3
+	VMOVUPD     Z3, (R8)(SI*1)
+	ADDQ        $+64, SI
+	DECQ        R10
+	JNZ         vector
+
+last:
+	TESTQ       $+7, BX
+	JZ          empty
+	MOVQ        BX, R9
+	ANDQ        $+7, R9
+	MOVQ        $-1, R10
+	SHLXQ       R9, R10, R10
+	NOTQ        R10
+	KMOVW       R10, K1
+	VMOVUPD.Z   (AX)(SI*1), K1, Z2
+	VFMADD231PD (DI)(SI*1), Z2, K1, Z1
+	VMOVUPD     (R8)(SI*1), Z3
+	VFMADD231PD Z2, Z0, K1, Z3
+	VMOVUPD     Z3, (R8)(SI*1)
+
+empty:
+	MOVQ          sums+0(FP), SI
+	VEXTRACTF64X4 $0x01, Z1, Y0
+	VADDPD        Y1, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VHADDPD       X1, X0, X1
+	VPERMILPD     $0x01, X1, X0
+	VADDSD        X0, X1, X1
+	VMOVSD        X1, (SI)
+	ADDQ          $+8, SI
+	MOVQ          SI, sums+0(FP)
+	ADDQ          CX, AX
+	ADDQ          growth+72(FP), CX
+	ADDQ          forward+88(FP), DX
+	ADDQ          ahead+104(FP), BX
+	DECQ          rows+112(FP)
+	JNZ           row
+	VZEROUPPER
+	RET
+
+// func spanOuter_1_avx512(b *float64, y *float64, w *float64, a *float64, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·spanOuter_1_avx512(SB), NOSPLIT, $0-104
+	MOVQ a+24(FP), AX
+	MOVQ step+40(FP), CX
+	SHLQ $0x03, CX
+	MOVQ first+56(FP), DX
+	MOVQ end+72(FP), BX
+	MOVQ at+32(FP), SI
+	SHLQ $0x03, SI
+	ADDQ SI, AX
+	SHLQ $0x03, growth+48(FP)
+	MOVQ y+8(FP), DI
+	MOVQ b+0(FP), R8
+
+row:
+	VBROADCASTSD (R8), Z0
+	ADDQ         $+8, R8
+	CMPQ         DX, BX
+	JGE          empty
+	MOVQ         DX, R9
+	MOVQ         BX, R10
+	SARQ         $0x03, R9
+	SARQ         $0x03, R10
+	MOVQ         R9, SI
+	SHLQ         $0x06, SI
+	MOVQ         DX, R11
+	ANDQ         $+7, R11
+	MOVQ         $-1, R12
+	SHLXQ        R11, R12, R12
+	KMOVW        R12, K1
+	SUBQ         R9, R10
+	JNZ          several
+	MOVQ         BX, R9
+	ANDQ         $+7, R9
+	MOVQ         $-1, R10
+	SHLXQ        R9, R10, R10
+	NOTQ         R10
+	KMOVW        R10, K2
+	KANDW        K1, K2, K1
+	VMOVUPD.Z    (AX)(SI*1), K1, Z1
+	VMOVUPD      (DI)(SI*1), Z2
+	VFMADD231PD  Z2, Z0, Z1
+	VMOVUPD      Z1, K1, (AX)(SI*1)
+	JMP          empty
+
+several:
+	MOVQ        DX, R9
+	ANDQ        $+7, R9
+	MOVQ        $-1, R11
+	SHLXQ       R9, R11, R11
+	KMOVW       R11, K1
+	VMOVUPD.Z   (AX)(SI*1), K1, Z1
+	VMOVUPD     (DI)(SI*1), Z2
+	VFMADD231PD Z2, Z0, Z1
+	VMOVUPD     Z1, K1, (AX)(SI*1)
+	ADDQ        $+64, SI
+	DECQ        R10
+	JZ          last
+
+vector:
+	VMOVUPD     (AX)(SI*1), Z1
+	VMOVUPD     (DI)(SI*1), Z2
+	VFMADD231PD Z2, Z0, Z1
+	VMOVUPD     Z1, (AX)(SI*1)
+	ADDQ        $+64, SI
+	DECQ        R10
+	JNZ         vector
+
+last:
+	TESTQ       $+7, BX
+	JZ          empty
+	MOVQ        BX, R9
+	ANDQ        $+7, R9
+	MOVQ        $-1, R10
+	SHLXQ       R9, R10, R10
+	NOTQ        R10
+	KMOVW       R10, K1
+	VMOVUPD.Z   (AX)(SI*1), K1, Z1
+	VMOVUPD     (DI)(SI*1), Z2
+	VFMADD231PD Z2, Z0, Z1
+	VMOVUPD     Z1, K1, (AX)(SI*1)
+
+empty:
+	ADDQ CX, AX
+	ADDQ growth+48(FP), CX
+	ADDQ forward+64(FP), DX
+	ADDQ ahead+80(FP), BX
+	DECQ rows+88(FP)
+	JNZ  row
+	VZEROUPPER
+	RET
+
+// func spanDots_2_avx512(sums *float64, x *float64, z *float64, a *float64, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·spanDots_2_avx512(SB), NOSPLIT, $0-104
+	MOVQ  a+24(FP), AX
+	MOVQ  step+40(FP), CX
+	SHLQ  $0x03, CX
+	MOVQ  first+56(FP), DX
+	MOVQ  end+72(FP), BX
+	MOVQ  at+32(FP), SI
+	SHLQ  $0x03, SI
+	ADDQ  SI, AX
+	SHLQ  $0x03, growth+48(FP)
+	MOVQ  x+8(FP), DI
+	MOVQ  z+16(FP), R8
+	MOVQ  sums+0(FP), R9
+	MOVL  $0x000000aa, SI
+	KMOVW SI, K1
+	MOVL  $0x000000f0, SI
+	KMOVW SI, K1
+
+row:
+	VXORPD      Z0, Z0, Z0
+	VXORPD      Z1, Z1, Z1
+	CMPQ        DX, BX
+	JGE         empty
+	MOVQ        DX, R10
+	MOVQ        BX, R11
+	SARQ        $0x03, R10
+	SARQ        $0x03, R11
+	MOVQ        R10, SI
+	SHLQ        $0x06, SI
+	MOVQ        DX, R12
+	ANDQ        $+7, R12
+	MOVQ        $-1, R13
+	SHLXQ       R12, R13, R13
+	KMOVW       R13, K1
+	SUBQ        R10, R11
+	JNZ         several
+	MOVQ        BX, R10
+	ANDQ        $+7, R10
+	MOVQ        $-1, R11
+	SHLXQ       R10, R11, R11
+	NOTQ        R11
+	KMOVW       R11, K2
+	KANDW       K1, K2, K1
+	VMOVUPD.Z   (AX)(SI*1), K1, Z2
+	VFMADD231PD (DI)(SI*1), Z2, K1, Z0
+	VFMADD231PD (R8)(SI*1), Z2, K1, Z1
+	JMP         empty
+
+several:
+	MOVQ        DX, R10
+	ANDQ        $+7, R10
+	MOVQ        $-1, R12
+	SHLXQ       R10, R12, R12
+	KMOVW       R12, K1
+	VMOVUPD.Z   (AX)(SI*1), K1, Z2
+	VFMADD231PD (DI)(SI*1), Z2, K1, Z0
+	VFMADD231PD (R8)(SI*1), Z2, K1, Z1
+	ADDQ        $+64, SI
+	DECQ        R11
+	JZ          last
+
+vector:
+	VMOVUPD     (AX)(SI*1), Z2
+	VFMADD231PD (DI)(SI*1), Z2, Z0
+	VFMADD231PD (R8)(SI*1), Z2, Z1
+	ADDQ        $+64, SI
+	DECQ        R11
+	JNZ         vector
+
+last:
+	TESTQ       $+7, BX
+	JZ          empty
+	MOVQ        BX, R10
+	ANDQ        $+7, R10
+	MOVQ        $-1, R11
+	SHLXQ       R10, R11, R11
+	NOTQ        R11
+	KMOVW       R11, K1
+	VMOVUPD.Z   (AX)(SI*1), K1, Z2
+	VFMADD231PD (DI)(SI*1), Z2, K1, Z0
+	VFMADD231PD (R8)(SI*1), Z2, K1, Z1
+
+empty:
+	VEXTRACTF64X4 $0x01, Z0, Y2
+	VADDPD        Y0, Y2, Y2
+	VEXTRACTF128  $0x01, Y2, X0
+	VHADDPD       X0, X2, X0
+	VPERMILPD     $0x01, X0, X2
+	VADDSD        X2, X0, X0
+	VMOVSD        X0, (R9)
+	VEXTRACTF64X4 $0x01, Z1, Y0
+	VADDPD        Y1, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VHADDPD       X1, X0, X1
+	VPERMILPD     $0x01, X1, X0
+	VADDSD        X0, X1, X1
+	VMOVSD        X1, 8(R9)
+	ADDQ          $+16, R9
+	ADDQ          CX, AX
+	ADDQ          growth+48(FP), CX
+	ADDQ          forward+64(FP), DX
+	ADDQ          ahead+80(FP), BX
+	DECQ          rows+88(FP)
+	JNZ           row
+	VZEROUPPER
+	RET
+
+// func spanAdd_2_avx512(b *float64, y *float64, w *float64, a *float64, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·spanAdd_2_avx512(SB), NOSPLIT, $0-104
+	MOVQ a+24(FP), AX
+	MOVQ step+40(FP), CX
+	SHLQ $0x03, CX
+	MOVQ first+56(FP), DX
+	MOVQ end+72(FP), BX
+	MOVQ at+32(FP), SI
+	SHLQ $0x03, SI
+	ADDQ SI, AX
+	SHLQ $0x03, growth+48(FP)
+	MOVQ y+8(FP), DI
+	MOVQ w+16(FP), R8
+	MOVQ b+0(FP), R9
+
+row:
+	VBROADCASTSD (R9), Z0
+	VBROADCASTSD 8(R9), Z1
+	ADDQ         $+16, R9
+	CMPQ         DX, BX
+	JGE          empty
+	MOVQ         DX, R10
+	MOVQ         BX, R11
+	SARQ         $0x03, R10
+	SARQ         $0x03, R11
+	MOVQ         R10, SI
+	SHLQ         $0x06, SI
+	MOVQ         DX, R12
+	ANDQ         $+7, R12
+	MOVQ         $-1, R13
+	SHLXQ        R12, R13, R13
+	KMOVW        R13, K1
+	SUBQ         R10, R11
+	JNZ          several
+	MOVQ         BX, R10
+	ANDQ         $+7, R10
+	MOVQ         $-1, R11
+	SHLXQ        R10, R11, R11
+	NOTQ         R11
+	KMOVW        R11, K2
+	KANDW        K1, K2, K1
+	VMOVUPD.Z    (AX)(SI*1), K1, Z2
+	VMOVUPD      (DI)(SI*1), Z3
+	VFMADD231PD  Z2, Z0, K1, Z3
+	VMOVUPD      Z3, (DI)(SI*1)
+	VMOVUPD      (R8)(SI*1), Z0
+	VFMADD231PD  Z2, Z1, K1, Z0
+	VMOVUPD      Z0, (R8)(SI*1)
+	JMP          empty
+
+several:
+	MOVQ        DX, R10
+	ANDQ        $+7, R10
+	MOVQ        $-1, R12
+	SHLXQ       R10, R12, R12
+	KMOVW       R12, K1
+	VMOVUPD.Z   (AX)(SI*1), K1, Z2
+	VMOVUPD     (DI)(SI*1), Z3
+	VFMADD231PD Z2, Z0, K1, Z3
+	VMOVUPD     Z3, (DI)(SI*1)
+	VMOVUPD     (R8)(SI*1), Z3
+	VFMADD231PD Z2, Z1, K1, Z3
+	VMOVUPD     Z3, (R8)(SI*1)
+	ADDQ        $+64, SI
+	DECQ        R11
+	JZ          last
+
+vector:
+	VMOVUPD     (AX)(SI*1), Z2
+	VMOVUPD     (DI)(SI*1), Z3
+	VFMADD231PD Z2, Z0, Z3
+	VMOVUPD     Z3, (DI)(SI*1)
+	VMOVUPD     (R8)(SI*1), Z3
+	VFMADD231PD Z2, Z1, Z3
+	VMOVUPD     Z3, (R8)(SI*1)
+	ADDQ        $+64, SI
+	DECQ        R11
+	JNZ         vector
+
+last:
+	TESTQ       $+7, BX
+	JZ          empty
+	MOVQ        BX, R10
+	ANDQ        $+7, R10
+	MOVQ        $-1, R11
+	SHLXQ       R10, R11, R11
+	NOTQ        R11
+	KMOVW       R11, K1
+	VMOVUPD.Z   (AX)(SI*1), K1, Z2
+	VMOVUPD     (DI)(SI*1), Z3
+	VFMADD231PD Z2, Z0, K1, Z3
+	VMOVUPD     Z3, (DI)(SI*1)
+	VMOVUPD     (R8)(SI*1), Z0
+	VFMADD231PD Z2, Z1, K1, Z0
+	VMOVUPD     Z0, (R8)(SI*1)
+
+empty:
+	ADDQ CX, AX
+	ADDQ growth+48(FP), CX
+	ADDQ forward+64(FP), DX
+	ADDQ ahead+80(FP), BX
+	DECQ rows+88(FP)
+	JNZ  row
+	VZEROUPPER
+	RET
+
+// func spanBoth_2_avx512(sums *float64, b *float64, x *float64, z *float64, y *float64, w *float64, a *float64, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·spanBoth_2_avx512(SB), NOSPLIT, $0-128
+	MOVQ  a+48(FP), AX
+	MOVQ  step+64(FP), CX
+	SHLQ  $0x03, CX
+	MOVQ  first+80(FP), DX
+	MOVQ  end+96(FP), BX
+	MOVQ  at+56(FP), SI
+	SHLQ  $0x03, SI
+	ADDQ  SI, AX
+	SHLQ  $0x03, growth+72(FP)
+	MOVQ  x+16(FP), DI
+	MOVQ  z+24(FP), R8
+	MOVQ  y+32(FP), R9
+	MOVQ  w+40(FP), R10
+	MOVL  $0x000000aa, SI
+	KMOVW SI, K1
+	MOVL  $0x000000f0, SI
+	KMOVW SI, K1
+
+row:
+	MOVQ         b+8(FP), SI
+	VBROADCASTSD (SI), Z0
+	VBROADCASTSD 8(SI), Z1
+	ADDQ         $+16, SI
+	MOVQ         SI, b+8(FP)
+	VXORPD       Z2, Z2, Z2
+	VXORPD       Z3, Z3, Z3
+	CMPQ         DX, BX
+	JGE          empty
+	MOVQ         DX, R11
+	MOVQ         BX, R12
+	SARQ         $0x03, R11
+	SARQ         $0x03, R12
+	MOVQ         R11, SI
+	SHLQ         $0x06, SI
+	MOVQ         DX, R13
+	ANDQ         $+7, R13
+	MOVQ         $-1, R14
+	SHLXQ        R13, R14, R14
+	KMOVW        R14, K1
+	SUBQ         R11, R12
+	JNZ          several
+	MOVQ         BX, R11
+	ANDQ         $+7, R11
+	MOVQ         $-1, R12
+	SHLXQ        R11, R12, R12
+	NOTQ         R12
+	KMOVW        R12, K2
+	KANDW        K1, K2, K1
+	VMOVUPD.Z    (AX)(SI*1), K1, Z4
+	VFMADD231PD  (DI)(SI*1), Z4, K1, Z2
+	VFMADD231PD  (R8)(SI*1), Z4, K1, Z3
+	VMOVUPD      (R9)(SI*1), Z5
+	VFMADD231PD  Z4, Z0, K1, Z5
+	VMOVUPD      Z5, (R9)(SI*1)
+	VMOVUPD      (R10)(SI*1), Z0
+	VFMADD231PD  Z4, Z1, K1, Z0
+	VMOVUPD      Z0, (R10)(SI*1)
+	JMP          empty
+
+several:
+	MOVQ        DX, R11
+	ANDQ        $+7, R11
+	MOVQ        $-1, R13
+	SHLXQ       R11, R13, R13
+	KMOVW       R13, K1
+	VMOVUPD.Z   (AX)(SI*1), K1, Z4
+	VFMADD231PD (DI)(SI*1), Z4, K1, Z2
+	VFMADD231PD (R8)(SI*1), Z4, K1, Z3
+	VMOVUPD     (R9)(SI*1), Z5
+	VFMADD231PD Z4, Z0, K1, Z5
+	VMOVUPD     Z5, (R9)(SI*1)
+	VMOVUPD     (R10)(SI*1), Z5
+	VFMADD231PD Z4, Z1, K1, Z5
+	VMOVUPD     Z5, (R10)(SI*1)
+	ADDQ        $+64, SI
+	DECQ        R12
+	JZ          last
+
+vector:
+	VMOVUPD     (AX)(SI*1), Z4
+	VFMADD231PD (DI)(SI*1), Z4, Z2
+	VFMADD231PD (R8)(SI*1), Z4, Z3
+	VMOVUPD     (R9)(SI*1), Z5
+	VFMADD231PD Z4, Z0, Z5
+	VMOVUPD     Z5, (R9)(SI*1)
+	VMOVUPD     (R10)(SI*1), Z5
+	VFMADD231PD Z4, Z1, Z5
+	VMOVUPD     Z5, (R10)(SI*1)
+	ADDQ        $+64, SI
+	DECQ        R12
+	JNZ         vector
+
+last:
+	TESTQ       $+7, BX
+	JZ          empty
+	MOVQ        BX, R11
+	ANDQ        $+7, R11
+	MOVQ        $-1, R12
+	SHLXQ       R11, R12, R12
+	NOTQ        R12
+	KMOVW       R12, K1
+	VMOVUPD.Z   (AX)(SI*1), K1, Z4
+	VFMADD231PD (DI)(SI*1), Z4, K1, Z2
+	VFMADD231PD (R8)(SI*1), Z4, K1, Z3
+	VMOVUPD     (R9)(SI*1), Z5
+	VFMADD231PD Z4, Z0, K1, Z5
+	VMOVUPD     Z5, (R9)(SI*1)
+	VMOVUPD     (R10)(SI*1), Z0
+	VFMADD231PD Z4, Z1, K1, Z0
+	VMOVUPD     Z0, (R10)(SI*1)
+
+empty:
+	MOVQ          sums+0(FP), SI
+	VEXTRACTF64X4 $0x01, Z2, Y0
+	VADDPD        Y2, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VHADDPD       X1, X0, X1
+	VPERMILPD     $0x01, X1, X0
+	VADDSD        X0, X1, X1
+	VMOVSD        X1, (SI)
+	VEXTRACTF64X4 $0x01, Z3, Y0
+	VADDPD        Y3, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VHADDPD       X1, X0, X1
+	VPERMILPD     $0x01, X1, X0
+	VADDSD        X0, X1, X1
+	VMOVSD        X1, 8(SI)
+	ADDQ          $+16, SI
+	MOVQ          SI, sums+0(FP)
+	ADDQ          CX, AX
+	ADDQ          growth+72(FP), CX
+	ADDQ          forward+88(FP), DX
+	ADDQ          ahead+104(FP), BX
+	DECQ          rows+112(FP)
+	JNZ           row
+	VZEROUPPER
+	RET
+
+// func spanOuter_2_avx512(b *float64, y *float64, w *float64, a *float64, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·spanOuter_2_avx512(SB), NOSPLIT, $0-104
+	MOVQ a+24(FP), AX
+	MOVQ step+40(FP), CX
+	SHLQ $0x03, CX
+	MOVQ first+56(FP), DX
+	MOVQ end+72(FP), BX
+	MOVQ at+32(FP), SI
+	SHLQ $0x03, SI
+	ADDQ SI, AX
+	SHLQ $0x03, growth+48(FP)
+	MOVQ y+8(FP), DI
+	MOVQ w+16(FP), R8
+	MOVQ b+0(FP), R9
+
+row:
+	VBROADCASTSD (R9), Z0
+	VBROADCASTSD 8(R9), Z1
+	ADDQ         $+16, R9
+	CMPQ         DX, BX
+	JGE          empty
+	MOVQ         DX, R10
+	MOVQ         BX, R11
+	SARQ         $0x03, R10
+	SARQ         $0x03, R11
+	MOVQ         R10, SI
+	SHLQ         $0x06, SI
+	MOVQ         DX, R12
+	ANDQ         $+7, R12
+	MOVQ         $-1, R13
+	SHLXQ        R12, R13, R13
+	KMOVW        R13, K1
+	SUBQ         R10, R11
+	JNZ          several
+	MOVQ         BX, R10
+	ANDQ         $+7, R10
+	MOVQ         $-1, R11
+	SHLXQ        R10, R11, R11
+	NOTQ         R11
+	KMOVW        R11, K2
+	KANDW        K1, K2, K1
+	VMOVUPD.Z    (AX)(SI*1), K1, Z2
+	VMOVUPD      (DI)(SI*1), Z3
+	VFMADD231PD  Z3, Z0, Z2
+	VMOVUPD      (R8)(SI*1), Z0
+	VFMADD231PD  Z0, Z1, Z2
+	VMOVUPD      Z2, K1, (AX)(SI*1)
+	JMP          empty
+
+several:
+	MOVQ        DX, R10
+	ANDQ        $+7, R10
+	MOVQ        $-1, R12
+	SHLXQ       R10, R12, R12
+	KMOVW       R12, K1
+	VMOVUPD.Z   (AX)(SI*1), K1, Z2
+	VMOVUPD     (DI)(SI*1), Z3
+	VFMADD231PD Z3, Z0, Z2
+	VMOVUPD     (R8)(SI*1), Z3
+	VFMADD231PD Z3, Z1, Z2
+	VMOVUPD     Z2, K1, (AX)(SI*1)
+	ADDQ        $+64, SI
+	DECQ        R11
+	JZ          last
+
+vector:
+	VMOVUPD     (AX)(SI*1), Z2
+	VMOVUPD     (DI)(SI*1), Z3
+	VFMADD231PD Z3, Z0, Z2
+	VMOVUPD     (R8)(SI*1), Z3
+	VFMADD231PD Z3, Z1, Z2
+	VMOVUPD     Z2, (AX)(SI*1)
+	ADDQ        $+64, SI
+	DECQ        R11
+	JNZ         vector
+
+last:
+	TESTQ       $+7, BX
+	JZ          empty
+	MOVQ        BX, R10
+	ANDQ        $+7, R10
+	MOVQ        $-1, R11
+	SHLXQ       R10, R11, R11
+	NOTQ        R11
+	KMOVW       R11, K1
+	VMOVUPD.Z   (AX)(SI*1), K1, Z2
+	VMOVUPD     (DI)(SI*1), Z3
+	VFMADD231PD Z3, Z0, Z2
+	VMOVUPD     (R8)(SI*1), Z0
+	VFMADD231PD Z0, Z1, Z2
+	VMOVUPD     Z2, K1, (AX)(SI*1)
+
+empty:
+	ADDQ CX, AX
+	ADDQ growth+48(FP), CX
+	ADDQ forward+64(FP), DX
+	ADDQ ahead+80(FP), BX
+	DECQ rows+88(FP)
+	JNZ  row
+	VZEROUPPER
+	RET
+
+// func spanSolve_1_avx512(b *float64, d *float64, y *float64, own *float64, change int, a *float64, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·spanSolve_1_avx512(SB), NOSPLIT, $0-120
+	MOVQ a+40(FP), AX
+	MOVQ step+56(FP), CX
+	SHLQ $0x03, CX
+	MOVQ first+72(FP), DX
+	MOVQ end+88(FP), BX
+	MOVQ at+48(FP), SI
+	SHLQ $0x03, SI
+	ADDQ SI, AX
+	SHLQ $0x03, growth+64(FP)
+	MOVQ y+16(FP), DI
+	MOVQ own+24(FP), R8
+	MOVQ b+0(FP), R9
+
+row:
+	VMOVSD (R8), X0
+	MOVQ   d+8(FP), SI
+	TESTQ  SI, SI
+	JZ     unit
+	VDIVSD (SI), X0, X0
+	ADDQ   $+8, SI
+	MOVQ   SI, d+8(FP)
+
+unit:
+	VMOVSD       X0, (R9)
+	ADDQ         $+8, R9
+	VBROADCASTSD X0, Z0
+	MOVQ         change+32(FP), SI
+	LEAQ         (R8)(SI*8), R8
+	CMPQ         DX, BX
+	JGE          empty
+	MOVQ         DX, R10
+	MOVQ         BX, R11
+	SARQ         $0x03, R10
+	SARQ         $0x03, R11
+	MOVQ         R10, SI
+	SHLQ         $0x06, SI
+	MOVQ         DX, R12
+	ANDQ         $+7, R12
+	MOVQ         $-1, R13
+	SHLXQ        R12, R13, R13
+	KMOVW        R13, K1
+	SUBQ         R10, R11
+	JNZ          several
+	MOVQ         BX, R10
+	ANDQ         $+7, R10
+	MOVQ         $-1, R11
+	SHLXQ        R10, R11, R11
+	NOTQ         R11
+	KMOVW        R11, K2
+	KANDW        K1, K2, K1
+	VMOVUPD.Z    (AX)(SI*1), K1, Z1
+	VMOVUPD      (DI)(SI*1), Z2
+	VFNMADD231PD Z1, Z0, K1, Z2
+	VMOVUPD      Z2, (DI)(SI*1)
+	JMP          empty
+
+several:
+	MOVQ         DX, R10
+	ANDQ         $+7, R10
+	MOVQ         $-1, R12
+	SHLXQ        R10, R12, R12
+	KMOVW        R12, K1
+	VMOVUPD.Z    (AX)(SI*1), K1, Z1
+	VMOVUPD      (DI)(SI*1), Z2
+	VFNMADD231PD Z1, Z0, K1, Z2
+	VMOVUPD      Z2, (DI)(SI*1)
+	ADDQ         $+64, SI
+	DECQ         R11
+	JZ           last
+
+vector:
+	VMOVUPD      (AX)(SI*1), Z1
+	VMOVUPD      (DI)(SI*1), Z2
+	VFNMADD231PD Z1, Z0, Z2
+	VMOVUPD      Z2, (DI)(SI*1)
+	ADDQ         $+64, SI
+	DECQ         R11
+	JNZ          vector
+
+last:
+	TESTQ        $+7, BX
+	JZ           empty
+	MOVQ         BX, R10
+	ANDQ         $+7, R10
+	MOVQ         $-1, R11
+	SHLXQ        R10, R11, R11
+	NOTQ         R11
+	KMOVW        R11, K1
+	VMOVUPD.Z    (AX)(SI*1), K1, Z1
+	VMOVUPD      (DI)(SI*1), Z2
+	VFNMADD231PD Z1, Z0, K1, Z2
+	VMOVUPD      Z2, (DI)(SI*1)
+
+empty:
+	ADDQ CX, AX
+	ADDQ growth+64(FP), CX
+	ADDQ forward+80(FP), DX
+	ADDQ ahead+96(FP), BX
+	DECQ rows+104(FP)
+	JNZ  row
+	VZEROUPPER
+	RET
+
 // func symmetricRows_1_avx512(y *float64, a *float64, lda int, x *float64, beside int, n int, index int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
 TEXT ·symmetricRows_1_avx512(SB), NOSPLIT, $0-56

@@ -11,7 +11,7 @@ import "gonum.org/v1/gonum/blas"
 func (i Implementation) Dsyr(
 	ul blas.Uplo, n int, alpha float64, x []float64, incX int, a []float64, lda int,
 ) {
-	if n >= rowsOrder {
+	if n >= fromRows.rankOne {
 		if s, ok := triangleRows(ul, n, a, lda); ok && s.rankOne(alpha, x, incX) {
 			return
 		}
@@ -23,7 +23,7 @@ func (i Implementation) Dsyr(
 func (i Implementation) Ssyr(
 	ul blas.Uplo, n int, alpha float32, x []float32, incX int, a []float32, lda int,
 ) {
-	if n >= rowsOrder {
+	if n >= fromRows.rankOne {
 		if s, ok := triangleRows(ul, n, a, lda); ok && s.rankOne(alpha, x, incX) {
 			return
 		}
@@ -35,7 +35,7 @@ func (i Implementation) Ssyr(
 func (i Implementation) Dspr(
 	ul blas.Uplo, n int, alpha float64, x []float64, incX int, a []float64,
 ) {
-	if n >= rowsOrder {
+	if n >= fromRows.packedRankOne {
 		if s, ok := packedTriangle(ul, n, a); ok && s.rankOne(alpha, x, incX) {
 			return
 		}
@@ -47,7 +47,7 @@ func (i Implementation) Dspr(
 func (i Implementation) Sspr(
 	ul blas.Uplo, n int, alpha float32, x []float32, incX int, a []float32,
 ) {
-	if n >= rowsOrder {
+	if n >= fromRows.packedRankOne {
 		if s, ok := packedTriangle(ul, n, a); ok && s.rankOne(alpha, x, incX) {
 			return
 		}
@@ -61,7 +61,7 @@ func (i Implementation) Sspr(
 func (i Implementation) Dsyr2(
 	ul blas.Uplo, n int, alpha float64, x []float64, incX int, y []float64, incY int, a []float64, lda int,
 ) {
-	if n >= rowsOrder {
+	if n >= fromRows.rankTwo {
 		if s, ok := triangleRows(ul, n, a, lda); ok && s.rankTwo(alpha, x, incX, y, incY) {
 			return
 		}
@@ -73,7 +73,7 @@ func (i Implementation) Dsyr2(
 func (i Implementation) Ssyr2(
 	ul blas.Uplo, n int, alpha float32, x []float32, incX int, y []float32, incY int, a []float32, lda int,
 ) {
-	if n >= rowsOrder {
+	if n >= fromRows.rankTwo {
 		if s, ok := triangleRows(ul, n, a, lda); ok && s.rankTwo(alpha, x, incX, y, incY) {
 			return
 		}
@@ -85,7 +85,7 @@ func (i Implementation) Ssyr2(
 func (i Implementation) Dspr2(
 	ul blas.Uplo, n int, alpha float64, x []float64, incX int, y []float64, incY int, a []float64,
 ) {
-	if n >= 2*rowsOrder {
+	if n >= fromRows.packedRankTwo {
 		if s, ok := packedTriangle(ul, n, a); ok && s.rankTwo(alpha, x, incX, y, incY) {
 			return
 		}
@@ -97,7 +97,7 @@ func (i Implementation) Dspr2(
 func (i Implementation) Sspr2(
 	ul blas.Uplo, n int, alpha float32, x []float32, incX int, y []float32, incY int, a []float32,
 ) {
-	if n >= 2*rowsOrder {
+	if n >= fromRows.packedRankTwo {
 		if s, ok := packedTriangle(ul, n, a); ok && s.rankTwo(alpha, x, incX, y, incY) {
 			return
 		}
@@ -111,7 +111,7 @@ func (i Implementation) Sspr2(
 func (i Implementation) Dspmv(
 	ul blas.Uplo, n int, alpha float64, a []float64, x []float64, incX int, beta float64, y []float64, incY int,
 ) {
-	if n >= rowsOrder {
+	if n >= fromRows.symmetric {
 		if s, ok := packedTriangle(ul, n, a); ok && s.symmetric(alpha, x, incX, beta, y, incY) {
 			return
 		}
@@ -123,7 +123,7 @@ func (i Implementation) Dspmv(
 func (i Implementation) Sspmv(
 	ul blas.Uplo, n int, alpha float32, a []float32, x []float32, incX int, beta float32, y []float32, incY int,
 ) {
-	if n >= rowsOrder {
+	if n >= fromRows.symmetric {
 		if s, ok := packedTriangle(ul, n, a); ok && s.symmetric(alpha, x, incX, beta, y, incY) {
 			return
 		}
@@ -139,7 +139,7 @@ func (i Implementation) Dsbmv(
 	ul blas.Uplo, n, k int, alpha float64, a []float64, lda int, x []float64, incX int, beta float64, y []float64,
 	incY int,
 ) {
-	if k >= rowsBand {
+	if k >= fromDiagonals.symmetric {
 		if s, ok := bandedTriangle(ul, n, k, a, lda); ok && s.symmetric(alpha, x, incX, beta, y, incY) {
 			return
 		}
@@ -152,7 +152,7 @@ func (i Implementation) Ssbmv(
 	ul blas.Uplo, n, k int, alpha float32, a []float32, lda int, x []float32, incX int, beta float32, y []float32,
 	incY int,
 ) {
-	if k >= rowsBand {
+	if k >= fromDiagonals.symmetric {
 		if s, ok := bandedTriangle(ul, n, k, a, lda); ok && s.symmetric(alpha, x, incX, beta, y, incY) {
 			return
 		}
@@ -168,7 +168,7 @@ func (i Implementation) Dgbmv(
 	tA blas.Transpose, m, n, kL, kU int, alpha float64, a []float64, lda int, x []float64, incX int, beta float64,
 	y []float64, incY int,
 ) {
-	if min(kL, kU) >= 0 && kL+kU >= rowsBand && min(m, n) > 0 && lda > kL+kU && len(a) > lda*(min(m, n+kL)-1)+kL+kU {
+	if min(kL, kU) >= 0 && kL+kU >= fromDiagonals.general && min(m, n) > 0 && lda > kL+kU && len(a) > lda*(min(m, n+kL)-1)+kL+kU {
 		s := storedRows[float64]{data: a, m: m, n: n, layout: bandedRows, stride: lda, below: kL, above: kU}
 		if s.general(tA, alpha, x, incX, beta, y, incY) {
 			return
@@ -182,7 +182,7 @@ func (i Implementation) Sgbmv(
 	tA blas.Transpose, m, n, kL, kU int, alpha float32, a []float32, lda int, x []float32, incX int, beta float32,
 	y []float32, incY int,
 ) {
-	if min(kL, kU) >= 0 && kL+kU >= rowsBand && min(m, n) > 0 && lda > kL+kU && len(a) > lda*(min(m, n+kL)-1)+kL+kU {
+	if min(kL, kU) >= 0 && kL+kU >= fromDiagonals.general && min(m, n) > 0 && lda > kL+kU && len(a) > lda*(min(m, n+kL)-1)+kL+kU {
 		s := storedRows[float32]{data: a, m: m, n: n, layout: bandedRows, stride: lda, below: kL, above: kU}
 		if s.general(tA, alpha, x, incX, beta, y, incY) {
 			return
@@ -197,7 +197,7 @@ func (i Implementation) Sgbmv(
 func (i Implementation) Dtpmv(
 	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []float64, x []float64, incX int,
 ) {
-	if n >= rowsOrder {
+	if n >= fromRows.product.of(tA) {
 		if s, ok := packedTriangle(ul, n, a); ok && s.triangular(true, tA, d, x, incX) {
 			return
 		}
@@ -209,7 +209,7 @@ func (i Implementation) Dtpmv(
 func (i Implementation) Stpmv(
 	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []float32, x []float32, incX int,
 ) {
-	if n >= rowsOrder {
+	if n >= fromRows.product.of(tA) {
 		if s, ok := packedTriangle(ul, n, a); ok && s.triangular(true, tA, d, x, incX) {
 			return
 		}
@@ -223,7 +223,7 @@ func (i Implementation) Stpmv(
 func (i Implementation) Dtpsv(
 	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []float64, x []float64, incX int,
 ) {
-	if n >= rowsOrder && tA != blas.NoTrans || n >= 2*rowsOrder {
+	if n >= fromRows.solution.of(tA) {
 		if s, ok := packedTriangle(ul, n, a); ok && s.triangular(false, tA, d, x, incX) {
 			return
 		}
@@ -235,7 +235,7 @@ func (i Implementation) Dtpsv(
 func (i Implementation) Stpsv(
 	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []float32, x []float32, incX int,
 ) {
-	if n >= rowsOrder && tA != blas.NoTrans || n >= 2*rowsOrder {
+	if n >= fromRows.solution.of(tA) {
 		if s, ok := packedTriangle(ul, n, a); ok && s.triangular(false, tA, d, x, incX) {
 			return
 		}
@@ -249,7 +249,7 @@ func (i Implementation) Stpsv(
 func (i Implementation) Dtbmv(
 	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n, k int, a []float64, lda int, x []float64, incX int,
 ) {
-	if k >= rowsBand {
+	if k >= fromDiagonals.product.of(tA) {
 		if s, ok := bandedTriangle(ul, n, k, a, lda); ok && s.triangular(true, tA, d, x, incX) {
 			return
 		}
@@ -261,7 +261,7 @@ func (i Implementation) Dtbmv(
 func (i Implementation) Stbmv(
 	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n, k int, a []float32, lda int, x []float32, incX int,
 ) {
-	if k >= rowsBand {
+	if k >= fromDiagonals.product.of(tA) {
 		if s, ok := bandedTriangle(ul, n, k, a, lda); ok && s.triangular(true, tA, d, x, incX) {
 			return
 		}
@@ -275,7 +275,7 @@ func (i Implementation) Stbmv(
 func (i Implementation) Dtbsv(
 	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n, k int, a []float64, lda int, x []float64, incX int,
 ) {
-	if k >= rowsBand && tA != blas.NoTrans || k >= 4*rowsBand {
+	if k >= fromDiagonals.solution.of(tA) {
 		if s, ok := bandedTriangle(ul, n, k, a, lda); ok && s.triangular(false, tA, d, x, incX) {
 			return
 		}
@@ -287,7 +287,7 @@ func (i Implementation) Dtbsv(
 func (i Implementation) Stbsv(
 	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n, k int, a []float32, lda int, x []float32, incX int,
 ) {
-	if k >= rowsBand && tA != blas.NoTrans || k >= 4*rowsBand {
+	if k >= fromDiagonals.solution.of(tA) {
 		if s, ok := bandedTriangle(ul, n, k, a, lda); ok && s.triangular(false, tA, d, x, incX) {
 			return
 		}

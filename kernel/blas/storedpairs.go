@@ -1,6 +1,8 @@
 package blas
 
 import (
+	"math"
+
 	"github.com/difalt/difalt/internal/tile"
 	"gonum.org/v1/gonum/blas"
 )
@@ -28,23 +30,6 @@ func bandedPairs[F tile.Float](ul blas.Uplo, n, k int, a []F, lda int) (s stored
 	return s, isTriangle(ul) && n > 0 && k >= 0 && lda > k && len(a) >= 2*((n-1)*lda+k+1)
 }
 
-// row returns the entries of row i that are stored, and the column of the first of them.
-func (s *storedPairs[F]) row(i int) (first int, entries []F) {
-	first, at, count := s.span(i)
-	return first, s.data[2*at : 2*(at+count)]
-}
-
-// beside returns the entries of row i of a triangle beside the diagonal, the column of the first of them, and
-// the entry on the diagonal.
-func (s *storedPairs[F]) beside(i int) (first int, entries, diagonal []F) {
-	first, entries = s.row(i)
-	if s.above > 0 {
-		return first + 1, entries[2:], entries[:2]
-	}
-	last := len(entries) - 2
-	return first, entries[:last], entries[last:]
-}
-
 // conjugateIf returns a complex number as two reals, or its conjugate.
 func conjugateIf[F tile.Float](conjugate bool, v []F) (re, im F) {
 	if conjugate {
@@ -58,11 +43,53 @@ func timesPair[F tile.Float](re, im, x, y F) (F, F) {
 	return F(re*x) - F(im*y), F(re*y) + F(im*x)
 }
 
-// addOuter adds alpha x y* to row i of a triangle.
-func (s *storedPairs[F]) addOuter(i int, re, im F, x, y []F) {
-	first, row := s.row(i)
-	re, im = timesPair(re, im, x[2*i], x[2*i+1])
-	tile.AddComplex(row, y[2*first:][:len(row)], re, im, true)
+// spans returns the rows of run k as rows of reals, two for each complex number.
+func (s *storedPairs[F]) spans(r *runs, k int, of part, backwards bool) (rows tile.Spans[F], ok bool) {
+	rows, ok = s.storedRows.spans(r, k, of, backwards)
+	return inReals(rows), ok
+}
+
+// inReals returns rows of complex numbers as rows of reals.
+func inReals[F tile.Float](rows tile.Spans[F]) tile.Spans[F] {
+	rows.At, rows.Step, rows.Growth = 2*rows.At, 2*rows.Step, 2*rows.Growth
+	rows.First, rows.Forward, rows.End, rows.Ahead = 2*rows.First, 2*rows.Forward, 2*rows.End, 2*rows.Ahead
+	return rows
+}
+
+// paddedPairs copies n complex numbers, inc apart, or their conjugates, times another one, to memory, which
+// it returns in the length of whole vectors of the tiles.
+func paddedPairs[F tile.Float](memory, x []F, n, inc int, by complex128, conjugate bool) []F {
+	all := tile.Pad(2 * n)
+	gatherPairs(memory, x, n, inc, by, conjugate)
+	clear(memory[2*n : all])
+	return memory[:all]
+}
+
+// timesI sets memory to i times complex numbers.
+func timesI[F tile.Float](memory, x []F) []F {
+	memory = memory[:len(x)]
+	turn(memory, x)
+	return memory
+}
+
+// forDots sets two vectors whose products with a row are the parts of the row's product with x: the
+// conjugates of x, and x with its parts swapped.
+func forDots[F tile.Float](re, im, x []F) {
+	re, im = re[:len(x)], im[:len(x)]
+	for k := 0; k+1 < len(x); k += 2 {
+		v, w := x[k], x[k+1]
+		re[k], re[k+1] = v, -w
+		im[k], im[k+1] = w, v
+	}
+}
+
+// combined returns the sum of rows times complex numbers, or of their conjugates, at a place: from their sums
+// times the real parts, and times the imaginary ones.
+func combined[F tile.Float](byRe, byIm []F, at int, conjugate bool) (re, im F) {
+	if conjugate {
+		return byRe[at] + byIm[at+1], byIm[at] - byRe[at+1]
+	}
+	return byRe[at] - byIm[at+1], byIm[at] + byRe[at+1]
 }
 
 // rankOne adds alpha x x* to a triangle, for a real alpha, and rankTwo alpha x y* + conj(alpha) y x*. They
@@ -71,37 +98,54 @@ func (s *storedPairs[F]) rankOne(alpha F, x []F, incX int) bool {
 	if alpha == 0 || !holdsPairs(x, s.n, incX) || !vectorized() {
 		return false
 	}
-	memory := borrow[F](2 * s.n)
-	defer giveBack(memory)
-	xs := gatherPairs(*memory, x, s.n, incX, 1, false)
-	for i := range s.n {
-		s.addOuter(i, alpha, 0, xs, xs)
+	all := tile.Pad(2 * s.n)
+	memory := borrow[F](3 * all)
+	by := gatherPairs(*memory, x, s.n, incX, 1, false)
+	for k := range by {
+		by[k] *= alpha
 	}
+	conjugates := paddedPairs((*memory)[all:], x, s.n, incX, 1, true)
+	s.addOuter(by, conjugates, timesI((*memory)[2*all:], conjugates))
 	s.makeReal()
+	giveBack(memory)
 	return true
+}
+
+// addOuter adds y, times the real parts of b, and w, times the imaginary ones, to the rows of a triangle.
+func (s *storedPairs[F]) addOuter(b, y, w []F) {
+	r := s.runs()
+	for k := range 3 {
+		if rows, ok := s.spans(&r, k, whole, false); ok {
+			rows.AddOuter(b[2*r[k]:], y, w)
+		}
+	}
 }
 
 func (s *storedPairs[F]) rankTwo(alpha complex128, x []F, incX int, y []F, incY int) bool {
 	if alpha == 0 || !holdsPairs(x, s.n, incX) || !holdsPairs(y, s.n, incY) || !vectorized() {
 		return false
 	}
-	memory := borrow[F](4 * s.n)
-	defer giveBack(memory)
-	xs, ys := gatherPairs(*memory, x, s.n, incX, 1, false), gatherPairs((*memory)[2*s.n:], y, s.n, incY, 1, false)
-	re, im := F(real(alpha)), F(imag(alpha))
-	for i := range s.n {
-		s.addOuter(i, re, im, xs, ys)
-		s.addOuter(i, re, -im, ys, xs)
-	}
+	all := tile.Pad(2 * s.n)
+	memory := borrow[F](3 * all)
+	by, first, second := (*memory)[:all], (*memory)[all:2*all], (*memory)[2*all:]
+	gatherPairs(by, x, s.n, incX, alpha, false)
+	paddedPairs(first, y, s.n, incY, 1, true)
+	s.addOuter(by, first, timesI(second, first))
+	gatherPairs(by, y, s.n, incY, complex(real(alpha), -imag(alpha)), false)
+	paddedPairs(first, x, s.n, incX, 1, true)
+	s.addOuter(by, first, timesI(second, first))
 	s.makeReal()
+	giveBack(memory)
 	return true
 }
 
 // makeReal clears the imaginary parts of the diagonal.
 func (s *storedPairs[F]) makeReal() {
-	for i := range s.n {
-		_, _, diagonal := s.beside(i)
-		diagonal[1] = 0
+	at, step, growth := s.origin(0), s.origin(1)-s.origin(0)+1, s.growth()
+	for range s.n {
+		s.data[2*at+1] = 0
+		at += step
+		step += growth
 	}
 }
 
@@ -111,19 +155,29 @@ func (s *storedPairs[F]) hermitian(alpha complex128, x []F, incX int, beta compl
 	if alpha == 0 || !holdsPairs(x, s.n, incX) || !holdsPairs(y, s.n, incY) || !vectorized() {
 		return false
 	}
-	memory := borrow[F](4 * s.n)
-	defer giveBack(memory)
-	xs, sums := gatherPairs(*memory, x, s.n, incX, alpha, false), (*memory)[2*s.n:4*s.n]
-	clear(sums)
-	for i := range s.n {
-		first, row, diagonal := s.beside(i)
-		re, im := tile.DotComplex(row, xs[2*first:][:len(row)], false)
-		v, w := xs[2*i], xs[2*i+1]
-		tile.AddComplex(sums[2*first:][:len(row)], row, v, w, true)
-		sums[2*i] += re + F(diagonal[0]*v)
-		sums[2*i+1] += im + F(diagonal[0]*w)
+	all := tile.Pad(2 * s.n)
+	memory := borrow[F](6 * all)
+	xs := paddedPairs(*memory, x, s.n, incX, alpha, false)
+	re, im, own := (*memory)[all:2*all], (*memory)[2*all:3*all], (*memory)[3*all:4*all]
+	forDots(re, im, xs)
+	sums, others := cleared((*memory)[4*all:], all), cleared((*memory)[5*all:], all)
+	r := s.runs()
+	for k := range 3 {
+		if rows, ok := s.spans(&r, k, strict, false); ok {
+			rows.DotsAndAdd(own[2*r[k]:], xs[2*r[k]:], re, im, sums, others)
+		}
 	}
-	scatterPairs(y, sums, incY, beta)
+	at, step, growth := s.origin(0), s.origin(1)-s.origin(0)+1, s.growth()
+	for i := 0; i < 2*s.n; i += 2 {
+		v, w := combined(sums, others, i, true)
+		d := s.data[2*at]
+		own[i] += v + F(d*xs[i])
+		own[i+1] += w + F(d*xs[i+1])
+		at += step
+		step += growth
+	}
+	scatterPairs(y, own[:2*s.n], incY, beta)
+	giveBack(memory)
 	return true
 }
 
@@ -135,20 +189,39 @@ func (s *storedPairs[F]) general(tA blas.Transpose, alpha complex128, x []F, inc
 	if !known(tA) || alpha == 0 || !holdsPairs(x, lenX, incX) || !holdsPairs(y, lenY, incY) || !vectorized() {
 		return false
 	}
-	memory := borrow[F](2*lenX + 2*lenY)
-	defer giveBack(memory)
-	xs, sums := gatherPairs(*memory, x, lenX, incX, alpha, false), (*memory)[2*lenX:2*(lenX+lenY)]
-	clear(sums)
-	for i := range min(s.m, s.n+s.below) {
-		first, row := s.row(i)
-		if tA == blas.NoTrans {
-			sums[2*i], sums[2*i+1] = tile.DotComplex(row, xs[2*first:][:len(row)], false)
-		} else {
-			tile.AddComplex(sums[2*first:][:len(row)], row, xs[2*i], xs[2*i+1], tA == blas.ConjTrans)
+	memory := borrow[F](3*tile.Pad(2*lenX) + 2*tile.Pad(2*lenY))
+	xs := paddedPairs(*memory, x, lenX, incX, alpha, false)
+	sums := s.product(tA, whole, lenY, xs, (*memory)[len(xs):])
+	scatterPairs(y, sums[:2*lenY], incY, beta)
+	giveBack(memory)
+	return true
+}
+
+// product returns op(A) x, of some complex numbers, in memory.
+func (s *storedPairs[F]) product(tA blas.Transpose, of part, count int, x, memory []F) []F {
+	sums := cleared(memory, 2*count)
+	memory = memory[len(sums):]
+	r := s.runs()
+	if tA == blas.NoTrans {
+		re, im := memory[:len(x)], memory[len(x):2*len(x)]
+		forDots(re, im, x)
+		for k := range 3 {
+			if rows, ok := s.spans(&r, k, of, false); ok {
+				rows.Dots(sums[2*r[k]:], re, im)
+			}
+		}
+		return sums[:2*count]
+	}
+	others := cleared(memory, 2*count)
+	for k := range 3 {
+		if rows, ok := s.spans(&r, k, of, false); ok {
+			rows.Add(x[2*r[k]:], sums, others)
 		}
 	}
-	scatterPairs(y, sums, incY, beta)
-	return true
+	for i := 0; i < 2*count; i += 2 {
+		sums[i], sums[i+1] = combined(sums, others, i, tA == blas.ConjTrans)
+	}
+	return sums[:2*count]
 }
 
 // scatterPairs sets complex numbers of y, inc apart, to sums and beta times what they were, which is not read
@@ -172,59 +245,142 @@ func (s *storedPairs[F]) triangular(multiply bool, tA blas.Transpose, d blas.Dia
 	if !known(tA) || !isDiagonal(d) || !holdsPairs(x, s.n, inc) || !vectorized() {
 		return false
 	}
-	memory := borrow[F](2 * s.n)
-	defer giveBack(memory)
-	xs := gatherPairs(*memory, x, s.n, inc, 1, false)
-	for k := range s.n {
-		i := k
-		if ascending := (s.above > 0) == (multiply == (tA == blas.NoTrans)); !ascending {
-			i = s.n - 1 - k
+	all := tile.Pad(2 * s.n)
+	memory := borrow[F](5 * all)
+	xs := paddedPairs(*memory, x, s.n, inc, 1, false)
+	switch {
+	case !multiply:
+		s.solve(tA, d == blas.Unit, xs, (*memory)[all:])
+	case d == blas.Unit:
+		for i, v := range s.product(tA, strict, s.n, xs, (*memory)[all:]) {
+			xs[i] += v
 		}
-		if multiply {
-			s.multiplyRow(i, tA, d, xs)
-		} else {
-			s.solveRow(i, tA, d, xs)
-		}
+	default:
+		xs = s.product(tA, whole, s.n, xs, (*memory)[all:])
 	}
-	scatterPairs(x, xs, inc, 0)
+	scatterPairs(x, xs[:2*s.n], inc, 0)
+	giveBack(memory)
 	return true
 }
 
-// multiplyRow is a step of a product: row i of A as it is stored.
-func (s *storedPairs[F]) multiplyRow(i int, tA blas.Transpose, d blas.Diag, x []F) {
-	first, row, diagonal := s.beside(i)
-	re, im := x[2*i], x[2*i+1]
-	others := x[2*first:][:len(row)]
-	if tA != blas.NoTrans {
-		tile.AddComplex(others, row, re, im, tA == blas.ConjTrans)
-	}
-	if d == blas.NonUnit {
-		v, w := conjugateIf(tA == blas.ConjTrans, diagonal)
-		re, im = timesPair(v, w, re, im)
-	}
+// solve overwrites x by the solution of op(A) times it: some unknowns at a time, by loops where they depend
+// on each other.
+func (s *storedPairs[F]) solve(tA blas.Transpose, unit bool, x, memory []F) {
+	p := pairSystem[F]{s, tA == blas.ConjTrans, unit, s.upper() == (tA == blas.NoTrans), x, memory, memory[len(x):]}
+	p.re, p.im = p.re[:len(x)], p.im[:len(x)]
 	if tA == blas.NoTrans {
-		v, w := tile.DotComplex(row, others, false)
-		re, im = re+v, im+w
+		forDots(p.re, p.im, x)
+	} else {
+		clear(p.re)
+		clear(p.im)
 	}
-	x[2*i], x[2*i+1] = re, im
+	r := s.runs()
+	for k := range 3 {
+		if p.backwards {
+			k = 2 - k
+		}
+		for done := r[k]; done < r[k+1]; done += together {
+			lo, hi := done, min(done+together, r[k+1])
+			if p.backwards {
+				lo, hi = r[k]+r[k+1]-hi, r[k]+r[k+1]-lo
+			}
+			if tA == blas.NoTrans {
+				p.byDots(lo, hi)
+			} else {
+				p.byAdding(lo, hi)
+			}
+		}
+	}
 }
 
-// solveRow is a step of a solution: row i of A as it is stored.
-func (s *storedPairs[F]) solveRow(i int, tA blas.Transpose, d blas.Diag, x []F) {
-	first, row, diagonal := s.beside(i)
-	re, im := x[2*i], x[2*i+1]
-	others := x[2*first:][:len(row)]
-	if tA == blas.NoTrans {
-		v, w := tile.DotComplex(row, others, false)
-		re, im = re-v, im-w
+// A pairSystem is a system op(A) x = b for a complex triangle A. For A, re and im are x for inner products;
+// for other op(A) they are sums of rows of A, times the parts of unknowns.
+type pairSystem[F tile.Float] struct {
+	*storedPairs[F]
+	conjugate, unit, backwards bool
+	x, re, im                  []F
+}
+
+// divide divides a number by the diagonal entry of row i of op(A), as Go does.
+func (p *pairSystem[F]) divide(i int, re, im F) (F, F) {
+	if p.unit {
+		return re, im
 	}
-	if d == blas.NonUnit {
-		v, w := conjugateIf(tA == blas.ConjTrans, diagonal)
-		quotient := complex(float64(re), float64(im)) / complex(float64(v), float64(w))
-		re, im = F(real(quotient)), F(imag(quotient))
+	at := 2 * (p.origin(i) + i)
+	v, w := conjugateIf(p.conjugate, p.data[at:at+2])
+	return quotient(re, im, v, w)
+}
+
+// quotient returns the quotient of two complex numbers with the bits that Go computes. It takes less time
+// than Go where it is not NaN.
+func quotient[F tile.Float](re, im, v, w F) (F, F) {
+	a, b, c, d := float64(re), float64(im), float64(v), float64(w)
+	var x, y float64
+	if math.Abs(c) >= math.Abs(d) {
+		ratio := d / c
+		by := c + float64(ratio*d)
+		x, y = (a+float64(b*ratio))/by, (b-float64(a*ratio))/by
+	} else {
+		ratio := c / d
+		by := d + float64(ratio*c)
+		x, y = (float64(a*ratio)+b)/by, (float64(b*ratio)-a)/by
 	}
-	x[2*i], x[2*i+1] = re, im
-	if tA != blas.NoTrans {
-		tile.AddComplex(others, row, -re, -im, tA == blas.ConjTrans)
+	if x != x || y != y {
+		q := complex(a, b) / complex(c, d)
+		x, y = real(q), imag(q)
 	}
+	return F(x), F(y)
+}
+
+// inOrder returns unknown k of lo to hi in the order of their solution.
+func (p *pairSystem[F]) inOrder(k, lo, hi int) int {
+	if p.backwards {
+		return hi - 1 - k
+	}
+	return lo + k
+}
+
+// byDots solves for unknowns lo to hi of A x = b, which wait for products of rows and others.
+func (p *pairSystem[F]) byDots(lo, hi int) {
+	var sums [2 * together]F
+	rows := inReals(p.beside(lo, hi))
+	rows.Dots(sums[:], p.re, p.im)
+	for k := range hi - lo {
+		i := p.inOrder(k, lo, hi)
+		re, im := p.x[2*i]-sums[2*(i-lo)], p.x[2*i+1]-sums[2*(i-lo)+1]
+		from, end := p.square(i, lo, hi)
+		at := p.origin(i)
+		entries, known := p.data[2*(at+from):2*(at+end)], p.x[2*from:2*end]
+		for ; len(entries) >= 2 && len(known) >= 2; entries, known = entries[2:], known[2:] {
+			v, w := timesPair(entries[0], entries[1], known[0], known[1])
+			re, im = re-v, im-w
+		}
+		re, im = p.divide(i, re, im)
+		p.x[2*i], p.x[2*i+1] = re, im
+		p.re[2*i], p.re[2*i+1] = re, -im
+		p.im[2*i], p.im[2*i+1] = im, re
+	}
+}
+
+// byAdding solves for unknowns lo to hi of op(A) x = b, and adds their rows to the sums for others.
+func (p *pairSystem[F]) byAdding(lo, hi int) {
+	for i := lo; i < hi; i++ {
+		v, w := combined(p.re, p.im, 2*i, p.conjugate)
+		p.x[2*i], p.x[2*i+1] = p.x[2*i]-v, p.x[2*i+1]-w
+	}
+	for k := range hi - lo {
+		i := p.inOrder(k, lo, hi)
+		re, im := p.divide(i, p.x[2*i], p.x[2*i+1])
+		p.x[2*i], p.x[2*i+1] = re, im
+		from, end := p.square(i, lo, hi)
+		at := p.origin(i)
+		entries, others := p.data[2*(at+from):2*(at+end)], p.x[2*from:2*end]
+		for ; len(entries) >= 2 && len(others) >= 2; entries, others = entries[2:], others[2:] {
+			e, f := conjugateIf(p.conjugate, entries)
+			v, w := timesPair(e, f, re, im)
+			others[0], others[1] = others[0]-v, others[1]-w
+		}
+	}
+	rows := inReals(p.beside(lo, hi))
+	rows.Add(p.x[2*lo:], p.re, p.im)
 }

@@ -57,286 +57,136 @@ func (s *storedRows[F]) setTriangle(ul blas.Uplo, diagonals int) {
 	}
 }
 
-// row returns the entries of row i that are stored, and the column of the first of them.
-func (s *storedRows[F]) row(i int) (first int, entries []F) {
-	first, at, count := s.span(i)
-	return first, s.data[at : at+count]
-}
+// upper reports whether a triangle, or a band of one, is the upper one.
+func (s *storedRows[F]) upper() bool { return s.above > 0 }
 
-// span returns the column of the first entry of row i that is stored, its index, and the number of entries.
-func (s *storedRows[F]) span(i int) (first, at, count int) {
-	first, end := max(0, i-s.below), min(s.n, i+s.above+1)
+// origin returns the index of column 0 of row i, had it one. growth returns by how much the distance of two
+// rows exceeds the distance of the two rows before them.
+func (s *storedRows[F]) origin(i int) int {
 	switch {
 	case s.layout == bandedRows:
-		at = i*s.stride + first - i + s.below
+		return i*(s.stride-1) + s.below
 	case s.layout == byStride:
-		at = i*s.stride + first
-	case s.above > 0:
-		at = i * (2*s.n - i + 1) / 2
+		return i * s.stride
+	case s.upper():
+		return i * (2*s.n - i - 1) / 2
 	default:
-		at = i * (i + 1) / 2
-	}
-	return first, at, end - first
-}
-
-// beside returns the entries of row i of a triangle beside the diagonal, the column of the first of them, and
-// the entry on the diagonal.
-func (s *storedRows[F]) beside(i int) (first int, entries []F, diagonal F) {
-	first, entries = s.row(i)
-	if s.above > 0 {
-		return first + 1, entries[1:], entries[0]
-	}
-	last := len(entries) - 1
-	return first, entries[:last], entries[last]
-}
-
-// shortRow is the number of entries of a row below which a loop takes less time than a call of assembly.
-const shortRow = 8
-
-// innerProduct returns the inner product of two vectors of one length.
-func innerProduct[F tile.Float](x, y []F) (sum F) {
-	if len(x) >= shortRow {
-		return tile.InnerProduct(x, y)
-	}
-	y = y[:len(x)]
-	for k, v := range x {
-		sum += F(v * y[k])
-	}
-	return sum
-}
-
-// addMultiple adds x times a number to y. Their lengths are equal.
-func addMultiple[F tile.Float](y []F, by F, x []F) {
-	if len(x) >= shortRow {
-		axpy(len(x), by, x, y)
-		return
-	}
-	y = y[:len(x)]
-	for k, v := range x {
-		y[k] += F(by * v)
+		return i * (i + 1) / 2
 	}
 }
 
-// rowsOfAnUpdate is the number of rows of a triangle that are updated together.
-const rowsOfAnUpdate = 4
-
-// addSquares adds alpha x x' to a triangle.
-func (s *storedRows[F]) addSquares(alpha F, x []F) {
-	for lo := 0; lo < s.n; lo += rowsOfAnUpdate {
-		s.addOuter(lo, min(lo+rowsOfAnUpdate, s.n), alpha, x, x)
+func (s *storedRows[F]) growth() int {
+	switch {
+	case s.layout != packedRows:
+		return 0
+	case s.upper():
+		return -1
+	default:
+		return 1
 	}
 }
 
-// addProducts adds alpha (x y' + y x') to a triangle.
-func (s *storedRows[F]) addProducts(alpha F, x, y []F) {
-	for lo := 0; lo < s.n; lo += rowsOfAnUpdate {
-		hi := min(lo+rowsOfAnUpdate, s.n)
-		s.addOuter(lo, hi, alpha, x, y)
-		s.addOuter(lo, hi, alpha, y, x)
+// A part says which of the stored entries of a row take part in an operation.
+type part uint8
+
+const (
+	// whole: all entries.
+	whole part = iota
+	// strict: the entries next to the diagonal, without it.
+	strict
+)
+
+// columns returns the first column of row i that takes part, and the column behind the last.
+func (s *storedRows[F]) columns(i int, of part) (first, end int) {
+	first, end = max(0, i-s.below), min(s.n, i+s.above+1)
+	switch {
+	case of == whole:
+	case s.upper():
+		first++
+	default:
+		end--
 	}
+	return first, end
 }
 
-// addOuter adds alpha x y' to rows lo to hi of a triangle: to the square on the diagonal row by row, and to
-// the columns beside it together if rows are a stride apart.
-func (s *storedRows[F]) addOuter(lo, hi int, alpha F, x, y []F) {
-	var multiples [rowsOfAnUpdate]F
-	for i := lo; i < hi; i++ {
-		multiples[i-lo] = alpha * x[i]
-		first, row := s.row(i)
-		if s.layout == byStride {
-			from := max(first, lo)
-			first, row = from, row[from-first:min(first+len(row), hi)-first]
+// runs are the rows at which a band changes its shape: between two of them, the first columns of rows, and
+// the last columns, are the same or move by one from row to row.
+type runs [4]int
+
+func (s *storedRows[F]) runs() runs {
+	rows := min(s.m, s.n+s.below) // others are zero
+	wider, narrower := min(s.below, rows), min(max(0, s.n-s.above), rows)
+	return runs{0, min(wider, narrower), max(wider, narrower), rows}
+}
+
+// spans returns the rows of run k, the last one first if they are to be taken backwards. ok is false if
+// there are none.
+func (s *storedRows[F]) spans(r *runs, k int, of part, backwards bool) (rows tile.Spans[F], ok bool) {
+	if backwards {
+		k = len(r) - 2 - k
+	}
+	lo, hi := r[k], r[k+1]
+	if lo == hi {
+		return rows, false
+	}
+	from, next := lo, min(lo+1, hi-1)
+	rows.Growth = s.growth()
+	if backwards {
+		from, next = hi-1, max(hi-2, lo)
+	}
+	first, end := s.columns(from, of)
+	after, behind := s.columns(next, of)
+	rows.A, rows.At, rows.Rows = s.data, s.origin(from), hi-lo
+	rows.Step = s.origin(next) - rows.At
+	rows.First, rows.Forward, rows.End, rows.Ahead = first, after-first, end, behind-end
+	return rows, true
+}
+
+// padded copies n entries of x, inc apart, times alpha to memory, which it returns in the length of whole
+// vectors of the tiles.
+func padded[F tile.Float](memory []F, alpha F, x []F, n, inc int) []F {
+	memory = memory[:tile.Pad(n)]
+	switch {
+	case inc != 1:
+		gather(memory, x, n, inc)
+	case alpha == 1:
+		copy(memory, x[:n])
+	}
+	switch {
+	case alpha == 1:
+	case inc == 1:
+		for k, v := range x[:n] {
+			memory[k] = alpha * v
 		}
-		addMultiple(row, multiples[i-lo], y[first:][:len(row)])
-	}
-	from, end := 0, lo
-	if s.above > 0 {
-		from, end = hi, s.n
-	}
-	if s.layout == byStride && from < end {
-		tile.AddOuter(s.data[lo*s.stride+from:], s.stride, multiples[:], y[from:end], hi-lo, end-from)
-	}
-}
-
-// addSymmetric adds the product of the symmetric matrix of a triangle and x to y.
-func (s *storedRows[F]) addSymmetric(y, x []F) {
-	for i, v := range x {
-		first, row, diagonal := s.beside(i)
-		sum := innerProduct(row, x[first:][:len(row)])
-		addMultiple(y[first:][:len(row)], v, row)
-		y[i] += sum + F(diagonal*v)
-	}
-}
-
-// addTransposed adds the product of the transposed matrix and x to y.
-func (s *storedRows[F]) addTransposed(y, x []F) {
-	for i := range min(s.m, s.n+s.below) {
-		first, row := s.row(i)
-		addMultiple(y[first:][:len(row)], x[i], row)
-	}
-}
-
-// multiply overwrites x by op(A) x, for a triangle A.
-func (s *storedRows[F]) multiply(transposed, unit bool, x []F) {
-	for k := range x {
-		i := k
-		if (s.above > 0) == transposed {
-			i = len(x) - 1 - k
-		}
-		first, row, diagonal := s.beside(i)
-		if unit {
-			diagonal = 1
-		}
-		v, others := x[i], x[first:][:len(row)]
-		if transposed {
-			addMultiple(others, v, row)
-			x[i] = v * diagonal
-		} else {
-			x[i] = F(v*diagonal) + innerProduct(row, others)
+	default:
+		for k := range memory[:n] {
+			memory[k] *= alpha
 		}
 	}
+	clear(memory[n:])
+	return memory
 }
 
-// solve overwrites x by the solution of op(A) times it, for a triangle A. Rows of A that are not transposed
-// wait for the unknowns of a few rows before them only.
-func (s *storedRows[F]) solve(transposed, unit bool, x []F) {
-	if !transposed {
-		s.solveByBlocks(unit, x)
-		return
-	}
-	for k := range x {
-		i := k
-		if s.above == 0 {
-			i = len(x) - 1 - k
-		}
-		first, row, diagonal := s.beside(i)
-		if !unit {
-			x[i] /= diagonal
-		}
-		addMultiple(x[first:][:len(row)], -x[i], row)
-	}
+// cleared returns as many zeros in memory.
+func cleared[F tile.Float](memory []F, n int) []F {
+	memory = memory[:tile.Pad(n)]
+	clear(memory)
+	return memory
 }
 
-// solveByBlocks is solve for A as it is stored.
-func (s *storedRows[F]) solveByBlocks(unit bool, x []F) {
-	const together = tile.Width
-	blocks := (len(x) + together - 1) / together
-	for b := range blocks {
-		if s.above > 0 {
-			b = blocks - 1 - b
+// diagonal copies the diagonal of a triangle to memory, the last entry first if it is to be taken backwards.
+func (s *storedRows[F]) diagonal(memory []F, backwards bool) []F {
+	d, at, step, growth := memory[:s.n], s.origin(0), s.origin(1)-s.origin(0)+1, s.growth()
+	for i := range d {
+		k := i
+		if backwards {
+			k = s.n - 1 - i
 		}
-		lo, hi := b*together, min((b+1)*together, len(x))
-		for i := lo; i < hi; i++ {
-			first, row := s.row(i)
-			if cut := max(hi-first, 0); s.above > 0 && cut < len(row) {
-				x[i] -= innerProduct(row[cut:], x[hi:][:len(row)-cut])
-			} else if s.above == 0 && first < lo {
-				x[i] -= innerProduct(row[:lo-first], x[first:lo])
-			}
-		}
-		for k := range hi - lo {
-			i := lo + k
-			if s.above > 0 {
-				i = hi - 1 - k
-			}
-			s.solveInBlock(unit, i, lo, hi, x)
-		}
+		d[k] = s.data[at]
+		at += step
+		step += growth
 	}
-}
-
-// solveInBlock solves for unknown i, whose products with the unknowns out of a block are subtracted.
-func (s *storedRows[F]) solveInBlock(unit bool, i, lo, hi int, x []F) {
-	first, row, diagonal := s.beside(i)
-	from, end := max(first, lo), min(first+len(row), hi)
-	v := x[i]
-	if from < end {
-		known := x[from:end]
-		for k, e := range row[from-first:][:len(known)] {
-			v -= F(e * known[k])
-		}
-	}
-	if !unit {
-		v /= diagonal
-	}
-	x[i] = v
-}
-
-// triangular solves op(A) x = b or, to multiply, computes op(A) x, for a triangle A and a vector of n
-// entries, inc apart. It returns false where gonum does.
-func (s *storedRows[F]) triangular(multiply bool, tA blas.Transpose, d blas.Diag, x []F, inc int) bool {
-	if !known(tA) || !isDiagonal(d) || !holds(x, s.n, inc) || !vectorized() {
-		return false
-	}
-	work := x[:min(s.n, len(x))]
-	if inc != 1 {
-		memory := borrow[F](s.n)
-		defer giveBack(memory)
-		work = gather(*memory, x, s.n, inc)
-	}
-	if multiply {
-		s.multiply(tA != blas.NoTrans, d == blas.Unit, work)
-	} else {
-		s.solve(tA != blas.NoTrans, d == blas.Unit, work)
-	}
-	if inc != 1 {
-		scatter(x, work, inc)
-	}
-	return true
-}
-
-// symmetric computes y = alpha A x + beta y for the symmetric matrix A of a triangle. It returns false where
-// gonum does.
-func (s *storedRows[F]) symmetric(alpha F, x []F, incX int, beta F, y []F, incY int) bool {
-	if alpha == 0 || !holds(x, s.n, incX) || !holds(y, s.n, incY) || !vectorized() {
-		return false
-	}
-	memory := borrow[F](3 * s.n)
-	defer giveBack(memory)
-	sums, multiples, old := (*memory)[:s.n], (*memory)[s.n:2*s.n], (*memory)[2*s.n:]
-	clear(sums)
-	for k, v := range gather(old, x, s.n, incX) {
-		multiples[k] = alpha * v
-	}
-	s.addSymmetric(sums, multiples)
-	if beta != 0 {
-		for k, v := range gather(old, y, s.n, incY) {
-			sums[k] += F(beta * v)
-		}
-	}
-	scatter(y, sums, incY)
-	return true
-}
-
-// general computes y = alpha op(A) x + beta y for an m x n matrix A with a band. It returns false where gonum
-// does.
-func (s *storedRows[F]) general(tA blas.Transpose, alpha F, x []F, incX int, beta F, y []F, incY int) bool {
-	lenX, lenY := opShape(tA, s.n, s.m)
-	if !known(tA) || alpha == 0 || !holds(x, lenX, incX) || !holds(y, lenY, incY) || !vectorized() {
-		return false
-	}
-	memory := borrow[F](2*lenX + 2*lenY)
-	defer giveBack(memory)
-	sums, rest := (*memory)[:lenY], (*memory)[lenY:]
-	xs, multiples := gather(rest, x, lenX, incX), rest[lenX:2*lenX]
-	clear(sums)
-	if tA == blas.NoTrans {
-		for i := range min(s.m, s.n+s.below) {
-			first, row := s.row(i)
-			sums[i] = alpha * innerProduct(row, xs[first:][:len(row)])
-		}
-	} else {
-		for k, v := range xs {
-			multiples[k] = alpha * v
-		}
-		s.addTransposed(sums, multiples)
-	}
-	if beta != 0 {
-		for k, v := range gather(rest[2*lenX:], y, lenY, incY) {
-			sums[k] += F(beta * v)
-		}
-	}
-	scatter(y, sums, incY)
-	return true
+	return d
 }
 
 // rankOne adds alpha x x' to a triangle, and rankTwo alpha (x y' + y x'). They return false where gonum does.
@@ -350,26 +200,159 @@ func (s *storedRows[F]) rankOne(alpha F, x []F, incX int) bool {
 
 // addRankOne is rankOne where the tiles compute.
 func (s *storedRows[F]) addRankOne(alpha F, x []F, incX int) {
-	var memory []F
-	if incX != 1 {
-		borrowed := borrow[F](s.n)
-		defer giveBack(borrowed)
-		memory = *borrowed
+	memory := borrow[F](2 * tile.Pad(s.n))
+	xs := padded(*memory, 1, x, s.n, incX)
+	by := (*memory)[len(xs):][:s.n]
+	for k := range by {
+		by[k] = alpha * xs[k]
 	}
-	s.addSquares(alpha, gather(memory, x, s.n, incX))
+	r := s.runs()
+	for k := range 3 {
+		if rows, ok := s.spans(&r, k, whole, false); ok {
+			rows.AddOuter(by[r[k]:], xs, nil)
+		}
+	}
+	giveBack(memory)
 }
 
 func (s *storedRows[F]) rankTwo(alpha F, x []F, incX int, y []F, incY int) bool {
 	if alpha == 0 || !holds(x, s.n, incX) || !holds(y, s.n, incY) || !vectorized() {
 		return false
 	}
-	var memory []F
-	if incX != 1 || incY != 1 {
-		borrowed := borrow[F](2 * s.n)
-		defer giveBack(borrowed)
-		memory = *borrowed
+	memory := borrow[F](4 * tile.Pad(s.n))
+	xs := padded(*memory, 1, x, s.n, incX)
+	ys := padded((*memory)[len(xs):], 1, y, s.n, incY)
+	by := (*memory)[2*len(xs):][:2*s.n]
+	for k := range s.n {
+		by[2*k], by[2*k+1] = alpha*xs[k], alpha*ys[k]
 	}
-	xs, ys := gather(memory, x, s.n, incX), gather(memory[min(s.n, len(memory)):], y, s.n, incY)
-	s.addProducts(alpha, xs, ys)
+	r := s.runs()
+	for k := range 3 {
+		if rows, ok := s.spans(&r, k, whole, false); ok {
+			rows.AddOuter(by[2*r[k]:], ys, xs)
+		}
+	}
+	giveBack(memory)
 	return true
+}
+
+// symmetric computes y = alpha A x + beta y for the symmetric matrix A of a triangle. It returns false where
+// gonum does.
+func (s *storedRows[F]) symmetric(alpha F, x []F, incX int, beta F, y []F, incY int) bool {
+	if alpha == 0 || !holds(x, s.n, incX) || !holds(y, s.n, incY) || !vectorized() {
+		return false
+	}
+	memory := borrow[F](4 * tile.Pad(s.n))
+	xs := padded(*memory, alpha, x, s.n, incX)
+	sums := cleared((*memory)[len(xs):], s.n)
+	own := (*memory)[2*len(xs):][:s.n]
+	r := s.runs()
+	for k := range 3 {
+		if rows, ok := s.spans(&r, k, strict, false); ok {
+			rows.DotsAndAdd(own[r[k]:], xs[r[k]:], xs, nil, sums, nil)
+		}
+	}
+	for i, d := range s.diagonal((*memory)[3*len(xs):], false) {
+		sums[i] += own[i] + F(d*xs[i])
+	}
+	scatterSum(y, sums[:s.n], incY, beta)
+	giveBack(memory)
+	return true
+}
+
+// scatterSum sets entries of y, inc apart, to sums and beta times what they were, which is not read for
+// beta = 0.
+func scatterSum[F tile.Float](y, sums []F, inc int, beta F) {
+	if beta == 0 {
+		scatter(y, sums, inc)
+		return
+	}
+	at := firstEntry(len(sums), inc)
+	for _, v := range sums {
+		y[at] = v + F(beta*y[at])
+		at += inc
+	}
+}
+
+// general computes y = alpha op(A) x + beta y for an m x n matrix A with a band. It returns false where gonum
+// does.
+func (s *storedRows[F]) general(tA blas.Transpose, alpha F, x []F, incX int, beta F, y []F, incY int) bool {
+	lenX, lenY := opShape(tA, s.n, s.m)
+	if !known(tA) || alpha == 0 || !holds(x, lenX, incX) || !holds(y, lenY, incY) || !vectorized() {
+		return false
+	}
+	memory := borrow[F](tile.Pad(lenX) + tile.Pad(lenY))
+	xs := padded(*memory, alpha, x, lenX, incX)
+	sums := cleared((*memory)[len(xs):], lenY)
+	r := s.runs()
+	for k := range 3 {
+		rows, ok := s.spans(&r, k, whole, false)
+		switch {
+		case !ok:
+		case tA == blas.NoTrans:
+			rows.Dots(sums[r[k]:], xs, nil)
+		default:
+			rows.Add(xs[r[k]:], sums, nil)
+		}
+	}
+	scatterSum(y, sums[:lenY], incY, beta)
+	giveBack(memory)
+	return true
+}
+
+// triangular solves op(A) x = b or, to multiply, computes op(A) x, for a triangle A and a vector of n
+// entries, inc apart. It returns false where gonum does.
+func (s *storedRows[F]) triangular(multiply bool, tA blas.Transpose, d blas.Diag, x []F, inc int) bool {
+	if !known(tA) || !isDiagonal(d) || !holds(x, s.n, inc) || !vectorized() {
+		return false
+	}
+	memory := borrow[F](3 * tile.Pad(s.n))
+	xs, rest := padded(*memory, 1, x, s.n, inc), (*memory)[tile.Pad(s.n):]
+	switch {
+	case multiply && tA == blas.NoTrans:
+		xs = s.multiply(d == blas.Unit, xs, rest)
+	case multiply:
+		xs = s.multiplyTransposed(d == blas.Unit, xs, rest)
+	default:
+		s.solve(tA != blas.NoTrans, d == blas.Unit, xs, rest)
+	}
+	scatter(x, xs[:s.n], inc)
+	giveBack(memory)
+	return true
+}
+
+// multiply returns A x, in memory. A unit diagonal adds x.
+func (s *storedRows[F]) multiply(unit bool, x, memory []F) []F {
+	sums, of := memory[:s.n], whole
+	if unit {
+		of = strict
+	}
+	r := s.runs()
+	for k := range 3 {
+		if rows, ok := s.spans(&r, k, of, false); ok {
+			rows.Dots(sums[r[k]:], x, nil)
+		}
+	}
+	if unit {
+		for i, v := range x[:s.n] {
+			sums[i] += v
+		}
+	}
+	return sums
+}
+
+// multiplyTransposed is multiply for the transpose of A.
+func (s *storedRows[F]) multiplyTransposed(unit bool, x, memory []F) []F {
+	sums, of := cleared(memory, s.n), whole
+	if unit {
+		of = strict
+		copy(sums, x)
+	}
+	r := s.runs()
+	for k := range 3 {
+		if rows, ok := s.spans(&r, k, of, false); ok {
+			rows.Add(x[r[k]:], sums, nil)
+		}
+	}
+	return sums
 }

@@ -70,7 +70,7 @@ func syrk[F tile.Float](
 			smallTriangleOf(ul, tA, n, k, alpha, a, lda, a, lda, beta, c, ldc)
 			return true
 		}
-		if k <= fewUpdates && n >= rowsOrder && vectorized() {
+		if k <= fewUpdates && n >= updateOrder && vectorized() {
 			updateTriangle(ul, tA, n, k, alpha, a, lda, beta, c, ldc)
 			return true
 		}
@@ -121,7 +121,8 @@ func updateTriangle[F tile.Float](
 		for l := range k {
 			factors[l] = alpha * rows[l*n+i]
 		}
-		first, row := s.row(i)
+		first, end := s.columns(i, whole)
+		row := c[i*ldc+first : i*ldc+end]
 		tile.AddRows(row, rows[first:], n, factors[:], fewUpdates, len(row))
 	}
 }

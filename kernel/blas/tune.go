@@ -3,6 +3,7 @@ package blas
 import (
 	"github.com/difalt/difalt/internal/tile"
 	"github.com/klauspost/cpuid/v2"
+	"gonum.org/v1/gonum/blas"
 )
 
 // The sizes of the blocks of algorithms decide on the order of sums, and are common to all tiers.
@@ -37,8 +38,8 @@ const (
 	// faster than tiles. Mul 1 to 3.
 	loopMultiplications = 20
 	// sparseMultiplications is the least number of multiplications of a product that looks for zeros.
-	// sparseShare is the number of entries among which one may be other than zero. The workloads of the group
-	// zeros.
+	// sparseShare is the number of entries among which one may be other than zero. The workloads of the
+	// group zeros.
 	sparseMultiplications, sparseShare = 1 << 15, 12
 	// narrowRows and narrowDepth are the least numbers of rows, and of products of a sum, for which pairs
 	// take less time than panels, with few columns. Mul 600x40 by 40x4 and 1000x3 by 3x3.
@@ -68,15 +69,14 @@ const (
 	// longRows is the least length of the rows of C = A B that are computed as sums of multiples of rows
 	// of B. C has at most fewRowsOfC rows then, and B fewTerms. Gemm of 3 x 3 by 3 x 2000.
 	longRows, fewRowsOfC, fewTerms = 512, 8, 8
-	// fewColumns is the largest number of columns of a product A'B that are computed one by one, for at least
-	// manyRows rows and terms of a sum. fewDots is the largest number of entries of a product A B' that are
-	// inner products, of a depth of at least manyTerms. SVD.Solve with three right sides, A A' of 3 x 10000.
+	// fewColumns is the largest number of columns of a product A'B that are computed one by one, for at
+	// least manyRows rows and terms of a sum. fewDots is the largest number of entries of a product A B'
+	// that are inner products, of a depth of at least manyTerms. SVD.Solve with three right sides, A A'
+	// of 3 x 10000.
 	fewColumns, manyRows, fewDots, manyTerms = 4, 16, 40, 256
-	// rowsOrder is the order of a triangle, and rowsBand the number of diagonals beside the main one.
-	// From these on rows by vectors take less time than gonum's loops. They are twice and four times as
-	// large where each unknown of a solution waits for others, or where a packed row takes two products.
-	// SymRankOne, RankTwo, Band.MulVecTo.
-	rowsOrder, rowsBand = 40, 16
+	// updateOrder is the order of a triangle from which on multiples of up to fewUpdates vectors are
+	// added row by row. SymRankK.
+	updateOrder = 40
 	// syrkColumns and syrkEntries are the largest n n k and n k for which plain loops compute a triangle
 	// of A'A faster than tiles, and syrkRows is the largest n n k for A A'. Up to syrkOrder gonum's inner
 	// products are faster for any k. Products with fewer than symmMultiplications multiplications, or up
@@ -99,15 +99,16 @@ const (
 	// matrices, and generates Q, one reflector after the other. QR, QTo.
 	fewReflectors, oneByOne = 8, 128
 	// fewRowsForPanels is the number of rows below which gonum factors several panels in no more time.
-	// tallReflectors is the length below which gonum applies one panel in no more time. QR, Least squares.
+	// tallReflectors is the length below which gonum applies one panel in no more time. QR, Least
+	// squares.
 	fewRowsForPanels, tallReflectors = 36, 256
 	// fewForFactors and fewForCholesky are the orders below which gonum needs no more time. Solve,
 	// Cholesky.
 	fewForFactors, fewForCholesky = 24, 64
-	// complexMultiplications is the number of multiplications of complex numbers below which gonum multiplies
-	// two matrices as fast. complexSquares is n n k below which gonum computes a triangle as fast.
-	// complexSides is the number of entries of B below which gonum multiplies a symmetric matrix by B as
-	// fast. BenchmarkComplex, for all constants of complex numbers.
+	// complexMultiplications is the number of multiplications of complex numbers below which gonum
+	// multiplies two matrices as fast. complexSquares is n n k below which gonum computes a triangle as
+	// fast. complexSides is the number of entries of B below which gonum multiplies a symmetric matrix by
+	// B as fast. BenchmarkComplex, for all constants of complex numbers.
 	complexMultiplications, complexSquares, complexSides = 120, 1000, 32
 	// complexRows, complexRow and complexEntries are numbers of rows, of entries of a row, and of entries
 	// of a matrix. Below these gonum multiplies a complex matrix by a vector as fast.
@@ -119,16 +120,53 @@ const (
 	// complexBlocks is the order of the triangles in a product that are multiplied with their zeros.
 	// complexProducts is twice the least number of multiplications for which that saves time.
 	complexBlocks, complexProducts = 32, 500
-	// complexOrder is the order of a complex triangle, and complexBand the number of diagonals beside the
-	// main one. From these on rows by vectors take less time than gonum's loops. They are twice as large
-	// for transposed triangles and bands of whole matrices, ten times for inner products with a triangle.
-	// Zhemv, Zher, Ztrsv.
-	complexOrder, complexBand = 48, 16
 	// fewForNorms is the number of columns below which gonum needs no more time. Cholesky.
 	fewForNorms = 16
 	// fewSingularVectors and fewSingularValues are the orders below which gonum's rotations, or reductions,
 	// need no more time. SVD.
 	fewSingularVectors, fewSingularValues = 3, 12
+)
+
+// A byTranspose has a size for each form of a matrix.
+type byTranspose struct{ none, transposed, conjugate int }
+
+// of returns the size for op(A), and the size for the transpose where the form does not exist.
+func (b *byTranspose) of(t blas.Transpose) int {
+	switch t {
+	case blas.NoTrans:
+		return b.none
+	case blas.ConjTrans:
+		return b.conjugate
+	}
+	return b.transposed
+}
+
+// A rowsFrom has the sizes of triangles and bands from which on rows by vectors take less time than gonum's
+// loops.
+type rowsFrom struct {
+	rankOne, rankTwo, packedRankOne, packedRankTwo int
+	symmetric, general                             int
+	product, solution                              byTranspose
+}
+
+// The sizes are orders of triangles, or numbers of diagonals beside the main one, of reals and of complex
+// numbers. A solution by blocks of unknowns needs at least as many diagonals as a block has unknowns, less
+// one. SymRankOne, RankTwo, Band.MulVecTo, Zhemv, Zher, Ztrsv.
+var (
+	fromRows = rowsFrom{
+		rankOne: 24, rankTwo: 24, packedRankOne: 40, packedRankTwo: 28, symmetric: 24,
+		product: byTranspose{28, 28, 28}, solution: byTranspose{80, 32, 32},
+	}
+	fromDiagonals = rowsFrom{
+		symmetric: 4, general: 4, product: byTranspose{6, 6, 6}, solution: byTranspose{40, 8, 8},
+	}
+	fromComplexRows = rowsFrom{
+		rankOne: 24, rankTwo: 36, symmetric: 24,
+		product: byTranspose{56, 40, 24}, solution: byTranspose{128, 80, 40},
+	}
+	fromComplexDiagonals = rowsFrom{
+		symmetric: 4, general: 4, product: byTranspose{8, 10, 10}, solution: byTranspose{28, 28, 28},
+	}
 )
 
 // A tuning has the sizes that decide on speed only, for a tier and the caches of a processor.
@@ -139,10 +177,10 @@ type tuning struct {
 	// right factor in the third. None decides on the order of a sum: a tile adds to C entry by entry.
 	// Mul, A'B 400 to 2000.
 	blockDepth, blockHeight, blockWidth int
-	// parallelMultiplications is the least number of multiplications in float64 that several threads share.
-	// parallelSoon is the number for a product by itself while a helper is likely to be awake; in float32
-	// they are twice as large. One thread takes 70 to 150 us, or 15 to 30 us, for them. TestTable, Mul 100 to
-	// 300, two threads.
+	// parallelMultiplications is the least number of multiplications in float64 that several threads
+	// share. parallelSoon is the number for a product by itself while a helper is likely to be awake; in
+	// float32 they are twice as large. One thread takes 70 to 150 us, or 15 to 30 us, for them.
+	// TestTable, Mul 100 to 300, two threads.
 	parallelMultiplications, parallelSoon int
 	// vectorBytes is the size of a vector of the tier.
 	vectorBytes int

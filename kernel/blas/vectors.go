@@ -17,6 +17,21 @@ func axpy[F tile.Float](n int, alpha F, x, y []F) {
 	tile.AddOuter(y, n, by[:], x, 1, n)
 }
 
+// shortRow is the length below which a loop takes less time than a call of assembly.
+const shortRow = 8
+
+// innerProduct returns the inner product of two vectors of one length.
+func innerProduct[F tile.Float](x, y []F) (sum F) {
+	if len(x) >= shortRow {
+		return tile.InnerProduct(x, y)
+	}
+	y = y[:len(x)]
+	for k, v := range x {
+		sum += F(v * y[k])
+	}
+	return sum
+}
+
 // Ddot returns x'y.
 func (i Implementation) Ddot(n int, x []float64, incX int, y []float64, incY int) float64 {
 	switch {

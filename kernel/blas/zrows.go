@@ -5,17 +5,6 @@ import "gonum.org/v1/gonum/blas"
 // The routines of complex numbers here read or change each row of a triangle or a band once, by vectors.
 // gonum computes them where rows are short.
 
-// fewRowsOfPairs reports whether gonum needs no more time for op(A) of a triangle of an order.
-func fewRowsOfPairs(tA blas.Transpose, n int) bool {
-	switch tA {
-	case blas.ConjTrans:
-		return n < complexOrder
-	case blas.Trans:
-		return n < 2*complexOrder
-	}
-	return n < 10*complexOrder
-}
-
 // Zher adds alpha x x* to a Hermitian n x n matrix A, for a real alpha.
 //
 // On entry a holds the triangle ul of A, and x the vector. On return the triangle is overwritten, with a real
@@ -23,7 +12,7 @@ func fewRowsOfPairs(tA blas.Transpose, n int) bool {
 func (i Implementation) Zher(
 	ul blas.Uplo, n int, alpha float64, x []complex128, incX int, a []complex128, lda int,
 ) {
-	if n >= complexOrder {
+	if n >= fromComplexRows.rankOne {
 		if s, ok := pairTriangle(ul, n, doubles(a), lda); ok && s.rankOne(alpha, doubles(x), incX) {
 			return
 		}
@@ -35,7 +24,7 @@ func (i Implementation) Zher(
 func (i Implementation) Cher(
 	ul blas.Uplo, n int, alpha float32, x []complex64, incX int, a []complex64, lda int,
 ) {
-	if n >= complexOrder {
+	if n >= fromComplexRows.rankOne {
 		if s, ok := pairTriangle(ul, n, singles(a), lda); ok && s.rankOne(alpha, singles(x), incX) {
 			return
 		}
@@ -47,7 +36,7 @@ func (i Implementation) Cher(
 func (i Implementation) Zhpr(
 	ul blas.Uplo, n int, alpha float64, x []complex128, incX int, a []complex128,
 ) {
-	if n >= complexOrder {
+	if n >= fromComplexRows.rankOne {
 		if s, ok := packedPairs(ul, n, doubles(a)); ok && s.rankOne(alpha, doubles(x), incX) {
 			return
 		}
@@ -59,7 +48,7 @@ func (i Implementation) Zhpr(
 func (i Implementation) Chpr(
 	ul blas.Uplo, n int, alpha float32, x []complex64, incX int, a []complex64,
 ) {
-	if n >= complexOrder {
+	if n >= fromComplexRows.rankOne {
 		if s, ok := packedPairs(ul, n, singles(a)); ok && s.rankOne(alpha, singles(x), incX) {
 			return
 		}
@@ -74,7 +63,7 @@ func (i Implementation) Chpr(
 func (i Implementation) Zher2(
 	ul blas.Uplo, n int, alpha complex128, x []complex128, incX int, y []complex128, incY int, a []complex128, lda int,
 ) {
-	if n >= complexOrder {
+	if n >= fromComplexRows.rankTwo {
 		if s, ok := pairTriangle(ul, n, doubles(a), lda); ok && s.rankTwo(alpha, doubles(x), incX, doubles(y), incY) {
 			return
 		}
@@ -86,7 +75,7 @@ func (i Implementation) Zher2(
 func (i Implementation) Cher2(
 	ul blas.Uplo, n int, alpha complex64, x []complex64, incX int, y []complex64, incY int, a []complex64, lda int,
 ) {
-	if n >= complexOrder {
+	if n >= fromComplexRows.rankTwo {
 		if s, ok := pairTriangle(ul, n, singles(a), lda); ok &&
 			s.rankTwo(complex128(alpha), singles(x), incX, singles(y), incY) {
 			return
@@ -99,7 +88,7 @@ func (i Implementation) Cher2(
 func (i Implementation) Zhpr2(
 	ul blas.Uplo, n int, alpha complex128, x []complex128, incX int, y []complex128, incY int, a []complex128,
 ) {
-	if n >= complexOrder {
+	if n >= fromComplexRows.rankTwo {
 		if s, ok := packedPairs(ul, n, doubles(a)); ok && s.rankTwo(alpha, doubles(x), incX, doubles(y), incY) {
 			return
 		}
@@ -111,7 +100,7 @@ func (i Implementation) Zhpr2(
 func (i Implementation) Chpr2(
 	ul blas.Uplo, n int, alpha complex64, x []complex64, incX int, y []complex64, incY int, a []complex64,
 ) {
-	if n >= complexOrder {
+	if n >= fromComplexRows.rankTwo {
 		if s, ok := packedPairs(ul, n, singles(a)); ok &&
 			s.rankTwo(complex128(alpha), singles(x), incX, singles(y), incY) {
 			return
@@ -127,7 +116,7 @@ func (i Implementation) Zhemv(
 	ul blas.Uplo, n int, alpha complex128, a []complex128, lda int, x []complex128, incX int, beta complex128,
 	y []complex128, incY int,
 ) {
-	if n >= complexOrder {
+	if n >= fromComplexRows.symmetric {
 		if s, ok := pairTriangle(ul, n, doubles(a), lda); ok &&
 			s.hermitian(alpha, doubles(x), incX, beta, doubles(y), incY) {
 			return
@@ -141,7 +130,7 @@ func (i Implementation) Chemv(
 	ul blas.Uplo, n int, alpha complex64, a []complex64, lda int, x []complex64, incX int, beta complex64,
 	y []complex64, incY int,
 ) {
-	if n >= complexOrder {
+	if n >= fromComplexRows.symmetric {
 		if s, ok := pairTriangle(ul, n, singles(a), lda); ok &&
 			s.hermitian(complex128(alpha), singles(x), incX, complex128(beta), singles(y), incY) {
 			return
@@ -155,7 +144,7 @@ func (i Implementation) Zhpmv(
 	ul blas.Uplo, n int, alpha complex128, a []complex128, x []complex128, incX int, beta complex128,
 	y []complex128, incY int,
 ) {
-	if n >= complexOrder {
+	if n >= fromComplexRows.symmetric {
 		if s, ok := packedPairs(ul, n, doubles(a)); ok && s.hermitian(alpha, doubles(x), incX, beta, doubles(y), incY) {
 			return
 		}
@@ -168,7 +157,7 @@ func (i Implementation) Chpmv(
 	ul blas.Uplo, n int, alpha complex64, a []complex64, x []complex64, incX int, beta complex64, y []complex64,
 	incY int,
 ) {
-	if n >= complexOrder {
+	if n >= fromComplexRows.symmetric {
 		if s, ok := packedPairs(ul, n, singles(a)); ok &&
 			s.hermitian(complex128(alpha), singles(x), incX, complex128(beta), singles(y), incY) {
 			return
@@ -182,7 +171,7 @@ func (i Implementation) Zhbmv(
 	ul blas.Uplo, n, k int, alpha complex128, a []complex128, lda int, x []complex128, incX int, beta complex128,
 	y []complex128, incY int,
 ) {
-	if k >= 2*complexBand {
+	if k >= fromComplexDiagonals.symmetric {
 		if s, ok := bandedPairs(ul, n, k, doubles(a), lda); ok &&
 			s.hermitian(alpha, doubles(x), incX, beta, doubles(y), incY) {
 			return
@@ -196,7 +185,7 @@ func (i Implementation) Chbmv(
 	ul blas.Uplo, n, k int, alpha complex64, a []complex64, lda int, x []complex64, incX int, beta complex64,
 	y []complex64, incY int,
 ) {
-	if k >= 2*complexBand {
+	if k >= fromComplexDiagonals.symmetric {
 		if s, ok := bandedPairs(ul, n, k, singles(a), lda); ok &&
 			s.hermitian(complex128(alpha), singles(x), incX, complex128(beta), singles(y), incY) {
 			return
@@ -211,7 +200,7 @@ func (i Implementation) Chbmv(
 func (i Implementation) Ztrmv(
 	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []complex128, lda int, x []complex128, incX int,
 ) {
-	if !fewRowsOfPairs(tA, n) {
+	if n >= fromComplexRows.product.of(tA) {
 		if s, ok := pairTriangle(ul, n, doubles(a), lda); ok && s.triangular(true, tA, d, doubles(x), incX) {
 			return
 		}
@@ -223,7 +212,7 @@ func (i Implementation) Ztrmv(
 func (i Implementation) Ctrmv(
 	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []complex64, lda int, x []complex64, incX int,
 ) {
-	if !fewRowsOfPairs(tA, n) {
+	if n >= fromComplexRows.product.of(tA) {
 		if s, ok := pairTriangle(ul, n, singles(a), lda); ok && s.triangular(true, tA, d, singles(x), incX) {
 			return
 		}
@@ -235,7 +224,7 @@ func (i Implementation) Ctrmv(
 func (i Implementation) Ztpmv(
 	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []complex128, x []complex128, incX int,
 ) {
-	if !fewRowsOfPairs(tA, n) {
+	if n >= fromComplexRows.product.of(tA) {
 		if s, ok := packedPairs(ul, n, doubles(a)); ok && s.triangular(true, tA, d, doubles(x), incX) {
 			return
 		}
@@ -247,7 +236,7 @@ func (i Implementation) Ztpmv(
 func (i Implementation) Ctpmv(
 	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []complex64, x []complex64, incX int,
 ) {
-	if !fewRowsOfPairs(tA, n) {
+	if n >= fromComplexRows.product.of(tA) {
 		if s, ok := packedPairs(ul, n, singles(a)); ok && s.triangular(true, tA, d, singles(x), incX) {
 			return
 		}
@@ -259,7 +248,7 @@ func (i Implementation) Ctpmv(
 func (i Implementation) Ztbmv(
 	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n, k int, a []complex128, lda int, x []complex128, incX int,
 ) {
-	if k >= complexBand && tA != blas.NoTrans {
+	if k >= fromComplexDiagonals.product.of(tA) {
 		if s, ok := bandedPairs(ul, n, k, doubles(a), lda); ok && s.triangular(true, tA, d, doubles(x), incX) {
 			return
 		}
@@ -271,7 +260,7 @@ func (i Implementation) Ztbmv(
 func (i Implementation) Ctbmv(
 	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n, k int, a []complex64, lda int, x []complex64, incX int,
 ) {
-	if k >= complexBand && tA != blas.NoTrans {
+	if k >= fromComplexDiagonals.product.of(tA) {
 		if s, ok := bandedPairs(ul, n, k, singles(a), lda); ok && s.triangular(true, tA, d, singles(x), incX) {
 			return
 		}
@@ -285,7 +274,7 @@ func (i Implementation) Ctbmv(
 func (i Implementation) Ztrsv(
 	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []complex128, lda int, x []complex128, incX int,
 ) {
-	if !fewRowsOfPairs(tA, n) {
+	if n >= fromComplexRows.solution.of(tA) {
 		if s, ok := pairTriangle(ul, n, doubles(a), lda); ok && s.triangular(false, tA, d, doubles(x), incX) {
 			return
 		}
@@ -297,7 +286,7 @@ func (i Implementation) Ztrsv(
 func (i Implementation) Ctrsv(
 	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []complex64, lda int, x []complex64, incX int,
 ) {
-	if !fewRowsOfPairs(tA, n) {
+	if n >= fromComplexRows.solution.of(tA) {
 		if s, ok := pairTriangle(ul, n, singles(a), lda); ok && s.triangular(false, tA, d, singles(x), incX) {
 			return
 		}
@@ -309,7 +298,7 @@ func (i Implementation) Ctrsv(
 func (i Implementation) Ztpsv(
 	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []complex128, x []complex128, incX int,
 ) {
-	if !fewRowsOfPairs(tA, n) {
+	if n >= fromComplexRows.solution.of(tA) {
 		if s, ok := packedPairs(ul, n, doubles(a)); ok && s.triangular(false, tA, d, doubles(x), incX) {
 			return
 		}
@@ -321,7 +310,7 @@ func (i Implementation) Ztpsv(
 func (i Implementation) Ctpsv(
 	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []complex64, x []complex64, incX int,
 ) {
-	if !fewRowsOfPairs(tA, n) {
+	if n >= fromComplexRows.solution.of(tA) {
 		if s, ok := packedPairs(ul, n, singles(a)); ok && s.triangular(false, tA, d, singles(x), incX) {
 			return
 		}
@@ -333,7 +322,7 @@ func (i Implementation) Ctpsv(
 func (i Implementation) Ztbsv(
 	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n, k int, a []complex128, lda int, x []complex128, incX int,
 ) {
-	if k >= complexBand && tA != blas.NoTrans {
+	if k >= fromComplexDiagonals.solution.of(tA) {
 		if s, ok := bandedPairs(ul, n, k, doubles(a), lda); ok && s.triangular(false, tA, d, doubles(x), incX) {
 			return
 		}
@@ -345,7 +334,7 @@ func (i Implementation) Ztbsv(
 func (i Implementation) Ctbsv(
 	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n, k int, a []complex64, lda int, x []complex64, incX int,
 ) {
-	if k >= complexBand && tA != blas.NoTrans {
+	if k >= fromComplexDiagonals.solution.of(tA) {
 		if s, ok := bandedPairs(ul, n, k, singles(a), lda); ok && s.triangular(false, tA, d, singles(x), incX) {
 			return
 		}
@@ -361,7 +350,7 @@ func (i Implementation) Zgbmv(
 	tA blas.Transpose, m, n, kL, kU int, alpha complex128, a []complex128, lda int, x []complex128, incX int,
 	beta complex128, y []complex128, incY int,
 ) {
-	if min(kL, kU) >= 0 && kL+kU >= 2*complexBand && min(m, n) > 0 && lda > kL+kU &&
+	if min(kL, kU) >= 0 && kL+kU >= fromComplexDiagonals.general && min(m, n) > 0 && lda > kL+kU &&
 		len(a) > lda*(min(m, n+kL)-1)+kL+kU {
 		var s storedPairs[float64]
 		s.storedRows = storedRows[float64]{data: doubles(a), m: m, n: n, layout: bandedRows, stride: lda, below: kL,
@@ -378,7 +367,7 @@ func (i Implementation) Cgbmv(
 	tA blas.Transpose, m, n, kL, kU int, alpha complex64, a []complex64, lda int, x []complex64, incX int,
 	beta complex64, y []complex64, incY int,
 ) {
-	if min(kL, kU) >= 0 && kL+kU >= 2*complexBand && min(m, n) > 0 && lda > kL+kU &&
+	if min(kL, kU) >= 0 && kL+kU >= fromComplexDiagonals.general && min(m, n) > 0 && lda > kL+kU &&
 		len(a) > lda*(min(m, n+kL)-1)+kL+kU {
 		var s storedPairs[float32]
 		s.storedRows = storedRows[float32]{data: singles(a), m: m, n: n, layout: bandedRows, stride: lda, below: kL,

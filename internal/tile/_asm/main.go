@@ -42,6 +42,7 @@ func main() {
 func emit(t isa) {
 	if !t.evex {
 		emitMaskTable()
+		emitSpanTable()
 	}
 	for _, x := range []*number{double, single} {
 		for cols := 1; cols <= maxDots; cols++ {

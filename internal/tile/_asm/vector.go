@@ -45,6 +45,7 @@ func vectors(t isa) {
 		}
 	}
 	twoVectors(t)
+	spans(t)
 	if !t.evex {
 		addAbs(t)
 		scale(t, double)
