@@ -137,14 +137,13 @@ func (m *Model) Repeats(t Table) (tasks []string) {
 
 // sortRows sorts rows by their contents, so that the posterior has the same bits for every order of them.
 func sortRows(t Table, rows []int) {
-	keys, x, weight := make(map[int]uint64, len(rows)), make([]float64, len(t.Features())), 1.0
+	keys, x, in := make(map[int]uint64, len(rows)), make([]float64, len(t.Features())), &Input{Table: t}
 	for _, i := range rows {
-		if list := t.Weights(); list != nil {
-			weight = list[i]
-		}
-		keys[i] = rowKey(t.X(x, i), t.Y(i), weight)
+		keys[i] = rowKey(t.X(x, i), t.Y(i))
 	}
-	slices.SortFunc(rows, func(a, b int) int { return cmp.Compare(keys[a], keys[b]) })
+	slices.SortFunc(rows, func(a, b int) int {
+		return cmp.Or(cmp.Compare(keys[a], keys[b]), cmp.Compare(in.weight(a), in.weight(b)))
+	})
 }
 
 // digestOf returns the sum of the digests of rows.

@@ -8,7 +8,8 @@ import (
 )
 
 // A rowList lists rows of a table by task. Tasks, and the rows of each, come in an order that follows from
-// their contents: sums in this order have the same bits wherever the rows are in the table.
+// their contents: sums in this order have the same bits wherever the rows are in the table, and the order does
+// not depend on the unit of the weights.
 type rowList struct {
 	order []int32  // rows, task after task
 	names []string // of all tasks of the table
@@ -16,6 +17,8 @@ type rowList struct {
 	start []int    // of every task of the table in order
 	end   []int
 	sums  []uint64 // of the keys of every task
+
+	weights []float64 // of the rows of every task, together
 }
 
 // rowsByTask lists the rows of positive weight. The error comes from a context that ends.
@@ -23,7 +26,7 @@ func rowsByTask(ctx context.Context, in *Input) (*rowList, error) {
 	t := in.Table
 	l := &rowList{names: t.Tasks()}
 	n := len(l.names)
-	l.start, l.end, l.sums = make([]int, n), make([]int, n), make([]uint64, n)
+	l.start, l.end, l.sums, l.weights = make([]int, n), make([]int, n), make([]uint64, n), make([]float64, n)
 	keys, x := make([]uint64, t.Rows()), make([]float64, len(t.Features()))
 	rows := 0
 	for i := range keys {
@@ -33,9 +36,10 @@ func rowsByTask(ctx context.Context, in *Input) (*rowList, error) {
 			}
 		}
 		if weight := in.weight(i); weight > 0 {
-			keys[i] = rowKey(t.X(x, i), t.Y(i), weight)
+			keys[i] = rowKey(t.X(x, i), t.Y(i))
 			k := t.Task(i)
 			l.sums[k] += mix(keys[i], 1)
+			l.weights[k] += weight
 			l.end[k]++
 			rows++
 		}
@@ -66,14 +70,17 @@ func rowsByTask(ctx context.Context, in *Input) (*rowList, error) {
 				return nil, err
 			}
 		}
-		slices.SortFunc(l.of(k), func(a, b int32) int { return cmp.Compare(keys[a], keys[b]) })
+		slices.SortFunc(l.of(k), func(a, b int32) int {
+			return cmp.Or(cmp.Compare(keys[a], keys[b]), cmp.Compare(in.weight(int(a)), in.weight(int(b))))
+		})
 	}
 	return l, nil
 }
 
-// compare orders tasks by their contents, and tasks of equal contents by their names.
+// compare orders tasks by their contents, tasks of equal contents by their weights, and then by their names.
 func (l *rowList) compare(a, b int) int {
-	return cmp.Or(cmp.Compare(l.sums[a], l.sums[b]), cmp.Compare(l.names[a], l.names[b]))
+	contents, weights := cmp.Compare(l.sums[a], l.sums[b]), cmp.Compare(l.weights[a], l.weights[b])
+	return cmp.Or(contents, weights, cmp.Compare(l.names[a], l.names[b]))
 }
 
 // of returns the rows of a task.
@@ -98,9 +105,10 @@ func (l *rowList) only(counts func(row int) bool) *rowList {
 	return &out
 }
 
-// rowKey returns a number that follows from the contents of a row, missing values all alike.
-func rowKey(x []float64, y, weight float64) uint64 {
-	h := mix(mix(0, math.Float64bits(y+0)), math.Float64bits(weight)) // -0 becomes 0
+// rowKey returns a number that follows from the contents of a row but its weight, missing values all alike.
+func rowKey(x []float64, y float64) uint64 {
+	const second = 0x3ff << 52
+	h := mix(mix(0, math.Float64bits(y+0)), second) // -0 becomes 0
 	for _, v := range x {
 		bits := math.Float64bits(v + 0)
 		if v != v {
