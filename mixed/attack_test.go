@@ -20,8 +20,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// The tests of this file are a member of two that follows the program, and reads rows of the other owner from
-// the totals. Each attack succeeds where the rules about own rows are off, and reads nothing where they are
+// The tests of this file are a member that follows the program, and reads rows of the other owners from the
+// totals. Each attack succeeds where the rules about own rows are off, and reads nothing where they are
 // on.
 
 // A heardTotal is a total as a member learns it, and its own part.
@@ -31,7 +31,7 @@ type heardTotal struct {
 	agreed     bool // one of the owners has decided on these numbers
 }
 
-// others returns the part of the other owner.
+// others returns the part of the other owners.
 func (h *heardTotal) others() []float64 {
 	return floats.SubTo(make([]float64, len(h.own)), h.total, h.own)
 }
@@ -56,18 +56,25 @@ func (l *listener) Add(ctx context.Context, name string, v []float64, d *Decisio
 // listen trains with a victim, and returns the training of the listener with all that it has heard.
 func listen(t *testing.T, victim, own *Data, o Options) (*fitter, []heardTotal) {
 	t.Helper()
-	seats := newMeeting(network("path", 2))
-	l := &listener{seat: seats[1]}
+	return listenAmong(t, []Input{{Table: victim}}, Input{Table: own}, o)
+}
+
+// listenAmong is listen for several victims.
+func listenAmong(t *testing.T, victims []Input, own Input, o Options) (*fitter, []heardTotal) {
+	t.Helper()
+	seats := newMeeting(network("path", 1+len(victims)))
+	last := len(victims)
+	l := &listener{seat: seats[last]}
 	var f *fitter
 	var wait sync.WaitGroup
-	for i, d := range []*Data{victim, own} {
+	for i, in := range append(slices.Clone(victims), own) {
 		with := o
-		if with.Sums = seats[0]; i == 1 {
+		if with.Sums = seats[i]; i == last {
 			with.Sums = l
 			with.Disclosure = open.Disclosure // its own rules protect itself alone
 		}
-		fit := &fitter{Options: with, in: &Input{Table: d}}
-		if i == 1 {
+		fit := &fitter{Options: with, in: &in}
+		if i == last {
 			f = fit
 		}
 		wait.Go(func() {
@@ -513,4 +520,73 @@ func TestMiddlingTasksInNoTotal(t *testing.T) {
 	}
 	sizes := totalsOf(heard, "tasks")[0].others()
 	check.FailIf(t, sizes[0] != 10 || sizes[1] != 300, "%v tasks with %v rows were counted", sizes[0], sizes[1])
+}
+
+// A row with nearly all weight is in every sum of products nearly alone; the rules bound weights.
+func TestHeavyRow(t *testing.T) {
+	for rules, o := range map[bool]Options{false: open, true: {}} {
+		victim := drawn(61, "v", 2, 90, 90, 90)
+		victim.Weighting = slices.Repeat([]float64{1}, victim.Rows())
+		const at = 131
+		victim.Weighting[at] = 1e7
+		f, heard := listen(t, victim, drawn(62, "a", 2, 60, 60), o)
+		d, g := f.plain.design, make([]float64, 9)
+		dense.Unpack(g, 3, totalsOf(heard, "X'X")[0].others())
+		right := 0
+		for j := range 2 {
+			if v := d.Center[j] + d.Scale[j]*g[1+j]/g[0]; math.Abs(v-victim.Values[j][at]) < .05 {
+				right++
+			}
+		}
+		check.FailIf(t, rules == (right == 2), "rules %v: %d of 2 features were read", rules, right)
+	}
+}
+
+// Where few rows have another target than all others, X'y is about these rows alone; with curves it has more
+// functions of their values than there are rows.
+func TestRareTargets(t *testing.T) {
+	for rules, o := range map[bool]Options{false: open, true: {}} {
+		victim, own := drawn(63, "v", 1, 90, 90, 90), drawn(64, "a", 1, 60, 60)
+		clear(victim.Targets)
+		for i := range own.Targets {
+			own.Targets[i] = float64(i % 2)
+		}
+		wanted := []float64{victim.Values[0][20], victim.Values[0][200]}
+		victim.Targets[20], victim.Targets[200] = 1, 1
+		f, heard := listen(t, victim, own, o)
+		xy := othersTargets(f, totalsOf(heard, "X'X")[1].others(), own)
+		design, p := f.curved.design, f.curved.p
+		a, b := make([]float64, p), make([]float64, p)
+		var found []float64
+		least := 1e-6
+		for _, x := range steps(-6, 6) {
+			for _, y := range steps(x, 6) {
+				design.Apply(a, []float64{x})
+				design.Apply(b, []float64{y})
+				floats.Add(a, b)
+				if off := floats.Distance(a, xy, math.Inf(1)); off < least {
+					least, found = off, []float64{x, y}
+				}
+			}
+		}
+		slices.Sort(wanted)
+		read := len(found) == 2 && math.Abs(found[0]-wanted[0])+math.Abs(found[1]-wanted[1]) < .01
+		check.FailIf(t, read == rules, "rules %v: %v was read, in truth %v", rules, found, wanted)
+	}
+}
+
+// othersTargets returns the sums of products of the columns with curves and of the targets, as they are, of other
+// owners: from the end of the climb of pooled ridge. own are the rows of the listener, and products those of the
+// others, packed.
+func othersTargets(f *fitter, products []float64, own *Data) []float64 {
+	m := f.baselines[slices.IndexFunc(f.baselines, func(m method) bool { return m.name == PooledCurves })]
+	xy, row, read := slices.Clone(m.m.h), make([]float64, f.curved.p), f.rows.reader()
+	floats.Scale(m.q.noise, xy)
+	for i := range own.Rows() {
+		f.curved.design.Apply(row, read(i))
+		floats.AddScaled(xy, -f.rows.standardized(i, false), row)
+	}
+	floats.Scale(f.rows.target.Scale, xy)
+	floats.AddScaled(xy, f.rows.target.Center, products[:len(xy)])
+	return xy
 }

@@ -318,6 +318,7 @@ func (s *scorer) sum(ctx context.Context) ([]float64, error) {
 		for i := range s.methods {
 			sums[i*scoreSize+2], sums[i*scoreSize+7] = 0, 0
 		}
+		g.roundErrors(sums)
 	}
 	return sums, err
 }

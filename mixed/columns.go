@@ -50,6 +50,9 @@ func (r *rows) describe(ctx context.Context, o *Options) error {
 				return err
 			}
 		}
+		if o.LogTarget {
+			g.blurLogarithm()
+		}
 		g.describe()
 		if err := g.takesPart(); err != nil {
 			return err

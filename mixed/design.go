@@ -186,6 +186,21 @@ func (d *Design) axes() int { return len(d.Axes) / max(len(d.Scale), 1) }
 // table feature and is not changed. NaN counts as Fill. The slices must not overlap.
 func (d *Design) Apply(dst, x []float64) { d.apply(dst, x, nil) }
 
+// applyMoved is Apply where curves are functions of numbers that are moved, each by an entry of moves; none are
+// moved where it is empty.
+func (d *Design) applyMoved(dst, x, moves []float64) {
+	d.Apply(dst, x)
+	if len(moves) == 0 {
+		return
+	}
+	at := 1 + d.linear()
+	for i := range d.Curves {
+		c := &d.Curves[i]
+		c.apply(dst[at:][:c.width], d.filled(x, c.Feature)+moves[i])
+		at += c.width
+	}
+}
+
 // apply is Apply for a row where the levels of the given categories count as the mean of their columns.
 func (d *Design) apply(dst, x []float64, mean []category) {
 	dst[0] = 1

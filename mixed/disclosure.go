@@ -38,12 +38,13 @@ type Disclosure struct {
 }
 
 const (
-	leastHeldOut  = 5   // held-out rows of an owner, if there are any
+	leastHeldOut  = 12  // held-out rows of an owner, below which no total has its errors
 	smallExtra    = 2   // rows beyond the columns, the constant among them, below which a task is small
 	rowsPerSmall  = 5   // rows for each task of LeastSmall
 	supportInside = 4   // neighbouring intervals on which a function of a curve lives at least
 	supportEnd    = 2   // intervals beside an outer knot, with which the part beyond it is such a support
 	spareShare    = .07 // of own rows, which are left out in place of curves
+	farWeight     = 10  // times the median weight of own rows, or less: other weights count as that
 )
 
 // limits returns the limits of the rules for a number of owners; 0 is a rule that is off.
@@ -81,11 +82,36 @@ type guard struct {
 	twins  []twin     // columns of all owners that count as another one
 	out    []bool     // rows that are in no total
 	silent bool       // no errors of this owner are in totals
+	median float64    // of the weights of own rows; 0: weights count as they are
 	needed int        // training rows for curves with many knots
+	blur   blur       // of curves, and of logarithms of the target
 	did    []string   // sentences about what the rules did
 	curves bool       // the form with curves is tried
 
 	farRows, exposedRows int // that are out
+}
+
+// bound returns what a weight counts as. Rows that have nearly all weight would be alone in totals, and rows with
+// nearly none would not hide others.
+func (g *guard) bound(weight float64) float64 {
+	if g == nil || g.median == 0 {
+		return weight
+	}
+	return min(max(weight, g.median/farWeight), g.median*farWeight)
+}
+
+// setMedian sets the median of the weights of training rows.
+func (g *guard) setMedian() {
+	if g.rows.in.Table.Weights() == nil || g.LeastLevel == 0 {
+		return
+	}
+	var list []float64
+	for _, i := range g.rows.order {
+		list = append(list, g.rows.in.weight(int(i)))
+	}
+	if slices.Sort(list); len(list) > 0 {
+		g.median = list[len(list)/2]
+	}
 }
 
 // A codedRow is a categorical column of the table: its levels are the features from first on.
@@ -100,6 +126,8 @@ type codedRow struct {
 func newGuard(r *rows, o *Options) *guard {
 	g := &guard{Disclosure: o.limits(r.sums.Owners()), rows: r, curves: !o.NoCurves}
 	g.left, g.out = make([]bool, len(r.in.Table.Tasks())), make([]bool, r.in.Table.Rows())
+	g.setMedian()
+	g.setKey()
 	schema, at := r.in.Table.Schema(), 0
 	for _, column := range schema.Columns {
 		levels, coded := schema.Levels(column)
@@ -325,17 +353,6 @@ func (g *guard) takesPart() error {
 	alone := len(g.rows.stats) == len(g.rows.in.Table.Features()) // no levels of other owners
 	why += ". Add rows or tasks, drop columns, or lower --least-rows or --least-small"
 	return &Error{errors.New(why), fewRows, alone}
-}
-
-// checkHeldOut reports a few held-out rows of an owner who trains with others: the totals of their errors
-// would show them.
-func (in *Input) checkHeldOut() error {
-	n := in.heldOut(func(int) bool { return true })
-	if n == 0 || n >= leastHeldOut {
-		return nil
-	}
-	const format = "the table has %d held-out rows: must have none or at least %d, so that totals of errors hide a row"
-	return &Error{fmt.Errorf(format, n, leastHeldOut), fewRows, true}
 }
 
 // heldOut counts the held-out rows of positive weight that counts accepts.

@@ -44,7 +44,7 @@ func (g *guard) leaveRows(ctx context.Context, o *Options, far bool) (bool, erro
 	m := &matrix{len(rows), p + 1, func(dst []float64, i int) {
 		copy(dst, read(int(rows[i])))
 		dst[p] = g.rows.value(int(rows[i]), o.LogTarget)
-	}}
+	}, g.weightsOf(rows)}
 	list, err := m.exposed(ctx, g.leastOff())
 	if err != nil {
 		return false, err
@@ -53,8 +53,24 @@ func (g *guard) leaveRows(ctx context.Context, o *Options, far bool) (bool, erro
 		g.out[rows[i]] = true
 	}
 	g.exposedRows += len(list)
+	g.leaveRareTargets()
 	g.rows.rowList = g.rows.whole.only(g.rows.counts)
 	return g.farRows+g.exposedRows > before, nil
+}
+
+// leaveRareTargets leaves out the rows with another target than the usual one if they are few: the line of X'y is
+// about these rows alone, as the line of X'X of a level is.
+func (g *guard) leaveRareTargets() {
+	list := g.offTarget()
+	if len(list) >= g.leastOff() {
+		return
+	}
+	for _, i := range list {
+		if !g.out[i] {
+			g.out[i] = true
+			g.exposedRows++
+		}
+	}
 }
 
 // shownShare is the share of the least number of rows with a level below which a design shows rows. From the
@@ -70,9 +86,10 @@ func (g *guard) shows(ctx context.Context, d *Design) (bool, error) {
 	rows, read, p := g.counted(), g.rows.reader(), d.Width()
 	m := &matrix{len(rows), p + 1, func(dst []float64, i int) {
 		row := int(rows[i])
-		d.Apply(dst[:p], read(row))
+		own := read(row)
+		d.applyMoved(dst[:p], own, g.moves(nil, row, own))
 		dst[p] = g.rows.standardized(row, g.rows.target.Log)
-	}}
+	}, g.weightsOf(rows)}
 	list, err := m.exposed(ctx, int(shownShare*float64(g.leastOff())))
 	return len(list) > 0, err
 }
@@ -125,6 +142,33 @@ func (f *fitter) boundsAlone(ctx context.Context) ([]float64, error) {
 type matrix struct {
 	rows, columns int
 	read          func(dst []float64, row int)
+	weights       []float64 // of the rows, of mean 1; nil: 1
+}
+
+// weightsOf returns the weights of rows over their mean; nil where the table has none.
+func (g *guard) weightsOf(rows []int32) []float64 {
+	if g.rows.in.Table.Weights() == nil {
+		return nil
+	}
+	list := make([]float64, len(rows))
+	for k, i := range rows {
+		list[k] = g.bound(g.rows.in.weight(int(i)))
+	}
+	floats.Scale(float64(len(list))/floats.Sum(list), list)
+	return list
+}
+
+// eachWeighted is eachBlock for rows that are multiplied by the roots of their weights, as they are in sums of
+// products.
+func (m *matrix) eachWeighted(ctx context.Context, f func(from int, x blas64.General)) error {
+	return m.eachBlock(ctx, func(from int, x blas64.General) {
+		if m.weights != nil {
+			for i := range x.Rows {
+				floats.Scale(math.Sqrt(m.weights[from+i]), x.Data[i*x.Stride:][:x.Cols])
+			}
+		}
+		f(from, x)
+	})
 }
 
 // eachBlock calls f with all rows, some at a time; x is valid until f returns.
@@ -239,7 +283,7 @@ func (m *matrix) exposed(ctx context.Context, least int) ([]int, error) {
 	}
 	p := m.columns
 	g := make([]float64, p*p)
-	err := m.eachBlock(ctx, func(_ int, x blas64.General) {
+	err := m.eachWeighted(ctx, func(_ int, x blas64.General) {
 		blas64.Syrk(blas.Trans, 1, x, 1, dense.Symmetric(p, g))
 	})
 	if err != nil {
@@ -249,7 +293,7 @@ func (m *matrix) exposed(ctx context.Context, least int) ([]int, error) {
 	rank := len(f.pivots)
 	var list []int
 	picked := make([]float64, batch*rank)
-	err = m.eachBlock(ctx, func(from int, x blas64.General) {
+	err = m.eachWeighted(ctx, func(from int, x blas64.General) {
 		u := dense.General(x.Rows, rank, picked[:x.Rows*rank])
 		for i := range x.Rows {
 			f.pick(u.Data[i*rank:][:rank], x.Data[i*p:][:p])

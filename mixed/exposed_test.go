@@ -1,9 +1,11 @@
 package mixed
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/difalt/difalt/internal/check"
@@ -78,7 +80,7 @@ func TestExposed(t *testing.T) {
 			m := &matrix{rows, 5, func(dst []float64, i int) {
 				copy(dst, x[i])
 				dst[1], dst[3] = unit*dst[1], 5+dst[3]/unit
-			}}
+			}, nil}
 			got := check.OK(m.exposed(t.Context(), 12))
 			check.FailIf(t, !slices.Equal(got, c.want), "%s, unit %g: %v, want %v", name, unit, got, c.want)
 		}
@@ -115,4 +117,40 @@ func TestFarRowsStayOut(t *testing.T) {
 		z, _, err2 := want.Predict(name, x)
 		check.FailIf(t, err != nil || err2 != nil || math.Abs(y-z) > 1e-9, "task %d: %v, without the row %v", k, y, z)
 	}
+}
+
+// What the rules leave out does not depend on the unit of the weights, however close they are to finding nothing.
+func TestUnitOfWeights(t *testing.T) {
+	said := map[string][]string{}
+	for _, unit := range []float64{1, 3, .1, 1e6} {
+		for seed := range uint64(8) {
+			r := rand.New(rand.NewPCG(seed, 19))
+			var list []Input
+			for g := range 2 {
+				d := drawn(20*seed+uint64(g), fmt.Sprint("owner ", g), 4, 40, 40)
+				for i := range d.Targets {
+					d.Weighting = append(d.Weighting, unit*(.5+r.Float64()))
+					d.Values[3][i] = d.Values[0][i] + d.Values[1][i]
+					if g == 0 && i%20 < 2 { // eight rows: some samples have none of them
+						d.Values[3][i]++
+					}
+				}
+				list = append(list, Input{Table: d})
+			}
+			fits, errs := describeTogether(t, list, Options{NoCurves: true, Disclosure: Disclosure{LeastLevel: 12}})
+			check.Done(errs[0])
+			name := fmt.Sprint("seed ", seed)
+			if unit == 1 {
+				said[name] = fits[0].rows.guard.did
+			}
+			check.FailIf(t, !slices.Equal(fits[0].rows.guard.did, said[name]), "%s, unit %v: %q, want %q", name, unit, fits[0].rows.guard.did, said[name])
+		}
+	}
+	found := 0
+	for _, notes := range said {
+		if slices.ContainsFunc(notes, func(note string) bool { return strings.Contains(note, "a combination of columns") }) {
+			found++
+		}
+	}
+	check.FailIf(t, found == 0, "no rule binds: %q", said)
 }

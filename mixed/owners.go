@@ -175,11 +175,7 @@ func Together(ctx context.Context, list []Input, net *consensus.Network, o Optio
 	}
 	before := net.Traffic()
 	for i := range list { // before anything is sent
-		err := o.check(&list[i])
-		if err == nil {
-			err = list[i].checkHeldOut()
-		}
-		if err != nil {
+		if err := o.check(&list[i]); err != nil {
 			return nil, nil, ownFault(inTable(err, list, i))
 		}
 	}

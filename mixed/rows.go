@@ -58,12 +58,12 @@ func (r *rows) counts(row int) bool {
 }
 
 // weight returns the weight of a row divided by the mean weight of training rows.
-func (r *rows) weight(row int) float64 { return r.in.weight(row) / r.mean }
+func (r *rows) weight(row int) float64 { return r.guard.bound(r.in.weight(row)) / r.mean }
 
 // value returns the target of a row or its logarithm.
 func (r *rows) value(row int, log bool) float64 {
 	if log {
-		return math.Log(r.in.Table.Y(row))
+		return math.Log(r.in.Table.Y(row)) + r.guard.logMove(row)
 	}
 	return r.in.Table.Y(row)
 }
@@ -71,7 +71,7 @@ func (r *rows) value(row int, log bool) float64 {
 // standardized returns the standardised target of a row, or the standardised logarithm of the target.
 func (r *rows) standardized(row int, log bool) float64 {
 	if log {
-		return r.logarithm.Standardize(r.in.Table.Y(row))
+		return r.logarithm.Standardize(r.in.Table.Y(row)) + r.guard.logMove(row)/r.logarithm.Scale
 	}
 	return r.raw.Standardize(r.in.Table.Y(row))
 }
@@ -113,8 +113,11 @@ func (r *rows) sumRows(ctx context.Context, size int,
 
 // fill sets x, n x P by rows, to the design of training rows that a reader reads.
 func (r *rows) fill(x []float64, read *reader, d *Design, list []int32) {
-	p := d.Width()
-	read.each(list, func(at int, features []float64) { d.Apply(x[at*p:][:p], features) })
+	p, moves := d.Width(), []float64(nil)
+	read.each(list, func(at int, features []float64) {
+		moves = r.guard.moves(moves, int(list[at]), features)
+		d.applyMoved(x[at*p:][:p], features, moves)
+	})
 }
 
 // agreeOnLevels sets the schema of all owners: categorical columns have the levels of all tables, and

@@ -25,10 +25,19 @@ func (in *Input) about(note string) string {
 // describe keeps sentences about the rows and columns that the rules left out.
 func (g *guard) describe() {
 	n := g.rows.in.heldOut(g.counts)
-	g.silent = n > 0 && n < leastHeldOut
+	g.silent = g.LeastLevel > 0 && n > 0 && n < leastHeldOut
 	const silent = "The errors of this owner are in no total: %d held-out rows are fewer than %d. " +
 		"Hold out more (--holdout)."
 	g.note(g.silent, silent, n, leastHeldOut)
+	far := 0
+	for _, i := range g.rows.order {
+		if w := g.rows.in.weight(int(i)); w != g.bound(w) {
+			far++
+		}
+	}
+	const weights = "%d training rows with a weight more than %d times the median of the own ones, or less, count " +
+		"with that weight (--least-level)."
+	g.note(far > 0, weights, far, farWeight)
 	tasks, rows := 0, 0
 	for k, left := range g.left {
 		if left {
@@ -39,9 +48,9 @@ func (g *guard) describe() {
 	const small = "%d training rows of %d small tasks are in no total; these tasks have coefficients all the same. " +
 		"Larger tasks, more small ones, fewer columns, or a lower --least-small would change that."
 	g.note(tasks > 0, small, rows, tasks)
-	const far = "%d training rows are in no total, and in no task: they are far from the predictions of the other " +
+	const distant = "%d training rows are in no total, and in no task: they are far from the predictions of the other " +
 		"own rows, which are predicted better without them. Check their targets (--least-level)."
-	g.note(g.farRows > 0, far, g.farRows)
+	g.note(g.farRows > 0, distant, g.farRows)
 	const shown = "%d training rows are in no total, and in no task: a combination of columns would show them. " +
 		"Check their values, or drop columns that follow from others (--least-level)."
 	g.note(g.exposedRows > 0, shown, g.exposedRows)

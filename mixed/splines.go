@@ -78,8 +78,9 @@ func (r *rows) addCurves(ctx context.Context, d Design) (with Design, tooWide bo
 	if voted {
 		r.guard.tellFewKnots()
 	}
-	sums, err := r.sumRows(ctx, splineMomentsSize(with.Curves), func(part []float64, _ int, x []float64, w float64) {
-		addSplineMoments(part, &with, x, w)
+	r.guard.blurCurves(&with)
+	sums, err := r.sumRows(ctx, splineMomentsSize(with.Curves), func(part []float64, row int, x []float64, w float64) {
+		addSplineMoments(part, &with, x, r.guard.moves(nil, row, x), w)
 	})
 	if err != nil {
 		return d, false, err
@@ -187,11 +188,14 @@ func splineMomentsSize(curves []Curve) (n int) {
 
 // addSplineMoments adds weighted products at a row x of features to sums, an upper triangle by rows for
 // every curve of d. The factors are 1, the standardised feature limited to the knots, and the curve's
-// columns.
-func addSplineMoments(sums []float64, d *Design, x []float64, weight float64) {
+// columns, at numbers that are moved.
+func addSplineMoments(sums []float64, d *Design, x, moves []float64, weight float64) {
 	for i := range d.Curves {
 		c := &d.Curves[i]
 		v := d.filled(x, c.Feature)
+		if len(moves) > 0 {
+			v += moves[i]
+		}
 		own := append(make([]float64, 0, 2+mostKnots), 1, 0)[:2+c.Width()]
 		own[1] = (min(max(v, c.Knots[0]), c.Knots[len(c.Knots)-1]) - d.Center[c.Feature]) / d.Scale[c.Feature]
 		c.apply(own[2:], v)

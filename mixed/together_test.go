@@ -441,7 +441,6 @@ func TestStops(t *testing.T) {
 		"no target":    {func(l []Input) { l[1].Table.(*Data).Targets = nil }, Options{}, "the table has no target column"},
 		"large number": {func(l []Input) { l[1].Table.(*Data).Values[0][3] = 2e152 }, Options{}, `feature "a" is 2e+152`},
 		"few rows":     {func(l []Input) { l[1] = part(l[1], func(task int) bool { return task == 0 }) }, Options{}, "training rows for totals, and 7 columns with the constant: it needs 3 for each"},
-		"few held out": {func(l []Input) { l[1].HeldOut = make([]bool, l[1].Table.Rows()); l[1].HeldOut[0] = true }, Options{}, "must have none or at least 5"},
 		"workers":      {nil, Options{Workers: -1}, "the number of workers is -1"},
 		"held out":     {func(l []Input) { l[1].HeldOut = []bool{true} }, Options{}, "the choice of held-out rows has 1 entries"},
 		"rank":         {nil, Options{Rank: &large}, "the rank is 19: it must be from 0 to"},
