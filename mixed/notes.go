@@ -127,7 +127,7 @@ func (f *fitter) noiseNotes(chosen *choice) (list []string) {
 	const format = "Tasks differ in their noise: in 95 %% of the tasks its standard deviation is %.3g to %.3g."
 	list = append(list, fmt.Sprintf(format, scale*low, scale*high))
 	if f.alike {
-		list = append(list, "The rows of all tasks count alike all the same: where those of loud tasks count less, "+
+		list = append(list, "Yet the rows of all tasks count alike: where those of loud tasks count less, "+
 			"rows that are left out are not clearly predicted better. The noise of a task is in its intervals.")
 	}
 	for _, c := range f.all {

@@ -45,7 +45,7 @@ func (g *guard) describe() {
 			rows += len(g.rows.of(k))
 		}
 	}
-	const small = "%d training rows of %d small tasks are in no total; these tasks have coefficients all the same. " +
+	const small = "%d training rows of %d small tasks are in no total; these tasks have coefficients nevertheless. " +
 		"Larger tasks, more small ones, fewer columns, or a lower --least-small would change that."
 	g.note(tasks > 0, small, rows, tasks)
 	const distant = "%d training rows are in no total, and in no task: they are far from the predictions of the other " +

@@ -324,6 +324,9 @@ func (f *files) streams(std *cli.Streams) *cli.Streams {
 
 // loadModel reads a model from a file or the standard input.
 func loadModel(path string) (m *mixed.Model, err error) {
+	if info, err := os.Stat(path); err == nil {
+		spareMemory(int(info.Size()))
+	}
 	if path != stdio {
 		m, err = mixed.LoadFile(path)
 	} else if content, failed := io.ReadAll(os.Stdin); failed != nil {
@@ -372,8 +375,8 @@ const (
 	garbageShare = 25       // percent of the memory in use, beside a large table; Go's is 100
 )
 
-// spareMemory has Go collect garbage more often beside a table of that many bytes, unless the environment
-// says how often. This takes little time, since the numbers of a table are not searched.
+// spareMemory has Go collect garbage more often beside a table or a model of that many bytes, unless the
+// environment says how often. This takes little time, since numbers are not searched.
 func spareMemory(bytes int) {
 	if _, set := os.LookupEnv("GOGC"); !set && bytes >= largeTable {
 		debug.SetGCPercent(garbageShare)

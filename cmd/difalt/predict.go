@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/difalt/difalt/cmd/difalt/dataset"
 	"github.com/difalt/difalt/cmd/difalt/internal/cli"
@@ -27,14 +28,14 @@ The table needs the column of tasks (--task, as in training) and the features of
 the training, by name; other columns are ignored. A row comes out for each row
 that goes in, in the same order: the columns of --keep as they are, the task,
 the prediction, and "known", which is true if the model has the task, all levels
-of the categorical columns and the values of all periods. In Parquet, features
-that are kept are numbers or dates, and other columns text. Other rows are
-predicted from all tasks together, by their mean or by a pooled model where that
-was better in training: "difalt adapt" adds tasks from their rows.
-Numbers far from those of the training rows are counted, and the first is named.
-Rows that lack a value are written without a prediction; with --missing mean,
-missing features are replaced by the means of the training rows. The table is
-read row by row, so that it may be larger than the memory.
+of the categorical columns and the values of all periods. Other rows are
+predicted from all tasks together, between their mean and a pooled model, as
+training chose: "difalt adapt" adds tasks from their rows. Numbers far from the
+training rows are counted, and the first is named. In Parquet, features that are
+kept are numbers or dates, and other columns text. Rows that lack a value are
+written without a prediction; with --missing mean, missing features are replaced
+by the means of the training rows. The table is read row by row, so that it may
+be larger than the memory.
 
 --standard-errors adds four columns. stderr is the standard error of the
 expected target; sample_stderr adds the noise. low and high are the ends of the
@@ -134,11 +135,12 @@ func runPredict(ctx context.Context, std *cli.Streams, o predictOptions) error {
 		File:    nameOf(o.out, "output"),
 		Rows:    read.Rows,
 		Empty:   read.Incomplete,
-		Unknown: w.unknown,
+		Unknown: w.unknown.all,
 		Filled:  map[string]int{},
-		Alike:   append([]string{}, w.alike...),
+		Alike:   append([]string{}, w.unknown.alike...),
 		Notes:   append([]string{}, read.Notes...),
 		read:    read,
+		unknown: &w.unknown,
 	}
 	for _, c := range read.Filled {
 		r.Filled[c.Column] = c.Rows
@@ -159,12 +161,30 @@ type predictionWriter struct {
 	kept    []string
 	numbers []keptNumber // columns of numbers to keep, where the output has types
 	p       mixed.Prediction
-	unknown int // rows of tasks, levels or values of periods that the model does not have
+	unknown unknownRows
+	far     *farCounter
+	unsaved error // of the output
+}
 
-	far      *farCounter
-	unsaved  error            // of the output
+// unknownRows counts rows with a task, a level or a value of a period that the model does not have.
+type unknownRows struct {
+	all      int
+	ofTasks  int              // rows of tasks that the model does not have
+	first    string           // the task of the first such row
 	spelling dataset.Spelling // of the tasks of the model
 	alike    []string         // the first tasks that it has in another spelling
+}
+
+// add counts a row of a task.
+func (u *unknownRows) add(m *mixed.Model, task string) {
+	u.all++
+	if m.Knows(task) {
+		return
+	}
+	if u.ofTasks++; u.ofTasks == 1 {
+		u.first = strings.Clone(task)
+	}
+	u.alike = addAlike(u.alike, u.spelling, task)
 }
 
 // A keptNumber is the value of a feature that is kept.
@@ -178,8 +198,7 @@ func newPredictionWriter(to io.Writer, path string, m *mixed.Model, keep []strin
 	standardErrors bool) (*predictionWriter, error) {
 	w := &predictionWriter{
 		model: m, to: to, path: path, keep: keep, errors: standardErrors, kept: make([]string, len(keep)),
-		far:      newFarCounter(m),
-		spelling: dataset.NewSpelling(m.Tasks()),
+		far: newFarCounter(m), unknown: unknownRows{spelling: dataset.NewSpelling(m.Tasks())},
 	}
 	for i, name := range keep {
 		if slices.Contains(keep[:i], name) {
@@ -276,8 +295,7 @@ func (w *predictionWriter) add(row *dataset.Row) (err error) {
 		return fmt.Errorf("task %q: %w", row.Task, err)
 	}
 	if row.Complete && !w.p.Known {
-		w.unknown++
-		w.alike = addAlike(w.alike, w.spelling, row.Task)
+		w.unknown.add(w.model, row.Task)
 	}
 	w.unsaved = w.out.Write()
 	return w.unsaved
@@ -315,6 +333,7 @@ type predictReport struct {
 	Notes   []string       `json:"notes"`             // on how the tables were read
 	Remarks []string       `json:"remarks"`           // new levels, and numbers far from the training rows
 	read    *dataset.Summary
+	unknown *unknownRows
 }
 
 // newLevelSentences names levels that the schema of a model does not have.
@@ -349,11 +368,14 @@ func (r *predictReport) text(w io.Writer) {
 		terminal.Sayf(w, "%s without a prediction, for missing values; the first is %s. --missing mean fills in means.",
 			text.Plural(r.Empty, "row"), r.read.First)
 	}
-	if r.Unknown > 0 {
-		terminal.Sayf(w,
-			"%s of tasks, levels or values of periods that the model does not have: predicted from the means of those "+
-				"that it has.",
-			text.Plural(r.Unknown, "row"))
+	u := r.unknown
+	if u.ofTasks > 0 {
+		terminal.Sayf(w, `%s of tasks that the model does not have, such as "%s": predicted from all its tasks together.`,
+			text.Plural(u.ofTasks, "row"), text.Visible(u.first))
+	}
+	if n := u.all - u.ofTasks; n > 0 {
+		terminal.Sayf(w, "%s with levels or values of periods that the model does not have: predicted from the means of "+
+			"those that it has.", text.Plural(n, "row"))
 	}
 	sayAlike(w, r.Alike)
 	for _, sentence := range r.Remarks {

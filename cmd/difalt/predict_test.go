@@ -93,7 +93,7 @@ func TestPredictEveryRow(t *testing.T) {
 	// The report says how many rows have none, and where the first one is.
 	out := filepath.Join(dir, "p.csv")
 	has(t, must(t, "predict", "--model", x.model, "--out", out, table), "7 rows", "5 rows without a prediction", "new.csv, line 3",
-		"1 row of tasks, levels or values of periods that the model does not have")
+		"1 row with levels or values of periods that the model does not have")
 	var r struct{ Rows, Empty, Unknown int }
 	if err := json.Unmarshal([]byte(must(t, "predict", "--json", "--model", x.model, "--out", out, table)), &r); err != nil || r.Rows != 7 ||
 		r.Empty != 5 || r.Unknown != 1 {
@@ -124,6 +124,9 @@ func TestFarFromTraining(t *testing.T) {
 	}
 	has(t, strings.Join(r.Remarks, "\n"), `Column "weekday" has levels that the model does not have: "SAT", "holiday".`,
 		`another spelling: "SAT" is "sat"`)
+	others := write(t, dir, "others.csv", head+"shop 99,4,sat,0,5\nshop 1,4,holiday,0,5\n")
+	has(t, must(t, append([]string{"predict"}, append(out("o.csv"), others)...)...), `1 row of tasks that the model does not have, such as "shop 99"`,
+		"1 row with levels or values of periods that the model does not have")
 }
 
 // A row has the prediction that it has alone, in every order of rows, in several files, and in every format.

@@ -150,6 +150,7 @@ type runReport struct {
 	Distance         *float64 `json:"distance"`          // from Ustar
 	Singular         int      `json:"singular"`          // tasks without a unique b_t
 	Out              string   `json:"out,omitempty"`     // file of the result
+	Snapshot         string   `json:"snapshot,omitempty"`
 }
 
 // known returns a number, nil for one that is not finite.
@@ -168,7 +169,7 @@ func (r *algorithmRun) report(res *difalt.Result, net *consensus.Network) *runRe
 		Status: res.Status.String(), Converged: res.Status == difalt.Converged, Iterations: res.Iterations,
 		Objective: known(last.Objective), Rounds: int(sent.Rounds), Bytes: int64(sent.Bytes),
 		Residual: known(res.Residual), StatisticalError: known(res.StatisticalError), Distance: known(last.SDMax),
-		Singular: last.Singular, Out: cmp.Or(r.files.redirected, r.out),
+		Singular: last.Singular, Out: cmp.Or(r.files.redirected, r.out), Snapshot: r.snapshot,
 	}
 }
 
@@ -197,7 +198,10 @@ func (r *runReport) text(w io.Writer) {
 	}
 	t.Write(w)
 	if r.Out != "" {
-		fmt.Fprintf(w, "result %s\n", nameOf(r.Out, "output"))
+		fmt.Fprintf(w, "result   %s\n", nameOf(r.Out, "output"))
+	}
+	if r.Snapshot != "" {
+		fmt.Fprintf(w, "snapshot %s\n", r.Snapshot)
 	}
 }
 

@@ -78,6 +78,9 @@ func (s *simulateRun) run(ctx context.Context, std *cli.Streams) (*simulation.Su
 		return nil, cli.OfFlag("out", err)
 	}
 	printSummary(std.Out, sum, s.out)
+	if s.export != "" {
+		fmt.Fprintln(std.Out, s.export)
+	}
 	if stopped {
 		return nil, cli.Interrupted("interrupted: %s holds %d of %d trials", s.out, len(trials), s.trials)
 	}
