@@ -48,6 +48,9 @@ func (m *Model) Adapt(ctx context.Context, t Table) (*Model, error) {
 	k.Names, k.Samples, k.Theta = slices.Clone(k.Names), slices.Clone(k.Samples), slices.Clone(k.Theta)
 	k.Noise, k.Freedom, k.Covariances = slices.Clone(k.Noise), slices.Clone(k.Freedom), slices.Clone(k.Covariances)
 	k.Digests = slices.Clone(k.Digests)
+	if g := k.Growth; g != nil {
+		k.Growth = &Growth{slices.Clone(g.Level), slices.Clone(g.Slope)}
+	}
 	for i := range t.Rows() {
 		rows[t.Task(i)] = append(rows[t.Task(i)], i)
 	}
@@ -92,6 +95,9 @@ func (m *Model) Adapt(ctx context.Context, t Table) (*Model, error) {
 			k.Names, k.Samples, k.Theta = append(k.Names, name), append(k.Samples, 0), append(k.Theta, p.Mean...)
 			if k.Digests != nil {
 				k.Digests = append(k.Digests, 0)
+			}
+			if g := k.Growth; g != nil {
+				g.Level, g.Slope = append(g.Level, p.Prior.Noise.Level), append(g.Slope, p.Prior.Noise.Slope)
 			}
 			if p.Prior.Noise.TaskFreedom > 0 {
 				k.Noise, k.Freedom = append(k.Noise, 0), append(k.Freedom, 0)

@@ -38,7 +38,7 @@ func TestNoRuleBinds(t *testing.T) {
 		check.Done(err)
 		m, r, err := Together(t.Context(), cut(in, owners), network("exponential", owners), Options{})
 		check.Done(err)
-		if most := gap(predictions(t, m, in), predictions(t, one, in), one.Parameters().Target.Scale); most > 1e-9 {
+		if most := gap(predictions(t, oneNoise(m), in), predictions(t, oneNoise(one), in), one.Parameters().Target.Scale); most > 1e-9 {
 			t.Errorf("%d owners: predictions differ by %v deviations: %q", owners, most, r.Notes)
 		}
 		check.FailIf(t, len(m.Parameters().Design.Curves) == 0, "%d owners have no curve: %q", owners, r.Notes)

@@ -58,6 +58,7 @@ type period struct {
 //	covariance   T x P(P+1)/2  their covariances; missing if the model does not keep them ([mostCovariances])
 //	noise        T      variances of the noise of tasks, and
 //	noise_freedom T     their degrees of freedom; missing unless tasks differ by them
+//	noise_level, noise_slope  T  of their noise in intervals; missing unless owners differ by them
 //
 // NumPy and SciPy compute the predictions y of Model.Predict as follows. Before, m = numpy.load(path), h =
 // json.loads(m["header"].tobytes()), and t = h["tasks"]["names"].index(task); x has the features, n x f.
@@ -311,6 +312,10 @@ func (p *Parameters) arrays() []array {
 	if p.Prior.Noise.TaskFreedom > 0 || k.Noise != nil || k.Freedom != nil {
 		list = append(list, array{"noise", &k.Noise, []int{t}, varianceLimits},
 			array{"noise_freedom", &k.Freedom, []int{t}, freedomLimits})
+	}
+	if g := k.Growth; g != nil {
+		list = append(list, array{"noise_level", &g.Level, []int{t}, limits{-mostLevel, mostLevel}},
+			array{"noise_slope", &g.Slope, []int{t}, limits{-mostGrowth, mostGrowth}})
 	}
 	return list
 }

@@ -97,8 +97,8 @@ func (list withouts) growth() (level, slope float64) {
 }
 
 // setGrowth predicts the training rows of this owner without themselves, and sets how the noise changes with
-// the prediction. A fit to all rows follows the judged form. Several owners have one noise for all
-// predictions: sums over errors of single rows would show rows to a member that lies.
+// the prediction. A fit to all rows follows the judged form. Each of several owners looks at its own rows for
+// its own tasks: sums over errors of single rows would show rows to a member that lies.
 func (f *fitter) setGrowth(ctx context.Context, chosen *choice) (err error) {
 	if f.without, err = f.predictWithout(ctx, chosen); err != nil {
 		return err
@@ -106,7 +106,7 @@ func (f *fitter) setGrowth(ctx context.Context, chosen *choice) (err error) {
 	switch {
 	case f.form != nil:
 		f.level, f.slope = f.form.level, f.form.slope
-	case f.rows.sums.Owners() == 1 && chosen.q.noise > 2*leastNoise: // less is rounding
+	case chosen.q.noise > 2*leastNoise: // less is rounding
 		f.level, f.slope = f.without.growth()
 	}
 	return nil

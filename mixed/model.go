@@ -324,6 +324,15 @@ func (m *Model) noise(t int) float64 {
 	return m.p.Tasks.Noise[t] * factor
 }
 
+// growing returns the noise whose factor task t has in intervals; an unseen task has the usual one, for t = -1.
+func (m *Model) growing(t int) *Noise {
+	g := m.p.Tasks.Growth
+	if t < 0 || g == nil {
+		return &m.p.Prior.Noise
+	}
+	return &Noise{Level: g.Level[t], Slope: g.Slope[t]}
+}
+
 // normal95 is the 97.5 % quantile of the normal distribution.
 var normal95 = distuv.UnitNormal.Quantile(.975)
 

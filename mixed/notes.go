@@ -67,9 +67,9 @@ func (f *fitter) notes(chosen *choice, m *meanPosterior, report *Report) (list [
 	}
 	sd := func(z float64) float64 { return math.Sqrt(noise.Variance*noise.Factor(z)) * f.rows.target.Scale }
 	how := map[bool]string{true: "grows", false: "falls"}[noise.Slope > 0]
-	add(math.Abs(noise.Slope) >= toldSlope, "The noise %s with the prediction, and intervals follow it: its standard "+
-		"deviation is %.3g where the prediction is one standard deviation of the target below the mean, and %.3g "+
-		"where it is one above.", how, sd(-1), sd(1))
+	add(math.Abs(noise.Slope) >= toldSlope, "%s", f.in.about(fmt.Sprintf("The noise %s with the prediction, and "+
+		"intervals follow it: its standard deviation is %.3g where the prediction is one standard deviation of the "+
+		"target below the mean, and %.3g where it is one above.", how, sd(-1), sd(1))))
 	if sentence := f.without.funnel(&noise); sentence != "" {
 		add(true, "%s", f.in.about(sentence))
 	}

@@ -160,8 +160,9 @@ func (m *meeting) addLast(ctx context.Context, from int) error {
 
 // Together trains on the tables of all nodes of a network; list[i] is the table of node net.Hosted()[i]. All
 // processes call it alike, with equal [Settings]. To rounding, the models of all processes are the model of
-// one table with the rows of all owners. Mean and prior have equal bits in all of them. The model of a
-// process has the tasks of its own tables, whose names must differ.
+// one table with the rows of all owners. Mean and prior have equal bits in all of them, but for Level and Slope
+// of [Noise], which each owner finds for its own tasks. The model of a process has the tasks of its own tables,
+// whose names must differ.
 //
 // A node that ends with an error, or whose context ends, must leave the network, so that all nodes end.
 // A fault of the table or the options is an *Error; consensus.ErrContradiction is in the chain of errors
@@ -258,27 +259,4 @@ func classify(ctx context.Context, net *consensus.Network, err error) error {
 		return err
 	}
 	return fmt.Errorf("%w, or %w", err, consensus.ErrContradiction)
-}
-
-// join returns one model, with the tasks of several models of equal parameters.
-func join(list []*Model) (*Model, error) {
-	if len(list) == 1 {
-		return list[0], nil
-	}
-	p := list[0].Parameters()
-	t := &p.Tasks
-	t.Names, t.Samples, t.Theta = slices.Clip(t.Names), slices.Clip(t.Samples), slices.Clip(t.Theta)
-	t.Noise, t.Freedom, t.Covariances = slices.Clip(t.Noise), slices.Clip(t.Freedom), slices.Clip(t.Covariances)
-	for _, m := range list[1:] {
-		more := m.Parameters().Tasks
-		t.Names, t.Samples = append(t.Names, more.Names...), append(t.Samples, more.Samples...)
-		t.Theta, t.Noise = append(t.Theta, more.Theta...), append(t.Noise, more.Noise...)
-		t.Freedom, t.Digests = append(t.Freedom, more.Freedom...), append(slices.Clip(t.Digests), more.Digests...)
-		if len(t.Covariances) > 0 && more.Covariances != nil {
-			t.Covariances = append(t.Covariances, more.Covariances...)
-		} else {
-			t.Covariances = nil
-		}
-	}
-	return New(p)
 }

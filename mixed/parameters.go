@@ -136,9 +136,18 @@ type Tasks struct {
 	// Both are nil unless Prior.Noise.TaskFreedom is positive.
 	Noise   []float64 `json:"-"`
 	Freedom []float64 `json:"-"`
+	// Growth has Level and Slope of [Noise] for every task where owners have joined their tasks: the noise of
+	// each owner changes with the prediction in its own way. nil: all tasks have those of Prior.Noise.
+	Growth *Growth `json:"growth,omitempty"`
 	// Covariances holds the packed posterior covariance of every row of Theta, with the uncertainty of mu. If
 	// it is nil, intervals of known tasks are as wide as those of unseen tasks.
 	Covariances [][]float64 `json:"-"`
+}
+
+// A Growth holds Level and Slope of the noise of every task, T numbers each.
+type Growth struct {
+	Level []float64 `json:"-"`
+	Slope []float64 `json:"-"`
 }
 
 // mostCovariances is the largest number of entries that training keeps in Covariances, 256 MiB. For tables

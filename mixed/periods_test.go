@@ -107,7 +107,7 @@ func TestPeriodsTogether(t *testing.T) {
 	for _, n := range []int{2, 3, 5} {
 		m, r, err := Together(t.Context(), cut(in, n), network("exponential", n), open)
 		check.Done(err)
-		most := gap(predictions(t, m, in), predictions(t, one, in), one.Parameters().Target.Scale)
+		most := gap(predictions(t, oneNoise(m), in), predictions(t, oneNoise(one), in), one.Parameters().Target.Scale)
 		check.FailIf(t, !(most <= 1e-9), "%d owners: predictions differ by %v", n, most)
 		check.FailIf(t, math.Abs(r.Scores[0].Test.RMSE-want.Scores[0].Test.RMSE) > 1e-8*want.Scores[0].Test.RMSE, "%d owners: other scores", n)
 	}
@@ -124,7 +124,7 @@ func TestPeriodsTogether(t *testing.T) {
 			}
 		}
 		check.FailIf(t, unknown != 1, "owner %d: %d unknown values", g, unknown)
-		most := gap(predictions(t, m, list[g]), predictions(t, one, list[g]), one.Parameters().Target.Scale)
+		most := gap(predictions(t, oneNoise(m), list[g]), predictions(t, oneNoise(one), list[g]), one.Parameters().Target.Scale)
 		check.FailIf(t, !(most <= 1e-9), "owner %d: predictions differ by %v", g, most)
 		var file bytes.Buffer
 		check.Done(m.Save(&file))

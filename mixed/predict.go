@@ -65,7 +65,7 @@ func (m *Model) PredictError(task string, x []float64) (p Prediction, err error)
 	v += m.newValues(x)
 	p.Known = known
 	p.StandardError = m.errorOf(p.Value, math.Sqrt(v))
-	sample := math.Sqrt(v + float64(m.noise(t)*m.p.Prior.Noise.Factor(expected)))
+	sample := math.Sqrt(v + float64(m.noise(t)*m.growing(t).Factor(expected)))
 	p.SampleError = m.errorOf(p.Value, sample)
 	far := float64(normal95 * sample * m.p.Target.Scale)
 	p.Low, p.High = p.Value-far, p.Value+far

@@ -1,9 +1,12 @@
 package mixed
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -146,6 +149,52 @@ func TestIntervalsFollowTheNoise(t *testing.T) {
 	free.p.Prior.Noise.Level, free.p.Prior.Noise.Slope = 0, 0
 	shares = quartersOf(t, &free, table, held)
 	check.FailIf(t, shares[3] > .9, "without the growth, %v are inside, by quarter: the table shows nothing", shares)
+}
+
+// Each of several owners has the noise of its own rows: where that grows with the prediction, its intervals hold
+// in every quarter of the predictions, and those of the others are as wide as before. No total says how it grows. A
+// file keeps it, and new tasks of joined owners have the mean over their rows.
+func TestIntervalsFollowTheNoiseOfOwners(t *testing.T) {
+	table := growing(t, 4, func(x float64) float64 { return math.Exp(.6 * x) })
+	even := growing(t, 5, func(float64) float64 { return 1 })
+	for i := range even.Rows() {
+		add(t, table, "even "+even.TaskNames[even.TaskOf[i]], even.Y(i), even.X(make([]float64, 1), i)...)
+	}
+	held := holdOut(table)
+	uneven := func(task int) bool { return task < 40 }
+	list := []Input{part(Input{Table: table, HeldOut: held}, uneven),
+		part(Input{Table: table, HeldOut: held}, func(task int) bool { return !uneven(task) })}
+	o := Options{NoCurves: true, CommonNoise: true, Disclosure: open.Disclosure}
+	joined, report, err := Together(t.Context(), list, network("path", 2), o)
+	check.Done(err)
+	p := joined.Parameters()
+	slope := p.Tasks.Growth.Slope[slices.Index(p.Tasks.Names, "t0")]
+	if got, want := p.Prior.Noise.Slope, slope/2; math.Abs(got-want) > .05 {
+		t.Errorf("new tasks have the slope %v, want about %v", got, want)
+	}
+	models, errs := apart(t, list, [][]int{{0}, {1}}, o, nil)
+	check.Done(errors.Join(errs...))
+	for i, in := range list {
+		own := models[i].Parameters().Prior.Noise.Slope
+		want := []float64{2 * .6 / 3 * p.Target.Scale, 0}[i]
+		check.FailIf(t, math.Abs(own-want) > .25*max(want, .5), "owner %d: the slope is %v, want about %v", i, own, want)
+		shares := quartersOf(t, joined, in.Table.(*Data), in.HeldOut)
+		var file bytes.Buffer
+		check.Done(joined.Save(&file))
+		back := check.OK(Load(bytes.NewReader(file.Bytes()), int64(file.Len())))
+		same := shares == quartersOf(t, models[i], in.Table.(*Data), in.HeldOut) &&
+			shares == quartersOf(t, back, in.Table.(*Data), in.HeldOut)
+		check.FailIf(t, !same, "owner %d: other intervals in its own model, or from a file", i)
+		for _, share := range shares[2*i:] { // one variance for both owners is too small for the first one
+			check.FailIf(t, share < .92, "owner %d: of held-out rows %v are inside, by quarter", i, shares)
+		}
+	}
+	alone, _, err := Fit(t.Context(), list[0], o)
+	check.Done(err)
+	check.FailIf(t, alone.Parameters().Tasks.Growth != nil, "one owner has slopes of tasks")
+	for _, total := range report.Totals {
+		check.FailIf(t, strings.Contains(total.Name, "noise"), "there is a total of %q", total.Name)
+	}
 }
 
 // Where rows spread at both ends, which no slope of the noise has, the report says which share of the rows
