@@ -17,12 +17,14 @@ func TestShortSlices(t *testing.T) {
 		lens [4]int // of a, b, c and e
 		f    func(s slices)
 	}{
-		"MulBasis": {[4]int{r * n, n * d, r * d, 0}, func(s slices) { tile.MulBasis(s.a, n, s.b, d, s.c, d, n, d, r, nil) }},
+		"MulBasis": {[4]int{r * n, n * d, r * d, 0},
+			func(s slices) { tile.MulBasis(s.a, n, s.b, d, s.c, d, n, d, r, nil) }},
 		"MulTransposed": {[4]int{d, n * d, n, 0}, func(s slices) {
 			tile.MulTransposed(s.a, s.b, d, s.c, n, d, nil)
 		}},
-		"Residual":   {[4]int{n, r * n, r, n}, func(s slices) { tile.Residual(s.a, s.b, n, s.c, s.e, n, r) }},
-		"RankUpdate": {[4]int{r * d, n * d, n * r, 0}, func(s slices) { tile.RankUpdate(s.a, d, s.b, d, s.c, r, n, d, r) }},
+		"Residual": {[4]int{n, r * n, r, n}, func(s slices) { tile.Residual(s.a, s.b, n, s.c, s.e, n, r) }},
+		"RankUpdate": {[4]int{r * d, n * d, n * r, 0},
+			func(s slices) { tile.RankUpdate(s.a, d, s.b, d, s.c, r, n, d, r) }},
 		"Orthogonalize": {[4]int{r, r * n, n, tile.LeastSquaresWork(n, r)}, func(s slices) {
 			tile.Orthogonalize(s.a, s.b, n, n, r, s.c, s.e, 0)
 		}},
@@ -36,10 +38,12 @@ func TestShortSlices(t *testing.T) {
 			tile.MulPacked(s.a, n, s.b, d, s.c, n, d, r, nil)
 		}},
 		"Panel": {[4]int{n * tile.PackWidth, n * r, r * tile.PackWidth, 0}, func(s slices) {
-			tile.Panel(s.a, tile.PackWidth, s.b, tile.ByRows(r), s.c, tile.PackWidth, n, r, tile.PackWidth, false, tile.Ahead{})
+			tile.Panel(s.a, tile.PackWidth, s.b, tile.ByRows(r), s.c, tile.PackWidth, n, r, tile.PackWidth,
+				tile.Update[float64]{Alpha: 1}, tile.Ahead{})
 		}},
 		"Panel32": {[4]int{n * 7, n * r, r * 7, 0}, func(s slices) {
-			tile.Panel(make([]float32, len(s.a)), 7, make([]float32, len(s.b)), tile.ByRows(r), make([]float32, len(s.c)), 7, n, r, 7, false, tile.Ahead{})
+			tile.Panel(make([]float32, len(s.a)), 7, make([]float32, len(s.b)), tile.ByRows(r),
+				make([]float32, len(s.c)), 7, n, r, 7, tile.Update[float32]{Alpha: 1}, tile.Ahead{})
 		}},
 		"RowDots32": {[4]int{n, n * r, r, 0}, func(s slices) {
 			tile.RowDots(make([]float32, len(s.a)), make([]float32, len(s.b)), r, make([]float32, len(s.c)), n, r)

@@ -230,20 +230,31 @@ func rotateGeneric(z []float64, ldz int, c, s []float64, n int) {
 // in float32.
 func PanelWidth[F Float]() int { return PackWidth * 8 / int(unsafe.Sizeof(F(0))) }
 
-// panelGeneric computes C = W Z, or C += W Z, with C and Z by rows:
+// panelGeneric computes C = alpha W Z + beta C, with C and Z by rows:
 //
-//	c[i*ldc+k] = sum_j w_ij * z[j*ldz+k],  i < m, j < n, k < cols.
-func panelGeneric[F Float](c []F, ldc int, w []F, at Layout, z []F, ldz, m, n, cols int, add bool) {
+//	c[i*ldc+k] = alpha * sum_j w_ij * z[j*ldz+k] + beta * c[i*ldc+k],  i < m, j < n, k < cols.
+//
+// With alpha = beta = 1 it adds term after term to C. Otherwise it rounds alpha times the sum, and beta times
+// the old entry, and adds both.
+func panelGeneric[F Float](c []F, ldc int, w []F, at Layout, z []F, ldz, m, n, cols int, u Update[F]) {
+	add, by := u.tile()
 	for i := range m {
 		row := c[i*ldc:][:cols]
-		if !add {
-			clear(row)
-		}
-		for j := range n {
-			by := w[at.index(i, j)]
-			for k, v := range z[j*ldz:][:cols] {
-				row[k] += F(by * v)
+		for k, old := range row {
+			sum := F(0)
+			if add {
+				sum = old
 			}
+			for j := range n {
+				sum += F(w[at.index(i, j)] * z[j*ldz+k])
+			}
+			if by != nil {
+				sum = F(u.Alpha * sum)
+			}
+			if by != nil && u.Beta != 0 {
+				sum += F(u.Beta * old)
+			}
+			row[k] = sum
 		}
 	}
 }

@@ -34,13 +34,13 @@ func addPanelsTile(grad *float64, x unsafe.Pointer, ldx int, e *float64, d, coun
 func rankUpdateTile(grad *float64, ldg int, v *float64, ldv int, b *float64, ldb, d, r int, index int)
 
 //go:noescape
-func panelTile(c unsafe.Pointer, ldc int, w unsafe.Pointer, down, next, across int, z unsafe.Pointer, ldz, n, rows int, add bool, ahead uintptr, ldahead, step, groups int, then uintptr, ldthen, thenstep int, index int)
+func panelTile(c unsafe.Pointer, ldc int, w unsafe.Pointer, down, next, across int, z unsafe.Pointer, ldz, n, rows int, add bool, by unsafe.Pointer, panels, nextc, nextz, groups int, behind, then uintptr, ldthen, thenstep int, index int)
 
 //go:noescape
-func panelHalfTile(c unsafe.Pointer, ldc int, w unsafe.Pointer, down, next, across int, z unsafe.Pointer, ldz, n, rows, cols int, add bool, index int)
+func panelHalfTile(c unsafe.Pointer, ldc int, w unsafe.Pointer, down, next, across int, z unsafe.Pointer, ldz, n, rows, cols int, add bool, by unsafe.Pointer, index int)
 
 //go:noescape
-func panelMostTile(c unsafe.Pointer, ldc int, w unsafe.Pointer, down, next, across int, z unsafe.Pointer, ldz, n, rows, cols int, add bool, index int)
+func panelMostTile(c unsafe.Pointer, ldc int, w unsafe.Pointer, down, next, across int, z unsafe.Pointer, ldz, n, rows, cols int, add bool, by unsafe.Pointer, index int)
 
 //go:noescape
 func pairPanelTile(c *float64, ldc int, w *float64, ldw int, z *float64, n, cols int)

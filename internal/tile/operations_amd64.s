@@ -323,20 +323,20 @@ TEXT ·rankUpdateTile(SB), NOSPLIT, $0-72
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
-TEXT ·panelTile(SB), NOSPLIT, $0-152
-	MOVQ index+144(FP), AX
+TEXT ·panelTile(SB), NOSPLIT, $0-168
+	MOVQ index+160(FP), AX
 	LEAQ ·tiles+632(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
-TEXT ·panelHalfTile(SB), NOSPLIT, $0-104
-	MOVQ index+96(FP), AX
+TEXT ·panelHalfTile(SB), NOSPLIT, $0-112
+	MOVQ index+104(FP), AX
 	LEAQ ·tiles+864(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
-TEXT ·panelMostTile(SB), NOSPLIT, $0-104
-	MOVQ index+96(FP), AX
+TEXT ·panelMostTile(SB), NOSPLIT, $0-112
+	MOVQ index+104(FP), AX
 	LEAQ ·tiles+1096(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX

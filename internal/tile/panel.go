@@ -1,6 +1,9 @@
 package tile
 
-import "unsafe"
+import (
+	"math/bits"
+	"unsafe"
+)
 
 // Ahead is memory that Panel brings into the second-level cache while it computes: a stream for each row of
 // the product. The zero value prefetches nothing. The memory need not be readable.
@@ -63,59 +66,149 @@ func raceReadFactor[F Float](w []F, at Layout, m, n int) {
 	}
 }
 
-// Panel computes up to PanelWidth columns of C = W Z, or adds to them; see panelGeneric. It reads and writes
+// An Update is what happens to the entries of C: they become Alpha times a product plus Beta times
+// themselves. With Beta = 0 they are not read.
+type Update[F Float] struct{ Alpha, Beta F }
+
+// tile returns the arguments of a tile: whether it adds to C term by term, and the factors, nil for 1 and 0
+// or 1.
+func (u *Update[F]) tile() (add bool, by unsafe.Pointer) {
+	if u.Alpha == 1 && (u.Beta == 0 || u.Beta == 1) {
+		return u.Beta == 1, nil
+	}
+	return false, unsafe.Pointer(u)
+}
+
+// Panel computes up to PanelWidth columns of C = alpha W Z + beta C; see panelGeneric. It reads and writes
 // nothing beyond these columns. It prefetches the rows of C that are next, then the first rows of the next
 // columns, and what is ahead.
 func Panel[F Float](
-	c []F, ldc int, w []F, at Layout, z []F, ldz, m, n, cols int, add bool, ahead Ahead,
+	c []F, ldc int, w []F, at Layout, z []F, ldz, m, n, cols int, u Update[F], ahead Ahead,
 ) {
 	raceReadFactor(w, at, m, n)
 	raceRead(z, n, cols, ldz)
 	raceWrite(c, m, cols, ldc)
 	if tiles.panel[of[F](lowPanel)] == 0 || m == 0 || n == 0 || cols == 0 {
-		panelGeneric(c, ldc, w, at, z, ldz, m, n, cols, add)
+		panelGeneric(c, ldc, w, at, z, ldz, m, n, cols, u)
 		return
 	}
 	_, _, _ = c[(m-1)*ldc+cols-1], w[at.index(m-1, n-1)], z[(n-1)*ldz+cols-1]
-	size := int(unsafe.Sizeof(F(0)))
-	lanes, apart := tiles.lanes*8/size, ldc*size
-	step, groups := lineOfC, linesOfC
 	if ahead.next == 0 {
-		ahead = Ahead{next: uintptr(unsafe.Pointer(&w[0]))} // which is in a cache
-		if n < shortRows {
-			step, groups = 0, 0
-		}
+		ahead.next = uintptr(unsafe.Pointer(&w[0])) // which is in a cache
 	}
-	for i := 0; i < m; {
-		height := panelRowsOf(m - i)
-		left := m - i
-		lows := (left + lowPanel - 1) / lowPanel
-		if !add && left < tiles.high && lows*lowPanel >= tiles.high && m > tiles.high {
-			i, height = m-tiles.high, tiles.high // some rows once more, in place of several low tiles
+	var p panelOperands[F] // set entry by entry: to copy what was just stored in parts takes long
+	p.c, p.w, p.z, p.ldc, p.ldz = unsafe.Pointer(&c[0]), unsafe.Pointer(&w[0]), unsafe.Pointer(&z[0]), ldc, ldz
+	p.m, p.n, p.cols, p.down, p.next, p.across = m, n, cols, at.Down, at.Next, at.Across
+	p.add, p.by = u.tile()
+	p.compute(u.Beta == 0, &ahead)
+}
+
+// Panels computes any number of columns of C = alpha W Z + beta C. Z consists of panels of PanelWidth
+// columns, by rows. The first entries of two panels are apart from each other: by PanelWidth, if Z is a
+// matrix by rows.
+func Panels[F Float](
+	c []F, ldc int, w []F, at Layout, z []F, ldz, apart, m, n, cols int, u Update[F],
+) {
+	width := PanelWidth[F]()
+	switch {
+	case m == 0 || cols == 0:
+		return
+	case n == 0: // Z has no entries
+		Panel(c, ldc, w, at, z[:0], ldz, m, 0, cols, u, Ahead{})
+		return
+	case n >= shortRows || tiles.panel[of[F](lowPanel)] == 0:
+		for k := 0; k < cols; k += width {
+			Panel(c[k:], ldc, w, at, z[k/width*apart:], ldz, m, n, min(width, cols-k), u, Ahead{})
 		}
-		rows, part := min(height, m-i), 0
-		below := (i + height) * apart // bytes to the rows of C that are next
-		if i+height >= m {
-			below = cols * size
+		return
+	}
+	raceReadFactor(w, at, m, n)
+	for k := 0; k < cols && Race; k += width {
+		raceRead(z[k/width*apart:], n, min(width, cols-k), ldz)
+	}
+	raceWrite(c, m, cols, ldc)
+	last := (cols - 1) / width
+	_, _, _ = c[(m-1)*ldc+cols-1], w[at.index(m-1, n-1)], z[last*apart+(n-1)*ldz+cols-1-last*width]
+	var p panelOperands[F] // set entry by entry, as in Panel
+	p.c, p.w, p.z = unsafe.Pointer(&c[0]), unsafe.Pointer(&w[0]), unsafe.Pointer(&z[0])
+	p.ldc, p.ldz, p.apart = ldc, ldz, apart
+	p.m, p.n, p.cols, p.down, p.next, p.across = m, n, cols, at.Down, at.Next, at.Across
+	p.add, p.by = u.tile()
+	ahead := Ahead{next: uintptr(p.w)}
+	p.compute(u.Beta == 0, &ahead)
+}
+
+// panelOperands are the operands of Panels, or of Panel.
+type panelOperands[F Float] struct {
+	c, w, z            unsafe.Pointer
+	ldc, ldz, apart    int
+	m, n, cols         int
+	down, next, across int // the layout of W
+	add                bool
+	by                 unsafe.Pointer // the factors of an Update, nil for 1 and 0 or 1
+}
+
+// compute computes all rows: by high tiles and, below them, by low ones. With set C is not read.
+func (p *panelOperands[F]) compute(set bool, ahead *Ahead) {
+	m := p.m
+	high, band := highRows(m), m
+	if p.n >= shortRows && PanelWidth[F]() > p.both() {
+		// All columns at a time, for as many rows as stay in the first-level cache.
+		band = max(nearEntries/p.n/tiles.high, 1) * tiles.high
+	}
+	for i := 0; i < high; i += band {
+		p.rows(i, min(band, high-i), tiles.high, ahead)
+	}
+	left := m - high
+	lows := (left + lowPanel - 1) / lowPanel
+	switch {
+	case left == 0:
+	case set && high > 0 && left < tiles.high && lows*lowPanel >= tiles.high:
+		p.rows(m-tiles.high, tiles.high, tiles.high, ahead) // some rows once more, in place of several low tiles
+	default:
+		p.rows(high, left, lowPanel, ahead)
+	}
+}
+
+// nearEntries are as many entries of W as stay in the first-level cache.
+const nearEntries = 2048
+
+// both returns the number of columns of a tile: two vectors.
+func (p *panelOperands[F]) both() int { return 2 * tiles.lanes * 8 / int(unsafe.Sizeof(F(0))) }
+
+// rows computes some rows of all columns.
+func (p *panelOperands[F]) rows(i, rows, height int, ahead *Ahead) {
+	size, index, width := int(unsafe.Sizeof(F(0))), of[F](height), PanelWidth[F]()
+	apart, both, groups := p.apart, p.both(), 0
+	if apart == width {
+		width, apart = both, both
+	}
+	if p.n >= shortRows {
+		groups = linesOfC
+	}
+	c, w, z := unsafe.Add(p.c, i*p.ldc*size), unsafe.Add(p.w, i*p.down*size), p.z
+	next, panels := ahead.next+uintptr(i*ahead.apart), p.cols>>bits.TrailingZeros(uint(width))
+	behind := rows * p.ldc * size // bytes to the rows of C that are next
+	if i+rows >= p.m {
+		behind = (p.cols - i*p.ldc) * size // to the first row of the next columns
+	}
+	for k := 0; k < width && panels > 0; k += both {
+		to, from := unsafe.Add(c, k*size), unsafe.Add(z, k*size)
+		panelTile(to, p.ldc, w, p.down, p.next, p.across, from, p.ldz, p.n,
+			rows, p.add, p.by, panels, width, apart, groups, uintptr(to)+uintptr(behind), next, ahead.apart,
+			ahead.pace, index)
+	}
+	for column, k := panels*width, panels*apart; column < p.cols; column, k = column+both, k+both {
+		to, from, left := unsafe.Add(c, column*size), unsafe.Add(z, k*size), p.cols-column
+		switch {
+		case left >= both:
+			panelTile(to, p.ldc, w, p.down, p.next, p.across, from, p.ldz, p.n,
+				rows, p.add, p.by, 1, 0, 0, groups, uintptr(to)+uintptr(behind), next, ahead.apart, ahead.pace, index)
+		case 2*left <= both:
+			panelHalfTile(to, p.ldc, w, p.down, p.next, p.across, from, p.ldz, p.n, rows, left, p.add, p.by, index)
+		default:
+			panelMostTile(to, p.ldc, w, p.down, p.next, p.across, from, p.ldz, p.n, rows, left, p.add, p.by, index)
 		}
-		for k := 0; k < cols; k += part {
-			c, w, z := unsafe.Pointer(&c[i*ldc+k]), unsafe.Pointer(&w[i*at.Down]), unsafe.Pointer(&z[k])
-			switch left := cols - k; {
-			case left <= lanes:
-				panelHalfTile(c, ldc, w, at.Down, at.Next, at.Across, z, ldz, n, rows, left, add, of[F](height))
-				part = left
-				continue
-			case left < 2*lanes:
-				panelMostTile(c, ldc, w, at.Down, at.Next, at.Across, z, ldz, n, rows, left, add, of[F](height))
-				part = left
-				continue
-			}
-			part = 2 * lanes
-			panelTile(c, ldc, w, at.Down, at.Next, at.Across, z, ldz, n, rows, add,
-				uintptr(c)+uintptr(below-i*apart), apart, step, groups,
-				ahead.next+uintptr(i*ahead.apart), ahead.apart, ahead.pace, of[F](height))
-		}
-		i += rows
 	}
 }
 
@@ -160,10 +253,22 @@ func PackPairs(z, b []float64, down, across, n, cols int) {
 // lowPanel is the height of the panel tile whose last rows may not exist.
 const lowPanel = 4
 
-// panelRowsOf returns the height of the tile for the next of left rows: the high one, or the low one where
-// that computes no row in vain.
+// highRows returns how many of m rows high tiles compute: as many as fill such tiles. It leaves out the last
+// of these tiles where two low tiles then compute no row in vain.
+func highRows(m int) int {
+	if m < tiles.high {
+		return 0
+	}
+	rest := int(uint32(m) % uint32(tiles.high)) // which takes less time than for 64 bits
+	if rest > 0 && m > rest && rest+tiles.high <= 2*lowPanel {
+		rest += tiles.high
+	}
+	return m - rest
+}
+
+// panelRowsOf returns the height of the tile for the next of left rows.
 func panelRowsOf(left int) int {
-	if left > 2*lowPanel && left >= tiles.high || left == tiles.high {
+	if highRows(left) > 0 {
 		return tiles.high
 	}
 	return lowPanel
@@ -327,8 +432,8 @@ func panelRows(sums, w *float64, ldw int, z *float64, n, left int, add bool, ahe
 	rows := min(height, left)
 	for k := 0; k < PackWidth; k += 2 * tiles.lanes {
 		c, z := unsafe.Pointer(at(sums, k)), unsafe.Pointer(at(z, k))
-		panelTile(c, PackWidth, unsafe.Pointer(w), ldw, 1, 1, z, PackWidth, n, rows, add,
-			ahead.next, ahead.apart, ahead.pace, 0, 0, 0, 0, height)
+		panelTile(c, PackWidth, unsafe.Pointer(w), ldw, 1, 1, z, PackWidth, n, rows, add, nil, 1, 0, 0,
+			0, 0, ahead.next, ahead.apart, ahead.pace, height)
 		ahead = nothing(w)
 	}
 	return rows

@@ -15,9 +15,11 @@ var checks = map[string]func(*run, shape){
 	"Panel": panel[float64], "Panel32": panel[float32], "Panel of W by columns": panelByColumns[float64],
 	"Panel32 of W by columns": panelByColumns[float32], "Panel of pairs": panelOfPairs[float64],
 	"Panel32 of pairs": panelOfPairs[float32], "PairPanel": pairPanel,
+	"Panels": panelsOf[float64], "Panels32": panelsOf[float32],
 	"Transpose": transpose[float64], "Transpose32": transpose[float32],
-	"RowDots": rowDots[float64], "RowDots32": rowDots[float32], "AddRows": addRows[float64], "AddRows32": addRows[float32],
-	"AddOuter": addOuter[float64], "AddOuter32": addOuter[float32], "SymmetricRows": symmetricRows,
+	"RowDots": rowDots[float64], "RowDots32": rowDots[float32], "AddRows": addRows[float64],
+	"AddRows32": addRows[float32],
+	"AddOuter":  addOuter[float64], "AddOuter32": addOuter[float32], "SymmetricRows": symmetricRows,
 	"RowDotPairs": rowDotPairs[float64], "RowDotPairs32": rowDotPairs[float32],
 	"AddRowPairs": addRowPairs[float64], "AddRowPairs32": addRowPairs[float32],
 	"AddOuterPairs": addOuterPairs[float64], "AddOuterPairs32": addOuterPairs[float32],
@@ -137,17 +139,59 @@ func panelOf[F tile.Float](r *run, s shape, w []F, at tile.Layout) {
 	c, ldc := filled[F](r, cols, cols, s.n, 1)
 	size := int(unsafe.Sizeof(F(0)))
 	var ahead tile.Ahead
-	for _, add := range []bool{false, true} {
+	for _, u := range updates[F]() {
 		before := slices.Clone(c)
-		r.call(func() { tile.Panel(c, ldc, w, at, z, ldz, s.n, s.r, cols, add, ahead) })
-		ahead = tile.NewAhead(unsafe.Pointer(unsafe.SliceData(c)), ldc*size, 1<<20, s.r*size).From(4096) // also what cannot be read
+		r.call(func() { tile.Panel(c, ldc, w, at, z, ldz, s.n, s.r, cols, u, ahead) })
+		// also what cannot be read
+		ahead = tile.NewAhead(unsafe.Pointer(unsafe.SliceData(c)), ldc*size, 1<<20, s.r*size).From(4096)
 		entries(r, c, ldc, cols, s.n, func(want *sum, k, i int) {
-			if add {
-				want.add(float64(before[i*ldc+k]), 1)
-			}
+			updated(want, u, before, i*ldc+k)
 			for j := range s.r {
 				place := i*at.Down + (j+1)/2*at.Next + j/2*at.Across
-				want.add(float64(w[place]), float64(z[j*ldz+k]))
+				want.add(float64(u.Alpha)*float64(w[place]), float64(z[j*ldz+k]))
+			}
+		})
+	}
+}
+
+// updates are the kinds of updates of C.
+func updates[F tile.Float]() []tile.Update[F] {
+	return []tile.Update[F]{{Alpha: 1}, {Alpha: 1, Beta: 1}, {Alpha: -.75}, {Alpha: 1, Beta: .5},
+		{Alpha: -1, Beta: 1}, {Alpha: .3, Beta: -2}}
+}
+
+// updated adds what an update leaves of an entry of C, which it does not read for 0.
+func updated[F tile.Float](want *sum, u tile.Update[F], before []F, k int) {
+	if u.Beta != 0 {
+		want.add(float64(before[k]), float64(u.Beta))
+	}
+}
+
+// panelsOf takes up to five panels of columns: of a matrix by rows, or packed.
+func panelsOf[F tile.Float](r *run, s shape) {
+	width := tile.PanelWidth[F]()
+	cols := 1 + s.d%(5*width)
+	w, ldw := dense[F](r, "w", s.r, s.n)
+	var z []F
+	ldz, apart := width, width*s.r+3
+	if s.d%2 > 0 {
+		z = alloc[F](r, max(apart*((cols+width-1)/width-1)+(s.r-1)*width+(cols-1)%width+1, 0))
+		for i := range z {
+			z[i] = F(r.value(r.rng))
+		}
+		declare(r, "z", z)
+	} else {
+		z, ldz = dense[F](r, "z", cols, s.r)
+		apart = width
+	}
+	c, ldc := filled[F](r, cols, cols, s.n, 1)
+	for _, u := range updates[F]() {
+		before := slices.Clone(c)
+		r.call(func() { tile.Panels(c, ldc, w, tile.ByRows(ldw), z, ldz, apart, s.n, s.r, cols, u) })
+		entries(r, c, ldc, cols, s.n, func(want *sum, k, i int) {
+			updated(want, u, before, i*ldc+k)
+			for j := range s.r {
+				want.add(float64(u.Alpha)*float64(w[i*ldw+j]), float64(z[k/width*apart+j*ldz+k%width]))
 			}
 		})
 	}
@@ -364,7 +408,8 @@ func reflect(r *run, s shape) {
 	a, lda := filled[float64](r, width, width, s.n, 1)
 	before := slices.Clone(a)
 	r.call(func() {
-		tile.Reflect(a, lda, col, (*[tile.ReflectWidth]float64)(w), (*[tile.ReflectWidth]float64)(sums), scale, s.n, width-s.d%8)
+		tile.Reflect(a, lda, col, (*[tile.ReflectWidth]float64)(w), (*[tile.ReflectWidth]float64)(sums), scale, s.n,
+			width-s.d%8)
 	})
 	for i := range s.n {
 		row, was := a[i*lda:], before[i*lda:]

@@ -71,35 +71,69 @@ func (p *rowsProduct) compute(cols int, single bool) {
 
 func panelTile(
 	c unsafe.Pointer, ldc int, w unsafe.Pointer, down, next, across int, z unsafe.Pointer, ldz, n, rows int, add bool,
-	_ uintptr, _, _, _ int, _ uintptr, _, _ int, index int,
+	by unsafe.Pointer, panels, nextc, nextz int,
+	_ int, _, _ uintptr, _, _ int, index int,
 ) {
-	cols := 8
+	cols, size := 8, 8
 	if index >= singles {
-		cols = 16
+		cols, size = 16, 4
 	}
-	panelHalfTile(c, ldc, w, down, next, across, z, ldz, n, rows, cols, add, index)
+	for i := range panels {
+		to, from := unsafe.Add(c, i*nextc*size), unsafe.Add(z, i*nextz*size)
+		panelHalfTile(to, ldc, w, down, next, across, from, ldz, n, rows, cols, add, by, index)
+	}
 }
 
 func panelHalfTile(
 	c unsafe.Pointer, ldc int, w unsafe.Pointer, down, next, across int, z unsafe.Pointer, ldz, n, rows, cols int,
-	add bool, index int,
+	add bool, by unsafe.Pointer, index int,
 ) {
-	p := rowsProduct{c, ldc, w, down, across, z, ldz, rows, n, add}
-	switch {
-	case next == across:
-		p.compute(cols, index >= singles)
-	case index >= singles:
-		inPairs[float32](p, next, cols)
-	default:
-		inPairs[float64](p, next, cols)
+	p := rowsProduct{c, ldc, w, down, across, z, ldz, 0, n, add}
+	if index >= singles {
+		panelRowsOfTile[float32](p, next, rows, cols, by)
+	} else {
+		panelRowsOfTile[float64](p, next, rows, cols, by)
 	}
 }
 
 func panelMostTile(
 	c unsafe.Pointer, ldc int, w unsafe.Pointer, down, next, across int, z unsafe.Pointer, ldz, n, rows, cols int,
-	add bool, index int,
+	add bool, by unsafe.Pointer, index int,
 ) {
-	panelHalfTile(c, ldc, w, down, next, across, z, ldz, n, rows, cols, add, index)
+	panelHalfTile(c, ldc, w, down, next, across, z, ldz, n, rows, cols, add, by, index)
+}
+
+// panelRowsOfTile computes some rows of a product, lowPanel at a time: in C or, where C is scaled, beside it.
+func panelRowsOfTile[F Float](p rowsProduct, next, rows, cols int, by unsafe.Pointer) {
+	size := int(unsafe.Sizeof(F(0)))
+	var sums [lowPanel * 16]F
+	for i := 0; i < rows; i += lowPanel {
+		tile := p
+		tile.m = min(lowPanel, rows-i)
+		tile.c, tile.w = unsafe.Add(p.c, i*p.ldc*size), unsafe.Add(p.w, i*p.down*size)
+		if by != nil {
+			tile.c, tile.ldc = unsafe.Pointer(&sums), cols
+		}
+		if next == p.across {
+			tile.compute(cols, size == 4)
+		} else {
+			inPairs[F](tile, next, cols)
+		}
+		if by == nil {
+			continue
+		}
+		u := (*Update[F])(by)
+		for j := range tile.m {
+			row := unsafe.Slice((*F)(unsafe.Add(p.c, (i+j)*p.ldc*size)), cols)
+			for k, sum := range sums[j*cols:][:cols] {
+				sum = F(u.Alpha * sum)
+				if u.Beta != 0 {
+					sum += F(u.Beta * row[k])
+				}
+				row[k] = sum
+			}
+		}
+	}
 }
 
 // pairPanelTile takes lowPanel rows, and has two sums an entry, for the two rows of a pair.

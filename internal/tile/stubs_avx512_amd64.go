@@ -64,41 +64,41 @@ func rankUpdate_2_avx512(grad *float64, ldg int, v *float64, ldv int, b *float64
 // rankUpdate_1_avx512 works like rankUpdateGeneric for m = 1 and d a multiple of 8.
 func rankUpdate_1_avx512(grad *float64, ldg int, v *float64, ldv int, b *float64, ldb int, d int, r int, index int)
 
-// panel_12_avx512 sets or adds to 12 rows (with the lower tile to as many as exist) of 16 columns of C the product of n columns of W and rows of Z. For every 8 of the n it prefetches a group of lines, one of each of as many rows, from ahead on, ldahead bytes apart, and moves ahead on by step bytes. After some groups, never for 0, the three change to then, ldthen and thenstep.
-func panel_12_avx512(c *float64, ldc int, w *float64, down int, next int, across int, z *float64, ldz int, n int, rows int, add bool, ahead uintptr, ldahead int, step int, groups int, then uintptr, ldthen int, thenstep int, index int)
+// panel_12_avx512 sets or adds to rows of C, a multiple of 12 (with the lower tile any number), the product of n columns of W and rows of Z, for 16 columns; by, unless nil, has two numbers, and C is the first one times the product plus the second one times C, which is not read for 0. Then it computes further panels of as many columns, nextc columns of C further on, and nextz entries of Z. For every 8 of the n it prefetches a group of lines, one of each of as many rows as a tile has: some groups of the rows of C below a tile, for the last tile from behind on, and then groups of rows from then on, ldthen bytes apart, each thenstep bytes behind the one before.
+func panel_12_avx512(c *float64, ldc int, w *float64, down int, next int, across int, z *float64, ldz int, n int, rows int, add bool, by *float64, panels int, nextc int, nextz int, groups int, behind uintptr, then uintptr, ldthen int, thenstep int, index int)
 
 // panelHalf_12_avx512 works like panel for 1 to 8 columns of C, n >= 1.
-func panelHalf_12_avx512(c *float64, ldc int, w *float64, down int, next int, across int, z *float64, ldz int, n int, rows int, cols int, add bool, index int)
+func panelHalf_12_avx512(c *float64, ldc int, w *float64, down int, next int, across int, z *float64, ldz int, n int, rows int, cols int, add bool, by *float64, index int)
 
 // panelMost_12_avx512 works like panel for 9 to 16 columns of C, n >= 1.
-func panelMost_12_avx512(c *float64, ldc int, w *float64, down int, next int, across int, z *float64, ldz int, n int, rows int, cols int, add bool, index int)
+func panelMost_12_avx512(c *float64, ldc int, w *float64, down int, next int, across int, z *float64, ldz int, n int, rows int, cols int, add bool, by *float64, index int)
 
-// panel32_12_avx512 sets or adds to 12 rows (with the lower tile to as many as exist) of 32 columns of C the product of n columns of W and rows of Z. For every 16 of the n it prefetches a group of lines, one of each of as many rows, from ahead on, ldahead bytes apart, and moves ahead on by step bytes. After some groups, never for 0, the three change to then, ldthen and thenstep.
-func panel32_12_avx512(c *float32, ldc int, w *float32, down int, next int, across int, z *float32, ldz int, n int, rows int, add bool, ahead uintptr, ldahead int, step int, groups int, then uintptr, ldthen int, thenstep int, index int)
+// panel32_12_avx512 sets or adds to rows of C, a multiple of 12 (with the lower tile any number), the product of n columns of W and rows of Z, for 32 columns; by, unless nil, has two numbers, and C is the first one times the product plus the second one times C, which is not read for 0. Then it computes further panels of as many columns, nextc columns of C further on, and nextz entries of Z. For every 16 of the n it prefetches a group of lines, one of each of as many rows as a tile has: some groups of the rows of C below a tile, for the last tile from behind on, and then groups of rows from then on, ldthen bytes apart, each thenstep bytes behind the one before.
+func panel32_12_avx512(c *float32, ldc int, w *float32, down int, next int, across int, z *float32, ldz int, n int, rows int, add bool, by *float32, panels int, nextc int, nextz int, groups int, behind uintptr, then uintptr, ldthen int, thenstep int, index int)
 
 // panelHalf32_12_avx512 works like panel for 1 to 16 columns of C, n >= 1.
-func panelHalf32_12_avx512(c *float32, ldc int, w *float32, down int, next int, across int, z *float32, ldz int, n int, rows int, cols int, add bool, index int)
+func panelHalf32_12_avx512(c *float32, ldc int, w *float32, down int, next int, across int, z *float32, ldz int, n int, rows int, cols int, add bool, by *float32, index int)
 
 // panelMost32_12_avx512 works like panel for 17 to 32 columns of C, n >= 1.
-func panelMost32_12_avx512(c *float32, ldc int, w *float32, down int, next int, across int, z *float32, ldz int, n int, rows int, cols int, add bool, index int)
+func panelMost32_12_avx512(c *float32, ldc int, w *float32, down int, next int, across int, z *float32, ldz int, n int, rows int, cols int, add bool, by *float32, index int)
 
-// panel_4_avx512 sets or adds to 4 rows (with the lower tile to as many as exist) of 16 columns of C the product of n columns of W and rows of Z. For every 8 of the n it prefetches a group of lines, one of each of as many rows, from ahead on, ldahead bytes apart, and moves ahead on by step bytes. After some groups, never for 0, the three change to then, ldthen and thenstep.
-func panel_4_avx512(c *float64, ldc int, w *float64, down int, next int, across int, z *float64, ldz int, n int, rows int, add bool, ahead uintptr, ldahead int, step int, groups int, then uintptr, ldthen int, thenstep int, index int)
+// panel_4_avx512 sets or adds to rows of C, a multiple of 4 (with the lower tile any number), the product of n columns of W and rows of Z, for 16 columns; by, unless nil, has two numbers, and C is the first one times the product plus the second one times C, which is not read for 0. Then it computes further panels of as many columns, nextc columns of C further on, and nextz entries of Z. For every 8 of the n it prefetches a group of lines, one of each of as many rows as a tile has: some groups of the rows of C below a tile, for the last tile from behind on, and then groups of rows from then on, ldthen bytes apart, each thenstep bytes behind the one before.
+func panel_4_avx512(c *float64, ldc int, w *float64, down int, next int, across int, z *float64, ldz int, n int, rows int, add bool, by *float64, panels int, nextc int, nextz int, groups int, behind uintptr, then uintptr, ldthen int, thenstep int, index int)
 
 // panelHalf_4_avx512 works like panel for 1 to 8 columns of C, n >= 1.
-func panelHalf_4_avx512(c *float64, ldc int, w *float64, down int, next int, across int, z *float64, ldz int, n int, rows int, cols int, add bool, index int)
+func panelHalf_4_avx512(c *float64, ldc int, w *float64, down int, next int, across int, z *float64, ldz int, n int, rows int, cols int, add bool, by *float64, index int)
 
 // panelMost_4_avx512 works like panel for 9 to 16 columns of C, n >= 1.
-func panelMost_4_avx512(c *float64, ldc int, w *float64, down int, next int, across int, z *float64, ldz int, n int, rows int, cols int, add bool, index int)
+func panelMost_4_avx512(c *float64, ldc int, w *float64, down int, next int, across int, z *float64, ldz int, n int, rows int, cols int, add bool, by *float64, index int)
 
-// panel32_4_avx512 sets or adds to 4 rows (with the lower tile to as many as exist) of 32 columns of C the product of n columns of W and rows of Z. For every 16 of the n it prefetches a group of lines, one of each of as many rows, from ahead on, ldahead bytes apart, and moves ahead on by step bytes. After some groups, never for 0, the three change to then, ldthen and thenstep.
-func panel32_4_avx512(c *float32, ldc int, w *float32, down int, next int, across int, z *float32, ldz int, n int, rows int, add bool, ahead uintptr, ldahead int, step int, groups int, then uintptr, ldthen int, thenstep int, index int)
+// panel32_4_avx512 sets or adds to rows of C, a multiple of 4 (with the lower tile any number), the product of n columns of W and rows of Z, for 32 columns; by, unless nil, has two numbers, and C is the first one times the product plus the second one times C, which is not read for 0. Then it computes further panels of as many columns, nextc columns of C further on, and nextz entries of Z. For every 16 of the n it prefetches a group of lines, one of each of as many rows as a tile has: some groups of the rows of C below a tile, for the last tile from behind on, and then groups of rows from then on, ldthen bytes apart, each thenstep bytes behind the one before.
+func panel32_4_avx512(c *float32, ldc int, w *float32, down int, next int, across int, z *float32, ldz int, n int, rows int, add bool, by *float32, panels int, nextc int, nextz int, groups int, behind uintptr, then uintptr, ldthen int, thenstep int, index int)
 
 // panelHalf32_4_avx512 works like panel for 1 to 16 columns of C, n >= 1.
-func panelHalf32_4_avx512(c *float32, ldc int, w *float32, down int, next int, across int, z *float32, ldz int, n int, rows int, cols int, add bool, index int)
+func panelHalf32_4_avx512(c *float32, ldc int, w *float32, down int, next int, across int, z *float32, ldz int, n int, rows int, cols int, add bool, by *float32, index int)
 
 // panelMost32_4_avx512 works like panel for 17 to 32 columns of C, n >= 1.
-func panelMost32_4_avx512(c *float32, ldc int, w *float32, down int, next int, across int, z *float32, ldz int, n int, rows int, cols int, add bool, index int)
+func panelMost32_4_avx512(c *float32, ldc int, w *float32, down int, next int, across int, z *float32, ldz int, n int, rows int, cols int, add bool, by *float32, index int)
 
 // pairPanel_avx512 works like pairPanelGeneric for 12 rows, n >= 1 and 1 <= cols <= 4.
 func pairPanel_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, n int, cols int)

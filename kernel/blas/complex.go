@@ -188,8 +188,12 @@ type complexProduct[F tile.Float] struct {
 // compute computes C += alpha op(A) op(B), or overwrites C with the product.
 func (z *complexProduct[F]) compute(set bool) {
 	p := product[F]{
-		a: z.a.factor, b: z.b.factor, m: z.m, n: 2 * z.n, k: 2 * z.k, alpha: 1, c: z.c, ldc: z.ldc,
-		part: z.part, set: set, alone: true, pairs: paired[F](z.alpha, z.b.conjugate),
+		a: z.a.factor, b: z.b.factor, m: z.m, n: 2 * z.n, k: 2 * z.k, c: z.c, ldc: z.ldc,
+		part: z.part, alone: true, pairs: paired[F](z.alpha, z.b.conjugate),
+	}
+	p.update = tile.Update[F]{Alpha: 1, Beta: 1}
+	if set {
+		p.update.Beta = 0
 	}
 	p.pairs.across = z.a.conjugate
 	p.compute()

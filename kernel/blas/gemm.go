@@ -48,7 +48,8 @@ func gemm[F tile.Float](
 	}
 	p := product[F]{
 		a: factor[F]{a, lda, tA != blas.NoTrans}, b: factor[F]{b, ldb, tB != blas.NoTrans},
-		m: m, n: n, k: k, alpha: alpha, c: c, ldc: ldc, part: blas.All, alone: alone,
+		m: m, n: n, k: k, update: tile.Update[F]{Alpha: alpha, Beta: beta}, c: c, ldc: ldc, part: blas.All,
+		alone: alone,
 	}
 	switch how {
 	case byScaling:
@@ -67,7 +68,6 @@ func gemm[F tile.Float](
 	case byDots:
 		p.byDots(beta)
 	default:
-		p.scale(beta)
 		p.compute()
 	}
 	return true
@@ -151,7 +151,6 @@ func (p *product[F]) byPairs() {
 	if whole < p.m {
 		rest := *p
 		rest.a, rest.c, rest.m = p.a.from(whole, 0), p.c[whole*p.ldc:], p.m-whole
-		rest.set = true
 		rest.columns(0, p.n)
 	}
 	memory := borrow[float64](tile.PairLen(p.k))
@@ -193,7 +192,7 @@ func (p *product[F]) byRows(beta F) {
 		columns := min(longRows, p.n-at)
 		for i := range p.m {
 			for l := range p.k {
-				factors[l] = p.alpha * p.a.data[i*down+l*across]
+				factors[l] = p.update.Alpha * p.a.data[i*down+l*across]
 			}
 			tile.AddRows(p.c[i*p.ldc+at:][:columns], p.b.data[at:], p.b.stride, factors[:], p.k, columns)
 		}
@@ -237,7 +236,7 @@ func (p *product[F]) byDots(beta F) {
 	for j := range p.n {
 		tile.RowDots(sums[:], p.a.data, p.a.stride, p.b.data[j*p.b.stride:][:p.k], p.m, p.k)
 		for i, s := range sums[:p.m] {
-			s = F(s * p.alpha)
+			s = F(s * p.update.Alpha)
 			if beta != 0 {
 				s += F(beta * p.c[i*p.ldc+j])
 			}
@@ -251,10 +250,10 @@ func (p *product[F]) byVector(beta F) {
 	down, _ := p.b.steps()
 	_, across := p.a.steps()
 	if p.n == 1 {
-		p.a.mul(p.m, p.k, p.alpha, p.b.data, down, beta, p.c, p.ldc)
+		p.a.mul(p.m, p.k, p.update.Alpha, p.b.data, down, beta, p.c, p.ldc)
 		return
 	}
-	p.b.transpose().mul(p.n, p.k, p.alpha, p.a.data, across, beta, p.c, 1)
+	p.b.transpose().mul(p.n, p.k, p.update.Alpha, p.a.data, across, beta, p.c, 1)
 }
 
 // mul computes y = alpha op(M) x + beta y, for op(M) of m rows and n columns.

@@ -111,16 +111,13 @@ func (p *product[F]) leftRows(columns int) int {
 
 // packsLeft reports whether the left factor, in blocks of a depth, cannot be read where it is.
 func (p *product[F]) packsLeft(depth int) bool {
-	switch {
-	case p.alpha != 1:
-		return true
-	case p.a.transposed:
+	if p.a.transposed {
 		return !staysNear[F](p.leftRows(depth), p.a.stride, nearLeft)
 	}
-	return p.a.stride*int(unsafe.Sizeof(p.alpha))%wayBytes == 0
+	return p.a.stride*int(unsafe.Sizeof(F(0)))%wayBytes == 0
 }
 
-// packLeft returns a block of alpha times the left factor.
+// packLeft returns a block of the left factor.
 func (p *product[F]) packLeft(w *buffers[F], b *block, depth int) (left []F, at tile.Layout) {
 	from := p.leftFrom(b.row, b.at)
 	if !p.packsLeft(depth) {
@@ -136,9 +133,6 @@ func (p *product[F]) packLeft(w *buffers[F], b *block, depth int) (left []F, at 
 		for i := range b.rows {
 			copy(left[i*stride:][:b.depth], from.data[i*from.stride:])
 		}
-	}
-	for i := 0; i < b.rows && p.alpha != 1; i++ {
-		tile.Scale(left[i*stride:][:b.depth], p.alpha)
 	}
 	return left, tile.ByRows(stride)
 }
@@ -158,7 +152,7 @@ type plan struct {
 
 // plan sets the plan, which is empty, of a block whose right factor is packed or not.
 func (p *product[F]) plan(l *plan, w *buffers[F], b *block, direct bool) {
-	width, size, next := tile.PanelWidth[F](), int(unsafe.Sizeof(p.alpha)), b.row+b.rows
+	width, size, next := tile.PanelWidth[F](), int(unsafe.Sizeof(F(0))), b.row+b.rows
 	depth := b.depth * size
 	l.last = b.columns
 	if next < p.m {

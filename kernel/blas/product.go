@@ -38,15 +38,14 @@ func (f factor[F]) steps() (down, across int) {
 	return f.stride, 1
 }
 
-// A product is C += alpha op(A) op(B) for matrices stored by rows: m x n, of depth k.
+// A product is C = alpha op(A) op(B) + beta C for matrices stored by rows: m x n, of depth k.
 type product[F tile.Float] struct {
 	a, b    factor[F]
 	m, n, k int
-	alpha   F
+	update  tile.Update[F] // alpha and beta
 	c       []F
 	ldc     int
 	part    blas.Uplo // the triangle of C that is computed, blas.All for all of it; what is not in it stays
-	set     bool      // C = alpha op(A) op(B)
 	alone   bool      // the product is the whole computation
 	pairs   pairing[F]
 }
@@ -148,7 +147,7 @@ func (p *product[F]) columns(lo, hi int) {
 }
 
 // depth returns the depth of the blocks.
-func (p *product[F]) depth() int { return even(p.k, tune().blockDepth, wholeLine) }
+func (p *product[F]) depth() int { return even(p.k, blockDepth, wholeLine) }
 
 // even returns the size of equal parts of n: at most most, and a multiple of unit if there are several.
 func even(n, most, unit int) int {
@@ -165,6 +164,18 @@ func (p *product[F]) panels(w *buffers[F], b *block, left []F, at tile.Layout, d
 	var l plan
 	if b.row+b.rows < p.m || !direct {
 		p.plan(&l, w, b, direct)
+	}
+	if p.part == blas.All && !l.on {
+		var right []F
+		ldr, apart := p.b.stride, width
+		if direct {
+			right = p.b.from(b.at, b.column).data
+		} else {
+			right, ldr, apart = w.right, width, width*b.depth
+		}
+		c := p.c[b.row*p.ldc+b.column:]
+		tile.Panels(c, p.ldc, left, at, right, ldr, apart, b.rows, b.depth, b.columns, p.updateAt(b.at))
+		return
 	}
 	for j := 0; j < b.columns; j += width {
 		var right []F
@@ -192,8 +203,8 @@ func (p *product[F]) panels(w *buffers[F], b *block, left []F, at tile.Layout, d
 			if l.on {
 				ahead = l.at(j, width)
 			}
-			c, rows, add := p.c[lo*p.ldc+column:], left[(lo-b.row)*at.Down:], !p.set || b.at > 0
-			tile.Panel(c, p.ldc, rows, at, right, ldr, hi-lo, b.depth, n, add, ahead)
+			c, rows := p.c[lo*p.ldc+column:], left[(lo-b.row)*at.Down:]
+			tile.Panel(c, p.ldc, rows, at, right, ldr, hi-lo, b.depth, n, p.updateAt(b.at), ahead)
 		}
 		if crossHi > crossLo {
 			cross := block{crossLo, crossHi - crossLo, column, n, b.at, b.depth}
@@ -202,17 +213,25 @@ func (p *product[F]) panels(w *buffers[F], b *block, left []F, at tile.Layout, d
 	}
 }
 
+// updateAt returns what the products from a depth on do with C.
+func (p *product[F]) updateAt(at int) tile.Update[F] {
+	if at > 0 {
+		return tile.Update[F]{Alpha: p.update.Alpha, Beta: 1}
+	}
+	return p.update
+}
+
 // partly adds the part of a panel that belongs to a triangle of C, by way of a copy of it, whose other
 // entries are not used.
 func (p *product[F]) partly(w *buffers[F], left []F, at tile.Layout, right []F, ldr int, b block) {
-	width, add := tile.PanelWidth[F](), !p.set || b.at > 0
-	if add {
+	width, update := tile.PanelWidth[F](), p.updateAt(b.at)
+	if update.Beta != 0 {
 		for i := range b.rows {
 			sums, c := p.crossing(w, &b, width, i)
 			copy(sums, c)
 		}
 	}
-	tile.Panel(w.sums, width, left, at, right, ldr, b.rows, b.depth, b.columns, add, tile.Ahead{})
+	tile.Panel(w.sums, width, left, at, right, ldr, b.rows, b.depth, b.columns, update, tile.Ahead{})
 	for i := range b.rows {
 		sums, c := p.crossing(w, &b, width, i)
 		copy(c, sums)
@@ -226,14 +245,6 @@ func (p *product[F]) crossing(w *buffers[F], b *block, width, i int) (sums, c []
 		from, to = 0, min(p.diagonal(b.row+i+1)-b.column, to)
 	}
 	return w.sums[i*width+from : i*width+to], p.c[(b.row+i)*p.ldc+b.column+from:][:to-from]
-}
-
-// scale multiplies C, or the triangle of it that is computed, by beta, or has the product overwrite it for 0.
-func (p *product[F]) scale(beta F) {
-	p.set = beta == 0
-	if !p.set {
-		p.scaleC(beta)
-	}
 }
 
 // scaleC multiplies C, or the triangle of it that is computed, by beta; 0 overwrites it.

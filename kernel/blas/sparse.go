@@ -145,7 +145,7 @@ func (p *product[F]) rowsOfNonzeros(lo, hi int) {
 			for i := range rows {
 				row := p.c[(first+i)*p.ldc+column:][:n]
 				for _, e := range entries[ends[i]:ends[i+1]] {
-					by := [1]F{p.alpha * F(e.value)}
+					by := [1]F{p.update.Alpha * F(e.value)}
 					tile.AddOuter(row, n, by[:], p.b.data[e.index*p.b.stride+column:], 1, n)
 				}
 			}
@@ -160,7 +160,7 @@ func (p *product[F]) columnsOfNonzeros(lo, hi int, memory *[]entry) {
 		from := p.b.data[l*p.b.stride:][:p.n]
 		*memory = appendNonzeros((*memory)[:0], p.a.data[l*p.a.stride+lo:l*p.a.stride+hi])
 		for _, e := range *memory {
-			by := [1]F{p.alpha * F(e.value)}
+			by := [1]F{p.update.Alpha * F(e.value)}
 			tile.AddOuter(p.c[(lo+e.index)*p.ldc:], p.n, by[:], from, 1, p.n)
 		}
 	}
@@ -188,7 +188,7 @@ func (p *product[F]) addSquares() {
 		}
 		*memory = entries
 		for i, e := range entries {
-			by, others := p.alpha*F(e.value), entries[i:]
+			by, others := p.update.Alpha*F(e.value), entries[i:]
 			if p.part == blas.Lower {
 				others = entries[:i+1]
 			}

@@ -36,7 +36,8 @@ func symm[F tile.Float](
 	if s == blas.Right {
 		order = n
 	}
-	p := product[F]{m: m, n: n, k: order, alpha: alpha, c: c, ldc: ldc, part: blas.All, alone: true}
+	p := product[F]{m: m, n: n, k: order, c: c, ldc: ldc, part: blas.All, alone: true}
+	p.update = tile.Update[F]{Alpha: alpha, Beta: beta}
 	switch symmWay(s, ul, m, n, order, alpha, a, lda, b, ldb, c, ldc) {
 	case byGonum:
 		return false
@@ -60,7 +61,6 @@ func symm[F tile.Float](
 	if s == blas.Right {
 		p.a, p.b = p.b, p.a
 	}
-	p.scale(beta)
 	p.compute()
 	return true
 }

@@ -75,7 +75,7 @@ func syrk[F tile.Float](
 			return true
 		}
 	}
-	p := rankProduct(ul, tA, n, k, alpha, a, lda, a, lda, c, ldc)
+	p := rankProduct(ul, tA, n, k, alpha, a, lda, a, lda, beta, c, ldc)
 	switch how {
 	case byScaling:
 		p.scaleC(beta)
@@ -83,7 +83,6 @@ func syrk[F tile.Float](
 		p.scaleC(beta)
 		p.addSquares()
 	default:
-		p.scale(beta)
 		p.compute()
 	}
 	return true
@@ -140,7 +139,7 @@ func syr2k[F tile.Float](
 		rankLoops(true, ul == blas.Upper, tA != blas.NoTrans, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 		return true
 	}
-	p := rankProduct(ul, tA, n, k, alpha, a, lda, b, ldb, c, ldc)
+	p := rankProduct(ul, tA, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 	switch {
 	case how == byScaling:
 		p.scaleC(beta)
@@ -148,9 +147,8 @@ func syr2k[F tile.Float](
 		smallTriangleOf(ul, tA, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 		smallTriangleOf(ul, tA, n, k, alpha, b, ldb, a, lda, 1, c, ldc)
 	default:
-		p.scale(beta)
 		p.compute()
-		p = rankProduct(ul, tA, n, k, alpha, b, ldb, a, lda, c, ldc)
+		p = rankProduct(ul, tA, n, k, alpha, b, ldb, a, lda, 1, c, ldc)
 		p.compute()
 	}
 	return true
@@ -172,13 +170,13 @@ func clearForGonum[F tile.Float](ul blas.Uplo, n int, beta F, c []F, ldc int) {
 	}
 }
 
-// rankProduct returns a triangle of the product C += alpha op(A) op(B)'.
+// rankProduct returns a triangle of the product C = alpha op(A) op(B)' + beta C.
 func rankProduct[F tile.Float](
-	ul blas.Uplo, tA blas.Transpose, n, k int, alpha F, a []F, lda int, b []F, ldb int, c []F, ldc int,
+	ul blas.Uplo, tA blas.Transpose, n, k int, alpha F, a []F, lda int, b []F, ldb int, beta F, c []F, ldc int,
 ) product[F] {
 	return product[F]{
 		a: factor[F]{a, lda, tA != blas.NoTrans}, b: factor[F]{b, ldb, tA == blas.NoTrans},
-		m: n, n: n, k: k, alpha: alpha, c: c, ldc: ldc, part: ul,
+		m: n, n: n, k: k, update: tile.Update[F]{Alpha: alpha, Beta: beta}, c: c, ldc: ldc, part: ul,
 	}
 }
 

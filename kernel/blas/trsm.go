@@ -214,7 +214,7 @@ func (s *system[F]) compute(first, order, sides int, b []F, ldb int) {
 	if s.lower == s.right { // the unknowns at the end are known first
 		known, other = other, known
 	}
-	p := product[F]{alpha: -1, part: blas.All, c: other.b, ldc: ldb, k: known.order}
+	p := product[F]{update: tile.Update[F]{Alpha: -1, Beta: 1}, part: blas.All, c: other.b, ldc: ldb, k: known.order}
 	if s.right {
 		p.m, p.n = sides, other.order
 		p.a, p.b = factor[F]{known.b, ldb, false}, s.a.from(known.first, other.first)
@@ -223,7 +223,7 @@ func (s *system[F]) compute(first, order, sides int, b []F, ldb int) {
 		p.a, p.b = s.a.from(other.first, known.first), factor[F]{known.b, ldb, false}
 	}
 	if s.multiply { // the steps of a solution backwards
-		p.alpha, known, other = 1, other, known
+		p.update.Alpha, known, other = 1, other, known
 	}
 	s.compute(known.first, known.order, sides, known.b, ldb)
 	p.compute()

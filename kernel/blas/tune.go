@@ -17,6 +17,10 @@ const (
 	// cachedFactor is the largest order of a matrix that is eliminated so as a whole.
 	narrowFactor = tile.PackWidth
 	cachedFactor = 64
+	// blockDepth is the largest depth of the blocks of a product in float64: a panel of the right factor is
+	// as deep, and stays in the first-level cache with a few rows of the left one. With another alpha than 1
+	// the sums of each block are scaled before they are added to C. Mul, A'B 400 to 2000.
+	blockDepth = 256
 	// panelColumns is the number of reflections that are applied to other columns together.
 	panelColumns = tile.ReflectWidth
 	// rowsTogether is the number of rows whose products with a vector are computed before they are added
@@ -171,12 +175,10 @@ var (
 
 // A tuning has the sizes that decide on speed only, for a tier and the caches of a processor.
 type tuning struct {
-	// blockDepth, blockHeight and blockWidth are the largest sizes of the blocks of a product in float64.
-	// A panel of the right factor is as deep as a block, and stays in the first-level cache with a few
-	// rows of the left one. A block of the left factor stays in the second-level cache, and one of the
-	// right factor in the third. None decides on the order of a sum: a tile adds to C entry by entry.
-	// Mul, A'B 400 to 2000.
-	blockDepth, blockHeight, blockWidth int
+	// blockHeight and blockWidth are the largest sizes of the blocks of a product in float64. A block of the
+	// left factor stays in the second-level cache, and one of the right factor in the third. Mul, A'B 400 to
+	// 2000.
+	blockHeight, blockWidth int
 	// parallelMultiplications is the least number of multiplications in float64 that several threads
 	// share. parallelSoon is the number for a product by itself while a helper is likely to be awake; in
 	// float32 they are twice as large. One thread takes 70 to 150 us, or 15 to 30 us, for them.
@@ -202,7 +204,7 @@ func tune() *tuning { return &tunings[tile.Active()] }
 // tuningOf returns the tuning of a tier for a second-level cache of a size, 0 or less if it is unknown.
 func tuningOf(t tile.Tier, secondLevel int) tuning {
 	u := tuning{
-		blockDepth: 256, blockHeight: 192, blockWidth: 2048,
+		blockHeight: 192, blockWidth: 2048,
 		parallelMultiplications: 1 << 22, parallelSoon: 1_000_000,
 		vectorBytes: 32, secondLevel: secondLevel,
 	}

@@ -18,7 +18,7 @@ func pairPanel(t isa) {
 	text("pairPanel", t, "func(c *float64, ldc int, w *float64, ldw int, z *float64, n, cols int)",
 		fmt.Sprintf("works like pairPanelGeneric for %d rows, n >= 1 and 1 <= cols <= %d.", height, pairColumns))
 	z, left := param("z"), param("n")
-	rowsOfW, bases := panelRowsAt(param("w"), bytesParam("ldw", 8), height)
+	rowsOfW, bases := panelRowsAt(param("w"), newRows(nil, bytesParam("ldw", 8), min(height, 8)), height)
 	acc := make([][]vector, height)
 	for i := range acc {
 		acc[i] = t.zeros(vectors)

@@ -32,70 +32,109 @@ func panels(t isa) {
 	}
 }
 
-// panel emits C = W Z, or C += W Z, for a tile of height rows and two vectors of columns, all row-major: two
+// panel emits C = W Z, or C += W Z, by tiles of height rows and two vectors of columns, all row-major: two
 // vectors of a row of Z are multiplied by one entry of each row of W.
 func panel(t isa, x *number, height int) {
 	line := 64 / x.size // entries of W
 	text(fmt.Sprintf("panel%s_%d", x.suffix, height), t,
-		"func(c *F, ldc int, w *F, down, next, across int, z *F, ldz, n, rows int, add bool, "+
-			"ahead uintptr, ldahead, step, groups int, then uintptr, ldthen, thenstep int)",
-		fmt.Sprintf("sets or adds to %d rows (with the lower tile to as many as exist) of %d columns of C "+
-			"the product of n columns of W and rows of Z. "+
-			"For every %d of the n it prefetches a group of lines, one of each of as many rows, from ahead on, "+
-			"ldahead bytes apart, and moves ahead on by step bytes. After some groups, never for 0, the three change "+
-			"to then, ldthen and thenstep.", height, 2*x.lanes(t), line))
+		"func(c *F, ldc int, w *F, down, next, across int, z *F, ldz, n, rows int, add bool, by *F, "+
+			"panels, nextc, nextz, groups int, behind, then uintptr, ldthen, thenstep int)",
+		fmt.Sprintf("sets or adds to rows of C, a multiple of %d (with the lower tile any number), the product of "+
+			"n columns of W and rows of Z, for %d columns; %s "+
+			"Then it computes further panels of as many columns, nextc columns of C further on, and nextz "+
+			"entries of Z. "+
+			"For every %d of the n it prefetches a group of lines, one of each of as many rows as a tile "+
+			"has: some groups "+
+			"of the rows of C below a tile, for the last tile from behind on, and then groups of rows from then on, "+
+			"ldthen bytes apart, each thenstep bytes behind the one before.", height, 2*x.lanes(t), scaledSums, line))
 	p := newPanelTile(t, x, height, 2)
-	pf, ldahead, left, offset := param("ahead"), param("ldahead"), param("n"), GP64()
-	IMUL3Q(I32(-height), ldahead, offset)
-	ADDQ(mem("step"), offset)
-	back := local(offset) // from the line of the last row to the next one of the first
-	together := line / 4  // steps, which share whole prefetches
-	if height%4 != 0 {
-		together = line / 2
-	}
-	CMPQ(mem("across"), I8(1))
-	JNE(LabelRef("lineDone"))
-	SHRQ(U8(log2(line)), left)
-	repeat("line", left, func() {
-		loop("steps", fresh(I32(line/together)), func() {
-			fetched := 0
-			for k := range together {
-				for ; fetched*line < (k+1)*height; fetched++ {
-					PREFETCHT1(Mem{Base: pf})
-					ADDQ(ldahead, pf)
+	groups := AllocLocal(8)
+	Label("panel")
+	p.eachTile(func() {
+		pf, apart, left, back := GP64(), GP64(), param("n"), AllocLocal(8) // back from the last line of a group
+		ahead := func(step Op) {
+			offset := GP64()
+			IMUL3Q(I32(-height), apart, offset)
+			ADDQ(step, offset)
+			MOVQ(offset, back)
+		}
+		then := func() {
+			MOVQ(mem("then"), pf)
+			MOVQ(mem("ldthen"), apart)
+			ahead(mem("thenstep"))
+		}
+		counter := param("groups")
+		MOVQ(counter, groups)
+		TESTQ(counter, counter)
+		JZ(LabelRef("elsewhere"))
+		MOVQ(mem("ldc"), apart)
+		SHLQ(U8(log2(x.size)), apart)
+		IMUL3Q(I32(height), apart, pf)
+		ADDQ(p.row, pf)
+		CMPQ(p.left, I8(height))
+		JG(LabelRef("below"))
+		MOVQ(mem("behind"), pf)
+		Label("below")
+		ahead(I32(64))
+		JMP(LabelRef("sum"))
+		Label("elsewhere")
+		then()
+		Label("sum")
+		together := line / 4 // steps, which share whole prefetches
+		if height%4 != 0 {
+			together = line / 2
+		}
+		CMPQ(mem("across"), I8(1))
+		JNE(LabelRef("lineDone"))
+		SHRQ(U8(log2(line)), left)
+		repeat("line", left, func() {
+			loop("steps", fresh(I32(line/together)), func() {
+				fetched := 0
+				for k := range together {
+					for ; fetched*line < (k+1)*height; fetched++ {
+						PREFETCHT1(Mem{Base: pf})
+						ADDQ(apart, pf)
+					}
+					p.step(k)
 				}
-				p.step(k)
-			}
-			advance(together*x.size, p.bases...)
+				advance(together*x.size, p.bases...)
+			})
+			ADDQ(back, pf)
+			DECQ(groups)
+			JNE(LabelRef("go"))
+			then()
+			Label("go")
 		})
-		ADDQ(back, pf)
-		DECQ(mem("groups"))
-		JNE(LabelRef("go"))
-		MOVQ(mem("then"), pf)
-		MOVQ(mem("ldthen"), ldahead)
-		IMUL3Q(I32(-height), ldahead, offset)
-		ADDQ(mem("thenstep"), offset)
-		MOVQ(offset, back)
-		Label("go")
-	})
-	left = param("n")
-	CMPQ(mem("across"), I8(1))
-	JNE(LabelRef("rest"))
-	ANDQ(I32(line-1), left)
-	JZ(LabelRef("summed"))
-	Label("rest")
-	p.pairs(left)
-	Label("summed")
-	p.store("stored")
+		left = param("n")
+		CMPQ(mem("across"), I8(1))
+		JNE(LabelRef("rest"))
+		ANDQ(I32(line-1), left)
+		JZ(LabelRef("summed"))
+		Label("rest")
+		p.pairs(left)
+		Label("summed")
+	}, func() { p.store("stored") })
+	DECQ(mem("panels"))
+	JZ(LabelRef("allDone"))
+	for _, next := range [][2]string{{"c", "nextc"}, {"z", "nextz"}} {
+		by := bytesParam(next[1], x.size)
+		ADDQ(by, mem(next[0]))
+	}
+	JMP(LabelRef("panel"))
+	Label("allDone")
 	finish()
 }
+
+// scaledSums is the part of a doc comment about the factors of sums.
+const scaledSums = "by, unless nil, has two numbers, and C is the first one times the product plus the second one " +
+	"times C, which is not read for 0."
 
 // panelPart is a panel of one or two vectors of columns. The last vector may be a part, loaded and stored by
 // a mask.
 func panelPart(t isa, x *number, height, vectors int) {
 	name := []string{"panelHalf", "panelMost"}[vectors-1]
 	text(fmt.Sprintf("%s%s_%d", name, x.suffix, height), t,
-		"func(c *F, ldc int, w *F, down, next, across int, z *F, ldz, n, rows, cols int, add bool)",
+		"func(c *F, ldc int, w *F, down, next, across int, z *F, ldz, n, rows, cols int, add bool, by *F)",
 		fmt.Sprintf("works like panel for %d to %d columns of C, n >= 1.",
 			(vectors-1)*x.lanes(t)+1, vectors*x.lanes(t)))
 	cols := param("cols")
@@ -103,85 +142,133 @@ func panelPart(t isa, x *number, height, vectors int) {
 		SUBQ(I8(x.lanes(t)), cols)
 	}
 	p := newPanelTile(t, x, height, vectors, x.firstLanes(t, cols))
-	p.pairs(param("n"))
-	if !t.evex && vectors == 1 { // whose masked stores take long on some processors
-		CMPQ(mem("cols"), I8(x.lanes(t)))
-		JNE(LabelRef("part"))
-		whole := *p
-		whole.io = []access{x.whole(t)}
-		whole.store("wholeStored")
-		finish()
-		Label("part")
-	}
-	p.store("stored")
+	p.eachTile(func() { p.pairs(param("n")) }, func() {
+		if !t.evex && vectors == 1 { // whose masked stores take long on some processors
+			CMPQ(mem("cols"), I8(x.lanes(t)))
+			JNE(LabelRef("part"))
+			whole := *p
+			whole.io = []access{x.whole(t)}
+			whole.store("wholeStored")
+			JMP(LabelRef("stored"))
+			Label("part")
+		}
+		p.store("stored")
+	})
 	finish()
 }
 
 // A panelTile is a tile of C = W Z in registers.
 type panelTile struct {
-	t     isa
-	x     *number
-	z     reg.GPVirtual // the present row of Z
-	ldz   reg.GPVirtual
-	w     []Mem           // the present entries of W, by rows
-	bases []reg.GPVirtual // of w
-	acc   [][]vector      // by rows
-	io    []access        // of the vectors of a row
+	t      isa
+	x      *number
+	z      reg.GPVirtual // the present row of Z
+	ldz    reg.GPVirtual
+	down   reg.GPVirtual
+	w      []Mem           // the present entries of W, by rows
+	bases  []reg.GPVirtual // of w
+	acc    [][]vector      // by rows
+	masked bool
+	io     []access // of the vectors of a row
+	eight  rows     // the addresses of up to eight rows of W
+	// Of the present tile: the address of C and of W, and the number of rows from there on.
+	row, from, left Mem
 }
 
-// newPanelTile loads the sums, or clears them, and loads the addresses of W and Z. A mask limits the columns
-// of the last vector.
+// newPanelTile loads the distances of rows. A mask limits the columns of the last vector.
 func newPanelTile(t isa, x *number, height, vectors int, masked ...access) *panelTile {
-	p := &panelTile{t: t, x: x, acc: make([][]vector, height)}
+	p := &panelTile{t: t, x: x, acc: make([][]vector, height), masked: len(masked) > 0}
 	for range vectors - len(masked) {
 		p.io = append(p.io, x.whole(t))
 	}
 	p.io = append(p.io, masked...)
 	for i := range p.acc {
-		p.acc[i] = t.zeros(vectors)
+		for _, v := range t.vecs(vectors) {
+			p.acc[i] = append(p.acc[i], v)
+		}
+	}
+	p.ldz, p.down = bytesParam("ldz", x.size), bytesParam("down", x.size)
+	if height > lowPanel {
+		p.eight = newRows(nil, p.down, min(height, 8))
+	}
+	p.row, p.from, p.left = AllocLocal(8), AllocLocal(8), AllocLocal(8)
+	return p
+}
+
+// eachTile emits the loop over the tiles of all rows, one below the other. sum adds the products to the sums,
+// which are loaded or cleared, and store stores them.
+func (p *panelTile) eachTile(sum, store func()) {
+	height := len(p.acc)
+	MOVQ(param("c"), p.row)
+	MOVQ(param("w"), p.from)
+	MOVQ(param("rows"), p.left)
+	Label("tile")
+	for _, acc := range p.acc {
+		p.t.zero(acc...)
 	}
 	CMPB(mem("add"), I8(0))
 	JEQ(LabelRef("start"))
 	p.eachVector("start", func(io access, at Mem, v vector) {
-		if len(masked) == 0 {
-			x.move(at, v)
-		} else {
+		if p.masked {
 			VMOVAPD(io.load(at), v)
+		} else {
+			p.x.move(at, v)
 		}
 	})
 	Label("start")
 	p.factors()
-	return p
+	sum()
+	p.scale()
+	store()
+	left := GP64()
+	MOVQ(p.left, left)
+	SUBQ(I8(height), left)
+	JLE(LabelRef("tilesDone"))
+	MOVQ(left, p.left)
+	p.moveOn(p.row, "ldc", p.x.size)
+	p.moveOn(p.from, "down", p.x.size)
+	if len(p.io) == 2 && !p.masked {
+		p.moveOn(mem("then"), "ldthen", 1)
+	}
+	JMP(LabelRef("tile"))
+	Label("tilesDone")
 }
 
-// factors loads the addresses of W and Z.
+// moveOn moves an address on by the rows of a tile, whose distance is a parameter in units of some bytes.
+func (p *panelTile) moveOn(address Mem, distance string, unit int) {
+	by := param(distance)
+	IMUL3Q(I32(len(p.acc)*unit), by, by)
+	ADDQ(by, address)
+}
+
+// factors loads the addresses of W and Z of a tile.
 func (p *panelTile) factors() {
 	height := len(p.acc)
-	p.z, p.ldz = param("z"), bytesParam("ldz", p.x.size)
-	w, down := param("w"), bytesParam("down", p.x.size)
+	p.z = param("z")
+	w := GP64()
+	MOVQ(p.from, w)
 	p.bases = []reg.GPVirtual{w}
 	if height == lowPanel { // rows that are not there are the last one that is
 		p.w = []Mem{{Base: w}}
 		last := fresh(U32(0))
 		for i := 1; i < height; i++ {
-			row := sum(last, down, 1, 0)
-			CMPQ(mem("rows"), I8(i+1))
+			row := sum(last, p.down, 1, 0)
+			CMPQ(p.left, I8(i+1))
 			CMOVQLT(last, row)
 			p.w = append(p.w, Mem{Base: w, Index: row, Scale: 1})
 			last = row
 		}
 		return
 	}
-	p.w, p.bases = panelRowsAt(w, down, height)
+	p.w, p.bases = panelRowsAt(w, p.eight, height)
 }
 
 // panelRowsAt returns the addresses of rows of W, and the pointers in them.
-func panelRowsAt(w, ldw reg.GPVirtual, height int) (at []Mem, bases []reg.GPVirtual) {
+func panelRowsAt(w reg.GPVirtual, eight rows, height int) (at []Mem, bases []reg.GPVirtual) {
 	bases = []reg.GPVirtual{w}
-	eight := newRows(w, ldw, min(height, 8))
+	eight.base = w
 	for i := range height {
 		if i == 8 {
-			eight.base = sum(w, ldw, 8, 0)
+			eight.base = sum(w, eight.step, 8, 0)
 			bases = append(bases, eight.base)
 		}
 		at = append(at, eight.at(i%8, 0))
@@ -191,7 +278,8 @@ func panelRowsAt(w, ldw reg.GPVirtual, height int) (at []Mem, bases []reg.GPVirt
 
 // eachVector calls f for the vectors of C, and goes to the label behind those that are there.
 func (p *panelTile) eachVector(end string, f func(io access, at Mem, v vector)) {
-	row, ldc := param("c"), bytesParam("ldc", p.x.size)
+	row, ldc := GP64(), bytesParam("ldc", p.x.size)
+	MOVQ(p.row, row)
 	for i := range p.acc {
 		for j, v := range p.acc[i] {
 			f(p.io[j], Mem{Base: row, Disp: j * p.t.bytes()}, v)
@@ -200,11 +288,39 @@ func (p *panelTile) eachVector(end string, f func(io access, at Mem, v vector)) 
 			break
 		}
 		if len(p.acc) == lowPanel {
-			CMPQ(mem("rows"), I8(i+1))
+			CMPQ(p.left, I8(i+1))
 			JEQ(LabelRef(end))
 		}
 		ADDQ(ldc, row)
 	}
+}
+
+// scale multiplies the sums, and adds the multiple of C.
+func (p *panelTile) scale() {
+	by, second, factor := param("by"), GP64(), p.t.vec()
+	TESTQ(by, by)
+	JZ(LabelRef("scaled"))
+	p.x.broadcast(Mem{Base: by}, factor)
+	for _, acc := range p.acc {
+		for _, v := range acc {
+			p.x.multiply(factor, v, v)
+		}
+	}
+	if p.x.size == 8 {
+		MOVQ(Mem{Base: by, Disp: 8}, second)
+		ADDQ(second, second) // without the sign
+	} else {
+		MOVL(Mem{Base: by, Disp: 4}, second.As32())
+		ADDL(second.As32(), second.As32())
+	}
+	JZ(LabelRef("scaled"))
+	p.x.broadcast(Mem{Base: by, Disp: p.x.size}, factor)
+	p.eachVector("scaled", func(io access, at Mem, v vector) {
+		old := io.load(at)
+		p.x.multiply(factor, old, old)
+		p.x.add(old, v, v)
+	})
+	Label("scaled")
 }
 
 // store stores the sums, before a label.
