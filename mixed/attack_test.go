@@ -576,7 +576,7 @@ func TestRareTargets(t *testing.T) {
 }
 
 // othersTargets returns the sums of products of the columns with curves and of the targets, as they are, of other
-// owners: from the end of the climb of pooled ridge. own are the rows of the listener, and products those of the
+// owners: from the optimum of pooled ridge. own are the rows of the listener, and products those of the
 // others, packed.
 func othersTargets(f *fitter, products []float64, own *Data) []float64 {
 	m := f.baselines[slices.IndexFunc(f.baselines, func(m method) bool { return m.name == PooledCurves })]
