@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"math"
+	"slices"
 
 	"github.com/difalt/difalt/internal/dense"
 	"gonum.org/v1/gonum/blas/blas64"
@@ -117,12 +118,18 @@ func evaluateEvidence(ctx context.Context, list []*evaluation, decided []float64
 	totals := make([]*total, len(list))
 	for i, e := range list {
 		e.m = &meanPosterior{prior: e.s.prior(e.q)}
-		totals[i] = e.s.ownMeanSums(ctx, e.tasks, e.m.prior)
+		if totals[i] = new(total); !e.pools() {
+			totals[i] = e.s.ownMeanSums(ctx, e.tasks, e.m.prior)
+		}
 	}
 	return list[0].s.rows.tryThen(ctx, "X'V^-1 X, X'V^-1 y, deviance", decided, func() {
 		for i, e := range list {
 			if e.err = totals[i].err; e.err == nil {
-				e.err = e.m.set(totals[i].v, e.tasks.rows, e.s.meanDeviations(e.q))
+				sum := totals[i].v
+				if e.pools() {
+					sum = e.s.pooledSums(e.q.noise)
+				}
+				e.err = e.m.set(sum, e.tasks.rows, e.s.meanDeviations(e.q))
 			}
 		}
 		if compute != nil {
@@ -131,7 +138,43 @@ func evaluateEvidence(ctx context.Context, list []*evaluation, decided []float64
 	}, totals...)
 }
 
-// ownMoments returns the sums over the tasks of this owner of X'V^-1 X, X'V^-1 y and the deviance.
+// pools reports whether the sums of an evaluation follow from the products of all rows: where tasks have
+// neither deviations nor a noise of their own, V is the noise times I.
+func (e *evaluation) pools() bool {
+	return e.tasks == e.s.tasks && e.s.ratio == nil && !e.m.prior.deviates()
+}
+
+// pooledSums returns the sums of ownMeanSums over all owners where the evaluation pools.
+func (s *stats) pooledSums(noise float64) []float64 {
+	p := s.p
+	sum := make([]float64, p*p+p+1)
+	xy := s.productsOfTarget()
+	floats.ScaleTo(sum[:p*p], 1/noise, s.total)
+	floats.ScaleTo(sum[p*p:], 1/noise, xy)
+	sum[p*p+p] += float64(s.tasks.rows * math.Log(noise))
+	return sum
+}
+
+// pooledScores returns the sums of scores over all owners where the evaluation pools: deviations stay 0
+// whatever the scores are.
+func (s *stats) pooledScores(mean []float64) *scoreSums {
+	p := s.p
+	g, moved, xy := slices.Clone(s.total), make([]float64, p), s.productsOfTarget()
+	dense.Mirror(p, g)
+	blas64.Symv(1, dense.Symmetric(p, g), dense.Vector(mean), 0, dense.Vector(moved))
+	residual := xy[p] - float64(2*floats.Dot(mean, xy[:p])) + floats.Dot(mean, moved)
+	return &scoreSums{scores: make([]float64, p), spread: make([]float64, p), residual: max(residual, 0)}
+}
+
+// productsOfTarget returns X'y and y'y of the target, over all owners.
+func (s *stats) productsOfTarget() []float64 {
+	if s.log && s.rows.compares {
+		return s.xy[s.p+1:]
+	}
+	return s.xy[:s.p+1]
+}
+
+// ownMeanSums returns the sums over the tasks of this owner of X'V^-1 X, X'V^-1 y and the deviance.
 func (s *stats) ownMeanSums(ctx context.Context, tasks *taskSet, prior *Prior) *total {
 	p := s.p
 	t := s.solveOwn(ctx, prior, tasks, p*p+p+1, func(w *worker, _ int, part []float64) {
@@ -221,11 +264,17 @@ func evaluateScores(ctx context.Context, list []*evaluation, decided []float64, 
 	}
 	totals := make([]*total, len(list))
 	for i, e := range list {
-		totals[i] = e.s.ownScoreSums(ctx, e.tasks, e.m, 2*e.s.p+2*e.s.p*e.q.rank+1)
+		if totals[i] = new(total); !e.pools() {
+			totals[i] = e.s.ownScoreSums(ctx, e.tasks, e.m, 2*e.s.p+2*e.s.p*e.q.rank+1)
+		}
 	}
 	return list[0].s.rows.tryThen(ctx, "scores, spread, residuals", decided, func() {
 		for i, e := range list {
 			if e.err = totals[i].err; e.err != nil {
+				continue
+			}
+			if e.pools() {
+				e.z = e.s.pooledScores(e.m.mean)
 				continue
 			}
 			sum, p, r := totals[i].v, e.s.p, e.q.rank

@@ -31,6 +31,7 @@ type stats struct {
 	tasks   *taskSet    // tasks with rows
 	some    *taskSet    // tasks that optimisers use
 	total   []float64   // sum of X'X over tasks, p x p; only the upper triangle
+	xy      []float64   // sums of X'y and y'y over tasks, of every target that products are kept of
 	gram    []float64   // Cholesky factor of the linear block of total with a small ridge
 	workers int
 	idle    *sync.Pool // of *worker
@@ -81,37 +82,50 @@ func newBoundedStats(ctx context.Context, r *rows, d *Design, workers int, bound
 			s.active[j] = j != d.distance()
 		}
 	}
-	p := s.p
-	hold := s.fitsInMemory(s.tasks)
-	sum, err := s.reduceOwn(ctx, s.tasks.own, p*p+p, func(w *worker, k int, part []float64) error {
-		return s.readTask(ctx, w, k, hold, part[:p*p], part[p*p:])
+	return s, s.addUp(ctx)
+}
+
+// addUp reads the rows of all tasks, and sets what follows from the total of their products and of votes.
+func (s *stats) addUp(ctx context.Context) error {
+	p, r, hold := s.p, s.rows, s.fitsInMemory(s.tasks)
+	size := p*p + p
+	sum, err := s.reduceOwn(ctx, s.tasks.own, size+s.productsOfTargets(), func(w *worker, k int, part []float64) error {
+		return s.readTask(ctx, w, k, hold, part[:p*p], part[p*p:size], part[size:])
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
+	xy := slices.Clone(sum[size:])
+	sum = sum[:size]
 	for j, v := range sum[p*p:] { // the number of tasks would disclose too much
 		sum[p*p+j] = min(v, 1)
 	}
-	s.barred = r.guard.rare(d)
-	few := len(d.Curves) == 0 && r.guard.wantsFewKnots(s.linear, len(r.numeric()))
+	s.barred = r.guard.rare(s.design)
+	few := len(s.design.Curves) == 0 && r.guard.wantsFewKnots(s.linear, len(r.numeric()))
 	for _, vote := range append(slices.Clone(s.barred), few) {
 		sum = append(sum, map[bool]float64{true: 1}[vote])
 	}
-	grows := func(i int) bool { return i >= p*p || i%(p+1) == 0 } // of X'X the diagonal
-	t := &total{v: sum, order: p, grows: grows}
-	const name = "X'X, owners for whom columns vary within tasks, have rare values, or need few knots"
-	if err = r.add(ctx, name, t); err != nil {
-		return nil, err
+	votes := len(sum)
+	sum = append(sum, xy...)
+	grows := func(i int) bool { // of X'X the diagonal, of the targets the squares
+		if i >= votes {
+			return (i-votes)%(p+1) == p
+		}
+		return i >= p*p || i%(p+1) == 0
 	}
-	s.total = t.v[:p*p]
-	votes := t.v[p*p+p:]
-	r.fewKnots = r.fewKnots || votes[p] > 0
-	for j, votes := range votes[:p] {
-		s.barred[j] = s.barred[j] || votes > 0
+	t := &total{v: sum, order: p, grows: grows}
+	const name = "X'X, X'y, y'y, owners for whom columns vary within tasks, have rare values, or need few knots"
+	if err = r.add(ctx, name, t); err != nil {
+		return err
+	}
+	s.total, s.xy = t.v[:p*p], t.v[votes:]
+	for j, vote := range t.v[size:][:p] {
+		s.barred[j] = s.barred[j] || vote > 0
 		deviates := s.columns[j].Kind != PeriodColumn && t.v[p*p+j] > 0
 		s.within[j] = j == 0 || deviates && s.active[j] && !s.barred[j]
 	}
-	return s, nil
+	r.fewKnots = r.fewKnots || t.v[size+p] > 0
+	return nil
 }
 
 // withLogarithm returns stats of this data with the logarithm of the target.

@@ -68,9 +68,9 @@ func (s *stats) holdTask(ctx context.Context, w *worker, k int, varies []bool) e
 // forgotten stands for the products of a task that are computed each time.
 var forgotten = []float64{}
 
-// readTask reads the rows of a task, which it holds or forgets; it adds X'X to total, and 1 to within for
-// every column that varies.
-func (s *stats) readTask(ctx context.Context, w *worker, k int, hold bool, total, within []float64) error {
+// readTask reads the rows of a task, which it holds or forgets. It adds X'X to total, 1 to within for every
+// column that varies, and X'y and y'y of every target to xy.
+func (s *stats) readTask(ctx context.Context, w *worker, k int, hold bool, total, within, xy []float64) error {
 	list, varies := s.rows.of(k), make([]bool, s.p)
 	var err error
 	if hold {
@@ -89,6 +89,11 @@ func (s *stats) readTask(ctx context.Context, w *worker, k int, hold bool, total
 		if v {
 			within[j]++
 		}
+	}
+	for i := range s.targets() {
+		own := xy[i*(s.p+1):][:s.p+1]
+		floats.Add(own[:s.p], w.c[i*s.p:][:s.p])
+		own[s.p] += w.squares[i]
 	}
 	return nil
 }
@@ -170,7 +175,10 @@ func (s *stats) targets() []bool {
 
 // packedSize returns the length of the products of a task: the upper triangle of X'X by rows, and X'y and y'y
 // of every target.
-func (s *stats) packedSize() int { return dense.Triangle(s.p) + len(s.targets())*(s.p+1) }
+func (s *stats) packedSize() int { return dense.Triangle(s.p) + s.productsOfTargets() }
+
+// productsOfTargets returns the number of products X'y and y'y.
+func (s *stats) productsOfTargets() int { return len(s.targets()) * (s.p + 1) }
 
 // weigh multiplies rows of the design by the square roots of their weights.
 func (s *stats) weigh(x []float64, list []int32) {
