@@ -1,10 +1,9 @@
 // Package dataset reads tables of many small regression tasks.
 //
 // A [Table] holds samples in rows; each row belongs to a task. [ReadFiles] reads tables from files: CSV,
-// plain or compressed by gzip or zstd, Parquet, NumPy's .npy. [ReadCSV] reads a stream of CSV. [NewTable]
-// and [Table.Append] take rows from the caller. [TableOptions] assigns columns to their roles.
-// [Table.Schema] holds the columns and levels of a table: with it, later files are read to equal features.
-// [Table.Split] and [Table.Folds] divide rows into training rows, test rows and folds.
+// plain or compressed by gzip or zstd, Parquet, NumPy's .npy. [ReadCSV] reads a stream of CSV.
+// [TableOptions] assigns columns to their roles. [Table.Schema] holds the columns and levels of a table: with
+// it, later files are read to equal features. [Table.Split] divides rows into training rows and test rows.
 //
 // Numbers have a decimal point unless [TableOptions.Decimal] is a comma, no marks between thousands, and
 // dates are refused unless [TableOptions.Dates] gives their order. Only the delimiter is detected, from the

@@ -35,21 +35,14 @@ func (p *places) next(row int, path, unit string, at int) {
 	p.runs = append(p.runs, run{row, at, file, unit})
 }
 
-// find returns the run of a row, nil for a row that no file has.
+// find returns the run of a row.
 func (p *places) find(row int) *run {
-	i := sort.Search(len(p.runs), func(i int) bool { return p.runs[i].row > row }) - 1
-	if i < 0 {
-		return nil
-	}
-	return &p.runs[i]
+	return &p.runs[sort.Search(len(p.runs), func(i int) bool { return p.runs[i].row > row })-1]
 }
 
 // of returns the place of a row in words.
 func (p *places) of(row int) string {
 	r := p.find(row)
-	if r == nil {
-		return fmt.Sprintf("row %d", row+1)
-	}
 	words := fmt.Sprintf("%s %d", r.unit, r.at+row-r.row)
 	if len(p.files) > 1 {
 		words = p.files[r.file] + ", " + words
@@ -64,9 +57,6 @@ func (p *places) starts(rows int) (list []int) {
 		if r.file != file {
 			list, file = append(list, r.row), r.file
 		}
-	}
-	if list == nil {
-		list = []int{0}
 	}
 	return append(slices.Clip(list), rows)
 }

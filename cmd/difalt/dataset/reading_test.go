@@ -295,9 +295,6 @@ func TestPlaces(t *testing.T) {
 	if got := tab.Place(3); got != b+", line 3" {
 		t.Errorf("row 3 is at %q", got)
 	}
-	if got := testTable(t, 3).Place(2); got != "row 3" {
-		t.Errorf("row 2 is at %q", got)
-	}
 }
 
 // Scan passes on every row of every format with its features and cells, in order, complete or not.

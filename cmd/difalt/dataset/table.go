@@ -14,7 +14,7 @@ import (
 )
 
 // A Table holds samples of many tasks: for every row the features x, the target y and the task. Tasks are
-// numbered in the order of their first rows. Several goroutines may read a table; Append needs exclusive use.
+// numbered in the order of their first rows. Several goroutines may read a table.
 type Table struct {
 	schema   mixed.Schema
 	features []string
@@ -26,46 +26,13 @@ type Table struct {
 	tasks    names
 	weights  []float64 // nil without a column of weights
 	held     []bool    // nil without a column of marks
-	missing  []int     // missing values of every feature column; nil without files
+	missing  []int     // missing values of every feature column
 	dropped  int       // rows of the files that lack values
 	empty    int       // rows of the files without any value
 	notes    []string  // how the files were read
 	remarks  []string  // what looks wrong in them
 	dates    []string  // columns that were read as dates
 	places   places    // of the rows in the files
-}
-
-// NewTable returns an empty table with the given features. Its rows have targets if target is set.
-func NewTable(features []string, target bool) (*Table, error) {
-	if len(features) == 0 {
-		return nil, fmt.Errorf("the table has no feature columns")
-	}
-	t := &Table{x: newChunks(len(features)), target: target}
-	t.schema.Columns = slices.Clone(features)
-	return t, t.nameFeatures()
-}
-
-// Append adds a row of a table from NewTable: a copy of the features x, and the target y, which is ignored in
-// a table without targets. An empty task name, a wrong number of features, and numbers that are not finite or
-// above 1e150 are errors.
-func (t *Table) Append(task string, x []float64, y float64) error {
-	row := t.Rows() + 1
-	if t.missing != nil || len(x) != len(t.features) {
-		return fmt.Errorf("row %d has %d features: expected %d, and no table of files", row, len(x), len(t.features))
-	}
-	names, values := t.features, x
-	if t.target {
-		names, values = append(slices.Clip(names), "target"), append(slices.Clip(x), y)
-	}
-	for j, v := range values {
-		if refused(v) {
-			return fmt.Errorf("row %d, column %q: %v "+tooLarge, row, names[j], v)
-		}
-	}
-	if err := t.add(task, x, y); err != nil {
-		return fmt.Errorf("row %d: %w", row, err)
-	}
-	return nil
 }
 
 // add appends a row of checked numbers.
@@ -155,12 +122,9 @@ func (t *Table) Remarks() []string { return slices.Clip(t.remarks) }
 // Place returns where a row is in the files: "line 12", or "b.csv, line 12" if there are several files.
 func (t *Table) Place(row int) string { return t.places.of(row) }
 
-// Line returns the file of a row and its line there. The file is empty, or the line 0, where it is unknown.
+// Line returns the file of a row and its line there, 0 in a binary file. The file of a stream is empty.
 func (t *Table) Line(row int) (file string, line int) {
 	r := t.places.find(row)
-	if r == nil {
-		return "", 0
-	}
 	if r.unit == lineUnit {
 		line = r.at + row - r.row
 	}
@@ -349,7 +313,7 @@ func (t *Table) Split(s Split) ([]bool, error) {
 	case t.held != nil:
 		return train, nil
 	}
-	for _, rows := range t.shuffled(nil, s.Seed, "split") {
+	for _, rows := range t.shuffled(s.Seed) {
 		test := int(math.Round(s.TestFraction * float64(len(rows))))
 		for _, i := range rows[:max(len(rows)-test, 1)] { // each task has a row
 			train[i] = true
@@ -358,36 +322,15 @@ func (t *Table) Split(s Split) ([]bool, error) {
 	return train, nil
 }
 
-// Folds divides rows into k folds as evenly as possible, the rows of every task and so all rows: the rows i
-// with rows[i] set, or all if rows is nil. It returns the fold of every row, -1 for rows that are not
-// divided.
-func (t *Table) Folds(rows []bool, k int, seed uint64) []int {
-	fold := make([]int, t.Rows())
-	for i := range fold {
-		fold[i] = -1
-	}
-	next := 0
-	for _, members := range t.shuffled(rows, seed, "folds") {
-		for _, i := range members {
-			fold[i] = next % k
-			next++
-		}
-	}
-	return fold
-}
-
-// shuffled returns the rows of every task in random order: the rows i with rows[i] set, or all if rows is
-// nil.
-func (t *Table) shuffled(rows []bool, seed uint64, purpose string) [][]int {
+// shuffled returns the rows of every task in random order.
+func (t *Table) shuffled(seed uint64) [][]int {
 	out := make([][]int, len(t.tasks.list))
 	for i, k := range t.task {
-		if rows == nil || rows[i] {
-			out[k] = append(out[k], i)
-		}
+		out[k] = append(out[k], i)
 	}
 	for k, members := range out {
 		h := fnv.New64a()
-		fmt.Fprintf(h, "%s\x00%s", purpose, t.tasks.list[k])
+		fmt.Fprintf(h, "split\x00%s", t.tasks.list[k])
 		rng := rand.New(rand.NewPCG(seed, h.Sum64()))
 		rng.Shuffle(len(members), func(i, j int) { members[i], members[j] = members[j], members[i] })
 	}

@@ -5,7 +5,6 @@ import (
 	"math"
 	"reflect"
 	"runtime"
-	"slices"
 	"strings"
 	"testing"
 
@@ -17,36 +16,27 @@ import (
 // 100 k + i and the target -i.
 func testTable(t *testing.T, rows ...int) *Table {
 	t.Helper()
-	tab := check.OK(NewTable([]string{"a"}, true))
+	content := "t,a,y\n"
 	for k, n := range rows {
 		for i := range n {
-			check.Done(tab.Append(fmt.Sprintf("t%d", k), []float64{float64(100*k + i)}, -float64(i)))
+			content += fmt.Sprintf("t%d,%d,%d\n", k, 100*k+i, -i)
 		}
 	}
-	return tab
+	return check.OK(read(content, columnsTY))
 }
 
-func TestAppend(t *testing.T) {
-	tab := testTable(t, 2)
-	check.Error(t, tab.Append("t0", []float64{1, 2}, 0), "row 3 has 2 features: expected 1")
-	check.Error(t, tab.Append("t0", []float64{math.NaN()}, 0), "row 3", `column "a"`, "NaN")
-	check.Error(t, tab.Append("t0", []float64{1}, math.Inf(1)), `row 3, column "target": +Inf is too large, or not finite`)
-	check.Error(t, tab.Append("", []float64{1}, 0), "row 3: task", "is not a name")
-	_, err := NewTable(nil, true)
-	check.Error(t, err, "no feature columns")
-	_, err = NewTable([]string{"a", "a"}, true)
-	check.Error(t, err, `two features would be named "a"`)
-
-	// A table of several pieces of at most 4 MB: rows are copied, and come back.
-	wide, err := NewTable(text.Numbered("x", 150_000), false)
-	x := make([]float64, 150_000)
-	for i := 0; i < 8 && err == nil; i++ {
-		x[0], x[len(x)-1] = float64(i), -float64(i)
-		err = wide.Append("t", x, math.NaN())
-	}
+// A table of several pieces of at most 4 MB: rows come back.
+func TestPieces(t *testing.T) {
+	const columns = 150_000
+	content := "t,y," + strings.Join(text.Numbered("x", columns), ",") + "\n"
 	for i := range 8 {
-		if wide.X(x, i); err != nil || x[0] != float64(i) || x[1] != 0 || x[len(x)-1] != -float64(i) {
-			t.Errorf("row %d is %v, ..., %v: %v", i, x[0], x[len(x)-1], err)
+		content += fmt.Sprintf("u,%d,%d%s,%d\n", i, i, strings.Repeat(",0", columns-2), -i)
+	}
+	wide := check.OK(read(content, columnsTY))
+	x := make([]float64, columns)
+	for i := range 8 {
+		if wide.X(x, i); x[0] != float64(i) || x[1] != 0 || x[len(x)-1] != -float64(i) {
+			t.Errorf("row %d is %v, ..., %v", i, x[0], x[len(x)-1])
 		}
 	}
 	if len(wide.x.pieces) != 3 || cap(wide.x.pieces[1]) > 4<<20/8 {
@@ -84,33 +74,6 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-func TestFolds(t *testing.T) {
-	tab := testTable(t, 12, 3, 1, 1, 1, 1, 1, 1)
-	train := make([]bool, tab.Rows())
-	for i := range train {
-		train[i] = i != 0
-	}
-	fold := tab.Folds(train, 5, 1)
-	count := make([][5]int, 8)
-	var total [5]int
-	for i, f := range fold {
-		if (f >= 0) != train[i] {
-			t.Errorf("row %d has fold %d", i, f)
-			continue
-		}
-		if f >= 0 {
-			count[tab.Task(i)][f]++
-			total[f]++
-		}
-	}
-	for _, n := range count[0] {
-		check.FailIf(t, n < 2 || n > 3, "11 rows are dealt as %v", count[0])
-	}
-	if least, most := slices.Min(total[:]), slices.Max(total[:]); most > least+1 {
-		t.Errorf("all rows are dealt as %v", total)
-	}
-}
-
 // Names keep their numbers whether they are few, and looked for one after the other, or many.
 func TestNamesKeepTheirNumbers(t *testing.T) {
 	var n names
@@ -127,9 +90,7 @@ func TestNamesKeepTheirNumbers(t *testing.T) {
 
 // A table with two features of one name is refused: columns of one name, and a column with the name of a level.
 func TestFeaturesOfOneName(t *testing.T) {
-	_, err := NewTable([]string{"a", "b", "a"}, true)
-	check.FailIf(t, err == nil, "two columns of one name are accepted")
-	_, err = ReadCSV(strings.NewReader("t,y,a,a=u\ng,1,u,2\nh,2,v,3\n"), TableOptions{Task: "t", Target: "y"})
+	_, err := ReadCSV(strings.NewReader("t,y,a,a=u\ng,1,u,2\nh,2,v,3\n"), TableOptions{Task: "t", Target: "y"})
 	check.FailIf(t, err == nil || !strings.Contains(err.Error(), "a=u"), "the error is %v", err)
 }
 
