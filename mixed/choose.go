@@ -300,21 +300,32 @@ func (f *fitter) choose(ctx context.Context) (*choice, error) {
 			f.all = append(f.all, *o.ends[r])
 		}
 	}
-	best := -1
+	var list []Candidate
+	var places []int
 	for i, c := range f.all {
-		if f.Rank != nil && c.Rank != *f.Rank {
-			continue
+		if f.Rank == nil || c.Rank == *f.Rank {
+			list, places = append(list, c.Candidate), append(places, i)
 		}
+	}
+	best := places[BestCandidate(list)]
+	f.track.stage(Stages[3], 0, 0)
+	return f.all[best].finish(ctx)
+}
+
+// BestCandidate returns the place of the candidate whose penalised evidence decides for it, the first of equal
+// ones. Between forms with curves and without, the later one needs 3 nats more. -1: the list is empty.
+func BestCandidate(list []Candidate) int {
+	best := -1
+	for i, c := range list {
 		margin := 0.0
-		if best >= 0 && c.Curves != f.all[best].Curves {
+		if best >= 0 && c.Curves != list[best].Curves {
 			margin = curveNats
 		}
-		if best < 0 || c.Penalised > f.all[best].Penalised+margin {
+		if best < 0 || c.Penalised > list[best].Penalised+margin {
 			best = i
 		}
 	}
-	f.track.stage(Stages[3], 0, 0)
-	return f.all[best].finish(ctx)
+	return best
 }
 
 // finish returns the choice with a strength of its own for every linear column and every curve, with the

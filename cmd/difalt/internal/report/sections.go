@@ -192,11 +192,11 @@ func (r *Report) candidateWords() string {
 	if at < 0 {
 		return caption
 	}
-	chosen := r.Evidence[at]
-	for _, c := range r.Evidence {
-		if c.Rank == chosen.Rank+1 && c.Curves == chosen.Curves && c.Penalised > chosen.Penalised {
-			return caption + "With noise by task the lower rank has more evidence, which decides."
-		}
+	switch chosen, best := r.Evidence[at].Rank, r.Evidence[mixed.BestCandidate(r.Evidence)].Rank; {
+	case chosen < best:
+		return caption + "With noise by task the lower rank has more evidence, which decides."
+	case chosen > best:
+		return caption + "The rank is given; curves are kept where they are 3 nats better."
 	}
 	return caption + "The largest penalised evidence decides, and curves are kept where they are 3 nats better."
 }

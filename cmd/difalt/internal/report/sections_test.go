@@ -175,3 +175,28 @@ func (p *pieces) Write(b []byte) (int, error) {
 	p.longest = max(p.longest, len(b))
 	return len(b), nil
 }
+
+// The caption of the compared models says what has decided: the penalised evidence of the table, the noise by
+// task, which prefers a lower rank, or the user, who has given the rank.
+func TestCandidateWords(t *testing.T) {
+	of := func(rank int, curves bool, penalised float64, chosen bool) mixed.Candidate {
+		return mixed.Candidate{Rank: rank, Curves: curves, Penalised: penalised, Chosen: chosen}
+	}
+	for _, c := range []struct {
+		want string
+		list []mixed.Candidate
+	}{
+		{"The largest penalised evidence decides", []mixed.Candidate{of(0, false, 1, false), of(1, false, 9, true), of(2, false, 4, false)}},
+		{"The largest penalised evidence decides", []mixed.Candidate{of(0, false, 5, true), of(0, true, 7, false)}},
+		{"The largest penalised evidence decides", []mixed.Candidate{of(0, false, 5, false), of(0, true, 9, true)}},
+		{"With noise by task the lower rank", []mixed.Candidate{of(0, false, 5, true), of(1, false, 9, false)}},
+		{"With noise by task the lower rank", []mixed.Candidate{of(0, false, 5, true), of(1, false, 4, false), of(2, false, 9, false)}},
+		{"The rank is given", []mixed.Candidate{of(0, false, 9, false), of(1, false, 5, false), of(2, false, 4, true), of(2, true, 6, false)}},
+		{"logarithm of the number of tasks. ", []mixed.Candidate{of(0, false, 5, false)}},
+	} {
+		r := &Report{Result: &Result{Evidence: c.list}}
+		if got := r.candidateWords(); !strings.Contains(got, c.want) {
+			t.Errorf("%+v: %q, want %q", c.list, got, c.want)
+		}
+	}
+}
