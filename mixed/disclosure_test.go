@@ -415,3 +415,22 @@ func TestRareColumnHasNoDeviations(t *testing.T) {
 		}
 	}
 }
+
+// A table may have no column but categories whose levels are all rare: the model then has intercepts alone.
+func TestNoColumnIsLeft(t *testing.T) {
+	var list []Input
+	r := rand.New(rand.NewPCG(4, 14))
+	for g := range 3 {
+		d := &Data{Names: []string{"kind"}, Levels: [][]string{nil}}
+		for k := range 12 {
+			for i := range 8 {
+				d.Levels[0] = append(d.Levels[0], fmt.Sprint(g, k, i))
+				check.Done(d.Append(fmt.Sprint(g, k), float64(k)+r.NormFloat64(), float64(8*k+i)))
+			}
+		}
+		list = append(list, Input{Table: d})
+	}
+	m, _, err := Together(t.Context(), list, network("path", 3), Options{})
+	check.Done(err)
+	check.FailIf(t, len(m.Features()) != 0, "the features are %q", m.Features())
+}

@@ -141,6 +141,7 @@ func (r *rows) agreeOnLevels(ctx context.Context) error {
 	}
 	columns := r.schema.Columns
 	r.schema.Columns = nil
+	r.places = []place{} // all columns may be hidden
 	for _, column := range columns {
 		levels, coded := ownLevels[column]
 		if !coded {
