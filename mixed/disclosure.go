@@ -22,7 +22,9 @@ type Disclosure struct {
 	// otherwise counts as missing; values of a column other than the usual one, which otherwise counts as
 	// constant; rows where two columns differ, of which the later one otherwise counts as the earlier
 	// one; rows on which a function of a curve, or the effect of a value of a period, lives. Default 12,
-	// and 3 with Options.NoCurves.
+	// and 3 with Options.NoCurves. Off also switches off the rules without a number of their own: rows that
+	// a combination of columns shows are left out, weights are bounded, numbers in curves are moved, and
+	// errors are rounded.
 	LeastLevel int
 	// LeastSmall is the number of own tasks with fewer rows than columns and two, which hide among each
 	// other; together they need five times as many rows. Otherwise no total contains their rows, nor

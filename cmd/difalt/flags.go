@@ -251,7 +251,8 @@ func (o *jointOptions) addDisclosureFlags(flags *pflag.FlagSet) {
 	flags.Var(cli.CountOrOff(&d.LeastLevel, 12, mixed.Off), "least-level",
 		"count levels, and values off the usual one, of fewer than `N` own rows as missing or constant, and "+
 			"columns that differ in fewer as equal, and vote against curves that can bend on fewer and "+
-			"periods with a value of fewer; 0: no rule; with --no-curves 3 unless given")
+			"periods with a value of fewer; 0: no rule, nor one that leaves out single rows, or moves, bounds or "+
+			"rounds numbers; with --no-curves 3 unless given")
 	flags.Var(cli.CountOrOff(&d.LeastSmall, 10, mixed.Off), "least-small",
 		"leave tasks of one row out of all totals, and tasks with fewer rows than columns and two unless there are "+
 			"`N` of them; 0: no rule")
