@@ -15,9 +15,9 @@ import (
 )
 
 // Adapt returns a model that has also learned the rows of a table. Coefficients of a task that is new to the
-// model get their posterior distribution under the prior N(Mean, prior covariance + MeanCovariance). Where
-// there is an Unseen, the mean of that prior begins there and comes to Mean as the rows determine the level of
-// the task, so that a task with few or uncertain rows is predicted nearly as one without rows. The
+// model get their posterior distribution under the prior N(Mean, prior covariance + MeanCovariance). A model
+// with Unseen has a prior mean between Unseen and Mean: the better the rows determine the level of the task,
+// the nearer to Mean. So a task with few or uncertain rows is predicted nearly as one without rows. The
 // coefficients of a known task are updated from their present distribution, so that its rows must be rows
 // that the model has not seen. Mean, prior and other tasks stay as they are. If tasks differ by their noise,
 // the noise of the table's tasks is estimated too. Rows count with their weights. In a design with axes, the

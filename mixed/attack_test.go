@@ -269,7 +269,8 @@ func TestAlteredSettings(t *testing.T) {
 				return err
 			})
 			blame := new(Error)
-			check.FailIf(t, errors.As(errs[0], &blame), "%s, rules %v: the victim blames itself: %v", name, rules, errs[0])
+			check.FailIf(t, errors.As(errs[0], &blame), "%s, rules %v: the victim blames itself: %v", name, rules,
+				errs[0])
 			row := rowOfLevel(f, heard, "flag")
 			read := row != nil && math.Abs(row[slices.Index(f.rows.schema.Features(), "x0")]-victim.Values[0][33]) < .01
 			check.FailIf(t, read == rules, "%s, rules %v: the row was read: %v", name, rules, read)
@@ -363,7 +364,8 @@ func TestExposedRows(t *testing.T) {
 		victim.Values[2][40] += 3
 		victim.Values[3][77]++
 		f, heard := listen(t, victim, own, o)
-		for at, weights := range map[int]map[string]float64{40: {"both": 1, "x0": -1, "x1": -1}, 77: {"inches": 1, "x1": -2.54}} {
+		for at, weights := range map[int]map[string]float64{40: {"both": 1, "x0": -1, "x1": -1},
+			77: {"inches": 1, "x1": -2.54}} {
 			row := rowOfCombination(f, heard, weights, .01)
 			read := row != nil && math.Abs(row[0]-victim.Values[0][at])+math.Abs(row[1]-victim.Values[1][at]) < .01
 			check.FailIf(t, read == rules, "row %d, rules %v: it was read as %v", at, rules, row)
@@ -373,7 +375,8 @@ func TestExposedRows(t *testing.T) {
 		f, heard = listen(t, far, drawn(18, "a", 2, 60, 60), o)
 		row := rowOfCombination(f, heard, map[string]float64{"x0": 1}, 10)
 		read := row != nil && math.Abs(row[1]-far.Values[1][70]) < .2
-		check.FailIf(t, read == rules, "a value far out, rules %v: the row was read as %v, in truth %v", rules, row, far.Values[1][70])
+		check.FailIf(t, read == rules, "a value far out, rules %v: the row was read as %v, in truth %v", rules, row,
+			far.Values[1][70])
 	}
 }
 
@@ -393,7 +396,8 @@ func TestSmallTaskFromProducts(t *testing.T) {
 		read := false
 		r := rand.New(rand.NewPCG(5, 6))
 		for starts := 0; starts < 15 && !read; starts++ {
-			start := []float64{25 * .3 * r.NormFloat64(), 25 * (.5 + r.Float64()), 25 * .3 * r.NormFloat64(), 25 * .5 * r.NormFloat64(),
+			start := []float64{25 * .3 * r.NormFloat64(), 25 * (.5 + r.Float64()), 25 * .3 * r.NormFloat64(),
+				25 * .5 * r.NormFloat64(),
 				1.5 * r.NormFloat64(), 1.5 * r.NormFloat64()} // as rows of the member's own
 			at, residual := leastSquares(start, func(u []float64) []float64 { return misfit(evaluations, u) })
 			near := math.Abs(at[4]-x)*design.Scale[0] < .05 && math.Abs(at[5]-y)*target.Scale < .05
@@ -575,9 +579,9 @@ func TestRareTargets(t *testing.T) {
 	}
 }
 
-// othersTargets returns the sums of products of the columns with curves and of the targets, as they are, of other
-// owners: from the optimum of pooled ridge. own are the rows of the listener, and products those of the
-// others, packed.
+// othersTargets returns the sums of products of the columns with curves and of the targets, as they are, of
+// other owners: from the optimum of pooled ridge. own are the rows of the listener, and products those of
+// the others, packed.
 func othersTargets(f *fitter, products []float64, own *Data) []float64 {
 	m := f.baselines[slices.IndexFunc(f.baselines, func(m method) bool { return m.name == PooledCurves })]
 	xy, row, read := slices.Clone(m.m.h), make([]float64, f.curved.p), f.rows.reader()

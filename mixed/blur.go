@@ -8,16 +8,17 @@ import (
 )
 
 const (
-	// mostTold is the share of the bits of own rows that sums of known functions may tell.
+	// mostTold is the share of the bits of own rows that sums of known functions may disclose.
 	mostTold = 0.5
-	// exactBits is the number of bits for each function from which numbers are not moved: a sum has few more.
+	// exactBits is the least number of bits for each function where numbers are not moved: a sum has few
+	// more.
 	exactBits = 24
 	// exactCounts bounds counts of rare values that are exact in tables of more rows.
 	exactCounts = 2000
 )
 
-// A blur moves own numbers where columns are functions of them that other owners know, by amounts that they do
-// not know. A sum of such functions has 15 digits, so that few hundred rows of whole numbers have one
+// A blur moves own numbers where columns are functions of them that other owners know, by amounts that they
+// do not know. A sum of such functions has 15 digits, so that few hundred rows of whole numbers have one
 // solution. Lattice reduction finds how many rows have each value of a column, and which of these have a
 // level, a value of another column, or a target.
 type blur struct {
@@ -68,8 +69,8 @@ func (g *guard) blurCurves(d *Design) {
 	g.note(true, format, most, names(moved))
 }
 
-// blurLogarithm sets the amount for the logarithm of the target: the number of rows and that are two functions
-// of the target.
+// blurLogarithm sets the amount for the logarithm of the target: the number of rows and that are two
+// functions of the target.
 func (g *guard) blurLogarithm() {
 	if g.LeastLevel == 0 {
 		return
@@ -87,9 +88,9 @@ func (g *guard) blurLogarithm() {
 	g.note(share > 0, format, share)
 }
 
-// blurShare returns the largest amount in deviations by which values are moved so that sums of functions of them
-// tell so many bits for each; 0 for none. A value that enough rows have is like a level: sums over its rows
-// may be told.
+// blurShare returns the largest move of values, in deviations, with which sums of functions of them disclose
+// told bits for each; 0 for none. A value that enough rows have is like a level: sums over its rows may be
+// known.
 func (g *guard) blurShare(v *valueCounts, told float64) float64 {
 	if told >= exactBits || !(v.deviation > 0) || slices.Min(v.counts) >= g.LeastLevel {
 		return 0
@@ -169,10 +170,10 @@ func (g *guard) valuesOf(feature int) *valueCounts {
 	return countValues(list)
 }
 
-// bits returns the bits of what a level of half of the rows with a value may be: how many of them have it.
+// bits returns the bits of the number of rows with a value that have a level of half of all rows.
 func (v *valueCounts) bits(at int) float64 { return math.Log2(1 + float64(v.counts[at])) }
 
-// bitsOf returns the bits of a level of so many rows: how many of them have each value.
+// bitsOf returns the bits of a level of the given number of rows: of its numbers of rows with each value.
 func (v *valueCounts) bitsOf(rows int) float64 {
 	half := 0.0
 	for i := range v.counts {
@@ -181,9 +182,9 @@ func (v *valueCounts) bitsOf(rows int) float64 {
 	return min(half, logChoose(len(v.counts)+rows-1, rows)/math.Ln2)
 }
 
-// hiddenBits returns how many bits of own rows there are for each function of a curve with given knots. They
-// are the fewest of two: the bits of a level of so many rows, for all functions; and the bits of the rows in
-// some neighbouring intervals between knots, for the functions that are 0 elsewhere.
+// hiddenBits returns the bits of own rows for each function of a curve with given knots. They are the fewest
+// of two: the bits of a level of rarest rows, for all functions; and the bits of the rows in some
+// neighbouring intervals between knots, for the functions that are 0 elsewhere.
 func (v *valueCounts) hiddenBits(knots []float64, rarest int) float64 {
 	n := len(knots)
 	bits := make([]float64, n+1) // between two knots, before the first and after the last one
@@ -216,8 +217,8 @@ func logChoose(n, k int) float64 {
 	return all - chosen - left
 }
 
-// moves sets dst, which it returns, to the amounts by which the numbers of a row with features x are moved, one
-// for every curve; it is empty where none is moved.
+// moves sets dst, which it returns, to the moves of the numbers of a row with features x, one for every
+// curve. It is empty where no number is moved.
 func (g *guard) moves(dst []float64, row int, x []float64) []float64 {
 	dst = dst[:0]
 	if g == nil || g.blur.curves == nil {
@@ -230,7 +231,7 @@ func (g *guard) moves(dst []float64, row int, x []float64) []float64 {
 	return dst
 }
 
-// logMove returns the amount by which the logarithm of the target of a row is moved.
+// logMove returns the move of the logarithm of the target of a row.
 func (g *guard) logMove(row int) float64 {
 	if g == nil || g.blur.logarithm == 0 {
 		return 0

@@ -103,8 +103,8 @@ func (r *rowReader) numbers() []float64 {
 	return smallIntegers(functions, sums, slices.Repeat([]float64{1}, len(functions)), exactDigits)
 }
 
-// rows returns, for every age from the youngest on, the sum of the flags, and of the targets, given how many rows
-// have each age. Sums of functions of the curve have so many binary digits; nil where none is found.
+// rows returns, for every age from the youngest on, the sum of the flags, and of the targets, given how many
+// rows have each age. Sums of functions of the curve have so many binary digits; nil where none is found.
 func (r *rowReader) rows(numbers []float64, digits int) (flags, targets []float64) {
 	var functions [][]float64
 	var half, usual []float64
@@ -135,8 +135,8 @@ func (r *rowReader) rows(numbers []float64, digits int) (flags, targets []float6
 		spread(smallIntegers(functions, r.weigh(target, factor), usual, exactDigits))
 }
 
-// read counts the rows whose age no other one has, and how many of them are read. Sums of functions of the curve
-// have so many binary digits.
+// read counts the rows whose age no other one has, and how many of them are read. Sums of functions of the
+// curve have so many binary digits.
 func (r *rowReader) read(victims []*Data, numbers []float64, digits int) (right, asked int) {
 	flags, targets := r.rows(numbers, digits)
 	for _, d := range victims {
@@ -165,9 +165,9 @@ func agesOf(victims ...*Data) []float64 {
 	return counts
 }
 
-// Functions of a curve are known, and sums of them have 15 digits: with lattice reduction a listener reads how many
-// rows have each age, and then the flag and the target of every row with an age of its own. Where numbers are
-// moved it reads none, and hardly guesses them if it knows all ages: few are right by chance.
+// Functions of a curve are known, and sums of them have 15 digits: with lattice reduction a listener reads
+// how many rows have each age, and then the flag and the target of every row with an age of its own. Where
+// numbers are moved it reads none, and hardly guesses them if it knows all ages: few are right by chance.
 func TestRowsByLattice(t *testing.T) {
 	for rules, o := range map[bool]Options{false: open, true: {}} {
 		victim, own := ages(60, "v", 60), ages(1, "a", 400)
@@ -216,8 +216,8 @@ func TestHiddenBits(t *testing.T) {
 	}
 }
 
-// A table has the same model wherever its rows are, and the amounts by which its numbers are moved change with any
-// of its rows.
+// A table has the same model wherever its rows are, and the amounts by which its numbers are moved change
+// with any of its rows.
 func TestMoves(t *testing.T) {
 	first, other := ages(60, "v", 60), ages(2, "a", 90)
 	for _, d := range []*Data{first, other} {
@@ -251,8 +251,8 @@ func TestMoves(t *testing.T) {
 	check.FailIf(t, !(most > 1e-6 && most < .5), "predictions move by %v deviations", most)
 }
 
-// flagsOfTargets counts the rows with a target of their own whose flag follows from X'y with the logarithm of the
-// target, of one owner of two, for somebody who knows all targets.
+// flagsOfTargets counts the rows with a target of their own whose flag follows from X'y with the logarithm
+// of the target, of one owner of two, for somebody who knows all targets.
 func flagsOfTargets(t *testing.T, o Options) (right, asked int) {
 	o.LogTarget, o.NoCurves = true, true
 	var list []*Data
@@ -294,8 +294,8 @@ func flagsOfTargets(t *testing.T, o Options) (right, asked int) {
 	return right, asked
 }
 
-// The logarithm of a whole number is a known function, too. Without rules all flags follow but those of targets of
-// equal products.
+// The logarithm of a whole number is a known function, too. Without rules all flags follow but those of
+// targets of equal products.
 func TestFlagsByLogarithms(t *testing.T) {
 	off, asked := flagsOfTargets(t, open)
 	on, _ := flagsOfTargets(t, Options{})

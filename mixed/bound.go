@@ -25,10 +25,10 @@ func boundOf(distance float64) float64 {
 	return (freedom + 1) / (freedom + float64(distance*distance))
 }
 
-// boundRows returns the choice of rank 0 where rows that are far from their prediction count less. It
-// returns the first choice if there are none, or if all rows, the far ones too, are not predicted better
-// without themselves. One wrong target would win directions, and inflate the noise and so the shrinkage of
-// all tasks. The large targets of a skewed distribution are right, and are predicted worse where they count
+// boundRows returns the choice of rank 0 where rows that are far from their prediction count less. Without
+// far rows, or if all rows, the far ones too, are not predicted better without themselves, it returns the
+// first choice. One wrong target would win directions, and inflate the noise and so the shrinkage of all
+// tasks. The large targets of a skewed distribution are right, and are predicted worse where they count
 // less.
 func (f *fitter) boundRows(ctx context.Context, first *choice) (*choice, error) {
 	if f.rows.sums.Owners() > 1 {

@@ -234,7 +234,7 @@ func (s *stats) convert(q *varianceComponents, weak bool) *varianceComponents {
 
 // optimisePairs optimises with curves at some ranks from the optima without them, and from there without
 // curves again. So no form wins by its start. The form with curves contains the other one. Where its optimum
-// is lower all the same, it starts again from curves that change nothing yet. The ranks keep in step.
+// is lower nevertheless, it starts again from curves that change nothing yet. The ranks keep in step.
 func optimisePairs(ctx context.Context, plain, curved *form, ranks []int) error {
 	if err := restart(ctx, curved, plain, ranks, false); err != nil {
 		return err

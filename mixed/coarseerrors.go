@@ -5,10 +5,10 @@ import "math"
 // errorSteps is the number of steps into which a standard error is divided where sums of errors are rounded.
 const errorSteps = 4
 
-// roundErrors rounds the sums of AddTo of this owner, of several methods, the model first, to a small part of
-// their standard errors: a report has no more digits than that, and more of them tell rows. The mean of the
-// model is known to all, and whole numbers in a dozen rows have one solution for which the squares of their
-// errors add up to a number of 15 digits.
+// roundErrors rounds the sums of AddTo of this owner, of several methods, the model first, to a small part
+// of their standard errors. A report has no more digits than that, and more digits disclose rows. The mean
+// of the model is known to all. If targets are whole numbers, a sum of squared errors of a dozen rows with
+// 15 digits has one solution.
 func (g *guard) roundErrors(sums []float64) {
 	if g.LeastLevel == 0 {
 		return

@@ -186,8 +186,8 @@ func (d *Design) axes() int { return len(d.Axes) / max(len(d.Scale), 1) }
 // table feature and is not changed. NaN counts as Fill. The slices must not overlap.
 func (d *Design) Apply(dst, x []float64) { d.apply(dst, x, nil) }
 
-// applyMoved is Apply where curves are functions of numbers that are moved, each by an entry of moves; none are
-// moved where it is empty.
+// applyMoved is Apply where curves are functions of numbers that are moved, each by an entry of moves; none
+// are moved where it is empty.
 func (d *Design) applyMoved(dst, x, moves []float64) {
 	d.Apply(dst, x)
 	if len(moves) == 0 {

@@ -58,8 +58,8 @@ func (g *guard) leaveRows(ctx context.Context, o *Options, far bool) (bool, erro
 	return g.farRows+g.exposedRows > before, nil
 }
 
-// leaveRareTargets leaves out the rows with another target than the usual one if they are few: the line of X'y is
-// about these rows alone, as the line of X'X of a level is.
+// leaveRareTargets leaves out the rows with another target than the usual one if they are few: the line of
+// X'y is about these rows alone, as the line of X'X of a level is.
 func (g *guard) leaveRareTargets() {
 	list := g.offTarget()
 	if len(list) >= g.leastOff() {
@@ -158,8 +158,8 @@ func (g *guard) weightsOf(rows []int32) []float64 {
 	return list
 }
 
-// eachWeighted is eachBlock for rows that are multiplied by the roots of their weights, as they are in sums of
-// products.
+// eachWeighted is eachBlock for rows that are multiplied by the roots of their weights, as they are in sums
+// of products.
 func (m *matrix) eachWeighted(ctx context.Context, f func(from int, x blas64.General)) error {
 	return m.eachBlock(ctx, func(from int, x blas64.General) {
 		if m.weights != nil {

@@ -99,7 +99,8 @@ func TestFarRowsStayOut(t *testing.T) {
 	m, report, err := Together(t.Context(), list, network("path", 3), Options{})
 	check.Done(err)
 	check.FailIf(t, !slices.ContainsFunc(report.Notes, func(note string) bool {
-		return note == "1 training rows are in no total, and in no task: they are far from the predictions of the other own rows, "+
+		return note == "1 training rows are in no total, and in no task: they are far from the predictions " +
+			"of the other own rows, "+
 			"which are predicted better without them. Check their targets (--least-level)."
 	}), "no note: %q", report.Notes)
 	list[1].HeldOut = slices.Clone(list[1].HeldOut)
@@ -119,7 +120,8 @@ func TestFarRowsStayOut(t *testing.T) {
 	}
 }
 
-// What the rules leave out does not depend on the unit of the weights, however close they are to finding nothing.
+// What the rules leave out does not depend on the unit of the weights, however close they are to finding
+// nothing.
 func TestUnitOfWeights(t *testing.T) {
 	said := map[string][]string{}
 	for _, unit := range []float64{1, 3, .1, 1e6} {
@@ -143,12 +145,14 @@ func TestUnitOfWeights(t *testing.T) {
 			if unit == 1 {
 				said[name] = fits[0].rows.guard.did
 			}
-			check.FailIf(t, !slices.Equal(fits[0].rows.guard.did, said[name]), "%s, unit %v: %q, want %q", name, unit, fits[0].rows.guard.did, said[name])
+			check.FailIf(t, !slices.Equal(fits[0].rows.guard.did, said[name]), "%s, unit %v: %q, want %q", name,
+				unit, fits[0].rows.guard.did, said[name])
 		}
 	}
 	found := 0
 	for _, notes := range said {
-		if slices.ContainsFunc(notes, func(note string) bool { return strings.Contains(note, "a combination of columns") }) {
+		if slices.ContainsFunc(notes,
+			func(note string) bool { return strings.Contains(note, "a combination of columns") }) {
 			found++
 		}
 	}

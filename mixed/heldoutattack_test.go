@@ -28,8 +28,8 @@ func flagged(seed uint64, name string, rows, held int) Input {
 	return in
 }
 
-// surelyHeldOut returns how many of the held-out rows of a victim are in every table of so many rows whose errors by
-// pooled ridge are those that a listener has heard, as sums of 15 digits or as rounded ones.
+// surelyHeldOut returns how many of the held-out rows of a victim are in every table of so many rows whose
+// errors by pooled ridge are those that a listener has heard, as sums of 15 digits or as rounded ones.
 func surelyHeldOut(t *testing.T, held int, o Options) (sure, tables int) {
 	t.Helper()
 	victim, own := flagged(uint64(held), "v", 60, held), flagged(1, "a", 60, 30)
@@ -82,12 +82,13 @@ func surelyHeldOut(t *testing.T, held int, o Options) (sure, tables int) {
 	return sure, tables
 }
 
-// Held-out rows are in sums of errors alone. With 15 digits one or two tables have errors that add up to them;
-// owners round the sums, and add none of few rows.
+// Held-out rows are in sums of errors alone. With 15 digits one or two tables have errors that add up to
+// them; owners round the sums, and add none of few rows.
 func TestHeldOutRows(t *testing.T) {
 	for held, want := range map[int]int{5: 2, 12: 8} {
 		sure, tables := surelyHeldOut(t, held, open)
-		check.FailIf(t, tables < 1 || tables > 2 || sure < want, "%d rows, without rules: %d are in each of %d tables", held, sure, tables)
+		check.FailIf(t, tables < 1 || tables > 2 ||
+			sure < want, "%d rows, without rules: %d are in each of %d tables", held, sure, tables)
 		sure, tables = surelyHeldOut(t, held, Options{})
 		t.Logf("%d rows: %d are in each of %d tables", held, sure, tables)
 		check.FailIf(t, held < leastHeldOut && tables > 0, "%d rows have errors in totals", held)

@@ -26,8 +26,8 @@ func join(list []*Model) (*Model, error) {
 	return New(p)
 }
 
-// joinGrowth gives every task the level and the slope of the noise of its owner. New tasks have their means over
-// the training rows of all owners.
+// joinGrowth gives every task the level and the slope of the noise of its owner. New tasks have their means
+// over the training rows of all owners.
 func joinGrowth(p *Parameters, list []*Model) {
 	all := new(Growth)
 	level, slope, rows, same := 0.0, 0.0, 0.0, true

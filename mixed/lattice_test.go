@@ -69,8 +69,8 @@ func (l *lattice) reduce() {
 	}
 }
 
-// smallIntegers returns whole numbers near the given ones whose sum of products with the rows of a is sums, to
-// so many binary digits; nil where reduction finds none.
+// smallIntegers returns whole numbers near the given ones whose sum of products with the rows of a is sums,
+// to so many binary digits; nil where reduction finds none.
 func smallIntegers(a [][]float64, sums, near []float64, digits int) []float64 {
 	n := len(a)
 	last := slices.Clone(sums)

@@ -324,7 +324,8 @@ func (m *Model) noise(t int) float64 {
 	return m.p.Tasks.Noise[t] * factor
 }
 
-// growing returns the noise whose factor task t has in intervals; an unseen task has the usual one, for t = -1.
+// growing returns the noise whose factor task t has in intervals; an unseen task has the usual one, for t =
+// -1.
 func (m *Model) growing(t int) *Noise {
 	g := m.p.Tasks.Growth
 	if t < 0 || g == nil {

@@ -8,7 +8,7 @@ import (
 )
 
 // A rowList lists rows of a table by task. Tasks, and the rows of each, come in an order that follows from
-// their contents: sums in this order have the same bits wherever the rows are in the table, and the order does
+// their contents: sums in this order have the same bits wherever the rows are in the table. The order does
 // not depend on the unit of the weights.
 type rowList struct {
 	order []int32  // rows, task after task

@@ -160,9 +160,9 @@ func (m *meeting) addLast(ctx context.Context, from int) error {
 
 // Together trains on the tables of all nodes of a network; list[i] is the table of node net.Hosted()[i]. All
 // processes call it alike, with equal [Settings]. To rounding, the models of all processes are the model of
-// one table with the rows of all owners. Mean and prior have equal bits in all of them, but for Level and Slope
-// of [Noise], which each owner finds for its own tasks. The model of a process has the tasks of its own tables,
-// whose names must differ.
+// one table with the rows of all owners. Mean and prior have equal bits in all of them, but for Level and
+// Slope of [Noise], which each owner finds for its own tasks. The model of a process has the tasks of its
+// own tables, whose names must differ.
 //
 // A node that ends with an error, or whose context ends, must leave the network, so that all nodes end.
 // A fault of the table or the options is an *Error; consensus.ErrContradiction is in the chain of errors

@@ -127,9 +127,8 @@ type Tasks struct {
 	Column  string   `json:"column"` // name of the task column in the table; may be empty
 	Names   []string `json:"names"`  // T distinct names in UTF-8
 	Samples []int    `json:"-"`      // training rows of every task
-	// Digests are sums of hashes of the rows of every task, from which [Model.Repeats] recognises them;
-	// they may be nil. They do not contain the rows, but a reader who guesses all rows of a task can
-	// confirm the guess.
+	// Digests are sums of hashes of the rows of every task, for [Model.Repeats]; they may be nil. They do
+	// not contain the rows, but a reader who guesses all rows of a task can confirm the guess.
 	Digests []uint32  `json:"digests,omitempty"`
 	Theta   []float64 `json:"-"` // T x P, posterior means of the coefficients mu + deviation
 	// Noise holds T positive variances and Freedom their degrees of freedom.

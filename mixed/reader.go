@@ -17,8 +17,8 @@ type reader struct {
 }
 
 const (
-	rowsAhead    = 32   // rows that are copied from the table before the first one is used, but no more than
-	numbersAhead = 4096 // these have so many numbers
+	rowsAhead    = 32   // rows that are copied from the table before the first one is used
+	numbersAhead = 4096 // largest number of features of these
 )
 
 // newReader returns a reader of the rows of the table.
@@ -42,7 +42,7 @@ func (d *reader) one(row int) []float64 {
 
 // each calls f with every place in a list of rows, and the features of its row, which are valid until f
 // returns. Rows of a task may be anywhere in a table: they are copied some at a time, since the processor
-// then waits for the memory of all of them at once.
+// then waits for the memory of all of them together.
 func (d *reader) each(list []int32, f func(at int, x []float64)) {
 	n := d.rows.features
 	rows := len(d.own) / max(n, 1)

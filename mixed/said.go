@@ -48,7 +48,8 @@ func (g *guard) describe() {
 	const small = "%d training rows of %d small tasks are in no total; these tasks have coefficients nevertheless. " +
 		"Larger tasks, more small ones, fewer columns, or a lower --least-small would change that."
 	g.note(tasks > 0, small, rows, tasks)
-	const distant = "%d training rows are in no total, and in no task: they are far from the predictions of the other " +
+	const distant = "%d training rows are in no total, and in no task: they are far from the predictions of " +
+		"the other " +
 		"own rows, which are predicted better without them. Check their targets (--least-level)."
 	g.note(g.farRows > 0, distant, g.farRows)
 	const shown = "%d training rows are in no total, and in no task: a combination of columns would show them. " +

@@ -56,8 +56,8 @@ func (r *rowReader) readFromNullSpace(victims []*Data) (right int) {
 	return right
 }
 
-// readByDifferences counts the rows by which totals of X'X of the same columns differ: with curves and without,
-// and for other strengths.
+// readByDifferences counts the rows by which totals of X'X of the same columns differ: with curves and
+// without, and for other strengths.
 func readByDifferences(f *fitter, heard []heardTotal) (rows int) {
 	linear := f.plain.linear
 	var first []float64
@@ -83,8 +83,8 @@ func readByDifferences(f *fitter, heard []heardTotal) (rows int) {
 	return rows
 }
 
-// A listener reads no complete row of others under the default rules: two, three and five owners, tables from the
-// smallest that takes part to 1,000 rows, of one task and of several.
+// A listener reads no complete row of others under the default rules: two, three and five owners, tables
+// from the smallest that takes part to 1,000 rows, of one task and of several.
 func TestListeningSweep(t *testing.T) {
 	sizes := []int{24, 60, 200}
 	if longtest.Enabled() {
@@ -131,5 +131,6 @@ func TestListeningSweep(t *testing.T) {
 			t.Errorf("%s: %d rows are read", attack, n)
 		}
 	}
-	check.FailIf(t, read["without rules, lattice"] == 0 || len(trained) < 3, "no attack reads rows without rules: %v, or no owners train: %v", read, trained)
+	check.FailIf(t, read["without rules, lattice"] == 0 ||
+		len(trained) < 3, "no attack reads rows without rules: %v, or no owners train: %v", read, trained)
 }

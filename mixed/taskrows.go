@@ -51,7 +51,7 @@ func (s *stats) fitsInMemory(tasks *taskSet) bool {
 	return float64(held) <= max(heldLeast, most)
 }
 
-// holdTask reads the rows of a task as multiply does, and holds their products where the task has at least as
+// holdTask reads the rows of a task as multiply does. It holds their products where the task has at least as
 // many rows as columns, and otherwise the rows.
 func (s *stats) holdTask(ctx context.Context, w *worker, k int, varies []bool) error {
 	list := s.rows.of(k)
@@ -99,8 +99,8 @@ func (s *stats) readTask(ctx context.Context, w *worker, k int, hold bool, total
 }
 
 // multiply sets g, c and squares of a worker to X'X, and X'y and y'y of every target, of a list of rows: the
-// training rows of a task. It marks the columns that vary, and copies the rows to held, both of which may be
-// nil.
+// training rows of a task. It marks the columns that vary in varies, and copies the rows to held; both may
+// be nil.
 func (s *stats) multiply(ctx context.Context, w *worker, list []int32, varies []bool, held []float64) error {
 	p, first := s.p, w.z
 	w.g, w.c = dense.Grow(w.g, p*p), dense.Grow(w.c, 2*p)
@@ -153,8 +153,8 @@ func (s *stats) products(out []float64, w *worker) []float64 {
 	return out
 }
 
-// forget frees the memory of the tasks, here and in all stats of the same data: who reads a task again
-// computes it again, to the same bits.
+// forget frees the memory of the tasks, here and in all stats of the same data. A task that is read again is
+// computed again, to the same bits.
 func (s *stats) forget() {
 	for k, packed := range s.packed {
 		if packed != nil {

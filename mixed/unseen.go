@@ -17,8 +17,8 @@ const leastApart = 1e-10
 // toldShare is the least share of a pooled mean in a note.
 const toldShare = 0.5
 
-// A pooling is how tasks without rows are predicted: by the mean of the model and a share of what the mean of
-// a pooled method differs from it.
+// A pooling predicts tasks without rows: by the mean of the model, plus a share of the difference of the
+// mean of a pooled method from it.
 type pooling struct {
 	method *method
 	share  float64 // above 0, and at most 1
@@ -46,8 +46,8 @@ func addLeftOut(sums []float64, model, pooled, half float64) {
 	floats.Add(sums, []float64{a, b, a * a, a * b, b * b})
 }
 
-// share returns the share of the pooled mean. The least squared error of tasks that are left out is at c, sum
-// a over sum b, with the standard error s over so many tasks. The best factor of such an estimate is c^2 /
+// share returns the share of the pooled mean. The least squared error of tasks that are left out is at c,
+// sum a over sum b, with the standard error s over the tasks. The best factor of such an estimate is c^2 /
 // (c^2 + s^2) for the true c. The square of an estimate is c^2 + s^2 in the mean, so that the factor is 1
 // less s^2 over the square, and 0 where this is negative. The share is at most 1.
 func (l leftOut) share(tasks float64) float64 {

@@ -29,7 +29,8 @@ func withoutsOf(t *testing.T, table *Data, noise float64) withouts {
 // without themselves: here slopes of three features for tasks of four rows, with noise that counts as none.
 func TestInterpolationIsNoted(t *testing.T) {
 	rows := drawing{tasks: 30, rows: 4, features: 3, levels: 1, noise: 1}.table(t, 1)
-	if little, much := withoutsOf(t, rows, 1e-8).closer(), withoutsOf(t, rows, 1).closer(); !(little > 1000 && much < 4) {
+	if little, much := withoutsOf(t, rows, 1e-8).closer(), withoutsOf(t, rows, 1).closer(); !(little > 1000 &&
+		much < 4) {
 		t.Errorf("rows are %v times closer with noise that counts as none, %v with noise", little, much)
 	}
 	f := &fitter{in: &Input{Table: rows}}
@@ -37,7 +38,8 @@ func TestInterpolationIsNoted(t *testing.T) {
 	chosen := check.OK(f.choose(t.Context()))
 	for closer, want := range map[float64]bool{1.2: false, 9: false, 11: true, math.Inf(1): true} {
 		f.without = withouts{{squareWith: 1 / (closer * closer), squareWithout: 1}}
-		noted := strings.Contains(strings.Join(f.notes(chosen, chosen.m, &Report{}), " "), "The model follows the training rows")
+		noted := strings.Contains(strings.Join(f.notes(chosen, chosen.m, &Report{}), " "),
+			"The model follows the training rows")
 		check.FailIf(t, noted != want, "rows %v times closer are noted: %v", closer, noted)
 	}
 	_, r := fitted(t, rows, Options{})
@@ -45,7 +47,8 @@ func TestInterpolationIsNoted(t *testing.T) {
 	// Tasks without noise are predicted by the other rows.
 	exact := drawing{tasks: 30, rows: 12, features: 2, levels: 1, slopes: 1}.table(t, 1)
 	_, r = fitted(t, exact, Options{})
-	check.FailIf(t, strings.Contains(strings.Join(r.Notes, " "), "follows"), "notes of a fit without noise: %q", r.Notes)
+	check.FailIf(t, strings.Contains(strings.Join(r.Notes, " "), "follows"), "notes of a fit without noise: %q",
+		r.Notes)
 }
 
 // A training row without itself has the prediction, and is inside or outside of the interval, that a fit of
@@ -123,7 +126,8 @@ func quartersOf(t *testing.T, m *Model, table *Data, held []bool) [4]float64 {
 func TestIntervalsFollowTheNoise(t *testing.T) {
 	alike := growing(t, 4, func(float64) float64 { return 1 })
 	_, report := fitted(t, alike, Options{NoCurves: true}, holdOut(alike)...)
-	if notes := strings.Join(report.Notes, " "); strings.Contains(notes, "noise grows") || strings.Contains(notes, "too narrow") {
+	if notes := strings.Join(report.Notes, " "); strings.Contains(notes, "noise grows") ||
+		strings.Contains(notes, "too narrow") {
 		t.Errorf("rows that spread alike: %q", notes)
 	}
 	alike.Targets[7] += 1e4
@@ -151,9 +155,9 @@ func TestIntervalsFollowTheNoise(t *testing.T) {
 	check.FailIf(t, shares[3] > .9, "without the growth, %v are inside, by quarter: the table shows nothing", shares)
 }
 
-// Each of several owners has the noise of its own rows: where that grows with the prediction, its intervals hold
-// in every quarter of the predictions, and those of the others are as wide as before. No total says how it grows. A
-// file keeps it, and new tasks of joined owners have the mean over their rows.
+// Each of several owners has the noise of its own rows: where that grows with the prediction, its intervals
+// hold in every quarter of the predictions, and those of the others are as wide as before. No total says how
+// it grows. A file keeps it, and new tasks of joined owners have the mean over their rows.
 func TestIntervalsFollowTheNoiseOfOwners(t *testing.T) {
 	table := growing(t, 4, func(x float64) float64 { return math.Exp(.6 * x) })
 	even := growing(t, 5, func(float64) float64 { return 1 })
@@ -177,7 +181,8 @@ func TestIntervalsFollowTheNoiseOfOwners(t *testing.T) {
 	for i, in := range list {
 		own := models[i].Parameters().Prior.Noise.Slope
 		want := []float64{2 * .6 / 3 * p.Target.Scale, 0}[i]
-		check.FailIf(t, math.Abs(own-want) > .25*max(want, .5), "owner %d: the slope is %v, want about %v", i, own, want)
+		check.FailIf(t, math.Abs(own-want) > .25*max(want, .5), "owner %d: the slope is %v, want about %v", i, own,
+			want)
 		shares := quartersOf(t, joined, in.Table.(*Data), in.HeldOut)
 		var file bytes.Buffer
 		check.Done(joined.Save(&file))

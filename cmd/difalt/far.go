@@ -22,8 +22,8 @@ type farColumn struct {
 	first         string // value and place of the first one
 }
 
-// farDeviations is the number of standard deviations from the mean of the training rows from which a number
-// is far.
+// farDeviations is the least distance of a number that is far from the mean of the training rows, in
+// standard deviations.
 const farDeviations = 20
 
 // newFarCounter returns a counter without rows, for the features of a model that are numbers. Features that

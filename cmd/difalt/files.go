@@ -371,12 +371,12 @@ func readTable(ctx context.Context, stderr io.Writer, stages, patterns []string,
 }
 
 const (
-	largeTable   = 16 << 20 // bytes from which memory counts
+	largeTable   = 16 << 20 // least bytes of a table where memory counts
 	garbageShare = 25       // percent of the memory in use, beside a large table; Go's is 100
 )
 
 // spareMemory has Go collect garbage more often beside a table or a model of that many bytes, unless the
-// environment says how often. This takes little time, since numbers are not searched.
+// environment sets how often. This takes little time, since numbers are not searched.
 func spareMemory(bytes int) {
 	if _, set := os.LookupEnv("GOGC"); !set && bytes >= largeTable {
 		debug.SetGCPercent(garbageShare)

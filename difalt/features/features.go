@@ -51,7 +51,7 @@ const (
 // without their means: the intercept takes the place of a row.
 //
 // All nodes return an error if a number of one of them is not finite or above 1e60 in size. So they do if
-// features differ so much in size that the smallest ones lose all digits in a sum.
+// features differ in size by a factor that leaves the smallest ones no digits in a sum.
 func Standardize(ctx context.Context, net consensus.Sums, nodes []*kernel.Tasks) ([]*kernel.Tasks, *Scaling, error) {
 	if net == nil {
 		return nil, nil, errNoNetwork

@@ -7,8 +7,8 @@ import (
 	"gonum.org/v1/gonum/lapack"
 )
 
-// The functions of this file are those of gonum's blas64 and lapack64, computed by package kernel/blas and not
-// by what is registered with gonum: their results have the same bits on all processors.
+// The functions of this file are those of gonum's blas64 and lapack64. Package kernel/blas computes them,
+// not the implementation that is registered with gonum. Their results have the same bits on all processors.
 
 // Dot returns x'y.
 func Dot(x, y blas64.Vector) float64 {
@@ -96,8 +96,8 @@ func Potri(r blas64.Triangular) (a blas64.Symmetric, ok bool) {
 	return blas64.Symmetric{Uplo: r.Uplo, N: r.N, Stride: r.Stride, Data: r.Data}, ok
 }
 
-// Factor overwrites the upper triangle of the n x n matrix a by its Cholesky factor R. It returns false if A is
-// not positive definite, or too close to a singular matrix for any digit of a solution.
+// Factor overwrites the upper triangle of the n x n matrix a by its Cholesky factor R. It returns false if A
+// is not positive definite, or too close to a singular matrix for any digit of a solution.
 func Factor(n int, a []float64) (r blas64.Triangular, ok bool) {
 	var l blas.Lapack
 	work := make([]float64, 3*n)

@@ -56,8 +56,8 @@ func inReals[F tile.Float](rows tile.Spans[F]) tile.Spans[F] {
 	return rows
 }
 
-// paddedPairs copies n complex numbers, inc apart, or their conjugates, times another one, to memory, which
-// it returns in the length of whole vectors of the tiles.
+// paddedPairs copies n complex numbers, inc apart, or their conjugates, times by, to memory. It returns
+// memory in the length of whole vectors of the tiles.
 func paddedPairs[F tile.Float](memory, x []F, n, inc int, by complex128, conjugate bool) []F {
 	all := tile.Pad(2 * n)
 	gatherPairs(memory, x, n, inc, by, conjugate)

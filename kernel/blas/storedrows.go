@@ -60,8 +60,8 @@ func (s *storedRows[F]) setTriangle(ul blas.Uplo, diagonals int) {
 // upper reports whether a triangle, or a band of one, is the upper one.
 func (s *storedRows[F]) upper() bool { return s.above > 0 }
 
-// origin returns the index of column 0 of row i, had it one. growth returns by how much the distance of two
-// rows exceeds the distance of the two rows before them.
+// origin returns the index of column 0 of row i, had it one. growth returns the distance of two rows less
+// the distance of the two rows before them.
 func (s *storedRows[F]) origin(i int) int {
 	switch {
 	case s.layout == bandedRows:
@@ -86,7 +86,7 @@ func (s *storedRows[F]) growth() int {
 	}
 }
 
-// A part says which of the stored entries of a row take part in an operation.
+// A part selects the stored entries of a row for an operation.
 type part uint8
 
 const (
@@ -96,7 +96,7 @@ const (
 	strict
 )
 
-// columns returns the first column of row i that takes part, and the column behind the last.
+// columns returns the first column of a part of row i, and the column behind its last.
 func (s *storedRows[F]) columns(i int, of part) (first, end int) {
 	first, end = max(0, i-s.below), min(s.n, i+s.above+1)
 	switch {
@@ -119,8 +119,8 @@ func (s *storedRows[F]) runs() runs {
 	return runs{0, min(wider, narrower), max(wider, narrower), rows}
 }
 
-// spans returns the rows of run k, the last one first if they are to be taken backwards. ok is false if
-// there are none.
+// spans returns the rows of run k, the last one first if they are to be taken backwards. ok is false for an
+// empty run.
 func (s *storedRows[F]) spans(r *runs, k int, of part, backwards bool) (rows tile.Spans[F], ok bool) {
 	if backwards {
 		k = len(r) - 2 - k

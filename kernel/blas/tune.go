@@ -78,8 +78,8 @@ const (
 	// that are inner products, of a depth of at least manyTerms. SVD.Solve with three right sides, A A'
 	// of 3 x 10000.
 	fewColumns, manyRows, fewDots, manyTerms = 4, 16, 40, 256
-	// updateOrder is the order of a triangle from which on multiples of up to fewUpdates vectors are
-	// added row by row. SymRankK.
+	// updateOrder is the least order of a triangle that gets multiples of up to fewUpdates vectors row by
+	// row. SymRankK.
 	updateOrder = 40
 	// syrkColumns and syrkEntries are the largest n n k and n k for which plain loops compute a triangle
 	// of A'A faster than tiles, and syrkRows is the largest n n k for A A'. Up to syrkOrder gonum's inner
@@ -145,7 +145,7 @@ func (b *byTranspose) of(t blas.Transpose) int {
 	return b.transposed
 }
 
-// A rowsFrom has the sizes of triangles and bands from which on rows by vectors take less time than gonum's
+// A rowsFrom has the least sizes of triangles and bands where rows by vectors take less time than gonum's
 // loops.
 type rowsFrom struct {
 	rankOne, rankTwo, packedRankOne, packedRankTwo int

@@ -183,7 +183,8 @@ func (l Lapack) Dorm2r(
 		l.Implementation.Dorm2r(s, t, m, n, k, a, lda, tau, c, ldc, work)
 		return
 	}
-	l.applyEach(s, (s == blas.Left) == (t == blas.Trans), m, n, orthogonal{a: a, lda: lda, tau: tau, k: k}, c, ldc, work)
+	l.applyEach(s, (s == blas.Left) == (t == blas.Trans), m, n, orthogonal{a: a, lda: lda, tau: tau, k: k}, c, ldc,
+		work)
 }
 
 // Dorml2 is Dormlq, one reflector after the other.
@@ -265,8 +266,8 @@ func (l Lapack) Dgebd2(m, n int, a []float64, lda int, d, e, tauQ, tauP, work []
 
 // Dgebrd reduces an m x n matrix A to the bidiagonal matrix Q'A P, upper if m >= n and else lower.
 //
-// On return d holds its diagonal and e the entries next to it, a the reflectors whose products are Q and P,
-// tauQ and tauP their factors, and work[0] the best length of work.
+// On return d holds its diagonal and e the entries next to it. a holds the reflectors whose products are Q
+// and P, tauQ and tauP their factors, and work[0] the best length of work.
 func (l Lapack) Dgebrd(m, n int, a []float64, lda int, d, e, tauQ, tauP, work []float64, lwork int) {
 	k := min(m, n)
 	if k <= 0 || k > oneByOne || lwork < max(m, n) || len(work) < lwork || !inside(a, m, n, lda) ||

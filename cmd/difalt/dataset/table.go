@@ -112,7 +112,8 @@ func (t *Table) Weights() []float64 { return t.weights }
 // and dates of Parquet. The slice aliases the table.
 func (t *Table) Notes() []string { return slices.Clip(t.notes) }
 
-// Dates returns the columns of numbers that hold dates, as days since 1970-01-01. The slice aliases the table.
+// Dates returns the columns of numbers that hold dates, as days since 1970-01-01. The slice aliases the
+// table.
 func (t *Table) Dates() []string { return slices.Clip(t.dates) }
 
 // Remarks returns sentences on values that look wrong: codes and row numbers among the features, numbers that

@@ -14,8 +14,8 @@ import (
 const spanParams = "a *F, at, step, growth, first, forward, end, ahead, rows int"
 
 // A spanTile computes with rows of a triangle or a band, one after the other. It takes vectors of dotLanes
-// columns from multiples of dotLanes on, in all rows alike: entries of vectors that a row adds to are loaded
-// by the next row as they were stored, and a partial sum has the products of every dotLanes-th column.
+// columns from multiples of dotLanes on, in all rows alike. So the entries of vectors that a row adds to are
+// loaded by the next row as they were stored. A partial sum has the products of every dotLanes-th column.
 type spanTile struct {
 	t          isa
 	x          *number
@@ -59,7 +59,8 @@ func (s *spanTile) begin() {
 // registers returns how many registers hold dotLanes columns.
 func (s *spanTile) registers() int { return dotLanes * s.x.size / s.t.bytes() }
 
-// A spanMask selects some of dotLanes columns: the columns before the end of a row, or from its first column on.
+// A spanMask selects some of dotLanes columns: the columns before the end of a row, or from its first column
+// on.
 type spanMask struct {
 	k reg.Register // with AVX-512
 	y []vector
@@ -107,7 +108,7 @@ func (s *spanTile) mask(column reg.GPVirtual, before bool) (m spanMask) {
 	return m
 }
 
-// and returns the mask of what two masks have in common.
+// and returns the intersection of two masks.
 func (s *spanTile) and(m, n spanMask) spanMask {
 	if s.t.evex {
 		KANDW(m.k, n.k, m.k)
@@ -169,7 +170,7 @@ func (s *spanTile) register(m *spanMask, k int) {
 	}
 }
 
-// multiplyAdd adds the products of a row and a vector to sums. What a mask does not have may be NaN.
+// multiplyAdd adds the products of a row and a vector to sums. Entries outside of the mask may be NaN.
 func (s *spanTile) multiplyAdd(m *spanMask, k int, row vector, from Mem, sum vector) {
 	switch {
 	case m == nil:
@@ -404,7 +405,7 @@ func spanOuter(t isa, x *number, count int) {
 	finish()
 }
 
-// divide divides a number by that at a pointer, which moves on, unless the pointer is 0.
+// divide divides a number by the number at a pointer, unless the pointer is 0. The pointer moves on.
 func (s *spanTile) divide(v reg.VecVirtual) {
 	d := fresh(mem("d"))
 	TESTQ(d, d)

@@ -38,8 +38,8 @@ func dates(low, high float64) []Mark {
 	return []Mark{{low, day(low).Format(time.DateOnly)}, {high, day(high).Format(time.DateOnly)}}
 }
 
-// firstDate returns the last date before a time from which steps of some years or months begin; the time
-// itself for steps of days.
+// firstDate returns the last date before a time where steps of some years or months can begin; for steps of
+// days it is the time.
 func firstDate(t time.Time, years, months int) time.Time {
 	switch {
 	case years > 0:
