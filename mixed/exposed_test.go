@@ -99,7 +99,7 @@ func TestFarRowsStayOut(t *testing.T) {
 	m, report, err := Together(t.Context(), list, network("path", 3), Options{})
 	check.Done(err)
 	check.FailIf(t, !slices.ContainsFunc(report.Notes, func(note string) bool {
-		return note == "1 training rows are in no total, and in no task: they are far from the predictions " +
+		return note == "1 training rows are in no total, and in no task: they are far from the predictions "+
 			"of the other own rows, "+
 			"which are predicted better without them. Check their targets (--least-level)."
 	}), "no note: %q", report.Notes)
