@@ -53,7 +53,10 @@ func TestVectors(t *testing.T) {
 
 // sameBits are the operations whose slices have the same bits on every tier. Others show by their rounding
 // that a tile is in use.
-var sameBits = []string{"Largest", "Largest32", "PackBasis", "Scale", "Scale32", "SumDifferences", "Transpose", "Transpose32"}
+var sameBits = []string{
+	"PackComplex", "PackComplex32", "TransposeComplex", "TransposeComplex32",
+	"Largest", "Largest32", "PackBasis", "Scale", "Scale32", "SumDifferences", "Transpose", "Transpose32",
+}
 
 func conform(t *testing.T, names []string, shapes func(*rand.Rand) []shape) {
 	generic := map[string]uint64{} // hashes of what the definitions compute

@@ -59,6 +59,8 @@ type operations struct {
 	spanBoth           [19]int
 	spanOuter          [19]int
 	spanSolve          [18]int
+	packComplex        [17]int
+	transposeComplex   int
 	addAbs             int
 	scale              [17]int
 	squares            [17]int

@@ -106,6 +106,12 @@ func spanOuterTile(b, y, w, a unsafe.Pointer, at, step, growth, first, forward, 
 func spanSolveTile(b, d, y, own unsafe.Pointer, change int, a unsafe.Pointer, at, step, growth, first, forward, end, ahead, rows int, index int)
 
 //go:noescape
+func packComplexTile(dst, src unsafe.Pointer, lds, rows int, signs unsafe.Pointer, index int)
+
+//go:noescape
+func transposeComplexTile(dst *float64, ldd int, src *float64, lds, m, n int)
+
+//go:noescape
 func addAbsTile(y, a *float64, n int) float64
 
 //go:noescape

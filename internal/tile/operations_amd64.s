@@ -97,47 +97,50 @@ DATA operations_avx2<>+3232(SB)/8, $·spanOuter32_1_avx2(SB)
 DATA operations_avx2<>+3240(SB)/8, $·spanOuter32_2_avx2(SB)
 DATA operations_avx2<>+3256(SB)/8, $·spanSolve_1_avx2(SB)
 DATA operations_avx2<>+3384(SB)/8, $·spanSolve32_1_avx2(SB)
-DATA operations_avx2<>+3392(SB)/8, $·addAbs_avx2(SB)
-DATA operations_avx2<>+3400(SB)/8, $·scale_avx2(SB)
-DATA operations_avx2<>+3528(SB)/8, $·scale32_avx2(SB)
-DATA operations_avx2<>+3664(SB)/8, $·squares32_avx2(SB)
-DATA operations_avx2<>+3672(SB)/8, $·absolutes_avx2(SB)
-DATA operations_avx2<>+3800(SB)/8, $·absolutes32_avx2(SB)
-DATA operations_avx2<>+3816(SB)/8, $·symmetricRows_1_avx2(SB)
-DATA operations_avx2<>+3824(SB)/8, $·symmetricRows_2_avx2(SB)
-DATA operations_avx2<>+3832(SB)/8, $·symmetricRows_3_avx2(SB)
-DATA operations_avx2<>+3840(SB)/8, $·symmetricRows_4_avx2(SB)
-DATA operations_avx2<>+3856(SB)/8, $·reflect_1_avx2(SB)
-DATA operations_avx2<>+3864(SB)/8, $·reflect_2_avx2(SB)
-DATA operations_avx2<>+3872(SB)/8, $·reflect_3_avx2(SB)
-DATA operations_avx2<>+3880(SB)/8, $·reflect_4_avx2(SB)
-DATA operations_avx2<>+3888(SB)/8, $·addComplex_avx2(SB)
-DATA operations_avx2<>+4016(SB)/8, $·addComplex32_avx2(SB)
-DATA operations_avx2<>+4024(SB)/8, $·timesComplex_avx2(SB)
-DATA operations_avx2<>+4152(SB)/8, $·timesComplex32_avx2(SB)
-DATA operations_avx2<>+4160(SB)/8, $·dotComplex_avx2(SB)
-DATA operations_avx2<>+4288(SB)/8, $·dotComplex32_avx2(SB)
-DATA operations_avx2<>+4296(SB)/8, $·planeRotation_avx2(SB)
-DATA operations_avx2<>+4424(SB)/8, $·planeRotation32_avx2(SB)
-DATA operations_avx2<>+4432(SB)/8, $·largest_avx2(SB)
-DATA operations_avx2<>+4560(SB)/8, $·largest32_avx2(SB)
-DATA operations_avx2<>+4576(SB)/8, $·solveRows_1_avx2(SB)
-DATA operations_avx2<>+4584(SB)/8, $·solveRows_2_avx2(SB)
-DATA operations_avx2<>+4600(SB)/8, $·solveRows_4_avx2(SB)
-DATA operations_avx2<>+4704(SB)/8, $·solveRows32_1_avx2(SB)
-DATA operations_avx2<>+4712(SB)/8, $·solveRows32_2_avx2(SB)
-DATA operations_avx2<>+4728(SB)/8, $·solveRows32_4_avx2(SB)
-DATA operations_avx2<>+4744(SB)/8, $·multiplyRows_1_avx2(SB)
-DATA operations_avx2<>+4752(SB)/8, $·multiplyRows_2_avx2(SB)
-DATA operations_avx2<>+4768(SB)/8, $·multiplyRows_4_avx2(SB)
-DATA operations_avx2<>+4872(SB)/8, $·multiplyRows32_1_avx2(SB)
-DATA operations_avx2<>+4880(SB)/8, $·multiplyRows32_2_avx2(SB)
-DATA operations_avx2<>+4896(SB)/8, $·multiplyRows32_4_avx2(SB)
-DATA operations_avx2<>+4904(SB)/8, $·solveFew_avx2(SB)
-DATA operations_avx2<>+5032(SB)/8, $·solveFew32_avx2(SB)
-DATA operations_avx2<>+5040(SB)/8, $·solveUpper_avx2(SB)
-DATA operations_avx2<>+5048(SB)/8, $·fmaPeak_avx2(SB)
-GLOBL operations_avx2<>(SB), NOPTR, $5128
+DATA operations_avx2<>+3392(SB)/8, $·packComplex_avx2(SB)
+DATA operations_avx2<>+3520(SB)/8, $·packComplex32_avx2(SB)
+DATA operations_avx2<>+3528(SB)/8, $·transposeComplex_avx2(SB)
+DATA operations_avx2<>+3536(SB)/8, $·addAbs_avx2(SB)
+DATA operations_avx2<>+3544(SB)/8, $·scale_avx2(SB)
+DATA operations_avx2<>+3672(SB)/8, $·scale32_avx2(SB)
+DATA operations_avx2<>+3808(SB)/8, $·squares32_avx2(SB)
+DATA operations_avx2<>+3816(SB)/8, $·absolutes_avx2(SB)
+DATA operations_avx2<>+3944(SB)/8, $·absolutes32_avx2(SB)
+DATA operations_avx2<>+3960(SB)/8, $·symmetricRows_1_avx2(SB)
+DATA operations_avx2<>+3968(SB)/8, $·symmetricRows_2_avx2(SB)
+DATA operations_avx2<>+3976(SB)/8, $·symmetricRows_3_avx2(SB)
+DATA operations_avx2<>+3984(SB)/8, $·symmetricRows_4_avx2(SB)
+DATA operations_avx2<>+4000(SB)/8, $·reflect_1_avx2(SB)
+DATA operations_avx2<>+4008(SB)/8, $·reflect_2_avx2(SB)
+DATA operations_avx2<>+4016(SB)/8, $·reflect_3_avx2(SB)
+DATA operations_avx2<>+4024(SB)/8, $·reflect_4_avx2(SB)
+DATA operations_avx2<>+4032(SB)/8, $·addComplex_avx2(SB)
+DATA operations_avx2<>+4160(SB)/8, $·addComplex32_avx2(SB)
+DATA operations_avx2<>+4168(SB)/8, $·timesComplex_avx2(SB)
+DATA operations_avx2<>+4296(SB)/8, $·timesComplex32_avx2(SB)
+DATA operations_avx2<>+4304(SB)/8, $·dotComplex_avx2(SB)
+DATA operations_avx2<>+4432(SB)/8, $·dotComplex32_avx2(SB)
+DATA operations_avx2<>+4440(SB)/8, $·planeRotation_avx2(SB)
+DATA operations_avx2<>+4568(SB)/8, $·planeRotation32_avx2(SB)
+DATA operations_avx2<>+4576(SB)/8, $·largest_avx2(SB)
+DATA operations_avx2<>+4704(SB)/8, $·largest32_avx2(SB)
+DATA operations_avx2<>+4720(SB)/8, $·solveRows_1_avx2(SB)
+DATA operations_avx2<>+4728(SB)/8, $·solveRows_2_avx2(SB)
+DATA operations_avx2<>+4744(SB)/8, $·solveRows_4_avx2(SB)
+DATA operations_avx2<>+4848(SB)/8, $·solveRows32_1_avx2(SB)
+DATA operations_avx2<>+4856(SB)/8, $·solveRows32_2_avx2(SB)
+DATA operations_avx2<>+4872(SB)/8, $·solveRows32_4_avx2(SB)
+DATA operations_avx2<>+4888(SB)/8, $·multiplyRows_1_avx2(SB)
+DATA operations_avx2<>+4896(SB)/8, $·multiplyRows_2_avx2(SB)
+DATA operations_avx2<>+4912(SB)/8, $·multiplyRows_4_avx2(SB)
+DATA operations_avx2<>+5016(SB)/8, $·multiplyRows32_1_avx2(SB)
+DATA operations_avx2<>+5024(SB)/8, $·multiplyRows32_2_avx2(SB)
+DATA operations_avx2<>+5040(SB)/8, $·multiplyRows32_4_avx2(SB)
+DATA operations_avx2<>+5048(SB)/8, $·solveFew_avx2(SB)
+DATA operations_avx2<>+5176(SB)/8, $·solveFew32_avx2(SB)
+DATA operations_avx2<>+5184(SB)/8, $·solveUpper_avx2(SB)
+DATA operations_avx2<>+5192(SB)/8, $·fmaPeak_avx2(SB)
+GLOBL operations_avx2<>(SB), NOPTR, $5272
 
 TEXT ·operations_avx2(SB), NOSPLIT, $0-8
 	LEAQ operations_avx2<>(SB), AX
@@ -246,53 +249,56 @@ DATA operations_avx512<>+3232(SB)/8, $·spanOuter32_1_avx2(SB)
 DATA operations_avx512<>+3240(SB)/8, $·spanOuter32_2_avx2(SB)
 DATA operations_avx512<>+3256(SB)/8, $·spanSolve_1_avx512(SB)
 DATA operations_avx512<>+3384(SB)/8, $·spanSolve32_1_avx2(SB)
-DATA operations_avx512<>+3392(SB)/8, $·addAbs_avx2(SB)
-DATA operations_avx512<>+3400(SB)/8, $·scale_avx2(SB)
-DATA operations_avx512<>+3528(SB)/8, $·scale32_avx2(SB)
-DATA operations_avx512<>+3664(SB)/8, $·squares32_avx2(SB)
-DATA operations_avx512<>+3672(SB)/8, $·absolutes_avx2(SB)
-DATA operations_avx512<>+3800(SB)/8, $·absolutes32_avx2(SB)
-DATA operations_avx512<>+3816(SB)/8, $·symmetricRows_1_avx512(SB)
-DATA operations_avx512<>+3824(SB)/8, $·symmetricRows_2_avx512(SB)
-DATA operations_avx512<>+3856(SB)/8, $·reflect_1_avx512(SB)
-DATA operations_avx512<>+3864(SB)/8, $·reflect_2_avx512(SB)
-DATA operations_avx512<>+3872(SB)/8, $·reflect_3_avx512(SB)
-DATA operations_avx512<>+3880(SB)/8, $·reflect_4_avx512(SB)
-DATA operations_avx512<>+3888(SB)/8, $·addComplex_avx512(SB)
-DATA operations_avx512<>+4016(SB)/8, $·addComplex32_avx2(SB)
-DATA operations_avx512<>+4024(SB)/8, $·timesComplex_avx512(SB)
-DATA operations_avx512<>+4152(SB)/8, $·timesComplex32_avx2(SB)
-DATA operations_avx512<>+4160(SB)/8, $·dotComplex_avx512(SB)
-DATA operations_avx512<>+4288(SB)/8, $·dotComplex32_avx2(SB)
-DATA operations_avx512<>+4296(SB)/8, $·planeRotation_avx512(SB)
-DATA operations_avx512<>+4424(SB)/8, $·planeRotation32_avx2(SB)
-DATA operations_avx512<>+4432(SB)/8, $·largest_avx2(SB)
-DATA operations_avx512<>+4560(SB)/8, $·largest32_avx2(SB)
-DATA operations_avx512<>+4576(SB)/8, $·solveRows_1_avx512(SB)
-DATA operations_avx512<>+4584(SB)/8, $·solveRows_2_avx512(SB)
-DATA operations_avx512<>+4600(SB)/8, $·solveRows_4_avx512(SB)
-DATA operations_avx512<>+4704(SB)/8, $·solveRows32_1_avx2(SB)
-DATA operations_avx512<>+4712(SB)/8, $·solveRows32_2_avx2(SB)
-DATA operations_avx512<>+4728(SB)/8, $·solveRows32_4_avx2(SB)
-DATA operations_avx512<>+4744(SB)/8, $·multiplyRows_1_avx512(SB)
-DATA operations_avx512<>+4752(SB)/8, $·multiplyRows_2_avx512(SB)
-DATA operations_avx512<>+4768(SB)/8, $·multiplyRows_4_avx512(SB)
-DATA operations_avx512<>+4872(SB)/8, $·multiplyRows32_1_avx2(SB)
-DATA operations_avx512<>+4880(SB)/8, $·multiplyRows32_2_avx2(SB)
-DATA operations_avx512<>+4896(SB)/8, $·multiplyRows32_4_avx2(SB)
-DATA operations_avx512<>+4904(SB)/8, $·solveFew_avx512(SB)
-DATA operations_avx512<>+5032(SB)/8, $·solveFew32_avx2(SB)
-DATA operations_avx512<>+5040(SB)/8, $·solveUpper_avx512(SB)
-DATA operations_avx512<>+5048(SB)/8, $·fmaPeak_avx512(SB)
-DATA operations_avx512<>+5064(SB)/8, $·leastSquaresSmall_1_avx512(SB)
-DATA operations_avx512<>+5072(SB)/8, $·leastSquaresSmall_2_avx512(SB)
-DATA operations_avx512<>+5080(SB)/8, $·leastSquaresSmall_3_avx512(SB)
-DATA operations_avx512<>+5088(SB)/8, $·leastSquaresSmall_4_avx512(SB)
-DATA operations_avx512<>+5096(SB)/8, $·leastSquaresSmall_5_avx512(SB)
-DATA operations_avx512<>+5104(SB)/8, $·leastSquaresSmall_6_avx512(SB)
-DATA operations_avx512<>+5112(SB)/8, $·leastSquaresSmall_7_avx512(SB)
-DATA operations_avx512<>+5120(SB)/8, $·leastSquaresSmall_8_avx512(SB)
-GLOBL operations_avx512<>(SB), NOPTR, $5128
+DATA operations_avx512<>+3392(SB)/8, $·packComplex_avx2(SB)
+DATA operations_avx512<>+3520(SB)/8, $·packComplex32_avx2(SB)
+DATA operations_avx512<>+3528(SB)/8, $·transposeComplex_avx2(SB)
+DATA operations_avx512<>+3536(SB)/8, $·addAbs_avx2(SB)
+DATA operations_avx512<>+3544(SB)/8, $·scale_avx2(SB)
+DATA operations_avx512<>+3672(SB)/8, $·scale32_avx2(SB)
+DATA operations_avx512<>+3808(SB)/8, $·squares32_avx2(SB)
+DATA operations_avx512<>+3816(SB)/8, $·absolutes_avx2(SB)
+DATA operations_avx512<>+3944(SB)/8, $·absolutes32_avx2(SB)
+DATA operations_avx512<>+3960(SB)/8, $·symmetricRows_1_avx512(SB)
+DATA operations_avx512<>+3968(SB)/8, $·symmetricRows_2_avx512(SB)
+DATA operations_avx512<>+4000(SB)/8, $·reflect_1_avx512(SB)
+DATA operations_avx512<>+4008(SB)/8, $·reflect_2_avx512(SB)
+DATA operations_avx512<>+4016(SB)/8, $·reflect_3_avx512(SB)
+DATA operations_avx512<>+4024(SB)/8, $·reflect_4_avx512(SB)
+DATA operations_avx512<>+4032(SB)/8, $·addComplex_avx512(SB)
+DATA operations_avx512<>+4160(SB)/8, $·addComplex32_avx2(SB)
+DATA operations_avx512<>+4168(SB)/8, $·timesComplex_avx512(SB)
+DATA operations_avx512<>+4296(SB)/8, $·timesComplex32_avx2(SB)
+DATA operations_avx512<>+4304(SB)/8, $·dotComplex_avx512(SB)
+DATA operations_avx512<>+4432(SB)/8, $·dotComplex32_avx2(SB)
+DATA operations_avx512<>+4440(SB)/8, $·planeRotation_avx512(SB)
+DATA operations_avx512<>+4568(SB)/8, $·planeRotation32_avx2(SB)
+DATA operations_avx512<>+4576(SB)/8, $·largest_avx2(SB)
+DATA operations_avx512<>+4704(SB)/8, $·largest32_avx2(SB)
+DATA operations_avx512<>+4720(SB)/8, $·solveRows_1_avx512(SB)
+DATA operations_avx512<>+4728(SB)/8, $·solveRows_2_avx512(SB)
+DATA operations_avx512<>+4744(SB)/8, $·solveRows_4_avx512(SB)
+DATA operations_avx512<>+4848(SB)/8, $·solveRows32_1_avx2(SB)
+DATA operations_avx512<>+4856(SB)/8, $·solveRows32_2_avx2(SB)
+DATA operations_avx512<>+4872(SB)/8, $·solveRows32_4_avx2(SB)
+DATA operations_avx512<>+4888(SB)/8, $·multiplyRows_1_avx512(SB)
+DATA operations_avx512<>+4896(SB)/8, $·multiplyRows_2_avx512(SB)
+DATA operations_avx512<>+4912(SB)/8, $·multiplyRows_4_avx512(SB)
+DATA operations_avx512<>+5016(SB)/8, $·multiplyRows32_1_avx2(SB)
+DATA operations_avx512<>+5024(SB)/8, $·multiplyRows32_2_avx2(SB)
+DATA operations_avx512<>+5040(SB)/8, $·multiplyRows32_4_avx2(SB)
+DATA operations_avx512<>+5048(SB)/8, $·solveFew_avx512(SB)
+DATA operations_avx512<>+5176(SB)/8, $·solveFew32_avx2(SB)
+DATA operations_avx512<>+5184(SB)/8, $·solveUpper_avx512(SB)
+DATA operations_avx512<>+5192(SB)/8, $·fmaPeak_avx512(SB)
+DATA operations_avx512<>+5208(SB)/8, $·leastSquaresSmall_1_avx512(SB)
+DATA operations_avx512<>+5216(SB)/8, $·leastSquaresSmall_2_avx512(SB)
+DATA operations_avx512<>+5224(SB)/8, $·leastSquaresSmall_3_avx512(SB)
+DATA operations_avx512<>+5232(SB)/8, $·leastSquaresSmall_4_avx512(SB)
+DATA operations_avx512<>+5240(SB)/8, $·leastSquaresSmall_5_avx512(SB)
+DATA operations_avx512<>+5248(SB)/8, $·leastSquaresSmall_6_avx512(SB)
+DATA operations_avx512<>+5256(SB)/8, $·leastSquaresSmall_7_avx512(SB)
+DATA operations_avx512<>+5264(SB)/8, $·leastSquaresSmall_8_avx512(SB)
+GLOBL operations_avx512<>(SB), NOPTR, $5272
 
 TEXT ·operations_avx512(SB), NOSPLIT, $0-8
 	LEAQ operations_avx512<>(SB), AX
@@ -451,98 +457,108 @@ TEXT ·spanSolveTile(SB), NOSPLIT, $0-120
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
+TEXT ·packComplexTile(SB), NOSPLIT, $0-48
+	MOVQ index+40(FP), AX
+	LEAQ ·tiles+3392(SB), CX
+	MOVQ (CX)(AX*8), AX
+	JMP AX
+
+TEXT ·transposeComplexTile(SB), NOSPLIT, $0-48
+	MOVQ ·tiles+3528(SB), AX
+	JMP AX
+
 TEXT ·addAbsTile(SB), NOSPLIT, $0-32
-	MOVQ ·tiles+3392(SB), AX
+	MOVQ ·tiles+3536(SB), AX
 	JMP AX
 
 TEXT ·scaleTile(SB), NOSPLIT, $0-32
 	MOVQ index+24(FP), AX
-	LEAQ ·tiles+3400(SB), CX
+	LEAQ ·tiles+3544(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·squaresTile(SB), NOSPLIT, $0-32
 	MOVQ index+16(FP), AX
-	LEAQ ·tiles+3536(SB), CX
+	LEAQ ·tiles+3680(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·absolutesTile(SB), NOSPLIT, $0-32
 	MOVQ index+24(FP), AX
-	LEAQ ·tiles+3672(SB), CX
+	LEAQ ·tiles+3816(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·symmetricRowsTile(SB), NOSPLIT, $0-56
 	MOVQ index+48(FP), AX
-	LEAQ ·tiles+3808(SB), CX
+	LEAQ ·tiles+3952(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·reflectTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+3848(SB), CX
+	LEAQ ·tiles+3992(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·addComplexTile(SB), NOSPLIT, $0-40
 	MOVQ index+32(FP), AX
-	LEAQ ·tiles+3888(SB), CX
+	LEAQ ·tiles+4032(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·timesComplexTile(SB), NOSPLIT, $0-32
 	MOVQ index+24(FP), AX
-	LEAQ ·tiles+4024(SB), CX
+	LEAQ ·tiles+4168(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·dotComplexTile(SB), NOSPLIT, $0-40
 	MOVQ index+32(FP), AX
-	LEAQ ·tiles+4160(SB), CX
+	LEAQ ·tiles+4304(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·planeRotationTile(SB), NOSPLIT, $0-40
 	MOVQ index+32(FP), AX
-	LEAQ ·tiles+4296(SB), CX
+	LEAQ ·tiles+4440(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·largestTile(SB), NOSPLIT, $0-32
 	MOVQ index+24(FP), AX
-	LEAQ ·tiles+4432(SB), CX
+	LEAQ ·tiles+4576(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveRowsTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+4568(SB), CX
+	LEAQ ·tiles+4712(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·multiplyRowsTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+4736(SB), CX
+	LEAQ ·tiles+4880(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveFewTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+4904(SB), CX
+	LEAQ ·tiles+5048(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveUpperTile(SB), NOSPLIT, $0-56
-	MOVQ ·tiles+5040(SB), AX
+	MOVQ ·tiles+5184(SB), AX
 	JMP AX
 
 TEXT ·fmaPeakTile(SB), NOSPLIT, $0-16
-	MOVQ ·tiles+5048(SB), AX
+	MOVQ ·tiles+5192(SB), AX
 	JMP AX
 
 TEXT ·leastSquaresSmallTile(SB), NOSPLIT, $0-112
 	MOVQ index+80(FP), AX
-	LEAQ ·tiles+5056(SB), CX
+	LEAQ ·tiles+5200(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX

@@ -118,3 +118,64 @@ func Largest[F Float](x []F) (most F) {
 	}
 	return most
 }
+
+// PackComplex copies rows of complex numbers, as PanelWidth reals, to the even rows of dst, which have the
+// same width. An odd row has the numbers of the row above with their parts swapped. Numbers change their
+// signs where a sign is -0: signs[0] and signs[1] are for the even rows, signs[2] and signs[3] for the odd
+// rows.
+func PackComplex[F Float](dst, src []F, lds, rows int, signs *[4]F) {
+	width := PanelWidth[F]()
+	if rows == 0 {
+		return
+	}
+	raceRead(src, rows, width, lds)
+	raceWrite(dst, 1, 2*rows*width, 0)
+	_, _ = dst[2*rows*width-1], src[(rows-1)*lds+width-1]
+	if tiles.packComplex[0] == 0 {
+		packComplexGeneric(dst, src, lds, rows, signs)
+		return
+	}
+	packComplexTile(unsafe.Pointer(&dst[0]), unsafe.Pointer(&src[0]), lds, rows, unsafe.Pointer(signs), of[F](0))
+}
+
+func packComplexGeneric[F Float](dst, src []F, lds, rows int, signs *[4]F) {
+	width := PanelWidth[F]()
+	signed := func(v F, sign int) F {
+		if math.Signbit(float64(signs[sign])) {
+			return -v
+		}
+		return v
+	}
+	for i := range rows {
+		row, upper, lower := src[i*lds:][:width], dst[2*i*width:][:width], dst[(2*i+1)*width:][:width]
+		for k := 0; k < width; k += 2 {
+			upper[k], upper[k+1] = signed(row[k], 0), signed(row[k+1], 1)
+			lower[k], lower[k+1] = signed(row[k+1], 2), signed(row[k], 3)
+		}
+	}
+}
+
+// TransposeComplex stores the transpose of m rows of n complex numbers, as pairs of reals. Strides are in
+// reals.
+func TransposeComplex[F Float](dst []F, ldd int, src []F, lds, m, n int) {
+	raceRead(src, m, 2*n, lds)
+	raceWrite(dst, n, 2*m, ldd)
+	rows, columns := 0, 0 // by the tile
+	if tiles.transposeComplex != 0 && unsafe.Sizeof(F(0)) == 8 && min(m, n) >= 2 {
+		rows, columns = m&^1, n&^1
+		_, _ = dst[(n-1)*ldd+2*m-1], src[(m-1)*lds+2*n-1]
+		to, from := (*float64)(unsafe.Pointer(&dst[0])), (*float64)(unsafe.Pointer(&src[0]))
+		transposeComplexTile(to, ldd, from, lds, rows, columns)
+	}
+	for i := range m {
+		first := columns
+		if i >= rows {
+			first = 0
+		}
+		at := first*ldd + 2*i
+		for row := src[i*lds+2*first:][:2*(n-first)]; len(row) >= 2; row = row[2:] {
+			*(*[2]F)(dst[at:]) = *(*[2]F)(row)
+			at += ldd
+		}
+	}
+}

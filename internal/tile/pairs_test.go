@@ -96,3 +96,43 @@ func largest[F tile.Float](r *run, s shape) {
 		want.add(most, 1)
 	})
 }
+
+func packComplex[F tile.Float](r *run, s shape) {
+	width, rows := tile.PanelWidth[F](), s.n%9
+	src, lds := dense[F](r, "src", width, rows)
+	signs, _ := dense[F](r, "signs", 4, 1)
+	for k := range signs {
+		signs[k] = F(math.Copysign(0, float64(s.d>>k%2)-.5))
+	}
+	r.inputs = r.inputs[:len(r.inputs)-1]
+	declare(r, "signs", signs)
+	dst := alloc[F](r, 2*rows*width)
+	r.call(func() { tile.PackComplex(dst, src, lds, rows, (*[4]F)(signs)) })
+	for i, got := range dst {
+		row, k := src[i/(2*width)*lds:], i%width
+		want, sign := row[k], signs[k%2]
+		if i/width%2 == 1 {
+			want, sign = row[k^1], signs[2+k%2]
+		}
+		if math.Signbit(float64(sign)) {
+			want = -want
+		}
+		if !r.same(float64(got), float64(want), k, i/width) {
+			return
+		}
+	}
+}
+
+func transposeComplex[F tile.Float](r *run, s shape) {
+	m, n := s.n%23, s.d%19
+	src, lds := dense[F](r, "src", 2*n, m)
+	dst, ldd := columns[F](r, 2*m, n, 1)
+	r.call(func() { tile.TransposeComplex(dst, ldd, src, lds, m, n) })
+	for j := range n {
+		for i := range 2 * m {
+			if !r.same(float64(dst[j*ldd+i]), float64(src[i/2*lds+2*j+i%2]), i, j) {
+				return
+			}
+		}
+	}
+}

@@ -33,6 +33,8 @@ var checks = map[string]func(*run, shape){
 	"AddComplex": addComplex[float64], "AddComplex32": addComplex[float32],
 	"TimesComplex": timesComplex[float64], "TimesComplex32": timesComplex[float32],
 	"DotComplex": dotComplex[float64], "DotComplex32": dotComplex[float32],
+	"PackComplex": packComplex[float64], "PackComplex32": packComplex[float32],
+	"TransposeComplex": transposeComplex[float64], "TransposeComplex32": transposeComplex[float32],
 	"PlaneRotation": planeRotation[float64], "PlaneRotation32": planeRotation[float32],
 	"Largest": largest[float64], "Largest32": largest[float32],
 	"AddAbs": addAbs, "Reflect": reflect, "Scale": scale[float64], "Scale32": scale[float32],

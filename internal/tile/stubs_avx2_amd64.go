@@ -271,6 +271,15 @@ func spanOuter32_2_avx2(b *float32, y *float32, w *float32, a *float32, at int, 
 // spanSolve32_1_avx2 sets b to unknowns, the number at own in y over that at d; own moves by change. It subtracts rows, times unknowns, from y. d is 0 for ones. Vectors have multiples of 8 entries, rows >= 1.
 func spanSolve32_1_avx2(b *float32, d *float32, y *float32, own *float32, change int, a *float32, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)
 
+// packComplex_avx2 copies rows of 128 bytes, with the signs of a pair at signs, and below each its swapped pairs, with the signs of the next pair. rows >= 1.
+func packComplex_avx2(dst *float64, src *float64, lds int, rows int, signs *float64, index int)
+
+// packComplex32_avx2 copies rows of 128 bytes, with the signs of a pair at signs, and below each its swapped pairs, with the signs of the next pair. rows >= 1.
+func packComplex32_avx2(dst *float32, src *float32, lds int, rows int, signs *float32, index int)
+
+// transposeComplex_avx2 stores the transpose of m rows of n pairs, both even and at least 2. Strides are in numbers.
+func transposeComplex_avx2(dst *float64, ldd int, src *float64, lds int, m int, n int)
+
 // addAbs_avx2 adds the absolute values of n entries of a to y, and returns their sum, n >= 1.
 func addAbs_avx2(y *float64, a *float64, n int) float64
 

@@ -14755,6 +14755,130 @@ empty:
 	VZEROUPPER
 	RET
 
+// func packComplex_avx2(dst *float64, src *float64, lds int, rows int, signs *float64, index int)
+// Requires: AVX
+TEXT ·packComplex_avx2(SB), NOSPLIT, $0-48
+	MOVQ           dst+0(FP), AX
+	MOVQ           src+8(FP), CX
+	MOVQ           lds+16(FP), DX
+	SHLQ           $0x03, DX
+	MOVQ           rows+24(FP), BX
+	MOVQ           signs+32(FP), SI
+	VBROADCASTF128 (SI), Y0
+	VBROADCASTF128 16(SI), Y1
+
+row:
+	VMOVUPD   (CX), Y2
+	VPERMILPD $0x05, Y2, Y3
+	VXORPD    Y0, Y2, Y2
+	VXORPD    Y1, Y3, Y3
+	VMOVUPD   Y2, (AX)
+	VMOVUPD   Y3, 128(AX)
+	VMOVUPD   32(CX), Y2
+	VPERMILPD $0x05, Y2, Y3
+	VXORPD    Y0, Y2, Y2
+	VXORPD    Y1, Y3, Y3
+	VMOVUPD   Y2, 32(AX)
+	VMOVUPD   Y3, 160(AX)
+	VMOVUPD   64(CX), Y2
+	VPERMILPD $0x05, Y2, Y3
+	VXORPD    Y0, Y2, Y2
+	VXORPD    Y1, Y3, Y3
+	VMOVUPD   Y2, 64(AX)
+	VMOVUPD   Y3, 192(AX)
+	VMOVUPD   96(CX), Y2
+	VPERMILPD $0x05, Y2, Y3
+	VXORPD    Y0, Y2, Y2
+	VXORPD    Y1, Y3, Y3
+	VMOVUPD   Y2, 96(AX)
+	VMOVUPD   Y3, 224(AX)
+	ADDQ      DX, CX
+	ADDQ      $+256, AX
+	DECQ      BX
+	JNZ       row
+	VZEROUPPER
+	RET
+
+// func packComplex32_avx2(dst *float32, src *float32, lds int, rows int, signs *float32, index int)
+// Requires: AVX
+TEXT ·packComplex32_avx2(SB), NOSPLIT, $0-48
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         lds+16(FP), DX
+	SHLQ         $0x02, DX
+	MOVQ         rows+24(FP), BX
+	MOVQ         signs+32(FP), SI
+	VBROADCASTSD (SI), Y0
+	VBROADCASTSD 8(SI), Y1
+
+row:
+	VMOVUPD   (CX), Y2
+	VPERMILPS $0xb1, Y2, Y3
+	VXORPD    Y0, Y2, Y2
+	VXORPD    Y1, Y3, Y3
+	VMOVUPD   Y2, (AX)
+	VMOVUPD   Y3, 128(AX)
+	VMOVUPD   32(CX), Y2
+	VPERMILPS $0xb1, Y2, Y3
+	VXORPD    Y0, Y2, Y2
+	VXORPD    Y1, Y3, Y3
+	VMOVUPD   Y2, 32(AX)
+	VMOVUPD   Y3, 160(AX)
+	VMOVUPD   64(CX), Y2
+	VPERMILPS $0xb1, Y2, Y3
+	VXORPD    Y0, Y2, Y2
+	VXORPD    Y1, Y3, Y3
+	VMOVUPD   Y2, 64(AX)
+	VMOVUPD   Y3, 192(AX)
+	VMOVUPD   96(CX), Y2
+	VPERMILPS $0xb1, Y2, Y3
+	VXORPD    Y0, Y2, Y2
+	VXORPD    Y1, Y3, Y3
+	VMOVUPD   Y2, 96(AX)
+	VMOVUPD   Y3, 224(AX)
+	ADDQ      DX, CX
+	ADDQ      $+256, AX
+	DECQ      BX
+	JNZ       row
+	VZEROUPPER
+	RET
+
+// func transposeComplex_avx2(dst *float64, ldd int, src *float64, lds int, m int, n int)
+// Requires: AVX
+TEXT ·transposeComplex_avx2(SB), NOSPLIT, $0-48
+	MOVQ dst+0(FP), AX
+	MOVQ ldd+8(FP), CX
+	SHLQ $0x03, CX
+	MOVQ src+16(FP), DX
+	MOVQ lds+24(FP), BX
+	SHLQ $0x03, BX
+	MOVQ m+32(FP), SI
+	SHRQ $0x01, SI
+	SHRQ $0x01, n+40(FP)
+
+rows:
+	MOVQ DX, DI
+	MOVQ AX, R8
+	MOVQ n+40(FP), R9
+
+pairs:
+	VMOVUPD    (DI), Y0
+	VMOVUPD    (DI)(BX*1), Y1
+	VPERM2F128 $0x20, Y1, Y0, Y2
+	VPERM2F128 $0x31, Y1, Y0, Y0
+	VMOVUPD    Y2, (R8)
+	VMOVUPD    Y0, (R8)(CX*1)
+	ADDQ       $+32, DI
+	LEAQ       (R8)(CX*2), R8
+	DECQ       R9
+	JNZ        pairs
+	LEAQ       (DX)(BX*2), DX
+	ADDQ       $+32, AX
+	DECQ       SI
+	JNZ        rows
+	VZEROUPPER
+	RET
+
 // func addAbs_avx2(y *float64, a *float64, n int) float64
 // Requires: AVX
 TEXT ·addAbs_avx2(SB), NOSPLIT, $8-32

@@ -1,6 +1,7 @@
 package blas
 
 import (
+	"math"
 	"unsafe"
 
 	"github.com/difalt/difalt/internal/tile"
@@ -67,33 +68,49 @@ func (p *product[F]) rowOf(column int) int {
 	return column
 }
 
-// packPairs copies a block of at most a panel of the right factor, each entry as its block of four reals.
+// packPairs copies a block of at most a panel of the right factor, each entry as its block of four reals. A
+// transposed factor is transposed first.
 func (p *product[F]) packPairs(panel []F, width int, b block) {
-	if p.b.transposed {
-		for j := 0; j < b.columns; j += 2 {
-			from := p.b.data[(b.column+j)/2*p.b.stride+b.at:][:b.depth]
-			p.pairs.packColumn(panel[j:], width, from)
-		}
+	if !p.b.transposed {
+		p.pairs.pack(panel, width, p.b.data[b.at/2*p.b.stride+b.column:], p.b.stride, b.depth/2, b.columns)
 		return
 	}
-	for k := 0; k < b.depth; k += 2 {
-		from := p.b.data[(b.at+k)/2*p.b.stride+b.column:][:b.columns]
-		p.pairs.packRow(panel[k*width:][:len(from)], panel[(k+1)*width:][:len(from)], from)
+	memory := borrow[F](b.depth * b.columns)
+	from := p.b.data[b.column/2*p.b.stride+b.at:]
+	tile.TransposeComplex(*memory, b.columns, from, p.b.stride, b.columns/2, b.depth/2)
+	p.pairs.pack(panel, width, *memory, b.columns, b.depth/2, b.columns)
+	giveBack(memory)
+}
+
+// pack copies rows of complex numbers, of some reals, to rows of a panel.
+func (q *pairing[F]) pack(panel []F, width int, from []F, stride, rows, reals int) {
+	if signs, ok := q.signs(); ok && reals == tile.PanelWidth[F]() && width == reals {
+		tile.PackComplex(panel, from, stride, rows, &signs)
+		return
+	}
+	for k := range rows {
+		q.packRow(panel[2*k*width:][:reals], panel[(2*k+1)*width:][:reals], from[k*stride:][:reals])
 	}
 }
 
-// packColumn copies entries to two columns of a panel.
-func (q *pairing[F]) packColumn(panel []F, width int, from []F) {
-	for ; len(from) >= 2; from = from[2:] {
-		re, im := q.times(from[0], from[1])
-		upper, lower := panel[:2], panel[width:][:2]
-		upper[0], upper[1] = re, im
-		if q.across {
-			re, im = -re, -im
-		}
-		lower[0], lower[1] = -im, re
-		panel = panel[min(2*width, len(panel)):]
+// signs returns the signs, as zeros, that entries have in a panel: of their real and imaginary parts in one
+// row, and of imaginary and real parts in the row below. ok is false if alpha is neither 1 nor -1.
+func (q *pairing[F]) signs() (signs [4]F, ok bool) {
+	if q.im != 0 || q.re != 1 && q.re != -1 {
+		return signs, false
 	}
+	re, im := q.re, q.re
+	if q.conjugate {
+		im = -im
+	}
+	signs = [4]F{re, im, -im, re}
+	if q.across {
+		signs[2], signs[3] = im, -re
+	}
+	for k, v := range signs {
+		signs[k] = F(math.Copysign(0, float64(v)))
+	}
+	return signs, true
 }
 
 // packRow copies entries to two rows of a panel.
@@ -216,21 +233,6 @@ func scalePairs[F tile.Float](x []F, by complex128) {
 	q := paired[F](by, false)
 	for ; len(x) >= 2; x = x[2:] {
 		x[0], x[1] = q.times(x[0], x[1])
-	}
-}
-
-// transposePairs stores the transpose of a matrix M by rows, of m x n entries. Strides are in reals.
-func transposePairs[F tile.Float](to []F, ldt int, from []F, ldf, m, n int) {
-	const together = 8 // columns of M, whose entries are in lines of the cache that are used whole
-	for at := 0; at < m; at += together {
-		columns := min(together, m-at)
-		for j := range n {
-			row, k := from[j*ldf+2*at:][:2*columns], at*ldt+2*j
-			for ; len(row) >= 2; row = row[2:] {
-				*(*[2]F)(to[k:]) = *(*[2]F)(row)
-				k += ldt
-			}
-		}
 	}
 }
 

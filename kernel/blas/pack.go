@@ -126,7 +126,7 @@ func (p *product[F]) packLeft(w *buffers[F], b *block, depth int) (left []F, at 
 	left, stride := w.left, oddLines(b.depth)
 	switch {
 	case p.a.transposed && p.pairs.on:
-		transposePairs(left, stride, from.data, from.stride, b.rows, b.depth/2)
+		tile.TransposeComplex(left, stride, from.data, from.stride, b.depth/2, b.rows)
 	case p.a.transposed:
 		tile.Transpose(left, stride, from.data, from.stride, b.depth, b.rows)
 	default:

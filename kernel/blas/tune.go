@@ -123,7 +123,7 @@ const (
 	complexBlock, complexSystem, complexRightSystem, complexUnknowns = 8, 24, 64, 128
 	// complexBlocks is the order of the triangles in a product that are multiplied with their zeros.
 	// complexProducts is twice the least number of multiplications for which that saves time.
-	complexBlocks, complexProducts = 32, 500
+	complexBlocks, complexProducts = 48, 500
 	// fewForNorms is the number of columns below which gonum needs no more time. Cholesky.
 	fewForNorms = 16
 	// fewSingularVectors and fewSingularValues are the orders below which gonum's rotations, or reductions,

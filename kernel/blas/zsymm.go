@@ -105,7 +105,7 @@ func zsymmWay[F tile.Float](
 // mirrorPairs copies the triangle of a Hermitian or symmetric matrix to both triangles of another one.
 // Strides are in reals.
 func mirrorPairs[F tile.Float](to []F, ldt int, a []F, lda, n int, ul blas.Uplo, hermitian bool) {
-	transposePairs(to, ldt, a, lda, n, n) // both triangles, and then the stored one over its half
+	tile.TransposeComplex(to, ldt, a, lda, n, n) // both triangles, and then the stored one over its half
 	stored := product[F]{n: 2 * n, part: ul, pairs: pairing[F]{on: true}}
 	for i := range n {
 		from, end := stored.span(i)

@@ -1,6 +1,7 @@
 package blas
 
 import (
+	"github.com/difalt/difalt/internal/tile"
 	"gonum.org/v1/gonum/blas"
 	reference "gonum.org/v1/gonum/blas/gonum"
 )
@@ -88,23 +89,97 @@ func (t *complexTriangle[F]) multiplyBlock(lo, order int, unit bool, ul blas.Upl
 	if !finite(rows, 2*columns, b, 2*t.ldb) {
 		return false
 	}
-	memory := borrow[F](2*order*order + 2*rows*columns)
-	defer giveBack(memory)
-	square, result := (*memory)[:2*order*order], (*memory)[2*order*order:]
+	width := tile.PanelWidth[F]()
+	panels := (2*columns + width - 1) / width
+	memory := borrow[F](2*order*order + panels*width*2*order + 2*rows*columns)
+	square, rest := (*memory)[:2*order*order], (*memory)[2*order*order:]
+	packed, result := rest[:panels*width*2*order], rest[panels*width*2*order:]
 	t.copyTriangle(square, lo, order, unit, ul)
-	z := complexProduct[F]{
-		a: t.a, b: operandOf(blas.NoTrans, b, t.ldb), m: rows, n: columns, k: order, alpha: 1,
-		c: result, ldc: 2 * columns, part: blas.All,
-	}
-	z.a.data, z.a.stride = square, 2*order
+	triangle, others := t.a, operandOf(blas.NoTrans, b, t.ldb)
+	triangle.data, triangle.stride = square, 2*order
+	m := triangularProduct[F]{left: triangle, right: others, rows: rows, columns: 2 * columns, order: order}
+	m.lower = !t.last
 	if t.right {
-		z.a, z.b = z.b, z.a
+		m.left, m.right, m.lower = others, triangle, t.last
+		m.onRight, m.c, m.ldc = true, result, 2*columns
+	} else {
+		m.c, m.ldc = b, 2*t.ldb // which is packed before it is overwritten
 	}
-	z.compute(true)
-	for i := range rows {
-		copy(b[2*i*t.ldb:][:2*columns], result[2*i*columns:])
+	m.pack(packed)
+	if t.right {
+		m.byPanels(packed)
+		for i := range rows {
+			copy(b[2*i*t.ldb:][:2*columns], result[2*i*columns:])
+		}
+	} else {
+		m.byRows(packed)
 	}
+	giveBack(memory)
 	return true
+}
+
+// A triangularProduct is C = L R, where one factor is a triangle of complex numbers. Zeros in whole rows of
+// tiles, or panels, take no time.
+type triangularProduct[F tile.Float] struct {
+	left, right   operand[F]
+	rows, columns int // of C, columns in reals
+	order         int // of the triangle
+	lower         bool
+	onRight       bool // the triangle is the right factor
+	c             []F
+	ldc           int // in reals
+}
+
+// pack copies the right factor to panels.
+func (m *triangularProduct[F]) pack(packed []F) {
+	p := product[F]{b: m.right.factor, pairs: paired[F](1, m.right.conjugate)}
+	p.pairs.across = m.left.conjugate
+	width := tile.PanelWidth[F]()
+	for j := 0; j < m.columns; j += width {
+		p.packPairs(packed[j*2*m.order:], width, block{column: j, columns: min(width, m.columns-j), depth: 2 * m.order})
+	}
+}
+
+// rowsOfATriangle is the number of rows of a left triangle that are multiplied together.
+const rowsOfATriangle = 12
+
+// byRows computes C some rows at a time, for a triangle on the left.
+func (m *triangularProduct[F]) byRows(packed []F) {
+	for i := 0; i < m.order; i += rowsOfATriangle {
+		rows := min(rowsOfATriangle, m.order-i)
+		from, to := 0, i+rows
+		if !m.lower {
+			from, to = i, m.order
+		}
+		m.part(packed, i, rows, 0, m.columns, from, to)
+	}
+}
+
+// byPanels computes C a panel at a time, for a triangle on the right.
+func (m *triangularProduct[F]) byPanels(packed []F) {
+	width := tile.PanelWidth[F]()
+	for j := 0; j < m.columns; j += width {
+		end := min(j+width, m.columns)
+		from, to := j/2, m.order
+		if !m.lower {
+			from, to = 0, end/2
+		}
+		m.part(packed, 0, m.rows, j, end, from, to)
+	}
+}
+
+// part computes rows from row on in columns lo to hi of C: products of entries from to to.
+func (m *triangularProduct[F]) part(packed []F, row, rows, lo, hi, from, to int) {
+	width, at := tile.PanelWidth[F](), tile.ByRows(m.left.stride)
+	if m.left.transposed {
+		at = tile.PairsByColumns(m.left.stride)
+	}
+	left := m.left.block(row, from).data
+	for j := lo; j < hi; j += width {
+		right := packed[j*2*m.order+2*from*width:]
+		c, depth, set := m.c[row*m.ldc+j:], 2*(to-from), tile.Update[F]{Alpha: 1}
+		tile.Panel(c, m.ldc, left, at, right, width, rows, depth, min(width, hi-j), set, tile.Ahead{})
+	}
 }
 
 // copyTriangle copies a block on the diagonal as it is stored, and clears the other triangle.

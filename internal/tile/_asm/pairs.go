@@ -103,3 +103,57 @@ func (t isa) addPairs() func([]vector) vector {
 		return s
 	}
 }
+
+// packComplex emits the copy of rows of complex numbers to a panel of the right factor of a product of reals:
+// each row, and below it i times the row.
+func packComplex(t isa, x *number) {
+	const vectors = panelBytes / 32
+	text("packComplex"+x.suffix, t, "func(dst, src *F, lds, rows int, signs *F)",
+		"copies rows of 128 bytes, with the signs of a pair at signs, and below each its swapped pairs, with the "+
+			"signs of the next pair. rows >= 1.")
+	dst, src, lds, rows := param("dst"), param("src"), bytesParam("lds", x.size), param("rows")
+	own, swapped := x.byPairs(t, param("signs"))
+	loop("row", rows, func() {
+		for k := range vectors {
+			v, w := t.load(Mem{Base: src, Disp: k * t.bytes()}), t.vec()
+			x.swapPairs(t, v, w)
+			VXORPD(own, v, v)
+			VXORPD(swapped, w, w)
+			VMOVUPD(v, Mem{Base: dst, Disp: k * t.bytes()})
+			VMOVUPD(w, Mem{Base: dst, Disp: panelBytes + k*t.bytes()})
+		}
+		ADDQ(lds, src)
+		ADDQ(I32(2*panelBytes), dst)
+	})
+	finish()
+}
+
+// panelBytes is the width of a panel of the right factor of a product.
+const panelBytes = 128
+
+// transposeComplex emits the transpose of pairs of float64, two rows and columns at a time.
+func transposeComplex(t isa) {
+	text("transposeComplex", t, "func(dst *float64, ldd int, src *float64, lds, m, n int)",
+		"stores the transpose of m rows of n pairs, both even and at least 2. Strides are in numbers.")
+	dst, ldd, src, lds := param("dst"), bytesParam("ldd", 8), param("src"), bytesParam("lds", 8)
+	rows := param("m")
+	SHRQ(U8(1), rows)
+	SHRQ(U8(1), mem("n"))
+	loop("rows", rows, func() {
+		from, to, left := fresh(src), fresh(dst), fresh(mem("n"))
+		loop("pairs", left, func() {
+			upper, lower, first, second := YMM(), YMM(), YMM(), YMM()
+			VMOVUPD(Mem{Base: from}, upper)
+			VMOVUPD(Mem{Base: from, Index: lds, Scale: 1}, lower)
+			VPERM2F128(U8(0x20), lower, upper, first)
+			VPERM2F128(U8(0x31), lower, upper, second)
+			VMOVUPD(first, Mem{Base: to})
+			VMOVUPD(second, Mem{Base: to, Index: ldd, Scale: 1})
+			ADDQ(I32(32), from)
+			LEAQ(Mem{Base: to, Index: ldd, Scale: 2}, to)
+		})
+		LEAQ(Mem{Base: src, Index: lds, Scale: 2}, src)
+		ADDQ(I32(32), dst)
+	})
+	finish()
+}

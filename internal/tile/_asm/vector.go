@@ -47,6 +47,9 @@ func vectors(t isa) {
 	twoVectors(t)
 	spans(t)
 	if !t.evex {
+		packComplex(t, double)
+		packComplex(t, single)
+		transposeComplex(t)
 		addAbs(t)
 		scale(t, double)
 		scale(t, single)
