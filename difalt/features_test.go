@@ -139,7 +139,7 @@ func TestFeatureArguments(t *testing.T) {
 		{"other features", "different sizes", draw(t, 1, 11, 12, 15, 2, 2, 0, 1).Nodes, true},
 		{"huge", "node 2 has a feature of 2e+60", huge, false},
 	} {
-		for door, open := range map[string]func(net *consensus.Network, nodes []*kernel.Tasks) error{
+		for entry, open := range map[string]func(net *consensus.Network, nodes []*kernel.Tasks) error{
 			"Standardize": func(net *consensus.Network, nodes []*kernel.Tasks) error {
 				_, _, err := features.Standardize(t.Context(), net, nodes)
 				return err
@@ -148,7 +148,7 @@ func TestFeatureArguments(t *testing.T) {
 				return features.Check(t.Context(), net, nodes)
 			},
 		} {
-			if door == "Check" && !c.check {
+			if entry == "Check" && !c.check {
 				continue
 			}
 			_, errs := apart(t, w, together(3, 3), func(k int, net *consensus.Network) (int, error) {
@@ -159,7 +159,7 @@ func TestFeatureArguments(t *testing.T) {
 			})
 			for k, err := range errs {
 				if err == nil || k == 2 && !strings.Contains(err.Error(), c.want) {
-					t.Errorf("%s, %s: node %d returns %v", door, c.name, k, err)
+					t.Errorf("%s, %s: node %d returns %v", entry, c.name, k, err)
 				}
 			}
 		}

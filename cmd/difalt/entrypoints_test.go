@@ -53,7 +53,7 @@ func (e endOfRun) String() string {
 // A run ends alike from every entry point: alone with one thread or several, and with one node a process;
 // whether it converges, is undetermined, diverges or reaches its limit. From its last state it ends with the
 // same status.
-func TestDoorsOfRun(t *testing.T) {
+func TestEntryPointsOfRun(t *testing.T) {
 	const nodes, features, rows = 3, 3, 20 // rows of a node
 	rng := rand.New(rand.NewPCG(21, 22))
 	x, noise, exact := make([]float64, nodes*rows*features), make([]float64, nodes*rows), make([]float64, nodes*rows)

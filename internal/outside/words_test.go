@@ -109,8 +109,27 @@ func prose(source []byte) string {
 	}
 }
 
-// TestGlossary: comments, messages, help and documents have no retired word, and a word of a room means what
-// it means there. CONTRIBUTING has the glossary.
+// capital matches the beginning of a word inside of an identifier.
+var capital = regexp.MustCompile(`([a-z0-9])([A-Z])|([A-Z])([A-Z][a-z])`)
+
+// names returns the words of the identifiers of a file of Go, with a mark between two identifiers.
+func names(source []byte) string {
+	var s scanner.Scanner
+	var text strings.Builder
+	file := token.NewFileSet().AddFile("", -1, len(source))
+	s.Init(file, source, nil, 0)
+	for {
+		switch _, kind, literal := s.Scan(); kind {
+		case token.EOF:
+			return text.String()
+		case token.IDENT:
+			text.WriteString(capital.ReplaceAllString(strings.ReplaceAll(literal, "_", " "), "$1$3 $2$4") + " ;\n")
+		}
+	}
+}
+
+// TestGlossary: comments, messages, help, documents and identifiers have no retired word, and a word of a room
+// means what it means there. CONTRIBUTING has the glossary.
 func TestGlossary(t *testing.T) {
 	const root = "../.."
 	page, err := os.ReadFile(filepath.Join(root, "CONTRIBUTING.md"))
@@ -163,6 +182,11 @@ func TestGlossary(t *testing.T) {
 		for _, fault := range g.faults(filepath.ToSlash(filepath.Dir(relative)), text, code) {
 			t.Errorf("%s: %s", relative, fault)
 		}
+		if code {
+			for _, fault := range g.faults("", names(content), false) {
+				t.Errorf("%s: identifier: %s", relative, fault)
+			}
+		}
 		return nil
 	})
 	if err != nil {
@@ -173,8 +197,8 @@ func TestGlossary(t *testing.T) {
 	}
 }
 
-// TestGlossaryFinds: the rules see words in comments and texts, over the ends of lines, and not in
-// identifiers.
+// TestGlossaryFinds: the rules see words in comments and texts, over the ends of lines, and retired words in
+// identifiers, too.
 func TestGlossaryFinds(t *testing.T) {
 	g := glossary{map[string]string{"learning rate": "step size", "door": "way"}, map[string][]string{"frame": {"consensus"}}}
 	for source, want := range map[string]int{
@@ -183,6 +207,14 @@ func TestGlossaryFinds(t *testing.T) {
 	} {
 		if got := g.faults("mixed", prose([]byte(source)), true); len(got) != want {
 			t.Errorf("%q has the faults %q, want %d", source, got, want)
+		}
+	}
+	for source, want := range map[string]int{
+		"package a; var frontDoor, rate = 1, 2": 1, "package a; var learningRate = 1": 1, "package a; var outdoors = 1": 0,
+		"package a; var learning, Rate = 1": 0, "package a // a door": 0, "package a; var door_2 = 1": 1, "package a; var DOORs, DOORKey = 1": 1,
+	} {
+		if got := g.faults("", names([]byte(source)), false); len(got) != want {
+			t.Errorf("the identifiers of %q have the faults %q, want %d", source, got, want)
 		}
 	}
 	if got := g.faults("consensus/internal/rounds", "a frame", true); got != nil {

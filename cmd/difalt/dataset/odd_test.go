@@ -85,7 +85,7 @@ func checkOdd(t *testing.T, tab *Table) {
 func oddFile(t *testing.T, r *rand.Rand, i int) (name string, content []byte) {
 	lines := oddLines(r)
 	spoils := []func(*rand.Rand, []string) []string{
-		oddCell, oddCell, oddCell, oddColumn, oddColumn, oddRow, oddRow, oddHeader, oddHeader, oddEnds, oddQuotes,
+		oddCell, oddCell, oddCell, oddColumn, oddColumn, strangeRow, strangeRow, oddHeader, oddHeader, oddEnds, oddQuotes,
 	}
 	switch kind := i % 12; {
 	case kind < 9:
@@ -159,7 +159,7 @@ func oddColumn(r *rand.Rand, lines []string) []string {
 	return lines
 }
 
-func oddRow(r *rand.Rand, lines []string) []string {
+func strangeRow(r *rand.Rand, lines []string) []string {
 	at := r.IntN(len(lines) + 1)
 	odd := []string{"", "  ", ",,,,", ",,,", ",,,,,", "Total,1,p,1,9", "t,a,k,Unnamed: 0,y", "kg,m,,,cm", "# a comment", "x1", lines[len(lines)-1], "-----"}
 	return append(lines[:at:at], append([]string{odd[r.IntN(len(odd))]}, lines[at:]...)...)

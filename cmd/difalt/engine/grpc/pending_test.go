@@ -41,9 +41,9 @@ func becomes(t *testing.T, what string, list []net.Conn, most int) {
 	t.Errorf("%s: %d of %d connections are open, want at most %d", what, n, len(list), most)
 }
 
-// TestStrangers: connections without a key are limited in number, and neither keep neighbours from joining
+// TestUnauthenticated: connections without a key are limited in number, and neither keep neighbours from joining
 // nor from connecting again.
-func TestStrangers(t *testing.T) {
+func TestUnauthenticated(t *testing.T) {
 	t.Parallel()
 	p, o := newParty(t, "path", 2), quick()
 	var log record
