@@ -3,10 +3,9 @@ package leastsq
 import (
 	"math"
 
+	"github.com/difalt/difalt/internal/rounded"
 	"github.com/difalt/difalt/internal/tile"
 	"gonum.org/v1/gonum/blas/blas64"
-	"gonum.org/v1/gonum/lapack"
-	reference "gonum.org/v1/gonum/lapack/gonum"
 )
 
 // minimumNorm solves a problem without a unique solution, or whose solution by the tiles may be inaccurate.
@@ -27,20 +26,22 @@ func (ws *Workspace) minimumNorm(b []float64, a blas64.GeneralCols, y []float64,
 	}
 	wide := n < r
 	m := ws.scaledMatrix(a, scale, wide)
-	// By rows, the memory of M = A or A' holds M' = U S V' with c rows.
 	c := m.Cols
-	values, left, right, work := ws.r[:c], ws.r[c:], ws.work[:c*m.Rows], ws.work[c*m.Rows:]
-	ok := n == 0 || reference.Implementation{}.Dgesvd(lapack.SVDStore, lapack.SVDStore, c, m.Rows, m.Data, m.Stride,
-		values, left, c, right, m.Rows, work, len(work))
+	values, left := ws.r[:c], ws.r[c:]
+	ok := n == 0 || decompose(m, values, left)
 	f := newFilter(values, r-c, math.Sqrt(ridge)/scale, tol)
-	scaled, solution := vector(ws.scaledVector(y, yscale)), vector(b)
+	scaled := ws.scaledVector(y, yscale)
 	for k, s := range values[:min(f.rank, c)] {
-		u, v := blas64.Vector{N: c, Inc: c, Data: left[k:]}, right[k*m.Rows:]
-		if wide {
-			blas64.Axpy(f.factor(s)*blas64.Dot(u, scaled), vector(v[:r]), solution)
-		} else {
-			blas64.Axpy(f.factor(s)*blas64.Dot(vector(v[:n]), scaled), u, solution)
+		u, v := left[k*c:][:c], column(m, k) // v is a vector times s
+		if s == 0 {
+			break
 		}
+		from, to := v, u
+		by := f.factor(s) / s
+		if wide {
+			from, to = u, v
+		}
+		rounded.AddScaled(b, by*rounded.Dot(from, scaled), to)
 	}
 	f.restore(b, scale, yscale, ridge)
 	switch {
@@ -66,7 +67,7 @@ func newFilter(values []float64, zeros int, rho, tol float64) filter {
 	f := filter{rho: rho}
 	last, all := f.extended(0), math.Sqrt(float64(zeros))*f.extended(0)
 	for _, s := range values {
-		all = math.Hypot(all, f.extended(s))
+		all = rounded.Hypot(all, f.extended(s))
 	}
 	for _, s := range values {
 		if f.extended(s) > tol*all {
@@ -82,9 +83,9 @@ func newFilter(values []float64, zeros int, rho, tol float64) filter {
 // extended returns the singular value of [A; rho I] that belongs to s, in the unit of the filter.
 func (f filter) extended(s float64) float64 {
 	if f.rho > 1 {
-		return math.Hypot(s/f.rho, 1)
+		return rounded.Hypot(s/f.rho, 1)
 	}
-	return math.Hypot(s, f.rho)
+	return rounded.Hypot(s, f.rho)
 }
 
 // factor returns s/(s^2 + rho^2), or rho^2 times that if rho is above 1.
@@ -108,8 +109,6 @@ func (f filter) restore(b []float64, scale, yscale, ridge float64) {
 		b[j] = math.Ldexp(v/part, power)
 	}
 }
-
-func vector(x []float64) blas64.Vector { return blas64.Vector{N: len(x), Inc: 1, Data: x} }
 
 // scales returns the powers of two at or below the largest entries of a and y, NaN or Inf if an entry is.
 func scales(a blas64.GeneralCols, y []float64) (scale, yscale float64) {

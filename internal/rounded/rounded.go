@@ -71,6 +71,23 @@ func length(x, y []float64) float64 {
 	return scale * math.Sqrt(squares)
 }
 
+// Hypot returns the length of (x, y), as math.Hypot does on amd64.
+func Hypot(x, y float64) float64 {
+	x, y = math.Abs(x), math.Abs(y)
+	switch {
+	case math.IsInf(x, 1) || math.IsInf(y, 1):
+		return math.Inf(1)
+	case x != x || y != y:
+		return math.NaN()
+	}
+	most, least := max(x, y), min(x, y)
+	if most == 0 {
+		return 0
+	}
+	ratio := least / most
+	return most * math.Sqrt(1+float64(ratio*ratio))
+}
+
 // Normal returns a standard normal number. Those beyond 3.44, which package math/rand computes by logarithms,
 // whose last bit depends on the processor, are rounded to float32.
 func Normal(rng *rand.Rand) float64 {

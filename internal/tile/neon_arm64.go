@@ -26,6 +26,7 @@ func operationsOf(t Tier) operations {
 	o.addPanels[0], o.addPanels[singles] = 1, 1
 	withVectors(&o)
 	withLanes(&o)
+	withPairs(&o)
 	return o
 }
 

@@ -24,3 +24,75 @@ func inPairs[F Float](p rowsProduct, next, cols int) {
 		p.compute(cols, size == 4)
 	}
 }
+
+// withPairs adds the tiles of pairs and of rotations to a table.
+func withPairs(o *operations) {
+	for _, first := range []int{0, singles} {
+		o.addComplex[first], o.timesComplex[first], o.dotComplex[first], o.planeRotation[first] = 1, 1, 1, 1
+	}
+}
+
+func addComplexTile(y, x, by unsafe.Pointer, n int, index int) {
+	if index == singles {
+		addComplex32_neon((*float32)(y), (*float32)(x), (*float32)(by), n)
+	} else {
+		addComplex_neon((*float64)(y), (*float64)(x), (*float64)(by), n)
+	}
+}
+
+func timesComplexTile(y, by unsafe.Pointer, n int, index int) {
+	if index == singles {
+		timesComplex32_neon((*float32)(y), (*float32)(by), n)
+	} else {
+		timesComplex_neon((*float64)(y), (*float64)(by), n)
+	}
+}
+
+func dotComplexTile(sums, x, y unsafe.Pointer, n int, index int) {
+	if index == singles {
+		dotComplex32_neon((*float32)(sums), (*float32)(x), (*float32)(y), n*4/complexBytes)
+	} else {
+		dotComplex_neon((*float64)(sums), (*float64)(x), (*float64)(y), n*8/complexBytes)
+	}
+}
+
+func planeRotationTile(x, y, by unsafe.Pointer, n int, index int) {
+	if index == singles {
+		planeRotation32_neon((*float32)(x), (*float32)(y), (*float32)(by), n)
+	} else {
+		planeRotation_neon((*float64)(x), (*float64)(y), (*float64)(by), n)
+	}
+}
+
+// addComplex_neon adds pairs of n numbers of x to y, times the factors at by, n >= 2.
+//
+//go:noescape
+func addComplex_neon(y, x, by *float64, n int)
+
+//go:noescape
+func addComplex32_neon(y, x, by *float32, n int)
+
+// timesComplex_neon overwrites pairs of n numbers by their products with the factors at by, n >= 2.
+//
+//go:noescape
+func timesComplex_neon(y, by *float64, n int)
+
+//go:noescape
+func timesComplex32_neon(y, by *float32, n int)
+
+// dotComplex_neon adds products of pairs in blocks of complexBytes to one sum for each number of a block, and
+// products with swapped pairs of y to as many further sums.
+//
+//go:noescape
+func dotComplex_neon(sums, x, y *float64, blocks int)
+
+//go:noescape
+func dotComplex32_neon(sums, x, y *float32, blocks int)
+
+// planeRotation_neon sets n numbers of x to c x + s y, and of y to c y - s x, with c and s at by.
+//
+//go:noescape
+func planeRotation_neon(x, y, by *float64, n int)
+
+//go:noescape
+func planeRotation32_neon(x, y, by *float32, n int)

@@ -3,6 +3,7 @@ package blas
 import (
 	"math"
 
+	"github.com/difalt/difalt/internal/rounded"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/lapack"
@@ -230,6 +231,6 @@ func (c *cosineSine) scaled(i int) (cosine, sine, size float64, exponent int) {
 	} else {
 		cosine, exponent = math.Ldexp(cosine, -apart), c.exponents[1]
 	}
-	size = hypot(cosine, sine)
+	size = rounded.Hypot(cosine, sine)
 	return cosine / size, sine / size, size, exponent
 }

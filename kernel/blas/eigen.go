@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/difalt/difalt/internal/rounded"
 	"github.com/difalt/difalt/internal/tile"
 	"gonum.org/v1/gonum/blas"
 	reference "gonum.org/v1/gonum/blas/gonum"
@@ -122,11 +123,11 @@ func (v *turned) diagonalize(d, e []float64) bool {
 func (v *turned) step(d, e []float64, l, m int) {
 	cosines, sines := v.begin(l, m-l, false)
 	g := (d[l+1] - d[l]) / (2 * e[l])
-	g = d[m] - d[l] + e[l]/(g+math.Copysign(hypot(g, 1), g))
+	g = d[m] - d[l] + e[l]/(g+math.Copysign(rounded.Hypot(g, 1), g))
 	c, s, p := 1.0, 1.0, 0.0
 	for i := m - 1; i >= l; i-- {
 		f, b := s*e[i], float64(c*e[i])
-		r := hypot(f, g)
+		r := rounded.Hypot(f, g)
 		e[i+1] = r
 		if r == 0 { // it has fallen in two there
 			d[i+1] -= p

@@ -3,6 +3,8 @@ package blas
 import (
 	"math"
 	"slices"
+
+	"github.com/difalt/difalt/internal/rounded"
 )
 
 // Dsterf computes the eigenvalues of a symmetric tridiagonal matrix, ascending.
@@ -86,7 +88,7 @@ func squareStep(d, e []float64) {
 	m := len(e)
 	root := math.Sqrt(e[0])
 	shift := (d[1] - d[0]) / (2 * root)
-	shift = d[0] - root/(shift+math.Copysign(hypot(shift, 1), shift))
+	shift = d[0] - root/(shift+math.Copysign(rounded.Hypot(shift, 1), shift))
 	c, s, g := 1.0, 0.0, d[m]-shift
 	p := g * g
 	for i := m - 1; i >= 0; i-- {

@@ -1,29 +1,16 @@
 package blas
 
-import "math"
+import (
+	"math"
+
+	"github.com/difalt/difalt/internal/rounded"
+)
 
 // Scalars of LAPACK with the bits that gonum computes on amd64, on all processors: the compiler for arm64
 // rounds a product and a sum once unless the product is converted.
 
-// hypot returns the length of (x, y), as math.Hypot does on amd64.
-func hypot(x, y float64) float64 {
-	x, y = math.Abs(x), math.Abs(y)
-	switch {
-	case math.IsInf(x, 1) || math.IsInf(y, 1):
-		return math.Inf(1)
-	case x != x || y != y:
-		return math.NaN()
-	}
-	most, least := max(x, y), min(x, y)
-	if most == 0 {
-		return 0
-	}
-	ratio := least / most
-	return most * math.Sqrt(1+float64(ratio*ratio))
-}
-
 // Dlapy2 returns the length of (x, y).
-func (Lapack) Dlapy2(x, y float64) float64 { return hypot(x, y) }
+func (Lapack) Dlapy2(x, y float64) float64 { return rounded.Hypot(x, y) }
 
 // Dlartg returns the rotation that turns (f, g) into (r, 0).
 func (Lapack) Dlartg(f, g float64) (cs, sn, r float64) {
@@ -54,7 +41,7 @@ func (l Lapack) Dlae2(a, b, c float64) (rt1, rt2 float64) {
 	apart, beside := math.Abs(a-c), math.Abs(b+b)
 	root := beside * math.Sqrt2
 	if apart != beside {
-		root = hypot(apart, beside)
+		root = rounded.Hypot(apart, beside)
 	}
 	sum := a + c
 	switch {
@@ -75,7 +62,7 @@ func (l Lapack) Dlaev2(a, b, c float64) (rt1, rt2, cs1, sn1 float64) {
 	apart, beside := a-c, b+b
 	root := math.Abs(beside) * math.Sqrt2
 	if math.Abs(apart) != math.Abs(beside) {
-		root = hypot(apart, beside)
+		root = rounded.Hypot(apart, beside)
 	}
 	negative := a+c < 0
 	cosine := apart + root
@@ -171,9 +158,9 @@ func ofTwo(f, g, h float64) (smaller, larger, snr, csr, snl, csl float64) {
 	if apart == size { // or h is infinite
 		l = 1
 	}
-	s, r := hypot(2-l, m), math.Abs(m)
+	s, r := rounded.Hypot(2-l, m), math.Abs(m)
 	if l != 0 {
-		r = hypot(l, m)
+		r = rounded.Hypot(l, m)
 	}
 	a := float64(0.5 * (s + r))
 	var t float64
@@ -185,7 +172,7 @@ func ofTwo(f, g, h float64) (smaller, larger, snr, csr, snl, csl float64) {
 	default:
 		t = g/math.Copysign(apart, f) + m/(2-l)
 	}
-	length := hypot(t, 2)
+	length := rounded.Hypot(t, 2)
 	csr, snr = 2/length, t/length
 	csl = (csr + float64(snr*m)) / a
 	snl = h / f * snr / a

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/difalt/difalt/internal/rounded"
 	"gonum.org/v1/gonum/blas"
 )
 
@@ -213,13 +214,13 @@ func (s *smallSymmetric) diagonalize() bool {
 func (s *smallSymmetric) step(l, m int) {
 	n, d, e := s.n, &s.d, &s.e
 	g := (d[l+1] - d[l]) / (2 * e[l])
-	g = d[m] - d[l] + e[l]/(g+math.Copysign(hypot(g, 1), g))
+	g = d[m] - d[l] + e[l]/(g+math.Copysign(rounded.Hypot(g, 1), g))
 	c, sine, p := 1.0, 1.0, 0.0
 	for i := m - 1; i >= l; i-- {
 		f, b := sine*e[i], float64(c*e[i])
 		r := math.Sqrt(float64(f*f) + float64(g*g))
 		if !(r >= 0x1p-450 && r <= 0x1p450) {
-			r = hypot(f, g)
+			r = rounded.Hypot(f, g)
 		}
 		e[i+1] = r
 		if r == 0 { // the matrix splits there

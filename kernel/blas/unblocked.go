@@ -3,6 +3,7 @@ package blas
 import (
 	"math"
 
+	"github.com/difalt/difalt/internal/rounded"
 	"gonum.org/v1/gonum/blas"
 )
 
@@ -22,7 +23,7 @@ func (l Lapack) Dlarfg(n int, alpha float64, x []float64, incX int) (beta, tau f
 	if norm == 0 {
 		return alpha, 0
 	}
-	beta = -math.Copysign(hypot(alpha, norm), alpha)
+	beta = -math.Copysign(rounded.Hypot(alpha, norm), alpha)
 	times := 0
 	for ; math.Abs(beta) < smallest; times++ {
 		i.Dscal(n-1, 1/smallest, x, incX)
@@ -30,7 +31,7 @@ func (l Lapack) Dlarfg(n int, alpha float64, x []float64, incX int) (beta, tau f
 		alpha /= smallest
 	}
 	if times > 0 {
-		beta = -math.Copysign(hypot(alpha, i.Dnrm2(n-1, x, incX)), alpha)
+		beta = -math.Copysign(rounded.Hypot(alpha, i.Dnrm2(n-1, x, incX)), alpha)
 	}
 	tau = (beta - alpha) / beta
 	i.Dscal(n-1, 1/(alpha-beta), x, incX)

@@ -7,9 +7,9 @@ import (
 	"math"
 
 	"github.com/difalt/difalt/internal/tile"
+	"github.com/difalt/difalt/kernel/blas"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/lapack/lapack64"
 )
 
 const (
@@ -152,12 +152,12 @@ func nearlyOrthogonal(g blas64.GeneralCols) bool {
 // reflectors factors a with LAPACK. For LAPACK the columns of a are the rows of A' = R'Q'.
 func reflectors(a, r blas64.GeneralCols, work []float64) {
 	n := a.Cols
-	rows, tau, work := blas64.General{Rows: n, Cols: a.Rows, Stride: a.Stride, Data: a.Data}, work[:n], work[n:2*n]
-	lapack64.Gelqf(rows, tau, work, n)
+	tau, work := work[:n], work[n:2*n]
+	blas.Lapack{}.Dgelqf(n, a.Rows, a.Data, a.Stride, tau, work, n)
 	for k := range n {
 		copy(r.Data[k*r.Stride:][:k+1], a.Data[k*a.Stride:])
 	}
-	lapack64.Orglq(rows, tau, work, n)
+	blas.Lapack{}.Dorglq(n, a.Rows, n, a.Data, a.Stride, tau, work, n)
 	for k := range n {
 		if r.Data[k*(r.Stride+1)] >= 0 {
 			continue

@@ -206,6 +206,7 @@ var neon = []string{
 	"panel", "pairPanel", "panelHalf", "panelMost", "rowDots", "addRows", "addOuter", "addAbs", "scale",
 	"squares", "absolutes", "symmetricRows",
 	"reflect", "rotate", "solveRows", "multiplyRows", "solveFew",
+	"addComplex", "timesComplex", "dotComplex", "planeRotation",
 }
 
 // noTiles prints functions for processors without tiles, whose tables are empty: nothing calls them.
