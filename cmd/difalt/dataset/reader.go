@@ -306,7 +306,9 @@ func (r *reader) add() error {
 		return r.pass(!lacks)
 	}
 	if lacks {
-		r.t.dropped++
+		if r.t.dropped++; r.t.dropped == 1 {
+			r.t.firstDropped = r.place()
+		}
 		return nil
 	}
 	return r.store()

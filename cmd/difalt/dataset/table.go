@@ -26,13 +26,19 @@ type Table struct {
 	tasks    names
 	weights  []float64 // nil without a column of weights
 	held     []bool    // nil without a column of marks
-	missing  []int     // missing values of every feature column
-	dropped  int       // rows of the files that lack values
-	empty    int       // rows of the files without any value
-	notes    []string  // how the files were read
-	remarks  []string  // what looks wrong in them
-	dates    []string  // columns that were read as dates
-	places   places    // of the rows in the files
+	account
+}
+
+// An account tells how the files of a table were read.
+type account struct {
+	missing      []int    // missing values of every feature column
+	dropped      int      // rows that lack values
+	firstDropped string   // the place of the first of these
+	empty        int      // rows without any value
+	notes        []string // how columns and rows were read
+	remarks      []string // what looks wrong
+	dates        []string // columns that were read as dates
+	places       places   // of the rows
 }
 
 // add appends a row of checked numbers.
@@ -134,6 +140,9 @@ func (t *Table) Line(row int) (file string, line int) {
 
 // Dropped returns the number of rows of the files that were left out because they lack values.
 func (t *Table) Dropped() int { return t.dropped }
+
+// FirstDropped returns the place of the first of these rows, such as "line 12"; empty without one.
+func (t *Table) FirstDropped() string { return t.firstDropped }
 
 // A MissingCount is the number of missing values of a feature column.
 type MissingCount struct {

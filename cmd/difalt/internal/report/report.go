@@ -297,7 +297,8 @@ func Heading(in *Source) []string {
 // Missing describes the rows that were left out, and the values that were filled in.
 func Missing(t *dataset.Table) (list []string) {
 	if n := t.Dropped(); n > 0 {
-		list = append(list, fmt.Sprintf("%s left out for missing values.", text.Plural(n, "row")))
+		const format = "%s left out for missing values; the first is %s."
+		list = append(list, fmt.Sprintf(format, text.Plural(n, "row"), t.FirstDropped()))
 	}
 	return append(list, Filled(t.Missing())...)
 }
