@@ -267,7 +267,7 @@ type term struct {
 func (d *Design) Slope(dst []float64, feature int) { d.combination(dst, d.length(), term{feature, 1}) }
 
 // combination sets dst, of Width entries, to the columns for which the product with coefficients is the sum
-// of the terms. length is that of an axis.
+// of the terms. length is the length of an axis.
 func (d *Design) combination(dst []float64, length float64, terms ...term) {
 	clear(dst)
 	f, along, all := len(d.Scale), 0.0, 0.0

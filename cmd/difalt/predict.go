@@ -374,7 +374,8 @@ func (r *predictReport) text(w io.Writer) {
 			text.Plural(u.ofTasks, "row"), text.Visible(u.first))
 	}
 	if n := u.all - u.ofTasks; n > 0 {
-		terminal.Sayf(w, "%s with levels or values of periods that the model does not have: predicted from the means of "+
+		terminal.Sayf(w, "%s with levels or values of periods that the model does not have: predicted from "+
+			"the means of "+
 			"those that it has.", text.Plural(n, "row"))
 	}
 	sayAlike(w, r.Alike)

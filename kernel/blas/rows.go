@@ -168,7 +168,8 @@ func (i Implementation) Dgbmv(
 	tA blas.Transpose, m, n, kL, kU int, alpha float64, a []float64, lda int, x []float64, incX int, beta float64,
 	y []float64, incY int,
 ) {
-	if min(kL, kU) >= 0 && kL+kU >= fromDiagonals.general && min(m, n) > 0 && lda > kL+kU && len(a) > lda*(min(m, n+kL)-1)+kL+kU {
+	if min(kL, kU) >= 0 && kL+kU >= fromDiagonals.general && min(m, n) > 0 && lda > kL+kU &&
+		len(a) > lda*(min(m, n+kL)-1)+kL+kU {
 		s := storedRows[float64]{data: a, m: m, n: n, layout: bandedRows, stride: lda, below: kL, above: kU}
 		if s.general(tA, alpha, x, incX, beta, y, incY) {
 			return
@@ -182,7 +183,8 @@ func (i Implementation) Sgbmv(
 	tA blas.Transpose, m, n, kL, kU int, alpha float32, a []float32, lda int, x []float32, incX int, beta float32,
 	y []float32, incY int,
 ) {
-	if min(kL, kU) >= 0 && kL+kU >= fromDiagonals.general && min(m, n) > 0 && lda > kL+kU && len(a) > lda*(min(m, n+kL)-1)+kL+kU {
+	if min(kL, kU) >= 0 && kL+kU >= fromDiagonals.general && min(m, n) > 0 && lda > kL+kU &&
+		len(a) > lda*(min(m, n+kL)-1)+kL+kU {
 		s := storedRows[float32]{data: a, m: m, n: n, layout: bandedRows, stride: lda, below: kL, above: kU}
 		if s.general(tA, alpha, x, incX, beta, y, incY) {
 			return

@@ -104,7 +104,8 @@ func (r *reader) remarkLevels(say func(string, ...any)) {
 			}
 		}
 		if gone != nil && len(c.Levels) > len(gone) {
-			say("Column %s has the level %s: if that marks a missing value, use --na %s.", text.Names([]string{c.Column}),
+			say("Column %s has the level %s: if that marks a missing value, use --na %s.",
+				text.Names([]string{c.Column}),
 				text.Names(gone), text.ShellWord(strings.Join(gone, ",")))
 		}
 		if len(c.Levels) > 1 && haveUnit(c.Levels) {

@@ -192,8 +192,8 @@ func (s *Series) sample(c *canvas, x, y float64) {
 	c.shape(s.Shape, point{x + sample/2, y}, s.Color)
 }
 
-// powers marks powers of ten on a logarithmic axis, and multiples of them where there are few. Only as many
-// have labels as keep clear of each other.
+// powers marks powers of ten on a logarithmic axis, and multiples of them where there are few. Marks whose
+// labels would overlap have none.
 func powers(low, high float64) (marks []Mark) {
 	const near = 1e-9
 	first, last := int(math.Floor(math.Log10(low)+near)), int(math.Floor(math.Log10(high)+near))
