@@ -118,7 +118,8 @@ func evaluateEvidence(ctx context.Context, list []*evaluation, decided []float64
 	totals := make([]*total, len(list))
 	for i, e := range list {
 		e.m = &meanPosterior{prior: e.s.prior(e.q)}
-		if totals[i] = new(total); !e.pools() {
+		totals[i] = new(total)
+		if !e.pools() {
 			totals[i] = e.s.ownMeanSums(ctx, e.tasks, e.m.prior)
 		}
 	}
@@ -264,7 +265,8 @@ func evaluateScores(ctx context.Context, list []*evaluation, decided []float64, 
 	}
 	totals := make([]*total, len(list))
 	for i, e := range list {
-		if totals[i] = new(total); !e.pools() {
+		totals[i] = new(total)
+		if !e.pools() {
 			totals[i] = e.s.ownScoreSums(ctx, e.tasks, e.m, 2*e.s.p+2*e.s.p*e.q.rank+1)
 		}
 	}
