@@ -240,6 +240,20 @@ func (m *matrix) standardise(ctx context.Context) error {
 	return nil
 }
 
+// remembered is the largest number of entries of a matrix that are kept, 8 MiB, since every sample reads them.
+const remembered = 1 << 20
+
+// remember reads all rows once if they are few, and keeps them.
+func (m *matrix) remember(ctx context.Context) error {
+	if m.rows*m.columns > remembered {
+		return nil
+	}
+	p, all := m.columns, make([]float64, m.rows*m.columns)
+	err := m.eachBlock(ctx, func(from int, x blas64.General) { copy(all[from*p:], x.Data) })
+	m.read = func(dst []float64, row int) { copy(dst, all[row*p:][:p]) }
+	return err
+}
+
 // A factor is the Cholesky factor R of the products of independent columns, R'R = X'X.
 type factor struct {
 	r      blas64.Triangular
@@ -279,6 +293,9 @@ func (f *factor) pick(dst, row []float64) {
 // come in their order; nil for none.
 func (m *matrix) exposed(ctx context.Context, least int) ([]int, error) {
 	if err := m.standardise(ctx); err != nil || m.rows == 0 {
+		return nil, err
+	}
+	if err := m.remember(ctx); err != nil {
 		return nil, err
 	}
 	p := m.columns
