@@ -64,7 +64,7 @@ func readByDifferences(f *fitter, heard []heardTotal) (rows int) {
 	for _, h := range totalsOf(heard, "X'X") {
 		others := h.others()
 		p := 1
-		for dense.Triangle(p)+2*p+2 < len(others) {
+		for dense.Triangle(p)+3*p+3 < len(others) {
 			p++
 		}
 		full := make([]float64, p*p)
