@@ -61,10 +61,8 @@ func gemm[F tile.Float](
 		p.addNonzeros()
 	case byPairs:
 		p.byPairs()
-	case byRows:
-		p.byRows(beta)
-	case byColumns:
-		p.byColumns(beta)
+	case byTransposing:
+		p.byTransposing()
 	case byDots:
 		p.byDots(beta)
 	default:
@@ -91,10 +89,8 @@ func gemmWay[F tile.Float](
 		return byLoops
 	case m == 1 || n == 1:
 		return byVector
-	case n >= longRows && m <= fewRowsOfC && k <= fewTerms:
-		return byRows
-	case tA != blas.NoTrans && n <= fewColumns && min(m, k) >= manyRows && alpha == 1 && m*k < sharedByVectors:
-		return byColumns
+	case tA != blas.NoTrans && n <= fewColumns && isLong(m, k):
+		return byTransposing
 	case tA == blas.NoTrans && tB != blas.NoTrans && m*n <= fewDots && k >= manyTerms:
 		return byDots
 	case isSmall(m, n, k, lda, ldb):
@@ -103,6 +99,8 @@ func gemmWay[F tile.Float](
 		if finite(k, n, b, ldb) {
 			return byEntries
 		}
+	case tA != blas.NoTrans && n <= moreColumns && m*k > largeLeft && isLong(m, k):
+		return byTransposing // A is not packed
 	case kind[F]() == 0 && tA == blas.NoTrans && alpha == 1 && beta == 0 && isNarrow(m, n, k):
 		return byPairs
 	}
@@ -177,57 +175,28 @@ func (p *product[F]) pairRows(z []float64, lo, hi int) {
 	tile.PairPanel(c, p.ldc, a, p.a.stride, z, hi-lo, p.k, p.n)
 }
 
-// byRows computes a product of few and long rows, in the order of panels.
-func (p *product[F]) byRows(beta F) {
-	if p.b.transposed {
-		memory := borrow[F](p.k * p.n)
-		defer giveBack(memory)
-		tile.Transpose(*memory, p.n, p.b.data, p.b.stride, p.n, p.k)
-		p.b = factor[F]{*memory, p.n, false}
-	}
-	p.scaleC(beta)
-	down, across := p.a.steps()
-	var factors [fewTerms]F
-	for at := 0; at < p.n; at += longRows { // of B, in the first-level cache
-		columns := min(longRows, p.n-at)
-		for i := range p.m {
-			for l := range p.k {
-				factors[l] = p.update.Alpha * p.a.data[i*down+l*across]
-			}
-			tile.AddRows(p.c[i*p.ldc+at:][:columns], p.b.data[at:], p.b.stride, factors[:], p.k, columns)
-		}
-	}
-}
+// isLong reports whether the rows of the transpose of a product are long, and A so small that one thread
+// computes the product.
+func isLong(m, k int) bool { return m >= manyRows && m*k < sharedByVectors }
 
-// byColumns computes C = A'B + beta C for a few columns, in the order of panels: some rows of A, which stay
-// in the first-level cache, are added to all columns of C, times the entries of B.
-func (p *product[F]) byColumns(beta F) {
-	memory := borrow[F](p.n * (p.m + p.k))
+// byTransposing computes C = alpha A'B + beta C for a few columns as the transpose of alpha B'A + beta C',
+// whose rows are long.
+func (p *product[F]) byTransposing() {
+	memory := borrow[F](p.n * p.m)
 	defer giveBack(memory)
-	columns, factors := *memory, (*memory)[p.n*p.m:]
-	down, across := p.b.steps()
-	for j := range p.n {
-		copy(factors[j*p.k:][:p.k], gather(factors[j*p.k:], p.b.data[j*across:], p.k, down))
-		switch column := columns[j*p.m:][:p.m]; beta {
-		case 0:
-			clear(column)
-		default:
-			for i := range column {
-				column[i] = F(beta * p.c[i*p.ldc+j])
-			}
-		}
+	rows, left := *memory, p.b.transpose()
+	if p.update.Beta != 0 {
+		tile.Transpose(rows, p.m, p.c, p.ldc, p.m, p.n)
 	}
-	for at := 0; at < p.k; at += rowsOfATile {
-		rows, from := min(rowsOfATile, p.k-at), p.a.data[at*p.a.stride:]
-		for j := range p.n {
-			tile.AddRows(columns[j*p.m:][:p.m], from, p.a.stride, factors[j*p.k+at:], rows, p.m)
-		}
+	depth, width := p.k, tile.PanelWidth[F]()
+	if p.k > smallSize && p.update.Alpha == 1 { // sums of a part are added term by term
+		depth = rowsAtATime
 	}
-	for j := range p.n {
-		for i, v := range columns[j*p.m:][:p.m] {
-			p.c[i*p.ldc+j] = v
-		}
+	for at := 0; at < p.k; at += depth {
+		w, z, terms := left.from(0, at), p.a.data[at*p.a.stride:], min(depth, p.k-at)
+		tile.Panels(rows, p.m, w.data, w.layout(), z, p.a.stride, width, p.n, terms, p.m, p.updateAt(at))
 	}
+	tile.Transpose(p.c, p.ldc, rows, p.m, p.n, p.m)
 }
 
 // byDots computes C = alpha A B' + beta C for a few entries.

@@ -91,13 +91,10 @@ func (p *product[F]) leftFrom(i, j int) factor[F] {
 
 // leftLayout returns the layout of the left factor.
 func (p *product[F]) leftLayout() tile.Layout {
-	switch {
-	case !p.a.transposed:
-		return tile.ByRows(p.a.stride)
-	case p.pairs.on:
+	if p.a.transposed && p.pairs.on {
 		return tile.PairsByColumns(p.a.stride)
 	}
-	return tile.ByColumns(p.a.stride)
+	return p.a.layout()
 }
 
 // leftRows returns the number of rows in memory for a number of columns of the left factor, which is

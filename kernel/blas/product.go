@@ -30,6 +30,14 @@ func (f factor[F]) transpose() factor[F] {
 	return f
 }
 
+// layout returns the layout of op(M).
+func (f factor[F]) layout() tile.Layout {
+	if f.transposed {
+		return tile.ByColumns(f.stride)
+	}
+	return tile.ByRows(f.stride)
+}
+
 // steps returns the distances of the rows, and of the columns, of op(M) in memory.
 func (f factor[F]) steps() (down, across int) {
 	if f.transposed {

@@ -19,7 +19,8 @@ const tinyFactor = 64
 func smallProduct[F tile.Float](
 	tA, tB blas.Transpose, m, n, k int, alpha F, a []F, lda int, b []F, ldb int, beta F, c []F, ldc int,
 ) {
-	at, width, update := layoutOf(tA, lda), tile.PanelWidth[F](), tile.Update[F]{Alpha: alpha, Beta: beta}
+	at, width := factor[F]{a, lda, tA != blas.NoTrans}.layout(), tile.PanelWidth[F]()
+	update := tile.Update[F]{Alpha: alpha, Beta: beta}
 	switch {
 	case tB == blas.NoTrans:
 		tile.Panels(c, ldc, a, at, b, ldb, width, m, k, n, update)
@@ -35,14 +36,6 @@ func smallProduct[F tile.Float](
 	}
 }
 
-// layoutOf returns the layout of op(A).
-func layoutOf(tA blas.Transpose, lda int) tile.Layout {
-	if tA == blas.NoTrans {
-		return tile.ByRows(lda)
-	}
-	return tile.ByColumns(lda)
-}
-
 // smallTriangleOf computes a triangle of C = alpha op(A) op(B)' + beta C for a small product, some rows at a
 // time: their square on the diagonal in separate memory, and their other columns in C.
 func smallTriangleOf[F tile.Float](
@@ -55,7 +48,7 @@ func smallTriangleOf[F tile.Float](
 		right, ldr = (*memory)[tileRows*tileRows:], n
 		tile.Transpose(right, n, b, ldb, n, k)
 	}
-	at, width := layoutOf(tA, lda), tile.PanelWidth[F]()
+	at, width := factor[F]{a, lda, tA != blas.NoTrans}.layout(), tile.PanelWidth[F]()
 	for i := 0; i < n; i += tileRows {
 		rows, left := min(tileRows, n-i), a[i*at.Down:]
 		tile.Panels(square, tileRows, left, at, right[i:], ldr, width, rows, k, rows, tile.Update[F]{Alpha: alpha})

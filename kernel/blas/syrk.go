@@ -66,12 +66,13 @@ func syrk[F tile.Float](
 		rankLoops(false, ul == blas.Upper, tA != blas.NoTrans, n, k, alpha, a, lda, a, lda, beta, c, ldc)
 		return true
 	case byTiles:
-		if isSmall(n, n, k, lda, lda) {
-			smallTriangleOf(ul, tA, n, k, alpha, a, lda, a, lda, beta, c, ldc)
+		small := isSmall(n, n, k, lda, lda)
+		switch {
+		case k == 1 && !small && vectorized():
+			rankOneTriangle(ul, tA, n, alpha, a, lda, beta, c, ldc)
 			return true
-		}
-		if k <= fewUpdates && n >= updateOrder && vectorized() {
-			updateTriangle(ul, tA, n, k, alpha, a, lda, beta, c, ldc)
+		case small || k <= fewUpdates && n*n*k < updateMultiplications:
+			smallTriangleOf(ul, tA, n, k, alpha, a, lda, a, lda, beta, c, ldc)
 			return true
 		}
 	}
@@ -88,42 +89,18 @@ func syrk[F tile.Float](
 	return true
 }
 
-// updateTriangle is syrk for few columns, or rows, of A: it adds all of their multiples to one row of C after
-// the other.
-func updateTriangle[F tile.Float](
-	ul blas.Uplo, tA blas.Transpose, n, k int, alpha F, a []F, lda int, beta F, c []F, ldc int,
+// rankOneTriangle is syrk for one column, or row, of A.
+func rankOneTriangle[F tile.Float](
+	ul blas.Uplo, tA blas.Transpose, n int, alpha F, a []F, lda int, beta F, c []F, ldc int,
 ) {
 	p := product[F]{m: n, n: n, c: c, ldc: ldc, part: ul}
 	p.scaleC(beta)
 	s, _ := triangleRows(ul, n, c, ldc)
-	if k == 1 {
-		inc := lda
-		if tA != blas.NoTrans {
-			inc = 1
-		}
-		s.addRankOne(alpha, a, inc)
-		return
+	inc := lda
+	if tA != blas.NoTrans {
+		inc = 1
 	}
-	memory := borrow[F](fewUpdates * n)
-	defer giveBack(memory)
-	rows := (*memory)[:fewUpdates*n]
-	clear(rows[k*n:]) // rows of zeros, times zero: a tile takes fewUpdates rows
-	if tA == blas.NoTrans {
-		tile.Transpose(rows, n, a, lda, n, k)
-	} else {
-		for l := range k {
-			copy(rows[l*n:][:n], a[l*lda:])
-		}
-	}
-	var factors [fewUpdates]F
-	for i := range n {
-		for l := range k {
-			factors[l] = alpha * rows[l*n+i]
-		}
-		first, end := s.columns(i, whole)
-		row := c[i*ldc+first : i*ldc+end]
-		tile.AddRows(row, rows[first:], n, factors[:], fewUpdates, len(row))
-	}
+	s.addRankOne(alpha, a, inc)
 }
 
 // syr2k computes Dsyr2k or Ssyr2k and returns true, or returns false where gonum computes it.

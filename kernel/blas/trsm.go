@@ -204,7 +204,7 @@ func (s *system[F]) compute(first, order, sides int, b []F, ldb int) {
 		s.small(first, order, sides, b, ldb)
 		return
 	}
-	cut := (order/2 + tile.PackWidth - 1) &^ (tile.PackWidth - 1)
+	cut := (order/2 + wholeLine - 1) &^ (wholeLine - 1)
 	known, other := half[F]{first, cut, b}, half[F]{first + cut, order - cut, nil}
 	if s.right {
 		other.b = b[cut:]

@@ -10,7 +10,7 @@ import (
 const (
 	// smallTriangle is the largest order of a triangle that is solved row by row. A larger one is cut in
 	// two, and the block beside the halves is a factor of a product.
-	smallTriangle = tile.PackWidth
+	smallTriangle = tile.TriangleOrder
 	// smallFactor is the largest order of a Cholesky factor that is computed column by column.
 	smallFactor = 32
 	// narrowFactor is the largest number of columns of an LU factor that are eliminated one by one.
@@ -53,7 +53,7 @@ const (
 	// fewSteps is the largest n n k where plain loops solve a triangle of order n and k right sides
 	// faster than tiles. With the triangle on the right it is triangleLoops, for fewer sides than
 	// manySides. LU.Solve and Cholesky.Solve, 2 to 20.
-	fewSteps, triangleLoops, manySides = 127, 3000, 16
+	fewSteps, triangleLoops, manySides = 127, 500, 16
 	// tinySides is the largest number of right sides of a triangle in registers.
 	tinySides = 8
 	// fewSides is the largest number of right sides that are solved one after the other.
@@ -67,20 +67,17 @@ const (
 	// symvOrder, trsvOrder and trmvOrder are the orders below which gonum, or plain loops, take less
 	// time. Sym·v, Tri·v and Cholesky.SolveVec.
 	symvOrder, trsvOrder, trmvOrder = 16, 32, 64
-	// fewUpdates is the largest k for which the columns of A are added to each row of A A' together.
-	// SymRankK and SymOuterK of few columns.
-	fewUpdates = 4
-	// longRows is the least length of the rows of C = A B that are computed as sums of multiples of rows
-	// of B. C has at most fewRowsOfC rows then, and B fewTerms. Gemm of 3 x 3 by 3 x 2000.
-	longRows, fewRowsOfC, fewTerms = 512, 8, 8
-	// fewColumns is the largest number of columns of a product A'B that are computed one by one, for at
-	// least manyRows rows and terms of a sum. fewDots is the largest number of entries of a product A B'
-	// that are inner products, of a depth of at least manyTerms. SVD.Solve with three right sides, A A'
-	// of 3 x 10000.
-	fewColumns, manyRows, fewDots, manyTerms = 4, 16, 40, 256
-	// updateOrder is the least order of a triangle that gets multiples of up to fewUpdates vectors row by
-	// row. SymRankK.
-	updateOrder = 40
+	// fewUpdates is the largest k for which A A' takes no blocks, up to updateMultiplications. SymRankK and
+	// SymOuterK of 2 to 32 columns.
+	fewUpdates, updateMultiplications = 32, 1 << 22
+	// fewColumns is the largest number of columns of a product A'B that is computed as the transpose of
+	// B'A, for at least manyRows rows. It is moreColumns if A has more than largeLeft entries. The product
+	// takes rowsAtATime rows of A at a time. SVD.Solve with three right sides, A'B of 16 to 1000 rows by 2
+	// to 12.
+	fewColumns, moreColumns, largeLeft, manyRows, rowsAtATime = 4, 12, 1 << 15, 16, 32
+	// fewDots is the largest number of entries of a product A B' that are inner products, of a depth of at
+	// least manyTerms. A A' of 3 x 10000.
+	fewDots, manyTerms = 40, 256
 	// syrkColumns and syrkEntries are the largest n n k and n k for which plain loops compute a triangle
 	// of A'A faster than tiles, and syrkRows is the largest n n k for A A'. Up to syrkOrder gonum's inner
 	// products are faster for any k. Products with fewer than symmMultiplications multiplications, or up

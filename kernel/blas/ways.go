@@ -26,10 +26,8 @@ const (
 	byEntries
 	// byPairs: a product with few columns, two steps of a sum at a time.
 	byPairs
-	// byRows: a product of few and long rows, as sums of multiples of rows.
-	byRows
-	// byColumns: a product with few columns, as products of a matrix and a vector.
-	byColumns
+	// byTransposing: a product with few columns, as the transpose of one with few rows.
+	byTransposing
 	// byDots: a product of few entries, as inner products.
 	byDots
 	// byPanels: the tiles of a small product, without blocks.
