@@ -80,7 +80,7 @@ func runAdapt(ctx context.Context, std *cli.Streams, o adaptOptions) error {
 		return err
 	}
 	std = used.streams(std)
-	before, err := loadModel(o.model)
+	before, err := loadModel("model", o.model)
 	if err != nil {
 		return err
 	}

@@ -322,8 +322,9 @@ func (f *files) streams(std *cli.Streams) *cli.Streams {
 	return &away
 }
 
-// loadModel reads a model from a file or the standard input.
-func loadModel(path string) (m *mixed.Model, err error) {
+// loadModel reads a model from a file or the standard input. Errors name the flag, which is empty for an
+// argument.
+func loadModel(flag, path string) (m *mixed.Model, err error) {
 	if info, err := os.Stat(path); err == nil {
 		spareMemory(int(info.Size()))
 	}
@@ -337,7 +338,10 @@ func loadModel(path string) (m *mixed.Model, err error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
 		err = fmt.Errorf("%w; a model is a file that \"difalt fit --model FILE.npz\" writes, or adapt, node or up", err)
 	}
-	return m, place.In(nameOf(path, "input"), err)
+	if err = place.In(nameOf(path, "input"), err); err != nil && flag != "" {
+		err = cli.OfFlag(flag, err)
+	}
+	return m, err
 }
 
 // ofTable adds the names of the tables to an error about them. If it is about a row, the file and the line

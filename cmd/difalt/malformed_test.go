@@ -126,7 +126,7 @@ func (c *malformedCase) checkOutputs(dir string) string {
 	}
 	models, _ := filepath.Glob(filepath.Join(dir, "out-model*"))
 	for _, path := range models {
-		if _, err := loadModel(path); err != nil {
+		if _, err := loadModel("", path); err != nil {
 			return err.Error()
 		}
 	}

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/difalt/difalt/cmd/difalt/internal/cli"
 	"github.com/difalt/difalt/cmd/difalt/internal/report"
 	"github.com/difalt/difalt/cmd/difalt/internal/tablefile"
+	"github.com/difalt/difalt/cmd/difalt/internal/text"
 	"github.com/spf13/cobra"
 )
 
@@ -64,7 +66,11 @@ func newShow(std *cli.Streams) *cobra.Command {
 // oneModel is the Args of a command whose only argument is a model file.
 func oneModel(cmd *cobra.Command, args []string) error {
 	if len(args) != 1 {
-		return cli.Usagef("%s takes one model file, but got %d arguments", cmd.CommandPath(), len(args))
+		got := "none"
+		if len(args) > 0 {
+			got = text.Plural(len(args), "argument")
+		}
+		return cli.Usagef("%s takes one model file, but got %s", strings.TrimPrefix(cmd.CommandPath(), program+" "), got)
 	}
 	return nil
 }
@@ -79,7 +85,7 @@ func runShow(ctx context.Context, std *cli.Streams, o showOptions) error {
 			return err
 		}
 	}
-	m, err := loadModel(o.model)
+	m, err := loadModel("", o.model)
 	if err != nil {
 		return err
 	}

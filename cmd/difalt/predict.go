@@ -113,7 +113,7 @@ func runPredict(ctx context.Context, std *cli.Streams, o predictOptions) error {
 		return err
 	}
 	std = used.streams(std)
-	m, err := loadModel(o.model)
+	m, err := loadModel("model", o.model)
 	if err != nil {
 		return err
 	}
