@@ -133,7 +133,6 @@ func (f *fitter) read(ctx context.Context) (err error) {
 		return err
 	}
 	r := f.rows
-	r.compares = r.compares && !f.bare
 	plain := r.newDesign()
 	if err := r.setAxes(ctx, &plain); err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -140,6 +141,27 @@ func TestOwnFitIsFit(t *testing.T) {
 			if want := alone.Scores[0].Test; own.Own.Rows != want.Rows || math.Abs(own.Own.RMSE-want.RMSE) > 1e-12*want.RMSE {
 				t.Errorf("%s, owner %d: own errors %+v, want %+v", name, i, own.Own, want)
 			}
+		}
+	}
+}
+
+// Several owners do not compare the logarithm of the target, which would need sums over single rows. Each learns
+// from the fit of its own rows whether it is better.
+func TestLogarithmOfOwnFits(t *testing.T) {
+	for _, grows := range []bool{false, true} {
+		in := ample(5, 3)
+		d, r := in.Table.(*Data), rand.New(rand.NewPCG(5, 9))
+		for i := range d.Targets {
+			y := 2*d.Values[0][i] + .2*r.NormFloat64()
+			if d.Targets[i] = 50 + y; grows {
+				d.Targets[i] = math.Exp(y)
+			}
+		}
+		_, report, err := Together(t.Context(), cut(in, 3), network("path", 3), Options{NoCurves: true})
+		check.Done(err)
+		for _, f := range check.OK(report.OwnFits(t.Context())) {
+			said := strings.Contains(f.Text, "--log-target")
+			check.FailIf(t, said != grows, "targets that grow %v: %q", grows, f.Text)
 		}
 	}
 }
