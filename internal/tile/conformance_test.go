@@ -55,7 +55,7 @@ func TestVectors(t *testing.T) {
 // that a tile is in use.
 var sameBits = []string{
 	"PackComplex", "PackComplex32", "TransposeComplex", "TransposeComplex32",
-	"Largest", "Largest32", "PackBasis", "Scale", "Scale32", "SumDifferences", "Transpose", "Transpose32",
+	"LargestIndex", "LargestIndex32", "PackBasis", "Scale", "Scale32", "SumDifferences", "Transpose", "Transpose32",
 }
 
 func conform(t *testing.T, names []string, shapes func(*rand.Rand) []shape) {

@@ -71,7 +71,7 @@ type operations struct {
 	timesComplex       [17]int
 	dotComplex         [17]int
 	planeRotation      [17]int
-	largest            [17]int
+	largestIndex       [17]int
 	solveRows          [21]int
 	multiplyRows       [21]int
 	solveFew           [17]int

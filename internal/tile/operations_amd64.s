@@ -122,8 +122,8 @@ DATA operations_avx2<>+4304(SB)/8, $·dotComplex_avx2(SB)
 DATA operations_avx2<>+4432(SB)/8, $·dotComplex32_avx2(SB)
 DATA operations_avx2<>+4440(SB)/8, $·planeRotation_avx2(SB)
 DATA operations_avx2<>+4568(SB)/8, $·planeRotation32_avx2(SB)
-DATA operations_avx2<>+4576(SB)/8, $·largest_avx2(SB)
-DATA operations_avx2<>+4704(SB)/8, $·largest32_avx2(SB)
+DATA operations_avx2<>+4576(SB)/8, $·largestIndex_avx2(SB)
+DATA operations_avx2<>+4704(SB)/8, $·largestIndex32_avx2(SB)
 DATA operations_avx2<>+4720(SB)/8, $·solveRows_1_avx2(SB)
 DATA operations_avx2<>+4728(SB)/8, $·solveRows_2_avx2(SB)
 DATA operations_avx2<>+4744(SB)/8, $·solveRows_4_avx2(SB)
@@ -272,8 +272,8 @@ DATA operations_avx512<>+4304(SB)/8, $·dotComplex_avx512(SB)
 DATA operations_avx512<>+4432(SB)/8, $·dotComplex32_avx2(SB)
 DATA operations_avx512<>+4440(SB)/8, $·planeRotation_avx512(SB)
 DATA operations_avx512<>+4568(SB)/8, $·planeRotation32_avx2(SB)
-DATA operations_avx512<>+4576(SB)/8, $·largest_avx2(SB)
-DATA operations_avx512<>+4704(SB)/8, $·largest32_avx2(SB)
+DATA operations_avx512<>+4576(SB)/8, $·largestIndex_avx2(SB)
+DATA operations_avx512<>+4704(SB)/8, $·largestIndex32_avx2(SB)
 DATA operations_avx512<>+4720(SB)/8, $·solveRows_1_avx512(SB)
 DATA operations_avx512<>+4728(SB)/8, $·solveRows_2_avx512(SB)
 DATA operations_avx512<>+4744(SB)/8, $·solveRows_4_avx512(SB)
@@ -525,8 +525,8 @@ TEXT ·planeRotationTile(SB), NOSPLIT, $0-40
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
-TEXT ·largestTile(SB), NOSPLIT, $0-32
-	MOVQ index+24(FP), AX
+TEXT ·largestIndexTile(SB), NOSPLIT, $0-32
+	MOVQ index+16(FP), AX
 	LEAQ ·tiles+4576(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX

@@ -41,7 +41,7 @@ func packComplexTile(dst, src unsafe.Pointer, lds, rows int, signs unsafe.Pointe
 	panic("tile: no tile")
 }
 func transposeComplexTile(dst *float64, ldd int, src *float64, lds, m, n int) { panic("tile: no tile") }
-func largestTile(most, x unsafe.Pointer, n int, index int)                    { panic("tile: no tile") }
+func largestIndexTile(x unsafe.Pointer, n int, index int) int                 { panic("tile: no tile") }
 func leastSquaresSmallTile(b, e, a *float64, lda, n int, y, f *float64, next uintptr, lines int, apart float64, index int) (lo, hi, squares float64) {
 	panic("tile: no tile")
 }

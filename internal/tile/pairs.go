@@ -52,15 +52,9 @@ func DotComplex[F Float](x, y []F, conjugate bool) (re, im F) {
 	var own, swapped [2]F // of even entries of x, and of odd ones
 	width := complexBytes / int(unsafe.Sizeof(re))
 	if whole := n &^ (width - 1); whole > 0 && tiles.dotComplex[0] != 0 {
-		var sums [2 * complexBytes / 4]F
+		var sums [4]F
 		dotComplexTile(unsafe.Pointer(&sums), unsafe.Pointer(&x[0]), unsafe.Pointer(&y[0]), whole, of[F](0))
-		for half := width / 2; half > 1; half /= 2 {
-			for k := range half {
-				sums[k] += sums[half+k]
-				sums[width+k] += sums[width+half+k]
-			}
-		}
-		own, swapped = [2]F{sums[0], sums[1]}, [2]F{sums[width], sums[width+1]}
+		own, swapped = [2]F{sums[0], sums[1]}, [2]F{sums[2], sums[3]}
 		x, y, n = x[whole:], y[whole:], n-whole
 	}
 	for k := 0; k < n; k += 2 {
@@ -91,32 +85,23 @@ func PlaneRotation[F Float](x, y []F, c, s F) {
 	planeRotationTile(unsafe.Pointer(&x[0]), unsafe.Pointer(&y[0]), unsafe.Pointer(&by), n, of[F](0))
 }
 
-// largestBytes is the memory that the tile of Largest takes at a time.
-const largestBytes = 128
+// largestBytes is the least memory of numbers of which the tile of LargestIndex finds the largest.
+const largestBytes = 32
 
-// Largest returns the largest absolute value in x. NaN does not count; of no numbers it is 0.
-func Largest[F Float](x []F) (most F) {
+// LargestIndex returns the index of the first of the largest absolute values in x, whose first number is not
+// NaN. NaN does not count.
+func LargestIndex[F Float](x []F) int {
 	raceRead(x, 1, len(x), 0)
-	width := largestBytes / int(unsafe.Sizeof(most))
-	if whole := len(x) &^ (width - 1); whole > 0 && tiles.largest[0] != 0 {
-		var all [largestBytes / 4]F
-		largestTile(unsafe.Pointer(&all), unsafe.Pointer(&x[0]), whole, of[F](0))
-		for half := width / 2; half > 0; half /= 2 {
-			for k, v := range all[half : 2*half] {
-				if v > all[k] { // max would take its time for NaN
-					all[k] = v
-				}
-			}
-		}
-		most = all[0]
-		x = x[whole:]
+	if len(x)*int(unsafe.Sizeof(x[0])) >= largestBytes && tiles.largestIndex[0] != 0 {
+		return largestIndexTile(unsafe.Pointer(&x[0]), len(x), of[F](0))
 	}
-	for _, v := range x {
+	most, at := F(math.Abs(float64(x[0]))), 0
+	for i, v := range x {
 		if size := F(math.Abs(float64(v))); size > most {
-			most = size
+			most, at = size, i
 		}
 	}
-	return most
+	return at
 }
 
 // PackComplex copies rows of complex numbers, as PanelWidth reals, to the even rows of dst, which have the

@@ -50,10 +50,26 @@ func timesComplexTile(y, by unsafe.Pointer, n int, index int) {
 
 func dotComplexTile(sums, x, y unsafe.Pointer, n int, index int) {
 	if index == singles {
-		dotComplex32_neon((*float32)(sums), (*float32)(x), (*float32)(y), n*4/complexBytes)
+		var all [2 * complexBytes / 4]float32
+		dotComplex32_neon(&all[0], (*float32)(x), (*float32)(y), n*4/complexBytes)
+		halve((*[4]float32)(sums), all[:])
 	} else {
-		dotComplex_neon((*float64)(sums), (*float64)(x), (*float64)(y), n*8/complexBytes)
+		var all [2 * complexBytes / 8]float64
+		dotComplex_neon(&all[0], (*float64)(x), (*float64)(y), n*8/complexBytes)
+		halve((*[4]float64)(sums), all[:])
 	}
+}
+
+// halve adds the second half of each half of some sums to the first, until a pair of each is left.
+func halve[F Float](to *[4]F, all []F) {
+	width := len(all) / 2
+	for half := width / 2; half > 1; half /= 2 {
+		for k := range half {
+			all[k] += all[half+k]
+			all[width+k] += all[width+half+k]
+		}
+	}
+	*to = [4]F{all[0], all[1], all[width], all[width+1]}
 }
 
 func planeRotationTile(x, y, by unsafe.Pointer, n int, index int) {

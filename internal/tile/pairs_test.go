@@ -82,19 +82,31 @@ func planeRotation[F tile.Float](r *run, s shape) {
 	})
 }
 
-func largest[F tile.Float](r *run, s shape) {
+func largestIndex[F tile.Float](r *run, s shape) {
 	x, _ := dense[F](r, "x", s.d, 1)
-	got := alloc[F](r, 1)
-	r.call(func() { got[0] = tile.Largest(x) })
-	entries(r, got, 0, 1, 1, func(want *sum, _, _ int) {
-		most := 0.0
+	if x[0] != x[0] {
+		x[0] = 0
+	}
+	if s.n%2 == 0 { // several are the largest
+		most := F(0)
 		for _, v := range x {
-			if size := math.Abs(float64(v)); size > most { // NaN does not count
+			if size := F(math.Abs(float64(v))); size > most {
 				most = size
 			}
 		}
-		want.add(most, 1)
-	})
+		x[r.rng.IntN(s.d)], x[r.rng.IntN(s.d)] = most, -most
+	}
+	r.inputs = r.inputs[:len(r.inputs)-1]
+	declare(r, "x", x)
+	got, want := 0, 0
+	r.call(func() { got = tile.LargestIndex(x) })
+	for i, v := range x {
+		if math.Abs(float64(v)) > math.Abs(float64(x[want])) {
+			want = i
+		}
+	}
+	r.results(float64(got))
+	r.same(float64(got), float64(want), 0, 0)
 }
 
 func packComplex[F tile.Float](r *run, s shape) {

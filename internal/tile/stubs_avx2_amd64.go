@@ -328,14 +328,14 @@ func addComplex_avx2(y *float64, x *float64, by *float64, n int, index int)
 // timesComplex_avx2 overwrites pairs of n numbers by their products with the factors at by, n >= 2.
 func timesComplex_avx2(y *float64, by *float64, n int, index int)
 
-// dotComplex_avx2 sets 16 sums to those of products of n numbers, and as many of x and swapped pairs of y, n > 0 a multiple of 16.
+// dotComplex_avx2 sets two sums to those of products of every other number of n, and two to those of x and swapped pairs of y, n > 0 a multiple of 16.
 func dotComplex_avx2(sums *float64, x *float64, y *float64, n int, index int)
 
 // planeRotation_avx2 sets n numbers of x to c x + s y, and of y to c y - s x, with c and s at by, n >= 1.
 func planeRotation_avx2(x *float64, y *float64, by *float64, n int, index int)
 
-// largest_avx2 sets 16 numbers to the largest absolute values of n numbers but for NaN, n > 0 a multiple of that.
-func largest_avx2(most *float64, x *float64, n int, index int)
+// largestIndex_avx2 returns the index of the first of the largest absolute values of n numbers, n >= 4. NaN does not count, but one number is not NaN.
+func largestIndex_avx2(x *float64, n int, index int) int
 
 // addComplex32_avx2 adds pairs of n numbers of x to y, times the factors at by, n >= 2.
 func addComplex32_avx2(y *float32, x *float32, by *float32, n int, index int)
@@ -343,14 +343,14 @@ func addComplex32_avx2(y *float32, x *float32, by *float32, n int, index int)
 // timesComplex32_avx2 overwrites pairs of n numbers by their products with the factors at by, n >= 2.
 func timesComplex32_avx2(y *float32, by *float32, n int, index int)
 
-// dotComplex32_avx2 sets 32 sums to those of products of n numbers, and as many of x and swapped pairs of y, n > 0 a multiple of 32.
+// dotComplex32_avx2 sets two sums to those of products of every other number of n, and two to those of x and swapped pairs of y, n > 0 a multiple of 32.
 func dotComplex32_avx2(sums *float32, x *float32, y *float32, n int, index int)
 
 // planeRotation32_avx2 sets n numbers of x to c x + s y, and of y to c y - s x, with c and s at by, n >= 1.
 func planeRotation32_avx2(x *float32, y *float32, by *float32, n int, index int)
 
-// largest32_avx2 sets 32 numbers to the largest absolute values of n numbers but for NaN, n > 0 a multiple of that.
-func largest32_avx2(most *float32, x *float32, n int, index int)
+// largestIndex32_avx2 returns the index of the first of the largest absolute values of n numbers, n >= 8. NaN does not count, but one number is not NaN.
+func largestIndex32_avx2(x *float32, n int, index int) int
 
 // solveRows_4_avx2 works like solveRowsGeneric for 4 vectors of columns, or a part of a single one, order >= 1.
 func solveRows_4_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)

@@ -247,7 +247,7 @@ func addComplex_avx512(y *float64, x *float64, by *float64, n int, index int)
 // timesComplex_avx512 overwrites pairs of n numbers by their products with the factors at by, n >= 2.
 func timesComplex_avx512(y *float64, by *float64, n int, index int)
 
-// dotComplex_avx512 sets 16 sums to those of products of n numbers, and as many of x and swapped pairs of y, n > 0 a multiple of 16.
+// dotComplex_avx512 sets two sums to those of products of every other number of n, and two to those of x and swapped pairs of y, n > 0 a multiple of 16.
 func dotComplex_avx512(sums *float64, x *float64, y *float64, n int, index int)
 
 // planeRotation_avx512 sets n numbers of x to c x + s y, and of y to c y - s x, with c and s at by, n >= 1.

@@ -16365,39 +16365,43 @@ TEXT ·dotComplex_avx2(SB), NOSPLIT, $0-40
 	SHRQ   $0x04, DX
 
 block:
-	VMOVUPD     (AX), Y8
-	VMOVUPD     (CX), Y9
-	VPERMILPD   $0x05, Y9, Y10
-	VFMADD231PD Y9, Y8, Y0
-	VFMADD231PD Y10, Y8, Y4
-	VMOVUPD     32(AX), Y8
-	VMOVUPD     32(CX), Y9
-	VPERMILPD   $0x05, Y9, Y10
-	VFMADD231PD Y9, Y8, Y1
-	VFMADD231PD Y10, Y8, Y5
-	VMOVUPD     64(AX), Y8
-	VMOVUPD     64(CX), Y9
-	VPERMILPD   $0x05, Y9, Y10
-	VFMADD231PD Y9, Y8, Y2
-	VFMADD231PD Y10, Y8, Y6
-	VMOVUPD     96(AX), Y8
-	VMOVUPD     96(CX), Y9
-	VPERMILPD   $0x05, Y9, Y10
-	VFMADD231PD Y9, Y8, Y3
-	VFMADD231PD Y10, Y8, Y7
-	ADDQ        $+128, AX
-	ADDQ        $+128, CX
-	DECQ        DX
-	JNZ         block
-	MOVQ        sums+0(FP), AX
-	VMOVUPD     Y0, (AX)
-	VMOVUPD     Y1, 32(AX)
-	VMOVUPD     Y2, 64(AX)
-	VMOVUPD     Y3, 96(AX)
-	VMOVUPD     Y4, 128(AX)
-	VMOVUPD     Y5, 160(AX)
-	VMOVUPD     Y6, 192(AX)
-	VMOVUPD     Y7, 224(AX)
+	VMOVUPD      (AX), Y8
+	VMOVUPD      (CX), Y9
+	VPERMILPD    $0x05, Y9, Y10
+	VFMADD231PD  Y9, Y8, Y0
+	VFMADD231PD  Y10, Y8, Y4
+	VMOVUPD      32(AX), Y8
+	VMOVUPD      32(CX), Y9
+	VPERMILPD    $0x05, Y9, Y10
+	VFMADD231PD  Y9, Y8, Y1
+	VFMADD231PD  Y10, Y8, Y5
+	VMOVUPD      64(AX), Y8
+	VMOVUPD      64(CX), Y9
+	VPERMILPD    $0x05, Y9, Y10
+	VFMADD231PD  Y9, Y8, Y2
+	VFMADD231PD  Y10, Y8, Y6
+	VMOVUPD      96(AX), Y8
+	VMOVUPD      96(CX), Y9
+	VPERMILPD    $0x05, Y9, Y10
+	VFMADD231PD  Y9, Y8, Y3
+	VFMADD231PD  Y10, Y8, Y7
+	ADDQ         $+128, AX
+	ADDQ         $+128, CX
+	DECQ         DX
+	JNZ          block
+	MOVQ         sums+0(FP), AX
+	VADDPD       Y2, Y0, Y0
+	VADDPD       Y3, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPD       X1, X0, X1
+	VMOVUPD      X1, (AX)
+	VADDPD       Y6, Y4, Y4
+	VADDPD       Y7, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VEXTRACTF128 $0x01, Y4, X0
+	VADDPD       X0, X4, X0
+	VMOVUPD      X0, 16(AX)
 	VZEROUPPER
 	RET
 
@@ -16502,11 +16506,11 @@ vectorDone:
 	VZEROUPPER
 	RET
 
-// func largest_avx2(most *float64, x *float64, n int, index int)
+// func largestIndex_avx2(x *float64, n int, index int) int
 // Requires: AVX
-TEXT ·largest_avx2(SB), NOSPLIT, $8-32
-	MOVQ         x+8(FP), AX
-	MOVQ         n+16(FP), CX
+TEXT ·largestIndex_avx2(SB), NOSPLIT, $8-32
+	MOVQ         x+0(FP), AX
+	MOVQ         n+8(FP), CX
 	VXORPD       Y0, Y0, Y0
 	VXORPD       Y1, Y1, Y1
 	VXORPD       Y2, Y2, Y2
@@ -16514,7 +16518,10 @@ TEXT ·largest_avx2(SB), NOSPLIT, $8-32
 	MOVQ         $0x8000000000000000, DX
 	MOVQ         DX, (SP)
 	VBROADCASTSD (SP), Y4
+	LEAQ         -32(AX)(CX*8), DX
 	SHRQ         $0x04, CX
+	TESTQ        CX, CX
+	JZ           blockDone
 
 block:
 	VANDNPD (AX), Y4, Y5
@@ -16528,11 +16535,56 @@ block:
 	ADDQ    $+128, AX
 	DECQ    CX
 	JNZ     block
-	MOVQ    most+0(FP), AX
-	VMOVUPD Y0, (AX)
-	VMOVUPD Y1, 32(AX)
-	VMOVUPD Y2, 64(AX)
-	VMOVUPD Y3, 96(AX)
+
+blockDone:
+	MOVQ  n+8(FP), CX
+	SHRQ  $0x02, CX
+	ANDQ  $+3, CX
+	TESTQ CX, CX
+	JZ    vectorDone
+
+vector:
+	VANDNPD (AX), Y4, Y5
+	VMAXPD  Y0, Y5, Y0
+	ADDQ    $+32, AX
+	DECQ    CX
+	JNZ     vector
+
+vectorDone:
+	VANDNPD    (DX), Y4, Y5
+	VMAXPD     Y1, Y5, Y1
+	VMAXPD     Y1, Y0, Y0
+	VMAXPD     Y2, Y0, Y0
+	VMAXPD     Y3, Y0, Y0
+	VPERM2F128 $0x01, Y0, Y0, Y1
+	VMAXPD     Y1, Y0, Y0
+	VPERMILPD  $0x05, Y0, Y1
+	VMAXPD     Y1, Y0, Y0
+	MOVQ       x+0(FP), CX
+	MOVQ       n+8(FP), BX
+	SHRQ       $0x02, BX
+
+find:
+	VANDNPD   (CX), Y4, Y1
+	VCMPPD    $0x00, Y0, Y1, Y1
+	VMOVMSKPD Y1, AX
+	TESTL     AX, AX
+	JNZ       found
+	ADDQ      $+32, CX
+	DECQ      BX
+	JNZ       find
+	MOVQ      DX, CX
+	VANDNPD   (CX), Y4, Y1
+	VCMPPD    $0x00, Y0, Y1, Y1
+	VMOVMSKPD Y1, AX
+	TESTL     AX, AX
+
+found:
+	BSFL AX, AX
+	SUBQ x+0(FP), CX
+	SHRQ $0x03, CX
+	ADDQ AX, CX
+	MOVQ CX, ret+24(FP)
 	VZEROUPPER
 	RET
 
@@ -16721,39 +16773,47 @@ TEXT ·dotComplex32_avx2(SB), NOSPLIT, $0-40
 	SHRQ   $0x05, DX
 
 block:
-	VMOVUPD     (AX), Y8
-	VMOVUPD     (CX), Y9
-	VPERMILPS   $0xb1, Y9, Y10
-	VFMADD231PS Y9, Y8, Y0
-	VFMADD231PS Y10, Y8, Y4
-	VMOVUPD     32(AX), Y8
-	VMOVUPD     32(CX), Y9
-	VPERMILPS   $0xb1, Y9, Y10
-	VFMADD231PS Y9, Y8, Y1
-	VFMADD231PS Y10, Y8, Y5
-	VMOVUPD     64(AX), Y8
-	VMOVUPD     64(CX), Y9
-	VPERMILPS   $0xb1, Y9, Y10
-	VFMADD231PS Y9, Y8, Y2
-	VFMADD231PS Y10, Y8, Y6
-	VMOVUPD     96(AX), Y8
-	VMOVUPD     96(CX), Y9
-	VPERMILPS   $0xb1, Y9, Y10
-	VFMADD231PS Y9, Y8, Y3
-	VFMADD231PS Y10, Y8, Y7
-	ADDQ        $+128, AX
-	ADDQ        $+128, CX
-	DECQ        DX
-	JNZ         block
-	MOVQ        sums+0(FP), AX
-	VMOVUPD     Y0, (AX)
-	VMOVUPD     Y1, 32(AX)
-	VMOVUPD     Y2, 64(AX)
-	VMOVUPD     Y3, 96(AX)
-	VMOVUPD     Y4, 128(AX)
-	VMOVUPD     Y5, 160(AX)
-	VMOVUPD     Y6, 192(AX)
-	VMOVUPD     Y7, 224(AX)
+	VMOVUPD      (AX), Y8
+	VMOVUPD      (CX), Y9
+	VPERMILPS    $0xb1, Y9, Y10
+	VFMADD231PS  Y9, Y8, Y0
+	VFMADD231PS  Y10, Y8, Y4
+	VMOVUPD      32(AX), Y8
+	VMOVUPD      32(CX), Y9
+	VPERMILPS    $0xb1, Y9, Y10
+	VFMADD231PS  Y9, Y8, Y1
+	VFMADD231PS  Y10, Y8, Y5
+	VMOVUPD      64(AX), Y8
+	VMOVUPD      64(CX), Y9
+	VPERMILPS    $0xb1, Y9, Y10
+	VFMADD231PS  Y9, Y8, Y2
+	VFMADD231PS  Y10, Y8, Y6
+	VMOVUPD      96(AX), Y8
+	VMOVUPD      96(CX), Y9
+	VPERMILPS    $0xb1, Y9, Y10
+	VFMADD231PS  Y9, Y8, Y3
+	VFMADD231PS  Y10, Y8, Y7
+	ADDQ         $+128, AX
+	ADDQ         $+128, CX
+	DECQ         DX
+	JNZ          block
+	MOVQ         sums+0(FP), AX
+	VADDPS       Y2, Y0, Y0
+	VADDPS       Y3, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPS       X1, X0, X1
+	VPERMILPD    $0x01, X1, X0
+	VADDPS       X0, X1, X1
+	VMOVSD       X1, (AX)
+	VADDPS       Y6, Y4, Y4
+	VADDPS       Y7, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VEXTRACTF128 $0x01, Y4, X0
+	VADDPS       X0, X4, X0
+	VPERMILPD    $0x01, X0, X1
+	VADDPS       X1, X0, X0
+	VMOVSD       X0, 8(AX)
 	VZEROUPPER
 	RET
 
@@ -16858,11 +16918,11 @@ vectorDone:
 	VZEROUPPER
 	RET
 
-// func largest32_avx2(most *float32, x *float32, n int, index int)
+// func largestIndex32_avx2(x *float32, n int, index int) int
 // Requires: AVX
-TEXT ·largest32_avx2(SB), NOSPLIT, $8-32
-	MOVQ         x+8(FP), AX
-	MOVQ         n+16(FP), CX
+TEXT ·largestIndex32_avx2(SB), NOSPLIT, $8-32
+	MOVQ         x+0(FP), AX
+	MOVQ         n+8(FP), CX
 	VXORPD       Y0, Y0, Y0
 	VXORPD       Y1, Y1, Y1
 	VXORPD       Y2, Y2, Y2
@@ -16870,7 +16930,10 @@ TEXT ·largest32_avx2(SB), NOSPLIT, $8-32
 	MOVQ         $0x8000000080000000, DX
 	MOVQ         DX, (SP)
 	VBROADCASTSD (SP), Y4
+	LEAQ         -32(AX)(CX*4), DX
 	SHRQ         $0x05, CX
+	TESTQ        CX, CX
+	JZ           blockDone
 
 block:
 	VANDNPD (AX), Y4, Y5
@@ -16884,11 +16947,58 @@ block:
 	ADDQ    $+128, AX
 	DECQ    CX
 	JNZ     block
-	MOVQ    most+0(FP), AX
-	VMOVUPD Y0, (AX)
-	VMOVUPD Y1, 32(AX)
-	VMOVUPD Y2, 64(AX)
-	VMOVUPD Y3, 96(AX)
+
+blockDone:
+	MOVQ  n+8(FP), CX
+	SHRQ  $0x03, CX
+	ANDQ  $+3, CX
+	TESTQ CX, CX
+	JZ    vectorDone
+
+vector:
+	VANDNPD (AX), Y4, Y5
+	VMAXPS  Y0, Y5, Y0
+	ADDQ    $+32, AX
+	DECQ    CX
+	JNZ     vector
+
+vectorDone:
+	VANDNPD    (DX), Y4, Y5
+	VMAXPS     Y1, Y5, Y1
+	VMAXPS     Y1, Y0, Y0
+	VMAXPS     Y2, Y0, Y0
+	VMAXPS     Y3, Y0, Y0
+	VPERM2F128 $0x01, Y0, Y0, Y1
+	VMAXPS     Y1, Y0, Y0
+	VPERMILPD  $0x05, Y0, Y1
+	VMAXPS     Y1, Y0, Y0
+	VPERMILPS  $0xb1, Y0, Y1
+	VMAXPS     Y1, Y0, Y0
+	MOVQ       x+0(FP), CX
+	MOVQ       n+8(FP), BX
+	SHRQ       $0x03, BX
+
+find:
+	VANDNPD   (CX), Y4, Y1
+	VCMPPS    $0x00, Y0, Y1, Y1
+	VMOVMSKPS Y1, AX
+	TESTL     AX, AX
+	JNZ       found
+	ADDQ      $+32, CX
+	DECQ      BX
+	JNZ       find
+	MOVQ      DX, CX
+	VANDNPD   (CX), Y4, Y1
+	VCMPPS    $0x00, Y0, Y1, Y1
+	VMOVMSKPS Y1, AX
+	TESTL     AX, AX
+
+found:
+	BSFL AX, AX
+	SUBQ x+0(FP), CX
+	SHRQ $0x02, CX
+	ADDQ AX, CX
+	MOVQ CX, ret+24(FP)
 	VZEROUPPER
 	RET
 

@@ -16284,25 +16284,33 @@ TEXT ·dotComplex_avx512(SB), NOSPLIT, $0-40
 	SHRQ   $0x04, DX
 
 block:
-	VMOVUPD     (AX), Z4
-	VMOVUPD     (CX), Z5
-	VPERMILPD   $0x55, Z5, Z6
-	VFMADD231PD Z5, Z4, Z0
-	VFMADD231PD Z6, Z4, Z2
-	VMOVUPD     64(AX), Z4
-	VMOVUPD     64(CX), Z5
-	VPERMILPD   $0x55, Z5, Z6
-	VFMADD231PD Z5, Z4, Z1
-	VFMADD231PD Z6, Z4, Z3
-	ADDQ        $+128, AX
-	ADDQ        $+128, CX
-	DECQ        DX
-	JNZ         block
-	MOVQ        sums+0(FP), AX
-	VMOVUPD     Z0, (AX)
-	VMOVUPD     Z1, 64(AX)
-	VMOVUPD     Z2, 128(AX)
-	VMOVUPD     Z3, 192(AX)
+	VMOVUPD       (AX), Z4
+	VMOVUPD       (CX), Z5
+	VPERMILPD     $0x55, Z5, Z6
+	VFMADD231PD   Z5, Z4, Z0
+	VFMADD231PD   Z6, Z4, Z2
+	VMOVUPD       64(AX), Z4
+	VMOVUPD       64(CX), Z5
+	VPERMILPD     $0x55, Z5, Z6
+	VFMADD231PD   Z5, Z4, Z1
+	VFMADD231PD   Z6, Z4, Z3
+	ADDQ          $+128, AX
+	ADDQ          $+128, CX
+	DECQ          DX
+	JNZ           block
+	MOVQ          sums+0(FP), AX
+	VADDPD        Z1, Z0, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPD        Y1, Y0, Y1
+	VEXTRACTF128  $0x01, Y1, X0
+	VADDPD        X0, X1, X0
+	VMOVUPD       X0, (AX)
+	VADDPD        Z3, Z2, Z2
+	VEXTRACTF64X4 $0x01, Z2, Y0
+	VADDPD        Y0, Y2, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VADDPD        X1, X0, X1
+	VMOVUPD       X1, 16(AX)
 	VZEROUPPER
 	RET
 

@@ -89,7 +89,7 @@ const (
 	// rotationLength, complexLength, complexDot and largestLength are lengths of vectors. From these on
 	// the tiles take less time: for rotations, for complex numbers, for their inner products (in
 	// complex64 three times as long), and for the largest value. blas64.Rot and Iamax, cblas128.Dotu.
-	rotationLength, complexLength, complexDot, largestLength = 24, 16, 64, 64
+	rotationLength, complexLength, complexDot, largestLength = 24, 16, 48, 32
 	// stridedLength is the least length of vectors with other increments than 1 where four sums take less
 	// time than gonum's two. Dot and Norm of columns.
 	stridedLength = 16
@@ -114,6 +114,9 @@ const (
 	// complexRows, complexRow and complexEntries are numbers of rows, of entries of a row, and of entries
 	// of a matrix. Below these gonum multiplies a complex matrix by a vector as fast.
 	complexRows, complexRow, complexEntries = 4, 16, 500
+	// complexTwice is the largest order of a triangle of two complex products that are computed as one
+	// matrix, which is added to its transpose, for sums of at least complexTwiceDepth products. Zher2k 33.
+	complexTwice, complexTwiceDepth = 96, 12
 	// complexBlock is the order of the triangles in a complex system that gonum solves. gonum solves a
 	// system of an order below complexSystem, or complexRightSystem on the right, and of fewer unknowns
 	// than complexUnknowns, as fast as a whole.

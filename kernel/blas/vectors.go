@@ -188,7 +188,7 @@ func (i Implementation) Idamax(n int, x []float64, incX int) int {
 	if n < largestLength || !unitStride(n, x, incX, x, incX) || x[0] != x[0] {
 		return i.Implementation.Idamax(n, x, incX)
 	}
-	return indexOfLargest(x[:n])
+	return tile.LargestIndex(x[:n])
 }
 
 // Isamax is Idamax in float32.
@@ -196,22 +196,7 @@ func (i Implementation) Isamax(n int, x []float32, incX int) int {
 	if n < largestLength || !unitStride(n, x, incX, x, incX) || x[0] != x[0] {
 		return i.Implementation.Isamax(n, x, incX)
 	}
-	return indexOfLargest(x[:n])
-}
-
-// indexOfLargest returns the index of the first of the largest absolute values in x. NaN does not count.
-func indexOfLargest[F tile.Float](x []F) int {
-	const together = 128
-	most, at := F(math.Abs(float64(x[0]))), 0
-	for lo := 0; lo < len(x); lo += together {
-		if size := tile.Largest(x[lo:min(lo+together, len(x))]); size > most {
-			most, at = size, lo
-		}
-	}
-	for x[at] != most && x[at] != -most {
-		at++
-	}
-	return at
+	return tile.LargestIndex(x[:n])
 }
 
 // Drot sets x to c x + s y, and y to c y - s x.

@@ -93,6 +93,17 @@ func zsyr2k[F tile.Float](
 			p.b.transposed, p.b.conjugate = true, hermitian
 		}
 	}
+	if n <= complexTwice && k >= complexTwiceDepth {
+		memory := borrow[F](2 * n * n)
+		z.c, z.ldc, z.part = *memory, 2*n, blas.All
+		z.compute(true)
+		if hermitian {
+			makeReal(c, ldc, n)
+		}
+		addBothHalves(hermitian, ul, n, *memory, beta, c, ldc)
+		giveBack(memory)
+		return true
+	}
 	if hermitian {
 		second.alpha = complex(real(alpha), -imag(alpha))
 		makeReal(c, ldc, n)
@@ -103,4 +114,32 @@ func zsyr2k[F tile.Float](
 		makeReal(c, ldc, n)
 	}
 	return true
+}
+
+// addBothHalves computes a triangle of C = X + X' + beta C or, if C is Hermitian, C = X + X* + beta C, with a
+// real diagonal, for an n x n matrix X.
+func addBothHalves[F tile.Float](hermitian bool, ul blas.Uplo, n int, x []F, beta complex128, c []F, ldc int) {
+	q := paired[F](beta, false)
+	for i := range n {
+		from, to := 0, i+1
+		if ul == blas.Upper {
+			from, to = i, n
+		}
+		row, own, other := c[2*(i*ldc+from):2*(i*ldc+to)], x[2*(i*n+from):], x[2*(from*n+i):]
+		for k := 0; k+1 < len(row); k += 2 {
+			re, im := own[k]+other[0], own[k+1]+other[1]
+			if hermitian {
+				im = own[k+1] - other[1]
+			}
+			if beta != 0 {
+				v, w := q.times(row[k], row[k+1])
+				re, im = re+v, im+w
+			}
+			row[k], row[k+1] = re, im
+			other = other[min(2*n, len(other)):]
+		}
+		if hermitian {
+			c[2*i*(ldc+1)+1] = 0
+		}
+	}
 }

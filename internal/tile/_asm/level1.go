@@ -19,7 +19,7 @@ func levelOne(t isa) {
 		dotComplex(t, x)
 		planeRotation(t, x)
 		if !t.evex {
-			largest(t, x)
+			largestIndex(t, x)
 		}
 	}
 }
@@ -94,9 +94,8 @@ const complexBytes = 128
 func dotComplex(t isa, x *number) {
 	vectors := complexBytes / t.bytes()
 	text("dotComplex"+x.suffix, t, "func(sums, x, y *F, n int)",
-		fmt.Sprintf("sets %d sums to those of products of n numbers, and as many of x and swapped pairs of "+
-			"y, n > 0 a multiple of %d.",
-			complexBytes/x.size, complexBytes/x.size))
+		fmt.Sprintf("sets two sums to those of products of every other number of n, and two to those of x and "+
+			"swapped pairs of y, n > 0 a multiple of %d.", complexBytes/x.size))
 	from, with, left := param("x"), param("y"), param("n")
 	own, swapped := t.zeros(vectors), t.zeros(vectors)
 	SHRQ(U8(log2(complexBytes/x.size)), left)
@@ -110,8 +109,41 @@ func dotComplex(t isa, x *number) {
 		}
 		advance(complexBytes, from, with)
 	})
-	t.store(param("sums"), append(own, swapped...)...)
+	sums := param("sums")
+	for k, of := range [][]vector{own, swapped} {
+		pair, to := x.halve(t, of), Mem{Base: sums, Disp: 2 * k * x.size}
+		if x == single {
+			VMOVSD(pair, to)
+		} else {
+			VMOVUPD(pair, to)
+		}
+	}
 	finish()
+}
+
+// halve adds the second half of numbers in registers to the first, until a pair is left.
+func (x *number) halve(t isa, all []vector) reg.VecVirtual {
+	for ; len(all) > 1; all = all[:len(all)/2] {
+		for k, v := range all[len(all)/2:] {
+			x.add(v, all[k], all[k])
+		}
+	}
+	v := all[0]
+	if t.evex {
+		high := YMM()
+		VEXTRACTF64X4(U8(1), v, high)
+		VADDPD(high, v.AsY(), high)
+		v = high
+	}
+	pair := XMM()
+	VEXTRACTF128(U8(1), v.AsY(), pair)
+	x.add(pair, v.AsX(), pair)
+	if x == single {
+		high := XMM()
+		VPERMILPD(U8(1), pair, high)
+		x.add(high, pair, pair)
+	}
+	return pair
 }
 
 // planeRotation emits the rotation of two vectors.
@@ -135,32 +167,99 @@ func planeRotation(t isa, x *number) {
 	finish()
 }
 
-// largest emits the largest absolute value. A maximum with NaN is the other operand.
-func largest(t isa, x *number) {
+// largestIndex emits the index of the first of the largest absolute values: it finds their size first. A
+// maximum with NaN is the other operand.
+func largestIndex(t isa, x *number) {
 	const vectors = 4
-	text("largest"+x.suffix, t, "func(most, x *F, n int)",
-		fmt.Sprintf("sets %d numbers to the largest absolute values of n numbers but for NaN, n > 0 a "+
-			"multiple of that.",
-			vectors*x.lanes(t)))
+	text("largestIndex"+x.suffix, t, "func(x *F, n int) int",
+		fmt.Sprintf("returns the index of the first of the largest absolute values of n numbers, n >= %d. NaN does "+
+			"not count, but one number is not NaN.", x.lanes(t)))
 	from, left, most := param("x"), param("n"), t.zeros(vectors)
 	bits := uint64(1 << 63)
 	if x == single {
 		bits = 1<<63 | 1<<31
 	}
 	sign := t.broadcast(local(fresh(U64(bits))))
+	add := func(at Mem, k int) {
+		v := t.vec()
+		VANDNPD(at, sign, v)
+		x.maximum(most[k], v, most[k])
+	}
+	last := sum(from, left, uint8(x.size), -t.bytes())
 	SHRQ(U8(log2(vectors*x.lanes(t))), left)
-	loop("block", left, func() {
+	repeat("block", left, func() {
 		for k := range most {
-			v := t.vec()
-			VANDNPD(Mem{Base: from, Disp: k * t.bytes()}, sign, v)
-			if x == single {
-				VMAXPS(most[k], v, most[k])
-			} else {
-				VMAXPD(most[k], v, most[k])
-			}
+			add(Mem{Base: from, Disp: k * t.bytes()}, k)
 		}
 		advance(vectors*t.bytes(), from)
 	})
-	t.store(param("most"), most...)
+	left = param("n")
+	SHRQ(U8(log2(x.lanes(t))), left)
+	ANDQ(I32(vectors-1), left)
+	repeat("vector", left, func() {
+		add(Mem{Base: from}, 0)
+		advance(t.bytes(), from)
+	})
+	add(Mem{Base: last}, 1)
+	size := x.largestLane(most)
+	found, v := GP32(), t.vec()
+	find := func(at reg.GPVirtual) {
+		VANDNPD(Mem{Base: at}, sign, v)
+		x.equal(size, v, v, found)
+		TESTL(found, found)
+	}
+	from, left = param("x"), param("n")
+	SHRQ(U8(log2(x.lanes(t))), left)
+	Label("find")
+	find(from)
+	JNZ(LabelRef("found"))
+	advance(t.bytes(), from)
+	DECQ(left)
+	JNZ(LabelRef("find"))
+	MOVQ(last, from)
+	find(from)
+	Label("found")
+	BSFL(found, found)
+	SUBQ(mem("x"), from)
+	SHRQ(U8(log2(x.size)), from)
+	ADDQ(found.As64(), from)
+	MOVQ(from, place(ReturnIndex(0)))
 	finish()
+}
+
+// maximum sets the last operand to the larger ones of two, and equal a register of bits to where they are
+// equal, for AVX2.
+func (x *number) maximum(a, b, to vector) {
+	if x == single {
+		VMAXPS(a, b, to)
+	} else {
+		VMAXPD(a, b, to)
+	}
+}
+
+func (x *number) equal(a, b, scratch vector, to reg.GPVirtual) {
+	if x == single {
+		VCMPPS(U8(0), a, b, scratch)
+		VMOVMSKPS(scratch, to)
+	} else {
+		VCMPPD(U8(0), a, b, scratch)
+		VMOVMSKPD(scratch, to)
+	}
+}
+
+// largestLane returns the largest number of some registers in all lanes.
+func (x *number) largestLane(all []vector) vector {
+	most, other := all[0], YMM()
+	for _, v := range all[1:] {
+		x.maximum(v, most, most)
+	}
+	VPERM2F128(U8(1), most, most, other)
+	x.maximum(other, most, most)
+	VPERMILPD(U8(5), most, other)
+	x.maximum(other, most, most)
+	if x == single {
+		VPERMILPS(U8(0xb1), most, other)
+		x.maximum(other, most, most)
+	}
+	return most
 }
