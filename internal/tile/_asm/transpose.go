@@ -53,3 +53,90 @@ func transposeEdge(t isa) {
 	Label("done")
 	finish()
 }
+
+// transposeSquares emits the copy of as many rows as a vector has lanes to columns, a square at a time.
+func transposeSquares(t isa) {
+	text("transposeSquares", t, "func(dst *F, ldd int, src *F, lds, n int)",
+		fmt.Sprintf("copies %d rows of n entries to n rows of %[1]d, n a multiple of %[1]d, n > 0.", t.lanes))
+	dst, ldd, left := param("dst"), bytesParam("ldd", 8), param("n")
+	src := newRows(param("src"), bytesParam("lds", 8), t.lanes)
+	SHRQ(U8(log2(t.lanes)), left)
+	loop("square", left, func() {
+		v := make([]vector, t.lanes)
+		for i := range v {
+			v[i] = t.load(src.at(i, 0))
+		}
+		for _, row := range t.transpose(v) {
+			VMOVUPD(row, Mem{Base: dst})
+			ADDQ(ldd, dst)
+		}
+		advance(t.bytes(), src.base)
+	})
+	finish()
+}
+
+// transpose returns the columns of a square, given its rows v.
+func (t isa) transpose(v []vector) []vector {
+	out := make([]vector, len(v))
+	for odd := range 2 {
+		pairs := make([]vector, len(v)/2) // entries 0 2 4 6, or 1 3 5 7, of two rows
+		for i := range pairs {
+			pairs[i] = t.vec()
+			if odd == 0 {
+				VUNPCKLPD(v[2*i+1], v[2*i], pairs[i])
+			} else {
+				VUNPCKHPD(v[2*i+1], v[2*i], pairs[i])
+			}
+		}
+		if !t.evex {
+			for i, half := range []uint8{0x20, 0x31} {
+				out[2*i+odd] = YMM()
+				VPERM2F128(U8(half), pairs[1], pairs[0], out[2*i+odd])
+			}
+			continue
+		}
+		for i, halves := range []uint8{0x44, 0xee} { // entries 0 2, or 4 6, of four rows
+			low, high := ZMM(), ZMM()
+			VSHUFF64X2(U8(halves), pairs[1], pairs[0], low)
+			VSHUFF64X2(U8(halves), pairs[3], pairs[2], high)
+			for k, quarters := range []uint8{0x88, 0xdd} {
+				at := 4*i + 2*k + odd
+				out[at] = ZMM()
+				VSHUFF64X2(U8(quarters), high, low, out[at])
+			}
+		}
+	}
+	return out
+}
+
+// transposeSquares32 emits the copy of eight rows of float32 to columns, a square at a time. AVX-512 uses it
+// too.
+func transposeSquares32(t isa) {
+	text("transposeSquares32", t, "func(dst *F, ldd int, src *F, lds, n int)",
+		"copies 8 rows of n entries to n rows of 8, n a multiple of 8, n > 0.")
+	dst, ldd, left := param("dst"), bytesParam("ldd", 4), param("n")
+	src := newRows(param("src"), bytesParam("lds", 4), 8)
+	SHRQ(U8(3), left)
+	loop("square", left, func() {
+		for half := range 2 {
+			v := t.vecs(4) // four entries of row i, and four of row i+4
+			for i := range v {
+				VMOVUPS(src.at(i, 16*half), v[i].AsX())
+				VINSERTF128(U8(1), src.at(i+4, 16*half), v[i], v[i])
+			}
+			for _, unpack := range []func(...Op){VUNPCKLPS, VUNPCKHPS} {
+				low, high := t.vec(), t.vec() // two entries of rows 0 and 1, and of rows 2 and 3
+				unpack(v[1], v[0], low)
+				unpack(v[3], v[2], high)
+				for _, pick := range []func(...Op){VUNPCKLPD, VUNPCKHPD} {
+					row := t.vec()
+					pick(high, low, row)
+					VMOVUPS(row, Mem{Base: dst})
+					ADDQ(ldd, dst)
+				}
+			}
+		}
+		advance(32, src.base)
+	})
+	finish()
+}
