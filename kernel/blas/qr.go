@@ -11,7 +11,7 @@ import (
 // tau holds their factors, work[0] the best length of work.
 func (l Lapack) Dgeqrf(m, n int, a []float64, lda int, tau, work []float64, lwork int) {
 	k := min(m, n)
-	if k < fewReflectors || lwork < n || len(work) < lwork || !inside(a, m, n, lda) || len(tau) != k ||
+	if k < fewForQR || lwork < n || len(work) < lwork || !inside(a, m, n, lda) || len(tau) != k ||
 		k <= oneByOne && (!vectorized() || k > panelColumns && m < fewRowsForPanels) {
 		if 0 < k && k <= oneByOne && lwork >= n && len(work) >= lwork && inside(a, m, n, lda) && len(tau) == k {
 			l.Dgeqr2(m, n, a, lda, tau, work)

@@ -39,6 +39,12 @@ var ofOrder = []struct {
 		s := l.positive(n)
 		return func() { new(mat.Cholesky).Factorize(s) }
 	}},
+	{"Cholesky.Solve", func(l *workloadList, n int) func() {
+		var ch mat.Cholesky
+		ch.Factorize(l.positive(n))
+		b, x := l.dense(n, n), mat.NewDense(n, n, nil)
+		return func() { check(ch.SolveTo(x, b)) }
+	}},
 	{"Cholesky.SolveVec", func(l *workloadList, n int) func() {
 		var ch mat.Cholesky
 		ch.Factorize(l.positive(n))

@@ -96,6 +96,8 @@ const (
 	// callLength is the largest length of vectors for which a loop takes less time than a call of
 	// assembly. Dot 3, EigenSym 3.
 	callLength = 6
+	// fewForQR is the number of reflectors below which gonum factors a matrix as fast. QR 5 to 8.
+	fewForQR = 7
 	// With fewer than fewReflectors reflectors gonum is as fast. With up to oneByOne gonum factors
 	// matrices, and generates Q, one reflector after the other. QR, QTo.
 	fewReflectors, oneByOne = 8, 128
