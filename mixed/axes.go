@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/difalt/difalt/internal/dense"
 	"gonum.org/v1/gonum/blas"
@@ -114,11 +115,24 @@ func gramOfRows(ctx context.Context, x []float64, n, f int) ([]float64, error) {
 	return g, nil
 }
 
-// selected returns the given rows of x, f numbers each.
+// selected moves the given rows of x, f numbers each, to its front, in their order, and returns that part.
 func selected(x []float64, rows []int, f int) []float64 {
-	out := make([]float64, 0, len(rows)*f)
-	for _, i := range rows {
-		out = append(out, x[i*f:(i+1)*f]...)
+	place := make([]int, len(x)/max(f, 1)) // of every row
+	for i := range place {
+		place[i] = i
 	}
-	return out
+	row := slices.Clone(place) // at every place
+	for i, want := range rows {
+		from, other := place[want], row[i]
+		if from == i {
+			continue
+		}
+		a, b := x[i*f:][:f], x[from*f:][:f]
+		for j := range a {
+			a[j], b[j] = b[j], a[j]
+		}
+		row[i], place[want] = want, i
+		row[from], place[other] = other, from
+	}
+	return x[:len(rows)*f]
 }

@@ -127,3 +127,21 @@ func live() float64 {
 	runtime.ReadMemStats(&m)
 	return float64(m.HeapAlloc)
 }
+
+// Rows are selected in their place, in any order, and the others are not lost before.
+func TestSelected(t *testing.T) {
+	random := rand.New(rand.NewPCG(8, 9))
+	for range 200 {
+		n, f := 1+random.IntN(9), 1+random.IntN(3)
+		x := make([]float64, n*f)
+		for i := range x {
+			x[i] = float64(i)
+		}
+		rows := random.Perm(n)[:random.IntN(n+1)]
+		got := selected(x, rows, f)
+		check.FailIf(t, len(got) != len(rows)*f, "%d numbers of %d rows", len(got), len(rows))
+		for i, v := range got {
+			check.FailIf(t, v != float64(rows[i/f]*f+i%f), "row %d of %v is that of %v", i/f, rows, v)
+		}
+	}
+}

@@ -51,16 +51,17 @@ const sampled = 2000
 // target, nil without one.
 func (t *Table) profiles() []*profile {
 	list := make([]*profile, len(t.schema.Columns)+1)
+	step := (t.Rows() + sampled - 1) / sampled
+	size := (t.Rows() + max(step, 1) - 1) / max(step, 1) // of a sample
 	for j, name := range t.schema.Columns {
 		if t.widths == nil || t.widths[j] == 0 {
-			list[j] = newProfile(name)
+			list[j] = newProfile(name, size)
 		}
 	}
-	target := newProfile("")
+	target := newProfile("", size)
 	if t.target {
 		list[len(list)-1] = target
 	}
-	step := (t.Rows() + sampled - 1) / sampled
 	for i := range t.Rows() {
 		row := t.x.row(i)
 		for j, v := range row {
@@ -86,9 +87,11 @@ func (t *Table) profiles() []*profile {
 	return list
 }
 
-func newProfile(name string) *profile {
+// newProfile returns the profile of no rows, with memory for a sample of that size.
+func newProfile(name string, size int) *profile {
 	inf := math.Inf(1)
-	return &profile{least: inf, second: inf, most: -inf, secondLast: -inf, whole: true, name: name}
+	return &profile{least: inf, second: inf, most: -inf, secondLast: -inf, whole: true, name: name,
+		sample: make([]float64, 0, size)}
 }
 
 // remark looks for values that look wrong in the table that was read.
