@@ -89,7 +89,7 @@ func (l *rowList) of(task int) []int32 { return l.order[l.start[task]:l.end[task
 // only returns the rows that counts accepts, in their order.
 func (l *rowList) only(counts func(row int) bool) *rowList {
 	out := *l
-	out.order, out.list = nil, nil
+	out.order, out.list = make([]int32, 0, len(l.order)), nil
 	out.start, out.end = make([]int, len(l.start)), make([]int, len(l.end))
 	for _, k := range l.list {
 		out.start[k] = len(out.order)
