@@ -29,9 +29,17 @@ const (
 // sees. All features have one prior deviation, so that all axes have one, too, and the model is the same. The
 // error states the limit of a design that has too many columns in either space.
 func (r *rows) setAxes(ctx context.Context, d *Design) error {
-	n, f := len(r.order), len(d.Scale)
+	n, f, all := len(r.order), len(d.Scale), len(r.order)
+	if r.refits { // to more rows
+		all = len(r.whole.order)
+	}
+	alone := r.sums.Owners() == 1
 	switch {
-	case r.sums.Owners() == 1 && f > widest && f > n && n <= mostColumns:
+	case f > mostColumns && !(alone && f > all && all <= mostColumns):
+		const format = "the table has %d features, levels of categories among them, and %d training rows: " +
+			"models have at most %d features, or at most %d rows of one owner: leave features out"
+		return &Error{fmt.Errorf(format, f, all, mostColumns, mostColumns), "its table has too many features", false}
+	case alone && f > widest && f > n && n <= mostColumns:
 		x, err := r.standardised(ctx, d)
 		if err == nil {
 			d.Axes, err = axes(ctx, x, n, f)
@@ -41,12 +49,8 @@ func (r *rows) setAxes(ctx context.Context, d *Design) error {
 			err = &Error{fmt.Errorf(format, f), "its features do not vary", false}
 		}
 		return err
-	case f <= mostColumns:
-		return nil
 	}
-	const format = "the table has %d features, levels of categories among them, and %d training rows: " +
-		"models have at most %d features, or at most %d rows of one owner: leave features out"
-	return &Error{fmt.Errorf(format, f, n, mostColumns, mostColumns), "its table has too many features", false}
+	return nil
 }
 
 // standardised returns the standardised features of the training rows, by rows, which are multiplied by the

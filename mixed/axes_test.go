@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/difalt/difalt/internal/check"
@@ -159,4 +160,17 @@ func TestAxesRefused(t *testing.T) {
 		_, err := New(p)
 		check.Error(t, err, want)
 	}
+}
+
+// A table whose training rows are within the limit of wide tables, but all rows are not, is refused before the fit
+// of the training rows.
+func TestWideRefitIsRefusedFirst(t *testing.T) {
+	table := drawing{tasks: 10, rows: 110, features: mostColumns + 200, noise: 1}.table(t, 3)
+	stages := map[string]bool{}
+	o := Options{Refit: true, Progress: func(p Progress) { stages[p.Stage] = true }}
+	_, _, err := Fit(t.Context(), Input{Table: table, HeldOut: holdOut(table)}, o)
+	if err == nil || !strings.Contains(err.Error(), "1200 features") || !strings.Contains(err.Error(), "1100 training rows") {
+		t.Errorf("the error is %v", err)
+	}
+	check.FailIf(t, len(stages) > 1, "the fit went on to %v", stages)
 }

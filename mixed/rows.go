@@ -17,6 +17,7 @@ type rows struct {
 	whole    *rowList  // these rows, and the held-out ones of positive weight
 	schema   *Schema   // of all owners
 	guard    *guard    // nil for a table of one owner
+	refits   bool      // the held-out rows join the training rows in the end
 	fewKnots bool      // an owner has voted for curves with few knots
 	workers  int       // goroutines that compute, 0 for all processors
 	shared   []sharing // of the columns of numbers; nil without periods
@@ -36,7 +37,7 @@ type rows struct {
 
 // newRows describes the training rows of all owners, in four sums.
 func newRows(ctx context.Context, in *Input, o *Options) (*rows, error) {
-	r := &rows{in: in, sums: o.Sums, workers: o.Workers, features: len(in.Table.Features())}
+	r := &rows{in: in, sums: o.Sums, refits: o.Refit, workers: o.Workers, features: len(in.Table.Features())}
 	if r.sums == nil {
 		r.sums = Local{}
 	}
