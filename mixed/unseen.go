@@ -82,20 +82,17 @@ func (f *fitter) chooseUnseen(ctx context.Context, chosen *choice) error {
 			pooled = append(pooled, m)
 		}
 	}
-	totals := make([]*total, len(pooled))
-	for i, m := range pooled {
-		totals[i] = s.compareLeftOut(ctx, chosen, m)
-	}
+	t := s.compareLeftOut(ctx, chosen, pooled)
 	decision, most := []float64{0, 0}, 0.0
 	const name = "tasks that are left out, by the model and by pooled ridge"
 	if err := f.rows.tryThen(ctx, name, decision, func() {
-		for i, t := range totals {
-			l := leftOutOf(t.v)
-			if share := l.share(s.tasks.count); t.err == nil && l.gain(share) > most {
+		for i := 0; i < len(pooled) && t.err == nil; i++ {
+			l := leftOutOf(t.v[i*leftOutSize:])
+			if share := l.share(s.tasks.count); l.gain(share) > most {
 				decision[0], decision[1], most = float64(i+1), share, l.gain(share)
 			}
 		}
-	}, totals...); err != nil {
+	}, t); err != nil {
 		return err
 	}
 	if i := int(decision[0]); i >= 1 && i <= len(pooled) && decision[1] > 0 && decision[1] <= 1 {
@@ -104,43 +101,54 @@ func (f *fitter) chooseUnseen(ctx context.Context, chosen *choice) error {
 	return nil
 }
 
-// compareLeftOut returns the sums of a leftOut over the tasks of this owner. The pooled method has the first
-// columns of the choice.
-func (s *stats) compareLeftOut(ctx context.Context, chosen *choice, m *method) *total {
-	ours, theirs := s.meanDeviations(chosen.q), m.s.meanDeviations(m.q)
-	sum, err := s.reduceOwn(ctx, s.tasks.own, leftOutSize, func(w *worker, k int, part []float64) error {
-		other := m.s.worker(ctx)
-		defer m.s.idle.Put(other)
-		pooled, err := m.s.meanWithout(other, k, m.m, theirs)
-		if err != nil {
-			return err
-		}
+// compareLeftOut returns the sums of a leftOut for each pooled method over the tasks of this owner. The
+// methods have the first columns of the choice.
+func (s *stats) compareLeftOut(ctx context.Context, chosen *choice, pooled []*method) *total {
+	ours, size := s.meanDeviations(chosen.q), leftOutSize*len(pooled)
+	sum, err := s.reduceOwn(ctx, s.tasks.own, size, func(w *worker, k int, part []float64) error {
 		own, err := s.meanWithout(w, k, chosen.m, ours)
-		if err != nil {
-			return err
+		for i, m := range pooled {
+			if err == nil {
+				err = m.s.compareTask(w, k, own, m, part[i*leftOutSize:][:leftOutSize])
+			}
 		}
-		clear(w.u)
-		copy(w.u, pooled)
-		by, byPooled := w.task.Residual(own), w.task.Residual(w.u)
-		floats.Add(w.u, own)
-		floats.Scale(.5, w.u)
-		half := w.task.Residual(w.u)
-		if by+byPooled-float64(2*half) > leastApart*(by+byPooled) {
-			addLeftOut(part, by, byPooled, half)
-		}
-		return nil
+		return err
 	})
 	if err != nil {
-		sum = make([]float64, leftOutSize)
+		sum = make([]float64, size)
 	}
-	t := &total{v: sum, err: err, grows: func(i int) bool { return i == 1 || i == 2 || i == 4 }}
+	t := &total{v: sum, err: err}
+	t.grows = func(i int) bool { // but for products with errors
+		return i%leftOutSize != 0 && i%leftOutSize != 3
+	}
 	t.unit = func(i int) float64 { // one task may be far off
-		if i < 2 {
+		if i%leftOutSize < 2 {
 			return 1 << 30
 		}
 		return 1 << 60
 	}
 	return t
+}
+
+// compareTask adds the task of a worker to the sums of a leftOut. own is the mean of the model without the
+// task, and the worker's solver has the task.
+func (s *stats) compareTask(w *worker, k int, own []float64, m *method, sums []float64) error {
+	other := s.worker(w.ctx)
+	defer s.idle.Put(other)
+	pooled, err := s.meanWithout(other, k, m.m, s.meanDeviations(m.q))
+	if err != nil {
+		return err
+	}
+	clear(w.u)
+	copy(w.u, pooled)
+	by, byPooled := w.task.Residual(own), w.task.Residual(w.u)
+	floats.Add(w.u, own)
+	floats.Scale(.5, w.u)
+	half := w.task.Residual(w.u)
+	if by+byPooled-float64(2*half) > leastApart*(by+byPooled) {
+		addLeftOut(sums, by, byPooled, half)
+	}
+	return nil
 }
 
 // meanWithout returns the mean that the tasks other than task k give, exactly for given variance components.
