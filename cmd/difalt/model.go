@@ -70,7 +70,8 @@ func oneModel(cmd *cobra.Command, args []string) error {
 		if len(args) > 0 {
 			got = text.Plural(len(args), "argument")
 		}
-		return cli.Usagef("%s takes one model file, but got %s", strings.TrimPrefix(cmd.CommandPath(), program+" "), got)
+		name := strings.TrimPrefix(cmd.CommandPath(), program+" ")
+		return cli.Usagef("%s takes one model file, but got %s", name, got)
 	}
 	return nil
 }

@@ -370,8 +370,8 @@ func (r *predictReport) text(w io.Writer) {
 	}
 	u := r.unknown
 	if u.ofTasks > 0 {
-		terminal.Sayf(w, `%s of tasks that the model does not have, such as "%s": predicted from all its tasks together.`,
-			text.Plural(u.ofTasks, "row"), text.Visible(u.first))
+		const format = `%s of tasks that the model does not have, such as "%s": predicted from all its tasks together.`
+		terminal.Sayf(w, format, text.Plural(u.ofTasks, "row"), text.Visible(u.first))
 	}
 	if n := u.all - u.ofTasks; n > 0 {
 		terminal.Sayf(w, "%s with levels or values of periods that the model does not have: predicted from "+

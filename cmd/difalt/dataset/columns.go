@@ -75,8 +75,9 @@ func (c *columns) find(name, role string) (int, error) {
 	}
 	near := slices.IndexFunc(c.header, func(other string) bool { return plainName(other) == plainName(name) })
 	if near >= 0 && name != "" {
-		return -1, fmt.Errorf("there is no column %.60q for %s: did you mean %q? The header names %s", name, role,
-			c.header[near], quoted(c.header))
+		const format = "there is no column %.60q for %s: did you mean %.60q%s? The header names %s"
+		other := c.header[near]
+		return -1, fmt.Errorf(format, name, role, other, oddRune(name, other), quoted(c.header))
 	}
 	return -1, fmt.Errorf("there is no column %.60q for %s: the header names %s%s", name, role, quoted(c.header),
 		headerHint(c.header))
@@ -85,8 +86,8 @@ func (c *columns) find(name, role string) (int, error) {
 // nameMarks are characters that the comparison of names ignores.
 var nameMarks = strings.NewReplacer(" ", "", "_", "", "-", "", ".", "")
 
-// plainName returns a name in lower case and without marks.
-func plainName(s string) string { return nameMarks.Replace(strings.ToLower(s)) }
+// plainName returns the common spelling of a name, without marks.
+func plainName(s string) string { return nameMarks.Replace(spelled(s)) }
 
 // take assigns a column to a slot. It refuses a name of two columns.
 func (c *columns) take(name string, slot int) error {

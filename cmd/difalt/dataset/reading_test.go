@@ -289,6 +289,7 @@ func TestPlaces(t *testing.T) {
 			t.Errorf("row %d is at %q, want %q", row, got, want)
 		}
 	}
+	check.FailIf(t, tab.FirstDropped() != "line 3", "the first row that lacks a value is at %q", tab.FirstDropped())
 	dir := t.TempDir()
 	a, b := write(t, dir, "a.csv", []byte("t,a,y\nx,1,2\nx,2,2\n")), write(t, dir, "b.csv", []byte("t,a,y\nx,1,2\nx,2,2\n"))
 	tab = check.OK(ReadFiles([]string{a, b}, columnsTY))

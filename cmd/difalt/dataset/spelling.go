@@ -55,18 +55,22 @@ func alikeIn(list []string) (pairs []string) {
 	return pairs
 }
 
-// Pair joins two names of one spelling by a word. A character that only one of them has is named where it is
-// not ASCII: it may look like one of the other name, or like nothing.
+// Pair joins two names of one spelling by a word.
 func Pair(a, word, b string) string {
-	words := fmt.Sprintf(`"%s" %s "%s"`, text.Visible(a), word, text.Visible(b))
+	return fmt.Sprintf(`"%s" %s "%s"%s`, text.Visible(a), word, text.Visible(b), oddRune(a, b))
+}
+
+// oddRune names a character that only one of two names has, where it is not ASCII: it may look like a character
+// of the other name, or be invisible. The result is empty without such a character.
+func oddRune(a, b string) string {
 	for _, names := range [][2]string{{a, b}, {b, a}} {
 		lacks := func(r rune) bool { return r >= utf8.RuneSelf && !strings.ContainsRune(names[1], r) }
 		if i := strings.IndexFunc(names[0], lacks); i >= 0 {
 			r, _ := utf8.DecodeRuneInString(names[0][i:])
-			return fmt.Sprintf("%s (one has %U)", words, r)
+			return fmt.Sprintf(" (one has %U)", r)
 		}
 	}
-	return words
+	return ""
 }
 
 // lookalikes are capitals of Cyrillic and Greek that look like capitals of Latin.
@@ -77,7 +81,7 @@ var lookalikes = strings.NewReplacer(
 	"Ρ", "P", "Τ", "T", "Υ", "Y", "Χ", "X")
 
 // spelled returns the common spelling of names that differ in case, blanks, leading zeros, or as 1 and 1.0.
-// It takes Unicode to one form, hyphens and quotes to those of ASCII, and invisible characters out.
+// It takes Unicode to one form, hyphens and quotes to ASCII, and invisible characters out.
 func spelled(name string) string {
 	s := name
 	if strings.ContainsFunc(s, func(r rune) bool { return r >= utf8.RuneSelf }) {

@@ -148,6 +148,8 @@ func TestErrorsOfTheField(t *testing.T) {
 		"R":                   {"RDX3\nX\n\x00", TableOptions{}, []string{"a file of R"}},
 		"title":               {"Sales of 2024\n\n" + table, TableOptions{}, []string{`no column "t"`, "Is the first line a title"}},
 		"blanks":              {"t v y\nx 1 2\n", TableOptions{}, []string{"delimiter none of"}},
+		"lookalike header":    {"t,v,\u0443\nx,1,2\n", TableOptions{}, []string{`no column "y"`, "did you mean \"\u0443\" (one has U+0443)?"}},
+		"header with a blank": {"t,v,y\u200b\nx,1,2\n", TableOptions{}, []string{`did you mean "y\u200b" (one has U+200B)?`}},
 		"no names":            {"x,1.5,2\nx,2.5,3\n", TableOptions{}, []string{"Is the line with the names missing?"}},
 		"single quotes":       {"t,v,y\n'x','1.5','2'\n", TableOptions{}, []string{"line 2", `column "v"`, "'1.5'", "only double quotes are quotes"}},
 		"another order":       {"t,v,y\nx,03/15/2024,2\n", TableOptions{Dates: "dmy"}, []string{"line 2", `"03/15/2024" is a date, but not in the order dmy`}},

@@ -202,7 +202,7 @@ func Date(days float64) string {
 	return time.Unix(int64(math.Floor(days))*86400, 0).UTC().Format(time.DateOnly)
 }
 
-// Plain prints all digits as Number does, and those of a whole number without an exponent.
+// Plain prints all digits as Number does, but a whole number without an exponent.
 func Plain(v float64) string {
 	if v == math.Trunc(v) && math.Abs(v) < 1e15 {
 		return strconv.FormatFloat(v+0, 'f', -1, 64)
