@@ -312,8 +312,8 @@ func (f *fitter) choose(ctx context.Context) (*choice, error) {
 	return f.all[best].finish(ctx)
 }
 
-// BestCandidate returns the place of the candidate whose penalised evidence decides for it, the first of equal
-// ones. Between forms with curves and without, the later one needs 3 nats more. -1: the list is empty.
+// BestCandidate returns the place of the candidate whose penalised evidence decides for it, the first of
+// equal ones. Between forms with curves and without, the later one needs 3 nats more. -1: the list is empty.
 func BestCandidate(list []Candidate) int {
 	best := -1
 	for i, c := range list {

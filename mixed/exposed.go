@@ -240,7 +240,8 @@ func (m *matrix) standardise(ctx context.Context) error {
 	return nil
 }
 
-// remembered is the largest number of entries of a matrix that are kept, 8 MiB, since every sample reads them.
+// remembered is the largest number of entries of a matrix that are kept, 8 MiB, since every sample reads
+// them.
 const remembered = 1 << 20
 
 // remember reads all rows once if they are few, and keeps them.

@@ -96,8 +96,8 @@ func (t *ownedTable) compare(ctx context.Context) (*OwnFit, error) {
 	out.Own = theirs.Errors(alone.unit)
 	out.setGain(ours.Squares, theirs.Squares*ratio*ratio, ours.Rows*exactNoise, c, squares)
 	if less := alone.f.lessByLog; less > logGain {
-		const hint = " Own training rows that are left out are predicted better by the logarithm of the target, with an " +
-			"RMSE %.0f %% lower: all owners may try --log-target."
+		const hint = " Own training rows that are left out are predicted better by the logarithm of the " +
+			"target, with an RMSE %.0f %% lower: all owners may try --log-target."
 		out.Text += fmt.Sprintf(hint, 100*less)
 	}
 	return out, nil

@@ -145,8 +145,8 @@ func TestOwnFitIsFit(t *testing.T) {
 	}
 }
 
-// Several owners do not compare the logarithm of the target, which would need sums over single rows. Each learns
-// from the fit of its own rows whether it is better.
+// Several owners do not compare the logarithm of the target, which would need sums over single rows. Each
+// learns from the fit of its own rows whether it is better.
 func TestLogarithmOfOwnFits(t *testing.T) {
 	for _, grows := range []bool{false, true} {
 		in := ample(5, 3)

@@ -9,8 +9,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// mostParts and leastParts bound the number of ranges of items whose sums are added in one order, and
-// partItems is the least number of items of a range between these bounds.
+// mostParts and leastParts bound the number of ranges of items whose sums are added in one order. Between
+// these bounds partItems is the least number of items of a range.
 const mostParts, leastParts, partItems = 16, 4, 3
 
 // sumParts divides n items into ranges, at most 16, calls f for each, and returns the sum of the size numbers

@@ -9,8 +9,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// rawMoments returns the sums of products of 1, the features and the target over the rows of others, as they are,
-// by rows, from what a listener with a table has heard.
+// rawMoments returns the sums of products of 1, the features and the target over the rows of others, as they
+// are, by rows, from what a listener with a table has heard.
 func rawMoments(f *fitter, heard []heardTotal, own *Data) []float64 {
 	d, p := f.plain.design, f.plain.p
 	g, n := make([]float64, p*p), p+1
@@ -51,8 +51,8 @@ func rawMoments(f *fitter, heard []heardTotal, own *Data) []float64 {
 	return out
 }
 
-// Two trainings disclose the difference of their rows, whatever the rules: the part of an owner that has left, all
-// held-out rows where a second training holds out none, and a row that was added, with its target.
+// Two trainings disclose the difference of their rows, whatever the rules: the part of an owner that has
+// left, all held-out rows where a second training holds out none, and a row that was added, with its target.
 func TestTwoTrainings(t *testing.T) {
 	a, b, own := drawn(71, "v", 2, 90, 90), drawn(72, "w", 2, 60, 60), drawn(73, "a", 2, 90, 90)
 	o := Options{NoCurves: true}

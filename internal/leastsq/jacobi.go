@@ -13,10 +13,10 @@ import (
 //
 //	M' = U S V'.
 //
-// On return values holds the diagonal of S, descending, the rows of left are the columns of U, and the columns
-// of m are those of V S. Small values keep their relative precision where columns of m have different units
-// (Demmel and Veselic 1992), and numbers are rounded alike on all processors. It returns false if the rows do
-// not become orthogonal.
+// On return values holds the diagonal of S, descending, the rows of left are the columns of U, and the
+// columns of m are those of V S. Small values keep their relative precision where columns of m have
+// different units (Demmel and Veselic 1992), and numbers are rounded alike on all processors. It returns
+// false if the rows do not become orthogonal.
 func decompose(m blas64.GeneralCols, values, left []float64) bool {
 	const mostSweeps = 60 // 6 to 10 are usual
 	c := m.Cols
@@ -69,7 +69,7 @@ func sweep(m blas64.GeneralCols, squares, left []float64) (rotated bool) {
 			}
 			zeta := (yy - xx) / (2 * xy)
 			t := math.Copysign(1/(math.Abs(zeta)+rounded.Hypot(1, zeta)), zeta)
-			if t == 0 { // squares of y have underflown: y is nothing beside x
+			if t == 0 { // squares of y have underflown: y is negligible beside x
 				continue
 			}
 			rotated = rotated || math.Abs(xy) > tol*lengths
@@ -85,7 +85,7 @@ func sweep(m blas64.GeneralCols, squares, left []float64) (rotated bool) {
 }
 
 // remaining returns the squared length of a difference of two vectors, which is estimated, given those of the
-// vectors. It clears a difference of which less than its rounding is left.
+// vectors. It clears a difference that is below its rounding.
 func remaining(x []float64, estimate, before float64) float64 {
 	const rounding, exact = 0x1p-50, 0x1p-20
 	if estimate > exact*before {

@@ -128,8 +128,8 @@ func names(source []byte) string {
 	}
 }
 
-// TestGlossary: comments, messages, help, documents and identifiers have no retired word, and a word of a room
-// means what it means there. CONTRIBUTING has the glossary.
+// TestGlossary: comments, messages, help, documents and identifiers have no retired word, and a word of a
+// room means what it means there. CONTRIBUTING has the glossary.
 func TestGlossary(t *testing.T) {
 	const root = "../.."
 	page, err := os.ReadFile(filepath.Join(root, "CONTRIBUTING.md"))

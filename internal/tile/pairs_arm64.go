@@ -96,8 +96,8 @@ func timesComplex_neon(y, by *float64, n int)
 //go:noescape
 func timesComplex32_neon(y, by *float32, n int)
 
-// dotComplex_neon adds products of pairs in blocks of complexBytes to one sum for each number of a block, and
-// products with swapped pairs of y to as many further sums.
+// dotComplex_neon adds products of pairs in blocks of complexBytes to one sum for each number of a block.
+// Products with swapped pairs of y go to as many further sums.
 //
 //go:noescape
 func dotComplex_neon(sums, x, y *float64, blocks int)

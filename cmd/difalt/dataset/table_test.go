@@ -88,14 +88,15 @@ func TestNamesKeepTheirNumbers(t *testing.T) {
 	}
 }
 
-// A table with two features of one name is refused: columns of one name, and a column with the name of a level.
+// A table with two features of one name is refused: columns of one name, and a column with the name of a
+// level.
 func TestFeaturesOfOneName(t *testing.T) {
 	_, err := ReadCSV(strings.NewReader("t,y,a,a=u\ng,1,u,2\nh,2,v,3\n"), TableOptions{Task: "t", Target: "y"})
 	check.FailIf(t, err == nil || !strings.Contains(err.Error(), "a=u"), "the error is %v", err)
 }
 
-// Each of many columns of text takes a few kilobytes to read: no map of its levels, and no attempt to read them
-// as dates.
+// Each of many columns of text takes a few kilobytes to read: no map of its levels, and no attempt to read
+// them as dates.
 func TestManyColumnsOfText(t *testing.T) {
 	const columns, rows = 3000, 12
 	var text strings.Builder

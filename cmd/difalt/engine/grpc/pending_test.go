@@ -41,8 +41,8 @@ func becomes(t *testing.T, what string, list []net.Conn, most int) {
 	t.Errorf("%s: %d of %d connections are open, want at most %d", what, n, len(list), most)
 }
 
-// TestUnauthenticated: connections without a key are limited in number, and neither keep neighbours from joining
-// nor from connecting again.
+// TestUnauthenticated: connections without a key are limited in number, and neither keep neighbours from
+// joining nor from connecting again.
 func TestUnauthenticated(t *testing.T) {
 	t.Parallel()
 	p, o := newParty(t, "path", 2), quick()
