@@ -168,7 +168,7 @@ var (
 	}
 	fromComplexRows = rowsFrom{
 		rankOne: 24, rankTwo: 36, symmetric: 24,
-		product: byTranspose{56, 40, 24}, solution: byTranspose{128, 80, 40},
+		product: byTranspose{56, 40, 24}, solution: byTranspose{160, 80, 40},
 	}
 	fromComplexDiagonals = rowsFrom{
 		symmetric: 4, general: 4, product: byTranspose{8, 10, 10}, solution: byTranspose{28, 28, 28},
