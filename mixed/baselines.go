@@ -103,9 +103,9 @@ func (f *fitter) takeBaselines(ctx context.Context, optimisers []*optimiser) err
 }
 
 // compareLogarithm sets lessByLog: the relative decrease of the root mean square error if a positive target
-// is replaced by its logarithm. The error is of all rows at rank 0 without curves, each predicted without
-// itself, in the unit of the target. The logarithm stands at the end of the last optimiser. It takes one
-// sum.
+// is replaced by its logarithm, and 0 where the target is fitted exactly. The error is of all rows at rank 0
+// without curves, each predicted without itself, in the unit of the target. The logarithm stands at the end
+// of the last optimiser. It takes one sum.
 func (f *fitter) compareLogarithm(ctx context.Context, plain *choice, optimisers []*optimiser) error {
 	if !f.rows.compares {
 		return nil
@@ -116,7 +116,7 @@ func (f *fitter) compareLogarithm(ctx context.Context, plain *choice, optimisers
 	totals, gain := []*total{plain.errorsOfTargets(ctx), log.errorsOfTargets(ctx)}, make([]float64, 1)
 	const name = "squared errors of rows without the row, of the target and by its logarithm"
 	err := f.rows.tryThen(ctx, name, gain, func() {
-		if totals[0].err != nil || totals[1].err != nil { // numbers are out of range: no note
+		if plain.q.exact() || totals[0].err != nil || totals[1].err != nil { // the latter are out of range
 			return
 		}
 		gain[0] = 1 - math.Sqrt(totals[1].v[0]/max(totals[0].v[0], 1e-300))

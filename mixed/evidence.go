@@ -44,6 +44,9 @@ type varianceComponents struct {
 	fixed bool // tau stays as it is
 }
 
+// exact reports whether residuals are rounding: they say nothing of noise, outliers or other forms.
+func (q *varianceComponents) exact() bool { return q.noise <= 2*leastNoise }
+
 // prior returns the distribution of deviations. Off the axes of a design they have the distribution of linear
 // columns.
 func (s *stats) prior(q *varianceComponents) *Prior {

@@ -106,7 +106,7 @@ func (f *fitter) setGrowth(ctx context.Context, chosen *choice) (err error) {
 	switch {
 	case f.form != nil:
 		f.level, f.slope = f.form.level, f.form.slope
-	case chosen.q.noise > 2*leastNoise: // less is rounding
+	case !chosen.q.exact():
 		f.level, f.slope = f.without.growth()
 	}
 	return nil

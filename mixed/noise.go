@@ -99,8 +99,8 @@ func (f *fitter) weighTasks(ctx context.Context, alike *choice, widths *taskNois
 // noiseOfTasks returns the noise of the tasks about a choice with equal noise. It returns nil where the
 // likelihood of the residuals does not support that tasks differ.
 func (c *choice) noiseOfTasks(ctx context.Context) (*taskNoise, error) {
-	if c.q.noise <= 2*leastNoise {
-		return nil, nil // an exact fit: its residuals are rounding
+	if c.q.exact() {
+		return nil, nil
 	}
 	list, err := c.s.residualsOfTasks(ctx, c.m)
 	if err != nil {

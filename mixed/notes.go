@@ -27,7 +27,7 @@ func (f *fitter) notes(chosen *choice, m *meanPosterior, report *Report) (list [
 			constant = append(constant, name)
 		}
 	}
-	exact := chosen.q.noise <= 2*leastNoise
+	exact := chosen.q.exact()
 	equal := f.rows.equal
 	closer := f.without.closer()
 	interpolates := closer > closely

@@ -25,7 +25,7 @@ const outlierChance = 0.05
 // findOutliers sets farRows to the training rows of this owner with large residuals, the farthest first. The
 // coefficients of all tasks must be there.
 func (f *fitter) findOutliers(ctx context.Context, chosen *choice) error {
-	if chosen.q.noise <= 2*leastNoise { // residuals are rounding
+	if chosen.q.exact() {
 		return nil
 	}
 	lists := make([][]outlier, len(f.rows.in.Table.Tasks()))
