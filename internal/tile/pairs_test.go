@@ -136,7 +136,7 @@ func packComplex[F tile.Float](r *run, s shape) {
 }
 
 func transposeComplex[F tile.Float](r *run, s shape) {
-	m, n := s.n%23, s.d%19
+	m, n := s.n%23, s.d%20
 	src, lds := dense[F](r, "src", 2*n, m)
 	dst, ldd := columns[F](r, 2*m, n, 1)
 	r.call(func() { tile.TransposeComplex(dst, ldd, src, lds, m, n) })
