@@ -5,7 +5,7 @@ import "math"
 // errorSteps is the number of steps into which a standard error is divided where sums of errors are rounded.
 const errorSteps = 4
 
-// roundErrors rounds the sums of AddTo of this owner, of several methods, the model first, to a small part
+// roundErrors rounds the sums of addTo of this owner, of several methods, the model first, to a small part
 // of their standard errors. A report has no more digits than that, and more digits disclose rows. The mean
 // of the model is known to all. If targets are whole numbers, a sum of squared errors of a dozen rows with
 // 15 digits has one solution.

@@ -85,7 +85,7 @@ func PlaneRotation[F Float](x, y []F, c, s F) {
 	planeRotationTile(unsafe.Pointer(&x[0]), unsafe.Pointer(&y[0]), unsafe.Pointer(&by), n, of[F](0))
 }
 
-// largestBytes is the least memory of numbers of which the tile of LargestIndex finds the largest.
+// largestBytes is the least memory of the numbers that LargestIndex leaves to its tile.
 const largestBytes = 32
 
 // LargestIndex returns the index of the first of the largest absolute values in x, whose first number is not

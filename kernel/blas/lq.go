@@ -8,16 +8,16 @@ import "gonum.org/v1/gonum/blas"
 // tau holds their factors, work[0] the best length of work.
 func (l Lapack) Dgelqf(m, n int, a []float64, lda int, tau, work []float64, lwork int) {
 	k := min(m, n)
-	if k < fewReflectors || lwork < m || len(work) < lwork || !inside(a, m, n, lda) || len(tau) < k ||
-		k <= oneByOne && (!vectorized() || k > panelColumns && n < fewRowsForPanels) {
-		if 0 < k && k <= oneByOne && lwork >= m && len(work) >= lwork && inside(a, m, n, lda) && len(tau) >= k {
-			l.Dgelq2(m, n, a, lda, tau, work)
-			lwork = -1 // sets work[0]
-		}
+	sound := 0 < k && lwork >= m && len(work) >= lwork && inside(a, m, n, lda) && len(tau) >= k
+	switch {
+	case !sound: // gonum panics, or returns the best length
 		l.Implementation.Dgelqf(m, n, a, lda, tau, work, lwork)
 		return
+	case factorsByPanels(k, n, fewReflectors):
+		l.factorise(orthogonal{a: a, lda: lda, tau: tau[:k], length: n, k: k, byRows: true}, m, work)
+	default:
+		l.Dgelq2(m, n, a, lda, tau, work)
 	}
-	l.factorise(orthogonal{a: a, lda: lda, tau: tau[:k], length: n, k: k, byRows: true}, m, work)
 	l.Implementation.Dgelqf(m, n, a, lda, tau, work, -1) // sets work[0]
 }
 
@@ -26,18 +26,18 @@ func (l Lapack) Dgelqf(m, n int, a []float64, lda int, tau, work []float64, lwor
 // On entry the first k rows of the m x n matrix a hold the reflectors, as Dgelqf leaves them, and tau their
 // factors. On return a holds the rows of Q.
 func (l Lapack) Dorglq(m, n, k int, a []float64, lda int, tau, work []float64, lwork int) {
-	if k < fewReflectors || m > n || k > m || lwork < m || len(work) < lwork || !inside(a, m, n, lda) || len(tau) < k ||
-		k <= oneByOne && !vectorized() {
-		sound := 0 < m && m <= n && k <= m && lwork >= m && len(work) >= lwork && inside(a, m, n, lda) && len(tau) >= k
-		if sound && 0 <= k && k <= oneByOne {
-			l.Dorgl2(m, n, k, a, lda, tau, work)
-			lwork = -1 // sets work[0]
-		}
+	sound := 0 < m && m <= n && 0 <= k && k <= m && lwork >= m && len(work) >= lwork && inside(a, m, n, lda) &&
+		len(tau) >= k
+	switch {
+	case !sound: // gonum panics, or returns the best length
 		l.Implementation.Dorglq(m, n, k, a, lda, tau, work, lwork)
 		return
+	case generatesByPanels(k):
+		q := orthogonal{a: a, lda: lda, tau: tau[:k], length: n, k: k, byRows: true}
+		q.generate(m)
+	default:
+		l.Dorgl2(m, n, k, a, lda, tau, work)
 	}
-	q := orthogonal{a: a, lda: lda, tau: tau[:k], length: n, k: k, byRows: true}
-	q.generate(m)
 	l.Implementation.Dorglq(m, n, k, a, lda, tau, work, -1) // sets work[0]
 }
 

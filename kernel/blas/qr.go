@@ -11,18 +11,30 @@ import (
 // tau holds their factors, work[0] the best length of work.
 func (l Lapack) Dgeqrf(m, n int, a []float64, lda int, tau, work []float64, lwork int) {
 	k := min(m, n)
-	if k < fewForQR || lwork < n || len(work) < lwork || !inside(a, m, n, lda) || len(tau) != k ||
-		k <= oneByOne && (!vectorized() || k > panelColumns && m < fewRowsForPanels) {
-		if 0 < k && k <= oneByOne && lwork >= n && len(work) >= lwork && inside(a, m, n, lda) && len(tau) == k {
-			l.Dgeqr2(m, n, a, lda, tau, work)
-			lwork = -1 // sets work[0]
-		}
+	sound := 0 < k && lwork >= n && len(work) >= lwork && inside(a, m, n, lda) && len(tau) == k
+	switch {
+	case !sound: // gonum panics, or returns the best length
 		l.Implementation.Dgeqrf(m, n, a, lda, tau, work, lwork)
 		return
+	case factorsByPanels(k, m, fewForQR):
+		l.factorise(orthogonal{a: a, lda: lda, tau: tau, length: m, k: k}, n, work)
+	default:
+		l.Dgeqr2(m, n, a, lda, tau, work)
 	}
-	l.factorise(orthogonal{a: a, lda: lda, tau: tau, length: m, k: k}, n, work)
 	l.Implementation.Dgeqrf(m, n, a, lda, tau, work, -1) // sets work[0]
 }
+
+// factorsByPanels reports whether k reflectors of the given length are computed in panels; fewer than few
+// are not.
+func factorsByPanels(k, length, few int) bool {
+	if k > oneByOne {
+		return true
+	}
+	return k >= few && vectorized() && (k <= panelColumns || length >= fewRowsForPanels)
+}
+
+// generatesByPanels reports whether the product of k reflectors is computed in panels.
+func generatesByPanels(k int) bool { return k >= fewReflectors && (k > oneByOne || vectorized()) }
 
 // factorise is Dgeqrf of a matrix of n columns or, by rows, Dgelqf of one of n rows.
 func (l Lapack) factorise(q orthogonal, n int, work []float64) {
@@ -68,18 +80,18 @@ func (l Lapack) oneByOne(q orthogonal, lo, hi int, work []float64) {
 // On entry the first k columns of the m x n matrix a hold the reflectors, as Dgeqrf leaves them, and tau
 // their factors. On return a holds the columns of Q.
 func (l Lapack) Dorgqr(m, n, k int, a []float64, lda int, tau, work []float64, lwork int) {
-	sound := 0 < n && n <= m && k <= n && lwork >= n && len(work) >= lwork && inside(a, m, n, lda) && len(tau) == k
-	few := k < fewReflectors || k <= oneByOne && !vectorized()
-	if sound && few { // gonum clears all of work for each reflector, and uses n entries
-		l.Dorg2r(m, n, k, a, lda, tau, work[:n])
-		lwork = -1 // sets work[0]
-	}
-	if !sound || few {
+	sound := 0 < n && n <= m && 0 <= k && k <= n && lwork >= n && len(work) >= lwork && inside(a, m, n, lda) &&
+		len(tau) == k
+	switch {
+	case !sound: // gonum panics, or returns the best length
 		l.Implementation.Dorgqr(m, n, k, a, lda, tau, work, lwork)
 		return
+	case generatesByPanels(k):
+		q := orthogonal{a: a, lda: lda, tau: tau, length: m, k: k}
+		q.generate(n)
+	default:
+		l.Dorg2r(m, n, k, a, lda, tau, work[:n])
 	}
-	q := orthogonal{a: a, lda: lda, tau: tau, length: m, k: k}
-	q.generate(n)
 	l.Implementation.Dorgqr(m, n, k, a, lda, tau, work, -1) // sets work[0]
 }
 

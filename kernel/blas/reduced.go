@@ -146,7 +146,7 @@ func (l Lapack) Dormbr(
 // their factors. On return it holds Q.
 func (l Lapack) Dorghr(n, ilo, ihi int, a []float64, lda int, tau, work []float64, lwork int) {
 	order := ihi - ilo
-	if order < fewReflectors || order <= oneByOne && !vectorized() || ilo < 0 || ihi >= n || lwork < order ||
+	if !generatesByPanels(order) || ilo < 0 || ihi >= n || lwork < order ||
 		len(work) < lwork || !inside(a, n, n, lda) || len(tau) < n-1 {
 		l.Implementation.Dorghr(n, ilo, ihi, a, lda, tau, work, lwork)
 		return

@@ -96,12 +96,13 @@ const (
 	// callLength is the largest length of vectors for which a loop takes less time than a call of
 	// assembly. Dot 3, EigenSym 3.
 	callLength = 6
-	// fewForQR is the number of reflectors below which gonum factors a matrix as fast. QR 5 to 8.
+	// fewForQR is the number of reflectors below which Dgeqrf takes one after the other. QR 5 to 8.
 	fewForQR = 7
-	// With fewer than fewReflectors reflectors gonum is as fast. With up to oneByOne gonum factors
-	// matrices, and generates Q, one reflector after the other. QR, QTo.
+	// With fewer than fewReflectors reflectors other routines take one after the other. With up to
+	// oneByOne all do where there are no vectors: see factorsByPanels and generatesByPanels. QR, QTo.
 	fewReflectors, oneByOne = 8, 128
-	// fewRowsForPanels is the number of rows below which gonum factors several panels in no more time.
+	// fewRowsForPanels is the number of rows below which several panels take as long as one reflector
+	// after the other.
 	// tallReflectors is the length below which gonum applies one panel in no more time. QR, Least
 	// squares.
 	fewRowsForPanels, tallReflectors = 36, 256

@@ -29,7 +29,7 @@ type Table struct {
 	account
 }
 
-// An account tells how the files of a table were read.
+// An account lists how the files of a table were read.
 type account struct {
 	missing      []int    // missing values of every feature column
 	dropped      int      // rows that lack values
