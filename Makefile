@@ -74,8 +74,8 @@ check-vet: ## go vet for every build
 	$(GO) vet work
 	$(GO) vet -tags purego $(COMPUTING)
 	$(WITH_OPENBLAS) $(GO) vet -tags openblas ./kernel ./kernel/blas ./cgo
-	$(WITH_MPI) $(GO) vet -tags mpi ./cmd/difalt/engine/mpi ./cmd/difalt
-	$(GO) vet -tags faults ./cmd/difalt/engine/grpc/faults
+	$(WITH_MPI) $(GO) vet -tags mpi ./cmd/difalt/internal/engine/mpi ./cmd/difalt
+	$(GO) vet -tags faults ./cmd/difalt/internal/engine/grpc/faults
 
 # Systems without terminals, signals or memory maps, with 32 bits, and with the other order of bytes.
 LIBRARY_SYSTEMS = linux/386,windows/amd64,darwin/arm64,linux/s390x,js/wasm,wasip1/wasm
@@ -88,9 +88,9 @@ check-systems: ## the types of library, program and their tests hold on other sy
 check-static: ## staticcheck, for the builds that a package has
 	@printf 'default:\npurego: -tags=purego\n' | $(GO) run $(STATICCHECK) -matrix $(COMPUTING)
 	$(GO) run $(STATICCHECK) $(OTHERS)
-	$(GO) run $(STATICCHECK) -tags faults ./cmd/difalt/engine/grpc/faults
+	$(GO) run $(STATICCHECK) -tags faults ./cmd/difalt/internal/engine/grpc/faults
 	$(WITH_OPENBLAS) $(GO) run $(STATICCHECK) -tags openblas ./kernel ./kernel/blas ./cgo
-	$(WITH_MPI) $(GO) run $(STATICCHECK) -tags mpi ./cmd/difalt/engine/mpi
+	$(WITH_MPI) $(GO) run $(STATICCHECK) -tags mpi ./cmd/difalt/internal/engine/mpi
 
 check-vulnerabilities: ## govulncheck, for the library alone and the program; needs a network
 	GOWORK=off $(GO) run $(VULNCHECK) ./...
@@ -125,7 +125,7 @@ test-openblas: ## kernel with OpenBLAS where it is faster, and then kernel and a
 	$(WITH_OPENBLAS) DIFALT_KERNEL=openblas $(GO) test $(SHORT) -count=1 -tags openblas ./kernel ./difalt
 
 test-mpi: ## the transport over MPI, and node on it, with 2, 4 and 8 processes under mpirun
-	$(WITH_MPI) $(GO) test -vet=off -tags mpi ./cmd/difalt/engine/mpi
+	$(WITH_MPI) $(GO) test -vet=off -tags mpi ./cmd/difalt/internal/engine/mpi
 	$(WITH_MPI) $(GO) test -vet=off -tags mpi -run MPI ./cmd/difalt
 
 test-tiers: ## kernel and algorithm on every other CPU tier of this machine
@@ -134,7 +134,7 @@ test-tiers: ## kernel and algorithm on every other CPU tier of this machine
 # Race detection makes arithmetic fifty times slower. Of the kernel and the algorithm it runs the tests whose names say that
 # goroutines or processes meet in them. The other packages start goroutines.
 MEET = Pool|SameBits|Apart|Workers|Concurrent|Interrupt|Cancel|Observer|Transport|RaceIsSeen
-RACE = ./internal/workers ./consensus/... ./internal/mask ./internal/synth ./internal/testnet ./cmd/difalt/engine/grpc ./cmd/difalt/engine/mpi \
+RACE = ./internal/workers ./consensus/... ./internal/mask ./internal/synth ./internal/testnet ./cmd/difalt/internal/engine/grpc ./cmd/difalt/internal/engine/mpi \
 	./cmd/difalt/internal/federate ./cmd/difalt/internal/terminal
 
 test-race: ## race detector, on the packages that start goroutines
@@ -158,7 +158,7 @@ test-arm64: ## the kernel's tests on arm64, natively or under qemu
 	./scripts/arm64.sh $(SHORT)
 
 test-faults: ## every fault that does not take long once, in network namespaces; needs root
-	@./scripts/have.sh netns $(GO) test -count=1 -timeout 30m -tags faults -short ./cmd/difalt/engine/grpc/faults -v -parallel 4
+	@./scripts/have.sh netns $(GO) test -count=1 -timeout 30m -tags faults -short ./cmd/difalt/internal/engine/grpc/faults -v -parallel 4
 
 # Builds find what check-systems cannot: errors of assembly, the back end and the linker.
 SYSTEMS = linux/386 windows/amd64 darwin/arm64 linux/s390x linux/arm64
@@ -178,7 +178,7 @@ fuzz: ## every fuzz target for FUZZTIME (10s)
 	./scripts/fuzz.sh $(FUZZTIME)
 
 faults: ## three nodes in network namespaces, every fault RUNS (20) times; needs root, ip, nft and tc
-	$(GO) test -count=$(RUNS) -timeout 0 -tags faults ./cmd/difalt/engine/grpc/faults -v -parallel 3
+	$(GO) test -count=$(RUNS) -timeout 0 -tags faults ./cmd/difalt/internal/engine/grpc/faults -v -parallel 3
 
 # Mutants are drawn from these packages.
 MUTATED = ./kernel/... ./difalt/... ./consensus/... ./topology ./private ./internal/... ./cmd/difalt/...

@@ -7,8 +7,8 @@ import (
 	"io"
 	"slices"
 
-	"github.com/difalt/difalt/cmd/difalt/dataset"
 	"github.com/difalt/difalt/cmd/difalt/internal/cli"
+	"github.com/difalt/difalt/cmd/difalt/internal/dataset"
 	"github.com/difalt/difalt/cmd/difalt/internal/report"
 	"github.com/difalt/difalt/cmd/difalt/internal/terminal"
 	"github.com/difalt/difalt/cmd/difalt/internal/text"

@@ -8,8 +8,8 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/difalt/difalt/cmd/difalt/dataset"
 	"github.com/difalt/difalt/cmd/difalt/internal/cli"
+	"github.com/difalt/difalt/cmd/difalt/internal/dataset"
 	"github.com/difalt/difalt/cmd/difalt/internal/terminal"
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
 	"github.com/spf13/cobra"

@@ -11,8 +11,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/difalt/difalt/cmd/difalt/engine/cluster"
 	"github.com/difalt/difalt/cmd/difalt/internal/cli"
+	"github.com/difalt/difalt/cmd/difalt/internal/engine/cluster"
 	"github.com/difalt/difalt/cmd/difalt/internal/terminal"
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
 	"github.com/difalt/difalt/topology"

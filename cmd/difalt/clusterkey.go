@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/difalt/difalt/cmd/difalt/engine/cluster"
 	"github.com/difalt/difalt/cmd/difalt/internal/atomicfile"
 	"github.com/difalt/difalt/cmd/difalt/internal/cli"
+	"github.com/difalt/difalt/cmd/difalt/internal/engine/cluster"
 	"github.com/spf13/cobra"
 )
 

@@ -11,9 +11,9 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/difalt/difalt/cmd/difalt/dataset"
-	"github.com/difalt/difalt/cmd/difalt/dataset/problemfile"
 	"github.com/difalt/difalt/cmd/difalt/internal/cli"
+	"github.com/difalt/difalt/cmd/difalt/internal/dataset"
+	"github.com/difalt/difalt/cmd/difalt/internal/problemfile"
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/mixed"

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/difalt/difalt/cmd/difalt/engine/cluster"
 	"github.com/difalt/difalt/cmd/difalt/internal/cli"
+	"github.com/difalt/difalt/cmd/difalt/internal/engine/cluster"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )

@@ -12,9 +12,9 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/difalt/difalt/cmd/difalt/engine"
-	"github.com/difalt/difalt/cmd/difalt/engine/grpc"
 	"github.com/difalt/difalt/cmd/difalt/internal/cli"
+	"github.com/difalt/difalt/cmd/difalt/internal/engine"
+	"github.com/difalt/difalt/cmd/difalt/internal/engine/grpc"
 	"github.com/difalt/difalt/cmd/difalt/internal/federate"
 	"github.com/difalt/difalt/consensus/transport"
 	"github.com/difalt/difalt/internal/check"

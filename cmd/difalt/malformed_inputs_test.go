@@ -39,7 +39,7 @@ func newMalformedSources(t *testing.T) *malformedSources {
 	must(t, "fit", "--data", table, "--task", "t", "--target", "y", "--rank", "1", "--no-curves", "--model", model)
 	s.model = readFile(t, model)
 	for pattern, list := range map[string]*[][]byte{"*.parquet": &s.parquet, "*.npy": &s.npy} {
-		paths, _ := filepath.Glob(filepath.Join("dataset/testdata", pattern))
+		paths, _ := filepath.Glob(filepath.Join("internal/dataset/testdata", pattern))
 		for _, path := range paths {
 			*list = append(*list, readFile(t, path))
 		}

@@ -6,10 +6,10 @@ import (
 	"log/slog"
 	"net"
 
-	"github.com/difalt/difalt/cmd/difalt/engine"
-	"github.com/difalt/difalt/cmd/difalt/engine/cluster"
-	"github.com/difalt/difalt/cmd/difalt/engine/grpc"
 	"github.com/difalt/difalt/cmd/difalt/internal/cli"
+	"github.com/difalt/difalt/cmd/difalt/internal/engine"
+	"github.com/difalt/difalt/cmd/difalt/internal/engine/cluster"
+	"github.com/difalt/difalt/cmd/difalt/internal/engine/grpc"
 	"github.com/difalt/difalt/cmd/difalt/internal/federate"
 )
 

@@ -5,8 +5,8 @@ import (
 	"io"
 	"time"
 
-	"github.com/difalt/difalt/cmd/difalt/engine/cluster"
 	"github.com/difalt/difalt/cmd/difalt/internal/cli"
+	"github.com/difalt/difalt/cmd/difalt/internal/engine/cluster"
 	"github.com/difalt/difalt/cmd/difalt/internal/federate"
 	"github.com/difalt/difalt/cmd/difalt/internal/report"
 	"github.com/difalt/difalt/consensus"

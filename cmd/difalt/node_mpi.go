@@ -7,10 +7,10 @@ import (
 	"io"
 	"time"
 
-	"github.com/difalt/difalt/cmd/difalt/engine"
-	"github.com/difalt/difalt/cmd/difalt/engine/cluster"
-	"github.com/difalt/difalt/cmd/difalt/engine/mpi"
 	"github.com/difalt/difalt/cmd/difalt/internal/cli"
+	"github.com/difalt/difalt/cmd/difalt/internal/engine"
+	"github.com/difalt/difalt/cmd/difalt/internal/engine/cluster"
+	"github.com/difalt/difalt/cmd/difalt/internal/engine/mpi"
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
 	"github.com/difalt/difalt/topology"
 )

@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/difalt/difalt/cmd/difalt/dataset"
 	"github.com/difalt/difalt/cmd/difalt/internal/cli"
+	"github.com/difalt/difalt/cmd/difalt/internal/dataset"
 	"github.com/difalt/difalt/cmd/difalt/internal/report"
 	"github.com/difalt/difalt/cmd/difalt/internal/tablefile"
 	"github.com/difalt/difalt/cmd/difalt/internal/terminal"

@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"log/slog"
 
-	"github.com/difalt/difalt/cmd/difalt/dataset/problemfile"
 	"github.com/difalt/difalt/cmd/difalt/internal/cli"
 	"github.com/difalt/difalt/cmd/difalt/internal/experiment"
 	"github.com/difalt/difalt/cmd/difalt/internal/federate"
 	"github.com/difalt/difalt/cmd/difalt/internal/place"
+	"github.com/difalt/difalt/cmd/difalt/internal/problemfile"
 	"github.com/difalt/difalt/cmd/difalt/internal/terminal"
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
 	"github.com/difalt/difalt/consensus"

@@ -13,8 +13,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/difalt/difalt/cmd/difalt/dataset/problemfile"
 	"github.com/difalt/difalt/cmd/difalt/internal/cli"
+	"github.com/difalt/difalt/cmd/difalt/internal/problemfile"
 	"github.com/difalt/difalt/internal/npz"
 	"gonum.org/v1/gonum/floats"
 )

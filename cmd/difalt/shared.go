@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/difalt/difalt/cmd/difalt/engine/cluster"
 	"github.com/difalt/difalt/cmd/difalt/internal/cli"
+	"github.com/difalt/difalt/cmd/difalt/internal/engine/cluster"
 	"github.com/difalt/difalt/cmd/difalt/internal/place"
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
 	"github.com/spf13/pflag"

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/difalt/difalt/cmd/difalt/engine/cluster"
 	"github.com/difalt/difalt/cmd/difalt/internal/cli"
+	"github.com/difalt/difalt/cmd/difalt/internal/engine/cluster"
 	"github.com/difalt/difalt/internal/check"
 	"github.com/spf13/pflag"
 )

@@ -10,9 +10,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/difalt/difalt/cmd/difalt/dataset"
 	"github.com/difalt/difalt/cmd/difalt/internal/atomicfile"
 	"github.com/difalt/difalt/cmd/difalt/internal/cli"
+	"github.com/difalt/difalt/cmd/difalt/internal/dataset"
 	"github.com/difalt/difalt/cmd/difalt/internal/place"
 	"github.com/difalt/difalt/cmd/difalt/internal/report"
 	"github.com/difalt/difalt/cmd/difalt/internal/terminal"

@@ -9,10 +9,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/difalt/difalt/cmd/difalt/dataset/problemfile"
 	"github.com/difalt/difalt/cmd/difalt/internal/atomicfile"
 	"github.com/difalt/difalt/cmd/difalt/internal/cli"
 	"github.com/difalt/difalt/cmd/difalt/internal/paper"
+	"github.com/difalt/difalt/cmd/difalt/internal/problemfile"
 	"github.com/difalt/difalt/cmd/difalt/internal/simulation"
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
 	"github.com/difalt/difalt/difalt"

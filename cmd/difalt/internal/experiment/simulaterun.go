@@ -10,10 +10,10 @@ import (
 	"path/filepath"
 	"strconv"
 
-	"github.com/difalt/difalt/cmd/difalt/dataset/problemfile"
 	"github.com/difalt/difalt/cmd/difalt/internal/atomicfile"
 	"github.com/difalt/difalt/cmd/difalt/internal/cli"
 	"github.com/difalt/difalt/cmd/difalt/internal/paper"
+	"github.com/difalt/difalt/cmd/difalt/internal/problemfile"
 	"github.com/difalt/difalt/cmd/difalt/internal/simulation"
 	"github.com/difalt/difalt/cmd/difalt/internal/terminal"
 	"github.com/difalt/difalt/cmd/difalt/internal/text"

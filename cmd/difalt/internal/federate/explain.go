@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/difalt/difalt/cmd/difalt/engine"
-	"github.com/difalt/difalt/cmd/difalt/engine/cluster"
+	"github.com/difalt/difalt/cmd/difalt/internal/engine"
+	"github.com/difalt/difalt/cmd/difalt/internal/engine/cluster"
 	"github.com/difalt/difalt/consensus/transport"
 )
 

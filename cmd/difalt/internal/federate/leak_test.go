@@ -16,9 +16,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/difalt/difalt/cmd/difalt/dataset"
-	"github.com/difalt/difalt/cmd/difalt/engine"
-	"github.com/difalt/difalt/cmd/difalt/engine/cluster"
+	"github.com/difalt/difalt/cmd/difalt/internal/dataset"
+	"github.com/difalt/difalt/cmd/difalt/internal/engine"
+	"github.com/difalt/difalt/cmd/difalt/internal/engine/cluster"
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/consensus/transport"
 	"github.com/difalt/difalt/internal/check"

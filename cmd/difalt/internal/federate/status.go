@@ -11,8 +11,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/difalt/difalt/cmd/difalt/engine"
 	"github.com/difalt/difalt/cmd/difalt/internal/connlimit"
+	"github.com/difalt/difalt/cmd/difalt/internal/engine"
 )
 
 // A status is how far a node is and for whom it waits. Nothing in it depends on data.

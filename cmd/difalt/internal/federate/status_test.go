@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/difalt/difalt/cmd/difalt/engine"
-	"github.com/difalt/difalt/cmd/difalt/engine/cluster"
+	"github.com/difalt/difalt/cmd/difalt/internal/engine"
+	"github.com/difalt/difalt/cmd/difalt/internal/engine/cluster"
 	"github.com/difalt/difalt/internal/check"
 	"github.com/difalt/difalt/topology"
 )

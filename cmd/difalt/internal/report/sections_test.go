@@ -11,7 +11,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/difalt/difalt/cmd/difalt/dataset"
+	"github.com/difalt/difalt/cmd/difalt/internal/dataset"
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
 	"github.com/difalt/difalt/mixed"
 )

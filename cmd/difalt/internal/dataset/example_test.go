@@ -5,7 +5,7 @@ import (
 	"log"
 	"strings"
 
-	"github.com/difalt/difalt/cmd/difalt/dataset"
+	"github.com/difalt/difalt/cmd/difalt/internal/dataset"
 )
 
 func ExampleReadCSV() {

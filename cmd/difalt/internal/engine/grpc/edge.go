@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/difalt/difalt/cmd/difalt/engine"
+	"github.com/difalt/difalt/cmd/difalt/internal/engine"
 	"github.com/difalt/difalt/consensus/transport"
 )
 

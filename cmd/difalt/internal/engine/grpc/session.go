@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/difalt/difalt/cmd/difalt/engine"
+	"github.com/difalt/difalt/cmd/difalt/internal/engine"
 	"github.com/difalt/difalt/consensus/transport"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/difalt/difalt/cmd/difalt/engine/cluster"
+	"github.com/difalt/difalt/cmd/difalt/internal/engine/cluster"
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/consensus/transport"
 	"github.com/difalt/difalt/internal/check"

@@ -59,7 +59,7 @@ func TestFaults(t *testing.T) {
 
 // split writes the tables of the three owners: a third of the rows of the example each.
 func (b *bench) split(t *testing.T) {
-	text, err := os.ReadFile("../../../../../examples/clinics.csv")
+	text, err := os.ReadFile("../../../../../../examples/clinics.csv")
 	if err != nil {
 		t.Fatal(err)
 	}

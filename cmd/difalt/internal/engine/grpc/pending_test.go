@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/difalt/difalt/cmd/difalt/engine/cluster"
+	"github.com/difalt/difalt/cmd/difalt/internal/engine/cluster"
 	"github.com/difalt/difalt/internal/check"
 )
 

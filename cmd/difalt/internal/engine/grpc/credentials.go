@@ -8,8 +8,8 @@ import (
 	"net"
 	"slices"
 
-	"github.com/difalt/difalt/cmd/difalt/engine/cluster"
 	"github.com/difalt/difalt/cmd/difalt/internal/connlimit"
+	"github.com/difalt/difalt/cmd/difalt/internal/engine/cluster"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/mem"

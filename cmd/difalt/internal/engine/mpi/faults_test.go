@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/difalt/difalt/cmd/difalt/engine"
+	"github.com/difalt/difalt/cmd/difalt/internal/engine"
 	"github.com/difalt/difalt/topology"
 )
 

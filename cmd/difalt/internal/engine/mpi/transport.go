@@ -18,7 +18,7 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/difalt/difalt/cmd/difalt/engine"
+	"github.com/difalt/difalt/cmd/difalt/internal/engine"
 	"github.com/difalt/difalt/consensus/transport"
 	"github.com/difalt/difalt/topology"
 )

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/difalt/difalt/cmd/difalt/engine/cluster"
+	"github.com/difalt/difalt/cmd/difalt/internal/engine/cluster"
 	"github.com/difalt/difalt/internal/testnet"
 	"github.com/difalt/difalt/mixed"
 )

@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/difalt/difalt/cmd/difalt/engine"
+	"github.com/difalt/difalt/cmd/difalt/internal/engine"
 	"github.com/difalt/difalt/internal/testnet"
 	"github.com/difalt/difalt/topology"
 )

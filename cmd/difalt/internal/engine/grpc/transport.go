@@ -11,8 +11,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/difalt/difalt/cmd/difalt/engine"
-	"github.com/difalt/difalt/cmd/difalt/engine/cluster"
+	"github.com/difalt/difalt/cmd/difalt/internal/engine"
+	"github.com/difalt/difalt/cmd/difalt/internal/engine/cluster"
 	"github.com/difalt/difalt/consensus/transport"
 	rpc "google.golang.org/grpc"
 )
