@@ -14,6 +14,7 @@ import (
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
 	"github.com/difalt/difalt/mixed"
 	"github.com/spf13/cobra"
+	"gonum.org/v1/gonum/floats"
 )
 
 const (
@@ -26,7 +27,10 @@ training) and the features of the training, by name; other columns are ignored.
 All rows are used; those of tasks that the model has update them, and must be
 new ones: rows of whole tasks that the model has learned are named, as they
 count twice. With --missing mean, missing features are replaced by the means of
-the training rows. The output is a model with the old and the new tasks.`
+the training rows. The output is a model with the old and the new tasks.
+
+--sample-weights are relative, as in training: a row of the mean weight counts
+as one row, and a row of weight 0 as absent, also for the mean.`
 	adaptExamples = `  # clinics that were not there at training time, with a few patients each
   difalt adapt --model clinics-model.npz --out clinics-model-2.npz \
       examples/new-clinics.csv
@@ -62,6 +66,7 @@ func newAdapt(std *cli.Streams) *cobra.Command {
 	flags.StringVar(&o.out, "out", "", "write the model with the new tasks to `FILE`.npz")
 	flags.StringVar(&o.table.Task, "task", "", taskUsage)
 	flags.StringVar(&o.table.Target, "target", "", "`COLUMN` with the target (default: as in training)")
+	o.addWeights(flags)
 	o.addFlags(flags)
 	o.addMissing(flags, missingUsage, "refuse", "drop", "mean")
 	cli.Require(cmd, "model", "out")
@@ -92,7 +97,11 @@ func runAdapt(ctx context.Context, std *cli.Streams, o adaptOptions) error {
 	if err != nil {
 		return err
 	}
-	adapted, err := before.Adapt(ctx, table)
+	weights, err := relative(table.Weights())
+	if err != nil {
+		return cli.WrongFlag("sample-weights", "column %q: %w", o.table.Weight, err)
+	}
+	adapted, err := before.Adapt(ctx, &weighted{table, weights})
 	if err != nil {
 		return ofTable(dataset.NamesOf(o.files), err)
 	}
@@ -109,6 +118,30 @@ func runAdapt(ctx context.Context, std *cli.Streams, o adaptOptions) error {
 	r := newAdaptReport(before, adapted, table)
 	r.File = nameOf(o.out, "output")
 	return std.Report(r, r.text)
+}
+
+// A weighted table has other weights.
+type weighted struct {
+	*dataset.Table
+	weights []float64
+}
+
+// Weights returns the weight of every row, or nil.
+func (w *weighted) Weights() []float64 { return w.weights }
+
+// relative returns weights divided by the mean of those that are not 0, which makes their unit irrelevant;
+// nil for nil.
+func relative(weights []float64) ([]float64, error) {
+	if weights == nil {
+		return nil, nil
+	}
+	rows := floats.Count(func(w float64) bool { return w > 0 }, weights)
+	if rows == 0 {
+		return nil, errors.New("all weights are 0, so that no row counts")
+	}
+	out := make([]float64, len(weights))
+	floats.ScaleTo(out, float64(rows)/floats.Sum(weights), weights)
+	return out, nil
 }
 
 // An adaptReport counts the rows that were learned, and the tasks.

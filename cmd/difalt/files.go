@@ -351,7 +351,7 @@ func ofTable(names []string, err error) error {
 	if !ok {
 		return place.NamedAll(names, err)
 	}
-	if t, ok := about.Table.(*dataset.Table); ok {
+	if t, ok := about.Table.(interface{ Line(row int) (string, int) }); ok {
 		file, line := t.Line(about.Row)
 		err = place.In(file, place.OnLine(line, err))
 	}

@@ -75,7 +75,12 @@ func (o *tableOptions) addColumnFlags(flags *pflag.FlagSet) {
 	flags.Var(cli.List(&t.Categorical), "categorical",
 		"`LIST` of columns of numbers that are categories, besides those of text")
 	flags.BoolVar(&t.Numbers, "numbers", false, "refuse columns of text that --categorical does not list")
-	flags.StringVar(&t.Weight, "sample-weights", "", "`COLUMN` with relative weights of rows")
+	o.addWeights(flags)
+}
+
+// addWeights adds the flag of the column of weights.
+func (o *tableOptions) addWeights(flags *pflag.FlagSet) {
+	flags.StringVar(&o.table.Weight, "sample-weights", "", "`COLUMN` with relative weights of rows")
 }
 
 // addHoldout adds the flag of the column that marks held-out rows.

@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -99,6 +100,24 @@ func TestParquetDecimals(t *testing.T) {
 		feature := map[bool]string{true: "big", false: "money"}[column == "money"]
 		tab, err := read(column, feature)
 		check.FailIf(t, err != nil || fmt.Sprintf("%q", tab.Tasks()) != want, "tasks of %s: %v, want %s (%v)", column, tab, want, err)
+	}
+}
+
+// A file that Arrow wrote: numbers of 16 bits, the largest and the least among them, null and -0.
+func TestParquetHalves(t *testing.T) {
+	read := func(task string) (*Table, error) {
+		o := TableOptions{Task: task, Target: "y", Schema: only("half"), Missing: MissingKeep}
+		return ReadFiles([]string{"testdata/arrow-half.parquet"}, o)
+	}
+	tab, err := read("t")
+	checkTable(t, tab, err, `["a" "b"] ["half"] 0 [1.5 0] 0 [-0.25 1] 1 [65504 2] 1 [5.960464477539063e-08 3] 1 [NaN 4] 1 [0 5]`)
+	for bits, want := range map[uint16]float64{
+		0x7c00: math.Inf(1), 0xfc00: math.Inf(-1), 0x7e00: math.NaN(), 0x3c01: 1 + 1./1024, 0x03ff: 1023. / (1 << 24), 0xc000: -2,
+	} {
+		value := parquet.FixedLenByteArrayValue(binary.LittleEndian.AppendUint16(nil, bits))
+		if got := half(value); fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("%#x is %v, want %v", bits, got, want)
+		}
 	}
 }
 

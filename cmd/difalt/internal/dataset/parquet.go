@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -35,10 +36,11 @@ func (r *reader) readParquet(f io.ReaderAt, size int64) error {
 		header = append(header, c.Name())
 	}
 	r.indices = pandasIndex(file)
-	if err := r.open(header, rowUnit, parquetKinds(file)); err != nil {
+	types := parquetTypes(file)
+	if err := r.open(header, rowUnit, parquetKinds(types)); err != nil {
 		return err
 	}
-	columns, err := r.parquetColumns(file)
+	columns, err := r.parquetColumns(file, types)
 	if err == nil {
 		err = checkGroups(f, file, size, columns, len(r.t.schema.Columns))
 	}
@@ -90,14 +92,35 @@ func pandasIndex(file *parquet.File) []string {
 	return names
 }
 
-// parquetKinds returns the kinds of the columns by their types.
-func parquetKinds(file *parquet.File) (kinds []kind) {
+// parquetTypes returns the types of the columns, nil for those that are not read.
+func parquetTypes(file *parquet.File) (types []*parquetType) {
+	var leaves []format.SchemaElement // in the order of their indices
+	for _, element := range file.Metadata().Schema {
+		if element.Type.Valid { // not a group
+			leaves = append(leaves, element)
+		}
+	}
 	for _, column := range file.Root().Columns() {
-		k := number
+		var t *parquetType
 		if column.Leaf() && !column.Repeated() {
-			if t := parquetTypeOf(column.Type()); t != nil && t.number == nil {
-				k = words
+			t = parquetTypeOf(column.Type())
+			// The decoder takes float16 for two bytes without a meaning.
+			_, isHalf := leaves[column.Index()].LogicalType.Value.(*format.Float16Type)
+			if isHalf && column.Type().Length() == 2 {
+				t = &parquetType{number: half}
 			}
+		}
+		types = append(types, t)
+	}
+	return types
+}
+
+// parquetKinds returns the kinds of columns of some types.
+func parquetKinds(types []*parquetType) (kinds []kind) {
+	for _, t := range types {
+		k := number
+		if t != nil && t.number == nil {
+			k = words
 		}
 		kinds = append(kinds, k)
 	}
@@ -105,7 +128,7 @@ func parquetKinds(file *parquet.File) (kinds []kind) {
 }
 
 // parquetColumns returns the columns with a slot. It refuses those whose type does not suit it.
-func (r *reader) parquetColumns(file *parquet.File) (list []*parquetColumn, err error) {
+func (r *reader) parquetColumns(file *parquet.File, types []*parquetType) (list []*parquetColumn, err error) {
 	var dates, texts []string
 	for at, column := range file.Root().Columns() {
 		slot, name, kept := r.slots[at], column.Name(), slices.Index(r.keep, at)
@@ -115,7 +138,7 @@ func (r *reader) parquetColumns(file *parquet.File) (list []*parquetColumn, err 
 		if !column.Leaf() || column.Repeated() {
 			return nil, formatErrorf("Drop", []string{name}, "column %.60q is nested", name)
 		}
-		c := &parquetColumn{Column: column, parquetType: parquetTypeOf(column.Type()), at: at, kept: kept}
+		c := &parquetColumn{Column: column, parquetType: types[at], at: at, kept: kept}
 		if kept >= 0 && c.parquetType != nil && r.isNumber(at) {
 			r.row.Dates[kept] = c.date
 		}
@@ -219,7 +242,7 @@ type parquetType struct {
 }
 
 // parquetTypeOf returns the type of a column, or nil for one that holds neither numbers, dates nor strings:
-// nested, binary, times of the day, intervals and float16.
+// nested, binary, times of the day and intervals.
 func parquetTypeOf(t parquet.Type) *parquetType {
 	kind, integer := t.Kind(), parquet.Value.Int64
 	if kind == parquet.Int32 {
@@ -304,6 +327,25 @@ func bigEndian(v parquet.Value) *big.Int {
 		n.Sub(n, new(big.Int).Lsh(big.NewInt(1), uint(8*len(b))))
 	}
 	return n
+}
+
+// half returns the number of a value of float16: a sign, five bits of the exponent and ten of the fraction.
+func half(v parquet.Value) float64 {
+	bits := binary.LittleEndian.Uint16(v.ByteArray())
+	exponent, fraction := int(bits>>10&31), int(bits&1023)
+	x := math.Ldexp(float64(fraction), -24)
+	switch {
+	case exponent == 31 && fraction > 0:
+		return math.NaN()
+	case exponent == 31:
+		x = math.Inf(1)
+	case exponent > 0:
+		x = math.Ldexp(float64(1024+fraction), exponent-25)
+	}
+	if bits>>15 == 1 {
+		return -x
+	}
+	return x
 }
 
 // julian returns the time of a value of INT96, which Spark and Impala write: nanoseconds of the day, and a
