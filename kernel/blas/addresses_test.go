@@ -36,6 +36,18 @@ func TestAddressesChangeNoBit(t *testing.T) {
 			i.Ctrsm('R', 'L', 'C', 'U', n, n, 1, a, n, y, n)
 			i.Ctrsm('L', 'L', 'N', 'U', n, n, 1, a, n, y, n)
 		},
+		"her2k": func(n int, a, x, y []complex64) { i.Cher2k('U', 'N', n, n, 1, a, n, x, n, 0, y, n) },
+		"syr2k": func(n int, a, x, y []complex64) { i.Csyr2k('L', 'N', n, n, 1, a, n, x, n, 0, y, n) },
+		"her2k of few rows": func(n int, a, x, y []complex64) {
+			i.Cher2k('L', 'N', 5, 5*n, 1, a, 5*n, x, 5*n, 0, y, 5)
+			i.Csyr2k('U', 'N', 5, 5*n, 1, a, 5*n, x, 5*n, 1, y, 5)
+		},
+		"trmm": func(n int, a, x, y []complex64) {
+			copy(y, x[:n*n])
+			i.Ctrmm('R', 'U', 'T', 'N', n, n, 1, a, n, y, n)
+			i.Ctrmm('R', 'L', 'C', 'U', 2, n, 1, a, n, y, n)
+			i.Ctrmm('L', 'L', 'C', 'U', n, n, 1, a, n, y, n)
+		},
 	}
 	rng := rand.New(rand.NewPCG(3, 4))
 	for n := 1; n < 25; n++ {

@@ -1,9 +1,8 @@
 package blas
 
-import "gonum.org/v1/gonum/blas"
-
 // gonum's assembly adds the inner products of complex64 in an order that depends on the addresses of the
-// operands: equal calls have other bits. So this file has what gonum would compute by them.
+// operands: equal calls have other bits. So this file and ordered_pairs.go have what gonum would compute by
+// them.
 
 // dotOfSingles returns the product of a row, or its conjugate, and the entries of x from a place on, as two
 // sums.
@@ -44,38 +43,4 @@ func rowsOfSingles(
 		to += incY
 	}
 	return true
-}
-
-// solveBySums solves X op(A) = alpha B for a triangular A, where op(A) is the transpose or the conjugate
-// transpose of A, and arguments that are right. It overwrites the m x n matrix B.
-func solveBySums(
-	ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha complex64, a []complex64, lda int, b []complex64,
-	ldb int,
-) {
-	conjugate := tA == blas.ConjTrans
-	for i := range m {
-		row := b[i*ldb:][:n]
-		for step := range n {
-			j, from, to := step, 0, step
-			if ul == blas.Upper {
-				j = n - 1 - step
-				from, to = j+1, n
-			}
-			v := row[j]
-			if alpha != 1 {
-				v = timesSingles(v, alpha)
-			}
-			if from < to {
-				v -= dotOfSingles(conjugate, a[j*lda+from:j*lda+to], row, from, 1)
-			}
-			if d == blas.NonUnit {
-				pivot := a[j*lda+j]
-				if conjugate {
-					pivot = complex(real(pivot), -imag(pivot))
-				}
-				v /= pivot
-			}
-			row[j] = v
-		}
-	}
 }

@@ -14,7 +14,7 @@ func (i Implementation) Zhemm(
 	beta complex128, c []complex128, ldc int,
 ) {
 	if m*n < complexSides || !zsymm(true, s, ul, m, n, alpha, doubles(a), lda, doubles(b), ldb, beta, doubles(c), ldc) {
-		i.Implementation.Zhemm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
+		fallback{}.Zhemm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
 	}
 }
 
@@ -28,7 +28,7 @@ func (i Implementation) Chemm(
 			true, s, ul, m, n, complex128(alpha), singles(a), lda, singles(b), ldb, complex128(beta),
 			singles(c), ldc,
 		) {
-		i.Implementation.Chemm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
+		fallback{}.Chemm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
 	}
 }
 
@@ -42,7 +42,7 @@ func (i Implementation) Zsymm(
 ) {
 	if m*n < complexSides ||
 		!zsymm(false, s, ul, m, n, alpha, doubles(a), lda, doubles(b), ldb, beta, doubles(c), ldc) {
-		i.Implementation.Zsymm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
+		fallback{}.Zsymm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
 	}
 }
 
@@ -56,7 +56,7 @@ func (i Implementation) Csymm(
 			false, s, ul, m, n, complex128(alpha), singles(a), lda, singles(b), ldb, complex128(beta),
 			singles(c), ldc,
 		) {
-		i.Implementation.Csymm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
+		fallback{}.Csymm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
 	}
 }
 

@@ -20,7 +20,7 @@ func (i Implementation) Zher2k(
 		!zsyr2k(
 			true, ul, tA, n, k, alpha, doubles(a), lda, doubles(b), ldb, complex(beta, 0), doubles(c), ldc,
 		) {
-		i.Implementation.Zher2k(ul, tA, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+		fallback{}.Zher2k(ul, tA, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 	}
 }
 
@@ -34,7 +34,7 @@ func (i Implementation) Cher2k(
 			true, ul, tA, n, k, complex128(alpha), singles(a), lda, singles(b), ldb,
 			complex(float64(beta), 0), singles(c), ldc,
 		) {
-		i.Implementation.Cher2k(ul, tA, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+		smallCher2k(ul, tA, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 	}
 }
 
@@ -49,7 +49,7 @@ func (i Implementation) Zsyr2k(
 ) {
 	if fewTwice(tA, n, k) || tA == blas.ConjTrans ||
 		!zsyr2k(false, ul, tA, n, k, alpha, doubles(a), lda, doubles(b), ldb, beta, doubles(c), ldc) {
-		i.Implementation.Zsyr2k(ul, tA, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+		fallback{}.Zsyr2k(ul, tA, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 	}
 }
 
@@ -63,8 +63,31 @@ func (i Implementation) Csyr2k(
 			false, ul, tA, n, k, complex128(alpha), singles(a), lda, singles(b), ldb, complex128(beta),
 			singles(c), ldc,
 		) {
-		i.Implementation.Csyr2k(ul, tA, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+		smallCsyr2k(ul, tA, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 	}
+}
+
+// smallCher2k and smallCsyr2k are Cher2k and Csyr2k for few rows: gonum's, but where it adds inner products.
+func smallCher2k(
+	ul blas.Uplo, tA blas.Transpose, n, k int, alpha complex64, a []complex64, lda int, b []complex64, ldb int,
+	beta float32, c []complex64, ldc int,
+) {
+	if tA == blas.NoTrans && vectorized() {
+		ordered{}.Cher2k(ul, tA, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+		return
+	}
+	fallback{}.Cher2k(ul, tA, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+}
+
+func smallCsyr2k(
+	ul blas.Uplo, tA blas.Transpose, n, k int, alpha complex64, a []complex64, lda int, b []complex64, ldb int,
+	beta complex64, c []complex64, ldc int,
+) {
+	if tA == blas.NoTrans && vectorized() {
+		ordered{}.Csyr2k(ul, tA, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+		return
+	}
+	fallback{}.Csyr2k(ul, tA, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 }
 
 // fewTwice reports whether gonum needs no more time for a triangle of two products. Its inner products suit

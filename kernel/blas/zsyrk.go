@@ -18,7 +18,7 @@ func (i Implementation) Zherk(
 ) {
 	if fewSquares(tA, n, k) || tA == blas.Trans ||
 		!zsyrk(true, ul, tA, n, k, complex(alpha, 0), doubles(a), lda, complex(beta, 0), doubles(c), ldc) {
-		i.Implementation.Zherk(ul, tA, n, k, alpha, a, lda, beta, c, ldc)
+		fallback{}.Zherk(ul, tA, n, k, alpha, a, lda, beta, c, ldc)
 	}
 }
 
@@ -32,7 +32,7 @@ func (i Implementation) Cherk(
 			true, ul, tA, n, k, complex(float64(alpha), 0), singles(a), lda, complex(float64(beta), 0),
 			singles(c), ldc,
 		) {
-		i.Implementation.Cherk(ul, tA, n, k, alpha, a, lda, beta, c, ldc)
+		fallback{}.Cherk(ul, tA, n, k, alpha, a, lda, beta, c, ldc)
 	}
 }
 
@@ -47,7 +47,7 @@ func (i Implementation) Zsyrk(
 ) {
 	if fewSquares(tA, n, k) || tA == blas.ConjTrans ||
 		!zsyrk(false, ul, tA, n, k, alpha, doubles(a), lda, beta, doubles(c), ldc) {
-		i.Implementation.Zsyrk(ul, tA, n, k, alpha, a, lda, beta, c, ldc)
+		fallback{}.Zsyrk(ul, tA, n, k, alpha, a, lda, beta, c, ldc)
 	}
 }
 
@@ -58,7 +58,7 @@ func (i Implementation) Csyrk(
 ) {
 	if tA == blas.ConjTrans ||
 		!zsyrk(false, ul, tA, n, k, complex128(alpha), singles(a), lda, complex128(beta), singles(c), ldc) {
-		i.Implementation.Csyrk(ul, tA, n, k, alpha, a, lda, beta, c, ldc)
+		fallback{}.Csyrk(ul, tA, n, k, alpha, a, lda, beta, c, ldc)
 	}
 }
 

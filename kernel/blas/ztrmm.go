@@ -3,7 +3,6 @@ package blas
 import (
 	"github.com/difalt/difalt/internal/tile"
 	"gonum.org/v1/gonum/blas"
-	reference "gonum.org/v1/gonum/blas/gonum"
 )
 
 // Ztrmm computes B = alpha op(A) B or, with A on the right, B = alpha B op(A), for a complex triangular
@@ -18,17 +17,17 @@ func (i Implementation) Ztrmm(
 	lda int, b []complex128, ldb int,
 ) {
 	if fewProducts(s, m, n) {
-		i.Implementation.Ztrmm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
+		fallback{}.Ztrmm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 		return
 	}
 	t := triangleOf(s, ul, tA, doubles(a), lda, m, n, doubles(b), ldb)
 	if t.way(s, ul, tA, d, alpha) == byGonum {
-		i.Implementation.Ztrmm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
+		fallback{}.Ztrmm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 		return
 	}
 	t.multiply(0, t.order, d == blas.Unit, ul, func(lo, order int) {
 		rows, columns, at := t.block(lo, order)
-		reference.Implementation{}.Ztrmm(s, ul, tA, d, rows, columns, 1, a[lo*(lda+1):], lda, b[at:], ldb)
+		fallback{}.Ztrmm(s, ul, tA, d, rows, columns, 1, a[lo*(lda+1):], lda, b[at:], ldb)
 	})
 }
 
@@ -38,18 +37,30 @@ func (i Implementation) Ctrmm(
 	lda int, b []complex64, ldb int,
 ) {
 	if fewProducts(s, m, n) {
-		i.Implementation.Ctrmm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
+		smallCtrmm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 		return
 	}
 	t := triangleOf(s, ul, tA, singles(a), lda, m, n, singles(b), ldb)
 	if t.way(s, ul, tA, d, complex128(alpha)) == byGonum {
-		i.Implementation.Ctrmm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
+		smallCtrmm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 		return
 	}
 	t.multiply(0, t.order, d == blas.Unit, ul, func(lo, order int) {
 		rows, columns, at := t.block(lo, order)
-		reference.Implementation{}.Ctrmm(s, ul, tA, d, rows, columns, 1, a[lo*(lda+1):], lda, b[at:], ldb)
+		smallCtrmm(s, ul, tA, d, rows, columns, 1, a[lo*(lda+1):], lda, b[at:], ldb)
 	})
+}
+
+// smallCtrmm is Ctrmm for small triangles: gonum's, but where it adds inner products.
+func smallCtrmm(
+	s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha complex64, a []complex64,
+	lda int, b []complex64, ldb int,
+) {
+	if s == blas.Right && tA != blas.NoTrans && vectorized() {
+		ordered{}.Ctrmm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
+		return
+	}
+	fallback{}.Ctrmm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 }
 
 // fewProducts reports whether gonum needs no more time for a triangle of few rows, or few rows of B.

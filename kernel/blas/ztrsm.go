@@ -3,7 +3,6 @@ package blas
 import (
 	"github.com/difalt/difalt/internal/tile"
 	"gonum.org/v1/gonum/blas"
-	reference "gonum.org/v1/gonum/blas/gonum"
 )
 
 // Ztrsm solves op(A) X = alpha B or, with A on the right, X op(A) = alpha B, for a complex triangular
@@ -19,17 +18,17 @@ func (i Implementation) Ztrsm(
 	lda int, b []complex128, ldb int,
 ) {
 	if m*n < complexUnknowns {
-		i.Implementation.Ztrsm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
+		fallback{}.Ztrsm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 		return
 	}
 	t := triangleOf(s, ul, tA, doubles(a), lda, m, n, doubles(b), ldb)
 	if t.few() || t.way(s, ul, tA, d, alpha) == byGonum {
-		i.Implementation.Ztrsm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
+		fallback{}.Ztrsm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 		return
 	}
 	t.solve(0, t.order, func(lo, order int) {
 		rows, columns, at := t.block(lo, order)
-		reference.Implementation{}.Ztrsm(s, ul, tA, d, rows, columns, 1, a[lo*(lda+1):], lda, b[at:], ldb)
+		fallback{}.Ztrsm(s, ul, tA, d, rows, columns, 1, a[lo*(lda+1):], lda, b[at:], ldb)
 	})
 }
 
@@ -58,13 +57,11 @@ func smallCtrsm(
 	s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha complex64, a []complex64,
 	lda int, b []complex64, ldb int,
 ) {
-	bySums := s == blas.Right && (tA == blas.Trans || tA == blas.ConjTrans) && isTriangle(ul) &&
-		(d == blas.Unit || d == blas.NonUnit) && min(m, n) > 0 && alpha != 0
-	if bySums && insidePairs(singles(a), n, n, lda) && insidePairs(singles(b), m, n, ldb) {
-		solveBySums(ul, tA, d, m, n, alpha, a, lda, b, ldb)
+	if s == blas.Right && tA != blas.NoTrans && vectorized() {
+		ordered{}.Ctrsm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 		return
 	}
-	reference.Implementation{}.Ctrsm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
+	fallback{}.Ctrsm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 }
 
 // A complexTriangle is a system op(A) X = B, or X op(A) = B, for m x n matrices X and B.
