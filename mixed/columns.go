@@ -70,6 +70,9 @@ func (r *rows) describe(ctx context.Context, o *Options) error {
 	if err := r.measure(ctx, columns, w.unit); err != nil {
 		return err
 	}
+	if err := r.noteUnits(ctx, columns); err != nil {
+		return err
+	}
 	r.raw = Target{Column: o.TargetColumn, Center: y.mean, Scale: y.scale()}
 	r.logarithm = Target{Column: o.TargetColumn, Center: log.mean, Scale: log.scale(), Log: true}
 	r.target = r.raw

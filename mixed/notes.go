@@ -32,6 +32,7 @@ func (f *fitter) notes(chosen *choice, m *meanPosterior, report *Report) (list [
 	closer := f.without.closer()
 	interpolates := closer > closely
 	add(constant != nil, "Columns without variation in training rows have no effect: %s.", names(constant))
+	list = append(list, f.rows.units...)
 	list = append(list, f.dependenceNotes()...)
 	add(equal, "The target is the same in all training rows.")
 	add(exact && !equal && !interpolates,

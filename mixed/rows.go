@@ -30,6 +30,7 @@ type rows struct {
 	coarse   bool     // counts of rows are coarse: there are two owners, and one has few rows
 	positive bool     // all targets
 	stats    []columnStat
+	units    []string // sentences on columns that may be in another unit than at other owners
 	// target is raw or, for a model of it, the logarithm. compares: the logarithm is compared with raw.
 	target, raw, logarithm Target
 	equal, compares        bool // equal: all targets have one value

@@ -1,0 +1,78 @@
+package mixed
+
+import (
+	"context"
+	"fmt"
+	"math"
+)
+
+// A column of an owner is in another unit, perhaps, if its mean is at least otherUnit standard deviations from
+// the mean of the other owners, in the smaller one of the two deviations, and otherFactor times as large or as
+// small. Both sides have leastUnitRows rows or more.
+const (
+	otherUnit     = 10
+	otherFactor   = 1.5
+	leastUnitRows = 10
+)
+
+// A side is the sum of weights of the rows of one side, and the mean and the standard deviation of a column in
+// these rows.
+type side struct{ weight, mean, sd float64 }
+
+// noteUnits keeps a sentence about each column of this owner, the target included, that may be in another unit
+// than at the other owners. The rows of the others are those of the totals without the rows of this owner, so
+// that the comparison takes no sum.
+func (r *rows) noteUnits(ctx context.Context, columns []*columnStat) error {
+	if r.sums.Owners() == 1 {
+		return nil
+	}
+	// The log of the target follows from the target.
+	own, err := r.values(ctx, 4*len(columns), func(part []float64, j int, x, weight float64) {
+		d := x - columns[j].mean
+		p := part[4*j:][:4]
+		p[0] += weight
+		p[1] += float64(weight * d)
+		p[2] += float64(weight * d * d)
+		if x != 0 && x != 1 {
+			p[3]++
+		}
+	})
+	if err != nil {
+		return err
+	}
+	for j, s := range columns {
+		p := own[4*j:][:4]
+		isMark := p[3] == 0
+		if j == 1 || s.level || isMark || s.sd == 0 {
+			continue
+		}
+		here := sideOf(p[0], p[1], p[2], s.mean)
+		others := sideOf(s.weight-p[0], -p[1], float64(s.weight*s.sd*s.sd)-p[2], s.mean)
+		if !here.isFar(others) {
+			continue
+		}
+		name := "the target"
+		if j > 1 {
+			name = fmt.Sprintf("%q", r.schema.Features()[j-2])
+		}
+		const format = "The mean of %s is %.4g here and %.4g in the rows of all other owners, with standard " +
+			"deviations of %.2g and %.2g: has it the same unit and notation at all owners?"
+		r.units = append(r.units, r.in.about(fmt.Sprintf(format, name, here.mean, others.mean, here.sd, others.sd)))
+	}
+	return nil
+}
+
+// sideOf returns a side from the sums of its weights, of the distances of its values from a center, and of
+// their squares.
+func sideOf(weight, distances, squares, center float64) side {
+	mean := distances / weight
+	return side{weight, center + mean, math.Sqrt(max(squares/weight-float64(mean*mean), 0))}
+}
+
+// isFar reports whether the means of two sides are so far apart that their units may differ.
+func (s side) isFar(o side) bool {
+	small, large := min(math.Abs(s.mean), math.Abs(o.mean)), max(math.Abs(s.mean), math.Abs(o.mean))
+	isOpposite := math.Signbit(s.mean) != math.Signbit(o.mean)
+	return min(s.weight, o.weight) >= leastUnitRows && (isOpposite || large >= otherFactor*small) &&
+		math.Abs(s.mean-o.mean) >= otherUnit*min(s.sd, o.sd)
+}

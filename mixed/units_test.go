@@ -1,0 +1,73 @@
+package mixed
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/difalt/difalt/internal/check"
+)
+
+// An owner whose column, or target, is in another unit reads so in its own notes; owners whose columns differ
+// as much as their spread read nothing. The comparison takes no total.
+func TestOtherUnits(t *testing.T) {
+	for _, c := range []struct {
+		name, column string // "" for none
+		change       func(v []float64)
+	}{
+		{"none", "", func([]float64) {}},
+		{"grams", "weight", func(v []float64) { v[0] *= 1000 }},
+		{"tonnes", "weight", func(v []float64) { v[0] /= 1000 }},
+		{"fahrenheit", "temperature", func(v []float64) { v[1] = 32 + 1.8*v[1] }},
+		{"kelvin", "temperature", func(v []float64) { v[1] += 273.15 }},
+		{"another sign", "depth", func(v []float64) { v[2] = -v[2] }},
+		{"a younger site", "", func(v []float64) { v[3] += 15 }},
+		{"a mark", "", func(v []float64) { v[4] = 1 }},
+		{"cents", "the target", func(v []float64) { v[5] *= 100 }},
+	} {
+		for owners := 2; owners <= 3; owners++ {
+			for name, rules := range map[string]Options{"rules": {NoCurves: true}, "open": {NoCurves: true, Disclosure: open.Disclosure}} {
+				t.Run(fmt.Sprint(c.name, owners, name), func(t *testing.T) {
+					list := sites(owners, c.change)
+					_, r, err := Together(t.Context(), list, network("complete", owners), rules)
+					check.Done(err)
+					var first []string
+					for _, note := range r.Notes {
+						if strings.Contains(note, "same unit") && strings.HasPrefix(note, "site 0: ") {
+							first = append(first, note)
+						}
+					}
+					if c.column == "" {
+						check.FailIf(t, len(first) > 0, "%q", first)
+						return
+					}
+					check.FailIf(t, len(first) != 1 || !strings.Contains(first[0], c.column), "%q in %q", first, r.Notes)
+				})
+			}
+		}
+	}
+}
+
+// sites returns tables of owners; change applies to the numbers of the first one: weight, temperature, depth,
+// year, mark and target.
+func sites(owners int, change func(v []float64)) (list []Input) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for i := range owners {
+		d := &Data{Names: []string{"weight", "temperature", "depth", "year", "mark"}}
+		for task := range 12 {
+			level := r.NormFloat64()
+			for range 15 {
+				v := []float64{70 + 12*r.NormFloat64(), 37 + .7*r.NormFloat64(), 10 + .5*r.NormFloat64(), 1990 + 3*r.NormFloat64(),
+					float64(r.IntN(20) / 19), 0}
+				v[5] = 50 + level + .1*(v[0]-70) + v[1] - 37 + .5*r.NormFloat64()
+				if i == 0 {
+					change(v)
+				}
+				check.Done(d.Append(fmt.Sprint(i, "-", task), v[5], v[:5]...))
+			}
+		}
+		list = append(list, Input{Name: fmt.Sprint("site ", i), Table: d})
+	}
+	return list
+}
