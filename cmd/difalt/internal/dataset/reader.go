@@ -189,7 +189,10 @@ func (r *reader) begin(features []string, kinds []kind) error {
 	for _, column := range added {
 		r.out[column] = "another program has added it"
 	}
-	r.t = &Table{x: newChunks(len(features)), target: o.Target != ""}
+	r.t = &Table{x: newChunks[float64](len(features)), task: newChunks[int32](1)}
+	if o.Target != "" {
+		r.t.y = newChunks[float64](1)
+	}
 	r.t.schema.Columns = slices.Clone(features)
 	if added != nil {
 		r.note(fmt.Sprintf("without %s, added by another program", text.Names(added)))

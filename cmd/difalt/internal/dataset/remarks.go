@@ -59,7 +59,7 @@ func (t *Table) profiles() []*profile {
 		}
 	}
 	target := newProfile("", size)
-	if t.target {
+	if t.HasTarget() {
 		list[len(list)-1] = target
 	}
 	for i := range t.Rows() {
@@ -72,10 +72,10 @@ func (t *Table) profiles() []*profile {
 				}
 			}
 		}
-		if t.target {
-			target.add(t.y[i], i)
+		if t.HasTarget() {
+			target.add(t.Y(i), i)
 			if i%step == 0 {
-				target.sample = append(target.sample, t.y[i])
+				target.sample = append(target.sample, t.Y(i))
 			}
 		}
 	}

@@ -29,7 +29,7 @@ func (r *reader) remarkRepeats(profiles []*profile, say func(string, ...any)) (t
 	}
 	code := newGrouping(t.Rows())
 	if r.o.Task != "" && len(t.tasks.list) > 1 {
-		if key, ok := code.key(func(i int) float64 { return float64(t.task[i]) }); ok {
+		if key, ok := code.key(func(i int) float64 { return float64(t.Task(i)) }); ok {
 			add(key, r.o.Task)
 		}
 	}
@@ -44,7 +44,7 @@ func (r *reader) remarkRepeats(profiles []*profile, say func(string, ...any)) (t
 		}
 	}
 	for _, list := range t.proportional(profiles) {
-		if list[0] == r.o.Target && t.target {
+		if list[0] == r.o.Target && t.HasTarget() {
 			target = list[1:]
 			say("The target repeats other columns, up to a factor and an offset: %s.", text.Names(target))
 		} else if !slices.ContainsFunc(order, func(key uint64) bool { return isSubset(list, groups[key]) }) {
@@ -93,7 +93,7 @@ func (g *grouping) key(value func(row int) float64) (key uint64, ok bool) {
 func (t *Table) proportional(profiles []*profile) (lists [][]string) {
 	value := func(j, i int) float64 {
 		if j == len(profiles)-1 {
-			return t.y[i]
+			return t.Y(i)
 		}
 		return t.x.row(i)[j]
 	}
@@ -152,13 +152,13 @@ func (r *reader) remarkRows(profiles []*profile, say func(string, ...any)) {
 	}
 	hashes := make([]uint64, t.Rows())
 	for i := range hashes {
-		h := uint64(t.task[i])
+		h := uint64(t.Task(i))
 		add := func(v float64) { h = (bits.RotateLeft64(h, 5) ^ math.Float64bits(v)) * 0x9e3779b97f4a7c15 }
 		for _, v := range t.x.row(i) {
 			add(v)
 		}
-		if t.target {
-			add(t.y[i])
+		if t.HasTarget() {
+			add(t.Y(i))
 		}
 		hashes[i] = h
 	}
@@ -210,7 +210,7 @@ func (t *Table) byTarget(rows int) []int32 {
 	for i := range order {
 		order[i] = int32(i)
 	}
-	slices.SortFunc(order, func(a, b int32) int { return cmp.Compare(t.y[a], t.y[b]) })
+	slices.SortFunc(order, func(a, b int32) int { return cmp.Compare(t.Y(int(a)), t.Y(int(b))) })
 	return order
 }
 
@@ -220,7 +220,7 @@ func (t *Table) follows(order []int32, j int) bool {
 	rises, falls := true, true
 	for k := range order[1:] {
 		a, b := order[k], order[k+1]
-		if t.y[a] == t.y[b] {
+		if t.Y(int(a)) == t.Y(int(b)) {
 			continue
 		}
 		before, after := t.x.row(int(a))[j], t.x.row(int(b))[j]

@@ -18,11 +18,10 @@ import (
 type Table struct {
 	schema   mixed.Schema
 	features []string
-	widths   []int     // levels of every column, 0 for numbers; nil if all are numbers
-	x        *chunks   // stored columns: numbers, and places of levels in the schema
-	y        []float64 // nil without targets
-	target   bool
-	task     []int32 // of every row
+	widths   []int            // levels of every column, 0 for numbers; nil if all are numbers
+	x        *chunks[float64] // stored columns: numbers, and places of levels in the schema
+	y        *chunks[float64] // nil without targets
+	task     *chunks[int32]   // of every row
 	tasks    names
 	weights  []float64 // nil without a column of weights
 	held     []bool    // nil without a column of marks
@@ -47,16 +46,16 @@ func (t *Table) add(task string, x []float64, y float64) error {
 	if err != nil {
 		return fmt.Errorf("task %w", err)
 	}
-	t.task = append(t.task, int32(k))
-	if t.target {
-		t.y = append(t.y, y)
+	t.task.add(int32(k))
+	if t.y != nil {
+		t.y.add(y)
 	}
-	t.x.add(x)
+	t.x.add(x...)
 	return nil
 }
 
 // Rows returns the number of rows.
-func (t *Table) Rows() int { return len(t.task) }
+func (t *Table) Rows() int { return t.task.rows }
 
 // Features returns the names of the features. The slice aliases the table.
 func (t *Table) Features() []string { return t.features }
@@ -65,13 +64,13 @@ func (t *Table) Features() []string { return t.features }
 func (t *Table) Tasks() []string { return t.tasks.list }
 
 // HasTarget reports whether the rows have targets.
-func (t *Table) HasTarget() bool { return t.target }
+func (t *Table) HasTarget() bool { return t.y != nil }
 
 // Task returns the number of the task of a row.
-func (t *Table) Task(row int) int { return int(t.task[row]) }
+func (t *Table) Task(row int) int { return int(t.task.row(row)[0]) }
 
 // Y returns the target of a row of a table with targets.
-func (t *Table) Y(row int) float64 { return t.y[row] }
+func (t *Table) Y(row int) float64 { return t.y.row(row)[0] }
 
 // X copies the features of a row to dst, which has room for all, and returns them. Missing values are NaN, in
 // every level of a categorical column.
@@ -257,46 +256,6 @@ func quoted(list []string) string {
 	return words
 }
 
-// chunks holds rows of a fixed width in pieces of about 4 MB, so that growth copies at most one.
-type chunks struct {
-	width, size, rows int // size: rows of a piece
-	pieces            [][]float64
-}
-
-func newChunks(width int) *chunks { return &chunks{width: width, size: max(1, 4<<20/8/max(width, 1))} }
-
-// remove takes column j out of all rows.
-func (c *chunks) remove(j int) {
-	for k, piece := range c.pieces {
-		kept := piece[:0]
-		for at := 0; at < len(piece); at += c.width {
-			row := piece[at:][:c.width]
-			kept = append(append(kept, row[:j]...), row[j+1:]...)
-		}
-		c.pieces[k] = kept
-	}
-	c.width--
-}
-
-// add appends a copy of row x.
-func (c *chunks) add(x []float64) {
-	if c.rows%c.size == 0 {
-		var piece []float64
-		if c.rows > 0 { // the first one grows, for small tables
-			piece = make([]float64, 0, c.width*c.size)
-		}
-		c.pieces = append(c.pieces, piece)
-	}
-	last := &c.pieces[len(c.pieces)-1]
-	*last = append(*last, x...)
-	c.rows++
-}
-
-// row returns row i, which aliases c.
-func (c *chunks) row(i int) []float64 {
-	return c.pieces[i/c.size][i%c.size*c.width:][:c.width]
-}
-
 // A Split selects the test rows of every task.
 type Split struct {
 	TestFraction float64 // share of test rows in every task
@@ -335,7 +294,8 @@ func (t *Table) Split(s Split) ([]bool, error) {
 // shuffled returns the rows of every task in random order.
 func (t *Table) shuffled(seed uint64) [][]int {
 	out := make([][]int, len(t.tasks.list))
-	for i, k := range t.task {
+	for i := range t.Rows() {
+		k := t.Task(i)
 		out[k] = append(out[k], i)
 	}
 	for k, members := range out {

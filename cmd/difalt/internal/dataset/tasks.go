@@ -24,12 +24,13 @@ func (r *reader) remarkTasks(say func(string, ...any)) {
 	}
 	rows, first := make([]int, len(t.tasks.list)), make([]int, len(t.tasks.list))
 	sum := 0.0
-	for i, k := range t.task {
+	for i := range t.Rows() {
+		k := t.Task(i)
 		if rows[k]++; rows[k] == 1 {
 			first[k] = i
 		}
-		if t.target {
-			sum += t.y[i]
+		if t.HasTarget() {
+			sum += t.Y(i)
 		}
 	}
 	var totals []string
@@ -38,8 +39,8 @@ func (r *reader) remarkTasks(say func(string, ...any)) {
 		if rows[k] == 1 && t.Rows() > 3 {
 			isTotal = isTotal || totalEnd.MatchString(name)
 		}
-		if t.target && rows[k] == 1 && t.Rows() > 3 {
-			y := t.y[first[k]]
+		if t.HasTarget() && rows[k] == 1 && t.Rows() > 3 {
+			y := t.Y(first[k])
 			isTotal = isTotal || y != 0 && math.Abs(sum-2*y) <= 1e-9*math.Abs(y)
 		}
 		if isTotal {
