@@ -255,7 +255,6 @@ func scoreUnit(i int) float64 {
 
 // score sets the coefficients of all tasks and, but for a fit to all rows, the report's scores and verdict.
 func (f *fitter) score(ctx context.Context, report *Report, chosen *choice) error {
-	f.track.stage(Stages[4], 0, 0)
 	most := mostCovariances
 	if f.lean {
 		most = 0

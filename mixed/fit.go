@@ -27,8 +27,8 @@ type fitter struct {
 	level, slope  float64    // of the noise in intervals, see [Noise]
 	unseen        *pooling   // predicts tasks without rows; nil: the mean of the model does
 	farRows       []outlier  // the farthest first
-	without       withouts   // training rows and their predictions without them
-	lessByLog     float64    // relative decrease of the error with the target's logarithm; 0: no gain
+	without       withoutSummary
+	lessByLog     float64 // relative decrease of the error with the target's logarithm; 0: no gain
 	track         *tracker
 	compared      [2]int              // own tasks on which forms were compared, and all
 	first         *varianceComponents // of rank 0 without curves
@@ -83,7 +83,9 @@ func (f *fitter) fit(ctx context.Context) (*Model, *Report, error) {
 	if !again {
 		return out, report, nil
 	}
-	form := &judgedForm{chosen, f.first, f.noise, f.alike, f.level, f.slope, f.unseen, f.all, f.compared, f.lessByLog}
+	form := &judgedForm{
+		f.rows.whole, chosen, f.first, f.noise, f.alike, f.level, f.slope, f.unseen, f.all, f.compared, f.lessByLog,
+	}
 	if out, err = f.refit(ctx, out, report, form); err != nil {
 		return nil, nil, err
 	}
@@ -97,13 +99,15 @@ func (f *fitter) conclude(ctx context.Context, chosen *choice, report *Report) (
 	if err != nil {
 		return nil, err
 	}
+	f.track.stage(Stages[4], 0, 0)
+	// Before there are coefficients of all tasks and their covariances: both take much memory for a while.
+	if err := f.setGrowth(ctx, chosen); err != nil {
+		return nil, err
+	}
 	if err := f.score(ctx, report, chosen); err != nil {
 		return nil, err
 	}
 	if err := f.findOutliers(ctx, chosen); err != nil {
-		return nil, err
-	}
-	if err := f.setGrowth(ctx, chosen); err != nil {
 		return nil, err
 	}
 	if f.form == nil {
@@ -117,7 +121,6 @@ func (f *fitter) conclude(ctx context.Context, chosen *choice, report *Report) (
 	}
 	report.Notes, report.Totals = f.notes(chosen, chosen.m, report), f.rows.totals
 	report.Outliers = f.outliers()
-	f.without = nil
 	if f.rows.guard != nil {
 		report.Notes = append(report.Notes, f.rows.guard.did...)
 	}
@@ -129,7 +132,12 @@ func (f *fitter) read(ctx context.Context) (err error) {
 	f.track = newTracker(&f.Options)
 	f.Sums = f.track
 	f.track.stage(Stages[0], 0, 0)
-	if f.rows, err = newRows(ctx, f.in, &f.Options); err != nil {
+	if f.form == nil {
+		f.rows, err = newRows(ctx, f.in, &f.Options)
+	} else {
+		f.rows, err = describeRows(ctx, f.in, &f.Options, f.form.whole)
+	}
+	if err != nil {
 		return err
 	}
 	r := f.rows

@@ -34,24 +34,31 @@ type growthSums struct {
 
 // at returns the sums over these rows. An error is normal with the variance f noise + spent, where f is the
 // factor. No row counts as farther out than 5 deviations: a few wrong targets do not count as growth.
-func (list withouts) at(n *Noise) (s growthSums) {
-	for i := range list {
-		r := &list[i]
-		z := min(max(r.prediction, -growthRange), growthRange)
-		noise := float64(n.Factor(z) * r.noise)
-		variance := noise + r.spent
-		share := noise / variance
-		squares := min(r.squareWithout/variance, mostSquare)
-		s.likelihood -= float64((squares + math.Log(variance)) / 2)
-		excess := float64(share * (squares - 1) / 2)
-		s.gradient[0] += excess
-		s.gradient[1] += float64(excess * z)
-		weight := float64(share * share / 2)
-		s.information[0] += weight
-		s.information[1] += float64(weight * z)
-		s.information[2] += float64(weight * z * z)
+func (list *withouts) at(n *Noise) (s growthSums) {
+	for place, task := range list.noise {
+		own := list.of(place)
+		for i := range own {
+			s.add(&own[i], task.variance, n)
+		}
 	}
 	return s
+}
+
+// add adds a row of a task whose noise has the given variance in intervals.
+func (s *growthSums) add(r *without, taskVariance float64, n *Noise) {
+	z := min(max(r.prediction, -growthRange), growthRange)
+	noise := float64(n.Factor(z) * taskVariance)
+	variance := noise + r.spent
+	share := noise / variance
+	squares := min(r.square/variance, mostSquare)
+	s.likelihood -= float64((squares + math.Log(variance)) / 2)
+	excess := float64(share * (squares - 1) / 2)
+	s.gradient[0] += excess
+	s.gradient[1] += float64(excess * z)
+	weight := float64(share * share / 2)
+	s.information[0] += weight
+	s.information[1] += float64(weight * z)
+	s.information[2] += float64(weight * z * z)
 }
 
 // step returns the step of Fisher's scoring in level and slope, at most 1 long in either.
@@ -72,8 +79,8 @@ func (s *growthSums) step() (level, slope float64) {
 
 // growth returns the level and the slope of the noise in intervals, and 0 where they gain too little. They
 // maximise the likelihood of the errors of rows that are predicted without themselves.
-func (list withouts) growth() (level, slope float64) {
-	if len(list) < growthRows {
+func (list *withouts) growth() (level, slope float64) {
+	if len(list.rows) < growthRows {
 		return 0, 0
 	}
 	at := new(Noise)
@@ -97,17 +104,20 @@ func (list withouts) growth() (level, slope float64) {
 }
 
 // setGrowth predicts the training rows of this owner without themselves, and sets how the noise changes with
-// the prediction. A fit to all rows follows the judged form. Each of several owners looks at its own rows for
+// the prediction. A fit to all rows follows the judged form, and takes the
+// rows for its notes alone. Each of several owners looks at its own rows for
 // its own tasks: sums over errors of single rows would show rows to a member that lies.
-func (f *fitter) setGrowth(ctx context.Context, chosen *choice) (err error) {
-	if f.without, err = f.predictWithout(ctx, chosen); err != nil {
+func (f *fitter) setGrowth(ctx context.Context, chosen *choice) error {
+	list, err := f.predictWithout(ctx, chosen)
+	if err != nil {
 		return err
 	}
 	switch {
 	case f.form != nil:
 		f.level, f.slope = f.form.level, f.form.slope
 	case !chosen.q.exact():
-		f.level, f.slope = f.without.growth()
+		f.level, f.slope = list.growth()
 	}
+	f.without = withoutSummary{list.closer(), list.funnel(&Noise{Level: f.level, Slope: f.slope})}
 	return nil
 }

@@ -29,7 +29,7 @@ func (f *fitter) notes(chosen *choice, m *meanPosterior, report *Report) (list [
 	}
 	exact := chosen.q.exact()
 	equal := f.rows.equal
-	closer := f.without.closer()
+	closer := f.without.closer
 	interpolates := closer > closely
 	add(constant != nil, "Columns without variation in training rows have no effect: %s.", names(constant))
 	list = append(list, f.rows.units...)
@@ -71,9 +71,7 @@ func (f *fitter) notes(chosen *choice, m *meanPosterior, report *Report) (list [
 	add(math.Abs(noise.Slope) >= toldSlope, "%s", f.in.about(fmt.Sprintf("The noise %s with the prediction, and "+
 		"intervals follow it: its standard deviation is %.3g where the prediction is one standard deviation of the "+
 		"target below the mean, and %.3g where it is one above.", how, sd(-1), sd(1))))
-	if sentence := f.without.funnel(&noise); sentence != "" {
-		add(true, "%s", f.in.about(sentence))
-	}
+	add(f.without.funnel != "", "%s", f.in.about(f.without.funnel))
 	far := 0
 	for _, i := range f.rows.order {
 		if b := chosen.s.bounds; b != nil && b[i] < 0.5 {

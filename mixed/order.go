@@ -86,8 +86,11 @@ func (l *rowList) compare(a, b int) int {
 // of returns the rows of a task.
 func (l *rowList) of(task int) []int32 { return l.order[l.start[task]:l.end[task]] }
 
-// only returns the rows that counts accepts, in their order.
+// only returns the rows that counts accepts, in their order: the list itself where these are all.
 func (l *rowList) only(counts func(row int) bool) *rowList {
+	if !slices.ContainsFunc(l.order, func(i int32) bool { return !counts(int(i)) }) {
+		return l
+	}
 	out := *l
 	out.order, out.list = make([]int32, 0, len(l.order)), nil
 	out.start, out.end = make([]int, len(l.start)), make([]int, len(l.end))

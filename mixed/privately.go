@@ -186,6 +186,7 @@ func (s *privacy) report(ctx context.Context, chosen *choice) (*Model, *Report, 
 	chosen.Chosen, s.freedom = true, max(s.rows.tasks.rows-1, 1)
 	r := &Report{Converged: chosen.converged, Candidates: []Candidate{chosen.Candidate}, Owners: s.net.Len(),
 		TaskCount: s.tasks, Private: s.account}
+	s.track.stage(Stages[4], 0, 0)
 	if err := s.score(ctx, r, chosen); err != nil {
 		return nil, nil, err
 	}

@@ -11,6 +11,7 @@ const AllRows = "all rows"
 // A judgedForm is the choice of a fit that the held-out rows have judged, with the comparison in its report.
 // The fit to all rows starts from its variance components.
 type judgedForm struct {
+	whole     *rowList // the rows of positive weight of the table
 	chosen    *choice
 	first     *varianceComponents // of rank 0 without curves
 	noise     *taskNoise

@@ -67,7 +67,7 @@ func TestRefitOfManyTasks(t *testing.T) {
 	chosen := check.OK(f.choose(t.Context()))
 	for _, converged := range []bool{false, true} {
 		chosen.converged = converged
-		form := &judgedForm{chosen: chosen, first: f.first}
+		form := &judgedForm{whole: f.rows.whole, chosen: chosen, first: f.first}
 		next := &fitter{in: &Input{Table: table}, form: form, Options: Options{NoCurves: !chosen.Curves}}
 		check.Done(next.read(t.Context()))
 		some := *next.plain.tasks

@@ -38,13 +38,19 @@ type rows struct {
 
 // newRows describes the training rows of all owners, in four sums.
 func newRows(ctx context.Context, in *Input, o *Options) (*rows, error) {
-	r := &rows{in: in, sums: o.Sums, refits: o.Refit, workers: o.Workers, features: len(in.Table.Features())}
+	whole, err := rowsByTask(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	return describeRows(ctx, in, o, whole)
+}
+
+// describeRows is newRows with the list of the rows of positive weight of the table.
+func describeRows(ctx context.Context, in *Input, o *Options, whole *rowList) (*rows, error) {
+	r := &rows{in: in, whole: whole, sums: o.Sums, refits: o.Refit, workers: o.Workers}
+	r.features = len(in.Table.Features())
 	if r.sums == nil {
 		r.sums = Local{}
-	}
-	var err error
-	if r.whole, err = rowsByTask(ctx, in); err != nil {
-		return nil, err
 	}
 	r.rowList = r.whole.only(in.trains)
 	if r.sums.Owners() > 1 {

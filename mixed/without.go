@@ -21,34 +21,53 @@ const (
 // A without compares a training row with its prediction from the other rows, at the strengths of all rows.
 type without struct {
 	prediction float64
-	// Squared errors of the predictions by the task with the row, and without it.
-	squareWith, squareWithout float64
-	noise, spent              float64 // variances, of the row's noise in intervals and of the prediction
-	half                      float64 // half-width of the 95 % interval over the standard deviation
+	square     float64 // squared error of the prediction
+	spent      float64 // variance of the prediction
 }
 
-// withouts are training rows of this owner.
-type withouts []without
+// An intervalNoise is the noise of a task in intervals: its variance, and the half-width of the 95 % interval
+// over the standard deviation.
+type intervalNoise struct{ variance, half float64 }
+
+// withouts are training rows of this owner, task after task.
+type withouts struct {
+	rows  []without
+	noise []intervalNoise // of every task that has rows here
+	ends  []int           // of the rows of every such task
+	// Sums of squared errors of the predictions by the task with the row, and without it.
+	squaresWith, squaresWithout float64
+}
+
+// A withoutSummary is what a fit keeps of the rows without themselves: the list takes as much memory as three
+// columns of the table.
+type withoutSummary struct {
+	closer float64 // see withouts.closer
+	funnel string  // see withouts.funnel; empty for none
+}
 
 // predictWithout predicts the training rows of this owner, in the tasks that optimisers use, without
 // themselves. It takes no total, so others learn nothing. A task out of range, which the sums of the
 // optimisers have reported, gives none.
-func (f *fitter) predictWithout(ctx context.Context, c *choice) (withouts, error) {
-	s, rows := c.s, 0
-	start := make([]int, len(f.in.Table.Tasks())) // of every task in the list
-	for _, k := range s.some.own {
-		start[k] = rows
+func (f *fitter) predictWithout(ctx context.Context, c *choice) (*withouts, error) {
+	s, n := c.s, len(c.s.some.own)
+	list := &withouts{noise: make([]intervalNoise, n), ends: make([]int, n)}
+	places := make([]int, len(f.in.Table.Tasks())) // of every task in the list
+	rows := 0
+	for i, k := range s.some.own {
 		rows += len(s.rows.of(k))
+		places[k], list.ends[i] = i, rows
 	}
-	list := make(withouts, rows)
+	list.rows = make([]without, rows)
 	alike := c.m.prior.Noise.Variance
-	t := s.solveOwn(ctx, c.m.prior, s.some, 0, func(w *worker, k int, _ []float64) {
+	t := s.solveOwn(ctx, c.m.prior, s.some, 2, func(w *worker, k int, part []float64) {
 		freedom, variance := f.freedom, alike*cmp.Or(w.task.Noise, 1) // of the noise in intervals
 		known := variance                                             // of the noise in the posterior
 		if f.noise != nil {
 			freedom, variance = f.noise.freedoms[k], f.noise.variances[k]
 		}
-		half, own := normal95*interval95(freedom), list[start[k]:]
+		place := places[k]
+		list.noise[place] = intervalNoise{variance, normal95 * interval95(freedom)}
+		own := list.of(place)
 		c.eachResidual(w, k, func(row int, e, h float64) {
 			weight, bound := f.rows.weight(row), 1.0
 			if s.bounds != nil {
@@ -57,54 +76,65 @@ func (f *fitter) predictWithout(ctx context.Context, c *choice) (withouts, error
 			left := remainder(h)
 			residual := e / left // times the roots of the weight and the bound
 			own[0] = without{
-				prediction:    f.rows.standardized(row, s.log) - residual/math.Sqrt(weight*bound),
-				squareWith:    e * e / bound,
-				squareWithout: residual * residual / bound,
-				noise:         variance,
-				spent:         known * (1 - left) / left / bound,
-				half:          half,
+				prediction: f.rows.standardized(row, s.log) - residual/math.Sqrt(weight*bound),
+				square:     residual * residual / bound,
+				spent:      known * (1 - left) / left / bound,
 			}
+			part[0] += e * e / bound
+			part[1] += own[0].square
 			own = own[1:]
 		})
 	})
 	if errors.Is(t.err, errNumeric) {
-		return nil, nil
+		return new(withouts), nil
 	}
+	list.squaresWith, list.squaresWithout = t.v[0], t.v[1]
 	return list, t.err
+}
+
+// of returns the rows of the task at a place.
+func (list *withouts) of(place int) []without {
+	from := 0
+	if place > 0 {
+		from = list.ends[place-1]
+	}
+	return list.rows[from:list.ends[place]]
 }
 
 // closer returns how many times farther rows are from their predictions without themselves than from their
 // predictions with themselves: the ratio of root mean squares. A fit that interpolates has little noise and
 // small errors of training rows, and seems to have converged to a good model.
-func (list withouts) closer() float64 {
-	with, out := 0.0, 0.0
-	for _, r := range list {
-		with, out = with+r.squareWith, out+r.squareWithout
-	}
-	if !(out > 0) {
+func (list *withouts) closer() float64 {
+	if !(list.squaresWithout > 0) {
 		return 1
 	}
-	return math.Sqrt(out / with)
+	return math.Sqrt(list.squaresWithout / list.squaresWith)
 }
 
-// inside reports whether the row lies in the 95 % interval of the prediction without it.
-func (r *without) inside(n *Noise) bool {
-	return math.Sqrt(r.squareWithout) <= r.half*math.Sqrt(float64(n.Factor(r.prediction)*r.noise)+r.spent)
+// inside reports whether a row of a task lies in the 95 % interval of the prediction without it.
+func (r *without) inside(task *intervalNoise, n *Noise) bool {
+	return math.Sqrt(r.square) <= task.half*math.Sqrt(float64(n.Factor(r.prediction)*task.variance)+r.spent)
 }
 
 // quarters returns the shares of rows inside their intervals, by quarter of the predictions from the lowest
 // to the highest.
-func (list withouts) quarters(n *Noise) (shares [4]float64) {
-	rows := len(list)
-	order := make([]int32, rows)
-	for i := range order {
-		order[i] = int32(i)
+func (list *withouts) quarters(n *Noise) (shares [4]float64) {
+	rows := len(list.rows)
+	order, inside := make([]int32, 0, rows), make([]bool, 0, rows)
+	for place := range list.noise {
+		own := list.of(place)
+		for i := range own {
+			order = append(order, int32(len(order)))
+			inside = append(inside, own[i].inside(&list.noise[place], n))
+		}
 	}
-	slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(list[a].prediction, list[b].prediction) })
+	slices.SortStableFunc(order, func(a, b int32) int {
+		return cmp.Compare(list.rows[a].prediction, list.rows[b].prediction)
+	})
 	for q := range shares {
 		part := order[q*rows/4 : (q+1)*rows/4]
 		for _, i := range part {
-			if list[i].inside(n) {
+			if inside[i] {
 				shares[q] += 1 / float64(len(part))
 			}
 		}
@@ -114,12 +144,12 @@ func (list withouts) quarters(n *Noise) (shares [4]float64) {
 
 // funnel returns a sentence where intervals are too narrow in the lowest or the highest quarter of
 // predictions, beyond chance: the spread of targets follows them in a way that [Noise] does not have.
-func (list withouts) funnel(n *Noise) string {
-	if len(list) < 4*quarterRows {
+func (list *withouts) funnel(n *Noise) string {
+	if len(list.rows) < 4*quarterRows {
 		return ""
 	}
 	shares := list.quarters(n)
-	least := min(leastCovered, .95-float64(chance*math.Sqrt(.95*.05*4/float64(len(list)))))
+	least := min(leastCovered, .95-float64(chance*math.Sqrt(.95*.05*4/float64(len(list.rows)))))
 	name, share := "highest", shares[3]
 	if shares[0] < shares[3] {
 		name, share = "lowest", shares[0]

@@ -14,7 +14,7 @@ import (
 )
 
 // withoutsOf returns the training rows of a table without themselves, at given strengths.
-func withoutsOf(t *testing.T, table *Data, noise float64) withouts {
+func withoutsOf(t *testing.T, table *Data, noise float64) *withouts {
 	t.Helper()
 	s := statsOf(t, table, false, 1)
 	q := s.start()
@@ -37,7 +37,7 @@ func TestInterpolationIsNoted(t *testing.T) {
 	check.Done(f.read(t.Context()))
 	chosen := check.OK(f.choose(t.Context()))
 	for closer, want := range map[float64]bool{1.2: false, 9: false, 11: true, math.Inf(1): true} {
-		f.without = withouts{{squareWith: 1 / (closer * closer), squareWithout: 1}}
+		f.without = withoutSummary{closer: (&withouts{squaresWith: 1 / (closer * closer), squaresWithout: 1}).closer()}
 		noted := strings.Contains(strings.Join(f.notes(chosen, chosen.m, &Report{}), " "),
 			"The model follows the training rows")
 		check.FailIf(t, noted != want, "rows %v times closer are noted: %v", closer, noted)
@@ -66,8 +66,12 @@ func TestWithoutsAgainstFitsOfTheOthers(t *testing.T) {
 	check.Done(err)
 	f := &fitter{in: &Input{Table: table}, rows: s.rows, freedom: 1e9}
 	list := check.OK(f.predictWithout(t.Context(), &choice{s: s, optimum: optimum{q: q, m: m, z: z}}))
-	check.FailIf(t, len(list) != table.Rows(), "%d of %d rows", len(list), table.Rows())
+	check.FailIf(t, len(list.rows) != table.Rows(), "%d of %d rows", len(list.rows), table.Rows())
+	place := 0
 	for at, i := range s.rows.order {
+		for at == list.ends[place] {
+			place++
+		}
 		one := *s.rows
 		one.rowList = one.only(func(row int) bool { return row != int(i) })
 		less := *s
@@ -88,7 +92,7 @@ func TestWithoutsAgainstFitsOfTheOthers(t *testing.T) {
 		}
 		error := s.rows.standardized(int(i), false) - want
 		inside := math.Abs(error) <= normal95*math.Sqrt(variance)
-		if got := list[at]; math.Abs(got.prediction-want) > 1e-8 || got.inside(new(Noise)) != inside {
+		if got := list.rows[at]; math.Abs(got.prediction-want) > 1e-8 || got.inside(&list.noise[place], new(Noise)) != inside {
 			t.Errorf("row %d: %+v, want the prediction %v, inside %v", i, got, want, inside)
 		}
 	}
@@ -115,9 +119,10 @@ func quartersOf(t *testing.T, m *Model, table *Data, held []bool) [4]float64 {
 	eachRow(t, m, table, held, func(_ int, p Prediction, y float64, train bool) {
 		if !train {
 			far := map[bool]float64{true: 0, false: 2}[y >= p.Low && y <= p.High]
-			list = append(list, without{prediction: p.Value, squareWithout: far, noise: 1, half: 1})
+			list.rows = append(list.rows, without{prediction: p.Value, square: far})
 		}
 	})
+	list.noise, list.ends = []intervalNoise{{1, 1}}, []int{len(list.rows)}
 	return list.quarters(new(Noise))
 }
 
