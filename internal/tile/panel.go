@@ -179,15 +179,15 @@ func (p *panelOperands[F]) both() int { return 2 * tiles.lanes * 8 / int(unsafe.
 // rows computes some rows of all columns.
 func (p *panelOperands[F]) rows(i, rows, height int, ahead *Ahead) {
 	size, index, width := int(unsafe.Sizeof(F(0))), of[F](height), PanelWidth[F]()
-	apart, both, groups := p.apart, p.both(), 0
+	apart, both, groups := p.apart, p.both(), linesOfC
 	if apart == width {
 		width, apart = both, both
 	}
-	if p.n >= shortRows {
-		groups = linesOfC
+	if p.n < shortRows {
+		groups = 1
 	}
 	c, w, z := unsafe.Add(p.c, i*p.ldc*size), unsafe.Add(p.w, i*p.down*size), p.z
-	next, panels := ahead.next+uintptr(i*ahead.apart), p.cols>>bits.TrailingZeros(uint(width))
+	next, panels := ahead.next+uintptr(i*ahead.apart), p.cols>>bits.TrailingZeros64(uint64(width))
 	behind := rows * p.ldc * size // bytes to the rows of C that are next
 	if i+rows >= p.m {
 		behind = (p.cols - i*p.ldc) * size // to the first row of the next columns

@@ -4941,6 +4941,10 @@ start:
 	MOVQ   z+48(FP), SI
 	MOVQ   8(SP), DI
 	MOVQ   n+64(FP), R10
+	CMPQ   across+40(FP), $+1
+	JNE    lineDone
+	SHRQ   $0x03, R10
+	JZ     lineDone
 	MOVQ   groups+120(FP), R8
 	MOVQ   R8, 24(SP)
 	TESTQ  R8, R8
@@ -4957,7 +4961,7 @@ below:
 	IMUL3Q $-6, R9, R11
 	ADDQ   $+64, R11
 	MOVQ   R11, 32(SP)
-	JMP    sum
+	JMP    line
 
 elsewhere:
 	MOVQ   then+136(FP), R8
@@ -4965,13 +4969,6 @@ elsewhere:
 	IMUL3Q $-6, R9, R11
 	ADDQ   thenstep+152(FP), R11
 	MOVQ   R11, 32(SP)
-
-sum:
-	CMPQ  across+40(FP), $+1
-	JNE   lineDone
-	SHRQ  $0x03, R10
-	TESTQ R10, R10
-	JZ    lineDone
 
 line:
 	MOVQ $+2, R11
@@ -5746,6 +5743,10 @@ start:
 	MOVQ   z+48(FP), SI
 	MOVQ   8(SP), DI
 	MOVQ   n+64(FP), R10
+	CMPQ   across+40(FP), $+1
+	JNE    lineDone
+	SHRQ   $0x04, R10
+	JZ     lineDone
 	MOVQ   groups+120(FP), R8
 	MOVQ   R8, 24(SP)
 	TESTQ  R8, R8
@@ -5762,7 +5763,7 @@ below:
 	IMUL3Q $-6, R9, R11
 	ADDQ   $+64, R11
 	MOVQ   R11, 32(SP)
-	JMP    sum
+	JMP    line
 
 elsewhere:
 	MOVQ   then+136(FP), R8
@@ -5770,13 +5771,6 @@ elsewhere:
 	IMUL3Q $-6, R9, R11
 	ADDQ   thenstep+152(FP), R11
 	MOVQ   R11, 32(SP)
-
-sum:
-	CMPQ  across+40(FP), $+1
-	JNE   lineDone
-	SHRQ  $0x04, R10
-	TESTQ R10, R10
-	JZ    lineDone
 
 line:
 	MOVQ $+2, R11
@@ -6639,6 +6633,10 @@ start:
 	CMPQ    16(SP), $+4
 	CMOVQLT SI, R8
 	MOVQ    n+64(FP), R11
+	CMPQ    across+40(FP), $+1
+	JNE     lineDone
+	SHRQ    $0x03, R11
+	JZ      lineDone
 	MOVQ    groups+120(FP), R9
 	MOVQ    R9, 24(SP)
 	TESTQ   R9, R9
@@ -6655,7 +6653,7 @@ below:
 	IMUL3Q $-4, R10, R12
 	ADDQ   $+64, R12
 	MOVQ   R12, 32(SP)
-	JMP    sum
+	JMP    line
 
 elsewhere:
 	MOVQ   then+136(FP), R9
@@ -6663,13 +6661,6 @@ elsewhere:
 	IMUL3Q $-4, R10, R12
 	ADDQ   thenstep+152(FP), R12
 	MOVQ   R12, 32(SP)
-
-sum:
-	CMPQ  across+40(FP), $+1
-	JNE   lineDone
-	SHRQ  $0x03, R11
-	TESTQ R11, R11
-	JZ    lineDone
 
 line:
 	MOVQ $+4, R12
@@ -7346,6 +7337,10 @@ start:
 	CMPQ    16(SP), $+4
 	CMOVQLT SI, R8
 	MOVQ    n+64(FP), R11
+	CMPQ    across+40(FP), $+1
+	JNE     lineDone
+	SHRQ    $0x04, R11
+	JZ      lineDone
 	MOVQ    groups+120(FP), R9
 	MOVQ    R9, 24(SP)
 	TESTQ   R9, R9
@@ -7362,7 +7357,7 @@ below:
 	IMUL3Q $-4, R10, R12
 	ADDQ   $+64, R12
 	MOVQ   R12, 32(SP)
-	JMP    sum
+	JMP    line
 
 elsewhere:
 	MOVQ   then+136(FP), R9
@@ -7370,13 +7365,6 @@ elsewhere:
 	IMUL3Q $-4, R10, R12
 	ADDQ   thenstep+152(FP), R12
 	MOVQ   R12, 32(SP)
-
-sum:
-	CMPQ  across+40(FP), $+1
-	JNE   lineDone
-	SHRQ  $0x04, R11
-	TESTQ R11, R11
-	JZ    lineDone
 
 line:
 	MOVQ $+4, R12

@@ -4151,6 +4151,10 @@ start:
 	MOVQ   8(SP), R8
 	LEAQ   (R8)(CX*8), R9
 	MOVQ   n+64(FP), R12
+	CMPQ   across+40(FP), $+1
+	JNE    lineDone
+	SHRQ   $0x03, R12
+	JZ     lineDone
 	MOVQ   groups+120(FP), R10
 	MOVQ   R10, 24(SP)
 	TESTQ  R10, R10
@@ -4167,7 +4171,7 @@ below:
 	IMUL3Q $-12, R11, R13
 	ADDQ   $+64, R13
 	MOVQ   R13, 32(SP)
-	JMP    sum
+	JMP    line
 
 elsewhere:
 	MOVQ   then+136(FP), R10
@@ -4175,13 +4179,6 @@ elsewhere:
 	IMUL3Q $-12, R11, R13
 	ADDQ   thenstep+152(FP), R13
 	MOVQ   R13, 32(SP)
-
-sum:
-	CMPQ  across+40(FP), $+1
-	JNE   lineDone
-	SHRQ  $0x03, R12
-	TESTQ R12, R12
-	JZ    lineDone
 
 line:
 	MOVQ $+4, R13
@@ -5330,6 +5327,10 @@ start:
 	MOVQ   8(SP), R8
 	LEAQ   (R8)(CX*8), R9
 	MOVQ   n+64(FP), R12
+	CMPQ   across+40(FP), $+1
+	JNE    lineDone
+	SHRQ   $0x04, R12
+	JZ     lineDone
 	MOVQ   groups+120(FP), R10
 	MOVQ   R10, 24(SP)
 	TESTQ  R10, R10
@@ -5346,7 +5347,7 @@ below:
 	IMUL3Q $-12, R11, R13
 	ADDQ   $+64, R13
 	MOVQ   R13, 32(SP)
-	JMP    sum
+	JMP    line
 
 elsewhere:
 	MOVQ   then+136(FP), R10
@@ -5354,13 +5355,6 @@ elsewhere:
 	IMUL3Q $-12, R11, R13
 	ADDQ   thenstep+152(FP), R13
 	MOVQ   R13, 32(SP)
-
-sum:
-	CMPQ  across+40(FP), $+1
-	JNE   lineDone
-	SHRQ  $0x04, R12
-	TESTQ R12, R12
-	JZ    lineDone
 
 line:
 	MOVQ $+4, R13
@@ -6557,6 +6551,10 @@ start:
 	CMPQ    16(SP), $+4
 	CMOVQLT SI, R8
 	MOVQ    n+64(FP), R11
+	CMPQ    across+40(FP), $+1
+	JNE     lineDone
+	SHRQ    $0x03, R11
+	JZ      lineDone
 	MOVQ    groups+120(FP), R9
 	MOVQ    R9, 24(SP)
 	TESTQ   R9, R9
@@ -6573,7 +6571,7 @@ below:
 	IMUL3Q $-4, R10, R12
 	ADDQ   $+64, R12
 	MOVQ   R12, 32(SP)
-	JMP    sum
+	JMP    line
 
 elsewhere:
 	MOVQ   then+136(FP), R9
@@ -6581,13 +6579,6 @@ elsewhere:
 	IMUL3Q $-4, R10, R12
 	ADDQ   thenstep+152(FP), R12
 	MOVQ   R12, 32(SP)
-
-sum:
-	CMPQ  across+40(FP), $+1
-	JNE   lineDone
-	SHRQ  $0x03, R11
-	TESTQ R11, R11
-	JZ    lineDone
 
 line:
 	MOVQ $+4, R12
@@ -7245,6 +7236,10 @@ start:
 	CMPQ    16(SP), $+4
 	CMOVQLT SI, R8
 	MOVQ    n+64(FP), R11
+	CMPQ    across+40(FP), $+1
+	JNE     lineDone
+	SHRQ    $0x04, R11
+	JZ      lineDone
 	MOVQ    groups+120(FP), R9
 	MOVQ    R9, 24(SP)
 	TESTQ   R9, R9
@@ -7261,7 +7256,7 @@ below:
 	IMUL3Q $-4, R10, R12
 	ADDQ   $+64, R12
 	MOVQ   R12, 32(SP)
-	JMP    sum
+	JMP    line
 
 elsewhere:
 	MOVQ   then+136(FP), R9
@@ -7269,13 +7264,6 @@ elsewhere:
 	IMUL3Q $-4, R10, R12
 	ADDQ   thenstep+152(FP), R12
 	MOVQ   R12, 32(SP)
-
-sum:
-	CMPQ  across+40(FP), $+1
-	JNE   lineDone
-	SHRQ  $0x04, R11
-	TESTQ R11, R11
-	JZ    lineDone
 
 line:
 	MOVQ $+4, R12

@@ -63,6 +63,10 @@ func panel(t isa, x *number, height int) {
 			MOVQ(mem("ldthen"), apart)
 			ahead(mem("thenstep"))
 		}
+		CMPQ(mem("across"), I8(1))
+		JNE(LabelRef("lineDone"))
+		SHRQ(U8(log2(line)), left)
+		JZ(LabelRef("lineDone"))
 		counter := param("groups")
 		MOVQ(counter, groups)
 		TESTQ(counter, counter)
@@ -76,18 +80,14 @@ func panel(t isa, x *number, height int) {
 		MOVQ(mem("behind"), pf)
 		Label("below")
 		ahead(I32(64))
-		JMP(LabelRef("sum"))
+		JMP(LabelRef("line"))
 		Label("elsewhere")
 		then()
-		Label("sum")
 		together := line / 4 // steps, which share whole prefetches
 		if height%4 != 0 {
 			together = line / 2
 		}
-		CMPQ(mem("across"), I8(1))
-		JNE(LabelRef("lineDone"))
-		SHRQ(U8(log2(line)), left)
-		repeat("line", left, func() {
+		loop("line", left, func() {
 			loop("steps", fresh(I32(line/together)), func() {
 				fetched := 0
 				for k := range together {
@@ -105,6 +105,7 @@ func panel(t isa, x *number, height int) {
 			then()
 			Label("go")
 		})
+		Label("lineDone")
 		left = param("n")
 		CMPQ(mem("across"), I8(1))
 		JNE(LabelRef("rest"))
