@@ -22,9 +22,10 @@ const (
 // solution. Lattice reduction finds how many rows have each value of a column, and which of these have a
 // level, a value of another column, or a target.
 type blur struct {
-	key       uint64    // of all own rows: amounts follow from it
-	curves    []float64 // largest amounts for every curve, in the feature's unit; nil: none
-	logarithm float64   // largest amount for the logarithm of the target
+	key        uint64      // of all own rows: amounts follow from it
+	groups     []int32     // for every row of the table the size of its smallest group; 0: all own rows
+	curves     []curveBlur // nil: no number is moved
+	logarithms []float64   // largest moves of logarithms of the target, as curveBlur.groups; nil: none
 }
 
 // setKey sets the key from all own rows.
@@ -48,44 +49,110 @@ func (g *guard) blurCurves(d *Design) {
 	if g == nil || g.LeastLevel == 0 {
 		return
 	}
-	amounts, rarest := make([]float64, len(d.Curves)), g.rarest()
-	features, moved, most := g.rows.schema.Features(), []string(nil), 0.0
+	g.setGroups()
+	list, read := make([]curveBlur, len(d.Curves)), g.rows.reader()
 	for i := range d.Curves {
 		c := &d.Curves[i]
-		values := g.valuesOf(c.Feature)
-		told := mostTold * values.hiddenBits(c.Knots, rarest)
-		if share := g.blurShare(values, told); share > 0 {
-			amounts[i] = values.deviation * share
-			moved, most = append(moved, features[c.Feature]), max(most, share)
+		list[i] = g.newCurveBlur(g.valuesOf(c.Feature), c)
+	}
+	features, moved, rows, most := g.rows.schema.Features(), make([]bool, len(list)), 0, 0.0
+	for _, i := range g.counted() {
+		x, any := read(int(i)), false
+		for k := range list {
+			if v := list[k].most(x, g.smallest(int(i))); v > 0 {
+				most = max(most, v/list[k].deviation)
+				moved[k], any = true, true
+			}
+		}
+		if any {
+			rows++
 		}
 	}
-	if moved == nil {
+	if rows == 0 {
 		return
 	}
-	g.blur.curves = amounts
-	const format = "In curves numbers are moved, by up to %.2g deviations of the own rows, so that totals do " +
-		"not tell " +
-		"rows (--least-level): %s. More rows, or levels and values with more rows, would need less."
-	g.note(true, format, most, names(moved))
+	g.blur.curves = list
+	var which []string
+	for k, on := range moved {
+		if on {
+			which = append(which, features[list[k].feature])
+		}
+	}
+	const format = "In curves numbers of %d own rows are moved, by up to %.2g deviations, so that totals do not " +
+		"disclose rows (--least-level): %s. More rows, or levels and values with more rows, would need less."
+	g.note(true, format, rows, most, names(which))
 }
 
-// blurLogarithm sets the amount for the logarithm of the target: the number of rows and that are two
+// A curveBlur holds the largest moves for a curve, in the unit of its feature. A row moves by the larger of two
+// amounts: for its interval between knots, and for the smallest group that it is in.
+type curveBlur struct {
+	feature   int
+	knots     []float64
+	deviation float64
+	places    []float64 // for every interval between knots, before the first one and after the last one
+	groups    []float64 // by the size of the smallest group of a row; the last one is for all larger ones
+}
+
+// newCurveBlur returns the moves for a curve whose feature has given values.
+func (g *guard) newCurveBlur(v *valueCounts, c *Curve) curveBlur {
+	b := curveBlur{feature: c.Feature, knots: c.Knots, deviation: v.deviation}
+	for _, bits := range v.placeBits(c.Knots) {
+		b.places = append(b.places, v.deviation*g.blurShare(v, mostTold*bits))
+	}
+	b.groups = g.groupMoves(v, len(c.Knots))
+	return b
+}
+
+// groupMoves returns the largest moves of values, by the size of the smallest group of a row, if sums of some
+// functions of the values are known.
+func (g *guard) groupMoves(v *valueCounts, functions int) []float64 {
+	list := []float64{math.Inf(1)} // no group has no rows
+	rows := len(g.counted())
+	for size := 1; size <= min(rows, exactCounts); size++ {
+		if size == exactCounts {
+			size = rows // which stands for all larger groups
+		}
+		share := g.blurShare(v, mostTold*v.bitsOf(size)/float64(functions))
+		list = append(list, v.deviation*share)
+		if share == 0 {
+			break
+		}
+	}
+	return list
+}
+
+// most returns the largest move of a row whose smallest group has a given size.
+func (b *curveBlur) most(x []float64, size int) float64 {
+	at, _ := slices.BinarySearch(b.knots, x[b.feature])
+	return max(b.places[at], b.groups[min(size, len(b.groups)-1)])
+}
+
+// blurLogarithm sets the amounts for the logarithm of the target: the number of rows and that are two
 // functions of the target.
 func (g *guard) blurLogarithm() {
 	if g.LeastLevel == 0 {
 		return
 	}
+	g.setGroups()
 	var list []float64
 	for _, i := range g.counted() {
 		list = append(list, math.Log(g.rows.in.Table.Y(int(i))))
 	}
 	const functions = 2
-	values := countValues(list)
-	share := g.blurShare(values, mostTold/functions*values.bitsOf(g.rarest()))
-	g.blur.logarithm = values.deviation * share
-	const format = "Logarithms of the target are moved, by up to %.2g deviations, so that totals do not tell rows " +
-		"(--least-level). More rows would need less."
-	g.note(share > 0, format, share)
+	values, rows, most := countValues(list), 0, 0.0
+	moves := g.groupMoves(values, functions)
+	for _, i := range g.counted() {
+		if v := moves[min(g.smallest(int(i)), len(moves)-1)]; v > 0 {
+			rows, most = rows+1, max(most, v/values.deviation)
+		}
+	}
+	if rows == 0 {
+		return
+	}
+	g.blur.logarithms = moves
+	const format = "Logarithms of the target of %d own rows are moved, by up to %.2g deviations, so that totals do " +
+		"not disclose rows (--least-level). More rows would need less."
+	g.note(true, format, rows, most)
 }
 
 // blurShare returns the largest move of values, in deviations, with which sums of functions of them disclose
@@ -96,43 +163,6 @@ func (g *guard) blurShare(v *valueCounts, told float64) float64 {
 		return 0
 	}
 	return math.Exp2(-told)
-}
-
-// rarest returns the least number of own rows, but not 0, with a level, or off the usual value of a column or
-// of the target.
-func (g *guard) rarest() int {
-	rows := len(g.counted())
-	least := rows
-	off, usual := g.offUsual(min(rows, exactCounts))
-	for j, n := range off {
-		if g.rows.stats[j].level && usual[j] == 1 {
-			n = min(n, rows-n)
-		}
-		if n > 0 {
-			least = min(least, n)
-		}
-	}
-	if n := len(g.offTarget()); n > 0 {
-		least = min(least, n)
-	}
-	return least
-}
-
-// offTarget returns the own rows with another target than the usual one. Where they are many it need not be
-// the usual one.
-func (g *guard) offTarget() (list []int32) {
-	rows := g.counted()
-	f := newFrequent(1, len(rows) <= 2*exactCounts)
-	for _, i := range rows {
-		f.add([]float64{g.rows.in.Table.Y(int(i))})
-	}
-	usual := f.value(0)
-	for _, i := range rows {
-		if g.rows.in.Table.Y(int(i)) != usual {
-			list = append(list, i)
-		}
-	}
-	return list
 }
 
 // A valueCounts holds the different values of own rows, increasing, how many rows have each, and the standard
@@ -182,17 +212,19 @@ func (v *valueCounts) bitsOf(rows int) float64 {
 	return min(half, logChoose(len(v.counts)+rows-1, rows)/math.Ln2)
 }
 
-// hiddenBits returns the bits of own rows for each function of a curve with given knots. They are the fewest
-// of two: the bits of a level of rarest rows, for all functions; and the bits of the rows in some
-// neighbouring intervals between knots, for the functions that are 0 elsewhere.
-func (v *valueCounts) hiddenBits(knots []float64, rarest int) float64 {
+// placeBits returns, for every interval between knots of a curve, before the first one and after the last
+// one, the bits for each function of the rows in neighbouring intervals: the fewest of all neighbours with
+// functions that are 0 elsewhere.
+func (v *valueCounts) placeBits(knots []float64) []float64 {
 	n := len(knots)
-	bits := make([]float64, n+1) // between two knots, before the first and after the last one
+	bits, least := make([]float64, n+1), make([]float64, n+1)
 	for i, x := range v.values {
 		at, _ := slices.BinarySearch(knots, x)
 		bits[at] += v.bits(i)
 	}
-	least := v.bitsOf(rarest) / float64(n)
+	for at := range least {
+		least[at] = math.Inf(1)
+	}
 	for from := range n + 1 {
 		sum := 0.0
 		for to := from; to <= n; to++ {
@@ -201,8 +233,11 @@ func (v *valueCounts) hiddenBits(knots []float64, rarest int) float64 {
 			if from == 0 || to == n {
 				functions = to - from - (supportEnd - 1)
 			}
-			if functions > 0 && functions < n && sum > 0 {
-				least = min(least, sum/float64(functions))
+			if functions <= 0 || functions >= n || sum == 0 {
+				continue
+			}
+			for at := from; at <= to; at++ {
+				least[at] = min(least[at], sum/float64(functions))
 			}
 		}
 	}
@@ -224,17 +259,18 @@ func (g *guard) moves(dst []float64, row int, x []float64) []float64 {
 	if g == nil || g.blur.curves == nil {
 		return dst
 	}
-	key := rowKey(x, g.rows.in.Table.Y(row))
-	for i, most := range g.blur.curves {
-		dst = append(dst, most*g.blur.amount(key, 2+i))
+	key, size := rowKey(x, g.rows.in.Table.Y(row)), g.smallest(row)
+	for i := range g.blur.curves {
+		dst = append(dst, g.blur.curves[i].most(x, size)*g.blur.amount(key, 2+i))
 	}
 	return dst
 }
 
 // logMove returns the move of the logarithm of the target of a row.
 func (g *guard) logMove(row int) float64 {
-	if g == nil || g.blur.logarithm == 0 {
+	if g == nil || g.blur.logarithms == nil {
 		return 0
 	}
-	return g.blur.logarithm * g.blur.amount(rowKey(nil, g.rows.in.Table.Y(row)), 1)
+	most := g.blur.logarithms[min(g.smallest(row), len(g.blur.logarithms)-1)]
+	return most * g.blur.amount(rowKey(nil, g.rows.in.Table.Y(row)), 1)
 }

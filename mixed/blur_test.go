@@ -211,7 +211,8 @@ func TestHiddenBits(t *testing.T) {
 		"few in a place": {slices.Concat(slices.Repeat([]float64{.5}, 300), []float64{3.1, 3.4, 3.6},
 			slices.Repeat([]float64{6.5}, 300)), 300, 1.4, 1.6},
 	} {
-		got := countValues(c.values).hiddenBits(knots, c.rarest)
+		v := countValues(c.values)
+		got := min(slices.Min(v.placeBits(knots)), v.bitsOf(c.rarest)/float64(len(knots)))
 		check.FailIf(t, !(got >= c.least && got <= c.most), "%s: %v bits", name, got)
 	}
 }
@@ -238,7 +239,7 @@ func TestMoves(t *testing.T) {
 		t.Errorf("in another order the %s has other bits", what)
 	}
 	check.FailIf(t, !slices.ContainsFunc(r.Notes,
-		func(note string) bool { return strings.Contains(note, "In curves numbers are moved, by up to") }),
+		func(note string) bool { return strings.Contains(note, "In curves numbers of ") }),
 		"no note: %q", r.Notes)
 	off, _, err := Together(t.Context(), []Input{{Table: first}, {Table: other}}, network("path", 2), open)
 	check.Done(err)
@@ -330,5 +331,69 @@ func TestKnownNumbers(t *testing.T) {
 		if read := slices.Equal(flags, victim.Values[1]); read != reads {
 			t.Errorf("%d rows: the flags are read: %v", rows, read)
 		}
+	}
+}
+
+// differenceByAge returns, for every age from the youngest on, the sum over rows of others of the difference of
+// two features, from their lines of X'X. Sums of functions of the curve have so many binary digits; nil where
+// none is found.
+func differenceByAge(f *fitter, products []float64, first, second string, digits int) []float64 {
+	features, d, p := f.rows.schema.Features(), f.curved.design, f.curved.p
+	age, functions, sums := slices.Index(features, "age"), make([][]float64, int(oldest-youngest)+1), []float64(nil)
+	line := func(name string, column int) float64 {
+		k := slices.Index(features, name)
+		return d.Scale[k]*products[(1+k)*p+column] + d.Center[k]*products[column]
+	}
+	x, row := make([]float64, len(features)), make([]float64, p)
+	for j, c := range d.Columns() {
+		if c.Feature != age && j > 0 {
+			continue
+		}
+		factor := 1.0
+		if c.Kind == CurveColumn {
+			factor = math.Ldexp(1, digits-exactDigits)
+		}
+		sums = append(sums, factor*(line(first, j)-line(second, j)))
+		for k := range functions {
+			x[age] = youngest + float64(k)
+			d.Apply(row, x)
+			functions[k] = append(functions[k], factor*row[j])
+		}
+	}
+	return smallIntegers(functions, sums, make([]float64, len(functions)), exactDigits)
+}
+
+// The difference of two flags is 0 but in few rows, and the difference of their lines of X'X is about the ages
+// of these rows alone. They move more than the others do: with the moves that hide rows of one flag, with some
+// 13 digits left, all of these ages were read.
+func TestPairsOfColumns(t *testing.T) {
+	const apart = 13 // which is enough for the rule about twins
+	for rules, o := range map[bool]Options{false: open, true: {}} {
+		victim, own := ages(101, "v", 2200), ages(102, "a", 400)
+		for _, d := range []*Data{victim, own} {
+			again := slices.Clone(d.Values[1])
+			for i, left := 0, apart; left > 0; i++ {
+				if again[i] == 1 {
+					again[i] = 0
+					left--
+				}
+			}
+			d.Names, d.Values = append(d.Names, "again"), append(d.Values, again)
+		}
+		f, heard := listen(t, victim, own, o)
+		check.FailIf(t, f.curved == nil, "rules %v: no curves", rules)
+		products := make([]float64, f.curved.p*f.curved.p)
+		dense.Unpack(products, f.curved.p, totalsOf(heard, "X'X")[1].others())
+		dense.Mirror(f.curved.p, products)
+		truth := make([]float64, int(oldest-youngest)+1)
+		for i, v := range victim.Values[0] {
+			truth[int(v-youngest)] += victim.Values[1][i] - victim.Values[2][i]
+		}
+		read := false
+		for _, digits := range []int{5, 7, 9, 10, 11, 12, 13, 14, 16, 20, exactDigits} {
+			found := differenceByAge(f, products, "flag", "again", digits)
+			read = read || slices.Equal(found, truth)
+		}
+		check.FailIf(t, read == rules, "rules %v: the ages of %d rows are read: %v", rules, apart, read)
 	}
 }
