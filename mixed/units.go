@@ -6,22 +6,21 @@ import (
 	"math"
 )
 
-// A column of an owner is in another unit, perhaps, if its mean is at least otherUnit standard deviations from
-// the mean of the other owners, in the smaller one of the two deviations, and otherFactor times as large or as
-// small. Both sides have leastUnitRows rows or more.
+// A column of an owner may be in another unit if its mean is at least otherUnit standard deviations from the
+// mean of the other owners, and otherFactor times as large or as small. The smaller one of the two deviations
+// counts. Both sides have leastUnitRows rows or more.
 const (
 	otherUnit     = 10
 	otherFactor   = 1.5
 	leastUnitRows = 10
 )
 
-// A side is the sum of weights of the rows of one side, and the mean and the standard deviation of a column in
-// these rows.
+// A side is rows with a value of a column: the sum of their weights, their mean and their standard deviation.
 type side struct{ weight, mean, sd float64 }
 
-// noteUnits keeps a sentence about each column of this owner, the target included, that may be in another unit
-// than at the other owners. The rows of the others are those of the totals without the rows of this owner, so
-// that the comparison takes no sum.
+// noteUnits keeps a sentence about each column of this owner, the target included, whose unit may differ from
+// the unit of all other owners. The sums of the others are the totals less the sums of this owner, so that
+// the comparison takes no total.
 func (r *rows) noteUnits(ctx context.Context, columns []*columnStat) error {
 	if r.sums.Owners() == 1 {
 		return nil

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/difalt/difalt/cmd/difalt/internal/cli"
 	"github.com/google/go-cmp/cmp"
@@ -165,6 +166,47 @@ func TestGoldenReports(t *testing.T) {
 	golden(t, "page.html", strings.ReplaceAll(page, cli.Version(), "VERSION"))
 	golden(t, "effects.csv", string(readFile(t, "report", "effects.csv")))
 	golden(t, "show.txt", must(t, "model", "show", "m.npz"))
+}
+
+// visits returns a table with dates, along which the target follows a curve.
+func visits() string {
+	r := rand.New(rand.NewPCG(5, 6))
+	var b strings.Builder
+	b.WriteString("clinic,visited,dose,score\n")
+	for i := range 20 {
+		level := r.NormFloat64()
+		for range 25 {
+			day, dose := r.IntN(1400), r.NormFloat64()
+			y := level + dose + 3*math.Sin(float64(day)/220) + .3*r.NormFloat64()
+			date := time.Date(2020, 1, 1+day, 0, 0, 0, 0, time.UTC).Format(time.DateOnly)
+			fmt.Fprintf(&b, "c%d,%s,%.3f,%.3f\n", i, date, dose, y)
+		}
+	}
+	return b.String()
+}
+
+var (
+	drawn     = regexp.MustCompile(`(?s)<figure id="(.*?)">.*?</figure>`)
+	drawnText = regexp.MustCompile(`<text [^>]*>(.*?)</text>`)
+)
+
+// The page of a training along dates: its figures have dates, and no numbers of days, on their axes and in
+// their descriptions.
+func TestGoldenDates(t *testing.T) {
+	t.Chdir(t.TempDir())
+	table := write(t, ".", "visits.csv", visits())
+	must(t, "fit", "--task", "clinic", "--target", "score", "--dates", "ymd", "--report", "report", table)
+	text := ""
+	for _, figure := range drawn.FindAllStringSubmatch(string(readFile(t, "report", "index.html")), -1) {
+		text += figure[1] + "\n"
+		if words := picture.FindStringSubmatch(figure[0]); words != nil {
+			text += words[1] + "\n"
+		}
+		for _, label := range drawnText.FindAllStringSubmatch(figure[0], -1) {
+			text += "    " + label[1] + "\n"
+		}
+	}
+	golden(t, "dates.txt", text)
 }
 
 // smallTable returns a table of tasks with columns t, x0, x1, ... and y.
