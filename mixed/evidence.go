@@ -44,7 +44,7 @@ type varianceComponents struct {
 	fixed bool // tau stays as it is
 }
 
-// exact reports whether residuals are rounding: they say nothing of noise, outliers or other forms.
+// exact reports whether residuals are rounding: they carry no information on noise, outliers or other forms.
 func (q *varianceComponents) exact() bool { return q.noise <= 2*leastNoise }
 
 // prior returns the distribution of deviations. Off the axes of a design they have the distribution of linear

@@ -39,7 +39,7 @@ func (f *fitter) notes(chosen *choice, m *meanPosterior, report *Report) (list [
 		"The training rows are fitted almost exactly: check whether a column repeats the target.")
 	add(interpolates && !equal, "%s", f.in.about(fmt.Sprintf("The model follows the training rows: "+
 		"each is %.3g times farther from its prediction without the row than from its prediction with the row. "+
-		"Errors of training rows, the noise and intervals of these tasks say little: "+
+		"Errors of training rows, the noise and intervals of these tasks mean little: "+
 		"leave columns out, or try --no-curves.", min(closer, 1e6))))
 	add(f.tooWide, "Curves were left out: with them there would be more than %d columns.", widest)
 	columns, rows := len(f.plain.design.Scale), len(f.rows.order)

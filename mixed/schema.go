@@ -68,7 +68,7 @@ func (s *Schema) Validate() error {
 			return fmt.Errorf("the schema has two categories or no levels for column %q", c.Column)
 		}
 		if !columns[c.Column] {
-			return fmt.Errorf("the schema has a category for %q, which is none of its columns", c.Column)
+			return fmt.Errorf("the schema has a category for %q, which is not one of its columns", c.Column)
 		}
 		seen[c.Column] = true
 	}

@@ -6,13 +6,11 @@ import (
 	"math"
 )
 
-// A column of an owner may be in another unit if its mean is at least otherUnit standard deviations from the
-// mean of the other owners, and otherFactor times as large or as small. The smaller one of the two deviations
-// counts. Both sides have leastUnitRows rows or more.
+// Where a column of an owner may be in another unit.
 const (
-	otherUnit     = 10
-	otherFactor   = 1.5
-	leastUnitRows = 10
+	otherUnit     = 10  // distance from the mean of the other owners, in the smaller standard deviation
+	otherFactor   = 1.5 // ratio of the two means
+	leastUnitRows = 10  // rows of the owner, and of all other owners
 )
 
 // A side is rows with a value of a column: the sum of their weights, their mean and their standard deviation.

@@ -78,7 +78,8 @@ func (f *fitter) chooseUnseen(ctx context.Context, chosen *choice) error {
 	var pooled []*method
 	for i := range f.baselines {
 		m := &f.baselines[i]
-		if m.pooled && (len(m.s.design.Curves) == 0 || len(s.design.Curves) > 0) { // its columns are the first ones
+		// Its columns are the first ones.
+		if m.pooled && (len(m.s.design.Curves) == 0 || len(s.design.Curves) > 0) {
 			pooled = append(pooled, m)
 		}
 	}

@@ -154,7 +154,7 @@ type adaptReport struct {
 	Updated int            `json:"updated"`           // tasks
 	Tasks   int            `json:"tasks"`             // of the model now
 	Filled  map[string]int `json:"filled"`            // rows with means for missing values, by column
-	Alike   []string       `json:"spelled_otherwise"` // added tasks that the model spells otherwise: "1.0" is "1"
+	Alike   []string       `json:"spelled_otherwise"` // added tasks that the model spells otherwise, as 1 and 1.0
 	Notes   []string       `json:"notes"`             // on how the table was read
 	Remarks []string       `json:"remarks"`           // about what looks wrong
 	read    *dataset.Table

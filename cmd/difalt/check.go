@@ -48,8 +48,8 @@ func newCheck(std *cli.Streams) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	o.addData(flags, dataUsage)
-	flags.StringVar(&o.table.Task, "task", "", "`COLUMN` that names the task of a row (default: there is none)")
-	flags.StringVar(&o.table.Target, "target", "", "`COLUMN` to predict (default: there is none)")
+	flags.StringVar(&o.table.Task, "task", "", "`COLUMN` that names the task of a row (optional)")
+	flags.StringVar(&o.table.Target, "target", "", "`COLUMN` to predict (optional)")
 	o.addColumnFlags(flags)
 	o.addFlags(flags)
 	o.addHoldout(flags)

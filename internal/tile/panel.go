@@ -164,7 +164,7 @@ func (p *panelOperands[F]) compute(set bool, ahead *Ahead) {
 	switch {
 	case left == 0:
 	case set && high > 0 && left < tiles.high && lows*lowPanel >= tiles.high:
-		p.rows(m-tiles.high, tiles.high, tiles.high, ahead) // some rows once more, in place of several low tiles
+		p.rows(m-tiles.high, tiles.high, tiles.high, ahead) // some rows again, not several low tiles
 	default:
 		p.rows(high, left, lowPanel, ahead)
 	}

@@ -60,7 +60,7 @@ func Use() { use() }
 //   - rounding, by the order of sums. The order depends on the shapes alone, and not on the number of
 //     threads that share large products; AVX2 and AVX-512 give equal bits, and NEON does but for the
 //     exceptions in docs/kernel.md;
-//   - special values, which follow one rule for every size and tier. With beta = 0 a result is overwritten and
+//   - special values, which follow one rule for every size and tier. With beta = 0 a result is overwritten,
 //     not read; with alpha = 0 factors are not read; products of zero by infinity or NaN are NaN;
 //   - triangular systems, which divide by a pivot whose inverse overflows or is denormal;
 //   - infinite alpha, which is multiplied into a factor: a sum of +Inf and -Inf is NaN then.

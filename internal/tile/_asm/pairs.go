@@ -39,7 +39,7 @@ func pairPanel(t isa) {
 	SHRQ(U8(1), left)
 	JCC(LabelRef("even"))
 	first := t.firstOfPairs()
-	step(func(from Mem) vector { // zero in the lanes of the second of the pair: zero by NaN or infinity is NaN
+	step(func(from Mem) vector { // zero in the lanes of the second: zero by NaN or infinity is NaN
 		v := t.broadcast(from)
 		first(v)
 		return v

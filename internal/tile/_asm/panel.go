@@ -51,7 +51,7 @@ func panel(t isa, x *number, height int) {
 	groups := AllocLocal(8)
 	Label("panel")
 	p.eachTile(func() {
-		pf, apart, left, back := GP64(), GP64(), param("n"), AllocLocal(8) // back from the last line of a group
+		pf, apart, left, back := GP64(), GP64(), param("n"), AllocLocal(8) // back: from the end of a group
 		ahead := func(step Op) {
 			offset := GP64()
 			IMUL3Q(I32(-height), apart, offset)

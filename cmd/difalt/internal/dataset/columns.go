@@ -174,7 +174,7 @@ func (l *levels) code(name string, o *TableOptions) (k int, err error) {
 		err = fmt.Errorf("the level %.60q is not known: it may be %s", name, quoted(l.list))
 	default:
 		const format = "%.60q is the level number %d: a category has at most %d; the names of tasks or rows, and " +
-			"numbers among text, are none"
+			"numbers among text, are not levels"
 		err = formatErrorf("Drop", []string{l.column}, format, name, maxLevels+1, maxLevels)
 	}
 	return k, err

@@ -100,7 +100,7 @@ var malformedTexts = []malformed{
 	csvFile("sep-line.csv", "sep=;\nt;a;y\nx;1;2\nx;bad;2\n", `line 4, column "a"`),
 	csvFile("no-header.csv", "x,1,2\nx,3,4\n", `the header names "x", "1", "2"`),
 	csvFile("date-target.csv", "t,a,y\nx,1,2024-01-31\n", `column "y"`, "is a date").with(yearFirst),
-	csvFile("no-day.csv", "t,a,y\nx,2024-02-30,2\n", `line 2, column "a": "2024-02-30" looks like a date, but is no day of the calendar`).with(yearFirst),
+	csvFile("no-day.csv", "t,a,y\nx,2024-02-30,2\n", `line 2, column "a": "2024-02-30" looks like a date, but the calendar has no such day`).with(yearFirst),
 	csvFile("no-level.csv", "t,site,a,y\nx,,1,2\n", `column "site" has no value`).with(func(o *TableOptions) { siteIsCategorical(o); o.Missing = MissingKeep }),
 	csvFile("same-feature.csv", "t,a=p,a,y\nx,1,p,2\n", `two features would be named "a=p"`).with(func(o *TableOptions) { o.Categorical = []string{"a"} }),
 	csvFile("nul-level.csv", strings.Repeat("\n", 600<<10)+"t,site,y\nx,p\x00,2\n", "line 614402", `the level "p\x00" is not a name`).with(siteIsCategorical),

@@ -89,7 +89,7 @@ func (o *TableOptions) advice(cell string) (why, option string, values []string)
 	case values != nil:
 		return fmt.Sprintf("%s is a date, but not in the order %s", shown, o.Dates), "Dates", values
 	case likeDate.MatchString(cell):
-		return shown + " looks like a date, but is no day of the calendar", "", nil
+		return shown + " looks like a date, but the calendar has no such day", "", nil
 	case isNumber(cell, other):
 		why = fmt.Sprintf("%s has %q as decimal mark, in place of %q, or between thousands", shown, other, decimal)
 		return why, "Decimal", []string{string(other)}

@@ -60,8 +60,8 @@ func Pair(a, word, b string) string {
 	return fmt.Sprintf(`"%s" %s "%s"%s`, text.Visible(a), word, text.Visible(b), oddRune(a, b))
 }
 
-// oddRune names a character that only one of two names has, where it is not ASCII: it may look like a character
-// of the other name, or be invisible. The result is empty without such a character.
+// oddRune names a character that only one of two names has, where it is not ASCII: it may look like a
+// character of the other name, or be invisible. The result is empty without such a character.
 func oddRune(a, b string) string {
 	for _, names := range [][2]string{{a, b}, {b, a}} {
 		lacks := func(r rune) bool { return r >= utf8.RuneSelf && !strings.ContainsRune(names[1], r) }

@@ -116,8 +116,8 @@ func (r *reader) remarkNumbers(profiles []*profile, say func(string, ...any)) {
 			text.Names(rows), text.ShellWord(strings.Join(rows, ",")))
 	}
 	if periods != nil {
-		say("Whole numbers that look like dates without hyphens, such as 20240131 or 202401, whose differences are no "+
-			"times: %s. Write 2024-01-31, and use --dates ymd.", text.Names(periods))
+		say("Whole numbers that look like dates without hyphens, such as 20240131 or 202401, whose differences are "+
+			"not times: %s. Write 2024-01-31, and use --dates ymd.", text.Names(periods))
 	}
 	if codes != nil {
 		list := text.ShellWord(strings.Join(codes, ","))

@@ -177,8 +177,8 @@ type names struct {
 	index map[string]int // nil for few names
 }
 
-// fewNames is the number of names up to which they are looked for one after the other: a map for each of many
-// columns would take more memory than the names.
+// fewNames is the largest number of names that are searched one by one: a map for each of many columns would
+// take more memory than the names.
 const fewNames = 8
 
 // find returns the number of a name that is known.

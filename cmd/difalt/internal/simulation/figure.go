@@ -25,7 +25,8 @@ var appearances = map[string]Appearance{
 	"accelerated:float64": {"Accelerated, float64", chart.Line(chart.Purple, 2.2)},
 	"accelerated:int16":   {"Accelerated, int16", chart.Line(chart.Brown, 1).With(chart.Diamond)},
 	"accelerated:int8":    {"Accelerated, int8", chart.Line(chart.Red, 1.2).With(chart.Triangle)},
-	"accelerated":         {"Accelerated", chart.Line(chart.Red, 1.2).With(chart.Triangle)}, // with int8, by default
+	// The codec is int8 by default.
+	"accelerated": {"Accelerated", chart.Line(chart.Red, 1.2).With(chart.Triangle)},
 }
 
 // AppearanceOf returns the appearance of a method.

@@ -47,7 +47,8 @@ func (t *Transport) serve(own tls.Certificate, l net.Listener) {
 	window := windowOf(t.o.MaxFrame)
 	t.server.calls = map[int]calls{}
 	t.server.Server = rpc.NewServer(
-		rpc.Creds(serverCredentials{credentials.NewTLS(config), t}), rpc.ReadBufferSize(0), // TLS has a buffer
+		rpc.Creds(serverCredentials{credentials.NewTLS(config), t}),
+		rpc.ReadBufferSize(0), // TLS has a buffer
 		rpc.InitialWindowSize(window), rpc.InitialConnWindowSize(window),
 		rpc.MaxHeaderListSize(maxHeaders), rpc.MaxRecvMsgSize(chunk), rpc.MaxConcurrentStreams(1),
 		rpc.WaitForHandlers(true), rpc.ConnectionTimeout(t.helloTimeout()),
