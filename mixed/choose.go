@@ -335,6 +335,9 @@ func (c choice) finish(ctx context.Context) (*choice, error) {
 	if s.design.Axes == nil {
 		q.group, q.sigma = make([]int, s.p), nil
 		for j, column := range s.columns {
+			if column.Kind == PeriodColumn { // which has no deviations
+				continue
+			}
 			if j == 0 || column.Kind == LinearColumn || column.Index == 0 {
 				q.sigma = append(q.sigma, c.q.sigma[column.Kind])
 			}

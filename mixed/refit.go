@@ -111,32 +111,76 @@ func (f *fitter) follow(ctx context.Context) (*choice, error) {
 		return nil, err
 	}
 	f.track.stage(Stages[3], 0, 0)
-	out := s.candidate(form.chosen.Rank)
-	out.Candidate = form.chosen.Candidate
-	out.q = form.chosen.q.carry(form.chosen.s, s)
-	most := 3 * iterations
 	if s.some != s.tasks {
-		out.converged, most = form.chosen.converged, repolish
+		return f.followAll(ctx, s)
 	}
-	if form.noise != nil && !form.alike {
-		loud, err := out.weighTasks(ctx, form.noise, most)
-		if err != nil {
-			return nil, err
-		}
-		f.noise = loud.noise
-		return &loud.choice, nil
+	out, err := f.finishAgain(ctx, s)
+	if err != nil || form.noise == nil {
+		return out, err
 	}
-	end, err := s.optimise(ctx, s.tasks, out.q, most)
+	noise, err := out.noiseOfTasks(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if f.alike = form.alike && noise != nil; f.alike {
+		f.noise = noise
+	}
+	if form.alike {
+		return out, nil
+	}
+	if noise == nil {
+		noise = form.noise
+	}
+	return f.followNoise(ctx, out, noise, polish)
+}
+
+// finishAgain returns the choice in the judged form that all rows decide on, the common strengths too. It
+// starts from the judged ones.
+func (f *fitter) finishAgain(ctx context.Context, s *stats) (*choice, error) {
+	judged := f.form.chosen
+	out := s.candidate(judged.Rank)
+	out.Candidate = judged.Candidate
+	common := s.newOptimiser(s.tasks, judged.q.carry(judged.s, s).shared(s), iterations)
+	common.flatGain /= 10 // the end hardly depends on the start, which depends on the rows that were held out
+	if err := optimiseAll(ctx, common); err != nil {
+		return nil, err
+	}
+	out.optimum = common.best
+	return out.finish(ctx)
+}
+
+// followAll returns the choice in the judged form where forms were compared on some tasks. It takes few
+// evaluations on all of them, from the judged variance components with their common strengths: those of so
+// many tasks differ little.
+func (f *fitter) followAll(ctx context.Context, s *stats) (*choice, error) {
+	judged := f.form.chosen
+	out := s.candidate(judged.Rank)
+	out.Candidate, out.converged = judged.Candidate, judged.converged
+	out.q = judged.q.carry(judged.s, s)
+	if f.form.noise != nil && !f.form.alike {
+		return f.followNoise(ctx, &out, f.form.noise, repolish)
+	}
+	end, err := s.optimise(ctx, s.tasks, out.q, repolish)
 	if err != nil {
 		return nil, err
 	}
 	end.converged = end.converged || out.converged
 	out.optimum = *end
-	if form.alike {
+	if f.form.alike {
 		f.noise, err = out.noiseOfTasks(ctx)
 		f.alike = f.noise != nil
 	}
 	return &out, err
+}
+
+// followNoise returns the choice with noise by task in its weights.
+func (f *fitter) followNoise(ctx context.Context, alike *choice, noise *taskNoise, most int) (*choice, error) {
+	loud, err := alike.weighTasks(ctx, noise, most)
+	if err != nil {
+		return nil, err
+	}
+	f.noise = loud.noise
+	return &loud.choice, nil
 }
 
 // samePeriods returns stats with the periods of the judged form, whose values are those of all rows.
@@ -170,6 +214,20 @@ func (f *fitter) followOnAxes(ctx context.Context) (*choice, error) {
 type columnKey struct {
 	kind           ColumnKind
 	feature, index int
+}
+
+// shared returns variance components with one strength for all columns of a kind: the common one of these, or
+// that of start if it is larger. An optimiser leaves strengths near 0 in very small steps.
+func (q *varianceComponents) shared(s *stats) *varianceComponents {
+	out := s.start()
+	for j, g := range q.group {
+		if s.columns[j].Kind != PeriodColumn {
+			kind := s.columns[j].Kind
+			out.sigma[kind] = max(out.sigma[kind], q.common[g])
+		}
+	}
+	out.rank, out.w, out.noise, out.tau, out.fixed = q.rank, q.w, q.noise, q.tau, q.fixed
+	return out
 }
 
 // carry returns the variance components of a design for another design of the features: the strengths of the
