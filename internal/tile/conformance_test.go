@@ -41,6 +41,7 @@ func TestVectors(t *testing.T) {
 		"Span solve", "Span solve32",
 		"InnerProduct", "InnerProduct32", "Squares", "Absolutes", "Absolutes32", "Scale", "Scale32",
 		"SolveRows", "SolveRows32", "MultiplyRows", "MultiplyRows32",
+		"SolveComplexRows", "SolveComplexRows32", "MultiplyComplexRows", "MultiplyComplexRows32",
 	}, func(*rand.Rand) (all []shape) {
 		for d := 1; d < 70; d++ {
 			for _, n := range []int{0, 1, 2, 3, 4, 7, 8, 15, 17 + d%8} {

@@ -75,6 +75,12 @@ type operations struct {
 	solveRows          [21]int
 	multiplyRows       [21]int
 	solveFew           [17]int
+	solvePairs         [21]int
+	multiplyPairs      [21]int
+	solveWholePairs    [17]int
+	multiplyWholePairs [17]int
+	solvePair          [17]int
+	multiplyPair       [17]int
 	solveUpper         int
 	fmaPeak            int
 	leastSquaresSmall  [9]int

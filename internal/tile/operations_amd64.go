@@ -154,6 +154,24 @@ func multiplyRowsTile(b unsafe.Pointer, ldb int, a unsafe.Pointer, down, across 
 func solveFewTile(b unsafe.Pointer, ldb int, a unsafe.Pointer, down, across int, d unsafe.Pointer, order, cols int, index int)
 
 //go:noescape
+func solvePairsTile(b unsafe.Pointer, ldb int, a unsafe.Pointer, down, across int, d, signs unsafe.Pointer, order, cols int, index int)
+
+//go:noescape
+func multiplyPairsTile(b unsafe.Pointer, ldb int, a unsafe.Pointer, down, across int, d, signs unsafe.Pointer, order, cols int, index int)
+
+//go:noescape
+func solveWholePairsTile(b unsafe.Pointer, ldb int, a unsafe.Pointer, down, across int, d, signs unsafe.Pointer, order, cols int, index int)
+
+//go:noescape
+func multiplyWholePairsTile(b unsafe.Pointer, ldb int, a unsafe.Pointer, down, across int, d, signs unsafe.Pointer, order, cols int, index int)
+
+//go:noescape
+func solvePairTile(b unsafe.Pointer, ldb int, a unsafe.Pointer, down, across int, d, signs unsafe.Pointer, order, cols int, index int)
+
+//go:noescape
+func multiplyPairTile(b unsafe.Pointer, ldb int, a unsafe.Pointer, down, across int, d, signs unsafe.Pointer, order, cols int, index int)
+
+//go:noescape
 func solveUpperTile(a *float64, lda int, r *float64, ldr int, inv *float64, m, n int)
 
 //go:noescape

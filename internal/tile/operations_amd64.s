@@ -138,9 +138,29 @@ DATA operations_avx2<>+5024(SB)/8, $·multiplyRows32_2_avx2(SB)
 DATA operations_avx2<>+5040(SB)/8, $·multiplyRows32_4_avx2(SB)
 DATA operations_avx2<>+5048(SB)/8, $·solveFew_avx2(SB)
 DATA operations_avx2<>+5176(SB)/8, $·solveFew32_avx2(SB)
-DATA operations_avx2<>+5184(SB)/8, $·solveUpper_avx2(SB)
-DATA operations_avx2<>+5192(SB)/8, $·fmaPeak_avx2(SB)
-GLOBL operations_avx2<>(SB), NOPTR, $5272
+DATA operations_avx2<>+5192(SB)/8, $·solvePairs_1_avx2(SB)
+DATA operations_avx2<>+5200(SB)/8, $·solvePairs_2_avx2(SB)
+DATA operations_avx2<>+5216(SB)/8, $·solvePairs_4_avx2(SB)
+DATA operations_avx2<>+5320(SB)/8, $·solvePairs32_1_avx2(SB)
+DATA operations_avx2<>+5328(SB)/8, $·solvePairs32_2_avx2(SB)
+DATA operations_avx2<>+5344(SB)/8, $·solvePairs32_4_avx2(SB)
+DATA operations_avx2<>+5360(SB)/8, $·multiplyPairs_1_avx2(SB)
+DATA operations_avx2<>+5368(SB)/8, $·multiplyPairs_2_avx2(SB)
+DATA operations_avx2<>+5384(SB)/8, $·multiplyPairs_4_avx2(SB)
+DATA operations_avx2<>+5488(SB)/8, $·multiplyPairs32_1_avx2(SB)
+DATA operations_avx2<>+5496(SB)/8, $·multiplyPairs32_2_avx2(SB)
+DATA operations_avx2<>+5512(SB)/8, $·multiplyPairs32_4_avx2(SB)
+DATA operations_avx2<>+5520(SB)/8, $·solveWholePairs_avx2(SB)
+DATA operations_avx2<>+5648(SB)/8, $·solveWholePairs32_avx2(SB)
+DATA operations_avx2<>+5656(SB)/8, $·multiplyWholePairs_avx2(SB)
+DATA operations_avx2<>+5784(SB)/8, $·multiplyWholePairs32_avx2(SB)
+DATA operations_avx2<>+5792(SB)/8, $·solvePair_avx2(SB)
+DATA operations_avx2<>+5920(SB)/8, $·solvePair32_avx2(SB)
+DATA operations_avx2<>+5928(SB)/8, $·multiplyPair_avx2(SB)
+DATA operations_avx2<>+6056(SB)/8, $·multiplyPair32_avx2(SB)
+DATA operations_avx2<>+6064(SB)/8, $·solveUpper_avx2(SB)
+DATA operations_avx2<>+6072(SB)/8, $·fmaPeak_avx2(SB)
+GLOBL operations_avx2<>(SB), NOPTR, $6152
 
 TEXT ·operations_avx2(SB), NOSPLIT, $0-8
 	LEAQ operations_avx2<>(SB), AX
@@ -288,17 +308,37 @@ DATA operations_avx512<>+5024(SB)/8, $·multiplyRows32_2_avx2(SB)
 DATA operations_avx512<>+5040(SB)/8, $·multiplyRows32_4_avx2(SB)
 DATA operations_avx512<>+5048(SB)/8, $·solveFew_avx512(SB)
 DATA operations_avx512<>+5176(SB)/8, $·solveFew32_avx2(SB)
-DATA operations_avx512<>+5184(SB)/8, $·solveUpper_avx512(SB)
-DATA operations_avx512<>+5192(SB)/8, $·fmaPeak_avx512(SB)
-DATA operations_avx512<>+5208(SB)/8, $·leastSquaresSmall_1_avx512(SB)
-DATA operations_avx512<>+5216(SB)/8, $·leastSquaresSmall_2_avx512(SB)
-DATA operations_avx512<>+5224(SB)/8, $·leastSquaresSmall_3_avx512(SB)
-DATA operations_avx512<>+5232(SB)/8, $·leastSquaresSmall_4_avx512(SB)
-DATA operations_avx512<>+5240(SB)/8, $·leastSquaresSmall_5_avx512(SB)
-DATA operations_avx512<>+5248(SB)/8, $·leastSquaresSmall_6_avx512(SB)
-DATA operations_avx512<>+5256(SB)/8, $·leastSquaresSmall_7_avx512(SB)
-DATA operations_avx512<>+5264(SB)/8, $·leastSquaresSmall_8_avx512(SB)
-GLOBL operations_avx512<>(SB), NOPTR, $5272
+DATA operations_avx512<>+5192(SB)/8, $·solvePairs_1_avx512(SB)
+DATA operations_avx512<>+5200(SB)/8, $·solvePairs_2_avx512(SB)
+DATA operations_avx512<>+5216(SB)/8, $·solvePairs_4_avx512(SB)
+DATA operations_avx512<>+5320(SB)/8, $·solvePairs32_1_avx2(SB)
+DATA operations_avx512<>+5328(SB)/8, $·solvePairs32_2_avx2(SB)
+DATA operations_avx512<>+5344(SB)/8, $·solvePairs32_4_avx2(SB)
+DATA operations_avx512<>+5360(SB)/8, $·multiplyPairs_1_avx512(SB)
+DATA operations_avx512<>+5368(SB)/8, $·multiplyPairs_2_avx512(SB)
+DATA operations_avx512<>+5384(SB)/8, $·multiplyPairs_4_avx512(SB)
+DATA operations_avx512<>+5488(SB)/8, $·multiplyPairs32_1_avx2(SB)
+DATA operations_avx512<>+5496(SB)/8, $·multiplyPairs32_2_avx2(SB)
+DATA operations_avx512<>+5512(SB)/8, $·multiplyPairs32_4_avx2(SB)
+DATA operations_avx512<>+5520(SB)/8, $·solveWholePairs_avx512(SB)
+DATA operations_avx512<>+5648(SB)/8, $·solveWholePairs32_avx2(SB)
+DATA operations_avx512<>+5656(SB)/8, $·multiplyWholePairs_avx512(SB)
+DATA operations_avx512<>+5784(SB)/8, $·multiplyWholePairs32_avx2(SB)
+DATA operations_avx512<>+5792(SB)/8, $·solvePair_avx2(SB)
+DATA operations_avx512<>+5920(SB)/8, $·solvePair32_avx2(SB)
+DATA operations_avx512<>+5928(SB)/8, $·multiplyPair_avx2(SB)
+DATA operations_avx512<>+6056(SB)/8, $·multiplyPair32_avx2(SB)
+DATA operations_avx512<>+6064(SB)/8, $·solveUpper_avx512(SB)
+DATA operations_avx512<>+6072(SB)/8, $·fmaPeak_avx512(SB)
+DATA operations_avx512<>+6088(SB)/8, $·leastSquaresSmall_1_avx512(SB)
+DATA operations_avx512<>+6096(SB)/8, $·leastSquaresSmall_2_avx512(SB)
+DATA operations_avx512<>+6104(SB)/8, $·leastSquaresSmall_3_avx512(SB)
+DATA operations_avx512<>+6112(SB)/8, $·leastSquaresSmall_4_avx512(SB)
+DATA operations_avx512<>+6120(SB)/8, $·leastSquaresSmall_5_avx512(SB)
+DATA operations_avx512<>+6128(SB)/8, $·leastSquaresSmall_6_avx512(SB)
+DATA operations_avx512<>+6136(SB)/8, $·leastSquaresSmall_7_avx512(SB)
+DATA operations_avx512<>+6144(SB)/8, $·leastSquaresSmall_8_avx512(SB)
+GLOBL operations_avx512<>(SB), NOPTR, $6152
 
 TEXT ·operations_avx512(SB), NOSPLIT, $0-8
 	LEAQ operations_avx512<>(SB), AX
@@ -549,16 +589,52 @@ TEXT ·solveFewTile(SB), NOSPLIT, $0-72
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
+TEXT ·solvePairsTile(SB), NOSPLIT, $0-80
+	MOVQ index+72(FP), AX
+	LEAQ ·tiles+5184(SB), CX
+	MOVQ (CX)(AX*8), AX
+	JMP AX
+
+TEXT ·multiplyPairsTile(SB), NOSPLIT, $0-80
+	MOVQ index+72(FP), AX
+	LEAQ ·tiles+5352(SB), CX
+	MOVQ (CX)(AX*8), AX
+	JMP AX
+
+TEXT ·solveWholePairsTile(SB), NOSPLIT, $0-80
+	MOVQ index+72(FP), AX
+	LEAQ ·tiles+5520(SB), CX
+	MOVQ (CX)(AX*8), AX
+	JMP AX
+
+TEXT ·multiplyWholePairsTile(SB), NOSPLIT, $0-80
+	MOVQ index+72(FP), AX
+	LEAQ ·tiles+5656(SB), CX
+	MOVQ (CX)(AX*8), AX
+	JMP AX
+
+TEXT ·solvePairTile(SB), NOSPLIT, $0-80
+	MOVQ index+72(FP), AX
+	LEAQ ·tiles+5792(SB), CX
+	MOVQ (CX)(AX*8), AX
+	JMP AX
+
+TEXT ·multiplyPairTile(SB), NOSPLIT, $0-80
+	MOVQ index+72(FP), AX
+	LEAQ ·tiles+5928(SB), CX
+	MOVQ (CX)(AX*8), AX
+	JMP AX
+
 TEXT ·solveUpperTile(SB), NOSPLIT, $0-56
-	MOVQ ·tiles+5184(SB), AX
+	MOVQ ·tiles+6064(SB), AX
 	JMP AX
 
 TEXT ·fmaPeakTile(SB), NOSPLIT, $0-16
-	MOVQ ·tiles+5192(SB), AX
+	MOVQ ·tiles+6072(SB), AX
 	JMP AX
 
 TEXT ·leastSquaresSmallTile(SB), NOSPLIT, $0-112
 	MOVQ index+80(FP), AX
-	LEAQ ·tiles+5200(SB), CX
+	LEAQ ·tiles+6080(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX

@@ -42,6 +42,24 @@ func packComplexTile(dst, src unsafe.Pointer, lds, rows int, signs unsafe.Pointe
 }
 func transposeComplexTile(dst *float64, ldd int, src *float64, lds, m, n int) { panic("tile: no tile") }
 func largestIndexTile(x unsafe.Pointer, n int, index int) int                 { panic("tile: no tile") }
+func solvePairsTile(b unsafe.Pointer, ldb int, a unsafe.Pointer, down, across int, d, signs unsafe.Pointer, order, cols int, index int) {
+	panic("tile: no tile")
+}
+func multiplyPairsTile(b unsafe.Pointer, ldb int, a unsafe.Pointer, down, across int, d, signs unsafe.Pointer, order, cols int, index int) {
+	panic("tile: no tile")
+}
+func solveWholePairsTile(b unsafe.Pointer, ldb int, a unsafe.Pointer, down, across int, d, signs unsafe.Pointer, order, cols int, index int) {
+	panic("tile: no tile")
+}
+func multiplyWholePairsTile(b unsafe.Pointer, ldb int, a unsafe.Pointer, down, across int, d, signs unsafe.Pointer, order, cols int, index int) {
+	panic("tile: no tile")
+}
+func solvePairTile(b unsafe.Pointer, ldb int, a unsafe.Pointer, down, across int, d, signs unsafe.Pointer, order, cols int, index int) {
+	panic("tile: no tile")
+}
+func multiplyPairTile(b unsafe.Pointer, ldb int, a unsafe.Pointer, down, across int, d, signs unsafe.Pointer, order, cols int, index int) {
+	panic("tile: no tile")
+}
 func leastSquaresSmallTile(b, e, a *float64, lda, n int, y, f *float64, next uintptr, lines int, apart float64, index int) (lo, hi, squares float64) {
 	panic("tile: no tile")
 }

@@ -146,6 +146,12 @@ func TransposeComplex[F Float](dst []F, ldd int, src []F, lds, m, n int) {
 	raceRead(src, m, 2*n, lds)
 	raceWrite(dst, n, 2*m, ldd)
 	rows, columns := 0, 0 // by the tile
+	if tiles.transposeEdge != 0 && unsafe.Sizeof(F(0)) == 4 && ldd%2 == 0 && lds%2 == 0 && min(m, n) > 0 {
+		// A pair of float32 is as large as a float64.
+		to, from := unsafe.Pointer(&dst[:(n-1)*ldd+2*m][0]), unsafe.Pointer(&src[:(m-1)*lds+2*n][0])
+		transposeAll(to, ldd/2, from, lds/2, m, n)
+		return
+	}
 	if tiles.transposeComplex != 0 && unsafe.Sizeof(F(0)) == 8 && min(m, n) >= 2 {
 		rows, columns = m&^1, n&^1
 		_, _ = dst[(n-1)*ldd+2*m-1], src[(m-1)*lds+2*n-1]

@@ -40,6 +40,8 @@ var checks = map[string]func(*run, shape){
 	"AddAbs": addAbs, "Reflect": reflect, "Scale": scale[float64], "Scale32": scale[float32],
 	"SolveRows": solveRows[float64], "SolveRows32": solveRows[float32],
 	"MultiplyRows": multiplyRows[float64], "MultiplyRows32": multiplyRows[float32],
+	"SolveComplexRows": solveComplexRows[float64], "SolveComplexRows32": solveComplexRows[float32],
+	"MultiplyComplexRows": multiplyComplexRows[float64], "MultiplyComplexRows32": multiplyComplexRows[float32],
 	"Rotate": rotate, "SumDifferences": sumDifferences, "Residual": residual, "SolveUpper": solveUpper,
 	"LeastSquares": leastSquares, "LeastSquares of few columns": leastSquaresSmall, "Orthogonalize": setApart,
 }

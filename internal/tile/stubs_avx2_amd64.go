@@ -394,6 +394,66 @@ func multiplyRows32_1_avx2(b *float32, ldb int, a *float32, down int, across int
 // solveFew32_avx2 works like solveRowsGeneric for one vector of columns, or a part of it, 1 <= order <= 8.
 func solveFew32_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, order int, cols int, index int)
 
+// solvePairs_4_avx2 works like solveComplexGeneric or multiplyComplexGeneric for 4 vectors of columns, order >= 1.
+func solvePairs_4_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, signs *float64, order int, cols int, index int)
+
+// multiplyPairs_4_avx2 works like solveComplexGeneric or multiplyComplexGeneric for 4 vectors of columns, order >= 1.
+func multiplyPairs_4_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, signs *float64, order int, cols int, index int)
+
+// solvePairs_2_avx2 works like solveComplexGeneric or multiplyComplexGeneric for 2 vectors of columns, order >= 1.
+func solvePairs_2_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, signs *float64, order int, cols int, index int)
+
+// multiplyPairs_2_avx2 works like solveComplexGeneric or multiplyComplexGeneric for 2 vectors of columns, order >= 1.
+func multiplyPairs_2_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, signs *float64, order int, cols int, index int)
+
+// solvePairs_1_avx2 works like solveComplexGeneric or multiplyComplexGeneric for 1 vectors of columns, order >= 1.
+func solvePairs_1_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, signs *float64, order int, cols int, index int)
+
+// multiplyPairs_1_avx2 works like solveComplexGeneric or multiplyComplexGeneric for 1 vectors of columns, order >= 1.
+func multiplyPairs_1_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, signs *float64, order int, cols int, index int)
+
+// solveWholePairs_avx2 works like solveComplexGeneric or multiplyComplexGeneric for 4 vectors of columns, order >= 1.
+func solveWholePairs_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, signs *float64, order int, cols int, index int)
+
+// multiplyWholePairs_avx2 works like solveComplexGeneric or multiplyComplexGeneric for 4 vectors of columns, order >= 1.
+func multiplyWholePairs_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, signs *float64, order int, cols int, index int)
+
+// solvePair_avx2 works like solveComplexGeneric or multiplyComplexGeneric for 1 vectors of columns, order >= 1.
+func solvePair_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, signs *float64, order int, cols int, index int)
+
+// multiplyPair_avx2 works like solveComplexGeneric or multiplyComplexGeneric for 1 vectors of columns, order >= 1.
+func multiplyPair_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, signs *float64, order int, cols int, index int)
+
+// solvePairs32_4_avx2 works like solveComplexGeneric or multiplyComplexGeneric for 4 vectors of columns, order >= 1.
+func solvePairs32_4_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, signs *float32, order int, cols int, index int)
+
+// multiplyPairs32_4_avx2 works like solveComplexGeneric or multiplyComplexGeneric for 4 vectors of columns, order >= 1.
+func multiplyPairs32_4_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, signs *float32, order int, cols int, index int)
+
+// solvePairs32_2_avx2 works like solveComplexGeneric or multiplyComplexGeneric for 2 vectors of columns, order >= 1.
+func solvePairs32_2_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, signs *float32, order int, cols int, index int)
+
+// multiplyPairs32_2_avx2 works like solveComplexGeneric or multiplyComplexGeneric for 2 vectors of columns, order >= 1.
+func multiplyPairs32_2_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, signs *float32, order int, cols int, index int)
+
+// solvePairs32_1_avx2 works like solveComplexGeneric or multiplyComplexGeneric for 1 vectors of columns, order >= 1.
+func solvePairs32_1_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, signs *float32, order int, cols int, index int)
+
+// multiplyPairs32_1_avx2 works like solveComplexGeneric or multiplyComplexGeneric for 1 vectors of columns, order >= 1.
+func multiplyPairs32_1_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, signs *float32, order int, cols int, index int)
+
+// solveWholePairs32_avx2 works like solveComplexGeneric or multiplyComplexGeneric for 4 vectors of columns, order >= 1.
+func solveWholePairs32_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, signs *float32, order int, cols int, index int)
+
+// multiplyWholePairs32_avx2 works like solveComplexGeneric or multiplyComplexGeneric for 4 vectors of columns, order >= 1.
+func multiplyWholePairs32_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, signs *float32, order int, cols int, index int)
+
+// solvePair32_avx2 works like solveComplexGeneric or multiplyComplexGeneric for 1 vectors of columns, order >= 1.
+func solvePair32_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, signs *float32, order int, cols int, index int)
+
+// multiplyPair32_avx2 works like solveComplexGeneric or multiplyComplexGeneric for 1 vectors of columns, order >= 1.
+func multiplyPair32_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, signs *float32, order int, cols int, index int)
+
 // solveUpper_avx2 overwrites the m x n matrix A by A R^-1, for R upper triangular with inv[k] = 1/R(k,k), m >= 1.
 func solveUpper_avx2(a *float64, lda int, r *float64, ldr int, inv *float64, m int, n int)
 

@@ -274,6 +274,30 @@ func multiplyRows_1_avx512(b *float64, ldb int, a *float64, down int, across int
 // solveFew_avx512 works like solveRowsGeneric for one vector of columns, or a part of it, 1 <= order <= 16.
 func solveFew_avx512(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
 
+// solvePairs_4_avx512 works like solveComplexGeneric or multiplyComplexGeneric for 4 vectors of columns, order >= 1.
+func solvePairs_4_avx512(b *float64, ldb int, a *float64, down int, across int, d *float64, signs *float64, order int, cols int, index int)
+
+// multiplyPairs_4_avx512 works like solveComplexGeneric or multiplyComplexGeneric for 4 vectors of columns, order >= 1.
+func multiplyPairs_4_avx512(b *float64, ldb int, a *float64, down int, across int, d *float64, signs *float64, order int, cols int, index int)
+
+// solvePairs_2_avx512 works like solveComplexGeneric or multiplyComplexGeneric for 2 vectors of columns, order >= 1.
+func solvePairs_2_avx512(b *float64, ldb int, a *float64, down int, across int, d *float64, signs *float64, order int, cols int, index int)
+
+// multiplyPairs_2_avx512 works like solveComplexGeneric or multiplyComplexGeneric for 2 vectors of columns, order >= 1.
+func multiplyPairs_2_avx512(b *float64, ldb int, a *float64, down int, across int, d *float64, signs *float64, order int, cols int, index int)
+
+// solvePairs_1_avx512 works like solveComplexGeneric or multiplyComplexGeneric for 1 vectors of columns, order >= 1.
+func solvePairs_1_avx512(b *float64, ldb int, a *float64, down int, across int, d *float64, signs *float64, order int, cols int, index int)
+
+// multiplyPairs_1_avx512 works like solveComplexGeneric or multiplyComplexGeneric for 1 vectors of columns, order >= 1.
+func multiplyPairs_1_avx512(b *float64, ldb int, a *float64, down int, across int, d *float64, signs *float64, order int, cols int, index int)
+
+// solveWholePairs_avx512 works like solveComplexGeneric or multiplyComplexGeneric for 4 vectors of columns, order >= 1.
+func solveWholePairs_avx512(b *float64, ldb int, a *float64, down int, across int, d *float64, signs *float64, order int, cols int, index int)
+
+// multiplyWholePairs_avx512 works like solveComplexGeneric or multiplyComplexGeneric for 4 vectors of columns, order >= 1.
+func multiplyWholePairs_avx512(b *float64, ldb int, a *float64, down int, across int, d *float64, signs *float64, order int, cols int, index int)
+
 // solveUpper_avx512 overwrites the m x n matrix A by A R^-1, for R upper triangular with inv[k] = 1/R(k,k), m >= 1.
 func solveUpper_avx512(a *float64, lda int, r *float64, ldr int, inv *float64, m int, n int)
 

@@ -18238,6 +18238,1838 @@ done:
 	VZEROUPPER
 	RET
 
+// func solvePairs_4_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, signs *float64, order int, cols int, index int)
+// Requires: AVX, FMA3
+TEXT ·solvePairs_4_avx2(SB), NOSPLIT, $0-80
+	MOVQ    cols+64(FP), AX
+	SHLQ    $0x01, AX
+	SUBQ    $+12, AX
+	NEGQ    AX
+	LEAQ    tailMask<>+32(SB), CX
+	VMOVUPD (CX)(AX*8), Y0
+	MOVQ    b+0(FP), AX
+	MOVQ    ldb+8(FP), CX
+	SHLQ    $0x03, CX
+	MOVQ    a+16(FP), DX
+	MOVQ    down+24(FP), BX
+	SHLQ    $0x03, BX
+	MOVQ    d+40(FP), SI
+	VXORPD  Y1, Y1, Y1
+	VXORPD  Y2, Y2, Y2
+	VXORPD  Y3, Y3, Y3
+	VXORPD  Y4, Y4, Y4
+	MOVQ    AX, DI
+	MOVQ    order+56(FP), R8
+
+row:
+	VXORPD     Y5, Y5, Y5
+	VXORPD     Y6, Y6, Y6
+	VXORPD     Y7, Y7, Y7
+	VXORPD     Y8, Y8, Y8
+	VMOVUPD    (DI), Y9
+	VMOVUPD    32(DI), Y10
+	VMOVUPD    64(DI), Y11
+	VMASKMOVPD 96(DI), Y0, Y12
+	MOVQ       order+56(FP), R9
+	SUBQ       R8, R9
+	JZ         pivot
+	DECQ       R9
+	MOVQ       DX, R10
+	MOVQ       AX, R11
+	MOVQ       across+32(FP), R12
+	SHLQ       $0x03, R12
+	TESTQ      R9, R9
+	JZ         entryDone
+
+entry:
+	VBROADCASTSD (R10), Y13
+	VBROADCASTSD 8(R10), Y14
+	ADDQ         R12, R10
+	VMOVUPD      (R11), Y15
+	VFNMADD231PD Y15, Y13, Y9
+	VFNMADD231PD Y15, Y14, Y5
+	VMOVUPD      32(R11), Y15
+	VFNMADD231PD Y15, Y13, Y10
+	VFNMADD231PD Y15, Y14, Y6
+	VMOVUPD      64(R11), Y15
+	VFNMADD231PD Y15, Y13, Y11
+	VFNMADD231PD Y15, Y14, Y7
+	VMASKMOVPD   96(R11), Y0, Y15
+	VFNMADD231PD Y15, Y13, Y12
+	VFNMADD231PD Y15, Y14, Y8
+	ADDQ         CX, R11
+	DECQ         R9
+	JNZ          entry
+
+entryDone:
+	VBROADCASTSD   (R10), Y13
+	VBROADCASTSD   8(R10), Y14
+	VFNMADD231PD   Y1, Y13, Y9
+	VFNMADD231PD   Y1, Y14, Y5
+	VFNMADD231PD   Y2, Y13, Y10
+	VFNMADD231PD   Y2, Y14, Y6
+	VFNMADD231PD   Y3, Y13, Y11
+	VFNMADD231PD   Y3, Y14, Y7
+	VFNMADD231PD   Y4, Y13, Y12
+	VFNMADD231PD   Y4, Y14, Y8
+	MOVQ           signs+48(FP), R9
+	VBROADCASTF128 (R9), Y1
+	VPERMILPD      $0x05, Y5, Y2
+	VFMADD231PD    Y2, Y1, Y9
+	VPERMILPD      $0x05, Y6, Y2
+	VFMADD231PD    Y2, Y1, Y10
+	VPERMILPD      $0x05, Y7, Y2
+	VFMADD231PD    Y2, Y1, Y11
+	VPERMILPD      $0x05, Y8, Y2
+	VFMADD231PD    Y2, Y1, Y12
+
+pivot:
+	TESTQ          SI, SI
+	JZ             one
+	MOVQ           signs+48(FP), R9
+	VBROADCASTF128 (R9), Y1
+	VBROADCASTSD   (SI), Y2
+	VBROADCASTSD   8(SI), Y3
+	ADDQ           $+16, SI
+	VPERMILPD      $0x05, Y9, Y4
+	VMULPD         Y1, Y4, Y4
+	VMULPD         Y2, Y9, Y9
+	VFMADD231PD    Y4, Y3, Y9
+	VPERMILPD      $0x05, Y10, Y4
+	VMULPD         Y1, Y4, Y4
+	VMULPD         Y2, Y10, Y10
+	VFMADD231PD    Y4, Y3, Y10
+	VPERMILPD      $0x05, Y11, Y4
+	VMULPD         Y1, Y4, Y4
+	VMULPD         Y2, Y11, Y11
+	VFMADD231PD    Y4, Y3, Y11
+	VPERMILPD      $0x05, Y12, Y4
+	VMULPD         Y1, Y4, Y4
+	VMULPD         Y2, Y12, Y12
+	VFMADD231PD    Y4, Y3, Y12
+
+one:
+	VMOVUPD    Y9, (DI)
+	VMOVAPD    Y9, Y1
+	VMOVUPD    Y10, 32(DI)
+	VMOVAPD    Y10, Y2
+	VMOVUPD    Y11, 64(DI)
+	VMOVAPD    Y11, Y3
+	VMASKMOVPD Y12, Y0, 96(DI)
+	VMOVAPD    Y12, Y4
+	ADDQ       CX, DI
+	ADDQ       BX, DX
+	DECQ       R8
+	JNZ        row
+	VZEROUPPER
+	RET
+
+// func multiplyPairs_4_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, signs *float64, order int, cols int, index int)
+// Requires: AVX, FMA3
+TEXT ·multiplyPairs_4_avx2(SB), NOSPLIT, $0-80
+	MOVQ    cols+64(FP), AX
+	SHLQ    $0x01, AX
+	SUBQ    $+12, AX
+	NEGQ    AX
+	LEAQ    tailMask<>+32(SB), CX
+	VMOVUPD (CX)(AX*8), Y0
+	MOVQ    b+0(FP), AX
+	MOVQ    ldb+8(FP), CX
+	SHLQ    $0x03, CX
+	MOVQ    a+16(FP), DX
+	MOVQ    down+24(FP), BX
+	SHLQ    $0x03, BX
+	MOVQ    d+40(FP), SI
+	MOVQ    order+56(FP), DI
+	MOVQ    CX, R8
+	DECQ    DI
+	IMULQ   DI, R8
+	ADDQ    AX, R8
+	MOVQ    BX, R9
+	IMULQ   DI, R9
+	ADDQ    R9, DX
+	TESTQ   SI, SI
+	JZ      row
+	MOVQ    DI, R9
+	SHLQ    $0x04, R9
+	ADDQ    R9, SI
+
+row:
+	VXORPD       Y1, Y1, Y1
+	VXORPD       Y2, Y2, Y2
+	VXORPD       Y3, Y3, Y3
+	VXORPD       Y4, Y4, Y4
+	VMOVUPD      (R8), Y5
+	VMOVUPD      32(R8), Y6
+	VMOVUPD      64(R8), Y7
+	VMASKMOVPD   96(R8), Y0, Y8
+	TESTQ        SI, SI
+	JZ           one
+	VBROADCASTSD (SI), Y9
+	VBROADCASTSD 8(SI), Y4
+	ADDQ         $-16, SI
+	VMULPD       Y4, Y5, Y1
+	VMULPD       Y9, Y5, Y5
+	VMULPD       Y4, Y6, Y2
+	VMULPD       Y9, Y6, Y6
+	VMULPD       Y4, Y7, Y3
+	VMULPD       Y9, Y7, Y7
+	VMULPD       Y4, Y8, Y4
+	VMULPD       Y9, Y8, Y8
+
+one:
+	MOVQ  DI, R9
+	MOVQ  DX, R10
+	MOVQ  AX, R11
+	MOVQ  across+32(FP), R12
+	SHLQ  $0x03, R12
+	TESTQ R9, R9
+	JZ    entryDone
+
+entry:
+	VBROADCASTSD (R10), Y9
+	VBROADCASTSD 8(R10), Y10
+	ADDQ         R12, R10
+	VMOVUPD      (R11), Y11
+	VFMADD231PD  Y11, Y9, Y5
+	VFMADD231PD  Y11, Y10, Y1
+	VMOVUPD      32(R11), Y11
+	VFMADD231PD  Y11, Y9, Y6
+	VFMADD231PD  Y11, Y10, Y2
+	VMOVUPD      64(R11), Y11
+	VFMADD231PD  Y11, Y9, Y7
+	VFMADD231PD  Y11, Y10, Y3
+	VMASKMOVPD   96(R11), Y0, Y11
+	VFMADD231PD  Y11, Y9, Y8
+	VFMADD231PD  Y11, Y10, Y4
+	ADDQ         CX, R11
+	DECQ         R9
+	JNZ          entry
+
+entryDone:
+	MOVQ           signs+48(FP), R9
+	VBROADCASTF128 (R9), Y9
+	VPERMILPD      $0x05, Y1, Y1
+	VFMADD231PD    Y1, Y9, Y5
+	VPERMILPD      $0x05, Y2, Y1
+	VFMADD231PD    Y1, Y9, Y6
+	VPERMILPD      $0x05, Y3, Y1
+	VFMADD231PD    Y1, Y9, Y7
+	VPERMILPD      $0x05, Y4, Y1
+	VFMADD231PD    Y1, Y9, Y8
+	VMOVUPD        Y5, (R8)
+	VMOVUPD        Y6, 32(R8)
+	VMOVUPD        Y7, 64(R8)
+	VMASKMOVPD     Y8, Y0, 96(R8)
+	SUBQ           CX, R8
+	SUBQ           BX, DX
+	DECQ           DI
+	JGE            row
+	VZEROUPPER
+	RET
+
+// func solvePairs_2_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, signs *float64, order int, cols int, index int)
+// Requires: AVX, FMA3
+TEXT ·solvePairs_2_avx2(SB), NOSPLIT, $0-80
+	MOVQ    cols+64(FP), AX
+	SHLQ    $0x01, AX
+	SUBQ    $+4, AX
+	NEGQ    AX
+	LEAQ    tailMask<>+32(SB), CX
+	VMOVUPD (CX)(AX*8), Y0
+	MOVQ    b+0(FP), AX
+	MOVQ    ldb+8(FP), CX
+	SHLQ    $0x03, CX
+	MOVQ    a+16(FP), DX
+	MOVQ    down+24(FP), BX
+	SHLQ    $0x03, BX
+	MOVQ    d+40(FP), SI
+	VXORPD  Y1, Y1, Y1
+	VXORPD  Y2, Y2, Y2
+	MOVQ    AX, DI
+	MOVQ    order+56(FP), R8
+
+row:
+	VXORPD     Y3, Y3, Y3
+	VXORPD     Y4, Y4, Y4
+	VMOVUPD    (DI), Y5
+	VMASKMOVPD 32(DI), Y0, Y6
+	MOVQ       order+56(FP), R9
+	SUBQ       R8, R9
+	JZ         pivot
+	DECQ       R9
+	MOVQ       DX, R10
+	MOVQ       AX, R11
+	MOVQ       across+32(FP), R12
+	SHLQ       $0x03, R12
+	TESTQ      R9, R9
+	JZ         entryDone
+
+entry:
+	VBROADCASTSD (R10), Y7
+	VBROADCASTSD 8(R10), Y8
+	ADDQ         R12, R10
+	VMOVUPD      (R11), Y9
+	VFNMADD231PD Y9, Y7, Y5
+	VFNMADD231PD Y9, Y8, Y3
+	VMASKMOVPD   32(R11), Y0, Y9
+	VFNMADD231PD Y9, Y7, Y6
+	VFNMADD231PD Y9, Y8, Y4
+	ADDQ         CX, R11
+	DECQ         R9
+	JNZ          entry
+
+entryDone:
+	VBROADCASTSD   (R10), Y7
+	VBROADCASTSD   8(R10), Y8
+	VFNMADD231PD   Y1, Y7, Y5
+	VFNMADD231PD   Y1, Y8, Y3
+	VFNMADD231PD   Y2, Y7, Y6
+	VFNMADD231PD   Y2, Y8, Y4
+	MOVQ           signs+48(FP), R9
+	VBROADCASTF128 (R9), Y1
+	VPERMILPD      $0x05, Y3, Y2
+	VFMADD231PD    Y2, Y1, Y5
+	VPERMILPD      $0x05, Y4, Y2
+	VFMADD231PD    Y2, Y1, Y6
+
+pivot:
+	TESTQ          SI, SI
+	JZ             one
+	MOVQ           signs+48(FP), R9
+	VBROADCASTF128 (R9), Y1
+	VBROADCASTSD   (SI), Y2
+	VBROADCASTSD   8(SI), Y3
+	ADDQ           $+16, SI
+	VPERMILPD      $0x05, Y5, Y4
+	VMULPD         Y1, Y4, Y4
+	VMULPD         Y2, Y5, Y5
+	VFMADD231PD    Y4, Y3, Y5
+	VPERMILPD      $0x05, Y6, Y4
+	VMULPD         Y1, Y4, Y4
+	VMULPD         Y2, Y6, Y6
+	VFMADD231PD    Y4, Y3, Y6
+
+one:
+	VMOVUPD    Y5, (DI)
+	VMOVAPD    Y5, Y1
+	VMASKMOVPD Y6, Y0, 32(DI)
+	VMOVAPD    Y6, Y2
+	ADDQ       CX, DI
+	ADDQ       BX, DX
+	DECQ       R8
+	JNZ        row
+	VZEROUPPER
+	RET
+
+// func multiplyPairs_2_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, signs *float64, order int, cols int, index int)
+// Requires: AVX, FMA3
+TEXT ·multiplyPairs_2_avx2(SB), NOSPLIT, $0-80
+	MOVQ    cols+64(FP), AX
+	SHLQ    $0x01, AX
+	SUBQ    $+4, AX
+	NEGQ    AX
+	LEAQ    tailMask<>+32(SB), CX
+	VMOVUPD (CX)(AX*8), Y0
+	MOVQ    b+0(FP), AX
+	MOVQ    ldb+8(FP), CX
+	SHLQ    $0x03, CX
+	MOVQ    a+16(FP), DX
+	MOVQ    down+24(FP), BX
+	SHLQ    $0x03, BX
+	MOVQ    d+40(FP), SI
+	MOVQ    order+56(FP), DI
+	MOVQ    CX, R8
+	DECQ    DI
+	IMULQ   DI, R8
+	ADDQ    AX, R8
+	MOVQ    BX, R9
+	IMULQ   DI, R9
+	ADDQ    R9, DX
+	TESTQ   SI, SI
+	JZ      row
+	MOVQ    DI, R9
+	SHLQ    $0x04, R9
+	ADDQ    R9, SI
+
+row:
+	VXORPD       Y1, Y1, Y1
+	VXORPD       Y2, Y2, Y2
+	VMOVUPD      (R8), Y3
+	VMASKMOVPD   32(R8), Y0, Y4
+	TESTQ        SI, SI
+	JZ           one
+	VBROADCASTSD (SI), Y5
+	VBROADCASTSD 8(SI), Y2
+	ADDQ         $-16, SI
+	VMULPD       Y2, Y3, Y1
+	VMULPD       Y5, Y3, Y3
+	VMULPD       Y2, Y4, Y2
+	VMULPD       Y5, Y4, Y4
+
+one:
+	MOVQ  DI, R9
+	MOVQ  DX, R10
+	MOVQ  AX, R11
+	MOVQ  across+32(FP), R12
+	SHLQ  $0x03, R12
+	TESTQ R9, R9
+	JZ    entryDone
+
+entry:
+	VBROADCASTSD (R10), Y5
+	VBROADCASTSD 8(R10), Y6
+	ADDQ         R12, R10
+	VMOVUPD      (R11), Y7
+	VFMADD231PD  Y7, Y5, Y3
+	VFMADD231PD  Y7, Y6, Y1
+	VMASKMOVPD   32(R11), Y0, Y7
+	VFMADD231PD  Y7, Y5, Y4
+	VFMADD231PD  Y7, Y6, Y2
+	ADDQ         CX, R11
+	DECQ         R9
+	JNZ          entry
+
+entryDone:
+	MOVQ           signs+48(FP), R9
+	VBROADCASTF128 (R9), Y5
+	VPERMILPD      $0x05, Y1, Y1
+	VFMADD231PD    Y1, Y5, Y3
+	VPERMILPD      $0x05, Y2, Y1
+	VFMADD231PD    Y1, Y5, Y4
+	VMOVUPD        Y3, (R8)
+	VMASKMOVPD     Y4, Y0, 32(R8)
+	SUBQ           CX, R8
+	SUBQ           BX, DX
+	DECQ           DI
+	JGE            row
+	VZEROUPPER
+	RET
+
+// func solvePairs_1_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, signs *float64, order int, cols int, index int)
+// Requires: AVX, FMA3
+TEXT ·solvePairs_1_avx2(SB), NOSPLIT, $0-80
+	MOVQ    cols+64(FP), AX
+	SHLQ    $0x01, AX
+	NEGQ    AX
+	LEAQ    tailMask<>+32(SB), CX
+	VMOVUPD (CX)(AX*8), Y0
+	MOVQ    b+0(FP), AX
+	MOVQ    ldb+8(FP), CX
+	SHLQ    $0x03, CX
+	MOVQ    a+16(FP), DX
+	MOVQ    down+24(FP), BX
+	SHLQ    $0x03, BX
+	MOVQ    d+40(FP), SI
+	VXORPD  Y1, Y1, Y1
+	MOVQ    AX, DI
+	MOVQ    order+56(FP), R8
+
+row:
+	VXORPD     Y2, Y2, Y2
+	VMASKMOVPD (DI), Y0, Y3
+	MOVQ       order+56(FP), R9
+	SUBQ       R8, R9
+	JZ         pivot
+	DECQ       R9
+	MOVQ       DX, R10
+	MOVQ       AX, R11
+	MOVQ       across+32(FP), R12
+	SHLQ       $0x03, R12
+	TESTQ      R9, R9
+	JZ         entryDone
+
+entry:
+	VBROADCASTSD (R10), Y4
+	VBROADCASTSD 8(R10), Y5
+	ADDQ         R12, R10
+	VMASKMOVPD   (R11), Y0, Y6
+	VFNMADD231PD Y6, Y4, Y3
+	VFNMADD231PD Y6, Y5, Y2
+	ADDQ         CX, R11
+	DECQ         R9
+	JNZ          entry
+
+entryDone:
+	VBROADCASTSD   (R10), Y4
+	VBROADCASTSD   8(R10), Y5
+	VFNMADD231PD   Y1, Y4, Y3
+	VFNMADD231PD   Y1, Y5, Y2
+	MOVQ           signs+48(FP), R9
+	VBROADCASTF128 (R9), Y1
+	VPERMILPD      $0x05, Y2, Y2
+	VFMADD231PD    Y2, Y1, Y3
+
+pivot:
+	TESTQ          SI, SI
+	JZ             one
+	MOVQ           signs+48(FP), R9
+	VBROADCASTF128 (R9), Y1
+	VBROADCASTSD   (SI), Y2
+	VBROADCASTSD   8(SI), Y4
+	ADDQ           $+16, SI
+	VPERMILPD      $0x05, Y3, Y5
+	VMULPD         Y1, Y5, Y5
+	VMULPD         Y2, Y3, Y3
+	VFMADD231PD    Y5, Y4, Y3
+
+one:
+	VMASKMOVPD Y3, Y0, (DI)
+	VMOVAPD    Y3, Y1
+	ADDQ       CX, DI
+	ADDQ       BX, DX
+	DECQ       R8
+	JNZ        row
+	VZEROUPPER
+	RET
+
+// func multiplyPairs_1_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, signs *float64, order int, cols int, index int)
+// Requires: AVX, FMA3
+TEXT ·multiplyPairs_1_avx2(SB), NOSPLIT, $0-80
+	MOVQ    cols+64(FP), AX
+	SHLQ    $0x01, AX
+	NEGQ    AX
+	LEAQ    tailMask<>+32(SB), CX
+	VMOVUPD (CX)(AX*8), Y0
+	MOVQ    b+0(FP), AX
+	MOVQ    ldb+8(FP), CX
+	SHLQ    $0x03, CX
+	MOVQ    a+16(FP), DX
+	MOVQ    down+24(FP), BX
+	SHLQ    $0x03, BX
+	MOVQ    d+40(FP), SI
+	MOVQ    order+56(FP), DI
+	MOVQ    CX, R8
+	DECQ    DI
+	IMULQ   DI, R8
+	ADDQ    AX, R8
+	MOVQ    BX, R9
+	IMULQ   DI, R9
+	ADDQ    R9, DX
+	TESTQ   SI, SI
+	JZ      row
+	MOVQ    DI, R9
+	SHLQ    $0x04, R9
+	ADDQ    R9, SI
+
+row:
+	VXORPD       Y1, Y1, Y1
+	VMASKMOVPD   (R8), Y0, Y2
+	TESTQ        SI, SI
+	JZ           one
+	VBROADCASTSD (SI), Y3
+	VBROADCASTSD 8(SI), Y1
+	ADDQ         $-16, SI
+	VMULPD       Y1, Y2, Y1
+	VMULPD       Y3, Y2, Y2
+
+one:
+	MOVQ  DI, R9
+	MOVQ  DX, R10
+	MOVQ  AX, R11
+	MOVQ  across+32(FP), R12
+	SHLQ  $0x03, R12
+	TESTQ R9, R9
+	JZ    entryDone
+
+entry:
+	VBROADCASTSD (R10), Y3
+	VBROADCASTSD 8(R10), Y4
+	ADDQ         R12, R10
+	VMASKMOVPD   (R11), Y0, Y5
+	VFMADD231PD  Y5, Y3, Y2
+	VFMADD231PD  Y5, Y4, Y1
+	ADDQ         CX, R11
+	DECQ         R9
+	JNZ          entry
+
+entryDone:
+	MOVQ           signs+48(FP), R9
+	VBROADCASTF128 (R9), Y3
+	VPERMILPD      $0x05, Y1, Y1
+	VFMADD231PD    Y1, Y3, Y2
+	VMASKMOVPD     Y2, Y0, (R8)
+	SUBQ           CX, R8
+	SUBQ           BX, DX
+	DECQ           DI
+	JGE            row
+	VZEROUPPER
+	RET
+
+// func solveWholePairs_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, signs *float64, order int, cols int, index int)
+// Requires: AVX, FMA3
+TEXT ·solveWholePairs_avx2(SB), NOSPLIT, $0-80
+	MOVQ   b+0(FP), AX
+	MOVQ   ldb+8(FP), CX
+	SHLQ   $0x03, CX
+	MOVQ   a+16(FP), DX
+	MOVQ   down+24(FP), BX
+	SHLQ   $0x03, BX
+	MOVQ   d+40(FP), SI
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	MOVQ   AX, DI
+	MOVQ   order+56(FP), R8
+
+row:
+	VXORPD  Y4, Y4, Y4
+	VXORPD  Y5, Y5, Y5
+	VXORPD  Y6, Y6, Y6
+	VXORPD  Y7, Y7, Y7
+	VMOVUPD (DI), Y8
+	VMOVUPD 32(DI), Y9
+	VMOVUPD 64(DI), Y10
+	VMOVUPD 96(DI), Y11
+	MOVQ    order+56(FP), R9
+	SUBQ    R8, R9
+	JZ      pivot
+	DECQ    R9
+	MOVQ    DX, R10
+	MOVQ    AX, R11
+	MOVQ    across+32(FP), R12
+	SHLQ    $0x03, R12
+	TESTQ   R9, R9
+	JZ      entryDone
+
+entry:
+	VBROADCASTSD (R10), Y12
+	VBROADCASTSD 8(R10), Y13
+	ADDQ         R12, R10
+	VMOVUPD      (R11), Y14
+	VFNMADD231PD Y14, Y12, Y8
+	VFNMADD231PD Y14, Y13, Y4
+	VMOVUPD      32(R11), Y14
+	VFNMADD231PD Y14, Y12, Y9
+	VFNMADD231PD Y14, Y13, Y5
+	VMOVUPD      64(R11), Y14
+	VFNMADD231PD Y14, Y12, Y10
+	VFNMADD231PD Y14, Y13, Y6
+	VMOVUPD      96(R11), Y14
+	VFNMADD231PD Y14, Y12, Y11
+	VFNMADD231PD Y14, Y13, Y7
+	ADDQ         CX, R11
+	DECQ         R9
+	JNZ          entry
+
+entryDone:
+	VBROADCASTSD   (R10), Y12
+	VBROADCASTSD   8(R10), Y13
+	VFNMADD231PD   Y0, Y12, Y8
+	VFNMADD231PD   Y0, Y13, Y4
+	VFNMADD231PD   Y1, Y12, Y9
+	VFNMADD231PD   Y1, Y13, Y5
+	VFNMADD231PD   Y2, Y12, Y10
+	VFNMADD231PD   Y2, Y13, Y6
+	VFNMADD231PD   Y3, Y12, Y11
+	VFNMADD231PD   Y3, Y13, Y7
+	MOVQ           signs+48(FP), R9
+	VBROADCASTF128 (R9), Y0
+	VPERMILPD      $0x05, Y4, Y1
+	VFMADD231PD    Y1, Y0, Y8
+	VPERMILPD      $0x05, Y5, Y1
+	VFMADD231PD    Y1, Y0, Y9
+	VPERMILPD      $0x05, Y6, Y1
+	VFMADD231PD    Y1, Y0, Y10
+	VPERMILPD      $0x05, Y7, Y1
+	VFMADD231PD    Y1, Y0, Y11
+
+pivot:
+	TESTQ          SI, SI
+	JZ             one
+	MOVQ           signs+48(FP), R9
+	VBROADCASTF128 (R9), Y0
+	VBROADCASTSD   (SI), Y1
+	VBROADCASTSD   8(SI), Y2
+	ADDQ           $+16, SI
+	VPERMILPD      $0x05, Y8, Y3
+	VMULPD         Y0, Y3, Y3
+	VMULPD         Y1, Y8, Y8
+	VFMADD231PD    Y3, Y2, Y8
+	VPERMILPD      $0x05, Y9, Y3
+	VMULPD         Y0, Y3, Y3
+	VMULPD         Y1, Y9, Y9
+	VFMADD231PD    Y3, Y2, Y9
+	VPERMILPD      $0x05, Y10, Y3
+	VMULPD         Y0, Y3, Y3
+	VMULPD         Y1, Y10, Y10
+	VFMADD231PD    Y3, Y2, Y10
+	VPERMILPD      $0x05, Y11, Y3
+	VMULPD         Y0, Y3, Y3
+	VMULPD         Y1, Y11, Y11
+	VFMADD231PD    Y3, Y2, Y11
+
+one:
+	VMOVUPD Y8, (DI)
+	VMOVAPD Y8, Y0
+	VMOVUPD Y9, 32(DI)
+	VMOVAPD Y9, Y1
+	VMOVUPD Y10, 64(DI)
+	VMOVAPD Y10, Y2
+	VMOVUPD Y11, 96(DI)
+	VMOVAPD Y11, Y3
+	ADDQ    CX, DI
+	ADDQ    BX, DX
+	DECQ    R8
+	JNZ     row
+	VZEROUPPER
+	RET
+
+// func multiplyWholePairs_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, signs *float64, order int, cols int, index int)
+// Requires: AVX, FMA3
+TEXT ·multiplyWholePairs_avx2(SB), NOSPLIT, $0-80
+	MOVQ  b+0(FP), AX
+	MOVQ  ldb+8(FP), CX
+	SHLQ  $0x03, CX
+	MOVQ  a+16(FP), DX
+	MOVQ  down+24(FP), BX
+	SHLQ  $0x03, BX
+	MOVQ  d+40(FP), SI
+	MOVQ  order+56(FP), DI
+	MOVQ  CX, R8
+	DECQ  DI
+	IMULQ DI, R8
+	ADDQ  AX, R8
+	MOVQ  BX, R9
+	IMULQ DI, R9
+	ADDQ  R9, DX
+	TESTQ SI, SI
+	JZ    row
+	MOVQ  DI, R9
+	SHLQ  $0x04, R9
+	ADDQ  R9, SI
+
+row:
+	VXORPD       Y0, Y0, Y0
+	VXORPD       Y1, Y1, Y1
+	VXORPD       Y2, Y2, Y2
+	VXORPD       Y3, Y3, Y3
+	VMOVUPD      (R8), Y4
+	VMOVUPD      32(R8), Y5
+	VMOVUPD      64(R8), Y6
+	VMOVUPD      96(R8), Y7
+	TESTQ        SI, SI
+	JZ           one
+	VBROADCASTSD (SI), Y8
+	VBROADCASTSD 8(SI), Y3
+	ADDQ         $-16, SI
+	VMULPD       Y3, Y4, Y0
+	VMULPD       Y8, Y4, Y4
+	VMULPD       Y3, Y5, Y1
+	VMULPD       Y8, Y5, Y5
+	VMULPD       Y3, Y6, Y2
+	VMULPD       Y8, Y6, Y6
+	VMULPD       Y3, Y7, Y3
+	VMULPD       Y8, Y7, Y7
+
+one:
+	MOVQ  DI, R9
+	MOVQ  DX, R10
+	MOVQ  AX, R11
+	MOVQ  across+32(FP), R12
+	SHLQ  $0x03, R12
+	TESTQ R9, R9
+	JZ    entryDone
+
+entry:
+	VBROADCASTSD (R10), Y8
+	VBROADCASTSD 8(R10), Y9
+	ADDQ         R12, R10
+	VMOVUPD      (R11), Y10
+	VFMADD231PD  Y10, Y8, Y4
+	VFMADD231PD  Y10, Y9, Y0
+	VMOVUPD      32(R11), Y10
+	VFMADD231PD  Y10, Y8, Y5
+	VFMADD231PD  Y10, Y9, Y1
+	VMOVUPD      64(R11), Y10
+	VFMADD231PD  Y10, Y8, Y6
+	VFMADD231PD  Y10, Y9, Y2
+	VMOVUPD      96(R11), Y10
+	VFMADD231PD  Y10, Y8, Y7
+	VFMADD231PD  Y10, Y9, Y3
+	ADDQ         CX, R11
+	DECQ         R9
+	JNZ          entry
+
+entryDone:
+	MOVQ           signs+48(FP), R9
+	VBROADCASTF128 (R9), Y8
+	VPERMILPD      $0x05, Y0, Y0
+	VFMADD231PD    Y0, Y8, Y4
+	VPERMILPD      $0x05, Y1, Y0
+	VFMADD231PD    Y0, Y8, Y5
+	VPERMILPD      $0x05, Y2, Y0
+	VFMADD231PD    Y0, Y8, Y6
+	VPERMILPD      $0x05, Y3, Y0
+	VFMADD231PD    Y0, Y8, Y7
+	VMOVUPD        Y4, (R8)
+	VMOVUPD        Y5, 32(R8)
+	VMOVUPD        Y6, 64(R8)
+	VMOVUPD        Y7, 96(R8)
+	SUBQ           CX, R8
+	SUBQ           BX, DX
+	DECQ           DI
+	JGE            row
+	VZEROUPPER
+	RET
+
+// func solvePair_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, signs *float64, order int, cols int, index int)
+// Requires: AVX, FMA3
+TEXT ·solvePair_avx2(SB), NOSPLIT, $0-80
+	MOVQ   b+0(FP), AX
+	MOVQ   ldb+8(FP), CX
+	SHLQ   $0x03, CX
+	MOVQ   a+16(FP), DX
+	MOVQ   down+24(FP), BX
+	SHLQ   $0x03, BX
+	MOVQ   d+40(FP), SI
+	VXORPD Y0, Y0, Y0
+	MOVQ   AX, DI
+	MOVQ   order+56(FP), R8
+
+row:
+	VXORPD  Y1, Y1, Y1
+	VMOVUPD (DI), X2
+	MOVQ    order+56(FP), R9
+	SUBQ    R8, R9
+	JZ      pivot
+	DECQ    R9
+	MOVQ    DX, R10
+	MOVQ    AX, R11
+	MOVQ    across+32(FP), R12
+	SHLQ    $0x03, R12
+	TESTQ   R9, R9
+	JZ      entryDone
+
+entry:
+	VBROADCASTSD (R10), Y3
+	VBROADCASTSD 8(R10), Y4
+	ADDQ         R12, R10
+	VMOVUPD      (R11), X5
+	VFNMADD231PD Y5, Y3, Y2
+	VFNMADD231PD Y5, Y4, Y1
+	ADDQ         CX, R11
+	DECQ         R9
+	JNZ          entry
+
+entryDone:
+	VBROADCASTSD   (R10), Y3
+	VBROADCASTSD   8(R10), Y4
+	VFNMADD231PD   Y0, Y3, Y2
+	VFNMADD231PD   Y0, Y4, Y1
+	MOVQ           signs+48(FP), R9
+	VBROADCASTF128 (R9), Y0
+	VPERMILPD      $0x05, Y1, Y1
+	VFMADD231PD    Y1, Y0, Y2
+
+pivot:
+	TESTQ          SI, SI
+	JZ             one
+	MOVQ           signs+48(FP), R9
+	VBROADCASTF128 (R9), Y0
+	VBROADCASTSD   (SI), Y1
+	VBROADCASTSD   8(SI), Y3
+	ADDQ           $+16, SI
+	VPERMILPD      $0x05, Y2, Y4
+	VMULPD         Y0, Y4, Y4
+	VMULPD         Y1, Y2, Y2
+	VFMADD231PD    Y4, Y3, Y2
+
+one:
+	VMOVUPD X2, (DI)
+	VMOVAPD Y2, Y0
+	ADDQ    CX, DI
+	ADDQ    BX, DX
+	DECQ    R8
+	JNZ     row
+	VZEROUPPER
+	RET
+
+// func multiplyPair_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, signs *float64, order int, cols int, index int)
+// Requires: AVX, FMA3
+TEXT ·multiplyPair_avx2(SB), NOSPLIT, $0-80
+	MOVQ  b+0(FP), AX
+	MOVQ  ldb+8(FP), CX
+	SHLQ  $0x03, CX
+	MOVQ  a+16(FP), DX
+	MOVQ  down+24(FP), BX
+	SHLQ  $0x03, BX
+	MOVQ  d+40(FP), SI
+	MOVQ  order+56(FP), DI
+	MOVQ  CX, R8
+	DECQ  DI
+	IMULQ DI, R8
+	ADDQ  AX, R8
+	MOVQ  BX, R9
+	IMULQ DI, R9
+	ADDQ  R9, DX
+	TESTQ SI, SI
+	JZ    row
+	MOVQ  DI, R9
+	SHLQ  $0x04, R9
+	ADDQ  R9, SI
+
+row:
+	VXORPD       Y0, Y0, Y0
+	VMOVUPD      (R8), X1
+	TESTQ        SI, SI
+	JZ           one
+	VBROADCASTSD (SI), Y2
+	VBROADCASTSD 8(SI), Y0
+	ADDQ         $-16, SI
+	VMULPD       Y0, Y1, Y0
+	VMULPD       Y2, Y1, Y1
+
+one:
+	MOVQ  DI, R9
+	MOVQ  DX, R10
+	MOVQ  AX, R11
+	MOVQ  across+32(FP), R12
+	SHLQ  $0x03, R12
+	TESTQ R9, R9
+	JZ    entryDone
+
+entry:
+	VBROADCASTSD (R10), Y2
+	VBROADCASTSD 8(R10), Y4
+	ADDQ         R12, R10
+	VMOVUPD      (R11), X3
+	VFMADD231PD  Y3, Y2, Y1
+	VFMADD231PD  Y3, Y4, Y0
+	ADDQ         CX, R11
+	DECQ         R9
+	JNZ          entry
+
+entryDone:
+	MOVQ           signs+48(FP), R9
+	VBROADCASTF128 (R9), Y2
+	VPERMILPD      $0x05, Y0, Y0
+	VFMADD231PD    Y0, Y2, Y1
+	VMOVUPD        X1, (R8)
+	SUBQ           CX, R8
+	SUBQ           BX, DX
+	DECQ           DI
+	JGE            row
+	VZEROUPPER
+	RET
+
+// func solvePairs32_4_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, signs *float32, order int, cols int, index int)
+// Requires: AVX, FMA3
+TEXT ·solvePairs32_4_avx2(SB), NOSPLIT, $0-80
+	MOVQ    cols+64(FP), AX
+	SHLQ    $0x01, AX
+	SUBQ    $+24, AX
+	NEGQ    AX
+	LEAQ    tailMask<>+32(SB), CX
+	VMOVUPD (CX)(AX*4), Y0
+	MOVQ    b+0(FP), AX
+	MOVQ    ldb+8(FP), CX
+	SHLQ    $0x02, CX
+	MOVQ    a+16(FP), DX
+	MOVQ    down+24(FP), BX
+	SHLQ    $0x02, BX
+	MOVQ    d+40(FP), SI
+	VXORPD  Y1, Y1, Y1
+	VXORPD  Y2, Y2, Y2
+	VXORPD  Y3, Y3, Y3
+	VXORPD  Y4, Y4, Y4
+	MOVQ    AX, DI
+	MOVQ    order+56(FP), R8
+
+row:
+	VXORPD     Y5, Y5, Y5
+	VXORPD     Y6, Y6, Y6
+	VXORPD     Y7, Y7, Y7
+	VXORPD     Y8, Y8, Y8
+	VMOVUPS    (DI), Y9
+	VMOVUPS    32(DI), Y10
+	VMOVUPS    64(DI), Y11
+	VMASKMOVPS 96(DI), Y0, Y12
+	MOVQ       order+56(FP), R9
+	SUBQ       R8, R9
+	JZ         pivot
+	DECQ       R9
+	MOVQ       DX, R10
+	MOVQ       AX, R11
+	MOVQ       across+32(FP), R12
+	SHLQ       $0x02, R12
+	TESTQ      R9, R9
+	JZ         entryDone
+
+entry:
+	VBROADCASTSS (R10), Y13
+	VBROADCASTSS 4(R10), Y14
+	ADDQ         R12, R10
+	VMOVUPS      (R11), Y15
+	VFNMADD231PS Y15, Y13, Y9
+	VFNMADD231PS Y15, Y14, Y5
+	VMOVUPS      32(R11), Y15
+	VFNMADD231PS Y15, Y13, Y10
+	VFNMADD231PS Y15, Y14, Y6
+	VMOVUPS      64(R11), Y15
+	VFNMADD231PS Y15, Y13, Y11
+	VFNMADD231PS Y15, Y14, Y7
+	VMASKMOVPS   96(R11), Y0, Y15
+	VFNMADD231PS Y15, Y13, Y12
+	VFNMADD231PS Y15, Y14, Y8
+	ADDQ         CX, R11
+	DECQ         R9
+	JNZ          entry
+
+entryDone:
+	VBROADCASTSS (R10), Y13
+	VBROADCASTSS 4(R10), Y14
+	VFNMADD231PS Y1, Y13, Y9
+	VFNMADD231PS Y1, Y14, Y5
+	VFNMADD231PS Y2, Y13, Y10
+	VFNMADD231PS Y2, Y14, Y6
+	VFNMADD231PS Y3, Y13, Y11
+	VFNMADD231PS Y3, Y14, Y7
+	VFNMADD231PS Y4, Y13, Y12
+	VFNMADD231PS Y4, Y14, Y8
+	MOVQ         signs+48(FP), R9
+	VBROADCASTSD (R9), Y1
+	VPERMILPS    $0xb1, Y5, Y2
+	VFMADD231PS  Y2, Y1, Y9
+	VPERMILPS    $0xb1, Y6, Y2
+	VFMADD231PS  Y2, Y1, Y10
+	VPERMILPS    $0xb1, Y7, Y2
+	VFMADD231PS  Y2, Y1, Y11
+	VPERMILPS    $0xb1, Y8, Y2
+	VFMADD231PS  Y2, Y1, Y12
+
+pivot:
+	TESTQ        SI, SI
+	JZ           one
+	MOVQ         signs+48(FP), R9
+	VBROADCASTSD (R9), Y1
+	VBROADCASTSS (SI), Y2
+	VBROADCASTSS 4(SI), Y3
+	ADDQ         $+8, SI
+	VPERMILPS    $0xb1, Y9, Y4
+	VMULPS       Y1, Y4, Y4
+	VMULPS       Y2, Y9, Y9
+	VFMADD231PS  Y4, Y3, Y9
+	VPERMILPS    $0xb1, Y10, Y4
+	VMULPS       Y1, Y4, Y4
+	VMULPS       Y2, Y10, Y10
+	VFMADD231PS  Y4, Y3, Y10
+	VPERMILPS    $0xb1, Y11, Y4
+	VMULPS       Y1, Y4, Y4
+	VMULPS       Y2, Y11, Y11
+	VFMADD231PS  Y4, Y3, Y11
+	VPERMILPS    $0xb1, Y12, Y4
+	VMULPS       Y1, Y4, Y4
+	VMULPS       Y2, Y12, Y12
+	VFMADD231PS  Y4, Y3, Y12
+
+one:
+	VMOVUPS    Y9, (DI)
+	VMOVAPD    Y9, Y1
+	VMOVUPS    Y10, 32(DI)
+	VMOVAPD    Y10, Y2
+	VMOVUPS    Y11, 64(DI)
+	VMOVAPD    Y11, Y3
+	VMASKMOVPS Y12, Y0, 96(DI)
+	VMOVAPD    Y12, Y4
+	ADDQ       CX, DI
+	ADDQ       BX, DX
+	DECQ       R8
+	JNZ        row
+	VZEROUPPER
+	RET
+
+// func multiplyPairs32_4_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, signs *float32, order int, cols int, index int)
+// Requires: AVX, FMA3
+TEXT ·multiplyPairs32_4_avx2(SB), NOSPLIT, $0-80
+	MOVQ    cols+64(FP), AX
+	SHLQ    $0x01, AX
+	SUBQ    $+24, AX
+	NEGQ    AX
+	LEAQ    tailMask<>+32(SB), CX
+	VMOVUPD (CX)(AX*4), Y0
+	MOVQ    b+0(FP), AX
+	MOVQ    ldb+8(FP), CX
+	SHLQ    $0x02, CX
+	MOVQ    a+16(FP), DX
+	MOVQ    down+24(FP), BX
+	SHLQ    $0x02, BX
+	MOVQ    d+40(FP), SI
+	MOVQ    order+56(FP), DI
+	MOVQ    CX, R8
+	DECQ    DI
+	IMULQ   DI, R8
+	ADDQ    AX, R8
+	MOVQ    BX, R9
+	IMULQ   DI, R9
+	ADDQ    R9, DX
+	TESTQ   SI, SI
+	JZ      row
+	MOVQ    DI, R9
+	SHLQ    $0x03, R9
+	ADDQ    R9, SI
+
+row:
+	VXORPD       Y1, Y1, Y1
+	VXORPD       Y2, Y2, Y2
+	VXORPD       Y3, Y3, Y3
+	VXORPD       Y4, Y4, Y4
+	VMOVUPS      (R8), Y5
+	VMOVUPS      32(R8), Y6
+	VMOVUPS      64(R8), Y7
+	VMASKMOVPS   96(R8), Y0, Y8
+	TESTQ        SI, SI
+	JZ           one
+	VBROADCASTSS (SI), Y9
+	VBROADCASTSS 4(SI), Y4
+	ADDQ         $-8, SI
+	VMULPS       Y4, Y5, Y1
+	VMULPS       Y9, Y5, Y5
+	VMULPS       Y4, Y6, Y2
+	VMULPS       Y9, Y6, Y6
+	VMULPS       Y4, Y7, Y3
+	VMULPS       Y9, Y7, Y7
+	VMULPS       Y4, Y8, Y4
+	VMULPS       Y9, Y8, Y8
+
+one:
+	MOVQ  DI, R9
+	MOVQ  DX, R10
+	MOVQ  AX, R11
+	MOVQ  across+32(FP), R12
+	SHLQ  $0x02, R12
+	TESTQ R9, R9
+	JZ    entryDone
+
+entry:
+	VBROADCASTSS (R10), Y9
+	VBROADCASTSS 4(R10), Y10
+	ADDQ         R12, R10
+	VMOVUPS      (R11), Y11
+	VFMADD231PS  Y11, Y9, Y5
+	VFMADD231PS  Y11, Y10, Y1
+	VMOVUPS      32(R11), Y11
+	VFMADD231PS  Y11, Y9, Y6
+	VFMADD231PS  Y11, Y10, Y2
+	VMOVUPS      64(R11), Y11
+	VFMADD231PS  Y11, Y9, Y7
+	VFMADD231PS  Y11, Y10, Y3
+	VMASKMOVPS   96(R11), Y0, Y11
+	VFMADD231PS  Y11, Y9, Y8
+	VFMADD231PS  Y11, Y10, Y4
+	ADDQ         CX, R11
+	DECQ         R9
+	JNZ          entry
+
+entryDone:
+	MOVQ         signs+48(FP), R9
+	VBROADCASTSD (R9), Y9
+	VPERMILPS    $0xb1, Y1, Y1
+	VFMADD231PS  Y1, Y9, Y5
+	VPERMILPS    $0xb1, Y2, Y1
+	VFMADD231PS  Y1, Y9, Y6
+	VPERMILPS    $0xb1, Y3, Y1
+	VFMADD231PS  Y1, Y9, Y7
+	VPERMILPS    $0xb1, Y4, Y1
+	VFMADD231PS  Y1, Y9, Y8
+	VMOVUPS      Y5, (R8)
+	VMOVUPS      Y6, 32(R8)
+	VMOVUPS      Y7, 64(R8)
+	VMASKMOVPS   Y8, Y0, 96(R8)
+	SUBQ         CX, R8
+	SUBQ         BX, DX
+	DECQ         DI
+	JGE          row
+	VZEROUPPER
+	RET
+
+// func solvePairs32_2_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, signs *float32, order int, cols int, index int)
+// Requires: AVX, FMA3
+TEXT ·solvePairs32_2_avx2(SB), NOSPLIT, $0-80
+	MOVQ    cols+64(FP), AX
+	SHLQ    $0x01, AX
+	SUBQ    $+8, AX
+	NEGQ    AX
+	LEAQ    tailMask<>+32(SB), CX
+	VMOVUPD (CX)(AX*4), Y0
+	MOVQ    b+0(FP), AX
+	MOVQ    ldb+8(FP), CX
+	SHLQ    $0x02, CX
+	MOVQ    a+16(FP), DX
+	MOVQ    down+24(FP), BX
+	SHLQ    $0x02, BX
+	MOVQ    d+40(FP), SI
+	VXORPD  Y1, Y1, Y1
+	VXORPD  Y2, Y2, Y2
+	MOVQ    AX, DI
+	MOVQ    order+56(FP), R8
+
+row:
+	VXORPD     Y3, Y3, Y3
+	VXORPD     Y4, Y4, Y4
+	VMOVUPS    (DI), Y5
+	VMASKMOVPS 32(DI), Y0, Y6
+	MOVQ       order+56(FP), R9
+	SUBQ       R8, R9
+	JZ         pivot
+	DECQ       R9
+	MOVQ       DX, R10
+	MOVQ       AX, R11
+	MOVQ       across+32(FP), R12
+	SHLQ       $0x02, R12
+	TESTQ      R9, R9
+	JZ         entryDone
+
+entry:
+	VBROADCASTSS (R10), Y7
+	VBROADCASTSS 4(R10), Y8
+	ADDQ         R12, R10
+	VMOVUPS      (R11), Y9
+	VFNMADD231PS Y9, Y7, Y5
+	VFNMADD231PS Y9, Y8, Y3
+	VMASKMOVPS   32(R11), Y0, Y9
+	VFNMADD231PS Y9, Y7, Y6
+	VFNMADD231PS Y9, Y8, Y4
+	ADDQ         CX, R11
+	DECQ         R9
+	JNZ          entry
+
+entryDone:
+	VBROADCASTSS (R10), Y7
+	VBROADCASTSS 4(R10), Y8
+	VFNMADD231PS Y1, Y7, Y5
+	VFNMADD231PS Y1, Y8, Y3
+	VFNMADD231PS Y2, Y7, Y6
+	VFNMADD231PS Y2, Y8, Y4
+	MOVQ         signs+48(FP), R9
+	VBROADCASTSD (R9), Y1
+	VPERMILPS    $0xb1, Y3, Y2
+	VFMADD231PS  Y2, Y1, Y5
+	VPERMILPS    $0xb1, Y4, Y2
+	VFMADD231PS  Y2, Y1, Y6
+
+pivot:
+	TESTQ        SI, SI
+	JZ           one
+	MOVQ         signs+48(FP), R9
+	VBROADCASTSD (R9), Y1
+	VBROADCASTSS (SI), Y2
+	VBROADCASTSS 4(SI), Y3
+	ADDQ         $+8, SI
+	VPERMILPS    $0xb1, Y5, Y4
+	VMULPS       Y1, Y4, Y4
+	VMULPS       Y2, Y5, Y5
+	VFMADD231PS  Y4, Y3, Y5
+	VPERMILPS    $0xb1, Y6, Y4
+	VMULPS       Y1, Y4, Y4
+	VMULPS       Y2, Y6, Y6
+	VFMADD231PS  Y4, Y3, Y6
+
+one:
+	VMOVUPS    Y5, (DI)
+	VMOVAPD    Y5, Y1
+	VMASKMOVPS Y6, Y0, 32(DI)
+	VMOVAPD    Y6, Y2
+	ADDQ       CX, DI
+	ADDQ       BX, DX
+	DECQ       R8
+	JNZ        row
+	VZEROUPPER
+	RET
+
+// func multiplyPairs32_2_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, signs *float32, order int, cols int, index int)
+// Requires: AVX, FMA3
+TEXT ·multiplyPairs32_2_avx2(SB), NOSPLIT, $0-80
+	MOVQ    cols+64(FP), AX
+	SHLQ    $0x01, AX
+	SUBQ    $+8, AX
+	NEGQ    AX
+	LEAQ    tailMask<>+32(SB), CX
+	VMOVUPD (CX)(AX*4), Y0
+	MOVQ    b+0(FP), AX
+	MOVQ    ldb+8(FP), CX
+	SHLQ    $0x02, CX
+	MOVQ    a+16(FP), DX
+	MOVQ    down+24(FP), BX
+	SHLQ    $0x02, BX
+	MOVQ    d+40(FP), SI
+	MOVQ    order+56(FP), DI
+	MOVQ    CX, R8
+	DECQ    DI
+	IMULQ   DI, R8
+	ADDQ    AX, R8
+	MOVQ    BX, R9
+	IMULQ   DI, R9
+	ADDQ    R9, DX
+	TESTQ   SI, SI
+	JZ      row
+	MOVQ    DI, R9
+	SHLQ    $0x03, R9
+	ADDQ    R9, SI
+
+row:
+	VXORPD       Y1, Y1, Y1
+	VXORPD       Y2, Y2, Y2
+	VMOVUPS      (R8), Y3
+	VMASKMOVPS   32(R8), Y0, Y4
+	TESTQ        SI, SI
+	JZ           one
+	VBROADCASTSS (SI), Y5
+	VBROADCASTSS 4(SI), Y2
+	ADDQ         $-8, SI
+	VMULPS       Y2, Y3, Y1
+	VMULPS       Y5, Y3, Y3
+	VMULPS       Y2, Y4, Y2
+	VMULPS       Y5, Y4, Y4
+
+one:
+	MOVQ  DI, R9
+	MOVQ  DX, R10
+	MOVQ  AX, R11
+	MOVQ  across+32(FP), R12
+	SHLQ  $0x02, R12
+	TESTQ R9, R9
+	JZ    entryDone
+
+entry:
+	VBROADCASTSS (R10), Y5
+	VBROADCASTSS 4(R10), Y6
+	ADDQ         R12, R10
+	VMOVUPS      (R11), Y7
+	VFMADD231PS  Y7, Y5, Y3
+	VFMADD231PS  Y7, Y6, Y1
+	VMASKMOVPS   32(R11), Y0, Y7
+	VFMADD231PS  Y7, Y5, Y4
+	VFMADD231PS  Y7, Y6, Y2
+	ADDQ         CX, R11
+	DECQ         R9
+	JNZ          entry
+
+entryDone:
+	MOVQ         signs+48(FP), R9
+	VBROADCASTSD (R9), Y5
+	VPERMILPS    $0xb1, Y1, Y1
+	VFMADD231PS  Y1, Y5, Y3
+	VPERMILPS    $0xb1, Y2, Y1
+	VFMADD231PS  Y1, Y5, Y4
+	VMOVUPS      Y3, (R8)
+	VMASKMOVPS   Y4, Y0, 32(R8)
+	SUBQ         CX, R8
+	SUBQ         BX, DX
+	DECQ         DI
+	JGE          row
+	VZEROUPPER
+	RET
+
+// func solvePairs32_1_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, signs *float32, order int, cols int, index int)
+// Requires: AVX, FMA3
+TEXT ·solvePairs32_1_avx2(SB), NOSPLIT, $0-80
+	MOVQ    cols+64(FP), AX
+	SHLQ    $0x01, AX
+	NEGQ    AX
+	LEAQ    tailMask<>+32(SB), CX
+	VMOVUPD (CX)(AX*4), Y0
+	MOVQ    b+0(FP), AX
+	MOVQ    ldb+8(FP), CX
+	SHLQ    $0x02, CX
+	MOVQ    a+16(FP), DX
+	MOVQ    down+24(FP), BX
+	SHLQ    $0x02, BX
+	MOVQ    d+40(FP), SI
+	VXORPD  Y1, Y1, Y1
+	MOVQ    AX, DI
+	MOVQ    order+56(FP), R8
+
+row:
+	VXORPD     Y2, Y2, Y2
+	VMASKMOVPS (DI), Y0, Y3
+	MOVQ       order+56(FP), R9
+	SUBQ       R8, R9
+	JZ         pivot
+	DECQ       R9
+	MOVQ       DX, R10
+	MOVQ       AX, R11
+	MOVQ       across+32(FP), R12
+	SHLQ       $0x02, R12
+	TESTQ      R9, R9
+	JZ         entryDone
+
+entry:
+	VBROADCASTSS (R10), Y4
+	VBROADCASTSS 4(R10), Y5
+	ADDQ         R12, R10
+	VMASKMOVPS   (R11), Y0, Y6
+	VFNMADD231PS Y6, Y4, Y3
+	VFNMADD231PS Y6, Y5, Y2
+	ADDQ         CX, R11
+	DECQ         R9
+	JNZ          entry
+
+entryDone:
+	VBROADCASTSS (R10), Y4
+	VBROADCASTSS 4(R10), Y5
+	VFNMADD231PS Y1, Y4, Y3
+	VFNMADD231PS Y1, Y5, Y2
+	MOVQ         signs+48(FP), R9
+	VBROADCASTSD (R9), Y1
+	VPERMILPS    $0xb1, Y2, Y2
+	VFMADD231PS  Y2, Y1, Y3
+
+pivot:
+	TESTQ        SI, SI
+	JZ           one
+	MOVQ         signs+48(FP), R9
+	VBROADCASTSD (R9), Y1
+	VBROADCASTSS (SI), Y2
+	VBROADCASTSS 4(SI), Y4
+	ADDQ         $+8, SI
+	VPERMILPS    $0xb1, Y3, Y5
+	VMULPS       Y1, Y5, Y5
+	VMULPS       Y2, Y3, Y3
+	VFMADD231PS  Y5, Y4, Y3
+
+one:
+	VMASKMOVPS Y3, Y0, (DI)
+	VMOVAPD    Y3, Y1
+	ADDQ       CX, DI
+	ADDQ       BX, DX
+	DECQ       R8
+	JNZ        row
+	VZEROUPPER
+	RET
+
+// func multiplyPairs32_1_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, signs *float32, order int, cols int, index int)
+// Requires: AVX, FMA3
+TEXT ·multiplyPairs32_1_avx2(SB), NOSPLIT, $0-80
+	MOVQ    cols+64(FP), AX
+	SHLQ    $0x01, AX
+	NEGQ    AX
+	LEAQ    tailMask<>+32(SB), CX
+	VMOVUPD (CX)(AX*4), Y0
+	MOVQ    b+0(FP), AX
+	MOVQ    ldb+8(FP), CX
+	SHLQ    $0x02, CX
+	MOVQ    a+16(FP), DX
+	MOVQ    down+24(FP), BX
+	SHLQ    $0x02, BX
+	MOVQ    d+40(FP), SI
+	MOVQ    order+56(FP), DI
+	MOVQ    CX, R8
+	DECQ    DI
+	IMULQ   DI, R8
+	ADDQ    AX, R8
+	MOVQ    BX, R9
+	IMULQ   DI, R9
+	ADDQ    R9, DX
+	TESTQ   SI, SI
+	JZ      row
+	MOVQ    DI, R9
+	SHLQ    $0x03, R9
+	ADDQ    R9, SI
+
+row:
+	VXORPD       Y1, Y1, Y1
+	VMASKMOVPS   (R8), Y0, Y2
+	TESTQ        SI, SI
+	JZ           one
+	VBROADCASTSS (SI), Y3
+	VBROADCASTSS 4(SI), Y1
+	ADDQ         $-8, SI
+	VMULPS       Y1, Y2, Y1
+	VMULPS       Y3, Y2, Y2
+
+one:
+	MOVQ  DI, R9
+	MOVQ  DX, R10
+	MOVQ  AX, R11
+	MOVQ  across+32(FP), R12
+	SHLQ  $0x02, R12
+	TESTQ R9, R9
+	JZ    entryDone
+
+entry:
+	VBROADCASTSS (R10), Y3
+	VBROADCASTSS 4(R10), Y4
+	ADDQ         R12, R10
+	VMASKMOVPS   (R11), Y0, Y5
+	VFMADD231PS  Y5, Y3, Y2
+	VFMADD231PS  Y5, Y4, Y1
+	ADDQ         CX, R11
+	DECQ         R9
+	JNZ          entry
+
+entryDone:
+	MOVQ         signs+48(FP), R9
+	VBROADCASTSD (R9), Y3
+	VPERMILPS    $0xb1, Y1, Y1
+	VFMADD231PS  Y1, Y3, Y2
+	VMASKMOVPS   Y2, Y0, (R8)
+	SUBQ         CX, R8
+	SUBQ         BX, DX
+	DECQ         DI
+	JGE          row
+	VZEROUPPER
+	RET
+
+// func solveWholePairs32_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, signs *float32, order int, cols int, index int)
+// Requires: AVX, FMA3
+TEXT ·solveWholePairs32_avx2(SB), NOSPLIT, $0-80
+	MOVQ   b+0(FP), AX
+	MOVQ   ldb+8(FP), CX
+	SHLQ   $0x02, CX
+	MOVQ   a+16(FP), DX
+	MOVQ   down+24(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   d+40(FP), SI
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	MOVQ   AX, DI
+	MOVQ   order+56(FP), R8
+
+row:
+	VXORPD  Y4, Y4, Y4
+	VXORPD  Y5, Y5, Y5
+	VXORPD  Y6, Y6, Y6
+	VXORPD  Y7, Y7, Y7
+	VMOVUPS (DI), Y8
+	VMOVUPS 32(DI), Y9
+	VMOVUPS 64(DI), Y10
+	VMOVUPS 96(DI), Y11
+	MOVQ    order+56(FP), R9
+	SUBQ    R8, R9
+	JZ      pivot
+	DECQ    R9
+	MOVQ    DX, R10
+	MOVQ    AX, R11
+	MOVQ    across+32(FP), R12
+	SHLQ    $0x02, R12
+	TESTQ   R9, R9
+	JZ      entryDone
+
+entry:
+	VBROADCASTSS (R10), Y12
+	VBROADCASTSS 4(R10), Y13
+	ADDQ         R12, R10
+	VMOVUPS      (R11), Y14
+	VFNMADD231PS Y14, Y12, Y8
+	VFNMADD231PS Y14, Y13, Y4
+	VMOVUPS      32(R11), Y14
+	VFNMADD231PS Y14, Y12, Y9
+	VFNMADD231PS Y14, Y13, Y5
+	VMOVUPS      64(R11), Y14
+	VFNMADD231PS Y14, Y12, Y10
+	VFNMADD231PS Y14, Y13, Y6
+	VMOVUPS      96(R11), Y14
+	VFNMADD231PS Y14, Y12, Y11
+	VFNMADD231PS Y14, Y13, Y7
+	ADDQ         CX, R11
+	DECQ         R9
+	JNZ          entry
+
+entryDone:
+	VBROADCASTSS (R10), Y12
+	VBROADCASTSS 4(R10), Y13
+	VFNMADD231PS Y0, Y12, Y8
+	VFNMADD231PS Y0, Y13, Y4
+	VFNMADD231PS Y1, Y12, Y9
+	VFNMADD231PS Y1, Y13, Y5
+	VFNMADD231PS Y2, Y12, Y10
+	VFNMADD231PS Y2, Y13, Y6
+	VFNMADD231PS Y3, Y12, Y11
+	VFNMADD231PS Y3, Y13, Y7
+	MOVQ         signs+48(FP), R9
+	VBROADCASTSD (R9), Y0
+	VPERMILPS    $0xb1, Y4, Y1
+	VFMADD231PS  Y1, Y0, Y8
+	VPERMILPS    $0xb1, Y5, Y1
+	VFMADD231PS  Y1, Y0, Y9
+	VPERMILPS    $0xb1, Y6, Y1
+	VFMADD231PS  Y1, Y0, Y10
+	VPERMILPS    $0xb1, Y7, Y1
+	VFMADD231PS  Y1, Y0, Y11
+
+pivot:
+	TESTQ        SI, SI
+	JZ           one
+	MOVQ         signs+48(FP), R9
+	VBROADCASTSD (R9), Y0
+	VBROADCASTSS (SI), Y1
+	VBROADCASTSS 4(SI), Y2
+	ADDQ         $+8, SI
+	VPERMILPS    $0xb1, Y8, Y3
+	VMULPS       Y0, Y3, Y3
+	VMULPS       Y1, Y8, Y8
+	VFMADD231PS  Y3, Y2, Y8
+	VPERMILPS    $0xb1, Y9, Y3
+	VMULPS       Y0, Y3, Y3
+	VMULPS       Y1, Y9, Y9
+	VFMADD231PS  Y3, Y2, Y9
+	VPERMILPS    $0xb1, Y10, Y3
+	VMULPS       Y0, Y3, Y3
+	VMULPS       Y1, Y10, Y10
+	VFMADD231PS  Y3, Y2, Y10
+	VPERMILPS    $0xb1, Y11, Y3
+	VMULPS       Y0, Y3, Y3
+	VMULPS       Y1, Y11, Y11
+	VFMADD231PS  Y3, Y2, Y11
+
+one:
+	VMOVUPS Y8, (DI)
+	VMOVAPD Y8, Y0
+	VMOVUPS Y9, 32(DI)
+	VMOVAPD Y9, Y1
+	VMOVUPS Y10, 64(DI)
+	VMOVAPD Y10, Y2
+	VMOVUPS Y11, 96(DI)
+	VMOVAPD Y11, Y3
+	ADDQ    CX, DI
+	ADDQ    BX, DX
+	DECQ    R8
+	JNZ     row
+	VZEROUPPER
+	RET
+
+// func multiplyWholePairs32_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, signs *float32, order int, cols int, index int)
+// Requires: AVX, FMA3
+TEXT ·multiplyWholePairs32_avx2(SB), NOSPLIT, $0-80
+	MOVQ  b+0(FP), AX
+	MOVQ  ldb+8(FP), CX
+	SHLQ  $0x02, CX
+	MOVQ  a+16(FP), DX
+	MOVQ  down+24(FP), BX
+	SHLQ  $0x02, BX
+	MOVQ  d+40(FP), SI
+	MOVQ  order+56(FP), DI
+	MOVQ  CX, R8
+	DECQ  DI
+	IMULQ DI, R8
+	ADDQ  AX, R8
+	MOVQ  BX, R9
+	IMULQ DI, R9
+	ADDQ  R9, DX
+	TESTQ SI, SI
+	JZ    row
+	MOVQ  DI, R9
+	SHLQ  $0x03, R9
+	ADDQ  R9, SI
+
+row:
+	VXORPD       Y0, Y0, Y0
+	VXORPD       Y1, Y1, Y1
+	VXORPD       Y2, Y2, Y2
+	VXORPD       Y3, Y3, Y3
+	VMOVUPS      (R8), Y4
+	VMOVUPS      32(R8), Y5
+	VMOVUPS      64(R8), Y6
+	VMOVUPS      96(R8), Y7
+	TESTQ        SI, SI
+	JZ           one
+	VBROADCASTSS (SI), Y8
+	VBROADCASTSS 4(SI), Y3
+	ADDQ         $-8, SI
+	VMULPS       Y3, Y4, Y0
+	VMULPS       Y8, Y4, Y4
+	VMULPS       Y3, Y5, Y1
+	VMULPS       Y8, Y5, Y5
+	VMULPS       Y3, Y6, Y2
+	VMULPS       Y8, Y6, Y6
+	VMULPS       Y3, Y7, Y3
+	VMULPS       Y8, Y7, Y7
+
+one:
+	MOVQ  DI, R9
+	MOVQ  DX, R10
+	MOVQ  AX, R11
+	MOVQ  across+32(FP), R12
+	SHLQ  $0x02, R12
+	TESTQ R9, R9
+	JZ    entryDone
+
+entry:
+	VBROADCASTSS (R10), Y8
+	VBROADCASTSS 4(R10), Y9
+	ADDQ         R12, R10
+	VMOVUPS      (R11), Y10
+	VFMADD231PS  Y10, Y8, Y4
+	VFMADD231PS  Y10, Y9, Y0
+	VMOVUPS      32(R11), Y10
+	VFMADD231PS  Y10, Y8, Y5
+	VFMADD231PS  Y10, Y9, Y1
+	VMOVUPS      64(R11), Y10
+	VFMADD231PS  Y10, Y8, Y6
+	VFMADD231PS  Y10, Y9, Y2
+	VMOVUPS      96(R11), Y10
+	VFMADD231PS  Y10, Y8, Y7
+	VFMADD231PS  Y10, Y9, Y3
+	ADDQ         CX, R11
+	DECQ         R9
+	JNZ          entry
+
+entryDone:
+	MOVQ         signs+48(FP), R9
+	VBROADCASTSD (R9), Y8
+	VPERMILPS    $0xb1, Y0, Y0
+	VFMADD231PS  Y0, Y8, Y4
+	VPERMILPS    $0xb1, Y1, Y0
+	VFMADD231PS  Y0, Y8, Y5
+	VPERMILPS    $0xb1, Y2, Y0
+	VFMADD231PS  Y0, Y8, Y6
+	VPERMILPS    $0xb1, Y3, Y0
+	VFMADD231PS  Y0, Y8, Y7
+	VMOVUPS      Y4, (R8)
+	VMOVUPS      Y5, 32(R8)
+	VMOVUPS      Y6, 64(R8)
+	VMOVUPS      Y7, 96(R8)
+	SUBQ         CX, R8
+	SUBQ         BX, DX
+	DECQ         DI
+	JGE          row
+	VZEROUPPER
+	RET
+
+// func solvePair32_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, signs *float32, order int, cols int, index int)
+// Requires: AVX, FMA3
+TEXT ·solvePair32_avx2(SB), NOSPLIT, $0-80
+	MOVQ   b+0(FP), AX
+	MOVQ   ldb+8(FP), CX
+	SHLQ   $0x02, CX
+	MOVQ   a+16(FP), DX
+	MOVQ   down+24(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   d+40(FP), SI
+	VXORPD Y0, Y0, Y0
+	MOVQ   AX, DI
+	MOVQ   order+56(FP), R8
+
+row:
+	VXORPD Y1, Y1, Y1
+	VMOVSD (DI), X2
+	MOVQ   order+56(FP), R9
+	SUBQ   R8, R9
+	JZ     pivot
+	DECQ   R9
+	MOVQ   DX, R10
+	MOVQ   AX, R11
+	MOVQ   across+32(FP), R12
+	SHLQ   $0x02, R12
+	TESTQ  R9, R9
+	JZ     entryDone
+
+entry:
+	VBROADCASTSS (R10), Y3
+	VBROADCASTSS 4(R10), Y4
+	ADDQ         R12, R10
+	VMOVSD       (R11), X5
+	VFNMADD231PS Y5, Y3, Y2
+	VFNMADD231PS Y5, Y4, Y1
+	ADDQ         CX, R11
+	DECQ         R9
+	JNZ          entry
+
+entryDone:
+	VBROADCASTSS (R10), Y3
+	VBROADCASTSS 4(R10), Y4
+	VFNMADD231PS Y0, Y3, Y2
+	VFNMADD231PS Y0, Y4, Y1
+	MOVQ         signs+48(FP), R9
+	VBROADCASTSD (R9), Y0
+	VPERMILPS    $0xb1, Y1, Y1
+	VFMADD231PS  Y1, Y0, Y2
+
+pivot:
+	TESTQ        SI, SI
+	JZ           one
+	MOVQ         signs+48(FP), R9
+	VBROADCASTSD (R9), Y0
+	VBROADCASTSS (SI), Y1
+	VBROADCASTSS 4(SI), Y3
+	ADDQ         $+8, SI
+	VPERMILPS    $0xb1, Y2, Y4
+	VMULPS       Y0, Y4, Y4
+	VMULPS       Y1, Y2, Y2
+	VFMADD231PS  Y4, Y3, Y2
+
+one:
+	VMOVSD  X2, (DI)
+	VMOVAPD Y2, Y0
+	ADDQ    CX, DI
+	ADDQ    BX, DX
+	DECQ    R8
+	JNZ     row
+	VZEROUPPER
+	RET
+
+// func multiplyPair32_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, signs *float32, order int, cols int, index int)
+// Requires: AVX, FMA3
+TEXT ·multiplyPair32_avx2(SB), NOSPLIT, $0-80
+	MOVQ  b+0(FP), AX
+	MOVQ  ldb+8(FP), CX
+	SHLQ  $0x02, CX
+	MOVQ  a+16(FP), DX
+	MOVQ  down+24(FP), BX
+	SHLQ  $0x02, BX
+	MOVQ  d+40(FP), SI
+	MOVQ  order+56(FP), DI
+	MOVQ  CX, R8
+	DECQ  DI
+	IMULQ DI, R8
+	ADDQ  AX, R8
+	MOVQ  BX, R9
+	IMULQ DI, R9
+	ADDQ  R9, DX
+	TESTQ SI, SI
+	JZ    row
+	MOVQ  DI, R9
+	SHLQ  $0x03, R9
+	ADDQ  R9, SI
+
+row:
+	VXORPD       Y0, Y0, Y0
+	VMOVSD       (R8), X1
+	TESTQ        SI, SI
+	JZ           one
+	VBROADCASTSS (SI), Y2
+	VBROADCASTSS 4(SI), Y0
+	ADDQ         $-8, SI
+	VMULPS       Y0, Y1, Y0
+	VMULPS       Y2, Y1, Y1
+
+one:
+	MOVQ  DI, R9
+	MOVQ  DX, R10
+	MOVQ  AX, R11
+	MOVQ  across+32(FP), R12
+	SHLQ  $0x02, R12
+	TESTQ R9, R9
+	JZ    entryDone
+
+entry:
+	VBROADCASTSS (R10), Y2
+	VBROADCASTSS 4(R10), Y4
+	ADDQ         R12, R10
+	VMOVSD       (R11), X3
+	VFMADD231PS  Y3, Y2, Y1
+	VFMADD231PS  Y3, Y4, Y0
+	ADDQ         CX, R11
+	DECQ         R9
+	JNZ          entry
+
+entryDone:
+	MOVQ         signs+48(FP), R9
+	VBROADCASTSD (R9), Y2
+	VPERMILPS    $0xb1, Y0, Y0
+	VFMADD231PS  Y0, Y2, Y1
+	VMOVSD       X1, (R8)
+	SUBQ         CX, R8
+	SUBQ         BX, DX
+	DECQ         DI
+	JGE          row
+	VZEROUPPER
+	RET
+
 // func solveUpper_avx2(a *float64, lda int, r *float64, ldr int, inv *float64, m int, n int)
 // Requires: AVX, CMOV, FMA3
 TEXT ·solveUpper_avx2(SB), NOSPLIT, $0-56

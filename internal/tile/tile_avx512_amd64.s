@@ -17344,6 +17344,794 @@ done:
 	VZEROUPPER
 	RET
 
+// func solvePairs_4_avx512(b *float64, ldb int, a *float64, down int, across int, d *float64, signs *float64, order int, cols int, index int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·solvePairs_4_avx512(SB), NOSPLIT, $0-80
+	MOVQ   cols+64(FP), AX
+	SHLQ   $0x01, AX
+	SUBQ   $+24, AX
+	MOVQ   $0x00000000000000ff, CX
+	NEGQ   AX
+	ADDQ   $+8, AX
+	SHRXQ  AX, CX, CX
+	KMOVW  CX, K1
+	MOVQ   b+0(FP), AX
+	MOVQ   ldb+8(FP), CX
+	SHLQ   $0x03, CX
+	MOVQ   a+16(FP), DX
+	MOVQ   down+24(FP), BX
+	SHLQ   $0x03, BX
+	MOVQ   d+40(FP), SI
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	MOVQ   AX, DI
+	MOVQ   order+56(FP), R8
+
+row:
+	VXORPD    Z4, Z4, Z4
+	VXORPD    Z5, Z5, Z5
+	VXORPD    Z6, Z6, Z6
+	VXORPD    Z7, Z7, Z7
+	VMOVUPD   (DI), Z8
+	VMOVUPD   64(DI), Z9
+	VMOVUPD   128(DI), Z10
+	VMOVUPD.Z 192(DI), K1, Z11
+	MOVQ      order+56(FP), R9
+	SUBQ      R8, R9
+	JZ        pivot
+	DECQ      R9
+	MOVQ      DX, R10
+	MOVQ      AX, R11
+	MOVQ      across+32(FP), R12
+	SHLQ      $0x03, R12
+	TESTQ     R9, R9
+	JZ        entryDone
+
+entry:
+	VBROADCASTSD (R10), Z12
+	VBROADCASTSD 8(R10), Z13
+	ADDQ         R12, R10
+	VMOVUPD      (R11), Z14
+	VFNMADD231PD Z14, Z12, Z8
+	VFNMADD231PD Z14, Z13, Z4
+	VMOVUPD      64(R11), Z14
+	VFNMADD231PD Z14, Z12, Z9
+	VFNMADD231PD Z14, Z13, Z5
+	VMOVUPD      128(R11), Z14
+	VFNMADD231PD Z14, Z12, Z10
+	VFNMADD231PD Z14, Z13, Z6
+	VMOVUPD.Z    192(R11), K1, Z14
+	VFNMADD231PD Z14, Z12, Z11
+	VFNMADD231PD Z14, Z13, Z7
+	ADDQ         CX, R11
+	DECQ         R9
+	JNZ          entry
+
+entryDone:
+	VBROADCASTSD    (R10), Z12
+	VBROADCASTSD    8(R10), Z13
+	VFNMADD231PD    Z0, Z12, Z8
+	VFNMADD231PD    Z0, Z13, Z4
+	VFNMADD231PD    Z1, Z12, Z9
+	VFNMADD231PD    Z1, Z13, Z5
+	VFNMADD231PD    Z2, Z12, Z10
+	VFNMADD231PD    Z2, Z13, Z6
+	VFNMADD231PD    Z3, Z12, Z11
+	VFNMADD231PD    Z3, Z13, Z7
+	MOVQ            signs+48(FP), R9
+	VBROADCASTF64X2 (R9), Z0
+	VPERMILPD       $0x55, Z4, Z1
+	VFMADD231PD     Z1, Z0, Z8
+	VPERMILPD       $0x55, Z5, Z1
+	VFMADD231PD     Z1, Z0, Z9
+	VPERMILPD       $0x55, Z6, Z1
+	VFMADD231PD     Z1, Z0, Z10
+	VPERMILPD       $0x55, Z7, Z1
+	VFMADD231PD     Z1, Z0, Z11
+
+pivot:
+	TESTQ           SI, SI
+	JZ              one
+	MOVQ            signs+48(FP), R9
+	VBROADCASTF64X2 (R9), Z0
+	VBROADCASTSD    (SI), Z1
+	VBROADCASTSD    8(SI), Z2
+	ADDQ            $+16, SI
+	VPERMILPD       $0x55, Z8, Z3
+	VMULPD          Z0, Z3, Z3
+	VMULPD          Z1, Z8, Z8
+	VFMADD231PD     Z3, Z2, Z8
+	VPERMILPD       $0x55, Z9, Z3
+	VMULPD          Z0, Z3, Z3
+	VMULPD          Z1, Z9, Z9
+	VFMADD231PD     Z3, Z2, Z9
+	VPERMILPD       $0x55, Z10, Z3
+	VMULPD          Z0, Z3, Z3
+	VMULPD          Z1, Z10, Z10
+	VFMADD231PD     Z3, Z2, Z10
+	VPERMILPD       $0x55, Z11, Z3
+	VMULPD          Z0, Z3, Z3
+	VMULPD          Z1, Z11, Z11
+	VFMADD231PD     Z3, Z2, Z11
+
+one:
+	VMOVUPD Z8, (DI)
+	VMOVAPD Z8, Z0
+	VMOVUPD Z9, 64(DI)
+	VMOVAPD Z9, Z1
+	VMOVUPD Z10, 128(DI)
+	VMOVAPD Z10, Z2
+	VMOVUPD Z11, K1, 192(DI)
+	VMOVAPD Z11, Z3
+	ADDQ    CX, DI
+	ADDQ    BX, DX
+	DECQ    R8
+	JNZ     row
+	VZEROUPPER
+	RET
+
+// func multiplyPairs_4_avx512(b *float64, ldb int, a *float64, down int, across int, d *float64, signs *float64, order int, cols int, index int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·multiplyPairs_4_avx512(SB), NOSPLIT, $0-80
+	MOVQ  cols+64(FP), AX
+	SHLQ  $0x01, AX
+	SUBQ  $+24, AX
+	MOVQ  $0x00000000000000ff, CX
+	NEGQ  AX
+	ADDQ  $+8, AX
+	SHRXQ AX, CX, CX
+	KMOVW CX, K1
+	MOVQ  b+0(FP), AX
+	MOVQ  ldb+8(FP), CX
+	SHLQ  $0x03, CX
+	MOVQ  a+16(FP), DX
+	MOVQ  down+24(FP), BX
+	SHLQ  $0x03, BX
+	MOVQ  d+40(FP), SI
+	MOVQ  order+56(FP), DI
+	MOVQ  CX, R8
+	DECQ  DI
+	IMULQ DI, R8
+	ADDQ  AX, R8
+	MOVQ  BX, R9
+	IMULQ DI, R9
+	ADDQ  R9, DX
+	TESTQ SI, SI
+	JZ    row
+	MOVQ  DI, R9
+	SHLQ  $0x04, R9
+	ADDQ  R9, SI
+
+row:
+	VXORPD       Z0, Z0, Z0
+	VXORPD       Z1, Z1, Z1
+	VXORPD       Z2, Z2, Z2
+	VXORPD       Z3, Z3, Z3
+	VMOVUPD      (R8), Z4
+	VMOVUPD      64(R8), Z5
+	VMOVUPD      128(R8), Z6
+	VMOVUPD.Z    192(R8), K1, Z7
+	TESTQ        SI, SI
+	JZ           one
+	VBROADCASTSD (SI), Z8
+	VBROADCASTSD 8(SI), Z3
+	ADDQ         $-16, SI
+	VMULPD       Z3, Z4, Z0
+	VMULPD       Z8, Z4, Z4
+	VMULPD       Z3, Z5, Z1
+	VMULPD       Z8, Z5, Z5
+	VMULPD       Z3, Z6, Z2
+	VMULPD       Z8, Z6, Z6
+	VMULPD       Z3, Z7, Z3
+	VMULPD       Z8, Z7, Z7
+
+one:
+	MOVQ  DI, R9
+	MOVQ  DX, R10
+	MOVQ  AX, R11
+	MOVQ  across+32(FP), R12
+	SHLQ  $0x03, R12
+	TESTQ R9, R9
+	JZ    entryDone
+
+entry:
+	VBROADCASTSD (R10), Z8
+	VBROADCASTSD 8(R10), Z9
+	ADDQ         R12, R10
+	VMOVUPD      (R11), Z10
+	VFMADD231PD  Z10, Z8, Z4
+	VFMADD231PD  Z10, Z9, Z0
+	VMOVUPD      64(R11), Z10
+	VFMADD231PD  Z10, Z8, Z5
+	VFMADD231PD  Z10, Z9, Z1
+	VMOVUPD      128(R11), Z10
+	VFMADD231PD  Z10, Z8, Z6
+	VFMADD231PD  Z10, Z9, Z2
+	VMOVUPD.Z    192(R11), K1, Z10
+	VFMADD231PD  Z10, Z8, Z7
+	VFMADD231PD  Z10, Z9, Z3
+	ADDQ         CX, R11
+	DECQ         R9
+	JNZ          entry
+
+entryDone:
+	MOVQ            signs+48(FP), R9
+	VBROADCASTF64X2 (R9), Z8
+	VPERMILPD       $0x55, Z0, Z0
+	VFMADD231PD     Z0, Z8, Z4
+	VPERMILPD       $0x55, Z1, Z0
+	VFMADD231PD     Z0, Z8, Z5
+	VPERMILPD       $0x55, Z2, Z0
+	VFMADD231PD     Z0, Z8, Z6
+	VPERMILPD       $0x55, Z3, Z0
+	VFMADD231PD     Z0, Z8, Z7
+	VMOVUPD         Z4, (R8)
+	VMOVUPD         Z5, 64(R8)
+	VMOVUPD         Z6, 128(R8)
+	VMOVUPD         Z7, K1, 192(R8)
+	SUBQ            CX, R8
+	SUBQ            BX, DX
+	DECQ            DI
+	JGE             row
+	VZEROUPPER
+	RET
+
+// func solvePairs_2_avx512(b *float64, ldb int, a *float64, down int, across int, d *float64, signs *float64, order int, cols int, index int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·solvePairs_2_avx512(SB), NOSPLIT, $0-80
+	MOVQ   cols+64(FP), AX
+	SHLQ   $0x01, AX
+	SUBQ   $+8, AX
+	MOVQ   $0x00000000000000ff, CX
+	NEGQ   AX
+	ADDQ   $+8, AX
+	SHRXQ  AX, CX, CX
+	KMOVW  CX, K1
+	MOVQ   b+0(FP), AX
+	MOVQ   ldb+8(FP), CX
+	SHLQ   $0x03, CX
+	MOVQ   a+16(FP), DX
+	MOVQ   down+24(FP), BX
+	SHLQ   $0x03, BX
+	MOVQ   d+40(FP), SI
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	MOVQ   AX, DI
+	MOVQ   order+56(FP), R8
+
+row:
+	VXORPD    Z2, Z2, Z2
+	VXORPD    Z3, Z3, Z3
+	VMOVUPD   (DI), Z4
+	VMOVUPD.Z 64(DI), K1, Z5
+	MOVQ      order+56(FP), R9
+	SUBQ      R8, R9
+	JZ        pivot
+	DECQ      R9
+	MOVQ      DX, R10
+	MOVQ      AX, R11
+	MOVQ      across+32(FP), R12
+	SHLQ      $0x03, R12
+	TESTQ     R9, R9
+	JZ        entryDone
+
+entry:
+	VBROADCASTSD (R10), Z6
+	VBROADCASTSD 8(R10), Z7
+	ADDQ         R12, R10
+	VMOVUPD      (R11), Z8
+	VFNMADD231PD Z8, Z6, Z4
+	VFNMADD231PD Z8, Z7, Z2
+	VMOVUPD.Z    64(R11), K1, Z8
+	VFNMADD231PD Z8, Z6, Z5
+	VFNMADD231PD Z8, Z7, Z3
+	ADDQ         CX, R11
+	DECQ         R9
+	JNZ          entry
+
+entryDone:
+	VBROADCASTSD    (R10), Z6
+	VBROADCASTSD    8(R10), Z7
+	VFNMADD231PD    Z0, Z6, Z4
+	VFNMADD231PD    Z0, Z7, Z2
+	VFNMADD231PD    Z1, Z6, Z5
+	VFNMADD231PD    Z1, Z7, Z3
+	MOVQ            signs+48(FP), R9
+	VBROADCASTF64X2 (R9), Z0
+	VPERMILPD       $0x55, Z2, Z1
+	VFMADD231PD     Z1, Z0, Z4
+	VPERMILPD       $0x55, Z3, Z1
+	VFMADD231PD     Z1, Z0, Z5
+
+pivot:
+	TESTQ           SI, SI
+	JZ              one
+	MOVQ            signs+48(FP), R9
+	VBROADCASTF64X2 (R9), Z0
+	VBROADCASTSD    (SI), Z1
+	VBROADCASTSD    8(SI), Z2
+	ADDQ            $+16, SI
+	VPERMILPD       $0x55, Z4, Z3
+	VMULPD          Z0, Z3, Z3
+	VMULPD          Z1, Z4, Z4
+	VFMADD231PD     Z3, Z2, Z4
+	VPERMILPD       $0x55, Z5, Z3
+	VMULPD          Z0, Z3, Z3
+	VMULPD          Z1, Z5, Z5
+	VFMADD231PD     Z3, Z2, Z5
+
+one:
+	VMOVUPD Z4, (DI)
+	VMOVAPD Z4, Z0
+	VMOVUPD Z5, K1, 64(DI)
+	VMOVAPD Z5, Z1
+	ADDQ    CX, DI
+	ADDQ    BX, DX
+	DECQ    R8
+	JNZ     row
+	VZEROUPPER
+	RET
+
+// func multiplyPairs_2_avx512(b *float64, ldb int, a *float64, down int, across int, d *float64, signs *float64, order int, cols int, index int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·multiplyPairs_2_avx512(SB), NOSPLIT, $0-80
+	MOVQ  cols+64(FP), AX
+	SHLQ  $0x01, AX
+	SUBQ  $+8, AX
+	MOVQ  $0x00000000000000ff, CX
+	NEGQ  AX
+	ADDQ  $+8, AX
+	SHRXQ AX, CX, CX
+	KMOVW CX, K1
+	MOVQ  b+0(FP), AX
+	MOVQ  ldb+8(FP), CX
+	SHLQ  $0x03, CX
+	MOVQ  a+16(FP), DX
+	MOVQ  down+24(FP), BX
+	SHLQ  $0x03, BX
+	MOVQ  d+40(FP), SI
+	MOVQ  order+56(FP), DI
+	MOVQ  CX, R8
+	DECQ  DI
+	IMULQ DI, R8
+	ADDQ  AX, R8
+	MOVQ  BX, R9
+	IMULQ DI, R9
+	ADDQ  R9, DX
+	TESTQ SI, SI
+	JZ    row
+	MOVQ  DI, R9
+	SHLQ  $0x04, R9
+	ADDQ  R9, SI
+
+row:
+	VXORPD       Z0, Z0, Z0
+	VXORPD       Z1, Z1, Z1
+	VMOVUPD      (R8), Z2
+	VMOVUPD.Z    64(R8), K1, Z3
+	TESTQ        SI, SI
+	JZ           one
+	VBROADCASTSD (SI), Z4
+	VBROADCASTSD 8(SI), Z1
+	ADDQ         $-16, SI
+	VMULPD       Z1, Z2, Z0
+	VMULPD       Z4, Z2, Z2
+	VMULPD       Z1, Z3, Z1
+	VMULPD       Z4, Z3, Z3
+
+one:
+	MOVQ  DI, R9
+	MOVQ  DX, R10
+	MOVQ  AX, R11
+	MOVQ  across+32(FP), R12
+	SHLQ  $0x03, R12
+	TESTQ R9, R9
+	JZ    entryDone
+
+entry:
+	VBROADCASTSD (R10), Z4
+	VBROADCASTSD 8(R10), Z5
+	ADDQ         R12, R10
+	VMOVUPD      (R11), Z6
+	VFMADD231PD  Z6, Z4, Z2
+	VFMADD231PD  Z6, Z5, Z0
+	VMOVUPD.Z    64(R11), K1, Z6
+	VFMADD231PD  Z6, Z4, Z3
+	VFMADD231PD  Z6, Z5, Z1
+	ADDQ         CX, R11
+	DECQ         R9
+	JNZ          entry
+
+entryDone:
+	MOVQ            signs+48(FP), R9
+	VBROADCASTF64X2 (R9), Z4
+	VPERMILPD       $0x55, Z0, Z0
+	VFMADD231PD     Z0, Z4, Z2
+	VPERMILPD       $0x55, Z1, Z0
+	VFMADD231PD     Z0, Z4, Z3
+	VMOVUPD         Z2, (R8)
+	VMOVUPD         Z3, K1, 64(R8)
+	SUBQ            CX, R8
+	SUBQ            BX, DX
+	DECQ            DI
+	JGE             row
+	VZEROUPPER
+	RET
+
+// func solvePairs_1_avx512(b *float64, ldb int, a *float64, down int, across int, d *float64, signs *float64, order int, cols int, index int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·solvePairs_1_avx512(SB), NOSPLIT, $0-80
+	MOVQ   cols+64(FP), AX
+	SHLQ   $0x01, AX
+	MOVQ   $0x00000000000000ff, CX
+	NEGQ   AX
+	ADDQ   $+8, AX
+	SHRXQ  AX, CX, CX
+	KMOVW  CX, K1
+	MOVQ   b+0(FP), AX
+	MOVQ   ldb+8(FP), CX
+	SHLQ   $0x03, CX
+	MOVQ   a+16(FP), DX
+	MOVQ   down+24(FP), BX
+	SHLQ   $0x03, BX
+	MOVQ   d+40(FP), SI
+	VXORPD Z0, Z0, Z0
+	MOVQ   AX, DI
+	MOVQ   order+56(FP), R8
+
+row:
+	VXORPD    Z1, Z1, Z1
+	VMOVUPD.Z (DI), K1, Z2
+	MOVQ      order+56(FP), R9
+	SUBQ      R8, R9
+	JZ        pivot
+	DECQ      R9
+	MOVQ      DX, R10
+	MOVQ      AX, R11
+	MOVQ      across+32(FP), R12
+	SHLQ      $0x03, R12
+	TESTQ     R9, R9
+	JZ        entryDone
+
+entry:
+	VBROADCASTSD (R10), Z3
+	VBROADCASTSD 8(R10), Z4
+	ADDQ         R12, R10
+	VMOVUPD.Z    (R11), K1, Z5
+	VFNMADD231PD Z5, Z3, Z2
+	VFNMADD231PD Z5, Z4, Z1
+	ADDQ         CX, R11
+	DECQ         R9
+	JNZ          entry
+
+entryDone:
+	VBROADCASTSD    (R10), Z3
+	VBROADCASTSD    8(R10), Z4
+	VFNMADD231PD    Z0, Z3, Z2
+	VFNMADD231PD    Z0, Z4, Z1
+	MOVQ            signs+48(FP), R9
+	VBROADCASTF64X2 (R9), Z0
+	VPERMILPD       $0x55, Z1, Z1
+	VFMADD231PD     Z1, Z0, Z2
+
+pivot:
+	TESTQ           SI, SI
+	JZ              one
+	MOVQ            signs+48(FP), R9
+	VBROADCASTF64X2 (R9), Z0
+	VBROADCASTSD    (SI), Z1
+	VBROADCASTSD    8(SI), Z3
+	ADDQ            $+16, SI
+	VPERMILPD       $0x55, Z2, Z4
+	VMULPD          Z0, Z4, Z4
+	VMULPD          Z1, Z2, Z2
+	VFMADD231PD     Z4, Z3, Z2
+
+one:
+	VMOVUPD Z2, K1, (DI)
+	VMOVAPD Z2, Z0
+	ADDQ    CX, DI
+	ADDQ    BX, DX
+	DECQ    R8
+	JNZ     row
+	VZEROUPPER
+	RET
+
+// func multiplyPairs_1_avx512(b *float64, ldb int, a *float64, down int, across int, d *float64, signs *float64, order int, cols int, index int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·multiplyPairs_1_avx512(SB), NOSPLIT, $0-80
+	MOVQ  cols+64(FP), AX
+	SHLQ  $0x01, AX
+	MOVQ  $0x00000000000000ff, CX
+	NEGQ  AX
+	ADDQ  $+8, AX
+	SHRXQ AX, CX, CX
+	KMOVW CX, K1
+	MOVQ  b+0(FP), AX
+	MOVQ  ldb+8(FP), CX
+	SHLQ  $0x03, CX
+	MOVQ  a+16(FP), DX
+	MOVQ  down+24(FP), BX
+	SHLQ  $0x03, BX
+	MOVQ  d+40(FP), SI
+	MOVQ  order+56(FP), DI
+	MOVQ  CX, R8
+	DECQ  DI
+	IMULQ DI, R8
+	ADDQ  AX, R8
+	MOVQ  BX, R9
+	IMULQ DI, R9
+	ADDQ  R9, DX
+	TESTQ SI, SI
+	JZ    row
+	MOVQ  DI, R9
+	SHLQ  $0x04, R9
+	ADDQ  R9, SI
+
+row:
+	VXORPD       Z0, Z0, Z0
+	VMOVUPD.Z    (R8), K1, Z1
+	TESTQ        SI, SI
+	JZ           one
+	VBROADCASTSD (SI), Z2
+	VBROADCASTSD 8(SI), Z0
+	ADDQ         $-16, SI
+	VMULPD       Z0, Z1, Z0
+	VMULPD       Z2, Z1, Z1
+
+one:
+	MOVQ  DI, R9
+	MOVQ  DX, R10
+	MOVQ  AX, R11
+	MOVQ  across+32(FP), R12
+	SHLQ  $0x03, R12
+	TESTQ R9, R9
+	JZ    entryDone
+
+entry:
+	VBROADCASTSD (R10), Z2
+	VBROADCASTSD 8(R10), Z3
+	ADDQ         R12, R10
+	VMOVUPD.Z    (R11), K1, Z4
+	VFMADD231PD  Z4, Z2, Z1
+	VFMADD231PD  Z4, Z3, Z0
+	ADDQ         CX, R11
+	DECQ         R9
+	JNZ          entry
+
+entryDone:
+	MOVQ            signs+48(FP), R9
+	VBROADCASTF64X2 (R9), Z2
+	VPERMILPD       $0x55, Z0, Z0
+	VFMADD231PD     Z0, Z2, Z1
+	VMOVUPD         Z1, K1, (R8)
+	SUBQ            CX, R8
+	SUBQ            BX, DX
+	DECQ            DI
+	JGE             row
+	VZEROUPPER
+	RET
+
+// func solveWholePairs_avx512(b *float64, ldb int, a *float64, down int, across int, d *float64, signs *float64, order int, cols int, index int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·solveWholePairs_avx512(SB), NOSPLIT, $0-80
+	MOVQ   b+0(FP), AX
+	MOVQ   ldb+8(FP), CX
+	SHLQ   $0x03, CX
+	MOVQ   a+16(FP), DX
+	MOVQ   down+24(FP), BX
+	SHLQ   $0x03, BX
+	MOVQ   d+40(FP), SI
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	MOVQ   AX, DI
+	MOVQ   order+56(FP), R8
+
+row:
+	VXORPD  Z4, Z4, Z4
+	VXORPD  Z5, Z5, Z5
+	VXORPD  Z6, Z6, Z6
+	VXORPD  Z7, Z7, Z7
+	VMOVUPD (DI), Z8
+	VMOVUPD 64(DI), Z9
+	VMOVUPD 128(DI), Z10
+	VMOVUPD 192(DI), Z11
+	MOVQ    order+56(FP), R9
+	SUBQ    R8, R9
+	JZ      pivot
+	DECQ    R9
+	MOVQ    DX, R10
+	MOVQ    AX, R11
+	MOVQ    across+32(FP), R12
+	SHLQ    $0x03, R12
+	TESTQ   R9, R9
+	JZ      entryDone
+
+entry:
+	VBROADCASTSD (R10), Z12
+	VBROADCASTSD 8(R10), Z13
+	ADDQ         R12, R10
+	VMOVUPD      (R11), Z14
+	VFNMADD231PD Z14, Z12, Z8
+	VFNMADD231PD Z14, Z13, Z4
+	VMOVUPD      64(R11), Z14
+	VFNMADD231PD Z14, Z12, Z9
+	VFNMADD231PD Z14, Z13, Z5
+	VMOVUPD      128(R11), Z14
+	VFNMADD231PD Z14, Z12, Z10
+	VFNMADD231PD Z14, Z13, Z6
+	VMOVUPD      192(R11), Z14
+	VFNMADD231PD Z14, Z12, Z11
+	VFNMADD231PD Z14, Z13, Z7
+	ADDQ         CX, R11
+	DECQ         R9
+	JNZ          entry
+
+entryDone:
+	VBROADCASTSD    (R10), Z12
+	VBROADCASTSD    8(R10), Z13
+	VFNMADD231PD    Z0, Z12, Z8
+	VFNMADD231PD    Z0, Z13, Z4
+	VFNMADD231PD    Z1, Z12, Z9
+	VFNMADD231PD    Z1, Z13, Z5
+	VFNMADD231PD    Z2, Z12, Z10
+	VFNMADD231PD    Z2, Z13, Z6
+	VFNMADD231PD    Z3, Z12, Z11
+	VFNMADD231PD    Z3, Z13, Z7
+	MOVQ            signs+48(FP), R9
+	VBROADCASTF64X2 (R9), Z0
+	VPERMILPD       $0x55, Z4, Z1
+	VFMADD231PD     Z1, Z0, Z8
+	VPERMILPD       $0x55, Z5, Z1
+	VFMADD231PD     Z1, Z0, Z9
+	VPERMILPD       $0x55, Z6, Z1
+	VFMADD231PD     Z1, Z0, Z10
+	VPERMILPD       $0x55, Z7, Z1
+	VFMADD231PD     Z1, Z0, Z11
+
+pivot:
+	TESTQ           SI, SI
+	JZ              one
+	MOVQ            signs+48(FP), R9
+	VBROADCASTF64X2 (R9), Z0
+	VBROADCASTSD    (SI), Z1
+	VBROADCASTSD    8(SI), Z2
+	ADDQ            $+16, SI
+	VPERMILPD       $0x55, Z8, Z3
+	VMULPD          Z0, Z3, Z3
+	VMULPD          Z1, Z8, Z8
+	VFMADD231PD     Z3, Z2, Z8
+	VPERMILPD       $0x55, Z9, Z3
+	VMULPD          Z0, Z3, Z3
+	VMULPD          Z1, Z9, Z9
+	VFMADD231PD     Z3, Z2, Z9
+	VPERMILPD       $0x55, Z10, Z3
+	VMULPD          Z0, Z3, Z3
+	VMULPD          Z1, Z10, Z10
+	VFMADD231PD     Z3, Z2, Z10
+	VPERMILPD       $0x55, Z11, Z3
+	VMULPD          Z0, Z3, Z3
+	VMULPD          Z1, Z11, Z11
+	VFMADD231PD     Z3, Z2, Z11
+
+one:
+	VMOVUPD Z8, (DI)
+	VMOVAPD Z8, Z0
+	VMOVUPD Z9, 64(DI)
+	VMOVAPD Z9, Z1
+	VMOVUPD Z10, 128(DI)
+	VMOVAPD Z10, Z2
+	VMOVUPD Z11, 192(DI)
+	VMOVAPD Z11, Z3
+	ADDQ    CX, DI
+	ADDQ    BX, DX
+	DECQ    R8
+	JNZ     row
+	VZEROUPPER
+	RET
+
+// func multiplyWholePairs_avx512(b *float64, ldb int, a *float64, down int, across int, d *float64, signs *float64, order int, cols int, index int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·multiplyWholePairs_avx512(SB), NOSPLIT, $0-80
+	MOVQ  b+0(FP), AX
+	MOVQ  ldb+8(FP), CX
+	SHLQ  $0x03, CX
+	MOVQ  a+16(FP), DX
+	MOVQ  down+24(FP), BX
+	SHLQ  $0x03, BX
+	MOVQ  d+40(FP), SI
+	MOVQ  order+56(FP), DI
+	MOVQ  CX, R8
+	DECQ  DI
+	IMULQ DI, R8
+	ADDQ  AX, R8
+	MOVQ  BX, R9
+	IMULQ DI, R9
+	ADDQ  R9, DX
+	TESTQ SI, SI
+	JZ    row
+	MOVQ  DI, R9
+	SHLQ  $0x04, R9
+	ADDQ  R9, SI
+
+row:
+	VXORPD       Z0, Z0, Z0
+	VXORPD       Z1, Z1, Z1
+	VXORPD       Z2, Z2, Z2
+	VXORPD       Z3, Z3, Z3
+	VMOVUPD      (R8), Z4
+	VMOVUPD      64(R8), Z5
+	VMOVUPD      128(R8), Z6
+	VMOVUPD      192(R8), Z7
+	TESTQ        SI, SI
+	JZ           one
+	VBROADCASTSD (SI), Z8
+	VBROADCASTSD 8(SI), Z3
+	ADDQ         $-16, SI
+	VMULPD       Z3, Z4, Z0
+	VMULPD       Z8, Z4, Z4
+	VMULPD       Z3, Z5, Z1
+	VMULPD       Z8, Z5, Z5
+	VMULPD       Z3, Z6, Z2
+	VMULPD       Z8, Z6, Z6
+	VMULPD       Z3, Z7, Z3
+	VMULPD       Z8, Z7, Z7
+
+one:
+	MOVQ  DI, R9
+	MOVQ  DX, R10
+	MOVQ  AX, R11
+	MOVQ  across+32(FP), R12
+	SHLQ  $0x03, R12
+	TESTQ R9, R9
+	JZ    entryDone
+
+entry:
+	VBROADCASTSD (R10), Z8
+	VBROADCASTSD 8(R10), Z9
+	ADDQ         R12, R10
+	VMOVUPD      (R11), Z10
+	VFMADD231PD  Z10, Z8, Z4
+	VFMADD231PD  Z10, Z9, Z0
+	VMOVUPD      64(R11), Z10
+	VFMADD231PD  Z10, Z8, Z5
+	VFMADD231PD  Z10, Z9, Z1
+	VMOVUPD      128(R11), Z10
+	VFMADD231PD  Z10, Z8, Z6
+	VFMADD231PD  Z10, Z9, Z2
+	VMOVUPD      192(R11), Z10
+	VFMADD231PD  Z10, Z8, Z7
+	VFMADD231PD  Z10, Z9, Z3
+	ADDQ         CX, R11
+	DECQ         R9
+	JNZ          entry
+
+entryDone:
+	MOVQ            signs+48(FP), R9
+	VBROADCASTF64X2 (R9), Z8
+	VPERMILPD       $0x55, Z0, Z0
+	VFMADD231PD     Z0, Z8, Z4
+	VPERMILPD       $0x55, Z1, Z0
+	VFMADD231PD     Z0, Z8, Z5
+	VPERMILPD       $0x55, Z2, Z0
+	VFMADD231PD     Z0, Z8, Z6
+	VPERMILPD       $0x55, Z3, Z0
+	VFMADD231PD     Z0, Z8, Z7
+	VMOVUPD         Z4, (R8)
+	VMOVUPD         Z5, 64(R8)
+	VMOVUPD         Z6, 128(R8)
+	VMOVUPD         Z7, 192(R8)
+	SUBQ            CX, R8
+	SUBQ            BX, DX
+	DECQ            DI
+	JGE             row
+	VZEROUPPER
+	RET
+
 // func solveUpper_avx512(a *float64, lda int, r *float64, ldr int, inv *float64, m int, n int)
 // Requires: AVX, AVX512F, BMI2, CMOV
 TEXT ·solveUpper_avx512(SB), NOSPLIT, $0-56

@@ -74,6 +74,7 @@ func emit(t isa) {
 	vectors(t)
 	levelOne(t)
 	triangles(t)
+	pairTriangles(t)
 	solveUpper(t)
 	fmaPeak(t)
 }

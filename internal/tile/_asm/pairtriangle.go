@@ -1,0 +1,212 @@
+package main
+
+import (
+	"fmt"
+
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// pairVectors are the numbers of vectors of columns, the last of which may be a part, that a complex triangle
+// is applied to together.
+var pairVectors = []int{4, 2, 1}
+
+// pairTriangles emits the systems and the products of a complex triangle and a few columns. A row is its
+// products with real parts, and apart from these its products with imaginary parts.
+func pairTriangles(t isa) {
+	for _, x := range []*number{double, single} {
+		if x == single && t.evex {
+			continue
+		}
+		for _, vectors := range pairVectors {
+			solvePairs(newPairTile(t, x, fmt.Sprint("solvePairs%s_", vectors), vectors, x.parts(t)))
+			multiplyPairs(newPairTile(t, x, fmt.Sprint("multiplyPairs%s_", vectors), vectors, x.parts(t)))
+		}
+		solvePairs(newPairTile(t, x, "solveWholePairs%s", 4, nil))
+		multiplyPairs(newPairTile(t, x, "multiplyWholePairs%s", 4, nil))
+		if !t.evex { // AVX-512 uses these too
+			solvePairs(newPairTile(t, x, "solvePair%s", 1, x.pair))
+			multiplyPairs(newPairTile(t, x, "multiplyPair%s", 1, x.pair))
+		}
+	}
+}
+
+// parts returns a function for the access to the first lanes of the last of some vectors.
+func (x *number) parts(t isa) func(vectors int) access {
+	return func(vectors int) access {
+		last := param("cols") // numbers in the last vector
+		SHLQ(U8(1), last)
+		if vectors > 1 {
+			SUBQ(I32((vectors-1)*x.lanes(t)), last)
+		}
+		return x.firstLanes(t, last)
+	}
+}
+
+// pair is the access to one complex number.
+func (x *number) pair(int) access {
+	move := VMOVUPD
+	if x == single {
+		move = VMOVSD
+	}
+	load := func(a Mem) vector {
+		v := YMM()
+		move(a, v.AsX())
+		return v
+	}
+	return access{load, func(a Mem) Op { return load(a) }, func(v vector, a Mem) { move(v.AsX(), a) }, func(vector) {}}
+}
+
+// A pairTile applies a complex triangle to rows of B in registers.
+type pairTile struct {
+	t                  isa
+	x                  *number
+	io                 []access // by vectors
+	b, ldb, a, down, d reg.GPVirtual
+	signs              vector
+	re, im             []vector // the sums of a row, of products with real and with imaginary parts
+}
+
+// newPairTile begins a tile whose last vector, unless last is nil, has an access of its own.
+func newPairTile(t isa, x *number, name string, vectors int, last func(vectors int) access) *pairTile {
+	text(fmt.Sprintf(name, x.suffix), t,
+		"func(b *F, ldb int, a *F, down, across int, d, signs *F, order, cols int)",
+		fmt.Sprintf("works like solveComplexGeneric or multiplyComplexGeneric for %d vectors of columns, order >= 1.",
+			vectors))
+	p := &pairTile{t: t, x: x}
+	for range vectors {
+		p.io = append(p.io, x.whole(t))
+	}
+	if last != nil {
+		p.io[vectors-1] = last(vectors)
+	}
+	p.b, p.ldb = param("b"), bytesParam("ldb", x.size)
+	p.a, p.down, p.d = param("a"), bytesParam("down", x.size), param("d")
+	return p
+}
+
+// start loads a row, and clears the sums of its products with imaginary parts.
+func (p *pairTile) start(row reg.GPVirtual) {
+	p.re, p.im = make([]vector, len(p.io)), p.t.zeros(len(p.io))
+	for k, io := range p.io {
+		p.re[k] = io.load(Mem{Base: row, Disp: k * p.t.bytes()})
+	}
+}
+
+// entry broadcasts the parts of an entry of A.
+func (p *pairTile) entry(at reg.GPVirtual) (re, im vector) {
+	re, im = p.t.vec(), p.t.vec()
+	p.x.broadcast(Mem{Base: at}, re)
+	p.x.broadcast(Mem{Base: at, Disp: p.x.size}, im)
+	return re, im
+}
+
+// products adds the products of the next entries of a row of A and of rows of B, or subtracts them, and moves
+// the pointers on.
+func (p *pairTile) products(n, entry, row reg.GPVirtual, fma func(...Op)) {
+	across := bytesParam("across", p.x.size)
+	repeat("entry", n, func() {
+		re, im := p.entry(entry)
+		ADDQ(across, entry)
+		for k, io := range p.io {
+			v := io.load(Mem{Base: row, Disp: k * p.t.bytes()})
+			fma(v, re, p.re[k])
+			fma(v, im, p.im[k])
+		}
+		ADDQ(p.ldb, row)
+	})
+}
+
+// combine adds the products with imaginary parts to the others.
+func (p *pairTile) combine() {
+	signs := p.x.pairsOf(p.t, Mem{Base: param("signs")})
+	for k, v := range p.re {
+		swapped := p.t.vec()
+		p.x.swapPairs(p.t, p.im[k], swapped)
+		p.x.fma(swapped, signs, v)
+	}
+	p.signs = signs
+}
+
+// solvePairs emits the solution of a system, row after row. The last row that is solved stays in registers: a
+// row that was just stored takes long to load.
+func solvePairs(p *pairTile) {
+	t, x := p.t, p.x
+	last, row, left := t.zeros(len(p.io)), fresh(p.b), param("order")
+	Label("row")
+	p.start(row)
+	known := param("order")
+	SUBQ(left, known)
+	JZ(LabelRef("pivot"))
+	DECQ(known)
+	entry, from := fresh(p.a), fresh(p.b)
+	p.products(known, entry, from, x.subtract)
+	re, im := p.entry(entry)
+	for k, v := range last {
+		x.subtract(v, re, p.re[k])
+		x.subtract(v, im, p.im[k])
+	}
+	p.combine()
+	Label("pivot")
+	TESTQ(p.d, p.d)
+	JZ(LabelRef("one"))
+	signs := x.pairsOf(t, Mem{Base: param("signs")})
+	re, im = p.entry(p.d)
+	advance(2*x.size, p.d)
+	for _, v := range p.re {
+		swapped := t.vec()
+		x.swapPairs(t, v, swapped)
+		x.multiply(signs, swapped, swapped)
+		x.multiply(re, v, v)
+		x.fma(swapped, im, v)
+	}
+	Label("one")
+	for k, io := range p.io {
+		io.store(p.re[k], Mem{Base: row, Disp: k * t.bytes()})
+		VMOVAPD(p.re[k], last[k])
+	}
+	ADDQ(p.ldb, row)
+	ADDQ(p.down, p.a)
+	DECQ(left)
+	JNZ(LabelRef("row"))
+	finish()
+}
+
+// multiplyPairs emits a product, the last row first: a row is overwritten when no other one needs it.
+func multiplyPairs(p *pairTile) {
+	t, x := p.t, p.x
+	left, row := param("order"), fresh(p.ldb)
+	DECQ(left) // rows before the present one
+	IMULQ(left, row)
+	ADDQ(p.b, row)
+	offset := fresh(p.down)
+	IMULQ(left, offset)
+	ADDQ(offset, p.a)
+	TESTQ(p.d, p.d)
+	JZ(LabelRef("row"))
+	offset = fresh(left)
+	SHLQ(U8(log2(2*x.size)), offset)
+	ADDQ(offset, p.d)
+	Label("row")
+	p.start(row)
+	TESTQ(p.d, p.d)
+	JZ(LabelRef("one"))
+	re, im := p.entry(p.d)
+	advance(-2*x.size, p.d)
+	for k, v := range p.re {
+		x.multiply(im, v, p.im[k])
+		x.multiply(re, v, v)
+	}
+	Label("one")
+	p.products(fresh(left), fresh(p.a), fresh(p.b), x.fma)
+	p.combine()
+	for k, io := range p.io {
+		io.store(p.re[k], Mem{Base: row, Disp: k * t.bytes()})
+	}
+	SUBQ(p.ldb, row)
+	SUBQ(p.down, p.a)
+	DECQ(left)
+	JGE(LabelRef("row"))
+	finish()
+}
