@@ -120,13 +120,9 @@ const (
 	// complexTwice is the largest order of a triangle of two complex products that are computed as one
 	// matrix, which is added to its transpose, for sums of at least complexTwiceDepth products. Zher2k 33.
 	complexTwice, complexTwiceDepth = 96, 12
-	// complexBlock is the order of the triangles in a complex system that gonum solves. gonum solves a
-	// system of an order below complexSystem, or complexRightSystem on the right, and of fewer unknowns
-	// than complexUnknowns, as fast as a whole.
-	complexBlock, complexSystem, complexRightSystem, complexUnknowns = 8, 24, 64, 128
-	// complexBlocks is the order of the triangles in a product that are multiplied with their zeros.
-	// complexProducts is twice the least number of multiplications for which that saves time.
-	complexBlocks, complexProducts = 48, 500
+	// complexBlock is the largest order of a complex triangle that is applied row by row. Ztrsm, Ztrmm.
+	// complexSteps is the largest n n k where gonum applies a triangle of order n to k right sides as fast.
+	complexBlock, complexSteps = 48, 64
 	// fewForNorms is the number of columns below which gonum needs no more time. Cholesky.
 	fewForNorms = 16
 	// fewSingularVectors and fewSingularValues are the orders below which gonum's rotations, or reductions,
@@ -169,7 +165,7 @@ var (
 	}
 	fromComplexRows = rowsFrom{
 		rankOne: 24, rankTwo: 36, symmetric: 24,
-		product: byTranspose{56, 40, 24}, solution: byTranspose{160, 80, 40},
+		product: byTranspose{56, 40, 24}, solution: byTranspose{20, 20, 20},
 	}
 	fromComplexDiagonals = rowsFrom{
 		symmetric: 4, general: 4, product: byTranspose{8, 10, 10}, solution: byTranspose{28, 28, 28},
