@@ -73,19 +73,17 @@ func length(x, y []float64) float64 {
 
 // Hypot returns the length of (x, y), as math.Hypot does on amd64.
 func Hypot(x, y float64) float64 {
-	x, y = math.Abs(x), math.Abs(y)
+	const sign, infinity = 1 << 63, 0x7FF << 52
+	p, q := math.Float64bits(x)&^sign, math.Float64bits(y)&^sign // in the order of the sizes, NaN last
+	most, least := max(p, q), min(p, q)
 	switch {
-	case math.IsInf(x, 1) || math.IsInf(y, 1):
+	case least == infinity: // of NaN and infinity too
 		return math.Inf(1)
-	case x != x || y != y:
-		return math.NaN()
+	case most == 0 || most >= infinity:
+		return math.Float64frombits(most)
 	}
-	most, least := max(x, y), min(x, y)
-	if most == 0 {
-		return 0
-	}
-	ratio := least / most
-	return most * math.Sqrt(1+float64(ratio*ratio))
+	ratio := math.Float64frombits(least) / math.Float64frombits(most)
+	return math.Float64frombits(most) * math.Sqrt(1+float64(ratio*ratio))
 }
 
 // Normal returns a standard normal number. Those beyond 3.44, which package math/rand computes by logarithms,

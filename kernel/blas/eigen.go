@@ -119,6 +119,18 @@ func (v *turned) diagonalize(d, e []float64) bool {
 	return true
 }
 
+// lengthOf is rounded.Hypot for finite numbers. It is so short that the compiler puts it in place of a call.
+func lengthOf(x, y float64) float64 {
+	const sign = 1 << 63
+	p, q := math.Float64bits(x)&^sign, math.Float64bits(y)&^sign // in the order of the sizes
+	most, least := math.Float64frombits(max(p, q)), math.Float64frombits(min(p, q))
+	if most == 0 {
+		return 0
+	}
+	ratio := least / most
+	return most * math.Sqrt(1+float64(ratio*ratio))
+}
+
 // step is one of the block from l to m.
 func (v *turned) step(d, e []float64, l, m int) {
 	cosines, sines := v.begin(l, m-l, false)
@@ -127,11 +139,13 @@ func (v *turned) step(d, e []float64, l, m int) {
 	c, s, p := 1.0, 1.0, 0.0
 	for i := m - 1; i >= l; i-- {
 		f, b := s*e[i], float64(c*e[i])
-		r := rounded.Hypot(f, g)
+		r := lengthOf(f, g)
 		e[i+1] = r
 		if r == 0 { // it has fallen in two there
 			d[i+1] -= p
 			e[m] = 0
+			fill(cosines[:i-l+1], 1)
+			clear(sines[:i-l+1])
 			return
 		}
 		c, s = g/r, f/r
@@ -189,16 +203,14 @@ func (v *turned) row(i int) []float64 { return v.rows[i*v.stride:][:v.n] }
 // manySweeps is the number of whole sweeps that are applied together, while a few columns stay in the cache.
 const manySweeps = 16
 
-// begin adds a sweep of n rotations that change nothing, and returns their cosines and sines: the rotation
-// of the pair to be rotated first is the last one.
+// begin adds a sweep of n rotations, and returns their cosines and sines, to be set: the rotation of the pair
+// to be rotated first is the last one.
 func (v *turned) begin(lo, n int, down bool) (c, s []float64) {
 	if len(v.c) > manySweeps*v.n {
 		v.apply()
 	}
 	at := len(v.c)
 	v.c, v.s = slices.Grow(v.c, n)[:at+n], slices.Grow(v.s, n)[:at+n]
-	fill(v.c[at:], 1)
-	clear(v.s[at:])
 	v.sweeps = append(v.sweeps, sweep{lo, n, at, down})
 	return v.c[at:], v.s[at:]
 }

@@ -11,17 +11,23 @@ import (
 // tau holds their factors, work[0] the best length of work.
 func (l Lapack) Dgeqrf(m, n int, a []float64, lda int, tau, work []float64, lwork int) {
 	k := min(m, n)
-	sound := 0 < k && lwork >= n && len(work) >= lwork && inside(a, m, n, lda) && len(tau) == k
 	switch {
-	case !sound: // gonum panics, or returns the best length
-		l.Implementation.Dgeqrf(m, n, a, lda, tau, work, lwork)
+	case asksForWork(m, n, lda, work, lwork): // nothing else is computed
+	case k <= 0 || lwork < n || len(work) < lwork || !inside(a, m, n, lda) || len(tau) != k:
+		l.Implementation.Dgeqrf(m, n, a, lda, tau, work, lwork) // it panics, or has nothing to do
 		return
 	case factorsByPanels(k, m, fewForQR):
 		l.factorise(orthogonal{a: a, lda: lda, tau: tau, length: m, k: k}, n, work)
 	default:
 		l.Dgeqr2(m, n, a, lda, tau, work)
 	}
-	l.Implementation.Dgeqrf(m, n, a, lda, tau, work, -1) // sets work[0]
+	work[0] = float64(n * reductionBlock)
+}
+
+// asksForWork reports whether a call of a routine for an m x n matrix asks for the best length of work, and
+// for nothing that gonum refuses.
+func asksForWork(m, n, lda int, work []float64, lwork int) bool {
+	return lwork == -1 && m > 0 && n > 0 && lda >= n && len(work) > 0
 }
 
 // factorsByPanels reports whether k reflectors of the given length are computed in panels; fewer than few
@@ -80,11 +86,11 @@ func (l Lapack) oneByOne(q orthogonal, lo, hi int, work []float64) {
 // On entry the first k columns of the m x n matrix a hold the reflectors, as Dgeqrf leaves them, and tau
 // their factors. On return a holds the columns of Q.
 func (l Lapack) Dorgqr(m, n, k int, a []float64, lda int, tau, work []float64, lwork int) {
-	sound := 0 < n && n <= m && 0 <= k && k <= n && lwork >= n && len(work) >= lwork && inside(a, m, n, lda) &&
-		len(tau) == k
+	shaped := 0 < n && n <= m && 0 <= k && k <= n
 	switch {
-	case !sound: // gonum panics, or returns the best length
-		l.Implementation.Dorgqr(m, n, k, a, lda, tau, work, lwork)
+	case shaped && asksForWork(m, n, lda, work, lwork): // nothing else is computed
+	case !shaped || lwork < n || len(work) < lwork || !inside(a, m, n, lda) || len(tau) != k:
+		l.Implementation.Dorgqr(m, n, k, a, lda, tau, work, lwork) // it panics, or has nothing to do
 		return
 	case generatesByPanels(k):
 		q := orthogonal{a: a, lda: lda, tau: tau, length: m, k: k}
@@ -92,7 +98,7 @@ func (l Lapack) Dorgqr(m, n, k int, a []float64, lda int, tau, work []float64, l
 	default:
 		l.Dorg2r(m, n, k, a, lda, tau, work[:n])
 	}
-	l.Implementation.Dorgqr(m, n, k, a, lda, tau, work, -1) // sets work[0]
+	work[0] = float64(n * reductionBlock)
 }
 
 // Dormqr overwrites the m x n matrix C by Q C, Q'C, C Q or C Q'. The k reflectors of Q are in the columns
@@ -101,32 +107,16 @@ func (l Lapack) Dormqr(
 	s blas.Side, tA blas.Transpose, m, n, k int, a []float64, lda int, tau, c []float64, ldc int,
 	work []float64, lwork int,
 ) {
-	length, vectors := m, n
-	if s == blas.Right {
-		length, vectors = n, m
-	}
-	if !applies(s, tA, m, n, k) || !inside(a, length, k, lda) || !inside(c, m, n, ldc) ||
-		len(tau) != k || lwork < vectors || len(work) < lwork {
-		if min(m, n, k) > 0 && k <= panelColumns && lwork >= vectors && len(work) >= lwork {
-			l.Dorm2r(s, tA, m, n, k, a, lda, tau, c, ldc, work)
-			lwork = -1 // sets work[0]
-		}
+	q := orthogonal{a: a, lda: lda, tau: tau, k: k}
+	vectors := q.applyTo(s, m, n)
+	switch q.way(s, tA, m, n, c, ldc, work, lwork) {
+	case refused:
 		l.Implementation.Dormqr(s, tA, m, n, k, a, lda, tau, c, ldc, work, lwork)
 		return
+	case singly:
+		l.applyEach(s, tA, m, n, &q, c, ldc, work)
+	case inPanels:
+		q.apply(s, tA, m, n, c, ldc)
 	}
-	q := orthogonal{a: a, lda: lda, tau: tau, length: length, k: k}
-	q.apply(s, tA, m, n, c, ldc)
 	work[0] = float64(reflectorMemory + vectors*reductionBlock)
-}
-
-// applies reports whether k reflectors are applied to an m x n matrix together. gonum applies up to
-// panelColumns of them one by one.
-func applies(s blas.Side, tA blas.Transpose, m, n, k int) bool {
-	length := m
-	if s == blas.Right {
-		length = n
-	}
-	few := k < fewReflectors || k <= panelColumns && (length < tallReflectors || !vectorized())
-	return (s == blas.Left || s == blas.Right) && (tA == blas.NoTrans || tA == blas.Trans) && m > 0 && n > 0 &&
-		k <= length && !few
 }

@@ -191,6 +191,56 @@ type orthogonal struct {
 	byRows    bool
 }
 
+// A reflecting is how Dormqr, Dormlq and their forms for single reflectors apply reflectors.
+type reflecting uint8
+
+const (
+	// refused: gonum panics because of the arguments, or has nothing to do.
+	refused reflecting = iota
+	// asked: the best length of work is wanted, and nothing else.
+	asked
+	// singly: one reflector after the other.
+	singly
+	// inPanels: panels of reflectors.
+	inPanels
+)
+
+// applyTo sets the length of the reflectors that are applied to an m x n matrix on a side. It returns the
+// number of vectors that they change.
+func (q *orthogonal) applyTo(s blas.Side, m, n int) (vectors int) {
+	if s == blas.Right {
+		m, n = n, m
+	}
+	q.length = m
+	return n
+}
+
+// way returns how the reflectors are applied to an m x n matrix C, after applyTo.
+func (q *orthogonal) way(
+	s blas.Side, t blas.Transpose, m, n int, c []float64, ldc int, work []float64, lwork int,
+) reflecting {
+	rows, columns, vectors := q.length, q.k, m+n-q.length
+	factors := len(q.tau) == q.k
+	if q.byRows {
+		rows, columns = q.k, q.length
+		factors = len(q.tau) >= q.k
+	}
+	switch {
+	case !isSide(s) || t != blas.NoTrans && t != blas.Trans || min(m, n, q.k) <= 0 || q.k > q.length:
+		return refused
+	case q.lda < columns || ldc < n || len(work) == 0:
+		return refused
+	case lwork == -1:
+		return asked
+	case !factors || lwork < vectors || len(work) < lwork || !inside(q.a, rows, columns, q.lda) ||
+		!inside(c, m, n, ldc):
+		return refused
+	case q.k > panelColumns || q.k >= fewReflectors && q.length >= tallReflectors && vectorized():
+		return inPanels
+	}
+	return singly
+}
+
 // load copies the reflections from number j on to r, as many as one application takes, and returns how many.
 func (q *orthogonal) load(r *reflectors, j int) int {
 	n := min(panelColumns, q.k-j)

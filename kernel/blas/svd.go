@@ -29,6 +29,11 @@ func (l Lapack) Dgesvd(
 	d := svd{l: l, p: max(m, n), q: min(m, n), s: s, wide: m < n}
 	d.u = blas64.General{Rows: m, Cols: d.vectors(jobU, m), Stride: ldu, Data: u}
 	d.vt = blas64.General{Rows: d.vectors(jobVT, n), Cols: n, Stride: ldvt, Data: vt}
+	few := d.few()
+	if lwork == -1 && !few && d.shaped(lda) && len(work) > 0 {
+		work[0] = d.leastWork()
+		return true
+	}
 	if !d.valid(a, lda, work, lwork) {
 		return l.Implementation.Dgesvd(jobU, jobVT, m, n, a, lda, s, u, ldu, vt, ldvt, work, lwork)
 	}
@@ -36,11 +41,6 @@ func (l Lapack) Dgesvd(
 	if !(size <= math.MaxFloat64) {
 		fill(s[:d.q], math.NaN())
 		return false
-	}
-	values := d.u.Cols == 0 && d.vt.Rows == 0
-	few := !vectorized() && d.q <= panelColumns
-	if values {
-		few = few || !vectorized() && d.q <= oneByOne || d.q < fewSingularValues && !d.tall()
 	}
 	if few {
 		return l.Implementation.Dgesvd(jobU, jobVT, m, n, a, lda, s, u, ldu, vt, ldvt, work, lwork)
@@ -52,9 +52,21 @@ func (l Lapack) Dgesvd(
 	d.rest = *memory
 	ok = d.compute(blas64.General{Rows: m, Cols: n, Stride: lda, Data: a}, work)
 	rescale(scale, 1, d.q, s, d.q)
-	l.Implementation.Dgesvd(jobU, jobVT, m, n, a, lda, s, u, ldu, vt, ldvt, work, -1) // sets work[0]
+	work[0] = d.leastWork()
 	return ok
 }
+
+// few reports whether gonum's reductions and rotations need no more time.
+func (d *svd) few() bool {
+	few := !vectorized() && d.q <= panelColumns
+	if values := d.u.Cols == 0 && d.vt.Rows == 0; values {
+		few = few || !vectorized() && d.q <= oneByOne || d.q < fewSingularValues && !d.tall()
+	}
+	return few
+}
+
+// leastWork returns the least length of work. It is also the best one, as other memory is borrowed.
+func (d *svd) leastWork() float64 { return float64(max(3*d.q+d.p, 5*d.q)) }
 
 // vectors returns the number of vectors of a job, -1 if the job is unknown.
 func (d *svd) vectors(j lapack.SVDJob, all int) int {
@@ -69,15 +81,20 @@ func (d *svd) vectors(j lapack.SVDJob, all int) int {
 	return -1
 }
 
+// shaped reports whether sizes and distances of rows are valid, and there is something to compute.
+func (d *svd) shaped(lda int) bool {
+	n, u, vt := d.vt.Cols, &d.u, &d.vt
+	return d.q > 0 && lda >= n && min(u.Cols, vt.Rows) >= 0 && u.Stride >= max(1, u.Cols) && vt.Stride >= 1 &&
+		(vt.Rows == 0 || vt.Stride >= n)
+}
+
 // valid reports whether the arguments are valid and there is something to compute. gonum refuses invalid
 // ones.
 func (d *svd) valid(a []float64, lda int, work []float64, lwork int) bool {
 	m, n, u, vt := d.u.Rows, d.vt.Cols, &d.u, &d.vt
-	if d.q <= 0 || lwork < max(3*d.q+d.p, 5*d.q) || len(work) < lwork || !inside(a, m, n, lda) || len(d.s) < d.q {
-		return false
-	}
-	return min(u.Cols, vt.Rows) >= 0 && u.Stride >= 1 && vt.Stride >= 1 &&
-		(u.Cols == 0 || inside(u.Data, m, u.Cols, u.Stride)) && (vt.Rows == 0 || inside(vt.Data, vt.Rows, n, vt.Stride))
+	return d.shaped(lda) && float64(lwork) >= d.leastWork() && len(work) >= lwork && inside(a, m, n, lda) &&
+		len(d.s) >= d.q && (u.Cols == 0 || inside(u.Data, m, u.Cols, u.Stride)) &&
+		(vt.Rows == 0 || inside(vt.Data, vt.Rows, n, vt.Stride))
 }
 
 // An svd is a call of Dgesvd for a matrix of p x q, p >= q, or its transpose if wide.

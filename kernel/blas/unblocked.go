@@ -175,47 +175,39 @@ func (l Lapack) Dorgl2(m, n, k int, a []float64, lda int, tau, work []float64) {
 func (l Lapack) Dorm2r(
 	s blas.Side, t blas.Transpose, m, n, k int, a []float64, lda int, tau, c []float64, ldc int, work []float64,
 ) {
-	length, others := m, n
-	if s == blas.Right {
-		length, others = n, m
-	}
-	sound := isSide(s) && (t == blas.NoTrans || t == blas.Trans) && min(m, n, k) > 0 && k <= length && len(tau) == k
-	if !sound || !inside(a, length, k, lda) || !inside(c, m, n, ldc) || len(work) < others {
+	q := orthogonal{a: a, lda: lda, tau: tau, k: k}
+	vectors := q.applyTo(s, m, n)
+	if q.way(s, t, m, n, c, ldc, work, vectors) == refused {
 		l.Implementation.Dorm2r(s, t, m, n, k, a, lda, tau, c, ldc, work)
 		return
 	}
-	l.applyEach(s, (s == blas.Left) == (t == blas.Trans), m, n, orthogonal{a: a, lda: lda, tau: tau, k: k}, c, ldc,
-		work)
+	l.applyEach(s, t, m, n, &q, c, ldc, work)
 }
 
 // Dorml2 is Dormlq, one reflector after the other.
 func (l Lapack) Dorml2(
 	s blas.Side, t blas.Transpose, m, n, k int, a []float64, lda int, tau, c []float64, ldc int, work []float64,
 ) {
-	length, others := m, n
-	if s == blas.Right {
-		length, others = n, m
-	}
-	sound := isSide(s) && (t == blas.NoTrans || t == blas.Trans) && min(m, n, k) > 0 && k <= length && len(tau) >= k
-	if !sound || !inside(a, k, length, lda) || !inside(c, m, n, ldc) || len(work) < others {
+	q := orthogonal{a: a, lda: lda, tau: tau, k: k, byRows: true}
+	vectors := q.applyTo(s, m, n)
+	if q.way(s, t, m, n, c, ldc, work, vectors) == refused {
 		l.Implementation.Dorml2(s, t, m, n, k, a, lda, tau, c, ldc, work)
 		return
 	}
-	q := orthogonal{a: a, lda: lda, tau: tau, k: k, byRows: true}
-	l.applyEach(s, (s == blas.Left) == (t == blas.NoTrans), m, n, q, c, ldc, work)
+	l.applyEach(s, other(t), m, n, &q, c, ldc, work)
 }
 
-// applyEach applies the reflectors of q to the m x n matrix C, the first or the last one first.
+// applyEach is q.apply, one reflector after the other.
 func (l Lapack) applyEach(
-	s blas.Side, ascending bool, m, n int, q orthogonal, c []float64, ldc int, work []float64,
+	s blas.Side, t blas.Transpose, m, n int, q *orthogonal, c []float64, ldc int, work []float64,
 ) {
-	inc := q.lda
+	inc, firstToLast := q.lda, (s == blas.Left) == (t == blas.Trans)
 	if q.byRows {
 		inc = 1
 	}
 	for step := range q.k {
 		i := step
-		if !ascending {
+		if !firstToLast {
 			i = q.k - 1 - step
 		}
 		v := q.a[i*(q.lda+1):]
