@@ -16,7 +16,7 @@ func (i Implementation) Dsyr(
 			return
 		}
 	}
-	i.Implementation.Dsyr(ul, n, alpha, x, incX, a, lda)
+	fallback{}.Dsyr(ul, n, alpha, x, incX, a, lda)
 }
 
 // Ssyr is Dsyr in float32.
@@ -28,7 +28,7 @@ func (i Implementation) Ssyr(
 			return
 		}
 	}
-	i.Implementation.Ssyr(ul, n, alpha, x, incX, a, lda)
+	fallback{}.Ssyr(ul, n, alpha, x, incX, a, lda)
 }
 
 // Dspr is Dsyr for a packed triangle.
@@ -40,7 +40,7 @@ func (i Implementation) Dspr(
 			return
 		}
 	}
-	i.Implementation.Dspr(ul, n, alpha, x, incX, a)
+	fallback{}.Dspr(ul, n, alpha, x, incX, a)
 }
 
 // Sspr is Dspr in float32.
@@ -52,7 +52,7 @@ func (i Implementation) Sspr(
 			return
 		}
 	}
-	i.Implementation.Sspr(ul, n, alpha, x, incX, a)
+	fallback{}.Sspr(ul, n, alpha, x, incX, a)
 }
 
 // Dsyr2 adds alpha (x y' + y x') to a symmetric n x n matrix A.
@@ -66,7 +66,7 @@ func (i Implementation) Dsyr2(
 			return
 		}
 	}
-	i.Implementation.Dsyr2(ul, n, alpha, x, incX, y, incY, a, lda)
+	fallback{}.Dsyr2(ul, n, alpha, x, incX, y, incY, a, lda)
 }
 
 // Ssyr2 is Dsyr2 in float32.
@@ -78,7 +78,7 @@ func (i Implementation) Ssyr2(
 			return
 		}
 	}
-	i.Implementation.Ssyr2(ul, n, alpha, x, incX, y, incY, a, lda)
+	fallback{}.Ssyr2(ul, n, alpha, x, incX, y, incY, a, lda)
 }
 
 // Dspr2 is Dsyr2 for a packed triangle.
@@ -90,7 +90,7 @@ func (i Implementation) Dspr2(
 			return
 		}
 	}
-	i.Implementation.Dspr2(ul, n, alpha, x, incX, y, incY, a)
+	fallback{}.Dspr2(ul, n, alpha, x, incX, y, incY, a)
 }
 
 // Sspr2 is Dspr2 in float32.
@@ -102,7 +102,7 @@ func (i Implementation) Sspr2(
 			return
 		}
 	}
-	i.Implementation.Sspr2(ul, n, alpha, x, incX, y, incY, a)
+	fallback{}.Sspr2(ul, n, alpha, x, incX, y, incY, a)
 }
 
 // Dspmv computes y = alpha A x + beta y for a symmetric n x n matrix A.
@@ -116,7 +116,7 @@ func (i Implementation) Dspmv(
 			return
 		}
 	}
-	i.Implementation.Dspmv(ul, n, alpha, a, x, incX, beta, y, incY)
+	fallback{}.Dspmv(ul, n, alpha, a, x, incX, beta, y, incY)
 }
 
 // Sspmv is Dspmv in float32.
@@ -128,7 +128,7 @@ func (i Implementation) Sspmv(
 			return
 		}
 	}
-	i.Implementation.Sspmv(ul, n, alpha, a, x, incX, beta, y, incY)
+	fallback{}.Sspmv(ul, n, alpha, a, x, incX, beta, y, incY)
 }
 
 // Dsbmv computes y = alpha A x + beta y for a symmetric n x n matrix A with k diagonals on each side of the
