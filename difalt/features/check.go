@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/internal/rounded"
 	"github.com/difalt/difalt/kernel"
 	"gonum.org/v1/gonum/floats"
 )
@@ -42,7 +43,7 @@ func mislead(mean, variance []float64, samples float64) bool {
 		total, least, most, d = total+v, min(least, v), max(most, v), d+1
 	}
 	average := total / d
-	luck := math.Exp(chance / math.Sqrt(samples))
+	luck := rounded.Exp(chance / math.Sqrt(samples))
 	means := squares/average-d/samples > offset+chance*math.Sqrt(2*d)/samples
 	return means || most > wide*luck*average || least*narrow*luck < average
 }

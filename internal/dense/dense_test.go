@@ -6,8 +6,37 @@ import (
 	"slices"
 	"testing"
 
+	"gonum.org/v1/gonum/lapack/lapack64"
 	"gonum.org/v1/gonum/mat"
 )
+
+// Factors of semidefinite matrices are gonum's, with its pivots and rank.
+func TestPstrf(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for n := 1; n < 80; n++ {
+		rank := 1 + rng.IntN(n)
+		x := make([]float64, rank*n)
+		for i := range x {
+			x[i] = rng.NormFloat64()
+		}
+		var g mat.Dense
+		g.Mul(mat.NewDense(rank, n, x).T(), mat.NewDense(rank, n, x))
+		ours, theirs := slices.Clone(g.RawMatrix().Data), slices.Clone(g.RawMatrix().Data)
+		order, other, work := make([]int, n), make([]int, n), make([]float64, 2*n)
+		got, k := Pstrf(Symmetric(n, ours), order, 1e-9*float64(n), work)
+		want, m, _ := lapack64.Pstrf(Symmetric(n, theirs), other, 1e-9*float64(n), work)
+		if k != m || k != rank || !slices.Equal(order, other) {
+			t.Fatalf("order %d, rank %d: %d with pivots %v, want %d with %v", n, rank, k, order, m, other)
+		}
+		for i := range rank {
+			for j := i; j < n; j++ {
+				if v, w := got.Data[i*n+j], want.Data[i*n+j]; !(math.Abs(v-w) <= 1e-9*float64(n)) {
+					t.Fatalf("order %d, rank %d: R(%d, %d) is %v, want %v", n, rank, i, j, v, w)
+				}
+			}
+		}
+	}
+}
 
 // Solutions and eigenvectors satisfy their equations, and near singular matrices have no solution.
 func TestFactorAndEigen(t *testing.T) {

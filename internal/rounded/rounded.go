@@ -71,6 +71,28 @@ func length(x, y []float64) float64 {
 	return scale * math.Sqrt(squares)
 }
 
+// Mean returns the mean of x.
+func Mean(x []float64) float64 {
+	sum := 0.0
+	for _, v := range x {
+		sum += v
+	}
+	return sum / float64(len(x))
+}
+
+// Deviation returns the standard deviation of x, whose squares are divided by their number.
+func Deviation(x []float64) float64 {
+	mean := Mean(x)
+	squares, rest := 0.0, 0.0
+	for _, v := range x {
+		d := v - mean
+		squares += float64(d * d)
+		rest += d // 0 but for the rounding of the mean
+	}
+	n := float64(len(x))
+	return math.Sqrt(max(squares-float64(rest*rest/n), 0) / n)
+}
+
 // Hypot returns the length of (x, y), as math.Hypot does on amd64.
 func Hypot(x, y float64) float64 {
 	const sign, infinity = 1 << 63, 0x7FF << 52

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat"
 )
 
 // Every operation has the bits of gonum on amd64, and elsewhere its results to rounding.
@@ -37,6 +38,14 @@ func TestAsFloats(t *testing.T) {
 		same("Dot", []float64{Dot(x, y)}, []float64{floats.Dot(x, y)})
 		same("Norm", []float64{Norm(x)}, []float64{floats.Norm(x, 2)})
 		same("Distance", []float64{Distance(x, y)}, []float64{floats.Distance(x, y, 2)})
+	}
+	for _, x := range [][]float64{{3}, {1, 2, 4}, {1e9, 1e9 + 1, 1e9 + 2}, {-5, 5, 0, 1}} {
+		if got, want := Mean(x), stat.Mean(x, nil); !(math.Abs(got-want) <= 1e-15*math.Abs(want)) {
+			t.Errorf("the mean of %v is %v, want %v", x, got, want)
+		}
+		if got, want := Deviation(x), stat.PopStdDev(x, nil); !(math.Abs(got-want) <= 1e-15*want) {
+			t.Errorf("the deviation of %v is %v, want %v", x, got, want)
+		}
 	}
 	for _, x := range [][]float64{{}, {0, 0}, {1e300, 1e300}, {0, 5e-324}, {1, math.Inf(-1)}, {math.NaN(), 1}} {
 		same("Norm", []float64{Norm(x)}, []float64{floats.Norm(x, 2)})

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/internal/rounded"
 	"github.com/difalt/difalt/internal/sizes"
 	"github.com/difalt/difalt/kernel"
 	"gonum.org/v1/gonum/floats"
@@ -87,7 +88,7 @@ func (d *Data) Coefficient() float64 {
 	if d.YY == 0 {
 		return 1
 	}
-	return math.Exp2(-math.Round(math.Log2(d.MeanFeature()/d.MeanResponse()) / 2))
+	return math.Ldexp(1, -int(math.Round(rounded.Log2(d.MeanFeature()/d.MeanResponse())/2)))
 }
 
 // MeanFeature returns m, the mean square of a feature.
@@ -101,7 +102,7 @@ func (d *Data) SizeOf(k *kernel.Tasks, task int) float64 {
 	if !(size > 0) {
 		return 1
 	}
-	return math.Exp2(2 * math.Round(math.Log2(size)/2))
+	return math.Ldexp(1, 2*int(math.Round(rounded.Log2(size)/2)))
 }
 
 // MeanResponse returns the mean square of a response.
