@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/difalt/difalt/internal/dense"
+	"github.com/difalt/difalt/internal/rounded"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
@@ -337,7 +338,7 @@ func (prior *posterior) residuals(p *posterior, samples []sample) (r residuals) 
 	for _, s := range samples {
 		if s.weight > 0 {
 			share := p.noise / s.weight / prior.noiseOf(s, p.noise)
-			r.squares += float64(s.weight * square(share*(s.y-floats.Dot(s.z, p.theta))))
+			r.squares += float64(s.weight * square(share*(s.y-rounded.Dot(s.z, p.theta))))
 			r.spent += float64(s.weight*share*share*quadratic(p.packed, s.z)) + float64(p.noise*(1-share))
 			r.rows++
 		}
@@ -369,11 +370,11 @@ func (prior *posterior) given(ctx context.Context, samples []sample, noise float
 			}
 		}
 		if z := dense.Vector(s.z); s.weight > 0 {
-			blas64.Spmv(1, c, z, 0, g)
+			dense.Spmv(1, c, z, 0, g)
 			// Rounding may make the first term negative.
-			v := max(blas64.Dot(z, g), 0) + prior.noiseOf(s, noise)
-			blas64.Axpy((s.y-blas64.Dot(z, theta))/v, g, theta)
-			blas64.Spr(-1/v, g, c)
+			v := max(dense.Dot(z, g), 0) + prior.noiseOf(s, noise)
+			dense.Axpy((s.y-dense.Dot(z, theta))/v, g, theta)
+			dense.Spr(-1/v, g, c)
 		}
 	}
 	return p, nil

@@ -7,10 +7,10 @@ import (
 	"slices"
 
 	"github.com/difalt/difalt/internal/dense"
+	"github.com/difalt/difalt/internal/rounded"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/lapack/lapack64"
 )
 
 const (
@@ -73,7 +73,7 @@ func (r *rows) standardised(ctx context.Context, d *Design) ([]float64, error) {
 // axes returns orthogonal rows of one length that span the rows of x, n x f by rows. The places of the rows
 // of x along the axes have the mean square 1, over all axes. x is overwritten. Rows of zeros have no axes.
 func axes(ctx context.Context, x []float64, n, f int) ([]float64, error) {
-	squares := floats.Dot(x, x)
+	squares := rounded.Dot(x, x)
 	rank := n
 	for range 2 { // the second pass removes what rounding has left in the first
 		g, err := gramOfRows(ctx, x, rank, f)
@@ -89,7 +89,7 @@ func axes(ctx context.Context, x []float64, n, f int) ([]float64, error) {
 		}
 		// G = R'R of the rows in the order of pivots: R'^-1 X has orthogonal rows of length 1.
 		pivots := make([]int, rank)
-		factor, k, _ := lapack64.Pstrf(dense.Symmetric(rank, g), pivots, sameRow*largest, make([]float64, 2*rank))
+		factor, k := dense.Pstrf(dense.Symmetric(rank, g), pivots, sameRow*largest, make([]float64, 2*rank))
 		factor.N, rank = k, k
 		x = selected(x, pivots[:k], f)
 		for at := 0; at < f; at += axisColumns {
@@ -97,7 +97,7 @@ func axes(ctx context.Context, x []float64, n, f int) ([]float64, error) {
 				return nil, err
 			}
 			part := blas64.General{Rows: k, Cols: min(axisColumns, f-at), Stride: f, Data: x[at:]}
-			blas64.Trsm(blas.Left, blas.Trans, 1, factor, part)
+			dense.Trsm(blas.Left, blas.Trans, 1, factor, part)
 		}
 	}
 	floats.Scale(math.Sqrt(float64(n)*float64(rank)/squares), x)
@@ -114,7 +114,7 @@ func gramOfRows(ctx context.Context, x []float64, n, f int) ([]float64, error) {
 		to := min(at+axisRows, n)
 		some, later := dense.General(to-at, f, x[at*f:to*f]), dense.General(n-at, f, x[at*f:])
 		part := blas64.General{Rows: to - at, Cols: n - at, Stride: n, Data: g[at*n+at:]}
-		blas64.Gemm(blas.NoTrans, blas.Trans, 1, some, later, 0, part)
+		dense.Gemm(blas.NoTrans, blas.Trans, 1, some, later, 0, part)
 	}
 	return g, nil
 }

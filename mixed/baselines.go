@@ -7,7 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"gonum.org/v1/gonum/floats"
+	"github.com/difalt/difalt/internal/rounded"
 )
 
 // A method predicts by the posterior mean of every task's coefficients; the mean of the task where s is nil.
@@ -222,7 +222,7 @@ func (s *scorer) row(w *scratch, row int, x []float64) {
 		if i == 0 {
 			columns = w.first
 		}
-		z := floats.Dot(columns[:len(c)], c)
+		z := rounded.Dot(columns[:len(c)], c)
 		y := (s.f.rows.target.Restore(z) - s.center) / s.unit
 		w.errors[i][set].count(target, y)
 		if s.f.rows.target.limits(z) || math.Abs(target-y) > farthestError {

@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/stat"
+	"github.com/difalt/difalt/internal/rounded"
 )
 
 const (
@@ -136,7 +136,7 @@ func (g *guard) blurLogarithm() {
 	g.setGroups()
 	var list []float64
 	for _, i := range g.counted() {
-		list = append(list, math.Log(g.rows.in.Table.Y(int(i))))
+		list = append(list, rounded.Log(g.rows.in.Table.Y(int(i))))
 	}
 	const functions = 2
 	values, rows, most := countValues(list), 0, 0.0
@@ -162,7 +162,7 @@ func (g *guard) blurShare(v *valueCounts, told float64) float64 {
 	if told >= exactBits || !(v.deviation > 0) || slices.Min(v.counts) >= g.LeastLevel {
 		return 0
 	}
-	return math.Exp2(-told)
+	return rounded.Exp(-told * math.Ln2)
 }
 
 // A valueCounts holds the different values of own rows, increasing, how many rows have each, and the standard
@@ -177,7 +177,7 @@ type valueCounts struct {
 func countValues(list []float64) *valueCounts {
 	v := &valueCounts{}
 	if len(list) > 0 {
-		v.deviation = math.Sqrt(stat.PopVariance(list, nil))
+		v.deviation = rounded.Deviation(list)
 	}
 	slices.Sort(list)
 	for i, x := range list {
@@ -201,7 +201,7 @@ func (g *guard) valuesOf(feature int) *valueCounts {
 }
 
 // bits returns the bits of the number of rows with a value that have a level of half of all rows.
-func (v *valueCounts) bits(at int) float64 { return math.Log2(1 + float64(v.counts[at])) }
+func (v *valueCounts) bits(at int) float64 { return rounded.Log2(1 + float64(v.counts[at])) }
 
 // bitsOf returns the bits of a level of the given number of rows: of its numbers of rows with each value.
 func (v *valueCounts) bitsOf(rows int) float64 {
@@ -246,9 +246,9 @@ func (v *valueCounts) placeBits(knots []float64) []float64 {
 
 // logChoose returns the logarithm of the number of ways to choose k of n.
 func logChoose(n, k int) float64 {
-	all, _ := math.Lgamma(float64(n + 1))
-	chosen, _ := math.Lgamma(float64(k + 1))
-	left, _ := math.Lgamma(float64(n - k + 1))
+	all := rounded.LogGamma(float64(n + 1))
+	chosen := rounded.LogGamma(float64(k + 1))
+	left := rounded.LogGamma(float64(n - k + 1))
 	return all - chosen - left
 }
 

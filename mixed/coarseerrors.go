@@ -22,26 +22,26 @@ func (g *guard) roundErrors(sums []float64) {
 			if rows == 0 {
 				continue
 			}
-			set[3] = rounded(set[3], math.Sqrt(spread))
-			set[4] = rounded(spread, spread*math.Sqrt(2/rows))
+			set[3] = coarsened(set[3], math.Sqrt(spread))
+			set[4] = coarsened(spread, spread*math.Sqrt(2/rows))
 		}
-		v[1] = rounded(v[1], v[1]*math.Sqrt(2/max(v[0], 1)))
+		v[1] = coarsened(v[1], v[1]*math.Sqrt(2/max(v[0], 1)))
 		gap := max(v[12]-2*v[11]+ownSquares, 0) // squares of differences of the errors of tasks
 		apart := v[6] - squares
 		if i == 0 {
-			v[6] = rounded(v[6], math.Sqrt(v[12]))
-			v[12] = rounded(v[12], v[12])
+			v[6] = coarsened(v[6], math.Sqrt(v[12]))
+			v[12] = coarsened(v[12], v[12])
 			v[11], first = v[12], v[6]
 			continue
 		}
-		v[6] = max(first+rounded(apart, math.Sqrt(gap)), 0)
-		v[12] = rounded(v[12], v[12])
-		v[11] = (v[12] + model[12] - rounded(gap, gap)) / 2
+		v[6] = max(first+coarsened(apart, math.Sqrt(gap)), 0)
+		v[12] = coarsened(v[12], v[12])
+		v[11] = (v[12] + model[12] - coarsened(gap, gap)) / 2
 	}
 }
 
-// rounded returns the nearest multiple of the largest power of two that is a small part of a standard error.
-func rounded(v, deviation float64) float64 {
+// coarsened returns the nearest multiple of the largest power of two that is a small part of a standard error.
+func coarsened(v, deviation float64) float64 {
 	if !(deviation > 0) {
 		return v
 	}

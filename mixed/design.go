@@ -5,8 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/interp"
+	"github.com/difalt/difalt/internal/rounded"
 )
 
 // A Design maps a row of table features to the columns that a model multiplies by coefficients: the constant
@@ -82,19 +81,40 @@ func newCurve(feature int, knots, values []float64) Curve {
 		c.pieces[i] = 1 / (c.at[i+1] - c.at[i])
 	}
 	for j := range m {
-		var spline interp.NaturalCubic
 		v := values[j*k:][:k]
-		// The equations of increasing knots are diagonally dominant: they always have a solution.
-		if err := spline.Fit(c.at, v); err != nil {
-			panic(err)
-		}
+		slopes := naturalSlopes(c.pieces, v)
 		for i, unit := range c.pieces { // Hermite's form, from values and slopes at both ends
-			s0, s1 := spline.PredictDerivative(c.at[i])/unit, spline.PredictDerivative(c.at[i+1])/unit
+			s0, s1 := slopes[i]/unit, slopes[i+1]/unit
 			c.cubics[i*m+j] = [4]float64{v[i], s0, float64(3*(v[i+1]-v[i])) - float64(2*s0) - s1, 2*(v[i]-v[i+1]) +
 				s0 + s1}
 		}
 	}
 	return c
+}
+
+// naturalSlopes returns the slopes at the knots of the natural cubic spline with the given values there. Units
+// are 1 over the distances of knots. The slopes solve a tridiagonal system, which is diagonally dominant, so that
+// elimination needs no pivots.
+func naturalSlopes(units, values []float64) []float64 {
+	slopes, diagonal := make([]float64, len(values)), make([]float64, len(values))
+	for i, u := range units {
+		change := float64(3 * (values[i+1] - values[i]) * u * u)
+		diagonal[i] += 2 * u
+		diagonal[i+1] += 2 * u
+		slopes[i] += change
+		slopes[i+1] += change
+	}
+	for i, u := range units {
+		by := u / diagonal[i]
+		diagonal[i+1] -= float64(by * u)
+		slopes[i+1] -= float64(by * slopes[i])
+	}
+	last := len(values) - 1
+	slopes[last] /= diagonal[last]
+	for i := last - 1; i >= 0; i-- {
+		slopes[i] = (slopes[i] - float64(units[i]*slopes[i+1])) / diagonal[i]
+	}
+	return slopes
 }
 
 // Width returns the number m of columns of the curve.
@@ -241,10 +261,10 @@ func (d *Design) standardise(dst, x []float64, mean []category) {
 func (d *Design) project(standard []float64) []float64 {
 	f, along, dst := len(standard), 0.0, make([]float64, d.linear())
 	for k := range d.axes() {
-		dst[k] = floats.Dot(d.Axes[k*f:][:f], standard)
+		dst[k] = rounded.Dot(d.Axes[k*f:][:f], standard)
 		along += float64(dst[k] * dst[k])
 	}
-	dst[d.axes()] = math.Sqrt(max(float64(square(d.length())*floats.Dot(standard, standard))-along, 0))
+	dst[d.axes()] = math.Sqrt(max(float64(square(d.length())*rounded.Dot(standard, standard))-along, 0))
 	return dst
 }
 
@@ -253,7 +273,7 @@ func (d *Design) length() float64 {
 	if d.Axes == nil {
 		return 0
 	}
-	return floats.Norm(d.Axes[:len(d.Scale)], 2)
+	return rounded.Norm(d.Axes[:len(d.Scale)])
 }
 
 // A term is a multiple of a standardised feature.
@@ -359,9 +379,9 @@ func (d *Design) checkAxes(features int) error {
 	if err := entries.check(); err != nil {
 		return err
 	}
-	first := floats.Norm(d.Axes[:features], 2)
+	first := rounded.Norm(d.Axes[:features])
 	for k := range n / features {
-		if l := floats.Norm(d.Axes[k*features:][:features], 2); !(math.Abs(l-first) <= 1e-6*first) || first == 0 {
+		if l := rounded.Norm(d.Axes[k*features:][:features]); !(math.Abs(l-first) <= 1e-6*first) || first == 0 {
 			const format = "array %q: axis %d has the length %v, the first %v: all have one length"
 			return fmt.Errorf(format, "axes", k, l, first)
 		}

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/difalt/difalt/internal/dense"
-	"gonum.org/v1/gonum/blas/blas64"
+	"github.com/difalt/difalt/internal/rounded"
 	"gonum.org/v1/gonum/floats"
 )
 
@@ -18,7 +18,7 @@ const (
 // rankPenalty returns half the number of free loadings of a rank times the logarithm of the number of tasks.
 func (s *stats) rankPenalty(tasks *taskSet, rank int) float64 {
 	free := float64(s.loadings()*rank - rank*(rank-1)/2)
-	return free / 2 * math.Log(max(tasks.count, 2))
+	return free / 2 * rounded.Log(max(tasks.count, 2))
 }
 
 // loadings returns the number of loadings of a direction, those off the axes of a design included.
@@ -53,7 +53,7 @@ func (s *stats) addDirection(ctx context.Context, q *varianceComponents, mean []
 	t := s.solveOwn(ctx, s.prior(&ridge), s.some, l*l, func(w *worker, _ int, part []float64) {
 		w.solver.Score(w.u, mean)
 		w.solver.Deviation(w.v, w.u)
-		blas64.Syr(1, dense.Vector(w.v[:l]), dense.Symmetric(l, part))
+		dense.Syr(1, dense.Vector(w.v[:l]), dense.Symmetric(l, part))
 	})
 	t.order = l
 	var out *varianceComponents
@@ -100,9 +100,9 @@ func orthonormal(w []float64, l, r int) []float64 {
 func off(v, columns []float64) []float64 {
 	out := slices.Clone(v)
 	for l := len(v); len(columns) > 0; columns = columns[l:] {
-		floats.AddScaled(out, -floats.Dot(out, columns[:l]), columns[:l])
+		rounded.AddScaled(out, -rounded.Dot(out, columns[:l]), columns[:l])
 	}
-	if n := floats.Norm(out, 2); n > 0 {
+	if n := rounded.Norm(out); n > 0 {
 		floats.Scale(1/n, out)
 	} else {
 		out[0] = 1
@@ -122,7 +122,7 @@ func leading(a []float64, l int, columns []float64) (axis []float64, value float
 	next := slices.Clone(a[best*l:][:l])
 	for range 100 {
 		axis = off(next, columns)
-		blas64.Symv(1, dense.Symmetric(l, a), dense.Vector(axis), 0, dense.Vector(next))
+		dense.Symv(1, dense.Symmetric(l, a), dense.Vector(axis), 0, dense.Vector(next))
 	}
-	return axis, max(floats.Dot(axis, next), 0)
+	return axis, max(rounded.Dot(axis, next), 0)
 }

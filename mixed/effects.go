@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/difalt/difalt/internal/dense"
+	"github.com/difalt/difalt/internal/rounded"
 	"gonum.org/v1/gonum/floats"
 )
 
@@ -122,7 +123,7 @@ func (e *effectEstimator) contrast(kind EffectKind, term string, a []float64, of
 		unit *= size
 		floats.Scale(1/size, a)
 	}
-	out := Effect{Kind: kind, Term: term, Estimate: offset + float64(unit*floats.Dot(a, e.mean))}
+	out := Effect{Kind: kind, Term: term, Estimate: offset + float64(unit*rounded.Dot(a, e.mean))}
 	out.StandardError = unit * math.Sqrt(quadratic(e.covariance, a))
 	out.Deviation = unit * math.Sqrt(quadratic(e.deviations, a))
 	far := float64(e.quantile * out.StandardError)

@@ -7,9 +7,9 @@ import (
 	"slices"
 
 	"github.com/difalt/difalt/internal/dense"
+	"github.com/difalt/difalt/internal/rounded"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/lapack/lapack64"
 )
 
 // Groups of columns with a common strength of deviations at first.
@@ -155,7 +155,7 @@ func (s *stats) pooledSums(noise float64) []float64 {
 	xy := s.productsOfTarget()
 	floats.ScaleTo(sum[:p*p], 1/noise, s.total)
 	floats.ScaleTo(sum[p*p:], 1/noise, xy)
-	sum[p*p+p] += float64(s.tasks.rows * math.Log(noise))
+	sum[p*p+p] += float64(s.tasks.rows * rounded.Log(noise))
 	return sum
 }
 
@@ -165,8 +165,8 @@ func (s *stats) pooledScores(mean []float64) *scoreSums {
 	p := s.p
 	g, moved, xy := slices.Clone(s.total), make([]float64, p), s.productsOfTarget()
 	dense.Mirror(p, g)
-	blas64.Symv(1, dense.Symmetric(p, g), dense.Vector(mean), 0, dense.Vector(moved))
-	residual := xy[p] - float64(2*floats.Dot(mean, xy[:p])) + floats.Dot(mean, moved)
+	dense.Symv(1, dense.Symmetric(p, g), dense.Vector(mean), 0, dense.Vector(moved))
+	residual := xy[p] - float64(2*rounded.Dot(mean, xy[:p])) + rounded.Dot(mean, moved)
 	return &scoreSums{scores: make([]float64, p), spread: make([]float64, p), residual: max(residual, 0)}
 }
 
@@ -201,7 +201,7 @@ func (m *meanPosterior) set(sum []float64, rows float64, d []float64) error {
 	m.m, m.h = sum[:p*p:p*p], sum[p*p:p*p+p:p*p+p]
 	dense.Mirror(p, m.m)
 	log, err := m.solve(d)
-	m.evidence = -0.5 * (float64(rows*math.Log(2*math.Pi)) + sum[p*p+p] + log - floats.Dot(m.h, m.mean))
+	m.evidence = -0.5 * (float64(rows*rounded.Log(2*math.Pi)) + sum[p*p+p] + log - rounded.Dot(m.h, m.mean))
 	if err == nil && math.IsNaN(m.evidence) {
 		err = errNumeric
 	}
@@ -226,7 +226,7 @@ func (m *meanPosterior) solve(d []float64) (log float64, err error) {
 			}
 			m.c[i*p+i] += 1 + ridge
 		}
-		if r, ok = lapack64.Potrf(dense.Symmetric(p, m.c)); ok {
+		if r, ok = dense.Potrf(dense.Symmetric(p, m.c)); ok {
 			break
 		}
 	}
@@ -234,9 +234,9 @@ func (m *meanPosterior) solve(d []float64) (log float64, err error) {
 		return 0, errNumeric
 	}
 	for i := range p {
-		log += 2 * math.Log(m.c[i*p+i])
+		log += 2 * rounded.Log(m.c[i*p+i])
 	}
-	if lapack64.Potri(r); math.IsNaN(log) || math.IsInf(log, 0) {
+	if dense.Potri(r); math.IsNaN(log) || math.IsInf(log, 0) {
 		return 0, errNumeric
 	}
 	for i := range p {
@@ -246,7 +246,7 @@ func (m *meanPosterior) solve(d []float64) (log float64, err error) {
 		}
 	}
 	dense.Mirror(p, m.c)
-	blas64.Symv(1, dense.Symmetric(p, m.c), dense.Vector(m.h), 0, dense.Vector(m.mean))
+	dense.Symv(1, dense.Symmetric(p, m.c), dense.Vector(m.h), 0, dense.Vector(m.mean))
 	return log, nil
 }
 
@@ -301,9 +301,9 @@ func (s *stats) ownScoreSums(ctx context.Context, tasks *taskSet, m *meanPosteri
 		w.solver.AddSpread(part[p:2*p], m.c)
 		for a := range r {
 			l := m.prior.Loadings[a*p:][:p]
-			floats.AddScaled(part[2*p+a*p:][:p], floats.Dot(w.u, l), w.u)
+			rounded.AddScaled(part[2*p+a*p:][:p], rounded.Dot(w.u, l), w.u)
 			w.solver.Times(w.v, l)
-			blas64.Symv(1, dense.Symmetric(p, m.c), dense.Vector(w.v), 0, dense.Vector(w.z))
+			dense.Symv(1, dense.Symmetric(p, m.c), dense.Vector(w.v), 0, dense.Vector(w.z))
 			w.solver.Times(w.v, w.z)
 			floats.Add(part[2*p+p*r+a*p:][:p], w.v)
 		}

@@ -8,10 +8,10 @@ import (
 	"slices"
 
 	"github.com/difalt/difalt/internal/dense"
+	"github.com/difalt/difalt/internal/rounded"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/lapack/lapack64"
 )
 
 const (
@@ -154,7 +154,7 @@ func (g *guard) weightsOf(rows []int32) []float64 {
 	for k, i := range rows {
 		list[k] = g.bound(g.rows.in.weight(int(i)))
 	}
-	floats.Scale(float64(len(list))/floats.Sum(list), list)
+	floats.Scale(1/rounded.Mean(list), list)
 	return list
 }
 
@@ -270,13 +270,13 @@ func factorOf(g []float64, p int, least float64) *factor {
 		largest = max(largest, g[j*p+j])
 	}
 	order := make([]int, p)
-	r, rank, _ := lapack64.Pstrf(dense.Symmetric(p, g), order, least*largest, make([]float64, 2*p))
+	r, rank := dense.Pstrf(dense.Symmetric(p, g), order, least*largest, make([]float64, 2*p))
 	f := &factor{r: r, pivots: order[:rank], others: order[rank:]}
 	f.r.N = rank
 	if rank < p { // X2 = X1 R11^-1 R12
 		f.by = blas64.General{Rows: rank, Cols: p - rank, Stride: p, Data: g[rank:]}
 		if rank > 0 {
-			blas64.Trsm(blas.Left, blas.NoTrans, 1, f.r, f.by)
+			dense.Trsm(blas.Left, blas.NoTrans, 1, f.r, f.by)
 		}
 	}
 	return f
@@ -302,7 +302,7 @@ func (m *matrix) exposed(ctx context.Context, least int) ([]int, error) {
 	p := m.columns
 	g := make([]float64, p*p)
 	err := m.eachWeighted(ctx, func(_ int, x blas64.General) {
-		blas64.Syrk(blas.Trans, 1, x, 1, dense.Symmetric(p, g))
+		dense.Syrk(blas.Trans, 1, x, 1, dense.Symmetric(p, g))
 	})
 	if err != nil {
 		return nil, err
@@ -316,9 +316,9 @@ func (m *matrix) exposed(ctx context.Context, least int) ([]int, error) {
 		for i := range x.Rows {
 			f.pick(u.Data[i*rank:][:rank], x.Data[i*p:][:p])
 		}
-		blas64.Trsm(blas.Right, blas.NoTrans, 1, f.r, u)
+		dense.Trsm(blas.Right, blas.NoTrans, 1, f.r, u)
 		for i := range x.Rows {
-			if row := u.Data[i*rank:][:rank]; floats.Dot(row, row) > exposedShare {
+			if row := u.Data[i*rank:][:rank]; rounded.Dot(row, row) > exposedShare {
 				list = append(list, from+i)
 			}
 		}
@@ -342,8 +342,9 @@ func (m *matrix) departing(ctx context.Context, rank, least int) (list []int, er
 	if least < 2 || size <= rank {
 		return nil, nil
 	}
-	clean := math.Pow(1-float64(size)/float64(m.rows), float64(least-1)) // chance of a sample without them
-	samples := min(int(math.Ceil(math.Log(missedOnce)/math.Log1p(-clean))), mostSamples)
+	// The chance of a sample without these rows.
+	clean := rounded.Exp(float64(least-1) * rounded.Log1p(-float64(size)/float64(m.rows)))
+	samples := min(int(math.Ceil(rounded.Log(missedOnce)/rounded.Log1p(-clean))), mostSamples)
 	random := rand.New(rand.NewPCG(uint64(m.rows), uint64(m.columns)))
 	for range samples {
 		if err := ctx.Err(); err != nil {
@@ -364,7 +365,7 @@ func (m *matrix) departingFrom(random *rand.Rand, size, rank, least int) []int {
 		m.read(x[i*p:][:p], random.IntN(m.rows))
 	}
 	g := make([]float64, p*p)
-	blas64.Syrk(blas.Trans, 1, dense.General(size, p, x), 0, dense.Symmetric(p, g))
+	dense.Syrk(blas.Trans, 1, dense.General(size, p, x), 0, dense.Symmetric(p, g))
 	f := factorOf(g, p, dependent)
 	if len(f.pivots) >= rank {
 		return nil

@@ -6,8 +6,7 @@ import (
 	"slices"
 
 	"github.com/difalt/difalt/internal/dense"
-	"gonum.org/v1/gonum/blas/blas64"
-	"gonum.org/v1/gonum/floats"
+	"github.com/difalt/difalt/internal/rounded"
 )
 
 // A fitter holds the state of a fit.
@@ -253,10 +252,10 @@ func (s *stats) goodness(m *meanPosterior, chosen *choice) Goodness {
 	g := slices.Clone(s.total)
 	dense.Mirror(p, g)
 	moved := make([]float64, p)
-	blas64.Symv(1/n, dense.Symmetric(p, g), dense.Vector(m.mean), 0, dense.Vector(moved))
-	center := floats.Dot(g[:p], m.mean) / n
-	fixed := max(floats.Dot(m.mean, moved)-float64(center*center), 0)
-	random := floats.Dot(m.prior.Covariance(), g) / n
+	dense.Symv(1/n, dense.Symmetric(p, g), dense.Vector(m.mean), 0, dense.Vector(moved))
+	center := rounded.Dot(g[:p], m.mean) / n
+	fixed := max(rounded.Dot(m.mean, moved)-float64(center*center), 0)
+	random := rounded.Dot(m.prior.Covariance(), g) / n
 	all := fixed + random + chosen.q.noise
 	return Goodness{Evidence: chosen.evidence, R2Marginal: fixed / all, R2Conditional: (fixed + random) / all}
 }

@@ -3,6 +3,8 @@ package mixed
 import (
 	"context"
 	"math"
+
+	"github.com/difalt/difalt/internal/rounded"
 )
 
 const (
@@ -21,7 +23,7 @@ func (n *Noise) Factor(z float64) float64 {
 	if n.Level == 0 && n.Slope == 0 {
 		return 1
 	}
-	return math.Exp(n.Level + float64(n.Slope*min(max(z, -growthRange), growthRange)))
+	return rounded.Exp(n.Level + float64(n.Slope*min(max(z, -growthRange), growthRange)))
 }
 
 // A growthSums holds sums over training rows at a level and a slope: the log likelihood of the errors of rows
@@ -51,7 +53,7 @@ func (s *growthSums) add(r *without, taskVariance float64, n *Noise) {
 	variance := noise + r.spent
 	share := noise / variance
 	squares := min(r.square/variance, mostSquare)
-	s.likelihood -= float64((squares + math.Log(variance)) / 2)
+	s.likelihood -= float64((squares + rounded.Log(variance)) / 2)
 	excess := float64(share * (squares - 1) / 2)
 	s.gradient[0] += excess
 	s.gradient[1] += float64(excess * z)

@@ -58,7 +58,7 @@ func surelyHeldOut(t *testing.T, held int, o Options) (sure, tables int) {
 			n := float64(left)
 			e, s, q = e+n*errors[c], s+n*values[c], q+n*values[c]*values[c]
 			if o.Disclosure.LeastLevel != Off {
-				s, q = rounded(s, math.Sqrt(q)), rounded(q, q*math.Sqrt(2/rows))
+				s, q = coarsened(s, math.Sqrt(q)), coarsened(q, q*math.Sqrt(2/rows))
 			}
 			if math.Abs(e-squares) > slack || math.Abs(s-sum) > 1e-9 || math.Abs(q-spread) > 1e-9 {
 				return

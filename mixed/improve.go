@@ -5,10 +5,9 @@ import (
 	"slices"
 
 	"github.com/difalt/difalt/internal/dense"
+	"github.com/difalt/difalt/internal/rounded"
 	"gonum.org/v1/gonum/blas"
-	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/lapack/lapack64"
 )
 
 // improve returns the variance components after one iteration: a scaled gradient step on the loadings and
@@ -76,7 +75,7 @@ func (s *stats) improveLoadings(out, q *varianceComponents, m *meanPosterior, z 
 	b := dense.General(r, r, make([]float64, r*r))
 	mw := make([]float64, p)
 	for a := range r {
-		blas64.Symv(1, dense.Symmetric(p, m.m), dense.Vector(m.prior.Loadings[a*p:][:p]), 0, dense.Vector(mw))
+		dense.Symv(1, dense.Symmetric(p, m.m), dense.Vector(m.prior.Loadings[a*p:][:p]), 0, dense.Vector(mw))
 		row := gradient.Data[a*l:][:l]
 		for j := range row {
 			sandwich := z.sandwich[a*p+j]
@@ -84,7 +83,7 @@ func (s *stats) improveLoadings(out, q *varianceComponents, m *meanPosterior, z 
 			edf += float64(q.w[a*l+j] * (mw[j] - sandwich))
 		}
 		for k := range r {
-			b.Data[k*r+a] = floats.Dot(q.w[k*l:][:l], row) / count
+			b.Data[k*r+a] = rounded.Dot(q.w[k*l:][:l], row) / count
 		}
 		b.Data[a*r+a]++
 	}
@@ -94,18 +93,18 @@ func (s *stats) improveLoadings(out, q *varianceComponents, m *meanPosterior, z 
 		}
 	}
 	out.w = append([]float64(nil), q.w...)
-	factor, ok := lapack64.Potrf(dense.Symmetric(r, b.Data))
+	factor, ok := dense.Potrf(dense.Symmetric(r, b.Data))
 	if !ok {
 		return edf // the next evaluation shows whether these loadings are any better
 	}
 	copy(step, gradient.Data)
 	s.preconditioner(step, r, q.noise*s.tasks.rows/tasks.rows)
 	all := dense.General(r, l, step)
-	blas64.Trsm(blas.Left, blas.Trans, 1, factor, all)
-	blas64.Trsm(blas.Left, blas.NoTrans, 1, factor, all)
+	dense.Trsm(blas.Left, blas.Trans, 1, factor, all)
+	dense.Trsm(blas.Left, blas.NoTrans, 1, factor, all)
 	floats.Add(out.w, step)
 	// W chol(B): with B = R'R the columns of W R'.
-	blas64.Trmm(blas.Left, blas.NoTrans, 1, factor, dense.General(r, l, out.w))
+	dense.Trmm(blas.Left, blas.NoTrans, 1, factor, dense.General(r, l, out.w))
 	s.bar(out.w)
 	return edf
 }
@@ -133,10 +132,10 @@ func (s *stats) preconditioner(x []float64, r int, noise float64) {
 			copy(s.gram[i*l:(i+1)*l], s.total[i*s.p:i*s.p+l])
 			s.gram[i*l+i] += 1e-6 * trace / float64(s.directions())
 		}
-		lapack64.Potrf(dense.Symmetric(l, s.gram)) // definite by the ridge
+		dense.Potrf(dense.Symmetric(l, s.gram)) // definite by the ridge
 	}
 	factor := dense.Upper(l, s.gram)
 	all := dense.General(r, l, x)
-	blas64.Trsm(blas.Right, blas.NoTrans, noise, factor, all)
-	blas64.Trsm(blas.Right, blas.Trans, 1, factor, all)
+	dense.Trsm(blas.Right, blas.NoTrans, noise, factor, all)
+	dense.Trsm(blas.Right, blas.Trans, 1, factor, all)
 }

@@ -6,9 +6,8 @@ import (
 	"math"
 
 	"github.com/difalt/difalt/internal/dense"
+	"github.com/difalt/difalt/internal/rounded"
 	"gonum.org/v1/gonum/blas"
-	"gonum.org/v1/gonum/blas/blas64"
-	"gonum.org/v1/gonum/floats"
 )
 
 // A rowErrors holds sums over training rows of squared residuals, times the rows' weights. The form of the
@@ -28,7 +27,7 @@ const optimism = 1. / 3
 // score returns a number that is lower for a form that predicts new rows better: the logarithm of a squared
 // error.
 func (e rowErrors) score() float64 {
-	without, with := math.Log(max(e.without, 1e-300)), math.Log(max(e.with, 1e-300))
+	without, with := rounded.Log(max(e.without, 1e-300)), rounded.Log(max(e.with, 1e-300))
 	return without + float64(optimism*max(without-with, 0))
 }
 
@@ -59,10 +58,10 @@ func (c *choice) eachResidual(w *worker, k int, f func(row int, e, h float64)) {
 		s.weigh(w.x, rows)
 		s.fillTargets(w.y, rows, s.log)
 		x, moved := dense.General(n, p, w.x), dense.General(n, p, w.g)
-		blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, x, dense.General(p, p, w.cov), 0, moved)
+		dense.Gemm(blas.NoTrans, blas.NoTrans, 1, x, dense.General(p, p, w.cov), 0, moved)
 		for i, y := range w.y {
 			row := w.x[i*p:][:p]
-			f(int(rows[i]), y-floats.Dot(row, w.v), floats.Dot(row, w.g[i*p:][:p])/noise)
+			f(int(rows[i]), y-rounded.Dot(row, w.v), rounded.Dot(row, w.g[i*p:][:p])/noise)
 		}
 	}
 }
@@ -119,7 +118,7 @@ func clearlyBetter(ctx context.Context, a, b *choice) (bool, error) {
 		part[1] += float64(gain * gain)
 	})
 	gains.err = cmp.Or(ours.err, gains.err)
-	gains.unit = func(i int) float64 { return math.Exp2(float64(30 * (1 + i))) } // one task may be far off
+	gains.unit = func(i int) float64 { return math.Ldexp(1, 30*(1+i)) } // one task may be far off
 	decision := []float64{0}
 	err := a.s.rows.decide(ctx, "gains of tasks by their own noise, and squares", decision, func() {
 		if gains.v[0] > clearly*math.Sqrt(gains.v[1]) {

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/difalt/difalt/internal/rounded"
 	"gonum.org/v1/gonum/floats"
 )
 
@@ -107,7 +108,7 @@ func (c *choice) noiseOfTasks(ctx context.Context) (*taskNoise, error) {
 		return nil, err
 	}
 	found, err := fitNoise(ctx, c.s.rows, c.s.rows.inOrder(list))
-	if err != nil || found.refused || found.gain < noiseNats+float64(0.5*math.Log(c.s.tasks.count)) {
+	if err != nil || found.refused || found.gain < noiseNats+float64(0.5*rounded.Log(c.s.tasks.count)) {
 		return nil, err
 	}
 	noise := &taskNoise{usual: found.usual, freedom: found.freedom}
@@ -253,7 +254,7 @@ func fitNoise(ctx context.Context, r *rows, list []residualSS) (noiseFit, error)
 	tasks, common := sums[2], sums[0]/sums[1]
 	degrees, scales := make([]float64, noiseGrid), make([]float64, noiseGrid)
 	for i := range degrees {
-		degrees[i], scales[i] = math.Exp2(float64(i)/4), common
+		degrees[i], scales[i] = rounded.Exp(float64(i)/4*math.Ln2), common
 	}
 	for range noiseSteps {
 		longest, err := noiseStep(ctx, r, list, tasks, degrees, scales)
@@ -267,10 +268,9 @@ func fitNoise(ctx context.Context, r *rows, list []residualSS) (noiseFit, error)
 	likelihoods := make([]float64, noiseGrid)
 	for i, f := range degrees {
 		for _, e := range list {
-			above, _ := math.Lgamma((f + e.freedom) / 2)
-			below, _ := math.Lgamma(f / 2)
+			above, below := rounded.LogGamma((f+e.freedom)/2), rounded.LogGamma(f/2)
 			unit := f * scales[i] / 2
-			size, far := math.Log(unit), math.Log1p(e.squares/2/unit)
+			size, far := rounded.Log(unit), rounded.Log1p(e.squares/2/unit)
 			likelihoods[i] += above - below - float64(e.freedom/2*size) - float64((f+e.freedom)/2*far)
 		}
 	}
@@ -278,7 +278,7 @@ func fitNoise(ctx context.Context, r *rows, list []residualSS) (noiseFit, error)
 	err = r.decide(ctx, "likelihoods of noise", out, func() {
 		best := floats.MaxIdx(likelihoods)
 		half := float64(sums[1] / 2)
-		alike := float64(-half*math.Log(common)) - half
+		alike := float64(-half*rounded.Log(common)) - half
 		copy(out, []float64{scales[best], degrees[best], likelihoods[best] - alike})
 	}, t)
 	if err == nil && !(out[0] > 0 && out[1] > 0) {
@@ -319,7 +319,7 @@ func noiseStep(ctx context.Context, r *rows, list []residualSS, tasks float64,
 	err = r.decide(ctx, "derivatives of noise", out, func() {
 		for i, scale := range scales {
 			step := max(min((tasks-v[i])/max(v[n+i], 1e-300), 1), -1)
-			out[i] = scale * math.Exp(step)
+			out[i] = scale * rounded.Exp(step)
 			out[n] = max(out[n], math.Abs(step))
 		}
 	}, t)

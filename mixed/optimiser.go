@@ -5,8 +5,9 @@ import (
 	"math"
 	"slices"
 
+	"github.com/difalt/difalt/internal/dense"
+	"github.com/difalt/difalt/internal/rounded"
 	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/mat"
 )
 
 const (
@@ -301,7 +302,7 @@ func (q *varianceComponents) penalty() (sum float64) {
 	for g, c := range q.common {
 		if c > 0 {
 			ratio := c / q.sigma[g]
-			sum -= float64(ownPrior / 2 * (float64(ratio*ratio) - float64(2*math.Log(ratio))))
+			sum -= float64(ownPrior / 2 * (float64(ratio*ratio) - float64(2*rounded.Log(ratio))))
 		}
 	}
 	return sum
@@ -312,7 +313,7 @@ func (q *varianceComponents) pack() []float64 {
 	x := slices.Concat(q.sigma, q.w, []float64{q.noise}, q.tau)
 	for i, v := range x {
 		if i < len(q.sigma) || i >= len(q.sigma)+len(q.w) {
-			x[i] = math.Log(max(v, leastSigma))
+			x[i] = rounded.Log(max(v, leastSigma))
 		}
 	}
 	return x
@@ -326,13 +327,13 @@ func (q *varianceComponents) unpack(x []float64) *varianceComponents {
 	out.sigma = make([]float64, n)
 	for g, v := range q.sigma {
 		if v > 0 {
-			out.sigma[g] = min(math.Exp(x[g]), mostStep)
+			out.sigma[g] = min(rounded.Exp(x[g]), mostStep)
 		}
 	}
 	x = x[n+len(q.w):]
-	out.noise = min(max(math.Exp(x[0]), leastNoise), mostStep)
+	out.noise = min(max(rounded.Exp(x[0]), leastNoise), mostStep)
 	for _, t := range x[1:] {
-		out.tau = append(out.tau, min(max(math.Exp(t), leastTau), mostTau))
+		out.tau = append(out.tau, min(max(rounded.Exp(t), leastTau), mostTau))
 	}
 	if q.fixed {
 		copy(out.tau, q.tau)
@@ -356,27 +357,28 @@ func anderson(at, after [][]float64, information []float64) []float64 {
 	change := func(list [][]float64, i int) []float64 {
 		return floats.SubTo(make([]float64, size), list[i+1], list[i])
 	}
-	a, b := mat.NewSymDense(n-1, nil), mat.NewVecDense(n-1, nil)
+	m := n - 1
+	a, c := make([]float64, m*m), make([]float64, m)
 	trace := 0.0
-	for i := range n - 1 {
+	for i := range m {
 		d := floats.MulTo(make([]float64, size), information, change(steps, i))
-		for j := i; j < n-1; j++ {
-			a.SetSym(i, j, floats.Dot(d, change(steps, j)))
+		for j := i; j < m; j++ {
+			a[i*m+j] = rounded.Dot(d, change(steps, j))
 		}
-		b.SetVec(i, floats.Dot(d, steps[n-1]))
-		trace += a.At(i, i)
+		c[i] = rounded.Dot(d, steps[m])
+		trace += a[i*(m+1)]
 	}
-	for i := range n - 1 {
-		a.SetSym(i, i, a.At(i, i)+float64(1e-8*trace))
+	for i := range m {
+		a[i*(m+1)] += float64(1e-8 * trace)
 	}
-	var chol mat.Cholesky
-	var c mat.VecDense
-	if !chol.Factorize(a) || chol.SolveVecTo(&c, b) != nil {
+	r, ok := dense.Factor(m, a)
+	if !ok {
 		return nil
 	}
-	x := slices.Clone(after[n-1])
-	for i := range n - 1 {
-		floats.AddScaled(x, -c.AtVec(i), change(after, i))
+	dense.Solve(r, c)
+	x := slices.Clone(after[m])
+	for i := range m {
+		rounded.AddScaled(x, -c[i], change(after, i))
 	}
 	for _, v := range x {
 		if math.IsNaN(v) || math.IsInf(v, 0) {

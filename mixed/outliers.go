@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/floats"
+	"github.com/difalt/difalt/internal/rounded"
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
@@ -52,7 +52,7 @@ func (f *fitter) outliersOf(w *worker, chosen *choice, task int) (out []outlier)
 		w.read.each(rows, func(at int, x []float64) {
 			row := int(rows[at])
 			s.design.Apply(w.v, x)
-			z := f.rows.standardized(row, f.rows.target.Log) - floats.Dot(w.v, f.theta[task*s.p:][:s.p])
+			z := f.rows.standardized(row, f.rows.target.Log) - rounded.Dot(w.v, f.theta[task*s.p:][:s.p])
 			z = math.Abs(z) * math.Sqrt(f.rows.weight(row))
 			list = append(list, outlier{task, row, z})
 			squares += float64(z * z)

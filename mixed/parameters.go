@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/difalt/difalt/internal/dense"
-	"gonum.org/v1/gonum/blas/blas64"
+	"github.com/difalt/difalt/internal/rounded"
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
@@ -48,7 +48,7 @@ func (s *Target) Standardize(y float64) float64 {
 		if !(y > 0) {
 			return math.NaN()
 		}
-		y = math.Log(y)
+		y = rounded.Log(y)
 	}
 	return (y - s.Center) / s.Scale
 }
@@ -57,7 +57,7 @@ func (s *Target) Standardize(y float64) float64 {
 // either side: an exponential magnifies an extrapolation beyond use.
 func (s *Target) Restore(z float64) float64 {
 	if s.Log {
-		return math.Exp(s.Center + float64(s.Scale*min(max(z, -farthestLog), farthestLog)))
+		return rounded.Exp(s.Center + float64(s.Scale*min(max(z, -farthestLog), farthestLog)))
 	}
 	return s.Center + float64(s.Scale*z)
 }
@@ -176,7 +176,7 @@ func (p *Prior) Covariance() []float64 {
 	}
 	for k := range p.Rank {
 		l := dense.Vector(p.Loadings[k*w:][:w])
-		blas64.Ger(1, l, l, dense.General(w, w, s))
+		dense.Ger(1, l, l, dense.General(w, w, s))
 	}
 	return s
 }

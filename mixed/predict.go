@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"gonum.org/v1/gonum/floats"
+	"github.com/difalt/difalt/internal/rounded"
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
@@ -70,7 +70,7 @@ func (m *Model) PredictError(task string, x []float64) (p Prediction, err error)
 	far := float64(normal95 * sample * m.p.Target.Scale)
 	p.Low, p.High = p.Value-far, p.Value+far
 	if m.p.Target.Log {
-		p.Low, p.High = p.Value*math.Exp(-far), p.Value*math.Exp(far)
+		p.Low, p.High = p.Value*rounded.Exp(-far), p.Value*rounded.Exp(far)
 	}
 	if !finite(p.SampleError) || !finite(p.Low) || !finite(p.High) {
 		return Prediction{}, errors.New("the features are so large that the errors of the prediction overflow")
@@ -183,7 +183,7 @@ func (m *Model) levelVariance(t int, c *category) float64 {
 	for i, t := range terms {
 		terms[i].factor += 1 / d.Scale[t.feature]
 		d.combination(difference, d.length(), terms...)
-		sum += square(floats.Dot(difference, theta)) + quadratic(packed, difference)
+		sum += square(rounded.Dot(difference, theta)) + quadratic(packed, difference)
 		terms[i] = t
 	}
 	return sum / max(float64(len(terms)-1), 1) * c.widening
@@ -206,15 +206,15 @@ func relativeError(s float64) float64 {
 		return s
 	}
 	normal := distuv.UnitNormal
-	if far := math.Expm1(normal.Quantile(.95) * s); far >= 1 { // exp(s Z) is never below 1 - far
+	if far := rounded.Expm1(normal.Quantile(.95) * s); far >= 1 { // exp(s Z) is never below 1 - far
 		return far / normal95
 	}
 	// The solution is between 0, and 1 or the end of the interval in the logarithm. The steps are
 	// Newton's where these stay between the bounds.
-	low, high := 0.0, min(math.Expm1(normal95*s), 1)
+	low, high := 0.0, min(rounded.Expm1(normal95*s), 1)
 	far := high * (1 - float64(s/4))
 	for range 60 {
-		up, down := math.Log1p(far)/s, math.Log1p(-far)/s
+		up, down := rounded.Log1p(far)/s, rounded.Log1p(-far)/s
 		within := float64(normal.CDF(up)) - float64(normal.CDF(down))
 		if within < .95 {
 			low = far

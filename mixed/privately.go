@@ -8,10 +8,10 @@ import (
 	"slices"
 
 	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/internal/rounded"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/private"
 	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/stat"
 )
 
 // Privacy is a budget of differential privacy; see package private. It protects a task with all of its rows.
@@ -225,7 +225,7 @@ func (s *privacy) scales(ctx context.Context) ([]float64, error) {
 	vote, rho := 1/math.Sqrt(float64(columns)), partSizes*s.account.Budget()
 	votes := func(i, t int, v []float64) {
 		for j := range columns {
-			if size := stat.PopStdDev(values[(s.first[i]+t)*columns+j], nil); size > 0 {
+			if size := rounded.Deviation(values[(s.first[i]+t)*columns+j]); size > 0 {
 				v[j*powers+min(max(math.Ilogb(size)-leastPower, 0), powers-1)] = vote
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/difalt/difalt/internal/rounded"
 	"github.com/difalt/difalt/private"
 	"gonum.org/v1/gonum/floats"
 )
@@ -24,10 +25,10 @@ func (s *privacy) choose(ctx context.Context, res *private.Result) (*choice, err
 	for _, i := range r.order {
 		s.plain.design.Apply(x, read(int(i)))
 		for k := range rank {
-			rest.Values[k] = append(rest.Values[k], floats.Dot(res.U.Col(k), x[1:]))
+			rest.Values[k] = append(rest.Values[k], rounded.Dot(res.U.Col(k), x[1:]))
 		}
 		rest.TaskOf = append(rest.TaskOf, s.in.Table.Task(int(i)))
-		rest.Targets = append(rest.Targets, r.standardized(int(i), false)-floats.Dot(res.Mean, x[1:]))
+		rest.Targets = append(rest.Targets, r.standardized(int(i), false)-rounded.Dot(res.Mean, x[1:]))
 	}
 	zero := 0
 	o := Options{Rank: &zero, NoCurves: true, CommonNoise: true, Workers: s.Workers}

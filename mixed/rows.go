@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/difalt/difalt/internal/rounded"
 	"gonum.org/v1/gonum/floats"
 )
 
@@ -71,7 +72,7 @@ func (r *rows) weight(row int) float64 { return r.guard.bound(r.in.weight(row)) 
 // value returns the target of a row or its logarithm.
 func (r *rows) value(row int, log bool) float64 {
 	if log {
-		return math.Log(r.in.Table.Y(row)) + r.guard.logMove(row)
+		return rounded.Log(r.in.Table.Y(row)) + r.guard.logMove(row)
 	}
 	return r.in.Table.Y(row)
 }

@@ -6,10 +6,10 @@ import (
 	"math"
 
 	"github.com/difalt/difalt/internal/dense"
+	"github.com/difalt/difalt/internal/rounded"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/lapack/lapack64"
 )
 
 // errNumeric reports that rounding or overflow leaves a matrix without a Cholesky factor.
@@ -74,20 +74,20 @@ func (s *solver) Set(prior *Prior, t *taskData) error {
 		return errNumeric
 	}
 	if n > 0 {
-		r, ok := lapack64.Potrf(dense.Symmetric(n, s.factor))
+		r, ok := dense.Potrf(dense.Symmetric(n, s.factor))
 		if !ok {
 			return errNumeric
 		}
-		blas64.Trsv(blas.Trans, r, dense.Vector(s.vector))
-		blas64.Trsm(blas.Left, blas.Trans, 1, r, dense.General(n, p, s.half))
+		dense.Trsv(blas.Trans, r, dense.Vector(s.vector))
+		dense.Trsm(blas.Left, blas.Trans, 1, r, dense.General(n, p, s.half))
 	}
-	s.deviance = floats.Dot(s.vector, s.vector)
+	s.deviance = rounded.Dot(s.vector, s.vector)
 	if t.G != nil {
 		s.deviance = (t.YY - s.deviance) / s.noise
 	}
-	s.deviance += float64(float64(t.Rows-n) * math.Log(s.noise))
+	s.deviance += float64(float64(t.Rows-n) * rounded.Log(s.noise))
 	for i := range n {
-		s.deviance += 2 * math.Log(s.factor[i*n+i])
+		s.deviance += 2 * rounded.Log(s.factor[i*n+i])
 	}
 	if math.IsNaN(s.deviance) || math.IsInf(s.deviance, 0) {
 		return errNumeric
@@ -102,10 +102,10 @@ func (s *solver) rowCovariance() {
 		floats.MulTo(s.half[i*p:][:p], x[i*p:][:p], s.prior.Deviations)
 	}
 	v := dense.Symmetric(n, s.factor)
-	blas64.Syrk(blas.NoTrans, 1, dense.General(n, p, s.half), 0, v)
+	dense.Syrk(blas.NoTrans, 1, dense.General(n, p, s.half), 0, v)
 	for a := range s.prior.Rank {
-		blas64.Gemv(blas.NoTrans, 1, dense.General(n, p, x), dense.Vector(s.loadings(a)), 0, dense.Vector(s.a))
-		blas64.Syr(1, dense.Vector(s.a), v)
+		dense.Gemv(blas.NoTrans, 1, dense.General(n, p, x), dense.Vector(s.loadings(a)), 0, dense.Vector(s.a))
+		dense.Syr(1, dense.Vector(s.a), v)
 	}
 	for i := range n {
 		s.factor[i*n+i] += s.noise
@@ -124,7 +124,7 @@ func (s *solver) productCovariance() {
 	}
 	for a := range s.prior.Rank {
 		to := dense.Vector(s.half[(len(s.own)+a)*p:][:p])
-		blas64.Symv(1, dense.Symmetric(p, g), dense.Vector(s.loadings(a)), 0, to)
+		dense.Symv(1, dense.Symmetric(p, g), dense.Vector(s.loadings(a)), 0, to)
 	}
 	for i := range q {
 		if i%64 == 63 && s.stops(q) {
@@ -144,7 +144,7 @@ func (s *solver) project(dst, x []float64) {
 		dst[i] = s.prior.Deviations[j] * x[j]
 	}
 	for a := range s.prior.Rank {
-		dst[len(s.own)+a] = floats.Dot(x, s.loadings(a))
+		dst[len(s.own)+a] = rounded.Dot(x, s.loadings(a))
 	}
 }
 
@@ -175,16 +175,16 @@ func (s *solver) add(dst []float64, sign float64, v []float64) {
 	if t.G == nil {
 		clear(dst)
 		if n > 0 {
-			blas64.Gemv(blas.NoTrans, sign, dense.General(n, p, t.X), dense.Vector(v), 1, dense.Vector(s.a))
+			dense.Gemv(blas.NoTrans, sign, dense.General(n, p, t.X), dense.Vector(v), 1, dense.Vector(s.a))
 		}
 	} else {
 		back, scale = -1, 1/s.noise
-		blas64.Symv(sign, dense.Symmetric(p, t.G), dense.Vector(v), 1, dense.Vector(dst))
+		dense.Symv(sign, dense.Symmetric(p, t.G), dense.Vector(v), 1, dense.Vector(dst))
 		s.project(s.a, dst)
 	}
 	if n > 0 {
-		blas64.Trsv(blas.Trans, dense.Upper(n, s.factor), dense.Vector(s.a))
-		blas64.Gemv(blas.Trans, back, dense.General(n, p, s.half), dense.Vector(s.a), 1, dense.Vector(dst))
+		dense.Trsv(blas.Trans, dense.Upper(n, s.factor), dense.Vector(s.a))
+		dense.Gemv(blas.Trans, back, dense.General(n, p, s.half), dense.Vector(s.a), 1, dense.Vector(dst))
 	}
 	floats.Scale(scale, dst)
 }
@@ -195,12 +195,12 @@ func (s *solver) AddInformation(m, h []float64) {
 	scale := 1.0
 	if t.G != nil {
 		scale = -1 / s.noise
-		floats.AddScaled(m, -scale, t.G)
-		floats.AddScaled(h, -scale, t.C)
+		rounded.AddScaled(m, -scale, t.G)
+		rounded.AddScaled(h, -scale, t.C)
 	}
 	if half := dense.General(n, p, s.half); n > 0 {
-		blas64.Syrk(blas.Trans, scale, half, 1, dense.Symmetric(p, m))
-		blas64.Gemv(blas.Trans, scale, half, dense.Vector(s.vector), 1, dense.Vector(h))
+		dense.Syrk(blas.Trans, scale, half, 1, dense.Symmetric(p, m))
+		dense.Gemv(blas.Trans, scale, half, dense.Vector(s.vector), 1, dense.Vector(h))
 	}
 }
 
@@ -235,7 +235,7 @@ func (s *solver) Effective() (sum float64) {
 	}
 	for a := range s.prior.Rank {
 		s.Times(s.b, s.loadings(a))
-		sum += floats.Dot(s.b, s.loadings(a))
+		sum += rounded.Dot(s.b, s.loadings(a))
 	}
 	return sum
 }
@@ -258,11 +258,11 @@ func (s *solver) AddSpread(dst, c []float64) {
 		return
 	}
 	if middle, inner := dense.General(p, p, c), dense.General(n, n, s.inner); s.task.G != nil {
-		blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, middle, from, 0, part)
+		dense.Gemm(blas.NoTrans, blas.NoTrans, 1, middle, from, 0, part)
 	} else {
-		blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, from, middle, 0, part)
-		blas64.Gemm(blas.NoTrans, blas.Trans, 1, part, from, 0, inner)
-		blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, inner, from, 0, part)
+		dense.Gemm(blas.NoTrans, blas.NoTrans, 1, from, middle, 0, part)
+		dense.Gemm(blas.NoTrans, blas.Trans, 1, part, from, 0, inner)
+		dense.Gemm(blas.NoTrans, blas.NoTrans, 1, inner, from, 0, part)
 	}
 	if s.stops(rows) {
 		return
@@ -281,7 +281,7 @@ func (s *solver) Deviation(dst, score []float64) {
 		dst[j] = d * d * score[j]
 	}
 	for a := range s.prior.Rank {
-		floats.AddScaled(dst, floats.Dot(s.loadings(a), score), s.loadings(a))
+		rounded.AddScaled(dst, rounded.Dot(s.loadings(a), score), s.loadings(a))
 	}
 }
 
@@ -323,12 +323,12 @@ func (s *solver) Coefficients(theta, cov, mean, c []float64) {
 		}
 	}
 	if c != nil {
-		blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, square(path), square(c), 1, square(part))
+		dense.Gemm(blas.NoTrans, blas.NoTrans, 1, square(path), square(c), 1, square(part))
 	}
 	if s.stops(p) {
 		return
 	}
-	blas64.Gemm(blas.NoTrans, blas.Trans, 1, square(part), square(path), 1, square(cov))
+	dense.Gemm(blas.NoTrans, blas.Trans, 1, square(part), square(path), 1, square(cov))
 	for i := range p { // rounding leaves the two triangles apart
 		for j := range i {
 			v := (cov[i*p+j] + cov[j*p+i]) / 2
@@ -349,9 +349,9 @@ func (s *solver) rowPosterior(path, cov []float64) {
 	for i := range n {
 		s.Deviation(gain.Data[i*p:][:p], s.half[i*p:][:p])
 	}
-	blas64.Trsm(blas.Left, blas.NoTrans, 1, dense.Upper(n, s.factor), gain)
-	blas64.Gemm(blas.Trans, blas.NoTrans, -1, gain, dense.General(n, p, s.task.X), 0, dense.General(p, p, path))
-	blas64.Gemm(blas.Trans, blas.NoTrans, s.noise, gain, gain, 0, dense.General(p, p, cov))
+	dense.Trsm(blas.Left, blas.NoTrans, 1, dense.Upper(n, s.factor), gain)
+	dense.Gemm(blas.Trans, blas.NoTrans, -1, gain, dense.General(n, p, s.task.X), 0, dense.General(p, p, path))
+	dense.Gemm(blas.Trans, blas.NoTrans, s.noise, gain, gain, 0, dense.General(p, p, cov))
 }
 
 // productPosterior sets path to -S M and cov to S - S M S from products. With A = F R^-1 they are -A half and
@@ -368,7 +368,7 @@ func (s *solver) productPosterior(path, cov []float64) {
 		root.Data[i*p+j] = s.prior.Deviations[j]
 	}
 	copy(root.Data[len(s.own)*p:], s.prior.Loadings)
-	blas64.Trsm(blas.Left, blas.Trans, 1, dense.Upper(n, s.factor), root)
-	blas64.Gemm(blas.Trans, blas.NoTrans, -1, root, dense.General(n, p, s.half), 0, dense.General(p, p, path))
-	blas64.Gemm(blas.Trans, blas.NoTrans, s.noise, root, root, 0, dense.General(p, p, cov))
+	dense.Trsm(blas.Left, blas.Trans, 1, dense.Upper(n, s.factor), root)
+	dense.Gemm(blas.Trans, blas.NoTrans, -1, root, dense.General(n, p, s.half), 0, dense.General(p, p, path))
+	dense.Gemm(blas.Trans, blas.NoTrans, s.noise, root, root, 0, dense.General(p, p, cov))
 }

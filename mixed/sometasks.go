@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/floats"
+	"github.com/difalt/difalt/internal/rounded"
 )
 
 const (
@@ -55,7 +55,7 @@ func (s *stats) byMeanTarget() []int {
 		level[k] = math.Round(parts * r.meanOf(k))
 		read.each(r.of(k), func(_ int, features []float64) {
 			s.design.standardise(x, features, nil)
-			squares[k] += floats.Dot(x, x)
+			squares[k] += rounded.Dot(x, x)
 		})
 	}
 	out := slices.Clone(s.tasks.own)

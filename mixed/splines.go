@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"github.com/difalt/difalt/internal/dense"
+	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/mat"
 )
 
 // Limits of curves.
@@ -143,36 +143,26 @@ func naturalBasis(knots []float64, scale float64) []float64 {
 	}
 	// Penalty = Q R^-1 Q' (Green and Silverman 1994): second derivatives R^-1 Q'f of the spline with
 	// values f.
-	q, r := mat.NewDense(n, n-2, nil), mat.NewSymDense(n-2, nil)
-	for j := range n - 2 {
-		q.Set(j, j, 1/h[j])
-		q.Set(j+1, j, -1/h[j]-1/h[j+1])
-		q.Set(j+2, j, 1/h[j+1])
-		r.SetSym(j, j, (h[j]+h[j+1])/3)
+	m := n - 2
+	q, r := make([]float64, m*n), make([]float64, m*m) // Q' and the upper triangle of R, by rows
+	for j := range m {
+		row := q[j*n:][:n]
+		row[j], row[j+1], row[j+2] = 1/h[j], -1/h[j]-1/h[j+1], 1/h[j+1]
+		r[j*(m+1)] = (h[j] + h[j+1]) / 3
 		if j > 0 {
-			r.SetSym(j-1, j, h[j]/6)
+			r[(j-1)*m+j] = h[j] / 6
 		}
 	}
-	var chol mat.Cholesky
-	var right, penalty mat.Dense
-	chol.Factorize(r) // diagonally dominant
-	_ = chol.SolveTo(&right, q.T())
-	penalty.Mul(q, &right)
-	sym := mat.NewSymDense(n, nil)
-	for i := range n {
-		for j := i; j < n; j++ {
-			sym.SetSym(i, j, penalty.At(i, j))
-		}
-	}
-	var eigen mat.EigenSym
-	eigen.Factorize(sym, true)
-	var vectors mat.Dense
-	eigen.VectorsTo(&vectors)
-	values := eigen.Values(nil)
-	out := make([]float64, 0, n*(n-2))
+	// R = C'C, which is diagonally dominant: the penalty is W'W for W = C'^-1 Q'.
+	factor, _ := dense.Potrf(dense.Symmetric(m, r))
+	w, vectors := dense.General(m, n, q), make([]float64, n*n)
+	dense.Trsm(blas.Left, blas.Trans, 1, factor, w)
+	dense.Syrk(blas.Trans, 1, w, 0, dense.Symmetric(n, vectors))
+	values, _ := dense.Eigen(n, vectors)
+	out := make([]float64, 0, n*m)
 	for k := 2; k < n; k++ {
 		for i := range n {
-			out = append(out, vectors.At(i, k)/math.Sqrt(values[k]))
+			out = append(out, vectors[i*n+k]/math.Sqrt(values[k]))
 		}
 	}
 	return out

@@ -2,9 +2,8 @@ package mixed
 
 import (
 	"github.com/difalt/difalt/internal/dense"
+	"github.com/difalt/difalt/internal/rounded"
 	"gonum.org/v1/gonum/blas"
-	"gonum.org/v1/gonum/blas/blas64"
-	"gonum.org/v1/gonum/floats"
 )
 
 // A taskData holds the data of one task of a Gaussian linear mixed model,
@@ -28,8 +27,8 @@ type taskData struct {
 func (t *taskData) AddRows(x, y []float64) {
 	p := len(t.C)
 	rows := dense.General(len(y), p, x)
-	blas64.Syrk(blas.Trans, 1, rows, 1, dense.Symmetric(p, t.G))
-	blas64.Gemv(blas.Trans, 1, rows, dense.Vector(y), 1, dense.Vector(t.C))
+	dense.Syrk(blas.Trans, 1, rows, 1, dense.Symmetric(p, t.G))
+	dense.Gemv(blas.Trans, 1, rows, dense.Vector(y), 1, dense.Vector(t.C))
 }
 
 // Residual returns the sum of squares |y - X theta|^2, which rounding never makes negative.
@@ -37,12 +36,12 @@ func (t *taskData) Residual(theta []float64) (sum float64) {
 	p := len(theta)
 	if t.G == nil {
 		for i, y := range t.Y {
-			e := y - floats.Dot(t.X[i*p:][:p], theta)
+			e := y - rounded.Dot(t.X[i*p:][:p], theta)
 			sum += float64(e * e)
 		}
 		return sum
 	}
 	g := make([]float64, p)
-	blas64.Symv(1, dense.Symmetric(p, t.G), dense.Vector(theta), 0, dense.Vector(g))
-	return max(t.YY-2*floats.Dot(theta, t.C)+floats.Dot(theta, g), 0)
+	dense.Symv(1, dense.Symmetric(p, t.G), dense.Vector(theta), 0, dense.Vector(g))
+	return max(t.YY-2*rounded.Dot(theta, t.C)+rounded.Dot(theta, g), 0)
 }

@@ -5,8 +5,8 @@ import (
 	"math"
 
 	"github.com/difalt/difalt/internal/dense"
+	"github.com/difalt/difalt/internal/rounded"
 	"gonum.org/v1/gonum/blas"
-	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
 )
 
@@ -130,15 +130,15 @@ func (s *stats) multiply(ctx context.Context, w *worker, list []int32, varies []
 			copy(held[from*p:], w.x[:n*p])
 		}
 		x := dense.General(n, p, w.x)
-		blas64.Syrk(blas.Trans, 1, x, 1, dense.Symmetric(p, w.g))
+		dense.Syrk(blas.Trans, 1, x, 1, dense.Symmetric(p, w.g))
 		for i, log := range s.targets() {
 			y := w.y[:n]
 			s.fillTargets(y, rows, log)
 			if held != nil {
 				copy(held[len(list)*(p+i)+from:], y)
 			}
-			blas64.Gemv(blas.Trans, 1, x, dense.Vector(y), 1, dense.Vector(w.c[i*p:][:p]))
-			w.squares[i] += floats.Dot(y, y)
+			dense.Gemv(blas.Trans, 1, x, dense.Vector(y), 1, dense.Vector(w.c[i*p:][:p]))
+			w.squares[i] += rounded.Dot(y, y)
 		}
 	}
 	return nil
@@ -229,12 +229,12 @@ func (s *stats) read(w *worker, k int) {
 		if s.log && s.rows.compares {
 			t.Y = held[n*(p+1):]
 		}
-		t.YY = floats.Dot(t.Y, t.Y)
+		t.YY = rounded.Dot(t.Y, t.Y)
 		return
 	}
 	w.x, w.y = dense.Grow(w.x, len(list)*p), dense.Grow(w.y, len(list))
 	s.rows.fill(w.x, w.read, s.design, list)
 	s.weigh(w.x, list)
 	s.fillTargets(w.y, list, s.log)
-	t.X, t.Y, t.YY = w.x, w.y, floats.Dot(w.y, w.y)
+	t.X, t.Y, t.YY = w.x, w.y, rounded.Dot(w.y, w.y)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/difalt/difalt/internal/dense"
+	"github.com/difalt/difalt/internal/rounded"
 	"gonum.org/v1/gonum/floats"
 )
 
@@ -210,7 +211,7 @@ func (f *fitter) followUnseen(ctx context.Context) error {
 func (m *Model) start(before, learned *posterior, samples []sample) *posterior {
 	place, weights := make([]float64, len(m.p.Mean)), 0.0
 	for _, s := range samples {
-		floats.AddScaled(place, s.weight, s.z)
+		rounded.AddScaled(place, s.weight, s.z)
 		weights += s.weight
 	}
 	left := 1.0

@@ -5,6 +5,7 @@ import (
 	"math"
 	"strconv"
 
+	"github.com/difalt/difalt/internal/rounded"
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
@@ -72,7 +73,7 @@ func (c comparison) interval(ours, other, squares float64) (low, high float64) {
 	tasks := min(max(other*other/c.square, 2), c.tasks)
 	far := distuv.StudentsT{Sigma: 1, Nu: tasks - 1}.Quantile(0.975) * math.Sqrt(max(variance, 0)*tasks/(tasks-1))
 	ratio := math.Sqrt(ours / other)
-	return 1 - float64(ratio*math.Exp(far/2)), 1 - float64(ratio*math.Exp(-far/2))
+	return 1 - float64(ratio*rounded.Exp(far/2)), 1 - float64(ratio*rounded.Exp(-far/2))
 }
 
 // clearGain is the least gain or loss for which a verdict of few tasks names the better guess.

@@ -6,7 +6,8 @@ set -eu
 export CGO_ENABLED=0 GOARCH=arm64
 go vet ./internal/tile ./kernel/...
 case $(uname -m) in
-arm64 | aarch64) go test "$@" ./internal/tile ./kernel/... ./difalt ;;
+arm64 | aarch64) go test "$@" ./internal/tile ./kernel/... ./difalt &&
+	go test -run SameBitsOnProcessors "$@" ./mixed ;;
 *) # An emulated processor says nothing about pools and prefetching.
 	# The conformance of the tiles covers package blas and the seeds of fuzz targets. The bits of all tiers are those
 	# of one file, so that blocks and threads change none here either. Special values of complex numbers and
@@ -15,6 +16,6 @@ arm64 | aarch64) go test "$@" ./internal/tile ./kernel/... ./difalt ;;
 	export GOOS=linux
 	./scripts/have.sh qemu go test -exec qemu-aarch64 -timeout 60m -skip 'Geev$|Ggsvd3$|Pool|Prefetch|SuitesOfGonum|AsGonum|Syrk|Float32|LongTasks|Fuzz|SameBits$|SameBitsForAllBlocks|ComplexSpecialValues|Dumm' "$@" \
 		./internal/tile ./kernel/blas ./kernel/lsq ./kernel/qr
-	# Steps and whole runs have the bits of amd64, where tests hold these to the definitions.
-	./scripts/have.sh qemu go test -exec qemu-aarch64 -timeout 60m -run SameBitsOnProcessors "$@" ./kernel ./difalt ;;
+	# Steps, whole runs and models have the bits of amd64, where tests hold these to the definitions.
+	./scripts/have.sh qemu go test -exec qemu-aarch64 -timeout 60m -run SameBitsOnProcessors "$@" ./kernel ./difalt ./mixed ;;
 esac
