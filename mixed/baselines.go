@@ -260,7 +260,7 @@ func (f *fitter) score(ctx context.Context, report *Report, chosen *choice) erro
 		most = 0
 	}
 	var err error
-	f.theta, f.covariances, err = chosen.s.posteriors(ctx, chosen.m, most)
+	f.theta, f.covariances, err = chosen.posteriors(ctx, f.freedom, most)
 	if f.form != nil {
 		return err
 	}

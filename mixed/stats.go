@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-
-	"github.com/difalt/difalt/internal/dense"
 )
 
 // stats are the data of all tasks under one design of p columns: the products of a task with at least as
@@ -39,18 +37,19 @@ type stats struct {
 
 // A worker holds the scratch of one goroutine.
 type worker struct {
-	solver  solver
-	task    taskData // of the solver
-	x, y    []float64
-	g, c    []float64  // of multiply
-	squares [2]float64 // the same
-	packed  []float64  // products of the task, where they were forgotten
-	read    *reader
-	u, v, z []float64     // p entries each
-	cov     []float64     // of coefficients, p x p
-	far     []outlier     // of the task
-	less    meanPosterior // without the task
-	ctx     context.Context
+	solver    solver
+	task      taskData // of the solver
+	x, y      []float64
+	g, c      []float64  // of multiply
+	squares   [2]float64 // the same
+	packed    []float64  // products of the task, where they were forgotten
+	read      *reader
+	u, v, z   []float64     // p entries each
+	cov       []float64     // of coefficients, p x p
+	far       []outlier     // of the task
+	less      meanPosterior // without the task
+	uncertain []float64     // see choice.uncertain, p x p
+	ctx       context.Context
 }
 
 // cancelled reports whether the context of the sum has ended: then long work on a task stops, whatever it
@@ -218,34 +217,4 @@ func (s *stats) coefficients(ctx context.Context, m *meanPosterior, k int, theta
 		w.solver.Coefficients(theta, cov, m.mean, m.c)
 	}
 	return cmp.Or(ctx.Err(), err)
-}
-
-// posteriors returns the coefficients of all tasks of the table, and their packed covariances unless these
-// have more than most numbers.
-func (s *stats) posteriors(ctx context.Context, m *meanPosterior, most int) (
-	theta []float64, covariances [][]float64, err error) {
-	tasks, p, size := len(s.rows.in.Table.Tasks()), s.p, dense.Triangle(s.p)
-	all := make([]int, tasks)
-	for k := range all {
-		all[k] = k
-	}
-	theta = make([]float64, tasks*p)
-	if tasks <= most/size {
-		numbers := make([]float64, tasks*size)
-		covariances = make([][]float64, tasks)
-		for k := range covariances {
-			covariances[k] = numbers[k*size : k*size : (k+1)*size]
-		}
-	}
-	t := s.solveOwn(ctx, m.prior, &taskSet{own: all}, 0, func(w *worker, k int, _ []float64) {
-		own := theta[k*p:][:p]
-		if covariances == nil {
-			w.solver.Coefficients(own, nil, m.mean, m.c)
-			return
-		}
-		w.cov = dense.Grow(w.cov, p*p)
-		w.solver.Coefficients(own, w.cov, m.mean, m.c)
-		covariances[k] = dense.Pack(covariances[k], p, w.cov)
-	})
-	return theta, covariances, t.err
 }

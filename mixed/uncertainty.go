@@ -1,0 +1,100 @@
+package mixed
+
+import (
+	"context"
+
+	"github.com/difalt/difalt/internal/dense"
+	"gonum.org/v1/gonum/floats"
+)
+
+// The posterior of a task's coefficients is that for given variance components. They are estimates, and of few
+// tasks uncertain ones. Let S be the covariance of deviations, M = X'V^-1 X of the task, and u = X'V^-1 (y - X
+// mean), so that theta = mean + S u. The error of the mean, of covariance C, moves theta by I - S M times
+// itself. An error d of the variance of the deviations in the columns J moves theta by (I - S M) (d u_J), where
+// u_J has the covariance M_JJ in the mean (Kackar and Harville 1984). So the uncertainty of components adds to
+// C, for every group J of columns with one variance, M_JJ times the variance of its estimate. This counts
+// twice: the posterior variance is concave in the components, and so too small by as much again (Prasad and Rao
+// 1990). The noise is an estimate, too: as in a regression, the posterior covariance is in units of its variance,
+// so that it is widened from normal intervals to those of Student's t. With many tasks all of it vanishes.
+
+// twice is the number of times that the uncertainty of variance components counts.
+const twice = 2.0
+
+// varianceErrors returns the variance of the estimate of sigma^2 for every group of columns: the inverse of its
+// expected information for T tasks with the mean information m = M/T, 2 / ((T - 1) sum m_ij^2) over the group's
+// columns. Tasks of different sizes have more information than that. 0: the group has no deviations.
+func (c *choice) varianceErrors() []float64 {
+	s, q, m := c.s, c.q, c.m.m
+	list, count := make([]float64, len(q.sigma)), max(s.tasks.count, 2)
+	for i, g := range q.group {
+		for j, h := range q.group {
+			if g == h && s.within[i] && s.within[j] {
+				list[g] += square(m[i*s.p+j] / count)
+			}
+		}
+	}
+	for g, v := range list {
+		if v > 0 {
+			list[g] = 2 / ((count - 1) * v)
+		}
+	}
+	return list
+}
+
+// uncertain returns C for the task of a worker with what the uncertainty of variance components adds to it,
+// from the result of varianceErrors. The loadings are uncertain as slopes of the mean are: of the task that has
+// b on the directions, they are known like a mean with 1 + |b|^2 times the variance. The result is valid until
+// the next call with the worker.
+func (c *choice) uncertain(w *worker, errors []float64) []float64 {
+	s, p := c.s, c.s.p
+	w.solver.Score(w.u, c.m.mean)
+	size := 1.0
+	for a := range c.q.rank {
+		size += square(floats.Dot(c.m.prior.Loadings[a*p:][:p], w.u))
+	}
+	w.uncertain = dense.Grow(w.uncertain, p*p)
+	floats.ScaleTo(w.uncertain, size, c.m.c)
+	information, _ := w.solver.Information()
+	share := 1 - 1/max(s.tasks.count, 2) // of the covariance of u that the mean leaves
+	for i, g := range c.q.group {
+		for j, h := range c.q.group {
+			if g == h && s.within[i] && s.within[j] {
+				w.uncertain[i*p+j] += float64(twice * share * errors[g] * information[i*p+j])
+			}
+		}
+	}
+	return w.uncertain
+}
+
+// posteriors returns the coefficients of all tasks of the table, and their packed covariances unless these
+// have more than most numbers. freedom has the degrees of freedom of the noise.
+func (c *choice) posteriors(ctx context.Context, freedom float64, most int) (
+	theta []float64, covariances [][]float64, err error) {
+	s := c.s
+	tasks, p, size := len(s.rows.in.Table.Tasks()), s.p, dense.Triangle(s.p)
+	all := make([]int, tasks)
+	for k := range all {
+		all[k] = k
+	}
+	theta = make([]float64, tasks*p)
+	if tasks <= most/size {
+		numbers := make([]float64, tasks*size)
+		covariances = make([][]float64, tasks)
+		for k := range covariances {
+			covariances[k] = numbers[k*size : k*size : (k+1)*size]
+		}
+	}
+	errors, widening := c.varianceErrors(), square(interval95(freedom))
+	t := s.solveOwn(ctx, c.m.prior, &taskSet{own: all}, 0, func(w *worker, k int, _ []float64) {
+		own := theta[k*p:][:p]
+		if covariances == nil {
+			w.solver.Coefficients(own, nil, c.m.mean, c.m.c)
+			return
+		}
+		w.cov = dense.Grow(w.cov, p*p)
+		w.solver.Coefficients(own, w.cov, c.m.mean, c.uncertain(w, errors))
+		floats.Scale(widening, w.cov)
+		covariances[k] = dense.Pack(covariances[k], p, w.cov)
+	})
+	return theta, covariances, t.err
+}
