@@ -217,14 +217,19 @@ func (b *bidiagonal) pair(c chain) {
 	*e = 0
 }
 
-// Dbdsqr computes the singular values of a bidiagonal matrix, as gonum does. It returns false for a matrix
-// with NaN or infinity, for which gonum's iterations do not end.
+// Dbdsqr computes the singular values of a bidiagonal matrix, and applies the rotations that diagonalize it to
+// VT, U and C, as gonum does. It returns false if the iterations do not converge, and for a matrix with NaN or
+// infinity, for which gonum's iterations do not end.
 func (l Lapack) Dbdsqr(
 	ul blas.Uplo, n, ncvt, nru, ncc int, d, e, vt []float64, ldvt int, u []float64, ldu int, c []float64,
 	ldc int, work []float64,
 ) (ok bool) {
 	if n > 0 && len(d) >= n && len(e) >= n-1 && !(finite(1, n, d, n) && finite(1, n-1, e, n)) {
 		return false
+	}
+	sound := isTriangle(ul) && n > 0 && min(ldvt, ldu, ldc) >= 1 && len(d) >= n && len(e) >= n-1
+	if sound && ncvt == 0 && nru == 0 && ncc == 0 && len(work) >= 4*(n-1) {
+		return l.bidiagonalValues(d[:n], e[:n-1])
 	}
 	return l.Implementation.Dbdsqr(ul, n, ncvt, nru, ncc, d, e, vt, ldvt, u, ldu, c, ldc, work)
 }

@@ -58,11 +58,11 @@ func (l Lapack) Dgesvd(
 
 // few reports whether gonum's reductions and rotations need no more time.
 func (d *svd) few() bool {
-	few := !vectorized() && d.q <= panelColumns
-	if values := d.u.Cols == 0 && d.vt.Rows == 0; values {
-		few = few || !vectorized() && d.q <= oneByOne || d.q < fewSingularValues && !d.tall()
+	most := panelColumns
+	if d.u.Cols == 0 && d.vt.Rows == 0 { // values alone
+		most = oneByOne
 	}
-	return few
+	return !vectorized() && d.q <= most
 }
 
 // leastWork returns the least length of work. It is also the best one, as other memory is borrowed.
@@ -161,8 +161,8 @@ func copyTo(to, from blas64.General, transposed bool) {
 func (d *svd) compute(a blas64.General, work []float64) bool {
 	e := work[1 : d.q+1]
 	d.reduce(a, e)
-	if d.u.Cols == 0 && d.vt.Rows == 0 { // by dqds, which takes no rotations
-		return d.l.Dbdsqr(blas.Upper, d.q, 0, 0, 0, d.s[:d.q], e[:d.q-1], nil, 1, nil, 1, nil, 1, d.buffer)
+	if d.u.Cols == 0 && d.vt.Rows == 0 { // by qd steps, which take no rotations
+		return d.l.bidiagonalValues(d.s[:d.q], e[:d.q-1])
 	}
 	long, short, size := d.u, d.vt, d.u.Cols
 	if d.wide {

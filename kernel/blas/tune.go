@@ -23,6 +23,9 @@ const (
 	blockDepth = 256
 	// panelColumns is the number of reflections that are applied to other columns together.
 	panelColumns = tile.ReflectWidth
+	// reductionColumns is the number of columns, and of rows, that become bidiagonal before the others follow.
+	// Up to 32 the vectors of a panel take longer than a pass over the others saves. SVD values 100 to 300.
+	reductionColumns = 8
 	// rowsTogether is the number of rows whose products with a vector are computed before they are added
 	// to y.
 	rowsTogether = 64
@@ -125,9 +128,11 @@ const (
 	complexBlock, complexSteps = 48, 64
 	// fewForNorms is the number of columns below which gonum needs no more time. Cholesky.
 	fewForNorms = 16
-	// fewSingularVectors and fewSingularValues are the orders below which gonum's rotations, or reductions,
-	// need no more time. SVD.
-	fewSingularVectors, fewSingularValues = 3, 12
+	// fewForReduction is the number of columns below which one column and row after the other become
+	// bidiagonal in less time. SVD values 50 and 100.
+	fewForReduction = 64
+	// fewSingularVectors is the order below which gonum needs no more time. SVD.
+	fewSingularVectors = 3
 )
 
 // A byTranspose has a size for each form of a matrix.

@@ -257,21 +257,6 @@ func (l Lapack) Dgebd2(m, n int, a []float64, lda int, d, e, tauQ, tauP, work []
 	}
 }
 
-// Dgebrd reduces an m x n matrix A to the bidiagonal matrix Q'A P, upper if m >= n and else lower.
-//
-// On return d holds its diagonal and e the entries next to it. a holds the reflectors whose products are Q
-// and P, tauQ and tauP their factors, and work[0] the best length of work.
-func (l Lapack) Dgebrd(m, n int, a []float64, lda int, d, e, tauQ, tauP, work []float64, lwork int) {
-	k := min(m, n)
-	if k <= 0 || k > oneByOne || lwork < max(m, n) || len(work) < lwork || !inside(a, m, n, lda) ||
-		min(len(d), len(e)+1, len(tauQ), len(tauP)) < k {
-		l.Implementation.Dgebrd(m, n, a, lda, d, e, tauQ, tauP, work, lwork)
-		return
-	}
-	l.Dgebd2(m, n, a, lda, d, e, tauQ, tauP, work)
-	l.Implementation.Dgebrd(m, n, a, lda, d, e, tauQ, tauP, work, -1) // sets work[0]
-}
-
 // Dpotf2 is Dpotrf, one column after the other.
 func (l Lapack) Dpotf2(ul blas.Uplo, n int, a []float64, lda int) (ok bool) {
 	if !isTriangle(ul) || n <= 0 || !inside(a, n, n, lda) {
