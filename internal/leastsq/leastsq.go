@@ -39,6 +39,8 @@ type Workspace struct {
 	work []float64 // of the tiles
 	r    []float64 // triangles and vectors of a problem without a unique solution
 
+	pivots []int // the order of its columns
+
 	factored int     // rows of the matrix that Factor prepared, and of its ridge
 	least    float64 // the square of the smallest diagonal entry of its R
 }
@@ -60,6 +62,8 @@ func NewWorkspace(n, r int) *Workspace {
 		e:    make([]float64, n+r),
 		work: make([]float64, tile.LeastSquaresWork(n+r, r)),
 		r:    make([]float64, 2*r*r+3*r),
+
+		pivots: make([]int, r),
 	}
 }
 

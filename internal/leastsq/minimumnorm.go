@@ -25,24 +25,10 @@ func (ws *Workspace) minimumNorm(b []float64, a blas64.GeneralCols, y []float64,
 		return Result{Status: NotFinite}
 	}
 	wide := n < r
-	m := ws.scaledMatrix(a, scale, wide)
-	c := m.Cols
-	values, left := ws.r[:c], ws.r[c:]
-	ok := n == 0 || decompose(m, values, left)
-	f := newFilter(values, r-c, math.Sqrt(ridge)/scale, tol)
-	scaled := ws.scaledVector(y, yscale)
-	for k, s := range values[:min(f.rank, c)] {
-		u, v := left[k*c:][:c], column(m, k) // v is a vector times s
-		if s == 0 {
-			break
-		}
-		from, to := v, u
-		by := f.factor(s) / s
-		if wide {
-			from, to = u, v
-		}
-		rounded.AddScaled(b, by*rounded.Dot(from, scaled), to)
-	}
+	d := ws.decomposition(ws.scaledMatrix(a, scale, wide))
+	ok := d.compute()
+	f := newFilter(d.values, r-d.m.Cols, math.Sqrt(ridge)/scale, tol)
+	d.addSolution(b, ws.scaledVector(y, yscale), f, wide)
 	f.restore(b, scale, yscale, ridge)
 	switch {
 	case !ok || !(tile.MaxAbs(b) <= math.MaxFloat64):
@@ -52,6 +38,18 @@ func (ws *Workspace) minimumNorm(b []float64, a blas64.GeneralCols, y []float64,
 		return Result{Rank: r}
 	}
 	return Result{Status: deficient(n, r), Rank: f.rank}
+}
+
+// decomposition returns the decomposition of a matrix in memory of the workspace, to be computed.
+func (ws *Workspace) decomposition(m blas64.GeneralCols) decomposition {
+	c, rest := m.Cols, ws.r
+	take := func(n int) (taken []float64) {
+		taken, rest = rest[:n], rest[n:]
+		return taken
+	}
+	return decomposition{
+		m: m, scales: take(c), pivots: ws.pivots[:c], values: take(c), u: take(c * c), w: take(c * c), row: take(c),
+	}
 }
 
 // A filter divides by s^2 + rho^2, where s is a singular value of A, and rho the root of the ridge, both in
