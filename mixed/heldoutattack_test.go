@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/difalt/difalt/internal/check"
+	"github.com/difalt/difalt/internal/dense"
+	"gonum.org/v1/gonum/floats"
 )
 
 // A flag and a target from 0 to 4: the ten rows that there are.
@@ -28,70 +30,145 @@ func flagged(seed uint64, name string, rows, held int) Input {
 	return in
 }
 
-// surelyHeldOut returns how many of the held-out rows of a victim are in every table of so many rows whose
-// errors by pooled ridge are those that a listener has heard, as sums of 15 digits or as rounded ones.
-func surelyHeldOut(t *testing.T, held int, o Options) (sure, tables int) {
-	t.Helper()
-	victim, own := flagged(uint64(held), "v", 60, held), flagged(1, "a", 60, 30)
-	f, all := listenAmong(t, []Input{victim}, own, o)
-	heard := totalsOf(all, "errors of methods")[0].others()[scoreSize:] // of pooled ridge
-	rows, squares, sum, spread := heard[5], heard[6]*scoreUnit(6), heard[8], heard[9]
-	if int(rows) != held {
-		return 0, 0
-	}
-	mean, design, row := f.baselines[0].m.mean, f.plain.design, make([]float64, 2)
-	var values, errors [cells]float64
-	for c := range cells {
-		design.Apply(row, []float64{float64(c % 2)})
-		values[c] = f.rows.raw.Standardize(float64(c / 2))
-		errors[c] = square(values[c] - mean[0] - mean[1]*row[1])
-	}
-	slack := 1e-9
-	if o.Disclosure.LeastLevel != Off {
-		slack = squares * math.Sqrt(2/rows) / errorSteps
-	}
-	least, numbers := slices.Repeat([]int{held}, cells), make([]int, cells)
-	var count func(c, left int, e, s, q float64)
-	count = func(c, left int, e, s, q float64) {
-		if c == cells-1 {
-			numbers[c] = left
-			n := float64(left)
-			e, s, q = e+n*errors[c], s+n*values[c], q+n*values[c]*values[c]
-			if o.Disclosure.LeastLevel != Off {
-				s, q = coarsened(s, math.Sqrt(q)), coarsened(q, q*math.Sqrt(2/rows))
-			}
-			if math.Abs(e-squares) > slack || math.Abs(s-sum) > 1e-9 || math.Abs(q-spread) > 1e-9 {
-				return
-			}
-			tables++
-			for k, n := range numbers {
-				least[k] = min(least[k], n)
-			}
-			return
-		}
-		for n := range left + 1 {
-			numbers[c] = n
-			v := float64(n)
-			count(c+1, left-n, e+v*errors[c], s+v*values[c], q+v*values[c]*values[c])
-		}
-	}
-	count(0, held, 0, 0, 0)
-	for _, n := range least {
-		sure += n
-	}
-	return sure, tables
+// A heldOutAttack reads held-out rows of a victim of one task from the errors of methods. The listener knows
+// the products of the task, so that it can compute the coefficients of all baselines.
+type heldOutAttack struct {
+	rows, sum, spread float64 // of held-out rows: their number, the sums of targets and of their squares
+	squares           []float64
+	values            [cells]float64   // targets of the kinds of rows, standardised
+	errors            [][cells]float64 // squared errors of every baseline
+	slack             float64          // of squares, as a share
+	rounds            bool             // sums of targets are rounded
+	least, numbers    [cells]int       // rows of every kind: in all tables so far, and in the next one
+	tables            int
 }
 
-// Held-out rows are in sums of errors alone. With 15 digits one or two tables have errors that add up to
-// them; owners round the sums, and add none of few rows.
+// newHeldOutAttack returns the attack of a listener on what it has heard; nil where no errors were added.
+func newHeldOutAttack(f *fitter, all []heardTotal, own Input, rules bool) *heldOutAttack {
+	heard := totalsOf(all, "errors of methods")[0].others()
+	if heard[5] == 0 {
+		return nil
+	}
+	a := &heldOutAttack{rows: heard[5], sum: heard[scoreSize+8], spread: heard[scoreSize+9], slack: 1e-12, rounds: rules}
+	if rules { // by the model, and by the difference from it
+		a.slack = 1.5 / (2 * errorSteps)
+	}
+	x, pooled := make([]float64, 2), f.baselines[0]
+	task := &taskData{G: make([]float64, 4), C: slices.Clone(pooled.m.h), YY: 1e9}
+	dense.Unpack(task.G, 2, totalsOf(all, "X'X")[0].others())
+	dense.Mirror(2, task.G)
+	task.Rows = int(math.Round(task.G[0]))
+	floats.Scale(pooled.q.noise, task.C)
+	read := f.rows.reader()
+	for i, out := range own.HeldOut {
+		if !out {
+			f.plain.design.Apply(x, read(i))
+			floats.AddScaled(task.C, -f.rows.standardized(i, false), x)
+		}
+	}
+	for i, m := range f.baselines {
+		theta := []float64{task.C[0] / task.G[0], 0} // the mean of the task
+		if m.s != nil {
+			var s solver
+			check.Done(s.Set(m.m.prior, task))
+			s.Coefficients(theta, make([]float64, 4), m.m.mean, m.m.c)
+		}
+		a.squares = append(a.squares, heard[(1+i)*scoreSize+6]*scoreUnit(6))
+		var errors [cells]float64
+		for kind := range errors {
+			f.plain.design.Apply(x, []float64{float64(kind % 2)})
+			a.values[kind] = f.rows.raw.Standardize(float64(kind / 2))
+			errors[kind] = square(a.values[kind] - floats.Dot(theta, x))
+		}
+		a.errors = append(a.errors, errors)
+	}
+	for kind := range a.least {
+		a.least[kind] = int(a.rows)
+	}
+	return a
+}
+
+// try counts the tables of the remaining rows, of the kinds from one on, whose sums are those heard.
+func (a *heldOutAttack) try(kind, left int) {
+	from := 0
+	if kind == cells-1 {
+		from = left
+	}
+	for n := from; n <= left; n++ {
+		if a.numbers[kind] = n; kind < cells-1 {
+			a.try(kind+1, left-n)
+		} else if a.fits() {
+			a.tables++
+			for k, n := range a.numbers {
+				a.least[k] = min(a.least[k], n)
+			}
+		}
+	}
+}
+
+// fits reports whether a table has the sums heard.
+func (a *heldOutAttack) fits() bool {
+	sum, spread := 0.0, 0.0
+	for kind, n := range a.numbers {
+		sum += float64(n) * a.values[kind]
+		spread += float64(n) * square(a.values[kind])
+	}
+	if a.rounds {
+		sum, spread = coarsened(sum, math.Sqrt(spread)), coarsened(spread, spread*math.Sqrt(2/a.rows))
+	}
+	if math.Abs(sum-a.sum) > 1e-9 || math.Abs(spread-a.spread) > 1e-9 {
+		return false
+	}
+	for i, squares := range a.squares {
+		e := 0.0
+		for kind, n := range a.numbers {
+			e += float64(n) * a.errors[i][kind]
+		}
+		if math.Abs(e-squares) > a.slack*squares {
+			return false
+		}
+	}
+	return true
+}
+
+// Held-out rows are in sums of errors alone. With 15 digits few tables have errors that add up to them; owners
+// round the sums, and add none of few rows. Then no row is certain that is the only one of its kind. Of kinds
+// with several rows, some rows are certain.
 func TestHeldOutRows(t *testing.T) {
-	for held, want := range map[int]int{5: 2, 12: 8} {
-		sure, tables := surelyHeldOut(t, held, open)
-		check.FailIf(t, tables < 1 || tables > 2 ||
-			sure < want, "%d rows, without rules: %d are in each of %d tables", held, sure, tables)
-		sure, tables = surelyHeldOut(t, held, Options{})
-		t.Logf("%d rows: %d are in each of %d tables", held, sure, tables)
-		check.FailIf(t, held < leastHeldOut && tables > 0, "%d rows have errors in totals", held)
-		check.FailIf(t, held >= leastHeldOut && tables < 20, "%d rows: %d are in each of %d tables", held, sure, tables)
+	for rules, o := range map[bool]Options{false: open, true: {}} {
+		certain, alone, certainAlone, asked := 0, 0, 0, 0
+		for _, held := range []int{5, 12, 13, 16} {
+			for seed := range uint64(3) {
+				victim, own := flagged(1000*seed+uint64(held), "v", 60, held), flagged(1, "a", 60, 30)
+				f, all := listenAmong(t, []Input{victim}, own, o)
+				a := newHeldOutAttack(f, all, own, rules)
+				if (a == nil) != (rules && held < leastHeldOut) {
+					t.Fatalf("%d rows, rules %v: errors are in totals: %v", held, rules, a != nil)
+				}
+				if a == nil {
+					continue
+				}
+				a.try(0, held)
+				var truth [cells]int
+				for i, out := range victim.HeldOut {
+					d := victim.Table.(*Data)
+					if out {
+						truth[int(d.Values[0][i])+2*int(d.Targets[i])]++
+					}
+				}
+				check.FailIf(t, a.tables == 0, "%d rows, rules %v: the truth is not among the tables", held, rules)
+				asked += held
+				for kind, n := range a.least {
+					certain += n
+					if truth[kind] == 1 {
+						alone++
+						certainAlone += min(n, 1)
+					}
+				}
+			}
+		}
+		t.Logf("rules %v: %d of %d rows are certain, and %d of %d of a kind of their own", rules, certain, asked, certainAlone, alone)
+		check.FailIf(t, alone < 15 || rules && certainAlone > 0 || !rules && 3*certainAlone < alone,
+			"rules %v: %d of %d rows are certain, and %d of %d of a kind of their own", rules, certain, asked, certainAlone, alone)
 	}
 }
