@@ -90,7 +90,7 @@ type guard struct {
 	did    []string   // sentences about what the rules did
 	curves bool       // the form with curves is tried
 
-	farRows, exposedRows int // that are out
+	farRows, exposedRows, kindRows int // that are out
 }
 
 // bound returns what a weight counts as. Rows that have nearly all weight would be alone in totals, and rows

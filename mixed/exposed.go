@@ -33,7 +33,7 @@ func (g *guard) leaveRows(ctx context.Context, o *Options, far bool) (bool, erro
 	if g.LeastLevel == 0 {
 		return false, nil
 	}
-	before := g.farRows + g.exposedRows
+	before := g.farRows + g.exposedRows + g.kindRows
 	if far {
 		if err := g.leaveFar(ctx, o); err != nil {
 			return false, err
@@ -54,8 +54,9 @@ func (g *guard) leaveRows(ctx context.Context, o *Options, far bool) (bool, erro
 	}
 	g.exposedRows += len(list)
 	g.leaveRareTargets()
+	g.kindRows += g.leaveKinds()
 	g.rows.rowList = g.rows.whole.only(g.rows.counts)
-	return g.farRows+g.exposedRows > before, nil
+	return g.farRows+g.exposedRows+g.kindRows > before, nil
 }
 
 // leaveRareTargets leaves out the rows with another target than the usual one if they are few: the line of
