@@ -171,9 +171,8 @@ func newAdaptReport(before, after *mixed.Model, table *dataset.Table) *adaptRepo
 		Updated: len(table.Tasks()) - added,
 		Tasks:   len(after.Tasks()),
 		Filled:  map[string]int{},
-		Alike:   []string{},
-		Notes:   append([]string{}, table.Notes()...),
-		Remarks: append([]string{}, table.Remarks()...),
+		Notes:   table.Notes(),
+		Remarks: table.Remarks(),
 		read:    table,
 	}
 	for _, c := range table.Missing() {

@@ -110,7 +110,7 @@ func (r *checkReport) describe(t *dataset.Table, columns []dataset.Column, hasTa
 	if hasTasks {
 		r.Tasks = len(t.Tasks())
 	}
-	r.Notes, r.Remarks = append([]string{}, t.Notes()...), append([]string{}, t.Remarks()...)
+	r.Notes, r.Remarks = t.Notes(), t.Remarks()
 	for i := range columns {
 		c := &columns[i]
 		out := checkColumn{Name: c.Name, ReadAs: string(c.ReadAs), Why: c.Why, Missing: c.Missing, Levels: c.Levels}

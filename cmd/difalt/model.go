@@ -91,7 +91,8 @@ func runShow(ctx context.Context, std *cli.Streams, o showOptions) error {
 		return err
 	}
 	if o.out == "" {
-		return report.WriteModel(std.Out, m, nameOf(o.model, "input"), cli.NewHeader("model show"), std.JSON)
+		r := report.NewModel(m, nameOf(o.model, "input"), cli.NewHeader("model show"))
+		return std.Report(r, r.Text)
 	}
 	if err := cli.UntilCanceled(ctx, func() error { return report.EffectsFile(used.out, o.out, m) }); err != nil {
 		return err

@@ -137,8 +137,8 @@ func runPredict(ctx context.Context, std *cli.Streams, o predictOptions) error {
 		Empty:   read.Incomplete,
 		Unknown: w.unknown.all,
 		Filled:  map[string]int{},
-		Alike:   append([]string{}, w.unknown.alike...),
-		Notes:   append([]string{}, read.Notes...),
+		Alike:   w.unknown.alike,
+		Notes:   read.Notes,
 		read:    read,
 		unknown: &w.unknown,
 	}
@@ -337,8 +337,7 @@ type predictReport struct {
 }
 
 // newLevelSentences names levels that the schema of a model does not have.
-func newLevelSentences(found []mixed.Category, s *mixed.Schema) []string {
-	list := []string{}
+func newLevelSentences(found []mixed.Category, s *mixed.Schema) (list []string) {
 	for _, c := range found {
 		list = append(list, fmt.Sprintf(`Column "%s" has levels that the model does not have: %s.`,
 			text.Visible(c.Column), text.Names(c.Levels)))

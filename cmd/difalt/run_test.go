@@ -190,7 +190,7 @@ func TestRunJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	if r.Schema != 1 || r.Command != "run" || r.Method != "accelerated" || r.Tasks != 16 || r.Nodes != 4 || r.Rank != 2 ||
-		!r.Converged || r.Status != "converged" || r.Iterations < 1 || r.Distance == nil || *r.Distance > 1e-9 {
+		!r.Converged || r.Status != "converged" || r.Iterations < 1 || r.Distance <= 0 || r.Distance > 1e-9 {
 		t.Errorf("the report is %s", stdout)
 	}
 	stdout = must(t, "run", "--data", exported(t), "--rank", "2", "--method", "accelerated", "--json", "--iterations", "1000", "--quiet")

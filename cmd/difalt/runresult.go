@@ -135,30 +135,22 @@ func (r *algorithmRun) write(solver *difalt.Solver, res *difalt.Result, net *con
 // A runReport is the report of run, in JSON in the order of its fields. Numbers that are unknown are null.
 type runReport struct {
 	cli.Header
-	Method           string   `json:"method"`
-	Tasks            int      `json:"tasks"`
-	Nodes            int      `json:"nodes"`
-	Rank             int      `json:"rank"`
-	Status           string   `json:"status"`
-	Converged        bool     `json:"converged"`
-	Iterations       int      `json:"iterations"`
-	Objective        *float64 `json:"objective"`         // of the tasks of this process
-	Rounds           int      `json:"rounds"`            // of messages
-	Bytes            int64    `json:"bytes"`             // sent
-	Residual         *float64 `json:"residual"`          // distance from a minimiser, about
-	StatisticalError *float64 `json:"statistical_error"` // of U, about
-	Distance         *float64 `json:"distance"`          // from Ustar
-	Singular         int      `json:"singular"`          // tasks without a unique b_t
-	Out              string   `json:"out,omitempty"`     // file of the result
-	Snapshot         string   `json:"snapshot,omitempty"`
-}
-
-// known returns a number, nil for one that is not finite.
-func known(v float64) *float64 {
-	if math.IsNaN(v) || math.IsInf(v, 0) {
-		return nil
-	}
-	return &v
+	Method           string  `json:"method"`
+	Tasks            int     `json:"tasks"`
+	Nodes            int     `json:"nodes"`
+	Rank             int     `json:"rank"`
+	Status           string  `json:"status"`
+	Converged        bool    `json:"converged"`
+	Iterations       int     `json:"iterations"`
+	Objective        float64 `json:"objective"`         // of the tasks of this process
+	Rounds           int     `json:"rounds"`            // of messages
+	Bytes            int64   `json:"bytes"`             // sent
+	Residual         float64 `json:"residual"`          // distance from a minimiser, about
+	StatisticalError float64 `json:"statistical_error"` // of U, about
+	Distance         float64 `json:"distance"`          // from Ustar
+	Singular         int     `json:"singular"`          // tasks without a unique b_t
+	Out              string  `json:"out,omitempty"`     // file of the result
+	Snapshot         string  `json:"snapshot,omitempty"`
 }
 
 // report returns the report about a result.
@@ -167,8 +159,8 @@ func (r *algorithmRun) report(res *difalt.Result, net *consensus.Network) *runRe
 	return &runReport{
 		Header: cli.NewHeader("run"), Method: r.Method.String(), Tasks: r.file.Tasks, Nodes: net.Len(), Rank: r.Rank,
 		Status: res.Status.String(), Converged: res.Status == difalt.Converged, Iterations: res.Iterations,
-		Objective: known(last.Objective), Rounds: int(sent.Rounds), Bytes: int64(sent.Bytes),
-		Residual: known(res.Residual), StatisticalError: known(res.StatisticalError), Distance: known(last.SDMax),
+		Objective: last.Objective, Rounds: int(sent.Rounds), Bytes: int64(sent.Bytes),
+		Residual: res.Residual, StatisticalError: res.StatisticalError, Distance: last.SDMax,
 		Singular: last.Singular, Out: cmp.Or(r.files.redirected, r.out), Snapshot: r.snapshot,
 	}
 }
@@ -177,20 +169,16 @@ func (r *algorithmRun) report(res *difalt.Result, net *consensus.Network) *runRe
 func (r *runReport) text(w io.Writer) {
 	fmt.Fprintf(w, "%s: %s on %s, rank %d\n", r.Method, text.Plural(r.Tasks, "task"), text.Plural(r.Nodes, "node"),
 		r.Rank)
-	objective := math.NaN()
-	if r.Objective != nil {
-		objective = *r.Objective
-	}
 	t := text.Table{{"status", r.Status}, {"iterations", fmt.Sprint(r.Iterations)},
-		{"objective of these tasks", fmt.Sprintf("%.6g", objective)}, {"rounds", fmt.Sprint(r.Rounds)},
+		{"objective of these tasks", fmt.Sprintf("%.6g", r.Objective)}, {"rounds", fmt.Sprint(r.Rounds)},
 		{"MB sent", fmt.Sprintf("%.3f", float64(r.Bytes)/1e6)}}
 	for _, v := range []struct {
 		name  string
-		value *float64
+		value float64
 	}{{"distance from a minimiser, about", r.Residual}, {"statistical error, about", r.StatisticalError},
 		{"distance from Ustar", r.Distance}} {
-		if v.value != nil {
-			t = append(t, []string{v.name, fmt.Sprintf("%.2g", *v.value)})
+		if !math.IsNaN(v.value) && !math.IsInf(v.value, 0) {
+			t = append(t, []string{v.name, fmt.Sprintf("%.2g", v.value)})
 		}
 	}
 	if r.Singular > 0 {

@@ -170,7 +170,7 @@ func (t *training) finish(ctx context.Context, m *mixed.Model, result *report.Re
 		return err
 	}
 	t.written = true
-	if err := r.Write(t.Out, t.JSON); err != nil {
+	if err := t.Report(r, r.Text); err != nil {
 		return err
 	}
 	if !t.JSON && t.out != "" {

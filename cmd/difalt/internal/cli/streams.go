@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
@@ -71,12 +70,7 @@ func (s *Streams) Report(v any, text func(w io.Writer)) error {
 		text(s.Out)
 		return nil
 	}
-	content, err := json.MarshalIndent(v, "", "  ")
-	if err != nil {
-		return fmt.Errorf("the report has no form in JSON: %w", err)
-	}
-	_, err = s.Out.Write(append(content, '\n'))
-	return err
+	return writeJSON(s.Out, v)
 }
 
 // A Header is the beginning of a report in JSON.

@@ -4,12 +4,9 @@ package report
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"iter"
-	"math"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -103,14 +100,15 @@ type Report struct {
 	model   *mixed.Model
 }
 
-// A modelReport describes a model file in JSON.
-type modelReport struct {
+// A Model describes a model file.
+type Model struct {
 	cli.Header
 	File       string         `json:"file"`
 	TaskColumn string         `json:"task_column"`
 	Tasks      int            `json:"tasks"`
 	Fitted     fitted         `json:"model"`
 	Effects    []mixed.Effect `json:"effects"`
+	model      *mixed.Model
 }
 
 // A size counts tasks and rows of this process, and how missing values were treated.
@@ -207,11 +205,8 @@ func newFitted(m *mixed.Model) fitted {
 	return f
 }
 
-// Write writes the report for a terminal, or as JSON.
-func (r *Report) Write(w io.Writer, asJSON bool) error {
-	if asJSON {
-		return writeJSON(w, r)
-	}
+// Text writes the report for a terminal.
+func (r *Report) Text(w io.Writer) {
 	for _, sentence := range r.lead() {
 		terminal.Sayf(w, "%s", sentence)
 		fmt.Fprintln(w)
@@ -223,24 +218,24 @@ func (r *Report) Write(w io.Writer, asJSON bool) error {
 		terminal.Sayf(w, "%s", sentence)
 		fmt.Fprintln(w)
 	}
-	return nil
 }
 
-// WriteModel writes the content of a model for a terminal, or as JSON with a header. name is the name of its
-// file.
-func WriteModel(w io.Writer, m *mixed.Model, name string, header cli.Header, asJSON bool) error {
-	if asJSON {
-		p := m.Parameters()
-		return writeJSON(w, &modelReport{header, name, p.Tasks.Column, len(p.Tasks.Names), newFitted(m), m.Effects()})
+// NewModel returns the report on a model; name is the name of its file.
+func NewModel(m *mixed.Model, name string, header cli.Header) *Model {
+	p := m.Parameters()
+	return &Model{
+		Header: header, File: name, TaskColumn: p.Tasks.Column, Tasks: len(p.Tasks.Names), Fitted: newFitted(m),
+		Effects: m.Effects(), model: m,
 	}
-	fmt.Fprintln(w, name)
-	if err := describe(w, m); err != nil {
-		return err
-	}
+}
+
+// Text writes the content of the model for a terminal.
+func (r *Model) Text(w io.Writer) {
+	fmt.Fprintln(w, r.File)
+	describe(w, r.model)
 	fmt.Fprintln(w)
-	loadingsSection(m).write(w)
-	effectsSection(m).write(w)
-	return nil
+	loadingsSection(r.model).write(w)
+	effectsSection(r.model).write(w)
 }
 
 // categoriesNamed is the number of categorical columns whose levels a heading names.
@@ -314,40 +309,4 @@ func Filled(missing []dataset.MissingCount) (list []string) {
 			fmt.Sprintf("Missing values are filled with the mean of the training rows: %s.", text.List(filled)))
 	}
 	return list
-}
-
-// writeJSON writes a value. Fields of structs without a tag are left out, the fields of an embedded struct
-// belong to the outer one, and nil slices are empty.
-func writeJSON(w io.Writer, v any) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	return e.Encode(plain(reflect.ValueOf(v)))
-}
-
-// plain returns a value for package json, with null for numbers that JSON does not have, NaN and infinities.
-func plain(v reflect.Value) any {
-	switch v.Kind() {
-	case reflect.Float64:
-		if math.IsNaN(v.Float()) || math.IsInf(v.Float(), 0) {
-			return nil
-		}
-	case reflect.Pointer:
-		return plain(v.Elem())
-	case reflect.Slice:
-		list := make([]any, v.Len())
-		for i := range list {
-			list[i] = plain(v.Index(i))
-		}
-		return list
-	case reflect.Struct:
-		fields := map[string]any{}
-		for _, f := range reflect.VisibleFields(v.Type()) {
-			name, option, _ := strings.Cut(f.Tag.Get("json"), ",")
-			if value := v.FieldByIndex(f.Index); name != "" && !(option == "omitempty" && value.IsZero()) {
-				fields[name] = plain(value)
-			}
-		}
-		return fields
-	}
-	return v.Interface()
 }

@@ -16,8 +16,7 @@ import (
 const summaryWidth = 70
 
 // describe writes a summary of a model for readers: estimator, target, tasks, rows, curves, rank and noise.
-// It returns the error of w.
-func describe(w io.Writer, m *mixed.Model) error {
+func describe(w io.Writer, m *mixed.Model) {
 	p, features := m.Parameters(), m.Features()
 	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	line := func(name, format string, args ...any) {
@@ -73,7 +72,7 @@ func describe(w io.Writer, m *mixed.Model) error {
 		line("explains", "%.1f %% of the variance, %.1f %% with the mean of all tasks alone", 100*g.R2Conditional,
 			100*g.R2Marginal)
 	}
-	return out.Flush()
+	_ = out.Flush() // the writer of a report keeps its error
 }
 
 // ends prints the ends of a range with the digits that its length leaves.

@@ -29,7 +29,7 @@ func TestDescribe(t *testing.T) {
 		Goodness: mixed.Goodness{R2Marginal: .25, R2Conditional: .5},
 	}))
 	var out bytes.Buffer
-	check.Done(describe(&out, m))
+	describe(&out, m)
 	for _, want := range []string{
 		"version 1, estimated by evidence", "score, by its logarithm", "2 of column clinic", "13, between 5 and 8 per task",
 		"1, in 3 columns", "age, from 20 to 80 with 4 knots", "1.643, standard deviation in the logarithm of the target",
