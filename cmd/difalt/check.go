@@ -180,9 +180,5 @@ func shortName(name string) string {
 	if name == "" {
 		return "(no name)"
 	}
-	runes := []rune(text.Visible(name))
-	if len(runes) > longestName {
-		return string(runes[:longestName-1]) + "…"
-	}
-	return string(runes)
+	return text.Shortened(name, longestName)
 }

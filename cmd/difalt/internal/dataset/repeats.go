@@ -27,14 +27,13 @@ func (r *reader) remarkRepeats(profiles []*profile, say func(string, ...any)) (t
 		}
 		groups[key] = append(groups[key], name)
 	}
-	code := newGrouping(t.Rows())
 	if r.o.Task != "" && len(t.tasks.list) > 1 {
-		if key, ok := code.key(func(i int) float64 { return float64(t.Task(i)) }); ok {
+		if key, ok := groupKey(t.Rows(), func(i int) float64 { return float64(t.Task(i)) }); ok {
 			add(key, r.o.Task)
 		}
 	}
 	for j, name := range t.schema.Columns {
-		if key, ok := code.key(func(i int) float64 { return t.x.row(i)[j] }); ok {
+		if key, ok := groupKey(t.Rows(), func(i int) float64 { return t.x.row(i)[j] }); ok {
 			add(key, name)
 		}
 	}
@@ -58,34 +57,26 @@ func isSubset(list, of []string) bool {
 	return !slices.ContainsFunc(list, func(s string) bool { return !slices.Contains(of, s) })
 }
 
-// A grouping finds columns that divide the rows into equal groups.
-type grouping struct {
-	rows int
-	seen map[float64]int
-}
-
-func newGrouping(rows int) *grouping { return &grouping{rows: rows} }
-
-// key returns a hash of the groups into which a column divides the rows: columns with equal groups have equal
-// keys. Columns with one value, or with fewer than two rows a value on average, have no key.
-func (g *grouping) key(value func(row int) float64) (key uint64, ok bool) {
-	g.seen = map[float64]int{}
+// groupKey returns a hash of the groups into which a column divides the rows: columns with equal groups have
+// equal keys. Columns with one value, or with fewer than two rows a value on average, have no key.
+func groupKey(rows int, value func(row int) float64) (key uint64, ok bool) {
+	seen := map[float64]int{}
 	h := uint64(14695981039346656037)
-	for i := range g.rows {
+	for i := range rows {
 		v := value(i)
 		if math.IsNaN(v) {
 			v = math.Inf(1)
 		}
-		k, known := g.seen[v]
+		k, known := seen[v]
 		if !known {
-			if k = len(g.seen); k >= fewValues {
+			if k = len(seen); k >= fewValues {
 				return 0, false
 			}
-			g.seen[v] = k
+			seen[v] = k
 		}
 		h = (bits.RotateLeft64(h, 5) ^ uint64(k)) * 0x9e3779b97f4a7c15
 	}
-	return h, len(g.seen) > 1 && 2*len(g.seen) <= g.rows
+	return h, len(seen) > 1 && 2*len(seen) <= rows
 }
 
 // proportional returns lists of columns of numbers that agree up to a factor and an offset. The target is the

@@ -35,6 +35,9 @@ type figure struct {
 	image       *chart.Figure // nil leaves the figure out
 }
 
+// longestLabel is the number of characters of a label.
+const longestLabel = 40
+
 // newFigure returns a figure of one panel. It is narrow: on a phone of 320 pixels it is drawn at 9/10 of its
 // size, and its letters have 9.5 pixels or more.
 func newFigure(file, title, words, alt, y string, p chart.Panel) figure {
@@ -94,14 +97,6 @@ func quartiles(list []float64) string {
 	return fmt.Sprintf("least %s, quartiles %s, %s and %s, largest %s", q(0), q(.25), q(.5), q(.75), q(1))
 }
 
-// shortened is the beginning of a name that is longer than the given number of characters.
-func shortened(name string, most int) string {
-	if r := []rune(text.Visible(name)); len(r) > most {
-		return string(r[:most-1]) + "…"
-	}
-	return text.Visible(name)
-}
-
 // residualsFigure shows the residuals of rows of this process against their predictions.
 func (r *Report) residualsFigure() figure {
 	t, train := r.sources[0].Table, r.sources[0].Train
@@ -157,7 +152,7 @@ func (r *Report) linesFigure() figure {
 		return s
 	}
 	tasks, name := r.model.Tasks(), r.model.Features()[column]
-	p := chart.Panel{X: chart.Axis{Label: shortened(name, 40), Dates: r.isDate(name)}}
+	p := chart.Panel{X: chart.Axis{Label: text.Shortened(name, longestLabel), Dates: r.isDate(name)}}
 	for _, i := range spread(len(tasks), shownLines) {
 		p.Series = append(p.Series, line(tasks[i], chart.Line(chart.Sky, 0.8)))
 	}
@@ -243,10 +238,10 @@ func (r *Report) curveFigures() (list []figure) {
 		}
 		alt := fmt.Sprintf("%s %s at %s, %s at %s, %s at %s.", words, text.Short(s.Y[0]), r.short(name, low),
 			text.Short(s.Y[points/2]), r.short(name, s.X[points/2]), text.Short(s.Y[points-1]), r.short(name, high))
-		axis := chart.Axis{Label: shortened(name, 40), Dates: r.isDate(name)}
+		axis := chart.Axis{Label: text.Shortened(name, longestLabel), Dates: r.isDate(name)}
 		panel := chart.Panel{X: axis, Series: []chart.Series{s}}
 		list = append(list,
-			newFigure(curveFile(i), "Curve of "+shortened(name, 40), words, alt, "Expected target", panel))
+			newFigure(curveFile(i), "Curve of "+text.Shortened(name, longestLabel), words, alt, "Expected target", panel))
 	}
 	return list
 }

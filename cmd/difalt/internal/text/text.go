@@ -93,6 +93,15 @@ func Visible(s string) string {
 	return b.String() + more
 }
 
+// Shortened returns a name as Visible shows it, and its beginning where it has more characters than most.
+func Shortened(name string, most int) string {
+	r := []rune(Visible(name))
+	if len(r) > most {
+		return string(r[:most-1]) + "…"
+	}
+	return string(r)
+}
+
 // Line returns a text for one line of a terminal or a log: characters that end a line, control a terminal or
 // change the direction of a text become spaces.
 func Line(s string) string {
