@@ -128,8 +128,8 @@ func (f *fitter) optimiseFirst(ctx context.Context) (*form, error) {
 	return o, nil
 }
 
-// bound lets rows far out count less in both forms, where that predicts better, and returns the choice of
-// rank 0 then; otherwise the first choice.
+// bound lowers the weights of far rows in both forms, where that predicts better, and then returns the choice
+// of rank 0. Otherwise it returns the first choice.
 func (f *fitter) bound(ctx context.Context, first *choice) (*choice, error) {
 	bounded, err := f.boundRows(ctx, first)
 	if err != nil || bounded == first {

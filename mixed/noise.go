@@ -186,7 +186,7 @@ func (s *stats) residualsOfTasks(ctx context.Context, m *meanPosterior) ([]resid
 	return list, t.err
 }
 
-// meanBound returns the mean of the bounds of a task's rows. Where they are all low, the task is loud.
+// meanBound returns the mean of the bounds of a task's rows. It is low for a task with much noise.
 func (s *stats) meanBound(k int) float64 {
 	if s.bounds == nil {
 		return 1

@@ -11,8 +11,8 @@ import (
 // mostUnseenCost bounds the multiplications of leaving out every task: number of tasks times columns cubed.
 const mostUnseenCost = 4e9
 
-// leastApart is the share of the squared error that the difference of two predictions needs: rounding decides
-// nothing.
+// leastApart is the least squared difference of two predictions that counts, as a share of the squared error:
+// a smaller one is rounding.
 const leastApart = 1e-10
 
 // toldShare is the least share of a pooled mean in a note.

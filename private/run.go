@@ -198,8 +198,8 @@ func (s *run) eachTask(f func(k *kernel.Tasks, t int) []float64) (out [][][]floa
 	return out, tasks
 }
 
-// sum is Account.Sum. A number of a total is at most the number of tasks in size, but for its noise: one
-// beyond contradicts the number of tasks.
+// sum is Account.Sum. Without noise no number of a total exceeds the number of tasks in magnitude: a larger
+// one contradicts the number of tasks.
 func (s *run) sum(
 	ctx context.Context, what string, rho float64, tasks []int, n int, vector func(i, t int, v []float64),
 ) (*Total, error) {

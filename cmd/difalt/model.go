@@ -91,7 +91,7 @@ func runShow(ctx context.Context, std *cli.Streams, o showOptions) error {
 		return err
 	}
 	if o.out == "" {
-		r := report.NewModel(m, nameOf(o.model, "input"), cli.NewHeader("model show"))
+		r := report.NewModelReport(m, nameOf(o.model, "input"), cli.NewHeader("model show"))
 		return std.Report(r, r.Text)
 	}
 	if err := cli.UntilCanceled(ctx, func() error { return report.EffectsFile(used.out, o.out, m) }); err != nil {

@@ -284,8 +284,7 @@ func (s *Scaling) centre(i, t int, k *kernel.Tasks) (rows [][]float64, roots []f
 
 // reflect multiplies rows, from the left, by the reflector that maps roots to a multiple of the first unit
 // vector. Centred rows are orthogonal to roots, so that the first of them becomes zero, and belongs to the
-// intercept: n rows have n - 1 degrees of freedom. If all of them stayed, their rank would be a matter of
-// rounding.
+// intercept: n rows have n - 1 degrees of freedom. If all rows stayed, rounding would decide on their rank.
 func reflect(rows [][]float64, roots []float64) {
 	first := roots[0] + rounded.Norm(roots)
 	for l, row := range rows[1:] {

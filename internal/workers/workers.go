@@ -164,7 +164,7 @@ func (j *Job) wait() {
 	}
 }
 
-// help computes parts of jobs that are offered, until none is for a while.
+// help computes parts of jobs that are offered, until no job is offered for a while.
 func help() {
 	name := 0
 	for !shared.names[name].CompareAndSwap(false, true) {

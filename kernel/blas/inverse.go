@@ -33,8 +33,8 @@ func inverts(ul blas.Uplo, n int, a []float64, lda int) bool {
 	return isTriangle(ul) && n > 0 && inside(a, n, n, lda) && (vectorized() || n <= inverseBlock)
 }
 
-// invert inverts the first half of a triangle, or the last half of a lower triangle, and then the second: the
-// block next to them is multiplied by the inverse of the first and divided by the second.
+// invert inverts a triangle by halves, an upper one from its first half and a lower one from its last. The
+// block between the halves is multiplied by the inverse of one and divided by the other.
 func invert(ul blas.Uplo, diag blas.Diag, n int, a []float64, lda int) {
 	if n <= inverseRows {
 		if ul == blas.Upper {

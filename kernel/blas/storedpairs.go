@@ -311,8 +311,8 @@ func (p *pairSystem[F]) divide(i int, re, im F) (F, F) {
 	return quotient(re, im, v, w)
 }
 
-// quotient returns the quotient of two complex numbers with the bits that Go computes. It takes less time
-// than Go where it is not NaN.
+// quotient returns the quotient of two complex numbers with the bits that Go computes. It is faster than the
+// division of Go unless the quotient is NaN.
 func quotient[F tile.Float](re, im, v, w F) (F, F) {
 	a, b, c, d := float64(re), float64(im), float64(v), float64(w)
 	var x, y float64

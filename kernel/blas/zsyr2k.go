@@ -90,8 +90,7 @@ func smallCsyr2k(
 	fallback{}.Csyr2k(ul, tA, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 }
 
-// fewTwice reports whether gonum needs no more time for a triangle of two products. Its inner products suit
-// few rows.
+// fewTwice reports whether gonum is as fast for a triangle of two products: its inner products suit few rows.
 func fewTwice(tA blas.Transpose, n, k int) bool {
 	return 2*n*n*k < complexSquares || n < complexRow && tA == blas.NoTrans
 }

@@ -186,7 +186,7 @@ func (m *mutant) test(folder string) (outcome, error) {
 
 // tryTests reports whether the tests of a package pass with an overlay. They end at the first failure.
 func tryTests(path, overlay string) (bool, error) {
-	// The tests' own timeout prints stacks; a test that neither ends nor heeds it is stopped a minute later.
+	// The tests' own timeout prints stacks; a test that ignores it is stopped a minute later.
 	ctx, stop := context.WithTimeout(context.Background(), timeout+time.Minute)
 	defer stop()
 	err := exec.CommandContext(ctx, "go", "test", "-vet=off", "-failfast", "-overlay", overlay, "-timeout",

@@ -90,7 +90,7 @@ func (o *operation) addresses(t isa) []string {
 	return values
 }
 
-// writeTables writes the files of package tile that follow from what was emitted.
+// writeTables writes the files of package tile that list the emitted tiles.
 func writeTables(folder string) error {
 	for name, print := range map[string]func(*printer){
 		"operations.go": goTable, "operations_amd64.go": goTiles, "operations_amd64.s": asmTable,

@@ -23,7 +23,7 @@ var (
 // addedName reports whether a column of that name belongs to the program that wrote the table.
 func addedName(name string) bool { return added.MatchString(name) }
 
-// withoutAdded takes out of the names those that other programs add, unless they are listed.
+// withoutAdded divides names into those to keep, and those that other programs add and no option lists.
 func withoutAdded(names, listed []string) (kept, out []string) {
 	for _, name := range names {
 		if addedName(name) && !slices.Contains(listed, name) {

@@ -100,8 +100,8 @@ type Report struct {
 	model   *mixed.Model
 }
 
-// A Model describes a model file.
-type Model struct {
+// A ModelReport describes a model file.
+type ModelReport struct {
 	cli.Header
 	File       string         `json:"file"`
 	TaskColumn string         `json:"task_column"`
@@ -220,17 +220,17 @@ func (r *Report) Text(w io.Writer) {
 	}
 }
 
-// NewModel returns the report on a model; name is the name of its file.
-func NewModel(m *mixed.Model, name string, header cli.Header) *Model {
+// NewModelReport returns the report on a model; name is the name of its file.
+func NewModelReport(m *mixed.Model, name string, header cli.Header) *ModelReport {
 	p := m.Parameters()
-	return &Model{
+	return &ModelReport{
 		Header: header, File: name, TaskColumn: p.Tasks.Column, Tasks: len(p.Tasks.Names), Fitted: newFitted(m),
 		Effects: m.Effects(), model: m,
 	}
 }
 
 // Text writes the content of the model for a terminal.
-func (r *Model) Text(w io.Writer) {
+func (r *ModelReport) Text(w io.Writer) {
 	fmt.Fprintln(w, r.File)
 	describe(w, r.model)
 	fmt.Fprintln(w)
