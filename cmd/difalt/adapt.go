@@ -101,7 +101,7 @@ func runAdapt(ctx context.Context, std *cli.Streams, o adaptOptions) error {
 	if err != nil {
 		return cli.WrongFlag("sample-weights", "column %q: %w", o.table.Weight, err)
 	}
-	adapted, err := before.Adapt(ctx, &weighted{table, weights})
+	adapted, err := before.Adapt(ctx, &reweighted{table, weights})
 	if err != nil {
 		return ofTable(dataset.NamesOf(o.files), err)
 	}
@@ -120,14 +120,14 @@ func runAdapt(ctx context.Context, std *cli.Streams, o adaptOptions) error {
 	return std.Report(r, r.text)
 }
 
-// A weighted table has other weights.
-type weighted struct {
+// A reweighted table has other weights than its column of weights.
+type reweighted struct {
 	*dataset.Table
 	weights []float64
 }
 
 // Weights returns the weight of every row, or nil.
-func (w *weighted) Weights() []float64 { return w.weights }
+func (w *reweighted) Weights() []float64 { return w.weights }
 
 // relative returns weights divided by the mean of those that are not 0, which makes their unit irrelevant;
 // nil for nil.

@@ -46,10 +46,10 @@ func plain(v reflect.Value) any {
 	return v.Interface()
 }
 
-// An object is the members of an object of JSON, in order.
-type object []member
+// An object is the fields of an object of JSON, in order.
+type object []field
 
-type member struct {
+type field struct {
 	name  string
 	value any
 }
@@ -65,7 +65,7 @@ func objectOf(v reflect.Value) (o object) {
 		isEmpty := value.IsZero() || slices.Contains([]reflect.Kind{reflect.Slice, reflect.Map}, value.Kind()) &&
 			value.Len() == 0
 		if option != "omitempty" || !isEmpty {
-			o = append(o, member{name, plain(value)})
+			o = append(o, field{name, plain(value)})
 		}
 	}
 	return o
