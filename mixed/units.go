@@ -53,7 +53,7 @@ func (r *rows) noteUnits(ctx context.Context, columns []*columnStat) error {
 			name = fmt.Sprintf("%q", r.schema.Features()[j-2])
 		}
 		const format = "The mean of %s is %.4g here and %.4g in the rows of all other owners, with standard " +
-			"deviations of %.2g and %.2g: has it the same unit and notation at all owners?"
+			"deviations of %.2g and %.2g: is it in the same unit and notation at all owners?"
 		r.units = append(r.units, r.in.about(fmt.Sprintf(format, name, here.mean, others.mean, here.sd, others.sd)))
 	}
 	return nil
