@@ -1,6 +1,9 @@
 package tile
 
-import "unsafe"
+import (
+	"math"
+	"unsafe"
+)
 
 // RowDots sets sums[i] to sum_k a[i*lda+k] x[k], i < m, k < n. It reads nothing beyond n entries of a row.
 func RowDots[F Float](sums, a []F, lda int, x []F, m, n int) {
@@ -32,20 +35,33 @@ func InnerProduct[F Float](x, y []F) F {
 }
 
 // Absolutes returns the sum of the absolute values of x.
-func Absolutes[F Float](x []F) (sum F) {
+func Absolutes[F Float](x []F) F {
 	raceRead(x, 1, len(x), 0)
 	width := absolutesBytes / int(unsafe.Sizeof(F(0)))
-	if whole := len(x) &^ (width - 1); whole > 0 && tiles.absolutes[0] != 0 {
-		var sums [absolutesBytes / 4]F
-		absolutesTile(unsafe.Pointer(&sums), unsafe.Pointer(&x[0]), whole, of[F](0))
-		for half := width / 2; half > 0; half /= 2 {
-			for k, v := range sums[half : 2*half] {
-				sums[k] += v
+	whole := len(x) &^ (width - 1)
+	if whole == 0 || tiles.absolutes[0] == 0 {
+		return absolutesGeneric(x)
+	}
+	var sums [8]F // of entries 8 apart
+	if whole == 2*len(sums) {
+		for k, v := range x[len(sums):whole] {
+			sums[k] = F(math.Abs(float64(x[k]))) + F(math.Abs(float64(v)))
+		}
+	} else {
+		var parts [absolutesBytes / 4]F
+		absolutesTile(unsafe.Pointer(&parts), unsafe.Pointer(&x[0]), whole, of[F](0))
+		if width == len(parts) {
+			for k, v := range parts[width/2:] {
+				parts[k] += v
 			}
 		}
-		sum, x = sums[0], x[whole:]
+		for k := range sums {
+			sums[k] = parts[k] + parts[k+len(sums)]
+		}
 	}
-	return sum + absolutesGeneric(x)
+	even := (sums[0] + sums[4]) + (sums[2] + sums[6])
+	odd := (sums[1] + sums[5]) + (sums[3] + sums[7])
+	return even + odd + absolutesGeneric(x[whole:])
 }
 
 // absolutesBytes is the memory that the tile of Absolutes takes at a time, in bytes.

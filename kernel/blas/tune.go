@@ -92,13 +92,16 @@ const (
 	// rotationLength, complexLength, complexDot and largestLength are lengths of vectors. From these on
 	// the tiles take less time: for rotations, for complex numbers, for their inner products (in
 	// complex64 three times as long), and for the largest value. blas64.Rot and Iamax, cblas128.Dotu.
-	rotationLength, complexLength, complexDot, largestLength = 24, 16, 48, 32
+	rotationLength, complexLength, complexDot, largestLength = 24, 16, 48, 20
 	// stridedLength is the least length of vectors with other increments than 1 where four sums take less
 	// time than gonum's two. Dot and Norm of columns.
 	stridedLength = 16
 	// callLength is the largest length of vectors for which a loop takes less time than a call of
 	// assembly. Dot 3, EigenSym 3.
 	callLength = 6
+	// loopLength is the largest length of vectors whose entries a loop changes in no more time than gonum's
+	// assembly; loopLength32 in float32. Scal and Axpy of 1 to 40.
+	loopLength, loopLength32 = 7, 15
 	// fewForQR is the number of reflectors below which Dgeqrf takes one after the other. QR 5 to 8.
 	fewForQR = 7
 	// With fewer than fewReflectors reflectors other routines take one after the other. With up to

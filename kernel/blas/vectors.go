@@ -11,6 +11,9 @@ func unitStride[F tile.Float](n int, x []F, incX int, y []F, incY int) bool {
 	return vectorized() && incX == 1 && incY == 1 && len(x) >= n && len(y) >= n
 }
 
+// inRow reports whether n entries, at least one, are beside each other in memory.
+func inRow[F tile.Float](n int, x []F, inc int) bool { return inc == 1 && n > 0 && n <= len(x) }
+
 // axpy adds alpha x to y.
 func axpy[F tile.Float](n int, alpha F, x, y []F) {
 	by := [1]F{alpha}
@@ -34,16 +37,18 @@ func innerProduct[F tile.Float](x, y []F) (sum F) {
 
 // Ddot returns x'y.
 func (i Implementation) Ddot(n int, x []float64, incX int, y []float64, incY int) float64 {
+	unit := incX == 1 && incY == 1
 	switch {
+	case unit && n > callLength && n < dotLength:
 	case n >= dotLength && unitStride(n, x, incX, y, incY):
 		return tile.InnerProduct(x[:n], y[:n])
-	case n > 0 && n <= callLength && incX == 1 && incY == 1 && len(x) >= n && len(y) >= n:
+	case unit && n > 0 && n <= min(callLength, len(x), len(y)):
 		sum := 0.0
 		for k, v := range x[:n] {
 			sum += float64(v * y[k])
 		}
 		return sum
-	case n >= stridedLength && (incX != 1 || incY != 1) && vectorized() && holds(x, n, incX) && holds(y, n, incY):
+	case !unit && n >= stridedLength && vectorized() && holds(x, n, incX) && holds(y, n, incY):
 		return stridedDot(n, x, incX, y, incY)
 	}
 	return fallback{}.Ddot(n, x, incX, y, incY)
@@ -88,50 +93,61 @@ func (i Implementation) Daxpy(n int, alpha float64, x []float64, incX int, y []f
 	switch {
 	case n >= dotLength && alpha != 0 && unitStride(n, x, incX, y, incY):
 		axpy(n, alpha, x, y)
-		return
-	case n > 0 && n <= callLength && alpha != 0 && incX == 1 && incY == 1 && len(x) >= n && len(y) >= n:
+	case n <= loopLength && alpha != 0 && inRow(n, x, incX) && inRow(n, y, incY):
+		y = y[:n]
 		for k, v := range x[:n] {
 			y[k] += float64(alpha * v)
 		}
-		return
+	default:
+		fallback{}.Daxpy(n, alpha, x, incX, y, incY)
 	}
-	fallback{}.Daxpy(n, alpha, x, incX, y, incY)
 }
 
 // Saxpy adds alpha x to y in float32.
 func (i Implementation) Saxpy(n int, alpha float32, x []float32, incX int, y []float32, incY int) {
-	if n >= 4*dotLength && alpha != 0 && unitStride(n, x, incX, y, incY) {
+	switch {
+	case n >= 4*dotLength && alpha != 0 && unitStride(n, x, incX, y, incY):
 		axpy(n, alpha, x, y)
-		return
+	case n <= loopLength32 && alpha != 0 && inRow(n, x, incX) && inRow(n, y, incY):
+		y = y[:n]
+		for k, v := range x[:n] {
+			y[k] += float32(alpha * v)
+		}
+	default:
+		fallback{}.Saxpy(n, alpha, x, incX, y, incY)
 	}
-	fallback{}.Saxpy(n, alpha, x, incX, y, incY)
 }
 
 // Dnrm2 returns the Euclidean norm of x. gonum, which scales, computes the norms of entries whose squares
 // are not safe from overflow and underflow.
 func (i Implementation) Dnrm2(n int, x []float64, incX int) float64 {
-	if n >= stridedLength && incX > 1 && holds(x, n, incX) && vectorized() {
-		if squares := stridedDot(n, x, incX, x, incX); safeSquares(squares) {
-			return math.Sqrt(squares)
-		}
+	var squares float64
+	switch {
+	case n == 1 && inRow(n, x, incX):
+		return math.Abs(x[0])
+	case inRow(n, x, incX) && vectorized():
+		squares = rowSquares(x[:n])
+	case n >= stridedLength && incX > 1 && holds(x, n, incX) && vectorized():
+		squares = stridedDot(n, x, incX, x, incX)
 	}
-	if n > 1 && unitStride(n, x, incX, x, incX) {
-		var squares float64
-		switch {
-		case n <= callLength:
-			for _, v := range x[:n] {
-				squares += float64(v * v)
-			}
-		case n < dotLength/4:
-			squares = tile.Dot(x[:n], x[:n])
-		default:
-			squares = tile.InnerProduct(x[:n], x[:n])
-		}
-		if safeSquares(squares) {
-			return math.Sqrt(squares)
-		}
+	if safeSquares(squares) {
+		return math.Sqrt(squares)
 	}
 	return fallback{}.Dnrm2(n, x, incX)
+}
+
+// rowSquares returns the sum of the squares of x.
+func rowSquares(x []float64) (squares float64) {
+	switch {
+	case len(x) <= callLength:
+		for _, v := range x {
+			squares += float64(v * v)
+		}
+		return squares
+	case len(x) < dotLength/4:
+		return tile.Dot(x, x)
+	}
+	return tile.InnerProduct(x, x)
 }
 
 // safeSquares reports whether no square of a sum has overflown, and none that counts has underflown.
@@ -139,8 +155,11 @@ func safeSquares(sum float64) bool { return sum >= 0x1p-900 && sum <= 0x1p1000 }
 
 // Snrm2 returns the Euclidean norm of x. The squares of float32 neither overflow nor underflow in float64.
 func (i Implementation) Snrm2(n int, x []float32, incX int) float32 {
-	if n < 2 || incX != 1 || len(x) < n {
+	switch {
+	case !inRow(n, x, incX):
 		return fallback{}.Snrm2(n, x, incX)
+	case n == 1:
+		return float32(math.Abs(float64(x[0])))
 	}
 	return float32(math.Sqrt(tile.Squares(x[:n])))
 }
@@ -148,8 +167,14 @@ func (i Implementation) Snrm2(n int, x []float32, incX int) float32 {
 // Dasum returns the sum of the absolute values of x.
 func (i Implementation) Dasum(n int, x []float64, incX int) float64 {
 	switch {
-	case n <= 0 || !unitStride(n, x, incX, x, incX):
+	case !inRow(n, x, incX) || !vectorized():
 		return i.Implementation.Dasum(n, x, incX)
+	case n < 4: // as sumOfSizes
+		sum := 0.0
+		for _, v := range x[:n] {
+			sum += math.Abs(v)
+		}
+		return sum
 	case n < dotLength/4:
 		return sumOfSizes(x[:n])
 	}
@@ -158,81 +183,161 @@ func (i Implementation) Dasum(n int, x []float64, incX int) float64 {
 
 // Sasum returns the sum of the absolute values of x in float32.
 func (i Implementation) Sasum(n int, x []float32, incX int) float32 {
-	if n < dotLength/2 || !unitStride(n, x, incX, x, incX) {
+	switch {
+	case !inRow(n, x, incX):
 		return i.Implementation.Sasum(n, x, incX)
+	case n >= dotLength/2 && vectorized():
+		return tile.Absolutes(x[:n])
 	}
-	return tile.Absolutes(x[:n])
+	sum := float32(0)
+	for _, v := range x[:n] {
+		sum += math.Float32frombits(math.Float32bits(v) &^ (1 << 31))
+	}
+	return sum
 }
 
 // Dscal multiplies x by alpha. As in gonum, alpha = 0 clears x.
 func (i Implementation) Dscal(n int, alpha float64, x []float64, incX int) {
-	if n >= dotLength/2 && alpha != 0 && unitStride(n, x, incX, x, incX) {
-		tile.Scale(x[:n], alpha)
+	if n > loopLength && n < dotLength || alpha == 0 || !inRow(n, x, incX) {
+		i.Implementation.Dscal(n, alpha, x, incX)
 		return
 	}
-	i.Implementation.Dscal(n, alpha, x, incX)
+	x = x[:n]
+	if n >= dotLength {
+		x = x[scaleVectors(x, alpha):]
+	}
+	for k := range x {
+		x[k] *= alpha
+	}
 }
 
 // Sscal multiplies x by alpha in float32. As in gonum, alpha = 0 clears x.
 func (i Implementation) Sscal(n int, alpha float32, x []float32, incX int) {
-	if n >= dotLength/2 && alpha != 0 && unitStride(n, x, incX, x, incX) {
-		tile.Scale(x[:n], alpha)
+	if alpha == 0 || !inRow(n, x, incX) {
+		i.Implementation.Sscal(n, alpha, x, incX)
 		return
 	}
-	i.Implementation.Sscal(n, alpha, x, incX)
+	x = x[:n]
+	if n > loopLength32 {
+		x = x[scaleVectors(x, alpha):]
+	}
+	for ; len(x) >= 4; x = x[4:] {
+		v := (*[4]float32)(x)
+		v[0], v[1], v[2], v[3] = v[0]*alpha, v[1]*alpha, v[2]*alpha, v[3]*alpha
+	}
+	for k := range x {
+		x[k] *= alpha
+	}
+}
+
+// scaleVectors multiplies as many entries of x as fill vectors, and returns their number: parts of vectors
+// take long to be read again.
+func scaleVectors[F tile.Float](x []F, by F) int {
+	if !vectorized() {
+		return 0
+	}
+	whole := len(x) &^ (4<<kind[F]() - 1)
+	tile.Scale(x[:whole], by)
+	return whole
 }
 
 // Idamax returns the index of the first of the largest absolute values in x. As in gonum, NaN counts as the
 // first entry only.
 func (i Implementation) Idamax(n int, x []float64, incX int) int {
-	if n < largestLength || !unitStride(n, x, incX, x, incX) || x[0] != x[0] {
+	switch {
+	case !inRow(n, x, incX):
 		return i.Implementation.Idamax(n, x, incX)
+	case n >= largestLength && x[0] == x[0] && vectorized():
+		return tile.LargestIndex(x[:n])
 	}
-	return tile.LargestIndex(x[:n])
+	most, index := float64(0), 0
+	for k, v := range x[:n] {
+		if v = math.Abs(v); v > most || k == 0 {
+			most, index = v, k
+		}
+	}
+	return index
 }
 
 // Isamax is Idamax in float32.
 func (i Implementation) Isamax(n int, x []float32, incX int) int {
-	if n < largestLength || !unitStride(n, x, incX, x, incX) || x[0] != x[0] {
+	switch {
+	case !inRow(n, x, incX):
 		return i.Implementation.Isamax(n, x, incX)
+	case n >= largestLength && x[0] == x[0] && vectorized():
+		return tile.LargestIndex(x[:n])
 	}
-	return tile.LargestIndex(x[:n])
+	most, index := float32(0), 0
+	for k, v := range x[:n] {
+		if v = math.Float32frombits(math.Float32bits(v) &^ (1 << 31)); v > most || k == 0 {
+			most, index = v, k
+		}
+	}
+	return index
 }
 
 // Drot sets x to c x + s y, and y to c y - s x.
 func (i Implementation) Drot(n int, x []float64, incX int, y []float64, incY int, c, s float64) {
-	if n < rotationLength || !unitStride(n, x, incX, y, incY) {
+	switch {
+	case !inRow(n, x, incX) || !inRow(n, y, incY):
 		i.Implementation.Drot(n, x, incX, y, incY, c, s)
-		return
+	case n >= rotationLength && vectorized():
+		tile.PlaneRotation(x[:n], y[:n], c, s)
+	default:
+		y = y[:n]
+		for k, v := range x[:n] {
+			w := y[k]
+			x[k], y[k] = float64(c*v)+float64(s*w), float64(c*w)-float64(s*v)
+		}
 	}
-	tile.PlaneRotation(x[:n], y[:n], c, s)
 }
 
 // Srot is Drot in float32.
 func (i Implementation) Srot(n int, x []float32, incX int, y []float32, incY int, c, s float32) {
-	if n < rotationLength || !unitStride(n, x, incX, y, incY) {
+	switch {
+	case !inRow(n, x, incX) || !inRow(n, y, incY):
 		i.Implementation.Srot(n, x, incX, y, incY, c, s)
-		return
+	case n >= rotationLength && vectorized():
+		tile.PlaneRotation(x[:n], y[:n], c, s)
+	default:
+		y = y[:n]
+		for k, v := range x[:n] {
+			w := y[k]
+			x[k], y[k] = float32(c*v)+float32(s*w), float32(c*w)-float32(s*v)
+		}
 	}
-	tile.PlaneRotation(x[:n], y[:n], c, s)
 }
 
 // Dswap exchanges x and y.
 func (i Implementation) Dswap(n int, x []float64, incX int, y []float64, incY int) {
-	if n < dotLength/2 || !unitStride(n, x, incX, y, incY) {
+	if !inRow(n, x, incX) || !inRow(n, y, incY) {
 		i.Implementation.Dswap(n, x, incX, y, incY)
 		return
 	}
-	exchange(x[:n], y[:n])
+	x, y = x[:n], y[:n]
+	if n >= dotLength {
+		exchange(x, y)
+		return
+	}
+	for k, v := range x {
+		x[k], y[k] = y[k], v
+	}
 }
 
 // Sswap exchanges x and y.
 func (i Implementation) Sswap(n int, x []float32, incX int, y []float32, incY int) {
-	if n < dotLength/2 || !unitStride(n, x, incX, y, incY) {
+	if !inRow(n, x, incX) || !inRow(n, y, incY) {
 		i.Implementation.Sswap(n, x, incX, y, incY)
 		return
 	}
-	exchange(x[:n], y[:n])
+	x, y = x[:n], y[:n]
+	if n >= dotLength {
+		exchange(x, y)
+		return
+	}
+	for k, v := range x {
+		x[k], y[k] = y[k], v
+	}
 }
 
 // exchange exchanges vectors of one length, a part at a time.
