@@ -12,7 +12,7 @@ func (i Implementation) Dsyr(
 	ul blas.Uplo, n int, alpha float64, x []float64, incX int, a []float64, lda int,
 ) {
 	if n >= fromRows.rankOne {
-		if s, ok := triangleRows(ul, n, a, lda); ok && s.rankOne(alpha, x, incX) {
+		if s := triangleRows(ul, n, a, lda); s.rankOne(alpha, x, incX) {
 			return
 		}
 	}
@@ -24,7 +24,7 @@ func (i Implementation) Ssyr(
 	ul blas.Uplo, n int, alpha float32, x []float32, incX int, a []float32, lda int,
 ) {
 	if n >= fromRows.rankOne {
-		if s, ok := triangleRows(ul, n, a, lda); ok && s.rankOne(alpha, x, incX) {
+		if s := triangleRows(ul, n, a, lda); s.rankOne(alpha, x, incX) {
 			return
 		}
 	}
@@ -36,7 +36,7 @@ func (i Implementation) Dspr(
 	ul blas.Uplo, n int, alpha float64, x []float64, incX int, a []float64,
 ) {
 	if n >= fromRows.packedRankOne {
-		if s, ok := packedTriangle(ul, n, a); ok && s.rankOne(alpha, x, incX) {
+		if s := packedTriangle(ul, n, a); s.rankOne(alpha, x, incX) {
 			return
 		}
 	}
@@ -48,7 +48,7 @@ func (i Implementation) Sspr(
 	ul blas.Uplo, n int, alpha float32, x []float32, incX int, a []float32,
 ) {
 	if n >= fromRows.packedRankOne {
-		if s, ok := packedTriangle(ul, n, a); ok && s.rankOne(alpha, x, incX) {
+		if s := packedTriangle(ul, n, a); s.rankOne(alpha, x, incX) {
 			return
 		}
 	}
@@ -62,7 +62,7 @@ func (i Implementation) Dsyr2(
 	ul blas.Uplo, n int, alpha float64, x []float64, incX int, y []float64, incY int, a []float64, lda int,
 ) {
 	if n >= fromRows.rankTwo {
-		if s, ok := triangleRows(ul, n, a, lda); ok && s.rankTwo(alpha, x, incX, y, incY) {
+		if s := triangleRows(ul, n, a, lda); s.rankTwo(alpha, x, incX, y, incY) {
 			return
 		}
 	}
@@ -74,7 +74,7 @@ func (i Implementation) Ssyr2(
 	ul blas.Uplo, n int, alpha float32, x []float32, incX int, y []float32, incY int, a []float32, lda int,
 ) {
 	if n >= fromRows.rankTwo {
-		if s, ok := triangleRows(ul, n, a, lda); ok && s.rankTwo(alpha, x, incX, y, incY) {
+		if s := triangleRows(ul, n, a, lda); s.rankTwo(alpha, x, incX, y, incY) {
 			return
 		}
 	}
@@ -86,7 +86,7 @@ func (i Implementation) Dspr2(
 	ul blas.Uplo, n int, alpha float64, x []float64, incX int, y []float64, incY int, a []float64,
 ) {
 	if n >= fromRows.packedRankTwo {
-		if s, ok := packedTriangle(ul, n, a); ok && s.rankTwo(alpha, x, incX, y, incY) {
+		if s := packedTriangle(ul, n, a); s.rankTwo(alpha, x, incX, y, incY) {
 			return
 		}
 	}
@@ -98,7 +98,7 @@ func (i Implementation) Sspr2(
 	ul blas.Uplo, n int, alpha float32, x []float32, incX int, y []float32, incY int, a []float32,
 ) {
 	if n >= fromRows.packedRankTwo {
-		if s, ok := packedTriangle(ul, n, a); ok && s.rankTwo(alpha, x, incX, y, incY) {
+		if s := packedTriangle(ul, n, a); s.rankTwo(alpha, x, incX, y, incY) {
 			return
 		}
 	}
@@ -112,7 +112,7 @@ func (i Implementation) Dspmv(
 	ul blas.Uplo, n int, alpha float64, a []float64, x []float64, incX int, beta float64, y []float64, incY int,
 ) {
 	if n >= fromRows.symmetric {
-		if s, ok := packedTriangle(ul, n, a); ok && s.symmetric(alpha, x, incX, beta, y, incY) {
+		if s := packedTriangle(ul, n, a); s.symmetric(alpha, x, incX, beta, y, incY) {
 			return
 		}
 	}
@@ -124,7 +124,7 @@ func (i Implementation) Sspmv(
 	ul blas.Uplo, n int, alpha float32, a []float32, x []float32, incX int, beta float32, y []float32, incY int,
 ) {
 	if n >= fromRows.symmetric {
-		if s, ok := packedTriangle(ul, n, a); ok && s.symmetric(alpha, x, incX, beta, y, incY) {
+		if s := packedTriangle(ul, n, a); s.symmetric(alpha, x, incX, beta, y, incY) {
 			return
 		}
 	}
@@ -140,7 +140,7 @@ func (i Implementation) Dsbmv(
 	incY int,
 ) {
 	if k >= fromDiagonals.symmetric {
-		if s, ok := bandedTriangle(ul, n, k, a, lda); ok && s.symmetric(alpha, x, incX, beta, y, incY) {
+		if s := bandedTriangle(ul, n, k, a, lda); s.symmetric(alpha, x, incX, beta, y, incY) {
 			return
 		}
 	}
@@ -153,7 +153,7 @@ func (i Implementation) Ssbmv(
 	incY int,
 ) {
 	if k >= fromDiagonals.symmetric {
-		if s, ok := bandedTriangle(ul, n, k, a, lda); ok && s.symmetric(alpha, x, incX, beta, y, incY) {
+		if s := bandedTriangle(ul, n, k, a, lda); s.symmetric(alpha, x, incX, beta, y, incY) {
 			return
 		}
 	}
@@ -168,10 +168,8 @@ func (i Implementation) Dgbmv(
 	tA blas.Transpose, m, n, kL, kU int, alpha float64, a []float64, lda int, x []float64, incX int, beta float64,
 	y []float64, incY int,
 ) {
-	if min(kL, kU) >= 0 && kL+kU >= fromDiagonals.general && min(m, n) > 0 && lda > kL+kU &&
-		len(a) > lda*(min(m, n+kL)-1)+kL+kU {
-		s := storedRows[float64]{data: a, m: m, n: n, layout: bandedRows, stride: lda, below: kL, above: kU}
-		if s.general(tA, alpha, x, incX, beta, y, incY) {
+	if kL+kU >= fromDiagonals.general {
+		if s := band(m, n, kL, kU, a, lda); s.general(tA, alpha, x, incX, beta, y, incY) {
 			return
 		}
 	}
@@ -183,10 +181,8 @@ func (i Implementation) Sgbmv(
 	tA blas.Transpose, m, n, kL, kU int, alpha float32, a []float32, lda int, x []float32, incX int, beta float32,
 	y []float32, incY int,
 ) {
-	if min(kL, kU) >= 0 && kL+kU >= fromDiagonals.general && min(m, n) > 0 && lda > kL+kU &&
-		len(a) > lda*(min(m, n+kL)-1)+kL+kU {
-		s := storedRows[float32]{data: a, m: m, n: n, layout: bandedRows, stride: lda, below: kL, above: kU}
-		if s.general(tA, alpha, x, incX, beta, y, incY) {
+	if kL+kU >= fromDiagonals.general {
+		if s := band(m, n, kL, kU, a, lda); s.general(tA, alpha, x, incX, beta, y, incY) {
 			return
 		}
 	}
@@ -200,7 +196,7 @@ func (i Implementation) Dtpmv(
 	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []float64, x []float64, incX int,
 ) {
 	if n >= fromRows.product.of(tA) {
-		if s, ok := packedTriangle(ul, n, a); ok && s.triangular(true, tA, d, x, incX) {
+		if s := packedTriangle(ul, n, a); s.triangular(true, tA, d, x, incX) {
 			return
 		}
 	}
@@ -212,7 +208,7 @@ func (i Implementation) Stpmv(
 	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []float32, x []float32, incX int,
 ) {
 	if n >= fromRows.product.of(tA) {
-		if s, ok := packedTriangle(ul, n, a); ok && s.triangular(true, tA, d, x, incX) {
+		if s := packedTriangle(ul, n, a); s.triangular(true, tA, d, x, incX) {
 			return
 		}
 	}
@@ -226,7 +222,7 @@ func (i Implementation) Dtpsv(
 	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []float64, x []float64, incX int,
 ) {
 	if n >= fromRows.solution.of(tA) {
-		if s, ok := packedTriangle(ul, n, a); ok && s.triangular(false, tA, d, x, incX) {
+		if s := packedTriangle(ul, n, a); s.triangular(false, tA, d, x, incX) {
 			return
 		}
 	}
@@ -238,7 +234,7 @@ func (i Implementation) Stpsv(
 	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []float32, x []float32, incX int,
 ) {
 	if n >= fromRows.solution.of(tA) {
-		if s, ok := packedTriangle(ul, n, a); ok && s.triangular(false, tA, d, x, incX) {
+		if s := packedTriangle(ul, n, a); s.triangular(false, tA, d, x, incX) {
 			return
 		}
 	}
@@ -252,7 +248,7 @@ func (i Implementation) Dtbmv(
 	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n, k int, a []float64, lda int, x []float64, incX int,
 ) {
 	if k >= fromDiagonals.product.of(tA) {
-		if s, ok := bandedTriangle(ul, n, k, a, lda); ok && s.triangular(true, tA, d, x, incX) {
+		if s := bandedTriangle(ul, n, k, a, lda); s.triangular(true, tA, d, x, incX) {
 			return
 		}
 	}
@@ -264,7 +260,7 @@ func (i Implementation) Stbmv(
 	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n, k int, a []float32, lda int, x []float32, incX int,
 ) {
 	if k >= fromDiagonals.product.of(tA) {
-		if s, ok := bandedTriangle(ul, n, k, a, lda); ok && s.triangular(true, tA, d, x, incX) {
+		if s := bandedTriangle(ul, n, k, a, lda); s.triangular(true, tA, d, x, incX) {
 			return
 		}
 	}
@@ -278,7 +274,7 @@ func (i Implementation) Dtbsv(
 	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n, k int, a []float64, lda int, x []float64, incX int,
 ) {
 	if k >= fromDiagonals.solution.of(tA) {
-		if s, ok := bandedTriangle(ul, n, k, a, lda); ok && s.triangular(false, tA, d, x, incX) {
+		if s := bandedTriangle(ul, n, k, a, lda); s.triangular(false, tA, d, x, incX) {
 			return
 		}
 	}
@@ -290,7 +286,7 @@ func (i Implementation) Stbsv(
 	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n, k int, a []float32, lda int, x []float32, incX int,
 ) {
 	if k >= fromDiagonals.solution.of(tA) {
-		if s, ok := bandedTriangle(ul, n, k, a, lda); ok && s.triangular(false, tA, d, x, incX) {
+		if s := bandedTriangle(ul, n, k, a, lda); s.triangular(false, tA, d, x, incX) {
 			return
 		}
 	}

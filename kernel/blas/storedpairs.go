@@ -10,24 +10,35 @@ import (
 // storedPairs are storedRows of complex numbers, as pairs of reals.
 type storedPairs[F tile.Float] struct{ storedRows[F] }
 
-// pairTriangle returns the rows of a triangle of an n x n matrix, packedPairs of packed ones, and bandedPairs
-// of a band of k diagonals beside the main one. ok is false if the arguments are ones for which gonum panics.
-func pairTriangle[F tile.Float](ul blas.Uplo, n int, a []F, lda int) (s storedPairs[F], ok bool) {
+// pairTriangle returns the rows of a triangle of an n x n matrix.
+func pairTriangle[F tile.Float](ul blas.Uplo, n int, a []F, lda int) (s storedPairs[F]) {
 	s.storedRows = storedRows[F]{data: a, m: n, n: n, stride: lda}
 	s.setTriangle(ul, n)
-	return s, isTriangle(ul) && n > 0 && insidePairs(a, n, n, lda)
+	s.sound = isTriangle(ul) && n > 0 && insidePairs(a, n, n, lda)
+	return s
 }
 
-func packedPairs[F tile.Float](ul blas.Uplo, n int, a []F) (s storedPairs[F], ok bool) {
+// packedPairs is pairTriangle for packed rows.
+func packedPairs[F tile.Float](ul blas.Uplo, n int, a []F) (s storedPairs[F]) {
 	s.storedRows = storedRows[F]{data: a, m: n, n: n, layout: packedRows}
 	s.setTriangle(ul, n)
-	return s, isTriangle(ul) && n > 0 && len(a) >= n*(n+1)
+	s.sound = isTriangle(ul) && n > 0 && len(a) >= n*(n+1)
+	return s
 }
 
-func bandedPairs[F tile.Float](ul blas.Uplo, n, k int, a []F, lda int) (s storedPairs[F], ok bool) {
+// bandedPairs is pairTriangle for a band of k diagonals beside the main one.
+func bandedPairs[F tile.Float](ul blas.Uplo, n, k int, a []F, lda int) (s storedPairs[F]) {
 	s.storedRows = storedRows[F]{data: a, m: n, n: n, layout: bandedRows, stride: lda}
 	s.setTriangle(ul, k)
-	return s, isTriangle(ul) && n > 0 && k >= 0 && lda > k && len(a) >= 2*((n-1)*lda+k+1)
+	s.sound = isTriangle(ul) && n > 0 && k >= 0 && lda > k && len(a) >= 2*((n-1)*lda+k+1)
+	return s
+}
+
+// bandOfPairs is band of complex numbers.
+func bandOfPairs[F tile.Float](m, n, kL, kU int, a []F, lda int) (s storedPairs[F]) {
+	s.storedRows = storedRows[F]{data: a, m: m, n: n, layout: bandedRows, stride: lda, below: kL, above: kU}
+	s.sound = min(kL, kU) >= 0 && min(m, n) > 0 && lda > kL+kU && len(a) > 2*(lda*(min(m, n+kL)-1)+kL+kU)
+	return s
 }
 
 // conjugateIf returns a complex number as two reals, or its conjugate.
@@ -95,7 +106,7 @@ func combined[F tile.Float](byRe, byIm []F, at int, conjugate bool) (re, im F) {
 // rankOne adds alpha x x* to a triangle, for a real alpha, and rankTwo alpha x y* + conj(alpha) y x*. They
 // leave a real diagonal, and return false where gonum computes them.
 func (s *storedPairs[F]) rankOne(alpha F, x []F, incX int) bool {
-	if alpha == 0 || !holdsPairs(x, s.n, incX) || !vectorized() {
+	if !s.sound || alpha == 0 || !holdsPairs(x, s.n, incX) || !vectorized() {
 		return false
 	}
 	all := tile.Pad(2 * s.n)
@@ -122,7 +133,7 @@ func (s *storedPairs[F]) addOuter(b, y, w []F) {
 }
 
 func (s *storedPairs[F]) rankTwo(alpha complex128, x []F, incX int, y []F, incY int) bool {
-	if alpha == 0 || !holdsPairs(x, s.n, incX) || !holdsPairs(y, s.n, incY) || !vectorized() {
+	if !s.sound || alpha == 0 || !holdsPairs(x, s.n, incX) || !holdsPairs(y, s.n, incY) || !vectorized() {
 		return false
 	}
 	all := tile.Pad(2 * s.n)
@@ -152,7 +163,7 @@ func (s *storedPairs[F]) makeReal() {
 // hermitian computes y = alpha A x + beta y for the Hermitian matrix A of a triangle, whose diagonal is real.
 // It returns false where gonum does.
 func (s *storedPairs[F]) hermitian(alpha complex128, x []F, incX int, beta complex128, y []F, incY int) bool {
-	if alpha == 0 || !holdsPairs(x, s.n, incX) || !holdsPairs(y, s.n, incY) || !vectorized() {
+	if !s.sound || alpha == 0 || !holdsPairs(x, s.n, incX) || !holdsPairs(y, s.n, incY) || !vectorized() {
 		return false
 	}
 	all := tile.Pad(2 * s.n)
@@ -186,7 +197,8 @@ func (s *storedPairs[F]) hermitian(alpha complex128, x []F, incX int, beta compl
 func (s *storedPairs[F]) general(tA blas.Transpose, alpha complex128, x []F, incX int, beta complex128, y []F,
 	incY int) bool {
 	lenX, lenY := opShape(tA, s.n, s.m)
-	if !known(tA) || alpha == 0 || !holdsPairs(x, lenX, incX) || !holdsPairs(y, lenY, incY) || !vectorized() {
+	if !s.sound || !known(tA) || alpha == 0 || !vectorized() || !holdsPairs(x, lenX, incX) ||
+		!holdsPairs(y, lenY, incY) {
 		return false
 	}
 	memory := borrow[F](3*tile.Pad(2*lenX) + 2*tile.Pad(2*lenY))
@@ -242,7 +254,7 @@ func scatterPairs[F tile.Float](y, sums []F, inc int, beta complex128) {
 // triangular solves op(A) x = b or, to multiply, computes op(A) x, for a triangle A and a vector of n
 // entries, inc apart. It returns false where gonum does.
 func (s *storedPairs[F]) triangular(multiply bool, tA blas.Transpose, d blas.Diag, x []F, inc int) bool {
-	if !known(tA) || !isDiagonal(d) || !holdsPairs(x, s.n, inc) || !vectorized() {
+	if !s.sound || !known(tA) || !isDiagonal(d) || !holdsPairs(x, s.n, inc) || !vectorized() {
 		return false
 	}
 	all := tile.Pad(2 * s.n)

@@ -24,29 +24,39 @@ type storedRows[F tile.Float] struct {
 	m, n         int
 	layout       layout
 	stride       int
-	below, above int // how many diagonals below and above the main one are stored
+	below, above int  // how many diagonals below and above the main one are stored
+	sound        bool // the shape and the length of data are right; otherwise gonum panics
 }
 
-// triangleRows returns the rows of a triangle of an n x n matrix. ok is false if its arguments are ones for
-// which gonum panics.
-func triangleRows[F tile.Float](ul blas.Uplo, n int, a []F, lda int) (s storedRows[F], ok bool) {
-	s = storedRows[F]{data: a, m: n, n: n, stride: lda}
+// triangleRows returns the rows of a triangle of an n x n matrix.
+func triangleRows[F tile.Float](ul blas.Uplo, n int, a []F, lda int) storedRows[F] {
+	s := storedRows[F]{data: a, m: n, n: n, stride: lda}
 	s.setTriangle(ul, n)
-	return s, isTriangle(ul) && n > 0 && inside(a, n, n, lda)
+	s.sound = isTriangle(ul) && n > 0 && inside(a, n, n, lda)
+	return s
 }
 
 // packedTriangle is triangleRows for packed rows.
-func packedTriangle[F tile.Float](ul blas.Uplo, n int, a []F) (s storedRows[F], ok bool) {
-	s = storedRows[F]{data: a, m: n, n: n, layout: packedRows}
+func packedTriangle[F tile.Float](ul blas.Uplo, n int, a []F) storedRows[F] {
+	s := storedRows[F]{data: a, m: n, n: n, layout: packedRows}
 	s.setTriangle(ul, n)
-	return s, isTriangle(ul) && n > 0 && len(a) >= n*(n+1)/2
+	s.sound = isTriangle(ul) && n > 0 && len(a) >= n*(n+1)/2
+	return s
 }
 
 // bandedTriangle is triangleRows for a band of k diagonals beside the main one.
-func bandedTriangle[F tile.Float](ul blas.Uplo, n, k int, a []F, lda int) (s storedRows[F], ok bool) {
-	s = storedRows[F]{data: a, m: n, n: n, layout: bandedRows, stride: lda}
+func bandedTriangle[F tile.Float](ul blas.Uplo, n, k int, a []F, lda int) storedRows[F] {
+	s := storedRows[F]{data: a, m: n, n: n, layout: bandedRows, stride: lda}
 	s.setTriangle(ul, k)
-	return s, isTriangle(ul) && n > 0 && k >= 0 && lda > k && len(a) >= (n-1)*lda+k+1
+	s.sound = isTriangle(ul) && n > 0 && k >= 0 && lda > k && len(a) >= (n-1)*lda+k+1
+	return s
+}
+
+// band returns the rows of a band of an m x n matrix, with kL diagonals below the main one and kU above it.
+func band[F tile.Float](m, n, kL, kU int, a []F, lda int) storedRows[F] {
+	s := storedRows[F]{data: a, m: m, n: n, layout: bandedRows, stride: lda, below: kL, above: kU}
+	s.sound = min(kL, kU) >= 0 && min(m, n) > 0 && lda > kL+kU && len(a) > lda*(min(m, n+kL)-1)+kL+kU
+	return s
 }
 
 func (s *storedRows[F]) setTriangle(ul blas.Uplo, diagonals int) {
@@ -191,7 +201,7 @@ func (s *storedRows[F]) diagonal(memory []F, backwards bool) []F {
 
 // rankOne adds alpha x x' to a triangle, and rankTwo alpha (x y' + y x'). They return false where gonum does.
 func (s *storedRows[F]) rankOne(alpha F, x []F, incX int) bool {
-	if alpha == 0 || !holds(x, s.n, incX) || !vectorized() {
+	if !s.sound || alpha == 0 || !holds(x, s.n, incX) || !vectorized() {
 		return false
 	}
 	s.addRankOne(alpha, x, incX)
@@ -216,7 +226,7 @@ func (s *storedRows[F]) addRankOne(alpha F, x []F, incX int) {
 }
 
 func (s *storedRows[F]) rankTwo(alpha F, x []F, incX int, y []F, incY int) bool {
-	if alpha == 0 || !holds(x, s.n, incX) || !holds(y, s.n, incY) || !vectorized() {
+	if !s.sound || alpha == 0 || !holds(x, s.n, incX) || !holds(y, s.n, incY) || !vectorized() {
 		return false
 	}
 	memory := borrow[F](4 * tile.Pad(s.n))
@@ -239,7 +249,7 @@ func (s *storedRows[F]) rankTwo(alpha F, x []F, incX int, y []F, incY int) bool 
 // symmetric computes y = alpha A x + beta y for the symmetric matrix A of a triangle. It returns false where
 // gonum does.
 func (s *storedRows[F]) symmetric(alpha F, x []F, incX int, beta F, y []F, incY int) bool {
-	if alpha == 0 || !holds(x, s.n, incX) || !holds(y, s.n, incY) || !vectorized() {
+	if !s.sound || alpha == 0 || !holds(x, s.n, incX) || !holds(y, s.n, incY) || !vectorized() {
 		return false
 	}
 	memory := borrow[F](4 * tile.Pad(s.n))
@@ -278,7 +288,7 @@ func scatterSum[F tile.Float](y, sums []F, inc int, beta F) {
 // does.
 func (s *storedRows[F]) general(tA blas.Transpose, alpha F, x []F, incX int, beta F, y []F, incY int) bool {
 	lenX, lenY := opShape(tA, s.n, s.m)
-	if !known(tA) || alpha == 0 || !holds(x, lenX, incX) || !holds(y, lenY, incY) || !vectorized() {
+	if !s.sound || !known(tA) || alpha == 0 || !holds(x, lenX, incX) || !holds(y, lenY, incY) || !vectorized() {
 		return false
 	}
 	memory := borrow[F](tile.Pad(lenX) + tile.Pad(lenY))
@@ -303,7 +313,7 @@ func (s *storedRows[F]) general(tA blas.Transpose, alpha F, x []F, incX int, bet
 // triangular solves op(A) x = b or, to multiply, computes op(A) x, for a triangle A and a vector of n
 // entries, inc apart. It returns false where gonum does.
 func (s *storedRows[F]) triangular(multiply bool, tA blas.Transpose, d blas.Diag, x []F, inc int) bool {
-	if !known(tA) || !isDiagonal(d) || !holds(x, s.n, inc) || !vectorized() {
+	if !s.sound || !known(tA) || !isDiagonal(d) || !holds(x, s.n, inc) || !vectorized() {
 		return false
 	}
 	memory := borrow[F](3 * tile.Pad(s.n))

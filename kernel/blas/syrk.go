@@ -95,7 +95,7 @@ func rankOneTriangle[F tile.Float](
 ) {
 	p := product[F]{m: n, n: n, c: c, ldc: ldc, part: ul}
 	p.scaleC(beta)
-	s, _ := triangleRows(ul, n, c, ldc)
+	s := triangleRows(ul, n, c, ldc)
 	inc := lda
 	if tA != blas.NoTrans {
 		inc = 1

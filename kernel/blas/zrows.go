@@ -13,7 +13,7 @@ func (i Implementation) Zher(
 	ul blas.Uplo, n int, alpha float64, x []complex128, incX int, a []complex128, lda int,
 ) {
 	if n >= fromComplexRows.rankOne {
-		if s, ok := pairTriangle(ul, n, doubles(a), lda); ok && s.rankOne(alpha, doubles(x), incX) {
+		if s := pairTriangle(ul, n, doubles(a), lda); s.rankOne(alpha, doubles(x), incX) {
 			return
 		}
 	}
@@ -25,7 +25,7 @@ func (i Implementation) Cher(
 	ul blas.Uplo, n int, alpha float32, x []complex64, incX int, a []complex64, lda int,
 ) {
 	if n >= fromComplexRows.rankOne {
-		if s, ok := pairTriangle(ul, n, singles(a), lda); ok && s.rankOne(alpha, singles(x), incX) {
+		if s := pairTriangle(ul, n, singles(a), lda); s.rankOne(alpha, singles(x), incX) {
 			return
 		}
 	}
@@ -37,7 +37,7 @@ func (i Implementation) Zhpr(
 	ul blas.Uplo, n int, alpha float64, x []complex128, incX int, a []complex128,
 ) {
 	if n >= fromComplexRows.rankOne {
-		if s, ok := packedPairs(ul, n, doubles(a)); ok && s.rankOne(alpha, doubles(x), incX) {
+		if s := packedPairs(ul, n, doubles(a)); s.rankOne(alpha, doubles(x), incX) {
 			return
 		}
 	}
@@ -49,7 +49,7 @@ func (i Implementation) Chpr(
 	ul blas.Uplo, n int, alpha float32, x []complex64, incX int, a []complex64,
 ) {
 	if n >= fromComplexRows.rankOne {
-		if s, ok := packedPairs(ul, n, singles(a)); ok && s.rankOne(alpha, singles(x), incX) {
+		if s := packedPairs(ul, n, singles(a)); s.rankOne(alpha, singles(x), incX) {
 			return
 		}
 	}
@@ -64,7 +64,7 @@ func (i Implementation) Zher2(
 	ul blas.Uplo, n int, alpha complex128, x []complex128, incX int, y []complex128, incY int, a []complex128, lda int,
 ) {
 	if n >= fromComplexRows.rankTwo {
-		if s, ok := pairTriangle(ul, n, doubles(a), lda); ok && s.rankTwo(alpha, doubles(x), incX, doubles(y), incY) {
+		if s := pairTriangle(ul, n, doubles(a), lda); s.rankTwo(alpha, doubles(x), incX, doubles(y), incY) {
 			return
 		}
 	}
@@ -76,8 +76,7 @@ func (i Implementation) Cher2(
 	ul blas.Uplo, n int, alpha complex64, x []complex64, incX int, y []complex64, incY int, a []complex64, lda int,
 ) {
 	if n >= fromComplexRows.rankTwo {
-		if s, ok := pairTriangle(ul, n, singles(a), lda); ok &&
-			s.rankTwo(complex128(alpha), singles(x), incX, singles(y), incY) {
+		if s := pairTriangle(ul, n, singles(a), lda); s.rankTwo(complex128(alpha), singles(x), incX, singles(y), incY) {
 			return
 		}
 	}
@@ -89,7 +88,7 @@ func (i Implementation) Zhpr2(
 	ul blas.Uplo, n int, alpha complex128, x []complex128, incX int, y []complex128, incY int, a []complex128,
 ) {
 	if n >= fromComplexRows.rankTwo {
-		if s, ok := packedPairs(ul, n, doubles(a)); ok && s.rankTwo(alpha, doubles(x), incX, doubles(y), incY) {
+		if s := packedPairs(ul, n, doubles(a)); s.rankTwo(alpha, doubles(x), incX, doubles(y), incY) {
 			return
 		}
 	}
@@ -101,8 +100,7 @@ func (i Implementation) Chpr2(
 	ul blas.Uplo, n int, alpha complex64, x []complex64, incX int, y []complex64, incY int, a []complex64,
 ) {
 	if n >= fromComplexRows.rankTwo {
-		if s, ok := packedPairs(ul, n, singles(a)); ok &&
-			s.rankTwo(complex128(alpha), singles(x), incX, singles(y), incY) {
+		if s := packedPairs(ul, n, singles(a)); s.rankTwo(complex128(alpha), singles(x), incX, singles(y), incY) {
 			return
 		}
 	}
@@ -117,8 +115,7 @@ func (i Implementation) Zhemv(
 	y []complex128, incY int,
 ) {
 	if n >= fromComplexRows.symmetric {
-		if s, ok := pairTriangle(ul, n, doubles(a), lda); ok &&
-			s.hermitian(alpha, doubles(x), incX, beta, doubles(y), incY) {
+		if s := pairTriangle(ul, n, doubles(a), lda); s.hermitian(alpha, doubles(x), incX, beta, doubles(y), incY) {
 			return
 		}
 	}
@@ -131,8 +128,8 @@ func (i Implementation) Chemv(
 	y []complex64, incY int,
 ) {
 	if n >= fromComplexRows.symmetric {
-		if s, ok := pairTriangle(ul, n, singles(a), lda); ok &&
-			s.hermitian(complex128(alpha), singles(x), incX, complex128(beta), singles(y), incY) {
+		s := pairTriangle(ul, n, singles(a), lda)
+		if s.hermitian(complex128(alpha), singles(x), incX, complex128(beta), singles(y), incY) {
 			return
 		}
 	}
@@ -145,7 +142,7 @@ func (i Implementation) Zhpmv(
 	y []complex128, incY int,
 ) {
 	if n >= fromComplexRows.symmetric {
-		if s, ok := packedPairs(ul, n, doubles(a)); ok && s.hermitian(alpha, doubles(x), incX, beta, doubles(y), incY) {
+		if s := packedPairs(ul, n, doubles(a)); s.hermitian(alpha, doubles(x), incX, beta, doubles(y), incY) {
 			return
 		}
 	}
@@ -158,8 +155,8 @@ func (i Implementation) Chpmv(
 	incY int,
 ) {
 	if n >= fromComplexRows.symmetric {
-		if s, ok := packedPairs(ul, n, singles(a)); ok &&
-			s.hermitian(complex128(alpha), singles(x), incX, complex128(beta), singles(y), incY) {
+		s := packedPairs(ul, n, singles(a))
+		if s.hermitian(complex128(alpha), singles(x), incX, complex128(beta), singles(y), incY) {
 			return
 		}
 	}
@@ -172,8 +169,7 @@ func (i Implementation) Zhbmv(
 	y []complex128, incY int,
 ) {
 	if k >= fromComplexDiagonals.symmetric {
-		if s, ok := bandedPairs(ul, n, k, doubles(a), lda); ok &&
-			s.hermitian(alpha, doubles(x), incX, beta, doubles(y), incY) {
+		if s := bandedPairs(ul, n, k, doubles(a), lda); s.hermitian(alpha, doubles(x), incX, beta, doubles(y), incY) {
 			return
 		}
 	}
@@ -186,8 +182,8 @@ func (i Implementation) Chbmv(
 	y []complex64, incY int,
 ) {
 	if k >= fromComplexDiagonals.symmetric {
-		if s, ok := bandedPairs(ul, n, k, singles(a), lda); ok &&
-			s.hermitian(complex128(alpha), singles(x), incX, complex128(beta), singles(y), incY) {
+		s := bandedPairs(ul, n, k, singles(a), lda)
+		if s.hermitian(complex128(alpha), singles(x), incX, complex128(beta), singles(y), incY) {
 			return
 		}
 	}
@@ -201,7 +197,7 @@ func (i Implementation) Ztrmv(
 	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []complex128, lda int, x []complex128, incX int,
 ) {
 	if n >= fromComplexRows.product.of(tA) {
-		if s, ok := pairTriangle(ul, n, doubles(a), lda); ok && s.triangular(true, tA, d, doubles(x), incX) {
+		if s := pairTriangle(ul, n, doubles(a), lda); s.triangular(true, tA, d, doubles(x), incX) {
 			return
 		}
 	}
@@ -213,7 +209,7 @@ func (i Implementation) Ctrmv(
 	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []complex64, lda int, x []complex64, incX int,
 ) {
 	if n >= fromComplexRows.product.of(tA) {
-		if s, ok := pairTriangle(ul, n, singles(a), lda); ok && s.triangular(true, tA, d, singles(x), incX) {
+		if s := pairTriangle(ul, n, singles(a), lda); s.triangular(true, tA, d, singles(x), incX) {
 			return
 		}
 	}
@@ -225,7 +221,7 @@ func (i Implementation) Ztpmv(
 	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []complex128, x []complex128, incX int,
 ) {
 	if n >= fromComplexRows.product.of(tA) {
-		if s, ok := packedPairs(ul, n, doubles(a)); ok && s.triangular(true, tA, d, doubles(x), incX) {
+		if s := packedPairs(ul, n, doubles(a)); s.triangular(true, tA, d, doubles(x), incX) {
 			return
 		}
 	}
@@ -237,7 +233,7 @@ func (i Implementation) Ctpmv(
 	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []complex64, x []complex64, incX int,
 ) {
 	if n >= fromComplexRows.product.of(tA) {
-		if s, ok := packedPairs(ul, n, singles(a)); ok && s.triangular(true, tA, d, singles(x), incX) {
+		if s := packedPairs(ul, n, singles(a)); s.triangular(true, tA, d, singles(x), incX) {
 			return
 		}
 	}
@@ -249,7 +245,7 @@ func (i Implementation) Ztbmv(
 	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n, k int, a []complex128, lda int, x []complex128, incX int,
 ) {
 	if k >= fromComplexDiagonals.product.of(tA) {
-		if s, ok := bandedPairs(ul, n, k, doubles(a), lda); ok && s.triangular(true, tA, d, doubles(x), incX) {
+		if s := bandedPairs(ul, n, k, doubles(a), lda); s.triangular(true, tA, d, doubles(x), incX) {
 			return
 		}
 	}
@@ -261,7 +257,7 @@ func (i Implementation) Ctbmv(
 	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n, k int, a []complex64, lda int, x []complex64, incX int,
 ) {
 	if k >= fromComplexDiagonals.product.of(tA) {
-		if s, ok := bandedPairs(ul, n, k, singles(a), lda); ok && s.triangular(true, tA, d, singles(x), incX) {
+		if s := bandedPairs(ul, n, k, singles(a), lda); s.triangular(true, tA, d, singles(x), incX) {
 			return
 		}
 	}
@@ -275,7 +271,7 @@ func (i Implementation) Ztrsv(
 	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []complex128, lda int, x []complex128, incX int,
 ) {
 	if n >= fromComplexRows.solution.of(tA) {
-		if s, ok := pairTriangle(ul, n, doubles(a), lda); ok && s.triangular(false, tA, d, doubles(x), incX) {
+		if s := pairTriangle(ul, n, doubles(a), lda); s.triangular(false, tA, d, doubles(x), incX) {
 			return
 		}
 	}
@@ -287,7 +283,7 @@ func (i Implementation) Ctrsv(
 	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []complex64, lda int, x []complex64, incX int,
 ) {
 	if n >= fromComplexRows.solution.of(tA) {
-		if s, ok := pairTriangle(ul, n, singles(a), lda); ok && s.triangular(false, tA, d, singles(x), incX) {
+		if s := pairTriangle(ul, n, singles(a), lda); s.triangular(false, tA, d, singles(x), incX) {
 			return
 		}
 	}
@@ -299,7 +295,7 @@ func (i Implementation) Ztpsv(
 	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []complex128, x []complex128, incX int,
 ) {
 	if n >= fromComplexRows.solution.of(tA) {
-		if s, ok := packedPairs(ul, n, doubles(a)); ok && s.triangular(false, tA, d, doubles(x), incX) {
+		if s := packedPairs(ul, n, doubles(a)); s.triangular(false, tA, d, doubles(x), incX) {
 			return
 		}
 	}
@@ -311,7 +307,7 @@ func (i Implementation) Ctpsv(
 	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []complex64, x []complex64, incX int,
 ) {
 	if n >= fromComplexRows.solution.of(tA) {
-		if s, ok := packedPairs(ul, n, singles(a)); ok && s.triangular(false, tA, d, singles(x), incX) {
+		if s := packedPairs(ul, n, singles(a)); s.triangular(false, tA, d, singles(x), incX) {
 			return
 		}
 	}
@@ -323,7 +319,7 @@ func (i Implementation) Ztbsv(
 	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n, k int, a []complex128, lda int, x []complex128, incX int,
 ) {
 	if k >= fromComplexDiagonals.solution.of(tA) {
-		if s, ok := bandedPairs(ul, n, k, doubles(a), lda); ok && s.triangular(false, tA, d, doubles(x), incX) {
+		if s := bandedPairs(ul, n, k, doubles(a), lda); s.triangular(false, tA, d, doubles(x), incX) {
 			return
 		}
 	}
@@ -335,7 +331,7 @@ func (i Implementation) Ctbsv(
 	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n, k int, a []complex64, lda int, x []complex64, incX int,
 ) {
 	if k >= fromComplexDiagonals.solution.of(tA) {
-		if s, ok := bandedPairs(ul, n, k, singles(a), lda); ok && s.triangular(false, tA, d, singles(x), incX) {
+		if s := bandedPairs(ul, n, k, singles(a), lda); s.triangular(false, tA, d, singles(x), incX) {
 			return
 		}
 	}
@@ -350,11 +346,8 @@ func (i Implementation) Zgbmv(
 	tA blas.Transpose, m, n, kL, kU int, alpha complex128, a []complex128, lda int, x []complex128, incX int,
 	beta complex128, y []complex128, incY int,
 ) {
-	if min(kL, kU) >= 0 && kL+kU >= fromComplexDiagonals.general && min(m, n) > 0 && lda > kL+kU &&
-		len(a) > lda*(min(m, n+kL)-1)+kL+kU {
-		var s storedPairs[float64]
-		s.storedRows = storedRows[float64]{data: doubles(a), m: m, n: n, layout: bandedRows, stride: lda, below: kL,
-			above: kU}
+	if kL+kU >= fromComplexDiagonals.general {
+		s := bandOfPairs(m, n, kL, kU, doubles(a), lda)
 		if s.general(tA, alpha, doubles(x), incX, beta, doubles(y), incY) {
 			return
 		}
@@ -367,11 +360,8 @@ func (i Implementation) Cgbmv(
 	tA blas.Transpose, m, n, kL, kU int, alpha complex64, a []complex64, lda int, x []complex64, incX int,
 	beta complex64, y []complex64, incY int,
 ) {
-	if min(kL, kU) >= 0 && kL+kU >= fromComplexDiagonals.general && min(m, n) > 0 && lda > kL+kU &&
-		len(a) > lda*(min(m, n+kL)-1)+kL+kU {
-		var s storedPairs[float32]
-		s.storedRows = storedRows[float32]{data: singles(a), m: m, n: n, layout: bandedRows, stride: lda, below: kL,
-			above: kU}
+	if kL+kU >= fromComplexDiagonals.general {
+		s := bandOfPairs(m, n, kL, kU, singles(a), lda)
 		if s.general(tA, complex128(alpha), singles(x), incX, complex128(beta), singles(y), incY) {
 			return
 		}
