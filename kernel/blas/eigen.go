@@ -36,7 +36,14 @@ func (l Lapack) Dsyev(
 		return false
 	}
 	vectors := jobz == lapack.EVCompute
-	if n == 1 || vectors && n > smallOrder && !vectorized() && n-1 <= oneByOne {
+	if n == 1 {
+		w[0], work[0] = a[0], bestWork(n)
+		if vectors {
+			a[0] = 1
+		}
+		return true
+	}
+	if vectors && n > smallOrder && !vectorized() && n-1 <= oneByOne {
 		return l.Implementation.Dsyev(jobz, ul, n, a, lda, w, work, lwork)
 	}
 	scale := scalesOf(size)
