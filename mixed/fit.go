@@ -152,7 +152,7 @@ func (f *fitter) read(ctx context.Context) (err error) {
 		why := fmt.Sprintf("with %d tasks and %d columns that vary", tasks, columns)
 		return &Error{&RankError{*f.Rank, most, why}, "the rank is too large", false}
 	}
-	if f.NoCurves || plain.Axes != nil {
+	if f.NoCurves || plain.Axes != nil || f.form != nil && !f.form.chosen.Curves {
 		return nil
 	}
 	curved, tooWide, err := r.addCurves(ctx, plain)

@@ -35,7 +35,6 @@ func (f *fitter) refit(ctx context.Context, old *Model, report *Report, form *ju
 	}
 	f.forget(form)
 	next := &fitter{Options: f.Options, in: &in, form: form, digests: true}
-	next.NoCurves = !form.chosen.Curves
 	next.Sums = f.track.Sums
 	if sums := report.Sums(); f.Progress != nil {
 		next.Progress = func(p Progress) {

@@ -155,3 +155,29 @@ func TestRefitForgetsHeldOutRows(t *testing.T) {
 	}
 	check.FailIf(t, most > 1.1*least, "the deviations of slopes are %v to %v", least, most)
 }
+
+// A period of the judged model is one of the model of all rows, with curves and without.
+func TestPeriodsOfRefit(t *testing.T) {
+	seen := map[bool]int{}
+	for seed := range uint64(4) {
+		bent := periodic(t, seed, 24, 4)
+		straight := drawing{tasks: 12, rows: 94, features: 2, levels: 1, noise: .5}.table(t, seed)
+		for i := range straight.Targets { // no curve of few knots goes up and down from year to year
+			year := i % 47
+			straight.Values[1][i] = float64(2001 + year)
+			straight.Targets[i] += float64(1 - 2*(year%2))
+		}
+		for _, in := range []Input{bent, {Table: straight}} {
+			in.HeldOut = holdOut(in.Table.(*Data))
+			m, r, err := Fit(t.Context(), in, Options{Refit: true})
+			check.Done(err)
+			judged, all := r.Judged.Parameters().Design, m.Parameters().Design
+			if len(judged.Periods) > 0 {
+				seen[len(judged.Curves) > 0]++
+			}
+			check.FailIf(t, len(all.Periods) != len(judged.Periods), "seed %d, %d curves: %d periods, judged %d", seed,
+				len(judged.Curves), len(all.Periods), len(judged.Periods))
+		}
+	}
+	check.FailIf(t, seen[true] == 0 || seen[false] == 0, "forms with periods, with curves and without: %v", seen)
+}
