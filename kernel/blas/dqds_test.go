@@ -94,7 +94,7 @@ func TestBidiagonalValues(t *testing.T) {
 	for range 150 {
 		n := 1 + rng.IntN(9)
 		d, e, name := randomBidiagonal(rng, n)
-		want := exactValues(n, n, func(i, j int) float64 {
+		want, _ := exactSVD(n, n, func(i, j int) float64 {
 			switch j {
 			case i:
 				return d[i]
@@ -147,9 +147,9 @@ func closeTo(got, want []float64, bound float64) error {
 	return nil
 }
 
-// exactValues returns the singular values of an m x n matrix, m >= n, descending. It rotates pairs of columns,
-// with numbers of 300 bits, until they are orthogonal (Hestenes 1958).
-func exactValues(m, n int, entry func(i, j int) float64) []float64 {
+// exactSVD returns the singular values of an m x n matrix, m >= n, descending, and its left singular vectors. It
+// rotates pairs of columns, with numbers of 300 bits, until they are orthogonal (Hestenes 1958).
+func exactSVD(m, n int, entry func(i, j int) float64) (values []float64, left [][]float64) {
 	number := func() *big.Float { return new(big.Float).SetPrec(300) }
 	columns := make([][]*big.Float, n)
 	for j := range columns {
@@ -198,11 +198,21 @@ func exactValues(m, n int, entry func(i, j int) float64) []float64 {
 			}
 		}
 	}
-	values := make([]float64, n)
+	lengths := make([]*big.Float, n)
+	order := make([]int, n)
 	for j, x := range columns {
-		values[j], _ = number().Sqrt(product(x, x)).Float64()
+		order[j], lengths[j] = j, number().Sqrt(product(x, x))
 	}
-	slices.Sort(values)
-	slices.Reverse(values)
-	return values
+	slices.SortFunc(order, func(i, j int) int { return lengths[j].Cmp(lengths[i]) })
+	for _, j := range order {
+		value, _ := lengths[j].Float64()
+		vector := make([]float64, m)
+		for i, v := range columns[j] {
+			if lengths[j].Sign() != 0 {
+				vector[i], _ = number().Quo(v, lengths[j]).Float64()
+			}
+		}
+		values, left = append(values, value), append(left, vector)
+	}
+	return values, left
 }

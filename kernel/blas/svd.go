@@ -2,6 +2,7 @@ package blas
 
 import (
 	"math"
+	"slices"
 
 	"github.com/difalt/difalt/internal/tile"
 	"gonum.org/v1/gonum/blas"
@@ -15,6 +16,9 @@ import (
 // On entry a holds A. On return a is overwritten, u holds left vectors in its columns, vt right ones in its
 // rows, and work[0] the best length of work. Dgesvd returns false if the iterations do not converge, and at
 // once for a matrix with NaN or infinity, whose values are set to NaN.
+//
+// Rows and columns may have different units: the smallest values and their vectors then keep all digits (see
+// units).
 func (l Lapack) Dgesvd(
 	jobU, jobVT lapack.SVDJob, m, n int, a []float64, lda int, s, u []float64, ldu int, vt []float64,
 	ldvt int, work []float64, lwork int,
@@ -37,20 +41,22 @@ func (l Lapack) Dgesvd(
 	if !d.valid(a, lda, work, lwork) {
 		return l.Implementation.Dgesvd(jobU, jobVT, m, n, a, lda, s, u, ldu, vt, ldvt, work, lwork)
 	}
-	size := largest(m, n, a, lda)
+	memory := borrow[float64](d.memory())
+	defer giveBack(memory)
+	d.rest = *memory
+	whole := blas64.General{Rows: m, Cols: n, Stride: lda, Data: a}
+	d.sizes = rowSizes(d.take(m), whole)
+	size := slices.Max(d.sizes)
 	if !(size <= math.MaxFloat64) {
 		fill(s[:d.q], math.NaN())
 		return false
 	}
-	if few {
+	if few && !haveUnits(whole, d.sizes) {
 		return l.Implementation.Dgesvd(jobU, jobVT, m, n, a, lda, s, u, ldu, vt, ldvt, work, lwork)
 	}
 	scale := scalesOf(size)
 	rescale(-scale, m, n, a, lda)
-	memory := borrow[float64](d.memory())
-	defer giveBack(memory)
-	d.rest = *memory
-	ok = d.compute(blas64.General{Rows: m, Cols: n, Stride: lda, Data: a}, work)
+	ok = d.compute(whole, work)
 	rescale(scale, 1, d.q, s, d.q)
 	work[0] = d.leastWork()
 	return ok
@@ -105,7 +111,9 @@ type svd struct {
 	s     []float64
 	u, vt blas64.General // without columns or rows if they are not wanted
 	t, b  blas64.General // T, and B with its reflections: T or R
-	tau   []float64      // of R
+	units units
+	sizes []float64 // of the rows of the caller's matrix
+	tau   []float64 // of R
 	tauQ  []float64
 	tauP  []float64
 
@@ -121,7 +129,7 @@ const (
 // memory returns the length of rest at the start.
 func (d *svd) memory() int {
 	long := max(d.u.Cols, d.vt.Rows, d.q)
-	return (d.p+4*d.q)*rowStride(d.q) + d.p*rowStride(long) + 4*d.q + d.workLength()
+	return (d.p+4*d.q)*rowStride(d.q) + d.p*rowStride(long) + 2*d.p + 5*d.q + d.workLength()
 }
 
 func (d *svd) workLength() int { return reflectorMemory + 2*(d.p+d.q)*reductionBlock }
@@ -193,15 +201,26 @@ func (d *svd) reduce(a blas64.General, e []float64) {
 	d.buffer, d.tau, d.tauQ, d.tauP = d.take(d.workLength()), d.take(q), d.take(q), d.take(q)
 	d.t = d.matrix(p, q)
 	copyTo(d.t, a, d.wide)
+	rows, columns := d.sizes, d.take(q)
+	if d.wide {
+		rows, columns = rowSizes(d.take(p), d.t), d.sizes
+	}
 	d.b = d.t
 	if d.tall() {
+		d.units.rows = descending(rows)
+		exchangeRows(d.t, d.units.rows)
 		d.l.Dgeqrf(p, q, d.t.Data, d.t.Stride, d.tau, d.buffer, len(d.buffer))
 		d.b = d.matrix(q, q)
 		copyTo(d.b, blas64.General{Rows: q, Cols: q, Stride: d.t.Stride, Data: d.t.Data}, false)
 		for i := range q {
 			clear(d.b.Data[i*d.b.Stride:][:i])
 		}
+		rows = rowSizes(rows, d.b)
 	}
+	if d.tall() || !d.wide {
+		columns = columnSizes(columns, d.b)
+	}
+	d.units.sort(d.b, rows, columns)
 	d.l.Dgebrd(d.b.Rows, q, d.b.Data, d.b.Stride, d.s, e, d.tauQ, d.tauP, d.buffer, len(d.buffer))
 }
 
@@ -225,8 +244,10 @@ func (d *svd) longVectors(to blas64.General, size int, left *turned) {
 	}
 	tile.Transpose(v.Data, v.Stride, left.rows, left.stride, d.q, d.q)
 	d.multiply(d.b, d.tauQ, v)
+	restoreRows(v, d.units.reducedRows)
 	if d.tall() {
 		d.multiply(d.t, d.tau, v)
+		restoreRows(v, d.units.rows)
 	}
 	copyTo(to, v, d.wide)
 }
@@ -243,5 +264,6 @@ func (d *svd) shortVectors(to blas64.General, right *turned) {
 		return m
 	}
 	d.multiply(below(columns), d.tauP[:q-1], below(v))
+	restoreRows(v, d.units.columns)
 	copyTo(to, v, !d.wide)
 }
