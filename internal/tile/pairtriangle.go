@@ -102,14 +102,23 @@ type pairRow[F Float] struct {
 // pairsTogether is the number of columns of complex numbers that are computed together.
 const pairsTogether = 64
 
+// shortPairs is the number of reals of a row below which a loop takes less time than calls of a tile.
+const shortPairs = 8
+
 // add adds the product of a complex number and a row.
 func (p *pairRow[F]) add(re, im F, row []F) {
+	if len(p.re) < shortPairs {
+		for j, v := range row[:len(p.re)] {
+			p.re[j], p.im[j] = fused(re, v, p.re[j]), fused(im, v, p.im[j])
+		}
+		return
+	}
 	by := [2]F{re, im}
 	AddRows(p.re, row, 0, by[:1], 1, len(p.re))
 	AddRows(p.im, row, 0, by[1:], 1, len(p.re))
 }
 
-// combine adds the products with imaginary parts to the others.
+// combine adds the sums of products with imaginary parts to the sums of products with real parts.
 func (p *pairRow[F]) combine() {
 	for j := 0; j+1 < len(p.re); j += 2 {
 		p.re[j] += F(p.signs[0] * p.im[j+1])

@@ -199,12 +199,20 @@ func (p *product[F]) byTransposing() {
 	tile.Transpose(p.c, p.ldc, rows, p.m, p.n, p.m)
 }
 
-// byDots computes C = alpha A B' + beta C for a few entries.
+// byDots computes C = alpha A B' + beta C for a few entries, some terms of all sums at a time.
 func (p *product[F]) byDots(beta F) {
-	var sums [fewDots]F
-	for j := range p.n {
-		tile.RowDots(sums[:], p.a.data, p.a.stride, p.b.data[j*p.b.stride:][:p.k], p.m, p.k)
-		for i, s := range sums[:p.m] {
+	var sums, part [fewDots]F
+	for at := 0; at < p.k; at += dotDepth {
+		terms := min(dotDepth, p.k-at)
+		for j := range p.n {
+			tile.RowDots(part[:], p.a.data[at:], p.a.stride, p.b.data[j*p.b.stride+at:][:terms], p.m, terms)
+			for i, s := range part[:p.m] {
+				sums[i*p.n+j] += s
+			}
+		}
+	}
+	for i := range p.m {
+		for j, s := range sums[i*p.n:][:p.n] {
 			s = F(s * p.update.Alpha)
 			if beta != 0 {
 				s += F(beta * p.c[i*p.ldc+j])

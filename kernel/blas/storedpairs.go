@@ -1,8 +1,6 @@
 package blas
 
 import (
-	"math"
-
 	"github.com/difalt/difalt/internal/tile"
 	"gonum.org/v1/gonum/blas"
 )
@@ -263,6 +261,9 @@ func (s *storedPairs[F]) triangular(multiply bool, tA blas.Transpose, d blas.Dia
 	switch {
 	case !multiply:
 		s.solve(tA, d == blas.Unit, xs, (*memory)[all:])
+	case s.layout == byStride:
+		p := s.system(tA, d == blas.Unit, xs, (*memory)[all:])
+		p.multiply()
 	case d == blas.Unit:
 		for i, v := range s.product(tA, strict, s.n, xs, (*memory)[all:]) {
 			xs[i] += v
@@ -273,126 +274,4 @@ func (s *storedPairs[F]) triangular(multiply bool, tA blas.Transpose, d blas.Dia
 	scatterPairs(x, xs[:2*s.n], inc, 0)
 	giveBack(memory)
 	return true
-}
-
-// solve overwrites x by the solution of op(A) times it: some unknowns at a time, by loops where they depend
-// on each other.
-func (s *storedPairs[F]) solve(tA blas.Transpose, unit bool, x, memory []F) {
-	p := pairSystem[F]{s, tA == blas.ConjTrans, unit, s.upper() == (tA == blas.NoTrans), x, memory, memory[len(x):]}
-	p.re, p.im = p.re[:len(x)], p.im[:len(x)]
-	if tA == blas.NoTrans {
-		forDots(p.re, p.im, x)
-	} else {
-		clear(p.re)
-		clear(p.im)
-	}
-	r := s.runs()
-	for k := range 3 {
-		if p.backwards {
-			k = 2 - k
-		}
-		for done := r[k]; done < r[k+1]; done += together {
-			lo, hi := done, min(done+together, r[k+1])
-			if p.backwards {
-				lo, hi = r[k]+r[k+1]-hi, r[k]+r[k+1]-lo
-			}
-			if tA == blas.NoTrans {
-				p.byDots(lo, hi)
-			} else {
-				p.byAdding(lo, hi)
-			}
-		}
-	}
-}
-
-// A pairSystem is a system op(A) x = b for a complex triangle A. For A, re and im are x for inner products;
-// for other op(A) they are sums of rows of A, times the parts of unknowns.
-type pairSystem[F tile.Float] struct {
-	*storedPairs[F]
-	conjugate, unit, backwards bool
-	x, re, im                  []F
-}
-
-// divide divides a number by the diagonal entry of row i of op(A), as Go does.
-func (p *pairSystem[F]) divide(i int, re, im F) (F, F) {
-	if p.unit {
-		return re, im
-	}
-	at := 2 * (p.origin(i) + i)
-	v, w := conjugateIf(p.conjugate, p.data[at:at+2])
-	return quotient(re, im, v, w)
-}
-
-// quotient returns the quotient of two complex numbers with the bits that Go computes. It is faster than the
-// division of Go unless the quotient is NaN.
-func quotient[F tile.Float](re, im, v, w F) (F, F) {
-	a, b, c, d := float64(re), float64(im), float64(v), float64(w)
-	var x, y float64
-	if math.Abs(c) >= math.Abs(d) {
-		ratio := d / c
-		by := c + float64(ratio*d)
-		x, y = (a+float64(b*ratio))/by, (b-float64(a*ratio))/by
-	} else {
-		ratio := c / d
-		by := d + float64(ratio*c)
-		x, y = (float64(a*ratio)+b)/by, (float64(b*ratio)-a)/by
-	}
-	if x != x || y != y {
-		q := complex(a, b) / complex(c, d)
-		x, y = real(q), imag(q)
-	}
-	return F(x), F(y)
-}
-
-// inOrder returns unknown k of lo to hi in the order of their solution.
-func (p *pairSystem[F]) inOrder(k, lo, hi int) int {
-	if p.backwards {
-		return hi - 1 - k
-	}
-	return lo + k
-}
-
-// byDots solves for unknowns lo to hi of A x = b, which wait for products of rows and others.
-func (p *pairSystem[F]) byDots(lo, hi int) {
-	var sums [2 * together]F
-	rows := inReals(p.beside(lo, hi))
-	rows.Dots(sums[:], p.re, p.im)
-	for k := range hi - lo {
-		i := p.inOrder(k, lo, hi)
-		re, im := p.x[2*i]-sums[2*(i-lo)], p.x[2*i+1]-sums[2*(i-lo)+1]
-		from, end := p.square(i, lo, hi)
-		at := p.origin(i)
-		entries, known := p.data[2*(at+from):2*(at+end)], p.x[2*from:2*end]
-		for ; len(entries) >= 2 && len(known) >= 2; entries, known = entries[2:], known[2:] {
-			v, w := timesPair(entries[0], entries[1], known[0], known[1])
-			re, im = re-v, im-w
-		}
-		re, im = p.divide(i, re, im)
-		p.x[2*i], p.x[2*i+1] = re, im
-		p.re[2*i], p.re[2*i+1] = re, -im
-		p.im[2*i], p.im[2*i+1] = im, re
-	}
-}
-
-// byAdding solves for unknowns lo to hi of op(A) x = b, and adds their rows to the sums for others.
-func (p *pairSystem[F]) byAdding(lo, hi int) {
-	for i := lo; i < hi; i++ {
-		v, w := combined(p.re, p.im, 2*i, p.conjugate)
-		p.x[2*i], p.x[2*i+1] = p.x[2*i]-v, p.x[2*i+1]-w
-	}
-	for k := range hi - lo {
-		i := p.inOrder(k, lo, hi)
-		re, im := p.divide(i, p.x[2*i], p.x[2*i+1])
-		p.x[2*i], p.x[2*i+1] = re, im
-		from, end := p.square(i, lo, hi)
-		at := p.origin(i)
-		entries, others := p.data[2*(at+from):2*(at+end)], p.x[2*from:2*end]
-		for ; len(entries) >= 2 && len(others) >= 2; entries, others = entries[2:], others[2:] {
-			e, f := conjugateIf(p.conjugate, entries)
-			v, w := timesPair(e, f, re, im)
-			others[0], others[1] = others[0]-v, others[1]-w
-		}
-	}
-	rows := inReals(p.beside(lo, hi))
-	rows.Add(p.x[2*lo:], p.re, p.im)
 }

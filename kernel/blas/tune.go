@@ -79,8 +79,9 @@ const (
 	// to 12.
 	fewColumns, moreColumns, largeLeft, manyRows, rowsAtATime = 4, 12, 1 << 15, 16, 32
 	// fewDots is the largest number of entries of a product A B' that are inner products, of a depth of at
-	// least manyTerms. A A' of 3 x 10000.
-	fewDots, manyTerms = 40, 256
+	// least manyTerms. dotDepth is the number of terms for which the rows of both stay in the first-level cache.
+	// A A' of 3 x 10000.
+	fewDots, manyTerms, dotDepth = 40, 256, 1024
 	// syrkColumns and syrkEntries are the largest n n k and n k for which plain loops compute a triangle
 	// of A'A faster than tiles, and syrkRows is the largest n n k for A A'. Up to syrkOrder gonum's inner
 	// products are faster for any k. Products with fewer than symmMultiplications multiplications, or up
@@ -126,8 +127,8 @@ const (
 	// complexTwice is the largest order of a triangle of two complex products that are computed as one
 	// matrix, which is added to its transpose, for sums of at least complexTwiceDepth products. Zher2k 33.
 	complexTwice, complexTwiceDepth = 96, 12
-	// complexBlock is the largest order of a complex triangle that is applied row by row. Ztrsm, Ztrmm.
-	// complexSteps is the largest n n k where gonum applies a triangle of order n to k right sides as fast.
+	// complexBlock is the largest order of a complex triangle that is applied row by row. complexSteps is the
+	// largest n n k for which gonum applies a triangle of order n to k right sides. Ztrsm, Ztrmm 3 to 64.
 	complexBlock, complexSteps = 48, 64
 	// fewForNorms is the number of columns below which gonum needs no more time. Cholesky.
 	fewForNorms = 16
@@ -173,8 +174,9 @@ var (
 	}
 	fromComplexRows = rowsFrom{
 		rankOne: 24, rankTwo: 36, symmetric: 24,
-		product: byTranspose{56, 40, 24}, solution: byTranspose{20, 20, 20},
+		product: byTranspose{56, 36, 22}, solution: byTranspose{56, 20, 20},
 	}
+	fromComplexPacked    = rowsFrom{product: byTranspose{56, 40, 24}, solution: byTranspose{160, 80, 40}}
 	fromComplexDiagonals = rowsFrom{
 		symmetric: 4, general: 4, product: byTranspose{8, 10, 10}, solution: byTranspose{28, 28, 28},
 	}
@@ -208,6 +210,12 @@ var tunings = func() (all [tile.NEON + 1]tuning) {
 // tune returns the tuning of the tier in use.
 func tune() *tuning { return &tunings[tile.Active()] }
 
+// leastBlockHeight is the least height of the largest blocks, on processors with a small second-level cache.
+const leastBlockHeight = 48
+
+// blockBytes returns the size of a block of the left factor of a height.
+func blockBytes(height int) int { return height * oddLines(blockDepth) * 8 }
+
 // tuningOf returns the tuning of a tier for a second-level cache of a size, 0 or less if it is unknown.
 func tuningOf(t tile.Tier, secondLevel int) tuning {
 	u := tuning{
@@ -221,8 +229,8 @@ func tuningOf(t tile.Tier, secondLevel int) tuning {
 	if u.secondLevel <= 0 {
 		u.secondLevel = 1 << 20
 	}
-	if u.secondLevel < 1<<20 {
-		u.blockHeight = 96
+	for u.blockHeight > leastBlockHeight && 2*blockBytes(u.blockHeight) > u.secondLevel {
+		u.blockHeight /= 2
 	}
 	return u
 }

@@ -10,6 +10,26 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
+// A block of the left factor takes at most half of the second-level cache, and a fifth at least, for every
+// size that processors have. An unknown cache is one of 1 MB.
+func TestBlocksStayInCaches(t *testing.T) {
+	heights := map[int]int{256 << 10: 48, 512 << 10: 96, 1 << 20: 192, 1280 << 10: 192, 2 << 20: 192, 0: 192, -1: 192}
+	for _, tier := range []tile.Tier{tile.AVX2, tile.AVX512, tile.NEON} {
+		for size, height := range heights {
+			u := tuningOf(tier, size)
+			if u.blockHeight != height || u.blockHeight%tileRows != 0 {
+				t.Errorf("%v, %d bytes: blocks of %d rows, want %d", tier, size, u.blockHeight, height)
+			}
+			if size <= 0 && u.secondLevel != 1<<20 {
+				t.Errorf("%v: an unknown cache has %d bytes", tier, u.secondLevel)
+			}
+			if bytes := blockBytes(u.blockHeight); 2*bytes > u.secondLevel || 5*bytes < u.secondLevel && size < 2<<20 {
+				t.Errorf("%v, %d bytes: blocks of %d bytes", tier, size, bytes)
+			}
+		}
+	}
+}
+
 // TestSameBitsForAllBlocks computes products, and triangles of them, in blocks of several sizes, as other
 // tiers and caches have them.
 func TestSameBitsForAllBlocks(t *testing.T) {
@@ -19,7 +39,7 @@ func TestSameBitsForAllBlocks(t *testing.T) {
 	u := tune()
 	before := *u
 	defer func() { *u = before }()
-	sizes := [][2]int{{192, 2048}, {96, 2048}, {12, 16}, {24, 64}, {36, 48}, {1000, 1000}}
+	sizes := [][2]int{{192, 2048}, {96, 2048}, {48, 2048}, {12, 16}, {24, 64}, {36, 48}, {1000, 1000}}
 	for _, shape := range [][3]int{{37, 53, 70}, {130, 70, 300}, {64, 64, 64}, {25, 200, 33}} {
 		for _, tA := range []blas.Transpose{blas.NoTrans, blas.Trans} {
 			for _, tB := range []blas.Transpose{blas.NoTrans, blas.Trans} {

@@ -220,7 +220,7 @@ func (i Implementation) Ctrmv(
 func (i Implementation) Ztpmv(
 	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []complex128, x []complex128, incX int,
 ) {
-	if n >= fromComplexRows.product.of(tA) {
+	if n >= fromComplexPacked.product.of(tA) {
 		if s := packedPairs(ul, n, doubles(a)); s.triangular(true, tA, d, doubles(x), incX) {
 			return
 		}
@@ -232,7 +232,7 @@ func (i Implementation) Ztpmv(
 func (i Implementation) Ctpmv(
 	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []complex64, x []complex64, incX int,
 ) {
-	if n >= fromComplexRows.product.of(tA) {
+	if n >= fromComplexPacked.product.of(tA) {
 		if s := packedPairs(ul, n, singles(a)); s.triangular(true, tA, d, singles(x), incX) {
 			return
 		}
@@ -294,7 +294,7 @@ func (i Implementation) Ctrsv(
 func (i Implementation) Ztpsv(
 	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []complex128, x []complex128, incX int,
 ) {
-	if n >= fromComplexRows.solution.of(tA) {
+	if n >= fromComplexPacked.solution.of(tA) {
 		if s := packedPairs(ul, n, doubles(a)); s.triangular(false, tA, d, doubles(x), incX) {
 			return
 		}
@@ -306,7 +306,7 @@ func (i Implementation) Ztpsv(
 func (i Implementation) Ctpsv(
 	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []complex64, x []complex64, incX int,
 ) {
-	if n >= fromComplexRows.solution.of(tA) {
+	if n >= fromComplexPacked.solution.of(tA) {
 		if s := packedPairs(ul, n, singles(a)); s.triangular(false, tA, d, singles(x), incX) {
 			return
 		}

@@ -223,7 +223,7 @@ func (t *complexTriangle[F]) invertible() bool {
 }
 
 // pairSquare returns the square of the size of a complex number. exact is false if to multiply by the inverse
-// of the number may round other than to divide: if the inverse is no number, overflows or is denormal.
+// may round other than to divide does: the inverse is not finite, or it is denormal.
 func pairSquare[F tile.Float](re, im F) (square float64, exact bool) {
 	a, b := float64(re), float64(im)
 	square = float64(a*a) + float64(b*b)

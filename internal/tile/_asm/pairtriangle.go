@@ -118,7 +118,7 @@ func (p *pairTile) products(n, entry, row reg.GPVirtual, fma func(...Op)) {
 	})
 }
 
-// combine adds the products with imaginary parts to the others.
+// combine adds the sums of products with imaginary parts to the sums of products with real parts.
 func (p *pairTile) combine() {
 	signs := p.x.pairsOf(p.t, Mem{Base: param("signs")})
 	for k, v := range p.re {
