@@ -74,7 +74,10 @@ type operations struct {
 	largestIndex       [17]int
 	solveRows          [21]int
 	multiplyRows       [21]int
+	solveRowsPart      [21]int
+	multiplyRowsPart   [21]int
 	solveFew           [17]int
+	solveNarrow        [1]int
 	solvePairs         [21]int
 	multiplyPairs      [21]int
 	solveWholePairs    [17]int

@@ -151,7 +151,16 @@ func solveRowsTile(b unsafe.Pointer, ldb int, a unsafe.Pointer, down, across int
 func multiplyRowsTile(b unsafe.Pointer, ldb int, a unsafe.Pointer, down, across int, d unsafe.Pointer, order, cols int, index int)
 
 //go:noescape
+func solveRowsPartTile(b unsafe.Pointer, ldb int, a unsafe.Pointer, down, across int, d unsafe.Pointer, order, cols int, index int)
+
+//go:noescape
+func multiplyRowsPartTile(b unsafe.Pointer, ldb int, a unsafe.Pointer, down, across int, d unsafe.Pointer, order, cols int, index int)
+
+//go:noescape
 func solveFewTile(b unsafe.Pointer, ldb int, a unsafe.Pointer, down, across int, d unsafe.Pointer, order, cols int, index int)
+
+//go:noescape
+func solveNarrowTile(b unsafe.Pointer, ldb int, a unsafe.Pointer, down, across int, d unsafe.Pointer, order, cols int, index int)
 
 //go:noescape
 func solvePairsTile(b unsafe.Pointer, ldb int, a unsafe.Pointer, down, across int, d, signs unsafe.Pointer, order, cols int, index int)

@@ -136,31 +136,40 @@ DATA operations_avx2<>+4912(SB)/8, $·multiplyRows_4_avx2(SB)
 DATA operations_avx2<>+5016(SB)/8, $·multiplyRows32_1_avx2(SB)
 DATA operations_avx2<>+5024(SB)/8, $·multiplyRows32_2_avx2(SB)
 DATA operations_avx2<>+5040(SB)/8, $·multiplyRows32_4_avx2(SB)
-DATA operations_avx2<>+5048(SB)/8, $·solveFew_avx2(SB)
-DATA operations_avx2<>+5176(SB)/8, $·solveFew32_avx2(SB)
-DATA operations_avx2<>+5192(SB)/8, $·solvePairs_1_avx2(SB)
-DATA operations_avx2<>+5200(SB)/8, $·solvePairs_2_avx2(SB)
-DATA operations_avx2<>+5216(SB)/8, $·solvePairs_4_avx2(SB)
-DATA operations_avx2<>+5320(SB)/8, $·solvePairs32_1_avx2(SB)
-DATA operations_avx2<>+5328(SB)/8, $·solvePairs32_2_avx2(SB)
-DATA operations_avx2<>+5344(SB)/8, $·solvePairs32_4_avx2(SB)
-DATA operations_avx2<>+5360(SB)/8, $·multiplyPairs_1_avx2(SB)
-DATA operations_avx2<>+5368(SB)/8, $·multiplyPairs_2_avx2(SB)
-DATA operations_avx2<>+5384(SB)/8, $·multiplyPairs_4_avx2(SB)
-DATA operations_avx2<>+5488(SB)/8, $·multiplyPairs32_1_avx2(SB)
-DATA operations_avx2<>+5496(SB)/8, $·multiplyPairs32_2_avx2(SB)
-DATA operations_avx2<>+5512(SB)/8, $·multiplyPairs32_4_avx2(SB)
-DATA operations_avx2<>+5520(SB)/8, $·solveWholePairs_avx2(SB)
-DATA operations_avx2<>+5648(SB)/8, $·solveWholePairs32_avx2(SB)
-DATA operations_avx2<>+5656(SB)/8, $·multiplyWholePairs_avx2(SB)
-DATA operations_avx2<>+5784(SB)/8, $·multiplyWholePairs32_avx2(SB)
-DATA operations_avx2<>+5792(SB)/8, $·solvePair_avx2(SB)
-DATA operations_avx2<>+5920(SB)/8, $·solvePair32_avx2(SB)
-DATA operations_avx2<>+5928(SB)/8, $·multiplyPair_avx2(SB)
-DATA operations_avx2<>+6056(SB)/8, $·multiplyPair32_avx2(SB)
-DATA operations_avx2<>+6064(SB)/8, $·solveUpper_avx2(SB)
-DATA operations_avx2<>+6072(SB)/8, $·fmaPeak_avx2(SB)
-GLOBL operations_avx2<>(SB), NOPTR, $6152
+DATA operations_avx2<>+5064(SB)/8, $·solveRowsPart_2_avx2(SB)
+DATA operations_avx2<>+5080(SB)/8, $·solveRowsPart_4_avx2(SB)
+DATA operations_avx2<>+5192(SB)/8, $·solveRowsPart32_2_avx2(SB)
+DATA operations_avx2<>+5208(SB)/8, $·solveRowsPart32_4_avx2(SB)
+DATA operations_avx2<>+5232(SB)/8, $·multiplyRowsPart_2_avx2(SB)
+DATA operations_avx2<>+5248(SB)/8, $·multiplyRowsPart_4_avx2(SB)
+DATA operations_avx2<>+5360(SB)/8, $·multiplyRowsPart32_2_avx2(SB)
+DATA operations_avx2<>+5376(SB)/8, $·multiplyRowsPart32_4_avx2(SB)
+DATA operations_avx2<>+5384(SB)/8, $·solveFew_avx2(SB)
+DATA operations_avx2<>+5512(SB)/8, $·solveFew32_avx2(SB)
+DATA operations_avx2<>+5520(SB)/8, $·solveNarrow_avx2(SB)
+DATA operations_avx2<>+5536(SB)/8, $·solvePairs_1_avx2(SB)
+DATA operations_avx2<>+5544(SB)/8, $·solvePairs_2_avx2(SB)
+DATA operations_avx2<>+5560(SB)/8, $·solvePairs_4_avx2(SB)
+DATA operations_avx2<>+5664(SB)/8, $·solvePairs32_1_avx2(SB)
+DATA operations_avx2<>+5672(SB)/8, $·solvePairs32_2_avx2(SB)
+DATA operations_avx2<>+5688(SB)/8, $·solvePairs32_4_avx2(SB)
+DATA operations_avx2<>+5704(SB)/8, $·multiplyPairs_1_avx2(SB)
+DATA operations_avx2<>+5712(SB)/8, $·multiplyPairs_2_avx2(SB)
+DATA operations_avx2<>+5728(SB)/8, $·multiplyPairs_4_avx2(SB)
+DATA operations_avx2<>+5832(SB)/8, $·multiplyPairs32_1_avx2(SB)
+DATA operations_avx2<>+5840(SB)/8, $·multiplyPairs32_2_avx2(SB)
+DATA operations_avx2<>+5856(SB)/8, $·multiplyPairs32_4_avx2(SB)
+DATA operations_avx2<>+5864(SB)/8, $·solveWholePairs_avx2(SB)
+DATA operations_avx2<>+5992(SB)/8, $·solveWholePairs32_avx2(SB)
+DATA operations_avx2<>+6000(SB)/8, $·multiplyWholePairs_avx2(SB)
+DATA operations_avx2<>+6128(SB)/8, $·multiplyWholePairs32_avx2(SB)
+DATA operations_avx2<>+6136(SB)/8, $·solvePair_avx2(SB)
+DATA operations_avx2<>+6264(SB)/8, $·solvePair32_avx2(SB)
+DATA operations_avx2<>+6272(SB)/8, $·multiplyPair_avx2(SB)
+DATA operations_avx2<>+6400(SB)/8, $·multiplyPair32_avx2(SB)
+DATA operations_avx2<>+6408(SB)/8, $·solveUpper_avx2(SB)
+DATA operations_avx2<>+6416(SB)/8, $·fmaPeak_avx2(SB)
+GLOBL operations_avx2<>(SB), NOPTR, $6496
 
 TEXT ·operations_avx2(SB), NOSPLIT, $0-8
 	LEAQ operations_avx2<>(SB), AX
@@ -306,39 +315,48 @@ DATA operations_avx512<>+4912(SB)/8, $·multiplyRows_4_avx512(SB)
 DATA operations_avx512<>+5016(SB)/8, $·multiplyRows32_1_avx2(SB)
 DATA operations_avx512<>+5024(SB)/8, $·multiplyRows32_2_avx2(SB)
 DATA operations_avx512<>+5040(SB)/8, $·multiplyRows32_4_avx2(SB)
-DATA operations_avx512<>+5048(SB)/8, $·solveFew_avx512(SB)
-DATA operations_avx512<>+5176(SB)/8, $·solveFew32_avx2(SB)
-DATA operations_avx512<>+5192(SB)/8, $·solvePairs_1_avx512(SB)
-DATA operations_avx512<>+5200(SB)/8, $·solvePairs_2_avx512(SB)
-DATA operations_avx512<>+5216(SB)/8, $·solvePairs_4_avx512(SB)
-DATA operations_avx512<>+5320(SB)/8, $·solvePairs32_1_avx2(SB)
-DATA operations_avx512<>+5328(SB)/8, $·solvePairs32_2_avx2(SB)
-DATA operations_avx512<>+5344(SB)/8, $·solvePairs32_4_avx2(SB)
-DATA operations_avx512<>+5360(SB)/8, $·multiplyPairs_1_avx512(SB)
-DATA operations_avx512<>+5368(SB)/8, $·multiplyPairs_2_avx512(SB)
-DATA operations_avx512<>+5384(SB)/8, $·multiplyPairs_4_avx512(SB)
-DATA operations_avx512<>+5488(SB)/8, $·multiplyPairs32_1_avx2(SB)
-DATA operations_avx512<>+5496(SB)/8, $·multiplyPairs32_2_avx2(SB)
-DATA operations_avx512<>+5512(SB)/8, $·multiplyPairs32_4_avx2(SB)
-DATA operations_avx512<>+5520(SB)/8, $·solveWholePairs_avx512(SB)
-DATA operations_avx512<>+5648(SB)/8, $·solveWholePairs32_avx2(SB)
-DATA operations_avx512<>+5656(SB)/8, $·multiplyWholePairs_avx512(SB)
-DATA operations_avx512<>+5784(SB)/8, $·multiplyWholePairs32_avx2(SB)
-DATA operations_avx512<>+5792(SB)/8, $·solvePair_avx2(SB)
-DATA operations_avx512<>+5920(SB)/8, $·solvePair32_avx2(SB)
-DATA operations_avx512<>+5928(SB)/8, $·multiplyPair_avx2(SB)
-DATA operations_avx512<>+6056(SB)/8, $·multiplyPair32_avx2(SB)
-DATA operations_avx512<>+6064(SB)/8, $·solveUpper_avx512(SB)
-DATA operations_avx512<>+6072(SB)/8, $·fmaPeak_avx512(SB)
-DATA operations_avx512<>+6088(SB)/8, $·leastSquaresSmall_1_avx512(SB)
-DATA operations_avx512<>+6096(SB)/8, $·leastSquaresSmall_2_avx512(SB)
-DATA operations_avx512<>+6104(SB)/8, $·leastSquaresSmall_3_avx512(SB)
-DATA operations_avx512<>+6112(SB)/8, $·leastSquaresSmall_4_avx512(SB)
-DATA operations_avx512<>+6120(SB)/8, $·leastSquaresSmall_5_avx512(SB)
-DATA operations_avx512<>+6128(SB)/8, $·leastSquaresSmall_6_avx512(SB)
-DATA operations_avx512<>+6136(SB)/8, $·leastSquaresSmall_7_avx512(SB)
-DATA operations_avx512<>+6144(SB)/8, $·leastSquaresSmall_8_avx512(SB)
-GLOBL operations_avx512<>(SB), NOPTR, $6152
+DATA operations_avx512<>+5064(SB)/8, $·solveRowsPart_2_avx512(SB)
+DATA operations_avx512<>+5080(SB)/8, $·solveRowsPart_4_avx512(SB)
+DATA operations_avx512<>+5192(SB)/8, $·solveRowsPart32_2_avx2(SB)
+DATA operations_avx512<>+5208(SB)/8, $·solveRowsPart32_4_avx2(SB)
+DATA operations_avx512<>+5232(SB)/8, $·multiplyRowsPart_2_avx512(SB)
+DATA operations_avx512<>+5248(SB)/8, $·multiplyRowsPart_4_avx512(SB)
+DATA operations_avx512<>+5360(SB)/8, $·multiplyRowsPart32_2_avx2(SB)
+DATA operations_avx512<>+5376(SB)/8, $·multiplyRowsPart32_4_avx2(SB)
+DATA operations_avx512<>+5384(SB)/8, $·solveFew_avx512(SB)
+DATA operations_avx512<>+5512(SB)/8, $·solveFew32_avx2(SB)
+DATA operations_avx512<>+5520(SB)/8, $·solveNarrow_avx2(SB)
+DATA operations_avx512<>+5536(SB)/8, $·solvePairs_1_avx512(SB)
+DATA operations_avx512<>+5544(SB)/8, $·solvePairs_2_avx512(SB)
+DATA operations_avx512<>+5560(SB)/8, $·solvePairs_4_avx512(SB)
+DATA operations_avx512<>+5664(SB)/8, $·solvePairs32_1_avx2(SB)
+DATA operations_avx512<>+5672(SB)/8, $·solvePairs32_2_avx2(SB)
+DATA operations_avx512<>+5688(SB)/8, $·solvePairs32_4_avx2(SB)
+DATA operations_avx512<>+5704(SB)/8, $·multiplyPairs_1_avx512(SB)
+DATA operations_avx512<>+5712(SB)/8, $·multiplyPairs_2_avx512(SB)
+DATA operations_avx512<>+5728(SB)/8, $·multiplyPairs_4_avx512(SB)
+DATA operations_avx512<>+5832(SB)/8, $·multiplyPairs32_1_avx2(SB)
+DATA operations_avx512<>+5840(SB)/8, $·multiplyPairs32_2_avx2(SB)
+DATA operations_avx512<>+5856(SB)/8, $·multiplyPairs32_4_avx2(SB)
+DATA operations_avx512<>+5864(SB)/8, $·solveWholePairs_avx512(SB)
+DATA operations_avx512<>+5992(SB)/8, $·solveWholePairs32_avx2(SB)
+DATA operations_avx512<>+6000(SB)/8, $·multiplyWholePairs_avx512(SB)
+DATA operations_avx512<>+6128(SB)/8, $·multiplyWholePairs32_avx2(SB)
+DATA operations_avx512<>+6136(SB)/8, $·solvePair_avx2(SB)
+DATA operations_avx512<>+6264(SB)/8, $·solvePair32_avx2(SB)
+DATA operations_avx512<>+6272(SB)/8, $·multiplyPair_avx2(SB)
+DATA operations_avx512<>+6400(SB)/8, $·multiplyPair32_avx2(SB)
+DATA operations_avx512<>+6408(SB)/8, $·solveUpper_avx512(SB)
+DATA operations_avx512<>+6416(SB)/8, $·fmaPeak_avx512(SB)
+DATA operations_avx512<>+6432(SB)/8, $·leastSquaresSmall_1_avx512(SB)
+DATA operations_avx512<>+6440(SB)/8, $·leastSquaresSmall_2_avx512(SB)
+DATA operations_avx512<>+6448(SB)/8, $·leastSquaresSmall_3_avx512(SB)
+DATA operations_avx512<>+6456(SB)/8, $·leastSquaresSmall_4_avx512(SB)
+DATA operations_avx512<>+6464(SB)/8, $·leastSquaresSmall_5_avx512(SB)
+DATA operations_avx512<>+6472(SB)/8, $·leastSquaresSmall_6_avx512(SB)
+DATA operations_avx512<>+6480(SB)/8, $·leastSquaresSmall_7_avx512(SB)
+DATA operations_avx512<>+6488(SB)/8, $·leastSquaresSmall_8_avx512(SB)
+GLOBL operations_avx512<>(SB), NOPTR, $6496
 
 TEXT ·operations_avx512(SB), NOSPLIT, $0-8
 	LEAQ operations_avx512<>(SB), AX
@@ -583,58 +601,76 @@ TEXT ·multiplyRowsTile(SB), NOSPLIT, $0-72
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
-TEXT ·solveFewTile(SB), NOSPLIT, $0-72
+TEXT ·solveRowsPartTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
 	LEAQ ·tiles+5048(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
+TEXT ·multiplyRowsPartTile(SB), NOSPLIT, $0-72
+	MOVQ index+64(FP), AX
+	LEAQ ·tiles+5216(SB), CX
+	MOVQ (CX)(AX*8), AX
+	JMP AX
+
+TEXT ·solveFewTile(SB), NOSPLIT, $0-72
+	MOVQ index+64(FP), AX
+	LEAQ ·tiles+5384(SB), CX
+	MOVQ (CX)(AX*8), AX
+	JMP AX
+
+TEXT ·solveNarrowTile(SB), NOSPLIT, $0-72
+	MOVQ index+64(FP), AX
+	LEAQ ·tiles+5520(SB), CX
+	MOVQ (CX)(AX*8), AX
+	JMP AX
+
 TEXT ·solvePairsTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+5184(SB), CX
+	LEAQ ·tiles+5528(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·multiplyPairsTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+5352(SB), CX
+	LEAQ ·tiles+5696(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveWholePairsTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+5520(SB), CX
+	LEAQ ·tiles+5864(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·multiplyWholePairsTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+5656(SB), CX
+	LEAQ ·tiles+6000(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solvePairTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+5792(SB), CX
+	LEAQ ·tiles+6136(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·multiplyPairTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+5928(SB), CX
+	LEAQ ·tiles+6272(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveUpperTile(SB), NOSPLIT, $0-56
-	MOVQ ·tiles+6064(SB), AX
+	MOVQ ·tiles+6408(SB), AX
 	JMP AX
 
 TEXT ·fmaPeakTile(SB), NOSPLIT, $0-16
-	MOVQ ·tiles+6072(SB), AX
+	MOVQ ·tiles+6416(SB), AX
 	JMP AX
 
 TEXT ·leastSquaresSmallTile(SB), NOSPLIT, $0-112
 	MOVQ index+80(FP), AX
-	LEAQ ·tiles+6080(SB), CX
+	LEAQ ·tiles+6424(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX

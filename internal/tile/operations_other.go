@@ -42,6 +42,9 @@ func packComplexTile(dst, src unsafe.Pointer, lds, rows int, signs unsafe.Pointe
 }
 func transposeComplexTile(dst *float64, ldd int, src *float64, lds, m, n int) { panic("tile: no tile") }
 func largestIndexTile(x unsafe.Pointer, n int, index int) int                 { panic("tile: no tile") }
+func solveNarrowTile(b unsafe.Pointer, ldb int, a unsafe.Pointer, down, across int, d unsafe.Pointer, order, cols int, index int) {
+	panic("tile: no tile")
+}
 func solvePairsTile(b unsafe.Pointer, ldb int, a unsafe.Pointer, down, across int, d, signs unsafe.Pointer, order, cols int, index int) {
 	panic("tile: no tile")
 }

@@ -367,6 +367,18 @@ func multiplyRowsTile(
 	t.multiply()
 }
 
+func solveRowsPartTile(
+	b unsafe.Pointer, ldb int, a unsafe.Pointer, down, across int, d unsafe.Pointer, order, cols int, index int,
+) {
+	solveRowsTile(b, ldb, a, down, across, d, order, cols, index)
+}
+
+func multiplyRowsPartTile(
+	b unsafe.Pointer, ldb int, a unsafe.Pointer, down, across int, d unsafe.Pointer, order, cols int, index int,
+) {
+	multiplyRowsTile(b, ldb, a, down, across, d, order, cols, index)
+}
+
 // fold8 adds the partial sums of an inner product.
 func fold8(s *[partialSums]float64) float64 {
 	return ((s[0] + s[4]) + (s[1] + s[5])) + ((s[2] + s[6]) + (s[3] + s[7]))

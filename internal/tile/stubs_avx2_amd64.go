@@ -352,47 +352,74 @@ func planeRotation32_avx2(x *float32, y *float32, by *float32, n int, index int)
 // largestIndex32_avx2 returns the index of the first of the largest absolute values of n numbers, n >= 8. NaN does not count, but one number is not NaN.
 func largestIndex32_avx2(x *float32, n int, index int) int
 
-// solveRows_4_avx2 works like solveRowsGeneric for 4 vectors of columns, or a part of a single one, order >= 1.
+// solveRows_4_avx2 works like solveRowsGeneric for 4 vectors of columns, or the last one a part, order >= 1.
 func solveRows_4_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
 
-// multiplyRows_4_avx2 works like multiplyRowsGeneric for 4 vectors of columns, or a part of a single one, order >= 1.
+// multiplyRows_4_avx2 works like multiplyRowsGeneric for 4 vectors of columns, or the last one a part, order >= 1.
 func multiplyRows_4_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
 
-// solveRows_2_avx2 works like solveRowsGeneric for 2 vectors of columns, or a part of a single one, order >= 1.
+// solveRowsPart_4_avx2 works like solveRowsGeneric for 4 vectors of columns, or the last one a part, order >= 1.
+func solveRowsPart_4_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
+
+// multiplyRowsPart_4_avx2 works like multiplyRowsGeneric for 4 vectors of columns, or the last one a part, order >= 1.
+func multiplyRowsPart_4_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
+
+// solveRows_2_avx2 works like solveRowsGeneric for 2 vectors of columns, or the last one a part, order >= 1.
 func solveRows_2_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
 
-// multiplyRows_2_avx2 works like multiplyRowsGeneric for 2 vectors of columns, or a part of a single one, order >= 1.
+// multiplyRows_2_avx2 works like multiplyRowsGeneric for 2 vectors of columns, or the last one a part, order >= 1.
 func multiplyRows_2_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
 
-// solveRows_1_avx2 works like solveRowsGeneric for 1 vectors of columns, or a part of a single one, order >= 1.
+// solveRowsPart_2_avx2 works like solveRowsGeneric for 2 vectors of columns, or the last one a part, order >= 1.
+func solveRowsPart_2_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
+
+// multiplyRowsPart_2_avx2 works like multiplyRowsGeneric for 2 vectors of columns, or the last one a part, order >= 1.
+func multiplyRowsPart_2_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
+
+// solveRows_1_avx2 works like solveRowsGeneric for 1 vectors of columns, or the last one a part, order >= 1.
 func solveRows_1_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
 
-// multiplyRows_1_avx2 works like multiplyRowsGeneric for 1 vectors of columns, or a part of a single one, order >= 1.
+// multiplyRows_1_avx2 works like multiplyRowsGeneric for 1 vectors of columns, or the last one a part, order >= 1.
 func multiplyRows_1_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
 
 // solveFew_avx2 works like solveRowsGeneric for one vector of columns, or a part of it, 1 <= order <= 8.
 func solveFew_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
 
-// solveRows32_4_avx2 works like solveRowsGeneric for 4 vectors of columns, or a part of a single one, order >= 1.
+// solveRows32_4_avx2 works like solveRowsGeneric for 4 vectors of columns, or the last one a part, order >= 1.
 func solveRows32_4_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, order int, cols int, index int)
 
-// multiplyRows32_4_avx2 works like multiplyRowsGeneric for 4 vectors of columns, or a part of a single one, order >= 1.
+// multiplyRows32_4_avx2 works like multiplyRowsGeneric for 4 vectors of columns, or the last one a part, order >= 1.
 func multiplyRows32_4_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, order int, cols int, index int)
 
-// solveRows32_2_avx2 works like solveRowsGeneric for 2 vectors of columns, or a part of a single one, order >= 1.
+// solveRowsPart32_4_avx2 works like solveRowsGeneric for 4 vectors of columns, or the last one a part, order >= 1.
+func solveRowsPart32_4_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, order int, cols int, index int)
+
+// multiplyRowsPart32_4_avx2 works like multiplyRowsGeneric for 4 vectors of columns, or the last one a part, order >= 1.
+func multiplyRowsPart32_4_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, order int, cols int, index int)
+
+// solveRows32_2_avx2 works like solveRowsGeneric for 2 vectors of columns, or the last one a part, order >= 1.
 func solveRows32_2_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, order int, cols int, index int)
 
-// multiplyRows32_2_avx2 works like multiplyRowsGeneric for 2 vectors of columns, or a part of a single one, order >= 1.
+// multiplyRows32_2_avx2 works like multiplyRowsGeneric for 2 vectors of columns, or the last one a part, order >= 1.
 func multiplyRows32_2_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, order int, cols int, index int)
 
-// solveRows32_1_avx2 works like solveRowsGeneric for 1 vectors of columns, or a part of a single one, order >= 1.
+// solveRowsPart32_2_avx2 works like solveRowsGeneric for 2 vectors of columns, or the last one a part, order >= 1.
+func solveRowsPart32_2_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, order int, cols int, index int)
+
+// multiplyRowsPart32_2_avx2 works like multiplyRowsGeneric for 2 vectors of columns, or the last one a part, order >= 1.
+func multiplyRowsPart32_2_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, order int, cols int, index int)
+
+// solveRows32_1_avx2 works like solveRowsGeneric for 1 vectors of columns, or the last one a part, order >= 1.
 func solveRows32_1_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, order int, cols int, index int)
 
-// multiplyRows32_1_avx2 works like multiplyRowsGeneric for 1 vectors of columns, or a part of a single one, order >= 1.
+// multiplyRows32_1_avx2 works like multiplyRowsGeneric for 1 vectors of columns, or the last one a part, order >= 1.
 func multiplyRows32_1_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, order int, cols int, index int)
 
 // solveFew32_avx2 works like solveRowsGeneric for one vector of columns, or a part of it, 1 <= order <= 8.
 func solveFew32_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, order int, cols int, index int)
+
+// solveNarrow_avx2 works like solveRowsGeneric for one vector of columns, or a part of it, 1 <= order <= 8.
+func solveNarrow_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
 
 // solvePairs_4_avx2 works like solveComplexGeneric or multiplyComplexGeneric for 4 vectors of columns, order >= 1.
 func solvePairs_4_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, signs *float64, order int, cols int, index int)

@@ -253,22 +253,34 @@ func dotComplex_avx512(sums *float64, x *float64, y *float64, n int, index int)
 // planeRotation_avx512 sets n numbers of x to c x + s y, and of y to c y - s x, with c and s at by, n >= 1.
 func planeRotation_avx512(x *float64, y *float64, by *float64, n int, index int)
 
-// solveRows_4_avx512 works like solveRowsGeneric for 4 vectors of columns, or a part of a single one, order >= 1.
+// solveRows_4_avx512 works like solveRowsGeneric for 4 vectors of columns, or the last one a part, order >= 1.
 func solveRows_4_avx512(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
 
-// multiplyRows_4_avx512 works like multiplyRowsGeneric for 4 vectors of columns, or a part of a single one, order >= 1.
+// multiplyRows_4_avx512 works like multiplyRowsGeneric for 4 vectors of columns, or the last one a part, order >= 1.
 func multiplyRows_4_avx512(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
 
-// solveRows_2_avx512 works like solveRowsGeneric for 2 vectors of columns, or a part of a single one, order >= 1.
+// solveRowsPart_4_avx512 works like solveRowsGeneric for 4 vectors of columns, or the last one a part, order >= 1.
+func solveRowsPart_4_avx512(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
+
+// multiplyRowsPart_4_avx512 works like multiplyRowsGeneric for 4 vectors of columns, or the last one a part, order >= 1.
+func multiplyRowsPart_4_avx512(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
+
+// solveRows_2_avx512 works like solveRowsGeneric for 2 vectors of columns, or the last one a part, order >= 1.
 func solveRows_2_avx512(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
 
-// multiplyRows_2_avx512 works like multiplyRowsGeneric for 2 vectors of columns, or a part of a single one, order >= 1.
+// multiplyRows_2_avx512 works like multiplyRowsGeneric for 2 vectors of columns, or the last one a part, order >= 1.
 func multiplyRows_2_avx512(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
 
-// solveRows_1_avx512 works like solveRowsGeneric for 1 vectors of columns, or a part of a single one, order >= 1.
+// solveRowsPart_2_avx512 works like solveRowsGeneric for 2 vectors of columns, or the last one a part, order >= 1.
+func solveRowsPart_2_avx512(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
+
+// multiplyRowsPart_2_avx512 works like multiplyRowsGeneric for 2 vectors of columns, or the last one a part, order >= 1.
+func multiplyRowsPart_2_avx512(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
+
+// solveRows_1_avx512 works like solveRowsGeneric for 1 vectors of columns, or the last one a part, order >= 1.
 func solveRows_1_avx512(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
 
-// multiplyRows_1_avx512 works like multiplyRowsGeneric for 1 vectors of columns, or a part of a single one, order >= 1.
+// multiplyRows_1_avx512 works like multiplyRowsGeneric for 1 vectors of columns, or the last one a part, order >= 1.
 func multiplyRows_1_avx512(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
 
 // solveFew_avx512 works like solveRowsGeneric for one vector of columns, or a part of it, 1 <= order <= 16.

@@ -17143,6 +17143,171 @@ next:
 	VZEROUPPER
 	RET
 
+// func solveRowsPart_4_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
+// Requires: AVX, FMA3
+TEXT ·solveRowsPart_4_avx2(SB), NOSPLIT, $0-72
+	MOVQ    cols+56(FP), AX
+	SUBQ    $+12, AX
+	NEGQ    AX
+	LEAQ    tailMask<>+32(SB), CX
+	VMOVUPD (CX)(AX*8), Y0
+	MOVQ    b+0(FP), AX
+	MOVQ    ldb+8(FP), CX
+	SHLQ    $0x03, CX
+	MOVQ    a+16(FP), DX
+	MOVQ    down+24(FP), BX
+	SHLQ    $0x03, BX
+	MOVQ    d+40(FP), SI
+	VXORPD  Y1, Y1, Y1
+	VXORPD  Y2, Y2, Y2
+	VXORPD  Y3, Y3, Y3
+	VXORPD  Y4, Y4, Y4
+	MOVQ    AX, DI
+	MOVQ    order+48(FP), R8
+
+row:
+	VMOVUPD    (DI), Y5
+	VMOVUPD    32(DI), Y6
+	VMOVUPD    64(DI), Y7
+	VMASKMOVPD 96(DI), Y0, Y8
+	MOVQ       order+48(FP), R9
+	SUBQ       R8, R9
+	JZ         pivot
+	DECQ       R9
+	MOVQ       DX, R10
+	MOVQ       AX, R11
+	MOVQ       across+32(FP), R12
+	SHLQ       $0x03, R12
+	TESTQ      R9, R9
+	JZ         entryDone
+
+entry:
+	VBROADCASTSD (R10), Y9
+	ADDQ         R12, R10
+	VFNMADD231PD (R11), Y9, Y5
+	VFNMADD231PD 32(R11), Y9, Y6
+	VFNMADD231PD 64(R11), Y9, Y7
+	VMASKMOVPD   96(R11), Y0, Y10
+	VFNMADD231PD Y10, Y9, Y8
+	ADDQ         CX, R11
+	DECQ         R9
+	JNZ          entry
+
+entryDone:
+	VBROADCASTSD (R10), Y9
+	VFNMADD231PD Y1, Y9, Y5
+	VFNMADD231PD Y2, Y9, Y6
+	VFNMADD231PD Y3, Y9, Y7
+	VFNMADD231PD Y4, Y9, Y8
+
+pivot:
+	TESTQ        SI, SI
+	JZ           one
+	VBROADCASTSD (SI), Y1
+	VMULPD       Y1, Y5, Y5
+	VMULPD       Y1, Y6, Y6
+	VMULPD       Y1, Y7, Y7
+	VMULPD       Y1, Y8, Y8
+
+one:
+	VMOVUPD    Y5, (DI)
+	VMOVUPD    Y6, 32(DI)
+	VMOVUPD    Y7, 64(DI)
+	VMASKMOVPD Y8, Y0, 96(DI)
+	VMOVAPD    Y5, Y1
+	VMOVAPD    Y6, Y2
+	VMOVAPD    Y7, Y3
+	VMOVAPD    Y8, Y4
+	ADDQ       CX, DI
+	ADDQ       BX, DX
+	TESTQ      SI, SI
+	JZ         next
+	ADDQ       $+8, SI
+
+next:
+	DECQ R8
+	JNZ  row
+	VZEROUPPER
+	RET
+
+// func multiplyRowsPart_4_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
+// Requires: AVX, FMA3
+TEXT ·multiplyRowsPart_4_avx2(SB), NOSPLIT, $0-72
+	MOVQ    cols+56(FP), AX
+	SUBQ    $+12, AX
+	NEGQ    AX
+	LEAQ    tailMask<>+32(SB), CX
+	VMOVUPD (CX)(AX*8), Y0
+	MOVQ    b+0(FP), AX
+	MOVQ    ldb+8(FP), CX
+	SHLQ    $0x03, CX
+	MOVQ    a+16(FP), DX
+	MOVQ    down+24(FP), BX
+	SHLQ    $0x03, BX
+	MOVQ    d+40(FP), SI
+	MOVQ    order+48(FP), DI
+	MOVQ    CX, R8
+	DECQ    DI
+	IMULQ   DI, R8
+	ADDQ    AX, R8
+	MOVQ    BX, R9
+	IMULQ   DI, R9
+	ADDQ    R9, DX
+	TESTQ   SI, SI
+	JZ      row
+	LEAQ    (SI)(DI*8), SI
+
+row:
+	VMOVUPD      (R8), Y1
+	VMOVUPD      32(R8), Y2
+	VMOVUPD      64(R8), Y3
+	VMASKMOVPD   96(R8), Y0, Y4
+	TESTQ        SI, SI
+	JZ           one
+	VBROADCASTSD (SI), Y5
+	VMULPD       Y5, Y1, Y1
+	VMULPD       Y5, Y2, Y2
+	VMULPD       Y5, Y3, Y3
+	VMULPD       Y5, Y4, Y4
+
+one:
+	MOVQ  DI, R9
+	MOVQ  DX, R10
+	MOVQ  AX, R11
+	MOVQ  across+32(FP), R12
+	SHLQ  $0x03, R12
+	TESTQ R9, R9
+	JZ    entryDone
+
+entry:
+	VBROADCASTSD (R10), Y5
+	ADDQ         R12, R10
+	VFMADD231PD  (R11), Y5, Y1
+	VFMADD231PD  32(R11), Y5, Y2
+	VFMADD231PD  64(R11), Y5, Y3
+	VMASKMOVPD   96(R11), Y0, Y6
+	VFMADD231PD  Y6, Y5, Y4
+	ADDQ         CX, R11
+	DECQ         R9
+	JNZ          entry
+
+entryDone:
+	VMOVUPD    Y1, (R8)
+	VMOVUPD    Y2, 32(R8)
+	VMOVUPD    Y3, 64(R8)
+	VMASKMOVPD Y4, Y0, 96(R8)
+	SUBQ       CX, R8
+	SUBQ       BX, DX
+	TESTQ      SI, SI
+	JZ         next
+	ADDQ       $-8, SI
+
+next:
+	DECQ DI
+	JGE  row
+	VZEROUPPER
+	RET
+
 // func solveRows_2_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
 // Requires: AVX, FMA3
 TEXT ·solveRows_2_avx2(SB), NOSPLIT, $0-72
@@ -17267,6 +17432,149 @@ entryDone:
 	TESTQ   SI, SI
 	JZ      next
 	ADDQ    $-8, SI
+
+next:
+	DECQ DI
+	JGE  row
+	VZEROUPPER
+	RET
+
+// func solveRowsPart_2_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
+// Requires: AVX, FMA3
+TEXT ·solveRowsPart_2_avx2(SB), NOSPLIT, $0-72
+	MOVQ    cols+56(FP), AX
+	SUBQ    $+4, AX
+	NEGQ    AX
+	LEAQ    tailMask<>+32(SB), CX
+	VMOVUPD (CX)(AX*8), Y0
+	MOVQ    b+0(FP), AX
+	MOVQ    ldb+8(FP), CX
+	SHLQ    $0x03, CX
+	MOVQ    a+16(FP), DX
+	MOVQ    down+24(FP), BX
+	SHLQ    $0x03, BX
+	MOVQ    d+40(FP), SI
+	VXORPD  Y1, Y1, Y1
+	VXORPD  Y2, Y2, Y2
+	MOVQ    AX, DI
+	MOVQ    order+48(FP), R8
+
+row:
+	VMOVUPD    (DI), Y3
+	VMASKMOVPD 32(DI), Y0, Y4
+	MOVQ       order+48(FP), R9
+	SUBQ       R8, R9
+	JZ         pivot
+	DECQ       R9
+	MOVQ       DX, R10
+	MOVQ       AX, R11
+	MOVQ       across+32(FP), R12
+	SHLQ       $0x03, R12
+	TESTQ      R9, R9
+	JZ         entryDone
+
+entry:
+	VBROADCASTSD (R10), Y5
+	ADDQ         R12, R10
+	VFNMADD231PD (R11), Y5, Y3
+	VMASKMOVPD   32(R11), Y0, Y6
+	VFNMADD231PD Y6, Y5, Y4
+	ADDQ         CX, R11
+	DECQ         R9
+	JNZ          entry
+
+entryDone:
+	VBROADCASTSD (R10), Y5
+	VFNMADD231PD Y1, Y5, Y3
+	VFNMADD231PD Y2, Y5, Y4
+
+pivot:
+	TESTQ        SI, SI
+	JZ           one
+	VBROADCASTSD (SI), Y1
+	VMULPD       Y1, Y3, Y3
+	VMULPD       Y1, Y4, Y4
+
+one:
+	VMOVUPD    Y3, (DI)
+	VMASKMOVPD Y4, Y0, 32(DI)
+	VMOVAPD    Y3, Y1
+	VMOVAPD    Y4, Y2
+	ADDQ       CX, DI
+	ADDQ       BX, DX
+	TESTQ      SI, SI
+	JZ         next
+	ADDQ       $+8, SI
+
+next:
+	DECQ R8
+	JNZ  row
+	VZEROUPPER
+	RET
+
+// func multiplyRowsPart_2_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
+// Requires: AVX, FMA3
+TEXT ·multiplyRowsPart_2_avx2(SB), NOSPLIT, $0-72
+	MOVQ    cols+56(FP), AX
+	SUBQ    $+4, AX
+	NEGQ    AX
+	LEAQ    tailMask<>+32(SB), CX
+	VMOVUPD (CX)(AX*8), Y0
+	MOVQ    b+0(FP), AX
+	MOVQ    ldb+8(FP), CX
+	SHLQ    $0x03, CX
+	MOVQ    a+16(FP), DX
+	MOVQ    down+24(FP), BX
+	SHLQ    $0x03, BX
+	MOVQ    d+40(FP), SI
+	MOVQ    order+48(FP), DI
+	MOVQ    CX, R8
+	DECQ    DI
+	IMULQ   DI, R8
+	ADDQ    AX, R8
+	MOVQ    BX, R9
+	IMULQ   DI, R9
+	ADDQ    R9, DX
+	TESTQ   SI, SI
+	JZ      row
+	LEAQ    (SI)(DI*8), SI
+
+row:
+	VMOVUPD      (R8), Y1
+	VMASKMOVPD   32(R8), Y0, Y2
+	TESTQ        SI, SI
+	JZ           one
+	VBROADCASTSD (SI), Y3
+	VMULPD       Y3, Y1, Y1
+	VMULPD       Y3, Y2, Y2
+
+one:
+	MOVQ  DI, R9
+	MOVQ  DX, R10
+	MOVQ  AX, R11
+	MOVQ  across+32(FP), R12
+	SHLQ  $0x03, R12
+	TESTQ R9, R9
+	JZ    entryDone
+
+entry:
+	VBROADCASTSD (R10), Y3
+	ADDQ         R12, R10
+	VFMADD231PD  (R11), Y3, Y1
+	VMASKMOVPD   32(R11), Y0, Y4
+	VFMADD231PD  Y4, Y3, Y2
+	ADDQ         CX, R11
+	DECQ         R9
+	JNZ          entry
+
+entryDone:
+	VMOVUPD    Y1, (R8)
+	VMASKMOVPD Y2, Y0, 32(R8)
+	SUBQ       CX, R8
+	SUBQ       BX, DX
+	TESTQ      SI, SI
+	JZ         next
+	ADDQ       $-8, SI
 
 next:
 	DECQ DI
@@ -17767,6 +18075,171 @@ next:
 	VZEROUPPER
 	RET
 
+// func solveRowsPart32_4_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, order int, cols int, index int)
+// Requires: AVX, FMA3
+TEXT ·solveRowsPart32_4_avx2(SB), NOSPLIT, $0-72
+	MOVQ    cols+56(FP), AX
+	SUBQ    $+24, AX
+	NEGQ    AX
+	LEAQ    tailMask<>+32(SB), CX
+	VMOVUPD (CX)(AX*4), Y0
+	MOVQ    b+0(FP), AX
+	MOVQ    ldb+8(FP), CX
+	SHLQ    $0x02, CX
+	MOVQ    a+16(FP), DX
+	MOVQ    down+24(FP), BX
+	SHLQ    $0x02, BX
+	MOVQ    d+40(FP), SI
+	VXORPD  Y1, Y1, Y1
+	VXORPD  Y2, Y2, Y2
+	VXORPD  Y3, Y3, Y3
+	VXORPD  Y4, Y4, Y4
+	MOVQ    AX, DI
+	MOVQ    order+48(FP), R8
+
+row:
+	VMOVUPS    (DI), Y5
+	VMOVUPS    32(DI), Y6
+	VMOVUPS    64(DI), Y7
+	VMASKMOVPS 96(DI), Y0, Y8
+	MOVQ       order+48(FP), R9
+	SUBQ       R8, R9
+	JZ         pivot
+	DECQ       R9
+	MOVQ       DX, R10
+	MOVQ       AX, R11
+	MOVQ       across+32(FP), R12
+	SHLQ       $0x02, R12
+	TESTQ      R9, R9
+	JZ         entryDone
+
+entry:
+	VBROADCASTSS (R10), Y9
+	ADDQ         R12, R10
+	VFNMADD231PS (R11), Y9, Y5
+	VFNMADD231PS 32(R11), Y9, Y6
+	VFNMADD231PS 64(R11), Y9, Y7
+	VMASKMOVPS   96(R11), Y0, Y10
+	VFNMADD231PS Y10, Y9, Y8
+	ADDQ         CX, R11
+	DECQ         R9
+	JNZ          entry
+
+entryDone:
+	VBROADCASTSS (R10), Y9
+	VFNMADD231PS Y1, Y9, Y5
+	VFNMADD231PS Y2, Y9, Y6
+	VFNMADD231PS Y3, Y9, Y7
+	VFNMADD231PS Y4, Y9, Y8
+
+pivot:
+	TESTQ        SI, SI
+	JZ           one
+	VBROADCASTSS (SI), Y1
+	VMULPS       Y1, Y5, Y5
+	VMULPS       Y1, Y6, Y6
+	VMULPS       Y1, Y7, Y7
+	VMULPS       Y1, Y8, Y8
+
+one:
+	VMOVUPS    Y5, (DI)
+	VMOVUPS    Y6, 32(DI)
+	VMOVUPS    Y7, 64(DI)
+	VMASKMOVPS Y8, Y0, 96(DI)
+	VMOVAPD    Y5, Y1
+	VMOVAPD    Y6, Y2
+	VMOVAPD    Y7, Y3
+	VMOVAPD    Y8, Y4
+	ADDQ       CX, DI
+	ADDQ       BX, DX
+	TESTQ      SI, SI
+	JZ         next
+	ADDQ       $+4, SI
+
+next:
+	DECQ R8
+	JNZ  row
+	VZEROUPPER
+	RET
+
+// func multiplyRowsPart32_4_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, order int, cols int, index int)
+// Requires: AVX, FMA3
+TEXT ·multiplyRowsPart32_4_avx2(SB), NOSPLIT, $0-72
+	MOVQ    cols+56(FP), AX
+	SUBQ    $+24, AX
+	NEGQ    AX
+	LEAQ    tailMask<>+32(SB), CX
+	VMOVUPD (CX)(AX*4), Y0
+	MOVQ    b+0(FP), AX
+	MOVQ    ldb+8(FP), CX
+	SHLQ    $0x02, CX
+	MOVQ    a+16(FP), DX
+	MOVQ    down+24(FP), BX
+	SHLQ    $0x02, BX
+	MOVQ    d+40(FP), SI
+	MOVQ    order+48(FP), DI
+	MOVQ    CX, R8
+	DECQ    DI
+	IMULQ   DI, R8
+	ADDQ    AX, R8
+	MOVQ    BX, R9
+	IMULQ   DI, R9
+	ADDQ    R9, DX
+	TESTQ   SI, SI
+	JZ      row
+	LEAQ    (SI)(DI*4), SI
+
+row:
+	VMOVUPS      (R8), Y1
+	VMOVUPS      32(R8), Y2
+	VMOVUPS      64(R8), Y3
+	VMASKMOVPS   96(R8), Y0, Y4
+	TESTQ        SI, SI
+	JZ           one
+	VBROADCASTSS (SI), Y5
+	VMULPS       Y5, Y1, Y1
+	VMULPS       Y5, Y2, Y2
+	VMULPS       Y5, Y3, Y3
+	VMULPS       Y5, Y4, Y4
+
+one:
+	MOVQ  DI, R9
+	MOVQ  DX, R10
+	MOVQ  AX, R11
+	MOVQ  across+32(FP), R12
+	SHLQ  $0x02, R12
+	TESTQ R9, R9
+	JZ    entryDone
+
+entry:
+	VBROADCASTSS (R10), Y5
+	ADDQ         R12, R10
+	VFMADD231PS  (R11), Y5, Y1
+	VFMADD231PS  32(R11), Y5, Y2
+	VFMADD231PS  64(R11), Y5, Y3
+	VMASKMOVPS   96(R11), Y0, Y6
+	VFMADD231PS  Y6, Y5, Y4
+	ADDQ         CX, R11
+	DECQ         R9
+	JNZ          entry
+
+entryDone:
+	VMOVUPS    Y1, (R8)
+	VMOVUPS    Y2, 32(R8)
+	VMOVUPS    Y3, 64(R8)
+	VMASKMOVPS Y4, Y0, 96(R8)
+	SUBQ       CX, R8
+	SUBQ       BX, DX
+	TESTQ      SI, SI
+	JZ         next
+	ADDQ       $-4, SI
+
+next:
+	DECQ DI
+	JGE  row
+	VZEROUPPER
+	RET
+
 // func solveRows32_2_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, order int, cols int, index int)
 // Requires: AVX, FMA3
 TEXT ·solveRows32_2_avx2(SB), NOSPLIT, $0-72
@@ -17891,6 +18364,149 @@ entryDone:
 	TESTQ   SI, SI
 	JZ      next
 	ADDQ    $-4, SI
+
+next:
+	DECQ DI
+	JGE  row
+	VZEROUPPER
+	RET
+
+// func solveRowsPart32_2_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, order int, cols int, index int)
+// Requires: AVX, FMA3
+TEXT ·solveRowsPart32_2_avx2(SB), NOSPLIT, $0-72
+	MOVQ    cols+56(FP), AX
+	SUBQ    $+8, AX
+	NEGQ    AX
+	LEAQ    tailMask<>+32(SB), CX
+	VMOVUPD (CX)(AX*4), Y0
+	MOVQ    b+0(FP), AX
+	MOVQ    ldb+8(FP), CX
+	SHLQ    $0x02, CX
+	MOVQ    a+16(FP), DX
+	MOVQ    down+24(FP), BX
+	SHLQ    $0x02, BX
+	MOVQ    d+40(FP), SI
+	VXORPD  Y1, Y1, Y1
+	VXORPD  Y2, Y2, Y2
+	MOVQ    AX, DI
+	MOVQ    order+48(FP), R8
+
+row:
+	VMOVUPS    (DI), Y3
+	VMASKMOVPS 32(DI), Y0, Y4
+	MOVQ       order+48(FP), R9
+	SUBQ       R8, R9
+	JZ         pivot
+	DECQ       R9
+	MOVQ       DX, R10
+	MOVQ       AX, R11
+	MOVQ       across+32(FP), R12
+	SHLQ       $0x02, R12
+	TESTQ      R9, R9
+	JZ         entryDone
+
+entry:
+	VBROADCASTSS (R10), Y5
+	ADDQ         R12, R10
+	VFNMADD231PS (R11), Y5, Y3
+	VMASKMOVPS   32(R11), Y0, Y6
+	VFNMADD231PS Y6, Y5, Y4
+	ADDQ         CX, R11
+	DECQ         R9
+	JNZ          entry
+
+entryDone:
+	VBROADCASTSS (R10), Y5
+	VFNMADD231PS Y1, Y5, Y3
+	VFNMADD231PS Y2, Y5, Y4
+
+pivot:
+	TESTQ        SI, SI
+	JZ           one
+	VBROADCASTSS (SI), Y1
+	VMULPS       Y1, Y3, Y3
+	VMULPS       Y1, Y4, Y4
+
+one:
+	VMOVUPS    Y3, (DI)
+	VMASKMOVPS Y4, Y0, 32(DI)
+	VMOVAPD    Y3, Y1
+	VMOVAPD    Y4, Y2
+	ADDQ       CX, DI
+	ADDQ       BX, DX
+	TESTQ      SI, SI
+	JZ         next
+	ADDQ       $+4, SI
+
+next:
+	DECQ R8
+	JNZ  row
+	VZEROUPPER
+	RET
+
+// func multiplyRowsPart32_2_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, order int, cols int, index int)
+// Requires: AVX, FMA3
+TEXT ·multiplyRowsPart32_2_avx2(SB), NOSPLIT, $0-72
+	MOVQ    cols+56(FP), AX
+	SUBQ    $+8, AX
+	NEGQ    AX
+	LEAQ    tailMask<>+32(SB), CX
+	VMOVUPD (CX)(AX*4), Y0
+	MOVQ    b+0(FP), AX
+	MOVQ    ldb+8(FP), CX
+	SHLQ    $0x02, CX
+	MOVQ    a+16(FP), DX
+	MOVQ    down+24(FP), BX
+	SHLQ    $0x02, BX
+	MOVQ    d+40(FP), SI
+	MOVQ    order+48(FP), DI
+	MOVQ    CX, R8
+	DECQ    DI
+	IMULQ   DI, R8
+	ADDQ    AX, R8
+	MOVQ    BX, R9
+	IMULQ   DI, R9
+	ADDQ    R9, DX
+	TESTQ   SI, SI
+	JZ      row
+	LEAQ    (SI)(DI*4), SI
+
+row:
+	VMOVUPS      (R8), Y1
+	VMASKMOVPS   32(R8), Y0, Y2
+	TESTQ        SI, SI
+	JZ           one
+	VBROADCASTSS (SI), Y3
+	VMULPS       Y3, Y1, Y1
+	VMULPS       Y3, Y2, Y2
+
+one:
+	MOVQ  DI, R9
+	MOVQ  DX, R10
+	MOVQ  AX, R11
+	MOVQ  across+32(FP), R12
+	SHLQ  $0x02, R12
+	TESTQ R9, R9
+	JZ    entryDone
+
+entry:
+	VBROADCASTSS (R10), Y3
+	ADDQ         R12, R10
+	VFMADD231PS  (R11), Y3, Y1
+	VMASKMOVPS   32(R11), Y0, Y4
+	VFMADD231PS  Y4, Y3, Y2
+	ADDQ         CX, R11
+	DECQ         R9
+	JNZ          entry
+
+entryDone:
+	VMOVUPS    Y1, (R8)
+	VMASKMOVPS Y2, Y0, 32(R8)
+	SUBQ       CX, R8
+	SUBQ       BX, DX
+	TESTQ      SI, SI
+	JZ         next
+	ADDQ       $-4, SI
 
 next:
 	DECQ DI
@@ -18233,6 +18849,216 @@ next6:
 
 one7:
 	VMASKMOVPS Y8, Y0, (AX)
+
+done:
+	VZEROUPPER
+	RET
+
+// func solveNarrow_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
+// Requires: AVX, FMA3
+TEXT ·solveNarrow_avx2(SB), NOSPLIT, $0-72
+	MOVQ         cols+56(FP), AX
+	NEGQ         AX
+	LEAQ         tailMask<>+32(SB), CX
+	VMOVUPD      (CX)(AX*8), Y0
+	MOVQ         b+0(FP), AX
+	MOVQ         ldb+8(FP), CX
+	SHLQ         $0x03, CX
+	MOVQ         d+40(FP), DX
+	MOVQ         down+24(FP), BX
+	SHLQ         $0x03, BX
+	MOVQ         order+48(FP), SI
+	MOVQ         a+16(FP), DI
+	MOVQ         across+32(FP), R8
+	SHLQ         $0x03, R8
+	LEAQ         (R8)(R8*2), R9
+	LEAQ         (R8)(R8*4), R10
+	MOVQ         R8, R11
+	SHLQ         $0x03, R11
+	SUBQ         R8, R11
+	VMASKMOVPD   (AX), Y0, Y1
+	TESTQ        DX, DX
+	JZ           one0
+	VBROADCASTSD (DX), Y2
+	VMULPD       Y2, Y1, Y1
+
+one0:
+	VMASKMOVPD Y1, Y0, (AX)
+	DECQ       SI
+	JZ         done
+	ADDQ       CX, AX
+	TESTQ      DX, DX
+	JZ         next0
+	ADDQ       $+8, DX
+
+next0:
+	ADDQ         BX, DI
+	VMASKMOVPD   (AX), Y0, Y2
+	VBROADCASTSD (DI), Y3
+	VFNMADD231PD Y1, Y3, Y2
+	TESTQ        DX, DX
+	JZ           one1
+	VBROADCASTSD (DX), Y3
+	VMULPD       Y3, Y2, Y2
+
+one1:
+	VMASKMOVPD Y2, Y0, (AX)
+	DECQ       SI
+	JZ         done
+	ADDQ       CX, AX
+	TESTQ      DX, DX
+	JZ         next1
+	ADDQ       $+8, DX
+
+next1:
+	ADDQ         BX, DI
+	VMASKMOVPD   (AX), Y0, Y3
+	VBROADCASTSD (DI), Y4
+	VFNMADD231PD Y1, Y4, Y3
+	VBROADCASTSD (DI)(R8*1), Y4
+	VFNMADD231PD Y2, Y4, Y3
+	TESTQ        DX, DX
+	JZ           one2
+	VBROADCASTSD (DX), Y4
+	VMULPD       Y4, Y3, Y3
+
+one2:
+	VMASKMOVPD Y3, Y0, (AX)
+	DECQ       SI
+	JZ         done
+	ADDQ       CX, AX
+	TESTQ      DX, DX
+	JZ         next2
+	ADDQ       $+8, DX
+
+next2:
+	ADDQ         BX, DI
+	VMASKMOVPD   (AX), Y0, Y4
+	VBROADCASTSD (DI), Y5
+	VFNMADD231PD Y1, Y5, Y4
+	VBROADCASTSD (DI)(R8*1), Y5
+	VFNMADD231PD Y2, Y5, Y4
+	VBROADCASTSD (DI)(R8*2), Y5
+	VFNMADD231PD Y3, Y5, Y4
+	TESTQ        DX, DX
+	JZ           one3
+	VBROADCASTSD (DX), Y5
+	VMULPD       Y5, Y4, Y4
+
+one3:
+	VMASKMOVPD Y4, Y0, (AX)
+	DECQ       SI
+	JZ         done
+	ADDQ       CX, AX
+	TESTQ      DX, DX
+	JZ         next3
+	ADDQ       $+8, DX
+
+next3:
+	ADDQ         BX, DI
+	VMASKMOVPD   (AX), Y0, Y5
+	VBROADCASTSD (DI), Y6
+	VFNMADD231PD Y1, Y6, Y5
+	VBROADCASTSD (DI)(R8*1), Y6
+	VFNMADD231PD Y2, Y6, Y5
+	VBROADCASTSD (DI)(R8*2), Y6
+	VFNMADD231PD Y3, Y6, Y5
+	VBROADCASTSD (DI)(R9*1), Y6
+	VFNMADD231PD Y4, Y6, Y5
+	TESTQ        DX, DX
+	JZ           one4
+	VBROADCASTSD (DX), Y6
+	VMULPD       Y6, Y5, Y5
+
+one4:
+	VMASKMOVPD Y5, Y0, (AX)
+	DECQ       SI
+	JZ         done
+	ADDQ       CX, AX
+	TESTQ      DX, DX
+	JZ         next4
+	ADDQ       $+8, DX
+
+next4:
+	ADDQ         BX, DI
+	VMASKMOVPD   (AX), Y0, Y6
+	VBROADCASTSD (DI), Y7
+	VFNMADD231PD Y1, Y7, Y6
+	VBROADCASTSD (DI)(R8*1), Y7
+	VFNMADD231PD Y2, Y7, Y6
+	VBROADCASTSD (DI)(R8*2), Y7
+	VFNMADD231PD Y3, Y7, Y6
+	VBROADCASTSD (DI)(R9*1), Y7
+	VFNMADD231PD Y4, Y7, Y6
+	VBROADCASTSD (DI)(R8*4), Y7
+	VFNMADD231PD Y5, Y7, Y6
+	TESTQ        DX, DX
+	JZ           one5
+	VBROADCASTSD (DX), Y7
+	VMULPD       Y7, Y6, Y6
+
+one5:
+	VMASKMOVPD Y6, Y0, (AX)
+	DECQ       SI
+	JZ         done
+	ADDQ       CX, AX
+	TESTQ      DX, DX
+	JZ         next5
+	ADDQ       $+8, DX
+
+next5:
+	ADDQ         BX, DI
+	VMASKMOVPD   (AX), Y0, Y7
+	VBROADCASTSD (DI), Y8
+	VFNMADD231PD Y1, Y8, Y7
+	VBROADCASTSD (DI)(R8*1), Y8
+	VFNMADD231PD Y2, Y8, Y7
+	VBROADCASTSD (DI)(R8*2), Y8
+	VFNMADD231PD Y3, Y8, Y7
+	VBROADCASTSD (DI)(R9*1), Y8
+	VFNMADD231PD Y4, Y8, Y7
+	VBROADCASTSD (DI)(R8*4), Y8
+	VFNMADD231PD Y5, Y8, Y7
+	VBROADCASTSD (DI)(R10*1), Y8
+	VFNMADD231PD Y6, Y8, Y7
+	TESTQ        DX, DX
+	JZ           one6
+	VBROADCASTSD (DX), Y8
+	VMULPD       Y8, Y7, Y7
+
+one6:
+	VMASKMOVPD Y7, Y0, (AX)
+	DECQ       SI
+	JZ         done
+	ADDQ       CX, AX
+	TESTQ      DX, DX
+	JZ         next6
+	ADDQ       $+8, DX
+
+next6:
+	ADDQ         BX, DI
+	VMASKMOVPD   (AX), Y0, Y8
+	VBROADCASTSD (DI), Y9
+	VFNMADD231PD Y1, Y9, Y8
+	VBROADCASTSD (DI)(R8*1), Y1
+	VFNMADD231PD Y2, Y1, Y8
+	VBROADCASTSD (DI)(R8*2), Y1
+	VFNMADD231PD Y3, Y1, Y8
+	VBROADCASTSD (DI)(R9*1), Y1
+	VFNMADD231PD Y4, Y1, Y8
+	VBROADCASTSD (DI)(R8*4), Y1
+	VFNMADD231PD Y5, Y1, Y8
+	VBROADCASTSD (DI)(R10*1), Y1
+	VFNMADD231PD Y6, Y1, Y8
+	VBROADCASTSD (DI)(R9*2), Y1
+	VFNMADD231PD Y7, Y1, Y8
+	TESTQ        DX, DX
+	JZ           one7
+	VBROADCASTSD (DX), Y1
+	VMULPD       Y1, Y8, Y8
+
+one7:
+	VMASKMOVPD Y8, Y0, (AX)
 
 done:
 	VZEROUPPER

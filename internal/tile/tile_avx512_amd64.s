@@ -16540,6 +16540,175 @@ next:
 	VZEROUPPER
 	RET
 
+// func solveRowsPart_4_avx512(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·solveRowsPart_4_avx512(SB), NOSPLIT, $0-72
+	MOVQ   cols+56(FP), AX
+	SUBQ   $+24, AX
+	MOVQ   $0x00000000000000ff, CX
+	NEGQ   AX
+	ADDQ   $+8, AX
+	SHRXQ  AX, CX, CX
+	KMOVW  CX, K1
+	MOVQ   b+0(FP), AX
+	MOVQ   ldb+8(FP), CX
+	SHLQ   $0x03, CX
+	MOVQ   a+16(FP), DX
+	MOVQ   down+24(FP), BX
+	SHLQ   $0x03, BX
+	MOVQ   d+40(FP), SI
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	MOVQ   AX, DI
+	MOVQ   order+48(FP), R8
+
+row:
+	VMOVUPD   (DI), Z4
+	VMOVUPD   64(DI), Z5
+	VMOVUPD   128(DI), Z6
+	VMOVUPD.Z 192(DI), K1, Z7
+	MOVQ      order+48(FP), R9
+	SUBQ      R8, R9
+	JZ        pivot
+	DECQ      R9
+	MOVQ      DX, R10
+	MOVQ      AX, R11
+	MOVQ      across+32(FP), R12
+	SHLQ      $0x03, R12
+	TESTQ     R9, R9
+	JZ        entryDone
+
+entry:
+	VBROADCASTSD (R10), Z8
+	ADDQ         R12, R10
+	VFNMADD231PD (R11), Z8, Z4
+	VFNMADD231PD 64(R11), Z8, Z5
+	VFNMADD231PD 128(R11), Z8, Z6
+	VMOVUPD.Z    192(R11), K1, Z9
+	VFNMADD231PD Z9, Z8, Z7
+	ADDQ         CX, R11
+	DECQ         R9
+	JNZ          entry
+
+entryDone:
+	VBROADCASTSD (R10), Z8
+	VFNMADD231PD Z0, Z8, Z4
+	VFNMADD231PD Z1, Z8, Z5
+	VFNMADD231PD Z2, Z8, Z6
+	VFNMADD231PD Z3, Z8, Z7
+
+pivot:
+	TESTQ        SI, SI
+	JZ           one
+	VBROADCASTSD (SI), Z0
+	VMULPD       Z0, Z4, Z4
+	VMULPD       Z0, Z5, Z5
+	VMULPD       Z0, Z6, Z6
+	VMULPD       Z0, Z7, Z7
+
+one:
+	VMOVUPD Z4, (DI)
+	VMOVUPD Z5, 64(DI)
+	VMOVUPD Z6, 128(DI)
+	VMOVUPD Z7, K1, 192(DI)
+	VMOVAPD Z4, Z0
+	VMOVAPD Z5, Z1
+	VMOVAPD Z6, Z2
+	VMOVAPD Z7, Z3
+	ADDQ    CX, DI
+	ADDQ    BX, DX
+	TESTQ   SI, SI
+	JZ      next
+	ADDQ    $+8, SI
+
+next:
+	DECQ R8
+	JNZ  row
+	VZEROUPPER
+	RET
+
+// func multiplyRowsPart_4_avx512(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·multiplyRowsPart_4_avx512(SB), NOSPLIT, $0-72
+	MOVQ  cols+56(FP), AX
+	SUBQ  $+24, AX
+	MOVQ  $0x00000000000000ff, CX
+	NEGQ  AX
+	ADDQ  $+8, AX
+	SHRXQ AX, CX, CX
+	KMOVW CX, K1
+	MOVQ  b+0(FP), AX
+	MOVQ  ldb+8(FP), CX
+	SHLQ  $0x03, CX
+	MOVQ  a+16(FP), DX
+	MOVQ  down+24(FP), BX
+	SHLQ  $0x03, BX
+	MOVQ  d+40(FP), SI
+	MOVQ  order+48(FP), DI
+	MOVQ  CX, R8
+	DECQ  DI
+	IMULQ DI, R8
+	ADDQ  AX, R8
+	MOVQ  BX, R9
+	IMULQ DI, R9
+	ADDQ  R9, DX
+	TESTQ SI, SI
+	JZ    row
+	LEAQ  (SI)(DI*8), SI
+
+row:
+	VMOVUPD      (R8), Z0
+	VMOVUPD      64(R8), Z1
+	VMOVUPD      128(R8), Z2
+	VMOVUPD.Z    192(R8), K1, Z3
+	TESTQ        SI, SI
+	JZ           one
+	VBROADCASTSD (SI), Z4
+	VMULPD       Z4, Z0, Z0
+	VMULPD       Z4, Z1, Z1
+	VMULPD       Z4, Z2, Z2
+	VMULPD       Z4, Z3, Z3
+
+one:
+	MOVQ  DI, R9
+	MOVQ  DX, R10
+	MOVQ  AX, R11
+	MOVQ  across+32(FP), R12
+	SHLQ  $0x03, R12
+	TESTQ R9, R9
+	JZ    entryDone
+
+entry:
+	VBROADCASTSD (R10), Z4
+	ADDQ         R12, R10
+	VFMADD231PD  (R11), Z4, Z0
+	VFMADD231PD  64(R11), Z4, Z1
+	VFMADD231PD  128(R11), Z4, Z2
+	VMOVUPD.Z    192(R11), K1, Z5
+	VFMADD231PD  Z5, Z4, Z3
+	ADDQ         CX, R11
+	DECQ         R9
+	JNZ          entry
+
+entryDone:
+	VMOVUPD Z0, (R8)
+	VMOVUPD Z1, 64(R8)
+	VMOVUPD Z2, 128(R8)
+	VMOVUPD Z3, K1, 192(R8)
+	SUBQ    CX, R8
+	SUBQ    BX, DX
+	TESTQ   SI, SI
+	JZ      next
+	ADDQ    $-8, SI
+
+next:
+	DECQ DI
+	JGE  row
+	VZEROUPPER
+	RET
+
 // func solveRows_2_avx512(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
 // Requires: AVX, AVX512DQ, AVX512F
 TEXT ·solveRows_2_avx512(SB), NOSPLIT, $0-72
@@ -16659,6 +16828,153 @@ entry:
 entryDone:
 	VMOVUPD Z0, (R8)
 	VMOVUPD Z1, 64(R8)
+	SUBQ    CX, R8
+	SUBQ    BX, DX
+	TESTQ   SI, SI
+	JZ      next
+	ADDQ    $-8, SI
+
+next:
+	DECQ DI
+	JGE  row
+	VZEROUPPER
+	RET
+
+// func solveRowsPart_2_avx512(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·solveRowsPart_2_avx512(SB), NOSPLIT, $0-72
+	MOVQ   cols+56(FP), AX
+	SUBQ   $+8, AX
+	MOVQ   $0x00000000000000ff, CX
+	NEGQ   AX
+	ADDQ   $+8, AX
+	SHRXQ  AX, CX, CX
+	KMOVW  CX, K1
+	MOVQ   b+0(FP), AX
+	MOVQ   ldb+8(FP), CX
+	SHLQ   $0x03, CX
+	MOVQ   a+16(FP), DX
+	MOVQ   down+24(FP), BX
+	SHLQ   $0x03, BX
+	MOVQ   d+40(FP), SI
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	MOVQ   AX, DI
+	MOVQ   order+48(FP), R8
+
+row:
+	VMOVUPD   (DI), Z2
+	VMOVUPD.Z 64(DI), K1, Z3
+	MOVQ      order+48(FP), R9
+	SUBQ      R8, R9
+	JZ        pivot
+	DECQ      R9
+	MOVQ      DX, R10
+	MOVQ      AX, R11
+	MOVQ      across+32(FP), R12
+	SHLQ      $0x03, R12
+	TESTQ     R9, R9
+	JZ        entryDone
+
+entry:
+	VBROADCASTSD (R10), Z4
+	ADDQ         R12, R10
+	VFNMADD231PD (R11), Z4, Z2
+	VMOVUPD.Z    64(R11), K1, Z5
+	VFNMADD231PD Z5, Z4, Z3
+	ADDQ         CX, R11
+	DECQ         R9
+	JNZ          entry
+
+entryDone:
+	VBROADCASTSD (R10), Z4
+	VFNMADD231PD Z0, Z4, Z2
+	VFNMADD231PD Z1, Z4, Z3
+
+pivot:
+	TESTQ        SI, SI
+	JZ           one
+	VBROADCASTSD (SI), Z0
+	VMULPD       Z0, Z2, Z2
+	VMULPD       Z0, Z3, Z3
+
+one:
+	VMOVUPD Z2, (DI)
+	VMOVUPD Z3, K1, 64(DI)
+	VMOVAPD Z2, Z0
+	VMOVAPD Z3, Z1
+	ADDQ    CX, DI
+	ADDQ    BX, DX
+	TESTQ   SI, SI
+	JZ      next
+	ADDQ    $+8, SI
+
+next:
+	DECQ R8
+	JNZ  row
+	VZEROUPPER
+	RET
+
+// func multiplyRowsPart_2_avx512(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·multiplyRowsPart_2_avx512(SB), NOSPLIT, $0-72
+	MOVQ  cols+56(FP), AX
+	SUBQ  $+8, AX
+	MOVQ  $0x00000000000000ff, CX
+	NEGQ  AX
+	ADDQ  $+8, AX
+	SHRXQ AX, CX, CX
+	KMOVW CX, K1
+	MOVQ  b+0(FP), AX
+	MOVQ  ldb+8(FP), CX
+	SHLQ  $0x03, CX
+	MOVQ  a+16(FP), DX
+	MOVQ  down+24(FP), BX
+	SHLQ  $0x03, BX
+	MOVQ  d+40(FP), SI
+	MOVQ  order+48(FP), DI
+	MOVQ  CX, R8
+	DECQ  DI
+	IMULQ DI, R8
+	ADDQ  AX, R8
+	MOVQ  BX, R9
+	IMULQ DI, R9
+	ADDQ  R9, DX
+	TESTQ SI, SI
+	JZ    row
+	LEAQ  (SI)(DI*8), SI
+
+row:
+	VMOVUPD      (R8), Z0
+	VMOVUPD.Z    64(R8), K1, Z1
+	TESTQ        SI, SI
+	JZ           one
+	VBROADCASTSD (SI), Z2
+	VMULPD       Z2, Z0, Z0
+	VMULPD       Z2, Z1, Z1
+
+one:
+	MOVQ  DI, R9
+	MOVQ  DX, R10
+	MOVQ  AX, R11
+	MOVQ  across+32(FP), R12
+	SHLQ  $0x03, R12
+	TESTQ R9, R9
+	JZ    entryDone
+
+entry:
+	VBROADCASTSD (R10), Z2
+	ADDQ         R12, R10
+	VFMADD231PD  (R11), Z2, Z0
+	VMOVUPD.Z    64(R11), K1, Z3
+	VFMADD231PD  Z3, Z2, Z1
+	ADDQ         CX, R11
+	DECQ         R9
+	JNZ          entry
+
+entryDone:
+	VMOVUPD Z0, (R8)
+	VMOVUPD Z1, K1, 64(R8)
 	SUBQ    CX, R8
 	SUBQ    BX, DX
 	TESTQ   SI, SI

@@ -16,12 +16,18 @@ func SolveRows[F Float](b []F, ldb int, a []F, down, across int, d []F, order, c
 	}
 	first, corner, factors := triangleOperands(b, ldb, a, down, across, d, order, cols)
 	for k := 0; k < cols; {
-		vectors, part := triangleColumns[F](cols - k)
+		vectors, part, whole := triangleColumns[F](order, cols-k)
 		b := unsafe.Add(first, k*int(unsafe.Sizeof(F(0))))
-		if vectors == 1 && order <= fewRows[F]() {
+		switch {
+		case isNarrow[F](order, part):
+			part = min(part, Width/2)
+			solveNarrowTile(b, ldb, corner, down, across, factors, order, part, of[F](0))
+		case vectors == 1 && order <= fewRows[F]():
 			solveFewTile(b, ldb, corner, down, across, factors, order, part, of[F](0))
-		} else {
+		case whole:
 			solveRowsTile(b, ldb, corner, down, across, factors, order, part, of[F](vectors))
+		default:
+			solveRowsPartTile(b, ldb, corner, down, across, factors, order, part, of[F](vectors))
 		}
 		k += part
 	}
@@ -37,9 +43,13 @@ func MultiplyRows[F Float](b []F, ldb int, a []F, down, across int, d []F, order
 	}
 	first, corner, factors := triangleOperands(b, ldb, a, down, across, d, order, cols)
 	for k := 0; k < cols; {
-		vectors, part := triangleColumns[F](cols - k)
+		vectors, part, whole := triangleColumns[F](order, cols-k)
 		b := unsafe.Add(first, k*int(unsafe.Sizeof(F(0))))
-		multiplyRowsTile(b, ldb, corner, down, across, factors, order, part, of[F](vectors))
+		if whole {
+			multiplyRowsTile(b, ldb, corner, down, across, factors, order, part, of[F](vectors))
+		} else {
+			multiplyRowsPartTile(b, ldb, corner, down, across, factors, order, part, of[F](vectors))
+		}
 		k += part
 	}
 }
@@ -61,19 +71,31 @@ func triangleOperands[F Float](
 // that is negative.
 func firstOf(apart, n int) int { return max(0, (1-n)*apart) }
 
-// triangleColumns returns how many vectors the tile for some of left columns has, and how many columns.
-func triangleColumns[F Float](left int) (vectors, columns int) {
+// triangleColumns returns how many vectors the tile for some of left columns has, and how many columns. A tile
+// of several vectors is another one if the last of them is not whole: where rows do not stay in registers.
+func triangleColumns[F Float](order, left int) (vectors, columns int, whole bool) {
 	lanes := tiles.lanes * 8 / int(unsafe.Sizeof(F(0)))
 	if unsafe.Sizeof(F(0)) == 4 { // whose tiles are AVX2's
 		lanes = Width
 	}
 	switch {
 	case left >= 4*lanes:
-		return 4, 4 * lanes
+		return 4, 4 * lanes, true
+	case left > 3*lanes && order > fewRows[F]():
+		return 4, left, false
 	case left >= 2*lanes:
-		return 2, 2 * lanes
+		return 2, 2 * lanes, true
+	case left > lanes && order > fewRows[F]():
+		return 2, left, false
 	}
-	return 1, min(left, lanes)
+	return 1, min(left, lanes), true
+}
+
+// isNarrow reports whether rows of some columns, fewer than a vector of AVX-512 has, take less time by vectors
+// of AVX2: the part of a vector that was just stored by a mask takes long to load.
+func isNarrow[F Float](order, columns int) bool {
+	few := order <= Width && columns < Width
+	return few && unsafe.Sizeof(F(0)) == 8 && tiles.lanes == Width && tiles.solveNarrow[0] != 0
 }
 
 // fewRows returns how many rows of one vector stay in registers. The tiles for float32 are AVX2's.

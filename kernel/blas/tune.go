@@ -56,7 +56,7 @@ const (
 	// fewSteps is the largest n n k where plain loops solve a triangle of order n and k right sides
 	// faster than tiles. With the triangle on the right it is triangleLoops, for fewer sides than
 	// manySides. LU.Solve and Cholesky.Solve, 2 to 20.
-	fewSteps, triangleLoops, manySides = 127, 500, 16
+	fewSteps, triangleLoops, manySides = 100, 500, 16
 	// tinySides is the largest number of right sides of a triangle in registers.
 	tinySides = 8
 	// fewSides is the largest number of right sides that are solved one after the other.

@@ -205,7 +205,7 @@ var neon = []string{
 	"mulBasisLanes", "leastSquaresLanes", "mulTransposedLanes",
 	"panel", "pairPanel", "panelHalf", "panelMost", "rowDots", "addRows", "addOuter", "addAbs", "scale",
 	"squares", "absolutes", "symmetricRows",
-	"reflect", "rotate", "solveRows", "multiplyRows", "solveFew",
+	"reflect", "rotate", "solveRows", "multiplyRows", "solveRowsPart", "multiplyRowsPart", "solveFew",
 	"addComplex", "timesComplex", "dotComplex", "planeRotation",
 }
 

@@ -18,10 +18,17 @@ func triangles(t isa) {
 			continue
 		}
 		for _, vectors := range triangleVectors {
-			solveRows(t, x, vectors)
-			multiplyRows(t, x, vectors)
+			solveRows(t, x, vectors, vectors == 1)
+			multiplyRows(t, x, vectors, vectors == 1)
+			if vectors > 1 {
+				solveRows(t, x, vectors, true)
+				multiplyRows(t, x, vectors, true)
+			}
 		}
-		solveFew(t, x)
+		solveFew(t, x, "solveFew")
+	}
+	if !t.evex { // AVX-512 uses it for rows that fill no vector of its own
+		solveFew(t, double, "solveNarrow")
 	}
 }
 
@@ -30,8 +37,8 @@ func (t isa) fewRows() int { return 2 * t.lanes }
 
 // solveFew emits the solution of a system for one vector of columns, or a part of it, with all rows in
 // registers: the part of a row that was just stored by a mask takes long to load.
-func solveFew(t isa, x *number) {
-	text("solveFew"+x.suffix, t, "func(b *F, ldb int, a *F, down, across int, d *F, order, cols int)",
+func solveFew(t isa, x *number, name string) {
+	text(name+x.suffix, t, "func(b *F, ldb int, a *F, down, across int, d *F, order, cols int)",
 		fmt.Sprintf("works like solveRowsGeneric for one vector of columns, or a part of it, 1 <= order <= %d.",
 			t.fewRows()))
 	p := &triangleTile{t: t, x: x, io: []access{x.firstLanes(t, param("cols"))}}
@@ -86,16 +93,23 @@ type triangleTile struct {
 	left               reg.GPVirtual // rows
 }
 
-// newTriangleTile begins a tile.
-func newTriangleTile(t isa, x *number, name string, vectors int, doc string) *triangleTile {
+// newTriangleTile begins a tile. The last of its vectors may be a part.
+func newTriangleTile(t isa, x *number, name string, vectors int, part bool, doc string) *triangleTile {
+	if part && vectors > 1 {
+		name += "Part"
+	}
 	text(fmt.Sprintf("%s%s_%d", name, x.suffix, vectors), t,
 		"func(b *F, ldb int, a *F, down, across int, d *F, order, cols int)", fmt.Sprintf(doc, vectors))
 	p := &triangleTile{t: t, x: x}
 	for range vectors {
 		p.io = append(p.io, x.whole(t))
 	}
-	if vectors == 1 {
-		p.io[0] = x.firstLanes(t, param("cols"))
+	if part {
+		last := param("cols") // columns of the last vector
+		if vectors > 1 {
+			SUBQ(I32((vectors-1)*x.lanes(t)), last)
+		}
+		p.io[vectors-1] = x.firstLanes(t, last)
 	}
 	p.b, p.ldb = param("b"), bytesParam("ldb", x.size)
 	p.a, p.down, p.d = param("a"), bytesParam("down", x.size), param("d")
@@ -147,9 +161,9 @@ func (p *triangleTile) products(n, entry, row reg.GPVirtual, sums []vector, fma 
 
 // solveRows emits the solution of a system, row after row. The last row that is solved stays in registers: a
 // row that was just stored takes long to load.
-func solveRows(t isa, x *number, vectors int) {
-	p := newTriangleTile(t, x, "solveRows", vectors,
-		"works like solveRowsGeneric for %d vectors of columns, or a part of a single one, order >= 1.")
+func solveRows(t isa, x *number, vectors int, part bool) {
+	p := newTriangleTile(t, x, "solveRows", vectors, part,
+		"works like solveRowsGeneric for %d vectors of columns, or the last one a part, order >= 1.")
 	last, row, left := t.zeros(vectors), fresh(p.b), param("order")
 	Label("row")
 	sums := p.load(row)
@@ -182,9 +196,9 @@ func solveRows(t isa, x *number, vectors int) {
 }
 
 // multiplyRows emits a product, the last row first: a row is overwritten when no other one needs it.
-func multiplyRows(t isa, x *number, vectors int) {
-	p := newTriangleTile(t, x, "multiplyRows", vectors,
-		"works like multiplyRowsGeneric for %d vectors of columns, or a part of a single one, order >= 1.")
+func multiplyRows(t isa, x *number, vectors int, part bool) {
+	p := newTriangleTile(t, x, "multiplyRows", vectors, part,
+		"works like multiplyRowsGeneric for %d vectors of columns, or the last one a part, order >= 1.")
 	left, row := param("order"), fresh(p.ldb)
 	DECQ(left) // rows before the present one
 	IMULQ(left, row)
