@@ -135,7 +135,7 @@ func (m *accelerated) message(p *point, i int, msg *consensus.Message) {
 // update takes the sum, and goes to the next U.
 func (m *accelerated) update(p *point, i int, msg *consensus.Message) {
 	u, z := p.u[i], msg.Basis
-	p.moments.Power(m.sent, 1)
+	p.moments.Map(m.sent, func(v float64) float64 { return v })
 	multiply(m.grad, z, m.sent)
 	project(m.grad, u, m.inner)
 	floats.Scale(p.nodes, msg.Scalars)

@@ -72,7 +72,7 @@ func (n *anderson) rememberChange(u, grad, lastU, lastGrad *kernel.Basis) {
 // their trace is added.
 func (n *anderson) correct(step, grad *kernel.Basis, p *gram.Matrix) {
 	k, trace := n.filled, 0.0
-	p.Power(n.root, -0.5)
+	p.Map(n.root, func(v float64) float64 { return 1 / math.Sqrt(v) })
 	multiply(n.residual, grad, n.root)
 	for a := range k {
 		multiply(n.weighed[a], n.dg[a], n.root)

@@ -200,9 +200,9 @@ func TestAndersonCorrect(t *testing.T) {
 	p.Invert([]float64{3, 1, 2})
 	var inverse, root mat.Dense
 	inverse.CloneFrom(mat.NewDense(r, r, p.Inverse))
-	p.Power(p.Inverse, -.5)
+	p.Map(p.Inverse, func(v float64) float64 { return 1 / math.Sqrt(v) })
 	root.CloneFrom(mat.NewDense(r, r, p.Inverse))
-	p.Power(p.Inverse, -1)
+	p.Map(p.Inverse, func(v float64) float64 { return 1 / v })
 	for _, count := range []int{0, 1, 3, memoryLen, memoryLen + 4} {
 		n := newAnderson(d, r)
 		var du, dg []*mat.Dense

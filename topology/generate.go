@@ -2,10 +2,11 @@ package topology
 
 import (
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"strconv"
 	"strings"
+
+	"github.com/difalt/difalt/internal/rounded"
 )
 
 const (
@@ -30,8 +31,8 @@ func ErdosRenyi(n int, p float64, seed uint64) (*Graph, error) {
 	if err := checkSize(name, n, p*pairs(n)); err != nil {
 		return nil, err
 	}
-	rare := fmt.Sprintf("connected graphs are rare below p = ln(n)/n = %.2g", math.Log(float64(n))/float64(n))
-	if isolated := float64(n) * math.Pow(1-p, float64(n-1)); n > 1 && isolated > mostIsolated {
+	rare := fmt.Sprintf("connected graphs are rare below p = ln(n)/n = %.2g", rounded.Log(float64(n))/float64(n))
+	if isolated := float64(n) * rounded.Power(1-p, n-1); n > 1 && isolated > mostIsolated {
 		return nil, fmt.Errorf("topology: %s of %d nodes: about %.0f nodes would have no neighbour; %s",
 			name, n, isolated, rare)
 	}
@@ -62,8 +63,8 @@ func linkRandomly(n int, p float64, rng *rand.Rand, add func(i, j int)) {
 	}
 	// One draw for every edge: the number of pairs to skip has a geometric distribution (Batagelj and
 	// Brandes, Efficient generation of large random networks, 2005).
-	for i, j, l := 0, 0, math.Log1p(-p); ; {
-		skip := math.Log1p(-rng.Float64()) / l
+	for i, j, l := 0, 0, rounded.Log1p(-p); ; {
+		skip := rounded.Log1p(-rng.Float64()) / l
 		if !(skip < float64(n)*float64(n)) {
 			return
 		}
@@ -118,7 +119,7 @@ func Complete(n int) (*Graph, error) {
 // Exponential returns the graph that links node i to i +- 2^k mod n for every 2^k < n: about 2 log2(n)
 // neighbours, and a spectral gap that shrinks with log2(n) only.
 func Exponential(n int) (*Graph, error) {
-	return build("exponential", n, float64(n)*math.Log2(max(float64(n), 2)), func(add func(i, j int)) {
+	return build("exponential", n, float64(n)*rounded.Log2(max(float64(n), 2)), func(add func(i, j int)) {
 		for i := range n {
 			for hop := 1; hop < n; hop *= 2 {
 				add(i, (i+hop)%n)

@@ -117,7 +117,7 @@ func sumSquares(
 func unitOf(ctx context.Context, net consensus.Sums, rows [][]float64) (float64, error) {
 	var largest [][]float64
 	for _, row := range rows {
-		largest = append(largest, []float64{floats.Norm(row, math.Inf(1))})
+		largest = append(largest, []float64{rounded.MaxNorm(row)})
 	}
 	units, err := sums.Units(ctx, net, largest)
 	if err != nil {

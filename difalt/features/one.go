@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/difalt/difalt/internal/rounded"
 	"github.com/difalt/difalt/internal/sizes"
 	"github.com/difalt/difalt/kernel"
 	"gonum.org/v1/gonum/floats"
@@ -43,7 +44,7 @@ func StandardizeOne(k *kernel.Tasks) (*kernel.Tasks, *Scaling, error) {
 		return nil, nil, errors.New("features: no task has two samples: its intercept explains the only one")
 	}
 	responses := responsesOf(standard)
-	after := powerOfTwo(floats.Norm(responses, math.Inf(1)))
+	after := powerOfTwo(rounded.MaxNorm(responses))
 	for i := range responses {
 		responses[i] /= after
 	}

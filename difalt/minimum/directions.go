@@ -186,8 +186,17 @@ func largest(u, z *kernel.Basis) (v []float64, value float64, known bool) {
 	return v, values[n-1], true
 }
 
-// arc lists angles: U q is turned by each of them towards v.
-var arc = [...]float64{-1.2, -0.8, -0.4, -0.15, 0.15, 0.4, 0.8, 1.2, math.Pi / 2}
+// A turn is an angle by its sine and cosine.
+type turn struct{ sin, cos float64 }
+
+// arc lists turns of U q towards v: by .15, .4, .8 and 1.2 on either side, and by a right angle.
+var arc = [...]turn{
+	{-0.9320390859672263, 0.3623577544766736}, {-0.7173560908995228, 0.6967067093471654},
+	{-0.3894183423086505, 0.9210609940028851}, {-0.14943813247359922, 0.9887710779360422},
+	{0.14943813247359922, 0.9887710779360422}, {0.3894183423086505, 0.9210609940028851},
+	{0.7173560908995228, 0.6967067093471654}, {0.9320390859672263, 0.3623577544766736},
+	{1, 0},
+}
 
 // alongArc evaluates the objective where U q is turned towards v. It returns the U_g of the lowest, or nil if
 // none is below the objective at U.
@@ -196,8 +205,8 @@ func (k *problem) alongArc(ctx context.Context, q, v []float64) ([]*kernel.Basis
 	for i := range rows {
 		rows[i] = make([]float64, len(arc))
 	}
-	for a, angle := range arc {
-		k.run.Minimize(k.turned(q, v, angle), k.o.Ridge)
+	for a, by := range arc {
+		k.run.Minimize(k.turned(q, v, by), k.o.Ridge)
 		for i, g := range k.groups {
 			rows[i][a] = (g.Objective + float64(k.o.Ridge*rounded.Dot(g.B, g.B))) / k.totals.energy
 		}
@@ -213,18 +222,17 @@ func (k *problem) alongArc(ctx context.Context, q, v []float64) ([]*kernel.Basis
 }
 
 // turned returns U + (cos a U q + sin a v - U q) q', orthonormalised, with v made orthogonal to U.
-func (k *problem) turned(q, v []float64, angle float64) (list []*kernel.Basis) {
+func (k *problem) turned(q, v []float64, by turn) (list []*kernel.Basis) {
 	for _, u := range k.u {
 		weak, other := make([]float64, len(v)), append([]float64(nil), v...)
 		for j, c := range q {
 			rounded.AddScaled(weak, c, u.Col(j))
 			rounded.AddScaled(other, -rounded.Dot(u.Col(j), v), u.Col(j))
 		}
-		sin, cos := math.Sincos(angle)
 		if length := rounded.Norm(other); length > 0 {
-			floats.Scale(sin/length, other)
+			floats.Scale(by.sin/length, other)
 		}
-		rounded.AddScaled(other, cos-1, weak)
+		rounded.AddScaled(other, by.cos-1, weak)
 		z := u.Clone()
 		for j, c := range q {
 			rounded.AddScaled(z.Col(j), c, other)

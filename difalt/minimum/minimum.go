@@ -291,7 +291,7 @@ func (k *problem) sumMoments(ctx context.Context) error {
 		}
 		k.weights = append(k.weights, weights)
 		rows[i] = make([]float64, len(k.p.P))
-		gram.Outer(rows[i], g.B, r, weights, math.Pow(k.data.Coefficient(), -2))
+		gram.Outer(rows[i], g.B, r, weights, rounded.Power(k.data.Coefficient(), -2))
 	}
 	if err := k.net.Sum(ctx, rows); err != nil {
 		return err
@@ -328,7 +328,7 @@ func (k *problem) parametersPerSample(concentration float64) float64 {
 // Then (w_t b_t'P^-1 b_t)^2 is large for those tasks; the sum of w_t b_t'P^-1 b_t over all tasks is r.
 func (k *problem) isSuspicious(ctx context.Context) (bool, error) {
 	data := &k.data
-	left := max(data.PerTask()-data.Rank-1, 1) * data.MeanFeature() * math.Pow(data.Coefficient(), 2)
+	left := max(data.PerTask()-data.Rank-1, 1) * data.MeanFeature() * rounded.Power(data.Coefficient(), 2)
 	if k.p.Values[0]*left < suspicious*k.noise() {
 		return true, nil
 	}
@@ -336,7 +336,7 @@ func (k *problem) isSuspicious(ctx context.Context) (bool, error) {
 	for i, g := range k.groups {
 		leverage := 0.0
 		for t, w := range k.weights[i] {
-			h := k.p.Leverage(g.B[t*r:][:r]) / math.Pow(data.Coefficient(), 2) * w
+			h := k.p.Leverage(g.B[t*r:][:r]) / rounded.Power(data.Coefficient(), 2) * w
 			leverage += float64(h * h)
 		}
 		rows[i] = []float64{leverage}

@@ -3,8 +3,6 @@
 package gram
 
 import (
-	"math"
-
 	"github.com/difalt/difalt/internal/tile"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/kernel/blas"
@@ -82,19 +80,20 @@ func (c *Matrix) Invert(p []float64) {
 	}
 	clear(c.Inverse)
 	if c.eigenvectors(c.work, len(c.work)); c.Values[r-1] > 0 {
-		c.Power(c.Inverse, -1)
+		c.Map(c.Inverse, func(v float64) float64 { return 1 / v })
 	}
 }
 
-// Power sets dst (r x r) to P^power, with the eigenvalues below Least raised to it.
-func (c *Matrix) Power(dst []float64, power float64) {
+// Map sets dst (r x r) to the matrix with the eigenvectors of P and a function of its eigenvalues, where those
+// below Least are raised to it.
+func (c *Matrix) Map(dst []float64, f func(value float64) float64) {
 	r, least := len(c.Values), c.Least()
 	clear(dst)
 	for k, v := range c.Values {
-		f := math.Pow(max(v, least), power)
+		w := f(max(v, least))
 		for i := range r {
 			for j := range r {
-				dst[i*r+j] += float64(c.vectors[i*r+k] * c.vectors[j*r+k] * f)
+				dst[i*r+j] += float64(c.vectors[i*r+k] * c.vectors[j*r+k] * w)
 			}
 		}
 	}

@@ -3,6 +3,7 @@ package leastsq
 import (
 	"math"
 
+	"github.com/difalt/difalt/internal/rounded"
 	"github.com/difalt/difalt/internal/tile"
 )
 
@@ -13,7 +14,7 @@ type LaneBounds struct{ apart, product float64 }
 // columns, and for a tolerance of Solve.
 func NewLaneBounds(n, r int, tol float64) LaneBounds {
 	others := float64(max(r-1, 1))
-	return LaneBounds{tile.SetApart(n, r), tol * tol * math.Pow(others, float64(1-r))}
+	return LaneBounds{tile.SetApart(n, r), tol * tol * rounded.Power(others, 1-r)}
 }
 
 // Sound reports whether the problem of lane l certainly has full rank and did not over- or underflow. It

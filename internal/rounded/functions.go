@@ -102,6 +102,21 @@ func Log2(x float64) float64 {
 	return float64(exponent) + float64(Log(fraction)*(1/math.Ln2))
 }
 
+// Power returns x to a whole power, by products.
+func Power(x float64, power int) float64 {
+	if power < 0 {
+		return 1 / Power(x, -power)
+	}
+	result := 1.0
+	for ; power > 0; power >>= 1 {
+		if power&1 == 1 {
+			result *= x
+		}
+		x *= x
+	}
+	return result
+}
+
 // LogGamma returns the logarithm of the gamma function of x > 0, by Stirling's series above 15.
 func LogGamma(x float64) float64 {
 	const enough = 15

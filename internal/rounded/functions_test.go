@@ -37,6 +37,13 @@ func TestFunctions(t *testing.T) {
 			}
 		}
 	}
+	for power := -9; power <= 9; power++ {
+		for _, x := range []float64{.3, 1, 2, 1.7e5} {
+			if got, want := Power(x, power), math.Pow(x, float64(power)); !(math.Abs(got-want) <= 1e-15*want) {
+				t.Errorf("Power(%v, %d) = %v, want %v", x, power, got, want)
+			}
+		}
+	}
 	inf, nan := math.Inf(1), math.NaN()
 	for _, x := range []float64{0, math.Copysign(0, -1), 1, -1, 1e-307, math.MaxFloat64, -math.MaxFloat64, inf, -inf, nan} {
 		for name, f := range map[string][2]func(float64) float64{

@@ -36,6 +36,14 @@ func Dot(x, y []float64) float64 {
 // Norm returns the length of x. Numbers of any size neither overflow nor underflow.
 func Norm(x []float64) float64 { return length(x, nil) }
 
+// MaxNorm returns the largest absolute value of x, 0 for none.
+func MaxNorm(x []float64) (most float64) {
+	for _, v := range x {
+		most = max(most, math.Abs(v))
+	}
+	return most
+}
+
 // Distance returns the length of x - y.
 func Distance(x, y []float64) float64 {
 	if len(x) != len(y) {

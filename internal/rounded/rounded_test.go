@@ -37,6 +37,7 @@ func TestAsFloats(t *testing.T) {
 		same("AddScaled", got, want)
 		same("Dot", []float64{Dot(x, y)}, []float64{floats.Dot(x, y)})
 		same("Norm", []float64{Norm(x)}, []float64{floats.Norm(x, 2)})
+		same("MaxNorm", []float64{MaxNorm(x)}, []float64{floats.Norm(x, math.Inf(1))})
 		same("Distance", []float64{Distance(x, y)}, []float64{floats.Distance(x, y, 2)})
 	}
 	for _, x := range [][]float64{{3}, {1, 2, 4}, {1e9, 1e9 + 1, 1e9 + 2}, {-5, 5, 0, 1}} {
