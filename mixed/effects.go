@@ -119,7 +119,7 @@ type effectEstimator struct {
 // contrast returns the effect offset + unit a' mean. a is divided by its largest entry.
 func (e *effectEstimator) contrast(kind EffectKind, term string, a []float64, offset float64) Effect {
 	unit := e.unit
-	if size := floats.Norm(a, math.Inf(1)); size >= leastScale { // its square may be out of range
+	if size := rounded.MaxNorm(a); size >= leastScale { // its square may be out of range
 		unit *= size
 		floats.Scale(1/size, a)
 	}

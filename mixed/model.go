@@ -51,7 +51,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/difalt/difalt/internal/dense"
-	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // A Model predicts the target of table rows. It is immutable and safe for concurrent use.
@@ -332,18 +331,6 @@ func (m *Model) growing(t int) *Noise {
 		return &m.p.Prior.Noise
 	}
 	return &Noise{Level: g.Level[t], Slope: g.Slope[t]}
-}
-
-// normal95 is the 97.5 % quantile of the normal distribution.
-var normal95 = distuv.UnitNormal.Quantile(.975)
-
-// interval95 returns the half-width of a 95 % interval of Student's t over the half-width for the normal
-// distribution. Freedom 0 and 1e9 or more count as infinite, and other values as at least 1.
-func interval95(freedom float64) float64 {
-	if freedom == 0 || freedom >= 1e9 {
-		return 1
-	}
-	return distuv.StudentsT{Mu: 0, Sigma: 1, Nu: max(freedom, 1)}.Quantile(.975) / normal95
 }
 
 func square(v float64) float64 { return float64(v * v) }

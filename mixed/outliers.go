@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/difalt/difalt/internal/rounded"
-	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // An outlier is a training row far from its prediction.
@@ -68,7 +67,7 @@ func (f *fitter) outliersOf(w *worker, chosen *choice, task int) (out []outlier)
 			variance = (float64(n.freedom*n.usual) + squares) / freedom
 		}
 		o.size /= math.Sqrt(variance)
-		chance := 2 * distuv.StudentsT{Sigma: 1, Nu: freedom}.CDF(-o.size) * f.rows.tasks.rows
+		chance := beyond(o.size, freedom) * f.rows.tasks.rows
 		if o.size <= FarOut || chance > outlierChance {
 			break
 		}

@@ -6,7 +6,6 @@ import (
 
 	"github.com/difalt/difalt/internal/dense"
 	"github.com/difalt/difalt/internal/rounded"
-	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // Parameters hold the numbers of a model with P columns ([Design.Width]) and T tasks.
@@ -117,7 +116,7 @@ type Noise struct {
 // Span returns the 2.5 and 97.5 % quantiles over tasks of the standard deviation, for a positive TaskFreedom.
 func (n *Noise) Span() (low, high float64) {
 	root := func(p float64) float64 {
-		return math.Sqrt(n.TaskFreedom * n.Variance / distuv.ChiSquared{K: n.TaskFreedom}.Quantile(p))
+		return math.Sqrt(n.TaskFreedom * n.Variance / chiSquared(p, n.TaskFreedom))
 	}
 	return root(.975), root(.025)
 }

@@ -6,7 +6,6 @@ import (
 	"math"
 
 	"github.com/difalt/difalt/internal/rounded"
-	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // A Prediction is a predicted target with its standard errors, in the target's unit.
@@ -205,8 +204,7 @@ func relativeError(s float64) float64 {
 	if !(s > 0) {
 		return s
 	}
-	normal := distuv.UnitNormal
-	if far := rounded.Expm1(normal.Quantile(.95) * s); far >= 1 { // exp(s Z) is never below 1 - far
+	if far := rounded.Expm1(normal90 * s); far >= 1 { // exp(s Z) is never below 1 - far
 		return far / normal95
 	}
 	// The solution is between 0, and 1 or the end of the interval in the logarithm. The steps are
@@ -215,13 +213,13 @@ func relativeError(s float64) float64 {
 	far := high * (1 - float64(s/4))
 	for range 60 {
 		up, down := rounded.Log1p(far)/s, rounded.Log1p(-far)/s
-		within := float64(normal.CDF(up)) - float64(normal.CDF(down))
+		within := float64(normalCDF(up)) - float64(normalCDF(down))
 		if within < .95 {
 			low = far
 		} else {
 			high = far
 		}
-		next := far - (within-.95)*s/(normal.Prob(up)/(1+far)+normal.Prob(down)/(1-far))
+		next := far - (within-.95)*s/(normalDensity(up)/(1+far)+normalDensity(down)/(1-far))
 		if !(low < next && next < high) {
 			next = (low + high) / 2
 		}

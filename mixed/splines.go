@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/difalt/difalt/internal/dense"
+	"github.com/difalt/difalt/internal/rounded"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/floats"
 )
@@ -201,7 +202,7 @@ func addSplineMoments(sums []float64, d *Design, x, moves []float64, weight floa
 // nearly reports whether the numbers of another processor are own ones but for rounding.
 func nearly(own, told []float64) bool {
 	const rounding = 1e-6
-	most := rounding * floats.Norm(own, math.Inf(1))
+	most := rounding * rounded.MaxNorm(own)
 	for i, v := range told {
 		if !(math.Abs(v-own[i]) <= most) {
 			return false

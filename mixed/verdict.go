@@ -6,7 +6,6 @@ import (
 	"strconv"
 
 	"github.com/difalt/difalt/internal/rounded"
-	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // A Verdict reports in words and numbers whether the model is worth using.
@@ -71,7 +70,7 @@ func (c comparison) interval(ours, other, squares float64) (low, high float64) {
 	variance := squares/ours/ours - 2*c.product/ours/other + c.square/other/other
 	// As many tasks of equal errors would be as uncertain.
 	tasks := min(max(other*other/c.square, 2), c.tasks)
-	far := distuv.StudentsT{Sigma: 1, Nu: tasks - 1}.Quantile(0.975) * math.Sqrt(max(variance, 0)*tasks/(tasks-1))
+	far := student95(tasks-1) * math.Sqrt(max(variance, 0)*tasks/(tasks-1))
 	ratio := math.Sqrt(ours / other)
 	return 1 - float64(ratio*rounded.Exp(far/2)), 1 - float64(ratio*rounded.Exp(-far/2))
 }
