@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/difalt/difalt/internal/dense"
+	"github.com/difalt/difalt/internal/rounded"
 	"gonum.org/v1/gonum/floats"
 )
 
@@ -50,7 +51,7 @@ func (c *choice) uncertain(w *worker, errors []float64) []float64 {
 	w.solver.Score(w.u, c.m.mean)
 	size := 1.0
 	for a := range c.q.rank {
-		size += square(floats.Dot(c.m.prior.Loadings[a*p:][:p], w.u))
+		size += square(rounded.Dot(c.m.prior.Loadings[a*p:][:p], w.u))
 	}
 	w.uncertain = dense.Grow(w.uncertain, p*p)
 	floats.ScaleTo(w.uncertain, size, c.m.c)
