@@ -169,6 +169,7 @@ func (t *training) federate(ctx context.Context, node *federate.Node) error {
 		if err != nil {
 			return err
 		}
+		t.trained = true
 		node.Progress(federate.Progress{Stage: mixed.OwnFits, Sums: trained.Sums()})
 		result, err := report.Of(ctx, trained)
 		if err == nil {

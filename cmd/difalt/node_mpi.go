@@ -47,7 +47,7 @@ func runMPI(ctx context.Context, std *cli.Streams, o nodeOptions) error {
 	}
 	code, wait := cli.CodeOf(ctx, err), parting
 	cli.Complain(own.Err, program, err, code, own.JSON)
-	if t.written || ctx.Err() != nil {
+	if t.trained {
 		wait = o.member.roundTimeout // others may still be writing
 	}
 	w.Leave(code, wait)

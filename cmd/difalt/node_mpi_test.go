@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,12 +19,18 @@ import (
 // mpirun starts three processes of node and returns their output and the exit code of the launcher.
 func mpirun(t *testing.T, dir string, more ...string) (stdout, stderr string, code int) {
 	t.Helper()
+	// A path may have spaces: the shell gets it as $0, and the flags as $@.
+	const script = `exec "$0" node --engine mpi --data s-$OMPI_COMM_WORLD_RANK.csv --model m-$OMPI_COMM_WORLD_RANK.npz "$@"`
+	return mpirunScript(t, dir, script, more...)
+}
+
+// mpirunScript is mpirun for a shell script of each process.
+func mpirunScript(t *testing.T, dir, script string, more ...string) (stdout, stderr string, code int) {
+	t.Helper()
 	launcher, err := exec.LookPath("mpirun")
 	if err != nil {
 		t.Skip(err)
 	}
-	// A path may have spaces: the shell gets it as $0, and the flags as $@.
-	const script = `exec "$0" node --engine mpi --data s-$OMPI_COMM_WORLD_RANK.csv --model m-$OMPI_COMM_WORLD_RANK.npz "$@"`
 	args := []string{"--allow-run-as-root", "--oversubscribe", "-np", "3", "sh", "-c", script, os.Args[0]}
 	cmd := exec.CommandContext(t.Context(), launcher, slices.Concat(args, siteFlags, more)...)
 	cmd.Dir = dir
@@ -69,4 +76,30 @@ func TestMPIWithoutTable(t *testing.T) {
 		t.Errorf("exit code %d: %s", code, stderr)
 	}
 	refuses(t, cli.ExitUsage, "this process is alone", append([]string{"node", "--engine", "mpi", "--data", "x.csv"}, siteFlags...)...)
+}
+
+// A process that is interrupted during the training ends the whole job: the others do not wait for the time of
+// a round, which is an hour here.
+func TestMPIInterrupted(t *testing.T) {
+	dir := t.TempDir()
+	var table strings.Builder
+	table.WriteString("clinic,patient,age,dose,score\n")
+	for i := range 60_000 {
+		fmt.Fprintf(&table, "C%d,p,%d,%d,%d\n", i/30, i*7919%61, i*104729%97, i*1299709%101+i/30%9)
+	}
+	for i := range 3 {
+		write(t, dir, fmt.Sprintf("s-%d.csv", i), strings.ReplaceAll(table.String(), "C", fmt.Sprintf("%d-", i)))
+	}
+	const script = `if [ $OMPI_COMM_WORLD_RANK = 1 ]; then (sleep 2; kill -INT $$) & fi; ` +
+		`exec "$0" node --engine mpi --data s-$OMPI_COMM_WORLD_RANK.csv --model m-$OMPI_COMM_WORLD_RANK.npz "$@"`
+	_, stderr, code := mpirunScript(t, dir, script, "--round-timeout", "1h")
+	early := strings.Contains(stderr, "signal 2") // it had hardly started
+	if code == 0 || !early && !strings.Contains(stderr, "interrupted: nothing was written") {
+		t.Errorf("exit code %d: %s", code, stderr)
+	}
+	for i := range 3 {
+		if _, err := os.Stat(filepath.Join(dir, fmt.Sprintf("m-%d.npz", i))); err == nil {
+			t.Errorf("process %d has a model", i)
+		}
+	}
 }

@@ -31,7 +31,7 @@ type training struct {
 	command     string        // that trains
 	used        files
 	sources     []report.Source
-	written     bool  // the files
+	trained     bool  // the last total has come: other owners may be writing
 	unconverged error // nil if the result has converged
 }
 
@@ -169,7 +169,6 @@ func (t *training) finish(ctx context.Context, m *mixed.Model, result *report.Re
 	if err := t.used.out.Commit(); err != nil {
 		return err
 	}
-	t.written = true
 	if err := t.Report(r, r.Text); err != nil {
 		return err
 	}
