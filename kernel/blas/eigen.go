@@ -37,7 +37,7 @@ func (l Lapack) Dsyev(
 	}
 	vectors := jobz == lapack.EVCompute
 	if n == 1 {
-		w[0], work[0] = a[0], bestWork(n)
+		w[0], work[0] = a[0], 2 // as LAPACK's
 		if vectors {
 			a[0] = 1
 		}
