@@ -30,7 +30,8 @@ type Options struct {
 	// evidence supports it.
 	CommonNoise bool
 	// Refit fits the model again to all rows, in the form that the held-out rows have judged: with its rank,
-	// curves and noise, and from its strengths. The result is that model, and Report.Judged the judged one.
+	// curves and noise. All rows decide on the strengths. The result is that model, and Report.Judged the
+	// judged one.
 	// Several owners cannot: the totals of two fits would differ by the held-out rows.
 	Refit bool
 	// TaskColumn and TargetColumn are stored in the model.
