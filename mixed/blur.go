@@ -83,8 +83,8 @@ func (g *guard) blurCurves(d *Design) {
 	g.note(true, format, rows, most, names(which))
 }
 
-// A curveBlur holds the largest moves for a curve, in the unit of its feature. A row moves by the larger of two
-// amounts: for its interval between knots, and for the smallest group that it is in.
+// A curveBlur holds the largest moves for a curve, in the unit of its feature. A row moves by the larger of
+// two amounts: for its interval between knots, and for the smallest group that it is in.
 type curveBlur struct {
 	feature   int
 	knots     []float64

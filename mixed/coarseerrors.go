@@ -40,7 +40,8 @@ func (g *guard) roundErrors(sums []float64) {
 	}
 }
 
-// coarsened returns the nearest multiple of the largest power of two that is a small part of a standard error.
+// coarsened returns the nearest multiple of the largest power of two that is a small part of a standard
+// error.
 func coarsened(v, deviation float64) float64 {
 	if !(deviation > 0) {
 		return v

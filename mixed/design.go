@@ -92,9 +92,9 @@ func newCurve(feature int, knots, values []float64) Curve {
 	return c
 }
 
-// naturalSlopes returns the slopes at the knots of the natural cubic spline with the given values there. Units
-// are 1 over the distances of knots. The slopes solve a tridiagonal system, which is diagonally dominant, so that
-// elimination needs no pivots.
+// naturalSlopes returns the slopes at the knots of the natural cubic spline with the given values there.
+// Units are 1 over the distances of knots. The slopes solve a tridiagonal system, which is diagonally
+// dominant, so that elimination needs no pivots.
 func naturalSlopes(units, values []float64) []float64 {
 	slopes, diagonal := make([]float64, len(values)), make([]float64, len(values))
 	for i, u := range units {

@@ -76,8 +76,8 @@ func (g *guard) smallGroups() (list []rowGroup) {
 	return list
 }
 
-// twinsOfTarget returns the columns of two values as codes for a target of two values, one of each kind, where
-// they differ from it in fewer than pairRows own rows.
+// twinsOfTarget returns the columns of two values as codes for a target of two values, one of each kind,
+// where they differ from it in fewer than pairRows own rows.
 func (g *guard) twinsOfTarget(pairs []pair, target pair) (list []twin) {
 	var open []twin
 	for j, p := range pairs {

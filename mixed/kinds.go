@@ -20,8 +20,8 @@ type flagTable struct {
 	counts  []int
 }
 
-// certain returns the kinds of fewer than rareKind rows of which no other table with equal sums of products is
-// found that lacks them.
+// certain returns the kinds of fewer than rareKind rows of which no other table with equal sums of products
+// is found that lacks them.
 func (t *flagTable) certain() (list []int) {
 	for kind, n := range t.counts {
 		if n > 0 && n < rareKind && !t.without(kind) {
@@ -157,8 +157,8 @@ func (g *guard) leaveKinds() (left int) {
 	return left
 }
 
-// kinds returns the kind of every row of the table, by the columns that vary and the target, the last one, and
-// the number of these columns. It is 0 where one of them has more than two values, or they are too many.
+// kinds returns the kind of every row of the table, by the columns that vary and the target, the last one,
+// and the number of these columns. It is 0 where one of them has more than two values, or they are too many.
 func (g *guard) kinds() (list []int, columns int) {
 	target := g.pairOfTarget()
 	if !target.two() {

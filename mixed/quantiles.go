@@ -8,8 +8,8 @@ import (
 )
 
 // This file has all functions of package mixed whose last bits depend on the processor: distributions of
-// package distuv, and math.Erfc. The intervals of logarithms and of noise, and outliers, follow from them, and no
-// parameter of a model.
+// package distuv, and math.Erfc. The intervals of logarithms and of noise, and outliers, follow from them,
+// and no parameter of a model.
 
 // beyond returns the chance that Student's t is farther from 0 than t, on either side.
 func beyond(t, freedom float64) float64 {

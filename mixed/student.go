@@ -33,7 +33,8 @@ var gaussLegendre = [8][2]float64{
 	{0.9894009349916499, 0.027152459411754096},
 }
 
-// A student is Student's t with degrees of freedom, at least 1. Its numbers have the same bits on all processors.
+// A student is Student's t with degrees of freedom, at least 1. Its numbers have the same bits on all
+// processors.
 type student struct {
 	freedom, half float64 // half of the freedom
 	ratio         float64 // Gamma(half + 1/2) / Gamma(half)
@@ -90,8 +91,8 @@ func (s student) within(t float64) float64 {
 	return 2 * middle * sum
 }
 
-// student95 returns the 97.5 % quantile of Student's t with degrees of freedom, at least 1: by Newton's method
-// from the expansion of Cornish and Fisher (Abramowitz and Stegun 26.7.5).
+// student95 returns the 97.5 % quantile of Student's t with degrees of freedom, at least 1: by Newton's
+// method from the expansion of Cornish and Fisher (Abramowitz and Stegun 26.7.5).
 func student95(freedom float64) float64 {
 	const few, most = 8, 20 // degrees of freedom, and steps
 	s := newStudent(freedom)

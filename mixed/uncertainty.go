@@ -8,22 +8,23 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// The posterior of a task's coefficients is that for given variance components. They are estimates, and of few
-// tasks uncertain ones. Let S be the covariance of deviations, M = X'V^-1 X of the task, and u = X'V^-1 (y - X
-// mean), so that theta = mean + S u. The error of the mean, of covariance C, moves theta by I - S M times
-// itself. An error d of the variance of the deviations in the columns J moves theta by (I - S M) (d u_J), where
-// u_J has the covariance M_JJ in the mean (Kackar and Harville 1984). So the uncertainty of components adds to
-// C, for every group J of columns with one variance, M_JJ times the variance of its estimate. This counts
-// twice: the posterior variance is concave in the components, and so too small by as much again (Prasad and Rao
-// 1990). The noise is an estimate, too: as in a regression, the posterior covariance is in units of its variance,
-// so that it is widened from normal intervals to those of Student's t. With many tasks all of it vanishes.
+// The posterior of a task's coefficients is that for given variance components. They are estimates, and of
+// few tasks uncertain ones. Let S be the covariance of deviations, M = X'V^-1 X of the task, and u = X'V^-1
+// (y - X mean), so that theta = mean + S u. The error of the mean, of covariance C, moves theta by I - S M
+// times itself. An error d of the variance of the deviations in the columns J moves theta by (I - S M) (d
+// u_J), where u_J has the covariance M_JJ in the mean (Kackar and Harville 1984). So the uncertainty of
+// components adds to C, for every group J of columns with one variance, M_JJ times the variance of its
+// estimate. This counts twice: the posterior variance is concave in the components, and so too small by as
+// much again (Prasad and Rao 1990). The noise is an estimate, too: as in a regression, the posterior
+// covariance is in units of its variance, so that it is widened from normal intervals to those of Student's
+// t. With many tasks all of it vanishes.
 
 // twice is the number of times that the uncertainty of variance components counts.
 const twice = 2.0
 
-// varianceErrors returns the variance of the estimate of sigma^2 for every group of columns: the inverse of its
-// expected information for T tasks with the mean information m = M/T, 2 / ((T - 1) sum m_ij^2) over the group's
-// columns. Tasks of different sizes have more information than that. 0: the group has no deviations.
+// varianceErrors returns the variance of the estimate of sigma^2 for every group of columns: the inverse of
+// its expected information for T tasks with the mean information m = M/T, 2 / ((T - 1) sum m_ij^2) over the
+// group's columns. Tasks of different sizes have more information than that. 0: the group has no deviations.
 func (c *choice) varianceErrors() []float64 {
 	s, q, m := c.s, c.q, c.m.m
 	list, count := make([]float64, len(q.sigma)), max(s.tasks.count, 2)
@@ -43,9 +44,9 @@ func (c *choice) varianceErrors() []float64 {
 }
 
 // uncertain returns C for the task of a worker with what the uncertainty of variance components adds to it,
-// from the result of varianceErrors. The loadings are uncertain as slopes of the mean are: of the task that has
-// b on the directions, they are known like a mean with 1 + |b|^2 times the variance. The result is valid until
-// the next call with the worker.
+// from the result of varianceErrors. The loadings are uncertain as slopes of the mean are: of the task that
+// has b on the directions, they are known like a mean with 1 + |b|^2 times the variance. The result is valid
+// until the next call with the worker.
 func (c *choice) uncertain(w *worker, errors []float64) []float64 {
 	s, p := c.s, c.s.p
 	w.solver.Score(w.u, c.m.mean)

@@ -8,9 +8,10 @@ import (
 	"gonum.org/v1/gonum/blas/blas64"
 )
 
-// Pstrf computes R of P'A P = R'R for a semidefinite n x n matrix A, whose upper triangle it overwrites by R, and
-// a permutation P: row and column i of P'A P are those number pivots[i] of A. It stops where no entry that is
-// left on the diagonal exceeds tol, and returns how many rows of R it has computed. work has 2n entries.
+// Pstrf computes R of P'A P = R'R for a semidefinite n x n matrix A, whose upper triangle it overwrites by R,
+// and a permutation P: row and column i of P'A P are those number pivots[i] of A. It stops where no entry
+// that is left on the diagonal exceeds tol, and returns how many rows of R it has computed. work has 2n
+// entries.
 func Pstrf(a blas64.Symmetric, pivots []int, tol float64, work []float64) (r blas64.Triangular, rank int) {
 	n, x, ld := a.N, a.Data, a.Stride
 	r = blas64.Triangular{Uplo: gonum.Upper, Diag: gonum.NonUnit, N: n, Stride: ld, Data: x}

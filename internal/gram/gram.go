@@ -84,8 +84,8 @@ func (c *Matrix) Invert(p []float64) {
 	}
 }
 
-// Map sets dst (r x r) to the matrix with the eigenvectors of P and a function of its eigenvalues, where those
-// below Least are raised to it.
+// Map sets dst (r x r) to the matrix with the eigenvectors of P and a function of its eigenvalues, where
+// those below Least are raised to it.
 func (c *Matrix) Map(dst []float64, f func(value float64) float64) {
 	r, least := len(c.Values), c.Least()
 	clear(dst)

@@ -8,13 +8,13 @@ import (
 	"gonum.org/v1/gonum/blas/blas64"
 )
 
-// A decomposition is M = Q W S U', the singular value decomposition of a matrix of n rows and c columns, n >= c:
-// Q is a product of reflections, W and U are orthogonal of order c, and S is diagonal.
+// A decomposition is M = Q W S U', the singular value decomposition of a matrix of n rows and c columns, n >=
+// c: Q is a product of reflections, W and U are orthogonal of order c, and S is diagonal.
 //
-// QR factors with pivoting come first, then rotations of pairs of rows of R until all are orthogonal (Drmac and
-// Veselic 2008). The rows of R are closer to that than the columns of M, and as short as c. Small values keep
-// their relative precision where columns of M have different units (Demmel and Veselic 1992), and numbers are
-// rounded alike on all processors.
+// QR factors with pivoting come first, then rotations of pairs of rows of R until all are orthogonal (Drmac
+// and Veselic 2008). The rows of R are closer to that than the columns of M, and as short as c. Small values
+// keep their relative precision where columns of M have different units (Demmel and Veselic 1992), and
+// numbers are rounded alike on all processors.
 type decomposition struct {
 	m      blas64.GeneralCols // the reflections, below the diagonal
 	scales []float64          // their factors
@@ -27,7 +27,8 @@ type decomposition struct {
 // mostSweeps is a number of passes over all pairs of rows. 3 to 6 are usual.
 const mostSweeps = 60
 
-// compute computes the decomposition, and overwrites m. It returns false if the rows do not become orthogonal.
+// compute computes the decomposition, and overwrites m. It returns false if the rows do not become
+// orthogonal.
 func (d *decomposition) compute() bool {
 	d.factor()
 	d.begin()
@@ -109,8 +110,8 @@ func (d *decomposition) applyQ(y []float64, transposed bool) {
 	}
 }
 
-// addSolution adds sum_k f(s_k) (u_k'y) v_k for the values s_k that a filter takes, where u_k and v_k are the left
-// and right singular vectors of M, or those of M' if transposed. It overwrites y.
+// addSolution adds sum_k f(s_k) (u_k'y) v_k for the values s_k that a filter takes, where u_k and v_k are the
+// left and right singular vectors of M, or those of M' if transposed. It overwrites y.
 func (d *decomposition) addSolution(b, y []float64, f filter, transposed bool) {
 	c := d.m.Cols
 	if !transposed {
@@ -164,7 +165,8 @@ func (d *decomposition) sort(rows blas64.GeneralCols) {
 	}
 }
 
-// restoreOrder divides the rows by their lengths, and brings their entries into the order of the columns of M.
+// restoreOrder divides the rows by their lengths, and brings their entries into the order of the columns of
+// M.
 func (d *decomposition) restoreOrder(rows blas64.GeneralCols) {
 	ordered := d.row
 	for k, length := range d.values {

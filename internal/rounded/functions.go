@@ -3,7 +3,8 @@ package rounded
 import "math"
 
 // Logarithms and exponentials of package math have other last bits on amd64, where they are assembly, than on
-// arm64. The functions here are the C functions of FreeBSD's /usr/src/lib/msun in portable Go, as in package math:
+// arm64. The functions here are the C functions of FreeBSD's /usr/src/lib/msun in portable Go, as in package
+// math:
 //
 // Copyright (C) 1993, 2004 by Sun Microsystems, Inc. All rights reserved.
 //

@@ -11,15 +11,16 @@ const (
 	PairColumns = 4
 	// panelHeight is how many rows of samples a panel of MulTransposed has.
 	panelHeight = 8
-	// streamBytes, of a number in samples, are one stream of prefetches of MulTransposed; MulBasis has one more.
+	// streamBytes, of a number in samples, are one stream of prefetches of MulTransposed; MulBasis has
+	// one more.
 	streamBytes = 4
 	// singles is the index of the first tile for float32 in a table.
 	singles = 16
 )
 
-// operations are the tiles of a tier: addresses of code, 0 where the tier has none and the definition in Go is used.
-// An array is indexed by size: columns of mulBasis and leastSquaresSmall, products of rankUpdate, rows of others.
-// Tiles for float32 are singles further on.
+// operations are the tiles of a tier: addresses of code, 0 where the tier has none and the definition in Go
+// is used. An array is indexed by size: columns of mulBasis and leastSquaresSmall, products of rankUpdate,
+// rows of others. Tiles for float32 are singles further on.
 type operations struct {
 	// lanes: float64 in a vector.
 	lanes int

@@ -71,8 +71,9 @@ func triangleOperands[F Float](
 // that is negative.
 func firstOf(apart, n int) int { return max(0, (1-n)*apart) }
 
-// triangleColumns returns how many vectors the tile for some of left columns has, and how many columns. A tile
-// of several vectors is another one if the last of them is not whole: where rows do not stay in registers.
+// triangleColumns returns how many vectors the tile for some of left columns has, and how many columns. A
+// tile of several vectors is another one if the last of them is not whole: where rows do not stay in
+// registers.
 func triangleColumns[F Float](order, left int) (vectors, columns int, whole bool) {
 	lanes := tiles.lanes * 8 / int(unsafe.Sizeof(F(0)))
 	if unsafe.Sizeof(F(0)) == 4 { // whose tiles are AVX2's
@@ -91,8 +92,8 @@ func triangleColumns[F Float](order, left int) (vectors, columns int, whole bool
 	return 1, min(left, lanes), true
 }
 
-// isNarrow reports whether rows of some columns, fewer than a vector of AVX-512 has, take less time by vectors
-// of AVX2: the part of a vector that was just stored by a mask takes long to load.
+// isNarrow reports whether rows of some columns, fewer than a vector of AVX-512 has, take less time by
+// vectors of AVX2: the part of a vector that was just stored by a mask takes long to load.
 func isNarrow[F Float](order, columns int) bool {
 	few := order <= Width && columns < Width
 	return few && unsafe.Sizeof(F(0)) == 8 && tiles.lanes == Width && tiles.solveNarrow[0] != 0

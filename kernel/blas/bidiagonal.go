@@ -217,9 +217,9 @@ func (b *bidiagonal) pair(c chain) {
 	*e = 0
 }
 
-// Dbdsqr computes the singular values of a bidiagonal matrix, and applies the rotations that diagonalize it to
-// VT, U and C, as gonum does. It returns false if the iterations do not converge, and for a matrix with NaN or
-// infinity, for which gonum's iterations do not end.
+// Dbdsqr computes the singular values of a bidiagonal matrix, and applies the rotations that diagonalize it
+// to VT, U and C, as gonum does. It returns false if the iterations do not converge, and for a matrix with
+// NaN or infinity, for which gonum's iterations do not end.
 func (l Lapack) Dbdsqr(
 	ul blas.Uplo, n, ncvt, nru, ncc int, d, e, vt []float64, ldvt int, u []float64, ldu int, c []float64,
 	ldc int, work []float64,

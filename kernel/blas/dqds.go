@@ -190,8 +190,8 @@ func (z *qdSteps) solveBlock(b qdBlock) bool {
 	return false
 }
 
-// begin sets the bounds of a new block. It turns the block round, and returns true, if its small values are in
-// its upper part.
+// begin sets the bounds of a new block. It turns the block round, and returns true, if its small values are
+// in its upper part.
 func (z *qdSteps) begin() (turned bool) {
 	q, e := z.q[z.lo:z.hi+1], z.e[z.lo:z.hi]
 	z.qdEnd, z.kind, z.fraction, z.shift = qdEnd{}, knownShift, 0, 0

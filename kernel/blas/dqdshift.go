@@ -11,9 +11,9 @@ const (
 	failedShift                 // guessed, and larger than it
 )
 
-// chooseShift sets the shift of the next step to a lower bound of the smallest square of a singular value, from
-// the last step and the values that were found since (Parlett and Marques 2000; Dlasq4 of LAPACK). Where the
-// bound is not certain, it is an estimate, which the step may have to replace.
+// chooseShift sets the shift of the next step to a lower bound of the smallest square of a singular value,
+// from the last step and the values that were found since (Parlett and Marques 2000; Dlasq4 of LAPACK). Where
+// the bound is not certain, it is an estimate, which the step may have to replace.
 func (z *qdSteps) chooseShift() {
 	before := z.kind
 	z.kind = knownShift
@@ -54,7 +54,8 @@ func (z *qdSteps) guess(before qdShift) {
 	z.kind, z.shift = guessedShift, z.fraction*z.least0
 }
 
-// fromGaps returns a shift for a block whose last two d are the least ones, from the gaps to its other values.
+// fromGaps returns a shift for a block whose last two d are the least ones, from the gaps to its other
+// values.
 func (z *qdSteps) fromGaps() float64 {
 	q, e, k := z.q, z.e, z.hi
 	b1 := float64(math.Sqrt(q[k]) * math.Sqrt(e[k-1]))

@@ -5,8 +5,8 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// A reduction brings a p x q matrix A, p >= q, to the upper bidiagonal form Q'A P. In the memory of A it leaves
-// the reflections that make Q below the diagonal, and those that make P behind the entry beside it.
+// A reduction brings a p x q matrix A, p >= q, to the upper bidiagonal form Q'A P. In the memory of A it
+// leaves the reflections that make Q below the diagonal, and those that make P behind the entry beside it.
 type reduction struct {
 	l    Lapack
 	p, q int
@@ -15,8 +15,8 @@ type reduction struct {
 
 	d, e, tauQ, tauP []float64
 
-	// Of one panel of columns, by rows: A is known to become A - V Y' - X U', where V has the reflections of
-	// columns and U those of rows.
+	// Of one panel of columns, by rows: A is known to become A - V Y' - X U', where V has the reflections
+	// of columns and U those of rows.
 	left, right             []float64 // V then X, and Y then U
 	leftStride, rightStride int
 	width                   int // of a panel

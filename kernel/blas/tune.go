@@ -17,14 +17,15 @@ const (
 	// cachedFactor is the largest order of a matrix that is eliminated so as a whole.
 	narrowFactor = tile.PackWidth
 	cachedFactor = 64
-	// blockDepth is the largest depth of the blocks of a product in float64: a panel of the right factor is
-	// as deep, and stays in the first-level cache with a few rows of the left one. With another alpha than 1
-	// the sums of each block are scaled before they are added to C. Mul, A'B 400 to 2000.
+	// blockDepth is the largest depth of the blocks of a product in float64: a panel of the right factor
+	// is as deep, and stays in the first-level cache with a few rows of the left one. With another alpha
+	// than 1 the sums of each block are scaled before they are added to C. Mul, A'B 400 to 2000.
 	blockDepth = 256
 	// panelColumns is the number of reflections that are applied to other columns together.
 	panelColumns = tile.ReflectWidth
-	// reductionColumns is the number of columns, and of rows, that become bidiagonal before the others follow.
-	// Up to 32 the vectors of a panel take longer than a pass over the others saves. SVD values 100 to 300.
+	// reductionColumns is the number of columns, and of rows, that become bidiagonal before the others
+	// follow. Up to 32 the vectors of a panel take longer than a pass over the others saves. SVD values
+	// 100 to 300.
 	reductionColumns = 8
 	// rowsTogether is the number of rows whose products with a vector are computed before they are added
 	// to y.
@@ -70,17 +71,17 @@ const (
 	// symvOrder, trsvOrder and trmvOrder are the orders below which gonum, or plain loops, take less
 	// time. Sym·v, Tri·v and Cholesky.SolveVec.
 	symvOrder, trsvOrder, trmvOrder = 16, 32, 64
-	// fewUpdates is the largest k for which A A' takes no blocks, up to updateMultiplications. SymRankK and
-	// SymOuterK of 2 to 32 columns.
+	// fewUpdates is the largest k for which A A' takes no blocks, up to updateMultiplications. SymRankK
+	// and SymOuterK of 2 to 32 columns.
 	fewUpdates, updateMultiplications = 32, 1 << 22
 	// fewColumns is the largest number of columns of a product A'B that is computed as the transpose of
-	// B'A, for at least manyRows rows. It is moreColumns if A has more than largeLeft entries. The product
-	// takes rowsAtATime rows of A at a time. SVD.Solve with three right sides, A'B of 16 to 1000 rows by 2
-	// to 12.
+	// B'A, for at least manyRows rows. It is moreColumns if A has more than largeLeft entries. The
+	// product takes rowsAtATime rows of A at a time. SVD.Solve with three right sides, A'B of 16 to 1000
+	// rows by 2 to 12.
 	fewColumns, moreColumns, largeLeft, manyRows, rowsAtATime = 4, 12, 1 << 15, 16, 32
-	// fewDots is the largest number of entries of a product A B' that are inner products, of a depth of at
-	// least manyTerms. dotDepth is the number of terms for which the rows of both stay in the first-level cache.
-	// A A' of 3 x 10000.
+	// fewDots is the largest number of entries of a product A B' that are inner products, of a depth of
+	// at least manyTerms. dotDepth is the number of terms for which the rows of both stay in the
+	// first-level cache. A A' of 3 x 10000.
 	fewDots, manyTerms, dotDepth = 40, 256, 1024
 	// syrkColumns and syrkEntries are the largest n n k and n k for which plain loops compute a triangle
 	// of A'A faster than tiles, and syrkRows is the largest n n k for A A'. Up to syrkOrder gonum's inner
@@ -100,8 +101,8 @@ const (
 	// callLength is the largest length of vectors for which a loop takes less time than a call of
 	// assembly. Dot 3, EigenSym 3.
 	callLength = 6
-	// loopLength is the largest length of vectors whose entries a loop changes in no more time than gonum's
-	// assembly; loopLength32 in float32. Scal and Axpy of 1 to 40.
+	// loopLength is the largest length of vectors whose entries a loop changes in no more time than
+	// gonum's assembly; loopLength32 in float32. Scal and Axpy of 1 to 40.
 	loopLength, loopLength32 = 7, 15
 	// fewForQR is the number of reflectors below which Dgeqrf takes one after the other. QR 5 to 8.
 	fewForQR = 7
@@ -125,10 +126,12 @@ const (
 	// of a matrix. Below these gonum multiplies a complex matrix by a vector as fast.
 	complexRows, complexRow, complexEntries = 4, 16, 500
 	// complexTwice is the largest order of a triangle of two complex products that are computed as one
-	// matrix, which is added to its transpose, for sums of at least complexTwiceDepth products. Zher2k 33.
+	// matrix, which is added to its transpose, for sums of at least complexTwiceDepth products. Zher2k
+	// 33.
 	complexTwice, complexTwiceDepth = 96, 12
-	// complexBlock is the largest order of a complex triangle that is applied row by row. complexSteps is the
-	// largest n n k for which gonum applies a triangle of order n to k right sides. Ztrsm, Ztrmm 3 to 64.
+	// complexBlock is the largest order of a complex triangle that is applied row by row. complexSteps is
+	// the largest n n k for which gonum applies a triangle of order n to k right sides. Ztrsm, Ztrmm 3 to
+	// 64.
 	complexBlock, complexSteps = 48, 64
 	// fewForNorms is the number of columns below which gonum needs no more time. Cholesky.
 	fewForNorms = 16
@@ -184,9 +187,9 @@ var (
 
 // A tuning has the sizes that decide on speed only, for a tier and the caches of a processor.
 type tuning struct {
-	// blockHeight and blockWidth are the largest sizes of the blocks of a product in float64. A block of the
-	// left factor stays in the second-level cache, and one of the right factor in the third. Mul, A'B 400 to
-	// 2000.
+	// blockHeight and blockWidth are the largest sizes of the blocks of a product in float64. A block of
+	// the left factor stays in the second-level cache, and one of the right factor in the third. Mul, A'B
+	// 400 to 2000.
 	blockHeight, blockWidth int
 	// parallelMultiplications is the least number of multiplications in float64 that several threads
 	// share. parallelSoon is the number for a product by itself while a helper is likely to be awake; in

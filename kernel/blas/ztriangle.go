@@ -8,8 +8,8 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// A complexTriangle is a system op(A) X = B, or X op(A) = B, for m x n matrices X and B and a triangular A; or
-// the products op(A) B and B op(A).
+// A complexTriangle is a system op(A) X = B, or X op(A) = B, for m x n matrices X and B and a triangular A;
+// or the products op(A) B and B op(A).
 type complexTriangle[F tile.Float] struct {
 	a              operand[F]
 	b              []F

@@ -10,8 +10,8 @@ import (
 )
 
 // writeJSON writes a value, a struct or a pointer to one. An object has the fields with a tag in the order of
-// the struct, where the fields of an embedded struct belong to the outer one. Numbers that JSON does not have,
-// NaN and infinities, are null. Nil slices and maps are empty.
+// the struct, where the fields of an embedded struct belong to the outer one. Numbers that JSON does not
+// have, NaN and infinities, are null. Nil slices and maps are empty.
 func writeJSON(w io.Writer, v any) error {
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
