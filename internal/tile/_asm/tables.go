@@ -159,15 +159,15 @@ func goTable(w *printer) {
 	w.line("PackRows = %d", panelRows(tiers[len(tiers)-1])[0])
 	w.line("// PairColumns is the largest number of columns of PairPanel.\nPairColumns = %d", pairColumns)
 	w.line("// panelHeight is how many rows of samples a panel of MulTransposed has.\npanelHeight = %d", panelHeight)
-	w.line("// streamBytes, of a number in samples, are one stream of prefetches of MulTransposed; " +
-		"MulBasis has one more.")
+	w.line("// streamBytes, of a number in samples, are one stream of prefetches of MulTransposed; MulBasis has\n" +
+		"// one more.")
 	w.line("streamBytes = %d", streamBytes)
 	w.line("// singles is the index of the first tile for float32 in a table.\nsingles = %d\n)\n", singles)
 	w.line("// operations are the tiles of a tier: addresses of code, 0 where the tier has none and the definition " +
-		"in Go is used.")
-	w.line("// An array is indexed by size: columns of mulBasis and leastSquaresSmall, products of rankUpdate, " +
-		"rows of others.")
-	w.line("// Tiles for float32 are singles further on.\ntype operations struct {")
+		"in Go")
+	w.line("// is used. An array is indexed by size: columns of mulBasis and leastSquaresSmall, products of " +
+		"rankUpdate,")
+	w.line("// rows of others. Tiles for float32 are singles further on.\ntype operations struct {")
 	for _, f := range fields() {
 		if f.doc != "" {
 			w.line("// %s: %s.", f.name, f.doc)
