@@ -14,9 +14,11 @@ SEED ?= 1
 COMPUTING = $(KERNEL) ./difalt/...
 SHORT = -short -vet=off
 
-# Half of the time of all tests is that of the kernel: make test runs its short tests, make check all of them.
+# make test runs the short tests, make check all tests of packages that have others.
 KERNEL = ./internal/tile ./kernel/...
 OTHERS = $$($(GO) list work | grep -Ev '^github.com/difalt/difalt/(internal/tile|kernel)(/|$$)')
+LONGER = $$(grep -rl --include='*_test.go' 'testing\.Short()' bench cmd consensus difalt internal kernel mixed private topology | \
+	grep -v /faults/ | xargs -n 1 dirname | sort -u | sed 's,^,./,')
 
 # Each of these runs a command, or prints "skip:" if the machine lacks a compiler or library.
 WITH_C = ./scripts/have.sh cc env CGO_ENABLED=1
@@ -27,7 +29,7 @@ WITH_MPI = ./scripts/have.sh mpi env CC=mpicc CGO_ENABLED=1
 TESTS = check-format check-systems test-default test-purego test-tiers
 # The longest come first, so that the last ones end together.
 CHECKS = check-static check-release check-vet check-modules check-licences check-generated check-rounding check-scripts \
-	test-arguments test-arm64 test-user test-oldest test-go test-kernel test-race test-openblas test-algorithm test-faults test-mpi
+	test-arguments test-arm64 test-user test-oldest test-go test-full test-race test-openblas test-algorithm test-faults test-mpi
 
 .PHONY: help setup build test check $(TESTS) $(CHECKS) test-long mutants malformed fuzz faults bench bench-blas bench-peers benchmarks figures release packages check-vulnerabilities docker clean
 
@@ -102,12 +104,11 @@ check-generated: ## the committed assembly is what its generator writes
 check-rounding: ## no product of the library is rounded together with a sum where the compiler for arm64 would
 	./scripts/rounding.sh
 
-test-default: ## all tests of the default build; of the kernel those that are short
-	$(GO) test -vet=off -timeout 30m $(OTHERS)
-	$(GO) test $(SHORT) -timeout 30m $(KERNEL)
+test-default: ## the short tests of the default build
+	$(GO) test $(SHORT) -timeout 30m work
 
-test-kernel: ## all tests of the kernel
-	$(GO) test -vet=off -timeout 30m $(KERNEL)
+test-full: ## all tests of packages with tests that are not short
+	$(GO) test -vet=off -timeout 30m $(LONGER)
 
 # These are the long forms of three tests of kernel/blas; test-long runs all of them. They allocate much and hold little.
 test-arguments: ## 100,000 random sets of arguments for each routine of BLAS, real and complex, on every CPU tier with tiles

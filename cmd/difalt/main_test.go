@@ -44,7 +44,7 @@ func (m tests) Run() int {
 func inFull(t *testing.T) {
 	t.Helper()
 	if testing.Short() {
-		t.Skip("skipped with -short: go test runs it")
+		t.Skip("skipped with -short: go test without it and make check run it")
 	}
 }
 
