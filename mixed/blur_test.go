@@ -252,6 +252,53 @@ func TestMoves(t *testing.T) {
 	check.FailIf(t, !(most > 1e-6 && most < .5), "predictions move by %v deviations", most)
 }
 
+// columnsTurned returns a table with its columns, and the levels of each, in the opposite order.
+func (d *Data) columnsTurned() *Data {
+	out := d.clone()
+	slices.Reverse(out.Names)
+	slices.Reverse(out.Values)
+	slices.Reverse(out.Levels)
+	for j, levels := range out.Levels {
+		if levels == nil {
+			continue
+		}
+		out.Levels[j] = slices.Clone(levels)
+		slices.Reverse(out.Levels[j])
+		for i, v := range out.Values[j] {
+			out.Values[j][i] = float64(len(levels)-1) - v
+		}
+	}
+	return out
+}
+
+// The amounts by which numbers are moved follow from columns by their names: an owner with columns and levels
+// in another order has the same model, to the bit.
+func TestMovesInAnyOrderOfColumns(t *testing.T) {
+	var list []*Data
+	for k, rows := range []int{60, 90} {
+		d := ages(uint64(60+k), []string{"v", "a"}[k], rows)
+		kind := make([]float64, rows)
+		for i := range kind {
+			kind[i] = float64(i % 3)
+			d.Targets[i] += math.Round(square(d.Values[0][i]-40)/20) + 3*kind[i]
+		}
+		d.Names, d.Values = append(d.Names, "kind"), append(d.Values, kind)
+		d.Levels = [][]string{nil, nil, {"low", "middle", "high"}}
+		check.Done(d.Check())
+		list = append(list, d)
+	}
+	train := func(first *Data) *Model {
+		m, r, err := Together(t.Context(), []Input{{Table: first}, {Table: list[1]}}, network("path", 2), Options{})
+		check.Done(err)
+		moved := slices.ContainsFunc(r.Notes, func(note string) bool { return strings.Contains(note, "In curves numbers of ") })
+		check.FailIf(t, !moved, "no number was moved: %q", r.Notes)
+		return m
+	}
+	if what := sameModel(train(list[0]), train(list[0].columnsTurned())); what != "" {
+		t.Errorf("with columns in another order the %s has other bits", what)
+	}
+}
+
 // flagsOfTargets counts the rows with a target of their own whose flag follows from X'y with the logarithm
 // of the target, of one owner of two, for somebody who knows all targets.
 func flagsOfTargets(t *testing.T, o Options) (right, asked int) {

@@ -369,7 +369,7 @@ func TestBendsAlone(t *testing.T) {
 			}
 		}
 		r := &rows{in: &Input{Table: d}, features: 1, stats: make([]columnStat, 1)}
-		r.rowList = check.OK(rowsByTask(t.Context(), r.in))
+		r.rowList = check.OK(rowsByTask(t.Context(), r.in, 2))
 		g := &guard{Disclosure: Disclosure{LeastLevel: 12}, rows: r, left: make([]bool, len(d.TaskNames))}
 		r.guard = g
 		if got := g.bendsAlone(&curve); got != c.alone {

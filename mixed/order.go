@@ -8,8 +8,8 @@ import (
 )
 
 // A rowList lists rows of a table by task. Tasks, and the rows of each, come in an order that follows from
-// their contents: sums in this order have the same bits wherever the rows are in the table. The order does
-// not depend on the unit of the weights.
+// their contents: sums in this order have the same bits wherever the rows are in the table, and for one of
+// several owners wherever the columns are. The order does not depend on the unit of the weights.
 type rowList struct {
 	order []int32  // rows, task after task
 	names []string // of all tasks of the table
@@ -21,14 +21,17 @@ type rowList struct {
 	weights []float64 // of the rows of every task, together
 }
 
-// rowsByTask lists the rows of positive weight. The error comes from a context that ends.
-func rowsByTask(ctx context.Context, in *Input) (*rowList, error) {
+// rowsByTask lists the rows of positive weight for a number of owners. The error comes from a context that ends.
+func rowsByTask(ctx context.Context, in *Input, owners int) (*rowList, error) {
 	t := in.Table
 	l := &rowList{names: t.Tasks()}
 	n := len(l.names)
 	l.start, l.end, l.sums, l.weights = make([]int, n), make([]int, n), make([]uint64, n), make([]float64, n)
-	keys, x := make([]uint64, t.Rows()), make([]float64, len(t.Features()))
-	rows := 0
+	keys, read := make([]uint64, t.Rows()), t.X
+	if owners > 1 { // which have columns in the order of their names
+		read = byName(t)
+	}
+	rows, x := 0, make([]float64, len(t.Features()))
 	for i := range keys {
 		if i%rowsAtOnce == 0 {
 			if err := ctx.Err(); err != nil {
@@ -36,7 +39,7 @@ func rowsByTask(ctx context.Context, in *Input) (*rowList, error) {
 			}
 		}
 		if weight := in.weight(i); weight > 0 {
-			keys[i] = rowKey(t.X(x, i), t.Y(i))
+			keys[i] = rowKey(read(x, i), t.Y(i))
 			k := t.Task(i)
 			l.sums[k] += mix(keys[i], 1)
 			l.weights[k] += weight
@@ -75,6 +78,24 @@ func rowsByTask(ctx context.Context, in *Input) (*rowList, error) {
 		})
 	}
 	return l, nil
+}
+
+// byName returns a function that sets dst, which it returns, to the features of a row in the order of their
+// names.
+func byName(t Table) func(dst []float64, row int) []float64 {
+	names := t.Features()
+	order, x := make([]int, len(names)), make([]float64, len(names))
+	for j := range order {
+		order[j] = j
+	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(names[a], names[b]) })
+	return func(dst []float64, row int) []float64 {
+		t.X(x, row)
+		for k, j := range order {
+			dst[k] = x[j]
+		}
+		return dst
+	}
 }
 
 // compare orders tasks by their contents, tasks of equal contents by their weights, and then by their names.

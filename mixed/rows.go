@@ -39,7 +39,11 @@ type rows struct {
 
 // newRows describes the training rows of all owners, in four sums.
 func newRows(ctx context.Context, in *Input, o *Options) (*rows, error) {
-	whole, err := rowsByTask(ctx, in)
+	owners := 1
+	if o.Sums != nil {
+		owners = o.Sums.Owners()
+	}
+	whole, err := rowsByTask(ctx, in, owners)
 	if err != nil {
 		return nil, err
 	}
