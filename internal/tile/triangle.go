@@ -16,10 +16,10 @@ func SolveRows[F Float](b []F, ldb int, a []F, down, across int, d []F, order, c
 	}
 	first, corner, factors := triangleOperands(b, ldb, a, down, across, d, order, cols)
 	for k := 0; k < cols; {
-		vectors, part, whole := triangleColumns[F](order, cols-k)
+		vectors, part, whole := triangleColumns[F](order, cols-k, ldb)
 		b := unsafe.Add(first, k*int(unsafe.Sizeof(F(0))))
 		switch {
-		case isNarrow[F](order, part):
+		case isNarrow[F](order, part, ldb):
 			part = min(part, Width/2)
 			solveNarrowTile(b, ldb, corner, down, across, factors, order, part, of[F](0))
 		case vectors == 1 && order <= fewRows[F]():
@@ -43,7 +43,7 @@ func MultiplyRows[F Float](b []F, ldb int, a []F, down, across int, d []F, order
 	}
 	first, corner, factors := triangleOperands(b, ldb, a, down, across, d, order, cols)
 	for k := 0; k < cols; {
-		vectors, part, whole := triangleColumns[F](order, cols-k)
+		vectors, part, whole := triangleColumns[F](order, cols-k, ldb)
 		b := unsafe.Add(first, k*int(unsafe.Sizeof(F(0))))
 		if whole {
 			multiplyRowsTile(b, ldb, corner, down, across, factors, order, part, of[F](vectors))
@@ -73,29 +73,39 @@ func firstOf(apart, n int) int { return max(0, (1-n)*apart) }
 
 // triangleColumns returns how many vectors the tile for some of left columns has, and how many columns. A
 // tile of several vectors is another one if the last of them is not whole: where rows do not stay in
-// registers.
-func triangleColumns[F Float](order, left int) (vectors, columns int, whole bool) {
-	lanes := tiles.lanes * 8 / int(unsafe.Sizeof(F(0)))
-	if unsafe.Sizeof(F(0)) == 4 { // whose tiles are AVX2's
-		lanes = Width
-	}
+// registers, and rows are apart.
+func triangleColumns[F Float](order, left, ldb int) (vectors, columns int, whole bool) {
+	lanes := triangleLanes[F]()
 	switch {
 	case left >= 4*lanes:
 		return 4, 4 * lanes, true
-	case left > 3*lanes && order > fewRows[F]():
+	case left > 3*lanes && order > fewRows[F]() && rowsApart(ldb, 4*lanes):
 		return 4, left, false
 	case left >= 2*lanes:
 		return 2, 2 * lanes, true
-	case left > lanes && order > fewRows[F]():
+	case left > lanes && order > fewRows[F]() && rowsApart(ldb, 2*lanes):
 		return 2, left, false
 	}
 	return 1, min(left, lanes), true
 }
 
+// triangleLanes returns the length of a vector of the tiles for triangles. The ones for float32 are AVX2's.
+func triangleLanes[F Float]() int {
+	if unsafe.Sizeof(F(0)) == 4 {
+		return Width
+	}
+	return tiles.lanes
+}
+
+// rowsApart reports whether as many columns of a row, the whole vectors that a tile loads, reach into no other
+// row. To load what the tile stored a moment before as another vector takes long, also in lanes that a mask
+// leaves out.
+func rowsApart(ldb, columns int) bool { return max(ldb, -ldb) >= columns }
+
 // isNarrow reports whether rows of some columns, fewer than a vector of AVX-512 has, take less time by
-// vectors of AVX2: the part of a vector that was just stored by a mask takes long to load.
-func isNarrow[F Float](order, columns int) bool {
-	few := order <= Width && columns < Width
+// vectors of AVX2, which do not reach into other rows.
+func isNarrow[F Float](order, columns, ldb int) bool {
+	few := order <= Width && columns < Width && !rowsApart(ldb, Width)
 	return few && unsafe.Sizeof(F(0)) == 8 && tiles.lanes == Width && tiles.solveNarrow[0] != 0
 }
 
