@@ -161,10 +161,35 @@ func read(r *npz.Reader) (*Model, error) {
 		return nil, err
 	}
 	p := h.Parameters
+	if err := p.checkNames(r, &h); err != nil {
+		return nil, err
+	}
 	if err := p.readNumbers(r, &h); err != nil {
 		return nil, err
 	}
 	return New(p)
+}
+
+// checkNames refuses arrays that a model with this header does not have. Otherwise one changed byte in the
+// name of an array that may be missing would give a model without it.
+func (p *Parameters) checkNames(r *npz.Reader, h *header) error {
+	known := map[string]bool{"header": true, "samples": true, "axes": true, "covariance": true}
+	for i := range h.Curves {
+		known[fmt.Sprint("knots.", i)] = true
+		known[fmt.Sprint("values.", i)] = true
+	}
+	for i := range h.Periods {
+		known[fmt.Sprint("period.", i)] = true
+	}
+	for _, a := range p.arrays() {
+		known[a.name] = true
+	}
+	for _, name := range r.Names() {
+		if !known[name] {
+			return fmt.Errorf("array %.60q is not part of a model with this header", name)
+		}
+	}
+	return nil
 }
 
 // readNumbers reads the arrays of numbers; the names of columns and tasks are there.

@@ -198,6 +198,22 @@ func TestDamagedArrays(t *testing.T) {
 	}
 }
 
+// A changed byte in the name of an array never gives another model, also where the array may be missing.
+func TestDamagedNames(t *testing.T) {
+	m := check.OK(New(full()))
+	for i, name := range contentsOf(t, m).names {
+		c := contentsOf(t, m)
+		damaged := string(name[0]^1) + name[1:]
+		c.names[i] = damaged
+		c.numbers[damaged], c.shapes[damaged] = c.numbers[name], c.shapes[name]
+		if name == "header" { // as an array of numbers
+			c.numbers[damaged], c.shapes[damaged] = []float64{1}, []int{1}
+		}
+		_, err := c.read(t)
+		check.FailIf(t, err == nil, "a model with %q in place of %q was read", damaged, name)
+	}
+}
+
 func TestHeaders(t *testing.T) {
 	m := check.OK(New(full()))
 	file := contentsOf(t, m)
