@@ -100,13 +100,17 @@ func (r *reader) addCells(cells []string) (err error) {
 		case r.isMissing(cell):
 			r.x[slot] = math.NaN()
 		default:
-			if r.x[slot], err = r.parse(col, cell); err != nil {
+			var f form
+			if r.x[slot], f, err = r.parse(col, cell); err != nil {
 				return r.explain(col, cells, err)
 			}
 			if r.marks.numbers != nil && slices.Contains(r.marks.numbers, r.x[slot]) {
 				r.x[slot] = math.NaN()
 			}
 			if slot >= featureSlot || slot == targetSlot {
+				if !math.IsNaN(r.x[slot]) && !r.notations[slot].join(f) {
+					return r.otherForm(col, cell)
+				}
 				r.notations[slot].see(cell, cmp.Or(r.o.Decimal, '.'))
 			}
 		}
@@ -135,26 +139,38 @@ func (r *reader) raggedRow(cells []string) error {
 	return r.here(" has %s, but there are %s%s", cellCount, columnCount, hint)
 }
 
-// parse returns the number of a trimmed cell; strconv.ErrSyntax if it has none.
-func (r *reader) parse(col int, cell string) (float64, error) {
+// parse returns the number of a trimmed cell and its form; strconv.ErrSyntax if it has none.
+func (r *reader) parse(col int, cell string) (float64, form, error) {
 	v, err := parseNumber(cell, cmp.Or(r.o.Decimal, '.'))
 	switch {
 	case (err == nil || isRange(err)) && refused(v):
-		return 0, fmt.Errorf("%.60s "+tooLarge, cell)
+		return 0, amount, fmt.Errorf("%.60s "+tooLarge, cell)
+	case err == nil && (v == 0 || v == 1):
+		return v + 0, zeroOne, nil // -0 becomes 0
 	case err == nil:
-		return v + 0, nil // -0 becomes 0
+		return v, amount, nil
 	case strings.EqualFold(cell, "true"):
-		return 1, nil
+		return 1, truth, nil
 	case strings.EqualFold(cell, "false"):
-		return 0, nil
+		return 0, truth, nil
 	}
 	if r.o.Dates != "" && r.isNumber(col) {
 		if v, ok := days(cell, r.o.Dates); ok {
 			r.notations[r.slots[col]].dates = true
-			return v, nil
+			return v, date, nil
 		}
 	}
-	return 0, strconv.ErrSyntax
+	return 0, unwritten, strconv.ErrSyntax
+}
+
+// otherForm describes a cell whose form does not fit the column.
+func (r *reader) otherForm(col int, cell string) error {
+	err := r.here(", column %.60q: %.60q is not %s, as other cells of the column are", r.header[col], cell,
+		r.notations[r.slots[col]].form)
+	if !r.isNumber(col) {
+		return err
+	}
+	return &FormatError{Option: "Categorical", Values: []string{r.header[col]}, NA: cell, err: err}
 }
 
 // isInferred reports whether a column is categorical for its text.
@@ -182,7 +198,7 @@ func (r *reader) explain(col int, cells []string, err error) error {
 		if slot := r.slots[i]; slot == noSlot || r.holdsNames(slot) || r.isMissing(c) {
 			continue
 		}
-		if _, err := r.parse(i, c); err == nil {
+		if _, _, err := r.parse(i, c); err == nil {
 			numbers++
 		} else if r.isNumber(i) {
 			wrong = append(wrong, r.header[i])

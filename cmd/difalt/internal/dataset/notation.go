@@ -155,14 +155,61 @@ type notation struct {
 	marked  int    // cells of one to three digits, the decimal mark, and three digits
 	decimal bool   // another cell shows that it is the decimal mark
 	zeros   string // the first cell with leading zeros
+	rounded string // the first whole number that float64 does not hold
 	dates   bool   // cells are dates
+	form    form   // of the cells of CSV so far
 }
+
+// A form is how a number is written in CSV. The cells of a column have one form: a number among dates is a
+// mistake, and so is the word TRUE among amounts. But 0 and 1 fit amounts, and TRUE and FALSE.
+type form uint8
+
+const (
+	unwritten form = iota
+	zeroOne        // 0 or 1
+	amount         // another number
+	truth          // TRUE or FALSE
+	date
+)
+
+// String completes "is not".
+func (f form) String() string {
+	switch f {
+	case truth:
+		return "TRUE or FALSE"
+	case date:
+		return "a date"
+	}
+	return "a number"
+}
+
+// join adds the form of a cell, and reports whether it fits the cells before.
+func (n *notation) join(f form) bool {
+	switch {
+	case n.form == f:
+	case n.form == unwritten, n.form == zeroOne && f != date:
+		n.form = f
+	case f == zeroOne && n.form != date:
+	default:
+		return false
+	}
+	return true
+}
+
+// exactDigits is the number of digits that float64 holds of every whole number.
+const exactDigits = 15
 
 // see adds a cell that is a number.
 func (n *notation) see(cell string, decimal rune) {
 	digits := strings.TrimLeft(cell, "+-")
 	if len(digits) > 1 && digits[0] == '0' && '0' <= digits[1] && digits[1] <= '9' && n.zeros == "" {
 		n.zeros = strings.Clone(cell)
+	}
+	if len(digits) > exactDigits && n.rounded == "" && strings.Trim(digits, "0123456789") == "" {
+		v, err := strconv.ParseFloat(digits, 64)
+		if err == nil && strconv.FormatFloat(v, 'f', 0, 64) != strings.TrimLeft(digits, "0") {
+			n.rounded = strings.Clone(cell)
+		}
 	}
 	if n.decimal {
 		return

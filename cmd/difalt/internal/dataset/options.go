@@ -38,7 +38,7 @@ type TableOptions struct {
 	// Decimal is the decimal mark of CSV: '.' or ','; 0 means '.'.
 	Decimal rune
 	// Dates is the order of year, month and day in CSV: "ymd", "dmy" or "mdy". Columns of such dates become
-	// days since 1970-01-01. Empty: dates are refused.
+	// days since 1970-01-01; a number among them is an error. Empty: dates are refused.
 	Dates string
 	// Progress, if not nil, receives the bytes read so far and the bytes of all files, or 0 if a file has no
 	// size. It is called from the goroutine that reads.

@@ -203,6 +203,9 @@ func TestRemarks(t *testing.T) {
 		"codes": {table("t,customer_id,serial,y", func(i int) string {
 			return fmt.Sprintf("x%d,%d,%d,%v", i%6, 3*(i*i%59), 123456789+i*i*1371%70000000, wave(i*i))
 		}), []string{`look like codes, not amounts: "customer_id", "serial"`}},
+		"long codes": {table("t,serial,y", func(i int) string { return fmt.Sprintf("x%d,%d,%v", i%6, 100000000000000000+i*i, wave(i*i)) }),
+			[]string{`Cells of "serial" have more digits than numbers keep, such as 100000000000000001`, "--categorical serial"}},
+		"large numbers": {table("t,a,y", func(i int) string { return fmt.Sprintf("x%d,%.0f,%v", i%6, 1e22*(wave(i)+9), wave(i*i)) }), nil},
 		"row numbers": {table("t,n,y", func(i int) string { return fmt.Sprintf("x%d,%d,%v", i%6, i*7%60, wave(i*i)) }),
 			[]string{`Whole numbers that are all different, as row numbers are: "n"`, "--drop n"}},
 		"a date a row": {table("t,day,y", func(i int) string {
@@ -432,5 +435,18 @@ func TestDatesAreNoCodes(t *testing.T) {
 		if strings.Contains(s, "leading zeros") {
 			t.Error(s)
 		}
+	}
+}
+
+// A column may have 1 and 0 besides TRUE and FALSE, and marks of missing values besides dates.
+func TestFormsOfNumbers(t *testing.T) {
+	o := TableOptions{Task: "t", Target: "y", Dates: "ymd", NA: []string{"-1", "9999-12-31"}, Missing: MissingKeep}
+	table, err := read("t,a,b,y\nx,1,2024-01-31,2\nx,TRUE,-1,3\nx,0,-1.0,4\nx,false,9999-12-31,5\n", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []float64{1, 1, 0, 0} {
+		x := table.X(make([]float64, 2), i)
+		check.FailIf(t, x[0] != want || math.IsNaN(x[1]) != (i > 0), "row %d is %v", i, x)
 	}
 }

@@ -15,8 +15,8 @@ import (
 // remarkNotation names columns whose cells may have marks between thousands, or are codes with leading zeros.
 func (r *reader) remarkNotation(profiles []*profile, say func(string, ...any)) {
 	mark := cmp.Or(r.o.Decimal, '.')
-	var thousands, zeros []string
-	example := ""
+	var thousands, zeros, rounded []string
+	zero, long := "", ""
 	for j, p := range profiles {
 		slot := featureSlot + j
 		if p == nil {
@@ -31,7 +31,11 @@ func (r *reader) remarkNotation(profiles []*profile, say func(string, ...any)) {
 		}
 		if n.zeros != "" && !n.dates {
 			zeros = append(zeros, p.name)
-			example = cmp.Or(example, n.zeros)
+			zero = cmp.Or(zero, n.zeros)
+		}
+		if n.rounded != "" {
+			rounded = append(rounded, p.name)
+			long = cmp.Or(long, n.rounded)
 		}
 	}
 	if thousands != nil {
@@ -42,7 +46,12 @@ func (r *reader) remarkNotation(profiles []*profile, say func(string, ...any)) {
 	if zeros != nil {
 		list := text.ShellWord(strings.Join(zeros, ","))
 		say("Cells of %s have leading zeros, such as %s: if they are codes, use --categorical %s or --drop %s.",
-			text.Names(zeros), example, list, list)
+			text.Names(zeros), zero, list, list)
+	}
+	if rounded != nil {
+		list := text.ShellWord(strings.Join(rounded, ","))
+		say("Cells of %s have more digits than numbers keep, such as %.40s: if they are codes, use --categorical %s "+
+			"or --drop %s.", text.Names(rounded), long, list, list)
 	}
 }
 
@@ -98,7 +107,8 @@ func (r *reader) remarkNumbers(profiles []*profile, say func(string, ...any)) {
 		}
 		switch {
 		case notation.dates: // days may well follow each other
-		case notation.zeros != "" || p.distinct() <= fewMonths: // named already, or amounts
+		case notation.zeros != "" || notation.rounded != "": // named already
+		case p.distinct() <= fewMonths: // amounts
 		case t.arePeriods(j):
 			periods = append(periods, p.name)
 		case p.distinct() <= fewRows:
