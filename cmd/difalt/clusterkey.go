@@ -36,9 +36,9 @@ func newClusterKey(std *cli.Streams) *cobra.Command {
 // standard output.
 func runClusterKey(std *cli.Streams, out string) error {
 	key, content := cluster.NewKey()
-	write, to := cluster.WriteKey, *std
+	write, to := cluster.WriteKey, std
 	if atomicfile.IsStdout(out) {
-		write, to.Out = atomicfile.WriteFile, std.Err
+		write, to = atomicfile.WriteFile, std.Aside()
 	}
 	if err := write(out, content); err != nil {
 		return cli.OfFlag("out", err)

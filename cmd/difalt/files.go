@@ -311,15 +311,12 @@ func (f *files) claimLater(flag, path string) error {
 	return nil
 }
 
-// streams returns the streams of a command, whose text goes to the standard error if an output of the command
-// is the standard output.
+// streams returns the streams of a command, aside if an output of the command is the standard output.
 func (f *files) streams(std *cli.Streams) *cli.Streams {
 	if !slices.ContainsFunc(f.used, func(k usedFile) bool { return k.written && k.place == stdio }) {
 		return std
 	}
-	away := *std
-	away.Out = std.Err
-	return &away
+	return std.Aside()
 }
 
 // loadModel reads a model from a file or the standard input. Errors name the flag, which is empty for an

@@ -124,7 +124,11 @@ func TestStandardStreams(t *testing.T) {
 			t.Errorf("%q: exit code %d, %d bytes of %d: %s", c.args, code, len(p.out.String()), len(want), p.err.String())
 		}
 	}
-	p := launch(t, x.table, "", slices.Concat([]string{"fit", "--data", "-", "--rank", "0", "--no-curves", "--model", "-"}, fitShops)...)
+	p := launch(t, "", "", "predict", "--quiet", "--missing", "mean", "--model", x.model, "--data", x.table, "--out", "-")
+	if code := p.code(t); code != 0 || p.out.String() != want || p.err.String() != "" {
+		t.Errorf("with --quiet: exit code %d, %d bytes of %d, message %q", code, len(p.out.String()), len(want), p.err.String())
+	}
+	p = launch(t, x.table, "", slices.Concat([]string{"fit", "--data", "-", "--rank", "0", "--no-curves", "--model", "-"}, fitShops)...)
 	if code := p.code(t); code != 0 || !strings.Contains(p.err.String(), "12 tasks") {
 		t.Fatalf("exit code %d: %s", code, p.err.String())
 	}

@@ -33,9 +33,9 @@ predicted from all tasks together, between their mean and a pooled model, as
 training chose: "difalt adapt" adds tasks from their rows. Numbers far from the
 training rows are counted, and the first is named. In Parquet, features that are
 kept are numbers or dates, and other columns text. Rows that lack a value are
-written without a prediction; with --missing mean, missing features are replaced
-by the means of the training rows. The table is read row by row, so that it may
-be larger than the memory.
+written without a prediction, and with "known" false; with --missing mean,
+missing features are replaced by the means of the training rows. The table is
+read row by row, so that it may be larger than the memory.
 
 --standard-errors adds four columns. stderr is the standard error of the
 expected target; sample_stderr adds the noise. low and high are the ends of the

@@ -50,6 +50,16 @@ func (s *Streams) settle(flags *pflag.FlagSet) {
 	}
 }
 
+// Aside returns the streams of a command that writes its result to the standard output: the report goes to the
+// standard error, unless --quiet leaves it out.
+func (s *Streams) Aside() *Streams {
+	aside := *s
+	if !s.Quiet || s.JSON {
+		aside.Out = s.Err
+	}
+	return &aside
+}
+
 // Progress returns where a command reports how far it is.
 func (s *Streams) Progress() io.Writer {
 	if s.Quiet {
