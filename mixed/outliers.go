@@ -67,8 +67,7 @@ func (f *fitter) outliersOf(w *worker, chosen *choice, task int) (out []outlier)
 			variance = (float64(n.freedom*n.usual) + squares) / freedom
 		}
 		o.size /= math.Sqrt(variance)
-		chance := beyond(o.size, freedom) * f.rows.tasks.rows
-		if o.size <= FarOut || chance > outlierChance {
+		if o.size <= FarOut || newStudent(freedom).beyond(o.size)*f.rows.tasks.rows > outlierChance {
 			break
 		}
 		out = append(out, o)

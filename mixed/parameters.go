@@ -115,10 +115,9 @@ type Noise struct {
 
 // Span returns the 2.5 and 97.5 % quantiles over tasks of the standard deviation, for a positive TaskFreedom.
 func (n *Noise) Span() (low, high float64) {
-	root := func(p float64) float64 {
-		return math.Sqrt(n.TaskFreedom * n.Variance / chiSquared(p, n.TaskFreedom))
-	}
-	return root(.975), root(.025)
+	few, many := chiSquared95(n.TaskFreedom)
+	all := n.TaskFreedom * n.Variance
+	return math.Sqrt(all / many), math.Sqrt(all / few)
 }
 
 // Tasks hold the coefficients of the T tasks of a model.

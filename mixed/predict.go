@@ -213,7 +213,7 @@ func relativeError(s float64) float64 {
 	far := high * (1 - float64(s/4))
 	for range 60 {
 		up, down := rounded.Log1p(far)/s, rounded.Log1p(-far)/s
-		within := float64(normalCDF(up)) - float64(normalCDF(down))
+		within := float64(normalWithin(up)) + float64(normalWithin(-down))
 		if within < .95 {
 			low = far
 		} else {

@@ -41,7 +41,6 @@ var mayDiffer = map[string]string{
 	"kernel/chunk_gonum.go":       "gonum's kernel, with other bits on all processors",
 	"topology/gamma.go":           "the spectral gap, from which numbers of rounds follow",
 	"internal/synth/synth.go":     "synthetic data: normal numbers beyond 3.44",
-	"mixed/quantiles.go":          "intervals, outliers and verdicts",
 	"internal/rounded/rounded.go": "Normal rounds what NormFloat64 computes by logarithms",
 }
 

@@ -26,6 +26,7 @@ func TestFunctions(t *testing.T) {
 			0},
 		"Expm1":    {Expm1, math.Expm1, func() float64 { return rng.NormFloat64() * math.Ldexp(1, rng.IntN(60)-55) }, 0},
 		"Log2":     {Log2, math.Log2, func() float64 { return math.Ldexp(rng.Float64(), rng.IntN(1900)-950) }, 2e-16},
+		"Erf":      {Erf, math.Erf, func() float64 { return rng.NormFloat64() * math.Ldexp(1, rng.IntN(12)-8) }, 0},
 		"LogGamma": {LogGamma, logGamma, func() float64 { return math.Ldexp(rng.Float64(), rng.IntN(40)-5) + .01 }, 4e-14},
 	} {
 		for range 50_000 {
@@ -48,7 +49,7 @@ func TestFunctions(t *testing.T) {
 	for _, x := range []float64{0, math.Copysign(0, -1), 1, -1, 1e-307, math.MaxFloat64, -math.MaxFloat64, inf, -inf, nan} {
 		for name, f := range map[string][2]func(float64) float64{
 			"Log": {Log, math.Log}, "Exp": {Exp, math.Exp}, "Log1p": {Log1p, math.Log1p}, "Expm1": {Expm1, math.Expm1},
-			"Log2": {Log2, math.Log2},
+			"Log2": {Log2, math.Log2}, "Erf": {Erf, math.Erf},
 		} {
 			got, want := f[0](x), f[1](x)
 			if got != want && !(math.IsNaN(got) && math.IsNaN(want)) && !(math.Abs(got-want) <= 1e-15*math.Abs(want)) {
