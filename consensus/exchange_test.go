@@ -12,6 +12,7 @@ import (
 
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/consensus/transport"
+	"github.com/difalt/difalt/internal/check"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/topology"
 	"gonum.org/v1/gonum/mat"
@@ -300,8 +301,8 @@ func TestAllocs(t *testing.T) {
 			}
 		}
 		iterate()
-		if got := testing.AllocsPerRun(5, iterate); got > 0 {
-			t.Errorf("%s: %v allocations an iteration", name, got)
+		if got := check.Allocations(5, iterate); got > 0 {
+			t.Errorf("%s: %d allocations in five iterations", name, got)
 		}
 	}
 }

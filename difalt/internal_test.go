@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/difalt/difalt/internal/check"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/topology"
 )
@@ -60,7 +61,7 @@ func TestMeasurementAllocations(t *testing.T) {
 			}
 		}
 		rule := &s.checker.rule
-		allocations := testing.AllocsPerRun(10, func() {
+		allocations := check.Allocations(10, func() {
 			rule.measured = -measureAfter
 			status, err := s.checker.check(t.Context(), s.net, 0, false)
 			if err != nil || status != Converged || rule.measured != s.point.iteration {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/difalt/features"
+	"github.com/difalt/difalt/internal/check"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/kernel/lsq"
 	"gonum.org/v1/gonum/floats"
@@ -114,8 +115,8 @@ func TestModelAdaptErrors(t *testing.T) {
 	}
 	dst := m.Predict([]float64{1}, 3, k.x[3]...)
 	first := dst[0]
-	if n := testing.AllocsPerRun(10, func() { m.Predict(dst[:0], 3, k.x[3][0]) }); n != 0 || len(dst) != 10 || first != 1 {
-		t.Errorf("%g allocations; %v", n, dst)
+	if n := check.Allocations(10, func() { m.Predict(dst[:0], 3, k.x[3][0]) }); n != 0 || len(dst) != 10 || first != 1 {
+		t.Errorf("%d allocations; %v", n, dst)
 	}
 	if m.Predict(dst[:0], 2) == nil || len(m.Predict(nil, 2)) != 0 {
 		t.Error("no rows have predictions")

@@ -16,6 +16,7 @@ import (
 
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/difalt"
+	"github.com/difalt/difalt/internal/check"
 	"github.com/difalt/difalt/internal/sizes"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/topology"
@@ -48,23 +49,14 @@ func TestAllocations(t *testing.T) {
 					continue // it would end
 				}
 				s := newSolver(t, p, network(t, "er:0.6", 5, 1), o)
-				some := func(n int) func() {
-					return func() {
-						for range n {
-							step(t, s, t.Context())
-						}
-					}
+				for range 3 {
+					step(t, s, t.Context())
 				}
-				some(3)()
 				most := 30
 				if method == difalt.Accelerated && !o.EveryIteration { // which takes few iterations
 					most = 6
 				}
-				n := testing.AllocsPerRun(1, some(most))
-				if n == 1 { // the runtime allocates sometimes, when a goroutine waits
-					n = testing.AllocsPerRun(1, some(most))
-				}
-				if n != 0 {
+				if n := check.Allocations(most, func() { step(t, s, t.Context()) }); n != 0 {
 					t.Errorf("%v, %v, at the noise %v: %v allocations in %d iterations", method, codec, o.StopAtNoise, n, most)
 				}
 			}

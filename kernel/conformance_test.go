@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/difalt/difalt/internal/check"
 	"github.com/difalt/difalt/internal/tiertest"
 	"github.com/difalt/difalt/internal/tile"
 	"github.com/difalt/difalt/kernel"
@@ -112,8 +113,8 @@ func (c *conformance) check() {
 	info := kernel.Describe() // gonum allocates for large products, and netlib always
 	allocates := info.Kernel == "gonum" && (info.Build == "openblas" || c.tasks.MaxSamples()*d*r > 1000)
 	all := func() { g.Step(c.u, c.ridge, used); g.Minimize(c.u, c.ridge, used); g.Gradient(c.u, used) }
-	if n := testing.AllocsPerRun(2, all); n != 0 && !allocates {
-		c.t.Errorf("%g allocations", n)
+	if n := check.Allocations(2, all); n != 0 && !allocates {
+		c.t.Errorf("%d allocations", n)
 	}
 }
 
@@ -203,8 +204,8 @@ func (c *conformance) checkGramProduct(ws *kernel.Workspace) {
 		c.tasks.GramProduct(got, c.u, ws)
 		sameMatrix(c.t, "Gram product", got, want, 1e-13)
 	}
-	if n := testing.AllocsPerRun(2, func() { c.tasks.GramProduct(got, c.u, few) }); n != 0 {
-		c.t.Errorf("%g allocations in a Gram product", n)
+	if n := check.Allocations(2, func() { c.tasks.GramProduct(got, c.u, few) }); n != 0 {
+		c.t.Errorf("%d allocations in a Gram product", n)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/difalt/difalt/internal/check"
 	"github.com/difalt/difalt/kernel"
 )
 
@@ -104,14 +105,7 @@ func TestPoolClose(t *testing.T) {
 		wantPanic(t, "Run after Close", func() { p.Run(func(int) {}) })
 		kernel.NewPool(3).Close() // never used
 	}
-	// A worker's goroutine ends a moment after it has reported that it does.
-	for range 1000 {
-		if runtime.NumGoroutine() <= before {
-			return
-		}
-		time.Sleep(time.Millisecond)
-	}
-	t.Errorf("%d goroutines, %d before", runtime.NumGoroutine(), before)
+	check.Goroutines(t, before)
 }
 
 // A panic in the caller's share of a job leaves a pool that works and can close.
@@ -213,8 +207,8 @@ func TestPoolDoesNotAllocate(t *testing.T) {
 	for _, workers := range []int{1, 2, 3} {
 		p := kernel.NewPool(workers)
 		f := func(int) {}
-		if n := testing.AllocsPerRun(100, func() { p.Run(f) }); n != 0 {
-			t.Errorf("%d workers: %g allocations", workers, n)
+		if n := check.Allocations(100, func() { p.Run(f) }); n != 0 {
+			t.Errorf("%d workers: %d allocations", workers, n)
 		}
 		p.Close()
 	}

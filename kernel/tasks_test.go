@@ -8,6 +8,7 @@ import (
 	"testing"
 	"unsafe"
 
+	"github.com/difalt/difalt/internal/check"
 	"github.com/difalt/difalt/internal/tiertest"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/kernel/qr"
@@ -174,8 +175,8 @@ func TestOrthonormalize(t *testing.T) {
 		sameMatrix(t, "Q'Q", &gram, mat.NewDiagDense(5, []float64{1, 1, 1, 1, 1}), 1e-14)
 		back.Mul(u, mat.NewDense(5, 5, c.r).T())
 		sameMatrix(t, "QR", &back, x[0], 1e-14)
-		if n := testing.AllocsPerRun(20, func() { u.Orthonormalize(c.r, c.work) }); n != 0 && c.work != nil {
-			t.Errorf("%g allocations", n)
+		if n := check.Allocations(20, func() { u.Orthonormalize(c.r, c.work) }); n != 0 && c.work != nil {
+			t.Errorf("%d allocations", n)
 		}
 	}
 }

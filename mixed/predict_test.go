@@ -238,7 +238,7 @@ func TestRestore(t *testing.T) {
 func TestPredictAllocatesNothing(t *testing.T) {
 	m := check.OK(New(synthetic()))
 	x := []float64{44, 2.2, 0, 1, 0, 7}
-	if n := testing.AllocsPerRun(10, func() { m.Predict("n", x); m.PredictError("n", x) }); n != 0 {
+	if n := check.Allocations(10, func() { m.Predict("n", x); m.PredictError("n", x) }); n != 0 {
 		t.Errorf("predictions allocate %v times", n)
 	}
 }

@@ -3,6 +3,7 @@ package check
 
 import (
 	"net"
+	"runtime"
 	"runtime/debug"
 	"strings"
 	"testing"
@@ -68,6 +69,37 @@ func Limit(t testing.TB) {
 		panic(name + " has not ended after " + longest.String())
 	})
 	t.Cleanup(func() { timer.Stop() })
+}
+
+// patience is how long a test waits for what comes at once on an idle machine.
+const patience = time.Minute
+
+// Goroutines waits until no more goroutines run than before: one ends a moment after it has said so.
+func Goroutines(t testing.TB, before int) {
+	t.Helper()
+	for range patience / time.Millisecond {
+		if runtime.NumGoroutine() <= before {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+	stacks := make([]byte, 1<<16)
+	t.Errorf("%d goroutines, %d before:\n%s", runtime.NumGoroutine(), before, stacks[:runtime.Stack(stacks, true)])
+}
+
+// Allocations returns how often n calls of f allocate, after a first one. The runtime allocates at times when a
+// goroutine waits, so the fewest of some measurements count; f itself allocates in each of them.
+func Allocations(n int, f func()) int {
+	all := func() {
+		for range n {
+			f()
+		}
+	}
+	fewest := int(testing.AllocsPerRun(1, all))
+	for try := 0; try < 20 && fewest > 0; try++ {
+		fewest = min(fewest, int(testing.AllocsPerRun(1, all)))
+	}
+	return fewest
 }
 
 // Error reports an error that is nil, or lacks one of the wanted pieces of text.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/difalt/difalt/internal/check"
 	"github.com/difalt/difalt/internal/leastsq"
 	"github.com/difalt/difalt/internal/longtest"
 	"github.com/difalt/difalt/internal/tiertest"
@@ -358,14 +359,14 @@ func TestSolveStaysInside(t *testing.T) {
 			want, status, rank := p.solve(t, ridge, 0)
 			p.a, p.y = a(p.a, front), y(p.y, front)
 			got, m := b(make([]float64, p.r), front), p.matrix()
-			allocated := testing.AllocsPerRun(1, func() {
+			allocated := check.Allocations(1, func() {
 				res, _ := leastsq.Solve(got, &m, p.y, ridge, leastsq.Tolerance(p.n, p.r), 0, ws)
 				if res.Status != status || res.Rank != rank || !slices.Equal(got, want) {
 					t.Fatalf("%d x %d: %v, %v at the edge of memory, %v, %v elsewhere", p.n, p.r, got, res.Status, want, status)
 				}
 			})
 			if allocated != 0 {
-				t.Fatalf("%d x %d, status %v: %g allocations", p.n, p.r, status, allocated)
+				t.Fatalf("%d x %d, status %v: %d allocations", p.n, p.r, status, allocated)
 			}
 		}
 	})

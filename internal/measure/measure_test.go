@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/difalt/difalt/internal/check"
 	"github.com/difalt/difalt/kernel"
 )
 
@@ -55,7 +56,7 @@ func TestIteration(t *testing.T) {
 	for _, s := range []Shape{small, {"", 3, 2, 40, 33}, {"", 1, 1, 1, 1}} {
 		p := NewProblem(s, 1)
 		it := NewIteration(p, p.Pack(1, kernel.Float64), 1)
-		if s == small && testing.AllocsPerRun(3, it.Step) != 0 {
+		if s == small && check.Allocations(3, it.Step) != 0 {
 			t.Errorf("%v: a step allocates", s)
 		}
 		ms, err := InTurns(t.Context(), 0, it.Step, it.Read, it.Arithmetic(1e5))

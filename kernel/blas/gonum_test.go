@@ -7,8 +7,8 @@ import (
 	"slices"
 	"sync"
 	"testing"
-	"time"
 
+	checks "github.com/difalt/difalt/internal/check"
 	"github.com/difalt/difalt/internal/tiertest"
 	"github.com/difalt/difalt/kernel/blas"
 	gblas "gonum.org/v1/gonum/blas"
@@ -216,13 +216,7 @@ func TestHelpersEnd(t *testing.T) {
 		})
 	}
 	callers.Wait()
-	for range 1000 {
-		if runtime.NumGoroutine() <= before {
-			return
-		}
-		time.Sleep(time.Millisecond)
-	}
-	t.Errorf("%d goroutines, %d before", runtime.NumGoroutine(), before)
+	checks.Goroutines(t, before)
 }
 
 // The norm does not overflow on the way, and is NaN if an entry is.

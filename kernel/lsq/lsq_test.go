@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/difalt/difalt/internal/check"
 	"github.com/difalt/difalt/internal/tiertest"
 	"github.com/difalt/difalt/kernel/lsq"
 	"gonum.org/v1/gonum/blas/blas64"
@@ -100,8 +101,8 @@ func TestBatch(t *testing.T) {
 				t.Errorf("problem %d: %v, %+v, alone %v, %+v", k, p.B, p.Result, want, result)
 			}
 		}
-		if n := testing.AllocsPerRun(5, func() { batch.Solve(o, ws) }); n != 0 {
-			t.Errorf("%g allocations", n)
+		if n := check.Allocations(5, func() { batch.Solve(o, ws) }); n != 0 {
+			t.Errorf("%d allocations", n)
 		}
 	}
 	lsq.Batch(nil).Solve(lsq.Options{}, nil) // no problem

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/difalt/difalt/internal/check"
 	"github.com/difalt/difalt/internal/tiertest"
 	"github.com/difalt/difalt/internal/tile"
 	"github.com/difalt/difalt/kernel/qr"
@@ -167,8 +168,8 @@ func TestFactor(t *testing.T) {
 					if !slices.EqualFunc(p.a, q.a, sameBits) || !slices.EqualFunc(p.r, q.r, sameBits) {
 						t.Errorf("%d x %d: other bits elsewhere", m, n)
 					}
-					if n := testing.AllocsPerRun(1, func() { p.factor(w) }); n != 0 {
-						t.Errorf("%g allocations", n)
+					if n := check.Allocations(1, func() { p.factor(w) }); n != 0 {
+						t.Errorf("%d allocations", n)
 					}
 					if q.check(t); t.Failed() {
 						t.Fatalf("%d x %d", m, n)

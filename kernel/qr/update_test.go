@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/difalt/difalt/internal/check"
 	"github.com/difalt/difalt/internal/tiertest"
 	"github.com/difalt/difalt/kernel/qr"
 	"gonum.org/v1/gonum/blas/blas64"
@@ -185,11 +186,11 @@ func TestUpdateSigns(t *testing.T) {
 		t.Errorf("R = %v", r)
 	}
 	work := qr.NewWorkspace(2)
-	if n := testing.AllocsPerRun(5, func() {
+	if n := check.Allocations(5, func() {
 		qr.Update(of(2, 2, 2, r), blas64.General{Rows: 1, Cols: 2, Stride: 2, Data: rows}, work)
 		qr.R(of(2, 2, 2, rows2[:]), of(2, 2, 2, r), work)
 	}); n != 0 {
-		t.Errorf("%g allocations", n)
+		t.Errorf("%d allocations", n)
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"github.com/difalt/difalt/internal/check"
 )
 
 var someSeed = NewSeed(7, 4)
@@ -88,7 +90,7 @@ func FuzzFrame(f *testing.F) {
 		if again := seed.End(append(Begin(nil, got.Channel, someNumber, got.Tag), got.Code...), someNumber); !bytes.Equal(again, p) {
 			t.Errorf("%x is written as %x", p, again)
 		}
-		if n := testing.AllocsPerRun(1, func() { _, _ = seed.Open(p, someNumber) }); n != 0 {
+		if n := check.Allocations(1, func() { _, _ = seed.Open(p, someNumber) }); n != 0 {
 			t.Errorf("%v allocations", n)
 		}
 	})

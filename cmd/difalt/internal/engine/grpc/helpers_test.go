@@ -54,6 +54,15 @@ func newParty(t testing.TB, graph string, nodes int) *party {
 	return p
 }
 
+// listenAgain listens again at the address of a node, also if somebody else uses its port for a while.
+func (p *party) listenAgain(i int) {
+	l, err := net.Listen("tcp", p.c.Nodes[i].Address)
+	for end := time.Now().Add(patienceOfTests); err != nil && time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		l, err = net.Listen("tcp", p.c.Nodes[i].Address)
+	}
+	p.listeners[i] = check.OK(l, err)
+}
+
 func newKey() (ed25519.PrivateKey, cluster.Pin) {
 	key, _ := cluster.NewKey()
 	return key, cluster.PinOf(key.Public().(ed25519.PublicKey))

@@ -29,14 +29,7 @@ func TestSameBits(t *testing.T) {
 		o.Linger = time.Hour
 		sameBits(t, p.c, p.all(t, o), c.scalars)
 	}
-	for range 1000 {
-		if runtime.NumGoroutine() <= before {
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	stacks := make([]byte, 1<<16)
-	t.Errorf("%d goroutines, %d before:\n%s", runtime.NumGoroutine(), before, stacks[:runtime.Stack(stacks, true)])
+	check.Goroutines(t, before)
 }
 
 // cut returns the address of a proxy of target that cuts connections, as many as cuts, after between least
@@ -134,9 +127,12 @@ func TestGone(t *testing.T) {
 			rest.o.RejoinTimeout, rest.o.RoundTimeout = x.rejoin, x.round
 			if x.kind == transport.Closed {
 				list[victim].kill()
+				for rest.Stats().Edges[0].Connected {
+					time.Sleep(time.Millisecond)
+				}
 			}
 			if x.rejoin == x.round {
-				p.listeners[victim] = check.OK(net.Listen("tcp", p.c.Nodes[victim].Address))
+				p.listenAgain(victim)
 				p.transport(t, victim, o)
 			}
 			reported(t, "gone", exchange(t, rest, 1), victim, x.kind, text)
@@ -160,7 +156,7 @@ func TestRestart(t *testing.T) {
 				}
 			}
 			list[first].kill()
-			p.listeners[first] = check.OK(net.Listen("tcp", p.c.Nodes[first].Address))
+			p.listenAgain(first)
 			list[first] = p.transport(t, first, quick())
 			if begun {
 				noErrors(t, []error{list[first].Join(t.Context()), exchange(t, list[first], 0), <-ended})
