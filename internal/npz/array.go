@@ -250,7 +250,7 @@ const maxExact = 1 << 53
 func (a *Array) number(b []byte) (float64, error) {
 	v := a.decode(a.order, b)
 	if math.Abs(v) >= maxExact && !a.float() {
-		return 0, a.errorf("integer %.0f is too large", v)
+		return 0, a.errorf("integer %.0f is too large: save integers from 2^53 on as float64", v)
 	}
 	return v, nil
 }

@@ -8,6 +8,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/difalt/difalt/internal/check"
@@ -137,6 +138,44 @@ func TestDamagedParquet(t *testing.T) {
 			checkNumbers(t, tab)
 		}
 	}
+}
+
+// Damaged dictionaries and damaged values are refused where the file has checksums.
+func TestParquetChecksums(t *testing.T) {
+	type row struct {
+		T string  `parquet:"t"`
+		A float64 `parquet:"a,dict"`
+		B float64 `parquet:"b"`
+		Y float64 `parquet:"y"`
+	}
+	whole := written(t, []row{{"x", 1, 1, 2}, {"x", 1.2345, 5.4321, 4}, {"z", 3, 8, 5}})
+	for column, v := range map[string]float64{"a": 1.2345, "b": 5.4321} {
+		at := bytes.Index(whole, binary.LittleEndian.AppendUint64(nil, math.Float64bits(v)))
+		path := write(t, t.TempDir(), "damaged.parquet", flipped(whole, at+6))
+		_, err := ReadFiles([]string{path}, columnsTY)
+		check.Error(t, err, fmt.Sprintf("column %q", column), "checksum")
+	}
+}
+
+// Whole numbers that float64 rounds are named, as in CSV.
+func TestParquetLongCodes(t *testing.T) {
+	type row struct {
+		T string  `parquet:"t"`
+		A int64   `parquet:"a"`
+		B uint64  `parquet:"b"`
+		Y float64 `parquet:"y"`
+	}
+	var rows []row
+	for i := range 30 {
+		rows = append(rows, row{"x", 1<<53 + int64(i), math.MaxUint64 - uint64(i), float64(i * i % 7)})
+	}
+	table, err := ReadFiles([]string{write(t, t.TempDir(), "codes.parquet", written(t, rows))}, columnsTY)
+	if err != nil {
+		t.Fatal(err)
+	}
+	remarks := strings.Join(table.Remarks(), "\n")
+	want := `Cells of "a", "b" have more digits than numbers keep, such as 9007199254740993`
+	check.FailIf(t, !strings.Contains(remarks, want), "remarks %q", remarks)
 }
 
 // written returns a Parquet file with the given rows.

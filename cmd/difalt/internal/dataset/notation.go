@@ -196,6 +196,13 @@ func (n *notation) join(f form) bool {
 	return true
 }
 
+// lose notes a whole number with the given digits if v is not equal to it.
+func (n *notation) lose(digits string, v float64) {
+	if n.rounded == "" && strconv.FormatFloat(v, 'f', 0, 64) != digits {
+		n.rounded = strings.Clone(digits)
+	}
+}
+
 // exactDigits is the number of digits that float64 holds of every whole number.
 const exactDigits = 15
 
@@ -206,9 +213,8 @@ func (n *notation) see(cell string, decimal rune) {
 		n.zeros = strings.Clone(cell)
 	}
 	if len(digits) > exactDigits && n.rounded == "" && strings.Trim(digits, "0123456789") == "" {
-		v, err := strconv.ParseFloat(digits, 64)
-		if err == nil && strconv.FormatFloat(v, 'f', 0, 64) != strings.TrimLeft(digits, "0") {
-			n.rounded = strings.Clone(cell)
+		if v, err := strconv.ParseFloat(digits, 64); err == nil {
+			n.lose(strings.TrimLeft(digits, "0"), v)
 		}
 	}
 	if n.decimal {

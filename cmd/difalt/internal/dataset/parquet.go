@@ -219,7 +219,11 @@ func (r *reader) setParquet(c *parquetColumn, v parquet.Value) error {
 	case r.holdsNames(slot) && c.name != nil:
 		return r.setName(slot, strings.TrimSpace(c.name(v)))
 	}
-	return r.setNumber(c.at, c.number(v))
+	x := c.number(v)
+	if c.name != nil && r.isNumber(c.at) && math.Abs(x) >= 1<<53 {
+		r.notations[r.slots[c.at]].lose(c.name(v), x)
+	}
+	return r.setNumber(c.at, x)
 }
 
 // text returns a value in words, empty for null.

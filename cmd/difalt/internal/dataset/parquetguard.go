@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"slices"
 
@@ -147,11 +148,28 @@ func checkChunk(f io.ReaderAt, size, rows int64, c *parquet.Column, m *format.Co
 		if packed < 0 || packed > end-at-n || plain < 0 || plain > maxUnpacked(packed) || count < 0 {
 			return fmt.Errorf("the page at %d claims %d values, and %d bytes of %d", at, count, packed, plain)
 		}
+		if h.Type == format.DictionaryPage && h.CRC != 0 {
+			if err := checkSum(io.NewSectionReader(f, at+n, packed), uint32(h.CRC)); err != nil {
+				return fmt.Errorf("the dictionary at %d: %w", at, err)
+			}
+		}
 		at += n + packed
 		values += count
 	}
 	if values != rows {
 		return fmt.Errorf("its pages hold %d values in %d rows", values, rows)
+	}
+	return nil
+}
+
+// checkSum compares the bytes of a page with the sum in its header. The decoder does so for pages of values alone.
+func checkSum(page io.Reader, want uint32) error {
+	sum := crc32.NewIEEE()
+	if _, err := io.Copy(sum, page); err != nil {
+		return err
+	}
+	if sum.Sum32() != want {
+		return errors.New("its checksum differs: the Parquet data are damaged")
 	}
 	return nil
 }
