@@ -54,29 +54,43 @@ func Distance(x, y []float64) float64 {
 
 // length returns the length of x, or of x - y where y is not nil.
 func length(x, y []float64) float64 {
-	scale, squares := 0.0, 1.0 // the length is scale times the root of squares
+	var l Length[float64]
 	for i, v := range x {
 		if y != nil {
 			v -= y[i]
 		}
-		size := math.Abs(v)
-		switch {
-		case size == 0:
-		case size != size:
-			return size
-		case scale < size:
-			s := scale / size
-			squares = 1 + float64(float64(squares*s)*s)
-			scale = size
-		default:
-			s := size / scale
-			squares += float64(s * s)
-		}
+		l.Add(v)
 	}
-	if math.IsInf(scale, 1) {
-		return scale
+	return l.Value()
+}
+
+// A Length is the Euclidean length of numbers, which are added one after the other: scale times the root of
+// squares. Numbers of any size neither overflow nor underflow. The zero value has no numbers.
+type Length[F tile.Float] struct{ scale, squares F }
+
+// Add adds a number. NaN makes the length NaN.
+func (l *Length[F]) Add(v F) {
+	size := F(math.Abs(float64(v)))
+	switch {
+	case size == 0:
+	case size != size:
+		l.scale = size
+	case l.scale < size:
+		s := l.scale / size
+		l.squares = 1 + F(F(l.squares*s)*s)
+		l.scale = size
+	default:
+		s := size / l.scale
+		l.squares += F(s * s)
 	}
-	return scale * math.Sqrt(squares)
+}
+
+// Value returns the length.
+func (l *Length[F]) Value() F {
+	if math.IsInf(float64(l.scale), 1) {
+		return l.scale
+	}
+	return l.scale * F(math.Sqrt(float64(l.squares)))
 }
 
 // Mean returns the mean of x.

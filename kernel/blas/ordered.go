@@ -1,8 +1,7 @@
 package blas
 
 import (
-	"math"
-
+	"github.com/difalt/difalt/internal/rounded"
 	"github.com/difalt/difalt/internal/tile"
 	reference "gonum.org/v1/gonum/blas/gonum"
 )
@@ -107,26 +106,7 @@ func (o ordered) Dnrm2(n int, x []float64, incX int) float64 {
 	if n < 2 || incX < 1 || !holds(x, n, incX) {
 		return o.Implementation.Dnrm2(n, x, incX)
 	}
-	scale, squares := 0.0, 1.0 // the norm is scale times the root of squares
-	for at := 0; at < n*incX; at += incX {
-		size := math.Abs(x[at])
-		switch {
-		case size == 0:
-		case size != size:
-			return math.NaN()
-		case scale < size:
-			s := scale / size
-			squares = 1 + float64(float64(squares*s)*s)
-			scale = size
-		default:
-			s := size / scale
-			squares += float64(s * s)
-		}
-	}
-	if math.IsInf(scale, 1) {
-		return scale
-	}
-	return scale * math.Sqrt(squares)
+	return entriesLength(n, x, incX)
 }
 
 // Snrm2 is Dnrm2 in float32.
@@ -134,24 +114,14 @@ func (o ordered) Snrm2(n int, x []float32, incX int) float32 {
 	if n < 2 || incX < 1 || !holds(x, n, incX) {
 		return o.Implementation.Snrm2(n, x, incX)
 	}
-	scale, squares := float32(0), float32(1)
-	for at := 0; at < n*incX; at += incX {
-		size := float32(math.Abs(float64(x[at])))
-		switch {
-		case size == 0:
-		case size != size:
-			return size
-		case scale < size:
-			s := scale / size
-			squares = 1 + float32(float32(squares*s)*s)
-			scale = size
-		default:
-			s := size / scale
-			squares += float32(s * s)
-		}
+	return entriesLength(n, x, incX)
+}
+
+// entriesLength returns the Euclidean norm of n entries, inc apart.
+func entriesLength[F tile.Float](n int, x []F, inc int) F {
+	var l rounded.Length[F]
+	for at := 0; at < n*inc; at += inc {
+		l.Add(x[at])
 	}
-	if math.IsInf(float64(scale), 1) {
-		return scale
-	}
-	return scale * float32(math.Sqrt(float64(squares)))
+	return l.Value()
 }
