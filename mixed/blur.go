@@ -26,6 +26,8 @@ type blur struct {
 	groups     []int32     // for every row of the table the size of its smallest group; 0: all own rows
 	curves     []curveBlur // nil: no number is moved
 	logarithms []float64   // largest moves of logarithms of the target, as curveBlur.groups; nil: none
+
+	leastOfCurves int // rows that a function of a curve may single out; 0: there are no curves
 }
 
 // setKey sets the key from all own rows.
@@ -56,10 +58,12 @@ func (g *guard) blurCurves(d *Design) {
 		list[i] = g.newCurveBlur(g.valuesOf(c.Feature), c)
 	}
 	features, moved, rows, most := g.rows.schema.Features(), make([]bool, len(list)), 0, 0.0
+	var moves []float64
 	for _, i := range g.counted() {
-		x, any := read(int(i)), false
-		for k := range list {
-			if v := list[k].most(x, g.smallest(int(i))); v > 0 {
+		any := false
+		moves = largestMoves(moves, list, read(int(i)), g.smallest(int(i)))
+		for k, v := range moves {
+			if v > 0 {
 				most = max(most, v/list[k].deviation)
 				moved[k], any = true, true
 			}
@@ -89,30 +93,31 @@ type curveBlur struct {
 	feature   int
 	knots     []float64
 	deviation float64
-	places    []float64 // for every interval between knots, before the first one and after the last one
-	groups    []float64 // by the size of the smallest group of a row; the last one is for all larger ones
+	places    []float64   // for every interval between knots, before the first one and after the last one
+	groups    []float64   // by the size of the smallest group of a row; the last one is for all larger ones
+	own       valueGroups // of rows where a function of this curve is not 0
 }
 
 // newCurveBlur returns the moves for a curve whose feature has given values.
 func (g *guard) newCurveBlur(v *valueCounts, c *Curve) curveBlur {
-	b := curveBlur{feature: c.Feature, knots: c.Knots, deviation: v.deviation}
+	b := curveBlur{feature: c.Feature, knots: c.Knots, deviation: v.deviation, own: v.groups(c.Knots)}
 	for _, bits := range v.placeBits(c.Knots) {
-		b.places = append(b.places, v.deviation*g.blurShare(v, mostTold*bits))
+		b.places = append(b.places, v.deviation*blurShare(v, mostTold*bits, g.leastShown()))
 	}
-	b.groups = g.groupMoves(v, len(c.Knots))
+	b.groups = g.groupMoves(v, len(c.Knots), g.leastShown())
 	return b
 }
 
 // groupMoves returns the largest moves of values, by the size of the smallest group of a row, if sums of some
-// functions of the values are known.
-func (g *guard) groupMoves(v *valueCounts, functions int) []float64 {
+// functions of the values are known. Values are exact if each has a least number of rows.
+func (g *guard) groupMoves(v *valueCounts, functions, least int) []float64 {
 	list := []float64{math.Inf(1)} // no group has no rows
 	rows := len(g.counted())
 	for size := 1; size <= min(rows, exactCounts); size++ {
 		if size == exactCounts {
 			size = rows // which stands for all larger groups
 		}
-		share := g.blurShare(v, mostTold*v.bitsOf(size)/float64(functions))
+		share := blurShare(v, mostTold*v.bitsOf(size)/float64(functions), least)
 		list = append(list, v.deviation*share)
 		if share == 0 {
 			break
@@ -127,8 +132,32 @@ func (b *curveBlur) most(x []float64, size int) float64 {
 	return max(b.places[at], b.groups[min(size, len(b.groups)-1)])
 }
 
+// largestMoves sets dst, which it returns, to the largest moves for every curve of a row with features x whose
+// smallest group has a given size. A function of one curve may single out few rows: then all other curves move
+// as a group of these rows needs.
+func largestMoves(dst []float64, list []curveBlur, x []float64, size int) []float64 {
+	dst = dst[:0]
+	least, at, next := size, -1, size // the smallest group, its curve, and the smallest one of other curves
+	for i := range list {
+		switch n := list[i].own.size(x[list[i].feature]); {
+		case n < least:
+			least, at, next = n, i, least
+		case n < next:
+			next = n
+		}
+	}
+	for i := range list {
+		if i == at {
+			dst = append(dst, list[i].most(x, next))
+		} else {
+			dst = append(dst, list[i].most(x, least))
+		}
+	}
+	return dst
+}
+
 // blurLogarithm sets the amounts for the logarithm of the target: the number of rows and that are two
-// functions of the target.
+// functions of the target. Where there may be curves, a function of one may single out few rows.
 func (g *guard) blurLogarithm() {
 	if g.LeastLevel == 0 {
 		return
@@ -140,9 +169,12 @@ func (g *guard) blurLogarithm() {
 	}
 	const functions = 2
 	values, rows, most := countValues(list), 0, 0.0
-	moves := g.groupMoves(values, functions)
+	moves := g.groupMoves(values, functions, g.LeastLevel)
+	if g.curves {
+		g.blur.leastOfCurves = g.LeastLevel
+	}
 	for _, i := range g.counted() {
-		if v := moves[min(g.smallest(int(i)), len(moves)-1)]; v > 0 {
+		if v := moves[g.groupOfLogarithm(int(i), len(moves))]; v > 0 {
 			rows, most = rows+1, max(most, v/values.deviation)
 		}
 	}
@@ -155,101 +187,24 @@ func (g *guard) blurLogarithm() {
 	g.note(true, format, rows, most)
 }
 
+// groupOfLogarithm returns the size of the smallest group of a row for the logarithm of its target, below a
+// limit.
+func (g *guard) groupOfLogarithm(row, limit int) int {
+	size := g.smallest(row)
+	if g.blur.leastOfCurves > 0 {
+		size = min(size, g.blur.leastOfCurves)
+	}
+	return min(size, limit-1)
+}
+
 // blurShare returns the largest move of values, in deviations, with which sums of functions of them disclose
-// told bits for each; 0 for none. A value that enough rows have is like a level: sums over its rows may be
-// known.
-func (g *guard) blurShare(v *valueCounts, told float64) float64 {
-	if told >= exactBits || !(v.deviation > 0) || slices.Min(v.counts) >= g.LeastLevel {
+// told bits for each; 0 for none. A value that enough rows have, at least so many, is like a level: sums over
+// its rows may be known.
+func blurShare(v *valueCounts, told float64, least int) float64 {
+	if told >= exactBits || !(v.deviation > 0) || slices.Min(v.counts) >= least {
 		return 0
 	}
 	return rounded.Exp(-told * math.Ln2)
-}
-
-// A valueCounts holds the different values of own rows, increasing, how many rows have each, and the standard
-// deviation over the rows.
-type valueCounts struct {
-	values    []float64
-	counts    []int
-	deviation float64
-}
-
-// countValues counts values, which it sorts.
-func countValues(list []float64) *valueCounts {
-	v := &valueCounts{}
-	if len(list) > 0 {
-		v.deviation = rounded.Deviation(list)
-	}
-	slices.Sort(list)
-	for i, x := range list {
-		if i == 0 || x != list[i-1] {
-			v.values, v.counts = append(v.values, x), append(v.counts, 0)
-		}
-		v.counts[len(v.counts)-1]++
-	}
-	return v
-}
-
-// valuesOf counts the values of a feature in own rows.
-func (g *guard) valuesOf(feature int) *valueCounts {
-	read, list := g.rows.reader(), []float64(nil)
-	for _, i := range g.counted() {
-		if v := read(int(i))[feature]; !math.IsNaN(v) {
-			list = append(list, v)
-		}
-	}
-	return countValues(list)
-}
-
-// bits returns the bits of the number of rows with a value that have a level of half of all rows.
-func (v *valueCounts) bits(at int) float64 { return rounded.Log2(1 + float64(v.counts[at])) }
-
-// bitsOf returns the bits of a level of the given number of rows: of its numbers of rows with each value.
-func (v *valueCounts) bitsOf(rows int) float64 {
-	half := 0.0
-	for i := range v.counts {
-		half += v.bits(i)
-	}
-	return min(half, logChoose(len(v.counts)+rows-1, rows)/math.Ln2)
-}
-
-// placeBits returns, for every interval between knots of a curve, before the first one and after the last
-// one, the bits for each function of the rows in neighbouring intervals: the fewest of all neighbours with
-// functions that are 0 elsewhere.
-func (v *valueCounts) placeBits(knots []float64) []float64 {
-	n := len(knots)
-	bits, least := make([]float64, n+1), make([]float64, n+1)
-	for i, x := range v.values {
-		at, _ := slices.BinarySearch(knots, x)
-		bits[at] += v.bits(i)
-	}
-	for at := range least {
-		least[at] = math.Inf(1)
-	}
-	for from := range n + 1 {
-		sum := 0.0
-		for to := from; to <= n; to++ {
-			sum += bits[to]
-			functions := to - from - (supportInside - 2)
-			if from == 0 || to == n {
-				functions = to - from - (supportEnd - 1)
-			}
-			if functions <= 0 || functions >= n || sum == 0 {
-				continue
-			}
-			for at := from; at <= to; at++ {
-				least[at] = min(least[at], sum/float64(functions))
-			}
-		}
-	}
-	return least
-}
-
-// logChoose returns the logarithm of the number of ways to choose k of n.
-func logChoose(n, k int) float64 {
-	all := rounded.LogGamma(float64(n + 1))
-	chosen := rounded.LogGamma(float64(k + 1))
-	left := rounded.LogGamma(float64(n - k + 1))
-	return all - chosen - left
 }
 
 // moves sets dst, which it returns, to the moves of the numbers of a row with features x, one for every
@@ -259,9 +214,10 @@ func (g *guard) moves(dst []float64, row int, x []float64) []float64 {
 	if g == nil || g.blur.curves == nil {
 		return dst
 	}
-	key, size := rowKey(x, g.rows.in.Table.Y(row)), g.smallest(row)
-	for i := range g.blur.curves {
-		dst = append(dst, g.blur.curves[i].most(x, size)*g.blur.amount(key, 2+i))
+	key := rowKey(x, g.rows.in.Table.Y(row))
+	dst = largestMoves(dst, g.blur.curves, x, g.smallest(row))
+	for i := range dst {
+		dst[i] *= g.blur.amount(key, 2+i)
 	}
 	return dst
 }
@@ -271,6 +227,6 @@ func (g *guard) logMove(row int) float64 {
 	if g == nil || g.blur.logarithms == nil {
 		return 0
 	}
-	most := g.blur.logarithms[min(g.smallest(row), len(g.blur.logarithms)-1)]
+	most := g.blur.logarithms[g.groupOfLogarithm(row, len(g.blur.logarithms))]
 	return most * g.blur.amount(rowKey(nil, g.rows.in.Table.Y(row)), 1)
 }

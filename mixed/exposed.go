@@ -75,9 +75,12 @@ func (g *guard) leaveRareTargets() {
 }
 
 // shownShare is the share of the least number of rows with a level below which a design shows rows. From the
-// line of X'X of a level with curves a listener read all values of a column for up to 8 rows. A design,
-// unlike a level, can only be left out as a whole.
+// line of X'X of a level with curves a listener read all values of a column for up to 8 rows. A design, and a
+// value of a column with a curve, cannot be left out as a level can.
 const shownShare = 0.75
+
+// leastShown returns the least number of own rows for a combination of columns, or for a value.
+func (g *guard) leastShown() int { return int(shownShare * float64(g.leastOff())) }
 
 // shows reports whether a combination of the columns of a design and of the target shows own rows.
 func (g *guard) shows(ctx context.Context, d *Design) (bool, error) {
@@ -91,7 +94,7 @@ func (g *guard) shows(ctx context.Context, d *Design) (bool, error) {
 		d.applyMoved(dst[:p], own, g.moves(nil, row, own))
 		dst[p] = g.rows.standardized(row, g.rows.target.Log)
 	}, g.weightsOf(rows)}
-	list, err := m.exposed(ctx, int(shownShare*float64(g.leastOff())))
+	list, err := m.exposed(ctx, g.leastShown())
 	return len(list) > 0, err
 }
 
