@@ -155,7 +155,7 @@ func (f *fitter) read(ctx context.Context) (err error) {
 	if f.NoCurves || plain.Axes != nil || f.form != nil && !f.form.chosen.Curves {
 		return nil
 	}
-	curved, tooWide, err := r.addCurves(ctx, plain)
+	curved, tooWide, err := r.addCurves(ctx, plain, f.plain.within)
 	f.tooWide = tooWide
 	if err == nil && len(curved.Curves) > 0 {
 		f.curved, err = newStats(ctx, r, &curved, f.Workers)

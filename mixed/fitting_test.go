@@ -93,7 +93,7 @@ func statsOf(t *testing.T, table *Data, curves bool, workers int) *stats {
 	d := r.newDesign()
 	if curves {
 		var err error
-		if d, _, err = r.addCurves(context.Background(), d); err != nil {
+		if d, _, err = r.addCurves(context.Background(), d, nil); err != nil {
 			t.Fatal(err)
 		}
 	}

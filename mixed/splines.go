@@ -47,8 +47,8 @@ func (r *rows) numeric() (list []int) {
 
 // addCurves returns the design with curves of the numeric features that have enough distinct values. The
 // curves are projected off 1 and the feature. With more than 300 columns in all, curves are left out and
-// tooWide is true.
-func (r *rows) addCurves(ctx context.Context, d Design) (with Design, tooWide bool, err error) {
+// tooWide is true. within marks the linear columns that vary within tasks.
+func (r *rows) addCurves(ctx context.Context, d Design, within []bool) (with Design, tooWide bool, err error) {
 	if d.Width() > widest {
 		return d, true, nil
 	}
@@ -73,7 +73,7 @@ func (r *rows) addCurves(ctx context.Context, d Design) (with Design, tooWide bo
 	if len(with.Curves) > 0 && with.Width() > widest {
 		return d, true, nil
 	}
-	if err := r.guard.voteOnCurves(ctx, &with); err != nil || len(with.Curves) == 0 {
+	if err := r.guard.voteOnCurves(ctx, &with, within); err != nil || len(with.Curves) == 0 {
 		return d, false, err
 	}
 	if voted {

@@ -142,7 +142,7 @@ func TestCurvesOfManyColumns(t *testing.T) {
 			add(t, table, "a", 0, x...)
 		}
 		r := check.OK(newRows(t.Context(), &Input{Table: table}, &Options{}))
-		d, tooWide, err := r.addCurves(t.Context(), r.newDesign())
+		d, tooWide, err := r.addCurves(t.Context(), r.newDesign(), nil)
 		if err != nil || len(d.Curves) != want || tooWide != (want == 0) {
 			t.Errorf("%d columns: %d curves of %d columns in all, too wide %v", len(names), len(d.Curves), d.Width(), tooWide)
 		}

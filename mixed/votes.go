@@ -1,6 +1,7 @@
 package mixed
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -28,9 +29,10 @@ func (g *guard) tellFewKnots() {
 }
 
 // voteOnCurves removes the curves against which an owner votes from a design, in two sums. The first is about
-// each curve: a function of it may live on few own rows alone. The second is about all curves that are left:
-// an owner may have too few rows for their columns, or too few small tasks.
-func (g *guard) voteOnCurves(ctx context.Context, d *Design) error {
+// each curve: a function of it may live on few own rows alone. The second is about the number of curves that
+// are left: an owner may have too few rows for their columns, or too few small tasks. within marks the linear
+// columns that vary within tasks.
+func (g *guard) voteOnCurves(ctx context.Context, d *Design, within []bool) error {
 	if g == nil {
 		return nil
 	}
@@ -61,18 +63,55 @@ func (g *guard) voteOnCurves(ctx context.Context, d *Design) error {
 	if len(kept) == 0 {
 		return nil
 	}
-	all := []float64{0}
-	if why := g.tooFewRows(d.Width()); why != "" {
-		all[0] = 1
-		g.note(true, "This owner voted against curves: %s", why)
+	return g.voteOnNumber(ctx, d, within)
+}
+
+// voteOnNumber leaves as many curves in a design as all owners have rows for, in one sum: an owner votes against
+// each number of curves for whose columns it has too few rows, or too few small tasks. Curves of columns that
+// vary within tasks come first, and among them those of few columns.
+func (g *guard) voteOnNumber(ctx context.Context, d *Design, within []bool) error {
+	order := make([]int, len(d.Curves))
+	for i := range order {
+		order[i] = i
 	}
-	if err := g.vote(ctx, "owners against curves", all); err != nil {
+	cost := func(i int) int { // columns, and more than any number of them
+		if c := &d.Curves[i]; within[1+c.Feature] {
+			return c.width
+		}
+		return d.Curves[i].width + widest
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(cost(a), cost(b)) })
+	against, width, why, most := make([]float64, len(order)), 1+d.linear(), "", 0
+	for k, i := range order {
+		width += d.Curves[i].width
+		tooFew := g.tooFewRows(width)
+		if tooFew == "" {
+			most, why = k+1, ""
+			continue
+		}
+		against[k] = 1
+		if why == "" {
+			why = tooFew
+		}
+	}
+	g.note(why != "", "This owner voted against more than %d of %d curves: %s", most, len(order), why)
+	if err := g.vote(ctx, "owners against a number of curves", against); err != nil {
 		return err
 	}
-	if all[0] > 0 {
-		g.noteAll("Curves were left out: some owner has too few rows for them.")
-		d.Curves = nil
+	kept := len(order)
+	for kept > 0 && against[kept-1] > 0 {
+		kept--
 	}
+	if kept == len(order) {
+		return nil
+	}
+	g.noteAll("%d of %d curves were left out: some owner has too few rows for them.", len(order)-kept, len(order))
+	slices.Sort(order[:kept])
+	var curves []Curve
+	for _, i := range order[:kept] {
+		curves = append(curves, d.Curves[i])
+	}
+	d.Curves = curves
 	return nil
 }
 
