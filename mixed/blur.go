@@ -132,9 +132,9 @@ func (b *curveBlur) most(x []float64, size int) float64 {
 	return max(b.places[at], b.groups[min(size, len(b.groups)-1)])
 }
 
-// largestMoves sets dst, which it returns, to the largest moves for every curve of a row with features x whose
-// smallest group has a given size. A function of one curve may single out few rows: then all other curves move
-// as a group of these rows needs.
+// largestMoves sets dst, which it returns, to the largest moves for every curve of a row with features x
+// whose smallest group has a given size. A function of one curve may single out few rows: then all other
+// curves move as a group of these rows needs.
 func largestMoves(dst []float64, list []curveBlur, x []float64, size int) []float64 {
 	dst = dst[:0]
 	least, at, next := size, -1, size // the smallest group, its curve, and the smallest one of other curves

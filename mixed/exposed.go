@@ -54,7 +54,7 @@ func (g *guard) leaveRows(ctx context.Context, o *Options, far bool) (bool, erro
 	}
 	g.exposedRows += len(list)
 	g.leaveRareTargets()
-	g.kindRows += g.leaveKinds()
+	g.kindRows += g.leaveKinds(o.LogTarget)
 	g.rows.rowList = g.rows.whole.only(g.rows.counts)
 	return g.farRows+g.exposedRows+g.kindRows > before, nil
 }

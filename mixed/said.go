@@ -55,8 +55,8 @@ func (g *guard) describe() {
 	const shown = "%d training rows are in no total, and in no task: a combination of columns would show them. " +
 		"Check their values, or drop columns that follow from others (--least-level)."
 	g.note(g.exposedRows > 0, shown, g.exposedRows)
-	const counted = "%d training rows are in no total, and in no task: all columns and the target have two values, " +
-		"and so few rows have all of theirs that counts of pairs show them. Add rows (--least-level)."
+	const counted = "%d training rows are in no total, and in no task: all columns and the target have few values, " +
+		"and so few rows have all of theirs that sums of products show them. Add rows (--least-level)."
 	g.note(g.kindRows > 0, counted, g.kindRows)
 	t := g.rows.in.Table
 	schema := t.Schema()

@@ -66,9 +66,9 @@ func (g *guard) voteOnCurves(ctx context.Context, d *Design, within []bool) erro
 	return g.voteOnNumber(ctx, d, within)
 }
 
-// voteOnNumber leaves as many curves in a design as all owners have rows for, in one sum: an owner votes against
-// each number of curves for whose columns it has too few rows, or too few small tasks. Curves of columns that
-// vary within tasks come first, and among them those of few columns.
+// voteOnNumber leaves as many curves in a design as all owners have rows for, in one sum: an owner votes
+// against each number of curves for whose columns it has too few rows, or too few small tasks. Curves of
+// columns that vary within tasks come first, and curves of few columns before wider ones.
 func (g *guard) voteOnNumber(ctx context.Context, d *Design, within []bool) error {
 	order := make([]int, len(d.Curves))
 	for i := range order {
