@@ -11,6 +11,7 @@ import (
 	"maps"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"regexp"
 	"runtime/debug"
@@ -290,7 +291,7 @@ func TestReaderThatStops(t *testing.T) {
 	}
 }
 
-// A command that reads a table without an end ends with code 130 at one signal, and leaves no file.
+// A command that reads a table without an end ends at one signal, with the code of that signal, and leaves no file.
 func TestInterrupted(t *testing.T) {
 	t.Parallel()
 	x, dir, pipe := fixture(t), t.TempDir(), filepath.Join(t.TempDir(), "pipe.csv")
@@ -312,8 +313,11 @@ func TestInterrupted(t *testing.T) {
 			t.Fatal(err)
 		}
 		end, want := syscall.SIGINT, cli.ExitInterrupted
-		if i%2 == 1 {
+		switch {
+		case i == 1:
 			end, want = syscall.SIGTERM, cli.ExitTerminated
+		case i == 2 && !signal.Ignored(syscall.SIGHUP): // nohup has its processes ignore it
+			end, want = syscall.SIGHUP, cli.ExitHungUp
 		}
 		_ = p.cmd.Process.Signal(end)
 		if code := p.code(t); code != want || !strings.Contains(p.err.String(), fmt.Sprintf(`{"code":%d,"message":"interrupted`, want)) {

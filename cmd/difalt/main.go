@@ -42,6 +42,7 @@ Exit codes:
     5  the result was written, but has not converged (JSON: "converged": false).
        It does not replace a better one; the message names its file
    70  the program has a fault: please report the stack on the standard error
+  129  ended as its terminal was closed (SIGHUP); nohup prevents that
   130  interrupted by Ctrl-C, here or at another node
   143  ended by SIGTERM
 

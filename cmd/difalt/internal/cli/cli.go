@@ -35,10 +35,16 @@ func Main(program NewProgram) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) { // nohup has its processes ignore it
+		signal.Notify(signals, syscall.SIGHUP)
+	}
 	go func() {
 		cause := context.Canceled
-		if <-signals == syscall.SIGTERM {
+		switch <-signals {
+		case syscall.SIGTERM:
 			cause = errTerminated
+		case syscall.SIGHUP:
+			cause = errHungUp
 		}
 		signal.Stop(signals) // a second signal ends a program that does not stop by itself
 		cancel(cause)
@@ -46,14 +52,23 @@ func Main(program NewProgram) {
 	os.Exit(Run(ctx, program, os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// errTerminated is the cause of a context that SIGTERM ended.
-var errTerminated = errors.New("terminated")
+// errTerminated and errHungUp are the causes of contexts that SIGTERM and SIGHUP ended.
+var (
+	errTerminated = errors.New("terminated")
+	errHungUp     = errors.New("hung up")
+)
 
 // CodeOf returns the exit code for an error of a command that ran in a context.
 func CodeOf(ctx context.Context, err error) int {
 	code := ExitCode(err)
-	if code == ExitInterrupted && context.Cause(ctx) == errTerminated {
+	if code != ExitInterrupted {
+		return code
+	}
+	switch context.Cause(ctx) {
+	case errTerminated:
 		return ExitTerminated
+	case errHungUp:
+		return ExitHungUp
 	}
 	return code
 }

@@ -27,6 +27,7 @@ const (
 	ExitPeer        = 3   // another node of the network failed or sent different totals, or refuses this one
 	ExitUnconverged = 5   // the result was written, but has not converged; or the iterations diverged
 	ExitFault       = 70  // the program has a fault: it has panicked
+	ExitHungUp      = 129 // as shells report a program that SIGHUP ended
 	ExitInterrupted = 130 // as shells report a program that SIGINT ended
 	ExitTerminated  = 143 // as shells report a program that SIGTERM ended
 )
