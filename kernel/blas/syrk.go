@@ -14,6 +14,10 @@ func (i Implementation) Dsyrk(
 	ul blas.Uplo, tA blas.Transpose, n, k int, alpha float64, a []float64, lda int, beta float64,
 	c []float64, ldc int,
 ) {
+	byRows := tA == blas.NoTrans && n <= syrkOrder && (n <= syrkPairs || k < syrkDepth)
+	if byRows && dotsOfRows(ul, n, k, alpha, a, lda, beta, c, ldc) {
+		return
+	}
 	if !syrk(ul, tA, n, k, alpha, a, lda, beta, c, ldc) {
 		fallback{}.Dsyrk(ul, tA, n, k, alpha, a, lda, beta, c, ldc)
 	}
@@ -64,6 +68,9 @@ func syrk[F tile.Float](
 		return false
 	case byLoops:
 		rankLoops(false, ul == blas.Upper, tA != blas.NoTrans, n, k, alpha, a, lda, a, lda, beta, c, ldc)
+		return true
+	case byDots:
+		rankDots(ul, n, k, alpha, a, lda, beta, c, ldc)
 		return true
 	case byTiles:
 		small := isSmall(n, n, k, lda, lda)
@@ -171,6 +178,8 @@ func rankWay[F tile.Float](
 		return byScaling
 	case !vectorized():
 		return withoutTiles(finite(rows, columns, a, lda) && finite(rows, columns, b, ldb))
+	case tA == blas.NoTrans && n <= syrkOrder && k >= syrkDepth && &a[0] == &b[0]:
+		return byDots
 	case tA == blas.NoTrans && n <= syrkOrder && k >= dotLength/4 && kind[F]() == 0:
 		return byGonum // whose inner products skip no zeros
 	case tA == blas.NoTrans && (n <= syrkOrder || n*n*k <= syrkRows):
@@ -214,6 +223,51 @@ func rankLoops[F tile.Float](
 			addMultiples(row, alpha, b[i:], ldb, a[from:], lda, k)
 		default:
 			addProducts(row, alpha, b[i*ldb:], a[from*lda:], lda, k)
+		}
+	}
+}
+
+// dotsOfRows computes the triangle of alpha A A' + beta C by inner products of two rows, and returns true, or
+// returns false for other arguments.
+func dotsOfRows(
+	ul blas.Uplo, n, k int, alpha float64, a []float64, lda int, beta float64, c []float64, ldc int,
+) bool {
+	if !isTriangle(ul) || min(n, k) <= 0 || alpha == 0 || !inside(a, n, k, lda) || !inside(c, n, n, ldc) {
+		return false
+	}
+	for i := range n {
+		from, to := 0, i+1
+		if ul == blas.Upper {
+			from, to = i, n
+		}
+		x, row := a[i*lda:][:k], c[i*ldc+from:i*ldc+to]
+		for j := range row {
+			v := alpha * rowDot(x, a[(from+j)*lda:][:k])
+			if beta != 0 {
+				v += float64(beta * row[j])
+			}
+			row[j] = v
+		}
+	}
+	return true
+}
+
+// rankDots computes the triangle of alpha A A' + beta C by inner products of rows, up to syrkOrder.
+func rankDots[F tile.Float](ul blas.Uplo, n, k int, alpha F, a []F, lda int, beta F, c []F, ldc int) {
+	var sums [syrkOrder]F
+	for i := range n {
+		from, to := 0, i+1
+		if ul == blas.Upper {
+			from, to = i, n
+		}
+		tile.RowDots(sums[:], a[from*lda:], lda, a[i*lda:][:k], to-from, k)
+		row := c[i*ldc+from : i*ldc+to]
+		for j, v := range sums[:len(row)] {
+			v *= alpha
+			if beta != 0 {
+				v += F(beta * row[j])
+			}
+			row[j] = v
 		}
 	}
 }

@@ -84,12 +84,14 @@ const (
 	// first-level cache. A A' of 3 x 10000.
 	fewDots, manyTerms, dotDepth = 40, 256, 1024
 	// syrkColumns and syrkEntries are the largest n n k and n k for which plain loops compute a triangle
-	// of A'A faster than tiles, and syrkRows is the largest n n k for A A'. Up to syrkOrder gonum's inner
-	// products are faster for any k. Products with fewer than symmMultiplications multiplications, or up
-	// to fewRowsOfA rows of A on the left, take less time with gonum. Cov 50x5, SymOuterK and Sym·M.
-	syrkColumns, syrkEntries, syrkRows, syrkOrder, symmMultiplications, fewRowsOfA = 150, 20, 192, 6, 256, 2
+	// of A'A faster than tiles, and syrkRows is the largest n n k for A A'. Up to syrkOrder inner products
+	// of rows are faster for any k: of two rows up to order syrkPairs or below the depth syrkDepth, else
+	// of all rows with one. Products with fewer than symmMultiplications multiplications, or up to
+	// fewRowsOfA rows of A on the left, take less time with gonum. Cov 50x5, SymOuterK and Sym·M.
+	syrkColumns, syrkEntries, syrkRows, symmMultiplications, fewRowsOfA = 150, 20, 192, 256, 2
+	syrkOrder, syrkPairs, syrkDepth                                     = 6, 3, 30
 	// dotLength is the length of vectors below which gonum's level 1 takes less time; in float32 four
-	// times it. Dot, AddScaledVec, Sdot and Saxpy.
+	// times it. Dot, AddScaledVec, Scal, Sdot and Saxpy.
 	dotLength = 64
 	// rotationLength, complexLength, complexDot and largestLength are lengths of vectors. From these on
 	// the tiles take less time: for rotations, for complex numbers, for their inner products (in
@@ -102,7 +104,7 @@ const (
 	// assembly. Dot 3, EigenSym 3.
 	callLength = 6
 	// loopLength is the largest length of vectors whose entries a loop changes in no more time than
-	// gonum's assembly; loopLength32 in float32. Scal and Axpy of 1 to 40.
+	// gonum's assembly; loopLength32 in float32. Axpy and Sscal of 1 to 40.
 	loopLength, loopLength32 = 7, 15
 	// fewForQR is the number of reflectors below which Dgeqrf takes one after the other. QR 5 to 8.
 	fewForQR = 7

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/difalt/difalt/internal/tile"
+	"gonum.org/v1/gonum/floats"
 )
 
 // unitStride reports whether the tiles compute with n entries of vectors: of unit increments, and in memory.
@@ -37,18 +38,21 @@ func innerProduct[F tile.Float](x, y []F) (sum F) {
 
 // Ddot returns x'y.
 func (i Implementation) Ddot(n int, x []float64, incX int, y []float64, incY int) float64 {
-	unit := incX == 1 && incY == 1
 	switch {
-	case unit && n > callLength && n < dotLength:
-	case n >= dotLength && unitStride(n, x, incX, y, incY):
-		return tile.InnerProduct(x[:n], y[:n])
-	case unit && n > 0 && n <= min(callLength, len(x), len(y)):
-		sum := 0.0
-		for k, v := range x[:n] {
-			sum += float64(v * y[k])
+	case inRow(n, x, incX) && inRow(n, y, incY):
+		x, y = x[:n], y[:n]
+		switch {
+		case n <= callLength:
+			sum := 0.0
+			for k, v := range x {
+				sum += float64(v * y[k])
+			}
+			return sum
+		case n < dotLength || !vectorized():
+			return rowDot(x, y)
 		}
-		return sum
-	case !unit && n >= stridedLength && vectorized() && holds(x, n, incX) && holds(y, n, incY):
+		return tile.InnerProduct(x, y)
+	case n >= stridedLength && vectorized() && holds(x, n, incX) && holds(y, n, incY):
 		return stridedDot(n, x, incX, y, incY)
 	}
 	return fallback{}.Ddot(n, x, incX, y, incY)
@@ -75,31 +79,34 @@ func stridedDot[F tile.Float](n int, x []F, incX int, y []F, incY int) F {
 
 // Sdot returns x'y in float32.
 func (i Implementation) Sdot(n int, x []float32, incX int, y []float32, incY int) float32 {
-	if n > 0 && unitStride(n, x, incX, y, incY) { // bits of gonum's depend on addresses
-		if n <= callLength {
-			sum := float32(0)
-			for k, v := range x[:n] {
-				sum += float32(v * y[k])
-			}
-			return sum
-		}
-		return tile.InnerProduct(x[:n], y[:n])
+	if !inRow(n, x, incX) || !inRow(n, y, incY) || !vectorized() {
+		return fallback{}.Sdot(n, x, incX, y, incY)
 	}
-	return fallback{}.Sdot(n, x, incX, y, incY)
+	x, y = x[:n], y[:n] // bits of gonum's depend on addresses
+	if n > callLength {
+		return tile.InnerProduct(x, y)
+	}
+	sum := float32(0)
+	for k, v := range x {
+		sum += float32(v * y[k])
+	}
+	return sum
 }
 
 // Daxpy adds alpha x to y.
 func (i Implementation) Daxpy(n int, alpha float64, x []float64, incX int, y []float64, incY int) {
 	switch {
-	case n >= dotLength && alpha != 0 && unitStride(n, x, incX, y, incY):
-		axpy(n, alpha, x, y)
-	case n <= loopLength && alpha != 0 && inRow(n, x, incX) && inRow(n, y, incY):
+	case alpha == 0 || !inRow(n, x, incX) || !inRow(n, y, incY):
+		fallback{}.Daxpy(n, alpha, x, incX, y, incY)
+	case n <= loopLength:
 		y = y[:n]
 		for k, v := range x[:n] {
 			y[k] += float64(alpha * v)
 		}
+	case n < dotLength || !vectorized():
+		addRow(alpha, x[:n], y[:n])
 	default:
-		fallback{}.Daxpy(n, alpha, x, incX, y, incY)
+		axpy(n, alpha, x, y)
 	}
 }
 
@@ -125,6 +132,10 @@ func (i Implementation) Dnrm2(n int, x []float64, incX int) float64 {
 	switch {
 	case n == 1 && inRow(n, x, incX):
 		return math.Abs(x[0])
+	case n <= callLength && inRow(n, x, incX) && vectorized():
+		for _, v := range x[:n] {
+			squares += float64(v * v)
+		}
 	case inRow(n, x, incX) && vectorized():
 		squares = rowSquares(x[:n])
 	case n >= stridedLength && incX > 1 && holds(x, n, incX) && vectorized():
@@ -138,13 +149,7 @@ func (i Implementation) Dnrm2(n int, x []float64, incX int) float64 {
 
 // rowSquares returns the sum of the squares of x.
 func rowSquares(x []float64) (squares float64) {
-	switch {
-	case len(x) <= callLength:
-		for _, v := range x {
-			squares += float64(v * v)
-		}
-		return squares
-	case len(x) < dotLength/4:
+	if len(x) < dotLength/4 {
 		return tile.Dot(x, x)
 	}
 	return tile.InnerProduct(x, x)
@@ -198,16 +203,20 @@ func (i Implementation) Sasum(n int, x []float32, incX int) float32 {
 
 // Dscal multiplies x by alpha. As in gonum, alpha = 0 clears x.
 func (i Implementation) Dscal(n int, alpha float64, x []float64, incX int) {
-	if n > loopLength && n < dotLength || alpha == 0 || !inRow(n, x, incX) {
+	if alpha == 0 || !inRow(n, x, incX) {
 		i.Implementation.Dscal(n, alpha, x, incX)
 		return
 	}
 	x = x[:n]
-	if n >= dotLength {
-		x = x[scaleVectors(x, alpha):]
-	}
-	for k := range x {
-		x[k] *= alpha
+	switch {
+	case n < dotLength || !vectorized():
+		floats.Scale(alpha, x)
+	default:
+		whole := n &^ 3
+		tile.Scale(x[:whole], alpha)
+		for k := whole; k < n; k++ {
+			x[k] *= alpha
+		}
 	}
 }
 
