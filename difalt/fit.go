@@ -3,6 +3,7 @@ package difalt
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 
 	"github.com/difalt/difalt/consensus"
@@ -73,6 +74,12 @@ func (o Options) Fit(ctx context.Context, tasks *kernel.Tasks) (*Model, error) {
 	}
 	model := res.Model(0, scaling)
 	model.Ridge = ridge
+	if err == nil {
+		if fault := model.check(); fault != nil { // features of 1e-310 have coefficients of 1e310
+			const format = "difalt: in the units of the data the model is not finite: divide features by their size: %w"
+			return nil, fmt.Errorf(format, fault)
+		}
+	}
 	return model, err
 }
 

@@ -277,6 +277,15 @@ func TestFitErrors(t *testing.T) {
 		"the tasks have no samples": func() result {
 			return fit(t.Context(), kernel.NewBuilder(3, []int{0, 0}, kernel.Float64).Tasks(), 1)
 		},
+		"in the units of the data the model is not finite: divide features by their size": func() result {
+			k := newTable(rand.New(rand.NewPCG(107, 108)), 5, 6, 4, 2)
+			for _, x := range k.x {
+				for _, row := range x {
+					floats.Scale(1e-310, row)
+				}
+			}
+			return fit(t.Context(), k.tasks(t), 2)
+		},
 		"the initialisation estimates sigma_max^2 = 0: are all re": func() result {
 			return fit(t.Context(), tasks.WithResponses(make([]float64, 30)), 1)
 		},
