@@ -21,10 +21,10 @@ import (
 // the nearer to Mean. So a task with few or uncertain rows is predicted nearly as one without rows. The
 // coefficients of a known task are updated from their present distribution, so that its rows must be rows
 // that the model has not seen. Mean, prior and other tasks stay as they are. If tasks differ by their noise,
-// the noise of the table's tasks is estimated too. Rows count with their weights. In a design with axes, the
-// part of a row off the axes is noise of that row. So is the effect of a new value of a period. Errors name
-// the task and the row, counted from 1, of targets and features that cannot be used; the error of a context
-// that ends is its own.
+// the noise of the table's tasks is estimated too. Rows count with their weights, and rows of weight 0 as
+// absent. In a design with axes, the part of a row off the axes is noise of that row. So is the effect of a
+// new value of a period. Errors name the task and the row, counted from 1, of targets and features that
+// cannot be used; the error of a context that ends is its own.
 func (m *Model) Adapt(ctx context.Context, t Table) (*Model, error) {
 	switch {
 	case len(m.p.Mean) == 0:
@@ -60,15 +60,13 @@ func (m *Model) Adapt(ctx context.Context, t Table) (*Model, error) {
 			continue
 		}
 		sortRows(t, list)
-		name, samples := t.Tasks()[i], make([]sample, len(list))
-		for j, row := range list {
-			err := ctx.Err()
-			if j%samplesAtOnce == 0 && err != nil {
-				return nil, err
-			}
-			if samples[j], err = m.sample(t, row); err != nil {
-				return nil, rowError(t, row, "%s, task %q: %w", placeOf(t, row), name, err)
-			}
+		name := t.Tasks()[i]
+		samples, err := m.samples(ctx, t, list, name)
+		if err != nil {
+			return nil, err
+		}
+		if list = presentRows(t, list); len(list) == 0 {
+			continue
 		}
 		at, listed := m.index[name]
 		known := m.Knows(name) // not a task of held-out rows alone
@@ -122,8 +120,32 @@ func (m *Model) Adapt(ctx context.Context, t Table) (*Model, error) {
 	return New(p)
 }
 
+// samples returns the rows of a task that have a weight above 0.
+func (m *Model) samples(ctx context.Context, t Table, rows []int, task string) ([]sample, error) {
+	list := make([]sample, 0, len(rows))
+	for j, row := range rows {
+		if err := ctx.Err(); j%samplesAtOnce == 0 && err != nil {
+			return nil, err
+		}
+		s, err := m.sample(t, row)
+		if err != nil {
+			return nil, rowError(t, row, "%s, task %q: %w", placeOf(t, row), task, err)
+		}
+		if s.weight > 0 {
+			list = append(list, s)
+		}
+	}
+	return list, nil
+}
+
+// presentRows returns the rows of a list that have a weight above 0.
+func presentRows(t Table, rows []int) []int {
+	in := &Input{Table: t}
+	return slices.DeleteFunc(slices.Clone(rows), func(row int) bool { return in.weight(row) == 0 })
+}
+
 // Repeats returns the tasks of a table whose rows are those that the model has learned of them, and no other
-// ones. With Adapt they would count twice.
+// ones. With Adapt they would count twice. Rows of weight 0 count as absent.
 func (m *Model) Repeats(t Table) (tasks []string) {
 	if !slices.Equal(t.Features(), m.features) || !t.HasTarget() || m.p.Tasks.Digests == nil {
 		return nil
@@ -134,8 +156,9 @@ func (m *Model) Repeats(t Table) (tasks []string) {
 	}
 	for k, name := range t.Tasks() {
 		at, known := m.index[name]
-		if known && len(rows[k]) > 0 && len(rows[k]) == m.p.Tasks.Samples[at] &&
-			digestOf(t, rows[k]) == m.p.Tasks.Digests[at] {
+		list := presentRows(t, rows[k])
+		if known && len(list) > 0 && len(list) == m.p.Tasks.Samples[at] &&
+			digestOf(t, list) == m.p.Tasks.Digests[at] {
 			tasks = append(tasks, name)
 		}
 	}

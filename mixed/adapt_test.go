@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -199,6 +200,38 @@ func TestAdaptLimit(t *testing.T) {
 	check.Error(t, err, `task "too many": with it the model has more than 29 tasks`, "256 MiB", "train a model with these rows")
 	l.task[1] = 0
 	check.OK(m.Adapt(t.Context(), l))
+}
+
+// Rows of weight 0 count as absent, as in a training: Adapt neither counts them nor adds a task that has no
+// others, and Repeats does not see them.
+func TestAdaptWithoutWeight(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 6))
+	draw := func() (y, x, z float64) { return r.NormFloat64(), r.NormFloat64(), r.NormFloat64() }
+	old := newTable(t, "x", "z")
+	for i := range 60 {
+		y, x, z := draw()
+		add(t, old, string(rune('a'+i%6)), y, x, z)
+	}
+	m, _ := fitted(t, old, Options{})
+	plain, weighted := newTable(t, "x", "z"), newTable(t, "x", "z")
+	for range 4 {
+		y, x, z := draw()
+		add(t, plain, "new", y, x, z)
+		add(t, weighted, "new", y, x, z)
+		add(t, weighted, "new", y+1, x, z)
+		add(t, weighted, "weightless", y, x, z)
+		weighted.Weighting = append(weighted.Weighting, 1, 0, 0)
+	}
+	want, got := check.OK(m.Adapt(t.Context(), plain)), check.OK(m.Adapt(t.Context(), weighted))
+	check.FailIf(t, !reflect.DeepEqual(got.Parameters(), want.Parameters()), "tasks %q, samples %d: want %q, %d",
+		got.Tasks(), got.Parameters().Tasks.Samples, want.Tasks(), want.Parameters().Tasks.Samples)
+	for _, table := range []*Data{plain, weighted} {
+		again := got.Repeats(table)
+		check.FailIf(t, !slices.Equal(again, []string{"new"}), "repeated are %q", again)
+	}
+	weighted.Targets[1] = math.NaN()
+	_, err := m.Adapt(t.Context(), weighted)
+	check.Error(t, err, "row 2", "target is NaN")
 }
 
 // Rows that a model has learned are known again, in any order, task by task, also after they were saved;

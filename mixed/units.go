@@ -11,6 +11,7 @@ const (
 	otherUnit     = 10  // distance from the mean of the other owners, in the smaller standard deviation
 	otherFactor   = 1.5 // ratio of the two means
 	leastUnitRows = 10  // rows of the owner, and of all other owners
+	ownSpread     = 3   // standard deviations of all other owners that reach another unit, if they have two
 )
 
 // A side is rows with a value of a column: the sum of their weights, their mean and their standard deviation.
@@ -53,8 +54,13 @@ func (r *rows) noteUnits(ctx context.Context, columns []*columnStat) error {
 			name = fmt.Sprintf("%q", r.schema.Features()[j-2])
 		}
 		const format = "The mean of %s is %.4g here and %.4g in the rows of all other owners, with standard " +
-			"deviations of %.2g and %.2g: is it in the same unit and notation at all owners?"
-		r.units = append(r.units, r.in.about(fmt.Sprintf(format, name, here.mean, others.mean, here.sd, others.sd)))
+			"deviations of %.2g and %.2g: %s"
+		question := "is it in the same unit and notation at all owners?"
+		if here.isWithin(others) {
+			question = "one of them may not have the same unit and notation as the rest."
+		}
+		said := fmt.Sprintf(format, name, here.mean, others.mean, here.sd, others.sd, question)
+		r.units = append(r.units, r.in.about(said))
 	}
 	return nil
 }
@@ -65,6 +71,10 @@ func sideOf(weight, distances, squares, center float64) side {
 	mean := distances / weight
 	return side{weight, center + mean, math.Sqrt(max(squares/weight-float64(mean*mean), 0))}
 }
+
+// isWithin reports whether the spread of the rows of o reaches the mean of s. Then o has two units, if its
+// mean is far from the mean of s, and s may have one of them.
+func (s side) isWithin(o side) bool { return math.Abs(s.mean-o.mean) <= ownSpread*o.sd }
 
 // isFar reports whether the means of two sides are so far apart that their units may differ.
 func (s side) isFar(o side) bool {

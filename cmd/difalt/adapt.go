@@ -150,9 +150,9 @@ type adaptReport struct {
 	File    string         `json:"file"`
 	Rows    int            `json:"rows"`
 	Dropped int            `json:"dropped_rows"`      // for missing values
-	Added   int            `json:"added"`             // tasks
-	Updated int            `json:"updated"`           // tasks
-	Tasks   int            `json:"tasks"`             // of the model now
+	Added   int            `json:"added"`             // tasks that are new
+	Updated int            `json:"updated"`           // tasks that the model had
+	Tasks   int            `json:"tasks"`             // of the model afterwards
 	Filled  map[string]int `json:"filled"`            // rows with means for missing values, by column
 	Alike   []string       `json:"spelled_otherwise"` // added tasks that the model spells otherwise, as 1 and 1.0
 	Notes   []string       `json:"notes"`             // on how the table was read

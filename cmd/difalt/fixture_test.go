@@ -194,7 +194,8 @@ var (
 // their descriptions.
 func TestGoldenDates(t *testing.T) {
 	t.Chdir(t.TempDir())
-	table := write(t, ".", "visits.csv", visits())
+	content := visits()
+	table := write(t, ".", "visits.csv", content)
 	must(t, "fit", "--task", "clinic", "--target", "score", "--dates", "ymd", "--report", "report", table)
 	text := ""
 	for _, figure := range drawn.FindAllStringSubmatch(string(readFile(t, "report", "index.html")), -1) {
@@ -207,6 +208,10 @@ func TestGoldenDates(t *testing.T) {
 		}
 	}
 	golden(t, "dates.txt", text)
+	dates := regexp.MustCompile(`\d{4}-\d\d-\d\d`).FindAllString(content, -1)
+	slices.Sort(dates)
+	_, curve, _ := strings.Cut(text, "curve-1\n")
+	has(t, curve, "at "+dates[0]+",", "at "+dates[len(dates)-1]+".") // a curve goes as far as the rows
 }
 
 // smallTable returns a table of tasks with columns t, x0, x1, ... and y.

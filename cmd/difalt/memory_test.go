@@ -58,9 +58,9 @@ func writeMeasured(dir, task string) {
 // collection finds the bytes that were reachable after a collection in its trace, in MiB.
 var collection = regexp.MustCompile(`(?m)^gc \d+ @.*->(\d+) MB, `)
 
-// reachableOf returns the largest number of bytes that a collection found reachable while a command line ran, as a
-// process on two processors. It neither counts garbage nor asks a clock: a collection stops everything, so that
-// nothing is allocated while it looks, and comes whenever a fourth more was allocated.
+// reachableOf returns the largest number of bytes that a collection found reachable while a command line ran,
+// as a process on two processors. It neither counts garbage nor asks a clock: a collection stops everything,
+// so that nothing is allocated while it looks, and comes whenever a fourth more was allocated.
 func reachableOf(t *testing.T, args ...string) float64 {
 	t.Helper()
 	command := exec.Command(os.Args[0], args...)
@@ -78,9 +78,9 @@ func reachableOf(t *testing.T, args ...string) float64 {
 	return float64(largest << 20)
 }
 
-// A command on a table of many rows holds at most some times its numbers, and buffers, from CSV and from Parquet:
-// each limit leaves no room for one copy more. predict goes through a table row by row, and its file in Parquet
-// gathers rows.
+// A command on a table of many rows holds at most some times its numbers, and buffers, from CSV and from
+// Parquet: each limit leaves no room for one copy more. predict goes through a table row by row, and its file
+// in Parquet gathers rows.
 func TestMemoryOfCommands(t *testing.T) {
 	inFull(t)
 	dir := t.TempDir()

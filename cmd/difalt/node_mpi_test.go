@@ -78,8 +78,8 @@ func TestMPIWithoutTable(t *testing.T) {
 	refuses(t, cli.ExitUsage, "this process is alone", append([]string{"node", "--engine", "mpi", "--data", "x.csv"}, siteFlags...)...)
 }
 
-// A process that is interrupted during the training ends the whole job: the others do not wait for the time of
-// a round, which is an hour here.
+// A process that is interrupted during the training ends the whole job: the others do not wait for the time
+// of a round, which is an hour here.
 func TestMPIInterrupted(t *testing.T) {
 	dir := t.TempDir()
 	var table strings.Builder

@@ -71,10 +71,10 @@ func Limit(t testing.TB) {
 	t.Cleanup(func() { timer.Stop() })
 }
 
-// patience is how long a test waits for what comes at once on an idle machine.
+// patience is how long a test waits for an event that an idle machine needs no time for.
 const patience = time.Minute
 
-// Goroutines waits until no more goroutines run than before: one ends a moment after it has said so.
+// Goroutines waits until no more goroutines run than before: one ends a moment after its last message.
 func Goroutines(t testing.TB, before int) {
 	t.Helper()
 	for range patience / time.Millisecond {
@@ -87,8 +87,8 @@ func Goroutines(t testing.TB, before int) {
 	t.Errorf("%d goroutines, %d before:\n%s", runtime.NumGoroutine(), before, stacks[:runtime.Stack(stacks, true)])
 }
 
-// Allocations returns how often n calls of f allocate, after a first one. The runtime allocates at times when a
-// goroutine waits, so the fewest of some measurements count; f itself allocates in each of them.
+// Allocations returns how often n calls of f allocate, after a first measurement. The runtime allocates at
+// times when a goroutine waits, so the fewest of some measurements count; f itself allocates in each of them.
 func Allocations(n int, f func()) int {
 	all := func() {
 		for range n {

@@ -15,7 +15,7 @@ import (
 func Pstrf(a blas64.Symmetric, pivots []int, tol float64, work []float64) (r blas64.Triangular, rank int) {
 	n, x, ld := a.N, a.Data, a.Stride
 	r = blas64.Triangular{Uplo: gonum.Upper, Diag: gonum.NonUnit, N: n, Stride: ld, Data: x}
-	squares, left := work[:n], work[n:2*n] // of the columns of R, and the diagonal of what is left of A
+	squares, left := work[:n], work[n:2*n] // of the columns of R; and the diagonal of the rest of A
 	clear(squares)
 	for i := range n {
 		pivots[i] = i

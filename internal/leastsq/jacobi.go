@@ -48,7 +48,7 @@ func (d *decomposition) compute() bool {
 	return false
 }
 
-// factor computes the factors Q and R of the columns of M, the longest of what remains of them first.
+// factor computes the factors Q and R of the columns of M. The column whose rest is longest comes first.
 func (d *decomposition) factor() {
 	m := d.m
 	for k := range d.pivots {

@@ -14,9 +14,9 @@ import (
 	"testing"
 )
 
-// equalEverywhere lists the functions of packages that have the same bits on all processors, as package rounded
-// has, and types and constants. Other ones are assembly on some processors, or have products and sums that the
-// compiler for arm64 rounds once.
+// equalEverywhere lists the functions of packages that have the same bits on all processors, as package
+// rounded has, and types and constants. Other ones are assembly on some processors, or have products and sums
+// that the compiler for arm64 rounds once.
 var equalEverywhere = map[string]string{
 	"math": "Abs Ceil Copysign Float32bits Float32frombits Float64bits Float64frombits Floor Frexp Ilogb Inf IsInf " +
 		"IsNaN Ldexp Logb Max Min Mod Modf NaN Nextafter Round RoundToEven Signbit Sqrt Trunc FMA E Pi Ln2 Log2E Sqrt2 " +

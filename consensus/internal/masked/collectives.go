@@ -76,7 +76,7 @@ func (c *Collectives) SumThen(ctx context.Context, z [][]float64, decided int, d
 		return errors.New("a sum with numbers that this process decides on, but does not")
 	}
 	if len(z) > 0 && (decided < 0 || decided > len(z[0])) {
-		return fmt.Errorf("a sum of %d numbers of which %d are decided on", len(z[0]), decided)
+		return fmt.Errorf("a sum of %d numbers, with decisions on %d", len(z[0]), decided)
 	}
 	return c.sum(ctx, frame.Sum, c.traffic, z, decided, decide)
 }

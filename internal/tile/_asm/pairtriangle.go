@@ -8,8 +8,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// pairVectors are the numbers of vectors of columns, the last of which may be a part, that a complex triangle
-// is applied to together.
+// pairVectors are the numbers of vectors of columns to which a complex triangle is applied together. The last
+// vector may be a part.
 var pairVectors = []int{4, 2, 1}
 
 // pairTriangles emits the systems and the products of a complex triangle and a few columns. A row is its

@@ -8,8 +8,8 @@ import (
 	"github.com/difalt/difalt/internal/check"
 )
 
-// The fields of a report come in the order of its struct, those of an embedded struct where it stands; numbers
-// that JSON lacks are null, and nil lists and maps are empty.
+// The fields of a report come in the order of its struct, those of an embedded struct where it stands;
+// numbers that JSON lacks are null, and nil lists and maps are empty.
 func TestWriteJSON(t *testing.T) {
 	type inner struct {
 		Zeta  float64 `json:"zeta"`

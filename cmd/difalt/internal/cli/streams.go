@@ -50,8 +50,8 @@ func (s *Streams) settle(flags *pflag.FlagSet) {
 	}
 }
 
-// Aside returns the streams of a command that writes its result to the standard output: the report goes to the
-// standard error, unless --quiet leaves it out.
+// Aside returns the streams of a command that writes its result to the standard output: the report goes to
+// the standard error, unless --quiet leaves it out.
 func (s *Streams) Aside() *Streams {
 	aside := *s
 	if !s.Quiet || s.JSON {

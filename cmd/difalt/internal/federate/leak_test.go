@@ -285,8 +285,8 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// Every node names the setting that differs. A node with another value than node 0 names itself, and all others
-// name the first such node.
+// Every node names the setting that differs. A node with another value than node 0 names itself, and all
+// others name the first such node.
 func TestSettingsDiffer(t *testing.T) {
 	const south, west = `the nodes refuse each other: rank is 3 at node "south", but 2 at node "north"`, `the nodes refuse each other: rank is 4 at node "west", but 2 at node "north"`
 	for name, c := range map[string]struct{ ranks, want [3]string }{

@@ -219,7 +219,7 @@ func (r *Report) curveFigures() (list []figure) {
 		at := slices.IndexFunc(p.Design.Curves,
 			func(c mixed.Curve) bool { return r.model.Features()[c.Feature] == e.Term })
 		c := &p.Design.Curves[at]
-		low, high := c.Knots[0], c.Knots[len(c.Knots)-1]
+		low, high := r.rangeOf(c)
 		s := chart.Series{Style: chart.Line(chart.Red, 2)}
 		x, z := slices.Clone(p.Design.Fill), make([]float64, p.Design.Width())
 		for k := range points {
@@ -244,6 +244,25 @@ func (r *Report) curveFigures() (list []figure) {
 			newFigure(curveFile(i), "Curve of "+text.Shortened(name, longestLabel), words, alt, "Expected target", panel))
 	}
 	return list
+}
+
+// rangeOf returns the ends of a curve in a figure: the outer knots, or the outer values where this process has
+// the rows of all owners and their values are nearer.
+func (r *Report) rangeOf(c *mixed.Curve) (low, high float64) {
+	first, last := c.Knots[0], c.Knots[len(c.Knots)-1]
+	if len(r.sources) == 0 || r.Owners != nil && len(r.sources) < r.Owners.Nodes {
+		return first, last
+	}
+	low, high = math.Inf(1), math.Inf(-1)
+	for _, s := range r.sources {
+		x := make([]float64, len(s.Table.Features()))
+		for i := range s.Table.Rows() {
+			if v := s.Table.X(x, i)[c.Feature]; !math.IsNaN(v) {
+				low, high = min(low, v), max(high, v)
+			}
+		}
+	}
+	return max(low, first), min(high, last)
 }
 
 // column returns the numeric feature whose slopes differ most between tasks, per standard deviation of the
