@@ -26,7 +26,7 @@ WITH_OPENBLAS = ./scripts/have.sh openblas env CGO_ENABLED=1
 WITH_MPI = ./scripts/have.sh mpi env CC=mpicc CGO_ENABLED=1
 
 # What a machine with Go can show, in minutes; and the rest.
-TESTS = check-format check-systems test-default test-purego test-tiers
+TESTS = check-format check-build check-systems test-default test-purego test-tiers
 # The longest come first, so that the last ones end together.
 CHECKS = check-static check-release check-vet check-modules check-licences check-generated check-rounding check-scripts \
 	test-arguments test-arm64 test-user test-oldest test-go test-full test-race test-openblas test-algorithm test-faults test-mpi
@@ -53,6 +53,10 @@ setup: ## install what make check needs, or say what to install
 
 check-format: ## gofmt
 	@test -z "$$(gofmt -l . | tee /dev/stderr)"
+
+# The tests find all packages compiled: two go commands at once would compile many of them twice.
+check-build: ## library and program build
+	$(GO) build work
 
 check-scripts: ## shellcheck
 	@./scripts/have.sh shellcheck shellcheck -e SC2086,SC2046 scripts/*.sh .ci/run deploy/slurm/difalt.sbatch

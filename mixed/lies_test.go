@@ -261,8 +261,11 @@ func alter(c *call, at int, calls []call, f func(v []float64)) {
 // contradict one another: no panic, no blame, no endless training, no memory.
 func TestLies(t *testing.T) {
 	lies := uint64(9)
-	if longtest.Enabled() {
+	switch {
+	case longtest.Enabled():
 		lies = 170
+	case testing.Short():
+		lies = 3
 	}
 	for name, list := range victims(t) {
 		for _, rules := range []Disclosure{open.Disclosure, {LeastSmall: Off}, {}} {

@@ -105,8 +105,11 @@ func strangeTable(seed uint64) Input {
 // have the predictions of one table. Rounding decides on the strengths of a model that fits its rows exactly:
 // there owners have a model of their own.
 func TestTogetherIsFitOnManyTables(t *testing.T) {
-	compared := 0
-	for seed := range uint64(60) {
+	compared, tables := 0, uint64(60)
+	if testing.Short() {
+		tables = 20
+	}
+	for seed := range tables {
 		in := strangeTable(seed)
 		check.Done(in.Table.(*Data).Check())
 		alone := &fitter{in: &in}
@@ -139,5 +142,5 @@ func TestTogetherIsFitOnManyTables(t *testing.T) {
 		}
 		check.FailIf(t, !(most <= 1e-9), "seed %d: %d owners differ by %v; noise %v", seed, n, most, one.Noise()/scale)
 	}
-	check.FailIf(t, compared < 20, "%d tables have noise", compared)
+	check.FailIf(t, compared < int(tables)/3, "%d of %d tables have noise", compared, tables)
 }

@@ -100,8 +100,12 @@ func TestLiveMemory(t *testing.T) {
 		"narrow": {drawing{tasks: 1000, rows: 50, features: 2, levels: 1, noise: 1}, Options{}, 4, 1.6},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if testing.Short() && c.tasks > 100 {
+				t.Skip("skipped with -short")
+			}
 			table := c.table(t, 3)
 			held := holdOut(table)
+			c.o.Workers = 2 // each has memory of its own
 			numbers := 8 * float64(table.Rows()*(c.features+1))
 			before, most, stage := live(), 0.0, ""
 			c.o.Refit = true

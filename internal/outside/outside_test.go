@@ -21,6 +21,14 @@ import (
 
 const module = "github.com/difalt/difalt"
 
+// compiles skips a test with -short that compiles the library again: with another tag, or the oldest gonum.
+func compiles(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("skipped with -short: it compiles much")
+	}
+}
+
 // goRun returns what the go command prints in a folder, outside the workspace: it downloads the gonum that
 // the library requires, if only the newer gonum of the workspace is there.
 func goRun(t *testing.T, folder string, args ...string) []byte {
@@ -38,6 +46,7 @@ func goRun(t *testing.T, folder string, args ...string) []byte {
 
 // The tests of a module of somebody else compile that use every public package.
 func TestCompilesOutside(t *testing.T) {
+	compiles(t)
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
@@ -65,6 +74,7 @@ func TestCompilesOutside(t *testing.T) {
 // Nothing that a public package exports may be of a type that lives in an internal one: nobody
 // outside could write down its name, or make a value of it.
 func TestNoInternalTypeIsExported(t *testing.T) {
+	compiles(t)
 	exports := map[string]string{}
 	var public []string
 	lines := bufio.NewScanner(bytes.NewReader(goRun(t, "../..", "list", "-export", "-deps", "-f", "{{.ImportPath}} {{.Name}} {{.Export}}", "./...")))
@@ -213,6 +223,7 @@ func TestImportsPointDown(t *testing.T) {
 // The tag noasm, which programs set for gonum, takes no tier away: the processor is detected without cpuid
 // then.
 func TestNoasm(t *testing.T) {
+	compiles(t)
 	goRun(t, "../..", "vet", "-tags", "noasm", "./kernel")
 	goRun(t, "../..", "test", "-tags", "noasm", "./internal/processor")
 }

@@ -146,10 +146,11 @@ func (t *pairTriangle[F]) entries(r *run, want func(s *sum, i, j, part int)) {
 	if r.disturb != nil || t.order == 0 {
 		return
 	}
+	var s sum
 	for i := range t.order {
 		for j := range t.cols {
 			for part := range 2 {
-				s := sum{single: unsafe.Sizeof(F(0)) == 4}
+				s = sum{single: unsafe.Sizeof(F(0)) == 4}
 				if want(&s, i, j, part); !r.element(float64(t.b[t.place(i)+2*j+part]), &s, i, 2*j+part) {
 					return
 				}

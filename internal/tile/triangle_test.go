@@ -95,9 +95,10 @@ func (t *triangleOf[F]) entries(r *run, want func(s *sum, i, j int)) {
 	if r.disturb != nil || t.order == 0 {
 		return
 	}
+	var s sum
 	for i := range t.order {
 		for j := range t.cols {
-			s := sum{single: unsafe.Sizeof(F(0)) == 4}
+			s = sum{single: unsafe.Sizeof(F(0)) == 4}
 			if want(&s, i, j); !r.element(float64(t.b[t.place(i)+j]), &s, i, j) {
 				return
 			}
