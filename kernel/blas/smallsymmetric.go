@@ -8,9 +8,9 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// smallOrder is the largest order of a symmetric matrix whose eigenvalues are found in plain Go, without a
-// tile.
-const smallOrder = 12
+// smallOrder is the largest order of a symmetric matrix whose eigenvalues and eigenvectors are found in plain
+// Go, without a tile, and smallValues the largest order without eigenvectors. EigenSym 8 to 20.
+const smallOrder, smallValues = 18, 12
 
 // A smallSymmetric is a small symmetric matrix, on its way to its eigenvalues as a tridiagonal and a turned
 // are.

@@ -23,13 +23,6 @@ func (l Lapack) Dgesvd(
 	jobU, jobVT lapack.SVDJob, m, n int, a []float64, lda int, s, u []float64, ldu int, vt []float64,
 	ldvt int, work []float64, lwork int,
 ) (ok bool) {
-	if q := min(m, n); q < fewSingularVectors && max(m, n) < tallReflectors {
-		if lwork > 0 && q > 0 && len(s) >= q && inside(a, m, n, lda) && !finite(m, n, a, lda) {
-			fill(s[:q], math.NaN())
-			return false
-		}
-		return l.Implementation.Dgesvd(jobU, jobVT, m, n, a, lda, s, u, ldu, vt, ldvt, work, lwork)
-	}
 	d := svd{l: l, p: max(m, n), q: min(m, n), s: s, wide: m < n}
 	d.u = blas64.General{Rows: m, Cols: d.vectors(jobU, m), Stride: ldu, Data: u}
 	d.vt = blas64.General{Rows: d.vectors(jobVT, n), Cols: n, Stride: ldvt, Data: vt}
@@ -37,6 +30,13 @@ func (l Lapack) Dgesvd(
 	if lwork == -1 && !few && d.shaped(lda) && len(work) > 0 {
 		work[0] = d.leastWork()
 		return true
+	}
+	if d.q < fewSingularVectors && d.p < tallReflectors {
+		if lwork > 0 && d.q > 0 && len(s) >= d.q && inside(a, m, n, lda) && !finite(m, n, a, lda) {
+			fill(s[:d.q], math.NaN())
+			return false
+		}
+		return l.Implementation.Dgesvd(jobU, jobVT, m, n, a, lda, s, u, ldu, vt, ldvt, work, lwork)
 	}
 	if !d.valid(a, lda, work, lwork) {
 		return l.Implementation.Dgesvd(jobU, jobVT, m, n, a, lda, s, u, ldu, vt, ldvt, work, lwork)
