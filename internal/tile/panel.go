@@ -151,13 +151,9 @@ type panelOperands[F Float] struct {
 // compute computes all rows: by high tiles and, below them, by low ones. With set C is not read.
 func (p *panelOperands[F]) compute(set bool, ahead *Ahead) {
 	m := p.m
-	high, band := highRows(m), m
-	if p.n >= shortRows && PanelWidth[F]() > p.both() {
-		// All columns at a time, for as many rows as stay in the first-level cache.
-		band = max(nearEntries/p.n/tiles.high, 1) * tiles.high
-	}
-	for i := 0; i < high; i += band {
-		p.rows(i, min(band, high-i), tiles.high, ahead)
+	high := highRows(m)
+	if high > 0 {
+		p.rows(0, high, tiles.high, ahead)
 	}
 	left := m - high
 	lows := (left + lowPanel - 1) / lowPanel
@@ -169,9 +165,6 @@ func (p *panelOperands[F]) compute(set bool, ahead *Ahead) {
 		p.rows(high, left, lowPanel, ahead)
 	}
 }
-
-// nearEntries are as many entries of W as stay in the first-level cache.
-const nearEntries = 2048
 
 // both returns the number of columns of a tile: two vectors.
 func (p *panelOperands[F]) both() int { return 2 * tiles.lanes * 8 / int(unsafe.Sizeof(F(0))) }

@@ -4885,7 +4885,7 @@ column:
 
 // func panel_6_avx2(c *float64, ldc int, w *float64, down int, next int, across int, z *float64, ldz int, n int, rows int, add bool, by *float64, panels int, nextc int, nextz int, groups int, behind uintptr, then uintptr, ldthen int, thenstep int, index int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·panel_6_avx2(SB), NOSPLIT, $40-168
+TEXT ·panel_6_avx2(SB), NOSPLIT, $32-168
 	MOVQ ldz+56(FP), AX
 	SHLQ $0x03, AX
 	MOVQ down+24(FP), CX
@@ -4938,44 +4938,42 @@ tile:
 	VMOVUPD 32(SI), Y11
 
 start:
-	MOVQ   z+48(FP), SI
-	MOVQ   8(SP), DI
-	MOVQ   n+64(FP), R10
-	CMPQ   across+40(FP), $+1
-	JNE    lineDone
-	SHRQ   $0x03, R10
-	JZ     lineDone
-	MOVQ   groups+120(FP), R8
-	MOVQ   R8, 24(SP)
+	MOVQ z+48(FP), SI
+	MOVQ 8(SP), DI
+	CMPQ across+40(FP), $+1
+	JNE  lineDone
+	MOVQ n+64(FP), R8
+	SHRQ $0x03, R8
+	JZ   lineDone
+	LEAQ (AX)(AX*2), R9
+	MOVQ R8, 24(SP)
+	MOVQ groups+120(FP), R8
+	SUBQ R8, 24(SP)
+	JGE  enough
+	ADDQ 24(SP), R8
+	MOVQ $0x00000000, 24(SP)
+
+enough:
 	TESTQ  R8, R8
 	JZ     elsewhere
-	MOVQ   ldc+8(FP), R9
-	SHLQ   $0x03, R9
-	IMUL3Q $+6, R9, R8
-	ADDQ   (SP), R8
+	MOVQ   ldc+8(FP), R11
+	SHLQ   $0x03, R11
+	IMUL3Q $+6, R11, R10
+	ADDQ   (SP), R10
 	CMPQ   16(SP), $+6
 	JG     below
-	MOVQ   behind+128(FP), R8
+	MOVQ   behind+128(FP), R10
 
 below:
-	IMUL3Q $-6, R9, R11
-	ADDQ   $+64, R11
-	MOVQ   R11, 32(SP)
-	JMP    line
-
-elsewhere:
-	MOVQ   then+136(FP), R8
-	MOVQ   ldthen+144(FP), R9
-	IMUL3Q $-6, R9, R11
-	ADDQ   thenstep+152(FP), R11
-	MOVQ   R11, 32(SP)
+	IMUL3Q $-6, R11, R12
+	ADDQ   $+64, R12
+	IMUL3Q $+3, R11, R13
 
 line:
-	MOVQ $+2, R11
+	MOVQ $+2, R14
 
 steps:
-	PREFETCHT1   (R8)
-	ADDQ         R9, R8
+	PREFETCHT1   (R10)
 	VMOVUPD      (SI), Y12
 	VMOVUPD      32(SI), Y13
 	VBROADCASTSD (DI), Y14
@@ -4996,11 +4994,9 @@ steps:
 	VBROADCASTSD (DI)(BX*1), Y14
 	VFMADD231PD  Y12, Y14, Y10
 	VFMADD231PD  Y13, Y14, Y11
-	ADDQ         AX, SI
-	PREFETCHT1   (R8)
-	ADDQ         R9, R8
-	VMOVUPD      (SI), Y12
-	VMOVUPD      32(SI), Y13
+	PREFETCHT1   (R10)(R11*1)
+	VMOVUPD      (SI)(AX*1), Y12
+	VMOVUPD      32(SI)(AX*1), Y13
 	VBROADCASTSD 8(DI), Y14
 	VFMADD231PD  Y12, Y14, Y0
 	VFMADD231PD  Y13, Y14, Y1
@@ -5019,11 +5015,9 @@ steps:
 	VBROADCASTSD 8(DI)(BX*1), Y14
 	VFMADD231PD  Y12, Y14, Y10
 	VFMADD231PD  Y13, Y14, Y11
-	ADDQ         AX, SI
-	PREFETCHT1   (R8)
-	ADDQ         R9, R8
-	VMOVUPD      (SI), Y12
-	VMOVUPD      32(SI), Y13
+	PREFETCHT1   (R10)(R11*2)
+	VMOVUPD      (SI)(AX*2), Y12
+	VMOVUPD      32(SI)(AX*2), Y13
 	VBROADCASTSD 16(DI), Y14
 	VFMADD231PD  Y12, Y14, Y0
 	VFMADD231PD  Y13, Y14, Y1
@@ -5042,9 +5036,8 @@ steps:
 	VBROADCASTSD 16(DI)(BX*1), Y14
 	VFMADD231PD  Y12, Y14, Y10
 	VFMADD231PD  Y13, Y14, Y11
-	ADDQ         AX, SI
-	VMOVUPD      (SI), Y12
-	VMOVUPD      32(SI), Y13
+	VMOVUPD      (SI)(R9*1), Y12
+	VMOVUPD      32(SI)(R9*1), Y13
 	VBROADCASTSD 24(DI), Y14
 	VFMADD231PD  Y12, Y14, Y0
 	VFMADD231PD  Y13, Y14, Y1
@@ -5063,22 +5056,26 @@ steps:
 	VBROADCASTSD 24(DI)(BX*1), Y14
 	VFMADD231PD  Y12, Y14, Y10
 	VFMADD231PD  Y13, Y14, Y11
-	ADDQ         AX, SI
+	LEAQ         (SI)(AX*4), SI
+	ADDQ         R13, R10
 	ADDQ         $+32, DI
-	DECQ         R11
+	DECQ         R14
 	JNZ          steps
-	ADDQ         32(SP), R8
-	DECQ         24(SP)
-	JNE          go
-	MOVQ         then+136(FP), R8
-	MOVQ         ldthen+144(FP), R9
-	IMUL3Q       $-6, R9, R11
-	ADDQ         thenstep+152(FP), R11
-	MOVQ         R11, 32(SP)
+	ADDQ         R12, R10
+	DECQ         R8
+	JNZ          line
 
-go:
-	DECQ R10
-	JNZ  line
+elsewhere:
+	MOVQ   24(SP), R8
+	TESTQ  R8, R8
+	JZ     lineDone
+	MOVQ   $0x00000000, 24(SP)
+	MOVQ   then+136(FP), R10
+	MOVQ   ldthen+144(FP), R11
+	IMUL3Q $-6, R11, R12
+	ADDQ   thenstep+152(FP), R12
+	IMUL3Q $+3, R11, R13
+	JMP    line
 
 lineDone:
 	MOVQ n+64(FP), R8
@@ -5687,7 +5684,7 @@ tilesDone:
 
 // func panel32_6_avx2(c *float32, ldc int, w *float32, down int, next int, across int, z *float32, ldz int, n int, rows int, add bool, by *float32, panels int, nextc int, nextz int, groups int, behind uintptr, then uintptr, ldthen int, thenstep int, index int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·panel32_6_avx2(SB), NOSPLIT, $40-168
+TEXT ·panel32_6_avx2(SB), NOSPLIT, $32-168
 	MOVQ ldz+56(FP), AX
 	SHLQ $0x02, AX
 	MOVQ down+24(FP), CX
@@ -5740,44 +5737,46 @@ tile:
 	VMOVUPS 32(SI), Y11
 
 start:
-	MOVQ   z+48(FP), SI
-	MOVQ   8(SP), DI
-	MOVQ   n+64(FP), R10
-	CMPQ   across+40(FP), $+1
-	JNE    lineDone
-	SHRQ   $0x04, R10
-	JZ     lineDone
-	MOVQ   groups+120(FP), R8
-	MOVQ   R8, 24(SP)
+	MOVQ z+48(FP), SI
+	MOVQ 8(SP), DI
+	CMPQ across+40(FP), $+1
+	JNE  lineDone
+	MOVQ n+64(FP), R8
+	SHRQ $0x04, R8
+	JZ   lineDone
+	LEAQ (AX)(AX*2), R9
+	LEAQ (AX)(AX*4), R10
+	MOVQ AX, R11
+	SHLQ $0x03, R11
+	SUBQ AX, R11
+	MOVQ R8, 24(SP)
+	MOVQ groups+120(FP), R8
+	SUBQ R8, 24(SP)
+	JGE  enough
+	ADDQ 24(SP), R8
+	MOVQ $0x00000000, 24(SP)
+
+enough:
 	TESTQ  R8, R8
 	JZ     elsewhere
-	MOVQ   ldc+8(FP), R9
-	SHLQ   $0x02, R9
-	IMUL3Q $+6, R9, R8
-	ADDQ   (SP), R8
+	MOVQ   ldc+8(FP), R13
+	SHLQ   $0x02, R13
+	IMUL3Q $+6, R13, R12
+	ADDQ   (SP), R12
 	CMPQ   16(SP), $+6
 	JG     below
-	MOVQ   behind+128(FP), R8
+	MOVQ   behind+128(FP), R12
 
 below:
-	IMUL3Q $-6, R9, R11
-	ADDQ   $+64, R11
-	MOVQ   R11, 32(SP)
-	JMP    line
-
-elsewhere:
-	MOVQ   then+136(FP), R8
-	MOVQ   ldthen+144(FP), R9
-	IMUL3Q $-6, R9, R11
-	ADDQ   thenstep+152(FP), R11
-	MOVQ   R11, 32(SP)
+	IMUL3Q $-6, R13, R14
+	ADDQ   $+64, R14
+	IMUL3Q $+3, R13, R15
 
 line:
-	MOVQ $+2, R11
+	MOVQ $+2, BP
 
 steps:
-	PREFETCHT1   (R8)
-	ADDQ         R9, R8
+	PREFETCHT1   (R12)
 	VMOVUPS      (SI), Y12
 	VMOVUPS      32(SI), Y13
 	VBROADCASTSS (DI), Y14
@@ -5798,9 +5797,8 @@ steps:
 	VBROADCASTSS (DI)(BX*1), Y14
 	VFMADD231PS  Y12, Y14, Y10
 	VFMADD231PS  Y13, Y14, Y11
-	ADDQ         AX, SI
-	VMOVUPS      (SI), Y12
-	VMOVUPS      32(SI), Y13
+	VMOVUPS      (SI)(AX*1), Y12
+	VMOVUPS      32(SI)(AX*1), Y13
 	VBROADCASTSS 4(DI), Y14
 	VFMADD231PS  Y12, Y14, Y0
 	VFMADD231PS  Y13, Y14, Y1
@@ -5819,11 +5817,9 @@ steps:
 	VBROADCASTSS 4(DI)(BX*1), Y14
 	VFMADD231PS  Y12, Y14, Y10
 	VFMADD231PS  Y13, Y14, Y11
-	ADDQ         AX, SI
-	PREFETCHT1   (R8)
-	ADDQ         R9, R8
-	VMOVUPS      (SI), Y12
-	VMOVUPS      32(SI), Y13
+	PREFETCHT1   (R12)(R13*1)
+	VMOVUPS      (SI)(AX*2), Y12
+	VMOVUPS      32(SI)(AX*2), Y13
 	VBROADCASTSS 8(DI), Y14
 	VFMADD231PS  Y12, Y14, Y0
 	VFMADD231PS  Y13, Y14, Y1
@@ -5842,9 +5838,8 @@ steps:
 	VBROADCASTSS 8(DI)(BX*1), Y14
 	VFMADD231PS  Y12, Y14, Y10
 	VFMADD231PS  Y13, Y14, Y11
-	ADDQ         AX, SI
-	VMOVUPS      (SI), Y12
-	VMOVUPS      32(SI), Y13
+	VMOVUPS      (SI)(R9*1), Y12
+	VMOVUPS      32(SI)(R9*1), Y13
 	VBROADCASTSS 12(DI), Y14
 	VFMADD231PS  Y12, Y14, Y0
 	VFMADD231PS  Y13, Y14, Y1
@@ -5863,9 +5858,8 @@ steps:
 	VBROADCASTSS 12(DI)(BX*1), Y14
 	VFMADD231PS  Y12, Y14, Y10
 	VFMADD231PS  Y13, Y14, Y11
-	ADDQ         AX, SI
-	VMOVUPS      (SI), Y12
-	VMOVUPS      32(SI), Y13
+	VMOVUPS      (SI)(AX*4), Y12
+	VMOVUPS      32(SI)(AX*4), Y13
 	VBROADCASTSS 16(DI), Y14
 	VFMADD231PS  Y12, Y14, Y0
 	VFMADD231PS  Y13, Y14, Y1
@@ -5884,11 +5878,9 @@ steps:
 	VBROADCASTSS 16(DI)(BX*1), Y14
 	VFMADD231PS  Y12, Y14, Y10
 	VFMADD231PS  Y13, Y14, Y11
-	ADDQ         AX, SI
-	PREFETCHT1   (R8)
-	ADDQ         R9, R8
-	VMOVUPS      (SI), Y12
-	VMOVUPS      32(SI), Y13
+	PREFETCHT1   (R12)(R13*2)
+	VMOVUPS      (SI)(R10*1), Y12
+	VMOVUPS      32(SI)(R10*1), Y13
 	VBROADCASTSS 20(DI), Y14
 	VFMADD231PS  Y12, Y14, Y0
 	VFMADD231PS  Y13, Y14, Y1
@@ -5907,9 +5899,8 @@ steps:
 	VBROADCASTSS 20(DI)(BX*1), Y14
 	VFMADD231PS  Y12, Y14, Y10
 	VFMADD231PS  Y13, Y14, Y11
-	ADDQ         AX, SI
-	VMOVUPS      (SI), Y12
-	VMOVUPS      32(SI), Y13
+	VMOVUPS      (SI)(R9*2), Y12
+	VMOVUPS      32(SI)(R9*2), Y13
 	VBROADCASTSS 24(DI), Y14
 	VFMADD231PS  Y12, Y14, Y0
 	VFMADD231PS  Y13, Y14, Y1
@@ -5928,9 +5919,8 @@ steps:
 	VBROADCASTSS 24(DI)(BX*1), Y14
 	VFMADD231PS  Y12, Y14, Y10
 	VFMADD231PS  Y13, Y14, Y11
-	ADDQ         AX, SI
-	VMOVUPS      (SI), Y12
-	VMOVUPS      32(SI), Y13
+	VMOVUPS      (SI)(R11*1), Y12
+	VMOVUPS      32(SI)(R11*1), Y13
 	VBROADCASTSS 28(DI), Y14
 	VFMADD231PS  Y12, Y14, Y0
 	VFMADD231PS  Y13, Y14, Y1
@@ -5949,22 +5939,26 @@ steps:
 	VBROADCASTSS 28(DI)(BX*1), Y14
 	VFMADD231PS  Y12, Y14, Y10
 	VFMADD231PS  Y13, Y14, Y11
-	ADDQ         AX, SI
+	LEAQ         (SI)(AX*8), SI
+	ADDQ         R15, R12
 	ADDQ         $+32, DI
-	DECQ         R11
+	DECQ         BP
 	JNZ          steps
-	ADDQ         32(SP), R8
-	DECQ         24(SP)
-	JNE          go
-	MOVQ         then+136(FP), R8
-	MOVQ         ldthen+144(FP), R9
-	IMUL3Q       $-6, R9, R11
-	ADDQ         thenstep+152(FP), R11
-	MOVQ         R11, 32(SP)
+	ADDQ         R14, R12
+	DECQ         R8
+	JNZ          line
 
-go:
-	DECQ R10
-	JNZ  line
+elsewhere:
+	MOVQ   24(SP), R8
+	TESTQ  R8, R8
+	JZ     lineDone
+	MOVQ   $0x00000000, 24(SP)
+	MOVQ   then+136(FP), R12
+	MOVQ   ldthen+144(FP), R13
+	IMUL3Q $-6, R13, R14
+	ADDQ   thenstep+152(FP), R14
+	IMUL3Q $+3, R13, R15
+	JMP    line
 
 lineDone:
 	MOVQ n+64(FP), R8
@@ -6573,7 +6567,7 @@ tilesDone:
 
 // func panel_4_avx2(c *float64, ldc int, w *float64, down int, next int, across int, z *float64, ldz int, n int, rows int, add bool, by *float64, panels int, nextc int, nextz int, groups int, behind uintptr, then uintptr, ldthen int, thenstep int, index int)
 // Requires: AVX, CMOV, FMA3, MMX+
-TEXT ·panel_4_avx2(SB), NOSPLIT, $40-168
+TEXT ·panel_4_avx2(SB), NOSPLIT, $32-168
 	MOVQ ldz+56(FP), AX
 	SHLQ $0x03, AX
 	MOVQ down+24(FP), CX
@@ -6632,42 +6626,39 @@ start:
 	LEAQ    (SI)(CX*1), R8
 	CMPQ    16(SP), $+4
 	CMOVQLT SI, R8
-	MOVQ    n+64(FP), R11
 	CMPQ    across+40(FP), $+1
 	JNE     lineDone
-	SHRQ    $0x03, R11
+	MOVQ    n+64(FP), R9
+	SHRQ    $0x03, R9
 	JZ      lineDone
-	MOVQ    groups+120(FP), R9
 	MOVQ    R9, 24(SP)
-	TESTQ   R9, R9
-	JZ      elsewhere
-	MOVQ    ldc+8(FP), R10
-	SHLQ    $0x03, R10
-	IMUL3Q  $+4, R10, R9
-	ADDQ    (SP), R9
-	CMPQ    16(SP), $+4
-	JG      below
-	MOVQ    behind+128(FP), R9
+	MOVQ    groups+120(FP), R9
+	SUBQ    R9, 24(SP)
+	JGE     enough
+	ADDQ    24(SP), R9
+	MOVQ    $0x00000000, 24(SP)
+
+enough:
+	TESTQ  R9, R9
+	JZ     elsewhere
+	MOVQ   ldc+8(FP), R11
+	SHLQ   $0x03, R11
+	IMUL3Q $+4, R11, R10
+	ADDQ   (SP), R10
+	CMPQ   16(SP), $+4
+	JG     below
+	MOVQ   behind+128(FP), R10
 
 below:
-	IMUL3Q $-4, R10, R12
+	IMUL3Q $-4, R11, R12
 	ADDQ   $+64, R12
-	MOVQ   R12, 32(SP)
-	JMP    line
-
-elsewhere:
-	MOVQ   then+136(FP), R9
-	MOVQ   ldthen+144(FP), R10
-	IMUL3Q $-4, R10, R12
-	ADDQ   thenstep+152(FP), R12
-	MOVQ   R12, 32(SP)
+	IMUL3Q $+1, R11, R11
 
 line:
-	MOVQ $+4, R12
+	MOVQ $+4, R13
 
 steps:
-	PREFETCHT1   (R9)
-	ADDQ         R10, R9
+	PREFETCHT1   (R10)
 	VMOVUPD      (DX), Y8
 	VMOVUPD      32(DX), Y9
 	VBROADCASTSD (BX), Y10
@@ -6682,9 +6673,8 @@ steps:
 	VBROADCASTSD (BX)(R8*1), Y10
 	VFMADD231PD  Y8, Y10, Y6
 	VFMADD231PD  Y9, Y10, Y7
-	ADDQ         AX, DX
-	VMOVUPD      (DX), Y8
-	VMOVUPD      32(DX), Y9
+	VMOVUPD      (DX)(AX*1), Y8
+	VMOVUPD      32(DX)(AX*1), Y9
 	VBROADCASTSD 8(BX), Y10
 	VFMADD231PD  Y8, Y10, Y0
 	VFMADD231PD  Y9, Y10, Y1
@@ -6697,22 +6687,26 @@ steps:
 	VBROADCASTSD 8(BX)(R8*1), Y10
 	VFMADD231PD  Y8, Y10, Y6
 	VFMADD231PD  Y9, Y10, Y7
-	ADDQ         AX, DX
+	LEAQ         (DX)(AX*2), DX
+	ADDQ         R11, R10
 	ADDQ         $+16, BX
-	DECQ         R12
+	DECQ         R13
 	JNZ          steps
-	ADDQ         32(SP), R9
-	DECQ         24(SP)
-	JNE          go
-	MOVQ         then+136(FP), R9
-	MOVQ         ldthen+144(FP), R10
-	IMUL3Q       $-4, R10, R12
-	ADDQ         thenstep+152(FP), R12
-	MOVQ         R12, 32(SP)
+	ADDQ         R12, R10
+	DECQ         R9
+	JNZ          line
 
-go:
-	DECQ R11
-	JNZ  line
+elsewhere:
+	MOVQ   24(SP), R9
+	TESTQ  R9, R9
+	JZ     lineDone
+	MOVQ   $0x00000000, 24(SP)
+	MOVQ   then+136(FP), R10
+	MOVQ   ldthen+144(FP), R11
+	IMUL3Q $-4, R11, R12
+	ADDQ   thenstep+152(FP), R12
+	IMUL3Q $+1, R11, R11
+	JMP    line
 
 lineDone:
 	MOVQ n+64(FP), R9
@@ -7277,7 +7271,7 @@ tilesDone:
 
 // func panel32_4_avx2(c *float32, ldc int, w *float32, down int, next int, across int, z *float32, ldz int, n int, rows int, add bool, by *float32, panels int, nextc int, nextz int, groups int, behind uintptr, then uintptr, ldthen int, thenstep int, index int)
 // Requires: AVX, CMOV, FMA3, MMX+
-TEXT ·panel32_4_avx2(SB), NOSPLIT, $40-168
+TEXT ·panel32_4_avx2(SB), NOSPLIT, $32-168
 	MOVQ ldz+56(FP), AX
 	SHLQ $0x02, AX
 	MOVQ down+24(FP), CX
@@ -7336,42 +7330,40 @@ start:
 	LEAQ    (SI)(CX*1), R8
 	CMPQ    16(SP), $+4
 	CMOVQLT SI, R8
-	MOVQ    n+64(FP), R11
 	CMPQ    across+40(FP), $+1
 	JNE     lineDone
-	SHRQ    $0x04, R11
+	MOVQ    n+64(FP), R9
+	SHRQ    $0x04, R9
 	JZ      lineDone
-	MOVQ    groups+120(FP), R9
+	LEAQ    (AX)(AX*2), R10
 	MOVQ    R9, 24(SP)
-	TESTQ   R9, R9
-	JZ      elsewhere
-	MOVQ    ldc+8(FP), R10
-	SHLQ    $0x02, R10
-	IMUL3Q  $+4, R10, R9
-	ADDQ    (SP), R9
-	CMPQ    16(SP), $+4
-	JG      below
-	MOVQ    behind+128(FP), R9
+	MOVQ    groups+120(FP), R9
+	SUBQ    R9, 24(SP)
+	JGE     enough
+	ADDQ    24(SP), R9
+	MOVQ    $0x00000000, 24(SP)
+
+enough:
+	TESTQ  R9, R9
+	JZ     elsewhere
+	MOVQ   ldc+8(FP), R12
+	SHLQ   $0x02, R12
+	IMUL3Q $+4, R12, R11
+	ADDQ   (SP), R11
+	CMPQ   16(SP), $+4
+	JG     below
+	MOVQ   behind+128(FP), R11
 
 below:
-	IMUL3Q $-4, R10, R12
-	ADDQ   $+64, R12
-	MOVQ   R12, 32(SP)
-	JMP    line
-
-elsewhere:
-	MOVQ   then+136(FP), R9
-	MOVQ   ldthen+144(FP), R10
-	IMUL3Q $-4, R10, R12
-	ADDQ   thenstep+152(FP), R12
-	MOVQ   R12, 32(SP)
+	IMUL3Q $-4, R12, R13
+	ADDQ   $+64, R13
+	IMUL3Q $+1, R12, R12
 
 line:
-	MOVQ $+4, R12
+	MOVQ $+4, R14
 
 steps:
-	PREFETCHT1   (R9)
-	ADDQ         R10, R9
+	PREFETCHT1   (R11)
 	VMOVUPS      (DX), Y8
 	VMOVUPS      32(DX), Y9
 	VBROADCASTSS (BX), Y10
@@ -7386,9 +7378,8 @@ steps:
 	VBROADCASTSS (BX)(R8*1), Y10
 	VFMADD231PS  Y8, Y10, Y6
 	VFMADD231PS  Y9, Y10, Y7
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Y8
-	VMOVUPS      32(DX), Y9
+	VMOVUPS      (DX)(AX*1), Y8
+	VMOVUPS      32(DX)(AX*1), Y9
 	VBROADCASTSS 4(BX), Y10
 	VFMADD231PS  Y8, Y10, Y0
 	VFMADD231PS  Y9, Y10, Y1
@@ -7401,9 +7392,8 @@ steps:
 	VBROADCASTSS 4(BX)(R8*1), Y10
 	VFMADD231PS  Y8, Y10, Y6
 	VFMADD231PS  Y9, Y10, Y7
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Y8
-	VMOVUPS      32(DX), Y9
+	VMOVUPS      (DX)(AX*2), Y8
+	VMOVUPS      32(DX)(AX*2), Y9
 	VBROADCASTSS 8(BX), Y10
 	VFMADD231PS  Y8, Y10, Y0
 	VFMADD231PS  Y9, Y10, Y1
@@ -7416,9 +7406,8 @@ steps:
 	VBROADCASTSS 8(BX)(R8*1), Y10
 	VFMADD231PS  Y8, Y10, Y6
 	VFMADD231PS  Y9, Y10, Y7
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Y8
-	VMOVUPS      32(DX), Y9
+	VMOVUPS      (DX)(R10*1), Y8
+	VMOVUPS      32(DX)(R10*1), Y9
 	VBROADCASTSS 12(BX), Y10
 	VFMADD231PS  Y8, Y10, Y0
 	VFMADD231PS  Y9, Y10, Y1
@@ -7431,22 +7420,26 @@ steps:
 	VBROADCASTSS 12(BX)(R8*1), Y10
 	VFMADD231PS  Y8, Y10, Y6
 	VFMADD231PS  Y9, Y10, Y7
-	ADDQ         AX, DX
+	LEAQ         (DX)(AX*4), DX
+	ADDQ         R12, R11
 	ADDQ         $+16, BX
-	DECQ         R12
+	DECQ         R14
 	JNZ          steps
-	ADDQ         32(SP), R9
-	DECQ         24(SP)
-	JNE          go
-	MOVQ         then+136(FP), R9
-	MOVQ         ldthen+144(FP), R10
-	IMUL3Q       $-4, R10, R12
-	ADDQ         thenstep+152(FP), R12
-	MOVQ         R12, 32(SP)
+	ADDQ         R13, R11
+	DECQ         R9
+	JNZ          line
 
-go:
-	DECQ R11
-	JNZ  line
+elsewhere:
+	MOVQ   24(SP), R9
+	TESTQ  R9, R9
+	JZ     lineDone
+	MOVQ   $0x00000000, 24(SP)
+	MOVQ   then+136(FP), R11
+	MOVQ   ldthen+144(FP), R12
+	IMUL3Q $-4, R12, R13
+	ADDQ   thenstep+152(FP), R13
+	IMUL3Q $+1, R12, R12
+	JMP    line
 
 lineDone:
 	MOVQ n+64(FP), R9

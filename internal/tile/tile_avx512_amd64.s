@@ -4061,7 +4061,7 @@ column:
 
 // func panel_12_avx512(c *float64, ldc int, w *float64, down int, next int, across int, z *float64, ldz int, n int, rows int, add bool, by *float64, panels int, nextc int, nextz int, groups int, behind uintptr, then uintptr, ldthen int, thenstep int, index int)
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
-TEXT ·panel_12_avx512(SB), NOSPLIT, $40-168
+TEXT ·panel_12_avx512(SB), NOSPLIT, $32-168
 	MOVQ ldz+56(FP), AX
 	SHLQ $0x03, AX
 	MOVQ down+24(FP), CX
@@ -4147,47 +4147,43 @@ tile:
 	VMOVUPD 64(DI), Z23
 
 start:
-	MOVQ   z+48(FP), DI
-	MOVQ   8(SP), R8
-	LEAQ   (R8)(CX*8), R9
-	MOVQ   n+64(FP), R12
-	CMPQ   across+40(FP), $+1
-	JNE    lineDone
-	SHRQ   $0x03, R12
-	JZ     lineDone
-	MOVQ   groups+120(FP), R10
-	MOVQ   R10, 24(SP)
+	MOVQ z+48(FP), DI
+	MOVQ 8(SP), R8
+	LEAQ (R8)(CX*8), R9
+	CMPQ across+40(FP), $+1
+	JNE  lineDone
+	MOVQ n+64(FP), R10
+	SHRQ $0x03, R10
+	JZ   lineDone
+	MOVQ R10, 24(SP)
+	MOVQ groups+120(FP), R10
+	SUBQ R10, 24(SP)
+	JGE  enough
+	ADDQ 24(SP), R10
+	MOVQ $0x00000000, 24(SP)
+
+enough:
 	TESTQ  R10, R10
 	JZ     elsewhere
-	MOVQ   ldc+8(FP), R11
-	SHLQ   $0x03, R11
-	IMUL3Q $+12, R11, R10
-	ADDQ   (SP), R10
+	MOVQ   ldc+8(FP), R12
+	SHLQ   $0x03, R12
+	IMUL3Q $+12, R12, R11
+	ADDQ   (SP), R11
 	CMPQ   16(SP), $+12
 	JG     below
-	MOVQ   behind+128(FP), R10
+	MOVQ   behind+128(FP), R11
 
 below:
-	IMUL3Q $-12, R11, R13
+	IMUL3Q $-12, R12, R13
 	ADDQ   $+64, R13
-	MOVQ   R13, 32(SP)
-	JMP    line
-
-elsewhere:
-	MOVQ   then+136(FP), R10
-	MOVQ   ldthen+144(FP), R11
-	IMUL3Q $-12, R11, R13
-	ADDQ   thenstep+152(FP), R13
-	MOVQ   R13, 32(SP)
+	IMUL3Q $+3, R12, R14
 
 line:
-	MOVQ $+4, R13
+	MOVQ $+4, R15
 
 steps:
-	PREFETCHT1   (R10)
-	ADDQ         R11, R10
-	PREFETCHT1   (R10)
-	ADDQ         R11, R10
+	PREFETCHT1   (R11)
+	PREFETCHT1   (R11)(R12*1)
 	VMOVUPD      (DI), Z24
 	VMOVUPD      64(DI), Z25
 	VBROADCASTSD (R8), Z26
@@ -4226,11 +4222,9 @@ steps:
 	VBROADCASTSD (R9)(DX*1), Z26
 	VFMADD231PD  Z24, Z26, Z22
 	VFMADD231PD  Z25, Z26, Z23
-	ADDQ         AX, DI
-	PREFETCHT1   (R10)
-	ADDQ         R11, R10
-	VMOVUPD      (DI), Z24
-	VMOVUPD      64(DI), Z25
+	PREFETCHT1   (R11)(R12*2)
+	VMOVUPD      (DI)(AX*1), Z24
+	VMOVUPD      64(DI)(AX*1), Z25
 	VBROADCASTSD 8(R8), Z26
 	VFMADD231PD  Z24, Z26, Z0
 	VFMADD231PD  Z25, Z26, Z1
@@ -4267,23 +4261,27 @@ steps:
 	VBROADCASTSD 8(R9)(DX*1), Z26
 	VFMADD231PD  Z24, Z26, Z22
 	VFMADD231PD  Z25, Z26, Z23
-	ADDQ         AX, DI
+	LEAQ         (DI)(AX*2), DI
+	ADDQ         R14, R11
 	ADDQ         $+16, R8
 	ADDQ         $+16, R9
-	DECQ         R13
+	DECQ         R15
 	JNZ          steps
-	ADDQ         32(SP), R10
-	DECQ         24(SP)
-	JNE          go
-	MOVQ         then+136(FP), R10
-	MOVQ         ldthen+144(FP), R11
-	IMUL3Q       $-12, R11, R13
-	ADDQ         thenstep+152(FP), R13
-	MOVQ         R13, 32(SP)
+	ADDQ         R13, R11
+	DECQ         R10
+	JNZ          line
 
-go:
-	DECQ R12
-	JNZ  line
+elsewhere:
+	MOVQ   24(SP), R10
+	TESTQ  R10, R10
+	JZ     lineDone
+	MOVQ   $0x00000000, 24(SP)
+	MOVQ   then+136(FP), R11
+	MOVQ   ldthen+144(FP), R12
+	IMUL3Q $-12, R12, R13
+	ADDQ   thenstep+152(FP), R13
+	IMUL3Q $+3, R12, R14
+	JMP    line
 
 lineDone:
 	MOVQ n+64(FP), R10
@@ -5237,7 +5235,7 @@ tilesDone:
 
 // func panel32_12_avx512(c *float32, ldc int, w *float32, down int, next int, across int, z *float32, ldz int, n int, rows int, add bool, by *float32, panels int, nextc int, nextz int, groups int, behind uintptr, then uintptr, ldthen int, thenstep int, index int)
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
-TEXT ·panel32_12_avx512(SB), NOSPLIT, $40-168
+TEXT ·panel32_12_avx512(SB), NOSPLIT, $32-168
 	MOVQ ldz+56(FP), AX
 	SHLQ $0x02, AX
 	MOVQ down+24(FP), CX
@@ -5323,45 +5321,43 @@ tile:
 	VMOVUPS 64(DI), Z23
 
 start:
-	MOVQ   z+48(FP), DI
-	MOVQ   8(SP), R8
-	LEAQ   (R8)(CX*8), R9
-	MOVQ   n+64(FP), R12
-	CMPQ   across+40(FP), $+1
-	JNE    lineDone
-	SHRQ   $0x04, R12
-	JZ     lineDone
-	MOVQ   groups+120(FP), R10
-	MOVQ   R10, 24(SP)
+	MOVQ z+48(FP), DI
+	MOVQ 8(SP), R8
+	LEAQ (R8)(CX*8), R9
+	CMPQ across+40(FP), $+1
+	JNE  lineDone
+	MOVQ n+64(FP), R10
+	SHRQ $0x04, R10
+	JZ   lineDone
+	LEAQ (AX)(AX*2), R11
+	MOVQ R10, 24(SP)
+	MOVQ groups+120(FP), R10
+	SUBQ R10, 24(SP)
+	JGE  enough
+	ADDQ 24(SP), R10
+	MOVQ $0x00000000, 24(SP)
+
+enough:
 	TESTQ  R10, R10
 	JZ     elsewhere
-	MOVQ   ldc+8(FP), R11
-	SHLQ   $0x02, R11
-	IMUL3Q $+12, R11, R10
-	ADDQ   (SP), R10
+	MOVQ   ldc+8(FP), R13
+	SHLQ   $0x02, R13
+	IMUL3Q $+12, R13, R12
+	ADDQ   (SP), R12
 	CMPQ   16(SP), $+12
 	JG     below
-	MOVQ   behind+128(FP), R10
+	MOVQ   behind+128(FP), R12
 
 below:
-	IMUL3Q $-12, R11, R13
-	ADDQ   $+64, R13
-	MOVQ   R13, 32(SP)
-	JMP    line
-
-elsewhere:
-	MOVQ   then+136(FP), R10
-	MOVQ   ldthen+144(FP), R11
-	IMUL3Q $-12, R11, R13
-	ADDQ   thenstep+152(FP), R13
-	MOVQ   R13, 32(SP)
+	IMUL3Q $-12, R13, R14
+	ADDQ   $+64, R14
+	IMUL3Q $+3, R13, R15
 
 line:
-	MOVQ $+4, R13
+	MOVQ $+4, BP
 
 steps:
-	PREFETCHT1   (R10)
-	ADDQ         R11, R10
+	PREFETCHT1   (R12)
 	VMOVUPS      (DI), Z24
 	VMOVUPS      64(DI), Z25
 	VBROADCASTSS (R8), Z26
@@ -5400,11 +5396,9 @@ steps:
 	VBROADCASTSS (R9)(DX*1), Z26
 	VFMADD231PS  Z24, Z26, Z22
 	VFMADD231PS  Z25, Z26, Z23
-	ADDQ         AX, DI
-	PREFETCHT1   (R10)
-	ADDQ         R11, R10
-	VMOVUPS      (DI), Z24
-	VMOVUPS      64(DI), Z25
+	PREFETCHT1   (R12)(R13*1)
+	VMOVUPS      (DI)(AX*1), Z24
+	VMOVUPS      64(DI)(AX*1), Z25
 	VBROADCASTSS 4(R8), Z26
 	VFMADD231PS  Z24, Z26, Z0
 	VFMADD231PS  Z25, Z26, Z1
@@ -5441,11 +5435,9 @@ steps:
 	VBROADCASTSS 4(R9)(DX*1), Z26
 	VFMADD231PS  Z24, Z26, Z22
 	VFMADD231PS  Z25, Z26, Z23
-	ADDQ         AX, DI
-	PREFETCHT1   (R10)
-	ADDQ         R11, R10
-	VMOVUPS      (DI), Z24
-	VMOVUPS      64(DI), Z25
+	PREFETCHT1   (R12)(R13*2)
+	VMOVUPS      (DI)(AX*2), Z24
+	VMOVUPS      64(DI)(AX*2), Z25
 	VBROADCASTSS 8(R8), Z26
 	VFMADD231PS  Z24, Z26, Z0
 	VFMADD231PS  Z25, Z26, Z1
@@ -5482,9 +5474,8 @@ steps:
 	VBROADCASTSS 8(R9)(DX*1), Z26
 	VFMADD231PS  Z24, Z26, Z22
 	VFMADD231PS  Z25, Z26, Z23
-	ADDQ         AX, DI
-	VMOVUPS      (DI), Z24
-	VMOVUPS      64(DI), Z25
+	VMOVUPS      (DI)(R11*1), Z24
+	VMOVUPS      64(DI)(R11*1), Z25
 	VBROADCASTSS 12(R8), Z26
 	VFMADD231PS  Z24, Z26, Z0
 	VFMADD231PS  Z25, Z26, Z1
@@ -5521,23 +5512,27 @@ steps:
 	VBROADCASTSS 12(R9)(DX*1), Z26
 	VFMADD231PS  Z24, Z26, Z22
 	VFMADD231PS  Z25, Z26, Z23
-	ADDQ         AX, DI
+	LEAQ         (DI)(AX*4), DI
+	ADDQ         R15, R12
 	ADDQ         $+16, R8
 	ADDQ         $+16, R9
-	DECQ         R13
+	DECQ         BP
 	JNZ          steps
-	ADDQ         32(SP), R10
-	DECQ         24(SP)
-	JNE          go
-	MOVQ         then+136(FP), R10
-	MOVQ         ldthen+144(FP), R11
-	IMUL3Q       $-12, R11, R13
-	ADDQ         thenstep+152(FP), R13
-	MOVQ         R13, 32(SP)
+	ADDQ         R14, R12
+	DECQ         R10
+	JNZ          line
 
-go:
-	DECQ R12
-	JNZ  line
+elsewhere:
+	MOVQ   24(SP), R10
+	TESTQ  R10, R10
+	JZ     lineDone
+	MOVQ   $0x00000000, 24(SP)
+	MOVQ   then+136(FP), R12
+	MOVQ   ldthen+144(FP), R13
+	IMUL3Q $-12, R13, R14
+	ADDQ   thenstep+152(FP), R14
+	IMUL3Q $+3, R13, R15
+	JMP    line
 
 lineDone:
 	MOVQ n+64(FP), R10
@@ -6491,7 +6486,7 @@ tilesDone:
 
 // func panel_4_avx512(c *float64, ldc int, w *float64, down int, next int, across int, z *float64, ldz int, n int, rows int, add bool, by *float64, panels int, nextc int, nextz int, groups int, behind uintptr, then uintptr, ldthen int, thenstep int, index int)
 // Requires: AVX, AVX512DQ, AVX512F, CMOV, MMX+
-TEXT ·panel_4_avx512(SB), NOSPLIT, $40-168
+TEXT ·panel_4_avx512(SB), NOSPLIT, $32-168
 	MOVQ ldz+56(FP), AX
 	SHLQ $0x03, AX
 	MOVQ down+24(FP), CX
@@ -6550,42 +6545,39 @@ start:
 	LEAQ    (SI)(CX*1), R8
 	CMPQ    16(SP), $+4
 	CMOVQLT SI, R8
-	MOVQ    n+64(FP), R11
 	CMPQ    across+40(FP), $+1
 	JNE     lineDone
-	SHRQ    $0x03, R11
+	MOVQ    n+64(FP), R9
+	SHRQ    $0x03, R9
 	JZ      lineDone
-	MOVQ    groups+120(FP), R9
 	MOVQ    R9, 24(SP)
-	TESTQ   R9, R9
-	JZ      elsewhere
-	MOVQ    ldc+8(FP), R10
-	SHLQ    $0x03, R10
-	IMUL3Q  $+4, R10, R9
-	ADDQ    (SP), R9
-	CMPQ    16(SP), $+4
-	JG      below
-	MOVQ    behind+128(FP), R9
+	MOVQ    groups+120(FP), R9
+	SUBQ    R9, 24(SP)
+	JGE     enough
+	ADDQ    24(SP), R9
+	MOVQ    $0x00000000, 24(SP)
+
+enough:
+	TESTQ  R9, R9
+	JZ     elsewhere
+	MOVQ   ldc+8(FP), R11
+	SHLQ   $0x03, R11
+	IMUL3Q $+4, R11, R10
+	ADDQ   (SP), R10
+	CMPQ   16(SP), $+4
+	JG     below
+	MOVQ   behind+128(FP), R10
 
 below:
-	IMUL3Q $-4, R10, R12
+	IMUL3Q $-4, R11, R12
 	ADDQ   $+64, R12
-	MOVQ   R12, 32(SP)
-	JMP    line
-
-elsewhere:
-	MOVQ   then+136(FP), R9
-	MOVQ   ldthen+144(FP), R10
-	IMUL3Q $-4, R10, R12
-	ADDQ   thenstep+152(FP), R12
-	MOVQ   R12, 32(SP)
+	IMUL3Q $+1, R11, R11
 
 line:
-	MOVQ $+4, R12
+	MOVQ $+4, R13
 
 steps:
-	PREFETCHT1   (R9)
-	ADDQ         R10, R9
+	PREFETCHT1   (R10)
 	VMOVUPD      (DX), Z8
 	VMOVUPD      64(DX), Z9
 	VBROADCASTSD (BX), Z10
@@ -6600,9 +6592,8 @@ steps:
 	VBROADCASTSD (BX)(R8*1), Z10
 	VFMADD231PD  Z8, Z10, Z6
 	VFMADD231PD  Z9, Z10, Z7
-	ADDQ         AX, DX
-	VMOVUPD      (DX), Z8
-	VMOVUPD      64(DX), Z9
+	VMOVUPD      (DX)(AX*1), Z8
+	VMOVUPD      64(DX)(AX*1), Z9
 	VBROADCASTSD 8(BX), Z10
 	VFMADD231PD  Z8, Z10, Z0
 	VFMADD231PD  Z9, Z10, Z1
@@ -6615,22 +6606,26 @@ steps:
 	VBROADCASTSD 8(BX)(R8*1), Z10
 	VFMADD231PD  Z8, Z10, Z6
 	VFMADD231PD  Z9, Z10, Z7
-	ADDQ         AX, DX
+	LEAQ         (DX)(AX*2), DX
+	ADDQ         R11, R10
 	ADDQ         $+16, BX
-	DECQ         R12
+	DECQ         R13
 	JNZ          steps
-	ADDQ         32(SP), R9
-	DECQ         24(SP)
-	JNE          go
-	MOVQ         then+136(FP), R9
-	MOVQ         ldthen+144(FP), R10
-	IMUL3Q       $-4, R10, R12
-	ADDQ         thenstep+152(FP), R12
-	MOVQ         R12, 32(SP)
+	ADDQ         R12, R10
+	DECQ         R9
+	JNZ          line
 
-go:
-	DECQ R11
-	JNZ  line
+elsewhere:
+	MOVQ   24(SP), R9
+	TESTQ  R9, R9
+	JZ     lineDone
+	MOVQ   $0x00000000, 24(SP)
+	MOVQ   then+136(FP), R10
+	MOVQ   ldthen+144(FP), R11
+	IMUL3Q $-4, R11, R12
+	ADDQ   thenstep+152(FP), R12
+	IMUL3Q $+1, R11, R11
+	JMP    line
 
 lineDone:
 	MOVQ n+64(FP), R9
@@ -7176,7 +7171,7 @@ tilesDone:
 
 // func panel32_4_avx512(c *float32, ldc int, w *float32, down int, next int, across int, z *float32, ldz int, n int, rows int, add bool, by *float32, panels int, nextc int, nextz int, groups int, behind uintptr, then uintptr, ldthen int, thenstep int, index int)
 // Requires: AVX, AVX512DQ, AVX512F, CMOV, MMX+
-TEXT ·panel32_4_avx512(SB), NOSPLIT, $40-168
+TEXT ·panel32_4_avx512(SB), NOSPLIT, $32-168
 	MOVQ ldz+56(FP), AX
 	SHLQ $0x02, AX
 	MOVQ down+24(FP), CX
@@ -7235,42 +7230,40 @@ start:
 	LEAQ    (SI)(CX*1), R8
 	CMPQ    16(SP), $+4
 	CMOVQLT SI, R8
-	MOVQ    n+64(FP), R11
 	CMPQ    across+40(FP), $+1
 	JNE     lineDone
-	SHRQ    $0x04, R11
+	MOVQ    n+64(FP), R9
+	SHRQ    $0x04, R9
 	JZ      lineDone
-	MOVQ    groups+120(FP), R9
+	LEAQ    (AX)(AX*2), R10
 	MOVQ    R9, 24(SP)
-	TESTQ   R9, R9
-	JZ      elsewhere
-	MOVQ    ldc+8(FP), R10
-	SHLQ    $0x02, R10
-	IMUL3Q  $+4, R10, R9
-	ADDQ    (SP), R9
-	CMPQ    16(SP), $+4
-	JG      below
-	MOVQ    behind+128(FP), R9
+	MOVQ    groups+120(FP), R9
+	SUBQ    R9, 24(SP)
+	JGE     enough
+	ADDQ    24(SP), R9
+	MOVQ    $0x00000000, 24(SP)
+
+enough:
+	TESTQ  R9, R9
+	JZ     elsewhere
+	MOVQ   ldc+8(FP), R12
+	SHLQ   $0x02, R12
+	IMUL3Q $+4, R12, R11
+	ADDQ   (SP), R11
+	CMPQ   16(SP), $+4
+	JG     below
+	MOVQ   behind+128(FP), R11
 
 below:
-	IMUL3Q $-4, R10, R12
-	ADDQ   $+64, R12
-	MOVQ   R12, 32(SP)
-	JMP    line
-
-elsewhere:
-	MOVQ   then+136(FP), R9
-	MOVQ   ldthen+144(FP), R10
-	IMUL3Q $-4, R10, R12
-	ADDQ   thenstep+152(FP), R12
-	MOVQ   R12, 32(SP)
+	IMUL3Q $-4, R12, R13
+	ADDQ   $+64, R13
+	IMUL3Q $+1, R12, R12
 
 line:
-	MOVQ $+4, R12
+	MOVQ $+4, R14
 
 steps:
-	PREFETCHT1   (R9)
-	ADDQ         R10, R9
+	PREFETCHT1   (R11)
 	VMOVUPS      (DX), Z8
 	VMOVUPS      64(DX), Z9
 	VBROADCASTSS (BX), Z10
@@ -7285,9 +7278,8 @@ steps:
 	VBROADCASTSS (BX)(R8*1), Z10
 	VFMADD231PS  Z8, Z10, Z6
 	VFMADD231PS  Z9, Z10, Z7
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Z8
-	VMOVUPS      64(DX), Z9
+	VMOVUPS      (DX)(AX*1), Z8
+	VMOVUPS      64(DX)(AX*1), Z9
 	VBROADCASTSS 4(BX), Z10
 	VFMADD231PS  Z8, Z10, Z0
 	VFMADD231PS  Z9, Z10, Z1
@@ -7300,9 +7292,8 @@ steps:
 	VBROADCASTSS 4(BX)(R8*1), Z10
 	VFMADD231PS  Z8, Z10, Z6
 	VFMADD231PS  Z9, Z10, Z7
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Z8
-	VMOVUPS      64(DX), Z9
+	VMOVUPS      (DX)(AX*2), Z8
+	VMOVUPS      64(DX)(AX*2), Z9
 	VBROADCASTSS 8(BX), Z10
 	VFMADD231PS  Z8, Z10, Z0
 	VFMADD231PS  Z9, Z10, Z1
@@ -7315,9 +7306,8 @@ steps:
 	VBROADCASTSS 8(BX)(R8*1), Z10
 	VFMADD231PS  Z8, Z10, Z6
 	VFMADD231PS  Z9, Z10, Z7
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Z8
-	VMOVUPS      64(DX), Z9
+	VMOVUPS      (DX)(R10*1), Z8
+	VMOVUPS      64(DX)(R10*1), Z9
 	VBROADCASTSS 12(BX), Z10
 	VFMADD231PS  Z8, Z10, Z0
 	VFMADD231PS  Z9, Z10, Z1
@@ -7330,22 +7320,26 @@ steps:
 	VBROADCASTSS 12(BX)(R8*1), Z10
 	VFMADD231PS  Z8, Z10, Z6
 	VFMADD231PS  Z9, Z10, Z7
-	ADDQ         AX, DX
+	LEAQ         (DX)(AX*4), DX
+	ADDQ         R12, R11
 	ADDQ         $+16, BX
-	DECQ         R12
+	DECQ         R14
 	JNZ          steps
-	ADDQ         32(SP), R9
-	DECQ         24(SP)
-	JNE          go
-	MOVQ         then+136(FP), R9
-	MOVQ         ldthen+144(FP), R10
-	IMUL3Q       $-4, R10, R12
-	ADDQ         thenstep+152(FP), R12
-	MOVQ         R12, 32(SP)
+	ADDQ         R13, R11
+	DECQ         R9
+	JNZ          line
 
-go:
-	DECQ R11
-	JNZ  line
+elsewhere:
+	MOVQ   24(SP), R9
+	TESTQ  R9, R9
+	JZ     lineDone
+	MOVQ   $0x00000000, 24(SP)
+	MOVQ   then+136(FP), R11
+	MOVQ   ldthen+144(FP), R12
+	IMUL3Q $-4, R12, R13
+	ADDQ   thenstep+152(FP), R13
+	IMUL3Q $+1, R12, R12
+	JMP    line
 
 lineDone:
 	MOVQ n+64(FP), R9
