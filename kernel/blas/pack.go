@@ -106,6 +106,14 @@ func (p *product[F]) leftRows(columns int) int {
 	return columns
 }
 
+// manyPages is the least size of a product whose left factor is packed on one thread: the rows of a block
+// where they are need more pages than a processor has at hand. Mul 400 to 1200.
+const manyPages = 256
+
+// savesPages reports whether a number of columns of the product take less time with a packed left factor, even
+// where it could be read in place.
+func (p *product[F]) savesPages(columns int) bool { return min(p.m, columns, p.k) >= manyPages }
+
 // packsLeft reports whether the left factor, in blocks of a depth, cannot be read where it is.
 func (p *product[F]) packsLeft(depth int) bool {
 	if p.a.transposed {
@@ -114,10 +122,10 @@ func (p *product[F]) packsLeft(depth int) bool {
 	return p.a.stride*int(unsafe.Sizeof(F(0)))%wayBytes == 0
 }
 
-// packLeft returns a block of the left factor.
-func (p *product[F]) packLeft(w *buffers[F], b *block, depth int) (left []F, at tile.Layout) {
+// packLeft returns a block of the left factor, packed or where it is.
+func (p *product[F]) packLeft(w *buffers[F], b *block, packs bool) (left []F, at tile.Layout) {
 	from := p.leftFrom(b.row, b.at)
-	if !p.packsLeft(depth) {
+	if !packs {
 		return from.data, p.leftLayout()
 	}
 	left, stride := w.left, oddLines(b.depth)

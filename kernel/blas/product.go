@@ -130,8 +130,8 @@ func (p *product[F]) columns(lo, hi int) {
 	depth, height := p.depth(), even(p.m, u.blockHeight, tileRows)
 	width := even(hi-lo, u.blockWidth<<kind[F](), tile.PanelWidth[F]())
 	var w *buffers[F]
-	direct := p.direct(depth)
-	if !direct || p.packsLeft(depth) || p.part != blas.All {
+	direct, packs := p.direct(depth), p.packsLeft(depth) || p.savesPages(hi-lo)
+	if !direct || packs || p.part != blas.All {
 		w = buffersOf[F]((width+tile.PanelWidth[F]())*depth, height*oddLines(depth), height*tile.PanelWidth[F]())
 		defer giveBuffers(w)
 	}
@@ -147,7 +147,7 @@ func (p *product[F]) columns(lo, hi int) {
 				if p.part == blas.Upper && above >= b.column+b.columns || p.part == blas.Lower && below <= b.column {
 					continue
 				}
-				left, at := p.packLeft(w, &b, depth)
+				left, at := p.packLeft(w, &b, packs)
 				p.panels(w, &b, left, at, direct)
 			}
 		}
