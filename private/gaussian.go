@@ -70,9 +70,18 @@ func halve(low, high float64, holds func(x float64) bool) float64 {
 
 // gaussianDelta returns Phi(-a) - e^epsilon Phi(-b) with a = epsilon/mu - mu/2 and b = epsilon/mu + mu/2.
 // Since b^2 - a^2 = 2 epsilon, the second term is phi(a) Phi(-b) / phi(b), which does not overflow.
+//
+// For small mu both terms are nearly equal. The derivative by mu is phi(epsilon/mu - mu/2), so that the difference
+// is e^(epsilon/2) times the integral of phi(epsilon/m) e^(-m^2/8) from m = 0 to mu. Without the second factor,
+// which is 1 to mu^2/8, that is mu phi(c) - epsilon Phi(-c) with c = epsilon/mu.
 func gaussianDelta(epsilon, mu float64) float64 {
-	if mu == 0 {
+	const small, beyond = 1e-5, 40 // phi(40) is 0 in float64
+	c := epsilon / mu
+	switch {
+	case mu == 0 || mu < small && c > beyond:
 		return 0
+	case mu < small:
+		return mu * math.Exp(epsilon/2) * density(c) * (1 - float64(c*millsRatio(c)))
 	}
 	a, b := epsilon/mu-float64(mu/2), epsilon/mu+float64(mu/2)
 	return float64(math.Erfc(a/math.Sqrt2)/2) - float64(density(a)*millsRatio(b))

@@ -50,6 +50,39 @@ func TestRhoIsExact(t *testing.T) {
 	}
 }
 
+// TestSmallBudgets: budgets far below those that people use are not larger than they claim. At epsilon = 0 delta is
+// the total variation, 2 Phi(mu/2) - 1. Beyond, d delta / d mu = phi(epsilon/mu - mu/2) is integrated.
+func TestSmallBudgets(t *testing.T) {
+	for _, delta := range []float64{1e-300, 1e-150, 1e-40, 1e-20, 1e-16, 1e-12, 1e-6, .01} {
+		want := 4 * math.Erfinv(delta) * math.Erfinv(delta)
+		if got := private.Rho(0, delta); !(got <= want*(1+1e-12) && got >= want*(1-1e-9)) {
+			t.Errorf("delta %v: rho is %v, and the total variation allows %v", delta, got, want)
+		}
+	}
+	for _, epsilon := range []float64{1e-200, 1e-30, 1e-15, 1e-12, 1e-9, 1e-6, 3e-5, 1e-3} {
+		for _, c := range []float64{.1, 1, 3, 6, 12} { // epsilon/mu
+			mu := epsilon / c
+			const steps = 20000
+			delta := 0.0
+			for i := range steps {
+				m := (float64(i) + .5) / steps
+				x := c/m - mu*m/2
+				delta += mu / steps * math.Exp(-x*x/2) / math.Sqrt(2*math.Pi)
+			}
+			rho := mu * mu / 2
+			if delta == 0 || rho == 0 {
+				continue
+			}
+			if got := private.Epsilon(rho, delta); !(math.Abs(got/epsilon-1) < 1e-6) {
+				t.Errorf("mu %v, delta %v: epsilon is %v, want %v", mu, delta, got, epsilon)
+			}
+			if got := private.Rho(epsilon, delta); !(math.Abs(got/rho-1) < 1e-6) {
+				t.Errorf("epsilon %v, delta %v: rho is %v, want %v", epsilon, delta, got, rho)
+			}
+		}
+	}
+}
+
 // TestPublishedAccountants compares with numbers that other programs print or test: Google's dp-accounting
 // (0.6.0, Gaussian mechanisms of deviation 1/sqrt(2 rho) by their privacy loss distributions; the first three
 // are in its tests), also of a mechanism composed of two.
