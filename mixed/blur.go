@@ -53,9 +53,9 @@ func (g *guard) blurCurves(d *Design) {
 	}
 	g.setGroups()
 	list, read := make([]curveBlur, len(d.Curves)), g.rows.reader()
-	for i := range d.Curves {
-		c := &d.Curves[i]
-		list[i] = g.newCurveBlur(g.valuesOf(c.Feature), c)
+	g.eachValues(d.Curves, func(i int, v *valueCounts) { list[i] = g.newCurveBlur(v, &d.Curves[i]) })
+	if !g.anyMoves(list) {
+		return
 	}
 	features, moved, rows, most := g.rows.schema.Features(), make([]bool, len(list)), 0, 0.0
 	var moves []float64
@@ -85,6 +85,22 @@ func (g *guard) blurCurves(d *Design) {
 	const format = "In curves numbers of %d own rows are moved, by up to %.2g deviations, so that totals do not " +
 		"disclose rows (--least-level): %s. More rows, or levels and values with more rows, would need less."
 	g.note(true, format, rows, most, names(which))
+}
+
+// anyMoves reports whether some row may be in a group, or at a place, that is moved in a curve.
+func (g *guard) anyMoves(list []curveBlur) bool {
+	least := len(g.counted())
+	for _, size := range g.blur.groups {
+		if size > 0 {
+			least = min(least, int(size))
+		}
+	}
+	for i := range list {
+		least = min(least, list[i].own.least())
+	}
+	return slices.ContainsFunc(list, func(b curveBlur) bool {
+		return slices.Max(b.places) > 0 || b.groups[min(least, len(b.groups)-1)] > 0
+	})
 }
 
 // A curveBlur holds the largest moves for a curve, in the unit of its feature. A row moves by the larger of

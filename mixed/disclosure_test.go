@@ -373,7 +373,7 @@ func TestBendsAlone(t *testing.T) {
 		r.rowList = check.OK(rowsByTask(t.Context(), r.in, 2))
 		g := &guard{Disclosure: Disclosure{LeastLevel: 12}, rows: r, left: make([]bool, len(d.TaskNames))}
 		r.guard = g
-		if got := g.bendsAlone(&curve); got != c.alone {
+		if got := g.bendAlone([]Curve{curve})[0]; got != c.alone {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

@@ -8,12 +8,14 @@ import (
 )
 
 // A valueCounts holds the different values of own rows, increasing, how many rows have each, the standard
-// deviation over these rows, and the number of rows without a value.
+// deviation over these rows, and the number of rows without a value. half is the bits of a level of half of all
+// rows: of its numbers of rows with each value.
 type valueCounts struct {
 	values    []float64
 	counts    []int
 	deviation float64
 	missing   int
+	half      float64
 }
 
 // countValues counts values, which it sorts.
@@ -29,22 +31,38 @@ func countValues(list []float64) *valueCounts {
 		}
 		v.counts[len(v.counts)-1]++
 	}
+	for i := range v.counts {
+		v.half += v.bits(i)
+	}
 	return v
 }
 
-// valuesOf counts the values of a feature in own rows.
-func (g *guard) valuesOf(feature int) *valueCounts {
-	read, list, missing := g.rows.reader(), []float64(nil), 0
-	for _, i := range g.counted() {
-		if v := read(int(i))[feature]; math.IsNaN(v) {
-			missing++
-		} else {
-			list = append(list, v)
+// valuesAtOnce is the number of values of columns that are read in one pass, 16 MiB.
+const valuesAtOnce = 1 << 21
+
+// eachValues calls f with the values in own rows of the feature of each curve: of some curves in one pass.
+func (g *guard) eachValues(curves []Curve, f func(curve int, v *valueCounts)) {
+	rows, read, first := g.counted(), g.rows.reader(), 0
+	for some := range slices.Chunk(curves, max(valuesAtOnce/max(len(rows), 1), 1)) {
+		lists := make([][]float64, len(some))
+		for k := range lists {
+			lists[k] = make([]float64, 0, len(rows))
 		}
+		for _, i := range rows {
+			x := read(int(i))
+			for k := range some {
+				if v := x[some[k].Feature]; !math.IsNaN(v) {
+					lists[k] = append(lists[k], v)
+				}
+			}
+		}
+		for k, list := range lists {
+			v := countValues(list)
+			v.missing = len(rows) - len(list)
+			f(first+k, v)
+		}
+		first += len(some)
 	}
-	v := countValues(list)
-	v.missing = missing
-	return v
 }
 
 // bits returns the bits of the number of rows with a value that have a level of half of all rows.
@@ -52,11 +70,7 @@ func (v *valueCounts) bits(at int) float64 { return rounded.Log2(1 + float64(v.c
 
 // bitsOf returns the bits of a level of the given number of rows: of its numbers of rows with each value.
 func (v *valueCounts) bitsOf(rows int) float64 {
-	half := 0.0
-	for i := range v.counts {
-		half += v.bits(i)
-	}
-	return min(half, logChoose(len(v.counts)+rows-1, rows)/math.Ln2)
+	return min(v.half, logChoose(len(v.counts)+rows-1, rows)/math.Ln2)
 }
 
 // placeBits returns, for every interval between knots of a curve, before the first one and after the last
@@ -104,28 +118,71 @@ func eachSupport(n int, f func(from, to, functions int)) {
 	}
 }
 
-// A valueGroups says for every value of a feature how many rows a function of its curve singles out at least,
-// if it is not 0 at that value.
+// mostSingled is the number of values up to which functions of a curve may single out one value, or few.
+const mostSingled = 2 * mostKnots
+
+// A valueGroups says how many rows a function of a curve singles out at least if it is not 0 at a value: by the
+// place of the value between knots and, where there are few values, by value.
 type valueGroups struct {
-	values  []float64
+	knots   []float64
+	places  []int
+	values  []float64 // nil: there are many
 	sizes   []int
 	missing int // for rows without a value
 }
 
 // size returns the size of the group of a value, NaN for none.
 func (s *valueGroups) size(v float64) int {
-	at, found := slices.BinarySearch(s.values, v)
-	if math.IsNaN(v) || !found {
+	if math.IsNaN(v) {
 		return s.missing
 	}
-	return s.sizes[at]
+	place, _ := slices.BinarySearch(s.knots, v)
+	least := s.places[place]
+	if at, found := slices.BinarySearch(s.values, v); found {
+		least = min(least, s.sizes[at])
+	}
+	return least
 }
 
-// groups returns the groups of a curve with given knots. It has as many functions as knots, the constant and
-// the feature among them, so that one of them is 0 at any values but so many fewer; and it has functions that
-// are 0 but at some neighbouring places.
+// least returns the size of the smallest group.
+func (s *valueGroups) least() int {
+	least := slices.Min(s.places)
+	for _, size := range s.sizes {
+		least = min(least, size)
+	}
+	if s.missing > 0 {
+		least = min(least, s.missing)
+	}
+	return least
+}
+
+// groups returns the groups of a curve with given knots. It has functions that are 0 but at some neighbouring
+// places. And it has as many functions as knots, the constant and the feature among them, so that one of them
+// is 0 at any values but so many fewer.
 func (v *valueCounts) groups(knots []float64) valueGroups {
-	n, all := len(knots), slices.Clone(v.counts)
+	n := len(knots)
+	out := valueGroups{knots: knots, places: make([]int, n+1), missing: v.missing}
+	rows := make([]int, n+1)
+	for i, x := range v.values {
+		at, _ := slices.BinarySearch(knots, x)
+		rows[at] += v.counts[i]
+	}
+	for at := range out.places {
+		out.places[at] = math.MaxInt
+	}
+	eachSupport(n, func(from, to, _ int) {
+		sum := 0
+		for at := from; at <= to; at++ {
+			sum += rows[at]
+		}
+		for at := from; sum > 0 && at <= to; at++ {
+			out.places[at] = min(out.places[at], sum)
+		}
+	})
+	if len(v.values) > mostSingled {
+		return out
+	}
+	all := slices.Clone(v.counts)
 	if v.missing > 0 {
 		all = append(all, v.missing)
 	}
@@ -141,27 +198,9 @@ func (v *valueCounts) groups(knots []float64) valueGroups {
 		}
 		return beside + rows
 	}
-	rows, least := make([]int, n+1), make([]int, n+1)
-	for i, x := range v.values {
-		at, _ := slices.BinarySearch(knots, x)
-		rows[at] += v.counts[i]
-	}
-	for at := range least {
-		least[at] = math.MaxInt
-	}
-	eachSupport(n, func(from, to, _ int) {
-		sum := 0
-		for at := from; at <= to; at++ {
-			sum += rows[at]
-		}
-		for at := from; at <= to; at++ {
-			least[at] = min(least[at], sum)
-		}
-	})
-	out := valueGroups{values: v.values, missing: size(v.missing)}
-	for i, x := range v.values {
-		at, _ := slices.BinarySearch(knots, x)
-		out.sizes = append(out.sizes, min(size(v.counts[i]), least[at]))
+	out.values, out.missing = v.values, size(v.missing)
+	for i := range v.values {
+		out.sizes = append(out.sizes, size(v.counts[i]))
 	}
 	return out
 }

@@ -38,13 +38,16 @@ func (g *guard) voteOnCurves(ctx context.Context, d *Design, within []bool) erro
 	}
 	against := make([]float64, len(d.Curves))
 	features := g.rows.schema.Features()
+	alone := make([]bool, len(d.Curves))
+	if g.LeastLevel > 0 {
+		alone = g.bendAlone(d.Curves)
+	}
 	for i := range d.Curves {
-		c := &d.Curves[i]
-		if g.Strict || g.LeastLevel > 0 && g.bendsAlone(c) {
+		if g.Strict || alone[i] {
 			against[i] = 1
 			const format = "This owner voted against the curve of %q: fewer than %d own rows (--least-level) lie " +
 				"where it can bend alone."
-			g.note(!g.Strict, format, features[c.Feature], g.LeastLevel)
+			g.note(!g.Strict, format, features[d.Curves[i].Feature], g.LeastLevel)
 		}
 	}
 	if err := g.vote(ctx, "owners against a curve", against); err != nil {
@@ -163,31 +166,47 @@ func (g *guard) vote(ctx context.Context, name string, v []float64) error {
 	return g.rows.add(ctx, name, &total{v: v, grows: anyNumber})
 }
 
-// bendsAlone reports whether there is a function of a curve that is 0 in all but a few own rows: a function
-// of the part beyond an outer knot and the intervals beside it, or of neighbouring intervals.
-func (g *guard) bendsAlone(c *Curve) bool {
-	n := len(c.Knots)
-	rows := make([]int, n+1)    // between two knots, before the first and after the last one
-	between := make([]int, 2*n) // unused places stay 0
+// bendAlone reports for each curve whether there is a function of it that is 0 in all but a few own rows: a
+// function of the part beyond an outer knot and the intervals beside it, or of neighbouring intervals.
+func (g *guard) bendAlone(curves []Curve) []bool {
+	// Rows between two knots, before the first and after the last one; and rows on a knot, which are inside of
+	// the supports on both sides of it only.
+	within, on := make([][]int, len(curves)), make([][]int, len(curves))
+	for k := range curves {
+		n := len(curves[k].Knots)
+		within[k], on[k] = make([]int, n+1), make([]int, n)
+	}
 	read := g.rows.reader()
 	for _, i := range g.counted() {
-		v := read(int(i))[c.Feature]
-		if math.IsNaN(v) {
-			continue
-		}
-		at, exact := slices.BinarySearch(c.Knots, v)
-		if exact {
-			between[at]++ // on a knot, inside of the supports on both sides of it only
-		} else {
-			rows[at]++
+		x := read(int(i))
+		for k := range curves {
+			v := x[curves[k].Feature]
+			if math.IsNaN(v) {
+				continue
+			}
+			if at, exact := slices.BinarySearch(curves[k].Knots, v); exact {
+				on[k][at]++
+			} else {
+				within[k][at]++
+			}
 		}
 	}
+	list := make([]bool, len(curves))
+	for k := range list {
+		list[k] = g.isAlone(within[k], on[k])
+	}
+	return list
+}
+
+// isAlone is bendAlone for one curve, from the numbers of rows between its n knots, and on them.
+func (g *guard) isAlone(within, on []int) bool {
+	n := len(on)
 	alone := func(from, to int) bool { // between the knots from and to; 0 and n + 1 stand for the ends
 		sum := 0
 		for i := from; i < to; i++ {
-			sum += rows[i]
+			sum += within[i]
 			if i > from {
-				sum += between[i-1]
+				sum += on[i-1]
 			}
 		}
 		return sum > 0 && sum < g.LeastLevel
