@@ -22,20 +22,22 @@ type Disclosure struct {
 	// otherwise counts as missing; values of a column other than the usual one, which otherwise counts as
 	// constant; rows where two columns differ, of which the later one otherwise counts as the earlier
 	// one; rows on which a function of a curve, or the effect of a value of a period, lives. Default 12,
-	// and 3 with Options.NoCurves. Off also switches off the rules without a number of their own: rows that
-	// a combination of columns shows are left out, weights are bounded, numbers in curves are moved, and
-	// errors are rounded.
+	// and 3 with Options.NoCurves. Off also switches off the rules without a number of their own: rows
+	// that a combination of columns shows are left out, weights are bounded, numbers in curves are moved,
+	// and errors are rounded.
 	LeastLevel int
 	// LeastSmall is the number of own tasks with fewer rows than columns and two, which hide among each
 	// other; together they need five times as many rows. Otherwise no total contains their rows, nor
 	// those of tasks of one row in any case; they still get coefficients. With curves, tasks with fewer
 	// rows than columns need to be as many, with two rows for each column. Half as many are enough if the
 	// owner has no other tasks. Otherwise no total contains their rows where these are at most 7 % of its
-	// own, and the owner votes against curves where they are more. Two owners need twice as many tasks.
-	// Default 10.
+	// own, and the owner votes against as many curves where they are more. With at most that many tasks,
+	// rows are left out that a combination of columns shows among the rows of their task. Two owners need
+	// twice as many tasks. Default 10.
 	LeastSmall int
 	// Strict is for owners who do not trust each other. It leaves tasks with fewer rows than columns and
-	// two out of all totals, and levels, curves and periods, too. It raises LeastLevel to as many rows.
+	// two out of all totals, levels, curves and periods, and rows that a combination of columns shows
+	// among the rows of their task. It raises LeastLevel to as many rows.
 	Strict bool
 }
 
@@ -90,7 +92,7 @@ type guard struct {
 	did    []string   // sentences about what the rules did
 	curves bool       // the form with curves is tried
 
-	farRows, exposedRows, kindRows int // that are out
+	farRows, exposedRows, aloneRows, kindRows int // that are out
 }
 
 // bound returns what a weight counts as. Rows that have nearly all weight would be alone in totals, and rows

@@ -310,8 +310,8 @@ func (g *guard) kinds() (list []int, columns []kindColumn) {
 	return list, columns
 }
 
-// fewValues returns the values of every column of all owners in own rows, and those of the target behind
-// them, increasing. It is nil where one of them has more than mostOfKinds of them, or is missing.
+// fewValues returns the increasing values in own rows of every column of all owners, and of the target as the
+// last one. It is nil where one of them has more than mostOfKinds values, or is missing.
 func (g *guard) fewValues(rows []int32) [][]float64 {
 	read, p := g.rows.reader(), len(g.rows.stats)
 	values := make([][]float64, p+1)

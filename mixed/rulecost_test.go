@@ -91,7 +91,7 @@ func costOf(t *testing.T, in Input) cost {
 	}
 	for _, f := range fits {
 		g := f.rows.guard
-		own := float64(len(f.rows.order) + g.farRows + g.exposedRows + g.kindRows)
+		own := float64(len(f.rows.order) + g.leftRows())
 		c.rows, c.lost = c.rows+own, c.lost+own-float64(len(g.counted()))
 		for _, note := range g.did {
 			if strings.Contains(note, "his owner") && !strings.Contains(note, "--") || strings.Contains(note, "in no total") && !strings.Contains(note, "--") {

@@ -55,6 +55,9 @@ func (g *guard) describe() {
 	const shown = "%d training rows are in no total, and in no task: a combination of columns would show them. " +
 		"Check their values, or drop columns that follow from others (--least-level)."
 	g.note(g.exposedRows > 0, shown, g.exposedRows)
+	const alone = "%d training rows are in no total, and in no task: a combination of columns shows them among the " +
+		"rows of their task, such as a value that no other row of it has. Add rows or tasks (--least-small)."
+	g.note(g.aloneRows > 0, alone, g.aloneRows)
 	const counted = "%d training rows are in no total, and in no task: all columns and the target have few values, " +
 		"and so few rows have all of theirs that sums of products show them. Add rows (--least-level)."
 	g.note(g.kindRows > 0, counted, g.kindRows)

@@ -8,8 +8,8 @@ import (
 )
 
 // A valueCounts holds the different values of own rows, increasing, how many rows have each, the standard
-// deviation over these rows, and the number of rows without a value. half is the bits of a level of half of all
-// rows: of its numbers of rows with each value.
+// deviation over these rows, and the number of rows without a value. half is the bits of a level of half of
+// all rows: of its numbers of rows with each value.
 type valueCounts struct {
 	values    []float64
 	counts    []int
@@ -121,8 +121,8 @@ func eachSupport(n int, f func(from, to, functions int)) {
 // mostSingled is the number of values up to which functions of a curve may single out one value, or few.
 const mostSingled = 2 * mostKnots
 
-// A valueGroups says how many rows a function of a curve singles out at least if it is not 0 at a value: by the
-// place of the value between knots and, where there are few values, by value.
+// A valueGroups says how many rows a function of a curve singles out at least if it is not 0 at a value: by
+// the place of the value between knots and, where there are few values, by value.
 type valueGroups struct {
 	knots   []float64
 	places  []int

@@ -169,8 +169,8 @@ func (g *guard) vote(ctx context.Context, name string, v []float64) error {
 // bendAlone reports for each curve whether there is a function of it that is 0 in all but a few own rows: a
 // function of the part beyond an outer knot and the intervals beside it, or of neighbouring intervals.
 func (g *guard) bendAlone(curves []Curve) []bool {
-	// Rows between two knots, before the first and after the last one; and rows on a knot, which are inside of
-	// the supports on both sides of it only.
+	// Rows between two knots, before the first and after the last one; and rows on a knot, which are
+	// inside of the supports on both sides of it only.
 	within, on := make([][]int, len(curves)), make([][]int, len(curves))
 	for k := range curves {
 		n := len(curves[k].Knots)
