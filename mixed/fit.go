@@ -93,7 +93,7 @@ func (f *fitter) fit(ctx context.Context) (*Model, *Report, error) {
 
 // conclude returns the model of the chosen variance components and completes the report.
 func (f *fitter) conclude(ctx context.Context, chosen *choice, report *Report) (*Model, error) {
-	f.freedom = max(chosen.z.residual/chosen.q.noise, 1)
+	f.freedom = chosen.freedom()
 	effects, err := f.effects(chosen, chosen.m)
 	if err != nil {
 		return nil, err

@@ -43,6 +43,34 @@ func (c *choice) varianceErrors() []float64 {
 	return list
 }
 
+// freedom returns the degrees of freedom of the noise: the number of rows less the effective number of
+// coefficients, and less the number of strengths that the rows determine. Errors about coefficients whose
+// strengths the same rows have chosen are too small (Greven and Kneib 2010). A direction counts as a strength.
+func (c *choice) freedom() float64 { return max(c.z.residual/c.q.noise-c.strengths(), 1) }
+
+// strengths returns the number of strengths of deviations that the rows determine: 1 for every direction, and
+// for every kind of columns 1 for the common strength, or for the only one. A column's own strength counts by
+// the share of its deviations beside those that its prior counts as, and the common one by what is left.
+func (c *choice) strengths() float64 {
+	s, q := c.s, c.q
+	deviations, kinds := make([]float64, len(q.sigma)), make([]ColumnKind, len(q.sigma))
+	for j, g := range q.group {
+		if s.within[j] && q.sigma[g] > 0 {
+			deviations[g] += s.tasks.count
+			kinds[g] = s.columns[j].Kind
+		}
+	}
+	sum, left := float64(q.rank), [curveGroup + 1]float64{} // left has the largest rest of a kind
+	for g, n := range deviations {
+		if n > 0 {
+			share := n / (n + ownPrior)
+			sum += share
+			left[kinds[g]] = max(left[kinds[g]], 1-share)
+		}
+	}
+	return sum + floats.Sum(left[:])
+}
+
 // uncertain returns C for the task of a worker with what the uncertainty of variance components adds to it,
 // from the result of varianceErrors. The loadings are uncertain as slopes of the mean are: of the task that
 // has b on the directions, they are known like a mean with 1 + |b|^2 times the variance. The result is valid

@@ -163,3 +163,65 @@ func TestFewTasksCover(t *testing.T) {
 		check.FailIf(t, share < .94-2*error || share > .965+2*error, "%d tasks: %.3f of %v held-out rows are inside", tasks, share, all)
 	}
 }
+
+// The noise of few rows is smaller about strengths that they have chosen: intervals know it. Three to six
+// tasks have 5 and 6 rows here, and three slopes.
+func TestFewRowsCover(t *testing.T) {
+	const more = 20 // rows a task that are held out
+	draws, tasks, rows := uint64(60), []int{3}, []int{5}
+	if longtest.Enabled() {
+		draws, tasks, rows = 300, []int{3, 4, 6}, []int{5, 6}
+	}
+	for _, count := range tasks {
+		for _, n := range rows {
+			d := drawing{tasks: count, rows: n + more, features: 3, mean: []float64{.3, 0, .1}, levels: 1, slopes: .5, noise: 1}
+			inside, all := 0.0, 0.0
+			for seed := range draws {
+				table := d.table(t, 900+seed)
+				held := make([]bool, table.Rows())
+				for i := range held {
+					held[i] = i%(n+more) >= n
+				}
+				m, _ := fitted(t, table, Options{}, held...)
+				eachRow(t, m, table, held, func(_ int, p Prediction, y float64, train bool) {
+					if train {
+						return
+					}
+					all++
+					if p.Low <= y && y <= p.High {
+						inside++
+					}
+				})
+			}
+			share := inside / all
+			t.Logf("%d tasks of %d rows: %.3f of %v new rows are inside", count, n, share, all)
+			check.FailIf(t, share < .93 || share > .97, "%d tasks of %d rows: %.3f of new rows are inside", count, n, share)
+		}
+	}
+}
+
+// A kind of columns has one strength more than none, and each further column one less than whole, in any
+// order of columns; directions count, and columns without deviations do not.
+func TestStrengths(t *testing.T) {
+	table := drawing{tasks: 5, rows: 9, features: 3, levels: 1, noise: 1}.table(t, 2)
+	s := statsOf(t, table, false, 1)
+	all := s.tasks.count
+	share := all / (all + ownPrior)
+	for name, c := range map[string]struct {
+		group []int
+		sigma []float64
+		rank  int
+		want  float64
+	}{
+		"common strengths":     {[]int{0, 1, 1, 1}, []float64{1, 1}, 0, 2},
+		"own strengths":        {[]int{0, 1, 2, 3}, []float64{1, 2, 3, 4}, 0, 2 + 2*share},
+		"other order":          {[]int{3, 1, 0, 2}, []float64{1, 2, 3, 4}, 0, 2 + 2*share},
+		"no deviations of one": {[]int{0, 1, 2, 3}, []float64{1, 2, 0, 4}, 0, 2 + share},
+		"directions":           {[]int{0, 1, 1, 1}, []float64{1, 0}, 2, 3},
+	} {
+		q := s.start()
+		q.group, q.sigma, q.rank = c.group, c.sigma, c.rank
+		got := (&choice{s: s, optimum: optimum{q: q}}).strengths()
+		check.FailIf(t, math.Abs(got-c.want) > 1e-12, "%s: %v, want %v", name, got, c.want)
+	}
+}
