@@ -93,7 +93,7 @@ func gemmWay[F tile.Float](
 		return byTransposing
 	case tA == blas.NoTrans && tB != blas.NoTrans && m*n <= fewDots && k >= manyTerms:
 		return byDots
-	case isSmall(m, n, k, lda, ldb), tB == blas.NoTrans && m <= shortRows && k <= shortDepth:
+	case isSmall(m, n, k, lda, ldb), tB == blas.NoTrans && isShort(m, n, k):
 		return byPanels
 	case m*n*k >= sparseMultiplications && tB == blas.NoTrans && mostlyZero(rowsA, columnsA, a, lda):
 		if finite(k, n, b, ldb) {

@@ -11,6 +11,10 @@ func isSmall(m, n, k, lda, ldb int) bool {
 	return max(m, n, k) <= smallSize && (m <= fewRows || max(lda, ldb) <= 2*smallSize)
 }
 
+// isShort reports whether a product has few rows and terms, so that blocks take longer to set up than they
+// gain. Wide ones may be shared by threads.
+func isShort(m, n, k int) bool { return m <= shortRows && k <= shortDepth && n <= shortWidth }
+
 // tinyFactor is the largest number of entries of a matrix that is transposed by way of the stack.
 const tinyFactor = 64
 

@@ -54,9 +54,9 @@ const (
 	narrowRows, narrowDepth = 24, 2
 	// smallSize is the largest size of a product without blocks. Mul 3 to 64, A'B 8 and 30.
 	smallSize = 64
-	// shortRows and shortDepth are the largest numbers of rows, and of products of a sum, for which a
-	// product of any width needs no blocks. Mul 2x2 by 2x600.
-	shortRows, shortDepth = 16, 8
+	// shortRows, shortDepth and shortWidth are the largest numbers of rows, of products of a sum, and of
+	// columns for which a product needs no blocks. Mul 2x2 by 2x70 to 2x10000, 16x8 by 8x600.
+	shortRows, shortDepth, shortWidth = 16, 8, 1024
 	// fewSteps is the largest n n k where plain loops solve a triangle of order n and k right sides
 	// faster than tiles. With the triangle on the right it is triangleLoops, for fewer sides than
 	// manySides. LU.Solve and Cholesky.Solve, 2 to 20.
