@@ -54,6 +54,7 @@ func (g *guard) blurCurves(d *Design) {
 	g.setGroups()
 	list, read := make([]curveBlur, len(d.Curves)), g.rows.reader()
 	g.eachValues(d.Curves, func(i int, v *valueCounts) { list[i] = g.newCurveBlur(v, &d.Curves[i]) })
+	g.groupBesideValues(list)
 	if !g.anyMoves(list) {
 		return
 	}

@@ -76,6 +76,72 @@ func (g *guard) smallGroups() (list []rowGroup) {
 	return list
 }
 
+// An indicator is 1 in rows where a feature has a value, and 0 in others.
+type indicator struct {
+	feature int
+	value   float64
+}
+
+func (d indicator) in(x []float64) bool { return same(x[d.feature], d.value) }
+
+// groupBesideValues adds groups: the rows where a value of a column differs from a column of two values, or
+// from a value of another column. Functions of the curve of a column single out each of its values if the
+// column has no more values than knots.
+func (g *guard) groupBesideValues(list []curveBlur) {
+	var singled, all []indicator
+	for i := range list {
+		if own := &list[i].own; len(own.values) <= len(list[i].knots) {
+			for _, v := range own.values {
+				singled = append(singled, indicator{list[i].feature, v})
+			}
+		}
+	}
+	if len(singled) == 0 {
+		return
+	}
+	all = singled
+	for j, p := range g.pairs() {
+		if p.two() {
+			all = append(all, indicator{j, p.low}, indicator{j, p.high})
+		}
+	}
+	type pairing struct {
+		a, b indicator
+		rows int
+	}
+	var open []pairing
+	for i, a := range singled {
+		for _, b := range all[i+1:] {
+			if a.feature != b.feature {
+				open = append(open, pairing{a, b, 0})
+			}
+		}
+	}
+	read := g.rows.reader()
+	for _, i := range g.counted() {
+		x, left := read(int(i)), open[:0]
+		for _, p := range open {
+			if p.a.in(x) != p.b.in(x) {
+				p.rows++
+			}
+			if p.rows < pairRows {
+				left = append(left, p)
+			}
+		}
+		if open = left; len(open) == 0 {
+			return
+		}
+	}
+	for _, i := range g.counted() {
+		x := read(int(i))
+		for _, p := range open {
+			if p.a.in(x) != p.b.in(x) {
+				g.blur.groups[i] = int32(min(g.smallest(int(i)), p.rows))
+			}
+		}
+	}
+}
+
 // twinsOfTarget returns the columns of two values as codes for a target of two values, one of each kind,
 // where they differ from it in fewer than pairRows own rows.
 func (g *guard) twinsOfTarget(pairs []pair, target pair) (list []twin) {

@@ -26,8 +26,10 @@ func dosed(seed uint64, name string, third int, rows ...int) *Data {
 
 // agesOfValue returns how many rows of others have each age and a value of another column, whose curve has a
 // knot at each of its values: its columns are combined so that they are 1 at that value and 0 at the others.
-// Sums of functions of the curve of ages have so many binary digits; nil where none is found.
-func agesOfValue(f *fitter, products []float64, column string, values []float64, which int, digits int) []float64 {
+// Where another column is named, its line is subtracted. Sums of functions of the curve of ages have so many
+// binary digits; nil where none is found.
+func agesOfValue(f *fitter, products []float64, column string, values []float64, which int, less string,
+	digits int) []float64 {
 	features, d, p := f.rows.schema.Features(), f.curved.design, f.curved.p
 	age, other := slices.Index(features, "age"), slices.Index(features, column)
 	var own []int // columns that are functions of the other column
@@ -63,6 +65,9 @@ func agesOfValue(f *fitter, products []float64, column string, values []float64,
 		for k, i := range own {
 			sum += weights.AtVec(k) * products[i*p+j]
 		}
+		if k := slices.Index(features, less); k >= 0 {
+			sum -= d.Scale[k]*products[(1+k)*p+j] + d.Center[k]*products[j]
+		}
 		sums = append(sums, factor*sum)
 		for k := range functions {
 			x[age] = youngest + float64(k)
@@ -92,7 +97,7 @@ func TestAgesOfAValue(t *testing.T) {
 			}
 			var read []string
 			for _, digits := range []int{5, 7, 9, 10, 11, 12, 13, 14, 16, 20, 26, 30, exactDigits} {
-				found := agesOfValue(f, products, "dose", []float64{0, 1, 2, 4, 9}, 2, digits)
+				found := agesOfValue(f, products, "dose", []float64{0, 1, 2, 4, 9}, 2, "", digits)
 				if slices.Equal(found, truth) {
 					read = append(read, fmt.Sprint(digits))
 				}
@@ -100,5 +105,42 @@ func TestAgesOfAValue(t *testing.T) {
 			t.Logf("%d rows, rules %v: read with %v digits", third, rules, read)
 			check.FailIf(t, rules == (len(read) > 0), "%d rows, rules %v: their ages are read: %v", third, rules, read)
 		}
+	}
+}
+
+// A flag that is 1 in the rows with a value of another column, but for a few rows, shows the ages of these
+// rows by the difference of its line and that of the combination which is 1 at the value.
+func TestFlagBesideAValue(t *testing.T) {
+	const apart = 13
+	for rules, o := range map[bool]Options{false: open, true: {}} {
+		victim, own := dosed(113, "v", 500, 1500), dosed(114, "a", 100, 400)
+		truth := make([]float64, int(oldest-youngest)+1)
+		for who, d := range []*Data{victim, own} {
+			flag, left := make([]float64, d.Rows()), apart
+			for i, dose := range d.Values[1] {
+				if dose == 2 {
+					flag[i] = 1
+				}
+				if dose == 2 && i%3 == 0 && left > 0 {
+					flag[i] = 0
+					left--
+					if who == 0 {
+						truth[int(d.Values[0][i]-youngest)]++
+					}
+				}
+			}
+			d.Names, d.Values = append(d.Names, "flag"), append(d.Values, flag)
+		}
+		f, heard := listen(t, victim, own, o)
+		check.FailIf(t, f.curved == nil, "rules %v: no curves", rules)
+		products := make([]float64, f.curved.p*f.curved.p)
+		dense.Unpack(products, f.curved.p, totalsOf(heard, "X'X")[1].others())
+		dense.Mirror(f.curved.p, products)
+		read := false
+		for _, digits := range []int{5, 7, 9, 10, 11, 12, 13, 14, 16, 20, 26, 30, exactDigits} {
+			found := agesOfValue(f, products, "dose", []float64{0, 1, 2, 4, 9}, 2, "flag", digits)
+			read = read || slices.Equal(found, truth)
+		}
+		check.FailIf(t, read == rules, "rules %v: the ages of %d rows are read: %v", rules, apart, read)
 	}
 }
