@@ -242,7 +242,7 @@ func dotsOfRows(
 		}
 		x, row := a[i*lda:][:k], c[i*ldc+from:i*ldc+to]
 		for j := range row {
-			v := alpha * rowDot(x, a[(from+j)*lda:][:k])
+			v := float64(alpha * rowDot(x, a[(from+j)*lda:][:k]))
 			if beta != 0 {
 				v += float64(beta * row[j])
 			}
@@ -263,7 +263,7 @@ func rankDots[F tile.Float](ul blas.Uplo, n, k int, alpha F, a []F, lda int, bet
 		tile.RowDots(sums[:], a[from*lda:], lda, a[i*lda:][:k], to-from, k)
 		row := c[i*ldc+from : i*ldc+to]
 		for j, v := range sums[:len(row)] {
-			v *= alpha
+			v = F(alpha * v)
 			if beta != 0 {
 				v += F(beta * row[j])
 			}
