@@ -297,7 +297,9 @@ func (f *fitter) choose(ctx context.Context) (*choice, error) {
 	}
 	for _, o := range forms {
 		for _, r := range slices.Sorted(maps.Keys(o.ends)) {
-			f.all = append(f.all, *o.ends[r])
+			c := *o.ends[r]
+			c.m, c.z = nil, nil // matrices that nothing reads again
+			f.all = append(f.all, c)
 		}
 	}
 	var list []Candidate

@@ -61,8 +61,8 @@ func (f *fitter) refit(ctx context.Context, old *Model, report *Report, form *ju
 	return m, nil
 }
 
-// forget frees the memory of the tasks in all forms that were compared. The report of their errors reads them
-// again.
+// forget frees the memory of the tasks in all forms that were compared, and the matrices of the judged form
+// and of the simpler methods, whose errors are in the report.
 func (f *fitter) forget(form *judgedForm) {
 	f.plain.forget()
 	if f.curved != nil {
@@ -72,6 +72,7 @@ func (f *fitter) forget(form *judgedForm) {
 		f.all[i].s.forget()
 	}
 	form.chosen.s.forget()
+	form.chosen.m, form.chosen.z, f.baselines = nil, nil, nil
 }
 
 // repolish is the number of evaluations on all tasks where these are so expensive that forms were compared on
