@@ -76,10 +76,10 @@ func TestProblemsThatAreNotFinite(t *testing.T) {
 		x, y float64 // of one row
 		want string  // of the message; empty for any end
 	}{
-		"NaN in X":      {math.NaN(), 1, `array "X": row 7, column 1 is NaN`},
-		"Inf in X":      {math.Inf(-1), 1, `array "X": row 7, column 1 is -Inf`},
-		"NaN in y":      {1, math.NaN(), `array "y": row 7`},
-		"Inf in y":      {1, math.Inf(1), `array "y": row 7`},
+		"NaN in X":      {math.NaN(), 1, `array "X": entry [7, 1] is NaN`},
+		"Inf in X":      {math.Inf(-1), 1, `array "X": entry [7, 1] is -Inf`},
+		"NaN in y":      {1, math.NaN(), `array "y": entry [7] is`},
+		"Inf in y":      {1, math.Inf(1), `array "y": entry [7] is`},
 		"huge X":        {1e300, 1, ""},
 		"huge y":        {1, 1e300, ""},
 		"huge X and y":  {1e200, -1e200, ""},

@@ -114,10 +114,10 @@ func newRunOptions() *runOptions {
 	flags.StringVar(&o.from, "from", "", "continue from the snapshot in `FILE`, of the same problem and options")
 	flags.Var(cli.Count(&o.nodes, 1, cli.Many), "nodes",
 		"deal the tasks to `N` nodes, if the file names none (default: 10, or one per task)")
-	flags.Var(experiment.Graph(&o.graph), "graph", "`KIND` of graph, if the file has none: "+topology.Specs())
+	flags.Var(experiment.Graph(&o.graph), "graph", "`KIND` of graph, in place of the file's if given: "+topology.Specs())
 	flags.Var(cli.Parsed(&o.rule, "metropolis", topology.ParseRule, experiment.Rules...),
 		"weights",
-		"`KIND` of mixing weights, if the file has none: metropolis, equal, lazy-metropolis")
+		"`KIND` of mixing weights, in place of the file's if given: metropolis, equal, lazy-metropolis")
 	flags.Var(cli.Parsed(&o.Method, "dif", difalt.ParseMethod, methodNames()...), "method",
 		"`NAME` of dif, altgdmin, dec, dgd, accelerated")
 	flags.Var(cli.Parsed(&o.Codec, "", consensus.ParseCodec, "int8", "int16", "float64"), "codec",
@@ -283,7 +283,10 @@ func (r *algorithmRun) weights(nodes int) (*topology.Weights, error) {
 		graph = w.Graph()
 	}
 	w, err := topology.NewWeights(graph, r.rule)
-	if err != nil {
+	switch {
+	case err != nil && !graph.Connected() && !r.flags.Changed("graph"):
+		return nil, place.Named(r.data, fmt.Errorf("array %q: %w", "adjacency", err)) // graphs of kinds are connected
+	case err != nil:
 		return nil, cli.WrongFlags("weights", "--graph and --weights: %w", err)
 	}
 	return w, nil

@@ -152,6 +152,34 @@ func writeProblem(t *testing.T, path string, x, y []float64, nodes int) {
 	write(t, filepath.Dir(path), filepath.Base(path), content.String())
 }
 
+// Errors about the graph of a file name the file, and a flag replaces that graph.
+func TestRunGraphOfFile(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "p.npz")
+	var content bytes.Buffer
+	w, x, y := npz.NewWriter(&content), make([]float64, 80), make([]float64, 40)
+	for i := range x {
+		x[i] = math.Sin(float64(7 * i))
+		y[i/2] += x[i] * float64(1+i/20)
+	}
+	w.Float64s("X", []int{4, 10, 2}, x)
+	w.Float64s("y", []int{4, 10}, y)
+	w.Ints("node", []int{0, 0, 1, 1})
+	w.Float64s("adjacency", []int{2, 2}, make([]float64, 4))
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Dir(path), "p.npz", content.String())
+	args := []string{"run", "--data", path, "--rank", "1", "--method", "accelerated", "--any-features"}
+	_, stderr, code := difaltCommand(t, args...)
+	if code != cli.ExitFailure || !strings.Contains(stderr, `p.npz: array "adjacency": `) || !strings.Contains(stderr, "not connected") {
+		t.Errorf("exit code %d: %s", code, stderr)
+	}
+	if _, stderr, code := difaltCommand(t, append(args, "--graph", "path")...); strings.Contains(stderr, "connected") || code == cli.ExitUsage {
+		t.Errorf("with --graph: exit code %d: %s", code, stderr)
+	}
+}
+
 // problemOf writes a problem file with 2 tasks, and returns its path.
 func problemOf(t *testing.T, offset, factor float64) string {
 	t.Helper()

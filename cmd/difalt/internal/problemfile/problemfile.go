@@ -158,19 +158,27 @@ func (s *source) samples() *File {
 		f.node, f.Nodes = s.numbered("node", f.Tasks)
 	}
 	if s.err == nil {
-		s.err = x.Rows(func(i int, v []float64) error { return cmp.Or(finite("X", i, v), finite("y", i, f.y[i:i+1])) })
+		s.err = x.Rows(func(i int, v []float64) error { return cmp.Or(f.finite("X", i, v), f.finite("y", i, f.y[i:i+1])) })
 	}
 	return f
 }
 
 func isFloat(a *npz.Array) bool { return strings.HasPrefix(a.Type(), "float") }
 
-// finite refuses NaN and Inf in a row of an array.
-func finite(name string, row int, v []float64) error {
+// finite refuses NaN and Inf in a row of X or y, with the place in the array as NumPy counts it.
+func (f *File) finite(name string, row int, v []float64) error {
 	for j, w := range v {
-		if math.IsNaN(w) || math.IsInf(w, 0) {
-			return fmt.Errorf("array %q: row %d, column %d is %v", name, row, j, w)
+		if !math.IsNaN(w) && !math.IsInf(w, 0) {
+			continue
 		}
+		at := fmt.Sprint(row)
+		if len(f.shape) == 3 {
+			at = fmt.Sprintf("%d, %d", row/f.shape[1], row%f.shape[1])
+		}
+		if name == "X" {
+			at += fmt.Sprint(", ", j)
+		}
+		return fmt.Errorf("array %q: entry [%s] is %v", name, at, w)
 	}
 	return nil
 }
@@ -309,7 +317,7 @@ func (f *File) Problem(nodes int) (*difalt.Problem, error) {
 		k := f.task[i]
 		builders[of[k]].SetRow(place[k], next[k], v, f.y[i])
 		next[k]++
-		return finite("X", i, v)
+		return f.finite("X", i, v)
 	})
 	if err != nil {
 		return nil, err

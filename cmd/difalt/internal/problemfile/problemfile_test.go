@@ -179,8 +179,10 @@ func TestReadErrors(t *testing.T) {
 		"X of one dimension":      {testFile{"X": floats([]int{2}, 1, 2)}, []string{`array "X" is (2,) float64`, "N x d or T x n x d"}},
 		"X of integers":           {testFile{"X": []int{1}}, []string{`array "X" is (1,) int64`, "float64 or float32"}},
 		"X without rows":          {testFile{"X": floats([]int{0, 2})}, []string{`array "X" is (0, 2) float64`, "no entries"}},
-		"NaN in X":                {testFile{"X": floats([]int{4, 2}, 1, 2, 3, 4, 5, math.NaN(), 7, 8)}, []string{`array "X": row 2, column 1 is NaN`}},
-		"Inf in y":                {testFile{"y": floats([]int{4}, 1, 2, 3, math.Inf(-1))}, []string{`array "y": row 3, column 0 is -Inf`}},
+		"NaN in X":                {testFile{"X": floats([]int{4, 2}, 1, 2, 3, 4, 5, math.NaN(), 7, 8)}, []string{`array "X": entry [2, 1] is NaN`}},
+		"Inf in y":                {testFile{"y": floats([]int{4}, 1, 2, 3, math.Inf(-1))}, []string{`array "y": entry [3] is -Inf`}},
+		"NaN in X of tasks":       {testFile{"task": nil, "X": floats([]int{2, 2, 2}, 1, 2, 3, 4, 5, 6, 7, math.NaN()), "y": floats(two, 1, 2, 3, 4)}, []string{`array "X": entry [1, 1, 1] is NaN`}},
+		"Inf in y of tasks":       {testFile{"task": nil, "X": floats([]int{2, 2, 2}, 1, 2, 3, 4, 5, 6, 7, 8), "y": floats(two, 1, 2, math.Inf(1), 4)}, []string{`array "y": entry [1, 0] is +Inf`}},
 		"short y":                 {testFile{"y": floats([]int{3}, 1, 2, 3)}, []string{`array "y" is (3,) float64: expected the shape (4,)`}},
 		"y of two dimensions":     {testFile{"y": floats([]int{4, 1}, 1, 2, 3, 4)}, []string{`array "y" is (4, 1) float64: expected the shape (4,)`}},
 		"task of floats":          {testFile{"task": floats([]int{4}, 0, 0, 1, 1)}, []string{`array "task": it is (4,) float64: expected integers`}},
@@ -231,7 +233,7 @@ func TestChangedFile(t *testing.T) {
 	f := check.OK(Read(p.write(t)))
 	for name, x := range map[string]numpy{
 		"expected the shape (4, 2)": floats([]int{3, 2}, 1, 2, 3, 4, 5, 6),
-		"row 3, column 0 is +Inf":   floats([]int{4, 2}, 1, 2, 3, 4, 5, 6, math.Inf(1), 8),
+		"entry [3, 0] is +Inf":      floats([]int{4, 2}, 1, 2, 3, 4, 5, 6, math.Inf(1), 8),
 	} {
 		p["X"] = x
 		f.path = p.write(t)
