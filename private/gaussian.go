@@ -71,9 +71,9 @@ func halve(low, high float64, holds func(x float64) bool) float64 {
 // gaussianDelta returns Phi(-a) - e^epsilon Phi(-b) with a = epsilon/mu - mu/2 and b = epsilon/mu + mu/2.
 // Since b^2 - a^2 = 2 epsilon, the second term is phi(a) Phi(-b) / phi(b), which does not overflow.
 //
-// For small mu both terms are nearly equal. The derivative by mu is phi(epsilon/mu - mu/2), so that the difference
-// is e^(epsilon/2) times the integral of phi(epsilon/m) e^(-m^2/8) from m = 0 to mu. Without the second factor,
-// which is 1 to mu^2/8, that is mu phi(c) - epsilon Phi(-c) with c = epsilon/mu.
+// For small mu both terms are nearly equal. The derivative by mu is phi(epsilon/mu - mu/2), so that the
+// difference is e^(epsilon/2) times the integral of phi(epsilon/m) e^(-m^2/8) from m = 0 to mu. Without the
+// second factor, which is 1 to mu^2/8, that is mu phi(c) - epsilon Phi(-c) with c = epsilon/mu.
 func gaussianDelta(epsilon, mu float64) float64 {
 	const small, beyond = 1e-5, 40 // phi(40) is 0 in float64
 	c := epsilon / mu
