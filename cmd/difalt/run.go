@@ -114,7 +114,8 @@ func newRunOptions() *runOptions {
 	flags.StringVar(&o.from, "from", "", "continue from the snapshot in `FILE`, of the same problem and options")
 	flags.Var(cli.Count(&o.nodes, 1, cli.Many), "nodes",
 		"deal the tasks to `N` nodes, if the file names none (default: 10, or one per task)")
-	flags.Var(experiment.Graph(&o.graph), "graph", "`KIND` of graph, in place of the file's if given: "+topology.Specs())
+	flags.Var(experiment.Graph(&o.graph), "graph",
+		"`KIND` of graph, in place of the file's if given: "+topology.Specs())
 	flags.Var(cli.Parsed(&o.rule, "metropolis", topology.ParseRule, experiment.Rules...),
 		"weights",
 		"`KIND` of mixing weights, in place of the file's if given: metropolis, equal, lazy-metropolis")

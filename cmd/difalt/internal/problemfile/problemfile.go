@@ -158,7 +158,9 @@ func (s *source) samples() *File {
 		f.node, f.Nodes = s.numbered("node", f.Tasks)
 	}
 	if s.err == nil {
-		s.err = x.Rows(func(i int, v []float64) error { return cmp.Or(f.finite("X", i, v), f.finite("y", i, f.y[i:i+1])) })
+		s.err = x.Rows(func(i int, v []float64) error {
+			return cmp.Or(f.finite("X", i, v), f.finite("y", i, f.y[i:i+1]))
+		})
 	}
 	return f
 }
