@@ -185,7 +185,7 @@ func (c *kindColumn) between(from, to, order int) []int {
 	places, gap := []int{from}, (c.values[to]-c.values[from])/float64(order)
 	for k := 1; k < order; k++ {
 		want := c.values[from] + float64(float64(k)*gap)
-		at, _ := slices.BinarySearch(c.values, want-near*gap)
+		at, _ := slices.BinarySearch(c.values, want-float64(near*gap))
 		if at >= to || math.Abs(c.values[at]-want) > near*gap {
 			return nil
 		}

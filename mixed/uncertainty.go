@@ -68,7 +68,10 @@ func (c *choice) strengths() float64 {
 			left[kinds[g]] = max(left[kinds[g]], 1-share)
 		}
 	}
-	return sum + floats.Sum(left[:])
+	for _, v := range left {
+		sum += v
+	}
+	return sum
 }
 
 // uncertain returns C for the task of a worker with what the uncertainty of variance components adds to it,
