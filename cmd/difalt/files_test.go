@@ -25,6 +25,7 @@ import (
 	"github.com/difalt/difalt/cmd/difalt/internal/report"
 	"github.com/difalt/difalt/internal/check"
 	"github.com/difalt/difalt/internal/testnet"
+	"github.com/difalt/difalt/mixed"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -87,20 +88,24 @@ func TestUnknownKernel(t *testing.T) {
 	}
 }
 
-// A report that cannot be printed is a failure.
+// A report that cannot be printed is a failure, and the model is complete.
 func TestFullStandardOutput(t *testing.T) {
 	t.Parallel()
 	inFull(t)
 	x := fixture(t)
+	model := filepath.Join(t.TempDir(), "m.npz")
 	for _, args := range [][]string{
 		{"help"}, {"model", "show", x.model},
-		slices.Concat([]string{"fit", "--data", x.table, "--rank", "0", "--no-curves"}, fitShops),
+		slices.Concat([]string{"fit", "--data", x.table, "--rank", "0", "--no-curves", "--model", model}, fitShops),
 		{"predict", "--model", x.model, "--data", x.table, "--missing", "mean", "--out", "-"},
 	} {
 		p := launch(t, "", "/dev/full", args...)
 		if code := p.code(t); code != cli.ExitFailure || !regexp.MustCompile("(?m)^difalt: cannot write .*: no space left on device").MatchString(p.err.String()) {
 			t.Errorf("%q: exit code %d, message %q", args, code, p.err.String())
 		}
+	}
+	if _, err := mixed.LoadFile(model); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -46,10 +46,12 @@ Exit codes:
   130  interrupted by Ctrl-C, here or at another node
   143  ended by SIGTERM
 
-After exit codes 1 to 3 existing files are unchanged. With --json an error is
-one JSON object, the last line of the standard error, with its code, flag, file
-and line. GOMEMLIMIT=8GiB makes Go collect memory before it reaches that limit.
-The file name - means standard input or output of tables, models and results.`
+After exit codes 1 to 3 existing files are unchanged; where the report alone
+cannot be written to the standard output, new files are complete. With --json an
+error is one JSON object, the last line of the standard error, with its code,
+flag, file and line. GOMEMLIMIT=8GiB makes Go collect memory before it reaches
+that limit. The file name - means standard input or output of tables, models and
+results.`
 	programExamples = `  difalt fit --task clinic --target y --model m.npz train.csv
                                        fit a table of many small tasks
   difalt predict --model m.npz --out predictions.csv new.csv
