@@ -27,7 +27,7 @@ type blur struct {
 	curves     []curveBlur // nil: no number is moved
 	logarithms []float64   // largest moves of logarithms of the target, as curveBlur.groups; nil: none
 
-	leastOfCurves int // rows that a function of a curve may single out; 0: there are no curves
+	leastOfCurves int // rows that a function of a curve may single out; 0 without curves
 }
 
 // setKey sets the key from all own rows.
@@ -215,7 +215,7 @@ func (g *guard) groupOfLogarithm(row, limit int) int {
 }
 
 // blurShare returns the largest move of values, in deviations, with which sums of functions of them disclose
-// told bits for each; 0 for none. A value that enough rows have, at least so many, is like a level: sums over
+// a number of bits for each; 0 for none. A value that at least as many rows have is like a level: sums over
 // its rows may be known.
 func blurShare(v *valueCounts, told float64, least int) float64 {
 	if told >= exactBits || !(v.deviation > 0) || slices.Min(v.counts) >= least {

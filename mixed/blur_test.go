@@ -381,9 +381,9 @@ func TestKnownNumbers(t *testing.T) {
 	}
 }
 
-// differenceByAge returns, for every age from the youngest on, the sum over rows of others of the difference of
-// two features, from their lines of X'X. Sums of functions of the curve have so many binary digits; nil where
-// none is found.
+// differenceByAge returns, for every age from the youngest on, the sum over rows of others of the difference
+// of two features, from their lines of X'X. Sums of functions of the curve have so many binary digits; nil
+// where none is found.
 func differenceByAge(f *fitter, products []float64, first, second string, digits int) []float64 {
 	features, d, p := f.rows.schema.Features(), f.curved.design, f.curved.p
 	age, functions, sums := slices.Index(features, "age"), make([][]float64, int(oldest-youngest)+1), []float64(nil)
@@ -410,9 +410,9 @@ func differenceByAge(f *fitter, products []float64, first, second string, digits
 	return smallIntegers(functions, sums, make([]float64, len(functions)), exactDigits)
 }
 
-// The difference of two flags is 0 but in few rows, and the difference of their lines of X'X is about the ages
-// of these rows alone. They move more than the others do: with the moves that hide rows of one flag, with some
-// 13 digits left, all of these ages were read.
+// The difference of two flags is 0 but in few rows, and the difference of their lines of X'X is about the
+// ages of these rows alone. They move more than the others do: with the moves that hide rows of one flag,
+// with some 13 digits left, all of these ages were read.
 func TestPairsOfColumns(t *testing.T) {
 	const apart = 13 // which is enough for the rule about twins
 	for rules, o := range map[bool]Options{false: open, true: {}} {

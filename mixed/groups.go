@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// pairRows is the number of own rows where two columns differ from which on these rows are no group.
+// pairRows is the number of own rows where two columns differ above which the rows stop being a group.
 const pairRows = 200
 
 // A rowGroup is own rows that a line of X'X or X'y, or the difference of two lines, is about alone.

@@ -14,8 +14,8 @@ const (
 	walkSteps   = 2000 // of a search for another table
 )
 
-// A kindTable counts rows by their kind: by the values of some columns. Sums of products tell some sums over
-// the rows. A kind is a number whose digits are the places of its values; the digit of the first column is
+// A kindTable counts rows by their kind, the values of some columns. Some sums over the rows follow from sums
+// of products. A kind is a number whose digits are the places of its values; the digit of the first column is
 // the lowest.
 type kindTable struct {
 	columns []kindColumn
@@ -35,8 +35,8 @@ type kindStep []kindChange
 
 type kindChange struct{ kind, rows int }
 
-// certain returns the kinds of fewer than rareKind rows of which no other table with equal sums of products
-// is found that lacks them.
+// certain returns the kinds of fewer than rareKind rows that every table found with equal sums of products
+// has.
 func (t *kindTable) certain() (list []int) {
 	for kind, n := range t.counts {
 		if n > 0 && n < rareKind && !t.without(kind) {
@@ -47,10 +47,10 @@ func (t *kindTable) certain() (list []int) {
 }
 
 // without looks for a table without a kind that has equal sums of products. A walk of steps that change no
-// sum goes through tables of negative numbers until there are none; it takes the best step at a kind that has
-// a wrong number, or at times any.
+// sum goes through tables of negative numbers, and ends at a table of positive ones. It takes the best step
+// at a kind that has a wrong number, or at times any.
 func (t *kindTable) without(kind int) bool {
-	const atRandom = 5 // one of so many steps
+	const atRandom = 5 // steps, of which one is any
 	w := &kindWalk{slices.Clone(t.counts), kind}
 	random := rand.New(rand.NewPCG(uint64(kind), uint64(len(t.columns))))
 	for range walkSteps {
@@ -144,8 +144,8 @@ func (s kindStep) times(difference kindStep, kind int) (out kindStep) {
 }
 
 // differences returns the differences of an order of the values of a column that a kind is in. The kind has a
-// positive number of rows in them. First differences are of any two values; others, of equally spaced values,
-// are none where sums are of functions of the values.
+// positive number of rows in them. First differences are of any two values. Differences of a higher order are
+// of equally spaced values; they are left out where sums are of functions of the values.
 func (t *kindTable) differences(kind, column, order int) (list []kindStep) {
 	c := &t.columns[column]
 	own := kind / c.size % len(c.values)
@@ -178,8 +178,8 @@ func (t *kindTable) differences(kind, column, order int) (list []kindStep) {
 	return list
 }
 
-// between returns places of equally spaced values from one to another, one more than the order; nil if there
-// are none.
+// between returns the places of order + 1 equally spaced values from one to another, nil where a value is
+// missing.
 func (c *kindColumn) between(from, to, order int) []int {
 	const near = 1e-9
 	places, gap := []int{from}, (c.values[to]-c.values[from])/float64(order)

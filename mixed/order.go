@@ -21,7 +21,8 @@ type rowList struct {
 	weights []float64 // of the rows of every task, together
 }
 
-// rowsByTask lists the rows of positive weight for a number of owners. The error comes from a context that ends.
+// rowsByTask lists the rows of positive weight for a number of owners. The error comes from a context that
+// ends.
 func rowsByTask(ctx context.Context, in *Input, owners int) (*rowList, error) {
 	t := in.Table
 	l := &rowList{names: t.Tasks()}

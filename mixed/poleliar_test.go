@@ -130,8 +130,8 @@ func readFlag(f *fitter, d *Design, g, xy []float64, wanted [][]float64) (right 
 }
 
 // Two strengths along one direction tell tasks apart by their numbers of rows with a value, in a table of any
-// size: so a center reads rows that are alone with a value in their task, if these are fewer than columns. Only
-// strict rules leave such rows out. docs/privacy.md has the numbers.
+// size: so a center reads rows that are alone with a value in their task, if these are fewer than columns.
+// Only strict rules leave such rows out. docs/privacy.md has the numbers.
 func TestPolesOfAFlag(t *testing.T) {
 	for name, c := range map[string]struct {
 		o     Options

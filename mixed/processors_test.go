@@ -12,8 +12,9 @@ import (
 	"github.com/difalt/difalt/mixed"
 )
 
-// TestSameBitsOnProcessors: models of fixed tables, intervals of predictions, spans of noise and outliers have
-// the hashes of testdata/bits.txt on every processor with FMA, but for the instruction sets that a line names.
+// TestSameBitsOnProcessors: models of fixed tables, intervals of predictions, spans of noise and outliers
+// have the hashes of testdata/bits.txt on every processor with FMA, but for the instruction sets that a line
+// names.
 func TestSameBitsOnProcessors(t *testing.T) {
 	tiertest.Hashes(t, "testdata/bits.txt", func() map[string]string {
 		all := map[string]string{}

@@ -45,12 +45,13 @@ func (c *choice) varianceErrors() []float64 {
 
 // freedom returns the degrees of freedom of the noise: the number of rows less the effective number of
 // coefficients, and less the number of strengths that the rows determine. Errors about coefficients whose
-// strengths the same rows have chosen are too small (Greven and Kneib 2010). A direction counts as a strength.
+// strengths the same rows have chosen are too small (Greven and Kneib 2010). A direction counts as a
+// strength.
 func (c *choice) freedom() float64 { return max(c.z.residual/c.q.noise-c.strengths(), 1) }
 
 // strengths returns the number of strengths of deviations that the rows determine: 1 for every direction, and
 // for every kind of columns 1 for the common strength, or for the only one. A column's own strength counts by
-// the share of its deviations beside those that its prior counts as, and the common one by what is left.
+// the share n/(n + ownPrior) of its n deviations, and the common strength by the rest.
 func (c *choice) strengths() float64 {
 	s, q := c.s, c.q
 	deviations, kinds := make([]float64, len(q.sigma)), make([]ColumnKind, len(q.sigma))

@@ -70,8 +70,8 @@ func TestVarianceErrorsAreThoseOfDenseInformation(t *testing.T) {
 }
 
 // What the uncertainty of strengths adds to the covariance of a task follows from derivatives of its
-// coefficients, here central differences: by the variance of column j they are the row j of a matrix times the
-// score of this column.
+// coefficients, here central differences: by the variance of column j they are the row j of a matrix times
+// the score of this column.
 func TestUncertaintyFollowsDerivatives(t *testing.T) {
 	ctx := context.Background()
 	for _, curves := range []bool{false, true} {

@@ -11,8 +11,8 @@ import (
 )
 
 // An owner whose column, or target, is in another unit reads so in its own notes. The others read that some
-// owner may have another unit; of two owners each may be the one. Owners whose columns differ as much as their
-// spread read nothing. The comparison takes no total.
+// owner may have another unit; of two owners each may be the one. Owners whose columns differ as much as
+// their spread read nothing. The comparison takes no total.
 func TestOtherUnits(t *testing.T) {
 	for _, c := range []struct {
 		name, column string // "" for none

@@ -118,11 +118,11 @@ func eachSupport(n int, f func(from, to, functions int)) {
 	}
 }
 
-// mostSingled is the number of values up to which functions of a curve may single out one value, or few.
+// mostSingled is the largest number of values of which functions of a curve may single out one value, or few.
 const mostSingled = 2 * mostKnots
 
-// A valueGroups says how many rows a function of a curve singles out at least if it is not 0 at a value: by
-// the place of the value between knots and, where there are few values, by value.
+// A valueGroups has the least number of rows that a function of a curve singles out if it is not 0 at a
+// value, by the place of the value between knots and, where there are few values, by value.
 type valueGroups struct {
 	knots   []float64
 	places  []int
@@ -157,8 +157,8 @@ func (s *valueGroups) least() int {
 }
 
 // groups returns the groups of a curve with given knots. It has functions that are 0 but at some neighbouring
-// places. And it has as many functions as knots, the constant and the feature among them, so that one of them
-// is 0 at any values but so many fewer.
+// places. With m knots it also has m functions, the constant and the feature among them, so that one of them
+// is 0 at any m - 1 values.
 func (v *valueCounts) groups(knots []float64) valueGroups {
 	n := len(knots)
 	out := valueGroups{knots: knots, places: make([]int, n+1), missing: v.missing}

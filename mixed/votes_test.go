@@ -8,9 +8,9 @@ import (
 	"github.com/difalt/difalt/internal/check"
 )
 
-// Owners have as many curves as all of them have rows for. One of 75 rows has three for each of 25 columns, and
-// so curves of some columns of numbers beside nine linear ones, but not of all of them. Those of columns that
-// vary within tasks come first.
+// Owners have as many curves as all of them have rows for. One of 75 rows has three for each of 25 columns,
+// and so curves of some columns of numbers beside nine linear ones, but not of all of them. Those of columns
+// that vary within tasks come first.
 func TestAsManyCurvesAsRows(t *testing.T) {
 	few, many := drawn(41, "v", 8, slices.Repeat([]int{25}, 3)...), drawn(42, "a", 8, slices.Repeat([]int{60}, 10)...)
 	for _, d := range []*Data{few, many} { // the first two columns are of tasks

@@ -50,8 +50,9 @@ func TestRhoIsExact(t *testing.T) {
 	}
 }
 
-// TestSmallBudgets: budgets far below those that people use are not larger than they claim. At epsilon = 0 delta is
-// the total variation, 2 Phi(mu/2) - 1. Beyond, d delta / d mu = phi(epsilon/mu - mu/2) is integrated.
+// TestSmallBudgets: budgets far below those that people use are not larger than they claim. At epsilon = 0
+// delta is the total variation, 2 Phi(mu/2) - 1. Beyond, d delta / d mu = phi(epsilon/mu - mu/2) is
+// integrated.
 func TestSmallBudgets(t *testing.T) {
 	for _, delta := range []float64{1e-300, 1e-150, 1e-40, 1e-20, 1e-16, 1e-12, 1e-6, .01} {
 		want := 4 * math.Erfinv(delta) * math.Erfinv(delta)

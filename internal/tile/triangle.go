@@ -97,9 +97,9 @@ func triangleLanes[F Float]() int {
 	return tiles.lanes
 }
 
-// rowsApart reports whether as many columns of a row, the whole vectors that a tile loads, reach into no other
-// row. To load what the tile stored a moment before as another vector takes long, also in lanes that a mask
-// leaves out.
+// rowsApart reports whether as many columns of a row, the whole vectors that a tile loads, reach into no
+// other row. To load what the tile stored a moment before as another vector takes long, also in lanes that a
+// mask leaves out.
 func rowsApart(ldb, columns int) bool { return max(ldb, -ldb) >= columns }
 
 // isNarrow reports whether rows of some columns, fewer than a vector of AVX-512 has, take less time by

@@ -110,8 +110,8 @@ func (p *product[F]) leftRows(columns int) int {
 // where they are need more pages than a processor has at hand. Mul 400 to 1200.
 const manyPages = 256
 
-// savesPages reports whether a number of columns of the product take less time with a packed left factor, even
-// where it could be read in place.
+// savesPages reports whether a number of columns of the product take less time with a packed left factor,
+// even where it could be read in place.
 func (p *product[F]) savesPages(columns int) bool { return min(p.m, columns, p.k) >= manyPages }
 
 // packsLeft reports whether the left factor, in blocks of a depth, cannot be read where it is.

@@ -111,8 +111,8 @@ const (
 	loopLength, loopLength32 = 7, 15
 	// fewForQR is the number of reflectors below which Dgeqrf takes one after the other. QR 5 to 8.
 	fewForQR = 7
-	// With fewer than fewReflectors reflectors other routines take one after the other. With up to
-	// oneByOne all do where there are no vectors: see factorsByPanels and generatesByPanels. QR, QTo.
+	// With fewer than fewReflectors reflectors other routines take one after the other, and where there are
+	// no vectors with up to oneByOne: see factorsByPanels and generatesByPanels. QR, QTo.
 	fewReflectors, oneByOne = 8, 128
 	// fewRowsForPanels is the number of rows below which several panels take as long as one reflector
 	// after the other.

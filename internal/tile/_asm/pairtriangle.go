@@ -8,7 +8,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// pairVectors are the numbers of vectors of columns to which a complex triangle is applied together. The last
+// pairVectors has the numbers of vectors of columns to which a complex triangle is applied together. The last
 // vector may be a part.
 var pairVectors = []int{4, 2, 1}
 

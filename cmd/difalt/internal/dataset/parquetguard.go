@@ -162,7 +162,8 @@ func checkChunk(f io.ReaderAt, size, rows int64, c *parquet.Column, m *format.Co
 	return nil
 }
 
-// checkSum compares the bytes of a page with the sum in its header. The decoder does so for pages of values alone.
+// checkSum compares the bytes of a page with the sum in its header. The decoder does so for pages of values
+// alone.
 func checkSum(page io.Reader, want uint32) error {
 	sum := crc32.NewIEEE()
 	if _, err := io.Copy(sum, page); err != nil {

@@ -246,8 +246,8 @@ func (r *Report) curveFigures() (list []figure) {
 	return list
 }
 
-// rangeOf returns the ends of a curve in a figure: the outer knots, or the outer values where this process has
-// the rows of all owners and their values are nearer.
+// rangeOf returns the ends of a curve in a figure: the outer knots, or the outer values where this process
+// has the rows of all owners and their values are nearer.
 func (r *Report) rangeOf(c *mixed.Curve) (low, high float64) {
 	first, last := c.Knots[0], c.Knots[len(c.Knots)-1]
 	if len(r.sources) == 0 || r.Owners != nil && len(r.sources) < r.Owners.Nodes {
