@@ -50,7 +50,7 @@ func (t *kindTable) certain() (list []int) {
 // sum goes through tables of negative numbers, and ends at a table of positive ones. It takes the best step
 // at a kind that has a wrong number, or at times any.
 func (t *kindTable) without(kind int) bool {
-	const atRandom = 5 // steps, of which one is any
+	const atRandom = 5 // steps; one of them is any
 	w := &kindWalk{slices.Clone(t.counts), kind}
 	random := rand.New(rand.NewPCG(uint64(kind), uint64(len(t.columns))))
 	for range walkSteps {

@@ -118,7 +118,7 @@ func eachSupport(n int, f func(from, to, functions int)) {
 	}
 }
 
-// mostSingled is the largest number of values of which functions of a curve may single out one value, or few.
+// mostSingled is the largest number of values at which functions of a curve may single out one, or few.
 const mostSingled = 2 * mostKnots
 
 // A valueGroups has the least number of rows that a function of a curve singles out if it is not 0 at a

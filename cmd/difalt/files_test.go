@@ -296,7 +296,8 @@ func TestReaderThatStops(t *testing.T) {
 	}
 }
 
-// A command that reads a table without an end ends at one signal, with the code of that signal, and leaves no file.
+// A command that reads a table without an end ends at one signal, with the code of that signal, and leaves no
+// file.
 func TestInterrupted(t *testing.T) {
 	t.Parallel()
 	x, dir, pipe := fixture(t), t.TempDir(), filepath.Join(t.TempDir(), "pipe.csv")

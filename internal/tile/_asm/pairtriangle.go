@@ -8,8 +8,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// pairVectors has the numbers of vectors of columns to which a complex triangle is applied together. The last
-// vector may be a part.
+// pairVectors has the numbers of vectors in tiles of complex triangles. The last vector may be a part.
 var pairVectors = []int{4, 2, 1}
 
 // pairTriangles emits the systems and the products of a complex triangle and a few columns. A row is its
