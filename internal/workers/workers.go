@@ -1,5 +1,5 @@
 // Package workers shares the parts of jobs between the goroutine that needs the results and helpers. A
-// process has one helper fewer than GOMAXPROCS, whoever calls: no pool of goroutines spins beside another.
+// process has at most one helper fewer than GOMAXPROCS, whoever calls: no pool of goroutines spins beside another.
 // Helpers poll for the next job for a moment, and then end.
 package workers
 
@@ -44,6 +44,7 @@ var shared struct {
 	idle    atomic.Int64            // helpers without a job, with those that do not run yet
 	names   [Most]atomic.Bool       // of the helpers that run
 	alive   atomic.Int64            // helpers
+	limit   atomic.Int64            // the most helpers that may be alive, as of the last Run
 }
 
 // Run calls part for all i below the number of parts, and returns when all calls have returned. The caller
@@ -58,8 +59,10 @@ func (j *Job) Run(helpers int, part func(i int)) {
 	j.pending.Store(parts)
 	j.left.Store(parts)
 	run := j.run.Add(1)
+	limit := min(runtime.GOMAXPROCS(0)-1, Most)
+	shared.limit.Store(int64(limit))
 	place := -1
-	if helpers = min(helpers, len(j.claimed)-1, runtime.GOMAXPROCS(0)-1, Most); helpers > 0 {
+	if helpers = min(helpers, len(j.claimed)-1, limit); helpers > 0 {
 		place = j.offer(helpers)
 	}
 	defer j.finish(place, run)
@@ -94,10 +97,21 @@ func (j *Job) offer(helpers int) (place int) {
 
 // hire starts a helper, unless there are enough.
 func hire() bool {
-	for n := shared.alive.Load(); n < int64(min(runtime.GOMAXPROCS(0)-1, Most)); n = shared.alive.Load() {
+	for n := shared.alive.Load(); n < shared.limit.Load(); n = shared.alive.Load() {
 		if shared.alive.CompareAndSwap(n, n+1) {
 			shared.idle.Add(1)
 			go help()
+			return true
+		}
+	}
+	return false
+}
+
+// dismiss takes the helper that calls it out of the count if there are too many: GOMAXPROCS is lower than
+// when they were hired.
+func dismiss() bool {
+	for n := shared.alive.Load(); n > shared.limit.Load(); n = shared.alive.Load() {
+		if shared.alive.CompareAndSwap(n, n-1) {
 			return true
 		}
 	}
@@ -170,13 +184,15 @@ func help() {
 	for !shared.names[name].CompareAndSwap(false, true) {
 		name = (name + 1) % Most
 	}
-	busy := false
+	busy, dismissed := false, false
 	defer func() { // also if a part ends the goroutine
 		if !busy {
 			shared.idle.Add(-1)
 		}
 		shared.names[name].Store(false)
-		shared.alive.Add(-1)
+		if !dismissed {
+			shared.alive.Add(-1)
+		}
 	}()
 	for {
 		var j *Job
@@ -184,6 +200,9 @@ func help() {
 			j = waiting()
 			return j != nil
 		})
+		if dismissed = dismiss(); dismissed {
+			return
+		}
 		shared.idle.Add(-1)
 		busy = true
 		if j == nil {

@@ -111,33 +111,67 @@ func TestWorkersModel(t *testing.T) {
 	}
 }
 
+// A crowd counts the parts that are computed at once.
+type crowd struct{ now, most atomic.Int64 }
+
+// part computes a part, in which other parts may begin.
+func (c *crowd) part(int) {
+	n := c.now.Add(1)
+	for old := c.most.Load(); n > old && !c.most.CompareAndSwap(old, n); old = c.most.Load() {
+	}
+	for range 20 {
+		runtime.Gosched()
+	}
+	c.now.Add(-1)
+}
+
 // TestWorkersAreFew has more callers than processors: together they have no more helpers that compute than
-// processors less one, and those end. A helper that is ending may be there while its successor computes.
+// processors less one, and those end.
 func TestWorkersAreFew(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(3))
 	const callers = 6
 	before := runtime.NumGoroutine()
-	var computing, most atomic.Int64
+	var c crowd
 	var all sync.WaitGroup
 	for range callers {
 		all.Go(func() {
 			j := workers.NewJob(8, nil)
 			for range 200 {
-				j.Run(7, func(int) {
-					n := computing.Add(1)
-					for old := most.Load(); n > old && !most.CompareAndSwap(old, n); old = most.Load() {
-					}
-					runtime.Gosched()
-					computing.Add(-1)
-				})
+				j.Run(7, c.part)
 			}
 		})
 	}
 	all.Wait()
-	if limit := int64(callers + 2); most.Load() > limit {
-		t.Errorf("%d parts at once, want at most %d", most.Load(), limit)
+	if limit := int64(callers + 2); c.most.Load() > limit {
+		t.Errorf("%d parts at once, want at most %d", c.most.Load(), limit)
 	}
 	check.Goroutines(t, before)
+}
+
+// TestWorkersOfFewerProcessors lowers GOMAXPROCS while seven helpers compute: the next job has two of them.
+func TestWorkersOfFewerProcessors(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(8))
+	var begun sync.WaitGroup
+	begun.Add(8)
+	lowered := make(chan struct{})
+	go workers.NewJob(8, nil).Run(7, func(int) {
+		begun.Done()
+		<-lowered
+	})
+	begun.Wait()
+	runtime.GOMAXPROCS(3)
+	var c crowd
+	var once sync.Once
+	j := workers.NewJob(8, nil)
+	for range 200 {
+		j.Run(7, func(i int) {
+			once.Do(func() { close(lowered) })
+			c.part(i)
+		})
+	}
+	if got := c.most.Load(); got > 3 {
+		t.Errorf("%d parts at once, want at most 3", got)
+	}
 }
 
 // TestWorkersEndGoroutines ends the goroutine that computes a part, of the caller or of a helper.
