@@ -1,6 +1,6 @@
 // Package workers shares the parts of jobs between the goroutine that needs the results and helpers. A
-// process has at most one helper fewer than GOMAXPROCS, whoever calls: no pool of goroutines spins beside another.
-// Helpers poll for the next job for a moment, and then end.
+// process has at most one helper fewer than GOMAXPROCS, whoever calls: no pool of goroutines spins beside
+// another. Helpers poll for the next job for a moment, and then end.
 package workers
 
 import (
