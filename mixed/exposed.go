@@ -198,15 +198,9 @@ func (m *matrix) exposed(ctx context.Context, least int) ([]int, error) {
 	f := factorOf(g, p, dependent)
 	rank := len(f.pivots)
 	var list []int
-	picked := make([]float64, batch*rank)
-	err = m.eachWeighted(ctx, func(from int, x blas64.General) {
-		u := dense.General(x.Rows, rank, picked[:x.Rows*rank])
-		for i := range x.Rows {
-			f.pick(u.Data[i*rank:][:rank], x.Data[i*p:][:p])
-		}
-		dense.Trsm(blas.Right, blas.NoTrans, 1, f.r, u)
-		for i := range x.Rows {
-			if row := u.Data[i*rank:][:rank]; rounded.Dot(row, row) > exposedShare {
+	err = m.eachCoordinates(ctx, f, func(from int, u blas64.General) {
+		for i := range u.Rows {
+			if row := u.Data[i*u.Stride:][:u.Cols]; rounded.Dot(row, row) > exposedShare {
 				list = append(list, from+i)
 			}
 		}
@@ -214,7 +208,12 @@ func (m *matrix) exposed(ctx context.Context, least int) ([]int, error) {
 	if err != nil {
 		return nil, err
 	}
-	more, err := m.departing(ctx, rank, least)
+	more, err := m.grown(ctx, f, least)
+	if err != nil {
+		return nil, err
+	}
+	list = append(list, more...)
+	more, err = m.departing(ctx, rank, least)
 	list = append(list, more...)
 	slices.Sort(list)
 	return slices.Compact(list), err
