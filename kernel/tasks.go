@@ -242,8 +242,8 @@ func (t *Tasks) count() bool {
 	return true
 }
 
-// MulTransposed computes v = X_t' e for the n_t samples of a task. v gets tile.Pad(d) entries; those behind
-// the first d are zero.
+// MulTransposed computes v = X_t' e for the n_t samples of a task. v gets d entries, and zeros behind them up
+// to the next multiple of 8.
 func (t *Tasks) MulTransposed(v []float64, task int, e []float64) {
 	if uint(task) >= uint(len(t.rows)) {
 		panic(badIndex)
