@@ -25,6 +25,13 @@ type Prediction struct {
 	Known bool
 }
 
+// ErrOverflow is the error of a prediction, or of its standard errors, beyond the range of numbers. It is
+// about one row: other rows of a table may have predictions.
+var ErrOverflow = errors.New("the features are so large that the prediction overflows")
+
+// errErrors is ErrOverflow of standard errors alone.
+var errErrors = fmt.Errorf("%w in its standard errors", ErrOverflow)
+
 // stackWidth is the largest number of columns for which predictions do not allocate.
 const stackWidth = 128
 
@@ -33,7 +40,7 @@ const stackWidth = 128
 // task has the coefficients mu or [Parameters].Unseen; known is then false. Features of a category that are
 // all 0 are an unseen level; it has the mean effect of the training rows, and known is false too. A new
 // value of a period has the effect 0 beside the column's line and curve; known is false. A wrong length of
-// x, infinite features, and features that make the prediction overflow are errors.
+// x and infinite features are errors, and a prediction that overflows is [ErrOverflow].
 func (m *Model) Predict(task string, x []float64) (y float64, known bool, err error) {
 	var stack [stackWidth]float64
 	t, z, known, err := m.find(task, x, stack[:])
@@ -44,7 +51,8 @@ func (m *Model) Predict(task string, x []float64) (y float64, known bool, err er
 	return y, known, err
 }
 
-// PredictError returns the prediction of [Model.Predict] with its standard errors.
+// PredictError returns the prediction of [Model.Predict] with its standard errors. Its error wraps
+// [ErrOverflow] where these overflow, although Predict may return a prediction.
 func (m *Model) PredictError(task string, x []float64) (p Prediction, err error) {
 	var stack [stackWidth]float64
 	t, z, known, err := m.find(task, x, stack[:])
@@ -72,7 +80,7 @@ func (m *Model) PredictError(task string, x []float64) (p Prediction, err error)
 		p.Low, p.High = p.Value*rounded.Exp(-far), p.Value*rounded.Exp(far)
 	}
 	if !finite(p.SampleError) || !finite(p.Low) || !finite(p.High) {
-		return Prediction{}, errors.New("the features are so large that the errors of the prediction overflow")
+		return Prediction{}, errErrors
 	}
 	return p, nil
 }
@@ -161,7 +169,7 @@ func (m *Model) expected(t int, z []float64) (sum float64) {
 func (m *Model) restore(z float64) (float64, error) {
 	y := m.p.Target.Restore(z)
 	if !finite(y) || !finite(z) {
-		return 0, errors.New("the features are so large that the prediction overflows")
+		return 0, ErrOverflow
 	}
 	return y, nil
 }

@@ -12,9 +12,7 @@ import (
 
 	"github.com/difalt/difalt/cmd/difalt/internal/cli"
 	"github.com/difalt/difalt/cmd/difalt/internal/dataset"
-	"github.com/difalt/difalt/cmd/difalt/internal/report"
 	"github.com/difalt/difalt/cmd/difalt/internal/tablefile"
-	"github.com/difalt/difalt/cmd/difalt/internal/terminal"
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
 	"github.com/difalt/difalt/mixed"
 	"github.com/spf13/cobra"
@@ -40,7 +38,9 @@ read row by row, so that it may be larger than the memory.
 --standard-errors adds four columns. stderr is the standard error of the
 expected target; sample_stderr adds the noise. low and high are the ends of the
 95 % interval of a single target: the prediction +- 1.96 sample_stderr. For an
-unknown task all of them include how much tasks differ.
+unknown task all of them include how much tasks differ. Numbers so far from the
+training rows that a prediction or its errors overflow leave these columns empty
+in their row, and the report counts such rows.
 
 A model of the logarithm of the target predicts medians of the target. low and
 high are then 95 % limits in the logarithm, and the prediction +- 1.96 standard
@@ -135,7 +135,7 @@ func runPredict(ctx context.Context, std *cli.Streams, o predictOptions) error {
 		File:    nameOf(o.out, "output"),
 		Rows:    read.Rows,
 		Empty:   read.Incomplete,
-		Unknown: w.unknown.all,
+		Unknown: w.unknown.all, Overflows: w.overflows,
 		Filled:  map[string]int{},
 		Alike:   w.unknown.alike,
 		Notes:   read.Notes,
@@ -146,6 +146,11 @@ func runPredict(ctx context.Context, std *cli.Streams, o predictOptions) error {
 		r.Filled[c.Column] = c.Rows
 	}
 	r.Remarks = append(newLevelSentences(read.NewLevels, &p.Schema), w.far.sentences()...)
+	if w.overflows > 0 {
+		const format = "%s with numbers so large that the prediction or its errors overflow: these cells are empty. " +
+			"The first is %s."
+		r.Remarks = append(r.Remarks, fmt.Sprintf(format, text.Plural(w.overflows, "row"), w.firstOverflow))
+	}
 	return std.Report(r, r.text)
 }
 
@@ -163,7 +168,10 @@ type predictionWriter struct {
 	p       mixed.Prediction
 	unknown unknownRows
 	far     *farCounter
-	unsaved error // of the output
+	// Rows whose prediction or standard errors overflow.
+	overflows     int
+	firstOverflow string // the place of the first
+	unsaved       error  // of the output
 }
 
 // unknownRows counts rows with a task, a level or a value of a period that the model does not have.
@@ -260,9 +268,6 @@ func (w *predictionWriter) addTables(ctx context.Context, std *cli.Streams, patt
 		case err != nil:
 			return withHint(err, false)
 		}
-		if w.out == nil { // several tables without rows
-			w.start(make([]dataset.Date, len(w.keep)))
-		}
 		return w.out.Close()
 	})
 	if err != nil {
@@ -272,7 +277,7 @@ func (w *predictionWriter) addTables(ctx context.Context, std *cli.Streams, patt
 }
 
 // add writes the row for a row of the table. Its numbers are empty if it lacks a value.
-func (w *predictionWriter) add(row *dataset.Row) (err error) {
+func (w *predictionWriter) add(row *dataset.Row) error {
 	if w.out == nil {
 		w.start(row.Dates)
 	}
@@ -282,17 +287,11 @@ func (w *predictionWriter) add(row *dataset.Row) (err error) {
 	for _, n := range w.numbers {
 		*n.value = row.Features[n.feature]
 	}
-	switch {
-	case !row.Complete:
-		nan := math.NaN()
-		w.p = mixed.Prediction{Value: nan, StandardError: nan, SampleError: nan, Low: nan, High: nan}
-	case w.errors:
-		w.p, err = w.model.PredictError(row.Task, row.Features)
-	default:
-		w.p.Value, w.p.Known, err = w.model.Predict(row.Task, row.Features)
-	}
-	if err != nil {
-		return fmt.Errorf("task %q: %w", row.Task, err)
+	w.p = noPrediction
+	if row.Complete {
+		if err := w.predict(row); err != nil {
+			return fmt.Errorf("task %q: %w", row.Task, err)
+		}
 	}
 	if row.Complete && !w.p.Known {
 		w.unknown.add(w.model, row.Task)
@@ -301,84 +300,33 @@ func (w *predictionWriter) add(row *dataset.Row) (err error) {
 	return w.unsaved
 }
 
-// addAlike adds to a list the name of a task and its other spelling, if there is one and the list is short.
-func addAlike(list []string, s dataset.Spelling, task string) []string {
-	other, ok := s.Other(task)
-	pair := dataset.Pair(task, "is", other)
-	if !ok || len(list) >= alikeNamed || slices.Contains(list, pair) {
-		return list
-	}
-	return append(list, pair)
+// noPrediction is the prediction of a row that has none: its cells are empty.
+var noPrediction = mixed.Prediction{
+	Value: math.NaN(), StandardError: math.NaN(), SampleError: math.NaN(), Low: math.NaN(), High: math.NaN(),
 }
 
-// sayAlike writes the tasks of a table that the model has in another spelling, if there are some.
-func sayAlike(w io.Writer, list []string) {
-	if len(list) > 0 {
-		terminal.Sayf(w, "The model has some of these tasks in another spelling: %s.", text.List(list))
-	}
-}
-
-// alikeNamed is the number of tasks in another spelling that are named.
-const alikeNamed = 3
-
-// A predictReport counts the rows that were predicted.
-type predictReport struct {
-	cli.Header
-	File    string         `json:"file"`
-	Rows    int            `json:"rows"`
-	Empty   int            `json:"empty"`             // rows without a prediction, for missing values
-	Unknown int            `json:"unknown"`           // rows of tasks, levels or periods that the model lacks
-	Filled  map[string]int `json:"filled"`            // rows with means for missing values, by column
-	Alike   []string       `json:"spelled_otherwise"` // tasks that the model spells otherwise: "1.0" is "1"
-	Notes   []string       `json:"notes"`             // on how the tables were read
-	Remarks []string       `json:"remarks"`           // new levels, and numbers far from the training rows
-	read    *dataset.Summary
-	unknown *unknownRows
-}
-
-// newLevelSentences names levels that the schema of a model does not have.
-func newLevelSentences(found []mixed.Category, s *mixed.Schema) (list []string) {
-	for _, c := range found {
-		list = append(list, fmt.Sprintf(`Column "%s" has levels that the model does not have: %s.`,
-			text.Visible(c.Column), text.Names(c.Levels)))
-		var alike []string
-		for _, known := range s.Categories {
-			if known.Column != c.Column {
-				continue
-			}
-			spelling := dataset.NewSpelling(known.Levels)
-			for _, level := range c.Levels {
-				alike = addAlike(alike, spelling, level)
-			}
-		}
-		if alike != nil {
-			list = append(list, fmt.Sprintf("The model has some of them in another spelling: %s.", text.List(alike)))
+// predict predicts a row. Numbers that overflow stay empty: the other rows have predictions.
+func (w *predictionWriter) predict(row *dataset.Row) (err error) {
+	if w.errors {
+		p, err := w.model.PredictError(row.Task, row.Features)
+		if !errors.Is(err, mixed.ErrOverflow) {
+			w.p = p
+			return err
 		}
 	}
-	return list
-}
-
-func (r *predictReport) text(w io.Writer) {
-	for _, sentence := range slices.Concat(r.Notes, report.Filled(r.read.Filled)) {
-		terminal.Sayf(w, "%s", sentence)
+	value, known, err := w.model.Predict(row.Task, row.Features)
+	overflows := errors.Is(err, mixed.ErrOverflow)
+	if err != nil && !overflows {
+		return err
 	}
-	fmt.Fprintf(w, "%s: %s\n", r.File, text.Plural(r.Rows, "row"))
-	if r.Empty > 0 {
-		terminal.Sayf(w, "%s without a prediction, for missing values; the first is %s. --missing mean fills in means.",
-			text.Plural(r.Empty, "row"), r.read.First)
+	w.p.Known = known
+	if !overflows {
+		w.p.Value = value
 	}
-	u := r.unknown
-	if u.ofTasks > 0 {
-		const format = `%s of tasks that the model does not have, such as "%s": predicted from all its tasks together.`
-		terminal.Sayf(w, format, text.Plural(u.ofTasks, "row"), text.Visible(u.first))
+	if overflows || w.errors { // the errors overflowed above
+		if w.overflows++; w.overflows == 1 {
+			w.firstOverflow = row.Place()
+		}
 	}
-	if n := u.all - u.ofTasks; n > 0 {
-		terminal.Sayf(w, "%s with levels or values of periods that the model does not have: predicted from "+
-			"the means of "+
-			"those that it has.", text.Plural(n, "row"))
-	}
-	sayAlike(w, r.Alike)
-	for _, sentence := range r.Remarks {
-		terminal.Sayf(w, "%s", sentence)
-	}
+	return nil
 }

@@ -101,6 +101,40 @@ func TestPredictEveryRow(t *testing.T) {
 	}
 }
 
+// A row whose numbers overflow keeps what is finite of its prediction, and all other rows have theirs.
+func TestPredictOverflow(t *testing.T) {
+	dir := t.TempDir()
+	var lines strings.Builder
+	lines.WriteString("g,x,y\n")
+	for i := range 60 {
+		fmt.Fprintf(&lines, "t%d,%d,%v\n", i%6, i%7, math.Exp(float64(i%6)+.3*float64(i%7)+.1*float64(i%5)))
+	}
+	table := write(t, dir, "table.csv", lines.String())
+	far := write(t, dir, "far.csv", "g,x\nt0,1\nt1,1e7\nt9,1e149\nt2,3\n")
+	for _, flag := range []string{"--log-target", "--log-target=false"} {
+		model := filepath.Join(dir, "m.npz")
+		must(t, "fit", "--task", "g", "--target", "y", flag, "--model", model, table)
+		_, plain := predictions(t, "--model", model, far)
+		_, rows := predictions(t, "--model", model, "--standard-errors", far)
+		if len(rows) != 4 || len(plain) != 4 {
+			t.Fatalf("%d and %d rows of 4", len(rows), len(plain))
+		}
+		for i, row := range rows {
+			overflows := flag == "--log-target" && (i == 1 || i == 2)
+			if row[1] != plain[i][1] || row[1] == "" || row[6] != plain[i][2] || (strings.Join(row[2:6], "") == "") != overflows {
+				t.Errorf("%s: row %d is %q with errors and %q without", flag, i, row, plain[i])
+			}
+		}
+		said := must(t, "predict", "--model", model, "--standard-errors", "--out", filepath.Join(dir, "p.csv"), far)
+		const words = "2 rows with numbers so large that the prediction or its errors overflow"
+		if flag == "--log-target" {
+			has(t, said, words, "far.csv,", "line 3.")
+		} else if strings.Contains(said, "overflow") {
+			t.Errorf("%s: %s", flag, said)
+		}
+	}
+}
+
 // Numbers in another unit than in training, and levels that the model lacks, are said with their places.
 func TestFarFromTraining(t *testing.T) {
 	x, dir := fixture(t), t.TempDir()
