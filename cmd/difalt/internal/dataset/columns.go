@@ -152,11 +152,16 @@ func (l *levels) code(name string, o *TableOptions) (k int, err error) {
 	_, known := l.find(name)
 	switch {
 	case !known && l.inferred && o.kindOf(name) == number:
-		why := "is a number that the file keeps as text"
-		if len(l.list) > 0 {
-			why = fmt.Sprintf("is a number, and others, such as %.60q, are text", l.list[0])
+		what, why := "a number", "that the file keeps as text"
+		if _, isTruth := truthOf(name); isTruth {
+			what = "a mark of yes or no"
 		}
-		e := &FormatError{Option: "Categorical", Values: []string{l.column}, err: fmt.Errorf("%.60q %s", name, why)}
+		if len(l.list) > 0 {
+			why = fmt.Sprintf("and others, such as %.60q, are text", l.list[0])
+			what += ","
+		}
+		e := &FormatError{Option: "Categorical", Values: []string{l.column}}
+		e.err = fmt.Errorf("%.60q is %s %s", name, what, why)
 		if len(l.list) > 0 {
 			e.NA = l.list[0]
 		}

@@ -58,7 +58,7 @@ func (r *reader) readCSV(packed io.Reader) error {
 		}
 		r.delimiter = delimiter
 		if err = r.open(header, lineUnit, kinds); err != nil {
-			err = cmp.Or(loneCR(1, header), err)
+			err = cmp.Or(loneCR(1, header), r.o.underTitle(sample), err)
 		}
 		if err == nil && len(r.keep) > 0 && r.o.Dates != "" {
 			r.findDates(list)
@@ -131,12 +131,15 @@ func (r *reader) raggedRow(cells []string) error {
 		return err
 	}
 	hint := ""
-	if len(cells) == len(r.slots)+1 {
+	switch {
+	case len(cells) == len(r.slots)+1 && len(r.slots) > 1:
 		hint = ": is the first one a row name without a header, or the last one empty? Delete it, or give it a " +
 			"column name"
+	case r.rows == 0, r.at <= titleLines && len(cells) > len(r.slots)+1:
+		hint = ": is there a title above the names of the columns? Delete it"
 	}
-	cellCount, columnCount := text.Plural(len(cells), "cell"), text.Plural(len(r.slots), "column")
-	return r.here(" has %s, but there are %s%s", cellCount, columnCount, hint)
+	return r.here(" has %s, but the header has %s%s", text.Plural(len(cells), "cell"),
+		text.Plural(len(r.slots), "column"), hint)
 }
 
 // parse returns the number of a trimmed cell and its form; strconv.ErrSyntax if it has none.
@@ -149,10 +152,9 @@ func (r *reader) parse(col int, cell string) (float64, form, error) {
 		return v + 0, zeroOne, nil // -0 becomes 0
 	case err == nil:
 		return v, amount, nil
-	case strings.EqualFold(cell, "true"):
-		return 1, truth, nil
-	case strings.EqualFold(cell, "false"):
-		return 0, truth, nil
+	}
+	if v, isTruth := truthOf(cell); isTruth {
+		return v, truth, nil
 	}
 	if r.o.Dates != "" && r.isNumber(col) {
 		if v, ok := days(cell, r.o.Dates); ok {

@@ -63,20 +63,37 @@ func ReadFiles(patterns []string, o TableOptions) (*Table, error) {
 
 // readAll reads the table of the files of the patterns.
 func (r *reader) readAll(patterns []string) (*Table, error) {
-	paths, err := r.openAll(patterns)
-	if err != nil {
+	if err := r.readEach(patterns); err != nil {
 		return nil, err
-	}
-	for _, path := range paths {
-		if err := r.readFile(path); err != nil {
-			return nil, place.Named(NameOf(path), err)
-		}
 	}
 	t, err := r.table()
 	if err != nil {
 		return nil, place.NamedAll(NamesOf(patterns), err)
 	}
 	return t, nil
+}
+
+// readEach reads the files of the patterns. A file without rows beside others gets a note.
+func (r *reader) readEach(patterns []string) error {
+	paths, err := Matching(patterns)
+	if err != nil {
+		return err
+	}
+	for _, path := range paths {
+		if info, err := os.Stat(path); err == nil {
+			r.total += info.Size()
+		}
+	}
+	for _, path := range paths {
+		before := r.rows
+		if err := r.readFile(path); err != nil {
+			return place.Named(NameOf(path), err)
+		}
+		if r.rows == before {
+			r.note("no rows after the names of the columns")
+		}
+	}
+	return nil
 }
 
 // infoOf returns the identity of a regular file, nil for a stream and for a path without a file.

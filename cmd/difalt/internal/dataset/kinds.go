@@ -25,7 +25,8 @@ func (o *TableOptions) kindOf(cell string) kind {
 	case strings.EqualFold(strings.TrimLeft(cell, "+-"), "inf"),
 		strings.EqualFold(strings.TrimLeft(cell, "+-"), "infinity"):
 		return unknown
-	case strings.EqualFold(cell, "true"), strings.EqualFold(cell, "false"):
+	}
+	if _, isTruth := truthOf(cell); isTruth {
 		return number
 	}
 	if _, err := parseNumber(cell, decimal); err == nil || isRange(err) {
@@ -38,6 +39,14 @@ func (o *TableOptions) kindOf(cell string) kind {
 		return number
 	}
 	return words
+}
+
+// truthOf returns 1 for true and 0 for false, in any case, and whether a cell is one of them.
+func truthOf(cell string) (v float64, isTruth bool) {
+	if strings.EqualFold(cell, "true") {
+		return 1, true
+	}
+	return 0, strings.EqualFold(cell, "false")
 }
 
 func isLetterOrDigit(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }

@@ -292,6 +292,9 @@ func (r *reader) close() error {
 	return formatErrorf("Missing", rules, "%w", place.OnLine(line, err))
 }
 
+// errNoRows is the error of files without rows.
+var errNoRows = errors.New("the table has zero rows after the column names")
+
 // table completes the table after the last file.
 func (r *reader) table() (*Table, error) {
 	t := r.t
@@ -299,7 +302,7 @@ func (r *reader) table() (*Table, error) {
 	case t.Rows() == 0 && t.dropped > 0:
 		return nil, fmt.Errorf("the table has zero rows, besides %d that lack values%s", t.dropped, r.mostMissing())
 	case t.Rows() == 0:
-		return nil, errors.New("the table has zero rows after the column names")
+		return nil, errNoRows
 	}
 	t.tasks.index = nil // it may take more memory than the names
 	if err := r.leaveOut(); err != nil {

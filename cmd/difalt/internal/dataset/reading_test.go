@@ -62,6 +62,70 @@ func TestTextIsCategorical(t *testing.T) {
 	}
 }
 
+// A title above the header is said, with the line that names the columns, or that there may be one where the
+// options name no column. A first line that names all is a header, whatever is below it.
+func TestTitles(t *testing.T) {
+	const rows = "t,a,y\nx,1,2\nx,2,3\n"
+	named, schema := TableOptions{Task: "t", Target: "y"}, TableOptions{Task: "t", Schema: only("a")}
+	for _, c := range []struct {
+		text string
+		line int
+	}{
+		{"Report of 2025\n" + rows, 2}, {"Report of 2025\nby the office\n" + rows, 3},
+		{"Report of 2025\n\n" + rows, 3}, {"Report,,\nof 2025,,\n,,\n" + rows, 4},
+		{"Report\n" + strings.ReplaceAll(rows, ",", ";"), 2}, {"\"Report\nof 2025\"\n" + rows, 3},
+	} {
+		want := fmt.Sprintf("line %d names the columns, but is not the first line", c.line)
+		_, err := read(c.text, named)
+		check.Error(t, err, want)
+		_, err = Scan([]string{write(t, t.TempDir(), "t.csv", []byte(c.text))}, schema, func(*Row) error { return nil })
+		check.Error(t, err, want)
+	}
+	for _, text := range []string{"Report\n" + rows, "Report\nby us\n" + rows, "Report, 2025\nby us\n" + rows} {
+		_, err := ReadCSV(strings.NewReader(text), TableOptions{})
+		check.Error(t, err, " but the header has", "is there a title above the names of the columns?")
+	}
+	if _, err := read(rows+"x,1,2\n", named); err != nil {
+		t.Error(err)
+	}
+	_, err := read("t,a,y\nt,a,y\n", TableOptions{Task: "t", Target: "y", Holdout: "h"})
+	if check.Error(t, err, `no column "h"`); strings.Contains(fmt.Sprint(err), "not the first line") {
+		t.Error(err)
+	}
+}
+
+// A file without rows beside others is said, in every format; files without rows alone are an error.
+func TestFileWithoutRows(t *testing.T) {
+	dir := t.TempDir()
+	full := write(t, dir, "full.csv", []byte("t,a,y\nx,1,2\nx,2,3\n"))
+	empty := write(t, dir, "empty.csv", []byte("t,a,y\n\n"))
+	none := write(t, dir, "none.parquet", written(t, []struct {
+		T string  `parquet:"t"`
+		A float64 `parquet:"a"`
+		Y float64 `parquet:"y"`
+	}{}))
+	const want = "no rows after the names of the columns"
+	for _, file := range []string{empty, none} {
+		for _, files := range [][]string{{full, file}, {file, full}} {
+			tab, err := ReadFiles(files, columnsTY)
+			if err != nil || !slices.Equal(tab.Notes(), []string{file + ": " + want}) {
+				t.Errorf("%v: notes %q, %v", files, tab.Notes(), err)
+			}
+			o := TableOptions{Task: "t", Schema: only("a")}
+			s, err := Scan(files, o, func(*Row) error { return nil })
+			if err != nil || s.Rows != 2 || !slices.Equal(s.Notes, []string{file + ": " + want}) {
+				t.Errorf("scan of %v: %+v, %v", files, s, err)
+			}
+		}
+	}
+	for _, files := range [][]string{{empty}, {empty, none}} {
+		_, err := ReadFiles(files, columnsTY)
+		check.Error(t, err, "zero rows")
+		_, err = Scan(files, TableOptions{Task: "t", Schema: only("a")}, func(*Row) error { return nil })
+		check.Error(t, err, "zero rows")
+	}
+}
+
 // Numbers and text in one column are an error in any order, and so are texts as various as rows. The error
 // has the options that help.
 func TestMixedColumns(t *testing.T) {
@@ -90,7 +154,7 @@ func TestMixedColumns(t *testing.T) {
 		{"t,a,y\nx,45 %,1\n", "", "", []string{"not a plain number", "per cent"}},
 		{"t,a,y\nx,\"$3\",1\n", "", "", []string{"not a plain number", "currency"}},
 		{"t,Age,y\nx,1,2\n", "", "", []string{`did you mean "Age"?`}},
-		{"t,a,y\nx,1,2,3\n", "", "", []string{"line 2 has 4 cells, but there are 3 columns", "row name without a header"}},
+		{"t,a,y\nx,1,2,3\n", "", "", []string{"line 2 has 4 cells, but the header has 3 columns", "row name without a header"}},
 		{"t,a,y\nx\n", "", "", []string{"line 2 has 1 cell, but"}},
 		{"t,n\xe9,y\nx,1,2\n", "", "", []string{"UTF-8", "Latin-1"}},
 	} {
@@ -114,7 +178,8 @@ func TestMixedColumns(t *testing.T) {
 	}
 	for _, k := range []string{"true", "1.5", "007"} {
 		_, err := ReadFiles([]string{write(t, t.TempDir(), "t.parquet", written(t, []texts{{"x", k, 1}, {"x", "b", 2}}))}, columnsTY)
-		check.Error(t, err, `row 1, column "k"`, fmt.Sprintf("%q is a number that the file keeps as text", k))
+		what := map[bool]string{true: "a mark of yes or no", false: "a number"}[k == "true"]
+		check.Error(t, err, `row 1, column "k"`, fmt.Sprintf("%q is %s that the file keeps as text", k, what))
 	}
 	for _, o := range []TableOptions{{Features: []string{"a"}, Drop: []string{"b"}}, {Features: []string{"a"}, Schema: only("a")}} {
 		if o.Validate() == nil {

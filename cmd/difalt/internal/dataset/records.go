@@ -29,15 +29,10 @@ const delimiters = ",;\t|"
 // findDelimiter returns the delimiter that splits the first line of a text into cells with all names of
 // the options, or else into the most cells.
 func (o *TableOptions) findDelimiter(sample []byte) rune {
-	named := slices.Concat([]string{o.Task, o.Target, o.Weight, o.Holdout}, o.Features, o.Categorical, o.Drop, o.Keep)
-	best, most := ',', 1
+	named, best, most := o.named(), ',', 1
 	for _, mark := range delimiters {
 		cells, _ := newRecords(bytes.NewReader(sample), mark).next() // none after an error
-		absent := func(name string) bool {
-			is := func(cell string) bool { return strings.TrimSpace(cell) == name }
-			return name != "" && !slices.ContainsFunc(cells, is)
-		}
-		if len(cells) > 1 && !slices.ContainsFunc(named, absent) {
+		if len(cells) > 1 && haveAll(cells, named) {
 			return mark
 		}
 		if len(cells) > most {
@@ -45,6 +40,52 @@ func (o *TableOptions) findDelimiter(sample []byte) rune {
 		}
 	}
 	return best
+}
+
+// named returns the columns that the options name.
+func (o *TableOptions) named() []string {
+	list := slices.Concat([]string{o.Task, o.Target, o.Weight, o.Holdout}, o.Features, o.Categorical, o.Drop, o.Keep)
+	if o.Schema != nil {
+		list = append(list, o.Schema.Columns...)
+	}
+	return slices.DeleteFunc(list, func(name string) bool { return name == "" })
+}
+
+// haveAll reports whether the cells of a record contain all names.
+func haveAll(cells, names []string) bool {
+	known := make(map[string]bool, len(cells))
+	for _, cell := range cells {
+		known[strings.TrimSpace(cell)] = true
+	}
+	return !slices.ContainsFunc(names, func(name string) bool { return !known[name] })
+}
+
+// titleLines is the largest number of lines of a title that underTitle finds.
+const titleLines = 20
+
+// underTitle returns an error about a text whose columns have their names in a later line than the first one;
+// nil where the options name no column, and where no line has all names.
+func (o *TableOptions) underTitle(sample []byte) error {
+	named := o.named()
+	if named == nil {
+		return nil
+	}
+	for line := 1; line <= titleLines && len(sample) > 0; line++ {
+		for _, mark := range delimiters {
+			list := newRecords(bytes.NewReader(sample), mark)
+			cells, _ := list.next() // none after an error
+			if !haveAll(cells, named) {
+				continue
+			}
+			line += list.line - 1 // after blank lines
+			if line == 1 {
+				return nil
+			}
+			return onLine(line, " names the columns, but is not the first line: delete the lines above it")
+		}
+		_, sample, _ = bytes.Cut(sample, []byte("\n"))
+	}
+	return nil
 }
 
 // records reads the records of CSV. Each has at most maxRecord bytes, which bounds the memory for a line

@@ -44,6 +44,12 @@ func (p *profile) add(v float64, row int) {
 	p.whole = p.whole && v == math.Trunc(v)
 }
 
+// differsLittle reports whether the values differ, but so little that a training loses the differences to
+// rounding.
+func (p *profile) differsLittle() bool {
+	return p.least < p.most && p.most-p.least <= leastSpan*max(math.Abs(p.least), math.Abs(p.most))
+}
+
 // Quantiles are estimated from a sample of this size.
 const sampled = 2000
 

@@ -3,7 +3,6 @@ package dataset
 import (
 	"cmp"
 	"errors"
-	"os"
 	"strconv"
 	"strings"
 
@@ -71,17 +70,11 @@ func Scan(patterns []string, o TableOptions, each func(*Row) error) (*Summary, e
 		}
 		return nil
 	}
-	paths, err := r.openAll(patterns)
-	if err != nil {
+	if err := r.readEach(patterns); err != nil {
 		return nil, err
 	}
-	for i, path := range paths {
-		if err := r.readFile(path); err != nil {
-			return nil, place.Named(NameOf(path), err)
-		}
-		if i == 0 && s.Rows == 0 && len(paths) == 1 {
-			return nil, place.Named(NameOf(path), errors.New("the table has zero rows after the column names"))
-		}
+	if s.Rows == 0 {
+		return nil, place.NamedAll(NamesOf(patterns), errNoRows)
 	}
 	for j, column := range r.t.schema.Columns {
 		if n := r.gaps[featureSlot+j].count; n > 0 {
@@ -120,17 +113,6 @@ func (r *reader) findDates(list *records) {
 		}
 		return left == 0
 	})
-}
-
-// openAll returns the files of the patterns, and adds up their sizes.
-func (r *reader) openAll(patterns []string) ([]string, error) {
-	paths, err := Matching(patterns)
-	for _, path := range paths {
-		if info, err := os.Stat(path); err == nil {
-			r.total += info.Size()
-		}
-	}
-	return paths, err
 }
 
 // place returns where the current row is.

@@ -60,10 +60,11 @@ var codeName = regexp.MustCompile(`(?i)(^|[_. -])(id|ids|uid|uuid|code|zip|zipco
 	`postcode|postal|postalcode|ssn|isbn|phone|tel|fips|iban)$|[a-z](ID|Id|Code)$`)
 
 const (
-	codeDigits = 7   // of whole numbers of equal length that look like codes
-	farSpans   = 100 // spans of the middle 98 % of the values from the median to an outlier
-	fewRows    = 20  // columns with fewer rows get no remark
-	fewMonths  = 12  // columns with at most 12 values hold no dates without hyphens
+	codeDigits = 7     // of whole numbers of equal length that look like codes
+	leastSpan  = 1e-11 // of the size of values, below which they count as equal in a training
+	farSpans   = 100   // spans of the middle 98 % of the values from the median to an outlier
+	fewRows    = 20    // columns with fewer rows get no remark
+	fewMonths  = 12    // columns with at most 12 values hold no dates without hyphens
 )
 
 // remarkNumbers names columns of codes and of row numbers, marks of missing values, and outliers.
@@ -83,6 +84,10 @@ func (r *reader) remarkNumbers(profiles []*profile, say func(string, ...any)) {
 		v, n, ok := p.sentinel()
 		row, far := p.outlier()
 		switch {
+		case p.differsLittle() && notation.rounded == "":
+			say("All values of %q are within one part in 10^11 of each other, from %s to %s, and count as equal: "+
+				"subtract a number near them, and write the differences.", text.Visible(p.name),
+				text.Plain(p.least), text.Plain(p.most))
 		case ok && notation.dates:
 			say("Column %q has %s of %s, far from all its other dates: if that marks a missing date, list the cell "+
 				"with --na.", text.Visible(p.name), text.Plural(n, "cell"), text.Date(v))

@@ -54,6 +54,7 @@ func TestRemarksOfTheField(t *testing.T) {
 	day := func(i int) string { return fmt.Sprintf("2024-%02d-%02d", 1+i%12, 1+i%28) }
 	for name, c := range map[string]struct{ text, want string }{
 		"fill value":     {columnText(someOf("1e30")), `Column "v" has 3 cells 1e+30, far from all its other values: if that marks a missing value, use --na 1e+30.`},
+		"last digits":    {columnText(func(i int) string { return fmt.Sprintf("%.1f", 1e15+wavy(i)) }), `All values of "v" are within one part in 10^11 of each other, from `},
 		"least integer":  {columnText(someOf("-2147483648")), `use --na -2147483648.`},
 		"-1":             {columnText(someOf("-1")), `Column "v" has 3 cells -1, far`},
 		"no end":         {columnText(func(i int) string { return map[bool]string{true: "9999-12-31", false: day(i)}[i%20 == 3] }), `Column "v" has 3 cells of 9999-12-31, far from all its other dates`},
@@ -146,7 +147,7 @@ func TestErrorsOfTheField(t *testing.T) {
 		"Feather":             {"ARROW1\x00\x00", TableOptions{}, []string{"Feather"}},
 		"bzip2":               {"BZh91AY&SY\x00", TableOptions{}, []string{"bzip2"}},
 		"R":                   {"RDX3\nX\n\x00", TableOptions{}, []string{"a file of R"}},
-		"title":               {"Sales of 2024\n\n" + table, TableOptions{}, []string{`no column "t"`, "Is the first line a title"}},
+		"title":               {"Sales of 2024\n\n" + table, TableOptions{}, []string{"line 3 names the columns, but is not the first line"}},
 		"blanks":              {"t v y\nx 1 2\n", TableOptions{}, []string{"delimiter none of"}},
 		"lookalike header":    {"t,v,\u0443\nx,1,2\n", TableOptions{}, []string{`no column "y"`, "did you mean \"\u0443\" (one has U+0443)?"}},
 		"header with a blank": {"t,v,y\u200b\nx,1,2\n", TableOptions{}, []string{`did you mean "y\u200b" (one has U+200B)?`}},
