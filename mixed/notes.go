@@ -31,10 +31,11 @@ func (f *fitter) notes(chosen *choice, m *meanPosterior, report *Report) (list [
 	equal := f.rows.equal
 	closer := f.without.closer
 	interpolates := closer > closely
-	add(constant != nil, "Columns without variation in training rows have no effect: %s.", names(constant))
+	add(constant != nil, "Columns that are the same in all training rows, to 12 digits, have no effect: %s.",
+		names(constant))
 	list = append(list, f.rows.units...)
 	list = append(list, f.dependenceNotes()...)
-	add(equal, "The target is the same in all training rows.")
+	add(equal, "The target is the same in all training rows, to 12 digits.")
 	add(exact && !equal && !interpolates,
 		"The training rows are fitted almost exactly: check whether a column repeats the target.")
 	add(interpolates && !equal, "%s", f.in.about(fmt.Sprintf("The model follows the training rows: "+

@@ -38,12 +38,12 @@ func TestNotes(t *testing.T) {
 		want   []string // parts of notes
 		not    string
 	}{
-		"columns":                {linear, Options{}, []string{`without variation in training rows have no effect: "same".`}, "--log-target"},
+		"columns":                {linear, Options{}, []string{`Columns that are the same in all training rows, to 12 digits, have no effect: "same".`}, "--log-target"},
 		"outlier":                {wrong, Options{CommonNoise: true}, []string{`row 51 of task "c"`}, "log-target"},
 		"outlier, noise by task": {wrong, Options{}, []string{`row 51 of task "c"`}, "log-target"},
 		"logarithm":              {growth, Options{NoCurves: true}, []string{"try --log-target"}, "exactly"},
 		"logarithm taken":        {growth, Options{LogTarget: true}, nil, "--log-target"},
-		"exact":                  {func(_ int, x, _ float64) float64 { return 2 * x }, Options{}, []string{"fitted almost exactly"}, "same in all|--log-target"},
+		"exact":                  {func(_ int, x, _ float64) float64 { return 2 * x }, Options{}, []string{"fitted almost exactly"}, "target is the same|--log-target"},
 		"equal targets":          {func(int, float64, float64) float64 { return 4 }, Options{}, []string{"same in all training rows"}, "exactly|--log-target"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -116,7 +116,7 @@ func TestVerdict(t *testing.T) {
 		"twice as bad":     {scores(6, 2, 3), alike(6, 2, 3), Pooled, -2, "200.0 % higher than that of"},
 		"far worse":        {scores(9, 2, 3), alike(9, 2, 3), Pooled, -3.5, "is 4.5 times that of"},
 		"one task":         {scores(3, 5, 4), single, Separate, 0.25, "is 25.0 % lower than that of the best simpler method, \"one ridge per task\" (4)."},
-		"exact":            {scores(1e-8, 1e-7), alike(1e-8, 1e-7), Pooled, math.NaN(), "Both the model and \"pooled ridge\" predict held-out rows exactly."},
+		"exact":            {scores(1e-8, 1e-7), alike(1e-8, 1e-7), Pooled, math.NaN(), "Both the model and \"pooled ridge\" predict held-out rows almost exactly."},
 		"nothing held out": {[]Score{{Method: Ours}, {Method: Pooled}}, nil, "", math.NaN(), "No rows were held out"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -27,7 +27,8 @@ type Verdict struct {
 // method in a task and m that of the model, product sums e m, and square sums e^2.
 type comparison struct{ tasks, product, square float64 }
 
-// exactNoise is the mean squared error, in units of the target's variance, below which predictions are exact.
+// exactNoise is the mean squared error, in units of the target's variance, below which predictions are almost
+// exact.
 const exactNoise = 1e-12
 
 // newVerdict compares the first of scores, the model, with the other methods, whose comparisons are in the
@@ -49,7 +50,7 @@ func newVerdict(scores []Score, comparisons []comparison, unit float64) Verdict 
 	rows, exact := float64(scores[best].Test.Rows), exactNoise*float64(scores[best].Test.Rows)
 	ours, other := square(scores[0].Test.RMSE/unit)*rows, square(scores[best].Test.RMSE/unit)*rows
 	if ours <= exact && other <= exact {
-		v.Text = fmt.Sprintf("Both the model and %q predict held-out rows exactly.", v.Other)
+		v.Text = fmt.Sprintf("Both the model and %q predict held-out rows almost exactly.", v.Other)
 		return v
 	}
 	v.Gain = 1 - math.Sqrt(ours/other)
