@@ -20,7 +20,7 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("EXAMPLES", filepath.Join(here, "../../examples"))
 			for _, name := range []string{"ADDRESS_A", "ADDRESS_B", "ADDRESS_C"} {
-				l := check.Listen(t)
+				l := check.Listen(t) // whose port stays the test's when it is closed
 				env.Setenv(name, l.Addr().String())
 				if err := l.Close(); err != nil {
 					return err

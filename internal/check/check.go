@@ -5,6 +5,7 @@ import (
 	"net"
 	"runtime"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -32,18 +33,28 @@ func FailIf(t testing.TB, wrong bool, format string, args ...any) {
 }
 
 // Listen listens at a free port of this machine until the test ends: over IPv4, or over IPv6 where that is
-// all there is.
+// all there is. On Linux the port is the test's until then, also where it closes the listener.
 func Listen(t testing.TB) net.Listener {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := listen(t, "127.0.0.1")
 	if err != nil {
-		l, err = net.Listen("tcp", "[::1]:0")
+		l, err = listen(t, "::1")
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { l.Close() })
 	return l
+}
+
+// listen listens at a port of a loopback address.
+func listen(t testing.TB, host string) (net.Listener, error) {
+	port, release, err := reserve(host)
+	if err != nil {
+		return nil, err
+	}
+	t.Cleanup(release)
+	return net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(port)))
 }
 
 // Loopback returns the address at which Listen listens, without a port.
@@ -55,7 +66,7 @@ func Loopback(t testing.TB) string {
 }
 
 // longest is longer than any test of Limit takes on a busy machine, and shorter than go test waits.
-const longest = 5 * time.Minute
+const longest = 8 * time.Minute
 
 // Limit ends the test program if the test does not end: the message names the test and shows where all
 // goroutines are. A limit of the whole program would not name the test.
@@ -96,7 +107,7 @@ func Allocations(n int, f func()) int {
 		}
 	}
 	fewest := int(testing.AllocsPerRun(1, all))
-	for try := 0; try < 20 && fewest > 0; try++ {
+	for try := 0; try < 200 && fewest > 0; try++ {
 		fewest = min(fewest, int(testing.AllocsPerRun(1, all)))
 	}
 	return fewest
