@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/difalt/difalt/cmd/difalt/internal/cli"
+	"github.com/difalt/difalt/cmd/difalt/internal/engine"
 	"github.com/difalt/difalt/cmd/difalt/internal/engine/cluster"
 	"github.com/difalt/difalt/cmd/difalt/internal/federate"
 	"github.com/difalt/difalt/internal/check"
@@ -124,6 +125,10 @@ func (n *network) train(t *testing.T, ctx []context.Context, more ...[]string) [
 			}}
 			x := newNodeTraining(&cli.Streams{Out: &stdout, Err: &log}, *o)
 			node := m.node(x.Log())
+			node.Connect = func(o engine.Options) (engine.Transport, error) {
+				o.RejoinTimeout, o.Linger = patience, patience // of a healthy node on a busy machine
+				return m.connect(o)
+			}
 			if n.wrap != nil {
 				n.wrap(i, node)
 			}

@@ -99,7 +99,7 @@ const patienceOfTests = 2 * time.Minute
 
 // quick returns options whose timeouts a healthy transport never reaches, with an end that waits for nobody.
 func quick() engine.Options {
-	return engine.Options{JoinTimeout: patienceOfTests, RoundTimeout: patienceOfTests, RejoinTimeout: patienceOfTests, Linger: 5 * time.Second}
+	return engine.Options{JoinTimeout: patienceOfTests, RoundTimeout: patienceOfTests, RejoinTimeout: patienceOfTests, Linger: patienceOfTests}
 }
 
 func brief() engine.Options {

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/difalt/difalt/cmd/difalt/internal/engine"
 	"github.com/difalt/difalt/cmd/difalt/internal/engine/cluster"
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/consensus/transport"
@@ -336,14 +337,16 @@ func TestBabble(t *testing.T) {
 	for seed := range runs {
 		p := newParty(t, "path", 5)
 		p.c.Edges = [][2]int{{0, 1}, {1, 4}, {2, 4}, {2, 3}}
-		o := quick()
-		o.RejoinTimeout, o.JoinTimeout = time.Second, 2*time.Second
+		waits := quick()
+		waits.RejoinTimeout, waits.JoinTimeout = time.Second, 2*time.Second // of the neighbours of the liar, for it
 		var list []*Transport
-		for i := range 4 {
+		for i, o := range []engine.Options{quick(), waits, waits, quick()} {
 			list = append(list, p.transport(t, i, o))
 		}
-		for !list[0].Stats().Edges[0].Connected || !list[3].Stats().Edges[0].Connected {
-			time.Sleep(time.Millisecond)
+		for _, tr := range list { // a node is connected to its honest neighbour before it waits for the liar
+			for !slices.ContainsFunc(tr.Stats().Edges, func(e engine.EdgeStats) bool { return e.Connected }) {
+				time.Sleep(time.Millisecond)
+			}
 		}
 		for _, to := range []int{1, 2} {
 			conn, s := p.dial(4, to, 0)

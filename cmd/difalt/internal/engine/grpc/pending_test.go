@@ -207,9 +207,11 @@ func TestMemberMemory(t *testing.T) {
 		for _, c := range list {
 			c.Close()
 		}
-		for try := 0; try < 1000 && heap()-before > 1; try++ { // until the node has let go
+		left := heap() - before // until the node has let go
+		for end := time.Now().Add(patienceOfTests); left > 1 && time.Now().Before(end); left = heap() - before {
 			time.Sleep(10 * time.Millisecond)
 		}
+		check.FailIf(t, left > 1, "%s: %.1f MB stay in memory", x.what, left)
 	}
 }
 

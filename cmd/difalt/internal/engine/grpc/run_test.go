@@ -87,7 +87,7 @@ func TestCut(t *testing.T) {
 	} {
 		o := quick()
 		if x.half { // less than a dead connection takes to be noticed
-			o.RejoinTimeout = keepaliveTime * 4 / 5
+			o.RejoinTimeout = keepaliveTime + keepaliveTimeout/2
 		}
 		p, counts := newParty(t, x.graph, x.nodes), []*atomic.Int64{}
 		for i := range p.c.Nodes {
