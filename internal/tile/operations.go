@@ -9,6 +9,8 @@ const (
 	PackRows = 12
 	// PairColumns is the largest number of columns of PairPanel.
 	PairColumns = 4
+	// OuterVectors is the largest number of vectors of Spans.AddOuter.
+	OuterVectors = 4
 	// panelHeight is how many rows of samples a panel of MulTransposed has.
 	panelHeight = 8
 	// streamBytes, of a number in samples, are one stream of prefetches of MulTransposed; MulBasis has
@@ -58,7 +60,7 @@ type operations struct {
 	spanDots           [19]int
 	spanAdd            [19]int
 	spanBoth           [19]int
-	spanOuter          [19]int
+	spanOuter          [21]int
 	spanSolve          [18]int
 	packComplex        [17]int
 	transposeComplex   int

@@ -93,83 +93,87 @@ DATA operations_avx2<>+3080(SB)/8, $·spanBoth32_1_avx2(SB)
 DATA operations_avx2<>+3088(SB)/8, $·spanBoth32_2_avx2(SB)
 DATA operations_avx2<>+3104(SB)/8, $·spanOuter_1_avx2(SB)
 DATA operations_avx2<>+3112(SB)/8, $·spanOuter_2_avx2(SB)
+DATA operations_avx2<>+3120(SB)/8, $·spanOuter_3_avx2(SB)
+DATA operations_avx2<>+3128(SB)/8, $·spanOuter_4_avx2(SB)
 DATA operations_avx2<>+3232(SB)/8, $·spanOuter32_1_avx2(SB)
 DATA operations_avx2<>+3240(SB)/8, $·spanOuter32_2_avx2(SB)
-DATA operations_avx2<>+3256(SB)/8, $·spanSolve_1_avx2(SB)
-DATA operations_avx2<>+3384(SB)/8, $·spanSolve32_1_avx2(SB)
-DATA operations_avx2<>+3392(SB)/8, $·packComplex_avx2(SB)
-DATA operations_avx2<>+3520(SB)/8, $·packComplex32_avx2(SB)
-DATA operations_avx2<>+3528(SB)/8, $·transposeComplex_avx2(SB)
-DATA operations_avx2<>+3536(SB)/8, $·addAbs_avx2(SB)
-DATA operations_avx2<>+3544(SB)/8, $·scale_avx2(SB)
-DATA operations_avx2<>+3672(SB)/8, $·scale32_avx2(SB)
-DATA operations_avx2<>+3808(SB)/8, $·squares32_avx2(SB)
-DATA operations_avx2<>+3816(SB)/8, $·absolutes_avx2(SB)
-DATA operations_avx2<>+3944(SB)/8, $·absolutes32_avx2(SB)
-DATA operations_avx2<>+3960(SB)/8, $·symmetricRows_1_avx2(SB)
-DATA operations_avx2<>+3968(SB)/8, $·symmetricRows_2_avx2(SB)
-DATA operations_avx2<>+3976(SB)/8, $·symmetricRows_3_avx2(SB)
-DATA operations_avx2<>+3984(SB)/8, $·symmetricRows_4_avx2(SB)
-DATA operations_avx2<>+4000(SB)/8, $·reflect_1_avx2(SB)
-DATA operations_avx2<>+4008(SB)/8, $·reflect_2_avx2(SB)
-DATA operations_avx2<>+4016(SB)/8, $·reflect_3_avx2(SB)
-DATA operations_avx2<>+4024(SB)/8, $·reflect_4_avx2(SB)
-DATA operations_avx2<>+4032(SB)/8, $·addComplex_avx2(SB)
-DATA operations_avx2<>+4160(SB)/8, $·addComplex32_avx2(SB)
-DATA operations_avx2<>+4168(SB)/8, $·timesComplex_avx2(SB)
-DATA operations_avx2<>+4296(SB)/8, $·timesComplex32_avx2(SB)
-DATA operations_avx2<>+4304(SB)/8, $·dotComplex_avx2(SB)
-DATA operations_avx2<>+4432(SB)/8, $·dotComplex32_avx2(SB)
-DATA operations_avx2<>+4440(SB)/8, $·planeRotation_avx2(SB)
-DATA operations_avx2<>+4568(SB)/8, $·planeRotation32_avx2(SB)
-DATA operations_avx2<>+4576(SB)/8, $·largestIndex_avx2(SB)
-DATA operations_avx2<>+4704(SB)/8, $·largestIndex32_avx2(SB)
-DATA operations_avx2<>+4720(SB)/8, $·solveRows_1_avx2(SB)
-DATA operations_avx2<>+4728(SB)/8, $·solveRows_2_avx2(SB)
-DATA operations_avx2<>+4744(SB)/8, $·solveRows_4_avx2(SB)
-DATA operations_avx2<>+4848(SB)/8, $·solveRows32_1_avx2(SB)
-DATA operations_avx2<>+4856(SB)/8, $·solveRows32_2_avx2(SB)
-DATA operations_avx2<>+4872(SB)/8, $·solveRows32_4_avx2(SB)
-DATA operations_avx2<>+4888(SB)/8, $·multiplyRows_1_avx2(SB)
-DATA operations_avx2<>+4896(SB)/8, $·multiplyRows_2_avx2(SB)
-DATA operations_avx2<>+4912(SB)/8, $·multiplyRows_4_avx2(SB)
-DATA operations_avx2<>+5016(SB)/8, $·multiplyRows32_1_avx2(SB)
-DATA operations_avx2<>+5024(SB)/8, $·multiplyRows32_2_avx2(SB)
-DATA operations_avx2<>+5040(SB)/8, $·multiplyRows32_4_avx2(SB)
-DATA operations_avx2<>+5064(SB)/8, $·solveRowsPart_2_avx2(SB)
-DATA operations_avx2<>+5080(SB)/8, $·solveRowsPart_4_avx2(SB)
-DATA operations_avx2<>+5192(SB)/8, $·solveRowsPart32_2_avx2(SB)
-DATA operations_avx2<>+5208(SB)/8, $·solveRowsPart32_4_avx2(SB)
-DATA operations_avx2<>+5232(SB)/8, $·multiplyRowsPart_2_avx2(SB)
-DATA operations_avx2<>+5248(SB)/8, $·multiplyRowsPart_4_avx2(SB)
-DATA operations_avx2<>+5360(SB)/8, $·multiplyRowsPart32_2_avx2(SB)
-DATA operations_avx2<>+5376(SB)/8, $·multiplyRowsPart32_4_avx2(SB)
-DATA operations_avx2<>+5384(SB)/8, $·solveFew_avx2(SB)
-DATA operations_avx2<>+5512(SB)/8, $·solveFew32_avx2(SB)
-DATA operations_avx2<>+5520(SB)/8, $·solveNarrow_avx2(SB)
-DATA operations_avx2<>+5536(SB)/8, $·solvePairs_1_avx2(SB)
-DATA operations_avx2<>+5544(SB)/8, $·solvePairs_2_avx2(SB)
-DATA operations_avx2<>+5560(SB)/8, $·solvePairs_4_avx2(SB)
-DATA operations_avx2<>+5664(SB)/8, $·solvePairs32_1_avx2(SB)
-DATA operations_avx2<>+5672(SB)/8, $·solvePairs32_2_avx2(SB)
-DATA operations_avx2<>+5688(SB)/8, $·solvePairs32_4_avx2(SB)
-DATA operations_avx2<>+5704(SB)/8, $·multiplyPairs_1_avx2(SB)
-DATA operations_avx2<>+5712(SB)/8, $·multiplyPairs_2_avx2(SB)
-DATA operations_avx2<>+5728(SB)/8, $·multiplyPairs_4_avx2(SB)
-DATA operations_avx2<>+5832(SB)/8, $·multiplyPairs32_1_avx2(SB)
-DATA operations_avx2<>+5840(SB)/8, $·multiplyPairs32_2_avx2(SB)
-DATA operations_avx2<>+5856(SB)/8, $·multiplyPairs32_4_avx2(SB)
-DATA operations_avx2<>+5864(SB)/8, $·solveWholePairs_avx2(SB)
-DATA operations_avx2<>+5992(SB)/8, $·solveWholePairs32_avx2(SB)
-DATA operations_avx2<>+6000(SB)/8, $·multiplyWholePairs_avx2(SB)
-DATA operations_avx2<>+6128(SB)/8, $·multiplyWholePairs32_avx2(SB)
-DATA operations_avx2<>+6136(SB)/8, $·solvePair_avx2(SB)
-DATA operations_avx2<>+6264(SB)/8, $·solvePair32_avx2(SB)
-DATA operations_avx2<>+6272(SB)/8, $·multiplyPair_avx2(SB)
-DATA operations_avx2<>+6400(SB)/8, $·multiplyPair32_avx2(SB)
-DATA operations_avx2<>+6408(SB)/8, $·solveUpper_avx2(SB)
-DATA operations_avx2<>+6416(SB)/8, $·fmaPeak_avx2(SB)
-GLOBL operations_avx2<>(SB), NOPTR, $6496
+DATA operations_avx2<>+3248(SB)/8, $·spanOuter32_3_avx2(SB)
+DATA operations_avx2<>+3256(SB)/8, $·spanOuter32_4_avx2(SB)
+DATA operations_avx2<>+3272(SB)/8, $·spanSolve_1_avx2(SB)
+DATA operations_avx2<>+3400(SB)/8, $·spanSolve32_1_avx2(SB)
+DATA operations_avx2<>+3408(SB)/8, $·packComplex_avx2(SB)
+DATA operations_avx2<>+3536(SB)/8, $·packComplex32_avx2(SB)
+DATA operations_avx2<>+3544(SB)/8, $·transposeComplex_avx2(SB)
+DATA operations_avx2<>+3552(SB)/8, $·addAbs_avx2(SB)
+DATA operations_avx2<>+3560(SB)/8, $·scale_avx2(SB)
+DATA operations_avx2<>+3688(SB)/8, $·scale32_avx2(SB)
+DATA operations_avx2<>+3824(SB)/8, $·squares32_avx2(SB)
+DATA operations_avx2<>+3832(SB)/8, $·absolutes_avx2(SB)
+DATA operations_avx2<>+3960(SB)/8, $·absolutes32_avx2(SB)
+DATA operations_avx2<>+3976(SB)/8, $·symmetricRows_1_avx2(SB)
+DATA operations_avx2<>+3984(SB)/8, $·symmetricRows_2_avx2(SB)
+DATA operations_avx2<>+3992(SB)/8, $·symmetricRows_3_avx2(SB)
+DATA operations_avx2<>+4000(SB)/8, $·symmetricRows_4_avx2(SB)
+DATA operations_avx2<>+4016(SB)/8, $·reflect_1_avx2(SB)
+DATA operations_avx2<>+4024(SB)/8, $·reflect_2_avx2(SB)
+DATA operations_avx2<>+4032(SB)/8, $·reflect_3_avx2(SB)
+DATA operations_avx2<>+4040(SB)/8, $·reflect_4_avx2(SB)
+DATA operations_avx2<>+4048(SB)/8, $·addComplex_avx2(SB)
+DATA operations_avx2<>+4176(SB)/8, $·addComplex32_avx2(SB)
+DATA operations_avx2<>+4184(SB)/8, $·timesComplex_avx2(SB)
+DATA operations_avx2<>+4312(SB)/8, $·timesComplex32_avx2(SB)
+DATA operations_avx2<>+4320(SB)/8, $·dotComplex_avx2(SB)
+DATA operations_avx2<>+4448(SB)/8, $·dotComplex32_avx2(SB)
+DATA operations_avx2<>+4456(SB)/8, $·planeRotation_avx2(SB)
+DATA operations_avx2<>+4584(SB)/8, $·planeRotation32_avx2(SB)
+DATA operations_avx2<>+4592(SB)/8, $·largestIndex_avx2(SB)
+DATA operations_avx2<>+4720(SB)/8, $·largestIndex32_avx2(SB)
+DATA operations_avx2<>+4736(SB)/8, $·solveRows_1_avx2(SB)
+DATA operations_avx2<>+4744(SB)/8, $·solveRows_2_avx2(SB)
+DATA operations_avx2<>+4760(SB)/8, $·solveRows_4_avx2(SB)
+DATA operations_avx2<>+4864(SB)/8, $·solveRows32_1_avx2(SB)
+DATA operations_avx2<>+4872(SB)/8, $·solveRows32_2_avx2(SB)
+DATA operations_avx2<>+4888(SB)/8, $·solveRows32_4_avx2(SB)
+DATA operations_avx2<>+4904(SB)/8, $·multiplyRows_1_avx2(SB)
+DATA operations_avx2<>+4912(SB)/8, $·multiplyRows_2_avx2(SB)
+DATA operations_avx2<>+4928(SB)/8, $·multiplyRows_4_avx2(SB)
+DATA operations_avx2<>+5032(SB)/8, $·multiplyRows32_1_avx2(SB)
+DATA operations_avx2<>+5040(SB)/8, $·multiplyRows32_2_avx2(SB)
+DATA operations_avx2<>+5056(SB)/8, $·multiplyRows32_4_avx2(SB)
+DATA operations_avx2<>+5080(SB)/8, $·solveRowsPart_2_avx2(SB)
+DATA operations_avx2<>+5096(SB)/8, $·solveRowsPart_4_avx2(SB)
+DATA operations_avx2<>+5208(SB)/8, $·solveRowsPart32_2_avx2(SB)
+DATA operations_avx2<>+5224(SB)/8, $·solveRowsPart32_4_avx2(SB)
+DATA operations_avx2<>+5248(SB)/8, $·multiplyRowsPart_2_avx2(SB)
+DATA operations_avx2<>+5264(SB)/8, $·multiplyRowsPart_4_avx2(SB)
+DATA operations_avx2<>+5376(SB)/8, $·multiplyRowsPart32_2_avx2(SB)
+DATA operations_avx2<>+5392(SB)/8, $·multiplyRowsPart32_4_avx2(SB)
+DATA operations_avx2<>+5400(SB)/8, $·solveFew_avx2(SB)
+DATA operations_avx2<>+5528(SB)/8, $·solveFew32_avx2(SB)
+DATA operations_avx2<>+5536(SB)/8, $·solveNarrow_avx2(SB)
+DATA operations_avx2<>+5552(SB)/8, $·solvePairs_1_avx2(SB)
+DATA operations_avx2<>+5560(SB)/8, $·solvePairs_2_avx2(SB)
+DATA operations_avx2<>+5576(SB)/8, $·solvePairs_4_avx2(SB)
+DATA operations_avx2<>+5680(SB)/8, $·solvePairs32_1_avx2(SB)
+DATA operations_avx2<>+5688(SB)/8, $·solvePairs32_2_avx2(SB)
+DATA operations_avx2<>+5704(SB)/8, $·solvePairs32_4_avx2(SB)
+DATA operations_avx2<>+5720(SB)/8, $·multiplyPairs_1_avx2(SB)
+DATA operations_avx2<>+5728(SB)/8, $·multiplyPairs_2_avx2(SB)
+DATA operations_avx2<>+5744(SB)/8, $·multiplyPairs_4_avx2(SB)
+DATA operations_avx2<>+5848(SB)/8, $·multiplyPairs32_1_avx2(SB)
+DATA operations_avx2<>+5856(SB)/8, $·multiplyPairs32_2_avx2(SB)
+DATA operations_avx2<>+5872(SB)/8, $·multiplyPairs32_4_avx2(SB)
+DATA operations_avx2<>+5880(SB)/8, $·solveWholePairs_avx2(SB)
+DATA operations_avx2<>+6008(SB)/8, $·solveWholePairs32_avx2(SB)
+DATA operations_avx2<>+6016(SB)/8, $·multiplyWholePairs_avx2(SB)
+DATA operations_avx2<>+6144(SB)/8, $·multiplyWholePairs32_avx2(SB)
+DATA operations_avx2<>+6152(SB)/8, $·solvePair_avx2(SB)
+DATA operations_avx2<>+6280(SB)/8, $·solvePair32_avx2(SB)
+DATA operations_avx2<>+6288(SB)/8, $·multiplyPair_avx2(SB)
+DATA operations_avx2<>+6416(SB)/8, $·multiplyPair32_avx2(SB)
+DATA operations_avx2<>+6424(SB)/8, $·solveUpper_avx2(SB)
+DATA operations_avx2<>+6432(SB)/8, $·fmaPeak_avx2(SB)
+GLOBL operations_avx2<>(SB), NOPTR, $6512
 
 TEXT ·operations_avx2(SB), NOSPLIT, $0-8
 	LEAQ operations_avx2<>(SB), AX
@@ -274,89 +278,93 @@ DATA operations_avx512<>+3080(SB)/8, $·spanBoth32_1_avx2(SB)
 DATA operations_avx512<>+3088(SB)/8, $·spanBoth32_2_avx2(SB)
 DATA operations_avx512<>+3104(SB)/8, $·spanOuter_1_avx512(SB)
 DATA operations_avx512<>+3112(SB)/8, $·spanOuter_2_avx512(SB)
+DATA operations_avx512<>+3120(SB)/8, $·spanOuter_3_avx512(SB)
+DATA operations_avx512<>+3128(SB)/8, $·spanOuter_4_avx512(SB)
 DATA operations_avx512<>+3232(SB)/8, $·spanOuter32_1_avx2(SB)
 DATA operations_avx512<>+3240(SB)/8, $·spanOuter32_2_avx2(SB)
-DATA operations_avx512<>+3256(SB)/8, $·spanSolve_1_avx512(SB)
-DATA operations_avx512<>+3384(SB)/8, $·spanSolve32_1_avx2(SB)
-DATA operations_avx512<>+3392(SB)/8, $·packComplex_avx2(SB)
-DATA operations_avx512<>+3520(SB)/8, $·packComplex32_avx2(SB)
-DATA operations_avx512<>+3528(SB)/8, $·transposeComplex_avx2(SB)
-DATA operations_avx512<>+3536(SB)/8, $·addAbs_avx2(SB)
-DATA operations_avx512<>+3544(SB)/8, $·scale_avx2(SB)
-DATA operations_avx512<>+3672(SB)/8, $·scale32_avx2(SB)
-DATA operations_avx512<>+3808(SB)/8, $·squares32_avx2(SB)
-DATA operations_avx512<>+3816(SB)/8, $·absolutes_avx2(SB)
-DATA operations_avx512<>+3944(SB)/8, $·absolutes32_avx2(SB)
-DATA operations_avx512<>+3960(SB)/8, $·symmetricRows_1_avx512(SB)
-DATA operations_avx512<>+3968(SB)/8, $·symmetricRows_2_avx512(SB)
-DATA operations_avx512<>+4000(SB)/8, $·reflect_1_avx512(SB)
-DATA operations_avx512<>+4008(SB)/8, $·reflect_2_avx512(SB)
-DATA operations_avx512<>+4016(SB)/8, $·reflect_3_avx512(SB)
-DATA operations_avx512<>+4024(SB)/8, $·reflect_4_avx512(SB)
-DATA operations_avx512<>+4032(SB)/8, $·addComplex_avx512(SB)
-DATA operations_avx512<>+4160(SB)/8, $·addComplex32_avx2(SB)
-DATA operations_avx512<>+4168(SB)/8, $·timesComplex_avx512(SB)
-DATA operations_avx512<>+4296(SB)/8, $·timesComplex32_avx2(SB)
-DATA operations_avx512<>+4304(SB)/8, $·dotComplex_avx512(SB)
-DATA operations_avx512<>+4432(SB)/8, $·dotComplex32_avx2(SB)
-DATA operations_avx512<>+4440(SB)/8, $·planeRotation_avx512(SB)
-DATA operations_avx512<>+4568(SB)/8, $·planeRotation32_avx2(SB)
-DATA operations_avx512<>+4576(SB)/8, $·largestIndex_avx2(SB)
-DATA operations_avx512<>+4704(SB)/8, $·largestIndex32_avx2(SB)
-DATA operations_avx512<>+4720(SB)/8, $·solveRows_1_avx512(SB)
-DATA operations_avx512<>+4728(SB)/8, $·solveRows_2_avx512(SB)
-DATA operations_avx512<>+4744(SB)/8, $·solveRows_4_avx512(SB)
-DATA operations_avx512<>+4848(SB)/8, $·solveRows32_1_avx2(SB)
-DATA operations_avx512<>+4856(SB)/8, $·solveRows32_2_avx2(SB)
-DATA operations_avx512<>+4872(SB)/8, $·solveRows32_4_avx2(SB)
-DATA operations_avx512<>+4888(SB)/8, $·multiplyRows_1_avx512(SB)
-DATA operations_avx512<>+4896(SB)/8, $·multiplyRows_2_avx512(SB)
-DATA operations_avx512<>+4912(SB)/8, $·multiplyRows_4_avx512(SB)
-DATA operations_avx512<>+5016(SB)/8, $·multiplyRows32_1_avx2(SB)
-DATA operations_avx512<>+5024(SB)/8, $·multiplyRows32_2_avx2(SB)
-DATA operations_avx512<>+5040(SB)/8, $·multiplyRows32_4_avx2(SB)
-DATA operations_avx512<>+5064(SB)/8, $·solveRowsPart_2_avx512(SB)
-DATA operations_avx512<>+5080(SB)/8, $·solveRowsPart_4_avx512(SB)
-DATA operations_avx512<>+5192(SB)/8, $·solveRowsPart32_2_avx2(SB)
-DATA operations_avx512<>+5208(SB)/8, $·solveRowsPart32_4_avx2(SB)
-DATA operations_avx512<>+5232(SB)/8, $·multiplyRowsPart_2_avx512(SB)
-DATA operations_avx512<>+5248(SB)/8, $·multiplyRowsPart_4_avx512(SB)
-DATA operations_avx512<>+5360(SB)/8, $·multiplyRowsPart32_2_avx2(SB)
-DATA operations_avx512<>+5376(SB)/8, $·multiplyRowsPart32_4_avx2(SB)
-DATA operations_avx512<>+5384(SB)/8, $·solveFew_avx512(SB)
-DATA operations_avx512<>+5512(SB)/8, $·solveFew32_avx2(SB)
-DATA operations_avx512<>+5520(SB)/8, $·solveNarrow_avx2(SB)
-DATA operations_avx512<>+5536(SB)/8, $·solvePairs_1_avx512(SB)
-DATA operations_avx512<>+5544(SB)/8, $·solvePairs_2_avx512(SB)
-DATA operations_avx512<>+5560(SB)/8, $·solvePairs_4_avx512(SB)
-DATA operations_avx512<>+5664(SB)/8, $·solvePairs32_1_avx2(SB)
-DATA operations_avx512<>+5672(SB)/8, $·solvePairs32_2_avx2(SB)
-DATA operations_avx512<>+5688(SB)/8, $·solvePairs32_4_avx2(SB)
-DATA operations_avx512<>+5704(SB)/8, $·multiplyPairs_1_avx512(SB)
-DATA operations_avx512<>+5712(SB)/8, $·multiplyPairs_2_avx512(SB)
-DATA operations_avx512<>+5728(SB)/8, $·multiplyPairs_4_avx512(SB)
-DATA operations_avx512<>+5832(SB)/8, $·multiplyPairs32_1_avx2(SB)
-DATA operations_avx512<>+5840(SB)/8, $·multiplyPairs32_2_avx2(SB)
-DATA operations_avx512<>+5856(SB)/8, $·multiplyPairs32_4_avx2(SB)
-DATA operations_avx512<>+5864(SB)/8, $·solveWholePairs_avx512(SB)
-DATA operations_avx512<>+5992(SB)/8, $·solveWholePairs32_avx2(SB)
-DATA operations_avx512<>+6000(SB)/8, $·multiplyWholePairs_avx512(SB)
-DATA operations_avx512<>+6128(SB)/8, $·multiplyWholePairs32_avx2(SB)
-DATA operations_avx512<>+6136(SB)/8, $·solvePair_avx2(SB)
-DATA operations_avx512<>+6264(SB)/8, $·solvePair32_avx2(SB)
-DATA operations_avx512<>+6272(SB)/8, $·multiplyPair_avx2(SB)
-DATA operations_avx512<>+6400(SB)/8, $·multiplyPair32_avx2(SB)
-DATA operations_avx512<>+6408(SB)/8, $·solveUpper_avx512(SB)
-DATA operations_avx512<>+6416(SB)/8, $·fmaPeak_avx512(SB)
-DATA operations_avx512<>+6432(SB)/8, $·leastSquaresSmall_1_avx512(SB)
-DATA operations_avx512<>+6440(SB)/8, $·leastSquaresSmall_2_avx512(SB)
-DATA operations_avx512<>+6448(SB)/8, $·leastSquaresSmall_3_avx512(SB)
-DATA operations_avx512<>+6456(SB)/8, $·leastSquaresSmall_4_avx512(SB)
-DATA operations_avx512<>+6464(SB)/8, $·leastSquaresSmall_5_avx512(SB)
-DATA operations_avx512<>+6472(SB)/8, $·leastSquaresSmall_6_avx512(SB)
-DATA operations_avx512<>+6480(SB)/8, $·leastSquaresSmall_7_avx512(SB)
-DATA operations_avx512<>+6488(SB)/8, $·leastSquaresSmall_8_avx512(SB)
-GLOBL operations_avx512<>(SB), NOPTR, $6496
+DATA operations_avx512<>+3248(SB)/8, $·spanOuter32_3_avx2(SB)
+DATA operations_avx512<>+3256(SB)/8, $·spanOuter32_4_avx2(SB)
+DATA operations_avx512<>+3272(SB)/8, $·spanSolve_1_avx512(SB)
+DATA operations_avx512<>+3400(SB)/8, $·spanSolve32_1_avx2(SB)
+DATA operations_avx512<>+3408(SB)/8, $·packComplex_avx2(SB)
+DATA operations_avx512<>+3536(SB)/8, $·packComplex32_avx2(SB)
+DATA operations_avx512<>+3544(SB)/8, $·transposeComplex_avx2(SB)
+DATA operations_avx512<>+3552(SB)/8, $·addAbs_avx2(SB)
+DATA operations_avx512<>+3560(SB)/8, $·scale_avx2(SB)
+DATA operations_avx512<>+3688(SB)/8, $·scale32_avx2(SB)
+DATA operations_avx512<>+3824(SB)/8, $·squares32_avx2(SB)
+DATA operations_avx512<>+3832(SB)/8, $·absolutes_avx2(SB)
+DATA operations_avx512<>+3960(SB)/8, $·absolutes32_avx2(SB)
+DATA operations_avx512<>+3976(SB)/8, $·symmetricRows_1_avx512(SB)
+DATA operations_avx512<>+3984(SB)/8, $·symmetricRows_2_avx512(SB)
+DATA operations_avx512<>+4016(SB)/8, $·reflect_1_avx512(SB)
+DATA operations_avx512<>+4024(SB)/8, $·reflect_2_avx512(SB)
+DATA operations_avx512<>+4032(SB)/8, $·reflect_3_avx512(SB)
+DATA operations_avx512<>+4040(SB)/8, $·reflect_4_avx512(SB)
+DATA operations_avx512<>+4048(SB)/8, $·addComplex_avx512(SB)
+DATA operations_avx512<>+4176(SB)/8, $·addComplex32_avx2(SB)
+DATA operations_avx512<>+4184(SB)/8, $·timesComplex_avx512(SB)
+DATA operations_avx512<>+4312(SB)/8, $·timesComplex32_avx2(SB)
+DATA operations_avx512<>+4320(SB)/8, $·dotComplex_avx512(SB)
+DATA operations_avx512<>+4448(SB)/8, $·dotComplex32_avx2(SB)
+DATA operations_avx512<>+4456(SB)/8, $·planeRotation_avx512(SB)
+DATA operations_avx512<>+4584(SB)/8, $·planeRotation32_avx2(SB)
+DATA operations_avx512<>+4592(SB)/8, $·largestIndex_avx2(SB)
+DATA operations_avx512<>+4720(SB)/8, $·largestIndex32_avx2(SB)
+DATA operations_avx512<>+4736(SB)/8, $·solveRows_1_avx512(SB)
+DATA operations_avx512<>+4744(SB)/8, $·solveRows_2_avx512(SB)
+DATA operations_avx512<>+4760(SB)/8, $·solveRows_4_avx512(SB)
+DATA operations_avx512<>+4864(SB)/8, $·solveRows32_1_avx2(SB)
+DATA operations_avx512<>+4872(SB)/8, $·solveRows32_2_avx2(SB)
+DATA operations_avx512<>+4888(SB)/8, $·solveRows32_4_avx2(SB)
+DATA operations_avx512<>+4904(SB)/8, $·multiplyRows_1_avx512(SB)
+DATA operations_avx512<>+4912(SB)/8, $·multiplyRows_2_avx512(SB)
+DATA operations_avx512<>+4928(SB)/8, $·multiplyRows_4_avx512(SB)
+DATA operations_avx512<>+5032(SB)/8, $·multiplyRows32_1_avx2(SB)
+DATA operations_avx512<>+5040(SB)/8, $·multiplyRows32_2_avx2(SB)
+DATA operations_avx512<>+5056(SB)/8, $·multiplyRows32_4_avx2(SB)
+DATA operations_avx512<>+5080(SB)/8, $·solveRowsPart_2_avx512(SB)
+DATA operations_avx512<>+5096(SB)/8, $·solveRowsPart_4_avx512(SB)
+DATA operations_avx512<>+5208(SB)/8, $·solveRowsPart32_2_avx2(SB)
+DATA operations_avx512<>+5224(SB)/8, $·solveRowsPart32_4_avx2(SB)
+DATA operations_avx512<>+5248(SB)/8, $·multiplyRowsPart_2_avx512(SB)
+DATA operations_avx512<>+5264(SB)/8, $·multiplyRowsPart_4_avx512(SB)
+DATA operations_avx512<>+5376(SB)/8, $·multiplyRowsPart32_2_avx2(SB)
+DATA operations_avx512<>+5392(SB)/8, $·multiplyRowsPart32_4_avx2(SB)
+DATA operations_avx512<>+5400(SB)/8, $·solveFew_avx512(SB)
+DATA operations_avx512<>+5528(SB)/8, $·solveFew32_avx2(SB)
+DATA operations_avx512<>+5536(SB)/8, $·solveNarrow_avx2(SB)
+DATA operations_avx512<>+5552(SB)/8, $·solvePairs_1_avx512(SB)
+DATA operations_avx512<>+5560(SB)/8, $·solvePairs_2_avx512(SB)
+DATA operations_avx512<>+5576(SB)/8, $·solvePairs_4_avx512(SB)
+DATA operations_avx512<>+5680(SB)/8, $·solvePairs32_1_avx2(SB)
+DATA operations_avx512<>+5688(SB)/8, $·solvePairs32_2_avx2(SB)
+DATA operations_avx512<>+5704(SB)/8, $·solvePairs32_4_avx2(SB)
+DATA operations_avx512<>+5720(SB)/8, $·multiplyPairs_1_avx512(SB)
+DATA operations_avx512<>+5728(SB)/8, $·multiplyPairs_2_avx512(SB)
+DATA operations_avx512<>+5744(SB)/8, $·multiplyPairs_4_avx512(SB)
+DATA operations_avx512<>+5848(SB)/8, $·multiplyPairs32_1_avx2(SB)
+DATA operations_avx512<>+5856(SB)/8, $·multiplyPairs32_2_avx2(SB)
+DATA operations_avx512<>+5872(SB)/8, $·multiplyPairs32_4_avx2(SB)
+DATA operations_avx512<>+5880(SB)/8, $·solveWholePairs_avx512(SB)
+DATA operations_avx512<>+6008(SB)/8, $·solveWholePairs32_avx2(SB)
+DATA operations_avx512<>+6016(SB)/8, $·multiplyWholePairs_avx512(SB)
+DATA operations_avx512<>+6144(SB)/8, $·multiplyWholePairs32_avx2(SB)
+DATA operations_avx512<>+6152(SB)/8, $·solvePair_avx2(SB)
+DATA operations_avx512<>+6280(SB)/8, $·solvePair32_avx2(SB)
+DATA operations_avx512<>+6288(SB)/8, $·multiplyPair_avx2(SB)
+DATA operations_avx512<>+6416(SB)/8, $·multiplyPair32_avx2(SB)
+DATA operations_avx512<>+6424(SB)/8, $·solveUpper_avx512(SB)
+DATA operations_avx512<>+6432(SB)/8, $·fmaPeak_avx512(SB)
+DATA operations_avx512<>+6448(SB)/8, $·leastSquaresSmall_1_avx512(SB)
+DATA operations_avx512<>+6456(SB)/8, $·leastSquaresSmall_2_avx512(SB)
+DATA operations_avx512<>+6464(SB)/8, $·leastSquaresSmall_3_avx512(SB)
+DATA operations_avx512<>+6472(SB)/8, $·leastSquaresSmall_4_avx512(SB)
+DATA operations_avx512<>+6480(SB)/8, $·leastSquaresSmall_5_avx512(SB)
+DATA operations_avx512<>+6488(SB)/8, $·leastSquaresSmall_6_avx512(SB)
+DATA operations_avx512<>+6496(SB)/8, $·leastSquaresSmall_7_avx512(SB)
+DATA operations_avx512<>+6504(SB)/8, $·leastSquaresSmall_8_avx512(SB)
+GLOBL operations_avx512<>(SB), NOPTR, $6512
 
 TEXT ·operations_avx512(SB), NOSPLIT, $0-8
 	LEAQ operations_avx512<>(SB), AX
@@ -511,166 +519,166 @@ TEXT ·spanOuterTile(SB), NOSPLIT, $0-104
 
 TEXT ·spanSolveTile(SB), NOSPLIT, $0-120
 	MOVQ index+112(FP), AX
-	LEAQ ·tiles+3248(SB), CX
+	LEAQ ·tiles+3264(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·packComplexTile(SB), NOSPLIT, $0-48
 	MOVQ index+40(FP), AX
-	LEAQ ·tiles+3392(SB), CX
+	LEAQ ·tiles+3408(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·transposeComplexTile(SB), NOSPLIT, $0-48
-	MOVQ ·tiles+3528(SB), AX
+	MOVQ ·tiles+3544(SB), AX
 	JMP AX
 
 TEXT ·addAbsTile(SB), NOSPLIT, $0-32
-	MOVQ ·tiles+3536(SB), AX
+	MOVQ ·tiles+3552(SB), AX
 	JMP AX
 
 TEXT ·scaleTile(SB), NOSPLIT, $0-32
 	MOVQ index+24(FP), AX
-	LEAQ ·tiles+3544(SB), CX
+	LEAQ ·tiles+3560(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·squaresTile(SB), NOSPLIT, $0-32
 	MOVQ index+16(FP), AX
-	LEAQ ·tiles+3680(SB), CX
+	LEAQ ·tiles+3696(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·absolutesTile(SB), NOSPLIT, $0-32
 	MOVQ index+24(FP), AX
-	LEAQ ·tiles+3816(SB), CX
+	LEAQ ·tiles+3832(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·symmetricRowsTile(SB), NOSPLIT, $0-56
 	MOVQ index+48(FP), AX
-	LEAQ ·tiles+3952(SB), CX
+	LEAQ ·tiles+3968(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·reflectTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+3992(SB), CX
+	LEAQ ·tiles+4008(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·addComplexTile(SB), NOSPLIT, $0-40
 	MOVQ index+32(FP), AX
-	LEAQ ·tiles+4032(SB), CX
+	LEAQ ·tiles+4048(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·timesComplexTile(SB), NOSPLIT, $0-32
 	MOVQ index+24(FP), AX
-	LEAQ ·tiles+4168(SB), CX
+	LEAQ ·tiles+4184(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·dotComplexTile(SB), NOSPLIT, $0-40
 	MOVQ index+32(FP), AX
-	LEAQ ·tiles+4304(SB), CX
+	LEAQ ·tiles+4320(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·planeRotationTile(SB), NOSPLIT, $0-40
 	MOVQ index+32(FP), AX
-	LEAQ ·tiles+4440(SB), CX
+	LEAQ ·tiles+4456(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·largestIndexTile(SB), NOSPLIT, $0-32
 	MOVQ index+16(FP), AX
-	LEAQ ·tiles+4576(SB), CX
+	LEAQ ·tiles+4592(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveRowsTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+4712(SB), CX
+	LEAQ ·tiles+4728(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·multiplyRowsTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+4880(SB), CX
+	LEAQ ·tiles+4896(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveRowsPartTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+5048(SB), CX
+	LEAQ ·tiles+5064(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·multiplyRowsPartTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+5216(SB), CX
+	LEAQ ·tiles+5232(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveFewTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+5384(SB), CX
+	LEAQ ·tiles+5400(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveNarrowTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+5520(SB), CX
+	LEAQ ·tiles+5536(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solvePairsTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+5528(SB), CX
+	LEAQ ·tiles+5544(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·multiplyPairsTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+5696(SB), CX
+	LEAQ ·tiles+5712(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveWholePairsTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+5864(SB), CX
+	LEAQ ·tiles+5880(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·multiplyWholePairsTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+6000(SB), CX
+	LEAQ ·tiles+6016(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solvePairTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+6136(SB), CX
+	LEAQ ·tiles+6152(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·multiplyPairTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+6272(SB), CX
+	LEAQ ·tiles+6288(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveUpperTile(SB), NOSPLIT, $0-56
-	MOVQ ·tiles+6408(SB), AX
+	MOVQ ·tiles+6424(SB), AX
 	JMP AX
 
 TEXT ·fmaPeakTile(SB), NOSPLIT, $0-16
-	MOVQ ·tiles+6416(SB), AX
+	MOVQ ·tiles+6432(SB), AX
 	JMP AX
 
 TEXT ·leastSquaresSmallTile(SB), NOSPLIT, $0-112
 	MOVQ index+80(FP), AX
-	LEAQ ·tiles+6424(SB), CX
+	LEAQ ·tiles+6440(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX

@@ -31,7 +31,7 @@ func spanAddTile(b, y, w, a unsafe.Pointer, at, step, growth, first, forward, en
 func spanBothTile(sums, b, x, z, y, w, a unsafe.Pointer, at, step, growth, first, forward, end, ahead, rows int, index int) {
 	panic("tile: no tile")
 }
-func spanOuterTile(b, y, w, a unsafe.Pointer, at, step, growth, first, forward, end, ahead, rows int, index int) {
+func spanOuterTile(b, y unsafe.Pointer, apart int, a unsafe.Pointer, at, step, growth, first, forward, end, ahead, rows int, index int) {
 	panic("tile: no tile")
 }
 func spanSolveTile(b, d, y, own unsafe.Pointer, change int, a unsafe.Pointer, at, step, growth, first, forward, end, ahead, rows int, index int) {

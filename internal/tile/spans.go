@@ -212,34 +212,34 @@ func (s *Spans[F]) DotsAndAdd(sums, b, x, z, y, w []F) {
 	)
 }
 
-// AddOuter adds y, times numbers of b, to the rows. If w is not nil, b has pairs, whose second ones are for
-// w.
-func (s *Spans[F]) AddOuter(b, y, w []F) {
+// AddOuter adds some vectors, up to OuterVectors, times numbers of b, to the rows: one vector after the
+// other, in this order, to each entry. b has as many numbers for each row as there are vectors, and y has the
+// vectors one after the other.
+func (s *Spans[F]) AddOuter(b, y []F, vectors int) {
 	if s.Rows == 0 {
 		return
 	}
-	count := s.numbersOf(b, w)
-	if !s.tiled(len(y), w) {
+	n := len(y) / vectors
+	if len(y) != vectors*n || vectors > OuterVectors || len(b) < vectors*s.Rows {
+		panic(badSpans)
+	}
+	if !s.tiled(n) {
 		for r := range s.Rows {
-			first, _, entries := s.row(r)
-			for k, v := range entries {
-				v = fused(y[first+k], b[r*count], v)
-				if w != nil {
-					v = fused(w[first+k], b[r*count+1], v)
-				}
-				entries[k] = v
+			first, end, entries := s.row(r)
+			for i := range vectors {
+				AddOuter(entries, len(entries), b[r*vectors+i:], y[i*n:][min(first, end):end], 1, len(entries))
 			}
 		}
 		return
 	}
 	if Race {
-		raceReads(b, y, w)
+		raceReads(b, y)
 		s.race(true)
 	}
 	spanOuterTile(
-		address(b), address(y), address(w),
+		address(b), address(y), n,
 		address(s.A), s.At, s.Step, s.Growth, s.First, s.Forward,
-		s.End, s.Ahead, s.Rows, of[F](count),
+		s.End, s.Ahead, s.Rows, of[F](vectors),
 	)
 }
 

@@ -195,23 +195,25 @@ func spanBoth[F tile.Float](r *run, s shape) {
 
 func spanOuter[F tile.Float](r *run, s shape) {
 	p := newSpanRun[F](r, s, true)
-	second, count := seconds(s)
-	b, y := p.numbers(count), p.input("y")
-	var w []F
-	if second {
-		w = p.input("w")
+	vectors := 1 + s.r%tile.OuterVectors
+	b, n := p.numbers(vectors), tile.Pad(p.n)
+	y := alloc[F](r, vectors*n)
+	for i := range vectors {
+		for k := range p.n {
+			y[i*n+k] = F(p.value(p.rng))
+		}
 	}
+	declare(r, "y", y)
 	before := slices.Clone(p.A)
-	r.call(func() { p.AddOuter(b, y, w) })
+	r.call(func() { p.AddOuter(b, y, vectors) })
 	inRows := make([]bool, len(p.A))
 	for k := range p.Rows {
 		at := p.at[k] + p.from[k]
 		entries(r, p.A[max(at, 0):], 0, max(p.to[k]-p.from[k], 0), 1, func(want *sum, c, _ int) {
 			inRows[at+c] = true
 			want.add(float64(before[at+c]), 1)
-			want.add(float64(b[k*count]), float64(y[p.from[k]+c]))
-			if second {
-				want.add(float64(b[2*k+1]), float64(w[p.from[k]+c]))
+			for i := range vectors {
+				want.add(float64(b[k*vectors+i]), float64(y[i*n+p.from[k]+c]))
 			}
 		})
 	}
@@ -282,7 +284,7 @@ func (p *spanRun[F]) cutDiagonal() {
 // reads or writes beyond them.
 func TestShortSpans(t *testing.T) {
 	const n = 16
-	lens := []int{n * (n + 1) / 2, n, n, 2 * n, 2 * n, n, n} // of A, x, z, sums, b, y and w
+	lens := []int{n * (n + 1) / 2, n, n, 2 * n, 2 * n, n, n, 2 * n} // of A, x, z, sums, b, y, w, and two vectors
 	call := func(short int, change func(*tile.Spans[float64])) any {
 		of := make([][]float64, len(lens))
 		for i, length := range lens {
@@ -295,7 +297,7 @@ func TestShortSpans(t *testing.T) {
 		change(&s)
 		return panicOf(func() {
 			s.DotsAndAdd(of[3], of[4], of[1], of[2], of[5], of[6])
-			s.AddOuter(of[4], of[5], of[6])
+			s.AddOuter(of[4], of[7], 2)
 			s.Solve(of[3][:max(0, len(of[3])-n)], nil, of[5], 0, 1)
 		})
 	}

@@ -226,9 +226,6 @@ func spanAdd_1_avx2(b *float64, y *float64, w *float64, a *float64, at int, step
 // spanBoth_1_avx2 does what spanDots and spanAdd do, with rows that it loads once. Vectors have multiples of 8 entries, rows >= 1.
 func spanBoth_1_avx2(sums *float64, b *float64, x *float64, z *float64, y *float64, w *float64, a *float64, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)
 
-// spanOuter_1_avx2 adds y, and w, times numbers of b, to rows. Vectors have multiples of 8 entries, rows >= 1.
-func spanOuter_1_avx2(b *float64, y *float64, w *float64, a *float64, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)
-
 // spanDots_2_avx2 sets sums to the products of rows and x, and z. Vectors have multiples of 8 entries, rows >= 1.
 func spanDots_2_avx2(sums *float64, x *float64, z *float64, a *float64, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)
 
@@ -238,8 +235,17 @@ func spanAdd_2_avx2(b *float64, y *float64, w *float64, a *float64, at int, step
 // spanBoth_2_avx2 does what spanDots and spanAdd do, with rows that it loads once. Vectors have multiples of 8 entries, rows >= 1.
 func spanBoth_2_avx2(sums *float64, b *float64, x *float64, z *float64, y *float64, w *float64, a *float64, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)
 
-// spanOuter_2_avx2 adds y, and w, times numbers of b, to rows. Vectors have multiples of 8 entries, rows >= 1.
-func spanOuter_2_avx2(b *float64, y *float64, w *float64, a *float64, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)
+// spanOuter_1_avx2 adds vectors, times numbers of b, to rows. The first vector is y, and the next one is apart further on. Vectors have multiples of 8 entries, rows >= 1.
+func spanOuter_1_avx2(b *float64, y *float64, apart int, a *float64, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)
+
+// spanOuter_2_avx2 adds vectors, times numbers of b, to rows. The first vector is y, and the next one is apart further on. Vectors have multiples of 8 entries, rows >= 1.
+func spanOuter_2_avx2(b *float64, y *float64, apart int, a *float64, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)
+
+// spanOuter_3_avx2 adds vectors, times numbers of b, to rows. The first vector is y, and the next one is apart further on. Vectors have multiples of 8 entries, rows >= 1.
+func spanOuter_3_avx2(b *float64, y *float64, apart int, a *float64, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)
+
+// spanOuter_4_avx2 adds vectors, times numbers of b, to rows. The first vector is y, and the next one is apart further on. Vectors have multiples of 8 entries, rows >= 1.
+func spanOuter_4_avx2(b *float64, y *float64, apart int, a *float64, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)
 
 // spanSolve_1_avx2 sets b to unknowns, the number at own in y over that at d; own moves by change. It subtracts rows, times unknowns, from y. d is 0 for ones. Vectors have multiples of 8 entries, rows >= 1.
 func spanSolve_1_avx2(b *float64, d *float64, y *float64, own *float64, change int, a *float64, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)
@@ -253,9 +259,6 @@ func spanAdd32_1_avx2(b *float32, y *float32, w *float32, a *float32, at int, st
 // spanBoth32_1_avx2 does what spanDots and spanAdd do, with rows that it loads once. Vectors have multiples of 8 entries, rows >= 1.
 func spanBoth32_1_avx2(sums *float32, b *float32, x *float32, z *float32, y *float32, w *float32, a *float32, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)
 
-// spanOuter32_1_avx2 adds y, and w, times numbers of b, to rows. Vectors have multiples of 8 entries, rows >= 1.
-func spanOuter32_1_avx2(b *float32, y *float32, w *float32, a *float32, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)
-
 // spanDots32_2_avx2 sets sums to the products of rows and x, and z. Vectors have multiples of 8 entries, rows >= 1.
 func spanDots32_2_avx2(sums *float32, x *float32, z *float32, a *float32, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)
 
@@ -265,8 +268,17 @@ func spanAdd32_2_avx2(b *float32, y *float32, w *float32, a *float32, at int, st
 // spanBoth32_2_avx2 does what spanDots and spanAdd do, with rows that it loads once. Vectors have multiples of 8 entries, rows >= 1.
 func spanBoth32_2_avx2(sums *float32, b *float32, x *float32, z *float32, y *float32, w *float32, a *float32, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)
 
-// spanOuter32_2_avx2 adds y, and w, times numbers of b, to rows. Vectors have multiples of 8 entries, rows >= 1.
-func spanOuter32_2_avx2(b *float32, y *float32, w *float32, a *float32, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)
+// spanOuter32_1_avx2 adds vectors, times numbers of b, to rows. The first vector is y, and the next one is apart further on. Vectors have multiples of 8 entries, rows >= 1.
+func spanOuter32_1_avx2(b *float32, y *float32, apart int, a *float32, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)
+
+// spanOuter32_2_avx2 adds vectors, times numbers of b, to rows. The first vector is y, and the next one is apart further on. Vectors have multiples of 8 entries, rows >= 1.
+func spanOuter32_2_avx2(b *float32, y *float32, apart int, a *float32, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)
+
+// spanOuter32_3_avx2 adds vectors, times numbers of b, to rows. The first vector is y, and the next one is apart further on. Vectors have multiples of 8 entries, rows >= 1.
+func spanOuter32_3_avx2(b *float32, y *float32, apart int, a *float32, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)
+
+// spanOuter32_4_avx2 adds vectors, times numbers of b, to rows. The first vector is y, and the next one is apart further on. Vectors have multiples of 8 entries, rows >= 1.
+func spanOuter32_4_avx2(b *float32, y *float32, apart int, a *float32, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)
 
 // spanSolve32_1_avx2 sets b to unknowns, the number at own in y over that at d; own moves by change. It subtracts rows, times unknowns, from y. d is 0 for ones. Vectors have multiples of 8 entries, rows >= 1.
 func spanSolve32_1_avx2(b *float32, d *float32, y *float32, own *float32, change int, a *float32, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)

@@ -205,9 +205,6 @@ func spanAdd_1_avx512(b *float64, y *float64, w *float64, a *float64, at int, st
 // spanBoth_1_avx512 does what spanDots and spanAdd do, with rows that it loads once. Vectors have multiples of 8 entries, rows >= 1.
 func spanBoth_1_avx512(sums *float64, b *float64, x *float64, z *float64, y *float64, w *float64, a *float64, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)
 
-// spanOuter_1_avx512 adds y, and w, times numbers of b, to rows. Vectors have multiples of 8 entries, rows >= 1.
-func spanOuter_1_avx512(b *float64, y *float64, w *float64, a *float64, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)
-
 // spanDots_2_avx512 sets sums to the products of rows and x, and z. Vectors have multiples of 8 entries, rows >= 1.
 func spanDots_2_avx512(sums *float64, x *float64, z *float64, a *float64, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)
 
@@ -217,8 +214,17 @@ func spanAdd_2_avx512(b *float64, y *float64, w *float64, a *float64, at int, st
 // spanBoth_2_avx512 does what spanDots and spanAdd do, with rows that it loads once. Vectors have multiples of 8 entries, rows >= 1.
 func spanBoth_2_avx512(sums *float64, b *float64, x *float64, z *float64, y *float64, w *float64, a *float64, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)
 
-// spanOuter_2_avx512 adds y, and w, times numbers of b, to rows. Vectors have multiples of 8 entries, rows >= 1.
-func spanOuter_2_avx512(b *float64, y *float64, w *float64, a *float64, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)
+// spanOuter_1_avx512 adds vectors, times numbers of b, to rows. The first vector is y, and the next one is apart further on. Vectors have multiples of 8 entries, rows >= 1.
+func spanOuter_1_avx512(b *float64, y *float64, apart int, a *float64, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)
+
+// spanOuter_2_avx512 adds vectors, times numbers of b, to rows. The first vector is y, and the next one is apart further on. Vectors have multiples of 8 entries, rows >= 1.
+func spanOuter_2_avx512(b *float64, y *float64, apart int, a *float64, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)
+
+// spanOuter_3_avx512 adds vectors, times numbers of b, to rows. The first vector is y, and the next one is apart further on. Vectors have multiples of 8 entries, rows >= 1.
+func spanOuter_3_avx512(b *float64, y *float64, apart int, a *float64, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)
+
+// spanOuter_4_avx512 adds vectors, times numbers of b, to rows. The first vector is y, and the next one is apart further on. Vectors have multiples of 8 entries, rows >= 1.
+func spanOuter_4_avx512(b *float64, y *float64, apart int, a *float64, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)
 
 // spanSolve_1_avx512 sets b to unknowns, the number at own in y over that at d; own moves by change. It subtracts rows, times unknowns, from y. d is 0 for ones. Vectors have multiples of 8 entries, rows >= 1.
 func spanSolve_1_avx512(b *float64, d *float64, y *float64, own *float64, change int, a *float64, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)

@@ -12833,118 +12833,6 @@ empty:
 	VZEROUPPER
 	RET
 
-// func spanOuter_1_avx2(b *float64, y *float64, w *float64, a *float64, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)
-// Requires: AVX, FMA3
-TEXT ·spanOuter_1_avx2(SB), NOSPLIT, $0-104
-	MOVQ a+24(FP), AX
-	MOVQ step+40(FP), CX
-	SHLQ $0x03, CX
-	MOVQ first+56(FP), DX
-	MOVQ end+72(FP), BX
-	MOVQ at+32(FP), SI
-	SHLQ $0x03, SI
-	ADDQ SI, AX
-	SHLQ $0x03, growth+48(FP)
-	MOVQ y+8(FP), DI
-	MOVQ b+0(FP), R8
-
-row:
-	VBROADCASTSD (R8), Y0
-	ADDQ         $+8, R8
-	CMPQ         DX, BX
-	JGE          empty
-	MOVQ         DX, R9
-	MOVQ         BX, R10
-	SARQ         $0x03, R9
-	SARQ         $0x03, R10
-	MOVQ         R9, SI
-	SHLQ         $0x06, SI
-	MOVQ         DX, R11
-	ANDQ         $+7, R11
-	NEGQ         R11
-	LEAQ         spanMask<>+128(SB), R12
-	VMOVUPD      (R12)(R11*8), Y1
-	VMOVUPD      32(R12)(R11*8), Y2
-	SUBQ         R9, R10
-	JNZ          several
-	MOVQ         BX, R9
-	ANDQ         $+7, R9
-	NEGQ         R9
-	LEAQ         spanMask<>+64(SB), R10
-	VMOVUPD      (R10)(R9*8), Y3
-	VMOVUPD      32(R10)(R9*8), Y4
-	VANDPD       Y3, Y1, Y1
-	VANDPD       Y4, Y2, Y2
-	VMASKMOVPD   (AX)(SI*1), Y1, Y3
-	VMOVUPD      (DI)(SI*1), Y4
-	VFMADD231PD  Y4, Y0, Y3
-	VMASKMOVPD   Y3, Y1, (AX)(SI*1)
-	VMASKMOVPD   32(AX)(SI*1), Y2, Y1
-	VMOVUPD      32(DI)(SI*1), Y3
-	VFMADD231PD  Y3, Y0, Y1
-	VMASKMOVPD   Y1, Y2, 32(AX)(SI*1)
-	JMP          empty
-
-several:
-	MOVQ        DX, R9
-	ANDQ        $+7, R9
-	NEGQ        R9
-	LEAQ        spanMask<>+128(SB), R11
-	VMOVUPD     (R11)(R9*8), Y1
-	VMOVUPD     32(R11)(R9*8), Y2
-	VMASKMOVPD  (AX)(SI*1), Y1, Y3
-	VMOVUPD     (DI)(SI*1), Y4
-	VFMADD231PD Y4, Y0, Y3
-	VMASKMOVPD  Y3, Y1, (AX)(SI*1)
-	VMASKMOVPD  32(AX)(SI*1), Y2, Y1
-	VMOVUPD     32(DI)(SI*1), Y3
-	VFMADD231PD Y3, Y0, Y1
-	VMASKMOVPD  Y1, Y2, 32(AX)(SI*1)
-	ADDQ        $+64, SI
-	DECQ        R10
-	JZ          last
-
-vector:
-	VMOVUPD     (AX)(SI*1), Y1
-	VMOVUPD     (DI)(SI*1), Y2
-	VFMADD231PD Y2, Y0, Y1
-	VMOVUPD     Y1, (AX)(SI*1)
-	VMOVUPD     32(AX)(SI*1), Y1
-	VMOVUPD     32(DI)(SI*1), Y2
-	VFMADD231PD Y2, Y0, Y1
-	VMOVUPD     Y1, 32(AX)(SI*1)
-	ADDQ        $+64, SI
-	DECQ        R10
-	JNZ         vector
-
-last:
-	TESTQ       $+7, BX
-	JZ          empty
-	MOVQ        BX, R9
-	ANDQ        $+7, R9
-	NEGQ        R9
-	LEAQ        spanMask<>+64(SB), R10
-	VMOVUPD     (R10)(R9*8), Y1
-	VMOVUPD     32(R10)(R9*8), Y2
-	VMASKMOVPD  (AX)(SI*1), Y1, Y3
-	VMOVUPD     (DI)(SI*1), Y4
-	VFMADD231PD Y4, Y0, Y3
-	VMASKMOVPD  Y3, Y1, (AX)(SI*1)
-	VMASKMOVPD  32(AX)(SI*1), Y2, Y1
-	VMOVUPD     32(DI)(SI*1), Y3
-	VFMADD231PD Y3, Y0, Y1
-	VMASKMOVPD  Y1, Y2, 32(AX)(SI*1)
-
-empty:
-	ADDQ CX, AX
-	ADDQ growth+48(FP), CX
-	ADDQ forward+64(FP), DX
-	ADDQ ahead+80(FP), BX
-	DECQ rows+88(FP)
-	JNZ  row
-	VZEROUPPER
-	RET
-
 // func spanDots_2_avx2(sums *float64, x *float64, z *float64, a *float64, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)
 // Requires: AVX, FMA3
 TEXT ·spanDots_2_avx2(SB), NOSPLIT, $0-104
@@ -13475,7 +13363,121 @@ empty:
 	VZEROUPPER
 	RET
 
-// func spanOuter_2_avx2(b *float64, y *float64, w *float64, a *float64, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)
+// func spanOuter_1_avx2(b *float64, y *float64, apart int, a *float64, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)
+// Requires: AVX, FMA3
+TEXT ·spanOuter_1_avx2(SB), NOSPLIT, $0-104
+	MOVQ a+24(FP), AX
+	MOVQ step+40(FP), CX
+	SHLQ $0x03, CX
+	MOVQ first+56(FP), DX
+	MOVQ end+72(FP), BX
+	MOVQ at+32(FP), SI
+	SHLQ $0x03, SI
+	ADDQ SI, AX
+	SHLQ $0x03, growth+48(FP)
+	MOVQ y+8(FP), DI
+	MOVQ apart+16(FP), SI
+	SHLQ $0x03, SI
+	MOVQ b+0(FP), R8
+
+row:
+	VBROADCASTSD (R8), Y0
+	ADDQ         $+8, R8
+	CMPQ         DX, BX
+	JGE          empty
+	MOVQ         DX, R9
+	MOVQ         BX, R10
+	SARQ         $0x03, R9
+	SARQ         $0x03, R10
+	MOVQ         R9, SI
+	SHLQ         $0x06, SI
+	MOVQ         DX, R11
+	ANDQ         $+7, R11
+	NEGQ         R11
+	LEAQ         spanMask<>+128(SB), R12
+	VMOVUPD      (R12)(R11*8), Y1
+	VMOVUPD      32(R12)(R11*8), Y2
+	SUBQ         R9, R10
+	JNZ          several
+	MOVQ         BX, R9
+	ANDQ         $+7, R9
+	NEGQ         R9
+	LEAQ         spanMask<>+64(SB), R10
+	VMOVUPD      (R10)(R9*8), Y3
+	VMOVUPD      32(R10)(R9*8), Y4
+	VANDPD       Y3, Y1, Y1
+	VANDPD       Y4, Y2, Y2
+	VMASKMOVPD   (AX)(SI*1), Y1, Y3
+	VMOVUPD      (DI)(SI*1), Y4
+	VFMADD231PD  Y4, Y0, Y3
+	VMASKMOVPD   Y3, Y1, (AX)(SI*1)
+	VMASKMOVPD   32(AX)(SI*1), Y2, Y1
+	VMOVUPD      32(DI)(SI*1), Y3
+	VFMADD231PD  Y3, Y0, Y1
+	VMASKMOVPD   Y1, Y2, 32(AX)(SI*1)
+	JMP          empty
+
+several:
+	MOVQ        DX, R9
+	ANDQ        $+7, R9
+	NEGQ        R9
+	LEAQ        spanMask<>+128(SB), R11
+	VMOVUPD     (R11)(R9*8), Y1
+	VMOVUPD     32(R11)(R9*8), Y2
+	VMASKMOVPD  (AX)(SI*1), Y1, Y3
+	VMOVUPD     (DI)(SI*1), Y4
+	VFMADD231PD Y4, Y0, Y3
+	VMASKMOVPD  Y3, Y1, (AX)(SI*1)
+	VMASKMOVPD  32(AX)(SI*1), Y2, Y1
+	VMOVUPD     32(DI)(SI*1), Y3
+	VFMADD231PD Y3, Y0, Y1
+	VMASKMOVPD  Y1, Y2, 32(AX)(SI*1)
+	ADDQ        $+64, SI
+	DECQ        R10
+	JZ          last
+
+vector:
+	VMOVUPD     (AX)(SI*1), Y1
+	VMOVUPD     (DI)(SI*1), Y2
+	VFMADD231PD Y2, Y0, Y1
+	VMOVUPD     Y1, (AX)(SI*1)
+	VMOVUPD     32(AX)(SI*1), Y1
+	VMOVUPD     32(DI)(SI*1), Y2
+	VFMADD231PD Y2, Y0, Y1
+	VMOVUPD     Y1, 32(AX)(SI*1)
+	ADDQ        $+64, SI
+	DECQ        R10
+	JNZ         vector
+
+last:
+	TESTQ       $+7, BX
+	JZ          empty
+	MOVQ        BX, R9
+	ANDQ        $+7, R9
+	NEGQ        R9
+	LEAQ        spanMask<>+64(SB), R10
+	VMOVUPD     (R10)(R9*8), Y1
+	VMOVUPD     32(R10)(R9*8), Y2
+	VMASKMOVPD  (AX)(SI*1), Y1, Y3
+	VMOVUPD     (DI)(SI*1), Y4
+	VFMADD231PD Y4, Y0, Y3
+	VMASKMOVPD  Y3, Y1, (AX)(SI*1)
+	VMASKMOVPD  32(AX)(SI*1), Y2, Y1
+	VMOVUPD     32(DI)(SI*1), Y3
+	VFMADD231PD Y3, Y0, Y1
+	VMASKMOVPD  Y1, Y2, 32(AX)(SI*1)
+
+empty:
+	ADDQ CX, AX
+	ADDQ growth+48(FP), CX
+	ADDQ forward+64(FP), DX
+	ADDQ ahead+80(FP), BX
+	DECQ rows+88(FP)
+	JNZ  row
+	VZEROUPPER
+	RET
+
+// func spanOuter_2_avx2(b *float64, y *float64, apart int, a *float64, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)
 // Requires: AVX, FMA3
 TEXT ·spanOuter_2_avx2(SB), NOSPLIT, $0-104
 	MOVQ a+24(FP), AX
@@ -13488,7 +13490,9 @@ TEXT ·spanOuter_2_avx2(SB), NOSPLIT, $0-104
 	ADDQ SI, AX
 	SHLQ $0x03, growth+48(FP)
 	MOVQ y+8(FP), DI
-	MOVQ w+16(FP), R8
+	MOVQ apart+16(FP), SI
+	SHLQ $0x03, SI
+	LEAQ (DI)(SI*1), R8
 	MOVQ b+0(FP), R9
 
 row:
@@ -13594,6 +13598,324 @@ last:
 	VMOVUPD     32(R8)(SI*1), Y0
 	VFMADD231PD Y0, Y1, Y2
 	VMASKMOVPD  Y2, Y3, 32(AX)(SI*1)
+
+empty:
+	ADDQ CX, AX
+	ADDQ growth+48(FP), CX
+	ADDQ forward+64(FP), DX
+	ADDQ ahead+80(FP), BX
+	DECQ rows+88(FP)
+	JNZ  row
+	VZEROUPPER
+	RET
+
+// func spanOuter_3_avx2(b *float64, y *float64, apart int, a *float64, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)
+// Requires: AVX, FMA3
+TEXT ·spanOuter_3_avx2(SB), NOSPLIT, $0-104
+	MOVQ a+24(FP), AX
+	MOVQ step+40(FP), CX
+	SHLQ $0x03, CX
+	MOVQ first+56(FP), DX
+	MOVQ end+72(FP), BX
+	MOVQ at+32(FP), SI
+	SHLQ $0x03, SI
+	ADDQ SI, AX
+	SHLQ $0x03, growth+48(FP)
+	MOVQ y+8(FP), DI
+	MOVQ apart+16(FP), SI
+	SHLQ $0x03, SI
+	LEAQ (DI)(SI*1), R8
+	LEAQ (R8)(SI*1), R9
+	MOVQ b+0(FP), R10
+
+row:
+	VBROADCASTSD (R10), Y0
+	VBROADCASTSD 8(R10), Y1
+	VBROADCASTSD 16(R10), Y2
+	ADDQ         $+24, R10
+	CMPQ         DX, BX
+	JGE          empty
+	MOVQ         DX, R11
+	MOVQ         BX, R12
+	SARQ         $0x03, R11
+	SARQ         $0x03, R12
+	MOVQ         R11, SI
+	SHLQ         $0x06, SI
+	MOVQ         DX, R13
+	ANDQ         $+7, R13
+	NEGQ         R13
+	LEAQ         spanMask<>+128(SB), R14
+	VMOVUPD      (R14)(R13*8), Y3
+	VMOVUPD      32(R14)(R13*8), Y4
+	SUBQ         R11, R12
+	JNZ          several
+	MOVQ         BX, R11
+	ANDQ         $+7, R11
+	NEGQ         R11
+	LEAQ         spanMask<>+64(SB), R12
+	VMOVUPD      (R12)(R11*8), Y5
+	VMOVUPD      32(R12)(R11*8), Y6
+	VANDPD       Y5, Y3, Y3
+	VANDPD       Y6, Y4, Y4
+	VMASKMOVPD   (AX)(SI*1), Y3, Y5
+	VMOVUPD      (DI)(SI*1), Y6
+	VFMADD231PD  Y6, Y0, Y5
+	VMOVUPD      (R8)(SI*1), Y6
+	VFMADD231PD  Y6, Y1, Y5
+	VMOVUPD      (R9)(SI*1), Y6
+	VFMADD231PD  Y6, Y2, Y5
+	VMASKMOVPD   Y5, Y3, (AX)(SI*1)
+	VMASKMOVPD   32(AX)(SI*1), Y4, Y3
+	VMOVUPD      32(DI)(SI*1), Y5
+	VFMADD231PD  Y5, Y0, Y3
+	VMOVUPD      32(R8)(SI*1), Y0
+	VFMADD231PD  Y0, Y1, Y3
+	VMOVUPD      32(R9)(SI*1), Y0
+	VFMADD231PD  Y0, Y2, Y3
+	VMASKMOVPD   Y3, Y4, 32(AX)(SI*1)
+	JMP          empty
+
+several:
+	MOVQ        DX, R11
+	ANDQ        $+7, R11
+	NEGQ        R11
+	LEAQ        spanMask<>+128(SB), R13
+	VMOVUPD     (R13)(R11*8), Y3
+	VMOVUPD     32(R13)(R11*8), Y4
+	VMASKMOVPD  (AX)(SI*1), Y3, Y5
+	VMOVUPD     (DI)(SI*1), Y6
+	VFMADD231PD Y6, Y0, Y5
+	VMOVUPD     (R8)(SI*1), Y6
+	VFMADD231PD Y6, Y1, Y5
+	VMOVUPD     (R9)(SI*1), Y6
+	VFMADD231PD Y6, Y2, Y5
+	VMASKMOVPD  Y5, Y3, (AX)(SI*1)
+	VMASKMOVPD  32(AX)(SI*1), Y4, Y3
+	VMOVUPD     32(DI)(SI*1), Y5
+	VFMADD231PD Y5, Y0, Y3
+	VMOVUPD     32(R8)(SI*1), Y5
+	VFMADD231PD Y5, Y1, Y3
+	VMOVUPD     32(R9)(SI*1), Y5
+	VFMADD231PD Y5, Y2, Y3
+	VMASKMOVPD  Y3, Y4, 32(AX)(SI*1)
+	ADDQ        $+64, SI
+	DECQ        R12
+	JZ          last
+
+vector:
+	VMOVUPD     (AX)(SI*1), Y3
+	VMOVUPD     (DI)(SI*1), Y4
+	VFMADD231PD Y4, Y0, Y3
+	VMOVUPD     (R8)(SI*1), Y4
+	VFMADD231PD Y4, Y1, Y3
+	VMOVUPD     (R9)(SI*1), Y4
+	VFMADD231PD Y4, Y2, Y3
+	VMOVUPD     Y3, (AX)(SI*1)
+	VMOVUPD     32(AX)(SI*1), Y3
+	VMOVUPD     32(DI)(SI*1), Y4
+	VFMADD231PD Y4, Y0, Y3
+	VMOVUPD     32(R8)(SI*1), Y4
+	VFMADD231PD Y4, Y1, Y3
+	VMOVUPD     32(R9)(SI*1), Y4
+	VFMADD231PD Y4, Y2, Y3
+	VMOVUPD     Y3, 32(AX)(SI*1)
+	ADDQ        $+64, SI
+	DECQ        R12
+	JNZ         vector
+
+last:
+	TESTQ       $+7, BX
+	JZ          empty
+	MOVQ        BX, R11
+	ANDQ        $+7, R11
+	NEGQ        R11
+	LEAQ        spanMask<>+64(SB), R12
+	VMOVUPD     (R12)(R11*8), Y3
+	VMOVUPD     32(R12)(R11*8), Y4
+	VMASKMOVPD  (AX)(SI*1), Y3, Y5
+	VMOVUPD     (DI)(SI*1), Y6
+	VFMADD231PD Y6, Y0, Y5
+	VMOVUPD     (R8)(SI*1), Y6
+	VFMADD231PD Y6, Y1, Y5
+	VMOVUPD     (R9)(SI*1), Y6
+	VFMADD231PD Y6, Y2, Y5
+	VMASKMOVPD  Y5, Y3, (AX)(SI*1)
+	VMASKMOVPD  32(AX)(SI*1), Y4, Y3
+	VMOVUPD     32(DI)(SI*1), Y5
+	VFMADD231PD Y5, Y0, Y3
+	VMOVUPD     32(R8)(SI*1), Y0
+	VFMADD231PD Y0, Y1, Y3
+	VMOVUPD     32(R9)(SI*1), Y0
+	VFMADD231PD Y0, Y2, Y3
+	VMASKMOVPD  Y3, Y4, 32(AX)(SI*1)
+
+empty:
+	ADDQ CX, AX
+	ADDQ growth+48(FP), CX
+	ADDQ forward+64(FP), DX
+	ADDQ ahead+80(FP), BX
+	DECQ rows+88(FP)
+	JNZ  row
+	VZEROUPPER
+	RET
+
+// func spanOuter_4_avx2(b *float64, y *float64, apart int, a *float64, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)
+// Requires: AVX, FMA3
+TEXT ·spanOuter_4_avx2(SB), NOSPLIT, $0-104
+	MOVQ a+24(FP), AX
+	MOVQ step+40(FP), CX
+	SHLQ $0x03, CX
+	MOVQ first+56(FP), DX
+	MOVQ end+72(FP), BX
+	MOVQ at+32(FP), SI
+	SHLQ $0x03, SI
+	ADDQ SI, AX
+	SHLQ $0x03, growth+48(FP)
+	MOVQ y+8(FP), DI
+	MOVQ apart+16(FP), SI
+	SHLQ $0x03, SI
+	LEAQ (DI)(SI*1), R8
+	LEAQ (R8)(SI*1), R9
+	LEAQ (R9)(SI*1), R10
+	MOVQ b+0(FP), R11
+
+row:
+	VBROADCASTSD (R11), Y0
+	VBROADCASTSD 8(R11), Y1
+	VBROADCASTSD 16(R11), Y2
+	VBROADCASTSD 24(R11), Y3
+	ADDQ         $+32, R11
+	CMPQ         DX, BX
+	JGE          empty
+	MOVQ         DX, R12
+	MOVQ         BX, R13
+	SARQ         $0x03, R12
+	SARQ         $0x03, R13
+	MOVQ         R12, SI
+	SHLQ         $0x06, SI
+	MOVQ         DX, R14
+	ANDQ         $+7, R14
+	NEGQ         R14
+	LEAQ         spanMask<>+128(SB), R15
+	VMOVUPD      (R15)(R14*8), Y4
+	VMOVUPD      32(R15)(R14*8), Y5
+	SUBQ         R12, R13
+	JNZ          several
+	MOVQ         BX, R12
+	ANDQ         $+7, R12
+	NEGQ         R12
+	LEAQ         spanMask<>+64(SB), R13
+	VMOVUPD      (R13)(R12*8), Y6
+	VMOVUPD      32(R13)(R12*8), Y7
+	VANDPD       Y6, Y4, Y4
+	VANDPD       Y7, Y5, Y5
+	VMASKMOVPD   (AX)(SI*1), Y4, Y6
+	VMOVUPD      (DI)(SI*1), Y7
+	VFMADD231PD  Y7, Y0, Y6
+	VMOVUPD      (R8)(SI*1), Y7
+	VFMADD231PD  Y7, Y1, Y6
+	VMOVUPD      (R9)(SI*1), Y7
+	VFMADD231PD  Y7, Y2, Y6
+	VMOVUPD      (R10)(SI*1), Y7
+	VFMADD231PD  Y7, Y3, Y6
+	VMASKMOVPD   Y6, Y4, (AX)(SI*1)
+	VMASKMOVPD   32(AX)(SI*1), Y5, Y4
+	VMOVUPD      32(DI)(SI*1), Y6
+	VFMADD231PD  Y6, Y0, Y4
+	VMOVUPD      32(R8)(SI*1), Y0
+	VFMADD231PD  Y0, Y1, Y4
+	VMOVUPD      32(R9)(SI*1), Y0
+	VFMADD231PD  Y0, Y2, Y4
+	VMOVUPD      32(R10)(SI*1), Y0
+	VFMADD231PD  Y0, Y3, Y4
+	VMASKMOVPD   Y4, Y5, 32(AX)(SI*1)
+	JMP          empty
+
+several:
+	MOVQ        DX, R12
+	ANDQ        $+7, R12
+	NEGQ        R12
+	LEAQ        spanMask<>+128(SB), R14
+	VMOVUPD     (R14)(R12*8), Y4
+	VMOVUPD     32(R14)(R12*8), Y5
+	VMASKMOVPD  (AX)(SI*1), Y4, Y6
+	VMOVUPD     (DI)(SI*1), Y7
+	VFMADD231PD Y7, Y0, Y6
+	VMOVUPD     (R8)(SI*1), Y7
+	VFMADD231PD Y7, Y1, Y6
+	VMOVUPD     (R9)(SI*1), Y7
+	VFMADD231PD Y7, Y2, Y6
+	VMOVUPD     (R10)(SI*1), Y7
+	VFMADD231PD Y7, Y3, Y6
+	VMASKMOVPD  Y6, Y4, (AX)(SI*1)
+	VMASKMOVPD  32(AX)(SI*1), Y5, Y4
+	VMOVUPD     32(DI)(SI*1), Y6
+	VFMADD231PD Y6, Y0, Y4
+	VMOVUPD     32(R8)(SI*1), Y6
+	VFMADD231PD Y6, Y1, Y4
+	VMOVUPD     32(R9)(SI*1), Y6
+	VFMADD231PD Y6, Y2, Y4
+	VMOVUPD     32(R10)(SI*1), Y6
+	VFMADD231PD Y6, Y3, Y4
+	VMASKMOVPD  Y4, Y5, 32(AX)(SI*1)
+	ADDQ        $+64, SI
+	DECQ        R13
+	JZ          last
+
+vector:
+	VMOVUPD     (AX)(SI*1), Y4
+	VMOVUPD     (DI)(SI*1), Y5
+	VFMADD231PD Y5, Y0, Y4
+	VMOVUPD     (R8)(SI*1), Y5
+	VFMADD231PD Y5, Y1, Y4
+	VMOVUPD     (R9)(SI*1), Y5
+	VFMADD231PD Y5, Y2, Y4
+	VMOVUPD     (R10)(SI*1), Y5
+	VFMADD231PD Y5, Y3, Y4
+	VMOVUPD     Y4, (AX)(SI*1)
+	VMOVUPD     32(AX)(SI*1), Y4
+	VMOVUPD     32(DI)(SI*1), Y5
+	VFMADD231PD Y5, Y0, Y4
+	VMOVUPD     32(R8)(SI*1), Y5
+	VFMADD231PD Y5, Y1, Y4
+	VMOVUPD     32(R9)(SI*1), Y5
+	VFMADD231PD Y5, Y2, Y4
+	VMOVUPD     32(R10)(SI*1), Y5
+	VFMADD231PD Y5, Y3, Y4
+	VMOVUPD     Y4, 32(AX)(SI*1)
+	ADDQ        $+64, SI
+	DECQ        R13
+	JNZ         vector
+
+last:
+	TESTQ       $+7, BX
+	JZ          empty
+	MOVQ        BX, R12
+	ANDQ        $+7, R12
+	NEGQ        R12
+	LEAQ        spanMask<>+64(SB), R13
+	VMOVUPD     (R13)(R12*8), Y4
+	VMOVUPD     32(R13)(R12*8), Y5
+	VMASKMOVPD  (AX)(SI*1), Y4, Y6
+	VMOVUPD     (DI)(SI*1), Y7
+	VFMADD231PD Y7, Y0, Y6
+	VMOVUPD     (R8)(SI*1), Y7
+	VFMADD231PD Y7, Y1, Y6
+	VMOVUPD     (R9)(SI*1), Y7
+	VFMADD231PD Y7, Y2, Y6
+	VMOVUPD     (R10)(SI*1), Y7
+	VFMADD231PD Y7, Y3, Y6
+	VMASKMOVPD  Y6, Y4, (AX)(SI*1)
+	VMASKMOVPD  32(AX)(SI*1), Y5, Y4
+	VMOVUPD     32(DI)(SI*1), Y6
+	VFMADD231PD Y6, Y0, Y4
+	VMOVUPD     32(R8)(SI*1), Y0
+	VFMADD231PD Y0, Y1, Y4
+	VMOVUPD     32(R9)(SI*1), Y0
+	VFMADD231PD Y0, Y2, Y4
+	VMOVUPD     32(R10)(SI*1), Y0
+	VFMADD231PD Y0, Y3, Y4
+	VMASKMOVPD  Y4, Y5, 32(AX)(SI*1)
 
 empty:
 	ADDQ CX, AX
@@ -14051,97 +14373,6 @@ empty:
 	VZEROUPPER
 	RET
 
-// func spanOuter32_1_avx2(b *float32, y *float32, w *float32, a *float32, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)
-// Requires: AVX, FMA3
-TEXT ·spanOuter32_1_avx2(SB), NOSPLIT, $0-104
-	MOVQ a+24(FP), AX
-	MOVQ step+40(FP), CX
-	SHLQ $0x02, CX
-	MOVQ first+56(FP), DX
-	MOVQ end+72(FP), BX
-	MOVQ at+32(FP), SI
-	SHLQ $0x02, SI
-	ADDQ SI, AX
-	SHLQ $0x02, growth+48(FP)
-	MOVQ y+8(FP), DI
-	MOVQ b+0(FP), R8
-
-row:
-	VBROADCASTSS (R8), Y0
-	ADDQ         $+4, R8
-	CMPQ         DX, BX
-	JGE          empty
-	MOVQ         DX, R9
-	MOVQ         BX, R10
-	SARQ         $0x03, R9
-	SARQ         $0x03, R10
-	MOVQ         R9, SI
-	SHLQ         $0x05, SI
-	MOVQ         DX, R11
-	ANDQ         $+7, R11
-	NEGQ         R11
-	LEAQ         spanMask<>+128(SB), R12
-	VMOVUPD      (R12)(R11*4), Y1
-	SUBQ         R9, R10
-	JNZ          several
-	MOVQ         BX, R9
-	ANDQ         $+7, R9
-	NEGQ         R9
-	LEAQ         spanMask<>+64(SB), R10
-	VMOVUPD      (R10)(R9*4), Y2
-	VANDPD       Y2, Y1, Y1
-	VMASKMOVPS   (AX)(SI*1), Y1, Y2
-	VMOVUPS      (DI)(SI*1), Y3
-	VFMADD231PS  Y3, Y0, Y2
-	VMASKMOVPS   Y2, Y1, (AX)(SI*1)
-	JMP          empty
-
-several:
-	MOVQ        DX, R9
-	ANDQ        $+7, R9
-	NEGQ        R9
-	LEAQ        spanMask<>+128(SB), R11
-	VMOVUPD     (R11)(R9*4), Y1
-	VMASKMOVPS  (AX)(SI*1), Y1, Y2
-	VMOVUPS     (DI)(SI*1), Y3
-	VFMADD231PS Y3, Y0, Y2
-	VMASKMOVPS  Y2, Y1, (AX)(SI*1)
-	ADDQ        $+32, SI
-	DECQ        R10
-	JZ          last
-
-vector:
-	VMOVUPS     (AX)(SI*1), Y1
-	VMOVUPS     (DI)(SI*1), Y2
-	VFMADD231PS Y2, Y0, Y1
-	VMOVUPS     Y1, (AX)(SI*1)
-	ADDQ        $+32, SI
-	DECQ        R10
-	JNZ         vector
-
-last:
-	TESTQ       $+7, BX
-	JZ          empty
-	MOVQ        BX, R9
-	ANDQ        $+7, R9
-	NEGQ        R9
-	LEAQ        spanMask<>+64(SB), R10
-	VMOVUPD     (R10)(R9*4), Y1
-	VMASKMOVPS  (AX)(SI*1), Y1, Y2
-	VMOVUPS     (DI)(SI*1), Y3
-	VFMADD231PS Y3, Y0, Y2
-	VMASKMOVPS  Y2, Y1, (AX)(SI*1)
-
-empty:
-	ADDQ CX, AX
-	ADDQ growth+48(FP), CX
-	ADDQ forward+64(FP), DX
-	ADDQ ahead+80(FP), BX
-	DECQ rows+88(FP)
-	JNZ  row
-	VZEROUPPER
-	RET
-
 // func spanDots32_2_avx2(sums *float32, x *float32, z *float32, a *float32, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)
 // Requires: AVX, FMA3
 TEXT ·spanDots32_2_avx2(SB), NOSPLIT, $0-104
@@ -14525,7 +14756,100 @@ empty:
 	VZEROUPPER
 	RET
 
-// func spanOuter32_2_avx2(b *float32, y *float32, w *float32, a *float32, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)
+// func spanOuter32_1_avx2(b *float32, y *float32, apart int, a *float32, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)
+// Requires: AVX, FMA3
+TEXT ·spanOuter32_1_avx2(SB), NOSPLIT, $0-104
+	MOVQ a+24(FP), AX
+	MOVQ step+40(FP), CX
+	SHLQ $0x02, CX
+	MOVQ first+56(FP), DX
+	MOVQ end+72(FP), BX
+	MOVQ at+32(FP), SI
+	SHLQ $0x02, SI
+	ADDQ SI, AX
+	SHLQ $0x02, growth+48(FP)
+	MOVQ y+8(FP), DI
+	MOVQ apart+16(FP), SI
+	SHLQ $0x02, SI
+	MOVQ b+0(FP), R8
+
+row:
+	VBROADCASTSS (R8), Y0
+	ADDQ         $+4, R8
+	CMPQ         DX, BX
+	JGE          empty
+	MOVQ         DX, R9
+	MOVQ         BX, R10
+	SARQ         $0x03, R9
+	SARQ         $0x03, R10
+	MOVQ         R9, SI
+	SHLQ         $0x05, SI
+	MOVQ         DX, R11
+	ANDQ         $+7, R11
+	NEGQ         R11
+	LEAQ         spanMask<>+128(SB), R12
+	VMOVUPD      (R12)(R11*4), Y1
+	SUBQ         R9, R10
+	JNZ          several
+	MOVQ         BX, R9
+	ANDQ         $+7, R9
+	NEGQ         R9
+	LEAQ         spanMask<>+64(SB), R10
+	VMOVUPD      (R10)(R9*4), Y2
+	VANDPD       Y2, Y1, Y1
+	VMASKMOVPS   (AX)(SI*1), Y1, Y2
+	VMOVUPS      (DI)(SI*1), Y3
+	VFMADD231PS  Y3, Y0, Y2
+	VMASKMOVPS   Y2, Y1, (AX)(SI*1)
+	JMP          empty
+
+several:
+	MOVQ        DX, R9
+	ANDQ        $+7, R9
+	NEGQ        R9
+	LEAQ        spanMask<>+128(SB), R11
+	VMOVUPD     (R11)(R9*4), Y1
+	VMASKMOVPS  (AX)(SI*1), Y1, Y2
+	VMOVUPS     (DI)(SI*1), Y3
+	VFMADD231PS Y3, Y0, Y2
+	VMASKMOVPS  Y2, Y1, (AX)(SI*1)
+	ADDQ        $+32, SI
+	DECQ        R10
+	JZ          last
+
+vector:
+	VMOVUPS     (AX)(SI*1), Y1
+	VMOVUPS     (DI)(SI*1), Y2
+	VFMADD231PS Y2, Y0, Y1
+	VMOVUPS     Y1, (AX)(SI*1)
+	ADDQ        $+32, SI
+	DECQ        R10
+	JNZ         vector
+
+last:
+	TESTQ       $+7, BX
+	JZ          empty
+	MOVQ        BX, R9
+	ANDQ        $+7, R9
+	NEGQ        R9
+	LEAQ        spanMask<>+64(SB), R10
+	VMOVUPD     (R10)(R9*4), Y1
+	VMASKMOVPS  (AX)(SI*1), Y1, Y2
+	VMOVUPS     (DI)(SI*1), Y3
+	VFMADD231PS Y3, Y0, Y2
+	VMASKMOVPS  Y2, Y1, (AX)(SI*1)
+
+empty:
+	ADDQ CX, AX
+	ADDQ growth+48(FP), CX
+	ADDQ forward+64(FP), DX
+	ADDQ ahead+80(FP), BX
+	DECQ rows+88(FP)
+	JNZ  row
+	VZEROUPPER
+	RET
+
+// func spanOuter32_2_avx2(b *float32, y *float32, apart int, a *float32, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)
 // Requires: AVX, FMA3
 TEXT ·spanOuter32_2_avx2(SB), NOSPLIT, $0-104
 	MOVQ a+24(FP), AX
@@ -14538,7 +14862,9 @@ TEXT ·spanOuter32_2_avx2(SB), NOSPLIT, $0-104
 	ADDQ SI, AX
 	SHLQ $0x02, growth+48(FP)
 	MOVQ y+8(FP), DI
-	MOVQ w+16(FP), R8
+	MOVQ apart+16(FP), SI
+	SHLQ $0x02, SI
+	LEAQ (DI)(SI*1), R8
 	MOVQ b+0(FP), R9
 
 row:
@@ -14615,6 +14941,242 @@ last:
 	VMOVUPS     (R8)(SI*1), Y0
 	VFMADD231PS Y0, Y1, Y3
 	VMASKMOVPS  Y3, Y2, (AX)(SI*1)
+
+empty:
+	ADDQ CX, AX
+	ADDQ growth+48(FP), CX
+	ADDQ forward+64(FP), DX
+	ADDQ ahead+80(FP), BX
+	DECQ rows+88(FP)
+	JNZ  row
+	VZEROUPPER
+	RET
+
+// func spanOuter32_3_avx2(b *float32, y *float32, apart int, a *float32, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)
+// Requires: AVX, FMA3
+TEXT ·spanOuter32_3_avx2(SB), NOSPLIT, $0-104
+	MOVQ a+24(FP), AX
+	MOVQ step+40(FP), CX
+	SHLQ $0x02, CX
+	MOVQ first+56(FP), DX
+	MOVQ end+72(FP), BX
+	MOVQ at+32(FP), SI
+	SHLQ $0x02, SI
+	ADDQ SI, AX
+	SHLQ $0x02, growth+48(FP)
+	MOVQ y+8(FP), DI
+	MOVQ apart+16(FP), SI
+	SHLQ $0x02, SI
+	LEAQ (DI)(SI*1), R8
+	LEAQ (R8)(SI*1), R9
+	MOVQ b+0(FP), R10
+
+row:
+	VBROADCASTSS (R10), Y0
+	VBROADCASTSS 4(R10), Y1
+	VBROADCASTSS 8(R10), Y2
+	ADDQ         $+12, R10
+	CMPQ         DX, BX
+	JGE          empty
+	MOVQ         DX, R11
+	MOVQ         BX, R12
+	SARQ         $0x03, R11
+	SARQ         $0x03, R12
+	MOVQ         R11, SI
+	SHLQ         $0x05, SI
+	MOVQ         DX, R13
+	ANDQ         $+7, R13
+	NEGQ         R13
+	LEAQ         spanMask<>+128(SB), R14
+	VMOVUPD      (R14)(R13*4), Y3
+	SUBQ         R11, R12
+	JNZ          several
+	MOVQ         BX, R11
+	ANDQ         $+7, R11
+	NEGQ         R11
+	LEAQ         spanMask<>+64(SB), R12
+	VMOVUPD      (R12)(R11*4), Y4
+	VANDPD       Y4, Y3, Y3
+	VMASKMOVPS   (AX)(SI*1), Y3, Y4
+	VMOVUPS      (DI)(SI*1), Y5
+	VFMADD231PS  Y5, Y0, Y4
+	VMOVUPS      (R8)(SI*1), Y0
+	VFMADD231PS  Y0, Y1, Y4
+	VMOVUPS      (R9)(SI*1), Y0
+	VFMADD231PS  Y0, Y2, Y4
+	VMASKMOVPS   Y4, Y3, (AX)(SI*1)
+	JMP          empty
+
+several:
+	MOVQ        DX, R11
+	ANDQ        $+7, R11
+	NEGQ        R11
+	LEAQ        spanMask<>+128(SB), R13
+	VMOVUPD     (R13)(R11*4), Y3
+	VMASKMOVPS  (AX)(SI*1), Y3, Y4
+	VMOVUPS     (DI)(SI*1), Y5
+	VFMADD231PS Y5, Y0, Y4
+	VMOVUPS     (R8)(SI*1), Y5
+	VFMADD231PS Y5, Y1, Y4
+	VMOVUPS     (R9)(SI*1), Y5
+	VFMADD231PS Y5, Y2, Y4
+	VMASKMOVPS  Y4, Y3, (AX)(SI*1)
+	ADDQ        $+32, SI
+	DECQ        R12
+	JZ          last
+
+vector:
+	VMOVUPS     (AX)(SI*1), Y3
+	VMOVUPS     (DI)(SI*1), Y4
+	VFMADD231PS Y4, Y0, Y3
+	VMOVUPS     (R8)(SI*1), Y4
+	VFMADD231PS Y4, Y1, Y3
+	VMOVUPS     (R9)(SI*1), Y4
+	VFMADD231PS Y4, Y2, Y3
+	VMOVUPS     Y3, (AX)(SI*1)
+	ADDQ        $+32, SI
+	DECQ        R12
+	JNZ         vector
+
+last:
+	TESTQ       $+7, BX
+	JZ          empty
+	MOVQ        BX, R11
+	ANDQ        $+7, R11
+	NEGQ        R11
+	LEAQ        spanMask<>+64(SB), R12
+	VMOVUPD     (R12)(R11*4), Y3
+	VMASKMOVPS  (AX)(SI*1), Y3, Y4
+	VMOVUPS     (DI)(SI*1), Y5
+	VFMADD231PS Y5, Y0, Y4
+	VMOVUPS     (R8)(SI*1), Y0
+	VFMADD231PS Y0, Y1, Y4
+	VMOVUPS     (R9)(SI*1), Y0
+	VFMADD231PS Y0, Y2, Y4
+	VMASKMOVPS  Y4, Y3, (AX)(SI*1)
+
+empty:
+	ADDQ CX, AX
+	ADDQ growth+48(FP), CX
+	ADDQ forward+64(FP), DX
+	ADDQ ahead+80(FP), BX
+	DECQ rows+88(FP)
+	JNZ  row
+	VZEROUPPER
+	RET
+
+// func spanOuter32_4_avx2(b *float32, y *float32, apart int, a *float32, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)
+// Requires: AVX, FMA3
+TEXT ·spanOuter32_4_avx2(SB), NOSPLIT, $0-104
+	MOVQ a+24(FP), AX
+	MOVQ step+40(FP), CX
+	SHLQ $0x02, CX
+	MOVQ first+56(FP), DX
+	MOVQ end+72(FP), BX
+	MOVQ at+32(FP), SI
+	SHLQ $0x02, SI
+	ADDQ SI, AX
+	SHLQ $0x02, growth+48(FP)
+	MOVQ y+8(FP), DI
+	MOVQ apart+16(FP), SI
+	SHLQ $0x02, SI
+	LEAQ (DI)(SI*1), R8
+	LEAQ (R8)(SI*1), R9
+	LEAQ (R9)(SI*1), R10
+	MOVQ b+0(FP), R11
+
+row:
+	VBROADCASTSS (R11), Y0
+	VBROADCASTSS 4(R11), Y1
+	VBROADCASTSS 8(R11), Y2
+	VBROADCASTSS 12(R11), Y3
+	ADDQ         $+16, R11
+	CMPQ         DX, BX
+	JGE          empty
+	MOVQ         DX, R12
+	MOVQ         BX, R13
+	SARQ         $0x03, R12
+	SARQ         $0x03, R13
+	MOVQ         R12, SI
+	SHLQ         $0x05, SI
+	MOVQ         DX, R14
+	ANDQ         $+7, R14
+	NEGQ         R14
+	LEAQ         spanMask<>+128(SB), R15
+	VMOVUPD      (R15)(R14*4), Y4
+	SUBQ         R12, R13
+	JNZ          several
+	MOVQ         BX, R12
+	ANDQ         $+7, R12
+	NEGQ         R12
+	LEAQ         spanMask<>+64(SB), R13
+	VMOVUPD      (R13)(R12*4), Y5
+	VANDPD       Y5, Y4, Y4
+	VMASKMOVPS   (AX)(SI*1), Y4, Y5
+	VMOVUPS      (DI)(SI*1), Y6
+	VFMADD231PS  Y6, Y0, Y5
+	VMOVUPS      (R8)(SI*1), Y0
+	VFMADD231PS  Y0, Y1, Y5
+	VMOVUPS      (R9)(SI*1), Y0
+	VFMADD231PS  Y0, Y2, Y5
+	VMOVUPS      (R10)(SI*1), Y0
+	VFMADD231PS  Y0, Y3, Y5
+	VMASKMOVPS   Y5, Y4, (AX)(SI*1)
+	JMP          empty
+
+several:
+	MOVQ        DX, R12
+	ANDQ        $+7, R12
+	NEGQ        R12
+	LEAQ        spanMask<>+128(SB), R14
+	VMOVUPD     (R14)(R12*4), Y4
+	VMASKMOVPS  (AX)(SI*1), Y4, Y5
+	VMOVUPS     (DI)(SI*1), Y6
+	VFMADD231PS Y6, Y0, Y5
+	VMOVUPS     (R8)(SI*1), Y6
+	VFMADD231PS Y6, Y1, Y5
+	VMOVUPS     (R9)(SI*1), Y6
+	VFMADD231PS Y6, Y2, Y5
+	VMOVUPS     (R10)(SI*1), Y6
+	VFMADD231PS Y6, Y3, Y5
+	VMASKMOVPS  Y5, Y4, (AX)(SI*1)
+	ADDQ        $+32, SI
+	DECQ        R13
+	JZ          last
+
+vector:
+	VMOVUPS     (AX)(SI*1), Y4
+	VMOVUPS     (DI)(SI*1), Y5
+	VFMADD231PS Y5, Y0, Y4
+	VMOVUPS     (R8)(SI*1), Y5
+	VFMADD231PS Y5, Y1, Y4
+	VMOVUPS     (R9)(SI*1), Y5
+	VFMADD231PS Y5, Y2, Y4
+	VMOVUPS     (R10)(SI*1), Y5
+	VFMADD231PS Y5, Y3, Y4
+	VMOVUPS     Y4, (AX)(SI*1)
+	ADDQ        $+32, SI
+	DECQ        R13
+	JNZ         vector
+
+last:
+	TESTQ       $+7, BX
+	JZ          empty
+	MOVQ        BX, R12
+	ANDQ        $+7, R12
+	NEGQ        R12
+	LEAQ        spanMask<>+64(SB), R13
+	VMOVUPD     (R13)(R12*4), Y4
+	VMASKMOVPS  (AX)(SI*1), Y4, Y5
+	VMOVUPS     (DI)(SI*1), Y6
+	VFMADD231PS Y6, Y0, Y5
+	VMOVUPS     (R8)(SI*1), Y0
+	VFMADD231PS Y0, Y1, Y5
+	VMOVUPS     (R9)(SI*1), Y0
+	VFMADD231PS Y0, Y2, Y5
+	VMOVUPS     (R10)(SI*1), Y0
+	VFMADD231PS Y0, Y3, Y5
+	VMASKMOVPS  Y5, Y4, (AX)(SI*1)
 
 empty:
 	ADDQ CX, AX

@@ -14831,99 +14831,6 @@ empty:
 	VZEROUPPER
 	RET
 
-// func spanOuter_1_avx512(b *float64, y *float64, w *float64, a *float64, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·spanOuter_1_avx512(SB), NOSPLIT, $0-104
-	MOVQ a+24(FP), AX
-	MOVQ step+40(FP), CX
-	SHLQ $0x03, CX
-	MOVQ first+56(FP), DX
-	MOVQ end+72(FP), BX
-	MOVQ at+32(FP), SI
-	SHLQ $0x03, SI
-	ADDQ SI, AX
-	SHLQ $0x03, growth+48(FP)
-	MOVQ y+8(FP), DI
-	MOVQ b+0(FP), R8
-
-row:
-	VBROADCASTSD (R8), Z0
-	ADDQ         $+8, R8
-	CMPQ         DX, BX
-	JGE          empty
-	MOVQ         DX, R9
-	MOVQ         BX, R10
-	SARQ         $0x03, R9
-	SARQ         $0x03, R10
-	MOVQ         R9, SI
-	SHLQ         $0x06, SI
-	MOVQ         DX, R11
-	ANDQ         $+7, R11
-	MOVQ         $-1, R12
-	SHLXQ        R11, R12, R12
-	KMOVW        R12, K1
-	SUBQ         R9, R10
-	JNZ          several
-	MOVQ         BX, R9
-	ANDQ         $+7, R9
-	MOVQ         $-1, R10
-	SHLXQ        R9, R10, R10
-	NOTQ         R10
-	KMOVW        R10, K2
-	KANDW        K1, K2, K1
-	VMOVUPD.Z    (AX)(SI*1), K1, Z1
-	VMOVUPD      (DI)(SI*1), Z2
-	VFMADD231PD  Z2, Z0, Z1
-	VMOVUPD      Z1, K1, (AX)(SI*1)
-	JMP          empty
-
-several:
-	MOVQ        DX, R9
-	ANDQ        $+7, R9
-	MOVQ        $-1, R11
-	SHLXQ       R9, R11, R11
-	KMOVW       R11, K1
-	VMOVUPD.Z   (AX)(SI*1), K1, Z1
-	VMOVUPD     (DI)(SI*1), Z2
-	VFMADD231PD Z2, Z0, Z1
-	VMOVUPD     Z1, K1, (AX)(SI*1)
-	ADDQ        $+64, SI
-	DECQ        R10
-	JZ          last
-
-vector:
-	VMOVUPD     (AX)(SI*1), Z1
-	VMOVUPD     (DI)(SI*1), Z2
-	VFMADD231PD Z2, Z0, Z1
-	VMOVUPD     Z1, (AX)(SI*1)
-	ADDQ        $+64, SI
-	DECQ        R10
-	JNZ         vector
-
-last:
-	TESTQ       $+7, BX
-	JZ          empty
-	MOVQ        BX, R9
-	ANDQ        $+7, R9
-	MOVQ        $-1, R10
-	SHLXQ       R9, R10, R10
-	NOTQ        R10
-	KMOVW       R10, K1
-	VMOVUPD.Z   (AX)(SI*1), K1, Z1
-	VMOVUPD     (DI)(SI*1), Z2
-	VFMADD231PD Z2, Z0, Z1
-	VMOVUPD     Z1, K1, (AX)(SI*1)
-
-empty:
-	ADDQ CX, AX
-	ADDQ growth+48(FP), CX
-	ADDQ forward+64(FP), DX
-	ADDQ ahead+80(FP), BX
-	DECQ rows+88(FP)
-	JNZ  row
-	VZEROUPPER
-	RET
-
 // func spanDots_2_avx512(sums *float64, x *float64, z *float64, a *float64, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
 TEXT ·spanDots_2_avx512(SB), NOSPLIT, $0-104
@@ -15281,7 +15188,102 @@ empty:
 	VZEROUPPER
 	RET
 
-// func spanOuter_2_avx512(b *float64, y *float64, w *float64, a *float64, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)
+// func spanOuter_1_avx512(b *float64, y *float64, apart int, a *float64, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·spanOuter_1_avx512(SB), NOSPLIT, $0-104
+	MOVQ a+24(FP), AX
+	MOVQ step+40(FP), CX
+	SHLQ $0x03, CX
+	MOVQ first+56(FP), DX
+	MOVQ end+72(FP), BX
+	MOVQ at+32(FP), SI
+	SHLQ $0x03, SI
+	ADDQ SI, AX
+	SHLQ $0x03, growth+48(FP)
+	MOVQ y+8(FP), DI
+	MOVQ apart+16(FP), SI
+	SHLQ $0x03, SI
+	MOVQ b+0(FP), R8
+
+row:
+	VBROADCASTSD (R8), Z0
+	ADDQ         $+8, R8
+	CMPQ         DX, BX
+	JGE          empty
+	MOVQ         DX, R9
+	MOVQ         BX, R10
+	SARQ         $0x03, R9
+	SARQ         $0x03, R10
+	MOVQ         R9, SI
+	SHLQ         $0x06, SI
+	MOVQ         DX, R11
+	ANDQ         $+7, R11
+	MOVQ         $-1, R12
+	SHLXQ        R11, R12, R12
+	KMOVW        R12, K1
+	SUBQ         R9, R10
+	JNZ          several
+	MOVQ         BX, R9
+	ANDQ         $+7, R9
+	MOVQ         $-1, R10
+	SHLXQ        R9, R10, R10
+	NOTQ         R10
+	KMOVW        R10, K2
+	KANDW        K1, K2, K1
+	VMOVUPD.Z    (AX)(SI*1), K1, Z1
+	VMOVUPD      (DI)(SI*1), Z2
+	VFMADD231PD  Z2, Z0, Z1
+	VMOVUPD      Z1, K1, (AX)(SI*1)
+	JMP          empty
+
+several:
+	MOVQ        DX, R9
+	ANDQ        $+7, R9
+	MOVQ        $-1, R11
+	SHLXQ       R9, R11, R11
+	KMOVW       R11, K1
+	VMOVUPD.Z   (AX)(SI*1), K1, Z1
+	VMOVUPD     (DI)(SI*1), Z2
+	VFMADD231PD Z2, Z0, Z1
+	VMOVUPD     Z1, K1, (AX)(SI*1)
+	ADDQ        $+64, SI
+	DECQ        R10
+	JZ          last
+
+vector:
+	VMOVUPD     (AX)(SI*1), Z1
+	VMOVUPD     (DI)(SI*1), Z2
+	VFMADD231PD Z2, Z0, Z1
+	VMOVUPD     Z1, (AX)(SI*1)
+	ADDQ        $+64, SI
+	DECQ        R10
+	JNZ         vector
+
+last:
+	TESTQ       $+7, BX
+	JZ          empty
+	MOVQ        BX, R9
+	ANDQ        $+7, R9
+	MOVQ        $-1, R10
+	SHLXQ       R9, R10, R10
+	NOTQ        R10
+	KMOVW       R10, K1
+	VMOVUPD.Z   (AX)(SI*1), K1, Z1
+	VMOVUPD     (DI)(SI*1), Z2
+	VFMADD231PD Z2, Z0, Z1
+	VMOVUPD     Z1, K1, (AX)(SI*1)
+
+empty:
+	ADDQ CX, AX
+	ADDQ growth+48(FP), CX
+	ADDQ forward+64(FP), DX
+	ADDQ ahead+80(FP), BX
+	DECQ rows+88(FP)
+	JNZ  row
+	VZEROUPPER
+	RET
+
+// func spanOuter_2_avx512(b *float64, y *float64, apart int, a *float64, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)
 // Requires: AVX, AVX512F, BMI2
 TEXT ·spanOuter_2_avx512(SB), NOSPLIT, $0-104
 	MOVQ a+24(FP), AX
@@ -15294,7 +15296,9 @@ TEXT ·spanOuter_2_avx512(SB), NOSPLIT, $0-104
 	ADDQ SI, AX
 	SHLQ $0x03, growth+48(FP)
 	MOVQ y+8(FP), DI
-	MOVQ w+16(FP), R8
+	MOVQ apart+16(FP), SI
+	SHLQ $0x03, SI
+	LEAQ (DI)(SI*1), R8
 	MOVQ b+0(FP), R9
 
 row:
@@ -15373,6 +15377,246 @@ last:
 	VMOVUPD     (R8)(SI*1), Z0
 	VFMADD231PD Z0, Z1, Z2
 	VMOVUPD     Z2, K1, (AX)(SI*1)
+
+empty:
+	ADDQ CX, AX
+	ADDQ growth+48(FP), CX
+	ADDQ forward+64(FP), DX
+	ADDQ ahead+80(FP), BX
+	DECQ rows+88(FP)
+	JNZ  row
+	VZEROUPPER
+	RET
+
+// func spanOuter_3_avx512(b *float64, y *float64, apart int, a *float64, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·spanOuter_3_avx512(SB), NOSPLIT, $0-104
+	MOVQ a+24(FP), AX
+	MOVQ step+40(FP), CX
+	SHLQ $0x03, CX
+	MOVQ first+56(FP), DX
+	MOVQ end+72(FP), BX
+	MOVQ at+32(FP), SI
+	SHLQ $0x03, SI
+	ADDQ SI, AX
+	SHLQ $0x03, growth+48(FP)
+	MOVQ y+8(FP), DI
+	MOVQ apart+16(FP), SI
+	SHLQ $0x03, SI
+	LEAQ (DI)(SI*1), R8
+	LEAQ (R8)(SI*1), R9
+	MOVQ b+0(FP), R10
+
+row:
+	VBROADCASTSD (R10), Z0
+	VBROADCASTSD 8(R10), Z1
+	VBROADCASTSD 16(R10), Z2
+	ADDQ         $+24, R10
+	CMPQ         DX, BX
+	JGE          empty
+	MOVQ         DX, R11
+	MOVQ         BX, R12
+	SARQ         $0x03, R11
+	SARQ         $0x03, R12
+	MOVQ         R11, SI
+	SHLQ         $0x06, SI
+	MOVQ         DX, R13
+	ANDQ         $+7, R13
+	MOVQ         $-1, R14
+	SHLXQ        R13, R14, R14
+	KMOVW        R14, K1
+	SUBQ         R11, R12
+	JNZ          several
+	MOVQ         BX, R11
+	ANDQ         $+7, R11
+	MOVQ         $-1, R12
+	SHLXQ        R11, R12, R12
+	NOTQ         R12
+	KMOVW        R12, K2
+	KANDW        K1, K2, K1
+	VMOVUPD.Z    (AX)(SI*1), K1, Z3
+	VMOVUPD      (DI)(SI*1), Z4
+	VFMADD231PD  Z4, Z0, Z3
+	VMOVUPD      (R8)(SI*1), Z0
+	VFMADD231PD  Z0, Z1, Z3
+	VMOVUPD      (R9)(SI*1), Z0
+	VFMADD231PD  Z0, Z2, Z3
+	VMOVUPD      Z3, K1, (AX)(SI*1)
+	JMP          empty
+
+several:
+	MOVQ        DX, R11
+	ANDQ        $+7, R11
+	MOVQ        $-1, R13
+	SHLXQ       R11, R13, R13
+	KMOVW       R13, K1
+	VMOVUPD.Z   (AX)(SI*1), K1, Z3
+	VMOVUPD     (DI)(SI*1), Z4
+	VFMADD231PD Z4, Z0, Z3
+	VMOVUPD     (R8)(SI*1), Z4
+	VFMADD231PD Z4, Z1, Z3
+	VMOVUPD     (R9)(SI*1), Z4
+	VFMADD231PD Z4, Z2, Z3
+	VMOVUPD     Z3, K1, (AX)(SI*1)
+	ADDQ        $+64, SI
+	DECQ        R12
+	JZ          last
+
+vector:
+	VMOVUPD     (AX)(SI*1), Z3
+	VMOVUPD     (DI)(SI*1), Z4
+	VFMADD231PD Z4, Z0, Z3
+	VMOVUPD     (R8)(SI*1), Z4
+	VFMADD231PD Z4, Z1, Z3
+	VMOVUPD     (R9)(SI*1), Z4
+	VFMADD231PD Z4, Z2, Z3
+	VMOVUPD     Z3, (AX)(SI*1)
+	ADDQ        $+64, SI
+	DECQ        R12
+	JNZ         vector
+
+last:
+	TESTQ       $+7, BX
+	JZ          empty
+	MOVQ        BX, R11
+	ANDQ        $+7, R11
+	MOVQ        $-1, R12
+	SHLXQ       R11, R12, R12
+	NOTQ        R12
+	KMOVW       R12, K1
+	VMOVUPD.Z   (AX)(SI*1), K1, Z3
+	VMOVUPD     (DI)(SI*1), Z4
+	VFMADD231PD Z4, Z0, Z3
+	VMOVUPD     (R8)(SI*1), Z0
+	VFMADD231PD Z0, Z1, Z3
+	VMOVUPD     (R9)(SI*1), Z0
+	VFMADD231PD Z0, Z2, Z3
+	VMOVUPD     Z3, K1, (AX)(SI*1)
+
+empty:
+	ADDQ CX, AX
+	ADDQ growth+48(FP), CX
+	ADDQ forward+64(FP), DX
+	ADDQ ahead+80(FP), BX
+	DECQ rows+88(FP)
+	JNZ  row
+	VZEROUPPER
+	RET
+
+// func spanOuter_4_avx512(b *float64, y *float64, apart int, a *float64, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·spanOuter_4_avx512(SB), NOSPLIT, $0-104
+	MOVQ a+24(FP), AX
+	MOVQ step+40(FP), CX
+	SHLQ $0x03, CX
+	MOVQ first+56(FP), DX
+	MOVQ end+72(FP), BX
+	MOVQ at+32(FP), SI
+	SHLQ $0x03, SI
+	ADDQ SI, AX
+	SHLQ $0x03, growth+48(FP)
+	MOVQ y+8(FP), DI
+	MOVQ apart+16(FP), SI
+	SHLQ $0x03, SI
+	LEAQ (DI)(SI*1), R8
+	LEAQ (R8)(SI*1), R9
+	LEAQ (R9)(SI*1), R10
+	MOVQ b+0(FP), R11
+
+row:
+	VBROADCASTSD (R11), Z0
+	VBROADCASTSD 8(R11), Z1
+	VBROADCASTSD 16(R11), Z2
+	VBROADCASTSD 24(R11), Z3
+	ADDQ         $+32, R11
+	CMPQ         DX, BX
+	JGE          empty
+	MOVQ         DX, R12
+	MOVQ         BX, R13
+	SARQ         $0x03, R12
+	SARQ         $0x03, R13
+	MOVQ         R12, SI
+	SHLQ         $0x06, SI
+	MOVQ         DX, R14
+	ANDQ         $+7, R14
+	MOVQ         $-1, R15
+	SHLXQ        R14, R15, R15
+	KMOVW        R15, K1
+	SUBQ         R12, R13
+	JNZ          several
+	MOVQ         BX, R12
+	ANDQ         $+7, R12
+	MOVQ         $-1, R13
+	SHLXQ        R12, R13, R13
+	NOTQ         R13
+	KMOVW        R13, K2
+	KANDW        K1, K2, K1
+	VMOVUPD.Z    (AX)(SI*1), K1, Z4
+	VMOVUPD      (DI)(SI*1), Z5
+	VFMADD231PD  Z5, Z0, Z4
+	VMOVUPD      (R8)(SI*1), Z0
+	VFMADD231PD  Z0, Z1, Z4
+	VMOVUPD      (R9)(SI*1), Z0
+	VFMADD231PD  Z0, Z2, Z4
+	VMOVUPD      (R10)(SI*1), Z0
+	VFMADD231PD  Z0, Z3, Z4
+	VMOVUPD      Z4, K1, (AX)(SI*1)
+	JMP          empty
+
+several:
+	MOVQ        DX, R12
+	ANDQ        $+7, R12
+	MOVQ        $-1, R14
+	SHLXQ       R12, R14, R14
+	KMOVW       R14, K1
+	VMOVUPD.Z   (AX)(SI*1), K1, Z4
+	VMOVUPD     (DI)(SI*1), Z5
+	VFMADD231PD Z5, Z0, Z4
+	VMOVUPD     (R8)(SI*1), Z5
+	VFMADD231PD Z5, Z1, Z4
+	VMOVUPD     (R9)(SI*1), Z5
+	VFMADD231PD Z5, Z2, Z4
+	VMOVUPD     (R10)(SI*1), Z5
+	VFMADD231PD Z5, Z3, Z4
+	VMOVUPD     Z4, K1, (AX)(SI*1)
+	ADDQ        $+64, SI
+	DECQ        R13
+	JZ          last
+
+vector:
+	VMOVUPD     (AX)(SI*1), Z4
+	VMOVUPD     (DI)(SI*1), Z5
+	VFMADD231PD Z5, Z0, Z4
+	VMOVUPD     (R8)(SI*1), Z5
+	VFMADD231PD Z5, Z1, Z4
+	VMOVUPD     (R9)(SI*1), Z5
+	VFMADD231PD Z5, Z2, Z4
+	VMOVUPD     (R10)(SI*1), Z5
+	VFMADD231PD Z5, Z3, Z4
+	VMOVUPD     Z4, (AX)(SI*1)
+	ADDQ        $+64, SI
+	DECQ        R13
+	JNZ         vector
+
+last:
+	TESTQ       $+7, BX
+	JZ          empty
+	MOVQ        BX, R12
+	ANDQ        $+7, R12
+	MOVQ        $-1, R13
+	SHLXQ       R12, R13, R13
+	NOTQ        R13
+	KMOVW       R13, K1
+	VMOVUPD.Z   (AX)(SI*1), K1, Z4
+	VMOVUPD     (DI)(SI*1), Z5
+	VFMADD231PD Z5, Z0, Z4
+	VMOVUPD     (R8)(SI*1), Z0
+	VFMADD231PD Z0, Z1, Z4
+	VMOVUPD     (R9)(SI*1), Z0
+	VFMADD231PD Z0, Z2, Z4
+	VMOVUPD     (R10)(SI*1), Z0
+	VFMADD231PD Z0, Z3, Z4
+	VMOVUPD     Z4, K1, (AX)(SI*1)
 
 empty:
 	ADDQ CX, AX

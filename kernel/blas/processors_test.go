@@ -173,39 +173,46 @@ func hashesOfLapack(all map[string]string) {
 	}
 }
 
-// hashesOfMat takes the decompositions of package mat with their vectors, of matrices of three to 50 rows and
-// columns.
+// hashesOfMat takes calls of package mat, of matrices with three to 50 rows and columns, and of tiny ones with
+// one to three.
 func hashesOfMat(all map[string]string) {
 	defer restore()()
 	blas.Use()
-	for name, f := range decompositions {
-		rng, h := rand.New(rand.NewPCG(97, 98)), newBitsHash()
-		for range 30 {
-			m, n := 3+rng.IntN(48), 3+rng.IntN(48)
-			if rng.IntN(2) == 0 { // tall or square
-				m, n = max(m, n), min(m, n)
-			}
-			a := mat.NewDense(m, n, nil)
-			for i := range m {
-				for j := range n {
-					a.Set(i, j, 2*rng.Float64()-1)
-				}
-			}
-			for _, x := range f(a) {
-				rows, columns := x.Dims()
-				for i := range rows {
-					for j := range columns {
-						h.add(x.At(i, j))
-					}
-				}
-			}
-		}
-		all["mat "+name] = h.String()
+	for name, f := range callsOfMat {
+		all["mat "+name] = hashOfMat(f, 30, 3, 50)
+		all["mat tiny "+name] = hashOfMat(f, 200, 1, 3)
 	}
 }
 
-// decompositions return what they compute of a matrix.
-var decompositions = map[string]func(a *mat.Dense) []mat.Matrix{
+// hashOfMat returns the hash of what a call computes of some matrices, with at least and at most some rows and
+// columns.
+func hashOfMat(f func(a *mat.Dense) []mat.Matrix, matrices, least, most int) string {
+	rng, h := rand.New(rand.NewPCG(97, 98)), newBitsHash()
+	for range matrices {
+		m, n := least+rng.IntN(most-least+1), least+rng.IntN(most-least+1)
+		if rng.IntN(2) == 0 { // tall or square
+			m, n = max(m, n), min(m, n)
+		}
+		a := mat.NewDense(m, n, nil)
+		for i := range m {
+			for j := range n {
+				a.Set(i, j, 2*rng.Float64()-1)
+			}
+		}
+		for _, x := range f(a) {
+			rows, columns := x.Dims()
+			for i := range rows {
+				for j := range columns {
+					h.add(x.At(i, j))
+				}
+			}
+		}
+	}
+	return h.String()
+}
+
+// callsOfMat return what they compute of a matrix.
+var callsOfMat = map[string]func(a *mat.Dense) []mat.Matrix{
 	"SVD, vectors": func(a *mat.Dense) []mat.Matrix {
 		var d mat.SVD
 		var u, v mat.Dense
@@ -276,8 +283,8 @@ var decompositions = map[string]func(a *mat.Dense) []mat.Matrix{
 	},
 	"Solve": func(a *mat.Dense) []mat.Matrix {
 		var x mat.Dense
-		rows, _ := a.Dims()
-		_ = x.Solve(a, a.Slice(0, rows, 0, 2))
+		rows, columns := a.Dims()
+		_ = x.Solve(a, a.Slice(0, rows, 0, min(2, columns)))
 		return []mat.Matrix{&x}
 	},
 	"Inverse": func(a *mat.Dense) []mat.Matrix {
@@ -289,6 +296,17 @@ var decompositions = map[string]func(a *mat.Dense) []mat.Matrix{
 			return []mat.Matrix{&x, &y}
 		}
 		return []mat.Matrix{&x}
+	},
+	"SymRankK": func(a *mat.Dense) []mat.Matrix {
+		rows, columns := a.Dims()
+		var out []mat.Matrix
+		for k := 1; k <= min(columns, 6); k++ {
+			few := a.Slice(0, rows, 0, k)
+			wide := mat.NewSymDense(rows, nil)
+			wide.SymRankK(gramOf(mat.DenseCopyOf(a.T())), .5, few)
+			out = append(out, wide)
+		}
+		return out
 	},
 	"Cholesky": func(a *mat.Dense) []mat.Matrix {
 		var c mat.Cholesky

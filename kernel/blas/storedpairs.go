@@ -75,11 +75,7 @@ func paddedPairs[F tile.Float](memory, x []F, n, inc int, by complex128, conjuga
 }
 
 // timesI sets memory to i times complex numbers.
-func timesI[F tile.Float](memory, x []F) []F {
-	memory = memory[:len(x)]
-	turn(memory, x)
-	return memory
-}
+func timesI[F tile.Float](memory, x []F) { turn(memory[:len(x)], x) }
 
 // forDots sets two vectors whose products with a row are the parts of the row's product with x: the
 // conjugates of x, and x with its parts swapped.
@@ -114,18 +110,20 @@ func (s *storedPairs[F]) rankOne(alpha F, x []F, incX int) bool {
 		by[k] *= alpha
 	}
 	conjugates := paddedPairs((*memory)[all:], x, s.n, incX, 1, true)
-	s.addOuter(by, conjugates, timesI((*memory)[2*all:], conjugates))
+	timesI((*memory)[2*all:], conjugates)
+	s.addOuter(by, (*memory)[all:3*all])
 	s.makeReal()
 	giveBack(memory)
 	return true
 }
 
-// addOuter adds y, times the real parts of b, and w, times the imaginary ones, to the rows of a triangle.
-func (s *storedPairs[F]) addOuter(b, y, w []F) {
+// addOuter adds the first one of two vectors, times the real parts of b, and the second one, times the
+// imaginary parts, to the rows of a triangle.
+func (s *storedPairs[F]) addOuter(b, vectors []F) {
 	r := s.runs()
 	for k := range 3 {
 		if rows, ok := s.spans(&r, k, whole, false); ok {
-			rows.AddOuter(b[2*r[k]:], y, w)
+			rows.AddOuter(b[2*r[k]:], vectors, 2)
 		}
 	}
 }
@@ -136,13 +134,16 @@ func (s *storedPairs[F]) rankTwo(alpha complex128, x []F, incX int, y []F, incY 
 	}
 	all := tile.Pad(2 * s.n)
 	memory := borrow[F](3 * all)
-	by, first, second := (*memory)[:all], (*memory)[all:2*all], (*memory)[2*all:]
+	by, both := (*memory)[:all], (*memory)[all:3*all]
+	first, second := both[:all], both[all:]
 	gatherPairs(by, x, s.n, incX, alpha, false)
 	paddedPairs(first, y, s.n, incY, 1, true)
-	s.addOuter(by, first, timesI(second, first))
+	timesI(second, first)
+	s.addOuter(by, both)
 	gatherPairs(by, y, s.n, incY, complex(real(alpha), -imag(alpha)), false)
 	paddedPairs(first, x, s.n, incX, 1, true)
-	s.addOuter(by, first, timesI(second, first))
+	timesI(second, first)
+	s.addOuter(by, both)
 	s.makeReal()
 	giveBack(memory)
 	return true

@@ -216,13 +216,18 @@ func (s *storedRows[F]) addRankOne(alpha F, x []F, incX int) {
 	for k := range by {
 		by[k] = alpha * xs[k]
 	}
+	s.addVectors(by, xs, 1)
+	giveBack(memory)
+}
+
+// addVectors adds some vectors, one after the other in y, times the numbers of b for each row, to the rows.
+func (s *storedRows[F]) addVectors(b, y []F, vectors int) {
 	r := s.runs()
 	for k := range 3 {
 		if rows, ok := s.spans(&r, k, whole, false); ok {
-			rows.AddOuter(by[r[k]:], xs, nil)
+			rows.AddOuter(b[vectors*r[k]:], y, vectors)
 		}
 	}
-	giveBack(memory)
 }
 
 func (s *storedRows[F]) rankTwo(alpha F, x []F, incX int, y []F, incY int) bool {
@@ -230,18 +235,13 @@ func (s *storedRows[F]) rankTwo(alpha F, x []F, incX int, y []F, incY int) bool 
 		return false
 	}
 	memory := borrow[F](4 * tile.Pad(s.n))
-	xs := padded(*memory, 1, x, s.n, incX)
-	ys := padded((*memory)[len(xs):], 1, y, s.n, incY)
-	by := (*memory)[2*len(xs):][:2*s.n]
+	ys := padded(*memory, 1, y, s.n, incY)
+	xs := padded((*memory)[len(ys):], 1, x, s.n, incX)
+	both, by := (*memory)[:2*len(xs)], (*memory)[2*len(xs):][:2*s.n]
 	for k := range s.n {
 		by[2*k], by[2*k+1] = alpha*xs[k], alpha*ys[k]
 	}
-	r := s.runs()
-	for k := range 3 {
-		if rows, ok := s.spans(&r, k, whole, false); ok {
-			rows.AddOuter(by[2*r[k]:], ys, xs)
-		}
-	}
+	s.addVectors(by, both, 2)
 	giveBack(memory)
 	return true
 }

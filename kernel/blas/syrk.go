@@ -78,6 +78,9 @@ func syrk[F tile.Float](
 		case k == 1 && !small && vectorized():
 			rankOneTriangle(ul, tA, n, alpha, a, lda, beta, c, ldc)
 			return true
+		case beta == 1 && k <= tile.OuterVectors && n >= fewRanksOrder && n*n*k < updateMultiplications && vectorized():
+			addFewRanks(ul, tA, n, k, alpha, a, lda, c, ldc)
+			return true
 		case small || k <= fewUpdates && n*n*k < updateMultiplications:
 			smallTriangleOf(ul, tA, n, k, alpha, a, lda, a, lda, beta, c, ldc)
 			return true
@@ -108,6 +111,38 @@ func rankOneTriangle[F tile.Float](
 		inc = 1
 	}
 	s.addRankOne(alpha, a, inc)
+}
+
+// addFewRanks is syrk for a few columns, or rows, of A and beta = 1. It adds multiples of them to the rows of
+// the triangle, and needs no copy of the squares on the diagonal.
+func addFewRanks[F tile.Float](
+	ul blas.Uplo, tA blas.Transpose, n, k int, alpha F, a []F, lda int, c []F, ldc int,
+) {
+	long := tile.Pad(n)
+	memory := borrow[F](k*long + n*k)
+	defer giveBack(memory)
+	vectors, by := (*memory)[:k*long], (*memory)[k*long:][:n*k]
+	switch {
+	case tA != blas.NoTrans:
+		tile.Transpose(by, k, a, lda, k, n)
+		for l := range k {
+			copy(vectors[l*long:][:n], a[l*lda:])
+		}
+	case lda == k:
+		tile.Transpose(vectors, long, a, lda, n, k)
+		copy(by, a)
+	default:
+		tile.Transpose(vectors, long, a, lda, n, k)
+		tile.Transpose(by, k, vectors, long, k, n)
+	}
+	for l := range k {
+		clear(vectors[l*long+n : (l+1)*long])
+	}
+	if alpha != 1 {
+		tile.Scale(by, alpha)
+	}
+	s := triangleRows(ul, n, c, ldc)
+	s.addVectors(by, vectors, k)
 }
 
 // syr2k computes Dsyr2k or Ssyr2k and returns true, or returns false where gonum computes it.

@@ -77,6 +77,9 @@ const (
 	// fewUpdates is the largest k for which A A' takes no blocks, up to updateMultiplications. SymRankK
 	// and SymOuterK of 2 to 32 columns.
 	fewUpdates, updateMultiplications = 32, 1 << 22
+	// fewRanksOrder is the least order of C + A A' where up to tile.OuterVectors columns of A are added row by
+	// row. SymRankK 16x2 to 600x4.
+	fewRanksOrder = 24
 	// fewColumns is the largest number of columns of a product A'B that is computed as the transpose of
 	// B'A, for at least manyRows rows. It is moreColumns if A has more than largeLeft entries. The
 	// product takes rowsAtATime rows of A at a time. SVD.Solve with three right sides, A'B of 16 to 1000

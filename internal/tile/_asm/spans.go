@@ -19,7 +19,7 @@ const spanParams = "a *F, at, step, growth, first, forward, end, ahead, rows int
 type spanTile struct {
 	t          isa
 	x          *number
-	count      int // of vectors: 1 or 2
+	count      int // of vectors
 	a, step    reg.GPVirtual
 	first, end reg.GPVirtual
 	at         reg.GPVirtual // offset of the first of some columns, in bytes
@@ -31,6 +31,10 @@ type spanTile struct {
 	own        reg.GPVirtual // the address of the unknown of a row
 }
 
+// outerVectors is the largest number of vectors whose multiples are added to rows together: one more of them
+// would need more registers for addresses.
+const outerVectors = 4
+
 // spans emits the tiles of rows of triangles and bands.
 func spans(t isa) {
 	for _, x := range []*number{double, single} {
@@ -41,6 +45,8 @@ func spans(t isa) {
 			spanDots(t, x, count)
 			spanAdd(t, x, count)
 			spanBoth(t, x, count)
+		}
+		for count := 1; count <= outerVectors; count++ {
 			spanOuter(t, x, count)
 		}
 		spanSolve(t, x)
@@ -393,10 +399,14 @@ func spanBoth(t isa, x *number, count int) {
 // spanOuter emits the addition of multiples of vectors to rows.
 func spanOuter(t isa, x *number, count int) {
 	s := newSpan(t, x, count)
-	list, names := s.names("y", "w")
-	s.text("spanOuter", "b, "+list+", "+spanParams, "adds y, and w, times numbers of b, to rows.")
+	s.text("spanOuter", "b, y *F, apart int, "+spanParams,
+		"adds vectors, times numbers of b, to rows. The first vector is y, and the next one is apart further on.")
 	s.begin()
-	s.outer, s.adds, s.by = true, pointers(names...), t.vecs(count)
+	s.outer, s.adds, s.by = true, pointers("y"), t.vecs(count)
+	apart := bytesParam("apart", x.size)
+	for i := range count - 1 {
+		s.adds = append(s.adds, sum(s.adds[i], apart, 1, 0))
+	}
 	b := param("b")
 	s.each(func() {
 		s.loadMultiples(b)

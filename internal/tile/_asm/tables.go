@@ -158,6 +158,7 @@ func goTable(w *printer) {
 	w.line("// PackRows is how many rows of samples MulPacked takes at a time at most.")
 	w.line("PackRows = %d", panelRows(tiers[len(tiers)-1])[0])
 	w.line("// PairColumns is the largest number of columns of PairPanel.\nPairColumns = %d", pairColumns)
+	w.line("// OuterVectors is the largest number of vectors of Spans.AddOuter.\nOuterVectors = %d", outerVectors)
 	w.line("// panelHeight is how many rows of samples a panel of MulTransposed has.\npanelHeight = %d", panelHeight)
 	w.line("// streamBytes, of a number in samples, are one stream of prefetches of MulTransposed; MulBasis has\n" +
 		"// one more.")
