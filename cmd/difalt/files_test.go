@@ -88,24 +88,29 @@ func TestUnknownKernel(t *testing.T) {
 	}
 }
 
-// A report that cannot be printed is a failure, and the model is complete.
+// A report that cannot be printed, in words or in JSON, is a failure, and the model is complete.
 func TestFullStandardOutput(t *testing.T) {
 	t.Parallel()
 	inFull(t)
 	x := fixture(t)
-	model := filepath.Join(t.TempDir(), "m.npz")
+	dir := t.TempDir()
+	fit := slices.Concat([]string{"fit", "--data", x.table, "--rank", "0", "--no-curves"}, fitShops)
+	models := []string{filepath.Join(dir, "text.npz"), filepath.Join(dir, "json.npz")}
 	for _, args := range [][]string{
 		{"help"}, {"model", "show", x.model},
-		slices.Concat([]string{"fit", "--data", x.table, "--rank", "0", "--no-curves", "--model", model}, fitShops),
+		append(slices.Clip(fit), "--model", models[0]),
+		append(slices.Clip(fit), "--model", models[1], "--json"),
 		{"predict", "--model", x.model, "--data", x.table, "--missing", "mean", "--out", "-"},
 	} {
 		p := launch(t, "", "/dev/full", args...)
-		if code := p.code(t); code != cli.ExitFailure || !regexp.MustCompile("(?m)^difalt: cannot write .*: no space left on device").MatchString(p.err.String()) {
+		if code := p.code(t); code != cli.ExitFailure || !regexp.MustCompile("cannot write .*: no space left on device").MatchString(p.err.String()) {
 			t.Errorf("%q: exit code %d, message %q", args, code, p.err.String())
 		}
 	}
-	if _, err := mixed.LoadFile(model); err != nil {
-		t.Error(err)
+	for _, model := range models {
+		if _, err := mixed.LoadFile(model); err != nil {
+			t.Error(err)
+		}
 	}
 }
 
