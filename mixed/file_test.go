@@ -345,6 +345,9 @@ func TestNewRefuses(t *testing.T) {
 		{"huge feature", `array "scale": entry 1 is 1e+301`, func(p *Parameters) { p.Design.Scale[1] = 1e301 }},
 		{"steep", `the scale of feature "age" is 1e-200`, func(p *Parameters) { p.Design.Scale[0], p.Target.Scale = 1e-200, 1e60 }},
 		{"loading", `array "loadings": entry 0 is 1e+31: it must be finite, at most 1e+30 in size`, func(p *Parameters) { p.Prior.Loadings[0] = 1e31 }},
+		{"strange date", `dates in "place", which is not one of its columns of numbers`, func(p *Parameters) {
+			p.Schema.Dates = []string{"place"}
+		}},
 		{"strange category", `category for "place", which is not one of its columns`, func(p *Parameters) {
 			p.Schema.Categories = append(p.Schema.Categories, Category{"place", []string{"a"}})
 		}},

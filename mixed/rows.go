@@ -139,7 +139,7 @@ func (r *rows) fill(x []float64, read *reader, d *Design, list []int32) {
 func (r *rows) agreeOnLevels(ctx context.Context) error {
 	own := r.in.Table.Schema()
 	ownLevels, most := own.byColumn(), mostOf(commonFeatures, featureShare, r.features)
-	r.schema = &Schema{Columns: own.Columns}
+	r.schema = &Schema{Columns: own.Columns, Dates: own.Dates}
 	// Places in the table; features of all owners.
 	first, at, features := map[string]int{}, 0, len(own.Columns)
 	for _, column := range own.Columns {

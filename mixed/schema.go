@@ -10,6 +10,9 @@ import (
 type Schema struct {
 	Columns    []string   `json:"columns"`
 	Categories []Category `json:"categories,omitempty"`
+	// Dates lists columns of numbers that are days since 1970-01-01, so that readers may show dates. Several
+	// owners train alike whatever it has, and each model has the list of its owner.
+	Dates []string `json:"dates,omitempty"`
 }
 
 // A Category is a categorical column and its levels.
@@ -57,7 +60,8 @@ func (s *Schema) Features() []string {
 	return names
 }
 
-// Validate refuses categories without levels, columns that have two, and categories of other columns.
+// Validate refuses categories without levels, columns that have two, categories of other columns, and dates
+// that are no columns of numbers.
 func (s *Schema) Validate() error {
 	seen, columns := map[string]bool{}, make(map[string]bool, len(s.Columns))
 	for _, column := range s.Columns {
@@ -71,6 +75,11 @@ func (s *Schema) Validate() error {
 			return fmt.Errorf("the schema has a category for %q, which is not one of its columns", c.Column)
 		}
 		seen[c.Column] = true
+	}
+	for _, column := range s.Dates {
+		if !columns[column] || seen[column] {
+			return fmt.Errorf("the schema has dates in %q, which is not one of its columns of numbers", column)
+		}
 	}
 	return nil
 }

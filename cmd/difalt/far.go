@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
@@ -18,6 +19,7 @@ type farColumn struct {
 	name          string
 	feature       int
 	center, scale float64 // mean and standard deviation of the training rows
+	isDate        bool    // of days since 1970-01-01
 	rows          int
 	first         string // value and place of the first one
 }
@@ -41,7 +43,8 @@ func newFarCounter(m *mixed.Model) *farCounter {
 			continue
 		}
 		if scale := p.Design.Scale[feature]; scale > 0 {
-			column := farColumn{name: name, feature: feature, center: p.Design.Center[feature], scale: scale}
+			column := farColumn{name: name, feature: feature, center: p.Design.Center[feature], scale: scale,
+				isDate: slices.Contains(p.Schema.Dates, name)}
 			c.columns = append(c.columns, column)
 		}
 		feature++
@@ -58,7 +61,11 @@ func (c *farCounter) add(x []float64, place func() string) {
 			continue
 		}
 		if column.rows++; column.rows == 1 {
-			column.first = fmt.Sprintf("%s (%s)", text.Plain(v), place())
+			shown := text.Plain(v)
+			if column.isDate {
+				shown = text.Date(v)
+			}
+			column.first = fmt.Sprintf("%s (%s)", shown, place())
 		}
 	}
 }
@@ -71,19 +78,25 @@ func (c *farCounter) sentences() (list []string) {
 			continue
 		}
 		const format = `%s of "%s" %s far from those of the training rows, whose mean is %s with a standard ` +
-			"deviation of %.2g. The first is %s: is it in the same unit and notation?"
-		is := "are"
+			"deviation of %s%s. The first is %s: is it in the same unit and notation?"
+		is, unit := "are", ""
 		if column.rows == 1 {
 			is = "is"
 		}
+		if column.isDate {
+			unit = " days"
+		}
 		list = append(list, fmt.Sprintf(format, text.Plural(column.rows, "value"), text.Visible(column.name), is,
-			column.mean(), column.scale, column.first))
+			column.mean(), text.Short(column.scale), unit, column.first))
 	}
 	return list
 }
 
-// mean returns the mean of the training rows with the digits that its standard deviation leaves.
+// mean returns the mean of the training rows, a date or the digits that its standard deviation leaves.
 func (c *farColumn) mean() string {
+	if c.isDate {
+		return text.Date(c.center)
+	}
 	decimals := 1 - int(math.Floor(math.Log10(c.scale)))
 	if decimals < 0 || decimals > 9 {
 		return strconv.FormatFloat(c.center, 'g', 4, 64)

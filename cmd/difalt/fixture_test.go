@@ -214,6 +214,30 @@ func TestGoldenDates(t *testing.T) {
 	has(t, curve, "at "+dates[0]+",", "at "+dates[len(dates)-1]+".") // a curve goes as far as the rows
 }
 
+// A model keeps which columns are dates: what shows it, and what compares rows with it, has dates and no numbers
+// of days. Models of owners and of adapt do, too.
+func TestModelsKeepDates(t *testing.T) {
+	t.Chdir(t.TempDir())
+	header, rows, _ := strings.Cut(visits(), "\n")
+	lines := strings.SplitAfter(rows, "\n")
+	write(t, ".", "a.csv", header+"\n"+strings.Join(lines[:250], ""))
+	write(t, ".", "b.csv", header+"\n"+strings.Join(lines[250:], ""))
+	write(t, ".", "far.csv", header+"\nc0,2099-12-31,0,1\nnew,2021-01-01,0,1\n")
+	columns := []string{"--task", "clinic", "--target", "score", "--dates", "ymd"}
+	must(t, append(columns, "fit", "--model", "one.npz", "a.csv", "b.csv")...)
+	must(t, append(columns, "up", "--model", "owners.npz", "a.csv", "b.csv")...)
+	said := must(t, "adapt", "--dates", "ymd", "--model", "one.npz", "--out", "adapted.npz", "far.csv")
+	has(t, said, "The first is 2099-12-31 (line 2)", " days.")
+	day := regexp.MustCompile(`curve +visited, from 20(19|20)-\d\d-\d\d to 202[34]-\d\d-\d\d with`)
+	for _, model := range []string{"one.npz", "owners.npz", "adapted.npz"} {
+		if shown := must(t, "model", "show", model); !day.MatchString(shown) {
+			t.Errorf("%s:\n%s", model, shown)
+		}
+		said := must(t, "predict", "--dates", "ymd", "--model", model, "--out", "p.csv", "far.csv")
+		has(t, said, `1 value of "visited" is far from those of the training rows, whose mean is 202`, "The first is 2099-12-31 (")
+	}
+}
+
 // smallTable returns a table of tasks with columns t, x0, x1, ... and y.
 func smallTable(r *rand.Rand, tasks, rows, features int) []byte {
 	var b bytes.Buffer

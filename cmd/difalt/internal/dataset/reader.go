@@ -313,7 +313,7 @@ func (r *reader) table() (*Table, error) {
 	widths := make([]int, len(s.Columns))
 	for j, own := range r.levels[featureSlot:] {
 		if r.notations[featureSlot+j].dates {
-			t.dates = append(t.dates, s.Columns[j])
+			s.Dates = append(s.Dates, s.Columns[j])
 		}
 		t.missing[j] = r.gaps[featureSlot+j].count
 		if own == nil {

@@ -36,7 +36,6 @@ type account struct {
 	empty        int      // rows without any value
 	notes        []string // how columns and rows were read
 	remarks      []string // what looks wrong
-	dates        []string // columns that were read as dates
 	places       places   // of the rows
 }
 
@@ -116,10 +115,6 @@ func (t *Table) Weights() []float64 { return t.weights }
 // Notes returns sentences on how the files were read: columns and rows that were left out, columns of text,
 // and dates of Parquet. The slice aliases the table.
 func (t *Table) Notes() []string { return slices.Clip(t.notes) }
-
-// Dates returns the columns of numbers that hold dates, as days since 1970-01-01. The slice aliases the
-// table.
-func (t *Table) Dates() []string { return slices.Clip(t.dates) }
 
 // Remarks returns sentences on values that look wrong: codes and row numbers among the features, numbers that
 // stand for missing values, totals, columns that repeat each other. The slice aliases the table.

@@ -302,9 +302,9 @@ func (r *Report) column() (best int, low, high float64) {
 	return best, low, high
 }
 
-// isDate reports whether a column of the table of this process holds dates.
+// isDate reports whether a column holds dates.
 func (r *Report) isDate(column string) bool {
-	return len(r.sources) > 0 && slices.Contains(r.sources[0].Table.Dates(), column)
+	return slices.Contains(r.model.Parameters().Schema.Dates, column)
 }
 
 // short prints a value of a column: three digits of a number, or a date.

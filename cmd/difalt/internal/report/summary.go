@@ -50,6 +50,9 @@ func describe(w io.Writer, m *mixed.Model) {
 	for i := range p.Design.Curves {
 		c := &p.Design.Curves[i]
 		low, high := ends(c.Knots[0], c.Knots[len(c.Knots)-1])
+		if slices.Contains(p.Schema.Dates, features[c.Feature]) {
+			low, high = text.Date(c.Knots[0]), text.Date(c.Knots[len(c.Knots)-1])
+		}
 		line("curve", "%s, from %s to %s with %d knots, constant beyond", text.Visible(features[c.Feature]), low, high,
 			len(c.Knots))
 	}
