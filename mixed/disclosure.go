@@ -16,7 +16,7 @@ const Off = -1
 // stands for the default, [Off] for no rule. A table that is not shared has no rules.
 type Disclosure struct {
 	// LeastRows is the number of own rows for each column of the design. With fewer an owner votes
-	// against curves; without curves it refuses the training. Default 3.
+	// for fewer knots and curves; without curves it refuses the training. Default 3.
 	LeastRows int
 	// LeastLevel is the least number of own rows for each of these: a level of a category, which
 	// otherwise counts as missing; values of a column other than the usual one, which otherwise counts as

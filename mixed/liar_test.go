@@ -256,7 +256,7 @@ func TestKnotsSteered(t *testing.T) {
 		if on+strict > 0 || tail <= 3 && off < tail {
 			t.Errorf("%d rows in the tail: %d read without rules, %d with them", tail, off, on)
 		}
-		voted := func(note string) bool { return strings.Contains(note, `voted against the curve of "x0"`) }
+		voted := func(note string) bool { return strings.Contains(note, `the curve of "x0": fewer than 12`) }
 		if report == nil || slices.ContainsFunc(report.Notes, voted) != (tail < 12) {
 			t.Errorf("%d rows in the tail: the report is %v", tail, report)
 		}

@@ -66,9 +66,9 @@ func costOf(t *testing.T, in Input) cost {
 	list := cut(in, 3)
 	free, _ := describeTogether(t, list, open)
 	c := cost{tables: 1, owners: len(list)}
-	curves := 0
+	columns := 0
 	if free[0].curved != nil {
-		c.curved, curves = 1, len(free[0].curved.design.Curves)
+		c.curved, columns = 1, free[0].curved.p
 	}
 	var fits []*fitter
 	for len(list) > 1 {
@@ -104,7 +104,7 @@ func costOf(t *testing.T, in Input) cost {
 		switch f := fits[0]; {
 		case f.curved == nil:
 			c.straight = 1
-		case len(f.curved.design.Curves) < curves:
+		case f.curved.p < columns:
 			c.fewer = 1
 		}
 	}

@@ -28,40 +28,73 @@ func (g *guard) tellFewKnots() {
 	g.noteAll("Curves have %d knots: some owner has too few rows for more.", fewKnots)
 }
 
-// voteOnCurves removes the curves against which an owner votes from a design, in two sums. The first is about
-// each curve: a function of it may live on few own rows alone. The second is about the number of curves that
-// are left: an owner may have too few rows for their columns, or too few small tasks. within marks the linear
-// columns that vary within tasks.
+// coarser are the numbers of knots that a curve may have where owners vote against it with more; 0 stands for
+// all of them.
+var coarser = []int{0, fewKnots, 4, 3}
+
+// thinned returns the curve with a number of its knots, evenly spaced among them, or with all if it has no
+// more; 0: with all. scale is the unit of its feature.
+func (c *Curve) thinned(most int, scale float64) Curve {
+	n := len(c.Knots)
+	if most == 0 || n <= most {
+		return *c
+	}
+	var knots []float64
+	for i := range most {
+		knots = append(knots, c.Knots[(2*i*(n-1)+most-1)/(2*(most-1))])
+	}
+	return newSpline(c.Feature, knots, scale)
+}
+
+// voteOnCurves leaves in a design the curves that no owner votes against, in two sums. The first is about
+// each curve, with all of its knots and with fewer: a function of it may live on few own rows alone. The
+// second is about the number of columns that are left: an owner may have too few rows for them, or too few
+// small tasks. within marks the linear columns that vary within tasks.
 func (g *guard) voteOnCurves(ctx context.Context, d *Design, within []bool) error {
 	if g == nil {
 		return nil
 	}
-	against := make([]float64, len(d.Curves))
-	features := g.rows.schema.Features()
-	alone := make([]bool, len(d.Curves))
-	if g.LeastLevel > 0 {
-		alone = g.bendAlone(d.Curves)
-	}
+	features, size := g.rows.schema.Features(), len(coarser)
+	var all []Curve // all forms of the first curve, then of the second ...
 	for i := range d.Curves {
-		if g.Strict || alone[i] {
-			against[i] = 1
+		for _, most := range coarser {
+			c := &d.Curves[i]
+			all = append(all, c.thinned(most, d.Scale[c.Feature]))
+		}
+	}
+	against, alone := make([]float64, len(all)), make([]bool, len(all))
+	if g.LeastLevel > 0 {
+		alone = g.bendAlone(all)
+	}
+	for k, c := range all {
+		if g.Strict || alone[k] {
+			against[k] = 1
+		}
+		if last := k%size == size-1; last && alone[k] && !g.Strict {
 			const format = "This owner voted against the curve of %q: fewer than %d own rows (--least-level) lie " +
 				"where it can bend alone."
-			g.note(!g.Strict, format, features[d.Curves[i].Feature], g.LeastLevel)
+			g.note(true, format, features[c.Feature], g.LeastLevel)
+		} else if !last && alone[k] && !alone[k+1] && !g.Strict {
+			const format = "This owner voted against more than %d knots of the curve of %q: fewer than %d own rows " +
+				"(--least-level) lie where it can bend alone with more."
+			g.note(true, format, len(all[k+1].Knots), features[c.Feature], g.LeastLevel)
 		}
 	}
 	if err := g.vote(ctx, "owners against a curve", against); err != nil {
 		return err
 	}
 	var kept []Curve
-	for i, c := range d.Curves {
-		if against[i] == 0 {
-			kept = append(kept, c)
+	thinner := 0
+	for i := range d.Curves {
+		at := slices.Index(against[i*size:][:size], 0)
+		if at >= 0 {
+			kept = append(kept, all[i*size+at])
+		}
+		if at > 0 {
+			thinner++
 		}
 	}
-	if out := len(d.Curves) - len(kept); out > 0 {
-		g.noteAll("%d of %d curves were left out: some owner voted against them.", out, len(d.Curves))
-	}
+	g.noteLost(len(d.Curves), len(kept), thinner, "voted against them")
 	d.Curves = kept
 	if len(kept) == 0 {
 		return nil
@@ -69,9 +102,40 @@ func (g *guard) voteOnCurves(ctx context.Context, d *Design, within []bool) erro
 	return g.voteOnNumber(ctx, d, within)
 }
 
-// voteOnNumber leaves as many curves in a design as all owners have rows for, in one sum: an owner votes
-// against each number of curves for whose columns it has too few rows, or too few small tasks. Curves of
-// columns that vary within tasks come first, and curves of few columns before wider ones.
+// noteLost keeps sentences about curves that were left out, or have fewer knots, since some owner did that.
+func (g *guard) noteLost(curves, kept, thinner int, why string) {
+	if out := curves - kept; out > 0 {
+		g.noteAll("%d of %d curves were left out: some owner %s.", out, curves, why)
+	}
+	if thinner > 0 {
+		g.noteAll("%d of %d curves have fewer knots: some owner %s with more.", thinner, curves, why)
+	}
+}
+
+// fewerColumns returns the curves of a design, and then designs with ever fewer columns: the last curve in an
+// order has fewer knots, and is left out in the end, then the one before it. A curve without columns is left
+// out. The last design still has a curve.
+func fewerColumns(d *Design, order []int) [][]Curve {
+	steps := [][]Curve{slices.Clone(d.Curves)}
+	for _, i := range slices.Backward(order) {
+		c := &d.Curves[i]
+		for _, most := range coarser[1:] {
+			if len(c.Knots) > most {
+				next := slices.Clone(steps[len(steps)-1])
+				next[i] = c.thinned(most, d.Scale[c.Feature])
+				steps = append(steps, next)
+			}
+		}
+		next := slices.Clone(steps[len(steps)-1])
+		next[i] = Curve{}
+		steps = append(steps, next)
+	}
+	return steps[:len(steps)-1]
+}
+
+// voteOnNumber leaves as many columns of curves in a design as all owners have rows for, in one sum: an owner
+// votes against each design for whose columns it has too few rows, or too few small tasks. Curves of columns that vary within
+// tasks come first, and curves of few columns before wider ones.
 func (g *guard) voteOnNumber(ctx context.Context, d *Design, within []bool) error {
 	order := make([]int, len(d.Curves))
 	for i := range order {
@@ -84,37 +148,39 @@ func (g *guard) voteOnNumber(ctx context.Context, d *Design, within []bool) erro
 		return d.Curves[i].width + widest
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(cost(a), cost(b)) })
-	against, width, why, most := make([]float64, len(order)), 1+d.linear(), "", 0
-	for k, i := range order {
-		width += d.Curves[i].width
-		tooFew := g.tooFewRows(width)
+	steps := fewerColumns(d, order)
+	against, why, most := make([]float64, len(steps)), "", 0
+	for k, curves := range steps {
+		width := 0
+		for i := range curves {
+			width += curves[i].width
+		}
+		tooFew := g.tooFewRows(1 + d.linear() + width)
 		if tooFew == "" {
-			most, why = k+1, ""
+			most = max(most, width)
 			continue
 		}
 		against[k] = 1
-		if why == "" {
-			why = tooFew
-		}
+		why = cmp.Or(why, tooFew)
 	}
-	g.note(why != "", "This owner voted against more than %d of %d curves: %s", most, len(order), why)
-	if err := g.vote(ctx, "owners against a number of curves", against); err != nil {
+	g.note(why != "", "This owner voted against more than %d columns of curves: %s", most, why)
+	if err := g.vote(ctx, "owners against a number of columns of curves", against); err != nil {
 		return err
 	}
-	kept := len(order)
-	for kept > 0 && against[kept-1] > 0 {
-		kept--
+	var kept []Curve
+	thinner := 0
+	if at := slices.Index(against, 0); at >= 0 {
+		for i, c := range steps[at] {
+			if c.width > 0 {
+				kept = append(kept, c)
+			}
+			if c.width > 0 && c.width < d.Curves[i].width {
+				thinner++
+			}
+		}
 	}
-	if kept == len(order) {
-		return nil
-	}
-	g.noteAll("%d of %d curves were left out: some owner has too few rows for them.", len(order)-kept, len(order))
-	slices.Sort(order[:kept])
-	var curves []Curve
-	for _, i := range order[:kept] {
-		curves = append(curves, d.Curves[i])
-	}
-	d.Curves = curves
+	g.noteLost(len(d.Curves), len(kept), thinner, "has too few rows for them")
+	d.Curves = kept
 	return nil
 }
 

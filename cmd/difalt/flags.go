@@ -251,18 +251,18 @@ type jointOptions struct {
 func (o *jointOptions) addDisclosureFlags(flags *pflag.FlagSet) {
 	d, p := &o.model.Disclosure, &o.privacy
 	flags.Var(cli.CountOrOff(&d.LeastRows, 3, mixed.Off), "least-rows",
-		"vote against curves below `N` own rows for each column of the design, and without curves do not take "+
-			"part; 0: no rule")
+		"vote for fewer knots and curves below `N` own rows for each column of the design, and without curves do "+
+			"not take part; 0: no rule")
 	flags.Var(cli.CountOrOff(&d.LeastLevel, 12, mixed.Off), "least-level",
 		"count levels, and values off the usual one, of fewer than `N` own rows as missing or constant, and "+
-			"columns that differ in fewer as equal, and vote against curves that can bend on fewer and "+
+			"columns that differ in fewer as equal, and vote against knots with which curves can bend on fewer, and "+
 			"periods with a value of fewer; 0: no rule, nor one that leaves out single rows, or moves, bounds or "+
 			"rounds numbers; with --no-curves 3 unless given")
 	flags.Var(cli.CountOrOff(&d.LeastSmall, 10, mixed.Off), "least-small",
 		"leave tasks of one row out of all totals, and tasks with fewer rows than columns and two unless there are "+
-			"`N` of them; 0: no rule")
+			"`N` of them; with at most N tasks also rows that are alone with a value in their task; 0: no rule")
 	flags.BoolVar(&d.Strict, "strict", false,
-		"leave such tasks, all levels, curves and periods out, for owners that do not trust each other")
+		"leave all such tasks and rows, all levels, curves and periods out, for owners that do not trust each other")
 	flags.Var(cli.Number(&p.Epsilon, cli.Range{Most: private.MostEpsilon, Open: true}), "epsilon",
 		"keep tasks differentially private with a budget of `EPSILON`; needs --rank")
 	flags.Var(cli.Number(&p.Delta, cli.Range{Most: private.MostDelta, Open: true}), "delta",
