@@ -1,6 +1,8 @@
 package blas
 
 import (
+	"math"
+
 	"github.com/difalt/difalt/internal/tile"
 	"github.com/klauspost/cpuid/v2"
 	"gonum.org/v1/gonum/blas"
@@ -172,9 +174,13 @@ type rowsFrom struct {
 	product, solution                              byTranspose
 }
 
+// noOrder is a least order that no triangle has: gonum takes less time for all orders.
+const noOrder = math.MaxInt
+
 // The sizes are orders of triangles, or numbers of diagonals beside the main one, of reals and of complex
 // numbers. A solution by blocks of unknowns needs at least as many diagonals as a block has unknowns, less
-// one. SymRankOne, RankTwo, Band.MulVecTo, Zhemv, Zher, Ztrsv.
+// one. Packed triangles of complex64 have sizes of their own. SymRankOne, RankTwo, Band.MulVecTo, Zhemv, Zher,
+// Ztrsv, Ztpsv.
 var (
 	fromRows = rowsFrom{
 		rankOne: 24, rankTwo: 24, packedRankOne: 40, packedRankTwo: 28, symmetric: 24,
@@ -187,7 +193,8 @@ var (
 		rankOne: 24, rankTwo: 36, symmetric: 24,
 		product: byTranspose{56, 36, 22}, solution: byTranspose{56, 20, 20},
 	}
-	fromComplexPacked    = rowsFrom{product: byTranspose{56, 40, 24}, solution: byTranspose{160, 80, 40}}
+	fromComplexPacked    = rowsFrom{product: byTranspose{56, 40, 24}, solution: byTranspose{240, 160, 48}}
+	fromComplexPacked32  = rowsFrom{product: byTranspose{80, 40, 24}, solution: byTranspose{noOrder, 240, 20}}
 	fromComplexDiagonals = rowsFrom{
 		symmetric: 4, general: 4, product: byTranspose{8, 10, 10}, solution: byTranspose{28, 28, 28},
 	}

@@ -232,7 +232,7 @@ func (i Implementation) Ztpmv(
 func (i Implementation) Ctpmv(
 	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []complex64, x []complex64, incX int,
 ) {
-	if n >= fromComplexPacked.product.of(tA) {
+	if n >= fromComplexPacked32.product.of(tA) {
 		if s := packedPairs(ul, n, singles(a)); s.triangular(true, tA, d, singles(x), incX) {
 			return
 		}
@@ -306,7 +306,7 @@ func (i Implementation) Ztpsv(
 func (i Implementation) Ctpsv(
 	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []complex64, x []complex64, incX int,
 ) {
-	if n >= fromComplexPacked.solution.of(tA) {
+	if n >= fromComplexPacked32.solution.of(tA) {
 		if s := packedPairs(ul, n, singles(a)); s.triangular(false, tA, d, singles(x), incX) {
 			return
 		}
