@@ -52,6 +52,7 @@ func (m *Model) Adapt(ctx context.Context, t Table) (*Model, error) {
 	if g := k.Growth; g != nil {
 		k.Growth = &Growth{slices.Clone(g.Level), slices.Clone(g.Slope)}
 	}
+	kept := k.numbers()
 	for i := range t.Rows() {
 		rows[t.Task(i)] = append(rows[t.Task(i)], i)
 	}
@@ -83,14 +84,16 @@ func (m *Model) Adapt(ctx context.Context, t Table) (*Model, error) {
 		if err != nil {
 			return nil, err
 		}
+		if known {
+			kept -= k.Covariances[at].numbers()
+		}
+		if kept += len(m.unseen); k.Covariances != nil && kept > mostCovariances {
+			const format = "task %.60q: with its rows the model would keep more than %d MiB of covariances: " +
+				"train a model with these rows"
+			return nil, fmt.Errorf(format, name, mostCovariances>>17)
+		}
 		if !listed {
 			at = len(k.Names)
-			if k.Covariances != nil && at+1 > mostCovariances/len(m.unseen) {
-				const format = "task %.60q: with it the model has more than %d tasks, and would keep more " +
-					"than %d MiB of covariances: " +
-					"train a model with these rows"
-				return nil, fmt.Errorf(format, name, at, mostCovariances>>17)
-			}
 			k.Names, k.Samples, k.Theta = append(k.Names, name), append(k.Samples, 0), append(k.Theta, p.Mean...)
 			if k.Digests != nil {
 				k.Digests = append(k.Digests, 0)
@@ -102,11 +105,11 @@ func (m *Model) Adapt(ctx context.Context, t Table) (*Model, error) {
 				k.Noise, k.Freedom = append(k.Noise, 0), append(k.Freedom, 0)
 			}
 			if k.Covariances != nil {
-				k.Covariances = append(k.Covariances, nil)
+				k.Covariances = append(k.Covariances, Covariance{})
 			}
 		}
 		if k.Covariances != nil {
-			k.Covariances[at] = posterior.packed
+			k.Covariances[at] = Covariance{Packed: posterior.packed}
 		}
 		copy(k.Theta[at*len(p.Mean):], posterior.theta)
 		k.Samples[at] += len(list)

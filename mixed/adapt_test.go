@@ -59,7 +59,7 @@ func TestAdapt(t *testing.T) {
 	}{
 		{"new", 4, p.Mean, prior, 4},
 		{"new", 30, p.Mean, prior, 4},
-		{"s", 12, p.Tasks.Theta[9:18], unpack(p.Tasks.Covariances[1], 9), 1},
+		{"s", 12, p.Tasks.Theta[9:18], unpack(p.Tasks.Covariances[1].Packed, 9), 1},
 	} {
 		t.Run(c.task, func(t *testing.T) {
 			l := drawRows(m, c.rows, c.task)
@@ -191,13 +191,13 @@ func TestAdaptLimit(t *testing.T) {
 		p.Schema.Columns = append(p.Schema.Columns, fmt.Sprint(j))
 	}
 	for k := range most - 1 {
-		p.Tasks.Names, p.Tasks.Covariances = append(p.Tasks.Names, fmt.Sprint(k)), append(p.Tasks.Covariances, covariance)
+		p.Tasks.Names, p.Tasks.Covariances = append(p.Tasks.Names, fmt.Sprint(k)), append(p.Tasks.Covariances, Covariance{Packed: covariance})
 	}
 	m := check.OK(New(p))
 	l := &list{features: m.Features(), tasks: []string{"one more", "too many"}, task: []int{0, 1}, y: []float64{1, 2}}
 	l.x = [][]float64{make([]float64, f), make([]float64, f)}
 	_, err := m.Adapt(t.Context(), l)
-	check.Error(t, err, `task "too many": with it the model has more than 29 tasks`, "256 MiB", "train a model with these rows")
+	check.Error(t, err, `task "too many": with its rows the model would keep more than 256 MiB of covariances`, "train a model with these rows")
 	l.task[1] = 0
 	check.OK(m.Adapt(t.Context(), l))
 }

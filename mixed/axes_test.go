@@ -75,7 +75,7 @@ func wideAndFull() (wide, full Parameters) {
 		a, b := vector()
 		wide.Tasks.Theta, full.Tasks.Theta = append(wide.Tasks.Theta, a...), append(full.Tasks.Theta, b...)
 		a, b = covariance(math.Hypot(sigma, tau))
-		wide.Tasks.Covariances, full.Tasks.Covariances = append(wide.Tasks.Covariances, a), append(full.Tasks.Covariances, b)
+		wide.Tasks.Covariances, full.Tasks.Covariances = append(wide.Tasks.Covariances, Covariance{Packed: a}), append(full.Tasks.Covariances, Covariance{Packed: b})
 	}
 	wide.Prior.Deviations = []float64{.7, sigma / length, sigma / length, sigma / length}
 	full.Prior.Deviations = []float64{.7, sigma, sigma, sigma, sigma, sigma}

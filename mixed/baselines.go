@@ -260,7 +260,7 @@ func (f *fitter) score(ctx context.Context, report *Report, chosen *choice) erro
 		most = 0
 	}
 	var err error
-	f.theta, f.covariances, err = chosen.posteriors(ctx, f.freedom, most)
+	f.theta, f.covariances, f.strengths, err = chosen.posteriors(ctx, f.freedom, most)
 	if f.form != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ func TestEffects(t *testing.T) {
 		p := synthetic()
 		mean, cov, quantile := p.Mean, p.MeanCovariance, normal
 		if freedom > 0 {
-			mean, cov, quantile = p.Tasks.Theta[:9], p.Tasks.Covariances[0], t4*normal
+			mean, cov, quantile = p.Tasks.Theta[:9], p.Tasks.Covariances[0].Packed, t4*normal
 			p.Effects = &Estimate{Mean: mean, Covariance: cov, Freedom: freedom}
 		}
 		contrast := func(kind EffectKind, term, reference string, from float64, a ...float64) Effect {

@@ -74,7 +74,7 @@ func Example() {
 		Tasks: mixed.Tasks{
 			Column: "clinic", Names: []string{"north", "south"}, Samples: []int{20, 15},
 			Theta:       []float64{.2, .6, -.2, .4},
-			Covariances: [][]float64{{.01, 0, .02}, {.02, 0, .02}},
+			Covariances: []mixed.Covariance{{Packed: []float64{.01, 0, .02}}, {Packed: []float64{.02, 0, .02}}},
 		},
 	})
 	if err != nil {

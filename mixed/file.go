@@ -56,6 +56,12 @@ type period struct {
 //	loadings     r x P  further deviations, each times a standard normal number
 //	theta        T x P  coefficients of every task
 //	covariance   T x P(P+1)/2  their covariances; missing if the model does not keep them ([mostCovariances])
+//	covariance_rows  T  rows of the reduced covariances ([Covariance]), -1 for a task that covariance has: it
+//	                    has only these then; missing where none is reduced
+//	root         N x P  Root of the reduced covariances one after the other, N rows in all
+//	shares       N      and Shares of these
+//	mean_factor  T      MeanFactor of all tasks
+//	strength_variance P Variances of [Strengths]
 //	noise        T      variances of the noise of tasks, and
 //	noise_freedom T     their degrees of freedom; missing unless tasks differ by them
 //	noise_level, noise_slope  T  of their noise in intervals; missing unless owners differ by them
@@ -123,10 +129,7 @@ func (m *Model) Save(to io.Writer) error {
 	for _, a := range p.arrays() {
 		out.Float64s(a.name, a.shape, *a.data)
 	}
-	if list := p.Tasks.Covariances; list != nil {
-		shape := []int{len(list), len(m.unseen)}
-		out.Rows("covariance", shape, false, func(dst []float64, t int) { copy(dst, list[t]) })
-	}
+	p.Tasks.writeCovariances(out, len(p.Mean))
 	return out.Close()
 }
 
@@ -174,6 +177,11 @@ func read(r *npz.Reader) (*Model, error) {
 // name of an array that may be missing would give a model without it.
 func (p *Parameters) checkNames(r *npz.Reader, h *header) error {
 	known := map[string]bool{"header": true, "samples": true, "axes": true, "covariance": true}
+	if p.Tasks.Strengths != nil {
+		for _, name := range []string{"covariance_rows", "root", "shares", "mean_factor", "strength_variance"} {
+			known[name] = true
+		}
+	}
 	for i := range h.Curves {
 		known[fmt.Sprint("knots.", i)] = true
 		known[fmt.Sprint("values.", i)] = true
@@ -229,18 +237,7 @@ func (p *Parameters) readNumbers(r *npz.Reader, h *header) error {
 			return err
 		}
 	}
-	if !r.Has("covariance") {
-		return nil
-	}
-	n := len(p.MeanCovariance)
-	all, err := readFloats(r, "covariance", len(p.Tasks.Names), n)
-	if err != nil {
-		return err
-	}
-	for t := range p.Tasks.Names {
-		p.Tasks.Covariances = append(p.Tasks.Covariances, all[t*n:(t+1)*n:(t+1)*n])
-	}
-	return nil
+	return p.Tasks.readCovariances(r, len(p.Mean))
 }
 
 func readFloats(r *npz.Reader, name string, shape ...int) ([]float64, error) {

@@ -26,7 +26,9 @@ import (
 func full() Parameters {
 	p := synthetic()
 	p.Goodness = Goodness{Evidence: -123.5, R2Marginal: .3, R2Conditional: .6}
-	p.Effects = &Estimate{Mean: p.Tasks.Theta[:9], Covariance: p.Tasks.Covariances[0], Freedom: 7}
+	p.Effects = &Estimate{Mean: p.Tasks.Theta[:9], Covariance: p.Tasks.Covariances[0].Packed, Freedom: 7}
+	few := reducedTask()
+	p.Tasks.Covariances[2], p.Tasks.Strengths = few.Tasks.Covariances[0], few.Tasks.Strengths
 	p.Prior.Freedom, p.Prior.Noise.Freedom, p.Prior.Noise.TaskFreedom = 3, 80, 5
 	p.Tasks.Noise, p.Tasks.Freedom = []float64{.1, .2, .3, .4}, []float64{10, 11, 12, 13}
 	return p
@@ -44,7 +46,7 @@ func readBytes(b []byte) (*Model, error) { return Load(bytes.NewReader(b), int64
 func TestSaveLoad(t *testing.T) {
 	bare := full()
 	bare.Effects, bare.Prior.Rank, bare.Prior.Loadings, bare.Design.Curves = nil, 0, nil, nil
-	bare.Prior.Noise.TaskFreedom, bare.Tasks.Noise, bare.Tasks.Freedom, bare.Tasks.Covariances = 0, nil, nil, nil
+	bare.Prior.Noise.TaskFreedom, bare.Tasks.Noise, bare.Tasks.Freedom, bare.Tasks.Covariances, bare.Tasks.Strengths = 0, nil, nil, nil, nil
 	bare.Mean, bare.MeanCovariance, bare.Prior.Deviations, bare.Tasks.Theta = bare.Mean[:7], packedPositive(rand.New(rand.NewPCG(7, 8)), 7, .1), bare.Prior.Deviations[:7], bare.Tasks.Theta[:28]
 	constant := Parameters{Target: Target{Scale: 1, Log: true}, Mean: []float64{1}, MeanCovariance: []float64{1}, Prior: Prior{Deviations: []float64{1}, Noise: Noise{Variance: 1}},
 		Tasks: Tasks{Names: []string{""}, Samples: []int{0}, Theta: []float64{2}}}
@@ -113,7 +115,7 @@ func (c *contents) file(t *testing.T) []byte {
 		switch {
 		case name == "header":
 			w.Bytes(name, []byte(c.header))
-		case name == "samples" && len(c.shapes[name]) == 1 && !slices.ContainsFunc(c.numbers[name], math.IsNaN):
+		case (name == "samples" || name == "covariance_rows") && len(c.shapes[name]) == 1 && !slices.ContainsFunc(c.numbers[name], math.IsNaN):
 			list := make([]int, len(c.numbers[name]))
 			for i, v := range c.numbers[name] {
 				list[i] = int(v)
@@ -333,9 +335,9 @@ func TestNewRefuses(t *testing.T) {
 		{"values", "curve 0: it has 4 knots and 7 values", func(p *Parameters) { c := &p.Design.Curves[0]; c.Values = c.Values[1:] }},
 		{"covariances", "4 tasks and 3 covariances", func(p *Parameters) { p.Tasks.Covariances = p.Tasks.Covariances[1:] }},
 		{"covariance", `"covariance of task \"s\"": entry 1 is NaN`, func(p *Parameters) {
-			p.Tasks.Covariances[1] = append([]float64{1, math.NaN()}, make([]float64, 43)...)
+			p.Tasks.Covariances[1].Packed = append([]float64{1, math.NaN()}, make([]float64, 43)...)
 		}},
-		{"short covariance", `"covariance of task \"s\"" has 44 entries: 45 are required`, func(p *Parameters) { p.Tasks.Covariances[1] = make([]float64, 44) }},
+		{"short covariance", `"covariance of task \"s\"" has 44 entries: 45 are required`, func(p *Parameters) { p.Tasks.Covariances[1].Packed = make([]float64, 44) }},
 		{"variance", `array "mean_covariance": the variance -1 is negative`, func(p *Parameters) {
 			p.MeanCovariance = append([]float64{-1}, p.MeanCovariance[1:]...)
 		}},

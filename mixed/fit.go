@@ -14,11 +14,12 @@ type fitter struct {
 	Options
 	in            *Input
 	rows          *rows
-	plain, curved *stats      // without curves, and with them (nil: the design has no curves)
-	tooWide       bool        // curves were left out for the number of columns
-	theta         []float64   // coefficients of every task of the table
-	covariances   [][]float64 // their covariances, packed; nil: too many numbers
-	all           []choice    // the compared forms
+	plain, curved *stats       // without curves, and with them (nil: the design has no curves)
+	tooWide       bool         // curves were left out for the number of columns
+	theta         []float64    // coefficients of every task of the table
+	covariances   []Covariance // of these; nil: too many numbers
+	strengths     *Strengths   // of the covariances
+	all           []choice     // the compared forms
 	baselines     []method
 	noise         *taskNoise // nil: all tasks have the same
 	alike         bool       // the noise of tasks is for intervals only: their rows count alike
@@ -190,7 +191,7 @@ func (f *fitter) model(ctx context.Context, chosen *choice, m *meanPosterior, ef
 		}
 	}
 	p.Prior.Noise.Level, p.Prior.Noise.Slope = f.level, f.slope
-	p.Tasks.Covariances = f.covariances
+	p.Tasks.Covariances, p.Tasks.Strengths = f.covariances, f.strengths
 	if mean := f.unseenMean(m.mean); mean != nil {
 		p.Unseen = &Unseen{Mean: mean}
 	}

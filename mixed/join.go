@@ -1,6 +1,9 @@
 package mixed
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // join returns one model, with the tasks of several models of equal parameters.
 func join(list []*Model) (*Model, error) {
@@ -17,9 +20,9 @@ func join(list []*Model) (*Model, error) {
 		t.Theta, t.Noise = append(t.Theta, more.Theta...), append(t.Noise, more.Noise...)
 		t.Freedom, t.Digests = append(t.Freedom, more.Freedom...), append(slices.Clip(t.Digests), more.Digests...)
 		if len(t.Covariances) > 0 && more.Covariances != nil {
-			t.Covariances = append(t.Covariances, more.Covariances...)
+			t.Covariances, t.Strengths = append(t.Covariances, more.Covariances...), cmp.Or(t.Strengths, more.Strengths)
 		} else {
-			t.Covariances = nil
+			t.Covariances, t.Strengths = nil, nil
 		}
 	}
 	joinGrowth(&p, list)

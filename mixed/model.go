@@ -228,15 +228,19 @@ func (p *Parameters) checkCovariances() error {
 		const format = "the model has %d tasks and %d covariances: it needs one for each, or none"
 		return fmt.Errorf(format, len(p.Tasks.Names), n)
 	}
+	reduced := false
 	for t := range p.Tasks.Covariances {
-		name := fmt.Sprintf("covariance of task %.60q", p.Tasks.Names[t])
-		a := array{name, &p.Tasks.Covariances[t], []int{dense.Triangle(w)}, covarianceLimits}
-		if err := a.check(); err != nil {
+		c := &p.Tasks.Covariances[t]
+		reduced = reduced || c.Packed == nil
+		if err := c.check(fmt.Sprintf("covariance of task %.60q", p.Tasks.Names[t]), w, prior); err != nil {
 			return err
 		}
-		if err := checkDiagonal(name, p.Tasks.Covariances[t], w, prior); err != nil {
-			return err
+	}
+	if s := p.Tasks.Strengths; s != nil || reduced {
+		if p.Tasks.Covariances == nil {
+			return errors.New("the model has strengths of covariances and no covariances of tasks")
 		}
+		return s.check(w)
 	}
 	return nil
 }
@@ -299,15 +303,6 @@ func (m *Model) Unit() string {
 
 // Noise returns the standard deviation, in Unit, of the targets of a usual task about their expectations.
 func (m *Model) Noise() float64 { return math.Sqrt(m.p.Prior.Noise.Variance) * m.p.Target.Scale }
-
-// covariance returns the packed covariance of the coefficients of task t, which must not be changed;
-// the covariance of an unseen task for t = -1, or if the model has no covariances of known tasks.
-func (m *Model) covariance(t int) []float64 {
-	if t < 0 || m.p.Tasks.Covariances == nil {
-		return m.unseen
-	}
-	return m.p.Tasks.Covariances[t]
-}
 
 // noise returns the variance of the standardised target of task t, or of an unseen one for t = -1,
 // about its expectation. It is widened so that 95 % of the targets are within 1.96 of its root.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -52,7 +53,7 @@ func sameModel(a, b *Model) string {
 	w := len(p.Mean)
 	for k, name := range p.Tasks.Names {
 		at := slices.Index(q.Tasks.Names, name)
-		if at < 0 || !slices.Equal(p.Tasks.Theta[k*w:][:w], q.Tasks.Theta[at*w:][:w]) || !slices.Equal(p.Tasks.Covariances[k], q.Tasks.Covariances[at]) ||
+		if at < 0 || !slices.Equal(p.Tasks.Theta[k*w:][:w], q.Tasks.Theta[at*w:][:w]) || !reflect.DeepEqual(p.Tasks.Covariances[k], q.Tasks.Covariances[at]) ||
 			p.Tasks.Noise != nil && (p.Tasks.Noise[k] != q.Tasks.Noise[at] || p.Tasks.Freedom[k] != q.Tasks.Freedom[at]) {
 			return fmt.Sprint("task ", name)
 		}

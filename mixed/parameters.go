@@ -136,9 +136,11 @@ type Tasks struct {
 	// Growth has Level and Slope of [Noise] for every task where owners have joined their tasks: the noise of
 	// each owner changes with the prediction in its own way. nil: all tasks have those of Prior.Noise.
 	Growth *Growth `json:"growth,omitempty"`
-	// Covariances holds the packed posterior covariance of every row of Theta, with the uncertainty of mu. If
-	// it is nil, intervals of known tasks are as wide as those of unseen tasks.
-	Covariances [][]float64 `json:"-"`
+	// Covariances holds the posterior covariance of every row of Theta, with the uncertainty of mu. If it is
+	// nil, intervals of known tasks are as wide as those of unseen tasks. Those without a packed form need
+	// Strengths.
+	Covariances []Covariance `json:"-"`
+	Strengths   *Strengths   `json:"strengths,omitempty"`
 }
 
 // A Growth holds Level and Slope of the noise of every task, T numbers each.

@@ -195,7 +195,7 @@ func withPeriod() Parameters {
 	for k := range p.Tasks.Names {
 		p.Tasks.Theta = append(append(p.Tasks.Theta, old.Tasks.Theta[k*w:][:w]...), .5, -.4, .2)
 		if old.Tasks.Covariances != nil {
-			p.Tasks.Covariances = append(p.Tasks.Covariances, wide(old.Tasks.Covariances[k], .04))
+			p.Tasks.Covariances = append(p.Tasks.Covariances, Covariance{Packed: wide(old.Tasks.Covariances[k].Packed, .04)})
 		}
 	}
 	return p

@@ -63,7 +63,7 @@ func (m *Model) PredictError(task string, x []float64) (p Prediction, err error)
 	if p.Value, err = m.restore(expected); err != nil {
 		return p, err
 	}
-	v := quadratic(m.covariance(t), z)
+	v := m.variance(t, z)
 	for i := range m.levels {
 		if c := &m.levels[i]; c.unseen(x) {
 			v += m.levelVariance(t, c)
@@ -179,7 +179,7 @@ func (m *Model) restore(z float64) (float64, error) {
 // uncertainty. A common part of all levels is not distinguishable from the constant, so that only differences
 // count.
 func (m *Model) levelVariance(t int, c *category) float64 {
-	theta, packed, d := m.theta(t), m.covariance(t), &m.p.Design
+	theta, d := m.theta(t), &m.p.Design
 	var terms []term // the negative mean of the levels
 	for j := c.first; j < c.first+c.levels; j++ {
 		if d.Scale[j] > 0 {
@@ -187,11 +187,11 @@ func (m *Model) levelVariance(t int, c *category) float64 {
 		}
 	}
 	sum, difference := 0.0, make([]float64, len(theta))
-	for i, t := range terms {
-		terms[i].factor += 1 / d.Scale[t.feature]
+	for i, level := range terms {
+		terms[i].factor += 1 / d.Scale[level.feature]
 		d.combination(difference, d.length(), terms...)
-		sum += square(rounded.Dot(difference, theta)) + quadratic(packed, difference)
-		terms[i] = t
+		sum += square(rounded.Dot(difference, theta)) + m.variance(t, difference)
+		terms[i] = level
 	}
 	return sum / max(float64(len(terms)-1), 1) * c.widening
 }

@@ -42,7 +42,7 @@ func synthetic() Parameters {
 		p.Prior.Deviations[j] = .2 * float64(j%3)
 	}
 	for range t {
-		p.Tasks.Covariances = append(p.Tasks.Covariances, packedPositive(rng, w, .2))
+		p.Tasks.Covariances = append(p.Tasks.Covariances, Covariance{Packed: packedPositive(rng, w, .2)})
 	}
 	return p
 }

@@ -2,6 +2,7 @@ package mixed
 
 import (
 	"context"
+	"slices"
 
 	"github.com/difalt/difalt/internal/dense"
 	"github.com/difalt/difalt/internal/rounded"
@@ -75,60 +76,99 @@ func (c *choice) strengths() float64 {
 	return sum
 }
 
-// uncertain returns C for the task of a worker with what the uncertainty of variance components adds to it,
-// from the result of varianceErrors. The loadings are uncertain as slopes of the mean are: of the task that
-// has b on the directions, they are known like a mean with 1 + |b|^2 times the variance. The result is valid
-// until the next call with the worker.
-func (c *choice) uncertain(w *worker, errors []float64) []float64 {
-	s, p := c.s, c.s.p
+// meanFactor returns the factor of C for the task of a worker. The loadings are uncertain as slopes of the
+// mean are: of the task that has b on the directions, they are known like a mean with 1 + |b|^2 times the
+// variance.
+func (c *choice) meanFactor(w *worker) float64 {
 	w.solver.Score(w.u, c.m.mean)
 	size := 1.0
 	for a := range c.q.rank {
-		size += square(rounded.Dot(c.m.prior.Loadings[a*p:][:p], w.u))
+		size += square(rounded.Dot(c.m.prior.Loadings[a*c.s.p:][:c.s.p], w.u))
 	}
-	w.uncertain = dense.Grow(w.uncertain, p*p)
-	floats.ScaleTo(w.uncertain, size, c.m.c)
-	information, _ := w.solver.Information()
+	return size
+}
+
+// strengthErrors returns what the uncertainty of variance components adds to C for a unit of M, in the groups
+// of columns with one variance.
+func (c *choice) strengthErrors(widening float64) *Strengths {
+	s, errors := c.s, c.varianceErrors()
+	out := &Strengths{Widening: widening, Groups: make([]int, s.p), Variances: make([]float64, s.p)}
 	share := 1 - 1/max(s.tasks.count, 2) // of the covariance of u that the mean leaves
-	for i, g := range c.q.group {
-		for j, h := range c.q.group {
-			if g == h && s.within[i] && s.within[j] {
-				w.uncertain[i*p+j] += float64(twice * share * errors[g] * information[i*p+j])
+	for j := range out.Groups {
+		out.Groups[j] = -1
+		if s.within[j] && len(c.q.group) > 0 {
+			g := c.q.group[j]
+			out.Groups[j], out.Variances[j] = g, twice*share*errors[g]
+		}
+	}
+	return out
+}
+
+// uncertain returns C for the task of a worker with what the uncertainty of variance components adds to it.
+// The result is valid until the next call with the worker.
+func (c *choice) uncertain(w *worker, strengths *Strengths) []float64 {
+	p := c.s.p
+	w.uncertain = dense.Grow(w.uncertain, p*p)
+	floats.ScaleTo(w.uncertain, c.meanFactor(w), c.m.c)
+	information, _ := w.solver.Information()
+	for i, g := range strengths.Groups {
+		for j, h := range strengths.Groups {
+			if g == h && g >= 0 {
+				w.uncertain[i*p+j] += float64(strengths.Variances[i] * information[i*p+j])
 			}
 		}
 	}
 	return w.uncertain
 }
 
-// posteriors returns the coefficients of all tasks of the table, and their packed covariances unless these
-// have more than most numbers. freedom has the degrees of freedom of the noise.
-func (c *choice) posteriors(ctx context.Context, freedom float64, most int) (
-	theta []float64, covariances [][]float64, err error) {
+// posteriors returns the coefficients of all tasks of the table, their covariances, and the strengths of
+// reduced ones. The last two are nil if covariances have more than most numbers. freedom has the degrees of
+// freedom of the noise.
+func (c *choice) posteriors(ctx context.Context, freedom float64, most int) (theta []float64, covariances []Covariance,
+	strengths *Strengths, err error) {
 	s := c.s
-	tasks, p, size := len(s.rows.in.Table.Tasks()), s.p, dense.Triangle(s.p)
-	all := make([]int, tasks)
+	tasks, p := len(s.rows.in.Table.Tasks()), s.p
+	all, numbers := make([]int, tasks), 0.0
 	for k := range all {
 		all[k] = k
+		numbers += float64(s.covarianceSize(k))
 	}
 	theta = make([]float64, tasks*p)
-	if tasks <= most/size {
-		numbers := make([]float64, tasks*size)
-		covariances = make([][]float64, tasks)
-		for k := range covariances {
-			covariances[k] = numbers[k*size : k*size : (k+1)*size]
-		}
+	if numbers <= float64(most) {
+		covariances = make([]Covariance, tasks)
+		strengths = c.strengthErrors(square(interval95(freedom)))
 	}
-	errors, widening := c.varianceErrors(), square(interval95(freedom))
-	t := s.solveOwn(ctx, c.m.prior, &taskSet{own: all}, 0, func(w *worker, k int, _ []float64) {
+	_, err = s.reduceOwn(ctx, all, 0, func(w *worker, k int, _ []float64) error {
+		if err := s.set(w, c.m.prior, k); err != nil {
+			return err
+		}
 		own := theta[k*p:][:p]
-		if covariances == nil {
+		if covariances == nil || isReduced(len(s.rows.of(k)), p) {
 			w.solver.Coefficients(own, nil, c.m.mean, c.m.c)
-			return
+			if covariances == nil {
+				return nil
+			}
+			var err error
+			covariances[k], err = w.solver.reduced()
+			covariances[k].MeanFactor = c.meanFactor(w)
+			return err
 		}
 		w.cov = dense.Grow(w.cov, p*p)
-		w.solver.Coefficients(own, w.cov, c.m.mean, c.uncertain(w, errors))
-		floats.Scale(widening, w.cov)
-		covariances[k] = dense.Pack(covariances[k], p, w.cov)
+		w.solver.Coefficients(own, w.cov, c.m.mean, c.uncertain(w, strengths))
+		floats.Scale(strengths.Widening, w.cov)
+		covariances[k].Packed = dense.Pack(make([]float64, 0, dense.Triangle(p)), p, w.cov)
+		return nil
 	})
-	return theta, covariances, t.err
+	if !slices.ContainsFunc(covariances, func(c Covariance) bool { return c.Packed == nil }) {
+		strengths = nil
+	}
+	return theta, covariances, strengths, err
+}
+
+// covarianceSize returns how many numbers the covariance of task k has.
+func (s *stats) covarianceSize(k int) int {
+	if n := len(s.rows.of(k)); isReduced(n, s.p) {
+		return n * (s.p + 1)
+	}
+	return dense.Triangle(s.p)
 }

@@ -80,8 +80,12 @@ func TestUncertaintyFollowsDerivatives(t *testing.T) {
 		check.Done(err)
 		c := &choice{s: s, optimum: optimum{q: q, m: m, z: z}}
 		errors, p := c.varianceErrors(), s.p
-		_, covariances, err := c.posteriors(ctx, z.residual/q.noise, mostCovariances)
+		_, covariances, strengths, err := c.posteriors(ctx, z.residual/q.noise, mostCovariances)
 		check.Done(err)
+		model := &Model{p: Parameters{
+			Mean: m.mean, MeanCovariance: dense.Pack(nil, p, m.c), Prior: *m.prior,
+			Tasks: Tasks{Covariances: covariances, Strengths: strengths},
+		}}
 		for k := range covariances {
 			w := s.worker(ctx)
 			theta, b := make([]float64, p), make([]float64, q.rank)
@@ -124,7 +128,7 @@ func TestUncertaintyFollowsDerivatives(t *testing.T) {
 			want := floats.AddTo(make([]float64, p*p), cov, more.RawMatrix().Data)
 			student := distuv.StudentsT{Sigma: 1, Nu: z.residual / q.noise}
 			floats.Scale(square(student.Quantile(.975)/1.959963984540054), want)
-			if got := covariances[k]; !floats.EqualApprox(got, dense.Pack(nil, p, want), 1e-6*(1+floats.Norm(want, math.Inf(1)))) {
+			if got := model.covariance(k); !floats.EqualApprox(got, dense.Pack(nil, p, want), 1e-6*(1+floats.Norm(want, math.Inf(1)))) {
 				t.Errorf("curves %v, task %d: covariance %v, want %v", curves, k, got, dense.Pack(nil, p, want))
 			}
 			if mat.Trace(&more) < 1e-4*mat.Trace(mat.NewDense(p, p, cov)) {
