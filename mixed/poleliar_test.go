@@ -179,3 +179,155 @@ func TestRowsAloneInTasks(t *testing.T) {
 			right, len(wanted))
 	}
 }
+
+// ofSizes returns a table of tasks of different sizes, in each of which one row has a flag; beside tasks of 20
+// rows of which ten have it, and tasks of 200 rows without it. wanted has the number and the target of the rows
+// that are alone with the flag.
+func ofSizes(seed uint64, sizes []int) (d *Data, wanted [][]float64) {
+	rows := slices.Concat(sizes, slices.Repeat([]int{20}, 4), slices.Repeat([]int{200}, 20))
+	d = drawn(seed, "v", 1, rows...)
+	flag, place := make([]float64, d.Rows()), 0
+	for i, k := range d.TaskOf {
+		if i > 0 && d.TaskOf[i-1] != k {
+			place = 0
+		}
+		switch {
+		case k < len(sizes) && place == k:
+			flag[i] = 1
+			wanted = append(wanted, []float64{d.Values[0][i], d.Targets[i]})
+		case k >= len(sizes) && k < len(sizes)+4 && place < 10:
+			flag[i] = 1
+		}
+		place++
+	}
+	d.Names, d.Values = append(d.Names, "flag"), append(d.Values, flag)
+	return d, wanted
+}
+
+// A poleScan has the directions of sizesRead: for every share of the constant beside a flag, a strength for each
+// pole.
+type poleScan struct {
+	sizes     []int // of tasks with one row with the flag
+	shares    []float64
+	strengths []float64
+}
+
+func newPoleScan(sizes []int) *poleScan {
+	s := &poleScan{sizes, []float64{-.3, .5, 1}, nil}
+	for _, share := range s.shares {
+		for _, a := range s.poles(share) {
+			s.strengths = append(s.strengths, 1/math.Sqrt(a))
+		}
+	}
+	return s
+}
+
+// poles returns the poles of the tasks of ofSizes: of those with ten rows with the flag, of those without it, and
+// of the tasks of each size.
+func (s *poleScan) poles(share float64) []float64 {
+	pole := func(rows, having int) float64 {
+		return float64(having)*square(1+share) + float64(rows-having)*square(share)
+	}
+	list := []float64{pole(20, 10), pole(200, 0)}
+	for _, n := range s.sizes {
+		list = append(list, pole(n, 1))
+	}
+	return list
+}
+
+// sums returns the sums over the rows with the flag of the task of a size, times one of them. without is the
+// total without deviations, and with the totals for all strengths. It is nil where poles are too near.
+func (s *poleScan) sums(size int, without []float64, with [][]float64) []float64 {
+	at := make([]float64, len(without))
+	for e, share := range s.shares {
+		list := s.poles(share)
+		n := len(list)
+		factors := mat.NewDense(n, n, nil)
+		for i := range n {
+			for j, a := range list {
+				factors.Set(i, j, 1/(1/square(s.strengths[e*n+i])+a))
+			}
+		}
+		extrapolated := 1.0 // to a share of 0, by the polynomial through all shares
+		for _, other := range s.shares {
+			if other != share {
+				extrapolated *= other / (other - share)
+			}
+		}
+		wanted, weights := mat.NewVecDense(n, nil), mat.VecDense{}
+		wanted.SetVec(n-len(s.sizes)+size, extrapolated)
+		if weights.SolveVec(factors.T(), wanted) != nil {
+			return nil
+		}
+		for i := range n {
+			floats.AddScaled(at, weights.AtVec(i), without)
+			floats.AddScaled(at, -weights.AtVec(i), with[e*n+i])
+		}
+	}
+	return at
+}
+
+// sizesRead counts the rows that a center reads of those that are alone with a flag in tasks of different
+// sizes. It has the owners add up for some strengths along directions of the flag and a share of the constant.
+// Tasks of one size and number of rows with the flag have one pole, so that their sums are told apart; and
+// these are polynomials of the share, which are about the rows with the flag alone where it is 0.
+func sizesRead(t *testing.T, sizes []int, o Options) (right, asked int, failed error) {
+	rank, times, scan := 1, 0, newPoleScan(sizes)
+	o.Rank, o.CommonNoise = &rank, true
+	victim, wanted := ofSizes(131, sizes)
+	own, _ := ofSizes(132, nil)
+	from := make([]int, 1+len(scan.strengths)) // the first one without deviations
+	l := &steerer{}
+	l.lie = func(f *fitter, name string, v []float64) {
+		if f.plain == nil || times == len(from) {
+			return
+		}
+		w := f.plain.steersTo(name, v)
+		if w == nil {
+			return
+		}
+		if times > 0 {
+			d, j := f.plain.design, slices.Index(f.rows.schema.Features(), "flag")
+			s, share := scan.strengths[times-1], scan.shares[(times-1)/len(scan.poles(0))]
+			w[0], w[1+j] = s*(d.Center[j]+share), s*d.Scale[j]
+		}
+		from[times] = len(l.heard) + 1
+		times++
+	}
+	_, err := l.trainBeside(t, Input{Table: victim}, Input{Table: own}, o)
+	if times < len(from) {
+		return 0, len(wanted), err
+	}
+	var totals [][]float64
+	for _, k := range from {
+		totals = append(totals, l.heard[k+1].others())
+	}
+	f := l.fit
+	d, j := f.plain.design, slices.Index(f.rows.schema.Features(), "x0")
+	for k := range sizes {
+		sums := scan.sums(k, totals[0], totals[1:])
+		if sums == nil {
+			continue
+		}
+		x := d.Center[j] + d.Scale[j]*sums[1+j]/sums[0]
+		y := f.rows.target.Restore(sums[dense.Triangle(f.plain.p)] / sums[0])
+		if math.Abs(x-wanted[k][0]) < .05 && math.Abs(y-wanted[k][1]) < .05 {
+			right++
+		}
+	}
+	return right, len(wanted), nil
+}
+
+// Directions of a flag and the constant tell tasks apart by their sizes, too: a center then reads rows that are
+// alone with the flag in their task where these are more than the columns. docs/privacy.md has the numbers.
+func TestPolesOfSizes(t *testing.T) {
+	for name, c := range map[string]struct {
+		o     Options
+		reads bool
+	}{"without rules": {open, true}, "default rules": {Options{}, true}, "strict rules": {strictly, false}} {
+		right, asked, err := sizesRead(t, []int{16, 26, 42}, c.o)
+		check.FailIf(t, err != nil, "%s: %v", name, err)
+		t.Logf("%s: %d of %d rows are read", name, right, asked)
+		check.FailIf(t, c.reads != (right == asked) || !c.reads && right > 0, "%s: %d of %d rows are read", name, right, asked)
+	}
+}
