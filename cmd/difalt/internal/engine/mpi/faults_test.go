@@ -20,7 +20,7 @@ import (
 // is noticed, in the time of a round, and then the whole job ends, with its exit code.
 func TestFailures(t *testing.T) {
 	for part, wants := range map[string][]string{
-		"silent":      {"rank 1: node 2, round 3: waiting: nothing has come from it for 3s"},
+		"silent":      {"rank 1: node 2, round 3: waiting: nothing has come from it for 8s"},
 		"too long":    {"rank 1: node 2, round 3: corrupt: a frame of 1000010 bytes, more than 1000"},
 		"fails":       {"rank 2: disk full"},
 		"killed":      {"rank 2", "signal 9"},
@@ -79,7 +79,7 @@ func init() {
 		}
 	}
 	impatient := quick()
-	impatient.RoundTimeout = 3 * time.Second
+	impatient.RoundTimeout = 8 * time.Second
 	parts["silent"] = failing(impatient, func(*Transport, [][]byte) error { time.Sleep(time.Minute); return nil })
 	small := quick()
 	small.MaxFrame = 1000

@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	code, timeout := 0, 10*time.Second // with the others, which may be late
+	code, timeout := 0, time.Minute // with the others, which may be late
 	if err := parts[name](w); err != nil {
 		fmt.Fprintf(os.Stderr, "rank %d: %v\n", w.Rank(), err)
 		if code = 1; name != "other size" { // there every process reports before the first one ends the job
@@ -51,7 +51,7 @@ func play(t testing.TB, n int, part string) (output string, code int) {
 	cmd := exec.Command("mpirun", "-np", strconv.Itoa(n), os.Args[0])
 	cmd.Env = append(os.Environ(), partVariable+"="+part, "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
 		"OMPI_MCA_rmaps_base_oversubscribe=1", "PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe") // on few processors
-	timer := time.AfterFunc(2*time.Minute, func() { _ = cmd.Process.Signal(syscall.SIGTERM) }) // it ends the processes
+	timer := time.AfterFunc(5*time.Minute, func() { _ = cmd.Process.Signal(syscall.SIGTERM) }) // it ends the processes
 	text, err := cmd.CombinedOutput()
 	if cmd.ProcessState == nil || !timer.Stop() {
 		t.Fatalf("%s: %d processes do not start or do not end: %v", part, n, err)
@@ -67,7 +67,7 @@ func must[T any](v T, err error) T {
 }
 
 func quick() engine.Options {
-	return engine.Options{JoinTimeout: time.Minute, RoundTimeout: time.Minute}
+	return engine.Options{JoinTimeout: 2 * time.Minute, RoundTimeout: 2 * time.Minute}
 }
 
 // frame returns a frame with that many bytes of code.
