@@ -257,7 +257,8 @@ func (p *party) dial(from, to int, next uint64) (*rpc.ClientConn, stream) {
 	config := tlsConfig(p.c, p.id(from).Certificate(), func(error) {}, func(int) error { return nil })
 	conn := check.OK(rpc.NewClient("passthrough:///"+p.c.Nodes[to].Address, rpc.WithNoProxy(),
 		rpc.WithTransportCredentials(credentials.NewTLS(config)), rpc.WithDefaultCallOptions(rpc.CallContentSubtype(codecName))))
-	s := check.OK(conn.NewStream(context.Background(), &description.Streams[0], method))
+	// A node of little patience closes a slow connection before its greeting: then another one is made.
+	s := check.OK(conn.NewStream(context.Background(), &description.Streams[0], method, rpc.WaitForReady(true)))
 	_ = sendJSON(s, &hello{Version: protocolVersion, Run: p.c.Run, From: from, To: to, Instance: "liar", Next: next, Settings: p.c.Settings()})
 	return conn, s
 }
