@@ -579,7 +579,11 @@ func (l *liar) Exchange(ctx context.Context, seq uint64, out, in [][]byte, due [
 // Whatever the root alters, honest nodes blame the network: none takes its own table for the cause.
 func TestLiar(t *testing.T) {
 	list, w := cut(mixture(t, 3, 9), 3), weightsOf("path", 3)
-	for seed := range uint64(40) {
+	seeds := uint64(40)
+	if testing.Short() {
+		seeds = 10
+	}
+	for seed := range seeds {
 		rng := rand.New(rand.NewPCG(seed, 3))
 		models, errs := apart(t, list, [][]int{{0}, {1}, {2}}, Options{Workers: 1}, func(node int, tr transport.Transport) (transport.Transport, context.Context) {
 			if node == 1 {
