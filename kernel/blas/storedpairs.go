@@ -74,8 +74,20 @@ func paddedPairs[F tile.Float](memory, x []F, n, inc int, by complex128, conjuga
 	return memory[:all]
 }
 
-// timesI sets memory to i times complex numbers.
-func timesI[F tile.Float](memory, x []F) { turn(memory[:len(x)], x) }
+// conjugates sets two vectors to the conjugates of n complex numbers, inc apart, and to i times these, with
+// zeros behind them: the first one times the real part of a number, and the second one times its imaginary
+// part, are the number times the conjugates.
+func conjugates[F tile.Float](first, second, x []F, n, inc int) {
+	at := 2 * firstEntry(n, inc)
+	for k := 0; k < 2*n; k += 2 {
+		re, im := x[at], x[at+1]
+		first[k], first[k+1] = re, -im
+		second[k], second[k+1] = im, re
+		at += 2 * inc
+	}
+	clear(first[2*n:])
+	clear(second[2*n:])
+}
 
 // forDots sets two vectors whose products with a row are the parts of the row's product with x: the
 // conjugates of x, and x with its parts swapped.
@@ -105,25 +117,22 @@ func (s *storedPairs[F]) rankOne(alpha F, x []F, incX int) bool {
 	}
 	all := tile.Pad(2 * s.n)
 	memory := borrow[F](3 * all)
-	by := gatherPairs(*memory, x, s.n, incX, 1, false)
-	for k := range by {
-		by[k] *= alpha
-	}
-	conjugates := paddedPairs((*memory)[all:], x, s.n, incX, 1, true)
-	timesI((*memory)[2*all:], conjugates)
-	s.addOuter(by, (*memory)[all:3*all])
+	by, vectors := gatherPairs(*memory, x, s.n, incX, 1, false), (*memory)[all:3*all]
+	tile.Scale(by, alpha)
+	conjugates(vectors[:all], vectors[all:], x, s.n, incX)
+	s.addOuter(by, vectors, 2)
 	s.makeReal()
 	giveBack(memory)
 	return true
 }
 
-// addOuter adds the first one of two vectors, times the real parts of b, and the second one, times the
-// imaginary parts, to the rows of a triangle.
-func (s *storedPairs[F]) addOuter(b, vectors []F) {
+// addOuter adds some vectors, one after the other, times the numbers of b for each row, to the rows of a
+// triangle.
+func (s *storedPairs[F]) addOuter(b, vectors []F, count int) {
 	r := s.runs()
 	for k := range 3 {
 		if rows, ok := s.spans(&r, k, whole, false); ok {
-			rows.AddOuter(b[2*r[k]:], vectors, 2)
+			rows.AddOuter(b[count*r[k]:], vectors, count)
 		}
 	}
 }
@@ -133,17 +142,17 @@ func (s *storedPairs[F]) rankTwo(alpha complex128, x []F, incX int, y []F, incY 
 		return false
 	}
 	all := tile.Pad(2 * s.n)
-	memory := borrow[F](3 * all)
-	by, both := (*memory)[:all], (*memory)[all:3*all]
-	first, second := both[:all], both[all:]
-	gatherPairs(by, x, s.n, incX, alpha, false)
-	paddedPairs(first, y, s.n, incY, 1, true)
-	timesI(second, first)
-	s.addOuter(by, both)
-	gatherPairs(by, y, s.n, incY, complex(real(alpha), -imag(alpha)), false)
-	paddedPairs(first, x, s.n, incX, 1, true)
-	timesI(second, first)
-	s.addOuter(by, both)
+	memory := borrow[F](6 * all)
+	by, vectors := (*memory)[:4*s.n], (*memory)[2*all:6*all]
+	xs := gatherPairs(vectors, x, s.n, incX, alpha, false)
+	ys := gatherPairs(vectors[all:], y, s.n, incY, complex(real(alpha), -imag(alpha)), false)
+	for k := range s.n {
+		by[4*k], by[4*k+1] = xs[2*k], xs[2*k+1]
+		by[4*k+2], by[4*k+3] = ys[2*k], ys[2*k+1]
+	}
+	conjugates(vectors[:all], vectors[all:2*all], y, s.n, incY)
+	conjugates(vectors[2*all:3*all], vectors[3*all:], x, s.n, incX)
+	s.addOuter(by, vectors, 4)
 	s.makeReal()
 	giveBack(memory)
 	return true

@@ -190,7 +190,7 @@ var (
 		symmetric: 4, general: 4, product: byTranspose{6, 6, 6}, solution: byTranspose{40, 8, 8},
 	}
 	fromComplexRows = rowsFrom{
-		rankOne: 24, rankTwo: 36, symmetric: 24,
+		rankOne: 24, rankTwo: 28, symmetric: 24,
 		product: byTranspose{56, 36, 22}, solution: byTranspose{56, 20, 20},
 	}
 	fromComplexPacked    = rowsFrom{product: byTranspose{56, 40, 24}, solution: byTranspose{240, 160, 48}}
