@@ -87,8 +87,8 @@ func (r *predictReport) text(w io.Writer) {
 		terminal.Sayf(w, format, text.Plural(u.ofTasks, "row"), text.Visible(u.first))
 	}
 	if n := u.all - u.ofTasks; n > 0 {
-		const format = "%s with levels or values of periods that the model does not have: predicted from the means of " +
-			"those that it has."
+		const format = "%s with levels or values of periods that the model does not have: predicted from the " +
+			"means of those that it has."
 		terminal.Sayf(w, format, text.Plural(n, "row"))
 	}
 	sayAlike(w, r.Alike)

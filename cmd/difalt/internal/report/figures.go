@@ -240,8 +240,8 @@ func (r *Report) curveFigures() (list []figure) {
 			text.Short(s.Y[points/2]), r.short(name, s.X[points/2]), text.Short(s.Y[points-1]), r.short(name, high))
 		axis := chart.Axis{Label: text.Shortened(name, longestLabel), Dates: r.isDate(name)}
 		panel := chart.Panel{X: axis, Series: []chart.Series{s}}
-		list = append(list,
-			newFigure(curveFile(i), "Curve of "+text.Shortened(name, longestLabel), words, alt, "Expected target", panel))
+		title := "Curve of " + text.Shortened(name, longestLabel)
+		list = append(list, newFigure(curveFile(i), title, words, alt, "Expected target", panel))
 	}
 	return list
 }
