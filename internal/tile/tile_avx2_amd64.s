@@ -17645,9 +17645,10 @@ TEXT ·multiplyRows_4_avx2(SB), NOSPLIT, $0-72
 	IMULQ DI, R9
 	ADDQ  R9, DX
 	TESTQ SI, SI
-	JZ    row
+	JZ    begin
 	LEAQ  (SI)(DI*8), SI
 
+begin:
 row:
 	VMOVUPD      (R8), Y0
 	VMOVUPD      32(R8), Y1
@@ -17809,9 +17810,10 @@ TEXT ·multiplyRowsPart_4_avx2(SB), NOSPLIT, $0-72
 	IMULQ   DI, R9
 	ADDQ    R9, DX
 	TESTQ   SI, SI
-	JZ      row
+	JZ      begin
 	LEAQ    (SI)(DI*8), SI
 
+begin:
 row:
 	VMOVUPD      (R8), Y1
 	VMOVUPD      32(R8), Y2
@@ -17949,9 +17951,10 @@ TEXT ·multiplyRows_2_avx2(SB), NOSPLIT, $0-72
 	IMULQ DI, R9
 	ADDQ  R9, DX
 	TESTQ SI, SI
-	JZ    row
+	JZ    begin
 	LEAQ  (SI)(DI*8), SI
 
+begin:
 row:
 	VMOVUPD      (R8), Y0
 	VMOVUPD      32(R8), Y1
@@ -18091,9 +18094,10 @@ TEXT ·multiplyRowsPart_2_avx2(SB), NOSPLIT, $0-72
 	IMULQ   DI, R9
 	ADDQ    R9, DX
 	TESTQ   SI, SI
-	JZ      row
+	JZ      begin
 	LEAQ    (SI)(DI*8), SI
 
+begin:
 row:
 	VMOVUPD      (R8), Y1
 	VMASKMOVPD   32(R8), Y0, Y2
@@ -18225,9 +18229,10 @@ TEXT ·multiplyRows_1_avx2(SB), NOSPLIT, $0-72
 	IMULQ   DI, R9
 	ADDQ    R9, DX
 	TESTQ   SI, SI
-	JZ      row
+	JZ      begin
 	LEAQ    (SI)(DI*8), SI
 
+begin:
 row:
 	VMASKMOVPD   (R8), Y0, Y1
 	TESTQ        SI, SI
@@ -18577,9 +18582,10 @@ TEXT ·multiplyRows32_4_avx2(SB), NOSPLIT, $0-72
 	IMULQ DI, R9
 	ADDQ  R9, DX
 	TESTQ SI, SI
-	JZ    row
+	JZ    begin
 	LEAQ  (SI)(DI*4), SI
 
+begin:
 row:
 	VMOVUPS      (R8), Y0
 	VMOVUPS      32(R8), Y1
@@ -18741,9 +18747,10 @@ TEXT ·multiplyRowsPart32_4_avx2(SB), NOSPLIT, $0-72
 	IMULQ   DI, R9
 	ADDQ    R9, DX
 	TESTQ   SI, SI
-	JZ      row
+	JZ      begin
 	LEAQ    (SI)(DI*4), SI
 
+begin:
 row:
 	VMOVUPS      (R8), Y1
 	VMOVUPS      32(R8), Y2
@@ -18881,9 +18888,10 @@ TEXT ·multiplyRows32_2_avx2(SB), NOSPLIT, $0-72
 	IMULQ DI, R9
 	ADDQ  R9, DX
 	TESTQ SI, SI
-	JZ    row
+	JZ    begin
 	LEAQ  (SI)(DI*4), SI
 
+begin:
 row:
 	VMOVUPS      (R8), Y0
 	VMOVUPS      32(R8), Y1
@@ -19023,9 +19031,10 @@ TEXT ·multiplyRowsPart32_2_avx2(SB), NOSPLIT, $0-72
 	IMULQ   DI, R9
 	ADDQ    R9, DX
 	TESTQ   SI, SI
-	JZ      row
+	JZ      begin
 	LEAQ    (SI)(DI*4), SI
 
+begin:
 row:
 	VMOVUPS      (R8), Y1
 	VMASKMOVPS   32(R8), Y0, Y2
@@ -19157,9 +19166,10 @@ TEXT ·multiplyRows32_1_avx2(SB), NOSPLIT, $0-72
 	IMULQ   DI, R9
 	ADDQ    R9, DX
 	TESTQ   SI, SI
-	JZ      row
+	JZ      begin
 	LEAQ    (SI)(DI*4), SI
 
+begin:
 row:
 	VMASKMOVPS   (R8), Y0, Y1
 	TESTQ        SI, SI

@@ -16725,9 +16725,10 @@ TEXT ·multiplyRows_4_avx512(SB), NOSPLIT, $0-72
 	IMULQ DI, R9
 	ADDQ  R9, DX
 	TESTQ SI, SI
-	JZ    row
+	JZ    begin
 	LEAQ  (SI)(DI*8), SI
 
+begin:
 row:
 	VMOVUPD      (R8), Z0
 	VMOVUPD      64(R8), Z1
@@ -16868,7 +16869,7 @@ next:
 	RET
 
 // func multiplyRowsPart_4_avx512(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
 TEXT ·multiplyRowsPart_4_avx512(SB), NOSPLIT, $0-72
 	MOVQ  cols+56(FP), AX
 	SUBQ  $+24, AX
@@ -16893,48 +16894,64 @@ TEXT ·multiplyRowsPart_4_avx512(SB), NOSPLIT, $0-72
 	IMULQ DI, R9
 	ADDQ  R9, DX
 	TESTQ SI, SI
-	JZ    row
+	JZ    begin
 	LEAQ  (SI)(DI*8), SI
 
+begin:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	XORQ   R9, R9
+
 row:
-	VMOVUPD      (R8), Z0
-	VMOVUPD      64(R8), Z1
-	VMOVUPD      128(R8), Z2
-	VMOVUPD.Z    192(R8), K1, Z3
+	VMOVUPD      (R8), Z4
+	VMOVUPD      64(R8), Z5
+	VMOVUPD      128(R8), Z6
+	VMOVUPD.Z    192(R8), K1, Z7
 	TESTQ        SI, SI
 	JZ           one
-	VBROADCASTSD (SI), Z4
-	VMULPD       Z4, Z0, Z0
-	VMULPD       Z4, Z1, Z1
-	VMULPD       Z4, Z2, Z2
-	VMULPD       Z4, Z3, Z3
+	VBROADCASTSD (SI), Z8
+	VMULPD       Z8, Z4, Z4
+	VMULPD       Z8, Z5, Z5
+	VMULPD       Z8, Z6, Z6
+	VMULPD       Z8, Z7, Z7
 
 one:
-	MOVQ  DI, R9
-	MOVQ  DX, R10
-	MOVQ  AX, R11
-	MOVQ  across+32(FP), R12
-	SHLQ  $0x03, R12
-	TESTQ R9, R9
+	MOVQ  DI, R10
+	MOVQ  DX, R11
+	MOVQ  AX, R12
+	MOVQ  across+32(FP), R13
+	SHLQ  $0x03, R13
+	TESTQ R10, R10
 	JZ    entryDone
 
 entry:
-	VBROADCASTSD (R10), Z4
-	ADDQ         R12, R10
-	VFMADD231PD  (R11), Z4, Z0
-	VFMADD231PD  64(R11), Z4, Z1
-	VFMADD231PD  128(R11), Z4, Z2
-	VMOVUPD.Z    192(R11), K1, Z5
-	VFMADD231PD  Z5, Z4, Z3
-	ADDQ         CX, R11
-	DECQ         R9
+	VBROADCASTSD (R11), Z8
+	ADDQ         R13, R11
+	VFMADD231PD  (R12), Z8, Z4
+	VFMADD231PD  64(R12), Z8, Z5
+	VFMADD231PD  128(R12), Z8, Z6
+	VMOVUPD.Z    192(R12), K1, Z9
+	VFMADD231PD  Z9, Z8, Z7
+	ADDQ         CX, R12
+	DECQ         R10
 	JNZ          entry
 
 entryDone:
-	VMOVUPD Z0, (R8)
-	VMOVUPD Z1, 64(R8)
-	VMOVUPD Z2, 128(R8)
-	VMOVUPD Z3, K1, 192(R8)
+	TESTQ   R9, R9
+	JZ      wait
+	VMOVUPD Z0, (R9)
+	VMOVUPD Z1, 64(R9)
+	VMOVUPD Z2, 128(R9)
+	VMOVUPD Z3, K1, 192(R9)
+
+wait:
+	MOVQ    R8, R9
+	VMOVAPD Z4, Z0
+	VMOVAPD Z5, Z1
+	VMOVAPD Z6, Z2
+	VMOVAPD Z7, Z3
 	SUBQ    CX, R8
 	SUBQ    BX, DX
 	TESTQ   SI, SI
@@ -16942,8 +16959,12 @@ entryDone:
 	ADDQ    $-8, SI
 
 next:
-	DECQ DI
-	JGE  row
+	DECQ    DI
+	JGE     row
+	VMOVUPD Z0, (R9)
+	VMOVUPD Z1, 64(R9)
+	VMOVUPD Z2, 128(R9)
+	VMOVUPD Z3, K1, 192(R9)
 	VZEROUPPER
 	RET
 
@@ -17033,9 +17054,10 @@ TEXT ·multiplyRows_2_avx512(SB), NOSPLIT, $0-72
 	IMULQ DI, R9
 	ADDQ  R9, DX
 	TESTQ SI, SI
-	JZ    row
+	JZ    begin
 	LEAQ  (SI)(DI*8), SI
 
+begin:
 row:
 	VMOVUPD      (R8), Z0
 	VMOVUPD      64(R8), Z1
@@ -17154,7 +17176,7 @@ next:
 	RET
 
 // func multiplyRowsPart_2_avx512(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
 TEXT ·multiplyRowsPart_2_avx512(SB), NOSPLIT, $0-72
 	MOVQ  cols+56(FP), AX
 	SUBQ  $+8, AX
@@ -17179,40 +17201,52 @@ TEXT ·multiplyRowsPart_2_avx512(SB), NOSPLIT, $0-72
 	IMULQ DI, R9
 	ADDQ  R9, DX
 	TESTQ SI, SI
-	JZ    row
+	JZ    begin
 	LEAQ  (SI)(DI*8), SI
 
+begin:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	XORQ   R9, R9
+
 row:
-	VMOVUPD      (R8), Z0
-	VMOVUPD.Z    64(R8), K1, Z1
+	VMOVUPD      (R8), Z2
+	VMOVUPD.Z    64(R8), K1, Z3
 	TESTQ        SI, SI
 	JZ           one
-	VBROADCASTSD (SI), Z2
-	VMULPD       Z2, Z0, Z0
-	VMULPD       Z2, Z1, Z1
+	VBROADCASTSD (SI), Z4
+	VMULPD       Z4, Z2, Z2
+	VMULPD       Z4, Z3, Z3
 
 one:
-	MOVQ  DI, R9
-	MOVQ  DX, R10
-	MOVQ  AX, R11
-	MOVQ  across+32(FP), R12
-	SHLQ  $0x03, R12
-	TESTQ R9, R9
+	MOVQ  DI, R10
+	MOVQ  DX, R11
+	MOVQ  AX, R12
+	MOVQ  across+32(FP), R13
+	SHLQ  $0x03, R13
+	TESTQ R10, R10
 	JZ    entryDone
 
 entry:
-	VBROADCASTSD (R10), Z2
-	ADDQ         R12, R10
-	VFMADD231PD  (R11), Z2, Z0
-	VMOVUPD.Z    64(R11), K1, Z3
-	VFMADD231PD  Z3, Z2, Z1
-	ADDQ         CX, R11
-	DECQ         R9
+	VBROADCASTSD (R11), Z4
+	ADDQ         R13, R11
+	VFMADD231PD  (R12), Z4, Z2
+	VMOVUPD.Z    64(R12), K1, Z5
+	VFMADD231PD  Z5, Z4, Z3
+	ADDQ         CX, R12
+	DECQ         R10
 	JNZ          entry
 
 entryDone:
-	VMOVUPD Z0, (R8)
-	VMOVUPD Z1, K1, 64(R8)
+	TESTQ   R9, R9
+	JZ      wait
+	VMOVUPD Z0, (R9)
+	VMOVUPD Z1, K1, 64(R9)
+
+wait:
+	MOVQ    R8, R9
+	VMOVAPD Z2, Z0
+	VMOVAPD Z3, Z1
 	SUBQ    CX, R8
 	SUBQ    BX, DX
 	TESTQ   SI, SI
@@ -17220,8 +17254,10 @@ entryDone:
 	ADDQ    $-8, SI
 
 next:
-	DECQ DI
-	JGE  row
+	DECQ    DI
+	JGE     row
+	VMOVUPD Z0, (R9)
+	VMOVUPD Z1, K1, 64(R9)
 	VZEROUPPER
 	RET
 
@@ -17293,7 +17329,7 @@ next:
 	RET
 
 // func multiplyRows_1_avx512(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
 TEXT ·multiplyRows_1_avx512(SB), NOSPLIT, $0-72
 	MOVQ  cols+56(FP), AX
 	MOVQ  $0x00000000000000ff, CX
@@ -17317,36 +17353,46 @@ TEXT ·multiplyRows_1_avx512(SB), NOSPLIT, $0-72
 	IMULQ DI, R9
 	ADDQ  R9, DX
 	TESTQ SI, SI
-	JZ    row
+	JZ    begin
 	LEAQ  (SI)(DI*8), SI
 
+begin:
+	VXORPD Z0, Z0, Z0
+	XORQ   R9, R9
+
 row:
-	VMOVUPD.Z    (R8), K1, Z0
+	VMOVUPD.Z    (R8), K1, Z1
 	TESTQ        SI, SI
 	JZ           one
-	VBROADCASTSD (SI), Z1
-	VMULPD       Z1, Z0, Z0
+	VBROADCASTSD (SI), Z2
+	VMULPD       Z2, Z1, Z1
 
 one:
-	MOVQ  DI, R9
-	MOVQ  DX, R10
-	MOVQ  AX, R11
-	MOVQ  across+32(FP), R12
-	SHLQ  $0x03, R12
-	TESTQ R9, R9
+	MOVQ  DI, R10
+	MOVQ  DX, R11
+	MOVQ  AX, R12
+	MOVQ  across+32(FP), R13
+	SHLQ  $0x03, R13
+	TESTQ R10, R10
 	JZ    entryDone
 
 entry:
-	VBROADCASTSD (R10), Z1
-	ADDQ         R12, R10
-	VMOVUPD.Z    (R11), K1, Z2
-	VFMADD231PD  Z2, Z1, Z0
-	ADDQ         CX, R11
-	DECQ         R9
+	VBROADCASTSD (R11), Z2
+	ADDQ         R13, R11
+	VMOVUPD.Z    (R12), K1, Z3
+	VFMADD231PD  Z3, Z2, Z1
+	ADDQ         CX, R12
+	DECQ         R10
 	JNZ          entry
 
 entryDone:
-	VMOVUPD Z0, K1, (R8)
+	TESTQ   R9, R9
+	JZ      wait
+	VMOVUPD Z0, K1, (R9)
+
+wait:
+	MOVQ    R8, R9
+	VMOVAPD Z1, Z0
 	SUBQ    CX, R8
 	SUBQ    BX, DX
 	TESTQ   SI, SI
@@ -17354,8 +17400,9 @@ entryDone:
 	ADDQ    $-8, SI
 
 next:
-	DECQ DI
-	JGE  row
+	DECQ    DI
+	JGE     row
+	VMOVUPD Z0, K1, (R9)
 	VZEROUPPER
 	RET
 

@@ -195,7 +195,9 @@ func solveRows(t isa, x *number, vectors int, part bool) {
 	finish()
 }
 
-// multiplyRows emits a product, the last row first: a row is overwritten when no other one needs it.
+// multiplyRows emits a product, the last row first: a row is overwritten when no other one needs it. Where
+// masks have registers, a part of a row is stored one row later: the lanes behind its columns are of the next
+// row, which takes long to load when it was just stored.
 func multiplyRows(t isa, x *number, vectors int, part bool) {
 	p := newTriangleTile(t, x, "multiplyRows", vectors, part,
 		"works like multiplyRowsGeneric for %d vectors of columns, or the last one a part, order >= 1.")
@@ -207,13 +209,31 @@ func multiplyRows(t isa, x *number, vectors int, part bool) {
 	IMULQ(left, offset)
 	ADDQ(offset, p.a)
 	TESTQ(p.d, p.d)
-	JZ(LabelRef("row"))
+	JZ(LabelRef("begin"))
 	LEAQ(Mem{Base: p.d, Index: left, Scale: uint8(x.size)}, p.d)
+	Label("begin")
+	var waiting []vector // the row computed last, and where it goes
+	to, later := GP64(), part && t.evex
+	if later {
+		waiting = t.zeros(vectors)
+		XORQ(to, to)
+	}
 	Label("row")
 	sums := p.load(row)
 	p.scale("one", sums)
 	p.products(fresh(left), fresh(p.a), fresh(p.b), sums, x.fma)
-	p.store(sums, row)
+	if later {
+		TESTQ(to, to)
+		JZ(LabelRef("wait"))
+		p.store(waiting, to)
+		Label("wait")
+		MOVQ(row, to)
+		for k := range sums {
+			VMOVAPD(sums[k], waiting[k])
+		}
+	} else {
+		p.store(sums, row)
+	}
 	SUBQ(p.ldb, row)
 	SUBQ(p.down, p.a)
 	TESTQ(p.d, p.d)
@@ -222,5 +242,8 @@ func multiplyRows(t isa, x *number, vectors int, part bool) {
 	Label("next")
 	DECQ(left)
 	JGE(LabelRef("row"))
+	if later {
+		p.store(waiting, to)
+	}
 	finish()
 }
