@@ -104,9 +104,8 @@ func (i Implementation) Csscal(n int, alpha float32, x []complex64, incX int) {
 // Dznrm2 returns the Euclidean norm of x. gonum, which scales, computes the norms of entries whose squares
 // are not safe from overflow and underflow.
 func (i Implementation) Dznrm2(n int, x []complex128, incX int) float64 {
-	if pairsStride(n, x, incX, x, incX) {
-		all := doubles(x[:n])
-		if squares := tile.InnerProduct(all, all); safeSquares(squares) {
+	if inRow(n, x, incX) && vectorized() {
+		if squares := rowSquares(doubles(x[:n])); safeSquares(squares) {
 			return math.Sqrt(squares)
 		}
 	}
@@ -115,7 +114,7 @@ func (i Implementation) Dznrm2(n int, x []complex128, incX int) float64 {
 
 // Scnrm2 returns the Euclidean norm of x. The squares of float32 neither overflow nor underflow in float64.
 func (i Implementation) Scnrm2(n int, x []complex64, incX int) float32 {
-	if !pairsStride(n, x, incX, x, incX) {
+	if !inRow(n, x, incX) || !vectorized() {
 		return i.Implementation.Scnrm2(n, x, incX)
 	}
 	return float32(math.Sqrt(tile.Squares(singles(x[:n]))))
@@ -143,7 +142,7 @@ func (i Implementation) Zswap(n int, x []complex128, incX int, y []complex128, i
 		i.Implementation.Zswap(n, x, incX, y, incY)
 		return
 	}
-	exchange(x[:n], y[:n])
+	exchange(x[:n], y[:n], swapLength)
 }
 
 // Cswap exchanges x and y.
@@ -152,5 +151,5 @@ func (i Implementation) Cswap(n int, x []complex64, incX int, y []complex64, inc
 		i.Implementation.Cswap(n, x, incX, y, incY)
 		return
 	}
-	exchange(x[:n], y[:n])
+	exchange(x[:n], y[:n], swapLength)
 }

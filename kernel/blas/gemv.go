@@ -94,7 +94,7 @@ func gemvWay[F tile.Float](
 		return byVector
 	case (incX != 1 || incY != 1) && (m < rowsOfATile || m*n < 2*vectorEntries):
 		return byGonum
-	case tA != blas.NoTrans && m*n < 3*vectorEntries:
+	case tA != blas.NoTrans && m*n < transposedEntries:
 		return byGonum
 	}
 	return byVector

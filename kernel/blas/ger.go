@@ -20,7 +20,8 @@ func (i Implementation) Dger(
 func (i Implementation) Sger(
 	m, n int, alpha float32, x []float32, incX int, y []float32, incY int, a []float32, lda int,
 ) {
-	if !ger(m, n, alpha, x, incX, y, incY, a, lda) {
+	few := n < 2*vectorRow
+	if few && incX > 0 && incY > 0 || !ger(m, n, alpha, x, incX, y, incY, a, lda) {
 		fallback{}.Sger(m, n, alpha, x, incX, y, incY, a, lda)
 	}
 }

@@ -25,9 +25,44 @@ func (i Implementation) Ssymv(
 	ul blas.Uplo, n int, alpha float32, a []float32, lda int, x []float32, incX int, beta float32,
 	y []float32, incY int,
 ) {
+	if n < symvOrder && incX == 1 && incY == 1 && symvByLoops(ul, n, alpha, a, lda, x, beta, y) {
+		return
+	}
 	if !symv(ul, n, alpha, a, lda, x, incX, beta, y, incY) {
 		i.Implementation.Ssymv(ul, n, alpha, a, lda, x, incX, beta, y, incY)
 	}
+}
+
+// symvByLoops computes Ssymv entry by entry for vectors of unit increments and returns true, or returns false
+// where gonum computes it.
+func symvByLoops(
+	ul blas.Uplo, n int, alpha float32, a []float32, lda int, x []float32, beta float32, y []float32,
+) bool {
+	if symvWay(ul, n, alpha, a, lda, x, 1, y, 1) == byGonum {
+		return false
+	}
+	x, y = x[:n], y[:n]
+	if beta == 0 {
+		clear(y)
+	} else {
+		for k, v := range y {
+			y[k] = float32(beta * v)
+		}
+	}
+	for i, v := range x {
+		row, others, to := a[i*lda:][:i], x, y // beside the diagonal
+		diagonal := a[i*(lda+1)]
+		if ul == blas.Upper {
+			row, others, to = a[i*(lda+1)+1:i*lda+n], x[i+1:], y[i+1:]
+		}
+		own, sum := alpha*v, float32(diagonal*v)
+		for k, e := range row {
+			sum += float32(e * others[k])
+			to[k] += float32(own * e)
+		}
+		y[i] += float32(alpha * sum)
+	}
+	return true
 }
 
 // symv computes Dsymv or Ssymv and returns true, or returns false where gonum computes it.

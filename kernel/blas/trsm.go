@@ -58,8 +58,8 @@ func triangular[F tile.Float](
 	multiply bool, s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha F,
 	a []F, lda int, b []F, ldb int,
 ) bool {
-	order, sides := m, n
-	if s == blas.Right {
+	order, sides, right := m, n, s == blas.Right
+	if right {
 		order, sides = n, m
 	}
 	switch {
@@ -68,12 +68,12 @@ func triangular[F tile.Float](
 	case !inside(a, order, order, lda) || !inside(b, m, n, ldb):
 		return false
 	}
-	if order <= tinyOrder && sides <= tinySides && alpha == 1 && vectorized() {
-		right, lower, transposed := s == blas.Right, ul == blas.Lower, tA != blas.NoTrans
+	if order <= tinyOrder && order*sides <= tinyStepsOf(right) && alpha == 1 && vectorized() {
+		lower, transposed := ul == blas.Lower, tA != blas.NoTrans
 		tinyTriangle(multiply, right, lower, transposed, d == blas.Unit, order, sides, a, lda, b, ldb)
 		return true
 	}
-	how := triangularWay(s == blas.Right, order, sides)
+	how := triangularWay(right, order, sides)
 	if alpha == 0 {
 		how = byScaling
 	}
@@ -90,7 +90,7 @@ func triangular[F tile.Float](
 	}
 	var sys system[F] // set entry by entry: to copy what was just stored in parts takes long
 	sys.a.data, sys.a.stride, sys.a.transposed = a, lda, tA != blas.NoTrans
-	sys.right, sys.lower = s == blas.Right, (ul == blas.Lower) == (tA == blas.NoTrans)
+	sys.right, sys.lower = right, (ul == blas.Lower) == (tA == blas.NoTrans)
 	sys.unit, sys.multiply = d == blas.Unit, multiply
 	switch how {
 	case byScaling:
@@ -132,17 +132,23 @@ func (s *system[F]) share(order, sides int, b []F, ldb int) {
 // sidesOfAPart is the least number of right sides of a part.
 const sidesOfAPart = 48
 
+// tinyStepsOf returns the largest order, times the number of right sides, of a triangle in registers.
+func tinyStepsOf(right bool) int {
+	if right {
+		return tinyStepsRight
+	}
+	return tinySteps
+}
+
 // triangularWay returns how a system of an order with a number of right sides is solved, or multiplied.
 func triangularWay(right bool, order, sides int) way {
 	switch {
 	case !vectorized():
 		return byGonum // whose product skips zeros, so that it is right for finite numbers
-	case sides <= fewSides && order < trsvOrder, order*order*sides <= fewSteps:
-		return byLoops
-	case right && sides < manySides && order*order*sides <= triangleLoops: // others are transposed
-		return byLoops
-	case sides <= fewSides:
+	case sides == 1, sides <= fewSides && (right || order >= stridedTriangle):
 		return byVector
+	case sides <= fewSides, right && order*order*sides <= triangleLoops:
+		return byLoops
 	case !right && order <= smallTriangle && sides <= sidesTogether:
 		return bySolving
 	}

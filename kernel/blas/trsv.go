@@ -11,7 +11,7 @@ import (
 func (i Implementation) Dtrsv(
 	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []float64, lda int, x []float64, incX int,
 ) {
-	if n < trsvOrder || !triangularVector(false, ul, tA, d, n, a, lda, x, incX) {
+	if n < trsvFrom(ul) || !triangularVector(false, ul, tA, d, n, a, lda, x, incX) {
 		fallback{}.Dtrsv(ul, tA, d, n, a, lda, x, incX)
 	}
 }
@@ -56,37 +56,74 @@ func triangularVector[F tile.Float](
 	case !inside(a, n, n, lda) || !holds(x, n, incX) || !vectorized():
 		return false
 	}
-	s := system[F]{
-		a: factor[F]{a, lda, tA != blas.NoTrans}, lower: (ul == blas.Lower) == (tA == blas.NoTrans),
-		unit: d == blas.Unit, multiply: multiply,
-	}
-	if incX < 0 {
-		memory := borrow[F](n)
-		defer giveBack(memory)
-		copied := gather(*memory, x, n, incX)
-		s.vector(n, copied, 1)
-		scatter(x, copied, incX)
-		return true
-	}
+	var s system[F] // set entry by entry, as in triangular
+	s.a.data, s.a.stride, s.a.transposed = a, lda, tA != blas.NoTrans
+	s.lower, s.unit, s.multiply = (ul == blas.Lower) == (tA == blas.NoTrans), d == blas.Unit, multiply
 	s.vector(n, x, incX)
 	return true
 }
 
+// trsvFrom returns the order from which a triangle is solved for a vector by rows.
+func trsvFrom(ul blas.Uplo) int {
+	if ul == blas.Lower {
+		return trsvLower
+	}
+	return trsvUpper
+}
+
 // vector overwrites x, with entries inc apart, by the solution or the product.
 func (s *system[F]) vector(n int, x []F, inc int) {
-	if n < trsvOrder {
+	switch {
+	case inc == 1:
+		s.unitVector(n, x)
+	case n < stridedTriangle && inc > 0:
 		s.loops(n, 1, x, inc)
-		return
+	default:
+		memory := borrow[F](n)
+		copied := gather(*memory, x, n, inc)
+		s.unitVector(n, copied)
+		scatter(x, copied, inc)
+		giveBack(memory)
 	}
-	if inc == 1 {
+}
+
+// unitVector is vector for entries beside each other.
+func (s *system[F]) unitVector(n int, x []F) {
+	ul, single := blas.Upper, kind[F]() == 1 // the triangle in memory
+	if s.lower != s.a.transposed {
+		ul = blas.Lower
+	}
+	from := trsvFrom(ul)
+	switch {
+	case single:
+		from = vectorOrder32
+	case s.multiply:
+		from = trmvOrder
+	}
+	switch {
+	case n >= from:
 		s.byRows(n, x)
+	case single:
+		s.corner(x[:n])
+	default:
+		s.byGonum(ul, n, as[float64](x))
+	}
+}
+
+// byGonum is unitVector in float64 for a triangle ul in memory.
+func (s *system[F]) byGonum(ul blas.Uplo, n int, x []float64) {
+	tA, d, a := blas.NoTrans, blas.NonUnit, as[float64](s.a.data)
+	if s.a.transposed {
+		tA = blas.Trans
+	}
+	if s.unit {
+		d = blas.Unit
+	}
+	if s.multiply {
+		fallback{}.Dtrmv(ul, tA, d, n, a, s.a.stride, x, 1)
 		return
 	}
-	memory := borrow[F](n)
-	defer giveBack(memory)
-	copied := gather(*memory, x, n, inc)
-	s.byRows(n, copied)
-	scatter(x, copied, inc)
+	fallback{}.Dtrsv(ul, tA, d, n, a, s.a.stride, x, 1)
 }
 
 // byRows overwrites x by the solution or the product. It reads A by rows, Width of them at a time. A tile
@@ -106,6 +143,9 @@ func (s *system[F]) byRows(n int, x []F) {
 	if s.multiply {
 		sign = 1
 	}
+	var corner system[F] // set entry by entry, as in triangular
+	corner.a.stride, corner.a.transposed = s.a.stride, s.a.transposed
+	corner.lower, corner.unit, corner.multiply = s.lower, s.unit, s.multiply
 	for b := range blocks {
 		if s.lower == s.multiply {
 			b = blocks - 1 - b
@@ -116,7 +156,7 @@ func (s *system[F]) byRows(n int, x []F) {
 			first, last = hi, n
 		}
 		rows, own, others := s.a.data[lo*s.a.stride+first:], x[lo:hi], x[first:last]
-		corner := system[F]{s.a.from(lo, lo), false, s.lower, s.unit, s.multiply}
+		corner.a.data = s.a.data[lo*(s.a.stride+1):]
 		dots, adds := len(others) > 0 && !s.a.transposed, len(others) > 0 && s.a.transposed
 		if dots {
 			tile.RowDots(sums[:], rows, s.a.stride, others, hi-lo, len(others))

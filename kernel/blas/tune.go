@@ -59,23 +59,27 @@ const (
 	// shortRows, shortDepth and shortWidth are the largest numbers of rows, of products of a sum, and of
 	// columns for which a product needs no blocks. Mul 2x2 by 2x70 to 2x10000, 16x8 by 8x600.
 	shortRows, shortDepth, shortWidth = 16, 8, 1024
-	// fewSteps is the largest n n k where plain loops solve a triangle of order n and k right sides
-	// faster than tiles. With the triangle on the right it is triangleLoops, for fewer sides than
-	// manySides. LU.Solve and Cholesky.Solve, 2 to 20.
-	fewSteps, triangleLoops, manySides = 100, 500, 16
-	// tinySides is the largest number of right sides of a triangle in registers.
-	tinySides = 8
+	// tinySteps is the largest order, times the number of right sides, of a triangle of up to three rows in
+	// registers, and tinyStepsRight with the triangle on the right. triangleLoops is the largest n n k where
+	// plain loops solve or multiply a triangle of order n on the right of k rows faster than tiles. LU.Solve
+	// and Cholesky.Solve, 2 to 20, blas64.Trmm 2 to 8.
+	tinySteps, tinyStepsRight, triangleLoops = 36, 150, 160
 	// fewSides is the largest number of right sides that are solved one after the other.
 	fewSides = 3
 	// vectorEntries is the number of entries of a matrix below which gonum multiplies it by a vector
 	// faster, and vectorRow the number of entries of a row. MulVec 3 to 100, RankOne and Sgemv.
 	vectorEntries, vectorRow = 512, 32
+	// transposedEntries is vectorEntries for a transposed matrix. MulVec 40 to 60, transposed.
+	transposedEntries = 2560
 	// gemvLoopEntries is the largest number of entries that plain loops multiply by a vector faster in
-	// float32. Sgemv 3 and 8.
-	gemvLoopEntries = 30
-	// symvOrder, trsvOrder and trmvOrder are the orders below which gonum, or plain loops, take less
-	// time. Sym·v, Tri·v and Cholesky.SolveVec.
-	symvOrder, trsvOrder, trmvOrder = 16, 32, 64
+	// float32. Sgemv 3 to 8.
+	gemvLoopEntries = 36
+	// symvOrder, trmvOrder, trsvUpper and trsvLower are the orders below which gonum takes less time for a
+	// vector: the last two for systems, of an upper and a lower triangle in memory. vectorOrder32 is the order
+	// of a triangle below which plain loops do in float32. Below stridedTriangle they take less time than to
+	// copy a vector with other increments. Sym·v, Tri·v, blas64.Trsv and LU.SolveVec, 8 to 64; LU.Solve with
+	// 3 sides.
+	symvOrder, trmvOrder, trsvUpper, trsvLower, vectorOrder32, stridedTriangle = 12, 48, 20, 36, 20, 16
 	// fewUpdates is the largest k for which A A' takes no blocks, up to updateMultiplications. SymRankK
 	// and SymOuterK of 2 to 32 columns.
 	fewUpdates, updateMultiplications = 32, 1 << 22
@@ -96,7 +100,7 @@ const (
 	// of rows are faster for any k: of two rows up to order syrkPairs or below the depth syrkDepth, else
 	// of all rows with one. Products with fewer than symmMultiplications multiplications, or up to
 	// fewRowsOfA rows of A on the left, take less time with gonum. Cov 50x5, SymOuterK and Sym·M.
-	syrkColumns, syrkEntries, syrkRows, symmMultiplications, fewRowsOfA = 150, 20, 192, 256, 2
+	syrkColumns, syrkEntries, syrkRows, symmMultiplications, fewRowsOfA = 150, 20, 192, 64, 2
 	syrkOrder, syrkPairs, syrkDepth                                     = 6, 3, 30
 	// dotLength is the length of vectors below which gonum's level 1 takes less time; in float32 four
 	// times it. Dot, AddScaledVec, Scal, Sdot and Saxpy.
@@ -104,7 +108,10 @@ const (
 	// rotationLength, complexLength, complexDot and largestLength are lengths of vectors. From these on
 	// the tiles take less time: for rotations, for complex numbers, for their inner products (in
 	// complex64 three times as long), and for the largest value. blas64.Rot and Iamax, cblas128.Dotu.
-	rotationLength, complexLength, complexDot, largestLength = 24, 16, 48, 20
+	rotationLength, complexLength, complexDot, largestLength = 16, 16, 48, 8
+	// swapLength is the length of vectors from which to exchange parts takes less time than to exchange
+	// entries, swapLength32 in float32. blas64.Swap 16 to 64.
+	swapLength, swapLength32 = 40, 24
 	// stridedLength is the least length of vectors with other increments than 1 where four sums take less
 	// time than gonum's two. Dot and Norm of columns.
 	stridedLength = 16
@@ -133,8 +140,9 @@ const (
 	// B as fast. BenchmarkComplex, for all constants of complex numbers.
 	complexMultiplications, complexSquares, complexSides = 120, 1000, 32
 	// complexRows, complexRow and complexEntries are numbers of rows, of entries of a row, and of entries
-	// of a matrix. Below these gonum multiplies a complex matrix by a vector as fast.
-	complexRows, complexRow, complexEntries = 4, 16, 500
+	// of a matrix. Below these gonum multiplies a complex matrix by a vector as fast, not transposed below
+	// twice complexEntries.
+	complexRows, complexRow, complexEntries = 4, 16, 250
 	// complexTwice is the largest order of a triangle of two complex products that are computed as one
 	// matrix, which is added to its transpose, for sums of at least complexTwiceDepth products. Zher2k
 	// 33.
@@ -169,9 +177,9 @@ func (b *byTranspose) of(t blas.Transpose) int {
 // A rowsFrom has the least sizes of triangles and bands where rows by vectors take less time than gonum's
 // loops.
 type rowsFrom struct {
-	rankOne, rankTwo, packedRankOne, packedRankTwo int
-	symmetric, general                             int
-	product, solution                              byTranspose
+	rankOne, rankOne32, rankTwo, packedRankOne, packedRankTwo int
+	symmetric, general                                        int
+	product, solution                                         byTranspose
 }
 
 // noOrder is a least order that no triangle has: gonum takes less time for all orders.
@@ -183,7 +191,7 @@ const noOrder = math.MaxInt
 // Ztrsv, Ztpsv.
 var (
 	fromRows = rowsFrom{
-		rankOne: 24, rankTwo: 24, packedRankOne: 40, packedRankTwo: 28, symmetric: 24,
+		rankOne: 32, rankOne32: 20, rankTwo: 24, packedRankOne: 40, packedRankTwo: 28, symmetric: 24,
 		product: byTranspose{28, 28, 28}, solution: byTranspose{80, 32, 32},
 	}
 	fromDiagonals = rowsFrom{

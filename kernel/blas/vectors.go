@@ -13,7 +13,7 @@ func unitStride[F tile.Float](n int, x []F, incX int, y []F, incY int) bool {
 }
 
 // inRow reports whether n entries, at least one, are beside each other in memory.
-func inRow[F tile.Float](n int, x []F, inc int) bool { return inc == 1 && n > 0 && n <= len(x) }
+func inRow[T any](n int, x []T, inc int) bool { return inc == 1 && n > 0 && n <= len(x) }
 
 // axpy adds alpha x to y.
 func axpy[F tile.Float](n int, alpha F, x, y []F) {
@@ -180,10 +180,8 @@ func (i Implementation) Dasum(n int, x []float64, incX int) float64 {
 			sum += math.Abs(v)
 		}
 		return sum
-	case n < dotLength/4:
-		return sumOfSizes(x[:n])
 	}
-	return tile.Absolutes(x[:n])
+	return sumOfRow(x[:n])
 }
 
 // Sasum returns the sum of the absolute values of x in float32.
@@ -191,14 +189,27 @@ func (i Implementation) Sasum(n int, x []float32, incX int) float32 {
 	switch {
 	case !inRow(n, x, incX):
 		return i.Implementation.Sasum(n, x, incX)
-	case n >= dotLength/2 && vectorized():
+	case n >= dotLength && vectorized():
 		return tile.Absolutes(x[:n])
 	}
-	sum := float32(0)
-	for _, v := range x[:n] {
-		sum += math.Float32frombits(math.Float32bits(v) &^ (1 << 31))
+	return sumOfSizes32(x[:n])
+}
+
+// sumOfSizes32 returns the sum of absolute values, as four sums.
+func sumOfSizes32(x []float32) float32 {
+	const sign = 1 << 31
+	var s0, s1, s2, s3 float32
+	for ; len(x) >= 4; x = x[4:] {
+		v := (*[4]float32)(x)
+		s0 += math.Float32frombits(math.Float32bits(v[0]) &^ sign)
+		s1 += math.Float32frombits(math.Float32bits(v[1]) &^ sign)
+		s2 += math.Float32frombits(math.Float32bits(v[2]) &^ sign)
+		s3 += math.Float32frombits(math.Float32bits(v[3]) &^ sign)
 	}
-	return sum
+	for _, v := range x {
+		s0 += math.Float32frombits(math.Float32bits(v) &^ sign)
+	}
+	return (s0 + s2) + (s1 + s3)
 }
 
 // Dscal multiplies x by alpha. As in gonum, alpha = 0 clears x.
@@ -323,14 +334,7 @@ func (i Implementation) Dswap(n int, x []float64, incX int, y []float64, incY in
 		i.Implementation.Dswap(n, x, incX, y, incY)
 		return
 	}
-	x, y = x[:n], y[:n]
-	if n >= dotLength {
-		exchange(x, y)
-		return
-	}
-	for k, v := range x {
-		x[k], y[k] = y[k], v
-	}
+	exchange(x[:n], y[:n], swapLength)
 }
 
 // Sswap exchanges x and y.
@@ -339,18 +343,23 @@ func (i Implementation) Sswap(n int, x []float32, incX int, y []float32, incY in
 		i.Implementation.Sswap(n, x, incX, y, incY)
 		return
 	}
-	x, y = x[:n], y[:n]
-	if n >= dotLength {
-		exchange(x, y)
-		return
-	}
-	for k, v := range x {
-		x[k], y[k] = y[k], v
-	}
+	exchange(x[:n], y[:n], swapLength32)
 }
 
-// exchange exchanges vectors of one length, a part at a time.
-func exchange[T any](x, y []T) {
+// exchange exchanges vectors of one length, from a length on a part at a time.
+func exchange[T any](x, y []T, parts int) {
+	if len(x) < parts {
+		y = y[:len(x)]
+		for k, v := range x {
+			x[k], y[k] = y[k], v
+		}
+		return
+	}
+	exchangeParts(x, y)
+}
+
+// exchangeParts is exchange for long vectors.
+func exchangeParts[T any](x, y []T) {
 	var part [64]T
 	for len(x) > 0 {
 		n := copy(part[:], x)

@@ -15,7 +15,8 @@ func (i Implementation) Zgemv(
 	tA blas.Transpose, m, n int, alpha complex128, a []complex128, lda int, x []complex128, incX int,
 	beta complex128, y []complex128, incY int,
 ) {
-	if m*n < complexEntries || !zgemv(tA, m, n, alpha, doubles(a), lda, doubles(x), incX, beta, doubles(y), incY) {
+	if m*n < complexEntriesOf(tA) ||
+		!zgemv(tA, m, n, alpha, doubles(a), lda, doubles(x), incX, beta, doubles(y), incY) {
 		fallback{}.Zgemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY)
 	}
 }
@@ -25,14 +26,22 @@ func (i Implementation) Cgemv(
 	tA blas.Transpose, m, n int, alpha complex64, a []complex64, lda int, x []complex64, incX int,
 	beta complex64, y []complex64, incY int,
 ) {
-	if tA == blas.NoTrans && (m*n < complexEntries || m < complexRows || n < complexRow) &&
+	if tA == blas.NoTrans && (m*n < complexEntriesOf(tA) || m < complexRows || n < complexRow) &&
 		rowsOfSingles(m, n, alpha, a, lda, x, incX, beta, y, incY) {
 		return
 	}
-	if m*n < complexEntries ||
+	if m*n < complexEntriesOf(tA) ||
 		!zgemv(tA, m, n, complex128(alpha), singles(a), lda, singles(x), incX, complex128(beta), singles(y), incY) {
 		fallback{}.Cgemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY)
 	}
+}
+
+// complexEntriesOf returns the number of entries of a matrix below which gonum multiplies op(A) by a vector.
+func complexEntriesOf(tA blas.Transpose) int {
+	if tA == blas.NoTrans {
+		return 2 * complexEntries
+	}
+	return complexEntries
 }
 
 // zgemv computes Zgemv or Cgemv and returns true, or returns false where gonum computes it.
