@@ -59,10 +59,30 @@ func (s *stats) optimise(ctx context.Context, tasks *taskSet, q *varianceCompone
 	return &c.best, err
 }
 
-// optimiseAll runs optimisers in step: their sums share messages. A single owner decides which points
-// are higher, on the next points, and on the ends. The error is errNumeric where an optimiser has no
-// evidence at its start.
+// optimiseAll runs optimisers. Those of several owners keep in step: their sums share messages. A table alone
+// has no messages, so that its optimisers run one after the other, and only one has matrices of two points. A
+// single owner decides which points are higher, on the next points, and on the ends. The error is errNumeric
+// where an optimiser has no evidence at its start.
 func optimiseAll(ctx context.Context, list ...*optimiser) error {
+	together := len(list)
+	if together > 0 && list[0].s.rows.sums.Owners() == 1 {
+		together = 1
+	}
+	for some := range slices.Chunk(list, max(together, 1)) {
+		if err := optimiseInStep(ctx, some); err != nil {
+			return err
+		}
+	}
+	for _, c := range list {
+		if c.best.m == nil {
+			return errNumeric
+		}
+	}
+	return nil
+}
+
+// optimiseInStep runs optimisers whose sums share messages to their ends.
+func optimiseInStep(ctx context.Context, list []*optimiser) error {
 	for {
 		running := slices.DeleteFunc(slices.Clone(list), func(c *optimiser) bool { return c.finished })
 		if len(running) == 0 {
@@ -76,9 +96,7 @@ func optimiseAll(ctx context.Context, list ...*optimiser) error {
 		}
 	}
 	for _, c := range list {
-		if c.best.m == nil {
-			return errNumeric
-		}
+		c.evaluation.m, c.evaluation.z = nil, nil // of a point that may be lower than the best one
 	}
 	return nil
 }
