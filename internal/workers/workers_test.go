@@ -111,11 +111,11 @@ func TestWorkersModel(t *testing.T) {
 	}
 }
 
-// A crowd counts the parts that are computed at once.
-type crowd struct{ now, most atomic.Int64 }
+// A counter counts the parts that are computed at once.
+type counter struct{ now, most atomic.Int64 }
 
 // part computes a part, in which other parts may begin.
-func (c *crowd) part(int) {
+func (c *counter) part(int) {
 	n := c.now.Add(1)
 	for old := c.most.Load(); n > old && !c.most.CompareAndSwap(old, n); old = c.most.Load() {
 	}
@@ -131,7 +131,7 @@ func TestWorkersAreFew(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(3))
 	const callers = 6
 	before := runtime.NumGoroutine()
-	var c crowd
+	var c counter
 	var all sync.WaitGroup
 	for range callers {
 		all.Go(func() {
@@ -160,7 +160,7 @@ func TestWorkersOfFewerProcessors(t *testing.T) {
 	})
 	begun.Wait()
 	runtime.GOMAXPROCS(3)
-	var c crowd
+	var c counter
 	var once sync.Once
 	j := workers.NewJob(8, nil)
 	for range 200 {
