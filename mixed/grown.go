@@ -89,7 +89,8 @@ func (m *matrix) grown(ctx context.Context, f *factor, least int) (list []int, e
 				left = append(left, s)
 			}
 		}
-		if seeds = left; len(list) > 0 {
+		seeds = left
+		if len(list) > 0 {
 			break
 		}
 		err = m.readNext(ctx, f, seeds, known)

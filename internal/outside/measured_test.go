@@ -16,7 +16,7 @@ var (
 	share   = regexp.MustCompile(`[ |(*]\d?\.\d{2,3}[ ,.;:)*]`)
 	fenced  = regexp.MustCompile("(?ms)^```.*?^```$")
 	output  = regexp.MustCompile(`(?m)^    .*$`)
-	program = regexp.MustCompile(`\bby (?:a|the|the same)\s+program\b|\bby programs\b`)
+	program = regexp.MustCompile(`\bby\s+(?:a|the|the\s+same)\s+program\b|\bby\s+programs\b`)
 	day     = regexp.MustCompile(`\b20\d\d-\d\d-\d\d\b`)
 	command = regexp.MustCompile("(?m)^    [a-z]|`(?:go|make|difalt|DIFALT_)[^`]*`")
 )
