@@ -73,7 +73,7 @@ func triangular[F tile.Float](
 		tinyTriangle(multiply, right, lower, transposed, d == blas.Unit, order, sides, a, lda, b, ldb)
 		return true
 	}
-	how := triangularWay(right, order, sides)
+	how := triangularWay(right, ul, order, sides)
 	if alpha == 0 {
 		how = byScaling
 	}
@@ -141,11 +141,13 @@ func tinyStepsOf(right bool) int {
 }
 
 // triangularWay returns how a system of an order with a number of right sides is solved, or multiplied.
-func triangularWay(right bool, order, sides int) way {
+func triangularWay(right bool, ul blas.Uplo, order, sides int) way {
 	switch {
 	case !vectorized():
 		return byGonum // whose product skips zeros, so that it is right for finite numbers
-	case sides == 1, sides <= fewSides && (right || order >= stridedTriangle):
+	case sides == 1 && order < loopOrder, sides == 1 && ul == blas.Upper && order < loopOrderUpper:
+		return byLoops
+	case sides == 1, sides <= fewSides && (right || order >= loopOrder):
 		return byVector
 	case sides <= fewSides, right && order*order*sides <= triangleLoops:
 		return byLoops

@@ -76,7 +76,7 @@ func (s *system[F]) vector(n int, x []F, inc int) {
 	switch {
 	case inc == 1:
 		s.unitVector(n, x)
-	case n < stridedTriangle && inc > 0:
+	case n < loopOrder && inc > 0:
 		s.loops(n, 1, x, inc)
 	default:
 		memory := borrow[F](n)

@@ -76,10 +76,11 @@ const (
 	gemvLoopEntries = 36
 	// symvOrder, trmvOrder, trsvUpper and trsvLower are the orders below which gonum takes less time for a
 	// vector: the last two for systems, of an upper and a lower triangle in memory. vectorOrder32 is the order
-	// of a triangle below which plain loops do in float32. Below stridedTriangle they take less time than to
-	// copy a vector with other increments. Sym·v, Tri·v, blas64.Trsv and LU.SolveVec, 8 to 64; LU.Solve with
-	// 3 sides.
-	symvOrder, trmvOrder, trsvUpper, trsvLower, vectorOrder32, stridedTriangle = 12, 48, 20, 36, 20, 16
+	// of a triangle below which plain loops do in float32. Below loopOrder they do
+	// for one right side, and for vectors with other increments, which are copied from there on; below
+	// loopOrderUpper for one right side of an upper triangle in memory. Sym·v, Tri·v, blas64.Trsv,
+	// LU.SolveVec and Cholesky.SolveVec, 4 to 64; LU.Solve with 3 sides.
+	symvOrder, trmvOrder, trsvUpper, trsvLower, vectorOrder32, loopOrder, loopOrderUpper = 12, 48, 20, 36, 20, 16, 26
 	// fewUpdates is the largest k for which A A' takes no blocks, up to updateMultiplications. SymRankK
 	// and SymOuterK of 2 to 32 columns.
 	fewUpdates, updateMultiplications = 32, 1 << 22
