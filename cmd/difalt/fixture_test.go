@@ -214,8 +214,8 @@ func TestGoldenDates(t *testing.T) {
 	has(t, curve, "at "+dates[0]+",", "at "+dates[len(dates)-1]+".") // a curve goes as far as the rows
 }
 
-// A model keeps which columns are dates: what shows it, and what compares rows with it, has dates and no numbers
-// of days. Models of owners and of adapt do, too.
+// A model keeps which columns are dates: what shows it, and what compares rows with it, has dates and no
+// numbers of days. Models of owners and of adapt do, too.
 func TestModelsKeepDates(t *testing.T) {
 	t.Chdir(t.TempDir())
 	header, rows, _ := strings.Cut(visits(), "\n")

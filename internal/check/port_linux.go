@@ -3,8 +3,8 @@ package check
 import "syscall"
 
 // reserve gives this program a free port of a loopback address until release: others get it neither by
-// listening at port 0 nor for a connection. A socket is bound to it that does not listen, so that this program
-// may listen there, stop, and listen again; in between, the system refuses connections.
+// listening at port 0 nor for a connection. A socket is bound to it that does not listen, so that this
+// program may listen there, stop, and listen again; in between, the system refuses connections.
 func reserve(host string) (port int, release func(), err error) {
 	family, loopback := syscall.AF_INET, syscall.Sockaddr(&syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}})
 	if host == "::1" {

@@ -63,7 +63,7 @@ func triangularVector[F tile.Float](
 	return true
 }
 
-// trsvFrom returns the order from which a triangle is solved for a vector by rows.
+// trsvFrom returns the least order of a triangle where a solution by rows takes less time than gonum.
 func trsvFrom(ul blas.Uplo) int {
 	if ul == blas.Lower {
 		return trsvLower

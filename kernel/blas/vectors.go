@@ -358,7 +358,7 @@ func exchange[T any](x, y []T, parts int) {
 	exchangeParts(x, y)
 }
 
-// exchangeParts is exchange for long vectors.
+// exchangeParts does what exchange does, for long vectors.
 func exchangeParts[T any](x, y []T) {
 	var part [64]T
 	for len(x) > 0 {
