@@ -19,7 +19,6 @@ import (
 
 	openblas "github.com/difalt/difalt/cgo" // links OpenBLAS
 	"github.com/difalt/difalt/internal/tile"
-	"github.com/difalt/difalt/kernel/blas"
 	"gonum.org/v1/gonum/lapack"
 	blasnetlib "gonum.org/v1/netlib/blas/netlib"
 	lapacknetlib "gonum.org/v1/netlib/lapack/netlib"
@@ -65,16 +64,12 @@ func TestTimes(t *testing.T) {
 	if chosen == "with gonum" {
 		peers = append(peers, gonum)
 	}
-	defer restore()()
-	blas.Use() // for the operands
 	clock, start := processTime, time.Now()
 	if runtime.GOMAXPROCS(0) > 1 {
 		clock = func() time.Duration { return time.Since(start) }
 	}
 	m := measurement{openblas.Version(), make(map[string][]float64)}
-	for _, w := range selected() {
-		m.Times[w.name] = w.least(peers, clock, *turn, *budget)
-	}
+	eachSelected(func(w workload) { m.Times[w.name] = w.least(peers, clock, *turn, *budget) })
 	if err := json.NewEncoder(os.Stdout).Encode(m); err != nil {
 		t.Fatal(err)
 	}

@@ -57,6 +57,12 @@ func ratiosOf(name string, m measurement, peer int) column {
 	return c
 }
 
+// selected returns the workloads that the flag -cases chooses.
+func selected() (all []workload) {
+	eachSelected(func(w workload) { all = append(all, w) })
+	return all
+}
+
 // groupsOf returns the groups of workloads, in order.
 func groupsOf(all []workload) (groups []string) {
 	for _, w := range all {

@@ -4,7 +4,7 @@ import (
 	"flag"
 	"math"
 	"regexp"
-	"slices"
+	"runtime"
 	"testing"
 	"time"
 
@@ -48,16 +48,24 @@ func check(err error) {
 	}
 }
 
-// selected returns the workloads that the flag -cases chooses.
-func selected() []workload {
+// eachSelected visits the workloads that the flag -cases chooses, and returns to this package after each.
+func eachSelected(visit func(workload)) {
+	defer restore()()
 	match := regexp.MustCompile(*chosen)
-	return slices.DeleteFunc(workloads(), func(w workload) bool { return !match.MatchString(w.name) })
+	ours.use() // for the operands
+	eachWorkload(func(w workload) {
+		if match.MatchString(w.name) {
+			visit(w)
+			ours.use()
+		}
+	})
 }
 
 // least returns the least time of a run by each peer, in seconds, over turns of all of them: at least three
 // turns, and until a budget of time is spent. A peer with one run longer than the budget has one turn, and
 // one that refuses the call, as netlib does some with workspaces for other decompositions, the time 0.
 func (w *workload) least(peers []peer, clock func() time.Duration, turn, budget time.Duration) []float64 {
+	runtime.GC() // of operands that were needed before
 	best, counts := make([]float64, len(peers)), make([]int, len(peers))
 	var total time.Duration
 	for round := 0; round < 3 || total < budget; round++ {
@@ -94,10 +102,9 @@ func runs(call func()) (ok bool) {
 
 // BenchmarkBesideGonum reports the least time of every workload, and gonum's as a multiple of it.
 func BenchmarkBesideGonum(b *testing.B) {
-	defer restore()()
 	start := time.Now()
 	clock := func() time.Duration { return time.Since(start) }
-	for _, w := range selected() {
+	eachSelected(func(w workload) {
 		b.Run(w.name, func(b *testing.B) {
 			var best []float64
 			for b.Loop() {
@@ -107,5 +114,5 @@ func BenchmarkBesideGonum(b *testing.B) {
 			b.ReportMetric(best[1]/best[0], "gonum")
 			b.ReportMetric(0, "ns/op")
 		})
-	}
+	})
 }

@@ -22,14 +22,14 @@ type workload struct {
 	run         func()
 }
 
-// workloadList collects workloads with operands of normal numbers.
+// workloadList makes workloads with operands of normal numbers, and visits each when it is made.
 type workloadList struct {
-	rng *rand.Rand
-	all []workload
+	rng   *rand.Rand
+	visit func(workload)
 }
 
 func (l *workloadList) add(group string, n int, name string, run func()) {
-	l.all = append(l.all, workload{group, name, n >= 64, run})
+	l.visit(workload{group, name, n >= 64, run})
 }
 
 func (l *workloadList) dense(m, n int) *mat.Dense {
@@ -47,9 +47,11 @@ func (l *workloadList) positive(n int) *mat.SymDense {
 	return s
 }
 
-// workloads returns the calls of the table beside gonum and OpenBLAS, by what users do.
-func workloads() []workload {
-	l := &workloadList{rng: rand.New(rand.NewPCG(7, 8))}
+// eachWorkload visits the calls of the table beside gonum and OpenBLAS, by what users do. The operands of a call
+// are garbage after it: while those of all calls are held, as many bytes are allocated before the heap is
+// collected, and calls that allocate measure pages of the system.
+func eachWorkload(visit func(workload)) {
+	l := &workloadList{rand.New(rand.NewPCG(7, 8)), visit}
 	l.products()
 	l.structured()
 	l.systems()
@@ -59,7 +61,6 @@ func workloads() []workload {
 	l.vectors()
 	l.complex()
 	l.others()
-	return l.all
 }
 
 func (l *workloadList) products() {
