@@ -10255,62 +10255,26 @@ TEXT ·addRows_8_avx2(SB), NOSPLIT, $0-48
 	VBROADCASTSD 48(R8), Y6
 	VBROADCASTSD 56(R8), Y7
 	MOVQ         n+32(FP), R8
+	CMPQ         R8, $+4
+	JLT          few
 	ANDQ         $+3, R8
 	JZ           whole
-	LEAQ         tailMask<>+32(SB), R9
-	VMOVUPD      (R9)(R8*8), Y8
 	MOVQ         n+32(FP), R8
 	SUBQ         $+4, R8
 	SHLQ         $0x03, R8
 	ADDQ         R8, CX
 	ADDQ         R8, AX
-	CMPQ         n+32(FP), $+4
-	JLT          short
-	VMASKMOVPD   (AX), Y8, Y9
-	VMASKMOVPD   (CX), Y8, Y10
-	VFMADD231PD  Y10, Y0, Y9
-	VMASKMOVPD   (CX)(DX*1), Y8, Y10
-	VFMADD231PD  Y10, Y1, Y9
-	VMASKMOVPD   (CX)(DX*2), Y8, Y10
-	VFMADD231PD  Y10, Y2, Y9
-	VMASKMOVPD   (CX)(BX*1), Y8, Y10
-	VFMADD231PD  Y10, Y3, Y9
-	VMASKMOVPD   (CX)(DX*4), Y8, Y10
-	VFMADD231PD  Y10, Y4, Y9
-	VMASKMOVPD   (CX)(SI*1), Y8, Y10
-	VFMADD231PD  Y10, Y5, Y9
-	VMASKMOVPD   (CX)(BX*2), Y8, Y10
-	VFMADD231PD  Y10, Y6, Y9
-	VMASKMOVPD   (CX)(DI*1), Y8, Y10
-	VFMADD231PD  Y10, Y7, Y9
-	VMOVUPD      (AX), Y10
-	VBLENDVPD    Y8, Y9, Y10, Y10
-	VMOVUPD      Y10, (AX)
-	JMP          back
-
-short:
-	VMASKMOVPD  (AX), Y8, Y9
-	VMASKMOVPD  (CX), Y8, Y10
-	VFMADD231PD Y10, Y0, Y9
-	VMASKMOVPD  (CX)(DX*1), Y8, Y10
-	VFMADD231PD Y10, Y1, Y9
-	VMASKMOVPD  (CX)(DX*2), Y8, Y10
-	VFMADD231PD Y10, Y2, Y9
-	VMASKMOVPD  (CX)(BX*1), Y8, Y10
-	VFMADD231PD Y10, Y3, Y9
-	VMASKMOVPD  (CX)(DX*4), Y8, Y10
-	VFMADD231PD Y10, Y4, Y9
-	VMASKMOVPD  (CX)(SI*1), Y8, Y10
-	VFMADD231PD Y10, Y5, Y9
-	VMASKMOVPD  (CX)(BX*2), Y8, Y10
-	VFMADD231PD Y10, Y6, Y9
-	VMASKMOVPD  (CX)(DI*1), Y8, Y10
-	VFMADD231PD Y10, Y7, Y9
-	VMASKMOVPD  Y9, Y8, (AX)
-
-back:
-	SUBQ R8, CX
-	SUBQ R8, AX
+	VMOVUPD      (AX), Y8
+	VFMADD231PD  (CX), Y0, Y8
+	VFMADD231PD  (CX)(DX*1), Y1, Y8
+	VFMADD231PD  (CX)(DX*2), Y2, Y8
+	VFMADD231PD  (CX)(BX*1), Y3, Y8
+	VFMADD231PD  (CX)(DX*4), Y4, Y8
+	VFMADD231PD  (CX)(SI*1), Y5, Y8
+	VFMADD231PD  (CX)(BX*2), Y6, Y8
+	VFMADD231PD  (CX)(DI*1), Y7, Y8
+	SUBQ         R8, CX
+	SUBQ         R8, AX
 
 whole:
 	MOVQ  n+32(FP), R8
@@ -10319,22 +10283,57 @@ whole:
 	JZ    blockDone
 
 block:
-	VMOVUPD     (AX), Y8
-	VFMADD231PD (CX), Y0, Y8
-	VFMADD231PD (CX)(DX*1), Y1, Y8
-	VFMADD231PD (CX)(DX*2), Y2, Y8
-	VFMADD231PD (CX)(BX*1), Y3, Y8
-	VFMADD231PD (CX)(DX*4), Y4, Y8
-	VFMADD231PD (CX)(SI*1), Y5, Y8
-	VFMADD231PD (CX)(BX*2), Y6, Y8
-	VFMADD231PD (CX)(DI*1), Y7, Y8
-	VMOVUPD     Y8, (AX)
+	VMOVUPD     (AX), Y9
+	VFMADD231PD (CX), Y0, Y9
+	VFMADD231PD (CX)(DX*1), Y1, Y9
+	VFMADD231PD (CX)(DX*2), Y2, Y9
+	VFMADD231PD (CX)(BX*1), Y3, Y9
+	VFMADD231PD (CX)(DX*4), Y4, Y9
+	VFMADD231PD (CX)(SI*1), Y5, Y9
+	VFMADD231PD (CX)(BX*2), Y6, Y9
+	VFMADD231PD (CX)(DI*1), Y7, Y9
+	VMOVUPD     Y9, (AX)
 	ADDQ        $+32, CX
 	ADDQ        $+32, AX
 	DECQ        R8
 	JNZ         block
 
 blockDone:
+	MOVQ    n+32(FP), DX
+	ANDQ    $+3, DX
+	JZ      done
+	SUBQ    $+4, DX
+	SHLQ    $0x03, DX
+	ADDQ    DX, CX
+	ADDQ    DX, AX
+	VMOVUPD Y8, (AX)
+	JMP     done
+
+few:
+	MOVQ        n+32(FP), R8
+	NEGQ        R8
+	LEAQ        tailMask<>+32(SB), R9
+	VMOVUPD     (R9)(R8*8), Y8
+	VMASKMOVPD  (AX), Y8, Y9
+	VMASKMOVPD  (CX), Y8, Y10
+	VFMADD231PD Y10, Y0, Y9
+	VMASKMOVPD  (CX)(DX*1), Y8, Y0
+	VFMADD231PD Y0, Y1, Y9
+	VMASKMOVPD  (CX)(DX*2), Y8, Y0
+	VFMADD231PD Y0, Y2, Y9
+	VMASKMOVPD  (CX)(BX*1), Y8, Y0
+	VFMADD231PD Y0, Y3, Y9
+	VMASKMOVPD  (CX)(DX*4), Y8, Y0
+	VFMADD231PD Y0, Y4, Y9
+	VMASKMOVPD  (CX)(SI*1), Y8, Y0
+	VFMADD231PD Y0, Y5, Y9
+	VMASKMOVPD  (CX)(BX*2), Y8, Y0
+	VFMADD231PD Y0, Y6, Y9
+	VMASKMOVPD  (CX)(DI*1), Y8, Y0
+	VFMADD231PD Y0, Y7, Y9
+	VMASKMOVPD  Y9, Y8, (AX)
+
+done:
 	VZEROUPPER
 	RET
 
@@ -10448,62 +10447,26 @@ TEXT ·addRows32_8_avx2(SB), NOSPLIT, $0-48
 	VBROADCASTSS 24(R8), Y6
 	VBROADCASTSS 28(R8), Y7
 	MOVQ         n+32(FP), R8
+	CMPQ         R8, $+8
+	JLT          few
 	ANDQ         $+7, R8
 	JZ           whole
-	LEAQ         tailMask<>+32(SB), R9
-	VMOVUPD      (R9)(R8*4), Y8
 	MOVQ         n+32(FP), R8
 	SUBQ         $+8, R8
 	SHLQ         $0x02, R8
 	ADDQ         R8, CX
 	ADDQ         R8, AX
-	CMPQ         n+32(FP), $+8
-	JLT          short
-	VMASKMOVPS   (AX), Y8, Y9
-	VMASKMOVPS   (CX), Y8, Y10
-	VFMADD231PS  Y10, Y0, Y9
-	VMASKMOVPS   (CX)(DX*1), Y8, Y10
-	VFMADD231PS  Y10, Y1, Y9
-	VMASKMOVPS   (CX)(DX*2), Y8, Y10
-	VFMADD231PS  Y10, Y2, Y9
-	VMASKMOVPS   (CX)(BX*1), Y8, Y10
-	VFMADD231PS  Y10, Y3, Y9
-	VMASKMOVPS   (CX)(DX*4), Y8, Y10
-	VFMADD231PS  Y10, Y4, Y9
-	VMASKMOVPS   (CX)(SI*1), Y8, Y10
-	VFMADD231PS  Y10, Y5, Y9
-	VMASKMOVPS   (CX)(BX*2), Y8, Y10
-	VFMADD231PS  Y10, Y6, Y9
-	VMASKMOVPS   (CX)(DI*1), Y8, Y10
-	VFMADD231PS  Y10, Y7, Y9
-	VMOVUPD      (AX), Y10
-	VBLENDVPS    Y8, Y9, Y10, Y10
-	VMOVUPD      Y10, (AX)
-	JMP          back
-
-short:
-	VMASKMOVPS  (AX), Y8, Y9
-	VMASKMOVPS  (CX), Y8, Y10
-	VFMADD231PS Y10, Y0, Y9
-	VMASKMOVPS  (CX)(DX*1), Y8, Y10
-	VFMADD231PS Y10, Y1, Y9
-	VMASKMOVPS  (CX)(DX*2), Y8, Y10
-	VFMADD231PS Y10, Y2, Y9
-	VMASKMOVPS  (CX)(BX*1), Y8, Y10
-	VFMADD231PS Y10, Y3, Y9
-	VMASKMOVPS  (CX)(DX*4), Y8, Y10
-	VFMADD231PS Y10, Y4, Y9
-	VMASKMOVPS  (CX)(SI*1), Y8, Y10
-	VFMADD231PS Y10, Y5, Y9
-	VMASKMOVPS  (CX)(BX*2), Y8, Y10
-	VFMADD231PS Y10, Y6, Y9
-	VMASKMOVPS  (CX)(DI*1), Y8, Y10
-	VFMADD231PS Y10, Y7, Y9
-	VMASKMOVPS  Y9, Y8, (AX)
-
-back:
-	SUBQ R8, CX
-	SUBQ R8, AX
+	VMOVUPS      (AX), Y8
+	VFMADD231PS  (CX), Y0, Y8
+	VFMADD231PS  (CX)(DX*1), Y1, Y8
+	VFMADD231PS  (CX)(DX*2), Y2, Y8
+	VFMADD231PS  (CX)(BX*1), Y3, Y8
+	VFMADD231PS  (CX)(DX*4), Y4, Y8
+	VFMADD231PS  (CX)(SI*1), Y5, Y8
+	VFMADD231PS  (CX)(BX*2), Y6, Y8
+	VFMADD231PS  (CX)(DI*1), Y7, Y8
+	SUBQ         R8, CX
+	SUBQ         R8, AX
 
 whole:
 	MOVQ  n+32(FP), R8
@@ -10512,22 +10475,57 @@ whole:
 	JZ    blockDone
 
 block:
-	VMOVUPS     (AX), Y8
-	VFMADD231PS (CX), Y0, Y8
-	VFMADD231PS (CX)(DX*1), Y1, Y8
-	VFMADD231PS (CX)(DX*2), Y2, Y8
-	VFMADD231PS (CX)(BX*1), Y3, Y8
-	VFMADD231PS (CX)(DX*4), Y4, Y8
-	VFMADD231PS (CX)(SI*1), Y5, Y8
-	VFMADD231PS (CX)(BX*2), Y6, Y8
-	VFMADD231PS (CX)(DI*1), Y7, Y8
-	VMOVUPS     Y8, (AX)
+	VMOVUPS     (AX), Y9
+	VFMADD231PS (CX), Y0, Y9
+	VFMADD231PS (CX)(DX*1), Y1, Y9
+	VFMADD231PS (CX)(DX*2), Y2, Y9
+	VFMADD231PS (CX)(BX*1), Y3, Y9
+	VFMADD231PS (CX)(DX*4), Y4, Y9
+	VFMADD231PS (CX)(SI*1), Y5, Y9
+	VFMADD231PS (CX)(BX*2), Y6, Y9
+	VFMADD231PS (CX)(DI*1), Y7, Y9
+	VMOVUPS     Y9, (AX)
 	ADDQ        $+32, CX
 	ADDQ        $+32, AX
 	DECQ        R8
 	JNZ         block
 
 blockDone:
+	MOVQ    n+32(FP), DX
+	ANDQ    $+7, DX
+	JZ      done
+	SUBQ    $+8, DX
+	SHLQ    $0x02, DX
+	ADDQ    DX, CX
+	ADDQ    DX, AX
+	VMOVUPS Y8, (AX)
+	JMP     done
+
+few:
+	MOVQ        n+32(FP), R8
+	NEGQ        R8
+	LEAQ        tailMask<>+32(SB), R9
+	VMOVUPD     (R9)(R8*4), Y8
+	VMASKMOVPS  (AX), Y8, Y9
+	VMASKMOVPS  (CX), Y8, Y10
+	VFMADD231PS Y10, Y0, Y9
+	VMASKMOVPS  (CX)(DX*1), Y8, Y0
+	VFMADD231PS Y0, Y1, Y9
+	VMASKMOVPS  (CX)(DX*2), Y8, Y0
+	VFMADD231PS Y0, Y2, Y9
+	VMASKMOVPS  (CX)(BX*1), Y8, Y0
+	VFMADD231PS Y0, Y3, Y9
+	VMASKMOVPS  (CX)(DX*4), Y8, Y0
+	VFMADD231PS Y0, Y4, Y9
+	VMASKMOVPS  (CX)(SI*1), Y8, Y0
+	VFMADD231PS Y0, Y5, Y9
+	VMASKMOVPS  (CX)(BX*2), Y8, Y0
+	VFMADD231PS Y0, Y6, Y9
+	VMASKMOVPS  (CX)(DI*1), Y8, Y0
+	VFMADD231PS Y0, Y7, Y9
+	VMASKMOVPS  Y9, Y8, (AX)
+
+done:
 	VZEROUPPER
 	RET
 
@@ -10545,46 +10543,22 @@ TEXT ·addRows_4_avx2(SB), NOSPLIT, $0-48
 	VBROADCASTSD 16(SI), Y2
 	VBROADCASTSD 24(SI), Y3
 	MOVQ         n+32(FP), SI
+	CMPQ         SI, $+4
+	JLT          few
 	ANDQ         $+3, SI
 	JZ           whole
-	LEAQ         tailMask<>+32(SB), DI
-	VMOVUPD      (DI)(SI*8), Y4
 	MOVQ         n+32(FP), SI
 	SUBQ         $+4, SI
 	SHLQ         $0x03, SI
 	ADDQ         SI, CX
 	ADDQ         SI, AX
-	CMPQ         n+32(FP), $+4
-	JLT          short
-	VMASKMOVPD   (AX), Y4, Y5
-	VMASKMOVPD   (CX), Y4, Y6
-	VFMADD231PD  Y6, Y0, Y5
-	VMASKMOVPD   (CX)(DX*1), Y4, Y6
-	VFMADD231PD  Y6, Y1, Y5
-	VMASKMOVPD   (CX)(DX*2), Y4, Y6
-	VFMADD231PD  Y6, Y2, Y5
-	VMASKMOVPD   (CX)(BX*1), Y4, Y6
-	VFMADD231PD  Y6, Y3, Y5
-	VMOVUPD      (AX), Y6
-	VBLENDVPD    Y4, Y5, Y6, Y6
-	VMOVUPD      Y6, (AX)
-	JMP          back
-
-short:
-	VMASKMOVPD  (AX), Y4, Y5
-	VMASKMOVPD  (CX), Y4, Y6
-	VFMADD231PD Y6, Y0, Y5
-	VMASKMOVPD  (CX)(DX*1), Y4, Y6
-	VFMADD231PD Y6, Y1, Y5
-	VMASKMOVPD  (CX)(DX*2), Y4, Y6
-	VFMADD231PD Y6, Y2, Y5
-	VMASKMOVPD  (CX)(BX*1), Y4, Y6
-	VFMADD231PD Y6, Y3, Y5
-	VMASKMOVPD  Y5, Y4, (AX)
-
-back:
-	SUBQ SI, CX
-	SUBQ SI, AX
+	VMOVUPD      (AX), Y4
+	VFMADD231PD  (CX), Y0, Y4
+	VFMADD231PD  (CX)(DX*1), Y1, Y4
+	VFMADD231PD  (CX)(DX*2), Y2, Y4
+	VFMADD231PD  (CX)(BX*1), Y3, Y4
+	SUBQ         SI, CX
+	SUBQ         SI, AX
 
 whole:
 	MOVQ  n+32(FP), SI
@@ -10593,18 +10567,45 @@ whole:
 	JZ    blockDone
 
 block:
-	VMOVUPD     (AX), Y4
-	VFMADD231PD (CX), Y0, Y4
-	VFMADD231PD (CX)(DX*1), Y1, Y4
-	VFMADD231PD (CX)(DX*2), Y2, Y4
-	VFMADD231PD (CX)(BX*1), Y3, Y4
-	VMOVUPD     Y4, (AX)
+	VMOVUPD     (AX), Y5
+	VFMADD231PD (CX), Y0, Y5
+	VFMADD231PD (CX)(DX*1), Y1, Y5
+	VFMADD231PD (CX)(DX*2), Y2, Y5
+	VFMADD231PD (CX)(BX*1), Y3, Y5
+	VMOVUPD     Y5, (AX)
 	ADDQ        $+32, CX
 	ADDQ        $+32, AX
 	DECQ        SI
 	JNZ         block
 
 blockDone:
+	MOVQ    n+32(FP), DX
+	ANDQ    $+3, DX
+	JZ      done
+	SUBQ    $+4, DX
+	SHLQ    $0x03, DX
+	ADDQ    DX, CX
+	ADDQ    DX, AX
+	VMOVUPD Y4, (AX)
+	JMP     done
+
+few:
+	MOVQ        n+32(FP), SI
+	NEGQ        SI
+	LEAQ        tailMask<>+32(SB), DI
+	VMOVUPD     (DI)(SI*8), Y4
+	VMASKMOVPD  (AX), Y4, Y5
+	VMASKMOVPD  (CX), Y4, Y6
+	VFMADD231PD Y6, Y0, Y5
+	VMASKMOVPD  (CX)(DX*1), Y4, Y0
+	VFMADD231PD Y0, Y1, Y5
+	VMASKMOVPD  (CX)(DX*2), Y4, Y0
+	VFMADD231PD Y0, Y2, Y5
+	VMASKMOVPD  (CX)(BX*1), Y4, Y0
+	VFMADD231PD Y0, Y3, Y5
+	VMASKMOVPD  Y5, Y4, (AX)
+
+done:
 	VZEROUPPER
 	RET
 
@@ -10684,46 +10685,22 @@ TEXT ·addRows32_4_avx2(SB), NOSPLIT, $0-48
 	VBROADCASTSS 8(SI), Y2
 	VBROADCASTSS 12(SI), Y3
 	MOVQ         n+32(FP), SI
+	CMPQ         SI, $+8
+	JLT          few
 	ANDQ         $+7, SI
 	JZ           whole
-	LEAQ         tailMask<>+32(SB), DI
-	VMOVUPD      (DI)(SI*4), Y4
 	MOVQ         n+32(FP), SI
 	SUBQ         $+8, SI
 	SHLQ         $0x02, SI
 	ADDQ         SI, CX
 	ADDQ         SI, AX
-	CMPQ         n+32(FP), $+8
-	JLT          short
-	VMASKMOVPS   (AX), Y4, Y5
-	VMASKMOVPS   (CX), Y4, Y6
-	VFMADD231PS  Y6, Y0, Y5
-	VMASKMOVPS   (CX)(DX*1), Y4, Y6
-	VFMADD231PS  Y6, Y1, Y5
-	VMASKMOVPS   (CX)(DX*2), Y4, Y6
-	VFMADD231PS  Y6, Y2, Y5
-	VMASKMOVPS   (CX)(BX*1), Y4, Y6
-	VFMADD231PS  Y6, Y3, Y5
-	VMOVUPD      (AX), Y6
-	VBLENDVPS    Y4, Y5, Y6, Y6
-	VMOVUPD      Y6, (AX)
-	JMP          back
-
-short:
-	VMASKMOVPS  (AX), Y4, Y5
-	VMASKMOVPS  (CX), Y4, Y6
-	VFMADD231PS Y6, Y0, Y5
-	VMASKMOVPS  (CX)(DX*1), Y4, Y6
-	VFMADD231PS Y6, Y1, Y5
-	VMASKMOVPS  (CX)(DX*2), Y4, Y6
-	VFMADD231PS Y6, Y2, Y5
-	VMASKMOVPS  (CX)(BX*1), Y4, Y6
-	VFMADD231PS Y6, Y3, Y5
-	VMASKMOVPS  Y5, Y4, (AX)
-
-back:
-	SUBQ SI, CX
-	SUBQ SI, AX
+	VMOVUPS      (AX), Y4
+	VFMADD231PS  (CX), Y0, Y4
+	VFMADD231PS  (CX)(DX*1), Y1, Y4
+	VFMADD231PS  (CX)(DX*2), Y2, Y4
+	VFMADD231PS  (CX)(BX*1), Y3, Y4
+	SUBQ         SI, CX
+	SUBQ         SI, AX
 
 whole:
 	MOVQ  n+32(FP), SI
@@ -10732,18 +10709,45 @@ whole:
 	JZ    blockDone
 
 block:
-	VMOVUPS     (AX), Y4
-	VFMADD231PS (CX), Y0, Y4
-	VFMADD231PS (CX)(DX*1), Y1, Y4
-	VFMADD231PS (CX)(DX*2), Y2, Y4
-	VFMADD231PS (CX)(BX*1), Y3, Y4
-	VMOVUPS     Y4, (AX)
+	VMOVUPS     (AX), Y5
+	VFMADD231PS (CX), Y0, Y5
+	VFMADD231PS (CX)(DX*1), Y1, Y5
+	VFMADD231PS (CX)(DX*2), Y2, Y5
+	VFMADD231PS (CX)(BX*1), Y3, Y5
+	VMOVUPS     Y5, (AX)
 	ADDQ        $+32, CX
 	ADDQ        $+32, AX
 	DECQ        SI
 	JNZ         block
 
 blockDone:
+	MOVQ    n+32(FP), DX
+	ANDQ    $+7, DX
+	JZ      done
+	SUBQ    $+8, DX
+	SHLQ    $0x02, DX
+	ADDQ    DX, CX
+	ADDQ    DX, AX
+	VMOVUPS Y4, (AX)
+	JMP     done
+
+few:
+	MOVQ        n+32(FP), SI
+	NEGQ        SI
+	LEAQ        tailMask<>+32(SB), DI
+	VMOVUPD     (DI)(SI*4), Y4
+	VMASKMOVPS  (AX), Y4, Y5
+	VMASKMOVPS  (CX), Y4, Y6
+	VFMADD231PS Y6, Y0, Y5
+	VMASKMOVPS  (CX)(DX*1), Y4, Y0
+	VFMADD231PS Y0, Y1, Y5
+	VMASKMOVPS  (CX)(DX*2), Y4, Y0
+	VFMADD231PS Y0, Y2, Y5
+	VMASKMOVPS  (CX)(BX*1), Y4, Y0
+	VFMADD231PS Y0, Y3, Y5
+	VMASKMOVPS  Y5, Y4, (AX)
+
+done:
 	VZEROUPPER
 	RET
 
@@ -10761,58 +10765,26 @@ TEXT ·addOuter_4_avx2(SB), NOSPLIT, $0-48
 	VBROADCASTSD 16(SI), Y2
 	VBROADCASTSD 24(SI), Y3
 	MOVQ         n+32(FP), SI
+	CMPQ         SI, $+4
+	JLT          few
 	ANDQ         $+3, SI
 	JZ           whole
-	LEAQ         tailMask<>+32(SB), DI
-	VMOVUPD      (DI)(SI*8), Y4
 	MOVQ         n+32(FP), SI
 	SUBQ         $+4, SI
 	SHLQ         $0x03, SI
 	ADDQ         SI, CX
 	ADDQ         SI, AX
-	CMPQ         n+32(FP), $+4
-	JLT          short
-	VMASKMOVPD   (AX), Y4, Y5
-	VMASKMOVPD   (CX), Y4, Y6
-	VFMADD231PD  Y5, Y0, Y6
-	VMOVUPD      (CX), Y7
-	VBLENDVPD    Y4, Y6, Y7, Y7
-	VMOVUPD      Y7, (CX)
-	VMASKMOVPD   (CX)(DX*1), Y4, Y6
-	VFMADD231PD  Y5, Y1, Y6
-	VMOVUPD      (CX)(DX*1), Y7
-	VBLENDVPD    Y4, Y6, Y7, Y7
-	VMOVUPD      Y7, (CX)(DX*1)
-	VMASKMOVPD   (CX)(DX*2), Y4, Y6
-	VFMADD231PD  Y5, Y2, Y6
+	VMOVUPD      (AX), Y4
+	VMOVUPD      (CX), Y5
+	VFMADD231PD  Y4, Y0, Y5
+	VMOVUPD      (CX)(DX*1), Y6
+	VFMADD231PD  Y4, Y1, Y6
 	VMOVUPD      (CX)(DX*2), Y7
-	VBLENDVPD    Y4, Y6, Y7, Y7
-	VMOVUPD      Y7, (CX)(DX*2)
-	VMASKMOVPD   (CX)(BX*1), Y4, Y6
-	VFMADD231PD  Y5, Y3, Y6
-	VMOVUPD      (CX)(BX*1), Y5
-	VBLENDVPD    Y4, Y6, Y5, Y5
-	VMOVUPD      Y5, (CX)(BX*1)
-	JMP          back
-
-short:
-	VMASKMOVPD  (AX), Y4, Y5
-	VMASKMOVPD  (CX), Y4, Y6
-	VFMADD231PD Y5, Y0, Y6
-	VMASKMOVPD  Y6, Y4, (CX)
-	VMASKMOVPD  (CX)(DX*1), Y4, Y6
-	VFMADD231PD Y5, Y1, Y6
-	VMASKMOVPD  Y6, Y4, (CX)(DX*1)
-	VMASKMOVPD  (CX)(DX*2), Y4, Y6
-	VFMADD231PD Y5, Y2, Y6
-	VMASKMOVPD  Y6, Y4, (CX)(DX*2)
-	VMASKMOVPD  (CX)(BX*1), Y4, Y6
-	VFMADD231PD Y5, Y3, Y6
-	VMASKMOVPD  Y6, Y4, (CX)(BX*1)
-
-back:
-	SUBQ SI, CX
-	SUBQ SI, AX
+	VFMADD231PD  Y4, Y2, Y7
+	VMOVUPD      (CX)(BX*1), Y8
+	VFMADD231PD  Y4, Y3, Y8
+	SUBQ         SI, CX
+	SUBQ         SI, AX
 
 whole:
 	MOVQ  n+32(FP), SI
@@ -10822,24 +10794,57 @@ whole:
 
 block:
 	VMOVUPD     (AX), Y4
-	VMOVUPD     (CX), Y5
-	VFMADD231PD Y4, Y0, Y5
-	VMOVUPD     Y5, (CX)
-	VMOVUPD     (CX)(DX*1), Y5
-	VFMADD231PD Y4, Y1, Y5
-	VMOVUPD     Y5, (CX)(DX*1)
-	VMOVUPD     (CX)(DX*2), Y5
-	VFMADD231PD Y4, Y2, Y5
-	VMOVUPD     Y5, (CX)(DX*2)
-	VMOVUPD     (CX)(BX*1), Y5
-	VFMADD231PD Y4, Y3, Y5
-	VMOVUPD     Y5, (CX)(BX*1)
+	VMOVUPD     (CX), Y9
+	VFMADD231PD Y4, Y0, Y9
+	VMOVUPD     Y9, (CX)
+	VMOVUPD     (CX)(DX*1), Y9
+	VFMADD231PD Y4, Y1, Y9
+	VMOVUPD     Y9, (CX)(DX*1)
+	VMOVUPD     (CX)(DX*2), Y9
+	VFMADD231PD Y4, Y2, Y9
+	VMOVUPD     Y9, (CX)(DX*2)
+	VMOVUPD     (CX)(BX*1), Y9
+	VFMADD231PD Y4, Y3, Y9
+	VMOVUPD     Y9, (CX)(BX*1)
 	ADDQ        $+32, CX
 	ADDQ        $+32, AX
 	DECQ        SI
 	JNZ         block
 
 blockDone:
+	MOVQ    n+32(FP), SI
+	ANDQ    $+3, SI
+	JZ      done
+	SUBQ    $+4, SI
+	SHLQ    $0x03, SI
+	ADDQ    SI, CX
+	ADDQ    SI, AX
+	VMOVUPD Y5, (CX)
+	VMOVUPD Y6, (CX)(DX*1)
+	VMOVUPD Y7, (CX)(DX*2)
+	VMOVUPD Y8, (CX)(BX*1)
+	JMP     done
+
+few:
+	MOVQ        n+32(FP), SI
+	NEGQ        SI
+	LEAQ        tailMask<>+32(SB), DI
+	VMOVUPD     (DI)(SI*8), Y4
+	VMASKMOVPD  (AX), Y4, Y5
+	VMASKMOVPD  (CX), Y4, Y6
+	VFMADD231PD Y5, Y0, Y6
+	VMASKMOVPD  Y6, Y4, (CX)
+	VMASKMOVPD  (CX)(DX*1), Y4, Y0
+	VFMADD231PD Y5, Y1, Y0
+	VMASKMOVPD  Y0, Y4, (CX)(DX*1)
+	VMASKMOVPD  (CX)(DX*2), Y4, Y0
+	VFMADD231PD Y5, Y2, Y0
+	VMASKMOVPD  Y0, Y4, (CX)(DX*2)
+	VMASKMOVPD  (CX)(BX*1), Y4, Y0
+	VFMADD231PD Y5, Y3, Y0
+	VMASKMOVPD  Y0, Y4, (CX)(BX*1)
+
+done:
 	VZEROUPPER
 	RET
 
@@ -10857,58 +10862,26 @@ TEXT ·addOuter32_4_avx2(SB), NOSPLIT, $0-48
 	VBROADCASTSS 8(SI), Y2
 	VBROADCASTSS 12(SI), Y3
 	MOVQ         n+32(FP), SI
+	CMPQ         SI, $+8
+	JLT          few
 	ANDQ         $+7, SI
 	JZ           whole
-	LEAQ         tailMask<>+32(SB), DI
-	VMOVUPD      (DI)(SI*4), Y4
 	MOVQ         n+32(FP), SI
 	SUBQ         $+8, SI
 	SHLQ         $0x02, SI
 	ADDQ         SI, CX
 	ADDQ         SI, AX
-	CMPQ         n+32(FP), $+8
-	JLT          short
-	VMASKMOVPS   (AX), Y4, Y5
-	VMASKMOVPS   (CX), Y4, Y6
-	VFMADD231PS  Y5, Y0, Y6
-	VMOVUPD      (CX), Y7
-	VBLENDVPS    Y4, Y6, Y7, Y7
-	VMOVUPD      Y7, (CX)
-	VMASKMOVPS   (CX)(DX*1), Y4, Y6
-	VFMADD231PS  Y5, Y1, Y6
-	VMOVUPD      (CX)(DX*1), Y7
-	VBLENDVPS    Y4, Y6, Y7, Y7
-	VMOVUPD      Y7, (CX)(DX*1)
-	VMASKMOVPS   (CX)(DX*2), Y4, Y6
-	VFMADD231PS  Y5, Y2, Y6
-	VMOVUPD      (CX)(DX*2), Y7
-	VBLENDVPS    Y4, Y6, Y7, Y7
-	VMOVUPD      Y7, (CX)(DX*2)
-	VMASKMOVPS   (CX)(BX*1), Y4, Y6
-	VFMADD231PS  Y5, Y3, Y6
-	VMOVUPD      (CX)(BX*1), Y5
-	VBLENDVPS    Y4, Y6, Y5, Y5
-	VMOVUPD      Y5, (CX)(BX*1)
-	JMP          back
-
-short:
-	VMASKMOVPS  (AX), Y4, Y5
-	VMASKMOVPS  (CX), Y4, Y6
-	VFMADD231PS Y5, Y0, Y6
-	VMASKMOVPS  Y6, Y4, (CX)
-	VMASKMOVPS  (CX)(DX*1), Y4, Y6
-	VFMADD231PS Y5, Y1, Y6
-	VMASKMOVPS  Y6, Y4, (CX)(DX*1)
-	VMASKMOVPS  (CX)(DX*2), Y4, Y6
-	VFMADD231PS Y5, Y2, Y6
-	VMASKMOVPS  Y6, Y4, (CX)(DX*2)
-	VMASKMOVPS  (CX)(BX*1), Y4, Y6
-	VFMADD231PS Y5, Y3, Y6
-	VMASKMOVPS  Y6, Y4, (CX)(BX*1)
-
-back:
-	SUBQ SI, CX
-	SUBQ SI, AX
+	VMOVUPS      (AX), Y4
+	VMOVUPS      (CX), Y5
+	VFMADD231PS  Y4, Y0, Y5
+	VMOVUPS      (CX)(DX*1), Y6
+	VFMADD231PS  Y4, Y1, Y6
+	VMOVUPS      (CX)(DX*2), Y7
+	VFMADD231PS  Y4, Y2, Y7
+	VMOVUPS      (CX)(BX*1), Y8
+	VFMADD231PS  Y4, Y3, Y8
+	SUBQ         SI, CX
+	SUBQ         SI, AX
 
 whole:
 	MOVQ  n+32(FP), SI
@@ -10918,24 +10891,57 @@ whole:
 
 block:
 	VMOVUPS     (AX), Y4
-	VMOVUPS     (CX), Y5
-	VFMADD231PS Y4, Y0, Y5
-	VMOVUPS     Y5, (CX)
-	VMOVUPS     (CX)(DX*1), Y5
-	VFMADD231PS Y4, Y1, Y5
-	VMOVUPS     Y5, (CX)(DX*1)
-	VMOVUPS     (CX)(DX*2), Y5
-	VFMADD231PS Y4, Y2, Y5
-	VMOVUPS     Y5, (CX)(DX*2)
-	VMOVUPS     (CX)(BX*1), Y5
-	VFMADD231PS Y4, Y3, Y5
-	VMOVUPS     Y5, (CX)(BX*1)
+	VMOVUPS     (CX), Y9
+	VFMADD231PS Y4, Y0, Y9
+	VMOVUPS     Y9, (CX)
+	VMOVUPS     (CX)(DX*1), Y9
+	VFMADD231PS Y4, Y1, Y9
+	VMOVUPS     Y9, (CX)(DX*1)
+	VMOVUPS     (CX)(DX*2), Y9
+	VFMADD231PS Y4, Y2, Y9
+	VMOVUPS     Y9, (CX)(DX*2)
+	VMOVUPS     (CX)(BX*1), Y9
+	VFMADD231PS Y4, Y3, Y9
+	VMOVUPS     Y9, (CX)(BX*1)
 	ADDQ        $+32, CX
 	ADDQ        $+32, AX
 	DECQ        SI
 	JNZ         block
 
 blockDone:
+	MOVQ    n+32(FP), SI
+	ANDQ    $+7, SI
+	JZ      done
+	SUBQ    $+8, SI
+	SHLQ    $0x02, SI
+	ADDQ    SI, CX
+	ADDQ    SI, AX
+	VMOVUPS Y5, (CX)
+	VMOVUPS Y6, (CX)(DX*1)
+	VMOVUPS Y7, (CX)(DX*2)
+	VMOVUPS Y8, (CX)(BX*1)
+	JMP     done
+
+few:
+	MOVQ        n+32(FP), SI
+	NEGQ        SI
+	LEAQ        tailMask<>+32(SB), DI
+	VMOVUPD     (DI)(SI*4), Y4
+	VMASKMOVPS  (AX), Y4, Y5
+	VMASKMOVPS  (CX), Y4, Y6
+	VFMADD231PS Y5, Y0, Y6
+	VMASKMOVPS  Y6, Y4, (CX)
+	VMASKMOVPS  (CX)(DX*1), Y4, Y0
+	VFMADD231PS Y5, Y1, Y0
+	VMASKMOVPS  Y0, Y4, (CX)(DX*1)
+	VMASKMOVPS  (CX)(DX*2), Y4, Y0
+	VFMADD231PS Y5, Y2, Y0
+	VMASKMOVPS  Y0, Y4, (CX)(DX*2)
+	VMASKMOVPS  (CX)(BX*1), Y4, Y0
+	VFMADD231PS Y5, Y3, Y0
+	VMASKMOVPS  Y0, Y4, (CX)(BX*1)
+
+done:
 	VZEROUPPER
 	RET
 
@@ -10949,34 +10955,19 @@ TEXT ·addRows_1_avx2(SB), NOSPLIT, $0-48
 	MOVQ         b+24(FP), DX
 	VBROADCASTSD (DX), Y0
 	MOVQ         n+32(FP), DX
+	CMPQ         DX, $+4
+	JLT          few
 	ANDQ         $+3, DX
 	JZ           whole
-	LEAQ         tailMask<>+32(SB), BX
-	VMOVUPD      (BX)(DX*8), Y1
 	MOVQ         n+32(FP), DX
 	SUBQ         $+4, DX
 	SHLQ         $0x03, DX
 	ADDQ         DX, CX
 	ADDQ         DX, AX
-	CMPQ         n+32(FP), $+4
-	JLT          short
-	VMASKMOVPD   (AX), Y1, Y2
-	VMASKMOVPD   (CX), Y1, Y3
-	VFMADD231PD  Y3, Y0, Y2
-	VMOVUPD      (AX), Y3
-	VBLENDVPD    Y1, Y2, Y3, Y3
-	VMOVUPD      Y3, (AX)
-	JMP          back
-
-short:
-	VMASKMOVPD  (AX), Y1, Y2
-	VMASKMOVPD  (CX), Y1, Y3
-	VFMADD231PD Y3, Y0, Y2
-	VMASKMOVPD  Y2, Y1, (AX)
-
-back:
-	SUBQ DX, CX
-	SUBQ DX, AX
+	VMOVUPD      (AX), Y1
+	VFMADD231PD  (CX), Y0, Y1
+	SUBQ         DX, CX
+	SUBQ         DX, AX
 
 whole:
 	MOVQ  n+32(FP), DX
@@ -10985,15 +10976,36 @@ whole:
 	JZ    blockDone
 
 block:
-	VMOVUPD     (AX), Y1
-	VFMADD231PD (CX), Y0, Y1
-	VMOVUPD     Y1, (AX)
+	VMOVUPD     (AX), Y2
+	VFMADD231PD (CX), Y0, Y2
+	VMOVUPD     Y2, (AX)
 	ADDQ        $+32, CX
 	ADDQ        $+32, AX
 	DECQ        DX
 	JNZ         block
 
 blockDone:
+	MOVQ    n+32(FP), DX
+	ANDQ    $+3, DX
+	JZ      done
+	SUBQ    $+4, DX
+	SHLQ    $0x03, DX
+	ADDQ    DX, CX
+	ADDQ    DX, AX
+	VMOVUPD Y1, (AX)
+	JMP     done
+
+few:
+	MOVQ        n+32(FP), DX
+	NEGQ        DX
+	LEAQ        tailMask<>+32(SB), BX
+	VMOVUPD     (BX)(DX*8), Y1
+	VMASKMOVPD  (AX), Y1, Y2
+	VMASKMOVPD  (CX), Y1, Y3
+	VFMADD231PD Y3, Y0, Y2
+	VMASKMOVPD  Y2, Y1, (AX)
+
+done:
 	VZEROUPPER
 	RET
 
@@ -11083,34 +11095,19 @@ TEXT ·addRows32_1_avx2(SB), NOSPLIT, $0-48
 	MOVQ         b+24(FP), DX
 	VBROADCASTSS (DX), Y0
 	MOVQ         n+32(FP), DX
+	CMPQ         DX, $+8
+	JLT          few
 	ANDQ         $+7, DX
 	JZ           whole
-	LEAQ         tailMask<>+32(SB), BX
-	VMOVUPD      (BX)(DX*4), Y1
 	MOVQ         n+32(FP), DX
 	SUBQ         $+8, DX
 	SHLQ         $0x02, DX
 	ADDQ         DX, CX
 	ADDQ         DX, AX
-	CMPQ         n+32(FP), $+8
-	JLT          short
-	VMASKMOVPS   (AX), Y1, Y2
-	VMASKMOVPS   (CX), Y1, Y3
-	VFMADD231PS  Y3, Y0, Y2
-	VMOVUPD      (AX), Y3
-	VBLENDVPS    Y1, Y2, Y3, Y3
-	VMOVUPD      Y3, (AX)
-	JMP          back
-
-short:
-	VMASKMOVPS  (AX), Y1, Y2
-	VMASKMOVPS  (CX), Y1, Y3
-	VFMADD231PS Y3, Y0, Y2
-	VMASKMOVPS  Y2, Y1, (AX)
-
-back:
-	SUBQ DX, CX
-	SUBQ DX, AX
+	VMOVUPS      (AX), Y1
+	VFMADD231PS  (CX), Y0, Y1
+	SUBQ         DX, CX
+	SUBQ         DX, AX
 
 whole:
 	MOVQ  n+32(FP), DX
@@ -11119,15 +11116,36 @@ whole:
 	JZ    blockDone
 
 block:
-	VMOVUPS     (AX), Y1
-	VFMADD231PS (CX), Y0, Y1
-	VMOVUPS     Y1, (AX)
+	VMOVUPS     (AX), Y2
+	VFMADD231PS (CX), Y0, Y2
+	VMOVUPS     Y2, (AX)
 	ADDQ        $+32, CX
 	ADDQ        $+32, AX
 	DECQ        DX
 	JNZ         block
 
 blockDone:
+	MOVQ    n+32(FP), DX
+	ANDQ    $+7, DX
+	JZ      done
+	SUBQ    $+8, DX
+	SHLQ    $0x02, DX
+	ADDQ    DX, CX
+	ADDQ    DX, AX
+	VMOVUPS Y1, (AX)
+	JMP     done
+
+few:
+	MOVQ        n+32(FP), DX
+	NEGQ        DX
+	LEAQ        tailMask<>+32(SB), BX
+	VMOVUPD     (BX)(DX*4), Y1
+	VMASKMOVPS  (AX), Y1, Y2
+	VMASKMOVPS  (CX), Y1, Y3
+	VFMADD231PS Y3, Y0, Y2
+	VMASKMOVPS  Y2, Y1, (AX)
+
+done:
 	VZEROUPPER
 	RET
 
@@ -11141,34 +11159,20 @@ TEXT ·addOuter_1_avx2(SB), NOSPLIT, $0-48
 	MOVQ         b+16(FP), DX
 	VBROADCASTSD (DX), Y0
 	MOVQ         n+32(FP), DX
+	CMPQ         DX, $+4
+	JLT          few
 	ANDQ         $+3, DX
 	JZ           whole
-	LEAQ         tailMask<>+32(SB), BX
-	VMOVUPD      (BX)(DX*8), Y1
 	MOVQ         n+32(FP), DX
 	SUBQ         $+4, DX
 	SHLQ         $0x03, DX
 	ADDQ         DX, CX
 	ADDQ         DX, AX
-	CMPQ         n+32(FP), $+4
-	JLT          short
-	VMASKMOVPD   (AX), Y1, Y2
-	VMASKMOVPD   (CX), Y1, Y3
-	VFMADD231PD  Y2, Y0, Y3
+	VMOVUPD      (AX), Y1
 	VMOVUPD      (CX), Y2
-	VBLENDVPD    Y1, Y3, Y2, Y2
-	VMOVUPD      Y2, (CX)
-	JMP          back
-
-short:
-	VMASKMOVPD  (AX), Y1, Y2
-	VMASKMOVPD  (CX), Y1, Y3
-	VFMADD231PD Y2, Y0, Y3
-	VMASKMOVPD  Y3, Y1, (CX)
-
-back:
-	SUBQ DX, CX
-	SUBQ DX, AX
+	VFMADD231PD  Y1, Y0, Y2
+	SUBQ         DX, CX
+	SUBQ         DX, AX
 
 whole:
 	MOVQ  n+32(FP), DX
@@ -11178,21 +11182,21 @@ whole:
 
 block:
 	VMOVUPD     (AX), Y1
-	VMOVUPD     (CX), Y2
-	VFMADD231PD Y1, Y0, Y2
-	VMOVUPD     Y2, (CX)
+	VMOVUPD     (CX), Y3
+	VFMADD231PD Y1, Y0, Y3
+	VMOVUPD     Y3, (CX)
 	VMOVUPD     32(AX), Y1
-	VMOVUPD     32(CX), Y2
-	VFMADD231PD Y1, Y0, Y2
-	VMOVUPD     Y2, 32(CX)
+	VMOVUPD     32(CX), Y3
+	VFMADD231PD Y1, Y0, Y3
+	VMOVUPD     Y3, 32(CX)
 	VMOVUPD     64(AX), Y1
-	VMOVUPD     64(CX), Y2
-	VFMADD231PD Y1, Y0, Y2
-	VMOVUPD     Y2, 64(CX)
+	VMOVUPD     64(CX), Y3
+	VFMADD231PD Y1, Y0, Y3
+	VMOVUPD     Y3, 64(CX)
 	VMOVUPD     96(AX), Y1
-	VMOVUPD     96(CX), Y2
-	VFMADD231PD Y1, Y0, Y2
-	VMOVUPD     Y2, 96(CX)
+	VMOVUPD     96(CX), Y3
+	VFMADD231PD Y1, Y0, Y3
+	VMOVUPD     Y3, 96(CX)
 	ADDQ        $+128, CX
 	ADDQ        $+128, AX
 	DECQ        DX
@@ -11207,15 +11211,36 @@ blockDone:
 
 vector:
 	VMOVUPD     (AX), Y1
-	VMOVUPD     (CX), Y2
-	VFMADD231PD Y1, Y0, Y2
-	VMOVUPD     Y2, (CX)
+	VMOVUPD     (CX), Y3
+	VFMADD231PD Y1, Y0, Y3
+	VMOVUPD     Y3, (CX)
 	ADDQ        $+32, CX
 	ADDQ        $+32, AX
 	DECQ        DX
 	JNZ         vector
 
 vectorDone:
+	MOVQ    n+32(FP), DX
+	ANDQ    $+3, DX
+	JZ      done
+	SUBQ    $+4, DX
+	SHLQ    $0x03, DX
+	ADDQ    DX, CX
+	ADDQ    DX, AX
+	VMOVUPD Y2, (CX)
+	JMP     done
+
+few:
+	MOVQ        n+32(FP), DX
+	NEGQ        DX
+	LEAQ        tailMask<>+32(SB), BX
+	VMOVUPD     (BX)(DX*8), Y1
+	VMASKMOVPD  (AX), Y1, Y2
+	VMASKMOVPD  (CX), Y1, Y3
+	VFMADD231PD Y2, Y0, Y3
+	VMASKMOVPD  Y3, Y1, (CX)
+
+done:
 	VZEROUPPER
 	RET
 
@@ -11229,34 +11254,20 @@ TEXT ·addOuter32_1_avx2(SB), NOSPLIT, $0-48
 	MOVQ         b+16(FP), DX
 	VBROADCASTSS (DX), Y0
 	MOVQ         n+32(FP), DX
+	CMPQ         DX, $+8
+	JLT          few
 	ANDQ         $+7, DX
 	JZ           whole
-	LEAQ         tailMask<>+32(SB), BX
-	VMOVUPD      (BX)(DX*4), Y1
 	MOVQ         n+32(FP), DX
 	SUBQ         $+8, DX
 	SHLQ         $0x02, DX
 	ADDQ         DX, CX
 	ADDQ         DX, AX
-	CMPQ         n+32(FP), $+8
-	JLT          short
-	VMASKMOVPS   (AX), Y1, Y2
-	VMASKMOVPS   (CX), Y1, Y3
-	VFMADD231PS  Y2, Y0, Y3
-	VMOVUPD      (CX), Y2
-	VBLENDVPS    Y1, Y3, Y2, Y2
-	VMOVUPD      Y2, (CX)
-	JMP          back
-
-short:
-	VMASKMOVPS  (AX), Y1, Y2
-	VMASKMOVPS  (CX), Y1, Y3
-	VFMADD231PS Y2, Y0, Y3
-	VMASKMOVPS  Y3, Y1, (CX)
-
-back:
-	SUBQ DX, CX
-	SUBQ DX, AX
+	VMOVUPS      (AX), Y1
+	VMOVUPS      (CX), Y2
+	VFMADD231PS  Y1, Y0, Y2
+	SUBQ         DX, CX
+	SUBQ         DX, AX
 
 whole:
 	MOVQ  n+32(FP), DX
@@ -11266,21 +11277,21 @@ whole:
 
 block:
 	VMOVUPS     (AX), Y1
-	VMOVUPS     (CX), Y2
-	VFMADD231PS Y1, Y0, Y2
-	VMOVUPS     Y2, (CX)
+	VMOVUPS     (CX), Y3
+	VFMADD231PS Y1, Y0, Y3
+	VMOVUPS     Y3, (CX)
 	VMOVUPS     32(AX), Y1
-	VMOVUPS     32(CX), Y2
-	VFMADD231PS Y1, Y0, Y2
-	VMOVUPS     Y2, 32(CX)
+	VMOVUPS     32(CX), Y3
+	VFMADD231PS Y1, Y0, Y3
+	VMOVUPS     Y3, 32(CX)
 	VMOVUPS     64(AX), Y1
-	VMOVUPS     64(CX), Y2
-	VFMADD231PS Y1, Y0, Y2
-	VMOVUPS     Y2, 64(CX)
+	VMOVUPS     64(CX), Y3
+	VFMADD231PS Y1, Y0, Y3
+	VMOVUPS     Y3, 64(CX)
 	VMOVUPS     96(AX), Y1
-	VMOVUPS     96(CX), Y2
-	VFMADD231PS Y1, Y0, Y2
-	VMOVUPS     Y2, 96(CX)
+	VMOVUPS     96(CX), Y3
+	VFMADD231PS Y1, Y0, Y3
+	VMOVUPS     Y3, 96(CX)
 	ADDQ        $+128, CX
 	ADDQ        $+128, AX
 	DECQ        DX
@@ -11295,15 +11306,36 @@ blockDone:
 
 vector:
 	VMOVUPS     (AX), Y1
-	VMOVUPS     (CX), Y2
-	VFMADD231PS Y1, Y0, Y2
-	VMOVUPS     Y2, (CX)
+	VMOVUPS     (CX), Y3
+	VFMADD231PS Y1, Y0, Y3
+	VMOVUPS     Y3, (CX)
 	ADDQ        $+32, CX
 	ADDQ        $+32, AX
 	DECQ        DX
 	JNZ         vector
 
 vectorDone:
+	MOVQ    n+32(FP), DX
+	ANDQ    $+7, DX
+	JZ      done
+	SUBQ    $+8, DX
+	SHLQ    $0x02, DX
+	ADDQ    DX, CX
+	ADDQ    DX, AX
+	VMOVUPS Y2, (CX)
+	JMP     done
+
+few:
+	MOVQ        n+32(FP), DX
+	NEGQ        DX
+	LEAQ        tailMask<>+32(SB), BX
+	VMOVUPD     (BX)(DX*4), Y1
+	VMASKMOVPS  (AX), Y1, Y2
+	VMASKMOVPS  (CX), Y1, Y3
+	VFMADD231PS Y2, Y0, Y3
+	VMASKMOVPS  Y3, Y1, (CX)
+
+done:
 	VZEROUPPER
 	RET
 
@@ -11544,62 +11576,33 @@ TEXT ·addRowPairs_4_avx2(SB), NOSPLIT, $0-56
 	VBROADCASTSD 48(DI), Y6
 	VBROADCASTSD 56(DI), Y7
 	MOVQ         n+40(FP), DI
+	CMPQ         DI, $+4
+	JLT          few
 	ANDQ         $+3, DI
 	JZ           whole
-	LEAQ         tailMask<>+32(SB), R8
-	VMOVUPD      (R8)(DI*8), Y8
 	MOVQ         n+40(FP), DI
 	SUBQ         $+4, DI
 	SHLQ         $0x03, DI
 	ADDQ         DI, DX
 	ADDQ         DI, AX
 	ADDQ         DI, CX
-	CMPQ         n+40(FP), $+4
-	JLT          short
-	VMASKMOVPD   (AX), Y8, Y9
-	VMASKMOVPD   (CX), Y8, Y10
-	VMASKMOVPD   (DX), Y8, Y11
-	VFMADD231PD  Y11, Y0, Y9
-	VFMADD231PD  Y11, Y1, Y10
-	VMASKMOVPD   (DX)(BX*1), Y8, Y11
-	VFMADD231PD  Y11, Y2, Y9
-	VFMADD231PD  Y11, Y3, Y10
-	VMASKMOVPD   (DX)(BX*2), Y8, Y11
-	VFMADD231PD  Y11, Y4, Y9
-	VFMADD231PD  Y11, Y5, Y10
-	VMASKMOVPD   (DX)(SI*1), Y8, Y11
-	VFMADD231PD  Y11, Y6, Y9
-	VFMADD231PD  Y11, Y7, Y10
-	VMOVUPD      (AX), Y11
-	VBLENDVPD    Y8, Y9, Y11, Y11
-	VMOVUPD      Y11, (AX)
+	VMOVUPD      (AX), Y8
 	VMOVUPD      (CX), Y9
-	VBLENDVPD    Y8, Y10, Y9, Y9
-	VMOVUPD      Y9, (CX)
-	JMP          back
-
-short:
-	VMASKMOVPD  (AX), Y8, Y9
-	VMASKMOVPD  (CX), Y8, Y10
-	VMASKMOVPD  (DX), Y8, Y11
-	VFMADD231PD Y11, Y0, Y9
-	VFMADD231PD Y11, Y1, Y10
-	VMASKMOVPD  (DX)(BX*1), Y8, Y11
-	VFMADD231PD Y11, Y2, Y9
-	VFMADD231PD Y11, Y3, Y10
-	VMASKMOVPD  (DX)(BX*2), Y8, Y11
-	VFMADD231PD Y11, Y4, Y9
-	VFMADD231PD Y11, Y5, Y10
-	VMASKMOVPD  (DX)(SI*1), Y8, Y11
-	VFMADD231PD Y11, Y6, Y9
-	VFMADD231PD Y11, Y7, Y10
-	VMASKMOVPD  Y9, Y8, (AX)
-	VMASKMOVPD  Y10, Y8, (CX)
-
-back:
-	SUBQ DI, DX
-	SUBQ DI, AX
-	SUBQ DI, CX
+	VMOVUPD      (DX), Y10
+	VFMADD231PD  Y10, Y0, Y8
+	VFMADD231PD  Y10, Y1, Y9
+	VMOVUPD      (DX)(BX*1), Y10
+	VFMADD231PD  Y10, Y2, Y8
+	VFMADD231PD  Y10, Y3, Y9
+	VMOVUPD      (DX)(BX*2), Y10
+	VFMADD231PD  Y10, Y4, Y8
+	VFMADD231PD  Y10, Y5, Y9
+	VMOVUPD      (DX)(SI*1), Y10
+	VFMADD231PD  Y10, Y6, Y8
+	VFMADD231PD  Y10, Y7, Y9
+	SUBQ         DI, DX
+	SUBQ         DI, AX
+	SUBQ         DI, CX
 
 whole:
 	MOVQ  n+40(FP), DI
@@ -11608,22 +11611,22 @@ whole:
 	JZ    blockDone
 
 block:
-	VMOVUPD     (AX), Y8
-	VMOVUPD     (CX), Y9
-	VMOVUPD     (DX), Y10
-	VFMADD231PD Y10, Y0, Y8
-	VFMADD231PD Y10, Y1, Y9
-	VMOVUPD     (DX)(BX*1), Y10
-	VFMADD231PD Y10, Y2, Y8
-	VFMADD231PD Y10, Y3, Y9
-	VMOVUPD     (DX)(BX*2), Y10
-	VFMADD231PD Y10, Y4, Y8
-	VFMADD231PD Y10, Y5, Y9
-	VMOVUPD     (DX)(SI*1), Y10
-	VFMADD231PD Y10, Y6, Y8
-	VFMADD231PD Y10, Y7, Y9
-	VMOVUPD     Y8, (AX)
-	VMOVUPD     Y9, (CX)
+	VMOVUPD     (AX), Y10
+	VMOVUPD     (CX), Y11
+	VMOVUPD     (DX), Y12
+	VFMADD231PD Y12, Y0, Y10
+	VFMADD231PD Y12, Y1, Y11
+	VMOVUPD     (DX)(BX*1), Y12
+	VFMADD231PD Y12, Y2, Y10
+	VFMADD231PD Y12, Y3, Y11
+	VMOVUPD     (DX)(BX*2), Y12
+	VFMADD231PD Y12, Y4, Y10
+	VFMADD231PD Y12, Y5, Y11
+	VMOVUPD     (DX)(SI*1), Y12
+	VFMADD231PD Y12, Y6, Y10
+	VFMADD231PD Y12, Y7, Y11
+	VMOVUPD     Y10, (AX)
+	VMOVUPD     Y11, (CX)
 	ADDQ        $+32, DX
 	ADDQ        $+32, AX
 	ADDQ        $+32, CX
@@ -11631,6 +11634,41 @@ block:
 	JNZ         block
 
 blockDone:
+	MOVQ    n+40(FP), BX
+	ANDQ    $+3, BX
+	JZ      done
+	SUBQ    $+4, BX
+	SHLQ    $0x03, BX
+	ADDQ    BX, DX
+	ADDQ    BX, AX
+	ADDQ    BX, CX
+	VMOVUPD Y8, (AX)
+	VMOVUPD Y9, (CX)
+	JMP     done
+
+few:
+	MOVQ        n+40(FP), DI
+	NEGQ        DI
+	LEAQ        tailMask<>+32(SB), R8
+	VMOVUPD     (R8)(DI*8), Y8
+	VMASKMOVPD  (AX), Y8, Y9
+	VMASKMOVPD  (CX), Y8, Y10
+	VMASKMOVPD  (DX), Y8, Y11
+	VFMADD231PD Y11, Y0, Y9
+	VFMADD231PD Y11, Y1, Y10
+	VMASKMOVPD  (DX)(BX*1), Y8, Y0
+	VFMADD231PD Y0, Y2, Y9
+	VFMADD231PD Y0, Y3, Y10
+	VMASKMOVPD  (DX)(BX*2), Y8, Y0
+	VFMADD231PD Y0, Y4, Y9
+	VFMADD231PD Y0, Y5, Y10
+	VMASKMOVPD  (DX)(SI*1), Y8, Y0
+	VFMADD231PD Y0, Y6, Y9
+	VFMADD231PD Y0, Y7, Y10
+	VMASKMOVPD  Y9, Y8, (AX)
+	VMASKMOVPD  Y10, Y8, (CX)
+
+done:
 	VZEROUPPER
 	RET
 
@@ -11653,70 +11691,33 @@ TEXT ·addOuterPairs_4_avx2(SB), NOSPLIT, $0-56
 	VBROADCASTSD 48(DI), Y6
 	VBROADCASTSD 56(DI), Y7
 	MOVQ         n+40(FP), DI
+	CMPQ         DI, $+4
+	JLT          few
 	ANDQ         $+3, DI
 	JZ           whole
-	LEAQ         tailMask<>+32(SB), R8
-	VMOVUPD      (R8)(DI*8), Y8
 	MOVQ         n+40(FP), DI
 	SUBQ         $+4, DI
 	SHLQ         $0x03, DI
 	ADDQ         DI, DX
 	ADDQ         DI, AX
 	ADDQ         DI, CX
-	CMPQ         n+40(FP), $+4
-	JLT          short
-	VMASKMOVPD   (AX), Y8, Y9
-	VMASKMOVPD   (CX), Y8, Y10
-	VMASKMOVPD   (DX), Y8, Y11
-	VFMADD231PD  Y9, Y0, Y11
-	VFMADD231PD  Y10, Y1, Y11
-	VMOVUPD      (DX), Y12
-	VBLENDVPD    Y8, Y11, Y12, Y12
-	VMOVUPD      Y12, (DX)
-	VMASKMOVPD   (DX)(BX*1), Y8, Y11
-	VFMADD231PD  Y9, Y2, Y11
-	VFMADD231PD  Y10, Y3, Y11
-	VMOVUPD      (DX)(BX*1), Y12
-	VBLENDVPD    Y8, Y11, Y12, Y12
-	VMOVUPD      Y12, (DX)(BX*1)
-	VMASKMOVPD   (DX)(BX*2), Y8, Y11
-	VFMADD231PD  Y9, Y4, Y11
-	VFMADD231PD  Y10, Y5, Y11
+	VMOVUPD      (AX), Y8
+	VMOVUPD      (CX), Y9
+	VMOVUPD      (DX), Y10
+	VFMADD231PD  Y8, Y0, Y10
+	VFMADD231PD  Y9, Y1, Y10
+	VMOVUPD      (DX)(BX*1), Y11
+	VFMADD231PD  Y8, Y2, Y11
+	VFMADD231PD  Y9, Y3, Y11
 	VMOVUPD      (DX)(BX*2), Y12
-	VBLENDVPD    Y8, Y11, Y12, Y12
-	VMOVUPD      Y12, (DX)(BX*2)
-	VMASKMOVPD   (DX)(SI*1), Y8, Y11
-	VFMADD231PD  Y9, Y6, Y11
-	VFMADD231PD  Y10, Y7, Y11
-	VMOVUPD      (DX)(SI*1), Y9
-	VBLENDVPD    Y8, Y11, Y9, Y9
-	VMOVUPD      Y9, (DX)(SI*1)
-	JMP          back
-
-short:
-	VMASKMOVPD  (AX), Y8, Y9
-	VMASKMOVPD  (CX), Y8, Y10
-	VMASKMOVPD  (DX), Y8, Y11
-	VFMADD231PD Y9, Y0, Y11
-	VFMADD231PD Y10, Y1, Y11
-	VMASKMOVPD  Y11, Y8, (DX)
-	VMASKMOVPD  (DX)(BX*1), Y8, Y11
-	VFMADD231PD Y9, Y2, Y11
-	VFMADD231PD Y10, Y3, Y11
-	VMASKMOVPD  Y11, Y8, (DX)(BX*1)
-	VMASKMOVPD  (DX)(BX*2), Y8, Y11
-	VFMADD231PD Y9, Y4, Y11
-	VFMADD231PD Y10, Y5, Y11
-	VMASKMOVPD  Y11, Y8, (DX)(BX*2)
-	VMASKMOVPD  (DX)(SI*1), Y8, Y11
-	VFMADD231PD Y9, Y6, Y11
-	VFMADD231PD Y10, Y7, Y11
-	VMASKMOVPD  Y11, Y8, (DX)(SI*1)
-
-back:
-	SUBQ DI, DX
-	SUBQ DI, AX
-	SUBQ DI, CX
+	VFMADD231PD  Y8, Y4, Y12
+	VFMADD231PD  Y9, Y5, Y12
+	VMOVUPD      (DX)(SI*1), Y13
+	VFMADD231PD  Y8, Y6, Y13
+	VFMADD231PD  Y9, Y7, Y13
+	SUBQ         DI, DX
+	SUBQ         DI, AX
+	SUBQ         DI, CX
 
 whole:
 	MOVQ  n+40(FP), DI
@@ -11727,22 +11728,22 @@ whole:
 block:
 	VMOVUPD     (AX), Y8
 	VMOVUPD     (CX), Y9
-	VMOVUPD     (DX), Y10
-	VFMADD231PD Y8, Y0, Y10
-	VFMADD231PD Y9, Y1, Y10
-	VMOVUPD     Y10, (DX)
-	VMOVUPD     (DX)(BX*1), Y10
-	VFMADD231PD Y8, Y2, Y10
-	VFMADD231PD Y9, Y3, Y10
-	VMOVUPD     Y10, (DX)(BX*1)
-	VMOVUPD     (DX)(BX*2), Y10
-	VFMADD231PD Y8, Y4, Y10
-	VFMADD231PD Y9, Y5, Y10
-	VMOVUPD     Y10, (DX)(BX*2)
-	VMOVUPD     (DX)(SI*1), Y10
-	VFMADD231PD Y8, Y6, Y10
-	VFMADD231PD Y9, Y7, Y10
-	VMOVUPD     Y10, (DX)(SI*1)
+	VMOVUPD     (DX), Y14
+	VFMADD231PD Y8, Y0, Y14
+	VFMADD231PD Y9, Y1, Y14
+	VMOVUPD     Y14, (DX)
+	VMOVUPD     (DX)(BX*1), Y14
+	VFMADD231PD Y8, Y2, Y14
+	VFMADD231PD Y9, Y3, Y14
+	VMOVUPD     Y14, (DX)(BX*1)
+	VMOVUPD     (DX)(BX*2), Y14
+	VFMADD231PD Y8, Y4, Y14
+	VFMADD231PD Y9, Y5, Y14
+	VMOVUPD     Y14, (DX)(BX*2)
+	VMOVUPD     (DX)(SI*1), Y14
+	VFMADD231PD Y8, Y6, Y14
+	VFMADD231PD Y9, Y7, Y14
+	VMOVUPD     Y14, (DX)(SI*1)
 	ADDQ        $+32, DX
 	ADDQ        $+32, AX
 	ADDQ        $+32, CX
@@ -11750,6 +11751,45 @@ block:
 	JNZ         block
 
 blockDone:
+	MOVQ    n+40(FP), DI
+	ANDQ    $+3, DI
+	JZ      done
+	SUBQ    $+4, DI
+	SHLQ    $0x03, DI
+	ADDQ    DI, DX
+	ADDQ    DI, AX
+	ADDQ    DI, CX
+	VMOVUPD Y10, (DX)
+	VMOVUPD Y11, (DX)(BX*1)
+	VMOVUPD Y12, (DX)(BX*2)
+	VMOVUPD Y13, (DX)(SI*1)
+	JMP     done
+
+few:
+	MOVQ        n+40(FP), DI
+	NEGQ        DI
+	LEAQ        tailMask<>+32(SB), R8
+	VMOVUPD     (R8)(DI*8), Y8
+	VMASKMOVPD  (AX), Y8, Y9
+	VMASKMOVPD  (CX), Y8, Y10
+	VMASKMOVPD  (DX), Y8, Y11
+	VFMADD231PD Y9, Y0, Y11
+	VFMADD231PD Y10, Y1, Y11
+	VMASKMOVPD  Y11, Y8, (DX)
+	VMASKMOVPD  (DX)(BX*1), Y8, Y0
+	VFMADD231PD Y9, Y2, Y0
+	VFMADD231PD Y10, Y3, Y0
+	VMASKMOVPD  Y0, Y8, (DX)(BX*1)
+	VMASKMOVPD  (DX)(BX*2), Y8, Y0
+	VFMADD231PD Y9, Y4, Y0
+	VFMADD231PD Y10, Y5, Y0
+	VMASKMOVPD  Y0, Y8, (DX)(BX*2)
+	VMASKMOVPD  (DX)(SI*1), Y8, Y0
+	VFMADD231PD Y9, Y6, Y0
+	VFMADD231PD Y10, Y7, Y0
+	VMASKMOVPD  Y0, Y8, (DX)(SI*1)
+
+done:
 	VZEROUPPER
 	RET
 
@@ -11765,44 +11805,24 @@ TEXT ·addRowPairs_1_avx2(SB), NOSPLIT, $0-56
 	VBROADCASTSD (BX), Y0
 	VBROADCASTSD 8(BX), Y1
 	MOVQ         n+40(FP), BX
+	CMPQ         BX, $+4
+	JLT          few
 	ANDQ         $+3, BX
 	JZ           whole
-	LEAQ         tailMask<>+32(SB), SI
-	VMOVUPD      (SI)(BX*8), Y2
 	MOVQ         n+40(FP), BX
 	SUBQ         $+4, BX
 	SHLQ         $0x03, BX
 	ADDQ         BX, DX
 	ADDQ         BX, AX
 	ADDQ         BX, CX
-	CMPQ         n+40(FP), $+4
-	JLT          short
-	VMASKMOVPD   (AX), Y2, Y3
-	VMASKMOVPD   (CX), Y2, Y4
-	VMASKMOVPD   (DX), Y2, Y5
-	VFMADD231PD  Y5, Y0, Y3
-	VFMADD231PD  Y5, Y1, Y4
-	VMOVUPD      (AX), Y5
-	VBLENDVPD    Y2, Y3, Y5, Y5
-	VMOVUPD      Y5, (AX)
+	VMOVUPD      (AX), Y2
 	VMOVUPD      (CX), Y3
-	VBLENDVPD    Y2, Y4, Y3, Y3
-	VMOVUPD      Y3, (CX)
-	JMP          back
-
-short:
-	VMASKMOVPD  (AX), Y2, Y3
-	VMASKMOVPD  (CX), Y2, Y4
-	VMASKMOVPD  (DX), Y2, Y5
-	VFMADD231PD Y5, Y0, Y3
-	VFMADD231PD Y5, Y1, Y4
-	VMASKMOVPD  Y3, Y2, (AX)
-	VMASKMOVPD  Y4, Y2, (CX)
-
-back:
-	SUBQ BX, DX
-	SUBQ BX, AX
-	SUBQ BX, CX
+	VMOVUPD      (DX), Y4
+	VFMADD231PD  Y4, Y0, Y2
+	VFMADD231PD  Y4, Y1, Y3
+	SUBQ         BX, DX
+	SUBQ         BX, AX
+	SUBQ         BX, CX
 
 whole:
 	MOVQ  n+40(FP), BX
@@ -11811,13 +11831,13 @@ whole:
 	JZ    blockDone
 
 block:
-	VMOVUPD     (AX), Y2
-	VMOVUPD     (CX), Y3
-	VMOVUPD     (DX), Y4
-	VFMADD231PD Y4, Y0, Y2
-	VFMADD231PD Y4, Y1, Y3
-	VMOVUPD     Y2, (AX)
-	VMOVUPD     Y3, (CX)
+	VMOVUPD     (AX), Y4
+	VMOVUPD     (CX), Y5
+	VMOVUPD     (DX), Y6
+	VFMADD231PD Y6, Y0, Y4
+	VFMADD231PD Y6, Y1, Y5
+	VMOVUPD     Y4, (AX)
+	VMOVUPD     Y5, (CX)
 	ADDQ        $+32, DX
 	ADDQ        $+32, AX
 	ADDQ        $+32, CX
@@ -11825,6 +11845,32 @@ block:
 	JNZ         block
 
 blockDone:
+	MOVQ    n+40(FP), BX
+	ANDQ    $+3, BX
+	JZ      done
+	SUBQ    $+4, BX
+	SHLQ    $0x03, BX
+	ADDQ    BX, DX
+	ADDQ    BX, AX
+	ADDQ    BX, CX
+	VMOVUPD Y2, (AX)
+	VMOVUPD Y3, (CX)
+	JMP     done
+
+few:
+	MOVQ        n+40(FP), BX
+	NEGQ        BX
+	LEAQ        tailMask<>+32(SB), SI
+	VMOVUPD     (SI)(BX*8), Y2
+	VMASKMOVPD  (AX), Y2, Y3
+	VMASKMOVPD  (CX), Y2, Y4
+	VMASKMOVPD  (DX), Y2, Y5
+	VFMADD231PD Y5, Y0, Y3
+	VFMADD231PD Y5, Y1, Y4
+	VMASKMOVPD  Y3, Y2, (AX)
+	VMASKMOVPD  Y4, Y2, (CX)
+
+done:
 	VZEROUPPER
 	RET
 
@@ -11840,40 +11886,24 @@ TEXT ·addOuterPairs_1_avx2(SB), NOSPLIT, $0-56
 	VBROADCASTSD (BX), Y0
 	VBROADCASTSD 8(BX), Y1
 	MOVQ         n+40(FP), BX
+	CMPQ         BX, $+4
+	JLT          few
 	ANDQ         $+3, BX
 	JZ           whole
-	LEAQ         tailMask<>+32(SB), SI
-	VMOVUPD      (SI)(BX*8), Y2
 	MOVQ         n+40(FP), BX
 	SUBQ         $+4, BX
 	SHLQ         $0x03, BX
 	ADDQ         BX, DX
 	ADDQ         BX, AX
 	ADDQ         BX, CX
-	CMPQ         n+40(FP), $+4
-	JLT          short
-	VMASKMOVPD   (AX), Y2, Y3
-	VMASKMOVPD   (CX), Y2, Y4
-	VMASKMOVPD   (DX), Y2, Y5
-	VFMADD231PD  Y3, Y0, Y5
-	VFMADD231PD  Y4, Y1, Y5
-	VMOVUPD      (DX), Y3
-	VBLENDVPD    Y2, Y5, Y3, Y3
-	VMOVUPD      Y3, (DX)
-	JMP          back
-
-short:
-	VMASKMOVPD  (AX), Y2, Y3
-	VMASKMOVPD  (CX), Y2, Y4
-	VMASKMOVPD  (DX), Y2, Y5
-	VFMADD231PD Y3, Y0, Y5
-	VFMADD231PD Y4, Y1, Y5
-	VMASKMOVPD  Y5, Y2, (DX)
-
-back:
-	SUBQ BX, DX
-	SUBQ BX, AX
-	SUBQ BX, CX
+	VMOVUPD      (AX), Y2
+	VMOVUPD      (CX), Y3
+	VMOVUPD      (DX), Y4
+	VFMADD231PD  Y2, Y0, Y4
+	VFMADD231PD  Y3, Y1, Y4
+	SUBQ         BX, DX
+	SUBQ         BX, AX
+	SUBQ         BX, CX
 
 whole:
 	MOVQ  n+40(FP), BX
@@ -11884,28 +11914,28 @@ whole:
 block:
 	VMOVUPD     (AX), Y2
 	VMOVUPD     (CX), Y3
-	VMOVUPD     (DX), Y4
-	VFMADD231PD Y2, Y0, Y4
-	VFMADD231PD Y3, Y1, Y4
-	VMOVUPD     Y4, (DX)
+	VMOVUPD     (DX), Y5
+	VFMADD231PD Y2, Y0, Y5
+	VFMADD231PD Y3, Y1, Y5
+	VMOVUPD     Y5, (DX)
 	VMOVUPD     32(AX), Y2
 	VMOVUPD     32(CX), Y3
-	VMOVUPD     32(DX), Y4
-	VFMADD231PD Y2, Y0, Y4
-	VFMADD231PD Y3, Y1, Y4
-	VMOVUPD     Y4, 32(DX)
+	VMOVUPD     32(DX), Y5
+	VFMADD231PD Y2, Y0, Y5
+	VFMADD231PD Y3, Y1, Y5
+	VMOVUPD     Y5, 32(DX)
 	VMOVUPD     64(AX), Y2
 	VMOVUPD     64(CX), Y3
-	VMOVUPD     64(DX), Y4
-	VFMADD231PD Y2, Y0, Y4
-	VFMADD231PD Y3, Y1, Y4
-	VMOVUPD     Y4, 64(DX)
+	VMOVUPD     64(DX), Y5
+	VFMADD231PD Y2, Y0, Y5
+	VFMADD231PD Y3, Y1, Y5
+	VMOVUPD     Y5, 64(DX)
 	VMOVUPD     96(AX), Y2
 	VMOVUPD     96(CX), Y3
-	VMOVUPD     96(DX), Y4
-	VFMADD231PD Y2, Y0, Y4
-	VFMADD231PD Y3, Y1, Y4
-	VMOVUPD     Y4, 96(DX)
+	VMOVUPD     96(DX), Y5
+	VFMADD231PD Y2, Y0, Y5
+	VFMADD231PD Y3, Y1, Y5
+	VMOVUPD     Y5, 96(DX)
 	ADDQ        $+128, DX
 	ADDQ        $+128, AX
 	ADDQ        $+128, CX
@@ -11922,10 +11952,10 @@ blockDone:
 vector:
 	VMOVUPD     (AX), Y2
 	VMOVUPD     (CX), Y3
-	VMOVUPD     (DX), Y4
-	VFMADD231PD Y2, Y0, Y4
-	VFMADD231PD Y3, Y1, Y4
-	VMOVUPD     Y4, (DX)
+	VMOVUPD     (DX), Y5
+	VFMADD231PD Y2, Y0, Y5
+	VFMADD231PD Y3, Y1, Y5
+	VMOVUPD     Y5, (DX)
 	ADDQ        $+32, DX
 	ADDQ        $+32, AX
 	ADDQ        $+32, CX
@@ -11933,6 +11963,30 @@ vector:
 	JNZ         vector
 
 vectorDone:
+	MOVQ    n+40(FP), BX
+	ANDQ    $+3, BX
+	JZ      done
+	SUBQ    $+4, BX
+	SHLQ    $0x03, BX
+	ADDQ    BX, DX
+	ADDQ    BX, AX
+	ADDQ    BX, CX
+	VMOVUPD Y4, (DX)
+	JMP     done
+
+few:
+	MOVQ        n+40(FP), BX
+	NEGQ        BX
+	LEAQ        tailMask<>+32(SB), SI
+	VMOVUPD     (SI)(BX*8), Y2
+	VMASKMOVPD  (AX), Y2, Y3
+	VMASKMOVPD  (CX), Y2, Y4
+	VMASKMOVPD  (DX), Y2, Y5
+	VFMADD231PD Y3, Y0, Y5
+	VFMADD231PD Y4, Y1, Y5
+	VMASKMOVPD  Y5, Y2, (DX)
+
+done:
 	VZEROUPPER
 	RET
 
@@ -12045,62 +12099,33 @@ TEXT ·addRowPairs32_4_avx2(SB), NOSPLIT, $0-56
 	VBROADCASTSS 24(DI), Y6
 	VBROADCASTSS 28(DI), Y7
 	MOVQ         n+40(FP), DI
+	CMPQ         DI, $+8
+	JLT          few
 	ANDQ         $+7, DI
 	JZ           whole
-	LEAQ         tailMask<>+32(SB), R8
-	VMOVUPD      (R8)(DI*4), Y8
 	MOVQ         n+40(FP), DI
 	SUBQ         $+8, DI
 	SHLQ         $0x02, DI
 	ADDQ         DI, DX
 	ADDQ         DI, AX
 	ADDQ         DI, CX
-	CMPQ         n+40(FP), $+8
-	JLT          short
-	VMASKMOVPS   (AX), Y8, Y9
-	VMASKMOVPS   (CX), Y8, Y10
-	VMASKMOVPS   (DX), Y8, Y11
-	VFMADD231PS  Y11, Y0, Y9
-	VFMADD231PS  Y11, Y1, Y10
-	VMASKMOVPS   (DX)(BX*1), Y8, Y11
-	VFMADD231PS  Y11, Y2, Y9
-	VFMADD231PS  Y11, Y3, Y10
-	VMASKMOVPS   (DX)(BX*2), Y8, Y11
-	VFMADD231PS  Y11, Y4, Y9
-	VFMADD231PS  Y11, Y5, Y10
-	VMASKMOVPS   (DX)(SI*1), Y8, Y11
-	VFMADD231PS  Y11, Y6, Y9
-	VFMADD231PS  Y11, Y7, Y10
-	VMOVUPD      (AX), Y11
-	VBLENDVPS    Y8, Y9, Y11, Y11
-	VMOVUPD      Y11, (AX)
-	VMOVUPD      (CX), Y9
-	VBLENDVPS    Y8, Y10, Y9, Y9
-	VMOVUPD      Y9, (CX)
-	JMP          back
-
-short:
-	VMASKMOVPS  (AX), Y8, Y9
-	VMASKMOVPS  (CX), Y8, Y10
-	VMASKMOVPS  (DX), Y8, Y11
-	VFMADD231PS Y11, Y0, Y9
-	VFMADD231PS Y11, Y1, Y10
-	VMASKMOVPS  (DX)(BX*1), Y8, Y11
-	VFMADD231PS Y11, Y2, Y9
-	VFMADD231PS Y11, Y3, Y10
-	VMASKMOVPS  (DX)(BX*2), Y8, Y11
-	VFMADD231PS Y11, Y4, Y9
-	VFMADD231PS Y11, Y5, Y10
-	VMASKMOVPS  (DX)(SI*1), Y8, Y11
-	VFMADD231PS Y11, Y6, Y9
-	VFMADD231PS Y11, Y7, Y10
-	VMASKMOVPS  Y9, Y8, (AX)
-	VMASKMOVPS  Y10, Y8, (CX)
-
-back:
-	SUBQ DI, DX
-	SUBQ DI, AX
-	SUBQ DI, CX
+	VMOVUPS      (AX), Y8
+	VMOVUPS      (CX), Y9
+	VMOVUPS      (DX), Y10
+	VFMADD231PS  Y10, Y0, Y8
+	VFMADD231PS  Y10, Y1, Y9
+	VMOVUPS      (DX)(BX*1), Y10
+	VFMADD231PS  Y10, Y2, Y8
+	VFMADD231PS  Y10, Y3, Y9
+	VMOVUPS      (DX)(BX*2), Y10
+	VFMADD231PS  Y10, Y4, Y8
+	VFMADD231PS  Y10, Y5, Y9
+	VMOVUPS      (DX)(SI*1), Y10
+	VFMADD231PS  Y10, Y6, Y8
+	VFMADD231PS  Y10, Y7, Y9
+	SUBQ         DI, DX
+	SUBQ         DI, AX
+	SUBQ         DI, CX
 
 whole:
 	MOVQ  n+40(FP), DI
@@ -12109,22 +12134,22 @@ whole:
 	JZ    blockDone
 
 block:
-	VMOVUPS     (AX), Y8
-	VMOVUPS     (CX), Y9
-	VMOVUPS     (DX), Y10
-	VFMADD231PS Y10, Y0, Y8
-	VFMADD231PS Y10, Y1, Y9
-	VMOVUPS     (DX)(BX*1), Y10
-	VFMADD231PS Y10, Y2, Y8
-	VFMADD231PS Y10, Y3, Y9
-	VMOVUPS     (DX)(BX*2), Y10
-	VFMADD231PS Y10, Y4, Y8
-	VFMADD231PS Y10, Y5, Y9
-	VMOVUPS     (DX)(SI*1), Y10
-	VFMADD231PS Y10, Y6, Y8
-	VFMADD231PS Y10, Y7, Y9
-	VMOVUPS     Y8, (AX)
-	VMOVUPS     Y9, (CX)
+	VMOVUPS     (AX), Y10
+	VMOVUPS     (CX), Y11
+	VMOVUPS     (DX), Y12
+	VFMADD231PS Y12, Y0, Y10
+	VFMADD231PS Y12, Y1, Y11
+	VMOVUPS     (DX)(BX*1), Y12
+	VFMADD231PS Y12, Y2, Y10
+	VFMADD231PS Y12, Y3, Y11
+	VMOVUPS     (DX)(BX*2), Y12
+	VFMADD231PS Y12, Y4, Y10
+	VFMADD231PS Y12, Y5, Y11
+	VMOVUPS     (DX)(SI*1), Y12
+	VFMADD231PS Y12, Y6, Y10
+	VFMADD231PS Y12, Y7, Y11
+	VMOVUPS     Y10, (AX)
+	VMOVUPS     Y11, (CX)
 	ADDQ        $+32, DX
 	ADDQ        $+32, AX
 	ADDQ        $+32, CX
@@ -12132,6 +12157,41 @@ block:
 	JNZ         block
 
 blockDone:
+	MOVQ    n+40(FP), BX
+	ANDQ    $+7, BX
+	JZ      done
+	SUBQ    $+8, BX
+	SHLQ    $0x02, BX
+	ADDQ    BX, DX
+	ADDQ    BX, AX
+	ADDQ    BX, CX
+	VMOVUPS Y8, (AX)
+	VMOVUPS Y9, (CX)
+	JMP     done
+
+few:
+	MOVQ        n+40(FP), DI
+	NEGQ        DI
+	LEAQ        tailMask<>+32(SB), R8
+	VMOVUPD     (R8)(DI*4), Y8
+	VMASKMOVPS  (AX), Y8, Y9
+	VMASKMOVPS  (CX), Y8, Y10
+	VMASKMOVPS  (DX), Y8, Y11
+	VFMADD231PS Y11, Y0, Y9
+	VFMADD231PS Y11, Y1, Y10
+	VMASKMOVPS  (DX)(BX*1), Y8, Y0
+	VFMADD231PS Y0, Y2, Y9
+	VFMADD231PS Y0, Y3, Y10
+	VMASKMOVPS  (DX)(BX*2), Y8, Y0
+	VFMADD231PS Y0, Y4, Y9
+	VFMADD231PS Y0, Y5, Y10
+	VMASKMOVPS  (DX)(SI*1), Y8, Y0
+	VFMADD231PS Y0, Y6, Y9
+	VFMADD231PS Y0, Y7, Y10
+	VMASKMOVPS  Y9, Y8, (AX)
+	VMASKMOVPS  Y10, Y8, (CX)
+
+done:
 	VZEROUPPER
 	RET
 
@@ -12154,70 +12214,33 @@ TEXT ·addOuterPairs32_4_avx2(SB), NOSPLIT, $0-56
 	VBROADCASTSS 24(DI), Y6
 	VBROADCASTSS 28(DI), Y7
 	MOVQ         n+40(FP), DI
+	CMPQ         DI, $+8
+	JLT          few
 	ANDQ         $+7, DI
 	JZ           whole
-	LEAQ         tailMask<>+32(SB), R8
-	VMOVUPD      (R8)(DI*4), Y8
 	MOVQ         n+40(FP), DI
 	SUBQ         $+8, DI
 	SHLQ         $0x02, DI
 	ADDQ         DI, DX
 	ADDQ         DI, AX
 	ADDQ         DI, CX
-	CMPQ         n+40(FP), $+8
-	JLT          short
-	VMASKMOVPS   (AX), Y8, Y9
-	VMASKMOVPS   (CX), Y8, Y10
-	VMASKMOVPS   (DX), Y8, Y11
-	VFMADD231PS  Y9, Y0, Y11
-	VFMADD231PS  Y10, Y1, Y11
-	VMOVUPD      (DX), Y12
-	VBLENDVPS    Y8, Y11, Y12, Y12
-	VMOVUPD      Y12, (DX)
-	VMASKMOVPS   (DX)(BX*1), Y8, Y11
-	VFMADD231PS  Y9, Y2, Y11
-	VFMADD231PS  Y10, Y3, Y11
-	VMOVUPD      (DX)(BX*1), Y12
-	VBLENDVPS    Y8, Y11, Y12, Y12
-	VMOVUPD      Y12, (DX)(BX*1)
-	VMASKMOVPS   (DX)(BX*2), Y8, Y11
-	VFMADD231PS  Y9, Y4, Y11
-	VFMADD231PS  Y10, Y5, Y11
-	VMOVUPD      (DX)(BX*2), Y12
-	VBLENDVPS    Y8, Y11, Y12, Y12
-	VMOVUPD      Y12, (DX)(BX*2)
-	VMASKMOVPS   (DX)(SI*1), Y8, Y11
-	VFMADD231PS  Y9, Y6, Y11
-	VFMADD231PS  Y10, Y7, Y11
-	VMOVUPD      (DX)(SI*1), Y9
-	VBLENDVPS    Y8, Y11, Y9, Y9
-	VMOVUPD      Y9, (DX)(SI*1)
-	JMP          back
-
-short:
-	VMASKMOVPS  (AX), Y8, Y9
-	VMASKMOVPS  (CX), Y8, Y10
-	VMASKMOVPS  (DX), Y8, Y11
-	VFMADD231PS Y9, Y0, Y11
-	VFMADD231PS Y10, Y1, Y11
-	VMASKMOVPS  Y11, Y8, (DX)
-	VMASKMOVPS  (DX)(BX*1), Y8, Y11
-	VFMADD231PS Y9, Y2, Y11
-	VFMADD231PS Y10, Y3, Y11
-	VMASKMOVPS  Y11, Y8, (DX)(BX*1)
-	VMASKMOVPS  (DX)(BX*2), Y8, Y11
-	VFMADD231PS Y9, Y4, Y11
-	VFMADD231PS Y10, Y5, Y11
-	VMASKMOVPS  Y11, Y8, (DX)(BX*2)
-	VMASKMOVPS  (DX)(SI*1), Y8, Y11
-	VFMADD231PS Y9, Y6, Y11
-	VFMADD231PS Y10, Y7, Y11
-	VMASKMOVPS  Y11, Y8, (DX)(SI*1)
-
-back:
-	SUBQ DI, DX
-	SUBQ DI, AX
-	SUBQ DI, CX
+	VMOVUPS      (AX), Y8
+	VMOVUPS      (CX), Y9
+	VMOVUPS      (DX), Y10
+	VFMADD231PS  Y8, Y0, Y10
+	VFMADD231PS  Y9, Y1, Y10
+	VMOVUPS      (DX)(BX*1), Y11
+	VFMADD231PS  Y8, Y2, Y11
+	VFMADD231PS  Y9, Y3, Y11
+	VMOVUPS      (DX)(BX*2), Y12
+	VFMADD231PS  Y8, Y4, Y12
+	VFMADD231PS  Y9, Y5, Y12
+	VMOVUPS      (DX)(SI*1), Y13
+	VFMADD231PS  Y8, Y6, Y13
+	VFMADD231PS  Y9, Y7, Y13
+	SUBQ         DI, DX
+	SUBQ         DI, AX
+	SUBQ         DI, CX
 
 whole:
 	MOVQ  n+40(FP), DI
@@ -12228,22 +12251,22 @@ whole:
 block:
 	VMOVUPS     (AX), Y8
 	VMOVUPS     (CX), Y9
-	VMOVUPS     (DX), Y10
-	VFMADD231PS Y8, Y0, Y10
-	VFMADD231PS Y9, Y1, Y10
-	VMOVUPS     Y10, (DX)
-	VMOVUPS     (DX)(BX*1), Y10
-	VFMADD231PS Y8, Y2, Y10
-	VFMADD231PS Y9, Y3, Y10
-	VMOVUPS     Y10, (DX)(BX*1)
-	VMOVUPS     (DX)(BX*2), Y10
-	VFMADD231PS Y8, Y4, Y10
-	VFMADD231PS Y9, Y5, Y10
-	VMOVUPS     Y10, (DX)(BX*2)
-	VMOVUPS     (DX)(SI*1), Y10
-	VFMADD231PS Y8, Y6, Y10
-	VFMADD231PS Y9, Y7, Y10
-	VMOVUPS     Y10, (DX)(SI*1)
+	VMOVUPS     (DX), Y14
+	VFMADD231PS Y8, Y0, Y14
+	VFMADD231PS Y9, Y1, Y14
+	VMOVUPS     Y14, (DX)
+	VMOVUPS     (DX)(BX*1), Y14
+	VFMADD231PS Y8, Y2, Y14
+	VFMADD231PS Y9, Y3, Y14
+	VMOVUPS     Y14, (DX)(BX*1)
+	VMOVUPS     (DX)(BX*2), Y14
+	VFMADD231PS Y8, Y4, Y14
+	VFMADD231PS Y9, Y5, Y14
+	VMOVUPS     Y14, (DX)(BX*2)
+	VMOVUPS     (DX)(SI*1), Y14
+	VFMADD231PS Y8, Y6, Y14
+	VFMADD231PS Y9, Y7, Y14
+	VMOVUPS     Y14, (DX)(SI*1)
 	ADDQ        $+32, DX
 	ADDQ        $+32, AX
 	ADDQ        $+32, CX
@@ -12251,6 +12274,45 @@ block:
 	JNZ         block
 
 blockDone:
+	MOVQ    n+40(FP), DI
+	ANDQ    $+7, DI
+	JZ      done
+	SUBQ    $+8, DI
+	SHLQ    $0x02, DI
+	ADDQ    DI, DX
+	ADDQ    DI, AX
+	ADDQ    DI, CX
+	VMOVUPS Y10, (DX)
+	VMOVUPS Y11, (DX)(BX*1)
+	VMOVUPS Y12, (DX)(BX*2)
+	VMOVUPS Y13, (DX)(SI*1)
+	JMP     done
+
+few:
+	MOVQ        n+40(FP), DI
+	NEGQ        DI
+	LEAQ        tailMask<>+32(SB), R8
+	VMOVUPD     (R8)(DI*4), Y8
+	VMASKMOVPS  (AX), Y8, Y9
+	VMASKMOVPS  (CX), Y8, Y10
+	VMASKMOVPS  (DX), Y8, Y11
+	VFMADD231PS Y9, Y0, Y11
+	VFMADD231PS Y10, Y1, Y11
+	VMASKMOVPS  Y11, Y8, (DX)
+	VMASKMOVPS  (DX)(BX*1), Y8, Y0
+	VFMADD231PS Y9, Y2, Y0
+	VFMADD231PS Y10, Y3, Y0
+	VMASKMOVPS  Y0, Y8, (DX)(BX*1)
+	VMASKMOVPS  (DX)(BX*2), Y8, Y0
+	VFMADD231PS Y9, Y4, Y0
+	VFMADD231PS Y10, Y5, Y0
+	VMASKMOVPS  Y0, Y8, (DX)(BX*2)
+	VMASKMOVPS  (DX)(SI*1), Y8, Y0
+	VFMADD231PS Y9, Y6, Y0
+	VFMADD231PS Y10, Y7, Y0
+	VMASKMOVPS  Y0, Y8, (DX)(SI*1)
+
+done:
 	VZEROUPPER
 	RET
 
@@ -12266,44 +12328,24 @@ TEXT ·addRowPairs32_1_avx2(SB), NOSPLIT, $0-56
 	VBROADCASTSS (BX), Y0
 	VBROADCASTSS 4(BX), Y1
 	MOVQ         n+40(FP), BX
+	CMPQ         BX, $+8
+	JLT          few
 	ANDQ         $+7, BX
 	JZ           whole
-	LEAQ         tailMask<>+32(SB), SI
-	VMOVUPD      (SI)(BX*4), Y2
 	MOVQ         n+40(FP), BX
 	SUBQ         $+8, BX
 	SHLQ         $0x02, BX
 	ADDQ         BX, DX
 	ADDQ         BX, AX
 	ADDQ         BX, CX
-	CMPQ         n+40(FP), $+8
-	JLT          short
-	VMASKMOVPS   (AX), Y2, Y3
-	VMASKMOVPS   (CX), Y2, Y4
-	VMASKMOVPS   (DX), Y2, Y5
-	VFMADD231PS  Y5, Y0, Y3
-	VFMADD231PS  Y5, Y1, Y4
-	VMOVUPD      (AX), Y5
-	VBLENDVPS    Y2, Y3, Y5, Y5
-	VMOVUPD      Y5, (AX)
-	VMOVUPD      (CX), Y3
-	VBLENDVPS    Y2, Y4, Y3, Y3
-	VMOVUPD      Y3, (CX)
-	JMP          back
-
-short:
-	VMASKMOVPS  (AX), Y2, Y3
-	VMASKMOVPS  (CX), Y2, Y4
-	VMASKMOVPS  (DX), Y2, Y5
-	VFMADD231PS Y5, Y0, Y3
-	VFMADD231PS Y5, Y1, Y4
-	VMASKMOVPS  Y3, Y2, (AX)
-	VMASKMOVPS  Y4, Y2, (CX)
-
-back:
-	SUBQ BX, DX
-	SUBQ BX, AX
-	SUBQ BX, CX
+	VMOVUPS      (AX), Y2
+	VMOVUPS      (CX), Y3
+	VMOVUPS      (DX), Y4
+	VFMADD231PS  Y4, Y0, Y2
+	VFMADD231PS  Y4, Y1, Y3
+	SUBQ         BX, DX
+	SUBQ         BX, AX
+	SUBQ         BX, CX
 
 whole:
 	MOVQ  n+40(FP), BX
@@ -12312,13 +12354,13 @@ whole:
 	JZ    blockDone
 
 block:
-	VMOVUPS     (AX), Y2
-	VMOVUPS     (CX), Y3
-	VMOVUPS     (DX), Y4
-	VFMADD231PS Y4, Y0, Y2
-	VFMADD231PS Y4, Y1, Y3
-	VMOVUPS     Y2, (AX)
-	VMOVUPS     Y3, (CX)
+	VMOVUPS     (AX), Y4
+	VMOVUPS     (CX), Y5
+	VMOVUPS     (DX), Y6
+	VFMADD231PS Y6, Y0, Y4
+	VFMADD231PS Y6, Y1, Y5
+	VMOVUPS     Y4, (AX)
+	VMOVUPS     Y5, (CX)
 	ADDQ        $+32, DX
 	ADDQ        $+32, AX
 	ADDQ        $+32, CX
@@ -12326,6 +12368,32 @@ block:
 	JNZ         block
 
 blockDone:
+	MOVQ    n+40(FP), BX
+	ANDQ    $+7, BX
+	JZ      done
+	SUBQ    $+8, BX
+	SHLQ    $0x02, BX
+	ADDQ    BX, DX
+	ADDQ    BX, AX
+	ADDQ    BX, CX
+	VMOVUPS Y2, (AX)
+	VMOVUPS Y3, (CX)
+	JMP     done
+
+few:
+	MOVQ        n+40(FP), BX
+	NEGQ        BX
+	LEAQ        tailMask<>+32(SB), SI
+	VMOVUPD     (SI)(BX*4), Y2
+	VMASKMOVPS  (AX), Y2, Y3
+	VMASKMOVPS  (CX), Y2, Y4
+	VMASKMOVPS  (DX), Y2, Y5
+	VFMADD231PS Y5, Y0, Y3
+	VFMADD231PS Y5, Y1, Y4
+	VMASKMOVPS  Y3, Y2, (AX)
+	VMASKMOVPS  Y4, Y2, (CX)
+
+done:
 	VZEROUPPER
 	RET
 
@@ -12341,40 +12409,24 @@ TEXT ·addOuterPairs32_1_avx2(SB), NOSPLIT, $0-56
 	VBROADCASTSS (BX), Y0
 	VBROADCASTSS 4(BX), Y1
 	MOVQ         n+40(FP), BX
+	CMPQ         BX, $+8
+	JLT          few
 	ANDQ         $+7, BX
 	JZ           whole
-	LEAQ         tailMask<>+32(SB), SI
-	VMOVUPD      (SI)(BX*4), Y2
 	MOVQ         n+40(FP), BX
 	SUBQ         $+8, BX
 	SHLQ         $0x02, BX
 	ADDQ         BX, DX
 	ADDQ         BX, AX
 	ADDQ         BX, CX
-	CMPQ         n+40(FP), $+8
-	JLT          short
-	VMASKMOVPS   (AX), Y2, Y3
-	VMASKMOVPS   (CX), Y2, Y4
-	VMASKMOVPS   (DX), Y2, Y5
-	VFMADD231PS  Y3, Y0, Y5
-	VFMADD231PS  Y4, Y1, Y5
-	VMOVUPD      (DX), Y3
-	VBLENDVPS    Y2, Y5, Y3, Y3
-	VMOVUPD      Y3, (DX)
-	JMP          back
-
-short:
-	VMASKMOVPS  (AX), Y2, Y3
-	VMASKMOVPS  (CX), Y2, Y4
-	VMASKMOVPS  (DX), Y2, Y5
-	VFMADD231PS Y3, Y0, Y5
-	VFMADD231PS Y4, Y1, Y5
-	VMASKMOVPS  Y5, Y2, (DX)
-
-back:
-	SUBQ BX, DX
-	SUBQ BX, AX
-	SUBQ BX, CX
+	VMOVUPS      (AX), Y2
+	VMOVUPS      (CX), Y3
+	VMOVUPS      (DX), Y4
+	VFMADD231PS  Y2, Y0, Y4
+	VFMADD231PS  Y3, Y1, Y4
+	SUBQ         BX, DX
+	SUBQ         BX, AX
+	SUBQ         BX, CX
 
 whole:
 	MOVQ  n+40(FP), BX
@@ -12385,28 +12437,28 @@ whole:
 block:
 	VMOVUPS     (AX), Y2
 	VMOVUPS     (CX), Y3
-	VMOVUPS     (DX), Y4
-	VFMADD231PS Y2, Y0, Y4
-	VFMADD231PS Y3, Y1, Y4
-	VMOVUPS     Y4, (DX)
+	VMOVUPS     (DX), Y5
+	VFMADD231PS Y2, Y0, Y5
+	VFMADD231PS Y3, Y1, Y5
+	VMOVUPS     Y5, (DX)
 	VMOVUPS     32(AX), Y2
 	VMOVUPS     32(CX), Y3
-	VMOVUPS     32(DX), Y4
-	VFMADD231PS Y2, Y0, Y4
-	VFMADD231PS Y3, Y1, Y4
-	VMOVUPS     Y4, 32(DX)
+	VMOVUPS     32(DX), Y5
+	VFMADD231PS Y2, Y0, Y5
+	VFMADD231PS Y3, Y1, Y5
+	VMOVUPS     Y5, 32(DX)
 	VMOVUPS     64(AX), Y2
 	VMOVUPS     64(CX), Y3
-	VMOVUPS     64(DX), Y4
-	VFMADD231PS Y2, Y0, Y4
-	VFMADD231PS Y3, Y1, Y4
-	VMOVUPS     Y4, 64(DX)
+	VMOVUPS     64(DX), Y5
+	VFMADD231PS Y2, Y0, Y5
+	VFMADD231PS Y3, Y1, Y5
+	VMOVUPS     Y5, 64(DX)
 	VMOVUPS     96(AX), Y2
 	VMOVUPS     96(CX), Y3
-	VMOVUPS     96(DX), Y4
-	VFMADD231PS Y2, Y0, Y4
-	VFMADD231PS Y3, Y1, Y4
-	VMOVUPS     Y4, 96(DX)
+	VMOVUPS     96(DX), Y5
+	VFMADD231PS Y2, Y0, Y5
+	VFMADD231PS Y3, Y1, Y5
+	VMOVUPS     Y5, 96(DX)
 	ADDQ        $+128, DX
 	ADDQ        $+128, AX
 	ADDQ        $+128, CX
@@ -12423,10 +12475,10 @@ blockDone:
 vector:
 	VMOVUPS     (AX), Y2
 	VMOVUPS     (CX), Y3
-	VMOVUPS     (DX), Y4
-	VFMADD231PS Y2, Y0, Y4
-	VFMADD231PS Y3, Y1, Y4
-	VMOVUPS     Y4, (DX)
+	VMOVUPS     (DX), Y5
+	VFMADD231PS Y2, Y0, Y5
+	VFMADD231PS Y3, Y1, Y5
+	VMOVUPS     Y5, (DX)
 	ADDQ        $+32, DX
 	ADDQ        $+32, AX
 	ADDQ        $+32, CX
@@ -12434,6 +12486,30 @@ vector:
 	JNZ         vector
 
 vectorDone:
+	MOVQ    n+40(FP), BX
+	ANDQ    $+7, BX
+	JZ      done
+	SUBQ    $+8, BX
+	SHLQ    $0x02, BX
+	ADDQ    BX, DX
+	ADDQ    BX, AX
+	ADDQ    BX, CX
+	VMOVUPS Y4, (DX)
+	JMP     done
+
+few:
+	MOVQ        n+40(FP), BX
+	NEGQ        BX
+	LEAQ        tailMask<>+32(SB), SI
+	VMOVUPD     (SI)(BX*4), Y2
+	VMASKMOVPS  (AX), Y2, Y3
+	VMASKMOVPS  (CX), Y2, Y4
+	VMASKMOVPS  (DX), Y2, Y5
+	VFMADD231PS Y3, Y0, Y5
+	VFMADD231PS Y4, Y1, Y5
+	VMASKMOVPS  Y5, Y2, (DX)
+
+done:
 	VZEROUPPER
 	RET
 
@@ -15526,30 +15602,17 @@ TEXT ·scale_avx2(SB), NOSPLIT, $0-32
 	MOVQ         by+8(FP), CX
 	VBROADCASTSD (CX), Y0
 	MOVQ         n+16(FP), CX
+	CMPQ         CX, $+4
+	JLT          few
 	ANDQ         $+3, CX
 	JZ           whole
-	LEAQ         tailMask<>+32(SB), DX
-	VMOVUPD      (DX)(CX*8), Y1
 	MOVQ         n+16(FP), CX
 	SUBQ         $+4, CX
 	SHLQ         $0x03, CX
 	ADDQ         CX, AX
-	CMPQ         n+16(FP), $+4
-	JLT          short
-	VMASKMOVPD   (AX), Y1, Y2
-	VMULPD       Y0, Y2, Y2
-	VMOVUPD      (AX), Y3
-	VBLENDVPD    Y1, Y2, Y3, Y3
-	VMOVUPD      Y3, (AX)
-	JMP          back
-
-short:
-	VMASKMOVPD (AX), Y1, Y2
-	VMULPD     Y0, Y2, Y2
-	VMASKMOVPD Y2, Y1, (AX)
-
-back:
-	SUBQ CX, AX
+	VMOVUPD      (AX), Y1
+	VMULPD       Y0, Y1, Y1
+	SUBQ         CX, AX
 
 whole:
 	MOVQ  n+16(FP), CX
@@ -15558,18 +15621,18 @@ whole:
 	JZ    blockDone
 
 block:
-	VMOVUPD (AX), Y1
-	VMULPD  Y0, Y1, Y1
-	VMOVUPD Y1, (AX)
-	VMOVUPD 32(AX), Y1
-	VMULPD  Y0, Y1, Y1
-	VMOVUPD Y1, 32(AX)
-	VMOVUPD 64(AX), Y1
-	VMULPD  Y0, Y1, Y1
-	VMOVUPD Y1, 64(AX)
-	VMOVUPD 96(AX), Y1
-	VMULPD  Y0, Y1, Y1
-	VMOVUPD Y1, 96(AX)
+	VMOVUPD (AX), Y2
+	VMULPD  Y0, Y2, Y2
+	VMOVUPD Y2, (AX)
+	VMOVUPD 32(AX), Y2
+	VMULPD  Y0, Y2, Y2
+	VMOVUPD Y2, 32(AX)
+	VMOVUPD 64(AX), Y2
+	VMULPD  Y0, Y2, Y2
+	VMOVUPD Y2, 64(AX)
+	VMOVUPD 96(AX), Y2
+	VMULPD  Y0, Y2, Y2
+	VMOVUPD Y2, 96(AX)
 	ADDQ    $+128, AX
 	DECQ    CX
 	JNZ     block
@@ -15582,14 +15645,33 @@ blockDone:
 	JZ    vectorDone
 
 vector:
-	VMOVUPD (AX), Y1
-	VMULPD  Y0, Y1, Y1
-	VMOVUPD Y1, (AX)
+	VMOVUPD (AX), Y2
+	VMULPD  Y0, Y2, Y2
+	VMOVUPD Y2, (AX)
 	ADDQ    $+32, AX
 	DECQ    CX
 	JNZ     vector
 
 vectorDone:
+	MOVQ    n+16(FP), CX
+	ANDQ    $+3, CX
+	JZ      done
+	SUBQ    $+4, CX
+	SHLQ    $0x03, CX
+	ADDQ    CX, AX
+	VMOVUPD Y1, (AX)
+	JMP     done
+
+few:
+	MOVQ       n+16(FP), CX
+	NEGQ       CX
+	LEAQ       tailMask<>+32(SB), DX
+	VMOVUPD    (DX)(CX*8), Y1
+	VMASKMOVPD (AX), Y1, Y2
+	VMULPD     Y0, Y2, Y2
+	VMASKMOVPD Y2, Y1, (AX)
+
+done:
 	VZEROUPPER
 	RET
 
@@ -15600,30 +15682,17 @@ TEXT ·scale32_avx2(SB), NOSPLIT, $0-32
 	MOVQ         by+8(FP), CX
 	VBROADCASTSS (CX), Y0
 	MOVQ         n+16(FP), CX
+	CMPQ         CX, $+8
+	JLT          few
 	ANDQ         $+7, CX
 	JZ           whole
-	LEAQ         tailMask<>+32(SB), DX
-	VMOVUPD      (DX)(CX*4), Y1
 	MOVQ         n+16(FP), CX
 	SUBQ         $+8, CX
 	SHLQ         $0x02, CX
 	ADDQ         CX, AX
-	CMPQ         n+16(FP), $+8
-	JLT          short
-	VMASKMOVPS   (AX), Y1, Y2
-	VMULPS       Y0, Y2, Y2
-	VMOVUPD      (AX), Y3
-	VBLENDVPS    Y1, Y2, Y3, Y3
-	VMOVUPD      Y3, (AX)
-	JMP          back
-
-short:
-	VMASKMOVPS (AX), Y1, Y2
-	VMULPS     Y0, Y2, Y2
-	VMASKMOVPS Y2, Y1, (AX)
-
-back:
-	SUBQ CX, AX
+	VMOVUPS      (AX), Y1
+	VMULPS       Y0, Y1, Y1
+	SUBQ         CX, AX
 
 whole:
 	MOVQ  n+16(FP), CX
@@ -15632,18 +15701,18 @@ whole:
 	JZ    blockDone
 
 block:
-	VMOVUPS (AX), Y1
-	VMULPS  Y0, Y1, Y1
-	VMOVUPS Y1, (AX)
-	VMOVUPS 32(AX), Y1
-	VMULPS  Y0, Y1, Y1
-	VMOVUPS Y1, 32(AX)
-	VMOVUPS 64(AX), Y1
-	VMULPS  Y0, Y1, Y1
-	VMOVUPS Y1, 64(AX)
-	VMOVUPS 96(AX), Y1
-	VMULPS  Y0, Y1, Y1
-	VMOVUPS Y1, 96(AX)
+	VMOVUPS (AX), Y2
+	VMULPS  Y0, Y2, Y2
+	VMOVUPS Y2, (AX)
+	VMOVUPS 32(AX), Y2
+	VMULPS  Y0, Y2, Y2
+	VMOVUPS Y2, 32(AX)
+	VMOVUPS 64(AX), Y2
+	VMULPS  Y0, Y2, Y2
+	VMOVUPS Y2, 64(AX)
+	VMOVUPS 96(AX), Y2
+	VMULPS  Y0, Y2, Y2
+	VMOVUPS Y2, 96(AX)
 	ADDQ    $+128, AX
 	DECQ    CX
 	JNZ     block
@@ -15656,14 +15725,33 @@ blockDone:
 	JZ    vectorDone
 
 vector:
-	VMOVUPS (AX), Y1
-	VMULPS  Y0, Y1, Y1
-	VMOVUPS Y1, (AX)
+	VMOVUPS (AX), Y2
+	VMULPS  Y0, Y2, Y2
+	VMOVUPS Y2, (AX)
 	ADDQ    $+32, AX
 	DECQ    CX
 	JNZ     vector
 
 vectorDone:
+	MOVQ    n+16(FP), CX
+	ANDQ    $+7, CX
+	JZ      done
+	SUBQ    $+8, CX
+	SHLQ    $0x02, CX
+	ADDQ    CX, AX
+	VMOVUPS Y1, (AX)
+	JMP     done
+
+few:
+	MOVQ       n+16(FP), CX
+	NEGQ       CX
+	LEAQ       tailMask<>+32(SB), DX
+	VMOVUPD    (DX)(CX*4), Y1
+	VMASKMOVPS (AX), Y1, Y2
+	VMULPS     Y0, Y2, Y2
+	VMASKMOVPS Y2, Y1, (AX)
+
+done:
 	VZEROUPPER
 	RET
 
@@ -16732,28 +16820,94 @@ TEXT ·addComplex_avx2(SB), NOSPLIT, $0-40
 	VBROADCASTF128 (DX), Y0
 	VBROADCASTF128 16(DX), Y1
 	MOVQ           n+24(FP), DX
+	CMPQ           DX, $+4
+	JLT            few
 	ANDQ           $+3, DX
 	JZ             whole
-	LEAQ           tailMask<>+32(SB), BX
-	VMOVUPD        (BX)(DX*8), Y2
 	MOVQ           n+24(FP), DX
 	SUBQ           $+4, DX
 	SHLQ           $0x03, DX
 	ADDQ           DX, CX
 	ADDQ           DX, AX
-	CMPQ           n+24(FP), $+4
-	JLT            short
-	VMASKMOVPD     (CX), Y2, Y3
-	VMASKMOVPD     (AX), Y2, Y5
-	VPERMILPD      $0x05, Y3, Y4
-	VFMADD231PD    Y3, Y0, Y5
-	VFMADD231PD    Y4, Y1, Y5
-	VMOVUPD        (AX), Y3
-	VBLENDVPD      Y2, Y5, Y3, Y3
-	VMOVUPD        Y3, (AX)
-	JMP            back
+	VMOVUPD        (CX), Y2
+	VMOVUPD        (AX), Y4
+	VPERMILPD      $0x05, Y2, Y3
+	VFMADD231PD    Y2, Y0, Y4
+	VFMADD231PD    Y3, Y1, Y4
+	SUBQ           DX, CX
+	SUBQ           DX, AX
 
-short:
+whole:
+	MOVQ  n+24(FP), DX
+	SHRQ  $0x04, DX
+	TESTQ DX, DX
+	JZ    blockDone
+
+block:
+	VMOVUPD     (CX), Y2
+	VMOVUPD     (AX), Y5
+	VPERMILPD   $0x05, Y2, Y3
+	VFMADD231PD Y2, Y0, Y5
+	VFMADD231PD Y3, Y1, Y5
+	VMOVUPD     Y5, (AX)
+	VMOVUPD     32(CX), Y2
+	VMOVUPD     32(AX), Y5
+	VPERMILPD   $0x05, Y2, Y3
+	VFMADD231PD Y2, Y0, Y5
+	VFMADD231PD Y3, Y1, Y5
+	VMOVUPD     Y5, 32(AX)
+	VMOVUPD     64(CX), Y2
+	VMOVUPD     64(AX), Y5
+	VPERMILPD   $0x05, Y2, Y3
+	VFMADD231PD Y2, Y0, Y5
+	VFMADD231PD Y3, Y1, Y5
+	VMOVUPD     Y5, 64(AX)
+	VMOVUPD     96(CX), Y2
+	VMOVUPD     96(AX), Y5
+	VPERMILPD   $0x05, Y2, Y3
+	VFMADD231PD Y2, Y0, Y5
+	VFMADD231PD Y3, Y1, Y5
+	VMOVUPD     Y5, 96(AX)
+	ADDQ        $+128, CX
+	ADDQ        $+128, AX
+	DECQ        DX
+	JNZ         block
+
+blockDone:
+	MOVQ  n+24(FP), DX
+	SHRQ  $0x02, DX
+	ANDQ  $+3, DX
+	TESTQ DX, DX
+	JZ    vectorDone
+
+vector:
+	VMOVUPD     (CX), Y2
+	VMOVUPD     (AX), Y5
+	VPERMILPD   $0x05, Y2, Y3
+	VFMADD231PD Y2, Y0, Y5
+	VFMADD231PD Y3, Y1, Y5
+	VMOVUPD     Y5, (AX)
+	ADDQ        $+32, CX
+	ADDQ        $+32, AX
+	DECQ        DX
+	JNZ         vector
+
+vectorDone:
+	MOVQ    n+24(FP), DX
+	ANDQ    $+3, DX
+	JZ      done
+	SUBQ    $+4, DX
+	SHLQ    $0x03, DX
+	ADDQ    DX, CX
+	ADDQ    DX, AX
+	VMOVUPD Y4, (AX)
+	JMP     done
+
+few:
+	MOVQ        n+24(FP), DX
+	NEGQ        DX
+	LEAQ        tailMask<>+32(SB), BX
+	VMOVUPD     (BX)(DX*8), Y2
 	VMASKMOVPD  (CX), Y2, Y3
 	VMASKMOVPD  (AX), Y2, Y5
 	VPERMILPD   $0x05, Y3, Y4
@@ -16761,54 +16915,7 @@ short:
 	VFMADD231PD Y4, Y1, Y5
 	VMASKMOVPD  Y5, Y2, (AX)
 
-back:
-	SUBQ DX, CX
-	SUBQ DX, AX
-
-whole:
-	MOVQ  n+24(FP), DX
-	SHRQ  $0x03, DX
-	TESTQ DX, DX
-	JZ    blockDone
-
-block:
-	VMOVUPD     (CX), Y2
-	VMOVUPD     (AX), Y4
-	VPERMILPD   $0x05, Y2, Y3
-	VFMADD231PD Y2, Y0, Y4
-	VFMADD231PD Y3, Y1, Y4
-	VMOVUPD     Y4, (AX)
-	VMOVUPD     32(CX), Y2
-	VMOVUPD     32(AX), Y4
-	VPERMILPD   $0x05, Y2, Y3
-	VFMADD231PD Y2, Y0, Y4
-	VFMADD231PD Y3, Y1, Y4
-	VMOVUPD     Y4, 32(AX)
-	ADDQ        $+64, CX
-	ADDQ        $+64, AX
-	DECQ        DX
-	JNZ         block
-
-blockDone:
-	MOVQ  n+24(FP), DX
-	SHRQ  $0x02, DX
-	ANDQ  $+1, DX
-	TESTQ DX, DX
-	JZ    vectorDone
-
-vector:
-	VMOVUPD     (CX), Y2
-	VMOVUPD     (AX), Y4
-	VPERMILPD   $0x05, Y2, Y3
-	VFMADD231PD Y2, Y0, Y4
-	VFMADD231PD Y3, Y1, Y4
-	VMOVUPD     Y4, (AX)
-	ADDQ        $+32, CX
-	ADDQ        $+32, AX
-	DECQ        DX
-	JNZ         vector
-
-vectorDone:
+done:
 	VZEROUPPER
 	RET
 
@@ -16820,34 +16927,19 @@ TEXT ·timesComplex_avx2(SB), NOSPLIT, $0-32
 	VBROADCASTF128 (CX), Y0
 	VBROADCASTF128 16(CX), Y1
 	MOVQ           n+16(FP), CX
+	CMPQ           CX, $+4
+	JLT            few
 	ANDQ           $+3, CX
 	JZ             whole
-	LEAQ           tailMask<>+32(SB), DX
-	VMOVUPD        (DX)(CX*8), Y2
 	MOVQ           n+16(FP), CX
 	SUBQ           $+4, CX
 	SHLQ           $0x03, CX
 	ADDQ           CX, AX
-	CMPQ           n+16(FP), $+4
-	JLT            short
-	VMASKMOVPD     (AX), Y2, Y3
-	VPERMILPD      $0x05, Y3, Y4
-	VMULPD         Y1, Y4, Y4
-	VFMADD231PD    Y3, Y0, Y4
-	VMOVUPD        (AX), Y3
-	VBLENDVPD      Y2, Y4, Y3, Y3
-	VMOVUPD        Y3, (AX)
-	JMP            back
-
-short:
-	VMASKMOVPD  (AX), Y2, Y3
-	VPERMILPD   $0x05, Y3, Y4
-	VMULPD      Y1, Y4, Y4
-	VFMADD231PD Y3, Y0, Y4
-	VMASKMOVPD  Y4, Y2, (AX)
-
-back:
-	SUBQ CX, AX
+	VMOVUPD        (AX), Y2
+	VPERMILPD      $0x05, Y2, Y3
+	VMULPD         Y1, Y3, Y3
+	VFMADD231PD    Y2, Y0, Y3
+	SUBQ           CX, AX
 
 whole:
 	MOVQ  n+16(FP), CX
@@ -16857,15 +16949,15 @@ whole:
 
 block:
 	VMOVUPD     (AX), Y2
-	VPERMILPD   $0x05, Y2, Y3
-	VMULPD      Y1, Y3, Y3
-	VFMADD231PD Y2, Y0, Y3
-	VMOVUPD     Y3, (AX)
+	VPERMILPD   $0x05, Y2, Y4
+	VMULPD      Y1, Y4, Y4
+	VFMADD231PD Y2, Y0, Y4
+	VMOVUPD     Y4, (AX)
 	VMOVUPD     32(AX), Y2
-	VPERMILPD   $0x05, Y2, Y3
-	VMULPD      Y1, Y3, Y3
-	VFMADD231PD Y2, Y0, Y3
-	VMOVUPD     Y3, 32(AX)
+	VPERMILPD   $0x05, Y2, Y4
+	VMULPD      Y1, Y4, Y4
+	VFMADD231PD Y2, Y0, Y4
+	VMOVUPD     Y4, 32(AX)
 	ADDQ        $+64, AX
 	DECQ        CX
 	JNZ         block
@@ -16879,15 +16971,36 @@ blockDone:
 
 vector:
 	VMOVUPD     (AX), Y2
-	VPERMILPD   $0x05, Y2, Y3
-	VMULPD      Y1, Y3, Y3
-	VFMADD231PD Y2, Y0, Y3
-	VMOVUPD     Y3, (AX)
+	VPERMILPD   $0x05, Y2, Y4
+	VMULPD      Y1, Y4, Y4
+	VFMADD231PD Y2, Y0, Y4
+	VMOVUPD     Y4, (AX)
 	ADDQ        $+32, AX
 	DECQ        CX
 	JNZ         vector
 
 vectorDone:
+	MOVQ    n+16(FP), CX
+	ANDQ    $+3, CX
+	JZ      done
+	SUBQ    $+4, CX
+	SHLQ    $0x03, CX
+	ADDQ    CX, AX
+	VMOVUPD Y3, (AX)
+	JMP     done
+
+few:
+	MOVQ        n+16(FP), CX
+	NEGQ        CX
+	LEAQ        tailMask<>+32(SB), DX
+	VMOVUPD     (DX)(CX*8), Y2
+	VMASKMOVPD  (AX), Y2, Y3
+	VPERMILPD   $0x05, Y3, Y4
+	VMULPD      Y1, Y4, Y4
+	VFMADD231PD Y3, Y0, Y4
+	VMASKMOVPD  Y4, Y2, (AX)
+
+done:
 	VZEROUPPER
 	RET
 
@@ -16957,44 +17070,23 @@ TEXT ·planeRotation_avx2(SB), NOSPLIT, $0-40
 	VBROADCASTSD (DX), Y0
 	VBROADCASTSD 8(DX), Y1
 	MOVQ         n+24(FP), DX
+	CMPQ         DX, $+4
+	JLT          few
 	ANDQ         $+3, DX
 	JZ           whole
-	LEAQ         tailMask<>+32(SB), BX
-	VMOVUPD      (BX)(DX*8), Y2
 	MOVQ         n+24(FP), DX
 	SUBQ         $+4, DX
 	SHLQ         $0x03, DX
 	ADDQ         DX, AX
 	ADDQ         DX, CX
-	CMPQ         n+24(FP), $+4
-	JLT          short
-	VMASKMOVPD   (AX), Y2, Y3
-	VMASKMOVPD   (CX), Y2, Y4
-	VMULPD       Y1, Y4, Y5
-	VFMADD231PD  Y3, Y0, Y5
-	VMULPD       Y0, Y4, Y4
-	VFNMADD231PD Y3, Y1, Y4
-	VMOVUPD      (AX), Y3
-	VBLENDVPD    Y2, Y5, Y3, Y3
-	VMOVUPD      Y3, (AX)
+	VMOVUPD      (AX), Y2
 	VMOVUPD      (CX), Y3
-	VBLENDVPD    Y2, Y4, Y3, Y3
-	VMOVUPD      Y3, (CX)
-	JMP          back
-
-short:
-	VMASKMOVPD   (AX), Y2, Y3
-	VMASKMOVPD   (CX), Y2, Y4
-	VMULPD       Y1, Y4, Y5
-	VFMADD231PD  Y3, Y0, Y5
-	VMULPD       Y0, Y4, Y4
-	VFNMADD231PD Y3, Y1, Y4
-	VMASKMOVPD   Y5, Y2, (AX)
-	VMASKMOVPD   Y4, Y2, (CX)
-
-back:
-	SUBQ DX, AX
-	SUBQ DX, CX
+	VMULPD       Y1, Y3, Y4
+	VFMADD231PD  Y2, Y0, Y4
+	VMULPD       Y0, Y3, Y3
+	VFNMADD231PD Y2, Y1, Y3
+	SUBQ         DX, AX
+	SUBQ         DX, CX
 
 whole:
 	MOVQ  n+24(FP), DX
@@ -17004,21 +17096,21 @@ whole:
 
 block:
 	VMOVUPD      (AX), Y2
-	VMOVUPD      (CX), Y3
-	VMULPD       Y1, Y3, Y4
-	VFMADD231PD  Y2, Y0, Y4
-	VMULPD       Y0, Y3, Y3
-	VFNMADD231PD Y2, Y1, Y3
-	VMOVUPD      Y4, (AX)
-	VMOVUPD      Y3, (CX)
+	VMOVUPD      (CX), Y5
+	VMULPD       Y1, Y5, Y6
+	VFMADD231PD  Y2, Y0, Y6
+	VMULPD       Y0, Y5, Y5
+	VFNMADD231PD Y2, Y1, Y5
+	VMOVUPD      Y6, (AX)
+	VMOVUPD      Y5, (CX)
 	VMOVUPD      32(AX), Y2
-	VMOVUPD      32(CX), Y3
-	VMULPD       Y1, Y3, Y4
-	VFMADD231PD  Y2, Y0, Y4
-	VMULPD       Y0, Y3, Y3
-	VFNMADD231PD Y2, Y1, Y3
-	VMOVUPD      Y4, 32(AX)
-	VMOVUPD      Y3, 32(CX)
+	VMOVUPD      32(CX), Y5
+	VMULPD       Y1, Y5, Y6
+	VFMADD231PD  Y2, Y0, Y6
+	VMULPD       Y0, Y5, Y5
+	VFNMADD231PD Y2, Y1, Y5
+	VMOVUPD      Y6, 32(AX)
+	VMOVUPD      Y5, 32(CX)
 	ADDQ         $+64, AX
 	ADDQ         $+64, CX
 	DECQ         DX
@@ -17033,19 +17125,45 @@ blockDone:
 
 vector:
 	VMOVUPD      (AX), Y2
-	VMOVUPD      (CX), Y3
-	VMULPD       Y1, Y3, Y4
-	VFMADD231PD  Y2, Y0, Y4
-	VMULPD       Y0, Y3, Y3
-	VFNMADD231PD Y2, Y1, Y3
-	VMOVUPD      Y4, (AX)
-	VMOVUPD      Y3, (CX)
+	VMOVUPD      (CX), Y5
+	VMULPD       Y1, Y5, Y6
+	VFMADD231PD  Y2, Y0, Y6
+	VMULPD       Y0, Y5, Y5
+	VFNMADD231PD Y2, Y1, Y5
+	VMOVUPD      Y6, (AX)
+	VMOVUPD      Y5, (CX)
 	ADDQ         $+32, AX
 	ADDQ         $+32, CX
 	DECQ         DX
 	JNZ          vector
 
 vectorDone:
+	MOVQ    n+24(FP), DX
+	ANDQ    $+3, DX
+	JZ      done
+	SUBQ    $+4, DX
+	SHLQ    $0x03, DX
+	ADDQ    DX, AX
+	ADDQ    DX, CX
+	VMOVUPD Y4, (AX)
+	VMOVUPD Y3, (CX)
+	JMP     done
+
+few:
+	MOVQ         n+24(FP), DX
+	NEGQ         DX
+	LEAQ         tailMask<>+32(SB), BX
+	VMOVUPD      (BX)(DX*8), Y2
+	VMASKMOVPD   (AX), Y2, Y3
+	VMASKMOVPD   (CX), Y2, Y4
+	VMULPD       Y1, Y4, Y5
+	VFMADD231PD  Y3, Y0, Y5
+	VMULPD       Y0, Y4, Y0
+	VFNMADD231PD Y3, Y1, Y0
+	VMASKMOVPD   Y5, Y2, (AX)
+	VMASKMOVPD   Y0, Y2, (CX)
+
+done:
 	VZEROUPPER
 	RET
 
@@ -17140,28 +17258,94 @@ TEXT ·addComplex32_avx2(SB), NOSPLIT, $0-40
 	VBROADCASTSD (DX), Y0
 	VBROADCASTSD 8(DX), Y1
 	MOVQ         n+24(FP), DX
+	CMPQ         DX, $+8
+	JLT          few
 	ANDQ         $+7, DX
 	JZ           whole
-	LEAQ         tailMask<>+32(SB), BX
-	VMOVUPD      (BX)(DX*4), Y2
 	MOVQ         n+24(FP), DX
 	SUBQ         $+8, DX
 	SHLQ         $0x02, DX
 	ADDQ         DX, CX
 	ADDQ         DX, AX
-	CMPQ         n+24(FP), $+8
-	JLT          short
-	VMASKMOVPS   (CX), Y2, Y3
-	VMASKMOVPS   (AX), Y2, Y5
-	VPERMILPS    $0xb1, Y3, Y4
-	VFMADD231PS  Y3, Y0, Y5
-	VFMADD231PS  Y4, Y1, Y5
-	VMOVUPD      (AX), Y3
-	VBLENDVPS    Y2, Y5, Y3, Y3
-	VMOVUPD      Y3, (AX)
-	JMP          back
+	VMOVUPS      (CX), Y2
+	VMOVUPS      (AX), Y4
+	VPERMILPS    $0xb1, Y2, Y3
+	VFMADD231PS  Y2, Y0, Y4
+	VFMADD231PS  Y3, Y1, Y4
+	SUBQ         DX, CX
+	SUBQ         DX, AX
 
-short:
+whole:
+	MOVQ  n+24(FP), DX
+	SHRQ  $0x05, DX
+	TESTQ DX, DX
+	JZ    blockDone
+
+block:
+	VMOVUPS     (CX), Y2
+	VMOVUPS     (AX), Y5
+	VPERMILPS   $0xb1, Y2, Y3
+	VFMADD231PS Y2, Y0, Y5
+	VFMADD231PS Y3, Y1, Y5
+	VMOVUPS     Y5, (AX)
+	VMOVUPS     32(CX), Y2
+	VMOVUPS     32(AX), Y5
+	VPERMILPS   $0xb1, Y2, Y3
+	VFMADD231PS Y2, Y0, Y5
+	VFMADD231PS Y3, Y1, Y5
+	VMOVUPS     Y5, 32(AX)
+	VMOVUPS     64(CX), Y2
+	VMOVUPS     64(AX), Y5
+	VPERMILPS   $0xb1, Y2, Y3
+	VFMADD231PS Y2, Y0, Y5
+	VFMADD231PS Y3, Y1, Y5
+	VMOVUPS     Y5, 64(AX)
+	VMOVUPS     96(CX), Y2
+	VMOVUPS     96(AX), Y5
+	VPERMILPS   $0xb1, Y2, Y3
+	VFMADD231PS Y2, Y0, Y5
+	VFMADD231PS Y3, Y1, Y5
+	VMOVUPS     Y5, 96(AX)
+	ADDQ        $+128, CX
+	ADDQ        $+128, AX
+	DECQ        DX
+	JNZ         block
+
+blockDone:
+	MOVQ  n+24(FP), DX
+	SHRQ  $0x03, DX
+	ANDQ  $+3, DX
+	TESTQ DX, DX
+	JZ    vectorDone
+
+vector:
+	VMOVUPS     (CX), Y2
+	VMOVUPS     (AX), Y5
+	VPERMILPS   $0xb1, Y2, Y3
+	VFMADD231PS Y2, Y0, Y5
+	VFMADD231PS Y3, Y1, Y5
+	VMOVUPS     Y5, (AX)
+	ADDQ        $+32, CX
+	ADDQ        $+32, AX
+	DECQ        DX
+	JNZ         vector
+
+vectorDone:
+	MOVQ    n+24(FP), DX
+	ANDQ    $+7, DX
+	JZ      done
+	SUBQ    $+8, DX
+	SHLQ    $0x02, DX
+	ADDQ    DX, CX
+	ADDQ    DX, AX
+	VMOVUPS Y4, (AX)
+	JMP     done
+
+few:
+	MOVQ        n+24(FP), DX
+	NEGQ        DX
+	LEAQ        tailMask<>+32(SB), BX
+	VMOVUPD     (BX)(DX*4), Y2
 	VMASKMOVPS  (CX), Y2, Y3
 	VMASKMOVPS  (AX), Y2, Y5
 	VPERMILPS   $0xb1, Y3, Y4
@@ -17169,54 +17353,7 @@ short:
 	VFMADD231PS Y4, Y1, Y5
 	VMASKMOVPS  Y5, Y2, (AX)
 
-back:
-	SUBQ DX, CX
-	SUBQ DX, AX
-
-whole:
-	MOVQ  n+24(FP), DX
-	SHRQ  $0x04, DX
-	TESTQ DX, DX
-	JZ    blockDone
-
-block:
-	VMOVUPS     (CX), Y2
-	VMOVUPS     (AX), Y4
-	VPERMILPS   $0xb1, Y2, Y3
-	VFMADD231PS Y2, Y0, Y4
-	VFMADD231PS Y3, Y1, Y4
-	VMOVUPS     Y4, (AX)
-	VMOVUPS     32(CX), Y2
-	VMOVUPS     32(AX), Y4
-	VPERMILPS   $0xb1, Y2, Y3
-	VFMADD231PS Y2, Y0, Y4
-	VFMADD231PS Y3, Y1, Y4
-	VMOVUPS     Y4, 32(AX)
-	ADDQ        $+64, CX
-	ADDQ        $+64, AX
-	DECQ        DX
-	JNZ         block
-
-blockDone:
-	MOVQ  n+24(FP), DX
-	SHRQ  $0x03, DX
-	ANDQ  $+1, DX
-	TESTQ DX, DX
-	JZ    vectorDone
-
-vector:
-	VMOVUPS     (CX), Y2
-	VMOVUPS     (AX), Y4
-	VPERMILPS   $0xb1, Y2, Y3
-	VFMADD231PS Y2, Y0, Y4
-	VFMADD231PS Y3, Y1, Y4
-	VMOVUPS     Y4, (AX)
-	ADDQ        $+32, CX
-	ADDQ        $+32, AX
-	DECQ        DX
-	JNZ         vector
-
-vectorDone:
+done:
 	VZEROUPPER
 	RET
 
@@ -17228,34 +17365,19 @@ TEXT ·timesComplex32_avx2(SB), NOSPLIT, $0-32
 	VBROADCASTSD (CX), Y0
 	VBROADCASTSD 8(CX), Y1
 	MOVQ         n+16(FP), CX
+	CMPQ         CX, $+8
+	JLT          few
 	ANDQ         $+7, CX
 	JZ           whole
-	LEAQ         tailMask<>+32(SB), DX
-	VMOVUPD      (DX)(CX*4), Y2
 	MOVQ         n+16(FP), CX
 	SUBQ         $+8, CX
 	SHLQ         $0x02, CX
 	ADDQ         CX, AX
-	CMPQ         n+16(FP), $+8
-	JLT          short
-	VMASKMOVPS   (AX), Y2, Y3
-	VPERMILPS    $0xb1, Y3, Y4
-	VMULPS       Y1, Y4, Y4
-	VFMADD231PS  Y3, Y0, Y4
-	VMOVUPD      (AX), Y3
-	VBLENDVPS    Y2, Y4, Y3, Y3
-	VMOVUPD      Y3, (AX)
-	JMP          back
-
-short:
-	VMASKMOVPS  (AX), Y2, Y3
-	VPERMILPS   $0xb1, Y3, Y4
-	VMULPS      Y1, Y4, Y4
-	VFMADD231PS Y3, Y0, Y4
-	VMASKMOVPS  Y4, Y2, (AX)
-
-back:
-	SUBQ CX, AX
+	VMOVUPS      (AX), Y2
+	VPERMILPS    $0xb1, Y2, Y3
+	VMULPS       Y1, Y3, Y3
+	VFMADD231PS  Y2, Y0, Y3
+	SUBQ         CX, AX
 
 whole:
 	MOVQ  n+16(FP), CX
@@ -17265,15 +17387,15 @@ whole:
 
 block:
 	VMOVUPS     (AX), Y2
-	VPERMILPS   $0xb1, Y2, Y3
-	VMULPS      Y1, Y3, Y3
-	VFMADD231PS Y2, Y0, Y3
-	VMOVUPS     Y3, (AX)
+	VPERMILPS   $0xb1, Y2, Y4
+	VMULPS      Y1, Y4, Y4
+	VFMADD231PS Y2, Y0, Y4
+	VMOVUPS     Y4, (AX)
 	VMOVUPS     32(AX), Y2
-	VPERMILPS   $0xb1, Y2, Y3
-	VMULPS      Y1, Y3, Y3
-	VFMADD231PS Y2, Y0, Y3
-	VMOVUPS     Y3, 32(AX)
+	VPERMILPS   $0xb1, Y2, Y4
+	VMULPS      Y1, Y4, Y4
+	VFMADD231PS Y2, Y0, Y4
+	VMOVUPS     Y4, 32(AX)
 	ADDQ        $+64, AX
 	DECQ        CX
 	JNZ         block
@@ -17287,15 +17409,36 @@ blockDone:
 
 vector:
 	VMOVUPS     (AX), Y2
-	VPERMILPS   $0xb1, Y2, Y3
-	VMULPS      Y1, Y3, Y3
-	VFMADD231PS Y2, Y0, Y3
-	VMOVUPS     Y3, (AX)
+	VPERMILPS   $0xb1, Y2, Y4
+	VMULPS      Y1, Y4, Y4
+	VFMADD231PS Y2, Y0, Y4
+	VMOVUPS     Y4, (AX)
 	ADDQ        $+32, AX
 	DECQ        CX
 	JNZ         vector
 
 vectorDone:
+	MOVQ    n+16(FP), CX
+	ANDQ    $+7, CX
+	JZ      done
+	SUBQ    $+8, CX
+	SHLQ    $0x02, CX
+	ADDQ    CX, AX
+	VMOVUPS Y3, (AX)
+	JMP     done
+
+few:
+	MOVQ        n+16(FP), CX
+	NEGQ        CX
+	LEAQ        tailMask<>+32(SB), DX
+	VMOVUPD     (DX)(CX*4), Y2
+	VMASKMOVPS  (AX), Y2, Y3
+	VPERMILPS   $0xb1, Y3, Y4
+	VMULPS      Y1, Y4, Y4
+	VFMADD231PS Y3, Y0, Y4
+	VMASKMOVPS  Y4, Y2, (AX)
+
+done:
 	VZEROUPPER
 	RET
 
@@ -17369,44 +17512,23 @@ TEXT ·planeRotation32_avx2(SB), NOSPLIT, $0-40
 	VBROADCASTSS (DX), Y0
 	VBROADCASTSS 4(DX), Y1
 	MOVQ         n+24(FP), DX
+	CMPQ         DX, $+8
+	JLT          few
 	ANDQ         $+7, DX
 	JZ           whole
-	LEAQ         tailMask<>+32(SB), BX
-	VMOVUPD      (BX)(DX*4), Y2
 	MOVQ         n+24(FP), DX
 	SUBQ         $+8, DX
 	SHLQ         $0x02, DX
 	ADDQ         DX, AX
 	ADDQ         DX, CX
-	CMPQ         n+24(FP), $+8
-	JLT          short
-	VMASKMOVPS   (AX), Y2, Y3
-	VMASKMOVPS   (CX), Y2, Y4
-	VMULPS       Y1, Y4, Y5
-	VFMADD231PS  Y3, Y0, Y5
-	VMULPS       Y0, Y4, Y4
-	VFNMADD231PS Y3, Y1, Y4
-	VMOVUPD      (AX), Y3
-	VBLENDVPS    Y2, Y5, Y3, Y3
-	VMOVUPD      Y3, (AX)
-	VMOVUPD      (CX), Y3
-	VBLENDVPS    Y2, Y4, Y3, Y3
-	VMOVUPD      Y3, (CX)
-	JMP          back
-
-short:
-	VMASKMOVPS   (AX), Y2, Y3
-	VMASKMOVPS   (CX), Y2, Y4
-	VMULPS       Y1, Y4, Y5
-	VFMADD231PS  Y3, Y0, Y5
-	VMULPS       Y0, Y4, Y4
-	VFNMADD231PS Y3, Y1, Y4
-	VMASKMOVPS   Y5, Y2, (AX)
-	VMASKMOVPS   Y4, Y2, (CX)
-
-back:
-	SUBQ DX, AX
-	SUBQ DX, CX
+	VMOVUPS      (AX), Y2
+	VMOVUPS      (CX), Y3
+	VMULPS       Y1, Y3, Y4
+	VFMADD231PS  Y2, Y0, Y4
+	VMULPS       Y0, Y3, Y3
+	VFNMADD231PS Y2, Y1, Y3
+	SUBQ         DX, AX
+	SUBQ         DX, CX
 
 whole:
 	MOVQ  n+24(FP), DX
@@ -17416,21 +17538,21 @@ whole:
 
 block:
 	VMOVUPS      (AX), Y2
-	VMOVUPS      (CX), Y3
-	VMULPS       Y1, Y3, Y4
-	VFMADD231PS  Y2, Y0, Y4
-	VMULPS       Y0, Y3, Y3
-	VFNMADD231PS Y2, Y1, Y3
-	VMOVUPS      Y4, (AX)
-	VMOVUPS      Y3, (CX)
+	VMOVUPS      (CX), Y5
+	VMULPS       Y1, Y5, Y6
+	VFMADD231PS  Y2, Y0, Y6
+	VMULPS       Y0, Y5, Y5
+	VFNMADD231PS Y2, Y1, Y5
+	VMOVUPS      Y6, (AX)
+	VMOVUPS      Y5, (CX)
 	VMOVUPS      32(AX), Y2
-	VMOVUPS      32(CX), Y3
-	VMULPS       Y1, Y3, Y4
-	VFMADD231PS  Y2, Y0, Y4
-	VMULPS       Y0, Y3, Y3
-	VFNMADD231PS Y2, Y1, Y3
-	VMOVUPS      Y4, 32(AX)
-	VMOVUPS      Y3, 32(CX)
+	VMOVUPS      32(CX), Y5
+	VMULPS       Y1, Y5, Y6
+	VFMADD231PS  Y2, Y0, Y6
+	VMULPS       Y0, Y5, Y5
+	VFNMADD231PS Y2, Y1, Y5
+	VMOVUPS      Y6, 32(AX)
+	VMOVUPS      Y5, 32(CX)
 	ADDQ         $+64, AX
 	ADDQ         $+64, CX
 	DECQ         DX
@@ -17445,19 +17567,45 @@ blockDone:
 
 vector:
 	VMOVUPS      (AX), Y2
-	VMOVUPS      (CX), Y3
-	VMULPS       Y1, Y3, Y4
-	VFMADD231PS  Y2, Y0, Y4
-	VMULPS       Y0, Y3, Y3
-	VFNMADD231PS Y2, Y1, Y3
-	VMOVUPS      Y4, (AX)
-	VMOVUPS      Y3, (CX)
+	VMOVUPS      (CX), Y5
+	VMULPS       Y1, Y5, Y6
+	VFMADD231PS  Y2, Y0, Y6
+	VMULPS       Y0, Y5, Y5
+	VFNMADD231PS Y2, Y1, Y5
+	VMOVUPS      Y6, (AX)
+	VMOVUPS      Y5, (CX)
 	ADDQ         $+32, AX
 	ADDQ         $+32, CX
 	DECQ         DX
 	JNZ          vector
 
 vectorDone:
+	MOVQ    n+24(FP), DX
+	ANDQ    $+7, DX
+	JZ      done
+	SUBQ    $+8, DX
+	SHLQ    $0x02, DX
+	ADDQ    DX, AX
+	ADDQ    DX, CX
+	VMOVUPS Y4, (AX)
+	VMOVUPS Y3, (CX)
+	JMP     done
+
+few:
+	MOVQ         n+24(FP), DX
+	NEGQ         DX
+	LEAQ         tailMask<>+32(SB), BX
+	VMOVUPD      (BX)(DX*4), Y2
+	VMASKMOVPS   (AX), Y2, Y3
+	VMASKMOVPS   (CX), Y2, Y4
+	VMULPS       Y1, Y4, Y5
+	VFMADD231PS  Y3, Y0, Y5
+	VMULPS       Y0, Y4, Y0
+	VFNMADD231PS Y3, Y1, Y0
+	VMASKMOVPS   Y5, Y2, (AX)
+	VMASKMOVPS   Y0, Y2, (CX)
+
+done:
 	VZEROUPPER
 	RET
 

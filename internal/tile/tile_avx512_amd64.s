@@ -13923,36 +13923,24 @@ TEXT ·addRows_8_avx512(SB), NOSPLIT, $0-48
 	VBROADCASTSD 48(R8), Z6
 	VBROADCASTSD 56(R8), Z7
 	MOVQ         n+32(FP), R8
+	CMPQ         R8, $+8
+	JLT          few
 	ANDQ         $+7, R8
 	JZ           whole
-	MOVQ         $0x00000000000000ff, R9
-	NEGQ         R8
-	ADDQ         $+8, R8
-	SHLXQ        R8, R9, R9
-	KMOVW        R9, K1
 	MOVQ         n+32(FP), R8
 	SUBQ         $+8, R8
 	SHLQ         $0x03, R8
 	ADDQ         R8, CX
 	ADDQ         R8, AX
-	VMOVUPD.Z    (AX), K1, Z8
-	VMOVUPD.Z    (CX), K1, Z9
-	VFMADD231PD  Z9, Z0, Z8
-	VMOVUPD.Z    (CX)(DX*1), K1, Z9
-	VFMADD231PD  Z9, Z1, Z8
-	VMOVUPD.Z    (CX)(DX*2), K1, Z9
-	VFMADD231PD  Z9, Z2, Z8
-	VMOVUPD.Z    (CX)(BX*1), K1, Z9
-	VFMADD231PD  Z9, Z3, Z8
-	VMOVUPD.Z    (CX)(DX*4), K1, Z9
-	VFMADD231PD  Z9, Z4, Z8
-	VMOVUPD.Z    (CX)(SI*1), K1, Z9
-	VFMADD231PD  Z9, Z5, Z8
-	VMOVUPD.Z    (CX)(BX*2), K1, Z9
-	VFMADD231PD  Z9, Z6, Z8
-	VMOVUPD.Z    (CX)(DI*1), K1, Z9
-	VFMADD231PD  Z9, Z7, Z8
-	VMOVUPD      Z8, K1, (AX)
+	VMOVUPD      (AX), Z8
+	VFMADD231PD  (CX), Z0, Z8
+	VFMADD231PD  (CX)(DX*1), Z1, Z8
+	VFMADD231PD  (CX)(DX*2), Z2, Z8
+	VFMADD231PD  (CX)(BX*1), Z3, Z8
+	VFMADD231PD  (CX)(DX*4), Z4, Z8
+	VFMADD231PD  (CX)(SI*1), Z5, Z8
+	VFMADD231PD  (CX)(BX*2), Z6, Z8
+	VFMADD231PD  (CX)(DI*1), Z7, Z8
 	SUBQ         R8, CX
 	SUBQ         R8, AX
 
@@ -13963,22 +13951,59 @@ whole:
 	JZ    blockDone
 
 block:
-	VMOVUPD     (AX), Z8
-	VFMADD231PD (CX), Z0, Z8
-	VFMADD231PD (CX)(DX*1), Z1, Z8
-	VFMADD231PD (CX)(DX*2), Z2, Z8
-	VFMADD231PD (CX)(BX*1), Z3, Z8
-	VFMADD231PD (CX)(DX*4), Z4, Z8
-	VFMADD231PD (CX)(SI*1), Z5, Z8
-	VFMADD231PD (CX)(BX*2), Z6, Z8
-	VFMADD231PD (CX)(DI*1), Z7, Z8
-	VMOVUPD     Z8, (AX)
+	VMOVUPD     (AX), Z9
+	VFMADD231PD (CX), Z0, Z9
+	VFMADD231PD (CX)(DX*1), Z1, Z9
+	VFMADD231PD (CX)(DX*2), Z2, Z9
+	VFMADD231PD (CX)(BX*1), Z3, Z9
+	VFMADD231PD (CX)(DX*4), Z4, Z9
+	VFMADD231PD (CX)(SI*1), Z5, Z9
+	VFMADD231PD (CX)(BX*2), Z6, Z9
+	VFMADD231PD (CX)(DI*1), Z7, Z9
+	VMOVUPD     Z9, (AX)
 	ADDQ        $+64, CX
 	ADDQ        $+64, AX
 	DECQ        R8
 	JNZ         block
 
 blockDone:
+	MOVQ    n+32(FP), DX
+	ANDQ    $+7, DX
+	JZ      done
+	SUBQ    $+8, DX
+	SHLQ    $0x03, DX
+	ADDQ    DX, CX
+	ADDQ    DX, AX
+	VMOVUPD Z8, (AX)
+	JMP     done
+
+few:
+	MOVQ        n+32(FP), R8
+	MOVQ        $0x00000000000000ff, R9
+	NEGQ        R8
+	ADDQ        $+8, R8
+	SHRXQ       R8, R9, R9
+	KMOVW       R9, K1
+	VMOVUPD.Z   (AX), K1, Z8
+	VMOVUPD.Z   (CX), K1, Z9
+	VFMADD231PD Z9, Z0, Z8
+	VMOVUPD.Z   (CX)(DX*1), K1, Z0
+	VFMADD231PD Z0, Z1, Z8
+	VMOVUPD.Z   (CX)(DX*2), K1, Z0
+	VFMADD231PD Z0, Z2, Z8
+	VMOVUPD.Z   (CX)(BX*1), K1, Z0
+	VFMADD231PD Z0, Z3, Z8
+	VMOVUPD.Z   (CX)(DX*4), K1, Z0
+	VFMADD231PD Z0, Z4, Z8
+	VMOVUPD.Z   (CX)(SI*1), K1, Z0
+	VFMADD231PD Z0, Z5, Z8
+	VMOVUPD.Z   (CX)(BX*2), K1, Z0
+	VFMADD231PD Z0, Z6, Z8
+	VMOVUPD.Z   (CX)(DI*1), K1, Z0
+	VFMADD231PD Z0, Z7, Z8
+	VMOVUPD     Z8, K1, (AX)
+
+done:
 	VZEROUPPER
 	RET
 
@@ -13996,28 +14021,20 @@ TEXT ·addRows_4_avx512(SB), NOSPLIT, $0-48
 	VBROADCASTSD 16(SI), Z2
 	VBROADCASTSD 24(SI), Z3
 	MOVQ         n+32(FP), SI
+	CMPQ         SI, $+8
+	JLT          few
 	ANDQ         $+7, SI
 	JZ           whole
-	MOVQ         $0x00000000000000ff, DI
-	NEGQ         SI
-	ADDQ         $+8, SI
-	SHLXQ        SI, DI, DI
-	KMOVW        DI, K1
 	MOVQ         n+32(FP), SI
 	SUBQ         $+8, SI
 	SHLQ         $0x03, SI
 	ADDQ         SI, CX
 	ADDQ         SI, AX
-	VMOVUPD.Z    (AX), K1, Z4
-	VMOVUPD.Z    (CX), K1, Z5
-	VFMADD231PD  Z5, Z0, Z4
-	VMOVUPD.Z    (CX)(DX*1), K1, Z5
-	VFMADD231PD  Z5, Z1, Z4
-	VMOVUPD.Z    (CX)(DX*2), K1, Z5
-	VFMADD231PD  Z5, Z2, Z4
-	VMOVUPD.Z    (CX)(BX*1), K1, Z5
-	VFMADD231PD  Z5, Z3, Z4
-	VMOVUPD      Z4, K1, (AX)
+	VMOVUPD      (AX), Z4
+	VFMADD231PD  (CX), Z0, Z4
+	VFMADD231PD  (CX)(DX*1), Z1, Z4
+	VFMADD231PD  (CX)(DX*2), Z2, Z4
+	VFMADD231PD  (CX)(BX*1), Z3, Z4
 	SUBQ         SI, CX
 	SUBQ         SI, AX
 
@@ -14028,18 +14045,47 @@ whole:
 	JZ    blockDone
 
 block:
-	VMOVUPD     (AX), Z4
-	VFMADD231PD (CX), Z0, Z4
-	VFMADD231PD (CX)(DX*1), Z1, Z4
-	VFMADD231PD (CX)(DX*2), Z2, Z4
-	VFMADD231PD (CX)(BX*1), Z3, Z4
-	VMOVUPD     Z4, (AX)
+	VMOVUPD     (AX), Z5
+	VFMADD231PD (CX), Z0, Z5
+	VFMADD231PD (CX)(DX*1), Z1, Z5
+	VFMADD231PD (CX)(DX*2), Z2, Z5
+	VFMADD231PD (CX)(BX*1), Z3, Z5
+	VMOVUPD     Z5, (AX)
 	ADDQ        $+64, CX
 	ADDQ        $+64, AX
 	DECQ        SI
 	JNZ         block
 
 blockDone:
+	MOVQ    n+32(FP), DX
+	ANDQ    $+7, DX
+	JZ      done
+	SUBQ    $+8, DX
+	SHLQ    $0x03, DX
+	ADDQ    DX, CX
+	ADDQ    DX, AX
+	VMOVUPD Z4, (AX)
+	JMP     done
+
+few:
+	MOVQ        n+32(FP), SI
+	MOVQ        $0x00000000000000ff, DI
+	NEGQ        SI
+	ADDQ        $+8, SI
+	SHRXQ       SI, DI, DI
+	KMOVW       DI, K1
+	VMOVUPD.Z   (AX), K1, Z4
+	VMOVUPD.Z   (CX), K1, Z5
+	VFMADD231PD Z5, Z0, Z4
+	VMOVUPD.Z   (CX)(DX*1), K1, Z0
+	VFMADD231PD Z0, Z1, Z4
+	VMOVUPD.Z   (CX)(DX*2), K1, Z0
+	VFMADD231PD Z0, Z2, Z4
+	VMOVUPD.Z   (CX)(BX*1), K1, Z0
+	VFMADD231PD Z0, Z3, Z4
+	VMOVUPD     Z4, K1, (AX)
+
+done:
 	VZEROUPPER
 	RET
 
@@ -14053,22 +14099,17 @@ TEXT ·addRows_1_avx512(SB), NOSPLIT, $0-48
 	MOVQ         b+24(FP), DX
 	VBROADCASTSD (DX), Z0
 	MOVQ         n+32(FP), DX
+	CMPQ         DX, $+8
+	JLT          few
 	ANDQ         $+7, DX
 	JZ           whole
-	MOVQ         $0x00000000000000ff, BX
-	NEGQ         DX
-	ADDQ         $+8, DX
-	SHLXQ        DX, BX, BX
-	KMOVW        BX, K1
 	MOVQ         n+32(FP), DX
 	SUBQ         $+8, DX
 	SHLQ         $0x03, DX
 	ADDQ         DX, CX
 	ADDQ         DX, AX
-	VMOVUPD.Z    (AX), K1, Z1
-	VMOVUPD.Z    (CX), K1, Z2
-	VFMADD231PD  Z2, Z0, Z1
-	VMOVUPD      Z1, K1, (AX)
+	VMOVUPD      (AX), Z1
+	VFMADD231PD  (CX), Z0, Z1
 	SUBQ         DX, CX
 	SUBQ         DX, AX
 
@@ -14079,15 +14120,38 @@ whole:
 	JZ    blockDone
 
 block:
-	VMOVUPD     (AX), Z1
-	VFMADD231PD (CX), Z0, Z1
-	VMOVUPD     Z1, (AX)
+	VMOVUPD     (AX), Z2
+	VFMADD231PD (CX), Z0, Z2
+	VMOVUPD     Z2, (AX)
 	ADDQ        $+64, CX
 	ADDQ        $+64, AX
 	DECQ        DX
 	JNZ         block
 
 blockDone:
+	MOVQ    n+32(FP), DX
+	ANDQ    $+7, DX
+	JZ      done
+	SUBQ    $+8, DX
+	SHLQ    $0x03, DX
+	ADDQ    DX, CX
+	ADDQ    DX, AX
+	VMOVUPD Z1, (AX)
+	JMP     done
+
+few:
+	MOVQ        n+32(FP), DX
+	MOVQ        $0x00000000000000ff, BX
+	NEGQ        DX
+	ADDQ        $+8, DX
+	SHRXQ       DX, BX, BX
+	KMOVW       BX, K1
+	VMOVUPD.Z   (AX), K1, Z1
+	VMOVUPD.Z   (CX), K1, Z2
+	VFMADD231PD Z2, Z0, Z1
+	VMOVUPD     Z1, K1, (AX)
+
+done:
 	VZEROUPPER
 	RET
 
@@ -14217,35 +14281,30 @@ TEXT ·addRowPairs_4_avx512(SB), NOSPLIT, $0-56
 	VBROADCASTSD 48(DI), Z6
 	VBROADCASTSD 56(DI), Z7
 	MOVQ         n+40(FP), DI
+	CMPQ         DI, $+8
+	JLT          few
 	ANDQ         $+7, DI
 	JZ           whole
-	MOVQ         $0x00000000000000ff, R8
-	NEGQ         DI
-	ADDQ         $+8, DI
-	SHLXQ        DI, R8, R8
-	KMOVW        R8, K1
 	MOVQ         n+40(FP), DI
 	SUBQ         $+8, DI
 	SHLQ         $0x03, DI
 	ADDQ         DI, DX
 	ADDQ         DI, AX
 	ADDQ         DI, CX
-	VMOVUPD.Z    (AX), K1, Z8
-	VMOVUPD.Z    (CX), K1, Z9
-	VMOVUPD.Z    (DX), K1, Z10
+	VMOVUPD      (AX), Z8
+	VMOVUPD      (CX), Z9
+	VMOVUPD      (DX), Z10
 	VFMADD231PD  Z10, Z0, Z8
 	VFMADD231PD  Z10, Z1, Z9
-	VMOVUPD.Z    (DX)(BX*1), K1, Z10
+	VMOVUPD      (DX)(BX*1), Z10
 	VFMADD231PD  Z10, Z2, Z8
 	VFMADD231PD  Z10, Z3, Z9
-	VMOVUPD.Z    (DX)(BX*2), K1, Z10
+	VMOVUPD      (DX)(BX*2), Z10
 	VFMADD231PD  Z10, Z4, Z8
 	VFMADD231PD  Z10, Z5, Z9
-	VMOVUPD.Z    (DX)(SI*1), K1, Z10
+	VMOVUPD      (DX)(SI*1), Z10
 	VFMADD231PD  Z10, Z6, Z8
 	VFMADD231PD  Z10, Z7, Z9
-	VMOVUPD      Z8, K1, (AX)
-	VMOVUPD      Z9, K1, (CX)
 	SUBQ         DI, DX
 	SUBQ         DI, AX
 	SUBQ         DI, CX
@@ -14257,22 +14316,22 @@ whole:
 	JZ    blockDone
 
 block:
-	VMOVUPD     (AX), Z8
-	VMOVUPD     (CX), Z9
-	VMOVUPD     (DX), Z10
-	VFMADD231PD Z10, Z0, Z8
-	VFMADD231PD Z10, Z1, Z9
-	VMOVUPD     (DX)(BX*1), Z10
-	VFMADD231PD Z10, Z2, Z8
-	VFMADD231PD Z10, Z3, Z9
-	VMOVUPD     (DX)(BX*2), Z10
-	VFMADD231PD Z10, Z4, Z8
-	VFMADD231PD Z10, Z5, Z9
-	VMOVUPD     (DX)(SI*1), Z10
-	VFMADD231PD Z10, Z6, Z8
-	VFMADD231PD Z10, Z7, Z9
-	VMOVUPD     Z8, (AX)
-	VMOVUPD     Z9, (CX)
+	VMOVUPD     (AX), Z10
+	VMOVUPD     (CX), Z11
+	VMOVUPD     (DX), Z12
+	VFMADD231PD Z12, Z0, Z10
+	VFMADD231PD Z12, Z1, Z11
+	VMOVUPD     (DX)(BX*1), Z12
+	VFMADD231PD Z12, Z2, Z10
+	VFMADD231PD Z12, Z3, Z11
+	VMOVUPD     (DX)(BX*2), Z12
+	VFMADD231PD Z12, Z4, Z10
+	VFMADD231PD Z12, Z5, Z11
+	VMOVUPD     (DX)(SI*1), Z12
+	VFMADD231PD Z12, Z6, Z10
+	VFMADD231PD Z12, Z7, Z11
+	VMOVUPD     Z10, (AX)
+	VMOVUPD     Z11, (CX)
 	ADDQ        $+64, DX
 	ADDQ        $+64, AX
 	ADDQ        $+64, CX
@@ -14280,6 +14339,43 @@ block:
 	JNZ         block
 
 blockDone:
+	MOVQ    n+40(FP), BX
+	ANDQ    $+7, BX
+	JZ      done
+	SUBQ    $+8, BX
+	SHLQ    $0x03, BX
+	ADDQ    BX, DX
+	ADDQ    BX, AX
+	ADDQ    BX, CX
+	VMOVUPD Z8, (AX)
+	VMOVUPD Z9, (CX)
+	JMP     done
+
+few:
+	MOVQ        n+40(FP), DI
+	MOVQ        $0x00000000000000ff, R8
+	NEGQ        DI
+	ADDQ        $+8, DI
+	SHRXQ       DI, R8, R8
+	KMOVW       R8, K1
+	VMOVUPD.Z   (AX), K1, Z8
+	VMOVUPD.Z   (CX), K1, Z9
+	VMOVUPD.Z   (DX), K1, Z10
+	VFMADD231PD Z10, Z0, Z8
+	VFMADD231PD Z10, Z1, Z9
+	VMOVUPD.Z   (DX)(BX*1), K1, Z0
+	VFMADD231PD Z0, Z2, Z8
+	VFMADD231PD Z0, Z3, Z9
+	VMOVUPD.Z   (DX)(BX*2), K1, Z0
+	VFMADD231PD Z0, Z4, Z8
+	VFMADD231PD Z0, Z5, Z9
+	VMOVUPD.Z   (DX)(SI*1), K1, Z0
+	VFMADD231PD Z0, Z6, Z8
+	VFMADD231PD Z0, Z7, Z9
+	VMOVUPD     Z8, K1, (AX)
+	VMOVUPD     Z9, K1, (CX)
+
+done:
 	VZEROUPPER
 	RET
 
@@ -14302,37 +14398,30 @@ TEXT ·addOuterPairs_4_avx512(SB), NOSPLIT, $0-56
 	VBROADCASTSD 48(DI), Z6
 	VBROADCASTSD 56(DI), Z7
 	MOVQ         n+40(FP), DI
+	CMPQ         DI, $+8
+	JLT          few
 	ANDQ         $+7, DI
 	JZ           whole
-	MOVQ         $0x00000000000000ff, R8
-	NEGQ         DI
-	ADDQ         $+8, DI
-	SHLXQ        DI, R8, R8
-	KMOVW        R8, K1
 	MOVQ         n+40(FP), DI
 	SUBQ         $+8, DI
 	SHLQ         $0x03, DI
 	ADDQ         DI, DX
 	ADDQ         DI, AX
 	ADDQ         DI, CX
-	VMOVUPD.Z    (AX), K1, Z8
-	VMOVUPD.Z    (CX), K1, Z9
-	VMOVUPD.Z    (DX), K1, Z10
+	VMOVUPD      (AX), Z8
+	VMOVUPD      (CX), Z9
+	VMOVUPD      (DX), Z10
 	VFMADD231PD  Z8, Z0, Z10
 	VFMADD231PD  Z9, Z1, Z10
-	VMOVUPD      Z10, K1, (DX)
-	VMOVUPD.Z    (DX)(BX*1), K1, Z10
-	VFMADD231PD  Z8, Z2, Z10
-	VFMADD231PD  Z9, Z3, Z10
-	VMOVUPD      Z10, K1, (DX)(BX*1)
-	VMOVUPD.Z    (DX)(BX*2), K1, Z10
-	VFMADD231PD  Z8, Z4, Z10
-	VFMADD231PD  Z9, Z5, Z10
-	VMOVUPD      Z10, K1, (DX)(BX*2)
-	VMOVUPD.Z    (DX)(SI*1), K1, Z10
-	VFMADD231PD  Z8, Z6, Z10
-	VFMADD231PD  Z9, Z7, Z10
-	VMOVUPD      Z10, K1, (DX)(SI*1)
+	VMOVUPD      (DX)(BX*1), Z11
+	VFMADD231PD  Z8, Z2, Z11
+	VFMADD231PD  Z9, Z3, Z11
+	VMOVUPD      (DX)(BX*2), Z12
+	VFMADD231PD  Z8, Z4, Z12
+	VFMADD231PD  Z9, Z5, Z12
+	VMOVUPD      (DX)(SI*1), Z13
+	VFMADD231PD  Z8, Z6, Z13
+	VFMADD231PD  Z9, Z7, Z13
 	SUBQ         DI, DX
 	SUBQ         DI, AX
 	SUBQ         DI, CX
@@ -14346,22 +14435,22 @@ whole:
 block:
 	VMOVUPD     (AX), Z8
 	VMOVUPD     (CX), Z9
-	VMOVUPD     (DX), Z10
-	VFMADD231PD Z8, Z0, Z10
-	VFMADD231PD Z9, Z1, Z10
-	VMOVUPD     Z10, (DX)
-	VMOVUPD     (DX)(BX*1), Z10
-	VFMADD231PD Z8, Z2, Z10
-	VFMADD231PD Z9, Z3, Z10
-	VMOVUPD     Z10, (DX)(BX*1)
-	VMOVUPD     (DX)(BX*2), Z10
-	VFMADD231PD Z8, Z4, Z10
-	VFMADD231PD Z9, Z5, Z10
-	VMOVUPD     Z10, (DX)(BX*2)
-	VMOVUPD     (DX)(SI*1), Z10
-	VFMADD231PD Z8, Z6, Z10
-	VFMADD231PD Z9, Z7, Z10
-	VMOVUPD     Z10, (DX)(SI*1)
+	VMOVUPD     (DX), Z14
+	VFMADD231PD Z8, Z0, Z14
+	VFMADD231PD Z9, Z1, Z14
+	VMOVUPD     Z14, (DX)
+	VMOVUPD     (DX)(BX*1), Z14
+	VFMADD231PD Z8, Z2, Z14
+	VFMADD231PD Z9, Z3, Z14
+	VMOVUPD     Z14, (DX)(BX*1)
+	VMOVUPD     (DX)(BX*2), Z14
+	VFMADD231PD Z8, Z4, Z14
+	VFMADD231PD Z9, Z5, Z14
+	VMOVUPD     Z14, (DX)(BX*2)
+	VMOVUPD     (DX)(SI*1), Z14
+	VFMADD231PD Z8, Z6, Z14
+	VFMADD231PD Z9, Z7, Z14
+	VMOVUPD     Z14, (DX)(SI*1)
 	ADDQ        $+64, DX
 	ADDQ        $+64, AX
 	ADDQ        $+64, CX
@@ -14369,6 +14458,47 @@ block:
 	JNZ         block
 
 blockDone:
+	MOVQ    n+40(FP), DI
+	ANDQ    $+7, DI
+	JZ      done
+	SUBQ    $+8, DI
+	SHLQ    $0x03, DI
+	ADDQ    DI, DX
+	ADDQ    DI, AX
+	ADDQ    DI, CX
+	VMOVUPD Z10, (DX)
+	VMOVUPD Z11, (DX)(BX*1)
+	VMOVUPD Z12, (DX)(BX*2)
+	VMOVUPD Z13, (DX)(SI*1)
+	JMP     done
+
+few:
+	MOVQ        n+40(FP), DI
+	MOVQ        $0x00000000000000ff, R8
+	NEGQ        DI
+	ADDQ        $+8, DI
+	SHRXQ       DI, R8, R8
+	KMOVW       R8, K1
+	VMOVUPD.Z   (AX), K1, Z8
+	VMOVUPD.Z   (CX), K1, Z9
+	VMOVUPD.Z   (DX), K1, Z10
+	VFMADD231PD Z8, Z0, Z10
+	VFMADD231PD Z9, Z1, Z10
+	VMOVUPD     Z10, K1, (DX)
+	VMOVUPD.Z   (DX)(BX*1), K1, Z0
+	VFMADD231PD Z8, Z2, Z0
+	VFMADD231PD Z9, Z3, Z0
+	VMOVUPD     Z0, K1, (DX)(BX*1)
+	VMOVUPD.Z   (DX)(BX*2), K1, Z0
+	VFMADD231PD Z8, Z4, Z0
+	VFMADD231PD Z9, Z5, Z0
+	VMOVUPD     Z0, K1, (DX)(BX*2)
+	VMOVUPD.Z   (DX)(SI*1), K1, Z0
+	VFMADD231PD Z8, Z6, Z0
+	VFMADD231PD Z9, Z7, Z0
+	VMOVUPD     Z0, K1, (DX)(SI*1)
+
+done:
 	VZEROUPPER
 	RET
 
@@ -14384,26 +14514,21 @@ TEXT ·addRowPairs_1_avx512(SB), NOSPLIT, $0-56
 	VBROADCASTSD (BX), Z0
 	VBROADCASTSD 8(BX), Z1
 	MOVQ         n+40(FP), BX
+	CMPQ         BX, $+8
+	JLT          few
 	ANDQ         $+7, BX
 	JZ           whole
-	MOVQ         $0x00000000000000ff, SI
-	NEGQ         BX
-	ADDQ         $+8, BX
-	SHLXQ        BX, SI, SI
-	KMOVW        SI, K1
 	MOVQ         n+40(FP), BX
 	SUBQ         $+8, BX
 	SHLQ         $0x03, BX
 	ADDQ         BX, DX
 	ADDQ         BX, AX
 	ADDQ         BX, CX
-	VMOVUPD.Z    (AX), K1, Z2
-	VMOVUPD.Z    (CX), K1, Z3
-	VMOVUPD.Z    (DX), K1, Z4
+	VMOVUPD      (AX), Z2
+	VMOVUPD      (CX), Z3
+	VMOVUPD      (DX), Z4
 	VFMADD231PD  Z4, Z0, Z2
 	VFMADD231PD  Z4, Z1, Z3
-	VMOVUPD      Z2, K1, (AX)
-	VMOVUPD      Z3, K1, (CX)
 	SUBQ         BX, DX
 	SUBQ         BX, AX
 	SUBQ         BX, CX
@@ -14415,13 +14540,13 @@ whole:
 	JZ    blockDone
 
 block:
-	VMOVUPD     (AX), Z2
-	VMOVUPD     (CX), Z3
-	VMOVUPD     (DX), Z4
-	VFMADD231PD Z4, Z0, Z2
-	VFMADD231PD Z4, Z1, Z3
-	VMOVUPD     Z2, (AX)
-	VMOVUPD     Z3, (CX)
+	VMOVUPD     (AX), Z4
+	VMOVUPD     (CX), Z5
+	VMOVUPD     (DX), Z6
+	VFMADD231PD Z6, Z0, Z4
+	VFMADD231PD Z6, Z1, Z5
+	VMOVUPD     Z4, (AX)
+	VMOVUPD     Z5, (CX)
 	ADDQ        $+64, DX
 	ADDQ        $+64, AX
 	ADDQ        $+64, CX
@@ -14429,6 +14554,34 @@ block:
 	JNZ         block
 
 blockDone:
+	MOVQ    n+40(FP), BX
+	ANDQ    $+7, BX
+	JZ      done
+	SUBQ    $+8, BX
+	SHLQ    $0x03, BX
+	ADDQ    BX, DX
+	ADDQ    BX, AX
+	ADDQ    BX, CX
+	VMOVUPD Z2, (AX)
+	VMOVUPD Z3, (CX)
+	JMP     done
+
+few:
+	MOVQ        n+40(FP), BX
+	MOVQ        $0x00000000000000ff, SI
+	NEGQ        BX
+	ADDQ        $+8, BX
+	SHRXQ       BX, SI, SI
+	KMOVW       SI, K1
+	VMOVUPD.Z   (AX), K1, Z2
+	VMOVUPD.Z   (CX), K1, Z3
+	VMOVUPD.Z   (DX), K1, Z4
+	VFMADD231PD Z4, Z0, Z2
+	VFMADD231PD Z4, Z1, Z3
+	VMOVUPD     Z2, K1, (AX)
+	VMOVUPD     Z3, K1, (CX)
+
+done:
 	VZEROUPPER
 	RET
 
@@ -14444,25 +14597,21 @@ TEXT ·addOuterPairs_1_avx512(SB), NOSPLIT, $0-56
 	VBROADCASTSD (BX), Z0
 	VBROADCASTSD 8(BX), Z1
 	MOVQ         n+40(FP), BX
+	CMPQ         BX, $+8
+	JLT          few
 	ANDQ         $+7, BX
 	JZ           whole
-	MOVQ         $0x00000000000000ff, SI
-	NEGQ         BX
-	ADDQ         $+8, BX
-	SHLXQ        BX, SI, SI
-	KMOVW        SI, K1
 	MOVQ         n+40(FP), BX
 	SUBQ         $+8, BX
 	SHLQ         $0x03, BX
 	ADDQ         BX, DX
 	ADDQ         BX, AX
 	ADDQ         BX, CX
-	VMOVUPD.Z    (AX), K1, Z2
-	VMOVUPD.Z    (CX), K1, Z3
-	VMOVUPD.Z    (DX), K1, Z4
+	VMOVUPD      (AX), Z2
+	VMOVUPD      (CX), Z3
+	VMOVUPD      (DX), Z4
 	VFMADD231PD  Z2, Z0, Z4
 	VFMADD231PD  Z3, Z1, Z4
-	VMOVUPD      Z4, K1, (DX)
 	SUBQ         BX, DX
 	SUBQ         BX, AX
 	SUBQ         BX, CX
@@ -14476,28 +14625,28 @@ whole:
 block:
 	VMOVUPD     (AX), Z2
 	VMOVUPD     (CX), Z3
-	VMOVUPD     (DX), Z4
-	VFMADD231PD Z2, Z0, Z4
-	VFMADD231PD Z3, Z1, Z4
-	VMOVUPD     Z4, (DX)
+	VMOVUPD     (DX), Z5
+	VFMADD231PD Z2, Z0, Z5
+	VFMADD231PD Z3, Z1, Z5
+	VMOVUPD     Z5, (DX)
 	VMOVUPD     64(AX), Z2
 	VMOVUPD     64(CX), Z3
-	VMOVUPD     64(DX), Z4
-	VFMADD231PD Z2, Z0, Z4
-	VFMADD231PD Z3, Z1, Z4
-	VMOVUPD     Z4, 64(DX)
+	VMOVUPD     64(DX), Z5
+	VFMADD231PD Z2, Z0, Z5
+	VFMADD231PD Z3, Z1, Z5
+	VMOVUPD     Z5, 64(DX)
 	VMOVUPD     128(AX), Z2
 	VMOVUPD     128(CX), Z3
-	VMOVUPD     128(DX), Z4
-	VFMADD231PD Z2, Z0, Z4
-	VFMADD231PD Z3, Z1, Z4
-	VMOVUPD     Z4, 128(DX)
+	VMOVUPD     128(DX), Z5
+	VFMADD231PD Z2, Z0, Z5
+	VFMADD231PD Z3, Z1, Z5
+	VMOVUPD     Z5, 128(DX)
 	VMOVUPD     192(AX), Z2
 	VMOVUPD     192(CX), Z3
-	VMOVUPD     192(DX), Z4
-	VFMADD231PD Z2, Z0, Z4
-	VFMADD231PD Z3, Z1, Z4
-	VMOVUPD     Z4, 192(DX)
+	VMOVUPD     192(DX), Z5
+	VFMADD231PD Z2, Z0, Z5
+	VFMADD231PD Z3, Z1, Z5
+	VMOVUPD     Z5, 192(DX)
 	ADDQ        $+256, DX
 	ADDQ        $+256, AX
 	ADDQ        $+256, CX
@@ -14514,10 +14663,10 @@ blockDone:
 vector:
 	VMOVUPD     (AX), Z2
 	VMOVUPD     (CX), Z3
-	VMOVUPD     (DX), Z4
-	VFMADD231PD Z2, Z0, Z4
-	VFMADD231PD Z3, Z1, Z4
-	VMOVUPD     Z4, (DX)
+	VMOVUPD     (DX), Z5
+	VFMADD231PD Z2, Z0, Z5
+	VFMADD231PD Z3, Z1, Z5
+	VMOVUPD     Z5, (DX)
 	ADDQ        $+64, DX
 	ADDQ        $+64, AX
 	ADDQ        $+64, CX
@@ -14525,6 +14674,32 @@ vector:
 	JNZ         vector
 
 vectorDone:
+	MOVQ    n+40(FP), BX
+	ANDQ    $+7, BX
+	JZ      done
+	SUBQ    $+8, BX
+	SHLQ    $0x03, BX
+	ADDQ    BX, DX
+	ADDQ    BX, AX
+	ADDQ    BX, CX
+	VMOVUPD Z4, (DX)
+	JMP     done
+
+few:
+	MOVQ        n+40(FP), BX
+	MOVQ        $0x00000000000000ff, SI
+	NEGQ        BX
+	ADDQ        $+8, BX
+	SHRXQ       BX, SI, SI
+	KMOVW       SI, K1
+	VMOVUPD.Z   (AX), K1, Z2
+	VMOVUPD.Z   (CX), K1, Z3
+	VMOVUPD.Z   (DX), K1, Z4
+	VFMADD231PD Z2, Z0, Z4
+	VFMADD231PD Z3, Z1, Z4
+	VMOVUPD     Z4, K1, (DX)
+
+done:
 	VZEROUPPER
 	RET
 
@@ -16361,71 +16536,104 @@ TEXT ·addComplex_avx512(SB), NOSPLIT, $0-40
 	VBROADCASTF64X2 (DX), Z0
 	VBROADCASTF64X2 16(DX), Z1
 	MOVQ            n+24(FP), DX
+	CMPQ            DX, $+8
+	JLT             few
 	ANDQ            $+7, DX
 	JZ              whole
-	MOVQ            $0x00000000000000ff, BX
-	NEGQ            DX
-	ADDQ            $+8, DX
-	SHLXQ           DX, BX, BX
-	KMOVW           BX, K1
 	MOVQ            n+24(FP), DX
 	SUBQ            $+8, DX
 	SHLQ            $0x03, DX
 	ADDQ            DX, CX
 	ADDQ            DX, AX
-	VMOVUPD.Z       (CX), K1, Z2
-	VMOVUPD.Z       (AX), K1, Z4
+	VMOVUPD         (CX), Z2
+	VMOVUPD         (AX), Z4
 	VPERMILPD       $0x55, Z2, Z3
 	VFMADD231PD     Z2, Z0, Z4
 	VFMADD231PD     Z3, Z1, Z4
-	VMOVUPD         Z4, K1, (AX)
 	SUBQ            DX, CX
 	SUBQ            DX, AX
 
 whole:
 	MOVQ  n+24(FP), DX
-	SHRQ  $0x04, DX
+	SHRQ  $0x05, DX
 	TESTQ DX, DX
 	JZ    blockDone
 
 block:
 	VMOVUPD     (CX), Z2
-	VMOVUPD     (AX), Z4
+	VMOVUPD     (AX), Z5
 	VPERMILPD   $0x55, Z2, Z3
-	VFMADD231PD Z2, Z0, Z4
-	VFMADD231PD Z3, Z1, Z4
-	VMOVUPD     Z4, (AX)
+	VFMADD231PD Z2, Z0, Z5
+	VFMADD231PD Z3, Z1, Z5
+	VMOVUPD     Z5, (AX)
 	VMOVUPD     64(CX), Z2
-	VMOVUPD     64(AX), Z4
+	VMOVUPD     64(AX), Z5
 	VPERMILPD   $0x55, Z2, Z3
-	VFMADD231PD Z2, Z0, Z4
-	VFMADD231PD Z3, Z1, Z4
-	VMOVUPD     Z4, 64(AX)
-	ADDQ        $+128, CX
-	ADDQ        $+128, AX
+	VFMADD231PD Z2, Z0, Z5
+	VFMADD231PD Z3, Z1, Z5
+	VMOVUPD     Z5, 64(AX)
+	VMOVUPD     128(CX), Z2
+	VMOVUPD     128(AX), Z5
+	VPERMILPD   $0x55, Z2, Z3
+	VFMADD231PD Z2, Z0, Z5
+	VFMADD231PD Z3, Z1, Z5
+	VMOVUPD     Z5, 128(AX)
+	VMOVUPD     192(CX), Z2
+	VMOVUPD     192(AX), Z5
+	VPERMILPD   $0x55, Z2, Z3
+	VFMADD231PD Z2, Z0, Z5
+	VFMADD231PD Z3, Z1, Z5
+	VMOVUPD     Z5, 192(AX)
+	ADDQ        $+256, CX
+	ADDQ        $+256, AX
 	DECQ        DX
 	JNZ         block
 
 blockDone:
 	MOVQ  n+24(FP), DX
 	SHRQ  $0x03, DX
-	ANDQ  $+1, DX
+	ANDQ  $+3, DX
 	TESTQ DX, DX
 	JZ    vectorDone
 
 vector:
 	VMOVUPD     (CX), Z2
-	VMOVUPD     (AX), Z4
+	VMOVUPD     (AX), Z5
 	VPERMILPD   $0x55, Z2, Z3
-	VFMADD231PD Z2, Z0, Z4
-	VFMADD231PD Z3, Z1, Z4
-	VMOVUPD     Z4, (AX)
+	VFMADD231PD Z2, Z0, Z5
+	VFMADD231PD Z3, Z1, Z5
+	VMOVUPD     Z5, (AX)
 	ADDQ        $+64, CX
 	ADDQ        $+64, AX
 	DECQ        DX
 	JNZ         vector
 
 vectorDone:
+	MOVQ    n+24(FP), DX
+	ANDQ    $+7, DX
+	JZ      done
+	SUBQ    $+8, DX
+	SHLQ    $0x03, DX
+	ADDQ    DX, CX
+	ADDQ    DX, AX
+	VMOVUPD Z4, (AX)
+	JMP     done
+
+few:
+	MOVQ        n+24(FP), DX
+	MOVQ        $0x00000000000000ff, BX
+	NEGQ        DX
+	ADDQ        $+8, DX
+	SHRXQ       DX, BX, BX
+	KMOVW       BX, K1
+	VMOVUPD.Z   (CX), K1, Z2
+	VMOVUPD.Z   (AX), K1, Z4
+	VPERMILPD   $0x55, Z2, Z3
+	VFMADD231PD Z2, Z0, Z4
+	VFMADD231PD Z3, Z1, Z4
+	VMOVUPD     Z4, K1, (AX)
+
+done:
 	VZEROUPPER
 	RET
 
@@ -16437,22 +16645,18 @@ TEXT ·timesComplex_avx512(SB), NOSPLIT, $0-32
 	VBROADCASTF64X2 (CX), Z0
 	VBROADCASTF64X2 16(CX), Z1
 	MOVQ            n+16(FP), CX
+	CMPQ            CX, $+8
+	JLT             few
 	ANDQ            $+7, CX
 	JZ              whole
-	MOVQ            $0x00000000000000ff, DX
-	NEGQ            CX
-	ADDQ            $+8, CX
-	SHLXQ           CX, DX, DX
-	KMOVW           DX, K1
 	MOVQ            n+16(FP), CX
 	SUBQ            $+8, CX
 	SHLQ            $0x03, CX
 	ADDQ            CX, AX
-	VMOVUPD.Z       (AX), K1, Z2
+	VMOVUPD         (AX), Z2
 	VPERMILPD       $0x55, Z2, Z3
 	VMULPD          Z1, Z3, Z3
 	VFMADD231PD     Z2, Z0, Z3
-	VMOVUPD         Z3, K1, (AX)
 	SUBQ            CX, AX
 
 whole:
@@ -16463,15 +16667,15 @@ whole:
 
 block:
 	VMOVUPD     (AX), Z2
-	VPERMILPD   $0x55, Z2, Z3
-	VMULPD      Z1, Z3, Z3
-	VFMADD231PD Z2, Z0, Z3
-	VMOVUPD     Z3, (AX)
+	VPERMILPD   $0x55, Z2, Z4
+	VMULPD      Z1, Z4, Z4
+	VFMADD231PD Z2, Z0, Z4
+	VMOVUPD     Z4, (AX)
 	VMOVUPD     64(AX), Z2
-	VPERMILPD   $0x55, Z2, Z3
-	VMULPD      Z1, Z3, Z3
-	VFMADD231PD Z2, Z0, Z3
-	VMOVUPD     Z3, 64(AX)
+	VPERMILPD   $0x55, Z2, Z4
+	VMULPD      Z1, Z4, Z4
+	VFMADD231PD Z2, Z0, Z4
+	VMOVUPD     Z4, 64(AX)
 	ADDQ        $+128, AX
 	DECQ        CX
 	JNZ         block
@@ -16485,15 +16689,38 @@ blockDone:
 
 vector:
 	VMOVUPD     (AX), Z2
-	VPERMILPD   $0x55, Z2, Z3
-	VMULPD      Z1, Z3, Z3
-	VFMADD231PD Z2, Z0, Z3
-	VMOVUPD     Z3, (AX)
+	VPERMILPD   $0x55, Z2, Z4
+	VMULPD      Z1, Z4, Z4
+	VFMADD231PD Z2, Z0, Z4
+	VMOVUPD     Z4, (AX)
 	ADDQ        $+64, AX
 	DECQ        CX
 	JNZ         vector
 
 vectorDone:
+	MOVQ    n+16(FP), CX
+	ANDQ    $+7, CX
+	JZ      done
+	SUBQ    $+8, CX
+	SHLQ    $0x03, CX
+	ADDQ    CX, AX
+	VMOVUPD Z3, (AX)
+	JMP     done
+
+few:
+	MOVQ        n+16(FP), CX
+	MOVQ        $0x00000000000000ff, DX
+	NEGQ        CX
+	ADDQ        $+8, CX
+	SHRXQ       CX, DX, DX
+	KMOVW       DX, K1
+	VMOVUPD.Z   (AX), K1, Z2
+	VPERMILPD   $0x55, Z2, Z3
+	VMULPD      Z1, Z3, Z3
+	VFMADD231PD Z2, Z0, Z3
+	VMOVUPD     Z3, K1, (AX)
+
+done:
 	VZEROUPPER
 	RET
 
@@ -16549,26 +16776,21 @@ TEXT ·planeRotation_avx512(SB), NOSPLIT, $0-40
 	VBROADCASTSD (DX), Z0
 	VBROADCASTSD 8(DX), Z1
 	MOVQ         n+24(FP), DX
+	CMPQ         DX, $+8
+	JLT          few
 	ANDQ         $+7, DX
 	JZ           whole
-	MOVQ         $0x00000000000000ff, BX
-	NEGQ         DX
-	ADDQ         $+8, DX
-	SHLXQ        DX, BX, BX
-	KMOVW        BX, K1
 	MOVQ         n+24(FP), DX
 	SUBQ         $+8, DX
 	SHLQ         $0x03, DX
 	ADDQ         DX, AX
 	ADDQ         DX, CX
-	VMOVUPD.Z    (AX), K1, Z2
-	VMOVUPD.Z    (CX), K1, Z3
+	VMOVUPD      (AX), Z2
+	VMOVUPD      (CX), Z3
 	VMULPD       Z1, Z3, Z4
 	VFMADD231PD  Z2, Z0, Z4
 	VMULPD       Z0, Z3, Z3
 	VFNMADD231PD Z2, Z1, Z3
-	VMOVUPD      Z4, K1, (AX)
-	VMOVUPD      Z3, K1, (CX)
 	SUBQ         DX, AX
 	SUBQ         DX, CX
 
@@ -16580,21 +16802,21 @@ whole:
 
 block:
 	VMOVUPD      (AX), Z2
-	VMOVUPD      (CX), Z3
-	VMULPD       Z1, Z3, Z4
-	VFMADD231PD  Z2, Z0, Z4
-	VMULPD       Z0, Z3, Z3
-	VFNMADD231PD Z2, Z1, Z3
-	VMOVUPD      Z4, (AX)
-	VMOVUPD      Z3, (CX)
+	VMOVUPD      (CX), Z5
+	VMULPD       Z1, Z5, Z6
+	VFMADD231PD  Z2, Z0, Z6
+	VMULPD       Z0, Z5, Z5
+	VFNMADD231PD Z2, Z1, Z5
+	VMOVUPD      Z6, (AX)
+	VMOVUPD      Z5, (CX)
 	VMOVUPD      64(AX), Z2
-	VMOVUPD      64(CX), Z3
-	VMULPD       Z1, Z3, Z4
-	VFMADD231PD  Z2, Z0, Z4
-	VMULPD       Z0, Z3, Z3
-	VFNMADD231PD Z2, Z1, Z3
-	VMOVUPD      Z4, 64(AX)
-	VMOVUPD      Z3, 64(CX)
+	VMOVUPD      64(CX), Z5
+	VMULPD       Z1, Z5, Z6
+	VFMADD231PD  Z2, Z0, Z6
+	VMULPD       Z0, Z5, Z5
+	VFNMADD231PD Z2, Z1, Z5
+	VMOVUPD      Z6, 64(AX)
+	VMOVUPD      Z5, 64(CX)
 	ADDQ         $+128, AX
 	ADDQ         $+128, CX
 	DECQ         DX
@@ -16609,19 +16831,47 @@ blockDone:
 
 vector:
 	VMOVUPD      (AX), Z2
-	VMOVUPD      (CX), Z3
-	VMULPD       Z1, Z3, Z4
-	VFMADD231PD  Z2, Z0, Z4
-	VMULPD       Z0, Z3, Z3
-	VFNMADD231PD Z2, Z1, Z3
-	VMOVUPD      Z4, (AX)
-	VMOVUPD      Z3, (CX)
+	VMOVUPD      (CX), Z5
+	VMULPD       Z1, Z5, Z6
+	VFMADD231PD  Z2, Z0, Z6
+	VMULPD       Z0, Z5, Z5
+	VFNMADD231PD Z2, Z1, Z5
+	VMOVUPD      Z6, (AX)
+	VMOVUPD      Z5, (CX)
 	ADDQ         $+64, AX
 	ADDQ         $+64, CX
 	DECQ         DX
 	JNZ          vector
 
 vectorDone:
+	MOVQ    n+24(FP), DX
+	ANDQ    $+7, DX
+	JZ      done
+	SUBQ    $+8, DX
+	SHLQ    $0x03, DX
+	ADDQ    DX, AX
+	ADDQ    DX, CX
+	VMOVUPD Z4, (AX)
+	VMOVUPD Z3, (CX)
+	JMP     done
+
+few:
+	MOVQ         n+24(FP), DX
+	MOVQ         $0x00000000000000ff, BX
+	NEGQ         DX
+	ADDQ         $+8, DX
+	SHRXQ        DX, BX, BX
+	KMOVW        BX, K1
+	VMOVUPD.Z    (AX), K1, Z2
+	VMOVUPD.Z    (CX), K1, Z3
+	VMULPD       Z1, Z3, Z4
+	VFMADD231PD  Z2, Z0, Z4
+	VMULPD       Z0, Z3, Z0
+	VFNMADD231PD Z2, Z1, Z0
+	VMOVUPD      Z4, K1, (AX)
+	VMOVUPD      Z0, K1, (CX)
+
+done:
 	VZEROUPPER
 	RET
 

@@ -61,7 +61,7 @@ func addComplex(t isa, x *number) {
 		"adds pairs of n numbers of x to y, times the factors at by, n >= 2.")
 	y, from := param("y"), param("x")
 	own, swapped := x.byPairs(t, param("by"))
-	eachVector(t, x, 2, true, []reg.GPVirtual{from, y}, func(io access, _, disp int) {
+	changeVectors(t, x, 4, []reg.GPVirtual{from, y}, func(io access, _, disp int) {
 		v, w, sum := io.load(Mem{Base: from, Disp: disp}), t.vec(), io.load(Mem{Base: y, Disp: disp})
 		x.swapPairs(t, v, w)
 		x.fma(v, own, sum)
@@ -77,7 +77,7 @@ func timesComplex(t isa, x *number) {
 		"overwrites pairs of n numbers by their products with the factors at by, n >= 2.")
 	y := param("y")
 	own, swapped := x.byPairs(t, param("by"))
-	eachVector(t, x, 2, true, []reg.GPVirtual{y}, func(io access, _, disp int) {
+	changeVectors(t, x, 2, []reg.GPVirtual{y}, func(io access, _, disp int) {
 		v, w := io.load(Mem{Base: y, Disp: disp}), t.vec()
 		x.swapPairs(t, v, w)
 		x.multiply(swapped, w, w)
@@ -154,7 +154,7 @@ func planeRotation(t isa, x *number) {
 	c, s := t.vec(), t.vec()
 	x.broadcast(Mem{Base: by}, c)
 	x.broadcast(Mem{Base: by, Disp: x.size}, s)
-	eachVector(t, x, 2, true, []reg.GPVirtual{to, other}, func(io access, _, disp int) {
+	changeVectors(t, x, 2, []reg.GPVirtual{to, other}, func(io access, _, disp int) {
 		v, w := io.load(Mem{Base: to, Disp: disp}), io.load(Mem{Base: other, Disp: disp})
 		upper, lower := t.vec(), t.vec()
 		x.multiply(s, w, upper)

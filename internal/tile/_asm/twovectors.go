@@ -69,7 +69,7 @@ func addRowPairs(t isa, x *number, m int) {
 		"adds %d rows of n entries, times the first of a pair of b to y, and times the second to z, n >= 1.")
 	y, z, a := param("y"), param("z"), newRows(param("a"), bytesParam("lda", x.size), m)
 	b := x.broadcasts(t, param("b"), 2*m)
-	eachVector(t, x, 1, true, []reg.GPVirtual{a.base, y, z}, func(io access, _, disp int) {
+	changeVectors(t, x, 1, []reg.GPVirtual{a.base, y, z}, func(io access, _, disp int) {
 		sum, other := io.load(Mem{Base: y, Disp: disp}), io.load(Mem{Base: z, Disp: disp})
 		for i := range m {
 			row := io.load(a.at(i, disp))
@@ -88,7 +88,7 @@ func addOuterPairs(t isa, x *number, m int) {
 		"adds n entries of y, times the first of a pair of b, and of z, times the second, to %d rows, n >= 1.")
 	y, z, a := param("y"), param("z"), newRows(param("a"), bytesParam("lda", x.size), m)
 	b := x.broadcasts(t, param("b"), 2*m)
-	eachVector(t, x, max(1, 4/m), true, []reg.GPVirtual{a.base, y, z}, func(io access, _, disp int) {
+	changeVectors(t, x, max(1, 4/m), []reg.GPVirtual{a.base, y, z}, func(io access, _, disp int) {
 		first, second := io.load(Mem{Base: y, Disp: disp}), io.load(Mem{Base: z, Disp: disp})
 		for i := range m {
 			row := io.load(a.at(i, disp))
