@@ -413,7 +413,7 @@ TEXT ·panelMostTile(SB), NOSPLIT, $0-112
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
-TEXT ·pairPanelTile(SB), NOSPLIT, $0-56
+TEXT ·pairPanelTile(SB), NOSPLIT, $0-64
 	MOVQ ·tiles+1328(SB), AX
 	JMP AX
 

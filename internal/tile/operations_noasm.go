@@ -27,7 +27,7 @@ func panelHalfTile(c unsafe.Pointer, ldc int, w unsafe.Pointer, down, next, acro
 func panelMostTile(c unsafe.Pointer, ldc int, w unsafe.Pointer, down, next, across int, z unsafe.Pointer, ldz, n, rows, cols int, add bool, by unsafe.Pointer, index int) {
 	panic("tile: no tile")
 }
-func pairPanelTile(c *float64, ldc int, w *float64, ldw int, z *float64, n, cols int) {
+func pairPanelTile(c *float64, ldc int, w *float64, ldw int, z *float64, n, rows, cols int) {
 	panic("tile: no tile")
 }
 func mulBasisLanesTile(a *float64, lda int, x, u *float64, ldu, n, d int, index int) {

@@ -216,9 +216,7 @@ func PairPanel(c []float64, ldc int, w []float64, ldw int, z []float64, m, n, co
 		return
 	}
 	_, _, _ = c[(m-1)*ldc+cols-1], w[(m-1)*ldw+n-1], z[PairLen(n)-1]
-	for i := 0; i < m; i += tiles.high {
-		pairPanelTile(&c[i*ldc], ldc, &w[i*ldw], ldw, &z[0], n, cols)
-	}
+	pairPanelTile(&c[0], ldc, &w[0], ldw, &z[0], n, m, cols)
 }
 
 // PairLen returns the length of PackPairs for n rows.

@@ -136,9 +136,9 @@ func panelRowsOfTile[F Float](p rowsProduct, next, rows, cols int, by unsafe.Poi
 	}
 }
 
-// pairPanelTile takes lowPanel rows, and has two sums an entry, for the two rows of a pair.
-func pairPanelTile(c *float64, ldc int, w *float64, ldw int, z *float64, n, cols int) {
-	for i := range lowPanel {
+// pairPanelTile has two sums an entry, for the two rows of a pair.
+func pairPanelTile(c *float64, ldc int, w *float64, ldw int, z *float64, n, rows, cols int) {
+	for i := range rows {
 		row, pairs := unsafe.Slice(at(w, i*ldw), n), unsafe.Slice(z, PairLen(n))
 		var sums [2 * PairColumns]float64
 		if n%2 == 1 { // beside a row of zeros

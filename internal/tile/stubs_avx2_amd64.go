@@ -100,8 +100,8 @@ func panelHalf32_4_avx2(c *float32, ldc int, w *float32, down int, next int, acr
 // panelMost32_4_avx2 works like panel for 9 to 16 columns of C, n >= 1.
 func panelMost32_4_avx2(c *float32, ldc int, w *float32, down int, next int, across int, z *float32, ldz int, n int, rows int, cols int, add bool, by *float32, index int)
 
-// pairPanel_avx2 works like pairPanelGeneric for 6 rows, n >= 1 and 1 <= cols <= 4.
-func pairPanel_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, n int, cols int)
+// pairPanel_avx2 works like pairPanelGeneric for a multiple of 6 rows, n >= 1 and 1 <= cols <= 4.
+func pairPanel_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, n int, rows int, cols int)
 
 // transposeSquares_avx2 copies 4 rows of n entries to n rows of 4, n a multiple of 4, n > 0.
 func transposeSquares_avx2(dst *float64, ldd int, src *float64, lds int, n int, index int)

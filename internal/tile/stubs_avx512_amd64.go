@@ -100,8 +100,8 @@ func panelHalf32_4_avx512(c *float32, ldc int, w *float32, down int, next int, a
 // panelMost32_4_avx512 works like panel for 17 to 32 columns of C, n >= 1.
 func panelMost32_4_avx512(c *float32, ldc int, w *float32, down int, next int, across int, z *float32, ldz int, n int, rows int, cols int, add bool, by *float32, index int)
 
-// pairPanel_avx512 works like pairPanelGeneric for 12 rows, n >= 1 and 1 <= cols <= 4.
-func pairPanel_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, n int, cols int)
+// pairPanel_avx512 works like pairPanelGeneric for a multiple of 12 rows, n >= 1 and 1 <= cols <= 4.
+func pairPanel_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, n int, rows int, cols int)
 
 // transposeSquares_avx512 copies 8 rows of n entries to n rows of 8, n a multiple of 8, n > 0.
 func transposeSquares_avx512(dst *float64, ldd int, src *float64, lds int, n int, index int)

@@ -8002,16 +8002,21 @@ tilesDone:
 	VZEROUPPER
 	RET
 
-// func pairPanel_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, n int, cols int)
+// func pairPanel_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, n int, rows int, cols int)
 // Requires: AVX, AVX2, FMA3
-TEXT ·pairPanel_avx2(SB), NOSPLIT, $0-56
-	MOVQ         z+32(FP), AX
-	MOVQ         n+40(FP), CX
-	MOVQ         w+16(FP), DX
-	MOVQ         ldw+24(FP), BX
-	SHLQ         $0x03, BX
-	LEAQ         (BX)(BX*2), SI
-	LEAQ         (BX)(BX*4), DI
+TEXT ·pairPanel_avx2(SB), NOSPLIT, $0-64
+	MOVQ c+0(FP), AX
+	MOVQ ldc+8(FP), CX
+	SHLQ $0x03, CX
+	MOVQ ldw+24(FP), DX
+	SHLQ $0x03, DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (DX)(DX*4), SI
+
+tile:
+	MOVQ         z+32(FP), DI
+	MOVQ         n+40(FP), R8
+	MOVQ         w+16(FP), R9
 	VXORPD       Y0, Y0, Y0
 	VXORPD       Y1, Y1, Y1
 	VXORPD       Y2, Y2, Y2
@@ -8024,99 +8029,103 @@ TEXT ·pairPanel_avx2(SB), NOSPLIT, $0-56
 	VXORPD       Y9, Y9, Y9
 	VXORPD       Y10, Y10, Y10
 	VXORPD       Y11, Y11, Y11
-	SHRQ         $0x01, CX
+	SHRQ         $0x01, R8
 	JCC          even
 	VXORPD       Y12, Y12, Y12
-	VMOVUPD      (AX), Y13
-	VMOVUPD      32(AX), Y14
-	VBROADCASTSD (DX), Y15
+	VMOVUPD      (DI), Y13
+	VMOVUPD      32(DI), Y14
+	VBROADCASTSD (R9), Y15
 	VBLENDPD     $0x0a, Y12, Y15, Y15
 	VFMADD231PD  Y13, Y15, Y0
 	VFMADD231PD  Y14, Y15, Y1
-	VBROADCASTSD (DX)(BX*1), Y15
+	VBROADCASTSD (R9)(DX*1), Y15
 	VBLENDPD     $0x0a, Y12, Y15, Y15
 	VFMADD231PD  Y13, Y15, Y2
 	VFMADD231PD  Y14, Y15, Y3
-	VBROADCASTSD (DX)(BX*2), Y15
+	VBROADCASTSD (R9)(DX*2), Y15
 	VBLENDPD     $0x0a, Y12, Y15, Y15
 	VFMADD231PD  Y13, Y15, Y4
 	VFMADD231PD  Y14, Y15, Y5
-	VBROADCASTSD (DX)(SI*1), Y15
+	VBROADCASTSD (R9)(BX*1), Y15
 	VBLENDPD     $0x0a, Y12, Y15, Y15
 	VFMADD231PD  Y13, Y15, Y6
 	VFMADD231PD  Y14, Y15, Y7
-	VBROADCASTSD (DX)(BX*4), Y15
+	VBROADCASTSD (R9)(DX*4), Y15
 	VBLENDPD     $0x0a, Y12, Y15, Y15
 	VFMADD231PD  Y13, Y15, Y8
 	VFMADD231PD  Y14, Y15, Y9
-	VBROADCASTSD (DX)(DI*1), Y15
+	VBROADCASTSD (R9)(SI*1), Y15
 	VBLENDPD     $0x0a, Y12, Y15, Y15
 	VFMADD231PD  Y13, Y15, Y10
 	VFMADD231PD  Y14, Y15, Y11
-	ADDQ         $+64, AX
-	ADDQ         $+8, DX
+	ADDQ         $+64, DI
+	ADDQ         $+8, R9
 
 even:
-	TESTQ CX, CX
+	TESTQ R8, R8
 	JZ    pairDone
 
 pair:
-	VMOVUPD        (AX), Y12
-	VMOVUPD        32(AX), Y13
-	VBROADCASTF128 (DX), Y14
+	VMOVUPD        (DI), Y12
+	VMOVUPD        32(DI), Y13
+	VBROADCASTF128 (R9), Y14
 	VFMADD231PD    Y12, Y14, Y0
 	VFMADD231PD    Y13, Y14, Y1
-	VBROADCASTF128 (DX)(BX*1), Y14
+	VBROADCASTF128 (R9)(DX*1), Y14
 	VFMADD231PD    Y12, Y14, Y2
 	VFMADD231PD    Y13, Y14, Y3
-	VBROADCASTF128 (DX)(BX*2), Y14
+	VBROADCASTF128 (R9)(DX*2), Y14
 	VFMADD231PD    Y12, Y14, Y4
 	VFMADD231PD    Y13, Y14, Y5
-	VBROADCASTF128 (DX)(SI*1), Y14
+	VBROADCASTF128 (R9)(BX*1), Y14
 	VFMADD231PD    Y12, Y14, Y6
 	VFMADD231PD    Y13, Y14, Y7
-	VBROADCASTF128 (DX)(BX*4), Y14
+	VBROADCASTF128 (R9)(DX*4), Y14
 	VFMADD231PD    Y12, Y14, Y8
 	VFMADD231PD    Y13, Y14, Y9
-	VBROADCASTF128 (DX)(DI*1), Y14
+	VBROADCASTF128 (R9)(SI*1), Y14
 	VFMADD231PD    Y12, Y14, Y10
 	VFMADD231PD    Y13, Y14, Y11
-	ADDQ           $+64, AX
-	ADDQ           $+16, DX
-	DECQ           CX
+	ADDQ           $+64, DI
+	ADDQ           $+16, R9
+	DECQ           R8
 	JNZ            pair
 
 pairDone:
-	MOVQ       c+0(FP), AX
-	MOVQ       ldc+8(FP), CX
-	SHLQ       $0x03, CX
-	MOVQ       cols+48(FP), DX
-	NEGQ       DX
-	LEAQ       tailMask<>+32(SB), BX
-	VMOVUPD    (BX)(DX*8), Y12
+	MOVQ       cols+56(FP), DI
+	NEGQ       DI
+	LEAQ       tailMask<>+32(SB), R8
+	VMOVUPD    (R8)(DI*8), Y12
 	VHADDPD    Y1, Y0, Y0
 	VPERMPD    $0xd8, Y0, Y0
+	VHADDPD    Y3, Y2, Y1
+	VPERMPD    $0xd8, Y1, Y1
 	VMASKMOVPD Y0, Y12, (AX)
 	ADDQ       CX, AX
-	VHADDPD    Y3, Y2, Y0
-	VPERMPD    $0xd8, Y0, Y0
-	VMASKMOVPD Y0, Y12, (AX)
+	VMASKMOVPD Y1, Y12, (AX)
 	ADDQ       CX, AX
 	VHADDPD    Y5, Y4, Y0
 	VPERMPD    $0xd8, Y0, Y0
+	VHADDPD    Y7, Y6, Y1
+	VPERMPD    $0xd8, Y1, Y1
 	VMASKMOVPD Y0, Y12, (AX)
 	ADDQ       CX, AX
-	VHADDPD    Y7, Y6, Y0
-	VPERMPD    $0xd8, Y0, Y0
-	VMASKMOVPD Y0, Y12, (AX)
+	VMASKMOVPD Y1, Y12, (AX)
 	ADDQ       CX, AX
 	VHADDPD    Y9, Y8, Y0
 	VPERMPD    $0xd8, Y0, Y0
+	VHADDPD    Y11, Y10, Y1
+	VPERMPD    $0xd8, Y1, Y1
 	VMASKMOVPD Y0, Y12, (AX)
 	ADDQ       CX, AX
-	VHADDPD    Y11, Y10, Y0
-	VPERMPD    $0xd8, Y0, Y0
-	VMASKMOVPD Y0, Y12, (AX)
+	VMASKMOVPD Y1, Y12, (AX)
+	ADDQ       CX, AX
+	MOVQ       ldw+24(FP), DI
+	SHLQ       $0x03, DI
+	IMUL3Q     $+6, DI, DI
+	ADDQ       DI, w+16(FP)
+	SUBQ       $+6, rows+48(FP)
+	JG         tile
 	VZEROUPPER
 	RET
 

@@ -4,6 +4,16 @@
 
 #include "textflag.h"
 
+DATA pairOrder<>+0(SB)/8, $0x0000000000000000
+DATA pairOrder<>+8(SB)/8, $0x0000000000000002
+DATA pairOrder<>+16(SB)/8, $0x0000000000000004
+DATA pairOrder<>+24(SB)/8, $0x0000000000000006
+DATA pairOrder<>+32(SB)/8, $0x0000000000000001
+DATA pairOrder<>+40(SB)/8, $0x0000000000000003
+DATA pairOrder<>+48(SB)/8, $0x0000000000000005
+DATA pairOrder<>+56(SB)/8, $0x0000000000000007
+GLOBL pairOrder<>(SB), RODATA|NOPTR, $64
+
 // func mulBasis_1_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, index int)
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
 TEXT ·mulBasis_1_avx512(SB), NOSPLIT, $32-104
@@ -7883,20 +7893,25 @@ tilesDone:
 	VZEROUPPER
 	RET
 
-// func pairPanel_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, n int, cols int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·pairPanel_avx512(SB), NOSPLIT, $0-56
-	MOVQ         z+32(FP), AX
-	MOVQ         n+40(FP), CX
-	MOVQ         w+16(FP), DX
-	MOVQ         ldw+24(FP), BX
-	SHLQ         $0x03, BX
-	LEAQ         (BX)(BX*2), SI
-	LEAQ         (BX)(BX*4), DI
-	MOVQ         BX, R8
-	SHLQ         $0x03, R8
-	SUBQ         BX, R8
-	LEAQ         (DX)(BX*8), R9
+// func pairPanel_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, n int, rows int, cols int)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2
+TEXT ·pairPanel_avx512(SB), NOSPLIT, $0-64
+	MOVQ c+0(FP), AX
+	MOVQ ldc+8(FP), CX
+	SHLQ $0x03, CX
+	MOVQ ldw+24(FP), DX
+	SHLQ $0x03, DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (DX)(DX*4), SI
+	MOVQ DX, DI
+	SHLQ $0x03, DI
+	SUBQ DX, DI
+
+tile:
+	MOVQ         z+32(FP), R8
+	MOVQ         n+40(FP), R9
+	MOVQ         w+16(FP), R10
+	LEAQ         (R10)(DX*8), R11
 	VXORPD       Z0, Z0, Z0
 	VXORPD       Z1, Z1, Z1
 	VXORPD       Z2, Z2, Z2
@@ -7909,158 +7924,155 @@ TEXT ·pairPanel_avx512(SB), NOSPLIT, $0-56
 	VXORPD       Z9, Z9, Z9
 	VXORPD       Z10, Z10, Z10
 	VXORPD       Z11, Z11, Z11
-	SHRQ         $0x01, CX
+	SHRQ         $0x01, R9
 	JCC          even
-	MOVL         $0x00000055, R10
-	KMOVW        R10, K1
-	VMOVUPD      (AX), Z12
-	VBROADCASTSD (DX), Z13
+	MOVL         $0x00000055, R12
+	KMOVW        R12, K1
+	VMOVUPD      (R8), Z12
+	VBROADCASTSD (R10), Z13
 	VMOVAPD.Z    Z13, K1, Z13
 	VFMADD231PD  Z12, Z13, Z0
-	VBROADCASTSD (DX)(BX*1), Z13
+	VBROADCASTSD (R10)(DX*1), Z13
 	VMOVAPD.Z    Z13, K1, Z13
 	VFMADD231PD  Z12, Z13, Z1
-	VBROADCASTSD (DX)(BX*2), Z13
+	VBROADCASTSD (R10)(DX*2), Z13
 	VMOVAPD.Z    Z13, K1, Z13
 	VFMADD231PD  Z12, Z13, Z2
-	VBROADCASTSD (DX)(SI*1), Z13
+	VBROADCASTSD (R10)(BX*1), Z13
 	VMOVAPD.Z    Z13, K1, Z13
 	VFMADD231PD  Z12, Z13, Z3
-	VBROADCASTSD (DX)(BX*4), Z13
+	VBROADCASTSD (R10)(DX*4), Z13
 	VMOVAPD.Z    Z13, K1, Z13
 	VFMADD231PD  Z12, Z13, Z4
-	VBROADCASTSD (DX)(DI*1), Z13
+	VBROADCASTSD (R10)(SI*1), Z13
 	VMOVAPD.Z    Z13, K1, Z13
 	VFMADD231PD  Z12, Z13, Z5
-	VBROADCASTSD (DX)(SI*2), Z13
+	VBROADCASTSD (R10)(BX*2), Z13
 	VMOVAPD.Z    Z13, K1, Z13
 	VFMADD231PD  Z12, Z13, Z6
-	VBROADCASTSD (DX)(R8*1), Z13
+	VBROADCASTSD (R10)(DI*1), Z13
 	VMOVAPD.Z    Z13, K1, Z13
 	VFMADD231PD  Z12, Z13, Z7
-	VBROADCASTSD (R9), Z13
+	VBROADCASTSD (R11), Z13
 	VMOVAPD.Z    Z13, K1, Z13
 	VFMADD231PD  Z12, Z13, Z8
-	VBROADCASTSD (R9)(BX*1), Z13
+	VBROADCASTSD (R11)(DX*1), Z13
 	VMOVAPD.Z    Z13, K1, Z13
 	VFMADD231PD  Z12, Z13, Z9
-	VBROADCASTSD (R9)(BX*2), Z13
+	VBROADCASTSD (R11)(DX*2), Z13
 	VMOVAPD.Z    Z13, K1, Z13
 	VFMADD231PD  Z12, Z13, Z10
-	VBROADCASTSD (R9)(SI*1), Z13
+	VBROADCASTSD (R11)(BX*1), Z13
 	VMOVAPD.Z    Z13, K1, Z13
 	VFMADD231PD  Z12, Z13, Z11
-	ADDQ         $+64, AX
-	ADDQ         $+8, DX
-	ADDQ         $+8, R9
+	ADDQ         $+64, R8
+	ADDQ         $+8, R10
+	ADDQ         $+8, R11
 
 even:
-	TESTQ CX, CX
+	TESTQ R9, R9
 	JZ    pairDone
 
 pair:
-	VMOVUPD         (AX), Z12
-	VBROADCASTF64X2 (DX), Z13
+	VMOVUPD         (R8), Z12
+	VBROADCASTF64X2 (R10), Z13
 	VFMADD231PD     Z12, Z13, Z0
-	VBROADCASTF64X2 (DX)(BX*1), Z13
+	VBROADCASTF64X2 (R10)(DX*1), Z13
 	VFMADD231PD     Z12, Z13, Z1
-	VBROADCASTF64X2 (DX)(BX*2), Z13
+	VBROADCASTF64X2 (R10)(DX*2), Z13
 	VFMADD231PD     Z12, Z13, Z2
-	VBROADCASTF64X2 (DX)(SI*1), Z13
+	VBROADCASTF64X2 (R10)(BX*1), Z13
 	VFMADD231PD     Z12, Z13, Z3
-	VBROADCASTF64X2 (DX)(BX*4), Z13
+	VBROADCASTF64X2 (R10)(DX*4), Z13
 	VFMADD231PD     Z12, Z13, Z4
-	VBROADCASTF64X2 (DX)(DI*1), Z13
+	VBROADCASTF64X2 (R10)(SI*1), Z13
 	VFMADD231PD     Z12, Z13, Z5
-	VBROADCASTF64X2 (DX)(SI*2), Z13
+	VBROADCASTF64X2 (R10)(BX*2), Z13
 	VFMADD231PD     Z12, Z13, Z6
-	VBROADCASTF64X2 (DX)(R8*1), Z13
+	VBROADCASTF64X2 (R10)(DI*1), Z13
 	VFMADD231PD     Z12, Z13, Z7
-	VBROADCASTF64X2 (R9), Z13
+	VBROADCASTF64X2 (R11), Z13
 	VFMADD231PD     Z12, Z13, Z8
-	VBROADCASTF64X2 (R9)(BX*1), Z13
+	VBROADCASTF64X2 (R11)(DX*1), Z13
 	VFMADD231PD     Z12, Z13, Z9
-	VBROADCASTF64X2 (R9)(BX*2), Z13
+	VBROADCASTF64X2 (R11)(DX*2), Z13
 	VFMADD231PD     Z12, Z13, Z10
-	VBROADCASTF64X2 (R9)(SI*1), Z13
+	VBROADCASTF64X2 (R11)(BX*1), Z13
 	VFMADD231PD     Z12, Z13, Z11
-	ADDQ            $+64, AX
-	ADDQ            $+16, DX
-	ADDQ            $+16, R9
-	DECQ            CX
+	ADDQ            $+64, R8
+	ADDQ            $+16, R10
+	ADDQ            $+16, R11
+	DECQ            R9
 	JNZ             pair
 
 pairDone:
-	MOVQ          c+0(FP), AX
-	MOVQ          ldc+8(FP), CX
-	SHLQ          $0x03, CX
-	MOVQ          cols+48(FP), DX
-	MOVQ          $0x00000000000000ff, BX
-	NEGQ          DX
-	ADDQ          $+8, DX
-	SHRXQ         DX, BX, BX
-	KMOVW         BX, K1
-	MOVL          $0x00000055, DX
-	KMOVW         DX, K2
-	VPERMILPD     $0x55, Z0, Z12
-	VADDPD        Z0, Z12, Z12
-	VCOMPRESSPD.Z Z12, K2, Z12
-	VMOVUPD       Z12, K1, (AX)
+	MOVQ          cols+56(FP), R8
+	MOVQ          $0x00000000000000ff, R9
+	NEGQ          R8
+	ADDQ          $+8, R8
+	SHRXQ         R8, R9, R9
+	KMOVW         R9, K1
+	VMOVUPD       pairOrder<>+0(SB), Z12
+	VUNPCKLPD     Z1, Z0, Z13
+	VUNPCKHPD     Z1, Z0, Z0
+	VADDPD        Z0, Z13, Z13
+	VPERMPD       Z13, Z12, Z13
+	VEXTRACTF64X4 $0x01, Z13, Y0
+	VMOVUPD       Y13, K1, (AX)
 	ADDQ          CX, AX
-	VPERMILPD     $0x55, Z1, Z0
+	VMOVUPD       Y0, K1, (AX)
+	ADDQ          CX, AX
+	VUNPCKLPD     Z3, Z2, Z0
+	VUNPCKHPD     Z3, Z2, Z1
 	VADDPD        Z1, Z0, Z0
-	VCOMPRESSPD.Z Z0, K2, Z0
-	VMOVUPD       Z0, K1, (AX)
+	VPERMPD       Z0, Z12, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VMOVUPD       Y0, K1, (AX)
 	ADDQ          CX, AX
-	VPERMILPD     $0x55, Z2, Z0
-	VADDPD        Z2, Z0, Z0
-	VCOMPRESSPD.Z Z0, K2, Z0
-	VMOVUPD       Z0, K1, (AX)
+	VMOVUPD       Y1, K1, (AX)
 	ADDQ          CX, AX
-	VPERMILPD     $0x55, Z3, Z0
-	VADDPD        Z3, Z0, Z0
-	VCOMPRESSPD.Z Z0, K2, Z0
-	VMOVUPD       Z0, K1, (AX)
+	VUNPCKLPD     Z5, Z4, Z0
+	VUNPCKHPD     Z5, Z4, Z1
+	VADDPD        Z1, Z0, Z0
+	VPERMPD       Z0, Z12, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VMOVUPD       Y0, K1, (AX)
 	ADDQ          CX, AX
-	VPERMILPD     $0x55, Z4, Z0
-	VADDPD        Z4, Z0, Z0
-	VCOMPRESSPD.Z Z0, K2, Z0
-	VMOVUPD       Z0, K1, (AX)
+	VMOVUPD       Y1, K1, (AX)
 	ADDQ          CX, AX
-	VPERMILPD     $0x55, Z5, Z0
-	VADDPD        Z5, Z0, Z0
-	VCOMPRESSPD.Z Z0, K2, Z0
-	VMOVUPD       Z0, K1, (AX)
+	VUNPCKLPD     Z7, Z6, Z0
+	VUNPCKHPD     Z7, Z6, Z1
+	VADDPD        Z1, Z0, Z0
+	VPERMPD       Z0, Z12, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VMOVUPD       Y0, K1, (AX)
 	ADDQ          CX, AX
-	VPERMILPD     $0x55, Z6, Z0
-	VADDPD        Z6, Z0, Z0
-	VCOMPRESSPD.Z Z0, K2, Z0
-	VMOVUPD       Z0, K1, (AX)
+	VMOVUPD       Y1, K1, (AX)
 	ADDQ          CX, AX
-	VPERMILPD     $0x55, Z7, Z0
-	VADDPD        Z7, Z0, Z0
-	VCOMPRESSPD.Z Z0, K2, Z0
-	VMOVUPD       Z0, K1, (AX)
+	VUNPCKLPD     Z9, Z8, Z0
+	VUNPCKHPD     Z9, Z8, Z1
+	VADDPD        Z1, Z0, Z0
+	VPERMPD       Z0, Z12, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VMOVUPD       Y0, K1, (AX)
 	ADDQ          CX, AX
-	VPERMILPD     $0x55, Z8, Z0
-	VADDPD        Z8, Z0, Z0
-	VCOMPRESSPD.Z Z0, K2, Z0
-	VMOVUPD       Z0, K1, (AX)
+	VMOVUPD       Y1, K1, (AX)
 	ADDQ          CX, AX
-	VPERMILPD     $0x55, Z9, Z0
-	VADDPD        Z9, Z0, Z0
-	VCOMPRESSPD.Z Z0, K2, Z0
-	VMOVUPD       Z0, K1, (AX)
+	VUNPCKLPD     Z11, Z10, Z0
+	VUNPCKHPD     Z11, Z10, Z1
+	VADDPD        Z1, Z0, Z0
+	VPERMPD       Z0, Z12, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VMOVUPD       Y0, K1, (AX)
 	ADDQ          CX, AX
-	VPERMILPD     $0x55, Z10, Z0
-	VADDPD        Z10, Z0, Z0
-	VCOMPRESSPD.Z Z0, K2, Z0
-	VMOVUPD       Z0, K1, (AX)
+	VMOVUPD       Y1, K1, (AX)
 	ADDQ          CX, AX
-	VPERMILPD     $0x55, Z11, Z0
-	VADDPD        Z11, Z0, Z0
-	VCOMPRESSPD.Z Z0, K2, Z0
-	VMOVUPD       Z0, K1, (AX)
+	MOVQ          ldw+24(FP), R8
+	SHLQ          $0x03, R8
+	IMUL3Q        $+12, R8, R8
+	ADDQ          R8, w+16(FP)
+	SUBQ          $+12, rows+48(FP)
+	JG            tile
 	VZEROUPPER
 	RET
 

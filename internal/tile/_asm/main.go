@@ -43,6 +43,8 @@ func emit(t isa) {
 	if !t.evex {
 		emitMaskTable()
 		emitSpanTable()
+	} else {
+		emitPairTable()
 	}
 	for _, x := range []*number{double, single} {
 		for cols := 1; cols <= maxDots; cols++ {

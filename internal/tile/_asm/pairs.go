@@ -10,15 +10,21 @@ import (
 // pairColumns is the largest number of columns of a product by pairs.
 const pairColumns = 4
 
-// pairPanel emits C = W Z for a tile of rows and a few columns. Columns of W are taken in pairs. A step is
+// pairPanel emits C = W Z for tiles of rows and a few columns. Columns of W are taken in pairs. A step is
 // one load of two entries of a row, and one vector of both rows of Z, whose columns alternate. It takes half
 // as many instructions as two steps of a panel. The lanes of a column are added in the end.
 func pairPanel(t isa) {
 	height, vectors := panelRows(t)[0], 2*pairColumns/t.lanes
-	text("pairPanel", t, "func(c *float64, ldc int, w *float64, ldw int, z *float64, n, cols int)",
-		fmt.Sprintf("works like pairPanelGeneric for %d rows, n >= 1 and 1 <= cols <= %d.", height, pairColumns))
-	z, left := param("z"), param("n")
-	rowsOfW, bases := panelRowsAt(param("w"), newRows(nil, bytesParam("ldw", 8), min(height, 8)), height)
+	text("pairPanel", t, "func(c *float64, ldc int, w *float64, ldw int, z *float64, n, rows, cols int)",
+		fmt.Sprintf("works like pairPanelGeneric for a multiple of %d rows, n >= 1 and 1 <= cols <= %d.",
+			height, pairColumns))
+	c, ldc := param("c"), bytesParam("ldc", 8)
+	eight, w := newRows(nil, bytesParam("ldw", 8), min(height, 8)), mem("w")
+	z, left := GP64(), GP64()
+	Label("tile")
+	MOVQ(mem("z"), z)
+	MOVQ(mem("n"), left)
+	rowsOfW, bases := panelRowsAt(fresh(w), eight, height)
 	acc := make([][]vector, height)
 	for i := range acc {
 		acc[i] = t.zeros(vectors)
@@ -58,14 +64,18 @@ func pairPanel(t isa) {
 		})
 		advance(16, bases...)
 	})
-	c, ldc, io := param("c"), bytesParam("ldc", 8), double.firstLanes(t, param("cols"))
-	add := t.addPairs()
-	for i := range acc {
-		io.store(add(acc[i]), Mem{Base: c})
-		if i+1 < height {
+	io, add := double.firstLanes(t, param("cols")), t.addPairs() // AVX2 has no registers for them before
+	for i := 0; i < height; i += 2 {
+		for _, sums := range add(acc[i], acc[i+1]) {
+			io.store(sums, Mem{Base: c})
 			ADDQ(ldc, c)
 		}
 	}
+	down := bytesParam("ldw", 8)
+	IMUL3Q(I32(height), down, down)
+	ADDQ(down, w)
+	SUBQ(I8(height), mem("rows"))
+	JG(LabelRef("tile"))
 	finish()
 }
 
@@ -81,26 +91,38 @@ func (t isa) firstOfPairs() func(vector) {
 	return func(v vector) { VMOVAPD_Z(v, k, v) }
 }
 
-// addPairs returns a function that adds lanes 0 and 1, 2 and 3 and so on of a row, into the first lanes of a
-// vector.
-func (t isa) addPairs() func([]vector) vector {
+// addPairs returns a function that adds lanes 0 and 1, 2 and 3 and so on of two rows, into the first lanes of
+// a vector for each.
+func (t isa) addPairs() func(upper, lower []vector) [2]vector {
 	if !t.evex {
-		return func(v []vector) vector {
-			s := t.vec()
-			VHADDPD(v[1], v[0], s) // columns 0 2 1 3
-			VPERMPD(U8(0xd8), s, s)
-			return s
+		return func(upper, lower []vector) (sums [2]vector) {
+			for i, v := range [][]vector{upper, lower} {
+				sums[i] = t.vec()
+				VHADDPD(v[1], v[0], sums[i]) // columns 0 2 1 3
+				VPERMPD(U8(0xd8), sums[i], sums[i])
+			}
+			return sums
 		}
 	}
-	m, k := GP32(), K()
-	MOVL(U32(0x55), m)
-	KMOVW(m, k)
-	return func(v []vector) vector {
-		s := t.vec()
-		VPERMILPD(U8(0x55), v[0], s)
-		VADDPD(v[0], s, s)
-		VCOMPRESSPD_Z(s, k, s)
-		return s
+	order := t.load(pairTable)
+	return func(upper, lower []vector) [2]vector {
+		s, seconds, last := t.vec(), t.vec(), t.vec()
+		VUNPCKLPD(lower[0], upper[0], s)
+		VUNPCKHPD(lower[0], upper[0], seconds)
+		VADDPD(seconds, s, s) // the rows in turn, by columns
+		VPERMPD(s, order, s)
+		VEXTRACTF64X4(U8(1), s, last.AsY())
+		return [2]vector{s.AsY().(vector), last.AsY().(vector)}
+	}
+}
+
+// pairTable has the lanes of the upper row, and then of the lower row, of rows in turn.
+var pairTable Mem
+
+func emitPairTable() {
+	pairTable = GLOBL("pairOrder", 8|16) // RODATA|NOPTR
+	for i := range 8 {
+		DATA(8*i, U64(uint64(2*i%8+i/4)))
 	}
 }
 
