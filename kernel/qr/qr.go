@@ -61,16 +61,20 @@ func Factor(a, r blas64.GeneralCols, work []float64) {
 	} else {
 		reflectors(a, r, work)
 	}
-	for j := n - 1; j >= 0; j-- {
-		column := r.Data[j*r.Stride:][:n]
-		clear(column[j+1:])
-		if twice { // R = R first
-			f := first.Data[j*n:][:j+1]
-			floats.Scale(f[j], column[:j+1])
-			for k, v := range f[:j] {
-				tile.AddRows(column, r.Data[k*r.Stride:], k+1, []float64{v}, 1, k+1)
-			}
-		}
+	for j := range n {
+		clear(r.Data[j*r.Stride:][j+1 : n])
+	}
+	if twice {
+		multiply(r, first)
+	}
+}
+
+// multiply replaces r by the product r f of upper triangles, whose entries below the diagonal are zeros.
+func multiply(r, f blas64.GeneralCols) {
+	for j := r.Cols - 1; j >= 0; j-- {
+		column, fj := r.Data[j*r.Stride:][:j+1], f.Data[j*f.Stride:]
+		floats.Scale(fj[j], column)
+		tile.AddRows(column, r.Data, r.Stride, fj, j, j)
 	}
 }
 
