@@ -132,7 +132,7 @@ func (l line) Equal(other line) bool {
 		_, first, _ := strings.Cut(x, ".")
 		_, second, _ := strings.Cut(y, ".")
 		digits := min(len(first), len(second))
-		return math.Abs(v-w) <= 1e-3*max(math.Abs(v), math.Abs(w))+1.5*math.Pow(10, -float64(digits))*float64(min(digits, 1))
+		return math.Abs(v-w) <= 1e-6*max(math.Abs(v), math.Abs(w))+1.5*math.Pow(10, -float64(digits))*float64(min(digits, 1))
 	})
 }
 
@@ -142,7 +142,7 @@ func TestGoldenNumbers(t *testing.T) {
 		same bool
 	}{
 		{"x 1.234", "x  1.235", true}, {"x 1.234", "x 1.239", false}, {"rank 1", "rank 2", false}, {"a 3 b", "a 3 c", false},
-		{"12345.6", "12345.9", true},
+		{"12345.6", "12345.7", true}, {"1.234567", "1.234667", false},
 	} {
 		if c.a.Equal(c.b) != c.same {
 			t.Errorf("%q and %q", c.a, c.b)

@@ -7,10 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -68,8 +70,12 @@ func TestPagesRun(t *testing.T) {
 			// The command paper has some of the commands of difalt, by the same code.
 			here := strings.NewReplacer("go run ./cmd/difalt/paper", "difalt", "go run ./cmd/difalt", "difalt")
 			script := here.Replace(strings.Join(c.blocks, "\n"))
-			if s.run(t, script) == "" {
+			out := s.run(t, script)
+			if out == "" {
 				t.Errorf("%s\nprints nothing", script)
+			}
+			if c.name == "five minutes" {
+				checkRounds(t, network, out)
 			}
 			for _, file := range c.files {
 				if _, err := os.Stat(filepath.Join(s.folder, file)); err != nil {
@@ -77,6 +83,24 @@ func TestPagesRun(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// checkRounds asserts that a page has the number of rounds that a training prints, to a tenth: it differs a
+// little where a processor rounds differently.
+func checkRounds(t *testing.T, page, output string) {
+	t.Helper()
+	number := func(pattern, text string) float64 {
+		m := regexp.MustCompile(pattern).FindStringSubmatch(text)
+		if m == nil {
+			t.Fatalf("%q has no number as in %q", text, pattern)
+		}
+		x, _ := strconv.ParseFloat(m[1], 64)
+		return x
+	}
+	said := number(`example above takes (\d+) rounds`, section(t, page, "How long it takes"))
+	if counted := number(`in\s+(\d+)\s+rounds`, output); math.Abs(said-counted) > counted/10 {
+		t.Errorf("docs/network.md has %v rounds, and the training had %v", said, counted)
 	}
 }
 
