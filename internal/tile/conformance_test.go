@@ -41,6 +41,7 @@ func TestVectors(t *testing.T) {
 		"Span dots", "Span dots32", "Span add", "Span add32", "Span both", "Span both32", "Span outer", "Span outer32",
 		"Span solve", "Span solve32",
 		"InnerProduct", "InnerProduct32", "Squares", "Absolutes", "Absolutes32", "Scale", "Scale32",
+		"AddComplex", "AddComplex32", "TimesComplex", "TimesComplex32", "PlaneRotation", "PlaneRotation32", "Swap", "Swap32",
 		"SolveRows", "SolveRows32", "MultiplyRows", "MultiplyRows32",
 		"SolveComplexRows", "SolveComplexRows32", "MultiplyComplexRows", "MultiplyComplexRows32",
 	}, func(*rand.Rand) (all []shape) {
@@ -59,7 +60,8 @@ func TestVectors(t *testing.T) {
 // that a tile is in use.
 var sameBits = []string{
 	"PackComplex", "PackComplex32", "TransposeComplex", "TransposeComplex32",
-	"LargestIndex", "LargestIndex32", "PackBasis", "Scale", "Scale32", "SumDifferences", "Transpose", "Transpose32",
+	"LargestIndex", "LargestIndex32", "PackBasis", "Scale", "Scale32", "SumDifferences", "Swap", "Swap32",
+	"Transpose", "Transpose32",
 }
 
 func conform(t *testing.T, names []string, shapes func(*rand.Rand) []shape) {

@@ -75,6 +75,7 @@ type operations struct {
 	dotComplex         [17]int
 	planeRotation      [17]int
 	largestIndex       [17]int
+	swap               [17]int
 	solveRows          [21]int
 	multiplyRows       [21]int
 	solveRowsPart      [21]int

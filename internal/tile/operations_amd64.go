@@ -145,6 +145,9 @@ func planeRotationTile(x, y, by unsafe.Pointer, n int, index int)
 func largestIndexTile(x unsafe.Pointer, n int, index int) int
 
 //go:noescape
+func swapTile(x, y unsafe.Pointer, n int, index int)
+
+//go:noescape
 func solveRowsTile(b unsafe.Pointer, ldb int, a unsafe.Pointer, down, across int, d unsafe.Pointer, order, cols int, index int)
 
 //go:noescape

@@ -128,52 +128,54 @@ DATA operations_avx2<>+4456(SB)/8, $·planeRotation_avx2(SB)
 DATA operations_avx2<>+4584(SB)/8, $·planeRotation32_avx2(SB)
 DATA operations_avx2<>+4592(SB)/8, $·largestIndex_avx2(SB)
 DATA operations_avx2<>+4720(SB)/8, $·largestIndex32_avx2(SB)
-DATA operations_avx2<>+4736(SB)/8, $·solveRows_1_avx2(SB)
-DATA operations_avx2<>+4744(SB)/8, $·solveRows_2_avx2(SB)
-DATA operations_avx2<>+4760(SB)/8, $·solveRows_4_avx2(SB)
-DATA operations_avx2<>+4864(SB)/8, $·solveRows32_1_avx2(SB)
-DATA operations_avx2<>+4872(SB)/8, $·solveRows32_2_avx2(SB)
-DATA operations_avx2<>+4888(SB)/8, $·solveRows32_4_avx2(SB)
-DATA operations_avx2<>+4904(SB)/8, $·multiplyRows_1_avx2(SB)
-DATA operations_avx2<>+4912(SB)/8, $·multiplyRows_2_avx2(SB)
-DATA operations_avx2<>+4928(SB)/8, $·multiplyRows_4_avx2(SB)
-DATA operations_avx2<>+5032(SB)/8, $·multiplyRows32_1_avx2(SB)
-DATA operations_avx2<>+5040(SB)/8, $·multiplyRows32_2_avx2(SB)
-DATA operations_avx2<>+5056(SB)/8, $·multiplyRows32_4_avx2(SB)
-DATA operations_avx2<>+5080(SB)/8, $·solveRowsPart_2_avx2(SB)
-DATA operations_avx2<>+5096(SB)/8, $·solveRowsPart_4_avx2(SB)
-DATA operations_avx2<>+5208(SB)/8, $·solveRowsPart32_2_avx2(SB)
-DATA operations_avx2<>+5224(SB)/8, $·solveRowsPart32_4_avx2(SB)
-DATA operations_avx2<>+5248(SB)/8, $·multiplyRowsPart_2_avx2(SB)
-DATA operations_avx2<>+5264(SB)/8, $·multiplyRowsPart_4_avx2(SB)
-DATA operations_avx2<>+5376(SB)/8, $·multiplyRowsPart32_2_avx2(SB)
-DATA operations_avx2<>+5392(SB)/8, $·multiplyRowsPart32_4_avx2(SB)
-DATA operations_avx2<>+5400(SB)/8, $·solveFew_avx2(SB)
-DATA operations_avx2<>+5528(SB)/8, $·solveFew32_avx2(SB)
-DATA operations_avx2<>+5536(SB)/8, $·solveNarrow_avx2(SB)
-DATA operations_avx2<>+5552(SB)/8, $·solvePairs_1_avx2(SB)
-DATA operations_avx2<>+5560(SB)/8, $·solvePairs_2_avx2(SB)
-DATA operations_avx2<>+5576(SB)/8, $·solvePairs_4_avx2(SB)
-DATA operations_avx2<>+5680(SB)/8, $·solvePairs32_1_avx2(SB)
-DATA operations_avx2<>+5688(SB)/8, $·solvePairs32_2_avx2(SB)
-DATA operations_avx2<>+5704(SB)/8, $·solvePairs32_4_avx2(SB)
-DATA operations_avx2<>+5720(SB)/8, $·multiplyPairs_1_avx2(SB)
-DATA operations_avx2<>+5728(SB)/8, $·multiplyPairs_2_avx2(SB)
-DATA operations_avx2<>+5744(SB)/8, $·multiplyPairs_4_avx2(SB)
-DATA operations_avx2<>+5848(SB)/8, $·multiplyPairs32_1_avx2(SB)
-DATA operations_avx2<>+5856(SB)/8, $·multiplyPairs32_2_avx2(SB)
-DATA operations_avx2<>+5872(SB)/8, $·multiplyPairs32_4_avx2(SB)
-DATA operations_avx2<>+5880(SB)/8, $·solveWholePairs_avx2(SB)
-DATA operations_avx2<>+6008(SB)/8, $·solveWholePairs32_avx2(SB)
-DATA operations_avx2<>+6016(SB)/8, $·multiplyWholePairs_avx2(SB)
-DATA operations_avx2<>+6144(SB)/8, $·multiplyWholePairs32_avx2(SB)
-DATA operations_avx2<>+6152(SB)/8, $·solvePair_avx2(SB)
-DATA operations_avx2<>+6280(SB)/8, $·solvePair32_avx2(SB)
-DATA operations_avx2<>+6288(SB)/8, $·multiplyPair_avx2(SB)
-DATA operations_avx2<>+6416(SB)/8, $·multiplyPair32_avx2(SB)
-DATA operations_avx2<>+6424(SB)/8, $·solveUpper_avx2(SB)
-DATA operations_avx2<>+6432(SB)/8, $·fmaPeak_avx2(SB)
-GLOBL operations_avx2<>(SB), NOPTR, $6512
+DATA operations_avx2<>+4728(SB)/8, $·swap_avx2(SB)
+DATA operations_avx2<>+4856(SB)/8, $·swap32_avx2(SB)
+DATA operations_avx2<>+4872(SB)/8, $·solveRows_1_avx2(SB)
+DATA operations_avx2<>+4880(SB)/8, $·solveRows_2_avx2(SB)
+DATA operations_avx2<>+4896(SB)/8, $·solveRows_4_avx2(SB)
+DATA operations_avx2<>+5000(SB)/8, $·solveRows32_1_avx2(SB)
+DATA operations_avx2<>+5008(SB)/8, $·solveRows32_2_avx2(SB)
+DATA operations_avx2<>+5024(SB)/8, $·solveRows32_4_avx2(SB)
+DATA operations_avx2<>+5040(SB)/8, $·multiplyRows_1_avx2(SB)
+DATA operations_avx2<>+5048(SB)/8, $·multiplyRows_2_avx2(SB)
+DATA operations_avx2<>+5064(SB)/8, $·multiplyRows_4_avx2(SB)
+DATA operations_avx2<>+5168(SB)/8, $·multiplyRows32_1_avx2(SB)
+DATA operations_avx2<>+5176(SB)/8, $·multiplyRows32_2_avx2(SB)
+DATA operations_avx2<>+5192(SB)/8, $·multiplyRows32_4_avx2(SB)
+DATA operations_avx2<>+5216(SB)/8, $·solveRowsPart_2_avx2(SB)
+DATA operations_avx2<>+5232(SB)/8, $·solveRowsPart_4_avx2(SB)
+DATA operations_avx2<>+5344(SB)/8, $·solveRowsPart32_2_avx2(SB)
+DATA operations_avx2<>+5360(SB)/8, $·solveRowsPart32_4_avx2(SB)
+DATA operations_avx2<>+5384(SB)/8, $·multiplyRowsPart_2_avx2(SB)
+DATA operations_avx2<>+5400(SB)/8, $·multiplyRowsPart_4_avx2(SB)
+DATA operations_avx2<>+5512(SB)/8, $·multiplyRowsPart32_2_avx2(SB)
+DATA operations_avx2<>+5528(SB)/8, $·multiplyRowsPart32_4_avx2(SB)
+DATA operations_avx2<>+5536(SB)/8, $·solveFew_avx2(SB)
+DATA operations_avx2<>+5664(SB)/8, $·solveFew32_avx2(SB)
+DATA operations_avx2<>+5672(SB)/8, $·solveNarrow_avx2(SB)
+DATA operations_avx2<>+5688(SB)/8, $·solvePairs_1_avx2(SB)
+DATA operations_avx2<>+5696(SB)/8, $·solvePairs_2_avx2(SB)
+DATA operations_avx2<>+5712(SB)/8, $·solvePairs_4_avx2(SB)
+DATA operations_avx2<>+5816(SB)/8, $·solvePairs32_1_avx2(SB)
+DATA operations_avx2<>+5824(SB)/8, $·solvePairs32_2_avx2(SB)
+DATA operations_avx2<>+5840(SB)/8, $·solvePairs32_4_avx2(SB)
+DATA operations_avx2<>+5856(SB)/8, $·multiplyPairs_1_avx2(SB)
+DATA operations_avx2<>+5864(SB)/8, $·multiplyPairs_2_avx2(SB)
+DATA operations_avx2<>+5880(SB)/8, $·multiplyPairs_4_avx2(SB)
+DATA operations_avx2<>+5984(SB)/8, $·multiplyPairs32_1_avx2(SB)
+DATA operations_avx2<>+5992(SB)/8, $·multiplyPairs32_2_avx2(SB)
+DATA operations_avx2<>+6008(SB)/8, $·multiplyPairs32_4_avx2(SB)
+DATA operations_avx2<>+6016(SB)/8, $·solveWholePairs_avx2(SB)
+DATA operations_avx2<>+6144(SB)/8, $·solveWholePairs32_avx2(SB)
+DATA operations_avx2<>+6152(SB)/8, $·multiplyWholePairs_avx2(SB)
+DATA operations_avx2<>+6280(SB)/8, $·multiplyWholePairs32_avx2(SB)
+DATA operations_avx2<>+6288(SB)/8, $·solvePair_avx2(SB)
+DATA operations_avx2<>+6416(SB)/8, $·solvePair32_avx2(SB)
+DATA operations_avx2<>+6424(SB)/8, $·multiplyPair_avx2(SB)
+DATA operations_avx2<>+6552(SB)/8, $·multiplyPair32_avx2(SB)
+DATA operations_avx2<>+6560(SB)/8, $·solveUpper_avx2(SB)
+DATA operations_avx2<>+6568(SB)/8, $·fmaPeak_avx2(SB)
+GLOBL operations_avx2<>(SB), NOPTR, $6648
 
 TEXT ·operations_avx2(SB), NOSPLIT, $0-8
 	LEAQ operations_avx2<>(SB), AX
@@ -311,60 +313,62 @@ DATA operations_avx512<>+4456(SB)/8, $·planeRotation_avx512(SB)
 DATA operations_avx512<>+4584(SB)/8, $·planeRotation32_avx2(SB)
 DATA operations_avx512<>+4592(SB)/8, $·largestIndex_avx2(SB)
 DATA operations_avx512<>+4720(SB)/8, $·largestIndex32_avx2(SB)
-DATA operations_avx512<>+4736(SB)/8, $·solveRows_1_avx512(SB)
-DATA operations_avx512<>+4744(SB)/8, $·solveRows_2_avx512(SB)
-DATA operations_avx512<>+4760(SB)/8, $·solveRows_4_avx512(SB)
-DATA operations_avx512<>+4864(SB)/8, $·solveRows32_1_avx2(SB)
-DATA operations_avx512<>+4872(SB)/8, $·solveRows32_2_avx2(SB)
-DATA operations_avx512<>+4888(SB)/8, $·solveRows32_4_avx2(SB)
-DATA operations_avx512<>+4904(SB)/8, $·multiplyRows_1_avx512(SB)
-DATA operations_avx512<>+4912(SB)/8, $·multiplyRows_2_avx512(SB)
-DATA operations_avx512<>+4928(SB)/8, $·multiplyRows_4_avx512(SB)
-DATA operations_avx512<>+5032(SB)/8, $·multiplyRows32_1_avx2(SB)
-DATA operations_avx512<>+5040(SB)/8, $·multiplyRows32_2_avx2(SB)
-DATA operations_avx512<>+5056(SB)/8, $·multiplyRows32_4_avx2(SB)
-DATA operations_avx512<>+5080(SB)/8, $·solveRowsPart_2_avx512(SB)
-DATA operations_avx512<>+5096(SB)/8, $·solveRowsPart_4_avx512(SB)
-DATA operations_avx512<>+5208(SB)/8, $·solveRowsPart32_2_avx2(SB)
-DATA operations_avx512<>+5224(SB)/8, $·solveRowsPart32_4_avx2(SB)
-DATA operations_avx512<>+5248(SB)/8, $·multiplyRowsPart_2_avx512(SB)
-DATA operations_avx512<>+5264(SB)/8, $·multiplyRowsPart_4_avx512(SB)
-DATA operations_avx512<>+5376(SB)/8, $·multiplyRowsPart32_2_avx2(SB)
-DATA operations_avx512<>+5392(SB)/8, $·multiplyRowsPart32_4_avx2(SB)
-DATA operations_avx512<>+5400(SB)/8, $·solveFew_avx512(SB)
-DATA operations_avx512<>+5528(SB)/8, $·solveFew32_avx2(SB)
-DATA operations_avx512<>+5536(SB)/8, $·solveNarrow_avx2(SB)
-DATA operations_avx512<>+5552(SB)/8, $·solvePairs_1_avx512(SB)
-DATA operations_avx512<>+5560(SB)/8, $·solvePairs_2_avx512(SB)
-DATA operations_avx512<>+5576(SB)/8, $·solvePairs_4_avx512(SB)
-DATA operations_avx512<>+5680(SB)/8, $·solvePairs32_1_avx2(SB)
-DATA operations_avx512<>+5688(SB)/8, $·solvePairs32_2_avx2(SB)
-DATA operations_avx512<>+5704(SB)/8, $·solvePairs32_4_avx2(SB)
-DATA operations_avx512<>+5720(SB)/8, $·multiplyPairs_1_avx512(SB)
-DATA operations_avx512<>+5728(SB)/8, $·multiplyPairs_2_avx512(SB)
-DATA operations_avx512<>+5744(SB)/8, $·multiplyPairs_4_avx512(SB)
-DATA operations_avx512<>+5848(SB)/8, $·multiplyPairs32_1_avx2(SB)
-DATA operations_avx512<>+5856(SB)/8, $·multiplyPairs32_2_avx2(SB)
-DATA operations_avx512<>+5872(SB)/8, $·multiplyPairs32_4_avx2(SB)
-DATA operations_avx512<>+5880(SB)/8, $·solveWholePairs_avx512(SB)
-DATA operations_avx512<>+6008(SB)/8, $·solveWholePairs32_avx2(SB)
-DATA operations_avx512<>+6016(SB)/8, $·multiplyWholePairs_avx512(SB)
-DATA operations_avx512<>+6144(SB)/8, $·multiplyWholePairs32_avx2(SB)
-DATA operations_avx512<>+6152(SB)/8, $·solvePair_avx2(SB)
-DATA operations_avx512<>+6280(SB)/8, $·solvePair32_avx2(SB)
-DATA operations_avx512<>+6288(SB)/8, $·multiplyPair_avx2(SB)
-DATA operations_avx512<>+6416(SB)/8, $·multiplyPair32_avx2(SB)
-DATA operations_avx512<>+6424(SB)/8, $·solveUpper_avx512(SB)
-DATA operations_avx512<>+6432(SB)/8, $·fmaPeak_avx512(SB)
-DATA operations_avx512<>+6448(SB)/8, $·leastSquaresSmall_1_avx512(SB)
-DATA operations_avx512<>+6456(SB)/8, $·leastSquaresSmall_2_avx512(SB)
-DATA operations_avx512<>+6464(SB)/8, $·leastSquaresSmall_3_avx512(SB)
-DATA operations_avx512<>+6472(SB)/8, $·leastSquaresSmall_4_avx512(SB)
-DATA operations_avx512<>+6480(SB)/8, $·leastSquaresSmall_5_avx512(SB)
-DATA operations_avx512<>+6488(SB)/8, $·leastSquaresSmall_6_avx512(SB)
-DATA operations_avx512<>+6496(SB)/8, $·leastSquaresSmall_7_avx512(SB)
-DATA operations_avx512<>+6504(SB)/8, $·leastSquaresSmall_8_avx512(SB)
-GLOBL operations_avx512<>(SB), NOPTR, $6512
+DATA operations_avx512<>+4728(SB)/8, $·swap_avx2(SB)
+DATA operations_avx512<>+4856(SB)/8, $·swap32_avx2(SB)
+DATA operations_avx512<>+4872(SB)/8, $·solveRows_1_avx512(SB)
+DATA operations_avx512<>+4880(SB)/8, $·solveRows_2_avx512(SB)
+DATA operations_avx512<>+4896(SB)/8, $·solveRows_4_avx512(SB)
+DATA operations_avx512<>+5000(SB)/8, $·solveRows32_1_avx2(SB)
+DATA operations_avx512<>+5008(SB)/8, $·solveRows32_2_avx2(SB)
+DATA operations_avx512<>+5024(SB)/8, $·solveRows32_4_avx2(SB)
+DATA operations_avx512<>+5040(SB)/8, $·multiplyRows_1_avx512(SB)
+DATA operations_avx512<>+5048(SB)/8, $·multiplyRows_2_avx512(SB)
+DATA operations_avx512<>+5064(SB)/8, $·multiplyRows_4_avx512(SB)
+DATA operations_avx512<>+5168(SB)/8, $·multiplyRows32_1_avx2(SB)
+DATA operations_avx512<>+5176(SB)/8, $·multiplyRows32_2_avx2(SB)
+DATA operations_avx512<>+5192(SB)/8, $·multiplyRows32_4_avx2(SB)
+DATA operations_avx512<>+5216(SB)/8, $·solveRowsPart_2_avx512(SB)
+DATA operations_avx512<>+5232(SB)/8, $·solveRowsPart_4_avx512(SB)
+DATA operations_avx512<>+5344(SB)/8, $·solveRowsPart32_2_avx2(SB)
+DATA operations_avx512<>+5360(SB)/8, $·solveRowsPart32_4_avx2(SB)
+DATA operations_avx512<>+5384(SB)/8, $·multiplyRowsPart_2_avx512(SB)
+DATA operations_avx512<>+5400(SB)/8, $·multiplyRowsPart_4_avx512(SB)
+DATA operations_avx512<>+5512(SB)/8, $·multiplyRowsPart32_2_avx2(SB)
+DATA operations_avx512<>+5528(SB)/8, $·multiplyRowsPart32_4_avx2(SB)
+DATA operations_avx512<>+5536(SB)/8, $·solveFew_avx512(SB)
+DATA operations_avx512<>+5664(SB)/8, $·solveFew32_avx2(SB)
+DATA operations_avx512<>+5672(SB)/8, $·solveNarrow_avx2(SB)
+DATA operations_avx512<>+5688(SB)/8, $·solvePairs_1_avx512(SB)
+DATA operations_avx512<>+5696(SB)/8, $·solvePairs_2_avx512(SB)
+DATA operations_avx512<>+5712(SB)/8, $·solvePairs_4_avx512(SB)
+DATA operations_avx512<>+5816(SB)/8, $·solvePairs32_1_avx2(SB)
+DATA operations_avx512<>+5824(SB)/8, $·solvePairs32_2_avx2(SB)
+DATA operations_avx512<>+5840(SB)/8, $·solvePairs32_4_avx2(SB)
+DATA operations_avx512<>+5856(SB)/8, $·multiplyPairs_1_avx512(SB)
+DATA operations_avx512<>+5864(SB)/8, $·multiplyPairs_2_avx512(SB)
+DATA operations_avx512<>+5880(SB)/8, $·multiplyPairs_4_avx512(SB)
+DATA operations_avx512<>+5984(SB)/8, $·multiplyPairs32_1_avx2(SB)
+DATA operations_avx512<>+5992(SB)/8, $·multiplyPairs32_2_avx2(SB)
+DATA operations_avx512<>+6008(SB)/8, $·multiplyPairs32_4_avx2(SB)
+DATA operations_avx512<>+6016(SB)/8, $·solveWholePairs_avx512(SB)
+DATA operations_avx512<>+6144(SB)/8, $·solveWholePairs32_avx2(SB)
+DATA operations_avx512<>+6152(SB)/8, $·multiplyWholePairs_avx512(SB)
+DATA operations_avx512<>+6280(SB)/8, $·multiplyWholePairs32_avx2(SB)
+DATA operations_avx512<>+6288(SB)/8, $·solvePair_avx2(SB)
+DATA operations_avx512<>+6416(SB)/8, $·solvePair32_avx2(SB)
+DATA operations_avx512<>+6424(SB)/8, $·multiplyPair_avx2(SB)
+DATA operations_avx512<>+6552(SB)/8, $·multiplyPair32_avx2(SB)
+DATA operations_avx512<>+6560(SB)/8, $·solveUpper_avx512(SB)
+DATA operations_avx512<>+6568(SB)/8, $·fmaPeak_avx512(SB)
+DATA operations_avx512<>+6584(SB)/8, $·leastSquaresSmall_1_avx512(SB)
+DATA operations_avx512<>+6592(SB)/8, $·leastSquaresSmall_2_avx512(SB)
+DATA operations_avx512<>+6600(SB)/8, $·leastSquaresSmall_3_avx512(SB)
+DATA operations_avx512<>+6608(SB)/8, $·leastSquaresSmall_4_avx512(SB)
+DATA operations_avx512<>+6616(SB)/8, $·leastSquaresSmall_5_avx512(SB)
+DATA operations_avx512<>+6624(SB)/8, $·leastSquaresSmall_6_avx512(SB)
+DATA operations_avx512<>+6632(SB)/8, $·leastSquaresSmall_7_avx512(SB)
+DATA operations_avx512<>+6640(SB)/8, $·leastSquaresSmall_8_avx512(SB)
+GLOBL operations_avx512<>(SB), NOPTR, $6648
 
 TEXT ·operations_avx512(SB), NOSPLIT, $0-8
 	LEAQ operations_avx512<>(SB), AX
@@ -597,88 +601,94 @@ TEXT ·largestIndexTile(SB), NOSPLIT, $0-32
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
+TEXT ·swapTile(SB), NOSPLIT, $0-32
+	MOVQ index+24(FP), AX
+	LEAQ ·tiles+4728(SB), CX
+	MOVQ (CX)(AX*8), AX
+	JMP AX
+
 TEXT ·solveRowsTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+4728(SB), CX
+	LEAQ ·tiles+4864(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·multiplyRowsTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+4896(SB), CX
+	LEAQ ·tiles+5032(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveRowsPartTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+5064(SB), CX
+	LEAQ ·tiles+5200(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·multiplyRowsPartTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+5232(SB), CX
+	LEAQ ·tiles+5368(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveFewTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+5400(SB), CX
+	LEAQ ·tiles+5536(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveNarrowTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+5536(SB), CX
+	LEAQ ·tiles+5672(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solvePairsTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+5544(SB), CX
+	LEAQ ·tiles+5680(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·multiplyPairsTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+5712(SB), CX
+	LEAQ ·tiles+5848(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveWholePairsTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+5880(SB), CX
+	LEAQ ·tiles+6016(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·multiplyWholePairsTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+6016(SB), CX
+	LEAQ ·tiles+6152(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solvePairTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+6152(SB), CX
+	LEAQ ·tiles+6288(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·multiplyPairTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+6288(SB), CX
+	LEAQ ·tiles+6424(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveUpperTile(SB), NOSPLIT, $0-56
-	MOVQ ·tiles+6424(SB), AX
+	MOVQ ·tiles+6560(SB), AX
 	JMP AX
 
 TEXT ·fmaPeakTile(SB), NOSPLIT, $0-16
-	MOVQ ·tiles+6432(SB), AX
+	MOVQ ·tiles+6568(SB), AX
 	JMP AX
 
 TEXT ·leastSquaresSmallTile(SB), NOSPLIT, $0-112
 	MOVQ index+80(FP), AX
-	LEAQ ·tiles+6440(SB), CX
+	LEAQ ·tiles+6576(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX

@@ -42,6 +42,7 @@ func packComplexTile(dst, src unsafe.Pointer, lds, rows int, signs unsafe.Pointe
 }
 func transposeComplexTile(dst *float64, ldd int, src *float64, lds, m, n int) { panic("tile: no tile") }
 func largestIndexTile(x unsafe.Pointer, n int, index int) int                 { panic("tile: no tile") }
+func swapTile(x, y unsafe.Pointer, n int, index int)                          { panic("tile: no tile") }
 func solveNarrowTile(b unsafe.Pointer, ldb int, a unsafe.Pointer, down, across int, d unsafe.Pointer, order, cols int, index int) {
 	panic("tile: no tile")
 }

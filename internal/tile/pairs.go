@@ -85,6 +85,29 @@ func PlaneRotation[F Float](x, y []F, c, s F) {
 	planeRotationTile(unsafe.Pointer(&x[0]), unsafe.Pointer(&y[0]), unsafe.Pointer(&by), n, of[F](0))
 }
 
+// Swap exchanges vectors of one length.
+func Swap[F Float](x, y []F) {
+	n := min(len(x), len(y))
+	raceWrite(x, 1, n, 0)
+	raceWrite(y, 1, n, 0)
+	if tiles.swap[0] == 0 || n == 0 {
+		swapGeneric(x[:n], y[:n])
+		return
+	}
+	swapTile(unsafe.Pointer(&x[0]), unsafe.Pointer(&y[0]), n, of[F](0))
+}
+
+// swapGeneric exchanges vectors a part at a time: copies take less time than a loop.
+func swapGeneric[F Float](x, y []F) {
+	var part [64]F
+	for len(x) > 0 {
+		n := copy(part[:], x)
+		copy(x, y[:n])
+		copy(y, part[:n])
+		x, y = x[n:], y[n:]
+	}
+}
+
 // largestBytes is the least memory of the numbers that LargestIndex leaves to its tile.
 const largestBytes = 32
 

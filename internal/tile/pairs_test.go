@@ -82,6 +82,15 @@ func planeRotation[F tile.Float](r *run, s shape) {
 	})
 }
 
+func swap[F tile.Float](r *run, s shape) {
+	x, _ := filled[F](r, s.d, s.d, 1, 1)
+	y, _ := filled[F](r, s.d, s.d, 1, 1)
+	before, other := slices.Clone(x), slices.Clone(y)
+	r.call(func() { tile.Swap(x, y) })
+	entries(r, x, 0, s.d, 1, func(want *sum, k, _ int) { want.add(float64(other[k]), 1) })
+	entries(r, y, 0, s.d, 1, func(want *sum, k, _ int) { want.add(float64(before[k]), 1) })
+}
+
 func largestIndex[F tile.Float](r *run, s shape) {
 	x, _ := dense[F](r, "x", s.d, 1)
 	if x[0] != x[0] {

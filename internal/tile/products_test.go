@@ -36,6 +36,7 @@ var checks = map[string]func(*run, shape){
 	"PackComplex": packComplex[float64], "PackComplex32": packComplex[float32],
 	"TransposeComplex": transposeComplex[float64], "TransposeComplex32": transposeComplex[float32],
 	"PlaneRotation": planeRotation[float64], "PlaneRotation32": planeRotation[float32],
+	"Swap": swap[float64], "Swap32": swap[float32],
 	"LargestIndex": largestIndex[float64], "LargestIndex32": largestIndex[float32],
 	"AddAbs": addAbs, "Reflect": reflect, "Scale": scale[float64], "Scale32": scale[float32],
 	"SolveRows": solveRows[float64], "SolveRows32": solveRows[float32],

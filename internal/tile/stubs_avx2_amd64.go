@@ -349,6 +349,9 @@ func planeRotation_avx2(x *float64, y *float64, by *float64, n int, index int)
 // largestIndex_avx2 returns the index of the first of the largest absolute values of n numbers, n >= 4. NaN does not count, but one number is not NaN.
 func largestIndex_avx2(x *float64, n int, index int) int
 
+// swap_avx2 exchanges n numbers, n >= 1.
+func swap_avx2(x *float64, y *float64, n int, index int)
+
 // addComplex32_avx2 adds pairs of n numbers of x to y, times the factors at by, n >= 2.
 func addComplex32_avx2(y *float32, x *float32, by *float32, n int, index int)
 
@@ -363,6 +366,9 @@ func planeRotation32_avx2(x *float32, y *float32, by *float32, n int, index int)
 
 // largestIndex32_avx2 returns the index of the first of the largest absolute values of n numbers, n >= 8. NaN does not count, but one number is not NaN.
 func largestIndex32_avx2(x *float32, n int, index int) int
+
+// swap32_avx2 exchanges n numbers, n >= 1.
+func swap32_avx2(x *float32, y *float32, n int, index int)
 
 // solveRows_4_avx2 works like solveRowsGeneric for 4 vectors of columns, or the last one a part, order >= 1.
 func solveRows_4_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)

@@ -13468,89 +13468,53 @@ TEXT ·spanOuter_1_avx2(SB), NOSPLIT, $0-104
 row:
 	VBROADCASTSD (R8), Y0
 	ADDQ         $+8, R8
-	CMPQ         DX, BX
-	JGE          empty
-	MOVQ         DX, R9
-	MOVQ         BX, R10
-	SARQ         $0x03, R9
-	SARQ         $0x03, R10
-	MOVQ         R9, SI
-	SHLQ         $0x06, SI
-	MOVQ         DX, R11
-	ANDQ         $+7, R11
-	NEGQ         R11
-	LEAQ         spanMask<>+128(SB), R12
-	VMOVUPD      (R12)(R11*8), Y1
-	VMOVUPD      32(R12)(R11*8), Y2
-	SUBQ         R9, R10
-	JNZ          several
+	MOVQ         BX, SI
+	SUBQ         DX, SI
+	JLE          empty
+	CMPQ         SI, $+4
+	JLT          few
+	MOVQ         DX, SI
+	SHLQ         $0x03, SI
 	MOVQ         BX, R9
-	ANDQ         $+7, R9
-	NEGQ         R9
-	LEAQ         spanMask<>+64(SB), R10
-	VMOVUPD      (R10)(R9*8), Y3
-	VMOVUPD      32(R10)(R9*8), Y4
-	VANDPD       Y3, Y1, Y1
-	VANDPD       Y4, Y2, Y2
-	VMASKMOVPD   (AX)(SI*1), Y1, Y3
-	VMOVUPD      (DI)(SI*1), Y4
-	VFMADD231PD  Y4, Y0, Y3
-	VMASKMOVPD   Y3, Y1, (AX)(SI*1)
-	VMASKMOVPD   32(AX)(SI*1), Y2, Y1
-	VMOVUPD      32(DI)(SI*1), Y3
-	VFMADD231PD  Y3, Y0, Y1
-	VMASKMOVPD   Y1, Y2, 32(AX)(SI*1)
-	JMP          empty
-
-several:
-	MOVQ        DX, R9
-	ANDQ        $+7, R9
-	NEGQ        R9
-	LEAQ        spanMask<>+128(SB), R11
-	VMOVUPD     (R11)(R9*8), Y1
-	VMOVUPD     32(R11)(R9*8), Y2
-	VMASKMOVPD  (AX)(SI*1), Y1, Y3
-	VMOVUPD     (DI)(SI*1), Y4
-	VFMADD231PD Y4, Y0, Y3
-	VMASKMOVPD  Y3, Y1, (AX)(SI*1)
-	VMASKMOVPD  32(AX)(SI*1), Y2, Y1
-	VMOVUPD     32(DI)(SI*1), Y3
-	VFMADD231PD Y3, Y0, Y1
-	VMASKMOVPD  Y1, Y2, 32(AX)(SI*1)
-	ADDQ        $+64, SI
-	DECQ        R10
-	JZ          last
+	SHLQ         $0x03, R9
+	VMOVUPD      (AX)(SI*1), Y1
+	VFMADD231PD  (DI)(SI*1), Y0, Y1
+	VMOVUPD      -32(AX)(R9*1), Y2
+	VFMADD231PD  -32(DI)(R9*1), Y0, Y2
+	ADDQ         AX, SI
+	ORQ          $+31, SI
+	LEAQ         -32(AX)(R9*1), R9
+	MOVQ         R9, R10
+	SUBQ         SI, R10
+	SUBQ         AX, SI
+	LEAQ         1(SI), SI
+	ADDQ         $+30, R10
+	SARQ         $0x05, R10
+	JLE          ends
 
 vector:
-	VMOVUPD     (AX)(SI*1), Y1
-	VMOVUPD     (DI)(SI*1), Y2
-	VFMADD231PD Y2, Y0, Y1
-	VMOVUPD     Y1, (AX)(SI*1)
-	VMOVUPD     32(AX)(SI*1), Y1
-	VMOVUPD     32(DI)(SI*1), Y2
-	VFMADD231PD Y2, Y0, Y1
-	VMOVUPD     Y1, 32(AX)(SI*1)
-	ADDQ        $+64, SI
+	VMOVUPD     (AX)(SI*1), Y3
+	VFMADD231PD (DI)(SI*1), Y0, Y3
+	VMOVUPD     Y3, (AX)(SI*1)
+	ADDQ        $+32, SI
 	DECQ        R10
 	JNZ         vector
 
-last:
-	TESTQ       $+7, BX
-	JZ          empty
-	MOVQ        BX, R9
-	ANDQ        $+7, R9
-	NEGQ        R9
-	LEAQ        spanMask<>+64(SB), R10
-	VMOVUPD     (R10)(R9*8), Y1
-	VMOVUPD     32(R10)(R9*8), Y2
-	VMASKMOVPD  (AX)(SI*1), Y1, Y3
-	VMOVUPD     (DI)(SI*1), Y4
-	VFMADD231PD Y4, Y0, Y3
-	VMASKMOVPD  Y3, Y1, (AX)(SI*1)
-	VMASKMOVPD  32(AX)(SI*1), Y2, Y1
-	VMOVUPD     32(DI)(SI*1), Y3
-	VFMADD231PD Y3, Y0, Y1
-	VMASKMOVPD  Y1, Y2, 32(AX)(SI*1)
+ends:
+	VMOVUPD Y1, (AX)(DX*8)
+	VMOVUPD Y2, (R9)
+	JMP     empty
+
+few:
+	NEGQ        SI
+	LEAQ        tailMask<>+32(SB), R9
+	VMOVUPD     (R9)(SI*8), Y1
+	MOVQ        DX, SI
+	SHLQ        $0x03, SI
+	VMASKMOVPD  (AX)(SI*1), Y1, Y2
+	VMASKMOVPD  (DI)(SI*1), Y1, Y3
+	VFMADD231PD Y3, Y0, Y2
+	VMASKMOVPD  Y2, Y1, (AX)(SI*1)
 
 empty:
 	ADDQ CX, AX
@@ -13584,105 +13548,58 @@ row:
 	VBROADCASTSD (R9), Y0
 	VBROADCASTSD 8(R9), Y1
 	ADDQ         $+16, R9
-	CMPQ         DX, BX
-	JGE          empty
-	MOVQ         DX, R10
-	MOVQ         BX, R11
-	SARQ         $0x03, R10
-	SARQ         $0x03, R11
-	MOVQ         R10, SI
-	SHLQ         $0x06, SI
-	MOVQ         DX, R12
-	ANDQ         $+7, R12
-	NEGQ         R12
-	LEAQ         spanMask<>+128(SB), R13
-	VMOVUPD      (R13)(R12*8), Y2
-	VMOVUPD      32(R13)(R12*8), Y3
-	SUBQ         R10, R11
-	JNZ          several
+	MOVQ         BX, SI
+	SUBQ         DX, SI
+	JLE          empty
+	CMPQ         SI, $+4
+	JLT          few
+	MOVQ         DX, SI
+	SHLQ         $0x03, SI
 	MOVQ         BX, R10
-	ANDQ         $+7, R10
-	NEGQ         R10
-	LEAQ         spanMask<>+64(SB), R11
-	VMOVUPD      (R11)(R10*8), Y4
-	VMOVUPD      32(R11)(R10*8), Y5
-	VANDPD       Y4, Y2, Y2
-	VANDPD       Y5, Y3, Y3
-	VMASKMOVPD   (AX)(SI*1), Y2, Y4
-	VMOVUPD      (DI)(SI*1), Y5
-	VFMADD231PD  Y5, Y0, Y4
-	VMOVUPD      (R8)(SI*1), Y5
-	VFMADD231PD  Y5, Y1, Y4
-	VMASKMOVPD   Y4, Y2, (AX)(SI*1)
-	VMASKMOVPD   32(AX)(SI*1), Y3, Y2
-	VMOVUPD      32(DI)(SI*1), Y4
-	VFMADD231PD  Y4, Y0, Y2
-	VMOVUPD      32(R8)(SI*1), Y0
-	VFMADD231PD  Y0, Y1, Y2
-	VMASKMOVPD   Y2, Y3, 32(AX)(SI*1)
-	JMP          empty
-
-several:
-	MOVQ        DX, R10
-	ANDQ        $+7, R10
-	NEGQ        R10
-	LEAQ        spanMask<>+128(SB), R12
-	VMOVUPD     (R12)(R10*8), Y2
-	VMOVUPD     32(R12)(R10*8), Y3
-	VMASKMOVPD  (AX)(SI*1), Y2, Y4
-	VMOVUPD     (DI)(SI*1), Y5
-	VFMADD231PD Y5, Y0, Y4
-	VMOVUPD     (R8)(SI*1), Y5
-	VFMADD231PD Y5, Y1, Y4
-	VMASKMOVPD  Y4, Y2, (AX)(SI*1)
-	VMASKMOVPD  32(AX)(SI*1), Y3, Y2
-	VMOVUPD     32(DI)(SI*1), Y4
-	VFMADD231PD Y4, Y0, Y2
-	VMOVUPD     32(R8)(SI*1), Y4
-	VFMADD231PD Y4, Y1, Y2
-	VMASKMOVPD  Y2, Y3, 32(AX)(SI*1)
-	ADDQ        $+64, SI
-	DECQ        R11
-	JZ          last
+	SHLQ         $0x03, R10
+	VMOVUPD      (AX)(SI*1), Y2
+	VFMADD231PD  (DI)(SI*1), Y0, Y2
+	VFMADD231PD  (R8)(SI*1), Y1, Y2
+	VMOVUPD      -32(AX)(R10*1), Y3
+	VFMADD231PD  -32(DI)(R10*1), Y0, Y3
+	VFMADD231PD  -32(R8)(R10*1), Y1, Y3
+	ADDQ         AX, SI
+	ORQ          $+31, SI
+	LEAQ         -32(AX)(R10*1), R10
+	MOVQ         R10, R11
+	SUBQ         SI, R11
+	SUBQ         AX, SI
+	LEAQ         1(SI), SI
+	ADDQ         $+30, R11
+	SARQ         $0x05, R11
+	JLE          ends
 
 vector:
-	VMOVUPD     (AX)(SI*1), Y2
-	VMOVUPD     (DI)(SI*1), Y3
-	VFMADD231PD Y3, Y0, Y2
-	VMOVUPD     (R8)(SI*1), Y3
-	VFMADD231PD Y3, Y1, Y2
-	VMOVUPD     Y2, (AX)(SI*1)
-	VMOVUPD     32(AX)(SI*1), Y2
-	VMOVUPD     32(DI)(SI*1), Y3
-	VFMADD231PD Y3, Y0, Y2
-	VMOVUPD     32(R8)(SI*1), Y3
-	VFMADD231PD Y3, Y1, Y2
-	VMOVUPD     Y2, 32(AX)(SI*1)
-	ADDQ        $+64, SI
+	VMOVUPD     (AX)(SI*1), Y4
+	VFMADD231PD (DI)(SI*1), Y0, Y4
+	VFMADD231PD (R8)(SI*1), Y1, Y4
+	VMOVUPD     Y4, (AX)(SI*1)
+	ADDQ        $+32, SI
 	DECQ        R11
 	JNZ         vector
 
-last:
-	TESTQ       $+7, BX
-	JZ          empty
-	MOVQ        BX, R10
-	ANDQ        $+7, R10
-	NEGQ        R10
-	LEAQ        spanMask<>+64(SB), R11
-	VMOVUPD     (R11)(R10*8), Y2
-	VMOVUPD     32(R11)(R10*8), Y3
-	VMASKMOVPD  (AX)(SI*1), Y2, Y4
-	VMOVUPD     (DI)(SI*1), Y5
-	VFMADD231PD Y5, Y0, Y4
-	VMOVUPD     (R8)(SI*1), Y5
-	VFMADD231PD Y5, Y1, Y4
-	VMASKMOVPD  Y4, Y2, (AX)(SI*1)
-	VMASKMOVPD  32(AX)(SI*1), Y3, Y2
-	VMOVUPD     32(DI)(SI*1), Y4
-	VFMADD231PD Y4, Y0, Y2
-	VMOVUPD     32(R8)(SI*1), Y0
-	VFMADD231PD Y0, Y1, Y2
-	VMASKMOVPD  Y2, Y3, 32(AX)(SI*1)
+ends:
+	VMOVUPD Y2, (AX)(DX*8)
+	VMOVUPD Y3, (R10)
+	JMP     empty
+
+few:
+	NEGQ        SI
+	LEAQ        tailMask<>+32(SB), R10
+	VMOVUPD     (R10)(SI*8), Y2
+	MOVQ        DX, SI
+	SHLQ        $0x03, SI
+	VMASKMOVPD  (AX)(SI*1), Y2, Y3
+	VMASKMOVPD  (DI)(SI*1), Y2, Y4
+	VFMADD231PD Y4, Y0, Y3
+	VMASKMOVPD  (R8)(SI*1), Y2, Y0
+	VFMADD231PD Y0, Y1, Y3
+	VMASKMOVPD  Y3, Y2, (AX)(SI*1)
 
 empty:
 	ADDQ CX, AX
@@ -13718,121 +13635,63 @@ row:
 	VBROADCASTSD 8(R10), Y1
 	VBROADCASTSD 16(R10), Y2
 	ADDQ         $+24, R10
-	CMPQ         DX, BX
-	JGE          empty
-	MOVQ         DX, R11
-	MOVQ         BX, R12
-	SARQ         $0x03, R11
-	SARQ         $0x03, R12
-	MOVQ         R11, SI
-	SHLQ         $0x06, SI
-	MOVQ         DX, R13
-	ANDQ         $+7, R13
-	NEGQ         R13
-	LEAQ         spanMask<>+128(SB), R14
-	VMOVUPD      (R14)(R13*8), Y3
-	VMOVUPD      32(R14)(R13*8), Y4
-	SUBQ         R11, R12
-	JNZ          several
+	MOVQ         BX, SI
+	SUBQ         DX, SI
+	JLE          empty
+	CMPQ         SI, $+4
+	JLT          few
+	MOVQ         DX, SI
+	SHLQ         $0x03, SI
 	MOVQ         BX, R11
-	ANDQ         $+7, R11
-	NEGQ         R11
-	LEAQ         spanMask<>+64(SB), R12
-	VMOVUPD      (R12)(R11*8), Y5
-	VMOVUPD      32(R12)(R11*8), Y6
-	VANDPD       Y5, Y3, Y3
-	VANDPD       Y6, Y4, Y4
-	VMASKMOVPD   (AX)(SI*1), Y3, Y5
-	VMOVUPD      (DI)(SI*1), Y6
-	VFMADD231PD  Y6, Y0, Y5
-	VMOVUPD      (R8)(SI*1), Y6
-	VFMADD231PD  Y6, Y1, Y5
-	VMOVUPD      (R9)(SI*1), Y6
-	VFMADD231PD  Y6, Y2, Y5
-	VMASKMOVPD   Y5, Y3, (AX)(SI*1)
-	VMASKMOVPD   32(AX)(SI*1), Y4, Y3
-	VMOVUPD      32(DI)(SI*1), Y5
-	VFMADD231PD  Y5, Y0, Y3
-	VMOVUPD      32(R8)(SI*1), Y0
-	VFMADD231PD  Y0, Y1, Y3
-	VMOVUPD      32(R9)(SI*1), Y0
-	VFMADD231PD  Y0, Y2, Y3
-	VMASKMOVPD   Y3, Y4, 32(AX)(SI*1)
-	JMP          empty
-
-several:
-	MOVQ        DX, R11
-	ANDQ        $+7, R11
-	NEGQ        R11
-	LEAQ        spanMask<>+128(SB), R13
-	VMOVUPD     (R13)(R11*8), Y3
-	VMOVUPD     32(R13)(R11*8), Y4
-	VMASKMOVPD  (AX)(SI*1), Y3, Y5
-	VMOVUPD     (DI)(SI*1), Y6
-	VFMADD231PD Y6, Y0, Y5
-	VMOVUPD     (R8)(SI*1), Y6
-	VFMADD231PD Y6, Y1, Y5
-	VMOVUPD     (R9)(SI*1), Y6
-	VFMADD231PD Y6, Y2, Y5
-	VMASKMOVPD  Y5, Y3, (AX)(SI*1)
-	VMASKMOVPD  32(AX)(SI*1), Y4, Y3
-	VMOVUPD     32(DI)(SI*1), Y5
-	VFMADD231PD Y5, Y0, Y3
-	VMOVUPD     32(R8)(SI*1), Y5
-	VFMADD231PD Y5, Y1, Y3
-	VMOVUPD     32(R9)(SI*1), Y5
-	VFMADD231PD Y5, Y2, Y3
-	VMASKMOVPD  Y3, Y4, 32(AX)(SI*1)
-	ADDQ        $+64, SI
-	DECQ        R12
-	JZ          last
+	SHLQ         $0x03, R11
+	VMOVUPD      (AX)(SI*1), Y3
+	VFMADD231PD  (DI)(SI*1), Y0, Y3
+	VFMADD231PD  (R8)(SI*1), Y1, Y3
+	VFMADD231PD  (R9)(SI*1), Y2, Y3
+	VMOVUPD      -32(AX)(R11*1), Y4
+	VFMADD231PD  -32(DI)(R11*1), Y0, Y4
+	VFMADD231PD  -32(R8)(R11*1), Y1, Y4
+	VFMADD231PD  -32(R9)(R11*1), Y2, Y4
+	ADDQ         AX, SI
+	ORQ          $+31, SI
+	LEAQ         -32(AX)(R11*1), R11
+	MOVQ         R11, R12
+	SUBQ         SI, R12
+	SUBQ         AX, SI
+	LEAQ         1(SI), SI
+	ADDQ         $+30, R12
+	SARQ         $0x05, R12
+	JLE          ends
 
 vector:
-	VMOVUPD     (AX)(SI*1), Y3
-	VMOVUPD     (DI)(SI*1), Y4
-	VFMADD231PD Y4, Y0, Y3
-	VMOVUPD     (R8)(SI*1), Y4
-	VFMADD231PD Y4, Y1, Y3
-	VMOVUPD     (R9)(SI*1), Y4
-	VFMADD231PD Y4, Y2, Y3
-	VMOVUPD     Y3, (AX)(SI*1)
-	VMOVUPD     32(AX)(SI*1), Y3
-	VMOVUPD     32(DI)(SI*1), Y4
-	VFMADD231PD Y4, Y0, Y3
-	VMOVUPD     32(R8)(SI*1), Y4
-	VFMADD231PD Y4, Y1, Y3
-	VMOVUPD     32(R9)(SI*1), Y4
-	VFMADD231PD Y4, Y2, Y3
-	VMOVUPD     Y3, 32(AX)(SI*1)
-	ADDQ        $+64, SI
+	VMOVUPD     (AX)(SI*1), Y5
+	VFMADD231PD (DI)(SI*1), Y0, Y5
+	VFMADD231PD (R8)(SI*1), Y1, Y5
+	VFMADD231PD (R9)(SI*1), Y2, Y5
+	VMOVUPD     Y5, (AX)(SI*1)
+	ADDQ        $+32, SI
 	DECQ        R12
 	JNZ         vector
 
-last:
-	TESTQ       $+7, BX
-	JZ          empty
-	MOVQ        BX, R11
-	ANDQ        $+7, R11
-	NEGQ        R11
-	LEAQ        spanMask<>+64(SB), R12
-	VMOVUPD     (R12)(R11*8), Y3
-	VMOVUPD     32(R12)(R11*8), Y4
-	VMASKMOVPD  (AX)(SI*1), Y3, Y5
-	VMOVUPD     (DI)(SI*1), Y6
-	VFMADD231PD Y6, Y0, Y5
-	VMOVUPD     (R8)(SI*1), Y6
-	VFMADD231PD Y6, Y1, Y5
-	VMOVUPD     (R9)(SI*1), Y6
-	VFMADD231PD Y6, Y2, Y5
-	VMASKMOVPD  Y5, Y3, (AX)(SI*1)
-	VMASKMOVPD  32(AX)(SI*1), Y4, Y3
-	VMOVUPD     32(DI)(SI*1), Y5
-	VFMADD231PD Y5, Y0, Y3
-	VMOVUPD     32(R8)(SI*1), Y0
-	VFMADD231PD Y0, Y1, Y3
-	VMOVUPD     32(R9)(SI*1), Y0
-	VFMADD231PD Y0, Y2, Y3
-	VMASKMOVPD  Y3, Y4, 32(AX)(SI*1)
+ends:
+	VMOVUPD Y3, (AX)(DX*8)
+	VMOVUPD Y4, (R11)
+	JMP     empty
+
+few:
+	NEGQ        SI
+	LEAQ        tailMask<>+32(SB), R11
+	VMOVUPD     (R11)(SI*8), Y3
+	MOVQ        DX, SI
+	SHLQ        $0x03, SI
+	VMASKMOVPD  (AX)(SI*1), Y3, Y4
+	VMASKMOVPD  (DI)(SI*1), Y3, Y5
+	VFMADD231PD Y5, Y0, Y4
+	VMASKMOVPD  (R8)(SI*1), Y3, Y0
+	VFMADD231PD Y0, Y1, Y4
+	VMASKMOVPD  (R9)(SI*1), Y3, Y0
+	VFMADD231PD Y0, Y2, Y4
+	VMASKMOVPD  Y4, Y3, (AX)(SI*1)
 
 empty:
 	ADDQ CX, AX
@@ -13870,137 +13729,68 @@ row:
 	VBROADCASTSD 16(R11), Y2
 	VBROADCASTSD 24(R11), Y3
 	ADDQ         $+32, R11
-	CMPQ         DX, BX
-	JGE          empty
-	MOVQ         DX, R12
-	MOVQ         BX, R13
-	SARQ         $0x03, R12
-	SARQ         $0x03, R13
-	MOVQ         R12, SI
-	SHLQ         $0x06, SI
-	MOVQ         DX, R14
-	ANDQ         $+7, R14
-	NEGQ         R14
-	LEAQ         spanMask<>+128(SB), R15
-	VMOVUPD      (R15)(R14*8), Y4
-	VMOVUPD      32(R15)(R14*8), Y5
-	SUBQ         R12, R13
-	JNZ          several
+	MOVQ         BX, SI
+	SUBQ         DX, SI
+	JLE          empty
+	CMPQ         SI, $+4
+	JLT          few
+	MOVQ         DX, SI
+	SHLQ         $0x03, SI
 	MOVQ         BX, R12
-	ANDQ         $+7, R12
-	NEGQ         R12
-	LEAQ         spanMask<>+64(SB), R13
-	VMOVUPD      (R13)(R12*8), Y6
-	VMOVUPD      32(R13)(R12*8), Y7
-	VANDPD       Y6, Y4, Y4
-	VANDPD       Y7, Y5, Y5
-	VMASKMOVPD   (AX)(SI*1), Y4, Y6
-	VMOVUPD      (DI)(SI*1), Y7
-	VFMADD231PD  Y7, Y0, Y6
-	VMOVUPD      (R8)(SI*1), Y7
-	VFMADD231PD  Y7, Y1, Y6
-	VMOVUPD      (R9)(SI*1), Y7
-	VFMADD231PD  Y7, Y2, Y6
-	VMOVUPD      (R10)(SI*1), Y7
-	VFMADD231PD  Y7, Y3, Y6
-	VMASKMOVPD   Y6, Y4, (AX)(SI*1)
-	VMASKMOVPD   32(AX)(SI*1), Y5, Y4
-	VMOVUPD      32(DI)(SI*1), Y6
-	VFMADD231PD  Y6, Y0, Y4
-	VMOVUPD      32(R8)(SI*1), Y0
-	VFMADD231PD  Y0, Y1, Y4
-	VMOVUPD      32(R9)(SI*1), Y0
-	VFMADD231PD  Y0, Y2, Y4
-	VMOVUPD      32(R10)(SI*1), Y0
-	VFMADD231PD  Y0, Y3, Y4
-	VMASKMOVPD   Y4, Y5, 32(AX)(SI*1)
-	JMP          empty
-
-several:
-	MOVQ        DX, R12
-	ANDQ        $+7, R12
-	NEGQ        R12
-	LEAQ        spanMask<>+128(SB), R14
-	VMOVUPD     (R14)(R12*8), Y4
-	VMOVUPD     32(R14)(R12*8), Y5
-	VMASKMOVPD  (AX)(SI*1), Y4, Y6
-	VMOVUPD     (DI)(SI*1), Y7
-	VFMADD231PD Y7, Y0, Y6
-	VMOVUPD     (R8)(SI*1), Y7
-	VFMADD231PD Y7, Y1, Y6
-	VMOVUPD     (R9)(SI*1), Y7
-	VFMADD231PD Y7, Y2, Y6
-	VMOVUPD     (R10)(SI*1), Y7
-	VFMADD231PD Y7, Y3, Y6
-	VMASKMOVPD  Y6, Y4, (AX)(SI*1)
-	VMASKMOVPD  32(AX)(SI*1), Y5, Y4
-	VMOVUPD     32(DI)(SI*1), Y6
-	VFMADD231PD Y6, Y0, Y4
-	VMOVUPD     32(R8)(SI*1), Y6
-	VFMADD231PD Y6, Y1, Y4
-	VMOVUPD     32(R9)(SI*1), Y6
-	VFMADD231PD Y6, Y2, Y4
-	VMOVUPD     32(R10)(SI*1), Y6
-	VFMADD231PD Y6, Y3, Y4
-	VMASKMOVPD  Y4, Y5, 32(AX)(SI*1)
-	ADDQ        $+64, SI
-	DECQ        R13
-	JZ          last
+	SHLQ         $0x03, R12
+	VMOVUPD      (AX)(SI*1), Y4
+	VFMADD231PD  (DI)(SI*1), Y0, Y4
+	VFMADD231PD  (R8)(SI*1), Y1, Y4
+	VFMADD231PD  (R9)(SI*1), Y2, Y4
+	VFMADD231PD  (R10)(SI*1), Y3, Y4
+	VMOVUPD      -32(AX)(R12*1), Y5
+	VFMADD231PD  -32(DI)(R12*1), Y0, Y5
+	VFMADD231PD  -32(R8)(R12*1), Y1, Y5
+	VFMADD231PD  -32(R9)(R12*1), Y2, Y5
+	VFMADD231PD  -32(R10)(R12*1), Y3, Y5
+	ADDQ         AX, SI
+	ORQ          $+31, SI
+	LEAQ         -32(AX)(R12*1), R12
+	MOVQ         R12, R13
+	SUBQ         SI, R13
+	SUBQ         AX, SI
+	LEAQ         1(SI), SI
+	ADDQ         $+30, R13
+	SARQ         $0x05, R13
+	JLE          ends
 
 vector:
-	VMOVUPD     (AX)(SI*1), Y4
-	VMOVUPD     (DI)(SI*1), Y5
-	VFMADD231PD Y5, Y0, Y4
-	VMOVUPD     (R8)(SI*1), Y5
-	VFMADD231PD Y5, Y1, Y4
-	VMOVUPD     (R9)(SI*1), Y5
-	VFMADD231PD Y5, Y2, Y4
-	VMOVUPD     (R10)(SI*1), Y5
-	VFMADD231PD Y5, Y3, Y4
-	VMOVUPD     Y4, (AX)(SI*1)
-	VMOVUPD     32(AX)(SI*1), Y4
-	VMOVUPD     32(DI)(SI*1), Y5
-	VFMADD231PD Y5, Y0, Y4
-	VMOVUPD     32(R8)(SI*1), Y5
-	VFMADD231PD Y5, Y1, Y4
-	VMOVUPD     32(R9)(SI*1), Y5
-	VFMADD231PD Y5, Y2, Y4
-	VMOVUPD     32(R10)(SI*1), Y5
-	VFMADD231PD Y5, Y3, Y4
-	VMOVUPD     Y4, 32(AX)(SI*1)
-	ADDQ        $+64, SI
+	VMOVUPD     (AX)(SI*1), Y6
+	VFMADD231PD (DI)(SI*1), Y0, Y6
+	VFMADD231PD (R8)(SI*1), Y1, Y6
+	VFMADD231PD (R9)(SI*1), Y2, Y6
+	VFMADD231PD (R10)(SI*1), Y3, Y6
+	VMOVUPD     Y6, (AX)(SI*1)
+	ADDQ        $+32, SI
 	DECQ        R13
 	JNZ         vector
 
-last:
-	TESTQ       $+7, BX
-	JZ          empty
-	MOVQ        BX, R12
-	ANDQ        $+7, R12
-	NEGQ        R12
-	LEAQ        spanMask<>+64(SB), R13
-	VMOVUPD     (R13)(R12*8), Y4
-	VMOVUPD     32(R13)(R12*8), Y5
-	VMASKMOVPD  (AX)(SI*1), Y4, Y6
-	VMOVUPD     (DI)(SI*1), Y7
-	VFMADD231PD Y7, Y0, Y6
-	VMOVUPD     (R8)(SI*1), Y7
-	VFMADD231PD Y7, Y1, Y6
-	VMOVUPD     (R9)(SI*1), Y7
-	VFMADD231PD Y7, Y2, Y6
-	VMOVUPD     (R10)(SI*1), Y7
-	VFMADD231PD Y7, Y3, Y6
-	VMASKMOVPD  Y6, Y4, (AX)(SI*1)
-	VMASKMOVPD  32(AX)(SI*1), Y5, Y4
-	VMOVUPD     32(DI)(SI*1), Y6
-	VFMADD231PD Y6, Y0, Y4
-	VMOVUPD     32(R8)(SI*1), Y0
-	VFMADD231PD Y0, Y1, Y4
-	VMOVUPD     32(R9)(SI*1), Y0
-	VFMADD231PD Y0, Y2, Y4
-	VMOVUPD     32(R10)(SI*1), Y0
-	VFMADD231PD Y0, Y3, Y4
-	VMASKMOVPD  Y4, Y5, 32(AX)(SI*1)
+ends:
+	VMOVUPD Y4, (AX)(DX*8)
+	VMOVUPD Y5, (R12)
+	JMP     empty
+
+few:
+	NEGQ        SI
+	LEAQ        tailMask<>+32(SB), R12
+	VMOVUPD     (R12)(SI*8), Y4
+	MOVQ        DX, SI
+	SHLQ        $0x03, SI
+	VMASKMOVPD  (AX)(SI*1), Y4, Y5
+	VMASKMOVPD  (DI)(SI*1), Y4, Y6
+	VFMADD231PD Y6, Y0, Y5
+	VMASKMOVPD  (R8)(SI*1), Y4, Y0
+	VFMADD231PD Y0, Y1, Y5
+	VMASKMOVPD  (R9)(SI*1), Y4, Y0
+	VFMADD231PD Y0, Y2, Y5
+	VMASKMOVPD  (R10)(SI*1), Y4, Y0
+	VFMADD231PD Y0, Y3, Y5
+	VMASKMOVPD  Y5, Y4, (AX)(SI*1)
 
 empty:
 	ADDQ CX, AX
@@ -14861,66 +14651,51 @@ TEXT ·spanOuter32_1_avx2(SB), NOSPLIT, $0-104
 row:
 	VBROADCASTSS (R8), Y0
 	ADDQ         $+4, R8
-	CMPQ         DX, BX
-	JGE          empty
-	MOVQ         DX, R9
-	MOVQ         BX, R10
-	SARQ         $0x03, R9
-	SARQ         $0x03, R10
-	MOVQ         R9, SI
-	SHLQ         $0x05, SI
-	MOVQ         DX, R11
-	ANDQ         $+7, R11
-	NEGQ         R11
-	LEAQ         spanMask<>+128(SB), R12
-	VMOVUPD      (R12)(R11*4), Y1
-	SUBQ         R9, R10
-	JNZ          several
+	MOVQ         BX, SI
+	SUBQ         DX, SI
+	JLE          empty
+	CMPQ         SI, $+8
+	JLT          few
+	MOVQ         DX, SI
+	SHLQ         $0x02, SI
 	MOVQ         BX, R9
-	ANDQ         $+7, R9
-	NEGQ         R9
-	LEAQ         spanMask<>+64(SB), R10
-	VMOVUPD      (R10)(R9*4), Y2
-	VANDPD       Y2, Y1, Y1
-	VMASKMOVPS   (AX)(SI*1), Y1, Y2
-	VMOVUPS      (DI)(SI*1), Y3
-	VFMADD231PS  Y3, Y0, Y2
-	VMASKMOVPS   Y2, Y1, (AX)(SI*1)
-	JMP          empty
-
-several:
-	MOVQ        DX, R9
-	ANDQ        $+7, R9
-	NEGQ        R9
-	LEAQ        spanMask<>+128(SB), R11
-	VMOVUPD     (R11)(R9*4), Y1
-	VMASKMOVPS  (AX)(SI*1), Y1, Y2
-	VMOVUPS     (DI)(SI*1), Y3
-	VFMADD231PS Y3, Y0, Y2
-	VMASKMOVPS  Y2, Y1, (AX)(SI*1)
-	ADDQ        $+32, SI
-	DECQ        R10
-	JZ          last
+	SHLQ         $0x02, R9
+	VMOVUPS      (AX)(SI*1), Y1
+	VFMADD231PS  (DI)(SI*1), Y0, Y1
+	VMOVUPS      -32(AX)(R9*1), Y2
+	VFMADD231PS  -32(DI)(R9*1), Y0, Y2
+	ADDQ         AX, SI
+	ORQ          $+31, SI
+	LEAQ         -32(AX)(R9*1), R9
+	MOVQ         R9, R10
+	SUBQ         SI, R10
+	SUBQ         AX, SI
+	LEAQ         1(SI), SI
+	ADDQ         $+30, R10
+	SARQ         $0x05, R10
+	JLE          ends
 
 vector:
-	VMOVUPS     (AX)(SI*1), Y1
-	VMOVUPS     (DI)(SI*1), Y2
-	VFMADD231PS Y2, Y0, Y1
-	VMOVUPS     Y1, (AX)(SI*1)
+	VMOVUPS     (AX)(SI*1), Y3
+	VFMADD231PS (DI)(SI*1), Y0, Y3
+	VMOVUPS     Y3, (AX)(SI*1)
 	ADDQ        $+32, SI
 	DECQ        R10
 	JNZ         vector
 
-last:
-	TESTQ       $+7, BX
-	JZ          empty
-	MOVQ        BX, R9
-	ANDQ        $+7, R9
-	NEGQ        R9
-	LEAQ        spanMask<>+64(SB), R10
-	VMOVUPD     (R10)(R9*4), Y1
+ends:
+	VMOVUPS Y1, (AX)(DX*4)
+	VMOVUPS Y2, (R9)
+	JMP     empty
+
+few:
+	NEGQ        SI
+	LEAQ        tailMask<>+32(SB), R9
+	VMOVUPD     (R9)(SI*4), Y1
+	MOVQ        DX, SI
+	SHLQ        $0x02, SI
 	VMASKMOVPS  (AX)(SI*1), Y1, Y2
-	VMOVUPS     (DI)(SI*1), Y3
+	VMASKMOVPS  (DI)(SI*1), Y1, Y3
 	VFMADD231PS Y3, Y0, Y2
 	VMASKMOVPS  Y2, Y1, (AX)(SI*1)
 
@@ -14956,74 +14731,56 @@ row:
 	VBROADCASTSS (R9), Y0
 	VBROADCASTSS 4(R9), Y1
 	ADDQ         $+8, R9
-	CMPQ         DX, BX
-	JGE          empty
-	MOVQ         DX, R10
-	MOVQ         BX, R11
-	SARQ         $0x03, R10
-	SARQ         $0x03, R11
-	MOVQ         R10, SI
-	SHLQ         $0x05, SI
-	MOVQ         DX, R12
-	ANDQ         $+7, R12
-	NEGQ         R12
-	LEAQ         spanMask<>+128(SB), R13
-	VMOVUPD      (R13)(R12*4), Y2
-	SUBQ         R10, R11
-	JNZ          several
+	MOVQ         BX, SI
+	SUBQ         DX, SI
+	JLE          empty
+	CMPQ         SI, $+8
+	JLT          few
+	MOVQ         DX, SI
+	SHLQ         $0x02, SI
 	MOVQ         BX, R10
-	ANDQ         $+7, R10
-	NEGQ         R10
-	LEAQ         spanMask<>+64(SB), R11
-	VMOVUPD      (R11)(R10*4), Y3
-	VANDPD       Y3, Y2, Y2
-	VMASKMOVPS   (AX)(SI*1), Y2, Y3
-	VMOVUPS      (DI)(SI*1), Y4
-	VFMADD231PS  Y4, Y0, Y3
-	VMOVUPS      (R8)(SI*1), Y0
-	VFMADD231PS  Y0, Y1, Y3
-	VMASKMOVPS   Y3, Y2, (AX)(SI*1)
-	JMP          empty
-
-several:
-	MOVQ        DX, R10
-	ANDQ        $+7, R10
-	NEGQ        R10
-	LEAQ        spanMask<>+128(SB), R12
-	VMOVUPD     (R12)(R10*4), Y2
-	VMASKMOVPS  (AX)(SI*1), Y2, Y3
-	VMOVUPS     (DI)(SI*1), Y4
-	VFMADD231PS Y4, Y0, Y3
-	VMOVUPS     (R8)(SI*1), Y4
-	VFMADD231PS Y4, Y1, Y3
-	VMASKMOVPS  Y3, Y2, (AX)(SI*1)
-	ADDQ        $+32, SI
-	DECQ        R11
-	JZ          last
+	SHLQ         $0x02, R10
+	VMOVUPS      (AX)(SI*1), Y2
+	VFMADD231PS  (DI)(SI*1), Y0, Y2
+	VFMADD231PS  (R8)(SI*1), Y1, Y2
+	VMOVUPS      -32(AX)(R10*1), Y3
+	VFMADD231PS  -32(DI)(R10*1), Y0, Y3
+	VFMADD231PS  -32(R8)(R10*1), Y1, Y3
+	ADDQ         AX, SI
+	ORQ          $+31, SI
+	LEAQ         -32(AX)(R10*1), R10
+	MOVQ         R10, R11
+	SUBQ         SI, R11
+	SUBQ         AX, SI
+	LEAQ         1(SI), SI
+	ADDQ         $+30, R11
+	SARQ         $0x05, R11
+	JLE          ends
 
 vector:
-	VMOVUPS     (AX)(SI*1), Y2
-	VMOVUPS     (DI)(SI*1), Y3
-	VFMADD231PS Y3, Y0, Y2
-	VMOVUPS     (R8)(SI*1), Y3
-	VFMADD231PS Y3, Y1, Y2
-	VMOVUPS     Y2, (AX)(SI*1)
+	VMOVUPS     (AX)(SI*1), Y4
+	VFMADD231PS (DI)(SI*1), Y0, Y4
+	VFMADD231PS (R8)(SI*1), Y1, Y4
+	VMOVUPS     Y4, (AX)(SI*1)
 	ADDQ        $+32, SI
 	DECQ        R11
 	JNZ         vector
 
-last:
-	TESTQ       $+7, BX
-	JZ          empty
-	MOVQ        BX, R10
-	ANDQ        $+7, R10
-	NEGQ        R10
-	LEAQ        spanMask<>+64(SB), R11
-	VMOVUPD     (R11)(R10*4), Y2
+ends:
+	VMOVUPS Y2, (AX)(DX*4)
+	VMOVUPS Y3, (R10)
+	JMP     empty
+
+few:
+	NEGQ        SI
+	LEAQ        tailMask<>+32(SB), R10
+	VMOVUPD     (R10)(SI*4), Y2
+	MOVQ        DX, SI
+	SHLQ        $0x02, SI
 	VMASKMOVPS  (AX)(SI*1), Y2, Y3
-	VMOVUPS     (DI)(SI*1), Y4
+	VMASKMOVPS  (DI)(SI*1), Y2, Y4
 	VFMADD231PS Y4, Y0, Y3
-	VMOVUPS     (R8)(SI*1), Y0
+	VMASKMOVPS  (R8)(SI*1), Y2, Y0
 	VFMADD231PS Y0, Y1, Y3
 	VMASKMOVPS  Y3, Y2, (AX)(SI*1)
 
@@ -15061,82 +14818,61 @@ row:
 	VBROADCASTSS 4(R10), Y1
 	VBROADCASTSS 8(R10), Y2
 	ADDQ         $+12, R10
-	CMPQ         DX, BX
-	JGE          empty
-	MOVQ         DX, R11
-	MOVQ         BX, R12
-	SARQ         $0x03, R11
-	SARQ         $0x03, R12
-	MOVQ         R11, SI
-	SHLQ         $0x05, SI
-	MOVQ         DX, R13
-	ANDQ         $+7, R13
-	NEGQ         R13
-	LEAQ         spanMask<>+128(SB), R14
-	VMOVUPD      (R14)(R13*4), Y3
-	SUBQ         R11, R12
-	JNZ          several
+	MOVQ         BX, SI
+	SUBQ         DX, SI
+	JLE          empty
+	CMPQ         SI, $+8
+	JLT          few
+	MOVQ         DX, SI
+	SHLQ         $0x02, SI
 	MOVQ         BX, R11
-	ANDQ         $+7, R11
-	NEGQ         R11
-	LEAQ         spanMask<>+64(SB), R12
-	VMOVUPD      (R12)(R11*4), Y4
-	VANDPD       Y4, Y3, Y3
-	VMASKMOVPS   (AX)(SI*1), Y3, Y4
-	VMOVUPS      (DI)(SI*1), Y5
-	VFMADD231PS  Y5, Y0, Y4
-	VMOVUPS      (R8)(SI*1), Y0
-	VFMADD231PS  Y0, Y1, Y4
-	VMOVUPS      (R9)(SI*1), Y0
-	VFMADD231PS  Y0, Y2, Y4
-	VMASKMOVPS   Y4, Y3, (AX)(SI*1)
-	JMP          empty
-
-several:
-	MOVQ        DX, R11
-	ANDQ        $+7, R11
-	NEGQ        R11
-	LEAQ        spanMask<>+128(SB), R13
-	VMOVUPD     (R13)(R11*4), Y3
-	VMASKMOVPS  (AX)(SI*1), Y3, Y4
-	VMOVUPS     (DI)(SI*1), Y5
-	VFMADD231PS Y5, Y0, Y4
-	VMOVUPS     (R8)(SI*1), Y5
-	VFMADD231PS Y5, Y1, Y4
-	VMOVUPS     (R9)(SI*1), Y5
-	VFMADD231PS Y5, Y2, Y4
-	VMASKMOVPS  Y4, Y3, (AX)(SI*1)
-	ADDQ        $+32, SI
-	DECQ        R12
-	JZ          last
+	SHLQ         $0x02, R11
+	VMOVUPS      (AX)(SI*1), Y3
+	VFMADD231PS  (DI)(SI*1), Y0, Y3
+	VFMADD231PS  (R8)(SI*1), Y1, Y3
+	VFMADD231PS  (R9)(SI*1), Y2, Y3
+	VMOVUPS      -32(AX)(R11*1), Y4
+	VFMADD231PS  -32(DI)(R11*1), Y0, Y4
+	VFMADD231PS  -32(R8)(R11*1), Y1, Y4
+	VFMADD231PS  -32(R9)(R11*1), Y2, Y4
+	ADDQ         AX, SI
+	ORQ          $+31, SI
+	LEAQ         -32(AX)(R11*1), R11
+	MOVQ         R11, R12
+	SUBQ         SI, R12
+	SUBQ         AX, SI
+	LEAQ         1(SI), SI
+	ADDQ         $+30, R12
+	SARQ         $0x05, R12
+	JLE          ends
 
 vector:
-	VMOVUPS     (AX)(SI*1), Y3
-	VMOVUPS     (DI)(SI*1), Y4
-	VFMADD231PS Y4, Y0, Y3
-	VMOVUPS     (R8)(SI*1), Y4
-	VFMADD231PS Y4, Y1, Y3
-	VMOVUPS     (R9)(SI*1), Y4
-	VFMADD231PS Y4, Y2, Y3
-	VMOVUPS     Y3, (AX)(SI*1)
+	VMOVUPS     (AX)(SI*1), Y5
+	VFMADD231PS (DI)(SI*1), Y0, Y5
+	VFMADD231PS (R8)(SI*1), Y1, Y5
+	VFMADD231PS (R9)(SI*1), Y2, Y5
+	VMOVUPS     Y5, (AX)(SI*1)
 	ADDQ        $+32, SI
 	DECQ        R12
 	JNZ         vector
 
-last:
-	TESTQ       $+7, BX
-	JZ          empty
-	MOVQ        BX, R11
-	ANDQ        $+7, R11
-	NEGQ        R11
-	LEAQ        spanMask<>+64(SB), R12
-	VMOVUPD     (R12)(R11*4), Y3
+ends:
+	VMOVUPS Y3, (AX)(DX*4)
+	VMOVUPS Y4, (R11)
+	JMP     empty
+
+few:
+	NEGQ        SI
+	LEAQ        tailMask<>+32(SB), R11
+	VMOVUPD     (R11)(SI*4), Y3
+	MOVQ        DX, SI
+	SHLQ        $0x02, SI
 	VMASKMOVPS  (AX)(SI*1), Y3, Y4
-	VMOVUPS     (DI)(SI*1), Y5
+	VMASKMOVPS  (DI)(SI*1), Y3, Y5
 	VFMADD231PS Y5, Y0, Y4
-	VMOVUPS     (R8)(SI*1), Y0
+	VMASKMOVPS  (R8)(SI*1), Y3, Y0
 	VFMADD231PS Y0, Y1, Y4
-	VMOVUPS     (R9)(SI*1), Y0
+	VMASKMOVPS  (R9)(SI*1), Y3, Y0
 	VFMADD231PS Y0, Y2, Y4
 	VMASKMOVPS  Y4, Y3, (AX)(SI*1)
 
@@ -15176,90 +14912,66 @@ row:
 	VBROADCASTSS 8(R11), Y2
 	VBROADCASTSS 12(R11), Y3
 	ADDQ         $+16, R11
-	CMPQ         DX, BX
-	JGE          empty
-	MOVQ         DX, R12
-	MOVQ         BX, R13
-	SARQ         $0x03, R12
-	SARQ         $0x03, R13
-	MOVQ         R12, SI
-	SHLQ         $0x05, SI
-	MOVQ         DX, R14
-	ANDQ         $+7, R14
-	NEGQ         R14
-	LEAQ         spanMask<>+128(SB), R15
-	VMOVUPD      (R15)(R14*4), Y4
-	SUBQ         R12, R13
-	JNZ          several
+	MOVQ         BX, SI
+	SUBQ         DX, SI
+	JLE          empty
+	CMPQ         SI, $+8
+	JLT          few
+	MOVQ         DX, SI
+	SHLQ         $0x02, SI
 	MOVQ         BX, R12
-	ANDQ         $+7, R12
-	NEGQ         R12
-	LEAQ         spanMask<>+64(SB), R13
-	VMOVUPD      (R13)(R12*4), Y5
-	VANDPD       Y5, Y4, Y4
-	VMASKMOVPS   (AX)(SI*1), Y4, Y5
-	VMOVUPS      (DI)(SI*1), Y6
-	VFMADD231PS  Y6, Y0, Y5
-	VMOVUPS      (R8)(SI*1), Y0
-	VFMADD231PS  Y0, Y1, Y5
-	VMOVUPS      (R9)(SI*1), Y0
-	VFMADD231PS  Y0, Y2, Y5
-	VMOVUPS      (R10)(SI*1), Y0
-	VFMADD231PS  Y0, Y3, Y5
-	VMASKMOVPS   Y5, Y4, (AX)(SI*1)
-	JMP          empty
-
-several:
-	MOVQ        DX, R12
-	ANDQ        $+7, R12
-	NEGQ        R12
-	LEAQ        spanMask<>+128(SB), R14
-	VMOVUPD     (R14)(R12*4), Y4
-	VMASKMOVPS  (AX)(SI*1), Y4, Y5
-	VMOVUPS     (DI)(SI*1), Y6
-	VFMADD231PS Y6, Y0, Y5
-	VMOVUPS     (R8)(SI*1), Y6
-	VFMADD231PS Y6, Y1, Y5
-	VMOVUPS     (R9)(SI*1), Y6
-	VFMADD231PS Y6, Y2, Y5
-	VMOVUPS     (R10)(SI*1), Y6
-	VFMADD231PS Y6, Y3, Y5
-	VMASKMOVPS  Y5, Y4, (AX)(SI*1)
-	ADDQ        $+32, SI
-	DECQ        R13
-	JZ          last
+	SHLQ         $0x02, R12
+	VMOVUPS      (AX)(SI*1), Y4
+	VFMADD231PS  (DI)(SI*1), Y0, Y4
+	VFMADD231PS  (R8)(SI*1), Y1, Y4
+	VFMADD231PS  (R9)(SI*1), Y2, Y4
+	VFMADD231PS  (R10)(SI*1), Y3, Y4
+	VMOVUPS      -32(AX)(R12*1), Y5
+	VFMADD231PS  -32(DI)(R12*1), Y0, Y5
+	VFMADD231PS  -32(R8)(R12*1), Y1, Y5
+	VFMADD231PS  -32(R9)(R12*1), Y2, Y5
+	VFMADD231PS  -32(R10)(R12*1), Y3, Y5
+	ADDQ         AX, SI
+	ORQ          $+31, SI
+	LEAQ         -32(AX)(R12*1), R12
+	MOVQ         R12, R13
+	SUBQ         SI, R13
+	SUBQ         AX, SI
+	LEAQ         1(SI), SI
+	ADDQ         $+30, R13
+	SARQ         $0x05, R13
+	JLE          ends
 
 vector:
-	VMOVUPS     (AX)(SI*1), Y4
-	VMOVUPS     (DI)(SI*1), Y5
-	VFMADD231PS Y5, Y0, Y4
-	VMOVUPS     (R8)(SI*1), Y5
-	VFMADD231PS Y5, Y1, Y4
-	VMOVUPS     (R9)(SI*1), Y5
-	VFMADD231PS Y5, Y2, Y4
-	VMOVUPS     (R10)(SI*1), Y5
-	VFMADD231PS Y5, Y3, Y4
-	VMOVUPS     Y4, (AX)(SI*1)
+	VMOVUPS     (AX)(SI*1), Y6
+	VFMADD231PS (DI)(SI*1), Y0, Y6
+	VFMADD231PS (R8)(SI*1), Y1, Y6
+	VFMADD231PS (R9)(SI*1), Y2, Y6
+	VFMADD231PS (R10)(SI*1), Y3, Y6
+	VMOVUPS     Y6, (AX)(SI*1)
 	ADDQ        $+32, SI
 	DECQ        R13
 	JNZ         vector
 
-last:
-	TESTQ       $+7, BX
-	JZ          empty
-	MOVQ        BX, R12
-	ANDQ        $+7, R12
-	NEGQ        R12
-	LEAQ        spanMask<>+64(SB), R13
-	VMOVUPD     (R13)(R12*4), Y4
+ends:
+	VMOVUPS Y4, (AX)(DX*4)
+	VMOVUPS Y5, (R12)
+	JMP     empty
+
+few:
+	NEGQ        SI
+	LEAQ        tailMask<>+32(SB), R12
+	VMOVUPD     (R12)(SI*4), Y4
+	MOVQ        DX, SI
+	SHLQ        $0x02, SI
 	VMASKMOVPS  (AX)(SI*1), Y4, Y5
-	VMOVUPS     (DI)(SI*1), Y6
+	VMASKMOVPS  (DI)(SI*1), Y4, Y6
 	VFMADD231PS Y6, Y0, Y5
-	VMOVUPS     (R8)(SI*1), Y0
+	VMASKMOVPS  (R8)(SI*1), Y4, Y0
 	VFMADD231PS Y0, Y1, Y5
-	VMOVUPS     (R9)(SI*1), Y0
+	VMASKMOVPS  (R9)(SI*1), Y4, Y0
 	VFMADD231PS Y0, Y2, Y5
-	VMOVUPS     (R10)(SI*1), Y0
+	VMASKMOVPS  (R10)(SI*1), Y4, Y0
 	VFMADD231PS Y0, Y3, Y5
 	VMASKMOVPS  Y5, Y4, (AX)(SI*1)
 
@@ -16839,63 +16551,77 @@ TEXT ·addComplex_avx2(SB), NOSPLIT, $0-40
 	ADDQ           DX, CX
 	ADDQ           DX, AX
 	VMOVUPD        (CX), Y2
-	VMOVUPD        (AX), Y4
 	VPERMILPD      $0x05, Y2, Y3
-	VFMADD231PD    Y2, Y0, Y4
-	VFMADD231PD    Y3, Y1, Y4
+	VFMADD213PD    (AX), Y0, Y2
+	VFMADD231PD    Y3, Y1, Y2
 	SUBQ           DX, CX
 	SUBQ           DX, AX
 
 whole:
 	MOVQ  n+24(FP), DX
-	SHRQ  $0x04, DX
+	SHRQ  $0x05, DX
 	TESTQ DX, DX
 	JZ    blockDone
 
 block:
-	VMOVUPD     (CX), Y2
-	VMOVUPD     (AX), Y5
-	VPERMILPD   $0x05, Y2, Y3
-	VFMADD231PD Y2, Y0, Y5
-	VFMADD231PD Y3, Y1, Y5
-	VMOVUPD     Y5, (AX)
-	VMOVUPD     32(CX), Y2
-	VMOVUPD     32(AX), Y5
-	VPERMILPD   $0x05, Y2, Y3
-	VFMADD231PD Y2, Y0, Y5
-	VFMADD231PD Y3, Y1, Y5
-	VMOVUPD     Y5, 32(AX)
-	VMOVUPD     64(CX), Y2
-	VMOVUPD     64(AX), Y5
-	VPERMILPD   $0x05, Y2, Y3
-	VFMADD231PD Y2, Y0, Y5
-	VFMADD231PD Y3, Y1, Y5
+	VMOVUPD     (CX), Y3
+	VPERMILPD   $0x05, Y3, Y4
+	VFMADD213PD (AX), Y0, Y3
+	VFMADD231PD Y4, Y1, Y3
+	VMOVUPD     32(CX), Y4
+	VPERMILPD   $0x05, Y4, Y5
+	VFMADD213PD 32(AX), Y0, Y4
+	VFMADD231PD Y5, Y1, Y4
+	VMOVUPD     64(CX), Y5
+	VPERMILPD   $0x05, Y5, Y6
+	VFMADD213PD 64(AX), Y0, Y5
+	VFMADD231PD Y6, Y1, Y5
+	VMOVUPD     96(CX), Y6
+	VPERMILPD   $0x05, Y6, Y7
+	VFMADD213PD 96(AX), Y0, Y6
+	VFMADD231PD Y7, Y1, Y6
+	VMOVUPD     128(CX), Y7
+	VPERMILPD   $0x05, Y7, Y8
+	VFMADD213PD 128(AX), Y0, Y7
+	VFMADD231PD Y8, Y1, Y7
+	VMOVUPD     160(CX), Y8
+	VPERMILPD   $0x05, Y8, Y9
+	VFMADD213PD 160(AX), Y0, Y8
+	VFMADD231PD Y9, Y1, Y8
+	VMOVUPD     192(CX), Y9
+	VPERMILPD   $0x05, Y9, Y10
+	VFMADD213PD 192(AX), Y0, Y9
+	VFMADD231PD Y10, Y1, Y9
+	VMOVUPD     224(CX), Y10
+	VPERMILPD   $0x05, Y10, Y11
+	VFMADD213PD 224(AX), Y0, Y10
+	VFMADD231PD Y11, Y1, Y10
+	VMOVUPD     Y3, (AX)
+	VMOVUPD     Y4, 32(AX)
 	VMOVUPD     Y5, 64(AX)
-	VMOVUPD     96(CX), Y2
-	VMOVUPD     96(AX), Y5
-	VPERMILPD   $0x05, Y2, Y3
-	VFMADD231PD Y2, Y0, Y5
-	VFMADD231PD Y3, Y1, Y5
-	VMOVUPD     Y5, 96(AX)
-	ADDQ        $+128, CX
-	ADDQ        $+128, AX
+	VMOVUPD     Y6, 96(AX)
+	VMOVUPD     Y7, 128(AX)
+	VMOVUPD     Y8, 160(AX)
+	VMOVUPD     Y9, 192(AX)
+	VMOVUPD     Y10, 224(AX)
+	ADDQ        $+256, CX
+	ADDQ        $+256, AX
 	DECQ        DX
 	JNZ         block
 
 blockDone:
 	MOVQ  n+24(FP), DX
 	SHRQ  $0x02, DX
-	ANDQ  $+3, DX
+	ANDQ  $+7, DX
 	TESTQ DX, DX
 	JZ    vectorDone
 
 vector:
-	VMOVUPD     (CX), Y2
-	VMOVUPD     (AX), Y5
-	VPERMILPD   $0x05, Y2, Y3
-	VFMADD231PD Y2, Y0, Y5
-	VFMADD231PD Y3, Y1, Y5
-	VMOVUPD     Y5, (AX)
+	VMOVUPD     (CX), Y3
+	VPERMILPD   $0x05, Y3, Y4
+	VFMADD213PD (AX), Y0, Y3
+	VFMADD231PD Y4, Y1, Y3
+	VMOVUPD     Y3, (AX)
 	ADDQ        $+32, CX
 	ADDQ        $+32, AX
 	DECQ        DX
@@ -16909,7 +16635,7 @@ vectorDone:
 	SHLQ    $0x03, DX
 	ADDQ    DX, CX
 	ADDQ    DX, AX
-	VMOVUPD Y4, (AX)
+	VMOVUPD Y2, (AX)
 	JMP     done
 
 few:
@@ -16918,11 +16644,11 @@ few:
 	LEAQ        tailMask<>+32(SB), BX
 	VMOVUPD     (BX)(DX*8), Y2
 	VMASKMOVPD  (CX), Y2, Y3
-	VMASKMOVPD  (AX), Y2, Y5
 	VPERMILPD   $0x05, Y3, Y4
-	VFMADD231PD Y3, Y0, Y5
-	VFMADD231PD Y4, Y1, Y5
-	VMASKMOVPD  Y5, Y2, (AX)
+	VMASKMOVPD  (AX), Y2, Y5
+	VFMADD213PD Y5, Y0, Y3
+	VFMADD231PD Y4, Y1, Y3
+	VMASKMOVPD  Y3, Y2, (AX)
 
 done:
 	VZEROUPPER
@@ -17258,6 +16984,97 @@ found:
 	VZEROUPPER
 	RET
 
+// func swap_avx2(x *float64, y *float64, n int, index int)
+// Requires: AVX
+TEXT ·swap_avx2(SB), NOSPLIT, $0-32
+	MOVQ    x+0(FP), AX
+	MOVQ    y+8(FP), CX
+	MOVQ    n+16(FP), DX
+	CMPQ    DX, $+4
+	JLT     few
+	ANDQ    $+3, DX
+	JZ      whole
+	MOVQ    n+16(FP), DX
+	SUBQ    $+4, DX
+	SHLQ    $0x03, DX
+	ADDQ    DX, AX
+	ADDQ    DX, CX
+	VMOVUPD (AX), Y0
+	VMOVUPD (CX), Y1
+	SUBQ    DX, AX
+	SUBQ    DX, CX
+
+whole:
+	MOVQ  n+16(FP), DX
+	SHRQ  $0x04, DX
+	TESTQ DX, DX
+	JZ    blockDone
+
+block:
+	VMOVUPD (AX), Y2
+	VMOVUPD (CX), Y3
+	VMOVUPD Y3, (AX)
+	VMOVUPD Y2, (CX)
+	VMOVUPD 32(AX), Y2
+	VMOVUPD 32(CX), Y3
+	VMOVUPD Y3, 32(AX)
+	VMOVUPD Y2, 32(CX)
+	VMOVUPD 64(AX), Y2
+	VMOVUPD 64(CX), Y3
+	VMOVUPD Y3, 64(AX)
+	VMOVUPD Y2, 64(CX)
+	VMOVUPD 96(AX), Y2
+	VMOVUPD 96(CX), Y3
+	VMOVUPD Y3, 96(AX)
+	VMOVUPD Y2, 96(CX)
+	ADDQ    $+128, AX
+	ADDQ    $+128, CX
+	DECQ    DX
+	JNZ     block
+
+blockDone:
+	MOVQ  n+16(FP), DX
+	SHRQ  $0x02, DX
+	ANDQ  $+3, DX
+	TESTQ DX, DX
+	JZ    vectorDone
+
+vector:
+	VMOVUPD (AX), Y2
+	VMOVUPD (CX), Y3
+	VMOVUPD Y3, (AX)
+	VMOVUPD Y2, (CX)
+	ADDQ    $+32, AX
+	ADDQ    $+32, CX
+	DECQ    DX
+	JNZ     vector
+
+vectorDone:
+	MOVQ    n+16(FP), DX
+	ANDQ    $+3, DX
+	JZ      done
+	SUBQ    $+4, DX
+	SHLQ    $0x03, DX
+	ADDQ    DX, AX
+	ADDQ    DX, CX
+	VMOVUPD Y1, (AX)
+	VMOVUPD Y0, (CX)
+	JMP     done
+
+few:
+	MOVQ       n+16(FP), DX
+	NEGQ       DX
+	LEAQ       tailMask<>+32(SB), BX
+	VMOVUPD    (BX)(DX*8), Y0
+	VMASKMOVPD (AX), Y0, Y1
+	VMASKMOVPD (CX), Y0, Y2
+	VMASKMOVPD Y2, Y0, (AX)
+	VMASKMOVPD Y1, Y0, (CX)
+
+done:
+	VZEROUPPER
+	RET
+
 // func addComplex32_avx2(y *float32, x *float32, by *float32, n int, index int)
 // Requires: AVX, FMA3
 TEXT ·addComplex32_avx2(SB), NOSPLIT, $0-40
@@ -17277,63 +17094,77 @@ TEXT ·addComplex32_avx2(SB), NOSPLIT, $0-40
 	ADDQ         DX, CX
 	ADDQ         DX, AX
 	VMOVUPS      (CX), Y2
-	VMOVUPS      (AX), Y4
 	VPERMILPS    $0xb1, Y2, Y3
-	VFMADD231PS  Y2, Y0, Y4
-	VFMADD231PS  Y3, Y1, Y4
+	VFMADD213PS  (AX), Y0, Y2
+	VFMADD231PS  Y3, Y1, Y2
 	SUBQ         DX, CX
 	SUBQ         DX, AX
 
 whole:
 	MOVQ  n+24(FP), DX
-	SHRQ  $0x05, DX
+	SHRQ  $0x06, DX
 	TESTQ DX, DX
 	JZ    blockDone
 
 block:
-	VMOVUPS     (CX), Y2
-	VMOVUPS     (AX), Y5
-	VPERMILPS   $0xb1, Y2, Y3
-	VFMADD231PS Y2, Y0, Y5
-	VFMADD231PS Y3, Y1, Y5
-	VMOVUPS     Y5, (AX)
-	VMOVUPS     32(CX), Y2
-	VMOVUPS     32(AX), Y5
-	VPERMILPS   $0xb1, Y2, Y3
-	VFMADD231PS Y2, Y0, Y5
-	VFMADD231PS Y3, Y1, Y5
-	VMOVUPS     Y5, 32(AX)
-	VMOVUPS     64(CX), Y2
-	VMOVUPS     64(AX), Y5
-	VPERMILPS   $0xb1, Y2, Y3
-	VFMADD231PS Y2, Y0, Y5
-	VFMADD231PS Y3, Y1, Y5
+	VMOVUPS     (CX), Y3
+	VPERMILPS   $0xb1, Y3, Y4
+	VFMADD213PS (AX), Y0, Y3
+	VFMADD231PS Y4, Y1, Y3
+	VMOVUPS     32(CX), Y4
+	VPERMILPS   $0xb1, Y4, Y5
+	VFMADD213PS 32(AX), Y0, Y4
+	VFMADD231PS Y5, Y1, Y4
+	VMOVUPS     64(CX), Y5
+	VPERMILPS   $0xb1, Y5, Y6
+	VFMADD213PS 64(AX), Y0, Y5
+	VFMADD231PS Y6, Y1, Y5
+	VMOVUPS     96(CX), Y6
+	VPERMILPS   $0xb1, Y6, Y7
+	VFMADD213PS 96(AX), Y0, Y6
+	VFMADD231PS Y7, Y1, Y6
+	VMOVUPS     128(CX), Y7
+	VPERMILPS   $0xb1, Y7, Y8
+	VFMADD213PS 128(AX), Y0, Y7
+	VFMADD231PS Y8, Y1, Y7
+	VMOVUPS     160(CX), Y8
+	VPERMILPS   $0xb1, Y8, Y9
+	VFMADD213PS 160(AX), Y0, Y8
+	VFMADD231PS Y9, Y1, Y8
+	VMOVUPS     192(CX), Y9
+	VPERMILPS   $0xb1, Y9, Y10
+	VFMADD213PS 192(AX), Y0, Y9
+	VFMADD231PS Y10, Y1, Y9
+	VMOVUPS     224(CX), Y10
+	VPERMILPS   $0xb1, Y10, Y11
+	VFMADD213PS 224(AX), Y0, Y10
+	VFMADD231PS Y11, Y1, Y10
+	VMOVUPS     Y3, (AX)
+	VMOVUPS     Y4, 32(AX)
 	VMOVUPS     Y5, 64(AX)
-	VMOVUPS     96(CX), Y2
-	VMOVUPS     96(AX), Y5
-	VPERMILPS   $0xb1, Y2, Y3
-	VFMADD231PS Y2, Y0, Y5
-	VFMADD231PS Y3, Y1, Y5
-	VMOVUPS     Y5, 96(AX)
-	ADDQ        $+128, CX
-	ADDQ        $+128, AX
+	VMOVUPS     Y6, 96(AX)
+	VMOVUPS     Y7, 128(AX)
+	VMOVUPS     Y8, 160(AX)
+	VMOVUPS     Y9, 192(AX)
+	VMOVUPS     Y10, 224(AX)
+	ADDQ        $+256, CX
+	ADDQ        $+256, AX
 	DECQ        DX
 	JNZ         block
 
 blockDone:
 	MOVQ  n+24(FP), DX
 	SHRQ  $0x03, DX
-	ANDQ  $+3, DX
+	ANDQ  $+7, DX
 	TESTQ DX, DX
 	JZ    vectorDone
 
 vector:
-	VMOVUPS     (CX), Y2
-	VMOVUPS     (AX), Y5
-	VPERMILPS   $0xb1, Y2, Y3
-	VFMADD231PS Y2, Y0, Y5
-	VFMADD231PS Y3, Y1, Y5
-	VMOVUPS     Y5, (AX)
+	VMOVUPS     (CX), Y3
+	VPERMILPS   $0xb1, Y3, Y4
+	VFMADD213PS (AX), Y0, Y3
+	VFMADD231PS Y4, Y1, Y3
+	VMOVUPS     Y3, (AX)
 	ADDQ        $+32, CX
 	ADDQ        $+32, AX
 	DECQ        DX
@@ -17347,7 +17178,7 @@ vectorDone:
 	SHLQ    $0x02, DX
 	ADDQ    DX, CX
 	ADDQ    DX, AX
-	VMOVUPS Y4, (AX)
+	VMOVUPS Y2, (AX)
 	JMP     done
 
 few:
@@ -17356,11 +17187,11 @@ few:
 	LEAQ        tailMask<>+32(SB), BX
 	VMOVUPD     (BX)(DX*4), Y2
 	VMASKMOVPS  (CX), Y2, Y3
-	VMASKMOVPS  (AX), Y2, Y5
 	VPERMILPS   $0xb1, Y3, Y4
-	VFMADD231PS Y3, Y0, Y5
-	VFMADD231PS Y4, Y1, Y5
-	VMASKMOVPS  Y5, Y2, (AX)
+	VMASKMOVPS  (AX), Y2, Y5
+	VFMADD213PS Y5, Y0, Y3
+	VFMADD231PS Y4, Y1, Y3
+	VMASKMOVPS  Y3, Y2, (AX)
 
 done:
 	VZEROUPPER
@@ -17699,6 +17530,97 @@ found:
 	SHRQ $0x02, CX
 	ADDQ AX, CX
 	MOVQ CX, ret+24(FP)
+	VZEROUPPER
+	RET
+
+// func swap32_avx2(x *float32, y *float32, n int, index int)
+// Requires: AVX
+TEXT ·swap32_avx2(SB), NOSPLIT, $0-32
+	MOVQ    x+0(FP), AX
+	MOVQ    y+8(FP), CX
+	MOVQ    n+16(FP), DX
+	CMPQ    DX, $+8
+	JLT     few
+	ANDQ    $+7, DX
+	JZ      whole
+	MOVQ    n+16(FP), DX
+	SUBQ    $+8, DX
+	SHLQ    $0x02, DX
+	ADDQ    DX, AX
+	ADDQ    DX, CX
+	VMOVUPS (AX), Y0
+	VMOVUPS (CX), Y1
+	SUBQ    DX, AX
+	SUBQ    DX, CX
+
+whole:
+	MOVQ  n+16(FP), DX
+	SHRQ  $0x05, DX
+	TESTQ DX, DX
+	JZ    blockDone
+
+block:
+	VMOVUPS (AX), Y2
+	VMOVUPS (CX), Y3
+	VMOVUPS Y3, (AX)
+	VMOVUPS Y2, (CX)
+	VMOVUPS 32(AX), Y2
+	VMOVUPS 32(CX), Y3
+	VMOVUPS Y3, 32(AX)
+	VMOVUPS Y2, 32(CX)
+	VMOVUPS 64(AX), Y2
+	VMOVUPS 64(CX), Y3
+	VMOVUPS Y3, 64(AX)
+	VMOVUPS Y2, 64(CX)
+	VMOVUPS 96(AX), Y2
+	VMOVUPS 96(CX), Y3
+	VMOVUPS Y3, 96(AX)
+	VMOVUPS Y2, 96(CX)
+	ADDQ    $+128, AX
+	ADDQ    $+128, CX
+	DECQ    DX
+	JNZ     block
+
+blockDone:
+	MOVQ  n+16(FP), DX
+	SHRQ  $0x03, DX
+	ANDQ  $+3, DX
+	TESTQ DX, DX
+	JZ    vectorDone
+
+vector:
+	VMOVUPS (AX), Y2
+	VMOVUPS (CX), Y3
+	VMOVUPS Y3, (AX)
+	VMOVUPS Y2, (CX)
+	ADDQ    $+32, AX
+	ADDQ    $+32, CX
+	DECQ    DX
+	JNZ     vector
+
+vectorDone:
+	MOVQ    n+16(FP), DX
+	ANDQ    $+7, DX
+	JZ      done
+	SUBQ    $+8, DX
+	SHLQ    $0x02, DX
+	ADDQ    DX, AX
+	ADDQ    DX, CX
+	VMOVUPS Y1, (AX)
+	VMOVUPS Y0, (CX)
+	JMP     done
+
+few:
+	MOVQ       n+16(FP), DX
+	NEGQ       DX
+	LEAQ       tailMask<>+32(SB), BX
+	VMOVUPD    (BX)(DX*4), Y0
+	VMASKMOVPS (AX), Y0, Y1
+	VMASKMOVPS (CX), Y0, Y2
+	VMASKMOVPS Y2, Y0, (AX)
+	VMASKMOVPS Y1, Y0, (CX)
+
+done:
 	VZEROUPPER
 	RET
 

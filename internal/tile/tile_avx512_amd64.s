@@ -15395,68 +15395,53 @@ TEXT ·spanOuter_1_avx512(SB), NOSPLIT, $0-104
 row:
 	VBROADCASTSD (R8), Z0
 	ADDQ         $+8, R8
-	CMPQ         DX, BX
-	JGE          empty
-	MOVQ         DX, R9
-	MOVQ         BX, R10
-	SARQ         $0x03, R9
-	SARQ         $0x03, R10
-	MOVQ         R9, SI
-	SHLQ         $0x06, SI
-	MOVQ         DX, R11
-	ANDQ         $+7, R11
-	MOVQ         $-1, R12
-	SHLXQ        R11, R12, R12
-	KMOVW        R12, K1
-	SUBQ         R9, R10
-	JNZ          several
+	MOVQ         BX, SI
+	SUBQ         DX, SI
+	JLE          empty
+	CMPQ         SI, $+8
+	JLT          few
+	MOVQ         DX, SI
+	SHLQ         $0x03, SI
 	MOVQ         BX, R9
-	ANDQ         $+7, R9
-	MOVQ         $-1, R10
-	SHLXQ        R9, R10, R10
-	NOTQ         R10
-	KMOVW        R10, K2
-	KANDW        K1, K2, K1
-	VMOVUPD.Z    (AX)(SI*1), K1, Z1
-	VMOVUPD      (DI)(SI*1), Z2
-	VFMADD231PD  Z2, Z0, Z1
-	VMOVUPD      Z1, K1, (AX)(SI*1)
-	JMP          empty
-
-several:
-	MOVQ        DX, R9
-	ANDQ        $+7, R9
-	MOVQ        $-1, R11
-	SHLXQ       R9, R11, R11
-	KMOVW       R11, K1
-	VMOVUPD.Z   (AX)(SI*1), K1, Z1
-	VMOVUPD     (DI)(SI*1), Z2
-	VFMADD231PD Z2, Z0, Z1
-	VMOVUPD     Z1, K1, (AX)(SI*1)
-	ADDQ        $+64, SI
-	DECQ        R10
-	JZ          last
+	SHLQ         $0x03, R9
+	VMOVUPD      (AX)(SI*1), Z1
+	VFMADD231PD  (DI)(SI*1), Z0, Z1
+	VMOVUPD      -64(AX)(R9*1), Z2
+	VFMADD231PD  -64(DI)(R9*1), Z0, Z2
+	ADDQ         AX, SI
+	ORQ          $+63, SI
+	LEAQ         -64(AX)(R9*1), R9
+	MOVQ         R9, R10
+	SUBQ         SI, R10
+	SUBQ         AX, SI
+	LEAQ         1(SI), SI
+	ADDQ         $+62, R10
+	SARQ         $0x06, R10
+	JLE          ends
 
 vector:
-	VMOVUPD     (AX)(SI*1), Z1
-	VMOVUPD     (DI)(SI*1), Z2
-	VFMADD231PD Z2, Z0, Z1
-	VMOVUPD     Z1, (AX)(SI*1)
+	VMOVUPD     (AX)(SI*1), Z3
+	VFMADD231PD (DI)(SI*1), Z0, Z3
+	VMOVUPD     Z3, (AX)(SI*1)
 	ADDQ        $+64, SI
 	DECQ        R10
 	JNZ         vector
 
-last:
-	TESTQ       $+7, BX
-	JZ          empty
-	MOVQ        BX, R9
-	ANDQ        $+7, R9
-	MOVQ        $-1, R10
-	SHLXQ       R9, R10, R10
-	NOTQ        R10
-	KMOVW       R10, K1
+ends:
+	VMOVUPD Z1, (AX)(DX*8)
+	VMOVUPD Z2, (R9)
+	JMP     empty
+
+few:
+	MOVQ        $0x00000000000000ff, R9
+	NEGQ        SI
+	ADDQ        $+8, SI
+	SHRXQ       SI, R9, R9
+	KMOVW       R9, K1
+	MOVQ        DX, SI
+	SHLQ        $0x03, SI
 	VMOVUPD.Z   (AX)(SI*1), K1, Z1
-	VMOVUPD     (DI)(SI*1), Z2
+	VMOVUPD.Z   (DI)(SI*1), K1, Z2
 	VFMADD231PD Z2, Z0, Z1
 	VMOVUPD     Z1, K1, (AX)(SI*1)
 
@@ -15492,76 +15477,58 @@ row:
 	VBROADCASTSD (R9), Z0
 	VBROADCASTSD 8(R9), Z1
 	ADDQ         $+16, R9
-	CMPQ         DX, BX
-	JGE          empty
-	MOVQ         DX, R10
-	MOVQ         BX, R11
-	SARQ         $0x03, R10
-	SARQ         $0x03, R11
-	MOVQ         R10, SI
-	SHLQ         $0x06, SI
-	MOVQ         DX, R12
-	ANDQ         $+7, R12
-	MOVQ         $-1, R13
-	SHLXQ        R12, R13, R13
-	KMOVW        R13, K1
-	SUBQ         R10, R11
-	JNZ          several
+	MOVQ         BX, SI
+	SUBQ         DX, SI
+	JLE          empty
+	CMPQ         SI, $+8
+	JLT          few
+	MOVQ         DX, SI
+	SHLQ         $0x03, SI
 	MOVQ         BX, R10
-	ANDQ         $+7, R10
-	MOVQ         $-1, R11
-	SHLXQ        R10, R11, R11
-	NOTQ         R11
-	KMOVW        R11, K2
-	KANDW        K1, K2, K1
-	VMOVUPD.Z    (AX)(SI*1), K1, Z2
-	VMOVUPD      (DI)(SI*1), Z3
-	VFMADD231PD  Z3, Z0, Z2
-	VMOVUPD      (R8)(SI*1), Z0
-	VFMADD231PD  Z0, Z1, Z2
-	VMOVUPD      Z2, K1, (AX)(SI*1)
-	JMP          empty
-
-several:
-	MOVQ        DX, R10
-	ANDQ        $+7, R10
-	MOVQ        $-1, R12
-	SHLXQ       R10, R12, R12
-	KMOVW       R12, K1
-	VMOVUPD.Z   (AX)(SI*1), K1, Z2
-	VMOVUPD     (DI)(SI*1), Z3
-	VFMADD231PD Z3, Z0, Z2
-	VMOVUPD     (R8)(SI*1), Z3
-	VFMADD231PD Z3, Z1, Z2
-	VMOVUPD     Z2, K1, (AX)(SI*1)
-	ADDQ        $+64, SI
-	DECQ        R11
-	JZ          last
+	SHLQ         $0x03, R10
+	VMOVUPD      (AX)(SI*1), Z2
+	VFMADD231PD  (DI)(SI*1), Z0, Z2
+	VFMADD231PD  (R8)(SI*1), Z1, Z2
+	VMOVUPD      -64(AX)(R10*1), Z3
+	VFMADD231PD  -64(DI)(R10*1), Z0, Z3
+	VFMADD231PD  -64(R8)(R10*1), Z1, Z3
+	ADDQ         AX, SI
+	ORQ          $+63, SI
+	LEAQ         -64(AX)(R10*1), R10
+	MOVQ         R10, R11
+	SUBQ         SI, R11
+	SUBQ         AX, SI
+	LEAQ         1(SI), SI
+	ADDQ         $+62, R11
+	SARQ         $0x06, R11
+	JLE          ends
 
 vector:
-	VMOVUPD     (AX)(SI*1), Z2
-	VMOVUPD     (DI)(SI*1), Z3
-	VFMADD231PD Z3, Z0, Z2
-	VMOVUPD     (R8)(SI*1), Z3
-	VFMADD231PD Z3, Z1, Z2
-	VMOVUPD     Z2, (AX)(SI*1)
+	VMOVUPD     (AX)(SI*1), Z4
+	VFMADD231PD (DI)(SI*1), Z0, Z4
+	VFMADD231PD (R8)(SI*1), Z1, Z4
+	VMOVUPD     Z4, (AX)(SI*1)
 	ADDQ        $+64, SI
 	DECQ        R11
 	JNZ         vector
 
-last:
-	TESTQ       $+7, BX
-	JZ          empty
-	MOVQ        BX, R10
-	ANDQ        $+7, R10
-	MOVQ        $-1, R11
-	SHLXQ       R10, R11, R11
-	NOTQ        R11
-	KMOVW       R11, K1
+ends:
+	VMOVUPD Z2, (AX)(DX*8)
+	VMOVUPD Z3, (R10)
+	JMP     empty
+
+few:
+	MOVQ        $0x00000000000000ff, R10
+	NEGQ        SI
+	ADDQ        $+8, SI
+	SHRXQ       SI, R10, R10
+	KMOVW       R10, K1
+	MOVQ        DX, SI
+	SHLQ        $0x03, SI
 	VMOVUPD.Z   (AX)(SI*1), K1, Z2
-	VMOVUPD     (DI)(SI*1), Z3
+	VMOVUPD.Z   (DI)(SI*1), K1, Z3
 	VFMADD231PD Z3, Z0, Z2
-	VMOVUPD     (R8)(SI*1), Z0
+	VMOVUPD.Z   (R8)(SI*1), K1, Z0
 	VFMADD231PD Z0, Z1, Z2
 	VMOVUPD     Z2, K1, (AX)(SI*1)
 
@@ -15599,84 +15566,63 @@ row:
 	VBROADCASTSD 8(R10), Z1
 	VBROADCASTSD 16(R10), Z2
 	ADDQ         $+24, R10
-	CMPQ         DX, BX
-	JGE          empty
-	MOVQ         DX, R11
-	MOVQ         BX, R12
-	SARQ         $0x03, R11
-	SARQ         $0x03, R12
-	MOVQ         R11, SI
-	SHLQ         $0x06, SI
-	MOVQ         DX, R13
-	ANDQ         $+7, R13
-	MOVQ         $-1, R14
-	SHLXQ        R13, R14, R14
-	KMOVW        R14, K1
-	SUBQ         R11, R12
-	JNZ          several
+	MOVQ         BX, SI
+	SUBQ         DX, SI
+	JLE          empty
+	CMPQ         SI, $+8
+	JLT          few
+	MOVQ         DX, SI
+	SHLQ         $0x03, SI
 	MOVQ         BX, R11
-	ANDQ         $+7, R11
-	MOVQ         $-1, R12
-	SHLXQ        R11, R12, R12
-	NOTQ         R12
-	KMOVW        R12, K2
-	KANDW        K1, K2, K1
-	VMOVUPD.Z    (AX)(SI*1), K1, Z3
-	VMOVUPD      (DI)(SI*1), Z4
-	VFMADD231PD  Z4, Z0, Z3
-	VMOVUPD      (R8)(SI*1), Z0
-	VFMADD231PD  Z0, Z1, Z3
-	VMOVUPD      (R9)(SI*1), Z0
-	VFMADD231PD  Z0, Z2, Z3
-	VMOVUPD      Z3, K1, (AX)(SI*1)
-	JMP          empty
-
-several:
-	MOVQ        DX, R11
-	ANDQ        $+7, R11
-	MOVQ        $-1, R13
-	SHLXQ       R11, R13, R13
-	KMOVW       R13, K1
-	VMOVUPD.Z   (AX)(SI*1), K1, Z3
-	VMOVUPD     (DI)(SI*1), Z4
-	VFMADD231PD Z4, Z0, Z3
-	VMOVUPD     (R8)(SI*1), Z4
-	VFMADD231PD Z4, Z1, Z3
-	VMOVUPD     (R9)(SI*1), Z4
-	VFMADD231PD Z4, Z2, Z3
-	VMOVUPD     Z3, K1, (AX)(SI*1)
-	ADDQ        $+64, SI
-	DECQ        R12
-	JZ          last
+	SHLQ         $0x03, R11
+	VMOVUPD      (AX)(SI*1), Z3
+	VFMADD231PD  (DI)(SI*1), Z0, Z3
+	VFMADD231PD  (R8)(SI*1), Z1, Z3
+	VFMADD231PD  (R9)(SI*1), Z2, Z3
+	VMOVUPD      -64(AX)(R11*1), Z4
+	VFMADD231PD  -64(DI)(R11*1), Z0, Z4
+	VFMADD231PD  -64(R8)(R11*1), Z1, Z4
+	VFMADD231PD  -64(R9)(R11*1), Z2, Z4
+	ADDQ         AX, SI
+	ORQ          $+63, SI
+	LEAQ         -64(AX)(R11*1), R11
+	MOVQ         R11, R12
+	SUBQ         SI, R12
+	SUBQ         AX, SI
+	LEAQ         1(SI), SI
+	ADDQ         $+62, R12
+	SARQ         $0x06, R12
+	JLE          ends
 
 vector:
-	VMOVUPD     (AX)(SI*1), Z3
-	VMOVUPD     (DI)(SI*1), Z4
-	VFMADD231PD Z4, Z0, Z3
-	VMOVUPD     (R8)(SI*1), Z4
-	VFMADD231PD Z4, Z1, Z3
-	VMOVUPD     (R9)(SI*1), Z4
-	VFMADD231PD Z4, Z2, Z3
-	VMOVUPD     Z3, (AX)(SI*1)
+	VMOVUPD     (AX)(SI*1), Z5
+	VFMADD231PD (DI)(SI*1), Z0, Z5
+	VFMADD231PD (R8)(SI*1), Z1, Z5
+	VFMADD231PD (R9)(SI*1), Z2, Z5
+	VMOVUPD     Z5, (AX)(SI*1)
 	ADDQ        $+64, SI
 	DECQ        R12
 	JNZ         vector
 
-last:
-	TESTQ       $+7, BX
-	JZ          empty
-	MOVQ        BX, R11
-	ANDQ        $+7, R11
-	MOVQ        $-1, R12
-	SHLXQ       R11, R12, R12
-	NOTQ        R12
-	KMOVW       R12, K1
+ends:
+	VMOVUPD Z3, (AX)(DX*8)
+	VMOVUPD Z4, (R11)
+	JMP     empty
+
+few:
+	MOVQ        $0x00000000000000ff, R11
+	NEGQ        SI
+	ADDQ        $+8, SI
+	SHRXQ       SI, R11, R11
+	KMOVW       R11, K1
+	MOVQ        DX, SI
+	SHLQ        $0x03, SI
 	VMOVUPD.Z   (AX)(SI*1), K1, Z3
-	VMOVUPD     (DI)(SI*1), Z4
+	VMOVUPD.Z   (DI)(SI*1), K1, Z4
 	VFMADD231PD Z4, Z0, Z3
-	VMOVUPD     (R8)(SI*1), Z0
+	VMOVUPD.Z   (R8)(SI*1), K1, Z0
 	VFMADD231PD Z0, Z1, Z3
-	VMOVUPD     (R9)(SI*1), Z0
+	VMOVUPD.Z   (R9)(SI*1), K1, Z0
 	VFMADD231PD Z0, Z2, Z3
 	VMOVUPD     Z3, K1, (AX)(SI*1)
 
@@ -15716,92 +15662,68 @@ row:
 	VBROADCASTSD 16(R11), Z2
 	VBROADCASTSD 24(R11), Z3
 	ADDQ         $+32, R11
-	CMPQ         DX, BX
-	JGE          empty
-	MOVQ         DX, R12
-	MOVQ         BX, R13
-	SARQ         $0x03, R12
-	SARQ         $0x03, R13
-	MOVQ         R12, SI
-	SHLQ         $0x06, SI
-	MOVQ         DX, R14
-	ANDQ         $+7, R14
-	MOVQ         $-1, R15
-	SHLXQ        R14, R15, R15
-	KMOVW        R15, K1
-	SUBQ         R12, R13
-	JNZ          several
+	MOVQ         BX, SI
+	SUBQ         DX, SI
+	JLE          empty
+	CMPQ         SI, $+8
+	JLT          few
+	MOVQ         DX, SI
+	SHLQ         $0x03, SI
 	MOVQ         BX, R12
-	ANDQ         $+7, R12
-	MOVQ         $-1, R13
-	SHLXQ        R12, R13, R13
-	NOTQ         R13
-	KMOVW        R13, K2
-	KANDW        K1, K2, K1
-	VMOVUPD.Z    (AX)(SI*1), K1, Z4
-	VMOVUPD      (DI)(SI*1), Z5
-	VFMADD231PD  Z5, Z0, Z4
-	VMOVUPD      (R8)(SI*1), Z0
-	VFMADD231PD  Z0, Z1, Z4
-	VMOVUPD      (R9)(SI*1), Z0
-	VFMADD231PD  Z0, Z2, Z4
-	VMOVUPD      (R10)(SI*1), Z0
-	VFMADD231PD  Z0, Z3, Z4
-	VMOVUPD      Z4, K1, (AX)(SI*1)
-	JMP          empty
-
-several:
-	MOVQ        DX, R12
-	ANDQ        $+7, R12
-	MOVQ        $-1, R14
-	SHLXQ       R12, R14, R14
-	KMOVW       R14, K1
-	VMOVUPD.Z   (AX)(SI*1), K1, Z4
-	VMOVUPD     (DI)(SI*1), Z5
-	VFMADD231PD Z5, Z0, Z4
-	VMOVUPD     (R8)(SI*1), Z5
-	VFMADD231PD Z5, Z1, Z4
-	VMOVUPD     (R9)(SI*1), Z5
-	VFMADD231PD Z5, Z2, Z4
-	VMOVUPD     (R10)(SI*1), Z5
-	VFMADD231PD Z5, Z3, Z4
-	VMOVUPD     Z4, K1, (AX)(SI*1)
-	ADDQ        $+64, SI
-	DECQ        R13
-	JZ          last
+	SHLQ         $0x03, R12
+	VMOVUPD      (AX)(SI*1), Z4
+	VFMADD231PD  (DI)(SI*1), Z0, Z4
+	VFMADD231PD  (R8)(SI*1), Z1, Z4
+	VFMADD231PD  (R9)(SI*1), Z2, Z4
+	VFMADD231PD  (R10)(SI*1), Z3, Z4
+	VMOVUPD      -64(AX)(R12*1), Z5
+	VFMADD231PD  -64(DI)(R12*1), Z0, Z5
+	VFMADD231PD  -64(R8)(R12*1), Z1, Z5
+	VFMADD231PD  -64(R9)(R12*1), Z2, Z5
+	VFMADD231PD  -64(R10)(R12*1), Z3, Z5
+	ADDQ         AX, SI
+	ORQ          $+63, SI
+	LEAQ         -64(AX)(R12*1), R12
+	MOVQ         R12, R13
+	SUBQ         SI, R13
+	SUBQ         AX, SI
+	LEAQ         1(SI), SI
+	ADDQ         $+62, R13
+	SARQ         $0x06, R13
+	JLE          ends
 
 vector:
-	VMOVUPD     (AX)(SI*1), Z4
-	VMOVUPD     (DI)(SI*1), Z5
-	VFMADD231PD Z5, Z0, Z4
-	VMOVUPD     (R8)(SI*1), Z5
-	VFMADD231PD Z5, Z1, Z4
-	VMOVUPD     (R9)(SI*1), Z5
-	VFMADD231PD Z5, Z2, Z4
-	VMOVUPD     (R10)(SI*1), Z5
-	VFMADD231PD Z5, Z3, Z4
-	VMOVUPD     Z4, (AX)(SI*1)
+	VMOVUPD     (AX)(SI*1), Z6
+	VFMADD231PD (DI)(SI*1), Z0, Z6
+	VFMADD231PD (R8)(SI*1), Z1, Z6
+	VFMADD231PD (R9)(SI*1), Z2, Z6
+	VFMADD231PD (R10)(SI*1), Z3, Z6
+	VMOVUPD     Z6, (AX)(SI*1)
 	ADDQ        $+64, SI
 	DECQ        R13
 	JNZ         vector
 
-last:
-	TESTQ       $+7, BX
-	JZ          empty
-	MOVQ        BX, R12
-	ANDQ        $+7, R12
-	MOVQ        $-1, R13
-	SHLXQ       R12, R13, R13
-	NOTQ        R13
-	KMOVW       R13, K1
+ends:
+	VMOVUPD Z4, (AX)(DX*8)
+	VMOVUPD Z5, (R12)
+	JMP     empty
+
+few:
+	MOVQ        $0x00000000000000ff, R12
+	NEGQ        SI
+	ADDQ        $+8, SI
+	SHRXQ       SI, R12, R12
+	KMOVW       R12, K1
+	MOVQ        DX, SI
+	SHLQ        $0x03, SI
 	VMOVUPD.Z   (AX)(SI*1), K1, Z4
-	VMOVUPD     (DI)(SI*1), Z5
+	VMOVUPD.Z   (DI)(SI*1), K1, Z5
 	VFMADD231PD Z5, Z0, Z4
-	VMOVUPD     (R8)(SI*1), Z0
+	VMOVUPD.Z   (R8)(SI*1), K1, Z0
 	VFMADD231PD Z0, Z1, Z4
-	VMOVUPD     (R9)(SI*1), Z0
+	VMOVUPD.Z   (R9)(SI*1), K1, Z0
 	VFMADD231PD Z0, Z2, Z4
-	VMOVUPD     (R10)(SI*1), Z0
+	VMOVUPD.Z   (R10)(SI*1), K1, Z0
 	VFMADD231PD Z0, Z3, Z4
 	VMOVUPD     Z4, K1, (AX)(SI*1)
 
@@ -16558,10 +16480,9 @@ TEXT ·addComplex_avx512(SB), NOSPLIT, $0-40
 	ADDQ            DX, CX
 	ADDQ            DX, AX
 	VMOVUPD         (CX), Z2
-	VMOVUPD         (AX), Z4
 	VPERMILPD       $0x55, Z2, Z3
-	VFMADD231PD     Z2, Z0, Z4
-	VFMADD231PD     Z3, Z1, Z4
+	VFMADD213PD     (AX), Z0, Z2
+	VFMADD231PD     Z3, Z1, Z2
 	SUBQ            DX, CX
 	SUBQ            DX, AX
 
@@ -16572,30 +16493,26 @@ whole:
 	JZ    blockDone
 
 block:
-	VMOVUPD     (CX), Z2
-	VMOVUPD     (AX), Z5
-	VPERMILPD   $0x55, Z2, Z3
-	VFMADD231PD Z2, Z0, Z5
-	VFMADD231PD Z3, Z1, Z5
-	VMOVUPD     Z5, (AX)
-	VMOVUPD     64(CX), Z2
-	VMOVUPD     64(AX), Z5
-	VPERMILPD   $0x55, Z2, Z3
-	VFMADD231PD Z2, Z0, Z5
-	VFMADD231PD Z3, Z1, Z5
-	VMOVUPD     Z5, 64(AX)
-	VMOVUPD     128(CX), Z2
-	VMOVUPD     128(AX), Z5
-	VPERMILPD   $0x55, Z2, Z3
-	VFMADD231PD Z2, Z0, Z5
-	VFMADD231PD Z3, Z1, Z5
+	VMOVUPD     (CX), Z3
+	VPERMILPD   $0x55, Z3, Z4
+	VFMADD213PD (AX), Z0, Z3
+	VFMADD231PD Z4, Z1, Z3
+	VMOVUPD     64(CX), Z4
+	VPERMILPD   $0x55, Z4, Z5
+	VFMADD213PD 64(AX), Z0, Z4
+	VFMADD231PD Z5, Z1, Z4
+	VMOVUPD     128(CX), Z5
+	VPERMILPD   $0x55, Z5, Z6
+	VFMADD213PD 128(AX), Z0, Z5
+	VFMADD231PD Z6, Z1, Z5
+	VMOVUPD     192(CX), Z6
+	VPERMILPD   $0x55, Z6, Z7
+	VFMADD213PD 192(AX), Z0, Z6
+	VFMADD231PD Z7, Z1, Z6
+	VMOVUPD     Z3, (AX)
+	VMOVUPD     Z4, 64(AX)
 	VMOVUPD     Z5, 128(AX)
-	VMOVUPD     192(CX), Z2
-	VMOVUPD     192(AX), Z5
-	VPERMILPD   $0x55, Z2, Z3
-	VFMADD231PD Z2, Z0, Z5
-	VFMADD231PD Z3, Z1, Z5
-	VMOVUPD     Z5, 192(AX)
+	VMOVUPD     Z6, 192(AX)
 	ADDQ        $+256, CX
 	ADDQ        $+256, AX
 	DECQ        DX
@@ -16609,12 +16526,11 @@ blockDone:
 	JZ    vectorDone
 
 vector:
-	VMOVUPD     (CX), Z2
-	VMOVUPD     (AX), Z5
-	VPERMILPD   $0x55, Z2, Z3
-	VFMADD231PD Z2, Z0, Z5
-	VFMADD231PD Z3, Z1, Z5
-	VMOVUPD     Z5, (AX)
+	VMOVUPD     (CX), Z3
+	VPERMILPD   $0x55, Z3, Z4
+	VFMADD213PD (AX), Z0, Z3
+	VFMADD231PD Z4, Z1, Z3
+	VMOVUPD     Z3, (AX)
 	ADDQ        $+64, CX
 	ADDQ        $+64, AX
 	DECQ        DX
@@ -16628,7 +16544,7 @@ vectorDone:
 	SHLQ    $0x03, DX
 	ADDQ    DX, CX
 	ADDQ    DX, AX
-	VMOVUPD Z4, (AX)
+	VMOVUPD Z2, (AX)
 	JMP     done
 
 few:
@@ -16639,11 +16555,11 @@ few:
 	SHRXQ       DX, BX, BX
 	KMOVW       BX, K1
 	VMOVUPD.Z   (CX), K1, Z2
-	VMOVUPD.Z   (AX), K1, Z4
 	VPERMILPD   $0x55, Z2, Z3
-	VFMADD231PD Z2, Z0, Z4
-	VFMADD231PD Z3, Z1, Z4
-	VMOVUPD     Z4, K1, (AX)
+	VMOVUPD.Z   (AX), K1, Z4
+	VFMADD213PD Z4, Z0, Z2
+	VFMADD231PD Z3, Z1, Z2
+	VMOVUPD     Z2, K1, (AX)
 
 done:
 	VZEROUPPER

@@ -138,18 +138,18 @@ func (i Implementation) Scasum(n int, x []complex64, incX int) float32 {
 
 // Zswap exchanges x and y.
 func (i Implementation) Zswap(n int, x []complex128, incX int, y []complex128, incY int) {
-	if !pairsStride(n, x, incX, y, incY) {
+	if !inRow(n, x, incX) || !inRow(n, y, incY) {
 		i.Implementation.Zswap(n, x, incX, y, incY)
 		return
 	}
-	exchange(x[:n], y[:n], swapLength)
+	exchange(doubles(x[:n]), doubles(y[:n]))
 }
 
 // Cswap exchanges x and y.
 func (i Implementation) Cswap(n int, x []complex64, incX int, y []complex64, incY int) {
-	if !pairsStride(n, x, incX, y, incY) {
+	if !inRow(n, x, incX) || !inRow(n, y, incY) {
 		i.Implementation.Cswap(n, x, incX, y, incY)
 		return
 	}
-	exchange(x[:n], y[:n], swapLength)
+	exchange(singles(x[:n]), singles(y[:n]))
 }

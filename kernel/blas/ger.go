@@ -1,6 +1,8 @@
 package blas
 
 import (
+	"unsafe"
+
 	"github.com/difalt/difalt/internal/tile"
 )
 
@@ -39,8 +41,12 @@ func ger[F tile.Float](m, n int, alpha F, x []F, incX int, y []F, incY int, a []
 	}
 	xs, row := gather(memory, x, m, incX), gather(memory[min(m, len(memory)):], y, n, incY)
 	var b [rowsTogether]F
-	for at := 0; at < m; at += rowsTogether {
-		rows := min(rowsTogether, m-at)
+	together := rowsTogether
+	if tune().oneStream(outerCaches, m*n*int(unsafe.Sizeof(alpha))) {
+		together = 1
+	}
+	for at := 0; at < m; at += together {
+		rows := min(together, m-at)
 		for k := range rows {
 			b[k] = alpha * xs[at+k]
 		}

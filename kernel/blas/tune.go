@@ -110,9 +110,6 @@ const (
 	// the tiles take less time: for rotations, for complex numbers, for their inner products (in
 	// complex64 three times as long), and for the largest value. blas64.Rot and Iamax, cblas128.Dotu.
 	rotationLength, complexLength, complexDot, largestLength = 16, 16, 48, 8
-	// swapLength is the length of vectors from which to exchange parts takes less time than to exchange
-	// entries, swapLength32 in float32. blas64.Swap 16 to 64.
-	swapLength, swapLength32 = 40, 24
 	// stridedLength is the least length of vectors with other increments than 1 where four sums take less
 	// time than gonum's two. Dot and Norm of columns.
 	stridedLength = 16
@@ -222,14 +219,25 @@ type tuning struct {
 	parallelMultiplications, parallelSoon int
 	// vectorBytes is the size of a vector of the tier.
 	vectorBytes int
-	// secondLevel is the size of the second-level cache of a core in bytes.
-	secondLevel int
+	// secondLevel is the size of the second-level cache of a core in bytes, and thirdLevel that of the
+	// third-level cache, 0 or less if it is unknown.
+	secondLevel, thirdLevel int
+}
+
+// outerCaches and complexOuterCaches are how many times the second-level cache a matrix has at least that
+// changes row by row. RankOne 600 to 2000, Zgeru 300 to 600.
+const outerCaches, complexOuterCaches = 6, 3
+
+// oneStream reports whether one row after the other of a matrix of some bytes is changed, not some rows together:
+// a matrix of more than some second-level caches comes and goes faster as one stream, but from memory as several.
+func (u *tuning) oneStream(caches, bytes int) bool {
+	return bytes > caches*u.secondLevel && bytes <= u.thirdLevel
 }
 
 // tunings are the tunings of the tiers on this processor.
 var tunings = func() (all [tile.NEON + 1]tuning) {
 	for t := range all {
-		all[t] = tuningOf(tile.Tier(t), cpuid.CPU.Cache.L2)
+		all[t] = tuningOf(tile.Tier(t), cpuid.CPU.Cache.L2, cpuid.CPU.Cache.L3)
 	}
 	return all
 }()
@@ -243,12 +251,13 @@ const leastBlockHeight = 48
 // blockBytes returns the size of a block of the left factor of a height.
 func blockBytes(height int) int { return height * oddLines(blockDepth) * 8 }
 
-// tuningOf returns the tuning of a tier for a second-level cache of a size, 0 or less if it is unknown.
-func tuningOf(t tile.Tier, secondLevel int) tuning {
+// tuningOf returns the tuning of a tier for second-level and third-level caches of a size, 0 or less if it is
+// unknown.
+func tuningOf(t tile.Tier, secondLevel, thirdLevel int) tuning {
 	u := tuning{
 		blockHeight: 192, blockWidth: 2048,
 		parallelMultiplications: 1 << 22, parallelSoon: 1_000_000,
-		vectorBytes: 32, secondLevel: secondLevel,
+		vectorBytes: 32, secondLevel: secondLevel, thirdLevel: thirdLevel,
 	}
 	if t == tile.AVX512 {
 		u.vectorBytes = 64

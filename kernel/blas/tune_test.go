@@ -16,7 +16,7 @@ func TestBlocksStayInCaches(t *testing.T) {
 	heights := map[int]int{256 << 10: 48, 512 << 10: 96, 1 << 20: 192, 1280 << 10: 192, 2 << 20: 192, 0: 192, -1: 192}
 	for _, tier := range []tile.Tier{tile.AVX2, tile.AVX512, tile.NEON} {
 		for size, height := range heights {
-			u := tuningOf(tier, size)
+			u := tuningOf(tier, size, 0)
 			if u.blockHeight != height || u.blockHeight%tileRows != 0 {
 				t.Errorf("%v, %d bytes: blocks of %d rows, want %d", tier, size, u.blockHeight, height)
 			}
@@ -53,6 +53,55 @@ func TestSameBitsForAllBlocks(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestSameBitsForAllStreams adds outer products to some rows together, and to one after the other.
+func TestSameBitsForAllStreams(t *testing.T) {
+	if !vectorized() {
+		t.Skip("no tiles for outer products")
+	}
+	u := tune()
+	before := *u
+	defer func() { *u = before }()
+	for _, n := range []int{33, 50, 71} {
+		var want, wantPairs, wantSingles []float64
+		for _, third := range []int{0, 1 << 30} {
+			u.secondLevel, u.thirdLevel = 1, third
+			if got := u.oneStream(outerCaches, n*n); got != (third > 0) {
+				t.Fatalf("one stream is %v", got)
+			}
+			name := fmt.Sprintf("n = %d, one stream %v", n, third > 0)
+			rng := rand.New(rand.NewPCG(1, 2))
+			values := func(n int) (x []float64) {
+				for range n {
+					x = append(x, rng.NormFloat64())
+				}
+				return x
+			}
+			x, y, a, pairs := values(2*n), values(2*n), values(n*n), values(2*n*n)
+			ger(n, n, .7, x, 1, y, 1, a, n)
+			zger(blas.ConjTrans, n, n, .7-.2i, x, 1, y, 1, pairs, n)
+			singles := make([]float32, 2*n*n)
+			zger(blas.Trans, n, n, .7-.2i, inSingles(x), 1, inSingles(y), 1, singles, n)
+			want = sameAs(t, name, want, a)
+			wantPairs = sameAs(t, name+" complex", wantPairs, pairs)
+			wantSingles = sameAs(t, name+" complex64", wantSingles, inDoubles(singles))
+		}
+	}
+}
+
+func inSingles(x []float64) (y []float32) {
+	for _, v := range x {
+		y = append(y, float32(v))
+	}
+	return y
+}
+
+func inDoubles(x []float32) (y []float64) {
+	for _, v := range x {
+		y = append(y, float64(v))
+	}
+	return y
 }
 
 func sameAs(t *testing.T, name string, want, got []float64) []float64 {

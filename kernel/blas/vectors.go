@@ -334,7 +334,7 @@ func (i Implementation) Dswap(n int, x []float64, incX int, y []float64, incY in
 		i.Implementation.Dswap(n, x, incX, y, incY)
 		return
 	}
-	exchange(x[:n], y[:n], swapLength)
+	exchange(x[:n], y[:n])
 }
 
 // Sswap exchanges x and y.
@@ -343,28 +343,17 @@ func (i Implementation) Sswap(n int, x []float32, incX int, y []float32, incY in
 		i.Implementation.Sswap(n, x, incX, y, incY)
 		return
 	}
-	exchange(x[:n], y[:n], swapLength32)
+	exchange(x[:n], y[:n])
 }
 
-// exchange exchanges vectors of one length, from a length on a part at a time.
-func exchange[T any](x, y []T, parts int) {
-	if len(x) < parts {
+// exchange exchanges vectors of one length.
+func exchange[F tile.Float](x, y []F) {
+	if len(x) < shortRow {
 		y = y[:len(x)]
 		for k, v := range x {
 			x[k], y[k] = y[k], v
 		}
 		return
 	}
-	exchangeParts(x, y)
-}
-
-// exchangeParts does what exchange does, for long vectors.
-func exchangeParts[T any](x, y []T) {
-	var part [64]T
-	for len(x) > 0 {
-		n := copy(part[:], x)
-		copy(x, y[:n])
-		copy(y, part[:n])
-		x, y = x[n:], y[n:]
-	}
+	tile.Swap(x, y)
 }

@@ -1,6 +1,8 @@
 package blas
 
 import (
+	"unsafe"
+
 	"github.com/difalt/difalt/internal/tile"
 	"gonum.org/v1/gonum/blas"
 )
@@ -62,6 +64,12 @@ func zger[F tile.Float](
 	defer giveBack(memory)
 	rows := turnedPairs((*memory)[2*m:], y, n, incY, tY == blas.ConjTrans) // op(y), and i times it
 	by := gatherPairs(*memory, x, m, incX, alpha, false)
-	tile.AddOuterPairs(a, 2*lda, by, rows[:2*n], rows[2*n:], m, 2*n)
+	if !tune().oneStream(complexOuterCaches, 2*m*n*int(unsafe.Sizeof(a[0]))) {
+		tile.AddOuterPairs(a, 2*lda, by, rows[:2*n], rows[2*n:], m, 2*n)
+		return true
+	}
+	for i := range m { // the same sums
+		tile.AddComplex(a[2*i*lda:][:2*n], rows, by[2*i], by[2*i+1], false)
+	}
 	return true
 }

@@ -28,7 +28,7 @@ func eachVector(
 		SUBQ(last, p)
 	}
 	Label("whole")
-	wholeVectors(t, x, unroll, 1, pointers, body)
+	wholeVectors(x.whole(t), t, x, unroll, 1, pointers, body)
 }
 
 // blendedOr emits blended for at least as many entries as there are lanes, and masked for fewer: with AVX2
@@ -59,21 +59,25 @@ func beforeEnd(x *number, lanes int, pointers []reg.GPVirtual) reg.GPVirtual {
 // stores what the loop did in the lanes that both have: a mask would take longer, and so would a load of what
 // was just stored. Fewer entries than lanes have a mask.
 func changeVectors(t isa, x *number, unroll int, pointers []reg.GPVirtual, body func(io access, k, disp int)) {
+	changeBy(x.whole(t), t, x, unroll, pointers, body)
+}
+
+// changeBy is changeVectors with an access for whole vectors.
+func changeBy(
+	whole access, t isa, x *number, unroll int, pointers []reg.GPVirtual, body func(io access, k, disp int),
+) {
 	lanes, tail := x.lanes(t), param("n")
 	CMPQ(tail, I32(lanes))
 	JLT(LabelRef("few"))
 	ANDQ(I32(lanes-1), tail)
 	JZ(LabelRef("whole"))
-	last := beforeEnd(x, lanes, pointers)
-	var stores []func()
-	late := x.whole(t)
-	late.store = func(v vector, to Mem) { stores = append(stores, func() { x.move(v, to) }) }
-	body(late, 0, 0)
+	before, last := beforeEnd(x, lanes, pointers), x.held(t)
+	body(last, 0, 0)
 	for _, p := range pointers {
-		SUBQ(last, p)
+		SUBQ(before, p)
 	}
 	Label("whole")
-	wholeVectors(t, x, unroll, 1, pointers, body)
+	wholeVectors(whole, t, x, unroll, 1, pointers, body)
 	tail = param("n")
 	ANDQ(I32(lanes-1), tail)
 	JZ(LabelRef("done"))
@@ -82,9 +86,7 @@ func changeVectors(t isa, x *number, unroll int, pointers []reg.GPVirtual, body 
 	for _, p := range pointers {
 		ADDQ(tail, p)
 	}
-	for _, store := range stores {
-		store()
-	}
+	last.flush()
 	JMP(LabelRef("done"))
 	Label("few")
 	body(x.firstLanes(t, param("n")), 0, 0)
@@ -93,15 +95,16 @@ func changeVectors(t isa, x *number, unroll int, pointers []reg.GPVirtual, body 
 
 // wholeVectors emits the loop of eachVector behind the tail, for vectors of some registers.
 func wholeVectors(
-	t isa, x *number, unroll, registers int, pointers []reg.GPVirtual, body func(io access, k, disp int),
+	whole access, t isa, x *number, unroll, registers int, pointers []reg.GPVirtual, body func(io access, k, disp int),
 ) {
-	whole, lanes := x.whole(t), registers*x.lanes(t)
+	lanes := registers * x.lanes(t)
 	left := param("n")
 	SHRQ(U8(log2(lanes)+log2(unroll)), left)
 	repeat("block", left, func() {
 		for k := range unroll * registers {
 			body(whole, k, k*t.bytes())
 		}
+		whole.flush()
 		advance(unroll*registers*t.bytes(), pointers...)
 	})
 	if unroll > 1 {
@@ -112,6 +115,7 @@ func wholeVectors(
 			for k := range registers {
 				body(whole, k, k*t.bytes())
 			}
+			whole.flush()
 			advance(registers*t.bytes(), pointers...)
 		})
 	}
@@ -158,5 +162,5 @@ func eachLanes(t isa, unroll int, stores bool, pointers []reg.GPVirtual, body fu
 		SUBQ(last, p)
 	}
 	Label("whole")
-	wholeVectors(t, double, unroll, registers, pointers, body)
+	wholeVectors(double.whole(t), t, double, unroll, registers, pointers, body)
 }

@@ -75,12 +75,14 @@ func (t isa) store(to reg.GPVirtual, v ...vector) {
 
 // An access loads from and stores to addresses, and clears what it does not store. operand returns a source
 // of an instruction: the address itself where all lanes are read. A separate load would take an entry of the
-// processor's window of instructions, and fewer cache lines would be on their way from memory.
+// processor's window of instructions, and fewer cache lines would be on their way from memory. flush stores what
+// is held back.
 type access struct {
 	load    func(Mem) vector
 	operand func(Mem) Op
 	store   func(vector, Mem)
 	clear   func(vector)
+	flush   func()
 }
 
 // whole is the access to whole vectors.
@@ -90,7 +92,21 @@ func (x *number) whole(t isa) access {
 		x.move(a, v)
 		return v
 	}
-	return access{load, func(a Mem) Op { return a }, func(v vector, a Mem) { x.move(v, a) }, func(vector) {}}
+	return access{load, func(a Mem) Op { return a }, func(v vector, a Mem) { x.move(v, a) }, func(vector) {}, func() {}}
+}
+
+// held returns the access to whole vectors that are stored together, by flush.
+func (x *number) held(t isa) access {
+	var stores []func()
+	io := x.whole(t)
+	io.store = func(v vector, a Mem) { stores = append(stores, func() { x.move(v, a) }) }
+	io.flush = func() {
+		for _, store := range stores {
+			store()
+		}
+		stores = nil
+	}
+	return io
 }
 
 // firstLanes returns the access to the first n lanes of vectors, for n up to all of them in a register that

@@ -8,7 +8,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// levelOne emits the tiles of vectors. AVX-512 uses the tiles of AVX2 for float32 and for largest values.
+// levelOne emits the tiles of vectors. AVX-512 uses the tiles of AVX2 for float32, for largest
+// values and to exchange vectors.
 func levelOne(t isa) {
 	for _, x := range []*number{double, single} {
 		if t.evex && x == single {
@@ -20,6 +21,7 @@ func levelOne(t isa) {
 		planeRotation(t, x)
 		if !t.evex {
 			largestIndex(t, x)
+			swap(t, x)
 		}
 	}
 }
@@ -61,12 +63,14 @@ func addComplex(t isa, x *number) {
 		"adds pairs of n numbers of x to y, times the factors at by, n >= 2.")
 	y, from := param("y"), param("x")
 	own, swapped := x.byPairs(t, param("by"))
-	changeVectors(t, x, 4, []reg.GPVirtual{from, y}, func(io access, _, disp int) {
-		v, w, sum := io.load(Mem{Base: from, Disp: disp}), t.vec(), io.load(Mem{Base: y, Disp: disp})
+	// From the third-level cache rounds of this size, stored behind all loads, take less time.
+	const round = 256 // bytes
+	changeBy(x.held(t), t, x, round/t.bytes(), []reg.GPVirtual{from, y}, func(io access, _, disp int) {
+		v, w := io.load(Mem{Base: from, Disp: disp}), t.vec()
 		x.swapPairs(t, v, w)
-		x.fma(v, own, sum)
-		x.fma(w, swapped, sum)
-		io.store(sum, Mem{Base: y, Disp: disp})
+		x.multiplyAdd(io.operand(Mem{Base: y, Disp: disp}), own, v)
+		x.fma(w, swapped, v)
+		io.store(v, Mem{Base: y, Disp: disp})
 	})
 	finish()
 }
@@ -144,6 +148,18 @@ func (x *number) halve(t isa, all []vector) reg.VecVirtual {
 		x.add(high, pair, pair)
 	}
 	return pair
+}
+
+// swap emits the exchange of two vectors.
+func swap(t isa, x *number) {
+	text("swap"+x.suffix, t, "func(x, y *F, n int)", "exchanges n numbers, n >= 1.")
+	to, other := param("x"), param("y")
+	changeVectors(t, x, 4, []reg.GPVirtual{to, other}, func(io access, _, disp int) {
+		v, w := io.load(Mem{Base: to, Disp: disp}), io.load(Mem{Base: other, Disp: disp})
+		io.store(w, Mem{Base: to, Disp: disp})
+		io.store(v, Mem{Base: other, Disp: disp})
+	})
+	finish()
 }
 
 // planeRotation emits the rotation of two vectors.

@@ -54,7 +54,8 @@ func (x *number) pair(int) access {
 		move(a, v.AsX())
 		return v
 	}
-	return access{load, func(a Mem) Op { return load(a) }, func(v vector, a Mem) { move(v.AsX(), a) }, func(vector) {}}
+	store, none := func(v vector, a Mem) { move(v.AsX(), a) }, func(vector) {}
+	return access{load, func(a Mem) Op { return load(a) }, store, none, func() {}}
 }
 
 // A pairTile applies a complex triangle to rows of B in registers.

@@ -12,15 +12,16 @@ type number struct {
 	size                      int    // bytes
 	move, add, fma, broadcast func(...Op)
 	multiply, subtract        func(...Op)             // subtract subtracts a product
+	multiplyAdd               func(...Op)             // the last operand is a factor, and fma's is a term
 	maskMove, clearing        func(from, mask, to Op) // with AVX2; loads with AVX-512
 	blend                     func(mask, from, or, to Op)
 }
 
 var (
-	double = &number{"", 8, VMOVUPD, VADDPD, VFMADD231PD, VBROADCASTSD, VMULPD, VFNMADD231PD, VMASKMOVPD, VMOVUPD_Z,
-		VBLENDVPD}
-	single = &number{"32", 4, VMOVUPS, VADDPS, VFMADD231PS, VBROADCASTSS, VMULPS, VFNMADD231PS, VMASKMOVPS,
-		VMOVUPS_Z, VBLENDVPS}
+	double = &number{"", 8, VMOVUPD, VADDPD, VFMADD231PD, VBROADCASTSD, VMULPD, VFNMADD231PD, VFMADD213PD,
+		VMASKMOVPD, VMOVUPD_Z, VBLENDVPD}
+	single = &number{"32", 4, VMOVUPS, VADDPS, VFMADD231PS, VBROADCASTSS, VMULPS, VFNMADD231PS, VFMADD213PS,
+		VMASKMOVPS, VMOVUPS_Z, VBLENDVPS}
 )
 
 // lanes is how many of them are in a vector.

@@ -26,7 +26,6 @@ type spanTile struct {
 	dots, adds []reg.GPVirtual
 	by         []vector
 	sums       [][]vector    // by vector and register of dotLanes columns
-	outer      bool          // the rows are written
 	negative   bool          // the products with rows are subtracted
 	own        reg.GPVirtual // the address of the unknown of a row
 }
@@ -152,27 +151,10 @@ func (s *spanTile) register(m *spanMask, k int) {
 		s.multiplyAdd(m, k, row, s.place(p, k), s.sums[i][k])
 	}
 	for i, p := range s.adds {
-		if s.outer {
-			v := t.vec()
-			x.move(s.place(p, k), v)
-			x.fma(v, s.by[i], row)
-			continue
-		}
 		y := t.vec()
 		x.move(s.place(p, k), y)
 		s.addRow(m, k, row, s.by[i], y)
 		x.move(y, s.place(p, k))
-	}
-	if !s.outer {
-		return
-	}
-	switch {
-	case m == nil:
-		x.move(row, s.place(s.a, k))
-	case t.evex:
-		x.move(row, m.k, s.place(s.a, k))
-	default:
-		x.maskMove(row, m.y[k], s.place(s.a, k))
 	}
 }
 
@@ -402,7 +384,7 @@ func spanOuter(t isa, x *number, count int) {
 	s.text("spanOuter", "b, y *F, apart int, "+spanParams,
 		"adds vectors, times numbers of b, to rows. The first vector is y, and the next one is apart further on.")
 	s.begin()
-	s.outer, s.adds, s.by = true, pointers("y"), t.vecs(count)
+	s.adds, s.by = pointers("y"), t.vecs(count)
 	apart := bytesParam("apart", x.size)
 	for i := range count - 1 {
 		s.adds = append(s.adds, sum(s.adds[i], apart, 1, 0))
@@ -410,9 +392,61 @@ func spanOuter(t isa, x *number, count int) {
 	b := param("b")
 	s.each(func() {
 		s.loadMultiples(b)
-		s.row()
+		s.outerRow()
 	})
 	finish()
+}
+
+// outerRow adds to a row. Its first and last vectors are loaded before the loop and stored behind it, as in
+// changeVectors: no other row has its entries. Those of the loop are aligned in memory: stores to two lines of
+// a cache take twice as long. A row of fewer entries than lanes has a mask.
+func (s *spanTile) outerRow() {
+	t, x, n := s.t, s.x, fresh(s.end)
+	SUBQ(s.first, n)
+	JLE(LabelRef("empty"))
+	CMPQ(n, I32(x.lanes(t)))
+	JLT(LabelRef("few"))
+	whole, begin, behind := x.whole(t), s.offset(s.first), s.offset(s.end)
+	first, last := s.outerVector(whole, begin, 0), s.outerVector(whole, behind, -t.bytes())
+	ADDQ(s.a, begin)
+	ORQ(I32(t.bytes()-1), begin) // less than the address of the first aligned vector by one
+	LEAQ(Mem{Base: s.a, Index: behind, Scale: 1, Disp: -t.bytes()}, behind)
+	left := fresh(behind)
+	SUBQ(begin, left)
+	SUBQ(s.a, begin)
+	LEAQ(Mem{Base: begin, Disp: 1}, s.at)
+	ADDQ(I32(t.bytes()-2), left)
+	SARQ(U8(log2(t.bytes())), left) // the vectors between, none if negative
+	JLE(LabelRef("ends"))
+	loop("vector", left, func() {
+		whole.store(s.outerVector(whole, s.at, 0), Mem{Base: s.a, Index: s.at, Scale: 1})
+		ADDQ(I32(t.bytes()), s.at)
+	})
+	Label("ends")
+	whole.store(first, Mem{Base: s.a, Index: s.first, Scale: uint8(x.size)})
+	whole.store(last, Mem{Base: behind})
+	JMP(LabelRef("empty"))
+	Label("few")
+	masked := x.firstLanes(t, n)
+	begin = s.offset(s.first)
+	masked.store(s.outerVector(masked, begin, 0), Mem{Base: s.a, Index: begin, Scale: 1})
+	Label("empty")
+}
+
+// offset returns the offset of a column in bytes.
+func (s *spanTile) offset(column reg.GPVirtual) reg.GPVirtual {
+	at := fresh(column)
+	SHLQ(U8(log2(s.x.size)), at)
+	return at
+}
+
+// outerVector returns a vector of a row with what is added to it.
+func (s *spanTile) outerVector(io access, at reg.GPVirtual, disp int) vector {
+	row := io.load(Mem{Base: s.a, Index: at, Scale: 1, Disp: disp})
+	for i, y := range s.adds {
+		s.x.fma(io.operand(Mem{Base: y, Index: at, Scale: 1, Disp: disp}), s.by[i], row)
+	}
+	return row
 }
 
 // divide divides a number by the number at a pointer, unless the pointer is 0. The pointer moves on.
