@@ -236,6 +236,10 @@ func TestFaultsInBothOrders(t *testing.T) {
 func TestContents(t *testing.T) {
 	_, err := open(file(t, nil, "a.npy", "a.npy"))
 	check.Error(t, err, `array "a" is there twice`)
+	damaged := file(t, array(of("|u1", "False", "1"), 1), "a.npy")
+	damaged[0] = 'X' // of the header before the array
+	_, err = opened(t, damaged)
+	check.Error(t, err, `array "a": it is damaged or truncated`)
 	_, err = open(file(t, nil, "readme.txt"))
 	check.Error(t, err, `entry "readme.txt" is not an array`)
 	_, err = open([]byte("text"))

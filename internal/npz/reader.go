@@ -115,7 +115,13 @@ func (r *Reader) Array(name string, shape ...int) (*Array, error) {
 	if e == nil {
 		return nil, fmt.Errorf("array %q is missing: the file has %s", name, first(r.names))
 	}
-	a, err := newArray(name, e.UncompressedSize64, e.Open)
+	a, err := newArray(name, e.UncompressedSize64, func() (io.ReadCloser, error) {
+		f, err := e.Open()
+		if err != nil {
+			err = fmt.Errorf("it is damaged or truncated: %w", cause(err))
+		}
+		return f, err
+	})
 	fits := func(n, want int) bool { return n == want || want < 0 && n > 0 }
 	if err == nil && shape != nil && !slices.EqualFunc(a.Shape, shape, fits) {
 		want := strings.ReplaceAll(tuple(shape), "-1", "n")
