@@ -52,10 +52,15 @@ func (m *member) connect(o engine.Options) (engine.Transport, error) {
 			return nil, cli.OfFlag("listen", err)
 		}
 	}
-	o.JoinTimeout, o.RoundTimeout = cmp.Or(o.JoinTimeout, m.joinTimeout), m.roundTimeout
-	t, err := grpc.New(m.cluster, m.identity, l, o)
+	t, err := grpc.New(m.cluster, m.identity, l, m.limit(o))
 	if err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
 	return t, nil
+}
+
+// limit returns options with the times of the flags. A wait that is shorter than --join-timeout stays.
+func (o *memberOptions) limit(e engine.Options) engine.Options {
+	e.JoinTimeout, e.RoundTimeout = min(cmp.Or(e.JoinTimeout, o.joinTimeout), o.joinTimeout), o.roundTimeout
+	return e
 }
