@@ -86,7 +86,7 @@ const (
 type usedFile struct {
 	flag    string      // empty for an argument
 	path    string      // as it was named
-	place   string      // without symbolic links in its folder
+	place   string      // without symbolic links
 	info    fs.FileInfo // nil if it does not exist yet
 	written bool
 }
@@ -103,12 +103,23 @@ func identify(flag, path string, written bool) usedFile {
 	case !written: // a file that was redirected, perhaps
 		u.info, _ = os.Stdin.Stat()
 	}
-	if absolute, err := filepath.Abs(path); err == nil && u.place != stdio {
-		if dir, err := filepath.EvalSymlinks(filepath.Dir(absolute)); err == nil {
-			u.place = filepath.Join(dir, filepath.Base(path))
-		}
+	if target, err := atomicfile.Target(path); err == nil && u.place != stdio {
+		u.place = withoutLinks(target)
 	}
 	return u
+}
+
+// withoutLinks returns an absolute path without symbolic links in its folder.
+func withoutLinks(path string) string {
+	absolute, err := filepath.Abs(path)
+	if err != nil {
+		return path
+	}
+	dir, err := filepath.EvalSymlinks(filepath.Dir(absolute))
+	if err != nil {
+		return path
+	}
+	return filepath.Join(dir, filepath.Base(path))
 }
 
 // reader returns the name of the reader of a file, for messages.

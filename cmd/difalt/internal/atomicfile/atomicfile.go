@@ -41,8 +41,8 @@ const (
 
 // Create starts the file with the given path, or the standard output for the path Stdout. It fails when the
 // folder does not exist or cannot be written, and when the path is a folder or a file that may not be
-// written: a program can ask before it starts long work. The target of a symbolic link is replaced, not the
-// link; devices, pipes and the open files of the process, such as /dev/stdout, are written as they are. A new
+// written: a program can ask before it starts long work. The target of a symbolic link is replaced or made,
+// not the link; devices, pipes and the open files of the process, such as /dev/stdout, are written as they are. A new
 // file has the mode that the umask gives, another one keeps its own.
 func Create(path string) (*File, error) {
 	if IsStdout(path) {
@@ -51,12 +51,12 @@ func Create(path string) (*File, error) {
 	if n, ok := descriptor(path); ok {
 		return createOpen(n, path)
 	}
-	if _, err := os.Readlink(path); err == nil {
-		if target, err := filepath.EvalSymlinks(path); err == nil {
-			path = target
-		}
-	}
 	f, mode := &File{path: path}, fs.FileMode(0o666)
+	path, err := Target(path)
+	if err != nil {
+		return nil, f.named(err)
+	}
+	f.path = path
 	info, err := os.Stat(path)
 	switch {
 	case err == nil && info.IsDir():
@@ -226,8 +226,11 @@ func CheckFolder(dir string, names ...string) error {
 }
 
 // missing lists a folder and those above it that are not there, the innermost first, and the folder above
-// these, which is there.
+// these, which is there. It refuses the name of the standard output.
 func missing(dir string) (list []string, above string, err error) {
+	if dir == Stdout {
+		return nil, "", place.In(dir, errors.New("a folder is needed, and - is the standard output"))
+	}
 	for above = dir; ; above = filepath.Dir(above) {
 		info, err := os.Stat(above)
 		if err == nil && !info.IsDir() {
@@ -238,6 +241,19 @@ func missing(dir string) (list []string, above string, err error) {
 		}
 		list = append(list, above)
 	}
+}
+
+// MakeFolder makes a folder and those above it that are not there. It returns the new ones, the inner ones
+// first, also after an error.
+func MakeFolder(dir string, mode fs.FileMode) (made []string, err error) {
+	made, _, err = missing(dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(dir, mode); err != nil {
+		return made, place.In(dir, fmt.Errorf("cannot make the folder %s: %w", dir, text.Cause(err)))
+	}
+	return made, nil
 }
 
 // A Content writes the content of a file.
@@ -264,14 +280,10 @@ func WriteFolder(dir string, files map[string]Content) (err error) {
 	var all []*File
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		path := filepath.Join(dir, name)
-		folders, _, err := missing(filepath.Dir(path))
+		folders, err := MakeFolder(filepath.Dir(path), 0o777)
 		made = append(folders, made...)
 		if err != nil {
 			return err
-		}
-		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-			folder := filepath.Dir(path)
-			return place.In(folder, fmt.Errorf("cannot make the folder %s: %w", folder, text.Cause(err)))
 		}
 		f, err := Create(path)
 		if err != nil {

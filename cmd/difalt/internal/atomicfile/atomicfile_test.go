@@ -125,6 +125,28 @@ func TestLinksAndDevices(t *testing.T) {
 	check(t, dir, map[string]string{"target": "new", "link": "new"})
 }
 
+// A link to a file that does not exist yet stays, and the file is made; links in a circle lead nowhere.
+func TestLinksToNothing(t *testing.T) {
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	if err := errors.Join(os.Mkdir(at("a"), 0o777), os.Mkdir(at("b"), 0o777)); err != nil {
+		t.Fatal(err)
+	}
+	for name, target := range map[string]string{"other": "b", "b/up": "../a/new", "circle": "back", "back": "circle"} {
+		if err := os.Symlink(target, at(name)); err != nil {
+			t.Skip(err)
+		}
+	}
+	if err := WriteFile(at("other/up"), []byte("text")); err != nil { // the folder above is that of b
+		t.Fatal(err)
+	}
+	if info, err := os.Lstat(at("b/up")); err != nil || info.Mode()&os.ModeSymlink == 0 {
+		t.Errorf("the link is %v, %v", info, err)
+	}
+	check(t, at("a"), map[string]string{"new": "text"})
+	checkError(t, WriteFile(at("circle"), nil), "cannot write "+at("circle")+": too many symbolic links")
+}
+
 // TestWriteFolder: all files of a folder change, or none, and folders that were made for nothing go.
 func TestWriteFolder(t *testing.T) {
 	dir := t.TempDir()
@@ -154,6 +176,8 @@ func TestWriteFolder(t *testing.T) {
 		checkError(t, WriteFolder(page, files), want)
 		check(t, page, map[string]string{"x": "1", "y": "2", "z": ""})
 	}
+	checkError(t, CheckFolder(Stdout), "- is the standard output")
+	checkError(t, WriteFolder(Stdout, map[string]Content{"x": Bytes(nil)}), "- is the standard output")
 	long := strings.Repeat("x", 300)
 	checkError(t, WriteFolder(dir, map[string]Content{long + "/x": Bytes(nil)}), "cannot make the folder")
 	checkError(t, WriteFolder(filepath.Join(dir, "new", "new"), map[string]Content{"x": Bytes(nil), "x/" + long: Bytes(nil), "y/z": Bytes(nil)}), "cannot")

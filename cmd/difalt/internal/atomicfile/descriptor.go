@@ -1,6 +1,7 @@
 package atomicfile
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -18,21 +19,49 @@ func IsStdout(path string) bool {
 // /dev/stdout, /dev/fd/3, /proc/self/fd/3. Where such a file was redirected to a file, the path leads on to
 // that file, but the process shares its position and must not replace it.
 func descriptor(path string) (n int, ok bool) {
-	const mostLinks = 40 // as of Linux
 	for range mostLinks {
 		if n, ok := descriptorName(path); ok {
 			return n, true
 		}
-		target, err := os.Readlink(path)
-		if err != nil {
+		target, isLink := follow(path)
+		if !isLink {
 			return 0, false
-		}
-		if !filepath.IsAbs(target) {
-			target = filepath.Join(filepath.Dir(path), target)
 		}
 		path = target
 	}
 	return 0, false
+}
+
+// mostLinks is the number of symbolic links that are followed, as of Linux.
+const mostLinks = 40
+
+// follow returns the target of a symbolic link, and whether the path is one.
+func follow(path string) (target string, isLink bool) {
+	target, err := os.Readlink(path)
+	if err != nil {
+		return path, false
+	}
+	if filepath.IsAbs(target) {
+		return target, true
+	}
+	folder := filepath.Dir(path)
+	if real, err := filepath.EvalSymlinks(folder); err == nil { // .. in the target is above that one
+		folder = real
+	}
+	return filepath.Join(folder, target), true
+}
+
+// Target returns the path that symbolic links lead to, also to a file that does not exist yet. The path of
+// other files stays.
+func Target(path string) (string, error) {
+	for range mostLinks {
+		target, isLink := follow(path)
+		if !isLink {
+			return path, nil
+		}
+		path = target
+	}
+	return path, errors.New("too many symbolic links lead on from it")
 }
 
 // createOpen returns the open file of this process with number n, which a path names. What was written to it

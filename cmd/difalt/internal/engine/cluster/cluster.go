@@ -286,19 +286,16 @@ func KeyFile(node string) string { return node + ".key" }
 // Write writes File and the keys to a folder; nil keys are left out. It is an error if one of the files
 // exists. After an error no new file or folder is left.
 func Write(folder string, c *Cluster, keys [][]byte) (err error) {
-	var made []string // removed after an error, the last first
+	made, err := atomicfile.MakeFolder(folder, 0o700)
 	defer func() {
-		for _, path := range slices.Backward(made) {
+		for _, path := range made { // the files before their folder
 			if err != nil {
 				_ = os.Remove(path)
 			}
 		}
 	}()
-	if _, absent := os.Stat(folder); absent != nil {
-		if err := os.MkdirAll(folder, 0o700); err != nil {
-			return place.In(folder, fmt.Errorf("cannot make the folder %s: %w", folder, text.Cause(err)))
-		}
-		made = append(made, folder)
+	if err != nil {
+		return err
 	}
 	path := filepath.Join(folder, File)
 	if _, err := os.Lstat(path); err == nil {
@@ -312,7 +309,7 @@ func Write(folder string, c *Cluster, keys [][]byte) (err error) {
 		if err := WriteKey(path, key); err != nil {
 			return err
 		}
-		made = append(made, path)
+		made = append([]string{path}, made...)
 	}
 	return atomicfile.WriteFile(path, c.Text())
 }

@@ -236,13 +236,14 @@ func TestNew(t *testing.T) {
 	if c.Nodes[1].Pin != pin || keys[1] != nil {
 		t.Errorf("node b has key %s, and a key file: %v; want %s and none", c.Nodes[1].Pin, keys[1] != nil, pin)
 	}
-	folder := filepath.Join(t.TempDir(), "keys")
+	above := filepath.Join(t.TempDir(), "above")
+	folder := filepath.Join(above, "keys")
 	// a key whose name is too long for the file system: nothing is left of the keys before it
 	long := changed(c, func(c *Cluster) { c.Nodes[2].Name = strings.Repeat("c", 300) })
 	if err := Write(folder, long, keys); err == nil || !strings.HasPrefix(err.Error(), "cannot write "+folder) {
 		t.Errorf("%v, want that a key cannot be written", err)
 	}
-	if _, err := os.Lstat(folder); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Lstat(above); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("after an error the folder is there: %v", err)
 	}
 	check.Done(Write(folder, c, keys))
