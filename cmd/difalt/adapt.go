@@ -102,7 +102,10 @@ func runAdapt(ctx context.Context, std *cli.Streams, o adaptOptions) error {
 		return cli.WrongFlag("sample-weights", "column %q: %w", o.table.Weight, err)
 	}
 	adapted, err := before.Adapt(ctx, &reweighted{table, weights})
-	if err != nil {
+	switch {
+	case errors.Is(err, context.Canceled):
+		return cli.Interrupted("interrupted: nothing was written")
+	case err != nil:
 		return ofTable(dataset.NamesOf(o.files), err)
 	}
 	if err := cli.UntilCanceled(ctx, func() error { return adapted.Save(used.out) }); err != nil {

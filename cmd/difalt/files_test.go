@@ -340,6 +340,23 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
+// An endedContext says that it has ended only to who asks it.
+type endedContext struct{ context.Context }
+
+func (endedContext) Err() error { return context.Canceled }
+
+// An interruption while adapt learns has the words of every other one.
+func TestInterruptedAdapt(t *testing.T) {
+	t.Parallel()
+	x, dir := fixture(t), t.TempDir()
+	var stdout, stderr bytes.Buffer
+	args := []string{"adapt", "--model", x.model, "--missing", "drop", "--out", filepath.Join(dir, "m.npz"), x.table}
+	code := run(endedContext{t.Context()}, args, &stdout, &stderr)
+	if code != cli.ExitInterrupted || !strings.Contains(stderr.String(), "interrupted: nothing was written") || len(folder(t, dir)) > 0 {
+		t.Errorf("exit code %d: %s", code, stderr.String())
+	}
+}
+
 // A model that has not converged goes beside a file that is there, and takes the name itself where there is
 // none.
 func TestUnconvergedModelGoesBeside(t *testing.T) {
