@@ -354,7 +354,7 @@ func withHint(err error, hasColumnFlags bool) error {
 	for _, v := range format.Values {
 		list = append(list, fmt.Sprintf("--%s %s", strings.ToLower(format.Option), text.ShellWord(v)))
 	}
-	columns := text.ShellWord(strings.Join(format.Values, ","))
+	columns := text.ShellList(format.Values...)
 	switch format.Option {
 	case "Missing":
 		help := "--missing drop leaves such rows out"
@@ -368,7 +368,7 @@ func withHint(err error, hasColumnFlags bool) error {
 			list = []string{fmt.Sprintf("--categorical %s for categories", columns), "--drop " + columns}
 		}
 		if isMark(format.NA) {
-			mark := fmt.Sprintf("--na %s for a missing value", text.ShellWord(format.NA))
+			mark := fmt.Sprintf("--na %s for a missing value", text.ShellList(format.NA))
 			list = slices.Insert(list, min(1, len(list)), mark)
 		}
 	case "Drop":

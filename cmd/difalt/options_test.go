@@ -62,3 +62,24 @@ func TestOptionsOfTables(t *testing.T) {
 		}
 	}
 }
+
+// A hint names columns as a flag reads them, also where a name has a comma or a line break.
+func TestHintsCanBeTyped(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	b.WriteString("t,y,\"a,b\",\"c\nd\"\n")
+	for i := range 60 {
+		fmt.Fprintf(&b, "x%d,%d,remark %d,%d\n", i%3, i*i%7, i*i, i*7%60)
+	}
+	table := write(t, t.TempDir(), "a.csv", b.String())
+	for want, more := range map[string][]string{
+		`--drop '"a,b"'`:       nil,
+		`Use --drop $'"c\nd"'`: {"--drop", `"a,b"`, "--test-fraction", "0"},
+	} {
+		args := append([]string{"fit", "--task", "t", "--target", "y", table}, more...)
+		stdout, stderr, code := difaltCommand(t, args...)
+		if text := strings.Join(strings.Fields(stdout+stderr), " "); !strings.Contains(text, want) {
+			t.Errorf("%q: exit code %d, %s, want %s", more, code, text, want)
+		}
+	}
+}

@@ -222,8 +222,8 @@ func (l *list) Set(s string) error {
 	case err != nil:
 		return errors.New("must be texts with commas between them")
 	case after != io.EOF:
-		return errors.New("a text with a line break needs double quotes around it")
-	case strings.Contains(","+s+",", ",,"):
+		return fmt.Errorf("a text with a line break needs double quotes around it, as %s has", text.ShellList(s))
+	case slices.Contains(entries, ""):
 		return errors.New("one of its entries is empty")
 	}
 	if l.given {

@@ -66,16 +66,16 @@ func TestValues(t *testing.T) {
 func TestList(t *testing.T) {
 	all := []string{"usual"}
 	v := List(&all)
-	for _, s := range []string{`a,"b, c"`, "d"} {
+	for _, s := range []string{`a,"b, c"`, `"d,,e"`} {
 		if err := v.Set(s); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if want := []string{"a", "b, c", "d"}; !slices.Equal(all, want) || v.String() != `a,"b, c",d` {
+	if want := []string{"a", "b, c", "d,,e"}; !slices.Equal(all, want) || v.String() != `a,"b, c","d,,e"` {
 		t.Errorf("%q, as text %q, want %q", all, v, want)
 	}
 	for text, want := range map[string]string{
-		"a,,b": "one of its entries is empty", ",": "one of its entries is empty", "a\nb": "a text with a line break needs double quotes around it",
+		"a,,b": "one of its entries is empty", ",": "one of its entries is empty", "a\nb": `a text with a line break needs double quotes around it, as $'"a\nb"' has`,
 		`"a`: "must be texts with commas between them",
 	} {
 		if err := v.Set(text); err == nil || err.Error() != want || len(all) != 3 {

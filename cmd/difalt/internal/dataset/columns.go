@@ -155,6 +155,8 @@ func (l *levels) code(name string, o *TableOptions) (k int, err error) {
 		what, why := "a number", "that the file keeps as text"
 		if _, isTruth := truthOf(name); isTruth {
 			what = "a mark of yes or no"
+		} else if likeDate.MatchString(name) {
+			what, why = "a date", why+": store the column as dates"
 		}
 		if len(l.list) > 0 {
 			why = fmt.Sprintf("and others, such as %.60q, are text", l.list[0])

@@ -176,9 +176,9 @@ func TestMixedColumns(t *testing.T) {
 		K string  `parquet:"k"`
 		Y float64 `parquet:"y"`
 	}
-	for _, k := range []string{"true", "1.5", "007"} {
+	kinds := map[string]string{"true": "a mark of yes or no", "1.5": "a number", "007": "a number", "2024-01-31": "a date"}
+	for k, what := range kinds {
 		_, err := ReadFiles([]string{write(t, t.TempDir(), "t.parquet", written(t, []texts{{"x", k, 1}, {"x", "b", 2}}))}, columnsTY)
-		what := map[bool]string{true: "a mark of yes or no", false: "a number"}[k == "true"]
 		check.Error(t, err, `row 1, column "k"`, fmt.Sprintf("%q is %s that the file keeps as text", k, what))
 	}
 	for _, o := range []TableOptions{{Features: []string{"a"}, Drop: []string{"b"}}, {Features: []string{"a"}, Schema: only("a")}} {

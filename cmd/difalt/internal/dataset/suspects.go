@@ -44,12 +44,12 @@ func (r *reader) remarkNotation(profiles []*profile, say func(string, ...any)) {
 			"Remove it then.", text.Names(thousands), map[rune]string{'.': "point", ',': "comma"}[mark], mark)
 	}
 	if zeros != nil {
-		list := text.ShellWord(strings.Join(zeros, ","))
+		list := text.ShellList(zeros...)
 		say("Cells of %s have leading zeros, such as %s: if they are codes, use --categorical %s or --drop %s.",
 			text.Names(zeros), zero, list, list)
 	}
 	if rounded != nil {
-		list := text.ShellWord(strings.Join(rounded, ","))
+		list := text.ShellList(rounded...)
 		say("Cells of %s have more digits than numbers keep, such as %.40s: if they are codes, use --categorical %s "+
 			"or --drop %s.", text.Names(rounded), long, list, list)
 	}
@@ -128,14 +128,14 @@ func (r *reader) remarkNumbers(profiles []*profile, say func(string, ...any)) {
 	if rows != nil {
 		say("Whole numbers that are all different, as row numbers are: %s. Use --drop %s unless their order has "+
 			"a meaning.",
-			text.Names(rows), text.ShellWord(strings.Join(rows, ",")))
+			text.Names(rows), text.ShellList(rows...))
 	}
 	if periods != nil {
 		say("Whole numbers that look like dates without hyphens, such as 20240131 or 202401, whose differences are "+
 			"not times: %s. Write 2024-01-31, and use --dates ymd.", text.Names(periods))
 	}
 	if codes != nil {
-		list := text.ShellWord(strings.Join(codes, ","))
+		list := text.ShellList(codes...)
 		say("Whole numbers that look like codes, not amounts: %s. Use --categorical %s or --drop %s unless their "+
 			"size has a meaning.",
 			text.Names(codes), list, list)
@@ -224,7 +224,7 @@ func (r *reader) remarkEmpty(profiles []*profile, say func(string, ...any)) {
 		}
 	}
 	if empty != nil {
-		list := text.ShellWord(strings.Join(empty, ","))
+		list := text.ShellList(empty...)
 		say("Columns without any value: %s. Use --drop %s.", text.Names(empty), list)
 	}
 }

@@ -52,7 +52,7 @@ func (r *reader) remarkTasks(say func(string, ...any)) {
 	}
 	if gone := missingTasks(t.tasks.list); gone != nil {
 		say("There is a task with the name %s: if that marks a missing name, use --na %s.", text.Names(gone),
-			text.ShellWord(strings.Join(gone, ",")))
+			text.ShellList(gone...))
 	}
 	if alike := alikeIn(t.tasks.list); alike != nil {
 		say("Names of tasks that differ in their spelling alone are different tasks: %s.", text.List(alike))
@@ -107,7 +107,7 @@ func (r *reader) remarkLevels(say func(string, ...any)) {
 		if gone != nil && len(c.Levels) > len(gone) {
 			say("Column %s has the level %s: if that marks a missing value, use --na %s.",
 				text.Names([]string{c.Column}),
-				text.Names(gone), text.ShellWord(strings.Join(gone, ",")))
+				text.Names(gone), text.ShellList(gone...))
 		}
 		if len(c.Levels) > 1 && haveUnit(c.Levels) {
 			say(`The levels of %s are numbers with a unit, such as "%s": remove the unit if they are amounts.`,

@@ -2,6 +2,7 @@
 package text
 
 import (
+	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
@@ -134,12 +135,33 @@ func first(list []string, most int, quote string) string {
 
 var plainWord = regexp.MustCompile(`^[\w.,/:=+%@\x{80}-\x{10ffff}-]+$`)
 
-// ShellWord returns a word as one would type it in a shell, in quotes if need be.
+// ShellWord returns a word as one would type it in a shell, in quotes if need be. Characters that a terminal
+// does not print are escape sequences, which bash and zsh read between $' and '.
 func ShellWord(s string) string {
-	if plainWord.MatchString(s) {
+	switch {
+	case unprinted.MatchString(s):
+		escaped := strings.NewReplacer(`\`, `\\`, "'", `\'`).Replace(s)
+		return "$'" + unprinted.ReplaceAllStringFunc(escaped, escape) + "'"
+	case plainWord.MatchString(s):
 		return s
 	}
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// unprinted are characters that control a terminal, or have no form.
+var unprinted = regexp.MustCompile(`\pC`)
+
+// escape returns the escape sequence of a character.
+func escape(s string) string { return strings.Trim(strconv.QuoteToASCII(s), `"`) }
+
+// ShellList returns texts as one would type them in a shell as a list for a flag: with commas between them,
+// and as a cell of CSV where a text needs it.
+func ShellList(list ...string) string {
+	var b strings.Builder
+	w := csv.NewWriter(&b)
+	_ = w.Write(list) // to memory
+	w.Flush()
+	return ShellWord(strings.TrimSuffix(b.String(), "\n"))
 }
 
 // Value returns a value as messages show it: a number as it is, any other text in quotes, "empty" for an

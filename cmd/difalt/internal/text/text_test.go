@@ -73,3 +73,21 @@ func TestValue(t *testing.T) {
 		}
 	}
 }
+
+// A list is typed in a shell as a flag reads it: a text with a comma, a quote or a line break is a cell of CSV.
+func TestShellList(t *testing.T) {
+	for want, list := range map[string][]string{
+		`a,b`:                   {"a", "b"},
+		`'a b,c'`:               {"a b", "c"},
+		`'"a,b",c'`:             {"a,b", "c"},
+		`'"say ""x"""'`:         {`say "x"`},
+		`'it'\''s'`:             {"it's"},
+		`$'"two\nlines",it\'s'`: {"two\nlines", "it's"},
+		`$'"\\\r"'`:             {"\\\r"},
+		`$'x\u202ey'`:           {"x\u202ey"},
+	} {
+		if got := ShellList(list...); got != want {
+			t.Errorf("%q: %s, want %s", list, got, want)
+		}
+	}
+}
