@@ -100,6 +100,7 @@ func Panel[F Float](
 	p.c, p.w, p.z, p.ldc, p.ldz = unsafe.Pointer(&c[0]), unsafe.Pointer(&w[0]), unsafe.Pointer(&z[0]), ldc, ldz
 	p.m, p.n, p.cols, p.down, p.next, p.across = m, n, cols, at.Down, at.Next, at.Across
 	p.add, p.by = u.tile()
+	p.choose(2*cols <= PanelWidth[F]())
 	p.compute(u.Beta == 0, &ahead)
 }
 
@@ -134,6 +135,7 @@ func Panels[F Float](
 	p.ldc, p.ldz, p.apart = ldc, ldz, apart
 	p.m, p.n, p.cols, p.down, p.next, p.across = m, n, cols, at.Down, at.Next, at.Across
 	p.add, p.by = u.tile()
+	p.choose(cols > width)
 	ahead := Ahead{next: uintptr(p.w)}
 	p.compute(u.Beta == 0, &ahead)
 }
@@ -146,32 +148,60 @@ type panelOperands[F Float] struct {
 	down, next, across int // the layout of W
 	add                bool
 	by                 unsafe.Pointer // the factors of an Update, nil for 1 and 0 or 1
+	high, low, lanes   int            // rows of high tiles, the index of low ones, float64 in a vector
+}
+
+// narrowHigh and narrowLow are the indices of tiles of AVX2 for products with AVX-512, and narrowLanes their
+// float64 in a vector, see addNarrow.
+const narrowHigh, narrowLow, narrowLanes = 6, 5, 4
+
+// addNarrow adds the tiles of AVX2 for products. On a processor that computes with 512 bits in two steps they
+// are as fast, and compute fewer columns in vain where the last ones do not fill a vector. Mul 20 to 40.
+func (o *operations) addNarrow(from *operations) {
+	type sizes = *[len(o.panel)]int
+	for _, of := range [][2]sizes{
+		{&o.panel, &from.panel}, {&o.panelHalf, &from.panelHalf}, {&o.panelMost, &from.panelMost},
+	} {
+		for _, single := range []int{0, singles} {
+			of[0][single+narrowHigh] = of[1][single+from.high]
+			of[0][single+narrowLow] = of[1][single+lowPanel]
+		}
+	}
+}
+
+// choose sets the tiles: narrow ones if they are wanted and there are any.
+func (p *panelOperands[F]) choose(narrow bool) {
+	p.high, p.low, p.lanes = tiles.high, lowPanel, tiles.lanes
+	if narrow && tiles.panel[narrowLow] != 0 {
+		p.high, p.low, p.lanes = narrowHigh, narrowLow, narrowLanes
+	}
 }
 
 // compute computes all rows: by high tiles and, below them, by low ones. With set C is not read.
 func (p *panelOperands[F]) compute(set bool, ahead *Ahead) {
 	m := p.m
-	high := highRows(m)
+	high := highRows(m, p.high)
 	if high > 0 {
-		p.rows(0, high, tiles.high, ahead)
+		p.rows(0, high, p.high, ahead)
 	}
 	left := m - high
 	lows := (left + lowPanel - 1) / lowPanel
 	switch {
 	case left == 0:
-	case set && high > 0 && left < tiles.high && lows*lowPanel >= tiles.high:
-		p.rows(m-tiles.high, tiles.high, tiles.high, ahead) // some rows again, not several low tiles
+	case set && high > 0 && left < p.high && lows*lowPanel >= p.high:
+		p.rows(m-p.high, p.high, p.high, ahead) // some rows again, not several low tiles
 	default:
-		p.rows(high, left, lowPanel, ahead)
+		p.rows(high, left, p.low, ahead)
 	}
 }
 
 // both returns the number of columns of a tile: two vectors.
-func (p *panelOperands[F]) both() int { return 2 * tiles.lanes * 8 / int(unsafe.Sizeof(F(0))) }
+func (p *panelOperands[F]) both() int { return 2 * p.lanes * 8 / int(unsafe.Sizeof(F(0))) }
 
-// rows computes some rows of all columns.
-func (p *panelOperands[F]) rows(i, rows, height int, ahead *Ahead) {
-	size, index, width := int(unsafe.Sizeof(F(0))), of[F](height), PanelWidth[F]()
+// rows computes some rows of all columns by the tiles of an index.
+func (p *panelOperands[F]) rows(i, rows, index int, ahead *Ahead) {
+	size, width := int(unsafe.Sizeof(F(0))), PanelWidth[F]()
+	index = of[F](index)
 	apart, both, groups := p.apart, p.both(), linesOfC
 	if apart == width {
 		width, apart = both, both
@@ -244,22 +274,22 @@ func PackPairs(z, b []float64, down, across, n, cols int) {
 // lowPanel is the height of the panel tile whose last rows may not exist.
 const lowPanel = 4
 
-// highRows returns how many of m rows high tiles compute: as many as fill such tiles. It leaves out the last
-// of these tiles where two low tiles then compute no row in vain.
-func highRows(m int) int {
-	if m < tiles.high {
+// highRows returns how many of m rows tiles of a height compute: as many as fill such tiles. It leaves out the
+// last of these tiles where two low tiles then compute no row in vain.
+func highRows(m, height int) int {
+	if m < height {
 		return 0
 	}
-	rest := int(uint32(m) % uint32(tiles.high)) // which takes less time than for 64 bits
-	if rest > 0 && m > rest && rest+tiles.high <= 2*lowPanel {
-		rest += tiles.high
+	rest := int(uint32(m) % uint32(height)) // which takes less time than for 64 bits
+	if rest > 0 && m > rest && rest+height <= 2*lowPanel {
+		rest += height
 	}
 	return m - rest
 }
 
 // panelRowsOf returns the height of the tile for the next of left rows.
 func panelRowsOf(left int) int {
-	if highRows(left) > 0 {
+	if highRows(left, tiles.high) > 0 {
 		return tiles.high
 	}
 	return lowPanel
