@@ -158,8 +158,8 @@ func sortRows(t Table, rows []int) {
 	})
 }
 
-// A Table holds rows of samples; *dataset.Table is one. Errors about a row name its place as a method
-// Place(row int) string gives it, if the table has one.
+// A Table holds rows of samples; a *Data is one. If a table has a method Place(row int) string, errors about
+// a row name the place that it returns, such as a line of a file.
 type Table interface {
 	Features() []string // names
 	Tasks() []string    // names

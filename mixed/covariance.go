@@ -20,7 +20,7 @@ import (
 // row and column are of one group ([Strengths]).
 type Covariance struct {
 	Packed     []float64 // P(P+1)/2 numbers; nil: the other fields count
-	Root       []float64 // n x P by rows; a rotation of the whitened rows, which does not tell them apart
+	Root       []float64 // n x P by rows: the whitened rows, rotated so that no row can be found again
 	Shares     []float64 // n numbers: the noise's share of the variance along each row of Root
 	MeanFactor float64
 }
@@ -32,8 +32,8 @@ type Strengths struct {
 	Variances []float64 `json:"-"`        // of the squared strengths, for each of the P columns
 }
 
-// columnsPerRow is the least number of columns for each row of a task whose covariance is reduced. Then the form
-// has at most half of the numbers.
+// columnsPerRow is the least number of columns for each row of a task whose covariance is reduced. Then the
+// form has at most half of the numbers.
 const columnsPerRow = 4
 
 // isReduced reports whether a task of n rows and p columns has a reduced covariance.
@@ -96,8 +96,8 @@ func (s *solver) reduced() (c Covariance, err error) {
 	return c, nil
 }
 
-// variance returns z' C z for the covariance of the coefficients of task t; that of an unseen task for t = -1,
-// or if the model has no covariances of known tasks.
+// variance returns z' C z for the covariance of the coefficients of task t; that of an unseen task for t =
+// -1, or if the model has no covariances of known tasks.
 func (m *Model) variance(t int, z []float64) float64 {
 	if t < 0 || m.p.Tasks.Covariances == nil {
 		return quadratic(m.unseen, z)
@@ -208,8 +208,8 @@ func (p *Parameters) pack(c *Covariance) []float64 {
 	return out
 }
 
-// check reports arrays that do not fit p columns, and numbers that no covariance has. name is for errors about
-// the packed form; prior is the largest variance of a deviation.
+// check reports arrays that do not fit p columns, and numbers that no covariance has. name is for errors
+// about the packed form; prior is the largest variance of a deviation.
 func (c *Covariance) check(name string, p int, prior float64) error {
 	factor := array{"mean_factor", &[]float64{c.MeanFactor}, []int{1}, limits{0, varianceLimits.most}}
 	list := []array{

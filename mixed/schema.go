@@ -60,8 +60,8 @@ func (s *Schema) Features() []string {
 	return names
 }
 
-// Validate refuses categories without levels, columns that have two, categories of other columns, and dates
-// that are no columns of numbers.
+// Validate refuses categories without levels, two categories of one column, categories of columns that the
+// schema lacks, and dates that are not columns of numbers.
 func (s *Schema) Validate() error {
 	seen, columns := map[string]bool{}, make(map[string]bool, len(s.Columns))
 	for _, column := range s.Columns {

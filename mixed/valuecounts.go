@@ -122,7 +122,7 @@ func eachSupport(n int, f func(from, to, functions int)) {
 const mostSingled = 2 * mostKnots
 
 // A valueGroups has the least number of rows that a function of a curve singles out if it is not 0 at a
-// value, by the place of the value between knots and, where there are few values, by value.
+// value. The number follows from the place of the value between knots and, of few values, from the value.
 type valueGroups struct {
 	knots   []float64
 	places  []int

@@ -133,9 +133,9 @@ func fewerColumns(d *Design, order []int) [][]Curve {
 	return steps[:len(steps)-1]
 }
 
-// voteOnNumber leaves as many columns of curves in a design as all owners have rows for, in one sum: an owner
-// votes against each design for whose columns it has too few rows, or too few small tasks. Curves of columns that vary within
-// tasks come first, and curves of few columns before wider ones.
+// voteOnNumber leaves as many columns of curves in a design as all owners have rows for, in one sum. An owner
+// votes against each design for whose columns it has too few rows, or too few small tasks. Curves of columns
+// that vary within tasks come first, and curves of few columns before wider ones.
 func (g *guard) voteOnNumber(ctx context.Context, d *Design, within []bool) error {
 	order := make([]int, len(d.Curves))
 	for i := range order {

@@ -90,7 +90,7 @@ func (a *Account) Against(colluding, nodes int) float64 {
 	return Epsilon(a.Rho()*float64(nodes-a.colluding)/float64(nodes-colluding), a.delta)
 }
 
-// String returns everything that the nodes need alike.
+// String returns the budget and all that is spent of it, which are equal at all nodes.
 func (a *Account) String() string {
 	const format = "rho %.9g of %.9g spent at delta %.9g, against %d colluding nodes"
 	return fmt.Sprintf(format, a.Rho(), a.Budget(), a.delta, a.colluding)

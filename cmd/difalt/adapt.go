@@ -157,7 +157,7 @@ type adaptReport struct {
 	Updated int            `json:"updated"`           // tasks that the model had
 	Tasks   int            `json:"tasks"`             // of the model afterwards
 	Filled  map[string]int `json:"filled"`            // rows with means for missing values, by column
-	Alike   []string       `json:"spelled_otherwise"` // added tasks that the model spells otherwise, as 1 and 1.0
+	Alike   []string       `json:"spelled_otherwise"` // added tasks that the model spells otherwise
 	Notes   []string       `json:"notes"`             // on how the table was read
 	Remarks []string       `json:"remarks"`           // about what looks wrong
 	read    *dataset.Table

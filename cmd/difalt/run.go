@@ -286,7 +286,7 @@ func (r *algorithmRun) weights(nodes int) (*topology.Weights, error) {
 	w, err := topology.NewWeights(graph, r.rule)
 	switch {
 	case err != nil && !graph.Connected() && !r.flags.Changed("graph"):
-		return nil, place.Named(r.data, fmt.Errorf("array %q: %w", "adjacency", err)) // graphs of kinds are connected
+		return nil, place.Named(r.data, fmt.Errorf("array %q: %w", "adjacency", err)) // other graphs are connected
 	case err != nil:
 		return nil, cli.WrongFlags("weights", "--graph and --weights: %w", err)
 	}

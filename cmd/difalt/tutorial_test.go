@@ -74,8 +74,8 @@ func (s *shell) run(t *testing.T, commands string) string {
 	return stageLine.ReplaceAllString(string(out), "")
 }
 
-// The commands of docs/tutorial.md print what it shows: the block of text after them, or nothing. -update
-// writes these blocks.
+// The commands of docs/tutorial.md print what it shows: the block of text after them, or nothing; and its
+// figures come from the report. -update writes both.
 func TestTutorial(t *testing.T) {
 	const path = "../../docs/tutorial.md"
 	page := string(readFile(t, path))
@@ -99,6 +99,14 @@ func TestTutorial(t *testing.T) {
 	}
 	if shown < 7 {
 		t.Errorf("the page shows %d outputs", shown)
+	}
+	for _, figure := range []string{"tasks", "lines"} {
+		path, got := "../../docs/figures/tutorial-"+figure+".svg", string(readFile(t, s.folder, "report", figure+".svg"))
+		if *update {
+			write(t, filepath.Dir(path), filepath.Base(path), got)
+		} else if diff := cmp.Diff(linesOf(string(readFile(t, path))), linesOf(got)); diff != "" {
+			t.Errorf("%s is not the figure of the report; -update writes it", path)
+		}
 	}
 	if *update {
 		if err := os.WriteFile(path, []byte(written.String()+page[end:]), 0o666); err != nil {

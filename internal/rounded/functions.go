@@ -54,7 +54,7 @@ func series(x float64, coefficients ...float64) (sum float64) {
 
 // Exp returns e^x.
 func Exp(x float64) float64 {
-	const most, least = 7.09782712893383973096e+02, -7.45133219101941108420e+02 // beyond, it overflows or is 0
+	const most, least = 7.09782712893383973096e+02, -7.45133219101941108420e+02 // beyond: infinite, 0
 	switch {
 	case x != x || math.IsInf(x, 1):
 		return x

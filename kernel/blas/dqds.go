@@ -39,8 +39,8 @@ type qdBlock struct {
 	now, last qdArray
 }
 
-// A qdEnd has intermediate results d of a step: of the last three entries, and the least of all, of all but
-// the last one and of all but the last two.
+// A qdEnd has intermediate results d of a step. d0, d1 and d2 are those of the last three entries, the last
+// one first; least0 is the least of all, and least1 and least2 leave out the last one and the last two.
 type qdEnd struct{ d0, d1, d2, least0, least1, least2 float64 }
 
 const (
@@ -61,7 +61,7 @@ func (l Lapack) bidiagonalValues(d, e []float64) bool {
 		clear(d)
 		return true
 	}
-	exponent := 484 - math.Ilogb(size) // squares are below the largest number, and those worth it do not underflow
+	exponent := 484 - math.Ilogb(size) // squares do not overflow, and no square that matters underflows
 	memory := borrow[float64](5 * n)
 	defer giveBack(memory)
 	part := func(i int) []float64 { return (*memory)[i*n:][:n] }

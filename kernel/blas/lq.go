@@ -9,7 +9,7 @@ import "gonum.org/v1/gonum/blas"
 func (l Lapack) Dgelqf(m, n int, a []float64, lda int, tau, work []float64, lwork int) {
 	k := min(m, n)
 	switch {
-	case asksForWork(m, n, lda, work, lwork): // nothing else is computed
+	case isWorkQuery(m, n, lda, work, lwork): // nothing else is computed
 	case k <= 0 || lwork < m || len(work) < lwork || !inside(a, m, n, lda) || len(tau) < k:
 		l.Implementation.Dgelqf(m, n, a, lda, tau, work, lwork) // it panics, or has nothing to do
 		return
@@ -28,7 +28,7 @@ func (l Lapack) Dgelqf(m, n int, a []float64, lda int, tau, work []float64, lwor
 func (l Lapack) Dorglq(m, n, k int, a []float64, lda int, tau, work []float64, lwork int) {
 	shaped := 0 < m && m <= n && 0 <= k && k <= m
 	switch {
-	case shaped && asksForWork(m, n, lda, work, lwork): // nothing else is computed
+	case shaped && isWorkQuery(m, n, lda, work, lwork): // nothing else is computed
 	case !shaped || lwork < m || len(work) < lwork || !inside(a, m, n, lda) || len(tau) < k:
 		l.Implementation.Dorglq(m, n, k, a, lda, tau, work, lwork) // it panics, or has nothing to do
 		return

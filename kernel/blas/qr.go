@@ -12,7 +12,7 @@ import (
 func (l Lapack) Dgeqrf(m, n int, a []float64, lda int, tau, work []float64, lwork int) {
 	k := min(m, n)
 	switch {
-	case asksForWork(m, n, lda, work, lwork): // nothing else is computed
+	case isWorkQuery(m, n, lda, work, lwork): // nothing else is computed
 	case k <= 0 || lwork < n || len(work) < lwork || !inside(a, m, n, lda) || len(tau) != k:
 		l.Implementation.Dgeqrf(m, n, a, lda, tau, work, lwork) // it panics, or has nothing to do
 		return
@@ -24,9 +24,9 @@ func (l Lapack) Dgeqrf(m, n int, a []float64, lda int, tau, work []float64, lwor
 	work[0] = float64(n * reductionBlock)
 }
 
-// asksForWork reports whether a call of a routine for an m x n matrix asks for the best length of work, and
-// for nothing that gonum refuses.
-func asksForWork(m, n, lda int, work []float64, lwork int) bool {
+// isWorkQuery reports whether a valid call of a routine for an m x n matrix requests the best length of work
+// alone.
+func isWorkQuery(m, n, lda int, work []float64, lwork int) bool {
 	return lwork == -1 && m > 0 && n > 0 && lda >= n && len(work) > 0
 }
 
@@ -88,7 +88,7 @@ func (l Lapack) oneByOne(q orthogonal, lo, hi int, work []float64) {
 func (l Lapack) Dorgqr(m, n, k int, a []float64, lda int, tau, work []float64, lwork int) {
 	shaped := 0 < n && n <= m && 0 <= k && k <= n
 	switch {
-	case shaped && asksForWork(m, n, lda, work, lwork): // nothing else is computed
+	case shaped && isWorkQuery(m, n, lda, work, lwork): // nothing else is computed
 	case !shaped || lwork < n || len(work) < lwork || !inside(a, m, n, lda) || len(tau) != k:
 		l.Implementation.Dorgqr(m, n, k, a, lda, tau, work, lwork) // it panics, or has nothing to do
 		return

@@ -75,17 +75,17 @@ const (
 	// float32. Sgemv 3 to 8.
 	gemvLoopEntries = 36
 	// symvOrder, trmvOrder, trsvUpper and trsvLower are the orders below which gonum takes less time for a
-	// vector: the last two for systems, of an upper and a lower triangle in memory. vectorOrder32 is the order
-	// of a triangle below which plain loops do in float32. Below loopOrder they do
-	// for one right side, and for vectors with other increments, which are copied from there on; below
-	// loopOrderUpper for one right side of an upper triangle in memory. Sym·v, Tri·v, blas64.Trsv,
-	// LU.SolveVec and Cholesky.SolveVec, 4 to 64; LU.Solve with 3 sides.
+	// vector: the last two for systems, of an upper and a lower triangle in memory. In float32 plain loops
+	// take less time below vectorOrder32. Below loopOrder they do for one right side, and for vectors with
+	// other increments, which are copied from there on. Below loopOrderUpper they do for one right side of an
+	// upper triangle in memory. Sym·v, Tri·v, blas64.Trsv, LU.SolveVec and Cholesky.SolveVec, 4 to 64;
+	// LU.Solve with 3 sides.
 	symvOrder, trmvOrder, trsvUpper, trsvLower, vectorOrder32, loopOrder, loopOrderUpper = 12, 48, 20, 36, 20, 16, 26
 	// fewUpdates is the largest k for which A A' takes no blocks, up to updateMultiplications. SymRankK
 	// and SymOuterK of 2 to 32 columns.
 	fewUpdates, updateMultiplications = 32, 1 << 22
-	// fewRanksOrder is the least order of C + A A' where up to tile.OuterVectors columns of A are added row by
-	// row. SymRankK 16x2 to 600x4.
+	// fewRanksOrder is the least order of C + A A' where up to tile.OuterVectors columns of A are added row
+	// by row. SymRankK 16x2 to 600x4.
 	fewRanksOrder = 24
 	// fewColumns is the largest number of columns of a product A'B that is computed as the transpose of
 	// B'A, for at least manyRows rows. It is moreColumns if A has more than largeLeft entries. The
@@ -185,8 +185,8 @@ const noOrder = math.MaxInt
 
 // The sizes are orders of triangles, or numbers of diagonals beside the main one, of reals and of complex
 // numbers. A solution by blocks of unknowns needs at least as many diagonals as a block has unknowns, less
-// one. Packed triangles of complex64 have sizes of their own. SymRankOne, RankTwo, Band.MulVecTo, Zhemv, Zher,
-// Ztrsv, Ztpsv.
+// one. Packed triangles of complex64 have sizes of their own. SymRankOne, RankTwo, Band.MulVecTo, Zhemv,
+// Zher, Ztrsv, Ztpsv.
 var (
 	fromRows = rowsFrom{
 		rankOne: 32, rankOne32: 20, rankTwo: 24, packedRankOne: 40, packedRankTwo: 28, symmetric: 24,

@@ -14,7 +14,7 @@ import (
 // to each. Sorted rows and columns keep digits of all values (Cox and Higham 1998, for QR factors). That is a
 // matter of moving numbers, so that matrices in one unit, which stay as they are, take no more time.
 
-// unitsApart is a ratio of sizes that tells units from chance.
+// unitsApart is the least ratio of sizes that counts as a difference of units, not as chance.
 const unitsApart = 1 << 10
 
 // units are the orders in which an svd takes rows and columns: entry i is the row that becomes row i. An
