@@ -4,6 +4,9 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
+	"strconv"
+	"time"
 )
 
 // Where a column of an owner may be in another unit.
@@ -49,20 +52,32 @@ func (r *rows) noteUnits(ctx context.Context, columns []*columnStat) error {
 		if !here.isFar(others) {
 			continue
 		}
-		name := "the target"
+		name, write, unit := "the target", writeNumber, ""
 		if j > 1 {
-			name = fmt.Sprintf("%q", r.schema.Features()[j-2])
+			column := r.schema.Features()[j-2]
+			name = strconv.Quote(column)
+			if slices.Contains(r.schema.Dates, column) {
+				write, unit = writeDate, " days"
+			}
 		}
-		const format = "The mean of %s is %.4g here and %.4g in the rows of all other owners, with standard " +
-			"deviations of %.2g and %.2g: %s"
+		const format = "The mean of %s is %s here and %s in the rows of all other owners, with standard " +
+			"deviations of %.2g and %.2g%s: %s"
 		question := "is it in the same unit and notation at all owners?"
 		if here.isWithin(others) {
 			question = "one of them may not have the same unit and notation as the rest."
 		}
-		said := fmt.Sprintf(format, name, here.mean, others.mean, here.sd, others.sd, question)
+		said := fmt.Sprintf(format, name, write(here.mean), write(others.mean), here.sd, others.sd, unit, question)
 		r.units = append(r.units, r.in.about(said))
 	}
 	return nil
+}
+
+// writeNumber returns four digits of a number.
+func writeNumber(v float64) string { return strconv.FormatFloat(v, 'g', 4, 64) }
+
+// writeDate returns the date of days since 1970-01-01.
+func writeDate(days float64) string {
+	return time.Unix(int64(math.Floor(days))*86400, 0).UTC().Format(time.DateOnly)
 }
 
 // sideOf returns a side from the sums of its weights, of the distances of its values from a center, and of

@@ -66,6 +66,31 @@ func TestOtherUnits(t *testing.T) {
 	}
 }
 
+// A dated table has dates in a column.
+type dated struct {
+	*Data
+	column string
+}
+
+func (t dated) Schema() *Schema {
+	s := *t.Data.Schema()
+	s.Dates = []string{t.column}
+	return &s
+}
+
+// TestOtherDates: the note about dates has dates, and no numbers of days.
+func TestOtherDates(t *testing.T) {
+	list := sites(2, func(v []float64) { v[3] -= 2000 })
+	for i := range list {
+		list[i].Table = dated{list[i].Table.(*Data), "year"}
+	}
+	_, r, err := Together(t.Context(), list, network("complete", 2), Options{NoCurves: true, Disclosure: open.Disclosure})
+	check.Done(err)
+	const want = `site 0: The mean of "year" is 1969-12-21 here and 1975-06-13 in the rows of all other owners, with ` +
+		"standard deviations of 3.1 and 3 days"
+	check.FailIf(t, !strings.Contains(strings.Join(r.Notes, "\n"), want), "%q", r.Notes)
+}
+
 // sites returns tables of owners; change applies to the numbers of the first one: weight, temperature, depth,
 // year, mark and target.
 func sites(owners int, change func(v []float64)) (list []Input) {
