@@ -181,6 +181,9 @@ func addRows_4_avx512(y *float64, a *float64, lda int, b *float64, n int, index 
 // addRows_1_avx512 adds 1 rows of n entries, times the entries of b, to y, n >= 1.
 func addRows_1_avx512(y *float64, a *float64, lda int, b *float64, n int, index int)
 
+// rowDotPairs_8_avx512 sets sums to the products of 8 rows of n entries with x and with z, pair after pair, n >= 1.
+func rowDotPairs_8_avx512(sums *float64, a *float64, lda int, x *float64, z *float64, n int, index int)
+
 // rowDotPairs_4_avx512 sets sums to the products of 4 rows of n entries with x and with z, pair after pair, n >= 1.
 func rowDotPairs_4_avx512(sums *float64, a *float64, lda int, x *float64, z *float64, n int, index int)
 

@@ -11465,6 +11465,7 @@ blockDone:
 	VBLENDPD     $0x0c, Y1, Y0, Y0
 	VADDPD       Y0, Y2, Y2
 	VMOVUPD      Y2, (SI)
+	ADDQ         $+64, SI
 	VZEROUPPER
 	RET
 
@@ -11563,6 +11564,7 @@ blockDone:
 	VBLENDPD   $0x0c, Y1, Y0, Y0
 	VADDPD     Y0, Y2, Y2
 	VMOVUPD    Y2, (SI)
+	ADDQ       $+64, SI
 	VZEROUPPER
 	RET
 

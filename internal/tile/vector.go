@@ -270,13 +270,19 @@ func AddOuterPairs[F Float](a []F, lda int, b, y, z []F, m, n int) {
 // dotPairRows returns the number of rows of the next tile of RowDotPairs, if some rows are left, and 0 if the
 // tier has no tile.
 func dotPairRows[F Float](left int) int {
-	sizes := tiles.rowDotPairs[of[F](0):]
-	switch {
-	case sizes[4] != 0:
+	sizes := tiles.rowDotPairs[:singles]
+	if unsafe.Sizeof(F(0)) == 4 {
+		sizes = tiles.rowDotPairs[singles:]
+	}
+	has := func(rows int) bool { return rows < len(sizes) && sizes[rows] != 0 }
+	switch { // rows come in fours
+	case left >= 8 && has(8):
+		return 8
+	case left >= 4 && has(4):
 		return 4
-	case sizes[3] != 0 && left != 4 && left != 2:
+	case left >= 3 && left != 4 && has(3):
 		return 3
-	case sizes[2] != 0:
+	case has(2):
 		return 2
 	}
 	return 0

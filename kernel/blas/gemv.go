@@ -39,7 +39,8 @@ func gemv[F tile.Float](
 	if gemvWay(tA, m, n, alpha, a, lda, x, incX, y, incY) == byGonum {
 		return false
 	}
-	v := matrixVector[F]{m: m, n: n, alpha: alpha, a: a, lda: lda, beta: beta}
+	var v matrixVector[F] // a literal would be copied before its stores end
+	v.m, v.n, v.alpha, v.beta, v.a, v.lda = m, n, alpha, beta, a, lda
 	v.multiply(tA, x, incX, y, incY)
 	return true
 }

@@ -23,7 +23,7 @@ func (i Implementation) Dsyr(
 func (i Implementation) Ssyr(
 	ul blas.Uplo, n int, alpha float32, x []float32, incX int, a []float32, lda int,
 ) {
-	if n >= fromRows.rankOne32 {
+	if n >= fromRows.rankOne {
 		if s := triangleRows(ul, n, a, lda); s.rankOne(alpha, x, incX) {
 			return
 		}

@@ -65,11 +65,11 @@ func inReals[F tile.Float](rows tile.Spans[F]) tile.Spans[F] {
 	return rows
 }
 
-// paddedPairs copies n complex numbers, inc apart, or their conjugates, times by, to memory. It returns
-// memory in the length of whole vectors of the tiles.
-func paddedPairs[F tile.Float](memory, x []F, n, inc int, by complex128, conjugate bool) []F {
+// paddedPairs copies n complex numbers, inc apart, times by, to memory. It returns memory in the length of whole
+// vectors of the tiles.
+func paddedPairs[F tile.Float](memory, x []F, n, inc int, by complex128) []F {
 	all := tile.Pad(2 * n)
-	gatherPairs(memory, x, n, inc, by, conjugate)
+	gatherPairs(memory, x, n, inc, by, false)
 	clear(memory[2*n : all])
 	return memory[:all]
 }
@@ -176,7 +176,7 @@ func (s *storedPairs[F]) hermitian(alpha complex128, x []F, incX int, beta compl
 	}
 	all := tile.Pad(2 * s.n)
 	memory := borrow[F](6 * all)
-	xs := paddedPairs(*memory, x, s.n, incX, alpha, false)
+	xs := paddedPairs(*memory, x, s.n, incX, alpha)
 	re, im, own := (*memory)[all:2*all], (*memory)[2*all:3*all], (*memory)[3*all:4*all]
 	forDots(re, im, xs)
 	sums, others := cleared((*memory)[4*all:], all), cleared((*memory)[5*all:], all)
@@ -210,7 +210,7 @@ func (s *storedPairs[F]) general(tA blas.Transpose, alpha complex128, x []F, inc
 		return false
 	}
 	memory := borrow[F](3*tile.Pad(2*lenX) + 2*tile.Pad(2*lenY))
-	xs := paddedPairs(*memory, x, lenX, incX, alpha, false)
+	xs := paddedPairs(*memory, x, lenX, incX, alpha)
 	sums := s.product(tA, whole, lenY, xs, (*memory)[len(xs):])
 	scatterPairs(y, sums[:2*lenY], incY, beta)
 	giveBack(memory)
@@ -267,7 +267,7 @@ func (s *storedPairs[F]) triangular(multiply bool, tA blas.Transpose, d blas.Dia
 	}
 	all := tile.Pad(2 * s.n)
 	memory := borrow[F](5 * all)
-	xs := paddedPairs(*memory, x, s.n, inc, 1, false)
+	xs := paddedPairs(*memory, x, s.n, inc, 1)
 	switch {
 	case !multiply:
 		s.solve(tA, d == blas.Unit, xs, (*memory)[all:])

@@ -72,7 +72,8 @@ func symv[F tile.Float](
 	if symvWay(ul, n, alpha, a, lda, x, incX, y, incY) == byGonum {
 		return false
 	}
-	v := symmetricVector[F]{ul: ul, n: n, a: a, lda: lda}
+	var v symmetricVector[F] // a literal would be copied before its stores end
+	v.ul, v.n, v.a, v.lda = ul, n, a, lda
 	parts := v.parts()
 	memory := borrow[F]((2 + parts) * n)
 	defer giveBack(memory)

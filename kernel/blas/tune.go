@@ -139,8 +139,9 @@ const (
 	complexMultiplications, complexSquares, complexSides = 120, 1000, 32
 	// complexRows, complexRow and complexEntries are numbers of rows, of entries of a row, and of entries
 	// of a matrix. Below these gonum multiplies a complex matrix by a vector as fast, not transposed below
-	// twice complexEntries.
-	complexRows, complexRow, complexEntries = 4, 16, 250
+	// twice complexEntries. complexRow32 and complexEntries32 are those of complex64, not transposed, where
+	// gonum's loops, which have other bits for other addresses, are not used. Cgemv 5 to 30.
+	complexRows, complexRow, complexEntries, complexRow32, complexEntries32 = 4, 16, 250, 8, 64
 	// complexTwice is the largest order of a triangle of two complex products that are computed as one
 	// matrix, which is added to its transpose, for sums of at least complexTwiceDepth products. Zher2k
 	// 33.
@@ -175,9 +176,9 @@ func (b *byTranspose) of(t blas.Transpose) int {
 // A rowsFrom has the least sizes of triangles and bands where rows by vectors take less time than gonum's
 // loops.
 type rowsFrom struct {
-	rankOne, rankOne32, rankTwo, packedRankOne, packedRankTwo int
-	symmetric, general                                        int
-	product, solution                                         byTranspose
+	rankOne, rankTwo, packedRankOne, packedRankTwo int
+	symmetric, general                             int
+	product, solution                              byTranspose
 }
 
 // noOrder is a least order that no triangle has: gonum takes less time for all orders.
@@ -189,14 +190,14 @@ const noOrder = math.MaxInt
 // Zher, Ztrsv, Ztpsv.
 var (
 	fromRows = rowsFrom{
-		rankOne: 32, rankOne32: 20, rankTwo: 24, packedRankOne: 40, packedRankTwo: 28, symmetric: 24,
+		rankOne: 28, rankTwo: 24, packedRankOne: 26, packedRankTwo: 26, symmetric: 24,
 		product: byTranspose{28, 28, 28}, solution: byTranspose{80, 32, 32},
 	}
 	fromDiagonals = rowsFrom{
 		symmetric: 4, general: 4, product: byTranspose{6, 6, 6}, solution: byTranspose{40, 8, 8},
 	}
 	fromComplexRows = rowsFrom{
-		rankOne: 24, rankTwo: 28, symmetric: 24,
+		rankOne: 24, rankTwo: 24, symmetric: 24,
 		product: byTranspose{56, 36, 22}, solution: byTranspose{56, 20, 20},
 	}
 	fromComplexPacked    = rowsFrom{product: byTranspose{56, 40, 24}, solution: byTranspose{240, 160, 48}}

@@ -26,12 +26,15 @@ func (i Implementation) Cgemv(
 	tA blas.Transpose, m, n int, alpha complex64, a []complex64, lda int, x []complex64, incX int,
 	beta complex64, y []complex64, incY int,
 ) {
-	if tA == blas.NoTrans && (m*n < complexEntriesOf(tA) || m < complexRows || n < complexRow) &&
-		rowsOfSingles(m, n, alpha, a, lda, x, incX, beta, y, incY) {
-		return
+	from := complexEntries
+	if tA == blas.NoTrans {
+		from = complexEntries32
 	}
-	if m*n < complexEntriesOf(tA) ||
-		!zgemv(tA, m, n, complex128(alpha), singles(a), lda, singles(x), incX, complex128(beta), singles(y), incY) {
+	switch {
+	case m*n >= from &&
+		zgemv(tA, m, n, complex128(alpha), singles(a), lda, singles(x), incX, complex128(beta), singles(y), incY):
+	case tA == blas.NoTrans && rowsOfSingles(m, n, alpha, a, lda, x, incX, beta, y, incY):
+	default:
 		fallback{}.Cgemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY)
 	}
 }
@@ -58,7 +61,7 @@ func zgemv[F tile.Float](
 		return false
 	case !insidePairs(a, m, n, lda) || !holdsPairs(x, lenX, incX) || !holdsPairs(y, lenY, incY):
 		return false
-	case n < complexRow || m < complexRows:
+	case n < complexRow && (kind[F]() == 0 || tA != blas.NoTrans) || n < complexRow32 || m < complexRows:
 		return false
 	}
 	memory := borrow[F](4*lenX + 4*lenY)
@@ -95,7 +98,7 @@ type complexVector[F tile.Float] struct {
 
 // compute computes y, on all threads if A is large: parts of some entries.
 func (v *complexVector[F]) compute(tA blas.Transpose) {
-	entries, together := v.m, max(entriesOfAPart/v.n&^(rowsOfPairs-1), rowsOfPairs)
+	entries, together := v.m, max(entriesOfAPart/v.n/rowsOfPairs, 1)*rowsOfPairs
 	if tA != blas.NoTrans {
 		entries, together = v.n, columnsOfPairs/2
 	}
@@ -117,9 +120,9 @@ func (v *complexVector[F]) part(tA blas.Transpose, lo, hi int) {
 	}
 }
 
-// rowsOfPairs are the rows, or entries of y, that are computed together, and columnsOfPairs the reals of sums
-// that stay in the first-level cache.
-const rowsOfPairs, columnsOfPairs = 8, 1024
+// rowsOfPairs are the rows, or entries of y, that are computed together, a multiple of those of all tiles, and
+// columnsOfPairs the reals of sums that stay in the first-level cache.
+const rowsOfPairs, columnsOfPairs = 24, 1024
 
 // rows computes entries lo to hi of alpha A x + beta y.
 func (v *complexVector[F]) rows(lo, hi int) {

@@ -5,10 +5,11 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// pairRows are the numbers of rows of inner products with two vectors in float64.
+// pairRows are the numbers of rows of inner products with two vectors in float64: as many as registers hold. From
+// the third-level cache more rows take less time.
 func pairRows(t isa) []int {
 	if t.evex {
-		return []int{4}
+		return []int{8, 4}
 	}
 	return []int{3, 2}
 }
@@ -59,7 +60,11 @@ func rowDotPairs(t isa, x *number, m int) {
 		return
 	}
 	eachLanes(t, 1, false, pointers, add)
-	r.storeSums(addRegisters(acc, 2*m), sums)
+	const most = 8 // sums that are stored together
+	for all := addRegisters(acc, 2*m); len(all) > 0; all = all[min(most, len(all)):] {
+		r.storeSums(all[:min(most, len(all))], sums)
+		advance(most*x.size, sums)
+	}
 	finish()
 }
 
