@@ -6,16 +6,11 @@ import (
 	"github.com/difalt/difalt/internal/tile"
 )
 
-// small is compute for an order of at most smallTriangle, by rows of B. With A on the right it transposes B
-// for that, to whole vectors: a part of a vector that was just stored takes long to load.
-func (s *system[F]) small(first, order, sides int, b []F, ldb int) {
+// turned is compute for A on the right of B, by rows of the transpose of B. It has whole vectors: a part of a
+// vector that was just stored takes long to load.
+func (s *system[F]) turned(first, order, sides int, b []F, ldb int) {
 	var t system[F]
-	t.a, t.lower, t.unit, t.multiply = s.a.from(first, first), s.lower, s.unit, s.multiply
-	if !s.right {
-		t.apply(order, b, ldb, sides)
-		return
-	}
-	t.a.transposed, t.lower = !t.a.transposed, !t.lower
+	t.a, t.lower, t.unit, t.multiply = s.a.from(first, first).transpose(), !s.lower, s.unit, s.multiply
 	stride := oddLines(sidesTogether)
 	memory := borrow[F](order * stride)
 	defer giveBack(memory)
@@ -27,7 +22,7 @@ func (s *system[F]) small(first, order, sides int, b []F, ldb int) {
 			clear(rows[i*stride+n : i*stride+whole])
 		}
 		tile.Transpose(rows, stride, b[k*ldb:], ldb, n, order)
-		t.apply(order, rows, stride, whole)
+		t.compute(0, order, whole, rows, stride)
 		tile.Transpose(b[k*ldb:], ldb, rows, stride, order, n)
 	}
 }

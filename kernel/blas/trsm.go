@@ -208,8 +208,14 @@ type half[F tile.Float] struct {
 // order and begins at entry (first, first) of op(A). It belongs to rows of B, or to columns where A is on
 // the right.
 func (s *system[F]) compute(first, order, sides int, b []F, ldb int) {
-	if order <= smallTriangle {
-		s.small(first, order, sides, b, ldb)
+	switch {
+	case s.right && order <= turnedTriangle:
+		s.turned(first, order, sides, b, ldb)
+		return
+	case order <= smallTriangle:
+		t := *s
+		t.a = s.a.from(first, first)
+		t.apply(order, b, ldb, sides)
 		return
 	}
 	cut := (order/2 + wholeLine - 1) &^ (wholeLine - 1)

@@ -13,6 +13,9 @@ const (
 	// smallTriangle is the largest order of a triangle that is solved row by row. A larger one is cut in
 	// two, and the block beside the halves is a factor of a product.
 	smallTriangle = tile.TriangleOrder
+	// turnedTriangle is the largest order of a triangle on the right that is applied to the transpose of B as
+	// a whole. A larger one is cut in two like others. M·Tri 33.
+	turnedTriangle = 64
 	// smallFactor is the largest order of a Cholesky factor that is computed column by column.
 	smallFactor = 32
 	// narrowFactor is the largest number of columns of an LU factor that are eliminated one by one.
