@@ -214,9 +214,9 @@ func (g *guard) groupOfLogarithm(row, limit int) int {
 	return min(size, limit-1)
 }
 
-// blurShare returns the largest move of values, in deviations, with which sums of functions of them disclose
-// a number of bits for each; 0 for none. A value that at least as many rows have is like a level: sums over
-// its rows may be known.
+// blurShare returns the largest move of values, in deviations, so that sums of functions of them disclose told
+// bits of each value. It returns 0 where no value needs to move: where told is large, or where each value has
+// at least the least number of rows, as a level has, and sums over these rows may be known.
 func blurShare(v *valueCounts, told float64, least int) float64 {
 	if told >= exactBits || !(v.deviation > 0) || slices.Min(v.counts) >= least {
 		return 0

@@ -106,9 +106,9 @@ func (list *withouts) growth() (level, slope float64) {
 }
 
 // setGrowth predicts the training rows of this owner without themselves, and sets how the noise changes with
-// the prediction. A fit to all rows follows the judged form, and takes the
-// rows for its notes alone. Each of several owners looks at its own rows for
-// its own tasks: sums over errors of single rows would show rows to a member that lies.
+// the prediction. A fit to all rows follows the judged form, and takes the rows for its notes alone. Each of
+// several owners uses its own rows, for its own tasks: sums over errors of single rows would show rows to a
+// member that lies.
 func (f *fitter) setGrowth(ctx context.Context, chosen *choice) error {
 	list, err := f.predictWithout(ctx, chosen)
 	if err != nil {

@@ -125,8 +125,8 @@ func (n *taskNoise) set(list []residualSS) {
 	}
 }
 
-// weighTasks returns the choice after optimisation with noise by task: first with the noise that is given, in
-// at most that number of evaluations, then with the noise about that.
+// weighTasks returns the choice after optimisation with noise by task: at first with the given noise, in at
+// most first evaluations, and then with the noise of the residuals that follow.
 func (c *choice) weighTasks(ctx context.Context, noise *taskNoise, first int) (*weighted, error) {
 	own := &taskNoise{noise.usual, noise.freedom, slices.Clone(noise.variances), noise.freedoms}
 	out := &weighted{*c, own, c, noise}

@@ -283,8 +283,8 @@ func (f *files) claim(flag, path string) error {
 	return nil
 }
 
-// claimFolder claims a folder and the files that will be written to it, and fails if that is impossible:
-// before long work.
+// claimFolder claims a folder and the files that will be written to it, before long work begins. It fails if
+// they cannot be written.
 func (f *files) claimFolder(flag, dir string, names []string) error {
 	for _, name := range append([]string{""}, names...) {
 		if err := f.claim(flag, filepath.Join(dir, name)); err != nil {

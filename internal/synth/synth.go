@@ -39,8 +39,8 @@ type Data struct {
 	Single bool
 }
 
-// Validate returns an error about parameters that do not go together, or with a number of nodes. The range of
-// each is the caller's to check.
+// Validate returns an error if parameters contradict each other or the number of nodes. The caller checks the
+// range of each.
 func (s Data) Validate(nodes int) error {
 	switch {
 	case s.Rank > min(s.Features, s.Tasks):

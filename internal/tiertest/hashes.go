@@ -14,7 +14,7 @@ import (
 
 var write = flag.Bool("bits", false, "write the file of hashes from the results of this processor, which has AVX-512")
 
-// Hashes holds the results of every tier with FMA to a file of hashes. f returns the hash of the results of
+// Hashes compares the results of every tier with FMA with a file of hashes. f returns the hash of the results of
 // each operation, by its name. A line of the file is a name, a hash, and the tiers that have other bits. The
 // test is skipped where the environment names another kernel than the tiles.
 func Hashes(t *testing.T, file string, f func() map[string]string) {

@@ -153,6 +153,7 @@ func (b *bidiagonal) shift(c chain, ratio float64) float64 {
 // and s2 of the second side.
 type rotations struct{ c1, s1, c2, s2 []float64 }
 
+// rotations adds a sweep for a step on a chain to the vectors of both sides, and returns it, to be set.
 func (b *bidiagonal) rotations(c chain) (r rotations) {
 	first, second := b.right, b.left
 	if !c.down {

@@ -273,7 +273,7 @@ func (l Lapack) generate(q, a blas64.General, tau []float64) {
 }
 
 // rq overwrites a matrix M of full row rank by [0 R] with M = [0 R] Z, and multiplies others by Z' from the
-// right: the factors of M' with columns in reverse order.
+// right. R and Z come from the QR factors of M' with its columns in reverse order.
 func (l Lapack) rq(m blas64.General, others ...blas64.General) {
 	rows, columns := m.Rows, m.Cols
 	memory := borrow[float64](rows*columns + rows)

@@ -11,8 +11,8 @@ import (
 // finds the solution of the least norm.
 //
 // On entry the m x n matrix a holds A, and b the right sides, in max(m, n) rows of nrhs columns. On return
-// a holds the factors of A, and b the solutions X. Dgels returns false, and no solution, if A has not full
-// rank.
+// a holds the factors of A, and b the solutions X. Dgels returns false, and no solution, if A does not
+// have full rank.
 func (l Lapack) Dgels(
 	tA blas.Transpose, m, n, nrhs int, a []float64, lda int, b []float64, ldb int, work []float64,
 	lwork int,

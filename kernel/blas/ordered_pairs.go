@@ -29,6 +29,7 @@ func pair32(v complex64) pair[float32] { return pair[float32]{real(v), imag(v)} 
 
 func (a pair[F]) number() complex128 { return complex(float64(a.re), float64(a.im)) }
 
+// pairOf returns a complex number as a pair of type F.
 func pairOf[F tile.Float](v complex128) pair[F] { return pair[F]{F(real(v)), F(imag(v))} }
 
 func (a pair[F]) isZero() bool { return a.re == 0 && a.im == 0 }

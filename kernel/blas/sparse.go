@@ -9,8 +9,7 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// A factor with few nonzero entries takes less time entry by entry than by tiles. gonum skips zeros, so
-// that it takes less time for such factors than tiles do.
+// gonum skips zeros. So it takes less time than the tiles for factors with few nonzero entries.
 
 const (
 	// firstSampled is the number of entries that decide whether more of them are read, and sampled the

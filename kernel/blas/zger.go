@@ -49,8 +49,8 @@ func (i Implementation) Cgerc(
 	}
 }
 
-// zger adds the product of a column alpha x and a row op(y), and returns true, or returns false where gonum
-// computes it.
+// zger adds the product of a column alpha x and a row op(y). It returns false, and adds nothing, where gonum
+// is to compute it.
 func zger[F tile.Float](
 	tY blas.Transpose, m, n int, alpha complex128, x []F, incX int, y []F, incY int, a []F, lda int,
 ) bool {

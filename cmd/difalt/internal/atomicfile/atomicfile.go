@@ -267,9 +267,9 @@ func Bytes(content []byte) Content {
 	}
 }
 
-// WriteFolder writes files, given by their paths in a folder, in the order of these, and makes this and other
-// folders if need be. All files are complete on the disk before the first takes its name: an error before
-// leaves everything as it was.
+// WriteFolder writes files, given by their paths in a folder, in the order of the paths. It makes the folders
+// that are missing. All files are complete on the disk before the first one takes its name: an error until
+// then leaves everything as it was.
 func WriteFolder(dir string, files map[string]Content) (err error) {
 	var made []string // the inner ones first
 	defer func() {

@@ -62,6 +62,7 @@ func (r *Row) addStart(i *difalt.Initial) {
 	r.Seconds += i.Compute.Seconds()
 }
 
+// sent returns the traffic up to the iteration of the row.
 func (r *Row) sent() transport.Traffic {
 	return transport.Traffic{Rounds: r.Rounds, Messages: r.Messages, Bytes: r.Bytes}
 }
