@@ -168,8 +168,8 @@ func (m *meeting) addLast(ctx context.Context, from int) error {
 // A fault of the table or the options is an *Error; consensus.ErrContradiction is in the chain of errors
 // about totals that cannot be.
 func Together(ctx context.Context, list []Input, net *consensus.Network, o Options) (*Model, *Report, error) {
-	if net == nil || len(list) != len(net.Hosted()) || len(list) == 0 {
-		return nil, nil, errors.New("mixed: need a network and one table per node of this process")
+	if err := checkTables(list, net); err != nil {
+		return nil, nil, err
 	}
 	if o.Refit && net.Len() > 1 {
 		return nil, nil, &Error{errRefits, "its options cannot be used", true}
@@ -222,6 +222,14 @@ func Together(ctx context.Context, list []Input, net *consensus.Network, o Optio
 	r := joinReports(reports)
 	r.Traffic = net.Traffic().Minus(before)
 	return m, r, nil
+}
+
+// checkTables refuses a missing network, and other numbers of tables than one for each node of this process.
+func checkTables(list []Input, net *consensus.Network) error {
+	if net == nil || len(list) != len(net.Hosted()) || len(list) == 0 {
+		return errors.New("mixed: need a network and one table per node of this process")
+	}
+	return nil
 }
 
 // inTable adds the table of this process that an error is about, by its name or its number.

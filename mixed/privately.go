@@ -57,8 +57,8 @@ type privacy struct {
 func Privately(
 	ctx context.Context, list []Input, net *consensus.Network, o Options, p Privacy,
 ) (*Model, *Report, error) {
-	if net == nil || len(list) != len(net.Hosted()) || len(list) == 0 {
-		return nil, nil, errors.New("mixed: need a network and one table per node of this process")
+	if err := checkTables(list, net); err != nil {
+		return nil, nil, err
 	}
 	if err := p.check(&o, net.Len()); err != nil {
 		return nil, nil, &Error{err, "its options cannot be used", true}

@@ -225,7 +225,7 @@ func (l Lapack) Dbdsqr(
 	ul blas.Uplo, n, ncvt, nru, ncc int, d, e, vt []float64, ldvt int, u []float64, ldu int, c []float64,
 	ldc int, work []float64,
 ) (ok bool) {
-	if n > 0 && len(d) >= n && len(e) >= n-1 && !(finite(1, n, d, n) && finite(1, n-1, e, n)) {
+	if hasInfinite(n, d, e) {
 		return false
 	}
 	sound := isTriangle(ul) && n > 0 && min(ldvt, ldu, ldc) >= 1 && len(d) >= n && len(e) >= n-1

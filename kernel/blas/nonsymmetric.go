@@ -163,8 +163,14 @@ func fill(x []float64, v float64) {
 // Dsteqr computes the eigenvalues and eigenvectors of a symmetric tridiagonal matrix, as gonum does. It
 // returns false for a matrix with NaN or infinity.
 func (l Lapack) Dsteqr(job lapack.EVComp, n int, d, e, z []float64, ldz int, work []float64) (ok bool) {
-	if n > 0 && len(d) >= n && len(e) >= n-1 && !(finite(1, n, d, n) && finite(1, n-1, e, n)) {
+	if hasInfinite(n, d, e) {
 		return false
 	}
 	return l.Implementation.Dsteqr(job, n, d, e, z, ldz, work)
+}
+
+// hasInfinite reports whether a matrix with n entries d on its diagonal and n-1 entries e beside it has NaN or
+// infinity. Where gonum refuses the lengths it returns false.
+func hasInfinite(n int, d, e []float64) bool {
+	return n > 0 && len(d) >= n && len(e) >= n-1 && !(finite(1, n, d, n) && finite(1, n-1, e, n))
 }
