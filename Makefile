@@ -29,7 +29,7 @@ WITH_MPI = ./scripts/have.sh mpi env CC=mpicc CGO_ENABLED=1
 TESTS = check-format check-build check-systems test-default test-purego test-tiers
 # The longest come first, so that the last ones end together.
 CHECKS = check-static check-release check-vet check-modules check-licences check-generated check-rounding check-scripts \
-	test-arguments test-arm64 test-user test-oldest test-go test-full test-race test-openblas test-algorithm test-faults test-mpi
+	test-arguments test-arm64 test-user test-oldest test-go test-full test-race test-openblas test-algorithm test-faults test-mpi test-gonum
 
 .PHONY: help setup build test check $(TESTS) $(CHECKS) test-long mutants malformed fuzz faults bench bench-blas bench-peers benchmarks figures release packages check-vulnerabilities docker clean
 
@@ -158,6 +158,9 @@ test-go: ## library and tests of what computes with the other release of Go
 
 test-oldest: ## the library alone, with the oldest gonum that it works with
 	./scripts/oldest.sh
+
+test-gonum: ## gonum's own tests of matrices and statistics, with kernel/blas below them
+	GONUM="mat stat stat/mds" ./scripts/gonum.sh
 
 test-arm64: ## the kernel's tests on arm64, natively or under qemu
 	./scripts/arm64.sh $(SHORT)

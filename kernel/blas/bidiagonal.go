@@ -79,6 +79,18 @@ func (b *bidiagonal) diagonalize() bool {
 	return true
 }
 
+// turnUpper takes e as entries below the diagonal, and rotates rows to bring them above it.
+func (b *bidiagonal) turnUpper() {
+	n := len(b.d)
+	c, s := b.left.begin(0, n-1, true)
+	for i := range n - 1 {
+		at := n - 2 - i
+		c[at], s[at], b.d[i] = b.l.Dlartg(b.d[i], b.e[i])
+		b.e[i] = s[at] * b.d[i+1]
+		b.d[i+1] *= c[at]
+	}
+}
+
 // block returns the beginning of the block that ends before hi and has no zero above its diagonal, and its
 // largest entry.
 func (b *bidiagonal) block(hi int) (lo int, size float64) {

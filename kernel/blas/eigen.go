@@ -5,7 +5,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/difalt/difalt/internal/rounded"
 	"github.com/difalt/difalt/internal/tile"
 	"gonum.org/v1/gonum/blas"
 	reference "gonum.org/v1/gonum/blas/gonum"
@@ -80,6 +79,11 @@ func (l Lapack) eigenvectorsOfTridiagonal(t *tridiagonal, a []float64, lda int, 
 	v := newTurned(n)
 	defer v.release()
 	t.generate(v.rows, v.stride)
+	if t.mirrored {
+		slices.Reverse(w[:n])
+		slices.Reverse(e[:n-1])
+		turnAround(v.rows, v.stride, n)
+	}
 	ok := v.diagonalize(w[:n], e)
 	if ok {
 		sortRows(w[:n], false, v)
@@ -98,73 +102,26 @@ func bestWork(n int) float64 {
 func moderate(size float64) bool { return size > 0x1p-480 && size < 0x1p480 }
 
 // diagonalize overwrites the diagonal d of a tridiagonal matrix, with e beside it, by its eigenvalues, and
-// rotates the rows with it. It takes implicit QL steps (Dubrulle, Martin and Wilkinson 1968). It returns
-// false if an eigenvalue is not found.
+// rotates the rows with it. It returns false if an eigenvalue is not found.
 func (v *turned) diagonalize(d, e []float64) bool {
-	const mostSteps = 60 // for one eigenvalue; two are usual
 	size := 0.0
 	for i, v := range d {
 		size = max(size, math.Abs(v), math.Abs(e[i]))
 	}
-	nothing := 0x1p-56 * size // less than what the reduction has rounded
-	for l := range d {
-		for step := 0; ; step++ {
-			m := l
-			for m+1 < len(d) && math.Abs(e[m]) > max(0x1p-53*(math.Abs(d[m])+math.Abs(d[m+1])), nothing) {
-				m++
-			}
-			if m == l {
-				break
-			}
-			if step == mostSteps {
-				return false
-			}
-			v.step(d, e, l, m)
+	for i, v := range e { // what is left of dependent rows
+		if math.Abs(v) <= 0x1p-53*size {
+			e[i] = 0
 		}
+	}
+	t := symmetricSteps{d: d, e: e}
+	for lo, n, down := t.next(); n > 0; lo, n, down = t.next() {
+		if !t.converging() {
+			return false
+		}
+		t.step(v.begin(lo, n, down))
 	}
 	v.apply()
 	return true
-}
-
-// lengthOf is rounded.Hypot for finite numbers. It is so short that the compiler puts it in place of a call.
-func lengthOf(x, y float64) float64 {
-	const sign = 1 << 63
-	p, q := math.Float64bits(x)&^sign, math.Float64bits(y)&^sign // in the order of the sizes
-	most, least := math.Float64frombits(max(p, q)), math.Float64frombits(min(p, q))
-	if most == 0 {
-		return 0
-	}
-	ratio := least / most
-	return most * math.Sqrt(1+float64(ratio*ratio))
-}
-
-// step is one of the block from l to m.
-func (v *turned) step(d, e []float64, l, m int) {
-	cosines, sines := v.begin(l, m-l, false)
-	g := (d[l+1] - d[l]) / (2 * e[l])
-	g = d[m] - d[l] + e[l]/(g+math.Copysign(rounded.Hypot(g, 1), g))
-	c, s, p := 1.0, 1.0, 0.0
-	for i := m - 1; i >= l; i-- {
-		f, b := s*e[i], float64(c*e[i])
-		r := lengthOf(f, g)
-		e[i+1] = r
-		if r == 0 { // it has fallen in two there
-			d[i+1] -= p
-			e[m] = 0
-			fill(cosines[:i-l+1], 1)
-			clear(sines[:i-l+1])
-			return
-		}
-		c, s = g/r, f/r
-		cosines[i-l], sines[i-l] = c, s
-		g = d[i+1] - p
-		r = float64((d[i]-g)*s) + float64(2*c*b)
-		p = float64(s * r)
-		d[i+1] = g + p
-		g = float64(c*r) - b
-	}
-	d[l] -= p
-	e[l], e[m] = g, 0
 }
 
 // turned is a square matrix whose rows are being rotated: the rotations of neighbouring rows that have not

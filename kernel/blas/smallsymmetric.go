@@ -4,7 +4,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/difalt/difalt/internal/rounded"
 	"gonum.org/v1/gonum/blas"
 )
 
@@ -15,13 +14,14 @@ const smallOrder, smallValues = 18, 12
 // A smallSymmetric is a small symmetric matrix, on its way to its eigenvalues as a tridiagonal and a turned
 // are.
 type smallSymmetric struct {
-	n       int
-	turned  int                              // columns of z that rotations turn: all, or 0
-	a       [smallOrder * smallOrder]float64 // rows n apart; then reflections in the rows
-	z       [smallOrder * smallOrder]float64 // the columns of Q as rows, n apart
-	d, e    [smallOrder]float64
-	tau     [smallOrder]float64
-	product [smallOrder]float64
+	n        int
+	turned   int                              // columns of z that rotations turn: all, or 0
+	mirrored bool                             // as in tridiagonal
+	a        [smallOrder * smallOrder]float64 // rows n apart; then reflections in the rows
+	z        [smallOrder * smallOrder]float64 // the columns of Q as rows, n apart
+	d, e     [smallOrder]float64
+	tau      [smallOrder]float64
+	product  [smallOrder]float64
 }
 
 // smallEigen computes the eigenvalues w of a small symmetric matrix with entries of a moderate size,
@@ -38,6 +38,11 @@ func (l Lapack) smallEigen(vectors bool, ul blas.Uplo, n int, a []float64, lda i
 	if vectors {
 		s.generate()
 		s.turned = n
+	}
+	if s.mirrored {
+		slices.Reverse(s.d[:n])
+		slices.Reverse(s.e[:n-1])
+		slices.Reverse(s.z[:s.turned*n])
 	}
 	if !s.diagonalize() {
 		return false
@@ -86,14 +91,14 @@ func (l Lapack) eigenOfTwo(vectors bool, ul blas.Uplo, a []float64, lda int, w [
 	w[1], a[1], a[lda+1] = second, -s, c
 }
 
-// load copies the triangle of a matrix to both triangles.
+// load copies the triangle of a matrix to both triangles, mirrored if it is an upper one; see tridiagonal.
 func (s *smallSymmetric) load(ul blas.Uplo, n int, a []float64, lda int) {
-	s.n = n
+	s.n, s.mirrored = n, ul == blas.Upper
 	for i := range n {
 		for j := i; j < n; j++ {
-			v := a[i*lda+j]
-			if ul == blas.Lower {
-				v = a[j*lda+i]
+			v := a[j*lda+i]
+			if s.mirrored {
+				v = a[(n-1-j)*lda+n-1-i]
 			}
 			s.a[i*n+j], s.a[j*n+i] = v, v
 		}
@@ -190,56 +195,32 @@ func (s *smallSymmetric) generate() {
 // diagonalize is turned.diagonalize with rotations that are applied immediately. It keeps the precision of
 // small parts.
 func (s *smallSymmetric) diagonalize() bool {
-	const mostSteps = 60
-	n, d, e := s.n, &s.d, &s.e
-	for l := range n {
-		for step := 0; ; step++ {
-			m := l
-			for m+1 < n && math.Abs(e[m]) > 0x1p-53*(math.Abs(d[m])+math.Abs(d[m+1])) {
-				m++
+	var cosines, sines [smallOrder]float64
+	t := symmetricSteps{d: s.d[:s.n], e: s.e[:s.n-1]}
+	for lo, n, down := t.next(); n > 0; lo, n, down = t.next() {
+		if !t.converging() {
+			return false
+		}
+		t.step(cosines[:n], sines[:n])
+		if s.turned == 0 {
+			continue
+		}
+		for k := n - 1; k >= 0; k-- {
+			first, second := lo+k+1, lo+k
+			if down {
+				first, second = lo+n-1-k, lo+n-k
 			}
-			if m == l {
-				break
-			}
-			if step == mostSteps {
-				return false
-			}
-			s.step(l, m)
+			s.turn(first, second, cosines[k], sines[k])
 		}
 	}
 	return true
 }
 
-// step is turned.step with rotations that are applied immediately.
-func (s *smallSymmetric) step(l, m int) {
-	n, d, e := s.n, &s.d, &s.e
-	g := (d[l+1] - d[l]) / (2 * e[l])
-	g = d[m] - d[l] + e[l]/(g+math.Copysign(rounded.Hypot(g, 1), g))
-	c, sine, p := 1.0, 1.0, 0.0
-	for i := m - 1; i >= l; i-- {
-		f, b := sine*e[i], float64(c*e[i])
-		r := math.Sqrt(float64(f*f) + float64(g*g))
-		if !(r >= 0x1p-450 && r <= 0x1p450) {
-			r = rounded.Hypot(f, g)
-		}
-		e[i+1] = r
-		if r == 0 { // the matrix splits there
-			d[i+1] -= p
-			e[m] = 0
-			return
-		}
-		c, sine = g/r, f/r
-		g = d[i+1] - p
-		r = float64((d[i]-g)*sine) + float64(2*c*b)
-		p = float64(sine * r)
-		d[i+1] = g + p
-		g = float64(c*r) - b
-		lower, upper := s.z[i*n:][:s.turned], s.z[(i+1)*n:][:s.turned]
-		for k, x := range lower {
-			y := upper[k]
-			lower[k], upper[k] = float64(c*x)-float64(sine*y), float64(sine*x)+float64(c*y)
-		}
+// turn rotates two rows of z.
+func (s *smallSymmetric) turn(first, second int, cosine, sine float64) {
+	x, y := s.z[first*s.n:][:s.turned], s.z[second*s.n:][:s.turned]
+	for k, v := range x {
+		w := y[k]
+		x[k], y[k] = float64(cosine*v)+float64(sine*w), float64(cosine*w)-float64(sine*v)
 	}
-	d[l] -= p
-	e[l], e[m] = g, 0
 }

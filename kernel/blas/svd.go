@@ -164,38 +164,40 @@ func copyTo(to, from blas64.General, transposed bool) {
 	}
 }
 
-// compute reduces the tall matrix T to a bidiagonal B = Q'T P, by its factor R if that is much smaller. It
-// diagonalizes B by rotations of unit matrices, and multiplies these by Q and P.
+// compute reduces the tall matrix T, or its small factor, to a bidiagonal B. It diagonalizes B by rotations
+// of unit matrices, and multiplies these by the reflections.
+//
+// It takes the steps of LAPACK and gonum, so that vectors have the same signs as there. The small factor of a
+// wide matrix A = L Q' is L = R'; where there is no small factor, the bidiagonal of A is lower.
 func (d *svd) compute(a blas64.General, work []float64) bool {
 	e := work[1 : d.q+1]
 	d.reduce(a, e)
 	if d.u.Cols == 0 && d.vt.Rows == 0 { // by qd steps, which take no rotations
 		return d.l.bidiagonalValues(d.s[:d.q], e[:d.q-1])
 	}
-	long, short, size := d.u, d.vt, d.u.Cols
-	if d.wide {
-		long, short, size = d.vt, d.u, d.vt.Rows
-	}
 	c := bidiagonal{d: d.s[:d.q], e: e[:d.q-1]}
-	c.left, c.right = newTurned(min(size, d.q)), newTurned(min(short.Rows, short.Cols))
+	c.left, c.right = newTurned(min(d.u.Cols, d.q)), newTurned(min(d.vt.Rows, d.q))
 	defer c.left.release()
 	defer c.right.release()
+	if d.wide && !d.tall() {
+		c.turnUpper()
+	}
 	if !c.diagonalize() {
 		return false
 	}
-	if size > 0 {
-		d.longVectors(long, size, c.left)
+	if d.u.Cols > 0 {
+		d.vectorsTo(d.u, d.u.Cols, c.left, true)
 	}
-	if c.right.n > 0 {
-		d.shortVectors(short, c.right)
+	if d.vt.Rows > 0 {
+		d.vectorsTo(d.vt, d.vt.Rows, c.right, false)
 	}
 	return true
 }
 
-// tall reports whether R is much smaller than T.
-func (d *svd) tall() bool { return 5*d.p >= 8*d.q }
+// tall reports whether R is much smaller than T, as LAPACK decides.
+func (d *svd) tall() bool { return d.p >= int(float64(d.q)*1.6) }
 
-// reduce computes B, in s and e, and the reflections that make Q and P.
+// reduce computes B, in s and e, and the reflections that make it.
 func (d *svd) reduce(a blas64.General, e []float64) {
 	p, q := d.p, d.q
 	d.buffer, d.tau, d.tauQ, d.tauP = d.take(d.workLength()), d.take(q), d.take(q), d.take(q)
@@ -210,11 +212,7 @@ func (d *svd) reduce(a blas64.General, e []float64) {
 		d.units.rows = descending(rows)
 		exchangeRows(d.t, d.units.rows)
 		d.l.Dgeqrf(p, q, d.t.Data, d.t.Stride, d.tau, d.buffer, len(d.buffer))
-		d.b = d.matrix(q, q)
-		copyTo(d.b, blas64.General{Rows: q, Cols: q, Stride: d.t.Stride, Data: d.t.Data}, false)
-		for i := range q {
-			clear(d.b.Data[i*d.b.Stride:][:i])
-		}
+		d.takeFactor()
 		rows = rowSizes(rows, d.b)
 	}
 	if d.tall() || !d.wide {
@@ -222,6 +220,21 @@ func (d *svd) reduce(a blas64.General, e []float64) {
 	}
 	d.units.sort(d.b, rows, columns)
 	d.l.Dgebrd(d.b.Rows, q, d.b.Data, d.b.Stride, d.s, e, d.tauQ, d.tauP, d.buffer, len(d.buffer))
+}
+
+// takeFactor sets B to R, or to L = R' of a wide matrix, with zeros beside the triangle.
+func (d *svd) takeFactor() {
+	q := d.q
+	d.b = d.matrix(q, q)
+	copyTo(d.b, blas64.General{Rows: q, Cols: q, Stride: d.t.Stride, Data: d.t.Data}, d.wide)
+	for i := range q {
+		row := d.b.Data[i*d.b.Stride:][:q]
+		if d.wide {
+			clear(row[i+1:])
+		} else {
+			clear(row[:i])
+		}
+	}
 }
 
 // multiply overwrites the first rows of V by Q V, for the reflections in the columns of q.
@@ -232,38 +245,43 @@ func (d *svd) multiply(q blas64.General, tau []float64, v blas64.General) {
 	)
 }
 
-// longVectors computes the vectors of the long side of T, and some more that are orthogonal to them if size
-// exceeds q.
-func (d *svd) longVectors(to blas64.General, size int, left *turned) {
-	v := d.matrix(d.p, size)
-	for i := range d.p {
-		clear(v.Data[i*v.Stride:][:size])
-		if i >= d.q && i < size {
+// vectorsTo computes left or right vectors, as many as are wanted, by the reflections of B's columns or rows,
+// and by those of R if the vectors have the length p.
+func (d *svd) vectorsTo(to blas64.General, count int, turned *turned, left bool) {
+	length, long := d.q, left != d.wide
+	if long {
+		length = d.p
+	}
+	v := d.matrix(length, count)
+	for i := range length {
+		clear(v.Data[i*v.Stride:][:count])
+		if i >= d.q && i < count {
 			v.Data[i*(v.Stride+1)] = 1
 		}
 	}
-	tile.Transpose(v.Data, v.Stride, left.rows, left.stride, d.q, d.q)
-	d.multiply(d.b, d.tauQ, v)
-	restoreRows(v, d.units.reducedRows)
-	if d.tall() {
+	tile.Transpose(v.Data, v.Stride, turned.rows, turned.stride, d.q, d.q)
+	if transposed := d.wide && !d.tall(); left != transposed {
+		d.multiply(d.b, d.tauQ, v)
+		restoreRows(v, d.units.reducedRows)
+	} else {
+		d.multiplyByRows(v)
+		restoreRows(v, d.units.columns)
+	}
+	if long && d.tall() {
 		d.multiply(d.t, d.tau, v)
 		restoreRows(v, d.units.rows)
 	}
-	copyTo(to, v, d.wide)
+	copyTo(to, v, !left)
 }
 
-// shortVectors computes the vectors of the short side. The reflections of P are rows of B; in the transpose
+// multiplyByRows overwrites the first rows of V by P V. The reflections of P are rows of B; in the transpose
 // they are columns, and begin at its row 1.
-func (d *svd) shortVectors(to blas64.General, right *turned) {
-	q := d.q
-	v, columns := d.matrix(q, q), d.matrix(q, q)
-	copyTo(v, blas64.General{Rows: q, Cols: q, Stride: right.stride, Data: right.rows}, true)
-	copyTo(columns, blas64.General{Rows: q, Cols: q, Stride: d.b.Stride, Data: d.b.Data}, true)
+func (d *svd) multiplyByRows(v blas64.General) {
+	columns := d.matrix(d.q, d.q)
+	copyTo(columns, blas64.General{Rows: d.q, Cols: d.q, Stride: d.b.Stride, Data: d.b.Data}, true)
 	below := func(m blas64.General) blas64.General {
 		m.Rows, m.Data = m.Rows-1, m.Data[m.Stride:]
 		return m
 	}
-	d.multiply(below(columns), d.tauP[:q-1], below(v))
-	restoreRows(v, d.units.columns)
-	copyTo(to, v, !d.wide)
+	d.multiply(below(columns), d.tauP[:d.q-1], below(v))
 }

@@ -9,9 +9,13 @@ import (
 
 // A tridiagonal is a symmetric matrix A that reflections bring to tridiagonal form T = Q'A Q. The upper
 // triangle is stored by rows, so that the entries next to the diagonal that a reflection clears are a row.
+//
+// LAPACK reduces an upper triangle from the last row on, and a lower one from the first row, which decides on
+// the signs of eigenvectors. So the rows and columns of an upper triangle are taken in the opposite order.
 type tridiagonal struct {
 	l         Lapack
 	n, stride int
+	mirrored  bool      // rows and columns are in the opposite order
 	a         []float64 // on return reflection i, but for its first entry, is behind entry i+1 of row i
 	d, e      []float64 // the diagonal of T, and the entries next to it
 	tau       []float64
@@ -23,7 +27,7 @@ type tridiagonal struct {
 // 100.
 const wholeReduction = 80
 
-// newTridiagonal returns a copy of a triangle of a matrix.
+// newTridiagonal returns a copy of a triangle of a matrix, mirrored if it is an upper one.
 func newTridiagonal(l Lapack, ul blas.Uplo, n int, a []float64, lda int) *tridiagonal {
 	stride := rowStride(n)
 	t := &tridiagonal{l: l, n: n, stride: stride, memory: borrow[float64]((n+2*panelColumns)*stride + n)}
@@ -32,14 +36,24 @@ func newTridiagonal(l Lapack, ul blas.Uplo, n int, a []float64, lda int) *tridia
 	t.v = all[n*stride:][:panelColumns*stride]
 	t.w = all[(n+panelColumns)*stride:][:panelColumns*stride]
 	t.tau = all[(n+2*panelColumns)*stride:]
-	if ul == blas.Lower {
-		tile.Transpose(t.a, stride, a, lda, n, n)
-		return t
-	}
-	for i := range n {
-		copy(t.a[i*stride+i:][:n-i], a[i*lda+i:])
+	tile.Transpose(t.a, stride, a, lda, n, n)
+	if t.mirrored = ul == blas.Upper; t.mirrored {
+		turnAround(t.a, stride, n)
 	}
 	return t
+}
+
+// turnAround reverses the order of the rows and of the columns of a square matrix.
+func turnAround(a []float64, stride, n int) {
+	for i := range (n + 1) / 2 {
+		row, other := a[i*stride:][:n], a[(n-1-i)*stride:][:n]
+		for j, k := 0, n-1; k >= 0; j, k = j+1, k-1 {
+			if i == n-1-i && j >= k { // the middle row
+				break
+			}
+			row[j], other[k] = other[k], row[j]
+		}
+	}
 }
 
 // release keeps the memory for another matrix.
