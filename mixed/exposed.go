@@ -257,24 +257,45 @@ func (m *matrix) departingFrom(random *rand.Rand, size, rank, least int) []int {
 	if len(f.pivots) >= rank {
 		return nil
 	}
-	row := make([]float64, p)
+	var open []departure
 	for k, j := range f.others {
-		if constantIn(x, j, p) {
-			continue // the rules about single columns are about it
+		if !constantIn(x, j, p) { // the rules about single columns are about it
+			open = append(open, departure{column: j, by: k})
 		}
-		var list []int
-		for i := 0; i < m.rows && len(list) < least; i++ {
-			m.read(row, i)
-			v := row[j]
+	}
+	return m.firstDeparture(f, open, least)
+}
+
+// A departure is a dependent column of a factor, and the rows where it differs from its combination.
+type departure struct {
+	column, by int
+	rows       []int
+}
+
+// firstDeparture returns the rows of the first of some columns that departs in some rows, but fewer than least;
+// nil for none. It reads every row once.
+func (m *matrix) firstDeparture(f *factor, open []departure, least int) []int {
+	row := make([]float64, m.columns)
+	for i := 0; i < m.rows && len(open) > 0; i++ {
+		m.read(row, i)
+		left := open[:0]
+		for _, d := range open {
+			v := row[d.column]
 			for a, pivot := range f.pivots {
-				v -= float64(f.by.Data[a*f.by.Stride+k] * row[pivot])
+				v -= float64(f.by.Data[a*f.by.Stride+d.by] * row[pivot])
 			}
 			if math.Abs(v) > departs {
-				list = append(list, i)
+				d.rows = append(d.rows, i)
+			}
+			if len(d.rows) < least {
+				left = append(left, d)
 			}
 		}
-		if len(list) > 0 && len(list) < least {
-			return list
+		open = left
+	}
+	for _, d := range open {
+		if len(d.rows) > 0 {
+			return d.rows
 		}
 	}
 	return nil
