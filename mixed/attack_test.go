@@ -62,16 +62,24 @@ func listen(t *testing.T, victim, own *Data, o Options) (*fitter, []heardTotal) 
 // listenAmong is listen for several victims.
 func listenAmong(t *testing.T, victims []Input, own Input, o Options) (*fitter, []heardTotal) {
 	t.Helper()
-	seats := newMeeting(network("path", 1+len(victims)))
-	last := len(victims)
+	return listenWith(t, victims, nil, own, o)
+}
+
+// listenWith is listenAmong for a listener with partners, which tell it their rows.
+func listenWith(t *testing.T, victims, partners []Input, own Input, o Options) (*fitter, []heardTotal) {
+	t.Helper()
+	all := slices.Concat(victims, partners, []Input{own})
+	seats, last := newMeeting(network("path", len(all))), len(all)-1
 	l := &listener{seat: seats[last]}
 	var f *fitter
 	var wait sync.WaitGroup
-	for i, in := range append(slices.Clone(victims), own) {
+	for i, in := range all {
 		with := o
+		if i >= len(victims) {
+			with.Disclosure = open.Disclosure // their own rules protect themselves alone
+		}
 		if with.Sums = seats[i]; i == last {
 			with.Sums = l
-			with.Disclosure = open.Disclosure // its own rules protect itself alone
 		}
 		fit := &fitter{Options: with, in: &in}
 		if i == last {
