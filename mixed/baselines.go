@@ -35,10 +35,13 @@ type baseline struct {
 	curves bool
 }
 
+// pooled reports whether tasks have no deviations.
+func (b *baseline) pooled() bool { return slices.Max(b.sigma[:]) == 0 }
+
 // simpler returns the baselines, with curves only where the model may have curves; nil where no report is
-// wanted.
+// wanted, or another fit has reported their errors.
 func (f *fitter) simpler() []baseline {
-	if f.bare {
+	if f.bare || f.form != nil {
 		return nil
 	}
 	list := []baseline{
@@ -65,7 +68,9 @@ func (f *fitter) baselineOptimisers() (list []*optimiser) {
 		if !b.mean {
 			q.tau[0], q.fixed = leastTau, true
 		}
-		list = append(list, s.newOptimiser(s.some, q, most))
+		c := s.newOptimiser(s.some, q, most)
+		c.lean = f.isLean() && (!b.pooled() || !f.plain.canLeaveOut())
+		list = append(list, c)
 	}
 	if s := f.plain; f.rows.compares {
 		list = append(list, s.withLogarithm().newOptimiser(s.some, s.start(), iterations))
@@ -78,6 +83,7 @@ func (f *fitter) takeBaselines(ctx context.Context, optimisers []*optimiser) err
 	var list []*evaluation
 	for _, c := range optimisers[:len(f.simpler())] {
 		list = append(list, &evaluation{s: c.s, tasks: c.s.tasks, q: c.best.q, m: c.best.m})
+		c.best.m = nil
 	}
 	if f.plain.some != f.plain.tasks && len(list) > 0 {
 		if err := evaluateEvidence(ctx, list, nil, nil); err != nil {
@@ -95,8 +101,11 @@ func (f *fitter) takeBaselines(ctx context.Context, optimisers []*optimiser) err
 		}
 		f.baselines = append(f.baselines, method{
 			name: b.name, ridge: e.q.noise / (deviation * deviation), s: e.s, m: e.m, q: e.q,
-			pooled: slices.Max(b.sigma[:]) == 0,
+			pooled: b.pooled(),
 		})
+		if optimisers[i].lean {
+			e.m.keepMean()
+		}
 	}
 	f.baselines = append(f.baselines, method{name: TaskMean})
 	return nil

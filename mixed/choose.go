@@ -89,7 +89,7 @@ func (f *fitter) optimiseRanks(ctx context.Context, o *form) error {
 			return err
 		}
 		c := o.end(r)
-		list := c.newOptimiser(next)
+		list := c.leanOptimiser(next)
 		if err := optimiseAll(ctx, list); err != nil {
 			return err
 		}
@@ -120,11 +120,14 @@ func (f *fitter) optimiseFirst(ctx context.Context) (*form, error) {
 	}
 	f.first = first.q
 	bounded, err := f.bound(ctx, first)
-	if err != nil || bounded == first {
-		return o, err
+	if err != nil {
+		return nil, err
 	}
-	o = f.newForm(f.plain)
-	*o.end(0) = *bounded
+	if bounded != first {
+		o = f.newForm(f.plain)
+		*o.end(0) = *bounded
+	}
+	o.end(0).m.keepMean()
 	return o, nil
 }
 
@@ -157,7 +160,7 @@ func (o *form) extend(ctx context.Context, rank int) error {
 	if err != nil {
 		return err
 	}
-	c := o.end(rank).newOptimiser(start)
+	c := o.end(rank).leanOptimiser(start)
 	err = optimiseAll(ctx, c)
 	o.end(rank).keepHigher(&c.best)
 	return err
@@ -209,6 +212,13 @@ func (c *choice) newOptimiser(q *varianceComponents) *optimiser {
 	return c.s.newOptimiser(c.s.some, q, iterations)
 }
 
+// leanOptimiser is newOptimiser where forms are compared alone.
+func (c *choice) leanOptimiser(q *varianceComponents) *optimiser {
+	o := c.newOptimiser(q)
+	o.lean = true
+	return o
+}
+
 // keepHigher keeps an optimum if it is higher than the one before.
 func (c *choice) keepHigher(o *optimum) {
 	if o.evidence > c.evidence {
@@ -257,7 +267,7 @@ func optimisePairs(ctx context.Context, plain, curved *form, ranks []int) error 
 func restart(ctx context.Context, to, from *form, ranks []int, weak bool) error {
 	var list []*optimiser
 	for _, r := range ranks {
-		list = append(list, to.end(r).newOptimiser(to.s.convert(from.end(r).q, weak)))
+		list = append(list, to.end(r).leanOptimiser(to.s.convert(from.end(r).q, weak)))
 	}
 	if len(list) == 0 {
 		return nil

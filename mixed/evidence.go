@@ -95,6 +95,13 @@ type meanPosterior struct {
 	determined float64   // P - trace of (I + D^1/2 M D^1/2)^-1
 }
 
+// keepMean frees the matrices of a posterior, from which only predictions follow after that.
+func (m *meanPosterior) keepMean() {
+	if m != nil {
+		m.m, m.h, m.c = nil, slices.Clone(m.h), nil // h lies behind m
+	}
+}
+
 // meanPosterior computes the evidence and the posterior of the mean for variance components.
 func (s *stats) meanPosterior(ctx context.Context, tasks *taskSet, q *varianceComponents) (*meanPosterior, error) {
 	e := &evaluation{s: s, tasks: tasks, q: q}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/difalt/difalt/internal/dense"
 	"github.com/difalt/difalt/internal/rounded"
@@ -115,6 +116,9 @@ func (f *fitter) conclude(ctx context.Context, chosen *choice, report *Report) (
 			return nil, err
 		}
 	}
+	for _, s := range f.forms(chosen) { // before the model takes memory
+		s.forget()
+	}
 	out, err := f.model(ctx, chosen, chosen.m, effects)
 	if err != nil {
 		return nil, err
@@ -124,8 +128,45 @@ func (f *fitter) conclude(ctx context.Context, chosen *choice, report *Report) (
 	if f.rows.guard != nil {
 		report.Notes = append(report.Notes, f.rows.guard.did...)
 	}
+	f.keepMeans(chosen)
 	return out, nil
 }
+
+// forms returns the stats of all forms that were compared.
+func (f *fitter) forms(chosen *choice) []*stats {
+	list := []*stats{f.plain, chosen.s}
+	if f.curved != nil {
+		list = append(list, f.curved)
+	}
+	for i := range f.all {
+		list = append(list, f.all[i].s)
+	}
+	for i := range f.baselines {
+		if s := f.baselines[i].s; s != nil {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// keepMeans frees the totals and the matrices of the model and of the simpler methods. Only errors of tasks
+// follow from them after that.
+func (f *fitter) keepMeans(chosen *choice) {
+	if !f.isLean() {
+		return
+	}
+	for _, s := range f.forms(chosen) {
+		s.total, s.gram, s.idle = nil, nil, new(sync.Pool)
+	}
+	chosen.m.keepMean()
+	for i := range f.baselines {
+		f.baselines[i].m.keepMean()
+	}
+}
+
+// isLean reports whether matrices are freed as soon as nothing follows from them any more. Optimisers of
+// several owners, which have few features, keep in step and hold theirs together.
+func (f *fitter) isLean() bool { return f.rows.guard == nil }
 
 // read makes the designs and reads the data of all tasks.
 func (f *fitter) read(ctx context.Context) (err error) {

@@ -47,6 +47,14 @@ const leastRemainder = 1e-8
 func (c *choice) eachResidual(w *worker, k int, f func(row int, e, h float64)) {
 	s, p := c.s, c.s.p
 	list := s.rows.of(k)
+	if w.task.G == nil {
+		w.solver.Coefficients(w.v, nil, c.m.mean, nil)
+		shares := w.solver.shares(c.m.c)
+		for i, row := range list {
+			f(int(row), w.task.Y[i]-rounded.Dot(w.task.X[i*p:][:p], w.v), shares[i])
+		}
+		return
+	}
 	w.cov = dense.Grow(w.cov, p*p)
 	w.solver.Coefficients(w.v, w.cov, c.m.mean, c.m.c)
 	noise := c.m.prior.Noise.Variance * cmp.Or(w.task.Noise, 1)
@@ -64,6 +72,40 @@ func (c *choice) eachResidual(w *worker, k int, f func(row int, e, h float64)) {
 			f(int(rows[i]), y-rounded.Dot(row, w.v), rounded.Dot(row, w.g[i*p:][:p])/noise)
 		}
 	}
+}
+
+// shares returns h of every row of a task of rows: x'Cx of its columns x over the noise, for the covariance C
+// of Coefficients. By X (I - S M) = noise V^-1 X it is
+//
+//	1 - noise V^-1_ii + noise (V^-1 X C X'V^-1)_ii,
+//
+// from matrices of n rows alone. The result is valid until the next call of a method.
+func (s *solver) shares(c []float64) []float64 {
+	n, p := len(s.vector), s.width()
+	s.b, s.inner = dense.Grow(s.b, n), dense.Grow(s.inner, n*n)
+	s.gain, s.part = dense.Grow(s.gain, n*p), dense.Grow(s.part, n*p)
+	clear(s.b)
+	if n == 0 || s.stops(n) {
+		return s.b
+	}
+	clear(s.inner)
+	for i := range n {
+		s.inner[i*n+i] = 1
+	}
+	copy(s.gain, s.half)
+	factor, gain, part := dense.Upper(n, s.factor), dense.General(n, p, s.gain), dense.General(n, p, s.part)
+	dense.Trsm(blas.Left, blas.Trans, 1, factor, dense.General(n, n, s.inner)) // V^-1 = inner' inner
+	dense.Trsm(blas.Left, blas.NoTrans, 1, factor, gain)
+	dense.Gemm(blas.NoTrans, blas.NoTrans, 1, gain, dense.General(p, p, c), 0, part)
+	for i := range n {
+		for j, v := range s.inner[i*n:][:i+1] {
+			s.b[j] += float64(v * v)
+		}
+	}
+	for i, v := range s.b {
+		s.b[i] = 1 - float64(s.noise*(v-rounded.Dot(s.gain[i*p:][:p], s.part[i*p:][:p])))
+	}
+	return s.b
 }
 
 // leaveOneOut returns the sums of rowErrors over the training rows in the tasks that optimisers use, exactly;

@@ -40,6 +40,7 @@ type optimiser struct {
 	accelerated bool                // the next point is not safe
 	finished    bool
 	flatGain    float64 // predicted gain below which it ends
+	lean        bool    // the posterior at its best point keeps no matrices
 	at, after   [][]float64
 	best        optimum
 }
@@ -197,6 +198,9 @@ func (c *optimiser) advance() {
 	c.m.evidence += q.penalty()
 	c.best.q, c.best.m, c.best.z, c.best.evidence = q, c.m, c.z, c.m.evidence
 	c.safe = s.improve(c.tasks, q, c.m, c.z)
+	if c.lean {
+		c.best.m.keepMean()
+	}
 	c.at, c.after = append(c.at, q.pack()), append(c.after, c.safe.pack())
 	if len(c.at) > memory {
 		c.at, c.after = c.at[1:], c.after[1:]

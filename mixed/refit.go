@@ -33,7 +33,6 @@ func (f *fitter) refit(ctx context.Context, old *Model, report *Report, form *ju
 	for i, held := range f.in.HeldOut { // a row that has no logarithm stays held out
 		in.HeldOut[i] = held && f.LogTarget && !(f.in.Table.Y(i) > 0)
 	}
-	f.forget(form)
 	next := &fitter{Options: f.Options, in: &in, form: form, digests: true}
 	next.Sums = f.track.Sums
 	if sums := report.Sums(); f.Progress != nil {
@@ -59,20 +58,6 @@ func (f *fitter) refit(ctx context.Context, old *Model, report *Report, form *ju
 	report.Judged, report.Notes, report.Outliers = old, own.Notes, own.Outliers
 	report.Converged = report.Converged && own.Converged
 	return m, nil
-}
-
-// forget frees the memory of the tasks in all forms that were compared, and the matrices of the judged form
-// and of the simpler methods, whose errors are in the report.
-func (f *fitter) forget(form *judgedForm) {
-	f.plain.forget()
-	if f.curved != nil {
-		f.curved.forget()
-	}
-	for i := range f.all {
-		f.all[i].s.forget()
-	}
-	form.chosen.s.forget()
-	form.chosen.m, form.chosen.z, f.baselines = nil, nil, nil
 }
 
 // repolish is the number of evaluations on all tasks where these are so expensive that forms were compared on

@@ -131,6 +131,13 @@ func compare(t *testing.T, s *solver, noise float64, x, y, mean []float64, c *ma
 	s.Coefficients(alone, nil, mean, nil)
 	nearAll(t, "coefficients without covariance", alone, got...)
 	nearAll(t, "covariance", gotCov, cov.RawMatrix().Data...)
+	if n > 0 && s.task.G == nil {
+		var rows mat.Dense
+		rows.Product(mat.NewDense(n, p, x), &cov, mat.NewDense(n, p, x).T())
+		for i, share := range s.shares(c.RawMatrix().Data) {
+			nearAll(t, "share of a row", []float64{share}, rows.At(i, i)/noise)
+		}
+	}
 }
 
 // The posterior of a coefficient keeps its digits where it is narrow in a wide prior.

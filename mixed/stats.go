@@ -88,24 +88,22 @@ func newBoundedStats(ctx context.Context, r *rows, d *Design, workers int, bound
 func (s *stats) addUp(ctx context.Context) error {
 	p, r, hold := s.p, s.rows, s.fitsInMemory(s.tasks)
 	size := p*p + p
-	sum, err := s.reduceOwn(ctx, s.tasks.own, size+s.productsOfTargets(), func(w *worker, k int, part []float64) error {
-		return s.readTask(ctx, w, k, hold, part[:p*p], part[p*p:size], part[size:])
+	votes := size + p + 1 // where the products of targets begin, behind the votes
+	numbers := votes + s.productsOfTargets()
+	sum, err := s.reduceOwn(ctx, s.tasks.own, numbers, func(w *worker, k int, part []float64) error {
+		return s.readTask(ctx, w, k, hold, part[:p*p], part[p*p:size], part[votes:])
 	})
 	if err != nil {
 		return err
 	}
-	xy := slices.Clone(sum[size:])
-	sum = sum[:size]
-	for j, v := range sum[p*p:] { // the number of tasks would disclose too much
+	for j, v := range sum[p*p : size] { // the number of tasks would disclose too much
 		sum[p*p+j] = min(v, 1)
 	}
 	s.barred = r.guard.rare(s.design)
 	few := len(s.design.Curves) == 0 && r.guard.wantsFewKnots(s.linear, len(r.numeric()))
-	for _, vote := range append(slices.Clone(s.barred), few) {
-		sum = append(sum, map[bool]float64{true: 1}[vote])
+	for i, vote := range append(slices.Clone(s.barred), few) {
+		sum[size+i] = map[bool]float64{true: 1}[vote]
 	}
-	votes := len(sum)
-	sum = append(sum, xy...)
 	grows := func(i int) bool { // of X'X the diagonal, of the targets the squares
 		if i >= votes {
 			return (i-votes)%(p+1) == p
@@ -117,7 +115,7 @@ func (s *stats) addUp(ctx context.Context) error {
 	if err = r.add(ctx, name, t); err != nil {
 		return err
 	}
-	s.total, s.xy = t.v[:p*p], t.v[votes:]
+	s.total, s.xy = t.v[:p*p], slices.Clone(t.v[votes:])
 	for j, vote := range t.v[size:][:p] {
 		s.barred[j] = s.barred[j] || vote > 0
 		deviates := s.columns[j].Kind != PeriodColumn && t.v[p*p+j] > 0

@@ -201,6 +201,7 @@ func (t *total) pack(message []float64) []float64 {
 			t.own = slices.Clone(t.v)
 		}
 	}
+	message = slices.Grow(message, dense.Triangle(t.order)+len(t.v)-t.order*t.order+1)
 	message = dense.Pack(message, t.order, t.v)
 	message = append(append(message, t.v[t.order*t.order:]...), 0)
 	if t.err == nil && slices.ContainsFunc(message[from:], func(v float64) bool { return !(math.Abs(v) < mostSum) }) {

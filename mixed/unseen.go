@@ -3,7 +3,6 @@ package mixed
 import (
 	"context"
 
-	"github.com/difalt/difalt/internal/dense"
 	"github.com/difalt/difalt/internal/rounded"
 	"gonum.org/v1/gonum/floats"
 )
@@ -66,14 +65,19 @@ func (l leftOut) gain(share float64) float64 {
 	return share * (float64(2*l.product) - float64(share*l.apart))
 }
 
+// canLeaveOut reports whether every task may be left out in turn, from matrices of this design.
+func (s *stats) canLeaveOut() bool {
+	size := float64(s.p)
+	return s.design.Axes == nil && s.tasks.count*size*size*size <= mostUnseenCost
+}
+
 // chooseUnseen sets unseen, nil where the mean of the model predicts tasks without rows. In the model a
 // column has one slope within tasks and between them, and the rows within tasks determine it. A task without
 // rows has no deviation, so that differences between tasks count in full. The pooled mean is right about
 // these whatever tasks are like, but less certain. chooseUnseen takes one sum.
 func (f *fitter) chooseUnseen(ctx context.Context, chosen *choice) error {
 	s := chosen.s
-	size := float64(s.p)
-	if s.design.Axes != nil || s.tasks.count*size*size*size > mostUnseenCost {
+	if !s.canLeaveOut() {
 		return nil
 	}
 	var pooled []*method
@@ -162,7 +166,7 @@ func (s *stats) meanWithout(w *worker, k int, m *meanPosterior, d []float64) ([]
 	}
 	own, h := w.solver.Information()
 	less := &w.less
-	less.m, less.h = dense.Grow(less.m, len(own)), dense.Grow(less.h, len(h))
+	less.m, less.h = own, h // in the memory of the solver
 	floats.SubTo(less.m, m.m, own)
 	floats.SubTo(less.h, m.h, h)
 	_, err := less.solve(d)
