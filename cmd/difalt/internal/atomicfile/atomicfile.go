@@ -271,6 +271,9 @@ func Bytes(content []byte) Content {
 // that are missing. All files are complete on the disk before the first one takes its name: an error until
 // then leaves everything as it was.
 func WriteFolder(dir string, files map[string]Content) (err error) {
+	if _, _, err := missing(dir); err != nil {
+		return err
+	}
 	var made []string // the inner ones first
 	defer func() {
 		for _, d := range made {

@@ -177,7 +177,7 @@ func TestWriteFolder(t *testing.T) {
 		check(t, page, map[string]string{"x": "1", "y": "2", "z": ""})
 	}
 	checkError(t, CheckFolder(Stdout), "- is the standard output")
-	checkError(t, WriteFolder(Stdout, map[string]Content{"x": Bytes(nil)}), "- is the standard output")
+	checkError(t, WriteFolder(Stdout, map[string]Content{"a/x": Bytes(nil)}), "- is the standard output")
 	long := strings.Repeat("x", 300)
 	checkError(t, WriteFolder(dir, map[string]Content{long + "/x": Bytes(nil)}), "cannot make the folder")
 	checkError(t, WriteFolder(filepath.Join(dir, "new", "new"), map[string]Content{"x": Bytes(nil), "x/" + long: Bytes(nil), "y/z": Bytes(nil)}), "cannot")
