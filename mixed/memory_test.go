@@ -100,7 +100,7 @@ func TestLiveMemory(t *testing.T) {
 		"narrow": {drawing{tasks: 1000, rows: 50, features: 2, levels: 1, noise: 1}, Options{}, 4, 1.6},
 		"few rows a task": {drawing{tasks: 220, rows: 6, features: 210, levels: 1, noise: 1},
 			Options{NoCurves: true}, 4, 2.2},
-		"few rows": {drawing{tasks: 12, rows: 20, features: 1500, levels: 1, noise: 1}, Options{}, 4, 2.8},
+		"few rows": {drawing{tasks: 12, rows: 20, features: 1500, levels: 1, noise: 1}, Options{}, 4, 3.4},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if testing.Short() && c.tasks > 100 {
