@@ -8,6 +8,7 @@ import (
 
 	"github.com/difalt/difalt/internal/dense"
 	"github.com/difalt/difalt/internal/rounded"
+	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
 )
@@ -92,6 +93,7 @@ type meanPosterior struct {
 	m, h       []float64 // sums of X'V^-1 X and X'V^-1 y
 	mean       []float64 // posterior mean of the mean
 	c          []float64 // its posterior covariance, p x p
+	explained  float64   // h times the mean
 	determined float64   // P - trace of (I + D^1/2 M D^1/2)^-1
 }
 
@@ -208,7 +210,7 @@ func (m *meanPosterior) set(sum []float64, rows float64, d []float64) error {
 	m.m, m.h = sum[:p*p:p*p], sum[p*p:p*p+p:p*p+p]
 	dense.Mirror(p, m.m)
 	log, err := m.solve(d)
-	m.evidence = -0.5 * (float64(rows*rounded.Log(2*math.Pi)) + sum[p*p+p] + log - rounded.Dot(m.h, m.mean))
+	m.evidence = -0.5 * (float64(rows*rounded.Log(2*math.Pi)) + sum[p*p+p] + log - m.explained)
 	if err == nil && math.IsNaN(m.evidence) {
 		err = errNumeric
 	}
@@ -216,7 +218,9 @@ func (m *meanPosterior) set(sum []float64, rows float64, d []float64) error {
 }
 
 // solve sets mean and covariance C = (M + D^-1)^-1 of a vector with prior N(0, D), D = diag(d)^2, from the
-// information M, h: by A = I + diag(d) M diag(d), so that d may be 0. It returns log det A.
+// information M, h: by A = I + diag(d) M diag(d), so that d may be 0. It solves for the mean with the factor
+// of A: C h loses all digits where columns nearly follow from others and the noise is small. It returns log
+// det A.
 func (m *meanPosterior) solve(d []float64) (log float64, err error) {
 	p := len(d)
 	m.c, m.mean, m.determined = dense.Grow(m.c, p*p), dense.Grow(m.mean, p), 0
@@ -243,6 +247,15 @@ func (m *meanPosterior) solve(d []float64) (log float64, err error) {
 	for i := range p {
 		log += 2 * rounded.Log(m.c[i*p+i])
 	}
+	for i := range p {
+		m.mean[i] = d[i] * m.h[i]
+	}
+	dense.Trsv(blas.Trans, r, dense.Vector(m.mean))
+	m.explained = rounded.Dot(m.mean, m.mean)
+	dense.Trsv(blas.NoTrans, r, dense.Vector(m.mean))
+	for i := range p {
+		m.mean[i] *= d[i]
+	}
 	if dense.Potri(r); math.IsNaN(log) || math.IsInf(log, 0) {
 		return 0, errNumeric
 	}
@@ -253,7 +266,6 @@ func (m *meanPosterior) solve(d []float64) (log float64, err error) {
 		}
 	}
 	dense.Mirror(p, m.c)
-	dense.Symv(1, dense.Symmetric(p, m.c), dense.Vector(m.h), 0, dense.Vector(m.mean))
 	return log, nil
 }
 
