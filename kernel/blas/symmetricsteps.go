@@ -64,7 +64,8 @@ func (t *symmetricSteps) find(rows int) {
 func (t *symmetricSteps) splits(k int) bool {
 	e, d, next := t.beside(k), t.d[t.place(k)], t.d[t.place(k+1)]
 	// This decides nearly always, and loses digits where squares are not normal numbers.
-	if square := float64(*e * *e); square > negligible*negligible*math.Abs(d)*math.Abs(next)+safeMin {
+	bound := float64(negligible * negligible * math.Abs(d) * math.Abs(next))
+	if float64(*e**e) > bound+safeMin {
 		return false
 	}
 	if math.Abs(*e) > negligible*(math.Sqrt(math.Abs(d))*math.Sqrt(math.Abs(next))) {
