@@ -57,7 +57,7 @@ func (l Lapack) Dsyev(
 		l.Dsytrd(ul, n, a, lda, w, e, work[n:2*n], work[2*n:lwork], lwork-2*n)
 		ok = l.Dsterf(n, w, e)
 	default:
-		t := newTridiagonal(l, ul, n, a, lda)
+		t := newTridiagonal(l, ul, n, a, lda, vectors)
 		defer t.release()
 		t.reduce(w, e)
 		if vectors {

@@ -33,7 +33,7 @@ func (l Lapack) smallEigen(vectors bool, ul blas.Uplo, n int, a []float64, lda i
 		return true
 	}
 	var s smallSymmetric
-	s.load(ul, n, a, lda)
+	s.load(ul, n, a, lda, vectors)
 	s.reduce()
 	if vectors {
 		s.generate()
@@ -91,17 +91,28 @@ func (l Lapack) eigenOfTwo(vectors bool, ul blas.Uplo, a []float64, lda int, w [
 	w[1], a[1], a[lda+1] = second, -s, c
 }
 
-// load copies the triangle of a matrix to both triangles, mirrored if it is an upper one; see tridiagonal.
-func (s *smallSymmetric) load(ul blas.Uplo, n int, a []float64, lda int) {
-	s.n, s.mirrored = n, ul == blas.Upper
+// load copies a triangle of a matrix to both triangles. An upper one is mirrored if vectors are wanted; see
+// tridiagonal.
+func (s *smallSymmetric) load(ul blas.Uplo, n int, a []float64, lda int, vectors bool) {
+	s.n, s.mirrored = n, vectors && ul == blas.Upper
 	for i := range n {
-		for j := i; j < n; j++ {
-			v := a[j*lda+i]
-			if s.mirrored {
-				v = a[(n-1-j)*lda+n-1-i]
-			}
-			s.a[i*n+j], s.a[j*n+i] = v, v
+		first, end, row := 0, i+1, s.a[i*n:][:n]
+		if ul == blas.Upper {
+			first, end = i, n
 		}
+		copy(row[first:end], a[i*lda+first:])
+	}
+	for i := range n {
+		for j := range i {
+			if ul == blas.Upper {
+				s.a[i*n+j] = s.a[j*n+i]
+			} else {
+				s.a[j*n+i] = s.a[i*n+j]
+			}
+		}
+	}
+	if s.mirrored {
+		slices.Reverse(s.a[:n*n])
 	}
 }
 

@@ -107,36 +107,31 @@ func (t *symmetricSteps) step(c, s []float64) {
 		t.find(2)
 		return
 	}
-	last := t.turning - 1
-	p, e := t.d[t.first], *t.beside(0)
-	g := (t.d[t.place(1)] - p) / (2 * e)
-	g = t.d[t.place(last)] - p + e/(g+math.Copysign(rounded.Hypot(g, 1), g))
+	d, e, way, rows := t.d, t.e, t.way, t.turning
+	before := min(way, 0) // from a row to the entry beside it and the next one
+	p, beside := d[t.first], e[t.first+before]
+	g := (d[t.first+way] - p) / (2 * beside)
+	g = d[t.place(rows-1)] - p + beside/(g+math.Copysign(rounded.Hypot(g, 1), g))
 	cosine, sine, p := 1.0, 1.0, 0.0
-	for k := last - 1; k >= 0; k-- {
-		d, next, e := &t.d[t.place(k)], &t.d[t.place(k+1)], *t.beside(k)
-		f, b := float64(sine*e), float64(cosine*e)
-		var r float64
-		cosine, sine, r = t.rotation(g, f)
-		if k < last-1 {
-			*t.beside(k + 1) = r
+	for k, row := rows-2, t.place(rows-2); k >= 0; k, row = k-1, row-way {
+		f, b := float64(sine*e[row+before]), float64(cosine*e[row+before])
+		r := math.Sqrt(float64(f*f) + float64(g*g))
+		if r >= 0x1p-450 && r <= 0x1p450 && g != 0 { // the rest of Dlartg is for other sizes
+			cosine, r = math.Abs(g)/r, math.Copysign(r, g)
+			sine = f / r
+		} else {
+			cosine, sine, r = t.l.Dlartg(g, f)
+		}
+		if k < rows-2 {
+			e[row+way+before] = r
 		}
 		c[k], s[k] = cosine, sine
-		g = *next - p
-		r = float64((*d-g)*sine) + float64(2*cosine*b)
+		g = d[row+way] - p
+		r = float64((d[row]-g)*sine) + float64(2*cosine*b)
 		p = float64(sine * r)
-		*next = g + p
+		d[row+way] = g + p
 		g = float64(cosine*r) - b
 	}
-	t.d[t.first] -= p
-	*t.beside(0) = g
-}
-
-// rotation is Dlartg, so short for numbers of moderate size that it takes no call.
-func (t *symmetricSteps) rotation(f, g float64) (c, s, r float64) {
-	size := math.Sqrt(float64(f*f) + float64(g*g))
-	if !(size >= 0x1p-450 && size <= 0x1p450) || f == 0 {
-		return t.l.Dlartg(f, g)
-	}
-	r = math.Copysign(size, f)
-	return math.Abs(f) / size, g / r, r
+	d[t.first] -= p
+	e[t.first+before] = g
 }

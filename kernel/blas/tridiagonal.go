@@ -27,8 +27,8 @@ type tridiagonal struct {
 // 100.
 const wholeReduction = 80
 
-// newTridiagonal returns a copy of a triangle of a matrix, mirrored if it is an upper one.
-func newTridiagonal(l Lapack, ul blas.Uplo, n int, a []float64, lda int) *tridiagonal {
+// newTridiagonal returns a copy of a triangle of a matrix. An upper one is mirrored if vectors are wanted.
+func newTridiagonal(l Lapack, ul blas.Uplo, n int, a []float64, lda int, vectors bool) *tridiagonal {
 	stride := rowStride(n)
 	t := &tridiagonal{l: l, n: n, stride: stride, memory: borrow[float64]((n+2*panelColumns)*stride + n)}
 	all := *t.memory
@@ -36,6 +36,12 @@ func newTridiagonal(l Lapack, ul blas.Uplo, n int, a []float64, lda int) *tridia
 	t.v = all[n*stride:][:panelColumns*stride]
 	t.w = all[(n+panelColumns)*stride:][:panelColumns*stride]
 	t.tau = all[(n+2*panelColumns)*stride:]
+	if ul == blas.Upper && !vectors {
+		for i := range n {
+			copy(t.a[i*stride+i:][:n-i], a[i*lda+i:])
+		}
+		return t
+	}
 	tile.Transpose(t.a, stride, a, lda, n, n)
 	if t.mirrored = ul == blas.Upper; t.mirrored {
 		turnAround(t.a, stride, n)
