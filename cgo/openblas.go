@@ -12,6 +12,7 @@ package openblas
 #include "step.h"
 
 void openblas_set_num_threads(int);
+int openblas_get_num_threads(void);
 char *openblas_get_config(void);
 */
 import "C"
@@ -24,6 +25,9 @@ import (
 
 // SingleThread limits OpenBLAS, which has one number of threads in a process, to one thread.
 func SingleThread() { C.openblas_set_num_threads(1) }
+
+// Threads returns the number of threads that OpenBLAS takes.
+func Threads() int { return int(C.openblas_get_num_threads()) }
 
 // Version returns the version and build options of the OpenBLAS library and the processor that it found. An
 // example is "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH NO_AFFINITY SkylakeX MAX_THREADS=64".

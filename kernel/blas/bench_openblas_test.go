@@ -70,6 +70,9 @@ func TestTimes(t *testing.T) {
 	}
 	m := measurement{openblas.Version(), make(map[string][]float64)}
 	eachSelected(func(w workload) { m.Times[w.name] = w.least(peers, clock, *turn, *budget) })
+	if n := openblas.Threads(); n != runtime.GOMAXPROCS(0) { // blas.Use limits it to one
+		t.Fatalf("OpenBLAS took %d threads, not %d", n, runtime.GOMAXPROCS(0))
+	}
 	if err := json.NewEncoder(os.Stdout).Encode(m); err != nil {
 		t.Fatal(err)
 	}
