@@ -168,7 +168,7 @@ func copyTo(to, from blas64.General, transposed bool) {
 // of unit matrices, and multiplies these by the reflections.
 //
 // It takes the steps of LAPACK and gonum, so that vectors have the same signs as there. The small factor of a
-// wide matrix A = L Q' is L = R'; where there is no small factor, the bidiagonal of A is lower.
+// wide matrix A = L Q' is L = R'. Without a small factor the bidiagonal of A is lower.
 func (d *svd) compute(a blas64.General, work []float64) bool {
 	e := work[1 : d.q+1]
 	d.reduce(a, e)

@@ -232,8 +232,9 @@ type tuning struct {
 // changes row by row. RankOne 600 to 2000, Zgeru 300 to 600.
 const outerCaches, complexOuterCaches = 6, 3
 
-// oneStream reports whether one row after the other of a matrix of some bytes is changed, not some rows together:
-// a matrix of more than some second-level caches comes and goes faster as one stream, but from memory as several.
+// oneStream reports whether the rows of a matrix of some bytes are changed one after the other, not some
+// together: a matrix of more than some second-level caches comes and goes faster as one stream, but from
+// memory as several.
 func (u *tuning) oneStream(caches, bytes int) bool {
 	return bytes > caches*u.secondLevel && bytes <= u.thirdLevel
 }
