@@ -128,7 +128,7 @@ func (s *Solver) Result() (*Result, error) {
 	return res, nil
 }
 
-// finalRecord fits b_t to the current U_g on all samples and returns the record of that.
+// finalRecord fits b_t to the current U_g on all samples and returns the record of this fit.
 func (s *Solver) finalRecord() Record {
 	s.executor.Minimize(s.point.u, s.o.Ridge)
 	s.point.read(s.groups)

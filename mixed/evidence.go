@@ -97,7 +97,7 @@ type meanPosterior struct {
 	determined float64   // P - trace of (I + D^1/2 M D^1/2)^-1
 }
 
-// keepMean frees the matrices of a posterior, from which only predictions follow after that.
+// keepMean frees the matrices of a posterior. Only predictions can be computed from it after that.
 func (m *meanPosterior) keepMean() {
 	if m != nil {
 		m.m, m.h, m.c = nil, slices.Clone(m.h), nil // h lies behind m

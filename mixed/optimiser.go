@@ -13,7 +13,7 @@ import (
 const (
 	memory     = 6     // earlier iterations that Anderson acceleration combines
 	flat       = 0.06  // predicted gain in nats below which an optimiser ends, at least
-	flatShare  = 2e-3  // the same as a share of the penalty of rank 1, whose size evidences are compared on
+	flatShare  = 2e-3  // such a gain as a share of the penalty of rank 1; the larger one counts
 	nearlyFlat = 1.0   // predicted gain in nats below which an optimiser has converged
 	iterations = 40    // of an optimiser
 	leastSigma = 1e-9  // in the logarithms of pack

@@ -59,7 +59,7 @@ func (g *guard) describe() {
 		"rows of their task, such as a value that no other row of it has. Add rows or tasks (--least-small)."
 	g.note(g.aloneRows > 0, alone, g.aloneRows)
 	const counted = "%d training rows are in no total, and in no task: all columns and the target have few values, " +
-		"and so few rows have all of theirs that sums of products show them. Add rows (--least-level)."
+		"and sums of products show rows whose values few others have. Add rows (--least-level)."
 	g.note(g.kindRows > 0, counted, g.kindRows)
 	t := g.rows.in.Table
 	schema := t.Schema()

@@ -251,8 +251,8 @@ type jointOptions struct {
 func (o *jointOptions) addDisclosureFlags(flags *pflag.FlagSet) {
 	d, p := &o.model.Disclosure, &o.privacy
 	flags.Var(cli.CountOrOff(&d.LeastRows, 3, mixed.Off), "least-rows",
-		"vote for fewer knots and curves below `N` own rows for each column of the design, and without curves do "+
-			"not take part; 0: no rule")
+		"vote for fewer knots and curves below `N` own rows for each column of the design, and refuse a training "+
+			"without curves; 0: no rule")
 	flags.Var(cli.CountOrOff(&d.LeastLevel, 12, mixed.Off), "least-level",
 		"count levels, and values off the usual one, of fewer than `N` own rows as missing or constant, and "+
 			"columns that differ in fewer as equal, and vote against knots with which curves can bend on fewer, and "+

@@ -3,7 +3,7 @@ package tile
 import "unsafe"
 
 // Packed returns the number of the first columns of a basis that MulPacked multiplies faster than MulBasis:
-// 0, r, or a multiple of PackWidth. The basis has d features and rank r, a number of the samples size bytes.
+// 0, r, or a multiple of PackWidth. The basis has d features and rank r, a number of a sample size bytes.
 // It is 0 on tiers without tiles. It is also 0 for float32: dot tiles convert samples on the way, and a pass
 // that converts them first takes longer.
 func Packed(d, r, size int) int {

@@ -182,7 +182,7 @@ func complexRoutines[T complexNumber]() []complexRoutine[T] {
 	}
 }
 
-// sizesFrom returns random sizes, of which the least is given.
+// sizesFrom returns a function that draws sizes, least or more.
 func sizesFrom(rng *rand.Rand, least int) func() int {
 	return func() int { return least + rng.IntN([]int{6, 20, 50, 140}[rng.IntN(4)]) }
 }
@@ -392,7 +392,8 @@ func compareFinite[T complexNumber](t *testing.T, r *complexRoutine[T], ours, go
 	}
 }
 
-// A NaN counts in a triangle of a product beside zeros too, for every size and tier.
+// Products that fill a triangle skip no zeros: a NaN of an operand reaches its whole row and column, for every
+// size and tier.
 func TestComplexTrianglesSkipNoZeros(t *testing.T) {
 	tiertest.Each(t, func(t *testing.T) {
 		for n := 1; n <= 40; n++ {

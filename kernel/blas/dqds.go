@@ -39,8 +39,8 @@ type qdBlock struct {
 	now, last qdArray
 }
 
-// A qdEnd has intermediate results d of a step. d0, d1 and d2 are those of the last three entries, the last
-// one first; least0 is the least of all, and least1 and least2 leave out the last one and the last two.
+// A qdEnd has intermediate results d of a step: d0 belongs to the last entry, d1 and d2 to the two before it.
+// least0 is the least d, least1 the least without d0, and least2 without d0 and d1.
 type qdEnd struct{ d0, d1, d2, least0, least1, least2 float64 }
 
 const (

@@ -69,7 +69,7 @@ func iterations(l blas.Lapack, a *rowMajor) map[string]bool {
 	return ok
 }
 
-// Singular values that are no numbers are not reported as numbers.
+// All singular values of a matrix with an infinite entry are NaN.
 func TestValuesOfNaN(t *testing.T) {
 	a := random(rand.New(rand.NewPCG(3, 4)), 30, 30, 0)
 	a.data[7] = math.Inf(1)

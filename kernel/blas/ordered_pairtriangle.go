@@ -160,7 +160,7 @@ func (p *trianglePairs[F]) solveColumn(row []pair[F], j int) {
 	}
 }
 
-// triangleInPairs returns a product with a triangular matrix, or a system.
+// triangleInPairs returns the operands of a product with a triangular matrix, or of a triangular system.
 func triangleInPairs[F tile.Float](
 	s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha pair[F], a []pair[F], lda int,
 	b []pair[F], ldb int,

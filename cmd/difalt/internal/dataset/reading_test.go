@@ -487,7 +487,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// Dates have leading zeros that say nothing of codes.
+// Leading zeros of dates do not make a column one of codes.
 func TestDatesAreNoCodes(t *testing.T) {
 	content := "t,when,y\n"
 	for i := range 30 {

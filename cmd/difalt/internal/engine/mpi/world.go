@@ -19,7 +19,7 @@ import (
 // A World is the processes that a launcher has started together. It serves one goroutine at a time.
 type World struct {
 	rank, size int
-	pending    bool         // a transport waits for somebody
+	pending    bool         // a transport waits for another process
 	keep       []*Transport // memory that MPI may still write to
 }
 
