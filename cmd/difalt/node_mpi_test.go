@@ -67,6 +67,29 @@ func TestMPI(t *testing.T) {
 	}
 }
 
+// The commands of docs/network.md and of the help that train over MPI run as they are written.
+func TestMPIOfPages(t *testing.T) {
+	if _, err := exec.LookPath("mpirun"); err != nil {
+		t.Skip(err)
+	}
+	for name, value := range map[string]string{ // of Open MPI: as root, and with more processes than processors
+		"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1",
+		"PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
+	} {
+		t.Setenv(name, value)
+	}
+	ran := 0
+	for _, script := range pageScripts(t) {
+		if script.mpi {
+			ran++
+			t.Run(script.name, func(t *testing.T) { runScript(t, script) })
+		}
+	}
+	if ran < 2 {
+		t.Errorf("the pages have %d commands over MPI", ran)
+	}
+}
+
 // A process that cannot read its table is named, and all end.
 func TestMPIWithoutTable(t *testing.T) {
 	dir := numberedSites(t)

@@ -9,6 +9,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -43,46 +44,117 @@ func indentedBlocks(page string) (blocks []string) {
 	return blocks
 }
 
-// README's commands for one owner and the five minutes of docs/network.md run as they are written, and
-// write the files that the pages name; README's commands for several owners run where they do not need
-// other machines.
+// The scripts of all pages run, print something and make the files that the pages name.
 func TestPagesRun(t *testing.T) {
 	inFull(t)
-	readme, network := string(readFile(t, "../../README.md")), string(readFile(t, "../../docs/network.md"))
-	owners := section(t, readme, "Tables: several owners")
-	five := section(t, network, "Five minutes")
-	runs, _, _ := strings.Cut(runExamples, "  # one of several processes")
-	for _, c := range []struct {
-		name   string
-		blocks []string
-		files  []string
-	}{
-		{"one owner", indentedBlocks(section(t, readme, "Tables: one owner")), []string{"clinics.npz", "predictions.csv"}},
-		{"five minutes", append(indentedBlocks(five), inline(five)...), []string{"m.npz", "p.csv"}},
-		{"several owners", append(indentedBlocks(five)[:1], linesWith(owners, "difalt cluster|difalt up")...),
-			[]string{"keys/cluster.json", "keys/a.key", "m.npz"}},
-		{"help of run", []string{runs}, []string{"result.npz", "b.state"}},
-		{"simulate", linesWith(readme, "go run ./cmd/difalt"), []string{"difalt-out/figure.svg"}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
+	network := string(readFile(t, here, "../../docs/network.md"))
+	for _, script := range pageScripts(t) {
+		if script.mpi {
+			continue // TestMPIOfPages runs it
+		}
+		t.Run(script.name, func(t *testing.T) {
 			t.Parallel()
-			s := newShell(t)
-			// The command paper has some of the commands of difalt, by the same code.
-			here := strings.NewReplacer("go run ./cmd/difalt/paper", "difalt", "go run ./cmd/difalt", "difalt")
-			script := here.Replace(strings.Join(c.blocks, "\n"))
-			out := s.run(t, script)
-			if out == "" {
-				t.Errorf("%s\nprints nothing", script)
-			}
-			if c.name == "five minutes" {
+			if out := runScript(t, script); script.name == "network.md, five minutes" {
 				checkRounds(t, network, out)
 			}
-			for _, file := range c.files {
-				if _, err := os.Stat(filepath.Join(s.folder, file)); err != nil {
-					t.Errorf("%s\n%v", script, err)
+		})
+	}
+}
+
+// runScript runs the script of a page in a new folder, checks the files that it makes, and returns its output.
+func runScript(t *testing.T, script pageScript) string {
+	t.Helper()
+	s := newShell(t)
+	if script.needs != "" && exec.CommandContext(t.Context(), "sh", "-c", script.needs).Run() != nil {
+		t.Skip("skip: ", script.needs)
+	}
+	out := s.run(t, onThisMachine(t, script.text))
+	if out == "" {
+		t.Errorf("%s\nprints nothing", script.text)
+	}
+	for _, file := range script.files {
+		if _, err := os.Stat(filepath.Join(s.folder, file)); err != nil {
+			t.Errorf("%s\n%v", script.text, err)
+		}
+	}
+	return out
+}
+
+// Every command of the documents, of the help and of the manual pages, which are made of the help, is in a
+// script that runs, or in notRun. Package internal/outside has those of make and of go test.
+func TestAllCommandsOfPagesRun(t *testing.T) {
+	ran, used := map[string]bool{}, map[string]bool{}
+	texts := []string{}
+	for _, script := range pageScripts(t) {
+		texts = append(texts, script.text)
+	}
+	for _, b := range fencedBlocks(string(readFile(t, here, "../../docs/tutorial.md"))) {
+		if b.kind == "sh" { // TestTutorial runs it
+			texts = append(texts, b.text)
+		}
+	}
+	for _, c := range commandsOf(strings.Join(texts, "\n")) {
+		ran[c] = true
+	}
+	listed := 0
+	for name, page := range allPages(t) {
+		for _, c := range append(commandsOf(codeOf(page)), wholeCommands(inline(page))...) {
+			listed++
+			reason := ""
+			for words := range notRun {
+				if strings.HasPrefix(c, words) {
+					reason, used[words] = words, true
 				}
 			}
-		})
+			if reason == "" && !ran[c] {
+				t.Errorf("%s: nothing runs %q", name, c)
+			}
+		}
+	}
+	for words, reason := range notRun {
+		if !used[words] {
+			t.Errorf("no page has %q, which %s", words, reason)
+		}
+	}
+	if listed < 90 {
+		t.Errorf("the pages have only %d commands", listed)
+	}
+}
+
+// allPages returns the documents, and the help of all commands as a page with a block of examples.
+func allPages(t *testing.T) map[string]string {
+	t.Helper()
+	pages := map[string]string{}
+	for _, pattern := range []string{"../../*.md", "../../docs/*.md"} {
+		paths, err := filepath.Glob(filepath.Join(here, pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range paths {
+			pages[filepath.Base(path)] = string(readFile(t, path))
+		}
+	}
+	visit(newRootCommand(&cli.Streams{}), nil, func(cmd *cobra.Command, _ []string) {
+		pages["the help of "+cmd.CommandPath()] = cmd.Long + "\n\n```sh\n" + withoutDescriptions(cmd.Example) + "\n```\n"
+	})
+	return pages
+}
+
+// The manual pages have the examples of the help.
+func TestExamplesOfManual(t *testing.T) {
+	dir := t.TempDir()
+	must(t, "generate", "--out", dir)
+	for path, page := range folder(t, filepath.Join(dir, "man")) {
+		words := strings.Split(strings.TrimSuffix(filepath.Base(path), ".1"), "-")
+		cmd, _, err := newRootCommand(&cli.Streams{}).Find(words[1:])
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, examples, _ := strings.Cut(string(page), "\n.EX\n")
+		examples, _, _ = strings.Cut(examples, "\n.EE\n")
+		if got := strings.ReplaceAll(examples, `\\`, `\`); strings.TrimSpace(got) != strings.TrimSpace(cmd.Example) {
+			t.Errorf("%s: the examples are\n%s\nand those of the help\n%s", path, got, cmd.Example)
+		}
 	}
 }
 
@@ -106,15 +178,10 @@ func checkRounds(t *testing.T, page, output string) {
 
 // inline returns the commands in the sentences of a page.
 func inline(page string) (commands []string) {
-	for _, m := range regexp.MustCompile("`(difalt [^`]*)`").FindAllStringSubmatch(page, -1) {
-		commands = append(commands, strings.Join(strings.Fields(m[1]), " "))
+	for _, m := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(fence.ReplaceAllString(page, ""), -1) {
+		commands = append(commands, commandsOf(strings.Join(strings.Fields(m[1]), " "))...)
 	}
 	return commands
-}
-
-// linesWith returns the lines of a page that begin with one of some words, behind an indent.
-func linesWith(page, words string) []string {
-	return regexp.MustCompile(`(?m)^    (?:`+words+`).*$`).FindAllString(page, -1)
 }
 
 // Links of the documents lead to files of the repository, or elsewhere.
@@ -140,41 +207,30 @@ func TestLinksOfPages(t *testing.T) {
 }
 
 var (
-	commandInText = regexp.MustCompile(`(?m)(?:^|[|;&(] *|do +|-np \d+ |go run \./cmd/)(difalt(?:/paper)? (?:\\\n|[^|>#&\n])*)`)
 	flagInText    = regexp.MustCompile("(?:^|[ `(])(--[a-z][a-z-]*)")
+	programInText = regexp.MustCompile(`(?:^|[ /'])(difalt(?:/paper)? .*)`)
 )
 
 // All commands of the documents and of the help exist, with the flags that are given to them and those that
 // they require; and a sentence that mentions a flag means one of some command.
 func TestFlagsOfPages(t *testing.T) {
-	pages, err := filepath.Glob("../../docs/*.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	known, texts := map[string]bool{}, map[string]string{} // texts by what contains them
-	for _, path := range append(pages, "../../README.md", "../../CONTRIBUTING.md") {
-		texts[path] = string(readFile(t, path))
-	}
+	known := map[string]bool{}
 	visit(newRootCommand(&cli.Streams{}), nil, func(cmd *cobra.Command, _ []string) {
 		cmd.InitDefaultHelpFlag()
-		texts["the help of "+cmd.CommandPath()] = cmd.Long + "\n\nExamples:\n" + cmd.Example + "\n"
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { known["--"+f.Name] = true })
 	})
 	commands := 0
-	for path, page := range texts {
-		code := indentedBlocks(page)
-		if _, examples, ok := strings.Cut(page, "\nExamples:\n"); ok {
-			code = append(code, regexp.MustCompile(`(?m)^ +`).ReplaceAllString(examples, ""))
-		}
-		for _, b := range fencedBlocks(page) {
-			code = append(code, b.text)
-		}
-		for _, m := range commandInText.FindAllStringSubmatch(strings.Join(code, "\n"), -1) {
-			commands++
-			checkCommand(t, path, strings.Fields(strings.ReplaceAll(m[1], "\\\n", " ")), true)
+	for path, page := range allPages(t) {
+		for _, c := range commandsOf(codeOf(page)) {
+			if m := programInText.FindStringSubmatch(c); m != nil && !strings.HasPrefix(c, "docker") {
+				commands++
+				checkCommand(t, path, strings.Fields(strings.Trim(m[1], "'")), true)
+			}
 		}
 		for _, c := range inline(page) {
-			checkCommand(t, path, strings.Fields(c), false)
+			if strings.HasPrefix(c, program+" ") {
+				checkCommand(t, path, strings.Fields(c), false)
+			}
 		}
 		for _, m := range regexp.MustCompile("`--[^`]*`").FindAllString(page, -1) {
 			for _, f := range flagInText.FindAllStringSubmatch(m, -1) {
@@ -184,7 +240,7 @@ func TestFlagsOfPages(t *testing.T) {
 			}
 		}
 	}
-	if commands < 40 {
+	if commands < 60 {
 		t.Errorf("the documents have only %d commands", commands)
 	}
 }

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -63,9 +62,7 @@ var stageLine = regexp.MustCompile(`(?m)^stage \d+ of \d+: .*\n`)
 func (s *shell) run(t *testing.T, commands string) string {
 	t.Helper()
 	s.exports += strings.Join(export.FindAllString(commands, -1), "")
-	// A path may have spaces: the shell gets it as $0.
-	cmd := exec.CommandContext(t.Context(), "sh", "-e", "-c", fmt.Sprintf("difalt() { %s=1 \"$0\" \"$@\"; }\n%s%s", asCommand,
-		s.exports, commands), os.Args[0])
+	cmd := exec.CommandContext(t.Context(), "sh", "-e", "-c", s.exports+commands) // TestMain puts difalt into the path
 	cmd.Dir = s.folder
 	out, err := cmd.CombinedOutput()
 	if err != nil {

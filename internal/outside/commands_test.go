@@ -66,7 +66,7 @@ func choosesNothing(t *testing.T, goCommand string) bool {
 }
 
 // TestCommandsOfPages: targets of make and scripts that the pages name are there, and every go test chooses a
-// test or a benchmark. The program's own commands run in package main of cmd/difalt.
+// test or a benchmark. The commands of the program run in tests of cmd/difalt.
 func TestCommandsOfPages(t *testing.T) {
 	pages, err := filepath.Glob("../../docs/*.md")
 	if err != nil {
