@@ -32,9 +32,13 @@ type Disclosure struct {
 	// rows than columns need to be as many, with two rows for each column. Half as many are enough if the
 	// owner has no other tasks. Otherwise no total contains their rows where these are at most 7 % of its
 	// own, and the owner votes against as many curves where they are more. With at most that many tasks,
-	// rows are left out that a combination of columns shows among the rows of their task. Two owners need
-	// twice as many tasks. Default 10.
+	// rows are left out that a combination of columns shows among the rows of their task. An owner needs
+	// twice as many tasks where all others may pool what they know, or there is one other: only its own rows
+	// hide each other then. Default 10.
 	LeastSmall int
+	// Colluding is the number of other owners that may pool what they know; 0 stands for 1, so that each of
+	// them knows its own rows alone.
+	Colluding int
 	// Strict is for owners who do not trust each other. It leaves tasks with fewer rows than columns and
 	// two out of all totals, levels, curves and periods, and rows that a combination of columns shows
 	// among the rows of their task. It raises LeastLevel to as many rows.
@@ -49,6 +53,7 @@ const (
 	supportEnd    = 2   // intervals beside an outer knot, with which the part beyond it is such a support
 	spareShare    = .07 // of own rows, which are left out in place of curves
 	farWeight     = 10  // times the median weight of own rows, or less: other weights count as that
+	aloneTimes    = 2   // LeastSmall tasks are needed where all other owners may pool what they know
 )
 
 // limits returns the limits of the rules for a number of owners; 0 is a rule that is off.
@@ -68,8 +73,8 @@ func (o *Options) limits(owners int) Disclosure {
 	}
 	d := o.Disclosure
 	d.LeastRows, d.LeastLevel, d.LeastSmall = limit(d.LeastRows, 3), limit(d.LeastLevel, level), limit(d.LeastSmall, 10)
-	if owners == 2 {
-		d.LeastSmall *= 2
+	if d.Colluding = max(d.Colluding, 1); d.Colluding >= owners-1 {
+		d.LeastSmall *= aloneTimes
 	}
 	return d
 }

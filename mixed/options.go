@@ -109,6 +109,8 @@ func (o *Options) check(in *Input) error {
 		return fmt.Errorf("the choice of held-out rows has %d entries for %d rows", len(in.HeldOut), t.Rows())
 	case o.Disclosure.LeastRows < Off || o.Disclosure.LeastLevel < Off || o.Disclosure.LeastSmall < Off:
 		return fmt.Errorf("the limits of disclosure are %+v: must be at least %d", o.Disclosure, Off)
+	case o.Disclosure.Colluding < 0:
+		return fmt.Errorf("the number of colluding owners is %d: must not be negative", o.Disclosure.Colluding)
 	case o.Refit && o.Sums != nil && o.Sums.Owners() > 1:
 		return errRefits
 	case o.Workers < 0:

@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/difalt/difalt/internal/check"
@@ -148,6 +149,26 @@ func TestPolesOfAFlag(t *testing.T) {
 	}
 }
 
+// readProducts counts the rows alone with the flag in their task that follow from the sums of products of every
+// task. r are the rows of the victim that are in totals.
+func readProducts(r *rows, victim *Data, wanted [][]float64) (right int) {
+	for _, k := range r.list {
+		sums := make([]float64, 5) // of the flag times 1, the numbers, and the target
+		for _, i := range r.of(k) {
+			row := []float64{1}
+			for j := range 3 {
+				row = append(row, victim.Values[j][i])
+			}
+			row = append(row, victim.Targets[i])
+			floats.AddScaled(sums, victim.Values[3][i], row)
+		}
+		if sums[0] == 1 && slices.ContainsFunc(wanted, func(w []float64) bool { return slices.Equal(w, sums[1:]) }) {
+			right++
+		}
+	}
+	return right
+}
+
 // Somebody who knows the sums of products of every task, as members may in tables of few tasks, reads no row
 // that is alone with a value in its task.
 func TestRowsAloneInTasks(t *testing.T) {
@@ -156,27 +177,39 @@ func TestRowsAloneInTasks(t *testing.T) {
 		own, _ := withFlag(10, 2, 0)
 		fits, errs := describeTogether(t, []Input{{Table: victim}, {Table: own}}, o)
 		check.Done(errs[0])
-		r, right := fits[0].rows, 0
-		for _, k := range r.list {
-			var sums []float64 // of the flag times 1, the numbers, and the target
-			for _, i := range r.of(k) {
-				row := []float64{1}
-				for j := range 3 {
-					row = append(row, victim.Values[j][i])
-				}
-				row = append(row, victim.Targets[i])
-				floats.Scale(victim.Values[3][i], row)
-				if sums == nil {
-					sums = make([]float64, len(row))
-				}
-				floats.Add(sums, row)
-			}
-			if sums[0] == 1 && slices.ContainsFunc(wanted, func(w []float64) bool { return slices.Equal(w, sums[1:]) }) {
-				right++
-			}
-		}
+		right := readProducts(fits[0].rows, victim, wanted)
 		check.FailIf(t, rules == (right == len(wanted)) || rules && right > 0, "rules %v: %d of %d rows are read", rules,
 			right, len(wanted))
+	}
+}
+
+// Two of three owners that pool what they know are one reader of the third one, whose tasks alone hide each
+// other. They read the rows alone with a flag in 12 tasks whose products they know; none where that owner
+// reckons with them. With two owners there is one reader in any case, and of two in five none reads alone.
+func TestColluders(t *testing.T) {
+	for name, c := range map[string]struct {
+		others, colluding, limit, read int
+	}{
+		"three owners, each alone": {2, 0, 10, 4}, "two of three pool": {2, 2, 20, 0}, "more than there are pool": {2, 9, 20, 0},
+		"three of five pool": {4, 3, 10, 4}, "all others of five pool": {4, 4, 20, 0}, "two owners": {1, 0, 20, 0},
+	} {
+		victim, wanted := withFlag(12, 8, 4)
+		list := []Input{{Table: victim}}
+		for range c.others {
+			own, _ := withFlag(20, 2, 0)
+			list = append(list, Input{Table: own})
+		}
+		o := Options{Disclosure: Disclosure{Colluding: c.colluding}}
+		fits, errs := describeTogether(t, list, o)
+		check.Done(errs[0])
+		g := fits[0].rows.guard
+		right := readProducts(fits[0].rows, victim, wanted)
+		if right != c.read || g.LeastSmall != c.limit {
+			t.Errorf("%s: %d of %d rows are read, want %d; %d small tasks hide each other, want %d", name, right, len(wanted),
+				c.read, g.LeastSmall, c.limit)
+		}
+		said := slices.ContainsFunc(g.did, func(note string) bool { return strings.Contains(note, "--colluding") })
+		check.FailIf(t, said != (c.colluding > 1), "%s: the report says %q", name, g.did)
 	}
 }
 

@@ -29,6 +29,10 @@ func (g *guard) describe() {
 	const silent = "The errors of this owner are in no total: %d held-out rows are fewer than %d. " +
 		"Hold out more (--holdout)."
 	g.note(g.silent, silent, n, leastHeldOut)
+	others := g.rows.sums.Owners() - 1
+	const pooled = "The rules hold if %d of %d other owners pool what they know (--colluding): %d small tasks hide " +
+		"each other (--least-small)."
+	g.note(g.Colluding > 1 && g.LeastSmall > 0, pooled, min(g.Colluding, others), others, g.LeastSmall)
 	far := 0
 	for _, i := range g.rows.order {
 		if w := g.rows.in.weight(int(i)); w != g.bound(w) {

@@ -268,7 +268,8 @@ func (o *jointOptions) addDisclosureFlags(flags *pflag.FlagSet) {
 	flags.Var(cli.Number(&p.Delta, cli.Range{Most: private.MostDelta, Open: true}), "delta",
 		"probability `DELTA` that --epsilon does not hold (default: T^-1.1 for T tasks, at most 0.01)")
 	flags.Var(cli.Count(&p.Colluding, 0, cli.Many), "colluding",
-		"number `N` of colluding nodes that --epsilon protects against (default 0: outsiders only)")
+		"number `N` of other nodes that may pool what they know: --epsilon protects against them (default 0: outsiders "+
+			"only), and where they are all others --least-small counts twice (default 1)")
 }
 
 // addTrainingFlags adds the flags of the table, the model and the disclosure.
@@ -294,10 +295,11 @@ func (o *jointOptions) checkShared(flags *pflag.FlagSet) error {
 		return err
 	}
 	private := flags.Changed("epsilon")
-	for _, name := range []string{"delta", "colluding"} {
-		if flags.Changed(name) && !private {
-			return cli.WrongFlag(name, "it needs --epsilon")
-		}
+	if flags.Changed("delta") && !private {
+		return cli.WrongFlag("delta", "it needs --epsilon")
+	}
+	if !private {
+		o.model.Disclosure.Colluding = o.privacy.Colluding
 	}
 	if private && o.model.LogTarget {
 		return cli.WrongFlag("log-target", "private training does not model the logarithm of the target")
