@@ -7,6 +7,8 @@ const (
 	maxDots = 6
 	// PackRows is how many rows of samples MulPacked takes at a time at most.
 	PackRows = 12
+	// mostFewRows is the largest number of rows of panelFew.
+	mostFewRows = 6
 	// PairColumns is the largest number of columns of PairPanel.
 	PairColumns = 4
 	// OuterVectors is the largest number of vectors of Spans.AddOuter.
@@ -41,6 +43,7 @@ type operations struct {
 	panel              [29]int
 	panelHalf          [29]int
 	panelMost          [29]int
+	panelFew           [23]int
 	pairPanel          int
 	transposeSquares   [17]int
 	transposeEdge      int

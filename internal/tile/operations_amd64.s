@@ -40,142 +40,154 @@ DATA operations_avx2<>+1128(SB)/8, $·panelMost_4_avx2(SB)
 DATA operations_avx2<>+1144(SB)/8, $·panelMost_6_avx2(SB)
 DATA operations_avx2<>+1256(SB)/8, $·panelMost32_4_avx2(SB)
 DATA operations_avx2<>+1272(SB)/8, $·panelMost32_6_avx2(SB)
-DATA operations_avx2<>+1328(SB)/8, $·pairPanel_avx2(SB)
-DATA operations_avx2<>+1336(SB)/8, $·transposeSquares_avx2(SB)
-DATA operations_avx2<>+1464(SB)/8, $·transposeSquares32_avx2(SB)
-DATA operations_avx2<>+1472(SB)/8, $·transposeEdge_avx2(SB)
-DATA operations_avx2<>+1488(SB)/8, $·mulBasisLanes_1_avx2(SB)
-DATA operations_avx2<>+1496(SB)/8, $·mulBasisLanes_2_avx2(SB)
-DATA operations_avx2<>+1520(SB)/8, $·leastSquaresLanes_avx2(SB)
-DATA operations_avx2<>+1528(SB)/8, $·mulTransposedLanes_avx2(SB)
-DATA operations_avx2<>+1536(SB)/8, $·sumDifferences_avx2(SB)
-DATA operations_avx2<>+1544(SB)/8, $·leastSquares_avx2(SB)
-DATA operations_avx2<>+1552(SB)/8, $·residual_avx2(SB)
-DATA operations_avx2<>+1560(SB)/8, $·rotate_avx2(SB)
-DATA operations_avx2<>+1576(SB)/8, $·rowDots_1_avx2(SB)
-DATA operations_avx2<>+1600(SB)/8, $·rowDots_4_avx2(SB)
-DATA operations_avx2<>+1616(SB)/8, $·rowDots_6_avx2(SB)
-DATA operations_avx2<>+1704(SB)/8, $·rowDots32_1_avx2(SB)
-DATA operations_avx2<>+1728(SB)/8, $·rowDots32_4_avx2(SB)
-DATA operations_avx2<>+1760(SB)/8, $·rowDots32_8_avx2(SB)
-DATA operations_avx2<>+1776(SB)/8, $·addRows_1_avx2(SB)
-DATA operations_avx2<>+1800(SB)/8, $·addRows_4_avx2(SB)
-DATA operations_avx2<>+1832(SB)/8, $·addRows_8_avx2(SB)
-DATA operations_avx2<>+1904(SB)/8, $·addRows32_1_avx2(SB)
-DATA operations_avx2<>+1928(SB)/8, $·addRows32_4_avx2(SB)
-DATA operations_avx2<>+1960(SB)/8, $·addRows32_8_avx2(SB)
-DATA operations_avx2<>+1976(SB)/8, $·addOuter_1_avx2(SB)
-DATA operations_avx2<>+2000(SB)/8, $·addOuter_4_avx2(SB)
-DATA operations_avx2<>+2104(SB)/8, $·addOuter32_1_avx2(SB)
-DATA operations_avx2<>+2128(SB)/8, $·addOuter32_4_avx2(SB)
-DATA operations_avx2<>+2152(SB)/8, $·rowDotPairs_2_avx2(SB)
-DATA operations_avx2<>+2160(SB)/8, $·rowDotPairs_3_avx2(SB)
-DATA operations_avx2<>+2296(SB)/8, $·rowDotPairs32_4_avx2(SB)
-DATA operations_avx2<>+2312(SB)/8, $·addRowPairs_1_avx2(SB)
-DATA operations_avx2<>+2336(SB)/8, $·addRowPairs_4_avx2(SB)
-DATA operations_avx2<>+2440(SB)/8, $·addRowPairs32_1_avx2(SB)
-DATA operations_avx2<>+2464(SB)/8, $·addRowPairs32_4_avx2(SB)
-DATA operations_avx2<>+2480(SB)/8, $·addOuterPairs_1_avx2(SB)
-DATA operations_avx2<>+2504(SB)/8, $·addOuterPairs_4_avx2(SB)
-DATA operations_avx2<>+2608(SB)/8, $·addOuterPairs32_1_avx2(SB)
-DATA operations_avx2<>+2632(SB)/8, $·addOuterPairs32_4_avx2(SB)
-DATA operations_avx2<>+2648(SB)/8, $·spanDots_1_avx2(SB)
-DATA operations_avx2<>+2656(SB)/8, $·spanDots_2_avx2(SB)
-DATA operations_avx2<>+2776(SB)/8, $·spanDots32_1_avx2(SB)
-DATA operations_avx2<>+2784(SB)/8, $·spanDots32_2_avx2(SB)
-DATA operations_avx2<>+2800(SB)/8, $·spanAdd_1_avx2(SB)
-DATA operations_avx2<>+2808(SB)/8, $·spanAdd_2_avx2(SB)
-DATA operations_avx2<>+2928(SB)/8, $·spanAdd32_1_avx2(SB)
-DATA operations_avx2<>+2936(SB)/8, $·spanAdd32_2_avx2(SB)
-DATA operations_avx2<>+2952(SB)/8, $·spanBoth_1_avx2(SB)
-DATA operations_avx2<>+2960(SB)/8, $·spanBoth_2_avx2(SB)
-DATA operations_avx2<>+3080(SB)/8, $·spanBoth32_1_avx2(SB)
-DATA operations_avx2<>+3088(SB)/8, $·spanBoth32_2_avx2(SB)
-DATA operations_avx2<>+3104(SB)/8, $·spanOuter_1_avx2(SB)
-DATA operations_avx2<>+3112(SB)/8, $·spanOuter_2_avx2(SB)
-DATA operations_avx2<>+3120(SB)/8, $·spanOuter_3_avx2(SB)
-DATA operations_avx2<>+3128(SB)/8, $·spanOuter_4_avx2(SB)
-DATA operations_avx2<>+3232(SB)/8, $·spanOuter32_1_avx2(SB)
-DATA operations_avx2<>+3240(SB)/8, $·spanOuter32_2_avx2(SB)
-DATA operations_avx2<>+3248(SB)/8, $·spanOuter32_3_avx2(SB)
-DATA operations_avx2<>+3256(SB)/8, $·spanOuter32_4_avx2(SB)
-DATA operations_avx2<>+3272(SB)/8, $·spanSolve_1_avx2(SB)
-DATA operations_avx2<>+3400(SB)/8, $·spanSolve32_1_avx2(SB)
-DATA operations_avx2<>+3408(SB)/8, $·packComplex_avx2(SB)
-DATA operations_avx2<>+3536(SB)/8, $·packComplex32_avx2(SB)
-DATA operations_avx2<>+3544(SB)/8, $·transposeComplex_avx2(SB)
-DATA operations_avx2<>+3552(SB)/8, $·addAbs_avx2(SB)
-DATA operations_avx2<>+3560(SB)/8, $·scale_avx2(SB)
-DATA operations_avx2<>+3688(SB)/8, $·scale32_avx2(SB)
-DATA operations_avx2<>+3824(SB)/8, $·squares32_avx2(SB)
-DATA operations_avx2<>+3832(SB)/8, $·absolutes_avx2(SB)
-DATA operations_avx2<>+3960(SB)/8, $·absolutes32_avx2(SB)
-DATA operations_avx2<>+3976(SB)/8, $·symmetricRows_1_avx2(SB)
-DATA operations_avx2<>+3984(SB)/8, $·symmetricRows_2_avx2(SB)
-DATA operations_avx2<>+3992(SB)/8, $·symmetricRows_3_avx2(SB)
-DATA operations_avx2<>+4000(SB)/8, $·symmetricRows_4_avx2(SB)
-DATA operations_avx2<>+4016(SB)/8, $·reflect_1_avx2(SB)
-DATA operations_avx2<>+4024(SB)/8, $·reflect_2_avx2(SB)
-DATA operations_avx2<>+4032(SB)/8, $·reflect_3_avx2(SB)
-DATA operations_avx2<>+4040(SB)/8, $·reflect_4_avx2(SB)
-DATA operations_avx2<>+4048(SB)/8, $·addComplex_avx2(SB)
-DATA operations_avx2<>+4176(SB)/8, $·addComplex32_avx2(SB)
-DATA operations_avx2<>+4184(SB)/8, $·timesComplex_avx2(SB)
-DATA operations_avx2<>+4312(SB)/8, $·timesComplex32_avx2(SB)
-DATA operations_avx2<>+4320(SB)/8, $·dotComplex_avx2(SB)
-DATA operations_avx2<>+4448(SB)/8, $·dotComplex32_avx2(SB)
-DATA operations_avx2<>+4456(SB)/8, $·planeRotation_avx2(SB)
-DATA operations_avx2<>+4584(SB)/8, $·planeRotation32_avx2(SB)
-DATA operations_avx2<>+4592(SB)/8, $·largestIndex_avx2(SB)
-DATA operations_avx2<>+4720(SB)/8, $·largestIndex32_avx2(SB)
-DATA operations_avx2<>+4728(SB)/8, $·swap_avx2(SB)
-DATA operations_avx2<>+4856(SB)/8, $·swap32_avx2(SB)
-DATA operations_avx2<>+4872(SB)/8, $·solveRows_1_avx2(SB)
-DATA operations_avx2<>+4880(SB)/8, $·solveRows_2_avx2(SB)
-DATA operations_avx2<>+4896(SB)/8, $·solveRows_4_avx2(SB)
-DATA operations_avx2<>+5000(SB)/8, $·solveRows32_1_avx2(SB)
-DATA operations_avx2<>+5008(SB)/8, $·solveRows32_2_avx2(SB)
-DATA operations_avx2<>+5024(SB)/8, $·solveRows32_4_avx2(SB)
-DATA operations_avx2<>+5040(SB)/8, $·multiplyRows_1_avx2(SB)
-DATA operations_avx2<>+5048(SB)/8, $·multiplyRows_2_avx2(SB)
-DATA operations_avx2<>+5064(SB)/8, $·multiplyRows_4_avx2(SB)
-DATA operations_avx2<>+5168(SB)/8, $·multiplyRows32_1_avx2(SB)
-DATA operations_avx2<>+5176(SB)/8, $·multiplyRows32_2_avx2(SB)
-DATA operations_avx2<>+5192(SB)/8, $·multiplyRows32_4_avx2(SB)
-DATA operations_avx2<>+5216(SB)/8, $·solveRowsPart_2_avx2(SB)
-DATA operations_avx2<>+5232(SB)/8, $·solveRowsPart_4_avx2(SB)
-DATA operations_avx2<>+5344(SB)/8, $·solveRowsPart32_2_avx2(SB)
-DATA operations_avx2<>+5360(SB)/8, $·solveRowsPart32_4_avx2(SB)
-DATA operations_avx2<>+5384(SB)/8, $·multiplyRowsPart_2_avx2(SB)
-DATA operations_avx2<>+5400(SB)/8, $·multiplyRowsPart_4_avx2(SB)
-DATA operations_avx2<>+5512(SB)/8, $·multiplyRowsPart32_2_avx2(SB)
-DATA operations_avx2<>+5528(SB)/8, $·multiplyRowsPart32_4_avx2(SB)
-DATA operations_avx2<>+5536(SB)/8, $·solveFew_avx2(SB)
-DATA operations_avx2<>+5664(SB)/8, $·solveFew32_avx2(SB)
-DATA operations_avx2<>+5672(SB)/8, $·solveNarrow_avx2(SB)
-DATA operations_avx2<>+5688(SB)/8, $·solvePairs_1_avx2(SB)
-DATA operations_avx2<>+5696(SB)/8, $·solvePairs_2_avx2(SB)
-DATA operations_avx2<>+5712(SB)/8, $·solvePairs_4_avx2(SB)
-DATA operations_avx2<>+5816(SB)/8, $·solvePairs32_1_avx2(SB)
-DATA operations_avx2<>+5824(SB)/8, $·solvePairs32_2_avx2(SB)
-DATA operations_avx2<>+5840(SB)/8, $·solvePairs32_4_avx2(SB)
-DATA operations_avx2<>+5856(SB)/8, $·multiplyPairs_1_avx2(SB)
-DATA operations_avx2<>+5864(SB)/8, $·multiplyPairs_2_avx2(SB)
-DATA operations_avx2<>+5880(SB)/8, $·multiplyPairs_4_avx2(SB)
-DATA operations_avx2<>+5984(SB)/8, $·multiplyPairs32_1_avx2(SB)
-DATA operations_avx2<>+5992(SB)/8, $·multiplyPairs32_2_avx2(SB)
-DATA operations_avx2<>+6008(SB)/8, $·multiplyPairs32_4_avx2(SB)
-DATA operations_avx2<>+6016(SB)/8, $·solveWholePairs_avx2(SB)
-DATA operations_avx2<>+6144(SB)/8, $·solveWholePairs32_avx2(SB)
-DATA operations_avx2<>+6152(SB)/8, $·multiplyWholePairs_avx2(SB)
-DATA operations_avx2<>+6280(SB)/8, $·multiplyWholePairs32_avx2(SB)
-DATA operations_avx2<>+6288(SB)/8, $·solvePair_avx2(SB)
-DATA operations_avx2<>+6416(SB)/8, $·solvePair32_avx2(SB)
-DATA operations_avx2<>+6424(SB)/8, $·multiplyPair_avx2(SB)
-DATA operations_avx2<>+6552(SB)/8, $·multiplyPair32_avx2(SB)
-DATA operations_avx2<>+6560(SB)/8, $·solveUpper_avx2(SB)
-DATA operations_avx2<>+6568(SB)/8, $·fmaPeak_avx2(SB)
-GLOBL operations_avx2<>(SB), NOPTR, $6648
+DATA operations_avx2<>+1336(SB)/8, $·panelFew_1_avx2(SB)
+DATA operations_avx2<>+1344(SB)/8, $·panelFew_2_avx2(SB)
+DATA operations_avx2<>+1352(SB)/8, $·panelFew_3_avx2(SB)
+DATA operations_avx2<>+1360(SB)/8, $·panelFew_4_avx2(SB)
+DATA operations_avx2<>+1368(SB)/8, $·panelFew_5_avx2(SB)
+DATA operations_avx2<>+1376(SB)/8, $·panelFew_6_avx2(SB)
+DATA operations_avx2<>+1464(SB)/8, $·panelFew32_1_avx2(SB)
+DATA operations_avx2<>+1472(SB)/8, $·panelFew32_2_avx2(SB)
+DATA operations_avx2<>+1480(SB)/8, $·panelFew32_3_avx2(SB)
+DATA operations_avx2<>+1488(SB)/8, $·panelFew32_4_avx2(SB)
+DATA operations_avx2<>+1496(SB)/8, $·panelFew32_5_avx2(SB)
+DATA operations_avx2<>+1504(SB)/8, $·panelFew32_6_avx2(SB)
+DATA operations_avx2<>+1512(SB)/8, $·pairPanel_avx2(SB)
+DATA operations_avx2<>+1520(SB)/8, $·transposeSquares_avx2(SB)
+DATA operations_avx2<>+1648(SB)/8, $·transposeSquares32_avx2(SB)
+DATA operations_avx2<>+1656(SB)/8, $·transposeEdge_avx2(SB)
+DATA operations_avx2<>+1672(SB)/8, $·mulBasisLanes_1_avx2(SB)
+DATA operations_avx2<>+1680(SB)/8, $·mulBasisLanes_2_avx2(SB)
+DATA operations_avx2<>+1704(SB)/8, $·leastSquaresLanes_avx2(SB)
+DATA operations_avx2<>+1712(SB)/8, $·mulTransposedLanes_avx2(SB)
+DATA operations_avx2<>+1720(SB)/8, $·sumDifferences_avx2(SB)
+DATA operations_avx2<>+1728(SB)/8, $·leastSquares_avx2(SB)
+DATA operations_avx2<>+1736(SB)/8, $·residual_avx2(SB)
+DATA operations_avx2<>+1744(SB)/8, $·rotate_avx2(SB)
+DATA operations_avx2<>+1760(SB)/8, $·rowDots_1_avx2(SB)
+DATA operations_avx2<>+1784(SB)/8, $·rowDots_4_avx2(SB)
+DATA operations_avx2<>+1800(SB)/8, $·rowDots_6_avx2(SB)
+DATA operations_avx2<>+1888(SB)/8, $·rowDots32_1_avx2(SB)
+DATA operations_avx2<>+1912(SB)/8, $·rowDots32_4_avx2(SB)
+DATA operations_avx2<>+1944(SB)/8, $·rowDots32_8_avx2(SB)
+DATA operations_avx2<>+1960(SB)/8, $·addRows_1_avx2(SB)
+DATA operations_avx2<>+1984(SB)/8, $·addRows_4_avx2(SB)
+DATA operations_avx2<>+2016(SB)/8, $·addRows_8_avx2(SB)
+DATA operations_avx2<>+2088(SB)/8, $·addRows32_1_avx2(SB)
+DATA operations_avx2<>+2112(SB)/8, $·addRows32_4_avx2(SB)
+DATA operations_avx2<>+2144(SB)/8, $·addRows32_8_avx2(SB)
+DATA operations_avx2<>+2160(SB)/8, $·addOuter_1_avx2(SB)
+DATA operations_avx2<>+2184(SB)/8, $·addOuter_4_avx2(SB)
+DATA operations_avx2<>+2288(SB)/8, $·addOuter32_1_avx2(SB)
+DATA operations_avx2<>+2312(SB)/8, $·addOuter32_4_avx2(SB)
+DATA operations_avx2<>+2336(SB)/8, $·rowDotPairs_2_avx2(SB)
+DATA operations_avx2<>+2344(SB)/8, $·rowDotPairs_3_avx2(SB)
+DATA operations_avx2<>+2480(SB)/8, $·rowDotPairs32_4_avx2(SB)
+DATA operations_avx2<>+2496(SB)/8, $·addRowPairs_1_avx2(SB)
+DATA operations_avx2<>+2520(SB)/8, $·addRowPairs_4_avx2(SB)
+DATA operations_avx2<>+2624(SB)/8, $·addRowPairs32_1_avx2(SB)
+DATA operations_avx2<>+2648(SB)/8, $·addRowPairs32_4_avx2(SB)
+DATA operations_avx2<>+2664(SB)/8, $·addOuterPairs_1_avx2(SB)
+DATA operations_avx2<>+2688(SB)/8, $·addOuterPairs_4_avx2(SB)
+DATA operations_avx2<>+2792(SB)/8, $·addOuterPairs32_1_avx2(SB)
+DATA operations_avx2<>+2816(SB)/8, $·addOuterPairs32_4_avx2(SB)
+DATA operations_avx2<>+2832(SB)/8, $·spanDots_1_avx2(SB)
+DATA operations_avx2<>+2840(SB)/8, $·spanDots_2_avx2(SB)
+DATA operations_avx2<>+2960(SB)/8, $·spanDots32_1_avx2(SB)
+DATA operations_avx2<>+2968(SB)/8, $·spanDots32_2_avx2(SB)
+DATA operations_avx2<>+2984(SB)/8, $·spanAdd_1_avx2(SB)
+DATA operations_avx2<>+2992(SB)/8, $·spanAdd_2_avx2(SB)
+DATA operations_avx2<>+3112(SB)/8, $·spanAdd32_1_avx2(SB)
+DATA operations_avx2<>+3120(SB)/8, $·spanAdd32_2_avx2(SB)
+DATA operations_avx2<>+3136(SB)/8, $·spanBoth_1_avx2(SB)
+DATA operations_avx2<>+3144(SB)/8, $·spanBoth_2_avx2(SB)
+DATA operations_avx2<>+3264(SB)/8, $·spanBoth32_1_avx2(SB)
+DATA operations_avx2<>+3272(SB)/8, $·spanBoth32_2_avx2(SB)
+DATA operations_avx2<>+3288(SB)/8, $·spanOuter_1_avx2(SB)
+DATA operations_avx2<>+3296(SB)/8, $·spanOuter_2_avx2(SB)
+DATA operations_avx2<>+3304(SB)/8, $·spanOuter_3_avx2(SB)
+DATA operations_avx2<>+3312(SB)/8, $·spanOuter_4_avx2(SB)
+DATA operations_avx2<>+3416(SB)/8, $·spanOuter32_1_avx2(SB)
+DATA operations_avx2<>+3424(SB)/8, $·spanOuter32_2_avx2(SB)
+DATA operations_avx2<>+3432(SB)/8, $·spanOuter32_3_avx2(SB)
+DATA operations_avx2<>+3440(SB)/8, $·spanOuter32_4_avx2(SB)
+DATA operations_avx2<>+3456(SB)/8, $·spanSolve_1_avx2(SB)
+DATA operations_avx2<>+3584(SB)/8, $·spanSolve32_1_avx2(SB)
+DATA operations_avx2<>+3592(SB)/8, $·packComplex_avx2(SB)
+DATA operations_avx2<>+3720(SB)/8, $·packComplex32_avx2(SB)
+DATA operations_avx2<>+3728(SB)/8, $·transposeComplex_avx2(SB)
+DATA operations_avx2<>+3736(SB)/8, $·addAbs_avx2(SB)
+DATA operations_avx2<>+3744(SB)/8, $·scale_avx2(SB)
+DATA operations_avx2<>+3872(SB)/8, $·scale32_avx2(SB)
+DATA operations_avx2<>+4008(SB)/8, $·squares32_avx2(SB)
+DATA operations_avx2<>+4016(SB)/8, $·absolutes_avx2(SB)
+DATA operations_avx2<>+4144(SB)/8, $·absolutes32_avx2(SB)
+DATA operations_avx2<>+4160(SB)/8, $·symmetricRows_1_avx2(SB)
+DATA operations_avx2<>+4168(SB)/8, $·symmetricRows_2_avx2(SB)
+DATA operations_avx2<>+4176(SB)/8, $·symmetricRows_3_avx2(SB)
+DATA operations_avx2<>+4184(SB)/8, $·symmetricRows_4_avx2(SB)
+DATA operations_avx2<>+4200(SB)/8, $·reflect_1_avx2(SB)
+DATA operations_avx2<>+4208(SB)/8, $·reflect_2_avx2(SB)
+DATA operations_avx2<>+4216(SB)/8, $·reflect_3_avx2(SB)
+DATA operations_avx2<>+4224(SB)/8, $·reflect_4_avx2(SB)
+DATA operations_avx2<>+4232(SB)/8, $·addComplex_avx2(SB)
+DATA operations_avx2<>+4360(SB)/8, $·addComplex32_avx2(SB)
+DATA operations_avx2<>+4368(SB)/8, $·timesComplex_avx2(SB)
+DATA operations_avx2<>+4496(SB)/8, $·timesComplex32_avx2(SB)
+DATA operations_avx2<>+4504(SB)/8, $·dotComplex_avx2(SB)
+DATA operations_avx2<>+4632(SB)/8, $·dotComplex32_avx2(SB)
+DATA operations_avx2<>+4640(SB)/8, $·planeRotation_avx2(SB)
+DATA operations_avx2<>+4768(SB)/8, $·planeRotation32_avx2(SB)
+DATA operations_avx2<>+4776(SB)/8, $·largestIndex_avx2(SB)
+DATA operations_avx2<>+4904(SB)/8, $·largestIndex32_avx2(SB)
+DATA operations_avx2<>+4912(SB)/8, $·swap_avx2(SB)
+DATA operations_avx2<>+5040(SB)/8, $·swap32_avx2(SB)
+DATA operations_avx2<>+5056(SB)/8, $·solveRows_1_avx2(SB)
+DATA operations_avx2<>+5064(SB)/8, $·solveRows_2_avx2(SB)
+DATA operations_avx2<>+5080(SB)/8, $·solveRows_4_avx2(SB)
+DATA operations_avx2<>+5184(SB)/8, $·solveRows32_1_avx2(SB)
+DATA operations_avx2<>+5192(SB)/8, $·solveRows32_2_avx2(SB)
+DATA operations_avx2<>+5208(SB)/8, $·solveRows32_4_avx2(SB)
+DATA operations_avx2<>+5224(SB)/8, $·multiplyRows_1_avx2(SB)
+DATA operations_avx2<>+5232(SB)/8, $·multiplyRows_2_avx2(SB)
+DATA operations_avx2<>+5248(SB)/8, $·multiplyRows_4_avx2(SB)
+DATA operations_avx2<>+5352(SB)/8, $·multiplyRows32_1_avx2(SB)
+DATA operations_avx2<>+5360(SB)/8, $·multiplyRows32_2_avx2(SB)
+DATA operations_avx2<>+5376(SB)/8, $·multiplyRows32_4_avx2(SB)
+DATA operations_avx2<>+5400(SB)/8, $·solveRowsPart_2_avx2(SB)
+DATA operations_avx2<>+5416(SB)/8, $·solveRowsPart_4_avx2(SB)
+DATA operations_avx2<>+5528(SB)/8, $·solveRowsPart32_2_avx2(SB)
+DATA operations_avx2<>+5544(SB)/8, $·solveRowsPart32_4_avx2(SB)
+DATA operations_avx2<>+5568(SB)/8, $·multiplyRowsPart_2_avx2(SB)
+DATA operations_avx2<>+5584(SB)/8, $·multiplyRowsPart_4_avx2(SB)
+DATA operations_avx2<>+5696(SB)/8, $·multiplyRowsPart32_2_avx2(SB)
+DATA operations_avx2<>+5712(SB)/8, $·multiplyRowsPart32_4_avx2(SB)
+DATA operations_avx2<>+5720(SB)/8, $·solveFew_avx2(SB)
+DATA operations_avx2<>+5848(SB)/8, $·solveFew32_avx2(SB)
+DATA operations_avx2<>+5856(SB)/8, $·solveNarrow_avx2(SB)
+DATA operations_avx2<>+5872(SB)/8, $·solvePairs_1_avx2(SB)
+DATA operations_avx2<>+5880(SB)/8, $·solvePairs_2_avx2(SB)
+DATA operations_avx2<>+5896(SB)/8, $·solvePairs_4_avx2(SB)
+DATA operations_avx2<>+6000(SB)/8, $·solvePairs32_1_avx2(SB)
+DATA operations_avx2<>+6008(SB)/8, $·solvePairs32_2_avx2(SB)
+DATA operations_avx2<>+6024(SB)/8, $·solvePairs32_4_avx2(SB)
+DATA operations_avx2<>+6040(SB)/8, $·multiplyPairs_1_avx2(SB)
+DATA operations_avx2<>+6048(SB)/8, $·multiplyPairs_2_avx2(SB)
+DATA operations_avx2<>+6064(SB)/8, $·multiplyPairs_4_avx2(SB)
+DATA operations_avx2<>+6168(SB)/8, $·multiplyPairs32_1_avx2(SB)
+DATA operations_avx2<>+6176(SB)/8, $·multiplyPairs32_2_avx2(SB)
+DATA operations_avx2<>+6192(SB)/8, $·multiplyPairs32_4_avx2(SB)
+DATA operations_avx2<>+6200(SB)/8, $·solveWholePairs_avx2(SB)
+DATA operations_avx2<>+6328(SB)/8, $·solveWholePairs32_avx2(SB)
+DATA operations_avx2<>+6336(SB)/8, $·multiplyWholePairs_avx2(SB)
+DATA operations_avx2<>+6464(SB)/8, $·multiplyWholePairs32_avx2(SB)
+DATA operations_avx2<>+6472(SB)/8, $·solvePair_avx2(SB)
+DATA operations_avx2<>+6600(SB)/8, $·solvePair32_avx2(SB)
+DATA operations_avx2<>+6608(SB)/8, $·multiplyPair_avx2(SB)
+DATA operations_avx2<>+6736(SB)/8, $·multiplyPair32_avx2(SB)
+DATA operations_avx2<>+6744(SB)/8, $·solveUpper_avx2(SB)
+DATA operations_avx2<>+6752(SB)/8, $·fmaPeak_avx2(SB)
+GLOBL operations_avx2<>(SB), NOPTR, $6832
 
 TEXT ·operations_avx2(SB), NOSPLIT, $0-8
 	LEAQ operations_avx2<>(SB), AX
@@ -226,150 +238,162 @@ DATA operations_avx512<>+1128(SB)/8, $·panelMost_4_avx512(SB)
 DATA operations_avx512<>+1192(SB)/8, $·panelMost_12_avx512(SB)
 DATA operations_avx512<>+1256(SB)/8, $·panelMost32_4_avx512(SB)
 DATA operations_avx512<>+1320(SB)/8, $·panelMost32_12_avx512(SB)
-DATA operations_avx512<>+1328(SB)/8, $·pairPanel_avx512(SB)
-DATA operations_avx512<>+1336(SB)/8, $·transposeSquares_avx512(SB)
-DATA operations_avx512<>+1464(SB)/8, $·transposeSquares32_avx2(SB)
-DATA operations_avx512<>+1472(SB)/8, $·transposeEdge_avx512(SB)
-DATA operations_avx512<>+1488(SB)/8, $·mulBasisLanes_1_avx512(SB)
-DATA operations_avx512<>+1496(SB)/8, $·mulBasisLanes_2_avx512(SB)
-DATA operations_avx512<>+1504(SB)/8, $·mulBasisLanes_3_avx512(SB)
-DATA operations_avx512<>+1512(SB)/8, $·mulBasisLanes_4_avx512(SB)
-DATA operations_avx512<>+1520(SB)/8, $·leastSquaresLanes_avx512(SB)
-DATA operations_avx512<>+1528(SB)/8, $·mulTransposedLanes_avx512(SB)
-DATA operations_avx512<>+1536(SB)/8, $·sumDifferences_avx512(SB)
-DATA operations_avx512<>+1544(SB)/8, $·leastSquares_avx512(SB)
-DATA operations_avx512<>+1552(SB)/8, $·residual_avx512(SB)
-DATA operations_avx512<>+1560(SB)/8, $·rotate_avx512(SB)
-DATA operations_avx512<>+1576(SB)/8, $·rowDots_1_avx512(SB)
-DATA operations_avx512<>+1600(SB)/8, $·rowDots_4_avx512(SB)
-DATA operations_avx512<>+1632(SB)/8, $·rowDots_8_avx512(SB)
-DATA operations_avx512<>+1704(SB)/8, $·rowDots32_1_avx2(SB)
-DATA operations_avx512<>+1728(SB)/8, $·rowDots32_4_avx2(SB)
-DATA operations_avx512<>+1760(SB)/8, $·rowDots32_8_avx2(SB)
-DATA operations_avx512<>+1776(SB)/8, $·addRows_1_avx512(SB)
-DATA operations_avx512<>+1800(SB)/8, $·addRows_4_avx512(SB)
-DATA operations_avx512<>+1832(SB)/8, $·addRows_8_avx512(SB)
-DATA operations_avx512<>+1904(SB)/8, $·addRows32_1_avx2(SB)
-DATA operations_avx512<>+1928(SB)/8, $·addRows32_4_avx2(SB)
-DATA operations_avx512<>+1960(SB)/8, $·addRows32_8_avx2(SB)
-DATA operations_avx512<>+1976(SB)/8, $·addOuter_1_avx2(SB)
-DATA operations_avx512<>+2000(SB)/8, $·addOuter_4_avx2(SB)
-DATA operations_avx512<>+2104(SB)/8, $·addOuter32_1_avx2(SB)
-DATA operations_avx512<>+2128(SB)/8, $·addOuter32_4_avx2(SB)
-DATA operations_avx512<>+2168(SB)/8, $·rowDotPairs_4_avx512(SB)
-DATA operations_avx512<>+2200(SB)/8, $·rowDotPairs_8_avx512(SB)
-DATA operations_avx512<>+2296(SB)/8, $·rowDotPairs32_4_avx2(SB)
-DATA operations_avx512<>+2312(SB)/8, $·addRowPairs_1_avx512(SB)
-DATA operations_avx512<>+2336(SB)/8, $·addRowPairs_4_avx512(SB)
-DATA operations_avx512<>+2440(SB)/8, $·addRowPairs32_1_avx2(SB)
-DATA operations_avx512<>+2464(SB)/8, $·addRowPairs32_4_avx2(SB)
-DATA operations_avx512<>+2480(SB)/8, $·addOuterPairs_1_avx512(SB)
-DATA operations_avx512<>+2504(SB)/8, $·addOuterPairs_4_avx512(SB)
-DATA operations_avx512<>+2608(SB)/8, $·addOuterPairs32_1_avx2(SB)
-DATA operations_avx512<>+2632(SB)/8, $·addOuterPairs32_4_avx2(SB)
-DATA operations_avx512<>+2648(SB)/8, $·spanDots_1_avx512(SB)
-DATA operations_avx512<>+2656(SB)/8, $·spanDots_2_avx512(SB)
-DATA operations_avx512<>+2776(SB)/8, $·spanDots32_1_avx2(SB)
-DATA operations_avx512<>+2784(SB)/8, $·spanDots32_2_avx2(SB)
-DATA operations_avx512<>+2800(SB)/8, $·spanAdd_1_avx512(SB)
-DATA operations_avx512<>+2808(SB)/8, $·spanAdd_2_avx512(SB)
-DATA operations_avx512<>+2928(SB)/8, $·spanAdd32_1_avx2(SB)
-DATA operations_avx512<>+2936(SB)/8, $·spanAdd32_2_avx2(SB)
-DATA operations_avx512<>+2952(SB)/8, $·spanBoth_1_avx512(SB)
-DATA operations_avx512<>+2960(SB)/8, $·spanBoth_2_avx512(SB)
-DATA operations_avx512<>+3080(SB)/8, $·spanBoth32_1_avx2(SB)
-DATA operations_avx512<>+3088(SB)/8, $·spanBoth32_2_avx2(SB)
-DATA operations_avx512<>+3104(SB)/8, $·spanOuter_1_avx512(SB)
-DATA operations_avx512<>+3112(SB)/8, $·spanOuter_2_avx512(SB)
-DATA operations_avx512<>+3120(SB)/8, $·spanOuter_3_avx512(SB)
-DATA operations_avx512<>+3128(SB)/8, $·spanOuter_4_avx512(SB)
-DATA operations_avx512<>+3232(SB)/8, $·spanOuter32_1_avx2(SB)
-DATA operations_avx512<>+3240(SB)/8, $·spanOuter32_2_avx2(SB)
-DATA operations_avx512<>+3248(SB)/8, $·spanOuter32_3_avx2(SB)
-DATA operations_avx512<>+3256(SB)/8, $·spanOuter32_4_avx2(SB)
-DATA operations_avx512<>+3272(SB)/8, $·spanSolve_1_avx512(SB)
-DATA operations_avx512<>+3400(SB)/8, $·spanSolve32_1_avx2(SB)
-DATA operations_avx512<>+3408(SB)/8, $·packComplex_avx2(SB)
-DATA operations_avx512<>+3536(SB)/8, $·packComplex32_avx2(SB)
-DATA operations_avx512<>+3544(SB)/8, $·transposeComplex_avx2(SB)
-DATA operations_avx512<>+3552(SB)/8, $·addAbs_avx2(SB)
-DATA operations_avx512<>+3560(SB)/8, $·scale_avx2(SB)
-DATA operations_avx512<>+3688(SB)/8, $·scale32_avx2(SB)
-DATA operations_avx512<>+3824(SB)/8, $·squares32_avx2(SB)
-DATA operations_avx512<>+3832(SB)/8, $·absolutes_avx2(SB)
-DATA operations_avx512<>+3960(SB)/8, $·absolutes32_avx2(SB)
-DATA operations_avx512<>+3976(SB)/8, $·symmetricRows_1_avx512(SB)
-DATA operations_avx512<>+3984(SB)/8, $·symmetricRows_2_avx512(SB)
-DATA operations_avx512<>+4016(SB)/8, $·reflect_1_avx512(SB)
-DATA operations_avx512<>+4024(SB)/8, $·reflect_2_avx512(SB)
-DATA operations_avx512<>+4032(SB)/8, $·reflect_3_avx512(SB)
-DATA operations_avx512<>+4040(SB)/8, $·reflect_4_avx512(SB)
-DATA operations_avx512<>+4048(SB)/8, $·addComplex_avx512(SB)
-DATA operations_avx512<>+4176(SB)/8, $·addComplex32_avx2(SB)
-DATA operations_avx512<>+4184(SB)/8, $·timesComplex_avx512(SB)
-DATA operations_avx512<>+4312(SB)/8, $·timesComplex32_avx2(SB)
-DATA operations_avx512<>+4320(SB)/8, $·dotComplex_avx512(SB)
-DATA operations_avx512<>+4448(SB)/8, $·dotComplex32_avx2(SB)
-DATA operations_avx512<>+4456(SB)/8, $·planeRotation_avx512(SB)
-DATA operations_avx512<>+4584(SB)/8, $·planeRotation32_avx2(SB)
-DATA operations_avx512<>+4592(SB)/8, $·largestIndex_avx2(SB)
-DATA operations_avx512<>+4720(SB)/8, $·largestIndex32_avx2(SB)
-DATA operations_avx512<>+4728(SB)/8, $·swap_avx2(SB)
-DATA operations_avx512<>+4856(SB)/8, $·swap32_avx2(SB)
-DATA operations_avx512<>+4872(SB)/8, $·solveRows_1_avx512(SB)
-DATA operations_avx512<>+4880(SB)/8, $·solveRows_2_avx512(SB)
-DATA operations_avx512<>+4896(SB)/8, $·solveRows_4_avx512(SB)
-DATA operations_avx512<>+5000(SB)/8, $·solveRows32_1_avx2(SB)
-DATA operations_avx512<>+5008(SB)/8, $·solveRows32_2_avx2(SB)
-DATA operations_avx512<>+5024(SB)/8, $·solveRows32_4_avx2(SB)
-DATA operations_avx512<>+5040(SB)/8, $·multiplyRows_1_avx512(SB)
-DATA operations_avx512<>+5048(SB)/8, $·multiplyRows_2_avx512(SB)
-DATA operations_avx512<>+5064(SB)/8, $·multiplyRows_4_avx512(SB)
-DATA operations_avx512<>+5168(SB)/8, $·multiplyRows32_1_avx2(SB)
-DATA operations_avx512<>+5176(SB)/8, $·multiplyRows32_2_avx2(SB)
-DATA operations_avx512<>+5192(SB)/8, $·multiplyRows32_4_avx2(SB)
-DATA operations_avx512<>+5216(SB)/8, $·solveRowsPart_2_avx512(SB)
-DATA operations_avx512<>+5232(SB)/8, $·solveRowsPart_4_avx512(SB)
-DATA operations_avx512<>+5344(SB)/8, $·solveRowsPart32_2_avx2(SB)
-DATA operations_avx512<>+5360(SB)/8, $·solveRowsPart32_4_avx2(SB)
-DATA operations_avx512<>+5384(SB)/8, $·multiplyRowsPart_2_avx512(SB)
-DATA operations_avx512<>+5400(SB)/8, $·multiplyRowsPart_4_avx512(SB)
-DATA operations_avx512<>+5512(SB)/8, $·multiplyRowsPart32_2_avx2(SB)
-DATA operations_avx512<>+5528(SB)/8, $·multiplyRowsPart32_4_avx2(SB)
-DATA operations_avx512<>+5536(SB)/8, $·solveFew_avx512(SB)
-DATA operations_avx512<>+5664(SB)/8, $·solveFew32_avx2(SB)
-DATA operations_avx512<>+5672(SB)/8, $·solveNarrow_avx2(SB)
-DATA operations_avx512<>+5688(SB)/8, $·solvePairs_1_avx512(SB)
-DATA operations_avx512<>+5696(SB)/8, $·solvePairs_2_avx512(SB)
-DATA operations_avx512<>+5712(SB)/8, $·solvePairs_4_avx512(SB)
-DATA operations_avx512<>+5816(SB)/8, $·solvePairs32_1_avx2(SB)
-DATA operations_avx512<>+5824(SB)/8, $·solvePairs32_2_avx2(SB)
-DATA operations_avx512<>+5840(SB)/8, $·solvePairs32_4_avx2(SB)
-DATA operations_avx512<>+5856(SB)/8, $·multiplyPairs_1_avx512(SB)
-DATA operations_avx512<>+5864(SB)/8, $·multiplyPairs_2_avx512(SB)
-DATA operations_avx512<>+5880(SB)/8, $·multiplyPairs_4_avx512(SB)
-DATA operations_avx512<>+5984(SB)/8, $·multiplyPairs32_1_avx2(SB)
-DATA operations_avx512<>+5992(SB)/8, $·multiplyPairs32_2_avx2(SB)
-DATA operations_avx512<>+6008(SB)/8, $·multiplyPairs32_4_avx2(SB)
-DATA operations_avx512<>+6016(SB)/8, $·solveWholePairs_avx512(SB)
-DATA operations_avx512<>+6144(SB)/8, $·solveWholePairs32_avx2(SB)
-DATA operations_avx512<>+6152(SB)/8, $·multiplyWholePairs_avx512(SB)
-DATA operations_avx512<>+6280(SB)/8, $·multiplyWholePairs32_avx2(SB)
-DATA operations_avx512<>+6288(SB)/8, $·solvePair_avx2(SB)
-DATA operations_avx512<>+6416(SB)/8, $·solvePair32_avx2(SB)
-DATA operations_avx512<>+6424(SB)/8, $·multiplyPair_avx2(SB)
-DATA operations_avx512<>+6552(SB)/8, $·multiplyPair32_avx2(SB)
-DATA operations_avx512<>+6560(SB)/8, $·solveUpper_avx512(SB)
-DATA operations_avx512<>+6568(SB)/8, $·fmaPeak_avx512(SB)
-DATA operations_avx512<>+6584(SB)/8, $·leastSquaresSmall_1_avx512(SB)
-DATA operations_avx512<>+6592(SB)/8, $·leastSquaresSmall_2_avx512(SB)
-DATA operations_avx512<>+6600(SB)/8, $·leastSquaresSmall_3_avx512(SB)
-DATA operations_avx512<>+6608(SB)/8, $·leastSquaresSmall_4_avx512(SB)
-DATA operations_avx512<>+6616(SB)/8, $·leastSquaresSmall_5_avx512(SB)
-DATA operations_avx512<>+6624(SB)/8, $·leastSquaresSmall_6_avx512(SB)
-DATA operations_avx512<>+6632(SB)/8, $·leastSquaresSmall_7_avx512(SB)
-DATA operations_avx512<>+6640(SB)/8, $·leastSquaresSmall_8_avx512(SB)
-GLOBL operations_avx512<>(SB), NOPTR, $6648
+DATA operations_avx512<>+1336(SB)/8, $·panelFew_1_avx512(SB)
+DATA operations_avx512<>+1344(SB)/8, $·panelFew_2_avx512(SB)
+DATA operations_avx512<>+1352(SB)/8, $·panelFew_3_avx512(SB)
+DATA operations_avx512<>+1360(SB)/8, $·panelFew_4_avx512(SB)
+DATA operations_avx512<>+1368(SB)/8, $·panelFew_5_avx512(SB)
+DATA operations_avx512<>+1376(SB)/8, $·panelFew_6_avx512(SB)
+DATA operations_avx512<>+1464(SB)/8, $·panelFew32_1_avx512(SB)
+DATA operations_avx512<>+1472(SB)/8, $·panelFew32_2_avx512(SB)
+DATA operations_avx512<>+1480(SB)/8, $·panelFew32_3_avx512(SB)
+DATA operations_avx512<>+1488(SB)/8, $·panelFew32_4_avx512(SB)
+DATA operations_avx512<>+1496(SB)/8, $·panelFew32_5_avx512(SB)
+DATA operations_avx512<>+1504(SB)/8, $·panelFew32_6_avx512(SB)
+DATA operations_avx512<>+1512(SB)/8, $·pairPanel_avx512(SB)
+DATA operations_avx512<>+1520(SB)/8, $·transposeSquares_avx512(SB)
+DATA operations_avx512<>+1648(SB)/8, $·transposeSquares32_avx2(SB)
+DATA operations_avx512<>+1656(SB)/8, $·transposeEdge_avx512(SB)
+DATA operations_avx512<>+1672(SB)/8, $·mulBasisLanes_1_avx512(SB)
+DATA operations_avx512<>+1680(SB)/8, $·mulBasisLanes_2_avx512(SB)
+DATA operations_avx512<>+1688(SB)/8, $·mulBasisLanes_3_avx512(SB)
+DATA operations_avx512<>+1696(SB)/8, $·mulBasisLanes_4_avx512(SB)
+DATA operations_avx512<>+1704(SB)/8, $·leastSquaresLanes_avx512(SB)
+DATA operations_avx512<>+1712(SB)/8, $·mulTransposedLanes_avx512(SB)
+DATA operations_avx512<>+1720(SB)/8, $·sumDifferences_avx512(SB)
+DATA operations_avx512<>+1728(SB)/8, $·leastSquares_avx512(SB)
+DATA operations_avx512<>+1736(SB)/8, $·residual_avx512(SB)
+DATA operations_avx512<>+1744(SB)/8, $·rotate_avx512(SB)
+DATA operations_avx512<>+1760(SB)/8, $·rowDots_1_avx512(SB)
+DATA operations_avx512<>+1784(SB)/8, $·rowDots_4_avx512(SB)
+DATA operations_avx512<>+1816(SB)/8, $·rowDots_8_avx512(SB)
+DATA operations_avx512<>+1888(SB)/8, $·rowDots32_1_avx2(SB)
+DATA operations_avx512<>+1912(SB)/8, $·rowDots32_4_avx2(SB)
+DATA operations_avx512<>+1944(SB)/8, $·rowDots32_8_avx2(SB)
+DATA operations_avx512<>+1960(SB)/8, $·addRows_1_avx512(SB)
+DATA operations_avx512<>+1984(SB)/8, $·addRows_4_avx512(SB)
+DATA operations_avx512<>+2016(SB)/8, $·addRows_8_avx512(SB)
+DATA operations_avx512<>+2088(SB)/8, $·addRows32_1_avx2(SB)
+DATA operations_avx512<>+2112(SB)/8, $·addRows32_4_avx2(SB)
+DATA operations_avx512<>+2144(SB)/8, $·addRows32_8_avx2(SB)
+DATA operations_avx512<>+2160(SB)/8, $·addOuter_1_avx2(SB)
+DATA operations_avx512<>+2184(SB)/8, $·addOuter_4_avx2(SB)
+DATA operations_avx512<>+2288(SB)/8, $·addOuter32_1_avx2(SB)
+DATA operations_avx512<>+2312(SB)/8, $·addOuter32_4_avx2(SB)
+DATA operations_avx512<>+2352(SB)/8, $·rowDotPairs_4_avx512(SB)
+DATA operations_avx512<>+2384(SB)/8, $·rowDotPairs_8_avx512(SB)
+DATA operations_avx512<>+2480(SB)/8, $·rowDotPairs32_4_avx2(SB)
+DATA operations_avx512<>+2496(SB)/8, $·addRowPairs_1_avx512(SB)
+DATA operations_avx512<>+2520(SB)/8, $·addRowPairs_4_avx512(SB)
+DATA operations_avx512<>+2624(SB)/8, $·addRowPairs32_1_avx2(SB)
+DATA operations_avx512<>+2648(SB)/8, $·addRowPairs32_4_avx2(SB)
+DATA operations_avx512<>+2664(SB)/8, $·addOuterPairs_1_avx512(SB)
+DATA operations_avx512<>+2688(SB)/8, $·addOuterPairs_4_avx512(SB)
+DATA operations_avx512<>+2792(SB)/8, $·addOuterPairs32_1_avx2(SB)
+DATA operations_avx512<>+2816(SB)/8, $·addOuterPairs32_4_avx2(SB)
+DATA operations_avx512<>+2832(SB)/8, $·spanDots_1_avx512(SB)
+DATA operations_avx512<>+2840(SB)/8, $·spanDots_2_avx512(SB)
+DATA operations_avx512<>+2960(SB)/8, $·spanDots32_1_avx2(SB)
+DATA operations_avx512<>+2968(SB)/8, $·spanDots32_2_avx2(SB)
+DATA operations_avx512<>+2984(SB)/8, $·spanAdd_1_avx512(SB)
+DATA operations_avx512<>+2992(SB)/8, $·spanAdd_2_avx512(SB)
+DATA operations_avx512<>+3112(SB)/8, $·spanAdd32_1_avx2(SB)
+DATA operations_avx512<>+3120(SB)/8, $·spanAdd32_2_avx2(SB)
+DATA operations_avx512<>+3136(SB)/8, $·spanBoth_1_avx512(SB)
+DATA operations_avx512<>+3144(SB)/8, $·spanBoth_2_avx512(SB)
+DATA operations_avx512<>+3264(SB)/8, $·spanBoth32_1_avx2(SB)
+DATA operations_avx512<>+3272(SB)/8, $·spanBoth32_2_avx2(SB)
+DATA operations_avx512<>+3288(SB)/8, $·spanOuter_1_avx512(SB)
+DATA operations_avx512<>+3296(SB)/8, $·spanOuter_2_avx512(SB)
+DATA operations_avx512<>+3304(SB)/8, $·spanOuter_3_avx512(SB)
+DATA operations_avx512<>+3312(SB)/8, $·spanOuter_4_avx512(SB)
+DATA operations_avx512<>+3416(SB)/8, $·spanOuter32_1_avx2(SB)
+DATA operations_avx512<>+3424(SB)/8, $·spanOuter32_2_avx2(SB)
+DATA operations_avx512<>+3432(SB)/8, $·spanOuter32_3_avx2(SB)
+DATA operations_avx512<>+3440(SB)/8, $·spanOuter32_4_avx2(SB)
+DATA operations_avx512<>+3456(SB)/8, $·spanSolve_1_avx512(SB)
+DATA operations_avx512<>+3584(SB)/8, $·spanSolve32_1_avx2(SB)
+DATA operations_avx512<>+3592(SB)/8, $·packComplex_avx2(SB)
+DATA operations_avx512<>+3720(SB)/8, $·packComplex32_avx2(SB)
+DATA operations_avx512<>+3728(SB)/8, $·transposeComplex_avx2(SB)
+DATA operations_avx512<>+3736(SB)/8, $·addAbs_avx2(SB)
+DATA operations_avx512<>+3744(SB)/8, $·scale_avx2(SB)
+DATA operations_avx512<>+3872(SB)/8, $·scale32_avx2(SB)
+DATA operations_avx512<>+4008(SB)/8, $·squares32_avx2(SB)
+DATA operations_avx512<>+4016(SB)/8, $·absolutes_avx2(SB)
+DATA operations_avx512<>+4144(SB)/8, $·absolutes32_avx2(SB)
+DATA operations_avx512<>+4160(SB)/8, $·symmetricRows_1_avx512(SB)
+DATA operations_avx512<>+4168(SB)/8, $·symmetricRows_2_avx512(SB)
+DATA operations_avx512<>+4200(SB)/8, $·reflect_1_avx512(SB)
+DATA operations_avx512<>+4208(SB)/8, $·reflect_2_avx512(SB)
+DATA operations_avx512<>+4216(SB)/8, $·reflect_3_avx512(SB)
+DATA operations_avx512<>+4224(SB)/8, $·reflect_4_avx512(SB)
+DATA operations_avx512<>+4232(SB)/8, $·addComplex_avx512(SB)
+DATA operations_avx512<>+4360(SB)/8, $·addComplex32_avx2(SB)
+DATA operations_avx512<>+4368(SB)/8, $·timesComplex_avx512(SB)
+DATA operations_avx512<>+4496(SB)/8, $·timesComplex32_avx2(SB)
+DATA operations_avx512<>+4504(SB)/8, $·dotComplex_avx512(SB)
+DATA operations_avx512<>+4632(SB)/8, $·dotComplex32_avx2(SB)
+DATA operations_avx512<>+4640(SB)/8, $·planeRotation_avx512(SB)
+DATA operations_avx512<>+4768(SB)/8, $·planeRotation32_avx2(SB)
+DATA operations_avx512<>+4776(SB)/8, $·largestIndex_avx2(SB)
+DATA operations_avx512<>+4904(SB)/8, $·largestIndex32_avx2(SB)
+DATA operations_avx512<>+4912(SB)/8, $·swap_avx2(SB)
+DATA operations_avx512<>+5040(SB)/8, $·swap32_avx2(SB)
+DATA operations_avx512<>+5056(SB)/8, $·solveRows_1_avx512(SB)
+DATA operations_avx512<>+5064(SB)/8, $·solveRows_2_avx512(SB)
+DATA operations_avx512<>+5080(SB)/8, $·solveRows_4_avx512(SB)
+DATA operations_avx512<>+5184(SB)/8, $·solveRows32_1_avx2(SB)
+DATA operations_avx512<>+5192(SB)/8, $·solveRows32_2_avx2(SB)
+DATA operations_avx512<>+5208(SB)/8, $·solveRows32_4_avx2(SB)
+DATA operations_avx512<>+5224(SB)/8, $·multiplyRows_1_avx512(SB)
+DATA operations_avx512<>+5232(SB)/8, $·multiplyRows_2_avx512(SB)
+DATA operations_avx512<>+5248(SB)/8, $·multiplyRows_4_avx512(SB)
+DATA operations_avx512<>+5352(SB)/8, $·multiplyRows32_1_avx2(SB)
+DATA operations_avx512<>+5360(SB)/8, $·multiplyRows32_2_avx2(SB)
+DATA operations_avx512<>+5376(SB)/8, $·multiplyRows32_4_avx2(SB)
+DATA operations_avx512<>+5400(SB)/8, $·solveRowsPart_2_avx512(SB)
+DATA operations_avx512<>+5416(SB)/8, $·solveRowsPart_4_avx512(SB)
+DATA operations_avx512<>+5528(SB)/8, $·solveRowsPart32_2_avx2(SB)
+DATA operations_avx512<>+5544(SB)/8, $·solveRowsPart32_4_avx2(SB)
+DATA operations_avx512<>+5568(SB)/8, $·multiplyRowsPart_2_avx512(SB)
+DATA operations_avx512<>+5584(SB)/8, $·multiplyRowsPart_4_avx512(SB)
+DATA operations_avx512<>+5696(SB)/8, $·multiplyRowsPart32_2_avx2(SB)
+DATA operations_avx512<>+5712(SB)/8, $·multiplyRowsPart32_4_avx2(SB)
+DATA operations_avx512<>+5720(SB)/8, $·solveFew_avx512(SB)
+DATA operations_avx512<>+5848(SB)/8, $·solveFew32_avx2(SB)
+DATA operations_avx512<>+5856(SB)/8, $·solveNarrow_avx2(SB)
+DATA operations_avx512<>+5872(SB)/8, $·solvePairs_1_avx512(SB)
+DATA operations_avx512<>+5880(SB)/8, $·solvePairs_2_avx512(SB)
+DATA operations_avx512<>+5896(SB)/8, $·solvePairs_4_avx512(SB)
+DATA operations_avx512<>+6000(SB)/8, $·solvePairs32_1_avx2(SB)
+DATA operations_avx512<>+6008(SB)/8, $·solvePairs32_2_avx2(SB)
+DATA operations_avx512<>+6024(SB)/8, $·solvePairs32_4_avx2(SB)
+DATA operations_avx512<>+6040(SB)/8, $·multiplyPairs_1_avx512(SB)
+DATA operations_avx512<>+6048(SB)/8, $·multiplyPairs_2_avx512(SB)
+DATA operations_avx512<>+6064(SB)/8, $·multiplyPairs_4_avx512(SB)
+DATA operations_avx512<>+6168(SB)/8, $·multiplyPairs32_1_avx2(SB)
+DATA operations_avx512<>+6176(SB)/8, $·multiplyPairs32_2_avx2(SB)
+DATA operations_avx512<>+6192(SB)/8, $·multiplyPairs32_4_avx2(SB)
+DATA operations_avx512<>+6200(SB)/8, $·solveWholePairs_avx512(SB)
+DATA operations_avx512<>+6328(SB)/8, $·solveWholePairs32_avx2(SB)
+DATA operations_avx512<>+6336(SB)/8, $·multiplyWholePairs_avx512(SB)
+DATA operations_avx512<>+6464(SB)/8, $·multiplyWholePairs32_avx2(SB)
+DATA operations_avx512<>+6472(SB)/8, $·solvePair_avx2(SB)
+DATA operations_avx512<>+6600(SB)/8, $·solvePair32_avx2(SB)
+DATA operations_avx512<>+6608(SB)/8, $·multiplyPair_avx2(SB)
+DATA operations_avx512<>+6736(SB)/8, $·multiplyPair32_avx2(SB)
+DATA operations_avx512<>+6744(SB)/8, $·solveUpper_avx512(SB)
+DATA operations_avx512<>+6752(SB)/8, $·fmaPeak_avx512(SB)
+DATA operations_avx512<>+6768(SB)/8, $·leastSquaresSmall_1_avx512(SB)
+DATA operations_avx512<>+6776(SB)/8, $·leastSquaresSmall_2_avx512(SB)
+DATA operations_avx512<>+6784(SB)/8, $·leastSquaresSmall_3_avx512(SB)
+DATA operations_avx512<>+6792(SB)/8, $·leastSquaresSmall_4_avx512(SB)
+DATA operations_avx512<>+6800(SB)/8, $·leastSquaresSmall_5_avx512(SB)
+DATA operations_avx512<>+6808(SB)/8, $·leastSquaresSmall_6_avx512(SB)
+DATA operations_avx512<>+6816(SB)/8, $·leastSquaresSmall_7_avx512(SB)
+DATA operations_avx512<>+6824(SB)/8, $·leastSquaresSmall_8_avx512(SB)
+GLOBL operations_avx512<>(SB), NOPTR, $6832
 
 TEXT ·operations_avx512(SB), NOSPLIT, $0-8
 	LEAQ operations_avx512<>(SB), AX
@@ -418,278 +442,284 @@ TEXT ·panelMostTile(SB), NOSPLIT, $0-112
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
+TEXT ·panelFewTile(SB), NOSPLIT, $0-104
+	MOVQ index+96(FP), AX
+	LEAQ ·tiles+1328(SB), CX
+	MOVQ (CX)(AX*8), AX
+	JMP AX
+
 TEXT ·pairPanelTile(SB), NOSPLIT, $0-64
-	MOVQ ·tiles+1328(SB), AX
+	MOVQ ·tiles+1512(SB), AX
 	JMP AX
 
 TEXT ·transposeSquaresTile(SB), NOSPLIT, $0-48
 	MOVQ index+40(FP), AX
-	LEAQ ·tiles+1336(SB), CX
+	LEAQ ·tiles+1520(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·transposeEdgeTile(SB), NOSPLIT, $0-48
-	MOVQ ·tiles+1472(SB), AX
+	MOVQ ·tiles+1656(SB), AX
 	JMP AX
 
 TEXT ·mulBasisLanesTile(SB), NOSPLIT, $0-64
 	MOVQ index+56(FP), AX
-	LEAQ ·tiles+1480(SB), CX
+	LEAQ ·tiles+1664(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·leastSquaresLanesTile(SB), NOSPLIT, $0-40
-	MOVQ ·tiles+1520(SB), AX
+	MOVQ ·tiles+1704(SB), AX
 	JMP AX
 
 TEXT ·mulTransposedLanesTile(SB), NOSPLIT, $0-56
-	MOVQ ·tiles+1528(SB), AX
+	MOVQ ·tiles+1712(SB), AX
 	JMP AX
 
 TEXT ·sumDifferencesTile(SB), NOSPLIT, $0-64
-	MOVQ ·tiles+1536(SB), AX
+	MOVQ ·tiles+1720(SB), AX
 	JMP AX
 
 TEXT ·leastSquaresTile(SB), NOSPLIT, $0-96
-	MOVQ ·tiles+1544(SB), AX
+	MOVQ ·tiles+1728(SB), AX
 	JMP AX
 
 TEXT ·residualTile(SB), NOSPLIT, $0-64
-	MOVQ ·tiles+1552(SB), AX
+	MOVQ ·tiles+1736(SB), AX
 	JMP AX
 
 TEXT ·rotateTile(SB), NOSPLIT, $0-40
-	MOVQ ·tiles+1560(SB), AX
+	MOVQ ·tiles+1744(SB), AX
 	JMP AX
 
 TEXT ·rowDotsTile(SB), NOSPLIT, $0-48
 	MOVQ index+40(FP), AX
-	LEAQ ·tiles+1568(SB), CX
+	LEAQ ·tiles+1752(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·addRowsTile(SB), NOSPLIT, $0-48
 	MOVQ index+40(FP), AX
-	LEAQ ·tiles+1768(SB), CX
+	LEAQ ·tiles+1952(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·addOuterTile(SB), NOSPLIT, $0-48
 	MOVQ index+40(FP), AX
-	LEAQ ·tiles+1968(SB), CX
+	LEAQ ·tiles+2152(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·rowDotPairsTile(SB), NOSPLIT, $0-56
 	MOVQ index+48(FP), AX
-	LEAQ ·tiles+2136(SB), CX
+	LEAQ ·tiles+2320(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·addRowPairsTile(SB), NOSPLIT, $0-56
 	MOVQ index+48(FP), AX
-	LEAQ ·tiles+2304(SB), CX
+	LEAQ ·tiles+2488(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·addOuterPairsTile(SB), NOSPLIT, $0-56
 	MOVQ index+48(FP), AX
-	LEAQ ·tiles+2472(SB), CX
+	LEAQ ·tiles+2656(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·spanDotsTile(SB), NOSPLIT, $0-104
 	MOVQ index+96(FP), AX
-	LEAQ ·tiles+2640(SB), CX
+	LEAQ ·tiles+2824(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·spanAddTile(SB), NOSPLIT, $0-104
 	MOVQ index+96(FP), AX
-	LEAQ ·tiles+2792(SB), CX
+	LEAQ ·tiles+2976(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·spanBothTile(SB), NOSPLIT, $0-128
 	MOVQ index+120(FP), AX
-	LEAQ ·tiles+2944(SB), CX
+	LEAQ ·tiles+3128(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·spanOuterTile(SB), NOSPLIT, $0-104
 	MOVQ index+96(FP), AX
-	LEAQ ·tiles+3096(SB), CX
+	LEAQ ·tiles+3280(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·spanSolveTile(SB), NOSPLIT, $0-120
 	MOVQ index+112(FP), AX
-	LEAQ ·tiles+3264(SB), CX
+	LEAQ ·tiles+3448(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·packComplexTile(SB), NOSPLIT, $0-48
 	MOVQ index+40(FP), AX
-	LEAQ ·tiles+3408(SB), CX
+	LEAQ ·tiles+3592(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·transposeComplexTile(SB), NOSPLIT, $0-48
-	MOVQ ·tiles+3544(SB), AX
+	MOVQ ·tiles+3728(SB), AX
 	JMP AX
 
 TEXT ·addAbsTile(SB), NOSPLIT, $0-32
-	MOVQ ·tiles+3552(SB), AX
+	MOVQ ·tiles+3736(SB), AX
 	JMP AX
 
 TEXT ·scaleTile(SB), NOSPLIT, $0-32
 	MOVQ index+24(FP), AX
-	LEAQ ·tiles+3560(SB), CX
+	LEAQ ·tiles+3744(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·squaresTile(SB), NOSPLIT, $0-32
 	MOVQ index+16(FP), AX
-	LEAQ ·tiles+3696(SB), CX
+	LEAQ ·tiles+3880(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·absolutesTile(SB), NOSPLIT, $0-32
 	MOVQ index+24(FP), AX
-	LEAQ ·tiles+3832(SB), CX
+	LEAQ ·tiles+4016(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·symmetricRowsTile(SB), NOSPLIT, $0-56
 	MOVQ index+48(FP), AX
-	LEAQ ·tiles+3968(SB), CX
+	LEAQ ·tiles+4152(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·reflectTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+4008(SB), CX
+	LEAQ ·tiles+4192(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·addComplexTile(SB), NOSPLIT, $0-40
 	MOVQ index+32(FP), AX
-	LEAQ ·tiles+4048(SB), CX
+	LEAQ ·tiles+4232(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·timesComplexTile(SB), NOSPLIT, $0-32
 	MOVQ index+24(FP), AX
-	LEAQ ·tiles+4184(SB), CX
+	LEAQ ·tiles+4368(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·dotComplexTile(SB), NOSPLIT, $0-40
 	MOVQ index+32(FP), AX
-	LEAQ ·tiles+4320(SB), CX
+	LEAQ ·tiles+4504(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·planeRotationTile(SB), NOSPLIT, $0-40
 	MOVQ index+32(FP), AX
-	LEAQ ·tiles+4456(SB), CX
+	LEAQ ·tiles+4640(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·largestIndexTile(SB), NOSPLIT, $0-32
 	MOVQ index+16(FP), AX
-	LEAQ ·tiles+4592(SB), CX
+	LEAQ ·tiles+4776(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·swapTile(SB), NOSPLIT, $0-32
 	MOVQ index+24(FP), AX
-	LEAQ ·tiles+4728(SB), CX
+	LEAQ ·tiles+4912(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveRowsTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+4864(SB), CX
+	LEAQ ·tiles+5048(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·multiplyRowsTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+5032(SB), CX
+	LEAQ ·tiles+5216(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveRowsPartTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+5200(SB), CX
+	LEAQ ·tiles+5384(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·multiplyRowsPartTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+5368(SB), CX
+	LEAQ ·tiles+5552(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveFewTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+5536(SB), CX
+	LEAQ ·tiles+5720(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveNarrowTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+5672(SB), CX
+	LEAQ ·tiles+5856(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solvePairsTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+5680(SB), CX
+	LEAQ ·tiles+5864(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·multiplyPairsTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+5848(SB), CX
+	LEAQ ·tiles+6032(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveWholePairsTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+6016(SB), CX
+	LEAQ ·tiles+6200(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·multiplyWholePairsTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+6152(SB), CX
+	LEAQ ·tiles+6336(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solvePairTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+6288(SB), CX
+	LEAQ ·tiles+6472(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·multiplyPairTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+6424(SB), CX
+	LEAQ ·tiles+6608(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveUpperTile(SB), NOSPLIT, $0-56
-	MOVQ ·tiles+6560(SB), AX
+	MOVQ ·tiles+6744(SB), AX
 	JMP AX
 
 TEXT ·fmaPeakTile(SB), NOSPLIT, $0-16
-	MOVQ ·tiles+6568(SB), AX
+	MOVQ ·tiles+6752(SB), AX
 	JMP AX
 
 TEXT ·leastSquaresSmallTile(SB), NOSPLIT, $0-112
 	MOVQ index+80(FP), AX
-	LEAQ ·tiles+6576(SB), CX
+	LEAQ ·tiles+6760(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX

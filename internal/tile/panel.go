@@ -179,6 +179,10 @@ func (p *panelOperands[F]) choose(narrow bool) {
 
 // compute computes all rows: by high tiles and, below them, by low ones. With set C is not read.
 func (p *panelOperands[F]) compute(set bool, ahead *Ahead) {
+	if p.isShort() {
+		p.computeShort(ahead)
+		return
+	}
 	m := p.m
 	high := highRows(m, p.high)
 	if high > 0 {
@@ -193,6 +197,43 @@ func (p *panelOperands[F]) compute(set bool, ahead *Ahead) {
 	default:
 		p.rows(high, left, p.low, ahead)
 	}
+}
+
+// isShort reports whether there are tiles of few rows for the product: they take time for the terms of sums
+// alone, which are short, and their rows of Z are not cut into panels.
+func (p *panelOperands[F]) isShort() bool {
+	return p.n < shortRows && p.next == p.across && (p.apart == PanelWidth[F]() || p.cols <= PanelWidth[F]()) &&
+		tiles.panelFew[of[F](1)] != 0
+}
+
+// computeShort computes all rows by tiles of few rows, but for those that fill tiles which are higher and not
+// narrow.
+func (p *panelOperands[F]) computeShort(ahead *Ahead) {
+	high := 0
+	if p.high > mostFewRows && tiles.panel[narrowLow] == 0 && p.m >= p.high {
+		high = p.m / p.high * p.high
+		p.rows(0, high, p.high, ahead)
+	}
+	left := p.m - high
+	if left == 0 {
+		return
+	}
+	count := (left + mostFewRows - 1) / mostFewRows
+	low := left / count // the height of some tiles, and one more that of the others
+	higher := left - low*count
+	if higher > 0 {
+		p.fewRows(high, higher*(low+1), low+1)
+	}
+	if higher < count {
+		p.fewRows(high+higher*(low+1), (count-higher)*low, low)
+	}
+}
+
+// fewRows computes some rows by tiles of a height.
+func (p *panelOperands[F]) fewRows(i, rows, height int) {
+	size := int(unsafe.Sizeof(F(0)))
+	panelFewTile(unsafe.Add(p.c, i*p.ldc*size), p.ldc, unsafe.Add(p.w, i*p.down*size), p.down, p.across, p.z, p.ldz,
+		p.n, rows, p.cols, p.add, p.by, of[F](height))
 }
 
 // both returns the number of columns of a tile: two vectors.

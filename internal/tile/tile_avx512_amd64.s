@@ -7893,6 +7893,6278 @@ tilesDone:
 	VZEROUPPER
 	RET
 
+// func panelFew_1_avx512(c *float64, ldc int, w *float64, down int, across int, z *float64, ldz int, n int, rows int, cols int, add bool, by *float64, index int)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2, FMA3
+TEXT ·panelFew_1_avx512(SB), NOSPLIT, $0-104
+	MOVQ ldc+8(FP), AX
+	SHLQ $0x03, AX
+	MOVQ ldz+48(FP), CX
+	SHLQ $0x03, CX
+	MOVQ across+32(FP), DX
+	SHLQ $0x03, DX
+	MOVQ down+24(FP), BX
+	SHLQ $0x03, BX
+
+rows:
+	MOVQ c+0(FP), SI
+	MOVQ z+40(FP), DI
+	MOVQ cols+72(FP), R8
+
+both:
+	CMPQ    R8, $+16
+	JL      bothEnd
+	VXORPD  Z0, Z0, Z0
+	VXORPD  Z1, Z1, Z1
+	CMPB    add+80(FP), $+0
+	JEQ     start1
+	MOVQ    SI, R9
+	VMOVUPD (R9), Z0
+	VMOVAPD Z0, Z0
+	VMOVUPD 64(R9), Z1
+	VMOVAPD Z1, Z1
+
+start1:
+	MOVQ DI, R9
+	MOVQ w+16(FP), R10
+	MOVQ n+56(FP), R11
+
+term1:
+	VMOVUPD      (R9), Z2
+	VMOVUPD      64(R9), Z3
+	VBROADCASTSD (R10), Z4
+	VFMADD231PD  Z2, Z4, Z0
+	VFMADD231PD  Z3, Z4, Z1
+	ADDQ         CX, R9
+	ADDQ         DX, R10
+	DECQ         R11
+	JNZ          term1
+	MOVQ         by+88(FP), R9
+	TESTQ        R9, R9
+	JZ           scaled1
+	VBROADCASTSD (R9), Z2
+	VMULPD       Z2, Z0, Z0
+	VMULPD       Z2, Z1, Z1
+	MOVQ         8(R9), R10
+	ADDQ         R10, R10
+	JZ           scaled1
+	VBROADCASTSD 8(R9), Z2
+	MOVQ         SI, R9
+	VMOVUPD      (R9), Z3
+	VMULPD       Z2, Z3, Z3
+	VADDPD       Z3, Z0, Z0
+	VMOVUPD      64(R9), Z3
+	VMULPD       Z2, Z3, Z3
+	VADDPD       Z3, Z1, Z1
+
+scaled1:
+	MOVQ    SI, R9
+	VMOVUPD Z0, (R9)
+	VMOVUPD Z1, 64(R9)
+	ADDQ    $+128, SI
+	ADDQ    $+128, DI
+	SUBQ    $+16, R8
+	JMP     both
+
+bothEnd:
+	TESTQ     R8, R8
+	JZ        done
+	CMPQ      R8, $+4
+	JG        more0
+	SUBQ      $+0, R8
+	MOVQ      $0x000000000000000f, R9
+	NEGQ      R8
+	ADDQ      $+4, R8
+	SHRXQ     R8, R9, R9
+	KMOVW     R9, K1
+	VXORPD    Y0, Y0, Y0
+	CMPB      add+80(FP), $+0
+	JEQ       start2
+	MOVQ      SI, R8
+	VMOVUPD.Z (R8), K1, Y0
+	VMOVAPD   Y0, Y0
+
+start2:
+	MOVQ w+16(FP), R8
+	MOVQ n+56(FP), R9
+
+term2:
+	VMOVUPD.Z    (DI), K1, Y1
+	VBROADCASTSD (R8), Y2
+	VFMADD231PD  Y1, Y2, Y0
+	ADDQ         CX, DI
+	ADDQ         DX, R8
+	DECQ         R9
+	JNZ          term2
+	MOVQ         by+88(FP), DI
+	TESTQ        DI, DI
+	JZ           scaled2
+	VBROADCASTSD (DI), Y1
+	VMULPD       Y1, Y0, Y0
+	MOVQ         8(DI), R8
+	ADDQ         R8, R8
+	JZ           scaled2
+	VBROADCASTSD 8(DI), Y1
+	MOVQ         SI, DI
+	VMOVUPD.Z    (DI), K1, Y2
+	VMULPD       Y1, Y2, Y2
+	VADDPD       Y2, Y0, Y0
+
+scaled2:
+	VMOVUPD Y0, K1, (SI)
+	JMP     done
+
+more0:
+	CMPQ      R8, $+8
+	JG        more1
+	SUBQ      $+0, R8
+	MOVQ      $0x00000000000000ff, R9
+	NEGQ      R8
+	ADDQ      $+8, R8
+	SHRXQ     R8, R9, R9
+	KMOVW     R9, K1
+	VXORPD    Z0, Z0, Z0
+	CMPB      add+80(FP), $+0
+	JEQ       start3
+	MOVQ      SI, R8
+	VMOVUPD.Z (R8), K1, Z0
+	VMOVAPD   Z0, Z0
+
+start3:
+	MOVQ w+16(FP), R8
+	MOVQ n+56(FP), R9
+
+term3:
+	VMOVUPD.Z    (DI), K1, Z1
+	VBROADCASTSD (R8), Z2
+	VFMADD231PD  Z1, Z2, Z0
+	ADDQ         CX, DI
+	ADDQ         DX, R8
+	DECQ         R9
+	JNZ          term3
+	MOVQ         by+88(FP), DI
+	TESTQ        DI, DI
+	JZ           scaled3
+	VBROADCASTSD (DI), Z1
+	VMULPD       Z1, Z0, Z0
+	MOVQ         8(DI), R8
+	ADDQ         R8, R8
+	JZ           scaled3
+	VBROADCASTSD 8(DI), Z1
+	MOVQ         SI, DI
+	VMOVUPD.Z    (DI), K1, Z2
+	VMULPD       Z1, Z2, Z2
+	VADDPD       Z2, Z0, Z0
+
+scaled3:
+	VMOVUPD Z0, K1, (SI)
+	JMP     done
+
+more1:
+	CMPQ      R8, $+12
+	JG        more2
+	SUBQ      $+8, R8
+	MOVQ      $0x000000000000000f, R9
+	NEGQ      R8
+	ADDQ      $+4, R8
+	SHRXQ     R8, R9, R9
+	KMOVW     R9, K1
+	VXORPD    Z0, Z0, Z0
+	VXORPD    Y1, Y1, Y1
+	CMPB      add+80(FP), $+0
+	JEQ       start4
+	MOVQ      SI, R8
+	VMOVUPD   (R8), Z0
+	VMOVAPD   Z0, Z0
+	VMOVUPD.Z 64(R8), K1, Y1
+	VMOVAPD   Y1, Y1
+
+start4:
+	MOVQ w+16(FP), R8
+	MOVQ n+56(FP), R9
+
+term4:
+	VMOVUPD      (DI), Z2
+	VMOVUPD.Z    64(DI), K1, Y3
+	VBROADCASTSD (R8), Z4
+	VFMADD231PD  Z2, Z4, Z0
+	VFMADD231PD  Y3, Y4, Y1
+	ADDQ         CX, DI
+	ADDQ         DX, R8
+	DECQ         R9
+	JNZ          term4
+	MOVQ         by+88(FP), DI
+	TESTQ        DI, DI
+	JZ           scaled4
+	VBROADCASTSD (DI), Z2
+	VMULPD       Z2, Z0, Z0
+	VMULPD       Y2, Y1, Y1
+	MOVQ         8(DI), R8
+	ADDQ         R8, R8
+	JZ           scaled4
+	VBROADCASTSD 8(DI), Z2
+	MOVQ         SI, DI
+	VMOVUPD      (DI), Z3
+	VMULPD       Z2, Z3, Z3
+	VADDPD       Z3, Z0, Z0
+	VMOVUPD.Z    64(DI), K1, Y3
+	VMULPD       Y2, Y3, Y3
+	VADDPD       Y3, Y1, Y1
+
+scaled4:
+	VMOVUPD Z0, (SI)
+	VMOVUPD Y1, K1, 64(SI)
+	JMP     done
+
+more2:
+	CMPQ      R8, $+16
+	JG        more3
+	SUBQ      $+8, R8
+	MOVQ      $0x00000000000000ff, R9
+	NEGQ      R8
+	ADDQ      $+8, R8
+	SHRXQ     R8, R9, R9
+	KMOVW     R9, K1
+	VXORPD    Z0, Z0, Z0
+	VXORPD    Z1, Z1, Z1
+	CMPB      add+80(FP), $+0
+	JEQ       start5
+	MOVQ      SI, R8
+	VMOVUPD   (R8), Z0
+	VMOVAPD   Z0, Z0
+	VMOVUPD.Z 64(R8), K1, Z1
+	VMOVAPD   Z1, Z1
+
+start5:
+	MOVQ w+16(FP), R8
+	MOVQ n+56(FP), R9
+
+term5:
+	VMOVUPD      (DI), Z2
+	VMOVUPD.Z    64(DI), K1, Z3
+	VBROADCASTSD (R8), Z4
+	VFMADD231PD  Z2, Z4, Z0
+	VFMADD231PD  Z3, Z4, Z1
+	ADDQ         CX, DI
+	ADDQ         DX, R8
+	DECQ         R9
+	JNZ          term5
+	MOVQ         by+88(FP), DI
+	TESTQ        DI, DI
+	JZ           scaled5
+	VBROADCASTSD (DI), Z2
+	VMULPD       Z2, Z0, Z0
+	VMULPD       Z2, Z1, Z1
+	MOVQ         8(DI), R8
+	ADDQ         R8, R8
+	JZ           scaled5
+	VBROADCASTSD 8(DI), Z2
+	MOVQ         SI, DI
+	VMOVUPD      (DI), Z3
+	VMULPD       Z2, Z3, Z3
+	VADDPD       Z3, Z0, Z0
+	VMOVUPD.Z    64(DI), K1, Z3
+	VMULPD       Z2, Z3, Z3
+	VADDPD       Z3, Z1, Z1
+
+scaled5:
+	VMOVUPD Z0, (SI)
+	VMOVUPD Z1, K1, 64(SI)
+	JMP     done
+
+more3:
+done:
+	SUBQ   $+1, rows+64(FP)
+	JZ     allDone
+	IMUL3Q $+1, AX, SI
+	ADDQ   SI, c+0(FP)
+	IMUL3Q $+1, BX, SI
+	ADDQ   SI, w+16(FP)
+	JMP    rows
+
+allDone:
+	VZEROUPPER
+	RET
+
+// func panelFew32_1_avx512(c *float32, ldc int, w *float32, down int, across int, z *float32, ldz int, n int, rows int, cols int, add bool, by *float32, index int)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2, FMA3
+TEXT ·panelFew32_1_avx512(SB), NOSPLIT, $0-104
+	MOVQ ldc+8(FP), AX
+	SHLQ $0x02, AX
+	MOVQ ldz+48(FP), CX
+	SHLQ $0x02, CX
+	MOVQ across+32(FP), DX
+	SHLQ $0x02, DX
+	MOVQ down+24(FP), BX
+	SHLQ $0x02, BX
+
+rows:
+	MOVQ c+0(FP), SI
+	MOVQ z+40(FP), DI
+	MOVQ cols+72(FP), R8
+
+both:
+	CMPQ    R8, $+32
+	JL      bothEnd
+	VXORPD  Z0, Z0, Z0
+	VXORPD  Z1, Z1, Z1
+	CMPB    add+80(FP), $+0
+	JEQ     start1
+	MOVQ    SI, R9
+	VMOVUPS (R9), Z0
+	VMOVAPD Z0, Z0
+	VMOVUPS 64(R9), Z1
+	VMOVAPD Z1, Z1
+
+start1:
+	MOVQ DI, R9
+	MOVQ w+16(FP), R10
+	MOVQ n+56(FP), R11
+
+term1:
+	VMOVUPS      (R9), Z2
+	VMOVUPS      64(R9), Z3
+	VBROADCASTSS (R10), Z4
+	VFMADD231PS  Z2, Z4, Z0
+	VFMADD231PS  Z3, Z4, Z1
+	ADDQ         CX, R9
+	ADDQ         DX, R10
+	DECQ         R11
+	JNZ          term1
+	MOVQ         by+88(FP), R9
+	TESTQ        R9, R9
+	JZ           scaled1
+	VBROADCASTSS (R9), Z2
+	VMULPS       Z2, Z0, Z0
+	VMULPS       Z2, Z1, Z1
+	MOVL         4(R9), R10
+	ADDL         R10, R10
+	JZ           scaled1
+	VBROADCASTSS 4(R9), Z2
+	MOVQ         SI, R9
+	VMOVUPS      (R9), Z3
+	VMULPS       Z2, Z3, Z3
+	VADDPS       Z3, Z0, Z0
+	VMOVUPS      64(R9), Z3
+	VMULPS       Z2, Z3, Z3
+	VADDPS       Z3, Z1, Z1
+
+scaled1:
+	MOVQ    SI, R9
+	VMOVUPS Z0, (R9)
+	VMOVUPS Z1, 64(R9)
+	ADDQ    $+128, SI
+	ADDQ    $+128, DI
+	SUBQ    $+32, R8
+	JMP     both
+
+bothEnd:
+	TESTQ     R8, R8
+	JZ        done
+	CMPQ      R8, $+8
+	JG        more0
+	SUBQ      $+0, R8
+	MOVQ      $0x00000000000000ff, R9
+	NEGQ      R8
+	ADDQ      $+8, R8
+	SHRXQ     R8, R9, R9
+	KMOVW     R9, K1
+	VXORPD    Y0, Y0, Y0
+	CMPB      add+80(FP), $+0
+	JEQ       start2
+	MOVQ      SI, R8
+	VMOVUPS.Z (R8), K1, Y0
+	VMOVAPD   Y0, Y0
+
+start2:
+	MOVQ w+16(FP), R8
+	MOVQ n+56(FP), R9
+
+term2:
+	VMOVUPS.Z    (DI), K1, Y1
+	VBROADCASTSS (R8), Y2
+	VFMADD231PS  Y1, Y2, Y0
+	ADDQ         CX, DI
+	ADDQ         DX, R8
+	DECQ         R9
+	JNZ          term2
+	MOVQ         by+88(FP), DI
+	TESTQ        DI, DI
+	JZ           scaled2
+	VBROADCASTSS (DI), Y1
+	VMULPS       Y1, Y0, Y0
+	MOVL         4(DI), R8
+	ADDL         R8, R8
+	JZ           scaled2
+	VBROADCASTSS 4(DI), Y1
+	MOVQ         SI, DI
+	VMOVUPS.Z    (DI), K1, Y2
+	VMULPS       Y1, Y2, Y2
+	VADDPS       Y2, Y0, Y0
+
+scaled2:
+	VMOVUPS Y0, K1, (SI)
+	JMP     done
+
+more0:
+	CMPQ      R8, $+16
+	JG        more1
+	SUBQ      $+0, R8
+	MOVQ      $0x000000000000ffff, R9
+	NEGQ      R8
+	ADDQ      $+16, R8
+	SHRXQ     R8, R9, R9
+	KMOVW     R9, K1
+	VXORPD    Z0, Z0, Z0
+	CMPB      add+80(FP), $+0
+	JEQ       start3
+	MOVQ      SI, R8
+	VMOVUPS.Z (R8), K1, Z0
+	VMOVAPD   Z0, Z0
+
+start3:
+	MOVQ w+16(FP), R8
+	MOVQ n+56(FP), R9
+
+term3:
+	VMOVUPS.Z    (DI), K1, Z1
+	VBROADCASTSS (R8), Z2
+	VFMADD231PS  Z1, Z2, Z0
+	ADDQ         CX, DI
+	ADDQ         DX, R8
+	DECQ         R9
+	JNZ          term3
+	MOVQ         by+88(FP), DI
+	TESTQ        DI, DI
+	JZ           scaled3
+	VBROADCASTSS (DI), Z1
+	VMULPS       Z1, Z0, Z0
+	MOVL         4(DI), R8
+	ADDL         R8, R8
+	JZ           scaled3
+	VBROADCASTSS 4(DI), Z1
+	MOVQ         SI, DI
+	VMOVUPS.Z    (DI), K1, Z2
+	VMULPS       Z1, Z2, Z2
+	VADDPS       Z2, Z0, Z0
+
+scaled3:
+	VMOVUPS Z0, K1, (SI)
+	JMP     done
+
+more1:
+	CMPQ      R8, $+24
+	JG        more2
+	SUBQ      $+16, R8
+	MOVQ      $0x00000000000000ff, R9
+	NEGQ      R8
+	ADDQ      $+8, R8
+	SHRXQ     R8, R9, R9
+	KMOVW     R9, K1
+	VXORPD    Z0, Z0, Z0
+	VXORPD    Y1, Y1, Y1
+	CMPB      add+80(FP), $+0
+	JEQ       start4
+	MOVQ      SI, R8
+	VMOVUPS   (R8), Z0
+	VMOVAPD   Z0, Z0
+	VMOVUPS.Z 64(R8), K1, Y1
+	VMOVAPD   Y1, Y1
+
+start4:
+	MOVQ w+16(FP), R8
+	MOVQ n+56(FP), R9
+
+term4:
+	VMOVUPS      (DI), Z2
+	VMOVUPS.Z    64(DI), K1, Y3
+	VBROADCASTSS (R8), Z4
+	VFMADD231PS  Z2, Z4, Z0
+	VFMADD231PS  Y3, Y4, Y1
+	ADDQ         CX, DI
+	ADDQ         DX, R8
+	DECQ         R9
+	JNZ          term4
+	MOVQ         by+88(FP), DI
+	TESTQ        DI, DI
+	JZ           scaled4
+	VBROADCASTSS (DI), Z2
+	VMULPS       Z2, Z0, Z0
+	VMULPS       Y2, Y1, Y1
+	MOVL         4(DI), R8
+	ADDL         R8, R8
+	JZ           scaled4
+	VBROADCASTSS 4(DI), Z2
+	MOVQ         SI, DI
+	VMOVUPS      (DI), Z3
+	VMULPS       Z2, Z3, Z3
+	VADDPS       Z3, Z0, Z0
+	VMOVUPS.Z    64(DI), K1, Y3
+	VMULPS       Y2, Y3, Y3
+	VADDPS       Y3, Y1, Y1
+
+scaled4:
+	VMOVUPS Z0, (SI)
+	VMOVUPS Y1, K1, 64(SI)
+	JMP     done
+
+more2:
+	CMPQ      R8, $+32
+	JG        more3
+	SUBQ      $+16, R8
+	MOVQ      $0x000000000000ffff, R9
+	NEGQ      R8
+	ADDQ      $+16, R8
+	SHRXQ     R8, R9, R9
+	KMOVW     R9, K1
+	VXORPD    Z0, Z0, Z0
+	VXORPD    Z1, Z1, Z1
+	CMPB      add+80(FP), $+0
+	JEQ       start5
+	MOVQ      SI, R8
+	VMOVUPS   (R8), Z0
+	VMOVAPD   Z0, Z0
+	VMOVUPS.Z 64(R8), K1, Z1
+	VMOVAPD   Z1, Z1
+
+start5:
+	MOVQ w+16(FP), R8
+	MOVQ n+56(FP), R9
+
+term5:
+	VMOVUPS      (DI), Z2
+	VMOVUPS.Z    64(DI), K1, Z3
+	VBROADCASTSS (R8), Z4
+	VFMADD231PS  Z2, Z4, Z0
+	VFMADD231PS  Z3, Z4, Z1
+	ADDQ         CX, DI
+	ADDQ         DX, R8
+	DECQ         R9
+	JNZ          term5
+	MOVQ         by+88(FP), DI
+	TESTQ        DI, DI
+	JZ           scaled5
+	VBROADCASTSS (DI), Z2
+	VMULPS       Z2, Z0, Z0
+	VMULPS       Z2, Z1, Z1
+	MOVL         4(DI), R8
+	ADDL         R8, R8
+	JZ           scaled5
+	VBROADCASTSS 4(DI), Z2
+	MOVQ         SI, DI
+	VMOVUPS      (DI), Z3
+	VMULPS       Z2, Z3, Z3
+	VADDPS       Z3, Z0, Z0
+	VMOVUPS.Z    64(DI), K1, Z3
+	VMULPS       Z2, Z3, Z3
+	VADDPS       Z3, Z1, Z1
+
+scaled5:
+	VMOVUPS Z0, (SI)
+	VMOVUPS Z1, K1, 64(SI)
+	JMP     done
+
+more3:
+done:
+	SUBQ   $+1, rows+64(FP)
+	JZ     allDone
+	IMUL3Q $+1, AX, SI
+	ADDQ   SI, c+0(FP)
+	IMUL3Q $+1, BX, SI
+	ADDQ   SI, w+16(FP)
+	JMP    rows
+
+allDone:
+	VZEROUPPER
+	RET
+
+// func panelFew_2_avx512(c *float64, ldc int, w *float64, down int, across int, z *float64, ldz int, n int, rows int, cols int, add bool, by *float64, index int)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2, FMA3
+TEXT ·panelFew_2_avx512(SB), NOSPLIT, $0-104
+	MOVQ ldc+8(FP), AX
+	SHLQ $0x03, AX
+	MOVQ ldz+48(FP), CX
+	SHLQ $0x03, CX
+	MOVQ across+32(FP), DX
+	SHLQ $0x03, DX
+	MOVQ down+24(FP), BX
+	SHLQ $0x03, BX
+
+rows:
+	MOVQ c+0(FP), SI
+	MOVQ z+40(FP), DI
+	MOVQ cols+72(FP), R8
+
+both:
+	CMPQ    R8, $+16
+	JL      bothEnd
+	VXORPD  Z0, Z0, Z0
+	VXORPD  Z1, Z1, Z1
+	VXORPD  Z2, Z2, Z2
+	VXORPD  Z3, Z3, Z3
+	CMPB    add+80(FP), $+0
+	JEQ     start1
+	MOVQ    SI, R9
+	VMOVUPD (R9), Z0
+	VMOVAPD Z0, Z0
+	VMOVUPD 64(R9), Z1
+	VMOVAPD Z1, Z1
+	ADDQ    AX, R9
+	VMOVUPD (R9), Z2
+	VMOVAPD Z2, Z2
+	VMOVUPD 64(R9), Z3
+	VMOVAPD Z3, Z3
+
+start1:
+	MOVQ DI, R9
+	MOVQ w+16(FP), R10
+	MOVQ n+56(FP), R11
+
+term1:
+	VMOVUPD      (R9), Z4
+	VMOVUPD      64(R9), Z5
+	VBROADCASTSD (R10), Z6
+	VFMADD231PD  Z4, Z6, Z0
+	VFMADD231PD  Z5, Z6, Z1
+	VBROADCASTSD (R10)(BX*1), Z6
+	VFMADD231PD  Z4, Z6, Z2
+	VFMADD231PD  Z5, Z6, Z3
+	ADDQ         CX, R9
+	ADDQ         DX, R10
+	DECQ         R11
+	JNZ          term1
+	MOVQ         by+88(FP), R9
+	TESTQ        R9, R9
+	JZ           scaled1
+	VBROADCASTSD (R9), Z4
+	VMULPD       Z4, Z0, Z0
+	VMULPD       Z4, Z1, Z1
+	VMULPD       Z4, Z2, Z2
+	VMULPD       Z4, Z3, Z3
+	MOVQ         8(R9), R10
+	ADDQ         R10, R10
+	JZ           scaled1
+	VBROADCASTSD 8(R9), Z4
+	MOVQ         SI, R9
+	VMOVUPD      (R9), Z5
+	VMULPD       Z4, Z5, Z5
+	VADDPD       Z5, Z0, Z0
+	VMOVUPD      64(R9), Z5
+	VMULPD       Z4, Z5, Z5
+	VADDPD       Z5, Z1, Z1
+	ADDQ         AX, R9
+	VMOVUPD      (R9), Z5
+	VMULPD       Z4, Z5, Z5
+	VADDPD       Z5, Z2, Z2
+	VMOVUPD      64(R9), Z5
+	VMULPD       Z4, Z5, Z5
+	VADDPD       Z5, Z3, Z3
+
+scaled1:
+	MOVQ    SI, R9
+	VMOVUPD Z0, (R9)
+	VMOVUPD Z1, 64(R9)
+	ADDQ    AX, R9
+	VMOVUPD Z2, (R9)
+	VMOVUPD Z3, 64(R9)
+	ADDQ    $+128, SI
+	ADDQ    $+128, DI
+	SUBQ    $+16, R8
+	JMP     both
+
+bothEnd:
+	TESTQ     R8, R8
+	JZ        done
+	CMPQ      R8, $+4
+	JG        more0
+	SUBQ      $+0, R8
+	MOVQ      $0x000000000000000f, R9
+	NEGQ      R8
+	ADDQ      $+4, R8
+	SHRXQ     R8, R9, R9
+	KMOVW     R9, K1
+	VXORPD    Y0, Y0, Y0
+	VXORPD    Y1, Y1, Y1
+	CMPB      add+80(FP), $+0
+	JEQ       start2
+	MOVQ      SI, R8
+	VMOVUPD.Z (R8), K1, Y0
+	VMOVAPD   Y0, Y0
+	ADDQ      AX, R8
+	VMOVUPD.Z (R8), K1, Y1
+	VMOVAPD   Y1, Y1
+
+start2:
+	MOVQ w+16(FP), R8
+	MOVQ n+56(FP), R9
+
+term2:
+	VMOVUPD.Z    (DI), K1, Y2
+	VBROADCASTSD (R8), Y3
+	VFMADD231PD  Y2, Y3, Y0
+	VBROADCASTSD (R8)(BX*1), Y3
+	VFMADD231PD  Y2, Y3, Y1
+	ADDQ         CX, DI
+	ADDQ         DX, R8
+	DECQ         R9
+	JNZ          term2
+	MOVQ         by+88(FP), DI
+	TESTQ        DI, DI
+	JZ           scaled2
+	VBROADCASTSD (DI), Y2
+	VMULPD       Y2, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	MOVQ         8(DI), R8
+	ADDQ         R8, R8
+	JZ           scaled2
+	VBROADCASTSD 8(DI), Y2
+	MOVQ         SI, DI
+	VMOVUPD.Z    (DI), K1, Y3
+	VMULPD       Y2, Y3, Y3
+	VADDPD       Y3, Y0, Y0
+	ADDQ         AX, DI
+	VMOVUPD.Z    (DI), K1, Y3
+	VMULPD       Y2, Y3, Y3
+	VADDPD       Y3, Y1, Y1
+
+scaled2:
+	VMOVUPD Y0, K1, (SI)
+	ADDQ    AX, SI
+	VMOVUPD Y1, K1, (SI)
+	JMP     done
+
+more0:
+	CMPQ      R8, $+8
+	JG        more1
+	SUBQ      $+0, R8
+	MOVQ      $0x00000000000000ff, R9
+	NEGQ      R8
+	ADDQ      $+8, R8
+	SHRXQ     R8, R9, R9
+	KMOVW     R9, K1
+	VXORPD    Z0, Z0, Z0
+	VXORPD    Z1, Z1, Z1
+	CMPB      add+80(FP), $+0
+	JEQ       start3
+	MOVQ      SI, R8
+	VMOVUPD.Z (R8), K1, Z0
+	VMOVAPD   Z0, Z0
+	ADDQ      AX, R8
+	VMOVUPD.Z (R8), K1, Z1
+	VMOVAPD   Z1, Z1
+
+start3:
+	MOVQ w+16(FP), R8
+	MOVQ n+56(FP), R9
+
+term3:
+	VMOVUPD.Z    (DI), K1, Z2
+	VBROADCASTSD (R8), Z3
+	VFMADD231PD  Z2, Z3, Z0
+	VBROADCASTSD (R8)(BX*1), Z3
+	VFMADD231PD  Z2, Z3, Z1
+	ADDQ         CX, DI
+	ADDQ         DX, R8
+	DECQ         R9
+	JNZ          term3
+	MOVQ         by+88(FP), DI
+	TESTQ        DI, DI
+	JZ           scaled3
+	VBROADCASTSD (DI), Z2
+	VMULPD       Z2, Z0, Z0
+	VMULPD       Z2, Z1, Z1
+	MOVQ         8(DI), R8
+	ADDQ         R8, R8
+	JZ           scaled3
+	VBROADCASTSD 8(DI), Z2
+	MOVQ         SI, DI
+	VMOVUPD.Z    (DI), K1, Z3
+	VMULPD       Z2, Z3, Z3
+	VADDPD       Z3, Z0, Z0
+	ADDQ         AX, DI
+	VMOVUPD.Z    (DI), K1, Z3
+	VMULPD       Z2, Z3, Z3
+	VADDPD       Z3, Z1, Z1
+
+scaled3:
+	VMOVUPD Z0, K1, (SI)
+	ADDQ    AX, SI
+	VMOVUPD Z1, K1, (SI)
+	JMP     done
+
+more1:
+	CMPQ      R8, $+12
+	JG        more2
+	SUBQ      $+8, R8
+	MOVQ      $0x000000000000000f, R9
+	NEGQ      R8
+	ADDQ      $+4, R8
+	SHRXQ     R8, R9, R9
+	KMOVW     R9, K1
+	VXORPD    Z0, Z0, Z0
+	VXORPD    Y1, Y1, Y1
+	VXORPD    Z2, Z2, Z2
+	VXORPD    Y3, Y3, Y3
+	CMPB      add+80(FP), $+0
+	JEQ       start4
+	MOVQ      SI, R8
+	VMOVUPD   (R8), Z0
+	VMOVAPD   Z0, Z0
+	VMOVUPD.Z 64(R8), K1, Y1
+	VMOVAPD   Y1, Y1
+	ADDQ      AX, R8
+	VMOVUPD   (R8), Z2
+	VMOVAPD   Z2, Z2
+	VMOVUPD.Z 64(R8), K1, Y3
+	VMOVAPD   Y3, Y3
+
+start4:
+	MOVQ w+16(FP), R8
+	MOVQ n+56(FP), R9
+
+term4:
+	VMOVUPD      (DI), Z4
+	VMOVUPD.Z    64(DI), K1, Y5
+	VBROADCASTSD (R8), Z6
+	VFMADD231PD  Z4, Z6, Z0
+	VFMADD231PD  Y5, Y6, Y1
+	VBROADCASTSD (R8)(BX*1), Z6
+	VFMADD231PD  Z4, Z6, Z2
+	VFMADD231PD  Y5, Y6, Y3
+	ADDQ         CX, DI
+	ADDQ         DX, R8
+	DECQ         R9
+	JNZ          term4
+	MOVQ         by+88(FP), DI
+	TESTQ        DI, DI
+	JZ           scaled4
+	VBROADCASTSD (DI), Z4
+	VMULPD       Z4, Z0, Z0
+	VMULPD       Y4, Y1, Y1
+	VMULPD       Z4, Z2, Z2
+	VMULPD       Y4, Y3, Y3
+	MOVQ         8(DI), R8
+	ADDQ         R8, R8
+	JZ           scaled4
+	VBROADCASTSD 8(DI), Z4
+	MOVQ         SI, DI
+	VMOVUPD      (DI), Z5
+	VMULPD       Z4, Z5, Z5
+	VADDPD       Z5, Z0, Z0
+	VMOVUPD.Z    64(DI), K1, Y5
+	VMULPD       Y4, Y5, Y5
+	VADDPD       Y5, Y1, Y1
+	ADDQ         AX, DI
+	VMOVUPD      (DI), Z5
+	VMULPD       Z4, Z5, Z5
+	VADDPD       Z5, Z2, Z2
+	VMOVUPD.Z    64(DI), K1, Y5
+	VMULPD       Y4, Y5, Y5
+	VADDPD       Y5, Y3, Y3
+
+scaled4:
+	VMOVUPD Z0, (SI)
+	VMOVUPD Y1, K1, 64(SI)
+	ADDQ    AX, SI
+	VMOVUPD Z2, (SI)
+	VMOVUPD Y3, K1, 64(SI)
+	JMP     done
+
+more2:
+	CMPQ      R8, $+16
+	JG        more3
+	SUBQ      $+8, R8
+	MOVQ      $0x00000000000000ff, R9
+	NEGQ      R8
+	ADDQ      $+8, R8
+	SHRXQ     R8, R9, R9
+	KMOVW     R9, K1
+	VXORPD    Z0, Z0, Z0
+	VXORPD    Z1, Z1, Z1
+	VXORPD    Z2, Z2, Z2
+	VXORPD    Z3, Z3, Z3
+	CMPB      add+80(FP), $+0
+	JEQ       start5
+	MOVQ      SI, R8
+	VMOVUPD   (R8), Z0
+	VMOVAPD   Z0, Z0
+	VMOVUPD.Z 64(R8), K1, Z1
+	VMOVAPD   Z1, Z1
+	ADDQ      AX, R8
+	VMOVUPD   (R8), Z2
+	VMOVAPD   Z2, Z2
+	VMOVUPD.Z 64(R8), K1, Z3
+	VMOVAPD   Z3, Z3
+
+start5:
+	MOVQ w+16(FP), R8
+	MOVQ n+56(FP), R9
+
+term5:
+	VMOVUPD      (DI), Z4
+	VMOVUPD.Z    64(DI), K1, Z5
+	VBROADCASTSD (R8), Z6
+	VFMADD231PD  Z4, Z6, Z0
+	VFMADD231PD  Z5, Z6, Z1
+	VBROADCASTSD (R8)(BX*1), Z6
+	VFMADD231PD  Z4, Z6, Z2
+	VFMADD231PD  Z5, Z6, Z3
+	ADDQ         CX, DI
+	ADDQ         DX, R8
+	DECQ         R9
+	JNZ          term5
+	MOVQ         by+88(FP), DI
+	TESTQ        DI, DI
+	JZ           scaled5
+	VBROADCASTSD (DI), Z4
+	VMULPD       Z4, Z0, Z0
+	VMULPD       Z4, Z1, Z1
+	VMULPD       Z4, Z2, Z2
+	VMULPD       Z4, Z3, Z3
+	MOVQ         8(DI), R8
+	ADDQ         R8, R8
+	JZ           scaled5
+	VBROADCASTSD 8(DI), Z4
+	MOVQ         SI, DI
+	VMOVUPD      (DI), Z5
+	VMULPD       Z4, Z5, Z5
+	VADDPD       Z5, Z0, Z0
+	VMOVUPD.Z    64(DI), K1, Z5
+	VMULPD       Z4, Z5, Z5
+	VADDPD       Z5, Z1, Z1
+	ADDQ         AX, DI
+	VMOVUPD      (DI), Z5
+	VMULPD       Z4, Z5, Z5
+	VADDPD       Z5, Z2, Z2
+	VMOVUPD.Z    64(DI), K1, Z5
+	VMULPD       Z4, Z5, Z5
+	VADDPD       Z5, Z3, Z3
+
+scaled5:
+	VMOVUPD Z0, (SI)
+	VMOVUPD Z1, K1, 64(SI)
+	ADDQ    AX, SI
+	VMOVUPD Z2, (SI)
+	VMOVUPD Z3, K1, 64(SI)
+	JMP     done
+
+more3:
+done:
+	SUBQ   $+2, rows+64(FP)
+	JZ     allDone
+	IMUL3Q $+2, AX, SI
+	ADDQ   SI, c+0(FP)
+	IMUL3Q $+2, BX, SI
+	ADDQ   SI, w+16(FP)
+	JMP    rows
+
+allDone:
+	VZEROUPPER
+	RET
+
+// func panelFew32_2_avx512(c *float32, ldc int, w *float32, down int, across int, z *float32, ldz int, n int, rows int, cols int, add bool, by *float32, index int)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2, FMA3
+TEXT ·panelFew32_2_avx512(SB), NOSPLIT, $0-104
+	MOVQ ldc+8(FP), AX
+	SHLQ $0x02, AX
+	MOVQ ldz+48(FP), CX
+	SHLQ $0x02, CX
+	MOVQ across+32(FP), DX
+	SHLQ $0x02, DX
+	MOVQ down+24(FP), BX
+	SHLQ $0x02, BX
+
+rows:
+	MOVQ c+0(FP), SI
+	MOVQ z+40(FP), DI
+	MOVQ cols+72(FP), R8
+
+both:
+	CMPQ    R8, $+32
+	JL      bothEnd
+	VXORPD  Z0, Z0, Z0
+	VXORPD  Z1, Z1, Z1
+	VXORPD  Z2, Z2, Z2
+	VXORPD  Z3, Z3, Z3
+	CMPB    add+80(FP), $+0
+	JEQ     start1
+	MOVQ    SI, R9
+	VMOVUPS (R9), Z0
+	VMOVAPD Z0, Z0
+	VMOVUPS 64(R9), Z1
+	VMOVAPD Z1, Z1
+	ADDQ    AX, R9
+	VMOVUPS (R9), Z2
+	VMOVAPD Z2, Z2
+	VMOVUPS 64(R9), Z3
+	VMOVAPD Z3, Z3
+
+start1:
+	MOVQ DI, R9
+	MOVQ w+16(FP), R10
+	MOVQ n+56(FP), R11
+
+term1:
+	VMOVUPS      (R9), Z4
+	VMOVUPS      64(R9), Z5
+	VBROADCASTSS (R10), Z6
+	VFMADD231PS  Z4, Z6, Z0
+	VFMADD231PS  Z5, Z6, Z1
+	VBROADCASTSS (R10)(BX*1), Z6
+	VFMADD231PS  Z4, Z6, Z2
+	VFMADD231PS  Z5, Z6, Z3
+	ADDQ         CX, R9
+	ADDQ         DX, R10
+	DECQ         R11
+	JNZ          term1
+	MOVQ         by+88(FP), R9
+	TESTQ        R9, R9
+	JZ           scaled1
+	VBROADCASTSS (R9), Z4
+	VMULPS       Z4, Z0, Z0
+	VMULPS       Z4, Z1, Z1
+	VMULPS       Z4, Z2, Z2
+	VMULPS       Z4, Z3, Z3
+	MOVL         4(R9), R10
+	ADDL         R10, R10
+	JZ           scaled1
+	VBROADCASTSS 4(R9), Z4
+	MOVQ         SI, R9
+	VMOVUPS      (R9), Z5
+	VMULPS       Z4, Z5, Z5
+	VADDPS       Z5, Z0, Z0
+	VMOVUPS      64(R9), Z5
+	VMULPS       Z4, Z5, Z5
+	VADDPS       Z5, Z1, Z1
+	ADDQ         AX, R9
+	VMOVUPS      (R9), Z5
+	VMULPS       Z4, Z5, Z5
+	VADDPS       Z5, Z2, Z2
+	VMOVUPS      64(R9), Z5
+	VMULPS       Z4, Z5, Z5
+	VADDPS       Z5, Z3, Z3
+
+scaled1:
+	MOVQ    SI, R9
+	VMOVUPS Z0, (R9)
+	VMOVUPS Z1, 64(R9)
+	ADDQ    AX, R9
+	VMOVUPS Z2, (R9)
+	VMOVUPS Z3, 64(R9)
+	ADDQ    $+128, SI
+	ADDQ    $+128, DI
+	SUBQ    $+32, R8
+	JMP     both
+
+bothEnd:
+	TESTQ     R8, R8
+	JZ        done
+	CMPQ      R8, $+8
+	JG        more0
+	SUBQ      $+0, R8
+	MOVQ      $0x00000000000000ff, R9
+	NEGQ      R8
+	ADDQ      $+8, R8
+	SHRXQ     R8, R9, R9
+	KMOVW     R9, K1
+	VXORPD    Y0, Y0, Y0
+	VXORPD    Y1, Y1, Y1
+	CMPB      add+80(FP), $+0
+	JEQ       start2
+	MOVQ      SI, R8
+	VMOVUPS.Z (R8), K1, Y0
+	VMOVAPD   Y0, Y0
+	ADDQ      AX, R8
+	VMOVUPS.Z (R8), K1, Y1
+	VMOVAPD   Y1, Y1
+
+start2:
+	MOVQ w+16(FP), R8
+	MOVQ n+56(FP), R9
+
+term2:
+	VMOVUPS.Z    (DI), K1, Y2
+	VBROADCASTSS (R8), Y3
+	VFMADD231PS  Y2, Y3, Y0
+	VBROADCASTSS (R8)(BX*1), Y3
+	VFMADD231PS  Y2, Y3, Y1
+	ADDQ         CX, DI
+	ADDQ         DX, R8
+	DECQ         R9
+	JNZ          term2
+	MOVQ         by+88(FP), DI
+	TESTQ        DI, DI
+	JZ           scaled2
+	VBROADCASTSS (DI), Y2
+	VMULPS       Y2, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	MOVL         4(DI), R8
+	ADDL         R8, R8
+	JZ           scaled2
+	VBROADCASTSS 4(DI), Y2
+	MOVQ         SI, DI
+	VMOVUPS.Z    (DI), K1, Y3
+	VMULPS       Y2, Y3, Y3
+	VADDPS       Y3, Y0, Y0
+	ADDQ         AX, DI
+	VMOVUPS.Z    (DI), K1, Y3
+	VMULPS       Y2, Y3, Y3
+	VADDPS       Y3, Y1, Y1
+
+scaled2:
+	VMOVUPS Y0, K1, (SI)
+	ADDQ    AX, SI
+	VMOVUPS Y1, K1, (SI)
+	JMP     done
+
+more0:
+	CMPQ      R8, $+16
+	JG        more1
+	SUBQ      $+0, R8
+	MOVQ      $0x000000000000ffff, R9
+	NEGQ      R8
+	ADDQ      $+16, R8
+	SHRXQ     R8, R9, R9
+	KMOVW     R9, K1
+	VXORPD    Z0, Z0, Z0
+	VXORPD    Z1, Z1, Z1
+	CMPB      add+80(FP), $+0
+	JEQ       start3
+	MOVQ      SI, R8
+	VMOVUPS.Z (R8), K1, Z0
+	VMOVAPD   Z0, Z0
+	ADDQ      AX, R8
+	VMOVUPS.Z (R8), K1, Z1
+	VMOVAPD   Z1, Z1
+
+start3:
+	MOVQ w+16(FP), R8
+	MOVQ n+56(FP), R9
+
+term3:
+	VMOVUPS.Z    (DI), K1, Z2
+	VBROADCASTSS (R8), Z3
+	VFMADD231PS  Z2, Z3, Z0
+	VBROADCASTSS (R8)(BX*1), Z3
+	VFMADD231PS  Z2, Z3, Z1
+	ADDQ         CX, DI
+	ADDQ         DX, R8
+	DECQ         R9
+	JNZ          term3
+	MOVQ         by+88(FP), DI
+	TESTQ        DI, DI
+	JZ           scaled3
+	VBROADCASTSS (DI), Z2
+	VMULPS       Z2, Z0, Z0
+	VMULPS       Z2, Z1, Z1
+	MOVL         4(DI), R8
+	ADDL         R8, R8
+	JZ           scaled3
+	VBROADCASTSS 4(DI), Z2
+	MOVQ         SI, DI
+	VMOVUPS.Z    (DI), K1, Z3
+	VMULPS       Z2, Z3, Z3
+	VADDPS       Z3, Z0, Z0
+	ADDQ         AX, DI
+	VMOVUPS.Z    (DI), K1, Z3
+	VMULPS       Z2, Z3, Z3
+	VADDPS       Z3, Z1, Z1
+
+scaled3:
+	VMOVUPS Z0, K1, (SI)
+	ADDQ    AX, SI
+	VMOVUPS Z1, K1, (SI)
+	JMP     done
+
+more1:
+	CMPQ      R8, $+24
+	JG        more2
+	SUBQ      $+16, R8
+	MOVQ      $0x00000000000000ff, R9
+	NEGQ      R8
+	ADDQ      $+8, R8
+	SHRXQ     R8, R9, R9
+	KMOVW     R9, K1
+	VXORPD    Z0, Z0, Z0
+	VXORPD    Y1, Y1, Y1
+	VXORPD    Z2, Z2, Z2
+	VXORPD    Y3, Y3, Y3
+	CMPB      add+80(FP), $+0
+	JEQ       start4
+	MOVQ      SI, R8
+	VMOVUPS   (R8), Z0
+	VMOVAPD   Z0, Z0
+	VMOVUPS.Z 64(R8), K1, Y1
+	VMOVAPD   Y1, Y1
+	ADDQ      AX, R8
+	VMOVUPS   (R8), Z2
+	VMOVAPD   Z2, Z2
+	VMOVUPS.Z 64(R8), K1, Y3
+	VMOVAPD   Y3, Y3
+
+start4:
+	MOVQ w+16(FP), R8
+	MOVQ n+56(FP), R9
+
+term4:
+	VMOVUPS      (DI), Z4
+	VMOVUPS.Z    64(DI), K1, Y5
+	VBROADCASTSS (R8), Z6
+	VFMADD231PS  Z4, Z6, Z0
+	VFMADD231PS  Y5, Y6, Y1
+	VBROADCASTSS (R8)(BX*1), Z6
+	VFMADD231PS  Z4, Z6, Z2
+	VFMADD231PS  Y5, Y6, Y3
+	ADDQ         CX, DI
+	ADDQ         DX, R8
+	DECQ         R9
+	JNZ          term4
+	MOVQ         by+88(FP), DI
+	TESTQ        DI, DI
+	JZ           scaled4
+	VBROADCASTSS (DI), Z4
+	VMULPS       Z4, Z0, Z0
+	VMULPS       Y4, Y1, Y1
+	VMULPS       Z4, Z2, Z2
+	VMULPS       Y4, Y3, Y3
+	MOVL         4(DI), R8
+	ADDL         R8, R8
+	JZ           scaled4
+	VBROADCASTSS 4(DI), Z4
+	MOVQ         SI, DI
+	VMOVUPS      (DI), Z5
+	VMULPS       Z4, Z5, Z5
+	VADDPS       Z5, Z0, Z0
+	VMOVUPS.Z    64(DI), K1, Y5
+	VMULPS       Y4, Y5, Y5
+	VADDPS       Y5, Y1, Y1
+	ADDQ         AX, DI
+	VMOVUPS      (DI), Z5
+	VMULPS       Z4, Z5, Z5
+	VADDPS       Z5, Z2, Z2
+	VMOVUPS.Z    64(DI), K1, Y5
+	VMULPS       Y4, Y5, Y5
+	VADDPS       Y5, Y3, Y3
+
+scaled4:
+	VMOVUPS Z0, (SI)
+	VMOVUPS Y1, K1, 64(SI)
+	ADDQ    AX, SI
+	VMOVUPS Z2, (SI)
+	VMOVUPS Y3, K1, 64(SI)
+	JMP     done
+
+more2:
+	CMPQ      R8, $+32
+	JG        more3
+	SUBQ      $+16, R8
+	MOVQ      $0x000000000000ffff, R9
+	NEGQ      R8
+	ADDQ      $+16, R8
+	SHRXQ     R8, R9, R9
+	KMOVW     R9, K1
+	VXORPD    Z0, Z0, Z0
+	VXORPD    Z1, Z1, Z1
+	VXORPD    Z2, Z2, Z2
+	VXORPD    Z3, Z3, Z3
+	CMPB      add+80(FP), $+0
+	JEQ       start5
+	MOVQ      SI, R8
+	VMOVUPS   (R8), Z0
+	VMOVAPD   Z0, Z0
+	VMOVUPS.Z 64(R8), K1, Z1
+	VMOVAPD   Z1, Z1
+	ADDQ      AX, R8
+	VMOVUPS   (R8), Z2
+	VMOVAPD   Z2, Z2
+	VMOVUPS.Z 64(R8), K1, Z3
+	VMOVAPD   Z3, Z3
+
+start5:
+	MOVQ w+16(FP), R8
+	MOVQ n+56(FP), R9
+
+term5:
+	VMOVUPS      (DI), Z4
+	VMOVUPS.Z    64(DI), K1, Z5
+	VBROADCASTSS (R8), Z6
+	VFMADD231PS  Z4, Z6, Z0
+	VFMADD231PS  Z5, Z6, Z1
+	VBROADCASTSS (R8)(BX*1), Z6
+	VFMADD231PS  Z4, Z6, Z2
+	VFMADD231PS  Z5, Z6, Z3
+	ADDQ         CX, DI
+	ADDQ         DX, R8
+	DECQ         R9
+	JNZ          term5
+	MOVQ         by+88(FP), DI
+	TESTQ        DI, DI
+	JZ           scaled5
+	VBROADCASTSS (DI), Z4
+	VMULPS       Z4, Z0, Z0
+	VMULPS       Z4, Z1, Z1
+	VMULPS       Z4, Z2, Z2
+	VMULPS       Z4, Z3, Z3
+	MOVL         4(DI), R8
+	ADDL         R8, R8
+	JZ           scaled5
+	VBROADCASTSS 4(DI), Z4
+	MOVQ         SI, DI
+	VMOVUPS      (DI), Z5
+	VMULPS       Z4, Z5, Z5
+	VADDPS       Z5, Z0, Z0
+	VMOVUPS.Z    64(DI), K1, Z5
+	VMULPS       Z4, Z5, Z5
+	VADDPS       Z5, Z1, Z1
+	ADDQ         AX, DI
+	VMOVUPS      (DI), Z5
+	VMULPS       Z4, Z5, Z5
+	VADDPS       Z5, Z2, Z2
+	VMOVUPS.Z    64(DI), K1, Z5
+	VMULPS       Z4, Z5, Z5
+	VADDPS       Z5, Z3, Z3
+
+scaled5:
+	VMOVUPS Z0, (SI)
+	VMOVUPS Z1, K1, 64(SI)
+	ADDQ    AX, SI
+	VMOVUPS Z2, (SI)
+	VMOVUPS Z3, K1, 64(SI)
+	JMP     done
+
+more3:
+done:
+	SUBQ   $+2, rows+64(FP)
+	JZ     allDone
+	IMUL3Q $+2, AX, SI
+	ADDQ   SI, c+0(FP)
+	IMUL3Q $+2, BX, SI
+	ADDQ   SI, w+16(FP)
+	JMP    rows
+
+allDone:
+	VZEROUPPER
+	RET
+
+// func panelFew_3_avx512(c *float64, ldc int, w *float64, down int, across int, z *float64, ldz int, n int, rows int, cols int, add bool, by *float64, index int)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2, FMA3
+TEXT ·panelFew_3_avx512(SB), NOSPLIT, $0-104
+	MOVQ ldc+8(FP), AX
+	SHLQ $0x03, AX
+	MOVQ ldz+48(FP), CX
+	SHLQ $0x03, CX
+	MOVQ across+32(FP), DX
+	SHLQ $0x03, DX
+	MOVQ down+24(FP), BX
+	SHLQ $0x03, BX
+
+rows:
+	MOVQ c+0(FP), SI
+	MOVQ z+40(FP), DI
+	MOVQ cols+72(FP), R8
+
+both:
+	CMPQ    R8, $+16
+	JL      bothEnd
+	VXORPD  Z0, Z0, Z0
+	VXORPD  Z1, Z1, Z1
+	VXORPD  Z2, Z2, Z2
+	VXORPD  Z3, Z3, Z3
+	VXORPD  Z4, Z4, Z4
+	VXORPD  Z5, Z5, Z5
+	CMPB    add+80(FP), $+0
+	JEQ     start1
+	MOVQ    SI, R9
+	VMOVUPD (R9), Z0
+	VMOVAPD Z0, Z0
+	VMOVUPD 64(R9), Z1
+	VMOVAPD Z1, Z1
+	ADDQ    AX, R9
+	VMOVUPD (R9), Z2
+	VMOVAPD Z2, Z2
+	VMOVUPD 64(R9), Z3
+	VMOVAPD Z3, Z3
+	ADDQ    AX, R9
+	VMOVUPD (R9), Z4
+	VMOVAPD Z4, Z4
+	VMOVUPD 64(R9), Z5
+	VMOVAPD Z5, Z5
+
+start1:
+	MOVQ DI, R9
+	MOVQ w+16(FP), R10
+	MOVQ n+56(FP), R11
+
+term1:
+	VMOVUPD      (R9), Z6
+	VMOVUPD      64(R9), Z7
+	VBROADCASTSD (R10), Z8
+	VFMADD231PD  Z6, Z8, Z0
+	VFMADD231PD  Z7, Z8, Z1
+	VBROADCASTSD (R10)(BX*1), Z8
+	VFMADD231PD  Z6, Z8, Z2
+	VFMADD231PD  Z7, Z8, Z3
+	VBROADCASTSD (R10)(BX*2), Z8
+	VFMADD231PD  Z6, Z8, Z4
+	VFMADD231PD  Z7, Z8, Z5
+	ADDQ         CX, R9
+	ADDQ         DX, R10
+	DECQ         R11
+	JNZ          term1
+	MOVQ         by+88(FP), R9
+	TESTQ        R9, R9
+	JZ           scaled1
+	VBROADCASTSD (R9), Z6
+	VMULPD       Z6, Z0, Z0
+	VMULPD       Z6, Z1, Z1
+	VMULPD       Z6, Z2, Z2
+	VMULPD       Z6, Z3, Z3
+	VMULPD       Z6, Z4, Z4
+	VMULPD       Z6, Z5, Z5
+	MOVQ         8(R9), R10
+	ADDQ         R10, R10
+	JZ           scaled1
+	VBROADCASTSD 8(R9), Z6
+	MOVQ         SI, R9
+	VMOVUPD      (R9), Z7
+	VMULPD       Z6, Z7, Z7
+	VADDPD       Z7, Z0, Z0
+	VMOVUPD      64(R9), Z7
+	VMULPD       Z6, Z7, Z7
+	VADDPD       Z7, Z1, Z1
+	ADDQ         AX, R9
+	VMOVUPD      (R9), Z7
+	VMULPD       Z6, Z7, Z7
+	VADDPD       Z7, Z2, Z2
+	VMOVUPD      64(R9), Z7
+	VMULPD       Z6, Z7, Z7
+	VADDPD       Z7, Z3, Z3
+	ADDQ         AX, R9
+	VMOVUPD      (R9), Z7
+	VMULPD       Z6, Z7, Z7
+	VADDPD       Z7, Z4, Z4
+	VMOVUPD      64(R9), Z7
+	VMULPD       Z6, Z7, Z7
+	VADDPD       Z7, Z5, Z5
+
+scaled1:
+	MOVQ    SI, R9
+	VMOVUPD Z0, (R9)
+	VMOVUPD Z1, 64(R9)
+	ADDQ    AX, R9
+	VMOVUPD Z2, (R9)
+	VMOVUPD Z3, 64(R9)
+	ADDQ    AX, R9
+	VMOVUPD Z4, (R9)
+	VMOVUPD Z5, 64(R9)
+	ADDQ    $+128, SI
+	ADDQ    $+128, DI
+	SUBQ    $+16, R8
+	JMP     both
+
+bothEnd:
+	TESTQ     R8, R8
+	JZ        done
+	CMPQ      R8, $+4
+	JG        more0
+	SUBQ      $+0, R8
+	MOVQ      $0x000000000000000f, R9
+	NEGQ      R8
+	ADDQ      $+4, R8
+	SHRXQ     R8, R9, R9
+	KMOVW     R9, K1
+	VXORPD    Y0, Y0, Y0
+	VXORPD    Y1, Y1, Y1
+	VXORPD    Y2, Y2, Y2
+	CMPB      add+80(FP), $+0
+	JEQ       start2
+	MOVQ      SI, R8
+	VMOVUPD.Z (R8), K1, Y0
+	VMOVAPD   Y0, Y0
+	ADDQ      AX, R8
+	VMOVUPD.Z (R8), K1, Y1
+	VMOVAPD   Y1, Y1
+	ADDQ      AX, R8
+	VMOVUPD.Z (R8), K1, Y2
+	VMOVAPD   Y2, Y2
+
+start2:
+	MOVQ w+16(FP), R8
+	MOVQ n+56(FP), R9
+
+term2:
+	VMOVUPD.Z    (DI), K1, Y3
+	VBROADCASTSD (R8), Y4
+	VFMADD231PD  Y3, Y4, Y0
+	VBROADCASTSD (R8)(BX*1), Y4
+	VFMADD231PD  Y3, Y4, Y1
+	VBROADCASTSD (R8)(BX*2), Y4
+	VFMADD231PD  Y3, Y4, Y2
+	ADDQ         CX, DI
+	ADDQ         DX, R8
+	DECQ         R9
+	JNZ          term2
+	MOVQ         by+88(FP), DI
+	TESTQ        DI, DI
+	JZ           scaled2
+	VBROADCASTSD (DI), Y3
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y3, Y1, Y1
+	VMULPD       Y3, Y2, Y2
+	MOVQ         8(DI), R8
+	ADDQ         R8, R8
+	JZ           scaled2
+	VBROADCASTSD 8(DI), Y3
+	MOVQ         SI, DI
+	VMOVUPD.Z    (DI), K1, Y4
+	VMULPD       Y3, Y4, Y4
+	VADDPD       Y4, Y0, Y0
+	ADDQ         AX, DI
+	VMOVUPD.Z    (DI), K1, Y4
+	VMULPD       Y3, Y4, Y4
+	VADDPD       Y4, Y1, Y1
+	ADDQ         AX, DI
+	VMOVUPD.Z    (DI), K1, Y4
+	VMULPD       Y3, Y4, Y4
+	VADDPD       Y4, Y2, Y2
+
+scaled2:
+	VMOVUPD Y0, K1, (SI)
+	ADDQ    AX, SI
+	VMOVUPD Y1, K1, (SI)
+	ADDQ    AX, SI
+	VMOVUPD Y2, K1, (SI)
+	JMP     done
+
+more0:
+	CMPQ      R8, $+8
+	JG        more1
+	SUBQ      $+0, R8
+	MOVQ      $0x00000000000000ff, R9
+	NEGQ      R8
+	ADDQ      $+8, R8
+	SHRXQ     R8, R9, R9
+	KMOVW     R9, K1
+	VXORPD    Z0, Z0, Z0
+	VXORPD    Z1, Z1, Z1
+	VXORPD    Z2, Z2, Z2
+	CMPB      add+80(FP), $+0
+	JEQ       start3
+	MOVQ      SI, R8
+	VMOVUPD.Z (R8), K1, Z0
+	VMOVAPD   Z0, Z0
+	ADDQ      AX, R8
+	VMOVUPD.Z (R8), K1, Z1
+	VMOVAPD   Z1, Z1
+	ADDQ      AX, R8
+	VMOVUPD.Z (R8), K1, Z2
+	VMOVAPD   Z2, Z2
+
+start3:
+	MOVQ w+16(FP), R8
+	MOVQ n+56(FP), R9
+
+term3:
+	VMOVUPD.Z    (DI), K1, Z3
+	VBROADCASTSD (R8), Z4
+	VFMADD231PD  Z3, Z4, Z0
+	VBROADCASTSD (R8)(BX*1), Z4
+	VFMADD231PD  Z3, Z4, Z1
+	VBROADCASTSD (R8)(BX*2), Z4
+	VFMADD231PD  Z3, Z4, Z2
+	ADDQ         CX, DI
+	ADDQ         DX, R8
+	DECQ         R9
+	JNZ          term3
+	MOVQ         by+88(FP), DI
+	TESTQ        DI, DI
+	JZ           scaled3
+	VBROADCASTSD (DI), Z3
+	VMULPD       Z3, Z0, Z0
+	VMULPD       Z3, Z1, Z1
+	VMULPD       Z3, Z2, Z2
+	MOVQ         8(DI), R8
+	ADDQ         R8, R8
+	JZ           scaled3
+	VBROADCASTSD 8(DI), Z3
+	MOVQ         SI, DI
+	VMOVUPD.Z    (DI), K1, Z4
+	VMULPD       Z3, Z4, Z4
+	VADDPD       Z4, Z0, Z0
+	ADDQ         AX, DI
+	VMOVUPD.Z    (DI), K1, Z4
+	VMULPD       Z3, Z4, Z4
+	VADDPD       Z4, Z1, Z1
+	ADDQ         AX, DI
+	VMOVUPD.Z    (DI), K1, Z4
+	VMULPD       Z3, Z4, Z4
+	VADDPD       Z4, Z2, Z2
+
+scaled3:
+	VMOVUPD Z0, K1, (SI)
+	ADDQ    AX, SI
+	VMOVUPD Z1, K1, (SI)
+	ADDQ    AX, SI
+	VMOVUPD Z2, K1, (SI)
+	JMP     done
+
+more1:
+	CMPQ      R8, $+12
+	JG        more2
+	SUBQ      $+8, R8
+	MOVQ      $0x000000000000000f, R9
+	NEGQ      R8
+	ADDQ      $+4, R8
+	SHRXQ     R8, R9, R9
+	KMOVW     R9, K1
+	VXORPD    Z0, Z0, Z0
+	VXORPD    Y1, Y1, Y1
+	VXORPD    Z2, Z2, Z2
+	VXORPD    Y3, Y3, Y3
+	VXORPD    Z4, Z4, Z4
+	VXORPD    Y5, Y5, Y5
+	CMPB      add+80(FP), $+0
+	JEQ       start4
+	MOVQ      SI, R8
+	VMOVUPD   (R8), Z0
+	VMOVAPD   Z0, Z0
+	VMOVUPD.Z 64(R8), K1, Y1
+	VMOVAPD   Y1, Y1
+	ADDQ      AX, R8
+	VMOVUPD   (R8), Z2
+	VMOVAPD   Z2, Z2
+	VMOVUPD.Z 64(R8), K1, Y3
+	VMOVAPD   Y3, Y3
+	ADDQ      AX, R8
+	VMOVUPD   (R8), Z4
+	VMOVAPD   Z4, Z4
+	VMOVUPD.Z 64(R8), K1, Y5
+	VMOVAPD   Y5, Y5
+
+start4:
+	MOVQ w+16(FP), R8
+	MOVQ n+56(FP), R9
+
+term4:
+	VMOVUPD      (DI), Z6
+	VMOVUPD.Z    64(DI), K1, Y7
+	VBROADCASTSD (R8), Z8
+	VFMADD231PD  Z6, Z8, Z0
+	VFMADD231PD  Y7, Y8, Y1
+	VBROADCASTSD (R8)(BX*1), Z8
+	VFMADD231PD  Z6, Z8, Z2
+	VFMADD231PD  Y7, Y8, Y3
+	VBROADCASTSD (R8)(BX*2), Z8
+	VFMADD231PD  Z6, Z8, Z4
+	VFMADD231PD  Y7, Y8, Y5
+	ADDQ         CX, DI
+	ADDQ         DX, R8
+	DECQ         R9
+	JNZ          term4
+	MOVQ         by+88(FP), DI
+	TESTQ        DI, DI
+	JZ           scaled4
+	VBROADCASTSD (DI), Z6
+	VMULPD       Z6, Z0, Z0
+	VMULPD       Y6, Y1, Y1
+	VMULPD       Z6, Z2, Z2
+	VMULPD       Y6, Y3, Y3
+	VMULPD       Z6, Z4, Z4
+	VMULPD       Y6, Y5, Y5
+	MOVQ         8(DI), R8
+	ADDQ         R8, R8
+	JZ           scaled4
+	VBROADCASTSD 8(DI), Z6
+	MOVQ         SI, DI
+	VMOVUPD      (DI), Z7
+	VMULPD       Z6, Z7, Z7
+	VADDPD       Z7, Z0, Z0
+	VMOVUPD.Z    64(DI), K1, Y7
+	VMULPD       Y6, Y7, Y7
+	VADDPD       Y7, Y1, Y1
+	ADDQ         AX, DI
+	VMOVUPD      (DI), Z7
+	VMULPD       Z6, Z7, Z7
+	VADDPD       Z7, Z2, Z2
+	VMOVUPD.Z    64(DI), K1, Y7
+	VMULPD       Y6, Y7, Y7
+	VADDPD       Y7, Y3, Y3
+	ADDQ         AX, DI
+	VMOVUPD      (DI), Z7
+	VMULPD       Z6, Z7, Z7
+	VADDPD       Z7, Z4, Z4
+	VMOVUPD.Z    64(DI), K1, Y7
+	VMULPD       Y6, Y7, Y7
+	VADDPD       Y7, Y5, Y5
+
+scaled4:
+	VMOVUPD Z0, (SI)
+	VMOVUPD Y1, K1, 64(SI)
+	ADDQ    AX, SI
+	VMOVUPD Z2, (SI)
+	VMOVUPD Y3, K1, 64(SI)
+	ADDQ    AX, SI
+	VMOVUPD Z4, (SI)
+	VMOVUPD Y5, K1, 64(SI)
+	JMP     done
+
+more2:
+	CMPQ      R8, $+16
+	JG        more3
+	SUBQ      $+8, R8
+	MOVQ      $0x00000000000000ff, R9
+	NEGQ      R8
+	ADDQ      $+8, R8
+	SHRXQ     R8, R9, R9
+	KMOVW     R9, K1
+	VXORPD    Z0, Z0, Z0
+	VXORPD    Z1, Z1, Z1
+	VXORPD    Z2, Z2, Z2
+	VXORPD    Z3, Z3, Z3
+	VXORPD    Z4, Z4, Z4
+	VXORPD    Z5, Z5, Z5
+	CMPB      add+80(FP), $+0
+	JEQ       start5
+	MOVQ      SI, R8
+	VMOVUPD   (R8), Z0
+	VMOVAPD   Z0, Z0
+	VMOVUPD.Z 64(R8), K1, Z1
+	VMOVAPD   Z1, Z1
+	ADDQ      AX, R8
+	VMOVUPD   (R8), Z2
+	VMOVAPD   Z2, Z2
+	VMOVUPD.Z 64(R8), K1, Z3
+	VMOVAPD   Z3, Z3
+	ADDQ      AX, R8
+	VMOVUPD   (R8), Z4
+	VMOVAPD   Z4, Z4
+	VMOVUPD.Z 64(R8), K1, Z5
+	VMOVAPD   Z5, Z5
+
+start5:
+	MOVQ w+16(FP), R8
+	MOVQ n+56(FP), R9
+
+term5:
+	VMOVUPD      (DI), Z6
+	VMOVUPD.Z    64(DI), K1, Z7
+	VBROADCASTSD (R8), Z8
+	VFMADD231PD  Z6, Z8, Z0
+	VFMADD231PD  Z7, Z8, Z1
+	VBROADCASTSD (R8)(BX*1), Z8
+	VFMADD231PD  Z6, Z8, Z2
+	VFMADD231PD  Z7, Z8, Z3
+	VBROADCASTSD (R8)(BX*2), Z8
+	VFMADD231PD  Z6, Z8, Z4
+	VFMADD231PD  Z7, Z8, Z5
+	ADDQ         CX, DI
+	ADDQ         DX, R8
+	DECQ         R9
+	JNZ          term5
+	MOVQ         by+88(FP), DI
+	TESTQ        DI, DI
+	JZ           scaled5
+	VBROADCASTSD (DI), Z6
+	VMULPD       Z6, Z0, Z0
+	VMULPD       Z6, Z1, Z1
+	VMULPD       Z6, Z2, Z2
+	VMULPD       Z6, Z3, Z3
+	VMULPD       Z6, Z4, Z4
+	VMULPD       Z6, Z5, Z5
+	MOVQ         8(DI), R8
+	ADDQ         R8, R8
+	JZ           scaled5
+	VBROADCASTSD 8(DI), Z6
+	MOVQ         SI, DI
+	VMOVUPD      (DI), Z7
+	VMULPD       Z6, Z7, Z7
+	VADDPD       Z7, Z0, Z0
+	VMOVUPD.Z    64(DI), K1, Z7
+	VMULPD       Z6, Z7, Z7
+	VADDPD       Z7, Z1, Z1
+	ADDQ         AX, DI
+	VMOVUPD      (DI), Z7
+	VMULPD       Z6, Z7, Z7
+	VADDPD       Z7, Z2, Z2
+	VMOVUPD.Z    64(DI), K1, Z7
+	VMULPD       Z6, Z7, Z7
+	VADDPD       Z7, Z3, Z3
+	ADDQ         AX, DI
+	VMOVUPD      (DI), Z7
+	VMULPD       Z6, Z7, Z7
+	VADDPD       Z7, Z4, Z4
+	VMOVUPD.Z    64(DI), K1, Z7
+	VMULPD       Z6, Z7, Z7
+	VADDPD       Z7, Z5, Z5
+
+scaled5:
+	VMOVUPD Z0, (SI)
+	VMOVUPD Z1, K1, 64(SI)
+	ADDQ    AX, SI
+	VMOVUPD Z2, (SI)
+	VMOVUPD Z3, K1, 64(SI)
+	ADDQ    AX, SI
+	VMOVUPD Z4, (SI)
+	VMOVUPD Z5, K1, 64(SI)
+	JMP     done
+
+more3:
+done:
+	SUBQ   $+3, rows+64(FP)
+	JZ     allDone
+	IMUL3Q $+3, AX, SI
+	ADDQ   SI, c+0(FP)
+	IMUL3Q $+3, BX, SI
+	ADDQ   SI, w+16(FP)
+	JMP    rows
+
+allDone:
+	VZEROUPPER
+	RET
+
+// func panelFew32_3_avx512(c *float32, ldc int, w *float32, down int, across int, z *float32, ldz int, n int, rows int, cols int, add bool, by *float32, index int)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2, FMA3
+TEXT ·panelFew32_3_avx512(SB), NOSPLIT, $0-104
+	MOVQ ldc+8(FP), AX
+	SHLQ $0x02, AX
+	MOVQ ldz+48(FP), CX
+	SHLQ $0x02, CX
+	MOVQ across+32(FP), DX
+	SHLQ $0x02, DX
+	MOVQ down+24(FP), BX
+	SHLQ $0x02, BX
+
+rows:
+	MOVQ c+0(FP), SI
+	MOVQ z+40(FP), DI
+	MOVQ cols+72(FP), R8
+
+both:
+	CMPQ    R8, $+32
+	JL      bothEnd
+	VXORPD  Z0, Z0, Z0
+	VXORPD  Z1, Z1, Z1
+	VXORPD  Z2, Z2, Z2
+	VXORPD  Z3, Z3, Z3
+	VXORPD  Z4, Z4, Z4
+	VXORPD  Z5, Z5, Z5
+	CMPB    add+80(FP), $+0
+	JEQ     start1
+	MOVQ    SI, R9
+	VMOVUPS (R9), Z0
+	VMOVAPD Z0, Z0
+	VMOVUPS 64(R9), Z1
+	VMOVAPD Z1, Z1
+	ADDQ    AX, R9
+	VMOVUPS (R9), Z2
+	VMOVAPD Z2, Z2
+	VMOVUPS 64(R9), Z3
+	VMOVAPD Z3, Z3
+	ADDQ    AX, R9
+	VMOVUPS (R9), Z4
+	VMOVAPD Z4, Z4
+	VMOVUPS 64(R9), Z5
+	VMOVAPD Z5, Z5
+
+start1:
+	MOVQ DI, R9
+	MOVQ w+16(FP), R10
+	MOVQ n+56(FP), R11
+
+term1:
+	VMOVUPS      (R9), Z6
+	VMOVUPS      64(R9), Z7
+	VBROADCASTSS (R10), Z8
+	VFMADD231PS  Z6, Z8, Z0
+	VFMADD231PS  Z7, Z8, Z1
+	VBROADCASTSS (R10)(BX*1), Z8
+	VFMADD231PS  Z6, Z8, Z2
+	VFMADD231PS  Z7, Z8, Z3
+	VBROADCASTSS (R10)(BX*2), Z8
+	VFMADD231PS  Z6, Z8, Z4
+	VFMADD231PS  Z7, Z8, Z5
+	ADDQ         CX, R9
+	ADDQ         DX, R10
+	DECQ         R11
+	JNZ          term1
+	MOVQ         by+88(FP), R9
+	TESTQ        R9, R9
+	JZ           scaled1
+	VBROADCASTSS (R9), Z6
+	VMULPS       Z6, Z0, Z0
+	VMULPS       Z6, Z1, Z1
+	VMULPS       Z6, Z2, Z2
+	VMULPS       Z6, Z3, Z3
+	VMULPS       Z6, Z4, Z4
+	VMULPS       Z6, Z5, Z5
+	MOVL         4(R9), R10
+	ADDL         R10, R10
+	JZ           scaled1
+	VBROADCASTSS 4(R9), Z6
+	MOVQ         SI, R9
+	VMOVUPS      (R9), Z7
+	VMULPS       Z6, Z7, Z7
+	VADDPS       Z7, Z0, Z0
+	VMOVUPS      64(R9), Z7
+	VMULPS       Z6, Z7, Z7
+	VADDPS       Z7, Z1, Z1
+	ADDQ         AX, R9
+	VMOVUPS      (R9), Z7
+	VMULPS       Z6, Z7, Z7
+	VADDPS       Z7, Z2, Z2
+	VMOVUPS      64(R9), Z7
+	VMULPS       Z6, Z7, Z7
+	VADDPS       Z7, Z3, Z3
+	ADDQ         AX, R9
+	VMOVUPS      (R9), Z7
+	VMULPS       Z6, Z7, Z7
+	VADDPS       Z7, Z4, Z4
+	VMOVUPS      64(R9), Z7
+	VMULPS       Z6, Z7, Z7
+	VADDPS       Z7, Z5, Z5
+
+scaled1:
+	MOVQ    SI, R9
+	VMOVUPS Z0, (R9)
+	VMOVUPS Z1, 64(R9)
+	ADDQ    AX, R9
+	VMOVUPS Z2, (R9)
+	VMOVUPS Z3, 64(R9)
+	ADDQ    AX, R9
+	VMOVUPS Z4, (R9)
+	VMOVUPS Z5, 64(R9)
+	ADDQ    $+128, SI
+	ADDQ    $+128, DI
+	SUBQ    $+32, R8
+	JMP     both
+
+bothEnd:
+	TESTQ     R8, R8
+	JZ        done
+	CMPQ      R8, $+8
+	JG        more0
+	SUBQ      $+0, R8
+	MOVQ      $0x00000000000000ff, R9
+	NEGQ      R8
+	ADDQ      $+8, R8
+	SHRXQ     R8, R9, R9
+	KMOVW     R9, K1
+	VXORPD    Y0, Y0, Y0
+	VXORPD    Y1, Y1, Y1
+	VXORPD    Y2, Y2, Y2
+	CMPB      add+80(FP), $+0
+	JEQ       start2
+	MOVQ      SI, R8
+	VMOVUPS.Z (R8), K1, Y0
+	VMOVAPD   Y0, Y0
+	ADDQ      AX, R8
+	VMOVUPS.Z (R8), K1, Y1
+	VMOVAPD   Y1, Y1
+	ADDQ      AX, R8
+	VMOVUPS.Z (R8), K1, Y2
+	VMOVAPD   Y2, Y2
+
+start2:
+	MOVQ w+16(FP), R8
+	MOVQ n+56(FP), R9
+
+term2:
+	VMOVUPS.Z    (DI), K1, Y3
+	VBROADCASTSS (R8), Y4
+	VFMADD231PS  Y3, Y4, Y0
+	VBROADCASTSS (R8)(BX*1), Y4
+	VFMADD231PS  Y3, Y4, Y1
+	VBROADCASTSS (R8)(BX*2), Y4
+	VFMADD231PS  Y3, Y4, Y2
+	ADDQ         CX, DI
+	ADDQ         DX, R8
+	DECQ         R9
+	JNZ          term2
+	MOVQ         by+88(FP), DI
+	TESTQ        DI, DI
+	JZ           scaled2
+	VBROADCASTSS (DI), Y3
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y3, Y1, Y1
+	VMULPS       Y3, Y2, Y2
+	MOVL         4(DI), R8
+	ADDL         R8, R8
+	JZ           scaled2
+	VBROADCASTSS 4(DI), Y3
+	MOVQ         SI, DI
+	VMOVUPS.Z    (DI), K1, Y4
+	VMULPS       Y3, Y4, Y4
+	VADDPS       Y4, Y0, Y0
+	ADDQ         AX, DI
+	VMOVUPS.Z    (DI), K1, Y4
+	VMULPS       Y3, Y4, Y4
+	VADDPS       Y4, Y1, Y1
+	ADDQ         AX, DI
+	VMOVUPS.Z    (DI), K1, Y4
+	VMULPS       Y3, Y4, Y4
+	VADDPS       Y4, Y2, Y2
+
+scaled2:
+	VMOVUPS Y0, K1, (SI)
+	ADDQ    AX, SI
+	VMOVUPS Y1, K1, (SI)
+	ADDQ    AX, SI
+	VMOVUPS Y2, K1, (SI)
+	JMP     done
+
+more0:
+	CMPQ      R8, $+16
+	JG        more1
+	SUBQ      $+0, R8
+	MOVQ      $0x000000000000ffff, R9
+	NEGQ      R8
+	ADDQ      $+16, R8
+	SHRXQ     R8, R9, R9
+	KMOVW     R9, K1
+	VXORPD    Z0, Z0, Z0
+	VXORPD    Z1, Z1, Z1
+	VXORPD    Z2, Z2, Z2
+	CMPB      add+80(FP), $+0
+	JEQ       start3
+	MOVQ      SI, R8
+	VMOVUPS.Z (R8), K1, Z0
+	VMOVAPD   Z0, Z0
+	ADDQ      AX, R8
+	VMOVUPS.Z (R8), K1, Z1
+	VMOVAPD   Z1, Z1
+	ADDQ      AX, R8
+	VMOVUPS.Z (R8), K1, Z2
+	VMOVAPD   Z2, Z2
+
+start3:
+	MOVQ w+16(FP), R8
+	MOVQ n+56(FP), R9
+
+term3:
+	VMOVUPS.Z    (DI), K1, Z3
+	VBROADCASTSS (R8), Z4
+	VFMADD231PS  Z3, Z4, Z0
+	VBROADCASTSS (R8)(BX*1), Z4
+	VFMADD231PS  Z3, Z4, Z1
+	VBROADCASTSS (R8)(BX*2), Z4
+	VFMADD231PS  Z3, Z4, Z2
+	ADDQ         CX, DI
+	ADDQ         DX, R8
+	DECQ         R9
+	JNZ          term3
+	MOVQ         by+88(FP), DI
+	TESTQ        DI, DI
+	JZ           scaled3
+	VBROADCASTSS (DI), Z3
+	VMULPS       Z3, Z0, Z0
+	VMULPS       Z3, Z1, Z1
+	VMULPS       Z3, Z2, Z2
+	MOVL         4(DI), R8
+	ADDL         R8, R8
+	JZ           scaled3
+	VBROADCASTSS 4(DI), Z3
+	MOVQ         SI, DI
+	VMOVUPS.Z    (DI), K1, Z4
+	VMULPS       Z3, Z4, Z4
+	VADDPS       Z4, Z0, Z0
+	ADDQ         AX, DI
+	VMOVUPS.Z    (DI), K1, Z4
+	VMULPS       Z3, Z4, Z4
+	VADDPS       Z4, Z1, Z1
+	ADDQ         AX, DI
+	VMOVUPS.Z    (DI), K1, Z4
+	VMULPS       Z3, Z4, Z4
+	VADDPS       Z4, Z2, Z2
+
+scaled3:
+	VMOVUPS Z0, K1, (SI)
+	ADDQ    AX, SI
+	VMOVUPS Z1, K1, (SI)
+	ADDQ    AX, SI
+	VMOVUPS Z2, K1, (SI)
+	JMP     done
+
+more1:
+	CMPQ      R8, $+24
+	JG        more2
+	SUBQ      $+16, R8
+	MOVQ      $0x00000000000000ff, R9
+	NEGQ      R8
+	ADDQ      $+8, R8
+	SHRXQ     R8, R9, R9
+	KMOVW     R9, K1
+	VXORPD    Z0, Z0, Z0
+	VXORPD    Y1, Y1, Y1
+	VXORPD    Z2, Z2, Z2
+	VXORPD    Y3, Y3, Y3
+	VXORPD    Z4, Z4, Z4
+	VXORPD    Y5, Y5, Y5
+	CMPB      add+80(FP), $+0
+	JEQ       start4
+	MOVQ      SI, R8
+	VMOVUPS   (R8), Z0
+	VMOVAPD   Z0, Z0
+	VMOVUPS.Z 64(R8), K1, Y1
+	VMOVAPD   Y1, Y1
+	ADDQ      AX, R8
+	VMOVUPS   (R8), Z2
+	VMOVAPD   Z2, Z2
+	VMOVUPS.Z 64(R8), K1, Y3
+	VMOVAPD   Y3, Y3
+	ADDQ      AX, R8
+	VMOVUPS   (R8), Z4
+	VMOVAPD   Z4, Z4
+	VMOVUPS.Z 64(R8), K1, Y5
+	VMOVAPD   Y5, Y5
+
+start4:
+	MOVQ w+16(FP), R8
+	MOVQ n+56(FP), R9
+
+term4:
+	VMOVUPS      (DI), Z6
+	VMOVUPS.Z    64(DI), K1, Y7
+	VBROADCASTSS (R8), Z8
+	VFMADD231PS  Z6, Z8, Z0
+	VFMADD231PS  Y7, Y8, Y1
+	VBROADCASTSS (R8)(BX*1), Z8
+	VFMADD231PS  Z6, Z8, Z2
+	VFMADD231PS  Y7, Y8, Y3
+	VBROADCASTSS (R8)(BX*2), Z8
+	VFMADD231PS  Z6, Z8, Z4
+	VFMADD231PS  Y7, Y8, Y5
+	ADDQ         CX, DI
+	ADDQ         DX, R8
+	DECQ         R9
+	JNZ          term4
+	MOVQ         by+88(FP), DI
+	TESTQ        DI, DI
+	JZ           scaled4
+	VBROADCASTSS (DI), Z6
+	VMULPS       Z6, Z0, Z0
+	VMULPS       Y6, Y1, Y1
+	VMULPS       Z6, Z2, Z2
+	VMULPS       Y6, Y3, Y3
+	VMULPS       Z6, Z4, Z4
+	VMULPS       Y6, Y5, Y5
+	MOVL         4(DI), R8
+	ADDL         R8, R8
+	JZ           scaled4
+	VBROADCASTSS 4(DI), Z6
+	MOVQ         SI, DI
+	VMOVUPS      (DI), Z7
+	VMULPS       Z6, Z7, Z7
+	VADDPS       Z7, Z0, Z0
+	VMOVUPS.Z    64(DI), K1, Y7
+	VMULPS       Y6, Y7, Y7
+	VADDPS       Y7, Y1, Y1
+	ADDQ         AX, DI
+	VMOVUPS      (DI), Z7
+	VMULPS       Z6, Z7, Z7
+	VADDPS       Z7, Z2, Z2
+	VMOVUPS.Z    64(DI), K1, Y7
+	VMULPS       Y6, Y7, Y7
+	VADDPS       Y7, Y3, Y3
+	ADDQ         AX, DI
+	VMOVUPS      (DI), Z7
+	VMULPS       Z6, Z7, Z7
+	VADDPS       Z7, Z4, Z4
+	VMOVUPS.Z    64(DI), K1, Y7
+	VMULPS       Y6, Y7, Y7
+	VADDPS       Y7, Y5, Y5
+
+scaled4:
+	VMOVUPS Z0, (SI)
+	VMOVUPS Y1, K1, 64(SI)
+	ADDQ    AX, SI
+	VMOVUPS Z2, (SI)
+	VMOVUPS Y3, K1, 64(SI)
+	ADDQ    AX, SI
+	VMOVUPS Z4, (SI)
+	VMOVUPS Y5, K1, 64(SI)
+	JMP     done
+
+more2:
+	CMPQ      R8, $+32
+	JG        more3
+	SUBQ      $+16, R8
+	MOVQ      $0x000000000000ffff, R9
+	NEGQ      R8
+	ADDQ      $+16, R8
+	SHRXQ     R8, R9, R9
+	KMOVW     R9, K1
+	VXORPD    Z0, Z0, Z0
+	VXORPD    Z1, Z1, Z1
+	VXORPD    Z2, Z2, Z2
+	VXORPD    Z3, Z3, Z3
+	VXORPD    Z4, Z4, Z4
+	VXORPD    Z5, Z5, Z5
+	CMPB      add+80(FP), $+0
+	JEQ       start5
+	MOVQ      SI, R8
+	VMOVUPS   (R8), Z0
+	VMOVAPD   Z0, Z0
+	VMOVUPS.Z 64(R8), K1, Z1
+	VMOVAPD   Z1, Z1
+	ADDQ      AX, R8
+	VMOVUPS   (R8), Z2
+	VMOVAPD   Z2, Z2
+	VMOVUPS.Z 64(R8), K1, Z3
+	VMOVAPD   Z3, Z3
+	ADDQ      AX, R8
+	VMOVUPS   (R8), Z4
+	VMOVAPD   Z4, Z4
+	VMOVUPS.Z 64(R8), K1, Z5
+	VMOVAPD   Z5, Z5
+
+start5:
+	MOVQ w+16(FP), R8
+	MOVQ n+56(FP), R9
+
+term5:
+	VMOVUPS      (DI), Z6
+	VMOVUPS.Z    64(DI), K1, Z7
+	VBROADCASTSS (R8), Z8
+	VFMADD231PS  Z6, Z8, Z0
+	VFMADD231PS  Z7, Z8, Z1
+	VBROADCASTSS (R8)(BX*1), Z8
+	VFMADD231PS  Z6, Z8, Z2
+	VFMADD231PS  Z7, Z8, Z3
+	VBROADCASTSS (R8)(BX*2), Z8
+	VFMADD231PS  Z6, Z8, Z4
+	VFMADD231PS  Z7, Z8, Z5
+	ADDQ         CX, DI
+	ADDQ         DX, R8
+	DECQ         R9
+	JNZ          term5
+	MOVQ         by+88(FP), DI
+	TESTQ        DI, DI
+	JZ           scaled5
+	VBROADCASTSS (DI), Z6
+	VMULPS       Z6, Z0, Z0
+	VMULPS       Z6, Z1, Z1
+	VMULPS       Z6, Z2, Z2
+	VMULPS       Z6, Z3, Z3
+	VMULPS       Z6, Z4, Z4
+	VMULPS       Z6, Z5, Z5
+	MOVL         4(DI), R8
+	ADDL         R8, R8
+	JZ           scaled5
+	VBROADCASTSS 4(DI), Z6
+	MOVQ         SI, DI
+	VMOVUPS      (DI), Z7
+	VMULPS       Z6, Z7, Z7
+	VADDPS       Z7, Z0, Z0
+	VMOVUPS.Z    64(DI), K1, Z7
+	VMULPS       Z6, Z7, Z7
+	VADDPS       Z7, Z1, Z1
+	ADDQ         AX, DI
+	VMOVUPS      (DI), Z7
+	VMULPS       Z6, Z7, Z7
+	VADDPS       Z7, Z2, Z2
+	VMOVUPS.Z    64(DI), K1, Z7
+	VMULPS       Z6, Z7, Z7
+	VADDPS       Z7, Z3, Z3
+	ADDQ         AX, DI
+	VMOVUPS      (DI), Z7
+	VMULPS       Z6, Z7, Z7
+	VADDPS       Z7, Z4, Z4
+	VMOVUPS.Z    64(DI), K1, Z7
+	VMULPS       Z6, Z7, Z7
+	VADDPS       Z7, Z5, Z5
+
+scaled5:
+	VMOVUPS Z0, (SI)
+	VMOVUPS Z1, K1, 64(SI)
+	ADDQ    AX, SI
+	VMOVUPS Z2, (SI)
+	VMOVUPS Z3, K1, 64(SI)
+	ADDQ    AX, SI
+	VMOVUPS Z4, (SI)
+	VMOVUPS Z5, K1, 64(SI)
+	JMP     done
+
+more3:
+done:
+	SUBQ   $+3, rows+64(FP)
+	JZ     allDone
+	IMUL3Q $+3, AX, SI
+	ADDQ   SI, c+0(FP)
+	IMUL3Q $+3, BX, SI
+	ADDQ   SI, w+16(FP)
+	JMP    rows
+
+allDone:
+	VZEROUPPER
+	RET
+
+// func panelFew_4_avx512(c *float64, ldc int, w *float64, down int, across int, z *float64, ldz int, n int, rows int, cols int, add bool, by *float64, index int)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2, FMA3
+TEXT ·panelFew_4_avx512(SB), NOSPLIT, $0-104
+	MOVQ ldc+8(FP), AX
+	SHLQ $0x03, AX
+	MOVQ ldz+48(FP), CX
+	SHLQ $0x03, CX
+	MOVQ across+32(FP), DX
+	SHLQ $0x03, DX
+	MOVQ down+24(FP), BX
+	SHLQ $0x03, BX
+	LEAQ (BX)(BX*2), SI
+
+rows:
+	MOVQ c+0(FP), DI
+	MOVQ z+40(FP), R8
+	MOVQ cols+72(FP), R9
+
+both:
+	CMPQ    R9, $+16
+	JL      bothEnd
+	VXORPD  Z0, Z0, Z0
+	VXORPD  Z1, Z1, Z1
+	VXORPD  Z2, Z2, Z2
+	VXORPD  Z3, Z3, Z3
+	VXORPD  Z4, Z4, Z4
+	VXORPD  Z5, Z5, Z5
+	VXORPD  Z6, Z6, Z6
+	VXORPD  Z7, Z7, Z7
+	CMPB    add+80(FP), $+0
+	JEQ     start1
+	MOVQ    DI, R10
+	VMOVUPD (R10), Z0
+	VMOVAPD Z0, Z0
+	VMOVUPD 64(R10), Z1
+	VMOVAPD Z1, Z1
+	ADDQ    AX, R10
+	VMOVUPD (R10), Z2
+	VMOVAPD Z2, Z2
+	VMOVUPD 64(R10), Z3
+	VMOVAPD Z3, Z3
+	ADDQ    AX, R10
+	VMOVUPD (R10), Z4
+	VMOVAPD Z4, Z4
+	VMOVUPD 64(R10), Z5
+	VMOVAPD Z5, Z5
+	ADDQ    AX, R10
+	VMOVUPD (R10), Z6
+	VMOVAPD Z6, Z6
+	VMOVUPD 64(R10), Z7
+	VMOVAPD Z7, Z7
+
+start1:
+	MOVQ R8, R10
+	MOVQ w+16(FP), R11
+	MOVQ n+56(FP), R12
+
+term1:
+	VMOVUPD      (R10), Z8
+	VMOVUPD      64(R10), Z9
+	VBROADCASTSD (R11), Z10
+	VFMADD231PD  Z8, Z10, Z0
+	VFMADD231PD  Z9, Z10, Z1
+	VBROADCASTSD (R11)(BX*1), Z10
+	VFMADD231PD  Z8, Z10, Z2
+	VFMADD231PD  Z9, Z10, Z3
+	VBROADCASTSD (R11)(BX*2), Z10
+	VFMADD231PD  Z8, Z10, Z4
+	VFMADD231PD  Z9, Z10, Z5
+	VBROADCASTSD (R11)(SI*1), Z10
+	VFMADD231PD  Z8, Z10, Z6
+	VFMADD231PD  Z9, Z10, Z7
+	ADDQ         CX, R10
+	ADDQ         DX, R11
+	DECQ         R12
+	JNZ          term1
+	MOVQ         by+88(FP), R10
+	TESTQ        R10, R10
+	JZ           scaled1
+	VBROADCASTSD (R10), Z8
+	VMULPD       Z8, Z0, Z0
+	VMULPD       Z8, Z1, Z1
+	VMULPD       Z8, Z2, Z2
+	VMULPD       Z8, Z3, Z3
+	VMULPD       Z8, Z4, Z4
+	VMULPD       Z8, Z5, Z5
+	VMULPD       Z8, Z6, Z6
+	VMULPD       Z8, Z7, Z7
+	MOVQ         8(R10), R11
+	ADDQ         R11, R11
+	JZ           scaled1
+	VBROADCASTSD 8(R10), Z8
+	MOVQ         DI, R10
+	VMOVUPD      (R10), Z9
+	VMULPD       Z8, Z9, Z9
+	VADDPD       Z9, Z0, Z0
+	VMOVUPD      64(R10), Z9
+	VMULPD       Z8, Z9, Z9
+	VADDPD       Z9, Z1, Z1
+	ADDQ         AX, R10
+	VMOVUPD      (R10), Z9
+	VMULPD       Z8, Z9, Z9
+	VADDPD       Z9, Z2, Z2
+	VMOVUPD      64(R10), Z9
+	VMULPD       Z8, Z9, Z9
+	VADDPD       Z9, Z3, Z3
+	ADDQ         AX, R10
+	VMOVUPD      (R10), Z9
+	VMULPD       Z8, Z9, Z9
+	VADDPD       Z9, Z4, Z4
+	VMOVUPD      64(R10), Z9
+	VMULPD       Z8, Z9, Z9
+	VADDPD       Z9, Z5, Z5
+	ADDQ         AX, R10
+	VMOVUPD      (R10), Z9
+	VMULPD       Z8, Z9, Z9
+	VADDPD       Z9, Z6, Z6
+	VMOVUPD      64(R10), Z9
+	VMULPD       Z8, Z9, Z9
+	VADDPD       Z9, Z7, Z7
+
+scaled1:
+	MOVQ    DI, R10
+	VMOVUPD Z0, (R10)
+	VMOVUPD Z1, 64(R10)
+	ADDQ    AX, R10
+	VMOVUPD Z2, (R10)
+	VMOVUPD Z3, 64(R10)
+	ADDQ    AX, R10
+	VMOVUPD Z4, (R10)
+	VMOVUPD Z5, 64(R10)
+	ADDQ    AX, R10
+	VMOVUPD Z6, (R10)
+	VMOVUPD Z7, 64(R10)
+	ADDQ    $+128, DI
+	ADDQ    $+128, R8
+	SUBQ    $+16, R9
+	JMP     both
+
+bothEnd:
+	TESTQ     R9, R9
+	JZ        done
+	CMPQ      R9, $+4
+	JG        more0
+	SUBQ      $+0, R9
+	MOVQ      $0x000000000000000f, R10
+	NEGQ      R9
+	ADDQ      $+4, R9
+	SHRXQ     R9, R10, R10
+	KMOVW     R10, K1
+	VXORPD    Y0, Y0, Y0
+	VXORPD    Y1, Y1, Y1
+	VXORPD    Y2, Y2, Y2
+	VXORPD    Y3, Y3, Y3
+	CMPB      add+80(FP), $+0
+	JEQ       start2
+	MOVQ      DI, R9
+	VMOVUPD.Z (R9), K1, Y0
+	VMOVAPD   Y0, Y0
+	ADDQ      AX, R9
+	VMOVUPD.Z (R9), K1, Y1
+	VMOVAPD   Y1, Y1
+	ADDQ      AX, R9
+	VMOVUPD.Z (R9), K1, Y2
+	VMOVAPD   Y2, Y2
+	ADDQ      AX, R9
+	VMOVUPD.Z (R9), K1, Y3
+	VMOVAPD   Y3, Y3
+
+start2:
+	MOVQ w+16(FP), R9
+	MOVQ n+56(FP), R10
+
+term2:
+	VMOVUPD.Z    (R8), K1, Y4
+	VBROADCASTSD (R9), Y5
+	VFMADD231PD  Y4, Y5, Y0
+	VBROADCASTSD (R9)(BX*1), Y5
+	VFMADD231PD  Y4, Y5, Y1
+	VBROADCASTSD (R9)(BX*2), Y5
+	VFMADD231PD  Y4, Y5, Y2
+	VBROADCASTSD (R9)(SI*1), Y5
+	VFMADD231PD  Y4, Y5, Y3
+	ADDQ         CX, R8
+	ADDQ         DX, R9
+	DECQ         R10
+	JNZ          term2
+	MOVQ         by+88(FP), R8
+	TESTQ        R8, R8
+	JZ           scaled2
+	VBROADCASTSD (R8), Y4
+	VMULPD       Y4, Y0, Y0
+	VMULPD       Y4, Y1, Y1
+	VMULPD       Y4, Y2, Y2
+	VMULPD       Y4, Y3, Y3
+	MOVQ         8(R8), R9
+	ADDQ         R9, R9
+	JZ           scaled2
+	VBROADCASTSD 8(R8), Y4
+	MOVQ         DI, R8
+	VMOVUPD.Z    (R8), K1, Y5
+	VMULPD       Y4, Y5, Y5
+	VADDPD       Y5, Y0, Y0
+	ADDQ         AX, R8
+	VMOVUPD.Z    (R8), K1, Y5
+	VMULPD       Y4, Y5, Y5
+	VADDPD       Y5, Y1, Y1
+	ADDQ         AX, R8
+	VMOVUPD.Z    (R8), K1, Y5
+	VMULPD       Y4, Y5, Y5
+	VADDPD       Y5, Y2, Y2
+	ADDQ         AX, R8
+	VMOVUPD.Z    (R8), K1, Y5
+	VMULPD       Y4, Y5, Y5
+	VADDPD       Y5, Y3, Y3
+
+scaled2:
+	VMOVUPD Y0, K1, (DI)
+	ADDQ    AX, DI
+	VMOVUPD Y1, K1, (DI)
+	ADDQ    AX, DI
+	VMOVUPD Y2, K1, (DI)
+	ADDQ    AX, DI
+	VMOVUPD Y3, K1, (DI)
+	JMP     done
+
+more0:
+	CMPQ      R9, $+8
+	JG        more1
+	SUBQ      $+0, R9
+	MOVQ      $0x00000000000000ff, R10
+	NEGQ      R9
+	ADDQ      $+8, R9
+	SHRXQ     R9, R10, R10
+	KMOVW     R10, K1
+	VXORPD    Z0, Z0, Z0
+	VXORPD    Z1, Z1, Z1
+	VXORPD    Z2, Z2, Z2
+	VXORPD    Z3, Z3, Z3
+	CMPB      add+80(FP), $+0
+	JEQ       start3
+	MOVQ      DI, R9
+	VMOVUPD.Z (R9), K1, Z0
+	VMOVAPD   Z0, Z0
+	ADDQ      AX, R9
+	VMOVUPD.Z (R9), K1, Z1
+	VMOVAPD   Z1, Z1
+	ADDQ      AX, R9
+	VMOVUPD.Z (R9), K1, Z2
+	VMOVAPD   Z2, Z2
+	ADDQ      AX, R9
+	VMOVUPD.Z (R9), K1, Z3
+	VMOVAPD   Z3, Z3
+
+start3:
+	MOVQ w+16(FP), R9
+	MOVQ n+56(FP), R10
+
+term3:
+	VMOVUPD.Z    (R8), K1, Z4
+	VBROADCASTSD (R9), Z5
+	VFMADD231PD  Z4, Z5, Z0
+	VBROADCASTSD (R9)(BX*1), Z5
+	VFMADD231PD  Z4, Z5, Z1
+	VBROADCASTSD (R9)(BX*2), Z5
+	VFMADD231PD  Z4, Z5, Z2
+	VBROADCASTSD (R9)(SI*1), Z5
+	VFMADD231PD  Z4, Z5, Z3
+	ADDQ         CX, R8
+	ADDQ         DX, R9
+	DECQ         R10
+	JNZ          term3
+	MOVQ         by+88(FP), R8
+	TESTQ        R8, R8
+	JZ           scaled3
+	VBROADCASTSD (R8), Z4
+	VMULPD       Z4, Z0, Z0
+	VMULPD       Z4, Z1, Z1
+	VMULPD       Z4, Z2, Z2
+	VMULPD       Z4, Z3, Z3
+	MOVQ         8(R8), R9
+	ADDQ         R9, R9
+	JZ           scaled3
+	VBROADCASTSD 8(R8), Z4
+	MOVQ         DI, R8
+	VMOVUPD.Z    (R8), K1, Z5
+	VMULPD       Z4, Z5, Z5
+	VADDPD       Z5, Z0, Z0
+	ADDQ         AX, R8
+	VMOVUPD.Z    (R8), K1, Z5
+	VMULPD       Z4, Z5, Z5
+	VADDPD       Z5, Z1, Z1
+	ADDQ         AX, R8
+	VMOVUPD.Z    (R8), K1, Z5
+	VMULPD       Z4, Z5, Z5
+	VADDPD       Z5, Z2, Z2
+	ADDQ         AX, R8
+	VMOVUPD.Z    (R8), K1, Z5
+	VMULPD       Z4, Z5, Z5
+	VADDPD       Z5, Z3, Z3
+
+scaled3:
+	VMOVUPD Z0, K1, (DI)
+	ADDQ    AX, DI
+	VMOVUPD Z1, K1, (DI)
+	ADDQ    AX, DI
+	VMOVUPD Z2, K1, (DI)
+	ADDQ    AX, DI
+	VMOVUPD Z3, K1, (DI)
+	JMP     done
+
+more1:
+	CMPQ      R9, $+12
+	JG        more2
+	SUBQ      $+8, R9
+	MOVQ      $0x000000000000000f, R10
+	NEGQ      R9
+	ADDQ      $+4, R9
+	SHRXQ     R9, R10, R10
+	KMOVW     R10, K1
+	VXORPD    Z0, Z0, Z0
+	VXORPD    Y1, Y1, Y1
+	VXORPD    Z2, Z2, Z2
+	VXORPD    Y3, Y3, Y3
+	VXORPD    Z4, Z4, Z4
+	VXORPD    Y5, Y5, Y5
+	VXORPD    Z6, Z6, Z6
+	VXORPD    Y7, Y7, Y7
+	CMPB      add+80(FP), $+0
+	JEQ       start4
+	MOVQ      DI, R9
+	VMOVUPD   (R9), Z0
+	VMOVAPD   Z0, Z0
+	VMOVUPD.Z 64(R9), K1, Y1
+	VMOVAPD   Y1, Y1
+	ADDQ      AX, R9
+	VMOVUPD   (R9), Z2
+	VMOVAPD   Z2, Z2
+	VMOVUPD.Z 64(R9), K1, Y3
+	VMOVAPD   Y3, Y3
+	ADDQ      AX, R9
+	VMOVUPD   (R9), Z4
+	VMOVAPD   Z4, Z4
+	VMOVUPD.Z 64(R9), K1, Y5
+	VMOVAPD   Y5, Y5
+	ADDQ      AX, R9
+	VMOVUPD   (R9), Z6
+	VMOVAPD   Z6, Z6
+	VMOVUPD.Z 64(R9), K1, Y7
+	VMOVAPD   Y7, Y7
+
+start4:
+	MOVQ w+16(FP), R9
+	MOVQ n+56(FP), R10
+
+term4:
+	VMOVUPD      (R8), Z8
+	VMOVUPD.Z    64(R8), K1, Y9
+	VBROADCASTSD (R9), Z10
+	VFMADD231PD  Z8, Z10, Z0
+	VFMADD231PD  Y9, Y10, Y1
+	VBROADCASTSD (R9)(BX*1), Z10
+	VFMADD231PD  Z8, Z10, Z2
+	VFMADD231PD  Y9, Y10, Y3
+	VBROADCASTSD (R9)(BX*2), Z10
+	VFMADD231PD  Z8, Z10, Z4
+	VFMADD231PD  Y9, Y10, Y5
+	VBROADCASTSD (R9)(SI*1), Z10
+	VFMADD231PD  Z8, Z10, Z6
+	VFMADD231PD  Y9, Y10, Y7
+	ADDQ         CX, R8
+	ADDQ         DX, R9
+	DECQ         R10
+	JNZ          term4
+	MOVQ         by+88(FP), R8
+	TESTQ        R8, R8
+	JZ           scaled4
+	VBROADCASTSD (R8), Z8
+	VMULPD       Z8, Z0, Z0
+	VMULPD       Y8, Y1, Y1
+	VMULPD       Z8, Z2, Z2
+	VMULPD       Y8, Y3, Y3
+	VMULPD       Z8, Z4, Z4
+	VMULPD       Y8, Y5, Y5
+	VMULPD       Z8, Z6, Z6
+	VMULPD       Y8, Y7, Y7
+	MOVQ         8(R8), R9
+	ADDQ         R9, R9
+	JZ           scaled4
+	VBROADCASTSD 8(R8), Z8
+	MOVQ         DI, R8
+	VMOVUPD      (R8), Z9
+	VMULPD       Z8, Z9, Z9
+	VADDPD       Z9, Z0, Z0
+	VMOVUPD.Z    64(R8), K1, Y9
+	VMULPD       Y8, Y9, Y9
+	VADDPD       Y9, Y1, Y1
+	ADDQ         AX, R8
+	VMOVUPD      (R8), Z9
+	VMULPD       Z8, Z9, Z9
+	VADDPD       Z9, Z2, Z2
+	VMOVUPD.Z    64(R8), K1, Y9
+	VMULPD       Y8, Y9, Y9
+	VADDPD       Y9, Y3, Y3
+	ADDQ         AX, R8
+	VMOVUPD      (R8), Z9
+	VMULPD       Z8, Z9, Z9
+	VADDPD       Z9, Z4, Z4
+	VMOVUPD.Z    64(R8), K1, Y9
+	VMULPD       Y8, Y9, Y9
+	VADDPD       Y9, Y5, Y5
+	ADDQ         AX, R8
+	VMOVUPD      (R8), Z9
+	VMULPD       Z8, Z9, Z9
+	VADDPD       Z9, Z6, Z6
+	VMOVUPD.Z    64(R8), K1, Y9
+	VMULPD       Y8, Y9, Y9
+	VADDPD       Y9, Y7, Y7
+
+scaled4:
+	VMOVUPD Z0, (DI)
+	VMOVUPD Y1, K1, 64(DI)
+	ADDQ    AX, DI
+	VMOVUPD Z2, (DI)
+	VMOVUPD Y3, K1, 64(DI)
+	ADDQ    AX, DI
+	VMOVUPD Z4, (DI)
+	VMOVUPD Y5, K1, 64(DI)
+	ADDQ    AX, DI
+	VMOVUPD Z6, (DI)
+	VMOVUPD Y7, K1, 64(DI)
+	JMP     done
+
+more2:
+	CMPQ      R9, $+16
+	JG        more3
+	SUBQ      $+8, R9
+	MOVQ      $0x00000000000000ff, R10
+	NEGQ      R9
+	ADDQ      $+8, R9
+	SHRXQ     R9, R10, R10
+	KMOVW     R10, K1
+	VXORPD    Z0, Z0, Z0
+	VXORPD    Z1, Z1, Z1
+	VXORPD    Z2, Z2, Z2
+	VXORPD    Z3, Z3, Z3
+	VXORPD    Z4, Z4, Z4
+	VXORPD    Z5, Z5, Z5
+	VXORPD    Z6, Z6, Z6
+	VXORPD    Z7, Z7, Z7
+	CMPB      add+80(FP), $+0
+	JEQ       start5
+	MOVQ      DI, R9
+	VMOVUPD   (R9), Z0
+	VMOVAPD   Z0, Z0
+	VMOVUPD.Z 64(R9), K1, Z1
+	VMOVAPD   Z1, Z1
+	ADDQ      AX, R9
+	VMOVUPD   (R9), Z2
+	VMOVAPD   Z2, Z2
+	VMOVUPD.Z 64(R9), K1, Z3
+	VMOVAPD   Z3, Z3
+	ADDQ      AX, R9
+	VMOVUPD   (R9), Z4
+	VMOVAPD   Z4, Z4
+	VMOVUPD.Z 64(R9), K1, Z5
+	VMOVAPD   Z5, Z5
+	ADDQ      AX, R9
+	VMOVUPD   (R9), Z6
+	VMOVAPD   Z6, Z6
+	VMOVUPD.Z 64(R9), K1, Z7
+	VMOVAPD   Z7, Z7
+
+start5:
+	MOVQ w+16(FP), R9
+	MOVQ n+56(FP), R10
+
+term5:
+	VMOVUPD      (R8), Z8
+	VMOVUPD.Z    64(R8), K1, Z9
+	VBROADCASTSD (R9), Z10
+	VFMADD231PD  Z8, Z10, Z0
+	VFMADD231PD  Z9, Z10, Z1
+	VBROADCASTSD (R9)(BX*1), Z10
+	VFMADD231PD  Z8, Z10, Z2
+	VFMADD231PD  Z9, Z10, Z3
+	VBROADCASTSD (R9)(BX*2), Z10
+	VFMADD231PD  Z8, Z10, Z4
+	VFMADD231PD  Z9, Z10, Z5
+	VBROADCASTSD (R9)(SI*1), Z10
+	VFMADD231PD  Z8, Z10, Z6
+	VFMADD231PD  Z9, Z10, Z7
+	ADDQ         CX, R8
+	ADDQ         DX, R9
+	DECQ         R10
+	JNZ          term5
+	MOVQ         by+88(FP), R8
+	TESTQ        R8, R8
+	JZ           scaled5
+	VBROADCASTSD (R8), Z8
+	VMULPD       Z8, Z0, Z0
+	VMULPD       Z8, Z1, Z1
+	VMULPD       Z8, Z2, Z2
+	VMULPD       Z8, Z3, Z3
+	VMULPD       Z8, Z4, Z4
+	VMULPD       Z8, Z5, Z5
+	VMULPD       Z8, Z6, Z6
+	VMULPD       Z8, Z7, Z7
+	MOVQ         8(R8), R9
+	ADDQ         R9, R9
+	JZ           scaled5
+	VBROADCASTSD 8(R8), Z8
+	MOVQ         DI, R8
+	VMOVUPD      (R8), Z9
+	VMULPD       Z8, Z9, Z9
+	VADDPD       Z9, Z0, Z0
+	VMOVUPD.Z    64(R8), K1, Z9
+	VMULPD       Z8, Z9, Z9
+	VADDPD       Z9, Z1, Z1
+	ADDQ         AX, R8
+	VMOVUPD      (R8), Z9
+	VMULPD       Z8, Z9, Z9
+	VADDPD       Z9, Z2, Z2
+	VMOVUPD.Z    64(R8), K1, Z9
+	VMULPD       Z8, Z9, Z9
+	VADDPD       Z9, Z3, Z3
+	ADDQ         AX, R8
+	VMOVUPD      (R8), Z9
+	VMULPD       Z8, Z9, Z9
+	VADDPD       Z9, Z4, Z4
+	VMOVUPD.Z    64(R8), K1, Z9
+	VMULPD       Z8, Z9, Z9
+	VADDPD       Z9, Z5, Z5
+	ADDQ         AX, R8
+	VMOVUPD      (R8), Z9
+	VMULPD       Z8, Z9, Z9
+	VADDPD       Z9, Z6, Z6
+	VMOVUPD.Z    64(R8), K1, Z9
+	VMULPD       Z8, Z9, Z9
+	VADDPD       Z9, Z7, Z7
+
+scaled5:
+	VMOVUPD Z0, (DI)
+	VMOVUPD Z1, K1, 64(DI)
+	ADDQ    AX, DI
+	VMOVUPD Z2, (DI)
+	VMOVUPD Z3, K1, 64(DI)
+	ADDQ    AX, DI
+	VMOVUPD Z4, (DI)
+	VMOVUPD Z5, K1, 64(DI)
+	ADDQ    AX, DI
+	VMOVUPD Z6, (DI)
+	VMOVUPD Z7, K1, 64(DI)
+	JMP     done
+
+more3:
+done:
+	SUBQ   $+4, rows+64(FP)
+	JZ     allDone
+	IMUL3Q $+4, AX, DI
+	ADDQ   DI, c+0(FP)
+	IMUL3Q $+4, BX, DI
+	ADDQ   DI, w+16(FP)
+	JMP    rows
+
+allDone:
+	VZEROUPPER
+	RET
+
+// func panelFew32_4_avx512(c *float32, ldc int, w *float32, down int, across int, z *float32, ldz int, n int, rows int, cols int, add bool, by *float32, index int)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2, FMA3
+TEXT ·panelFew32_4_avx512(SB), NOSPLIT, $0-104
+	MOVQ ldc+8(FP), AX
+	SHLQ $0x02, AX
+	MOVQ ldz+48(FP), CX
+	SHLQ $0x02, CX
+	MOVQ across+32(FP), DX
+	SHLQ $0x02, DX
+	MOVQ down+24(FP), BX
+	SHLQ $0x02, BX
+	LEAQ (BX)(BX*2), SI
+
+rows:
+	MOVQ c+0(FP), DI
+	MOVQ z+40(FP), R8
+	MOVQ cols+72(FP), R9
+
+both:
+	CMPQ    R9, $+32
+	JL      bothEnd
+	VXORPD  Z0, Z0, Z0
+	VXORPD  Z1, Z1, Z1
+	VXORPD  Z2, Z2, Z2
+	VXORPD  Z3, Z3, Z3
+	VXORPD  Z4, Z4, Z4
+	VXORPD  Z5, Z5, Z5
+	VXORPD  Z6, Z6, Z6
+	VXORPD  Z7, Z7, Z7
+	CMPB    add+80(FP), $+0
+	JEQ     start1
+	MOVQ    DI, R10
+	VMOVUPS (R10), Z0
+	VMOVAPD Z0, Z0
+	VMOVUPS 64(R10), Z1
+	VMOVAPD Z1, Z1
+	ADDQ    AX, R10
+	VMOVUPS (R10), Z2
+	VMOVAPD Z2, Z2
+	VMOVUPS 64(R10), Z3
+	VMOVAPD Z3, Z3
+	ADDQ    AX, R10
+	VMOVUPS (R10), Z4
+	VMOVAPD Z4, Z4
+	VMOVUPS 64(R10), Z5
+	VMOVAPD Z5, Z5
+	ADDQ    AX, R10
+	VMOVUPS (R10), Z6
+	VMOVAPD Z6, Z6
+	VMOVUPS 64(R10), Z7
+	VMOVAPD Z7, Z7
+
+start1:
+	MOVQ R8, R10
+	MOVQ w+16(FP), R11
+	MOVQ n+56(FP), R12
+
+term1:
+	VMOVUPS      (R10), Z8
+	VMOVUPS      64(R10), Z9
+	VBROADCASTSS (R11), Z10
+	VFMADD231PS  Z8, Z10, Z0
+	VFMADD231PS  Z9, Z10, Z1
+	VBROADCASTSS (R11)(BX*1), Z10
+	VFMADD231PS  Z8, Z10, Z2
+	VFMADD231PS  Z9, Z10, Z3
+	VBROADCASTSS (R11)(BX*2), Z10
+	VFMADD231PS  Z8, Z10, Z4
+	VFMADD231PS  Z9, Z10, Z5
+	VBROADCASTSS (R11)(SI*1), Z10
+	VFMADD231PS  Z8, Z10, Z6
+	VFMADD231PS  Z9, Z10, Z7
+	ADDQ         CX, R10
+	ADDQ         DX, R11
+	DECQ         R12
+	JNZ          term1
+	MOVQ         by+88(FP), R10
+	TESTQ        R10, R10
+	JZ           scaled1
+	VBROADCASTSS (R10), Z8
+	VMULPS       Z8, Z0, Z0
+	VMULPS       Z8, Z1, Z1
+	VMULPS       Z8, Z2, Z2
+	VMULPS       Z8, Z3, Z3
+	VMULPS       Z8, Z4, Z4
+	VMULPS       Z8, Z5, Z5
+	VMULPS       Z8, Z6, Z6
+	VMULPS       Z8, Z7, Z7
+	MOVL         4(R10), R11
+	ADDL         R11, R11
+	JZ           scaled1
+	VBROADCASTSS 4(R10), Z8
+	MOVQ         DI, R10
+	VMOVUPS      (R10), Z9
+	VMULPS       Z8, Z9, Z9
+	VADDPS       Z9, Z0, Z0
+	VMOVUPS      64(R10), Z9
+	VMULPS       Z8, Z9, Z9
+	VADDPS       Z9, Z1, Z1
+	ADDQ         AX, R10
+	VMOVUPS      (R10), Z9
+	VMULPS       Z8, Z9, Z9
+	VADDPS       Z9, Z2, Z2
+	VMOVUPS      64(R10), Z9
+	VMULPS       Z8, Z9, Z9
+	VADDPS       Z9, Z3, Z3
+	ADDQ         AX, R10
+	VMOVUPS      (R10), Z9
+	VMULPS       Z8, Z9, Z9
+	VADDPS       Z9, Z4, Z4
+	VMOVUPS      64(R10), Z9
+	VMULPS       Z8, Z9, Z9
+	VADDPS       Z9, Z5, Z5
+	ADDQ         AX, R10
+	VMOVUPS      (R10), Z9
+	VMULPS       Z8, Z9, Z9
+	VADDPS       Z9, Z6, Z6
+	VMOVUPS      64(R10), Z9
+	VMULPS       Z8, Z9, Z9
+	VADDPS       Z9, Z7, Z7
+
+scaled1:
+	MOVQ    DI, R10
+	VMOVUPS Z0, (R10)
+	VMOVUPS Z1, 64(R10)
+	ADDQ    AX, R10
+	VMOVUPS Z2, (R10)
+	VMOVUPS Z3, 64(R10)
+	ADDQ    AX, R10
+	VMOVUPS Z4, (R10)
+	VMOVUPS Z5, 64(R10)
+	ADDQ    AX, R10
+	VMOVUPS Z6, (R10)
+	VMOVUPS Z7, 64(R10)
+	ADDQ    $+128, DI
+	ADDQ    $+128, R8
+	SUBQ    $+32, R9
+	JMP     both
+
+bothEnd:
+	TESTQ     R9, R9
+	JZ        done
+	CMPQ      R9, $+8
+	JG        more0
+	SUBQ      $+0, R9
+	MOVQ      $0x00000000000000ff, R10
+	NEGQ      R9
+	ADDQ      $+8, R9
+	SHRXQ     R9, R10, R10
+	KMOVW     R10, K1
+	VXORPD    Y0, Y0, Y0
+	VXORPD    Y1, Y1, Y1
+	VXORPD    Y2, Y2, Y2
+	VXORPD    Y3, Y3, Y3
+	CMPB      add+80(FP), $+0
+	JEQ       start2
+	MOVQ      DI, R9
+	VMOVUPS.Z (R9), K1, Y0
+	VMOVAPD   Y0, Y0
+	ADDQ      AX, R9
+	VMOVUPS.Z (R9), K1, Y1
+	VMOVAPD   Y1, Y1
+	ADDQ      AX, R9
+	VMOVUPS.Z (R9), K1, Y2
+	VMOVAPD   Y2, Y2
+	ADDQ      AX, R9
+	VMOVUPS.Z (R9), K1, Y3
+	VMOVAPD   Y3, Y3
+
+start2:
+	MOVQ w+16(FP), R9
+	MOVQ n+56(FP), R10
+
+term2:
+	VMOVUPS.Z    (R8), K1, Y4
+	VBROADCASTSS (R9), Y5
+	VFMADD231PS  Y4, Y5, Y0
+	VBROADCASTSS (R9)(BX*1), Y5
+	VFMADD231PS  Y4, Y5, Y1
+	VBROADCASTSS (R9)(BX*2), Y5
+	VFMADD231PS  Y4, Y5, Y2
+	VBROADCASTSS (R9)(SI*1), Y5
+	VFMADD231PS  Y4, Y5, Y3
+	ADDQ         CX, R8
+	ADDQ         DX, R9
+	DECQ         R10
+	JNZ          term2
+	MOVQ         by+88(FP), R8
+	TESTQ        R8, R8
+	JZ           scaled2
+	VBROADCASTSS (R8), Y4
+	VMULPS       Y4, Y0, Y0
+	VMULPS       Y4, Y1, Y1
+	VMULPS       Y4, Y2, Y2
+	VMULPS       Y4, Y3, Y3
+	MOVL         4(R8), R9
+	ADDL         R9, R9
+	JZ           scaled2
+	VBROADCASTSS 4(R8), Y4
+	MOVQ         DI, R8
+	VMOVUPS.Z    (R8), K1, Y5
+	VMULPS       Y4, Y5, Y5
+	VADDPS       Y5, Y0, Y0
+	ADDQ         AX, R8
+	VMOVUPS.Z    (R8), K1, Y5
+	VMULPS       Y4, Y5, Y5
+	VADDPS       Y5, Y1, Y1
+	ADDQ         AX, R8
+	VMOVUPS.Z    (R8), K1, Y5
+	VMULPS       Y4, Y5, Y5
+	VADDPS       Y5, Y2, Y2
+	ADDQ         AX, R8
+	VMOVUPS.Z    (R8), K1, Y5
+	VMULPS       Y4, Y5, Y5
+	VADDPS       Y5, Y3, Y3
+
+scaled2:
+	VMOVUPS Y0, K1, (DI)
+	ADDQ    AX, DI
+	VMOVUPS Y1, K1, (DI)
+	ADDQ    AX, DI
+	VMOVUPS Y2, K1, (DI)
+	ADDQ    AX, DI
+	VMOVUPS Y3, K1, (DI)
+	JMP     done
+
+more0:
+	CMPQ      R9, $+16
+	JG        more1
+	SUBQ      $+0, R9
+	MOVQ      $0x000000000000ffff, R10
+	NEGQ      R9
+	ADDQ      $+16, R9
+	SHRXQ     R9, R10, R10
+	KMOVW     R10, K1
+	VXORPD    Z0, Z0, Z0
+	VXORPD    Z1, Z1, Z1
+	VXORPD    Z2, Z2, Z2
+	VXORPD    Z3, Z3, Z3
+	CMPB      add+80(FP), $+0
+	JEQ       start3
+	MOVQ      DI, R9
+	VMOVUPS.Z (R9), K1, Z0
+	VMOVAPD   Z0, Z0
+	ADDQ      AX, R9
+	VMOVUPS.Z (R9), K1, Z1
+	VMOVAPD   Z1, Z1
+	ADDQ      AX, R9
+	VMOVUPS.Z (R9), K1, Z2
+	VMOVAPD   Z2, Z2
+	ADDQ      AX, R9
+	VMOVUPS.Z (R9), K1, Z3
+	VMOVAPD   Z3, Z3
+
+start3:
+	MOVQ w+16(FP), R9
+	MOVQ n+56(FP), R10
+
+term3:
+	VMOVUPS.Z    (R8), K1, Z4
+	VBROADCASTSS (R9), Z5
+	VFMADD231PS  Z4, Z5, Z0
+	VBROADCASTSS (R9)(BX*1), Z5
+	VFMADD231PS  Z4, Z5, Z1
+	VBROADCASTSS (R9)(BX*2), Z5
+	VFMADD231PS  Z4, Z5, Z2
+	VBROADCASTSS (R9)(SI*1), Z5
+	VFMADD231PS  Z4, Z5, Z3
+	ADDQ         CX, R8
+	ADDQ         DX, R9
+	DECQ         R10
+	JNZ          term3
+	MOVQ         by+88(FP), R8
+	TESTQ        R8, R8
+	JZ           scaled3
+	VBROADCASTSS (R8), Z4
+	VMULPS       Z4, Z0, Z0
+	VMULPS       Z4, Z1, Z1
+	VMULPS       Z4, Z2, Z2
+	VMULPS       Z4, Z3, Z3
+	MOVL         4(R8), R9
+	ADDL         R9, R9
+	JZ           scaled3
+	VBROADCASTSS 4(R8), Z4
+	MOVQ         DI, R8
+	VMOVUPS.Z    (R8), K1, Z5
+	VMULPS       Z4, Z5, Z5
+	VADDPS       Z5, Z0, Z0
+	ADDQ         AX, R8
+	VMOVUPS.Z    (R8), K1, Z5
+	VMULPS       Z4, Z5, Z5
+	VADDPS       Z5, Z1, Z1
+	ADDQ         AX, R8
+	VMOVUPS.Z    (R8), K1, Z5
+	VMULPS       Z4, Z5, Z5
+	VADDPS       Z5, Z2, Z2
+	ADDQ         AX, R8
+	VMOVUPS.Z    (R8), K1, Z5
+	VMULPS       Z4, Z5, Z5
+	VADDPS       Z5, Z3, Z3
+
+scaled3:
+	VMOVUPS Z0, K1, (DI)
+	ADDQ    AX, DI
+	VMOVUPS Z1, K1, (DI)
+	ADDQ    AX, DI
+	VMOVUPS Z2, K1, (DI)
+	ADDQ    AX, DI
+	VMOVUPS Z3, K1, (DI)
+	JMP     done
+
+more1:
+	CMPQ      R9, $+24
+	JG        more2
+	SUBQ      $+16, R9
+	MOVQ      $0x00000000000000ff, R10
+	NEGQ      R9
+	ADDQ      $+8, R9
+	SHRXQ     R9, R10, R10
+	KMOVW     R10, K1
+	VXORPD    Z0, Z0, Z0
+	VXORPD    Y1, Y1, Y1
+	VXORPD    Z2, Z2, Z2
+	VXORPD    Y3, Y3, Y3
+	VXORPD    Z4, Z4, Z4
+	VXORPD    Y5, Y5, Y5
+	VXORPD    Z6, Z6, Z6
+	VXORPD    Y7, Y7, Y7
+	CMPB      add+80(FP), $+0
+	JEQ       start4
+	MOVQ      DI, R9
+	VMOVUPS   (R9), Z0
+	VMOVAPD   Z0, Z0
+	VMOVUPS.Z 64(R9), K1, Y1
+	VMOVAPD   Y1, Y1
+	ADDQ      AX, R9
+	VMOVUPS   (R9), Z2
+	VMOVAPD   Z2, Z2
+	VMOVUPS.Z 64(R9), K1, Y3
+	VMOVAPD   Y3, Y3
+	ADDQ      AX, R9
+	VMOVUPS   (R9), Z4
+	VMOVAPD   Z4, Z4
+	VMOVUPS.Z 64(R9), K1, Y5
+	VMOVAPD   Y5, Y5
+	ADDQ      AX, R9
+	VMOVUPS   (R9), Z6
+	VMOVAPD   Z6, Z6
+	VMOVUPS.Z 64(R9), K1, Y7
+	VMOVAPD   Y7, Y7
+
+start4:
+	MOVQ w+16(FP), R9
+	MOVQ n+56(FP), R10
+
+term4:
+	VMOVUPS      (R8), Z8
+	VMOVUPS.Z    64(R8), K1, Y9
+	VBROADCASTSS (R9), Z10
+	VFMADD231PS  Z8, Z10, Z0
+	VFMADD231PS  Y9, Y10, Y1
+	VBROADCASTSS (R9)(BX*1), Z10
+	VFMADD231PS  Z8, Z10, Z2
+	VFMADD231PS  Y9, Y10, Y3
+	VBROADCASTSS (R9)(BX*2), Z10
+	VFMADD231PS  Z8, Z10, Z4
+	VFMADD231PS  Y9, Y10, Y5
+	VBROADCASTSS (R9)(SI*1), Z10
+	VFMADD231PS  Z8, Z10, Z6
+	VFMADD231PS  Y9, Y10, Y7
+	ADDQ         CX, R8
+	ADDQ         DX, R9
+	DECQ         R10
+	JNZ          term4
+	MOVQ         by+88(FP), R8
+	TESTQ        R8, R8
+	JZ           scaled4
+	VBROADCASTSS (R8), Z8
+	VMULPS       Z8, Z0, Z0
+	VMULPS       Y8, Y1, Y1
+	VMULPS       Z8, Z2, Z2
+	VMULPS       Y8, Y3, Y3
+	VMULPS       Z8, Z4, Z4
+	VMULPS       Y8, Y5, Y5
+	VMULPS       Z8, Z6, Z6
+	VMULPS       Y8, Y7, Y7
+	MOVL         4(R8), R9
+	ADDL         R9, R9
+	JZ           scaled4
+	VBROADCASTSS 4(R8), Z8
+	MOVQ         DI, R8
+	VMOVUPS      (R8), Z9
+	VMULPS       Z8, Z9, Z9
+	VADDPS       Z9, Z0, Z0
+	VMOVUPS.Z    64(R8), K1, Y9
+	VMULPS       Y8, Y9, Y9
+	VADDPS       Y9, Y1, Y1
+	ADDQ         AX, R8
+	VMOVUPS      (R8), Z9
+	VMULPS       Z8, Z9, Z9
+	VADDPS       Z9, Z2, Z2
+	VMOVUPS.Z    64(R8), K1, Y9
+	VMULPS       Y8, Y9, Y9
+	VADDPS       Y9, Y3, Y3
+	ADDQ         AX, R8
+	VMOVUPS      (R8), Z9
+	VMULPS       Z8, Z9, Z9
+	VADDPS       Z9, Z4, Z4
+	VMOVUPS.Z    64(R8), K1, Y9
+	VMULPS       Y8, Y9, Y9
+	VADDPS       Y9, Y5, Y5
+	ADDQ         AX, R8
+	VMOVUPS      (R8), Z9
+	VMULPS       Z8, Z9, Z9
+	VADDPS       Z9, Z6, Z6
+	VMOVUPS.Z    64(R8), K1, Y9
+	VMULPS       Y8, Y9, Y9
+	VADDPS       Y9, Y7, Y7
+
+scaled4:
+	VMOVUPS Z0, (DI)
+	VMOVUPS Y1, K1, 64(DI)
+	ADDQ    AX, DI
+	VMOVUPS Z2, (DI)
+	VMOVUPS Y3, K1, 64(DI)
+	ADDQ    AX, DI
+	VMOVUPS Z4, (DI)
+	VMOVUPS Y5, K1, 64(DI)
+	ADDQ    AX, DI
+	VMOVUPS Z6, (DI)
+	VMOVUPS Y7, K1, 64(DI)
+	JMP     done
+
+more2:
+	CMPQ      R9, $+32
+	JG        more3
+	SUBQ      $+16, R9
+	MOVQ      $0x000000000000ffff, R10
+	NEGQ      R9
+	ADDQ      $+16, R9
+	SHRXQ     R9, R10, R10
+	KMOVW     R10, K1
+	VXORPD    Z0, Z0, Z0
+	VXORPD    Z1, Z1, Z1
+	VXORPD    Z2, Z2, Z2
+	VXORPD    Z3, Z3, Z3
+	VXORPD    Z4, Z4, Z4
+	VXORPD    Z5, Z5, Z5
+	VXORPD    Z6, Z6, Z6
+	VXORPD    Z7, Z7, Z7
+	CMPB      add+80(FP), $+0
+	JEQ       start5
+	MOVQ      DI, R9
+	VMOVUPS   (R9), Z0
+	VMOVAPD   Z0, Z0
+	VMOVUPS.Z 64(R9), K1, Z1
+	VMOVAPD   Z1, Z1
+	ADDQ      AX, R9
+	VMOVUPS   (R9), Z2
+	VMOVAPD   Z2, Z2
+	VMOVUPS.Z 64(R9), K1, Z3
+	VMOVAPD   Z3, Z3
+	ADDQ      AX, R9
+	VMOVUPS   (R9), Z4
+	VMOVAPD   Z4, Z4
+	VMOVUPS.Z 64(R9), K1, Z5
+	VMOVAPD   Z5, Z5
+	ADDQ      AX, R9
+	VMOVUPS   (R9), Z6
+	VMOVAPD   Z6, Z6
+	VMOVUPS.Z 64(R9), K1, Z7
+	VMOVAPD   Z7, Z7
+
+start5:
+	MOVQ w+16(FP), R9
+	MOVQ n+56(FP), R10
+
+term5:
+	VMOVUPS      (R8), Z8
+	VMOVUPS.Z    64(R8), K1, Z9
+	VBROADCASTSS (R9), Z10
+	VFMADD231PS  Z8, Z10, Z0
+	VFMADD231PS  Z9, Z10, Z1
+	VBROADCASTSS (R9)(BX*1), Z10
+	VFMADD231PS  Z8, Z10, Z2
+	VFMADD231PS  Z9, Z10, Z3
+	VBROADCASTSS (R9)(BX*2), Z10
+	VFMADD231PS  Z8, Z10, Z4
+	VFMADD231PS  Z9, Z10, Z5
+	VBROADCASTSS (R9)(SI*1), Z10
+	VFMADD231PS  Z8, Z10, Z6
+	VFMADD231PS  Z9, Z10, Z7
+	ADDQ         CX, R8
+	ADDQ         DX, R9
+	DECQ         R10
+	JNZ          term5
+	MOVQ         by+88(FP), R8
+	TESTQ        R8, R8
+	JZ           scaled5
+	VBROADCASTSS (R8), Z8
+	VMULPS       Z8, Z0, Z0
+	VMULPS       Z8, Z1, Z1
+	VMULPS       Z8, Z2, Z2
+	VMULPS       Z8, Z3, Z3
+	VMULPS       Z8, Z4, Z4
+	VMULPS       Z8, Z5, Z5
+	VMULPS       Z8, Z6, Z6
+	VMULPS       Z8, Z7, Z7
+	MOVL         4(R8), R9
+	ADDL         R9, R9
+	JZ           scaled5
+	VBROADCASTSS 4(R8), Z8
+	MOVQ         DI, R8
+	VMOVUPS      (R8), Z9
+	VMULPS       Z8, Z9, Z9
+	VADDPS       Z9, Z0, Z0
+	VMOVUPS.Z    64(R8), K1, Z9
+	VMULPS       Z8, Z9, Z9
+	VADDPS       Z9, Z1, Z1
+	ADDQ         AX, R8
+	VMOVUPS      (R8), Z9
+	VMULPS       Z8, Z9, Z9
+	VADDPS       Z9, Z2, Z2
+	VMOVUPS.Z    64(R8), K1, Z9
+	VMULPS       Z8, Z9, Z9
+	VADDPS       Z9, Z3, Z3
+	ADDQ         AX, R8
+	VMOVUPS      (R8), Z9
+	VMULPS       Z8, Z9, Z9
+	VADDPS       Z9, Z4, Z4
+	VMOVUPS.Z    64(R8), K1, Z9
+	VMULPS       Z8, Z9, Z9
+	VADDPS       Z9, Z5, Z5
+	ADDQ         AX, R8
+	VMOVUPS      (R8), Z9
+	VMULPS       Z8, Z9, Z9
+	VADDPS       Z9, Z6, Z6
+	VMOVUPS.Z    64(R8), K1, Z9
+	VMULPS       Z8, Z9, Z9
+	VADDPS       Z9, Z7, Z7
+
+scaled5:
+	VMOVUPS Z0, (DI)
+	VMOVUPS Z1, K1, 64(DI)
+	ADDQ    AX, DI
+	VMOVUPS Z2, (DI)
+	VMOVUPS Z3, K1, 64(DI)
+	ADDQ    AX, DI
+	VMOVUPS Z4, (DI)
+	VMOVUPS Z5, K1, 64(DI)
+	ADDQ    AX, DI
+	VMOVUPS Z6, (DI)
+	VMOVUPS Z7, K1, 64(DI)
+	JMP     done
+
+more3:
+done:
+	SUBQ   $+4, rows+64(FP)
+	JZ     allDone
+	IMUL3Q $+4, AX, DI
+	ADDQ   DI, c+0(FP)
+	IMUL3Q $+4, BX, DI
+	ADDQ   DI, w+16(FP)
+	JMP    rows
+
+allDone:
+	VZEROUPPER
+	RET
+
+// func panelFew_5_avx512(c *float64, ldc int, w *float64, down int, across int, z *float64, ldz int, n int, rows int, cols int, add bool, by *float64, index int)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2, FMA3
+TEXT ·panelFew_5_avx512(SB), NOSPLIT, $0-104
+	MOVQ ldc+8(FP), AX
+	SHLQ $0x03, AX
+	MOVQ ldz+48(FP), CX
+	SHLQ $0x03, CX
+	MOVQ across+32(FP), DX
+	SHLQ $0x03, DX
+	MOVQ down+24(FP), BX
+	SHLQ $0x03, BX
+	LEAQ (BX)(BX*2), SI
+
+rows:
+	MOVQ c+0(FP), DI
+	MOVQ z+40(FP), R8
+	MOVQ cols+72(FP), R9
+
+both:
+	CMPQ    R9, $+16
+	JL      bothEnd
+	VXORPD  Z0, Z0, Z0
+	VXORPD  Z1, Z1, Z1
+	VXORPD  Z2, Z2, Z2
+	VXORPD  Z3, Z3, Z3
+	VXORPD  Z4, Z4, Z4
+	VXORPD  Z5, Z5, Z5
+	VXORPD  Z6, Z6, Z6
+	VXORPD  Z7, Z7, Z7
+	VXORPD  Z8, Z8, Z8
+	VXORPD  Z9, Z9, Z9
+	CMPB    add+80(FP), $+0
+	JEQ     start1
+	MOVQ    DI, R10
+	VMOVUPD (R10), Z0
+	VMOVAPD Z0, Z0
+	VMOVUPD 64(R10), Z1
+	VMOVAPD Z1, Z1
+	ADDQ    AX, R10
+	VMOVUPD (R10), Z2
+	VMOVAPD Z2, Z2
+	VMOVUPD 64(R10), Z3
+	VMOVAPD Z3, Z3
+	ADDQ    AX, R10
+	VMOVUPD (R10), Z4
+	VMOVAPD Z4, Z4
+	VMOVUPD 64(R10), Z5
+	VMOVAPD Z5, Z5
+	ADDQ    AX, R10
+	VMOVUPD (R10), Z6
+	VMOVAPD Z6, Z6
+	VMOVUPD 64(R10), Z7
+	VMOVAPD Z7, Z7
+	ADDQ    AX, R10
+	VMOVUPD (R10), Z8
+	VMOVAPD Z8, Z8
+	VMOVUPD 64(R10), Z9
+	VMOVAPD Z9, Z9
+
+start1:
+	MOVQ R8, R10
+	MOVQ w+16(FP), R11
+	MOVQ n+56(FP), R12
+
+term1:
+	VMOVUPD      (R10), Z10
+	VMOVUPD      64(R10), Z11
+	VBROADCASTSD (R11), Z12
+	VFMADD231PD  Z10, Z12, Z0
+	VFMADD231PD  Z11, Z12, Z1
+	VBROADCASTSD (R11)(BX*1), Z12
+	VFMADD231PD  Z10, Z12, Z2
+	VFMADD231PD  Z11, Z12, Z3
+	VBROADCASTSD (R11)(BX*2), Z12
+	VFMADD231PD  Z10, Z12, Z4
+	VFMADD231PD  Z11, Z12, Z5
+	VBROADCASTSD (R11)(SI*1), Z12
+	VFMADD231PD  Z10, Z12, Z6
+	VFMADD231PD  Z11, Z12, Z7
+	VBROADCASTSD (R11)(BX*4), Z12
+	VFMADD231PD  Z10, Z12, Z8
+	VFMADD231PD  Z11, Z12, Z9
+	ADDQ         CX, R10
+	ADDQ         DX, R11
+	DECQ         R12
+	JNZ          term1
+	MOVQ         by+88(FP), R10
+	TESTQ        R10, R10
+	JZ           scaled1
+	VBROADCASTSD (R10), Z10
+	VMULPD       Z10, Z0, Z0
+	VMULPD       Z10, Z1, Z1
+	VMULPD       Z10, Z2, Z2
+	VMULPD       Z10, Z3, Z3
+	VMULPD       Z10, Z4, Z4
+	VMULPD       Z10, Z5, Z5
+	VMULPD       Z10, Z6, Z6
+	VMULPD       Z10, Z7, Z7
+	VMULPD       Z10, Z8, Z8
+	VMULPD       Z10, Z9, Z9
+	MOVQ         8(R10), R11
+	ADDQ         R11, R11
+	JZ           scaled1
+	VBROADCASTSD 8(R10), Z10
+	MOVQ         DI, R10
+	VMOVUPD      (R10), Z11
+	VMULPD       Z10, Z11, Z11
+	VADDPD       Z11, Z0, Z0
+	VMOVUPD      64(R10), Z11
+	VMULPD       Z10, Z11, Z11
+	VADDPD       Z11, Z1, Z1
+	ADDQ         AX, R10
+	VMOVUPD      (R10), Z11
+	VMULPD       Z10, Z11, Z11
+	VADDPD       Z11, Z2, Z2
+	VMOVUPD      64(R10), Z11
+	VMULPD       Z10, Z11, Z11
+	VADDPD       Z11, Z3, Z3
+	ADDQ         AX, R10
+	VMOVUPD      (R10), Z11
+	VMULPD       Z10, Z11, Z11
+	VADDPD       Z11, Z4, Z4
+	VMOVUPD      64(R10), Z11
+	VMULPD       Z10, Z11, Z11
+	VADDPD       Z11, Z5, Z5
+	ADDQ         AX, R10
+	VMOVUPD      (R10), Z11
+	VMULPD       Z10, Z11, Z11
+	VADDPD       Z11, Z6, Z6
+	VMOVUPD      64(R10), Z11
+	VMULPD       Z10, Z11, Z11
+	VADDPD       Z11, Z7, Z7
+	ADDQ         AX, R10
+	VMOVUPD      (R10), Z11
+	VMULPD       Z10, Z11, Z11
+	VADDPD       Z11, Z8, Z8
+	VMOVUPD      64(R10), Z11
+	VMULPD       Z10, Z11, Z11
+	VADDPD       Z11, Z9, Z9
+
+scaled1:
+	MOVQ    DI, R10
+	VMOVUPD Z0, (R10)
+	VMOVUPD Z1, 64(R10)
+	ADDQ    AX, R10
+	VMOVUPD Z2, (R10)
+	VMOVUPD Z3, 64(R10)
+	ADDQ    AX, R10
+	VMOVUPD Z4, (R10)
+	VMOVUPD Z5, 64(R10)
+	ADDQ    AX, R10
+	VMOVUPD Z6, (R10)
+	VMOVUPD Z7, 64(R10)
+	ADDQ    AX, R10
+	VMOVUPD Z8, (R10)
+	VMOVUPD Z9, 64(R10)
+	ADDQ    $+128, DI
+	ADDQ    $+128, R8
+	SUBQ    $+16, R9
+	JMP     both
+
+bothEnd:
+	TESTQ     R9, R9
+	JZ        done
+	CMPQ      R9, $+4
+	JG        more0
+	SUBQ      $+0, R9
+	MOVQ      $0x000000000000000f, R10
+	NEGQ      R9
+	ADDQ      $+4, R9
+	SHRXQ     R9, R10, R10
+	KMOVW     R10, K1
+	VXORPD    Y0, Y0, Y0
+	VXORPD    Y1, Y1, Y1
+	VXORPD    Y2, Y2, Y2
+	VXORPD    Y3, Y3, Y3
+	VXORPD    Y4, Y4, Y4
+	CMPB      add+80(FP), $+0
+	JEQ       start2
+	MOVQ      DI, R9
+	VMOVUPD.Z (R9), K1, Y0
+	VMOVAPD   Y0, Y0
+	ADDQ      AX, R9
+	VMOVUPD.Z (R9), K1, Y1
+	VMOVAPD   Y1, Y1
+	ADDQ      AX, R9
+	VMOVUPD.Z (R9), K1, Y2
+	VMOVAPD   Y2, Y2
+	ADDQ      AX, R9
+	VMOVUPD.Z (R9), K1, Y3
+	VMOVAPD   Y3, Y3
+	ADDQ      AX, R9
+	VMOVUPD.Z (R9), K1, Y4
+	VMOVAPD   Y4, Y4
+
+start2:
+	MOVQ w+16(FP), R9
+	MOVQ n+56(FP), R10
+
+term2:
+	VMOVUPD.Z    (R8), K1, Y5
+	VBROADCASTSD (R9), Y6
+	VFMADD231PD  Y5, Y6, Y0
+	VBROADCASTSD (R9)(BX*1), Y6
+	VFMADD231PD  Y5, Y6, Y1
+	VBROADCASTSD (R9)(BX*2), Y6
+	VFMADD231PD  Y5, Y6, Y2
+	VBROADCASTSD (R9)(SI*1), Y6
+	VFMADD231PD  Y5, Y6, Y3
+	VBROADCASTSD (R9)(BX*4), Y6
+	VFMADD231PD  Y5, Y6, Y4
+	ADDQ         CX, R8
+	ADDQ         DX, R9
+	DECQ         R10
+	JNZ          term2
+	MOVQ         by+88(FP), R8
+	TESTQ        R8, R8
+	JZ           scaled2
+	VBROADCASTSD (R8), Y5
+	VMULPD       Y5, Y0, Y0
+	VMULPD       Y5, Y1, Y1
+	VMULPD       Y5, Y2, Y2
+	VMULPD       Y5, Y3, Y3
+	VMULPD       Y5, Y4, Y4
+	MOVQ         8(R8), R9
+	ADDQ         R9, R9
+	JZ           scaled2
+	VBROADCASTSD 8(R8), Y5
+	MOVQ         DI, R8
+	VMOVUPD.Z    (R8), K1, Y6
+	VMULPD       Y5, Y6, Y6
+	VADDPD       Y6, Y0, Y0
+	ADDQ         AX, R8
+	VMOVUPD.Z    (R8), K1, Y6
+	VMULPD       Y5, Y6, Y6
+	VADDPD       Y6, Y1, Y1
+	ADDQ         AX, R8
+	VMOVUPD.Z    (R8), K1, Y6
+	VMULPD       Y5, Y6, Y6
+	VADDPD       Y6, Y2, Y2
+	ADDQ         AX, R8
+	VMOVUPD.Z    (R8), K1, Y6
+	VMULPD       Y5, Y6, Y6
+	VADDPD       Y6, Y3, Y3
+	ADDQ         AX, R8
+	VMOVUPD.Z    (R8), K1, Y6
+	VMULPD       Y5, Y6, Y6
+	VADDPD       Y6, Y4, Y4
+
+scaled2:
+	VMOVUPD Y0, K1, (DI)
+	ADDQ    AX, DI
+	VMOVUPD Y1, K1, (DI)
+	ADDQ    AX, DI
+	VMOVUPD Y2, K1, (DI)
+	ADDQ    AX, DI
+	VMOVUPD Y3, K1, (DI)
+	ADDQ    AX, DI
+	VMOVUPD Y4, K1, (DI)
+	JMP     done
+
+more0:
+	CMPQ      R9, $+8
+	JG        more1
+	SUBQ      $+0, R9
+	MOVQ      $0x00000000000000ff, R10
+	NEGQ      R9
+	ADDQ      $+8, R9
+	SHRXQ     R9, R10, R10
+	KMOVW     R10, K1
+	VXORPD    Z0, Z0, Z0
+	VXORPD    Z1, Z1, Z1
+	VXORPD    Z2, Z2, Z2
+	VXORPD    Z3, Z3, Z3
+	VXORPD    Z4, Z4, Z4
+	CMPB      add+80(FP), $+0
+	JEQ       start3
+	MOVQ      DI, R9
+	VMOVUPD.Z (R9), K1, Z0
+	VMOVAPD   Z0, Z0
+	ADDQ      AX, R9
+	VMOVUPD.Z (R9), K1, Z1
+	VMOVAPD   Z1, Z1
+	ADDQ      AX, R9
+	VMOVUPD.Z (R9), K1, Z2
+	VMOVAPD   Z2, Z2
+	ADDQ      AX, R9
+	VMOVUPD.Z (R9), K1, Z3
+	VMOVAPD   Z3, Z3
+	ADDQ      AX, R9
+	VMOVUPD.Z (R9), K1, Z4
+	VMOVAPD   Z4, Z4
+
+start3:
+	MOVQ w+16(FP), R9
+	MOVQ n+56(FP), R10
+
+term3:
+	VMOVUPD.Z    (R8), K1, Z5
+	VBROADCASTSD (R9), Z6
+	VFMADD231PD  Z5, Z6, Z0
+	VBROADCASTSD (R9)(BX*1), Z6
+	VFMADD231PD  Z5, Z6, Z1
+	VBROADCASTSD (R9)(BX*2), Z6
+	VFMADD231PD  Z5, Z6, Z2
+	VBROADCASTSD (R9)(SI*1), Z6
+	VFMADD231PD  Z5, Z6, Z3
+	VBROADCASTSD (R9)(BX*4), Z6
+	VFMADD231PD  Z5, Z6, Z4
+	ADDQ         CX, R8
+	ADDQ         DX, R9
+	DECQ         R10
+	JNZ          term3
+	MOVQ         by+88(FP), R8
+	TESTQ        R8, R8
+	JZ           scaled3
+	VBROADCASTSD (R8), Z5
+	VMULPD       Z5, Z0, Z0
+	VMULPD       Z5, Z1, Z1
+	VMULPD       Z5, Z2, Z2
+	VMULPD       Z5, Z3, Z3
+	VMULPD       Z5, Z4, Z4
+	MOVQ         8(R8), R9
+	ADDQ         R9, R9
+	JZ           scaled3
+	VBROADCASTSD 8(R8), Z5
+	MOVQ         DI, R8
+	VMOVUPD.Z    (R8), K1, Z6
+	VMULPD       Z5, Z6, Z6
+	VADDPD       Z6, Z0, Z0
+	ADDQ         AX, R8
+	VMOVUPD.Z    (R8), K1, Z6
+	VMULPD       Z5, Z6, Z6
+	VADDPD       Z6, Z1, Z1
+	ADDQ         AX, R8
+	VMOVUPD.Z    (R8), K1, Z6
+	VMULPD       Z5, Z6, Z6
+	VADDPD       Z6, Z2, Z2
+	ADDQ         AX, R8
+	VMOVUPD.Z    (R8), K1, Z6
+	VMULPD       Z5, Z6, Z6
+	VADDPD       Z6, Z3, Z3
+	ADDQ         AX, R8
+	VMOVUPD.Z    (R8), K1, Z6
+	VMULPD       Z5, Z6, Z6
+	VADDPD       Z6, Z4, Z4
+
+scaled3:
+	VMOVUPD Z0, K1, (DI)
+	ADDQ    AX, DI
+	VMOVUPD Z1, K1, (DI)
+	ADDQ    AX, DI
+	VMOVUPD Z2, K1, (DI)
+	ADDQ    AX, DI
+	VMOVUPD Z3, K1, (DI)
+	ADDQ    AX, DI
+	VMOVUPD Z4, K1, (DI)
+	JMP     done
+
+more1:
+	CMPQ      R9, $+12
+	JG        more2
+	SUBQ      $+8, R9
+	MOVQ      $0x000000000000000f, R10
+	NEGQ      R9
+	ADDQ      $+4, R9
+	SHRXQ     R9, R10, R10
+	KMOVW     R10, K1
+	VXORPD    Z0, Z0, Z0
+	VXORPD    Y1, Y1, Y1
+	VXORPD    Z2, Z2, Z2
+	VXORPD    Y3, Y3, Y3
+	VXORPD    Z4, Z4, Z4
+	VXORPD    Y5, Y5, Y5
+	VXORPD    Z6, Z6, Z6
+	VXORPD    Y7, Y7, Y7
+	VXORPD    Z8, Z8, Z8
+	VXORPD    Y9, Y9, Y9
+	CMPB      add+80(FP), $+0
+	JEQ       start4
+	MOVQ      DI, R9
+	VMOVUPD   (R9), Z0
+	VMOVAPD   Z0, Z0
+	VMOVUPD.Z 64(R9), K1, Y1
+	VMOVAPD   Y1, Y1
+	ADDQ      AX, R9
+	VMOVUPD   (R9), Z2
+	VMOVAPD   Z2, Z2
+	VMOVUPD.Z 64(R9), K1, Y3
+	VMOVAPD   Y3, Y3
+	ADDQ      AX, R9
+	VMOVUPD   (R9), Z4
+	VMOVAPD   Z4, Z4
+	VMOVUPD.Z 64(R9), K1, Y5
+	VMOVAPD   Y5, Y5
+	ADDQ      AX, R9
+	VMOVUPD   (R9), Z6
+	VMOVAPD   Z6, Z6
+	VMOVUPD.Z 64(R9), K1, Y7
+	VMOVAPD   Y7, Y7
+	ADDQ      AX, R9
+	VMOVUPD   (R9), Z8
+	VMOVAPD   Z8, Z8
+	VMOVUPD.Z 64(R9), K1, Y9
+	VMOVAPD   Y9, Y9
+
+start4:
+	MOVQ w+16(FP), R9
+	MOVQ n+56(FP), R10
+
+term4:
+	VMOVUPD      (R8), Z10
+	VMOVUPD.Z    64(R8), K1, Y11
+	VBROADCASTSD (R9), Z12
+	VFMADD231PD  Z10, Z12, Z0
+	VFMADD231PD  Y11, Y12, Y1
+	VBROADCASTSD (R9)(BX*1), Z12
+	VFMADD231PD  Z10, Z12, Z2
+	VFMADD231PD  Y11, Y12, Y3
+	VBROADCASTSD (R9)(BX*2), Z12
+	VFMADD231PD  Z10, Z12, Z4
+	VFMADD231PD  Y11, Y12, Y5
+	VBROADCASTSD (R9)(SI*1), Z12
+	VFMADD231PD  Z10, Z12, Z6
+	VFMADD231PD  Y11, Y12, Y7
+	VBROADCASTSD (R9)(BX*4), Z12
+	VFMADD231PD  Z10, Z12, Z8
+	VFMADD231PD  Y11, Y12, Y9
+	ADDQ         CX, R8
+	ADDQ         DX, R9
+	DECQ         R10
+	JNZ          term4
+	MOVQ         by+88(FP), R8
+	TESTQ        R8, R8
+	JZ           scaled4
+	VBROADCASTSD (R8), Z10
+	VMULPD       Z10, Z0, Z0
+	VMULPD       Y10, Y1, Y1
+	VMULPD       Z10, Z2, Z2
+	VMULPD       Y10, Y3, Y3
+	VMULPD       Z10, Z4, Z4
+	VMULPD       Y10, Y5, Y5
+	VMULPD       Z10, Z6, Z6
+	VMULPD       Y10, Y7, Y7
+	VMULPD       Z10, Z8, Z8
+	VMULPD       Y10, Y9, Y9
+	MOVQ         8(R8), R9
+	ADDQ         R9, R9
+	JZ           scaled4
+	VBROADCASTSD 8(R8), Z10
+	MOVQ         DI, R8
+	VMOVUPD      (R8), Z11
+	VMULPD       Z10, Z11, Z11
+	VADDPD       Z11, Z0, Z0
+	VMOVUPD.Z    64(R8), K1, Y11
+	VMULPD       Y10, Y11, Y11
+	VADDPD       Y11, Y1, Y1
+	ADDQ         AX, R8
+	VMOVUPD      (R8), Z11
+	VMULPD       Z10, Z11, Z11
+	VADDPD       Z11, Z2, Z2
+	VMOVUPD.Z    64(R8), K1, Y11
+	VMULPD       Y10, Y11, Y11
+	VADDPD       Y11, Y3, Y3
+	ADDQ         AX, R8
+	VMOVUPD      (R8), Z11
+	VMULPD       Z10, Z11, Z11
+	VADDPD       Z11, Z4, Z4
+	VMOVUPD.Z    64(R8), K1, Y11
+	VMULPD       Y10, Y11, Y11
+	VADDPD       Y11, Y5, Y5
+	ADDQ         AX, R8
+	VMOVUPD      (R8), Z11
+	VMULPD       Z10, Z11, Z11
+	VADDPD       Z11, Z6, Z6
+	VMOVUPD.Z    64(R8), K1, Y11
+	VMULPD       Y10, Y11, Y11
+	VADDPD       Y11, Y7, Y7
+	ADDQ         AX, R8
+	VMOVUPD      (R8), Z11
+	VMULPD       Z10, Z11, Z11
+	VADDPD       Z11, Z8, Z8
+	VMOVUPD.Z    64(R8), K1, Y11
+	VMULPD       Y10, Y11, Y11
+	VADDPD       Y11, Y9, Y9
+
+scaled4:
+	VMOVUPD Z0, (DI)
+	VMOVUPD Y1, K1, 64(DI)
+	ADDQ    AX, DI
+	VMOVUPD Z2, (DI)
+	VMOVUPD Y3, K1, 64(DI)
+	ADDQ    AX, DI
+	VMOVUPD Z4, (DI)
+	VMOVUPD Y5, K1, 64(DI)
+	ADDQ    AX, DI
+	VMOVUPD Z6, (DI)
+	VMOVUPD Y7, K1, 64(DI)
+	ADDQ    AX, DI
+	VMOVUPD Z8, (DI)
+	VMOVUPD Y9, K1, 64(DI)
+	JMP     done
+
+more2:
+	CMPQ      R9, $+16
+	JG        more3
+	SUBQ      $+8, R9
+	MOVQ      $0x00000000000000ff, R10
+	NEGQ      R9
+	ADDQ      $+8, R9
+	SHRXQ     R9, R10, R10
+	KMOVW     R10, K1
+	VXORPD    Z0, Z0, Z0
+	VXORPD    Z1, Z1, Z1
+	VXORPD    Z2, Z2, Z2
+	VXORPD    Z3, Z3, Z3
+	VXORPD    Z4, Z4, Z4
+	VXORPD    Z5, Z5, Z5
+	VXORPD    Z6, Z6, Z6
+	VXORPD    Z7, Z7, Z7
+	VXORPD    Z8, Z8, Z8
+	VXORPD    Z9, Z9, Z9
+	CMPB      add+80(FP), $+0
+	JEQ       start5
+	MOVQ      DI, R9
+	VMOVUPD   (R9), Z0
+	VMOVAPD   Z0, Z0
+	VMOVUPD.Z 64(R9), K1, Z1
+	VMOVAPD   Z1, Z1
+	ADDQ      AX, R9
+	VMOVUPD   (R9), Z2
+	VMOVAPD   Z2, Z2
+	VMOVUPD.Z 64(R9), K1, Z3
+	VMOVAPD   Z3, Z3
+	ADDQ      AX, R9
+	VMOVUPD   (R9), Z4
+	VMOVAPD   Z4, Z4
+	VMOVUPD.Z 64(R9), K1, Z5
+	VMOVAPD   Z5, Z5
+	ADDQ      AX, R9
+	VMOVUPD   (R9), Z6
+	VMOVAPD   Z6, Z6
+	VMOVUPD.Z 64(R9), K1, Z7
+	VMOVAPD   Z7, Z7
+	ADDQ      AX, R9
+	VMOVUPD   (R9), Z8
+	VMOVAPD   Z8, Z8
+	VMOVUPD.Z 64(R9), K1, Z9
+	VMOVAPD   Z9, Z9
+
+start5:
+	MOVQ w+16(FP), R9
+	MOVQ n+56(FP), R10
+
+term5:
+	VMOVUPD      (R8), Z10
+	VMOVUPD.Z    64(R8), K1, Z11
+	VBROADCASTSD (R9), Z12
+	VFMADD231PD  Z10, Z12, Z0
+	VFMADD231PD  Z11, Z12, Z1
+	VBROADCASTSD (R9)(BX*1), Z12
+	VFMADD231PD  Z10, Z12, Z2
+	VFMADD231PD  Z11, Z12, Z3
+	VBROADCASTSD (R9)(BX*2), Z12
+	VFMADD231PD  Z10, Z12, Z4
+	VFMADD231PD  Z11, Z12, Z5
+	VBROADCASTSD (R9)(SI*1), Z12
+	VFMADD231PD  Z10, Z12, Z6
+	VFMADD231PD  Z11, Z12, Z7
+	VBROADCASTSD (R9)(BX*4), Z12
+	VFMADD231PD  Z10, Z12, Z8
+	VFMADD231PD  Z11, Z12, Z9
+	ADDQ         CX, R8
+	ADDQ         DX, R9
+	DECQ         R10
+	JNZ          term5
+	MOVQ         by+88(FP), R8
+	TESTQ        R8, R8
+	JZ           scaled5
+	VBROADCASTSD (R8), Z10
+	VMULPD       Z10, Z0, Z0
+	VMULPD       Z10, Z1, Z1
+	VMULPD       Z10, Z2, Z2
+	VMULPD       Z10, Z3, Z3
+	VMULPD       Z10, Z4, Z4
+	VMULPD       Z10, Z5, Z5
+	VMULPD       Z10, Z6, Z6
+	VMULPD       Z10, Z7, Z7
+	VMULPD       Z10, Z8, Z8
+	VMULPD       Z10, Z9, Z9
+	MOVQ         8(R8), R9
+	ADDQ         R9, R9
+	JZ           scaled5
+	VBROADCASTSD 8(R8), Z10
+	MOVQ         DI, R8
+	VMOVUPD      (R8), Z11
+	VMULPD       Z10, Z11, Z11
+	VADDPD       Z11, Z0, Z0
+	VMOVUPD.Z    64(R8), K1, Z11
+	VMULPD       Z10, Z11, Z11
+	VADDPD       Z11, Z1, Z1
+	ADDQ         AX, R8
+	VMOVUPD      (R8), Z11
+	VMULPD       Z10, Z11, Z11
+	VADDPD       Z11, Z2, Z2
+	VMOVUPD.Z    64(R8), K1, Z11
+	VMULPD       Z10, Z11, Z11
+	VADDPD       Z11, Z3, Z3
+	ADDQ         AX, R8
+	VMOVUPD      (R8), Z11
+	VMULPD       Z10, Z11, Z11
+	VADDPD       Z11, Z4, Z4
+	VMOVUPD.Z    64(R8), K1, Z11
+	VMULPD       Z10, Z11, Z11
+	VADDPD       Z11, Z5, Z5
+	ADDQ         AX, R8
+	VMOVUPD      (R8), Z11
+	VMULPD       Z10, Z11, Z11
+	VADDPD       Z11, Z6, Z6
+	VMOVUPD.Z    64(R8), K1, Z11
+	VMULPD       Z10, Z11, Z11
+	VADDPD       Z11, Z7, Z7
+	ADDQ         AX, R8
+	VMOVUPD      (R8), Z11
+	VMULPD       Z10, Z11, Z11
+	VADDPD       Z11, Z8, Z8
+	VMOVUPD.Z    64(R8), K1, Z11
+	VMULPD       Z10, Z11, Z11
+	VADDPD       Z11, Z9, Z9
+
+scaled5:
+	VMOVUPD Z0, (DI)
+	VMOVUPD Z1, K1, 64(DI)
+	ADDQ    AX, DI
+	VMOVUPD Z2, (DI)
+	VMOVUPD Z3, K1, 64(DI)
+	ADDQ    AX, DI
+	VMOVUPD Z4, (DI)
+	VMOVUPD Z5, K1, 64(DI)
+	ADDQ    AX, DI
+	VMOVUPD Z6, (DI)
+	VMOVUPD Z7, K1, 64(DI)
+	ADDQ    AX, DI
+	VMOVUPD Z8, (DI)
+	VMOVUPD Z9, K1, 64(DI)
+	JMP     done
+
+more3:
+done:
+	SUBQ   $+5, rows+64(FP)
+	JZ     allDone
+	IMUL3Q $+5, AX, DI
+	ADDQ   DI, c+0(FP)
+	IMUL3Q $+5, BX, DI
+	ADDQ   DI, w+16(FP)
+	JMP    rows
+
+allDone:
+	VZEROUPPER
+	RET
+
+// func panelFew32_5_avx512(c *float32, ldc int, w *float32, down int, across int, z *float32, ldz int, n int, rows int, cols int, add bool, by *float32, index int)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2, FMA3
+TEXT ·panelFew32_5_avx512(SB), NOSPLIT, $0-104
+	MOVQ ldc+8(FP), AX
+	SHLQ $0x02, AX
+	MOVQ ldz+48(FP), CX
+	SHLQ $0x02, CX
+	MOVQ across+32(FP), DX
+	SHLQ $0x02, DX
+	MOVQ down+24(FP), BX
+	SHLQ $0x02, BX
+	LEAQ (BX)(BX*2), SI
+
+rows:
+	MOVQ c+0(FP), DI
+	MOVQ z+40(FP), R8
+	MOVQ cols+72(FP), R9
+
+both:
+	CMPQ    R9, $+32
+	JL      bothEnd
+	VXORPD  Z0, Z0, Z0
+	VXORPD  Z1, Z1, Z1
+	VXORPD  Z2, Z2, Z2
+	VXORPD  Z3, Z3, Z3
+	VXORPD  Z4, Z4, Z4
+	VXORPD  Z5, Z5, Z5
+	VXORPD  Z6, Z6, Z6
+	VXORPD  Z7, Z7, Z7
+	VXORPD  Z8, Z8, Z8
+	VXORPD  Z9, Z9, Z9
+	CMPB    add+80(FP), $+0
+	JEQ     start1
+	MOVQ    DI, R10
+	VMOVUPS (R10), Z0
+	VMOVAPD Z0, Z0
+	VMOVUPS 64(R10), Z1
+	VMOVAPD Z1, Z1
+	ADDQ    AX, R10
+	VMOVUPS (R10), Z2
+	VMOVAPD Z2, Z2
+	VMOVUPS 64(R10), Z3
+	VMOVAPD Z3, Z3
+	ADDQ    AX, R10
+	VMOVUPS (R10), Z4
+	VMOVAPD Z4, Z4
+	VMOVUPS 64(R10), Z5
+	VMOVAPD Z5, Z5
+	ADDQ    AX, R10
+	VMOVUPS (R10), Z6
+	VMOVAPD Z6, Z6
+	VMOVUPS 64(R10), Z7
+	VMOVAPD Z7, Z7
+	ADDQ    AX, R10
+	VMOVUPS (R10), Z8
+	VMOVAPD Z8, Z8
+	VMOVUPS 64(R10), Z9
+	VMOVAPD Z9, Z9
+
+start1:
+	MOVQ R8, R10
+	MOVQ w+16(FP), R11
+	MOVQ n+56(FP), R12
+
+term1:
+	VMOVUPS      (R10), Z10
+	VMOVUPS      64(R10), Z11
+	VBROADCASTSS (R11), Z12
+	VFMADD231PS  Z10, Z12, Z0
+	VFMADD231PS  Z11, Z12, Z1
+	VBROADCASTSS (R11)(BX*1), Z12
+	VFMADD231PS  Z10, Z12, Z2
+	VFMADD231PS  Z11, Z12, Z3
+	VBROADCASTSS (R11)(BX*2), Z12
+	VFMADD231PS  Z10, Z12, Z4
+	VFMADD231PS  Z11, Z12, Z5
+	VBROADCASTSS (R11)(SI*1), Z12
+	VFMADD231PS  Z10, Z12, Z6
+	VFMADD231PS  Z11, Z12, Z7
+	VBROADCASTSS (R11)(BX*4), Z12
+	VFMADD231PS  Z10, Z12, Z8
+	VFMADD231PS  Z11, Z12, Z9
+	ADDQ         CX, R10
+	ADDQ         DX, R11
+	DECQ         R12
+	JNZ          term1
+	MOVQ         by+88(FP), R10
+	TESTQ        R10, R10
+	JZ           scaled1
+	VBROADCASTSS (R10), Z10
+	VMULPS       Z10, Z0, Z0
+	VMULPS       Z10, Z1, Z1
+	VMULPS       Z10, Z2, Z2
+	VMULPS       Z10, Z3, Z3
+	VMULPS       Z10, Z4, Z4
+	VMULPS       Z10, Z5, Z5
+	VMULPS       Z10, Z6, Z6
+	VMULPS       Z10, Z7, Z7
+	VMULPS       Z10, Z8, Z8
+	VMULPS       Z10, Z9, Z9
+	MOVL         4(R10), R11
+	ADDL         R11, R11
+	JZ           scaled1
+	VBROADCASTSS 4(R10), Z10
+	MOVQ         DI, R10
+	VMOVUPS      (R10), Z11
+	VMULPS       Z10, Z11, Z11
+	VADDPS       Z11, Z0, Z0
+	VMOVUPS      64(R10), Z11
+	VMULPS       Z10, Z11, Z11
+	VADDPS       Z11, Z1, Z1
+	ADDQ         AX, R10
+	VMOVUPS      (R10), Z11
+	VMULPS       Z10, Z11, Z11
+	VADDPS       Z11, Z2, Z2
+	VMOVUPS      64(R10), Z11
+	VMULPS       Z10, Z11, Z11
+	VADDPS       Z11, Z3, Z3
+	ADDQ         AX, R10
+	VMOVUPS      (R10), Z11
+	VMULPS       Z10, Z11, Z11
+	VADDPS       Z11, Z4, Z4
+	VMOVUPS      64(R10), Z11
+	VMULPS       Z10, Z11, Z11
+	VADDPS       Z11, Z5, Z5
+	ADDQ         AX, R10
+	VMOVUPS      (R10), Z11
+	VMULPS       Z10, Z11, Z11
+	VADDPS       Z11, Z6, Z6
+	VMOVUPS      64(R10), Z11
+	VMULPS       Z10, Z11, Z11
+	VADDPS       Z11, Z7, Z7
+	ADDQ         AX, R10
+	VMOVUPS      (R10), Z11
+	VMULPS       Z10, Z11, Z11
+	VADDPS       Z11, Z8, Z8
+	VMOVUPS      64(R10), Z11
+	VMULPS       Z10, Z11, Z11
+	VADDPS       Z11, Z9, Z9
+
+scaled1:
+	MOVQ    DI, R10
+	VMOVUPS Z0, (R10)
+	VMOVUPS Z1, 64(R10)
+	ADDQ    AX, R10
+	VMOVUPS Z2, (R10)
+	VMOVUPS Z3, 64(R10)
+	ADDQ    AX, R10
+	VMOVUPS Z4, (R10)
+	VMOVUPS Z5, 64(R10)
+	ADDQ    AX, R10
+	VMOVUPS Z6, (R10)
+	VMOVUPS Z7, 64(R10)
+	ADDQ    AX, R10
+	VMOVUPS Z8, (R10)
+	VMOVUPS Z9, 64(R10)
+	ADDQ    $+128, DI
+	ADDQ    $+128, R8
+	SUBQ    $+32, R9
+	JMP     both
+
+bothEnd:
+	TESTQ     R9, R9
+	JZ        done
+	CMPQ      R9, $+8
+	JG        more0
+	SUBQ      $+0, R9
+	MOVQ      $0x00000000000000ff, R10
+	NEGQ      R9
+	ADDQ      $+8, R9
+	SHRXQ     R9, R10, R10
+	KMOVW     R10, K1
+	VXORPD    Y0, Y0, Y0
+	VXORPD    Y1, Y1, Y1
+	VXORPD    Y2, Y2, Y2
+	VXORPD    Y3, Y3, Y3
+	VXORPD    Y4, Y4, Y4
+	CMPB      add+80(FP), $+0
+	JEQ       start2
+	MOVQ      DI, R9
+	VMOVUPS.Z (R9), K1, Y0
+	VMOVAPD   Y0, Y0
+	ADDQ      AX, R9
+	VMOVUPS.Z (R9), K1, Y1
+	VMOVAPD   Y1, Y1
+	ADDQ      AX, R9
+	VMOVUPS.Z (R9), K1, Y2
+	VMOVAPD   Y2, Y2
+	ADDQ      AX, R9
+	VMOVUPS.Z (R9), K1, Y3
+	VMOVAPD   Y3, Y3
+	ADDQ      AX, R9
+	VMOVUPS.Z (R9), K1, Y4
+	VMOVAPD   Y4, Y4
+
+start2:
+	MOVQ w+16(FP), R9
+	MOVQ n+56(FP), R10
+
+term2:
+	VMOVUPS.Z    (R8), K1, Y5
+	VBROADCASTSS (R9), Y6
+	VFMADD231PS  Y5, Y6, Y0
+	VBROADCASTSS (R9)(BX*1), Y6
+	VFMADD231PS  Y5, Y6, Y1
+	VBROADCASTSS (R9)(BX*2), Y6
+	VFMADD231PS  Y5, Y6, Y2
+	VBROADCASTSS (R9)(SI*1), Y6
+	VFMADD231PS  Y5, Y6, Y3
+	VBROADCASTSS (R9)(BX*4), Y6
+	VFMADD231PS  Y5, Y6, Y4
+	ADDQ         CX, R8
+	ADDQ         DX, R9
+	DECQ         R10
+	JNZ          term2
+	MOVQ         by+88(FP), R8
+	TESTQ        R8, R8
+	JZ           scaled2
+	VBROADCASTSS (R8), Y5
+	VMULPS       Y5, Y0, Y0
+	VMULPS       Y5, Y1, Y1
+	VMULPS       Y5, Y2, Y2
+	VMULPS       Y5, Y3, Y3
+	VMULPS       Y5, Y4, Y4
+	MOVL         4(R8), R9
+	ADDL         R9, R9
+	JZ           scaled2
+	VBROADCASTSS 4(R8), Y5
+	MOVQ         DI, R8
+	VMOVUPS.Z    (R8), K1, Y6
+	VMULPS       Y5, Y6, Y6
+	VADDPS       Y6, Y0, Y0
+	ADDQ         AX, R8
+	VMOVUPS.Z    (R8), K1, Y6
+	VMULPS       Y5, Y6, Y6
+	VADDPS       Y6, Y1, Y1
+	ADDQ         AX, R8
+	VMOVUPS.Z    (R8), K1, Y6
+	VMULPS       Y5, Y6, Y6
+	VADDPS       Y6, Y2, Y2
+	ADDQ         AX, R8
+	VMOVUPS.Z    (R8), K1, Y6
+	VMULPS       Y5, Y6, Y6
+	VADDPS       Y6, Y3, Y3
+	ADDQ         AX, R8
+	VMOVUPS.Z    (R8), K1, Y6
+	VMULPS       Y5, Y6, Y6
+	VADDPS       Y6, Y4, Y4
+
+scaled2:
+	VMOVUPS Y0, K1, (DI)
+	ADDQ    AX, DI
+	VMOVUPS Y1, K1, (DI)
+	ADDQ    AX, DI
+	VMOVUPS Y2, K1, (DI)
+	ADDQ    AX, DI
+	VMOVUPS Y3, K1, (DI)
+	ADDQ    AX, DI
+	VMOVUPS Y4, K1, (DI)
+	JMP     done
+
+more0:
+	CMPQ      R9, $+16
+	JG        more1
+	SUBQ      $+0, R9
+	MOVQ      $0x000000000000ffff, R10
+	NEGQ      R9
+	ADDQ      $+16, R9
+	SHRXQ     R9, R10, R10
+	KMOVW     R10, K1
+	VXORPD    Z0, Z0, Z0
+	VXORPD    Z1, Z1, Z1
+	VXORPD    Z2, Z2, Z2
+	VXORPD    Z3, Z3, Z3
+	VXORPD    Z4, Z4, Z4
+	CMPB      add+80(FP), $+0
+	JEQ       start3
+	MOVQ      DI, R9
+	VMOVUPS.Z (R9), K1, Z0
+	VMOVAPD   Z0, Z0
+	ADDQ      AX, R9
+	VMOVUPS.Z (R9), K1, Z1
+	VMOVAPD   Z1, Z1
+	ADDQ      AX, R9
+	VMOVUPS.Z (R9), K1, Z2
+	VMOVAPD   Z2, Z2
+	ADDQ      AX, R9
+	VMOVUPS.Z (R9), K1, Z3
+	VMOVAPD   Z3, Z3
+	ADDQ      AX, R9
+	VMOVUPS.Z (R9), K1, Z4
+	VMOVAPD   Z4, Z4
+
+start3:
+	MOVQ w+16(FP), R9
+	MOVQ n+56(FP), R10
+
+term3:
+	VMOVUPS.Z    (R8), K1, Z5
+	VBROADCASTSS (R9), Z6
+	VFMADD231PS  Z5, Z6, Z0
+	VBROADCASTSS (R9)(BX*1), Z6
+	VFMADD231PS  Z5, Z6, Z1
+	VBROADCASTSS (R9)(BX*2), Z6
+	VFMADD231PS  Z5, Z6, Z2
+	VBROADCASTSS (R9)(SI*1), Z6
+	VFMADD231PS  Z5, Z6, Z3
+	VBROADCASTSS (R9)(BX*4), Z6
+	VFMADD231PS  Z5, Z6, Z4
+	ADDQ         CX, R8
+	ADDQ         DX, R9
+	DECQ         R10
+	JNZ          term3
+	MOVQ         by+88(FP), R8
+	TESTQ        R8, R8
+	JZ           scaled3
+	VBROADCASTSS (R8), Z5
+	VMULPS       Z5, Z0, Z0
+	VMULPS       Z5, Z1, Z1
+	VMULPS       Z5, Z2, Z2
+	VMULPS       Z5, Z3, Z3
+	VMULPS       Z5, Z4, Z4
+	MOVL         4(R8), R9
+	ADDL         R9, R9
+	JZ           scaled3
+	VBROADCASTSS 4(R8), Z5
+	MOVQ         DI, R8
+	VMOVUPS.Z    (R8), K1, Z6
+	VMULPS       Z5, Z6, Z6
+	VADDPS       Z6, Z0, Z0
+	ADDQ         AX, R8
+	VMOVUPS.Z    (R8), K1, Z6
+	VMULPS       Z5, Z6, Z6
+	VADDPS       Z6, Z1, Z1
+	ADDQ         AX, R8
+	VMOVUPS.Z    (R8), K1, Z6
+	VMULPS       Z5, Z6, Z6
+	VADDPS       Z6, Z2, Z2
+	ADDQ         AX, R8
+	VMOVUPS.Z    (R8), K1, Z6
+	VMULPS       Z5, Z6, Z6
+	VADDPS       Z6, Z3, Z3
+	ADDQ         AX, R8
+	VMOVUPS.Z    (R8), K1, Z6
+	VMULPS       Z5, Z6, Z6
+	VADDPS       Z6, Z4, Z4
+
+scaled3:
+	VMOVUPS Z0, K1, (DI)
+	ADDQ    AX, DI
+	VMOVUPS Z1, K1, (DI)
+	ADDQ    AX, DI
+	VMOVUPS Z2, K1, (DI)
+	ADDQ    AX, DI
+	VMOVUPS Z3, K1, (DI)
+	ADDQ    AX, DI
+	VMOVUPS Z4, K1, (DI)
+	JMP     done
+
+more1:
+	CMPQ      R9, $+24
+	JG        more2
+	SUBQ      $+16, R9
+	MOVQ      $0x00000000000000ff, R10
+	NEGQ      R9
+	ADDQ      $+8, R9
+	SHRXQ     R9, R10, R10
+	KMOVW     R10, K1
+	VXORPD    Z0, Z0, Z0
+	VXORPD    Y1, Y1, Y1
+	VXORPD    Z2, Z2, Z2
+	VXORPD    Y3, Y3, Y3
+	VXORPD    Z4, Z4, Z4
+	VXORPD    Y5, Y5, Y5
+	VXORPD    Z6, Z6, Z6
+	VXORPD    Y7, Y7, Y7
+	VXORPD    Z8, Z8, Z8
+	VXORPD    Y9, Y9, Y9
+	CMPB      add+80(FP), $+0
+	JEQ       start4
+	MOVQ      DI, R9
+	VMOVUPS   (R9), Z0
+	VMOVAPD   Z0, Z0
+	VMOVUPS.Z 64(R9), K1, Y1
+	VMOVAPD   Y1, Y1
+	ADDQ      AX, R9
+	VMOVUPS   (R9), Z2
+	VMOVAPD   Z2, Z2
+	VMOVUPS.Z 64(R9), K1, Y3
+	VMOVAPD   Y3, Y3
+	ADDQ      AX, R9
+	VMOVUPS   (R9), Z4
+	VMOVAPD   Z4, Z4
+	VMOVUPS.Z 64(R9), K1, Y5
+	VMOVAPD   Y5, Y5
+	ADDQ      AX, R9
+	VMOVUPS   (R9), Z6
+	VMOVAPD   Z6, Z6
+	VMOVUPS.Z 64(R9), K1, Y7
+	VMOVAPD   Y7, Y7
+	ADDQ      AX, R9
+	VMOVUPS   (R9), Z8
+	VMOVAPD   Z8, Z8
+	VMOVUPS.Z 64(R9), K1, Y9
+	VMOVAPD   Y9, Y9
+
+start4:
+	MOVQ w+16(FP), R9
+	MOVQ n+56(FP), R10
+
+term4:
+	VMOVUPS      (R8), Z10
+	VMOVUPS.Z    64(R8), K1, Y11
+	VBROADCASTSS (R9), Z12
+	VFMADD231PS  Z10, Z12, Z0
+	VFMADD231PS  Y11, Y12, Y1
+	VBROADCASTSS (R9)(BX*1), Z12
+	VFMADD231PS  Z10, Z12, Z2
+	VFMADD231PS  Y11, Y12, Y3
+	VBROADCASTSS (R9)(BX*2), Z12
+	VFMADD231PS  Z10, Z12, Z4
+	VFMADD231PS  Y11, Y12, Y5
+	VBROADCASTSS (R9)(SI*1), Z12
+	VFMADD231PS  Z10, Z12, Z6
+	VFMADD231PS  Y11, Y12, Y7
+	VBROADCASTSS (R9)(BX*4), Z12
+	VFMADD231PS  Z10, Z12, Z8
+	VFMADD231PS  Y11, Y12, Y9
+	ADDQ         CX, R8
+	ADDQ         DX, R9
+	DECQ         R10
+	JNZ          term4
+	MOVQ         by+88(FP), R8
+	TESTQ        R8, R8
+	JZ           scaled4
+	VBROADCASTSS (R8), Z10
+	VMULPS       Z10, Z0, Z0
+	VMULPS       Y10, Y1, Y1
+	VMULPS       Z10, Z2, Z2
+	VMULPS       Y10, Y3, Y3
+	VMULPS       Z10, Z4, Z4
+	VMULPS       Y10, Y5, Y5
+	VMULPS       Z10, Z6, Z6
+	VMULPS       Y10, Y7, Y7
+	VMULPS       Z10, Z8, Z8
+	VMULPS       Y10, Y9, Y9
+	MOVL         4(R8), R9
+	ADDL         R9, R9
+	JZ           scaled4
+	VBROADCASTSS 4(R8), Z10
+	MOVQ         DI, R8
+	VMOVUPS      (R8), Z11
+	VMULPS       Z10, Z11, Z11
+	VADDPS       Z11, Z0, Z0
+	VMOVUPS.Z    64(R8), K1, Y11
+	VMULPS       Y10, Y11, Y11
+	VADDPS       Y11, Y1, Y1
+	ADDQ         AX, R8
+	VMOVUPS      (R8), Z11
+	VMULPS       Z10, Z11, Z11
+	VADDPS       Z11, Z2, Z2
+	VMOVUPS.Z    64(R8), K1, Y11
+	VMULPS       Y10, Y11, Y11
+	VADDPS       Y11, Y3, Y3
+	ADDQ         AX, R8
+	VMOVUPS      (R8), Z11
+	VMULPS       Z10, Z11, Z11
+	VADDPS       Z11, Z4, Z4
+	VMOVUPS.Z    64(R8), K1, Y11
+	VMULPS       Y10, Y11, Y11
+	VADDPS       Y11, Y5, Y5
+	ADDQ         AX, R8
+	VMOVUPS      (R8), Z11
+	VMULPS       Z10, Z11, Z11
+	VADDPS       Z11, Z6, Z6
+	VMOVUPS.Z    64(R8), K1, Y11
+	VMULPS       Y10, Y11, Y11
+	VADDPS       Y11, Y7, Y7
+	ADDQ         AX, R8
+	VMOVUPS      (R8), Z11
+	VMULPS       Z10, Z11, Z11
+	VADDPS       Z11, Z8, Z8
+	VMOVUPS.Z    64(R8), K1, Y11
+	VMULPS       Y10, Y11, Y11
+	VADDPS       Y11, Y9, Y9
+
+scaled4:
+	VMOVUPS Z0, (DI)
+	VMOVUPS Y1, K1, 64(DI)
+	ADDQ    AX, DI
+	VMOVUPS Z2, (DI)
+	VMOVUPS Y3, K1, 64(DI)
+	ADDQ    AX, DI
+	VMOVUPS Z4, (DI)
+	VMOVUPS Y5, K1, 64(DI)
+	ADDQ    AX, DI
+	VMOVUPS Z6, (DI)
+	VMOVUPS Y7, K1, 64(DI)
+	ADDQ    AX, DI
+	VMOVUPS Z8, (DI)
+	VMOVUPS Y9, K1, 64(DI)
+	JMP     done
+
+more2:
+	CMPQ      R9, $+32
+	JG        more3
+	SUBQ      $+16, R9
+	MOVQ      $0x000000000000ffff, R10
+	NEGQ      R9
+	ADDQ      $+16, R9
+	SHRXQ     R9, R10, R10
+	KMOVW     R10, K1
+	VXORPD    Z0, Z0, Z0
+	VXORPD    Z1, Z1, Z1
+	VXORPD    Z2, Z2, Z2
+	VXORPD    Z3, Z3, Z3
+	VXORPD    Z4, Z4, Z4
+	VXORPD    Z5, Z5, Z5
+	VXORPD    Z6, Z6, Z6
+	VXORPD    Z7, Z7, Z7
+	VXORPD    Z8, Z8, Z8
+	VXORPD    Z9, Z9, Z9
+	CMPB      add+80(FP), $+0
+	JEQ       start5
+	MOVQ      DI, R9
+	VMOVUPS   (R9), Z0
+	VMOVAPD   Z0, Z0
+	VMOVUPS.Z 64(R9), K1, Z1
+	VMOVAPD   Z1, Z1
+	ADDQ      AX, R9
+	VMOVUPS   (R9), Z2
+	VMOVAPD   Z2, Z2
+	VMOVUPS.Z 64(R9), K1, Z3
+	VMOVAPD   Z3, Z3
+	ADDQ      AX, R9
+	VMOVUPS   (R9), Z4
+	VMOVAPD   Z4, Z4
+	VMOVUPS.Z 64(R9), K1, Z5
+	VMOVAPD   Z5, Z5
+	ADDQ      AX, R9
+	VMOVUPS   (R9), Z6
+	VMOVAPD   Z6, Z6
+	VMOVUPS.Z 64(R9), K1, Z7
+	VMOVAPD   Z7, Z7
+	ADDQ      AX, R9
+	VMOVUPS   (R9), Z8
+	VMOVAPD   Z8, Z8
+	VMOVUPS.Z 64(R9), K1, Z9
+	VMOVAPD   Z9, Z9
+
+start5:
+	MOVQ w+16(FP), R9
+	MOVQ n+56(FP), R10
+
+term5:
+	VMOVUPS      (R8), Z10
+	VMOVUPS.Z    64(R8), K1, Z11
+	VBROADCASTSS (R9), Z12
+	VFMADD231PS  Z10, Z12, Z0
+	VFMADD231PS  Z11, Z12, Z1
+	VBROADCASTSS (R9)(BX*1), Z12
+	VFMADD231PS  Z10, Z12, Z2
+	VFMADD231PS  Z11, Z12, Z3
+	VBROADCASTSS (R9)(BX*2), Z12
+	VFMADD231PS  Z10, Z12, Z4
+	VFMADD231PS  Z11, Z12, Z5
+	VBROADCASTSS (R9)(SI*1), Z12
+	VFMADD231PS  Z10, Z12, Z6
+	VFMADD231PS  Z11, Z12, Z7
+	VBROADCASTSS (R9)(BX*4), Z12
+	VFMADD231PS  Z10, Z12, Z8
+	VFMADD231PS  Z11, Z12, Z9
+	ADDQ         CX, R8
+	ADDQ         DX, R9
+	DECQ         R10
+	JNZ          term5
+	MOVQ         by+88(FP), R8
+	TESTQ        R8, R8
+	JZ           scaled5
+	VBROADCASTSS (R8), Z10
+	VMULPS       Z10, Z0, Z0
+	VMULPS       Z10, Z1, Z1
+	VMULPS       Z10, Z2, Z2
+	VMULPS       Z10, Z3, Z3
+	VMULPS       Z10, Z4, Z4
+	VMULPS       Z10, Z5, Z5
+	VMULPS       Z10, Z6, Z6
+	VMULPS       Z10, Z7, Z7
+	VMULPS       Z10, Z8, Z8
+	VMULPS       Z10, Z9, Z9
+	MOVL         4(R8), R9
+	ADDL         R9, R9
+	JZ           scaled5
+	VBROADCASTSS 4(R8), Z10
+	MOVQ         DI, R8
+	VMOVUPS      (R8), Z11
+	VMULPS       Z10, Z11, Z11
+	VADDPS       Z11, Z0, Z0
+	VMOVUPS.Z    64(R8), K1, Z11
+	VMULPS       Z10, Z11, Z11
+	VADDPS       Z11, Z1, Z1
+	ADDQ         AX, R8
+	VMOVUPS      (R8), Z11
+	VMULPS       Z10, Z11, Z11
+	VADDPS       Z11, Z2, Z2
+	VMOVUPS.Z    64(R8), K1, Z11
+	VMULPS       Z10, Z11, Z11
+	VADDPS       Z11, Z3, Z3
+	ADDQ         AX, R8
+	VMOVUPS      (R8), Z11
+	VMULPS       Z10, Z11, Z11
+	VADDPS       Z11, Z4, Z4
+	VMOVUPS.Z    64(R8), K1, Z11
+	VMULPS       Z10, Z11, Z11
+	VADDPS       Z11, Z5, Z5
+	ADDQ         AX, R8
+	VMOVUPS      (R8), Z11
+	VMULPS       Z10, Z11, Z11
+	VADDPS       Z11, Z6, Z6
+	VMOVUPS.Z    64(R8), K1, Z11
+	VMULPS       Z10, Z11, Z11
+	VADDPS       Z11, Z7, Z7
+	ADDQ         AX, R8
+	VMOVUPS      (R8), Z11
+	VMULPS       Z10, Z11, Z11
+	VADDPS       Z11, Z8, Z8
+	VMOVUPS.Z    64(R8), K1, Z11
+	VMULPS       Z10, Z11, Z11
+	VADDPS       Z11, Z9, Z9
+
+scaled5:
+	VMOVUPS Z0, (DI)
+	VMOVUPS Z1, K1, 64(DI)
+	ADDQ    AX, DI
+	VMOVUPS Z2, (DI)
+	VMOVUPS Z3, K1, 64(DI)
+	ADDQ    AX, DI
+	VMOVUPS Z4, (DI)
+	VMOVUPS Z5, K1, 64(DI)
+	ADDQ    AX, DI
+	VMOVUPS Z6, (DI)
+	VMOVUPS Z7, K1, 64(DI)
+	ADDQ    AX, DI
+	VMOVUPS Z8, (DI)
+	VMOVUPS Z9, K1, 64(DI)
+	JMP     done
+
+more3:
+done:
+	SUBQ   $+5, rows+64(FP)
+	JZ     allDone
+	IMUL3Q $+5, AX, DI
+	ADDQ   DI, c+0(FP)
+	IMUL3Q $+5, BX, DI
+	ADDQ   DI, w+16(FP)
+	JMP    rows
+
+allDone:
+	VZEROUPPER
+	RET
+
+// func panelFew_6_avx512(c *float64, ldc int, w *float64, down int, across int, z *float64, ldz int, n int, rows int, cols int, add bool, by *float64, index int)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2, FMA3
+TEXT ·panelFew_6_avx512(SB), NOSPLIT, $0-104
+	MOVQ ldc+8(FP), AX
+	SHLQ $0x03, AX
+	MOVQ ldz+48(FP), CX
+	SHLQ $0x03, CX
+	MOVQ across+32(FP), DX
+	SHLQ $0x03, DX
+	MOVQ down+24(FP), BX
+	SHLQ $0x03, BX
+	LEAQ (BX)(BX*2), SI
+	LEAQ (BX)(BX*4), DI
+
+rows:
+	MOVQ c+0(FP), R8
+	MOVQ z+40(FP), R9
+	MOVQ cols+72(FP), R10
+
+both:
+	CMPQ    R10, $+16
+	JL      bothEnd
+	VXORPD  Z0, Z0, Z0
+	VXORPD  Z1, Z1, Z1
+	VXORPD  Z2, Z2, Z2
+	VXORPD  Z3, Z3, Z3
+	VXORPD  Z4, Z4, Z4
+	VXORPD  Z5, Z5, Z5
+	VXORPD  Z6, Z6, Z6
+	VXORPD  Z7, Z7, Z7
+	VXORPD  Z8, Z8, Z8
+	VXORPD  Z9, Z9, Z9
+	VXORPD  Z10, Z10, Z10
+	VXORPD  Z11, Z11, Z11
+	CMPB    add+80(FP), $+0
+	JEQ     start1
+	MOVQ    R8, R11
+	VMOVUPD (R11), Z0
+	VMOVAPD Z0, Z0
+	VMOVUPD 64(R11), Z1
+	VMOVAPD Z1, Z1
+	ADDQ    AX, R11
+	VMOVUPD (R11), Z2
+	VMOVAPD Z2, Z2
+	VMOVUPD 64(R11), Z3
+	VMOVAPD Z3, Z3
+	ADDQ    AX, R11
+	VMOVUPD (R11), Z4
+	VMOVAPD Z4, Z4
+	VMOVUPD 64(R11), Z5
+	VMOVAPD Z5, Z5
+	ADDQ    AX, R11
+	VMOVUPD (R11), Z6
+	VMOVAPD Z6, Z6
+	VMOVUPD 64(R11), Z7
+	VMOVAPD Z7, Z7
+	ADDQ    AX, R11
+	VMOVUPD (R11), Z8
+	VMOVAPD Z8, Z8
+	VMOVUPD 64(R11), Z9
+	VMOVAPD Z9, Z9
+	ADDQ    AX, R11
+	VMOVUPD (R11), Z10
+	VMOVAPD Z10, Z10
+	VMOVUPD 64(R11), Z11
+	VMOVAPD Z11, Z11
+
+start1:
+	MOVQ R9, R11
+	MOVQ w+16(FP), R12
+	MOVQ n+56(FP), R13
+
+term1:
+	VMOVUPD      (R11), Z12
+	VMOVUPD      64(R11), Z13
+	VBROADCASTSD (R12), Z14
+	VFMADD231PD  Z12, Z14, Z0
+	VFMADD231PD  Z13, Z14, Z1
+	VBROADCASTSD (R12)(BX*1), Z14
+	VFMADD231PD  Z12, Z14, Z2
+	VFMADD231PD  Z13, Z14, Z3
+	VBROADCASTSD (R12)(BX*2), Z14
+	VFMADD231PD  Z12, Z14, Z4
+	VFMADD231PD  Z13, Z14, Z5
+	VBROADCASTSD (R12)(SI*1), Z14
+	VFMADD231PD  Z12, Z14, Z6
+	VFMADD231PD  Z13, Z14, Z7
+	VBROADCASTSD (R12)(BX*4), Z14
+	VFMADD231PD  Z12, Z14, Z8
+	VFMADD231PD  Z13, Z14, Z9
+	VBROADCASTSD (R12)(DI*1), Z14
+	VFMADD231PD  Z12, Z14, Z10
+	VFMADD231PD  Z13, Z14, Z11
+	ADDQ         CX, R11
+	ADDQ         DX, R12
+	DECQ         R13
+	JNZ          term1
+	MOVQ         by+88(FP), R11
+	TESTQ        R11, R11
+	JZ           scaled1
+	VBROADCASTSD (R11), Z12
+	VMULPD       Z12, Z0, Z0
+	VMULPD       Z12, Z1, Z1
+	VMULPD       Z12, Z2, Z2
+	VMULPD       Z12, Z3, Z3
+	VMULPD       Z12, Z4, Z4
+	VMULPD       Z12, Z5, Z5
+	VMULPD       Z12, Z6, Z6
+	VMULPD       Z12, Z7, Z7
+	VMULPD       Z12, Z8, Z8
+	VMULPD       Z12, Z9, Z9
+	VMULPD       Z12, Z10, Z10
+	VMULPD       Z12, Z11, Z11
+	MOVQ         8(R11), R12
+	ADDQ         R12, R12
+	JZ           scaled1
+	VBROADCASTSD 8(R11), Z12
+	MOVQ         R8, R11
+	VMOVUPD      (R11), Z13
+	VMULPD       Z12, Z13, Z13
+	VADDPD       Z13, Z0, Z0
+	VMOVUPD      64(R11), Z13
+	VMULPD       Z12, Z13, Z13
+	VADDPD       Z13, Z1, Z1
+	ADDQ         AX, R11
+	VMOVUPD      (R11), Z13
+	VMULPD       Z12, Z13, Z13
+	VADDPD       Z13, Z2, Z2
+	VMOVUPD      64(R11), Z13
+	VMULPD       Z12, Z13, Z13
+	VADDPD       Z13, Z3, Z3
+	ADDQ         AX, R11
+	VMOVUPD      (R11), Z13
+	VMULPD       Z12, Z13, Z13
+	VADDPD       Z13, Z4, Z4
+	VMOVUPD      64(R11), Z13
+	VMULPD       Z12, Z13, Z13
+	VADDPD       Z13, Z5, Z5
+	ADDQ         AX, R11
+	VMOVUPD      (R11), Z13
+	VMULPD       Z12, Z13, Z13
+	VADDPD       Z13, Z6, Z6
+	VMOVUPD      64(R11), Z13
+	VMULPD       Z12, Z13, Z13
+	VADDPD       Z13, Z7, Z7
+	ADDQ         AX, R11
+	VMOVUPD      (R11), Z13
+	VMULPD       Z12, Z13, Z13
+	VADDPD       Z13, Z8, Z8
+	VMOVUPD      64(R11), Z13
+	VMULPD       Z12, Z13, Z13
+	VADDPD       Z13, Z9, Z9
+	ADDQ         AX, R11
+	VMOVUPD      (R11), Z13
+	VMULPD       Z12, Z13, Z13
+	VADDPD       Z13, Z10, Z10
+	VMOVUPD      64(R11), Z13
+	VMULPD       Z12, Z13, Z13
+	VADDPD       Z13, Z11, Z11
+
+scaled1:
+	MOVQ    R8, R11
+	VMOVUPD Z0, (R11)
+	VMOVUPD Z1, 64(R11)
+	ADDQ    AX, R11
+	VMOVUPD Z2, (R11)
+	VMOVUPD Z3, 64(R11)
+	ADDQ    AX, R11
+	VMOVUPD Z4, (R11)
+	VMOVUPD Z5, 64(R11)
+	ADDQ    AX, R11
+	VMOVUPD Z6, (R11)
+	VMOVUPD Z7, 64(R11)
+	ADDQ    AX, R11
+	VMOVUPD Z8, (R11)
+	VMOVUPD Z9, 64(R11)
+	ADDQ    AX, R11
+	VMOVUPD Z10, (R11)
+	VMOVUPD Z11, 64(R11)
+	ADDQ    $+128, R8
+	ADDQ    $+128, R9
+	SUBQ    $+16, R10
+	JMP     both
+
+bothEnd:
+	TESTQ     R10, R10
+	JZ        done
+	CMPQ      R10, $+4
+	JG        more0
+	SUBQ      $+0, R10
+	MOVQ      $0x000000000000000f, R11
+	NEGQ      R10
+	ADDQ      $+4, R10
+	SHRXQ     R10, R11, R11
+	KMOVW     R11, K1
+	VXORPD    Y0, Y0, Y0
+	VXORPD    Y1, Y1, Y1
+	VXORPD    Y2, Y2, Y2
+	VXORPD    Y3, Y3, Y3
+	VXORPD    Y4, Y4, Y4
+	VXORPD    Y5, Y5, Y5
+	CMPB      add+80(FP), $+0
+	JEQ       start2
+	MOVQ      R8, R10
+	VMOVUPD.Z (R10), K1, Y0
+	VMOVAPD   Y0, Y0
+	ADDQ      AX, R10
+	VMOVUPD.Z (R10), K1, Y1
+	VMOVAPD   Y1, Y1
+	ADDQ      AX, R10
+	VMOVUPD.Z (R10), K1, Y2
+	VMOVAPD   Y2, Y2
+	ADDQ      AX, R10
+	VMOVUPD.Z (R10), K1, Y3
+	VMOVAPD   Y3, Y3
+	ADDQ      AX, R10
+	VMOVUPD.Z (R10), K1, Y4
+	VMOVAPD   Y4, Y4
+	ADDQ      AX, R10
+	VMOVUPD.Z (R10), K1, Y5
+	VMOVAPD   Y5, Y5
+
+start2:
+	MOVQ w+16(FP), R10
+	MOVQ n+56(FP), R11
+
+term2:
+	VMOVUPD.Z    (R9), K1, Y6
+	VBROADCASTSD (R10), Y7
+	VFMADD231PD  Y6, Y7, Y0
+	VBROADCASTSD (R10)(BX*1), Y7
+	VFMADD231PD  Y6, Y7, Y1
+	VBROADCASTSD (R10)(BX*2), Y7
+	VFMADD231PD  Y6, Y7, Y2
+	VBROADCASTSD (R10)(SI*1), Y7
+	VFMADD231PD  Y6, Y7, Y3
+	VBROADCASTSD (R10)(BX*4), Y7
+	VFMADD231PD  Y6, Y7, Y4
+	VBROADCASTSD (R10)(DI*1), Y7
+	VFMADD231PD  Y6, Y7, Y5
+	ADDQ         CX, R9
+	ADDQ         DX, R10
+	DECQ         R11
+	JNZ          term2
+	MOVQ         by+88(FP), R9
+	TESTQ        R9, R9
+	JZ           scaled2
+	VBROADCASTSD (R9), Y6
+	VMULPD       Y6, Y0, Y0
+	VMULPD       Y6, Y1, Y1
+	VMULPD       Y6, Y2, Y2
+	VMULPD       Y6, Y3, Y3
+	VMULPD       Y6, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	MOVQ         8(R9), R10
+	ADDQ         R10, R10
+	JZ           scaled2
+	VBROADCASTSD 8(R9), Y6
+	MOVQ         R8, R9
+	VMOVUPD.Z    (R9), K1, Y7
+	VMULPD       Y6, Y7, Y7
+	VADDPD       Y7, Y0, Y0
+	ADDQ         AX, R9
+	VMOVUPD.Z    (R9), K1, Y7
+	VMULPD       Y6, Y7, Y7
+	VADDPD       Y7, Y1, Y1
+	ADDQ         AX, R9
+	VMOVUPD.Z    (R9), K1, Y7
+	VMULPD       Y6, Y7, Y7
+	VADDPD       Y7, Y2, Y2
+	ADDQ         AX, R9
+	VMOVUPD.Z    (R9), K1, Y7
+	VMULPD       Y6, Y7, Y7
+	VADDPD       Y7, Y3, Y3
+	ADDQ         AX, R9
+	VMOVUPD.Z    (R9), K1, Y7
+	VMULPD       Y6, Y7, Y7
+	VADDPD       Y7, Y4, Y4
+	ADDQ         AX, R9
+	VMOVUPD.Z    (R9), K1, Y7
+	VMULPD       Y6, Y7, Y7
+	VADDPD       Y7, Y5, Y5
+
+scaled2:
+	VMOVUPD Y0, K1, (R8)
+	ADDQ    AX, R8
+	VMOVUPD Y1, K1, (R8)
+	ADDQ    AX, R8
+	VMOVUPD Y2, K1, (R8)
+	ADDQ    AX, R8
+	VMOVUPD Y3, K1, (R8)
+	ADDQ    AX, R8
+	VMOVUPD Y4, K1, (R8)
+	ADDQ    AX, R8
+	VMOVUPD Y5, K1, (R8)
+	JMP     done
+
+more0:
+	CMPQ      R10, $+8
+	JG        more1
+	SUBQ      $+0, R10
+	MOVQ      $0x00000000000000ff, R11
+	NEGQ      R10
+	ADDQ      $+8, R10
+	SHRXQ     R10, R11, R11
+	KMOVW     R11, K1
+	VXORPD    Z0, Z0, Z0
+	VXORPD    Z1, Z1, Z1
+	VXORPD    Z2, Z2, Z2
+	VXORPD    Z3, Z3, Z3
+	VXORPD    Z4, Z4, Z4
+	VXORPD    Z5, Z5, Z5
+	CMPB      add+80(FP), $+0
+	JEQ       start3
+	MOVQ      R8, R10
+	VMOVUPD.Z (R10), K1, Z0
+	VMOVAPD   Z0, Z0
+	ADDQ      AX, R10
+	VMOVUPD.Z (R10), K1, Z1
+	VMOVAPD   Z1, Z1
+	ADDQ      AX, R10
+	VMOVUPD.Z (R10), K1, Z2
+	VMOVAPD   Z2, Z2
+	ADDQ      AX, R10
+	VMOVUPD.Z (R10), K1, Z3
+	VMOVAPD   Z3, Z3
+	ADDQ      AX, R10
+	VMOVUPD.Z (R10), K1, Z4
+	VMOVAPD   Z4, Z4
+	ADDQ      AX, R10
+	VMOVUPD.Z (R10), K1, Z5
+	VMOVAPD   Z5, Z5
+
+start3:
+	MOVQ w+16(FP), R10
+	MOVQ n+56(FP), R11
+
+term3:
+	VMOVUPD.Z    (R9), K1, Z6
+	VBROADCASTSD (R10), Z7
+	VFMADD231PD  Z6, Z7, Z0
+	VBROADCASTSD (R10)(BX*1), Z7
+	VFMADD231PD  Z6, Z7, Z1
+	VBROADCASTSD (R10)(BX*2), Z7
+	VFMADD231PD  Z6, Z7, Z2
+	VBROADCASTSD (R10)(SI*1), Z7
+	VFMADD231PD  Z6, Z7, Z3
+	VBROADCASTSD (R10)(BX*4), Z7
+	VFMADD231PD  Z6, Z7, Z4
+	VBROADCASTSD (R10)(DI*1), Z7
+	VFMADD231PD  Z6, Z7, Z5
+	ADDQ         CX, R9
+	ADDQ         DX, R10
+	DECQ         R11
+	JNZ          term3
+	MOVQ         by+88(FP), R9
+	TESTQ        R9, R9
+	JZ           scaled3
+	VBROADCASTSD (R9), Z6
+	VMULPD       Z6, Z0, Z0
+	VMULPD       Z6, Z1, Z1
+	VMULPD       Z6, Z2, Z2
+	VMULPD       Z6, Z3, Z3
+	VMULPD       Z6, Z4, Z4
+	VMULPD       Z6, Z5, Z5
+	MOVQ         8(R9), R10
+	ADDQ         R10, R10
+	JZ           scaled3
+	VBROADCASTSD 8(R9), Z6
+	MOVQ         R8, R9
+	VMOVUPD.Z    (R9), K1, Z7
+	VMULPD       Z6, Z7, Z7
+	VADDPD       Z7, Z0, Z0
+	ADDQ         AX, R9
+	VMOVUPD.Z    (R9), K1, Z7
+	VMULPD       Z6, Z7, Z7
+	VADDPD       Z7, Z1, Z1
+	ADDQ         AX, R9
+	VMOVUPD.Z    (R9), K1, Z7
+	VMULPD       Z6, Z7, Z7
+	VADDPD       Z7, Z2, Z2
+	ADDQ         AX, R9
+	VMOVUPD.Z    (R9), K1, Z7
+	VMULPD       Z6, Z7, Z7
+	VADDPD       Z7, Z3, Z3
+	ADDQ         AX, R9
+	VMOVUPD.Z    (R9), K1, Z7
+	VMULPD       Z6, Z7, Z7
+	VADDPD       Z7, Z4, Z4
+	ADDQ         AX, R9
+	VMOVUPD.Z    (R9), K1, Z7
+	VMULPD       Z6, Z7, Z7
+	VADDPD       Z7, Z5, Z5
+
+scaled3:
+	VMOVUPD Z0, K1, (R8)
+	ADDQ    AX, R8
+	VMOVUPD Z1, K1, (R8)
+	ADDQ    AX, R8
+	VMOVUPD Z2, K1, (R8)
+	ADDQ    AX, R8
+	VMOVUPD Z3, K1, (R8)
+	ADDQ    AX, R8
+	VMOVUPD Z4, K1, (R8)
+	ADDQ    AX, R8
+	VMOVUPD Z5, K1, (R8)
+	JMP     done
+
+more1:
+	CMPQ      R10, $+12
+	JG        more2
+	SUBQ      $+8, R10
+	MOVQ      $0x000000000000000f, R11
+	NEGQ      R10
+	ADDQ      $+4, R10
+	SHRXQ     R10, R11, R11
+	KMOVW     R11, K1
+	VXORPD    Z0, Z0, Z0
+	VXORPD    Y1, Y1, Y1
+	VXORPD    Z2, Z2, Z2
+	VXORPD    Y3, Y3, Y3
+	VXORPD    Z4, Z4, Z4
+	VXORPD    Y5, Y5, Y5
+	VXORPD    Z6, Z6, Z6
+	VXORPD    Y7, Y7, Y7
+	VXORPD    Z8, Z8, Z8
+	VXORPD    Y9, Y9, Y9
+	VXORPD    Z10, Z10, Z10
+	VXORPD    Y11, Y11, Y11
+	CMPB      add+80(FP), $+0
+	JEQ       start4
+	MOVQ      R8, R10
+	VMOVUPD   (R10), Z0
+	VMOVAPD   Z0, Z0
+	VMOVUPD.Z 64(R10), K1, Y1
+	VMOVAPD   Y1, Y1
+	ADDQ      AX, R10
+	VMOVUPD   (R10), Z2
+	VMOVAPD   Z2, Z2
+	VMOVUPD.Z 64(R10), K1, Y3
+	VMOVAPD   Y3, Y3
+	ADDQ      AX, R10
+	VMOVUPD   (R10), Z4
+	VMOVAPD   Z4, Z4
+	VMOVUPD.Z 64(R10), K1, Y5
+	VMOVAPD   Y5, Y5
+	ADDQ      AX, R10
+	VMOVUPD   (R10), Z6
+	VMOVAPD   Z6, Z6
+	VMOVUPD.Z 64(R10), K1, Y7
+	VMOVAPD   Y7, Y7
+	ADDQ      AX, R10
+	VMOVUPD   (R10), Z8
+	VMOVAPD   Z8, Z8
+	VMOVUPD.Z 64(R10), K1, Y9
+	VMOVAPD   Y9, Y9
+	ADDQ      AX, R10
+	VMOVUPD   (R10), Z10
+	VMOVAPD   Z10, Z10
+	VMOVUPD.Z 64(R10), K1, Y11
+	VMOVAPD   Y11, Y11
+
+start4:
+	MOVQ w+16(FP), R10
+	MOVQ n+56(FP), R11
+
+term4:
+	VMOVUPD      (R9), Z12
+	VMOVUPD.Z    64(R9), K1, Y13
+	VBROADCASTSD (R10), Z14
+	VFMADD231PD  Z12, Z14, Z0
+	VFMADD231PD  Y13, Y14, Y1
+	VBROADCASTSD (R10)(BX*1), Z14
+	VFMADD231PD  Z12, Z14, Z2
+	VFMADD231PD  Y13, Y14, Y3
+	VBROADCASTSD (R10)(BX*2), Z14
+	VFMADD231PD  Z12, Z14, Z4
+	VFMADD231PD  Y13, Y14, Y5
+	VBROADCASTSD (R10)(SI*1), Z14
+	VFMADD231PD  Z12, Z14, Z6
+	VFMADD231PD  Y13, Y14, Y7
+	VBROADCASTSD (R10)(BX*4), Z14
+	VFMADD231PD  Z12, Z14, Z8
+	VFMADD231PD  Y13, Y14, Y9
+	VBROADCASTSD (R10)(DI*1), Z14
+	VFMADD231PD  Z12, Z14, Z10
+	VFMADD231PD  Y13, Y14, Y11
+	ADDQ         CX, R9
+	ADDQ         DX, R10
+	DECQ         R11
+	JNZ          term4
+	MOVQ         by+88(FP), R9
+	TESTQ        R9, R9
+	JZ           scaled4
+	VBROADCASTSD (R9), Z12
+	VMULPD       Z12, Z0, Z0
+	VMULPD       Y12, Y1, Y1
+	VMULPD       Z12, Z2, Z2
+	VMULPD       Y12, Y3, Y3
+	VMULPD       Z12, Z4, Z4
+	VMULPD       Y12, Y5, Y5
+	VMULPD       Z12, Z6, Z6
+	VMULPD       Y12, Y7, Y7
+	VMULPD       Z12, Z8, Z8
+	VMULPD       Y12, Y9, Y9
+	VMULPD       Z12, Z10, Z10
+	VMULPD       Y12, Y11, Y11
+	MOVQ         8(R9), R10
+	ADDQ         R10, R10
+	JZ           scaled4
+	VBROADCASTSD 8(R9), Z12
+	MOVQ         R8, R9
+	VMOVUPD      (R9), Z13
+	VMULPD       Z12, Z13, Z13
+	VADDPD       Z13, Z0, Z0
+	VMOVUPD.Z    64(R9), K1, Y13
+	VMULPD       Y12, Y13, Y13
+	VADDPD       Y13, Y1, Y1
+	ADDQ         AX, R9
+	VMOVUPD      (R9), Z13
+	VMULPD       Z12, Z13, Z13
+	VADDPD       Z13, Z2, Z2
+	VMOVUPD.Z    64(R9), K1, Y13
+	VMULPD       Y12, Y13, Y13
+	VADDPD       Y13, Y3, Y3
+	ADDQ         AX, R9
+	VMOVUPD      (R9), Z13
+	VMULPD       Z12, Z13, Z13
+	VADDPD       Z13, Z4, Z4
+	VMOVUPD.Z    64(R9), K1, Y13
+	VMULPD       Y12, Y13, Y13
+	VADDPD       Y13, Y5, Y5
+	ADDQ         AX, R9
+	VMOVUPD      (R9), Z13
+	VMULPD       Z12, Z13, Z13
+	VADDPD       Z13, Z6, Z6
+	VMOVUPD.Z    64(R9), K1, Y13
+	VMULPD       Y12, Y13, Y13
+	VADDPD       Y13, Y7, Y7
+	ADDQ         AX, R9
+	VMOVUPD      (R9), Z13
+	VMULPD       Z12, Z13, Z13
+	VADDPD       Z13, Z8, Z8
+	VMOVUPD.Z    64(R9), K1, Y13
+	VMULPD       Y12, Y13, Y13
+	VADDPD       Y13, Y9, Y9
+	ADDQ         AX, R9
+	VMOVUPD      (R9), Z13
+	VMULPD       Z12, Z13, Z13
+	VADDPD       Z13, Z10, Z10
+	VMOVUPD.Z    64(R9), K1, Y13
+	VMULPD       Y12, Y13, Y13
+	VADDPD       Y13, Y11, Y11
+
+scaled4:
+	VMOVUPD Z0, (R8)
+	VMOVUPD Y1, K1, 64(R8)
+	ADDQ    AX, R8
+	VMOVUPD Z2, (R8)
+	VMOVUPD Y3, K1, 64(R8)
+	ADDQ    AX, R8
+	VMOVUPD Z4, (R8)
+	VMOVUPD Y5, K1, 64(R8)
+	ADDQ    AX, R8
+	VMOVUPD Z6, (R8)
+	VMOVUPD Y7, K1, 64(R8)
+	ADDQ    AX, R8
+	VMOVUPD Z8, (R8)
+	VMOVUPD Y9, K1, 64(R8)
+	ADDQ    AX, R8
+	VMOVUPD Z10, (R8)
+	VMOVUPD Y11, K1, 64(R8)
+	JMP     done
+
+more2:
+	CMPQ      R10, $+16
+	JG        more3
+	SUBQ      $+8, R10
+	MOVQ      $0x00000000000000ff, R11
+	NEGQ      R10
+	ADDQ      $+8, R10
+	SHRXQ     R10, R11, R11
+	KMOVW     R11, K1
+	VXORPD    Z0, Z0, Z0
+	VXORPD    Z1, Z1, Z1
+	VXORPD    Z2, Z2, Z2
+	VXORPD    Z3, Z3, Z3
+	VXORPD    Z4, Z4, Z4
+	VXORPD    Z5, Z5, Z5
+	VXORPD    Z6, Z6, Z6
+	VXORPD    Z7, Z7, Z7
+	VXORPD    Z8, Z8, Z8
+	VXORPD    Z9, Z9, Z9
+	VXORPD    Z10, Z10, Z10
+	VXORPD    Z11, Z11, Z11
+	CMPB      add+80(FP), $+0
+	JEQ       start5
+	MOVQ      R8, R10
+	VMOVUPD   (R10), Z0
+	VMOVAPD   Z0, Z0
+	VMOVUPD.Z 64(R10), K1, Z1
+	VMOVAPD   Z1, Z1
+	ADDQ      AX, R10
+	VMOVUPD   (R10), Z2
+	VMOVAPD   Z2, Z2
+	VMOVUPD.Z 64(R10), K1, Z3
+	VMOVAPD   Z3, Z3
+	ADDQ      AX, R10
+	VMOVUPD   (R10), Z4
+	VMOVAPD   Z4, Z4
+	VMOVUPD.Z 64(R10), K1, Z5
+	VMOVAPD   Z5, Z5
+	ADDQ      AX, R10
+	VMOVUPD   (R10), Z6
+	VMOVAPD   Z6, Z6
+	VMOVUPD.Z 64(R10), K1, Z7
+	VMOVAPD   Z7, Z7
+	ADDQ      AX, R10
+	VMOVUPD   (R10), Z8
+	VMOVAPD   Z8, Z8
+	VMOVUPD.Z 64(R10), K1, Z9
+	VMOVAPD   Z9, Z9
+	ADDQ      AX, R10
+	VMOVUPD   (R10), Z10
+	VMOVAPD   Z10, Z10
+	VMOVUPD.Z 64(R10), K1, Z11
+	VMOVAPD   Z11, Z11
+
+start5:
+	MOVQ w+16(FP), R10
+	MOVQ n+56(FP), R11
+
+term5:
+	VMOVUPD      (R9), Z12
+	VMOVUPD.Z    64(R9), K1, Z13
+	VBROADCASTSD (R10), Z14
+	VFMADD231PD  Z12, Z14, Z0
+	VFMADD231PD  Z13, Z14, Z1
+	VBROADCASTSD (R10)(BX*1), Z14
+	VFMADD231PD  Z12, Z14, Z2
+	VFMADD231PD  Z13, Z14, Z3
+	VBROADCASTSD (R10)(BX*2), Z14
+	VFMADD231PD  Z12, Z14, Z4
+	VFMADD231PD  Z13, Z14, Z5
+	VBROADCASTSD (R10)(SI*1), Z14
+	VFMADD231PD  Z12, Z14, Z6
+	VFMADD231PD  Z13, Z14, Z7
+	VBROADCASTSD (R10)(BX*4), Z14
+	VFMADD231PD  Z12, Z14, Z8
+	VFMADD231PD  Z13, Z14, Z9
+	VBROADCASTSD (R10)(DI*1), Z14
+	VFMADD231PD  Z12, Z14, Z10
+	VFMADD231PD  Z13, Z14, Z11
+	ADDQ         CX, R9
+	ADDQ         DX, R10
+	DECQ         R11
+	JNZ          term5
+	MOVQ         by+88(FP), R9
+	TESTQ        R9, R9
+	JZ           scaled5
+	VBROADCASTSD (R9), Z12
+	VMULPD       Z12, Z0, Z0
+	VMULPD       Z12, Z1, Z1
+	VMULPD       Z12, Z2, Z2
+	VMULPD       Z12, Z3, Z3
+	VMULPD       Z12, Z4, Z4
+	VMULPD       Z12, Z5, Z5
+	VMULPD       Z12, Z6, Z6
+	VMULPD       Z12, Z7, Z7
+	VMULPD       Z12, Z8, Z8
+	VMULPD       Z12, Z9, Z9
+	VMULPD       Z12, Z10, Z10
+	VMULPD       Z12, Z11, Z11
+	MOVQ         8(R9), R10
+	ADDQ         R10, R10
+	JZ           scaled5
+	VBROADCASTSD 8(R9), Z12
+	MOVQ         R8, R9
+	VMOVUPD      (R9), Z13
+	VMULPD       Z12, Z13, Z13
+	VADDPD       Z13, Z0, Z0
+	VMOVUPD.Z    64(R9), K1, Z13
+	VMULPD       Z12, Z13, Z13
+	VADDPD       Z13, Z1, Z1
+	ADDQ         AX, R9
+	VMOVUPD      (R9), Z13
+	VMULPD       Z12, Z13, Z13
+	VADDPD       Z13, Z2, Z2
+	VMOVUPD.Z    64(R9), K1, Z13
+	VMULPD       Z12, Z13, Z13
+	VADDPD       Z13, Z3, Z3
+	ADDQ         AX, R9
+	VMOVUPD      (R9), Z13
+	VMULPD       Z12, Z13, Z13
+	VADDPD       Z13, Z4, Z4
+	VMOVUPD.Z    64(R9), K1, Z13
+	VMULPD       Z12, Z13, Z13
+	VADDPD       Z13, Z5, Z5
+	ADDQ         AX, R9
+	VMOVUPD      (R9), Z13
+	VMULPD       Z12, Z13, Z13
+	VADDPD       Z13, Z6, Z6
+	VMOVUPD.Z    64(R9), K1, Z13
+	VMULPD       Z12, Z13, Z13
+	VADDPD       Z13, Z7, Z7
+	ADDQ         AX, R9
+	VMOVUPD      (R9), Z13
+	VMULPD       Z12, Z13, Z13
+	VADDPD       Z13, Z8, Z8
+	VMOVUPD.Z    64(R9), K1, Z13
+	VMULPD       Z12, Z13, Z13
+	VADDPD       Z13, Z9, Z9
+	ADDQ         AX, R9
+	VMOVUPD      (R9), Z13
+	VMULPD       Z12, Z13, Z13
+	VADDPD       Z13, Z10, Z10
+	VMOVUPD.Z    64(R9), K1, Z13
+	VMULPD       Z12, Z13, Z13
+	VADDPD       Z13, Z11, Z11
+
+scaled5:
+	VMOVUPD Z0, (R8)
+	VMOVUPD Z1, K1, 64(R8)
+	ADDQ    AX, R8
+	VMOVUPD Z2, (R8)
+	VMOVUPD Z3, K1, 64(R8)
+	ADDQ    AX, R8
+	VMOVUPD Z4, (R8)
+	VMOVUPD Z5, K1, 64(R8)
+	ADDQ    AX, R8
+	VMOVUPD Z6, (R8)
+	VMOVUPD Z7, K1, 64(R8)
+	ADDQ    AX, R8
+	VMOVUPD Z8, (R8)
+	VMOVUPD Z9, K1, 64(R8)
+	ADDQ    AX, R8
+	VMOVUPD Z10, (R8)
+	VMOVUPD Z11, K1, 64(R8)
+	JMP     done
+
+more3:
+done:
+	SUBQ   $+6, rows+64(FP)
+	JZ     allDone
+	IMUL3Q $+6, AX, R8
+	ADDQ   R8, c+0(FP)
+	IMUL3Q $+6, BX, R8
+	ADDQ   R8, w+16(FP)
+	JMP    rows
+
+allDone:
+	VZEROUPPER
+	RET
+
+// func panelFew32_6_avx512(c *float32, ldc int, w *float32, down int, across int, z *float32, ldz int, n int, rows int, cols int, add bool, by *float32, index int)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2, FMA3
+TEXT ·panelFew32_6_avx512(SB), NOSPLIT, $0-104
+	MOVQ ldc+8(FP), AX
+	SHLQ $0x02, AX
+	MOVQ ldz+48(FP), CX
+	SHLQ $0x02, CX
+	MOVQ across+32(FP), DX
+	SHLQ $0x02, DX
+	MOVQ down+24(FP), BX
+	SHLQ $0x02, BX
+	LEAQ (BX)(BX*2), SI
+	LEAQ (BX)(BX*4), DI
+
+rows:
+	MOVQ c+0(FP), R8
+	MOVQ z+40(FP), R9
+	MOVQ cols+72(FP), R10
+
+both:
+	CMPQ    R10, $+32
+	JL      bothEnd
+	VXORPD  Z0, Z0, Z0
+	VXORPD  Z1, Z1, Z1
+	VXORPD  Z2, Z2, Z2
+	VXORPD  Z3, Z3, Z3
+	VXORPD  Z4, Z4, Z4
+	VXORPD  Z5, Z5, Z5
+	VXORPD  Z6, Z6, Z6
+	VXORPD  Z7, Z7, Z7
+	VXORPD  Z8, Z8, Z8
+	VXORPD  Z9, Z9, Z9
+	VXORPD  Z10, Z10, Z10
+	VXORPD  Z11, Z11, Z11
+	CMPB    add+80(FP), $+0
+	JEQ     start1
+	MOVQ    R8, R11
+	VMOVUPS (R11), Z0
+	VMOVAPD Z0, Z0
+	VMOVUPS 64(R11), Z1
+	VMOVAPD Z1, Z1
+	ADDQ    AX, R11
+	VMOVUPS (R11), Z2
+	VMOVAPD Z2, Z2
+	VMOVUPS 64(R11), Z3
+	VMOVAPD Z3, Z3
+	ADDQ    AX, R11
+	VMOVUPS (R11), Z4
+	VMOVAPD Z4, Z4
+	VMOVUPS 64(R11), Z5
+	VMOVAPD Z5, Z5
+	ADDQ    AX, R11
+	VMOVUPS (R11), Z6
+	VMOVAPD Z6, Z6
+	VMOVUPS 64(R11), Z7
+	VMOVAPD Z7, Z7
+	ADDQ    AX, R11
+	VMOVUPS (R11), Z8
+	VMOVAPD Z8, Z8
+	VMOVUPS 64(R11), Z9
+	VMOVAPD Z9, Z9
+	ADDQ    AX, R11
+	VMOVUPS (R11), Z10
+	VMOVAPD Z10, Z10
+	VMOVUPS 64(R11), Z11
+	VMOVAPD Z11, Z11
+
+start1:
+	MOVQ R9, R11
+	MOVQ w+16(FP), R12
+	MOVQ n+56(FP), R13
+
+term1:
+	VMOVUPS      (R11), Z12
+	VMOVUPS      64(R11), Z13
+	VBROADCASTSS (R12), Z14
+	VFMADD231PS  Z12, Z14, Z0
+	VFMADD231PS  Z13, Z14, Z1
+	VBROADCASTSS (R12)(BX*1), Z14
+	VFMADD231PS  Z12, Z14, Z2
+	VFMADD231PS  Z13, Z14, Z3
+	VBROADCASTSS (R12)(BX*2), Z14
+	VFMADD231PS  Z12, Z14, Z4
+	VFMADD231PS  Z13, Z14, Z5
+	VBROADCASTSS (R12)(SI*1), Z14
+	VFMADD231PS  Z12, Z14, Z6
+	VFMADD231PS  Z13, Z14, Z7
+	VBROADCASTSS (R12)(BX*4), Z14
+	VFMADD231PS  Z12, Z14, Z8
+	VFMADD231PS  Z13, Z14, Z9
+	VBROADCASTSS (R12)(DI*1), Z14
+	VFMADD231PS  Z12, Z14, Z10
+	VFMADD231PS  Z13, Z14, Z11
+	ADDQ         CX, R11
+	ADDQ         DX, R12
+	DECQ         R13
+	JNZ          term1
+	MOVQ         by+88(FP), R11
+	TESTQ        R11, R11
+	JZ           scaled1
+	VBROADCASTSS (R11), Z12
+	VMULPS       Z12, Z0, Z0
+	VMULPS       Z12, Z1, Z1
+	VMULPS       Z12, Z2, Z2
+	VMULPS       Z12, Z3, Z3
+	VMULPS       Z12, Z4, Z4
+	VMULPS       Z12, Z5, Z5
+	VMULPS       Z12, Z6, Z6
+	VMULPS       Z12, Z7, Z7
+	VMULPS       Z12, Z8, Z8
+	VMULPS       Z12, Z9, Z9
+	VMULPS       Z12, Z10, Z10
+	VMULPS       Z12, Z11, Z11
+	MOVL         4(R11), R12
+	ADDL         R12, R12
+	JZ           scaled1
+	VBROADCASTSS 4(R11), Z12
+	MOVQ         R8, R11
+	VMOVUPS      (R11), Z13
+	VMULPS       Z12, Z13, Z13
+	VADDPS       Z13, Z0, Z0
+	VMOVUPS      64(R11), Z13
+	VMULPS       Z12, Z13, Z13
+	VADDPS       Z13, Z1, Z1
+	ADDQ         AX, R11
+	VMOVUPS      (R11), Z13
+	VMULPS       Z12, Z13, Z13
+	VADDPS       Z13, Z2, Z2
+	VMOVUPS      64(R11), Z13
+	VMULPS       Z12, Z13, Z13
+	VADDPS       Z13, Z3, Z3
+	ADDQ         AX, R11
+	VMOVUPS      (R11), Z13
+	VMULPS       Z12, Z13, Z13
+	VADDPS       Z13, Z4, Z4
+	VMOVUPS      64(R11), Z13
+	VMULPS       Z12, Z13, Z13
+	VADDPS       Z13, Z5, Z5
+	ADDQ         AX, R11
+	VMOVUPS      (R11), Z13
+	VMULPS       Z12, Z13, Z13
+	VADDPS       Z13, Z6, Z6
+	VMOVUPS      64(R11), Z13
+	VMULPS       Z12, Z13, Z13
+	VADDPS       Z13, Z7, Z7
+	ADDQ         AX, R11
+	VMOVUPS      (R11), Z13
+	VMULPS       Z12, Z13, Z13
+	VADDPS       Z13, Z8, Z8
+	VMOVUPS      64(R11), Z13
+	VMULPS       Z12, Z13, Z13
+	VADDPS       Z13, Z9, Z9
+	ADDQ         AX, R11
+	VMOVUPS      (R11), Z13
+	VMULPS       Z12, Z13, Z13
+	VADDPS       Z13, Z10, Z10
+	VMOVUPS      64(R11), Z13
+	VMULPS       Z12, Z13, Z13
+	VADDPS       Z13, Z11, Z11
+
+scaled1:
+	MOVQ    R8, R11
+	VMOVUPS Z0, (R11)
+	VMOVUPS Z1, 64(R11)
+	ADDQ    AX, R11
+	VMOVUPS Z2, (R11)
+	VMOVUPS Z3, 64(R11)
+	ADDQ    AX, R11
+	VMOVUPS Z4, (R11)
+	VMOVUPS Z5, 64(R11)
+	ADDQ    AX, R11
+	VMOVUPS Z6, (R11)
+	VMOVUPS Z7, 64(R11)
+	ADDQ    AX, R11
+	VMOVUPS Z8, (R11)
+	VMOVUPS Z9, 64(R11)
+	ADDQ    AX, R11
+	VMOVUPS Z10, (R11)
+	VMOVUPS Z11, 64(R11)
+	ADDQ    $+128, R8
+	ADDQ    $+128, R9
+	SUBQ    $+32, R10
+	JMP     both
+
+bothEnd:
+	TESTQ     R10, R10
+	JZ        done
+	CMPQ      R10, $+8
+	JG        more0
+	SUBQ      $+0, R10
+	MOVQ      $0x00000000000000ff, R11
+	NEGQ      R10
+	ADDQ      $+8, R10
+	SHRXQ     R10, R11, R11
+	KMOVW     R11, K1
+	VXORPD    Y0, Y0, Y0
+	VXORPD    Y1, Y1, Y1
+	VXORPD    Y2, Y2, Y2
+	VXORPD    Y3, Y3, Y3
+	VXORPD    Y4, Y4, Y4
+	VXORPD    Y5, Y5, Y5
+	CMPB      add+80(FP), $+0
+	JEQ       start2
+	MOVQ      R8, R10
+	VMOVUPS.Z (R10), K1, Y0
+	VMOVAPD   Y0, Y0
+	ADDQ      AX, R10
+	VMOVUPS.Z (R10), K1, Y1
+	VMOVAPD   Y1, Y1
+	ADDQ      AX, R10
+	VMOVUPS.Z (R10), K1, Y2
+	VMOVAPD   Y2, Y2
+	ADDQ      AX, R10
+	VMOVUPS.Z (R10), K1, Y3
+	VMOVAPD   Y3, Y3
+	ADDQ      AX, R10
+	VMOVUPS.Z (R10), K1, Y4
+	VMOVAPD   Y4, Y4
+	ADDQ      AX, R10
+	VMOVUPS.Z (R10), K1, Y5
+	VMOVAPD   Y5, Y5
+
+start2:
+	MOVQ w+16(FP), R10
+	MOVQ n+56(FP), R11
+
+term2:
+	VMOVUPS.Z    (R9), K1, Y6
+	VBROADCASTSS (R10), Y7
+	VFMADD231PS  Y6, Y7, Y0
+	VBROADCASTSS (R10)(BX*1), Y7
+	VFMADD231PS  Y6, Y7, Y1
+	VBROADCASTSS (R10)(BX*2), Y7
+	VFMADD231PS  Y6, Y7, Y2
+	VBROADCASTSS (R10)(SI*1), Y7
+	VFMADD231PS  Y6, Y7, Y3
+	VBROADCASTSS (R10)(BX*4), Y7
+	VFMADD231PS  Y6, Y7, Y4
+	VBROADCASTSS (R10)(DI*1), Y7
+	VFMADD231PS  Y6, Y7, Y5
+	ADDQ         CX, R9
+	ADDQ         DX, R10
+	DECQ         R11
+	JNZ          term2
+	MOVQ         by+88(FP), R9
+	TESTQ        R9, R9
+	JZ           scaled2
+	VBROADCASTSS (R9), Y6
+	VMULPS       Y6, Y0, Y0
+	VMULPS       Y6, Y1, Y1
+	VMULPS       Y6, Y2, Y2
+	VMULPS       Y6, Y3, Y3
+	VMULPS       Y6, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	MOVL         4(R9), R10
+	ADDL         R10, R10
+	JZ           scaled2
+	VBROADCASTSS 4(R9), Y6
+	MOVQ         R8, R9
+	VMOVUPS.Z    (R9), K1, Y7
+	VMULPS       Y6, Y7, Y7
+	VADDPS       Y7, Y0, Y0
+	ADDQ         AX, R9
+	VMOVUPS.Z    (R9), K1, Y7
+	VMULPS       Y6, Y7, Y7
+	VADDPS       Y7, Y1, Y1
+	ADDQ         AX, R9
+	VMOVUPS.Z    (R9), K1, Y7
+	VMULPS       Y6, Y7, Y7
+	VADDPS       Y7, Y2, Y2
+	ADDQ         AX, R9
+	VMOVUPS.Z    (R9), K1, Y7
+	VMULPS       Y6, Y7, Y7
+	VADDPS       Y7, Y3, Y3
+	ADDQ         AX, R9
+	VMOVUPS.Z    (R9), K1, Y7
+	VMULPS       Y6, Y7, Y7
+	VADDPS       Y7, Y4, Y4
+	ADDQ         AX, R9
+	VMOVUPS.Z    (R9), K1, Y7
+	VMULPS       Y6, Y7, Y7
+	VADDPS       Y7, Y5, Y5
+
+scaled2:
+	VMOVUPS Y0, K1, (R8)
+	ADDQ    AX, R8
+	VMOVUPS Y1, K1, (R8)
+	ADDQ    AX, R8
+	VMOVUPS Y2, K1, (R8)
+	ADDQ    AX, R8
+	VMOVUPS Y3, K1, (R8)
+	ADDQ    AX, R8
+	VMOVUPS Y4, K1, (R8)
+	ADDQ    AX, R8
+	VMOVUPS Y5, K1, (R8)
+	JMP     done
+
+more0:
+	CMPQ      R10, $+16
+	JG        more1
+	SUBQ      $+0, R10
+	MOVQ      $0x000000000000ffff, R11
+	NEGQ      R10
+	ADDQ      $+16, R10
+	SHRXQ     R10, R11, R11
+	KMOVW     R11, K1
+	VXORPD    Z0, Z0, Z0
+	VXORPD    Z1, Z1, Z1
+	VXORPD    Z2, Z2, Z2
+	VXORPD    Z3, Z3, Z3
+	VXORPD    Z4, Z4, Z4
+	VXORPD    Z5, Z5, Z5
+	CMPB      add+80(FP), $+0
+	JEQ       start3
+	MOVQ      R8, R10
+	VMOVUPS.Z (R10), K1, Z0
+	VMOVAPD   Z0, Z0
+	ADDQ      AX, R10
+	VMOVUPS.Z (R10), K1, Z1
+	VMOVAPD   Z1, Z1
+	ADDQ      AX, R10
+	VMOVUPS.Z (R10), K1, Z2
+	VMOVAPD   Z2, Z2
+	ADDQ      AX, R10
+	VMOVUPS.Z (R10), K1, Z3
+	VMOVAPD   Z3, Z3
+	ADDQ      AX, R10
+	VMOVUPS.Z (R10), K1, Z4
+	VMOVAPD   Z4, Z4
+	ADDQ      AX, R10
+	VMOVUPS.Z (R10), K1, Z5
+	VMOVAPD   Z5, Z5
+
+start3:
+	MOVQ w+16(FP), R10
+	MOVQ n+56(FP), R11
+
+term3:
+	VMOVUPS.Z    (R9), K1, Z6
+	VBROADCASTSS (R10), Z7
+	VFMADD231PS  Z6, Z7, Z0
+	VBROADCASTSS (R10)(BX*1), Z7
+	VFMADD231PS  Z6, Z7, Z1
+	VBROADCASTSS (R10)(BX*2), Z7
+	VFMADD231PS  Z6, Z7, Z2
+	VBROADCASTSS (R10)(SI*1), Z7
+	VFMADD231PS  Z6, Z7, Z3
+	VBROADCASTSS (R10)(BX*4), Z7
+	VFMADD231PS  Z6, Z7, Z4
+	VBROADCASTSS (R10)(DI*1), Z7
+	VFMADD231PS  Z6, Z7, Z5
+	ADDQ         CX, R9
+	ADDQ         DX, R10
+	DECQ         R11
+	JNZ          term3
+	MOVQ         by+88(FP), R9
+	TESTQ        R9, R9
+	JZ           scaled3
+	VBROADCASTSS (R9), Z6
+	VMULPS       Z6, Z0, Z0
+	VMULPS       Z6, Z1, Z1
+	VMULPS       Z6, Z2, Z2
+	VMULPS       Z6, Z3, Z3
+	VMULPS       Z6, Z4, Z4
+	VMULPS       Z6, Z5, Z5
+	MOVL         4(R9), R10
+	ADDL         R10, R10
+	JZ           scaled3
+	VBROADCASTSS 4(R9), Z6
+	MOVQ         R8, R9
+	VMOVUPS.Z    (R9), K1, Z7
+	VMULPS       Z6, Z7, Z7
+	VADDPS       Z7, Z0, Z0
+	ADDQ         AX, R9
+	VMOVUPS.Z    (R9), K1, Z7
+	VMULPS       Z6, Z7, Z7
+	VADDPS       Z7, Z1, Z1
+	ADDQ         AX, R9
+	VMOVUPS.Z    (R9), K1, Z7
+	VMULPS       Z6, Z7, Z7
+	VADDPS       Z7, Z2, Z2
+	ADDQ         AX, R9
+	VMOVUPS.Z    (R9), K1, Z7
+	VMULPS       Z6, Z7, Z7
+	VADDPS       Z7, Z3, Z3
+	ADDQ         AX, R9
+	VMOVUPS.Z    (R9), K1, Z7
+	VMULPS       Z6, Z7, Z7
+	VADDPS       Z7, Z4, Z4
+	ADDQ         AX, R9
+	VMOVUPS.Z    (R9), K1, Z7
+	VMULPS       Z6, Z7, Z7
+	VADDPS       Z7, Z5, Z5
+
+scaled3:
+	VMOVUPS Z0, K1, (R8)
+	ADDQ    AX, R8
+	VMOVUPS Z1, K1, (R8)
+	ADDQ    AX, R8
+	VMOVUPS Z2, K1, (R8)
+	ADDQ    AX, R8
+	VMOVUPS Z3, K1, (R8)
+	ADDQ    AX, R8
+	VMOVUPS Z4, K1, (R8)
+	ADDQ    AX, R8
+	VMOVUPS Z5, K1, (R8)
+	JMP     done
+
+more1:
+	CMPQ      R10, $+24
+	JG        more2
+	SUBQ      $+16, R10
+	MOVQ      $0x00000000000000ff, R11
+	NEGQ      R10
+	ADDQ      $+8, R10
+	SHRXQ     R10, R11, R11
+	KMOVW     R11, K1
+	VXORPD    Z0, Z0, Z0
+	VXORPD    Y1, Y1, Y1
+	VXORPD    Z2, Z2, Z2
+	VXORPD    Y3, Y3, Y3
+	VXORPD    Z4, Z4, Z4
+	VXORPD    Y5, Y5, Y5
+	VXORPD    Z6, Z6, Z6
+	VXORPD    Y7, Y7, Y7
+	VXORPD    Z8, Z8, Z8
+	VXORPD    Y9, Y9, Y9
+	VXORPD    Z10, Z10, Z10
+	VXORPD    Y11, Y11, Y11
+	CMPB      add+80(FP), $+0
+	JEQ       start4
+	MOVQ      R8, R10
+	VMOVUPS   (R10), Z0
+	VMOVAPD   Z0, Z0
+	VMOVUPS.Z 64(R10), K1, Y1
+	VMOVAPD   Y1, Y1
+	ADDQ      AX, R10
+	VMOVUPS   (R10), Z2
+	VMOVAPD   Z2, Z2
+	VMOVUPS.Z 64(R10), K1, Y3
+	VMOVAPD   Y3, Y3
+	ADDQ      AX, R10
+	VMOVUPS   (R10), Z4
+	VMOVAPD   Z4, Z4
+	VMOVUPS.Z 64(R10), K1, Y5
+	VMOVAPD   Y5, Y5
+	ADDQ      AX, R10
+	VMOVUPS   (R10), Z6
+	VMOVAPD   Z6, Z6
+	VMOVUPS.Z 64(R10), K1, Y7
+	VMOVAPD   Y7, Y7
+	ADDQ      AX, R10
+	VMOVUPS   (R10), Z8
+	VMOVAPD   Z8, Z8
+	VMOVUPS.Z 64(R10), K1, Y9
+	VMOVAPD   Y9, Y9
+	ADDQ      AX, R10
+	VMOVUPS   (R10), Z10
+	VMOVAPD   Z10, Z10
+	VMOVUPS.Z 64(R10), K1, Y11
+	VMOVAPD   Y11, Y11
+
+start4:
+	MOVQ w+16(FP), R10
+	MOVQ n+56(FP), R11
+
+term4:
+	VMOVUPS      (R9), Z12
+	VMOVUPS.Z    64(R9), K1, Y13
+	VBROADCASTSS (R10), Z14
+	VFMADD231PS  Z12, Z14, Z0
+	VFMADD231PS  Y13, Y14, Y1
+	VBROADCASTSS (R10)(BX*1), Z14
+	VFMADD231PS  Z12, Z14, Z2
+	VFMADD231PS  Y13, Y14, Y3
+	VBROADCASTSS (R10)(BX*2), Z14
+	VFMADD231PS  Z12, Z14, Z4
+	VFMADD231PS  Y13, Y14, Y5
+	VBROADCASTSS (R10)(SI*1), Z14
+	VFMADD231PS  Z12, Z14, Z6
+	VFMADD231PS  Y13, Y14, Y7
+	VBROADCASTSS (R10)(BX*4), Z14
+	VFMADD231PS  Z12, Z14, Z8
+	VFMADD231PS  Y13, Y14, Y9
+	VBROADCASTSS (R10)(DI*1), Z14
+	VFMADD231PS  Z12, Z14, Z10
+	VFMADD231PS  Y13, Y14, Y11
+	ADDQ         CX, R9
+	ADDQ         DX, R10
+	DECQ         R11
+	JNZ          term4
+	MOVQ         by+88(FP), R9
+	TESTQ        R9, R9
+	JZ           scaled4
+	VBROADCASTSS (R9), Z12
+	VMULPS       Z12, Z0, Z0
+	VMULPS       Y12, Y1, Y1
+	VMULPS       Z12, Z2, Z2
+	VMULPS       Y12, Y3, Y3
+	VMULPS       Z12, Z4, Z4
+	VMULPS       Y12, Y5, Y5
+	VMULPS       Z12, Z6, Z6
+	VMULPS       Y12, Y7, Y7
+	VMULPS       Z12, Z8, Z8
+	VMULPS       Y12, Y9, Y9
+	VMULPS       Z12, Z10, Z10
+	VMULPS       Y12, Y11, Y11
+	MOVL         4(R9), R10
+	ADDL         R10, R10
+	JZ           scaled4
+	VBROADCASTSS 4(R9), Z12
+	MOVQ         R8, R9
+	VMOVUPS      (R9), Z13
+	VMULPS       Z12, Z13, Z13
+	VADDPS       Z13, Z0, Z0
+	VMOVUPS.Z    64(R9), K1, Y13
+	VMULPS       Y12, Y13, Y13
+	VADDPS       Y13, Y1, Y1
+	ADDQ         AX, R9
+	VMOVUPS      (R9), Z13
+	VMULPS       Z12, Z13, Z13
+	VADDPS       Z13, Z2, Z2
+	VMOVUPS.Z    64(R9), K1, Y13
+	VMULPS       Y12, Y13, Y13
+	VADDPS       Y13, Y3, Y3
+	ADDQ         AX, R9
+	VMOVUPS      (R9), Z13
+	VMULPS       Z12, Z13, Z13
+	VADDPS       Z13, Z4, Z4
+	VMOVUPS.Z    64(R9), K1, Y13
+	VMULPS       Y12, Y13, Y13
+	VADDPS       Y13, Y5, Y5
+	ADDQ         AX, R9
+	VMOVUPS      (R9), Z13
+	VMULPS       Z12, Z13, Z13
+	VADDPS       Z13, Z6, Z6
+	VMOVUPS.Z    64(R9), K1, Y13
+	VMULPS       Y12, Y13, Y13
+	VADDPS       Y13, Y7, Y7
+	ADDQ         AX, R9
+	VMOVUPS      (R9), Z13
+	VMULPS       Z12, Z13, Z13
+	VADDPS       Z13, Z8, Z8
+	VMOVUPS.Z    64(R9), K1, Y13
+	VMULPS       Y12, Y13, Y13
+	VADDPS       Y13, Y9, Y9
+	ADDQ         AX, R9
+	VMOVUPS      (R9), Z13
+	VMULPS       Z12, Z13, Z13
+	VADDPS       Z13, Z10, Z10
+	VMOVUPS.Z    64(R9), K1, Y13
+	VMULPS       Y12, Y13, Y13
+	VADDPS       Y13, Y11, Y11
+
+scaled4:
+	VMOVUPS Z0, (R8)
+	VMOVUPS Y1, K1, 64(R8)
+	ADDQ    AX, R8
+	VMOVUPS Z2, (R8)
+	VMOVUPS Y3, K1, 64(R8)
+	ADDQ    AX, R8
+	VMOVUPS Z4, (R8)
+	VMOVUPS Y5, K1, 64(R8)
+	ADDQ    AX, R8
+	VMOVUPS Z6, (R8)
+	VMOVUPS Y7, K1, 64(R8)
+	ADDQ    AX, R8
+	VMOVUPS Z8, (R8)
+	VMOVUPS Y9, K1, 64(R8)
+	ADDQ    AX, R8
+	VMOVUPS Z10, (R8)
+	VMOVUPS Y11, K1, 64(R8)
+	JMP     done
+
+more2:
+	CMPQ      R10, $+32
+	JG        more3
+	SUBQ      $+16, R10
+	MOVQ      $0x000000000000ffff, R11
+	NEGQ      R10
+	ADDQ      $+16, R10
+	SHRXQ     R10, R11, R11
+	KMOVW     R11, K1
+	VXORPD    Z0, Z0, Z0
+	VXORPD    Z1, Z1, Z1
+	VXORPD    Z2, Z2, Z2
+	VXORPD    Z3, Z3, Z3
+	VXORPD    Z4, Z4, Z4
+	VXORPD    Z5, Z5, Z5
+	VXORPD    Z6, Z6, Z6
+	VXORPD    Z7, Z7, Z7
+	VXORPD    Z8, Z8, Z8
+	VXORPD    Z9, Z9, Z9
+	VXORPD    Z10, Z10, Z10
+	VXORPD    Z11, Z11, Z11
+	CMPB      add+80(FP), $+0
+	JEQ       start5
+	MOVQ      R8, R10
+	VMOVUPS   (R10), Z0
+	VMOVAPD   Z0, Z0
+	VMOVUPS.Z 64(R10), K1, Z1
+	VMOVAPD   Z1, Z1
+	ADDQ      AX, R10
+	VMOVUPS   (R10), Z2
+	VMOVAPD   Z2, Z2
+	VMOVUPS.Z 64(R10), K1, Z3
+	VMOVAPD   Z3, Z3
+	ADDQ      AX, R10
+	VMOVUPS   (R10), Z4
+	VMOVAPD   Z4, Z4
+	VMOVUPS.Z 64(R10), K1, Z5
+	VMOVAPD   Z5, Z5
+	ADDQ      AX, R10
+	VMOVUPS   (R10), Z6
+	VMOVAPD   Z6, Z6
+	VMOVUPS.Z 64(R10), K1, Z7
+	VMOVAPD   Z7, Z7
+	ADDQ      AX, R10
+	VMOVUPS   (R10), Z8
+	VMOVAPD   Z8, Z8
+	VMOVUPS.Z 64(R10), K1, Z9
+	VMOVAPD   Z9, Z9
+	ADDQ      AX, R10
+	VMOVUPS   (R10), Z10
+	VMOVAPD   Z10, Z10
+	VMOVUPS.Z 64(R10), K1, Z11
+	VMOVAPD   Z11, Z11
+
+start5:
+	MOVQ w+16(FP), R10
+	MOVQ n+56(FP), R11
+
+term5:
+	VMOVUPS      (R9), Z12
+	VMOVUPS.Z    64(R9), K1, Z13
+	VBROADCASTSS (R10), Z14
+	VFMADD231PS  Z12, Z14, Z0
+	VFMADD231PS  Z13, Z14, Z1
+	VBROADCASTSS (R10)(BX*1), Z14
+	VFMADD231PS  Z12, Z14, Z2
+	VFMADD231PS  Z13, Z14, Z3
+	VBROADCASTSS (R10)(BX*2), Z14
+	VFMADD231PS  Z12, Z14, Z4
+	VFMADD231PS  Z13, Z14, Z5
+	VBROADCASTSS (R10)(SI*1), Z14
+	VFMADD231PS  Z12, Z14, Z6
+	VFMADD231PS  Z13, Z14, Z7
+	VBROADCASTSS (R10)(BX*4), Z14
+	VFMADD231PS  Z12, Z14, Z8
+	VFMADD231PS  Z13, Z14, Z9
+	VBROADCASTSS (R10)(DI*1), Z14
+	VFMADD231PS  Z12, Z14, Z10
+	VFMADD231PS  Z13, Z14, Z11
+	ADDQ         CX, R9
+	ADDQ         DX, R10
+	DECQ         R11
+	JNZ          term5
+	MOVQ         by+88(FP), R9
+	TESTQ        R9, R9
+	JZ           scaled5
+	VBROADCASTSS (R9), Z12
+	VMULPS       Z12, Z0, Z0
+	VMULPS       Z12, Z1, Z1
+	VMULPS       Z12, Z2, Z2
+	VMULPS       Z12, Z3, Z3
+	VMULPS       Z12, Z4, Z4
+	VMULPS       Z12, Z5, Z5
+	VMULPS       Z12, Z6, Z6
+	VMULPS       Z12, Z7, Z7
+	VMULPS       Z12, Z8, Z8
+	VMULPS       Z12, Z9, Z9
+	VMULPS       Z12, Z10, Z10
+	VMULPS       Z12, Z11, Z11
+	MOVL         4(R9), R10
+	ADDL         R10, R10
+	JZ           scaled5
+	VBROADCASTSS 4(R9), Z12
+	MOVQ         R8, R9
+	VMOVUPS      (R9), Z13
+	VMULPS       Z12, Z13, Z13
+	VADDPS       Z13, Z0, Z0
+	VMOVUPS.Z    64(R9), K1, Z13
+	VMULPS       Z12, Z13, Z13
+	VADDPS       Z13, Z1, Z1
+	ADDQ         AX, R9
+	VMOVUPS      (R9), Z13
+	VMULPS       Z12, Z13, Z13
+	VADDPS       Z13, Z2, Z2
+	VMOVUPS.Z    64(R9), K1, Z13
+	VMULPS       Z12, Z13, Z13
+	VADDPS       Z13, Z3, Z3
+	ADDQ         AX, R9
+	VMOVUPS      (R9), Z13
+	VMULPS       Z12, Z13, Z13
+	VADDPS       Z13, Z4, Z4
+	VMOVUPS.Z    64(R9), K1, Z13
+	VMULPS       Z12, Z13, Z13
+	VADDPS       Z13, Z5, Z5
+	ADDQ         AX, R9
+	VMOVUPS      (R9), Z13
+	VMULPS       Z12, Z13, Z13
+	VADDPS       Z13, Z6, Z6
+	VMOVUPS.Z    64(R9), K1, Z13
+	VMULPS       Z12, Z13, Z13
+	VADDPS       Z13, Z7, Z7
+	ADDQ         AX, R9
+	VMOVUPS      (R9), Z13
+	VMULPS       Z12, Z13, Z13
+	VADDPS       Z13, Z8, Z8
+	VMOVUPS.Z    64(R9), K1, Z13
+	VMULPS       Z12, Z13, Z13
+	VADDPS       Z13, Z9, Z9
+	ADDQ         AX, R9
+	VMOVUPS      (R9), Z13
+	VMULPS       Z12, Z13, Z13
+	VADDPS       Z13, Z10, Z10
+	VMOVUPS.Z    64(R9), K1, Z13
+	VMULPS       Z12, Z13, Z13
+	VADDPS       Z13, Z11, Z11
+
+scaled5:
+	VMOVUPS Z0, (R8)
+	VMOVUPS Z1, K1, 64(R8)
+	ADDQ    AX, R8
+	VMOVUPS Z2, (R8)
+	VMOVUPS Z3, K1, 64(R8)
+	ADDQ    AX, R8
+	VMOVUPS Z4, (R8)
+	VMOVUPS Z5, K1, 64(R8)
+	ADDQ    AX, R8
+	VMOVUPS Z6, (R8)
+	VMOVUPS Z7, K1, 64(R8)
+	ADDQ    AX, R8
+	VMOVUPS Z8, (R8)
+	VMOVUPS Z9, K1, 64(R8)
+	ADDQ    AX, R8
+	VMOVUPS Z10, (R8)
+	VMOVUPS Z11, K1, 64(R8)
+	JMP     done
+
+more3:
+done:
+	SUBQ   $+6, rows+64(FP)
+	JZ     allDone
+	IMUL3Q $+6, AX, R8
+	ADDQ   R8, c+0(FP)
+	IMUL3Q $+6, BX, R8
+	ADDQ   R8, w+16(FP)
+	JMP    rows
+
+allDone:
+	VZEROUPPER
+	RET
+
 // func pairPanel_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, n int, rows int, cols int)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2
 TEXT ·pairPanel_avx512(SB), NOSPLIT, $0-64

@@ -30,6 +30,7 @@ func panels(t isa) {
 			panelPart(t, x, height, 2)
 		}
 	}
+	fewRowTiles(t)
 }
 
 // panel emits C = W Z, or C += W Z, by tiles of height rows and two vectors of columns, all row-major: two
@@ -309,30 +310,36 @@ func (p *panelTile) eachVector(end string, f func(io access, at Mem, v vector)) 
 
 // scale multiplies the sums, and adds the multiple of C.
 func (p *panelTile) scale() {
-	by, second, factor := param("by"), GP64(), p.t.vec()
+	scaleSums(p.t, p.x, "scaled", p.acc, func(f func(io access, at Mem, v vector)) { p.eachVector("scaled", f) })
+}
+
+// scaleSums multiplies sums by the first of the factors of a tile, and adds the multiple of C. each calls a
+// function for the vectors of C, and may end at the label.
+func scaleSums(t isa, x *number, label string, sums [][]vector, each func(func(io access, at Mem, v vector))) {
+	by, second, factor := param("by"), GP64(), t.vec()
 	TESTQ(by, by)
-	JZ(LabelRef("scaled"))
-	p.x.broadcast(Mem{Base: by}, factor)
-	for _, acc := range p.acc {
+	JZ(LabelRef(label))
+	x.broadcast(Mem{Base: by}, factor)
+	for _, acc := range sums {
 		for _, v := range acc {
-			p.x.multiply(factor, v, v)
+			x.multiply(like(factor, v), v, v)
 		}
 	}
-	if p.x.size == 8 {
+	if x.size == 8 {
 		MOVQ(Mem{Base: by, Disp: 8}, second)
 		ADDQ(second, second) // without the sign
 	} else {
 		MOVL(Mem{Base: by, Disp: 4}, second.As32())
 		ADDL(second.As32(), second.As32())
 	}
-	JZ(LabelRef("scaled"))
-	p.x.broadcast(Mem{Base: by, Disp: p.x.size}, factor)
-	p.eachVector("scaled", func(io access, at Mem, v vector) {
+	JZ(LabelRef(label))
+	x.broadcast(Mem{Base: by, Disp: x.size}, factor)
+	each(func(io access, at Mem, v vector) {
 		old := io.load(at)
-		p.x.multiply(factor, old, old)
-		p.x.add(old, v, v)
+		x.multiply(like(factor, old), old, old)
+		x.add(old, v, v)
 	})
-	Label("scaled")
+	Label(label)
 }
 
 // store stores the sums, before a label.

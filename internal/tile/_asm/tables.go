@@ -157,6 +157,7 @@ func goTable(w *printer) {
 	w.line("// maxDots is the widest group of columns of a dot tile.\nmaxDots = %d", maxDots)
 	w.line("// PackRows is how many rows of samples MulPacked takes at a time at most.")
 	w.line("PackRows = %d", panelRows(tiers[len(tiers)-1])[0])
+	w.line("// mostFewRows is the largest number of rows of panelFew.\nmostFewRows = %d", mostFewRows)
 	w.line("// PairColumns is the largest number of columns of PairPanel.\nPairColumns = %d", pairColumns)
 	w.line("// OuterVectors is the largest number of vectors of Spans.AddOuter.\nOuterVectors = %d", outerVectors)
 	w.line("// panelHeight is how many rows of samples a panel of MulTransposed has.\npanelHeight = %d", panelHeight)
