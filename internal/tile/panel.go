@@ -200,9 +200,11 @@ func (p *panelOperands[F]) compute(set bool, ahead *Ahead) {
 }
 
 // isShort reports whether there are tiles of few rows for the product: they take time for the terms of sums
-// alone, which are short, and their rows of Z are not cut into panels.
+// alone, which are short, and their rows of Z are not cut into panels. Of less than half a panel they compute
+// no columns in vain, so that the length of sums does not matter. Sgemm 65 and 81.
 func (p *panelOperands[F]) isShort() bool {
-	return p.n < shortRows && p.next == p.across && (p.apart == PanelWidth[F]() || p.cols <= PanelWidth[F]()) &&
+	width := PanelWidth[F]()
+	return p.next == p.across && (2*p.cols < width || p.n < shortRows && (p.apart == width || p.cols <= width)) &&
 		tiles.panelFew[of[F](1)] != 0
 }
 
