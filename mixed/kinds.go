@@ -230,20 +230,17 @@ func (w *kindWalk) wrongAfter(direction int, step kindStep) (sum int) {
 }
 
 // leaveKinds leaves out own rows of rare kinds that sums of products determine, where all columns and the
-// target have few values, and returns their number. These are sums over all own rows and, in tables of few
-// tasks, over the rows of each task: members may know these sums, too. log is whether sums are of logarithms
-// of the target.
-func (g *guard) leaveKinds(log bool) (left int) {
+// target have few values, and returns their number. These are sums over all own rows, and over the rows of each
+// told task, whose sums members may know, too. log is whether sums are of logarithms of the target.
+func (g *guard) leaveKinds(told []int, log bool) (left int) {
 	kinds, columns := g.kinds()
 	if kinds == nil {
 		return 0
 	}
 	sets := [][]int32{g.counted()}
-	if len(g.rows.list) <= g.LeastSmall {
-		for _, k := range g.rows.list {
-			if !g.left[k] {
-				sets = append(sets, g.rows.of(k))
-			}
+	for _, k := range told {
+		if !g.left[k] {
+			sets = append(sets, g.rows.of(k))
 		}
 	}
 	last := &columns[len(columns)-1]

@@ -38,7 +38,16 @@ func (g *guard) leaveRows(ctx context.Context, o *Options, far bool) (bool, erro
 	if err := g.leaveAlone(ctx, o); err != nil {
 		return false, err
 	}
-	g.kindRows += g.leaveKinds(o.LogTarget)
+	told, columns := g.unlike()
+	n, err := g.leaveUnlike(ctx, told, columns)
+	if err != nil {
+		return false, err
+	}
+	g.aloneRows += n
+	if len(g.rows.list) <= g.LeastSmall {
+		told = g.rows.list
+	}
+	g.kindRows += g.leaveKinds(told, o.LogTarget)
 	g.rows.rowList = g.rows.whole.only(g.rows.counts)
 	return g.leftRows() > before, nil
 }
@@ -52,13 +61,8 @@ func (g *guard) leaveAlone(ctx context.Context, o *Options) error {
 	}
 	p, read := len(g.rows.stats), g.rows.reader()
 	for _, k := range g.rows.list {
-		var rows []int32
-		for _, i := range g.rows.of(k) {
-			if !g.out[i] {
-				rows = append(rows, i)
-			}
-		}
-		if g.left[k] || len(rows) < 1+p+smallExtra { // small tasks hide among each other
+		rows := g.kept(k)
+		if len(rows) < 1+p+smallExtra { // small tasks hide among each other
 			continue
 		}
 		m := &matrix{len(rows), p + 1, func(dst []float64, i int) {
