@@ -93,6 +93,11 @@ var cores = map[tile.Tier]string{tile.AVX2: "Haswell", tile.AVX512: "SkylakeX"}
 // newer is the variable with a folder of another OpenBLAS, see scripts/openblas.sh.
 const newer = "DIFALT_OPENBLAS"
 
+// idleTicks is the logarithm of the ticks of the processor's clock for which idle threads of OpenBLAS poll: 30
+// to 60 us, about as long as helpers of kernel/blas. The default of 26 lets them take a core for up to 30 ms of
+// the turns after OpenBLAS's own.
+const idleTicks = 17
+
 // measure runs TestTimes in a process with a number of threads and a CPU tier, with the OpenBLAS of a folder
 // or of the system, and without the variables of OpenBLAS that are set, which change its code and its blocks.
 func measure(t *testing.T, tier tile.Tier, threads int, folder string) (m measurement) {
@@ -107,7 +112,8 @@ func measure(t *testing.T, tier tile.Tier, threads int, folder string) (m measur
 		c.Env = append(c.Env, "LD_LIBRARY_PATH="+folder)
 	}
 	c.Env = append(c.Env, "DIFALT_BLAS_TIMES="+what, tile.Variable+"="+tier.String(), "OPENBLAS_CORETYPE="+cores[tier],
-		fmt.Sprintf("GOMAXPROCS=%d", threads), fmt.Sprintf("OPENBLAS_NUM_THREADS=%d", threads))
+		fmt.Sprintf("GOMAXPROCS=%d", threads), fmt.Sprintf("OPENBLAS_NUM_THREADS=%d", threads),
+		fmt.Sprintf("OPENBLAS_THREAD_TIMEOUT=%d", idleTicks))
 	out, err := c.Output()
 	if err == nil {
 		_, after, _ := strings.Cut("\n"+string(out), "\n{")

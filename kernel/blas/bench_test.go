@@ -61,14 +61,14 @@ func eachSelected(visit func(workload)) {
 	})
 }
 
-// least returns the least time of a run by each peer, in seconds, over turns of all of them: at least three
+// least returns the least time of a run by each peer, in seconds, over turns of all of them: at least five
 // turns, and until a budget of time is spent. A peer with one run longer than the budget has one turn, and
 // one that refuses the call, as netlib does some with workspaces for other decompositions, the time 0.
 func (w *workload) least(peers []peer, clock func() time.Duration, turn, budget time.Duration) []float64 {
 	runtime.GC() // of operands that were needed before
 	best, counts := make([]float64, len(peers)), make([]int, len(peers))
 	var total time.Duration
-	for round := 0; round < 3 || total < budget; round++ {
+	for round := 0; round < 5 || total < budget; round++ {
 		for i := range peers {
 			if round > 0 && (best[i] == 0 || best[i] > budget.Seconds()) {
 				continue

@@ -2,8 +2,6 @@ package blas
 
 import (
 	"math"
-
-	"github.com/difalt/difalt/internal/tile"
 )
 
 // Complex vectors are vectors of twice as many reals here. gonum computes with short vectors, and with
@@ -21,7 +19,7 @@ func (i Implementation) Zaxpy(n int, alpha complex128, x []complex128, incX int,
 		i.Implementation.Zaxpy(n, alpha, x, incX, y, incY)
 		return
 	}
-	tile.AddComplex(doubles(y[:n]), doubles(x[:n]), real(alpha), imag(alpha), false)
+	addTimesPairs(real(alpha), imag(alpha), doubles(x[:n]), doubles(y[:n]))
 }
 
 // Caxpy is Zaxpy in complex64.
@@ -30,7 +28,7 @@ func (i Implementation) Caxpy(n int, alpha complex64, x []complex64, incX int, y
 		i.Implementation.Caxpy(n, alpha, x, incX, y, incY)
 		return
 	}
-	tile.AddComplex(singles(y[:n]), singles(x[:n]), real(alpha), imag(alpha), false)
+	addTimesPairs(real(alpha), imag(alpha), singles(x[:n]), singles(y[:n]))
 }
 
 // Zdotu returns x'y.
@@ -38,7 +36,7 @@ func (i Implementation) Zdotu(n int, x []complex128, incX int, y []complex128, i
 	if n < complexDot || !pairsStride(n, x, incX, y, incY) {
 		return i.Implementation.Zdotu(n, x, incX, y, incY)
 	}
-	return complex(tile.DotComplex(doubles(x[:n]), doubles(y[:n]), false))
+	return complex(dotPairs(doubles(x[:n]), doubles(y[:n]), false))
 }
 
 // Cdotu is Zdotu in complex64.
@@ -46,7 +44,7 @@ func (i Implementation) Cdotu(n int, x []complex64, incX int, y []complex64, inc
 	if n < 3*complexDot || !pairsStride(n, x, incX, y, incY) {
 		return i.Implementation.Cdotu(n, x, incX, y, incY)
 	}
-	return complex(tile.DotComplex(singles(x[:n]), singles(y[:n]), false))
+	return complex(dotPairs(singles(x[:n]), singles(y[:n]), false))
 }
 
 // Zdotc returns x*y, for the conjugate transpose x* of x.
@@ -54,7 +52,7 @@ func (i Implementation) Zdotc(n int, x []complex128, incX int, y []complex128, i
 	if n < complexDot || !pairsStride(n, x, incX, y, incY) {
 		return i.Implementation.Zdotc(n, x, incX, y, incY)
 	}
-	return complex(tile.DotComplex(doubles(x[:n]), doubles(y[:n]), true))
+	return complex(dotPairs(doubles(x[:n]), doubles(y[:n]), true))
 }
 
 // Cdotc is Zdotc in complex64.
@@ -62,7 +60,7 @@ func (i Implementation) Cdotc(n int, x []complex64, incX int, y []complex64, inc
 	if n < 3*complexDot || !pairsStride(n, x, incX, y, incY) {
 		return i.Implementation.Cdotc(n, x, incX, y, incY)
 	}
-	return complex(tile.DotComplex(singles(x[:n]), singles(y[:n]), true))
+	return complex(dotPairs(singles(x[:n]), singles(y[:n]), true))
 }
 
 // Zscal multiplies x by alpha. As in gonum, alpha = 0 clears x.
@@ -71,7 +69,7 @@ func (i Implementation) Zscal(n int, alpha complex128, x []complex128, incX int)
 		i.Implementation.Zscal(n, alpha, x, incX)
 		return
 	}
-	tile.TimesComplex(doubles(x[:n]), real(alpha), imag(alpha))
+	timesPairs(doubles(x[:n]), real(alpha), imag(alpha))
 }
 
 // Cscal is Zscal in complex64.
@@ -80,7 +78,7 @@ func (i Implementation) Cscal(n int, alpha complex64, x []complex64, incX int) {
 		i.Implementation.Cscal(n, alpha, x, incX)
 		return
 	}
-	tile.TimesComplex(singles(x[:n]), real(alpha), imag(alpha))
+	timesPairs(singles(x[:n]), real(alpha), imag(alpha))
 }
 
 // Zdscal multiplies x by a real number. As in gonum, alpha = 0 clears x.
@@ -89,7 +87,7 @@ func (i Implementation) Zdscal(n int, alpha float64, x []complex128, incX int) {
 		i.Implementation.Zdscal(n, alpha, x, incX)
 		return
 	}
-	tile.Scale(doubles(x[:n]), alpha)
+	scale(doubles(x[:n]), alpha)
 }
 
 // Csscal is Zdscal in complex64.
@@ -98,7 +96,7 @@ func (i Implementation) Csscal(n int, alpha float32, x []complex64, incX int) {
 		i.Implementation.Csscal(n, alpha, x, incX)
 		return
 	}
-	tile.Scale(singles(x[:n]), alpha)
+	scale(singles(x[:n]), alpha)
 }
 
 // Dznrm2 returns the Euclidean norm of x. gonum, which scales, computes the norms of entries whose squares
@@ -117,7 +115,7 @@ func (i Implementation) Scnrm2(n int, x []complex64, incX int) float32 {
 	if !inRow(n, x, incX) || !vectorized() {
 		return i.Implementation.Scnrm2(n, x, incX)
 	}
-	return float32(math.Sqrt(tile.Squares(singles(x[:n]))))
+	return float32(math.Sqrt(squares32(singles(x[:n]))))
 }
 
 // Dzasum returns the sum of the absolute values of the parts of x.
@@ -125,7 +123,7 @@ func (i Implementation) Dzasum(n int, x []complex128, incX int) float64 {
 	if !pairsStride(n, x, incX, x, incX) {
 		return i.Implementation.Dzasum(n, x, incX)
 	}
-	return tile.Absolutes(doubles(x[:n]))
+	return absolutes(doubles(x[:n]))
 }
 
 // Scasum is Dzasum in complex64.
@@ -133,7 +131,7 @@ func (i Implementation) Scasum(n int, x []complex64, incX int) float32 {
 	if !pairsStride(n, x, incX, x, incX) {
 		return i.Implementation.Scasum(n, x, incX)
 	}
-	return tile.Absolutes(singles(x[:n]))
+	return absolutes(singles(x[:n]))
 }
 
 // Zswap exchanges x and y.

@@ -1,8 +1,6 @@
 package blas
 
 import (
-	"runtime"
-
 	"github.com/difalt/difalt/internal/tile"
 	"gonum.org/v1/gonum/blas"
 )
@@ -155,14 +153,14 @@ func (p *product[F]) byPairs() {
 	defer giveBack(memory)
 	down, across := p.b.steps()
 	tile.PackPairs(*memory, as[float64](p.b.data), down, across, p.k, p.n)
-	threads := runtime.GOMAXPROCS(0)
-	if threads == 1 || p.m*p.n*p.k < tune().parallelMultiplications {
+	t := teamFor(p.m*p.n*p.k, true)
+	if t.threads == 1 {
 		p.pairRows(*memory, 0, whole)
 		return
 	}
 	of, z := *p, *memory
-	parts := min(4*threads, whole/tileRows)
-	inTurn(threads, parts, false, func(i int) {
+	parts := t.parts(4, whole/tileRows)
+	t.run(parts, func(i int) {
 		lo := i * (whole / tileRows) / parts * tileRows
 		hi := (i + 1) * (whole / tileRows) / parts * tileRows
 		of.pairRows(z, lo, hi)

@@ -1,8 +1,6 @@
 package blas
 
 import (
-	"runtime"
-
 	"github.com/difalt/difalt/internal/tile"
 	"gonum.org/v1/gonum/blas"
 )
@@ -123,15 +121,16 @@ func (v *matrixVector[F]) multiply(tA blas.Transpose, x []F, incX int, y []F, in
 		memory = *borrowed
 	}
 	v.x, v.y = gather(memory, x, lenX, incX), gather(memory[min(lenX, len(memory)):], y, lenY, incY)
+	t := teamFor(passOver[F](v.m*v.n), false)
 	switch {
-	case v.m*v.n < sharedByVectors:
+	case tA != blas.NoTrans && v.n <= columnsTogether && v.m*v.n >= sharedByVectors:
+		v.shareSums(t)
+	case t.threads == 1:
 		v.compute(tA, 0, lenY)
-	case tA != blas.NoTrans && v.n <= columnsTogether:
-		v.shareSums()
 	case tA != blas.NoTrans:
-		v.share(tA, lenY, columnsTogether)
+		v.share(t, tA, lenY, columnsTogether)
 	default:
-		v.share(tA, lenY, max(entriesOfAPart/v.n&^(rowsOfATile-1), rowsOfATile))
+		v.share(t, tA, lenY, entriesOfAPart/v.n)
 	}
 	if incY != 1 {
 		scatter(y, v.y, incY)
@@ -152,22 +151,23 @@ func (v *matrixVector[F]) compute(tA blas.Transpose, lo, hi int) {
 	}
 }
 
-// share computes y on all threads, which take parts of some entries in turn.
-func (v *matrixVector[F]) share(tA blas.Transpose, entries, together int) {
-	of, parts := *v, (entries+together-1)/together
-	inTurn(runtime.GOMAXPROCS(0), parts, false, func(i int) {
-		of.compute(tA, i*together, min((i+1)*together, entries))
-	})
+// share computes y on several threads, which take parts of up to most of its entries in turn.
+func (v *matrixVector[F]) share(t team, tA blas.Transpose, entries, most int) {
+	of := *v
+	together := t.together(entries, most, rowsOfATile)
+	parts := (entries + together - 1) / together
+	t.run(parts, func(i int) { of.compute(tA, i*together, min((i+1)*together, entries)) })
 }
 
-// shareSums computes y for A' on all threads, which take sums over some rows in turn, to be added afterwards.
-func (v *matrixVector[F]) shareSums() {
+// shareSums computes y for A' on several threads, which take sums over some rows in turn, to be added
+// afterwards. The rows of a sum do not depend on the number of threads.
+func (v *matrixVector[F]) shareSums(t team) {
 	of, rows := *v, 2*entriesOfAPart/v.n
 	parts := (v.m + rows - 1) / rows
 	memory := borrow[F](parts * (v.n + 1))
 	defer giveBack(memory)
 	ones, sums := (*memory)[:parts], (*memory)[parts:]
-	inTurn(runtime.GOMAXPROCS(0), parts, false, func(i int) {
+	t.run(parts, func(i int) {
 		ones[i] = 1
 		p := of
 		p.m, p.a, p.beta = min(rows, of.m-i*rows), of.a[i*rows*of.lda:], 0

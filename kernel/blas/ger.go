@@ -40,19 +40,46 @@ func ger[F tile.Float](m, n int, alpha F, x []F, incX int, y []F, incY int, a []
 		memory = *borrowed
 	}
 	xs, row := gather(memory, x, m, incX), gather(memory[min(m, len(memory)):], y, n, incY)
+	u := outerProduct[F]{alpha, xs, row, a, lda}
+	u.share()
+	return true
+}
+
+// An outerProduct is A += alpha x y' for the rows of A.
+type outerProduct[F tile.Float] struct {
+	alpha F
+	x, y  []F
+	a     []F
+	lda   int
+}
+
+// share adds the product, on several threads if that pays: they take parts of the rows in turn.
+func (u *outerProduct[F]) share() {
+	t := teamFor(passOver[F](2*len(u.x)*len(u.y)), false)
+	if t.threads == 1 {
+		u.add(0, len(u.x))
+		return
+	}
+	of := *u // a copy, so that products on one thread need no memory of the heap
+	together := t.together(len(u.x), entriesOfAPart/len(u.y), rowsOfATile)
+	parts := (len(u.x) + together - 1) / together
+	t.run(parts, func(i int) { of.add(i*together, min((i+1)*together, len(of.x))) })
+}
+
+// add adds the product to rows lo to hi.
+func (u *outerProduct[F]) add(lo, hi int) {
 	var b [rowsTogether]F
 	together := rowsTogether
-	if tune().oneStream(outerCaches, m*n*int(unsafe.Sizeof(alpha))) {
+	if tune().oneStream(outerCaches, len(u.x)*len(u.y)*int(unsafe.Sizeof(u.alpha))) {
 		together = 1
 	}
-	for at := 0; at < m; at += together {
-		rows := min(together, m-at)
+	for ; lo < hi; lo += together {
+		rows := min(together, hi-lo)
 		for k := range rows {
-			b[k] = alpha * xs[at+k]
+			b[k] = u.alpha * u.x[lo+k]
 		}
-		tile.AddOuter(a[at*lda:], lda, b[:], row, rows, n)
+		tile.AddOuter(u.a[lo*u.lda:], u.lda, b[:], u.y, rows, len(u.y))
 	}
-	return true
 }
 
 // gerWay returns how an outer product is added. It leaves nothing with negative increments to gonum v0.17,

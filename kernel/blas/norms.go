@@ -78,7 +78,7 @@ func sumOfRow(row []float64) float64 {
 	if len(row) < dotLength/2 || !vectorized() {
 		return sumOfSizes(row)
 	}
-	return tile.Absolutes(row)
+	return absolutes(row)
 }
 
 // sumOfSizes returns the sum of absolute values.

@@ -50,18 +50,46 @@ const tileRows = 12
 // panelsTogether is the number of panels that are packed row by row: each read takes a long piece of a row.
 const panelsTogether = 8
 
+// rightOf returns a block of the right factor in panels, which it packs unless threads did so together. It
+// returns nil for a factor that is read where it is.
+func (p *product[F]) rightOf(w *buffers[F], b *block, direct bool) []F {
+	switch {
+	case direct:
+		return nil
+	case p.packed != nil:
+		return p.packed[p.packedAt(b):]
+	}
+	p.packRight(w.right, b)
+	return w.right
+}
+
+// packedAt returns where a block begins in the factor that threads pack together.
+func (p *product[F]) packedAt(b *block) int {
+	width := tile.PanelWidth[F]()
+	return b.at*((p.packedColumns+width-1)/width*width) + (b.column-p.packedFrom)*b.depth
+}
+
+// packColumns packs columns lo to hi of the factor that threads pack together.
+func (p *product[F]) packColumns(lo, hi int) {
+	depth := p.depth()
+	for at := 0; at < p.k && lo < hi; at += depth {
+		b := block{column: lo, columns: hi - lo, at: at, depth: min(depth, p.k-at)}
+		p.packRight(p.packed[p.packedAt(&b):], &b)
+	}
+}
+
 // packRight copies a block of the right factor to panels: panel j is at j*depth.
-func (p *product[F]) packRight(w *buffers[F], b *block) {
+func (p *product[F]) packRight(to []F, b *block) {
 	width := tile.PanelWidth[F]()
 	if !p.pairs.on && !p.b.transposed {
 		for j := 0; j < b.columns; j += panelsTogether * width {
 			from, n := p.b.from(b.at, b.column+j), min(panelsTogether*width, b.columns-j)
-			packRows(w.right[j*b.depth:], width, from.data, from.stride, n, b.depth)
+			packRows(to[j*b.depth:], width, from.data, from.stride, n, b.depth)
 		}
 		return
 	}
 	for j := 0; j < b.columns; j += width {
-		panel, n := w.right[j*b.depth:][:width*b.depth], min(width, b.columns-j)
+		panel, n := to[j*b.depth:][:width*b.depth], min(width, b.columns-j)
 		if p.pairs.on {
 			p.packPairs(panel, width, block{column: b.column + j, columns: n, at: b.at, depth: b.depth})
 			continue
@@ -112,7 +140,9 @@ const manyPages = 256
 
 // savesPages reports whether a number of columns of the product take less time with a packed left factor,
 // even where it could be read in place.
-func (p *product[F]) savesPages(columns int) bool { return min(p.m, columns, p.k) >= manyPages }
+func (p *product[F]) savesPages(columns int) bool {
+	return p.savingPages || min(p.m, columns, p.k) >= manyPages
+}
 
 // packsLeft reports whether the left factor, in blocks of a depth, cannot be read where it is.
 func (p *product[F]) packsLeft(depth int) bool {
@@ -155,8 +185,8 @@ type plan struct {
 	across, down, size int // bytes between parts and between bands of the left factor; of a panel
 }
 
-// plan sets the plan, which is empty, of a block whose right factor is packed or not.
-func (p *product[F]) plan(l *plan, w *buffers[F], b *block, direct bool) {
+// plan sets the plan, which is empty, of a block, with the right factor if that is packed.
+func (p *product[F]) plan(l *plan, right []F, b *block) {
 	width, size, next := tile.PanelWidth[F](), int(unsafe.Sizeof(F(0))), b.row+b.rows
 	depth := b.depth * size
 	l.last = b.columns
@@ -172,10 +202,10 @@ func (p *product[F]) plan(l *plan, w *buffers[F], b *block, direct bool) {
 		l.across, l.down = (wide+l.parts-1)/l.parts, b.rows*from.stride*size
 		l.left = tile.NewAhead(unsafe.Pointer(&from.data[0]), from.stride*size, l.across, depth)
 	}
-	if !direct && b.columns*depth > tune().secondLevel/2 {
+	if right != nil && b.columns*depth > tune().secondLevel/2 {
 		l.size = depth * width
 		apart := (l.size + b.rows - 1) / b.rows
-		l.right = tile.NewAhead(unsafe.Pointer(&w.right[0]), apart, apart, depth)
+		l.right = tile.NewAhead(unsafe.Pointer(&right[0]), apart, apart, depth)
 	}
 	l.on = l.parts > 0 || l.size > 0
 }

@@ -1,7 +1,6 @@
 package blas
 
 import (
-	"runtime"
 	"unsafe"
 
 	"github.com/difalt/difalt/internal/tile"
@@ -56,6 +55,12 @@ type product[F tile.Float] struct {
 	part    blas.Uplo // the triangle of C that is computed, blas.All for all of it; what is not in it stays
 	alone   bool      // the product is the whole computation
 	pairs   pairing[F]
+
+	// packed holds columns of the right factor, from packedFrom on, if threads packed it together: the blocks
+	// of depths one after the other.
+	packed                    []F
+	packedFrom, packedColumns int
+	savingPages               bool // the whole product saves pages, see savesPages
 }
 
 // A block is a part of a product: rows from row on of depth entries each, and columns from column on.
@@ -66,50 +71,71 @@ type block struct {
 // compute computes the product. Sums are taken in an order that only the shape decides on, on one thread or
 // more.
 func (p *product[F]) compute() {
-	work := p.m * p.n * p.k >> kind[F]()
-	if work < tune().parallelSoon || work < tune().parallelMultiplications && !p.alone {
-		p.columns(0, p.n)
-		return
-	}
-	threads, small := runtime.GOMAXPROCS(0), work < tune().parallelMultiplications
+	t := teamFor(p.m*p.n*p.k>>kind[F](), !p.alone)
 	narrow, depth := p.n < 4*tile.PanelWidth[F](), p.depth()
+	byRows := p.part == blas.All && p.m >= 2*rowsOfAPart
 	switch {
-	case threads > 1 && p.part == blas.All && p.m >= 2*rowsOfAPart && (narrow || p.packsLeft(depth) && 2*p.m >= p.n):
-		p.shareRows(threads, small)
-	case threads > 1 && !narrow:
-		p.shareColumns(threads, small)
+	case t.threads == 1:
+		p.columns(0, p.n)
+	case byRows && !narrow && !t.brief && 2*p.m >= p.n && !p.direct(depth) && p.k <= sharedRight/sharedColumns:
+		p.shareRight(t)
+	case byRows && (narrow || p.packsLeft(depth) && 2*p.m >= p.n):
+		p.shareRows(t, 0, p.n)
+	case !narrow:
+		p.shareColumns(t)
 	default:
 		p.columns(0, p.n)
+	}
+}
+
+// sharedRight is the largest number of entries of the right factor that several threads pack together, and
+// sharedColumns the least number of its columns. Mul 400 to 2000, A'B 400 and 1100, two threads.
+const sharedRight, sharedColumns = 1 << 21, 256
+
+// shareRight computes the product on several threads. They pack the right factor, or some of its columns,
+// together, and then take parts of the rows in turn.
+func (p *product[F]) shareRight(t team) {
+	of := *p
+	width := even(p.n, max(sharedRight/p.k, sharedColumns), tile.PanelWidth[F]())
+	memory := borrow[F](p.k * (width + tile.PanelWidth[F]()))
+	defer giveBack(memory)
+	of.packed, of.savingPages = *memory, p.savesPages(p.n)
+	for lo := 0; lo < p.n; lo += width {
+		hi := min(lo+width, p.n)
+		of.packedFrom, of.packedColumns = lo, hi-lo
+		parts := 4 * t.threads
+		t.run(parts, func(i int) { of.packColumns(lo+cutOf[F](hi-lo, i, parts), lo+cutOf[F](hi-lo, i+1, parts)) })
+		of.shareRows(t, lo, hi)
 	}
 }
 
 // rowsOfAPart is the least number of rows of a part of a product: a multiple of the heights of all tiles.
 const rowsOfAPart = 48
 
-// shareRows computes the product on several threads, which take parts of its rows in turn: each packs its
-// rows of the left factor once.
-func (p *product[F]) shareRows(threads int, small bool) {
+// shareRows computes some columns of the product on several threads, which take parts of its rows in turn:
+// each packs its rows of the left factor once.
+func (p *product[F]) shareRows(t team, from, to int) {
 	of := *p // a copy, so that products on one thread need no memory of the heap
-	parts := min(4*threads, p.m/rowsOfAPart)
-	inTurn(threads, parts, small, func(i int) {
+	parts := t.parts(4, p.m/rowsOfAPart)
+	t.run(parts, func(i int) {
 		lo, hi := i*of.m/parts/rowsOfAPart*rowsOfAPart, (i+1)*of.m/parts/rowsOfAPart*rowsOfAPart
 		if i == parts-1 {
 			hi = of.m
 		}
 		part := of
 		part.a, part.c, part.m = of.leftFrom(lo, 0), of.c[lo*of.ldc:], hi-lo
-		part.columns(0, of.n)
+		part.columns(from, to)
 	})
 }
 
 // shareColumns computes the product on several threads, which take parts of its columns in turn.
-func (p *product[F]) shareColumns(threads int, small bool) {
+func (p *product[F]) shareColumns(t team) {
 	of := *p
-	parts := 4 * threads
+	parts := 4 * t.threads
 	if p.packsLeft(p.depth()) { // every part packs it again
-		parts = 2 * threads
+		parts = 2 * t.threads
 	}
-	inTurn(threads, parts, small, func(i int) {
+	t.run(parts, func(i int) {
 		if of.part == blas.Upper { // the longest columns first
 			i = parts - 1 - i
 		}
@@ -118,10 +144,13 @@ func (p *product[F]) shareColumns(threads int, small bool) {
 }
 
 // cut returns the first column of part i of several parts: the first of a panel.
-func (p *product[F]) cut(i, parts int) int {
+func (p *product[F]) cut(i, parts int) int { return cutOf[F](p.n, i, parts) }
+
+// cutOf returns the first of n columns in part i of several parts: the first of a panel.
+func cutOf[F tile.Float](n, i, parts int) int {
 	width := tile.PanelWidth[F]()
-	panels := (p.n + width - 1) / width
-	return min(i*panels/parts*width, p.n)
+	panels := (n + width - 1) / width
+	return min(i*panels/parts*width, n)
 }
 
 // columns computes columns lo to hi of the product, lo a multiple of the width of a panel.
@@ -131,16 +160,18 @@ func (p *product[F]) columns(lo, hi int) {
 	width := even(hi-lo, u.blockWidth<<kind[F](), tile.PanelWidth[F]())
 	var w *buffers[F]
 	direct, packs := p.direct(depth), p.packsLeft(depth) || p.savesPages(hi-lo)
-	if !direct || packs || p.part != blas.All {
-		w = buffersOf[F]((width+tile.PanelWidth[F]())*depth, height*oddLines(depth), height*tile.PanelWidth[F]())
+	if own := !direct && p.packed == nil; own || packs || p.part != blas.All {
+		columns := 0
+		if own {
+			columns = width + tile.PanelWidth[F]()
+		}
+		w = buffersOf[F](columns*depth, height*oddLines(depth), height*tile.PanelWidth[F]())
 		defer giveBuffers(w)
 	}
 	for column := lo; column < hi; column += width {
 		for at := 0; at < p.k; at += depth {
 			b := block{column: column, columns: min(width, hi-column), at: at, depth: min(depth, p.k-at)}
-			if !direct {
-				p.packRight(w, &b)
-			}
+			right := p.rightOf(w, &b, direct)
 			for b.row = 0; b.row < p.m; b.row += height {
 				b.rows = min(height, p.m-b.row)
 				above, below := p.diagonal(b.row), p.diagonal(b.row+b.rows)
@@ -148,7 +179,7 @@ func (p *product[F]) columns(lo, hi int) {
 					continue
 				}
 				left, at := p.packLeft(w, &b, packs)
-				p.panels(w, &b, left, at, direct)
+				p.panels(w, &b, left, at, right, direct)
 			}
 		}
 	}
@@ -167,11 +198,11 @@ func even(n, most, unit int) int {
 }
 
 // panels adds a block to C, a panel at a time.
-func (p *product[F]) panels(w *buffers[F], b *block, left []F, at tile.Layout, direct bool) {
+func (p *product[F]) panels(w *buffers[F], b *block, left []F, at tile.Layout, packed []F, direct bool) {
 	width := tile.PanelWidth[F]()
 	var l plan
 	if b.row+b.rows < p.m || !direct {
-		p.plan(&l, w, b, direct)
+		p.plan(&l, packed, b)
 	}
 	if p.part == blas.All && !l.on {
 		var right []F
@@ -179,7 +210,7 @@ func (p *product[F]) panels(w *buffers[F], b *block, left []F, at tile.Layout, d
 		if direct {
 			right = p.b.from(b.at, b.column).data
 		} else {
-			right, ldr, apart = w.right, width, width*b.depth
+			right, ldr, apart = packed, width, width*b.depth
 		}
 		c := p.c[b.row*p.ldc+b.column:]
 		tile.Panels(c, p.ldc, left, at, right, ldr, apart, b.rows, b.depth, b.columns, p.updateAt(b.at))
@@ -191,7 +222,7 @@ func (p *product[F]) panels(w *buffers[F], b *block, left []F, at tile.Layout, d
 		if direct {
 			right = p.b.from(b.at, b.column+j).data
 		} else {
-			right, ldr = w.right[j*b.depth:], width
+			right, ldr = packed[j*b.depth:], width
 		}
 		column, n := b.column+j, min(width, b.columns-j)
 		lo, hi := b.row, b.row+b.rows // the rows that are computed whole

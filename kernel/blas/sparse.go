@@ -2,7 +2,6 @@ package blas
 
 import (
 	"math"
-	"runtime"
 	"sync"
 
 	"github.com/difalt/difalt/internal/tile"
@@ -96,17 +95,16 @@ var entriesPool = sync.Pool{New: func() any { return new([]entry) }}
 
 // addNonzeros adds alpha op(A) B to C, row by row, with the nonzero entries of op(A) only.
 func (p *product[F]) addNonzeros() {
-	threads, rows := runtime.GOMAXPROCS(0), rowsOfEntries
-	if p.a.transposed { // read in long pieces of its rows
-		rows = max(rowsOfEntries, (p.m+threads-1)/threads)
-	}
-	work := entryReads*p.m*p.k + p.m*p.n*p.k/sparseShare
-	if work < tune().parallelMultiplications || threads == 1 || p.m < 2*rowsOfEntries {
+	t, rows := teamFor(entryReads*p.m*p.k+p.m*p.n*p.k/sparseShare, true), rowsOfEntries
+	if t.threads == 1 || p.m < 2*rowsOfEntries {
 		p.rowsOfNonzeros(0, p.m)
 		return
 	}
+	if p.a.transposed { // read in long pieces of its rows
+		rows = max(rowsOfEntries, (p.m+t.threads-1)/t.threads)
+	}
 	of := *p
-	inTurn(threads, (p.m+rows-1)/rows, false, func(i int) {
+	t.run((p.m+rows-1)/rows, func(i int) {
 		of.rowsOfNonzeros(i*rows, min((i+1)*rows, of.m))
 	})
 }

@@ -65,8 +65,8 @@ func inReals[F tile.Float](rows tile.Spans[F]) tile.Spans[F] {
 	return rows
 }
 
-// paddedPairs copies n complex numbers, inc apart, times by, to memory. It returns memory in the length of whole
-// vectors of the tiles.
+// paddedPairs copies n complex numbers, inc apart, times by, to memory. It returns memory in the length of
+// whole vectors of the tiles.
 func paddedPairs[F tile.Float](memory, x []F, n, inc int, by complex128) []F {
 	all := tile.Pad(2 * n)
 	gatherPairs(memory, x, n, inc, by, false)
@@ -127,9 +127,20 @@ func (s *storedPairs[F]) rankOne(alpha F, x []F, incX int) bool {
 }
 
 // addOuter adds some vectors, one after the other, times the numbers of b for each row, to the rows of a
-// triangle.
+// triangle. Several threads take parts of the rows in turn if that pays.
 func (s *storedPairs[F]) addOuter(b, vectors []F, count int) {
-	r := s.runs()
+	t := teamFor(passOver[F](4*s.entries()), false)
+	if t.threads == 1 {
+		s.addTo(0, s.m, b, vectors, count)
+		return
+	}
+	of, parts := *s, t.parts(4, s.m/rowsOfATile) // a copy, so that one thread needs no memory of the heap
+	t.run(parts, func(i int) { of.addTo(of.cut(i, parts), of.cut(i+1, parts), b, vectors, count) })
+}
+
+// addTo is addOuter for rows lo to hi.
+func (s *storedPairs[F]) addTo(lo, hi int, b, vectors []F, count int) {
+	r := s.runs().within(lo, hi)
 	for k := range 3 {
 		if rows, ok := s.spans(&r, k, whole, false); ok {
 			rows.AddOuter(b[count*r[k]:], vectors, count)

@@ -129,6 +129,14 @@ func (s *storedRows[F]) runs() runs {
 	return runs{0, min(wider, narrower), max(wider, narrower), rows}
 }
 
+// within returns the parts of runs in rows lo to hi.
+func (r runs) within(lo, hi int) runs {
+	for k := range r {
+		r[k] = min(max(r[k], lo), hi)
+	}
+	return r
+}
+
 // spans returns the rows of run k, the last one first if they are to be taken backwards. ok is false for an
 // empty run.
 func (s *storedRows[F]) spans(r *runs, k int, of part, backwards bool) (rows tile.Spans[F], ok bool) {
@@ -220,16 +228,6 @@ func (s *storedRows[F]) addRankOne(alpha F, x []F, incX int) {
 	giveBack(memory)
 }
 
-// addVectors adds some vectors, one after the other in y, times the numbers of b for each row, to the rows.
-func (s *storedRows[F]) addVectors(b, y []F, vectors int) {
-	r := s.runs()
-	for k := range 3 {
-		if rows, ok := s.spans(&r, k, whole, false); ok {
-			rows.AddOuter(b[vectors*r[k]:], y, vectors)
-		}
-	}
-}
-
 func (s *storedRows[F]) rankTwo(alpha F, x []F, incX int, y []F, incY int) bool {
 	if !s.sound || alpha == 0 || !holds(x, s.n, incX) || !holds(y, s.n, incY) || !vectorized() {
 		return false
@@ -294,16 +292,10 @@ func (s *storedRows[F]) general(tA blas.Transpose, alpha F, x []F, incX int, bet
 	memory := borrow[F](tile.Pad(lenX) + tile.Pad(lenY))
 	xs := padded(*memory, alpha, x, lenX, incX)
 	sums := cleared((*memory)[len(xs):], lenY)
-	r := s.runs()
-	for k := range 3 {
-		rows, ok := s.spans(&r, k, whole, false)
-		switch {
-		case !ok:
-		case tA == blas.NoTrans:
-			rows.Dots(sums[r[k]:], xs, nil)
-		default:
-			rows.Add(xs[r[k]:], sums, nil)
-		}
+	if tA == blas.NoTrans {
+		s.dots(whole, sums, xs)
+	} else {
+		s.addTimes(whole, xs, sums)
 	}
 	scatterSum(y, sums[:lenY], incY, beta)
 	giveBack(memory)
@@ -337,12 +329,7 @@ func (s *storedRows[F]) multiply(unit bool, x, memory []F) []F {
 	if unit {
 		of = strict
 	}
-	r := s.runs()
-	for k := range 3 {
-		if rows, ok := s.spans(&r, k, of, false); ok {
-			rows.Dots(sums[r[k]:], x, nil)
-		}
-	}
+	s.dots(of, sums, x)
 	if unit {
 		for i, v := range x[:s.n] {
 			sums[i] += v
@@ -358,11 +345,16 @@ func (s *storedRows[F]) multiplyTransposed(unit bool, x, memory []F) []F {
 		of = strict
 		copy(sums, x)
 	}
+	s.addTimes(of, x, sums)
+	return sums
+}
+
+// addTimes adds a part of each row times an entry of x to sums.
+func (s *storedRows[F]) addTimes(of part, x, sums []F) {
 	r := s.runs()
 	for k := range 3 {
 		if rows, ok := s.spans(&r, k, of, false); ok {
 			rows.Add(x[r[k]:], sums, nil)
 		}
 	}
-	return sums
 }

@@ -85,10 +85,23 @@ func symmWay[F tile.Float](
 // mirrored is the order of the squares of a symmetric matrix that are transposed together.
 const mirrored = 64
 
-// mirror copies the triangle of a symmetric matrix to both triangles of another one.
+// mirror copies the triangle of a symmetric matrix to both triangles of another one. Several threads take
+// parts of the rows in turn if that pays.
 func mirror[F tile.Float](to []F, ldt int, a []F, lda, n int, ul blas.Uplo) {
+	t := teamFor(passOver[F](2*n*n), false)
+	if t.threads == 1 {
+		mirrorRows(to, ldt, a, lda, n, ul, 0, n)
+		return
+	}
+	t.run((n+mirrored-1)/mirrored, func(i int) {
+		mirrorRows(to, ldt, a, lda, n, ul, i*mirrored, min((i+1)*mirrored, n))
+	})
+}
+
+// mirrorRows is mirror for rows from to end of the triangle, from a multiple of mirrored.
+func mirrorRows[F tile.Float](to []F, ldt int, a []F, lda, n int, ul blas.Uplo, start, stop int) {
 	stored := product[F]{n: n, part: ul}
-	for lo := 0; lo < n; lo += mirrored {
+	for lo := start; lo < stop; lo += mirrored {
 		size := min(mirrored, n-lo)
 		from, end := 0, lo // the columns beside the square on the diagonal
 		if ul == blas.Upper {

@@ -1,8 +1,6 @@
 package blas
 
 import (
-	"runtime"
-
 	"github.com/difalt/difalt/internal/tile"
 	"gonum.org/v1/gonum/blas"
 )
@@ -88,10 +86,11 @@ func symv[F tile.Float](
 		}
 	}
 	clear(sums)
+	t := teamFor(passOver[F](n*n/2), false)
 	if parts == 1 {
 		v.add(sums, 0, n)
 	} else {
-		v.share(sums, parts)
+		v.share(t, sums, parts)
 	}
 	if beta != 0 {
 		for k, e := range gather(old, y, n, incY) {
@@ -116,9 +115,9 @@ func symvWay[F tile.Float](ul blas.Uplo, n int, alpha F, a []F, lda int, x []F, 
 }
 
 // share adds the products to sums on several threads, which take parts of the rows in turn.
-func (v *symmetricVector[F]) share(sums []F, parts int) {
+func (v *symmetricVector[F]) share(t team, sums []F, parts int) {
 	of := *v // a copy, so that products on one thread need no memory of the heap
-	inTurn(runtime.GOMAXPROCS(0), parts, false, func(i int) {
+	t.run(parts, func(i int) {
 		of.add(sums[i*of.n:][:of.n], of.cut(i, parts), of.cut(i+1, parts))
 	})
 	for i := 1; i < parts; i++ {

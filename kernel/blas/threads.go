@@ -1,11 +1,60 @@
 package blas
 
 import (
+	"runtime"
 	"sync/atomic"
 	"time"
 
+	"github.com/difalt/difalt/internal/tile"
 	"github.com/difalt/difalt/internal/workers"
 )
+
+// A team is the threads that share a computation.
+type team struct {
+	threads int
+	brief   bool // they share it only while helpers are likely to be awake
+}
+
+// teamFor returns the threads for a computation. Its work is the number of multiplications in float64 that
+// tiles do in the same time. Nested in a longer one, a brief computation keeps to one thread.
+func teamFor(work int, nested bool) team {
+	u := tune()
+	brief := work < u.parallelMultiplications
+	if work < u.parallelSoon || brief && nested {
+		return team{threads: 1}
+	}
+	threads := runtime.GOMAXPROCS(0)
+	if brief {
+		threads = min(threads, 2*work/u.parallelSoon)
+	}
+	return team{threads, brief}
+}
+
+// entryWork is how many multiplications tiles do while the second-level cache reads or writes an entry of
+// float64. MulVec 300, Dot and Saxpy 100000, RankOne 300 to 1000, two threads.
+const entryWork = 12
+
+// passOver returns the work of reading or writing some entries.
+func passOver[F tile.Float](entries int) int { return entries * entryWork >> kind[F]() }
+
+// parts returns the number of parts of a computation that could have most: some for each thread, so that one
+// that comes late takes fewer.
+func (t team) parts(each, most int) int {
+	if t.brief {
+		each = 1
+	}
+	return max(min(each*t.threads, most), 1)
+}
+
+// together returns how many of some rows a part takes: a multiple of unit, about most, and all threads have
+// some. Each thread takes one part of a brief computation.
+func (t team) together(rows, most, unit int) int {
+	n := (rows + t.threads - 1) / t.threads
+	if !t.brief {
+		n = min(n, most)
+	}
+	return max((n+unit-1)/unit, 1) * unit
+}
 
 // ended is the time at which the last job ended.
 var (
@@ -13,13 +62,14 @@ var (
 	started = time.Now()
 )
 
-// inTurn calls part for all i below parts on several threads. A helper that comes late finds nothing left to
-// do. Of small jobs the first one wakes no helper; those that follow soon after another job do.
-func inTurn(threads, parts int, small bool, part func(i int)) {
-	if soon := time.Since(started) - time.Duration(ended.Load()); small && soon > 2*workers.Linger {
-		threads = 1
+// run calls part for all i below parts, on the threads of the team: each takes the next one. A helper that
+// comes late finds nothing left to do. Of brief computations the first one wakes no helper; those that follow
+// soon after another job do.
+func (t team) run(parts int, part func(i int)) {
+	if soon := time.Since(started) - time.Duration(ended.Load()); t.brief && soon > 2*workers.Linger {
+		t.threads = 1
 	}
-	workers.NewJob(parts, partEnded).Run(threads-1, part)
+	workers.NewJob(parts, partEnded).Run(t.threads-1, part)
 	ended.Store(int64(time.Since(started)))
 }
 

@@ -2,7 +2,6 @@ package blas
 
 import (
 	"math"
-	"runtime"
 
 	"github.com/difalt/difalt/internal/tile"
 	"gonum.org/v1/gonum/blas"
@@ -109,18 +108,15 @@ func triangular[F tile.Float](
 // share is compute for the whole triangle, on several threads if that pays: they take right sides in turn.
 // Parts begin where a vector and a block of right sides do, so that their number changes no bit.
 func (s *system[F]) share(order, sides int, b []F, ldb int) {
-	threads := runtime.GOMAXPROCS(0)
-	parts := min(4*threads, sides/sidesOfAPart)
-	if threads == 1 || parts < 2 || order*order*sides>>kind[F]() < 2*tune().parallelMultiplications {
+	t := teamFor(order*order*sides/2>>kind[F](), true)
+	parts := t.parts(4, sides/sidesOfAPart)
+	if t.threads == 1 || parts == 1 {
 		s.compute(0, order, sides, b, ldb)
 		return
 	}
 	of := *s // a copy, so that systems on one thread need no memory of the heap
-	inTurn(threads, parts, false, func(i int) {
-		lo, hi := i*sides/parts/sidesOfAPart*sidesOfAPart, (i+1)*sides/parts/sidesOfAPart*sidesOfAPart
-		if i == parts-1 {
-			hi = sides
-		}
+	t.run(parts, func(i int) {
+		lo, hi := cutSides[F](of.right, sides, i, parts), cutSides[F](of.right, sides, i+1, parts)
 		step := 1
 		if of.right {
 			step = ldb
@@ -129,8 +125,21 @@ func (s *system[F]) share(order, sides int, b []F, ldb int) {
 	})
 }
 
-// sidesOfAPart is the least number of right sides of a part.
+// sidesOfAPart is about the least number of right sides of a part.
 const sidesOfAPart = 48
+
+// cutSides returns the first right side of part i of several parts. It begins a tile, so that the number of
+// parts changes no bit: of rows for a triangle on the right, else of columns.
+func cutSides[F tile.Float](right bool, sides, i, parts int) int {
+	unit := tile.PanelWidth[F]()
+	switch {
+	case i == parts:
+		return sides
+	case right:
+		unit = tileRows
+	}
+	return min((i*sides/parts+unit/2)/unit*unit, sides)
+}
 
 // tinyStepsOf returns the largest order, times the number of right sides, of a triangle in registers.
 func tinyStepsOf(right bool) int {

@@ -58,7 +58,7 @@ func Use() { use() }
 // Matrices are stored by rows. Arguments, results and panics are gonum's, except for
 //
 //   - rounding, by the order of sums. The order depends on the shapes alone, and not on the number of
-//     threads that share large products; AVX2 and AVX-512 give equal bits, and NEON does but for the
+//     threads that share large operands; AVX2 and AVX-512 give equal bits, and NEON does but for the
 //     exceptions in docs/kernel.md;
 //   - special values, which follow one rule for every size and tier. With beta = 0 a result is overwritten,
 //     not read; with alpha = 0 factors are not read; products of zero by infinity or NaN are NaN;
@@ -73,7 +73,7 @@ func Use() { use() }
 // a pivot if A is on the left.
 //
 // A left factor with few nonzero entries is multiplied entry by entry. Memory for blocks is kept: calls on
-// one thread allocate none after the first ones. Large products are shared by goroutines that end 50 us
+// one thread allocate none after the first ones. Large operands are shared by goroutines that end 50 us
 // after the last of them.
 type Implementation struct{ reference.Implementation }
 

@@ -51,7 +51,7 @@ func (i Implementation) Ddot(n int, x []float64, incX int, y []float64, incY int
 		case n < dotLength || !vectorized():
 			return rowDot(x, y)
 		}
-		return tile.InnerProduct(x, y)
+		return dot(x, y)
 	case n >= stridedLength && vectorized() && holds(x, n, incX) && holds(y, n, incY):
 		return stridedDot(n, x, incX, y, incY)
 	}
@@ -84,7 +84,7 @@ func (i Implementation) Sdot(n int, x []float32, incX int, y []float32, incY int
 	}
 	x, y = x[:n], y[:n] // bits of gonum's depend on addresses
 	if n > callLength {
-		return tile.InnerProduct(x, y)
+		return dot(x, y)
 	}
 	sum := float32(0)
 	for k, v := range x {
@@ -106,7 +106,7 @@ func (i Implementation) Daxpy(n int, alpha float64, x []float64, incX int, y []f
 	case n < dotLength || !vectorized():
 		addRow(alpha, x[:n], y[:n])
 	default:
-		axpy(n, alpha, x, y)
+		addTimes(alpha, x[:n], y[:n])
 	}
 }
 
@@ -114,7 +114,7 @@ func (i Implementation) Daxpy(n int, alpha float64, x []float64, incX int, y []f
 func (i Implementation) Saxpy(n int, alpha float32, x []float32, incX int, y []float32, incY int) {
 	switch {
 	case n >= 4*dotLength && alpha != 0 && unitStride(n, x, incX, y, incY):
-		axpy(n, alpha, x, y)
+		addTimes(alpha, x[:n], y[:n])
 	case n <= loopLength32 && alpha != 0 && inRow(n, x, incX) && inRow(n, y, incY):
 		y = y[:n]
 		for k, v := range x[:n] {
@@ -152,7 +152,7 @@ func rowSquares(x []float64) (squares float64) {
 	if len(x) < dotLength/4 {
 		return tile.Dot(x, x)
 	}
-	return tile.InnerProduct(x, x)
+	return dot(x, x)
 }
 
 // safeSquares reports whether no square of a sum has overflown, and none that counts has underflown.
@@ -166,7 +166,7 @@ func (i Implementation) Snrm2(n int, x []float32, incX int) float32 {
 	case n == 1:
 		return float32(math.Abs(float64(x[0])))
 	}
-	return float32(math.Sqrt(tile.Squares(x[:n])))
+	return float32(math.Sqrt(squares32(x[:n])))
 }
 
 // Dasum returns the sum of the absolute values of x.
@@ -190,7 +190,7 @@ func (i Implementation) Sasum(n int, x []float32, incX int) float32 {
 	case !inRow(n, x, incX):
 		return i.Implementation.Sasum(n, x, incX)
 	case n >= dotLength && vectorized():
-		return tile.Absolutes(x[:n])
+		return absolutes(x[:n])
 	}
 	return sumOfSizes32(x[:n])
 }
@@ -224,7 +224,7 @@ func (i Implementation) Dscal(n int, alpha float64, x []float64, incX int) {
 		floats.Scale(alpha, x)
 	default:
 		whole := n &^ 3
-		tile.Scale(x[:whole], alpha)
+		scale(x[:whole], alpha)
 		for k := whole; k < n; k++ {
 			x[k] *= alpha
 		}
@@ -257,7 +257,7 @@ func scaleVectors[F tile.Float](x []F, by F) int {
 		return 0
 	}
 	whole := len(x) &^ (4<<kind[F]() - 1)
-	tile.Scale(x[:whole], by)
+	scale(x[:whole], by)
 	return whole
 }
 
@@ -302,7 +302,7 @@ func (i Implementation) Drot(n int, x []float64, incX int, y []float64, incY int
 	case !inRow(n, x, incX) || !inRow(n, y, incY):
 		i.Implementation.Drot(n, x, incX, y, incY, c, s)
 	case n >= rotationLength && vectorized():
-		tile.PlaneRotation(x[:n], y[:n], c, s)
+		rotate(x[:n], y[:n], c, s)
 	default:
 		y = y[:n]
 		for k, v := range x[:n] {
@@ -318,7 +318,7 @@ func (i Implementation) Srot(n int, x []float32, incX int, y []float32, incY int
 	case !inRow(n, x, incX) || !inRow(n, y, incY):
 		i.Implementation.Srot(n, x, incX, y, incY, c, s)
 	case n >= rotationLength && vectorized():
-		tile.PlaneRotation(x[:n], y[:n], c, s)
+		rotate(x[:n], y[:n], c, s)
 	default:
 		y = y[:n]
 		for k, v := range x[:n] {
@@ -355,5 +355,5 @@ func exchange[F tile.Float](x, y []F) {
 		}
 		return
 	}
-	tile.Swap(x, y)
+	swap(x, y)
 }

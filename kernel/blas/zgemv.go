@@ -1,8 +1,6 @@
 package blas
 
 import (
-	"runtime"
-
 	"github.com/difalt/difalt/internal/tile"
 	"gonum.org/v1/gonum/blas"
 )
@@ -96,19 +94,21 @@ type complexVector[F tile.Float] struct {
 	by, sums   []F // for op(A) other than A: alpha x, and memory
 }
 
-// compute computes y, on all threads if A is large: parts of some entries.
+// compute computes y, on several threads if A is large: they take parts of some entries in turn.
 func (v *complexVector[F]) compute(tA blas.Transpose) {
-	entries, together := v.m, max(entriesOfAPart/v.n/rowsOfPairs, 1)*rowsOfPairs
+	entries, most := v.m, entriesOfAPart/v.n
 	if tA != blas.NoTrans {
-		entries, together = v.n, columnsOfPairs/2
+		entries, most = v.n, columnsOfPairs/2
 	}
-	if 2*v.m*v.n < sharedByVectors {
+	t := teamFor(passOver[F](2*v.m*v.n), false)
+	if t.threads == 1 {
 		v.part(tA, 0, entries)
 		return
 	}
-	// A copy, so that products on one thread need no memory of the heap.
-	of, parts := *v, (entries+together-1)/together
-	inTurn(runtime.GOMAXPROCS(0), parts, false, func(i int) { of.part(tA, i*together, min((i+1)*together, entries)) })
+	of := *v // a copy, so that products on one thread need no memory of the heap
+	together := t.together(entries, most, rowsOfPairs)
+	parts := (entries + together - 1) / together
+	t.run(parts, func(i int) { of.part(tA, i*together, min((i+1)*together, entries)) })
 }
 
 // part computes entries lo to hi of y.

@@ -64,12 +64,40 @@ func zger[F tile.Float](
 	defer giveBack(memory)
 	rows := turnedPairs((*memory)[2*m:], y, n, incY, tY == blas.ConjTrans) // op(y), and i times it
 	by := gatherPairs(*memory, x, m, incX, alpha, false)
-	if !tune().oneStream(complexOuterCaches, 2*m*n*int(unsafe.Sizeof(a[0]))) {
-		tile.AddOuterPairs(a, 2*lda, by, rows[:2*n], rows[2*n:], m, 2*n)
-		return true
-	}
-	for i := range m { // the same sums
-		tile.AddComplex(a[2*i*lda:][:2*n], rows, by[2*i], by[2*i+1], false)
-	}
+	u := outerPairs[F]{m, n, by, rows, a, lda}
+	u.share()
 	return true
+}
+
+// outerPairs adds a complex column times a row to an m x n matrix A.
+type outerPairs[F tile.Float] struct {
+	m, n int
+	by   []F // the column
+	rows []F // the row, and i times it
+	a    []F
+	lda  int
+}
+
+// share adds the product, on several threads if that pays: they take parts of the rows in turn.
+func (u *outerPairs[F]) share() {
+	t := teamFor(passOver[F](4*u.m*u.n), false)
+	if t.threads == 1 {
+		u.add(0, u.m)
+		return
+	}
+	of := *u // a copy, so that products on one thread need no memory of the heap
+	together := t.together(u.m, entriesOfAPart/2/u.n, rowsOfATile)
+	parts := (u.m + together - 1) / together
+	t.run(parts, func(i int) { of.add(i*together, min((i+1)*together, of.m)) })
+}
+
+// add adds the product to rows lo to hi.
+func (u *outerPairs[F]) add(lo, hi int) {
+	if !tune().oneStream(complexOuterCaches, 2*u.m*u.n*int(unsafe.Sizeof(u.a[0]))) {
+		tile.AddOuterPairs(u.a[2*lo*u.lda:], 2*u.lda, u.by[2*lo:], u.rows[:2*u.n], u.rows[2*u.n:], hi-lo, 2*u.n)
+		return
+	}
+	for i := lo; i < hi; i++ { // the same sums
+		tile.AddComplex(u.a[2*i*u.lda:][:2*u.n], u.rows, u.by[2*i], u.by[2*i+1], false)
+	}
 }

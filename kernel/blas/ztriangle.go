@@ -1,7 +1,6 @@
 package blas
 
 import (
-	"runtime"
 	"unsafe"
 
 	"github.com/difalt/difalt/internal/tile"
@@ -66,18 +65,16 @@ func (t *complexTriangle[F]) sides() int {
 // share is compute for all unknowns, on several threads if that pays: they take right sides in turn. The
 // number of parts changes no bit.
 func (t *complexTriangle[F]) share() {
-	threads, order, sides := runtime.GOMAXPROCS(0), t.order(), t.sides()
-	parts := min(2*threads, sides/sidesOfAPart)
-	if threads == 1 || parts < 2 || 4*order*order*sides>>kind[F]() < 2*tune().parallelMultiplications {
+	order, sides := t.order(), t.sides()
+	by := teamFor(2*order*order*sides>>kind[F](), true)
+	parts := by.parts(2, sides/sidesOfAPart)
+	if by.threads == 1 || parts == 1 {
 		t.compute(0, order)
 		return
 	}
 	of := *t // a copy, so that triangles on one thread need no memory of the heap
-	inTurn(threads, parts, false, func(i int) {
-		lo, hi := i*sides/parts/sidesOfAPart*sidesOfAPart, (i+1)*sides/parts/sidesOfAPart*sidesOfAPart
-		if i == parts-1 {
-			hi = sides
-		}
+	by.run(parts, func(i int) {
+		lo, hi := cutSides[F](of.right, sides, i, parts), cutSides[F](of.right, sides, i+1, parts)
 		part := of
 		if of.right {
 			part.b, part.m = of.b[lo*of.ldb:], hi-lo

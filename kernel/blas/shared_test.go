@@ -1,0 +1,286 @@
+package blas_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"testing"
+
+	"github.com/difalt/difalt/internal/tiertest"
+	"github.com/difalt/difalt/kernel/blas"
+	reference "gonum.org/v1/gonum/blas/gonum"
+
+	gonumblas "gonum.org/v1/gonum/blas"
+)
+
+// A sharedCall is a call of level 1 or 2 that several threads share. It overwrites its operands, and returns
+// a sum.
+type sharedCall struct {
+	name string
+	call func(b sharedAPI, o *sharedOperands) float64
+}
+
+// A sharedAPI has the routines of all types.
+type sharedAPI interface {
+	gonumblas.Float64
+	gonumblas.Float32
+	gonumblas.Complex128
+	gonumblas.Complex64
+}
+
+// sharedOperands are a matrix and two vectors of each type.
+type sharedOperands struct {
+	a, x, y    []float64
+	a32        []float32
+	x32, y32   []float32
+	az, xz, yz []complex128
+	ac, xc, yc []complex64
+}
+
+const (
+	sharedRows, sharedColumns, sharedStride = 411, 437, 441
+	sharedLength                            = 150_003 // of vectors
+)
+
+// operandsOf returns the operands of the type of a routine.
+func operandsOf(routine string, numbers []float64) *sharedOperands {
+	o, a, x := new(sharedOperands), numbers[:2*sharedColumns*sharedStride], numbers[:2*sharedLength]
+	y := numbers[len(numbers)-2*sharedLength:]
+	switch routine[0] {
+	case 'D':
+		o.a, o.x, o.y = slices.Clone(a), slices.Clone(x), slices.Clone(y)
+	case 'S':
+		o.a32, o.x32, o.y32 = singlesOf(a), singlesOf(x), singlesOf(y)
+	default:
+		for _, v := range [][]float64{a, x, y} {
+			var z []complex128
+			var c []complex64
+			for k := 0; k < len(v); k += 2 {
+				z, c = append(z, complex(v[k], v[k+1])), append(c, complex64(complex(v[k], v[k+1])))
+			}
+			o.az, o.xz, o.yz = o.xz, o.yz, z
+			o.ac, o.xc, o.yc = o.xc, o.yc, c
+		}
+	}
+	return o
+}
+
+func singlesOf(x []float64) (y []float32) {
+	for _, v := range x {
+		y = append(y, float32(v))
+	}
+	return y
+}
+
+// all returns the operands of the type of a routine, and a sum, as numbers.
+func (o *sharedOperands) all(routine string, sum float64) []float64 {
+	got := []float64{sum}
+	switch routine[0] {
+	case 'D':
+		return slices.Concat(got, o.a, o.x, o.y)
+	case 'S':
+		for _, v := range slices.Concat(o.a32, o.x32, o.y32) {
+			got = append(got, float64(v))
+		}
+	case 'Z':
+		for _, v := range slices.Concat(o.az, o.xz, o.yz) {
+			re, im := parts(v)
+			got = append(got, re, im)
+		}
+	case 'C':
+		for _, v := range slices.Concat(o.ac, o.xc, o.yc) {
+			re, im := parts(v)
+			got = append(got, re, im)
+		}
+	}
+	return got
+}
+
+// sharedCalls returns the calls: vectors, then matrices, triangles and bands.
+func sharedCalls() []sharedCall {
+	const n, m, k, ld, long = sharedColumns, sharedRows, 150, sharedStride, sharedLength
+	none := func(call func(b sharedAPI, o *sharedOperands)) func(sharedAPI, *sharedOperands) float64 {
+		return func(b sharedAPI, o *sharedOperands) float64 { call(b, o); return 0 }
+	}
+	calls := []sharedCall{
+		{"Ddot", func(b sharedAPI, o *sharedOperands) float64 { return b.Ddot(long, o.x, 1, o.y, 1) }},
+		{"Sdot", func(b sharedAPI, o *sharedOperands) float64 { return float64(b.Sdot(long, o.x32, 1, o.y32, 1)) }},
+		{"Dnrm2", func(b sharedAPI, o *sharedOperands) float64 { return b.Dnrm2(long, o.x, 1) }},
+		{"Snrm2", func(b sharedAPI, o *sharedOperands) float64 { return float64(b.Snrm2(long, o.x32, 1)) }},
+		{"Dasum", func(b sharedAPI, o *sharedOperands) float64 { return b.Dasum(long, o.x, 1) }},
+		{"Sasum", func(b sharedAPI, o *sharedOperands) float64 { return float64(b.Sasum(long, o.x32, 1)) }},
+		{"Zdotu", func(b sharedAPI, o *sharedOperands) float64 {
+			re, _ := parts(b.Zdotu(long, o.xz, 1, o.yz, 1))
+			return re
+		}},
+		{"Zdotc", func(b sharedAPI, o *sharedOperands) float64 {
+			_, im := parts(b.Zdotc(long, o.xz, 1, o.yz, 1))
+			return im
+		}},
+		{"Cdotc", func(b sharedAPI, o *sharedOperands) float64 {
+			re, _ := parts(b.Cdotc(long, o.xc, 1, o.yc, 1))
+			return re
+		}},
+		{"Znrm2", func(b sharedAPI, o *sharedOperands) float64 { return b.Dznrm2(long, o.xz, 1) }},
+		{"Zasum", func(b sharedAPI, o *sharedOperands) float64 { return b.Dzasum(long, o.xz, 1) }},
+		{"Daxpy", none(func(b sharedAPI, o *sharedOperands) { b.Daxpy(long, 1.5, o.x, 1, o.y, 1) })},
+		{"Saxpy", none(func(b sharedAPI, o *sharedOperands) { b.Saxpy(long, 1.5, o.x32, 1, o.y32, 1) })},
+		{"Zaxpy", none(func(b sharedAPI, o *sharedOperands) { b.Zaxpy(long, 1.5-1i, o.xz, 1, o.yz, 1) })},
+		{"Caxpy", none(func(b sharedAPI, o *sharedOperands) { b.Caxpy(long, 1.5-1i, o.xc, 1, o.yc, 1) })},
+		{"Dscal", none(func(b sharedAPI, o *sharedOperands) { b.Dscal(long, 1.5, o.x, 1) })},
+		{"Sscal", none(func(b sharedAPI, o *sharedOperands) { b.Sscal(long, 1.5, o.x32, 1) })},
+		{"Zscal", none(func(b sharedAPI, o *sharedOperands) { b.Zscal(long, 1.5+2i, o.xz, 1) })},
+		{"Zdscal", none(func(b sharedAPI, o *sharedOperands) { b.Zdscal(long, 1.5, o.xz, 1) })},
+		{"Drot", none(func(b sharedAPI, o *sharedOperands) { b.Drot(long, o.x, 1, o.y, 1, .6, .8) })},
+		{"Srot", none(func(b sharedAPI, o *sharedOperands) { b.Srot(long, o.x32, 1, o.y32, 1, .6, .8) })},
+		{"Dswap", none(func(b sharedAPI, o *sharedOperands) { b.Dswap(long, o.x, 1, o.y, 1) })},
+		{"Cswap", none(func(b sharedAPI, o *sharedOperands) { b.Cswap(long, o.xc, 1, o.yc, 1) })},
+		{"Dger", none(func(b sharedAPI, o *sharedOperands) { b.Dger(m, n, 1.5, o.x, 1, o.y, 1, o.a, ld) })},
+		{"Sger", none(func(b sharedAPI, o *sharedOperands) { b.Sger(m, n, 1.5, o.x32, 2, o.y32, 3, o.a32, ld) })},
+		{"Zgeru", none(func(b sharedAPI, o *sharedOperands) { b.Zgeru(m, n, 1.5i, o.xz, 1, o.yz, 1, o.az, ld) })},
+		{"Cgerc", none(func(b sharedAPI, o *sharedOperands) { b.Cgerc(m, n, 1.5i, o.xc, 1, o.yc, 1, o.ac, ld) })},
+	}
+	for _, tA := range []gonumblas.Transpose{'N', 'T'} {
+		calls = append(calls,
+			sharedCall{"Dgemv " + string(tA), none(func(b sharedAPI, o *sharedOperands) {
+				b.Dgemv(tA, m, n, 2, o.a, ld, o.x, 1, .5, o.y, 1)
+			})},
+			sharedCall{"Sgemv " + string(tA), none(func(b sharedAPI, o *sharedOperands) {
+				b.Sgemv(tA, m, n, 2, o.a32, ld, o.x32, 1, .5, o.y32, 1)
+			})},
+			sharedCall{"Zgemv " + string(tA), none(func(b sharedAPI, o *sharedOperands) {
+				b.Zgemv(tA, m, n, 2, o.az, ld, o.xz, 1, .5, o.yz, 1)
+			})},
+			sharedCall{"Cgemv " + string(tA), none(func(b sharedAPI, o *sharedOperands) {
+				b.Cgemv(tA, m, n, 2, o.ac, ld, o.xc, 1, .5, o.yc, 1)
+			})},
+			sharedCall{"Dgbmv " + string(tA), none(func(b sharedAPI, o *sharedOperands) {
+				b.Dgbmv(tA, m, n, k, k+7, 2, o.a, ld, o.x, 1, .5, o.y, 1)
+			})},
+		)
+	}
+	for _, ul := range []gonumblas.Uplo{'U', 'L'} {
+		calls = append(calls,
+			sharedCall{"Dsymv " + string(ul), none(func(b sharedAPI, o *sharedOperands) {
+				b.Dsymv(ul, n, 2, o.a, ld, o.x, 1, .5, o.y, 1)
+			})},
+			sharedCall{"Dsyr " + string(ul), none(func(b sharedAPI, o *sharedOperands) {
+				b.Dsyr(ul, n, 2, o.x, 1, o.a, ld)
+			})},
+			sharedCall{"Dspr " + string(ul), none(func(b sharedAPI, o *sharedOperands) {
+				b.Dspr(ul, n, 2, o.x, 2, o.a)
+			})},
+			sharedCall{"Dsyr2 " + string(ul), none(func(b sharedAPI, o *sharedOperands) {
+				b.Dsyr2(ul, n, 2, o.x, 1, o.y, 1, o.a, ld)
+			})},
+			sharedCall{"Ssyr2 " + string(ul), none(func(b sharedAPI, o *sharedOperands) {
+				b.Ssyr2(ul, n, 2, o.x32, 1, o.y32, 1, o.a32, ld)
+			})},
+			sharedCall{"Zher " + string(ul), none(func(b sharedAPI, o *sharedOperands) {
+				b.Zher(ul, n, 2, o.xz, 1, o.az, ld)
+			})},
+			sharedCall{"Chpr2 " + string(ul), none(func(b sharedAPI, o *sharedOperands) {
+				b.Chpr2(ul, n, 2i, o.xc, 1, o.yc, 1, o.ac)
+			})},
+			sharedCall{"Dtpmv " + string(ul), none(func(b sharedAPI, o *sharedOperands) {
+				b.Dtpmv(ul, 'N', 'N', n, o.a, o.x, 1)
+			})},
+			sharedCall{"Dtpmv unit " + string(ul), none(func(b sharedAPI, o *sharedOperands) {
+				b.Dtpmv(ul, 'N', 'U', n, o.a, o.x, -1)
+			})},
+			sharedCall{"Dtbmv " + string(ul), none(func(b sharedAPI, o *sharedOperands) {
+				b.Dtbmv(ul, 'N', 'N', n, 3*k-50, o.a, ld, o.x, 1)
+			})},
+		)
+	}
+	return calls
+}
+
+// TestSharedVectors: level 1 and 2 have the bits of one thread on several, and gonum's results.
+func TestSharedVectors(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
+	threads := []int{2, 3, 8}
+	if testing.Short() {
+		threads = []int{3}
+	}
+	rng, numbers := rand.New(rand.NewPCG(61, 5)), make([]float64, 2*(sharedColumns*sharedStride+sharedLength))
+	for k := range numbers {
+		numbers[k] = rng.NormFloat64()
+	}
+	calls := sharedCalls()
+	want := make([][]float64, len(calls))
+	result := func(c sharedCall, b sharedAPI) []float64 {
+		o := operandsOf(c.name, numbers)
+		sum := c.call(b, o)
+		return o.all(c.name, sum)
+	}
+	for i, c := range calls {
+		want[i] = result(c, reference.Implementation{})
+	}
+	tiertest.Each(t, func(t *testing.T) {
+		for i, c := range calls {
+			runtime.GOMAXPROCS(1)
+			one := result(c, blas.Implementation{})
+			if err := near(one, want[i]); err != nil {
+				t.Errorf("%s: %v", c.name, err)
+			}
+			for _, threads := range threads {
+				runtime.GOMAXPROCS(threads)
+				blas.Implementation{}.Ddot(sharedLength, numbers, 1, numbers, 1) // the call follows soon after another one
+				for k, v := range result(c, blas.Implementation{}) {
+					if math.Float64bits(v) != math.Float64bits(one[k]) {
+						t.Fatalf("%s: number %d is %v on %d threads, %v on one", c.name, k, v, threads, one[k])
+					}
+				}
+			}
+		}
+	})
+}
+
+// near returns an error for the first number that differs by more than the rounding of float32.
+func near(got, want []float64) error {
+	for k, v := range got {
+		if !(math.Abs(v-want[k]) <= 1e-3*(1+math.Abs(want[k]))) {
+			return fmt.Errorf("number %d is %v, want %v", k, v, want[k])
+		}
+	}
+	return nil
+}
+
+// TestSharedProducts: products have the bits of one thread if several pack the right factor together, in one
+// piece or in several, and if the factor is too deep for it, in both precisions and with complex numbers.
+func TestSharedProducts(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
+	rng := rand.New(rand.NewPCG(61, 6))
+	ours := blas.Implementation{}
+	for _, s := range []struct{ m, n, k int }{{131, 259, 263}, {101, 701, 4001}, {97, 150, 8200}} {
+		a, b := random(rng, s.m, s.k, 0).data, random(rng, s.k, s.n, 0).data
+		a32, b32 := singlesOf(a), singlesOf(b)
+		az, bz := make([]complex128, s.m*s.k), make([]complex128, s.k*s.n)
+		for i, v := range a {
+			az[i] = complex(v, -v/3)
+		}
+		for i, v := range b {
+			bz[i] = complex(v/7, v)
+		}
+		products := func() (c []float64, c32 []float32, cz []complex128) {
+			c, c32, cz = make([]float64, s.m*s.n), make([]float32, s.m*s.n), make([]complex128, s.m*s.n)
+			ours.Dgemm('T', 'N', s.m, s.n, s.k, 1, a, s.m, b, s.n, 0, c, s.n)
+			ours.Dgemm('N', 'T', s.m, s.n, s.k, 2, a, s.k, b, s.k, 1, c, s.n)
+			ours.Sgemm('N', 'N', s.m, s.n, s.k, 1, a32, s.k, b32, s.n, 0, c32, s.n)
+			ours.Zgemm('C', 'N', s.m, s.n, s.k, 1i, az, s.m, bz, s.n, 0, cz, s.n)
+			return c, c32, cz
+		}
+		tiertest.Each(t, func(t *testing.T) {
+			runtime.GOMAXPROCS(1)
+			c, c32, cz := products()
+			runtime.GOMAXPROCS(3)
+			d, d32, dz := products()
+			if !slices.Equal(c, d) || !slices.Equal(c32, d32) || !slices.Equal(cz, dz) {
+				t.Errorf("%d x %d, depth %d: other bits on three threads", s.m, s.n, s.k)
+			}
+		})
+	}
+}
