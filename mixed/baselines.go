@@ -142,6 +142,7 @@ type scorer struct {
 	first        *Design  // of the first method, if it has periods; otherwise nil
 	rows         *rowList // with held-out ones
 	center, unit float64  // of the target itself
+	farthest     float64  // error that counts
 	idle         sync.Pool
 	cut          atomic.Bool // an error was so large that it counts as less
 }
@@ -160,7 +161,10 @@ func (f *fitter) scorerOf(methods []method) *scorer {
 	if d := methods[0].s.design; d.Periods != nil {
 		s.first = d
 	}
-	s.rows = f.rows.whole
+	s.rows, s.farthest = f.rows.whole, farthestAlone
+	if f.rows.guard != nil {
+		s.farthest = farthestError
+	}
 	for _, m := range s.methods {
 		if m.s != nil && m.s.design != s.first && m.s.p > s.design.Width() {
 			s.design = m.s.design
@@ -233,8 +237,8 @@ func (s *scorer) row(w *scratch, row int, x []float64) {
 		}
 		z := rounded.Dot(columns[:len(c)], c)
 		y := (s.f.rows.target.Restore(z) - s.center) / s.unit
-		w.errors[i][set].count(target, y)
-		if s.f.rows.target.limits(z) || math.Abs(target-y) > farthestError {
+		w.errors[i][set].count(target, y, s.farthest)
+		if s.f.rows.target.limits(z) || !(math.Abs(target-y) <= farthestError) {
 			s.cut.Store(true)
 		}
 	}

@@ -50,23 +50,14 @@ func (k *Tasks) numbers() (sum int) {
 	return sum
 }
 
-// inner returns x'y. Unlike those of rounded.Dot, its arguments may lie on the stack.
-func inner(x, y []float64) (sum float64) {
-	for i, v := range x {
-		sum += float64(v * y[i])
-	}
-	return sum
-}
-
-// times sets dst to S x, where S is the covariance of deviations, as solver.Deviation does for vectors on the
-// heap. dst must not alias x.
+// times sets dst to S x, where S is the covariance of deviations. dst must not alias x.
 func (p *Prior) times(dst, x []float64) {
 	for j, d := range p.Deviations {
 		dst[j] = d * d * x[j]
 	}
 	for k := range p.Rank {
 		l := p.Loadings[k*len(dst):][:len(dst)]
-		rounded.AddScaled(dst, inner(l, x), l)
+		rounded.AddScaled(dst, rounded.Dot(l, x), l)
 	}
 }
 
@@ -122,12 +113,12 @@ func (p *Parameters) reducedVariance(c *Covariance, z []float64) float64 {
 	sum := 0.0
 	for i, share := range c.Shares {
 		root := c.Root[i*w:][:w]
-		along := inner(root, moved)
+		along := rounded.Dot(root, moved)
 		sum += float64(share * square(along))
 		rounded.AddScaled(left, -along, root)
 	}
 	p.Prior.times(moved, left)
-	sum += max(inner(moved, left), 0) + float64(c.MeanFactor*quadratic(p.MeanCovariance, left))
+	sum += max(rounded.Dot(moved, left), 0) + float64(c.MeanFactor*quadratic(p.MeanCovariance, left))
 	sum += p.Tasks.Strengths.quadratic(c, left)
 	return p.Tasks.Strengths.Widening * sum
 }

@@ -52,7 +52,7 @@ func (s *stats) addDirection(ctx context.Context, q *varianceComponents, mean []
 	ridge.sigma, ridge.rank, ridge.w = []float64{q.sigma[0] + 0.05, ridgeStart, 0}, 0, nil
 	t := s.solveOwn(ctx, s.prior(&ridge), s.some, l*l, func(w *worker, _ int, part []float64) {
 		w.solver.Score(w.u, mean)
-		w.solver.Deviation(w.v, w.u)
+		w.solver.Deviate(w.v, w.u)
 		dense.Syr(1, dense.Vector(w.v[:l]), dense.Symmetric(l, part))
 	})
 	t.order = l

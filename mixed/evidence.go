@@ -9,7 +9,6 @@ import (
 	"github.com/difalt/difalt/internal/dense"
 	"github.com/difalt/difalt/internal/rounded"
 	"gonum.org/v1/gonum/blas"
-	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
 )
 
@@ -212,37 +211,56 @@ func (m *meanPosterior) set(sum []float64, rows float64, d []float64) error {
 	log, err := m.solve(d)
 	m.evidence = -0.5 * (float64(rows*rounded.Log(2*math.Pi)) + sum[p*p+p] + log - m.explained)
 	if err == nil && math.IsNaN(m.evidence) {
-		err = errNumeric
+		err = errTotals
 	}
 	return err
 }
 
 // solve sets mean and covariance C = (M + D^-1)^-1 of a vector with prior N(0, D), D = diag(d)^2, from the
-// information M, h: by A = I + diag(d) M diag(d), so that d may be 0. It solves for the mean with the factor
-// of A: C h loses all digits where columns nearly follow from others and the noise is small. It returns log
-// det A.
+// information M, h: by A = I + diag(d) M diag(d), so that d may be 0. It returns log det A. M is a sum of
+// differences. Where the noise is small, their rounding errors may exceed what is left of them. A then gets
+// the least ridge with which it is at least I, in steps of ten. The error is errTotals: A is not finite.
 func (m *meanPosterior) solve(d []float64) (log float64, err error) {
 	p := len(d)
-	m.c, m.mean, m.determined = dense.Grow(m.c, p*p), dense.Grow(m.mean, p), 0
+	m.c, m.mean = dense.Grow(m.c, p*p), dense.Grow(m.mean, p)
 	largest := 1.0
 	for i := range p {
 		largest = max(largest, 1+float64(d[i]*m.m[i*p+i]*d[i]))
 	}
-	var r blas64.Triangular
-	ok := false
-	for _, ridge := range []float64{0, rounding * largest} { // the second where rounding leaves A indefinite
-		for i := range p {
-			for j := i; j < p; j++ {
-				m.c[i*p+j] = d[i] * m.m[i*p+j] * d[j]
-			}
-			m.c[i*p+i] += 1 + ridge
+	for ridge := 0.0; ; ridge = max(10*ridge, rounding*largest) {
+		log, ok := m.solveWith(d, ridge)
+		if ok && finite(m.explained) {
+			return log, nil
 		}
-		if r, ok = dense.Potrf(dense.Symmetric(p, m.c)); ok {
-			break
+		if ok || !m.scaled(d, ridge) {
+			return 0, errTotals
 		}
 	}
+}
+
+// scaled sets the upper triangle of c to A with a ridge, and reports whether it is finite.
+func (m *meanPosterior) scaled(d []float64, ridge float64) bool {
+	p, size := len(d), 0.0
+	for i := range p {
+		for j := i; j < p; j++ {
+			v := d[i] * m.m[i*p+j] * d[j]
+			size += math.Abs(v)
+			m.c[i*p+j] = v
+		}
+		m.c[i*p+i] += 1 + ridge
+	}
+	return finite(size + ridge)
+}
+
+// solveWith is solve with a ridge in A. It reports whether A has a factor and is at least I, as its inverse
+// shows.
+func (m *meanPosterior) solveWith(d []float64, ridge float64) (log float64, ok bool) {
+	const most = 1.01 // of the diagonal of the inverse: rounding moves a 1
+	p := len(d)
+	m.scaled(d, ridge)
+	r, ok := dense.Potrf(dense.Symmetric(p, m.c))
 	if !ok {
-		return 0, errNumeric
+		return 0, false
 	}
 	for i := range p {
 		log += 2 * rounded.Log(m.c[i*p+i])
@@ -250,23 +268,26 @@ func (m *meanPosterior) solve(d []float64) (log float64, err error) {
 	for i := range p {
 		m.mean[i] = d[i] * m.h[i]
 	}
+	// C h would lose all digits where columns nearly follow from others and the noise is small.
 	dense.Trsv(blas.Trans, r, dense.Vector(m.mean))
 	m.explained = rounded.Dot(m.mean, m.mean)
 	dense.Trsv(blas.NoTrans, r, dense.Vector(m.mean))
 	for i := range p {
 		m.mean[i] *= d[i]
 	}
-	if dense.Potri(r); math.IsNaN(log) || math.IsInf(log, 0) {
-		return 0, errNumeric
-	}
+	dense.Potri(r)
+	m.determined = 0
 	for i := range p {
+		if m.c[i*p+i] > most {
+			return 0, false
+		}
 		m.determined += 1 - m.c[i*p+i]
 		for j := i; j < p; j++ {
 			m.c[i*p+j] *= d[i] * d[j]
 		}
 	}
 	dense.Mirror(p, m.c)
-	return log, nil
+	return log, true
 }
 
 // A scoreSums holds the sums over tasks that need the mean: of the scores u = X'V^-1 (y - X mean), and of M C
@@ -314,6 +335,9 @@ func (s *stats) ownScoreSums(ctx context.Context, tasks *taskSet, m *meanPosteri
 	p, r := s.p, m.prior.Rank
 	t := s.solveOwn(ctx, m.prior, tasks, size, func(w *worker, k int, part []float64) {
 		w.solver.Score(w.u, m.mean)
+		w.solver.Deviate(w.v, w.u)
+		floats.Add(w.v, m.mean)
+		part[size-1] += w.task.Residual(w.v) / cmp.Or(w.task.Noise, 1)
 		for j, u := range w.u {
 			part[j] += float64(u * u)
 		}
@@ -326,9 +350,6 @@ func (s *stats) ownScoreSums(ctx context.Context, tasks *taskSet, m *meanPosteri
 			w.solver.Times(w.v, w.z)
 			floats.Add(part[2*p+p*r+a*p:][:p], w.v)
 		}
-		w.solver.Deviation(w.v, w.u)
-		floats.Add(w.v, m.mean)
-		part[len(part)-1] += w.task.Residual(w.v) / cmp.Or(w.task.Noise, 1)
 	})
 	largest := 0.0
 	for j := range p {

@@ -112,7 +112,7 @@ func TestScoresAreThoseOfPredictions(t *testing.T) {
 	check.FailIf(t, !slices.Equal(stages, Stages), "stages %q, want %q", stages, Stages)
 	check.FailIf(t, last.Sums != r.Sums() || last.Sums < 20, "%d sums, the report has %d", last.Sums, r.Sums())
 	tallies := map[bool]*tally{true: {}, false: {}}
-	eachRow(t, m, table, holdOut(table), func(_ int, p Prediction, y float64, train bool) { tallies[train].count(y, p.Value) })
+	eachRow(t, m, table, holdOut(table), func(_ int, p Prediction, y float64, train bool) { tallies[train].count(y, p.Value, farthestAlone) })
 	for train, e := range map[bool]Errors{true: r.Scores[0].Train, false: r.Scores[0].Test} {
 		want := tallies[train].Errors(1)
 		check.FailIf(t, e.Rows != want.Rows || math.Abs(e.RMSE-want.RMSE) > 1e-9 || math.Abs(e.MAE-want.MAE) > 1e-9,

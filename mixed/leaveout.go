@@ -57,7 +57,6 @@ func (c *choice) eachResidual(w *worker, k int, f func(row int, e, h float64)) {
 	}
 	w.cov = dense.Grow(w.cov, p*p)
 	w.solver.Coefficients(w.v, w.cov, c.m.mean, c.m.c)
-	noise := c.m.prior.Noise.Variance * cmp.Or(w.task.Noise, 1)
 	for from := 0; from < len(list) && (from == 0 || !w.cancelled()); from += batch {
 		rows := list[from:min(from+batch, len(list))]
 		n := len(rows)
@@ -69,7 +68,7 @@ func (c *choice) eachResidual(w *worker, k int, f func(row int, e, h float64)) {
 		dense.Gemm(blas.NoTrans, blas.NoTrans, 1, x, dense.General(p, p, w.cov), 0, moved)
 		for i, y := range w.y {
 			row := w.x[i*p:][:p]
-			f(int(rows[i]), y-rounded.Dot(row, w.v), rounded.Dot(row, w.g[i*p:][:p])/noise)
+			f(int(rows[i]), y-rounded.Dot(row, w.v), rounded.Dot(row, w.g[i*p:][:p])/w.solver.noise)
 		}
 	}
 }

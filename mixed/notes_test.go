@@ -138,8 +138,8 @@ func TestVerdictInterval(t *testing.T) {
 			size := math.Exp(0.5 * r.NormFloat64()) // of both errors in this task
 			e := taskErrors{{}, {}}
 			for range 6 {
-				e[0][1].count(size*r.NormFloat64(), 0)
-				e[1][1].count(1.25*size*r.NormFloat64(), 0)
+				e[0][1].count(size*r.NormFloat64(), 0, farthestAlone)
+				e[1][1].count(1.25*size*r.NormFloat64(), 0, farthestAlone)
 			}
 			e.addTo(sums)
 		}
@@ -154,9 +154,9 @@ func TestVerdictInterval(t *testing.T) {
 
 func TestTally(t *testing.T) {
 	var a tally
-	a.count(1, 2)
-	a.count(3, 3)
-	a.count(5, 3)
+	a.count(1, 2, farthestAlone)
+	a.count(3, 3, farthestAlone)
+	a.count(5, 3, farthestAlone)
 	e := a.Errors(10)
 	if e.Rows != 3 || math.Abs(e.RMSE-10*math.Sqrt(5.0/3)) > 1e-12 || math.Abs(e.MAE-10) > 1e-12 || math.Abs(e.ExplainedVariance-(1-5.0/8)) > 1e-12 {
 		t.Errorf("errors %+v", e)

@@ -3,6 +3,7 @@ package mixed
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"math"
 
 	"github.com/difalt/difalt/internal/dense"
@@ -12,8 +13,12 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// errNumeric reports that rounding or overflow leaves a matrix without a Cholesky factor.
-var errNumeric = errors.New("the numbers of the task are out of range")
+// errNumeric reports numbers that overflow. errTotals is the errNumeric of sums over tasks.
+var (
+	errNumeric = errors.New("numbers are out of range: look for features, targets and weights that are far " +
+		"larger than all others")
+	errTotals = fmt.Errorf("in sums over all tasks %w", errNumeric)
+)
 
 // A solver reduces tasks to their information X'V^-1 X and X'V^-1 y, where V = X S X' + Noise I is the
 // covariance of y for a known mean. Likelihoods, posterior coefficients and their covariances follow from
@@ -62,22 +67,17 @@ func (s *solver) Set(prior *Prior, t *taskData) error {
 	}
 	s.factor, s.vector, s.a = dense.Grow(s.factor, n*n), dense.Grow(s.vector, n), dense.Grow(s.a, n)
 	s.half = dense.Grow(s.half, n*p)
+	r, ok := s.factorise()
+	if !ok {
+		return errNumeric
+	}
 	if t.G == nil {
-		s.rowCovariance()
 		copy(s.half, t.X)
 		copy(s.vector, t.Y)
 	} else {
-		s.productCovariance()
 		s.project(s.vector, t.C)
 	}
-	if s.stops(n) {
-		return errNumeric
-	}
 	if n > 0 {
-		r, ok := dense.Potrf(dense.Symmetric(n, s.factor))
-		if !ok {
-			return errNumeric
-		}
 		dense.Trsv(blas.Trans, r, dense.Vector(s.vector))
 		dense.Trsm(blas.Left, blas.Trans, 1, r, dense.General(n, p, s.half))
 	}
@@ -93,6 +93,38 @@ func (s *solver) Set(prior *Prior, t *taskData) error {
 		return errNumeric
 	}
 	return nil
+}
+
+// Shares of the largest variance of a covariance that rounding may move its entries by.
+const (
+	leastRounding = 1e-15
+	mostRounding  = 1e-6
+)
+
+// factorise sets factor to the Cholesky factor of the covariance of the task, and half to F'G for products. A
+// noise below the rounding errors of the other variances may leave no factor. The task then has as much noise
+// as these errors, the least that leaves one in steps of ten.
+func (s *solver) factorise() (r blas64.Triangular, ok bool) {
+	n := len(s.vector)
+	for share := leastRounding; share <= mostRounding; share *= 10 {
+		if s.task.G == nil {
+			s.rowCovariance()
+		} else {
+			s.productCovariance()
+		}
+		if s.stops(n) {
+			return r, false
+		}
+		largest := 0.0
+		for i := range n {
+			largest = max(largest, math.Abs(s.factor[i*n+i]))
+		}
+		if r, ok = dense.Potrf(dense.Symmetric(n, s.factor)); ok {
+			return r, true
+		}
+		s.noise = max(s.noise, share*largest)
+	}
+	return r, false
 }
 
 // rowCovariance sets factor to V = X S X' + noise I.
@@ -273,102 +305,4 @@ func (s *solver) AddSpread(dst, c []float64) {
 			dst[j] += float64(v * row[j])
 		}
 	}
-}
-
-// Deviation sets dst to S score, the posterior mean of the deviation for the score of Score.
-func (s *solver) Deviation(dst, score []float64) {
-	for j, d := range s.prior.Deviations {
-		dst[j] = d * d * score[j]
-	}
-	for a := range s.prior.Rank {
-		rounded.AddScaled(dst, rounded.Dot(s.loadings(a), score), s.loadings(a))
-	}
-}
-
-// Coefficients sets theta to the posterior mean of the task's coefficients, mean + S X'V^-1 (y - X mean);
-// and cov, P x P or nil, to their posterior covariance
-//
-//	S - S M S + (I - S M) C (I - M S).
-//
-// Here C, P x P or nil for none, is the covariance of the error of the mean (Henderson 1975).
-func (s *solver) Coefficients(theta, cov, mean, c []float64) {
-	p := s.width()
-	s.b = dense.Grow(s.b, p)
-	s.Score(s.b, mean)
-	s.Deviation(theta, s.b)
-	floats.Add(theta, mean)
-	if cov == nil {
-		return
-	}
-	s.inner, s.part = dense.Grow(s.inner, p*p), dense.Grow(s.part, p*p)
-	path, part := s.inner[:p*p], s.part[:p*p]
-	clear(path)
-	clear(part)
-	clear(cov)
-	if s.task.G != nil {
-		s.productPosterior(path, cov)
-	} else {
-		s.rowPosterior(path, cov)
-	}
-	if s.stops(p) {
-		return
-	}
-	for j := range p {
-		path[j*p+j]++
-	}
-	square := func(x []float64) blas64.General { return dense.General(p, p, x) }
-	if s.task.G == nil {
-		for i := range p {
-			s.Deviation(part[i*p:][:p], path[i*p:][:p])
-		}
-	}
-	if c != nil {
-		dense.Gemm(blas.NoTrans, blas.NoTrans, 1, square(path), square(c), 1, square(part))
-	}
-	if s.stops(p) {
-		return
-	}
-	dense.Gemm(blas.NoTrans, blas.Trans, 1, square(part), square(path), 1, square(cov))
-	for i := range p { // rounding leaves the two triangles apart
-		for j := range i {
-			v := (cov[i*p+j] + cov[j*p+i]) / 2
-			cov[i*p+j], cov[j*p+i] = v, v
-		}
-	}
-}
-
-// rowPosterior sets path to -S M and cov to Noise A A' from rows, where A = S X'V^-1, so that the covariance
-// is (I - S M) S (I - M S) + Noise A A' (Joseph's form): rounding in A changes it by its square only.
-func (s *solver) rowPosterior(path, cov []float64) {
-	n, p := len(s.vector), s.width()
-	if n == 0 {
-		return
-	}
-	s.gain = dense.Grow(s.gain, n*p)
-	gain := dense.General(n, p, s.gain)
-	for i := range n {
-		s.Deviation(gain.Data[i*p:][:p], s.half[i*p:][:p])
-	}
-	dense.Trsm(blas.Left, blas.NoTrans, 1, dense.Upper(n, s.factor), gain)
-	dense.Gemm(blas.Trans, blas.NoTrans, -1, gain, dense.General(n, p, s.task.X), 0, dense.General(p, p, path))
-	dense.Gemm(blas.Trans, blas.NoTrans, s.noise, gain, gain, 0, dense.General(p, p, cov))
-}
-
-// productPosterior sets path to -S M and cov to S - S M S from products. With A = F R^-1 they are -A half and
-// Noise A A': differences would lose the digits of a posterior that is narrow in a wide prior.
-func (s *solver) productPosterior(path, cov []float64) {
-	n, p := len(s.vector), s.width()
-	if n == 0 {
-		return
-	}
-	s.gain = dense.Grow(s.gain, n*p)
-	clear(s.gain)
-	root := dense.General(n, p, s.gain)
-	for i, j := range s.own {
-		root.Data[i*p+j] = s.prior.Deviations[j]
-	}
-	copy(root.Data[len(s.own)*p:], s.prior.Loadings)
-	dense.Trsm(blas.Left, blas.Trans, 1, dense.Upper(n, s.factor), root)
-	dense.Gemm(blas.Trans, blas.NoTrans, -1, root, dense.General(n, p, s.half), 0, dense.General(p, p, path))
-	dense.Gemm(blas.Trans, blas.NoTrans, s.noise, root, root, 0, dense.General(p, p, cov))
 }

@@ -15,9 +15,9 @@ import (
 type Sums interface {
 	// Owners returns the number of owners.
 	Owners() int
-	// Add overwrites v with the total over all owners, which has equal bits at all owners. The magnitude of
-	// every number is below 2^64. The name describes the numbers. Where a decision is given, all owners get
-	// the numbers of a single one.
+	// Add overwrites v with the total over all owners, which has equal bits at all owners. Between several
+	// owners the magnitude of every number is below 2^64. The name describes the numbers. Where a decision
+	// is given, all owners get the numbers of a single one.
 	Add(ctx context.Context, name string, v []float64, d *Decision) error
 	// Levels returns the different levels of a categorical column at all owners, in one order; own are those
 	// of this one. It adds up by add, which is Add with a name.
@@ -114,7 +114,7 @@ func (r *rows) tryThen(ctx context.Context, name string, numbers []float64, comp
 		if t.err != nil && !errors.Is(t.err, errNumeric) {
 			return t.err
 		}
-		message = t.pack(message)
+		message = t.pack(message, r.mostSum())
 	}
 	var d *Decision
 	var fault error
@@ -192,8 +192,9 @@ func (r *rows) record(name string, numbers int) {
 	r.totals[i].Numbers += numbers
 }
 
-// pack appends the numbers and, last, 1 in place of all of them where there is an error.
-func (t *total) pack(message []float64) []float64 {
+// pack appends the numbers and, last, 1 in place of all of them where there is an error. A number beyond the
+// largest one is an error.
+func (t *total) pack(message []float64, largest float64) []float64 {
 	from := len(message)
 	if t.err == nil {
 		t.scale(func(v, unit float64) float64 { return v / unit })
@@ -204,8 +205,8 @@ func (t *total) pack(message []float64) []float64 {
 	message = slices.Grow(message, dense.Triangle(t.order)+len(t.v)-t.order*t.order+1)
 	message = dense.Pack(message, t.order, t.v)
 	message = append(append(message, t.v[t.order*t.order:]...), 0)
-	if t.err == nil && slices.ContainsFunc(message[from:], func(v float64) bool { return !(math.Abs(v) < mostSum) }) {
-		t.err = errNumeric
+	if t.err == nil && slices.ContainsFunc(message[from:], func(v float64) bool { return !(math.Abs(v) <= largest) }) {
+		t.err = errTotals
 	}
 	if t.err != nil {
 		clear(message[from:])
@@ -214,8 +215,14 @@ func (t *total) pack(message []float64) []float64 {
 	return message
 }
 
-// mostSum bounds the numbers that an owner adds: totals of 1,000 owners stay below 2^64.
-const mostSum = 1 << 54
+// mostSum returns the largest number that an owner adds. Totals of 1,000 owners stay below 2^64. A single
+// owner has no masks, and no bound.
+func (r *rows) mostSum() float64 {
+	if r.sums.Owners() == 1 {
+		return math.MaxFloat64
+	}
+	return 1 << 54
+}
 
 // unpack takes the total from the front of a message, and returns the rest.
 func (t *total) unpack(message []float64) []float64 {
@@ -223,7 +230,7 @@ func (t *total) unpack(message []float64) []float64 {
 	last := dense.Triangle(t.order) + len(t.v) - square
 	if message[last] != 0 {
 		if t.err == nil {
-			t.err = errNumeric
+			t.err = errTotals
 		}
 		return message[last+1:]
 	}

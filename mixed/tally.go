@@ -9,13 +9,21 @@ import (
 // A tally sums errors of predictions over rows.
 type tally struct{ Rows, Squares, Absolute, Targets, TargetSquares float64 }
 
-// farthestError bounds the error of a row in deviations of the target, so that sums of errors and of their
-// squares have a known size.
-const farthestError = 1e6
+// Bounds of errors and targets of rows in deviations of the target. Sums of errors between owners, and of the
+// fourth powers of these, have a known size; those of a single table are finite.
+const (
+	farthestError = 1e6
+	farthestAlone = 1e70
+)
 
-// count adds the error of one row. An error of more than a million counts as that.
-func (t *tally) count(target, prediction float64) {
-	e := min(max(target-prediction, -farthestError), farthestError)
+// count adds the error of one row. An error beyond the farthest one counts as that, and so does a prediction
+// that overflows.
+func (t *tally) count(target, prediction, farthest float64) {
+	e := target - prediction
+	if !(math.Abs(e) <= farthest) {
+		e = math.Copysign(farthest, e)
+	}
+	target = min(max(target, -farthest), farthest)
 	t.Rows++
 	t.Squares += float64(e * e)
 	t.Absolute += math.Abs(e)

@@ -25,7 +25,10 @@ func AddScaledTo(dst, y []float64, by float64, x []float64) {
 	}
 }
 
-// Dot returns the sum of x[i] y[i].
+// Dot returns the sum of x[i] y[i]. It is a call, so that x and y may lie on the stack: the compiler takes
+// arguments of a generic function of another package for such as escape.
+//
+//go:noinline
 func Dot(x, y []float64) float64 {
 	if len(x) != len(y) {
 		panic(differ)
