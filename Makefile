@@ -12,7 +12,8 @@ SEED ?= 1
 
 # The packages that compute. A CPU tier or a build tag changes roundings in them: other builds run their short tests.
 COMPUTING = $(KERNEL) ./difalt/...
-SHORT = -short -vet=off
+# Tests link in two thirds of the time without the tables of debuggers.
+SHORT = -short -vet=off -ldflags=-w
 
 # make test runs the short tests, make check all tests of packages that have others.
 KERNEL = ./internal/tile ./kernel/...
@@ -26,10 +27,10 @@ WITH_OPENBLAS = ./scripts/have.sh openblas env CGO_ENABLED=1
 WITH_MPI = ./scripts/have.sh mpi env CC=mpicc CGO_ENABLED=1
 
 # What a machine with Go can show, in minutes; and the rest.
-TESTS = check-format check-build check-systems test-default test-purego test-tiers
+TESTS = check-format check-build check-systems test-default test-tiers
 # The longest come first, so that the last ones end together.
 CHECKS = check-static check-release check-vet check-modules check-licences check-generated check-rounding check-scripts \
-	test-arguments test-arm64 test-user test-oldest test-go test-full test-race test-openblas test-algorithm test-faults test-mpi test-gonum
+	test-arguments test-arm64 test-user test-oldest test-go test-full test-race test-purego test-openblas test-algorithm test-faults test-mpi test-gonum
 
 .PHONY: help setup build test check $(TESTS) $(CHECKS) test-long mutants malformed fuzz faults bench bench-blas bench-peers benchmarks figures release packages check-vulnerabilities docker clean
 
@@ -118,12 +119,13 @@ test-full: ## all tests of packages with tests that are not short
 test-arguments: ## 100,000 random sets of arguments for each routine of BLAS, real and complex, on every CPU tier with tiles
 	DIFALT_LONG=1 GOGC=800 $(GO) test -count=1 -timeout 60m -run '^Test(RandomArguments|ComplexAsGonum|ComplexSpecialValues)$$' ./kernel/blas
 
-test-purego: ## the kernel in portable Go
+test-purego: ## the kernel built for portable Go alone
 	$(GO) test $(SHORT) -tags purego $(KERNEL)
 
 # The tag compiles Go's own packages of cryptography once more, which the kernel does without.
-test-algorithm: ## the algorithm in portable Go
+test-algorithm: ## the algorithm in portable Go, and on every other CPU tier with tiles
 	$(GO) test $(SHORT) -tags purego ./difalt/...
+	./scripts/tiers.sh ./difalt "avx2 avx512 neon" $(SHORT)
 
 test-openblas: ## kernel with OpenBLAS where it is faster, and then kernel and algorithm with OpenBLAS everywhere
 	$(WITH_OPENBLAS) $(GO) test $(SHORT) -tags openblas ./kernel
@@ -133,8 +135,8 @@ test-mpi: ## the transport over MPI, and node on it, with 2, 4 and 8 processes u
 	$(WITH_MPI) $(GO) test -vet=off -tags mpi ./cmd/difalt/internal/engine/mpi
 	$(WITH_MPI) $(GO) test -vet=off -tags mpi -run MPI ./cmd/difalt
 
-test-tiers: ## kernel and algorithm on every other CPU tier of this machine
-	./scripts/tiers.sh $(SHORT)
+test-tiers: ## the kernel on every other CPU tier of this machine, and in portable Go
+	./scripts/tiers.sh ./kernel "gonum generic avx2 avx512 neon" $(SHORT)
 
 # Race detection makes arithmetic fifty times slower. Of the kernel and the algorithm it runs the tests whose names say that
 # goroutines or processes meet in them. The other packages start goroutines.

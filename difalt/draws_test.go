@@ -224,8 +224,11 @@ func TestReachesMinimum(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			number, most := c.short, 0
-			if longtest.Enabled() {
+			switch {
+			case longtest.Enabled():
 				number, most = c.long, int(float64(c.long)*(1-c.share)+.5)
+			case testing.Short():
+				number = c.short / 2
 			}
 			arrived, missed := 0, 0
 			for _, e := range examineAll(t, c.draw, 7000, number, difalt.Options{Codec: c.codec}) {
@@ -249,15 +252,18 @@ func TestReachesMinimum(t *testing.T) {
 // TestSums counts the sums of d r numbers, those of the start included, until U is within 1e-10 of the truth:
 // the median of some draws of the setting of docs/results.md.
 func TestSums(t *testing.T) {
-	number := 5
-	if longtest.Enabled() {
+	number, codecs := 5, []consensus.Codec{consensus.Int8, consensus.Float64}
+	switch {
+	case longtest.Enabled():
 		number = 21
+	case testing.Short():
+		codecs = codecs[:1]
 	}
 	for _, c := range []struct {
 		kappa float64
 		most  int
 	}{{1.5, 26}, {10, 31}, {100, 43}, {1000, 54}} {
-		for _, codec := range []consensus.Codec{consensus.Int8, consensus.Float64} {
+		for _, codec := range codecs {
 			var list []int
 			for seed := range number {
 				s := drawing{nodes: 5, d: 100, r: 4, n: slices.Repeat([]int{30}, 200), kappa: c.kappa, x: 1, y: 1, linear: true, seed: uint64(500 + seed)}

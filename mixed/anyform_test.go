@@ -225,8 +225,11 @@ func anyChange(in Input, o Options, r *rand.Rand) (string, change) {
 // rows of weight 0; for one table, and for three owners.
 func TestInvarianceOfManyTables(t *testing.T) {
 	tables := uint64(16)
-	if longtest.Enabled() {
+	switch {
+	case longtest.Enabled():
 		tables = 200
+	case testing.Short():
+		tables = 8
 	}
 	for seed := range tables {
 		in, o, tolerance := anyTable(seed)

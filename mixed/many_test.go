@@ -107,7 +107,7 @@ func strangeTable(seed uint64) Input {
 func TestTogetherIsFitOnManyTables(t *testing.T) {
 	compared, tables := 0, uint64(60)
 	if testing.Short() {
-		tables = 20
+		tables = 12
 	}
 	for seed := range tables {
 		in := strangeTable(seed)

@@ -15,6 +15,8 @@ import (
 type glossary struct {
 	retired map[string]string   // what to write in place of a word or phrase
 	rooms   map[string][]string // the folders of a word
+
+	retiredWords, roomWords *regexp.Regexp // match the words of these tables
 }
 
 // parseGlossary returns the glossary of a page, and its text without the section that contains it.
@@ -25,7 +27,7 @@ func parseGlossary(t *testing.T, page string) (g glossary, rest string) {
 	if !found || !more {
 		t.Fatal("CONTRIBUTING.md has no section of words with another one after it")
 	}
-	g = glossary{map[string]string{}, map[string][]string{}}
+	g = glossary{retired: map[string]string{}, rooms: map[string][]string{}}
 	heading := ""
 	for _, line := range strings.Split(section, "\n") {
 		cells := strings.Split(strings.Trim(line, "| "), " | ")
@@ -39,7 +41,13 @@ func parseGlossary(t *testing.T, page string) (g glossary, rest string) {
 			g.add(heading, cells)
 		}
 	}
+	g.compile()
 	return g, before + after
+}
+
+// compile sets the patterns of all words.
+func (g *glossary) compile() {
+	g.retiredWords, g.roomWords = pattern(g.retired), pattern(g.rooms)
 }
 
 // add adds a row of the table with a heading.
@@ -76,14 +84,14 @@ func within(folder string, folders []string) bool {
 // faults returns the words of a text, from a folder, that the glossary does not allow there, with what to do.
 // Documents outside of code folders have no room.
 func (g *glossary) faults(folder, text string, code bool) (list []string) {
-	for _, found := range pattern(g.retired).FindAllString(text, -1) {
+	for _, found := range g.retiredWords.FindAllString(text, -1) {
 		word := strings.Join(strings.Fields(strings.ToLower(found)), " ")
 		list = append(list, found+": write "+g.retired[word])
 	}
 	if !code {
 		return list
 	}
-	for _, found := range pattern(g.rooms).FindAllString(text, -1) {
+	for _, found := range g.roomWords.FindAllString(text, -1) {
 		if rooms := g.rooms[strings.ToLower(found)]; !within(folder, rooms) {
 			list = append(list, found+": a word of "+strings.Join(rooms, ", "))
 		}
@@ -200,7 +208,11 @@ func TestGlossary(t *testing.T) {
 // TestGlossaryFinds: the rules see words in comments and texts, over the ends of lines, and retired words in
 // identifiers, too.
 func TestGlossaryFinds(t *testing.T) {
-	g := glossary{map[string]string{"learning rate": "step size", "door": "way"}, map[string][]string{"frame": {"consensus"}}}
+	g := glossary{
+		retired: map[string]string{"learning rate": "step size", "door": "way"},
+		rooms:   map[string][]string{"frame": {"consensus"}},
+	}
+	g.compile()
 	for source, want := range map[string]int{
 		"package a // The learning rate": 1, "package a\n// The learning\n// rate is a Door.": 2, `package a; var b = "a door"`: 1,
 		"package a; var door = 1": 0, "package a // outdoors, frames": 0, "package a // a frame": 1,

@@ -16,7 +16,11 @@ func TestOrdered(t *testing.T) {
 		t.Skip("gonum's assembly is amd64's")
 	}
 	rng, g := rand.New(rand.NewPCG(71, 72)), reference.Implementation{}
-	for range 3000 {
+	calls := 3000
+	if testing.Short() {
+		calls = 1000
+	}
+	for range calls {
 		m, n := 1+rng.IntN(19), 1+rng.IntN(19)
 		incs := []int{1, 1, 2, 3, -1, -2}
 		incX, incY := incs[rng.IntN(6)], incs[rng.IntN(6)]
