@@ -288,9 +288,14 @@ func (m *Model) Features() []string { return m.features }
 func (m *Model) Tasks() []string { return m.p.Tasks.Names }
 
 // Knows reports whether the model has learned rows of the task. It counts any other task as unseen.
-func (m *Model) Knows(task string) bool {
-	t, ok := m.index[task]
-	return ok && m.p.Tasks.Samples[t] > 0
+func (m *Model) Knows(task string) bool { return m.taskOf(task) >= 0 }
+
+// taskOf returns the index of a task, -1 for an unseen one.
+func (m *Model) taskOf(task string) int {
+	if t, ok := m.index[task]; ok && m.p.Tasks.Samples[t] > 0 {
+		return t
+	}
+	return -1
 }
 
 // Unit describes the unit of effects, noise and deviations: the unit of the target or of its logarithm.
@@ -330,12 +335,34 @@ func (m *Model) growing(t int) *Noise {
 
 func square(v float64) float64 { return float64(v * v) }
 
-// quadratic returns z' C z for the packed C, or 0 where rounding makes it negative.
+// quadratic returns z' C z for the packed C, or 0 where rounding makes it negative: twice the sum of the upper
+// triangle, with half of the diagonal. It takes four rows of C together, whose sums need not wait for each other.
 func quadratic(packed, z []float64) (sum float64) {
+	for ; len(z) > 4; z = z[4:] {
+		n := len(z)
+		r0, r1, r2, r3 := packed[:n], packed[n:][:n-1], packed[2*n-1:][:n-2], packed[3*n-3:][:n-3]
+		packed = packed[4*n-6:]
+		s0 := float64(r0[0]*z[0]/2) + float64(r0[1]*z[1]) + float64(r0[2]*z[2]) + float64(r0[3]*z[3])
+		s1 := float64(r1[0]*z[1]/2) + float64(r1[1]*z[2]) + float64(r1[2]*z[3])
+		s2 := float64(r2[0]*z[2]/2) + float64(r2[1]*z[3])
+		s3 := float64(r3[0] * z[3] / 2)
+		rest := z[4:]
+		r0, r1, r2, r3 = r0[4:][:len(rest)], r1[3:][:len(rest)], r2[2:][:len(rest)], r3[1:][:len(rest)]
+		for j, u := range rest {
+			s0 += float64(r0[j] * u)
+			s1 += float64(r1[j] * u)
+			s2 += float64(r2[j] * u)
+			s3 += float64(r3[j] * u)
+		}
+		sum += float64(2 * z[0] * s0)
+		sum += float64(2 * z[1] * s1)
+		sum += float64(2 * z[2] * s2)
+		sum += float64(2 * z[3] * s3)
+	}
 	for i, v := range z {
-		inner := float64(-packed[0] * v / 2)
-		for j, u := range z[i:] {
-			inner += float64(packed[j] * u)
+		inner := float64(packed[0] * v / 2)
+		for j, u := range z[i+1:] {
+			inner += float64(packed[1+j] * u)
 		}
 		sum += float64(2 * v * inner)
 		packed = packed[len(z)-i:]

@@ -100,11 +100,8 @@ func (m *Model) find(task string, x, stack []float64) (t int, z []float64, known
 			return 0, nil, false, fmt.Errorf("feature %q is %v", m.features[j], v)
 		}
 	}
-	if known = m.Knows(task); known {
-		t = m.index[task]
-	} else {
-		t = -1
-	}
+	t = m.taskOf(task)
+	known = t >= 0
 	if w := len(m.p.Mean); w > len(stack) {
 		stack = make([]float64, w)
 	}

@@ -95,7 +95,9 @@ func TestMemoryOfCommands(t *testing.T) {
 			{2, []string{"check", "--task", "task", "--target", "y", in("t" + extension)}},
 			{4.4, []string{"fit", "--task", "task", "--target", "y", "--model", in("m.npz"), in("t" + extension)}},
 			{.5, []string{"predict", "--model", in("m.npz"), "--out", in("p.csv"), in("t" + extension)}},
-			{1.1, []string{"predict", "--model", in("m.npz"), "--out", in("p.parquet"), in("t" + extension)}},
+			{.8, []string{"predict", "--model", in("m.npz"), "--out", in("p.parquet"), in("t" + extension)}},
+			{1.2, []string{"predict", "--model", in("m.npz"), "--out", in("p.parquet"), "--standard-errors", "--keep", "a,y",
+				in("t" + extension)}},
 			{2.4, []string{"adapt", "--task", "task", "--target", "y", "--model", in("m.npz"), "--out", in("a.npz"),
 				in("new" + extension)}},
 		} {

@@ -171,7 +171,6 @@ type predictionWriter struct {
 	// Rows whose prediction or standard errors overflow.
 	overflows     int
 	firstOverflow string // the place of the first
-	unsaved       error  // of the output
 }
 
 // unknownRows counts rows with a task, a level or a value of a period that the model does not have.
@@ -261,11 +260,17 @@ func (w *predictionWriter) addTables(ctx context.Context, std *cli.Streams, patt
 	o dataset.TableOptions) (*dataset.Summary, error) {
 	var read *dataset.Summary
 	err := reading(ctx, std.Progress(), nil, &o, func() (err error) {
-		read, err = dataset.Scan(patterns, o, w.add)
-		switch {
-		case w.unsaved != nil: // not an error of a row
-			return w.unsaved
-		case err != nil:
+		p := newPipeline(w.predictAll, w.writeAll)
+		read, err = dataset.Scan(patterns, o, func(row *dataset.Row) error {
+			if w.out == nil {
+				w.start(row.Dates)
+			}
+			return p.add(row)
+		})
+		if failed := p.close(); failed != nil { // of a row before the one that ended the scan
+			return failed
+		}
+		if err != nil {
 			return withHint(err, false)
 		}
 		return w.out.Close()
@@ -276,28 +281,39 @@ func (w *predictionWriter) addTables(ctx context.Context, std *cli.Streams, patt
 	return read, nil
 }
 
-// add writes the row for a row of the table. Its numbers are empty if it lacks a value.
-func (w *predictionWriter) add(row *dataset.Row) error {
-	if w.out == nil {
-		w.start(row.Dates)
-	}
-	w.task = row.Task
-	copy(w.kept, row.Kept)
-	w.far.add(row.Features, row.Place)
-	for _, n := range w.numbers {
-		*n.value = row.Features[n.feature]
-	}
-	w.p = noPrediction
-	if row.Complete {
+// predictAll predicts the rows of a batch.
+func (w *predictionWriter) predictAll(b *batch) error {
+	for i := range b.rows {
+		row := &b.rows[i]
+		w.far.add(row.features, row.place.String)
+		row.p = noPrediction
+		if !row.complete {
+			continue
+		}
 		if err := w.predict(row); err != nil {
-			return fmt.Errorf("task %q: %w", row.Task, err)
+			return fmt.Errorf("%s: task %q: %w", row.place, row.task, err)
+		}
+		if !row.p.Known {
+			w.unknown.add(w.model, row.task)
 		}
 	}
-	if row.Complete && !w.p.Known {
-		w.unknown.add(w.model, row.Task)
+	return nil
+}
+
+// writeAll writes the rows of a batch. The numbers of a row without a prediction are empty.
+func (w *predictionWriter) writeAll(b *batch) error {
+	for i := range b.rows {
+		row := &b.rows[i]
+		w.task, w.p = row.task, row.p
+		copy(w.kept, row.kept)
+		for _, n := range w.numbers {
+			*n.value = row.features[n.feature]
+		}
+		if err := w.out.Write(); err != nil {
+			return err
+		}
 	}
-	w.unsaved = w.out.Write()
-	return w.unsaved
+	return nil
 }
 
 // noPrediction is the prediction of a row that has none: its cells are empty.
@@ -306,26 +322,26 @@ var noPrediction = mixed.Prediction{
 }
 
 // predict predicts a row. Numbers that overflow stay empty: the other rows have predictions.
-func (w *predictionWriter) predict(row *dataset.Row) (err error) {
+func (w *predictionWriter) predict(row *batchRow) (err error) {
 	if w.errors {
-		p, err := w.model.PredictError(row.Task, row.Features)
+		p, err := w.model.PredictError(row.task, row.features)
 		if !errors.Is(err, mixed.ErrOverflow) {
-			w.p = p
+			row.p = p
 			return err
 		}
 	}
-	value, known, err := w.model.Predict(row.Task, row.Features)
+	value, known, err := w.model.Predict(row.task, row.features)
 	overflows := errors.Is(err, mixed.ErrOverflow)
 	if err != nil && !overflows {
 		return err
 	}
-	w.p.Known = known
+	row.p.Known = known
 	if !overflows {
-		w.p.Value = value
+		row.p.Value = value
 	}
 	if overflows || w.errors { // the errors overflowed above
 		if w.overflows++; w.overflows == 1 {
-			w.firstOverflow = row.Place()
+			w.firstOverflow = row.place.String()
 		}
 	}
 	return nil

@@ -223,7 +223,7 @@ func (r *reader) add() error {
 	}
 	if lacks {
 		if r.t.dropped++; r.t.dropped == 1 {
-			r.t.firstDropped = r.place()
+			r.t.firstDropped = r.place().String()
 		}
 		return nil
 	}

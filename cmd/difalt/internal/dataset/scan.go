@@ -22,8 +22,22 @@ type Row struct {
 	// Complete is false for a row that lacks a value which the options need: its task, or, under MissingDrop,
 	// a feature.
 	Complete bool
-	// Place returns where the row is: "line 12", or "b.csv, line 12" if the file has a name.
-	Place func() string
+	Place    Place
+}
+
+// A Place is where a row is.
+type Place struct {
+	path string // empty for a stream
+	unit string // lineUnit or rowUnit
+	at   int
+}
+
+// String returns "line 12", or "b.csv, line 12" if the file has a name.
+func (p Place) String() string {
+	if p.path == "" {
+		return p.unit + " " + strconv.Itoa(p.at)
+	}
+	return text.Visible(p.path) + ", " + p.unit + " " + strconv.Itoa(p.at)
 }
 
 // A Date is the kind of the dates in a column that is a feature.
@@ -62,7 +76,7 @@ func Scan(patterns []string, o TableOptions, each func(*Row) error) (*Summary, e
 		s.Rows++
 		if !row.Complete {
 			if s.Incomplete++; s.Incomplete == 1 {
-				s.First = r.place()
+				s.First = r.place().String()
 			}
 		}
 		if err := each(row); err != nil {
@@ -116,12 +130,7 @@ func (r *reader) findDates(list *records) {
 }
 
 // place returns where the current row is.
-func (r *reader) place() string {
-	if r.path == "" {
-		return r.unit + " " + strconv.Itoa(r.at)
-	}
-	return text.Visible(r.path) + ", " + r.unit + " " + strconv.Itoa(r.at)
-}
+func (r *reader) place() Place { return Place{r.path, r.unit, r.at} }
 
 // pass passes the current row on.
 func (r *reader) pass(complete bool) error {
@@ -135,9 +144,9 @@ func (r *reader) pass(complete bool) error {
 			}
 			n += max(r.widths[j], 1)
 		}
-		row.Features, row.Place = make([]float64, n), r.place
+		row.Features = make([]float64, n)
 	}
-	row.Task, row.Complete = r.task, complete
+	row.Task, row.Complete, row.Place = r.task, complete, r.place()
 	copy(row.Features, r.x[featureSlot:])
 	expand(row.Features, r.widths)
 	return r.each(row)

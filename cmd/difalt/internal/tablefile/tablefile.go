@@ -121,12 +121,24 @@ func appendComma(line []byte, i int) []byte {
 // appendText appends a text as a cell of CSV (RFC 4180), with quotes where readers need them; an empty one
 // has quotes if it is alone in its line.
 func appendText(line []byte, s string, alone bool) []byte {
-	if (s != "" || !alone) && !strings.ContainsAny(s, ",\"\r\n") && strings.TrimLeft(s, " \t") == s {
+	if s == "" && !alone || s != "" && isPlain(s) {
 		return append(line, s...)
 	}
 	line = append(line, '"')
 	line = append(line, strings.ReplaceAll(s, `"`, `""`)...)
 	return append(line, '"')
+}
+
+// isPlain reports whether readers take a text as it is: it has no delimiter, quote or line end, and no space in
+// front.
+func isPlain(s string) bool {
+	for i := range len(s) {
+		switch s[i] {
+		case ',', '"', '\r', '\n':
+			return false
+		}
+	}
+	return s[0] != ' ' && s[0] != '\t'
 }
 
 // A parquetRow is a group whose columns keep their order; parquet.Group sorts them.
@@ -162,42 +174,75 @@ func newParquetRow(columns []Column) *parquetRow {
 	return r
 }
 
-// startParquet starts a file compressed by snappy. Missing numbers are null.
+// startParquet starts a file compressed by snappy. Missing numbers are null. Rows are written in batches: a
+// batch costs much less than its rows one by one.
 func (w *Writer) startParquet(columns []Column) {
 	schema := parquet.NewSchema("table", newParquetRow(columns))
-	file := parquet.NewWriter(w.out, schema, parquet.Compression(&parquet.Snappy), parquet.MaxRowsPerRowGroup(rowGroup))
-	values := make(parquet.Row, len(columns))
-	w.write = func() error {
-		for i, c := range columns {
-			v, level := parquet.NullValue(), 0
-			switch cell := c.Cell.(type) {
-			case *string:
-				v = parquet.ByteArrayValue([]byte(*cell))
-			case *bool:
-				v = parquet.BooleanValue(*cell)
-			case *float64:
-				if !math.IsNaN(*cell) {
-					v, level = parquet.DoubleValue(*cell), 1
-				}
-			case *Day:
-				if days := float64(*cell); !math.IsNaN(days) {
-					v, level = parquet.Int32Value(int32(math.Floor(days))), 1
-				}
-			case *Instant:
-				if days := float64(*cell); !math.IsNaN(days) {
-					v, level = parquet.Int64Value(int64(math.Round(days*microseconds))), 1
-				}
-			}
-			values[i] = v.Level(0, level, i)
-		}
-		_, err := file.WriteRows([]parquet.Row{values})
+	file := parquet.NewWriter(w.out, schema, parquet.Compression(&parquet.Snappy), parquet.MaxRowsPerRowGroup(rowGroup),
+		parquet.PageBufferSize(pageBytes))
+	rows := make([]parquet.Row, 0, batch)
+	values := make([]parquet.Value, 0, batch*len(columns)) // of the rows
+	var texts []byte                                       // of the values
+	flush := func() error {
+		_, err := file.WriteRows(rows)
+		rows, values, texts = rows[:0], values[:0], texts[:0]
 		return err
 	}
-	w.end = file.Close
+	w.write = func() error {
+		for i, c := range columns {
+			var v parquet.Value
+			v, texts = parquetValue(c.Cell, i, texts)
+			values = append(values, v)
+		}
+		rows = append(rows, values[len(values)-len(columns):])
+		if len(rows) < batch {
+			return nil
+		}
+		return flush()
+	}
+	w.end = func() error {
+		if err := flush(); err != nil {
+			return err
+		}
+		return file.Close()
+	}
+}
+
+// parquetValue returns the value of a cell of column i, and texts with its text appended, which the value
+// refers to.
+func parquetValue(cell any, i int, texts []byte) (parquet.Value, []byte) {
+	missing := parquet.NullValue().Level(0, 0, i)
+	switch cell := cell.(type) {
+	case *string:
+		from := len(texts)
+		texts = append(texts, *cell...)
+		return parquet.ByteArrayValue(texts[from:]).Level(0, 0, i), texts
+	case *bool:
+		return parquet.BooleanValue(*cell).Level(0, 0, i), texts
+	case *float64:
+		if !math.IsNaN(*cell) {
+			return parquet.DoubleValue(*cell).Level(0, 1, i), texts
+		}
+	case *Day:
+		if days := float64(*cell); !math.IsNaN(days) {
+			return parquet.Int32Value(int32(math.Floor(days))).Level(0, 1, i), texts
+		}
+	case *Instant:
+		if days := float64(*cell); !math.IsNaN(days) {
+			return parquet.Int64Value(int64(math.Round(days*microseconds))).Level(0, 1, i), texts
+		}
+	}
+	return missing, texts
 }
 
 // microseconds is the number of microseconds of a day.
 const microseconds = 86400e6
 
 // rowGroup is the number of rows of a group of Parquet. A group is held in memory until it is complete.
-const rowGroup = 1 << 17
+const rowGroup = 1 << 15
+
+// pageBytes is the size of a page of Parquet in memory.
+const pageBytes = 64 << 10
+
+// batch is the number of rows that are given to the library of Parquet together.
+const batch = 64
