@@ -236,8 +236,8 @@ func (g *guard) groupOfLogarithm(row, limit int) int {
 }
 
 // blurShare returns the largest move of values, in deviations, with which sums of functions of them disclose
-// told bits of each value. It returns at least atLeast, and atLeast if told is large. It returns 0 if each value
-// has at least the least number of rows, as a level has: sums over these rows may be known.
+// told bits of each value. It returns at least atLeast, and atLeast if told is large. It returns 0 if each
+// value has at least the least number of rows, as a level has: sums over these rows may be known.
 func blurShare(v *valueCounts, told float64, least int, atLeast float64) float64 {
 	switch {
 	case !(v.deviation > 0) || slices.Min(v.counts) >= least:

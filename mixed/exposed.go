@@ -272,8 +272,8 @@ type departure struct {
 	rows       []int
 }
 
-// firstDeparture returns the rows of the first of some columns that departs in some rows, but fewer than least;
-// nil for none. It reads every row once.
+// firstDeparture returns the rows of the first of some columns that departs in some rows, but fewer than
+// least; nil for none. It reads every row once.
 func (m *matrix) firstDeparture(f *factor, open []departure, least int) []int {
 	row := make([]float64, m.columns)
 	for i := 0; i < m.rows && len(open) > 0; i++ {

@@ -230,8 +230,8 @@ func (w *kindWalk) wrongAfter(direction int, step kindStep) (sum int) {
 }
 
 // leaveKinds leaves out own rows of rare kinds that sums of products determine, where all columns and the
-// target have few values, and returns their number. These are sums over all own rows, and over the rows of each
-// told task, whose sums members may know, too. log is whether sums are of logarithms of the target.
+// target have few values, and returns their number. These are sums over all own rows, and over the rows of
+// each told task, whose sums members may know, too. log is whether sums are of logarithms of the target.
 func (g *guard) leaveKinds(told []int, log bool) (left int) {
 	kinds, columns := g.kinds()
 	if kinds == nil {

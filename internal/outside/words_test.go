@@ -5,6 +5,7 @@ import (
 	"go/token"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -136,6 +137,19 @@ func names(source []byte) string {
 	}
 }
 
+// faultsOfFile returns the faults of a document or of a file of Go: of its comments, texts and identifiers.
+func (g *glossary) faultsOfFile(name string, content []byte) []string {
+	folder := path.Dir(name)
+	if !strings.HasSuffix(name, ".go") {
+		return g.faults(folder, string(content), false)
+	}
+	list := g.faults(folder, prose(content), true)
+	for _, fault := range g.faults("", names(content), false) {
+		list = append(list, "identifier: "+fault)
+	}
+	return list
+}
+
 // TestGlossary: comments, messages, help, documents and identifiers have no retired word, and a word of a
 // room means what it means there. CONTRIBUTING has the glossary.
 func TestGlossary(t *testing.T) {
@@ -156,44 +170,34 @@ func TestGlossary(t *testing.T) {
 		}
 	}
 	files := 0
-	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+	err = filepath.WalkDir(root, func(at string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
 		name := d.Name()
 		if d.IsDir() {
-			if name == "testdata" || strings.HasPrefix(name, ".") && path != root {
+			if name == "testdata" || strings.HasPrefix(name, ".") && at != root {
 				return fs.SkipDir
 			}
 			return nil
 		}
-		code := strings.HasSuffix(name, ".go")
-		if !code && !strings.HasSuffix(name, ".md") || name == "words_test.go" {
+		if !strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, ".md") || name == "words_test.go" {
 			return nil
 		}
-		content, err := os.ReadFile(path)
+		content, err := os.ReadFile(at)
+		if err != nil {
+			return err
+		}
+		if at == filepath.Join(root, "CONTRIBUTING.md") {
+			content = []byte(rest)
+		}
+		relative, err := filepath.Rel(root, at)
 		if err != nil {
 			return err
 		}
 		files++
-		text := string(content)
-		switch {
-		case code:
-			text = prose(content)
-		case path == filepath.Join(root, "CONTRIBUTING.md"):
-			text = rest
-		}
-		relative, err := filepath.Rel(root, path)
-		if err != nil {
-			return err
-		}
-		for _, fault := range g.faults(filepath.ToSlash(filepath.Dir(relative)), text, code) {
+		for _, fault := range g.faultsOfFile(filepath.ToSlash(relative), content) {
 			t.Errorf("%s: %s", relative, fault)
-		}
-		if code {
-			for _, fault := range g.faults("", names(content), false) {
-				t.Errorf("%s: identifier: %s", relative, fault)
-			}
 		}
 		return nil
 	})

@@ -14,9 +14,9 @@ import (
 
 var write = flag.Bool("bits", false, "write the file of hashes from the results of this processor, which has AVX-512")
 
-// Hashes compares the results of every tier with FMA with a file of hashes. f returns the hash of the results of
-// each operation, by its name. A line of the file is a name, a hash, and the tiers that have other bits. The
-// test is skipped where the environment names another kernel than the tiles.
+// Hashes compares the results of every tier with FMA with a file of hashes. f returns the hash of the results
+// of each operation, by its name. A line of the file is a name, a hash, and the tiers that have other bits.
+// The test is skipped where the environment names another kernel than the tiles.
 func Hashes(t *testing.T, file string, f func() map[string]string) {
 	tiers := tile.Available()[1:]
 	if len(tiers) == 0 || tile.Race {

@@ -317,8 +317,8 @@ func PackPairs(z, b []float64, down, across, n, cols int) {
 // lowPanel is the height of the panel tile whose last rows may not exist.
 const lowPanel = 4
 
-// highRows returns how many of m rows tiles of a height compute: as many as fill such tiles. It leaves out the
-// last of these tiles where two low tiles then compute no row in vain.
+// highRows returns how many of m rows tiles of a height compute: as many as fill such tiles. It leaves out
+// the last of these tiles where two low tiles then compute no row in vain.
 func highRows(m, height int) int {
 	if m < height {
 		return 0

@@ -169,8 +169,8 @@ func (l Lapack) Dsteqr(job lapack.EVComp, n int, d, e, z []float64, ldz int, wor
 	return l.Implementation.Dsteqr(job, n, d, e, z, ldz, work)
 }
 
-// hasInfinite reports whether a matrix with n entries d on its diagonal and n-1 entries e beside it has NaN or
-// infinity. Where gonum refuses the lengths it returns false.
+// hasInfinite reports whether a matrix with n entries d on its diagonal and n-1 entries e beside it has NaN
+// or infinity. Where gonum refuses the lengths it returns false.
 func hasInfinite(n int, d, e []float64) bool {
 	return n > 0 && len(d) >= n && len(e) >= n-1 && !(finite(1, n, d, n) && finite(1, n-1, e, n))
 }

@@ -17,8 +17,8 @@ type symmetricSteps struct {
 	d, e  []float64 // the diagonal, which becomes the eigenvalues, and the entries beside it
 	steps int       // taken so far
 
-	// A block has left rows, from first, where eigenvalues are found, to its other end: down (1) by QL steps, or
-	// up (-1) by QR steps. rest is the first row of later blocks.
+	// A block has left rows, from first, where eigenvalues are found, to its other end: down (1) by QL steps,
+	// or up (-1) by QR steps. rest is the first row of later blocks.
 	first, left, way, rest int
 	turning                int // the rows that the next step turns
 }

@@ -120,8 +120,8 @@ func (v *complexVector[F]) part(tA blas.Transpose, lo, hi int) {
 	}
 }
 
-// rowsOfPairs are the rows, or entries of y, that are computed together, a multiple of those of all tiles, and
-// columnsOfPairs the reals of sums that stay in the first-level cache.
+// rowsOfPairs are the rows, or entries of y, that are computed together, a multiple of those of all tiles,
+// and columnsOfPairs the reals of sums that stay in the first-level cache.
 const rowsOfPairs, columnsOfPairs = 24, 1024
 
 // rows computes entries lo to hi of alpha A x + beta y.

@@ -54,10 +54,10 @@ func beforeEnd(x *number, lanes int, pointers []reg.GPVirtual) reg.GPVirtual {
 	return last
 }
 
-// changeVectors is eachVector for vectors that change, and whose lanes are independent. Behind the whole vectors
-// comes a last one, which ends where the entries end. It is loaded before the loop and stored behind it. In the
-// lanes that it shares with the last whole vector it stores the same numbers. A mask would take longer, and so
-// would a load of entries that the loop has just stored. Fewer entries than lanes have a mask.
+// changeVectors is eachVector for vectors that change, and whose lanes are independent. Behind the whole
+// vectors comes a last one, which ends where the entries end. It is loaded before the loop and stored behind
+// it. In the lanes that it shares with the last whole vector it stores the same numbers. A mask would take
+// longer, and so would a load of entries that the loop has just stored. Fewer entries than lanes have a mask.
 func changeVectors(t isa, x *number, unroll int, pointers []reg.GPVirtual, body func(io access, k, disp int)) {
 	changeBy(x.whole(t), t, x, unroll, pointers, body)
 }

@@ -34,8 +34,8 @@ type fewRowsTile struct {
 func fewRows(t isa, x *number, height int) {
 	text(fmt.Sprintf("panelFew%s_%d", x.suffix, height), t,
 		"func(c *F, ldc int, w *F, down, across int, z *F, ldz, n, rows, cols int, add bool, by *F)",
-		fmt.Sprintf("sets or adds to rows of C, a multiple of %d, the product of n >= 1 columns of W and rows of Z, for "+
-			"cols columns; %s", height, scaledSums))
+		fmt.Sprintf("sets or adds to rows of C, a multiple of %d, the product of n >= 1 columns of W and rows of Z, "+
+			"for cols columns; %s", height, scaledSums))
 	p := &fewRowsTile{t: t, x: x, height: height}
 	p.ldc, p.ldz = bytesParam("ldc", x.size), bytesParam("ldz", x.size)
 	p.across = bytesParam("across", x.size)

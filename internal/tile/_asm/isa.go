@@ -75,8 +75,8 @@ func (t isa) store(to reg.GPVirtual, v ...vector) {
 
 // An access loads from and stores to addresses, and clears what it does not store. operand returns a source
 // of an instruction: the address itself where all lanes are read. A separate load would take an entry of the
-// processor's window of instructions, and fewer cache lines would be on their way from memory. flush stores what
-// is held back.
+// processor's window of instructions, and fewer cache lines would be on their way from memory. flush stores
+// what is held back.
 type access struct {
 	load    func(Mem) vector
 	operand func(Mem) Op

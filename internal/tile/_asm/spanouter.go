@@ -26,8 +26,8 @@ func spanOuter(t isa, x *number, count int) {
 }
 
 // outerRow adds to a row. Its first and last vectors are loaded before the loop and stored behind it, as in
-// changeVectors: no other row has its entries. Those of the loop are aligned in memory: stores to two lines of
-// a cache take twice as long. A row of fewer entries than lanes has a mask.
+// changeVectors: no other row has its entries. Those of the loop are aligned in memory: stores to two lines
+// of a cache take twice as long. A row of fewer entries than lanes has a mask.
 func (s *spanTile) outerRow() {
 	t, x, n := s.t, s.x, fresh(s.end)
 	SUBQ(s.first, n)

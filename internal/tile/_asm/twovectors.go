@@ -5,8 +5,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// pairRows are the numbers of rows of inner products with two vectors in float64: as many as registers hold. From
-// the third-level cache more rows take less time.
+// pairRows are the numbers of rows of inner products with two vectors in float64: as many as registers hold.
+// From the third-level cache more rows take less time.
 func pairRows(t isa) []int {
 	if t.evex {
 		return []int{8, 4}

@@ -42,8 +42,8 @@ const (
 // Create starts the file with the given path, or the standard output for the path Stdout. It fails when the
 // folder does not exist or cannot be written, and when the path is a folder or a file that may not be
 // written: a program can ask before it starts long work. The target of a symbolic link is replaced or made,
-// not the link; devices, pipes and the open files of the process, such as /dev/stdout, are written as they are. A new
-// file has the mode that the umask gives, another one keeps its own.
+// not the link; devices, pipes and the open files of the process, such as /dev/stdout, are written as they
+// are. A new file has the mode that the umask gives, another one keeps its own.
 func Create(path string) (*File, error) {
 	if IsStdout(path) {
 		return &File{File: os.Stdout, path: "the standard output", direct: true}, nil
