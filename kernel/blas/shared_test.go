@@ -210,6 +210,9 @@ func TestSharedVectors(t *testing.T) {
 		numbers[k] = rng.NormFloat64()
 	}
 	calls := sharedCalls()
+	if testing.Short() { // both precisions share one code
+		calls = slices.DeleteFunc(calls, func(c sharedCall) bool { return c.name[0] == 'S' || c.name[0] == 'C' })
+	}
 	want := make([][]float64, len(calls))
 	result := func(c sharedCall, b sharedAPI) []float64 {
 		o := operandsOf(c.name, numbers)
@@ -255,7 +258,11 @@ func TestSharedProducts(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	rng := rand.New(rand.NewPCG(61, 6))
 	ours := blas.Implementation{}
-	for _, s := range []struct{ m, n, k int }{{131, 259, 263}, {101, 701, 4001}, {97, 150, 8200}} {
+	shapes := []struct{ m, n, k int }{{131, 259, 263}, {101, 701, 4001}, {97, 150, 8200}}
+	if testing.Short() {
+		shapes = shapes[:2]
+	}
+	for _, s := range shapes {
 		a, b := random(rng, s.m, s.k, 0).data, random(rng, s.k, s.n, 0).data
 		a32, b32 := singlesOf(a), singlesOf(b)
 		az, bz := make([]complex128, s.m*s.k), make([]complex128, s.k*s.n)
