@@ -289,14 +289,14 @@ func (g *guard) isAlone(within, on []int) bool {
 	return false
 }
 
-// rare reports for every column of a design with curves or periods whether it is rare. By a rare column a
+// rare reports for every column of a design whether it is rare. By a rare column a
 // member that steers strengths could see few own rows alone, fewer than columns. These rows have another
 // value than the usual one, or another value than another column. Beside rare levels the most frequent one
 // of the category is rare, too: 1 less all other levels is the rare one. Rare columns have no deviations and
 // no loadings.
 func (g *guard) rare(d *Design) []bool {
 	list := make([]bool, d.Width())
-	if g == nil || g.LeastLevel == 0 || len(d.Curves)+len(d.Periods) == 0 {
+	if g == nil || g.LeastLevel == 0 {
 		return list
 	}
 	off, usual := g.offUsual(len(list))
