@@ -271,6 +271,15 @@ func TestMoves(t *testing.T) {
 	m, r := train(first)
 	reordered, _ := first.shuffled(3, nil)
 	again, _ := train(reordered)
+	keyOf := func(d *Data) uint64 {
+		fits, errs := describeTogether(t, []Input{{Table: d}, {Table: other}}, Options{})
+		check.Done(errs[0])
+		return fits[0].rows.guard.blur.key
+	}
+	changed := first.clone()
+	changed.Targets[7]++
+	check.FailIf(t, keyOf(first) != keyOf(reordered), "the amounts depend on the order of rows")
+	check.FailIf(t, keyOf(first) == keyOf(changed), "the amounts do not depend on a row")
 	if what := sameModel(m, again); what != "" {
 		t.Errorf("in another order the %s has other bits", what)
 	}

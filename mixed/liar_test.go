@@ -30,6 +30,8 @@ type steerer struct {
 	lie func(f *fitter, name string, v []float64) // nil: it decides as all would
 	add func(f *fitter, name string, v []float64) // to its part of a total; nil: nothing
 	fit *fitter
+	// partner is the table of a second liar, which tells it its rows; nil: there is none. Its rows may be made up.
+	partner *Data
 }
 
 // Add implements Sums.
@@ -67,16 +69,20 @@ func (s *stats) steersTo(name string, v []float64) (loadings []float64) {
 // trainBeside trains with a victim, and returns the report of the victim, or its error.
 func (l *steerer) trainBeside(t *testing.T, victim, own Input, o Options) (report *Report, failed error) {
 	t.Helper()
-	net := network("path", 2)
+	nodes := 2
+	if l.partner != nil {
+		nodes = 3
+	}
+	net := network("path", nodes)
 	seats, center := newMeeting(net), net.Graph().Center()
-	honest, mine := o, o
+	honest, mine, first := o, o, 1-center
 	l.seat = seats[center]
-	honest.Sums, mine.Sums, mine.Disclosure = seats[1-center], l, open.Disclosure
+	honest.Sums, mine.Sums, mine.Disclosure = seats[first], l, open.Disclosure
 	l.fit = &fitter{Options: mine, in: &own}
 	var wait sync.WaitGroup
 	wait.Go(func() {
 		if _, report, failed = (&fitter{Options: honest, in: &victim}).fit(t.Context()); failed != nil {
-			seats[1-center].leave(failed)
+			seats[first].leave(failed)
 		}
 	})
 	wait.Go(func() {
@@ -84,7 +90,23 @@ func (l *steerer) trainBeside(t *testing.T, victim, own Input, o Options) (repor
 			l.leave(err)
 		}
 	})
+	second := &listener{}
+	if l.partner != nil {
+		theirs := mine
+		second.seat = seats[2]
+		theirs.Sums = second
+		wait.Go(func() {
+			if _, _, err := (&fitter{Options: theirs, in: &Input{Table: l.partner}}).fit(t.Context()); err != nil {
+				second.leave(err)
+			}
+		})
+	}
 	wait.Wait()
+	for i := range min(len(second.heard), len(l.heard)) {
+		if !l.heard[i].agreed {
+			floats.Add(l.heard[i].own, second.heard[i].own)
+		}
+	}
 	return report, failed
 }
 
@@ -426,7 +448,7 @@ func TestStrengthsSteered(t *testing.T) {
 // the others: as many as rows. For a task it has all owners add up with a huge deviation along the direction
 // that is 0 in these rows, and near that direction, towards ones that are 1 in one of the rows. Elsewhere the
 // totals hardly change; the difference of a pair is the products of that row.
-func smallRead(t *testing.T, size int, o Options) (right, asked int) {
+func smallRead(t *testing.T, size int, partner *Data, o Options) (right, asked int) {
 	const first, many, large, near = 300, 120, 1e5, 5e-4
 	rows := slices.Concat(slices.Repeat([]int{30}, first/30), slices.Repeat([]int{size}, many))
 	victim, own := drawn(31, "v", size+1, rows...), drawn(32, "a", size+1, 30, 30, 30)
@@ -470,7 +492,7 @@ func smallRead(t *testing.T, size int, o Options) (right, asked int) {
 	rank, times := 1, 0
 	o.Rank, o.CommonNoise = &rank, true
 	from := make([]int, len(directions)) // places of what is agreed on in all that is heard
-	l := &steerer{}
+	l := &steerer{partner: partner}
 	l.lie = func(f *fitter, name string, v []float64) {
 		if f.plain == nil || times == len(from) {
 			return
@@ -523,7 +545,31 @@ func TestWhatALiarReads(t *testing.T) {
 			"strict rules":           {strictly, false},
 			"strict rules, no curve": {Options{NoCurves: true, Disclosure: Disclosure{Strict: true}}, false},
 		} {
-			read, asked := smallRead(t, size, c.o)
+			read, asked := smallRead(t, size, nil, c.o)
+			t.Logf("%s: %d of %d tasks of %d rows were read", name, read, asked, size)
+			if c.reads && read < asked || !c.reads && read > 0 {
+				t.Errorf("%s: %d of %d tasks of %d rows were read", name, read, asked, size)
+			}
+		}
+	}
+}
+
+// Two liars of three owners that pool what they know read tasks of two rows and of three as one of two owners does,
+// also where the third one reckons with them: numbers of tasks do not hide such tasks from a liar. They read none
+// under strict rules.
+func TestTwoLiars(t *testing.T) {
+	for size := 1; size <= 3; size++ {
+		for name, c := range map[string]struct {
+			rules Disclosure
+			reads bool
+		}{
+			"without rules": {open.Disclosure, true},
+			"default rules": {Disclosure{}, size > 1},
+			"colluding":     {Disclosure{Colluding: 2}, size > 1},
+			"strict rules":  {Disclosure{Strict: true, Colluding: 2}, false},
+		} {
+			partner := drawn(33, "b", size+1, 30, 30, 30)
+			read, asked := smallRead(t, size, partner, Options{Disclosure: c.rules})
 			t.Logf("%s: %d of %d tasks of %d rows were read", name, read, asked, size)
 			if c.reads && read < asked || !c.reads && read > 0 {
 				t.Errorf("%s: %d of %d tasks of %d rows were read", name, read, asked, size)

@@ -550,6 +550,41 @@ func TestSwap(t *testing.T) {
 	check.FailIf(t, err != nil, "%v", err)
 }
 
+// Every start has new masks: a node that trains twice with the same rows sends other words in every sum, and has the
+// same model.
+func TestNewMasks(t *testing.T) {
+	list, w, rank := cut(mixture(t, 7, 12), 3), weightsOf("path", 3), 1
+	var sent [2]map[string]bool
+	var means [2][]float64
+	for start := range sent {
+		sent[start] = map[string]bool{}
+		models, errs := apart(t, list, [][]int{{0}, {1}, {2}}, Options{Rank: &rank, Workers: 1},
+			func(node int, tr transport.Transport) (transport.Transport, context.Context) {
+				if node == 0 { // a leaf, which receives no masked words
+					tr = testnet.Tap{Sent: func(_ transport.Link, f testnet.Frame) {
+						if f.Channel() == testnet.Sum {
+							sent[start][string(f.Code())] = true
+						}
+					}}.Open(tr, w.Graph(), w.Fingerprint())
+				}
+				return tr, t.Context()
+			})
+		check.Done(errors.Join(errs...))
+		means[start] = models[0].Parameters().Mean
+	}
+	again := 0
+	for code := range sent[0] {
+		if len(code) > statusBytes && sent[1][code] {
+			again++
+		}
+	}
+	check.FailIf(t, len(sent[0]) < 20 || again > 0, "%d of %d messages were sent again", again, len(sent[0]))
+	check.FailIf(t, !slices.Equal(means[0], means[1]), "the models differ")
+}
+
+// statusBytes is the length of the statuses of a sum, which have no mask.
+const statusBytes = 9
+
 // A liar is the transport of the root of a tree that alters frames on their way down, from some exchange on.
 type liar struct {
 	transport.Transport
