@@ -32,9 +32,9 @@ type Disclosure struct {
 	// rows than columns need to be as many, with two rows for each column. Half as many are enough if the
 	// owner has no other tasks. Otherwise no total contains their rows where these are at most 7 % of its
 	// own, and the owner votes against as many curves where they are more. With at most that many tasks,
-	// rows are left out that a combination of columns shows among the rows of their task. An owner needs
-	// twice as many tasks where all others may pool what they know, or there is one other: only its own rows
-	// hide each other then. Default 10.
+	// and in tasks whose sums of products few own tasks have, rows are left out that a combination of columns
+	// shows among the rows of their task. An owner needs twice as many tasks where all others may pool what
+	// they know, or there is one other: only its own rows hide each other then. Default 10.
 	LeastSmall int
 	// Colluding is the number of other owners that may pool what they know; 0 stands for 1, so that each of
 	// them knows its own rows alone.
