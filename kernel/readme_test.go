@@ -10,7 +10,7 @@ import (
 func step(x, y []float64, first []int, u *kernel.Basis) *kernel.Group {
 	// A row of x has 100 features and 4 zeros; task t has the rows first[t] to first[t+1]-1 of x and y.
 	tasks := kernel.View(x, 104, 100, first, y)
-	group := kernel.NewGroup(tasks, 4) // u has 100 rows and 4 columns
+	group := kernel.NewGroup(tasks, 4) // u has 100 rows and 4 columns: kernel.BasisOf takes any mat.Matrix
 	pool := kernel.NewPool(0)          // one worker a processor
 	defer pool.Close()
 	executor := kernel.NewExecutor(pool, []*kernel.Group{group})

@@ -335,8 +335,9 @@ func (m *Model) growing(t int) *Noise {
 
 func square(v float64) float64 { return float64(v * v) }
 
-// quadratic returns z' C z for the packed C, or 0 where rounding makes it negative: twice the sum of the upper
-// triangle, with half of the diagonal. It takes four rows of C together, whose sums need not wait for each other.
+// quadratic returns z' C z for the packed C, or 0 where rounding makes it negative: twice the sum of the
+// upper triangle, with half of the diagonal. It takes four rows of C together, whose sums need not wait for
+// each other.
 func quadratic(packed, z []float64) (sum float64) {
 	for ; len(z) > 4; z = z[4:] {
 		n := len(z)

@@ -6,8 +6,9 @@ import (
 	"github.com/difalt/difalt/mixed"
 )
 
-// A pipeline takes rows of a table through two stages, in order, while further rows are read. Every stage has a
-// goroutine of its own. Batches of rows go round: from the reader through the stages and back to the reader.
+// A pipeline takes rows of a table through two stages, in order, while further rows are read. Every stage has
+// a goroutine of its own. Batches of rows go round: from the reader through the stages and back to the
+// reader.
 type pipeline struct {
 	current *batch
 	first   chan *batch // to the first stage

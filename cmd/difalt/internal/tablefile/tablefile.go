@@ -129,8 +129,8 @@ func appendText(line []byte, s string, alone bool) []byte {
 	return append(line, '"')
 }
 
-// isPlain reports whether readers take a text as it is: it has no delimiter, quote or line end, and no space in
-// front.
+// isPlain reports whether readers take a text as it is: it has no delimiter, quote or line end, and no space
+// in front.
 func isPlain(s string) bool {
 	for i := range len(s) {
 		switch s[i] {
