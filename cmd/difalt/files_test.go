@@ -406,3 +406,42 @@ func TestSpareMemory(t *testing.T) {
 		check.FailIf(t, got != c.want, "%d bytes, GOGC=%q: %d %%", c.bytes, c.environment, got)
 	}
 }
+
+// The standard input is refused where a flag names a file that is not a stream, and the standard output where a
+// flag names a folder: both are mistakes in the command line.
+func TestStreamsThatAreRefused(t *testing.T) {
+	table, problem := absolute(t, clinics), exported(t)
+	t.Chdir(t.TempDir())
+	must(t, "cluster", "new", "--nodes", "a=127.0.0.1:7001,b=127.0.0.1:7002", "--out", "net", "--task", "clinic",
+		"--target", "score")
+	fit := []string{"fit", "--task", "clinic", "--target", "score", table}
+	for _, c := range []struct {
+		flag string
+		args []string
+	}{
+		{"from", []string{"run", "--data", problem, "--rank", "2"}},
+		{"cluster", []string{"run", "--data", problem, "--rank", "2", "--key", "net/a.key"}},
+		{"key", []string{"node", "--cluster", "net/cluster.json", table}},
+		{"cluster", []string{"node", "--key", "net/a.key", table}},
+		{"from", []string{"results"}},
+		{"snapshot", []string{"run", "--data", problem, "--rank", "2"}},
+		{"report", fit}, {"out", []string{"results", "--from", "runs"}}, {"out", []string{"generate"}},
+		{"out", []string{"simulate", "--trials", "1", "--iterations", "1"}},
+		{"out", []string{"cluster", "new", "--nodes", "a=127.0.0.1:7001,b=127.0.0.1:7002"}},
+	} {
+		if c.args[0] == "results" && c.flag == "out" {
+			must(t, "simulate", "--trials", "1", "--iterations", "1", "--out", "runs")
+		}
+		refuses(t, cli.ExitUsage, "--"+c.flag, append(c.args, "--"+c.flag, stdio)...)
+	}
+}
+
+// absolute returns a path that does not depend on the current folder.
+func absolute(t *testing.T, path string) string {
+	t.Helper()
+	path, err := filepath.Abs(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}

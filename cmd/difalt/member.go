@@ -27,15 +27,24 @@ func newMember(o memberOptions) (*member, error) {
 		const text = "--cluster and --key are required: the list of the nodes, cluster.json, and the key of this one"
 		return nil, cli.WrongFlags(map[bool]string{true: "cluster", false: "key"}[o.clusterFile == ""], text)
 	}
-	c, err := cluster.Read(o.clusterFile)
-	if err != nil {
-		return nil, cli.OfFlag("cluster", err)
+	c, err := readCluster(o.clusterFile)
+	if err = cmp.Or(err, cli.NamesFile("key", o.keyFile)); err != nil {
+		return nil, err
 	}
 	id, err := cluster.ReadIdentity(c, o.keyFile)
 	if err != nil {
 		return nil, cli.OfFlag("key", err)
 	}
 	return &member{memberOptions: o, cluster: c, identity: id}, nil
+}
+
+// readCluster reads the list of the nodes.
+func readCluster(path string) (*cluster.Cluster, error) {
+	if err := cli.NamesFile("cluster", path); err != nil {
+		return nil, err
+	}
+	c, err := cluster.Read(path)
+	return c, cli.OfFlag("cluster", err)
 }
 
 // node returns the node with its log.

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/difalt/difalt/cmd/difalt/internal/cli"
-	"github.com/difalt/difalt/cmd/difalt/internal/engine/cluster"
 	"github.com/difalt/difalt/cmd/difalt/internal/federate"
 	"github.com/difalt/difalt/cmd/difalt/internal/report"
 	"github.com/difalt/difalt/consensus"
@@ -101,9 +100,9 @@ func (o *nodeOptions) addFlags(flags *pflag.FlagSet) {
 // take takes the arguments, and the options that cluster.json has for all owners, and checks the options.
 func (o *nodeOptions) take(flags *pflag.FlagSet, files []string) error {
 	if path := o.member.clusterFile; path != "" && o.engine == engineGRPC {
-		c, err := cluster.Read(path)
+		c, err := readCluster(path)
 		if err != nil {
-			return cli.OfFlag("cluster", err)
+			return err
 		}
 		if err := takeShared(flags, path, c.Training); err != nil {
 			return err

@@ -389,7 +389,11 @@ func TestRunTogether(t *testing.T) {
 		wg.Wait()
 		return errors.Join(errs...)
 	}
-	err := together(newNetwork(t), func(int) string { return at("all.npz") })
+	// The file is refused before the network: nobody else is there.
+	alone, own := newNetwork(t).members[0], runOf(t, append(flags, at("all.npz"), "--out", at("all-out.npz"))...)
+	alone.memberOptions = own.member
+	alone.joinTimeout = time.Second
+	err := own.withOthers(t.Context(), alone)
 	if err == nil || !strings.Contains(err.Error(), "its tasks are on 3 nodes: with --cluster it holds the tasks of this one") {
 		t.Errorf("a file for all nodes: error %v", err)
 	}

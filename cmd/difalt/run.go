@@ -168,7 +168,7 @@ func (o *runOptions) open(used *files) error {
 	for _, in := range []struct{ flag, path string }{
 		{"data", o.data}, {"from", o.from}, {"cluster", o.member.clusterFile}, {"key", o.member.keyFile},
 	} {
-		if err := used.reads(in.flag, in.path); err != nil {
+		if err := cmp.Or(cli.NamesFile(in.flag, in.path), used.reads(in.flag, in.path)); err != nil {
 			return err
 		}
 	}
@@ -293,21 +293,29 @@ func (r *algorithmRun) weights(nodes int) (*topology.Weights, error) {
 	return w, nil
 }
 
+// ownProblem reads the tasks of this node.
+func (r *algorithmRun) ownProblem(ctx context.Context) (*difalt.Problem, error) {
+	if err := r.read(ctx); err != nil {
+		return nil, err
+	}
+	problem, err := r.file.Problem(0)
+	if err == nil && len(problem.Nodes) > 1 {
+		err = fmt.Errorf("its tasks are on %d nodes: with --cluster it holds the tasks of this one", len(problem.Nodes))
+	}
+	return problem, place.Named(r.data, err)
+}
+
 // withOthers runs one node of a network of several processes, on the tasks of the file.
 func (r *algorithmRun) withOthers(ctx context.Context, m *member) error {
 	var unconverged error // other nodes need not know it
+	var problem *difalt.Problem
 	node := m.node(r.Log())
 	node.Settings = r.Settings()
-	node.Prepare = func() error { return r.read(ctx) }
-	node.Job = func(ctx context.Context, net *consensus.Network) error {
-		problem, err := r.file.Problem(0)
-		if err == nil && len(problem.Nodes) > 1 {
-			err = fmt.Errorf("its tasks are on %d nodes: with --cluster it holds the tasks of this one",
-				len(problem.Nodes))
-		}
-		if err != nil {
-			return place.Named(r.data, err)
-		}
+	node.Prepare = func() (err error) {
+		problem, err = r.ownProblem(ctx)
+		return err
+	}
+	node.Job = func(ctx context.Context, net *consensus.Network) (err error) {
 		unconverged, err = r.run(ctx, problem, net, func(done int) {
 			node.Progress(federate.Progress{Stage: "iterations", Done: done, Most: r.Iterations})
 		})

@@ -225,11 +225,14 @@ func CheckFolder(dir string, names ...string) error {
 	return err
 }
 
+// ErrNoFolder is the error of the standard output where a folder is needed.
+var ErrNoFolder = errors.New("a folder is needed, and - is the standard output")
+
 // missing lists a folder and those above it that are not there, the innermost first, and the folder above
 // these, which is there. It refuses the name of the standard output.
 func missing(dir string) (list []string, above string, err error) {
 	if dir == Stdout {
-		return nil, "", place.In(dir, errors.New("a folder is needed, and - is the standard output"))
+		return nil, "", place.In(dir, ErrNoFolder)
 	}
 	for above = dir; ; above = filepath.Dir(above) {
 		info, err := os.Stat(above)

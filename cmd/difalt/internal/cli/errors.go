@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/difalt/difalt/cmd/difalt/internal/atomicfile"
 	"github.com/difalt/difalt/cmd/difalt/internal/place"
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
 	"github.com/difalt/difalt/consensus"
@@ -86,6 +87,14 @@ func WrongValue(flag string, value any, format string, args ...any) error {
 	return &Error{Code: ExitUsage, Flag: flag, Value: &given, Err: fmt.Errorf(format, args...)}
 }
 
+// NamesFile refuses the standard input as the value of a flag that names a file or a folder to read.
+func NamesFile(flag, path string) error {
+	if path == atomicfile.Stdout { // the same mark
+		return WrongValue(flag, path, "this flag does not read the standard input: name a file or a folder")
+	}
+	return nil
+}
+
 // OfFlag adds to an error the flag that named the file, the folder or the address. Nil stays nil.
 func OfFlag(flag string, err error) error {
 	if err == nil {
@@ -141,7 +150,7 @@ func ExitCode(err error) int {
 		return 0
 	case panicked:
 		return ExitFault
-	case isOwn && own.Code == ExitUsage:
+	case isOwn && own.Code == ExitUsage, errors.Is(err, atomicfile.ErrNoFolder):
 		return ExitUsage
 	case errors.Is(err, context.Canceled):
 		return ExitInterrupted

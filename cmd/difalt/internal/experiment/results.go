@@ -51,6 +51,9 @@ func NewResults(std *cli.Streams) *cobra.Command {
 
 // runResults writes the page.
 func runResults(std *cli.Streams, o resultsOptions) error {
+	if err := cli.NamesFile("from", o.from); err != nil {
+		return err
+	}
 	all, err := simulation.LoadResults(o.from)
 	if err != nil {
 		return cli.OfFlag("from", err)
