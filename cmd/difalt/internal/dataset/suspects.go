@@ -71,75 +71,95 @@ const (
 func (r *reader) remarkNumbers(profiles []*profile, say func(string, ...any)) {
 	t := r.t
 	starts := t.places.starts(t.Rows())
-	var rows, codes, periods []string
+	named := map[meaning][]string{}
 	for j, p := range profiles {
 		if p == nil || p.rows == 0 {
 			continue
 		}
-		isTarget := j == len(profiles)-1
-		notation := &r.notations[targetSlot]
-		if !isTarget {
-			notation = &r.notations[featureSlot+j]
-		}
-		v, n, ok := p.sentinel()
-		row, far := p.outlier()
-		switch {
-		case p.differsLittle() && notation.rounded == "":
-			say("All values of %q are within one part in 10^11 of each other, from %s to %s, and count as equal: "+
-				"subtract a number near them, and write the differences.", text.Visible(p.name),
-				text.Plain(p.least), text.Plain(p.most))
-		case ok && notation.dates:
-			say("Column %q has %s of %s, far from all its other dates: if that marks a missing date, list the cell "+
-				"with --na.", text.Visible(p.name), text.Plural(n, "cell"), text.Date(v))
-		case ok:
-			mark := text.Plain(v)
-			say("Column %q has %s %s, far from all its other values: if that marks a missing value, use --na %s.",
-				text.Visible(p.name), text.Plural(n, "cell"), mark, mark)
-		case far:
-			v := p.least
-			if row == p.mostRow {
-				v = p.most
-			}
-			shown := strconv.FormatFloat(v, 'g', 6, 64)
-			if notation.dates {
-				shown = text.Date(v)
-			}
-			say("The value %s of %q (%s) is more than %d times as far from the median as nearly all others: "+
-				"is it right?", shown, text.Visible(p.name), t.Place(row), farSpans)
-		}
-		if isTarget || !p.whole || p.rows <= fewRows {
+		if j == len(profiles)-1 {
+			t.remarkValues(p, &r.notations[targetSlot], say)
 			continue
 		}
-		switch {
-		case notation.dates: // days may well follow each other
-		case notation.zeros != "" || notation.rounded != "": // named already
-		case p.distinct() <= fewMonths: // amounts
-		case t.arePeriods(j):
-			periods = append(periods, p.name)
-		case p.distinct() <= fewRows:
-		case p.equalLengths():
-			codes = append(codes, p.name)
-		case p.rows == t.Rows() && t.numbersRows(j, starts):
-			rows = append(rows, p.name)
-		case codeName.MatchString(p.name):
-			codes = append(codes, p.name)
-		}
+		n := &r.notations[featureSlot+j]
+		t.remarkValues(p, n, say)
+		m := t.meaningOf(j, p, n, starts)
+		named[m] = append(named[m], p.name)
 	}
-	if rows != nil {
+	if rows := named[rowNumbers]; rows != nil {
 		say("Whole numbers that are all different, as row numbers are: %s. Use --drop %s unless their order has "+
 			"a meaning.",
 			text.Names(rows), text.ShellList(rows...))
 	}
-	if periods != nil {
+	if periods := named[datesWithoutHyphens]; periods != nil {
 		say("Whole numbers that look like dates without hyphens, such as 20240131 or 202401, whose differences are "+
 			"not times: %s. Write 2024-01-31, and use --dates ymd.", text.Names(periods))
 	}
-	if codes != nil {
-		list := text.ShellList(codes...)
+	if names := named[codes]; names != nil {
+		list := text.ShellList(names...)
 		say("Whole numbers that look like codes, not amounts: %s. Use --categorical %s or --drop %s unless their "+
 			"size has a meaning.",
-			text.Names(codes), list, list)
+			text.Names(names), list, list)
 	}
+}
+
+// remarkValues names values of a column that look like marks of missing values or like mistakes.
+func (t *Table) remarkValues(p *profile, n *notation, say func(string, ...any)) {
+	v, rows, isMark := p.sentinel()
+	row, isFar := p.outlier()
+	switch {
+	case p.differsLittle() && n.rounded == "":
+		say("All values of %q are within one part in 10^11 of each other, from %s to %s, and count as equal: "+
+			"subtract a number near them, and write the differences.", text.Visible(p.name),
+			text.Plain(p.least), text.Plain(p.most))
+	case isMark && n.dates:
+		say("Column %q has %s of %s, far from all its other dates: if that marks a missing date, list the cell "+
+			"with --na.", text.Visible(p.name), text.Plural(rows, "cell"), text.Date(v))
+	case isMark:
+		mark := text.Plain(v)
+		say("Column %q has %s %s, far from all its other values: if that marks a missing value, use --na %s.",
+			text.Visible(p.name), text.Plural(rows, "cell"), mark, mark)
+	case isFar:
+		v := p.least
+		if row == p.mostRow {
+			v = p.most
+		}
+		shown := strconv.FormatFloat(v, 'g', 6, 64)
+		if n.dates {
+			shown = text.Date(v)
+		}
+		say("The value %s of %q (%s) is more than %d times as far from the median as nearly all others: "+
+			"is it right?", shown, text.Visible(p.name), t.Place(row), farSpans)
+	}
+}
+
+// A meaning says whether the numbers of a column are amounts.
+type meaning uint8
+
+const (
+	amounts meaning = iota
+	rowNumbers
+	codes
+	datesWithoutHyphens
+)
+
+// meaningOf returns the meaning of the numbers of column j. starts are the first rows of the files.
+func (t *Table) meaningOf(j int, p *profile, n *notation, starts []int) meaning {
+	switch {
+	case !p.whole || p.rows <= fewRows:
+	case n.dates: // days may well follow each other
+	case n.zeros != "" || n.rounded != "": // named already
+	case p.distinct() <= fewMonths:
+	case t.arePeriods(j):
+		return datesWithoutHyphens
+	case p.distinct() <= fewRows:
+	case p.equalLengths():
+		return codes
+	case p.rows == t.Rows() && t.numbersRows(j, starts):
+		return rowNumbers
+	case codeName.MatchString(p.name):
+		return codes
+	}
+	return amounts
 }
 
 // arePeriods reports whether all values of column j are dates without hyphens, of the years 1900 to 2100:
