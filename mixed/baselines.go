@@ -69,7 +69,7 @@ func (f *fitter) baselineOptimisers() (list []*optimiser) {
 			q.tau[0], q.fixed = leastTau, true
 		}
 		c := s.newOptimiser(s.some, q, most)
-		c.lean = f.isLean() && (!b.pooled() || !f.plain.canLeaveOut())
+		c.lean = !b.pooled() || !f.plain.canLeaveOut()
 		list = append(list, c)
 	}
 	if s := f.plain; f.rows.compares {

@@ -103,14 +103,60 @@ func (r *rows) introduce(ctx context.Context, o *Options, y, w *columnStat) erro
 			columns = append(columns, &r.stats[j])
 		}
 	}
-	most, positive := make([]float64, len(columns)), r.guard == nil || o.LogTarget
+	most, positive, err := r.largest(ctx, len(columns))
+	if err != nil {
+		return err
+	}
+	positive = positive && (r.guard == nil || o.LogTarget)
+	crossings, err := r.crossings(ctx, !o.NoCurves)
+	if err != nil {
+		return err
+	}
+	r.tasks = r.ownTasks()
+	number := map[bool]float64{true: 1}
+	v := []float64{r.tasks.count, r.tasks.rows, number[r.tasks.rows < few], number[!positive]}
+	head := len(v)
+	v = append(v, make([]float64, intervals*len(columns))...)
+	for j, x := range most {
+		if x > 0 {
+			v[head+j*intervals+interval(x)] = 1
+		}
+	}
+	tail := len(v)
+	v = append(v, r.sharingNumbers(crossings)...)
+	if err := r.add(ctx, "tasks, rows, sizes", &total{v: v, grows: anyNumber}); err != nil {
+		return err
+	}
+	if err := r.share(crossings, v[tail:]); err != nil {
+		return err
+	}
+	if !r.arePossible(v[:tail]) {
+		return contradiction("the numbers of tasks, rows or nodes")
+	}
+	r.tasks.count, r.tasks.rows, r.positive = v[0], v[1], v[3] == 0
+	r.coarse = r.sums.Owners() == 2 && v[2] > 0
+	for j, s := range columns {
+		s.unit = 1
+		for i, owners := range v[head+j*intervals:][:intervals] {
+			if owners > 0 {
+				s.unit = math.Ldexp(1, min(intervalWidth*(i+1)+leastExponent, 1023))
+			}
+		}
+	}
+	return nil
+}
+
+// largest returns the largest sizes of the own targets, weights and features of numbers, and whether all
+// targets are positive.
+func (r *rows) largest(ctx context.Context, columns int) (most []float64, positive bool, err error) {
+	most, positive = make([]float64, columns), true
 	note := func(column int, v float64) {
 		if v = math.Abs(v); v > most[column] { // false for NaN
 			most[column] = v
 		}
 	}
 	r.mean = 1
-	err := r.each(ctx, func(row int, x []float64, weight float64) {
+	err = r.each(ctx, func(row int, x []float64, weight float64) {
 		positive = positive && r.in.Table.Y(row) > 0
 		note(0, r.in.Table.Y(row))
 		note(1, weight)
@@ -122,57 +168,31 @@ func (r *rows) introduce(ctx context.Context, o *Options, y, w *columnStat) erro
 			}
 		}
 	})
-	if err != nil {
-		return err
-	}
-	own, rows := &taskSet{}, 0
+	return most, positive, err
+}
+
+// ownTasks returns the tasks of this owner that are in totals, with their number and that of their rows.
+func (r *rows) ownTasks() *taskSet {
+	own := &taskSet{}
 	for _, k := range r.list {
 		if r.guard == nil || !r.guard.left[k] {
 			own.own = append(own.own, k)
-			rows += len(r.of(k))
+			own.count++
+			own.rows += float64(len(r.of(k)))
 		}
 	}
-	number := map[bool]float64{true: 1}
-	v := []float64{float64(len(own.own)), float64(rows), number[rows < few], number[!positive]}
-	counts, head := 2, len(v)
-	v = append(v, make([]float64, intervals*len(columns))...)
-	for j, x := range most {
-		if x > 0 {
-			v[head+j*intervals+interval(x)] = 1
-		}
-	}
-	crossings, err := r.crossings(ctx, !o.NoCurves)
-	if err != nil {
-		return err
-	}
-	tail := len(v)
-	v = append(v, r.sharingNumbers(crossings)...)
-	if err := r.add(ctx, "tasks, rows, sizes", &total{v: v, grows: anyNumber}); err != nil {
-		return err
-	}
-	if err := r.share(crossings, v[tail:]); err != nil {
-		return err
-	}
-	v = v[:tail]
+	return own
+}
+
+// arePossible reports whether numbers of tasks and of rows of all owners can be, and the numbers of owners
+// behind them.
+func (r *rows) arePossible(v []float64) bool {
 	owners := float64(r.sums.Owners())
 	possible := v[0] >= owners && v[1] >= v[0] && v[1] <= mostRows
-	for i, n := range v { // from counts on, numbers of owners
-		possible = possible && n == math.Trunc(n) && (i < counts || n <= owners)
+	for i, n := range v {
+		possible = possible && n == math.Trunc(n) && (i < 2 || n <= owners)
 	}
-	if !possible {
-		return contradiction("the numbers of tasks, rows or nodes")
-	}
-	own.count, own.rows, r.positive = v[0], v[1], v[3] == 0
-	r.tasks, r.coarse = own, owners == 2 && v[2] > 0
-	for j, s := range columns {
-		s.unit = 1
-		for i, owners := range v[head+j*intervals:][:intervals] {
-			if owners > 0 {
-				s.unit = math.Ldexp(1, min(intervalWidth*(i+1)+leastExponent, 1023))
-			}
-		}
-	}
-	return nil
+	return possible
 }
 
 // Intervals of exponents of float64.
@@ -189,9 +209,20 @@ const mostRows = 1 << 40
 func interval(v float64) int { return (math.Ilogb(v) - leastExponent) / intervalWidth }
 
 // measure sets means and deviations of the target, of its logarithm, and of the features, and the mean
-// weight. It takes three sums of numbers of a known size: values in their units, distances from the mean in
-// these, and distances and their squares in units of about the mean distance.
+// weight. It takes three sums of numbers of a known size.
 func (r *rows) measure(ctx context.Context, columns []*columnStat, weightUnit float64) error {
+	if err := r.addValues(ctx, columns, weightUnit); err != nil {
+		return err
+	}
+	if err := r.addDistances(ctx, columns); err != nil {
+		return err
+	}
+	return r.addSquares(ctx, columns)
+}
+
+// addValues sets the rows, weights and means of columns, and the mean weight, from the sums of weights and of
+// values in their units.
+func (r *rows) addValues(ctx context.Context, columns []*columnStat, weightUnit float64) error {
 	n := len(columns)
 	r.mean = weightUnit
 	v, err := r.values(ctx, 3*n+1, func(part []float64, j int, x, weight float64) {
@@ -221,8 +252,13 @@ func (r *rows) measure(ctx context.Context, columns []*columnStat, weightUnit fl
 			s.mean = v[3*j+2] / v[3*j+1] * s.unit
 		}
 	}
-	odd := func(i int) bool { return i%2 == 1 }
-	v, err = r.values(ctx, 2*n, func(part []float64, j int, x, weight float64) {
+	return nil
+}
+
+// addDistances sets the unit of distances from the mean, about their mean, and corrects the mean for the
+// rounding of large values, from the sums of distances and of their sizes in the units of values.
+func (r *rows) addDistances(ctx context.Context, columns []*columnStat) error {
+	v, err := r.values(ctx, 2*len(columns), func(part []float64, j int, x, weight float64) {
 		d := (x - columns[j].mean) / columns[j].unit
 		part[2*j] += float64(weight * d)
 		part[2*j+1] += float64(weight * math.Abs(d))
@@ -240,7 +276,17 @@ func (r *rows) measure(ctx context.Context, columns []*columnStat, weightUnit fl
 			s.size = powerOfTwo(v[2*j+1] / s.weight * s.unit)
 		}
 	}
-	v, err = r.values(ctx, 2*n, func(part []float64, j int, x, weight float64) {
+	return nil
+}
+
+// odd reports whether a number of pairs is the second one of its pair.
+func odd(i int) bool { return i%2 == 1 }
+
+// addSquares sets mean distances and deviations, from the sums of distances and of their squares in the unit
+// of distances. All owners take those of a single one.
+func (r *rows) addSquares(ctx context.Context, columns []*columnStat) error {
+	n := len(columns)
+	v, err := r.values(ctx, 2*n, func(part []float64, j int, x, weight float64) {
 		if s := columns[j]; s.size > 0 {
 			d := (x - s.mean) / s.size
 			part[2*j] += float64(weight * math.Abs(d))

@@ -152,9 +152,6 @@ func (f *fitter) forms(chosen *choice) []*stats {
 // keepMeans frees the totals and the matrices of the model and of the simpler methods. Only errors of tasks
 // follow from them after that.
 func (f *fitter) keepMeans(chosen *choice) {
-	if !f.isLean() {
-		return
-	}
 	for _, s := range f.forms(chosen) {
 		s.total, s.gram, s.idle = nil, nil, new(sync.Pool)
 	}
@@ -163,10 +160,6 @@ func (f *fitter) keepMeans(chosen *choice) {
 		f.baselines[i].m.keepMean()
 	}
 }
-
-// isLean reports whether matrices are freed as soon as nothing follows from them any more. Optimisers of
-// several owners, which have few features, keep in step and hold theirs together.
-func (f *fitter) isLean() bool { return f.rows.guard == nil }
 
 // read makes the designs and reads the data of all tasks.
 func (f *fitter) read(ctx context.Context) (err error) {

@@ -152,3 +152,19 @@ func TestSelected(t *testing.T) {
 		}
 	}
 }
+
+// A training between owners ends without the matrices of the model and of the simpler methods; the errors of
+// the tasks still follow.
+func TestOwnersFreeMatrices(t *testing.T) {
+	_, report, err := Together(t.Context(), cut(clinics(t), 3), network("path", 3), Options{})
+	check.Done(err)
+	check.FailIf(t, len(report.owned) != 3, "%d owners", len(report.owned))
+	for i, owner := range report.owned {
+		for _, m := range owner.shared.methods {
+			if m.m != nil && (m.m.m != nil || m.m.c != nil) || m.s != nil && m.s.total != nil {
+				t.Errorf("owner %d: %s holds matrices", i, m.name)
+			}
+		}
+	}
+	check.OK(report.OwnFits(t.Context()))
+}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/difalt/difalt/internal/check"
+	"github.com/difalt/difalt/internal/dense"
 	"github.com/difalt/difalt/internal/longtest"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -58,12 +59,12 @@ func (r *rowReader) readFromNullSpace(victims []*Data) (right int) {
 // readByDifferences counts the rows of others, in two tasks, whose ages follow from two totals: X'X, and
 // X'V^-1 X for a strength of intercepts alone. The difference is the sum over tasks of s s', with known factors,
 // where s has the sums of the columns over the rows of a task. It determines s for both tasks, and s the ages.
-func (r *rowReader) readByDifferences(f *fitter, own *Data, victims []*Data) (right int) {
+func (r *rowReader) readByDifferences(f *fitter, heard []heardTotal, own *Data, victims []*Data) (right int) {
 	m := f.baselines[slices.IndexFunc(f.baselines, func(m method) bool { return m.name == InterceptsCurves })]
 	p, noise, strength := r.design.Width(), m.q.noise, square(f.curved.prior(m.q).Deviations[0])
 	factor := func(n float64) float64 { return strength / (noise + n*strength) }
 	// Of all owners, and then of the others: the products less noise X'V^-1 X.
-	d, row, read := slices.Clone(m.m.m), make([]float64, p), f.rows.reader()
+	d, row, read := informationOf(heard, m.m.h, noise), make([]float64, p), f.rows.reader()
 	floats.Scale(-noise, d)
 	sums, count := make([][]float64, len(own.TaskNames)), make([]float64, len(own.TaskNames))
 	for i := range own.Rows() {
@@ -109,6 +110,25 @@ func (r *rowReader) readByDifferences(f *fitter, own *Data, victims []*Data) (ri
 		right += r.readAges(first, one, victims) + r.readAges(second, two, victims)
 	}
 	return right
+}
+
+// informationOf returns the total X'V^-1 X that stands before the total h of X'V^-1 y, for a noise.
+func informationOf(heard []heardTotal, h []float64, noise float64) []float64 {
+	p, unit := len(h), 1/powerOfTwo(noise)
+	for _, t := range totalsOf(heard, "X'V^-1 X") {
+		for from := 0; from+dense.Triangle(p)+p <= len(t.total); from++ {
+			part := t.total[from:]
+			if behind := part[dense.Triangle(p):]; behind[0]*unit != h[0] || behind[p-1]*unit != h[p-1] {
+				continue
+			}
+			m := make([]float64, p*p)
+			dense.Unpack(m, p, part)
+			dense.Mirror(p, m)
+			floats.Scale(unit, m)
+			return m
+		}
+	}
+	panic("the total was not heard")
 }
 
 // addOuter adds a multiple of x x' to a.
@@ -187,7 +207,7 @@ func TestListeningSweep(t *testing.T) {
 					}
 					read[name+", null space"] += r.readFromNullSpace(victims)
 					if tasks*(owners-1) == 2 {
-						read[name+", differences"] += r.readByDifferences(f, own, victims)
+						read[name+", differences"] += r.readByDifferences(f, heard, own, victims)
 					}
 					if numbers := r.numbers(); slices.Equal(numbers, agesOf(victims...)) {
 						right, _ := r.read(victims, numbers, exactDigits)
