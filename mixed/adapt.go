@@ -26,33 +26,12 @@ import (
 // new value of a period. Errors name the task and the row, counted from 1, of targets and features that
 // cannot be used; the error of a context that ends is its own.
 func (m *Model) Adapt(ctx context.Context, t Table) (*Model, error) {
-	switch {
-	case len(m.p.Mean) == 0:
-		return nil, errEmpty
-	case t == nil:
-		return nil, errors.New("there is no table")
-	case !slices.Equal(t.Features(), m.features):
-		return nil, fmt.Errorf("the table has the features %s, and the model %s", names(t.Features()),
-			names(m.features))
-	case !t.HasTarget():
-		return nil, errors.New("the table has no target column")
-	case t.Rows() == 0:
-		return nil, errors.New("the table has no rows")
-	case t.Weights() != nil && len(t.Weights()) != t.Rows():
-		return nil, fmt.Errorf("the table has %d weights for %d rows", len(t.Weights()), t.Rows())
-	}
-	if err := checkTable(t); err != nil {
+	if err := m.canLearn(t); err != nil {
 		return nil, err
 	}
-	p := m.p
-	k, rows := &p.Tasks, make([][]int, len(t.Tasks()))
-	k.Names, k.Samples, k.Theta = slices.Clone(k.Names), slices.Clone(k.Samples), slices.Clone(k.Theta)
-	k.Noise, k.Freedom, k.Covariances = slices.Clone(k.Noise), slices.Clone(k.Freedom), slices.Clone(k.Covariances)
-	k.Digests = slices.Clone(k.Digests)
-	if g := k.Growth; g != nil {
-		k.Growth = &Growth{slices.Clone(g.Level), slices.Clone(g.Slope)}
-	}
-	kept := k.numbers()
+	p, rows := m.p, make([][]int, len(t.Tasks()))
+	p.Tasks = p.Tasks.clone()
+	k, kept := &p.Tasks, p.Tasks.numbers()
 	for i := range t.Rows() {
 		rows[t.Task(i)] = append(rows[t.Task(i)], i)
 	}
@@ -69,58 +48,106 @@ func (m *Model) Adapt(ctx context.Context, t Table) (*Model, error) {
 		if list = presentRows(t, list); len(list) == 0 {
 			continue
 		}
-		at, listed := m.index[name]
-		known := m.Knows(name) // not a task of held-out rows alone
-		if known && p.Tasks.Covariances == nil {
-			const format = "task %.60q: the model does not keep covariances of known tasks, and cannot learn " +
-				"more of their rows"
-			return nil, fmt.Errorf(format, name)
-		}
-		before := m.prior(at, known)
-		posterior, err := before.learn(ctx, samples)
-		if err == nil && !known && p.Unseen != nil {
-			posterior, err = m.start(before, posterior, samples).learn(ctx, samples)
-		}
+		posterior, err := m.learn(ctx, name, samples)
 		if err != nil {
 			return nil, err
 		}
-		if known {
-			kept -= k.Covariances[at].numbers()
-		}
-		if kept += len(m.unseen); k.Covariances != nil && kept > mostCovariances {
-			const format = "task %.60q: with its rows the model would keep more than %d MiB of covariances: " +
-				"train a model with these rows"
-			return nil, fmt.Errorf(format, name, mostCovariances>>17)
-		}
+		at, listed := m.index[name]
 		if !listed {
-			at = len(k.Names)
-			k.Names, k.Samples, k.Theta = append(k.Names, name), append(k.Samples, 0), append(k.Theta, p.Mean...)
-			if k.Digests != nil {
-				k.Digests = append(k.Digests, 0)
-			}
-			if g := k.Growth; g != nil {
-				g.Level, g.Slope = append(g.Level, p.Prior.Noise.Level), append(g.Slope, p.Prior.Noise.Slope)
-			}
-			if p.Prior.Noise.TaskFreedom > 0 {
-				k.Noise, k.Freedom = append(k.Noise, 0), append(k.Freedom, 0)
-			}
-			if k.Covariances != nil {
-				k.Covariances = append(k.Covariances, Covariance{})
-			}
+			at = p.addTask(name)
 		}
 		if k.Covariances != nil {
-			k.Covariances[at] = Covariance{Packed: posterior.packed}
+			if kept += len(posterior.packed) - k.Covariances[at].numbers(); kept > mostCovariances {
+				const format = "task %.60q: with its rows the model would keep more than %d MiB of covariances: " +
+					"train a model with these rows"
+				return nil, fmt.Errorf(format, name, mostCovariances>>17)
+			}
 		}
-		copy(k.Theta[at*len(p.Mean):], posterior.theta)
-		k.Samples[at] += len(list)
+		k.set(at, posterior, len(list))
 		if k.Digests != nil {
 			k.Digests[at] += digestOf(t, list)
 		}
-		if k.Noise != nil {
-			k.Noise[at], k.Freedom[at] = posterior.noise, posterior.freedom
-		}
 	}
 	return New(p)
+}
+
+// canLearn returns an error about a table whose rows the model cannot learn, whatever the numbers in them.
+func (m *Model) canLearn(t Table) error {
+	switch {
+	case len(m.p.Mean) == 0:
+		return errEmpty
+	case t == nil:
+		return errors.New("there is no table")
+	case !slices.Equal(t.Features(), m.features):
+		return fmt.Errorf("the table has the features %s, and the model %s", names(t.Features()), names(m.features))
+	case !t.HasTarget():
+		return errors.New("the table has no target column")
+	case t.Rows() == 0:
+		return errors.New("the table has no rows")
+	case t.Weights() != nil && len(t.Weights()) != t.Rows():
+		return fmt.Errorf("the table has %d weights for %d rows", len(t.Weights()), t.Rows())
+	}
+	return checkTable(t)
+}
+
+// learn returns the posterior of a task given samples.
+func (m *Model) learn(ctx context.Context, task string, samples []sample) (*posterior, error) {
+	known := m.Knows(task) // not a task of held-out rows alone
+	if known && m.p.Tasks.Covariances == nil {
+		const format = "task %.60q: the model does not keep covariances of known tasks, and cannot learn " +
+			"more of their rows"
+		return nil, fmt.Errorf(format, task)
+	}
+	before := m.prior(m.index[task], known)
+	after, err := before.learn(ctx, samples)
+	if err == nil && !known && m.p.Unseen != nil {
+		return m.start(before, after, samples).learn(ctx, samples)
+	}
+	return after, err
+}
+
+// clone returns a copy whose numbers of tasks may change, but for those within covariances.
+func (k *Tasks) clone() Tasks {
+	out := *k
+	out.Names, out.Samples, out.Theta = slices.Clone(k.Names), slices.Clone(k.Samples), slices.Clone(k.Theta)
+	out.Noise, out.Freedom = slices.Clone(k.Noise), slices.Clone(k.Freedom)
+	out.Covariances, out.Digests = slices.Clone(k.Covariances), slices.Clone(k.Digests)
+	if g := k.Growth; g != nil {
+		out.Growth = &Growth{slices.Clone(g.Level), slices.Clone(g.Slope)}
+	}
+	return out
+}
+
+// addTask adds a task without rows, and returns its place.
+func (p *Parameters) addTask(name string) (at int) {
+	k := &p.Tasks
+	at = len(k.Names)
+	k.Names, k.Samples, k.Theta = append(k.Names, name), append(k.Samples, 0), append(k.Theta, p.Mean...)
+	if k.Digests != nil {
+		k.Digests = append(k.Digests, 0)
+	}
+	if g := k.Growth; g != nil {
+		g.Level, g.Slope = append(g.Level, p.Prior.Noise.Level), append(g.Slope, p.Prior.Noise.Slope)
+	}
+	if p.Prior.Noise.TaskFreedom > 0 {
+		k.Noise, k.Freedom = append(k.Noise, 0), append(k.Freedom, 0)
+	}
+	if k.Covariances != nil {
+		k.Covariances = append(k.Covariances, Covariance{})
+	}
+	return at
+}
+
+// set sets the posterior of a task that has learned more rows.
+func (k *Tasks) set(at int, posterior *posterior, rows int) {
+	if k.Covariances != nil {
+		k.Covariances[at] = Covariance{Packed: posterior.packed}
+	}
+	copy(k.Theta[at*len(posterior.theta):], posterior.theta)
+	k.Samples[at] += rows
+	if k.Noise != nil {
+		k.Noise[at], k.Freedom[at] = posterior.noise, posterior.freedom
+	}
 }
 
 // samples returns the rows of a task that have a weight above 0.

@@ -255,8 +255,8 @@ func (r *rows) addValues(ctx context.Context, columns []*columnStat, weightUnit 
 	return nil
 }
 
-// addDistances sets the unit of distances from the mean, about their mean, and corrects the mean for the
-// rounding of large values, from the sums of distances and of their sizes in the units of values.
+// addDistances sets the unit of distances from the mean, about their mean. It corrects the mean for the
+// rounding of large values. Both follow from sums of distances and of their sizes in the units of values.
 func (r *rows) addDistances(ctx context.Context, columns []*columnStat) error {
 	v, err := r.values(ctx, 2*len(columns), func(part []float64, j int, x, weight float64) {
 		d := (x - columns[j].mean) / columns[j].unit

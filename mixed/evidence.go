@@ -31,22 +31,6 @@ const (
 	rounding    = 1e-13 // relative ridge of the mean where it is needed
 )
 
-// varianceComponents are the parameters that the evidence determines.
-type varianceComponents struct {
-	sigma  []float64 // standard deviations over tasks, one a group of columns; 0 stays 0
-	group  []int     // group of every column; not changed
-	common []float64 // a prior for sigma: see improve; nil for none
-	rank   int
-	w      []float64 // loadings, linear x rank by columns
-	noise  float64   // variance
-	// standard deviation of the mean's linear columns, then of every curve's columns and every period's
-	tau   []float64
-	fixed bool // tau stays as it is
-}
-
-// exact reports whether residuals are rounding: they carry no information on noise, outliers or other forms.
-func (q *varianceComponents) exact() bool { return q.noise <= 2*leastNoise }
-
 // prior returns the distribution of deviations. Off the axes of a design they have the distribution of linear
 // columns.
 func (s *stats) prior(q *varianceComponents) *Prior {

@@ -80,42 +80,48 @@ func (r *rows) addCurves(ctx context.Context, d Design, within []bool) (with Des
 		r.guard.tellFewKnots()
 	}
 	r.guard.blurCurves(&with)
-	sums, err := r.sumRows(ctx, splineMomentsSize(with.Curves), func(part []float64, row int, x []float64, w float64) {
-		addSplineMoments(part, &with, x, r.guard.moves(nil, row, x), w)
-	})
-	if err != nil {
-		return d, false, err
-	}
-	size := 0
-	for _, c := range with.Curves {
-		size += len(c.Values)
-	}
-	t, values, possible := &total{v: sums}, make([]float64, 0, size), true
-	err = r.decide(ctx, "products of splines", values[:size], func() {
-		possible = projectSplines(&with, sums)
-		for _, c := range with.Curves {
-			values = append(values, c.Values...)
-		}
-	}, t)
-	if err != nil {
-		return d, false, err
-	}
-	values = values[:size]
-	for i, c := range with.Curves {
-		n := len(c.Values)
-		if r.guard != nil && (!possible || !nearly(c.Values, values[:n])) {
-			return d, false, contradiction("the curve of a column")
-		}
-		with.Curves[i] = newCurve(c.Feature, c.Knots, values[:n:n])
-		values = values[n:]
-	}
-	if err := checkCurves(&with); err != nil {
+	if err := r.projectCurves(ctx, &with); err != nil {
 		return d, false, err
 	}
 	if err := r.guard.voteOnColumns(ctx, &with); err != nil || len(with.Curves) == 0 {
 		return d, false, err
 	}
 	return with, false, nil
+}
+
+// projectCurves takes the lines of the columns out of the curves of a design, with the rows of all owners. It
+// takes one sum; all owners take the values of a single one.
+func (r *rows) projectCurves(ctx context.Context, d *Design) error {
+	sums, err := r.sumRows(ctx, splineMomentsSize(d.Curves), func(part []float64, row int, x []float64, w float64) {
+		addSplineMoments(part, d, x, r.guard.moves(nil, row, x), w)
+	})
+	if err != nil {
+		return err
+	}
+	size := 0
+	for _, c := range d.Curves {
+		size += len(c.Values)
+	}
+	t, values, possible := &total{v: sums}, make([]float64, 0, size), true
+	err = r.decide(ctx, "products of splines", values[:size], func() {
+		possible = projectSplines(d, sums)
+		for _, c := range d.Curves {
+			values = append(values, c.Values...)
+		}
+	}, t)
+	if err != nil {
+		return err
+	}
+	values = values[:size]
+	for i, c := range d.Curves {
+		n := len(c.Values)
+		if r.guard != nil && (!possible || !nearly(c.Values, values[:n])) {
+			return contradiction("the curve of a column")
+		}
+		d.Curves[i] = newCurve(c.Feature, c.Knots, values[:n:n])
+		values = values[n:]
+	}
+	return checkCurves(d)
 }
 
 // checkCurves returns an error about the first curve that cannot be evaluated.
