@@ -43,7 +43,7 @@ func panelHalfTile(c unsafe.Pointer, ldc int, w unsafe.Pointer, down, next, acro
 func panelMostTile(c unsafe.Pointer, ldc int, w unsafe.Pointer, down, next, across int, z unsafe.Pointer, ldz, n, rows, cols int, add bool, by unsafe.Pointer, index int)
 
 //go:noescape
-func panelFewTile(c unsafe.Pointer, ldc int, w unsafe.Pointer, down, across int, z unsafe.Pointer, ldz, n, rows, cols int, add bool, by unsafe.Pointer, index int)
+func panelFewTile(c unsafe.Pointer, ldc int, w unsafe.Pointer, down, across int, z unsafe.Pointer, ldz, n, rows, cols int, add bool, by unsafe.Pointer, rightc, rightz, more int, index int)
 
 //go:noescape
 func pairPanelTile(c *float64, ldc int, w *float64, ldw int, z *float64, n, rows, cols int)

@@ -442,8 +442,8 @@ TEXT ·panelMostTile(SB), NOSPLIT, $0-112
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
-TEXT ·panelFewTile(SB), NOSPLIT, $0-104
-	MOVQ index+96(FP), AX
+TEXT ·panelFewTile(SB), NOSPLIT, $0-128
+	MOVQ index+120(FP), AX
 	LEAQ ·tiles+1328(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX

@@ -16,6 +16,7 @@ var checks = map[string]func(*run, shape){
 	"Panel32 of W by columns": panelByColumns[float32], "Panel of pairs": panelOfPairs[float64],
 	"Panel32 of pairs": panelOfPairs[float32], "PairPanel": pairPanel,
 	"Panels": panelsOf[float64], "Panels32": panelsOf[float32],
+	"TriangleOf": besideSquares[float64], "TriangleOf32": besideSquares[float32],
 	"Transpose": transpose[float64], "Transpose32": transpose[float32],
 	"RowDots": rowDots[float64], "RowDots32": rowDots[float32], "AddRows": addRows[float64],
 	"AddRows32": addRows[float32],

@@ -100,41 +100,41 @@ func panelHalf32_4_avx2(c *float32, ldc int, w *float32, down int, next int, acr
 // panelMost32_4_avx2 works like panel for 9 to 16 columns of C, n >= 1.
 func panelMost32_4_avx2(c *float32, ldc int, w *float32, down int, next int, across int, z *float32, ldz int, n int, rows int, cols int, add bool, by *float32, index int)
 
-// panelFew_1_avx2 sets or adds to rows of C, a multiple of 1, the product of n >= 1 columns of W and rows of Z, for cols columns; by, unless nil, has two numbers, and C is the first one times the product plus the second one times C, which is not read for 0.
-func panelFew_1_avx2(c *float64, ldc int, w *float64, down int, across int, z *float64, ldz int, n int, rows int, cols int, add bool, by *float64, index int)
+// panelFew_1_avx2 sets or adds to rows of C, a multiple of 1, the product of n >= 1 columns of W and rows of Z, for cols columns; by, unless nil, has two numbers, and C is the first one times the product plus the second one times C, which is not read for 0. The next rows begin rightc columns of C and rightz columns of Z to the right, and have more columns.
+func panelFew_1_avx2(c *float64, ldc int, w *float64, down int, across int, z *float64, ldz int, n int, rows int, cols int, add bool, by *float64, rightc int, rightz int, more int, index int)
 
-// panelFew32_1_avx2 sets or adds to rows of C, a multiple of 1, the product of n >= 1 columns of W and rows of Z, for cols columns; by, unless nil, has two numbers, and C is the first one times the product plus the second one times C, which is not read for 0.
-func panelFew32_1_avx2(c *float32, ldc int, w *float32, down int, across int, z *float32, ldz int, n int, rows int, cols int, add bool, by *float32, index int)
+// panelFew32_1_avx2 sets or adds to rows of C, a multiple of 1, the product of n >= 1 columns of W and rows of Z, for cols columns; by, unless nil, has two numbers, and C is the first one times the product plus the second one times C, which is not read for 0. The next rows begin rightc columns of C and rightz columns of Z to the right, and have more columns.
+func panelFew32_1_avx2(c *float32, ldc int, w *float32, down int, across int, z *float32, ldz int, n int, rows int, cols int, add bool, by *float32, rightc int, rightz int, more int, index int)
 
-// panelFew_2_avx2 sets or adds to rows of C, a multiple of 2, the product of n >= 1 columns of W and rows of Z, for cols columns; by, unless nil, has two numbers, and C is the first one times the product plus the second one times C, which is not read for 0.
-func panelFew_2_avx2(c *float64, ldc int, w *float64, down int, across int, z *float64, ldz int, n int, rows int, cols int, add bool, by *float64, index int)
+// panelFew_2_avx2 sets or adds to rows of C, a multiple of 2, the product of n >= 1 columns of W and rows of Z, for cols columns; by, unless nil, has two numbers, and C is the first one times the product plus the second one times C, which is not read for 0. The next rows begin rightc columns of C and rightz columns of Z to the right, and have more columns.
+func panelFew_2_avx2(c *float64, ldc int, w *float64, down int, across int, z *float64, ldz int, n int, rows int, cols int, add bool, by *float64, rightc int, rightz int, more int, index int)
 
-// panelFew32_2_avx2 sets or adds to rows of C, a multiple of 2, the product of n >= 1 columns of W and rows of Z, for cols columns; by, unless nil, has two numbers, and C is the first one times the product plus the second one times C, which is not read for 0.
-func panelFew32_2_avx2(c *float32, ldc int, w *float32, down int, across int, z *float32, ldz int, n int, rows int, cols int, add bool, by *float32, index int)
+// panelFew32_2_avx2 sets or adds to rows of C, a multiple of 2, the product of n >= 1 columns of W and rows of Z, for cols columns; by, unless nil, has two numbers, and C is the first one times the product plus the second one times C, which is not read for 0. The next rows begin rightc columns of C and rightz columns of Z to the right, and have more columns.
+func panelFew32_2_avx2(c *float32, ldc int, w *float32, down int, across int, z *float32, ldz int, n int, rows int, cols int, add bool, by *float32, rightc int, rightz int, more int, index int)
 
-// panelFew_3_avx2 sets or adds to rows of C, a multiple of 3, the product of n >= 1 columns of W and rows of Z, for cols columns; by, unless nil, has two numbers, and C is the first one times the product plus the second one times C, which is not read for 0.
-func panelFew_3_avx2(c *float64, ldc int, w *float64, down int, across int, z *float64, ldz int, n int, rows int, cols int, add bool, by *float64, index int)
+// panelFew_3_avx2 sets or adds to rows of C, a multiple of 3, the product of n >= 1 columns of W and rows of Z, for cols columns; by, unless nil, has two numbers, and C is the first one times the product plus the second one times C, which is not read for 0. The next rows begin rightc columns of C and rightz columns of Z to the right, and have more columns.
+func panelFew_3_avx2(c *float64, ldc int, w *float64, down int, across int, z *float64, ldz int, n int, rows int, cols int, add bool, by *float64, rightc int, rightz int, more int, index int)
 
-// panelFew32_3_avx2 sets or adds to rows of C, a multiple of 3, the product of n >= 1 columns of W and rows of Z, for cols columns; by, unless nil, has two numbers, and C is the first one times the product plus the second one times C, which is not read for 0.
-func panelFew32_3_avx2(c *float32, ldc int, w *float32, down int, across int, z *float32, ldz int, n int, rows int, cols int, add bool, by *float32, index int)
+// panelFew32_3_avx2 sets or adds to rows of C, a multiple of 3, the product of n >= 1 columns of W and rows of Z, for cols columns; by, unless nil, has two numbers, and C is the first one times the product plus the second one times C, which is not read for 0. The next rows begin rightc columns of C and rightz columns of Z to the right, and have more columns.
+func panelFew32_3_avx2(c *float32, ldc int, w *float32, down int, across int, z *float32, ldz int, n int, rows int, cols int, add bool, by *float32, rightc int, rightz int, more int, index int)
 
-// panelFew_4_avx2 sets or adds to rows of C, a multiple of 4, the product of n >= 1 columns of W and rows of Z, for cols columns; by, unless nil, has two numbers, and C is the first one times the product plus the second one times C, which is not read for 0.
-func panelFew_4_avx2(c *float64, ldc int, w *float64, down int, across int, z *float64, ldz int, n int, rows int, cols int, add bool, by *float64, index int)
+// panelFew_4_avx2 sets or adds to rows of C, a multiple of 4, the product of n >= 1 columns of W and rows of Z, for cols columns; by, unless nil, has two numbers, and C is the first one times the product plus the second one times C, which is not read for 0. The next rows begin rightc columns of C and rightz columns of Z to the right, and have more columns.
+func panelFew_4_avx2(c *float64, ldc int, w *float64, down int, across int, z *float64, ldz int, n int, rows int, cols int, add bool, by *float64, rightc int, rightz int, more int, index int)
 
-// panelFew32_4_avx2 sets or adds to rows of C, a multiple of 4, the product of n >= 1 columns of W and rows of Z, for cols columns; by, unless nil, has two numbers, and C is the first one times the product plus the second one times C, which is not read for 0.
-func panelFew32_4_avx2(c *float32, ldc int, w *float32, down int, across int, z *float32, ldz int, n int, rows int, cols int, add bool, by *float32, index int)
+// panelFew32_4_avx2 sets or adds to rows of C, a multiple of 4, the product of n >= 1 columns of W and rows of Z, for cols columns; by, unless nil, has two numbers, and C is the first one times the product plus the second one times C, which is not read for 0. The next rows begin rightc columns of C and rightz columns of Z to the right, and have more columns.
+func panelFew32_4_avx2(c *float32, ldc int, w *float32, down int, across int, z *float32, ldz int, n int, rows int, cols int, add bool, by *float32, rightc int, rightz int, more int, index int)
 
-// panelFew_5_avx2 sets or adds to rows of C, a multiple of 5, the product of n >= 1 columns of W and rows of Z, for cols columns; by, unless nil, has two numbers, and C is the first one times the product plus the second one times C, which is not read for 0.
-func panelFew_5_avx2(c *float64, ldc int, w *float64, down int, across int, z *float64, ldz int, n int, rows int, cols int, add bool, by *float64, index int)
+// panelFew_5_avx2 sets or adds to rows of C, a multiple of 5, the product of n >= 1 columns of W and rows of Z, for cols columns; by, unless nil, has two numbers, and C is the first one times the product plus the second one times C, which is not read for 0. The next rows begin rightc columns of C and rightz columns of Z to the right, and have more columns.
+func panelFew_5_avx2(c *float64, ldc int, w *float64, down int, across int, z *float64, ldz int, n int, rows int, cols int, add bool, by *float64, rightc int, rightz int, more int, index int)
 
-// panelFew32_5_avx2 sets or adds to rows of C, a multiple of 5, the product of n >= 1 columns of W and rows of Z, for cols columns; by, unless nil, has two numbers, and C is the first one times the product plus the second one times C, which is not read for 0.
-func panelFew32_5_avx2(c *float32, ldc int, w *float32, down int, across int, z *float32, ldz int, n int, rows int, cols int, add bool, by *float32, index int)
+// panelFew32_5_avx2 sets or adds to rows of C, a multiple of 5, the product of n >= 1 columns of W and rows of Z, for cols columns; by, unless nil, has two numbers, and C is the first one times the product plus the second one times C, which is not read for 0. The next rows begin rightc columns of C and rightz columns of Z to the right, and have more columns.
+func panelFew32_5_avx2(c *float32, ldc int, w *float32, down int, across int, z *float32, ldz int, n int, rows int, cols int, add bool, by *float32, rightc int, rightz int, more int, index int)
 
-// panelFew_6_avx2 sets or adds to rows of C, a multiple of 6, the product of n >= 1 columns of W and rows of Z, for cols columns; by, unless nil, has two numbers, and C is the first one times the product plus the second one times C, which is not read for 0.
-func panelFew_6_avx2(c *float64, ldc int, w *float64, down int, across int, z *float64, ldz int, n int, rows int, cols int, add bool, by *float64, index int)
+// panelFew_6_avx2 sets or adds to rows of C, a multiple of 6, the product of n >= 1 columns of W and rows of Z, for cols columns; by, unless nil, has two numbers, and C is the first one times the product plus the second one times C, which is not read for 0. The next rows begin rightc columns of C and rightz columns of Z to the right, and have more columns.
+func panelFew_6_avx2(c *float64, ldc int, w *float64, down int, across int, z *float64, ldz int, n int, rows int, cols int, add bool, by *float64, rightc int, rightz int, more int, index int)
 
-// panelFew32_6_avx2 sets or adds to rows of C, a multiple of 6, the product of n >= 1 columns of W and rows of Z, for cols columns; by, unless nil, has two numbers, and C is the first one times the product plus the second one times C, which is not read for 0.
-func panelFew32_6_avx2(c *float32, ldc int, w *float32, down int, across int, z *float32, ldz int, n int, rows int, cols int, add bool, by *float32, index int)
+// panelFew32_6_avx2 sets or adds to rows of C, a multiple of 6, the product of n >= 1 columns of W and rows of Z, for cols columns; by, unless nil, has two numbers, and C is the first one times the product plus the second one times C, which is not read for 0. The next rows begin rightc columns of C and rightz columns of Z to the right, and have more columns.
+func panelFew32_6_avx2(c *float32, ldc int, w *float32, down int, across int, z *float32, ldz int, n int, rows int, cols int, add bool, by *float32, rightc int, rightz int, more int, index int)
 
 // pairPanel_avx2 works like pairPanelGeneric for a multiple of 6 rows, n >= 1 and 1 <= cols <= 4.
 func pairPanel_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, n int, rows int, cols int)

@@ -7893,9 +7893,9 @@ tilesDone:
 	VZEROUPPER
 	RET
 
-// func panelFew_1_avx512(c *float64, ldc int, w *float64, down int, across int, z *float64, ldz int, n int, rows int, cols int, add bool, by *float64, index int)
+// func panelFew_1_avx512(c *float64, ldc int, w *float64, down int, across int, z *float64, ldz int, n int, rows int, cols int, add bool, by *float64, rightc int, rightz int, more int, index int)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2, FMA3
-TEXT ·panelFew_1_avx512(SB), NOSPLIT, $0-104
+TEXT ·panelFew_1_avx512(SB), NOSPLIT, $0-128
 	MOVQ ldc+8(FP), AX
 	SHLQ $0x03, AX
 	MOVQ ldz+48(FP), CX
@@ -8179,15 +8179,23 @@ done:
 	ADDQ   SI, c+0(FP)
 	IMUL3Q $+1, BX, SI
 	ADDQ   SI, w+16(FP)
+	MOVQ   rightc+96(FP), SI
+	SHLQ   $0x03, SI
+	ADDQ   SI, c+0(FP)
+	MOVQ   rightz+104(FP), SI
+	SHLQ   $0x03, SI
+	ADDQ   SI, z+40(FP)
+	MOVQ   more+112(FP), SI
+	ADDQ   SI, cols+72(FP)
 	JMP    rows
 
 allDone:
 	VZEROUPPER
 	RET
 
-// func panelFew32_1_avx512(c *float32, ldc int, w *float32, down int, across int, z *float32, ldz int, n int, rows int, cols int, add bool, by *float32, index int)
+// func panelFew32_1_avx512(c *float32, ldc int, w *float32, down int, across int, z *float32, ldz int, n int, rows int, cols int, add bool, by *float32, rightc int, rightz int, more int, index int)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2, FMA3
-TEXT ·panelFew32_1_avx512(SB), NOSPLIT, $0-104
+TEXT ·panelFew32_1_avx512(SB), NOSPLIT, $0-128
 	MOVQ ldc+8(FP), AX
 	SHLQ $0x02, AX
 	MOVQ ldz+48(FP), CX
@@ -8471,15 +8479,23 @@ done:
 	ADDQ   SI, c+0(FP)
 	IMUL3Q $+1, BX, SI
 	ADDQ   SI, w+16(FP)
+	MOVQ   rightc+96(FP), SI
+	SHLQ   $0x02, SI
+	ADDQ   SI, c+0(FP)
+	MOVQ   rightz+104(FP), SI
+	SHLQ   $0x02, SI
+	ADDQ   SI, z+40(FP)
+	MOVQ   more+112(FP), SI
+	ADDQ   SI, cols+72(FP)
 	JMP    rows
 
 allDone:
 	VZEROUPPER
 	RET
 
-// func panelFew_2_avx512(c *float64, ldc int, w *float64, down int, across int, z *float64, ldz int, n int, rows int, cols int, add bool, by *float64, index int)
+// func panelFew_2_avx512(c *float64, ldc int, w *float64, down int, across int, z *float64, ldz int, n int, rows int, cols int, add bool, by *float64, rightc int, rightz int, more int, index int)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2, FMA3
-TEXT ·panelFew_2_avx512(SB), NOSPLIT, $0-104
+TEXT ·panelFew_2_avx512(SB), NOSPLIT, $0-128
 	MOVQ ldc+8(FP), AX
 	SHLQ $0x03, AX
 	MOVQ ldz+48(FP), CX
@@ -8855,15 +8871,23 @@ done:
 	ADDQ   SI, c+0(FP)
 	IMUL3Q $+2, BX, SI
 	ADDQ   SI, w+16(FP)
+	MOVQ   rightc+96(FP), SI
+	SHLQ   $0x03, SI
+	ADDQ   SI, c+0(FP)
+	MOVQ   rightz+104(FP), SI
+	SHLQ   $0x03, SI
+	ADDQ   SI, z+40(FP)
+	MOVQ   more+112(FP), SI
+	ADDQ   SI, cols+72(FP)
 	JMP    rows
 
 allDone:
 	VZEROUPPER
 	RET
 
-// func panelFew32_2_avx512(c *float32, ldc int, w *float32, down int, across int, z *float32, ldz int, n int, rows int, cols int, add bool, by *float32, index int)
+// func panelFew32_2_avx512(c *float32, ldc int, w *float32, down int, across int, z *float32, ldz int, n int, rows int, cols int, add bool, by *float32, rightc int, rightz int, more int, index int)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2, FMA3
-TEXT ·panelFew32_2_avx512(SB), NOSPLIT, $0-104
+TEXT ·panelFew32_2_avx512(SB), NOSPLIT, $0-128
 	MOVQ ldc+8(FP), AX
 	SHLQ $0x02, AX
 	MOVQ ldz+48(FP), CX
@@ -9239,15 +9263,23 @@ done:
 	ADDQ   SI, c+0(FP)
 	IMUL3Q $+2, BX, SI
 	ADDQ   SI, w+16(FP)
+	MOVQ   rightc+96(FP), SI
+	SHLQ   $0x02, SI
+	ADDQ   SI, c+0(FP)
+	MOVQ   rightz+104(FP), SI
+	SHLQ   $0x02, SI
+	ADDQ   SI, z+40(FP)
+	MOVQ   more+112(FP), SI
+	ADDQ   SI, cols+72(FP)
 	JMP    rows
 
 allDone:
 	VZEROUPPER
 	RET
 
-// func panelFew_3_avx512(c *float64, ldc int, w *float64, down int, across int, z *float64, ldz int, n int, rows int, cols int, add bool, by *float64, index int)
+// func panelFew_3_avx512(c *float64, ldc int, w *float64, down int, across int, z *float64, ldz int, n int, rows int, cols int, add bool, by *float64, rightc int, rightz int, more int, index int)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2, FMA3
-TEXT ·panelFew_3_avx512(SB), NOSPLIT, $0-104
+TEXT ·panelFew_3_avx512(SB), NOSPLIT, $0-128
 	MOVQ ldc+8(FP), AX
 	SHLQ $0x03, AX
 	MOVQ ldz+48(FP), CX
@@ -9715,15 +9747,23 @@ done:
 	ADDQ   SI, c+0(FP)
 	IMUL3Q $+3, BX, SI
 	ADDQ   SI, w+16(FP)
+	MOVQ   rightc+96(FP), SI
+	SHLQ   $0x03, SI
+	ADDQ   SI, c+0(FP)
+	MOVQ   rightz+104(FP), SI
+	SHLQ   $0x03, SI
+	ADDQ   SI, z+40(FP)
+	MOVQ   more+112(FP), SI
+	ADDQ   SI, cols+72(FP)
 	JMP    rows
 
 allDone:
 	VZEROUPPER
 	RET
 
-// func panelFew32_3_avx512(c *float32, ldc int, w *float32, down int, across int, z *float32, ldz int, n int, rows int, cols int, add bool, by *float32, index int)
+// func panelFew32_3_avx512(c *float32, ldc int, w *float32, down int, across int, z *float32, ldz int, n int, rows int, cols int, add bool, by *float32, rightc int, rightz int, more int, index int)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2, FMA3
-TEXT ·panelFew32_3_avx512(SB), NOSPLIT, $0-104
+TEXT ·panelFew32_3_avx512(SB), NOSPLIT, $0-128
 	MOVQ ldc+8(FP), AX
 	SHLQ $0x02, AX
 	MOVQ ldz+48(FP), CX
@@ -10191,15 +10231,23 @@ done:
 	ADDQ   SI, c+0(FP)
 	IMUL3Q $+3, BX, SI
 	ADDQ   SI, w+16(FP)
+	MOVQ   rightc+96(FP), SI
+	SHLQ   $0x02, SI
+	ADDQ   SI, c+0(FP)
+	MOVQ   rightz+104(FP), SI
+	SHLQ   $0x02, SI
+	ADDQ   SI, z+40(FP)
+	MOVQ   more+112(FP), SI
+	ADDQ   SI, cols+72(FP)
 	JMP    rows
 
 allDone:
 	VZEROUPPER
 	RET
 
-// func panelFew_4_avx512(c *float64, ldc int, w *float64, down int, across int, z *float64, ldz int, n int, rows int, cols int, add bool, by *float64, index int)
+// func panelFew_4_avx512(c *float64, ldc int, w *float64, down int, across int, z *float64, ldz int, n int, rows int, cols int, add bool, by *float64, rightc int, rightz int, more int, index int)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2, FMA3
-TEXT ·panelFew_4_avx512(SB), NOSPLIT, $0-104
+TEXT ·panelFew_4_avx512(SB), NOSPLIT, $0-128
 	MOVQ ldc+8(FP), AX
 	SHLQ $0x03, AX
 	MOVQ ldz+48(FP), CX
@@ -10760,15 +10808,23 @@ done:
 	ADDQ   DI, c+0(FP)
 	IMUL3Q $+4, BX, DI
 	ADDQ   DI, w+16(FP)
+	MOVQ   rightc+96(FP), DI
+	SHLQ   $0x03, DI
+	ADDQ   DI, c+0(FP)
+	MOVQ   rightz+104(FP), DI
+	SHLQ   $0x03, DI
+	ADDQ   DI, z+40(FP)
+	MOVQ   more+112(FP), DI
+	ADDQ   DI, cols+72(FP)
 	JMP    rows
 
 allDone:
 	VZEROUPPER
 	RET
 
-// func panelFew32_4_avx512(c *float32, ldc int, w *float32, down int, across int, z *float32, ldz int, n int, rows int, cols int, add bool, by *float32, index int)
+// func panelFew32_4_avx512(c *float32, ldc int, w *float32, down int, across int, z *float32, ldz int, n int, rows int, cols int, add bool, by *float32, rightc int, rightz int, more int, index int)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2, FMA3
-TEXT ·panelFew32_4_avx512(SB), NOSPLIT, $0-104
+TEXT ·panelFew32_4_avx512(SB), NOSPLIT, $0-128
 	MOVQ ldc+8(FP), AX
 	SHLQ $0x02, AX
 	MOVQ ldz+48(FP), CX
@@ -11329,15 +11385,23 @@ done:
 	ADDQ   DI, c+0(FP)
 	IMUL3Q $+4, BX, DI
 	ADDQ   DI, w+16(FP)
+	MOVQ   rightc+96(FP), DI
+	SHLQ   $0x02, DI
+	ADDQ   DI, c+0(FP)
+	MOVQ   rightz+104(FP), DI
+	SHLQ   $0x02, DI
+	ADDQ   DI, z+40(FP)
+	MOVQ   more+112(FP), DI
+	ADDQ   DI, cols+72(FP)
 	JMP    rows
 
 allDone:
 	VZEROUPPER
 	RET
 
-// func panelFew_5_avx512(c *float64, ldc int, w *float64, down int, across int, z *float64, ldz int, n int, rows int, cols int, add bool, by *float64, index int)
+// func panelFew_5_avx512(c *float64, ldc int, w *float64, down int, across int, z *float64, ldz int, n int, rows int, cols int, add bool, by *float64, rightc int, rightz int, more int, index int)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2, FMA3
-TEXT ·panelFew_5_avx512(SB), NOSPLIT, $0-104
+TEXT ·panelFew_5_avx512(SB), NOSPLIT, $0-128
 	MOVQ ldc+8(FP), AX
 	SHLQ $0x03, AX
 	MOVQ ldz+48(FP), CX
@@ -11990,15 +12054,23 @@ done:
 	ADDQ   DI, c+0(FP)
 	IMUL3Q $+5, BX, DI
 	ADDQ   DI, w+16(FP)
+	MOVQ   rightc+96(FP), DI
+	SHLQ   $0x03, DI
+	ADDQ   DI, c+0(FP)
+	MOVQ   rightz+104(FP), DI
+	SHLQ   $0x03, DI
+	ADDQ   DI, z+40(FP)
+	MOVQ   more+112(FP), DI
+	ADDQ   DI, cols+72(FP)
 	JMP    rows
 
 allDone:
 	VZEROUPPER
 	RET
 
-// func panelFew32_5_avx512(c *float32, ldc int, w *float32, down int, across int, z *float32, ldz int, n int, rows int, cols int, add bool, by *float32, index int)
+// func panelFew32_5_avx512(c *float32, ldc int, w *float32, down int, across int, z *float32, ldz int, n int, rows int, cols int, add bool, by *float32, rightc int, rightz int, more int, index int)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2, FMA3
-TEXT ·panelFew32_5_avx512(SB), NOSPLIT, $0-104
+TEXT ·panelFew32_5_avx512(SB), NOSPLIT, $0-128
 	MOVQ ldc+8(FP), AX
 	SHLQ $0x02, AX
 	MOVQ ldz+48(FP), CX
@@ -12651,15 +12723,23 @@ done:
 	ADDQ   DI, c+0(FP)
 	IMUL3Q $+5, BX, DI
 	ADDQ   DI, w+16(FP)
+	MOVQ   rightc+96(FP), DI
+	SHLQ   $0x02, DI
+	ADDQ   DI, c+0(FP)
+	MOVQ   rightz+104(FP), DI
+	SHLQ   $0x02, DI
+	ADDQ   DI, z+40(FP)
+	MOVQ   more+112(FP), DI
+	ADDQ   DI, cols+72(FP)
 	JMP    rows
 
 allDone:
 	VZEROUPPER
 	RET
 
-// func panelFew_6_avx512(c *float64, ldc int, w *float64, down int, across int, z *float64, ldz int, n int, rows int, cols int, add bool, by *float64, index int)
+// func panelFew_6_avx512(c *float64, ldc int, w *float64, down int, across int, z *float64, ldz int, n int, rows int, cols int, add bool, by *float64, rightc int, rightz int, more int, index int)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2, FMA3
-TEXT ·panelFew_6_avx512(SB), NOSPLIT, $0-104
+TEXT ·panelFew_6_avx512(SB), NOSPLIT, $0-128
 	MOVQ ldc+8(FP), AX
 	SHLQ $0x03, AX
 	MOVQ ldz+48(FP), CX
@@ -13405,15 +13485,23 @@ done:
 	ADDQ   R8, c+0(FP)
 	IMUL3Q $+6, BX, R8
 	ADDQ   R8, w+16(FP)
+	MOVQ   rightc+96(FP), R8
+	SHLQ   $0x03, R8
+	ADDQ   R8, c+0(FP)
+	MOVQ   rightz+104(FP), R8
+	SHLQ   $0x03, R8
+	ADDQ   R8, z+40(FP)
+	MOVQ   more+112(FP), R8
+	ADDQ   R8, cols+72(FP)
 	JMP    rows
 
 allDone:
 	VZEROUPPER
 	RET
 
-// func panelFew32_6_avx512(c *float32, ldc int, w *float32, down int, across int, z *float32, ldz int, n int, rows int, cols int, add bool, by *float32, index int)
+// func panelFew32_6_avx512(c *float32, ldc int, w *float32, down int, across int, z *float32, ldz int, n int, rows int, cols int, add bool, by *float32, rightc int, rightz int, more int, index int)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2, FMA3
-TEXT ·panelFew32_6_avx512(SB), NOSPLIT, $0-104
+TEXT ·panelFew32_6_avx512(SB), NOSPLIT, $0-128
 	MOVQ ldc+8(FP), AX
 	SHLQ $0x02, AX
 	MOVQ ldz+48(FP), CX
@@ -14159,6 +14247,14 @@ done:
 	ADDQ   R8, c+0(FP)
 	IMUL3Q $+6, BX, R8
 	ADDQ   R8, w+16(FP)
+	MOVQ   rightc+96(FP), R8
+	SHLQ   $0x02, R8
+	ADDQ   R8, c+0(FP)
+	MOVQ   rightz+104(FP), R8
+	SHLQ   $0x02, R8
+	ADDQ   R8, z+40(FP)
+	MOVQ   more+112(FP), R8
+	ADDQ   R8, cols+72(FP)
 	JMP    rows
 
 allDone:

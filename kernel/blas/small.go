@@ -40,42 +40,42 @@ func smallProduct[F tile.Float](
 	}
 }
 
-// smallTriangleOf computes a triangle of C = alpha op(A) op(B)' + beta C for a small product, some rows at a
-// time: their square on the diagonal in separate memory, and their other columns in C.
+// smallTriangleOf computes a triangle of C = alpha op(A) op(B)' + beta C for a small product: squares on its
+// diagonal in separate memory, and the entries beside them in C.
 func smallTriangleOf[F tile.Float](
 	ul blas.Uplo, tA blas.Transpose, n, k int, alpha F, a []F, lda int, b []F, ldb int, beta F, c []F, ldc int,
 ) {
-	memory := borrow[F](tileRows*tileRows + n*k)
+	memory := borrow[F](n*oneSquare + n*k)
 	defer giveBack(memory)
-	square, right, ldr := (*memory)[:tileRows*tileRows], b, ldb
+	squares, right, ldr := (*memory)[:n*oneSquare], b, ldb
 	if tA == blas.NoTrans {
-		right, ldr = (*memory)[tileRows*tileRows:], n
+		right, ldr = (*memory)[n*oneSquare:], n
 		tile.Transpose(right, n, b, ldb, n, k)
 	}
-	at, width := factor[F]{a, lda, tA != blas.NoTrans}.layout(), tile.PanelWidth[F]()
-	for i := 0; i < n; i += tileRows {
-		rows, left := min(tileRows, n-i), a[i*at.Down:]
-		tile.Panels(square, tileRows, left, at, right[i:], ldr, width, rows, k, rows, tile.Update[F]{Alpha: alpha})
-		addSquare(ul, c[i*ldc+i:], ldc, beta, square, rows)
-		from, to := 0, i
-		if ul == blas.Upper {
-			from, to = i+rows, n
-		}
-		if from < to {
-			u := tile.Update[F]{Alpha: alpha, Beta: beta}
-			tile.Panels(c[i*ldc+from:], ldc, left, at, right[from:], ldr, width, rows, k, to-from, u)
-		}
+	at, update := factor[F]{a, lda, tA != blas.NoTrans}.layout(), tile.Update[F]{Alpha: alpha, Beta: beta}
+	if n <= oneSquare {
+		tile.Panels(squares, n, a, at, right, ldr, tile.PanelWidth[F](), n, k, n, tile.Update[F]{Alpha: alpha})
+		addSquare(ul, c, ldc, beta, squares, n, n)
+		return
+	}
+	tile.TriangleOf(ul == blas.Upper, c, ldc, squares, a, at, right, ldr, n, k, update)
+	const side = tile.SquareRows
+	for i := 0; i < n; i += side {
+		addSquare(ul, c[i*ldc+i:], ldc, beta, squares[i*side:], side, min(side, n-i))
 	}
 }
 
-// addSquare sets a triangle of the square C to beta C and the sums.
-func addSquare[F tile.Float](ul blas.Uplo, c []F, ldc int, beta F, sums []F, n int) {
+// oneSquare is the largest order of a triangle that is computed as one square. SymOuterK 7 to 13.
+const oneSquare = 12
+
+// addSquare sets a triangle of the square C to beta C and the sums, whose rows are lds apart.
+func addSquare[F tile.Float](ul blas.Uplo, c []F, ldc int, beta F, sums []F, lds, n int) {
 	for i := range n {
 		from, to := 0, i+1
 		if ul == blas.Upper {
 			from, to = i, n
 		}
-		row, of := c[i*ldc+from:i*ldc+to], sums[i*tileRows+from:][:to-from]
+		row, of := c[i*ldc+from:i*ldc+to], sums[i*lds+from:][:to-from]
 		if beta == 0 {
 			copy(row, of)
 			continue

@@ -30,12 +30,14 @@ type fewRowsTile struct {
 }
 
 // fewRows emits C = W Z, or C += W Z, for height rows at a time, and up to two vectors of columns. A short
-// sum leaves time for a loop over its terms alone: there are no prefetches, and no rows in vain.
+// sum leaves time for a loop over its terms alone: the tile prefetches nothing, and computes no row in vain.
 func fewRows(t isa, x *number, height int) {
 	text(fmt.Sprintf("panelFew%s_%d", x.suffix, height), t,
-		"func(c *F, ldc int, w *F, down, across int, z *F, ldz, n, rows, cols int, add bool, by *F)",
+		"func(c *F, ldc int, w *F, down, across int, z *F, ldz, n, rows, cols int, add bool, by *F, "+
+			"rightc, rightz, more int)",
 		fmt.Sprintf("sets or adds to rows of C, a multiple of %d, the product of n >= 1 columns of W and rows of Z, "+
-			"for cols columns; %s", height, scaledSums))
+			"for cols columns; %s The next rows begin rightc columns of C and rightz columns of Z to the right, and "+
+			"have more columns.", height, scaledSums))
 	p := &fewRowsTile{t: t, x: x, height: height}
 	p.ldc, p.ldz = bytesParam("ldc", x.size), bytesParam("ldz", x.size)
 	p.across = bytesParam("across", x.size)
@@ -65,6 +67,14 @@ func fewRows(t isa, x *number, height int) {
 	Label("done")
 	SUBQ(I8(height), mem("rows"))
 	JZ(LabelRef("allDone"))
+	p.moveOn(height)
+	JMP(LabelRef("rows"))
+	Label("allDone")
+	finish()
+}
+
+// moveOn moves on to the next rows.
+func (p *fewRowsTile) moveOn(height int) {
 	for _, next := range []struct {
 		address string
 		by      reg.GPVirtual
@@ -73,9 +83,9 @@ func fewRows(t isa, x *number, height int) {
 		IMUL3Q(I8(height), next.by, further)
 		ADDQ(further, mem(next.address))
 	}
-	JMP(LabelRef("rows"))
-	Label("allDone")
-	finish()
+	ADDQ(bytesParam("rightc", p.x.size), mem("c"))
+	ADDQ(bytesParam("rightz", p.x.size), mem("z"))
+	ADDQ(param("more"), mem("cols"))
 }
 
 // A part is a vector of columns: its size, and the access to it.

@@ -1,0 +1,125 @@
+package tile
+
+import "unsafe"
+
+// isShort reports whether there are tiles of few rows for the product: they take time for the terms of sums
+// alone, which are short, and their rows of Z are not cut into panels. Of less than half a panel they compute
+// no columns in vain, so that the length of sums does not matter. Sgemm 65 and 81.
+func (p *panelOperands[F]) isShort() bool {
+	width := PanelWidth[F]()
+	return p.next == p.across && (2*p.cols < width || p.n < shortRows && (p.apart == width || p.cols <= width)) &&
+		tiles.panelFew[of[F](1)] != 0
+}
+
+// computeShort computes all rows by tiles of few rows, but for those that fill tiles which are higher and not
+// narrow.
+func (p *panelOperands[F]) computeShort(ahead *Ahead) {
+	high := 0
+	if p.high > mostFewRows && tiles.panel[narrowLow] == 0 && p.m >= p.high {
+		high = p.m / p.high * p.high
+		p.rows(0, high, p.high, ahead)
+	}
+	left := p.m - high
+	if left == 0 {
+		return
+	}
+	count := (left + mostFewRows - 1) / mostFewRows
+	low := left / count // the height of some tiles, and one more that of the others
+	higher := left - low*count
+	if higher > 0 {
+		p.fewRows(high, higher*(low+1), low+1)
+	}
+	if higher < count {
+		p.fewRows(high+higher*(low+1), (count-higher)*low, low)
+	}
+}
+
+// fewRows computes some rows by tiles of a height.
+func (p *panelOperands[F]) fewRows(i, rows, height int) {
+	size := int(unsafe.Sizeof(F(0)))
+	panelFewTile(unsafe.Add(p.c, i*p.ldc*size), p.ldc, unsafe.Add(p.w, i*p.down*size), p.down, p.across, p.z, p.ldz,
+		p.n, rows, p.cols, p.add, p.by, 0, 0, 0, of[F](height))
+}
+
+// SquareRows is the number of rows of the squares of TriangleOf.
+const SquareRows = 6
+
+// TriangleOf computes a triangle of the m x m matrix C = alpha W Z + beta C, for sums of n >= 1 terms, but for squares
+// of SquareRows rows on its diagonal, the last of which may have fewer: it sets squares to alpha W Z, one square
+// behind the other, each by rows of SquareRows entries.
+func TriangleOf[F Float](
+	upper bool, c []F, ldc int, squares, w []F, at Layout, z []F, ldz, m, n int, u Update[F],
+) {
+	if m == 0 {
+		return
+	}
+	if tiles.panelFew[of[F](1)] == 0 || at.Next != at.Across || Race {
+		triangleGeneric(upper, c, ldc, squares, w, at, z, ldz, m, n, u)
+		return
+	}
+	_, _, _, _ = c[(m-1)*(ldc+1)], squares[:m*SquareRows], w[at.index(m-1, n-1)], z[(n-1)*ldz+m-1]
+	p := triangle[F]{w: unsafe.Pointer(&w[0]), z: unsafe.Pointer(&z[0]), at: at, ldz: ldz, n: n}
+	whole := m / SquareRows * SquareRows
+	own := Update[F]{Alpha: u.Alpha}
+	p.rows(unsafe.Pointer(&squares[0]), SquareRows, 0, 0, whole, SquareRows, own, steps{z: SquareRows})
+	if whole < m {
+		to := unsafe.Pointer(&squares[whole*SquareRows])
+		p.rows(to, SquareRows, whole, whole, m-whole, m-whole, own, steps{})
+	}
+	switch {
+	case m <= SquareRows:
+	case upper:
+		right := steps{SquareRows, SquareRows, -SquareRows}
+		if whole == m {
+			whole -= SquareRows // the last square has nothing beside it
+		}
+		p.rows(unsafe.Pointer(&c[SquareRows]), ldc, 0, SquareRows, whole, m-SquareRows, u, right)
+	default:
+		below := unsafe.Pointer(&c[SquareRows*ldc])
+		p.rows(below, ldc, SquareRows, 0, whole-SquareRows, SquareRows, u, steps{more: SquareRows})
+		if whole < m {
+			p.rows(unsafe.Pointer(&c[whole*ldc]), ldc, whole, 0, m-whole, whole, u, steps{})
+		}
+	}
+}
+
+// A triangle has the factors of TriangleOf.
+type triangle[F Float] struct {
+	w, z   unsafe.Pointer
+	at     Layout
+	ldz, n int
+}
+
+// steps are by how many columns of C and of Z rows begin further right than SquareRows rows above, and how many
+// columns they have more.
+type steps struct{ c, z, more int }
+
+// rows computes some rows of C, which begin at an address: rows of W from row on, with cols columns of Z from
+// column on. They are less than SquareRows or a multiple of it.
+func (p *triangle[F]) rows(c unsafe.Pointer, ldc, row, column, rows, cols int, u Update[F], s steps) {
+	if rows == 0 {
+		return
+	}
+	size := int(unsafe.Sizeof(F(0)))
+	add, by := u.tile()
+	panelFewTile(c, ldc, unsafe.Add(p.w, row*p.at.Down*size), p.at.Down, p.at.Across, unsafe.Add(p.z, column*size),
+		p.ldz, p.n, rows, cols, add, by, s.c, s.z, s.more, of[F](min(rows, SquareRows)))
+}
+
+// triangleGeneric is TriangleOf by products.
+func triangleGeneric[F Float](
+	upper bool, c []F, ldc int, squares, w []F, at Layout, z []F, ldz, m, n int, u Update[F],
+) {
+	width := PanelWidth[F]()
+	for i := 0; i < m; i += SquareRows {
+		rows, left := min(SquareRows, m-i), w[i*at.Down:]
+		Panels(squares[i*SquareRows:], SquareRows, left, at, z[i:], ldz, width, rows, n, rows, Update[F]{Alpha: u.Alpha})
+		from, to := 0, i
+		if upper {
+			from, to = i+rows, m
+		}
+		if from < to {
+			Panels(c[i*ldc+from:], ldc, left, at, z[from:], ldz, width, rows, n, to-from, u)
+		}
+	}
+}
