@@ -407,8 +407,8 @@ func TestSpareMemory(t *testing.T) {
 	}
 }
 
-// The standard input is refused where a flag names a file that is not a stream, and the standard output where a
-// flag names a folder: both are mistakes in the command line.
+// The standard input is refused where a flag names a file that is not a stream, and the standard output where
+// a flag names a folder: both are mistakes in the command line.
 func TestStreamsThatAreRefused(t *testing.T) {
 	table, problem := absolute(t, clinics), exported(t)
 	t.Chdir(t.TempDir())

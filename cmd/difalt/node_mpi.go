@@ -15,8 +15,8 @@ import (
 	"github.com/difalt/difalt/topology"
 )
 
-// parting is how long a process that has failed waits for all other processes to leave before it ends them.
-const parting = 2 * time.Second
+// leaveTimeout is the longest time that a process that has failed waits for the others to leave.
+const leaveTimeout = 2 * time.Second
 
 // runMPI trains with the other processes of an MPI job. It reports errors itself: after the job has been
 // ended nothing can be printed. The report of rank 0 goes to stdout.
@@ -45,7 +45,7 @@ func runMPI(ctx context.Context, std *cli.Streams, o nodeOptions) error {
 		}
 		err = t.federate(ctx, node)
 	}
-	code, wait := cli.CodeOf(ctx, err), parting
+	code, wait := cli.CodeOf(ctx, err), leaveTimeout
 	cli.Complain(own.Err, program, err, code, own.JSON)
 	if t.trained {
 		wait = o.member.roundTimeout // others may still be writing

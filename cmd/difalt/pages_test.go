@@ -61,7 +61,8 @@ func TestPagesRun(t *testing.T) {
 	}
 }
 
-// runScript runs the script of a page in a new folder, checks the files that it makes, and returns its output.
+// runScript runs the script of a page in a new folder, checks the files that it makes, and returns what it
+// prints.
 func runScript(t *testing.T, script pageScript) string {
 	t.Helper()
 	s := newShell(t)

@@ -55,8 +55,8 @@ func TestPipelineKeepsOrder(t *testing.T) {
 	}
 }
 
-// The error of a pipeline is that of the first row, whichever stage finds one, and also after the last row. No
-// batch after it comes through, and a panic is an error.
+// The error of a pipeline is that of the first row, whichever stage finds one, and also after the last row.
+// No batch after it comes through, and a panic is an error.
 func TestPipelineErrors(t *testing.T) {
 	at := func(numbers ...int) func(int) error {
 		return func(n int) error {

@@ -107,7 +107,7 @@ func (r *Report) residualsFigure() figure {
 	for _, i := range spread(t.Rows(), shownRows) {
 		y, _, err := cmp.Or(r.Judged, r.model).Predict(t.Tasks()[t.Task(i)], t.X(x, i))
 		residual := t.Y(i) - y
-		if r.Fitted.Log {
+		if r.Numbers.Log {
 			residual = math.Log(t.Y(i) / y)
 		}
 		if err != nil || math.IsInf(residual, 0) || math.IsNaN(residual) { // a target without logarithm
@@ -124,12 +124,12 @@ func (r *Report) residualsFigure() figure {
 	}
 	zero := chart.Series{X: []float64{least, most}, Y: []float64{0, 0}, Style: chart.Line(chart.Gray, 1, 4, 3)}
 	label, words := "Target minus prediction", "A bend or a fan shape is a sign that the model misses something."
-	if r.Fitted.Log {
+	if r.Numbers.Log {
 		label = "Logarithm of target / prediction"
 	}
 	alt := fmt.Sprintf("%s against prediction: %s.", label, quartiles(slices.Concat(list[0].Y, list[1].Y)))
 	series := append([]chart.Series{zero}, list[:]...)
-	p := chart.Panel{X: chart.Axis{Label: "Prediction", Log: r.Fitted.Log}, Series: series}
+	p := chart.Panel{X: chart.Axis{Label: "Prediction", Log: r.Numbers.Log}, Series: series}
 	return newFigure("residuals", "Residuals", words, alt, label, p)
 }
 

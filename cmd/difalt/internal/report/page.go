@@ -72,7 +72,7 @@ func (r *Report) Files() map[string]atomicfile.Content {
 	source := r.sources[0]
 	source.Name = filepath.Base(source.Name)
 	page := expand(markup(pageText),
-		"title", text.Visible(cmp.Or(r.Fitted.Target, "the target")),
+		"title", text.Visible(cmp.Or(r.Numbers.Target, "the target")),
 		"data", paragraphs("soft", Heading(&source)...),
 		"lead", paragraphs("lead", r.lead()...),
 		"links", links,

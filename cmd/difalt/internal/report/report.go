@@ -24,16 +24,16 @@ type Result struct {
 	Scores    []mixed.Score     `json:"methods"`
 	Evidence  []mixed.Candidate `json:"evidence"` // of the forms of the model that were compared
 	Notes     []string          `json:"notes"`
-	Owners    *sent             `json:"owners,omitempty"`   // nil for one table
+	Owners    *traffic          `json:"owners,omitempty"`   // nil for one table
 	OwnFits   []mixed.OwnFit    `json:"own_fits,omitempty"` // of the owners in this process
 	Judged    *mixed.Model      // the model before the fit to all rows; nil without one
 	Outliers  []mixed.Outlier   // of the rows that the model has learned
 	tasks     iter.Seq[mixed.TaskScore]
 }
 
-// A sent is the account of the messages between owners, and of the totals that each of them has learned.
+// A traffic is the account of the messages between owners, and of the totals that each of them has learned.
 // Epsilon is 0 without a privacy budget.
-type sent struct {
+type traffic struct {
 	Nodes      int           `json:"nodes"`
 	Tasks      int           `json:"tasks"` // of all nodes, in totals
 	Rounds     int64         `json:"rounds"`
@@ -55,7 +55,7 @@ func Of(ctx context.Context, r *mixed.Report) (*Result, error) {
 	if r.Owners == 1 {
 		return out, nil
 	}
-	s := &sent{
+	s := &traffic{
 		Nodes:    r.Owners,
 		Tasks:    r.TaskCount,
 		Rounds:   r.Traffic.Rounds,
@@ -73,7 +73,7 @@ func Of(ctx context.Context, r *mixed.Report) (*Result, error) {
 }
 
 // numbers returns the numbers of totals and of their numbers.
-func (s *sent) numbers() (sums, numbers int) {
+func (s *traffic) numbers() (sums, numbers int) {
 	for _, t := range s.Totals {
 		sums, numbers = sums+t.Sums, numbers+t.Numbers
 	}
@@ -93,7 +93,7 @@ type Report struct {
 	*Result
 	Tables  []heading      `json:"tables"` // of this process
 	Size    size           `json:"size"`
-	Fitted  fitted         `json:"model"`
+	Numbers modelNumbers   `json:"model"`
 	Effects []mixed.Effect `json:"effects"`
 
 	sources []Source
@@ -106,7 +106,7 @@ type ModelReport struct {
 	File       string         `json:"file"`
 	TaskColumn string         `json:"task_column"`
 	Tasks      int            `json:"tasks"`
-	Fitted     fitted         `json:"model"`
+	Numbers    modelNumbers   `json:"model"`
 	Effects    []mixed.Effect `json:"effects"`
 	model      *mixed.Model
 }
@@ -138,8 +138,8 @@ func (s *size) add(in *Source) {
 	}
 }
 
-// A fitted is the model in numbers.
-type fitted struct {
+// modelNumbers is the model in numbers.
+type modelNumbers struct {
 	Estimator string   `json:"estimator"`
 	Target    string   `json:"target"`
 	Log       bool     `json:"log_target"`
@@ -152,7 +152,7 @@ type fitted struct {
 
 // New returns the report on a training; the header has the command and the version of the program.
 func New(sources []Source, m *mixed.Model, result *Result, header cli.Header) *Report {
-	r := &Report{Header: header, Result: result, Fitted: newFitted(m), Effects: m.Effects(), sources: sources, model: m}
+	r := &Report{Header: header, Result: result, Numbers: newModelNumbers(m), Effects: m.Effects(), sources: sources, model: m}
 	r.Size.Filled = map[string]int{}
 	r.Notes = append(slices.Clip(r.Notes), r.describeOutliers()...)
 	for i := range sources {
@@ -186,9 +186,9 @@ func (r *Report) describeOutliers() []string {
 		"Check them; no row is left out.", mixed.FarOut, strings.Join(list, "; "))}
 }
 
-func newFitted(m *mixed.Model) fitted {
+func newModelNumbers(m *mixed.Model) modelNumbers {
 	p := m.Parameters()
-	f := fitted{
+	f := modelNumbers{
 		Estimator: p.Estimator,
 		Target:    p.Target.Column,
 		Log:       p.Target.Log,
@@ -224,7 +224,7 @@ func (r *Report) Text(w io.Writer) {
 func NewModelReport(m *mixed.Model, name string, header cli.Header) *ModelReport {
 	p := m.Parameters()
 	return &ModelReport{
-		Header: header, File: name, TaskColumn: p.Tasks.Column, Tasks: len(p.Tasks.Names), Fitted: newFitted(m),
+		Header: header, File: name, TaskColumn: p.Tasks.Column, Tasks: len(p.Tasks.Names), Numbers: newModelNumbers(m),
 		Effects: m.Effects(), model: m,
 	}
 }

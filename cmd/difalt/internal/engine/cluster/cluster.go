@@ -236,7 +236,7 @@ func (c *Cluster) Settings() []consensus.Setting {
 	return list
 }
 
-// brief returns a list of n entries as it is, or its length and hash if it is long: greetings stay short in
+// brief returns a list of n entries as it is, or its length and hash if it is long: handshakes stay short in
 // large networks.
 func brief(n int, list string) string {
 	if len(list) <= 400 {

@@ -143,7 +143,7 @@ func TestGoodAddresses(t *testing.T) {
 }
 
 // TestManyNodes: the largest list of nodes with any graph can be written and read, and what neighbours
-// compare of it fits into a greeting and shows every difference.
+// compare of it fits into a handshake and shows every difference.
 func TestManyNodes(t *testing.T) {
 	described := func(graph string, nodes int) *Cluster {
 		names := make([]string, nodes)

@@ -51,7 +51,7 @@ func (t *Transport) serve(own tls.Certificate, l net.Listener) {
 		rpc.ReadBufferSize(0), // TLS has a buffer
 		rpc.InitialWindowSize(window), rpc.InitialConnWindowSize(window),
 		rpc.MaxHeaderListSize(maxHeaders), rpc.MaxRecvMsgSize(chunk), rpc.MaxConcurrentStreams(1),
-		rpc.WaitForHandlers(true), rpc.ConnectionTimeout(t.helloTimeout()),
+		rpc.WaitForHandlers(true), rpc.ConnectionTimeout(t.handshakeTimeout()),
 		rpc.KeepaliveParams(keepalive.ServerParameters{Time: keepaliveTime, Timeout: keepaliveTimeout}),
 		rpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{
 			MinTime: keepaliveTimeout, PermitWithoutStream: true,
@@ -80,8 +80,8 @@ func (t *Transport) accept(s rpc.ServerStream) error {
 		t.refused(err)
 		return status.Error(codes.PermissionDenied, err)
 	}
-	timer := time.AfterFunc(t.helloTimeout(), func() { c.conn.Close() })
-	their, err := receiveHello(s)
+	timer := time.AfterFunc(t.handshakeTimeout(), func() { c.conn.Close() })
+	their, err := receiveHandshake(s)
 	timer.Stop()
 	if err != nil {
 		return status.Error(codes.InvalidArgument, err.Error())
@@ -89,13 +89,13 @@ func (t *Transport) accept(s rpc.ServerStream) error {
 	return t.welcome(e, c, their, s)
 }
 
-// welcome answers a neighbour that has the right key and has greeted.
-func (t *Transport) welcome(e *edge, c *caller, their *hello, s rpc.ServerStream) error {
-	own := t.greeting(e)
+// welcome answers a neighbour that has the right key, after its handshake.
+func (t *Transport) welcome(e *edge, c *caller, their *handshake, s rpc.ServerStream) error {
+	own := t.ownHandshake(e)
 	differs, apart := disagree(t.cluster, own, their), error(nil)
 	if differs == nil {
 		apart = t.admit(e, their)
-		own = t.greeting(e) // with the frames of the session that it has ended
+		own = t.ownHandshake(e) // with the frames of the session that it has ended
 	}
 	if err := sendJSON(s, own); err != nil {
 		return err
@@ -169,13 +169,13 @@ func (t *Transport) dial(e *edge, own tls.Certificate) error {
 		return err
 	}
 	defer conn.Close()
-	timer := time.AfterFunc(t.helloTimeout(), func() {
-		cancel(fmt.Errorf("no answer from %s for %v", address, t.helloTimeout()))
+	timer := time.AfterFunc(t.handshakeTimeout(), func() {
+		cancel(fmt.Errorf("no answer from %s for %v", address, t.handshakeTimeout()))
 	})
 	defer timer.Stop()
 	s, err := conn.NewStream(ctx, &description.Streams[0], method)
 	if err == nil {
-		err = t.greet(ctx, e, s, timer)
+		err = t.shakeHands(ctx, e, s, timer)
 	} else {
 		err = t.explainRefusal(e, err)
 	}
@@ -185,13 +185,13 @@ func (t *Transport) dial(e *edge, own tls.Certificate) error {
 	return err
 }
 
-// greet exchanges hellos with the other end, and then frames.
-func (t *Transport) greet(ctx context.Context, e *edge, s rpc.ClientStream, timer *time.Timer) error {
-	own := t.greeting(e)
+// shakeHands exchanges handshakes with the other end, and then frames.
+func (t *Transport) shakeHands(ctx context.Context, e *edge, s rpc.ClientStream, timer *time.Timer) error {
+	own := t.ownHandshake(e)
 	if err := sendJSON(s, own); err != nil {
 		return t.explainRefusal(e, s.RecvMsg(&bytesMessage{}))
 	}
-	their, err := receiveHello(s)
+	their, err := receiveHandshake(s)
 	if err != nil {
 		return t.explainRefusal(e, err)
 	}
@@ -208,7 +208,7 @@ func (t *Transport) greet(ctx context.Context, e *edge, s rpc.ClientStream, time
 	return t.exchangeFrames(ctx, e, s, their)
 }
 
-// explainRefusal returns the cause of an error that came before a greeting; a refusal of this node is
+// explainRefusal returns the cause of an error that came before a handshake; a refusal of this node is
 // permanent.
 func (t *Transport) explainRefusal(e *edge, err error) error {
 	switch status.Code(err) {

@@ -251,15 +251,15 @@ func TestForgedKeys(t *testing.T) {
 	}
 }
 
-// dial returns a connection from one member to another, and a stream with its greeting, which requires frame
+// dial returns a connection from one member to another, and a stream with its handshake, which requires frame
 // next.
 func (p *party) dial(from, to int, next uint64) (*rpc.ClientConn, stream) {
 	config := tlsConfig(p.c, p.id(from).Certificate(), func(error) {}, func(int) error { return nil })
 	conn := check.OK(rpc.NewClient("passthrough:///"+p.c.Nodes[to].Address, rpc.WithNoProxy(),
 		rpc.WithTransportCredentials(credentials.NewTLS(config)), rpc.WithDefaultCallOptions(rpc.CallContentSubtype(codecName))))
-	// A node of little patience closes a slow connection before its greeting: then another one is made.
+	// A node of little patience closes a slow connection before its handshake: then another one is made.
 	s := check.OK(conn.NewStream(context.Background(), &description.Streams[0], method, rpc.WaitForReady(true)))
-	_ = sendJSON(s, &hello{Version: protocolVersion, Run: p.c.Run, From: from, To: to, Instance: "liar", Next: next, Settings: p.c.Settings()})
+	_ = sendJSON(s, &handshake{Version: protocolVersion, Run: p.c.Run, From: from, To: to, Instance: "liar", Next: next, Settings: p.c.Settings()})
 	return conn, s
 }
 
@@ -270,7 +270,7 @@ func TestNoSuchFrame(t *testing.T) {
 	tr := p.transport(t, 0, brief())
 	conn, _ := p.dial(1, 0, 7)
 	defer conn.Close()
-	reported(t, "a greeting", tr.Join(t.Context()), 1, transport.Protocol, "it needs frame 7, but 0 were sent")
+	reported(t, "a ownHandshake", tr.Join(t.Context()), 1, transport.Protocol, "it needs frame 7, but 0 were sent")
 }
 
 // TestLeaveGone: a node that has failed does not wait for a neighbour whose connection ends without an
@@ -287,7 +287,7 @@ func TestLeaveGone(t *testing.T) {
 	tr := p.transport(t, 0, o)
 	conn, s := p.dial(1, 0, 0)
 	noErrors(t, []error{tr.Join(t.Context())})
-	check.OK(receiveHello(s))
+	check.OK(receiveHandshake(s))
 	go func() { tr.Leave(errors.New("failed")); close(left) }()
 	for m := (bytesMessage{}); !strings.Contains(string(m.p), `"bye":true`); {
 		if m.p = nil; s.RecvMsg(&m) != nil {
@@ -354,7 +354,7 @@ func TestBabble(t *testing.T) {
 			defer conn.Close()
 			go func() {
 				defer conn.Close()
-				if _, err := receiveHello(s); err == nil {
+				if _, err := receiveHandshake(s); err == nil {
 					if seed == 0 {
 						_ = s.SendMsg(&bytesMessage{}) // no bytes at all
 					}

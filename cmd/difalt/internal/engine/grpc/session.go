@@ -28,13 +28,13 @@ type session struct {
 	wg  sync.WaitGroup
 }
 
-// helloTimeout limits the time to a greeting on a new connection: ten seconds, or a quarter of JoinTimeout.
-func (t *Transport) helloTimeout() time.Duration { return min(10*time.Second, t.o.JoinTimeout/4) }
+// handshakeTimeout limits the time to a handshake: ten seconds, or a quarter of JoinTimeout.
+func (t *Transport) handshakeTimeout() time.Duration { return min(10*time.Second, t.o.JoinTimeout/4) }
 
-func (t *Transport) greeting(e *edge) *hello {
+func (t *Transport) ownHandshake(e *edge) *handshake {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return &hello{
+	return &handshake{
 		Version: protocolVersion, Run: t.cluster.Run, From: t.node, To: e.peer,
 		Instance: t.instance, Next: e.in.next, PeerInstance: e.peerInstance, FrameCame: e.frameCame(),
 		Settings: t.cluster.Settings(),
@@ -42,16 +42,16 @@ func (t *Transport) greeting(e *edge) *hello {
 }
 
 func sendJSON(s stream, v any) error {
-	text, _ := json.Marshal(v) // a hello or a note: numbers and texts
+	text, _ := json.Marshal(v) // a handshake or a note: numbers and texts
 	return s.SendMsg(&bytesMessage{p: text})
 }
 
-func receiveHello(s stream) (*hello, error) {
+func receiveHandshake(s stream) (*handshake, error) {
 	var m bytesMessage
 	if err := s.RecvMsg(&m); err != nil {
 		return nil, err
 	}
-	return parseHello(m.p)
+	return parseHandshake(m.p)
 }
 
 // endSession ends the last session and waits for its goroutines.
@@ -66,8 +66,8 @@ func (t *Transport) endSession(e *edge) {
 }
 
 // exchangeFrames sends and receives frames over s until one end fails or leaves; their is the other end's
-// greeting. The caller then ends s.
-func (t *Transport) exchangeFrames(ctx context.Context, e *edge, s stream, their *hello) error {
+// handshake. The caller then ends s.
+func (t *Transport) exchangeFrames(ctx context.Context, e *edge, s stream, their *handshake) error {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	ses := &session{end: end}
@@ -192,7 +192,7 @@ func (t *Transport) receive(e *edge, s stream) error {
 	for {
 		var m bytesMessage
 		if err := s.RecvMsg(&m); err != nil {
-			return ended(err)
+			return endOfSession(err)
 		}
 		if n, err := parseNote(m.p); err == nil && (n.Ack || n.Bye) {
 			t.handleNote(e, n)
@@ -205,7 +205,7 @@ func (t *Transport) receiveFrames(e *edge, s stream) error {
 	first := bytesMessage{room: func() []byte { return t.room(e) }}
 	for {
 		if err := s.RecvMsg(&first); err != nil {
-			return ended(err)
+			return endOfSession(err)
 		}
 		if len(first.p) > 0 && first.p[0] == '{' {
 			n, err := parseNote(first.p)
@@ -223,7 +223,7 @@ func (t *Transport) receiveFrames(e *edge, s stream) error {
 		for last == chunk && len(frame.p) <= t.o.MaxFrame {
 			before := len(frame.p)
 			if err := s.RecvMsg(&frame); err != nil {
-				return ended(err)
+				return endOfSession(err)
 			}
 			last = len(frame.p) - before
 		}
@@ -236,7 +236,7 @@ func (t *Transport) receiveFrames(e *edge, s stream) error {
 	}
 }
 
-func ended(err error) error {
+func endOfSession(err error) error {
 	// The end that was dialled only sees that its stream is canceled.
 	if err == io.EOF || status.Code(err) == codes.Canceled {
 		return errors.New("the connection has ended")

@@ -17,8 +17,8 @@ const (
 	maxText         = 400 // bytes of a reason
 )
 
-// A hello is the first message in each direction of a stream. gRPC limits messages to a chunk.
-type hello struct {
+// A handshake is the first message in each direction of a stream. gRPC limits messages to a chunk.
+type handshake struct {
 	Version  int    `json:"version"`
 	Run      string `json:"run"`
 	From     int    `json:"from"`
@@ -50,13 +50,13 @@ type reason struct {
 	Text string         `json:"text"`
 }
 
-func parseHello(p []byte) (*hello, error) {
-	h := &hello{}
+func parseHandshake(p []byte) (*handshake, error) {
+	h := &handshake{}
 	if err := json.Unmarshal(p, h); err != nil {
-		return nil, fmt.Errorf("not a greeting: %w", err)
+		return nil, fmt.Errorf("not a ownHandshake: %w", err)
 	}
 	if len(h.Instance) == 0 || len(h.Instance) > 64 {
-		return nil, errors.New("not a greeting: no instance")
+		return nil, errors.New("not a ownHandshake: no instance")
 	}
 	return h, nil
 }
@@ -98,8 +98,8 @@ type refusal struct{ text string }
 
 func (r *refusal) Error() string { return r.text }
 
-// disagree returns a refusal that names the first difference between two greetings.
-func disagree(c *cluster.Cluster, own, their *hello) error {
+// disagree returns a refusal that names the first difference between two handshakes.
+func disagree(c *cluster.Cluster, own, their *handshake) error {
 	who := c.Label(their.From)
 	if own.From != their.To || own.To != their.From {
 		return &refusal{fmt.Sprintf("%s claims to be node %d, connected with node %d", c.Label(own.To), their.From,
@@ -112,7 +112,7 @@ func disagree(c *cluster.Cluster, own, their *hello) error {
 }
 
 // compared returns the settings that both ends compare.
-func (h *hello) compared() []consensus.Setting {
+func (h *handshake) compared() []consensus.Setting {
 	return append([]consensus.Setting{
 		{Name: "the version of the protocol", Value: strconv.Itoa(h.Version)},
 		{Name: "the run", Value: strconv.Quote(h.Run)},
@@ -129,7 +129,7 @@ var (
 // compare returns an error if this process, instance, and the sender of their cannot continue together. A run
 // begins with the first frame: from then on the process at the other end must not change. Transport.mu is
 // held.
-func (e *edge) compare(instance string, their *hello) error {
+func (e *edge) compare(instance string, their *handshake) error {
 	switch {
 	case e.frameCame() && e.peerInstance != their.Instance:
 		return errRestarted
@@ -141,10 +141,10 @@ func (e *edge) compare(instance string, their *hello) error {
 
 func (e *edge) frameCame() bool { return e.in.next > 0 }
 
-// admit ends a session that is still there, so that a new one can begin with the process that has greeted, or
-// returns the reason against one. If that process was restarted and no other process of its
-// node is connected, the edge has failed.
-func (t *Transport) admit(e *edge, their *hello) error {
+// admit ends a session that is still there, so that a new one can begin with the process of the handshake, or
+// returns the reason against one. If that process was restarted and no other process of its node is
+// connected, the edge has failed.
+func (t *Transport) admit(e *edge, their *handshake) error {
 	t.mu.Lock()
 	err := e.compare(t.instance, their)
 	busy := e.session != nil

@@ -11,9 +11,9 @@ import (
 	"github.com/difalt/difalt/internal/check"
 )
 
-func FuzzHello(f *testing.F) {
+func FuzzHandshake(f *testing.F) {
 	c := newParty(f, "ring", 3).c
-	own := &hello{Version: protocolVersion, Run: c.Run, From: 0, To: 1, Instance: "x", Settings: c.Settings()}
+	own := &handshake{Version: protocolVersion, Run: c.Run, From: 0, To: 1, Instance: "x", Settings: c.Settings()}
 	their := *own
 	their.From, their.To = 1, 0
 	text := check.OK(json.Marshal(their))
@@ -25,7 +25,7 @@ func FuzzHello(f *testing.F) {
 		if n, err := parseNote(p); err == nil && n.Reason != nil && len(n.Reason.Text) > maxText+3 {
 			t.Errorf("a reason of %d bytes", len(n.Reason.Text))
 		}
-		h, err := parseHello(p)
+		h, err := parseHandshake(p)
 		if err != nil {
 			return
 		}
@@ -43,11 +43,11 @@ func FuzzHello(f *testing.F) {
 	})
 }
 
-// TestDisagree: a greeting from another node, or to another node, is refused with the names of both, and one
+// TestDisagree: a handshake from another node, or to another node, is refused with the names of both, and one
 // that is damaged is none.
 func TestDisagree(t *testing.T) {
 	c := newParty(t, "ring", 3).c
-	own := &hello{Version: protocolVersion, Run: c.Run, From: 0, To: 1, Settings: c.Settings()}
+	own := &handshake{Version: protocolVersion, Run: c.Run, From: 0, To: 1, Settings: c.Settings()}
 	for _, x := range []struct {
 		from, to, version int
 		want              string
@@ -58,13 +58,13 @@ func TestDisagree(t *testing.T) {
 		{-1, 9, protocolVersion, "claims to be node -1, connected with node 9"},
 		{1, 0, 4, `the version of the protocol is 4 at node 1 ("b"), but 8 at node 0 ("a")`},
 	} {
-		err := disagree(c, own, &hello{Version: x.version, Run: c.Run, From: x.from, To: x.to, Settings: c.Settings()})
+		err := disagree(c, own, &handshake{Version: x.version, Run: c.Run, From: x.from, To: x.to, Settings: c.Settings()})
 		if (err == nil) != (x.want == "") || err != nil && !strings.Contains(err.Error(), x.want) {
 			t.Errorf("%v, want %q", err, x.want)
 		}
 	}
 	for _, text := range []string{`{"instance":"x","from":"y"}`, `{"instance":""}`, `{"instance":"x"`, fmt.Sprintf(`{"instance":"%065d"}`, 0)} {
-		if h, err := parseHello([]byte(text)); err == nil {
+		if h, err := parseHandshake([]byte(text)); err == nil {
 			t.Errorf("%s is read as %+v", text, h)
 		}
 	}
