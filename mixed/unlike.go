@@ -28,7 +28,7 @@ func (g *guard) taskKinds() *taskKinds {
 				copy(first, x)
 			}
 			for j, v := range x {
-				varies[j] = varies[j] || !sameValue(v, first[j])
+				varies[j] = varies[j] || !same(v, first[j])
 				addValue(&values[j], v)
 			}
 			addValue(&weights, g.rows.in.weight(int(i)))
@@ -71,13 +71,10 @@ func (g *guard) kept(task int) (rows []int32) {
 	return rows
 }
 
-// sameValue reports whether two values are equal, as missing ones are.
-func sameValue(a, b float64) bool { return a == b || math.IsNaN(a) && math.IsNaN(b) }
-
 // addValue adds a value to a list of different ones, which ends beyond few.
 func addValue(list *[]float64, v float64) {
-	same := func(u float64) bool { return sameValue(u, v) }
-	if len(*list) <= mostOfKinds && !slices.ContainsFunc(*list, same) {
+	known := func(u float64) bool { return same(u, v) }
+	if len(*list) <= mostOfKinds && !slices.ContainsFunc(*list, known) {
 		*list = append(*list, v)
 	}
 }
