@@ -114,11 +114,11 @@ func runAdapt(ctx context.Context, std *cli.Streams, o adaptOptions) error {
 	if err := used.commit(); err != nil {
 		return err
 	}
-	if again := before.Repeats(table); again != nil {
-		terminal.Sayf(std.Err, "The rows of %s are those that the model has learned already, and count twice now: %s.",
-			text.Plural(len(again), "task"), text.Names(again))
-	}
 	r := newAdaptReport(before, adapted, table)
+	if r.Repeated != nil {
+		terminal.Sayf(std.Err, "The rows of %s are those that the model has learned already, and count twice now: %s.",
+			text.Plural(len(r.Repeated), "task"), text.Names(r.Repeated))
+	}
 	r.File = nameOf(o.out, "output")
 	return std.Report(r, r.text)
 }
@@ -158,25 +158,28 @@ type adaptReport struct {
 	Tasks   int            `json:"tasks"`             // of the model afterwards
 	Filled  map[string]int `json:"filled"`            // rows with means for missing values, by column
 	Alike   []string       `json:"spelled_otherwise"` // added tasks that the model spells otherwise
-	Notes   []string       `json:"notes"`             // on how the table was read
-	Remarks []string       `json:"remarks"`           // about what looks wrong
-	read    *dataset.Table
+	// Tasks whose rows the model had learned before: they count twice.
+	Repeated []string `json:"repeated"`
+	Notes    []string `json:"notes"`   // on how the table was read
+	Remarks  []string `json:"remarks"` // about what looks wrong
+	read     *dataset.Table
 }
 
 // newAdaptReport compares a model before and after it has learned from a table.
 func newAdaptReport(before, after *mixed.Model, table *dataset.Table) *adaptReport {
 	added := len(after.Tasks()) - len(before.Tasks())
 	r := &adaptReport{
-		Header:  cli.NewHeader("adapt"),
-		Rows:    table.Rows(),
-		Dropped: table.Dropped(),
-		Added:   added,
-		Updated: len(table.Tasks()) - added,
-		Tasks:   len(after.Tasks()),
-		Filled:  map[string]int{},
-		Notes:   table.Notes(),
-		Remarks: table.Remarks(),
-		read:    table,
+		Header:   cli.NewHeader("adapt"),
+		Rows:     table.Rows(),
+		Dropped:  table.Dropped(),
+		Added:    added,
+		Updated:  len(table.Tasks()) - added,
+		Tasks:    len(after.Tasks()),
+		Filled:   map[string]int{},
+		Repeated: before.Repeats(table),
+		Notes:    table.Notes(),
+		Remarks:  table.Remarks(),
+		read:     table,
 	}
 	for _, c := range table.Missing() {
 		r.Filled[c.Column] = c.Rows

@@ -347,6 +347,13 @@ func TestAdaptRepeats(t *testing.T) {
 	if _, said, _ = difaltCommand(t, "adapt", "--model", model, "--out", again, newClinics); strings.Contains(said, "twice") {
 		t.Error(said)
 	}
+	for table, tasks := range map[string]int{clinics: 40, newClinics: 0} {
+		var r adaptReport
+		err := json.Unmarshal([]byte(must(t, "adapt", "--json", "--model", model, "--out", again, table)), &r)
+		if err != nil || r.Repeated == nil || len(r.Repeated) != tasks {
+			t.Errorf("%s: repeated tasks %q, error %v", table, r.Repeated, err)
+		}
+	}
 }
 
 // Weights of adapted rows are relative, as in training: their unit does not matter, equal ones are as none,

@@ -14,20 +14,8 @@ import (
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
 )
 
-// ReadCSV reads a table from CSV (RFC 4180), plain or compressed by gzip or zstd, in UTF-8 or, with a byte
-// order mark, UTF-16. Its first line names the columns. Lines end with LF or CRLF; blank ones are skipped.
-// See [ReadFiles] for errors.
-func ReadCSV(in io.Reader, o TableOptions) (*Table, error) {
-	r, err := newReader(o)
-	if err != nil {
-		return nil, err
-	}
-	if err := r.readCSV(in); err != nil {
-		return nil, err
-	}
-	return r.table()
-}
-
+// readCSV reads CSV (RFC 4180), plain or compressed by gzip or zstd, in UTF-8 or, with a byte order mark,
+// UTF-16. Its first line names the columns. Lines end with LF or CRLF; blank ones are skipped.
 func (r *reader) readCSV(packed io.Reader) error {
 	in, done, err := decompress(packed)
 	if err != nil {

@@ -1,7 +1,7 @@
 // Package dataset reads tables of many small regression tasks.
 //
 // A [Table] holds samples in rows; each row belongs to a task. [ReadFiles] reads tables from files: CSV,
-// plain or compressed by gzip or zstd, Parquet, NumPy's .npy. [ReadCSV] reads a stream of CSV.
+// plain or compressed by gzip or zstd, Parquet, NumPy's .npy.
 // [TableOptions] assigns columns to their roles. [Table.Schema] holds the columns and levels of a table: with
 // it, later files are read to equal features. [Table.Split] divides rows into training rows and test rows.
 //
