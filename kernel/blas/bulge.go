@@ -61,7 +61,7 @@ func (f *schur) rotation(x, y float64) (c, s, r float64) {
 		return 1, 0, x
 	}
 	squares := float64(x*x) + float64(y*y)
-	if squares >= 0x1p-900 && squares <= 0x1p900 {
+	if safeReflection(squares, squares) {
 		r = math.Sqrt(squares)
 		inverse := 1 / r
 		return x * inverse, y * inverse, r

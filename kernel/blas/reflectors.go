@@ -154,9 +154,8 @@ func (r *reflectors) factor(tau []float64) int {
 			tau[j] = 0
 			return j + 1
 		}
-		const least, most = 0x1p-900, 0x1p900
 		alpha, norm := pivot[at], r.sums[at]+float64(pivot[at]*pivot[at])
-		if !(r.sums[at] >= least && norm <= most) {
+		if !safeReflection(r.sums[at], norm) {
 			return j
 		}
 		beta := -math.Copysign(math.Sqrt(norm), alpha)

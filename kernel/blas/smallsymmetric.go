@@ -158,7 +158,7 @@ func smallReflector(x []float64) (beta, tau float64) {
 		squares += float64(v * v)
 	}
 	norm := squares + float64(alpha*alpha)
-	if !(squares >= 0x1p-900 && norm <= 0x1p900) {
+	if !safeReflection(squares, norm) {
 		size := 0.0
 		for _, v := range rest {
 			size = max(size, math.Abs(v))

@@ -126,7 +126,7 @@ func (l Lapack) reflector(x []float64) (beta, tau float64) {
 		squares = tile.InnerProduct(rest, rest)
 	}
 	norm := squares + float64(alpha*alpha)
-	if !(squares >= 0x1p-900 && norm <= 0x1p900) {
+	if !safeReflection(squares, norm) {
 		return l.Dlarfg(len(x), alpha, rest, 1)
 	}
 	beta = -math.Copysign(math.Sqrt(norm), alpha)

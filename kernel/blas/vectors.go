@@ -158,6 +158,10 @@ func rowSquares(x []float64) (squares float64) {
 // safeSquares reports whether no square of a sum has overflown, and none that counts has underflown.
 func safeSquares(sum float64) bool { return sum >= 0x1p-900 && sum <= 0x1p1000 }
 
+// safeReflection reports whether a reflection or rotation needs no other units: squares is the sum of the
+// squares of the entries that become zero, and norm that of all entries. It is false for NaN.
+func safeReflection(squares, norm float64) bool { return squares >= 0x1p-900 && norm <= 0x1p900 }
+
 // Snrm2 returns the Euclidean norm of x. The squares of float32 neither overflow nor underflow in float64.
 func (i Implementation) Snrm2(n int, x []float32, incX int) float32 {
 	switch {
