@@ -21,12 +21,7 @@ func (f *fitter) notes(chosen *choice, m *meanPosterior, report *Report) (list [
 			list = append(list, fmt.Sprintf(format, args...))
 		}
 	}
-	var constant []string
-	for j, name := range f.rows.schema.Features() {
-		if f.plain.design.Scale[j] == 0 && !f.rows.stats[j].level {
-			constant = append(constant, name)
-		}
-	}
+	constant := f.constantColumns()
 	exact := chosen.q.exact()
 	equal := f.rows.equal
 	closer := f.without.closer
@@ -63,15 +58,7 @@ func (f *fitter) notes(chosen *choice, m *meanPosterior, report *Report) (list [
 			"are then predicted better, since tasks differ between each other otherwise than rows within them.",
 			100*u.share, u.method.name)
 	}
-	noise := Noise{Variance: chosen.q.noise, Level: f.level, Slope: f.slope}
-	if f.noise != nil {
-		noise.Variance = f.noise.usual
-	}
-	sd := func(z float64) float64 { return math.Sqrt(noise.Variance*noise.Factor(z)) * f.rows.target.Scale }
-	how := map[bool]string{true: "grows", false: "falls"}[noise.Slope > 0]
-	add(math.Abs(noise.Slope) >= toldSlope, "%s", f.in.about(fmt.Sprintf("The noise %s with the prediction, and "+
-		"intervals follow it: its standard deviation is %.3g where the prediction is one standard deviation of the "+
-		"target below the mean, and %.3g where it is one above.", how, sd(-1), sd(1))))
+	list = append(list, f.growthNotes(chosen)...)
 	add(f.without.funnel != "", "%s", f.in.about(f.without.funnel))
 	far := 0
 	for _, i := range f.rows.order {
@@ -114,6 +101,32 @@ func (f *fitter) dependenceNotes() (list []string) {
 		list = append(list, fmt.Sprintf("There are %d more groups of columns that follow from each other.", more))
 	}
 	return list
+}
+
+// constantColumns returns the names of the columns of numbers that do not vary.
+func (f *fitter) constantColumns() (list []string) {
+	for j, name := range f.rows.schema.Features() {
+		if f.plain.design.Scale[j] == 0 && !f.rows.stats[j].level {
+			list = append(list, name)
+		}
+	}
+	return list
+}
+
+// growthNotes returns a sentence about noise that follows the prediction.
+func (f *fitter) growthNotes(chosen *choice) []string {
+	noise := Noise{Variance: chosen.q.noise, Level: f.level, Slope: f.slope}
+	if f.noise != nil {
+		noise.Variance = f.noise.usual
+	}
+	if math.Abs(noise.Slope) < toldSlope {
+		return nil
+	}
+	sd := func(z float64) float64 { return math.Sqrt(noise.Variance*noise.Factor(z)) * f.rows.target.Scale }
+	how := map[bool]string{true: "grows", false: "falls"}[noise.Slope > 0]
+	return []string{f.in.about(fmt.Sprintf("The noise %s with the prediction, and "+
+		"intervals follow it: its standard deviation is %.3g where the prediction is one standard deviation of the "+
+		"target below the mean, and %.3g where it is one above.", how, sd(-1), sd(1)))}
 }
 
 // noiseNotes returns sentences about noise by task.

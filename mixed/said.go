@@ -24,6 +24,12 @@ func (in *Input) about(note string) string {
 
 // describe keeps sentences about the rows and columns that the rules left out.
 func (g *guard) describe() {
+	g.describeRows()
+	g.describeColumns()
+}
+
+// describeRows keeps sentences about rows that are in no total, or count with another weight.
+func (g *guard) describeRows() {
 	n := g.rows.in.heldOut(g.counts)
 	g.silent = g.LeastLevel > 0 && n > 0 && n < leastHeldOut
 	const silent = "The errors of this owner are in no total: %d held-out rows are fewer than %d. " +
@@ -65,8 +71,11 @@ func (g *guard) describe() {
 	const counted = "%d training rows are in no total, and in no task: all columns and the target have few values, " +
 		"and sums of products show rows whose values few others have. Add rows (--least-level)."
 	g.note(g.kindRows > 0, counted, g.kindRows)
-	t := g.rows.in.Table
-	schema := t.Schema()
+}
+
+// describeColumns keeps sentences about levels and columns that count as other ones.
+func (g *guard) describeColumns() {
+	schema := g.rows.in.Table.Schema()
 	for i := range g.codes {
 		var hidden []string
 		c := &g.codes[i]
