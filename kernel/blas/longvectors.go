@@ -109,6 +109,11 @@ func addTimes[F tile.Float](alpha F, x, y []F) {
 		axpy(len(x), alpha, x, y)
 		return
 	}
+	addTimesLong(alpha, x, y)
+}
+
+// addTimesLong is addTimes for long vectors: apart, so that the compiler inlines addTimes.
+func addTimesLong[F tile.Float](alpha F, x, y []F) {
 	l := longVectors[F]{operation: addScaled, x: x, y: y, alpha: alpha}
 	l.compute()
 }
@@ -148,6 +153,11 @@ func dot[F tile.Float](x, y []F) F {
 	if len(x) < longVector {
 		return tile.InnerProduct(x, y)
 	}
+	return dotOfLong(x, y)
+}
+
+// dotOfLong is dot for long vectors: apart, so that the compiler inlines dot.
+func dotOfLong[F tile.Float](x, y []F) F {
 	l := longVectors[F]{operation: innerSum, x: x, y: y}
 	sum, _ := l.compute()
 	return F(sum)
