@@ -2,6 +2,7 @@ package blas
 
 import (
 	"runtime"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -69,8 +70,25 @@ func (t team) run(parts int, part func(i int)) {
 	if soon := time.Since(started) - time.Duration(ended.Load()); t.brief && soon > 2*workers.Linger {
 		t.threads = 1
 	}
-	workers.NewJob(parts, partEnded).Run(t.threads-1, part)
+	j := jobOf(parts)
+	j.Run(t.threads-1, part)
 	ended.Store(int64(time.Since(started)))
+	if parts < len(jobs) {
+		jobs[parts].Put(j)
+	}
+}
+
+// jobs holds jobs for the next computations with as many parts.
+var jobs [64]sync.Pool
+
+// jobOf returns a job that nobody runs.
+func jobOf(parts int) *workers.Job {
+	if parts < len(jobs) {
+		if j, ok := jobs[parts].Get().(*workers.Job); ok {
+			return j
+		}
+	}
+	return workers.NewJob(parts, partEnded)
 }
 
 // partEnded is the panic of a part that ended its goroutine.
