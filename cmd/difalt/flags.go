@@ -269,8 +269,9 @@ func (o *jointOptions) addDisclosureFlags(flags *pflag.FlagSet) {
 	flags.Var(cli.Number(&p.Delta, cli.Range{Most: private.MostDelta, Open: true}), "delta",
 		"probability `DELTA` that --epsilon does not hold (default: T^-1.1 for T tasks, at most 0.01)")
 	flags.Var(cli.Count(&p.Colluding, 0, cli.Many), "colluding",
-		"number `N` of other nodes that may pool what they know: --epsilon protects against them (default 0: "+
-			"outsiders only), and where they are all others --least-small counts twice (default 1)")
+		"number `N` of other nodes that may pool what they know: --epsilon protects against them, and where they "+
+			"are all others --least-small counts twice (default: each knows what it has itself; --epsilon alone "+
+			"protects against outsiders)")
 }
 
 // addTrainingFlags adds the flags of the table, the model and the disclosure.
