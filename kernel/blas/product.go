@@ -77,7 +77,7 @@ func (p *product[F]) compute() {
 	switch {
 	case t.threads == 1:
 		p.columns(0, p.n)
-	case byRows && !narrow && !t.brief && 2*p.m >= p.n && !p.direct(depth) && p.k <= sharedRight/sharedColumns:
+	case byRows && !narrow && p.sharesRight(t):
 		p.shareRight(t)
 	case byRows && (narrow || p.packsLeft(depth) && 2*p.m >= p.n):
 		p.shareRows(t, 0, p.n)
@@ -91,6 +91,12 @@ func (p *product[F]) compute() {
 // sharedRight is the largest number of entries of the right factor that several threads pack together, and
 // sharedColumns the least number of its columns. Mul 400 to 2000, A'B 400 and 1100, two threads.
 const sharedRight, sharedColumns = 1 << 21, 256
+
+// sharesRight reports whether threads pack the right factor together: each has at least two parts of the rows.
+func (p *product[F]) sharesRight(t team) bool {
+	enough := p.m >= 2*t.threads*rowsOfAPart && 2*p.m >= p.n && p.k <= sharedRight/sharedColumns
+	return enough && !t.brief && !p.direct(p.depth())
+}
 
 // shareRight computes the product on several threads. They pack the right factor, or some of its columns,
 // together, and then take parts of the rows in turn.

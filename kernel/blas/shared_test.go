@@ -258,7 +258,7 @@ func TestSharedProducts(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	rng := rand.New(rand.NewPCG(61, 6))
 	ours := blas.Implementation{}
-	shapes := []struct{ m, n, k int }{{131, 259, 263}, {101, 701, 4001}, {97, 150, 8200}}
+	shapes := []struct{ m, n, k int }{{211, 259, 263}, {197, 531, 4001}, {197, 150, 8200}}
 	if testing.Short() {
 		shapes = shapes[:2]
 	}
@@ -283,10 +283,12 @@ func TestSharedProducts(t *testing.T) {
 		tiertest.Each(t, func(t *testing.T) {
 			runtime.GOMAXPROCS(1)
 			c, c32, cz := products()
-			runtime.GOMAXPROCS(3)
-			d, d32, dz := products()
-			if !slices.Equal(c, d) || !slices.Equal(c32, d32) || !slices.Equal(cz, dz) {
-				t.Errorf("%d x %d, depth %d: other bits on three threads", s.m, s.n, s.k)
+			for _, threads := range []int{2, 3} { // three have too few rows to pack the factor together
+				runtime.GOMAXPROCS(threads)
+				d, d32, dz := products()
+				if !slices.Equal(c, d) || !slices.Equal(c32, d32) || !slices.Equal(cz, dz) {
+					t.Errorf("%d x %d, depth %d: other bits on %d threads", s.m, s.n, s.k, threads)
+				}
 			}
 		})
 	}
