@@ -110,7 +110,9 @@ func (p *product[F]) shareRight(t team) {
 		hi := min(lo+width, p.n)
 		of.packedFrom, of.packedColumns = lo, hi-lo
 		parts := 4 * t.threads
-		t.run(parts, func(i int) { of.packColumns(lo+cutOf[F](hi-lo, i, parts), lo+cutOf[F](hi-lo, i+1, parts)) })
+		t.run(parts, func(i int) {
+			of.packColumns(lo+cutOf[F](hi-lo, i, parts), lo+cutOf[F](hi-lo, i+1, parts))
+		})
 		of.shareRows(t, lo, hi)
 	}
 }
