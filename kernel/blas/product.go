@@ -92,7 +92,7 @@ func (p *product[F]) compute() {
 // sharedColumns the least number of its columns. Mul 400 to 2000, A'B 400 and 1100, two threads.
 const sharedRight, sharedColumns = 1 << 21, 256
 
-// sharesRight reports whether threads pack the right factor together: each has at least two parts of the rows.
+// sharesRight reports whether threads pack the right factor together: each has two parts of the rows or more.
 func (p *product[F]) sharesRight(t team) bool {
 	enough := p.m >= 2*t.threads*rowsOfAPart && 2*p.m >= p.n && p.k <= sharedRight/sharedColumns
 	return enough && !t.brief && !p.direct(p.depth())
