@@ -111,8 +111,7 @@ func (t *taskKinds) key(g *guard, rows []int32) (key uint64) {
 	return key
 }
 
-// unlike returns the own tasks of kinds that so few own tasks have that their sums show rows, and the columns
-// that vary within tasks.
+// unlike returns the own tasks of rare kinds, whose sums show rows, and the columns that vary within tasks.
 func (g *guard) unlike() (tasks, columns []int) {
 	if g.LeastSmall == 0 {
 		return nil, nil

@@ -28,8 +28,8 @@ const (
 	mostCode     = 120 // columns of another line
 )
 
-// The file of larger has a line for everything beyond a limit, with its size: a file, a function or a struct of a
-// file, or the wide lines of a file, or of the tests of a folder. No size grows, and what fits leaves the list.
+// The file of larger has a line with the size of everything beyond a limit: a file, a function, a struct, the
+// wide lines of a file, or those of the tests of a folder. No size grows, and an entry that fits leaves the list.
 const larger = "testdata/larger.txt"
 
 var writeLarger = flag.Bool("larger", false, "write the present sizes to "+larger)
@@ -168,7 +168,7 @@ func (f *forms) compare(listed map[string]int) (faults []string) {
 	return faults
 }
 
-// TestForm: files, functions, structs and lines fit the limits, or their list has them and they have not grown.
+// TestForm: files, functions, structs and lines fit the limits, or are in their list and have not grown.
 func TestForm(t *testing.T) {
 	f, err := readForms("../..")
 	if err != nil {
@@ -199,7 +199,7 @@ func TestForm(t *testing.T) {
 	}
 }
 
-// TestFormFinds: what exceeds a limit is found, with its size, and so are growth and lines that are not needed.
+// TestFormFinds: sizes beyond a limit are found, and so are growth and lines of the list without use.
 func TestFormFinds(t *testing.T) {
 	source := "package p\n\n" + // a function of 61 lines, a struct of 15 fields, and two wide lines
 		"func (t *T[F]) f() {\n" + strings.Repeat("\tg()\n", 59) + "}\n\n" +

@@ -64,8 +64,8 @@ var sameBits = []string{
 	"Transpose", "Transpose32",
 }
 
-// conform holds operations to their definitions on every tier, for some shapes: with -short for every second of
-// them, the odd ones for one operation and the even ones for the next.
+// conform holds operations to their definitions on every tier, for some shapes. With -short these are every
+// second one, the odd ones for one operation and the even ones for the next.
 func conform(t *testing.T, names []string, shapes func(*rand.Rand) []shape) {
 	generic := map[string]uint64{} // hashes of what the definitions compute
 	tiertest.Every(t, func(t *testing.T) {
