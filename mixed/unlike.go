@@ -6,11 +6,11 @@ import (
 	"slices"
 )
 
-// A taskKinds tells the tasks of an owner apart by their sums of products of columns. Every total is a sum over
-// tasks of a function of these sums, which all members know. Where the columns that vary within tasks have few
-// values, the sums of a task have few values, too: totals determine how many tasks have each. Then they
-// determine the sums of all columns and of the target over the tasks of one kind, whose sums are equal. These
-// show the rows of few tasks as a level shows its rows.
+// A taskKinds tells the tasks of an owner apart by their sums of products of columns. Every total is a sum
+// over tasks of a function of these sums, which all members know. Where the columns that vary within tasks
+// have few values, the sums of a task have few values, too: totals determine how many tasks have each. Then
+// they determine the sums of all columns and of the target over the tasks of one kind, whose sums are equal.
+// These show the rows of few tasks as a level shows its rows.
 type taskKinds struct {
 	varying []int // columns that vary within tasks
 	keyed   []int // these, and the columns of few values that tell tasks of one kind apart
@@ -85,8 +85,8 @@ type valuePair struct {
 	values  [2]uint64 // their bits
 }
 
-// key returns a number for the kind of a task of rows: equal numbers of rows with each pair of values give equal
-// keys. A column after the last one is the weight.
+// key returns a number for the kind of a task of rows: equal numbers of rows with each pair of values give
+// equal keys. A column after the last one is the weight.
 func (t *taskKinds) key(g *guard, rows []int32) (key uint64) {
 	counts, bits, read := map[valuePair]uint64{}, make([]uint64, len(t.keyed)+1), g.rows.reader()
 	for _, i := range rows {
@@ -139,8 +139,8 @@ func (g *guard) unlike() (tasks, columns []int) {
 	return tasks, kinds.varying
 }
 
-// leaveUnlike leaves out rows that a combination of columns shows among the rows of one of some tasks. It returns
-// their number.
+// leaveUnlike leaves out rows that a combination of columns shows among the rows of one of some tasks. It
+// returns their number.
 func (g *guard) leaveUnlike(ctx context.Context, tasks, columns []int) (left int, err error) {
 	read := g.rows.reader()
 	for _, k := range tasks {

@@ -28,8 +28,9 @@ const (
 	mostCode     = 120 // columns of another line
 )
 
-// The file of larger has a line with the size of everything beyond a limit: a file, a function, a struct, the
-// wide lines of a file, or those of the tests of a folder. No size grows, and an entry that fits leaves the list.
+// The file of larger has a line with the size of everything beyond a limit: a file, a function, a struct,
+// the wide lines of a file, or those of the tests of a folder. No size grows, and an entry that fits leaves
+// the list.
 const larger = "testdata/larger.txt"
 
 var writeLarger = flag.Bool("larger", false, "write the present sizes to "+larger)

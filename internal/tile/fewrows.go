@@ -44,9 +44,9 @@ func (p *panelOperands[F]) fewRows(i, rows, height int) {
 // SquareRows is the number of rows of the squares of TriangleOf.
 const SquareRows = 6
 
-// TriangleOf computes a triangle of the m x m matrix C = alpha W Z + beta C, for sums of n >= 1 terms, without
-// the squares of SquareRows rows on its diagonal. The last square may have fewer rows. It sets squares to alpha
-// W Z, one square behind the other, each by rows of SquareRows entries.
+// TriangleOf computes a triangle of the m x m matrix C = alpha W Z + beta C, for sums of n >= 1 terms,
+// without the squares of SquareRows rows on its diagonal. The last square may have fewer rows. It sets
+// squares to alpha W Z, one square behind the other, each by rows of SquareRows entries.
 func TriangleOf[F Float](
 	upper bool, c []F, ldc int, squares, w []F, at Layout, z []F, ldz, m, n int, u Update[F],
 ) {
@@ -90,8 +90,8 @@ type triangle[F Float] struct {
 	ldz, n int
 }
 
-// steps compare rows with the SquareRows rows above: c and z are the columns of C and of Z by which they begin
-// further right, and more is the number of columns that they have more.
+// steps compare rows with the SquareRows rows above: c and z are the columns of C and of Z by which they
+// begin further right, and more is the number of columns that they have more.
 type steps struct{ c, z, more int }
 
 // rows computes some rows of C, which begin at an address: rows of W from row on, with cols columns of Z from
