@@ -61,16 +61,38 @@ func eachSelected(visit func(workload)) {
 	})
 }
 
-// least returns the least time of a run by each peer, in seconds, over turns of all of them: at least five
-// turns, and until a budget of time is spent. A peer with one run longer than the budget has one turn, and
-// one that refuses the call, as netlib does some with workspaces for other decompositions, the time 0.
+// A peer takes at least fewestTurns turns, and longTurns where one run takes longer than the budget. Then they
+// go on until the least turns of all peers agree, or the time of mostBudgets budgets is spent.
+const fewestTurns, longTurns, mostBudgets = 5, 2, 8
+
+// leastTurns are the least three times of a run by one peer, in order: averages of a turn, in seconds.
+type leastTurns [3]float64
+
+// add notes the time of another turn.
+func (t *leastTurns) add(seconds float64) {
+	for i, other := range t {
+		if seconds < other {
+			t[i], seconds = seconds, other
+		}
+	}
+}
+
+// agree reports whether the three differ by up to 3 %: the least one is no lucky turn of a loud machine, and
+// none of a quiet machine is missing.
+func (t *leastTurns) agree() bool { return t[2] <= 1.03*t[0] }
+
+// least returns the least time of a run by each peer, in seconds, over turns of all of them, and the time 0 for
+// a peer that refuses the call, as netlib does some with workspaces for other decompositions.
 func (w *workload) least(peers []peer, clock func() time.Duration, turn, budget time.Duration) []float64 {
 	runtime.GC() // of operands that were needed before
-	best, counts := make([]float64, len(peers)), make([]int, len(peers))
+	times, counts, best := make([]leastTurns, len(peers)), make([]int, len(peers)), make([]float64, len(peers))
 	var total time.Duration
-	for round := 0; round < 5 || total < budget; round++ {
+	for round, open := 0, true; open; round++ {
+		open = false
 		for i := range peers {
-			if round > 0 && (best[i] == 0 || best[i] > budget.Seconds()) {
+			t := &times[i]
+			long := t[0] > budget.Seconds()
+			if round > 0 && (counts[i] == 0 || long && round >= longTurns && total > mostBudgets*budget) {
 				continue
 			}
 			peers[i].use()
@@ -78,7 +100,7 @@ func (w *workload) least(peers []peer, clock func() time.Duration, turn, budget 
 				if !runs(w.run) {
 					continue
 				}
-				counts[i], best[i] = 1, math.Inf(1)
+				counts[i], *t = 1, leastTurns{math.Inf(1), math.Inf(1), math.Inf(1)}
 			}
 			before, wall := clock(), time.Now()
 			for range counts[i] {
@@ -86,8 +108,11 @@ func (w *workload) least(peers []peer, clock func() time.Duration, turn, budget 
 			}
 			elapsed := clock() - before
 			total += time.Since(wall)
-			best[i] = min(best[i], elapsed.Seconds()/float64(counts[i]))
-			counts[i] = max(1, min(int(turn.Seconds()/best[i]), 1000))
+			t.add(elapsed.Seconds() / float64(counts[i]))
+			best[i] = t[0]
+			counts[i] = max(1, min(int(turn.Seconds()/t[0]), 1000))
+			enough := round+1 >= fewestTurns || long && round+1 >= longTurns
+			open = open || !enough || total < budget || !t.agree() && total < mostBudgets*budget
 		}
 	}
 	return best
