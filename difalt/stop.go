@@ -14,8 +14,9 @@ type tally struct {
 	objective float64 // see point.penalized
 	moved     float64 // the square of the node's last move of U
 	moments   []float64
-	sketch    []float64 // of the Newton-like step; empty unless the check measures the residual by it
-	energy    float64   // the unit of objective
+	// sketch is of the Newton-like step. It is empty unless the check measures the residual by it.
+	sketch []float64
+	energy float64 // the unit of objective
 }
 
 // Fields implements sums.Record.

@@ -13,10 +13,10 @@ const (
 	// exactBits is the least number of bits for each function where numbers are not moved: a sum has few
 	// more.
 	exactBits = 24
-	// leastMove is the least move, in deviations, of a column of at most fewNumbers values of which some have
-	// few rows. Trainings with other knots give sums of other functions of the same rows, some six each. From
-	// 25 trainings with exact numbers a listener read rows with a value of their own among 20,000; with this
-	// move it read none from 100. Columns of more values need more trainings than that.
+	// leastMove is the least move, in deviations, of a column of at most fewNumbers values if some of them
+	// have few rows. Trainings with other knots give sums of other functions of the same rows, some six each.
+	// From 25 trainings with exact numbers a listener read rows with a value of their own among 20,000; with
+	// this move it read none from 100. Columns of more values need more trainings than that.
 	leastMove  = 0x1p-13
 	fewNumbers = 600
 	// exactCounts bounds counts of rare values that are exact in tables of more rows.
@@ -235,9 +235,9 @@ func (g *guard) groupOfLogarithm(row, limit int) int {
 	return min(size, limit-1)
 }
 
-// blurShare returns the largest move of values, in deviations, with which sums of functions of them disclose
-// told bits of each value. It returns at least atLeast, and atLeast if told is large. It returns 0 if each
-// value has at least the least number of rows, as a level has: sums over these rows may be known.
+// blurShare returns the largest move of values, in deviations. With this move sums of functions of the values
+// disclose told bits of each. The result is at least atLeast, and atLeast if told is large. It is 0 if every
+// value has the least number of rows, as a level has: sums over these rows may be known.
 func blurShare(v *valueCounts, told float64, least int, atLeast float64) float64 {
 	switch {
 	case !(v.deviation > 0) || slices.Min(v.counts) >= least:

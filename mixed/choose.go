@@ -8,13 +8,18 @@ import (
 )
 
 const (
-	mostRank  = 3   // largest rank that is compared
-	patience  = 4.0 // nats below the best rank after which no larger one is tried
-	curveNats = 3.0 // least gain of curves, in nats
-	curveHelp = .01 // least gain of curves for larger ranks with curves, so that rounding does not decide
-
-	polish   = 4                   // iterations on all tasks after those on some
-	tauStart = 0.22313016014842982 // exp(-1.5): constants have the same bits on all processors
+	// mostRank is the largest rank that is compared. After a rank whose evidence is patience nats below the
+	// best one, no larger rank is tried.
+	mostRank = 3
+	patience = 4.0
+	// curveNats is the least gain of curves, in nats. Larger ranks with curves are tried if curves gain
+	// curveHelp, so that rounding does not decide.
+	curveNats = 3.0
+	curveHelp = .01
+	// polish is the number of iterations on all tasks that follow iterations on some.
+	polish = 4
+	// tauStart is exp(-1.5). As a constant it has equal bits on all processors.
+	tauStart = 0.22313016014842982
 )
 
 // A choice is a candidate with its variance components.

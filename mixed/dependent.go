@@ -23,7 +23,7 @@ const (
 func (f *fitter) dependences() (groups [][]int, few bool) {
 	s := f.plain
 	if s.design.Axes != nil {
-		return nil, false // another note of the report says so
+		return nil, false // another note of the report names them
 	}
 	columns := s.independentOf(categories(f.rows.schema, s.design))
 	n := len(columns)

@@ -20,8 +20,8 @@ type Disclosure struct {
 	LeastRows int
 	// LeastLevel is the least number of own rows for each of these: a level of a category, which
 	// otherwise counts as missing; values of a column other than the usual one, which otherwise counts as
-	// constant; rows where two columns differ, of which the later one otherwise counts as the earlier
-	// one; rows on which a function of a curve, or the effect of a value of a period, lives. Default 12,
+	// constant; rows where two columns differ, as otherwise the later one counts as the earlier one; rows
+	// on which a function of a curve, or the effect of a value of a period, is not zero. Default 12,
 	// and 3 with Options.NoCurves. Off also switches off the rules without a number of their own: rows
 	// that a combination of columns shows are left out, weights are bounded, numbers in curves are moved,
 	// and errors are rounded.
@@ -46,14 +46,22 @@ type Disclosure struct {
 }
 
 const (
-	leastHeldOut  = 12  // held-out rows of an owner, below which no total has its errors
-	smallExtra    = 2   // rows beyond the columns, the constant among them, below which a task is small
-	rowsPerSmall  = 5   // rows for each task of LeastSmall
-	supportInside = 4   // neighbouring intervals on which a function of a curve lives at least
-	supportEnd    = 2   // intervals beside an outer knot, with which the part beyond it is such a support
-	spareShare    = .07 // of own rows, which are left out in place of curves
-	farWeight     = 10  // times the median weight of own rows, or less: other weights count as that
-	aloneTimes    = 2   // LeastSmall tasks are needed where all other owners may pool what they know
+	// An owner with fewer held-out rows than leastHeldOut adds no errors to a total.
+	leastHeldOut = 12
+	// A task is small if its rows are fewer than the columns, the constant included, and smallExtra.
+	smallExtra = 2
+	// Small tasks need rowsPerSmall rows for each task of LeastSmall.
+	rowsPerSmall = 5
+	// A function of a curve is not zero on supportInside neighbouring intervals or more. At an end these are
+	// supportEnd intervals and the part beyond the outer knot.
+	supportInside = 4
+	supportEnd    = 2
+	// Rows are left out in place of curves if they are at most spareShare of the own rows.
+	spareShare = .07
+	// Weights beyond farWeight times the median weight of own rows count as that.
+	farWeight = 10
+	// Where all other owners may pool what they know, aloneTimes LeastSmall tasks are needed.
+	aloneTimes = 2
 )
 
 // limits returns the limits of the rules for a number of owners; 0 is a rule that is off.

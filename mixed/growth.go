@@ -8,14 +8,18 @@ import (
 )
 
 const (
-	growthRange = 3.0  // farther predictions, in target deviations, have the noise there
-	growthNats  = 3.0  // least gain of a noise that changes with the prediction, in nats
-	growthRows  = 40   // least training rows
-	growthSteps = 8    // largest number of evaluations
-	growthStill = 0.02 // longest step of level and slope after which they count as found
-	mostSquare  = 25.  // of an error over its standard deviation: squares of larger ones count as this
-	mostGrowth  = 3.0  // of a slope, in size
-	mostLevel   = 30.0 // of a level, in size
+	// Predictions farther than growthRange target deviations from the mean have the noise at that distance.
+	growthRange = 3.0
+	// growthNats is the least gain of a noise that changes with the prediction, in nats.
+	growthNats  = 3.0
+	growthRows  = 40 // least training rows
+	growthSteps = 8  // most evaluations
+	// Level and slope count as found after a step of growthStill or less.
+	growthStill = 0.02
+	// mostSquare bounds the square of an error over its standard deviation.
+	mostSquare = 25.
+	mostGrowth = 3.0  // largest slope, in size
+	mostLevel  = 30.0 // largest level, in size
 )
 
 // Factor returns the factor of the noise variance in intervals at an expected target z, standardised.

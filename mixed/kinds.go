@@ -8,10 +8,14 @@ import (
 )
 
 const (
-	rareKind    = 3    // own rows of a kind, below which they are rows that a total may show
-	mostOfKinds = 4    // of every column and of the target, where tables are searched, and
-	mostKinds   = 256  // of all of them together
-	walkSteps   = 2000 // of a search for another table
+	// A total may show the own rows of a kind if there are fewer than rareKind.
+	rareKind = 3
+	// Tables are searched if no column, nor the target, has more than mostOfKinds values, and if there are
+	// at most mostKinds combinations of these.
+	mostOfKinds = 4
+	mostKinds   = 256
+	// walkSteps is the number of steps of a search for another table.
+	walkSteps = 2000
 )
 
 // A kindTable counts rows by their kind, the values of some columns. Some sums over the rows follow from sums
@@ -231,7 +235,7 @@ func (w *kindWalk) wrongAfter(direction int, step kindStep) (sum int) {
 
 // leaveKinds leaves out own rows of rare kinds that sums of products determine, where all columns and the
 // target have few values, and returns their number. These are sums over all own rows, and over the rows of
-// each told task, whose sums members may know, too. log is whether sums are of logarithms of the target.
+// each task in told: members may know the sums of such a task. If log, sums are of logarithms of the target.
 func (g *guard) leaveKinds(told []int, log bool) (left int) {
 	kinds, columns := g.kinds()
 	if kinds == nil {

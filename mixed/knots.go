@@ -17,12 +17,13 @@ const (
 
 // A fineness bounds the search for knots by counts of rows.
 type fineness struct {
-	undivided      float64 // rows of an interval that is not divided any more
-	undividedShare float64 // share of all rows in such an interval
-	sums           int     // at most
-	beyond         float64 // rows outside of each outer knot
-	leastOut       float64 // share of rows outside, at least and
-	mostOut        float64 // at most
+	// An interval is not divided if it has at most undivided rows, or at most undividedShare of all rows.
+	undivided, undividedShare float64
+	// sums is the largest number of sums.
+	sums int
+	// beyond is the number of rows outside each outer knot. Their share is at least leastOut and at most
+	// mostOut of all rows.
+	beyond, leastOut, mostOut float64
 }
 
 var (

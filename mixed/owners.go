@@ -45,19 +45,19 @@ type meeting struct {
 	net    *consensus.Network
 	lock   sync.Mutex
 	all    *sync.Cond
-	turn   int         // of the operation
+	turn   int         // number of the operation
 	here   int         // nodes that have come to the operation
-	rows   [][]float64 // theirs
-	made   []*Decision // theirs, nil for none
-	err    error       // of the last operation
-	levels []string    // of a column, of all hosted nodes
-	ended  error       // a node has ended with this, so that no operation is possible any more
+	rows   [][]float64 // the rows that the nodes brought
+	made   []*Decision // the decisions that the nodes brought, nil for none
+	err    error       // error of the last operation
+	levels []string    // levels of a column at all hosted nodes
+	ended  error       // error with which a node has ended; then no operation is possible any more
 }
 
 // A seat is the place of a node in a meeting. It is the Sums of that node.
 type seat struct {
 	*meeting
-	at int // of the hosted nodes
+	at int // place among the hosted nodes
 }
 
 // newMeeting returns the seats of the hosted nodes of a network.

@@ -16,25 +16,26 @@ type rows struct {
 	sums     Sums
 	in       *Input
 	whole    *rowList  // these rows, and the held-out ones of positive weight
-	schema   *Schema   // of all owners
+	schema   *Schema   // the common schema of all owners
 	guard    *guard    // nil for a table of one owner
 	refits   bool      // the held-out rows join the training rows in the end
 	fewKnots bool      // an owner has voted for curves with few knots
 	workers  int       // goroutines that compute, 0 for all processors
-	shared   []sharing // of the columns of numbers; nil without periods
-	features int       // of the table of this owner: it may take long to name them
-	places   []place   // of the features in the table of this owner; nil: in their order
+	shared   []sharing // one for each column of numbers; nil without periods
+	features int       // number of features of this owner's table, as it may take long to name them
+	places   []place   // places of the features in this owner's table; nil: in their order
 
-	totals   []Total  // so far
-	tasks    *taskSet // all
-	mean     float64  // of the weights of the training rows of all owners
+	totals   []Total  // totals so far
+	tasks    *taskSet // all tasks
+	mean     float64  // mean weight of the training rows of all owners
 	coarse   bool     // counts of rows are coarse: there are two owners, and one has few rows
-	positive bool     // all targets
+	positive bool     // all targets are positive
 	stats    []columnStat
 	units    []string // sentences on columns that may be in another unit than at other owners
-	// target is raw or, for a model of it, the logarithm. compares: the logarithm is compared with raw.
+	// target is raw, or logarithm if the model is of that.
 	target, raw, logarithm Target
-	equal, compares        bool // equal: all targets have one value
+	equal                  bool // all targets have one value
+	compares               bool // the logarithm is compared with raw
 }
 
 // newRows describes the training rows of all owners, in four sums.

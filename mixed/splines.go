@@ -14,14 +14,19 @@ import (
 
 // Limits of curves.
 const (
-	leastDistinct = 5    // values of a column with a knot at each
-	leastKnots    = 4    // distinct quantiles
-	leastGap      = 1e-4 // between knots, as a share of the searched range, for an exact basis
-	manyFeatures  = 8    // numeric features above which curves have few knots
-	knots         = 8    // knots otherwise, but
-	mostKnots     = 12   // one at every distinct value if these are no more
-	fewKnots      = 5    // knots with many features
-	widest        = 300  // columns of a design with curves
+	// A column of leastDistinct to mostKnots distinct values has a knot at each of them. Others have knots
+	// knots at quantiles, or fewKnots if there are more than manyFeatures numeric features.
+	leastDistinct = 5
+	mostKnots     = 12
+	knots         = 8
+	fewKnots      = 5
+	manyFeatures  = 8
+	// leastKnots is the least number of distinct quantiles.
+	leastKnots = 4
+	// leastGap is the least distance of knots, as a share of the searched range, for an exact basis.
+	leastGap = 1e-4
+	// widest is the largest number of columns of a design with curves.
+	widest = 300
 )
 
 // newDesign returns the columns of the features: standardised with weights, without curves.

@@ -11,10 +11,15 @@ import (
 
 // Where a column of an owner may be in another unit.
 const (
-	otherUnit     = 10  // distance from the mean of the other owners, in the smaller standard deviation
-	otherFactor   = 1.5 // ratio of the two means
-	leastUnitRows = 10  // rows of the owner, and of all other owners
-	ownSpread     = 3   // standard deviations of all other owners that reach another unit, if they have two
+	// otherUnit is the least distance from the mean of the other owners, in the smaller standard deviation.
+	otherUnit = 10
+	// otherFactor is the least ratio of the two means.
+	otherFactor = 1.5
+	// leastUnitRows is the least number of rows of the owner, and of all other owners.
+	leastUnitRows = 10
+	// The rows of the other owners may have two units if their mean is within ownSpread of their standard
+	// deviations from the mean of this owner.
+	ownSpread = 3
 )
 
 // A side is rows with a value of a column: the sum of their weights, their mean and their standard deviation.

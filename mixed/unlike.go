@@ -6,15 +6,15 @@ import (
 	"slices"
 )
 
-// A taskKinds tells the tasks of an owner apart by their sums of products of columns. Every total is a sum
-// over tasks of a function of these sums, which all members know. Where the columns that vary within tasks
-// have few values, the sums of a task have few values, too: totals determine how many tasks have each. Then
-// they determine the sums of all columns and of the target over the tasks of one kind, whose sums are equal.
-// These show the rows of few tasks as a level shows its rows.
+// A taskKinds divides the tasks of an owner into kinds by their sums of products of columns. Every total is a
+// sum over tasks of a function of these sums, which all members know. Where the columns that vary within
+// tasks have few values, the sums of a task have few values, too: totals determine how many tasks have each.
+// Then they determine the sums of all columns and of the target over the tasks of one kind, whose sums are
+// equal. These show the rows of few tasks as a level shows its rows.
 type taskKinds struct {
 	varying []int // columns that vary within tasks
-	keyed   []int // these, and the columns of few values that tell tasks of one kind apart
-	numbers bool  // other columns tell them apart, too
+	keyed   []int // varying, and the columns of few values that differ between tasks of one kind
+	numbers bool  // other columns differ between tasks of one kind, too
 }
 
 // taskKinds returns the kinds of the own tasks in totals, nil where there are too many.

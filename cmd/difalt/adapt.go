@@ -152,10 +152,10 @@ type adaptReport struct {
 	cli.Header
 	File    string         `json:"file"`
 	Rows    int            `json:"rows"`
-	Dropped int            `json:"dropped_rows"`      // for missing values
+	Dropped int            `json:"dropped_rows"`      // rows left out, as they lack values
 	Added   int            `json:"added"`             // tasks that are new
 	Updated int            `json:"updated"`           // tasks that the model had
-	Tasks   int            `json:"tasks"`             // of the model afterwards
+	Tasks   int            `json:"tasks"`             // tasks of the new model
 	Filled  map[string]int `json:"filled"`            // rows with means for missing values, by column
 	Alike   []string       `json:"spelled_otherwise"` // added tasks that the model spells otherwise
 	// Tasks whose rows the model had learned before: they count twice.

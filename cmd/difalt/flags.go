@@ -260,8 +260,8 @@ func (o *jointOptions) addDisclosureFlags(flags *pflag.FlagSet) {
 			"rounds numbers; with --no-curves 3 unless given")
 	flags.Var(cli.CountOrOff(&d.LeastSmall, 10, mixed.Off), "least-small",
 		"leave tasks of one row out of all totals, and tasks with fewer rows than columns and two unless there are "+
-			"`N` of them; with at most N tasks, or few like theirs, also rows that are alone with a value in their task; "+
-			"0: no rule")
+			"`N` of them; with at most N tasks, or few like theirs, also rows that are alone with a value in their "+
+			"task; 0: no rule")
 	flags.BoolVar(&d.Strict, "strict", false,
 		"leave all such tasks and rows, all levels, curves and periods out, for owners that do not trust each other")
 	flags.Var(cli.Number(&p.Epsilon, cli.Range{Most: private.MostEpsilon, Open: true}), "epsilon",

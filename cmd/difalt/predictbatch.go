@@ -36,7 +36,7 @@ type batchRow struct {
 const (
 	batches      = 4
 	batchRows    = 256     // most rows of a batch
-	batchNumbers = 1 << 16 // from which on a batch is full
+	batchNumbers = 1 << 16 // a batch with this many numbers is full
 )
 
 // newPipeline returns a pipeline that calls two functions for every batch. After an error they get no more

@@ -73,9 +73,12 @@ const (
 	// The weakest direction is suspicious if the tasks' energy in it is below suspicious times the largest
 	// energy of noise.
 	suspicious = 100
-	exact      = 1e-20 // an objective of this part of the sum of y^2 is rounding
-	lower      = 1e-7  // least relative decrease of an objective
-	standsOut  = 1.5   // WeakestDirection, or NextDirection, above which a direction explains more than noise
+	// An objective below exact times the sum of y^2 is rounding.
+	exact = 1e-20
+	// lower is the least relative decrease of an objective that counts as one.
+	lower = 1e-7
+	// A direction explains more than noise if WeakestDirection, or NextDirection, exceeds standsOut.
+	standsOut = 1.5
 	// farAhead is WeakestDirection over NextDirection above which a direction counts as determined although
 	// another one also exceeds the noise.
 	farAhead = 10

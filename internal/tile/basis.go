@@ -93,7 +93,7 @@ const (
 // are n rows of d features of size bytes, and a basis of rank r. Blocks are for a group of columns with d
 // features that leaves the first-level cache from one tile to the next. Tasks that are too large for the
 // second level are read from memory twice, faster in whole rows, which the processor's own prefetching
-// follows. In float32 they are read by blocks all the same if the basis has PackWidth columns or more. The
+// follows. In float32 even these are read by blocks if the basis has PackWidth columns or more. The
 // answer does not depend on the processor, since it changes bits.
 func Blocked(n, d, r, size int) bool {
 	return tiles.lanes > 0 && d >= 2*blockDepth && (n*d*size <= largestBlocked || size == 4 && r >= PackWidth)

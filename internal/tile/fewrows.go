@@ -90,8 +90,8 @@ type triangle[F Float] struct {
 	ldz, n int
 }
 
-// steps compare rows with the SquareRows rows above: c and z are the columns of C and of Z by which they
-// begin further right, and more is the number of columns that they have more.
+// steps compare rows with the SquareRows rows above them. The rows begin c columns of C and z columns of Z
+// further to the right, and have more columns more.
 type steps struct{ c, z, more int }
 
 // rows computes some rows of C, which begin at an address: rows of W from row on, with cols columns of Z from

@@ -40,11 +40,14 @@ func NewJob(parts int, ended any) *Job {
 
 // shared has the helpers of all callers.
 var shared struct {
-	offered [64]atomic.Pointer[Job] // the jobs that have parts for helpers; a job beyond them has none
-	idle    atomic.Int64            // helpers without a job, with those that do not run yet
-	names   [Most]atomic.Bool       // of the helpers that run
-	alive   atomic.Int64            // helpers
-	limit   atomic.Int64            // the most helpers that may be alive, as of the last Run
+	// offered holds jobs with parts for helpers. A job that finds no place here gets no helpers.
+	offered [64]atomic.Pointer[Job]
+	// idle counts helpers without a job. It includes helpers whose goroutines have not run yet.
+	idle atomic.Int64
+	// names are the names that helpers have taken.
+	names [Most]atomic.Bool
+	// alive counts helpers, and limit is the most there may be, as the last Run set it.
+	alive, limit atomic.Int64
 }
 
 // Run calls part for all i below the number of parts, and returns when all calls have returned. The caller

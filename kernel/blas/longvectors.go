@@ -112,7 +112,7 @@ func addTimes[F tile.Float](alpha F, x, y []F) {
 	addTimesLong(alpha, x, y)
 }
 
-// addTimesLong is addTimes for long vectors, in a function of its own so that the compiler inlines addTimes.
+// addTimesLong is addTimes for long vectors. It is a separate function so that the compiler inlines addTimes.
 func addTimesLong[F tile.Float](alpha F, x, y []F) {
 	l := longVectors[F]{operation: addScaled, x: x, y: y, alpha: alpha}
 	l.compute()
@@ -156,7 +156,7 @@ func dot[F tile.Float](x, y []F) F {
 	return dotOfLong(x, y)
 }
 
-// dotOfLong is dot for long vectors, in a function of its own so that the compiler inlines dot.
+// dotOfLong is dot for long vectors. It is a separate function so that the compiler inlines dot.
 func dotOfLong[F tile.Float](x, y []F) F {
 	l := longVectors[F]{operation: innerSum, x: x, y: y}
 	sum, _ := l.compute()

@@ -17,11 +17,13 @@ const (
 
 // A Workspace is the scratch memory of R and Update. It serves one call at a time.
 type Workspace struct {
-	n, block int                // columns, and the most rows at a time
-	x        blas64.GeneralCols // the rows of R, and after them new rows, by columns without the last one
-	y        []float64          // the last column
-	scale    []float64          // powers of two near the largest entries of the columns
-	leastsq  *leastsq.Workspace
+	n     int // columns
+	block int // most rows at a time
+	// x has the rows of R and then new rows, by columns. It has all columns but the last one, which is y.
+	x       blas64.GeneralCols
+	y       []float64
+	scale   []float64 // powers of two near the largest entries of the columns
+	leastsq *leastsq.Workspace
 }
 
 // NewWorkspace returns scratch memory for matrices of n columns.

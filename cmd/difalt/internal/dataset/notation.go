@@ -157,7 +157,7 @@ type notation struct {
 	zeros   string // the first cell with leading zeros
 	rounded string // the first whole number that float64 does not hold
 	dates   bool   // cells are dates
-	form    form   // of the cells of CSV so far
+	form    form   // how the cells of CSV are written so far
 }
 
 // A form is how a number is written in CSV. The cells of a column have one form: a number among dates is a

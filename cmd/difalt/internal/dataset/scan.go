@@ -14,7 +14,7 @@ import (
 // A Row is a row of files as [Scan] passes it on. Its slices are overwritten by the next row.
 type Row struct {
 	Task     string    // empty if it is missing
-	Features []float64 // as of [Table.X]
+	Features []float64 // the features, as in a row of [Table.X]
 	Kept     []string  // the cells of TableOptions.Keep as they are in the file
 	// Dates are the kinds of dates in the columns of Kept, which Features has as days since 1970-01-01. Every
 	// file has its own kinds.
@@ -57,7 +57,7 @@ type Summary struct {
 	Filled     []MissingCount // missing values of complete rows, by column
 	// NewLevels are levels that the schema does not have, by column: the first mostNewLevels.
 	NewLevels []mixed.Category
-	Notes     []string // as of [Table.Notes]
+	Notes     []string // how columns were read, as in [Table.Notes]
 }
 
 // Scan reads files as [ReadFiles] does, to the features of o.Schema, which is required, and passes every row

@@ -60,11 +60,15 @@ var codeName = regexp.MustCompile(`(?i)(^|[_. -])(id|ids|uid|uuid|code|zip|zipco
 	`postcode|postal|postalcode|ssn|isbn|phone|tel|fips|iban)$|[a-z](ID|Id|Code)$`)
 
 const (
-	codeDigits = 7     // of whole numbers of equal length that look like codes
-	leastSpan  = 1e-11 // of the size of values, below which they count as equal in a training
-	farSpans   = 100   // spans of the middle 98 % of the values from the median to an outlier
-	fewRows    = 20    // columns with fewer rows get no remark
-	fewMonths  = 12    // columns with at most 12 values hold no dates without hyphens
+	// codeDigits is the least number of digits of codes: whole numbers of equal length.
+	codeDigits = 7
+	// leastSpan times the size of values is the range below which a training takes them as equal.
+	leastSpan = 1e-11
+	// farSpans times the range of the middle 98 % of the values is the least distance of an outlier from
+	// their median.
+	farSpans  = 100
+	fewRows   = 20 // columns with fewer rows get no remark
+	fewMonths = 12 // columns with at most 12 values hold no dates without hyphens
 )
 
 // remarkNumbers names columns of codes and of row numbers, marks of missing values, and outliers.
@@ -132,7 +136,7 @@ func (t *Table) remarkValues(p *profile, n *notation, say func(string, ...any)) 
 	}
 }
 
-// A meaning says whether the numbers of a column are amounts.
+// A meaning is what the numbers of a column are.
 type meaning uint8
 
 const (

@@ -36,7 +36,7 @@ type account struct {
 	empty        int      // rows without any value
 	notes        []string // how columns and rows were read
 	remarks      []string // what looks wrong
-	places       places   // of the rows
+	places       places   // the place of every row in its file
 }
 
 // add appends a row of checked numbers.

@@ -152,7 +152,9 @@ type modelNumbers struct {
 
 // New returns the report on a training; the header has the command and the version of the program.
 func New(sources []Source, m *mixed.Model, result *Result, header cli.Header) *Report {
-	r := &Report{Header: header, Result: result, Numbers: newModelNumbers(m), Effects: m.Effects(), sources: sources, model: m}
+	r := &Report{
+		Header: header, Result: result, Numbers: newModelNumbers(m), Effects: m.Effects(), sources: sources, model: m,
+	}
 	r.Size.Filled = map[string]int{}
 	r.Notes = append(slices.Clip(r.Notes), r.describeOutliers()...)
 	for i := range sources {

@@ -74,8 +74,8 @@ func (s *summary) design() {
 		if slices.Contains(p.Schema.Dates, features[c.Feature]) {
 			low, high = text.Date(c.Knots[0]), text.Date(c.Knots[len(c.Knots)-1])
 		}
-		s.line("curve", "%s, from %s to %s with %d knots, constant beyond", text.Visible(features[c.Feature]), low, high,
-			len(c.Knots))
+		s.line("curve", "%s, from %s to %s with %d knots, constant beyond",
+			text.Visible(features[c.Feature]), low, high, len(c.Knots))
 	}
 	for i := range p.Design.Periods {
 		c := &p.Design.Periods[i]
