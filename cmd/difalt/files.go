@@ -61,12 +61,12 @@ func (o *output) Commit() error {
 
 // start starts an output.
 func (f *files) start(flag, path string) (*output, error) {
+	if path == stdio { // which is the default of some flags
+		flag = ""
+	}
 	file, err := atomicfile.Create(path)
 	if err != nil {
 		return nil, cli.OfFlag(flag, err)
-	}
-	if atomicfile.IsStdout(path) { // which is the default of some flags
-		flag = ""
 	}
 	out := &output{file, flag}
 	f.all = append(f.all, out)

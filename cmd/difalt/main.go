@@ -51,7 +51,7 @@ cannot be written to the standard output, new files are complete. With --json an
 error is one JSON object, the last line of the standard error, with its code,
 flag, file and line. GOMEMLIMIT=8GiB makes Go collect memory before it reaches
 that limit. The file name - means standard input or output of tables, models and
-results.`
+results; a standard output that is closed is refused for them.`
 	programExamples = `  difalt fit --task clinic --target y --model m.npz train.csv
                                        fit a table of many small tasks
   difalt predict --model m.npz --out predictions.csv new.csv

@@ -45,9 +45,6 @@ const (
 // not the link; devices, pipes and the open files of the process, such as /dev/stdout, are written as they
 // are. A new file has the mode that the umask gives, another one keeps its own.
 func Create(path string) (*File, error) {
-	if IsStdout(path) {
-		return &File{File: os.Stdout, path: "the standard output", direct: true}, nil
-	}
 	if n, ok := descriptor(path); ok {
 		return createOpen(n, path)
 	}
