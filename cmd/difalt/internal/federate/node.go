@@ -53,7 +53,7 @@ type Node struct {
 	status status
 }
 
-// Progress is the point that a job has reached. Nothing in it depends on data.
+// Progress is the point that a job has reached. Nothing in it may depend on own rows but by totals.
 type Progress struct {
 	Stage string
 	// Done is the number of steps of the stage that are done, of at most Most; Most is 0 if it is unknown.

@@ -15,7 +15,7 @@ import (
 	"github.com/difalt/difalt/cmd/difalt/internal/engine"
 )
 
-// A status is how far a node is and for whom it waits. Nothing in it depends on data.
+// A status is how far a node is and for whom it waits. Nothing in it depends on own rows but by totals.
 type status struct {
 	node *Node
 
@@ -109,37 +109,79 @@ func serve(address string, s *status, log *slog.Logger) (stop func(), err error)
 	return func() { _ = server.Close(); done.Wait() }, nil
 }
 
-// metrics answers /metrics with seven metrics, which do not depend on data.
+// A metric is a figure of a node, or of each of its neighbours. None may be computed from the rows of the
+// owner: TestMetricsFollowFromTotals and TestPrivateMetrics compare all of them but times.
+type metric struct {
+	name, kind, help string
+	samples          func(s *status, t engine.Transport, p Progress) []sample
+}
+
+// A sample is a number with its label.
+type sample struct {
+	label, of string
+	value     float64
+}
+
+// allMetrics are all that /metrics has, in its order. The first two are there before the node connects, too.
+var allMetrics = []metric{
+	{"difalt_stage_steps_done", "gauge", "Steps of the stage of the job that are done.",
+		func(_ *status, _ engine.Transport, p Progress) []sample {
+			return []sample{{"stage", p.Stage, float64(p.Done)}}
+		}},
+	{"difalt_stage_steps_most", "gauge", "Largest number of steps of the stage, 0 if it is unknown.",
+		func(_ *status, _ engine.Transport, p Progress) []sample {
+			return []sample{{"stage", p.Stage, float64(p.Most)}}
+		}},
+	{"difalt_sums_total", "counter", "Sums over all nodes that are done.",
+		ofNode(func(_ engine.Stats, p Progress) float64 { return float64(p.Sums) })},
+	{"difalt_rounds_total", "counter", "Rounds of messages.",
+		ofNode(func(stats engine.Stats, _ Progress) float64 { return float64(stats.Rounds) })},
+	{"difalt_neighbor_connected", "gauge", "1 if the neighbour is connected.",
+		ofNeighbours(func(e engine.EdgeStats) float64 { return map[bool]float64{true: 1}[e.Connected] })},
+	{"difalt_neighbor_sent_bytes_total", "counter", "Bytes of frames sent, repeated ones included.",
+		ofNeighbours(func(e engine.EdgeStats) float64 { return float64(e.Sent) })},
+	{waitMetric, "counter", "Time spent waiting for the neighbour.",
+		ofNeighbours(func(e engine.EdgeStats) float64 { return e.Waited.Seconds() })},
+}
+
+// waitMetric is the name of the only metric that is a time.
+const waitMetric = "difalt_neighbor_wait_seconds_total"
+
+// ofNode returns the samples of a metric with one number, none before the node connects.
+func ofNode(value func(engine.Stats, Progress) float64) func(*status, engine.Transport, Progress) []sample {
+	return func(s *status, t engine.Transport, p Progress) []sample {
+		if t == nil {
+			return nil
+		}
+		return []sample{{"node", s.node.Cluster.Nodes[s.node.Number].Name, value(t.Stats(), p)}}
+	}
+}
+
+// ofNeighbours returns the samples of a metric with a number for each neighbour.
+func ofNeighbours(value func(engine.EdgeStats) float64) func(*status, engine.Transport, Progress) []sample {
+	return func(s *status, t engine.Transport, _ Progress) (list []sample) {
+		if t == nil {
+			return nil
+		}
+		for _, e := range t.Stats().Edges {
+			list = append(list, sample{"neighbor", s.node.Cluster.Nodes[e.Peer].Name, value(e)})
+		}
+		return list
+	}
+}
+
+// metrics answers /metrics.
 func (s *status) metrics(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4")
-	head := func(name, kind, help string) { fmt.Fprintf(w, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, kind) }
 	t, p := s.get()
-	head("difalt_stage_steps_done", "gauge", "Steps of the stage of the job that are done.")
-	fmt.Fprintf(w, "difalt_stage_steps_done{stage=%q} %d\n", p.Stage, p.Done)
-	head("difalt_stage_steps_most", "gauge", "Largest number of steps of the stage, 0 if it is unknown.")
-	fmt.Fprintf(w, "difalt_stage_steps_most{stage=%q} %d\n", p.Stage, p.Most)
-	if t == nil {
-		return
-	}
-	stats, nodes := t.Stats(), s.node.Cluster.Nodes
-	head("difalt_sums_total", "counter", "Sums over all nodes that are done.")
-	fmt.Fprintf(w, "difalt_sums_total{node=%q} %d\n", nodes[s.node.Number].Name, p.Sums)
-	head("difalt_rounds_total", "counter", "Rounds of messages.")
-	fmt.Fprintf(w, "difalt_rounds_total{node=%q} %d\n", nodes[s.node.Number].Name, stats.Rounds)
-	for _, m := range []struct {
-		name, kind, help string
-		value            func(e engine.EdgeStats) float64
-	}{
-		{"difalt_neighbor_connected", "gauge", "1 if the neighbour is connected.",
-			func(e engine.EdgeStats) float64 { return map[bool]float64{true: 1}[e.Connected] }},
-		{"difalt_neighbor_sent_bytes_total", "counter", "Bytes of frames sent, repeated ones included.",
-			func(e engine.EdgeStats) float64 { return float64(e.Sent) }},
-		{"difalt_neighbor_wait_seconds_total", "counter", "Time spent waiting for the neighbour.",
-			func(e engine.EdgeStats) float64 { return e.Waited.Seconds() }},
-	} {
-		head(m.name, m.kind, m.help)
-		for _, e := range stats.Edges {
-			fmt.Fprintf(w, "%s{neighbor=%q} %g\n", m.name, nodes[e.Peer].Name, m.value(e))
+	for _, m := range allMetrics {
+		samples := m.samples(s, t, p)
+		if samples == nil {
+			continue
+		}
+		fmt.Fprintf(w, "# HELP %s %s\n# TYPE %s %s\n", m.name, m.help, m.name, m.kind)
+		for _, v := range samples {
+			fmt.Fprintf(w, "%s{%s=%q} %g\n", m.name, v.label, v.of, v.value)
 		}
 	}
 }
