@@ -31,6 +31,14 @@ const (
 	imageSystem    = "linux"
 )
 
+// Files and folders of the sources that are in every archive: the licence and all pages that README.md links.
+var (
+	sharedFiles = []string{
+		"LICENSE", "README.md", "CHANGELOG.md", "CITATION.cff", "SECURITY.md", "BENCHMARKS.md", "CONTRIBUTING.md",
+	}
+	sharedFolders = []string{"docs", "examples"}
+)
+
 // A release is a version of the program with what its packages have in common.
 type release struct {
 	version string // v1.2.3
@@ -154,12 +162,16 @@ func (r *release) begin(ctx context.Context) error {
 		"--out", share); err != nil {
 		return err
 	}
-	for _, name := range []string{"LICENSE", "README.md", "CHANGELOG.md", "CITATION.cff"} {
+	for _, name := range sharedFiles {
 		if err := r.share(name, name); err != nil {
 			return err
 		}
 	}
-	for from, to := range map[string]string{"examples": "examples", licences: "licences", share: "share"} {
+	folders := map[string]string{licences: "licences", share: "share"}
+	for _, name := range sharedFolders {
+		folders[name] = name
+	}
+	for from, to := range folders {
 		err := filepath.WalkDir(from, func(path string, d os.DirEntry, err error) error {
 			if err != nil || d.IsDir() {
 				return err
