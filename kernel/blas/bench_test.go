@@ -61,8 +61,8 @@ func eachSelected(visit func(workload)) {
 	})
 }
 
-// A peer takes at least fewestTurns turns, and longTurns where one run takes longer than the budget. Then they
-// go on until the least turns of all peers agree, or the time of mostBudgets budgets is spent.
+// A peer takes at least fewestTurns turns, and longTurns where one run takes longer than the budget. Then
+// they go on until the least turns of all peers agree, or the time of mostBudgets budgets is spent.
 const fewestTurns, longTurns, mostBudgets = 5, 2, 8
 
 // leastTurns are the least three times of a run by one peer, in order: averages of a turn, in seconds.
@@ -81,8 +81,8 @@ func (t *leastTurns) add(seconds float64) {
 // none of a quiet machine is missing.
 func (t *leastTurns) agree() bool { return t[2] <= 1.03*t[0] }
 
-// least returns the least time of a run by each peer, in seconds, over turns of all of them, and the time 0 for
-// a peer that refuses the call, as netlib does some with workspaces for other decompositions.
+// least returns the least time of a run by each peer, in seconds, over turns of all of them, and the time 0
+// for a peer that refuses the call, as netlib does some with workspaces for other decompositions.
 func (w *workload) least(peers []peer, clock func() time.Duration, turn, budget time.Duration) []float64 {
 	runtime.GC() // of operands that were needed before
 	times, counts, best := make([]leastTurns, len(peers)), make([]int, len(peers)), make([]float64, len(peers))
