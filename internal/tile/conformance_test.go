@@ -40,6 +40,7 @@ func TestVectors(t *testing.T) {
 		"RowDotPairs", "RowDotPairs32", "AddRowPairs", "AddRowPairs32", "AddOuterPairs", "AddOuterPairs32",
 		"Span dots", "Span dots32", "Span add", "Span add32", "Span both", "Span both32", "Span outer", "Span outer32",
 		"Span solve", "Span solve32",
+		"AddScaled", "AddScaled32",
 		"InnerProduct", "InnerProduct32", "Squares", "Absolutes", "Absolutes32", "Scale", "Scale32",
 		"AddComplex", "AddComplex32", "TimesComplex", "TimesComplex32", "PlaneRotation", "PlaneRotation32", "Swap", "Swap32",
 		"SolveRows", "SolveRows32", "MultiplyRows", "MultiplyRows32",

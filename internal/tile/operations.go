@@ -57,6 +57,10 @@ type operations struct {
 	rowDots            [25]int
 	addRows            [25]int
 	addOuter           [21]int
+	dotDouble          int
+	axpyDouble         int
+	dotSingle          int
+	axpySingle         int
 	rowDotPairs        [21]int
 	addRowPairs        [21]int
 	addOuterPairs      [21]int

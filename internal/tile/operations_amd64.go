@@ -85,6 +85,18 @@ func addRowsTile(y, a unsafe.Pointer, lda int, b unsafe.Pointer, n int, index in
 func addOuterTile(a unsafe.Pointer, lda int, b, y unsafe.Pointer, n int, index int)
 
 //go:noescape
+func dotDoubleTile(x, y *float64, n int) float64
+
+//go:noescape
+func axpyDoubleTile(y, x *float64, n int, by float64)
+
+//go:noescape
+func dotSingleTile(x, y *float32, n int) float32
+
+//go:noescape
+func axpySingleTile(y, x *float32, n int, by float32)
+
+//go:noescape
 func rowDotPairsTile(sums, a unsafe.Pointer, lda int, x, z unsafe.Pointer, n int, index int)
 
 //go:noescape

@@ -80,114 +80,118 @@ DATA operations_avx2<>+2160(SB)/8, $·addOuter_1_avx2(SB)
 DATA operations_avx2<>+2184(SB)/8, $·addOuter_4_avx2(SB)
 DATA operations_avx2<>+2288(SB)/8, $·addOuter32_1_avx2(SB)
 DATA operations_avx2<>+2312(SB)/8, $·addOuter32_4_avx2(SB)
-DATA operations_avx2<>+2336(SB)/8, $·rowDotPairs_2_avx2(SB)
-DATA operations_avx2<>+2344(SB)/8, $·rowDotPairs_3_avx2(SB)
-DATA operations_avx2<>+2480(SB)/8, $·rowDotPairs32_4_avx2(SB)
-DATA operations_avx2<>+2496(SB)/8, $·addRowPairs_1_avx2(SB)
-DATA operations_avx2<>+2520(SB)/8, $·addRowPairs_4_avx2(SB)
-DATA operations_avx2<>+2624(SB)/8, $·addRowPairs32_1_avx2(SB)
-DATA operations_avx2<>+2648(SB)/8, $·addRowPairs32_4_avx2(SB)
-DATA operations_avx2<>+2664(SB)/8, $·addOuterPairs_1_avx2(SB)
-DATA operations_avx2<>+2688(SB)/8, $·addOuterPairs_4_avx2(SB)
-DATA operations_avx2<>+2792(SB)/8, $·addOuterPairs32_1_avx2(SB)
-DATA operations_avx2<>+2816(SB)/8, $·addOuterPairs32_4_avx2(SB)
-DATA operations_avx2<>+2832(SB)/8, $·spanDots_1_avx2(SB)
-DATA operations_avx2<>+2840(SB)/8, $·spanDots_2_avx2(SB)
-DATA operations_avx2<>+2960(SB)/8, $·spanDots32_1_avx2(SB)
-DATA operations_avx2<>+2968(SB)/8, $·spanDots32_2_avx2(SB)
-DATA operations_avx2<>+2984(SB)/8, $·spanAdd_1_avx2(SB)
-DATA operations_avx2<>+2992(SB)/8, $·spanAdd_2_avx2(SB)
-DATA operations_avx2<>+3112(SB)/8, $·spanAdd32_1_avx2(SB)
-DATA operations_avx2<>+3120(SB)/8, $·spanAdd32_2_avx2(SB)
-DATA operations_avx2<>+3136(SB)/8, $·spanBoth_1_avx2(SB)
-DATA operations_avx2<>+3144(SB)/8, $·spanBoth_2_avx2(SB)
-DATA operations_avx2<>+3264(SB)/8, $·spanBoth32_1_avx2(SB)
-DATA operations_avx2<>+3272(SB)/8, $·spanBoth32_2_avx2(SB)
-DATA operations_avx2<>+3288(SB)/8, $·spanOuter_1_avx2(SB)
-DATA operations_avx2<>+3296(SB)/8, $·spanOuter_2_avx2(SB)
-DATA operations_avx2<>+3304(SB)/8, $·spanOuter_3_avx2(SB)
-DATA operations_avx2<>+3312(SB)/8, $·spanOuter_4_avx2(SB)
-DATA operations_avx2<>+3416(SB)/8, $·spanOuter32_1_avx2(SB)
-DATA operations_avx2<>+3424(SB)/8, $·spanOuter32_2_avx2(SB)
-DATA operations_avx2<>+3432(SB)/8, $·spanOuter32_3_avx2(SB)
-DATA operations_avx2<>+3440(SB)/8, $·spanOuter32_4_avx2(SB)
-DATA operations_avx2<>+3456(SB)/8, $·spanSolve_1_avx2(SB)
-DATA operations_avx2<>+3584(SB)/8, $·spanSolve32_1_avx2(SB)
-DATA operations_avx2<>+3592(SB)/8, $·packComplex_avx2(SB)
-DATA operations_avx2<>+3720(SB)/8, $·packComplex32_avx2(SB)
-DATA operations_avx2<>+3728(SB)/8, $·transposeComplex_avx2(SB)
-DATA operations_avx2<>+3736(SB)/8, $·addAbs_avx2(SB)
-DATA operations_avx2<>+3744(SB)/8, $·scale_avx2(SB)
-DATA operations_avx2<>+3872(SB)/8, $·scale32_avx2(SB)
-DATA operations_avx2<>+4008(SB)/8, $·squares32_avx2(SB)
-DATA operations_avx2<>+4016(SB)/8, $·absolutes_avx2(SB)
-DATA operations_avx2<>+4144(SB)/8, $·absolutes32_avx2(SB)
-DATA operations_avx2<>+4160(SB)/8, $·symmetricRows_1_avx2(SB)
-DATA operations_avx2<>+4168(SB)/8, $·symmetricRows_2_avx2(SB)
-DATA operations_avx2<>+4176(SB)/8, $·symmetricRows_3_avx2(SB)
-DATA operations_avx2<>+4184(SB)/8, $·symmetricRows_4_avx2(SB)
-DATA operations_avx2<>+4200(SB)/8, $·reflect_1_avx2(SB)
-DATA operations_avx2<>+4208(SB)/8, $·reflect_2_avx2(SB)
-DATA operations_avx2<>+4216(SB)/8, $·reflect_3_avx2(SB)
-DATA operations_avx2<>+4224(SB)/8, $·reflect_4_avx2(SB)
-DATA operations_avx2<>+4232(SB)/8, $·addComplex_avx2(SB)
-DATA operations_avx2<>+4360(SB)/8, $·addComplex32_avx2(SB)
-DATA operations_avx2<>+4368(SB)/8, $·timesComplex_avx2(SB)
-DATA operations_avx2<>+4496(SB)/8, $·timesComplex32_avx2(SB)
-DATA operations_avx2<>+4504(SB)/8, $·dotComplex_avx2(SB)
-DATA operations_avx2<>+4632(SB)/8, $·dotComplex32_avx2(SB)
-DATA operations_avx2<>+4640(SB)/8, $·planeRotation_avx2(SB)
-DATA operations_avx2<>+4768(SB)/8, $·planeRotation32_avx2(SB)
-DATA operations_avx2<>+4776(SB)/8, $·largestIndex_avx2(SB)
-DATA operations_avx2<>+4904(SB)/8, $·largestIndex32_avx2(SB)
-DATA operations_avx2<>+4912(SB)/8, $·swap_avx2(SB)
-DATA operations_avx2<>+5040(SB)/8, $·swap32_avx2(SB)
-DATA operations_avx2<>+5056(SB)/8, $·solveRows_1_avx2(SB)
-DATA operations_avx2<>+5064(SB)/8, $·solveRows_2_avx2(SB)
-DATA operations_avx2<>+5080(SB)/8, $·solveRows_4_avx2(SB)
-DATA operations_avx2<>+5184(SB)/8, $·solveRows32_1_avx2(SB)
-DATA operations_avx2<>+5192(SB)/8, $·solveRows32_2_avx2(SB)
-DATA operations_avx2<>+5208(SB)/8, $·solveRows32_4_avx2(SB)
-DATA operations_avx2<>+5224(SB)/8, $·multiplyRows_1_avx2(SB)
-DATA operations_avx2<>+5232(SB)/8, $·multiplyRows_2_avx2(SB)
-DATA operations_avx2<>+5248(SB)/8, $·multiplyRows_4_avx2(SB)
-DATA operations_avx2<>+5352(SB)/8, $·multiplyRows32_1_avx2(SB)
-DATA operations_avx2<>+5360(SB)/8, $·multiplyRows32_2_avx2(SB)
-DATA operations_avx2<>+5376(SB)/8, $·multiplyRows32_4_avx2(SB)
-DATA operations_avx2<>+5400(SB)/8, $·solveRowsPart_2_avx2(SB)
-DATA operations_avx2<>+5416(SB)/8, $·solveRowsPart_4_avx2(SB)
-DATA operations_avx2<>+5528(SB)/8, $·solveRowsPart32_2_avx2(SB)
-DATA operations_avx2<>+5544(SB)/8, $·solveRowsPart32_4_avx2(SB)
-DATA operations_avx2<>+5568(SB)/8, $·multiplyRowsPart_2_avx2(SB)
-DATA operations_avx2<>+5584(SB)/8, $·multiplyRowsPart_4_avx2(SB)
-DATA operations_avx2<>+5696(SB)/8, $·multiplyRowsPart32_2_avx2(SB)
-DATA operations_avx2<>+5712(SB)/8, $·multiplyRowsPart32_4_avx2(SB)
-DATA operations_avx2<>+5720(SB)/8, $·solveFew_avx2(SB)
-DATA operations_avx2<>+5848(SB)/8, $·solveFew32_avx2(SB)
-DATA operations_avx2<>+5856(SB)/8, $·solveNarrow_avx2(SB)
-DATA operations_avx2<>+5872(SB)/8, $·solvePairs_1_avx2(SB)
-DATA operations_avx2<>+5880(SB)/8, $·solvePairs_2_avx2(SB)
-DATA operations_avx2<>+5896(SB)/8, $·solvePairs_4_avx2(SB)
-DATA operations_avx2<>+6000(SB)/8, $·solvePairs32_1_avx2(SB)
-DATA operations_avx2<>+6008(SB)/8, $·solvePairs32_2_avx2(SB)
-DATA operations_avx2<>+6024(SB)/8, $·solvePairs32_4_avx2(SB)
-DATA operations_avx2<>+6040(SB)/8, $·multiplyPairs_1_avx2(SB)
-DATA operations_avx2<>+6048(SB)/8, $·multiplyPairs_2_avx2(SB)
-DATA operations_avx2<>+6064(SB)/8, $·multiplyPairs_4_avx2(SB)
-DATA operations_avx2<>+6168(SB)/8, $·multiplyPairs32_1_avx2(SB)
-DATA operations_avx2<>+6176(SB)/8, $·multiplyPairs32_2_avx2(SB)
-DATA operations_avx2<>+6192(SB)/8, $·multiplyPairs32_4_avx2(SB)
-DATA operations_avx2<>+6200(SB)/8, $·solveWholePairs_avx2(SB)
-DATA operations_avx2<>+6328(SB)/8, $·solveWholePairs32_avx2(SB)
-DATA operations_avx2<>+6336(SB)/8, $·multiplyWholePairs_avx2(SB)
-DATA operations_avx2<>+6464(SB)/8, $·multiplyWholePairs32_avx2(SB)
-DATA operations_avx2<>+6472(SB)/8, $·solvePair_avx2(SB)
-DATA operations_avx2<>+6600(SB)/8, $·solvePair32_avx2(SB)
-DATA operations_avx2<>+6608(SB)/8, $·multiplyPair_avx2(SB)
-DATA operations_avx2<>+6736(SB)/8, $·multiplyPair32_avx2(SB)
-DATA operations_avx2<>+6744(SB)/8, $·solveUpper_avx2(SB)
-DATA operations_avx2<>+6752(SB)/8, $·fmaPeak_avx2(SB)
-GLOBL operations_avx2<>(SB), NOPTR, $6832
+DATA operations_avx2<>+2320(SB)/8, $·dotDouble_avx2(SB)
+DATA operations_avx2<>+2328(SB)/8, $·axpyDouble_avx2(SB)
+DATA operations_avx2<>+2336(SB)/8, $·dotSingle_avx2(SB)
+DATA operations_avx2<>+2344(SB)/8, $·axpySingle_avx2(SB)
+DATA operations_avx2<>+2368(SB)/8, $·rowDotPairs_2_avx2(SB)
+DATA operations_avx2<>+2376(SB)/8, $·rowDotPairs_3_avx2(SB)
+DATA operations_avx2<>+2512(SB)/8, $·rowDotPairs32_4_avx2(SB)
+DATA operations_avx2<>+2528(SB)/8, $·addRowPairs_1_avx2(SB)
+DATA operations_avx2<>+2552(SB)/8, $·addRowPairs_4_avx2(SB)
+DATA operations_avx2<>+2656(SB)/8, $·addRowPairs32_1_avx2(SB)
+DATA operations_avx2<>+2680(SB)/8, $·addRowPairs32_4_avx2(SB)
+DATA operations_avx2<>+2696(SB)/8, $·addOuterPairs_1_avx2(SB)
+DATA operations_avx2<>+2720(SB)/8, $·addOuterPairs_4_avx2(SB)
+DATA operations_avx2<>+2824(SB)/8, $·addOuterPairs32_1_avx2(SB)
+DATA operations_avx2<>+2848(SB)/8, $·addOuterPairs32_4_avx2(SB)
+DATA operations_avx2<>+2864(SB)/8, $·spanDots_1_avx2(SB)
+DATA operations_avx2<>+2872(SB)/8, $·spanDots_2_avx2(SB)
+DATA operations_avx2<>+2992(SB)/8, $·spanDots32_1_avx2(SB)
+DATA operations_avx2<>+3000(SB)/8, $·spanDots32_2_avx2(SB)
+DATA operations_avx2<>+3016(SB)/8, $·spanAdd_1_avx2(SB)
+DATA operations_avx2<>+3024(SB)/8, $·spanAdd_2_avx2(SB)
+DATA operations_avx2<>+3144(SB)/8, $·spanAdd32_1_avx2(SB)
+DATA operations_avx2<>+3152(SB)/8, $·spanAdd32_2_avx2(SB)
+DATA operations_avx2<>+3168(SB)/8, $·spanBoth_1_avx2(SB)
+DATA operations_avx2<>+3176(SB)/8, $·spanBoth_2_avx2(SB)
+DATA operations_avx2<>+3296(SB)/8, $·spanBoth32_1_avx2(SB)
+DATA operations_avx2<>+3304(SB)/8, $·spanBoth32_2_avx2(SB)
+DATA operations_avx2<>+3320(SB)/8, $·spanOuter_1_avx2(SB)
+DATA operations_avx2<>+3328(SB)/8, $·spanOuter_2_avx2(SB)
+DATA operations_avx2<>+3336(SB)/8, $·spanOuter_3_avx2(SB)
+DATA operations_avx2<>+3344(SB)/8, $·spanOuter_4_avx2(SB)
+DATA operations_avx2<>+3448(SB)/8, $·spanOuter32_1_avx2(SB)
+DATA operations_avx2<>+3456(SB)/8, $·spanOuter32_2_avx2(SB)
+DATA operations_avx2<>+3464(SB)/8, $·spanOuter32_3_avx2(SB)
+DATA operations_avx2<>+3472(SB)/8, $·spanOuter32_4_avx2(SB)
+DATA operations_avx2<>+3488(SB)/8, $·spanSolve_1_avx2(SB)
+DATA operations_avx2<>+3616(SB)/8, $·spanSolve32_1_avx2(SB)
+DATA operations_avx2<>+3624(SB)/8, $·packComplex_avx2(SB)
+DATA operations_avx2<>+3752(SB)/8, $·packComplex32_avx2(SB)
+DATA operations_avx2<>+3760(SB)/8, $·transposeComplex_avx2(SB)
+DATA operations_avx2<>+3768(SB)/8, $·addAbs_avx2(SB)
+DATA operations_avx2<>+3776(SB)/8, $·scale_avx2(SB)
+DATA operations_avx2<>+3904(SB)/8, $·scale32_avx2(SB)
+DATA operations_avx2<>+4040(SB)/8, $·squares32_avx2(SB)
+DATA operations_avx2<>+4048(SB)/8, $·absolutes_avx2(SB)
+DATA operations_avx2<>+4176(SB)/8, $·absolutes32_avx2(SB)
+DATA operations_avx2<>+4192(SB)/8, $·symmetricRows_1_avx2(SB)
+DATA operations_avx2<>+4200(SB)/8, $·symmetricRows_2_avx2(SB)
+DATA operations_avx2<>+4208(SB)/8, $·symmetricRows_3_avx2(SB)
+DATA operations_avx2<>+4216(SB)/8, $·symmetricRows_4_avx2(SB)
+DATA operations_avx2<>+4232(SB)/8, $·reflect_1_avx2(SB)
+DATA operations_avx2<>+4240(SB)/8, $·reflect_2_avx2(SB)
+DATA operations_avx2<>+4248(SB)/8, $·reflect_3_avx2(SB)
+DATA operations_avx2<>+4256(SB)/8, $·reflect_4_avx2(SB)
+DATA operations_avx2<>+4264(SB)/8, $·addComplex_avx2(SB)
+DATA operations_avx2<>+4392(SB)/8, $·addComplex32_avx2(SB)
+DATA operations_avx2<>+4400(SB)/8, $·timesComplex_avx2(SB)
+DATA operations_avx2<>+4528(SB)/8, $·timesComplex32_avx2(SB)
+DATA operations_avx2<>+4536(SB)/8, $·dotComplex_avx2(SB)
+DATA operations_avx2<>+4664(SB)/8, $·dotComplex32_avx2(SB)
+DATA operations_avx2<>+4672(SB)/8, $·planeRotation_avx2(SB)
+DATA operations_avx2<>+4800(SB)/8, $·planeRotation32_avx2(SB)
+DATA operations_avx2<>+4808(SB)/8, $·largestIndex_avx2(SB)
+DATA operations_avx2<>+4936(SB)/8, $·largestIndex32_avx2(SB)
+DATA operations_avx2<>+4944(SB)/8, $·swap_avx2(SB)
+DATA operations_avx2<>+5072(SB)/8, $·swap32_avx2(SB)
+DATA operations_avx2<>+5088(SB)/8, $·solveRows_1_avx2(SB)
+DATA operations_avx2<>+5096(SB)/8, $·solveRows_2_avx2(SB)
+DATA operations_avx2<>+5112(SB)/8, $·solveRows_4_avx2(SB)
+DATA operations_avx2<>+5216(SB)/8, $·solveRows32_1_avx2(SB)
+DATA operations_avx2<>+5224(SB)/8, $·solveRows32_2_avx2(SB)
+DATA operations_avx2<>+5240(SB)/8, $·solveRows32_4_avx2(SB)
+DATA operations_avx2<>+5256(SB)/8, $·multiplyRows_1_avx2(SB)
+DATA operations_avx2<>+5264(SB)/8, $·multiplyRows_2_avx2(SB)
+DATA operations_avx2<>+5280(SB)/8, $·multiplyRows_4_avx2(SB)
+DATA operations_avx2<>+5384(SB)/8, $·multiplyRows32_1_avx2(SB)
+DATA operations_avx2<>+5392(SB)/8, $·multiplyRows32_2_avx2(SB)
+DATA operations_avx2<>+5408(SB)/8, $·multiplyRows32_4_avx2(SB)
+DATA operations_avx2<>+5432(SB)/8, $·solveRowsPart_2_avx2(SB)
+DATA operations_avx2<>+5448(SB)/8, $·solveRowsPart_4_avx2(SB)
+DATA operations_avx2<>+5560(SB)/8, $·solveRowsPart32_2_avx2(SB)
+DATA operations_avx2<>+5576(SB)/8, $·solveRowsPart32_4_avx2(SB)
+DATA operations_avx2<>+5600(SB)/8, $·multiplyRowsPart_2_avx2(SB)
+DATA operations_avx2<>+5616(SB)/8, $·multiplyRowsPart_4_avx2(SB)
+DATA operations_avx2<>+5728(SB)/8, $·multiplyRowsPart32_2_avx2(SB)
+DATA operations_avx2<>+5744(SB)/8, $·multiplyRowsPart32_4_avx2(SB)
+DATA operations_avx2<>+5752(SB)/8, $·solveFew_avx2(SB)
+DATA operations_avx2<>+5880(SB)/8, $·solveFew32_avx2(SB)
+DATA operations_avx2<>+5888(SB)/8, $·solveNarrow_avx2(SB)
+DATA operations_avx2<>+5904(SB)/8, $·solvePairs_1_avx2(SB)
+DATA operations_avx2<>+5912(SB)/8, $·solvePairs_2_avx2(SB)
+DATA operations_avx2<>+5928(SB)/8, $·solvePairs_4_avx2(SB)
+DATA operations_avx2<>+6032(SB)/8, $·solvePairs32_1_avx2(SB)
+DATA operations_avx2<>+6040(SB)/8, $·solvePairs32_2_avx2(SB)
+DATA operations_avx2<>+6056(SB)/8, $·solvePairs32_4_avx2(SB)
+DATA operations_avx2<>+6072(SB)/8, $·multiplyPairs_1_avx2(SB)
+DATA operations_avx2<>+6080(SB)/8, $·multiplyPairs_2_avx2(SB)
+DATA operations_avx2<>+6096(SB)/8, $·multiplyPairs_4_avx2(SB)
+DATA operations_avx2<>+6200(SB)/8, $·multiplyPairs32_1_avx2(SB)
+DATA operations_avx2<>+6208(SB)/8, $·multiplyPairs32_2_avx2(SB)
+DATA operations_avx2<>+6224(SB)/8, $·multiplyPairs32_4_avx2(SB)
+DATA operations_avx2<>+6232(SB)/8, $·solveWholePairs_avx2(SB)
+DATA operations_avx2<>+6360(SB)/8, $·solveWholePairs32_avx2(SB)
+DATA operations_avx2<>+6368(SB)/8, $·multiplyWholePairs_avx2(SB)
+DATA operations_avx2<>+6496(SB)/8, $·multiplyWholePairs32_avx2(SB)
+DATA operations_avx2<>+6504(SB)/8, $·solvePair_avx2(SB)
+DATA operations_avx2<>+6632(SB)/8, $·solvePair32_avx2(SB)
+DATA operations_avx2<>+6640(SB)/8, $·multiplyPair_avx2(SB)
+DATA operations_avx2<>+6768(SB)/8, $·multiplyPair32_avx2(SB)
+DATA operations_avx2<>+6776(SB)/8, $·solveUpper_avx2(SB)
+DATA operations_avx2<>+6784(SB)/8, $·fmaPeak_avx2(SB)
+GLOBL operations_avx2<>(SB), NOPTR, $6864
 
 TEXT ·operations_avx2(SB), NOSPLIT, $0-8
 	LEAQ operations_avx2<>(SB), AX
@@ -280,120 +284,124 @@ DATA operations_avx512<>+2160(SB)/8, $·addOuter_1_avx2(SB)
 DATA operations_avx512<>+2184(SB)/8, $·addOuter_4_avx2(SB)
 DATA operations_avx512<>+2288(SB)/8, $·addOuter32_1_avx2(SB)
 DATA operations_avx512<>+2312(SB)/8, $·addOuter32_4_avx2(SB)
-DATA operations_avx512<>+2352(SB)/8, $·rowDotPairs_4_avx512(SB)
-DATA operations_avx512<>+2384(SB)/8, $·rowDotPairs_8_avx512(SB)
-DATA operations_avx512<>+2480(SB)/8, $·rowDotPairs32_4_avx2(SB)
-DATA operations_avx512<>+2496(SB)/8, $·addRowPairs_1_avx512(SB)
-DATA operations_avx512<>+2520(SB)/8, $·addRowPairs_4_avx512(SB)
-DATA operations_avx512<>+2624(SB)/8, $·addRowPairs32_1_avx2(SB)
-DATA operations_avx512<>+2648(SB)/8, $·addRowPairs32_4_avx2(SB)
-DATA operations_avx512<>+2664(SB)/8, $·addOuterPairs_1_avx512(SB)
-DATA operations_avx512<>+2688(SB)/8, $·addOuterPairs_4_avx512(SB)
-DATA operations_avx512<>+2792(SB)/8, $·addOuterPairs32_1_avx2(SB)
-DATA operations_avx512<>+2816(SB)/8, $·addOuterPairs32_4_avx2(SB)
-DATA operations_avx512<>+2832(SB)/8, $·spanDots_1_avx512(SB)
-DATA operations_avx512<>+2840(SB)/8, $·spanDots_2_avx512(SB)
-DATA operations_avx512<>+2960(SB)/8, $·spanDots32_1_avx2(SB)
-DATA operations_avx512<>+2968(SB)/8, $·spanDots32_2_avx2(SB)
-DATA operations_avx512<>+2984(SB)/8, $·spanAdd_1_avx512(SB)
-DATA operations_avx512<>+2992(SB)/8, $·spanAdd_2_avx512(SB)
-DATA operations_avx512<>+3112(SB)/8, $·spanAdd32_1_avx2(SB)
-DATA operations_avx512<>+3120(SB)/8, $·spanAdd32_2_avx2(SB)
-DATA operations_avx512<>+3136(SB)/8, $·spanBoth_1_avx512(SB)
-DATA operations_avx512<>+3144(SB)/8, $·spanBoth_2_avx512(SB)
-DATA operations_avx512<>+3264(SB)/8, $·spanBoth32_1_avx2(SB)
-DATA operations_avx512<>+3272(SB)/8, $·spanBoth32_2_avx2(SB)
-DATA operations_avx512<>+3288(SB)/8, $·spanOuter_1_avx512(SB)
-DATA operations_avx512<>+3296(SB)/8, $·spanOuter_2_avx512(SB)
-DATA operations_avx512<>+3304(SB)/8, $·spanOuter_3_avx512(SB)
-DATA operations_avx512<>+3312(SB)/8, $·spanOuter_4_avx512(SB)
-DATA operations_avx512<>+3416(SB)/8, $·spanOuter32_1_avx2(SB)
-DATA operations_avx512<>+3424(SB)/8, $·spanOuter32_2_avx2(SB)
-DATA operations_avx512<>+3432(SB)/8, $·spanOuter32_3_avx2(SB)
-DATA operations_avx512<>+3440(SB)/8, $·spanOuter32_4_avx2(SB)
-DATA operations_avx512<>+3456(SB)/8, $·spanSolve_1_avx512(SB)
-DATA operations_avx512<>+3584(SB)/8, $·spanSolve32_1_avx2(SB)
-DATA operations_avx512<>+3592(SB)/8, $·packComplex_avx2(SB)
-DATA operations_avx512<>+3720(SB)/8, $·packComplex32_avx2(SB)
-DATA operations_avx512<>+3728(SB)/8, $·transposeComplex_avx2(SB)
-DATA operations_avx512<>+3736(SB)/8, $·addAbs_avx2(SB)
-DATA operations_avx512<>+3744(SB)/8, $·scale_avx2(SB)
-DATA operations_avx512<>+3872(SB)/8, $·scale32_avx2(SB)
-DATA operations_avx512<>+4008(SB)/8, $·squares32_avx2(SB)
-DATA operations_avx512<>+4016(SB)/8, $·absolutes_avx2(SB)
-DATA operations_avx512<>+4144(SB)/8, $·absolutes32_avx2(SB)
-DATA operations_avx512<>+4160(SB)/8, $·symmetricRows_1_avx512(SB)
-DATA operations_avx512<>+4168(SB)/8, $·symmetricRows_2_avx512(SB)
-DATA operations_avx512<>+4200(SB)/8, $·reflect_1_avx512(SB)
-DATA operations_avx512<>+4208(SB)/8, $·reflect_2_avx512(SB)
-DATA operations_avx512<>+4216(SB)/8, $·reflect_3_avx512(SB)
-DATA operations_avx512<>+4224(SB)/8, $·reflect_4_avx512(SB)
-DATA operations_avx512<>+4232(SB)/8, $·addComplex_avx512(SB)
-DATA operations_avx512<>+4360(SB)/8, $·addComplex32_avx2(SB)
-DATA operations_avx512<>+4368(SB)/8, $·timesComplex_avx512(SB)
-DATA operations_avx512<>+4496(SB)/8, $·timesComplex32_avx2(SB)
-DATA operations_avx512<>+4504(SB)/8, $·dotComplex_avx512(SB)
-DATA operations_avx512<>+4632(SB)/8, $·dotComplex32_avx2(SB)
-DATA operations_avx512<>+4640(SB)/8, $·planeRotation_avx512(SB)
-DATA operations_avx512<>+4768(SB)/8, $·planeRotation32_avx2(SB)
-DATA operations_avx512<>+4776(SB)/8, $·largestIndex_avx2(SB)
-DATA operations_avx512<>+4904(SB)/8, $·largestIndex32_avx2(SB)
-DATA operations_avx512<>+4912(SB)/8, $·swap_avx2(SB)
-DATA operations_avx512<>+5040(SB)/8, $·swap32_avx2(SB)
-DATA operations_avx512<>+5056(SB)/8, $·solveRows_1_avx512(SB)
-DATA operations_avx512<>+5064(SB)/8, $·solveRows_2_avx512(SB)
-DATA operations_avx512<>+5080(SB)/8, $·solveRows_4_avx512(SB)
-DATA operations_avx512<>+5184(SB)/8, $·solveRows32_1_avx2(SB)
-DATA operations_avx512<>+5192(SB)/8, $·solveRows32_2_avx2(SB)
-DATA operations_avx512<>+5208(SB)/8, $·solveRows32_4_avx2(SB)
-DATA operations_avx512<>+5224(SB)/8, $·multiplyRows_1_avx512(SB)
-DATA operations_avx512<>+5232(SB)/8, $·multiplyRows_2_avx512(SB)
-DATA operations_avx512<>+5248(SB)/8, $·multiplyRows_4_avx512(SB)
-DATA operations_avx512<>+5352(SB)/8, $·multiplyRows32_1_avx2(SB)
-DATA operations_avx512<>+5360(SB)/8, $·multiplyRows32_2_avx2(SB)
-DATA operations_avx512<>+5376(SB)/8, $·multiplyRows32_4_avx2(SB)
-DATA operations_avx512<>+5400(SB)/8, $·solveRowsPart_2_avx512(SB)
-DATA operations_avx512<>+5416(SB)/8, $·solveRowsPart_4_avx512(SB)
-DATA operations_avx512<>+5528(SB)/8, $·solveRowsPart32_2_avx2(SB)
-DATA operations_avx512<>+5544(SB)/8, $·solveRowsPart32_4_avx2(SB)
-DATA operations_avx512<>+5568(SB)/8, $·multiplyRowsPart_2_avx512(SB)
-DATA operations_avx512<>+5584(SB)/8, $·multiplyRowsPart_4_avx512(SB)
-DATA operations_avx512<>+5696(SB)/8, $·multiplyRowsPart32_2_avx2(SB)
-DATA operations_avx512<>+5712(SB)/8, $·multiplyRowsPart32_4_avx2(SB)
-DATA operations_avx512<>+5720(SB)/8, $·solveFew_avx512(SB)
-DATA operations_avx512<>+5848(SB)/8, $·solveFew32_avx2(SB)
-DATA operations_avx512<>+5856(SB)/8, $·solveNarrow_avx2(SB)
-DATA operations_avx512<>+5872(SB)/8, $·solvePairs_1_avx512(SB)
-DATA operations_avx512<>+5880(SB)/8, $·solvePairs_2_avx512(SB)
-DATA operations_avx512<>+5896(SB)/8, $·solvePairs_4_avx512(SB)
-DATA operations_avx512<>+6000(SB)/8, $·solvePairs32_1_avx2(SB)
-DATA operations_avx512<>+6008(SB)/8, $·solvePairs32_2_avx2(SB)
-DATA operations_avx512<>+6024(SB)/8, $·solvePairs32_4_avx2(SB)
-DATA operations_avx512<>+6040(SB)/8, $·multiplyPairs_1_avx512(SB)
-DATA operations_avx512<>+6048(SB)/8, $·multiplyPairs_2_avx512(SB)
-DATA operations_avx512<>+6064(SB)/8, $·multiplyPairs_4_avx512(SB)
-DATA operations_avx512<>+6168(SB)/8, $·multiplyPairs32_1_avx2(SB)
-DATA operations_avx512<>+6176(SB)/8, $·multiplyPairs32_2_avx2(SB)
-DATA operations_avx512<>+6192(SB)/8, $·multiplyPairs32_4_avx2(SB)
-DATA operations_avx512<>+6200(SB)/8, $·solveWholePairs_avx512(SB)
-DATA operations_avx512<>+6328(SB)/8, $·solveWholePairs32_avx2(SB)
-DATA operations_avx512<>+6336(SB)/8, $·multiplyWholePairs_avx512(SB)
-DATA operations_avx512<>+6464(SB)/8, $·multiplyWholePairs32_avx2(SB)
-DATA operations_avx512<>+6472(SB)/8, $·solvePair_avx2(SB)
-DATA operations_avx512<>+6600(SB)/8, $·solvePair32_avx2(SB)
-DATA operations_avx512<>+6608(SB)/8, $·multiplyPair_avx2(SB)
-DATA operations_avx512<>+6736(SB)/8, $·multiplyPair32_avx2(SB)
-DATA operations_avx512<>+6744(SB)/8, $·solveUpper_avx512(SB)
-DATA operations_avx512<>+6752(SB)/8, $·fmaPeak_avx512(SB)
-DATA operations_avx512<>+6768(SB)/8, $·leastSquaresSmall_1_avx512(SB)
-DATA operations_avx512<>+6776(SB)/8, $·leastSquaresSmall_2_avx512(SB)
-DATA operations_avx512<>+6784(SB)/8, $·leastSquaresSmall_3_avx512(SB)
-DATA operations_avx512<>+6792(SB)/8, $·leastSquaresSmall_4_avx512(SB)
-DATA operations_avx512<>+6800(SB)/8, $·leastSquaresSmall_5_avx512(SB)
-DATA operations_avx512<>+6808(SB)/8, $·leastSquaresSmall_6_avx512(SB)
-DATA operations_avx512<>+6816(SB)/8, $·leastSquaresSmall_7_avx512(SB)
-DATA operations_avx512<>+6824(SB)/8, $·leastSquaresSmall_8_avx512(SB)
-GLOBL operations_avx512<>(SB), NOPTR, $6832
+DATA operations_avx512<>+2320(SB)/8, $·dotDouble_avx512(SB)
+DATA operations_avx512<>+2328(SB)/8, $·axpyDouble_avx512(SB)
+DATA operations_avx512<>+2336(SB)/8, $·dotSingle_avx2(SB)
+DATA operations_avx512<>+2344(SB)/8, $·axpySingle_avx2(SB)
+DATA operations_avx512<>+2384(SB)/8, $·rowDotPairs_4_avx512(SB)
+DATA operations_avx512<>+2416(SB)/8, $·rowDotPairs_8_avx512(SB)
+DATA operations_avx512<>+2512(SB)/8, $·rowDotPairs32_4_avx2(SB)
+DATA operations_avx512<>+2528(SB)/8, $·addRowPairs_1_avx512(SB)
+DATA operations_avx512<>+2552(SB)/8, $·addRowPairs_4_avx512(SB)
+DATA operations_avx512<>+2656(SB)/8, $·addRowPairs32_1_avx2(SB)
+DATA operations_avx512<>+2680(SB)/8, $·addRowPairs32_4_avx2(SB)
+DATA operations_avx512<>+2696(SB)/8, $·addOuterPairs_1_avx512(SB)
+DATA operations_avx512<>+2720(SB)/8, $·addOuterPairs_4_avx512(SB)
+DATA operations_avx512<>+2824(SB)/8, $·addOuterPairs32_1_avx2(SB)
+DATA operations_avx512<>+2848(SB)/8, $·addOuterPairs32_4_avx2(SB)
+DATA operations_avx512<>+2864(SB)/8, $·spanDots_1_avx512(SB)
+DATA operations_avx512<>+2872(SB)/8, $·spanDots_2_avx512(SB)
+DATA operations_avx512<>+2992(SB)/8, $·spanDots32_1_avx2(SB)
+DATA operations_avx512<>+3000(SB)/8, $·spanDots32_2_avx2(SB)
+DATA operations_avx512<>+3016(SB)/8, $·spanAdd_1_avx512(SB)
+DATA operations_avx512<>+3024(SB)/8, $·spanAdd_2_avx512(SB)
+DATA operations_avx512<>+3144(SB)/8, $·spanAdd32_1_avx2(SB)
+DATA operations_avx512<>+3152(SB)/8, $·spanAdd32_2_avx2(SB)
+DATA operations_avx512<>+3168(SB)/8, $·spanBoth_1_avx512(SB)
+DATA operations_avx512<>+3176(SB)/8, $·spanBoth_2_avx512(SB)
+DATA operations_avx512<>+3296(SB)/8, $·spanBoth32_1_avx2(SB)
+DATA operations_avx512<>+3304(SB)/8, $·spanBoth32_2_avx2(SB)
+DATA operations_avx512<>+3320(SB)/8, $·spanOuter_1_avx512(SB)
+DATA operations_avx512<>+3328(SB)/8, $·spanOuter_2_avx512(SB)
+DATA operations_avx512<>+3336(SB)/8, $·spanOuter_3_avx512(SB)
+DATA operations_avx512<>+3344(SB)/8, $·spanOuter_4_avx512(SB)
+DATA operations_avx512<>+3448(SB)/8, $·spanOuter32_1_avx2(SB)
+DATA operations_avx512<>+3456(SB)/8, $·spanOuter32_2_avx2(SB)
+DATA operations_avx512<>+3464(SB)/8, $·spanOuter32_3_avx2(SB)
+DATA operations_avx512<>+3472(SB)/8, $·spanOuter32_4_avx2(SB)
+DATA operations_avx512<>+3488(SB)/8, $·spanSolve_1_avx512(SB)
+DATA operations_avx512<>+3616(SB)/8, $·spanSolve32_1_avx2(SB)
+DATA operations_avx512<>+3624(SB)/8, $·packComplex_avx2(SB)
+DATA operations_avx512<>+3752(SB)/8, $·packComplex32_avx2(SB)
+DATA operations_avx512<>+3760(SB)/8, $·transposeComplex_avx2(SB)
+DATA operations_avx512<>+3768(SB)/8, $·addAbs_avx2(SB)
+DATA operations_avx512<>+3776(SB)/8, $·scale_avx2(SB)
+DATA operations_avx512<>+3904(SB)/8, $·scale32_avx2(SB)
+DATA operations_avx512<>+4040(SB)/8, $·squares32_avx2(SB)
+DATA operations_avx512<>+4048(SB)/8, $·absolutes_avx2(SB)
+DATA operations_avx512<>+4176(SB)/8, $·absolutes32_avx2(SB)
+DATA operations_avx512<>+4192(SB)/8, $·symmetricRows_1_avx512(SB)
+DATA operations_avx512<>+4200(SB)/8, $·symmetricRows_2_avx512(SB)
+DATA operations_avx512<>+4232(SB)/8, $·reflect_1_avx512(SB)
+DATA operations_avx512<>+4240(SB)/8, $·reflect_2_avx512(SB)
+DATA operations_avx512<>+4248(SB)/8, $·reflect_3_avx512(SB)
+DATA operations_avx512<>+4256(SB)/8, $·reflect_4_avx512(SB)
+DATA operations_avx512<>+4264(SB)/8, $·addComplex_avx512(SB)
+DATA operations_avx512<>+4392(SB)/8, $·addComplex32_avx2(SB)
+DATA operations_avx512<>+4400(SB)/8, $·timesComplex_avx512(SB)
+DATA operations_avx512<>+4528(SB)/8, $·timesComplex32_avx2(SB)
+DATA operations_avx512<>+4536(SB)/8, $·dotComplex_avx512(SB)
+DATA operations_avx512<>+4664(SB)/8, $·dotComplex32_avx2(SB)
+DATA operations_avx512<>+4672(SB)/8, $·planeRotation_avx512(SB)
+DATA operations_avx512<>+4800(SB)/8, $·planeRotation32_avx2(SB)
+DATA operations_avx512<>+4808(SB)/8, $·largestIndex_avx2(SB)
+DATA operations_avx512<>+4936(SB)/8, $·largestIndex32_avx2(SB)
+DATA operations_avx512<>+4944(SB)/8, $·swap_avx2(SB)
+DATA operations_avx512<>+5072(SB)/8, $·swap32_avx2(SB)
+DATA operations_avx512<>+5088(SB)/8, $·solveRows_1_avx512(SB)
+DATA operations_avx512<>+5096(SB)/8, $·solveRows_2_avx512(SB)
+DATA operations_avx512<>+5112(SB)/8, $·solveRows_4_avx512(SB)
+DATA operations_avx512<>+5216(SB)/8, $·solveRows32_1_avx2(SB)
+DATA operations_avx512<>+5224(SB)/8, $·solveRows32_2_avx2(SB)
+DATA operations_avx512<>+5240(SB)/8, $·solveRows32_4_avx2(SB)
+DATA operations_avx512<>+5256(SB)/8, $·multiplyRows_1_avx512(SB)
+DATA operations_avx512<>+5264(SB)/8, $·multiplyRows_2_avx512(SB)
+DATA operations_avx512<>+5280(SB)/8, $·multiplyRows_4_avx512(SB)
+DATA operations_avx512<>+5384(SB)/8, $·multiplyRows32_1_avx2(SB)
+DATA operations_avx512<>+5392(SB)/8, $·multiplyRows32_2_avx2(SB)
+DATA operations_avx512<>+5408(SB)/8, $·multiplyRows32_4_avx2(SB)
+DATA operations_avx512<>+5432(SB)/8, $·solveRowsPart_2_avx512(SB)
+DATA operations_avx512<>+5448(SB)/8, $·solveRowsPart_4_avx512(SB)
+DATA operations_avx512<>+5560(SB)/8, $·solveRowsPart32_2_avx2(SB)
+DATA operations_avx512<>+5576(SB)/8, $·solveRowsPart32_4_avx2(SB)
+DATA operations_avx512<>+5600(SB)/8, $·multiplyRowsPart_2_avx512(SB)
+DATA operations_avx512<>+5616(SB)/8, $·multiplyRowsPart_4_avx512(SB)
+DATA operations_avx512<>+5728(SB)/8, $·multiplyRowsPart32_2_avx2(SB)
+DATA operations_avx512<>+5744(SB)/8, $·multiplyRowsPart32_4_avx2(SB)
+DATA operations_avx512<>+5752(SB)/8, $·solveFew_avx512(SB)
+DATA operations_avx512<>+5880(SB)/8, $·solveFew32_avx2(SB)
+DATA operations_avx512<>+5888(SB)/8, $·solveNarrow_avx2(SB)
+DATA operations_avx512<>+5904(SB)/8, $·solvePairs_1_avx512(SB)
+DATA operations_avx512<>+5912(SB)/8, $·solvePairs_2_avx512(SB)
+DATA operations_avx512<>+5928(SB)/8, $·solvePairs_4_avx512(SB)
+DATA operations_avx512<>+6032(SB)/8, $·solvePairs32_1_avx2(SB)
+DATA operations_avx512<>+6040(SB)/8, $·solvePairs32_2_avx2(SB)
+DATA operations_avx512<>+6056(SB)/8, $·solvePairs32_4_avx2(SB)
+DATA operations_avx512<>+6072(SB)/8, $·multiplyPairs_1_avx512(SB)
+DATA operations_avx512<>+6080(SB)/8, $·multiplyPairs_2_avx512(SB)
+DATA operations_avx512<>+6096(SB)/8, $·multiplyPairs_4_avx512(SB)
+DATA operations_avx512<>+6200(SB)/8, $·multiplyPairs32_1_avx2(SB)
+DATA operations_avx512<>+6208(SB)/8, $·multiplyPairs32_2_avx2(SB)
+DATA operations_avx512<>+6224(SB)/8, $·multiplyPairs32_4_avx2(SB)
+DATA operations_avx512<>+6232(SB)/8, $·solveWholePairs_avx512(SB)
+DATA operations_avx512<>+6360(SB)/8, $·solveWholePairs32_avx2(SB)
+DATA operations_avx512<>+6368(SB)/8, $·multiplyWholePairs_avx512(SB)
+DATA operations_avx512<>+6496(SB)/8, $·multiplyWholePairs32_avx2(SB)
+DATA operations_avx512<>+6504(SB)/8, $·solvePair_avx2(SB)
+DATA operations_avx512<>+6632(SB)/8, $·solvePair32_avx2(SB)
+DATA operations_avx512<>+6640(SB)/8, $·multiplyPair_avx2(SB)
+DATA operations_avx512<>+6768(SB)/8, $·multiplyPair32_avx2(SB)
+DATA operations_avx512<>+6776(SB)/8, $·solveUpper_avx512(SB)
+DATA operations_avx512<>+6784(SB)/8, $·fmaPeak_avx512(SB)
+DATA operations_avx512<>+6800(SB)/8, $·leastSquaresSmall_1_avx512(SB)
+DATA operations_avx512<>+6808(SB)/8, $·leastSquaresSmall_2_avx512(SB)
+DATA operations_avx512<>+6816(SB)/8, $·leastSquaresSmall_3_avx512(SB)
+DATA operations_avx512<>+6824(SB)/8, $·leastSquaresSmall_4_avx512(SB)
+DATA operations_avx512<>+6832(SB)/8, $·leastSquaresSmall_5_avx512(SB)
+DATA operations_avx512<>+6840(SB)/8, $·leastSquaresSmall_6_avx512(SB)
+DATA operations_avx512<>+6848(SB)/8, $·leastSquaresSmall_7_avx512(SB)
+DATA operations_avx512<>+6856(SB)/8, $·leastSquaresSmall_8_avx512(SB)
+GLOBL operations_avx512<>(SB), NOPTR, $6864
 
 TEXT ·operations_avx512(SB), NOSPLIT, $0-8
 	LEAQ operations_avx512<>(SB), AX
@@ -510,216 +518,232 @@ TEXT ·addOuterTile(SB), NOSPLIT, $0-48
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
+TEXT ·dotDoubleTile(SB), NOSPLIT, $0-32
+	MOVQ ·tiles+2320(SB), AX
+	JMP AX
+
+TEXT ·axpyDoubleTile(SB), NOSPLIT, $0-32
+	MOVQ ·tiles+2328(SB), AX
+	JMP AX
+
+TEXT ·dotSingleTile(SB), NOSPLIT, $0-28
+	MOVQ ·tiles+2336(SB), AX
+	JMP AX
+
+TEXT ·axpySingleTile(SB), NOSPLIT, $0-28
+	MOVQ ·tiles+2344(SB), AX
+	JMP AX
+
 TEXT ·rowDotPairsTile(SB), NOSPLIT, $0-56
 	MOVQ index+48(FP), AX
-	LEAQ ·tiles+2320(SB), CX
+	LEAQ ·tiles+2352(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·addRowPairsTile(SB), NOSPLIT, $0-56
 	MOVQ index+48(FP), AX
-	LEAQ ·tiles+2488(SB), CX
+	LEAQ ·tiles+2520(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·addOuterPairsTile(SB), NOSPLIT, $0-56
 	MOVQ index+48(FP), AX
-	LEAQ ·tiles+2656(SB), CX
+	LEAQ ·tiles+2688(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·spanDotsTile(SB), NOSPLIT, $0-104
 	MOVQ index+96(FP), AX
-	LEAQ ·tiles+2824(SB), CX
+	LEAQ ·tiles+2856(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·spanAddTile(SB), NOSPLIT, $0-104
 	MOVQ index+96(FP), AX
-	LEAQ ·tiles+2976(SB), CX
+	LEAQ ·tiles+3008(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·spanBothTile(SB), NOSPLIT, $0-128
 	MOVQ index+120(FP), AX
-	LEAQ ·tiles+3128(SB), CX
+	LEAQ ·tiles+3160(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·spanOuterTile(SB), NOSPLIT, $0-104
 	MOVQ index+96(FP), AX
-	LEAQ ·tiles+3280(SB), CX
+	LEAQ ·tiles+3312(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·spanSolveTile(SB), NOSPLIT, $0-120
 	MOVQ index+112(FP), AX
-	LEAQ ·tiles+3448(SB), CX
+	LEAQ ·tiles+3480(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·packComplexTile(SB), NOSPLIT, $0-48
 	MOVQ index+40(FP), AX
-	LEAQ ·tiles+3592(SB), CX
+	LEAQ ·tiles+3624(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·transposeComplexTile(SB), NOSPLIT, $0-48
-	MOVQ ·tiles+3728(SB), AX
+	MOVQ ·tiles+3760(SB), AX
 	JMP AX
 
 TEXT ·addAbsTile(SB), NOSPLIT, $0-32
-	MOVQ ·tiles+3736(SB), AX
+	MOVQ ·tiles+3768(SB), AX
 	JMP AX
 
 TEXT ·scaleTile(SB), NOSPLIT, $0-32
 	MOVQ index+24(FP), AX
-	LEAQ ·tiles+3744(SB), CX
+	LEAQ ·tiles+3776(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·squaresTile(SB), NOSPLIT, $0-32
 	MOVQ index+16(FP), AX
-	LEAQ ·tiles+3880(SB), CX
+	LEAQ ·tiles+3912(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·absolutesTile(SB), NOSPLIT, $0-32
 	MOVQ index+24(FP), AX
-	LEAQ ·tiles+4016(SB), CX
+	LEAQ ·tiles+4048(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·symmetricRowsTile(SB), NOSPLIT, $0-56
 	MOVQ index+48(FP), AX
-	LEAQ ·tiles+4152(SB), CX
+	LEAQ ·tiles+4184(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·reflectTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+4192(SB), CX
+	LEAQ ·tiles+4224(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·addComplexTile(SB), NOSPLIT, $0-40
 	MOVQ index+32(FP), AX
-	LEAQ ·tiles+4232(SB), CX
+	LEAQ ·tiles+4264(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·timesComplexTile(SB), NOSPLIT, $0-32
 	MOVQ index+24(FP), AX
-	LEAQ ·tiles+4368(SB), CX
+	LEAQ ·tiles+4400(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·dotComplexTile(SB), NOSPLIT, $0-40
 	MOVQ index+32(FP), AX
-	LEAQ ·tiles+4504(SB), CX
+	LEAQ ·tiles+4536(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·planeRotationTile(SB), NOSPLIT, $0-40
 	MOVQ index+32(FP), AX
-	LEAQ ·tiles+4640(SB), CX
+	LEAQ ·tiles+4672(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·largestIndexTile(SB), NOSPLIT, $0-32
 	MOVQ index+16(FP), AX
-	LEAQ ·tiles+4776(SB), CX
+	LEAQ ·tiles+4808(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·swapTile(SB), NOSPLIT, $0-32
 	MOVQ index+24(FP), AX
-	LEAQ ·tiles+4912(SB), CX
+	LEAQ ·tiles+4944(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveRowsTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+5048(SB), CX
+	LEAQ ·tiles+5080(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·multiplyRowsTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+5216(SB), CX
+	LEAQ ·tiles+5248(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveRowsPartTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+5384(SB), CX
+	LEAQ ·tiles+5416(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·multiplyRowsPartTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+5552(SB), CX
+	LEAQ ·tiles+5584(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveFewTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+5720(SB), CX
+	LEAQ ·tiles+5752(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveNarrowTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+5856(SB), CX
+	LEAQ ·tiles+5888(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solvePairsTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+5864(SB), CX
+	LEAQ ·tiles+5896(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·multiplyPairsTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+6032(SB), CX
+	LEAQ ·tiles+6064(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveWholePairsTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+6200(SB), CX
+	LEAQ ·tiles+6232(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·multiplyWholePairsTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+6336(SB), CX
+	LEAQ ·tiles+6368(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solvePairTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+6472(SB), CX
+	LEAQ ·tiles+6504(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·multiplyPairTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+6608(SB), CX
+	LEAQ ·tiles+6640(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveUpperTile(SB), NOSPLIT, $0-56
-	MOVQ ·tiles+6744(SB), AX
+	MOVQ ·tiles+6776(SB), AX
 	JMP AX
 
 TEXT ·fmaPeakTile(SB), NOSPLIT, $0-16
-	MOVQ ·tiles+6752(SB), AX
+	MOVQ ·tiles+6784(SB), AX
 	JMP AX
 
 TEXT ·leastSquaresSmallTile(SB), NOSPLIT, $0-112
 	MOVQ index+80(FP), AX
-	LEAQ ·tiles+6760(SB), CX
+	LEAQ ·tiles+6792(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX

@@ -29,6 +29,7 @@ var checks = map[string]func(*run, shape){
 	"Span both": spanBoth[float64], "Span both32": spanBoth[float32],
 	"Span outer": spanOuter[float64], "Span outer32": spanOuter[float32],
 	"Span solve": spanSolve[float64], "Span solve32": spanSolve[float32],
+	"AddScaled": addScaled[float64], "AddScaled32": addScaled[float32],
 	"InnerProduct": innerProduct[float64], "InnerProduct32": innerProduct[float32], "Squares": squares,
 	"Absolutes": absolutes[float64], "Absolutes32": absolutes[float32],
 	"AddComplex": addComplex[float64], "AddComplex32": addComplex[float32],
@@ -288,14 +289,6 @@ func addRowPairs[F tile.Float](r *run, s shape) {
 			strided(want, s.n, by, 1, a[min(k, len(a)):], lda)
 		})
 	}
-}
-
-func innerProduct[F tile.Float](r *run, s shape) {
-	x, _ := dense[F](r, "x", s.d, 1)
-	y, _ := dense[F](r, "y", s.d, 1)
-	got := alloc[F](r, 1)
-	r.call(func() { got[0] = tile.InnerProduct(x, y) })
-	entries(r, got, 0, 1, 1, func(want *sum, _, _ int) { strided(want, s.d, x, 1, y, 1) })
 }
 
 func absolutes[F tile.Float](r *run, s shape) {

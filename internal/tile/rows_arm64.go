@@ -15,7 +15,7 @@ func withVectors(o *operations) {
 	o.high = lowPanel
 	o.few = 2 * o.lanes
 	o.rotate, o.addAbs, o.pairPanel = 1, 1, 1
-	o.squares[singles] = 1
+	o.squares[singles], o.dotDouble, o.dotSingle, o.axpyDouble, o.axpySingle = 1, 1, 1, 1, 1
 	for i := 1; i <= 4; i++ {
 		o.reflect[i], o.symmetricRows[i] = 1, 1
 	}

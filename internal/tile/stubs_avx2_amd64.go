@@ -220,6 +220,18 @@ func addOuter_1_avx2(a *float64, lda int, b *float64, y *float64, n int, index i
 // addOuter32_1_avx2 adds n entries of y, times the entries of b, to 1 rows, n >= 1.
 func addOuter32_1_avx2(a *float32, lda int, b *float32, y *float32, n int, index int)
 
+// dotDouble_avx2 returns the inner product of n numbers, n >= 1.
+func dotDouble_avx2(x *float64, y *float64, n int) float64
+
+// axpyDouble_avx2 adds n numbers of x, times by, to y, n >= 1.
+func axpyDouble_avx2(y *float64, x *float64, n int, by float64)
+
+// dotSingle_avx2 returns the inner product of n numbers, n >= 1.
+func dotSingle_avx2(x *float32, y *float32, n int) float32
+
+// axpySingle_avx2 adds n numbers of x, times by, to y, n >= 1.
+func axpySingle_avx2(y *float32, x *float32, n int, by float32)
+
 // rowDotPairs_3_avx2 sets sums to the products of 3 rows of n entries with x and with z, pair after pair, n >= 1.
 func rowDotPairs_3_avx2(sums *float64, a *float64, lda int, x *float64, z *float64, n int, index int)
 

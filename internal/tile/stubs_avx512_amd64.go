@@ -217,6 +217,12 @@ func addRows_4_avx512(y *float64, a *float64, lda int, b *float64, n int, index 
 // addRows_1_avx512 adds 1 rows of n entries, times the entries of b, to y, n >= 1.
 func addRows_1_avx512(y *float64, a *float64, lda int, b *float64, n int, index int)
 
+// dotDouble_avx512 returns the inner product of n numbers, n >= 1.
+func dotDouble_avx512(x *float64, y *float64, n int) float64
+
+// axpyDouble_avx512 adds n numbers of x, times by, to y, n >= 1.
+func axpyDouble_avx512(y *float64, x *float64, n int, by float64)
+
 // rowDotPairs_8_avx512 sets sums to the products of 8 rows of n entries with x and with z, pair after pair, n >= 1.
 func rowDotPairs_8_avx512(sums *float64, a *float64, lda int, x *float64, z *float64, n int, index int)
 

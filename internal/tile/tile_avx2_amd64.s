@@ -13399,7 +13399,8 @@ clear:
 	DECQ         DX
 	JNZ          clear
 	VADDPD       Y3, Y2, Y2
-	VHADDPD      Y2, Y2, Y0
+	VPERMILPD    $0x0f, Y2, Y0
+	VADDPD       Y0, Y2, Y0
 	VEXTRACTF128 $0x01, Y0, X1
 	VADDPD       X0, X1, X1
 	VMOVSD       X1, hi+88(FP)
@@ -13914,10 +13915,11 @@ columns6:
 
 blockDone:
 	VADDPD       Y1, Y0, Y0
-	VHADDPD      Y0, Y0, Y0
-	VEXTRACTF128 $0x01, Y0, X1
-	VADDPD       X0, X1, X1
-	VMOVSD       X1, ret+56(FP)
+	VPERMILPD    $0x0f, Y0, Y1
+	VADDPD       Y1, Y0, Y1
+	VEXTRACTF128 $0x01, Y1, X0
+	VADDPD       X1, X0, X0
+	VMOVSD       X0, ret+56(FP)
 	VZEROUPPER
 	RET
 
@@ -14281,10 +14283,11 @@ vectorDone:
 	VADDPD       Y7, Y1, Y1
 	MOVQ         sums+0(FP), AX
 	VADDPD       Y1, Y0, Y0
-	VHADDPD      Y0, Y0, Y0
-	VEXTRACTF128 $0x01, Y0, X1
-	VADDPD       X0, X1, X1
-	VMOVSD       X1, (AX)
+	VPERMILPD    $0x0f, Y0, Y1
+	VADDPD       Y1, Y0, Y1
+	VEXTRACTF128 $0x01, Y1, X0
+	VADDPD       X1, X0, X0
+	VMOVSD       X0, (AX)
 	VZEROUPPER
 	RET
 
@@ -15131,11 +15134,12 @@ vectorDone:
 	VADDPS       Y2, Y0, Y0
 	VADDPS       Y3, Y0, Y0
 	MOVQ         sums+0(FP), AX
-	VHADDPS      Y0, Y0, Y1
-	VHADDPS      Y0, Y0, Y0
-	VHADDPS      Y0, Y1, Y1
+	VMOVSHDUP    Y0, Y1
+	VADDPS       Y1, Y0, Y1
+	VPERMILPD    $0x0f, Y1, Y0
+	VADDPS       Y0, Y1, Y1
 	VEXTRACTF128 $0x01, Y1, X0
-	VADDPS       X1, X0, X0
+	VADDSS       X0, X1, X0
 	VMOVSS       X0, (AX)
 	VZEROUPPER
 	RET
@@ -15389,6 +15393,352 @@ few:
 	VMASKMOVPS  (CX), Y1, Y3
 	VFMADD231PS Y2, Y0, Y3
 	VMASKMOVPS  Y3, Y1, (CX)
+
+done:
+	VZEROUPPER
+	RET
+
+// func dotDouble_avx2(x *float64, y *float64, n int) float64
+// Requires: AVX, CMOV, FMA3
+TEXT ·dotDouble_avx2(SB), NOSPLIT, $0-32
+	MOVQ        x+0(FP), AX
+	MOVQ        y+8(FP), CX
+	VXORPD      Y0, Y0, Y0
+	VXORPD      Y1, Y1, Y1
+	VXORPD      Y2, Y2, Y2
+	VXORPD      Y3, Y3, Y3
+	VXORPD      Y4, Y4, Y4
+	VXORPD      Y5, Y5, Y5
+	VXORPD      Y6, Y6, Y6
+	VXORPD      Y7, Y7, Y7
+	MOVQ        n+16(FP), DX
+	ANDQ        $+7, DX
+	JZ          whole
+	MOVQ        n+16(FP), BX
+	SUBQ        $+8, BX
+	SHLQ        $0x03, BX
+	ADDQ        BX, AX
+	ADDQ        BX, CX
+	MOVQ        DX, SI
+	XORQ        DI, DI
+	SUBQ        $+4, SI
+	CMOVQLT     DI, SI
+	SUBQ        SI, DX
+	LEAQ        tailMask<>+32(SB), DI
+	VMOVUPD     (DI)(SI*8), Y8
+	VMASKMOVPD  (AX), Y8, Y9
+	VMASKMOVPD  (CX), Y8, Y8
+	VFMADD231PD Y9, Y8, Y0
+	LEAQ        tailMask<>+32(SB), SI
+	VMOVUPD     (SI)(DX*8), Y8
+	VMASKMOVPD  32(AX), Y8, Y9
+	VMASKMOVPD  32(CX), Y8, Y8
+	VFMADD231PD Y9, Y8, Y1
+	SUBQ        BX, AX
+	SUBQ        BX, CX
+
+whole:
+	MOVQ  n+16(FP), DX
+	SHRQ  $0x05, DX
+	TESTQ DX, DX
+	JZ    blockDone
+
+block:
+	VMOVUPD     (CX), Y8
+	VFMADD231PD (AX), Y8, Y0
+	VMOVUPD     32(CX), Y8
+	VFMADD231PD 32(AX), Y8, Y1
+	VMOVUPD     64(CX), Y8
+	VFMADD231PD 64(AX), Y8, Y2
+	VMOVUPD     96(CX), Y8
+	VFMADD231PD 96(AX), Y8, Y3
+	VMOVUPD     128(CX), Y8
+	VFMADD231PD 128(AX), Y8, Y4
+	VMOVUPD     160(CX), Y8
+	VFMADD231PD 160(AX), Y8, Y5
+	VMOVUPD     192(CX), Y8
+	VFMADD231PD 192(AX), Y8, Y6
+	VMOVUPD     224(CX), Y8
+	VFMADD231PD 224(AX), Y8, Y7
+	ADDQ        $+256, AX
+	ADDQ        $+256, CX
+	DECQ        DX
+	JNZ         block
+
+blockDone:
+	MOVQ  n+16(FP), DX
+	SHRQ  $0x03, DX
+	ANDQ  $+3, DX
+	TESTQ DX, DX
+	JZ    vectorDone
+
+vector:
+	VMOVUPD     (CX), Y8
+	VFMADD231PD (AX), Y8, Y0
+	VMOVUPD     32(CX), Y8
+	VFMADD231PD 32(AX), Y8, Y1
+	ADDQ        $+64, AX
+	ADDQ        $+64, CX
+	DECQ        DX
+	JNZ         vector
+
+vectorDone:
+	VADDPD       Y2, Y0, Y0
+	VADDPD       Y3, Y1, Y1
+	VADDPD       Y4, Y0, Y0
+	VADDPD       Y5, Y1, Y1
+	VADDPD       Y6, Y0, Y0
+	VADDPD       Y7, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VPERMILPD    $0x0f, Y0, Y1
+	VADDPD       Y1, Y0, Y1
+	VEXTRACTF128 $0x01, Y1, X0
+	VADDPD       X1, X0, X0
+	VMOVSD       X0, ret+24(FP)
+	VZEROUPPER
+	RET
+
+// func axpyDouble_avx2(y *float64, x *float64, n int, by float64)
+// Requires: AVX, FMA3
+TEXT ·axpyDouble_avx2(SB), NOSPLIT, $0-32
+	MOVQ         y+0(FP), AX
+	MOVQ         x+8(FP), CX
+	VBROADCASTSD by+24(FP), Y0
+	MOVQ         n+16(FP), DX
+	CMPQ         DX, $+4
+	JLT          few
+	ANDQ         $+3, DX
+	JZ           whole
+	MOVQ         n+16(FP), DX
+	SUBQ         $+4, DX
+	SHLQ         $0x03, DX
+	ADDQ         DX, AX
+	ADDQ         DX, CX
+	VMOVUPD      (AX), Y1
+	VFMADD231PD  (CX), Y0, Y1
+	SUBQ         DX, AX
+	SUBQ         DX, CX
+
+whole:
+	MOVQ  n+16(FP), DX
+	SHRQ  $0x04, DX
+	TESTQ DX, DX
+	JZ    blockDone
+
+block:
+	VMOVUPD     (AX), Y2
+	VFMADD231PD (CX), Y0, Y2
+	VMOVUPD     Y2, (AX)
+	VMOVUPD     32(AX), Y2
+	VFMADD231PD 32(CX), Y0, Y2
+	VMOVUPD     Y2, 32(AX)
+	VMOVUPD     64(AX), Y2
+	VFMADD231PD 64(CX), Y0, Y2
+	VMOVUPD     Y2, 64(AX)
+	VMOVUPD     96(AX), Y2
+	VFMADD231PD 96(CX), Y0, Y2
+	VMOVUPD     Y2, 96(AX)
+	ADDQ        $+128, AX
+	ADDQ        $+128, CX
+	DECQ        DX
+	JNZ         block
+
+blockDone:
+	MOVQ  n+16(FP), DX
+	SHRQ  $0x02, DX
+	ANDQ  $+3, DX
+	TESTQ DX, DX
+	JZ    vectorDone
+
+vector:
+	VMOVUPD     (AX), Y2
+	VFMADD231PD (CX), Y0, Y2
+	VMOVUPD     Y2, (AX)
+	ADDQ        $+32, AX
+	ADDQ        $+32, CX
+	DECQ        DX
+	JNZ         vector
+
+vectorDone:
+	MOVQ    n+16(FP), DX
+	ANDQ    $+3, DX
+	JZ      done
+	SUBQ    $+4, DX
+	SHLQ    $0x03, DX
+	ADDQ    DX, AX
+	ADDQ    DX, CX
+	VMOVUPD Y1, (AX)
+	JMP     done
+
+few:
+	MOVQ        n+16(FP), DX
+	NEGQ        DX
+	LEAQ        tailMask<>+32(SB), BX
+	VMOVUPD     (BX)(DX*8), Y1
+	VMASKMOVPD  (AX), Y1, Y2
+	VMASKMOVPD  (CX), Y1, Y3
+	VFMADD231PD Y3, Y0, Y2
+	VMASKMOVPD  Y2, Y1, (AX)
+
+done:
+	VZEROUPPER
+	RET
+
+// func dotSingle_avx2(x *float32, y *float32, n int) float32
+// Requires: AVX, FMA3
+TEXT ·dotSingle_avx2(SB), NOSPLIT, $0-28
+	MOVQ        x+0(FP), AX
+	MOVQ        y+8(FP), CX
+	VXORPD      Y0, Y0, Y0
+	VXORPD      Y1, Y1, Y1
+	VXORPD      Y2, Y2, Y2
+	VXORPD      Y3, Y3, Y3
+	MOVQ        n+16(FP), DX
+	ANDQ        $+7, DX
+	JZ          whole
+	LEAQ        tailMask<>+32(SB), BX
+	VMOVUPD     (BX)(DX*4), Y4
+	MOVQ        n+16(FP), DX
+	SUBQ        $+8, DX
+	SHLQ        $0x02, DX
+	ADDQ        DX, AX
+	ADDQ        DX, CX
+	VMASKMOVPS  (AX), Y4, Y5
+	VMASKMOVPS  (CX), Y4, Y4
+	VFMADD231PS Y5, Y4, Y0
+	SUBQ        DX, AX
+	SUBQ        DX, CX
+
+whole:
+	MOVQ  n+16(FP), DX
+	SHRQ  $0x05, DX
+	TESTQ DX, DX
+	JZ    blockDone
+
+block:
+	VMOVUPS     (CX), Y4
+	VFMADD231PS (AX), Y4, Y0
+	VMOVUPS     32(CX), Y4
+	VFMADD231PS 32(AX), Y4, Y1
+	VMOVUPS     64(CX), Y4
+	VFMADD231PS 64(AX), Y4, Y2
+	VMOVUPS     96(CX), Y4
+	VFMADD231PS 96(AX), Y4, Y3
+	ADDQ        $+128, AX
+	ADDQ        $+128, CX
+	DECQ        DX
+	JNZ         block
+
+blockDone:
+	MOVQ  n+16(FP), DX
+	SHRQ  $0x03, DX
+	ANDQ  $+3, DX
+	TESTQ DX, DX
+	JZ    vectorDone
+
+vector:
+	VMOVUPS     (CX), Y4
+	VFMADD231PS (AX), Y4, Y0
+	ADDQ        $+32, AX
+	ADDQ        $+32, CX
+	DECQ        DX
+	JNZ         vector
+
+vectorDone:
+	VADDPS       Y1, Y0, Y0
+	VADDPS       Y2, Y0, Y0
+	VADDPS       Y3, Y0, Y0
+	VMOVSHDUP    Y0, Y1
+	VADDPS       Y1, Y0, Y1
+	VPERMILPD    $0x0f, Y1, Y0
+	VADDPS       Y0, Y1, Y1
+	VEXTRACTF128 $0x01, Y1, X0
+	VADDSS       X0, X1, X0
+	VMOVSS       X0, ret+24(FP)
+	VZEROUPPER
+	RET
+
+// func axpySingle_avx2(y *float32, x *float32, n int, by float32)
+// Requires: AVX, FMA3
+TEXT ·axpySingle_avx2(SB), NOSPLIT, $0-28
+	MOVQ         y+0(FP), AX
+	MOVQ         x+8(FP), CX
+	VBROADCASTSS by+24(FP), Y0
+	MOVQ         n+16(FP), DX
+	CMPQ         DX, $+8
+	JLT          few
+	ANDQ         $+7, DX
+	JZ           whole
+	MOVQ         n+16(FP), DX
+	SUBQ         $+8, DX
+	SHLQ         $0x02, DX
+	ADDQ         DX, AX
+	ADDQ         DX, CX
+	VMOVUPS      (AX), Y1
+	VFMADD231PS  (CX), Y0, Y1
+	SUBQ         DX, AX
+	SUBQ         DX, CX
+
+whole:
+	MOVQ  n+16(FP), DX
+	SHRQ  $0x05, DX
+	TESTQ DX, DX
+	JZ    blockDone
+
+block:
+	VMOVUPS     (AX), Y2
+	VFMADD231PS (CX), Y0, Y2
+	VMOVUPS     Y2, (AX)
+	VMOVUPS     32(AX), Y2
+	VFMADD231PS 32(CX), Y0, Y2
+	VMOVUPS     Y2, 32(AX)
+	VMOVUPS     64(AX), Y2
+	VFMADD231PS 64(CX), Y0, Y2
+	VMOVUPS     Y2, 64(AX)
+	VMOVUPS     96(AX), Y2
+	VFMADD231PS 96(CX), Y0, Y2
+	VMOVUPS     Y2, 96(AX)
+	ADDQ        $+128, AX
+	ADDQ        $+128, CX
+	DECQ        DX
+	JNZ         block
+
+blockDone:
+	MOVQ  n+16(FP), DX
+	SHRQ  $0x03, DX
+	ANDQ  $+3, DX
+	TESTQ DX, DX
+	JZ    vectorDone
+
+vector:
+	VMOVUPS     (AX), Y2
+	VFMADD231PS (CX), Y0, Y2
+	VMOVUPS     Y2, (AX)
+	ADDQ        $+32, AX
+	ADDQ        $+32, CX
+	DECQ        DX
+	JNZ         vector
+
+vectorDone:
+	MOVQ    n+16(FP), DX
+	ANDQ    $+7, DX
+	JZ      done
+	SUBQ    $+8, DX
+	SHLQ    $0x02, DX
+	ADDQ    DX, AX
+	ADDQ    DX, CX
+	VMOVUPS Y1, (AX)
+	JMP     done
+
+few:
+	MOVQ        n+16(FP), DX
+	NEGQ        DX
+	LEAQ        tailMask<>+32(SB), BX
+	VMOVUPD     (BX)(DX*4), Y1
+	VMASKMOVPS  (AX), Y1, Y2
+	VMASKMOVPS  (CX), Y1, Y3
+	VFMADD231PS Y3, Y0, Y2
+	VMASKMOVPS  Y2, Y1, (AX)
 
 done:
 	VZEROUPPER

@@ -20535,6 +20535,175 @@ done:
 	VZEROUPPER
 	RET
 
+// func dotDouble_avx512(x *float64, y *float64, n int) float64
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·dotDouble_avx512(SB), NOSPLIT, $0-32
+	MOVQ        x+0(FP), AX
+	MOVQ        y+8(FP), CX
+	VXORPD      Z0, Z0, Z0
+	VXORPD      Z1, Z1, Z1
+	VXORPD      Z2, Z2, Z2
+	VXORPD      Z3, Z3, Z3
+	MOVQ        n+16(FP), DX
+	ANDQ        $+7, DX
+	JZ          whole
+	MOVQ        $0x00000000000000ff, BX
+	NEGQ        DX
+	ADDQ        $+8, DX
+	SHLXQ       DX, BX, BX
+	KMOVW       BX, K1
+	MOVQ        n+16(FP), DX
+	SUBQ        $+8, DX
+	SHLQ        $0x03, DX
+	ADDQ        DX, AX
+	ADDQ        DX, CX
+	VMOVUPD.Z   (AX), K1, Z4
+	VMOVUPD.Z   (CX), K1, Z5
+	VFMADD231PD Z4, Z5, Z0
+	SUBQ        DX, AX
+	SUBQ        DX, CX
+
+whole:
+	MOVQ  n+16(FP), DX
+	SHRQ  $0x05, DX
+	TESTQ DX, DX
+	JZ    blockDone
+
+block:
+	VMOVUPD     (CX), Z4
+	VFMADD231PD (AX), Z4, Z0
+	VMOVUPD     64(CX), Z4
+	VFMADD231PD 64(AX), Z4, Z1
+	VMOVUPD     128(CX), Z4
+	VFMADD231PD 128(AX), Z4, Z2
+	VMOVUPD     192(CX), Z4
+	VFMADD231PD 192(AX), Z4, Z3
+	ADDQ        $+256, AX
+	ADDQ        $+256, CX
+	DECQ        DX
+	JNZ         block
+
+blockDone:
+	MOVQ  n+16(FP), DX
+	SHRQ  $0x03, DX
+	ANDQ  $+3, DX
+	TESTQ DX, DX
+	JZ    vectorDone
+
+vector:
+	VMOVUPD     (CX), Z4
+	VFMADD231PD (AX), Z4, Z0
+	ADDQ        $+64, AX
+	ADDQ        $+64, CX
+	DECQ        DX
+	JNZ         vector
+
+vectorDone:
+	VADDPD        Z1, Z0, Z0
+	VADDPD        Z2, Z0, Z0
+	VADDPD        Z3, Z0, Z0
+	MOVL          $0x000000aa, AX
+	KMOVW         AX, K1
+	MOVL          $0x000000f0, AX
+	KMOVW         AX, K1
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPD        Y0, Y1, Y1
+	VEXTRACTF128  $0x01, Y1, X0
+	VHADDPD       X0, X1, X0
+	VPERMILPD     $0x01, X0, X1
+	VADDSD        X1, X0, X0
+	VMOVSD        X0, ret+24(FP)
+	VZEROUPPER
+	RET
+
+// func axpyDouble_avx512(y *float64, x *float64, n int, by float64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·axpyDouble_avx512(SB), NOSPLIT, $0-32
+	MOVQ         y+0(FP), AX
+	MOVQ         x+8(FP), CX
+	VBROADCASTSD by+24(FP), Z0
+	MOVQ         n+16(FP), DX
+	CMPQ         DX, $+8
+	JLT          few
+	ANDQ         $+7, DX
+	JZ           whole
+	MOVQ         n+16(FP), DX
+	SUBQ         $+8, DX
+	SHLQ         $0x03, DX
+	ADDQ         DX, AX
+	ADDQ         DX, CX
+	VMOVUPD      (AX), Z1
+	VFMADD231PD  (CX), Z0, Z1
+	SUBQ         DX, AX
+	SUBQ         DX, CX
+
+whole:
+	MOVQ  n+16(FP), DX
+	SHRQ  $0x05, DX
+	TESTQ DX, DX
+	JZ    blockDone
+
+block:
+	VMOVUPD     (AX), Z2
+	VFMADD231PD (CX), Z0, Z2
+	VMOVUPD     Z2, (AX)
+	VMOVUPD     64(AX), Z2
+	VFMADD231PD 64(CX), Z0, Z2
+	VMOVUPD     Z2, 64(AX)
+	VMOVUPD     128(AX), Z2
+	VFMADD231PD 128(CX), Z0, Z2
+	VMOVUPD     Z2, 128(AX)
+	VMOVUPD     192(AX), Z2
+	VFMADD231PD 192(CX), Z0, Z2
+	VMOVUPD     Z2, 192(AX)
+	ADDQ        $+256, AX
+	ADDQ        $+256, CX
+	DECQ        DX
+	JNZ         block
+
+blockDone:
+	MOVQ  n+16(FP), DX
+	SHRQ  $0x03, DX
+	ANDQ  $+3, DX
+	TESTQ DX, DX
+	JZ    vectorDone
+
+vector:
+	VMOVUPD     (AX), Z2
+	VFMADD231PD (CX), Z0, Z2
+	VMOVUPD     Z2, (AX)
+	ADDQ        $+64, AX
+	ADDQ        $+64, CX
+	DECQ        DX
+	JNZ         vector
+
+vectorDone:
+	MOVQ    n+16(FP), DX
+	ANDQ    $+7, DX
+	JZ      done
+	SUBQ    $+8, DX
+	SHLQ    $0x03, DX
+	ADDQ    DX, AX
+	ADDQ    DX, CX
+	VMOVUPD Z1, (AX)
+	JMP     done
+
+few:
+	MOVQ        n+16(FP), DX
+	MOVQ        $0x00000000000000ff, BX
+	NEGQ        DX
+	ADDQ        $+8, DX
+	SHRXQ       DX, BX, BX
+	KMOVW       BX, K1
+	VMOVUPD.Z   (AX), K1, Z1
+	VMOVUPD.Z   (CX), K1, Z2
+	VFMADD231PD Z2, Z0, Z1
+	VMOVUPD     Z1, K1, (AX)
+
+done:
+	VZEROUPPER
+	RET
+
 // func rowDotPairs_8_avx512(sums *float64, a *float64, lda int, x *float64, z *float64, n int, index int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
 TEXT ·rowDotPairs_8_avx512(SB), NOSPLIT, $0-56

@@ -25,13 +25,34 @@ func RowDots[F Float](sums, a []F, lda int, x []F, m, n int) {
 func InnerProduct[F Float](x, y []F) F {
 	raceRead(x, 1, len(x), 0)
 	raceRead(y, 1, len(x), 0)
-	if tiles.rowDots[1] == 0 || len(x) == 0 {
+	if tiles.dotDouble == 0 || len(x) == 0 {
 		return Dot(x, y)
 	}
 	_ = y[len(x)-1]
-	var sum F
-	rowDotsTile(unsafe.Pointer(&sum), unsafe.Pointer(&x[0]), 0, unsafe.Pointer(&y[0]), len(x), of[F](1))
-	return sum
+	from, with := unsafe.Pointer(&x[0]), unsafe.Pointer(&y[0])
+	if unsafe.Sizeof(F(0)) == 4 {
+		return F(dotSingleTile((*float32)(from), (*float32)(with), len(x)))
+	}
+	return F(dotDoubleTile((*float64)(from), (*float64)(with), len(x)))
+}
+
+// AddScaled adds the entries of x, times a number, to those of y, as AddOuter does for one row. x and y have
+// one length.
+func AddScaled[F Float](y, x []F, by F) {
+	raceRead(x, 1, len(x), 0)
+	raceWrite(y, 1, len(x), 0)
+	if tiles.axpyDouble == 0 || len(x) == 0 {
+		number := [1]F{by}
+		addOuterGeneric(y, len(x), number[:], x, 1, len(x))
+		return
+	}
+	_ = y[len(x)-1]
+	to, from := unsafe.Pointer(&y[0]), unsafe.Pointer(&x[0])
+	if unsafe.Sizeof(F(0)) == 4 {
+		axpySingleTile((*float32)(to), (*float32)(from), len(x), float32(by))
+		return
+	}
+	axpyDoubleTile((*float64)(to), (*float64)(from), len(x), float64(by))
 }
 
 // Absolutes returns the sum of the absolute values of x.

@@ -77,7 +77,7 @@ func (l *longVectors[F]) piece(i int) (re, im float64) {
 	}
 	switch l.operation {
 	case addScaled:
-		axpy(len(x), l.alpha, x, y)
+		tile.AddScaled(y, x, l.alpha)
 	case scaleVector:
 		tile.Scale(x, l.alpha)
 	case rotateBoth:
@@ -106,7 +106,7 @@ func (l *longVectors[F]) piece(i int) (re, im float64) {
 // addTimes adds alpha x to y, of x's length.
 func addTimes[F tile.Float](alpha F, x, y []F) {
 	if len(x) < longVector {
-		axpy(len(x), alpha, x, y)
+		tile.AddScaled(y, x, alpha)
 		return
 	}
 	addTimesLong(alpha, x, y)

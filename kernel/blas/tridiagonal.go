@@ -107,7 +107,7 @@ func (t *tridiagonal) reduceWhole() {
 		v[0] = 1
 		tile.RowDots(w, rest, t.stride, v, len(x), len(x))
 		tile.Scale(w, t.tau[i])
-		axpy(len(x), -t.tau[i]/2*tile.InnerProduct(w, v), v, w)
+		tile.AddScaled(w, v, -t.tau[i]/2*tile.InnerProduct(w, v))
 		minus := t.v[t.stride:][:2*len(x)] // -v and -w, in pairs
 		for k, of := range v {
 			minus[2*k], minus[2*k+1] = -of, -w[k]
@@ -166,7 +166,7 @@ func (t *tridiagonal) row(i, known int) {
 		tile.AddRows(w, t.w[i+1:], t.stride, ofV[:], known, len(x))
 	}
 	tile.Scale(w, t.tau[i])
-	axpy(len(x), -t.tau[i]/2*tile.InnerProduct(w, v), v, w)
+	tile.AddScaled(w, v, -t.tau[i]/2*tile.InnerProduct(w, v))
 }
 
 // generate sets the rows of a matrix to the columns of Q.

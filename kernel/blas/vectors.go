@@ -7,19 +7,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// unitStride reports whether the tiles compute with n entries of vectors: of unit increments, and in memory.
-func unitStride[F tile.Float](n int, x []F, incX int, y []F, incY int) bool {
-	return vectorized() && incX == 1 && incY == 1 && len(x) >= n && len(y) >= n
-}
-
 // inRow reports whether n entries, at least one, are beside each other in memory.
 func inRow[T any](n int, x []T, inc int) bool { return inc == 1 && n > 0 && n <= len(x) }
-
-// axpy adds alpha x to y.
-func axpy[F tile.Float](n int, alpha F, x, y []F) {
-	by := [1]F{alpha}
-	tile.AddOuter(y, n, by[:], x, 1, n)
-}
 
 // shortRow is the length below which a loop takes less time than a call of assembly.
 const shortRow = 8
@@ -83,8 +72,11 @@ func (i Implementation) Sdot(n int, x []float32, incX int, y []float32, incY int
 		return fallback{}.Sdot(n, x, incX, y, incY)
 	}
 	x, y = x[:n], y[:n] // bits of gonum's depend on addresses
-	if n > callLength {
-		return dot(x, y)
+	switch {
+	case n >= longVector:
+		return dotOfLong(x, y)
+	case n > callLength:
+		return tile.InnerProduct(x, y)
 	}
 	sum := float32(0)
 	for k, v := range x {
@@ -113,15 +105,19 @@ func (i Implementation) Daxpy(n int, alpha float64, x []float64, incX int, y []f
 // Saxpy adds alpha x to y in float32.
 func (i Implementation) Saxpy(n int, alpha float32, x []float32, incX int, y []float32, incY int) {
 	switch {
-	case n >= 4*dotLength && alpha != 0 && unitStride(n, x, incX, y, incY):
-		addTimes(alpha, x[:n], y[:n])
-	case n <= loopLength32 && alpha != 0 && inRow(n, x, incX) && inRow(n, y, incY):
+	case alpha == 0 || !inRow(n, x, incX) || !inRow(n, y, incY):
+		fallback{}.Saxpy(n, alpha, x, incX, y, incY)
+	case n <= loopLength32:
 		y = y[:n]
 		for k, v := range x[:n] {
 			y[k] += float32(alpha * v)
 		}
-	default:
+	case !vectorized():
 		fallback{}.Saxpy(n, alpha, x, incX, y, incY)
+	case n >= longVector:
+		addTimesLong(alpha, x[:n], y[:n])
+	default:
+		tile.AddScaled(y[:n], x[:n], alpha)
 	}
 }
 

@@ -150,6 +150,43 @@ func (x *number) halve(t isa, all []vector) reg.VecVirtual {
 	return pair
 }
 
+// innerProduct emits the inner product of two vectors, in the order of rowDots for one row. Short vectors are
+// a few instructions beside those of the call, so that the sum is a result.
+func innerProduct(t isa, x *number, name, kind string) {
+	text("dot"+name, t, fmt.Sprintf("func(x, y *%s, n int) %s", kind, kind),
+		"returns the inner product of n numbers, n >= 1.")
+	of, with, registers := param("x"), param("y"), 1
+	if x == double {
+		registers = t.dotRegisters()
+	}
+	acc := t.zeros(dotUnroll * registers)
+	dotLoop(t, x, dotUnroll, []reg.GPVirtual{of, with}, func(io access, k, disp int) {
+		x.fma(io.operand(Mem{Base: of, Disp: disp}), io.load(Mem{Base: with, Disp: disp}), acc[k])
+	})
+	addUnrolled(x, acc, dotUnroll)
+	r, sum := t.newReducer(), place(ReturnIndex(0))
+	if x == single {
+		VMOVSS(r.sum32(acc[0]), sum)
+	} else {
+		VMOVSD(r.dotSum(addRegisters(acc[:registers], 1)[0]), sum)
+	}
+	finish()
+}
+
+// addScaled emits the addition of a multiple of a vector to another, as addOuter does for one row.
+func addScaled(t isa, x *number, name, kind string) {
+	text("axpy"+name, t, fmt.Sprintf("func(y, x *%s, n int, by %s)", kind, kind),
+		"adds n numbers of x, times by, to y, n >= 1.")
+	y, from, by := param("y"), param("x"), t.vec()
+	x.broadcast(mem("by"), by)
+	changeVectors(t, x, 4, []reg.GPVirtual{y, from}, func(io access, _, disp int) {
+		v := io.load(Mem{Base: y, Disp: disp})
+		x.fma(io.operand(Mem{Base: from, Disp: disp}), by, v)
+		io.store(v, Mem{Base: y, Disp: disp})
+	})
+	finish()
+}
+
 // swap emits the exchange of two vectors.
 func swap(t isa, x *number) {
 	text("swap"+x.suffix, t, "func(x, y *F, n int)", "exchanges n numbers, n >= 1.")

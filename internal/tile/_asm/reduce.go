@@ -96,6 +96,10 @@ func (r reducer) sum1(v vector) vector {
 
 // store32 stores the sums of 8, 4, 2 or 1 accumulators of float32. It is for AVX2.
 func (r reducer) store32(v []vector, to reg.GPVirtual) {
+	if len(v) == 1 {
+		VMOVSS(r.sum32(v[0]), Mem{Base: to})
+		return
+	}
 	for i := 0; i < len(v); i += 4 {
 		four := v[i:min(i+4, len(v))]
 		low, high, sum := YMM(), YMM(), XMM()
@@ -107,12 +111,22 @@ func (r reducer) store32(v []vector, to reg.GPVirtual) {
 		switch at := (Mem{Base: to, Disp: 4 * i}); len(four) {
 		case 4:
 			VMOVUPS(sum, at)
-		case 2:
-			VMOVSD(sum, at)
 		default:
-			VMOVSS(sum, at)
+			VMOVSD(sum, at)
 		}
 	}
+}
+
+// sum32 returns the sum of store32 of one accumulator.
+func (r reducer) sum32(v vector) reg.Register {
+	pairs, other, high := YMM(), YMM(), XMM()
+	VMOVSHDUP(v, pairs)
+	VADDPS(pairs, v, pairs) // 0+1 in lane 0, 2+3 in lane 2
+	VPERMILPD(U8(0xf), pairs, other)
+	VADDPS(other, pairs, pairs)
+	VEXTRACTF128(U8(1), pairs, high)
+	VADDSS(high, pairs.AsX(), high)
+	return high
 }
 
 // storeSums stores the sums of 8, 6, 4 or 1 accumulators of eight lanes, or of four lanes that hold the sums
@@ -137,7 +151,10 @@ func (r reducer) storeSums(v []vector, to reg.GPVirtual) {
 // dotSum returns the sum of storeSums of one accumulator.
 func (r reducer) dotSum(v vector) reg.Register {
 	if !r.t.evex {
-		return r.fold(r.pairs(v, v)).AsX()
+		other := YMM()
+		VPERMILPD(U8(0xf), v, other)
+		VADDPD(other, v, other)
+		return r.fold(other).AsX()
 	}
 	s, u, w := YMM(), XMM(), XMM()
 	VEXTRACTF64X4(U8(1), v, s)

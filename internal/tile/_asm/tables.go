@@ -207,6 +207,7 @@ var neon = []string{
 	"mulBasisLanes", "leastSquaresLanes", "mulTransposedLanes",
 	"panel", "pairPanel", "panelHalf", "panelMost", "rowDots", "addRows", "addOuter", "addAbs", "scale",
 	"squares", "absolutes", "symmetricRows",
+	"dotDouble", "dotSingle", "axpyDouble", "axpySingle",
 	"reflect", "rotate", "solveRows", "multiplyRows", "solveRowsPart", "multiplyRowsPart", "solveFew",
 	"addComplex", "timesComplex", "dotComplex", "planeRotation",
 }

@@ -44,6 +44,12 @@ func vectors(t isa) {
 			addOuter(t, single, m)
 		}
 	}
+	innerProduct(t, double, "Double", "float64")
+	addScaled(t, double, "Double", "float64")
+	if !t.evex {
+		innerProduct(t, single, "Single", "float32")
+		addScaled(t, single, "Single", "float32")
+	}
 	twoVectors(t)
 	spans(t)
 	if !t.evex {
@@ -83,22 +89,13 @@ func rowDots(t isa, x *number, m int) {
 	acc := t.zeros(unroll * registers * m)
 	pointers := []reg.GPVirtual{a.base, with}
 	var v [8]vector // of x
-	add := func(io access, k, disp int) {
+	dotLoop(t, x, unroll, pointers, func(io access, k, disp int) {
 		v[k] = io.load(Mem{Base: with, Disp: disp})
 		for i := range m {
 			x.fma(io.operand(a.at(i, disp)), v[k], acc[k*m+i])
 		}
-	}
-	if x == double {
-		eachLanes(t, unroll, false, pointers, add)
-	} else {
-		eachVector(t, x, unroll, false, pointers, add)
-	}
-	for k := 1; k < unroll; k++ {
-		for i := range registers * m {
-			x.add(acc[k*registers*m+i], acc[i], acc[i])
-		}
-	}
+	})
+	addUnrolled(x, acc, unroll)
 	sums, r := param("sums"), t.newReducer()
 	if x == single {
 		r.store32(acc[:m], sums)
@@ -107,6 +104,23 @@ func rowDots(t isa, x *number, m int) {
 	}
 	r.storeSums(addRegisters(acc[:registers*m], m), sums)
 	finish()
+}
+
+// dotLoop emits the loop of inner products, whose partial sums are the same on all tiers.
+func dotLoop(t isa, x *number, unroll int, pointers []reg.GPVirtual, add func(io access, k, disp int)) {
+	if x == double {
+		eachLanes(t, unroll, false, pointers, add)
+	} else {
+		eachVector(t, x, unroll, false, pointers, add)
+	}
+}
+
+// addUnrolled adds the accumulators of the second vector of a round and of those behind it to the first ones.
+func addUnrolled(x *number, acc []vector, unroll int) {
+	each := len(acc) / unroll
+	for i := each; i < len(acc); i++ {
+		x.add(acc[i], acc[i%each], acc[i%each])
+	}
 }
 
 // broadcasts loads m entries, each to all lanes of a register.

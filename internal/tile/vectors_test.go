@@ -1,0 +1,39 @@
+package tile_test
+
+import (
+	"slices"
+
+	"github.com/difalt/difalt/internal/tile"
+)
+
+// innerProduct checks also that the sum has the bits of RowDots for one row.
+func innerProduct[F tile.Float](r *run, s shape) {
+	x, _ := dense[F](r, "x", s.d, 1)
+	y, _ := dense[F](r, "y", s.d, 1)
+	got := alloc[F](r, 1)
+	r.call(func() { got[0] = tile.InnerProduct(x, y) })
+	entries(r, got, 0, 1, 1, func(want *sum, _, _ int) { strided(want, s.d, x, 1, y, 1) })
+	if tile.Active() != tile.Generic {
+		single := make([]F, 1)
+		tile.RowDots(single, x, s.d, y, 1, s.d)
+		r.same(float64(got[0]), float64(single[0]), 0, 0)
+	}
+}
+
+// addScaled checks also that the sums have the bits of AddOuter for one row.
+func addScaled[F tile.Float](r *run, s shape) {
+	x, _ := dense[F](r, "x", s.d, 1)
+	y, _ := filled[F](r, s.d, s.d, 1, 1)
+	before, by, of := slices.Clone(y), F(1.5), make([]F, 1)
+	of[0] = by
+	r.call(func() { tile.AddScaled(y, x, by) })
+	single := slices.Clone(before)
+	tile.AddOuter(single, s.d, of, x, 1, s.d)
+	for k, v := range single {
+		r.same(float64(y[k]), float64(v), 0, k)
+	}
+	entries(r, y, s.d, s.d, 1, func(want *sum, k, _ int) {
+		want.add(float64(before[k]), 1)
+		want.add(float64(by), float64(x[k]))
+	})
+}
