@@ -83,11 +83,15 @@ func gonumsGSVD(m, n, p int, a []float64, lda int, b []float64, ldb int) bool {
 		return false
 	}
 	const unlike = 1e12 // of squares: rotations of rows of unlike sizes may not converge
-	sizeA, sure := independent(m, n, min(m, n), a, lda)
+	columns := 0        // of A that have to be independent
+	if p < n {
+		columns = n
+	}
+	sizeA, sure := independent(m, n, columns, a, lda)
 	if sizeA > unlike*sizeB || sizeB > unlike*sizeA || !(sizeA > 0) {
 		return false
 	}
-	return p >= n || sure
+	return sure
 }
 
 // independent returns the sum of the squares F^2 of a small m x n matrix, and whether its first k columns are

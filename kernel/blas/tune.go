@@ -83,7 +83,7 @@ const (
 	// other increments, which are copied from there on. Below loopOrderUpper they do for one right side of an
 	// upper triangle in memory. Sym·v, Tri·v, blas64.Trsv, LU.SolveVec and Cholesky.SolveVec, 4 to 64;
 	// LU.Solve with 3 sides.
-	symvOrder, trmvOrder, trsvUpper, trsvLower, vectorOrder32, loopOrder, loopOrderUpper = 12, 48, 20, 36, 20, 16, 26
+	symvOrder, trmvOrder, trsvUpper, trsvLower, vectorOrder32, loopOrder, loopOrderUpper = 12, 56, 20, 36, 20, 16, 26
 	// fewUpdates is the largest k for which A A' takes no blocks, up to updateMultiplications. SymRankK
 	// and SymOuterK of 2 to 32 columns.
 	fewUpdates, updateMultiplications = 32, 1 << 22
@@ -106,8 +106,8 @@ const (
 	// fewRowsOfA rows of A on the left, take less time with gonum. Cov 50x5, SymOuterK and Sym·M.
 	syrkColumns, syrkEntries, syrkRows, symmMultiplications, fewRowsOfA = 150, 20, 192, 64, 2
 	syrkOrder, syrkPairs, syrkDepth                                     = 6, 3, 30
-	// dotLength is the length of vectors below which gonum's level 1 takes less time; in float32 four
-	// times it. Dot, AddScaledVec, Scal, Sdot and Saxpy.
+	// dotLength is the length of vectors in float64 below which gonum's level 1 takes less time. Dot,
+	// AddScaledVec, Scal.
 	dotLength = 64
 	// rotationLength, complexLength, complexDot and largestLength are lengths of vectors. From these on
 	// the tiles take less time: for rotations, for complex numbers, for their inner products (in
