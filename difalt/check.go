@@ -84,7 +84,7 @@ func (c *checker) check(ctx context.Context, net *consensus.Network, lastStep fl
 	}
 	c.total.sketch, c.total.energy = c.total.sketch[:sketch], p.totals.energy
 	sums.Read(c.views[0], &c.total)
-	if !c.total.broken && c.total.objective < c.rule.lowest {
+	if !c.total.broken && c.total.objective < c.rule.Lowest {
 		copyBases(c.best, p.u)
 	}
 	status, needs := c.rule.judge(p.iteration, p.nodes, &c.total)

@@ -45,14 +45,13 @@ func (s *Solver) settle(ctx context.Context) (Status, error) {
 	if err != nil {
 		return Running, err
 	}
-	rule.noise = max(rule.noise, outcome.StatisticalError)
+	rule.Noise = max(rule.Noise, outcome.StatisticalError)
 	switch {
 	case outcome.Verdict == minimum.Minimum:
 		return Converged, nil
-	case outcome.Verdict == minimum.Saddle && s.escapes < maxEscapes && p.iteration < s.o.Iterations:
-		s.escapes++
+	case outcome.Verdict == minimum.Saddle && rule.Escapes < maxEscapes && p.iteration < s.o.Iterations:
+		rule.escape(p.iteration)
 		copyBases(p.u, outcome.U)
-		rule.measured, rule.pending.on = p.iteration, false
 		s.method.start(p)
 		return Running, nil
 	}
@@ -123,7 +122,7 @@ func (s *Solver) report() {
 	if !log.Enabled(context.Background(), slog.LevelWarn) {
 		return
 	}
-	last := s.finalRecord()
+	last := s.record(s.refit())
 	if last.Singular > 0 && s.o.Ridge == 0 {
 		log.Warn("some tasks have no unique least-squares solution; a ridge avoids that", "tasks", last.Singular)
 	}
@@ -132,12 +131,12 @@ func (s *Solver) report() {
 		log.Warn("the run diverged", "iterations", iterations)
 	case s.status == Diverged:
 		log.Warn("the run diverged", "iterations", iterations, "step", s.stepSize())
-	case s.status == IterationLimit && rule.residual > rule.threshold():
+	case s.status == IterationLimit && rule.Residual > rule.threshold():
 		log.Warn("the run has not converged: more iterations or another method may help",
-			"residual", rule.residual, "tolerance", rule.threshold())
-	case s.status == Undetermined, s.status == Converged && rule.noise > poorlyKnown:
+			"residual", rule.Residual, "tolerance", rule.threshold())
+	case s.status == Undetermined, s.status == Converged && rule.Noise > poorlyKnown:
 		log.Warn("the data hardly determine a direction of U: use a smaller rank, or more samples",
-			"statistical error", rule.noise)
+			"statistical error", rule.Noise)
 	}
 	log.Info("the run has ended", "status", s.status, "iterations", iterations, "objective", last.Objective)
 }

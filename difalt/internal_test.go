@@ -62,10 +62,10 @@ func TestMeasurementAllocations(t *testing.T) {
 		}
 		rule := &s.checker.rule
 		allocations := check.Allocations(10, func() {
-			rule.measured = -measureAfter
+			rule.Measured = -measureAfter
 			status, err := s.checker.check(t.Context(), s.net, 0, false)
-			if err != nil || status != Converged || rule.measured != s.point.iteration {
-				t.Errorf("%v: %v, measured at %d, %v", method, status, rule.measured, err)
+			if err != nil || status != Converged || rule.Measured != s.point.iteration {
+				t.Errorf("%v: %v, measured at %d, %v", method, status, rule.Measured, err)
 			}
 		})
 		if allocations != 0 {

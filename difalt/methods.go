@@ -82,7 +82,7 @@ type gossip struct {
 }
 
 func (g gossip) exchange(net *consensus.Network, pool *kernel.Pool) (consensus.Exchange, error) {
-	return g.o.Average(net, g.o.Rounds, pool)
+	return g.o.average(net, g.o.Rounds, pool)
 }
 
 // diffusion is Dif-AltGDmin: Z = Agree(U - eta L grad).

@@ -7,8 +7,10 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
+	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/kernel/lsq"
@@ -84,6 +86,48 @@ func TestAfterClose(t *testing.T) {
 	}
 	if res, err := s.Run(t.Context()); err == nil || res != nil {
 		t.Errorf("Run after Close: %v, %v", res, err)
+	}
+	if s, err = difalt.NewSolver(p, net, difalt.Options{Rank: 2, AnyFeatures: true, Iterations: 1}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+	if status, err := s.Step(t.Context()); err == nil || status != difalt.IterationLimit {
+		t.Errorf("Step after the end and Close: %v, %v", status, err)
+	}
+}
+
+// TestStartIsOrthonormal: a U0 that is not orthonormal would be the start of another run: it is refused, as a
+// Truth is.
+func TestStartIsOrthonormal(t *testing.T) {
+	p := draw(t, 2, 6, 12, 9, 2, 2, 0, 1)
+	for _, scale := range []float64{1e-3, .9, 3, 0} {
+		u := orthonormal(6, 2, 3)
+		p.U0 = []*kernel.Basis{u.Clone(), u}
+		for i := range u.Col(1) {
+			u.Col(1)[i] *= scale
+		}
+		_, err := difalt.NewSolver(p, network(t, "path", 2, 1), difalt.Options{Rank: 2})
+		if err == nil || !strings.Contains(err.Error(), "U0 of node 1 is not orthonormal") {
+			t.Errorf("a column of length %g: %v", scale, err)
+		}
+	}
+}
+
+// TestAverageOfNothing: an Average that returns neither an exchange nor an error is an error, in the
+// iterations and in the initialisation.
+func TestAverageOfNothing(t *testing.T) {
+	p := draw(t, 2, 6, 12, 9, 2, 2, 0, 1)
+	for _, method := range []difalt.Method{difalt.DifAltGDmin, difalt.DecAltGDmin, difalt.DGD} {
+		o := difalt.Options{Rank: 2, Method: method}
+		o.Average = func(*consensus.Network, int, *kernel.Pool) (consensus.Exchange, error) { return nil, nil }
+		_, err := difalt.Run(t.Context(), p, network(t, "path", 2, 1), o)
+		var parameter *difalt.ParameterError
+		if !errors.As(err, &parameter) || parameter.Name != "Average" {
+			t.Errorf("%v: %v", method, err)
+		}
 	}
 }
 

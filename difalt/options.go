@@ -166,7 +166,16 @@ func (o *Options) startExchange(net *consensus.Network, pool *kernel.Pool) (cons
 	if o.Method == Accelerated {
 		return net.TreeMean(), nil
 	}
-	return o.Average(net, o.StartRounds, pool)
+	return o.average(net, o.StartRounds, pool)
+}
+
+// average returns what Average returns, and an error if that is nothing.
+func (o *Options) average(net *consensus.Network, rounds int, pool *kernel.Pool) (consensus.Exchange, error) {
+	x, err := o.Average(net, rounds, pool)
+	if err == nil && x == nil {
+		err = &ParameterError{"Average", "a function", "it returned neither an exchange nor an error"}
+	}
+	return x, err
 }
 
 // A ParameterError reports an option, or an argument, that is out of range.

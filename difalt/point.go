@@ -59,9 +59,9 @@ func newPoint(p *Problem, o *Options, nodes int) point {
 }
 
 // read takes the results of groups.
-func (p *point) read(groups []*kernel.Group) {
+func read(at []evaluation, groups []*kernel.Group) {
 	for i, g := range groups {
-		p.at[i] = evaluation{g.B, g.Status, g.Grad, g.Objective, g.Elapsed}
+		at[i] = evaluation{g.B, g.Status, g.Grad, g.Objective, g.Elapsed}
 	}
 }
 

@@ -21,9 +21,9 @@ type Problem struct {
 	// Start is the d x r start of the power iteration (Alg. 2, line 8), equal at all nodes. Nil draws
 	// standard Gaussian entries from Options.Seed.
 	Start *kernel.Basis
-	// U0[i] is the start of node Hosted()[i], such as the U of an earlier result for some of the tasks. Nil,
-	// at all nodes, runs the spectral initialisation. AltGDmin and Accelerated compute with one U and start
-	// from node 0's.
+	// U0[i] is the orthonormal start of node Hosted()[i], such as Result.U of an earlier run for some of the
+	// tasks. Nil, at all nodes, runs the spectral initialisation. AltGDmin and Accelerated compute with one U
+	// and start from node 0's. Model.U is not orthonormal; Basis.Orthonormalize makes it so.
 	U0 []*kernel.Basis
 	// Truth is an orthonormal U*, of any rank, for measuring subspace distances; nil if it is unknown.
 	Truth *kernel.Basis
@@ -81,6 +81,9 @@ func (p *Problem) Validate(hosted []int, rank int) error {
 			return fmt.Errorf("difalt: U0 of node %d is missing", hosted[i])
 		}
 		if err := checkBasis(fmt.Sprintf("U0 of node %d", hosted[i]), u, d, rank); err != nil {
+			return err
+		}
+		if err := checkOrthonormal(fmt.Sprintf("U0 of node %d", hosted[i]), u); err != nil {
 			return err
 		}
 	}

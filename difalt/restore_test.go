@@ -2,50 +2,133 @@ package difalt_test
 
 import (
 	"errors"
+	"math"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/difalt/difalt/difalt"
 )
 
-// TestRestoreEnds: a run ends in one iteration with one status, wherever it was restored on the way. Steps
-// that are too long make it diverge, and steps a little shorter let the objective rise and fall again.
+// TestRestoreEnds: a run ends in one iteration with one status and the same bits, wherever it was restored on
+// the way, its last state included. Steps that are too long make it diverge, and steps a little shorter let
+// the objective rise and fall again.
 func TestRestoreEnds(t *testing.T) {
 	p := draw(t, 3, 12, 24, 10, 2, 3, .1, 5)
-	first := run(t, p, network(t, "path", 3, 1), difalt.Options{Rank: 2, Method: difalt.DifAltGDmin, Iterations: 1}).Initial.Step
+	short := difalt.Options{Rank: 2, Iterations: 1}
+	first := run(t, p, network(t, "path", 3, 1), short).Initial.Step
 	seen := map[difalt.Status]int{}
 	for _, method := range []difalt.Method{difalt.DifAltGDmin, difalt.AltGDmin, difalt.DecAltGDmin, difalt.DGD} {
 		for _, factor := range []float64{.5, 4, 5, 6, 8, 12, 30} {
 			o := difalt.Options{Rank: 2, Method: method, Iterations: 37, Step: factor * first}
-			want := run(t, p, network(t, "path", 3, 1), o)
-			seen[want.Status]++
-			for _, at := range []int{1, 4, 10, 13, 20, 29} {
-				if at >= want.Iterations {
-					break
-				}
-				s := newSolver(t, p, network(t, "path", 3, 1), o)
-				for range at {
-					step(t, s, t.Context())
-				}
-				snapshot, err := s.Snapshot()
-				if err != nil {
-					t.Fatal(err)
-				}
-				again := newSolver(t, p, network(t, "path", 3, 1), o)
-				if err := again.Restore(snapshot); err != nil {
-					t.Fatal(err)
-				}
-				got, err := again.Run(t.Context())
-				if err != nil && !errors.Is(err, difalt.ErrDiverged) {
-					t.Fatal(err)
-				}
-				if got.Status != want.Status || got.Iterations != want.Iterations {
-					t.Errorf("%v, step times %g: %v after %d iterations, but %v after %d if restored at %d",
-						method, factor, want.Status, want.Iterations, got.Status, got.Iterations, at)
-				}
-			}
+			seen[restoreEverywhere(t, p, o, []int{1, 4, 10, 13, 20, 29})]++
 		}
 	}
 	if seen[difalt.Diverged] < 3 || seen[difalt.IterationLimit] < 3 {
 		t.Errorf("the runs ended as %v: too few of a kind", seen)
+	}
+}
+
+// TestRestoreConverges: so does a run that ends by Tolerance or at the noise, whose last check needs the move
+// and the residual of the check before.
+func TestRestoreConverges(t *testing.T) {
+	p := draw(t, 3, 12, 40, 20, 2, 1.5, .1, 5)
+	for _, method := range []difalt.Method{difalt.DifAltGDmin, difalt.AltGDmin, difalt.DecAltGDmin} {
+		for _, o := range []difalt.Options{{Tolerance: 1e-2}, {StopAtNoise: true}} {
+			o.Rank, o.Method, o.Iterations, o.Rounds = 2, method, 80, 20
+			if got := restoreEverywhere(t, p, o, []int{3, 10, 20, 26, 30, 31}); got != difalt.Converged {
+				t.Errorf("%v, %+v: %v", method, o, got)
+			}
+		}
+	}
+}
+
+// restoreEverywhere restores a run in the given iterations and in its last one, and fails unless all ends are
+// alike. It returns the status.
+func restoreEverywhere(t *testing.T, p *difalt.Problem, o difalt.Options, iterations []int) difalt.Status {
+	t.Helper()
+	want := run(t, p, network(t, "path", 3, 1), o)
+	for _, at := range append(iterations, want.Iterations) {
+		if at > want.Iterations {
+			continue
+		}
+		s := newSolver(t, p, network(t, "path", 3, 1), o)
+		for range at {
+			step(t, s, t.Context())
+		}
+		checkContinued(t, p, o, s, want, at)
+		if at < want.Iterations || want.Status == difalt.Diverged { // whose snapshot has the best U
+			continue
+		}
+		if _, err := s.Run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		checkContinued(t, p, o, s, want, at)
+	}
+	return want.Status
+}
+
+// checkContinued fails unless the snapshot of a solver leads to the given end.
+func checkContinued(t *testing.T, p *difalt.Problem, o difalt.Options, s *difalt.Solver, want *difalt.Result, at int) {
+	t.Helper()
+	snapshot, err := s.Snapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := newSolver(t, p, network(t, "path", 3, 1), o)
+	if err := again.Restore(snapshot); err != nil {
+		t.Fatal(err)
+	}
+	got, err := again.Run(t.Context())
+	if err != nil && !errors.Is(err, difalt.ErrDiverged) {
+		t.Fatal(err)
+	}
+	if got.Status != want.Status || got.Iterations != want.Iterations {
+		t.Errorf("%v, step %g: %v after %d iterations, but %v after %d if restored at %d",
+			o.Method, o.Step, want.Status, want.Iterations, got.Status, got.Iterations, at)
+	}
+	for i := range want.U {
+		if !slices.Equal(got.U[i].Data(), want.U[i].Data()) {
+			t.Errorf("%v, restored at %d: another U at node %d", o.Method, at, i)
+		}
+	}
+	bits := func(r *difalt.Result) [2]uint64 {
+		return [2]uint64{math.Float64bits(r.Residual), math.Float64bits(r.StatisticalError)}
+	}
+	if bits(got) != bits(want) {
+		t.Errorf("%v, restored at %d: residual %g and error %g, want %g and %g",
+			o.Method, at, got.Residual, got.StatisticalError, want.Residual, want.StatisticalError)
+	}
+}
+
+// TestDamagedSnapshot: what a run cannot have written is refused.
+func TestDamagedSnapshot(t *testing.T) {
+	p, o := draw(t, 2, 6, 8, 9, 2, 2, 0, 1), difalt.Options{Rank: 2}
+	s := newSolver(t, p, network(t, "path", 2, 1), o)
+	step(t, s, t.Context())
+	for want, damage := range map[string]func(c *content){
+		"version 0": func(c *content) { c.Version = 0 }, "iteration -1": func(c *content) { c.Iteration = -1 },
+		"iteration 1000000":                   func(c *content) { c.Iteration = 1e6 },
+		"step size NaN":                       func(c *content) { c.Step = math.NaN() },
+		"other data":                          func(c *content) { c.Finite = c.Finite[:1] },
+		"the course":                          func(c *content) { c.Course.Worse = -1 },
+		"has the course":                      func(c *content) { c.Course.Lowest = math.NaN() },
+		"no basis of node 0":                  func(c *content) { c.U[0][3] = math.Inf(1) },
+		"no basis of node 1":                  func(c *content) { c.U[1] = c.U[1][:5] },
+		"basis of node 1":                     func(c *content) { c.U = c.U[:1] },
+		"the snapshot has no basis of node 0": func(c *content) { c.Previous = nil },
+		"the snapshot has no basis of node 1": func(c *content) { c.Best[1][0] = math.NaN() },
+	} {
+		kept, err := s.Snapshot()
+		if err != nil {
+			t.Fatal(err)
+		}
+		read, err := reread(t, kept, damage)
+		if err == nil {
+			err = newSolver(t, p, network(t, "path", 2, 1), o).Restore(read)
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
 	}
 }

@@ -116,23 +116,25 @@ func (s *Solver) Result() (*Result, error) {
 	if s.closed {
 		return nil, errClosed
 	}
-	last := s.finalRecord()
+	nodes := s.refit()
 	res := &Result{
 		Status: s.status, Iterations: s.point.iteration, U: clone(s.point.u), Initial: s.initial,
-		Residual: s.checker.rule.residual, StatisticalError: s.checker.rule.noise, Ridge: s.o.Ridge,
-		Last: last,
+		Residual: s.checker.rule.Residual, StatisticalError: s.checker.rule.Noise, Ridge: s.o.Ridge,
+		Last: s.record(nodes),
 	}
-	for _, at := range s.point.at {
+	for _, at := range nodes {
 		res.B, res.Tasks = append(res.B, slices.Clone(at.b)), append(res.Tasks, slices.Clone(at.status))
 	}
 	return res, nil
 }
 
-// finalRecord fits b_t to the current U_g on all samples and returns the record of this fit.
-func (s *Solver) finalRecord() Record {
+// refit fits b_t to the current U_g on all samples. The evaluation of the iteration stays as it is: an
+// observer may ask for a result in the middle of it.
+func (s *Solver) refit() []evaluation {
 	s.executor.Minimize(s.point.u, s.o.Ridge)
-	s.point.read(s.groups)
-	return s.record()
+	nodes := make([]evaluation, len(s.groups))
+	read(nodes, s.groups)
+	return nodes
 }
 
 // U returns the current estimates of the hosted nodes. They belong to the solver: read only, and valid until
@@ -197,7 +199,7 @@ func (s *Solver) observe(yield func(*Record) error) error {
 	if s.o.Observer == nil && yield == nil {
 		return nil
 	}
-	s.records.last = s.record()
+	s.records.last = s.record(s.point.at)
 	if s.o.Observer != nil {
 		if err := s.o.Observer(&s.records.last); err != nil {
 			return err
@@ -209,14 +211,14 @@ func (s *Solver) observe(yield func(*Record) error) error {
 	return nil
 }
 
-// record describes the current U; the groups have fitted their b_t to it.
-func (s *Solver) record() Record {
+// record describes the current U, and the evaluations of the hosted nodes there.
+func (s *Solver) record(nodes []evaluation) Record {
 	u, nan := s.point.u, math.NaN()
 	rec := Record{
 		Iteration: s.point.iteration, Traffic: s.net.Traffic().Minus(s.records.before), Compute: s.records.compute,
 		SDFirst: nan, SDMax: nan, SDMean: nan,
 	}
-	for i, at := range s.point.at {
+	for i, at := range nodes {
 		rec.Objective += at.objective
 		for _, status := range at.status {
 			if status != lsq.OK {

@@ -8,26 +8,28 @@ import (
 	"fmt"
 	"hash/crc32"
 	"hash/fnv"
-	"math"
 	"slices"
 
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/internal/sizes"
+	"github.com/difalt/difalt/kernel"
 )
 
-const snapshotVersion = 12
+const snapshotVersion = 13
 
 // A Snapshot is the state of a run between two iterations: U_g of the hosted nodes, the step size, the number
-// of iterations, and what decides whether the run diverges. A solver that restores it continues from there,
-// and ends as the run itself would with the paper's methods; the memory of Accelerated starts empty. All
-// nodes of a network restore snapshots of one iteration.
+// of iterations, and what decides when the run ends. A solver that restores it continues from there. With
+// the paper's methods it ends as the run itself would, with the same bits, wherever the snapshot was taken.
+// The memory of Accelerated starts empty. The snapshot of a diverged run has the best U. All nodes of a
+// network restore snapshots of one iteration.
 type Snapshot struct{ saved saved }
 
 type saved struct {
 	Version, Iteration int
 	Identity           uint64
 	Step               float64
-	U                  [][]float64
+	U, Previous, Best  [][]float64 // of the hosted nodes: U_g, one iteration before, and the best known
+	Finite             []bool      // see point.finite
 	Course             course
 }
 
@@ -70,11 +72,9 @@ func (s *Solver) Snapshot() (*Snapshot, error) {
 	}
 	p := saved{
 		Version: snapshotVersion, Identity: s.identity(), Iteration: s.point.iteration, Step: s.initial.Step,
-		Course: s.checker.rule.course,
+		Finite: slices.Clone(s.point.finite), Course: s.checker.rule.courseAt(s.point.iteration),
 	}
-	for _, u := range s.point.u {
-		p.U = append(p.U, slices.Clone(u.Data()))
-	}
+	p.U, p.Previous, p.Best = dataOf(clone(s.point.u)), dataOf(clone(s.point.previous)), dataOf(clone(s.checker.best))
 	return &Snapshot{p}, nil
 }
 
@@ -84,23 +84,35 @@ func (s *Solver) Restore(snap *Snapshot) error {
 	switch {
 	case snap == nil || s.initial != nil:
 		return errors.New("difalt: Restore needs a snapshot, before the first step")
-	case snap.saved.Identity != s.identity() || len(snap.saved.U) != len(s.point.u):
+	case snap.saved.Identity != s.identity() || len(snap.saved.Finite) != len(s.point.u):
 		return errors.New("difalt: the snapshot belongs to other data or other options")
 	case snap.saved.Iteration < 0 || snap.saved.Iteration > s.o.Iterations || !finite(snap.saved.Step):
 		const format = "difalt: the snapshot has iteration %d and step size %v"
 		return fmt.Errorf(format, snap.saved.Iteration, snap.saved.Step)
-	case math.IsInf(snap.saved.Course.Start, 0) || snap.saved.Course.Worse < 0:
+	case !snap.saved.Course.valid(snap.saved.Iteration):
 		return fmt.Errorf("difalt: the snapshot has the course %+v", snap.saved.Course)
 	}
-	for i, u := range snap.saved.U {
-		if len(u) != len(s.point.u[i].Data()) || !sizes.Finite(u) {
-			return fmt.Errorf("difalt: the snapshot has no basis of node %d", s.net.Hosted()[i])
+	parts := []struct {
+		to   []*kernel.Basis
+		from [][]float64
+	}{
+		{s.point.u, snap.saved.U}, {s.point.previous, snap.saved.Previous}, {s.checker.best, snap.saved.Best},
+	}
+	for _, part := range parts {
+		for i, to := range part.to {
+			if i >= len(part.from) || len(part.from[i]) != len(to.Data()) || !sizes.Finite(part.from[i]) {
+				return fmt.Errorf("difalt: the snapshot has no basis of node %d", s.net.Hosted()[i])
+			}
 		}
 	}
-	for i, u := range snap.saved.U {
-		copy(s.point.u[i].Data(), u)
+	for _, part := range parts {
+		for i, to := range part.to {
+			copy(to.Data(), part.from[i])
+		}
 	}
-	s.point.iteration, s.checker.rule.course = snap.saved.Iteration, snap.saved.Course
+	copy(s.point.finite, snap.saved.Finite)
+	s.point.iteration = snap.saved.Iteration
+	s.checker.rule.restore(snap.saved.Course)
 	s.initial = &Initial{U: clone(s.point.u), Step: snap.saved.Step}
 	return nil
 }

@@ -31,10 +31,10 @@ type Solver struct {
 	executor *kernel.Executor   // of the groups
 	point    point
 	checker  checker
-	escapes  int // from saddle points
 	records  recorder
 	initial  *Initial // nil before the first step, unless restored
 	started  bool
+	stepping bool // a step calls the observer
 	closed   bool
 	status   Status
 	fault    error // ends the run for good
@@ -105,13 +105,17 @@ func (s *Solver) Step(ctx context.Context) (Status, error) { return s.step(ctx, 
 // step is Step. Besides the observer it calls yield with the record, unless yield is nil.
 func (s *Solver) step(ctx context.Context, yield func(*Record) error) (Status, error) {
 	switch {
+	case s.closed:
+		return s.status, errClosed
+	case s.stepping:
+		return s.status, errStepping
 	case s.status != Running || s.fault != nil:
 		return s.status, s.fault
 	case ctx == nil:
 		return s.status, errNoContext
-	case s.closed:
-		return s.status, errClosed
 	}
+	s.stepping = true
+	defer func() { s.stepping = false }()
 	caller := ctx
 	leave := ctx.Err() != nil
 	if !s.net.AllHosted() {
@@ -130,6 +134,9 @@ func (s *Solver) step(ctx context.Context, yield func(*Record) error) (Status, e
 		}
 	} else if err != nil {
 		return s.fail(ctx, observing, err)
+	}
+	if s.closed { // by the observer
+		return s.status, errClosed
 	}
 	if last := s.lastStep(); s.checker.rule.mustCheck(s.point.iteration, last) {
 		status, err := s.checker.check(ctx, s.net, last, leave)
@@ -172,7 +179,9 @@ func (s *Solver) begin(ctx context.Context) (err error) {
 	}
 	s.records.before = s.net.Traffic()
 	p.eta = s.stepSize()
-	copyBases(s.checker.best, p.u)
+	if !s.checker.rule.started() { // not restored
+		copyBases(s.checker.best, p.u)
+	}
 	s.method.start(p)
 	s.started = true
 	return nil
@@ -188,7 +197,7 @@ func (s *Solver) evaluate() {
 		return
 	}
 	s.executor.Step(s.point.u, s.o.Ridge)
-	s.point.read(s.groups)
+	read(s.point.at, s.groups)
 }
 
 // lastStep returns the length of the last Newton-like step if all nodes know it, and otherwise NaN.
@@ -257,11 +266,14 @@ func Run(ctx context.Context, p *Problem, net *consensus.Network, o Options) (*R
 	return s.Run(ctx)
 }
 
-// Close ends the solver's workers. The network can be used by the next solver. Steps and Result return an
-// error afterwards.
+// Close ends the solver's workers. The network can be used by the next solver. Step, Run, Iterations and
+// Result return an error afterwards, whether or not the run has ended.
 func (s *Solver) Close() {
 	s.closed = true
 	s.pool.Close()
 }
 
-var errClosed = errors.New("difalt: the solver is closed")
+var (
+	errClosed   = errors.New("difalt: the solver is closed")
+	errStepping = errors.New("difalt: the solver is in the middle of a step, whose observer cannot take another")
+)

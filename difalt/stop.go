@@ -56,31 +56,34 @@ type stopRule struct {
 	moments   *gram.Matrix // judge sets it to the moments of the tally
 	knowsStep bool         // the method is a stepper
 
-	course   course
-	checked  bool    // this solver has made a check
-	lowest   float64 // objective of all checks
-	last     float64 // objective
-	signal   float64 // see totals.signal
-	noise    float64 // the statistical error; see totals.signal
-	residual float64 // see Result.Residual
-	measured int     // the iteration of the last measurement of the residual
-	pending  pause
+	course
+	checked bool    // see started
+	last    float64 // objective
+	signal  float64 // see totals.signal
+	latest  int     // the iteration of the last check; -1 before
+	before  course  // the course before that check
 }
 
-// A course is what decides whether a run diverges. It goes into a Snapshot, so that a restored run ends as
-// the run itself would.
+// A course is what a stop rule keeps from one check to the next. It goes into a Snapshot, so that a restored
+// run ends as the run itself would.
 type course struct {
-	Start float64 // the objective of the first check of the run; NaN before
-	Worse int     // checks in a row with an objective far above Start
+	Start    float64 // the objective of the first check of the run; NaN before
+	Lowest   float64 // objective of all checks
+	Worse    int     // checks in a row with an objective far above Start
+	Noise    float64 // the statistical error; see totals.signal
+	Residual float64 // see Result.Residual
+	Measured int     // the iteration of the last measurement of the residual
+	Pause    pause
+	Escapes  int // from saddle points
 }
 
 // A pause begins where the residual is at the noise for the first time. The run ends if it is at the noise
 // after pauseLen iterations, too. Meanwhile the objective must have fallen by no more than the remaining
 // distance explains.
 type pause struct {
-	on        bool
-	since     int     // the iteration
-	objective float64 // there
+	On        bool
+	Since     int     // the iteration
+	Objective float64 // there
 }
 
 const (
@@ -99,13 +102,50 @@ const (
 
 func newStopRule(o *Options, t *totals, moments *gram.Matrix, knowsStep bool) stopRule {
 	return stopRule{
-		o: o, totals: t, moments: moments, knowsStep: knowsStep, course: course{Start: math.NaN()},
-		lowest: math.Inf(1), noise: math.NaN(), residual: math.NaN(), measured: -measureAfter,
+		o: o, totals: t, moments: moments, knowsStep: knowsStep, course: newCourse(), latest: -1,
 	}
 }
 
-// started reports whether the nodes have made a check, since they were restored if they were.
+func newCourse() course {
+	nan := math.NaN()
+	return course{Start: nan, Lowest: math.Inf(1), Noise: nan, Residual: nan, Measured: -measureAfter}
+}
+
+// valid reports whether a run can have this course in an iteration.
+func (c *course) valid(iteration int) bool {
+	for _, v := range []float64{c.Start, c.Lowest, c.Noise, c.Residual, c.Pause.Objective} {
+		if v < 0 {
+			return false
+		}
+	}
+	return !math.IsInf(c.Start, 0) && !math.IsNaN(c.Lowest) && c.Worse >= 0 && c.Escapes >= 0 &&
+		c.Measured <= iteration && c.Pause.Since >= 0 && c.Pause.Since <= iteration && finite(c.Pause.Objective)
+}
+
+// started reports whether the nodes have made a check, and the method can continue from it.
 func (r *stopRule) started() bool { return r.checked }
+
+// restore continues a course. A method that sends P needs a check of its own: it begins without one.
+func (r *stopRule) restore(c course) {
+	r.course = c
+	r.checked = !r.knowsStep && !math.IsNaN(c.Start)
+}
+
+// courseAt returns the course that a snapshot of an iteration has: the one before a check of this iteration,
+// which a restored run makes again.
+func (r *stopRule) courseAt(iteration int) course {
+	if r.latest == iteration {
+		return r.before
+	}
+	return r.course
+}
+
+// escape counts a saddle point that the run leaves in an iteration, whose next check knows no earlier one.
+func (r *stopRule) escape(iteration int) {
+	r.Escapes++
+	r.Measured, r.Pause.On = iteration, false
+	r.before = r.course
+}
 
 // mustCheck reports whether the nodes make a check in an iteration, whose last step had the given length if
 // the rule knows it; all nodes decide alike.
@@ -116,11 +156,11 @@ func (r *stopRule) mustCheck(iteration int, lastStep float64) bool {
 // isShort reports whether the last step, where all nodes know its length, is a reason to measure the
 // residual.
 func (r *stopRule) isShort(iteration int, lastStep float64) bool {
-	if !r.knowsStep || r.o.EveryIteration || iteration < r.measured+measureAfter {
+	if !r.knowsStep || r.o.EveryIteration || iteration < r.Measured+measureAfter {
 		return false
 	}
 	threshold := r.threshold()
-	if r.pending.on && iteration < r.pending.since+pauseLen {
+	if r.Pause.On && iteration < r.Pause.Since+pauseLen {
 		threshold = r.precise()
 	}
 	return r.distance(lastStep) <= threshold
@@ -151,8 +191,8 @@ func (r *stopRule) precise() float64 {
 
 // threshold is the residual at which the run may have converged.
 func (r *stopRule) threshold() float64 {
-	if r.o.StopAtNoise && r.noise < 1 {
-		return max(r.precise(), noiseShare*r.noise)
+	if r.o.StopAtNoise && r.Noise < 1 {
+		return max(r.precise(), noiseShare*r.Noise)
 	}
 	return r.precise()
 }
@@ -160,11 +200,12 @@ func (r *stopRule) threshold() float64 {
 // judge returns the status that follows from the totals of a check, or what it needs for that.
 func (r *stopRule) judge(iteration int, nodes float64, t *tally) (Status, need) {
 	first := !r.started()
+	r.latest, r.before = iteration, r.course
 	if t.broken {
 		return Diverged, nothing
 	}
 	r.record(iteration, t)
-	worse := r.course.Worse
+	worse := r.Worse
 	diverged := worse >= divergedAfter || iteration == r.o.Iterations && worse > 0
 	switch {
 	case diverged && !r.o.EveryIteration:
@@ -185,46 +226,46 @@ func (r *stopRule) nearEnd(iteration int, moved float64) bool {
 	return iteration == r.o.Iterations || r.o.StopAtNoise || moved <= max(r.o.Tolerance, shortestMove)
 }
 
-// record stores the objective and the moments of a check. The first check after Restore counts only where the
-// run itself would have made it.
+// record stores the objective and the moments of a check. The check that some methods need after Restore
+// counts only where the run itself would have made it.
 func (r *stopRule) record(iteration int, t *tally) {
 	counts := r.checked || iteration%CheckEvery == 0 || iteration == r.o.Iterations
 	r.checked = true
-	if math.IsNaN(r.course.Start) {
-		r.course.Start = t.objective
+	if math.IsNaN(r.Start) {
+		r.Start = t.objective
 	}
-	r.lowest, r.last = min(r.lowest, t.objective), t.objective
-	isWorse := t.objective > divergedMargin*r.course.Start && t.objective > negligible*r.totals.YY
+	r.Lowest, r.last = min(r.Lowest, t.objective), t.objective
+	isWorse := t.objective > divergedMargin*r.Start && t.objective > negligible*r.totals.YY
 	switch {
 	case counts && isWorse:
-		r.course.Worse++
+		r.Worse++
 	case counts:
-		r.course.Worse = 0
+		r.Worse = 0
 	}
 	r.moments.Invert(t.moments)
-	r.signal, r.noise = r.totals.signal(r.least(), t.objective)
+	r.signal, r.Noise = r.totals.signal(r.least(), t.objective)
 }
 
 // judgeStep sets the residual from the length of the Newton-like step, and returns the status.
 func (r *stopRule) judgeStep(iteration int, length float64) Status {
-	r.residual, r.measured = r.distance(length), iteration
+	r.Residual, r.Measured = r.distance(length), iteration
 	switch {
-	case r.residual <= r.precise():
+	case r.Residual <= r.precise():
 		return Converged
-	case r.residual <= r.threshold():
+	case r.Residual <= r.threshold():
 		return r.judgePause(iteration)
 	}
-	r.pending.on = false
+	r.Pause.On = false
 	return r.atLimit(iteration)
 }
 
 // judgePause returns the status where the residual is at the noise.
 func (r *stopRule) judgePause(iteration int) Status {
-	p := &r.pending
-	if p.on && iteration < p.since+pauseLen {
+	p := &r.Pause
+	if p.On && iteration < p.Since+pauseLen {
 		return r.atLimit(iteration)
 	}
-	if p.on && p.objective-r.last <= r.explained() {
+	if p.On && p.Objective-r.last <= r.explained() {
 		return Converged
 	}
 	*p = pause{true, iteration, r.last}
@@ -241,8 +282,8 @@ func (r *stopRule) explained() float64 {
 // judgeSpread makes the residual at least the given distance of a node from the mean of all nodes, and
 // returns the status.
 func (r *stopRule) judgeSpread(iteration int, spread float64) Status {
-	r.residual = max(r.residual, spread)
-	if r.residual <= r.threshold() {
+	r.Residual = max(r.Residual, spread)
+	if r.Residual <= r.threshold() {
 		return Converged
 	}
 	return r.atLimit(iteration)

@@ -109,10 +109,10 @@ func TestResidual(t *testing.T) {
 		{"long at last", 20, 1e-2, 1e-5, IterationLimit, IterationLimit, r.distance(1e-2), r.distance(1e-2)},
 	} {
 		status := r.judgeStep(c.iteration, c.length)
-		residual := r.residual
+		residual := r.Residual
 		after := r.judgeSpread(c.iteration, c.spread)
-		if status != c.want || after != c.wantAfter || residual != c.residual || r.residual != c.residualAfter || r.measured != c.iteration {
-			t.Errorf("%s: %v at residual %g, then %v at %g", c.name, status, residual, after, r.residual)
+		if status != c.want || after != c.wantAfter || residual != c.residual || r.Residual != c.residualAfter || r.Measured != c.iteration {
+			t.Errorf("%s: %v at residual %g, then %v at %g", c.name, status, residual, after, r.Residual)
 		}
 	}
 }

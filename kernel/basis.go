@@ -93,13 +93,14 @@ func (u *Basis) CopyFrom(v *Basis) {
 	if v == nil || u.d != v.d || u.r != v.r {
 		panic(badBasis)
 	}
+	v.clearPadding()
 	copy(u.data, v.data)
 }
 
 // Clone returns a copy of u.
 func (u *Basis) Clone() *Basis {
 	v := NewBasis(u.d, u.r)
-	copy(v.data, u.data)
+	v.CopyFrom(u)
 	return v
 }
 

@@ -202,10 +202,12 @@ func TestPaddingOfBasis(t *testing.T) {
 			g.Step(basis(), 0, nil)
 			tasks.GramProduct(gram, basis(), nil)
 			q.Orthonormalize(nil, nil)
-			return slices.Concat(g.B, g.Grad.Data(), gram.Data(), q.Data())
+			copied := kernel.NewBasis(d, r)
+			copied.CopyFrom(basis())
+			return slices.Concat(g.B, g.Grad.Data(), gram.Data(), q.Data(), basis().Clone().Data(), copied.Data())
 		}
 		if got, want := results(dirty), results(clean.Clone); !sameBits(got, want) {
-			t.Errorf("B, the gradient, the Gram product and Q are %v, want %v", got, want)
+			t.Errorf("B, the gradient, the Gram product, Q and copies are %v, want %v", got, want)
 		}
 	})
 }
