@@ -31,13 +31,6 @@ func (l Lapack) Dgesvd(
 		work[0] = d.leastWork()
 		return true
 	}
-	if d.q < fewSingularVectors && d.p < tallReflectors {
-		if lwork > 0 && d.q > 0 && len(s) >= d.q && inside(a, m, n, lda) && !finite(m, n, a, lda) {
-			fill(s[:d.q], math.NaN())
-			return false
-		}
-		return l.Implementation.Dgesvd(jobU, jobVT, m, n, a, lda, s, u, ldu, vt, ldvt, work, lwork)
-	}
 	if !d.valid(a, lda, work, lwork) {
 		return l.Implementation.Dgesvd(jobU, jobVT, m, n, a, lda, s, u, ldu, vt, ldvt, work, lwork)
 	}
@@ -51,7 +44,7 @@ func (l Lapack) Dgesvd(
 		fill(s[:d.q], math.NaN())
 		return false
 	}
-	if few && !haveUnits(whole, d.sizes) {
+	if few && (d.q == 1 || !haveUnits(whole, d.sizes)) {
 		return l.Implementation.Dgesvd(jobU, jobVT, m, n, a, lda, s, u, ldu, vt, ldvt, work, lwork)
 	}
 	scale := scalesOf(size)
@@ -159,6 +152,10 @@ func copyTo(to, from blas64.General, transposed bool) {
 		tile.Transpose(to.Data, to.Stride, from.Data, from.Stride, from.Rows, from.Cols)
 		return
 	}
+	if from.Rows > 0 && to.Stride == from.Cols && from.Stride == from.Cols {
+		copy(to.Data[:from.Rows*from.Cols], from.Data)
+		return
+	}
 	for i := range from.Rows {
 		copy(to.Data[i*to.Stride:][:from.Cols], from.Data[i*from.Stride:])
 	}
@@ -209,7 +206,9 @@ func (d *svd) reduce(a blas64.General, e []float64) {
 	}
 	d.b = d.t
 	if d.tall() {
-		d.units.rows = descending(rows)
+		if q > 1 { // the value of a vector is its norm in any order
+			d.units.rows = descending(rows)
+		}
 		exchangeRows(d.t, d.units.rows)
 		d.l.Dgeqrf(p, q, d.t.Data, d.t.Stride, d.tau, d.buffer, len(d.buffer))
 		d.takeFactor()
@@ -253,11 +252,9 @@ func (d *svd) vectorsTo(to blas64.General, count int, turned *turned, left bool)
 		length = d.p
 	}
 	v := d.matrix(length, count)
-	for i := range length {
-		clear(v.Data[i*v.Stride:][:count])
-		if i >= d.q && i < count {
-			v.Data[i*(v.Stride+1)] = 1
-		}
+	clear(v.Data)
+	for i := d.q; i < min(count, length); i++ {
+		v.Data[i*(v.Stride+1)] = 1
 	}
 	tile.Transpose(v.Data, v.Stride, turned.rows, turned.stride, d.q, d.q)
 	if transposed := d.wide && !d.tall(); left != transposed {

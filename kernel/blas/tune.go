@@ -158,8 +158,6 @@ const (
 	// fewForReduction is the number of columns below which one column and row after the other become
 	// bidiagonal in less time. SVD values 50 and 100.
 	fewForReduction = 64
-	// fewSingularVectors is the order below which gonum needs no more time. SVD.
-	fewSingularVectors = 3
 )
 
 // A byTranspose has a size for each form of a matrix.
