@@ -103,7 +103,7 @@ func (s *Solver) end(caller context.Context, status Status) (Status, error) {
 	switch status {
 	case Diverged:
 		copyBases(s.point.u, s.checker.best)
-		s.fault = ErrDiverged
+		s.fault = s.divergence()
 	case Canceled:
 		s.fault = caller.Err()
 	}
@@ -111,6 +111,14 @@ func (s *Solver) end(caller context.Context, status Status) (Status, error) {
 		s.report()
 	}
 	return status, s.fault
+}
+
+// divergence returns the error of a diverged run.
+func (s *Solver) divergence() error {
+	if s.o.Method == Accelerated { // which has no step to choose
+		return fmt.Errorf("%w: are features or responses of tasks far apart in size?", ErrDiverged)
+	}
+	return fmt.Errorf("%w: take a shorter step or more rounds", ErrDiverged)
 }
 
 // poorlyKnown is the statistical error above which a direction of U is hardly better than a random one.

@@ -131,6 +131,47 @@ func TestAverageOfNothing(t *testing.T) {
 	}
 }
 
+// TestZeroSolver: a Solver that NewSolver did not make returns errors.
+func TestZeroSolver(t *testing.T) {
+	var s difalt.Solver
+	_, stepped := s.Step(t.Context())
+	_, ran := s.Run(t.Context())
+	_, result := s.Result()
+	_, snapshot := s.Snapshot()
+	list := []error{stepped, ran, result, snapshot, s.Restore(&difalt.Snapshot{})}
+	for _, err := range s.Iterations(t.Context()) {
+		list = append(list, err)
+	}
+	for i, err := range list {
+		if err == nil || len(list) != 6 {
+			t.Errorf("call %d of %d: no error", i, len(list))
+		}
+	}
+	s.Close()
+}
+
+// TestDivergedAdvice: the error of a diverged run says what helps its method.
+func TestDivergedAdvice(t *testing.T) {
+	p := draw(t, 2, 6, 12, 9, 2, 2, .1, 1)
+	_, err := difalt.Run(t.Context(), p, network(t, "path", 2, 1), difalt.Options{Rank: 2, Step: 1})
+	if !errors.Is(err, difalt.ErrDiverged) || !strings.Contains(err.Error(), "a shorter step") {
+		t.Errorf("dif: %v", err)
+	}
+	k := newTable(rand.New(rand.NewPCG(149, 150)), 20, 20, 6, 2)
+	for _, x := range k.x[3] {
+		for j := range x {
+			x[j] *= 1e-200
+		}
+	}
+	m, err := difalt.Fit(t.Context(), k.tasks(t), 2)
+	if !errors.Is(err, difalt.ErrDiverged) || !strings.Contains(err.Error(), "far apart in size") {
+		t.Errorf("accelerated: %v", err)
+	}
+	if m == nil || m.Status != difalt.Diverged {
+		t.Errorf("accelerated: model %+v", m)
+	}
+}
+
 // TestValidateNothing: a problem without nodes, and a negative rank, are errors.
 func TestValidateNothing(t *testing.T) {
 	if err := (&difalt.Problem{}).Validate(nil, 1); err == nil {

@@ -39,8 +39,8 @@ func (s Status) String() string {
 
 // Errors of a Solver.
 var (
-	// ErrDiverged is returned with the result of a diverged run.
-	ErrDiverged = errors.New("difalt: the run diverged: take a shorter step or more rounds")
+	// ErrDiverged is wrapped by the error with the result of a diverged run, which says what may help.
+	ErrDiverged = errors.New("difalt: the run diverged")
 	// ErrStop, returned by Options.Observer, ends the run at all nodes without an error.
 	ErrStop = errors.New("difalt: the observer ends the run")
 	// ErrNotStarted is returned by methods that need an estimate, before the first step.
@@ -79,8 +79,9 @@ type Result struct {
 	// part of P's smallest eigenvalue that is not noise. It is at least the largest distance of a node from
 	// that mean when the run has converged. NaN if it was not measured, as with Options.EveryIteration.
 	Residual float64
-	// StatisticalError estimates the subspace distance of U from the truth that is due to noise; infinite if
-	// there are no more samples than unknowns.
+	// StatisticalError estimates the subspace distance of U from the truth that is due to noise. It is
+	// infinite if there are no more samples than unknowns. Values near 1 and above, which no distance has,
+	// mean that noise hides a direction.
 	StatisticalError float64
 	Ridge            float64 // Options.Ridge
 	Last             Record  // of the final state

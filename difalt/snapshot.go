@@ -82,6 +82,8 @@ func (s *Solver) Snapshot() (*Snapshot, error) {
 // differ, except for Iterations with SampleSplit.
 func (s *Solver) Restore(snap *Snapshot) error {
 	switch {
+	case s.net == nil:
+		return errNotMade
 	case snap == nil || s.initial != nil:
 		return errors.New("difalt: Restore needs a snapshot, before the first step")
 	case snap.saved.Identity != s.identity() || len(snap.saved.Finite) != len(s.point.u):

@@ -105,6 +105,8 @@ func (s *Solver) Step(ctx context.Context) (Status, error) { return s.step(ctx, 
 // step is Step. Besides the observer it calls yield with the record, unless yield is nil.
 func (s *Solver) step(ctx context.Context, yield func(*Record) error) (Status, error) {
 	switch {
+	case s.net == nil:
+		return s.status, errNotMade
 	case s.closed:
 		return s.status, errClosed
 	case s.stepping:
@@ -270,10 +272,13 @@ func Run(ctx context.Context, p *Problem, net *consensus.Network, o Options) (*R
 // Result return an error afterwards, whether or not the run has ended.
 func (s *Solver) Close() {
 	s.closed = true
-	s.pool.Close()
+	if s.pool != nil {
+		s.pool.Close()
+	}
 }
 
 var (
+	errNotMade  = errors.New("difalt: the solver was not made by NewSolver")
 	errClosed   = errors.New("difalt: the solver is closed")
 	errStepping = errors.New("difalt: the solver is in the middle of a step, whose observer cannot take another")
 )

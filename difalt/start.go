@@ -144,7 +144,9 @@ func (s *Solver) spectral(ctx context.Context, x timed) (u []*kernel.Basis, sigm
 		}
 	}
 	if sigma = row[0][0]; !(sigma > 0) || !finite(sigma) {
-		why := fmt.Sprintf("the initialisation estimates sigma_max^2 = %v: are all responses zero?", sigma)
+		const format = "the initialisation estimates sigma_max^2 = %v: are all responses zero, constant within " +
+			"tasks, or tiny next to a few of them?"
+		why := fmt.Sprintf(format, sigma)
 		return nil, 0, &DataError{-1, -1, -1, why}
 	}
 	return u, sigma / (s.point.totals.unit * s.point.totals.unit), nil

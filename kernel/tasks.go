@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"fmt"
+	"math/bits"
 	"slices"
 
 	"github.com/difalt/difalt/internal/tile"
@@ -200,14 +201,23 @@ func (t *Tasks) Part(part, parts int) *Tasks {
 	v.first = make([]int, len(t.rows))
 	v.rows = make([]int, len(t.rows))
 	for i, n := range t.rows {
-		// The first row i with floor(i*parts/n) >= part is ceil(part*n/parts).
-		lo := (part*n + parts - 1) / parts
-		hi := ((part+1)*n + parts - 1) / parts
+		lo, hi := firstRow(part, n, parts), firstRow(part+1, n, parts)
 		v.first[i] = t.first[i] + lo
 		v.rows[i] = hi - lo
 	}
 	v.count()
 	return &v
+}
+
+// firstRow returns the first row i of n that belongs to the given part or a later one: the first with
+// floor(i*parts/n) >= part, ceil(part*n/parts). The product may have more bits than an int.
+func firstRow(part, n, parts int) int {
+	hi, lo := bits.Mul64(uint64(part), uint64(n))
+	row, rest := bits.Div64(hi, lo, uint64(parts))
+	if rest > 0 {
+		row++
+	}
+	return int(row)
 }
 
 // WithResponses returns a view of t with the responses y in place of its own: one for every sample, task

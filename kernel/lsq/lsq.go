@@ -125,7 +125,8 @@ type Batch []Problem
 // Solve does the package's Solve for every problem: it sets B and Result. Problems that follow each other
 // with one matrix (equal memory, shape and ridge) are several right-hand sides, for which it is factored
 // once. ws must fit the largest n and r. Solve allocates a workspace if ws is nil, and nothing otherwise. It
-// checks all problems first, and panics with a constant message when a shape or an option does not fit.
+// checks all problems and ws first, and panics with a constant message when a shape or an option does not
+// fit.
 func (list Batch) Solve(o Options, ws *Workspace) {
 	n, r := 0, 1
 	for i := range list {
@@ -135,10 +136,12 @@ func (list Batch) Solve(o Options, ws *Workspace) {
 	if ws == nil {
 		ws = NewWorkspace(n, r)
 	}
+	for i := range list {
+		list[i].mustFit(ws)
+	}
 	factored := false
 	for i := range list {
 		p := &list[i]
-		p.mustFit(ws)
 		ridge, tol := o.Ridge+p.Ridge, o.tolerance(p.A.Rows, p.A.Cols)
 		if i == 0 || !p.follows(&list[i-1]) {
 			factored = i+1 < len(list) && list[i+1].follows(p) && ws.ws.Factor(p.A, ridge, tol)
