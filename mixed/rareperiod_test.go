@@ -38,11 +38,11 @@ func TestRareColumnBesidePeriods(t *testing.T) {
 	check.FailIf(t, errs[0] != nil, "%v", errs[0])
 	g, design := fits[0].rows.guard, *fits[0].plain.design
 	at := 1 + slices.Index(fits[0].rows.schema.Features(), "flag")
-	check.FailIf(t, g.rare(&design)[at], "the column is rare beside no period")
+	check.FailIf(t, check.OK(g.rare(t.Context(), &design))[at], "the column is rare beside no period")
 	period := Period{Feature: slices.Index(fits[0].rows.schema.Features(), "year"), Deviation: 1}
 	for k := range years {
 		period.Values = append(period.Values, float64(2000+k))
 	}
 	design.Periods = []Period{period}
-	check.FailIf(t, !g.rare(&design)[at], "the column is not rare beside a period")
+	check.FailIf(t, !check.OK(g.rare(t.Context(), &design))[at], "the column is not rare beside a period")
 }

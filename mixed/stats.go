@@ -99,7 +99,9 @@ func (s *stats) addUp(ctx context.Context) error {
 	for j, v := range sum[p*p : size] { // the number of tasks would disclose too much
 		sum[p*p+j] = min(v, 1)
 	}
-	s.barred = r.guard.rare(s.design)
+	if s.barred, err = r.guard.rare(ctx, s.design); err != nil {
+		return err
+	}
 	few := len(s.design.Curves) == 0 && r.guard.wantsFewKnots(s.linear, len(r.numeric()))
 	for i, vote := range append(slices.Clone(s.barred), few) {
 		sum[size+i] = map[bool]float64{true: 1}[vote]
