@@ -65,6 +65,9 @@ func (o Options) Fit(ctx context.Context, tasks *kernel.Tasks) (*Model, error) {
 	}
 	ridge := o.Ridge
 	o.Ridge, o.AnyFeatures = ridge*unit, true
+	if o.Ridge > MaxRidge {
+		return nil, &ParameterError{"Ridge", ridge, fmt.Sprintf("must be at most %g times the mean weight", MaxRidge)}
+	}
 	if o.Method == Accelerated {
 		o.Codec = consensus.Float64 // nothing is sent
 	}

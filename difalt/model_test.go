@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/difalt/features"
 	"github.com/difalt/difalt/internal/check"
@@ -324,6 +325,51 @@ func TestOptionsValidate(t *testing.T) {
 		if (err == nil) != c.ok || err != nil && (!errors.As(err, &parameter) || parameter.Name != "Rank") {
 			t.Errorf("%+v: %v", c, err)
 		}
+	}
+}
+
+// TestParameterValue: the error about a field has its value, in its type.
+func TestParameterValue(t *testing.T) {
+	for name, c := range map[string]struct {
+		o    difalt.Options
+		want any
+	}{
+		"Method":          {difalt.Options{Rank: 1, Method: 9}, difalt.Method(9)},
+		"Rank":            {difalt.Options{Rank: -2}, -2},
+		"Codec":           {difalt.Options{Rank: 1, Codec: consensus.Int8}, consensus.Int8},
+		"Iterations":      {difalt.Options{Rank: 1, Iterations: 2_000_000_000}, 2_000_000_000},
+		"Rounds":          {difalt.Options{Rank: 1, Rounds: -3}, -3},
+		"StartRounds":     {difalt.Options{Rank: 1, StartRounds: -4}, -4},
+		"PowerIterations": {difalt.Options{Rank: 1, PowerIterations: -5}, -5},
+		"Workers":         {difalt.Options{Rank: 1, Workers: 5000}, 5000},
+		"Step":            {difalt.Options{Rank: 1, Step: -1e-7}, -1e-7},
+		"Ridge":           {difalt.Options{Rank: 1, Ridge: 1e200}, 1e200},
+		"Tolerance":       {difalt.Options{Rank: 1, Tolerance: math.Inf(1)}, math.Inf(1)},
+		"Kappa":           {difalt.Options{Rank: 1, Kappa: -1}, -1.0},
+		"Mu":              {difalt.Options{Rank: 1, Mu: 1e70}, 1e70},
+	} {
+		var parameter *difalt.ParameterError
+		if err := c.o.Validate(0, 0); !errors.As(err, &parameter) || parameter.Name != name || parameter.Value != c.want {
+			t.Errorf("%s: %v, want the value %v", name, err, c.want)
+		}
+	}
+}
+
+// TestRidgeOfWeights: a ridge is too large for weights that are tiny, and the error has the caller's ridge.
+func TestRidgeOfWeights(t *testing.T) {
+	tasks := newTable(rand.New(rand.NewPCG(151, 152)), 8, 8, 4, 2).tasks(t)
+	w := make([]float64, tasks.TotalSamples())
+	for i := range w {
+		w[i] = 1e-250
+	}
+	tiny, err := tasks.Weighted(w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = difalt.Options{Rank: 2, Ridge: .5}.Fit(t.Context(), tiny)
+	var parameter *difalt.ParameterError
+	if !errors.As(err, &parameter) || parameter.Value != .5 || !strings.Contains(err.Error(), "times the mean weight") {
+		t.Errorf("%v", err)
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
-	"strconv"
 
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/kernel"
@@ -82,7 +81,7 @@ const (
 func (o *Options) Validate(features, tasks int) error {
 	switch {
 	case int(o.Method) >= len(methods):
-		return &ParameterError{"Method", uint8(o.Method), "not a method"}
+		return &ParameterError{"Method", o.Method, "not a method"}
 	case o.Rank <= 0:
 		return &ParameterError{"Rank", o.Rank, "must be at least 1"}
 	case features > 0 && o.Rank > features:
@@ -96,17 +95,25 @@ func (o *Options) Validate(features, tasks int) error {
 	}
 	for _, f := range []struct {
 		name        string
+		value, most int
+	}{
+		{"Iterations", o.Iterations, MaxIterations}, {"Rounds", o.Rounds, MaxRounds},
+		{"StartRounds", o.StartRounds, MaxRounds}, {"Workers", o.Workers, kernel.MaxWorkers},
+		{"PowerIterations", o.PowerIterations, MaxIterations},
+	} {
+		if f.value < 0 || f.value > f.most {
+			return &ParameterError{f.name, f.value, fmt.Sprintf("must be from 0 to %d", f.most)}
+		}
+	}
+	for _, f := range []struct {
+		name        string
 		value, most float64
 	}{
-		{"Iterations", float64(o.Iterations), MaxIterations}, {"Rounds", float64(o.Rounds), MaxRounds},
-		{"StartRounds", float64(o.StartRounds), MaxRounds}, {"Workers", float64(o.Workers), kernel.MaxWorkers},
-		{"PowerIterations", float64(o.PowerIterations), MaxIterations},
 		{"Step", o.Step, math.MaxFloat64}, {"Ridge", o.Ridge, MaxRidge},
 		{"Tolerance", o.Tolerance, math.MaxFloat64}, {"Kappa", o.Kappa, MaxKappa}, {"Mu", o.Mu, MaxKappa},
 	} {
 		if !(f.value >= 0 && f.value <= f.most) {
-			value := strconv.FormatFloat(f.value, 'f', -1, 64)
-			return &ParameterError{f.name, value, fmt.Sprintf("must be from 0 to %g", f.most)}
+			return &ParameterError{f.name, f.value, fmt.Sprintf("must be from 0 to %g", f.most)}
 		}
 	}
 	return nil
@@ -181,7 +188,7 @@ func (o *Options) average(net *consensus.Network, rounds int, pool *kernel.Pool)
 // A ParameterError reports an option, or an argument, that is out of range.
 type ParameterError struct {
 	Name  string // of the field
-	Value any
+	Value any    // of the field, of its type
 	Why   string
 }
 

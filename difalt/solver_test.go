@@ -332,7 +332,7 @@ func TestErrors(t *testing.T) {
 		"Rank is 0":                   {good, difalt.Options{}},
 		"Rank is 7":                   {good, difalt.Options{Rank: 7}},
 		"Rank is 3":                   {&difalt.Problem{Nodes: draw(t, 2, 6, 2, 9, 2, 2, 0, 1).Nodes}, difalt.Options{Rank: 3}},
-		"Method is 5":                 {good, difalt.Options{Rank: 1, Method: 5}},
+		"Method is Method(5)":         {good, difalt.Options{Rank: 1, Method: 5}},
 		"Iterations is -1":            {good, difalt.Options{Rank: 1, Iterations: -1}},
 		"Step is NaN":                 {good, difalt.Options{Rank: 1, Step: math.NaN()}},
 		"Ridge is -1":                 {good, difalt.Options{Rank: 1, Ridge: -1}},
