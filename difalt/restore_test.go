@@ -1,13 +1,16 @@
 package difalt_test
 
 import (
+	"context"
 	"errors"
 	"math"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/difalt"
+	"github.com/difalt/difalt/topology"
 )
 
 // TestRestoreEnds: a run ends in one iteration with one status and the same bits, wherever it was restored on
@@ -41,6 +44,84 @@ func TestRestoreConverges(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestRestoreApart: nodes in processes of their own, which a context interrupts, end after Restore as the run
+// itself.
+func TestRestoreApart(t *testing.T) {
+	p, w := draw(t, 3, 12, 40, 20, 2, 1.5, .1, 5), weights(t, "path", 3, 1, topology.Metropolis)
+	p.Truth = nil
+	groups := together(3, 3)
+	for name, o := range map[string]difalt.Options{
+		"tolerance": {Tolerance: 1e-2}, "noise": {StopAtNoise: true, Rounds: 20}, "limit": {Iterations: 20},
+		"diverges": {Step: 1}, "centralised": {Method: difalt.AltGDmin, StopAtNoise: true},
+	} {
+		o.Rank = 2
+		want := run(t, p, network(t, "path", 3, 1), o)
+		for _, at := range []int{1, 7, 10, 14, 30} {
+			kept := interrupted(t, p, w, groups, o, at)
+			if kept[0].Iteration() == want.Iterations && want.Status == difalt.Diverged {
+				continue // the snapshot has the best U
+			}
+			got, errs := apart(t, w, groups, func(k int, net *consensus.Network) (*difalt.Result, error) {
+				s, err := difalt.NewSolver(part(p, groups[k]), net, o)
+				if err != nil {
+					return nil, err
+				}
+				defer s.Close()
+				if err := s.Restore(kept[k]); err != nil {
+					return nil, err
+				}
+				res, err := s.Run(t.Context())
+				if errors.Is(err, difalt.ErrDiverged) {
+					err = nil
+				}
+				return res, err
+			})
+			if err := errors.Join(errs...); err != nil {
+				t.Fatal(err)
+			}
+			for k, res := range got {
+				same := res.Status == want.Status && res.Iterations == want.Iterations
+				if !same || !slices.Equal(res.U[0].Data(), want.U[k].Data()) {
+					t.Errorf("%s, interrupted at %d: node %d: %v after %d iterations, want %v after %d", name, at, k,
+						res.Status, res.Iterations, want.Status, want.Iterations)
+				}
+			}
+		}
+	}
+}
+
+// interrupted runs all processes until the context of the second ends in the given iteration, and returns the
+// snapshots of that end.
+func interrupted(t *testing.T, p *difalt.Problem, w *topology.Weights, groups [][]int, o difalt.Options,
+	at int) []*difalt.Snapshot {
+	t.Helper()
+	kept, errs := apart(t, w, groups, func(k int, net *consensus.Network) (*difalt.Snapshot, error) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		o := o
+		o.Observer = func(r *difalt.Record) error {
+			if k == 1 && r.Iteration == at {
+				cancel()
+			}
+			return nil
+		}
+		s, err := difalt.NewSolver(part(p, groups[k]), net, o)
+		if err != nil {
+			return nil, err
+		}
+		defer s.Close()
+		_, err = s.Run(ctx)
+		if err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, difalt.ErrDiverged) {
+			return nil, err
+		}
+		return s.Snapshot()
+	})
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+	return kept
 }
 
 // restoreEverywhere restores a run in the given iterations and in its last one, and fails unless all ends are

@@ -125,7 +125,8 @@ func TestPart(t *testing.T) {
 	if v := tasks.Part(1, 2).Part(2, 3); !sameBits(v.Y(12), y[12][10:]) {
 		t.Errorf("part of a part: %v, want %v", v.Y(12), y[12][10:])
 	}
-	for part, want := range map[int]int{0: 29, math.MaxInt / 2: 14, math.MaxInt - 1: 0} { // the first, and the middle one of two
+	// The first row of every task, the middle one of an even number of rows, and none.
+	for part, want := range map[int]int{0: 29, math.MaxInt / 2: 14, math.MaxInt - 1: 0} {
 		if v := tasks.Part(part, math.MaxInt); v.TotalSamples() != want || v.MaxSamples() > 1 {
 			t.Errorf("part %d of many: %d samples, want %d", part, v.TotalSamples(), want)
 		}
