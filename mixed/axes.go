@@ -53,6 +53,19 @@ func (r *rows) setAxes(ctx context.Context, d *Design) error {
 	return nil
 }
 
+// freeAxes frees the axes of a fit and of its model while another fit has its own: both may take as much
+// memory as the table.
+func (f *fitter) freeAxes(m *Model) {
+	f.plain.design.Axes, m.p.Design.Axes = nil, nil
+}
+
+// restoreAxes computes the axes that freeAxes has freed again, to the same bits.
+func (f *fitter) restoreAxes(ctx context.Context, m *Model) error {
+	err := f.rows.setAxes(ctx, f.plain.design)
+	m.p.Design.Axes = f.plain.design.Axes
+	return err
+}
+
 // standardised returns the standardised features of the training rows, by rows, which are multiplied by the
 // square roots of their weights.
 func (r *rows) standardised(ctx context.Context, d *Design) ([]float64, error) {

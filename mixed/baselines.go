@@ -268,12 +268,8 @@ func scoreUnit(i int) float64 {
 
 // score sets the coefficients of all tasks and, but for a fit to all rows, the report's scores and verdict.
 func (f *fitter) score(ctx context.Context, report *Report, chosen *choice) error {
-	most := mostCovariances
-	if f.lean {
-		most = 0
-	}
 	var err error
-	f.theta, f.covariances, f.strengths, err = chosen.posteriors(ctx, f.freedom, most)
+	f.theta, err = chosen.coefficients(ctx)
 	if f.form != nil {
 		return err
 	}

@@ -66,8 +66,9 @@ func TestReducedCovariances(t *testing.T) {
 			m, z, err := s.evaluate(t.Context(), q)
 			check.Done(err)
 			c := &choice{s: s, optimum: optimum{q: q, m: m, z: z}}
-			_, list, strengths, err := c.posteriors(t.Context(), 9, mostCovariances)
+			list, strengths, err := c.covariances(t.Context(), 9, mostCovariances)
 			check.Done(err)
+			check.FailIf(t, slices.ContainsFunc(s.allTasks(), s.isHeld), "tasks are held beside their covariances")
 			model := &Model{p: Parameters{
 				Mean: m.mean, MeanCovariance: dense.Pack(nil, s.p, m.c), Prior: *m.prior,
 				Tasks: Tasks{Covariances: list, Strengths: strengths},

@@ -15,12 +15,10 @@ type fitter struct {
 	Options
 	in            *Input
 	rows          *rows
-	plain, curved *stats       // without curves, and with them (nil: the design has no curves)
-	tooWide       bool         // curves were left out for the number of columns
-	theta         []float64    // coefficients of every task of the table
-	covariances   []Covariance // of these; nil: too many numbers
-	strengths     *Strengths   // of the covariances
-	all           []choice     // the compared forms
+	plain, curved *stats    // without curves, and with them (nil: the design has no curves)
+	tooWide       bool      // curves were left out for the number of columns
+	theta         []float64 // coefficients of every task of the table
+	all           []choice  // the compared forms
 	baselines     []method
 	noise         *taskNoise // nil: all tasks have the same
 	alike         bool       // the noise of tasks is for intervals only: their rows count alike
@@ -85,7 +83,8 @@ func (f *fitter) fit(ctx context.Context) (*Model, *Report, error) {
 		return out, report, nil
 	}
 	form := &judgedForm{
-		f.rows.whole, chosen, f.first, f.noise, f.alike, f.level, f.slope, f.unseen, f.all, f.compared, f.lessByLog,
+		f.rows.whole, chosen, chosen.s.design.Axes != nil, f.first, f.noise, f.alike, f.level, f.slope, f.unseen,
+		f.all, f.compared, f.lessByLog,
 	}
 	if out, err = f.refit(ctx, out, report, form); err != nil {
 		return nil, nil, err
@@ -115,9 +114,6 @@ func (f *fitter) conclude(ctx context.Context, chosen *choice, report *Report) (
 		if err := f.chooseUnseen(ctx, chosen); err != nil {
 			return nil, err
 		}
-	}
-	for _, s := range f.forms(chosen) { // before the model takes memory
-		s.forget()
 	}
 	out, err := f.model(ctx, chosen, chosen.m, effects)
 	if err != nil {
@@ -201,6 +197,17 @@ func (f *fitter) read(ctx context.Context) (err error) {
 // model returns the model of the chosen variance components.
 func (f *fitter) model(ctx context.Context, chosen *choice, m *meanPosterior, effects *Estimate) (*Model, error) {
 	s, r := chosen.s, f.rows
+	var covariances []Covariance
+	var strengths *Strengths
+	if !f.lean {
+		var err error
+		if covariances, strengths, err = chosen.covariances(ctx, f.freedom, mostCovariances); err != nil {
+			return nil, err
+		}
+	}
+	for _, s := range f.forms(chosen) { // before the model takes more memory
+		s.forget()
+	}
 	design := *s.design
 	design.Periods = chosen.described()
 	p := Parameters{
@@ -225,7 +232,7 @@ func (f *fitter) model(ctx context.Context, chosen *choice, m *meanPosterior, ef
 		}
 	}
 	p.Prior.Noise.Level, p.Prior.Noise.Slope = f.level, f.slope
-	p.Tasks.Covariances, p.Tasks.Strengths = f.covariances, f.strengths
+	p.Tasks.Covariances, p.Tasks.Strengths = covariances, strengths
 	if mean := f.unseenMean(m.mean); mean != nil {
 		p.Unseen = &Unseen{Mean: mean}
 	}

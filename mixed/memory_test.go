@@ -99,8 +99,8 @@ func TestLiveMemory(t *testing.T) {
 			Options{CommonNoise: true, NoCurves: true}, .8, .8},
 		"narrow": {drawing{tasks: 1000, rows: 50, features: 2, levels: 1, noise: 1}, Options{}, 2, 1},
 		"few rows a task": {drawing{tasks: 220, rows: 6, features: 210, levels: 1, noise: 1},
-			Options{NoCurves: true}, 3, 2.3},
-		"few rows": {drawing{tasks: 12, rows: 20, features: 1500, levels: 1, noise: 1}, Options{}, 3.6, 2.7},
+			Options{NoCurves: true}, 2.85, 2.3},
+		"few rows": {drawing{tasks: 12, rows: 20, features: 1500, levels: 1, noise: 1}, Options{}, 2.85, 2.8},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if testing.Short() && c.tasks > 100 {

@@ -119,7 +119,7 @@ func (t *ownedTable) alone(ctx context.Context) (*scorer, error) {
 
 // predictAlone sets the coefficients of all tasks and the scorer of the model alone.
 func (f *fitter) predictAlone(ctx context.Context, chosen *choice) (err error) {
-	f.theta, _, _, err = chosen.posteriors(ctx, 0, 0)
+	f.theta, err = chosen.coefficients(ctx)
 	chosen.m.keepMean()
 	f.alone = f.scorerOf([]method{{name: Ours, s: chosen.s, m: chosen.m}})
 	return err

@@ -13,6 +13,7 @@ const AllRows = "all rows"
 type judgedForm struct {
 	whole     *rowList // the rows of positive weight of the table
 	chosen    *choice
+	onAxes    bool                // the design of the choice has axes, which are freed
 	first     *varianceComponents // of rank 0 without curves
 	noise     *taskNoise
 	alike     bool
@@ -33,6 +34,7 @@ func (f *fitter) refit(ctx context.Context, old *Model, report *Report, form *ju
 	for i, held := range f.in.HeldOut { // a row that has no logarithm stays held out
 		in.HeldOut[i] = held && f.LogTarget && !(f.in.Table.Y(i) > 0)
 	}
+	f.freeAxes(old)
 	next := &fitter{Options: f.Options, in: &in, form: form, digests: true}
 	next.Sums = f.track.Sums
 	if sums := report.Sums(); f.Progress != nil {
@@ -57,7 +59,7 @@ func (f *fitter) refit(ctx context.Context, old *Model, report *Report, form *ju
 	}
 	report.Judged, report.Notes, report.Outliers = old, own.Notes, own.Outliers
 	report.Converged = report.Converged && own.Converged
-	return m, nil
+	return m, f.restoreAxes(ctx, old)
 }
 
 // repolish is the number of evaluations on all tasks where these are so expensive that forms were compared on
@@ -68,7 +70,7 @@ const repolish = 2
 // components. It sets the noise of tasks where the form has some.
 func (f *fitter) follow(ctx context.Context) (*choice, error) {
 	form := f.form
-	if f.plain.design.Axes != nil || form.chosen.s.design.Axes != nil {
+	if f.plain.design.Axes != nil || form.onAxes {
 		return f.followOnAxes(ctx)
 	}
 	f.track.stage(Stages[1], 0, 0)

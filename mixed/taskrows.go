@@ -29,7 +29,11 @@ func (s *stats) hold(ctx context.Context) error {
 		if s.isHeld(k) {
 			return nil
 		}
-		return s.holdTask(ctx, w, k, nil)
+		var xx []float64
+		if s.hasProducts(k) {
+			xx = s.ownProducts(w)
+		}
+		return s.holdTask(ctx, w, k, nil, xx)
 	})
 	return err
 }
@@ -41,10 +45,10 @@ func (s *stats) isHeld(k int) bool { return len(s.packed[k]) > 0 || s.held[k] !=
 func (s *stats) fitsInMemory(tasks *taskSet) bool {
 	held := 0
 	for _, k := range tasks.own {
-		if n := len(s.rows.of(k)); n < s.p {
-			held += n * (s.p + len(s.targets()))
-		} else {
+		if s.hasProducts(k) {
 			held += s.packedSize()
+		} else {
+			held += len(s.rows.of(k)) * (s.p + len(s.targets()))
 		}
 	}
 	most := heldShare * float64(len(s.rows.order)*(len(s.design.Scale)+1))
@@ -53,17 +57,21 @@ func (s *stats) fitsInMemory(tasks *taskSet) bool {
 
 // holdTask reads the rows of a task as multiply does. It holds their products where the task has at least as
 // many rows as columns, and otherwise the rows.
-func (s *stats) holdTask(ctx context.Context, w *worker, k int, varies []bool) error {
+func (s *stats) holdTask(ctx context.Context, w *worker, k int, varies []bool, xx []float64) error {
 	list := s.rows.of(k)
-	if len(list) >= s.p {
-		err := s.multiply(ctx, w, list, varies, nil)
+	if s.hasProducts(k) {
+		err := s.multiply(ctx, w, list, varies, xx, nil)
 		s.packed[k] = s.products(make([]float64, 0, s.packedSize()), w)
 		return err
 	}
 	held := make([]float64, len(list)*(s.p+len(s.targets())))
 	s.held[k] = held
-	return s.multiply(ctx, w, list, varies, held)
+	return s.multiply(ctx, w, list, varies, xx, held)
 }
+
+// hasProducts reports whether a task has at least as many rows as columns, so that its products are fewer
+// numbers than its rows.
+func (s *stats) hasProducts(k int) bool { return len(s.rows.of(k)) >= s.p }
 
 // forgotten stands for the products of a task that are computed each time.
 var forgotten = []float64{}
@@ -71,20 +79,25 @@ var forgotten = []float64{}
 // readTask reads the rows of a task, which it holds or forgets. It adds X'X to total, 1 to within for every
 // column that varies, and X'y and y'y of every target to xy.
 func (s *stats) readTask(ctx context.Context, w *worker, k int, hold bool, total, within, xy []float64) error {
-	list, varies := s.rows.of(k), make([]bool, s.p)
+	varies, xx := make([]bool, s.p), total
+	if s.hasProducts(k) { // the products of the task are also needed alone
+		xx = s.ownProducts(w)
+	}
 	var err error
 	if hold {
-		err = s.holdTask(ctx, w, k, varies)
+		err = s.holdTask(ctx, w, k, varies, xx)
 	} else {
-		err = s.multiply(ctx, w, list, varies, nil)
-		if len(list) >= s.p {
+		err = s.multiply(ctx, w, s.rows.of(k), varies, xx, nil)
+		if s.hasProducts(k) {
 			s.packed[k] = forgotten
 		}
 	}
 	if err != nil {
 		return err
 	}
-	floats.Add(total, w.g)
+	if s.hasProducts(k) {
+		floats.Add(total, xx)
+	}
 	for j, v := range varies {
 		if v {
 			within[j]++
@@ -98,13 +111,20 @@ func (s *stats) readTask(ctx context.Context, w *worker, k int, hold bool, total
 	return nil
 }
 
-// multiply sets g, c and squares of a worker to X'X, and X'y and y'y of every target, of a list of rows: the
-// training rows of a task. It marks the columns that vary in varies, and copies the rows to held; both may
-// be nil.
-func (s *stats) multiply(ctx context.Context, w *worker, list []int32, varies []bool, held []float64) error {
-	p, first := s.p, w.z
-	w.g, w.c = dense.Grow(w.g, p*p), dense.Grow(w.c, 2*p)
+// ownProducts returns g of a worker, p x p, of zeros. Where all tasks have fewer rows than columns, no worker
+// has it: it is the largest matrix of one.
+func (s *stats) ownProducts(w *worker) []float64 {
+	w.g = dense.Grow(w.g, s.p*s.p)
 	clear(w.g)
+	return w.g
+}
+
+// multiply adds X'X of a list of rows, the training rows of a task, to the upper triangle of xx, and sets c
+// and squares of a worker to X'y and y'y of every target. It marks the columns that vary in varies, and
+// copies the rows to held. xx, varies and held may be nil.
+func (s *stats) multiply(ctx context.Context, w *worker, list []int32, varies []bool, xx, held []float64) error {
+	p, first := s.p, w.z
+	w.c = dense.Grow(w.c, 2*p)
 	clear(w.c)
 	w.squares = [2]float64{}
 	for from := 0; from < len(list); from += batch {
@@ -130,7 +150,9 @@ func (s *stats) multiply(ctx context.Context, w *worker, list []int32, varies []
 			copy(held[from*p:], w.x[:n*p])
 		}
 		x := dense.General(n, p, w.x)
-		dense.Syrk(blas.Trans, 1, x, 1, dense.Symmetric(p, w.g))
+		if xx != nil {
+			dense.Syrk(blas.Trans, 1, x, 1, dense.Symmetric(p, xx))
+		}
 		for i, log := range s.targets() {
 			y := w.y[:n]
 			s.fillTargets(y, rows, log)
@@ -156,12 +178,17 @@ func (s *stats) products(out []float64, w *worker) []float64 {
 // forget frees the memory of the tasks, here and in all stats of the same data. A task that is read again is
 // computed again, to the same bits.
 func (s *stats) forget() {
-	for k, packed := range s.packed {
-		if packed != nil {
-			s.packed[k] = forgotten
-		}
+	for k := range s.packed {
+		s.forgetTask(k)
 	}
-	clear(s.held)
+}
+
+// forgetTask frees the memory of one task, as forget does.
+func (s *stats) forgetTask(k int) {
+	if s.packed[k] != nil {
+		s.packed[k] = forgotten
+	}
+	s.held[k] = nil
 }
 
 // targets lists the targets that products are kept of: the target of the model, and the logarithm beside it
@@ -210,7 +237,7 @@ func (s *stats) read(w *worker, k int) {
 	}
 	if packed := s.packed[k]; packed != nil {
 		if len(packed) == 0 { // forgotten
-			_ = s.multiply(w.ctx, w, list, nil, nil)
+			_ = s.multiply(w.ctx, w, list, nil, s.ownProducts(w), nil)
 			w.packed = s.products(w.packed[:0], w)
 			packed = w.packed
 		}

@@ -121,48 +121,65 @@ func (c *choice) uncertain(w *worker, strengths *Strengths) []float64 {
 	return w.uncertain
 }
 
-// posteriors returns the coefficients of all tasks of the table, their covariances, and the strengths of
-// reduced ones. The last two are nil if covariances have more than most numbers. freedom has the degrees of
-// freedom of the noise.
-func (c *choice) posteriors(ctx context.Context, freedom float64, most int) (theta []float64, covariances []Covariance,
-	strengths *Strengths, err error) {
+// coefficients returns the coefficients of all tasks of the table.
+func (c *choice) coefficients(ctx context.Context) ([]float64, error) {
 	s := c.s
-	tasks, p := len(s.rows.in.Table.Tasks()), s.p
-	all, numbers := make([]int, tasks), 0.0
-	for k := range all {
-		all[k] = k
+	p, all := s.p, s.allTasks()
+	theta := make([]float64, len(all)*p)
+	_, err := s.reduceOwn(ctx, all, 0, func(w *worker, k int, _ []float64) error {
+		err := s.set(w, c.m.prior, k)
+		if err == nil {
+			w.solver.Coefficients(theta[k*p:][:p], nil, c.m.mean, nil)
+		}
+		return err
+	})
+	return theta, err
+}
+
+// covariances returns the covariances of the coefficients of all tasks of the table, and the strengths of
+// reduced ones. Both are nil if covariances have more than most numbers. freedom has the degrees of freedom
+// of the noise. The tasks are forgotten: a covariance may have as many numbers as the rows of its task.
+func (c *choice) covariances(ctx context.Context, freedom float64, most int) (list []Covariance, strengths *Strengths,
+	err error) {
+	s := c.s
+	p, all, numbers := s.p, s.allTasks(), 0.0
+	for _, k := range all {
 		numbers += float64(s.covarianceSize(k))
 	}
-	theta = make([]float64, tasks*p)
-	if numbers <= float64(most) {
-		covariances = make([]Covariance, tasks)
-		strengths = c.strengthErrors(square(interval95(freedom)))
+	if numbers > float64(most) {
+		return nil, nil, nil
 	}
+	list, strengths = make([]Covariance, len(all)), c.strengthErrors(square(interval95(freedom)))
 	_, err = s.reduceOwn(ctx, all, 0, func(w *worker, k int, _ []float64) error {
 		if err := s.set(w, c.m.prior, k); err != nil {
 			return err
 		}
-		own := theta[k*p:][:p]
-		if covariances == nil || isReduced(len(s.rows.of(k)), p) {
-			w.solver.Coefficients(own, nil, c.m.mean, c.m.c)
-			if covariances == nil {
-				return nil
-			}
+		defer s.forgetTask(k)
+		if isReduced(len(s.rows.of(k)), p) {
 			var err error
-			covariances[k], err = w.solver.reduced()
-			covariances[k].MeanFactor = c.meanFactor(w)
+			list[k], err = w.solver.reduced()
+			list[k].MeanFactor = c.meanFactor(w)
 			return err
 		}
 		w.cov = dense.Grow(w.cov, p*p)
-		w.solver.Coefficients(own, w.cov, c.m.mean, c.uncertain(w, strengths))
+		w.solver.Coefficients(w.v, w.cov, c.m.mean, c.uncertain(w, strengths))
 		floats.Scale(strengths.Widening, w.cov)
-		covariances[k].Packed = dense.Pack(make([]float64, 0, dense.Triangle(p)), p, w.cov)
+		list[k].Packed = dense.Pack(make([]float64, 0, dense.Triangle(p)), p, w.cov)
 		return nil
 	})
-	if !slices.ContainsFunc(covariances, func(c Covariance) bool { return c.Packed == nil }) {
+	if !slices.ContainsFunc(list, func(c Covariance) bool { return c.Packed == nil }) {
 		strengths = nil
 	}
-	return theta, covariances, strengths, err
+	return list, strengths, err
+}
+
+// allTasks lists the tasks of the table.
+func (s *stats) allTasks() []int {
+	list := make([]int, len(s.rows.in.Table.Tasks()))
+	for k := range list {
+		list[k] = k
+	}
+	return list
 }
 
 // covarianceSize returns how many numbers the covariance of task k has.

@@ -80,7 +80,7 @@ func TestUncertaintyFollowsDerivatives(t *testing.T) {
 		check.Done(err)
 		c := &choice{s: s, optimum: optimum{q: q, m: m, z: z}}
 		errors, p := c.varianceErrors(), s.p
-		_, covariances, strengths, err := c.posteriors(ctx, z.residual/q.noise, mostCovariances)
+		covariances, strengths, err := c.covariances(ctx, z.residual/q.noise, mostCovariances)
 		check.Done(err)
 		model := &Model{p: Parameters{
 			Mean: m.mean, MeanCovariance: dense.Pack(nil, p, m.c), Prior: *m.prior,

@@ -55,6 +55,34 @@ func writeMeasured(dir, task string) {
 	check.Done(packed.Close())
 }
 
+const (
+	wideRows    = 400
+	wideColumns = 4_000
+	wideTasks   = 20
+	wideNumbers = wideRows * (wideColumns + 1) * 8
+)
+
+// writeWide writes a table with many more columns than rows as CSV.
+func writeWide(path string) {
+	r := rand.New(rand.NewPCG(8, 8))
+	file := check.OK(os.Create(path))
+	text := bufio.NewWriter(file)
+	fmt.Fprint(text, "task,y")
+	for j := range wideColumns {
+		fmt.Fprintf(text, ",x%d", j)
+	}
+	fmt.Fprintln(text)
+	for i := range wideRows {
+		fmt.Fprintf(text, "t%d,%.6f", i%wideTasks, r.NormFloat64())
+		for range wideColumns {
+			fmt.Fprintf(text, ",%.6f", r.NormFloat64())
+		}
+		fmt.Fprintln(text)
+	}
+	check.Done(text.Flush())
+	check.Done(file.Close())
+}
+
 // collection finds the bytes that were reachable after a collection in its trace, in MiB.
 var collection = regexp.MustCompile(`(?m)^gc \d+ @.*->(\d+) MB, `)
 
@@ -107,4 +135,13 @@ func TestMemoryOfCommands(t *testing.T) {
 			check.FailIf(t, got > c.most*measuredNumbers+buffers, format, c.args, got/1e6, got/measuredNumbers)
 		}
 	}
+}
+
+// To look for strange values in a table with many columns takes little memory beside it.
+func TestMemoryOfWideTable(t *testing.T) {
+	inFull(t)
+	path := filepath.Join(t.TempDir(), "wide.csv")
+	writeWide(path)
+	got := reachableOf(t, "check", "--task", "task", "--target", "y", path)
+	check.FailIf(t, got > 1.5*wideNumbers+buffers, "%.1f MB, %.2f times the numbers of the table", got/1e6, got/wideNumbers)
 }

@@ -71,7 +71,7 @@ func readTable(ctx context.Context, stderr io.Writer, stages, patterns []string,
 
 const (
 	largeTable   = 16 << 20 // least bytes of a table where memory counts
-	garbageShare = 25       // percent of the memory in use, beside a large table; Go's is 100
+	garbageShare = 5        // percent of the memory in use, beside a large table; Go's is 100
 )
 
 // spareMemory has Go collect garbage more often beside a table or a model of that many bytes, unless the

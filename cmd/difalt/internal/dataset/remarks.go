@@ -14,8 +14,30 @@ type profile struct {
 	atLeast, atMost    int     // rows with these values
 	second, secondLast float64 // the least but one, and the greatest but one
 	whole              bool
-	sample             []float64 // sorted
+	sample             sampleOfColumn
 	name               string
+}
+
+// A sampleOfColumn describes a sample of the values of a column of numbers.
+type sampleOfColumn struct {
+	size, distinct int     // values, and different ones among them
+	median, span   float64 // the span is that of the middle 98 %; 0 in a sample of few values
+}
+
+// of describes a sample, which it sorts.
+func (s *sampleOfColumn) of(values []float64) {
+	slices.Sort(values)
+	n := len(values)
+	s.size = n
+	for i, v := range values {
+		if i == 0 || v != values[i-1] {
+			s.distinct++
+		}
+	}
+	if n > fewRows {
+		trim := max(n/50, 1)
+		s.median, s.span = values[n/2], values[n-1-trim]-values[trim]
+	}
 }
 
 // add adds the value of a row.
@@ -53,51 +75,63 @@ func (p *profile) differsLittle() bool {
 // Quantiles are estimated from a sample of this size.
 const sampled = 2000
 
+// profiledAtOnce is the number of columns whose samples are in memory together.
+const profiledAtOnce = 64
+
 // profiles returns a profile for every column, nil where it has no numbers. The last profile is of the
 // target, nil without one.
 func (t *Table) profiles() []*profile {
-	list := make([]*profile, len(t.schema.Columns)+1)
-	step := (t.Rows() + sampled - 1) / sampled
-	size := (t.Rows() + max(step, 1) - 1) / max(step, 1) // of a sample
+	columns := len(t.schema.Columns)
+	list := make([]*profile, columns+1)
 	for j, name := range t.schema.Columns {
 		if t.widths == nil || t.widths[j] == 0 {
-			list[j] = newProfile(name, size)
+			list[j] = newProfile(name)
 		}
 	}
-	target := newProfile("", size)
+	var samples [profiledAtOnce][]float64
+	for from := 0; from < columns; from += profiledAtOnce {
+		t.profile(list[from:min(from+profiledAtOnce, columns)], samples[:], func(i int) []float64 {
+			return t.x.row(i)[from:]
+		})
+	}
 	if t.HasTarget() {
-		list[len(list)-1] = target
-	}
-	for i := range t.Rows() {
-		row := t.x.row(i)
-		for j, v := range row {
-			if p := list[j]; p != nil {
-				p.add(v, i)
-				if i%step == 0 && !math.IsNaN(v) {
-					p.sample = append(p.sample, v)
-				}
-			}
-		}
-		if t.HasTarget() {
-			target.add(t.Y(i), i)
-			if i%step == 0 {
-				target.sample = append(target.sample, t.Y(i))
-			}
-		}
-	}
-	for _, p := range list {
-		if p != nil {
-			slices.Sort(p.sample)
-		}
+		list[columns] = newProfile("")
+		t.profile(list[columns:], samples[:], t.y.row)
 	}
 	return list
 }
 
-// newProfile returns the profile of no rows, with memory for a sample of that size.
-func newProfile(name string, size int) *profile {
+// profile adds all rows to some profiles; values returns those of a row, in their order. The samples are
+// memory for one profile each.
+func (t *Table) profile(list []*profile, samples [][]float64, values func(row int) []float64) {
+	step := max((t.Rows()+sampled-1)/sampled, 1)
+	for j := range list {
+		samples[j] = samples[j][:0]
+	}
+	for i := range t.Rows() {
+		row := values(i)
+		for j, p := range list {
+			if p == nil {
+				continue
+			}
+			v := row[j]
+			p.add(v, i)
+			if i%step == 0 && !math.IsNaN(v) {
+				samples[j] = append(samples[j], v)
+			}
+		}
+	}
+	for j, p := range list {
+		if p != nil {
+			p.sample.of(samples[j])
+		}
+	}
+}
+
+// newProfile returns the profile of no rows.
+func newProfile(name string) *profile {
 	inf := math.Inf(1)
-	return &profile{least: inf, second: inf, most: -inf, secondLast: -inf, whole: true, name: name,
-		sample: make([]float64, 0, size)}
+	return &profile{least: inf, second: inf, most: -inf, secondLast: -inf, whole: true, name: name}
 }
 
 // remark looks for values that look wrong in the table that was read.

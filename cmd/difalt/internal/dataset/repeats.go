@@ -106,7 +106,7 @@ func (t *Table) proportional(profiles []*profile) (lists [][]string) {
 	at := map[int]int{} // the list of a column
 	for j := len(profiles) - 1; j >= 0; j-- {
 		p := profiles[j]
-		if p == nil || p.distinct() < 3 || !(p.most > p.least) {
+		if p == nil || p.sample.distinct < 3 || !(p.most > p.least) {
 			continue
 		}
 		var key [3]int64
@@ -137,7 +137,7 @@ const repeatedShare = 10
 // of them.
 func (r *reader) remarkRows(profiles []*profile, say func(string, ...any)) {
 	t := r.t
-	hasMany := func(p *profile) bool { return p != nil && 4*p.distinct() > len(p.sample) }
+	hasMany := func(p *profile) bool { return p != nil && 4*p.sample.distinct > p.sample.size }
 	if t.Rows() <= fewRows || !slices.ContainsFunc(profiles, hasMany) {
 		return
 	}
@@ -170,12 +170,12 @@ func (r *reader) remarkRows(profiles []*profile, say func(string, ...any)) {
 // named already: they may be made from it.
 func (r *reader) remarkOrder(profiles []*profile, named []string, say func(string, ...any)) {
 	t, target := r.t, profiles[len(profiles)-1]
-	if target == nil || r.o.Schema != nil || t.Rows() <= fewRows || target.distinct() <= fewRows {
+	if target == nil || r.o.Schema != nil || t.Rows() <= fewRows || target.sample.distinct <= fewRows {
 		return
 	}
 	var columns []int
 	for j, p := range profiles[:len(profiles)-1] {
-		if p != nil && p.rows == t.Rows() && p.distinct() > fewRows && !slices.Contains(named, p.name) {
+		if p != nil && p.rows == t.Rows() && p.sample.distinct > fewRows && !slices.Contains(named, p.name) {
 			columns = append(columns, j)
 		}
 	}

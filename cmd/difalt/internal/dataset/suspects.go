@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -152,10 +151,10 @@ func (t *Table) meaningOf(j int, p *profile, n *notation, starts []int) meaning 
 	case !p.whole || p.rows <= fewRows:
 	case n.dates: // days may well follow each other
 	case n.zeros != "" || n.rounded != "": // named already
-	case p.distinct() <= fewMonths:
+	case p.sample.distinct <= fewMonths:
 	case t.arePeriods(j):
 		return datesWithoutHyphens
-	case p.distinct() <= fewRows:
+	case p.sample.distinct <= fewRows:
 	case p.equalLengths():
 		return codes
 	case p.rows == t.Rows() && t.numbersRows(j, starts):
@@ -188,14 +187,11 @@ func (t *Table) arePeriods(j int) bool {
 	return true
 }
 
-// distinct estimates the number of different values from the sample.
-func (p *profile) distinct() int { return len(slices.Compact(slices.Clone(p.sample))) }
-
 // equalLengths reports whether all values are whole numbers with one number of digits, at least codeDigits.
 func (p *profile) equalLengths() bool {
 	digits := func(v float64) int { return len(fmt.Sprintf("%.0f", v)) }
 	return p.least > 0 && digits(p.least) >= codeDigits && digits(p.least) == digits(p.most) &&
-		p.distinct()*2 > len(p.sample)
+		p.sample.distinct*2 > p.sample.size
 }
 
 // sentinel returns the value at an end of the column, and its rows, that looks like a mark of missing values:
@@ -203,7 +199,7 @@ func (p *profile) equalLengths() bool {
 // value of several rows that is beyond all proportion.
 func (p *profile) sentinel() (v float64, rows int, ok bool) {
 	isFar := func(v, gap, span float64, rows int) bool {
-		return isNines(v) && gap > span || rows > 1 && gap > farSpans*span && span > 0 && p.distinct() > fewRows
+		return isNines(v) && gap > span || rows > 1 && gap > farSpans*span && span > 0 && p.sample.distinct > fewRows
 	}
 	switch {
 	case p.rows-p.atLeast > 2 && isFar(p.least, p.second-p.least, p.most-p.second, p.atLeast),
@@ -223,14 +219,11 @@ func isNines(v float64) bool {
 
 // outlier returns the row of the farthest value, where it is beyond all proportion.
 func (p *profile) outlier() (row int, ok bool) {
-	n := len(p.sample)
-	if p.rows <= fewRows || n <= fewRows {
+	if p.rows <= fewRows || !(p.sample.span > 0) {
 		return 0, false
 	}
-	trim := max(n/50, 1)
-	median, span := p.sample[n/2], p.sample[n-1-trim]-p.sample[trim]
-	up, down := p.most-median, median-p.least
-	if !(span > 0) || max(up, down) < farSpans*span {
+	up, down := p.most-p.sample.median, p.sample.median-p.least
+	if max(up, down) < farSpans*p.sample.span {
 		return 0, false
 	}
 	if up > down {
