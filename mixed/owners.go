@@ -158,6 +158,35 @@ func (m *meeting) addLast(ctx context.Context, from int) error {
 	return err
 }
 
+// Check reports the first fault of the tables or the options that [Together], or [Privately] with the budget
+// p, would report before it sends anything. owners is the number of nodes of the network. So a caller can ask
+// before it connects. The error is an *Error.
+func Check(list []Input, o Options, p *Privacy, owners int) error {
+	var err error
+	switch {
+	case p != nil:
+		err = p.check(&o, owners)
+	case o.Refit && owners > 1:
+		err = errRefits
+	}
+	if err != nil {
+		return &Error{err, "its options cannot be used", true}
+	}
+	for i, in := range list {
+		if p != nil {
+			in = in.bounded()
+		}
+		err := o.check(&in)
+		if err == nil && p != nil && in.Table.Weights() != nil {
+			err = errors.New("private training takes no weights of rows")
+		}
+		if err != nil {
+			return ownFault(inTable(err, list, i))
+		}
+	}
+	return nil
+}
+
 // Together trains on the tables of all nodes of a network; list[i] is the table of node net.Hosted()[i]. All
 // processes call it alike, with equal [Settings]. To rounding, the models of all processes are the model of
 // one table with the rows of all owners. Mean and prior have equal bits in all of them, but for Level and
@@ -171,15 +200,10 @@ func Together(ctx context.Context, list []Input, net *consensus.Network, o Optio
 	if err := checkTables(list, net); err != nil {
 		return nil, nil, err
 	}
-	if o.Refit && net.Len() > 1 {
-		return nil, nil, &Error{errRefits, "its options cannot be used", true}
+	if err := Check(list, o, nil, net.Len()); err != nil {
+		return nil, nil, err
 	}
 	before := net.Traffic()
-	for i := range list { // before anything is sent
-		if err := o.check(&list[i]); err != nil {
-			return nil, nil, ownFault(inTable(err, list, i))
-		}
-	}
 	alone := o
 	alone.Sums, alone.Progress, alone.Refit = nil, nil, false
 	models, reports, errs := make([]*Model, len(list)), make([]*Report, len(list)), make([]error, len(list))

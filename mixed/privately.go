@@ -60,21 +60,12 @@ func Privately(
 	if err := checkTables(list, net); err != nil {
 		return nil, nil, err
 	}
-	if err := p.check(&o, net.Len()); err != nil {
-		return nil, nil, &Error{err, "its options cannot be used", true}
+	if err := Check(list, o, &p, net.Len()); err != nil {
+		return nil, nil, err
 	}
 	list = slices.Clone(list)
 	for i := range list {
-		if t := list[i].Table; t != nil {
-			list[i].Table = &bounded{Table: t}
-		}
-		err := o.check(&list[i])
-		if err == nil && list[i].Table.Weights() != nil {
-			err = errors.New("private training takes no weights of rows")
-		}
-		if err != nil {
-			return nil, nil, ownFault(inTable(err, list, i))
-		}
+		list[i] = list[i].bounded()
 	}
 	before := net.Traffic()
 	o.NoCurves, o.CommonNoise, o.Sums = true, true, nil
@@ -345,6 +336,14 @@ type bounded struct {
 	Table
 	features [][2]float64 // nil for no bounds
 	target   [2]float64
+}
+
+// bounded returns the input of a private training.
+func (in Input) bounded() Input {
+	if in.Table != nil {
+		in.Table = &bounded{Table: in.Table}
+	}
+	return in
 }
 
 // Check reports the faults that the table itself finds.

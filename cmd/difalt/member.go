@@ -68,8 +68,11 @@ func (m *member) connect(o engine.Options) (engine.Transport, error) {
 	return t, nil
 }
 
-// limit returns options with the times of the flags. A wait that is shorter than --join-timeout stays.
+// limit returns options with the times of the flags. No wait is longer than --join-timeout.
 func (o *memberOptions) limit(e engine.Options) engine.Options {
 	e.JoinTimeout, e.RoundTimeout = min(cmp.Or(e.JoinTimeout, o.joinTimeout), o.joinTimeout), o.roundTimeout
+	if e.Linger > 0 {
+		e.Linger = min(e.Linger, o.joinTimeout)
+	}
 	return e
 }

@@ -156,6 +156,10 @@ func (t *training) federate(ctx context.Context, node *federate.Node) error {
 		if err := t.read(ctx, io.Discard, [][]string{t.files}); err != nil {
 			return err
 		}
+		list, o := t.inputs()
+		if err := mixed.Check(list, o, t.budget(), len(node.Cluster.Nodes)); err != nil {
+			return t.explain(err)
+		}
 		node.Settings = t.settings(&t.sources[0])
 		return nil
 	}

@@ -264,51 +264,6 @@ func sentIn(report string) (sent [2]float64) {
 	return sent
 }
 
-// A node that fails ends with its own exit code, and the others with theirs and its name, or that of the
-// option that differs. Nothing of its table reaches the others, and no model is written.
-func TestNodesThatFail(t *testing.T) {
-	const marker = "MARKER-7a1f"
-	for name, c := range map[string]struct {
-		options   []string
-		spoilt    bool
-		interrupt bool
-		own       int
-		others    int
-		want      string // at all nodes but for an interrupted one
-	}{
-		"another option":    {options: []string{"--common-noise"}, own: cli.ExitPeer, others: cli.ExitPeer, want: "common noise"},
-		"a table in pieces": {spoilt: true, own: cli.ExitFailure, others: cli.ExitPeer, want: "site-b"},
-		"an interruption":   {interrupt: true, own: cli.ExitInterrupted, others: cli.ExitInterrupted, want: "site-b"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			n := newNetwork(t)
-			if c.spoilt {
-				write(t, n.dir, "site-b.csv", strings.Replace(string(readFile(t, n.dir, "site-b.csv")), "C15,", "C15,"+marker+",", 1))
-			}
-			ctx, cancel := context.WithCancel(t.Context())
-			defer cancel()
-			n.begins = func(node int) {
-				if node == 1 && c.interrupt {
-					cancel()
-				}
-			}
-			for i, e := range n.train(t, []context.Context{t.Context(), ctx, t.Context()}, nil, c.options, nil) {
-				want := map[bool]int{true: c.own, false: c.others}[i == 1]
-				if code := cli.ExitCode(e.err); code != want || !(i == 1 && c.interrupt) && !strings.Contains(e.err.Error(), c.want) {
-					t.Errorf("%s: exit code %d: %v", siteNames[i], code, e.err)
-				}
-				if i != 1 && strings.Contains(e.err.Error()+e.log+e.stdout, marker) {
-					t.Errorf("%s receives a cell of another table: %v %s", siteNames[i], e.err, e.log)
-				}
-			}
-			if left, _ := filepath.Glob(filepath.Join(n.dir, "*m-*")); len(left) > 0 {
-				t.Errorf("models are left: %q", left)
-			}
-		})
-	}
-}
-
 // A node that cannot write its model at the end has the only exit code of its own: the models of the others
 // are complete, and right.
 func TestDiskGoneAtTheEnd(t *testing.T) {
@@ -370,7 +325,7 @@ func TestNodeProcess(t *testing.T) {
 func TestRunTogether(t *testing.T) {
 	n, dir := newNetwork(t), t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
-	flags := []string{"--rank", "1", "--method", "accelerated", "--any-features", "--codec", "float64", "--data"}
+	flags := []string{"--method", "accelerated", "--any-features", "--codec", "float64", "--rank", "1", "--data"}
 	x, y := make([]float64, 3*60), make([]float64, 3*20)
 	for i := range x {
 		x[i] = math.Sin(float64(7 * i))
@@ -389,13 +344,20 @@ func TestRunTogether(t *testing.T) {
 		wg.Wait()
 		return errors.Join(errs...)
 	}
-	// The file is refused before the network: nobody else is there.
-	alone, own := newNetwork(t).members[0], runOf(t, append(flags, at("all.npz"), "--out", at("all-out.npz"))...)
-	alone.memberOptions = own.member
-	alone.joinTimeout = time.Second
-	err := own.withOthers(t.Context(), alone)
-	if err == nil || !strings.Contains(err.Error(), "its tasks are on 3 nodes: with --cluster it holds the tasks of this one") {
-		t.Errorf("a file for all nodes: error %v", err)
+	// What one node can see is refused before the network: nobody else is there.
+	first := at("first.npz")
+	writeProblem(t, first, x[:60], y[:20], 1)
+	for _, c := range [][]string{
+		{"its tasks are on 3 nodes: with --cluster it holds the tasks of this one", at("all.npz")},
+		{"--from: ", first, "--from", write(t, dir, "a.state", "no snapshot")},
+		{"--rank is 4: ", first, "--rank", "4"},
+	} {
+		alone, own := newNetwork(t).members[0], runOf(t, slices.Concat(flags, c[1:], []string{"--out", at("none.npz")})...)
+		alone.memberOptions = own.member
+		alone.joinTimeout = time.Second
+		if err := own.withOthers(t.Context(), alone); err == nil || !strings.Contains(err.Error(), c[0]) {
+			t.Errorf("error %v, want %s", err, c[0])
+		}
 	}
 	if err := together(n, func(i int) string {
 		path := at("p" + strconv.Itoa(i) + ".npz")

@@ -212,13 +212,19 @@ type algorithmRun struct {
 	*cli.Streams
 	files files
 	file  *problemfile.File
+	state *difalt.Snapshot // of --from; nil without it
 }
 
-// read reads the problem file.
+// read reads the problem file and the snapshot.
 func (r *algorithmRun) read(ctx context.Context) error {
 	return cli.UntilCanceled(ctx, func() (err error) {
-		r.file, err = problemfile.Read(r.data)
-		return err
+		if r.file, err = problemfile.Read(r.data); err != nil {
+			return err
+		}
+		if err := r.checkStarts(); err != nil {
+			return err
+		}
+		return r.ofState(r.readState())
 	})
 }
 
@@ -293,8 +299,8 @@ func (r *algorithmRun) weights(nodes int) (*topology.Weights, error) {
 	return w, nil
 }
 
-// ownProblem reads the tasks of this node.
-func (r *algorithmRun) ownProblem(ctx context.Context) (*difalt.Problem, error) {
+// ownProblem reads and checks the tasks of a node.
+func (r *algorithmRun) ownProblem(ctx context.Context, node int) (*difalt.Problem, error) {
 	if err := r.read(ctx); err != nil {
 		return nil, err
 	}
@@ -302,7 +308,10 @@ func (r *algorithmRun) ownProblem(ctx context.Context) (*difalt.Problem, error) 
 	if err == nil && len(problem.Nodes) > 1 {
 		err = fmt.Errorf("its tasks are on %d nodes: with --cluster it holds the tasks of this one", len(problem.Nodes))
 	}
-	return problem, place.Named(r.data, err)
+	if err != nil {
+		return nil, place.Named(r.data, err)
+	}
+	return problem, r.explain(problem.Validate([]int{node}, r.Rank))
 }
 
 // withOthers runs one node of a network of several processes, on the tasks of the file.
@@ -312,7 +321,7 @@ func (r *algorithmRun) withOthers(ctx context.Context, m *member) error {
 	node := m.node(r.Log())
 	node.Settings = r.Settings()
 	node.Prepare = func() (err error) {
-		problem, err = r.ownProblem(ctx)
+		problem, err = r.ownProblem(ctx, m.identity.Node)
 		return err
 	}
 	node.Job = func(ctx context.Context, net *consensus.Network) (err error) {
@@ -344,9 +353,6 @@ func (r *algorithmRun) run(ctx context.Context, p *difalt.Problem, net *consensu
 			return difalt.ErrStop
 		}
 		return nil
-	}
-	if err := r.checkStarts(); err != nil {
-		return nil, err
 	}
 	solver, err = difalt.NewSolver(p, net, o)
 	if err != nil {

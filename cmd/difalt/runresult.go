@@ -57,34 +57,40 @@ func (r *algorithmRun) explain(err error) error {
 	return place.Named(r.data, err)
 }
 
-// restore continues from the snapshot of --from, if there is one.
+// restore sets the state of --from, if it is given.
 func (r *algorithmRun) restore(solver *difalt.Solver) error {
-	if r.from == "" {
+	if r.state == nil {
 		return nil
 	}
-	snapshot := &difalt.Snapshot{}
-	content, err := r.readState()
-	if err == nil {
-		err = snapshot.UnmarshalBinary(content)
-	}
-	if err == nil {
-		err = solver.Restore(snapshot)
-	}
+	return r.ofState(solver.Restore(r.state))
+}
+
+// ofState adds to an error the flag and the name of the snapshot.
+func (r *algorithmRun) ofState(err error) error {
 	return cli.OfFlag("from", place.Named(r.from, text.Cause(err)))
 }
 
 // The snapshot of a problem has at most that many bytes for each number of the bases, and besides them.
 const stateNumber, stateMore = 9, 4096
 
-// readState reads the file of --from, as far as a snapshot of this problem goes.
-func (r *algorithmRun) readState() ([]byte, error) {
+// readState reads the file of --from, if it is given, as far as a snapshot of this problem goes.
+func (r *algorithmRun) readState() error {
+	if r.from == "" {
+		return nil
+	}
 	f, err := os.Open(r.from)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer f.Close()
 	nodes := max(r.file.Nodes, r.file.Tasks)
-	return io.ReadAll(io.LimitReader(f, stateMore+stateNumber*int64(r.Rank)*int64(r.file.Features)*int64(nodes)+1))
+	most := stateMore + stateNumber*int64(r.Rank)*int64(r.file.Features)*int64(nodes) + 1
+	content, err := io.ReadAll(io.LimitReader(f, most))
+	if err != nil {
+		return err
+	}
+	r.state = new(difalt.Snapshot)
+	return r.state.UnmarshalBinary(content)
 }
 
 // state returns the content of a snapshot.

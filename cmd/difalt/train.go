@@ -194,8 +194,8 @@ func (t *training) together(ctx context.Context, net *consensus.Network,
 	progress func(mixed.Progress)) (*mixed.Model, *mixed.Report, error) {
 	list, o := t.inputs()
 	o.Progress = progress
-	if t.privacy.Epsilon > 0 {
-		return mixed.Privately(ctx, list, net, o, t.privacy)
+	if p := t.budget(); p != nil {
+		return mixed.Privately(ctx, list, net, o, *p)
 	}
 	return mixed.Together(ctx, list, net, o)
 }
@@ -203,10 +203,15 @@ func (t *training) together(ctx context.Context, net *consensus.Network,
 // settings lists everything that all owners must have alike.
 func (t *training) settings(s *report.Source) []consensus.Setting {
 	_, o := t.inputs()
+	return mixed.Settings(s.Table, &o, t.budget())
+}
+
+// budget returns the budget of a private training, nil for another one.
+func (t *training) budget() *mixed.Privacy {
 	if t.privacy.Epsilon > 0 {
-		return mixed.Settings(s.Table, &o, &t.privacy)
+		return &t.privacy
 	}
-	return mixed.Settings(s.Table, &o, nil)
+	return nil
 }
 
 // inputs returns the tables and the choices of a training, after prepare.

@@ -83,10 +83,11 @@ const (
 	interrupted = "it was interrupted"
 	// contradicted is the public text of a node that has found wrong totals: the fault lies elsewhere.
 	contradicted = "it reports wrong numbers of another node, and masks hide which"
-	// excuseTime limits how long a node that fails before it connects waits for its neighbours to connect,
-	// and interruptedTime how long after an interruption.
+	// excuseTime limits how long a node that fails before it connects waits for a neighbour to connect, and
+	// then for the others; interruptedTime how long after an interruption.
 	excuseTime      = 15 * time.Second
 	interruptedTime = 2 * time.Second
+	excuseTick      = 50 * time.Millisecond
 	// Longer texts of other nodes are cut.
 	longestText = 400
 )
@@ -122,7 +123,7 @@ func Run(ctx context.Context, n *Node) error {
 		case err != nil && ctx.Err() != nil:
 			return n.excuse(ctx, &Interrupted{}, interrupted)
 		case err != nil:
-			return n.excuse(ctx, err, "it cannot read its data")
+			return n.excuse(ctx, err, "it cannot use its data")
 		}
 	}
 	o := n.options()
@@ -157,7 +158,8 @@ func (n *Node) options() engine.Options {
 	return engine.Options{Report: func(said string) { n.Log.Info(said) }}
 }
 
-// excuse sends the public text to the neighbours that connect soon, and returns err, which it logs before.
+// excuse sends the public text to the neighbours that connect soon, each as soon as it is there, and returns
+// err, which it logs before.
 func (n *Node) excuse(ctx context.Context, err error, public string) error {
 	n.Log.Error("cannot join: informs the neighbours that connect", "why", err)
 	o := n.options()
@@ -165,12 +167,21 @@ func (n *Node) excuse(ctx context.Context, err error, public string) error {
 	if ctx.Err() != nil {
 		o.JoinTimeout = interruptedTime
 	}
-	if t, failed := n.Connect(o); failed == nil {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), o.JoinTimeout)
-		defer cancel()
-		_ = t.Join(ctx) // the neighbours that are there receive the text
-		t.Leave(&publicError{err, public})
+	o.Linger = o.JoinTimeout
+	t, failed := n.Connect(o)
+	if failed != nil {
+		return err
 	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	stop := every(excuseTick, func() {
+		if slices.ContainsFunc(t.Stats().Edges, func(e engine.EdgeStats) bool { return e.Connected }) {
+			cancel() // Leave sends the text to neighbours that come later, too
+		}
+	})
+	_ = t.Join(ctx)
+	stop()
+	t.Leave(&publicError{err, public})
 	return err
 }
 

@@ -111,7 +111,7 @@ func (t *Transport) Verify(node int, msg, proof []byte) error {
 
 // Join implements engine.Transport.
 func (t *Transport) Join(ctx context.Context) error {
-	return t.await(ctx, func(e *edge) bool { return e.session != nil }, t.absent)
+	return t.await(ctx, func(e *edge) bool { return e.session != nil && e.errs.final == nil }, t.absent)
 }
 
 // absent returns an error if a neighbour has not connected in the time to join. t.mu is held.
