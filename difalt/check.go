@@ -35,7 +35,8 @@ type checker struct {
 }
 
 const (
-	mostNumberInSum = 0x1p50 // over the number of nodes
+	mostNumberInSum    = 0x1p50   // over the number of nodes
+	mostNumberInGossip = 0x1p1019 // AGREE takes no number of twice this size
 	// sketchLen is the number of random directions along which the nodes sum the components of their steps.
 	sketchLen = 64
 )

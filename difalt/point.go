@@ -7,6 +7,7 @@ import (
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/internal/gram"
 	"github.com/difalt/difalt/internal/rounded"
+	"github.com/difalt/difalt/internal/sizes"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/kernel/lsq"
 )
@@ -29,7 +30,7 @@ type point struct {
 	messages []consensus.Message
 	moments  *gram.Matrix // P of the last check, or of the last message if the method sends P
 	most     float64      // the largest size of a number in a message
-	finite   []bool       // the last message of the node had such numbers only
+	finite   []bool       // the last message of the node had such numbers only, and its U is finite
 	qr       []qrWork
 }
 
@@ -46,7 +47,7 @@ type evaluation struct {
 func newPoint(p *Problem, o *Options, nodes int) point {
 	l, d, r := len(p.Nodes), p.Nodes[0].Features(), o.Rank
 	at := point{
-		nodes: float64(nodes), most: math.MaxFloat64, ridge: o.Ridge, moments: gram.New(r),
+		nodes: float64(nodes), most: mostNumberInGossip, ridge: o.Ridge, moments: gram.New(r),
 		at: make([]evaluation, l), messages: make([]consensus.Message, l), finite: make([]bool, l),
 	}
 	for i := range p.Nodes {
@@ -92,9 +93,15 @@ func inRange(v []float64, most float64) bool {
 	return true
 }
 
-// orthonormalize is line 14 for hosted node i: Z = Q R, and Q replaces Z.
+// orthonormalize is line 14 for hosted node i: Z = Q R, and Q replaces Z. Where Z is not finite, or the norm of
+// a column is beyond float64, U_g replaces it, and the next check ends the run as Diverged.
 func (p *point) orthonormalize(i int) {
-	p.messages[i].Basis.Orthonormalize(p.qr[i].r, p.qr[i].work)
+	z := p.messages[i].Basis
+	z.Orthonormalize(p.qr[i].r, p.qr[i].work)
+	if !sizes.Finite(z.Data()) {
+		z.CopyFrom(p.u[i])
+		p.finite[i] = false
+	}
 }
 
 // shareFirst gives all nodes the basis of the first message.

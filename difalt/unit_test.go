@@ -8,6 +8,7 @@ import (
 
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/difalt"
+	"github.com/difalt/difalt/internal/sizes"
 	"github.com/difalt/difalt/kernel"
 	"gonum.org/v1/gonum/mat"
 )
@@ -137,14 +138,22 @@ func TestUnitsOfNodes(t *testing.T) {
 	}
 }
 
-// TestTooLarge: numbers that do not fit into a sum end a run as Diverged at all nodes, not with an error.
+// TestTooLarge: numbers that do not fit into a sum, or into a message of AGREE, and a U whose columns are too
+// long for their norms, end a run as Diverged at all nodes, not with an error.
 func TestTooLarge(t *testing.T) {
-	p := draw(t, 3, 12, 24, 15, 2, 3, 0, 1)
-	for _, step := range []float64{1e30, 1e200, 1e308} {
-		o := difalt.Options{Rank: 2, Method: difalt.AltGDmin, Step: step}
-		res, err := difalt.Run(t.Context(), p, network(t, "path", 3, 1), o)
-		if !errors.Is(err, difalt.ErrDiverged) || res.Status != difalt.Diverged {
-			t.Errorf("step %g: %v", step, err)
+	steps := []float64{1e30, 1e200, 1e290}
+	for e := 1000; e < 1024; e++ {
+		steps = append(steps, math.Ldexp(1, e))
+	}
+	for _, p := range []*difalt.Problem{draw(t, 3, 12, 24, 15, 2, 3, 0, 1), draw(t, 3, 400, 6, 15, 2, 3, 0, 1)} {
+		for _, method := range []difalt.Method{difalt.DifAltGDmin, difalt.AltGDmin, difalt.DecAltGDmin, difalt.DGD} {
+			for _, step := range steps {
+				o := difalt.Options{Rank: 2, Method: method, Step: step, Rounds: 2}
+				res, err := difalt.Run(t.Context(), p, network(t, "path", 3, 1), o)
+				if !errors.Is(err, difalt.ErrDiverged) || res.Status != difalt.Diverged || !sizes.Finite(res.U[2].Data()) {
+					t.Errorf("%v, step %g: %v", method, step, err)
+				}
+			}
 		}
 	}
 }
