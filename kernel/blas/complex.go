@@ -52,6 +52,19 @@ func (q *pairing[F]) times(re, im F) (F, F) {
 	return F(q.re*re) - F(q.im*im), F(q.re*im) + F(q.im*re)
 }
 
+// multiply overwrites y by its products with alpha.
+func (q *pairing[F]) multiply(y []F) {
+	switch {
+	case q.im == 0 && q.re == 1:
+	case q.im == 0 && q.re == -1: // no infinite part times 0
+		for k := range y {
+			y[k] = -y[k]
+		}
+	default:
+		tile.TimesComplex(y, q.re, q.im)
+	}
+}
+
 // diagonal returns the first column of C of the entry on the diagonal in row i, and rowOf the row for which
 // it is a column.
 func (p *product[F]) diagonal(i int) int {
@@ -241,6 +254,12 @@ func gatherPairs[F tile.Float](memory, x []F, n, inc int, by complex128, conjuga
 	q, at, pairs := paired[F](by, conjugate), max(0, (1-n)*inc), memory[:2*n]
 	if inc == 1 && by == 1 && !conjugate {
 		copy(pairs, x)
+		return pairs
+	}
+	if inc == 1 && by == 1 {
+		for i := 0; i+1 < len(pairs); i += 2 {
+			pairs[i], pairs[i+1] = x[i], -x[i+1]
+		}
 		return pairs
 	}
 	for i := 0; i+1 < len(pairs); i += 2 {

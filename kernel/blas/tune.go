@@ -141,14 +141,22 @@ const (
 	// B as fast. BenchmarkComplex, for all constants of complex numbers.
 	complexMultiplications, complexSquares, complexSides = 120, 1000, 32
 	// complexRows, complexRow and complexEntries are numbers of rows, of entries of a row, and of entries
-	// of a matrix. Below these gonum multiplies a complex matrix by a vector as fast, not transposed below
-	// twice complexEntries. complexRow32 and complexEntries32 are those of complex64, not transposed, where
-	// gonum's loops, which have other bits for other addresses, are not used. Cgemv 5 to 30.
+	// of a matrix, below which gonum adds a product of two complex vectors as fast, and computes products of
+	// few complex rows. complexRow32 and complexEntries32 are the sizes of complex64 for a vector, not
+	// transposed, where gonum's loops, which have other bits for other addresses, are not used. Zgeru 5 to
+	// 30, Cgemv 5 to 30.
 	complexRows, complexRow, complexEntries, complexRow32, complexEntries32 = 4, 16, 250, 8, 64
+	// gemvRows and gemvEntries are numbers of rows, and of entries of a complex matrix, below which gonum
+	// multiplies it by a vector as fast, if rows have fewer than complexDot entries. The other two are those
+	// for op(A) other than A. Zgemv of 2 x 2 to 900 x 900, of random shapes.
+	gemvRows, gemvEntries, gemvRowsTransposed, gemvEntriesTransposed = 12, 130, 8, 50
 	// complexTwice is the largest order of a triangle of two complex products that are computed as one
 	// matrix, which is added to its transpose, for sums of at least complexTwiceDepth products. Zher2k
 	// 33.
 	complexTwice, complexTwiceDepth = 96, 12
+	// turnedRows is the number of rows of a complex matrix from which products by real and by imaginary parts save
+	// time. Below, with at least complexDot columns, each row is multiplied as complex numbers. Zgemv 4x362.
+	turnedRows = 24
 	// complexBlock is the largest order of a complex triangle that is applied row by row. complexSteps is
 	// the largest n n k for which gonum applies a triangle of order n to k right sides. Ztrsm, Ztrmm 3 to
 	// 64.

@@ -13,8 +13,7 @@ func (i Implementation) Zgemv(
 	tA blas.Transpose, m, n int, alpha complex128, a []complex128, lda int, x []complex128, incX int,
 	beta complex128, y []complex128, incY int,
 ) {
-	if m*n < complexEntriesOf(tA) ||
-		!zgemv(tA, m, n, alpha, doubles(a), lda, doubles(x), incX, beta, doubles(y), incY) {
+	if !zgemv(tA, m, n, alpha, doubles(a), lda, doubles(x), incX, beta, doubles(y), incY) {
 		fallback{}.Zgemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY)
 	}
 }
@@ -24,25 +23,26 @@ func (i Implementation) Cgemv(
 	tA blas.Transpose, m, n int, alpha complex64, a []complex64, lda int, x []complex64, incX int,
 	beta complex64, y []complex64, incY int,
 ) {
-	from := complexEntries
-	if tA == blas.NoTrans {
-		from = complexEntries32
-	}
 	switch {
-	case m*n >= from &&
-		zgemv(tA, m, n, complex128(alpha), singles(a), lda, singles(x), incX, complex128(beta), singles(y), incY):
+	case zgemv(tA, m, n, complex128(alpha), singles(a), lda, singles(x), incX, complex128(beta), singles(y), incY):
 	case tA == blas.NoTrans && rowsOfSingles(m, n, alpha, a, lda, x, incX, beta, y, incY):
 	default:
 		fallback{}.Cgemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY)
 	}
 }
 
-// complexEntriesOf returns the number of entries of a matrix below which gonum multiplies op(A) by a vector.
-func complexEntriesOf(tA blas.Transpose) int {
-	if tA == blas.NoTrans {
-		return 2 * complexEntries
+// gemvByGonum reports whether gonum multiplies op(A), for A of m x n complex numbers, by a vector as fast. In
+// complex64 and not transposed, loops that do not depend on addresses take its place.
+func gemvByGonum[F tile.Float](tA blas.Transpose, m, n int) bool {
+	switch {
+	case n >= complexDot:
+		return false
+	case tA != blas.NoTrans:
+		return m < gemvRowsTransposed || m*n < gemvEntriesTransposed
+	case kind[F]() == 1:
+		return m < complexRows || n < complexRow32 || m*n < complexEntries32
 	}
-	return complexEntries
+	return m < gemvRows || m*n < gemvEntries
 }
 
 // zgemv computes Zgemv or Cgemv and returns true, or returns false where gonum computes it.
@@ -50,6 +50,14 @@ func zgemv[F tile.Float](
 	tA blas.Transpose, m, n int, alpha complex128, a []F, lda int, x []F, incX int, beta complex128, y []F,
 	incY int,
 ) bool {
+	if n == 1 && lda == 1 && m > 1 { // a column is also the row of a transpose
+		switch tA {
+		case blas.NoTrans:
+			tA, m, n, lda = blas.Trans, 1, m, m
+		case blas.Trans:
+			tA, m, n, lda = blas.NoTrans, 1, m, m
+		}
+	}
 	lenX, lenY := n, m
 	if tA != blas.NoTrans {
 		lenX, lenY = m, n
@@ -59,21 +67,25 @@ func zgemv[F tile.Float](
 		return false
 	case !insidePairs(a, m, n, lda) || !holdsPairs(x, lenX, incX) || !holdsPairs(y, lenY, incY):
 		return false
-	case n < complexRow && (kind[F]() == 0 || tA != blas.NoTrans) || n < complexRow32 || m < complexRows:
+	case gemvByGonum[F](tA, m, n):
 		return false
 	}
-	memory := borrow[F](4*lenX + 4*lenY)
-	defer giveBack(memory)
-	v := complexVector[F]{m: m, n: n, a: a, lda: 2 * lda, y: y, inc: 2 * incY}
+	borrowed := borrow[F](4*lenX + 4*lenY + beforeVector)
+	defer giveBack(borrowed)
+	memory := (*borrowed)[beforeVector:]
+	v := complexVector[F]{m: m, n: n, a: a, lda: 2 * lda, y: y, inc: 2 * incY, conjugate: tA == blas.ConjTrans}
 	v.alpha, v.beta, v.add = paired[F](alpha, false), paired[F](beta, false), beta != 0
 	v.start = max(0, (1-lenY)*v.inc)
-	if tA == blas.NoTrans {
-		both := turnedPairs(*memory, x, n, incX, true)
-		v.re, v.im = both[:2*n], both[2*n:]
-	} else {
-		v.conjugate, v.sums = tA == blas.ConjTrans, (*memory)[4*m:]
-		v.alpha = paired[F](1, false)
-		v.by = gatherPairs(*memory, x, m, incX, alpha, false)
+	v.byRows = n >= complexDot && m < turnedRows
+	switch {
+	case tA != blas.NoTrans:
+		v.alpha, v.sums = paired[F](1, false), memory[4*m:]
+		v.x = gatherPairs(memory, x, m, incX, alpha, false)
+	case v.byRows:
+		v.x = gatherPairs(memory, x, n, incX, 1, false)
+	default:
+		both := turnedPairs(memory, x, n, incX, true)
+		v.x, v.turned = both[:2*n], both[2*n:]
 	}
 	v.compute(tA)
 	return true
@@ -90,8 +102,10 @@ type complexVector[F tile.Float] struct {
 	y          []F
 	inc, start int // of the entries of y
 	conjugate  bool
-	re, im     []F // for A: the reals whose products with rows are the parts of y
-	by, sums   []F // for op(A) other than A: alpha x, and memory
+	byRows     bool // each row is multiplied, or added, as complex numbers
+	x          []F  // x, for op(A) other than A alpha x; for A, unless byRows, the conjugates of x
+	turned     []F  // i times the conjugates: their products with a row are the imaginary part
+	sums       []F  // memory for op(A) other than A
 }
 
 // compute computes y, on several threads if A is large: they take parts of some entries in turn.
@@ -129,45 +143,76 @@ func (v *complexVector[F]) rows(lo, hi int) {
 	var sums [2 * rowsOfPairs]F
 	for ; lo < hi; lo += rowsOfPairs {
 		rows := min(rowsOfPairs, hi-lo)
-		tile.RowDotPairs(sums[:], v.a[lo*v.lda:], v.lda, v.re, v.im, rows, 2*v.n)
+		if v.byRows {
+			for i := range rows {
+				sums[2*i], sums[2*i+1] = tile.DotComplex(v.a[(lo+i)*v.lda:][:2*v.n], v.x, false)
+			}
+		} else {
+			tile.RowDotPairs(sums[:], v.a[lo*v.lda:], v.lda, v.x, v.turned, rows, 2*v.n)
+		}
 		v.store(lo, sums[:2*rows])
 	}
 }
 
-// columns computes entries lo to hi of alpha op(A) x + beta y, for op(A) = A' or its conjugate: sums of
-// rows of A by the real parts of alpha x, and by the imaginary ones.
+// columns computes entries lo to hi of alpha op(A) x + beta y, for op(A) = A' or its conjugate.
 func (v *complexVector[F]) columns(lo, hi int) {
-	re, im := v.sums[:2*v.n], v.sums[2*v.n:4*v.n]
-	clear(re[2*lo : 2*hi])
-	clear(im[2*lo : 2*hi])
 	for ; lo < hi; lo += columnsOfPairs / 2 {
 		end := min(lo+columnsOfPairs/2, hi)
-		tile.AddRowPairs(re[2*lo:2*end], im[2*lo:2*end], v.a[2*lo:], v.lda, v.by, v.m, 2*(end-lo))
-		v.combine(lo, re[2*lo:2*end], im[2*lo:2*end])
+		if v.byRows {
+			v.addRows(lo, end)
+			continue
+		}
+		re, im := v.sums[2*lo:2*end], v.sums[2*v.n:][2*lo:2*end] // sums by the real parts of x and the imaginary ones
+		clear(re)
+		clear(im)
+		tile.AddRowPairs(re, im, v.a[2*lo:], v.lda, v.x, v.m, 2*(end-lo))
+		v.combine(lo, re, im)
 	}
 }
 
-// combine computes entries of y from lo on, from the sums of rows of A by real and by imaginary parts.
-func (v *complexVector[F]) combine(lo int, byRe, byIm []F) {
-	var sums [2 * rowsOfPairs]F
-	for len(byRe) > 0 {
-		count := min(rowsOfPairs, len(byRe)/2)
-		for k := range count {
-			x, y := byIm[2*k], byIm[2*k+1]
-			if v.conjugate {
-				sums[2*k], sums[2*k+1] = byRe[2*k]+y, x-byRe[2*k+1]
-			} else {
-				sums[2*k], sums[2*k+1] = byRe[2*k]-y, x+byRe[2*k+1]
-			}
-		}
-		v.store(lo, sums[:2*count])
-		lo, byRe, byIm = lo+count, byRe[2*count:], byIm[2*count:]
+// addRows is columns by rows, added to beta y where y is if its entries follow each other.
+func (v *complexVector[F]) addRows(lo, hi int) {
+	inPlace, sums := v.inc == 2, v.sums[2*lo:2*hi]
+	if inPlace {
+		sums = v.y[2*lo : 2*hi]
 	}
+	switch {
+	case !inPlace || !v.add:
+		clear(sums)
+	default:
+		v.beta.multiply(sums)
+	}
+	for i := range v.m {
+		tile.AddComplex(sums, v.a[i*v.lda+2*lo:][:2*(hi-lo)], v.x[2*i], v.x[2*i+1], v.conjugate)
+	}
+	if !inPlace {
+		v.store(lo, sums)
+	}
+}
+
+// combine computes entries of y from lo on, from the sums of rows of A by real and by imaginary parts, which it
+// overwrites.
+func (v *complexVector[F]) combine(lo int, byRe, byIm []F) {
+	sums, turned := byRe, byIm[:len(byRe)]
+	if v.conjugate {
+		for k := 0; k+1 < len(sums); k += 2 {
+			sums[k], sums[k+1] = sums[k]+turned[k+1], turned[k]-sums[k+1]
+		}
+	} else {
+		for k := 0; k+1 < len(sums); k += 2 {
+			sums[k], sums[k+1] = sums[k]-turned[k+1], turned[k]+sums[k+1]
+		}
+	}
+	v.store(lo, sums)
 }
 
 // store sets entries of y from lo on to products, times alpha, and beta times the entries.
 func (v *complexVector[F]) store(lo int, products []F) {
 	at := v.start + lo*v.inc
+	if one := v.alpha.re == 1 && v.alpha.im == 0; one && !v.add && v.inc == 2 {
+		copy(v.y[at:], products)
+		return
+	}
 	for ; len(products) >= 2; products = products[2:] {
 		x, y := v.alpha.times(products[0], products[1])
 		to := v.y[at:][:2]
