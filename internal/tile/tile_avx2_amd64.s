@@ -12240,41 +12240,87 @@ TEXT ·transposeEdge_avx2(SB), NOSPLIT, $0-48
 	CMOVQLE SI, DX
 	ADDQ    DX, DI
 	MOVQ    m+32(FP), DX
-	NEGQ    DX
-	LEAQ    tailMask<>+32(SB), SI
-	VMOVUPD (SI)(DX*8), Y0
 	MOVQ    n+40(FP), DX
 	SHRQ    $0x02, DX
 	TESTQ   DX, DX
 	JZ      squareDone
 
 square:
-	VMOVUPD    (BX), Y1
-	VMOVUPD    (R8), Y2
-	VMOVUPD    (R9), Y3
-	VMOVUPD    (DI), Y4
-	VUNPCKLPD  Y2, Y1, Y5
-	VUNPCKLPD  Y4, Y3, Y6
-	VPERM2F128 $0x20, Y6, Y5, Y7
-	VPERM2F128 $0x31, Y6, Y5, Y5
-	VUNPCKHPD  Y2, Y1, Y1
-	VUNPCKHPD  Y4, Y3, Y2
-	VPERM2F128 $0x20, Y2, Y1, Y3
-	VPERM2F128 $0x31, Y2, Y1, Y1
-	VMASKMOVPD Y7, Y0, (AX)
+	VMOVUPD    (BX), Y0
+	VMOVUPD    (R8), Y1
+	VMOVUPD    (R9), Y2
+	VMOVUPD    (DI), Y3
+	VUNPCKLPD  Y1, Y0, Y4
+	VUNPCKLPD  Y3, Y2, Y5
+	VPERM2F128 $0x20, Y5, Y4, Y6
+	VPERM2F128 $0x31, Y5, Y4, Y4
+	VUNPCKHPD  Y1, Y0, Y0
+	VUNPCKHPD  Y3, Y2, Y1
+	VPERM2F128 $0x20, Y1, Y0, Y2
+	VPERM2F128 $0x31, Y1, Y0, Y0
+	CMPQ       m+32(FP), $+1
+	JNE        whole1
+	VMOVSD     X6, (AX)
 	ADDQ       CX, AX
-	VMASKMOVPD Y3, Y0, (AX)
+	VMOVSD     X2, (AX)
 	ADDQ       CX, AX
-	VMASKMOVPD Y5, Y0, (AX)
+	VMOVSD     X4, (AX)
 	ADDQ       CX, AX
-	VMASKMOVPD Y1, Y0, (AX)
+	VMOVSD     X0, (AX)
 	ADDQ       CX, AX
-	ADDQ       $+32, BX
-	ADDQ       $+32, R8
-	ADDQ       $+32, R9
-	ADDQ       $+32, DI
-	DECQ       DX
-	JNZ        square
+	JMP        wholeStored
+
+whole1:
+	CMPQ    m+32(FP), $+2
+	JNE     whole2
+	VMOVUPD X6, (AX)
+	ADDQ    CX, AX
+	VMOVUPD X2, (AX)
+	ADDQ    CX, AX
+	VMOVUPD X4, (AX)
+	ADDQ    CX, AX
+	VMOVUPD X0, (AX)
+	ADDQ    CX, AX
+	JMP     wholeStored
+
+whole2:
+	CMPQ         m+32(FP), $+3
+	JNE          whole3
+	VEXTRACTF128 $0x01, Y6, X1
+	VMOVUPD      X6, (AX)
+	VMOVSD       X1, 16(AX)
+	ADDQ         CX, AX
+	VEXTRACTF128 $0x01, Y2, X1
+	VMOVUPD      X2, (AX)
+	VMOVSD       X1, 16(AX)
+	ADDQ         CX, AX
+	VEXTRACTF128 $0x01, Y4, X1
+	VMOVUPD      X4, (AX)
+	VMOVSD       X1, 16(AX)
+	ADDQ         CX, AX
+	VEXTRACTF128 $0x01, Y0, X1
+	VMOVUPD      X0, (AX)
+	VMOVSD       X1, 16(AX)
+	ADDQ         CX, AX
+	JMP          wholeStored
+
+whole3:
+	VMOVUPD Y6, (AX)
+	ADDQ    CX, AX
+	VMOVUPD Y2, (AX)
+	ADDQ    CX, AX
+	VMOVUPD Y4, (AX)
+	ADDQ    CX, AX
+	VMOVUPD Y0, (AX)
+	ADDQ    CX, AX
+
+wholeStored:
+	ADDQ $+32, BX
+	ADDQ $+32, R8
+	ADDQ $+32, R9
+	ADDQ $+32, DI
+	DECQ DX
+	JNZ  square
 
 squareDone:
 	MOVQ       n+40(FP), DX
@@ -12283,32 +12329,90 @@ squareDone:
 	MOVQ       DX, SI
 	NEGQ       SI
 	LEAQ       tailMask<>+32(SB), R10
-	VMOVUPD    (R10)(SI*8), Y1
-	VMASKMOVPD (BX), Y1, Y2
-	VMASKMOVPD (R8), Y1, Y3
-	VMASKMOVPD (R9), Y1, Y4
-	VMASKMOVPD (DI), Y1, Y1
-	VUNPCKLPD  Y3, Y2, Y5
-	VUNPCKLPD  Y1, Y4, Y6
-	VPERM2F128 $0x20, Y6, Y5, Y7
-	VPERM2F128 $0x31, Y6, Y5, Y5
-	VUNPCKHPD  Y3, Y2, Y2
-	VUNPCKHPD  Y1, Y4, Y1
-	VPERM2F128 $0x20, Y1, Y2, Y3
-	VPERM2F128 $0x31, Y1, Y2, Y1
-	VMASKMOVPD Y7, Y0, (AX)
+	VMOVUPD    (R10)(SI*8), Y0
+	VMASKMOVPD (BX), Y0, Y1
+	VMASKMOVPD (R8), Y0, Y2
+	VMASKMOVPD (R9), Y0, Y3
+	VMASKMOVPD (DI), Y0, Y0
+	VUNPCKLPD  Y2, Y1, Y4
+	VUNPCKLPD  Y0, Y3, Y5
+	VPERM2F128 $0x20, Y5, Y4, Y6
+	VPERM2F128 $0x31, Y5, Y4, Y4
+	VUNPCKHPD  Y2, Y1, Y1
+	VUNPCKHPD  Y0, Y3, Y0
+	VPERM2F128 $0x20, Y0, Y1, Y2
+	VPERM2F128 $0x31, Y0, Y1, Y0
+	CMPQ       m+32(FP), $+1
+	JNE        last1
+	VMOVSD     X6, (AX)
 	ADDQ       CX, AX
 	DECQ       DX
 	JZ         done
-	VMASKMOVPD Y3, Y0, (AX)
+	VMOVSD     X2, (AX)
 	ADDQ       CX, AX
 	DECQ       DX
 	JZ         done
-	VMASKMOVPD Y5, Y0, (AX)
+	VMOVSD     X4, (AX)
 	ADDQ       CX, AX
 	DECQ       DX
 	JZ         done
+	JMP        lastStored
 
+last1:
+	CMPQ    m+32(FP), $+2
+	JNE     last2
+	VMOVUPD X6, (AX)
+	ADDQ    CX, AX
+	DECQ    DX
+	JZ      done
+	VMOVUPD X2, (AX)
+	ADDQ    CX, AX
+	DECQ    DX
+	JZ      done
+	VMOVUPD X4, (AX)
+	ADDQ    CX, AX
+	DECQ    DX
+	JZ      done
+	JMP     lastStored
+
+last2:
+	CMPQ         m+32(FP), $+3
+	JNE          last3
+	VEXTRACTF128 $0x01, Y6, X0
+	VMOVUPD      X6, (AX)
+	VMOVSD       X0, 16(AX)
+	ADDQ         CX, AX
+	DECQ         DX
+	JZ           done
+	VEXTRACTF128 $0x01, Y2, X0
+	VMOVUPD      X2, (AX)
+	VMOVSD       X0, 16(AX)
+	ADDQ         CX, AX
+	DECQ         DX
+	JZ           done
+	VEXTRACTF128 $0x01, Y4, X0
+	VMOVUPD      X4, (AX)
+	VMOVSD       X0, 16(AX)
+	ADDQ         CX, AX
+	DECQ         DX
+	JZ           done
+	JMP          lastStored
+
+last3:
+	VMOVUPD Y6, (AX)
+	ADDQ    CX, AX
+	DECQ    DX
+	JZ      done
+	VMOVUPD Y2, (AX)
+	ADDQ    CX, AX
+	DECQ    DX
+	JZ      done
+	VMOVUPD Y4, (AX)
+	ADDQ    CX, AX
+	DECQ    DX
+	JZ      done
+
+lastStored:
 done:
 	VZEROUPPER
 	RET

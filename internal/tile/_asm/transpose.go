@@ -24,7 +24,7 @@ func transposeEdge(t isa) {
 		ADDQ(step, next)
 		src = append(src, next)
 	}
-	rows, left := double.firstLanes(t, param("m")), param("n")
+	rows, left := t.columnStores(param("m")), param("n")
 	square := func(io access) []vector {
 		v := make([]vector, t.lanes)
 		for i := range v {
@@ -34,24 +34,61 @@ func transposeEdge(t isa) {
 	}
 	SHRQ(U8(log2(t.lanes)), left)
 	repeat("square", left, func() {
-		for _, column := range square(double.whole(t)) {
-			rows.store(column, Mem{Base: dst})
-			ADDQ(ldd, dst)
-		}
+		columns := square(double.whole(t))
+		rows("whole", func(store func(vector, Mem)) {
+			for _, column := range columns {
+				store(column, Mem{Base: dst})
+				ADDQ(ldd, dst)
+			}
+		})
 		advance(t.bytes(), src...)
 	})
 	MOVQ(mem("n"), left)
 	ANDQ(I8(t.lanes-1), left)
 	JZ(LabelRef("done"))
 	columns := square(double.firstLanes(t, fresh(left)))
-	for _, column := range columns[:t.lanes-1] {
-		rows.store(column, Mem{Base: dst})
-		ADDQ(ldd, dst)
-		DECQ(left)
-		JZ(LabelRef("done"))
-	}
+	rows("last", func(store func(vector, Mem)) {
+		for _, column := range columns[:t.lanes-1] {
+			store(column, Mem{Base: dst})
+			ADDQ(ldd, dst)
+			DECQ(left)
+			JZ(LabelRef("done"))
+		}
+	})
 	Label("done")
 	finish()
+}
+
+// columnStores returns what emits stores of the first m lanes of vectors, 0 < m <= lanes. With AVX2 masked
+// stores take long on some processors, so that there are stores for each number of lanes.
+func (t isa) columnStores(m reg.GPVirtual) func(label string, each func(store func(vector, Mem))) {
+	if t.evex {
+		masked := double.firstLanes(t, m)
+		return func(_ string, each func(store func(vector, Mem))) { each(masked.store) }
+	}
+	whole := double.whole(t)
+	pair := func(v vector, to Mem) { VMOVUPD(v.AsX(), to) }
+	three := func(v vector, to Mem) {
+		high := XMM()
+		VEXTRACTF128(U8(1), v, high)
+		VMOVUPD(v.AsX(), to)
+		VMOVSD(high, to.Offset(16))
+	}
+	one := func(v vector, to Mem) { VMOVSD(v.AsX(), to) }
+	return func(label string, each func(store func(vector, Mem))) {
+		for lanes, store := range []func(vector, Mem){nil, one, pair, three} {
+			if store == nil {
+				continue
+			}
+			CMPQ(mem("m"), I8(lanes))
+			JNE(LabelRef(fmt.Sprint(label, lanes)))
+			each(store)
+			JMP(LabelRef(label + "Stored"))
+			Label(fmt.Sprint(label, lanes))
+		}
+		each(whole.store)
+		Label(label + "Stored")
+	}
 }
 
 // transposeSquares emits the copy of as many rows as a vector has lanes to columns, a square at a time.
