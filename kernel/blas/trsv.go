@@ -11,7 +11,7 @@ import (
 func (i Implementation) Dtrsv(
 	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []float64, lda int, x []float64, incX int,
 ) {
-	if n < trsvFrom(ul) || !triangularVector(false, ul, tA, d, n, a, lda, x, incX) {
+	if n < trsvFrom(ul, tA != blas.NoTrans) || !triangularVector(false, ul, tA, d, n, a, lda, x, incX) {
 		fallback{}.Dtrsv(ul, tA, d, n, a, lda, x, incX)
 	}
 }
@@ -63,12 +63,13 @@ func triangularVector[F tile.Float](
 	return true
 }
 
-// trsvFrom returns the least order of a triangle where a solution by rows takes less time than gonum.
-func trsvFrom(ul blas.Uplo) int {
-	if ul == blas.Lower {
-		return trsvLower
+// trsvFrom returns the least order of a triangle ul in memory where a solution by rows takes less time than
+// gonum.
+func trsvFrom(ul blas.Uplo, transposed bool) int {
+	if ul == blas.Lower && !transposed {
+		return trsvDots
 	}
-	return trsvUpper
+	return trsvOrder
 }
 
 // vector overwrites x, with entries inc apart, by the solution or the product.
@@ -93,7 +94,7 @@ func (s *system[F]) unitVector(n int, x []F) {
 	if s.lower != s.a.transposed {
 		ul = blas.Lower
 	}
-	from := trsvFrom(ul)
+	from := trsvFrom(ul, s.a.transposed)
 	switch {
 	case single:
 		from = vectorOrder32

@@ -77,13 +77,13 @@ const (
 	// gemvLoopEntries is the largest number of entries that plain loops multiply by a vector faster in
 	// float32. Sgemv 3 to 8.
 	gemvLoopEntries = 36
-	// symvOrder, trmvOrder, trsvUpper and trsvLower are the orders below which gonum takes less time for a
-	// vector: the last two for systems, of an upper and a lower triangle in memory. In float32 plain loops
-	// take less time below vectorOrder32. Below loopOrder they do for one right side, and for vectors with
-	// other increments, which are copied from there on. Below loopOrderUpper they do for one right side of an
-	// upper triangle in memory. Sym·v, Tri·v, blas64.Trsv, LU.SolveVec and Cholesky.SolveVec, 4 to 64;
+	// symvOrder, trmvOrder, trsvOrder and trsvDots are the orders below which gonum takes less time for a
+	// vector: the last two for systems, and trsvDots for a lower triangle that is not transposed. In float32
+	// plain loops take less time below vectorOrder32. Below loopOrder they do for one right side, and for
+	// vectors with other increments, which are copied from there on. Below loopOrderUpper they do for one
+	// right side of an upper triangle in memory. Sym·v, Tri·v, blas64.Trsv, LU.SolveVec and Cholesky.SolveVec, 4 to 64;
 	// LU.Solve with 3 sides.
-	symvOrder, trmvOrder, trsvUpper, trsvLower, vectorOrder32, loopOrder, loopOrderUpper = 12, 56, 20, 36, 20, 16, 26
+	symvOrder, trmvOrder, trsvOrder, trsvDots, vectorOrder32, loopOrder, loopOrderUpper = 12, 52, 20, 36, 20, 16, 26
 	// fewUpdates is the largest k for which A A' takes no blocks, up to updateMultiplications. SymRankK
 	// and SymOuterK of 2 to 32 columns.
 	fewUpdates, updateMultiplications = 32, 1 << 22
