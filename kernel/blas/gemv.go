@@ -12,7 +12,8 @@ func (i Implementation) Dgemv(
 	tA blas.Transpose, m, n int, alpha float64, a []float64, lda int, x []float64, incX int, beta float64,
 	y []float64, incY int,
 ) {
-	if m*n < vectorEntries || n < vectorRow || !gemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY) {
+	few := m*n < vectorEntries || n < vectorRow || tA != blas.NoTrans && m*n < transposedEntries
+	if few || !gemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY) {
 		fallback{}.Dgemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY)
 	}
 }
@@ -92,8 +93,6 @@ func gemvWay[F tile.Float](
 	case kind[F]() == 1: // for which gonum's inner products depend on addresses
 		return byVector
 	case (incX != 1 || incY != 1) && (m < rowsOfATile || m*n < 2*vectorEntries):
-		return byGonum
-	case tA != blas.NoTrans && m*n < transposedEntries:
 		return byGonum
 	}
 	return byVector

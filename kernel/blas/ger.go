@@ -1,6 +1,7 @@
 package blas
 
 import (
+	"math"
 	"unsafe"
 
 	"github.com/difalt/difalt/internal/tile"
@@ -12,8 +13,7 @@ import (
 func (i Implementation) Dger(
 	m, n int, alpha float64, x []float64, incX int, y []float64, incY int, a []float64, lda int,
 ) {
-	few := n < vectorRow || m*n < vectorEntries
-	if few && incX > 0 && incY > 0 || !ger(m, n, alpha, x, incX, y, incY, a, lda) {
+	if m*n < gerEntries(n) && incX > 0 && incY > 0 || !ger(m, n, alpha, x, incX, y, incY, a, lda) {
 		fallback{}.Dger(m, n, alpha, x, incX, y, incY, a, lda)
 	}
 }
@@ -82,11 +82,23 @@ func (u *outerProduct[F]) add(lo, hi int) {
 	}
 }
 
+// gerEntries returns the number of entries of a matrix with rows of n entries below which gonum adds an outer
+// product in less time. Rows that are no multiple of 32 bytes have vectors in two cache lines each.
+func gerEntries(n int) int {
+	switch {
+	case n < vectorRow:
+		return math.MaxInt
+	case n%4 == 0:
+		return gerEntriesWhole
+	}
+	return gerEntriesOdd
+}
+
 // gerWay returns how an outer product is added. It leaves nothing with negative increments to gonum v0.17,
 // whose assembly reads outside of such vectors.
 func gerWay[F tile.Float](m, n int, alpha F, x []F, incX int, y []F, incY int, a []F, lda int) way {
 	gonum := incX > 0 && incY > 0
-	few := n < vectorRow || m*n < vectorEntries || (incX != 1 || incY != 1) && m*n < 2*vectorEntries
+	few := m*n < gerEntries(n)
 	if kind[F]() == 1 {
 		few = n < 2*vectorRow
 	}

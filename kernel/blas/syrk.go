@@ -42,6 +42,11 @@ func (i Implementation) Dsyr2k(
 	ul blas.Uplo, tA blas.Transpose, n, k int, alpha float64, a []float64, lda int, b []float64, ldb int,
 	beta float64, c []float64, ldc int,
 ) {
+	if tA == blas.NoTrans && n <= syrkOrder { // gonum's inner products skip no zeros
+		clearForGonum(ul, n, beta, c, ldc)
+		fallback{}.Dsyr2k(ul, tA, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+		return
+	}
 	if !syr2k(ul, tA, n, k, alpha, a, lda, b, ldb, beta, c, ldc) {
 		fallback{}.Dsyr2k(ul, tA, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 	}

@@ -72,6 +72,9 @@ const (
 	// vectorEntries is the number of entries of a matrix below which gonum multiplies it by a vector
 	// faster, and vectorRow the number of entries of a row. MulVec 3 to 100, RankOne and Sgemv.
 	vectorEntries, vectorRow = 512, 32
+	// gerEntriesWhole and gerEntriesOdd are the numbers of entries of a matrix below which gonum adds an outer
+	// product faster: for rows of a multiple of four numbers, and for others. RankOne 32 to 64.
+	gerEntriesWhole, gerEntriesOdd = 1200, 2500
 	// transposedEntries is vectorEntries for a transposed matrix. MulVec 40 to 60, transposed.
 	transposedEntries = 2560
 	// gemvLoopEntries is the largest number of entries that plain loops multiply by a vector faster in
@@ -116,6 +119,9 @@ const (
 	// stridedLength is the least length of vectors with other increments than 1 where four sums take less
 	// time than gonum's two. Dot and Norm of columns.
 	stridedLength = 16
+	// scaledLength is the number of very small or large entries of a vector that are scaled together for its
+	// norm. gonum takes less time for fewer than twice as many. Norm 3 to 100000, of subnormal numbers.
+	scaledLength = 64
 	// callLength is the largest length of vectors for which a loop takes less time than a call of
 	// assembly. Dot 3, EigenSym 3.
 	callLength = 6

@@ -121,8 +121,8 @@ func (i Implementation) Saxpy(n int, alpha float32, x []float32, incX int, y []f
 	}
 }
 
-// Dnrm2 returns the Euclidean norm of x. gonum, which scales, computes the norms of entries whose squares
-// are not safe from overflow and underflow.
+// Dnrm2 returns the Euclidean norm of x. Entries whose squares are not safe from overflow and underflow are
+// scaled: a few by gonum.
 func (i Implementation) Dnrm2(n int, x []float64, incX int) float64 {
 	var squares float64
 	switch {
@@ -137,10 +137,31 @@ func (i Implementation) Dnrm2(n int, x []float64, incX int) float64 {
 	case n >= stridedLength && incX > 1 && holds(x, n, incX) && vectorized():
 		squares = stridedDot(n, x, incX, x, incX)
 	}
-	if safeSquares(squares) {
+	switch {
+	case safeSquares(squares):
 		return math.Sqrt(squares)
+	case n >= 2*scaledLength && incX >= 1 && holds(x, n, incX) && vectorized() && squares == squares:
+		return scaledNorm(n, x, incX, squares)
 	}
 	return fallback{}.Dnrm2(n, x, incX)
+}
+
+// scaledNorm returns the Euclidean norm of x, whose squares have a sum that is too large or too small for
+// float64. The units are exact: a power of 2 times any number, but for what is too small to count.
+func scaledNorm(n int, x []float64, incX int, squares float64) float64 {
+	unit := 0x1p600
+	if squares > 1 {
+		unit = 0x1p-600
+	}
+	var piece [scaledLength]float64
+	sum := 0.0
+	for at := 0; at < n; at += scaledLength {
+		some := min(scaledLength, n-at)
+		copy(piece[:], gather(piece[:], x[at*incX:], some, incX))
+		tile.Scale(piece[:some], unit)
+		sum += rowSquares(piece[:some])
+	}
+	return math.Sqrt(sum) / unit
 }
 
 // rowSquares returns the sum of the squares of x.
