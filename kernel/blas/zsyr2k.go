@@ -141,24 +141,30 @@ func zsyr2k[F tile.Float](
 // addBothHalves computes a triangle of C = X + X' + beta C or, if C is Hermitian, C = X + X* + beta C, with a
 // real diagonal, for an n x n matrix X.
 func addBothHalves[F tile.Float](hermitian bool, ul blas.Uplo, n int, x []F, beta complex128, c []F, ldc int) {
-	q := paired[F](beta, false)
+	q, sign := paired[F](beta, false), F(1)
+	if hermitian {
+		sign = -1
+	}
 	for i := range n {
 		from, to := 0, i+1
 		if ul == blas.Upper {
 			from, to = i, n
 		}
-		row, own, other := c[2*(i*ldc+from):2*(i*ldc+to)], x[2*(i*n+from):], x[2*(from*n+i):]
-		for k := 0; k+1 < len(row); k += 2 {
-			re, im := own[k]+other[0], own[k+1]+other[1]
-			if hermitian {
-				im = own[k+1] - other[1]
+		row := c[2*(i*ldc+from) : 2*(i*ldc+to)]
+		own, other := x[2*(i*n+from):][:len(row)], 2*(from*n+i)
+		if beta == 0 {
+			for k := 0; k+1 < len(row); k += 2 {
+				pair := x[other:][:2]
+				row[k], row[k+1] = own[k]+pair[0], own[k+1]+F(sign*pair[1])
+				other += 2 * n
 			}
-			if beta != 0 {
+		} else {
+			for k := 0; k+1 < len(row); k += 2 {
+				pair := x[other:][:2]
 				v, w := q.times(row[k], row[k+1])
-				re, im = re+v, im+w
+				row[k], row[k+1] = own[k]+pair[0]+v, own[k+1]+F(sign*pair[1])+w
+				other += 2 * n
 			}
-			row[k], row[k+1] = re, im
-			other = other[min(2*n, len(other)):]
 		}
 		if hermitian {
 			c[2*i*(ldc+1)+1] = 0
