@@ -139,7 +139,7 @@ func (i Implementation) Dsbmv(
 	ul blas.Uplo, n, k int, alpha float64, a []float64, lda int, x []float64, incX int, beta float64, y []float64,
 	incY int,
 ) {
-	if k >= fromDiagonals.symmetric {
+	if k >= fromDiagonals.symmetric && n*k >= entriesOfBands.symmetric {
 		if s := bandedTriangle(ul, n, k, a, lda); s.symmetric(alpha, x, incX, beta, y, incY) {
 			return
 		}
@@ -152,7 +152,7 @@ func (i Implementation) Ssbmv(
 	ul blas.Uplo, n, k int, alpha float32, a []float32, lda int, x []float32, incX int, beta float32, y []float32,
 	incY int,
 ) {
-	if k >= fromDiagonals.symmetric {
+	if k >= fromDiagonals.symmetric && n*k >= entriesOfBands.symmetric {
 		if s := bandedTriangle(ul, n, k, a, lda); s.symmetric(alpha, x, incX, beta, y, incY) {
 			return
 		}
@@ -168,7 +168,7 @@ func (i Implementation) Dgbmv(
 	tA blas.Transpose, m, n, kL, kU int, alpha float64, a []float64, lda int, x []float64, incX int, beta float64,
 	y []float64, incY int,
 ) {
-	if kL+kU >= fromDiagonals.general {
+	if kL+kU >= fromDiagonals.general && m*(kL+kU) >= entriesOfBands.general {
 		if s := band(m, n, kL, kU, a, lda); s.general(tA, alpha, x, incX, beta, y, incY) {
 			return
 		}
@@ -181,7 +181,7 @@ func (i Implementation) Sgbmv(
 	tA blas.Transpose, m, n, kL, kU int, alpha float32, a []float32, lda int, x []float32, incX int, beta float32,
 	y []float32, incY int,
 ) {
-	if kL+kU >= fromDiagonals.general {
+	if kL+kU >= fromDiagonals.general && m*(kL+kU) >= entriesOfBands.general {
 		if s := band(m, n, kL, kU, a, lda); s.general(tA, alpha, x, incX, beta, y, incY) {
 			return
 		}
@@ -247,7 +247,7 @@ func (i Implementation) Stpsv(
 func (i Implementation) Dtbmv(
 	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n, k int, a []float64, lda int, x []float64, incX int,
 ) {
-	if k >= fromDiagonals.product.of(tA) {
+	if k >= fromDiagonals.product.of(tA) && n*k >= entriesOfBands.product {
 		if s := bandedTriangle(ul, n, k, a, lda); s.triangular(true, tA, d, x, incX) {
 			return
 		}
@@ -259,7 +259,7 @@ func (i Implementation) Dtbmv(
 func (i Implementation) Stbmv(
 	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n, k int, a []float32, lda int, x []float32, incX int,
 ) {
-	if k >= fromDiagonals.product.of(tA) {
+	if k >= fromDiagonals.product.of(tA) && n*k >= entriesOfBands.product {
 		if s := bandedTriangle(ul, n, k, a, lda); s.triangular(true, tA, d, x, incX) {
 			return
 		}
@@ -273,7 +273,7 @@ func (i Implementation) Stbmv(
 func (i Implementation) Dtbsv(
 	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n, k int, a []float64, lda int, x []float64, incX int,
 ) {
-	if k >= fromDiagonals.solution.of(tA) {
+	if k >= fromDiagonals.solution.of(tA) && n*k >= entriesOfBands.solution {
 		if s := bandedTriangle(ul, n, k, a, lda); s.triangular(false, tA, d, x, incX) {
 			return
 		}
@@ -285,7 +285,7 @@ func (i Implementation) Dtbsv(
 func (i Implementation) Stbsv(
 	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n, k int, a []float32, lda int, x []float32, incX int,
 ) {
-	if k >= fromDiagonals.solution.of(tA) {
+	if k >= fromDiagonals.solution.of(tA) && n*k >= entriesOfBands.solution {
 		if s := bandedTriangle(ul, n, k, a, lda); s.triangular(false, tA, d, x, incX) {
 			return
 		}

@@ -168,7 +168,7 @@ func (i Implementation) Zhbmv(
 	ul blas.Uplo, n, k int, alpha complex128, a []complex128, lda int, x []complex128, incX int, beta complex128,
 	y []complex128, incY int,
 ) {
-	if k >= fromComplexDiagonals.symmetric {
+	if k >= fromComplexDiagonals.symmetric && n*k >= entriesOfComplexBands.symmetric {
 		if s := bandedPairs(ul, n, k, doubles(a), lda); s.hermitian(alpha, doubles(x), incX, beta, doubles(y), incY) {
 			return
 		}
@@ -181,7 +181,7 @@ func (i Implementation) Chbmv(
 	ul blas.Uplo, n, k int, alpha complex64, a []complex64, lda int, x []complex64, incX int, beta complex64,
 	y []complex64, incY int,
 ) {
-	if k >= fromComplexDiagonals.symmetric {
+	if k >= fromComplexDiagonals.symmetric && n*k >= entriesOfComplexBands.symmetric {
 		s := bandedPairs(ul, n, k, singles(a), lda)
 		if s.hermitian(complex128(alpha), singles(x), incX, complex128(beta), singles(y), incY) {
 			return
@@ -244,7 +244,7 @@ func (i Implementation) Ctpmv(
 func (i Implementation) Ztbmv(
 	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n, k int, a []complex128, lda int, x []complex128, incX int,
 ) {
-	if k >= fromComplexDiagonals.product.of(tA) {
+	if k >= fromComplexDiagonals.product.of(tA) && n*k >= entriesOfComplexBands.product {
 		if s := bandedPairs(ul, n, k, doubles(a), lda); s.triangular(true, tA, d, doubles(x), incX) {
 			return
 		}
@@ -256,7 +256,7 @@ func (i Implementation) Ztbmv(
 func (i Implementation) Ctbmv(
 	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n, k int, a []complex64, lda int, x []complex64, incX int,
 ) {
-	if k >= fromComplexDiagonals.product.of(tA) {
+	if k >= fromComplexDiagonals.product.of(tA) && n*k >= entriesOfComplexBands.product {
 		if s := bandedPairs(ul, n, k, singles(a), lda); s.triangular(true, tA, d, singles(x), incX) {
 			return
 		}
@@ -318,7 +318,7 @@ func (i Implementation) Ctpsv(
 func (i Implementation) Ztbsv(
 	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n, k int, a []complex128, lda int, x []complex128, incX int,
 ) {
-	if k >= fromComplexDiagonals.solution.of(tA) {
+	if k >= fromComplexDiagonals.solution.of(tA) && n*k >= entriesOfComplexBands.solution {
 		if s := bandedPairs(ul, n, k, doubles(a), lda); s.triangular(false, tA, d, doubles(x), incX) {
 			return
 		}
@@ -330,7 +330,7 @@ func (i Implementation) Ztbsv(
 func (i Implementation) Ctbsv(
 	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n, k int, a []complex64, lda int, x []complex64, incX int,
 ) {
-	if k >= fromComplexDiagonals.solution.of(tA) {
+	if k >= fromComplexDiagonals.solution.of(tA) && n*k >= entriesOfComplexBands.solution {
 		if s := bandedPairs(ul, n, k, singles(a), lda); s.triangular(false, tA, d, singles(x), incX) {
 			return
 		}
@@ -346,7 +346,7 @@ func (i Implementation) Zgbmv(
 	tA blas.Transpose, m, n, kL, kU int, alpha complex128, a []complex128, lda int, x []complex128, incX int,
 	beta complex128, y []complex128, incY int,
 ) {
-	if kL+kU >= fromComplexDiagonals.general {
+	if kL+kU >= fromComplexDiagonals.general && m*(kL+kU) >= entriesOfComplexBands.general {
 		s := bandOfPairs(m, n, kL, kU, doubles(a), lda)
 		if s.general(tA, alpha, doubles(x), incX, beta, doubles(y), incY) {
 			return
@@ -360,7 +360,7 @@ func (i Implementation) Cgbmv(
 	tA blas.Transpose, m, n, kL, kU int, alpha complex64, a []complex64, lda int, x []complex64, incX int,
 	beta complex64, y []complex64, incY int,
 ) {
-	if kL+kU >= fromComplexDiagonals.general {
+	if kL+kU >= fromComplexDiagonals.general && m*(kL+kU) >= entriesOfComplexBands.general {
 		s := bandOfPairs(m, n, kL, kU, singles(a), lda)
 		if s.general(tA, complex128(alpha), singles(x), incX, complex128(beta), singles(y), incY) {
 			return
