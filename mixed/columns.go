@@ -23,38 +23,11 @@ const few = 100
 
 // describe sets what all owners know about their training rows.
 func (r *rows) describe(ctx context.Context, o *Options) error {
-	if r.guard != nil {
-		r.guard.settle(len(r.in.Table.Features()))
-	}
-	if err := r.agreeOnLevels(ctx); err != nil {
+	if err := r.listColumns(ctx); err != nil {
 		return err
 	}
-	byColumn := r.schema.byColumn()
-	for _, column := range r.schema.Columns {
-		levels, ok := byColumn[column]
-		features := 1
-		if ok {
-			features = len(levels)
-		}
-		for range features {
-			r.stats = append(r.stats, columnStat{level: ok, unit: 1})
-		}
-	}
-	if g := r.guard; g != nil { // before the first total
-		for far, more := true, true; more; far = false {
-			g.settle(len(r.stats))
-			g.holdSteady()
-			g.holdTwins()
-			var err error
-			if more, err = g.leaveRows(ctx, o, far); err != nil {
-				return err
-			}
-		}
-		if o.LogTarget {
-			g.blurLogarithm()
-		}
-		g.describe()
-		if err := g.takesPart(); err != nil {
+	if r.guard != nil { // before the first total
+		if err := r.guard.apply(ctx, o); err != nil {
 			return err
 		}
 	}
@@ -80,6 +53,28 @@ func (r *rows) describe(ctx context.Context, o *Options) error {
 		r.target, y = r.logarithm, log
 	}
 	r.equal = y.sd == 0
+	return nil
+}
+
+// listColumns sets the columns of all owners, after the guard has hidden levels and left out tasks.
+func (r *rows) listColumns(ctx context.Context) error {
+	if r.guard != nil {
+		r.guard.settle(len(r.in.Table.Features()))
+	}
+	if err := r.agreeOnLevels(ctx); err != nil {
+		return err
+	}
+	byColumn := r.schema.byColumn()
+	for _, column := range r.schema.Columns {
+		levels, ok := byColumn[column]
+		features := 1
+		if ok {
+			features = len(levels)
+		}
+		for range features {
+			r.stats = append(r.stats, columnStat{level: ok, unit: 1})
+		}
+	}
 	return nil
 }
 

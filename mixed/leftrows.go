@@ -8,6 +8,25 @@ import (
 // leftRows returns the number of rows that are left out by themselves.
 func (g *guard) leftRows() int { return g.farRows + g.exposedRows + g.aloneRows + g.kindRows }
 
+// apply applies the rules to the rows and to the columns of all owners, describes what they did, and reports
+// what keeps this owner out of a training.
+func (g *guard) apply(ctx context.Context, o *Options) error {
+	for far, more := true, true; more; far = false {
+		g.settle(len(g.rows.stats))
+		g.holdSteady()
+		g.holdTwins()
+		var err error
+		if more, err = g.leaveRows(ctx, o, far); err != nil {
+			return err
+		}
+	}
+	if o.LogTarget {
+		g.blurLogarithm()
+	}
+	g.describe()
+	return g.takesPart()
+}
+
 // leaveRows leaves out own rows that totals would show, and reports whether there are any: rows far from the
 // predictions of a fit to own rows alone, if far is set, and rows that a combination of columns shows.
 func (g *guard) leaveRows(ctx context.Context, o *Options, far bool) (bool, error) {

@@ -16,8 +16,8 @@ import (
 // manyNumbers is the number of columns of numbers of manyColumns.
 const manyNumbers = 15
 
-// manyColumns returns a table of many numbers and a flag, with tasks of 20 rows; so many rows, each in a task of its
-// own, have the flag. wanted has their numbers and targets.
+// manyColumns returns a table of many numbers and a flag, with tasks of 20 rows; so many rows, each in a task
+// of its own, have the flag. wanted has their numbers and targets.
 func manyColumns(seed uint64, tasks, rare int) (d *Data, wanted [][]float64) {
 	d = drawn(seed, "v", manyNumbers, slices.Repeat([]int{20}, tasks)...)
 	flag, r := make([]float64, d.Rows()), rand.New(rand.NewPCG(seed, 24))
@@ -38,8 +38,9 @@ func manyColumns(seed uint64, tasks, rare int) (d *Data, wanted [][]float64) {
 	return d, wanted
 }
 
-// wholeRows returns rows of whole numbers whose products are g, p x p, if these are fewer than p: the shortest
-// vectors of the lattice of whole numbers off the null space, in the metric where these rows are orthonormal.
+// wholeRows returns rows of whole numbers whose products are g, p x p, if these are fewer than p: the
+// shortest vectors of the lattice of whole numbers off the null space, in the metric where these rows are
+// orthonormal.
 func wholeRows(g []float64, p int) (list [][]float64) {
 	s := mat.NewSymDense(p, nil)
 	for i := range p {
@@ -92,8 +93,8 @@ func wholeRows(g []float64, p int) (list [][]float64) {
 	return list
 }
 
-// bySum replaces the flag: the last number is the sum of the first two in all other rows, and differs from it by 1 in
-// rows with the flag.
+// bySum replaces the flag: the last number is the sum of the first two in all other rows, and differs from it
+// by 1 in rows with the flag.
 func bySum(d *Data) {
 	last := manyNumbers - 1
 	for i, flag := range d.Values[manyNumbers] {
@@ -102,8 +103,8 @@ func bySum(d *Data) {
 	d.Names, d.Values = d.Names[:manyNumbers], d.Values[:manyNumbers]
 }
 
-// plainSteered counts the rows with the flag that a center reads, with all numbers and the target, by a direction
-// of the form without curves that is the flag, or the sum of columns that stands for it.
+// plainSteered counts the rows with the flag that a center reads, with all numbers and the target, by a
+// direction of the form without curves that is the flag, or the sum of columns that stands for it.
 func plainSteered(t *testing.T, rare int, sum bool, o Options) (right, asked int) {
 	rank, times := 1, 0
 	o.Rank, o.CommonNoise = &rank, true
@@ -191,8 +192,8 @@ func plainSteered(t *testing.T, rare int, sum bool, o Options) (right, asked int
 	return right, len(wanted)
 }
 
-// Strengths that a member chooses for the form without curves, which comes first, show the rows of a flag that fewer
-// rows than columns have. A column has no deviations then, with curves and without.
+// Strengths that a member chooses for the form without curves, which comes first, show the rows of a flag
+// that fewer rows than columns have. A column has no deviations then, with curves and without.
 func TestPlainSteered(t *testing.T) {
 	for _, rare := range []int{2, 5, 12} {
 		for name, c := range map[string]struct {
@@ -202,25 +203,27 @@ func TestPlainSteered(t *testing.T) {
 			"no curves": {Options{NoCurves: true}, false}} {
 			right, asked := plainSteered(t, rare, false, c.o)
 			t.Logf("%s: %d of %d rows are read", name, right, asked)
-			check.FailIf(t, c.reads != (right == asked) || !c.reads && right > 0, "%s: %d of %d rows are read", name, right, asked)
+			wrong := c.reads != (right == asked) || !c.reads && right > 0
+			check.FailIf(t, wrong, "%s: %d of %d rows are read", name, right, asked)
 		}
 	}
 }
 
-// A sum of columns that differs from another column in few rows is a direction, too, as a flag of these rows is. One
-// column of the sum has no deviations then.
+// A sum of columns that differs from another column in few rows is a direction, too, as a flag of these rows
+// is. One column of the sum has no deviations then.
 func TestSumSteered(t *testing.T) {
 	for name, c := range map[string]struct {
 		o     Options
 		reads bool
 	}{
-		"without rules": {open, true}, "default rules": {Options{}, false}, "no curves": {Options{NoCurves: true}, false},
-		"strict rules": {strictly, false},
+		"without rules": {open, true}, "default rules": {Options{}, false},
+		"no curves": {Options{NoCurves: true}, false}, "strict rules": {strictly, false},
 	} {
 		for _, rare := range []int{5, 12} {
 			right, asked := plainSteered(t, rare, true, c.o)
 			t.Logf("%s: %d of %d rows are read", name, right, asked)
-			check.FailIf(t, c.reads != (right == asked) || !c.reads && right > 0, "%s: %d of %d rows are read", name, right, asked)
+			wrong := c.reads != (right == asked) || !c.reads && right > 0
+			check.FailIf(t, wrong, "%s: %d of %d rows are read", name, right, asked)
 		}
 	}
 }

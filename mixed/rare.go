@@ -88,7 +88,8 @@ const (
 	farther = 10
 	// combinedSteps is the number of steps of a search. With each of them rows near 0 count more.
 	combinedSteps = 24
-	// A search reads that many rows for each column: those that combinations can single out best, and others.
+	// A search reads that many rows for each column: those that combinations can single out best, and
+	// others.
 	topRows, otherRows = 4, 16
 	// mostCombined is the largest number of columns that are searched.
 	mostCombined = 128

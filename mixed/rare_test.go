@@ -9,8 +9,8 @@ import (
 	"gonum.org/v1/gonum/blas/blas64"
 )
 
-// brokenSum returns rows of a constant and drawn numbers, the last of which is the sum of the first parts ones, to
-// some rounding, but in broken rows, where it is 1 more.
+// brokenSum returns rows of a constant and drawn numbers, the last of which is the sum of the first parts
+// ones, to some rounding, but in broken rows, where it is 1 more.
 func brokenSum(seed uint64, rows, columns, parts, broken int, rounding float64) blas64.General {
 	r := rand.New(rand.NewPCG(seed, 5))
 	x := dense.General(rows, columns, make([]float64, rows*columns))
@@ -33,9 +33,9 @@ func brokenSum(seed uint64, rows, columns, parts, broken int, rounding float64) 
 	return x
 }
 
-// A sum of columns that is broken in fewer rows than columns is found, exact or rounded, in a table of any size, and
-// one of its columns is the one with the largest part. Nothing is found where no sum is, or where it is broken in
-// as many rows as columns.
+// A sum of columns that is broken in fewer rows than columns is found, exact or rounded, in a table of any
+// size, and one of its columns is the one with the largest part. Nothing is found where no sum is, or where
+// it is broken in as many rows as columns.
 func TestCombined(t *testing.T) {
 	for _, c := range []struct {
 		rows, columns, parts, broken int
@@ -43,7 +43,8 @@ func TestCombined(t *testing.T) {
 		found                        bool
 	}{
 		{800, 16, 2, 12, 0, true}, {800, 16, 10, 15, 0, true}, {48, 16, 2, 10, 0, true}, {120, 40, 20, 20, 0, true},
-		{2000, 30, 3, 25, 0, true}, {20000, 12, 2, 5, 0, true}, {800, 16, 2, 12, .03, true}, {120, 40, 2, 20, .01, true},
+		{2000, 30, 3, 25, 0, true}, {20000, 12, 2, 5, 0, true},
+		{800, 16, 2, 12, .03, true}, {120, 40, 2, 20, .01, true},
 		{800, 16, 2, 1, 0, true}, {800, 16, 2, 16, 0, false}, {800, 16, 2, 60, 0, false}, {800, 16, 2, 12, 3, false},
 		{800, 16, 0, 0, 0, false}, {48, 16, 0, 0, 0, false}, {800, mostCombined + 1, 2, 12, 0, false},
 	} {

@@ -53,6 +53,12 @@ func newRows(ctx context.Context, in *Input, o *Options) (*rows, error) {
 
 // describeRows is newRows with the list of the rows of positive weight of the table.
 func describeRows(ctx context.Context, in *Input, o *Options, whole *rowList) (*rows, error) {
+	r := newRowsOf(in, o, whole)
+	return r, r.describe(ctx, o)
+}
+
+// newRowsOf returns rows of which nothing is known but their list, with the guard of one of several owners.
+func newRowsOf(in *Input, o *Options, whole *rowList) *rows {
 	r := &rows{in: in, whole: whole, sums: o.Sums, refits: o.Refit, workers: o.Workers}
 	r.features = len(in.Table.Features())
 	if r.sums == nil {
@@ -62,7 +68,7 @@ func describeRows(ctx context.Context, in *Input, o *Options, whole *rowList) (*
 	if r.sums.Owners() > 1 {
 		r.guard = newGuard(r, o)
 	}
-	return r, r.describe(ctx, o)
+	return r
 }
 
 // counts reports whether a row is a training row of positive weight that the rules have not left out by

@@ -10,9 +10,12 @@ import (
 
 	"github.com/difalt/difalt/cmd/difalt/internal/cli"
 	"github.com/difalt/difalt/cmd/difalt/internal/dataset"
+	"github.com/difalt/difalt/cmd/difalt/internal/report"
 	"github.com/difalt/difalt/cmd/difalt/internal/terminal"
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
+	"github.com/difalt/difalt/mixed"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 const (
@@ -23,15 +26,27 @@ totals, or columns that repeat each other.
 
 Columns of text are categories; --categorical lists columns of numbers that are
 categories too. Give --task and --target to have them checked as "difalt fit"
-does. --json prints all columns with all levels.`
+does. --json prints all columns with all levels.
+
+An owner who will train with others gives --owners: then check also prints which
+rows the totals of "difalt node" would have, what the rules leave out, and how
+--colluding changes that. Levels and votes of other owners can leave out more.`
 	checkExamples = `  difalt check examples/clinics.csv
   difalt check --task clinic --target score --drop patient examples/clinics.csv
-  difalt check --dates dmy --decimal , 'site-*.csv'`
+  difalt check --dates dmy --decimal , 'site-*.csv'
+  difalt check --task clinic --target score --drop patient --owners 3 \
+      --colluding 2 examples/clinics.csv`
 )
+
+// checkOptions are the options of check.
+type checkOptions struct {
+	jointOptions
+	owners int // who train together; 0: the rules of owners are not applied
+}
 
 // newCheck returns the command check.
 func newCheck(std *cli.Streams) *cobra.Command {
-	var o tableOptions
+	o := checkOptions{jointOptions: jointOptions{trainingOptions: newTrainingOptions()}}
 	o.table.Missing = dataset.MissingKeep
 	cmd := &cobra.Command{
 		Use:     "check FILE...",
@@ -40,7 +55,7 @@ func newCheck(std *cli.Streams) *cobra.Command {
 		Example: checkExamples,
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, files []string) error {
-			if err := o.take(files); err != nil {
+			if err := o.take(cmd.Flags(), files); err != nil {
 				return err
 			}
 			return runCheck(cmd.Context(), std, o)
@@ -51,13 +66,41 @@ func newCheck(std *cli.Streams) *cobra.Command {
 	flags.StringVar(&o.table.Task, "task", "", "`COLUMN` that names the task of a row (optional)")
 	flags.StringVar(&o.table.Target, "target", "", "`COLUMN` to predict (optional)")
 	o.addColumnFlags(flags)
-	o.addFlags(flags)
+	o.tableOptions.addFlags(flags)
 	o.addHoldout(flags)
+	o.addOwners(flags)
 	return cmd
 }
 
+// ownersFlags are the flags that need --owners.
+var ownersFlags = []string{"least-rows", "least-level", "least-small", "strict", "colluding", "no-curves", "log-target"}
+
+// addOwners adds the flags about a training with other owners.
+func (o *checkOptions) addOwners(flags *pflag.FlagSet) {
+	flags.Var(cli.Count(&o.owners, 2, cli.Many), "owners",
+		"apply the rules of one of `N` owners who train together; needs --task and --target")
+	addRuleFlags(flags, &o.model.Disclosure)
+	flags.Var(cli.Count(&o.privacy.Colluding, 0, cli.Many), "colluding",
+		"number `N` of other owners that may pool what they know")
+	flags.BoolVar(&o.model.NoCurves, "no-curves", false, "straight lines only")
+	flags.BoolVar(&o.model.LogTarget, "log-target", false, "the logarithm of the target")
+}
+
+// take takes the arguments and checks the options.
+func (o *checkOptions) take(flags *pflag.FlagSet, files []string) error {
+	for _, name := range ownersFlags {
+		if flags.Changed(name) && o.owners == 0 {
+			return cli.WrongFlag(name, "it needs --owners")
+		}
+	}
+	if o.owners > 0 && (o.table.Task == "" || o.table.Target == "") {
+		return cli.WrongFlag("owners", "it needs --task and --target")
+	}
+	return o.jointOptions.take(flags, files)
+}
+
 // runCheck reads a table and prints its columns, and what looks wrong.
-func runCheck(ctx context.Context, std *cli.Streams, o tableOptions) error {
+func runCheck(ctx context.Context, std *cli.Streams, o checkOptions) error {
 	var used files
 	if err := used.tables(o.files); err != nil {
 		return err
@@ -67,6 +110,9 @@ func runCheck(ctx context.Context, std *cli.Streams, o tableOptions) error {
 		t, columns, err := dataset.Check(o.files, o.table)
 		if err == nil {
 			r.describe(t, columns, o.table.Task != "")
+			if o.owners > 0 {
+				r.Joint, err = o.preview(ctx, t)
+			}
 		}
 		format, ok := errors.AsType[*dataset.FormatError](err)
 		err = withHint(err, true)
@@ -91,6 +137,17 @@ type checkReport struct {
 	Columns []checkColumn `json:"columns"`
 	Notes   []string      `json:"notes"`
 	Remarks []string      `json:"remarks"` // what looks wrong
+	Joint   *checkJoint   `json:"joint"`   // null without --owners
+}
+
+// A checkJoint describes what totals of several owners would have of a table.
+type checkJoint struct {
+	Owners    int      `json:"owners"`
+	Rows      int      `json:"rows"`      // for training
+	InTotals  int      `json:"in_totals"` // of these
+	Separate  int      `json:"separate"`  // the same, if owners do not pool what they know
+	Colluding int      `json:"colluding"` // owners that do
+	Notes     []string `json:"notes"`     // which rules bind
 }
 
 // A checkColumn describes a column.
@@ -118,6 +175,38 @@ func (r *checkReport) describe(t *dataset.Table, columns []dataset.Column, hasTa
 			out.Least, out.Most = &c.Least, &c.Most
 		}
 		r.Columns = append(r.Columns, out)
+	}
+}
+
+// preview returns what the rules of an owner do to a table.
+func (o *checkOptions) preview(ctx context.Context, t *dataset.Table) (*checkJoint, error) {
+	train, err := t.Split(o.split)
+	if err != nil {
+		return nil, err
+	}
+	x := &training{trainingOptions: o.trainingOptions, sources: []report.Source{{Table: t, Train: train}}}
+	list, options := x.inputs()
+	p, err := mixed.NewPreview(ctx, list[0], options, o.owners)
+	if err != nil {
+		return nil, err
+	}
+	options.Disclosure.Colluding = 0
+	separate, err := mixed.NewPreview(ctx, list[0], options, o.owners)
+	if err != nil {
+		return nil, err
+	}
+	return &checkJoint{o.owners, p.Rows, p.Total, separate.Total, o.privacy.Colluding, p.Notes}, nil
+}
+
+// text writes the description for a terminal.
+func (j *checkJoint) text(w io.Writer) {
+	const format = "With %d owners: totals would have %d of %s."
+	terminal.Sayf(w, format, j.Owners, j.InTotals, text.Plural(j.Rows, "training row"))
+	if j.Colluding > 0 {
+		terminal.Sayf(w, "Without --colluding: %d.", j.Separate)
+	}
+	for _, s := range j.Notes {
+		terminal.Sayf(w, "%s", s)
 	}
 }
 
@@ -172,6 +261,9 @@ func (r *checkReport) text(w io.Writer) {
 	}
 	for _, s := range append(r.Notes, r.Remarks...) {
 		terminal.Sayf(w, "%s", s)
+	}
+	if r.Joint != nil {
+		r.Joint.text(w)
 	}
 }
 

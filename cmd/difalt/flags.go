@@ -247,9 +247,8 @@ type jointOptions struct {
 	privacy mixed.Privacy // Epsilon 0 stands for no privacy
 }
 
-// addDisclosureFlags adds the flags that limit what an owner discloses.
-func (o *jointOptions) addDisclosureFlags(flags *pflag.FlagSet) {
-	d, p := &o.model.Disclosure, &o.privacy
+// addRuleFlags adds the flags of an owner's rules.
+func addRuleFlags(flags *pflag.FlagSet, d *mixed.Disclosure) {
 	flags.Var(cli.CountOrOff(&d.LeastRows, 3, mixed.Off), "least-rows",
 		"vote for fewer knots and curves below `N` own rows for each column of the design, and refuse a training "+
 			"without curves; 0: no rule")
@@ -264,6 +263,12 @@ func (o *jointOptions) addDisclosureFlags(flags *pflag.FlagSet) {
 			"task; 0: no rule")
 	flags.BoolVar(&d.Strict, "strict", false,
 		"leave all such tasks and rows, all levels, curves and periods out, for owners that do not trust each other")
+}
+
+// addDisclosureFlags adds the flags that limit what an owner discloses.
+func (o *jointOptions) addDisclosureFlags(flags *pflag.FlagSet) {
+	p := &o.privacy
+	addRuleFlags(flags, &o.model.Disclosure)
 	flags.Var(cli.Number(&p.Epsilon, cli.Range{Most: private.MostEpsilon, Open: true}), "epsilon",
 		"keep tasks differentially private with a budget of `EPSILON`; needs --rank")
 	flags.Var(cli.Number(&p.Delta, cli.Range{Most: private.MostDelta, Open: true}), "delta",

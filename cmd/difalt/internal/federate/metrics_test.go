@@ -26,7 +26,8 @@ func sited(t *testing.T, seed uint64, tasks int, unit float64) string {
 		for i := range 20 {
 			age, dose := rng.NormFloat64(), rng.NormFloat64()
 			y := level + slope*age + .3*dose*dose + .3*rng.NormFloat64()
-			rows = append(rows, fmt.Sprintf("t%d-%d,%g,%g,%s,%g", tasks, k, unit*age, unit*dose, []string{"p", "q"}[i%2], unit*y))
+			kind := []string{"p", "q"}[i%2]
+			rows = append(rows, fmt.Sprintf("t%d-%d,%g,%g,%s,%g", tasks, k, unit*age, unit*dose, kind, unit*y))
 		}
 	}
 	path := filepath.Join(t.TempDir(), "t.csv")
@@ -34,8 +35,8 @@ func sited(t *testing.T, seed uint64, tasks int, unit float64) string {
 	return path
 }
 
-// figures trains on a table at each of three nodes, and returns all that /metrics of each has had, after every sum
-// and at the end, without the lines about times.
+// figures trains on a table at each of three nodes, and returns all that /metrics of each has had, after
+// every sum and at the end, without the lines about times.
 func figures(t *testing.T, paths []string, epsilon float64) (list [3][]string) {
 	t.Helper()
 	ends := life(t, background(t), func(i int, n *Node) {
@@ -98,8 +99,8 @@ func firstDifference(a, b []string) string {
 	return ""
 }
 
-// No metric but times depends on which of the rows are of the node: every one is the same, at every point of a
-// training, where the owners have dealt their tables, of other sizes and values, in another way.
+// No metric but times depends on which of the rows are of the node: every one is the same, at every point of
+// a training, where the owners have dealt their tables, of other sizes and values, in another way.
 func TestMetricsFollowFromTotals(t *testing.T) {
 	paths := []string{sited(t, 1, 5, 1), sited(t, 2, 7, 1), sited(t, 3, 12, 1)}
 	before := figures(t, paths, 0)
@@ -118,8 +119,8 @@ func TestMetricsFollowFromTotals(t *testing.T) {
 	check.FailIf(t, len(before[0]) < 100, "%d reports", len(before[0]))
 }
 
-// With differential privacy no metric but times depends on any value: every one is the same for tables of other
-// values, and for each noise.
+// With differential privacy no metric but times depends on any value: every one is the same for tables of
+// other values, and for each noise.
 func TestPrivateMetrics(t *testing.T) {
 	const epsilon = 50
 	sizes := []int{30, 30, 30}
