@@ -30,7 +30,7 @@ type point struct {
 	messages []consensus.Message
 	moments  *gram.Matrix // P of the last check, or of the last message if the method sends P
 	most     float64      // the largest size of a number in a message
-	finite   []bool       // the last message of the node had such numbers only, and its U is finite
+	finite   []bool       // U and the last message of the node had such numbers only
 	qr       []qrWork
 }
 
