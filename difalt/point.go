@@ -93,8 +93,8 @@ func inRange(v []float64, most float64) bool {
 	return true
 }
 
-// orthonormalize is line 14 for hosted node i: Z = Q R, and Q replaces Z. Where Z is not finite, or the norm of
-// a column is beyond float64, U_g replaces it, and the next check ends the run as Diverged.
+// orthonormalize is line 14 for hosted node i: Z = Q R, and Q replaces Z. Where Z is not finite, or the norm
+// of a column is beyond float64, U_g replaces it, and the next check ends the run as Diverged.
 func (p *point) orthonormalize(i int) {
 	z := p.messages[i].Basis
 	z.Orthonormalize(p.qr[i].r, p.qr[i].work)

@@ -26,6 +26,9 @@ import (
 // new value of a period. Errors name the task and the row, counted from 1, of targets and features that
 // cannot be used; the error of a context that ends is its own.
 func (m *Model) Adapt(ctx context.Context, t Table) (*Model, error) {
+	if ctx == nil {
+		return nil, errNoContext
+	}
 	if err := m.canLearn(t); err != nil {
 		return nil, err
 	}
@@ -76,8 +79,8 @@ func (m *Model) canLearn(t Table) error {
 	switch {
 	case len(m.p.Mean) == 0:
 		return errEmpty
-	case t == nil:
-		return errors.New("there is no table")
+	case isNoTable(t):
+		return errNoTable
 	case !slices.Equal(t.Features(), m.features):
 		return fmt.Errorf("the table has the features %s, and the model %s", names(t.Features()), names(m.features))
 	case !t.HasTarget():

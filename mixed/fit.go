@@ -2,7 +2,9 @@ package mixed
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"sync"
 
@@ -38,10 +40,24 @@ type fitter struct {
 	form          *judgedForm         // that a fit to all rows follows; nil: forms are compared
 }
 
+var (
+	errNoContext = errors.New("mixed: need a context")
+	errNoTable   = errors.New("there is no table")
+)
+
+// isNoTable reports whether t is nil or a nil pointer to a table.
+func isNoTable(t Table) bool {
+	v := reflect.ValueOf(t)
+	return t == nil || v.Kind() == reflect.Pointer && v.IsNil()
+}
+
 // Fit trains a model on the training rows of a table or, with [Options.Sums], on those of all owners; the
 // model then has the tasks of this one. The error names the option, task or row that it is about; it is the
 // context's where that has ended. Fit does not change the table.
 func Fit(ctx context.Context, in Input, o Options) (*Model, *Report, error) {
+	if ctx == nil {
+		return nil, nil, errNoContext
+	}
 	if err := o.check(&in); err != nil {
 		return nil, nil, ownFault(err)
 	}

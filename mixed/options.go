@@ -101,8 +101,8 @@ func (in *Input) weight(row int) float64 {
 func (o *Options) check(in *Input) error {
 	t := in.Table
 	switch {
-	case t == nil:
-		return errors.New("there is no table")
+	case isNoTable(t):
+		return errNoTable
 	case !t.HasTarget():
 		return errors.New("the table has no target column")
 	case in.HeldOut != nil && len(in.HeldOut) != t.Rows():

@@ -197,7 +197,7 @@ func Check(list []Input, o Options, p *Privacy, owners int) error {
 // A fault of the table or the options is an *Error; consensus.ErrContradiction is in the chain of errors
 // about totals that cannot be.
 func Together(ctx context.Context, list []Input, net *consensus.Network, o Options) (*Model, *Report, error) {
-	if err := checkTables(list, net); err != nil {
+	if err := checkTables(ctx, list, net); err != nil {
 		return nil, nil, err
 	}
 	if err := Check(list, o, nil, net.Len()); err != nil {
@@ -248,8 +248,12 @@ func Together(ctx context.Context, list []Input, net *consensus.Network, o Optio
 	return m, r, nil
 }
 
-// checkTables refuses a missing network, and other numbers of tables than one for each node of this process.
-func checkTables(list []Input, net *consensus.Network) error {
+// checkTables refuses a missing context or network, and other numbers of tables than one for each node of
+// this process.
+func checkTables(ctx context.Context, list []Input, net *consensus.Network) error {
+	if ctx == nil {
+		return errNoContext
+	}
 	if net == nil || len(list) != len(net.Hosted()) || len(list) == 0 {
 		return errors.New("mixed: need a network and one table per node of this process")
 	}

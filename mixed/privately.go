@@ -57,7 +57,7 @@ type privacy struct {
 func Privately(
 	ctx context.Context, list []Input, net *consensus.Network, o Options, p Privacy,
 ) (*Model, *Report, error) {
-	if err := checkTables(list, net); err != nil {
+	if err := checkTables(ctx, list, net); err != nil {
 		return nil, nil, err
 	}
 	if err := Check(list, o, &p, net.Len()); err != nil {

@@ -8,7 +8,7 @@ import (
 // Repeats returns the tasks of a table whose rows are those that the model has learned of them, and no other
 // ones. With Adapt they would count twice. Rows of weight 0 count as absent.
 func (m *Model) Repeats(t Table) (tasks []string) {
-	if !slices.Equal(t.Features(), m.features) || !t.HasTarget() || m.p.Tasks.Digests == nil {
+	if isNoTable(t) || !slices.Equal(t.Features(), m.features) || !t.HasTarget() || m.p.Tasks.Digests == nil {
 		return nil
 	}
 	rows := make([][]int, len(t.Tasks()))
