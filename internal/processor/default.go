@@ -27,9 +27,5 @@ func Name() string { return cpuid.CPU.BrandName }
 // IsAMD reports whether AMD made the processor.
 func IsAMD() bool { return cpuid.CPU.VendorID == cpuid.AMD }
 
-// SplitsVectors reports whether the processor computes with 512 bits in two steps of 256, as Zen 4 of AMD
-// does.
-func SplitsVectors() bool { return IsAMD() && cpuid.CPU.Family == zen4 }
-
 // L2 returns the bytes of the second-level cache of a core, not positive where they are unknown.
 func L2() int { return cpuid.CPU.Cache.L2 }

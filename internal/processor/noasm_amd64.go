@@ -96,13 +96,6 @@ func IsAMD() bool {
 	return string(text(nil, b, d, c)) == "AuthenticAMD"
 }
 
-// SplitsVectors reports whether the processor computes with 512 bits in two steps of 256, as Zen 4 of AMD
-// does.
-func SplitsVectors() bool {
-	signature, _, _, _ := cpuid(1, 0)
-	return IsAMD() && signature>>8&0xf+signature>>20&0xff == zen4
-}
-
 // L2 returns the bytes of the second-level cache of a core, not positive where they are unknown.
 func L2() int {
 	most, _, _, _ := cpuid(extended, 0)

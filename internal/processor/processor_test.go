@@ -43,9 +43,6 @@ func TestProcessor(t *testing.T) {
 	if IsAMD() != (fields["vendor_id"] == "AuthenticAMD") {
 		t.Errorf("AMD: %t, Linux says %s", IsAMD(), fields["vendor_id"])
 	}
-	if SplitsVectors() != (IsAMD() && fields["cpu family"] == "25") {
-		t.Errorf("computes in two steps: %t, Linux says family %s", SplitsVectors(), fields["cpu family"])
-	}
 	if size := L2(); size > 0 && (size < 64<<10 || size > 64<<20) {
 		t.Errorf("a second-level cache of %d bytes", size)
 	}

@@ -2,45 +2,6 @@ package tile
 
 import "unsafe"
 
-// isShort reports whether there are tiles of few rows for the product: they take time for the terms of sums
-// alone, which are short, and their rows of Z are not cut into panels. Of less than half a panel they compute
-// no columns in vain, so that the length of sums does not matter. Sgemm 65 and 81.
-func (p *panelOperands[F]) isShort() bool {
-	width := PanelWidth[F]()
-	return p.next == p.across && (2*p.cols < width || p.n < shortRows && (p.apart == width || p.cols <= width)) &&
-		tiles.panelFew[of[F](1)] != 0
-}
-
-// computeShort computes all rows by tiles of few rows, but for those that fill tiles which are higher and not
-// narrow.
-func (p *panelOperands[F]) computeShort(ahead *Ahead) {
-	high := 0
-	if p.high > mostFewRows && tiles.panel[narrowLow] == 0 && p.m >= p.high {
-		high = p.m / p.high * p.high
-		p.rows(0, high, p.high, ahead)
-	}
-	left := p.m - high
-	if left == 0 {
-		return
-	}
-	count := (left + mostFewRows - 1) / mostFewRows
-	low := left / count // the height of some tiles, and one more that of the others
-	higher := left - low*count
-	if higher > 0 {
-		p.fewRows(high, higher*(low+1), low+1)
-	}
-	if higher < count {
-		p.fewRows(high+higher*(low+1), (count-higher)*low, low)
-	}
-}
-
-// fewRows computes some rows by tiles of a height.
-func (p *panelOperands[F]) fewRows(i, rows, height int) {
-	size := int(unsafe.Sizeof(F(0)))
-	panelFewTile(unsafe.Add(p.c, i*p.ldc*size), p.ldc, unsafe.Add(p.w, i*p.down*size), p.down, p.across, p.z, p.ldz,
-		p.n, rows, p.cols, p.add, p.by, 0, 0, 0, of[F](height))
-}
-
 // SquareRows is the number of rows of the squares of TriangleOf.
 const SquareRows = 6
 
@@ -53,7 +14,7 @@ func TriangleOf[F Float](
 	if m == 0 {
 		return
 	}
-	if tiles.panelFew[of[F](1)] == 0 || at.Next != at.Across || Race {
+	if tiles.panelFew[of[F](0)] == 0 || Race {
 		triangleGeneric(upper, c, ldc, squares, w, at, z, ldz, m, n, u)
 		return
 	}
@@ -102,8 +63,9 @@ func (p *triangle[F]) rows(c unsafe.Pointer, ldc, row, column, rows, cols int, u
 	}
 	size := int(unsafe.Sizeof(F(0)))
 	add, by := u.tile()
-	panelFewTile(c, ldc, unsafe.Add(p.w, row*p.at.Down*size), p.at.Down, p.at.Across, unsafe.Add(p.z, column*size),
-		p.ldz, p.n, rows, cols, add, by, s.c, s.z, s.more, of[F](min(rows, SquareRows)))
+	panelFewTile(c, ldc, unsafe.Add(p.w, row*p.at.Down*size), p.at.Down, p.at.Next, p.at.Across,
+		unsafe.Add(p.z, column*size), p.ldz, p.n, min(rows, SquareRows), rows, 0, cols, add, by,
+		s.c, s.z, s.more, of[F](0))
 }
 
 // triangleGeneric is TriangleOf by products.

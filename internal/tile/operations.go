@@ -7,8 +7,6 @@ const (
 	maxDots = 6
 	// PackRows is how many rows of samples MulPacked takes at a time at most.
 	PackRows = 12
-	// mostFewRows is the largest number of rows of panelFew.
-	mostFewRows = 6
 	// PairColumns is the largest number of columns of PairPanel.
 	PairColumns = 4
 	// OuterVectors is the largest number of vectors of Spans.AddOuter.
@@ -30,6 +28,8 @@ type operations struct {
 	lanes int
 	// high: rows of the highest tile of panel.
 	high int
+	// low: rows of a tile of few rows at most.
+	low int
 	// few: rows of a triangle that solveFew takes at most.
 	few int
 	// peak: floating-point operations of a round of fmaPeak.
@@ -41,9 +41,7 @@ type operations struct {
 	addPanels          [17]int
 	rankUpdate         [9]int
 	panel              [29]int
-	panelHalf          [29]int
-	panelMost          [29]int
-	panelFew           [23]int
+	panelFew           [17]int
 	pairPanel          int
 	transposeSquares   [17]int
 	transposeEdge      int

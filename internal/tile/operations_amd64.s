@@ -6,192 +6,174 @@
 
 DATA operations_avx2<>+0(SB)/8, $4
 DATA operations_avx2<>+8(SB)/8, $6
-DATA operations_avx2<>+16(SB)/8, $8
-DATA operations_avx2<>+24(SB)/8, $96
-DATA operations_avx2<>+112(SB)/8, $·mulBasis_1_avx2(SB)
-DATA operations_avx2<>+120(SB)/8, $·mulBasis_2_avx2(SB)
-DATA operations_avx2<>+128(SB)/8, $·mulBasis_3_avx2(SB)
-DATA operations_avx2<>+136(SB)/8, $·mulBasis_4_avx2(SB)
-DATA operations_avx2<>+144(SB)/8, $·mulBasis_5_avx2(SB)
-DATA operations_avx2<>+152(SB)/8, $·mulBasis_6_avx2(SB)
-DATA operations_avx2<>+240(SB)/8, $·mulBasis32_1_avx2(SB)
-DATA operations_avx2<>+248(SB)/8, $·mulBasis32_2_avx2(SB)
-DATA operations_avx2<>+256(SB)/8, $·mulBasis32_3_avx2(SB)
-DATA operations_avx2<>+264(SB)/8, $·mulBasis32_4_avx2(SB)
-DATA operations_avx2<>+272(SB)/8, $·mulBasis32_5_avx2(SB)
-DATA operations_avx2<>+280(SB)/8, $·mulBasis32_6_avx2(SB)
-DATA operations_avx2<>+288(SB)/8, $·sumBlocks_avx2(SB)
-DATA operations_avx2<>+416(SB)/8, $·sumBlocks32_avx2(SB)
-DATA operations_avx2<>+424(SB)/8, $·addPanels_avx2(SB)
-DATA operations_avx2<>+552(SB)/8, $·addPanels32_avx2(SB)
-DATA operations_avx2<>+568(SB)/8, $·rankUpdate_1_avx2(SB)
-DATA operations_avx2<>+576(SB)/8, $·rankUpdate_2_avx2(SB)
-DATA operations_avx2<>+592(SB)/8, $·rankUpdate_4_avx2(SB)
-DATA operations_avx2<>+624(SB)/8, $·rankUpdate_8_avx2(SB)
-DATA operations_avx2<>+664(SB)/8, $·panel_4_avx2(SB)
-DATA operations_avx2<>+680(SB)/8, $·panel_6_avx2(SB)
-DATA operations_avx2<>+792(SB)/8, $·panel32_4_avx2(SB)
-DATA operations_avx2<>+808(SB)/8, $·panel32_6_avx2(SB)
-DATA operations_avx2<>+896(SB)/8, $·panelHalf_4_avx2(SB)
-DATA operations_avx2<>+912(SB)/8, $·panelHalf_6_avx2(SB)
-DATA operations_avx2<>+1024(SB)/8, $·panelHalf32_4_avx2(SB)
-DATA operations_avx2<>+1040(SB)/8, $·panelHalf32_6_avx2(SB)
-DATA operations_avx2<>+1128(SB)/8, $·panelMost_4_avx2(SB)
-DATA operations_avx2<>+1144(SB)/8, $·panelMost_6_avx2(SB)
-DATA operations_avx2<>+1256(SB)/8, $·panelMost32_4_avx2(SB)
-DATA operations_avx2<>+1272(SB)/8, $·panelMost32_6_avx2(SB)
-DATA operations_avx2<>+1336(SB)/8, $·panelFew_1_avx2(SB)
-DATA operations_avx2<>+1344(SB)/8, $·panelFew_2_avx2(SB)
-DATA operations_avx2<>+1352(SB)/8, $·panelFew_3_avx2(SB)
-DATA operations_avx2<>+1360(SB)/8, $·panelFew_4_avx2(SB)
-DATA operations_avx2<>+1368(SB)/8, $·panelFew_5_avx2(SB)
-DATA operations_avx2<>+1376(SB)/8, $·panelFew_6_avx2(SB)
-DATA operations_avx2<>+1464(SB)/8, $·panelFew32_1_avx2(SB)
-DATA operations_avx2<>+1472(SB)/8, $·panelFew32_2_avx2(SB)
-DATA operations_avx2<>+1480(SB)/8, $·panelFew32_3_avx2(SB)
-DATA operations_avx2<>+1488(SB)/8, $·panelFew32_4_avx2(SB)
-DATA operations_avx2<>+1496(SB)/8, $·panelFew32_5_avx2(SB)
-DATA operations_avx2<>+1504(SB)/8, $·panelFew32_6_avx2(SB)
-DATA operations_avx2<>+1512(SB)/8, $·pairPanel_avx2(SB)
-DATA operations_avx2<>+1520(SB)/8, $·transposeSquares_avx2(SB)
-DATA operations_avx2<>+1648(SB)/8, $·transposeSquares32_avx2(SB)
-DATA operations_avx2<>+1656(SB)/8, $·transposeEdge_avx2(SB)
-DATA operations_avx2<>+1672(SB)/8, $·mulBasisLanes_1_avx2(SB)
-DATA operations_avx2<>+1680(SB)/8, $·mulBasisLanes_2_avx2(SB)
-DATA operations_avx2<>+1704(SB)/8, $·leastSquaresLanes_avx2(SB)
-DATA operations_avx2<>+1712(SB)/8, $·mulTransposedLanes_avx2(SB)
-DATA operations_avx2<>+1720(SB)/8, $·sumDifferences_avx2(SB)
-DATA operations_avx2<>+1728(SB)/8, $·leastSquares_avx2(SB)
-DATA operations_avx2<>+1736(SB)/8, $·residual_avx2(SB)
-DATA operations_avx2<>+1744(SB)/8, $·rotate_avx2(SB)
-DATA operations_avx2<>+1760(SB)/8, $·rowDots_1_avx2(SB)
-DATA operations_avx2<>+1784(SB)/8, $·rowDots_4_avx2(SB)
-DATA operations_avx2<>+1800(SB)/8, $·rowDots_6_avx2(SB)
-DATA operations_avx2<>+1888(SB)/8, $·rowDots32_1_avx2(SB)
-DATA operations_avx2<>+1912(SB)/8, $·rowDots32_4_avx2(SB)
-DATA operations_avx2<>+1944(SB)/8, $·rowDots32_8_avx2(SB)
-DATA operations_avx2<>+1960(SB)/8, $·addRows_1_avx2(SB)
-DATA operations_avx2<>+1984(SB)/8, $·addRows_4_avx2(SB)
-DATA operations_avx2<>+2016(SB)/8, $·addRows_8_avx2(SB)
-DATA operations_avx2<>+2088(SB)/8, $·addRows32_1_avx2(SB)
-DATA operations_avx2<>+2112(SB)/8, $·addRows32_4_avx2(SB)
-DATA operations_avx2<>+2144(SB)/8, $·addRows32_8_avx2(SB)
-DATA operations_avx2<>+2160(SB)/8, $·addOuter_1_avx2(SB)
-DATA operations_avx2<>+2184(SB)/8, $·addOuter_4_avx2(SB)
-DATA operations_avx2<>+2288(SB)/8, $·addOuter32_1_avx2(SB)
-DATA operations_avx2<>+2312(SB)/8, $·addOuter32_4_avx2(SB)
-DATA operations_avx2<>+2320(SB)/8, $·dotDouble_avx2(SB)
-DATA operations_avx2<>+2328(SB)/8, $·axpyDouble_avx2(SB)
-DATA operations_avx2<>+2336(SB)/8, $·dotSingle_avx2(SB)
-DATA operations_avx2<>+2344(SB)/8, $·axpySingle_avx2(SB)
-DATA operations_avx2<>+2368(SB)/8, $·rowDotPairs_2_avx2(SB)
-DATA operations_avx2<>+2376(SB)/8, $·rowDotPairs_3_avx2(SB)
-DATA operations_avx2<>+2512(SB)/8, $·rowDotPairs32_4_avx2(SB)
-DATA operations_avx2<>+2528(SB)/8, $·addRowPairs_1_avx2(SB)
-DATA operations_avx2<>+2552(SB)/8, $·addRowPairs_4_avx2(SB)
-DATA operations_avx2<>+2656(SB)/8, $·addRowPairs32_1_avx2(SB)
-DATA operations_avx2<>+2680(SB)/8, $·addRowPairs32_4_avx2(SB)
-DATA operations_avx2<>+2696(SB)/8, $·addOuterPairs_1_avx2(SB)
-DATA operations_avx2<>+2720(SB)/8, $·addOuterPairs_4_avx2(SB)
-DATA operations_avx2<>+2824(SB)/8, $·addOuterPairs32_1_avx2(SB)
-DATA operations_avx2<>+2848(SB)/8, $·addOuterPairs32_4_avx2(SB)
-DATA operations_avx2<>+2864(SB)/8, $·spanDots_1_avx2(SB)
-DATA operations_avx2<>+2872(SB)/8, $·spanDots_2_avx2(SB)
-DATA operations_avx2<>+2992(SB)/8, $·spanDots32_1_avx2(SB)
-DATA operations_avx2<>+3000(SB)/8, $·spanDots32_2_avx2(SB)
-DATA operations_avx2<>+3016(SB)/8, $·spanAdd_1_avx2(SB)
-DATA operations_avx2<>+3024(SB)/8, $·spanAdd_2_avx2(SB)
-DATA operations_avx2<>+3144(SB)/8, $·spanAdd32_1_avx2(SB)
-DATA operations_avx2<>+3152(SB)/8, $·spanAdd32_2_avx2(SB)
-DATA operations_avx2<>+3168(SB)/8, $·spanBoth_1_avx2(SB)
-DATA operations_avx2<>+3176(SB)/8, $·spanBoth_2_avx2(SB)
-DATA operations_avx2<>+3296(SB)/8, $·spanBoth32_1_avx2(SB)
-DATA operations_avx2<>+3304(SB)/8, $·spanBoth32_2_avx2(SB)
-DATA operations_avx2<>+3320(SB)/8, $·spanOuter_1_avx2(SB)
-DATA operations_avx2<>+3328(SB)/8, $·spanOuter_2_avx2(SB)
-DATA operations_avx2<>+3336(SB)/8, $·spanOuter_3_avx2(SB)
-DATA operations_avx2<>+3344(SB)/8, $·spanOuter_4_avx2(SB)
-DATA operations_avx2<>+3448(SB)/8, $·spanOuter32_1_avx2(SB)
-DATA operations_avx2<>+3456(SB)/8, $·spanOuter32_2_avx2(SB)
-DATA operations_avx2<>+3464(SB)/8, $·spanOuter32_3_avx2(SB)
-DATA operations_avx2<>+3472(SB)/8, $·spanOuter32_4_avx2(SB)
-DATA operations_avx2<>+3488(SB)/8, $·spanSolve_1_avx2(SB)
-DATA operations_avx2<>+3616(SB)/8, $·spanSolve32_1_avx2(SB)
-DATA operations_avx2<>+3624(SB)/8, $·packComplex_avx2(SB)
-DATA operations_avx2<>+3752(SB)/8, $·packComplex32_avx2(SB)
-DATA operations_avx2<>+3760(SB)/8, $·transposeComplex_avx2(SB)
-DATA operations_avx2<>+3768(SB)/8, $·addAbs_avx2(SB)
-DATA operations_avx2<>+3776(SB)/8, $·scale_avx2(SB)
-DATA operations_avx2<>+3904(SB)/8, $·scale32_avx2(SB)
-DATA operations_avx2<>+4040(SB)/8, $·squares32_avx2(SB)
-DATA operations_avx2<>+4048(SB)/8, $·absolutes_avx2(SB)
-DATA operations_avx2<>+4176(SB)/8, $·absolutes32_avx2(SB)
-DATA operations_avx2<>+4192(SB)/8, $·symmetricRows_1_avx2(SB)
-DATA operations_avx2<>+4200(SB)/8, $·symmetricRows_2_avx2(SB)
-DATA operations_avx2<>+4208(SB)/8, $·symmetricRows_3_avx2(SB)
-DATA operations_avx2<>+4216(SB)/8, $·symmetricRows_4_avx2(SB)
-DATA operations_avx2<>+4232(SB)/8, $·reflect_1_avx2(SB)
-DATA operations_avx2<>+4240(SB)/8, $·reflect_2_avx2(SB)
-DATA operations_avx2<>+4248(SB)/8, $·reflect_3_avx2(SB)
-DATA operations_avx2<>+4256(SB)/8, $·reflect_4_avx2(SB)
-DATA operations_avx2<>+4264(SB)/8, $·addComplex_avx2(SB)
-DATA operations_avx2<>+4392(SB)/8, $·addComplex32_avx2(SB)
-DATA operations_avx2<>+4400(SB)/8, $·timesComplex_avx2(SB)
-DATA operations_avx2<>+4528(SB)/8, $·timesComplex32_avx2(SB)
-DATA operations_avx2<>+4536(SB)/8, $·dotComplex_avx2(SB)
-DATA operations_avx2<>+4664(SB)/8, $·dotComplex32_avx2(SB)
-DATA operations_avx2<>+4672(SB)/8, $·planeRotation_avx2(SB)
-DATA operations_avx2<>+4800(SB)/8, $·planeRotation32_avx2(SB)
-DATA operations_avx2<>+4808(SB)/8, $·largestIndex_avx2(SB)
-DATA operations_avx2<>+4936(SB)/8, $·largestIndex32_avx2(SB)
-DATA operations_avx2<>+4944(SB)/8, $·swap_avx2(SB)
-DATA operations_avx2<>+5072(SB)/8, $·swap32_avx2(SB)
-DATA operations_avx2<>+5088(SB)/8, $·solveRows_1_avx2(SB)
-DATA operations_avx2<>+5096(SB)/8, $·solveRows_2_avx2(SB)
-DATA operations_avx2<>+5112(SB)/8, $·solveRows_4_avx2(SB)
-DATA operations_avx2<>+5216(SB)/8, $·solveRows32_1_avx2(SB)
-DATA operations_avx2<>+5224(SB)/8, $·solveRows32_2_avx2(SB)
-DATA operations_avx2<>+5240(SB)/8, $·solveRows32_4_avx2(SB)
-DATA operations_avx2<>+5256(SB)/8, $·multiplyRows_1_avx2(SB)
-DATA operations_avx2<>+5264(SB)/8, $·multiplyRows_2_avx2(SB)
-DATA operations_avx2<>+5280(SB)/8, $·multiplyRows_4_avx2(SB)
-DATA operations_avx2<>+5384(SB)/8, $·multiplyRows32_1_avx2(SB)
-DATA operations_avx2<>+5392(SB)/8, $·multiplyRows32_2_avx2(SB)
-DATA operations_avx2<>+5408(SB)/8, $·multiplyRows32_4_avx2(SB)
-DATA operations_avx2<>+5432(SB)/8, $·solveRowsPart_2_avx2(SB)
-DATA operations_avx2<>+5448(SB)/8, $·solveRowsPart_4_avx2(SB)
-DATA operations_avx2<>+5560(SB)/8, $·solveRowsPart32_2_avx2(SB)
-DATA operations_avx2<>+5576(SB)/8, $·solveRowsPart32_4_avx2(SB)
-DATA operations_avx2<>+5600(SB)/8, $·multiplyRowsPart_2_avx2(SB)
-DATA operations_avx2<>+5616(SB)/8, $·multiplyRowsPart_4_avx2(SB)
-DATA operations_avx2<>+5728(SB)/8, $·multiplyRowsPart32_2_avx2(SB)
-DATA operations_avx2<>+5744(SB)/8, $·multiplyRowsPart32_4_avx2(SB)
-DATA operations_avx2<>+5752(SB)/8, $·solveFew_avx2(SB)
-DATA operations_avx2<>+5880(SB)/8, $·solveFew32_avx2(SB)
-DATA operations_avx2<>+5888(SB)/8, $·solveNarrow_avx2(SB)
-DATA operations_avx2<>+5904(SB)/8, $·solvePairs_1_avx2(SB)
-DATA operations_avx2<>+5912(SB)/8, $·solvePairs_2_avx2(SB)
-DATA operations_avx2<>+5928(SB)/8, $·solvePairs_4_avx2(SB)
-DATA operations_avx2<>+6032(SB)/8, $·solvePairs32_1_avx2(SB)
-DATA operations_avx2<>+6040(SB)/8, $·solvePairs32_2_avx2(SB)
-DATA operations_avx2<>+6056(SB)/8, $·solvePairs32_4_avx2(SB)
-DATA operations_avx2<>+6072(SB)/8, $·multiplyPairs_1_avx2(SB)
-DATA operations_avx2<>+6080(SB)/8, $·multiplyPairs_2_avx2(SB)
-DATA operations_avx2<>+6096(SB)/8, $·multiplyPairs_4_avx2(SB)
-DATA operations_avx2<>+6200(SB)/8, $·multiplyPairs32_1_avx2(SB)
-DATA operations_avx2<>+6208(SB)/8, $·multiplyPairs32_2_avx2(SB)
-DATA operations_avx2<>+6224(SB)/8, $·multiplyPairs32_4_avx2(SB)
-DATA operations_avx2<>+6232(SB)/8, $·solveWholePairs_avx2(SB)
-DATA operations_avx2<>+6360(SB)/8, $·solveWholePairs32_avx2(SB)
-DATA operations_avx2<>+6368(SB)/8, $·multiplyWholePairs_avx2(SB)
-DATA operations_avx2<>+6496(SB)/8, $·multiplyWholePairs32_avx2(SB)
-DATA operations_avx2<>+6504(SB)/8, $·solvePair_avx2(SB)
-DATA operations_avx2<>+6632(SB)/8, $·solvePair32_avx2(SB)
-DATA operations_avx2<>+6640(SB)/8, $·multiplyPair_avx2(SB)
-DATA operations_avx2<>+6768(SB)/8, $·multiplyPair32_avx2(SB)
-DATA operations_avx2<>+6776(SB)/8, $·solveUpper_avx2(SB)
-DATA operations_avx2<>+6784(SB)/8, $·fmaPeak_avx2(SB)
-GLOBL operations_avx2<>(SB), NOPTR, $6864
+DATA operations_avx2<>+16(SB)/8, $6
+DATA operations_avx2<>+24(SB)/8, $8
+DATA operations_avx2<>+32(SB)/8, $96
+DATA operations_avx2<>+120(SB)/8, $·mulBasis_1_avx2(SB)
+DATA operations_avx2<>+128(SB)/8, $·mulBasis_2_avx2(SB)
+DATA operations_avx2<>+136(SB)/8, $·mulBasis_3_avx2(SB)
+DATA operations_avx2<>+144(SB)/8, $·mulBasis_4_avx2(SB)
+DATA operations_avx2<>+152(SB)/8, $·mulBasis_5_avx2(SB)
+DATA operations_avx2<>+160(SB)/8, $·mulBasis_6_avx2(SB)
+DATA operations_avx2<>+248(SB)/8, $·mulBasis32_1_avx2(SB)
+DATA operations_avx2<>+256(SB)/8, $·mulBasis32_2_avx2(SB)
+DATA operations_avx2<>+264(SB)/8, $·mulBasis32_3_avx2(SB)
+DATA operations_avx2<>+272(SB)/8, $·mulBasis32_4_avx2(SB)
+DATA operations_avx2<>+280(SB)/8, $·mulBasis32_5_avx2(SB)
+DATA operations_avx2<>+288(SB)/8, $·mulBasis32_6_avx2(SB)
+DATA operations_avx2<>+296(SB)/8, $·sumBlocks_avx2(SB)
+DATA operations_avx2<>+424(SB)/8, $·sumBlocks32_avx2(SB)
+DATA operations_avx2<>+432(SB)/8, $·addPanels_avx2(SB)
+DATA operations_avx2<>+560(SB)/8, $·addPanels32_avx2(SB)
+DATA operations_avx2<>+576(SB)/8, $·rankUpdate_1_avx2(SB)
+DATA operations_avx2<>+584(SB)/8, $·rankUpdate_2_avx2(SB)
+DATA operations_avx2<>+600(SB)/8, $·rankUpdate_4_avx2(SB)
+DATA operations_avx2<>+632(SB)/8, $·rankUpdate_8_avx2(SB)
+DATA operations_avx2<>+672(SB)/8, $·panel_4_avx2(SB)
+DATA operations_avx2<>+688(SB)/8, $·panel_6_avx2(SB)
+DATA operations_avx2<>+816(SB)/8, $·panel32_6_avx2(SB)
+DATA operations_avx2<>+872(SB)/8, $·panelFew_avx2(SB)
+DATA operations_avx2<>+1000(SB)/8, $·panelFew32_avx2(SB)
+DATA operations_avx2<>+1008(SB)/8, $·pairPanel_avx2(SB)
+DATA operations_avx2<>+1016(SB)/8, $·transposeSquares_avx2(SB)
+DATA operations_avx2<>+1144(SB)/8, $·transposeSquares32_avx2(SB)
+DATA operations_avx2<>+1152(SB)/8, $·transposeEdge_avx2(SB)
+DATA operations_avx2<>+1168(SB)/8, $·mulBasisLanes_1_avx2(SB)
+DATA operations_avx2<>+1176(SB)/8, $·mulBasisLanes_2_avx2(SB)
+DATA operations_avx2<>+1200(SB)/8, $·leastSquaresLanes_avx2(SB)
+DATA operations_avx2<>+1208(SB)/8, $·mulTransposedLanes_avx2(SB)
+DATA operations_avx2<>+1216(SB)/8, $·sumDifferences_avx2(SB)
+DATA operations_avx2<>+1224(SB)/8, $·leastSquares_avx2(SB)
+DATA operations_avx2<>+1232(SB)/8, $·residual_avx2(SB)
+DATA operations_avx2<>+1240(SB)/8, $·rotate_avx2(SB)
+DATA operations_avx2<>+1256(SB)/8, $·rowDots_1_avx2(SB)
+DATA operations_avx2<>+1280(SB)/8, $·rowDots_4_avx2(SB)
+DATA operations_avx2<>+1296(SB)/8, $·rowDots_6_avx2(SB)
+DATA operations_avx2<>+1384(SB)/8, $·rowDots32_1_avx2(SB)
+DATA operations_avx2<>+1408(SB)/8, $·rowDots32_4_avx2(SB)
+DATA operations_avx2<>+1440(SB)/8, $·rowDots32_8_avx2(SB)
+DATA operations_avx2<>+1456(SB)/8, $·addRows_1_avx2(SB)
+DATA operations_avx2<>+1480(SB)/8, $·addRows_4_avx2(SB)
+DATA operations_avx2<>+1512(SB)/8, $·addRows_8_avx2(SB)
+DATA operations_avx2<>+1584(SB)/8, $·addRows32_1_avx2(SB)
+DATA operations_avx2<>+1608(SB)/8, $·addRows32_4_avx2(SB)
+DATA operations_avx2<>+1640(SB)/8, $·addRows32_8_avx2(SB)
+DATA operations_avx2<>+1656(SB)/8, $·addOuter_1_avx2(SB)
+DATA operations_avx2<>+1680(SB)/8, $·addOuter_4_avx2(SB)
+DATA operations_avx2<>+1784(SB)/8, $·addOuter32_1_avx2(SB)
+DATA operations_avx2<>+1808(SB)/8, $·addOuter32_4_avx2(SB)
+DATA operations_avx2<>+1816(SB)/8, $·dotDouble_avx2(SB)
+DATA operations_avx2<>+1824(SB)/8, $·axpyDouble_avx2(SB)
+DATA operations_avx2<>+1832(SB)/8, $·dotSingle_avx2(SB)
+DATA operations_avx2<>+1840(SB)/8, $·axpySingle_avx2(SB)
+DATA operations_avx2<>+1864(SB)/8, $·rowDotPairs_2_avx2(SB)
+DATA operations_avx2<>+1872(SB)/8, $·rowDotPairs_3_avx2(SB)
+DATA operations_avx2<>+2008(SB)/8, $·rowDotPairs32_4_avx2(SB)
+DATA operations_avx2<>+2024(SB)/8, $·addRowPairs_1_avx2(SB)
+DATA operations_avx2<>+2048(SB)/8, $·addRowPairs_4_avx2(SB)
+DATA operations_avx2<>+2152(SB)/8, $·addRowPairs32_1_avx2(SB)
+DATA operations_avx2<>+2176(SB)/8, $·addRowPairs32_4_avx2(SB)
+DATA operations_avx2<>+2192(SB)/8, $·addOuterPairs_1_avx2(SB)
+DATA operations_avx2<>+2216(SB)/8, $·addOuterPairs_4_avx2(SB)
+DATA operations_avx2<>+2320(SB)/8, $·addOuterPairs32_1_avx2(SB)
+DATA operations_avx2<>+2344(SB)/8, $·addOuterPairs32_4_avx2(SB)
+DATA operations_avx2<>+2360(SB)/8, $·spanDots_1_avx2(SB)
+DATA operations_avx2<>+2368(SB)/8, $·spanDots_2_avx2(SB)
+DATA operations_avx2<>+2488(SB)/8, $·spanDots32_1_avx2(SB)
+DATA operations_avx2<>+2496(SB)/8, $·spanDots32_2_avx2(SB)
+DATA operations_avx2<>+2512(SB)/8, $·spanAdd_1_avx2(SB)
+DATA operations_avx2<>+2520(SB)/8, $·spanAdd_2_avx2(SB)
+DATA operations_avx2<>+2640(SB)/8, $·spanAdd32_1_avx2(SB)
+DATA operations_avx2<>+2648(SB)/8, $·spanAdd32_2_avx2(SB)
+DATA operations_avx2<>+2664(SB)/8, $·spanBoth_1_avx2(SB)
+DATA operations_avx2<>+2672(SB)/8, $·spanBoth_2_avx2(SB)
+DATA operations_avx2<>+2792(SB)/8, $·spanBoth32_1_avx2(SB)
+DATA operations_avx2<>+2800(SB)/8, $·spanBoth32_2_avx2(SB)
+DATA operations_avx2<>+2816(SB)/8, $·spanOuter_1_avx2(SB)
+DATA operations_avx2<>+2824(SB)/8, $·spanOuter_2_avx2(SB)
+DATA operations_avx2<>+2832(SB)/8, $·spanOuter_3_avx2(SB)
+DATA operations_avx2<>+2840(SB)/8, $·spanOuter_4_avx2(SB)
+DATA operations_avx2<>+2944(SB)/8, $·spanOuter32_1_avx2(SB)
+DATA operations_avx2<>+2952(SB)/8, $·spanOuter32_2_avx2(SB)
+DATA operations_avx2<>+2960(SB)/8, $·spanOuter32_3_avx2(SB)
+DATA operations_avx2<>+2968(SB)/8, $·spanOuter32_4_avx2(SB)
+DATA operations_avx2<>+2984(SB)/8, $·spanSolve_1_avx2(SB)
+DATA operations_avx2<>+3112(SB)/8, $·spanSolve32_1_avx2(SB)
+DATA operations_avx2<>+3120(SB)/8, $·packComplex_avx2(SB)
+DATA operations_avx2<>+3248(SB)/8, $·packComplex32_avx2(SB)
+DATA operations_avx2<>+3256(SB)/8, $·transposeComplex_avx2(SB)
+DATA operations_avx2<>+3264(SB)/8, $·addAbs_avx2(SB)
+DATA operations_avx2<>+3272(SB)/8, $·scale_avx2(SB)
+DATA operations_avx2<>+3400(SB)/8, $·scale32_avx2(SB)
+DATA operations_avx2<>+3536(SB)/8, $·squares32_avx2(SB)
+DATA operations_avx2<>+3544(SB)/8, $·absolutes_avx2(SB)
+DATA operations_avx2<>+3672(SB)/8, $·absolutes32_avx2(SB)
+DATA operations_avx2<>+3688(SB)/8, $·symmetricRows_1_avx2(SB)
+DATA operations_avx2<>+3696(SB)/8, $·symmetricRows_2_avx2(SB)
+DATA operations_avx2<>+3704(SB)/8, $·symmetricRows_3_avx2(SB)
+DATA operations_avx2<>+3712(SB)/8, $·symmetricRows_4_avx2(SB)
+DATA operations_avx2<>+3728(SB)/8, $·reflect_1_avx2(SB)
+DATA operations_avx2<>+3736(SB)/8, $·reflect_2_avx2(SB)
+DATA operations_avx2<>+3744(SB)/8, $·reflect_3_avx2(SB)
+DATA operations_avx2<>+3752(SB)/8, $·reflect_4_avx2(SB)
+DATA operations_avx2<>+3760(SB)/8, $·addComplex_avx2(SB)
+DATA operations_avx2<>+3888(SB)/8, $·addComplex32_avx2(SB)
+DATA operations_avx2<>+3896(SB)/8, $·timesComplex_avx2(SB)
+DATA operations_avx2<>+4024(SB)/8, $·timesComplex32_avx2(SB)
+DATA operations_avx2<>+4032(SB)/8, $·dotComplex_avx2(SB)
+DATA operations_avx2<>+4160(SB)/8, $·dotComplex32_avx2(SB)
+DATA operations_avx2<>+4168(SB)/8, $·planeRotation_avx2(SB)
+DATA operations_avx2<>+4296(SB)/8, $·planeRotation32_avx2(SB)
+DATA operations_avx2<>+4304(SB)/8, $·largestIndex_avx2(SB)
+DATA operations_avx2<>+4432(SB)/8, $·largestIndex32_avx2(SB)
+DATA operations_avx2<>+4440(SB)/8, $·swap_avx2(SB)
+DATA operations_avx2<>+4568(SB)/8, $·swap32_avx2(SB)
+DATA operations_avx2<>+4584(SB)/8, $·solveRows_1_avx2(SB)
+DATA operations_avx2<>+4592(SB)/8, $·solveRows_2_avx2(SB)
+DATA operations_avx2<>+4608(SB)/8, $·solveRows_4_avx2(SB)
+DATA operations_avx2<>+4712(SB)/8, $·solveRows32_1_avx2(SB)
+DATA operations_avx2<>+4720(SB)/8, $·solveRows32_2_avx2(SB)
+DATA operations_avx2<>+4736(SB)/8, $·solveRows32_4_avx2(SB)
+DATA operations_avx2<>+4752(SB)/8, $·multiplyRows_1_avx2(SB)
+DATA operations_avx2<>+4760(SB)/8, $·multiplyRows_2_avx2(SB)
+DATA operations_avx2<>+4776(SB)/8, $·multiplyRows_4_avx2(SB)
+DATA operations_avx2<>+4880(SB)/8, $·multiplyRows32_1_avx2(SB)
+DATA operations_avx2<>+4888(SB)/8, $·multiplyRows32_2_avx2(SB)
+DATA operations_avx2<>+4904(SB)/8, $·multiplyRows32_4_avx2(SB)
+DATA operations_avx2<>+4928(SB)/8, $·solveRowsPart_2_avx2(SB)
+DATA operations_avx2<>+4944(SB)/8, $·solveRowsPart_4_avx2(SB)
+DATA operations_avx2<>+5056(SB)/8, $·solveRowsPart32_2_avx2(SB)
+DATA operations_avx2<>+5072(SB)/8, $·solveRowsPart32_4_avx2(SB)
+DATA operations_avx2<>+5096(SB)/8, $·multiplyRowsPart_2_avx2(SB)
+DATA operations_avx2<>+5112(SB)/8, $·multiplyRowsPart_4_avx2(SB)
+DATA operations_avx2<>+5224(SB)/8, $·multiplyRowsPart32_2_avx2(SB)
+DATA operations_avx2<>+5240(SB)/8, $·multiplyRowsPart32_4_avx2(SB)
+DATA operations_avx2<>+5248(SB)/8, $·solveFew_avx2(SB)
+DATA operations_avx2<>+5376(SB)/8, $·solveFew32_avx2(SB)
+DATA operations_avx2<>+5384(SB)/8, $·solveNarrow_avx2(SB)
+DATA operations_avx2<>+5400(SB)/8, $·solvePairs_1_avx2(SB)
+DATA operations_avx2<>+5408(SB)/8, $·solvePairs_2_avx2(SB)
+DATA operations_avx2<>+5424(SB)/8, $·solvePairs_4_avx2(SB)
+DATA operations_avx2<>+5528(SB)/8, $·solvePairs32_1_avx2(SB)
+DATA operations_avx2<>+5536(SB)/8, $·solvePairs32_2_avx2(SB)
+DATA operations_avx2<>+5552(SB)/8, $·solvePairs32_4_avx2(SB)
+DATA operations_avx2<>+5568(SB)/8, $·multiplyPairs_1_avx2(SB)
+DATA operations_avx2<>+5576(SB)/8, $·multiplyPairs_2_avx2(SB)
+DATA operations_avx2<>+5592(SB)/8, $·multiplyPairs_4_avx2(SB)
+DATA operations_avx2<>+5696(SB)/8, $·multiplyPairs32_1_avx2(SB)
+DATA operations_avx2<>+5704(SB)/8, $·multiplyPairs32_2_avx2(SB)
+DATA operations_avx2<>+5720(SB)/8, $·multiplyPairs32_4_avx2(SB)
+DATA operations_avx2<>+5728(SB)/8, $·solveWholePairs_avx2(SB)
+DATA operations_avx2<>+5856(SB)/8, $·solveWholePairs32_avx2(SB)
+DATA operations_avx2<>+5864(SB)/8, $·multiplyWholePairs_avx2(SB)
+DATA operations_avx2<>+5992(SB)/8, $·multiplyWholePairs32_avx2(SB)
+DATA operations_avx2<>+6000(SB)/8, $·solvePair_avx2(SB)
+DATA operations_avx2<>+6128(SB)/8, $·solvePair32_avx2(SB)
+DATA operations_avx2<>+6136(SB)/8, $·multiplyPair_avx2(SB)
+DATA operations_avx2<>+6264(SB)/8, $·multiplyPair32_avx2(SB)
+DATA operations_avx2<>+6272(SB)/8, $·solveUpper_avx2(SB)
+DATA operations_avx2<>+6280(SB)/8, $·fmaPeak_avx2(SB)
+GLOBL operations_avx2<>(SB), NOPTR, $6360
 
 TEXT ·operations_avx2(SB), NOSPLIT, $0-8
 	LEAQ operations_avx2<>(SB), AX
@@ -200,208 +182,190 @@ TEXT ·operations_avx2(SB), NOSPLIT, $0-8
 
 DATA operations_avx512<>+0(SB)/8, $8
 DATA operations_avx512<>+8(SB)/8, $12
-DATA operations_avx512<>+16(SB)/8, $16
-DATA operations_avx512<>+24(SB)/8, $192
-DATA operations_avx512<>+40(SB)/8, $32
+DATA operations_avx512<>+16(SB)/8, $6
+DATA operations_avx512<>+24(SB)/8, $16
+DATA operations_avx512<>+32(SB)/8, $192
 DATA operations_avx512<>+48(SB)/8, $32
 DATA operations_avx512<>+56(SB)/8, $32
 DATA operations_avx512<>+64(SB)/8, $32
 DATA operations_avx512<>+72(SB)/8, $32
 DATA operations_avx512<>+80(SB)/8, $32
-DATA operations_avx512<>+88(SB)/8, $24
+DATA operations_avx512<>+88(SB)/8, $32
 DATA operations_avx512<>+96(SB)/8, $24
-DATA operations_avx512<>+112(SB)/8, $·mulBasis_1_avx512(SB)
-DATA operations_avx512<>+120(SB)/8, $·mulBasis_2_avx512(SB)
-DATA operations_avx512<>+128(SB)/8, $·mulBasis_3_avx512(SB)
-DATA operations_avx512<>+136(SB)/8, $·mulBasis_4_avx512(SB)
-DATA operations_avx512<>+144(SB)/8, $·mulBasis_5_avx512(SB)
-DATA operations_avx512<>+152(SB)/8, $·mulBasis_6_avx512(SB)
-DATA operations_avx512<>+240(SB)/8, $·mulBasis32_1_avx512(SB)
-DATA operations_avx512<>+248(SB)/8, $·mulBasis32_2_avx512(SB)
-DATA operations_avx512<>+256(SB)/8, $·mulBasis32_3_avx512(SB)
-DATA operations_avx512<>+264(SB)/8, $·mulBasis32_4_avx512(SB)
-DATA operations_avx512<>+272(SB)/8, $·mulBasis32_5_avx512(SB)
-DATA operations_avx512<>+280(SB)/8, $·mulBasis32_6_avx512(SB)
-DATA operations_avx512<>+288(SB)/8, $·sumBlocks_avx512(SB)
-DATA operations_avx512<>+416(SB)/8, $·sumBlocks32_avx512(SB)
-DATA operations_avx512<>+424(SB)/8, $·addPanels_avx512(SB)
-DATA operations_avx512<>+552(SB)/8, $·addPanels32_avx512(SB)
-DATA operations_avx512<>+568(SB)/8, $·rankUpdate_1_avx512(SB)
-DATA operations_avx512<>+576(SB)/8, $·rankUpdate_2_avx512(SB)
-DATA operations_avx512<>+592(SB)/8, $·rankUpdate_4_avx512(SB)
-DATA operations_avx512<>+624(SB)/8, $·rankUpdate_8_avx512(SB)
-DATA operations_avx512<>+664(SB)/8, $·panel_4_avx512(SB)
-DATA operations_avx512<>+728(SB)/8, $·panel_12_avx512(SB)
-DATA operations_avx512<>+792(SB)/8, $·panel32_4_avx512(SB)
-DATA operations_avx512<>+856(SB)/8, $·panel32_12_avx512(SB)
-DATA operations_avx512<>+896(SB)/8, $·panelHalf_4_avx512(SB)
-DATA operations_avx512<>+960(SB)/8, $·panelHalf_12_avx512(SB)
-DATA operations_avx512<>+1024(SB)/8, $·panelHalf32_4_avx512(SB)
-DATA operations_avx512<>+1088(SB)/8, $·panelHalf32_12_avx512(SB)
-DATA operations_avx512<>+1128(SB)/8, $·panelMost_4_avx512(SB)
-DATA operations_avx512<>+1192(SB)/8, $·panelMost_12_avx512(SB)
-DATA operations_avx512<>+1256(SB)/8, $·panelMost32_4_avx512(SB)
-DATA operations_avx512<>+1320(SB)/8, $·panelMost32_12_avx512(SB)
-DATA operations_avx512<>+1336(SB)/8, $·panelFew_1_avx512(SB)
-DATA operations_avx512<>+1344(SB)/8, $·panelFew_2_avx512(SB)
-DATA operations_avx512<>+1352(SB)/8, $·panelFew_3_avx512(SB)
-DATA operations_avx512<>+1360(SB)/8, $·panelFew_4_avx512(SB)
-DATA operations_avx512<>+1368(SB)/8, $·panelFew_5_avx512(SB)
-DATA operations_avx512<>+1376(SB)/8, $·panelFew_6_avx512(SB)
-DATA operations_avx512<>+1464(SB)/8, $·panelFew32_1_avx512(SB)
-DATA operations_avx512<>+1472(SB)/8, $·panelFew32_2_avx512(SB)
-DATA operations_avx512<>+1480(SB)/8, $·panelFew32_3_avx512(SB)
-DATA operations_avx512<>+1488(SB)/8, $·panelFew32_4_avx512(SB)
-DATA operations_avx512<>+1496(SB)/8, $·panelFew32_5_avx512(SB)
-DATA operations_avx512<>+1504(SB)/8, $·panelFew32_6_avx512(SB)
-DATA operations_avx512<>+1512(SB)/8, $·pairPanel_avx512(SB)
-DATA operations_avx512<>+1520(SB)/8, $·transposeSquares_avx512(SB)
-DATA operations_avx512<>+1648(SB)/8, $·transposeSquares32_avx2(SB)
-DATA operations_avx512<>+1656(SB)/8, $·transposeEdge_avx512(SB)
-DATA operations_avx512<>+1672(SB)/8, $·mulBasisLanes_1_avx512(SB)
-DATA operations_avx512<>+1680(SB)/8, $·mulBasisLanes_2_avx512(SB)
-DATA operations_avx512<>+1688(SB)/8, $·mulBasisLanes_3_avx512(SB)
-DATA operations_avx512<>+1696(SB)/8, $·mulBasisLanes_4_avx512(SB)
-DATA operations_avx512<>+1704(SB)/8, $·leastSquaresLanes_avx512(SB)
-DATA operations_avx512<>+1712(SB)/8, $·mulTransposedLanes_avx512(SB)
-DATA operations_avx512<>+1720(SB)/8, $·sumDifferences_avx512(SB)
-DATA operations_avx512<>+1728(SB)/8, $·leastSquares_avx512(SB)
-DATA operations_avx512<>+1736(SB)/8, $·residual_avx512(SB)
-DATA operations_avx512<>+1744(SB)/8, $·rotate_avx512(SB)
-DATA operations_avx512<>+1760(SB)/8, $·rowDots_1_avx512(SB)
-DATA operations_avx512<>+1784(SB)/8, $·rowDots_4_avx512(SB)
-DATA operations_avx512<>+1816(SB)/8, $·rowDots_8_avx512(SB)
-DATA operations_avx512<>+1888(SB)/8, $·rowDots32_1_avx2(SB)
-DATA operations_avx512<>+1912(SB)/8, $·rowDots32_4_avx2(SB)
-DATA operations_avx512<>+1944(SB)/8, $·rowDots32_8_avx2(SB)
-DATA operations_avx512<>+1960(SB)/8, $·addRows_1_avx512(SB)
-DATA operations_avx512<>+1984(SB)/8, $·addRows_4_avx512(SB)
-DATA operations_avx512<>+2016(SB)/8, $·addRows_8_avx512(SB)
-DATA operations_avx512<>+2088(SB)/8, $·addRows32_1_avx2(SB)
-DATA operations_avx512<>+2112(SB)/8, $·addRows32_4_avx2(SB)
-DATA operations_avx512<>+2144(SB)/8, $·addRows32_8_avx2(SB)
-DATA operations_avx512<>+2160(SB)/8, $·addOuter_1_avx2(SB)
-DATA operations_avx512<>+2184(SB)/8, $·addOuter_4_avx2(SB)
-DATA operations_avx512<>+2288(SB)/8, $·addOuter32_1_avx2(SB)
-DATA operations_avx512<>+2312(SB)/8, $·addOuter32_4_avx2(SB)
-DATA operations_avx512<>+2320(SB)/8, $·dotDouble_avx512(SB)
-DATA operations_avx512<>+2328(SB)/8, $·axpyDouble_avx512(SB)
-DATA operations_avx512<>+2336(SB)/8, $·dotSingle_avx2(SB)
-DATA operations_avx512<>+2344(SB)/8, $·axpySingle_avx2(SB)
-DATA operations_avx512<>+2384(SB)/8, $·rowDotPairs_4_avx512(SB)
-DATA operations_avx512<>+2416(SB)/8, $·rowDotPairs_8_avx512(SB)
-DATA operations_avx512<>+2512(SB)/8, $·rowDotPairs32_4_avx2(SB)
-DATA operations_avx512<>+2528(SB)/8, $·addRowPairs_1_avx512(SB)
-DATA operations_avx512<>+2552(SB)/8, $·addRowPairs_4_avx512(SB)
-DATA operations_avx512<>+2656(SB)/8, $·addRowPairs32_1_avx2(SB)
-DATA operations_avx512<>+2680(SB)/8, $·addRowPairs32_4_avx2(SB)
-DATA operations_avx512<>+2696(SB)/8, $·addOuterPairs_1_avx512(SB)
-DATA operations_avx512<>+2720(SB)/8, $·addOuterPairs_4_avx512(SB)
-DATA operations_avx512<>+2824(SB)/8, $·addOuterPairs32_1_avx2(SB)
-DATA operations_avx512<>+2848(SB)/8, $·addOuterPairs32_4_avx2(SB)
-DATA operations_avx512<>+2864(SB)/8, $·spanDots_1_avx512(SB)
-DATA operations_avx512<>+2872(SB)/8, $·spanDots_2_avx512(SB)
-DATA operations_avx512<>+2992(SB)/8, $·spanDots32_1_avx2(SB)
-DATA operations_avx512<>+3000(SB)/8, $·spanDots32_2_avx2(SB)
-DATA operations_avx512<>+3016(SB)/8, $·spanAdd_1_avx512(SB)
-DATA operations_avx512<>+3024(SB)/8, $·spanAdd_2_avx512(SB)
-DATA operations_avx512<>+3144(SB)/8, $·spanAdd32_1_avx2(SB)
-DATA operations_avx512<>+3152(SB)/8, $·spanAdd32_2_avx2(SB)
-DATA operations_avx512<>+3168(SB)/8, $·spanBoth_1_avx512(SB)
-DATA operations_avx512<>+3176(SB)/8, $·spanBoth_2_avx512(SB)
-DATA operations_avx512<>+3296(SB)/8, $·spanBoth32_1_avx2(SB)
-DATA operations_avx512<>+3304(SB)/8, $·spanBoth32_2_avx2(SB)
-DATA operations_avx512<>+3320(SB)/8, $·spanOuter_1_avx512(SB)
-DATA operations_avx512<>+3328(SB)/8, $·spanOuter_2_avx512(SB)
-DATA operations_avx512<>+3336(SB)/8, $·spanOuter_3_avx512(SB)
-DATA operations_avx512<>+3344(SB)/8, $·spanOuter_4_avx512(SB)
-DATA operations_avx512<>+3448(SB)/8, $·spanOuter32_1_avx2(SB)
-DATA operations_avx512<>+3456(SB)/8, $·spanOuter32_2_avx2(SB)
-DATA operations_avx512<>+3464(SB)/8, $·spanOuter32_3_avx2(SB)
-DATA operations_avx512<>+3472(SB)/8, $·spanOuter32_4_avx2(SB)
-DATA operations_avx512<>+3488(SB)/8, $·spanSolve_1_avx512(SB)
-DATA operations_avx512<>+3616(SB)/8, $·spanSolve32_1_avx2(SB)
-DATA operations_avx512<>+3624(SB)/8, $·packComplex_avx2(SB)
-DATA operations_avx512<>+3752(SB)/8, $·packComplex32_avx2(SB)
-DATA operations_avx512<>+3760(SB)/8, $·transposeComplex_avx2(SB)
-DATA operations_avx512<>+3768(SB)/8, $·addAbs_avx2(SB)
-DATA operations_avx512<>+3776(SB)/8, $·scale_avx2(SB)
-DATA operations_avx512<>+3904(SB)/8, $·scale32_avx2(SB)
-DATA operations_avx512<>+4040(SB)/8, $·squares32_avx2(SB)
-DATA operations_avx512<>+4048(SB)/8, $·absolutes_avx2(SB)
-DATA operations_avx512<>+4176(SB)/8, $·absolutes32_avx2(SB)
-DATA operations_avx512<>+4192(SB)/8, $·symmetricRows_1_avx512(SB)
-DATA operations_avx512<>+4200(SB)/8, $·symmetricRows_2_avx512(SB)
-DATA operations_avx512<>+4232(SB)/8, $·reflect_1_avx512(SB)
-DATA operations_avx512<>+4240(SB)/8, $·reflect_2_avx512(SB)
-DATA operations_avx512<>+4248(SB)/8, $·reflect_3_avx512(SB)
-DATA operations_avx512<>+4256(SB)/8, $·reflect_4_avx512(SB)
-DATA operations_avx512<>+4264(SB)/8, $·addComplex_avx512(SB)
-DATA operations_avx512<>+4392(SB)/8, $·addComplex32_avx2(SB)
-DATA operations_avx512<>+4400(SB)/8, $·timesComplex_avx512(SB)
-DATA operations_avx512<>+4528(SB)/8, $·timesComplex32_avx2(SB)
-DATA operations_avx512<>+4536(SB)/8, $·dotComplex_avx512(SB)
-DATA operations_avx512<>+4664(SB)/8, $·dotComplex32_avx2(SB)
-DATA operations_avx512<>+4672(SB)/8, $·planeRotation_avx512(SB)
-DATA operations_avx512<>+4800(SB)/8, $·planeRotation32_avx2(SB)
-DATA operations_avx512<>+4808(SB)/8, $·largestIndex_avx2(SB)
-DATA operations_avx512<>+4936(SB)/8, $·largestIndex32_avx2(SB)
-DATA operations_avx512<>+4944(SB)/8, $·swap_avx2(SB)
-DATA operations_avx512<>+5072(SB)/8, $·swap32_avx2(SB)
-DATA operations_avx512<>+5088(SB)/8, $·solveRows_1_avx512(SB)
-DATA operations_avx512<>+5096(SB)/8, $·solveRows_2_avx512(SB)
-DATA operations_avx512<>+5112(SB)/8, $·solveRows_4_avx512(SB)
-DATA operations_avx512<>+5216(SB)/8, $·solveRows32_1_avx2(SB)
-DATA operations_avx512<>+5224(SB)/8, $·solveRows32_2_avx2(SB)
-DATA operations_avx512<>+5240(SB)/8, $·solveRows32_4_avx2(SB)
-DATA operations_avx512<>+5256(SB)/8, $·multiplyRows_1_avx512(SB)
-DATA operations_avx512<>+5264(SB)/8, $·multiplyRows_2_avx512(SB)
-DATA operations_avx512<>+5280(SB)/8, $·multiplyRows_4_avx512(SB)
-DATA operations_avx512<>+5384(SB)/8, $·multiplyRows32_1_avx2(SB)
-DATA operations_avx512<>+5392(SB)/8, $·multiplyRows32_2_avx2(SB)
-DATA operations_avx512<>+5408(SB)/8, $·multiplyRows32_4_avx2(SB)
-DATA operations_avx512<>+5432(SB)/8, $·solveRowsPart_2_avx512(SB)
-DATA operations_avx512<>+5448(SB)/8, $·solveRowsPart_4_avx512(SB)
-DATA operations_avx512<>+5560(SB)/8, $·solveRowsPart32_2_avx2(SB)
-DATA operations_avx512<>+5576(SB)/8, $·solveRowsPart32_4_avx2(SB)
-DATA operations_avx512<>+5600(SB)/8, $·multiplyRowsPart_2_avx512(SB)
-DATA operations_avx512<>+5616(SB)/8, $·multiplyRowsPart_4_avx512(SB)
-DATA operations_avx512<>+5728(SB)/8, $·multiplyRowsPart32_2_avx2(SB)
-DATA operations_avx512<>+5744(SB)/8, $·multiplyRowsPart32_4_avx2(SB)
-DATA operations_avx512<>+5752(SB)/8, $·solveFew_avx512(SB)
-DATA operations_avx512<>+5880(SB)/8, $·solveFew32_avx2(SB)
-DATA operations_avx512<>+5888(SB)/8, $·solveNarrow_avx2(SB)
-DATA operations_avx512<>+5904(SB)/8, $·solvePairs_1_avx512(SB)
-DATA operations_avx512<>+5912(SB)/8, $·solvePairs_2_avx512(SB)
-DATA operations_avx512<>+5928(SB)/8, $·solvePairs_4_avx512(SB)
-DATA operations_avx512<>+6032(SB)/8, $·solvePairs32_1_avx2(SB)
-DATA operations_avx512<>+6040(SB)/8, $·solvePairs32_2_avx2(SB)
-DATA operations_avx512<>+6056(SB)/8, $·solvePairs32_4_avx2(SB)
-DATA operations_avx512<>+6072(SB)/8, $·multiplyPairs_1_avx512(SB)
-DATA operations_avx512<>+6080(SB)/8, $·multiplyPairs_2_avx512(SB)
-DATA operations_avx512<>+6096(SB)/8, $·multiplyPairs_4_avx512(SB)
-DATA operations_avx512<>+6200(SB)/8, $·multiplyPairs32_1_avx2(SB)
-DATA operations_avx512<>+6208(SB)/8, $·multiplyPairs32_2_avx2(SB)
-DATA operations_avx512<>+6224(SB)/8, $·multiplyPairs32_4_avx2(SB)
-DATA operations_avx512<>+6232(SB)/8, $·solveWholePairs_avx512(SB)
-DATA operations_avx512<>+6360(SB)/8, $·solveWholePairs32_avx2(SB)
-DATA operations_avx512<>+6368(SB)/8, $·multiplyWholePairs_avx512(SB)
-DATA operations_avx512<>+6496(SB)/8, $·multiplyWholePairs32_avx2(SB)
-DATA operations_avx512<>+6504(SB)/8, $·solvePair_avx2(SB)
-DATA operations_avx512<>+6632(SB)/8, $·solvePair32_avx2(SB)
-DATA operations_avx512<>+6640(SB)/8, $·multiplyPair_avx2(SB)
-DATA operations_avx512<>+6768(SB)/8, $·multiplyPair32_avx2(SB)
-DATA operations_avx512<>+6776(SB)/8, $·solveUpper_avx512(SB)
-DATA operations_avx512<>+6784(SB)/8, $·fmaPeak_avx512(SB)
-DATA operations_avx512<>+6800(SB)/8, $·leastSquaresSmall_1_avx512(SB)
-DATA operations_avx512<>+6808(SB)/8, $·leastSquaresSmall_2_avx512(SB)
-DATA operations_avx512<>+6816(SB)/8, $·leastSquaresSmall_3_avx512(SB)
-DATA operations_avx512<>+6824(SB)/8, $·leastSquaresSmall_4_avx512(SB)
-DATA operations_avx512<>+6832(SB)/8, $·leastSquaresSmall_5_avx512(SB)
-DATA operations_avx512<>+6840(SB)/8, $·leastSquaresSmall_6_avx512(SB)
-DATA operations_avx512<>+6848(SB)/8, $·leastSquaresSmall_7_avx512(SB)
-DATA operations_avx512<>+6856(SB)/8, $·leastSquaresSmall_8_avx512(SB)
-GLOBL operations_avx512<>(SB), NOPTR, $6864
+DATA operations_avx512<>+104(SB)/8, $24
+DATA operations_avx512<>+120(SB)/8, $·mulBasis_1_avx512(SB)
+DATA operations_avx512<>+128(SB)/8, $·mulBasis_2_avx512(SB)
+DATA operations_avx512<>+136(SB)/8, $·mulBasis_3_avx512(SB)
+DATA operations_avx512<>+144(SB)/8, $·mulBasis_4_avx512(SB)
+DATA operations_avx512<>+152(SB)/8, $·mulBasis_5_avx512(SB)
+DATA operations_avx512<>+160(SB)/8, $·mulBasis_6_avx512(SB)
+DATA operations_avx512<>+248(SB)/8, $·mulBasis32_1_avx512(SB)
+DATA operations_avx512<>+256(SB)/8, $·mulBasis32_2_avx512(SB)
+DATA operations_avx512<>+264(SB)/8, $·mulBasis32_3_avx512(SB)
+DATA operations_avx512<>+272(SB)/8, $·mulBasis32_4_avx512(SB)
+DATA operations_avx512<>+280(SB)/8, $·mulBasis32_5_avx512(SB)
+DATA operations_avx512<>+288(SB)/8, $·mulBasis32_6_avx512(SB)
+DATA operations_avx512<>+296(SB)/8, $·sumBlocks_avx512(SB)
+DATA operations_avx512<>+424(SB)/8, $·sumBlocks32_avx512(SB)
+DATA operations_avx512<>+432(SB)/8, $·addPanels_avx512(SB)
+DATA operations_avx512<>+560(SB)/8, $·addPanels32_avx512(SB)
+DATA operations_avx512<>+576(SB)/8, $·rankUpdate_1_avx512(SB)
+DATA operations_avx512<>+584(SB)/8, $·rankUpdate_2_avx512(SB)
+DATA operations_avx512<>+600(SB)/8, $·rankUpdate_4_avx512(SB)
+DATA operations_avx512<>+632(SB)/8, $·rankUpdate_8_avx512(SB)
+DATA operations_avx512<>+672(SB)/8, $·panel_4_avx512(SB)
+DATA operations_avx512<>+736(SB)/8, $·panel_12_avx512(SB)
+DATA operations_avx512<>+864(SB)/8, $·panel32_12_avx512(SB)
+DATA operations_avx512<>+872(SB)/8, $·panelFew_avx512(SB)
+DATA operations_avx512<>+1000(SB)/8, $·panelFew32_avx512(SB)
+DATA operations_avx512<>+1008(SB)/8, $·pairPanel_avx512(SB)
+DATA operations_avx512<>+1016(SB)/8, $·transposeSquares_avx512(SB)
+DATA operations_avx512<>+1144(SB)/8, $·transposeSquares32_avx2(SB)
+DATA operations_avx512<>+1152(SB)/8, $·transposeEdge_avx512(SB)
+DATA operations_avx512<>+1168(SB)/8, $·mulBasisLanes_1_avx512(SB)
+DATA operations_avx512<>+1176(SB)/8, $·mulBasisLanes_2_avx512(SB)
+DATA operations_avx512<>+1184(SB)/8, $·mulBasisLanes_3_avx512(SB)
+DATA operations_avx512<>+1192(SB)/8, $·mulBasisLanes_4_avx512(SB)
+DATA operations_avx512<>+1200(SB)/8, $·leastSquaresLanes_avx512(SB)
+DATA operations_avx512<>+1208(SB)/8, $·mulTransposedLanes_avx512(SB)
+DATA operations_avx512<>+1216(SB)/8, $·sumDifferences_avx512(SB)
+DATA operations_avx512<>+1224(SB)/8, $·leastSquares_avx512(SB)
+DATA operations_avx512<>+1232(SB)/8, $·residual_avx512(SB)
+DATA operations_avx512<>+1240(SB)/8, $·rotate_avx512(SB)
+DATA operations_avx512<>+1256(SB)/8, $·rowDots_1_avx512(SB)
+DATA operations_avx512<>+1280(SB)/8, $·rowDots_4_avx512(SB)
+DATA operations_avx512<>+1312(SB)/8, $·rowDots_8_avx512(SB)
+DATA operations_avx512<>+1384(SB)/8, $·rowDots32_1_avx2(SB)
+DATA operations_avx512<>+1408(SB)/8, $·rowDots32_4_avx2(SB)
+DATA operations_avx512<>+1440(SB)/8, $·rowDots32_8_avx2(SB)
+DATA operations_avx512<>+1456(SB)/8, $·addRows_1_avx512(SB)
+DATA operations_avx512<>+1480(SB)/8, $·addRows_4_avx512(SB)
+DATA operations_avx512<>+1512(SB)/8, $·addRows_8_avx512(SB)
+DATA operations_avx512<>+1584(SB)/8, $·addRows32_1_avx2(SB)
+DATA operations_avx512<>+1608(SB)/8, $·addRows32_4_avx2(SB)
+DATA operations_avx512<>+1640(SB)/8, $·addRows32_8_avx2(SB)
+DATA operations_avx512<>+1656(SB)/8, $·addOuter_1_avx2(SB)
+DATA operations_avx512<>+1680(SB)/8, $·addOuter_4_avx2(SB)
+DATA operations_avx512<>+1784(SB)/8, $·addOuter32_1_avx2(SB)
+DATA operations_avx512<>+1808(SB)/8, $·addOuter32_4_avx2(SB)
+DATA operations_avx512<>+1816(SB)/8, $·dotDouble_avx512(SB)
+DATA operations_avx512<>+1824(SB)/8, $·axpyDouble_avx512(SB)
+DATA operations_avx512<>+1832(SB)/8, $·dotSingle_avx2(SB)
+DATA operations_avx512<>+1840(SB)/8, $·axpySingle_avx2(SB)
+DATA operations_avx512<>+1880(SB)/8, $·rowDotPairs_4_avx512(SB)
+DATA operations_avx512<>+1912(SB)/8, $·rowDotPairs_8_avx512(SB)
+DATA operations_avx512<>+2008(SB)/8, $·rowDotPairs32_4_avx2(SB)
+DATA operations_avx512<>+2024(SB)/8, $·addRowPairs_1_avx512(SB)
+DATA operations_avx512<>+2048(SB)/8, $·addRowPairs_4_avx512(SB)
+DATA operations_avx512<>+2152(SB)/8, $·addRowPairs32_1_avx2(SB)
+DATA operations_avx512<>+2176(SB)/8, $·addRowPairs32_4_avx2(SB)
+DATA operations_avx512<>+2192(SB)/8, $·addOuterPairs_1_avx512(SB)
+DATA operations_avx512<>+2216(SB)/8, $·addOuterPairs_4_avx512(SB)
+DATA operations_avx512<>+2320(SB)/8, $·addOuterPairs32_1_avx2(SB)
+DATA operations_avx512<>+2344(SB)/8, $·addOuterPairs32_4_avx2(SB)
+DATA operations_avx512<>+2360(SB)/8, $·spanDots_1_avx512(SB)
+DATA operations_avx512<>+2368(SB)/8, $·spanDots_2_avx512(SB)
+DATA operations_avx512<>+2488(SB)/8, $·spanDots32_1_avx2(SB)
+DATA operations_avx512<>+2496(SB)/8, $·spanDots32_2_avx2(SB)
+DATA operations_avx512<>+2512(SB)/8, $·spanAdd_1_avx512(SB)
+DATA operations_avx512<>+2520(SB)/8, $·spanAdd_2_avx512(SB)
+DATA operations_avx512<>+2640(SB)/8, $·spanAdd32_1_avx2(SB)
+DATA operations_avx512<>+2648(SB)/8, $·spanAdd32_2_avx2(SB)
+DATA operations_avx512<>+2664(SB)/8, $·spanBoth_1_avx512(SB)
+DATA operations_avx512<>+2672(SB)/8, $·spanBoth_2_avx512(SB)
+DATA operations_avx512<>+2792(SB)/8, $·spanBoth32_1_avx2(SB)
+DATA operations_avx512<>+2800(SB)/8, $·spanBoth32_2_avx2(SB)
+DATA operations_avx512<>+2816(SB)/8, $·spanOuter_1_avx512(SB)
+DATA operations_avx512<>+2824(SB)/8, $·spanOuter_2_avx512(SB)
+DATA operations_avx512<>+2832(SB)/8, $·spanOuter_3_avx512(SB)
+DATA operations_avx512<>+2840(SB)/8, $·spanOuter_4_avx512(SB)
+DATA operations_avx512<>+2944(SB)/8, $·spanOuter32_1_avx2(SB)
+DATA operations_avx512<>+2952(SB)/8, $·spanOuter32_2_avx2(SB)
+DATA operations_avx512<>+2960(SB)/8, $·spanOuter32_3_avx2(SB)
+DATA operations_avx512<>+2968(SB)/8, $·spanOuter32_4_avx2(SB)
+DATA operations_avx512<>+2984(SB)/8, $·spanSolve_1_avx512(SB)
+DATA operations_avx512<>+3112(SB)/8, $·spanSolve32_1_avx2(SB)
+DATA operations_avx512<>+3120(SB)/8, $·packComplex_avx2(SB)
+DATA operations_avx512<>+3248(SB)/8, $·packComplex32_avx2(SB)
+DATA operations_avx512<>+3256(SB)/8, $·transposeComplex_avx2(SB)
+DATA operations_avx512<>+3264(SB)/8, $·addAbs_avx2(SB)
+DATA operations_avx512<>+3272(SB)/8, $·scale_avx2(SB)
+DATA operations_avx512<>+3400(SB)/8, $·scale32_avx2(SB)
+DATA operations_avx512<>+3536(SB)/8, $·squares32_avx2(SB)
+DATA operations_avx512<>+3544(SB)/8, $·absolutes_avx2(SB)
+DATA operations_avx512<>+3672(SB)/8, $·absolutes32_avx2(SB)
+DATA operations_avx512<>+3688(SB)/8, $·symmetricRows_1_avx512(SB)
+DATA operations_avx512<>+3696(SB)/8, $·symmetricRows_2_avx512(SB)
+DATA operations_avx512<>+3728(SB)/8, $·reflect_1_avx512(SB)
+DATA operations_avx512<>+3736(SB)/8, $·reflect_2_avx512(SB)
+DATA operations_avx512<>+3744(SB)/8, $·reflect_3_avx512(SB)
+DATA operations_avx512<>+3752(SB)/8, $·reflect_4_avx512(SB)
+DATA operations_avx512<>+3760(SB)/8, $·addComplex_avx512(SB)
+DATA operations_avx512<>+3888(SB)/8, $·addComplex32_avx2(SB)
+DATA operations_avx512<>+3896(SB)/8, $·timesComplex_avx512(SB)
+DATA operations_avx512<>+4024(SB)/8, $·timesComplex32_avx2(SB)
+DATA operations_avx512<>+4032(SB)/8, $·dotComplex_avx512(SB)
+DATA operations_avx512<>+4160(SB)/8, $·dotComplex32_avx2(SB)
+DATA operations_avx512<>+4168(SB)/8, $·planeRotation_avx512(SB)
+DATA operations_avx512<>+4296(SB)/8, $·planeRotation32_avx2(SB)
+DATA operations_avx512<>+4304(SB)/8, $·largestIndex_avx2(SB)
+DATA operations_avx512<>+4432(SB)/8, $·largestIndex32_avx2(SB)
+DATA operations_avx512<>+4440(SB)/8, $·swap_avx2(SB)
+DATA operations_avx512<>+4568(SB)/8, $·swap32_avx2(SB)
+DATA operations_avx512<>+4584(SB)/8, $·solveRows_1_avx512(SB)
+DATA operations_avx512<>+4592(SB)/8, $·solveRows_2_avx512(SB)
+DATA operations_avx512<>+4608(SB)/8, $·solveRows_4_avx512(SB)
+DATA operations_avx512<>+4712(SB)/8, $·solveRows32_1_avx2(SB)
+DATA operations_avx512<>+4720(SB)/8, $·solveRows32_2_avx2(SB)
+DATA operations_avx512<>+4736(SB)/8, $·solveRows32_4_avx2(SB)
+DATA operations_avx512<>+4752(SB)/8, $·multiplyRows_1_avx512(SB)
+DATA operations_avx512<>+4760(SB)/8, $·multiplyRows_2_avx512(SB)
+DATA operations_avx512<>+4776(SB)/8, $·multiplyRows_4_avx512(SB)
+DATA operations_avx512<>+4880(SB)/8, $·multiplyRows32_1_avx2(SB)
+DATA operations_avx512<>+4888(SB)/8, $·multiplyRows32_2_avx2(SB)
+DATA operations_avx512<>+4904(SB)/8, $·multiplyRows32_4_avx2(SB)
+DATA operations_avx512<>+4928(SB)/8, $·solveRowsPart_2_avx512(SB)
+DATA operations_avx512<>+4944(SB)/8, $·solveRowsPart_4_avx512(SB)
+DATA operations_avx512<>+5056(SB)/8, $·solveRowsPart32_2_avx2(SB)
+DATA operations_avx512<>+5072(SB)/8, $·solveRowsPart32_4_avx2(SB)
+DATA operations_avx512<>+5096(SB)/8, $·multiplyRowsPart_2_avx512(SB)
+DATA operations_avx512<>+5112(SB)/8, $·multiplyRowsPart_4_avx512(SB)
+DATA operations_avx512<>+5224(SB)/8, $·multiplyRowsPart32_2_avx2(SB)
+DATA operations_avx512<>+5240(SB)/8, $·multiplyRowsPart32_4_avx2(SB)
+DATA operations_avx512<>+5248(SB)/8, $·solveFew_avx512(SB)
+DATA operations_avx512<>+5376(SB)/8, $·solveFew32_avx2(SB)
+DATA operations_avx512<>+5384(SB)/8, $·solveNarrow_avx2(SB)
+DATA operations_avx512<>+5400(SB)/8, $·solvePairs_1_avx512(SB)
+DATA operations_avx512<>+5408(SB)/8, $·solvePairs_2_avx512(SB)
+DATA operations_avx512<>+5424(SB)/8, $·solvePairs_4_avx512(SB)
+DATA operations_avx512<>+5528(SB)/8, $·solvePairs32_1_avx2(SB)
+DATA operations_avx512<>+5536(SB)/8, $·solvePairs32_2_avx2(SB)
+DATA operations_avx512<>+5552(SB)/8, $·solvePairs32_4_avx2(SB)
+DATA operations_avx512<>+5568(SB)/8, $·multiplyPairs_1_avx512(SB)
+DATA operations_avx512<>+5576(SB)/8, $·multiplyPairs_2_avx512(SB)
+DATA operations_avx512<>+5592(SB)/8, $·multiplyPairs_4_avx512(SB)
+DATA operations_avx512<>+5696(SB)/8, $·multiplyPairs32_1_avx2(SB)
+DATA operations_avx512<>+5704(SB)/8, $·multiplyPairs32_2_avx2(SB)
+DATA operations_avx512<>+5720(SB)/8, $·multiplyPairs32_4_avx2(SB)
+DATA operations_avx512<>+5728(SB)/8, $·solveWholePairs_avx512(SB)
+DATA operations_avx512<>+5856(SB)/8, $·solveWholePairs32_avx2(SB)
+DATA operations_avx512<>+5864(SB)/8, $·multiplyWholePairs_avx512(SB)
+DATA operations_avx512<>+5992(SB)/8, $·multiplyWholePairs32_avx2(SB)
+DATA operations_avx512<>+6000(SB)/8, $·solvePair_avx2(SB)
+DATA operations_avx512<>+6128(SB)/8, $·solvePair32_avx2(SB)
+DATA operations_avx512<>+6136(SB)/8, $·multiplyPair_avx2(SB)
+DATA operations_avx512<>+6264(SB)/8, $·multiplyPair32_avx2(SB)
+DATA operations_avx512<>+6272(SB)/8, $·solveUpper_avx512(SB)
+DATA operations_avx512<>+6280(SB)/8, $·fmaPeak_avx512(SB)
+DATA operations_avx512<>+6296(SB)/8, $·leastSquaresSmall_1_avx512(SB)
+DATA operations_avx512<>+6304(SB)/8, $·leastSquaresSmall_2_avx512(SB)
+DATA operations_avx512<>+6312(SB)/8, $·leastSquaresSmall_3_avx512(SB)
+DATA operations_avx512<>+6320(SB)/8, $·leastSquaresSmall_4_avx512(SB)
+DATA operations_avx512<>+6328(SB)/8, $·leastSquaresSmall_5_avx512(SB)
+DATA operations_avx512<>+6336(SB)/8, $·leastSquaresSmall_6_avx512(SB)
+DATA operations_avx512<>+6344(SB)/8, $·leastSquaresSmall_7_avx512(SB)
+DATA operations_avx512<>+6352(SB)/8, $·leastSquaresSmall_8_avx512(SB)
+GLOBL operations_avx512<>(SB), NOPTR, $6360
 
 TEXT ·operations_avx512(SB), NOSPLIT, $0-8
 	LEAQ operations_avx512<>(SB), AX
@@ -410,340 +374,328 @@ TEXT ·operations_avx512(SB), NOSPLIT, $0-8
 
 TEXT ·mulBasisTile(SB), NOSPLIT, $0-104
 	MOVQ index+96(FP), AX
-	LEAQ ·tiles+104(SB), CX
+	LEAQ ·tiles+112(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·sumBlocksTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+288(SB), CX
+	LEAQ ·tiles+296(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·addPanelsTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+424(SB), CX
+	LEAQ ·tiles+432(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·rankUpdateTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+560(SB), CX
+	LEAQ ·tiles+568(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·panelTile(SB), NOSPLIT, $0-168
 	MOVQ index+160(FP), AX
-	LEAQ ·tiles+632(SB), CX
+	LEAQ ·tiles+640(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
-TEXT ·panelHalfTile(SB), NOSPLIT, $0-112
-	MOVQ index+104(FP), AX
-	LEAQ ·tiles+864(SB), CX
-	MOVQ (CX)(AX*8), AX
-	JMP AX
-
-TEXT ·panelMostTile(SB), NOSPLIT, $0-112
-	MOVQ index+104(FP), AX
-	LEAQ ·tiles+1096(SB), CX
-	MOVQ (CX)(AX*8), AX
-	JMP AX
-
-TEXT ·panelFewTile(SB), NOSPLIT, $0-128
-	MOVQ index+120(FP), AX
-	LEAQ ·tiles+1328(SB), CX
+TEXT ·panelFewTile(SB), NOSPLIT, $0-152
+	MOVQ index+144(FP), AX
+	LEAQ ·tiles+872(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·pairPanelTile(SB), NOSPLIT, $0-64
-	MOVQ ·tiles+1512(SB), AX
+	MOVQ ·tiles+1008(SB), AX
 	JMP AX
 
 TEXT ·transposeSquaresTile(SB), NOSPLIT, $0-48
 	MOVQ index+40(FP), AX
-	LEAQ ·tiles+1520(SB), CX
+	LEAQ ·tiles+1016(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·transposeEdgeTile(SB), NOSPLIT, $0-48
-	MOVQ ·tiles+1656(SB), AX
+	MOVQ ·tiles+1152(SB), AX
 	JMP AX
 
 TEXT ·mulBasisLanesTile(SB), NOSPLIT, $0-64
 	MOVQ index+56(FP), AX
-	LEAQ ·tiles+1664(SB), CX
+	LEAQ ·tiles+1160(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·leastSquaresLanesTile(SB), NOSPLIT, $0-40
-	MOVQ ·tiles+1704(SB), AX
+	MOVQ ·tiles+1200(SB), AX
 	JMP AX
 
 TEXT ·mulTransposedLanesTile(SB), NOSPLIT, $0-56
-	MOVQ ·tiles+1712(SB), AX
+	MOVQ ·tiles+1208(SB), AX
 	JMP AX
 
 TEXT ·sumDifferencesTile(SB), NOSPLIT, $0-64
-	MOVQ ·tiles+1720(SB), AX
+	MOVQ ·tiles+1216(SB), AX
 	JMP AX
 
 TEXT ·leastSquaresTile(SB), NOSPLIT, $0-96
-	MOVQ ·tiles+1728(SB), AX
+	MOVQ ·tiles+1224(SB), AX
 	JMP AX
 
 TEXT ·residualTile(SB), NOSPLIT, $0-64
-	MOVQ ·tiles+1736(SB), AX
+	MOVQ ·tiles+1232(SB), AX
 	JMP AX
 
 TEXT ·rotateTile(SB), NOSPLIT, $0-40
-	MOVQ ·tiles+1744(SB), AX
+	MOVQ ·tiles+1240(SB), AX
 	JMP AX
 
 TEXT ·rowDotsTile(SB), NOSPLIT, $0-48
 	MOVQ index+40(FP), AX
-	LEAQ ·tiles+1752(SB), CX
+	LEAQ ·tiles+1248(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·addRowsTile(SB), NOSPLIT, $0-48
 	MOVQ index+40(FP), AX
-	LEAQ ·tiles+1952(SB), CX
+	LEAQ ·tiles+1448(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·addOuterTile(SB), NOSPLIT, $0-48
 	MOVQ index+40(FP), AX
-	LEAQ ·tiles+2152(SB), CX
+	LEAQ ·tiles+1648(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·dotDoubleTile(SB), NOSPLIT, $0-32
-	MOVQ ·tiles+2320(SB), AX
+	MOVQ ·tiles+1816(SB), AX
 	JMP AX
 
 TEXT ·axpyDoubleTile(SB), NOSPLIT, $0-32
-	MOVQ ·tiles+2328(SB), AX
+	MOVQ ·tiles+1824(SB), AX
 	JMP AX
 
 TEXT ·dotSingleTile(SB), NOSPLIT, $0-28
-	MOVQ ·tiles+2336(SB), AX
+	MOVQ ·tiles+1832(SB), AX
 	JMP AX
 
 TEXT ·axpySingleTile(SB), NOSPLIT, $0-28
-	MOVQ ·tiles+2344(SB), AX
+	MOVQ ·tiles+1840(SB), AX
 	JMP AX
 
 TEXT ·rowDotPairsTile(SB), NOSPLIT, $0-56
 	MOVQ index+48(FP), AX
-	LEAQ ·tiles+2352(SB), CX
+	LEAQ ·tiles+1848(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·addRowPairsTile(SB), NOSPLIT, $0-56
 	MOVQ index+48(FP), AX
-	LEAQ ·tiles+2520(SB), CX
+	LEAQ ·tiles+2016(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·addOuterPairsTile(SB), NOSPLIT, $0-56
 	MOVQ index+48(FP), AX
-	LEAQ ·tiles+2688(SB), CX
+	LEAQ ·tiles+2184(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·spanDotsTile(SB), NOSPLIT, $0-104
 	MOVQ index+96(FP), AX
-	LEAQ ·tiles+2856(SB), CX
+	LEAQ ·tiles+2352(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·spanAddTile(SB), NOSPLIT, $0-104
 	MOVQ index+96(FP), AX
-	LEAQ ·tiles+3008(SB), CX
+	LEAQ ·tiles+2504(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·spanBothTile(SB), NOSPLIT, $0-128
 	MOVQ index+120(FP), AX
-	LEAQ ·tiles+3160(SB), CX
+	LEAQ ·tiles+2656(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·spanOuterTile(SB), NOSPLIT, $0-104
 	MOVQ index+96(FP), AX
-	LEAQ ·tiles+3312(SB), CX
+	LEAQ ·tiles+2808(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·spanSolveTile(SB), NOSPLIT, $0-120
 	MOVQ index+112(FP), AX
-	LEAQ ·tiles+3480(SB), CX
+	LEAQ ·tiles+2976(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·packComplexTile(SB), NOSPLIT, $0-48
 	MOVQ index+40(FP), AX
-	LEAQ ·tiles+3624(SB), CX
+	LEAQ ·tiles+3120(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·transposeComplexTile(SB), NOSPLIT, $0-48
-	MOVQ ·tiles+3760(SB), AX
+	MOVQ ·tiles+3256(SB), AX
 	JMP AX
 
 TEXT ·addAbsTile(SB), NOSPLIT, $0-32
-	MOVQ ·tiles+3768(SB), AX
+	MOVQ ·tiles+3264(SB), AX
 	JMP AX
 
 TEXT ·scaleTile(SB), NOSPLIT, $0-32
 	MOVQ index+24(FP), AX
-	LEAQ ·tiles+3776(SB), CX
+	LEAQ ·tiles+3272(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·squaresTile(SB), NOSPLIT, $0-32
 	MOVQ index+16(FP), AX
-	LEAQ ·tiles+3912(SB), CX
+	LEAQ ·tiles+3408(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·absolutesTile(SB), NOSPLIT, $0-32
 	MOVQ index+24(FP), AX
-	LEAQ ·tiles+4048(SB), CX
+	LEAQ ·tiles+3544(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·symmetricRowsTile(SB), NOSPLIT, $0-56
 	MOVQ index+48(FP), AX
-	LEAQ ·tiles+4184(SB), CX
+	LEAQ ·tiles+3680(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·reflectTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+4224(SB), CX
+	LEAQ ·tiles+3720(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·addComplexTile(SB), NOSPLIT, $0-40
 	MOVQ index+32(FP), AX
-	LEAQ ·tiles+4264(SB), CX
+	LEAQ ·tiles+3760(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·timesComplexTile(SB), NOSPLIT, $0-32
 	MOVQ index+24(FP), AX
-	LEAQ ·tiles+4400(SB), CX
+	LEAQ ·tiles+3896(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·dotComplexTile(SB), NOSPLIT, $0-40
 	MOVQ index+32(FP), AX
-	LEAQ ·tiles+4536(SB), CX
+	LEAQ ·tiles+4032(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·planeRotationTile(SB), NOSPLIT, $0-40
 	MOVQ index+32(FP), AX
-	LEAQ ·tiles+4672(SB), CX
+	LEAQ ·tiles+4168(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·largestIndexTile(SB), NOSPLIT, $0-32
 	MOVQ index+16(FP), AX
-	LEAQ ·tiles+4808(SB), CX
+	LEAQ ·tiles+4304(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·swapTile(SB), NOSPLIT, $0-32
 	MOVQ index+24(FP), AX
-	LEAQ ·tiles+4944(SB), CX
+	LEAQ ·tiles+4440(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveRowsTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+5080(SB), CX
+	LEAQ ·tiles+4576(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·multiplyRowsTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+5248(SB), CX
+	LEAQ ·tiles+4744(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveRowsPartTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+5416(SB), CX
+	LEAQ ·tiles+4912(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·multiplyRowsPartTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+5584(SB), CX
+	LEAQ ·tiles+5080(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveFewTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+5752(SB), CX
+	LEAQ ·tiles+5248(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveNarrowTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+5888(SB), CX
+	LEAQ ·tiles+5384(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solvePairsTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+5896(SB), CX
+	LEAQ ·tiles+5392(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·multiplyPairsTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+6064(SB), CX
+	LEAQ ·tiles+5560(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveWholePairsTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+6232(SB), CX
+	LEAQ ·tiles+5728(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·multiplyWholePairsTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+6368(SB), CX
+	LEAQ ·tiles+5864(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solvePairTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+6504(SB), CX
+	LEAQ ·tiles+6000(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·multiplyPairTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+6640(SB), CX
+	LEAQ ·tiles+6136(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveUpperTile(SB), NOSPLIT, $0-56
-	MOVQ ·tiles+6776(SB), AX
+	MOVQ ·tiles+6272(SB), AX
 	JMP AX
 
 TEXT ·fmaPeakTile(SB), NOSPLIT, $0-16
-	MOVQ ·tiles+6784(SB), AX
+	MOVQ ·tiles+6280(SB), AX
 	JMP AX
 
 TEXT ·leastSquaresSmallTile(SB), NOSPLIT, $0-112
 	MOVQ index+80(FP), AX
-	LEAQ ·tiles+6792(SB), CX
+	LEAQ ·tiles+6288(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX

@@ -21,10 +21,7 @@ func rankUpdateTile(grad *float64, ldg int, v *float64, ldv int, b *float64, ldb
 func panelTile(c unsafe.Pointer, ldc int, w unsafe.Pointer, down, next, across int, z unsafe.Pointer, ldz, n, rows int, add bool, by unsafe.Pointer, panels, nextc, nextz, groups int, behind, then uintptr, ldthen, thenstep int, index int) {
 	panic("tile: no tile")
 }
-func panelHalfTile(c unsafe.Pointer, ldc int, w unsafe.Pointer, down, next, across int, z unsafe.Pointer, ldz, n, rows, cols int, add bool, by unsafe.Pointer, index int) {
-	panic("tile: no tile")
-}
-func panelMostTile(c unsafe.Pointer, ldc int, w unsafe.Pointer, down, next, across int, z unsafe.Pointer, ldz, n, rows, cols int, add bool, by unsafe.Pointer, index int) {
+func panelFewTile(c unsafe.Pointer, ldc int, w unsafe.Pointer, down, next, across int, z unsafe.Pointer, ldz, n, height, rows, lower, cols int, add bool, by unsafe.Pointer, rightc, rightz, more int, index int) {
 	panic("tile: no tile")
 }
 func pairPanelTile(c *float64, ldc int, w *float64, ldw int, z *float64, n, rows, cols int) {

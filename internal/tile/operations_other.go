@@ -6,9 +6,6 @@ package tile
 
 import "unsafe"
 
-func panelFewTile(c unsafe.Pointer, ldc int, w unsafe.Pointer, down, across int, z unsafe.Pointer, ldz, n, rows, cols int, add bool, by unsafe.Pointer, rightc, rightz, more int, index int) {
-	panic("tile: no tile")
-}
 func transposeSquaresTile(dst unsafe.Pointer, ldd int, src unsafe.Pointer, lds, n int, index int) {
 	panic("tile: no tile")
 }

@@ -88,7 +88,7 @@ func Panel[F Float](
 	raceReadFactor(w, at, m, n)
 	raceRead(z, n, cols, ldz)
 	raceWrite(c, m, cols, ldc)
-	if tiles.panel[of[F](lowPanel)] == 0 || m == 0 || n == 0 || cols == 0 {
+	if tiles.panelFew[of[F](0)] == 0 || m == 0 || n == 0 || cols == 0 {
 		panelGeneric(c, ldc, w, at, z, ldz, m, n, cols, u)
 		return
 	}
@@ -100,8 +100,7 @@ func Panel[F Float](
 	p.c, p.w, p.z, p.ldc, p.ldz = unsafe.Pointer(&c[0]), unsafe.Pointer(&w[0]), unsafe.Pointer(&z[0]), ldc, ldz
 	p.m, p.n, p.cols, p.down, p.next, p.across = m, n, cols, at.Down, at.Next, at.Across
 	p.add, p.by = u.tile()
-	p.choose(2*cols <= PanelWidth[F]())
-	p.compute(u.Beta == 0, &ahead)
+	p.compute(&ahead)
 }
 
 // Panels computes any number of columns of C = alpha W Z + beta C. Z consists of panels of PanelWidth
@@ -117,7 +116,7 @@ func Panels[F Float](
 	case n == 0: // Z has no entries
 		Panel(c, ldc, w, at, z[:0], ldz, m, 0, cols, u, Ahead{})
 		return
-	case n >= shortRows || tiles.panel[of[F](lowPanel)] == 0:
+	case tiles.panelFew[of[F](0)] == 0 || n >= shortRows && m >= tiles.high && cols > width:
 		for k := 0; k < cols; k += width {
 			Panel(c[k:], ldc, w, at, z[k/width*apart:], ldz, m, n, min(width, cols-k), u, Ahead{})
 		}
@@ -135,9 +134,8 @@ func Panels[F Float](
 	p.ldc, p.ldz, p.apart = ldc, ldz, apart
 	p.m, p.n, p.cols, p.down, p.next, p.across = m, n, cols, at.Down, at.Next, at.Across
 	p.add, p.by = u.tile()
-	p.choose(cols > width)
 	ahead := Ahead{next: uintptr(p.w)}
-	p.compute(u.Beta == 0, &ahead)
+	p.compute(&ahead)
 }
 
 // panelOperands are the operands of Panels, or of Panel.
@@ -148,95 +146,86 @@ type panelOperands[F Float] struct {
 	down, next, across int // the layout of W
 	add                bool
 	by                 unsafe.Pointer // the factors of an Update, nil for 1 and 0 or 1
-	high, low, lanes   int            // rows of high tiles, the index of low ones, float64 in a vector
 }
 
-// narrowHigh and narrowLow are the indices of tiles of AVX2 for products with AVX-512, and narrowLanes their
-// float64 in a vector, see addNarrow.
-const narrowHigh, narrowLow, narrowLanes = 6, 5, 4
-
-// addNarrow adds the tiles of AVX2 for products. On a processor that computes with 512 bits in two steps they
-// are as fast, and compute fewer columns in vain where the last ones do not fill a vector. Mul 20 to 40.
-func (o *operations) addNarrow(from *operations) {
-	type sizes = *[len(o.panel)]int
-	for _, of := range [][2]sizes{
-		{&o.panel, &from.panel}, {&o.panelHalf, &from.panelHalf}, {&o.panelMost, &from.panelMost},
-	} {
-		for _, single := range []int{0, singles} {
-			of[0][single+narrowHigh] = of[1][single+from.high]
-			of[0][single+narrowLow] = of[1][single+lowPanel]
-		}
+// compute computes all rows: by high tiles, and those below by tiles of few rows. A short sum leaves no time
+// for the prefetches of high tiles, and its rows of Z are not cut into panels. Of less than half a panel,
+// tiles of few rows compute no columns in vain. Mul 6 to 64, Sgemm 65 and 81.
+func (p *panelOperands[F]) compute(ahead *Ahead) {
+	high, width := highRows(p.m, tiles.high), PanelWidth[F]()
+	if 2*p.cols < width || p.n < shortRows && p.joined() {
+		high = 0
 	}
-}
-
-// choose sets the tiles: narrow ones if they are wanted and there are any.
-func (p *panelOperands[F]) choose(narrow bool) {
-	p.high, p.low, p.lanes = tiles.high, lowPanel, tiles.lanes
-	if narrow && tiles.panel[narrowLow] != 0 {
-		p.high, p.low, p.lanes = narrowHigh, narrowLow, narrowLanes
-	}
-}
-
-// compute computes all rows: by high tiles and, below them, by low ones. With set C is not read.
-func (p *panelOperands[F]) compute(set bool, ahead *Ahead) {
-	if p.isShort() {
-		p.computeShort(ahead)
-		return
-	}
-	m := p.m
-	high := highRows(m, p.high)
 	if high > 0 {
-		p.rows(0, high, p.high, ahead)
+		p.highRows(high, ahead)
 	}
-	left := m - high
-	lows := (left + lowPanel - 1) / lowPanel
-	switch {
-	case left == 0:
-	case set && high > 0 && left < p.high && lows*lowPanel >= p.high:
-		p.rows(m-p.high, p.high, p.high, ahead) // some rows again, not several low tiles
-	default:
-		p.rows(high, left, p.low, ahead)
+	if high < p.m {
+		p.lowRows(high)
 	}
 }
 
-// both returns the number of columns of a tile: two vectors.
-func (p *panelOperands[F]) both() int { return 2 * p.lanes * 8 / int(unsafe.Sizeof(F(0))) }
+// joined reports whether each row of Z is in one piece.
+func (p *panelOperands[F]) joined() bool {
+	width := PanelWidth[F]()
+	return p.apart == width || p.cols <= width
+}
 
-// rows computes some rows of all columns by the tiles of an index.
-func (p *panelOperands[F]) rows(i, rows, index int, ahead *Ahead) {
+// highRows computes the first rows by high tiles, and by tiles of few rows where columns are left.
+func (p *panelOperands[F]) highRows(rows int, ahead *Ahead) {
 	size, width := int(unsafe.Sizeof(F(0))), PanelWidth[F]()
-	index = of[F](index)
-	apart, both, groups := p.apart, p.both(), linesOfC
+	apart, both, groups := p.apart, 16*tiles.lanes/size, linesOfC
 	if apart == width {
 		width, apart = both, both
 	}
 	if p.n < shortRows {
 		groups = 1
 	}
-	c, w, z := unsafe.Add(p.c, i*p.ldc*size), unsafe.Add(p.w, i*p.down*size), p.z
-	next, panels := ahead.next+uintptr(i*ahead.apart), p.cols>>bits.TrailingZeros64(uint64(width))
-	behind := rows * p.ldc * size // bytes to the rows of C that are next
-	if i+rows >= p.m {
-		behind = (p.cols - i*p.ldc) * size // to the first row of the next columns
+	panels, behind := p.cols>>bits.TrailingZeros64(uint64(width)), rows*p.ldc // to the rows of C that are next
+	if rows == p.m {
+		behind = p.cols // to the first row of the next columns
+	}
+	compute := func(column, k, panels int) {
+		c, z := unsafe.Add(p.c, column*size), unsafe.Add(p.z, k*size)
+		panelTile(c, p.ldc, p.w, p.down, p.next, p.across, z, p.ldz, p.n, rows, p.add, p.by, panels, width, apart,
+			groups, uintptr(c)+uintptr(behind*size), ahead.next, ahead.apart, ahead.pace, of[F](tiles.high))
 	}
 	for k := 0; k < width && panels > 0; k += both {
-		to, from := unsafe.Add(c, k*size), unsafe.Add(z, k*size)
-		panelTile(to, p.ldc, w, p.down, p.next, p.across, from, p.ldz, p.n,
-			rows, p.add, p.by, panels, width, apart, groups, uintptr(to)+uintptr(behind), next, ahead.apart,
-			ahead.pace, index)
+		compute(k, k, panels)
 	}
-	for column, k := panels*width, panels*apart; column < p.cols; column, k = column+both, k+both {
-		to, from, left := unsafe.Add(c, column*size), unsafe.Add(z, k*size), p.cols-column
-		switch {
-		case left >= both:
-			panelTile(to, p.ldc, w, p.down, p.next, p.across, from, p.ldz, p.n,
-				rows, p.add, p.by, 1, 0, 0, groups, uintptr(to)+uintptr(behind), next, ahead.apart, ahead.pace, index)
-		case 2*left <= both:
-			panelHalfTile(to, p.ldc, w, p.down, p.next, p.across, from, p.ldz, p.n, rows, left, p.add, p.by, index)
-		default:
-			panelMostTile(to, p.ldc, w, p.down, p.next, p.across, from, p.ldz, p.n, rows, left, p.add, p.by, index)
-		}
+	column, k := panels*width, panels*apart
+	for ; column+both <= p.cols; column, k = column+both, k+both {
+		compute(column, k, 1)
 	}
+	if column < p.cols {
+		p.fewRows(0, rows, column, k, p.cols-column)
+	}
+}
+
+// lowRows computes the rows from row i on by tiles of few rows.
+func (p *panelOperands[F]) lowRows(i int) {
+	if p.joined() {
+		p.fewRows(i, p.m-i, 0, 0, p.cols)
+		return
+	}
+	width := PanelWidth[F]()
+	for column, k := 0, 0; column < p.cols; column, k = column+width, k+p.apart {
+		p.fewRows(i, p.m-i, column, k, min(width, p.cols-column))
+	}
+}
+
+// fewRows computes some rows of some columns, which begin at entry k of Z. The heights of two tiles differ by
+// one at most.
+func (p *panelOperands[F]) fewRows(i, rows, column, k, cols int) {
+	size := int(unsafe.Sizeof(F(0)))
+	height, lower := rows, 0
+	if rows > tiles.low {
+		count := uint32(rows+tiles.low-1) / uint32(tiles.low)
+		height = int((uint32(rows) + count - 1) / count)
+		lower = (int(count)*height - rows) * (height - 1) // of tiles with a row less
+	}
+	c, w, z := unsafe.Add(p.c, (i*p.ldc+column)*size), unsafe.Add(p.w, i*p.down*size), unsafe.Add(p.z, k*size)
+	panelFewTile(c, p.ldc, w, p.down, p.next, p.across, z, p.ldz, p.n, height, rows, lower, cols, p.add, p.by,
+		0, 0, 0, of[F](0))
 }
 
 // PairPanel computes cols columns of C = W Z, up to PairColumns, for m rows, a multiple of PackRows, in a
@@ -275,7 +264,7 @@ func PackPairs(z, b []float64, down, across, n, cols int) {
 	}
 }
 
-// lowPanel is the height of the panel tile whose last rows may not exist.
+// lowPanel is the height of the panel tile of MulPacked whose last rows may not exist.
 const lowPanel = 4
 
 // highRows returns how many of m rows tiles of a height compute: as many as fill such tiles. It leaves out

@@ -12,7 +12,7 @@ import (
 
 // withVectors adds the tiles of this file to a table.
 func withVectors(o *operations) {
-	o.high = lowPanel
+	o.high, o.low = lowPanel, lowPanel
 	o.few = 2 * o.lanes
 	o.rotate, o.addAbs, o.pairPanel = 1, 1, 1
 	o.squares[singles], o.dotDouble, o.dotSingle, o.axpyDouble, o.axpySingle = 1, 1, 1, 1, 1
@@ -20,7 +20,7 @@ func withVectors(o *operations) {
 		o.reflect[i], o.symmetricRows[i] = 1, 1
 	}
 	for _, first := range []int{0, singles} {
-		o.panel[first+lowPanel], o.panelHalf[first+lowPanel], o.panelMost[first+lowPanel] = 1, 1, 1
+		o.panel[first+lowPanel], o.panelFew[first] = 1, 1
 		o.absolutes[first], o.scale[first] = 1, 1
 		o.rowDots[first+1], o.rowDots[first+4] = 1, 1
 		o.addRows[first+1], o.addRows[first+8] = 1, 1
@@ -29,110 +29,6 @@ func withVectors(o *operations) {
 			o.solveRows[first+vectors], o.multiplyRows[first+vectors] = 1, 1
 		}
 		o.solveFew[first] = 1
-	}
-}
-
-// A rowsProduct is C += W Z, or C = W Z, of up to 4 rows: row i of W is at i*down, its entry j at j*across.
-type rowsProduct struct {
-	c            unsafe.Pointer
-	ldc          int
-	w            unsafe.Pointer
-	down, across int
-	z            unsafe.Pointer
-	ldz          int
-	m, n         int
-	add          bool
-}
-
-// compute computes some columns: whole cache lines, and then the others.
-func (p *rowsProduct) compute(cols int, single bool) {
-	if single {
-		lines, rest := cols/16, cols%16
-		c, w, z := (*float32)(p.c), (*float32)(p.w), (*float32)(p.z)
-		if lines > 0 {
-			panel32_4_neon(c, p.ldc, w, p.down, p.across, z, p.ldz, p.m, p.n, lines, p.add)
-		}
-		if rest > 0 {
-			c, z = at(c, lines*16), at(z, lines*16)
-			panel32Rest_4_neon(c, p.ldc, w, p.down, p.across, z, p.ldz, p.m, p.n, rest, p.add)
-		}
-		return
-	}
-	lines, rest := cols/8, cols%8
-	c, w, z := (*float64)(p.c), (*float64)(p.w), (*float64)(p.z)
-	if lines > 0 {
-		panel_4_neon(c, p.ldc, w, p.down, p.across, z, p.ldz, p.m, p.n, lines, p.add)
-	}
-	if rest > 0 {
-		c, z = at(c, lines*8), at(z, lines*8)
-		panelRest_4_neon(c, p.ldc, w, p.down, p.across, z, p.ldz, p.m, p.n, rest, p.add)
-	}
-}
-
-func panelTile(
-	c unsafe.Pointer, ldc int, w unsafe.Pointer, down, next, across int, z unsafe.Pointer, ldz, n, rows int, add bool,
-	by unsafe.Pointer, panels, nextc, nextz int,
-	_ int, _, _ uintptr, _, _ int, index int,
-) {
-	cols, size := 8, 8
-	if index >= singles {
-		cols, size = 16, 4
-	}
-	for i := range panels {
-		to, from := unsafe.Add(c, i*nextc*size), unsafe.Add(z, i*nextz*size)
-		panelHalfTile(to, ldc, w, down, next, across, from, ldz, n, rows, cols, add, by, index)
-	}
-}
-
-func panelHalfTile(
-	c unsafe.Pointer, ldc int, w unsafe.Pointer, down, next, across int, z unsafe.Pointer, ldz, n, rows, cols int,
-	add bool, by unsafe.Pointer, index int,
-) {
-	p := rowsProduct{c, ldc, w, down, across, z, ldz, 0, n, add}
-	if index >= singles {
-		panelRowsOfTile[float32](p, next, rows, cols, by)
-	} else {
-		panelRowsOfTile[float64](p, next, rows, cols, by)
-	}
-}
-
-func panelMostTile(
-	c unsafe.Pointer, ldc int, w unsafe.Pointer, down, next, across int, z unsafe.Pointer, ldz, n, rows, cols int,
-	add bool, by unsafe.Pointer, index int,
-) {
-	panelHalfTile(c, ldc, w, down, next, across, z, ldz, n, rows, cols, add, by, index)
-}
-
-// panelRowsOfTile computes some rows of a product, lowPanel at a time: in C or, where C is scaled, beside it.
-func panelRowsOfTile[F Float](p rowsProduct, next, rows, cols int, by unsafe.Pointer) {
-	size := int(unsafe.Sizeof(F(0)))
-	var sums [lowPanel * 16]F
-	for i := 0; i < rows; i += lowPanel {
-		tile := p
-		tile.m = min(lowPanel, rows-i)
-		tile.c, tile.w = unsafe.Add(p.c, i*p.ldc*size), unsafe.Add(p.w, i*p.down*size)
-		if by != nil {
-			tile.c, tile.ldc = unsafe.Pointer(&sums), cols
-		}
-		if next == p.across {
-			tile.compute(cols, size == 4)
-		} else {
-			inPairs[F](tile, next, cols)
-		}
-		if by == nil {
-			continue
-		}
-		u := (*Update[F])(by)
-		for j := range tile.m {
-			row := unsafe.Slice((*F)(unsafe.Add(p.c, (i+j)*p.ldc*size)), cols)
-			for k, sum := range sums[j*cols:][:cols] {
-				sum = F(u.Alpha * sum)
-				if u.Beta != 0 {
-					sum += F(u.Beta * row[k])
-				}
-				row[k] = sum
-			}
-		}
 	}
 }
 

@@ -67,74 +67,17 @@ func rankUpdate_1_avx2(grad *float64, ldg int, v *float64, ldv int, b *float64, 
 // panel_6_avx2 sets or adds to rows of C, a multiple of 6 (with the lower tile any number), the product of n columns of W and rows of Z, for 8 columns; by, unless nil, has two numbers, and C is the first one times the product plus the second one times C, which is not read for 0. Then it computes further panels of as many columns, nextc columns of C further on, and nextz entries of Z. For every 8 of the n it prefetches a group of lines, one of each of as many rows as a tile has: some groups of the rows of C below a tile, for the last tile from behind on, and then groups of rows from then on, ldthen bytes apart, each thenstep bytes behind the one before.
 func panel_6_avx2(c *float64, ldc int, w *float64, down int, next int, across int, z *float64, ldz int, n int, rows int, add bool, by *float64, panels int, nextc int, nextz int, groups int, behind uintptr, then uintptr, ldthen int, thenstep int, index int)
 
-// panelHalf_6_avx2 works like panel for 1 to 4 columns of C, n >= 1.
-func panelHalf_6_avx2(c *float64, ldc int, w *float64, down int, next int, across int, z *float64, ldz int, n int, rows int, cols int, add bool, by *float64, index int)
-
-// panelMost_6_avx2 works like panel for 5 to 8 columns of C, n >= 1.
-func panelMost_6_avx2(c *float64, ldc int, w *float64, down int, next int, across int, z *float64, ldz int, n int, rows int, cols int, add bool, by *float64, index int)
+// panelFew_avx2 sets or adds to rows of C the product of n >= 1 columns of W and rows of Z, for cols columns. It takes height <= 6 rows at a time, and one row less for the last lower rows. by, unless nil, has two numbers, and C is the first one times the product plus the second one times C, which is not read for 0. The next rows begin rightc columns of C and rightz columns of Z to the right, and have more columns.
+func panelFew_avx2(c *float64, ldc int, w *float64, down int, next int, across int, z *float64, ldz int, n int, height int, rows int, lower int, cols int, add bool, by *float64, rightc int, rightz int, more int, index int)
 
 // panel32_6_avx2 sets or adds to rows of C, a multiple of 6 (with the lower tile any number), the product of n columns of W and rows of Z, for 16 columns; by, unless nil, has two numbers, and C is the first one times the product plus the second one times C, which is not read for 0. Then it computes further panels of as many columns, nextc columns of C further on, and nextz entries of Z. For every 16 of the n it prefetches a group of lines, one of each of as many rows as a tile has: some groups of the rows of C below a tile, for the last tile from behind on, and then groups of rows from then on, ldthen bytes apart, each thenstep bytes behind the one before.
 func panel32_6_avx2(c *float32, ldc int, w *float32, down int, next int, across int, z *float32, ldz int, n int, rows int, add bool, by *float32, panels int, nextc int, nextz int, groups int, behind uintptr, then uintptr, ldthen int, thenstep int, index int)
 
-// panelHalf32_6_avx2 works like panel for 1 to 8 columns of C, n >= 1.
-func panelHalf32_6_avx2(c *float32, ldc int, w *float32, down int, next int, across int, z *float32, ldz int, n int, rows int, cols int, add bool, by *float32, index int)
-
-// panelMost32_6_avx2 works like panel for 9 to 16 columns of C, n >= 1.
-func panelMost32_6_avx2(c *float32, ldc int, w *float32, down int, next int, across int, z *float32, ldz int, n int, rows int, cols int, add bool, by *float32, index int)
+// panelFew32_avx2 sets or adds to rows of C the product of n >= 1 columns of W and rows of Z, for cols columns. It takes height <= 6 rows at a time, and one row less for the last lower rows. by, unless nil, has two numbers, and C is the first one times the product plus the second one times C, which is not read for 0. The next rows begin rightc columns of C and rightz columns of Z to the right, and have more columns.
+func panelFew32_avx2(c *float32, ldc int, w *float32, down int, next int, across int, z *float32, ldz int, n int, height int, rows int, lower int, cols int, add bool, by *float32, rightc int, rightz int, more int, index int)
 
 // panel_4_avx2 sets or adds to rows of C, a multiple of 4 (with the lower tile any number), the product of n columns of W and rows of Z, for 8 columns; by, unless nil, has two numbers, and C is the first one times the product plus the second one times C, which is not read for 0. Then it computes further panels of as many columns, nextc columns of C further on, and nextz entries of Z. For every 8 of the n it prefetches a group of lines, one of each of as many rows as a tile has: some groups of the rows of C below a tile, for the last tile from behind on, and then groups of rows from then on, ldthen bytes apart, each thenstep bytes behind the one before.
 func panel_4_avx2(c *float64, ldc int, w *float64, down int, next int, across int, z *float64, ldz int, n int, rows int, add bool, by *float64, panels int, nextc int, nextz int, groups int, behind uintptr, then uintptr, ldthen int, thenstep int, index int)
-
-// panelHalf_4_avx2 works like panel for 1 to 4 columns of C, n >= 1.
-func panelHalf_4_avx2(c *float64, ldc int, w *float64, down int, next int, across int, z *float64, ldz int, n int, rows int, cols int, add bool, by *float64, index int)
-
-// panelMost_4_avx2 works like panel for 5 to 8 columns of C, n >= 1.
-func panelMost_4_avx2(c *float64, ldc int, w *float64, down int, next int, across int, z *float64, ldz int, n int, rows int, cols int, add bool, by *float64, index int)
-
-// panel32_4_avx2 sets or adds to rows of C, a multiple of 4 (with the lower tile any number), the product of n columns of W and rows of Z, for 16 columns; by, unless nil, has two numbers, and C is the first one times the product plus the second one times C, which is not read for 0. Then it computes further panels of as many columns, nextc columns of C further on, and nextz entries of Z. For every 16 of the n it prefetches a group of lines, one of each of as many rows as a tile has: some groups of the rows of C below a tile, for the last tile from behind on, and then groups of rows from then on, ldthen bytes apart, each thenstep bytes behind the one before.
-func panel32_4_avx2(c *float32, ldc int, w *float32, down int, next int, across int, z *float32, ldz int, n int, rows int, add bool, by *float32, panels int, nextc int, nextz int, groups int, behind uintptr, then uintptr, ldthen int, thenstep int, index int)
-
-// panelHalf32_4_avx2 works like panel for 1 to 8 columns of C, n >= 1.
-func panelHalf32_4_avx2(c *float32, ldc int, w *float32, down int, next int, across int, z *float32, ldz int, n int, rows int, cols int, add bool, by *float32, index int)
-
-// panelMost32_4_avx2 works like panel for 9 to 16 columns of C, n >= 1.
-func panelMost32_4_avx2(c *float32, ldc int, w *float32, down int, next int, across int, z *float32, ldz int, n int, rows int, cols int, add bool, by *float32, index int)
-
-// panelFew_1_avx2 sets or adds to rows of C, a multiple of 1, the product of n >= 1 columns of W and rows of Z, for cols columns; by, unless nil, has two numbers, and C is the first one times the product plus the second one times C, which is not read for 0. The next rows begin rightc columns of C and rightz columns of Z to the right, and have more columns.
-func panelFew_1_avx2(c *float64, ldc int, w *float64, down int, across int, z *float64, ldz int, n int, rows int, cols int, add bool, by *float64, rightc int, rightz int, more int, index int)
-
-// panelFew32_1_avx2 sets or adds to rows of C, a multiple of 1, the product of n >= 1 columns of W and rows of Z, for cols columns; by, unless nil, has two numbers, and C is the first one times the product plus the second one times C, which is not read for 0. The next rows begin rightc columns of C and rightz columns of Z to the right, and have more columns.
-func panelFew32_1_avx2(c *float32, ldc int, w *float32, down int, across int, z *float32, ldz int, n int, rows int, cols int, add bool, by *float32, rightc int, rightz int, more int, index int)
-
-// panelFew_2_avx2 sets or adds to rows of C, a multiple of 2, the product of n >= 1 columns of W and rows of Z, for cols columns; by, unless nil, has two numbers, and C is the first one times the product plus the second one times C, which is not read for 0. The next rows begin rightc columns of C and rightz columns of Z to the right, and have more columns.
-func panelFew_2_avx2(c *float64, ldc int, w *float64, down int, across int, z *float64, ldz int, n int, rows int, cols int, add bool, by *float64, rightc int, rightz int, more int, index int)
-
-// panelFew32_2_avx2 sets or adds to rows of C, a multiple of 2, the product of n >= 1 columns of W and rows of Z, for cols columns; by, unless nil, has two numbers, and C is the first one times the product plus the second one times C, which is not read for 0. The next rows begin rightc columns of C and rightz columns of Z to the right, and have more columns.
-func panelFew32_2_avx2(c *float32, ldc int, w *float32, down int, across int, z *float32, ldz int, n int, rows int, cols int, add bool, by *float32, rightc int, rightz int, more int, index int)
-
-// panelFew_3_avx2 sets or adds to rows of C, a multiple of 3, the product of n >= 1 columns of W and rows of Z, for cols columns; by, unless nil, has two numbers, and C is the first one times the product plus the second one times C, which is not read for 0. The next rows begin rightc columns of C and rightz columns of Z to the right, and have more columns.
-func panelFew_3_avx2(c *float64, ldc int, w *float64, down int, across int, z *float64, ldz int, n int, rows int, cols int, add bool, by *float64, rightc int, rightz int, more int, index int)
-
-// panelFew32_3_avx2 sets or adds to rows of C, a multiple of 3, the product of n >= 1 columns of W and rows of Z, for cols columns; by, unless nil, has two numbers, and C is the first one times the product plus the second one times C, which is not read for 0. The next rows begin rightc columns of C and rightz columns of Z to the right, and have more columns.
-func panelFew32_3_avx2(c *float32, ldc int, w *float32, down int, across int, z *float32, ldz int, n int, rows int, cols int, add bool, by *float32, rightc int, rightz int, more int, index int)
-
-// panelFew_4_avx2 sets or adds to rows of C, a multiple of 4, the product of n >= 1 columns of W and rows of Z, for cols columns; by, unless nil, has two numbers, and C is the first one times the product plus the second one times C, which is not read for 0. The next rows begin rightc columns of C and rightz columns of Z to the right, and have more columns.
-func panelFew_4_avx2(c *float64, ldc int, w *float64, down int, across int, z *float64, ldz int, n int, rows int, cols int, add bool, by *float64, rightc int, rightz int, more int, index int)
-
-// panelFew32_4_avx2 sets or adds to rows of C, a multiple of 4, the product of n >= 1 columns of W and rows of Z, for cols columns; by, unless nil, has two numbers, and C is the first one times the product plus the second one times C, which is not read for 0. The next rows begin rightc columns of C and rightz columns of Z to the right, and have more columns.
-func panelFew32_4_avx2(c *float32, ldc int, w *float32, down int, across int, z *float32, ldz int, n int, rows int, cols int, add bool, by *float32, rightc int, rightz int, more int, index int)
-
-// panelFew_5_avx2 sets or adds to rows of C, a multiple of 5, the product of n >= 1 columns of W and rows of Z, for cols columns; by, unless nil, has two numbers, and C is the first one times the product plus the second one times C, which is not read for 0. The next rows begin rightc columns of C and rightz columns of Z to the right, and have more columns.
-func panelFew_5_avx2(c *float64, ldc int, w *float64, down int, across int, z *float64, ldz int, n int, rows int, cols int, add bool, by *float64, rightc int, rightz int, more int, index int)
-
-// panelFew32_5_avx2 sets or adds to rows of C, a multiple of 5, the product of n >= 1 columns of W and rows of Z, for cols columns; by, unless nil, has two numbers, and C is the first one times the product plus the second one times C, which is not read for 0. The next rows begin rightc columns of C and rightz columns of Z to the right, and have more columns.
-func panelFew32_5_avx2(c *float32, ldc int, w *float32, down int, across int, z *float32, ldz int, n int, rows int, cols int, add bool, by *float32, rightc int, rightz int, more int, index int)
-
-// panelFew_6_avx2 sets or adds to rows of C, a multiple of 6, the product of n >= 1 columns of W and rows of Z, for cols columns; by, unless nil, has two numbers, and C is the first one times the product plus the second one times C, which is not read for 0. The next rows begin rightc columns of C and rightz columns of Z to the right, and have more columns.
-func panelFew_6_avx2(c *float64, ldc int, w *float64, down int, across int, z *float64, ldz int, n int, rows int, cols int, add bool, by *float64, rightc int, rightz int, more int, index int)
-
-// panelFew32_6_avx2 sets or adds to rows of C, a multiple of 6, the product of n >= 1 columns of W and rows of Z, for cols columns; by, unless nil, has two numbers, and C is the first one times the product plus the second one times C, which is not read for 0. The next rows begin rightc columns of C and rightz columns of Z to the right, and have more columns.
-func panelFew32_6_avx2(c *float32, ldc int, w *float32, down int, across int, z *float32, ldz int, n int, rows int, cols int, add bool, by *float32, rightc int, rightz int, more int, index int)
 
 // pairPanel_avx2 works like pairPanelGeneric for a multiple of 6 rows, n >= 1 and 1 <= cols <= 4.
 func pairPanel_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, n int, rows int, cols int)

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 	"unsafe"
-
-	"github.com/difalt/difalt/internal/processor"
 )
 
 // Tier is a set of CPU features for which there are tiles.
@@ -35,17 +33,7 @@ var requested = strings.ToLower(os.Getenv(Variable))
 var active = choose(requested, Available())
 
 // tiles are the operations of the tier in use.
-var tiles = operationsHere(active)
-
-// operationsHere returns the operations of a tier on this processor.
-func operationsHere(t Tier) operations {
-	o := operationsOf(t)
-	if t == AVX512 && processor.SplitsVectors() {
-		narrow := operationsOf(AVX2)
-		o.addNarrow(&narrow)
-	}
-	return o
-}
+var tiles = operationsOf(active)
 
 // of returns the index of the tile for type F of an operation, given the index for float64.
 func of[F Float](index int) int {
@@ -66,7 +54,7 @@ func Active() Tier { return active }
 // Use switches to a tier. It must not be called while tiles run.
 func Use(t Tier) error {
 	if slices.Contains(Available(), t) {
-		active, tiles = t, operationsHere(t)
+		active, tiles = t, operationsOf(t)
 		return nil
 	}
 	return fmt.Errorf("kernel %s is not available on this machine and build: have %v", t, Available())

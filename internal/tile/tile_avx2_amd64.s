@@ -5260,425 +5260,677 @@ allDone:
 	VZEROUPPER
 	RET
 
-// func panelHalf_6_avx2(c *float64, ldc int, w *float64, down int, next int, across int, z *float64, ldz int, n int, rows int, cols int, add bool, by *float64, index int)
+// func panelFew_avx2(c *float64, ldc int, w *float64, down int, next int, across int, z *float64, ldz int, n int, height int, rows int, lower int, cols int, add bool, by *float64, rightc int, rightz int, more int, index int)
 // Requires: AVX, FMA3
-TEXT ·panelHalf_6_avx2(SB), NOSPLIT, $24-112
-	MOVQ    cols+80(FP), AX
-	NEGQ    AX
-	LEAQ    tailMask<>+32(SB), CX
-	VMOVUPD (CX)(AX*8), Y0
-	MOVQ    ldz+56(FP), AX
-	SHLQ    $0x03, AX
-	MOVQ    down+24(FP), CX
-	SHLQ    $0x03, CX
-	LEAQ    (CX)(CX*2), DX
-	LEAQ    (CX)(CX*4), BX
-	MOVQ    c+0(FP), SI
-	MOVQ    SI, (SP)
-	MOVQ    w+16(FP), SI
-	MOVQ    SI, 8(SP)
-	MOVQ    rows+72(FP), SI
-	MOVQ    SI, 16(SP)
+TEXT ·panelFew_avx2(SB), NOSPLIT, $24-152
+	MOVQ  height+72(FP), BX
+	MOVQ  ldc+8(FP), AX
+	SHLQ  $0x03, AX
+	MOVQ  BX, CX
+	DECQ  CX
+	IMULQ AX, CX
+	MOVQ  AX, (SP)
+	MOVQ  CX, 8(SP)
+	MOVQ  ldz+56(FP), DI
+	SHLQ  $0x03, DI
+	MOVQ  next+32(FP), R8
+	SHLQ  $0x03, R8
+	MOVQ  R8, 16(SP)
+	MOVQ  across+40(FP), AX
+	SHLQ  $0x03, AX
+	XORQ  AX, R8
+	MOVQ  down+24(FP), R9
+	SHLQ  $0x03, R9
+	LEAQ  (R9)(R9*2), R10
+	LEAQ  (R9)(R9*4), R11
 
-tile:
-	VXORPD     Y1, Y1, Y1
-	VXORPD     Y2, Y2, Y2
-	VXORPD     Y3, Y3, Y3
-	VXORPD     Y4, Y4, Y4
-	VXORPD     Y5, Y5, Y5
-	VXORPD     Y6, Y6, Y6
-	CMPB       add+88(FP), $+0
-	JEQ        start
-	MOVQ       ldc+8(FP), DI
-	SHLQ       $0x03, DI
-	MOVQ       (SP), SI
-	VMASKMOVPD (SI), Y0, Y1
-	VMOVAPD    Y1, Y1
-	ADDQ       DI, SI
-	VMASKMOVPD (SI), Y0, Y2
-	VMOVAPD    Y2, Y2
-	ADDQ       DI, SI
-	VMASKMOVPD (SI), Y0, Y3
-	VMOVAPD    Y3, Y3
-	ADDQ       DI, SI
-	VMASKMOVPD (SI), Y0, Y4
-	VMOVAPD    Y4, Y4
-	ADDQ       DI, SI
-	VMASKMOVPD (SI), Y0, Y5
-	VMOVAPD    Y5, Y5
-	ADDQ       DI, SI
-	VMASKMOVPD (SI), Y0, Y6
-	VMOVAPD    Y6, Y6
+rows:
+	MOVQ c+0(FP), AX
+	MOVQ z+48(FP), CX
+	ADDQ 8(SP), AX
+	MOVQ $+32, SI
+	MOVQ cols+96(FP), DX
+	SUBQ $+8, DX
+	JL   last
 
-start:
-	MOVQ z+48(FP), SI
-	MOVQ 8(SP), DI
-	MOVQ n+64(FP), R8
-	MOVQ next+32(FP), R9
-	SHLQ $0x03, R9
-	MOVQ across+40(FP), R10
-	SHLQ $0x03, R10
-	INCQ R8
-	SHRQ $0x01, R8
-	JCC  second
+both:
+	MOVQ   CX, R12
+	MOVQ   n+64(FP), R13
+	MOVQ   16(SP), R14
+	MOVQ   AX, R15
+	MOVQ   w+16(FP), BP
+	CMPB   add+104(FP), $+0
+	JNE    bothLoad6
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	CMPQ   BX, $+1
+	JEQ    bothTerms1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	CMPQ   BX, $+2
+	JEQ    bothTerms2
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	CMPQ   BX, $+3
+	JEQ    bothTerms3
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	CMPQ   BX, $+4
+	JEQ    bothTerms4
+	VXORPD Y8, Y8, Y8
+	VXORPD Y9, Y9, Y9
+	CMPQ   BX, $+5
+	JEQ    bothTerms5
+	VXORPD Y10, Y10, Y10
+	VXORPD Y11, Y11, Y11
 
-pair:
-	VMASKMOVPD   (SI), Y0, Y7
-	VBROADCASTSD (DI), Y8
-	VFMADD231PD  Y7, Y8, Y1
-	VBROADCASTSD (DI)(CX*1), Y8
-	VFMADD231PD  Y7, Y8, Y2
-	VBROADCASTSD (DI)(CX*2), Y8
-	VFMADD231PD  Y7, Y8, Y3
-	VBROADCASTSD (DI)(DX*1), Y8
-	VFMADD231PD  Y7, Y8, Y4
-	VBROADCASTSD (DI)(CX*4), Y8
-	VFMADD231PD  Y7, Y8, Y5
-	VBROADCASTSD (DI)(BX*1), Y8
-	VFMADD231PD  Y7, Y8, Y6
-	ADDQ         AX, SI
-	ADDQ         R9, DI
+bothTerms6:
+	VMOVUPD      (R12), Y12
+	VMOVUPD      (R12)(SI*1), Y13
+	VBROADCASTSD (BP), Y14
+	VFMADD231PD  Y12, Y14, Y0
+	VFMADD231PD  Y13, Y14, Y1
+	VBROADCASTSD (BP)(R9*1), Y14
+	VFMADD231PD  Y12, Y14, Y2
+	VFMADD231PD  Y13, Y14, Y3
+	VBROADCASTSD (BP)(R9*2), Y14
+	VFMADD231PD  Y12, Y14, Y4
+	VFMADD231PD  Y13, Y14, Y5
+	VBROADCASTSD (BP)(R10*1), Y14
+	VFMADD231PD  Y12, Y14, Y6
+	VFMADD231PD  Y13, Y14, Y7
+	VBROADCASTSD (BP)(R9*4), Y14
+	VFMADD231PD  Y12, Y14, Y8
+	VFMADD231PD  Y13, Y14, Y9
+	VBROADCASTSD (BP)(R11*1), Y14
+	VFMADD231PD  Y12, Y14, Y10
+	VFMADD231PD  Y13, Y14, Y11
+	ADDQ         DI, R12
+	ADDQ         R14, BP
+	XORQ         R8, R14
+	DECQ         R13
+	JNZ          bothTerms6
+	CMPQ         by+112(FP), $+0
+	JEQ          bothStore6
+	JMP          bothScale6
 
-second:
-	VMASKMOVPD   (SI), Y0, Y7
-	VBROADCASTSD (DI), Y8
-	VFMADD231PD  Y7, Y8, Y1
-	VBROADCASTSD (DI)(CX*1), Y8
-	VFMADD231PD  Y7, Y8, Y2
-	VBROADCASTSD (DI)(CX*2), Y8
-	VFMADD231PD  Y7, Y8, Y3
-	VBROADCASTSD (DI)(DX*1), Y8
-	VFMADD231PD  Y7, Y8, Y4
-	VBROADCASTSD (DI)(CX*4), Y8
-	VFMADD231PD  Y7, Y8, Y5
-	VBROADCASTSD (DI)(BX*1), Y8
-	VFMADD231PD  Y7, Y8, Y6
-	ADDQ         AX, SI
-	ADDQ         R10, DI
-	DECQ         R8
-	JNZ          pair
-	MOVQ         by+96(FP), SI
-	TESTQ        SI, SI
-	JZ           scaled
-	VBROADCASTSD (SI), Y7
-	VMULPD       Y7, Y1, Y1
-	VMULPD       Y7, Y2, Y2
-	VMULPD       Y7, Y3, Y3
-	VMULPD       Y7, Y4, Y4
-	VMULPD       Y7, Y5, Y5
-	VMULPD       Y7, Y6, Y6
-	MOVQ         8(SI), DI
-	ADDQ         DI, DI
-	JZ           scaled
-	VBROADCASTSD 8(SI), Y7
-	MOVQ         ldc+8(FP), DI
-	SHLQ         $0x03, DI
-	MOVQ         (SP), SI
-	VMASKMOVPD   (SI), Y0, Y8
-	VMULPD       Y7, Y8, Y8
-	VADDPD       Y8, Y1, Y1
-	ADDQ         DI, SI
-	VMASKMOVPD   (SI), Y0, Y8
-	VMULPD       Y7, Y8, Y8
-	VADDPD       Y8, Y2, Y2
-	ADDQ         DI, SI
-	VMASKMOVPD   (SI), Y0, Y8
-	VMULPD       Y7, Y8, Y8
-	VADDPD       Y8, Y3, Y3
-	ADDQ         DI, SI
-	VMASKMOVPD   (SI), Y0, Y8
-	VMULPD       Y7, Y8, Y8
-	VADDPD       Y8, Y4, Y4
-	ADDQ         DI, SI
-	VMASKMOVPD   (SI), Y0, Y8
-	VMULPD       Y7, Y8, Y8
-	VADDPD       Y8, Y5, Y5
-	ADDQ         DI, SI
-	VMASKMOVPD   (SI), Y0, Y8
-	VMULPD       Y7, Y8, Y8
-	VADDPD       Y8, Y6, Y6
+bothTerms5:
+	VMOVUPD      (R12), Y12
+	VMOVUPD      (R12)(SI*1), Y13
+	VBROADCASTSD (BP), Y14
+	VFMADD231PD  Y12, Y14, Y0
+	VFMADD231PD  Y13, Y14, Y1
+	VBROADCASTSD (BP)(R9*1), Y14
+	VFMADD231PD  Y12, Y14, Y2
+	VFMADD231PD  Y13, Y14, Y3
+	VBROADCASTSD (BP)(R9*2), Y14
+	VFMADD231PD  Y12, Y14, Y4
+	VFMADD231PD  Y13, Y14, Y5
+	VBROADCASTSD (BP)(R10*1), Y14
+	VFMADD231PD  Y12, Y14, Y6
+	VFMADD231PD  Y13, Y14, Y7
+	VBROADCASTSD (BP)(R9*4), Y14
+	VFMADD231PD  Y12, Y14, Y8
+	VFMADD231PD  Y13, Y14, Y9
+	ADDQ         DI, R12
+	ADDQ         R14, BP
+	XORQ         R8, R14
+	DECQ         R13
+	JNZ          bothTerms5
+	CMPQ         by+112(FP), $+0
+	JEQ          bothStore5
+	JMP          bothScale6
 
-scaled:
-	CMPQ    cols+80(FP), $+4
-	JNE     part
-	MOVQ    ldc+8(FP), DI
-	SHLQ    $0x03, DI
-	MOVQ    (SP), SI
-	VMOVUPD Y1, (SI)
-	ADDQ    DI, SI
-	VMOVUPD Y2, (SI)
-	ADDQ    DI, SI
-	VMOVUPD Y3, (SI)
-	ADDQ    DI, SI
-	VMOVUPD Y4, (SI)
-	ADDQ    DI, SI
-	VMOVUPD Y5, (SI)
-	ADDQ    DI, SI
-	VMOVUPD Y6, (SI)
-	JMP     stored
+bothTerms4:
+	VMOVUPD      (R12), Y12
+	VMOVUPD      (R12)(SI*1), Y13
+	VBROADCASTSD (BP), Y14
+	VFMADD231PD  Y12, Y14, Y0
+	VFMADD231PD  Y13, Y14, Y1
+	VBROADCASTSD (BP)(R9*1), Y14
+	VFMADD231PD  Y12, Y14, Y2
+	VFMADD231PD  Y13, Y14, Y3
+	VBROADCASTSD (BP)(R9*2), Y14
+	VFMADD231PD  Y12, Y14, Y4
+	VFMADD231PD  Y13, Y14, Y5
+	VBROADCASTSD (BP)(R10*1), Y14
+	VFMADD231PD  Y12, Y14, Y6
+	VFMADD231PD  Y13, Y14, Y7
+	ADDQ         DI, R12
+	ADDQ         R14, BP
+	XORQ         R8, R14
+	DECQ         R13
+	JNZ          bothTerms4
+	CMPQ         by+112(FP), $+0
+	JEQ          bothStore4
+	JMP          bothScale6
 
-part:
-	MOVQ       ldc+8(FP), DI
-	SHLQ       $0x03, DI
-	MOVQ       (SP), SI
-	VMASKMOVPD Y1, Y0, (SI)
-	ADDQ       DI, SI
-	VMASKMOVPD Y2, Y0, (SI)
-	ADDQ       DI, SI
-	VMASKMOVPD Y3, Y0, (SI)
-	ADDQ       DI, SI
-	VMASKMOVPD Y4, Y0, (SI)
-	ADDQ       DI, SI
-	VMASKMOVPD Y5, Y0, (SI)
-	ADDQ       DI, SI
-	VMASKMOVPD Y6, Y0, (SI)
+bothTerms3:
+	VMOVUPD      (R12), Y12
+	VMOVUPD      (R12)(SI*1), Y13
+	VBROADCASTSD (BP), Y14
+	VFMADD231PD  Y12, Y14, Y0
+	VFMADD231PD  Y13, Y14, Y1
+	VBROADCASTSD (BP)(R9*1), Y14
+	VFMADD231PD  Y12, Y14, Y2
+	VFMADD231PD  Y13, Y14, Y3
+	VBROADCASTSD (BP)(R9*2), Y14
+	VFMADD231PD  Y12, Y14, Y4
+	VFMADD231PD  Y13, Y14, Y5
+	ADDQ         DI, R12
+	ADDQ         R14, BP
+	XORQ         R8, R14
+	DECQ         R13
+	JNZ          bothTerms3
+	CMPQ         by+112(FP), $+0
+	JEQ          bothStore3
+	JMP          bothScale6
 
-stored:
-	MOVQ   16(SP), SI
-	SUBQ   $+6, SI
-	JLE    tilesDone
-	MOVQ   SI, 16(SP)
-	MOVQ   ldc+8(FP), SI
-	IMUL3Q $+48, SI, SI
-	ADDQ   SI, (SP)
-	MOVQ   down+24(FP), SI
-	IMUL3Q $+48, SI, SI
-	ADDQ   SI, 8(SP)
-	JMP    tile
+bothTerms2:
+	VMOVUPD      (R12), Y12
+	VMOVUPD      (R12)(SI*1), Y13
+	VBROADCASTSD (BP), Y14
+	VFMADD231PD  Y12, Y14, Y0
+	VFMADD231PD  Y13, Y14, Y1
+	VBROADCASTSD (BP)(R9*1), Y14
+	VFMADD231PD  Y12, Y14, Y2
+	VFMADD231PD  Y13, Y14, Y3
+	ADDQ         DI, R12
+	ADDQ         R14, BP
+	XORQ         R8, R14
+	DECQ         R13
+	JNZ          bothTerms2
+	CMPQ         by+112(FP), $+0
+	JEQ          bothStore2
+	JMP          bothScale6
 
-tilesDone:
-	VZEROUPPER
-	RET
+bothTerms1:
+	VMOVUPD      (R12), Y12
+	VMOVUPD      (R12)(SI*1), Y13
+	VBROADCASTSD (BP), Y14
+	VFMADD231PD  Y12, Y14, Y0
+	VFMADD231PD  Y13, Y14, Y1
+	ADDQ         DI, R12
+	ADDQ         R14, BP
+	XORQ         R8, R14
+	DECQ         R13
+	JNZ          bothTerms1
+	CMPQ         by+112(FP), $+0
+	JEQ          bothStore1
 
-// func panelMost_6_avx2(c *float64, ldc int, w *float64, down int, next int, across int, z *float64, ldz int, n int, rows int, cols int, add bool, by *float64, index int)
-// Requires: AVX, FMA3
-TEXT ·panelMost_6_avx2(SB), NOSPLIT, $24-112
-	MOVQ    cols+80(FP), AX
-	SUBQ    $+4, AX
-	NEGQ    AX
-	LEAQ    tailMask<>+32(SB), CX
-	VMOVUPD (CX)(AX*8), Y0
-	MOVQ    ldz+56(FP), AX
-	SHLQ    $0x03, AX
-	MOVQ    down+24(FP), CX
-	SHLQ    $0x03, CX
-	LEAQ    (CX)(CX*2), DX
-	LEAQ    (CX)(CX*4), BX
-	MOVQ    c+0(FP), SI
-	MOVQ    SI, (SP)
-	MOVQ    w+16(FP), SI
-	MOVQ    SI, 8(SP)
-	MOVQ    rows+72(FP), SI
-	MOVQ    SI, 16(SP)
-
-tile:
-	VXORPD     Y1, Y1, Y1
-	VXORPD     Y2, Y2, Y2
-	VXORPD     Y3, Y3, Y3
-	VXORPD     Y4, Y4, Y4
-	VXORPD     Y5, Y5, Y5
-	VXORPD     Y6, Y6, Y6
-	VXORPD     Y7, Y7, Y7
-	VXORPD     Y8, Y8, Y8
-	VXORPD     Y9, Y9, Y9
-	VXORPD     Y10, Y10, Y10
-	VXORPD     Y11, Y11, Y11
-	VXORPD     Y12, Y12, Y12
-	CMPB       add+88(FP), $+0
-	JEQ        start
-	MOVQ       ldc+8(FP), DI
-	SHLQ       $0x03, DI
-	MOVQ       (SP), SI
-	VMOVUPD    (SI), Y1
-	VMOVAPD    Y1, Y1
-	VMASKMOVPD 32(SI), Y0, Y2
-	VMOVAPD    Y2, Y2
-	ADDQ       DI, SI
-	VMOVUPD    (SI), Y3
-	VMOVAPD    Y3, Y3
-	VMASKMOVPD 32(SI), Y0, Y4
-	VMOVAPD    Y4, Y4
-	ADDQ       DI, SI
-	VMOVUPD    (SI), Y5
-	VMOVAPD    Y5, Y5
-	VMASKMOVPD 32(SI), Y0, Y6
-	VMOVAPD    Y6, Y6
-	ADDQ       DI, SI
-	VMOVUPD    (SI), Y7
-	VMOVAPD    Y7, Y7
-	VMASKMOVPD 32(SI), Y0, Y8
-	VMOVAPD    Y8, Y8
-	ADDQ       DI, SI
-	VMOVUPD    (SI), Y9
-	VMOVAPD    Y9, Y9
-	VMASKMOVPD 32(SI), Y0, Y10
-	VMOVAPD    Y10, Y10
-	ADDQ       DI, SI
-	VMOVUPD    (SI), Y11
-	VMOVAPD    Y11, Y11
-	VMASKMOVPD 32(SI), Y0, Y12
-	VMOVAPD    Y12, Y12
-
-start:
-	MOVQ z+48(FP), SI
-	MOVQ 8(SP), DI
-	MOVQ n+64(FP), R8
-	MOVQ next+32(FP), R9
-	SHLQ $0x03, R9
-	MOVQ across+40(FP), R10
-	SHLQ $0x03, R10
-	INCQ R8
-	SHRQ $0x01, R8
-	JCC  second
-
-pair:
-	VMOVUPD      (SI), Y13
-	VMASKMOVPD   32(SI), Y0, Y14
-	VBROADCASTSD (DI), Y15
-	VFMADD231PD  Y13, Y15, Y1
-	VFMADD231PD  Y14, Y15, Y2
-	VBROADCASTSD (DI)(CX*1), Y15
-	VFMADD231PD  Y13, Y15, Y3
-	VFMADD231PD  Y14, Y15, Y4
-	VBROADCASTSD (DI)(CX*2), Y15
-	VFMADD231PD  Y13, Y15, Y5
-	VFMADD231PD  Y14, Y15, Y6
-	VBROADCASTSD (DI)(DX*1), Y15
-	VFMADD231PD  Y13, Y15, Y7
-	VFMADD231PD  Y14, Y15, Y8
-	VBROADCASTSD (DI)(CX*4), Y15
-	VFMADD231PD  Y13, Y15, Y9
-	VFMADD231PD  Y14, Y15, Y10
-	VBROADCASTSD (DI)(BX*1), Y15
-	VFMADD231PD  Y13, Y15, Y11
-	VFMADD231PD  Y14, Y15, Y12
-	ADDQ         AX, SI
-	ADDQ         R9, DI
-
-second:
-	VMOVUPD      (SI), Y13
-	VMASKMOVPD   32(SI), Y0, Y14
-	VBROADCASTSD (DI), Y15
-	VFMADD231PD  Y13, Y15, Y1
-	VFMADD231PD  Y14, Y15, Y2
-	VBROADCASTSD (DI)(CX*1), Y15
-	VFMADD231PD  Y13, Y15, Y3
-	VFMADD231PD  Y14, Y15, Y4
-	VBROADCASTSD (DI)(CX*2), Y15
-	VFMADD231PD  Y13, Y15, Y5
-	VFMADD231PD  Y14, Y15, Y6
-	VBROADCASTSD (DI)(DX*1), Y15
-	VFMADD231PD  Y13, Y15, Y7
-	VFMADD231PD  Y14, Y15, Y8
-	VBROADCASTSD (DI)(CX*4), Y15
-	VFMADD231PD  Y13, Y15, Y9
-	VFMADD231PD  Y14, Y15, Y10
-	VBROADCASTSD (DI)(BX*1), Y15
-	VFMADD231PD  Y13, Y15, Y11
-	VFMADD231PD  Y14, Y15, Y12
-	ADDQ         AX, SI
-	ADDQ         R10, DI
-	DECQ         R8
-	JNZ          pair
-	MOVQ         by+96(FP), SI
-	TESTQ        SI, SI
-	JZ           scaled
-	VBROADCASTSD (SI), Y13
-	VMULPD       Y13, Y1, Y1
-	VMULPD       Y13, Y2, Y2
-	VMULPD       Y13, Y3, Y3
-	VMULPD       Y13, Y4, Y4
-	VMULPD       Y13, Y5, Y5
-	VMULPD       Y13, Y6, Y6
-	VMULPD       Y13, Y7, Y7
-	VMULPD       Y13, Y8, Y8
-	VMULPD       Y13, Y9, Y9
-	VMULPD       Y13, Y10, Y10
-	VMULPD       Y13, Y11, Y11
-	VMULPD       Y13, Y12, Y12
-	MOVQ         8(SI), DI
-	ADDQ         DI, DI
-	JZ           scaled
-	VBROADCASTSD 8(SI), Y13
-	MOVQ         ldc+8(FP), DI
-	SHLQ         $0x03, DI
-	MOVQ         (SP), SI
-	VMOVUPD      (SI), Y14
+bothScale6:
+	MOVQ         by+112(FP), R12
+	VBROADCASTSD (R12), Y12
+	MOVQ         8(R12), R13
+	ADDQ         R13, R13
+	JZ           bothMultiply6
+	VBROADCASTSD 8(R12), Y13
+	MOVQ         AX, R15
+	SUBQ         8(SP), R15
+	VMOVUPD      (R15), Y14
 	VMULPD       Y13, Y14, Y14
+	VMULPD       Y12, Y0, Y0
+	VADDPD       Y14, Y0, Y0
+	VMOVUPD      (R15)(SI*1), Y14
+	VMULPD       Y13, Y14, Y14
+	VMULPD       Y12, Y1, Y1
 	VADDPD       Y14, Y1, Y1
-	VMASKMOVPD   32(SI), Y0, Y14
+	CMPQ         BX, $+1
+	JEQ          bothStore1
+	ADDQ         (SP), R15
+	VMOVUPD      (R15), Y14
 	VMULPD       Y13, Y14, Y14
+	VMULPD       Y12, Y2, Y2
 	VADDPD       Y14, Y2, Y2
-	ADDQ         DI, SI
-	VMOVUPD      (SI), Y14
+	VMOVUPD      (R15)(SI*1), Y14
 	VMULPD       Y13, Y14, Y14
+	VMULPD       Y12, Y3, Y3
 	VADDPD       Y14, Y3, Y3
-	VMASKMOVPD   32(SI), Y0, Y14
+	CMPQ         BX, $+2
+	JEQ          bothStore2
+	ADDQ         (SP), R15
+	VMOVUPD      (R15), Y14
 	VMULPD       Y13, Y14, Y14
+	VMULPD       Y12, Y4, Y4
 	VADDPD       Y14, Y4, Y4
-	ADDQ         DI, SI
-	VMOVUPD      (SI), Y14
+	VMOVUPD      (R15)(SI*1), Y14
 	VMULPD       Y13, Y14, Y14
+	VMULPD       Y12, Y5, Y5
 	VADDPD       Y14, Y5, Y5
-	VMASKMOVPD   32(SI), Y0, Y14
+	CMPQ         BX, $+3
+	JEQ          bothStore3
+	ADDQ         (SP), R15
+	VMOVUPD      (R15), Y14
 	VMULPD       Y13, Y14, Y14
+	VMULPD       Y12, Y6, Y6
 	VADDPD       Y14, Y6, Y6
-	ADDQ         DI, SI
-	VMOVUPD      (SI), Y14
+	VMOVUPD      (R15)(SI*1), Y14
 	VMULPD       Y13, Y14, Y14
+	VMULPD       Y12, Y7, Y7
 	VADDPD       Y14, Y7, Y7
-	VMASKMOVPD   32(SI), Y0, Y14
+	CMPQ         BX, $+4
+	JEQ          bothStore4
+	ADDQ         (SP), R15
+	VMOVUPD      (R15), Y14
 	VMULPD       Y13, Y14, Y14
+	VMULPD       Y12, Y8, Y8
 	VADDPD       Y14, Y8, Y8
-	ADDQ         DI, SI
-	VMOVUPD      (SI), Y14
+	VMOVUPD      (R15)(SI*1), Y14
 	VMULPD       Y13, Y14, Y14
+	VMULPD       Y12, Y9, Y9
 	VADDPD       Y14, Y9, Y9
-	VMASKMOVPD   32(SI), Y0, Y14
+	CMPQ         BX, $+5
+	JEQ          bothStore5
+	ADDQ         (SP), R15
+	VMOVUPD      (R15), Y14
 	VMULPD       Y13, Y14, Y14
+	VMULPD       Y12, Y10, Y10
 	VADDPD       Y14, Y10, Y10
-	ADDQ         DI, SI
-	VMOVUPD      (SI), Y14
+	VMOVUPD      (R15)(SI*1), Y14
 	VMULPD       Y13, Y14, Y14
+	VMULPD       Y12, Y11, Y11
 	VADDPD       Y14, Y11, Y11
-	VMASKMOVPD   32(SI), Y0, Y14
+	JMP          bothStore6
+
+bothMultiply6:
+	VMULPD Y12, Y0, Y0
+	VMULPD Y12, Y1, Y1
+	CMPQ   BX, $+1
+	JEQ    bothStore1
+	VMULPD Y12, Y2, Y2
+	VMULPD Y12, Y3, Y3
+	CMPQ   BX, $+2
+	JEQ    bothStore2
+	VMULPD Y12, Y4, Y4
+	VMULPD Y12, Y5, Y5
+	CMPQ   BX, $+3
+	JEQ    bothStore3
+	VMULPD Y12, Y6, Y6
+	VMULPD Y12, Y7, Y7
+	CMPQ   BX, $+4
+	JEQ    bothStore4
+	VMULPD Y12, Y8, Y8
+	VMULPD Y12, Y9, Y9
+	CMPQ   BX, $+5
+	JEQ    bothStore5
+	VMULPD Y12, Y10, Y10
+	VMULPD Y12, Y11, Y11
+
+bothStore6:
+	VMOVUPD Y10, (R15)
+	VMOVUPD Y11, (R15)(SI*1)
+	SUBQ    (SP), R15
+
+bothStore5:
+	VMOVUPD Y8, (R15)
+	VMOVUPD Y9, (R15)(SI*1)
+	SUBQ    (SP), R15
+
+bothStore4:
+	VMOVUPD Y6, (R15)
+	VMOVUPD Y7, (R15)(SI*1)
+	SUBQ    (SP), R15
+
+bothStore3:
+	VMOVUPD Y4, (R15)
+	VMOVUPD Y5, (R15)(SI*1)
+	SUBQ    (SP), R15
+
+bothStore2:
+	VMOVUPD Y2, (R15)
+	VMOVUPD Y3, (R15)(SI*1)
+	SUBQ    (SP), R15
+
+bothStore1:
+	VMOVUPD Y0, (R15)
+	VMOVUPD Y1, (R15)(SI*1)
+	ADDQ    $+64, AX
+	ADDQ    $+64, CX
+	SUBQ    $+8, DX
+	JGE     both
+	JMP     last
+
+bothLoad6:
+	MOVQ    AX, R15
+	SUBQ    8(SP), R15
+	VMOVUPD (R15), Y0
+	VMOVAPD Y0, Y0
+	VMOVUPD (R15)(SI*1), Y1
+	VMOVAPD Y1, Y1
+	CMPQ    BX, $+1
+	JEQ     bothTerms1
+	ADDQ    (SP), R15
+	VMOVUPD (R15), Y2
+	VMOVAPD Y2, Y2
+	VMOVUPD (R15)(SI*1), Y3
+	VMOVAPD Y3, Y3
+	CMPQ    BX, $+2
+	JEQ     bothTerms2
+	ADDQ    (SP), R15
+	VMOVUPD (R15), Y4
+	VMOVAPD Y4, Y4
+	VMOVUPD (R15)(SI*1), Y5
+	VMOVAPD Y5, Y5
+	CMPQ    BX, $+3
+	JEQ     bothTerms3
+	ADDQ    (SP), R15
+	VMOVUPD (R15), Y6
+	VMOVAPD Y6, Y6
+	VMOVUPD (R15)(SI*1), Y7
+	VMOVAPD Y7, Y7
+	CMPQ    BX, $+4
+	JEQ     bothTerms4
+	ADDQ    (SP), R15
+	VMOVUPD (R15), Y8
+	VMOVAPD Y8, Y8
+	VMOVUPD (R15)(SI*1), Y9
+	VMOVAPD Y9, Y9
+	CMPQ    BX, $+5
+	JEQ     bothTerms5
+	ADDQ    (SP), R15
+	VMOVUPD (R15), Y10
+	VMOVAPD Y10, Y10
+	VMOVUPD (R15)(SI*1), Y11
+	VMOVAPD Y11, Y11
+	JMP     bothTerms6
+
+last:
+	CMPQ DX, $-8
+	JLE  columnsDone
+	CMPQ DX, $-4
+	JLE  one
+	LEAQ 4(DX), SI
+	SHLQ $0x03, SI
+	JMP  both
+
+one:
+	ADDQ    $+8, DX
+	NEGQ    DX
+	LEAQ    tailMask<>+32(SB), SI
+	VMOVUPD (SI)(DX*8), Y1
+	MOVQ    n+64(FP), DX
+	MOVQ    16(SP), SI
+	MOVQ    AX, R12
+	MOVQ    w+16(FP), R13
+	CMPB    add+104(FP), $+0
+	JNE     oneLoad6
+	VXORPD  Y0, Y0, Y0
+	CMPQ    BX, $+1
+	JEQ     oneTerms1
+	VXORPD  Y2, Y2, Y2
+	CMPQ    BX, $+2
+	JEQ     oneTerms2
+	VXORPD  Y4, Y4, Y4
+	CMPQ    BX, $+3
+	JEQ     oneTerms3
+	VXORPD  Y6, Y6, Y6
+	CMPQ    BX, $+4
+	JEQ     oneTerms4
+	VXORPD  Y8, Y8, Y8
+	CMPQ    BX, $+5
+	JEQ     oneTerms5
+	VXORPD  Y10, Y10, Y10
+
+oneTerms6:
+	VMASKMOVPD   (CX), Y1, Y12
+	VBROADCASTSD (R13), Y13
+	VFMADD231PD  Y12, Y13, Y0
+	VBROADCASTSD (R13)(R9*1), Y13
+	VFMADD231PD  Y12, Y13, Y2
+	VBROADCASTSD (R13)(R9*2), Y13
+	VFMADD231PD  Y12, Y13, Y4
+	VBROADCASTSD (R13)(R10*1), Y13
+	VFMADD231PD  Y12, Y13, Y6
+	VBROADCASTSD (R13)(R9*4), Y13
+	VFMADD231PD  Y12, Y13, Y8
+	VBROADCASTSD (R13)(R11*1), Y13
+	VFMADD231PD  Y12, Y13, Y10
+	ADDQ         DI, CX
+	ADDQ         SI, R13
+	XORQ         R8, SI
+	DECQ         DX
+	JNZ          oneTerms6
+	CMPQ         by+112(FP), $+0
+	JEQ          oneStore6
+	JMP          oneScale6
+
+oneTerms5:
+	VMASKMOVPD   (CX), Y1, Y12
+	VBROADCASTSD (R13), Y13
+	VFMADD231PD  Y12, Y13, Y0
+	VBROADCASTSD (R13)(R9*1), Y13
+	VFMADD231PD  Y12, Y13, Y2
+	VBROADCASTSD (R13)(R9*2), Y13
+	VFMADD231PD  Y12, Y13, Y4
+	VBROADCASTSD (R13)(R10*1), Y13
+	VFMADD231PD  Y12, Y13, Y6
+	VBROADCASTSD (R13)(R9*4), Y13
+	VFMADD231PD  Y12, Y13, Y8
+	ADDQ         DI, CX
+	ADDQ         SI, R13
+	XORQ         R8, SI
+	DECQ         DX
+	JNZ          oneTerms5
+	CMPQ         by+112(FP), $+0
+	JEQ          oneStore5
+	JMP          oneScale6
+
+oneTerms4:
+	VMASKMOVPD   (CX), Y1, Y12
+	VBROADCASTSD (R13), Y13
+	VFMADD231PD  Y12, Y13, Y0
+	VBROADCASTSD (R13)(R9*1), Y13
+	VFMADD231PD  Y12, Y13, Y2
+	VBROADCASTSD (R13)(R9*2), Y13
+	VFMADD231PD  Y12, Y13, Y4
+	VBROADCASTSD (R13)(R10*1), Y13
+	VFMADD231PD  Y12, Y13, Y6
+	ADDQ         DI, CX
+	ADDQ         SI, R13
+	XORQ         R8, SI
+	DECQ         DX
+	JNZ          oneTerms4
+	CMPQ         by+112(FP), $+0
+	JEQ          oneStore4
+	JMP          oneScale6
+
+oneTerms3:
+	VMASKMOVPD   (CX), Y1, Y12
+	VBROADCASTSD (R13), Y13
+	VFMADD231PD  Y12, Y13, Y0
+	VBROADCASTSD (R13)(R9*1), Y13
+	VFMADD231PD  Y12, Y13, Y2
+	VBROADCASTSD (R13)(R9*2), Y13
+	VFMADD231PD  Y12, Y13, Y4
+	ADDQ         DI, CX
+	ADDQ         SI, R13
+	XORQ         R8, SI
+	DECQ         DX
+	JNZ          oneTerms3
+	CMPQ         by+112(FP), $+0
+	JEQ          oneStore3
+	JMP          oneScale6
+
+oneTerms2:
+	VMASKMOVPD   (CX), Y1, Y12
+	VBROADCASTSD (R13), Y13
+	VFMADD231PD  Y12, Y13, Y0
+	VBROADCASTSD (R13)(R9*1), Y13
+	VFMADD231PD  Y12, Y13, Y2
+	ADDQ         DI, CX
+	ADDQ         SI, R13
+	XORQ         R8, SI
+	DECQ         DX
+	JNZ          oneTerms2
+	CMPQ         by+112(FP), $+0
+	JEQ          oneStore2
+	JMP          oneScale6
+
+oneTerms1:
+	VMASKMOVPD   (CX), Y1, Y12
+	VBROADCASTSD (R13), Y13
+	VFMADD231PD  Y12, Y13, Y0
+	ADDQ         DI, CX
+	ADDQ         SI, R13
+	XORQ         R8, SI
+	DECQ         DX
+	JNZ          oneTerms1
+	CMPQ         by+112(FP), $+0
+	JEQ          oneStore1
+
+oneScale6:
+	MOVQ         by+112(FP), CX
+	VBROADCASTSD (CX), Y12
+	MOVQ         8(CX), DX
+	ADDQ         DX, DX
+	JZ           oneMultiply6
+	VBROADCASTSD 8(CX), Y13
+	MOVQ         AX, R12
+	SUBQ         8(SP), R12
+	VMASKMOVPD   (R12), Y1, Y14
 	VMULPD       Y13, Y14, Y14
-	VADDPD       Y14, Y12, Y12
+	VMULPD       Y12, Y0, Y0
+	VADDPD       Y14, Y0, Y0
+	CMPQ         BX, $+1
+	JEQ          oneStore1
+	ADDQ         (SP), R12
+	VMASKMOVPD   (R12), Y1, Y14
+	VMULPD       Y13, Y14, Y14
+	VMULPD       Y12, Y2, Y2
+	VADDPD       Y14, Y2, Y2
+	CMPQ         BX, $+2
+	JEQ          oneStore2
+	ADDQ         (SP), R12
+	VMASKMOVPD   (R12), Y1, Y14
+	VMULPD       Y13, Y14, Y14
+	VMULPD       Y12, Y4, Y4
+	VADDPD       Y14, Y4, Y4
+	CMPQ         BX, $+3
+	JEQ          oneStore3
+	ADDQ         (SP), R12
+	VMASKMOVPD   (R12), Y1, Y14
+	VMULPD       Y13, Y14, Y14
+	VMULPD       Y12, Y6, Y6
+	VADDPD       Y14, Y6, Y6
+	CMPQ         BX, $+4
+	JEQ          oneStore4
+	ADDQ         (SP), R12
+	VMASKMOVPD   (R12), Y1, Y14
+	VMULPD       Y13, Y14, Y14
+	VMULPD       Y12, Y8, Y8
+	VADDPD       Y14, Y8, Y8
+	CMPQ         BX, $+5
+	JEQ          oneStore5
+	ADDQ         (SP), R12
+	VMASKMOVPD   (R12), Y1, Y14
+	VMULPD       Y13, Y14, Y14
+	VMULPD       Y12, Y10, Y10
+	VADDPD       Y14, Y10, Y10
+	JMP          oneStore6
 
-scaled:
-	MOVQ       ldc+8(FP), DI
-	SHLQ       $0x03, DI
-	MOVQ       (SP), SI
-	VMOVUPD    Y1, (SI)
-	VMASKMOVPD Y2, Y0, 32(SI)
-	ADDQ       DI, SI
-	VMOVUPD    Y3, (SI)
-	VMASKMOVPD Y4, Y0, 32(SI)
-	ADDQ       DI, SI
-	VMOVUPD    Y5, (SI)
-	VMASKMOVPD Y6, Y0, 32(SI)
-	ADDQ       DI, SI
-	VMOVUPD    Y7, (SI)
-	VMASKMOVPD Y8, Y0, 32(SI)
-	ADDQ       DI, SI
-	VMOVUPD    Y9, (SI)
-	VMASKMOVPD Y10, Y0, 32(SI)
-	ADDQ       DI, SI
-	VMOVUPD    Y11, (SI)
-	VMASKMOVPD Y12, Y0, 32(SI)
-	MOVQ       16(SP), SI
-	SUBQ       $+6, SI
-	JLE        tilesDone
-	MOVQ       SI, 16(SP)
-	MOVQ       ldc+8(FP), SI
-	IMUL3Q     $+48, SI, SI
-	ADDQ       SI, (SP)
-	MOVQ       down+24(FP), SI
-	IMUL3Q     $+48, SI, SI
-	ADDQ       SI, 8(SP)
-	JMP        tile
+oneMultiply6:
+	VMULPD Y12, Y0, Y0
+	CMPQ   BX, $+1
+	JEQ    oneStore1
+	VMULPD Y12, Y2, Y2
+	CMPQ   BX, $+2
+	JEQ    oneStore2
+	VMULPD Y12, Y4, Y4
+	CMPQ   BX, $+3
+	JEQ    oneStore3
+	VMULPD Y12, Y6, Y6
+	CMPQ   BX, $+4
+	JEQ    oneStore4
+	VMULPD Y12, Y8, Y8
+	CMPQ   BX, $+5
+	JEQ    oneStore5
+	VMULPD Y12, Y10, Y10
 
-tilesDone:
+oneStore6:
+	VMASKMOVPD Y10, Y1, (R12)
+	SUBQ       (SP), R12
+
+oneStore5:
+	VMASKMOVPD Y8, Y1, (R12)
+	SUBQ       (SP), R12
+
+oneStore4:
+	VMASKMOVPD Y6, Y1, (R12)
+	SUBQ       (SP), R12
+
+oneStore3:
+	VMASKMOVPD Y4, Y1, (R12)
+	SUBQ       (SP), R12
+
+oneStore2:
+	VMASKMOVPD Y2, Y1, (R12)
+	SUBQ       (SP), R12
+
+oneStore1:
+	VMASKMOVPD Y0, Y1, (R12)
+	JMP        columnsDone
+
+oneLoad6:
+	MOVQ       AX, R12
+	SUBQ       8(SP), R12
+	VMASKMOVPD (R12), Y1, Y0
+	VMOVAPD    Y0, Y0
+	CMPQ       BX, $+1
+	JEQ        oneTerms1
+	ADDQ       (SP), R12
+	VMASKMOVPD (R12), Y1, Y2
+	VMOVAPD    Y2, Y2
+	CMPQ       BX, $+2
+	JEQ        oneTerms2
+	ADDQ       (SP), R12
+	VMASKMOVPD (R12), Y1, Y4
+	VMOVAPD    Y4, Y4
+	CMPQ       BX, $+3
+	JEQ        oneTerms3
+	ADDQ       (SP), R12
+	VMASKMOVPD (R12), Y1, Y6
+	VMOVAPD    Y6, Y6
+	CMPQ       BX, $+4
+	JEQ        oneTerms4
+	ADDQ       (SP), R12
+	VMASKMOVPD (R12), Y1, Y8
+	VMOVAPD    Y8, Y8
+	CMPQ       BX, $+5
+	JEQ        oneTerms5
+	ADDQ       (SP), R12
+	VMASKMOVPD (R12), Y1, Y10
+	VMOVAPD    Y10, Y10
+	JMP        oneTerms6
+
+columnsDone:
+	MOVQ  rows+80(FP), AX
+	SUBQ  BX, AX
+	JZ    allDone
+	MOVQ  AX, rows+80(FP)
+	MOVQ  ldc+8(FP), CX
+	SHLQ  $0x03, CX
+	IMULQ BX, CX
+	ADDQ  CX, c+0(FP)
+	MOVQ  down+24(FP), CX
+	SHLQ  $0x03, CX
+	IMULQ BX, CX
+	ADDQ  CX, w+16(FP)
+	MOVQ  rightc+120(FP), CX
+	SHLQ  $0x03, CX
+	ADDQ  CX, c+0(FP)
+	MOVQ  rightz+128(FP), CX
+	SHLQ  $0x03, CX
+	ADDQ  CX, z+48(FP)
+	MOVQ  more+136(FP), CX
+	ADDQ  CX, cols+96(FP)
+	CMPQ  AX, lower+88(FP)
+	JNE   rows
+	DECQ  BX
+	MOVQ  (SP), AX
+	SUBQ  AX, 8(SP)
+	JMP   rows
+
+allDone:
 	VZEROUPPER
 	RET
 
@@ -6143,425 +6395,677 @@ allDone:
 	VZEROUPPER
 	RET
 
-// func panelHalf32_6_avx2(c *float32, ldc int, w *float32, down int, next int, across int, z *float32, ldz int, n int, rows int, cols int, add bool, by *float32, index int)
+// func panelFew32_avx2(c *float32, ldc int, w *float32, down int, next int, across int, z *float32, ldz int, n int, height int, rows int, lower int, cols int, add bool, by *float32, rightc int, rightz int, more int, index int)
 // Requires: AVX, FMA3
-TEXT ·panelHalf32_6_avx2(SB), NOSPLIT, $24-112
-	MOVQ    cols+80(FP), AX
-	NEGQ    AX
-	LEAQ    tailMask<>+32(SB), CX
-	VMOVUPD (CX)(AX*4), Y0
-	MOVQ    ldz+56(FP), AX
-	SHLQ    $0x02, AX
-	MOVQ    down+24(FP), CX
-	SHLQ    $0x02, CX
-	LEAQ    (CX)(CX*2), DX
-	LEAQ    (CX)(CX*4), BX
-	MOVQ    c+0(FP), SI
-	MOVQ    SI, (SP)
-	MOVQ    w+16(FP), SI
-	MOVQ    SI, 8(SP)
-	MOVQ    rows+72(FP), SI
-	MOVQ    SI, 16(SP)
+TEXT ·panelFew32_avx2(SB), NOSPLIT, $24-152
+	MOVQ  height+72(FP), BX
+	MOVQ  ldc+8(FP), AX
+	SHLQ  $0x02, AX
+	MOVQ  BX, CX
+	DECQ  CX
+	IMULQ AX, CX
+	MOVQ  AX, (SP)
+	MOVQ  CX, 8(SP)
+	MOVQ  ldz+56(FP), DI
+	SHLQ  $0x02, DI
+	MOVQ  next+32(FP), R8
+	SHLQ  $0x02, R8
+	MOVQ  R8, 16(SP)
+	MOVQ  across+40(FP), AX
+	SHLQ  $0x02, AX
+	XORQ  AX, R8
+	MOVQ  down+24(FP), R9
+	SHLQ  $0x02, R9
+	LEAQ  (R9)(R9*2), R10
+	LEAQ  (R9)(R9*4), R11
 
-tile:
-	VXORPD     Y1, Y1, Y1
-	VXORPD     Y2, Y2, Y2
-	VXORPD     Y3, Y3, Y3
-	VXORPD     Y4, Y4, Y4
-	VXORPD     Y5, Y5, Y5
-	VXORPD     Y6, Y6, Y6
-	CMPB       add+88(FP), $+0
-	JEQ        start
-	MOVQ       ldc+8(FP), DI
-	SHLQ       $0x02, DI
-	MOVQ       (SP), SI
-	VMASKMOVPS (SI), Y0, Y1
-	VMOVAPD    Y1, Y1
-	ADDQ       DI, SI
-	VMASKMOVPS (SI), Y0, Y2
-	VMOVAPD    Y2, Y2
-	ADDQ       DI, SI
-	VMASKMOVPS (SI), Y0, Y3
-	VMOVAPD    Y3, Y3
-	ADDQ       DI, SI
-	VMASKMOVPS (SI), Y0, Y4
-	VMOVAPD    Y4, Y4
-	ADDQ       DI, SI
-	VMASKMOVPS (SI), Y0, Y5
-	VMOVAPD    Y5, Y5
-	ADDQ       DI, SI
-	VMASKMOVPS (SI), Y0, Y6
-	VMOVAPD    Y6, Y6
+rows:
+	MOVQ c+0(FP), AX
+	MOVQ z+48(FP), CX
+	ADDQ 8(SP), AX
+	MOVQ $+32, SI
+	MOVQ cols+96(FP), DX
+	SUBQ $+16, DX
+	JL   last
 
-start:
-	MOVQ z+48(FP), SI
-	MOVQ 8(SP), DI
-	MOVQ n+64(FP), R8
-	MOVQ next+32(FP), R9
-	SHLQ $0x02, R9
-	MOVQ across+40(FP), R10
-	SHLQ $0x02, R10
-	INCQ R8
-	SHRQ $0x01, R8
-	JCC  second
+both:
+	MOVQ   CX, R12
+	MOVQ   n+64(FP), R13
+	MOVQ   16(SP), R14
+	MOVQ   AX, R15
+	MOVQ   w+16(FP), BP
+	CMPB   add+104(FP), $+0
+	JNE    bothLoad6
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	CMPQ   BX, $+1
+	JEQ    bothTerms1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	CMPQ   BX, $+2
+	JEQ    bothTerms2
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	CMPQ   BX, $+3
+	JEQ    bothTerms3
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	CMPQ   BX, $+4
+	JEQ    bothTerms4
+	VXORPD Y8, Y8, Y8
+	VXORPD Y9, Y9, Y9
+	CMPQ   BX, $+5
+	JEQ    bothTerms5
+	VXORPD Y10, Y10, Y10
+	VXORPD Y11, Y11, Y11
 
-pair:
-	VMASKMOVPS   (SI), Y0, Y7
-	VBROADCASTSS (DI), Y8
-	VFMADD231PS  Y7, Y8, Y1
-	VBROADCASTSS (DI)(CX*1), Y8
-	VFMADD231PS  Y7, Y8, Y2
-	VBROADCASTSS (DI)(CX*2), Y8
-	VFMADD231PS  Y7, Y8, Y3
-	VBROADCASTSS (DI)(DX*1), Y8
-	VFMADD231PS  Y7, Y8, Y4
-	VBROADCASTSS (DI)(CX*4), Y8
-	VFMADD231PS  Y7, Y8, Y5
-	VBROADCASTSS (DI)(BX*1), Y8
-	VFMADD231PS  Y7, Y8, Y6
-	ADDQ         AX, SI
-	ADDQ         R9, DI
+bothTerms6:
+	VMOVUPS      (R12), Y12
+	VMOVUPS      (R12)(SI*1), Y13
+	VBROADCASTSS (BP), Y14
+	VFMADD231PS  Y12, Y14, Y0
+	VFMADD231PS  Y13, Y14, Y1
+	VBROADCASTSS (BP)(R9*1), Y14
+	VFMADD231PS  Y12, Y14, Y2
+	VFMADD231PS  Y13, Y14, Y3
+	VBROADCASTSS (BP)(R9*2), Y14
+	VFMADD231PS  Y12, Y14, Y4
+	VFMADD231PS  Y13, Y14, Y5
+	VBROADCASTSS (BP)(R10*1), Y14
+	VFMADD231PS  Y12, Y14, Y6
+	VFMADD231PS  Y13, Y14, Y7
+	VBROADCASTSS (BP)(R9*4), Y14
+	VFMADD231PS  Y12, Y14, Y8
+	VFMADD231PS  Y13, Y14, Y9
+	VBROADCASTSS (BP)(R11*1), Y14
+	VFMADD231PS  Y12, Y14, Y10
+	VFMADD231PS  Y13, Y14, Y11
+	ADDQ         DI, R12
+	ADDQ         R14, BP
+	XORQ         R8, R14
+	DECQ         R13
+	JNZ          bothTerms6
+	CMPQ         by+112(FP), $+0
+	JEQ          bothStore6
+	JMP          bothScale6
 
-second:
-	VMASKMOVPS   (SI), Y0, Y7
-	VBROADCASTSS (DI), Y8
-	VFMADD231PS  Y7, Y8, Y1
-	VBROADCASTSS (DI)(CX*1), Y8
-	VFMADD231PS  Y7, Y8, Y2
-	VBROADCASTSS (DI)(CX*2), Y8
-	VFMADD231PS  Y7, Y8, Y3
-	VBROADCASTSS (DI)(DX*1), Y8
-	VFMADD231PS  Y7, Y8, Y4
-	VBROADCASTSS (DI)(CX*4), Y8
-	VFMADD231PS  Y7, Y8, Y5
-	VBROADCASTSS (DI)(BX*1), Y8
-	VFMADD231PS  Y7, Y8, Y6
-	ADDQ         AX, SI
-	ADDQ         R10, DI
-	DECQ         R8
-	JNZ          pair
-	MOVQ         by+96(FP), SI
-	TESTQ        SI, SI
-	JZ           scaled
-	VBROADCASTSS (SI), Y7
-	VMULPS       Y7, Y1, Y1
-	VMULPS       Y7, Y2, Y2
-	VMULPS       Y7, Y3, Y3
-	VMULPS       Y7, Y4, Y4
-	VMULPS       Y7, Y5, Y5
-	VMULPS       Y7, Y6, Y6
-	MOVL         4(SI), DI
-	ADDL         DI, DI
-	JZ           scaled
-	VBROADCASTSS 4(SI), Y7
-	MOVQ         ldc+8(FP), DI
-	SHLQ         $0x02, DI
-	MOVQ         (SP), SI
-	VMASKMOVPS   (SI), Y0, Y8
-	VMULPS       Y7, Y8, Y8
-	VADDPS       Y8, Y1, Y1
-	ADDQ         DI, SI
-	VMASKMOVPS   (SI), Y0, Y8
-	VMULPS       Y7, Y8, Y8
-	VADDPS       Y8, Y2, Y2
-	ADDQ         DI, SI
-	VMASKMOVPS   (SI), Y0, Y8
-	VMULPS       Y7, Y8, Y8
-	VADDPS       Y8, Y3, Y3
-	ADDQ         DI, SI
-	VMASKMOVPS   (SI), Y0, Y8
-	VMULPS       Y7, Y8, Y8
-	VADDPS       Y8, Y4, Y4
-	ADDQ         DI, SI
-	VMASKMOVPS   (SI), Y0, Y8
-	VMULPS       Y7, Y8, Y8
-	VADDPS       Y8, Y5, Y5
-	ADDQ         DI, SI
-	VMASKMOVPS   (SI), Y0, Y8
-	VMULPS       Y7, Y8, Y8
-	VADDPS       Y8, Y6, Y6
+bothTerms5:
+	VMOVUPS      (R12), Y12
+	VMOVUPS      (R12)(SI*1), Y13
+	VBROADCASTSS (BP), Y14
+	VFMADD231PS  Y12, Y14, Y0
+	VFMADD231PS  Y13, Y14, Y1
+	VBROADCASTSS (BP)(R9*1), Y14
+	VFMADD231PS  Y12, Y14, Y2
+	VFMADD231PS  Y13, Y14, Y3
+	VBROADCASTSS (BP)(R9*2), Y14
+	VFMADD231PS  Y12, Y14, Y4
+	VFMADD231PS  Y13, Y14, Y5
+	VBROADCASTSS (BP)(R10*1), Y14
+	VFMADD231PS  Y12, Y14, Y6
+	VFMADD231PS  Y13, Y14, Y7
+	VBROADCASTSS (BP)(R9*4), Y14
+	VFMADD231PS  Y12, Y14, Y8
+	VFMADD231PS  Y13, Y14, Y9
+	ADDQ         DI, R12
+	ADDQ         R14, BP
+	XORQ         R8, R14
+	DECQ         R13
+	JNZ          bothTerms5
+	CMPQ         by+112(FP), $+0
+	JEQ          bothStore5
+	JMP          bothScale6
 
-scaled:
-	CMPQ    cols+80(FP), $+8
-	JNE     part
-	MOVQ    ldc+8(FP), DI
-	SHLQ    $0x02, DI
-	MOVQ    (SP), SI
-	VMOVUPS Y1, (SI)
-	ADDQ    DI, SI
-	VMOVUPS Y2, (SI)
-	ADDQ    DI, SI
-	VMOVUPS Y3, (SI)
-	ADDQ    DI, SI
-	VMOVUPS Y4, (SI)
-	ADDQ    DI, SI
-	VMOVUPS Y5, (SI)
-	ADDQ    DI, SI
-	VMOVUPS Y6, (SI)
-	JMP     stored
+bothTerms4:
+	VMOVUPS      (R12), Y12
+	VMOVUPS      (R12)(SI*1), Y13
+	VBROADCASTSS (BP), Y14
+	VFMADD231PS  Y12, Y14, Y0
+	VFMADD231PS  Y13, Y14, Y1
+	VBROADCASTSS (BP)(R9*1), Y14
+	VFMADD231PS  Y12, Y14, Y2
+	VFMADD231PS  Y13, Y14, Y3
+	VBROADCASTSS (BP)(R9*2), Y14
+	VFMADD231PS  Y12, Y14, Y4
+	VFMADD231PS  Y13, Y14, Y5
+	VBROADCASTSS (BP)(R10*1), Y14
+	VFMADD231PS  Y12, Y14, Y6
+	VFMADD231PS  Y13, Y14, Y7
+	ADDQ         DI, R12
+	ADDQ         R14, BP
+	XORQ         R8, R14
+	DECQ         R13
+	JNZ          bothTerms4
+	CMPQ         by+112(FP), $+0
+	JEQ          bothStore4
+	JMP          bothScale6
 
-part:
-	MOVQ       ldc+8(FP), DI
-	SHLQ       $0x02, DI
-	MOVQ       (SP), SI
-	VMASKMOVPS Y1, Y0, (SI)
-	ADDQ       DI, SI
-	VMASKMOVPS Y2, Y0, (SI)
-	ADDQ       DI, SI
-	VMASKMOVPS Y3, Y0, (SI)
-	ADDQ       DI, SI
-	VMASKMOVPS Y4, Y0, (SI)
-	ADDQ       DI, SI
-	VMASKMOVPS Y5, Y0, (SI)
-	ADDQ       DI, SI
-	VMASKMOVPS Y6, Y0, (SI)
+bothTerms3:
+	VMOVUPS      (R12), Y12
+	VMOVUPS      (R12)(SI*1), Y13
+	VBROADCASTSS (BP), Y14
+	VFMADD231PS  Y12, Y14, Y0
+	VFMADD231PS  Y13, Y14, Y1
+	VBROADCASTSS (BP)(R9*1), Y14
+	VFMADD231PS  Y12, Y14, Y2
+	VFMADD231PS  Y13, Y14, Y3
+	VBROADCASTSS (BP)(R9*2), Y14
+	VFMADD231PS  Y12, Y14, Y4
+	VFMADD231PS  Y13, Y14, Y5
+	ADDQ         DI, R12
+	ADDQ         R14, BP
+	XORQ         R8, R14
+	DECQ         R13
+	JNZ          bothTerms3
+	CMPQ         by+112(FP), $+0
+	JEQ          bothStore3
+	JMP          bothScale6
 
-stored:
-	MOVQ   16(SP), SI
-	SUBQ   $+6, SI
-	JLE    tilesDone
-	MOVQ   SI, 16(SP)
-	MOVQ   ldc+8(FP), SI
-	IMUL3Q $+24, SI, SI
-	ADDQ   SI, (SP)
-	MOVQ   down+24(FP), SI
-	IMUL3Q $+24, SI, SI
-	ADDQ   SI, 8(SP)
-	JMP    tile
+bothTerms2:
+	VMOVUPS      (R12), Y12
+	VMOVUPS      (R12)(SI*1), Y13
+	VBROADCASTSS (BP), Y14
+	VFMADD231PS  Y12, Y14, Y0
+	VFMADD231PS  Y13, Y14, Y1
+	VBROADCASTSS (BP)(R9*1), Y14
+	VFMADD231PS  Y12, Y14, Y2
+	VFMADD231PS  Y13, Y14, Y3
+	ADDQ         DI, R12
+	ADDQ         R14, BP
+	XORQ         R8, R14
+	DECQ         R13
+	JNZ          bothTerms2
+	CMPQ         by+112(FP), $+0
+	JEQ          bothStore2
+	JMP          bothScale6
 
-tilesDone:
-	VZEROUPPER
-	RET
+bothTerms1:
+	VMOVUPS      (R12), Y12
+	VMOVUPS      (R12)(SI*1), Y13
+	VBROADCASTSS (BP), Y14
+	VFMADD231PS  Y12, Y14, Y0
+	VFMADD231PS  Y13, Y14, Y1
+	ADDQ         DI, R12
+	ADDQ         R14, BP
+	XORQ         R8, R14
+	DECQ         R13
+	JNZ          bothTerms1
+	CMPQ         by+112(FP), $+0
+	JEQ          bothStore1
 
-// func panelMost32_6_avx2(c *float32, ldc int, w *float32, down int, next int, across int, z *float32, ldz int, n int, rows int, cols int, add bool, by *float32, index int)
-// Requires: AVX, FMA3
-TEXT ·panelMost32_6_avx2(SB), NOSPLIT, $24-112
-	MOVQ    cols+80(FP), AX
-	SUBQ    $+8, AX
-	NEGQ    AX
-	LEAQ    tailMask<>+32(SB), CX
-	VMOVUPD (CX)(AX*4), Y0
-	MOVQ    ldz+56(FP), AX
-	SHLQ    $0x02, AX
-	MOVQ    down+24(FP), CX
-	SHLQ    $0x02, CX
-	LEAQ    (CX)(CX*2), DX
-	LEAQ    (CX)(CX*4), BX
-	MOVQ    c+0(FP), SI
-	MOVQ    SI, (SP)
-	MOVQ    w+16(FP), SI
-	MOVQ    SI, 8(SP)
-	MOVQ    rows+72(FP), SI
-	MOVQ    SI, 16(SP)
-
-tile:
-	VXORPD     Y1, Y1, Y1
-	VXORPD     Y2, Y2, Y2
-	VXORPD     Y3, Y3, Y3
-	VXORPD     Y4, Y4, Y4
-	VXORPD     Y5, Y5, Y5
-	VXORPD     Y6, Y6, Y6
-	VXORPD     Y7, Y7, Y7
-	VXORPD     Y8, Y8, Y8
-	VXORPD     Y9, Y9, Y9
-	VXORPD     Y10, Y10, Y10
-	VXORPD     Y11, Y11, Y11
-	VXORPD     Y12, Y12, Y12
-	CMPB       add+88(FP), $+0
-	JEQ        start
-	MOVQ       ldc+8(FP), DI
-	SHLQ       $0x02, DI
-	MOVQ       (SP), SI
-	VMOVUPS    (SI), Y1
-	VMOVAPD    Y1, Y1
-	VMASKMOVPS 32(SI), Y0, Y2
-	VMOVAPD    Y2, Y2
-	ADDQ       DI, SI
-	VMOVUPS    (SI), Y3
-	VMOVAPD    Y3, Y3
-	VMASKMOVPS 32(SI), Y0, Y4
-	VMOVAPD    Y4, Y4
-	ADDQ       DI, SI
-	VMOVUPS    (SI), Y5
-	VMOVAPD    Y5, Y5
-	VMASKMOVPS 32(SI), Y0, Y6
-	VMOVAPD    Y6, Y6
-	ADDQ       DI, SI
-	VMOVUPS    (SI), Y7
-	VMOVAPD    Y7, Y7
-	VMASKMOVPS 32(SI), Y0, Y8
-	VMOVAPD    Y8, Y8
-	ADDQ       DI, SI
-	VMOVUPS    (SI), Y9
-	VMOVAPD    Y9, Y9
-	VMASKMOVPS 32(SI), Y0, Y10
-	VMOVAPD    Y10, Y10
-	ADDQ       DI, SI
-	VMOVUPS    (SI), Y11
-	VMOVAPD    Y11, Y11
-	VMASKMOVPS 32(SI), Y0, Y12
-	VMOVAPD    Y12, Y12
-
-start:
-	MOVQ z+48(FP), SI
-	MOVQ 8(SP), DI
-	MOVQ n+64(FP), R8
-	MOVQ next+32(FP), R9
-	SHLQ $0x02, R9
-	MOVQ across+40(FP), R10
-	SHLQ $0x02, R10
-	INCQ R8
-	SHRQ $0x01, R8
-	JCC  second
-
-pair:
-	VMOVUPS      (SI), Y13
-	VMASKMOVPS   32(SI), Y0, Y14
-	VBROADCASTSS (DI), Y15
-	VFMADD231PS  Y13, Y15, Y1
-	VFMADD231PS  Y14, Y15, Y2
-	VBROADCASTSS (DI)(CX*1), Y15
-	VFMADD231PS  Y13, Y15, Y3
-	VFMADD231PS  Y14, Y15, Y4
-	VBROADCASTSS (DI)(CX*2), Y15
-	VFMADD231PS  Y13, Y15, Y5
-	VFMADD231PS  Y14, Y15, Y6
-	VBROADCASTSS (DI)(DX*1), Y15
-	VFMADD231PS  Y13, Y15, Y7
-	VFMADD231PS  Y14, Y15, Y8
-	VBROADCASTSS (DI)(CX*4), Y15
-	VFMADD231PS  Y13, Y15, Y9
-	VFMADD231PS  Y14, Y15, Y10
-	VBROADCASTSS (DI)(BX*1), Y15
-	VFMADD231PS  Y13, Y15, Y11
-	VFMADD231PS  Y14, Y15, Y12
-	ADDQ         AX, SI
-	ADDQ         R9, DI
-
-second:
-	VMOVUPS      (SI), Y13
-	VMASKMOVPS   32(SI), Y0, Y14
-	VBROADCASTSS (DI), Y15
-	VFMADD231PS  Y13, Y15, Y1
-	VFMADD231PS  Y14, Y15, Y2
-	VBROADCASTSS (DI)(CX*1), Y15
-	VFMADD231PS  Y13, Y15, Y3
-	VFMADD231PS  Y14, Y15, Y4
-	VBROADCASTSS (DI)(CX*2), Y15
-	VFMADD231PS  Y13, Y15, Y5
-	VFMADD231PS  Y14, Y15, Y6
-	VBROADCASTSS (DI)(DX*1), Y15
-	VFMADD231PS  Y13, Y15, Y7
-	VFMADD231PS  Y14, Y15, Y8
-	VBROADCASTSS (DI)(CX*4), Y15
-	VFMADD231PS  Y13, Y15, Y9
-	VFMADD231PS  Y14, Y15, Y10
-	VBROADCASTSS (DI)(BX*1), Y15
-	VFMADD231PS  Y13, Y15, Y11
-	VFMADD231PS  Y14, Y15, Y12
-	ADDQ         AX, SI
-	ADDQ         R10, DI
-	DECQ         R8
-	JNZ          pair
-	MOVQ         by+96(FP), SI
-	TESTQ        SI, SI
-	JZ           scaled
-	VBROADCASTSS (SI), Y13
-	VMULPS       Y13, Y1, Y1
-	VMULPS       Y13, Y2, Y2
-	VMULPS       Y13, Y3, Y3
-	VMULPS       Y13, Y4, Y4
-	VMULPS       Y13, Y5, Y5
-	VMULPS       Y13, Y6, Y6
-	VMULPS       Y13, Y7, Y7
-	VMULPS       Y13, Y8, Y8
-	VMULPS       Y13, Y9, Y9
-	VMULPS       Y13, Y10, Y10
-	VMULPS       Y13, Y11, Y11
-	VMULPS       Y13, Y12, Y12
-	MOVL         4(SI), DI
-	ADDL         DI, DI
-	JZ           scaled
-	VBROADCASTSS 4(SI), Y13
-	MOVQ         ldc+8(FP), DI
-	SHLQ         $0x02, DI
-	MOVQ         (SP), SI
-	VMOVUPS      (SI), Y14
+bothScale6:
+	MOVQ         by+112(FP), R12
+	VBROADCASTSS (R12), Y12
+	MOVL         4(R12), R13
+	ADDL         R13, R13
+	JZ           bothMultiply6
+	VBROADCASTSS 4(R12), Y13
+	MOVQ         AX, R15
+	SUBQ         8(SP), R15
+	VMOVUPS      (R15), Y14
 	VMULPS       Y13, Y14, Y14
+	VMULPS       Y12, Y0, Y0
+	VADDPS       Y14, Y0, Y0
+	VMOVUPS      (R15)(SI*1), Y14
+	VMULPS       Y13, Y14, Y14
+	VMULPS       Y12, Y1, Y1
 	VADDPS       Y14, Y1, Y1
-	VMASKMOVPS   32(SI), Y0, Y14
+	CMPQ         BX, $+1
+	JEQ          bothStore1
+	ADDQ         (SP), R15
+	VMOVUPS      (R15), Y14
 	VMULPS       Y13, Y14, Y14
+	VMULPS       Y12, Y2, Y2
 	VADDPS       Y14, Y2, Y2
-	ADDQ         DI, SI
-	VMOVUPS      (SI), Y14
+	VMOVUPS      (R15)(SI*1), Y14
 	VMULPS       Y13, Y14, Y14
+	VMULPS       Y12, Y3, Y3
 	VADDPS       Y14, Y3, Y3
-	VMASKMOVPS   32(SI), Y0, Y14
+	CMPQ         BX, $+2
+	JEQ          bothStore2
+	ADDQ         (SP), R15
+	VMOVUPS      (R15), Y14
 	VMULPS       Y13, Y14, Y14
+	VMULPS       Y12, Y4, Y4
 	VADDPS       Y14, Y4, Y4
-	ADDQ         DI, SI
-	VMOVUPS      (SI), Y14
+	VMOVUPS      (R15)(SI*1), Y14
 	VMULPS       Y13, Y14, Y14
+	VMULPS       Y12, Y5, Y5
 	VADDPS       Y14, Y5, Y5
-	VMASKMOVPS   32(SI), Y0, Y14
+	CMPQ         BX, $+3
+	JEQ          bothStore3
+	ADDQ         (SP), R15
+	VMOVUPS      (R15), Y14
 	VMULPS       Y13, Y14, Y14
+	VMULPS       Y12, Y6, Y6
 	VADDPS       Y14, Y6, Y6
-	ADDQ         DI, SI
-	VMOVUPS      (SI), Y14
+	VMOVUPS      (R15)(SI*1), Y14
 	VMULPS       Y13, Y14, Y14
+	VMULPS       Y12, Y7, Y7
 	VADDPS       Y14, Y7, Y7
-	VMASKMOVPS   32(SI), Y0, Y14
+	CMPQ         BX, $+4
+	JEQ          bothStore4
+	ADDQ         (SP), R15
+	VMOVUPS      (R15), Y14
 	VMULPS       Y13, Y14, Y14
+	VMULPS       Y12, Y8, Y8
 	VADDPS       Y14, Y8, Y8
-	ADDQ         DI, SI
-	VMOVUPS      (SI), Y14
+	VMOVUPS      (R15)(SI*1), Y14
 	VMULPS       Y13, Y14, Y14
+	VMULPS       Y12, Y9, Y9
 	VADDPS       Y14, Y9, Y9
-	VMASKMOVPS   32(SI), Y0, Y14
+	CMPQ         BX, $+5
+	JEQ          bothStore5
+	ADDQ         (SP), R15
+	VMOVUPS      (R15), Y14
 	VMULPS       Y13, Y14, Y14
+	VMULPS       Y12, Y10, Y10
 	VADDPS       Y14, Y10, Y10
-	ADDQ         DI, SI
-	VMOVUPS      (SI), Y14
+	VMOVUPS      (R15)(SI*1), Y14
 	VMULPS       Y13, Y14, Y14
+	VMULPS       Y12, Y11, Y11
 	VADDPS       Y14, Y11, Y11
-	VMASKMOVPS   32(SI), Y0, Y14
+	JMP          bothStore6
+
+bothMultiply6:
+	VMULPS Y12, Y0, Y0
+	VMULPS Y12, Y1, Y1
+	CMPQ   BX, $+1
+	JEQ    bothStore1
+	VMULPS Y12, Y2, Y2
+	VMULPS Y12, Y3, Y3
+	CMPQ   BX, $+2
+	JEQ    bothStore2
+	VMULPS Y12, Y4, Y4
+	VMULPS Y12, Y5, Y5
+	CMPQ   BX, $+3
+	JEQ    bothStore3
+	VMULPS Y12, Y6, Y6
+	VMULPS Y12, Y7, Y7
+	CMPQ   BX, $+4
+	JEQ    bothStore4
+	VMULPS Y12, Y8, Y8
+	VMULPS Y12, Y9, Y9
+	CMPQ   BX, $+5
+	JEQ    bothStore5
+	VMULPS Y12, Y10, Y10
+	VMULPS Y12, Y11, Y11
+
+bothStore6:
+	VMOVUPS Y10, (R15)
+	VMOVUPS Y11, (R15)(SI*1)
+	SUBQ    (SP), R15
+
+bothStore5:
+	VMOVUPS Y8, (R15)
+	VMOVUPS Y9, (R15)(SI*1)
+	SUBQ    (SP), R15
+
+bothStore4:
+	VMOVUPS Y6, (R15)
+	VMOVUPS Y7, (R15)(SI*1)
+	SUBQ    (SP), R15
+
+bothStore3:
+	VMOVUPS Y4, (R15)
+	VMOVUPS Y5, (R15)(SI*1)
+	SUBQ    (SP), R15
+
+bothStore2:
+	VMOVUPS Y2, (R15)
+	VMOVUPS Y3, (R15)(SI*1)
+	SUBQ    (SP), R15
+
+bothStore1:
+	VMOVUPS Y0, (R15)
+	VMOVUPS Y1, (R15)(SI*1)
+	ADDQ    $+64, AX
+	ADDQ    $+64, CX
+	SUBQ    $+16, DX
+	JGE     both
+	JMP     last
+
+bothLoad6:
+	MOVQ    AX, R15
+	SUBQ    8(SP), R15
+	VMOVUPS (R15), Y0
+	VMOVAPD Y0, Y0
+	VMOVUPS (R15)(SI*1), Y1
+	VMOVAPD Y1, Y1
+	CMPQ    BX, $+1
+	JEQ     bothTerms1
+	ADDQ    (SP), R15
+	VMOVUPS (R15), Y2
+	VMOVAPD Y2, Y2
+	VMOVUPS (R15)(SI*1), Y3
+	VMOVAPD Y3, Y3
+	CMPQ    BX, $+2
+	JEQ     bothTerms2
+	ADDQ    (SP), R15
+	VMOVUPS (R15), Y4
+	VMOVAPD Y4, Y4
+	VMOVUPS (R15)(SI*1), Y5
+	VMOVAPD Y5, Y5
+	CMPQ    BX, $+3
+	JEQ     bothTerms3
+	ADDQ    (SP), R15
+	VMOVUPS (R15), Y6
+	VMOVAPD Y6, Y6
+	VMOVUPS (R15)(SI*1), Y7
+	VMOVAPD Y7, Y7
+	CMPQ    BX, $+4
+	JEQ     bothTerms4
+	ADDQ    (SP), R15
+	VMOVUPS (R15), Y8
+	VMOVAPD Y8, Y8
+	VMOVUPS (R15)(SI*1), Y9
+	VMOVAPD Y9, Y9
+	CMPQ    BX, $+5
+	JEQ     bothTerms5
+	ADDQ    (SP), R15
+	VMOVUPS (R15), Y10
+	VMOVAPD Y10, Y10
+	VMOVUPS (R15)(SI*1), Y11
+	VMOVAPD Y11, Y11
+	JMP     bothTerms6
+
+last:
+	CMPQ DX, $-16
+	JLE  columnsDone
+	CMPQ DX, $-8
+	JLE  one
+	LEAQ 8(DX), SI
+	SHLQ $0x02, SI
+	JMP  both
+
+one:
+	ADDQ    $+16, DX
+	NEGQ    DX
+	LEAQ    tailMask<>+32(SB), SI
+	VMOVUPD (SI)(DX*4), Y1
+	MOVQ    n+64(FP), DX
+	MOVQ    16(SP), SI
+	MOVQ    AX, R12
+	MOVQ    w+16(FP), R13
+	CMPB    add+104(FP), $+0
+	JNE     oneLoad6
+	VXORPD  Y0, Y0, Y0
+	CMPQ    BX, $+1
+	JEQ     oneTerms1
+	VXORPD  Y2, Y2, Y2
+	CMPQ    BX, $+2
+	JEQ     oneTerms2
+	VXORPD  Y4, Y4, Y4
+	CMPQ    BX, $+3
+	JEQ     oneTerms3
+	VXORPD  Y6, Y6, Y6
+	CMPQ    BX, $+4
+	JEQ     oneTerms4
+	VXORPD  Y8, Y8, Y8
+	CMPQ    BX, $+5
+	JEQ     oneTerms5
+	VXORPD  Y10, Y10, Y10
+
+oneTerms6:
+	VMASKMOVPS   (CX), Y1, Y12
+	VBROADCASTSS (R13), Y13
+	VFMADD231PS  Y12, Y13, Y0
+	VBROADCASTSS (R13)(R9*1), Y13
+	VFMADD231PS  Y12, Y13, Y2
+	VBROADCASTSS (R13)(R9*2), Y13
+	VFMADD231PS  Y12, Y13, Y4
+	VBROADCASTSS (R13)(R10*1), Y13
+	VFMADD231PS  Y12, Y13, Y6
+	VBROADCASTSS (R13)(R9*4), Y13
+	VFMADD231PS  Y12, Y13, Y8
+	VBROADCASTSS (R13)(R11*1), Y13
+	VFMADD231PS  Y12, Y13, Y10
+	ADDQ         DI, CX
+	ADDQ         SI, R13
+	XORQ         R8, SI
+	DECQ         DX
+	JNZ          oneTerms6
+	CMPQ         by+112(FP), $+0
+	JEQ          oneStore6
+	JMP          oneScale6
+
+oneTerms5:
+	VMASKMOVPS   (CX), Y1, Y12
+	VBROADCASTSS (R13), Y13
+	VFMADD231PS  Y12, Y13, Y0
+	VBROADCASTSS (R13)(R9*1), Y13
+	VFMADD231PS  Y12, Y13, Y2
+	VBROADCASTSS (R13)(R9*2), Y13
+	VFMADD231PS  Y12, Y13, Y4
+	VBROADCASTSS (R13)(R10*1), Y13
+	VFMADD231PS  Y12, Y13, Y6
+	VBROADCASTSS (R13)(R9*4), Y13
+	VFMADD231PS  Y12, Y13, Y8
+	ADDQ         DI, CX
+	ADDQ         SI, R13
+	XORQ         R8, SI
+	DECQ         DX
+	JNZ          oneTerms5
+	CMPQ         by+112(FP), $+0
+	JEQ          oneStore5
+	JMP          oneScale6
+
+oneTerms4:
+	VMASKMOVPS   (CX), Y1, Y12
+	VBROADCASTSS (R13), Y13
+	VFMADD231PS  Y12, Y13, Y0
+	VBROADCASTSS (R13)(R9*1), Y13
+	VFMADD231PS  Y12, Y13, Y2
+	VBROADCASTSS (R13)(R9*2), Y13
+	VFMADD231PS  Y12, Y13, Y4
+	VBROADCASTSS (R13)(R10*1), Y13
+	VFMADD231PS  Y12, Y13, Y6
+	ADDQ         DI, CX
+	ADDQ         SI, R13
+	XORQ         R8, SI
+	DECQ         DX
+	JNZ          oneTerms4
+	CMPQ         by+112(FP), $+0
+	JEQ          oneStore4
+	JMP          oneScale6
+
+oneTerms3:
+	VMASKMOVPS   (CX), Y1, Y12
+	VBROADCASTSS (R13), Y13
+	VFMADD231PS  Y12, Y13, Y0
+	VBROADCASTSS (R13)(R9*1), Y13
+	VFMADD231PS  Y12, Y13, Y2
+	VBROADCASTSS (R13)(R9*2), Y13
+	VFMADD231PS  Y12, Y13, Y4
+	ADDQ         DI, CX
+	ADDQ         SI, R13
+	XORQ         R8, SI
+	DECQ         DX
+	JNZ          oneTerms3
+	CMPQ         by+112(FP), $+0
+	JEQ          oneStore3
+	JMP          oneScale6
+
+oneTerms2:
+	VMASKMOVPS   (CX), Y1, Y12
+	VBROADCASTSS (R13), Y13
+	VFMADD231PS  Y12, Y13, Y0
+	VBROADCASTSS (R13)(R9*1), Y13
+	VFMADD231PS  Y12, Y13, Y2
+	ADDQ         DI, CX
+	ADDQ         SI, R13
+	XORQ         R8, SI
+	DECQ         DX
+	JNZ          oneTerms2
+	CMPQ         by+112(FP), $+0
+	JEQ          oneStore2
+	JMP          oneScale6
+
+oneTerms1:
+	VMASKMOVPS   (CX), Y1, Y12
+	VBROADCASTSS (R13), Y13
+	VFMADD231PS  Y12, Y13, Y0
+	ADDQ         DI, CX
+	ADDQ         SI, R13
+	XORQ         R8, SI
+	DECQ         DX
+	JNZ          oneTerms1
+	CMPQ         by+112(FP), $+0
+	JEQ          oneStore1
+
+oneScale6:
+	MOVQ         by+112(FP), CX
+	VBROADCASTSS (CX), Y12
+	MOVL         4(CX), DX
+	ADDL         DX, DX
+	JZ           oneMultiply6
+	VBROADCASTSS 4(CX), Y13
+	MOVQ         AX, R12
+	SUBQ         8(SP), R12
+	VMASKMOVPS   (R12), Y1, Y14
 	VMULPS       Y13, Y14, Y14
-	VADDPS       Y14, Y12, Y12
+	VMULPS       Y12, Y0, Y0
+	VADDPS       Y14, Y0, Y0
+	CMPQ         BX, $+1
+	JEQ          oneStore1
+	ADDQ         (SP), R12
+	VMASKMOVPS   (R12), Y1, Y14
+	VMULPS       Y13, Y14, Y14
+	VMULPS       Y12, Y2, Y2
+	VADDPS       Y14, Y2, Y2
+	CMPQ         BX, $+2
+	JEQ          oneStore2
+	ADDQ         (SP), R12
+	VMASKMOVPS   (R12), Y1, Y14
+	VMULPS       Y13, Y14, Y14
+	VMULPS       Y12, Y4, Y4
+	VADDPS       Y14, Y4, Y4
+	CMPQ         BX, $+3
+	JEQ          oneStore3
+	ADDQ         (SP), R12
+	VMASKMOVPS   (R12), Y1, Y14
+	VMULPS       Y13, Y14, Y14
+	VMULPS       Y12, Y6, Y6
+	VADDPS       Y14, Y6, Y6
+	CMPQ         BX, $+4
+	JEQ          oneStore4
+	ADDQ         (SP), R12
+	VMASKMOVPS   (R12), Y1, Y14
+	VMULPS       Y13, Y14, Y14
+	VMULPS       Y12, Y8, Y8
+	VADDPS       Y14, Y8, Y8
+	CMPQ         BX, $+5
+	JEQ          oneStore5
+	ADDQ         (SP), R12
+	VMASKMOVPS   (R12), Y1, Y14
+	VMULPS       Y13, Y14, Y14
+	VMULPS       Y12, Y10, Y10
+	VADDPS       Y14, Y10, Y10
+	JMP          oneStore6
 
-scaled:
-	MOVQ       ldc+8(FP), DI
-	SHLQ       $0x02, DI
-	MOVQ       (SP), SI
-	VMOVUPS    Y1, (SI)
-	VMASKMOVPS Y2, Y0, 32(SI)
-	ADDQ       DI, SI
-	VMOVUPS    Y3, (SI)
-	VMASKMOVPS Y4, Y0, 32(SI)
-	ADDQ       DI, SI
-	VMOVUPS    Y5, (SI)
-	VMASKMOVPS Y6, Y0, 32(SI)
-	ADDQ       DI, SI
-	VMOVUPS    Y7, (SI)
-	VMASKMOVPS Y8, Y0, 32(SI)
-	ADDQ       DI, SI
-	VMOVUPS    Y9, (SI)
-	VMASKMOVPS Y10, Y0, 32(SI)
-	ADDQ       DI, SI
-	VMOVUPS    Y11, (SI)
-	VMASKMOVPS Y12, Y0, 32(SI)
-	MOVQ       16(SP), SI
-	SUBQ       $+6, SI
-	JLE        tilesDone
-	MOVQ       SI, 16(SP)
-	MOVQ       ldc+8(FP), SI
-	IMUL3Q     $+24, SI, SI
-	ADDQ       SI, (SP)
-	MOVQ       down+24(FP), SI
-	IMUL3Q     $+24, SI, SI
-	ADDQ       SI, 8(SP)
-	JMP        tile
+oneMultiply6:
+	VMULPS Y12, Y0, Y0
+	CMPQ   BX, $+1
+	JEQ    oneStore1
+	VMULPS Y12, Y2, Y2
+	CMPQ   BX, $+2
+	JEQ    oneStore2
+	VMULPS Y12, Y4, Y4
+	CMPQ   BX, $+3
+	JEQ    oneStore3
+	VMULPS Y12, Y6, Y6
+	CMPQ   BX, $+4
+	JEQ    oneStore4
+	VMULPS Y12, Y8, Y8
+	CMPQ   BX, $+5
+	JEQ    oneStore5
+	VMULPS Y12, Y10, Y10
 
-tilesDone:
+oneStore6:
+	VMASKMOVPS Y10, Y1, (R12)
+	SUBQ       (SP), R12
+
+oneStore5:
+	VMASKMOVPS Y8, Y1, (R12)
+	SUBQ       (SP), R12
+
+oneStore4:
+	VMASKMOVPS Y6, Y1, (R12)
+	SUBQ       (SP), R12
+
+oneStore3:
+	VMASKMOVPS Y4, Y1, (R12)
+	SUBQ       (SP), R12
+
+oneStore2:
+	VMASKMOVPS Y2, Y1, (R12)
+	SUBQ       (SP), R12
+
+oneStore1:
+	VMASKMOVPS Y0, Y1, (R12)
+	JMP        columnsDone
+
+oneLoad6:
+	MOVQ       AX, R12
+	SUBQ       8(SP), R12
+	VMASKMOVPS (R12), Y1, Y0
+	VMOVAPD    Y0, Y0
+	CMPQ       BX, $+1
+	JEQ        oneTerms1
+	ADDQ       (SP), R12
+	VMASKMOVPS (R12), Y1, Y2
+	VMOVAPD    Y2, Y2
+	CMPQ       BX, $+2
+	JEQ        oneTerms2
+	ADDQ       (SP), R12
+	VMASKMOVPS (R12), Y1, Y4
+	VMOVAPD    Y4, Y4
+	CMPQ       BX, $+3
+	JEQ        oneTerms3
+	ADDQ       (SP), R12
+	VMASKMOVPS (R12), Y1, Y6
+	VMOVAPD    Y6, Y6
+	CMPQ       BX, $+4
+	JEQ        oneTerms4
+	ADDQ       (SP), R12
+	VMASKMOVPS (R12), Y1, Y8
+	VMOVAPD    Y8, Y8
+	CMPQ       BX, $+5
+	JEQ        oneTerms5
+	ADDQ       (SP), R12
+	VMASKMOVPS (R12), Y1, Y10
+	VMOVAPD    Y10, Y10
+	JMP        oneTerms6
+
+columnsDone:
+	MOVQ  rows+80(FP), AX
+	SUBQ  BX, AX
+	JZ    allDone
+	MOVQ  AX, rows+80(FP)
+	MOVQ  ldc+8(FP), CX
+	SHLQ  $0x02, CX
+	IMULQ BX, CX
+	ADDQ  CX, c+0(FP)
+	MOVQ  down+24(FP), CX
+	SHLQ  $0x02, CX
+	IMULQ BX, CX
+	ADDQ  CX, w+16(FP)
+	MOVQ  rightc+120(FP), CX
+	SHLQ  $0x02, CX
+	ADDQ  CX, c+0(FP)
+	MOVQ  rightz+128(FP), CX
+	SHLQ  $0x02, CX
+	ADDQ  CX, z+48(FP)
+	MOVQ  more+136(FP), CX
+	ADDQ  CX, cols+96(FP)
+	CMPQ  AX, lower+88(FP)
+	JNE   rows
+	DECQ  BX
+	MOVQ  (SP), AX
+	SUBQ  AX, 8(SP)
+	JMP   rows
+
+allDone:
 	VZEROUPPER
 	RET
 
@@ -6864,5185 +7368,6 @@ tilesDone:
 	SHLQ $0x03, DX
 	ADDQ DX, z+48(FP)
 	JMP  panel
-
-allDone:
-	VZEROUPPER
-	RET
-
-// func panelHalf_4_avx2(c *float64, ldc int, w *float64, down int, next int, across int, z *float64, ldz int, n int, rows int, cols int, add bool, by *float64, index int)
-// Requires: AVX, CMOV, FMA3
-TEXT ·panelHalf_4_avx2(SB), NOSPLIT, $24-112
-	MOVQ    cols+80(FP), AX
-	NEGQ    AX
-	LEAQ    tailMask<>+32(SB), CX
-	VMOVUPD (CX)(AX*8), Y0
-	MOVQ    ldz+56(FP), AX
-	SHLQ    $0x03, AX
-	MOVQ    down+24(FP), CX
-	SHLQ    $0x03, CX
-	MOVQ    c+0(FP), DX
-	MOVQ    DX, (SP)
-	MOVQ    w+16(FP), DX
-	MOVQ    DX, 8(SP)
-	MOVQ    rows+72(FP), DX
-	MOVQ    DX, 16(SP)
-
-tile:
-	VXORPD     Y1, Y1, Y1
-	VXORPD     Y2, Y2, Y2
-	VXORPD     Y3, Y3, Y3
-	VXORPD     Y4, Y4, Y4
-	CMPB       add+88(FP), $+0
-	JEQ        start
-	MOVQ       ldc+8(FP), BX
-	SHLQ       $0x03, BX
-	MOVQ       (SP), DX
-	VMASKMOVPD (DX), Y0, Y1
-	VMOVAPD    Y1, Y1
-	CMPQ       16(SP), $+1
-	JEQ        start
-	ADDQ       BX, DX
-	VMASKMOVPD (DX), Y0, Y2
-	VMOVAPD    Y2, Y2
-	CMPQ       16(SP), $+2
-	JEQ        start
-	ADDQ       BX, DX
-	VMASKMOVPD (DX), Y0, Y3
-	VMOVAPD    Y3, Y3
-	CMPQ       16(SP), $+3
-	JEQ        start
-	ADDQ       BX, DX
-	VMASKMOVPD (DX), Y0, Y4
-	VMOVAPD    Y4, Y4
-
-start:
-	MOVQ    z+48(FP), DX
-	MOVQ    8(SP), BX
-	MOVQ    $0x00000000, SI
-	LEAQ    (SI)(CX*1), DI
-	CMPQ    16(SP), $+2
-	CMOVQLT SI, DI
-	LEAQ    (DI)(CX*1), SI
-	CMPQ    16(SP), $+3
-	CMOVQLT DI, SI
-	LEAQ    (SI)(CX*1), R8
-	CMPQ    16(SP), $+4
-	CMOVQLT SI, R8
-	MOVQ    n+64(FP), R9
-	MOVQ    next+32(FP), R10
-	SHLQ    $0x03, R10
-	MOVQ    across+40(FP), R11
-	SHLQ    $0x03, R11
-	INCQ    R9
-	SHRQ    $0x01, R9
-	JCC     second
-
-pair:
-	VMASKMOVPD   (DX), Y0, Y5
-	VBROADCASTSD (BX), Y6
-	VFMADD231PD  Y5, Y6, Y1
-	VBROADCASTSD (BX)(DI*1), Y6
-	VFMADD231PD  Y5, Y6, Y2
-	VBROADCASTSD (BX)(SI*1), Y6
-	VFMADD231PD  Y5, Y6, Y3
-	VBROADCASTSD (BX)(R8*1), Y6
-	VFMADD231PD  Y5, Y6, Y4
-	ADDQ         AX, DX
-	ADDQ         R10, BX
-
-second:
-	VMASKMOVPD   (DX), Y0, Y5
-	VBROADCASTSD (BX), Y6
-	VFMADD231PD  Y5, Y6, Y1
-	VBROADCASTSD (BX)(DI*1), Y6
-	VFMADD231PD  Y5, Y6, Y2
-	VBROADCASTSD (BX)(SI*1), Y6
-	VFMADD231PD  Y5, Y6, Y3
-	VBROADCASTSD (BX)(R8*1), Y6
-	VFMADD231PD  Y5, Y6, Y4
-	ADDQ         AX, DX
-	ADDQ         R11, BX
-	DECQ         R9
-	JNZ          pair
-	MOVQ         by+96(FP), DX
-	TESTQ        DX, DX
-	JZ           scaled
-	VBROADCASTSD (DX), Y5
-	VMULPD       Y5, Y1, Y1
-	VMULPD       Y5, Y2, Y2
-	VMULPD       Y5, Y3, Y3
-	VMULPD       Y5, Y4, Y4
-	MOVQ         8(DX), BX
-	ADDQ         BX, BX
-	JZ           scaled
-	VBROADCASTSD 8(DX), Y5
-	MOVQ         ldc+8(FP), BX
-	SHLQ         $0x03, BX
-	MOVQ         (SP), DX
-	VMASKMOVPD   (DX), Y0, Y6
-	VMULPD       Y5, Y6, Y6
-	VADDPD       Y6, Y1, Y1
-	CMPQ         16(SP), $+1
-	JEQ          scaled
-	ADDQ         BX, DX
-	VMASKMOVPD   (DX), Y0, Y6
-	VMULPD       Y5, Y6, Y6
-	VADDPD       Y6, Y2, Y2
-	CMPQ         16(SP), $+2
-	JEQ          scaled
-	ADDQ         BX, DX
-	VMASKMOVPD   (DX), Y0, Y6
-	VMULPD       Y5, Y6, Y6
-	VADDPD       Y6, Y3, Y3
-	CMPQ         16(SP), $+3
-	JEQ          scaled
-	ADDQ         BX, DX
-	VMASKMOVPD   (DX), Y0, Y6
-	VMULPD       Y5, Y6, Y6
-	VADDPD       Y6, Y4, Y4
-
-scaled:
-	CMPQ    cols+80(FP), $+4
-	JNE     part
-	MOVQ    ldc+8(FP), BX
-	SHLQ    $0x03, BX
-	MOVQ    (SP), DX
-	VMOVUPD Y1, (DX)
-	CMPQ    16(SP), $+1
-	JEQ     wholeStored
-	ADDQ    BX, DX
-	VMOVUPD Y2, (DX)
-	CMPQ    16(SP), $+2
-	JEQ     wholeStored
-	ADDQ    BX, DX
-	VMOVUPD Y3, (DX)
-	CMPQ    16(SP), $+3
-	JEQ     wholeStored
-	ADDQ    BX, DX
-	VMOVUPD Y4, (DX)
-
-wholeStored:
-	JMP stored
-
-part:
-	MOVQ       ldc+8(FP), BX
-	SHLQ       $0x03, BX
-	MOVQ       (SP), DX
-	VMASKMOVPD Y1, Y0, (DX)
-	CMPQ       16(SP), $+1
-	JEQ        stored
-	ADDQ       BX, DX
-	VMASKMOVPD Y2, Y0, (DX)
-	CMPQ       16(SP), $+2
-	JEQ        stored
-	ADDQ       BX, DX
-	VMASKMOVPD Y3, Y0, (DX)
-	CMPQ       16(SP), $+3
-	JEQ        stored
-	ADDQ       BX, DX
-	VMASKMOVPD Y4, Y0, (DX)
-
-stored:
-	MOVQ   16(SP), DX
-	SUBQ   $+4, DX
-	JLE    tilesDone
-	MOVQ   DX, 16(SP)
-	MOVQ   ldc+8(FP), DX
-	IMUL3Q $+32, DX, DX
-	ADDQ   DX, (SP)
-	MOVQ   down+24(FP), DX
-	IMUL3Q $+32, DX, DX
-	ADDQ   DX, 8(SP)
-	JMP    tile
-
-tilesDone:
-	VZEROUPPER
-	RET
-
-// func panelMost_4_avx2(c *float64, ldc int, w *float64, down int, next int, across int, z *float64, ldz int, n int, rows int, cols int, add bool, by *float64, index int)
-// Requires: AVX, CMOV, FMA3
-TEXT ·panelMost_4_avx2(SB), NOSPLIT, $24-112
-	MOVQ    cols+80(FP), AX
-	SUBQ    $+4, AX
-	NEGQ    AX
-	LEAQ    tailMask<>+32(SB), CX
-	VMOVUPD (CX)(AX*8), Y0
-	MOVQ    ldz+56(FP), AX
-	SHLQ    $0x03, AX
-	MOVQ    down+24(FP), CX
-	SHLQ    $0x03, CX
-	MOVQ    c+0(FP), DX
-	MOVQ    DX, (SP)
-	MOVQ    w+16(FP), DX
-	MOVQ    DX, 8(SP)
-	MOVQ    rows+72(FP), DX
-	MOVQ    DX, 16(SP)
-
-tile:
-	VXORPD     Y1, Y1, Y1
-	VXORPD     Y2, Y2, Y2
-	VXORPD     Y3, Y3, Y3
-	VXORPD     Y4, Y4, Y4
-	VXORPD     Y5, Y5, Y5
-	VXORPD     Y6, Y6, Y6
-	VXORPD     Y7, Y7, Y7
-	VXORPD     Y8, Y8, Y8
-	CMPB       add+88(FP), $+0
-	JEQ        start
-	MOVQ       ldc+8(FP), BX
-	SHLQ       $0x03, BX
-	MOVQ       (SP), DX
-	VMOVUPD    (DX), Y1
-	VMOVAPD    Y1, Y1
-	VMASKMOVPD 32(DX), Y0, Y2
-	VMOVAPD    Y2, Y2
-	CMPQ       16(SP), $+1
-	JEQ        start
-	ADDQ       BX, DX
-	VMOVUPD    (DX), Y3
-	VMOVAPD    Y3, Y3
-	VMASKMOVPD 32(DX), Y0, Y4
-	VMOVAPD    Y4, Y4
-	CMPQ       16(SP), $+2
-	JEQ        start
-	ADDQ       BX, DX
-	VMOVUPD    (DX), Y5
-	VMOVAPD    Y5, Y5
-	VMASKMOVPD 32(DX), Y0, Y6
-	VMOVAPD    Y6, Y6
-	CMPQ       16(SP), $+3
-	JEQ        start
-	ADDQ       BX, DX
-	VMOVUPD    (DX), Y7
-	VMOVAPD    Y7, Y7
-	VMASKMOVPD 32(DX), Y0, Y8
-	VMOVAPD    Y8, Y8
-
-start:
-	MOVQ    z+48(FP), DX
-	MOVQ    8(SP), BX
-	MOVQ    $0x00000000, SI
-	LEAQ    (SI)(CX*1), DI
-	CMPQ    16(SP), $+2
-	CMOVQLT SI, DI
-	LEAQ    (DI)(CX*1), SI
-	CMPQ    16(SP), $+3
-	CMOVQLT DI, SI
-	LEAQ    (SI)(CX*1), R8
-	CMPQ    16(SP), $+4
-	CMOVQLT SI, R8
-	MOVQ    n+64(FP), R9
-	MOVQ    next+32(FP), R10
-	SHLQ    $0x03, R10
-	MOVQ    across+40(FP), R11
-	SHLQ    $0x03, R11
-	INCQ    R9
-	SHRQ    $0x01, R9
-	JCC     second
-
-pair:
-	VMOVUPD      (DX), Y9
-	VMASKMOVPD   32(DX), Y0, Y10
-	VBROADCASTSD (BX), Y11
-	VFMADD231PD  Y9, Y11, Y1
-	VFMADD231PD  Y10, Y11, Y2
-	VBROADCASTSD (BX)(DI*1), Y11
-	VFMADD231PD  Y9, Y11, Y3
-	VFMADD231PD  Y10, Y11, Y4
-	VBROADCASTSD (BX)(SI*1), Y11
-	VFMADD231PD  Y9, Y11, Y5
-	VFMADD231PD  Y10, Y11, Y6
-	VBROADCASTSD (BX)(R8*1), Y11
-	VFMADD231PD  Y9, Y11, Y7
-	VFMADD231PD  Y10, Y11, Y8
-	ADDQ         AX, DX
-	ADDQ         R10, BX
-
-second:
-	VMOVUPD      (DX), Y9
-	VMASKMOVPD   32(DX), Y0, Y10
-	VBROADCASTSD (BX), Y11
-	VFMADD231PD  Y9, Y11, Y1
-	VFMADD231PD  Y10, Y11, Y2
-	VBROADCASTSD (BX)(DI*1), Y11
-	VFMADD231PD  Y9, Y11, Y3
-	VFMADD231PD  Y10, Y11, Y4
-	VBROADCASTSD (BX)(SI*1), Y11
-	VFMADD231PD  Y9, Y11, Y5
-	VFMADD231PD  Y10, Y11, Y6
-	VBROADCASTSD (BX)(R8*1), Y11
-	VFMADD231PD  Y9, Y11, Y7
-	VFMADD231PD  Y10, Y11, Y8
-	ADDQ         AX, DX
-	ADDQ         R11, BX
-	DECQ         R9
-	JNZ          pair
-	MOVQ         by+96(FP), DX
-	TESTQ        DX, DX
-	JZ           scaled
-	VBROADCASTSD (DX), Y9
-	VMULPD       Y9, Y1, Y1
-	VMULPD       Y9, Y2, Y2
-	VMULPD       Y9, Y3, Y3
-	VMULPD       Y9, Y4, Y4
-	VMULPD       Y9, Y5, Y5
-	VMULPD       Y9, Y6, Y6
-	VMULPD       Y9, Y7, Y7
-	VMULPD       Y9, Y8, Y8
-	MOVQ         8(DX), BX
-	ADDQ         BX, BX
-	JZ           scaled
-	VBROADCASTSD 8(DX), Y9
-	MOVQ         ldc+8(FP), BX
-	SHLQ         $0x03, BX
-	MOVQ         (SP), DX
-	VMOVUPD      (DX), Y10
-	VMULPD       Y9, Y10, Y10
-	VADDPD       Y10, Y1, Y1
-	VMASKMOVPD   32(DX), Y0, Y10
-	VMULPD       Y9, Y10, Y10
-	VADDPD       Y10, Y2, Y2
-	CMPQ         16(SP), $+1
-	JEQ          scaled
-	ADDQ         BX, DX
-	VMOVUPD      (DX), Y10
-	VMULPD       Y9, Y10, Y10
-	VADDPD       Y10, Y3, Y3
-	VMASKMOVPD   32(DX), Y0, Y10
-	VMULPD       Y9, Y10, Y10
-	VADDPD       Y10, Y4, Y4
-	CMPQ         16(SP), $+2
-	JEQ          scaled
-	ADDQ         BX, DX
-	VMOVUPD      (DX), Y10
-	VMULPD       Y9, Y10, Y10
-	VADDPD       Y10, Y5, Y5
-	VMASKMOVPD   32(DX), Y0, Y10
-	VMULPD       Y9, Y10, Y10
-	VADDPD       Y10, Y6, Y6
-	CMPQ         16(SP), $+3
-	JEQ          scaled
-	ADDQ         BX, DX
-	VMOVUPD      (DX), Y10
-	VMULPD       Y9, Y10, Y10
-	VADDPD       Y10, Y7, Y7
-	VMASKMOVPD   32(DX), Y0, Y10
-	VMULPD       Y9, Y10, Y10
-	VADDPD       Y10, Y8, Y8
-
-scaled:
-	MOVQ       ldc+8(FP), BX
-	SHLQ       $0x03, BX
-	MOVQ       (SP), DX
-	VMOVUPD    Y1, (DX)
-	VMASKMOVPD Y2, Y0, 32(DX)
-	CMPQ       16(SP), $+1
-	JEQ        stored
-	ADDQ       BX, DX
-	VMOVUPD    Y3, (DX)
-	VMASKMOVPD Y4, Y0, 32(DX)
-	CMPQ       16(SP), $+2
-	JEQ        stored
-	ADDQ       BX, DX
-	VMOVUPD    Y5, (DX)
-	VMASKMOVPD Y6, Y0, 32(DX)
-	CMPQ       16(SP), $+3
-	JEQ        stored
-	ADDQ       BX, DX
-	VMOVUPD    Y7, (DX)
-	VMASKMOVPD Y8, Y0, 32(DX)
-
-stored:
-	MOVQ   16(SP), DX
-	SUBQ   $+4, DX
-	JLE    tilesDone
-	MOVQ   DX, 16(SP)
-	MOVQ   ldc+8(FP), DX
-	IMUL3Q $+32, DX, DX
-	ADDQ   DX, (SP)
-	MOVQ   down+24(FP), DX
-	IMUL3Q $+32, DX, DX
-	ADDQ   DX, 8(SP)
-	JMP    tile
-
-tilesDone:
-	VZEROUPPER
-	RET
-
-// func panel32_4_avx2(c *float32, ldc int, w *float32, down int, next int, across int, z *float32, ldz int, n int, rows int, add bool, by *float32, panels int, nextc int, nextz int, groups int, behind uintptr, then uintptr, ldthen int, thenstep int, index int)
-// Requires: AVX, CMOV, FMA3, MMX+
-TEXT ·panel32_4_avx2(SB), NOSPLIT, $32-168
-	MOVQ ldz+56(FP), AX
-	SHLQ $0x02, AX
-	MOVQ down+24(FP), CX
-	SHLQ $0x02, CX
-
-panel:
-	MOVQ c+0(FP), DX
-	MOVQ DX, (SP)
-	MOVQ w+16(FP), DX
-	MOVQ DX, 8(SP)
-	MOVQ rows+72(FP), DX
-	MOVQ DX, 16(SP)
-
-tile:
-	VXORPD  Y0, Y0, Y0
-	VXORPD  Y1, Y1, Y1
-	VXORPD  Y2, Y2, Y2
-	VXORPD  Y3, Y3, Y3
-	VXORPD  Y4, Y4, Y4
-	VXORPD  Y5, Y5, Y5
-	VXORPD  Y6, Y6, Y6
-	VXORPD  Y7, Y7, Y7
-	CMPB    add+80(FP), $+0
-	JEQ     start
-	MOVQ    ldc+8(FP), BX
-	SHLQ    $0x02, BX
-	MOVQ    (SP), DX
-	VMOVUPS (DX), Y0
-	VMOVUPS 32(DX), Y1
-	CMPQ    16(SP), $+1
-	JEQ     start
-	ADDQ    BX, DX
-	VMOVUPS (DX), Y2
-	VMOVUPS 32(DX), Y3
-	CMPQ    16(SP), $+2
-	JEQ     start
-	ADDQ    BX, DX
-	VMOVUPS (DX), Y4
-	VMOVUPS 32(DX), Y5
-	CMPQ    16(SP), $+3
-	JEQ     start
-	ADDQ    BX, DX
-	VMOVUPS (DX), Y6
-	VMOVUPS 32(DX), Y7
-
-start:
-	MOVQ    z+48(FP), DX
-	MOVQ    8(SP), BX
-	MOVQ    $0x00000000, SI
-	LEAQ    (SI)(CX*1), DI
-	CMPQ    16(SP), $+2
-	CMOVQLT SI, DI
-	LEAQ    (DI)(CX*1), SI
-	CMPQ    16(SP), $+3
-	CMOVQLT DI, SI
-	LEAQ    (SI)(CX*1), R8
-	CMPQ    16(SP), $+4
-	CMOVQLT SI, R8
-	CMPQ    across+40(FP), $+1
-	JNE     lineDone
-	MOVQ    n+64(FP), R9
-	SHRQ    $0x04, R9
-	JZ      lineDone
-	LEAQ    (AX)(AX*2), R10
-	MOVQ    R9, 24(SP)
-	MOVQ    groups+120(FP), R9
-	SUBQ    R9, 24(SP)
-	JGE     enough
-	ADDQ    24(SP), R9
-	MOVQ    $0x00000000, 24(SP)
-
-enough:
-	TESTQ  R9, R9
-	JZ     elsewhere
-	MOVQ   ldc+8(FP), R12
-	SHLQ   $0x02, R12
-	IMUL3Q $+4, R12, R11
-	ADDQ   (SP), R11
-	CMPQ   16(SP), $+4
-	JG     below
-	MOVQ   behind+128(FP), R11
-
-below:
-	IMUL3Q $-4, R12, R13
-	ADDQ   $+64, R13
-	IMUL3Q $+1, R12, R12
-
-line:
-	MOVQ $+4, R14
-
-steps:
-	PREFETCHT1   (R11)
-	VMOVUPS      (DX), Y8
-	VMOVUPS      32(DX), Y9
-	VBROADCASTSS (BX), Y10
-	VFMADD231PS  Y8, Y10, Y0
-	VFMADD231PS  Y9, Y10, Y1
-	VBROADCASTSS (BX)(DI*1), Y10
-	VFMADD231PS  Y8, Y10, Y2
-	VFMADD231PS  Y9, Y10, Y3
-	VBROADCASTSS (BX)(SI*1), Y10
-	VFMADD231PS  Y8, Y10, Y4
-	VFMADD231PS  Y9, Y10, Y5
-	VBROADCASTSS (BX)(R8*1), Y10
-	VFMADD231PS  Y8, Y10, Y6
-	VFMADD231PS  Y9, Y10, Y7
-	VMOVUPS      (DX)(AX*1), Y8
-	VMOVUPS      32(DX)(AX*1), Y9
-	VBROADCASTSS 4(BX), Y10
-	VFMADD231PS  Y8, Y10, Y0
-	VFMADD231PS  Y9, Y10, Y1
-	VBROADCASTSS 4(BX)(DI*1), Y10
-	VFMADD231PS  Y8, Y10, Y2
-	VFMADD231PS  Y9, Y10, Y3
-	VBROADCASTSS 4(BX)(SI*1), Y10
-	VFMADD231PS  Y8, Y10, Y4
-	VFMADD231PS  Y9, Y10, Y5
-	VBROADCASTSS 4(BX)(R8*1), Y10
-	VFMADD231PS  Y8, Y10, Y6
-	VFMADD231PS  Y9, Y10, Y7
-	VMOVUPS      (DX)(AX*2), Y8
-	VMOVUPS      32(DX)(AX*2), Y9
-	VBROADCASTSS 8(BX), Y10
-	VFMADD231PS  Y8, Y10, Y0
-	VFMADD231PS  Y9, Y10, Y1
-	VBROADCASTSS 8(BX)(DI*1), Y10
-	VFMADD231PS  Y8, Y10, Y2
-	VFMADD231PS  Y9, Y10, Y3
-	VBROADCASTSS 8(BX)(SI*1), Y10
-	VFMADD231PS  Y8, Y10, Y4
-	VFMADD231PS  Y9, Y10, Y5
-	VBROADCASTSS 8(BX)(R8*1), Y10
-	VFMADD231PS  Y8, Y10, Y6
-	VFMADD231PS  Y9, Y10, Y7
-	VMOVUPS      (DX)(R10*1), Y8
-	VMOVUPS      32(DX)(R10*1), Y9
-	VBROADCASTSS 12(BX), Y10
-	VFMADD231PS  Y8, Y10, Y0
-	VFMADD231PS  Y9, Y10, Y1
-	VBROADCASTSS 12(BX)(DI*1), Y10
-	VFMADD231PS  Y8, Y10, Y2
-	VFMADD231PS  Y9, Y10, Y3
-	VBROADCASTSS 12(BX)(SI*1), Y10
-	VFMADD231PS  Y8, Y10, Y4
-	VFMADD231PS  Y9, Y10, Y5
-	VBROADCASTSS 12(BX)(R8*1), Y10
-	VFMADD231PS  Y8, Y10, Y6
-	VFMADD231PS  Y9, Y10, Y7
-	LEAQ         (DX)(AX*4), DX
-	ADDQ         R12, R11
-	ADDQ         $+16, BX
-	DECQ         R14
-	JNZ          steps
-	ADDQ         R13, R11
-	DECQ         R9
-	JNZ          line
-
-elsewhere:
-	MOVQ   24(SP), R9
-	TESTQ  R9, R9
-	JZ     lineDone
-	MOVQ   $0x00000000, 24(SP)
-	MOVQ   then+136(FP), R11
-	MOVQ   ldthen+144(FP), R12
-	IMUL3Q $-4, R12, R13
-	ADDQ   thenstep+152(FP), R13
-	IMUL3Q $+1, R12, R12
-	JMP    line
-
-lineDone:
-	MOVQ n+64(FP), R9
-	CMPQ across+40(FP), $+1
-	JNE  rest
-	ANDQ $+15, R9
-	JZ   summed
-
-rest:
-	MOVQ next+32(FP), R10
-	SHLQ $0x02, R10
-	MOVQ across+40(FP), R11
-	SHLQ $0x02, R11
-	INCQ R9
-	SHRQ $0x01, R9
-	JCC  second
-
-pair:
-	VMOVUPS      (DX), Y8
-	VMOVUPS      32(DX), Y9
-	VBROADCASTSS (BX), Y10
-	VFMADD231PS  Y8, Y10, Y0
-	VFMADD231PS  Y9, Y10, Y1
-	VBROADCASTSS (BX)(DI*1), Y10
-	VFMADD231PS  Y8, Y10, Y2
-	VFMADD231PS  Y9, Y10, Y3
-	VBROADCASTSS (BX)(SI*1), Y10
-	VFMADD231PS  Y8, Y10, Y4
-	VFMADD231PS  Y9, Y10, Y5
-	VBROADCASTSS (BX)(R8*1), Y10
-	VFMADD231PS  Y8, Y10, Y6
-	VFMADD231PS  Y9, Y10, Y7
-	ADDQ         AX, DX
-	ADDQ         R10, BX
-
-second:
-	VMOVUPS      (DX), Y8
-	VMOVUPS      32(DX), Y9
-	VBROADCASTSS (BX), Y10
-	VFMADD231PS  Y8, Y10, Y0
-	VFMADD231PS  Y9, Y10, Y1
-	VBROADCASTSS (BX)(DI*1), Y10
-	VFMADD231PS  Y8, Y10, Y2
-	VFMADD231PS  Y9, Y10, Y3
-	VBROADCASTSS (BX)(SI*1), Y10
-	VFMADD231PS  Y8, Y10, Y4
-	VFMADD231PS  Y9, Y10, Y5
-	VBROADCASTSS (BX)(R8*1), Y10
-	VFMADD231PS  Y8, Y10, Y6
-	VFMADD231PS  Y9, Y10, Y7
-	ADDQ         AX, DX
-	ADDQ         R11, BX
-	DECQ         R9
-	JNZ          pair
-
-summed:
-	MOVQ         by+88(FP), DX
-	TESTQ        DX, DX
-	JZ           scaled
-	VBROADCASTSS (DX), Y8
-	VMULPS       Y8, Y0, Y0
-	VMULPS       Y8, Y1, Y1
-	VMULPS       Y8, Y2, Y2
-	VMULPS       Y8, Y3, Y3
-	VMULPS       Y8, Y4, Y4
-	VMULPS       Y8, Y5, Y5
-	VMULPS       Y8, Y6, Y6
-	VMULPS       Y8, Y7, Y7
-	MOVL         4(DX), BX
-	ADDL         BX, BX
-	JZ           scaled
-	VBROADCASTSS 4(DX), Y8
-	MOVQ         ldc+8(FP), BX
-	SHLQ         $0x02, BX
-	MOVQ         (SP), DX
-	VMOVUPS      (DX), Y9
-	VMULPS       Y8, Y9, Y9
-	VADDPS       Y9, Y0, Y0
-	VMOVUPS      32(DX), Y9
-	VMULPS       Y8, Y9, Y9
-	VADDPS       Y9, Y1, Y1
-	CMPQ         16(SP), $+1
-	JEQ          scaled
-	ADDQ         BX, DX
-	VMOVUPS      (DX), Y9
-	VMULPS       Y8, Y9, Y9
-	VADDPS       Y9, Y2, Y2
-	VMOVUPS      32(DX), Y9
-	VMULPS       Y8, Y9, Y9
-	VADDPS       Y9, Y3, Y3
-	CMPQ         16(SP), $+2
-	JEQ          scaled
-	ADDQ         BX, DX
-	VMOVUPS      (DX), Y9
-	VMULPS       Y8, Y9, Y9
-	VADDPS       Y9, Y4, Y4
-	VMOVUPS      32(DX), Y9
-	VMULPS       Y8, Y9, Y9
-	VADDPS       Y9, Y5, Y5
-	CMPQ         16(SP), $+3
-	JEQ          scaled
-	ADDQ         BX, DX
-	VMOVUPS      (DX), Y9
-	VMULPS       Y8, Y9, Y9
-	VADDPS       Y9, Y6, Y6
-	VMOVUPS      32(DX), Y9
-	VMULPS       Y8, Y9, Y9
-	VADDPS       Y9, Y7, Y7
-
-scaled:
-	MOVQ    ldc+8(FP), BX
-	SHLQ    $0x02, BX
-	MOVQ    (SP), DX
-	VMOVUPS Y0, (DX)
-	VMOVUPS Y1, 32(DX)
-	CMPQ    16(SP), $+1
-	JEQ     stored
-	ADDQ    BX, DX
-	VMOVUPS Y2, (DX)
-	VMOVUPS Y3, 32(DX)
-	CMPQ    16(SP), $+2
-	JEQ     stored
-	ADDQ    BX, DX
-	VMOVUPS Y4, (DX)
-	VMOVUPS Y5, 32(DX)
-	CMPQ    16(SP), $+3
-	JEQ     stored
-	ADDQ    BX, DX
-	VMOVUPS Y6, (DX)
-	VMOVUPS Y7, 32(DX)
-
-stored:
-	MOVQ   16(SP), DX
-	SUBQ   $+4, DX
-	JLE    tilesDone
-	MOVQ   DX, 16(SP)
-	MOVQ   ldc+8(FP), DX
-	IMUL3Q $+16, DX, DX
-	ADDQ   DX, (SP)
-	MOVQ   down+24(FP), DX
-	IMUL3Q $+16, DX, DX
-	ADDQ   DX, 8(SP)
-	MOVQ   ldthen+144(FP), DX
-	IMUL3Q $+4, DX, DX
-	ADDQ   DX, then+136(FP)
-	JMP    tile
-
-tilesDone:
-	DECQ panels+96(FP)
-	JZ   allDone
-	MOVQ nextc+104(FP), DX
-	SHLQ $0x02, DX
-	ADDQ DX, c+0(FP)
-	MOVQ nextz+112(FP), DX
-	SHLQ $0x02, DX
-	ADDQ DX, z+48(FP)
-	JMP  panel
-
-allDone:
-	VZEROUPPER
-	RET
-
-// func panelHalf32_4_avx2(c *float32, ldc int, w *float32, down int, next int, across int, z *float32, ldz int, n int, rows int, cols int, add bool, by *float32, index int)
-// Requires: AVX, CMOV, FMA3
-TEXT ·panelHalf32_4_avx2(SB), NOSPLIT, $24-112
-	MOVQ    cols+80(FP), AX
-	NEGQ    AX
-	LEAQ    tailMask<>+32(SB), CX
-	VMOVUPD (CX)(AX*4), Y0
-	MOVQ    ldz+56(FP), AX
-	SHLQ    $0x02, AX
-	MOVQ    down+24(FP), CX
-	SHLQ    $0x02, CX
-	MOVQ    c+0(FP), DX
-	MOVQ    DX, (SP)
-	MOVQ    w+16(FP), DX
-	MOVQ    DX, 8(SP)
-	MOVQ    rows+72(FP), DX
-	MOVQ    DX, 16(SP)
-
-tile:
-	VXORPD     Y1, Y1, Y1
-	VXORPD     Y2, Y2, Y2
-	VXORPD     Y3, Y3, Y3
-	VXORPD     Y4, Y4, Y4
-	CMPB       add+88(FP), $+0
-	JEQ        start
-	MOVQ       ldc+8(FP), BX
-	SHLQ       $0x02, BX
-	MOVQ       (SP), DX
-	VMASKMOVPS (DX), Y0, Y1
-	VMOVAPD    Y1, Y1
-	CMPQ       16(SP), $+1
-	JEQ        start
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y2
-	VMOVAPD    Y2, Y2
-	CMPQ       16(SP), $+2
-	JEQ        start
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y3
-	VMOVAPD    Y3, Y3
-	CMPQ       16(SP), $+3
-	JEQ        start
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y4
-	VMOVAPD    Y4, Y4
-
-start:
-	MOVQ    z+48(FP), DX
-	MOVQ    8(SP), BX
-	MOVQ    $0x00000000, SI
-	LEAQ    (SI)(CX*1), DI
-	CMPQ    16(SP), $+2
-	CMOVQLT SI, DI
-	LEAQ    (DI)(CX*1), SI
-	CMPQ    16(SP), $+3
-	CMOVQLT DI, SI
-	LEAQ    (SI)(CX*1), R8
-	CMPQ    16(SP), $+4
-	CMOVQLT SI, R8
-	MOVQ    n+64(FP), R9
-	MOVQ    next+32(FP), R10
-	SHLQ    $0x02, R10
-	MOVQ    across+40(FP), R11
-	SHLQ    $0x02, R11
-	INCQ    R9
-	SHRQ    $0x01, R9
-	JCC     second
-
-pair:
-	VMASKMOVPS   (DX), Y0, Y5
-	VBROADCASTSS (BX), Y6
-	VFMADD231PS  Y5, Y6, Y1
-	VBROADCASTSS (BX)(DI*1), Y6
-	VFMADD231PS  Y5, Y6, Y2
-	VBROADCASTSS (BX)(SI*1), Y6
-	VFMADD231PS  Y5, Y6, Y3
-	VBROADCASTSS (BX)(R8*1), Y6
-	VFMADD231PS  Y5, Y6, Y4
-	ADDQ         AX, DX
-	ADDQ         R10, BX
-
-second:
-	VMASKMOVPS   (DX), Y0, Y5
-	VBROADCASTSS (BX), Y6
-	VFMADD231PS  Y5, Y6, Y1
-	VBROADCASTSS (BX)(DI*1), Y6
-	VFMADD231PS  Y5, Y6, Y2
-	VBROADCASTSS (BX)(SI*1), Y6
-	VFMADD231PS  Y5, Y6, Y3
-	VBROADCASTSS (BX)(R8*1), Y6
-	VFMADD231PS  Y5, Y6, Y4
-	ADDQ         AX, DX
-	ADDQ         R11, BX
-	DECQ         R9
-	JNZ          pair
-	MOVQ         by+96(FP), DX
-	TESTQ        DX, DX
-	JZ           scaled
-	VBROADCASTSS (DX), Y5
-	VMULPS       Y5, Y1, Y1
-	VMULPS       Y5, Y2, Y2
-	VMULPS       Y5, Y3, Y3
-	VMULPS       Y5, Y4, Y4
-	MOVL         4(DX), BX
-	ADDL         BX, BX
-	JZ           scaled
-	VBROADCASTSS 4(DX), Y5
-	MOVQ         ldc+8(FP), BX
-	SHLQ         $0x02, BX
-	MOVQ         (SP), DX
-	VMASKMOVPS   (DX), Y0, Y6
-	VMULPS       Y5, Y6, Y6
-	VADDPS       Y6, Y1, Y1
-	CMPQ         16(SP), $+1
-	JEQ          scaled
-	ADDQ         BX, DX
-	VMASKMOVPS   (DX), Y0, Y6
-	VMULPS       Y5, Y6, Y6
-	VADDPS       Y6, Y2, Y2
-	CMPQ         16(SP), $+2
-	JEQ          scaled
-	ADDQ         BX, DX
-	VMASKMOVPS   (DX), Y0, Y6
-	VMULPS       Y5, Y6, Y6
-	VADDPS       Y6, Y3, Y3
-	CMPQ         16(SP), $+3
-	JEQ          scaled
-	ADDQ         BX, DX
-	VMASKMOVPS   (DX), Y0, Y6
-	VMULPS       Y5, Y6, Y6
-	VADDPS       Y6, Y4, Y4
-
-scaled:
-	CMPQ    cols+80(FP), $+8
-	JNE     part
-	MOVQ    ldc+8(FP), BX
-	SHLQ    $0x02, BX
-	MOVQ    (SP), DX
-	VMOVUPS Y1, (DX)
-	CMPQ    16(SP), $+1
-	JEQ     wholeStored
-	ADDQ    BX, DX
-	VMOVUPS Y2, (DX)
-	CMPQ    16(SP), $+2
-	JEQ     wholeStored
-	ADDQ    BX, DX
-	VMOVUPS Y3, (DX)
-	CMPQ    16(SP), $+3
-	JEQ     wholeStored
-	ADDQ    BX, DX
-	VMOVUPS Y4, (DX)
-
-wholeStored:
-	JMP stored
-
-part:
-	MOVQ       ldc+8(FP), BX
-	SHLQ       $0x02, BX
-	MOVQ       (SP), DX
-	VMASKMOVPS Y1, Y0, (DX)
-	CMPQ       16(SP), $+1
-	JEQ        stored
-	ADDQ       BX, DX
-	VMASKMOVPS Y2, Y0, (DX)
-	CMPQ       16(SP), $+2
-	JEQ        stored
-	ADDQ       BX, DX
-	VMASKMOVPS Y3, Y0, (DX)
-	CMPQ       16(SP), $+3
-	JEQ        stored
-	ADDQ       BX, DX
-	VMASKMOVPS Y4, Y0, (DX)
-
-stored:
-	MOVQ   16(SP), DX
-	SUBQ   $+4, DX
-	JLE    tilesDone
-	MOVQ   DX, 16(SP)
-	MOVQ   ldc+8(FP), DX
-	IMUL3Q $+16, DX, DX
-	ADDQ   DX, (SP)
-	MOVQ   down+24(FP), DX
-	IMUL3Q $+16, DX, DX
-	ADDQ   DX, 8(SP)
-	JMP    tile
-
-tilesDone:
-	VZEROUPPER
-	RET
-
-// func panelMost32_4_avx2(c *float32, ldc int, w *float32, down int, next int, across int, z *float32, ldz int, n int, rows int, cols int, add bool, by *float32, index int)
-// Requires: AVX, CMOV, FMA3
-TEXT ·panelMost32_4_avx2(SB), NOSPLIT, $24-112
-	MOVQ    cols+80(FP), AX
-	SUBQ    $+8, AX
-	NEGQ    AX
-	LEAQ    tailMask<>+32(SB), CX
-	VMOVUPD (CX)(AX*4), Y0
-	MOVQ    ldz+56(FP), AX
-	SHLQ    $0x02, AX
-	MOVQ    down+24(FP), CX
-	SHLQ    $0x02, CX
-	MOVQ    c+0(FP), DX
-	MOVQ    DX, (SP)
-	MOVQ    w+16(FP), DX
-	MOVQ    DX, 8(SP)
-	MOVQ    rows+72(FP), DX
-	MOVQ    DX, 16(SP)
-
-tile:
-	VXORPD     Y1, Y1, Y1
-	VXORPD     Y2, Y2, Y2
-	VXORPD     Y3, Y3, Y3
-	VXORPD     Y4, Y4, Y4
-	VXORPD     Y5, Y5, Y5
-	VXORPD     Y6, Y6, Y6
-	VXORPD     Y7, Y7, Y7
-	VXORPD     Y8, Y8, Y8
-	CMPB       add+88(FP), $+0
-	JEQ        start
-	MOVQ       ldc+8(FP), BX
-	SHLQ       $0x02, BX
-	MOVQ       (SP), DX
-	VMOVUPS    (DX), Y1
-	VMOVAPD    Y1, Y1
-	VMASKMOVPS 32(DX), Y0, Y2
-	VMOVAPD    Y2, Y2
-	CMPQ       16(SP), $+1
-	JEQ        start
-	ADDQ       BX, DX
-	VMOVUPS    (DX), Y3
-	VMOVAPD    Y3, Y3
-	VMASKMOVPS 32(DX), Y0, Y4
-	VMOVAPD    Y4, Y4
-	CMPQ       16(SP), $+2
-	JEQ        start
-	ADDQ       BX, DX
-	VMOVUPS    (DX), Y5
-	VMOVAPD    Y5, Y5
-	VMASKMOVPS 32(DX), Y0, Y6
-	VMOVAPD    Y6, Y6
-	CMPQ       16(SP), $+3
-	JEQ        start
-	ADDQ       BX, DX
-	VMOVUPS    (DX), Y7
-	VMOVAPD    Y7, Y7
-	VMASKMOVPS 32(DX), Y0, Y8
-	VMOVAPD    Y8, Y8
-
-start:
-	MOVQ    z+48(FP), DX
-	MOVQ    8(SP), BX
-	MOVQ    $0x00000000, SI
-	LEAQ    (SI)(CX*1), DI
-	CMPQ    16(SP), $+2
-	CMOVQLT SI, DI
-	LEAQ    (DI)(CX*1), SI
-	CMPQ    16(SP), $+3
-	CMOVQLT DI, SI
-	LEAQ    (SI)(CX*1), R8
-	CMPQ    16(SP), $+4
-	CMOVQLT SI, R8
-	MOVQ    n+64(FP), R9
-	MOVQ    next+32(FP), R10
-	SHLQ    $0x02, R10
-	MOVQ    across+40(FP), R11
-	SHLQ    $0x02, R11
-	INCQ    R9
-	SHRQ    $0x01, R9
-	JCC     second
-
-pair:
-	VMOVUPS      (DX), Y9
-	VMASKMOVPS   32(DX), Y0, Y10
-	VBROADCASTSS (BX), Y11
-	VFMADD231PS  Y9, Y11, Y1
-	VFMADD231PS  Y10, Y11, Y2
-	VBROADCASTSS (BX)(DI*1), Y11
-	VFMADD231PS  Y9, Y11, Y3
-	VFMADD231PS  Y10, Y11, Y4
-	VBROADCASTSS (BX)(SI*1), Y11
-	VFMADD231PS  Y9, Y11, Y5
-	VFMADD231PS  Y10, Y11, Y6
-	VBROADCASTSS (BX)(R8*1), Y11
-	VFMADD231PS  Y9, Y11, Y7
-	VFMADD231PS  Y10, Y11, Y8
-	ADDQ         AX, DX
-	ADDQ         R10, BX
-
-second:
-	VMOVUPS      (DX), Y9
-	VMASKMOVPS   32(DX), Y0, Y10
-	VBROADCASTSS (BX), Y11
-	VFMADD231PS  Y9, Y11, Y1
-	VFMADD231PS  Y10, Y11, Y2
-	VBROADCASTSS (BX)(DI*1), Y11
-	VFMADD231PS  Y9, Y11, Y3
-	VFMADD231PS  Y10, Y11, Y4
-	VBROADCASTSS (BX)(SI*1), Y11
-	VFMADD231PS  Y9, Y11, Y5
-	VFMADD231PS  Y10, Y11, Y6
-	VBROADCASTSS (BX)(R8*1), Y11
-	VFMADD231PS  Y9, Y11, Y7
-	VFMADD231PS  Y10, Y11, Y8
-	ADDQ         AX, DX
-	ADDQ         R11, BX
-	DECQ         R9
-	JNZ          pair
-	MOVQ         by+96(FP), DX
-	TESTQ        DX, DX
-	JZ           scaled
-	VBROADCASTSS (DX), Y9
-	VMULPS       Y9, Y1, Y1
-	VMULPS       Y9, Y2, Y2
-	VMULPS       Y9, Y3, Y3
-	VMULPS       Y9, Y4, Y4
-	VMULPS       Y9, Y5, Y5
-	VMULPS       Y9, Y6, Y6
-	VMULPS       Y9, Y7, Y7
-	VMULPS       Y9, Y8, Y8
-	MOVL         4(DX), BX
-	ADDL         BX, BX
-	JZ           scaled
-	VBROADCASTSS 4(DX), Y9
-	MOVQ         ldc+8(FP), BX
-	SHLQ         $0x02, BX
-	MOVQ         (SP), DX
-	VMOVUPS      (DX), Y10
-	VMULPS       Y9, Y10, Y10
-	VADDPS       Y10, Y1, Y1
-	VMASKMOVPS   32(DX), Y0, Y10
-	VMULPS       Y9, Y10, Y10
-	VADDPS       Y10, Y2, Y2
-	CMPQ         16(SP), $+1
-	JEQ          scaled
-	ADDQ         BX, DX
-	VMOVUPS      (DX), Y10
-	VMULPS       Y9, Y10, Y10
-	VADDPS       Y10, Y3, Y3
-	VMASKMOVPS   32(DX), Y0, Y10
-	VMULPS       Y9, Y10, Y10
-	VADDPS       Y10, Y4, Y4
-	CMPQ         16(SP), $+2
-	JEQ          scaled
-	ADDQ         BX, DX
-	VMOVUPS      (DX), Y10
-	VMULPS       Y9, Y10, Y10
-	VADDPS       Y10, Y5, Y5
-	VMASKMOVPS   32(DX), Y0, Y10
-	VMULPS       Y9, Y10, Y10
-	VADDPS       Y10, Y6, Y6
-	CMPQ         16(SP), $+3
-	JEQ          scaled
-	ADDQ         BX, DX
-	VMOVUPS      (DX), Y10
-	VMULPS       Y9, Y10, Y10
-	VADDPS       Y10, Y7, Y7
-	VMASKMOVPS   32(DX), Y0, Y10
-	VMULPS       Y9, Y10, Y10
-	VADDPS       Y10, Y8, Y8
-
-scaled:
-	MOVQ       ldc+8(FP), BX
-	SHLQ       $0x02, BX
-	MOVQ       (SP), DX
-	VMOVUPS    Y1, (DX)
-	VMASKMOVPS Y2, Y0, 32(DX)
-	CMPQ       16(SP), $+1
-	JEQ        stored
-	ADDQ       BX, DX
-	VMOVUPS    Y3, (DX)
-	VMASKMOVPS Y4, Y0, 32(DX)
-	CMPQ       16(SP), $+2
-	JEQ        stored
-	ADDQ       BX, DX
-	VMOVUPS    Y5, (DX)
-	VMASKMOVPS Y6, Y0, 32(DX)
-	CMPQ       16(SP), $+3
-	JEQ        stored
-	ADDQ       BX, DX
-	VMOVUPS    Y7, (DX)
-	VMASKMOVPS Y8, Y0, 32(DX)
-
-stored:
-	MOVQ   16(SP), DX
-	SUBQ   $+4, DX
-	JLE    tilesDone
-	MOVQ   DX, 16(SP)
-	MOVQ   ldc+8(FP), DX
-	IMUL3Q $+16, DX, DX
-	ADDQ   DX, (SP)
-	MOVQ   down+24(FP), DX
-	IMUL3Q $+16, DX, DX
-	ADDQ   DX, 8(SP)
-	JMP    tile
-
-tilesDone:
-	VZEROUPPER
-	RET
-
-// func panelFew_1_avx2(c *float64, ldc int, w *float64, down int, across int, z *float64, ldz int, n int, rows int, cols int, add bool, by *float64, rightc int, rightz int, more int, index int)
-// Requires: AVX, FMA3
-TEXT ·panelFew_1_avx2(SB), NOSPLIT, $0-128
-	MOVQ ldc+8(FP), AX
-	SHLQ $0x03, AX
-	MOVQ ldz+48(FP), CX
-	SHLQ $0x03, CX
-	MOVQ across+32(FP), DX
-	SHLQ $0x03, DX
-	MOVQ down+24(FP), BX
-	SHLQ $0x03, BX
-
-rows:
-	MOVQ c+0(FP), SI
-	MOVQ z+40(FP), DI
-	MOVQ cols+72(FP), R8
-
-both:
-	CMPQ    R8, $+8
-	JL      bothEnd
-	VXORPD  Y0, Y0, Y0
-	VXORPD  Y1, Y1, Y1
-	CMPB    add+80(FP), $+0
-	JEQ     start1
-	MOVQ    SI, R9
-	VMOVUPD (R9), Y0
-	VMOVAPD Y0, Y0
-	VMOVUPD 32(R9), Y1
-	VMOVAPD Y1, Y1
-
-start1:
-	MOVQ DI, R9
-	MOVQ w+16(FP), R10
-	MOVQ n+56(FP), R11
-
-term1:
-	VMOVUPD      (R9), Y2
-	VMOVUPD      32(R9), Y3
-	VBROADCASTSD (R10), Y4
-	VFMADD231PD  Y2, Y4, Y0
-	VFMADD231PD  Y3, Y4, Y1
-	ADDQ         CX, R9
-	ADDQ         DX, R10
-	DECQ         R11
-	JNZ          term1
-	MOVQ         by+88(FP), R9
-	TESTQ        R9, R9
-	JZ           scaled1
-	VBROADCASTSD (R9), Y2
-	VMULPD       Y2, Y0, Y0
-	VMULPD       Y2, Y1, Y1
-	MOVQ         8(R9), R10
-	ADDQ         R10, R10
-	JZ           scaled1
-	VBROADCASTSD 8(R9), Y2
-	MOVQ         SI, R9
-	VMOVUPD      (R9), Y3
-	VMULPD       Y2, Y3, Y3
-	VADDPD       Y3, Y0, Y0
-	VMOVUPD      32(R9), Y3
-	VMULPD       Y2, Y3, Y3
-	VADDPD       Y3, Y1, Y1
-
-scaled1:
-	MOVQ    SI, R9
-	VMOVUPD Y0, (R9)
-	VMOVUPD Y1, 32(R9)
-	ADDQ    $+64, SI
-	ADDQ    $+64, DI
-	SUBQ    $+8, R8
-	JMP     both
-
-bothEnd:
-	TESTQ      R8, R8
-	JZ         done
-	CMPQ       R8, $+4
-	JG         more0
-	SUBQ       $+0, R8
-	NEGQ       R8
-	LEAQ       tailMask<>+32(SB), R9
-	VMOVUPD    (R9)(R8*8), Y0
-	VXORPD     Y1, Y1, Y1
-	CMPB       add+80(FP), $+0
-	JEQ        start2
-	MOVQ       SI, R8
-	VMASKMOVPD (R8), Y0, Y1
-	VMOVAPD    Y1, Y1
-
-start2:
-	MOVQ w+16(FP), R8
-	MOVQ n+56(FP), R9
-
-term2:
-	VMASKMOVPD   (DI), Y0, Y2
-	VBROADCASTSD (R8), Y3
-	VFMADD231PD  Y2, Y3, Y1
-	ADDQ         CX, DI
-	ADDQ         DX, R8
-	DECQ         R9
-	JNZ          term2
-	MOVQ         by+88(FP), DI
-	TESTQ        DI, DI
-	JZ           scaled2
-	VBROADCASTSD (DI), Y2
-	VMULPD       Y2, Y1, Y1
-	MOVQ         8(DI), R8
-	ADDQ         R8, R8
-	JZ           scaled2
-	VBROADCASTSD 8(DI), Y2
-	MOVQ         SI, DI
-	VMASKMOVPD   (DI), Y0, Y3
-	VMULPD       Y2, Y3, Y3
-	VADDPD       Y3, Y1, Y1
-
-scaled2:
-	VMASKMOVPD Y1, Y0, (SI)
-	JMP        done
-
-more0:
-	CMPQ       R8, $+8
-	JG         more1
-	SUBQ       $+4, R8
-	NEGQ       R8
-	LEAQ       tailMask<>+32(SB), R9
-	VMOVUPD    (R9)(R8*8), Y0
-	VXORPD     Y1, Y1, Y1
-	VXORPD     Y2, Y2, Y2
-	CMPB       add+80(FP), $+0
-	JEQ        start3
-	MOVQ       SI, R8
-	VMOVUPD    (R8), Y1
-	VMOVAPD    Y1, Y1
-	VMASKMOVPD 32(R8), Y0, Y2
-	VMOVAPD    Y2, Y2
-
-start3:
-	MOVQ w+16(FP), R8
-	MOVQ n+56(FP), R9
-
-term3:
-	VMOVUPD      (DI), Y3
-	VMASKMOVPD   32(DI), Y0, Y4
-	VBROADCASTSD (R8), Y5
-	VFMADD231PD  Y3, Y5, Y1
-	VFMADD231PD  Y4, Y5, Y2
-	ADDQ         CX, DI
-	ADDQ         DX, R8
-	DECQ         R9
-	JNZ          term3
-	MOVQ         by+88(FP), DI
-	TESTQ        DI, DI
-	JZ           scaled3
-	VBROADCASTSD (DI), Y3
-	VMULPD       Y3, Y1, Y1
-	VMULPD       Y3, Y2, Y2
-	MOVQ         8(DI), R8
-	ADDQ         R8, R8
-	JZ           scaled3
-	VBROADCASTSD 8(DI), Y3
-	MOVQ         SI, DI
-	VMOVUPD      (DI), Y4
-	VMULPD       Y3, Y4, Y4
-	VADDPD       Y4, Y1, Y1
-	VMASKMOVPD   32(DI), Y0, Y4
-	VMULPD       Y3, Y4, Y4
-	VADDPD       Y4, Y2, Y2
-
-scaled3:
-	VMOVUPD    Y1, (SI)
-	VMASKMOVPD Y2, Y0, 32(SI)
-	JMP        done
-
-more1:
-done:
-	SUBQ   $+1, rows+64(FP)
-	JZ     allDone
-	IMUL3Q $+1, AX, SI
-	ADDQ   SI, c+0(FP)
-	IMUL3Q $+1, BX, SI
-	ADDQ   SI, w+16(FP)
-	MOVQ   rightc+96(FP), SI
-	SHLQ   $0x03, SI
-	ADDQ   SI, c+0(FP)
-	MOVQ   rightz+104(FP), SI
-	SHLQ   $0x03, SI
-	ADDQ   SI, z+40(FP)
-	MOVQ   more+112(FP), SI
-	ADDQ   SI, cols+72(FP)
-	JMP    rows
-
-allDone:
-	VZEROUPPER
-	RET
-
-// func panelFew32_1_avx2(c *float32, ldc int, w *float32, down int, across int, z *float32, ldz int, n int, rows int, cols int, add bool, by *float32, rightc int, rightz int, more int, index int)
-// Requires: AVX, FMA3
-TEXT ·panelFew32_1_avx2(SB), NOSPLIT, $0-128
-	MOVQ ldc+8(FP), AX
-	SHLQ $0x02, AX
-	MOVQ ldz+48(FP), CX
-	SHLQ $0x02, CX
-	MOVQ across+32(FP), DX
-	SHLQ $0x02, DX
-	MOVQ down+24(FP), BX
-	SHLQ $0x02, BX
-
-rows:
-	MOVQ c+0(FP), SI
-	MOVQ z+40(FP), DI
-	MOVQ cols+72(FP), R8
-
-both:
-	CMPQ    R8, $+16
-	JL      bothEnd
-	VXORPD  Y0, Y0, Y0
-	VXORPD  Y1, Y1, Y1
-	CMPB    add+80(FP), $+0
-	JEQ     start1
-	MOVQ    SI, R9
-	VMOVUPS (R9), Y0
-	VMOVAPD Y0, Y0
-	VMOVUPS 32(R9), Y1
-	VMOVAPD Y1, Y1
-
-start1:
-	MOVQ DI, R9
-	MOVQ w+16(FP), R10
-	MOVQ n+56(FP), R11
-
-term1:
-	VMOVUPS      (R9), Y2
-	VMOVUPS      32(R9), Y3
-	VBROADCASTSS (R10), Y4
-	VFMADD231PS  Y2, Y4, Y0
-	VFMADD231PS  Y3, Y4, Y1
-	ADDQ         CX, R9
-	ADDQ         DX, R10
-	DECQ         R11
-	JNZ          term1
-	MOVQ         by+88(FP), R9
-	TESTQ        R9, R9
-	JZ           scaled1
-	VBROADCASTSS (R9), Y2
-	VMULPS       Y2, Y0, Y0
-	VMULPS       Y2, Y1, Y1
-	MOVL         4(R9), R10
-	ADDL         R10, R10
-	JZ           scaled1
-	VBROADCASTSS 4(R9), Y2
-	MOVQ         SI, R9
-	VMOVUPS      (R9), Y3
-	VMULPS       Y2, Y3, Y3
-	VADDPS       Y3, Y0, Y0
-	VMOVUPS      32(R9), Y3
-	VMULPS       Y2, Y3, Y3
-	VADDPS       Y3, Y1, Y1
-
-scaled1:
-	MOVQ    SI, R9
-	VMOVUPS Y0, (R9)
-	VMOVUPS Y1, 32(R9)
-	ADDQ    $+64, SI
-	ADDQ    $+64, DI
-	SUBQ    $+16, R8
-	JMP     both
-
-bothEnd:
-	TESTQ      R8, R8
-	JZ         done
-	CMPQ       R8, $+8
-	JG         more0
-	SUBQ       $+0, R8
-	NEGQ       R8
-	LEAQ       tailMask<>+32(SB), R9
-	VMOVUPD    (R9)(R8*4), Y0
-	VXORPD     Y1, Y1, Y1
-	CMPB       add+80(FP), $+0
-	JEQ        start2
-	MOVQ       SI, R8
-	VMASKMOVPS (R8), Y0, Y1
-	VMOVAPD    Y1, Y1
-
-start2:
-	MOVQ w+16(FP), R8
-	MOVQ n+56(FP), R9
-
-term2:
-	VMASKMOVPS   (DI), Y0, Y2
-	VBROADCASTSS (R8), Y3
-	VFMADD231PS  Y2, Y3, Y1
-	ADDQ         CX, DI
-	ADDQ         DX, R8
-	DECQ         R9
-	JNZ          term2
-	MOVQ         by+88(FP), DI
-	TESTQ        DI, DI
-	JZ           scaled2
-	VBROADCASTSS (DI), Y2
-	VMULPS       Y2, Y1, Y1
-	MOVL         4(DI), R8
-	ADDL         R8, R8
-	JZ           scaled2
-	VBROADCASTSS 4(DI), Y2
-	MOVQ         SI, DI
-	VMASKMOVPS   (DI), Y0, Y3
-	VMULPS       Y2, Y3, Y3
-	VADDPS       Y3, Y1, Y1
-
-scaled2:
-	VMASKMOVPS Y1, Y0, (SI)
-	JMP        done
-
-more0:
-	CMPQ       R8, $+16
-	JG         more1
-	SUBQ       $+8, R8
-	NEGQ       R8
-	LEAQ       tailMask<>+32(SB), R9
-	VMOVUPD    (R9)(R8*4), Y0
-	VXORPD     Y1, Y1, Y1
-	VXORPD     Y2, Y2, Y2
-	CMPB       add+80(FP), $+0
-	JEQ        start3
-	MOVQ       SI, R8
-	VMOVUPS    (R8), Y1
-	VMOVAPD    Y1, Y1
-	VMASKMOVPS 32(R8), Y0, Y2
-	VMOVAPD    Y2, Y2
-
-start3:
-	MOVQ w+16(FP), R8
-	MOVQ n+56(FP), R9
-
-term3:
-	VMOVUPS      (DI), Y3
-	VMASKMOVPS   32(DI), Y0, Y4
-	VBROADCASTSS (R8), Y5
-	VFMADD231PS  Y3, Y5, Y1
-	VFMADD231PS  Y4, Y5, Y2
-	ADDQ         CX, DI
-	ADDQ         DX, R8
-	DECQ         R9
-	JNZ          term3
-	MOVQ         by+88(FP), DI
-	TESTQ        DI, DI
-	JZ           scaled3
-	VBROADCASTSS (DI), Y3
-	VMULPS       Y3, Y1, Y1
-	VMULPS       Y3, Y2, Y2
-	MOVL         4(DI), R8
-	ADDL         R8, R8
-	JZ           scaled3
-	VBROADCASTSS 4(DI), Y3
-	MOVQ         SI, DI
-	VMOVUPS      (DI), Y4
-	VMULPS       Y3, Y4, Y4
-	VADDPS       Y4, Y1, Y1
-	VMASKMOVPS   32(DI), Y0, Y4
-	VMULPS       Y3, Y4, Y4
-	VADDPS       Y4, Y2, Y2
-
-scaled3:
-	VMOVUPS    Y1, (SI)
-	VMASKMOVPS Y2, Y0, 32(SI)
-	JMP        done
-
-more1:
-done:
-	SUBQ   $+1, rows+64(FP)
-	JZ     allDone
-	IMUL3Q $+1, AX, SI
-	ADDQ   SI, c+0(FP)
-	IMUL3Q $+1, BX, SI
-	ADDQ   SI, w+16(FP)
-	MOVQ   rightc+96(FP), SI
-	SHLQ   $0x02, SI
-	ADDQ   SI, c+0(FP)
-	MOVQ   rightz+104(FP), SI
-	SHLQ   $0x02, SI
-	ADDQ   SI, z+40(FP)
-	MOVQ   more+112(FP), SI
-	ADDQ   SI, cols+72(FP)
-	JMP    rows
-
-allDone:
-	VZEROUPPER
-	RET
-
-// func panelFew_2_avx2(c *float64, ldc int, w *float64, down int, across int, z *float64, ldz int, n int, rows int, cols int, add bool, by *float64, rightc int, rightz int, more int, index int)
-// Requires: AVX, FMA3
-TEXT ·panelFew_2_avx2(SB), NOSPLIT, $0-128
-	MOVQ ldc+8(FP), AX
-	SHLQ $0x03, AX
-	MOVQ ldz+48(FP), CX
-	SHLQ $0x03, CX
-	MOVQ across+32(FP), DX
-	SHLQ $0x03, DX
-	MOVQ down+24(FP), BX
-	SHLQ $0x03, BX
-
-rows:
-	MOVQ c+0(FP), SI
-	MOVQ z+40(FP), DI
-	MOVQ cols+72(FP), R8
-
-both:
-	CMPQ    R8, $+8
-	JL      bothEnd
-	VXORPD  Y0, Y0, Y0
-	VXORPD  Y1, Y1, Y1
-	VXORPD  Y2, Y2, Y2
-	VXORPD  Y3, Y3, Y3
-	CMPB    add+80(FP), $+0
-	JEQ     start1
-	MOVQ    SI, R9
-	VMOVUPD (R9), Y0
-	VMOVAPD Y0, Y0
-	VMOVUPD 32(R9), Y1
-	VMOVAPD Y1, Y1
-	ADDQ    AX, R9
-	VMOVUPD (R9), Y2
-	VMOVAPD Y2, Y2
-	VMOVUPD 32(R9), Y3
-	VMOVAPD Y3, Y3
-
-start1:
-	MOVQ DI, R9
-	MOVQ w+16(FP), R10
-	MOVQ n+56(FP), R11
-
-term1:
-	VMOVUPD      (R9), Y4
-	VMOVUPD      32(R9), Y5
-	VBROADCASTSD (R10), Y6
-	VFMADD231PD  Y4, Y6, Y0
-	VFMADD231PD  Y5, Y6, Y1
-	VBROADCASTSD (R10)(BX*1), Y6
-	VFMADD231PD  Y4, Y6, Y2
-	VFMADD231PD  Y5, Y6, Y3
-	ADDQ         CX, R9
-	ADDQ         DX, R10
-	DECQ         R11
-	JNZ          term1
-	MOVQ         by+88(FP), R9
-	TESTQ        R9, R9
-	JZ           scaled1
-	VBROADCASTSD (R9), Y4
-	VMULPD       Y4, Y0, Y0
-	VMULPD       Y4, Y1, Y1
-	VMULPD       Y4, Y2, Y2
-	VMULPD       Y4, Y3, Y3
-	MOVQ         8(R9), R10
-	ADDQ         R10, R10
-	JZ           scaled1
-	VBROADCASTSD 8(R9), Y4
-	MOVQ         SI, R9
-	VMOVUPD      (R9), Y5
-	VMULPD       Y4, Y5, Y5
-	VADDPD       Y5, Y0, Y0
-	VMOVUPD      32(R9), Y5
-	VMULPD       Y4, Y5, Y5
-	VADDPD       Y5, Y1, Y1
-	ADDQ         AX, R9
-	VMOVUPD      (R9), Y5
-	VMULPD       Y4, Y5, Y5
-	VADDPD       Y5, Y2, Y2
-	VMOVUPD      32(R9), Y5
-	VMULPD       Y4, Y5, Y5
-	VADDPD       Y5, Y3, Y3
-
-scaled1:
-	MOVQ    SI, R9
-	VMOVUPD Y0, (R9)
-	VMOVUPD Y1, 32(R9)
-	ADDQ    AX, R9
-	VMOVUPD Y2, (R9)
-	VMOVUPD Y3, 32(R9)
-	ADDQ    $+64, SI
-	ADDQ    $+64, DI
-	SUBQ    $+8, R8
-	JMP     both
-
-bothEnd:
-	TESTQ      R8, R8
-	JZ         done
-	CMPQ       R8, $+4
-	JG         more0
-	SUBQ       $+0, R8
-	NEGQ       R8
-	LEAQ       tailMask<>+32(SB), R9
-	VMOVUPD    (R9)(R8*8), Y0
-	VXORPD     Y1, Y1, Y1
-	VXORPD     Y2, Y2, Y2
-	CMPB       add+80(FP), $+0
-	JEQ        start2
-	MOVQ       SI, R8
-	VMASKMOVPD (R8), Y0, Y1
-	VMOVAPD    Y1, Y1
-	ADDQ       AX, R8
-	VMASKMOVPD (R8), Y0, Y2
-	VMOVAPD    Y2, Y2
-
-start2:
-	MOVQ w+16(FP), R8
-	MOVQ n+56(FP), R9
-
-term2:
-	VMASKMOVPD   (DI), Y0, Y3
-	VBROADCASTSD (R8), Y4
-	VFMADD231PD  Y3, Y4, Y1
-	VBROADCASTSD (R8)(BX*1), Y4
-	VFMADD231PD  Y3, Y4, Y2
-	ADDQ         CX, DI
-	ADDQ         DX, R8
-	DECQ         R9
-	JNZ          term2
-	MOVQ         by+88(FP), DI
-	TESTQ        DI, DI
-	JZ           scaled2
-	VBROADCASTSD (DI), Y3
-	VMULPD       Y3, Y1, Y1
-	VMULPD       Y3, Y2, Y2
-	MOVQ         8(DI), R8
-	ADDQ         R8, R8
-	JZ           scaled2
-	VBROADCASTSD 8(DI), Y3
-	MOVQ         SI, DI
-	VMASKMOVPD   (DI), Y0, Y4
-	VMULPD       Y3, Y4, Y4
-	VADDPD       Y4, Y1, Y1
-	ADDQ         AX, DI
-	VMASKMOVPD   (DI), Y0, Y4
-	VMULPD       Y3, Y4, Y4
-	VADDPD       Y4, Y2, Y2
-
-scaled2:
-	VMASKMOVPD Y1, Y0, (SI)
-	ADDQ       AX, SI
-	VMASKMOVPD Y2, Y0, (SI)
-	JMP        done
-
-more0:
-	CMPQ       R8, $+8
-	JG         more1
-	SUBQ       $+4, R8
-	NEGQ       R8
-	LEAQ       tailMask<>+32(SB), R9
-	VMOVUPD    (R9)(R8*8), Y0
-	VXORPD     Y1, Y1, Y1
-	VXORPD     Y2, Y2, Y2
-	VXORPD     Y3, Y3, Y3
-	VXORPD     Y4, Y4, Y4
-	CMPB       add+80(FP), $+0
-	JEQ        start3
-	MOVQ       SI, R8
-	VMOVUPD    (R8), Y1
-	VMOVAPD    Y1, Y1
-	VMASKMOVPD 32(R8), Y0, Y2
-	VMOVAPD    Y2, Y2
-	ADDQ       AX, R8
-	VMOVUPD    (R8), Y3
-	VMOVAPD    Y3, Y3
-	VMASKMOVPD 32(R8), Y0, Y4
-	VMOVAPD    Y4, Y4
-
-start3:
-	MOVQ w+16(FP), R8
-	MOVQ n+56(FP), R9
-
-term3:
-	VMOVUPD      (DI), Y5
-	VMASKMOVPD   32(DI), Y0, Y6
-	VBROADCASTSD (R8), Y7
-	VFMADD231PD  Y5, Y7, Y1
-	VFMADD231PD  Y6, Y7, Y2
-	VBROADCASTSD (R8)(BX*1), Y7
-	VFMADD231PD  Y5, Y7, Y3
-	VFMADD231PD  Y6, Y7, Y4
-	ADDQ         CX, DI
-	ADDQ         DX, R8
-	DECQ         R9
-	JNZ          term3
-	MOVQ         by+88(FP), DI
-	TESTQ        DI, DI
-	JZ           scaled3
-	VBROADCASTSD (DI), Y5
-	VMULPD       Y5, Y1, Y1
-	VMULPD       Y5, Y2, Y2
-	VMULPD       Y5, Y3, Y3
-	VMULPD       Y5, Y4, Y4
-	MOVQ         8(DI), R8
-	ADDQ         R8, R8
-	JZ           scaled3
-	VBROADCASTSD 8(DI), Y5
-	MOVQ         SI, DI
-	VMOVUPD      (DI), Y6
-	VMULPD       Y5, Y6, Y6
-	VADDPD       Y6, Y1, Y1
-	VMASKMOVPD   32(DI), Y0, Y6
-	VMULPD       Y5, Y6, Y6
-	VADDPD       Y6, Y2, Y2
-	ADDQ         AX, DI
-	VMOVUPD      (DI), Y6
-	VMULPD       Y5, Y6, Y6
-	VADDPD       Y6, Y3, Y3
-	VMASKMOVPD   32(DI), Y0, Y6
-	VMULPD       Y5, Y6, Y6
-	VADDPD       Y6, Y4, Y4
-
-scaled3:
-	VMOVUPD    Y1, (SI)
-	VMASKMOVPD Y2, Y0, 32(SI)
-	ADDQ       AX, SI
-	VMOVUPD    Y3, (SI)
-	VMASKMOVPD Y4, Y0, 32(SI)
-	JMP        done
-
-more1:
-done:
-	SUBQ   $+2, rows+64(FP)
-	JZ     allDone
-	IMUL3Q $+2, AX, SI
-	ADDQ   SI, c+0(FP)
-	IMUL3Q $+2, BX, SI
-	ADDQ   SI, w+16(FP)
-	MOVQ   rightc+96(FP), SI
-	SHLQ   $0x03, SI
-	ADDQ   SI, c+0(FP)
-	MOVQ   rightz+104(FP), SI
-	SHLQ   $0x03, SI
-	ADDQ   SI, z+40(FP)
-	MOVQ   more+112(FP), SI
-	ADDQ   SI, cols+72(FP)
-	JMP    rows
-
-allDone:
-	VZEROUPPER
-	RET
-
-// func panelFew32_2_avx2(c *float32, ldc int, w *float32, down int, across int, z *float32, ldz int, n int, rows int, cols int, add bool, by *float32, rightc int, rightz int, more int, index int)
-// Requires: AVX, FMA3
-TEXT ·panelFew32_2_avx2(SB), NOSPLIT, $0-128
-	MOVQ ldc+8(FP), AX
-	SHLQ $0x02, AX
-	MOVQ ldz+48(FP), CX
-	SHLQ $0x02, CX
-	MOVQ across+32(FP), DX
-	SHLQ $0x02, DX
-	MOVQ down+24(FP), BX
-	SHLQ $0x02, BX
-
-rows:
-	MOVQ c+0(FP), SI
-	MOVQ z+40(FP), DI
-	MOVQ cols+72(FP), R8
-
-both:
-	CMPQ    R8, $+16
-	JL      bothEnd
-	VXORPD  Y0, Y0, Y0
-	VXORPD  Y1, Y1, Y1
-	VXORPD  Y2, Y2, Y2
-	VXORPD  Y3, Y3, Y3
-	CMPB    add+80(FP), $+0
-	JEQ     start1
-	MOVQ    SI, R9
-	VMOVUPS (R9), Y0
-	VMOVAPD Y0, Y0
-	VMOVUPS 32(R9), Y1
-	VMOVAPD Y1, Y1
-	ADDQ    AX, R9
-	VMOVUPS (R9), Y2
-	VMOVAPD Y2, Y2
-	VMOVUPS 32(R9), Y3
-	VMOVAPD Y3, Y3
-
-start1:
-	MOVQ DI, R9
-	MOVQ w+16(FP), R10
-	MOVQ n+56(FP), R11
-
-term1:
-	VMOVUPS      (R9), Y4
-	VMOVUPS      32(R9), Y5
-	VBROADCASTSS (R10), Y6
-	VFMADD231PS  Y4, Y6, Y0
-	VFMADD231PS  Y5, Y6, Y1
-	VBROADCASTSS (R10)(BX*1), Y6
-	VFMADD231PS  Y4, Y6, Y2
-	VFMADD231PS  Y5, Y6, Y3
-	ADDQ         CX, R9
-	ADDQ         DX, R10
-	DECQ         R11
-	JNZ          term1
-	MOVQ         by+88(FP), R9
-	TESTQ        R9, R9
-	JZ           scaled1
-	VBROADCASTSS (R9), Y4
-	VMULPS       Y4, Y0, Y0
-	VMULPS       Y4, Y1, Y1
-	VMULPS       Y4, Y2, Y2
-	VMULPS       Y4, Y3, Y3
-	MOVL         4(R9), R10
-	ADDL         R10, R10
-	JZ           scaled1
-	VBROADCASTSS 4(R9), Y4
-	MOVQ         SI, R9
-	VMOVUPS      (R9), Y5
-	VMULPS       Y4, Y5, Y5
-	VADDPS       Y5, Y0, Y0
-	VMOVUPS      32(R9), Y5
-	VMULPS       Y4, Y5, Y5
-	VADDPS       Y5, Y1, Y1
-	ADDQ         AX, R9
-	VMOVUPS      (R9), Y5
-	VMULPS       Y4, Y5, Y5
-	VADDPS       Y5, Y2, Y2
-	VMOVUPS      32(R9), Y5
-	VMULPS       Y4, Y5, Y5
-	VADDPS       Y5, Y3, Y3
-
-scaled1:
-	MOVQ    SI, R9
-	VMOVUPS Y0, (R9)
-	VMOVUPS Y1, 32(R9)
-	ADDQ    AX, R9
-	VMOVUPS Y2, (R9)
-	VMOVUPS Y3, 32(R9)
-	ADDQ    $+64, SI
-	ADDQ    $+64, DI
-	SUBQ    $+16, R8
-	JMP     both
-
-bothEnd:
-	TESTQ      R8, R8
-	JZ         done
-	CMPQ       R8, $+8
-	JG         more0
-	SUBQ       $+0, R8
-	NEGQ       R8
-	LEAQ       tailMask<>+32(SB), R9
-	VMOVUPD    (R9)(R8*4), Y0
-	VXORPD     Y1, Y1, Y1
-	VXORPD     Y2, Y2, Y2
-	CMPB       add+80(FP), $+0
-	JEQ        start2
-	MOVQ       SI, R8
-	VMASKMOVPS (R8), Y0, Y1
-	VMOVAPD    Y1, Y1
-	ADDQ       AX, R8
-	VMASKMOVPS (R8), Y0, Y2
-	VMOVAPD    Y2, Y2
-
-start2:
-	MOVQ w+16(FP), R8
-	MOVQ n+56(FP), R9
-
-term2:
-	VMASKMOVPS   (DI), Y0, Y3
-	VBROADCASTSS (R8), Y4
-	VFMADD231PS  Y3, Y4, Y1
-	VBROADCASTSS (R8)(BX*1), Y4
-	VFMADD231PS  Y3, Y4, Y2
-	ADDQ         CX, DI
-	ADDQ         DX, R8
-	DECQ         R9
-	JNZ          term2
-	MOVQ         by+88(FP), DI
-	TESTQ        DI, DI
-	JZ           scaled2
-	VBROADCASTSS (DI), Y3
-	VMULPS       Y3, Y1, Y1
-	VMULPS       Y3, Y2, Y2
-	MOVL         4(DI), R8
-	ADDL         R8, R8
-	JZ           scaled2
-	VBROADCASTSS 4(DI), Y3
-	MOVQ         SI, DI
-	VMASKMOVPS   (DI), Y0, Y4
-	VMULPS       Y3, Y4, Y4
-	VADDPS       Y4, Y1, Y1
-	ADDQ         AX, DI
-	VMASKMOVPS   (DI), Y0, Y4
-	VMULPS       Y3, Y4, Y4
-	VADDPS       Y4, Y2, Y2
-
-scaled2:
-	VMASKMOVPS Y1, Y0, (SI)
-	ADDQ       AX, SI
-	VMASKMOVPS Y2, Y0, (SI)
-	JMP        done
-
-more0:
-	CMPQ       R8, $+16
-	JG         more1
-	SUBQ       $+8, R8
-	NEGQ       R8
-	LEAQ       tailMask<>+32(SB), R9
-	VMOVUPD    (R9)(R8*4), Y0
-	VXORPD     Y1, Y1, Y1
-	VXORPD     Y2, Y2, Y2
-	VXORPD     Y3, Y3, Y3
-	VXORPD     Y4, Y4, Y4
-	CMPB       add+80(FP), $+0
-	JEQ        start3
-	MOVQ       SI, R8
-	VMOVUPS    (R8), Y1
-	VMOVAPD    Y1, Y1
-	VMASKMOVPS 32(R8), Y0, Y2
-	VMOVAPD    Y2, Y2
-	ADDQ       AX, R8
-	VMOVUPS    (R8), Y3
-	VMOVAPD    Y3, Y3
-	VMASKMOVPS 32(R8), Y0, Y4
-	VMOVAPD    Y4, Y4
-
-start3:
-	MOVQ w+16(FP), R8
-	MOVQ n+56(FP), R9
-
-term3:
-	VMOVUPS      (DI), Y5
-	VMASKMOVPS   32(DI), Y0, Y6
-	VBROADCASTSS (R8), Y7
-	VFMADD231PS  Y5, Y7, Y1
-	VFMADD231PS  Y6, Y7, Y2
-	VBROADCASTSS (R8)(BX*1), Y7
-	VFMADD231PS  Y5, Y7, Y3
-	VFMADD231PS  Y6, Y7, Y4
-	ADDQ         CX, DI
-	ADDQ         DX, R8
-	DECQ         R9
-	JNZ          term3
-	MOVQ         by+88(FP), DI
-	TESTQ        DI, DI
-	JZ           scaled3
-	VBROADCASTSS (DI), Y5
-	VMULPS       Y5, Y1, Y1
-	VMULPS       Y5, Y2, Y2
-	VMULPS       Y5, Y3, Y3
-	VMULPS       Y5, Y4, Y4
-	MOVL         4(DI), R8
-	ADDL         R8, R8
-	JZ           scaled3
-	VBROADCASTSS 4(DI), Y5
-	MOVQ         SI, DI
-	VMOVUPS      (DI), Y6
-	VMULPS       Y5, Y6, Y6
-	VADDPS       Y6, Y1, Y1
-	VMASKMOVPS   32(DI), Y0, Y6
-	VMULPS       Y5, Y6, Y6
-	VADDPS       Y6, Y2, Y2
-	ADDQ         AX, DI
-	VMOVUPS      (DI), Y6
-	VMULPS       Y5, Y6, Y6
-	VADDPS       Y6, Y3, Y3
-	VMASKMOVPS   32(DI), Y0, Y6
-	VMULPS       Y5, Y6, Y6
-	VADDPS       Y6, Y4, Y4
-
-scaled3:
-	VMOVUPS    Y1, (SI)
-	VMASKMOVPS Y2, Y0, 32(SI)
-	ADDQ       AX, SI
-	VMOVUPS    Y3, (SI)
-	VMASKMOVPS Y4, Y0, 32(SI)
-	JMP        done
-
-more1:
-done:
-	SUBQ   $+2, rows+64(FP)
-	JZ     allDone
-	IMUL3Q $+2, AX, SI
-	ADDQ   SI, c+0(FP)
-	IMUL3Q $+2, BX, SI
-	ADDQ   SI, w+16(FP)
-	MOVQ   rightc+96(FP), SI
-	SHLQ   $0x02, SI
-	ADDQ   SI, c+0(FP)
-	MOVQ   rightz+104(FP), SI
-	SHLQ   $0x02, SI
-	ADDQ   SI, z+40(FP)
-	MOVQ   more+112(FP), SI
-	ADDQ   SI, cols+72(FP)
-	JMP    rows
-
-allDone:
-	VZEROUPPER
-	RET
-
-// func panelFew_3_avx2(c *float64, ldc int, w *float64, down int, across int, z *float64, ldz int, n int, rows int, cols int, add bool, by *float64, rightc int, rightz int, more int, index int)
-// Requires: AVX, FMA3
-TEXT ·panelFew_3_avx2(SB), NOSPLIT, $0-128
-	MOVQ ldc+8(FP), AX
-	SHLQ $0x03, AX
-	MOVQ ldz+48(FP), CX
-	SHLQ $0x03, CX
-	MOVQ across+32(FP), DX
-	SHLQ $0x03, DX
-	MOVQ down+24(FP), BX
-	SHLQ $0x03, BX
-
-rows:
-	MOVQ c+0(FP), SI
-	MOVQ z+40(FP), DI
-	MOVQ cols+72(FP), R8
-
-both:
-	CMPQ    R8, $+8
-	JL      bothEnd
-	VXORPD  Y0, Y0, Y0
-	VXORPD  Y1, Y1, Y1
-	VXORPD  Y2, Y2, Y2
-	VXORPD  Y3, Y3, Y3
-	VXORPD  Y4, Y4, Y4
-	VXORPD  Y5, Y5, Y5
-	CMPB    add+80(FP), $+0
-	JEQ     start1
-	MOVQ    SI, R9
-	VMOVUPD (R9), Y0
-	VMOVAPD Y0, Y0
-	VMOVUPD 32(R9), Y1
-	VMOVAPD Y1, Y1
-	ADDQ    AX, R9
-	VMOVUPD (R9), Y2
-	VMOVAPD Y2, Y2
-	VMOVUPD 32(R9), Y3
-	VMOVAPD Y3, Y3
-	ADDQ    AX, R9
-	VMOVUPD (R9), Y4
-	VMOVAPD Y4, Y4
-	VMOVUPD 32(R9), Y5
-	VMOVAPD Y5, Y5
-
-start1:
-	MOVQ DI, R9
-	MOVQ w+16(FP), R10
-	MOVQ n+56(FP), R11
-
-term1:
-	VMOVUPD      (R9), Y6
-	VMOVUPD      32(R9), Y7
-	VBROADCASTSD (R10), Y8
-	VFMADD231PD  Y6, Y8, Y0
-	VFMADD231PD  Y7, Y8, Y1
-	VBROADCASTSD (R10)(BX*1), Y8
-	VFMADD231PD  Y6, Y8, Y2
-	VFMADD231PD  Y7, Y8, Y3
-	VBROADCASTSD (R10)(BX*2), Y8
-	VFMADD231PD  Y6, Y8, Y4
-	VFMADD231PD  Y7, Y8, Y5
-	ADDQ         CX, R9
-	ADDQ         DX, R10
-	DECQ         R11
-	JNZ          term1
-	MOVQ         by+88(FP), R9
-	TESTQ        R9, R9
-	JZ           scaled1
-	VBROADCASTSD (R9), Y6
-	VMULPD       Y6, Y0, Y0
-	VMULPD       Y6, Y1, Y1
-	VMULPD       Y6, Y2, Y2
-	VMULPD       Y6, Y3, Y3
-	VMULPD       Y6, Y4, Y4
-	VMULPD       Y6, Y5, Y5
-	MOVQ         8(R9), R10
-	ADDQ         R10, R10
-	JZ           scaled1
-	VBROADCASTSD 8(R9), Y6
-	MOVQ         SI, R9
-	VMOVUPD      (R9), Y7
-	VMULPD       Y6, Y7, Y7
-	VADDPD       Y7, Y0, Y0
-	VMOVUPD      32(R9), Y7
-	VMULPD       Y6, Y7, Y7
-	VADDPD       Y7, Y1, Y1
-	ADDQ         AX, R9
-	VMOVUPD      (R9), Y7
-	VMULPD       Y6, Y7, Y7
-	VADDPD       Y7, Y2, Y2
-	VMOVUPD      32(R9), Y7
-	VMULPD       Y6, Y7, Y7
-	VADDPD       Y7, Y3, Y3
-	ADDQ         AX, R9
-	VMOVUPD      (R9), Y7
-	VMULPD       Y6, Y7, Y7
-	VADDPD       Y7, Y4, Y4
-	VMOVUPD      32(R9), Y7
-	VMULPD       Y6, Y7, Y7
-	VADDPD       Y7, Y5, Y5
-
-scaled1:
-	MOVQ    SI, R9
-	VMOVUPD Y0, (R9)
-	VMOVUPD Y1, 32(R9)
-	ADDQ    AX, R9
-	VMOVUPD Y2, (R9)
-	VMOVUPD Y3, 32(R9)
-	ADDQ    AX, R9
-	VMOVUPD Y4, (R9)
-	VMOVUPD Y5, 32(R9)
-	ADDQ    $+64, SI
-	ADDQ    $+64, DI
-	SUBQ    $+8, R8
-	JMP     both
-
-bothEnd:
-	TESTQ      R8, R8
-	JZ         done
-	CMPQ       R8, $+4
-	JG         more0
-	SUBQ       $+0, R8
-	NEGQ       R8
-	LEAQ       tailMask<>+32(SB), R9
-	VMOVUPD    (R9)(R8*8), Y0
-	VXORPD     Y1, Y1, Y1
-	VXORPD     Y2, Y2, Y2
-	VXORPD     Y3, Y3, Y3
-	CMPB       add+80(FP), $+0
-	JEQ        start2
-	MOVQ       SI, R8
-	VMASKMOVPD (R8), Y0, Y1
-	VMOVAPD    Y1, Y1
-	ADDQ       AX, R8
-	VMASKMOVPD (R8), Y0, Y2
-	VMOVAPD    Y2, Y2
-	ADDQ       AX, R8
-	VMASKMOVPD (R8), Y0, Y3
-	VMOVAPD    Y3, Y3
-
-start2:
-	MOVQ w+16(FP), R8
-	MOVQ n+56(FP), R9
-
-term2:
-	VMASKMOVPD   (DI), Y0, Y4
-	VBROADCASTSD (R8), Y5
-	VFMADD231PD  Y4, Y5, Y1
-	VBROADCASTSD (R8)(BX*1), Y5
-	VFMADD231PD  Y4, Y5, Y2
-	VBROADCASTSD (R8)(BX*2), Y5
-	VFMADD231PD  Y4, Y5, Y3
-	ADDQ         CX, DI
-	ADDQ         DX, R8
-	DECQ         R9
-	JNZ          term2
-	MOVQ         by+88(FP), DI
-	TESTQ        DI, DI
-	JZ           scaled2
-	VBROADCASTSD (DI), Y4
-	VMULPD       Y4, Y1, Y1
-	VMULPD       Y4, Y2, Y2
-	VMULPD       Y4, Y3, Y3
-	MOVQ         8(DI), R8
-	ADDQ         R8, R8
-	JZ           scaled2
-	VBROADCASTSD 8(DI), Y4
-	MOVQ         SI, DI
-	VMASKMOVPD   (DI), Y0, Y5
-	VMULPD       Y4, Y5, Y5
-	VADDPD       Y5, Y1, Y1
-	ADDQ         AX, DI
-	VMASKMOVPD   (DI), Y0, Y5
-	VMULPD       Y4, Y5, Y5
-	VADDPD       Y5, Y2, Y2
-	ADDQ         AX, DI
-	VMASKMOVPD   (DI), Y0, Y5
-	VMULPD       Y4, Y5, Y5
-	VADDPD       Y5, Y3, Y3
-
-scaled2:
-	VMASKMOVPD Y1, Y0, (SI)
-	ADDQ       AX, SI
-	VMASKMOVPD Y2, Y0, (SI)
-	ADDQ       AX, SI
-	VMASKMOVPD Y3, Y0, (SI)
-	JMP        done
-
-more0:
-	CMPQ       R8, $+8
-	JG         more1
-	SUBQ       $+4, R8
-	NEGQ       R8
-	LEAQ       tailMask<>+32(SB), R9
-	VMOVUPD    (R9)(R8*8), Y0
-	VXORPD     Y1, Y1, Y1
-	VXORPD     Y2, Y2, Y2
-	VXORPD     Y3, Y3, Y3
-	VXORPD     Y4, Y4, Y4
-	VXORPD     Y5, Y5, Y5
-	VXORPD     Y6, Y6, Y6
-	CMPB       add+80(FP), $+0
-	JEQ        start3
-	MOVQ       SI, R8
-	VMOVUPD    (R8), Y1
-	VMOVAPD    Y1, Y1
-	VMASKMOVPD 32(R8), Y0, Y2
-	VMOVAPD    Y2, Y2
-	ADDQ       AX, R8
-	VMOVUPD    (R8), Y3
-	VMOVAPD    Y3, Y3
-	VMASKMOVPD 32(R8), Y0, Y4
-	VMOVAPD    Y4, Y4
-	ADDQ       AX, R8
-	VMOVUPD    (R8), Y5
-	VMOVAPD    Y5, Y5
-	VMASKMOVPD 32(R8), Y0, Y6
-	VMOVAPD    Y6, Y6
-
-start3:
-	MOVQ w+16(FP), R8
-	MOVQ n+56(FP), R9
-
-term3:
-	VMOVUPD      (DI), Y7
-	VMASKMOVPD   32(DI), Y0, Y8
-	VBROADCASTSD (R8), Y9
-	VFMADD231PD  Y7, Y9, Y1
-	VFMADD231PD  Y8, Y9, Y2
-	VBROADCASTSD (R8)(BX*1), Y9
-	VFMADD231PD  Y7, Y9, Y3
-	VFMADD231PD  Y8, Y9, Y4
-	VBROADCASTSD (R8)(BX*2), Y9
-	VFMADD231PD  Y7, Y9, Y5
-	VFMADD231PD  Y8, Y9, Y6
-	ADDQ         CX, DI
-	ADDQ         DX, R8
-	DECQ         R9
-	JNZ          term3
-	MOVQ         by+88(FP), DI
-	TESTQ        DI, DI
-	JZ           scaled3
-	VBROADCASTSD (DI), Y7
-	VMULPD       Y7, Y1, Y1
-	VMULPD       Y7, Y2, Y2
-	VMULPD       Y7, Y3, Y3
-	VMULPD       Y7, Y4, Y4
-	VMULPD       Y7, Y5, Y5
-	VMULPD       Y7, Y6, Y6
-	MOVQ         8(DI), R8
-	ADDQ         R8, R8
-	JZ           scaled3
-	VBROADCASTSD 8(DI), Y7
-	MOVQ         SI, DI
-	VMOVUPD      (DI), Y8
-	VMULPD       Y7, Y8, Y8
-	VADDPD       Y8, Y1, Y1
-	VMASKMOVPD   32(DI), Y0, Y8
-	VMULPD       Y7, Y8, Y8
-	VADDPD       Y8, Y2, Y2
-	ADDQ         AX, DI
-	VMOVUPD      (DI), Y8
-	VMULPD       Y7, Y8, Y8
-	VADDPD       Y8, Y3, Y3
-	VMASKMOVPD   32(DI), Y0, Y8
-	VMULPD       Y7, Y8, Y8
-	VADDPD       Y8, Y4, Y4
-	ADDQ         AX, DI
-	VMOVUPD      (DI), Y8
-	VMULPD       Y7, Y8, Y8
-	VADDPD       Y8, Y5, Y5
-	VMASKMOVPD   32(DI), Y0, Y8
-	VMULPD       Y7, Y8, Y8
-	VADDPD       Y8, Y6, Y6
-
-scaled3:
-	VMOVUPD    Y1, (SI)
-	VMASKMOVPD Y2, Y0, 32(SI)
-	ADDQ       AX, SI
-	VMOVUPD    Y3, (SI)
-	VMASKMOVPD Y4, Y0, 32(SI)
-	ADDQ       AX, SI
-	VMOVUPD    Y5, (SI)
-	VMASKMOVPD Y6, Y0, 32(SI)
-	JMP        done
-
-more1:
-done:
-	SUBQ   $+3, rows+64(FP)
-	JZ     allDone
-	IMUL3Q $+3, AX, SI
-	ADDQ   SI, c+0(FP)
-	IMUL3Q $+3, BX, SI
-	ADDQ   SI, w+16(FP)
-	MOVQ   rightc+96(FP), SI
-	SHLQ   $0x03, SI
-	ADDQ   SI, c+0(FP)
-	MOVQ   rightz+104(FP), SI
-	SHLQ   $0x03, SI
-	ADDQ   SI, z+40(FP)
-	MOVQ   more+112(FP), SI
-	ADDQ   SI, cols+72(FP)
-	JMP    rows
-
-allDone:
-	VZEROUPPER
-	RET
-
-// func panelFew32_3_avx2(c *float32, ldc int, w *float32, down int, across int, z *float32, ldz int, n int, rows int, cols int, add bool, by *float32, rightc int, rightz int, more int, index int)
-// Requires: AVX, FMA3
-TEXT ·panelFew32_3_avx2(SB), NOSPLIT, $0-128
-	MOVQ ldc+8(FP), AX
-	SHLQ $0x02, AX
-	MOVQ ldz+48(FP), CX
-	SHLQ $0x02, CX
-	MOVQ across+32(FP), DX
-	SHLQ $0x02, DX
-	MOVQ down+24(FP), BX
-	SHLQ $0x02, BX
-
-rows:
-	MOVQ c+0(FP), SI
-	MOVQ z+40(FP), DI
-	MOVQ cols+72(FP), R8
-
-both:
-	CMPQ    R8, $+16
-	JL      bothEnd
-	VXORPD  Y0, Y0, Y0
-	VXORPD  Y1, Y1, Y1
-	VXORPD  Y2, Y2, Y2
-	VXORPD  Y3, Y3, Y3
-	VXORPD  Y4, Y4, Y4
-	VXORPD  Y5, Y5, Y5
-	CMPB    add+80(FP), $+0
-	JEQ     start1
-	MOVQ    SI, R9
-	VMOVUPS (R9), Y0
-	VMOVAPD Y0, Y0
-	VMOVUPS 32(R9), Y1
-	VMOVAPD Y1, Y1
-	ADDQ    AX, R9
-	VMOVUPS (R9), Y2
-	VMOVAPD Y2, Y2
-	VMOVUPS 32(R9), Y3
-	VMOVAPD Y3, Y3
-	ADDQ    AX, R9
-	VMOVUPS (R9), Y4
-	VMOVAPD Y4, Y4
-	VMOVUPS 32(R9), Y5
-	VMOVAPD Y5, Y5
-
-start1:
-	MOVQ DI, R9
-	MOVQ w+16(FP), R10
-	MOVQ n+56(FP), R11
-
-term1:
-	VMOVUPS      (R9), Y6
-	VMOVUPS      32(R9), Y7
-	VBROADCASTSS (R10), Y8
-	VFMADD231PS  Y6, Y8, Y0
-	VFMADD231PS  Y7, Y8, Y1
-	VBROADCASTSS (R10)(BX*1), Y8
-	VFMADD231PS  Y6, Y8, Y2
-	VFMADD231PS  Y7, Y8, Y3
-	VBROADCASTSS (R10)(BX*2), Y8
-	VFMADD231PS  Y6, Y8, Y4
-	VFMADD231PS  Y7, Y8, Y5
-	ADDQ         CX, R9
-	ADDQ         DX, R10
-	DECQ         R11
-	JNZ          term1
-	MOVQ         by+88(FP), R9
-	TESTQ        R9, R9
-	JZ           scaled1
-	VBROADCASTSS (R9), Y6
-	VMULPS       Y6, Y0, Y0
-	VMULPS       Y6, Y1, Y1
-	VMULPS       Y6, Y2, Y2
-	VMULPS       Y6, Y3, Y3
-	VMULPS       Y6, Y4, Y4
-	VMULPS       Y6, Y5, Y5
-	MOVL         4(R9), R10
-	ADDL         R10, R10
-	JZ           scaled1
-	VBROADCASTSS 4(R9), Y6
-	MOVQ         SI, R9
-	VMOVUPS      (R9), Y7
-	VMULPS       Y6, Y7, Y7
-	VADDPS       Y7, Y0, Y0
-	VMOVUPS      32(R9), Y7
-	VMULPS       Y6, Y7, Y7
-	VADDPS       Y7, Y1, Y1
-	ADDQ         AX, R9
-	VMOVUPS      (R9), Y7
-	VMULPS       Y6, Y7, Y7
-	VADDPS       Y7, Y2, Y2
-	VMOVUPS      32(R9), Y7
-	VMULPS       Y6, Y7, Y7
-	VADDPS       Y7, Y3, Y3
-	ADDQ         AX, R9
-	VMOVUPS      (R9), Y7
-	VMULPS       Y6, Y7, Y7
-	VADDPS       Y7, Y4, Y4
-	VMOVUPS      32(R9), Y7
-	VMULPS       Y6, Y7, Y7
-	VADDPS       Y7, Y5, Y5
-
-scaled1:
-	MOVQ    SI, R9
-	VMOVUPS Y0, (R9)
-	VMOVUPS Y1, 32(R9)
-	ADDQ    AX, R9
-	VMOVUPS Y2, (R9)
-	VMOVUPS Y3, 32(R9)
-	ADDQ    AX, R9
-	VMOVUPS Y4, (R9)
-	VMOVUPS Y5, 32(R9)
-	ADDQ    $+64, SI
-	ADDQ    $+64, DI
-	SUBQ    $+16, R8
-	JMP     both
-
-bothEnd:
-	TESTQ      R8, R8
-	JZ         done
-	CMPQ       R8, $+8
-	JG         more0
-	SUBQ       $+0, R8
-	NEGQ       R8
-	LEAQ       tailMask<>+32(SB), R9
-	VMOVUPD    (R9)(R8*4), Y0
-	VXORPD     Y1, Y1, Y1
-	VXORPD     Y2, Y2, Y2
-	VXORPD     Y3, Y3, Y3
-	CMPB       add+80(FP), $+0
-	JEQ        start2
-	MOVQ       SI, R8
-	VMASKMOVPS (R8), Y0, Y1
-	VMOVAPD    Y1, Y1
-	ADDQ       AX, R8
-	VMASKMOVPS (R8), Y0, Y2
-	VMOVAPD    Y2, Y2
-	ADDQ       AX, R8
-	VMASKMOVPS (R8), Y0, Y3
-	VMOVAPD    Y3, Y3
-
-start2:
-	MOVQ w+16(FP), R8
-	MOVQ n+56(FP), R9
-
-term2:
-	VMASKMOVPS   (DI), Y0, Y4
-	VBROADCASTSS (R8), Y5
-	VFMADD231PS  Y4, Y5, Y1
-	VBROADCASTSS (R8)(BX*1), Y5
-	VFMADD231PS  Y4, Y5, Y2
-	VBROADCASTSS (R8)(BX*2), Y5
-	VFMADD231PS  Y4, Y5, Y3
-	ADDQ         CX, DI
-	ADDQ         DX, R8
-	DECQ         R9
-	JNZ          term2
-	MOVQ         by+88(FP), DI
-	TESTQ        DI, DI
-	JZ           scaled2
-	VBROADCASTSS (DI), Y4
-	VMULPS       Y4, Y1, Y1
-	VMULPS       Y4, Y2, Y2
-	VMULPS       Y4, Y3, Y3
-	MOVL         4(DI), R8
-	ADDL         R8, R8
-	JZ           scaled2
-	VBROADCASTSS 4(DI), Y4
-	MOVQ         SI, DI
-	VMASKMOVPS   (DI), Y0, Y5
-	VMULPS       Y4, Y5, Y5
-	VADDPS       Y5, Y1, Y1
-	ADDQ         AX, DI
-	VMASKMOVPS   (DI), Y0, Y5
-	VMULPS       Y4, Y5, Y5
-	VADDPS       Y5, Y2, Y2
-	ADDQ         AX, DI
-	VMASKMOVPS   (DI), Y0, Y5
-	VMULPS       Y4, Y5, Y5
-	VADDPS       Y5, Y3, Y3
-
-scaled2:
-	VMASKMOVPS Y1, Y0, (SI)
-	ADDQ       AX, SI
-	VMASKMOVPS Y2, Y0, (SI)
-	ADDQ       AX, SI
-	VMASKMOVPS Y3, Y0, (SI)
-	JMP        done
-
-more0:
-	CMPQ       R8, $+16
-	JG         more1
-	SUBQ       $+8, R8
-	NEGQ       R8
-	LEAQ       tailMask<>+32(SB), R9
-	VMOVUPD    (R9)(R8*4), Y0
-	VXORPD     Y1, Y1, Y1
-	VXORPD     Y2, Y2, Y2
-	VXORPD     Y3, Y3, Y3
-	VXORPD     Y4, Y4, Y4
-	VXORPD     Y5, Y5, Y5
-	VXORPD     Y6, Y6, Y6
-	CMPB       add+80(FP), $+0
-	JEQ        start3
-	MOVQ       SI, R8
-	VMOVUPS    (R8), Y1
-	VMOVAPD    Y1, Y1
-	VMASKMOVPS 32(R8), Y0, Y2
-	VMOVAPD    Y2, Y2
-	ADDQ       AX, R8
-	VMOVUPS    (R8), Y3
-	VMOVAPD    Y3, Y3
-	VMASKMOVPS 32(R8), Y0, Y4
-	VMOVAPD    Y4, Y4
-	ADDQ       AX, R8
-	VMOVUPS    (R8), Y5
-	VMOVAPD    Y5, Y5
-	VMASKMOVPS 32(R8), Y0, Y6
-	VMOVAPD    Y6, Y6
-
-start3:
-	MOVQ w+16(FP), R8
-	MOVQ n+56(FP), R9
-
-term3:
-	VMOVUPS      (DI), Y7
-	VMASKMOVPS   32(DI), Y0, Y8
-	VBROADCASTSS (R8), Y9
-	VFMADD231PS  Y7, Y9, Y1
-	VFMADD231PS  Y8, Y9, Y2
-	VBROADCASTSS (R8)(BX*1), Y9
-	VFMADD231PS  Y7, Y9, Y3
-	VFMADD231PS  Y8, Y9, Y4
-	VBROADCASTSS (R8)(BX*2), Y9
-	VFMADD231PS  Y7, Y9, Y5
-	VFMADD231PS  Y8, Y9, Y6
-	ADDQ         CX, DI
-	ADDQ         DX, R8
-	DECQ         R9
-	JNZ          term3
-	MOVQ         by+88(FP), DI
-	TESTQ        DI, DI
-	JZ           scaled3
-	VBROADCASTSS (DI), Y7
-	VMULPS       Y7, Y1, Y1
-	VMULPS       Y7, Y2, Y2
-	VMULPS       Y7, Y3, Y3
-	VMULPS       Y7, Y4, Y4
-	VMULPS       Y7, Y5, Y5
-	VMULPS       Y7, Y6, Y6
-	MOVL         4(DI), R8
-	ADDL         R8, R8
-	JZ           scaled3
-	VBROADCASTSS 4(DI), Y7
-	MOVQ         SI, DI
-	VMOVUPS      (DI), Y8
-	VMULPS       Y7, Y8, Y8
-	VADDPS       Y8, Y1, Y1
-	VMASKMOVPS   32(DI), Y0, Y8
-	VMULPS       Y7, Y8, Y8
-	VADDPS       Y8, Y2, Y2
-	ADDQ         AX, DI
-	VMOVUPS      (DI), Y8
-	VMULPS       Y7, Y8, Y8
-	VADDPS       Y8, Y3, Y3
-	VMASKMOVPS   32(DI), Y0, Y8
-	VMULPS       Y7, Y8, Y8
-	VADDPS       Y8, Y4, Y4
-	ADDQ         AX, DI
-	VMOVUPS      (DI), Y8
-	VMULPS       Y7, Y8, Y8
-	VADDPS       Y8, Y5, Y5
-	VMASKMOVPS   32(DI), Y0, Y8
-	VMULPS       Y7, Y8, Y8
-	VADDPS       Y8, Y6, Y6
-
-scaled3:
-	VMOVUPS    Y1, (SI)
-	VMASKMOVPS Y2, Y0, 32(SI)
-	ADDQ       AX, SI
-	VMOVUPS    Y3, (SI)
-	VMASKMOVPS Y4, Y0, 32(SI)
-	ADDQ       AX, SI
-	VMOVUPS    Y5, (SI)
-	VMASKMOVPS Y6, Y0, 32(SI)
-	JMP        done
-
-more1:
-done:
-	SUBQ   $+3, rows+64(FP)
-	JZ     allDone
-	IMUL3Q $+3, AX, SI
-	ADDQ   SI, c+0(FP)
-	IMUL3Q $+3, BX, SI
-	ADDQ   SI, w+16(FP)
-	MOVQ   rightc+96(FP), SI
-	SHLQ   $0x02, SI
-	ADDQ   SI, c+0(FP)
-	MOVQ   rightz+104(FP), SI
-	SHLQ   $0x02, SI
-	ADDQ   SI, z+40(FP)
-	MOVQ   more+112(FP), SI
-	ADDQ   SI, cols+72(FP)
-	JMP    rows
-
-allDone:
-	VZEROUPPER
-	RET
-
-// func panelFew_4_avx2(c *float64, ldc int, w *float64, down int, across int, z *float64, ldz int, n int, rows int, cols int, add bool, by *float64, rightc int, rightz int, more int, index int)
-// Requires: AVX, FMA3
-TEXT ·panelFew_4_avx2(SB), NOSPLIT, $0-128
-	MOVQ ldc+8(FP), AX
-	SHLQ $0x03, AX
-	MOVQ ldz+48(FP), CX
-	SHLQ $0x03, CX
-	MOVQ across+32(FP), DX
-	SHLQ $0x03, DX
-	MOVQ down+24(FP), BX
-	SHLQ $0x03, BX
-	LEAQ (BX)(BX*2), SI
-
-rows:
-	MOVQ c+0(FP), DI
-	MOVQ z+40(FP), R8
-	MOVQ cols+72(FP), R9
-
-both:
-	CMPQ    R9, $+8
-	JL      bothEnd
-	VXORPD  Y0, Y0, Y0
-	VXORPD  Y1, Y1, Y1
-	VXORPD  Y2, Y2, Y2
-	VXORPD  Y3, Y3, Y3
-	VXORPD  Y4, Y4, Y4
-	VXORPD  Y5, Y5, Y5
-	VXORPD  Y6, Y6, Y6
-	VXORPD  Y7, Y7, Y7
-	CMPB    add+80(FP), $+0
-	JEQ     start1
-	MOVQ    DI, R10
-	VMOVUPD (R10), Y0
-	VMOVAPD Y0, Y0
-	VMOVUPD 32(R10), Y1
-	VMOVAPD Y1, Y1
-	ADDQ    AX, R10
-	VMOVUPD (R10), Y2
-	VMOVAPD Y2, Y2
-	VMOVUPD 32(R10), Y3
-	VMOVAPD Y3, Y3
-	ADDQ    AX, R10
-	VMOVUPD (R10), Y4
-	VMOVAPD Y4, Y4
-	VMOVUPD 32(R10), Y5
-	VMOVAPD Y5, Y5
-	ADDQ    AX, R10
-	VMOVUPD (R10), Y6
-	VMOVAPD Y6, Y6
-	VMOVUPD 32(R10), Y7
-	VMOVAPD Y7, Y7
-
-start1:
-	MOVQ R8, R10
-	MOVQ w+16(FP), R11
-	MOVQ n+56(FP), R12
-
-term1:
-	VMOVUPD      (R10), Y8
-	VMOVUPD      32(R10), Y9
-	VBROADCASTSD (R11), Y10
-	VFMADD231PD  Y8, Y10, Y0
-	VFMADD231PD  Y9, Y10, Y1
-	VBROADCASTSD (R11)(BX*1), Y10
-	VFMADD231PD  Y8, Y10, Y2
-	VFMADD231PD  Y9, Y10, Y3
-	VBROADCASTSD (R11)(BX*2), Y10
-	VFMADD231PD  Y8, Y10, Y4
-	VFMADD231PD  Y9, Y10, Y5
-	VBROADCASTSD (R11)(SI*1), Y10
-	VFMADD231PD  Y8, Y10, Y6
-	VFMADD231PD  Y9, Y10, Y7
-	ADDQ         CX, R10
-	ADDQ         DX, R11
-	DECQ         R12
-	JNZ          term1
-	MOVQ         by+88(FP), R10
-	TESTQ        R10, R10
-	JZ           scaled1
-	VBROADCASTSD (R10), Y8
-	VMULPD       Y8, Y0, Y0
-	VMULPD       Y8, Y1, Y1
-	VMULPD       Y8, Y2, Y2
-	VMULPD       Y8, Y3, Y3
-	VMULPD       Y8, Y4, Y4
-	VMULPD       Y8, Y5, Y5
-	VMULPD       Y8, Y6, Y6
-	VMULPD       Y8, Y7, Y7
-	MOVQ         8(R10), R11
-	ADDQ         R11, R11
-	JZ           scaled1
-	VBROADCASTSD 8(R10), Y8
-	MOVQ         DI, R10
-	VMOVUPD      (R10), Y9
-	VMULPD       Y8, Y9, Y9
-	VADDPD       Y9, Y0, Y0
-	VMOVUPD      32(R10), Y9
-	VMULPD       Y8, Y9, Y9
-	VADDPD       Y9, Y1, Y1
-	ADDQ         AX, R10
-	VMOVUPD      (R10), Y9
-	VMULPD       Y8, Y9, Y9
-	VADDPD       Y9, Y2, Y2
-	VMOVUPD      32(R10), Y9
-	VMULPD       Y8, Y9, Y9
-	VADDPD       Y9, Y3, Y3
-	ADDQ         AX, R10
-	VMOVUPD      (R10), Y9
-	VMULPD       Y8, Y9, Y9
-	VADDPD       Y9, Y4, Y4
-	VMOVUPD      32(R10), Y9
-	VMULPD       Y8, Y9, Y9
-	VADDPD       Y9, Y5, Y5
-	ADDQ         AX, R10
-	VMOVUPD      (R10), Y9
-	VMULPD       Y8, Y9, Y9
-	VADDPD       Y9, Y6, Y6
-	VMOVUPD      32(R10), Y9
-	VMULPD       Y8, Y9, Y9
-	VADDPD       Y9, Y7, Y7
-
-scaled1:
-	MOVQ    DI, R10
-	VMOVUPD Y0, (R10)
-	VMOVUPD Y1, 32(R10)
-	ADDQ    AX, R10
-	VMOVUPD Y2, (R10)
-	VMOVUPD Y3, 32(R10)
-	ADDQ    AX, R10
-	VMOVUPD Y4, (R10)
-	VMOVUPD Y5, 32(R10)
-	ADDQ    AX, R10
-	VMOVUPD Y6, (R10)
-	VMOVUPD Y7, 32(R10)
-	ADDQ    $+64, DI
-	ADDQ    $+64, R8
-	SUBQ    $+8, R9
-	JMP     both
-
-bothEnd:
-	TESTQ      R9, R9
-	JZ         done
-	CMPQ       R9, $+4
-	JG         more0
-	SUBQ       $+0, R9
-	NEGQ       R9
-	LEAQ       tailMask<>+32(SB), R10
-	VMOVUPD    (R10)(R9*8), Y0
-	VXORPD     Y1, Y1, Y1
-	VXORPD     Y2, Y2, Y2
-	VXORPD     Y3, Y3, Y3
-	VXORPD     Y4, Y4, Y4
-	CMPB       add+80(FP), $+0
-	JEQ        start2
-	MOVQ       DI, R9
-	VMASKMOVPD (R9), Y0, Y1
-	VMOVAPD    Y1, Y1
-	ADDQ       AX, R9
-	VMASKMOVPD (R9), Y0, Y2
-	VMOVAPD    Y2, Y2
-	ADDQ       AX, R9
-	VMASKMOVPD (R9), Y0, Y3
-	VMOVAPD    Y3, Y3
-	ADDQ       AX, R9
-	VMASKMOVPD (R9), Y0, Y4
-	VMOVAPD    Y4, Y4
-
-start2:
-	MOVQ w+16(FP), R9
-	MOVQ n+56(FP), R10
-
-term2:
-	VMASKMOVPD   (R8), Y0, Y5
-	VBROADCASTSD (R9), Y6
-	VFMADD231PD  Y5, Y6, Y1
-	VBROADCASTSD (R9)(BX*1), Y6
-	VFMADD231PD  Y5, Y6, Y2
-	VBROADCASTSD (R9)(BX*2), Y6
-	VFMADD231PD  Y5, Y6, Y3
-	VBROADCASTSD (R9)(SI*1), Y6
-	VFMADD231PD  Y5, Y6, Y4
-	ADDQ         CX, R8
-	ADDQ         DX, R9
-	DECQ         R10
-	JNZ          term2
-	MOVQ         by+88(FP), R8
-	TESTQ        R8, R8
-	JZ           scaled2
-	VBROADCASTSD (R8), Y5
-	VMULPD       Y5, Y1, Y1
-	VMULPD       Y5, Y2, Y2
-	VMULPD       Y5, Y3, Y3
-	VMULPD       Y5, Y4, Y4
-	MOVQ         8(R8), R9
-	ADDQ         R9, R9
-	JZ           scaled2
-	VBROADCASTSD 8(R8), Y5
-	MOVQ         DI, R8
-	VMASKMOVPD   (R8), Y0, Y6
-	VMULPD       Y5, Y6, Y6
-	VADDPD       Y6, Y1, Y1
-	ADDQ         AX, R8
-	VMASKMOVPD   (R8), Y0, Y6
-	VMULPD       Y5, Y6, Y6
-	VADDPD       Y6, Y2, Y2
-	ADDQ         AX, R8
-	VMASKMOVPD   (R8), Y0, Y6
-	VMULPD       Y5, Y6, Y6
-	VADDPD       Y6, Y3, Y3
-	ADDQ         AX, R8
-	VMASKMOVPD   (R8), Y0, Y6
-	VMULPD       Y5, Y6, Y6
-	VADDPD       Y6, Y4, Y4
-
-scaled2:
-	VMASKMOVPD Y1, Y0, (DI)
-	ADDQ       AX, DI
-	VMASKMOVPD Y2, Y0, (DI)
-	ADDQ       AX, DI
-	VMASKMOVPD Y3, Y0, (DI)
-	ADDQ       AX, DI
-	VMASKMOVPD Y4, Y0, (DI)
-	JMP        done
-
-more0:
-	CMPQ       R9, $+8
-	JG         more1
-	SUBQ       $+4, R9
-	NEGQ       R9
-	LEAQ       tailMask<>+32(SB), R10
-	VMOVUPD    (R10)(R9*8), Y0
-	VXORPD     Y1, Y1, Y1
-	VXORPD     Y2, Y2, Y2
-	VXORPD     Y3, Y3, Y3
-	VXORPD     Y4, Y4, Y4
-	VXORPD     Y5, Y5, Y5
-	VXORPD     Y6, Y6, Y6
-	VXORPD     Y7, Y7, Y7
-	VXORPD     Y8, Y8, Y8
-	CMPB       add+80(FP), $+0
-	JEQ        start3
-	MOVQ       DI, R9
-	VMOVUPD    (R9), Y1
-	VMOVAPD    Y1, Y1
-	VMASKMOVPD 32(R9), Y0, Y2
-	VMOVAPD    Y2, Y2
-	ADDQ       AX, R9
-	VMOVUPD    (R9), Y3
-	VMOVAPD    Y3, Y3
-	VMASKMOVPD 32(R9), Y0, Y4
-	VMOVAPD    Y4, Y4
-	ADDQ       AX, R9
-	VMOVUPD    (R9), Y5
-	VMOVAPD    Y5, Y5
-	VMASKMOVPD 32(R9), Y0, Y6
-	VMOVAPD    Y6, Y6
-	ADDQ       AX, R9
-	VMOVUPD    (R9), Y7
-	VMOVAPD    Y7, Y7
-	VMASKMOVPD 32(R9), Y0, Y8
-	VMOVAPD    Y8, Y8
-
-start3:
-	MOVQ w+16(FP), R9
-	MOVQ n+56(FP), R10
-
-term3:
-	VMOVUPD      (R8), Y9
-	VMASKMOVPD   32(R8), Y0, Y10
-	VBROADCASTSD (R9), Y11
-	VFMADD231PD  Y9, Y11, Y1
-	VFMADD231PD  Y10, Y11, Y2
-	VBROADCASTSD (R9)(BX*1), Y11
-	VFMADD231PD  Y9, Y11, Y3
-	VFMADD231PD  Y10, Y11, Y4
-	VBROADCASTSD (R9)(BX*2), Y11
-	VFMADD231PD  Y9, Y11, Y5
-	VFMADD231PD  Y10, Y11, Y6
-	VBROADCASTSD (R9)(SI*1), Y11
-	VFMADD231PD  Y9, Y11, Y7
-	VFMADD231PD  Y10, Y11, Y8
-	ADDQ         CX, R8
-	ADDQ         DX, R9
-	DECQ         R10
-	JNZ          term3
-	MOVQ         by+88(FP), R8
-	TESTQ        R8, R8
-	JZ           scaled3
-	VBROADCASTSD (R8), Y9
-	VMULPD       Y9, Y1, Y1
-	VMULPD       Y9, Y2, Y2
-	VMULPD       Y9, Y3, Y3
-	VMULPD       Y9, Y4, Y4
-	VMULPD       Y9, Y5, Y5
-	VMULPD       Y9, Y6, Y6
-	VMULPD       Y9, Y7, Y7
-	VMULPD       Y9, Y8, Y8
-	MOVQ         8(R8), R9
-	ADDQ         R9, R9
-	JZ           scaled3
-	VBROADCASTSD 8(R8), Y9
-	MOVQ         DI, R8
-	VMOVUPD      (R8), Y10
-	VMULPD       Y9, Y10, Y10
-	VADDPD       Y10, Y1, Y1
-	VMASKMOVPD   32(R8), Y0, Y10
-	VMULPD       Y9, Y10, Y10
-	VADDPD       Y10, Y2, Y2
-	ADDQ         AX, R8
-	VMOVUPD      (R8), Y10
-	VMULPD       Y9, Y10, Y10
-	VADDPD       Y10, Y3, Y3
-	VMASKMOVPD   32(R8), Y0, Y10
-	VMULPD       Y9, Y10, Y10
-	VADDPD       Y10, Y4, Y4
-	ADDQ         AX, R8
-	VMOVUPD      (R8), Y10
-	VMULPD       Y9, Y10, Y10
-	VADDPD       Y10, Y5, Y5
-	VMASKMOVPD   32(R8), Y0, Y10
-	VMULPD       Y9, Y10, Y10
-	VADDPD       Y10, Y6, Y6
-	ADDQ         AX, R8
-	VMOVUPD      (R8), Y10
-	VMULPD       Y9, Y10, Y10
-	VADDPD       Y10, Y7, Y7
-	VMASKMOVPD   32(R8), Y0, Y10
-	VMULPD       Y9, Y10, Y10
-	VADDPD       Y10, Y8, Y8
-
-scaled3:
-	VMOVUPD    Y1, (DI)
-	VMASKMOVPD Y2, Y0, 32(DI)
-	ADDQ       AX, DI
-	VMOVUPD    Y3, (DI)
-	VMASKMOVPD Y4, Y0, 32(DI)
-	ADDQ       AX, DI
-	VMOVUPD    Y5, (DI)
-	VMASKMOVPD Y6, Y0, 32(DI)
-	ADDQ       AX, DI
-	VMOVUPD    Y7, (DI)
-	VMASKMOVPD Y8, Y0, 32(DI)
-	JMP        done
-
-more1:
-done:
-	SUBQ   $+4, rows+64(FP)
-	JZ     allDone
-	IMUL3Q $+4, AX, DI
-	ADDQ   DI, c+0(FP)
-	IMUL3Q $+4, BX, DI
-	ADDQ   DI, w+16(FP)
-	MOVQ   rightc+96(FP), DI
-	SHLQ   $0x03, DI
-	ADDQ   DI, c+0(FP)
-	MOVQ   rightz+104(FP), DI
-	SHLQ   $0x03, DI
-	ADDQ   DI, z+40(FP)
-	MOVQ   more+112(FP), DI
-	ADDQ   DI, cols+72(FP)
-	JMP    rows
-
-allDone:
-	VZEROUPPER
-	RET
-
-// func panelFew32_4_avx2(c *float32, ldc int, w *float32, down int, across int, z *float32, ldz int, n int, rows int, cols int, add bool, by *float32, rightc int, rightz int, more int, index int)
-// Requires: AVX, FMA3
-TEXT ·panelFew32_4_avx2(SB), NOSPLIT, $0-128
-	MOVQ ldc+8(FP), AX
-	SHLQ $0x02, AX
-	MOVQ ldz+48(FP), CX
-	SHLQ $0x02, CX
-	MOVQ across+32(FP), DX
-	SHLQ $0x02, DX
-	MOVQ down+24(FP), BX
-	SHLQ $0x02, BX
-	LEAQ (BX)(BX*2), SI
-
-rows:
-	MOVQ c+0(FP), DI
-	MOVQ z+40(FP), R8
-	MOVQ cols+72(FP), R9
-
-both:
-	CMPQ    R9, $+16
-	JL      bothEnd
-	VXORPD  Y0, Y0, Y0
-	VXORPD  Y1, Y1, Y1
-	VXORPD  Y2, Y2, Y2
-	VXORPD  Y3, Y3, Y3
-	VXORPD  Y4, Y4, Y4
-	VXORPD  Y5, Y5, Y5
-	VXORPD  Y6, Y6, Y6
-	VXORPD  Y7, Y7, Y7
-	CMPB    add+80(FP), $+0
-	JEQ     start1
-	MOVQ    DI, R10
-	VMOVUPS (R10), Y0
-	VMOVAPD Y0, Y0
-	VMOVUPS 32(R10), Y1
-	VMOVAPD Y1, Y1
-	ADDQ    AX, R10
-	VMOVUPS (R10), Y2
-	VMOVAPD Y2, Y2
-	VMOVUPS 32(R10), Y3
-	VMOVAPD Y3, Y3
-	ADDQ    AX, R10
-	VMOVUPS (R10), Y4
-	VMOVAPD Y4, Y4
-	VMOVUPS 32(R10), Y5
-	VMOVAPD Y5, Y5
-	ADDQ    AX, R10
-	VMOVUPS (R10), Y6
-	VMOVAPD Y6, Y6
-	VMOVUPS 32(R10), Y7
-	VMOVAPD Y7, Y7
-
-start1:
-	MOVQ R8, R10
-	MOVQ w+16(FP), R11
-	MOVQ n+56(FP), R12
-
-term1:
-	VMOVUPS      (R10), Y8
-	VMOVUPS      32(R10), Y9
-	VBROADCASTSS (R11), Y10
-	VFMADD231PS  Y8, Y10, Y0
-	VFMADD231PS  Y9, Y10, Y1
-	VBROADCASTSS (R11)(BX*1), Y10
-	VFMADD231PS  Y8, Y10, Y2
-	VFMADD231PS  Y9, Y10, Y3
-	VBROADCASTSS (R11)(BX*2), Y10
-	VFMADD231PS  Y8, Y10, Y4
-	VFMADD231PS  Y9, Y10, Y5
-	VBROADCASTSS (R11)(SI*1), Y10
-	VFMADD231PS  Y8, Y10, Y6
-	VFMADD231PS  Y9, Y10, Y7
-	ADDQ         CX, R10
-	ADDQ         DX, R11
-	DECQ         R12
-	JNZ          term1
-	MOVQ         by+88(FP), R10
-	TESTQ        R10, R10
-	JZ           scaled1
-	VBROADCASTSS (R10), Y8
-	VMULPS       Y8, Y0, Y0
-	VMULPS       Y8, Y1, Y1
-	VMULPS       Y8, Y2, Y2
-	VMULPS       Y8, Y3, Y3
-	VMULPS       Y8, Y4, Y4
-	VMULPS       Y8, Y5, Y5
-	VMULPS       Y8, Y6, Y6
-	VMULPS       Y8, Y7, Y7
-	MOVL         4(R10), R11
-	ADDL         R11, R11
-	JZ           scaled1
-	VBROADCASTSS 4(R10), Y8
-	MOVQ         DI, R10
-	VMOVUPS      (R10), Y9
-	VMULPS       Y8, Y9, Y9
-	VADDPS       Y9, Y0, Y0
-	VMOVUPS      32(R10), Y9
-	VMULPS       Y8, Y9, Y9
-	VADDPS       Y9, Y1, Y1
-	ADDQ         AX, R10
-	VMOVUPS      (R10), Y9
-	VMULPS       Y8, Y9, Y9
-	VADDPS       Y9, Y2, Y2
-	VMOVUPS      32(R10), Y9
-	VMULPS       Y8, Y9, Y9
-	VADDPS       Y9, Y3, Y3
-	ADDQ         AX, R10
-	VMOVUPS      (R10), Y9
-	VMULPS       Y8, Y9, Y9
-	VADDPS       Y9, Y4, Y4
-	VMOVUPS      32(R10), Y9
-	VMULPS       Y8, Y9, Y9
-	VADDPS       Y9, Y5, Y5
-	ADDQ         AX, R10
-	VMOVUPS      (R10), Y9
-	VMULPS       Y8, Y9, Y9
-	VADDPS       Y9, Y6, Y6
-	VMOVUPS      32(R10), Y9
-	VMULPS       Y8, Y9, Y9
-	VADDPS       Y9, Y7, Y7
-
-scaled1:
-	MOVQ    DI, R10
-	VMOVUPS Y0, (R10)
-	VMOVUPS Y1, 32(R10)
-	ADDQ    AX, R10
-	VMOVUPS Y2, (R10)
-	VMOVUPS Y3, 32(R10)
-	ADDQ    AX, R10
-	VMOVUPS Y4, (R10)
-	VMOVUPS Y5, 32(R10)
-	ADDQ    AX, R10
-	VMOVUPS Y6, (R10)
-	VMOVUPS Y7, 32(R10)
-	ADDQ    $+64, DI
-	ADDQ    $+64, R8
-	SUBQ    $+16, R9
-	JMP     both
-
-bothEnd:
-	TESTQ      R9, R9
-	JZ         done
-	CMPQ       R9, $+8
-	JG         more0
-	SUBQ       $+0, R9
-	NEGQ       R9
-	LEAQ       tailMask<>+32(SB), R10
-	VMOVUPD    (R10)(R9*4), Y0
-	VXORPD     Y1, Y1, Y1
-	VXORPD     Y2, Y2, Y2
-	VXORPD     Y3, Y3, Y3
-	VXORPD     Y4, Y4, Y4
-	CMPB       add+80(FP), $+0
-	JEQ        start2
-	MOVQ       DI, R9
-	VMASKMOVPS (R9), Y0, Y1
-	VMOVAPD    Y1, Y1
-	ADDQ       AX, R9
-	VMASKMOVPS (R9), Y0, Y2
-	VMOVAPD    Y2, Y2
-	ADDQ       AX, R9
-	VMASKMOVPS (R9), Y0, Y3
-	VMOVAPD    Y3, Y3
-	ADDQ       AX, R9
-	VMASKMOVPS (R9), Y0, Y4
-	VMOVAPD    Y4, Y4
-
-start2:
-	MOVQ w+16(FP), R9
-	MOVQ n+56(FP), R10
-
-term2:
-	VMASKMOVPS   (R8), Y0, Y5
-	VBROADCASTSS (R9), Y6
-	VFMADD231PS  Y5, Y6, Y1
-	VBROADCASTSS (R9)(BX*1), Y6
-	VFMADD231PS  Y5, Y6, Y2
-	VBROADCASTSS (R9)(BX*2), Y6
-	VFMADD231PS  Y5, Y6, Y3
-	VBROADCASTSS (R9)(SI*1), Y6
-	VFMADD231PS  Y5, Y6, Y4
-	ADDQ         CX, R8
-	ADDQ         DX, R9
-	DECQ         R10
-	JNZ          term2
-	MOVQ         by+88(FP), R8
-	TESTQ        R8, R8
-	JZ           scaled2
-	VBROADCASTSS (R8), Y5
-	VMULPS       Y5, Y1, Y1
-	VMULPS       Y5, Y2, Y2
-	VMULPS       Y5, Y3, Y3
-	VMULPS       Y5, Y4, Y4
-	MOVL         4(R8), R9
-	ADDL         R9, R9
-	JZ           scaled2
-	VBROADCASTSS 4(R8), Y5
-	MOVQ         DI, R8
-	VMASKMOVPS   (R8), Y0, Y6
-	VMULPS       Y5, Y6, Y6
-	VADDPS       Y6, Y1, Y1
-	ADDQ         AX, R8
-	VMASKMOVPS   (R8), Y0, Y6
-	VMULPS       Y5, Y6, Y6
-	VADDPS       Y6, Y2, Y2
-	ADDQ         AX, R8
-	VMASKMOVPS   (R8), Y0, Y6
-	VMULPS       Y5, Y6, Y6
-	VADDPS       Y6, Y3, Y3
-	ADDQ         AX, R8
-	VMASKMOVPS   (R8), Y0, Y6
-	VMULPS       Y5, Y6, Y6
-	VADDPS       Y6, Y4, Y4
-
-scaled2:
-	VMASKMOVPS Y1, Y0, (DI)
-	ADDQ       AX, DI
-	VMASKMOVPS Y2, Y0, (DI)
-	ADDQ       AX, DI
-	VMASKMOVPS Y3, Y0, (DI)
-	ADDQ       AX, DI
-	VMASKMOVPS Y4, Y0, (DI)
-	JMP        done
-
-more0:
-	CMPQ       R9, $+16
-	JG         more1
-	SUBQ       $+8, R9
-	NEGQ       R9
-	LEAQ       tailMask<>+32(SB), R10
-	VMOVUPD    (R10)(R9*4), Y0
-	VXORPD     Y1, Y1, Y1
-	VXORPD     Y2, Y2, Y2
-	VXORPD     Y3, Y3, Y3
-	VXORPD     Y4, Y4, Y4
-	VXORPD     Y5, Y5, Y5
-	VXORPD     Y6, Y6, Y6
-	VXORPD     Y7, Y7, Y7
-	VXORPD     Y8, Y8, Y8
-	CMPB       add+80(FP), $+0
-	JEQ        start3
-	MOVQ       DI, R9
-	VMOVUPS    (R9), Y1
-	VMOVAPD    Y1, Y1
-	VMASKMOVPS 32(R9), Y0, Y2
-	VMOVAPD    Y2, Y2
-	ADDQ       AX, R9
-	VMOVUPS    (R9), Y3
-	VMOVAPD    Y3, Y3
-	VMASKMOVPS 32(R9), Y0, Y4
-	VMOVAPD    Y4, Y4
-	ADDQ       AX, R9
-	VMOVUPS    (R9), Y5
-	VMOVAPD    Y5, Y5
-	VMASKMOVPS 32(R9), Y0, Y6
-	VMOVAPD    Y6, Y6
-	ADDQ       AX, R9
-	VMOVUPS    (R9), Y7
-	VMOVAPD    Y7, Y7
-	VMASKMOVPS 32(R9), Y0, Y8
-	VMOVAPD    Y8, Y8
-
-start3:
-	MOVQ w+16(FP), R9
-	MOVQ n+56(FP), R10
-
-term3:
-	VMOVUPS      (R8), Y9
-	VMASKMOVPS   32(R8), Y0, Y10
-	VBROADCASTSS (R9), Y11
-	VFMADD231PS  Y9, Y11, Y1
-	VFMADD231PS  Y10, Y11, Y2
-	VBROADCASTSS (R9)(BX*1), Y11
-	VFMADD231PS  Y9, Y11, Y3
-	VFMADD231PS  Y10, Y11, Y4
-	VBROADCASTSS (R9)(BX*2), Y11
-	VFMADD231PS  Y9, Y11, Y5
-	VFMADD231PS  Y10, Y11, Y6
-	VBROADCASTSS (R9)(SI*1), Y11
-	VFMADD231PS  Y9, Y11, Y7
-	VFMADD231PS  Y10, Y11, Y8
-	ADDQ         CX, R8
-	ADDQ         DX, R9
-	DECQ         R10
-	JNZ          term3
-	MOVQ         by+88(FP), R8
-	TESTQ        R8, R8
-	JZ           scaled3
-	VBROADCASTSS (R8), Y9
-	VMULPS       Y9, Y1, Y1
-	VMULPS       Y9, Y2, Y2
-	VMULPS       Y9, Y3, Y3
-	VMULPS       Y9, Y4, Y4
-	VMULPS       Y9, Y5, Y5
-	VMULPS       Y9, Y6, Y6
-	VMULPS       Y9, Y7, Y7
-	VMULPS       Y9, Y8, Y8
-	MOVL         4(R8), R9
-	ADDL         R9, R9
-	JZ           scaled3
-	VBROADCASTSS 4(R8), Y9
-	MOVQ         DI, R8
-	VMOVUPS      (R8), Y10
-	VMULPS       Y9, Y10, Y10
-	VADDPS       Y10, Y1, Y1
-	VMASKMOVPS   32(R8), Y0, Y10
-	VMULPS       Y9, Y10, Y10
-	VADDPS       Y10, Y2, Y2
-	ADDQ         AX, R8
-	VMOVUPS      (R8), Y10
-	VMULPS       Y9, Y10, Y10
-	VADDPS       Y10, Y3, Y3
-	VMASKMOVPS   32(R8), Y0, Y10
-	VMULPS       Y9, Y10, Y10
-	VADDPS       Y10, Y4, Y4
-	ADDQ         AX, R8
-	VMOVUPS      (R8), Y10
-	VMULPS       Y9, Y10, Y10
-	VADDPS       Y10, Y5, Y5
-	VMASKMOVPS   32(R8), Y0, Y10
-	VMULPS       Y9, Y10, Y10
-	VADDPS       Y10, Y6, Y6
-	ADDQ         AX, R8
-	VMOVUPS      (R8), Y10
-	VMULPS       Y9, Y10, Y10
-	VADDPS       Y10, Y7, Y7
-	VMASKMOVPS   32(R8), Y0, Y10
-	VMULPS       Y9, Y10, Y10
-	VADDPS       Y10, Y8, Y8
-
-scaled3:
-	VMOVUPS    Y1, (DI)
-	VMASKMOVPS Y2, Y0, 32(DI)
-	ADDQ       AX, DI
-	VMOVUPS    Y3, (DI)
-	VMASKMOVPS Y4, Y0, 32(DI)
-	ADDQ       AX, DI
-	VMOVUPS    Y5, (DI)
-	VMASKMOVPS Y6, Y0, 32(DI)
-	ADDQ       AX, DI
-	VMOVUPS    Y7, (DI)
-	VMASKMOVPS Y8, Y0, 32(DI)
-	JMP        done
-
-more1:
-done:
-	SUBQ   $+4, rows+64(FP)
-	JZ     allDone
-	IMUL3Q $+4, AX, DI
-	ADDQ   DI, c+0(FP)
-	IMUL3Q $+4, BX, DI
-	ADDQ   DI, w+16(FP)
-	MOVQ   rightc+96(FP), DI
-	SHLQ   $0x02, DI
-	ADDQ   DI, c+0(FP)
-	MOVQ   rightz+104(FP), DI
-	SHLQ   $0x02, DI
-	ADDQ   DI, z+40(FP)
-	MOVQ   more+112(FP), DI
-	ADDQ   DI, cols+72(FP)
-	JMP    rows
-
-allDone:
-	VZEROUPPER
-	RET
-
-// func panelFew_5_avx2(c *float64, ldc int, w *float64, down int, across int, z *float64, ldz int, n int, rows int, cols int, add bool, by *float64, rightc int, rightz int, more int, index int)
-// Requires: AVX, FMA3
-TEXT ·panelFew_5_avx2(SB), NOSPLIT, $0-128
-	MOVQ ldc+8(FP), AX
-	SHLQ $0x03, AX
-	MOVQ ldz+48(FP), CX
-	SHLQ $0x03, CX
-	MOVQ across+32(FP), DX
-	SHLQ $0x03, DX
-	MOVQ down+24(FP), BX
-	SHLQ $0x03, BX
-	LEAQ (BX)(BX*2), SI
-
-rows:
-	MOVQ c+0(FP), DI
-	MOVQ z+40(FP), R8
-	MOVQ cols+72(FP), R9
-
-both:
-	CMPQ    R9, $+8
-	JL      bothEnd
-	VXORPD  Y0, Y0, Y0
-	VXORPD  Y1, Y1, Y1
-	VXORPD  Y2, Y2, Y2
-	VXORPD  Y3, Y3, Y3
-	VXORPD  Y4, Y4, Y4
-	VXORPD  Y5, Y5, Y5
-	VXORPD  Y6, Y6, Y6
-	VXORPD  Y7, Y7, Y7
-	VXORPD  Y8, Y8, Y8
-	VXORPD  Y9, Y9, Y9
-	CMPB    add+80(FP), $+0
-	JEQ     start1
-	MOVQ    DI, R10
-	VMOVUPD (R10), Y0
-	VMOVAPD Y0, Y0
-	VMOVUPD 32(R10), Y1
-	VMOVAPD Y1, Y1
-	ADDQ    AX, R10
-	VMOVUPD (R10), Y2
-	VMOVAPD Y2, Y2
-	VMOVUPD 32(R10), Y3
-	VMOVAPD Y3, Y3
-	ADDQ    AX, R10
-	VMOVUPD (R10), Y4
-	VMOVAPD Y4, Y4
-	VMOVUPD 32(R10), Y5
-	VMOVAPD Y5, Y5
-	ADDQ    AX, R10
-	VMOVUPD (R10), Y6
-	VMOVAPD Y6, Y6
-	VMOVUPD 32(R10), Y7
-	VMOVAPD Y7, Y7
-	ADDQ    AX, R10
-	VMOVUPD (R10), Y8
-	VMOVAPD Y8, Y8
-	VMOVUPD 32(R10), Y9
-	VMOVAPD Y9, Y9
-
-start1:
-	MOVQ R8, R10
-	MOVQ w+16(FP), R11
-	MOVQ n+56(FP), R12
-
-term1:
-	VMOVUPD      (R10), Y10
-	VMOVUPD      32(R10), Y11
-	VBROADCASTSD (R11), Y12
-	VFMADD231PD  Y10, Y12, Y0
-	VFMADD231PD  Y11, Y12, Y1
-	VBROADCASTSD (R11)(BX*1), Y12
-	VFMADD231PD  Y10, Y12, Y2
-	VFMADD231PD  Y11, Y12, Y3
-	VBROADCASTSD (R11)(BX*2), Y12
-	VFMADD231PD  Y10, Y12, Y4
-	VFMADD231PD  Y11, Y12, Y5
-	VBROADCASTSD (R11)(SI*1), Y12
-	VFMADD231PD  Y10, Y12, Y6
-	VFMADD231PD  Y11, Y12, Y7
-	VBROADCASTSD (R11)(BX*4), Y12
-	VFMADD231PD  Y10, Y12, Y8
-	VFMADD231PD  Y11, Y12, Y9
-	ADDQ         CX, R10
-	ADDQ         DX, R11
-	DECQ         R12
-	JNZ          term1
-	MOVQ         by+88(FP), R10
-	TESTQ        R10, R10
-	JZ           scaled1
-	VBROADCASTSD (R10), Y10
-	VMULPD       Y10, Y0, Y0
-	VMULPD       Y10, Y1, Y1
-	VMULPD       Y10, Y2, Y2
-	VMULPD       Y10, Y3, Y3
-	VMULPD       Y10, Y4, Y4
-	VMULPD       Y10, Y5, Y5
-	VMULPD       Y10, Y6, Y6
-	VMULPD       Y10, Y7, Y7
-	VMULPD       Y10, Y8, Y8
-	VMULPD       Y10, Y9, Y9
-	MOVQ         8(R10), R11
-	ADDQ         R11, R11
-	JZ           scaled1
-	VBROADCASTSD 8(R10), Y10
-	MOVQ         DI, R10
-	VMOVUPD      (R10), Y11
-	VMULPD       Y10, Y11, Y11
-	VADDPD       Y11, Y0, Y0
-	VMOVUPD      32(R10), Y11
-	VMULPD       Y10, Y11, Y11
-	VADDPD       Y11, Y1, Y1
-	ADDQ         AX, R10
-	VMOVUPD      (R10), Y11
-	VMULPD       Y10, Y11, Y11
-	VADDPD       Y11, Y2, Y2
-	VMOVUPD      32(R10), Y11
-	VMULPD       Y10, Y11, Y11
-	VADDPD       Y11, Y3, Y3
-	ADDQ         AX, R10
-	VMOVUPD      (R10), Y11
-	VMULPD       Y10, Y11, Y11
-	VADDPD       Y11, Y4, Y4
-	VMOVUPD      32(R10), Y11
-	VMULPD       Y10, Y11, Y11
-	VADDPD       Y11, Y5, Y5
-	ADDQ         AX, R10
-	VMOVUPD      (R10), Y11
-	VMULPD       Y10, Y11, Y11
-	VADDPD       Y11, Y6, Y6
-	VMOVUPD      32(R10), Y11
-	VMULPD       Y10, Y11, Y11
-	VADDPD       Y11, Y7, Y7
-	ADDQ         AX, R10
-	VMOVUPD      (R10), Y11
-	VMULPD       Y10, Y11, Y11
-	VADDPD       Y11, Y8, Y8
-	VMOVUPD      32(R10), Y11
-	VMULPD       Y10, Y11, Y11
-	VADDPD       Y11, Y9, Y9
-
-scaled1:
-	MOVQ    DI, R10
-	VMOVUPD Y0, (R10)
-	VMOVUPD Y1, 32(R10)
-	ADDQ    AX, R10
-	VMOVUPD Y2, (R10)
-	VMOVUPD Y3, 32(R10)
-	ADDQ    AX, R10
-	VMOVUPD Y4, (R10)
-	VMOVUPD Y5, 32(R10)
-	ADDQ    AX, R10
-	VMOVUPD Y6, (R10)
-	VMOVUPD Y7, 32(R10)
-	ADDQ    AX, R10
-	VMOVUPD Y8, (R10)
-	VMOVUPD Y9, 32(R10)
-	ADDQ    $+64, DI
-	ADDQ    $+64, R8
-	SUBQ    $+8, R9
-	JMP     both
-
-bothEnd:
-	TESTQ      R9, R9
-	JZ         done
-	CMPQ       R9, $+4
-	JG         more0
-	SUBQ       $+0, R9
-	NEGQ       R9
-	LEAQ       tailMask<>+32(SB), R10
-	VMOVUPD    (R10)(R9*8), Y0
-	VXORPD     Y1, Y1, Y1
-	VXORPD     Y2, Y2, Y2
-	VXORPD     Y3, Y3, Y3
-	VXORPD     Y4, Y4, Y4
-	VXORPD     Y5, Y5, Y5
-	CMPB       add+80(FP), $+0
-	JEQ        start2
-	MOVQ       DI, R9
-	VMASKMOVPD (R9), Y0, Y1
-	VMOVAPD    Y1, Y1
-	ADDQ       AX, R9
-	VMASKMOVPD (R9), Y0, Y2
-	VMOVAPD    Y2, Y2
-	ADDQ       AX, R9
-	VMASKMOVPD (R9), Y0, Y3
-	VMOVAPD    Y3, Y3
-	ADDQ       AX, R9
-	VMASKMOVPD (R9), Y0, Y4
-	VMOVAPD    Y4, Y4
-	ADDQ       AX, R9
-	VMASKMOVPD (R9), Y0, Y5
-	VMOVAPD    Y5, Y5
-
-start2:
-	MOVQ w+16(FP), R9
-	MOVQ n+56(FP), R10
-
-term2:
-	VMASKMOVPD   (R8), Y0, Y6
-	VBROADCASTSD (R9), Y7
-	VFMADD231PD  Y6, Y7, Y1
-	VBROADCASTSD (R9)(BX*1), Y7
-	VFMADD231PD  Y6, Y7, Y2
-	VBROADCASTSD (R9)(BX*2), Y7
-	VFMADD231PD  Y6, Y7, Y3
-	VBROADCASTSD (R9)(SI*1), Y7
-	VFMADD231PD  Y6, Y7, Y4
-	VBROADCASTSD (R9)(BX*4), Y7
-	VFMADD231PD  Y6, Y7, Y5
-	ADDQ         CX, R8
-	ADDQ         DX, R9
-	DECQ         R10
-	JNZ          term2
-	MOVQ         by+88(FP), R8
-	TESTQ        R8, R8
-	JZ           scaled2
-	VBROADCASTSD (R8), Y6
-	VMULPD       Y6, Y1, Y1
-	VMULPD       Y6, Y2, Y2
-	VMULPD       Y6, Y3, Y3
-	VMULPD       Y6, Y4, Y4
-	VMULPD       Y6, Y5, Y5
-	MOVQ         8(R8), R9
-	ADDQ         R9, R9
-	JZ           scaled2
-	VBROADCASTSD 8(R8), Y6
-	MOVQ         DI, R8
-	VMASKMOVPD   (R8), Y0, Y7
-	VMULPD       Y6, Y7, Y7
-	VADDPD       Y7, Y1, Y1
-	ADDQ         AX, R8
-	VMASKMOVPD   (R8), Y0, Y7
-	VMULPD       Y6, Y7, Y7
-	VADDPD       Y7, Y2, Y2
-	ADDQ         AX, R8
-	VMASKMOVPD   (R8), Y0, Y7
-	VMULPD       Y6, Y7, Y7
-	VADDPD       Y7, Y3, Y3
-	ADDQ         AX, R8
-	VMASKMOVPD   (R8), Y0, Y7
-	VMULPD       Y6, Y7, Y7
-	VADDPD       Y7, Y4, Y4
-	ADDQ         AX, R8
-	VMASKMOVPD   (R8), Y0, Y7
-	VMULPD       Y6, Y7, Y7
-	VADDPD       Y7, Y5, Y5
-
-scaled2:
-	VMASKMOVPD Y1, Y0, (DI)
-	ADDQ       AX, DI
-	VMASKMOVPD Y2, Y0, (DI)
-	ADDQ       AX, DI
-	VMASKMOVPD Y3, Y0, (DI)
-	ADDQ       AX, DI
-	VMASKMOVPD Y4, Y0, (DI)
-	ADDQ       AX, DI
-	VMASKMOVPD Y5, Y0, (DI)
-	JMP        done
-
-more0:
-	CMPQ       R9, $+8
-	JG         more1
-	SUBQ       $+4, R9
-	NEGQ       R9
-	LEAQ       tailMask<>+32(SB), R10
-	VMOVUPD    (R10)(R9*8), Y0
-	VXORPD     Y1, Y1, Y1
-	VXORPD     Y2, Y2, Y2
-	VXORPD     Y3, Y3, Y3
-	VXORPD     Y4, Y4, Y4
-	VXORPD     Y5, Y5, Y5
-	VXORPD     Y6, Y6, Y6
-	VXORPD     Y7, Y7, Y7
-	VXORPD     Y8, Y8, Y8
-	VXORPD     Y9, Y9, Y9
-	VXORPD     Y10, Y10, Y10
-	CMPB       add+80(FP), $+0
-	JEQ        start3
-	MOVQ       DI, R9
-	VMOVUPD    (R9), Y1
-	VMOVAPD    Y1, Y1
-	VMASKMOVPD 32(R9), Y0, Y2
-	VMOVAPD    Y2, Y2
-	ADDQ       AX, R9
-	VMOVUPD    (R9), Y3
-	VMOVAPD    Y3, Y3
-	VMASKMOVPD 32(R9), Y0, Y4
-	VMOVAPD    Y4, Y4
-	ADDQ       AX, R9
-	VMOVUPD    (R9), Y5
-	VMOVAPD    Y5, Y5
-	VMASKMOVPD 32(R9), Y0, Y6
-	VMOVAPD    Y6, Y6
-	ADDQ       AX, R9
-	VMOVUPD    (R9), Y7
-	VMOVAPD    Y7, Y7
-	VMASKMOVPD 32(R9), Y0, Y8
-	VMOVAPD    Y8, Y8
-	ADDQ       AX, R9
-	VMOVUPD    (R9), Y9
-	VMOVAPD    Y9, Y9
-	VMASKMOVPD 32(R9), Y0, Y10
-	VMOVAPD    Y10, Y10
-
-start3:
-	MOVQ w+16(FP), R9
-	MOVQ n+56(FP), R10
-
-term3:
-	VMOVUPD      (R8), Y11
-	VMASKMOVPD   32(R8), Y0, Y12
-	VBROADCASTSD (R9), Y13
-	VFMADD231PD  Y11, Y13, Y1
-	VFMADD231PD  Y12, Y13, Y2
-	VBROADCASTSD (R9)(BX*1), Y13
-	VFMADD231PD  Y11, Y13, Y3
-	VFMADD231PD  Y12, Y13, Y4
-	VBROADCASTSD (R9)(BX*2), Y13
-	VFMADD231PD  Y11, Y13, Y5
-	VFMADD231PD  Y12, Y13, Y6
-	VBROADCASTSD (R9)(SI*1), Y13
-	VFMADD231PD  Y11, Y13, Y7
-	VFMADD231PD  Y12, Y13, Y8
-	VBROADCASTSD (R9)(BX*4), Y13
-	VFMADD231PD  Y11, Y13, Y9
-	VFMADD231PD  Y12, Y13, Y10
-	ADDQ         CX, R8
-	ADDQ         DX, R9
-	DECQ         R10
-	JNZ          term3
-	MOVQ         by+88(FP), R8
-	TESTQ        R8, R8
-	JZ           scaled3
-	VBROADCASTSD (R8), Y11
-	VMULPD       Y11, Y1, Y1
-	VMULPD       Y11, Y2, Y2
-	VMULPD       Y11, Y3, Y3
-	VMULPD       Y11, Y4, Y4
-	VMULPD       Y11, Y5, Y5
-	VMULPD       Y11, Y6, Y6
-	VMULPD       Y11, Y7, Y7
-	VMULPD       Y11, Y8, Y8
-	VMULPD       Y11, Y9, Y9
-	VMULPD       Y11, Y10, Y10
-	MOVQ         8(R8), R9
-	ADDQ         R9, R9
-	JZ           scaled3
-	VBROADCASTSD 8(R8), Y11
-	MOVQ         DI, R8
-	VMOVUPD      (R8), Y12
-	VMULPD       Y11, Y12, Y12
-	VADDPD       Y12, Y1, Y1
-	VMASKMOVPD   32(R8), Y0, Y12
-	VMULPD       Y11, Y12, Y12
-	VADDPD       Y12, Y2, Y2
-	ADDQ         AX, R8
-	VMOVUPD      (R8), Y12
-	VMULPD       Y11, Y12, Y12
-	VADDPD       Y12, Y3, Y3
-	VMASKMOVPD   32(R8), Y0, Y12
-	VMULPD       Y11, Y12, Y12
-	VADDPD       Y12, Y4, Y4
-	ADDQ         AX, R8
-	VMOVUPD      (R8), Y12
-	VMULPD       Y11, Y12, Y12
-	VADDPD       Y12, Y5, Y5
-	VMASKMOVPD   32(R8), Y0, Y12
-	VMULPD       Y11, Y12, Y12
-	VADDPD       Y12, Y6, Y6
-	ADDQ         AX, R8
-	VMOVUPD      (R8), Y12
-	VMULPD       Y11, Y12, Y12
-	VADDPD       Y12, Y7, Y7
-	VMASKMOVPD   32(R8), Y0, Y12
-	VMULPD       Y11, Y12, Y12
-	VADDPD       Y12, Y8, Y8
-	ADDQ         AX, R8
-	VMOVUPD      (R8), Y12
-	VMULPD       Y11, Y12, Y12
-	VADDPD       Y12, Y9, Y9
-	VMASKMOVPD   32(R8), Y0, Y12
-	VMULPD       Y11, Y12, Y12
-	VADDPD       Y12, Y10, Y10
-
-scaled3:
-	VMOVUPD    Y1, (DI)
-	VMASKMOVPD Y2, Y0, 32(DI)
-	ADDQ       AX, DI
-	VMOVUPD    Y3, (DI)
-	VMASKMOVPD Y4, Y0, 32(DI)
-	ADDQ       AX, DI
-	VMOVUPD    Y5, (DI)
-	VMASKMOVPD Y6, Y0, 32(DI)
-	ADDQ       AX, DI
-	VMOVUPD    Y7, (DI)
-	VMASKMOVPD Y8, Y0, 32(DI)
-	ADDQ       AX, DI
-	VMOVUPD    Y9, (DI)
-	VMASKMOVPD Y10, Y0, 32(DI)
-	JMP        done
-
-more1:
-done:
-	SUBQ   $+5, rows+64(FP)
-	JZ     allDone
-	IMUL3Q $+5, AX, DI
-	ADDQ   DI, c+0(FP)
-	IMUL3Q $+5, BX, DI
-	ADDQ   DI, w+16(FP)
-	MOVQ   rightc+96(FP), DI
-	SHLQ   $0x03, DI
-	ADDQ   DI, c+0(FP)
-	MOVQ   rightz+104(FP), DI
-	SHLQ   $0x03, DI
-	ADDQ   DI, z+40(FP)
-	MOVQ   more+112(FP), DI
-	ADDQ   DI, cols+72(FP)
-	JMP    rows
-
-allDone:
-	VZEROUPPER
-	RET
-
-// func panelFew32_5_avx2(c *float32, ldc int, w *float32, down int, across int, z *float32, ldz int, n int, rows int, cols int, add bool, by *float32, rightc int, rightz int, more int, index int)
-// Requires: AVX, FMA3
-TEXT ·panelFew32_5_avx2(SB), NOSPLIT, $0-128
-	MOVQ ldc+8(FP), AX
-	SHLQ $0x02, AX
-	MOVQ ldz+48(FP), CX
-	SHLQ $0x02, CX
-	MOVQ across+32(FP), DX
-	SHLQ $0x02, DX
-	MOVQ down+24(FP), BX
-	SHLQ $0x02, BX
-	LEAQ (BX)(BX*2), SI
-
-rows:
-	MOVQ c+0(FP), DI
-	MOVQ z+40(FP), R8
-	MOVQ cols+72(FP), R9
-
-both:
-	CMPQ    R9, $+16
-	JL      bothEnd
-	VXORPD  Y0, Y0, Y0
-	VXORPD  Y1, Y1, Y1
-	VXORPD  Y2, Y2, Y2
-	VXORPD  Y3, Y3, Y3
-	VXORPD  Y4, Y4, Y4
-	VXORPD  Y5, Y5, Y5
-	VXORPD  Y6, Y6, Y6
-	VXORPD  Y7, Y7, Y7
-	VXORPD  Y8, Y8, Y8
-	VXORPD  Y9, Y9, Y9
-	CMPB    add+80(FP), $+0
-	JEQ     start1
-	MOVQ    DI, R10
-	VMOVUPS (R10), Y0
-	VMOVAPD Y0, Y0
-	VMOVUPS 32(R10), Y1
-	VMOVAPD Y1, Y1
-	ADDQ    AX, R10
-	VMOVUPS (R10), Y2
-	VMOVAPD Y2, Y2
-	VMOVUPS 32(R10), Y3
-	VMOVAPD Y3, Y3
-	ADDQ    AX, R10
-	VMOVUPS (R10), Y4
-	VMOVAPD Y4, Y4
-	VMOVUPS 32(R10), Y5
-	VMOVAPD Y5, Y5
-	ADDQ    AX, R10
-	VMOVUPS (R10), Y6
-	VMOVAPD Y6, Y6
-	VMOVUPS 32(R10), Y7
-	VMOVAPD Y7, Y7
-	ADDQ    AX, R10
-	VMOVUPS (R10), Y8
-	VMOVAPD Y8, Y8
-	VMOVUPS 32(R10), Y9
-	VMOVAPD Y9, Y9
-
-start1:
-	MOVQ R8, R10
-	MOVQ w+16(FP), R11
-	MOVQ n+56(FP), R12
-
-term1:
-	VMOVUPS      (R10), Y10
-	VMOVUPS      32(R10), Y11
-	VBROADCASTSS (R11), Y12
-	VFMADD231PS  Y10, Y12, Y0
-	VFMADD231PS  Y11, Y12, Y1
-	VBROADCASTSS (R11)(BX*1), Y12
-	VFMADD231PS  Y10, Y12, Y2
-	VFMADD231PS  Y11, Y12, Y3
-	VBROADCASTSS (R11)(BX*2), Y12
-	VFMADD231PS  Y10, Y12, Y4
-	VFMADD231PS  Y11, Y12, Y5
-	VBROADCASTSS (R11)(SI*1), Y12
-	VFMADD231PS  Y10, Y12, Y6
-	VFMADD231PS  Y11, Y12, Y7
-	VBROADCASTSS (R11)(BX*4), Y12
-	VFMADD231PS  Y10, Y12, Y8
-	VFMADD231PS  Y11, Y12, Y9
-	ADDQ         CX, R10
-	ADDQ         DX, R11
-	DECQ         R12
-	JNZ          term1
-	MOVQ         by+88(FP), R10
-	TESTQ        R10, R10
-	JZ           scaled1
-	VBROADCASTSS (R10), Y10
-	VMULPS       Y10, Y0, Y0
-	VMULPS       Y10, Y1, Y1
-	VMULPS       Y10, Y2, Y2
-	VMULPS       Y10, Y3, Y3
-	VMULPS       Y10, Y4, Y4
-	VMULPS       Y10, Y5, Y5
-	VMULPS       Y10, Y6, Y6
-	VMULPS       Y10, Y7, Y7
-	VMULPS       Y10, Y8, Y8
-	VMULPS       Y10, Y9, Y9
-	MOVL         4(R10), R11
-	ADDL         R11, R11
-	JZ           scaled1
-	VBROADCASTSS 4(R10), Y10
-	MOVQ         DI, R10
-	VMOVUPS      (R10), Y11
-	VMULPS       Y10, Y11, Y11
-	VADDPS       Y11, Y0, Y0
-	VMOVUPS      32(R10), Y11
-	VMULPS       Y10, Y11, Y11
-	VADDPS       Y11, Y1, Y1
-	ADDQ         AX, R10
-	VMOVUPS      (R10), Y11
-	VMULPS       Y10, Y11, Y11
-	VADDPS       Y11, Y2, Y2
-	VMOVUPS      32(R10), Y11
-	VMULPS       Y10, Y11, Y11
-	VADDPS       Y11, Y3, Y3
-	ADDQ         AX, R10
-	VMOVUPS      (R10), Y11
-	VMULPS       Y10, Y11, Y11
-	VADDPS       Y11, Y4, Y4
-	VMOVUPS      32(R10), Y11
-	VMULPS       Y10, Y11, Y11
-	VADDPS       Y11, Y5, Y5
-	ADDQ         AX, R10
-	VMOVUPS      (R10), Y11
-	VMULPS       Y10, Y11, Y11
-	VADDPS       Y11, Y6, Y6
-	VMOVUPS      32(R10), Y11
-	VMULPS       Y10, Y11, Y11
-	VADDPS       Y11, Y7, Y7
-	ADDQ         AX, R10
-	VMOVUPS      (R10), Y11
-	VMULPS       Y10, Y11, Y11
-	VADDPS       Y11, Y8, Y8
-	VMOVUPS      32(R10), Y11
-	VMULPS       Y10, Y11, Y11
-	VADDPS       Y11, Y9, Y9
-
-scaled1:
-	MOVQ    DI, R10
-	VMOVUPS Y0, (R10)
-	VMOVUPS Y1, 32(R10)
-	ADDQ    AX, R10
-	VMOVUPS Y2, (R10)
-	VMOVUPS Y3, 32(R10)
-	ADDQ    AX, R10
-	VMOVUPS Y4, (R10)
-	VMOVUPS Y5, 32(R10)
-	ADDQ    AX, R10
-	VMOVUPS Y6, (R10)
-	VMOVUPS Y7, 32(R10)
-	ADDQ    AX, R10
-	VMOVUPS Y8, (R10)
-	VMOVUPS Y9, 32(R10)
-	ADDQ    $+64, DI
-	ADDQ    $+64, R8
-	SUBQ    $+16, R9
-	JMP     both
-
-bothEnd:
-	TESTQ      R9, R9
-	JZ         done
-	CMPQ       R9, $+8
-	JG         more0
-	SUBQ       $+0, R9
-	NEGQ       R9
-	LEAQ       tailMask<>+32(SB), R10
-	VMOVUPD    (R10)(R9*4), Y0
-	VXORPD     Y1, Y1, Y1
-	VXORPD     Y2, Y2, Y2
-	VXORPD     Y3, Y3, Y3
-	VXORPD     Y4, Y4, Y4
-	VXORPD     Y5, Y5, Y5
-	CMPB       add+80(FP), $+0
-	JEQ        start2
-	MOVQ       DI, R9
-	VMASKMOVPS (R9), Y0, Y1
-	VMOVAPD    Y1, Y1
-	ADDQ       AX, R9
-	VMASKMOVPS (R9), Y0, Y2
-	VMOVAPD    Y2, Y2
-	ADDQ       AX, R9
-	VMASKMOVPS (R9), Y0, Y3
-	VMOVAPD    Y3, Y3
-	ADDQ       AX, R9
-	VMASKMOVPS (R9), Y0, Y4
-	VMOVAPD    Y4, Y4
-	ADDQ       AX, R9
-	VMASKMOVPS (R9), Y0, Y5
-	VMOVAPD    Y5, Y5
-
-start2:
-	MOVQ w+16(FP), R9
-	MOVQ n+56(FP), R10
-
-term2:
-	VMASKMOVPS   (R8), Y0, Y6
-	VBROADCASTSS (R9), Y7
-	VFMADD231PS  Y6, Y7, Y1
-	VBROADCASTSS (R9)(BX*1), Y7
-	VFMADD231PS  Y6, Y7, Y2
-	VBROADCASTSS (R9)(BX*2), Y7
-	VFMADD231PS  Y6, Y7, Y3
-	VBROADCASTSS (R9)(SI*1), Y7
-	VFMADD231PS  Y6, Y7, Y4
-	VBROADCASTSS (R9)(BX*4), Y7
-	VFMADD231PS  Y6, Y7, Y5
-	ADDQ         CX, R8
-	ADDQ         DX, R9
-	DECQ         R10
-	JNZ          term2
-	MOVQ         by+88(FP), R8
-	TESTQ        R8, R8
-	JZ           scaled2
-	VBROADCASTSS (R8), Y6
-	VMULPS       Y6, Y1, Y1
-	VMULPS       Y6, Y2, Y2
-	VMULPS       Y6, Y3, Y3
-	VMULPS       Y6, Y4, Y4
-	VMULPS       Y6, Y5, Y5
-	MOVL         4(R8), R9
-	ADDL         R9, R9
-	JZ           scaled2
-	VBROADCASTSS 4(R8), Y6
-	MOVQ         DI, R8
-	VMASKMOVPS   (R8), Y0, Y7
-	VMULPS       Y6, Y7, Y7
-	VADDPS       Y7, Y1, Y1
-	ADDQ         AX, R8
-	VMASKMOVPS   (R8), Y0, Y7
-	VMULPS       Y6, Y7, Y7
-	VADDPS       Y7, Y2, Y2
-	ADDQ         AX, R8
-	VMASKMOVPS   (R8), Y0, Y7
-	VMULPS       Y6, Y7, Y7
-	VADDPS       Y7, Y3, Y3
-	ADDQ         AX, R8
-	VMASKMOVPS   (R8), Y0, Y7
-	VMULPS       Y6, Y7, Y7
-	VADDPS       Y7, Y4, Y4
-	ADDQ         AX, R8
-	VMASKMOVPS   (R8), Y0, Y7
-	VMULPS       Y6, Y7, Y7
-	VADDPS       Y7, Y5, Y5
-
-scaled2:
-	VMASKMOVPS Y1, Y0, (DI)
-	ADDQ       AX, DI
-	VMASKMOVPS Y2, Y0, (DI)
-	ADDQ       AX, DI
-	VMASKMOVPS Y3, Y0, (DI)
-	ADDQ       AX, DI
-	VMASKMOVPS Y4, Y0, (DI)
-	ADDQ       AX, DI
-	VMASKMOVPS Y5, Y0, (DI)
-	JMP        done
-
-more0:
-	CMPQ       R9, $+16
-	JG         more1
-	SUBQ       $+8, R9
-	NEGQ       R9
-	LEAQ       tailMask<>+32(SB), R10
-	VMOVUPD    (R10)(R9*4), Y0
-	VXORPD     Y1, Y1, Y1
-	VXORPD     Y2, Y2, Y2
-	VXORPD     Y3, Y3, Y3
-	VXORPD     Y4, Y4, Y4
-	VXORPD     Y5, Y5, Y5
-	VXORPD     Y6, Y6, Y6
-	VXORPD     Y7, Y7, Y7
-	VXORPD     Y8, Y8, Y8
-	VXORPD     Y9, Y9, Y9
-	VXORPD     Y10, Y10, Y10
-	CMPB       add+80(FP), $+0
-	JEQ        start3
-	MOVQ       DI, R9
-	VMOVUPS    (R9), Y1
-	VMOVAPD    Y1, Y1
-	VMASKMOVPS 32(R9), Y0, Y2
-	VMOVAPD    Y2, Y2
-	ADDQ       AX, R9
-	VMOVUPS    (R9), Y3
-	VMOVAPD    Y3, Y3
-	VMASKMOVPS 32(R9), Y0, Y4
-	VMOVAPD    Y4, Y4
-	ADDQ       AX, R9
-	VMOVUPS    (R9), Y5
-	VMOVAPD    Y5, Y5
-	VMASKMOVPS 32(R9), Y0, Y6
-	VMOVAPD    Y6, Y6
-	ADDQ       AX, R9
-	VMOVUPS    (R9), Y7
-	VMOVAPD    Y7, Y7
-	VMASKMOVPS 32(R9), Y0, Y8
-	VMOVAPD    Y8, Y8
-	ADDQ       AX, R9
-	VMOVUPS    (R9), Y9
-	VMOVAPD    Y9, Y9
-	VMASKMOVPS 32(R9), Y0, Y10
-	VMOVAPD    Y10, Y10
-
-start3:
-	MOVQ w+16(FP), R9
-	MOVQ n+56(FP), R10
-
-term3:
-	VMOVUPS      (R8), Y11
-	VMASKMOVPS   32(R8), Y0, Y12
-	VBROADCASTSS (R9), Y13
-	VFMADD231PS  Y11, Y13, Y1
-	VFMADD231PS  Y12, Y13, Y2
-	VBROADCASTSS (R9)(BX*1), Y13
-	VFMADD231PS  Y11, Y13, Y3
-	VFMADD231PS  Y12, Y13, Y4
-	VBROADCASTSS (R9)(BX*2), Y13
-	VFMADD231PS  Y11, Y13, Y5
-	VFMADD231PS  Y12, Y13, Y6
-	VBROADCASTSS (R9)(SI*1), Y13
-	VFMADD231PS  Y11, Y13, Y7
-	VFMADD231PS  Y12, Y13, Y8
-	VBROADCASTSS (R9)(BX*4), Y13
-	VFMADD231PS  Y11, Y13, Y9
-	VFMADD231PS  Y12, Y13, Y10
-	ADDQ         CX, R8
-	ADDQ         DX, R9
-	DECQ         R10
-	JNZ          term3
-	MOVQ         by+88(FP), R8
-	TESTQ        R8, R8
-	JZ           scaled3
-	VBROADCASTSS (R8), Y11
-	VMULPS       Y11, Y1, Y1
-	VMULPS       Y11, Y2, Y2
-	VMULPS       Y11, Y3, Y3
-	VMULPS       Y11, Y4, Y4
-	VMULPS       Y11, Y5, Y5
-	VMULPS       Y11, Y6, Y6
-	VMULPS       Y11, Y7, Y7
-	VMULPS       Y11, Y8, Y8
-	VMULPS       Y11, Y9, Y9
-	VMULPS       Y11, Y10, Y10
-	MOVL         4(R8), R9
-	ADDL         R9, R9
-	JZ           scaled3
-	VBROADCASTSS 4(R8), Y11
-	MOVQ         DI, R8
-	VMOVUPS      (R8), Y12
-	VMULPS       Y11, Y12, Y12
-	VADDPS       Y12, Y1, Y1
-	VMASKMOVPS   32(R8), Y0, Y12
-	VMULPS       Y11, Y12, Y12
-	VADDPS       Y12, Y2, Y2
-	ADDQ         AX, R8
-	VMOVUPS      (R8), Y12
-	VMULPS       Y11, Y12, Y12
-	VADDPS       Y12, Y3, Y3
-	VMASKMOVPS   32(R8), Y0, Y12
-	VMULPS       Y11, Y12, Y12
-	VADDPS       Y12, Y4, Y4
-	ADDQ         AX, R8
-	VMOVUPS      (R8), Y12
-	VMULPS       Y11, Y12, Y12
-	VADDPS       Y12, Y5, Y5
-	VMASKMOVPS   32(R8), Y0, Y12
-	VMULPS       Y11, Y12, Y12
-	VADDPS       Y12, Y6, Y6
-	ADDQ         AX, R8
-	VMOVUPS      (R8), Y12
-	VMULPS       Y11, Y12, Y12
-	VADDPS       Y12, Y7, Y7
-	VMASKMOVPS   32(R8), Y0, Y12
-	VMULPS       Y11, Y12, Y12
-	VADDPS       Y12, Y8, Y8
-	ADDQ         AX, R8
-	VMOVUPS      (R8), Y12
-	VMULPS       Y11, Y12, Y12
-	VADDPS       Y12, Y9, Y9
-	VMASKMOVPS   32(R8), Y0, Y12
-	VMULPS       Y11, Y12, Y12
-	VADDPS       Y12, Y10, Y10
-
-scaled3:
-	VMOVUPS    Y1, (DI)
-	VMASKMOVPS Y2, Y0, 32(DI)
-	ADDQ       AX, DI
-	VMOVUPS    Y3, (DI)
-	VMASKMOVPS Y4, Y0, 32(DI)
-	ADDQ       AX, DI
-	VMOVUPS    Y5, (DI)
-	VMASKMOVPS Y6, Y0, 32(DI)
-	ADDQ       AX, DI
-	VMOVUPS    Y7, (DI)
-	VMASKMOVPS Y8, Y0, 32(DI)
-	ADDQ       AX, DI
-	VMOVUPS    Y9, (DI)
-	VMASKMOVPS Y10, Y0, 32(DI)
-	JMP        done
-
-more1:
-done:
-	SUBQ   $+5, rows+64(FP)
-	JZ     allDone
-	IMUL3Q $+5, AX, DI
-	ADDQ   DI, c+0(FP)
-	IMUL3Q $+5, BX, DI
-	ADDQ   DI, w+16(FP)
-	MOVQ   rightc+96(FP), DI
-	SHLQ   $0x02, DI
-	ADDQ   DI, c+0(FP)
-	MOVQ   rightz+104(FP), DI
-	SHLQ   $0x02, DI
-	ADDQ   DI, z+40(FP)
-	MOVQ   more+112(FP), DI
-	ADDQ   DI, cols+72(FP)
-	JMP    rows
-
-allDone:
-	VZEROUPPER
-	RET
-
-// func panelFew_6_avx2(c *float64, ldc int, w *float64, down int, across int, z *float64, ldz int, n int, rows int, cols int, add bool, by *float64, rightc int, rightz int, more int, index int)
-// Requires: AVX, FMA3
-TEXT ·panelFew_6_avx2(SB), NOSPLIT, $0-128
-	MOVQ ldc+8(FP), AX
-	SHLQ $0x03, AX
-	MOVQ ldz+48(FP), CX
-	SHLQ $0x03, CX
-	MOVQ across+32(FP), DX
-	SHLQ $0x03, DX
-	MOVQ down+24(FP), BX
-	SHLQ $0x03, BX
-	LEAQ (BX)(BX*2), SI
-	LEAQ (BX)(BX*4), DI
-
-rows:
-	MOVQ c+0(FP), R8
-	MOVQ z+40(FP), R9
-	MOVQ cols+72(FP), R10
-
-both:
-	CMPQ    R10, $+8
-	JL      bothEnd
-	VXORPD  Y0, Y0, Y0
-	VXORPD  Y1, Y1, Y1
-	VXORPD  Y2, Y2, Y2
-	VXORPD  Y3, Y3, Y3
-	VXORPD  Y4, Y4, Y4
-	VXORPD  Y5, Y5, Y5
-	VXORPD  Y6, Y6, Y6
-	VXORPD  Y7, Y7, Y7
-	VXORPD  Y8, Y8, Y8
-	VXORPD  Y9, Y9, Y9
-	VXORPD  Y10, Y10, Y10
-	VXORPD  Y11, Y11, Y11
-	CMPB    add+80(FP), $+0
-	JEQ     start1
-	MOVQ    R8, R11
-	VMOVUPD (R11), Y0
-	VMOVAPD Y0, Y0
-	VMOVUPD 32(R11), Y1
-	VMOVAPD Y1, Y1
-	ADDQ    AX, R11
-	VMOVUPD (R11), Y2
-	VMOVAPD Y2, Y2
-	VMOVUPD 32(R11), Y3
-	VMOVAPD Y3, Y3
-	ADDQ    AX, R11
-	VMOVUPD (R11), Y4
-	VMOVAPD Y4, Y4
-	VMOVUPD 32(R11), Y5
-	VMOVAPD Y5, Y5
-	ADDQ    AX, R11
-	VMOVUPD (R11), Y6
-	VMOVAPD Y6, Y6
-	VMOVUPD 32(R11), Y7
-	VMOVAPD Y7, Y7
-	ADDQ    AX, R11
-	VMOVUPD (R11), Y8
-	VMOVAPD Y8, Y8
-	VMOVUPD 32(R11), Y9
-	VMOVAPD Y9, Y9
-	ADDQ    AX, R11
-	VMOVUPD (R11), Y10
-	VMOVAPD Y10, Y10
-	VMOVUPD 32(R11), Y11
-	VMOVAPD Y11, Y11
-
-start1:
-	MOVQ R9, R11
-	MOVQ w+16(FP), R12
-	MOVQ n+56(FP), R13
-
-term1:
-	VMOVUPD      (R11), Y12
-	VMOVUPD      32(R11), Y13
-	VBROADCASTSD (R12), Y14
-	VFMADD231PD  Y12, Y14, Y0
-	VFMADD231PD  Y13, Y14, Y1
-	VBROADCASTSD (R12)(BX*1), Y14
-	VFMADD231PD  Y12, Y14, Y2
-	VFMADD231PD  Y13, Y14, Y3
-	VBROADCASTSD (R12)(BX*2), Y14
-	VFMADD231PD  Y12, Y14, Y4
-	VFMADD231PD  Y13, Y14, Y5
-	VBROADCASTSD (R12)(SI*1), Y14
-	VFMADD231PD  Y12, Y14, Y6
-	VFMADD231PD  Y13, Y14, Y7
-	VBROADCASTSD (R12)(BX*4), Y14
-	VFMADD231PD  Y12, Y14, Y8
-	VFMADD231PD  Y13, Y14, Y9
-	VBROADCASTSD (R12)(DI*1), Y14
-	VFMADD231PD  Y12, Y14, Y10
-	VFMADD231PD  Y13, Y14, Y11
-	ADDQ         CX, R11
-	ADDQ         DX, R12
-	DECQ         R13
-	JNZ          term1
-	MOVQ         by+88(FP), R11
-	TESTQ        R11, R11
-	JZ           scaled1
-	VBROADCASTSD (R11), Y12
-	VMULPD       Y12, Y0, Y0
-	VMULPD       Y12, Y1, Y1
-	VMULPD       Y12, Y2, Y2
-	VMULPD       Y12, Y3, Y3
-	VMULPD       Y12, Y4, Y4
-	VMULPD       Y12, Y5, Y5
-	VMULPD       Y12, Y6, Y6
-	VMULPD       Y12, Y7, Y7
-	VMULPD       Y12, Y8, Y8
-	VMULPD       Y12, Y9, Y9
-	VMULPD       Y12, Y10, Y10
-	VMULPD       Y12, Y11, Y11
-	MOVQ         8(R11), R12
-	ADDQ         R12, R12
-	JZ           scaled1
-	VBROADCASTSD 8(R11), Y12
-	MOVQ         R8, R11
-	VMOVUPD      (R11), Y13
-	VMULPD       Y12, Y13, Y13
-	VADDPD       Y13, Y0, Y0
-	VMOVUPD      32(R11), Y13
-	VMULPD       Y12, Y13, Y13
-	VADDPD       Y13, Y1, Y1
-	ADDQ         AX, R11
-	VMOVUPD      (R11), Y13
-	VMULPD       Y12, Y13, Y13
-	VADDPD       Y13, Y2, Y2
-	VMOVUPD      32(R11), Y13
-	VMULPD       Y12, Y13, Y13
-	VADDPD       Y13, Y3, Y3
-	ADDQ         AX, R11
-	VMOVUPD      (R11), Y13
-	VMULPD       Y12, Y13, Y13
-	VADDPD       Y13, Y4, Y4
-	VMOVUPD      32(R11), Y13
-	VMULPD       Y12, Y13, Y13
-	VADDPD       Y13, Y5, Y5
-	ADDQ         AX, R11
-	VMOVUPD      (R11), Y13
-	VMULPD       Y12, Y13, Y13
-	VADDPD       Y13, Y6, Y6
-	VMOVUPD      32(R11), Y13
-	VMULPD       Y12, Y13, Y13
-	VADDPD       Y13, Y7, Y7
-	ADDQ         AX, R11
-	VMOVUPD      (R11), Y13
-	VMULPD       Y12, Y13, Y13
-	VADDPD       Y13, Y8, Y8
-	VMOVUPD      32(R11), Y13
-	VMULPD       Y12, Y13, Y13
-	VADDPD       Y13, Y9, Y9
-	ADDQ         AX, R11
-	VMOVUPD      (R11), Y13
-	VMULPD       Y12, Y13, Y13
-	VADDPD       Y13, Y10, Y10
-	VMOVUPD      32(R11), Y13
-	VMULPD       Y12, Y13, Y13
-	VADDPD       Y13, Y11, Y11
-
-scaled1:
-	MOVQ    R8, R11
-	VMOVUPD Y0, (R11)
-	VMOVUPD Y1, 32(R11)
-	ADDQ    AX, R11
-	VMOVUPD Y2, (R11)
-	VMOVUPD Y3, 32(R11)
-	ADDQ    AX, R11
-	VMOVUPD Y4, (R11)
-	VMOVUPD Y5, 32(R11)
-	ADDQ    AX, R11
-	VMOVUPD Y6, (R11)
-	VMOVUPD Y7, 32(R11)
-	ADDQ    AX, R11
-	VMOVUPD Y8, (R11)
-	VMOVUPD Y9, 32(R11)
-	ADDQ    AX, R11
-	VMOVUPD Y10, (R11)
-	VMOVUPD Y11, 32(R11)
-	ADDQ    $+64, R8
-	ADDQ    $+64, R9
-	SUBQ    $+8, R10
-	JMP     both
-
-bothEnd:
-	TESTQ      R10, R10
-	JZ         done
-	CMPQ       R10, $+4
-	JG         more0
-	SUBQ       $+0, R10
-	NEGQ       R10
-	LEAQ       tailMask<>+32(SB), R11
-	VMOVUPD    (R11)(R10*8), Y0
-	VXORPD     Y1, Y1, Y1
-	VXORPD     Y2, Y2, Y2
-	VXORPD     Y3, Y3, Y3
-	VXORPD     Y4, Y4, Y4
-	VXORPD     Y5, Y5, Y5
-	VXORPD     Y6, Y6, Y6
-	CMPB       add+80(FP), $+0
-	JEQ        start2
-	MOVQ       R8, R10
-	VMASKMOVPD (R10), Y0, Y1
-	VMOVAPD    Y1, Y1
-	ADDQ       AX, R10
-	VMASKMOVPD (R10), Y0, Y2
-	VMOVAPD    Y2, Y2
-	ADDQ       AX, R10
-	VMASKMOVPD (R10), Y0, Y3
-	VMOVAPD    Y3, Y3
-	ADDQ       AX, R10
-	VMASKMOVPD (R10), Y0, Y4
-	VMOVAPD    Y4, Y4
-	ADDQ       AX, R10
-	VMASKMOVPD (R10), Y0, Y5
-	VMOVAPD    Y5, Y5
-	ADDQ       AX, R10
-	VMASKMOVPD (R10), Y0, Y6
-	VMOVAPD    Y6, Y6
-
-start2:
-	MOVQ w+16(FP), R10
-	MOVQ n+56(FP), R11
-
-term2:
-	VMASKMOVPD   (R9), Y0, Y7
-	VBROADCASTSD (R10), Y8
-	VFMADD231PD  Y7, Y8, Y1
-	VBROADCASTSD (R10)(BX*1), Y8
-	VFMADD231PD  Y7, Y8, Y2
-	VBROADCASTSD (R10)(BX*2), Y8
-	VFMADD231PD  Y7, Y8, Y3
-	VBROADCASTSD (R10)(SI*1), Y8
-	VFMADD231PD  Y7, Y8, Y4
-	VBROADCASTSD (R10)(BX*4), Y8
-	VFMADD231PD  Y7, Y8, Y5
-	VBROADCASTSD (R10)(DI*1), Y8
-	VFMADD231PD  Y7, Y8, Y6
-	ADDQ         CX, R9
-	ADDQ         DX, R10
-	DECQ         R11
-	JNZ          term2
-	MOVQ         by+88(FP), R9
-	TESTQ        R9, R9
-	JZ           scaled2
-	VBROADCASTSD (R9), Y7
-	VMULPD       Y7, Y1, Y1
-	VMULPD       Y7, Y2, Y2
-	VMULPD       Y7, Y3, Y3
-	VMULPD       Y7, Y4, Y4
-	VMULPD       Y7, Y5, Y5
-	VMULPD       Y7, Y6, Y6
-	MOVQ         8(R9), R10
-	ADDQ         R10, R10
-	JZ           scaled2
-	VBROADCASTSD 8(R9), Y7
-	MOVQ         R8, R9
-	VMASKMOVPD   (R9), Y0, Y8
-	VMULPD       Y7, Y8, Y8
-	VADDPD       Y8, Y1, Y1
-	ADDQ         AX, R9
-	VMASKMOVPD   (R9), Y0, Y8
-	VMULPD       Y7, Y8, Y8
-	VADDPD       Y8, Y2, Y2
-	ADDQ         AX, R9
-	VMASKMOVPD   (R9), Y0, Y8
-	VMULPD       Y7, Y8, Y8
-	VADDPD       Y8, Y3, Y3
-	ADDQ         AX, R9
-	VMASKMOVPD   (R9), Y0, Y8
-	VMULPD       Y7, Y8, Y8
-	VADDPD       Y8, Y4, Y4
-	ADDQ         AX, R9
-	VMASKMOVPD   (R9), Y0, Y8
-	VMULPD       Y7, Y8, Y8
-	VADDPD       Y8, Y5, Y5
-	ADDQ         AX, R9
-	VMASKMOVPD   (R9), Y0, Y8
-	VMULPD       Y7, Y8, Y8
-	VADDPD       Y8, Y6, Y6
-
-scaled2:
-	VMASKMOVPD Y1, Y0, (R8)
-	ADDQ       AX, R8
-	VMASKMOVPD Y2, Y0, (R8)
-	ADDQ       AX, R8
-	VMASKMOVPD Y3, Y0, (R8)
-	ADDQ       AX, R8
-	VMASKMOVPD Y4, Y0, (R8)
-	ADDQ       AX, R8
-	VMASKMOVPD Y5, Y0, (R8)
-	ADDQ       AX, R8
-	VMASKMOVPD Y6, Y0, (R8)
-	JMP        done
-
-more0:
-	CMPQ       R10, $+8
-	JG         more1
-	SUBQ       $+4, R10
-	NEGQ       R10
-	LEAQ       tailMask<>+32(SB), R11
-	VMOVUPD    (R11)(R10*8), Y0
-	VXORPD     Y1, Y1, Y1
-	VXORPD     Y2, Y2, Y2
-	VXORPD     Y3, Y3, Y3
-	VXORPD     Y4, Y4, Y4
-	VXORPD     Y5, Y5, Y5
-	VXORPD     Y6, Y6, Y6
-	VXORPD     Y7, Y7, Y7
-	VXORPD     Y8, Y8, Y8
-	VXORPD     Y9, Y9, Y9
-	VXORPD     Y10, Y10, Y10
-	VXORPD     Y11, Y11, Y11
-	VXORPD     Y12, Y12, Y12
-	CMPB       add+80(FP), $+0
-	JEQ        start3
-	MOVQ       R8, R10
-	VMOVUPD    (R10), Y1
-	VMOVAPD    Y1, Y1
-	VMASKMOVPD 32(R10), Y0, Y2
-	VMOVAPD    Y2, Y2
-	ADDQ       AX, R10
-	VMOVUPD    (R10), Y3
-	VMOVAPD    Y3, Y3
-	VMASKMOVPD 32(R10), Y0, Y4
-	VMOVAPD    Y4, Y4
-	ADDQ       AX, R10
-	VMOVUPD    (R10), Y5
-	VMOVAPD    Y5, Y5
-	VMASKMOVPD 32(R10), Y0, Y6
-	VMOVAPD    Y6, Y6
-	ADDQ       AX, R10
-	VMOVUPD    (R10), Y7
-	VMOVAPD    Y7, Y7
-	VMASKMOVPD 32(R10), Y0, Y8
-	VMOVAPD    Y8, Y8
-	ADDQ       AX, R10
-	VMOVUPD    (R10), Y9
-	VMOVAPD    Y9, Y9
-	VMASKMOVPD 32(R10), Y0, Y10
-	VMOVAPD    Y10, Y10
-	ADDQ       AX, R10
-	VMOVUPD    (R10), Y11
-	VMOVAPD    Y11, Y11
-	VMASKMOVPD 32(R10), Y0, Y12
-	VMOVAPD    Y12, Y12
-
-start3:
-	MOVQ w+16(FP), R10
-	MOVQ n+56(FP), R11
-
-term3:
-	VMOVUPD      (R9), Y13
-	VMASKMOVPD   32(R9), Y0, Y14
-	VBROADCASTSD (R10), Y15
-	VFMADD231PD  Y13, Y15, Y1
-	VFMADD231PD  Y14, Y15, Y2
-	VBROADCASTSD (R10)(BX*1), Y15
-	VFMADD231PD  Y13, Y15, Y3
-	VFMADD231PD  Y14, Y15, Y4
-	VBROADCASTSD (R10)(BX*2), Y15
-	VFMADD231PD  Y13, Y15, Y5
-	VFMADD231PD  Y14, Y15, Y6
-	VBROADCASTSD (R10)(SI*1), Y15
-	VFMADD231PD  Y13, Y15, Y7
-	VFMADD231PD  Y14, Y15, Y8
-	VBROADCASTSD (R10)(BX*4), Y15
-	VFMADD231PD  Y13, Y15, Y9
-	VFMADD231PD  Y14, Y15, Y10
-	VBROADCASTSD (R10)(DI*1), Y15
-	VFMADD231PD  Y13, Y15, Y11
-	VFMADD231PD  Y14, Y15, Y12
-	ADDQ         CX, R9
-	ADDQ         DX, R10
-	DECQ         R11
-	JNZ          term3
-	MOVQ         by+88(FP), R9
-	TESTQ        R9, R9
-	JZ           scaled3
-	VBROADCASTSD (R9), Y13
-	VMULPD       Y13, Y1, Y1
-	VMULPD       Y13, Y2, Y2
-	VMULPD       Y13, Y3, Y3
-	VMULPD       Y13, Y4, Y4
-	VMULPD       Y13, Y5, Y5
-	VMULPD       Y13, Y6, Y6
-	VMULPD       Y13, Y7, Y7
-	VMULPD       Y13, Y8, Y8
-	VMULPD       Y13, Y9, Y9
-	VMULPD       Y13, Y10, Y10
-	VMULPD       Y13, Y11, Y11
-	VMULPD       Y13, Y12, Y12
-	MOVQ         8(R9), R10
-	ADDQ         R10, R10
-	JZ           scaled3
-	VBROADCASTSD 8(R9), Y13
-	MOVQ         R8, R9
-	VMOVUPD      (R9), Y14
-	VMULPD       Y13, Y14, Y14
-	VADDPD       Y14, Y1, Y1
-	VMASKMOVPD   32(R9), Y0, Y14
-	VMULPD       Y13, Y14, Y14
-	VADDPD       Y14, Y2, Y2
-	ADDQ         AX, R9
-	VMOVUPD      (R9), Y14
-	VMULPD       Y13, Y14, Y14
-	VADDPD       Y14, Y3, Y3
-	VMASKMOVPD   32(R9), Y0, Y14
-	VMULPD       Y13, Y14, Y14
-	VADDPD       Y14, Y4, Y4
-	ADDQ         AX, R9
-	VMOVUPD      (R9), Y14
-	VMULPD       Y13, Y14, Y14
-	VADDPD       Y14, Y5, Y5
-	VMASKMOVPD   32(R9), Y0, Y14
-	VMULPD       Y13, Y14, Y14
-	VADDPD       Y14, Y6, Y6
-	ADDQ         AX, R9
-	VMOVUPD      (R9), Y14
-	VMULPD       Y13, Y14, Y14
-	VADDPD       Y14, Y7, Y7
-	VMASKMOVPD   32(R9), Y0, Y14
-	VMULPD       Y13, Y14, Y14
-	VADDPD       Y14, Y8, Y8
-	ADDQ         AX, R9
-	VMOVUPD      (R9), Y14
-	VMULPD       Y13, Y14, Y14
-	VADDPD       Y14, Y9, Y9
-	VMASKMOVPD   32(R9), Y0, Y14
-	VMULPD       Y13, Y14, Y14
-	VADDPD       Y14, Y10, Y10
-	ADDQ         AX, R9
-	VMOVUPD      (R9), Y14
-	VMULPD       Y13, Y14, Y14
-	VADDPD       Y14, Y11, Y11
-	VMASKMOVPD   32(R9), Y0, Y14
-	VMULPD       Y13, Y14, Y14
-	VADDPD       Y14, Y12, Y12
-
-scaled3:
-	VMOVUPD    Y1, (R8)
-	VMASKMOVPD Y2, Y0, 32(R8)
-	ADDQ       AX, R8
-	VMOVUPD    Y3, (R8)
-	VMASKMOVPD Y4, Y0, 32(R8)
-	ADDQ       AX, R8
-	VMOVUPD    Y5, (R8)
-	VMASKMOVPD Y6, Y0, 32(R8)
-	ADDQ       AX, R8
-	VMOVUPD    Y7, (R8)
-	VMASKMOVPD Y8, Y0, 32(R8)
-	ADDQ       AX, R8
-	VMOVUPD    Y9, (R8)
-	VMASKMOVPD Y10, Y0, 32(R8)
-	ADDQ       AX, R8
-	VMOVUPD    Y11, (R8)
-	VMASKMOVPD Y12, Y0, 32(R8)
-	JMP        done
-
-more1:
-done:
-	SUBQ   $+6, rows+64(FP)
-	JZ     allDone
-	IMUL3Q $+6, AX, R8
-	ADDQ   R8, c+0(FP)
-	IMUL3Q $+6, BX, R8
-	ADDQ   R8, w+16(FP)
-	MOVQ   rightc+96(FP), R8
-	SHLQ   $0x03, R8
-	ADDQ   R8, c+0(FP)
-	MOVQ   rightz+104(FP), R8
-	SHLQ   $0x03, R8
-	ADDQ   R8, z+40(FP)
-	MOVQ   more+112(FP), R8
-	ADDQ   R8, cols+72(FP)
-	JMP    rows
-
-allDone:
-	VZEROUPPER
-	RET
-
-// func panelFew32_6_avx2(c *float32, ldc int, w *float32, down int, across int, z *float32, ldz int, n int, rows int, cols int, add bool, by *float32, rightc int, rightz int, more int, index int)
-// Requires: AVX, FMA3
-TEXT ·panelFew32_6_avx2(SB), NOSPLIT, $0-128
-	MOVQ ldc+8(FP), AX
-	SHLQ $0x02, AX
-	MOVQ ldz+48(FP), CX
-	SHLQ $0x02, CX
-	MOVQ across+32(FP), DX
-	SHLQ $0x02, DX
-	MOVQ down+24(FP), BX
-	SHLQ $0x02, BX
-	LEAQ (BX)(BX*2), SI
-	LEAQ (BX)(BX*4), DI
-
-rows:
-	MOVQ c+0(FP), R8
-	MOVQ z+40(FP), R9
-	MOVQ cols+72(FP), R10
-
-both:
-	CMPQ    R10, $+16
-	JL      bothEnd
-	VXORPD  Y0, Y0, Y0
-	VXORPD  Y1, Y1, Y1
-	VXORPD  Y2, Y2, Y2
-	VXORPD  Y3, Y3, Y3
-	VXORPD  Y4, Y4, Y4
-	VXORPD  Y5, Y5, Y5
-	VXORPD  Y6, Y6, Y6
-	VXORPD  Y7, Y7, Y7
-	VXORPD  Y8, Y8, Y8
-	VXORPD  Y9, Y9, Y9
-	VXORPD  Y10, Y10, Y10
-	VXORPD  Y11, Y11, Y11
-	CMPB    add+80(FP), $+0
-	JEQ     start1
-	MOVQ    R8, R11
-	VMOVUPS (R11), Y0
-	VMOVAPD Y0, Y0
-	VMOVUPS 32(R11), Y1
-	VMOVAPD Y1, Y1
-	ADDQ    AX, R11
-	VMOVUPS (R11), Y2
-	VMOVAPD Y2, Y2
-	VMOVUPS 32(R11), Y3
-	VMOVAPD Y3, Y3
-	ADDQ    AX, R11
-	VMOVUPS (R11), Y4
-	VMOVAPD Y4, Y4
-	VMOVUPS 32(R11), Y5
-	VMOVAPD Y5, Y5
-	ADDQ    AX, R11
-	VMOVUPS (R11), Y6
-	VMOVAPD Y6, Y6
-	VMOVUPS 32(R11), Y7
-	VMOVAPD Y7, Y7
-	ADDQ    AX, R11
-	VMOVUPS (R11), Y8
-	VMOVAPD Y8, Y8
-	VMOVUPS 32(R11), Y9
-	VMOVAPD Y9, Y9
-	ADDQ    AX, R11
-	VMOVUPS (R11), Y10
-	VMOVAPD Y10, Y10
-	VMOVUPS 32(R11), Y11
-	VMOVAPD Y11, Y11
-
-start1:
-	MOVQ R9, R11
-	MOVQ w+16(FP), R12
-	MOVQ n+56(FP), R13
-
-term1:
-	VMOVUPS      (R11), Y12
-	VMOVUPS      32(R11), Y13
-	VBROADCASTSS (R12), Y14
-	VFMADD231PS  Y12, Y14, Y0
-	VFMADD231PS  Y13, Y14, Y1
-	VBROADCASTSS (R12)(BX*1), Y14
-	VFMADD231PS  Y12, Y14, Y2
-	VFMADD231PS  Y13, Y14, Y3
-	VBROADCASTSS (R12)(BX*2), Y14
-	VFMADD231PS  Y12, Y14, Y4
-	VFMADD231PS  Y13, Y14, Y5
-	VBROADCASTSS (R12)(SI*1), Y14
-	VFMADD231PS  Y12, Y14, Y6
-	VFMADD231PS  Y13, Y14, Y7
-	VBROADCASTSS (R12)(BX*4), Y14
-	VFMADD231PS  Y12, Y14, Y8
-	VFMADD231PS  Y13, Y14, Y9
-	VBROADCASTSS (R12)(DI*1), Y14
-	VFMADD231PS  Y12, Y14, Y10
-	VFMADD231PS  Y13, Y14, Y11
-	ADDQ         CX, R11
-	ADDQ         DX, R12
-	DECQ         R13
-	JNZ          term1
-	MOVQ         by+88(FP), R11
-	TESTQ        R11, R11
-	JZ           scaled1
-	VBROADCASTSS (R11), Y12
-	VMULPS       Y12, Y0, Y0
-	VMULPS       Y12, Y1, Y1
-	VMULPS       Y12, Y2, Y2
-	VMULPS       Y12, Y3, Y3
-	VMULPS       Y12, Y4, Y4
-	VMULPS       Y12, Y5, Y5
-	VMULPS       Y12, Y6, Y6
-	VMULPS       Y12, Y7, Y7
-	VMULPS       Y12, Y8, Y8
-	VMULPS       Y12, Y9, Y9
-	VMULPS       Y12, Y10, Y10
-	VMULPS       Y12, Y11, Y11
-	MOVL         4(R11), R12
-	ADDL         R12, R12
-	JZ           scaled1
-	VBROADCASTSS 4(R11), Y12
-	MOVQ         R8, R11
-	VMOVUPS      (R11), Y13
-	VMULPS       Y12, Y13, Y13
-	VADDPS       Y13, Y0, Y0
-	VMOVUPS      32(R11), Y13
-	VMULPS       Y12, Y13, Y13
-	VADDPS       Y13, Y1, Y1
-	ADDQ         AX, R11
-	VMOVUPS      (R11), Y13
-	VMULPS       Y12, Y13, Y13
-	VADDPS       Y13, Y2, Y2
-	VMOVUPS      32(R11), Y13
-	VMULPS       Y12, Y13, Y13
-	VADDPS       Y13, Y3, Y3
-	ADDQ         AX, R11
-	VMOVUPS      (R11), Y13
-	VMULPS       Y12, Y13, Y13
-	VADDPS       Y13, Y4, Y4
-	VMOVUPS      32(R11), Y13
-	VMULPS       Y12, Y13, Y13
-	VADDPS       Y13, Y5, Y5
-	ADDQ         AX, R11
-	VMOVUPS      (R11), Y13
-	VMULPS       Y12, Y13, Y13
-	VADDPS       Y13, Y6, Y6
-	VMOVUPS      32(R11), Y13
-	VMULPS       Y12, Y13, Y13
-	VADDPS       Y13, Y7, Y7
-	ADDQ         AX, R11
-	VMOVUPS      (R11), Y13
-	VMULPS       Y12, Y13, Y13
-	VADDPS       Y13, Y8, Y8
-	VMOVUPS      32(R11), Y13
-	VMULPS       Y12, Y13, Y13
-	VADDPS       Y13, Y9, Y9
-	ADDQ         AX, R11
-	VMOVUPS      (R11), Y13
-	VMULPS       Y12, Y13, Y13
-	VADDPS       Y13, Y10, Y10
-	VMOVUPS      32(R11), Y13
-	VMULPS       Y12, Y13, Y13
-	VADDPS       Y13, Y11, Y11
-
-scaled1:
-	MOVQ    R8, R11
-	VMOVUPS Y0, (R11)
-	VMOVUPS Y1, 32(R11)
-	ADDQ    AX, R11
-	VMOVUPS Y2, (R11)
-	VMOVUPS Y3, 32(R11)
-	ADDQ    AX, R11
-	VMOVUPS Y4, (R11)
-	VMOVUPS Y5, 32(R11)
-	ADDQ    AX, R11
-	VMOVUPS Y6, (R11)
-	VMOVUPS Y7, 32(R11)
-	ADDQ    AX, R11
-	VMOVUPS Y8, (R11)
-	VMOVUPS Y9, 32(R11)
-	ADDQ    AX, R11
-	VMOVUPS Y10, (R11)
-	VMOVUPS Y11, 32(R11)
-	ADDQ    $+64, R8
-	ADDQ    $+64, R9
-	SUBQ    $+16, R10
-	JMP     both
-
-bothEnd:
-	TESTQ      R10, R10
-	JZ         done
-	CMPQ       R10, $+8
-	JG         more0
-	SUBQ       $+0, R10
-	NEGQ       R10
-	LEAQ       tailMask<>+32(SB), R11
-	VMOVUPD    (R11)(R10*4), Y0
-	VXORPD     Y1, Y1, Y1
-	VXORPD     Y2, Y2, Y2
-	VXORPD     Y3, Y3, Y3
-	VXORPD     Y4, Y4, Y4
-	VXORPD     Y5, Y5, Y5
-	VXORPD     Y6, Y6, Y6
-	CMPB       add+80(FP), $+0
-	JEQ        start2
-	MOVQ       R8, R10
-	VMASKMOVPS (R10), Y0, Y1
-	VMOVAPD    Y1, Y1
-	ADDQ       AX, R10
-	VMASKMOVPS (R10), Y0, Y2
-	VMOVAPD    Y2, Y2
-	ADDQ       AX, R10
-	VMASKMOVPS (R10), Y0, Y3
-	VMOVAPD    Y3, Y3
-	ADDQ       AX, R10
-	VMASKMOVPS (R10), Y0, Y4
-	VMOVAPD    Y4, Y4
-	ADDQ       AX, R10
-	VMASKMOVPS (R10), Y0, Y5
-	VMOVAPD    Y5, Y5
-	ADDQ       AX, R10
-	VMASKMOVPS (R10), Y0, Y6
-	VMOVAPD    Y6, Y6
-
-start2:
-	MOVQ w+16(FP), R10
-	MOVQ n+56(FP), R11
-
-term2:
-	VMASKMOVPS   (R9), Y0, Y7
-	VBROADCASTSS (R10), Y8
-	VFMADD231PS  Y7, Y8, Y1
-	VBROADCASTSS (R10)(BX*1), Y8
-	VFMADD231PS  Y7, Y8, Y2
-	VBROADCASTSS (R10)(BX*2), Y8
-	VFMADD231PS  Y7, Y8, Y3
-	VBROADCASTSS (R10)(SI*1), Y8
-	VFMADD231PS  Y7, Y8, Y4
-	VBROADCASTSS (R10)(BX*4), Y8
-	VFMADD231PS  Y7, Y8, Y5
-	VBROADCASTSS (R10)(DI*1), Y8
-	VFMADD231PS  Y7, Y8, Y6
-	ADDQ         CX, R9
-	ADDQ         DX, R10
-	DECQ         R11
-	JNZ          term2
-	MOVQ         by+88(FP), R9
-	TESTQ        R9, R9
-	JZ           scaled2
-	VBROADCASTSS (R9), Y7
-	VMULPS       Y7, Y1, Y1
-	VMULPS       Y7, Y2, Y2
-	VMULPS       Y7, Y3, Y3
-	VMULPS       Y7, Y4, Y4
-	VMULPS       Y7, Y5, Y5
-	VMULPS       Y7, Y6, Y6
-	MOVL         4(R9), R10
-	ADDL         R10, R10
-	JZ           scaled2
-	VBROADCASTSS 4(R9), Y7
-	MOVQ         R8, R9
-	VMASKMOVPS   (R9), Y0, Y8
-	VMULPS       Y7, Y8, Y8
-	VADDPS       Y8, Y1, Y1
-	ADDQ         AX, R9
-	VMASKMOVPS   (R9), Y0, Y8
-	VMULPS       Y7, Y8, Y8
-	VADDPS       Y8, Y2, Y2
-	ADDQ         AX, R9
-	VMASKMOVPS   (R9), Y0, Y8
-	VMULPS       Y7, Y8, Y8
-	VADDPS       Y8, Y3, Y3
-	ADDQ         AX, R9
-	VMASKMOVPS   (R9), Y0, Y8
-	VMULPS       Y7, Y8, Y8
-	VADDPS       Y8, Y4, Y4
-	ADDQ         AX, R9
-	VMASKMOVPS   (R9), Y0, Y8
-	VMULPS       Y7, Y8, Y8
-	VADDPS       Y8, Y5, Y5
-	ADDQ         AX, R9
-	VMASKMOVPS   (R9), Y0, Y8
-	VMULPS       Y7, Y8, Y8
-	VADDPS       Y8, Y6, Y6
-
-scaled2:
-	VMASKMOVPS Y1, Y0, (R8)
-	ADDQ       AX, R8
-	VMASKMOVPS Y2, Y0, (R8)
-	ADDQ       AX, R8
-	VMASKMOVPS Y3, Y0, (R8)
-	ADDQ       AX, R8
-	VMASKMOVPS Y4, Y0, (R8)
-	ADDQ       AX, R8
-	VMASKMOVPS Y5, Y0, (R8)
-	ADDQ       AX, R8
-	VMASKMOVPS Y6, Y0, (R8)
-	JMP        done
-
-more0:
-	CMPQ       R10, $+16
-	JG         more1
-	SUBQ       $+8, R10
-	NEGQ       R10
-	LEAQ       tailMask<>+32(SB), R11
-	VMOVUPD    (R11)(R10*4), Y0
-	VXORPD     Y1, Y1, Y1
-	VXORPD     Y2, Y2, Y2
-	VXORPD     Y3, Y3, Y3
-	VXORPD     Y4, Y4, Y4
-	VXORPD     Y5, Y5, Y5
-	VXORPD     Y6, Y6, Y6
-	VXORPD     Y7, Y7, Y7
-	VXORPD     Y8, Y8, Y8
-	VXORPD     Y9, Y9, Y9
-	VXORPD     Y10, Y10, Y10
-	VXORPD     Y11, Y11, Y11
-	VXORPD     Y12, Y12, Y12
-	CMPB       add+80(FP), $+0
-	JEQ        start3
-	MOVQ       R8, R10
-	VMOVUPS    (R10), Y1
-	VMOVAPD    Y1, Y1
-	VMASKMOVPS 32(R10), Y0, Y2
-	VMOVAPD    Y2, Y2
-	ADDQ       AX, R10
-	VMOVUPS    (R10), Y3
-	VMOVAPD    Y3, Y3
-	VMASKMOVPS 32(R10), Y0, Y4
-	VMOVAPD    Y4, Y4
-	ADDQ       AX, R10
-	VMOVUPS    (R10), Y5
-	VMOVAPD    Y5, Y5
-	VMASKMOVPS 32(R10), Y0, Y6
-	VMOVAPD    Y6, Y6
-	ADDQ       AX, R10
-	VMOVUPS    (R10), Y7
-	VMOVAPD    Y7, Y7
-	VMASKMOVPS 32(R10), Y0, Y8
-	VMOVAPD    Y8, Y8
-	ADDQ       AX, R10
-	VMOVUPS    (R10), Y9
-	VMOVAPD    Y9, Y9
-	VMASKMOVPS 32(R10), Y0, Y10
-	VMOVAPD    Y10, Y10
-	ADDQ       AX, R10
-	VMOVUPS    (R10), Y11
-	VMOVAPD    Y11, Y11
-	VMASKMOVPS 32(R10), Y0, Y12
-	VMOVAPD    Y12, Y12
-
-start3:
-	MOVQ w+16(FP), R10
-	MOVQ n+56(FP), R11
-
-term3:
-	VMOVUPS      (R9), Y13
-	VMASKMOVPS   32(R9), Y0, Y14
-	VBROADCASTSS (R10), Y15
-	VFMADD231PS  Y13, Y15, Y1
-	VFMADD231PS  Y14, Y15, Y2
-	VBROADCASTSS (R10)(BX*1), Y15
-	VFMADD231PS  Y13, Y15, Y3
-	VFMADD231PS  Y14, Y15, Y4
-	VBROADCASTSS (R10)(BX*2), Y15
-	VFMADD231PS  Y13, Y15, Y5
-	VFMADD231PS  Y14, Y15, Y6
-	VBROADCASTSS (R10)(SI*1), Y15
-	VFMADD231PS  Y13, Y15, Y7
-	VFMADD231PS  Y14, Y15, Y8
-	VBROADCASTSS (R10)(BX*4), Y15
-	VFMADD231PS  Y13, Y15, Y9
-	VFMADD231PS  Y14, Y15, Y10
-	VBROADCASTSS (R10)(DI*1), Y15
-	VFMADD231PS  Y13, Y15, Y11
-	VFMADD231PS  Y14, Y15, Y12
-	ADDQ         CX, R9
-	ADDQ         DX, R10
-	DECQ         R11
-	JNZ          term3
-	MOVQ         by+88(FP), R9
-	TESTQ        R9, R9
-	JZ           scaled3
-	VBROADCASTSS (R9), Y13
-	VMULPS       Y13, Y1, Y1
-	VMULPS       Y13, Y2, Y2
-	VMULPS       Y13, Y3, Y3
-	VMULPS       Y13, Y4, Y4
-	VMULPS       Y13, Y5, Y5
-	VMULPS       Y13, Y6, Y6
-	VMULPS       Y13, Y7, Y7
-	VMULPS       Y13, Y8, Y8
-	VMULPS       Y13, Y9, Y9
-	VMULPS       Y13, Y10, Y10
-	VMULPS       Y13, Y11, Y11
-	VMULPS       Y13, Y12, Y12
-	MOVL         4(R9), R10
-	ADDL         R10, R10
-	JZ           scaled3
-	VBROADCASTSS 4(R9), Y13
-	MOVQ         R8, R9
-	VMOVUPS      (R9), Y14
-	VMULPS       Y13, Y14, Y14
-	VADDPS       Y14, Y1, Y1
-	VMASKMOVPS   32(R9), Y0, Y14
-	VMULPS       Y13, Y14, Y14
-	VADDPS       Y14, Y2, Y2
-	ADDQ         AX, R9
-	VMOVUPS      (R9), Y14
-	VMULPS       Y13, Y14, Y14
-	VADDPS       Y14, Y3, Y3
-	VMASKMOVPS   32(R9), Y0, Y14
-	VMULPS       Y13, Y14, Y14
-	VADDPS       Y14, Y4, Y4
-	ADDQ         AX, R9
-	VMOVUPS      (R9), Y14
-	VMULPS       Y13, Y14, Y14
-	VADDPS       Y14, Y5, Y5
-	VMASKMOVPS   32(R9), Y0, Y14
-	VMULPS       Y13, Y14, Y14
-	VADDPS       Y14, Y6, Y6
-	ADDQ         AX, R9
-	VMOVUPS      (R9), Y14
-	VMULPS       Y13, Y14, Y14
-	VADDPS       Y14, Y7, Y7
-	VMASKMOVPS   32(R9), Y0, Y14
-	VMULPS       Y13, Y14, Y14
-	VADDPS       Y14, Y8, Y8
-	ADDQ         AX, R9
-	VMOVUPS      (R9), Y14
-	VMULPS       Y13, Y14, Y14
-	VADDPS       Y14, Y9, Y9
-	VMASKMOVPS   32(R9), Y0, Y14
-	VMULPS       Y13, Y14, Y14
-	VADDPS       Y14, Y10, Y10
-	ADDQ         AX, R9
-	VMOVUPS      (R9), Y14
-	VMULPS       Y13, Y14, Y14
-	VADDPS       Y14, Y11, Y11
-	VMASKMOVPS   32(R9), Y0, Y14
-	VMULPS       Y13, Y14, Y14
-	VADDPS       Y14, Y12, Y12
-
-scaled3:
-	VMOVUPS    Y1, (R8)
-	VMASKMOVPS Y2, Y0, 32(R8)
-	ADDQ       AX, R8
-	VMOVUPS    Y3, (R8)
-	VMASKMOVPS Y4, Y0, 32(R8)
-	ADDQ       AX, R8
-	VMOVUPS    Y5, (R8)
-	VMASKMOVPS Y6, Y0, 32(R8)
-	ADDQ       AX, R8
-	VMOVUPS    Y7, (R8)
-	VMASKMOVPS Y8, Y0, 32(R8)
-	ADDQ       AX, R8
-	VMOVUPS    Y9, (R8)
-	VMASKMOVPS Y10, Y0, 32(R8)
-	ADDQ       AX, R8
-	VMOVUPS    Y11, (R8)
-	VMASKMOVPS Y12, Y0, 32(R8)
-	JMP        done
-
-more1:
-done:
-	SUBQ   $+6, rows+64(FP)
-	JZ     allDone
-	IMUL3Q $+6, AX, R8
-	ADDQ   R8, c+0(FP)
-	IMUL3Q $+6, BX, R8
-	ADDQ   R8, w+16(FP)
-	MOVQ   rightc+96(FP), R8
-	SHLQ   $0x02, R8
-	ADDQ   R8, c+0(FP)
-	MOVQ   rightz+104(FP), R8
-	SHLQ   $0x02, R8
-	ADDQ   R8, z+40(FP)
-	MOVQ   more+112(FP), R8
-	ADDQ   R8, cols+72(FP)
-	JMP    rows
 
 allDone:
 	VZEROUPPER

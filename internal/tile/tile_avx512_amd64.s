@@ -4586,660 +4586,1239 @@ allDone:
 	VZEROUPPER
 	RET
 
-// func panelHalf_12_avx512(c *float64, ldc int, w *float64, down int, next int, across int, z *float64, ldz int, n int, rows int, cols int, add bool, by *float64, index int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·panelHalf_12_avx512(SB), NOSPLIT, $24-112
-	MOVQ  cols+80(FP), AX
-	MOVQ  $0x00000000000000ff, CX
-	NEGQ  AX
-	ADDQ  $+8, AX
-	SHRXQ AX, CX, CX
-	KMOVW CX, K1
-	MOVQ  ldz+56(FP), AX
+// func panelFew_avx512(c *float64, ldc int, w *float64, down int, next int, across int, z *float64, ldz int, n int, height int, rows int, lower int, cols int, add bool, by *float64, rightc int, rightz int, more int, index int)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2, FMA3
+TEXT ·panelFew_avx512(SB), NOSPLIT, $24-152
+	MOVQ  height+72(FP), BX
+	MOVQ  ldc+8(FP), AX
 	SHLQ  $0x03, AX
-	MOVQ  down+24(FP), CX
-	SHLQ  $0x03, CX
-	LEAQ  (CX)(CX*2), DX
-	LEAQ  (CX)(CX*4), BX
-	MOVQ  CX, SI
-	SHLQ  $0x03, SI
-	SUBQ  CX, SI
-	MOVQ  c+0(FP), DI
-	MOVQ  DI, (SP)
-	MOVQ  w+16(FP), DI
-	MOVQ  DI, 8(SP)
-	MOVQ  rows+72(FP), DI
-	MOVQ  DI, 16(SP)
+	MOVQ  BX, CX
+	DECQ  CX
+	IMULQ AX, CX
+	MOVQ  AX, (SP)
+	MOVQ  CX, 8(SP)
+	MOVQ  ldz+56(FP), DI
+	SHLQ  $0x03, DI
+	MOVQ  next+32(FP), R8
+	SHLQ  $0x03, R8
+	MOVQ  R8, 16(SP)
+	MOVQ  across+40(FP), AX
+	SHLQ  $0x03, AX
+	XORQ  AX, R8
+	MOVQ  down+24(FP), R9
+	SHLQ  $0x03, R9
+	LEAQ  (R9)(R9*2), R10
+	LEAQ  (R9)(R9*4), R11
 
-tile:
-	VXORPD    Z0, Z0, Z0
-	VXORPD    Z1, Z1, Z1
-	VXORPD    Z2, Z2, Z2
-	VXORPD    Z3, Z3, Z3
-	VXORPD    Z4, Z4, Z4
-	VXORPD    Z5, Z5, Z5
-	VXORPD    Z6, Z6, Z6
-	VXORPD    Z7, Z7, Z7
-	VXORPD    Z8, Z8, Z8
-	VXORPD    Z9, Z9, Z9
-	VXORPD    Z10, Z10, Z10
-	VXORPD    Z11, Z11, Z11
-	CMPB      add+88(FP), $+0
-	JEQ       start
-	MOVQ      ldc+8(FP), R8
-	SHLQ      $0x03, R8
-	MOVQ      (SP), DI
-	VMOVUPD.Z (DI), K1, Z0
-	VMOVAPD   Z0, Z0
-	ADDQ      R8, DI
-	VMOVUPD.Z (DI), K1, Z1
-	VMOVAPD   Z1, Z1
-	ADDQ      R8, DI
-	VMOVUPD.Z (DI), K1, Z2
-	VMOVAPD   Z2, Z2
-	ADDQ      R8, DI
-	VMOVUPD.Z (DI), K1, Z3
-	VMOVAPD   Z3, Z3
-	ADDQ      R8, DI
-	VMOVUPD.Z (DI), K1, Z4
-	VMOVAPD   Z4, Z4
-	ADDQ      R8, DI
-	VMOVUPD.Z (DI), K1, Z5
-	VMOVAPD   Z5, Z5
-	ADDQ      R8, DI
-	VMOVUPD.Z (DI), K1, Z6
-	VMOVAPD   Z6, Z6
-	ADDQ      R8, DI
-	VMOVUPD.Z (DI), K1, Z7
-	VMOVAPD   Z7, Z7
-	ADDQ      R8, DI
-	VMOVUPD.Z (DI), K1, Z8
-	VMOVAPD   Z8, Z8
-	ADDQ      R8, DI
-	VMOVUPD.Z (DI), K1, Z9
-	VMOVAPD   Z9, Z9
-	ADDQ      R8, DI
-	VMOVUPD.Z (DI), K1, Z10
-	VMOVAPD   Z10, Z10
-	ADDQ      R8, DI
-	VMOVUPD.Z (DI), K1, Z11
-	VMOVAPD   Z11, Z11
+rows:
+	MOVQ c+0(FP), AX
+	MOVQ z+48(FP), CX
+	ADDQ 8(SP), AX
+	MOVQ $+64, SI
+	MOVQ cols+96(FP), DX
+	SUBQ $+16, DX
+	JL   last
 
-start:
-	MOVQ z+48(FP), DI
-	MOVQ 8(SP), R8
-	LEAQ (R8)(CX*8), R9
-	MOVQ n+64(FP), R10
-	MOVQ next+32(FP), R11
-	SHLQ $0x03, R11
-	MOVQ across+40(FP), R12
-	SHLQ $0x03, R12
-	INCQ R10
-	SHRQ $0x01, R10
-	JCC  second
+both:
+	MOVQ   CX, R12
+	MOVQ   n+64(FP), R13
+	MOVQ   16(SP), R14
+	MOVQ   AX, R15
+	MOVQ   w+16(FP), BP
+	CMPB   add+104(FP), $+0
+	JNE    bothLoad6
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	CMPQ   BX, $+1
+	JEQ    bothTerms1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	CMPQ   BX, $+2
+	JEQ    bothTerms2
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	CMPQ   BX, $+3
+	JEQ    bothTerms3
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	CMPQ   BX, $+4
+	JEQ    bothTerms4
+	VXORPD Z8, Z8, Z8
+	VXORPD Z9, Z9, Z9
+	CMPQ   BX, $+5
+	JEQ    bothTerms5
+	VXORPD Z10, Z10, Z10
+	VXORPD Z11, Z11, Z11
 
-pair:
-	VMOVUPD.Z    (DI), K1, Z12
-	VBROADCASTSD (R8), Z13
-	VFMADD231PD  Z12, Z13, Z0
-	VBROADCASTSD (R8)(CX*1), Z13
-	VFMADD231PD  Z12, Z13, Z1
-	VBROADCASTSD (R8)(CX*2), Z13
-	VFMADD231PD  Z12, Z13, Z2
-	VBROADCASTSD (R8)(DX*1), Z13
-	VFMADD231PD  Z12, Z13, Z3
-	VBROADCASTSD (R8)(CX*4), Z13
-	VFMADD231PD  Z12, Z13, Z4
-	VBROADCASTSD (R8)(BX*1), Z13
-	VFMADD231PD  Z12, Z13, Z5
-	VBROADCASTSD (R8)(DX*2), Z13
-	VFMADD231PD  Z12, Z13, Z6
-	VBROADCASTSD (R8)(SI*1), Z13
-	VFMADD231PD  Z12, Z13, Z7
-	VBROADCASTSD (R9), Z13
-	VFMADD231PD  Z12, Z13, Z8
-	VBROADCASTSD (R9)(CX*1), Z13
-	VFMADD231PD  Z12, Z13, Z9
-	VBROADCASTSD (R9)(CX*2), Z13
-	VFMADD231PD  Z12, Z13, Z10
-	VBROADCASTSD (R9)(DX*1), Z13
-	VFMADD231PD  Z12, Z13, Z11
-	ADDQ         AX, DI
-	ADDQ         R11, R8
-	ADDQ         R11, R9
+bothTerms6:
+	VMOVUPD      (R12), Z12
+	VMOVUPD      (R12)(SI*1), Z13
+	VBROADCASTSD (BP), Z14
+	VFMADD231PD  Z12, Z14, Z0
+	VFMADD231PD  Z13, Z14, Z1
+	VBROADCASTSD (BP)(R9*1), Z14
+	VFMADD231PD  Z12, Z14, Z2
+	VFMADD231PD  Z13, Z14, Z3
+	VBROADCASTSD (BP)(R9*2), Z14
+	VFMADD231PD  Z12, Z14, Z4
+	VFMADD231PD  Z13, Z14, Z5
+	VBROADCASTSD (BP)(R10*1), Z14
+	VFMADD231PD  Z12, Z14, Z6
+	VFMADD231PD  Z13, Z14, Z7
+	VBROADCASTSD (BP)(R9*4), Z14
+	VFMADD231PD  Z12, Z14, Z8
+	VFMADD231PD  Z13, Z14, Z9
+	VBROADCASTSD (BP)(R11*1), Z14
+	VFMADD231PD  Z12, Z14, Z10
+	VFMADD231PD  Z13, Z14, Z11
+	ADDQ         DI, R12
+	ADDQ         R14, BP
+	XORQ         R8, R14
+	DECQ         R13
+	JNZ          bothTerms6
+	CMPQ         by+112(FP), $+0
+	JEQ          bothStore6
+	JMP          bothScale6
 
-second:
-	VMOVUPD.Z    (DI), K1, Z12
-	VBROADCASTSD (R8), Z13
-	VFMADD231PD  Z12, Z13, Z0
-	VBROADCASTSD (R8)(CX*1), Z13
-	VFMADD231PD  Z12, Z13, Z1
-	VBROADCASTSD (R8)(CX*2), Z13
-	VFMADD231PD  Z12, Z13, Z2
-	VBROADCASTSD (R8)(DX*1), Z13
-	VFMADD231PD  Z12, Z13, Z3
-	VBROADCASTSD (R8)(CX*4), Z13
-	VFMADD231PD  Z12, Z13, Z4
-	VBROADCASTSD (R8)(BX*1), Z13
-	VFMADD231PD  Z12, Z13, Z5
-	VBROADCASTSD (R8)(DX*2), Z13
-	VFMADD231PD  Z12, Z13, Z6
-	VBROADCASTSD (R8)(SI*1), Z13
-	VFMADD231PD  Z12, Z13, Z7
-	VBROADCASTSD (R9), Z13
-	VFMADD231PD  Z12, Z13, Z8
-	VBROADCASTSD (R9)(CX*1), Z13
-	VFMADD231PD  Z12, Z13, Z9
-	VBROADCASTSD (R9)(CX*2), Z13
-	VFMADD231PD  Z12, Z13, Z10
-	VBROADCASTSD (R9)(DX*1), Z13
-	VFMADD231PD  Z12, Z13, Z11
-	ADDQ         AX, DI
-	ADDQ         R12, R8
-	ADDQ         R12, R9
-	DECQ         R10
-	JNZ          pair
-	MOVQ         by+96(FP), DI
-	TESTQ        DI, DI
-	JZ           scaled
-	VBROADCASTSD (DI), Z12
+bothTerms5:
+	VMOVUPD      (R12), Z12
+	VMOVUPD      (R12)(SI*1), Z13
+	VBROADCASTSD (BP), Z14
+	VFMADD231PD  Z12, Z14, Z0
+	VFMADD231PD  Z13, Z14, Z1
+	VBROADCASTSD (BP)(R9*1), Z14
+	VFMADD231PD  Z12, Z14, Z2
+	VFMADD231PD  Z13, Z14, Z3
+	VBROADCASTSD (BP)(R9*2), Z14
+	VFMADD231PD  Z12, Z14, Z4
+	VFMADD231PD  Z13, Z14, Z5
+	VBROADCASTSD (BP)(R10*1), Z14
+	VFMADD231PD  Z12, Z14, Z6
+	VFMADD231PD  Z13, Z14, Z7
+	VBROADCASTSD (BP)(R9*4), Z14
+	VFMADD231PD  Z12, Z14, Z8
+	VFMADD231PD  Z13, Z14, Z9
+	ADDQ         DI, R12
+	ADDQ         R14, BP
+	XORQ         R8, R14
+	DECQ         R13
+	JNZ          bothTerms5
+	CMPQ         by+112(FP), $+0
+	JEQ          bothStore5
+	JMP          bothScale6
+
+bothTerms4:
+	VMOVUPD      (R12), Z12
+	VMOVUPD      (R12)(SI*1), Z13
+	VBROADCASTSD (BP), Z14
+	VFMADD231PD  Z12, Z14, Z0
+	VFMADD231PD  Z13, Z14, Z1
+	VBROADCASTSD (BP)(R9*1), Z14
+	VFMADD231PD  Z12, Z14, Z2
+	VFMADD231PD  Z13, Z14, Z3
+	VBROADCASTSD (BP)(R9*2), Z14
+	VFMADD231PD  Z12, Z14, Z4
+	VFMADD231PD  Z13, Z14, Z5
+	VBROADCASTSD (BP)(R10*1), Z14
+	VFMADD231PD  Z12, Z14, Z6
+	VFMADD231PD  Z13, Z14, Z7
+	ADDQ         DI, R12
+	ADDQ         R14, BP
+	XORQ         R8, R14
+	DECQ         R13
+	JNZ          bothTerms4
+	CMPQ         by+112(FP), $+0
+	JEQ          bothStore4
+	JMP          bothScale6
+
+bothTerms3:
+	VMOVUPD      (R12), Z12
+	VMOVUPD      (R12)(SI*1), Z13
+	VBROADCASTSD (BP), Z14
+	VFMADD231PD  Z12, Z14, Z0
+	VFMADD231PD  Z13, Z14, Z1
+	VBROADCASTSD (BP)(R9*1), Z14
+	VFMADD231PD  Z12, Z14, Z2
+	VFMADD231PD  Z13, Z14, Z3
+	VBROADCASTSD (BP)(R9*2), Z14
+	VFMADD231PD  Z12, Z14, Z4
+	VFMADD231PD  Z13, Z14, Z5
+	ADDQ         DI, R12
+	ADDQ         R14, BP
+	XORQ         R8, R14
+	DECQ         R13
+	JNZ          bothTerms3
+	CMPQ         by+112(FP), $+0
+	JEQ          bothStore3
+	JMP          bothScale6
+
+bothTerms2:
+	VMOVUPD      (R12), Z12
+	VMOVUPD      (R12)(SI*1), Z13
+	VBROADCASTSD (BP), Z14
+	VFMADD231PD  Z12, Z14, Z0
+	VFMADD231PD  Z13, Z14, Z1
+	VBROADCASTSD (BP)(R9*1), Z14
+	VFMADD231PD  Z12, Z14, Z2
+	VFMADD231PD  Z13, Z14, Z3
+	ADDQ         DI, R12
+	ADDQ         R14, BP
+	XORQ         R8, R14
+	DECQ         R13
+	JNZ          bothTerms2
+	CMPQ         by+112(FP), $+0
+	JEQ          bothStore2
+	JMP          bothScale6
+
+bothTerms1:
+	VMOVUPD      (R12), Z12
+	VMOVUPD      (R12)(SI*1), Z13
+	VBROADCASTSD (BP), Z14
+	VFMADD231PD  Z12, Z14, Z0
+	VFMADD231PD  Z13, Z14, Z1
+	ADDQ         DI, R12
+	ADDQ         R14, BP
+	XORQ         R8, R14
+	DECQ         R13
+	JNZ          bothTerms1
+	CMPQ         by+112(FP), $+0
+	JEQ          bothStore1
+
+bothScale6:
+	MOVQ         by+112(FP), R12
+	VBROADCASTSD (R12), Z12
+	MOVQ         8(R12), R13
+	ADDQ         R13, R13
+	JZ           bothMultiply6
+	VBROADCASTSD 8(R12), Z13
+	MOVQ         AX, R15
+	SUBQ         8(SP), R15
+	VMOVUPD      (R15), Z14
+	VMULPD       Z13, Z14, Z14
 	VMULPD       Z12, Z0, Z0
+	VADDPD       Z14, Z0, Z0
+	VMOVUPD      (R15)(SI*1), Z14
+	VMULPD       Z13, Z14, Z14
 	VMULPD       Z12, Z1, Z1
+	VADDPD       Z14, Z1, Z1
+	CMPQ         BX, $+1
+	JEQ          bothStore1
+	ADDQ         (SP), R15
+	VMOVUPD      (R15), Z14
+	VMULPD       Z13, Z14, Z14
 	VMULPD       Z12, Z2, Z2
+	VADDPD       Z14, Z2, Z2
+	VMOVUPD      (R15)(SI*1), Z14
+	VMULPD       Z13, Z14, Z14
 	VMULPD       Z12, Z3, Z3
+	VADDPD       Z14, Z3, Z3
+	CMPQ         BX, $+2
+	JEQ          bothStore2
+	ADDQ         (SP), R15
+	VMOVUPD      (R15), Z14
+	VMULPD       Z13, Z14, Z14
 	VMULPD       Z12, Z4, Z4
+	VADDPD       Z14, Z4, Z4
+	VMOVUPD      (R15)(SI*1), Z14
+	VMULPD       Z13, Z14, Z14
 	VMULPD       Z12, Z5, Z5
+	VADDPD       Z14, Z5, Z5
+	CMPQ         BX, $+3
+	JEQ          bothStore3
+	ADDQ         (SP), R15
+	VMOVUPD      (R15), Z14
+	VMULPD       Z13, Z14, Z14
 	VMULPD       Z12, Z6, Z6
+	VADDPD       Z14, Z6, Z6
+	VMOVUPD      (R15)(SI*1), Z14
+	VMULPD       Z13, Z14, Z14
 	VMULPD       Z12, Z7, Z7
+	VADDPD       Z14, Z7, Z7
+	CMPQ         BX, $+4
+	JEQ          bothStore4
+	ADDQ         (SP), R15
+	VMOVUPD      (R15), Z14
+	VMULPD       Z13, Z14, Z14
 	VMULPD       Z12, Z8, Z8
+	VADDPD       Z14, Z8, Z8
+	VMOVUPD      (R15)(SI*1), Z14
+	VMULPD       Z13, Z14, Z14
 	VMULPD       Z12, Z9, Z9
+	VADDPD       Z14, Z9, Z9
+	CMPQ         BX, $+5
+	JEQ          bothStore5
+	ADDQ         (SP), R15
+	VMOVUPD      (R15), Z14
+	VMULPD       Z13, Z14, Z14
 	VMULPD       Z12, Z10, Z10
+	VADDPD       Z14, Z10, Z10
+	VMOVUPD      (R15)(SI*1), Z14
+	VMULPD       Z13, Z14, Z14
 	VMULPD       Z12, Z11, Z11
-	MOVQ         8(DI), R8
-	ADDQ         R8, R8
-	JZ           scaled
-	VBROADCASTSD 8(DI), Z12
-	MOVQ         ldc+8(FP), R8
-	SHLQ         $0x03, R8
-	MOVQ         (SP), DI
-	VMOVUPD.Z    (DI), K1, Z13
+	VADDPD       Z14, Z11, Z11
+	JMP          bothStore6
+
+bothMultiply6:
+	VMULPD Z12, Z0, Z0
+	VMULPD Z12, Z1, Z1
+	CMPQ   BX, $+1
+	JEQ    bothStore1
+	VMULPD Z12, Z2, Z2
+	VMULPD Z12, Z3, Z3
+	CMPQ   BX, $+2
+	JEQ    bothStore2
+	VMULPD Z12, Z4, Z4
+	VMULPD Z12, Z5, Z5
+	CMPQ   BX, $+3
+	JEQ    bothStore3
+	VMULPD Z12, Z6, Z6
+	VMULPD Z12, Z7, Z7
+	CMPQ   BX, $+4
+	JEQ    bothStore4
+	VMULPD Z12, Z8, Z8
+	VMULPD Z12, Z9, Z9
+	CMPQ   BX, $+5
+	JEQ    bothStore5
+	VMULPD Z12, Z10, Z10
+	VMULPD Z12, Z11, Z11
+
+bothStore6:
+	VMOVUPD Z10, (R15)
+	VMOVUPD Z11, (R15)(SI*1)
+	SUBQ    (SP), R15
+
+bothStore5:
+	VMOVUPD Z8, (R15)
+	VMOVUPD Z9, (R15)(SI*1)
+	SUBQ    (SP), R15
+
+bothStore4:
+	VMOVUPD Z6, (R15)
+	VMOVUPD Z7, (R15)(SI*1)
+	SUBQ    (SP), R15
+
+bothStore3:
+	VMOVUPD Z4, (R15)
+	VMOVUPD Z5, (R15)(SI*1)
+	SUBQ    (SP), R15
+
+bothStore2:
+	VMOVUPD Z2, (R15)
+	VMOVUPD Z3, (R15)(SI*1)
+	SUBQ    (SP), R15
+
+bothStore1:
+	VMOVUPD Z0, (R15)
+	VMOVUPD Z1, (R15)(SI*1)
+	ADDQ    $+128, AX
+	ADDQ    $+128, CX
+	SUBQ    $+16, DX
+	JGE     both
+	JMP     last
+
+bothLoad6:
+	MOVQ    AX, R15
+	SUBQ    8(SP), R15
+	VMOVUPD (R15), Z0
+	VMOVAPD Z0, Z0
+	VMOVUPD (R15)(SI*1), Z1
+	VMOVAPD Z1, Z1
+	CMPQ    BX, $+1
+	JEQ     bothTerms1
+	ADDQ    (SP), R15
+	VMOVUPD (R15), Z2
+	VMOVAPD Z2, Z2
+	VMOVUPD (R15)(SI*1), Z3
+	VMOVAPD Z3, Z3
+	CMPQ    BX, $+2
+	JEQ     bothTerms2
+	ADDQ    (SP), R15
+	VMOVUPD (R15), Z4
+	VMOVAPD Z4, Z4
+	VMOVUPD (R15)(SI*1), Z5
+	VMOVAPD Z5, Z5
+	CMPQ    BX, $+3
+	JEQ     bothTerms3
+	ADDQ    (SP), R15
+	VMOVUPD (R15), Z6
+	VMOVAPD Z6, Z6
+	VMOVUPD (R15)(SI*1), Z7
+	VMOVAPD Z7, Z7
+	CMPQ    BX, $+4
+	JEQ     bothTerms4
+	ADDQ    (SP), R15
+	VMOVUPD (R15), Z8
+	VMOVAPD Z8, Z8
+	VMOVUPD (R15)(SI*1), Z9
+	VMOVAPD Z9, Z9
+	CMPQ    BX, $+5
+	JEQ     bothTerms5
+	ADDQ    (SP), R15
+	VMOVUPD (R15), Z10
+	VMOVAPD Z10, Z10
+	VMOVUPD (R15)(SI*1), Z11
+	VMOVAPD Z11, Z11
+	JMP     bothTerms6
+
+last:
+	CMPQ DX, $-16
+	JLE  columnsDone
+	CMPQ DX, $-8
+	JLE  one
+	CMPQ DX, $-4
+	JLE  oneAndHalf
+	LEAQ 8(DX), SI
+	SHLQ $0x03, SI
+	JMP  both
+
+oneAndHalf:
+	LEAQ   12(DX), SI
+	SHLQ   $0x03, SI
+	MOVQ   n+64(FP), DX
+	MOVQ   16(SP), R12
+	MOVQ   AX, R13
+	MOVQ   w+16(FP), R14
+	CMPB   add+104(FP), $+0
+	JNE    oneAndHalfLoad6
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	CMPQ   BX, $+1
+	JEQ    oneAndHalfTerms1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	CMPQ   BX, $+2
+	JEQ    oneAndHalfTerms2
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	CMPQ   BX, $+3
+	JEQ    oneAndHalfTerms3
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	CMPQ   BX, $+4
+	JEQ    oneAndHalfTerms4
+	VXORPD Z8, Z8, Z8
+	VXORPD Z9, Z9, Z9
+	CMPQ   BX, $+5
+	JEQ    oneAndHalfTerms5
+	VXORPD Z10, Z10, Z10
+	VXORPD Z11, Z11, Z11
+
+oneAndHalfTerms6:
+	VMOVUPD      (CX), Z12
+	VMOVUPD      (CX)(SI*1), Y13
+	VBROADCASTSD (R14), Z14
+	VFMADD231PD  Z12, Z14, Z0
+	VFMADD231PD  Y13, Y14, Y1
+	VBROADCASTSD (R14)(R9*1), Z14
+	VFMADD231PD  Z12, Z14, Z2
+	VFMADD231PD  Y13, Y14, Y3
+	VBROADCASTSD (R14)(R9*2), Z14
+	VFMADD231PD  Z12, Z14, Z4
+	VFMADD231PD  Y13, Y14, Y5
+	VBROADCASTSD (R14)(R10*1), Z14
+	VFMADD231PD  Z12, Z14, Z6
+	VFMADD231PD  Y13, Y14, Y7
+	VBROADCASTSD (R14)(R9*4), Z14
+	VFMADD231PD  Z12, Z14, Z8
+	VFMADD231PD  Y13, Y14, Y9
+	VBROADCASTSD (R14)(R11*1), Z14
+	VFMADD231PD  Z12, Z14, Z10
+	VFMADD231PD  Y13, Y14, Y11
+	ADDQ         DI, CX
+	ADDQ         R12, R14
+	XORQ         R8, R12
+	DECQ         DX
+	JNZ          oneAndHalfTerms6
+	CMPQ         by+112(FP), $+0
+	JEQ          oneAndHalfStore6
+	JMP          oneAndHalfScale6
+
+oneAndHalfTerms5:
+	VMOVUPD      (CX), Z12
+	VMOVUPD      (CX)(SI*1), Y13
+	VBROADCASTSD (R14), Z14
+	VFMADD231PD  Z12, Z14, Z0
+	VFMADD231PD  Y13, Y14, Y1
+	VBROADCASTSD (R14)(R9*1), Z14
+	VFMADD231PD  Z12, Z14, Z2
+	VFMADD231PD  Y13, Y14, Y3
+	VBROADCASTSD (R14)(R9*2), Z14
+	VFMADD231PD  Z12, Z14, Z4
+	VFMADD231PD  Y13, Y14, Y5
+	VBROADCASTSD (R14)(R10*1), Z14
+	VFMADD231PD  Z12, Z14, Z6
+	VFMADD231PD  Y13, Y14, Y7
+	VBROADCASTSD (R14)(R9*4), Z14
+	VFMADD231PD  Z12, Z14, Z8
+	VFMADD231PD  Y13, Y14, Y9
+	ADDQ         DI, CX
+	ADDQ         R12, R14
+	XORQ         R8, R12
+	DECQ         DX
+	JNZ          oneAndHalfTerms5
+	CMPQ         by+112(FP), $+0
+	JEQ          oneAndHalfStore5
+	JMP          oneAndHalfScale6
+
+oneAndHalfTerms4:
+	VMOVUPD      (CX), Z12
+	VMOVUPD      (CX)(SI*1), Y13
+	VBROADCASTSD (R14), Z14
+	VFMADD231PD  Z12, Z14, Z0
+	VFMADD231PD  Y13, Y14, Y1
+	VBROADCASTSD (R14)(R9*1), Z14
+	VFMADD231PD  Z12, Z14, Z2
+	VFMADD231PD  Y13, Y14, Y3
+	VBROADCASTSD (R14)(R9*2), Z14
+	VFMADD231PD  Z12, Z14, Z4
+	VFMADD231PD  Y13, Y14, Y5
+	VBROADCASTSD (R14)(R10*1), Z14
+	VFMADD231PD  Z12, Z14, Z6
+	VFMADD231PD  Y13, Y14, Y7
+	ADDQ         DI, CX
+	ADDQ         R12, R14
+	XORQ         R8, R12
+	DECQ         DX
+	JNZ          oneAndHalfTerms4
+	CMPQ         by+112(FP), $+0
+	JEQ          oneAndHalfStore4
+	JMP          oneAndHalfScale6
+
+oneAndHalfTerms3:
+	VMOVUPD      (CX), Z12
+	VMOVUPD      (CX)(SI*1), Y13
+	VBROADCASTSD (R14), Z14
+	VFMADD231PD  Z12, Z14, Z0
+	VFMADD231PD  Y13, Y14, Y1
+	VBROADCASTSD (R14)(R9*1), Z14
+	VFMADD231PD  Z12, Z14, Z2
+	VFMADD231PD  Y13, Y14, Y3
+	VBROADCASTSD (R14)(R9*2), Z14
+	VFMADD231PD  Z12, Z14, Z4
+	VFMADD231PD  Y13, Y14, Y5
+	ADDQ         DI, CX
+	ADDQ         R12, R14
+	XORQ         R8, R12
+	DECQ         DX
+	JNZ          oneAndHalfTerms3
+	CMPQ         by+112(FP), $+0
+	JEQ          oneAndHalfStore3
+	JMP          oneAndHalfScale6
+
+oneAndHalfTerms2:
+	VMOVUPD      (CX), Z12
+	VMOVUPD      (CX)(SI*1), Y13
+	VBROADCASTSD (R14), Z14
+	VFMADD231PD  Z12, Z14, Z0
+	VFMADD231PD  Y13, Y14, Y1
+	VBROADCASTSD (R14)(R9*1), Z14
+	VFMADD231PD  Z12, Z14, Z2
+	VFMADD231PD  Y13, Y14, Y3
+	ADDQ         DI, CX
+	ADDQ         R12, R14
+	XORQ         R8, R12
+	DECQ         DX
+	JNZ          oneAndHalfTerms2
+	CMPQ         by+112(FP), $+0
+	JEQ          oneAndHalfStore2
+	JMP          oneAndHalfScale6
+
+oneAndHalfTerms1:
+	VMOVUPD      (CX), Z12
+	VMOVUPD      (CX)(SI*1), Y13
+	VBROADCASTSD (R14), Z14
+	VFMADD231PD  Z12, Z14, Z0
+	VFMADD231PD  Y13, Y14, Y1
+	ADDQ         DI, CX
+	ADDQ         R12, R14
+	XORQ         R8, R12
+	DECQ         DX
+	JNZ          oneAndHalfTerms1
+	CMPQ         by+112(FP), $+0
+	JEQ          oneAndHalfStore1
+
+oneAndHalfScale6:
+	MOVQ         by+112(FP), CX
+	VBROADCASTSD (CX), Z12
+	MOVQ         8(CX), DX
+	ADDQ         DX, DX
+	JZ           oneAndHalfMultiply6
+	VBROADCASTSD 8(CX), Z13
+	MOVQ         AX, R13
+	SUBQ         8(SP), R13
+	VMOVUPD      (R13), Z14
+	VMULPD       Z13, Z14, Z14
+	VMULPD       Z12, Z0, Z0
+	VADDPD       Z14, Z0, Z0
+	VMOVUPD      (R13)(SI*1), Y14
+	VMULPD       Y13, Y14, Y14
+	VMULPD       Y12, Y1, Y1
+	VADDPD       Y14, Y1, Y1
+	CMPQ         BX, $+1
+	JEQ          oneAndHalfStore1
+	ADDQ         (SP), R13
+	VMOVUPD      (R13), Z14
+	VMULPD       Z13, Z14, Z14
+	VMULPD       Z12, Z2, Z2
+	VADDPD       Z14, Z2, Z2
+	VMOVUPD      (R13)(SI*1), Y14
+	VMULPD       Y13, Y14, Y14
+	VMULPD       Y12, Y3, Y3
+	VADDPD       Y14, Y3, Y3
+	CMPQ         BX, $+2
+	JEQ          oneAndHalfStore2
+	ADDQ         (SP), R13
+	VMOVUPD      (R13), Z14
+	VMULPD       Z13, Z14, Z14
+	VMULPD       Z12, Z4, Z4
+	VADDPD       Z14, Z4, Z4
+	VMOVUPD      (R13)(SI*1), Y14
+	VMULPD       Y13, Y14, Y14
+	VMULPD       Y12, Y5, Y5
+	VADDPD       Y14, Y5, Y5
+	CMPQ         BX, $+3
+	JEQ          oneAndHalfStore3
+	ADDQ         (SP), R13
+	VMOVUPD      (R13), Z14
+	VMULPD       Z13, Z14, Z14
+	VMULPD       Z12, Z6, Z6
+	VADDPD       Z14, Z6, Z6
+	VMOVUPD      (R13)(SI*1), Y14
+	VMULPD       Y13, Y14, Y14
+	VMULPD       Y12, Y7, Y7
+	VADDPD       Y14, Y7, Y7
+	CMPQ         BX, $+4
+	JEQ          oneAndHalfStore4
+	ADDQ         (SP), R13
+	VMOVUPD      (R13), Z14
+	VMULPD       Z13, Z14, Z14
+	VMULPD       Z12, Z8, Z8
+	VADDPD       Z14, Z8, Z8
+	VMOVUPD      (R13)(SI*1), Y14
+	VMULPD       Y13, Y14, Y14
+	VMULPD       Y12, Y9, Y9
+	VADDPD       Y14, Y9, Y9
+	CMPQ         BX, $+5
+	JEQ          oneAndHalfStore5
+	ADDQ         (SP), R13
+	VMOVUPD      (R13), Z14
+	VMULPD       Z13, Z14, Z14
+	VMULPD       Z12, Z10, Z10
+	VADDPD       Z14, Z10, Z10
+	VMOVUPD      (R13)(SI*1), Y14
+	VMULPD       Y13, Y14, Y14
+	VMULPD       Y12, Y11, Y11
+	VADDPD       Y14, Y11, Y11
+	JMP          oneAndHalfStore6
+
+oneAndHalfMultiply6:
+	VMULPD Z12, Z0, Z0
+	VMULPD Y12, Y1, Y1
+	CMPQ   BX, $+1
+	JEQ    oneAndHalfStore1
+	VMULPD Z12, Z2, Z2
+	VMULPD Y12, Y3, Y3
+	CMPQ   BX, $+2
+	JEQ    oneAndHalfStore2
+	VMULPD Z12, Z4, Z4
+	VMULPD Y12, Y5, Y5
+	CMPQ   BX, $+3
+	JEQ    oneAndHalfStore3
+	VMULPD Z12, Z6, Z6
+	VMULPD Y12, Y7, Y7
+	CMPQ   BX, $+4
+	JEQ    oneAndHalfStore4
+	VMULPD Z12, Z8, Z8
+	VMULPD Y12, Y9, Y9
+	CMPQ   BX, $+5
+	JEQ    oneAndHalfStore5
+	VMULPD Z12, Z10, Z10
+	VMULPD Y12, Y11, Y11
+
+oneAndHalfStore6:
+	VMOVUPD Z10, (R13)
+	VMOVUPD Y11, (R13)(SI*1)
+	SUBQ    (SP), R13
+
+oneAndHalfStore5:
+	VMOVUPD Z8, (R13)
+	VMOVUPD Y9, (R13)(SI*1)
+	SUBQ    (SP), R13
+
+oneAndHalfStore4:
+	VMOVUPD Z6, (R13)
+	VMOVUPD Y7, (R13)(SI*1)
+	SUBQ    (SP), R13
+
+oneAndHalfStore3:
+	VMOVUPD Z4, (R13)
+	VMOVUPD Y5, (R13)(SI*1)
+	SUBQ    (SP), R13
+
+oneAndHalfStore2:
+	VMOVUPD Z2, (R13)
+	VMOVUPD Y3, (R13)(SI*1)
+	SUBQ    (SP), R13
+
+oneAndHalfStore1:
+	VMOVUPD Z0, (R13)
+	VMOVUPD Y1, (R13)(SI*1)
+	JMP     columnsDone
+
+oneAndHalfLoad6:
+	MOVQ    AX, R13
+	SUBQ    8(SP), R13
+	VMOVUPD (R13), Z0
+	VMOVAPD Z0, Z0
+	VMOVUPD (R13)(SI*1), Y1
+	VMOVAPD Y1, Y1
+	CMPQ    BX, $+1
+	JEQ     oneAndHalfTerms1
+	ADDQ    (SP), R13
+	VMOVUPD (R13), Z2
+	VMOVAPD Z2, Z2
+	VMOVUPD (R13)(SI*1), Y3
+	VMOVAPD Y3, Y3
+	CMPQ    BX, $+2
+	JEQ     oneAndHalfTerms2
+	ADDQ    (SP), R13
+	VMOVUPD (R13), Z4
+	VMOVAPD Z4, Z4
+	VMOVUPD (R13)(SI*1), Y5
+	VMOVAPD Y5, Y5
+	CMPQ    BX, $+3
+	JEQ     oneAndHalfTerms3
+	ADDQ    (SP), R13
+	VMOVUPD (R13), Z6
+	VMOVAPD Z6, Z6
+	VMOVUPD (R13)(SI*1), Y7
+	VMOVAPD Y7, Y7
+	CMPQ    BX, $+4
+	JEQ     oneAndHalfTerms4
+	ADDQ    (SP), R13
+	VMOVUPD (R13), Z8
+	VMOVAPD Z8, Z8
+	VMOVUPD (R13)(SI*1), Y9
+	VMOVAPD Y9, Y9
+	CMPQ    BX, $+5
+	JEQ     oneAndHalfTerms5
+	ADDQ    (SP), R13
+	VMOVUPD (R13), Z10
+	VMOVAPD Z10, Z10
+	VMOVUPD (R13)(SI*1), Y11
+	VMOVAPD Y11, Y11
+	JMP     oneAndHalfTerms6
+
+one:
+	ADDQ   $+16, DX
+	CMPQ   DX, $+4
+	JG     most
+	MOVQ   $0x000000000000000f, SI
+	NEGQ   DX
+	ADDQ   $+4, DX
+	SHRXQ  DX, SI, SI
+	KMOVW  SI, K1
+	MOVQ   n+64(FP), DX
+	MOVQ   16(SP), SI
+	MOVQ   AX, R12
+	MOVQ   w+16(FP), R13
+	CMPB   add+104(FP), $+0
+	JNE    halfLoad6
+	VXORPD Z0, Z0, Z0
+	CMPQ   BX, $+1
+	JEQ    halfTerms1
+	VXORPD Z2, Z2, Z2
+	CMPQ   BX, $+2
+	JEQ    halfTerms2
+	VXORPD Z4, Z4, Z4
+	CMPQ   BX, $+3
+	JEQ    halfTerms3
+	VXORPD Z6, Z6, Z6
+	CMPQ   BX, $+4
+	JEQ    halfTerms4
+	VXORPD Z8, Z8, Z8
+	CMPQ   BX, $+5
+	JEQ    halfTerms5
+	VXORPD Z10, Z10, Z10
+
+halfTerms6:
+	VMOVUPD.Z        (CX), K1, Y1
+	VFMADD231PD.BCST (R13), Y1, Y0
+	VFMADD231PD.BCST (R13)(R9*1), Y1, Y2
+	VFMADD231PD.BCST (R13)(R9*2), Y1, Y4
+	VFMADD231PD.BCST (R13)(R10*1), Y1, Y6
+	VFMADD231PD.BCST (R13)(R9*4), Y1, Y8
+	VFMADD231PD.BCST (R13)(R11*1), Y1, Y10
+	ADDQ             DI, CX
+	ADDQ             SI, R13
+	XORQ             R8, SI
+	DECQ             DX
+	JNZ              halfTerms6
+	CMPQ             by+112(FP), $+0
+	JEQ              halfStore6
+	JMP              halfScale6
+
+halfTerms5:
+	VMOVUPD.Z        (CX), K1, Y1
+	VFMADD231PD.BCST (R13), Y1, Y0
+	VFMADD231PD.BCST (R13)(R9*1), Y1, Y2
+	VFMADD231PD.BCST (R13)(R9*2), Y1, Y4
+	VFMADD231PD.BCST (R13)(R10*1), Y1, Y6
+	VFMADD231PD.BCST (R13)(R9*4), Y1, Y8
+	ADDQ             DI, CX
+	ADDQ             SI, R13
+	XORQ             R8, SI
+	DECQ             DX
+	JNZ              halfTerms5
+	CMPQ             by+112(FP), $+0
+	JEQ              halfStore5
+	JMP              halfScale6
+
+halfTerms4:
+	VMOVUPD.Z        (CX), K1, Y1
+	VFMADD231PD.BCST (R13), Y1, Y0
+	VFMADD231PD.BCST (R13)(R9*1), Y1, Y2
+	VFMADD231PD.BCST (R13)(R9*2), Y1, Y4
+	VFMADD231PD.BCST (R13)(R10*1), Y1, Y6
+	ADDQ             DI, CX
+	ADDQ             SI, R13
+	XORQ             R8, SI
+	DECQ             DX
+	JNZ              halfTerms4
+	CMPQ             by+112(FP), $+0
+	JEQ              halfStore4
+	JMP              halfScale6
+
+halfTerms3:
+	VMOVUPD.Z        (CX), K1, Y1
+	VFMADD231PD.BCST (R13), Y1, Y0
+	VFMADD231PD.BCST (R13)(R9*1), Y1, Y2
+	VFMADD231PD.BCST (R13)(R9*2), Y1, Y4
+	ADDQ             DI, CX
+	ADDQ             SI, R13
+	XORQ             R8, SI
+	DECQ             DX
+	JNZ              halfTerms3
+	CMPQ             by+112(FP), $+0
+	JEQ              halfStore3
+	JMP              halfScale6
+
+halfTerms2:
+	VMOVUPD.Z        (CX), K1, Y1
+	VFMADD231PD.BCST (R13), Y1, Y0
+	VFMADD231PD.BCST (R13)(R9*1), Y1, Y2
+	ADDQ             DI, CX
+	ADDQ             SI, R13
+	XORQ             R8, SI
+	DECQ             DX
+	JNZ              halfTerms2
+	CMPQ             by+112(FP), $+0
+	JEQ              halfStore2
+	JMP              halfScale6
+
+halfTerms1:
+	VMOVUPD.Z        (CX), K1, Y1
+	VFMADD231PD.BCST (R13), Y1, Y0
+	ADDQ             DI, CX
+	ADDQ             SI, R13
+	XORQ             R8, SI
+	DECQ             DX
+	JNZ              halfTerms1
+	CMPQ             by+112(FP), $+0
+	JEQ              halfStore1
+
+halfScale6:
+	MOVQ         by+112(FP), CX
+	VBROADCASTSD (CX), Y1
+	MOVQ         8(CX), DX
+	ADDQ         DX, DX
+	JZ           halfMultiply6
+	VBROADCASTSD 8(CX), Y12
+	MOVQ         AX, R12
+	SUBQ         8(SP), R12
+	VMOVUPD.Z    (R12), K1, Y13
+	VMULPD       Y12, Y13, Y13
+	VMULPD       Y1, Y0, Y0
+	VADDPD       Y13, Y0, Y0
+	CMPQ         BX, $+1
+	JEQ          halfStore1
+	ADDQ         (SP), R12
+	VMOVUPD.Z    (R12), K1, Y13
+	VMULPD       Y12, Y13, Y13
+	VMULPD       Y1, Y2, Y2
+	VADDPD       Y13, Y2, Y2
+	CMPQ         BX, $+2
+	JEQ          halfStore2
+	ADDQ         (SP), R12
+	VMOVUPD.Z    (R12), K1, Y13
+	VMULPD       Y12, Y13, Y13
+	VMULPD       Y1, Y4, Y4
+	VADDPD       Y13, Y4, Y4
+	CMPQ         BX, $+3
+	JEQ          halfStore3
+	ADDQ         (SP), R12
+	VMOVUPD.Z    (R12), K1, Y13
+	VMULPD       Y12, Y13, Y13
+	VMULPD       Y1, Y6, Y6
+	VADDPD       Y13, Y6, Y6
+	CMPQ         BX, $+4
+	JEQ          halfStore4
+	ADDQ         (SP), R12
+	VMOVUPD.Z    (R12), K1, Y13
+	VMULPD       Y12, Y13, Y13
+	VMULPD       Y1, Y8, Y8
+	VADDPD       Y13, Y8, Y8
+	CMPQ         BX, $+5
+	JEQ          halfStore5
+	ADDQ         (SP), R12
+	VMOVUPD.Z    (R12), K1, Y13
+	VMULPD       Y12, Y13, Y13
+	VMULPD       Y1, Y10, Y10
+	VADDPD       Y13, Y10, Y10
+	JMP          halfStore6
+
+halfMultiply6:
+	VMULPD Y1, Y0, Y0
+	CMPQ   BX, $+1
+	JEQ    halfStore1
+	VMULPD Y1, Y2, Y2
+	CMPQ   BX, $+2
+	JEQ    halfStore2
+	VMULPD Y1, Y4, Y4
+	CMPQ   BX, $+3
+	JEQ    halfStore3
+	VMULPD Y1, Y6, Y6
+	CMPQ   BX, $+4
+	JEQ    halfStore4
+	VMULPD Y1, Y8, Y8
+	CMPQ   BX, $+5
+	JEQ    halfStore5
+	VMULPD Y1, Y10, Y10
+
+halfStore6:
+	VMOVUPD Y10, K1, (R12)
+	SUBQ    (SP), R12
+
+halfStore5:
+	VMOVUPD Y8, K1, (R12)
+	SUBQ    (SP), R12
+
+halfStore4:
+	VMOVUPD Y6, K1, (R12)
+	SUBQ    (SP), R12
+
+halfStore3:
+	VMOVUPD Y4, K1, (R12)
+	SUBQ    (SP), R12
+
+halfStore2:
+	VMOVUPD Y2, K1, (R12)
+	SUBQ    (SP), R12
+
+halfStore1:
+	VMOVUPD Y0, K1, (R12)
+	JMP     columnsDone
+
+halfLoad6:
+	MOVQ      AX, R12
+	SUBQ      8(SP), R12
+	VMOVUPD.Z (R12), K1, Y0
+	VMOVAPD   Y0, Y0
+	CMPQ      BX, $+1
+	JEQ       halfTerms1
+	ADDQ      (SP), R12
+	VMOVUPD.Z (R12), K1, Y1
+	VMOVAPD   Y1, Y2
+	CMPQ      BX, $+2
+	JEQ       halfTerms2
+	ADDQ      (SP), R12
+	VMOVUPD.Z (R12), K1, Y1
+	VMOVAPD   Y1, Y4
+	CMPQ      BX, $+3
+	JEQ       halfTerms3
+	ADDQ      (SP), R12
+	VMOVUPD.Z (R12), K1, Y1
+	VMOVAPD   Y1, Y6
+	CMPQ      BX, $+4
+	JEQ       halfTerms4
+	ADDQ      (SP), R12
+	VMOVUPD.Z (R12), K1, Y1
+	VMOVAPD   Y1, Y8
+	CMPQ      BX, $+5
+	JEQ       halfTerms5
+	ADDQ      (SP), R12
+	VMOVUPD.Z (R12), K1, Y1
+	VMOVAPD   Y1, Y10
+	JMP       halfTerms6
+
+most:
+	MOVQ   $0x00000000000000ff, SI
+	NEGQ   DX
+	ADDQ   $+8, DX
+	SHRXQ  DX, SI, SI
+	KMOVW  SI, K1
+	MOVQ   n+64(FP), DX
+	MOVQ   16(SP), SI
+	MOVQ   AX, R12
+	MOVQ   w+16(FP), R13
+	CMPB   add+104(FP), $+0
+	JNE    oneLoad6
+	VXORPD Z0, Z0, Z0
+	CMPQ   BX, $+1
+	JEQ    oneTerms1
+	VXORPD Z2, Z2, Z2
+	CMPQ   BX, $+2
+	JEQ    oneTerms2
+	VXORPD Z4, Z4, Z4
+	CMPQ   BX, $+3
+	JEQ    oneTerms3
+	VXORPD Z6, Z6, Z6
+	CMPQ   BX, $+4
+	JEQ    oneTerms4
+	VXORPD Z8, Z8, Z8
+	CMPQ   BX, $+5
+	JEQ    oneTerms5
+	VXORPD Z10, Z10, Z10
+
+oneTerms6:
+	VMOVUPD.Z        (CX), K1, Z1
+	VFMADD231PD.BCST (R13), Z1, Z0
+	VFMADD231PD.BCST (R13)(R9*1), Z1, Z2
+	VFMADD231PD.BCST (R13)(R9*2), Z1, Z4
+	VFMADD231PD.BCST (R13)(R10*1), Z1, Z6
+	VFMADD231PD.BCST (R13)(R9*4), Z1, Z8
+	VFMADD231PD.BCST (R13)(R11*1), Z1, Z10
+	ADDQ             DI, CX
+	ADDQ             SI, R13
+	XORQ             R8, SI
+	DECQ             DX
+	JNZ              oneTerms6
+	CMPQ             by+112(FP), $+0
+	JEQ              oneStore6
+	JMP              oneScale6
+
+oneTerms5:
+	VMOVUPD.Z        (CX), K1, Z1
+	VFMADD231PD.BCST (R13), Z1, Z0
+	VFMADD231PD.BCST (R13)(R9*1), Z1, Z2
+	VFMADD231PD.BCST (R13)(R9*2), Z1, Z4
+	VFMADD231PD.BCST (R13)(R10*1), Z1, Z6
+	VFMADD231PD.BCST (R13)(R9*4), Z1, Z8
+	ADDQ             DI, CX
+	ADDQ             SI, R13
+	XORQ             R8, SI
+	DECQ             DX
+	JNZ              oneTerms5
+	CMPQ             by+112(FP), $+0
+	JEQ              oneStore5
+	JMP              oneScale6
+
+oneTerms4:
+	VMOVUPD.Z        (CX), K1, Z1
+	VFMADD231PD.BCST (R13), Z1, Z0
+	VFMADD231PD.BCST (R13)(R9*1), Z1, Z2
+	VFMADD231PD.BCST (R13)(R9*2), Z1, Z4
+	VFMADD231PD.BCST (R13)(R10*1), Z1, Z6
+	ADDQ             DI, CX
+	ADDQ             SI, R13
+	XORQ             R8, SI
+	DECQ             DX
+	JNZ              oneTerms4
+	CMPQ             by+112(FP), $+0
+	JEQ              oneStore4
+	JMP              oneScale6
+
+oneTerms3:
+	VMOVUPD.Z        (CX), K1, Z1
+	VFMADD231PD.BCST (R13), Z1, Z0
+	VFMADD231PD.BCST (R13)(R9*1), Z1, Z2
+	VFMADD231PD.BCST (R13)(R9*2), Z1, Z4
+	ADDQ             DI, CX
+	ADDQ             SI, R13
+	XORQ             R8, SI
+	DECQ             DX
+	JNZ              oneTerms3
+	CMPQ             by+112(FP), $+0
+	JEQ              oneStore3
+	JMP              oneScale6
+
+oneTerms2:
+	VMOVUPD.Z        (CX), K1, Z1
+	VFMADD231PD.BCST (R13), Z1, Z0
+	VFMADD231PD.BCST (R13)(R9*1), Z1, Z2
+	ADDQ             DI, CX
+	ADDQ             SI, R13
+	XORQ             R8, SI
+	DECQ             DX
+	JNZ              oneTerms2
+	CMPQ             by+112(FP), $+0
+	JEQ              oneStore2
+	JMP              oneScale6
+
+oneTerms1:
+	VMOVUPD.Z        (CX), K1, Z1
+	VFMADD231PD.BCST (R13), Z1, Z0
+	ADDQ             DI, CX
+	ADDQ             SI, R13
+	XORQ             R8, SI
+	DECQ             DX
+	JNZ              oneTerms1
+	CMPQ             by+112(FP), $+0
+	JEQ              oneStore1
+
+oneScale6:
+	MOVQ         by+112(FP), CX
+	VBROADCASTSD (CX), Z1
+	MOVQ         8(CX), DX
+	ADDQ         DX, DX
+	JZ           oneMultiply6
+	VBROADCASTSD 8(CX), Z12
+	MOVQ         AX, R12
+	SUBQ         8(SP), R12
+	VMOVUPD.Z    (R12), K1, Z13
 	VMULPD       Z12, Z13, Z13
+	VMULPD       Z1, Z0, Z0
 	VADDPD       Z13, Z0, Z0
-	ADDQ         R8, DI
-	VMOVUPD.Z    (DI), K1, Z13
+	CMPQ         BX, $+1
+	JEQ          oneStore1
+	ADDQ         (SP), R12
+	VMOVUPD.Z    (R12), K1, Z13
 	VMULPD       Z12, Z13, Z13
-	VADDPD       Z13, Z1, Z1
-	ADDQ         R8, DI
-	VMOVUPD.Z    (DI), K1, Z13
-	VMULPD       Z12, Z13, Z13
+	VMULPD       Z1, Z2, Z2
 	VADDPD       Z13, Z2, Z2
-	ADDQ         R8, DI
-	VMOVUPD.Z    (DI), K1, Z13
+	CMPQ         BX, $+2
+	JEQ          oneStore2
+	ADDQ         (SP), R12
+	VMOVUPD.Z    (R12), K1, Z13
 	VMULPD       Z12, Z13, Z13
-	VADDPD       Z13, Z3, Z3
-	ADDQ         R8, DI
-	VMOVUPD.Z    (DI), K1, Z13
-	VMULPD       Z12, Z13, Z13
+	VMULPD       Z1, Z4, Z4
 	VADDPD       Z13, Z4, Z4
-	ADDQ         R8, DI
-	VMOVUPD.Z    (DI), K1, Z13
+	CMPQ         BX, $+3
+	JEQ          oneStore3
+	ADDQ         (SP), R12
+	VMOVUPD.Z    (R12), K1, Z13
 	VMULPD       Z12, Z13, Z13
-	VADDPD       Z13, Z5, Z5
-	ADDQ         R8, DI
-	VMOVUPD.Z    (DI), K1, Z13
-	VMULPD       Z12, Z13, Z13
+	VMULPD       Z1, Z6, Z6
 	VADDPD       Z13, Z6, Z6
-	ADDQ         R8, DI
-	VMOVUPD.Z    (DI), K1, Z13
+	CMPQ         BX, $+4
+	JEQ          oneStore4
+	ADDQ         (SP), R12
+	VMOVUPD.Z    (R12), K1, Z13
 	VMULPD       Z12, Z13, Z13
-	VADDPD       Z13, Z7, Z7
-	ADDQ         R8, DI
-	VMOVUPD.Z    (DI), K1, Z13
-	VMULPD       Z12, Z13, Z13
+	VMULPD       Z1, Z8, Z8
 	VADDPD       Z13, Z8, Z8
-	ADDQ         R8, DI
-	VMOVUPD.Z    (DI), K1, Z13
+	CMPQ         BX, $+5
+	JEQ          oneStore5
+	ADDQ         (SP), R12
+	VMOVUPD.Z    (R12), K1, Z13
 	VMULPD       Z12, Z13, Z13
-	VADDPD       Z13, Z9, Z9
-	ADDQ         R8, DI
-	VMOVUPD.Z    (DI), K1, Z13
-	VMULPD       Z12, Z13, Z13
+	VMULPD       Z1, Z10, Z10
 	VADDPD       Z13, Z10, Z10
-	ADDQ         R8, DI
-	VMOVUPD.Z    (DI), K1, Z13
-	VMULPD       Z12, Z13, Z13
-	VADDPD       Z13, Z11, Z11
+	JMP          oneStore6
 
-scaled:
-	MOVQ    ldc+8(FP), R8
-	SHLQ    $0x03, R8
-	MOVQ    (SP), DI
-	VMOVUPD Z0, K1, (DI)
-	ADDQ    R8, DI
-	VMOVUPD Z1, K1, (DI)
-	ADDQ    R8, DI
-	VMOVUPD Z2, K1, (DI)
-	ADDQ    R8, DI
-	VMOVUPD Z3, K1, (DI)
-	ADDQ    R8, DI
-	VMOVUPD Z4, K1, (DI)
-	ADDQ    R8, DI
-	VMOVUPD Z5, K1, (DI)
-	ADDQ    R8, DI
-	VMOVUPD Z6, K1, (DI)
-	ADDQ    R8, DI
-	VMOVUPD Z7, K1, (DI)
-	ADDQ    R8, DI
-	VMOVUPD Z8, K1, (DI)
-	ADDQ    R8, DI
-	VMOVUPD Z9, K1, (DI)
-	ADDQ    R8, DI
-	VMOVUPD Z10, K1, (DI)
-	ADDQ    R8, DI
-	VMOVUPD Z11, K1, (DI)
-	MOVQ    16(SP), DI
-	SUBQ    $+12, DI
-	JLE     tilesDone
-	MOVQ    DI, 16(SP)
-	MOVQ    ldc+8(FP), DI
-	IMUL3Q  $+96, DI, DI
-	ADDQ    DI, (SP)
-	MOVQ    down+24(FP), DI
-	IMUL3Q  $+96, DI, DI
-	ADDQ    DI, 8(SP)
-	JMP     tile
+oneMultiply6:
+	VMULPD Z1, Z0, Z0
+	CMPQ   BX, $+1
+	JEQ    oneStore1
+	VMULPD Z1, Z2, Z2
+	CMPQ   BX, $+2
+	JEQ    oneStore2
+	VMULPD Z1, Z4, Z4
+	CMPQ   BX, $+3
+	JEQ    oneStore3
+	VMULPD Z1, Z6, Z6
+	CMPQ   BX, $+4
+	JEQ    oneStore4
+	VMULPD Z1, Z8, Z8
+	CMPQ   BX, $+5
+	JEQ    oneStore5
+	VMULPD Z1, Z10, Z10
 
-tilesDone:
-	VZEROUPPER
-	RET
+oneStore6:
+	VMOVUPD Z10, K1, (R12)
+	SUBQ    (SP), R12
 
-// func panelMost_12_avx512(c *float64, ldc int, w *float64, down int, next int, across int, z *float64, ldz int, n int, rows int, cols int, add bool, by *float64, index int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·panelMost_12_avx512(SB), NOSPLIT, $24-112
-	MOVQ  cols+80(FP), AX
-	SUBQ  $+8, AX
-	MOVQ  $0x00000000000000ff, CX
-	NEGQ  AX
-	ADDQ  $+8, AX
-	SHRXQ AX, CX, CX
-	KMOVW CX, K1
-	MOVQ  ldz+56(FP), AX
-	SHLQ  $0x03, AX
+oneStore5:
+	VMOVUPD Z8, K1, (R12)
+	SUBQ    (SP), R12
+
+oneStore4:
+	VMOVUPD Z6, K1, (R12)
+	SUBQ    (SP), R12
+
+oneStore3:
+	VMOVUPD Z4, K1, (R12)
+	SUBQ    (SP), R12
+
+oneStore2:
+	VMOVUPD Z2, K1, (R12)
+	SUBQ    (SP), R12
+
+oneStore1:
+	VMOVUPD Z0, K1, (R12)
+	JMP     columnsDone
+
+oneLoad6:
+	MOVQ      AX, R12
+	SUBQ      8(SP), R12
+	VMOVUPD.Z (R12), K1, Z0
+	VMOVAPD   Z0, Z0
+	CMPQ      BX, $+1
+	JEQ       oneTerms1
+	ADDQ      (SP), R12
+	VMOVUPD.Z (R12), K1, Z1
+	VMOVAPD   Z1, Z2
+	CMPQ      BX, $+2
+	JEQ       oneTerms2
+	ADDQ      (SP), R12
+	VMOVUPD.Z (R12), K1, Z1
+	VMOVAPD   Z1, Z4
+	CMPQ      BX, $+3
+	JEQ       oneTerms3
+	ADDQ      (SP), R12
+	VMOVUPD.Z (R12), K1, Z1
+	VMOVAPD   Z1, Z6
+	CMPQ      BX, $+4
+	JEQ       oneTerms4
+	ADDQ      (SP), R12
+	VMOVUPD.Z (R12), K1, Z1
+	VMOVAPD   Z1, Z8
+	CMPQ      BX, $+5
+	JEQ       oneTerms5
+	ADDQ      (SP), R12
+	VMOVUPD.Z (R12), K1, Z1
+	VMOVAPD   Z1, Z10
+	JMP       oneTerms6
+
+columnsDone:
+	MOVQ  rows+80(FP), AX
+	SUBQ  BX, AX
+	JZ    allDone
+	MOVQ  AX, rows+80(FP)
+	MOVQ  ldc+8(FP), CX
+	SHLQ  $0x03, CX
+	IMULQ BX, CX
+	ADDQ  CX, c+0(FP)
 	MOVQ  down+24(FP), CX
 	SHLQ  $0x03, CX
-	LEAQ  (CX)(CX*2), DX
-	LEAQ  (CX)(CX*4), BX
-	MOVQ  CX, SI
-	SHLQ  $0x03, SI
-	SUBQ  CX, SI
-	MOVQ  c+0(FP), DI
-	MOVQ  DI, (SP)
-	MOVQ  w+16(FP), DI
-	MOVQ  DI, 8(SP)
-	MOVQ  rows+72(FP), DI
-	MOVQ  DI, 16(SP)
+	IMULQ BX, CX
+	ADDQ  CX, w+16(FP)
+	MOVQ  rightc+120(FP), CX
+	SHLQ  $0x03, CX
+	ADDQ  CX, c+0(FP)
+	MOVQ  rightz+128(FP), CX
+	SHLQ  $0x03, CX
+	ADDQ  CX, z+48(FP)
+	MOVQ  more+136(FP), CX
+	ADDQ  CX, cols+96(FP)
+	CMPQ  AX, lower+88(FP)
+	JNE   rows
+	DECQ  BX
+	MOVQ  (SP), AX
+	SUBQ  AX, 8(SP)
+	JMP   rows
 
-tile:
-	VXORPD    Z0, Z0, Z0
-	VXORPD    Z1, Z1, Z1
-	VXORPD    Z2, Z2, Z2
-	VXORPD    Z3, Z3, Z3
-	VXORPD    Z4, Z4, Z4
-	VXORPD    Z5, Z5, Z5
-	VXORPD    Z6, Z6, Z6
-	VXORPD    Z7, Z7, Z7
-	VXORPD    Z8, Z8, Z8
-	VXORPD    Z9, Z9, Z9
-	VXORPD    Z10, Z10, Z10
-	VXORPD    Z11, Z11, Z11
-	VXORPD    Z12, Z12, Z12
-	VXORPD    Z13, Z13, Z13
-	VXORPD    Z14, Z14, Z14
-	VXORPD    Z15, Z15, Z15
-	VXORPD    Z16, Z16, Z16
-	VXORPD    Z17, Z17, Z17
-	VXORPD    Z18, Z18, Z18
-	VXORPD    Z19, Z19, Z19
-	VXORPD    Z20, Z20, Z20
-	VXORPD    Z21, Z21, Z21
-	VXORPD    Z22, Z22, Z22
-	VXORPD    Z23, Z23, Z23
-	CMPB      add+88(FP), $+0
-	JEQ       start
-	MOVQ      ldc+8(FP), R8
-	SHLQ      $0x03, R8
-	MOVQ      (SP), DI
-	VMOVUPD   (DI), Z0
-	VMOVAPD   Z0, Z0
-	VMOVUPD.Z 64(DI), K1, Z1
-	VMOVAPD   Z1, Z1
-	ADDQ      R8, DI
-	VMOVUPD   (DI), Z2
-	VMOVAPD   Z2, Z2
-	VMOVUPD.Z 64(DI), K1, Z3
-	VMOVAPD   Z3, Z3
-	ADDQ      R8, DI
-	VMOVUPD   (DI), Z4
-	VMOVAPD   Z4, Z4
-	VMOVUPD.Z 64(DI), K1, Z5
-	VMOVAPD   Z5, Z5
-	ADDQ      R8, DI
-	VMOVUPD   (DI), Z6
-	VMOVAPD   Z6, Z6
-	VMOVUPD.Z 64(DI), K1, Z7
-	VMOVAPD   Z7, Z7
-	ADDQ      R8, DI
-	VMOVUPD   (DI), Z8
-	VMOVAPD   Z8, Z8
-	VMOVUPD.Z 64(DI), K1, Z9
-	VMOVAPD   Z9, Z9
-	ADDQ      R8, DI
-	VMOVUPD   (DI), Z10
-	VMOVAPD   Z10, Z10
-	VMOVUPD.Z 64(DI), K1, Z11
-	VMOVAPD   Z11, Z11
-	ADDQ      R8, DI
-	VMOVUPD   (DI), Z12
-	VMOVAPD   Z12, Z12
-	VMOVUPD.Z 64(DI), K1, Z13
-	VMOVAPD   Z13, Z13
-	ADDQ      R8, DI
-	VMOVUPD   (DI), Z14
-	VMOVAPD   Z14, Z14
-	VMOVUPD.Z 64(DI), K1, Z15
-	VMOVAPD   Z15, Z15
-	ADDQ      R8, DI
-	VMOVUPD   (DI), Z16
-	VMOVAPD   Z16, Z16
-	VMOVUPD.Z 64(DI), K1, Z17
-	VMOVAPD   Z17, Z17
-	ADDQ      R8, DI
-	VMOVUPD   (DI), Z18
-	VMOVAPD   Z18, Z18
-	VMOVUPD.Z 64(DI), K1, Z19
-	VMOVAPD   Z19, Z19
-	ADDQ      R8, DI
-	VMOVUPD   (DI), Z20
-	VMOVAPD   Z20, Z20
-	VMOVUPD.Z 64(DI), K1, Z21
-	VMOVAPD   Z21, Z21
-	ADDQ      R8, DI
-	VMOVUPD   (DI), Z22
-	VMOVAPD   Z22, Z22
-	VMOVUPD.Z 64(DI), K1, Z23
-	VMOVAPD   Z23, Z23
-
-start:
-	MOVQ z+48(FP), DI
-	MOVQ 8(SP), R8
-	LEAQ (R8)(CX*8), R9
-	MOVQ n+64(FP), R10
-	MOVQ next+32(FP), R11
-	SHLQ $0x03, R11
-	MOVQ across+40(FP), R12
-	SHLQ $0x03, R12
-	INCQ R10
-	SHRQ $0x01, R10
-	JCC  second
-
-pair:
-	VMOVUPD      (DI), Z24
-	VMOVUPD.Z    64(DI), K1, Z25
-	VBROADCASTSD (R8), Z26
-	VFMADD231PD  Z24, Z26, Z0
-	VFMADD231PD  Z25, Z26, Z1
-	VBROADCASTSD (R8)(CX*1), Z26
-	VFMADD231PD  Z24, Z26, Z2
-	VFMADD231PD  Z25, Z26, Z3
-	VBROADCASTSD (R8)(CX*2), Z26
-	VFMADD231PD  Z24, Z26, Z4
-	VFMADD231PD  Z25, Z26, Z5
-	VBROADCASTSD (R8)(DX*1), Z26
-	VFMADD231PD  Z24, Z26, Z6
-	VFMADD231PD  Z25, Z26, Z7
-	VBROADCASTSD (R8)(CX*4), Z26
-	VFMADD231PD  Z24, Z26, Z8
-	VFMADD231PD  Z25, Z26, Z9
-	VBROADCASTSD (R8)(BX*1), Z26
-	VFMADD231PD  Z24, Z26, Z10
-	VFMADD231PD  Z25, Z26, Z11
-	VBROADCASTSD (R8)(DX*2), Z26
-	VFMADD231PD  Z24, Z26, Z12
-	VFMADD231PD  Z25, Z26, Z13
-	VBROADCASTSD (R8)(SI*1), Z26
-	VFMADD231PD  Z24, Z26, Z14
-	VFMADD231PD  Z25, Z26, Z15
-	VBROADCASTSD (R9), Z26
-	VFMADD231PD  Z24, Z26, Z16
-	VFMADD231PD  Z25, Z26, Z17
-	VBROADCASTSD (R9)(CX*1), Z26
-	VFMADD231PD  Z24, Z26, Z18
-	VFMADD231PD  Z25, Z26, Z19
-	VBROADCASTSD (R9)(CX*2), Z26
-	VFMADD231PD  Z24, Z26, Z20
-	VFMADD231PD  Z25, Z26, Z21
-	VBROADCASTSD (R9)(DX*1), Z26
-	VFMADD231PD  Z24, Z26, Z22
-	VFMADD231PD  Z25, Z26, Z23
-	ADDQ         AX, DI
-	ADDQ         R11, R8
-	ADDQ         R11, R9
-
-second:
-	VMOVUPD      (DI), Z24
-	VMOVUPD.Z    64(DI), K1, Z25
-	VBROADCASTSD (R8), Z26
-	VFMADD231PD  Z24, Z26, Z0
-	VFMADD231PD  Z25, Z26, Z1
-	VBROADCASTSD (R8)(CX*1), Z26
-	VFMADD231PD  Z24, Z26, Z2
-	VFMADD231PD  Z25, Z26, Z3
-	VBROADCASTSD (R8)(CX*2), Z26
-	VFMADD231PD  Z24, Z26, Z4
-	VFMADD231PD  Z25, Z26, Z5
-	VBROADCASTSD (R8)(DX*1), Z26
-	VFMADD231PD  Z24, Z26, Z6
-	VFMADD231PD  Z25, Z26, Z7
-	VBROADCASTSD (R8)(CX*4), Z26
-	VFMADD231PD  Z24, Z26, Z8
-	VFMADD231PD  Z25, Z26, Z9
-	VBROADCASTSD (R8)(BX*1), Z26
-	VFMADD231PD  Z24, Z26, Z10
-	VFMADD231PD  Z25, Z26, Z11
-	VBROADCASTSD (R8)(DX*2), Z26
-	VFMADD231PD  Z24, Z26, Z12
-	VFMADD231PD  Z25, Z26, Z13
-	VBROADCASTSD (R8)(SI*1), Z26
-	VFMADD231PD  Z24, Z26, Z14
-	VFMADD231PD  Z25, Z26, Z15
-	VBROADCASTSD (R9), Z26
-	VFMADD231PD  Z24, Z26, Z16
-	VFMADD231PD  Z25, Z26, Z17
-	VBROADCASTSD (R9)(CX*1), Z26
-	VFMADD231PD  Z24, Z26, Z18
-	VFMADD231PD  Z25, Z26, Z19
-	VBROADCASTSD (R9)(CX*2), Z26
-	VFMADD231PD  Z24, Z26, Z20
-	VFMADD231PD  Z25, Z26, Z21
-	VBROADCASTSD (R9)(DX*1), Z26
-	VFMADD231PD  Z24, Z26, Z22
-	VFMADD231PD  Z25, Z26, Z23
-	ADDQ         AX, DI
-	ADDQ         R12, R8
-	ADDQ         R12, R9
-	DECQ         R10
-	JNZ          pair
-	MOVQ         by+96(FP), DI
-	TESTQ        DI, DI
-	JZ           scaled
-	VBROADCASTSD (DI), Z24
-	VMULPD       Z24, Z0, Z0
-	VMULPD       Z24, Z1, Z1
-	VMULPD       Z24, Z2, Z2
-	VMULPD       Z24, Z3, Z3
-	VMULPD       Z24, Z4, Z4
-	VMULPD       Z24, Z5, Z5
-	VMULPD       Z24, Z6, Z6
-	VMULPD       Z24, Z7, Z7
-	VMULPD       Z24, Z8, Z8
-	VMULPD       Z24, Z9, Z9
-	VMULPD       Z24, Z10, Z10
-	VMULPD       Z24, Z11, Z11
-	VMULPD       Z24, Z12, Z12
-	VMULPD       Z24, Z13, Z13
-	VMULPD       Z24, Z14, Z14
-	VMULPD       Z24, Z15, Z15
-	VMULPD       Z24, Z16, Z16
-	VMULPD       Z24, Z17, Z17
-	VMULPD       Z24, Z18, Z18
-	VMULPD       Z24, Z19, Z19
-	VMULPD       Z24, Z20, Z20
-	VMULPD       Z24, Z21, Z21
-	VMULPD       Z24, Z22, Z22
-	VMULPD       Z24, Z23, Z23
-	MOVQ         8(DI), R8
-	ADDQ         R8, R8
-	JZ           scaled
-	VBROADCASTSD 8(DI), Z24
-	MOVQ         ldc+8(FP), R8
-	SHLQ         $0x03, R8
-	MOVQ         (SP), DI
-	VMOVUPD      (DI), Z25
-	VMULPD       Z24, Z25, Z25
-	VADDPD       Z25, Z0, Z0
-	VMOVUPD.Z    64(DI), K1, Z25
-	VMULPD       Z24, Z25, Z25
-	VADDPD       Z25, Z1, Z1
-	ADDQ         R8, DI
-	VMOVUPD      (DI), Z25
-	VMULPD       Z24, Z25, Z25
-	VADDPD       Z25, Z2, Z2
-	VMOVUPD.Z    64(DI), K1, Z25
-	VMULPD       Z24, Z25, Z25
-	VADDPD       Z25, Z3, Z3
-	ADDQ         R8, DI
-	VMOVUPD      (DI), Z25
-	VMULPD       Z24, Z25, Z25
-	VADDPD       Z25, Z4, Z4
-	VMOVUPD.Z    64(DI), K1, Z25
-	VMULPD       Z24, Z25, Z25
-	VADDPD       Z25, Z5, Z5
-	ADDQ         R8, DI
-	VMOVUPD      (DI), Z25
-	VMULPD       Z24, Z25, Z25
-	VADDPD       Z25, Z6, Z6
-	VMOVUPD.Z    64(DI), K1, Z25
-	VMULPD       Z24, Z25, Z25
-	VADDPD       Z25, Z7, Z7
-	ADDQ         R8, DI
-	VMOVUPD      (DI), Z25
-	VMULPD       Z24, Z25, Z25
-	VADDPD       Z25, Z8, Z8
-	VMOVUPD.Z    64(DI), K1, Z25
-	VMULPD       Z24, Z25, Z25
-	VADDPD       Z25, Z9, Z9
-	ADDQ         R8, DI
-	VMOVUPD      (DI), Z25
-	VMULPD       Z24, Z25, Z25
-	VADDPD       Z25, Z10, Z10
-	VMOVUPD.Z    64(DI), K1, Z25
-	VMULPD       Z24, Z25, Z25
-	VADDPD       Z25, Z11, Z11
-	ADDQ         R8, DI
-	VMOVUPD      (DI), Z25
-	VMULPD       Z24, Z25, Z25
-	VADDPD       Z25, Z12, Z12
-	VMOVUPD.Z    64(DI), K1, Z25
-	VMULPD       Z24, Z25, Z25
-	VADDPD       Z25, Z13, Z13
-	ADDQ         R8, DI
-	VMOVUPD      (DI), Z25
-	VMULPD       Z24, Z25, Z25
-	VADDPD       Z25, Z14, Z14
-	VMOVUPD.Z    64(DI), K1, Z25
-	VMULPD       Z24, Z25, Z25
-	VADDPD       Z25, Z15, Z15
-	ADDQ         R8, DI
-	VMOVUPD      (DI), Z25
-	VMULPD       Z24, Z25, Z25
-	VADDPD       Z25, Z16, Z16
-	VMOVUPD.Z    64(DI), K1, Z25
-	VMULPD       Z24, Z25, Z25
-	VADDPD       Z25, Z17, Z17
-	ADDQ         R8, DI
-	VMOVUPD      (DI), Z25
-	VMULPD       Z24, Z25, Z25
-	VADDPD       Z25, Z18, Z18
-	VMOVUPD.Z    64(DI), K1, Z25
-	VMULPD       Z24, Z25, Z25
-	VADDPD       Z25, Z19, Z19
-	ADDQ         R8, DI
-	VMOVUPD      (DI), Z25
-	VMULPD       Z24, Z25, Z25
-	VADDPD       Z25, Z20, Z20
-	VMOVUPD.Z    64(DI), K1, Z25
-	VMULPD       Z24, Z25, Z25
-	VADDPD       Z25, Z21, Z21
-	ADDQ         R8, DI
-	VMOVUPD      (DI), Z25
-	VMULPD       Z24, Z25, Z25
-	VADDPD       Z25, Z22, Z22
-	VMOVUPD.Z    64(DI), K1, Z25
-	VMULPD       Z24, Z25, Z25
-	VADDPD       Z25, Z23, Z23
-
-scaled:
-	MOVQ    ldc+8(FP), R8
-	SHLQ    $0x03, R8
-	MOVQ    (SP), DI
-	VMOVUPD Z0, (DI)
-	VMOVUPD Z1, K1, 64(DI)
-	ADDQ    R8, DI
-	VMOVUPD Z2, (DI)
-	VMOVUPD Z3, K1, 64(DI)
-	ADDQ    R8, DI
-	VMOVUPD Z4, (DI)
-	VMOVUPD Z5, K1, 64(DI)
-	ADDQ    R8, DI
-	VMOVUPD Z6, (DI)
-	VMOVUPD Z7, K1, 64(DI)
-	ADDQ    R8, DI
-	VMOVUPD Z8, (DI)
-	VMOVUPD Z9, K1, 64(DI)
-	ADDQ    R8, DI
-	VMOVUPD Z10, (DI)
-	VMOVUPD Z11, K1, 64(DI)
-	ADDQ    R8, DI
-	VMOVUPD Z12, (DI)
-	VMOVUPD Z13, K1, 64(DI)
-	ADDQ    R8, DI
-	VMOVUPD Z14, (DI)
-	VMOVUPD Z15, K1, 64(DI)
-	ADDQ    R8, DI
-	VMOVUPD Z16, (DI)
-	VMOVUPD Z17, K1, 64(DI)
-	ADDQ    R8, DI
-	VMOVUPD Z18, (DI)
-	VMOVUPD Z19, K1, 64(DI)
-	ADDQ    R8, DI
-	VMOVUPD Z20, (DI)
-	VMOVUPD Z21, K1, 64(DI)
-	ADDQ    R8, DI
-	VMOVUPD Z22, (DI)
-	VMOVUPD Z23, K1, 64(DI)
-	MOVQ    16(SP), DI
-	SUBQ    $+12, DI
-	JLE     tilesDone
-	MOVQ    DI, 16(SP)
-	MOVQ    ldc+8(FP), DI
-	IMUL3Q  $+96, DI, DI
-	ADDQ    DI, (SP)
-	MOVQ    down+24(FP), DI
-	IMUL3Q  $+96, DI, DI
-	ADDQ    DI, 8(SP)
-	JMP     tile
-
-tilesDone:
+allDone:
 	VZEROUPPER
 	RET
 
@@ -5837,660 +6416,1239 @@ allDone:
 	VZEROUPPER
 	RET
 
-// func panelHalf32_12_avx512(c *float32, ldc int, w *float32, down int, next int, across int, z *float32, ldz int, n int, rows int, cols int, add bool, by *float32, index int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·panelHalf32_12_avx512(SB), NOSPLIT, $24-112
-	MOVQ  cols+80(FP), AX
-	MOVQ  $0x000000000000ffff, CX
-	NEGQ  AX
-	ADDQ  $+16, AX
-	SHRXQ AX, CX, CX
-	KMOVW CX, K1
-	MOVQ  ldz+56(FP), AX
+// func panelFew32_avx512(c *float32, ldc int, w *float32, down int, next int, across int, z *float32, ldz int, n int, height int, rows int, lower int, cols int, add bool, by *float32, rightc int, rightz int, more int, index int)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2, FMA3
+TEXT ·panelFew32_avx512(SB), NOSPLIT, $24-152
+	MOVQ  height+72(FP), BX
+	MOVQ  ldc+8(FP), AX
 	SHLQ  $0x02, AX
-	MOVQ  down+24(FP), CX
-	SHLQ  $0x02, CX
-	LEAQ  (CX)(CX*2), DX
-	LEAQ  (CX)(CX*4), BX
-	MOVQ  CX, SI
-	SHLQ  $0x03, SI
-	SUBQ  CX, SI
-	MOVQ  c+0(FP), DI
-	MOVQ  DI, (SP)
-	MOVQ  w+16(FP), DI
-	MOVQ  DI, 8(SP)
-	MOVQ  rows+72(FP), DI
-	MOVQ  DI, 16(SP)
+	MOVQ  BX, CX
+	DECQ  CX
+	IMULQ AX, CX
+	MOVQ  AX, (SP)
+	MOVQ  CX, 8(SP)
+	MOVQ  ldz+56(FP), DI
+	SHLQ  $0x02, DI
+	MOVQ  next+32(FP), R8
+	SHLQ  $0x02, R8
+	MOVQ  R8, 16(SP)
+	MOVQ  across+40(FP), AX
+	SHLQ  $0x02, AX
+	XORQ  AX, R8
+	MOVQ  down+24(FP), R9
+	SHLQ  $0x02, R9
+	LEAQ  (R9)(R9*2), R10
+	LEAQ  (R9)(R9*4), R11
 
-tile:
-	VXORPD    Z0, Z0, Z0
-	VXORPD    Z1, Z1, Z1
-	VXORPD    Z2, Z2, Z2
-	VXORPD    Z3, Z3, Z3
-	VXORPD    Z4, Z4, Z4
-	VXORPD    Z5, Z5, Z5
-	VXORPD    Z6, Z6, Z6
-	VXORPD    Z7, Z7, Z7
-	VXORPD    Z8, Z8, Z8
-	VXORPD    Z9, Z9, Z9
-	VXORPD    Z10, Z10, Z10
-	VXORPD    Z11, Z11, Z11
-	CMPB      add+88(FP), $+0
-	JEQ       start
-	MOVQ      ldc+8(FP), R8
-	SHLQ      $0x02, R8
-	MOVQ      (SP), DI
-	VMOVUPS.Z (DI), K1, Z0
-	VMOVAPD   Z0, Z0
-	ADDQ      R8, DI
-	VMOVUPS.Z (DI), K1, Z1
-	VMOVAPD   Z1, Z1
-	ADDQ      R8, DI
-	VMOVUPS.Z (DI), K1, Z2
-	VMOVAPD   Z2, Z2
-	ADDQ      R8, DI
-	VMOVUPS.Z (DI), K1, Z3
-	VMOVAPD   Z3, Z3
-	ADDQ      R8, DI
-	VMOVUPS.Z (DI), K1, Z4
-	VMOVAPD   Z4, Z4
-	ADDQ      R8, DI
-	VMOVUPS.Z (DI), K1, Z5
-	VMOVAPD   Z5, Z5
-	ADDQ      R8, DI
-	VMOVUPS.Z (DI), K1, Z6
-	VMOVAPD   Z6, Z6
-	ADDQ      R8, DI
-	VMOVUPS.Z (DI), K1, Z7
-	VMOVAPD   Z7, Z7
-	ADDQ      R8, DI
-	VMOVUPS.Z (DI), K1, Z8
-	VMOVAPD   Z8, Z8
-	ADDQ      R8, DI
-	VMOVUPS.Z (DI), K1, Z9
-	VMOVAPD   Z9, Z9
-	ADDQ      R8, DI
-	VMOVUPS.Z (DI), K1, Z10
-	VMOVAPD   Z10, Z10
-	ADDQ      R8, DI
-	VMOVUPS.Z (DI), K1, Z11
-	VMOVAPD   Z11, Z11
+rows:
+	MOVQ c+0(FP), AX
+	MOVQ z+48(FP), CX
+	ADDQ 8(SP), AX
+	MOVQ $+64, SI
+	MOVQ cols+96(FP), DX
+	SUBQ $+32, DX
+	JL   last
 
-start:
-	MOVQ z+48(FP), DI
-	MOVQ 8(SP), R8
-	LEAQ (R8)(CX*8), R9
-	MOVQ n+64(FP), R10
-	MOVQ next+32(FP), R11
-	SHLQ $0x02, R11
-	MOVQ across+40(FP), R12
-	SHLQ $0x02, R12
-	INCQ R10
-	SHRQ $0x01, R10
-	JCC  second
+both:
+	MOVQ   CX, R12
+	MOVQ   n+64(FP), R13
+	MOVQ   16(SP), R14
+	MOVQ   AX, R15
+	MOVQ   w+16(FP), BP
+	CMPB   add+104(FP), $+0
+	JNE    bothLoad6
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	CMPQ   BX, $+1
+	JEQ    bothTerms1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	CMPQ   BX, $+2
+	JEQ    bothTerms2
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	CMPQ   BX, $+3
+	JEQ    bothTerms3
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	CMPQ   BX, $+4
+	JEQ    bothTerms4
+	VXORPD Z8, Z8, Z8
+	VXORPD Z9, Z9, Z9
+	CMPQ   BX, $+5
+	JEQ    bothTerms5
+	VXORPD Z10, Z10, Z10
+	VXORPD Z11, Z11, Z11
 
-pair:
-	VMOVUPS.Z    (DI), K1, Z12
-	VBROADCASTSS (R8), Z13
-	VFMADD231PS  Z12, Z13, Z0
-	VBROADCASTSS (R8)(CX*1), Z13
-	VFMADD231PS  Z12, Z13, Z1
-	VBROADCASTSS (R8)(CX*2), Z13
-	VFMADD231PS  Z12, Z13, Z2
-	VBROADCASTSS (R8)(DX*1), Z13
-	VFMADD231PS  Z12, Z13, Z3
-	VBROADCASTSS (R8)(CX*4), Z13
-	VFMADD231PS  Z12, Z13, Z4
-	VBROADCASTSS (R8)(BX*1), Z13
-	VFMADD231PS  Z12, Z13, Z5
-	VBROADCASTSS (R8)(DX*2), Z13
-	VFMADD231PS  Z12, Z13, Z6
-	VBROADCASTSS (R8)(SI*1), Z13
-	VFMADD231PS  Z12, Z13, Z7
-	VBROADCASTSS (R9), Z13
-	VFMADD231PS  Z12, Z13, Z8
-	VBROADCASTSS (R9)(CX*1), Z13
-	VFMADD231PS  Z12, Z13, Z9
-	VBROADCASTSS (R9)(CX*2), Z13
-	VFMADD231PS  Z12, Z13, Z10
-	VBROADCASTSS (R9)(DX*1), Z13
-	VFMADD231PS  Z12, Z13, Z11
-	ADDQ         AX, DI
-	ADDQ         R11, R8
-	ADDQ         R11, R9
+bothTerms6:
+	VMOVUPS      (R12), Z12
+	VMOVUPS      (R12)(SI*1), Z13
+	VBROADCASTSS (BP), Z14
+	VFMADD231PS  Z12, Z14, Z0
+	VFMADD231PS  Z13, Z14, Z1
+	VBROADCASTSS (BP)(R9*1), Z14
+	VFMADD231PS  Z12, Z14, Z2
+	VFMADD231PS  Z13, Z14, Z3
+	VBROADCASTSS (BP)(R9*2), Z14
+	VFMADD231PS  Z12, Z14, Z4
+	VFMADD231PS  Z13, Z14, Z5
+	VBROADCASTSS (BP)(R10*1), Z14
+	VFMADD231PS  Z12, Z14, Z6
+	VFMADD231PS  Z13, Z14, Z7
+	VBROADCASTSS (BP)(R9*4), Z14
+	VFMADD231PS  Z12, Z14, Z8
+	VFMADD231PS  Z13, Z14, Z9
+	VBROADCASTSS (BP)(R11*1), Z14
+	VFMADD231PS  Z12, Z14, Z10
+	VFMADD231PS  Z13, Z14, Z11
+	ADDQ         DI, R12
+	ADDQ         R14, BP
+	XORQ         R8, R14
+	DECQ         R13
+	JNZ          bothTerms6
+	CMPQ         by+112(FP), $+0
+	JEQ          bothStore6
+	JMP          bothScale6
 
-second:
-	VMOVUPS.Z    (DI), K1, Z12
-	VBROADCASTSS (R8), Z13
-	VFMADD231PS  Z12, Z13, Z0
-	VBROADCASTSS (R8)(CX*1), Z13
-	VFMADD231PS  Z12, Z13, Z1
-	VBROADCASTSS (R8)(CX*2), Z13
-	VFMADD231PS  Z12, Z13, Z2
-	VBROADCASTSS (R8)(DX*1), Z13
-	VFMADD231PS  Z12, Z13, Z3
-	VBROADCASTSS (R8)(CX*4), Z13
-	VFMADD231PS  Z12, Z13, Z4
-	VBROADCASTSS (R8)(BX*1), Z13
-	VFMADD231PS  Z12, Z13, Z5
-	VBROADCASTSS (R8)(DX*2), Z13
-	VFMADD231PS  Z12, Z13, Z6
-	VBROADCASTSS (R8)(SI*1), Z13
-	VFMADD231PS  Z12, Z13, Z7
-	VBROADCASTSS (R9), Z13
-	VFMADD231PS  Z12, Z13, Z8
-	VBROADCASTSS (R9)(CX*1), Z13
-	VFMADD231PS  Z12, Z13, Z9
-	VBROADCASTSS (R9)(CX*2), Z13
-	VFMADD231PS  Z12, Z13, Z10
-	VBROADCASTSS (R9)(DX*1), Z13
-	VFMADD231PS  Z12, Z13, Z11
-	ADDQ         AX, DI
-	ADDQ         R12, R8
-	ADDQ         R12, R9
-	DECQ         R10
-	JNZ          pair
-	MOVQ         by+96(FP), DI
-	TESTQ        DI, DI
-	JZ           scaled
-	VBROADCASTSS (DI), Z12
+bothTerms5:
+	VMOVUPS      (R12), Z12
+	VMOVUPS      (R12)(SI*1), Z13
+	VBROADCASTSS (BP), Z14
+	VFMADD231PS  Z12, Z14, Z0
+	VFMADD231PS  Z13, Z14, Z1
+	VBROADCASTSS (BP)(R9*1), Z14
+	VFMADD231PS  Z12, Z14, Z2
+	VFMADD231PS  Z13, Z14, Z3
+	VBROADCASTSS (BP)(R9*2), Z14
+	VFMADD231PS  Z12, Z14, Z4
+	VFMADD231PS  Z13, Z14, Z5
+	VBROADCASTSS (BP)(R10*1), Z14
+	VFMADD231PS  Z12, Z14, Z6
+	VFMADD231PS  Z13, Z14, Z7
+	VBROADCASTSS (BP)(R9*4), Z14
+	VFMADD231PS  Z12, Z14, Z8
+	VFMADD231PS  Z13, Z14, Z9
+	ADDQ         DI, R12
+	ADDQ         R14, BP
+	XORQ         R8, R14
+	DECQ         R13
+	JNZ          bothTerms5
+	CMPQ         by+112(FP), $+0
+	JEQ          bothStore5
+	JMP          bothScale6
+
+bothTerms4:
+	VMOVUPS      (R12), Z12
+	VMOVUPS      (R12)(SI*1), Z13
+	VBROADCASTSS (BP), Z14
+	VFMADD231PS  Z12, Z14, Z0
+	VFMADD231PS  Z13, Z14, Z1
+	VBROADCASTSS (BP)(R9*1), Z14
+	VFMADD231PS  Z12, Z14, Z2
+	VFMADD231PS  Z13, Z14, Z3
+	VBROADCASTSS (BP)(R9*2), Z14
+	VFMADD231PS  Z12, Z14, Z4
+	VFMADD231PS  Z13, Z14, Z5
+	VBROADCASTSS (BP)(R10*1), Z14
+	VFMADD231PS  Z12, Z14, Z6
+	VFMADD231PS  Z13, Z14, Z7
+	ADDQ         DI, R12
+	ADDQ         R14, BP
+	XORQ         R8, R14
+	DECQ         R13
+	JNZ          bothTerms4
+	CMPQ         by+112(FP), $+0
+	JEQ          bothStore4
+	JMP          bothScale6
+
+bothTerms3:
+	VMOVUPS      (R12), Z12
+	VMOVUPS      (R12)(SI*1), Z13
+	VBROADCASTSS (BP), Z14
+	VFMADD231PS  Z12, Z14, Z0
+	VFMADD231PS  Z13, Z14, Z1
+	VBROADCASTSS (BP)(R9*1), Z14
+	VFMADD231PS  Z12, Z14, Z2
+	VFMADD231PS  Z13, Z14, Z3
+	VBROADCASTSS (BP)(R9*2), Z14
+	VFMADD231PS  Z12, Z14, Z4
+	VFMADD231PS  Z13, Z14, Z5
+	ADDQ         DI, R12
+	ADDQ         R14, BP
+	XORQ         R8, R14
+	DECQ         R13
+	JNZ          bothTerms3
+	CMPQ         by+112(FP), $+0
+	JEQ          bothStore3
+	JMP          bothScale6
+
+bothTerms2:
+	VMOVUPS      (R12), Z12
+	VMOVUPS      (R12)(SI*1), Z13
+	VBROADCASTSS (BP), Z14
+	VFMADD231PS  Z12, Z14, Z0
+	VFMADD231PS  Z13, Z14, Z1
+	VBROADCASTSS (BP)(R9*1), Z14
+	VFMADD231PS  Z12, Z14, Z2
+	VFMADD231PS  Z13, Z14, Z3
+	ADDQ         DI, R12
+	ADDQ         R14, BP
+	XORQ         R8, R14
+	DECQ         R13
+	JNZ          bothTerms2
+	CMPQ         by+112(FP), $+0
+	JEQ          bothStore2
+	JMP          bothScale6
+
+bothTerms1:
+	VMOVUPS      (R12), Z12
+	VMOVUPS      (R12)(SI*1), Z13
+	VBROADCASTSS (BP), Z14
+	VFMADD231PS  Z12, Z14, Z0
+	VFMADD231PS  Z13, Z14, Z1
+	ADDQ         DI, R12
+	ADDQ         R14, BP
+	XORQ         R8, R14
+	DECQ         R13
+	JNZ          bothTerms1
+	CMPQ         by+112(FP), $+0
+	JEQ          bothStore1
+
+bothScale6:
+	MOVQ         by+112(FP), R12
+	VBROADCASTSS (R12), Z12
+	MOVL         4(R12), R13
+	ADDL         R13, R13
+	JZ           bothMultiply6
+	VBROADCASTSS 4(R12), Z13
+	MOVQ         AX, R15
+	SUBQ         8(SP), R15
+	VMOVUPS      (R15), Z14
+	VMULPS       Z13, Z14, Z14
 	VMULPS       Z12, Z0, Z0
+	VADDPS       Z14, Z0, Z0
+	VMOVUPS      (R15)(SI*1), Z14
+	VMULPS       Z13, Z14, Z14
 	VMULPS       Z12, Z1, Z1
+	VADDPS       Z14, Z1, Z1
+	CMPQ         BX, $+1
+	JEQ          bothStore1
+	ADDQ         (SP), R15
+	VMOVUPS      (R15), Z14
+	VMULPS       Z13, Z14, Z14
 	VMULPS       Z12, Z2, Z2
+	VADDPS       Z14, Z2, Z2
+	VMOVUPS      (R15)(SI*1), Z14
+	VMULPS       Z13, Z14, Z14
 	VMULPS       Z12, Z3, Z3
+	VADDPS       Z14, Z3, Z3
+	CMPQ         BX, $+2
+	JEQ          bothStore2
+	ADDQ         (SP), R15
+	VMOVUPS      (R15), Z14
+	VMULPS       Z13, Z14, Z14
 	VMULPS       Z12, Z4, Z4
+	VADDPS       Z14, Z4, Z4
+	VMOVUPS      (R15)(SI*1), Z14
+	VMULPS       Z13, Z14, Z14
 	VMULPS       Z12, Z5, Z5
+	VADDPS       Z14, Z5, Z5
+	CMPQ         BX, $+3
+	JEQ          bothStore3
+	ADDQ         (SP), R15
+	VMOVUPS      (R15), Z14
+	VMULPS       Z13, Z14, Z14
 	VMULPS       Z12, Z6, Z6
+	VADDPS       Z14, Z6, Z6
+	VMOVUPS      (R15)(SI*1), Z14
+	VMULPS       Z13, Z14, Z14
 	VMULPS       Z12, Z7, Z7
+	VADDPS       Z14, Z7, Z7
+	CMPQ         BX, $+4
+	JEQ          bothStore4
+	ADDQ         (SP), R15
+	VMOVUPS      (R15), Z14
+	VMULPS       Z13, Z14, Z14
 	VMULPS       Z12, Z8, Z8
+	VADDPS       Z14, Z8, Z8
+	VMOVUPS      (R15)(SI*1), Z14
+	VMULPS       Z13, Z14, Z14
 	VMULPS       Z12, Z9, Z9
+	VADDPS       Z14, Z9, Z9
+	CMPQ         BX, $+5
+	JEQ          bothStore5
+	ADDQ         (SP), R15
+	VMOVUPS      (R15), Z14
+	VMULPS       Z13, Z14, Z14
 	VMULPS       Z12, Z10, Z10
+	VADDPS       Z14, Z10, Z10
+	VMOVUPS      (R15)(SI*1), Z14
+	VMULPS       Z13, Z14, Z14
 	VMULPS       Z12, Z11, Z11
-	MOVL         4(DI), R8
-	ADDL         R8, R8
-	JZ           scaled
-	VBROADCASTSS 4(DI), Z12
-	MOVQ         ldc+8(FP), R8
-	SHLQ         $0x02, R8
-	MOVQ         (SP), DI
-	VMOVUPS.Z    (DI), K1, Z13
+	VADDPS       Z14, Z11, Z11
+	JMP          bothStore6
+
+bothMultiply6:
+	VMULPS Z12, Z0, Z0
+	VMULPS Z12, Z1, Z1
+	CMPQ   BX, $+1
+	JEQ    bothStore1
+	VMULPS Z12, Z2, Z2
+	VMULPS Z12, Z3, Z3
+	CMPQ   BX, $+2
+	JEQ    bothStore2
+	VMULPS Z12, Z4, Z4
+	VMULPS Z12, Z5, Z5
+	CMPQ   BX, $+3
+	JEQ    bothStore3
+	VMULPS Z12, Z6, Z6
+	VMULPS Z12, Z7, Z7
+	CMPQ   BX, $+4
+	JEQ    bothStore4
+	VMULPS Z12, Z8, Z8
+	VMULPS Z12, Z9, Z9
+	CMPQ   BX, $+5
+	JEQ    bothStore5
+	VMULPS Z12, Z10, Z10
+	VMULPS Z12, Z11, Z11
+
+bothStore6:
+	VMOVUPS Z10, (R15)
+	VMOVUPS Z11, (R15)(SI*1)
+	SUBQ    (SP), R15
+
+bothStore5:
+	VMOVUPS Z8, (R15)
+	VMOVUPS Z9, (R15)(SI*1)
+	SUBQ    (SP), R15
+
+bothStore4:
+	VMOVUPS Z6, (R15)
+	VMOVUPS Z7, (R15)(SI*1)
+	SUBQ    (SP), R15
+
+bothStore3:
+	VMOVUPS Z4, (R15)
+	VMOVUPS Z5, (R15)(SI*1)
+	SUBQ    (SP), R15
+
+bothStore2:
+	VMOVUPS Z2, (R15)
+	VMOVUPS Z3, (R15)(SI*1)
+	SUBQ    (SP), R15
+
+bothStore1:
+	VMOVUPS Z0, (R15)
+	VMOVUPS Z1, (R15)(SI*1)
+	ADDQ    $+128, AX
+	ADDQ    $+128, CX
+	SUBQ    $+32, DX
+	JGE     both
+	JMP     last
+
+bothLoad6:
+	MOVQ    AX, R15
+	SUBQ    8(SP), R15
+	VMOVUPS (R15), Z0
+	VMOVAPD Z0, Z0
+	VMOVUPS (R15)(SI*1), Z1
+	VMOVAPD Z1, Z1
+	CMPQ    BX, $+1
+	JEQ     bothTerms1
+	ADDQ    (SP), R15
+	VMOVUPS (R15), Z2
+	VMOVAPD Z2, Z2
+	VMOVUPS (R15)(SI*1), Z3
+	VMOVAPD Z3, Z3
+	CMPQ    BX, $+2
+	JEQ     bothTerms2
+	ADDQ    (SP), R15
+	VMOVUPS (R15), Z4
+	VMOVAPD Z4, Z4
+	VMOVUPS (R15)(SI*1), Z5
+	VMOVAPD Z5, Z5
+	CMPQ    BX, $+3
+	JEQ     bothTerms3
+	ADDQ    (SP), R15
+	VMOVUPS (R15), Z6
+	VMOVAPD Z6, Z6
+	VMOVUPS (R15)(SI*1), Z7
+	VMOVAPD Z7, Z7
+	CMPQ    BX, $+4
+	JEQ     bothTerms4
+	ADDQ    (SP), R15
+	VMOVUPS (R15), Z8
+	VMOVAPD Z8, Z8
+	VMOVUPS (R15)(SI*1), Z9
+	VMOVAPD Z9, Z9
+	CMPQ    BX, $+5
+	JEQ     bothTerms5
+	ADDQ    (SP), R15
+	VMOVUPS (R15), Z10
+	VMOVAPD Z10, Z10
+	VMOVUPS (R15)(SI*1), Z11
+	VMOVAPD Z11, Z11
+	JMP     bothTerms6
+
+last:
+	CMPQ DX, $-32
+	JLE  columnsDone
+	CMPQ DX, $-16
+	JLE  one
+	CMPQ DX, $-8
+	JLE  oneAndHalf
+	LEAQ 16(DX), SI
+	SHLQ $0x02, SI
+	JMP  both
+
+oneAndHalf:
+	LEAQ   24(DX), SI
+	SHLQ   $0x02, SI
+	MOVQ   n+64(FP), DX
+	MOVQ   16(SP), R12
+	MOVQ   AX, R13
+	MOVQ   w+16(FP), R14
+	CMPB   add+104(FP), $+0
+	JNE    oneAndHalfLoad6
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	CMPQ   BX, $+1
+	JEQ    oneAndHalfTerms1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	CMPQ   BX, $+2
+	JEQ    oneAndHalfTerms2
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	CMPQ   BX, $+3
+	JEQ    oneAndHalfTerms3
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	CMPQ   BX, $+4
+	JEQ    oneAndHalfTerms4
+	VXORPD Z8, Z8, Z8
+	VXORPD Z9, Z9, Z9
+	CMPQ   BX, $+5
+	JEQ    oneAndHalfTerms5
+	VXORPD Z10, Z10, Z10
+	VXORPD Z11, Z11, Z11
+
+oneAndHalfTerms6:
+	VMOVUPS      (CX), Z12
+	VMOVUPS      (CX)(SI*1), Y13
+	VBROADCASTSS (R14), Z14
+	VFMADD231PS  Z12, Z14, Z0
+	VFMADD231PS  Y13, Y14, Y1
+	VBROADCASTSS (R14)(R9*1), Z14
+	VFMADD231PS  Z12, Z14, Z2
+	VFMADD231PS  Y13, Y14, Y3
+	VBROADCASTSS (R14)(R9*2), Z14
+	VFMADD231PS  Z12, Z14, Z4
+	VFMADD231PS  Y13, Y14, Y5
+	VBROADCASTSS (R14)(R10*1), Z14
+	VFMADD231PS  Z12, Z14, Z6
+	VFMADD231PS  Y13, Y14, Y7
+	VBROADCASTSS (R14)(R9*4), Z14
+	VFMADD231PS  Z12, Z14, Z8
+	VFMADD231PS  Y13, Y14, Y9
+	VBROADCASTSS (R14)(R11*1), Z14
+	VFMADD231PS  Z12, Z14, Z10
+	VFMADD231PS  Y13, Y14, Y11
+	ADDQ         DI, CX
+	ADDQ         R12, R14
+	XORQ         R8, R12
+	DECQ         DX
+	JNZ          oneAndHalfTerms6
+	CMPQ         by+112(FP), $+0
+	JEQ          oneAndHalfStore6
+	JMP          oneAndHalfScale6
+
+oneAndHalfTerms5:
+	VMOVUPS      (CX), Z12
+	VMOVUPS      (CX)(SI*1), Y13
+	VBROADCASTSS (R14), Z14
+	VFMADD231PS  Z12, Z14, Z0
+	VFMADD231PS  Y13, Y14, Y1
+	VBROADCASTSS (R14)(R9*1), Z14
+	VFMADD231PS  Z12, Z14, Z2
+	VFMADD231PS  Y13, Y14, Y3
+	VBROADCASTSS (R14)(R9*2), Z14
+	VFMADD231PS  Z12, Z14, Z4
+	VFMADD231PS  Y13, Y14, Y5
+	VBROADCASTSS (R14)(R10*1), Z14
+	VFMADD231PS  Z12, Z14, Z6
+	VFMADD231PS  Y13, Y14, Y7
+	VBROADCASTSS (R14)(R9*4), Z14
+	VFMADD231PS  Z12, Z14, Z8
+	VFMADD231PS  Y13, Y14, Y9
+	ADDQ         DI, CX
+	ADDQ         R12, R14
+	XORQ         R8, R12
+	DECQ         DX
+	JNZ          oneAndHalfTerms5
+	CMPQ         by+112(FP), $+0
+	JEQ          oneAndHalfStore5
+	JMP          oneAndHalfScale6
+
+oneAndHalfTerms4:
+	VMOVUPS      (CX), Z12
+	VMOVUPS      (CX)(SI*1), Y13
+	VBROADCASTSS (R14), Z14
+	VFMADD231PS  Z12, Z14, Z0
+	VFMADD231PS  Y13, Y14, Y1
+	VBROADCASTSS (R14)(R9*1), Z14
+	VFMADD231PS  Z12, Z14, Z2
+	VFMADD231PS  Y13, Y14, Y3
+	VBROADCASTSS (R14)(R9*2), Z14
+	VFMADD231PS  Z12, Z14, Z4
+	VFMADD231PS  Y13, Y14, Y5
+	VBROADCASTSS (R14)(R10*1), Z14
+	VFMADD231PS  Z12, Z14, Z6
+	VFMADD231PS  Y13, Y14, Y7
+	ADDQ         DI, CX
+	ADDQ         R12, R14
+	XORQ         R8, R12
+	DECQ         DX
+	JNZ          oneAndHalfTerms4
+	CMPQ         by+112(FP), $+0
+	JEQ          oneAndHalfStore4
+	JMP          oneAndHalfScale6
+
+oneAndHalfTerms3:
+	VMOVUPS      (CX), Z12
+	VMOVUPS      (CX)(SI*1), Y13
+	VBROADCASTSS (R14), Z14
+	VFMADD231PS  Z12, Z14, Z0
+	VFMADD231PS  Y13, Y14, Y1
+	VBROADCASTSS (R14)(R9*1), Z14
+	VFMADD231PS  Z12, Z14, Z2
+	VFMADD231PS  Y13, Y14, Y3
+	VBROADCASTSS (R14)(R9*2), Z14
+	VFMADD231PS  Z12, Z14, Z4
+	VFMADD231PS  Y13, Y14, Y5
+	ADDQ         DI, CX
+	ADDQ         R12, R14
+	XORQ         R8, R12
+	DECQ         DX
+	JNZ          oneAndHalfTerms3
+	CMPQ         by+112(FP), $+0
+	JEQ          oneAndHalfStore3
+	JMP          oneAndHalfScale6
+
+oneAndHalfTerms2:
+	VMOVUPS      (CX), Z12
+	VMOVUPS      (CX)(SI*1), Y13
+	VBROADCASTSS (R14), Z14
+	VFMADD231PS  Z12, Z14, Z0
+	VFMADD231PS  Y13, Y14, Y1
+	VBROADCASTSS (R14)(R9*1), Z14
+	VFMADD231PS  Z12, Z14, Z2
+	VFMADD231PS  Y13, Y14, Y3
+	ADDQ         DI, CX
+	ADDQ         R12, R14
+	XORQ         R8, R12
+	DECQ         DX
+	JNZ          oneAndHalfTerms2
+	CMPQ         by+112(FP), $+0
+	JEQ          oneAndHalfStore2
+	JMP          oneAndHalfScale6
+
+oneAndHalfTerms1:
+	VMOVUPS      (CX), Z12
+	VMOVUPS      (CX)(SI*1), Y13
+	VBROADCASTSS (R14), Z14
+	VFMADD231PS  Z12, Z14, Z0
+	VFMADD231PS  Y13, Y14, Y1
+	ADDQ         DI, CX
+	ADDQ         R12, R14
+	XORQ         R8, R12
+	DECQ         DX
+	JNZ          oneAndHalfTerms1
+	CMPQ         by+112(FP), $+0
+	JEQ          oneAndHalfStore1
+
+oneAndHalfScale6:
+	MOVQ         by+112(FP), CX
+	VBROADCASTSS (CX), Z12
+	MOVL         4(CX), DX
+	ADDL         DX, DX
+	JZ           oneAndHalfMultiply6
+	VBROADCASTSS 4(CX), Z13
+	MOVQ         AX, R13
+	SUBQ         8(SP), R13
+	VMOVUPS      (R13), Z14
+	VMULPS       Z13, Z14, Z14
+	VMULPS       Z12, Z0, Z0
+	VADDPS       Z14, Z0, Z0
+	VMOVUPS      (R13)(SI*1), Y14
+	VMULPS       Y13, Y14, Y14
+	VMULPS       Y12, Y1, Y1
+	VADDPS       Y14, Y1, Y1
+	CMPQ         BX, $+1
+	JEQ          oneAndHalfStore1
+	ADDQ         (SP), R13
+	VMOVUPS      (R13), Z14
+	VMULPS       Z13, Z14, Z14
+	VMULPS       Z12, Z2, Z2
+	VADDPS       Z14, Z2, Z2
+	VMOVUPS      (R13)(SI*1), Y14
+	VMULPS       Y13, Y14, Y14
+	VMULPS       Y12, Y3, Y3
+	VADDPS       Y14, Y3, Y3
+	CMPQ         BX, $+2
+	JEQ          oneAndHalfStore2
+	ADDQ         (SP), R13
+	VMOVUPS      (R13), Z14
+	VMULPS       Z13, Z14, Z14
+	VMULPS       Z12, Z4, Z4
+	VADDPS       Z14, Z4, Z4
+	VMOVUPS      (R13)(SI*1), Y14
+	VMULPS       Y13, Y14, Y14
+	VMULPS       Y12, Y5, Y5
+	VADDPS       Y14, Y5, Y5
+	CMPQ         BX, $+3
+	JEQ          oneAndHalfStore3
+	ADDQ         (SP), R13
+	VMOVUPS      (R13), Z14
+	VMULPS       Z13, Z14, Z14
+	VMULPS       Z12, Z6, Z6
+	VADDPS       Z14, Z6, Z6
+	VMOVUPS      (R13)(SI*1), Y14
+	VMULPS       Y13, Y14, Y14
+	VMULPS       Y12, Y7, Y7
+	VADDPS       Y14, Y7, Y7
+	CMPQ         BX, $+4
+	JEQ          oneAndHalfStore4
+	ADDQ         (SP), R13
+	VMOVUPS      (R13), Z14
+	VMULPS       Z13, Z14, Z14
+	VMULPS       Z12, Z8, Z8
+	VADDPS       Z14, Z8, Z8
+	VMOVUPS      (R13)(SI*1), Y14
+	VMULPS       Y13, Y14, Y14
+	VMULPS       Y12, Y9, Y9
+	VADDPS       Y14, Y9, Y9
+	CMPQ         BX, $+5
+	JEQ          oneAndHalfStore5
+	ADDQ         (SP), R13
+	VMOVUPS      (R13), Z14
+	VMULPS       Z13, Z14, Z14
+	VMULPS       Z12, Z10, Z10
+	VADDPS       Z14, Z10, Z10
+	VMOVUPS      (R13)(SI*1), Y14
+	VMULPS       Y13, Y14, Y14
+	VMULPS       Y12, Y11, Y11
+	VADDPS       Y14, Y11, Y11
+	JMP          oneAndHalfStore6
+
+oneAndHalfMultiply6:
+	VMULPS Z12, Z0, Z0
+	VMULPS Y12, Y1, Y1
+	CMPQ   BX, $+1
+	JEQ    oneAndHalfStore1
+	VMULPS Z12, Z2, Z2
+	VMULPS Y12, Y3, Y3
+	CMPQ   BX, $+2
+	JEQ    oneAndHalfStore2
+	VMULPS Z12, Z4, Z4
+	VMULPS Y12, Y5, Y5
+	CMPQ   BX, $+3
+	JEQ    oneAndHalfStore3
+	VMULPS Z12, Z6, Z6
+	VMULPS Y12, Y7, Y7
+	CMPQ   BX, $+4
+	JEQ    oneAndHalfStore4
+	VMULPS Z12, Z8, Z8
+	VMULPS Y12, Y9, Y9
+	CMPQ   BX, $+5
+	JEQ    oneAndHalfStore5
+	VMULPS Z12, Z10, Z10
+	VMULPS Y12, Y11, Y11
+
+oneAndHalfStore6:
+	VMOVUPS Z10, (R13)
+	VMOVUPS Y11, (R13)(SI*1)
+	SUBQ    (SP), R13
+
+oneAndHalfStore5:
+	VMOVUPS Z8, (R13)
+	VMOVUPS Y9, (R13)(SI*1)
+	SUBQ    (SP), R13
+
+oneAndHalfStore4:
+	VMOVUPS Z6, (R13)
+	VMOVUPS Y7, (R13)(SI*1)
+	SUBQ    (SP), R13
+
+oneAndHalfStore3:
+	VMOVUPS Z4, (R13)
+	VMOVUPS Y5, (R13)(SI*1)
+	SUBQ    (SP), R13
+
+oneAndHalfStore2:
+	VMOVUPS Z2, (R13)
+	VMOVUPS Y3, (R13)(SI*1)
+	SUBQ    (SP), R13
+
+oneAndHalfStore1:
+	VMOVUPS Z0, (R13)
+	VMOVUPS Y1, (R13)(SI*1)
+	JMP     columnsDone
+
+oneAndHalfLoad6:
+	MOVQ    AX, R13
+	SUBQ    8(SP), R13
+	VMOVUPS (R13), Z0
+	VMOVAPD Z0, Z0
+	VMOVUPS (R13)(SI*1), Y1
+	VMOVAPD Y1, Y1
+	CMPQ    BX, $+1
+	JEQ     oneAndHalfTerms1
+	ADDQ    (SP), R13
+	VMOVUPS (R13), Z2
+	VMOVAPD Z2, Z2
+	VMOVUPS (R13)(SI*1), Y3
+	VMOVAPD Y3, Y3
+	CMPQ    BX, $+2
+	JEQ     oneAndHalfTerms2
+	ADDQ    (SP), R13
+	VMOVUPS (R13), Z4
+	VMOVAPD Z4, Z4
+	VMOVUPS (R13)(SI*1), Y5
+	VMOVAPD Y5, Y5
+	CMPQ    BX, $+3
+	JEQ     oneAndHalfTerms3
+	ADDQ    (SP), R13
+	VMOVUPS (R13), Z6
+	VMOVAPD Z6, Z6
+	VMOVUPS (R13)(SI*1), Y7
+	VMOVAPD Y7, Y7
+	CMPQ    BX, $+4
+	JEQ     oneAndHalfTerms4
+	ADDQ    (SP), R13
+	VMOVUPS (R13), Z8
+	VMOVAPD Z8, Z8
+	VMOVUPS (R13)(SI*1), Y9
+	VMOVAPD Y9, Y9
+	CMPQ    BX, $+5
+	JEQ     oneAndHalfTerms5
+	ADDQ    (SP), R13
+	VMOVUPS (R13), Z10
+	VMOVAPD Z10, Z10
+	VMOVUPS (R13)(SI*1), Y11
+	VMOVAPD Y11, Y11
+	JMP     oneAndHalfTerms6
+
+one:
+	ADDQ   $+32, DX
+	CMPQ   DX, $+8
+	JG     most
+	MOVQ   $0x00000000000000ff, SI
+	NEGQ   DX
+	ADDQ   $+8, DX
+	SHRXQ  DX, SI, SI
+	KMOVW  SI, K1
+	MOVQ   n+64(FP), DX
+	MOVQ   16(SP), SI
+	MOVQ   AX, R12
+	MOVQ   w+16(FP), R13
+	CMPB   add+104(FP), $+0
+	JNE    halfLoad6
+	VXORPD Z0, Z0, Z0
+	CMPQ   BX, $+1
+	JEQ    halfTerms1
+	VXORPD Z2, Z2, Z2
+	CMPQ   BX, $+2
+	JEQ    halfTerms2
+	VXORPD Z4, Z4, Z4
+	CMPQ   BX, $+3
+	JEQ    halfTerms3
+	VXORPD Z6, Z6, Z6
+	CMPQ   BX, $+4
+	JEQ    halfTerms4
+	VXORPD Z8, Z8, Z8
+	CMPQ   BX, $+5
+	JEQ    halfTerms5
+	VXORPD Z10, Z10, Z10
+
+halfTerms6:
+	VMOVUPS.Z        (CX), K1, Y1
+	VFMADD231PS.BCST (R13), Y1, Y0
+	VFMADD231PS.BCST (R13)(R9*1), Y1, Y2
+	VFMADD231PS.BCST (R13)(R9*2), Y1, Y4
+	VFMADD231PS.BCST (R13)(R10*1), Y1, Y6
+	VFMADD231PS.BCST (R13)(R9*4), Y1, Y8
+	VFMADD231PS.BCST (R13)(R11*1), Y1, Y10
+	ADDQ             DI, CX
+	ADDQ             SI, R13
+	XORQ             R8, SI
+	DECQ             DX
+	JNZ              halfTerms6
+	CMPQ             by+112(FP), $+0
+	JEQ              halfStore6
+	JMP              halfScale6
+
+halfTerms5:
+	VMOVUPS.Z        (CX), K1, Y1
+	VFMADD231PS.BCST (R13), Y1, Y0
+	VFMADD231PS.BCST (R13)(R9*1), Y1, Y2
+	VFMADD231PS.BCST (R13)(R9*2), Y1, Y4
+	VFMADD231PS.BCST (R13)(R10*1), Y1, Y6
+	VFMADD231PS.BCST (R13)(R9*4), Y1, Y8
+	ADDQ             DI, CX
+	ADDQ             SI, R13
+	XORQ             R8, SI
+	DECQ             DX
+	JNZ              halfTerms5
+	CMPQ             by+112(FP), $+0
+	JEQ              halfStore5
+	JMP              halfScale6
+
+halfTerms4:
+	VMOVUPS.Z        (CX), K1, Y1
+	VFMADD231PS.BCST (R13), Y1, Y0
+	VFMADD231PS.BCST (R13)(R9*1), Y1, Y2
+	VFMADD231PS.BCST (R13)(R9*2), Y1, Y4
+	VFMADD231PS.BCST (R13)(R10*1), Y1, Y6
+	ADDQ             DI, CX
+	ADDQ             SI, R13
+	XORQ             R8, SI
+	DECQ             DX
+	JNZ              halfTerms4
+	CMPQ             by+112(FP), $+0
+	JEQ              halfStore4
+	JMP              halfScale6
+
+halfTerms3:
+	VMOVUPS.Z        (CX), K1, Y1
+	VFMADD231PS.BCST (R13), Y1, Y0
+	VFMADD231PS.BCST (R13)(R9*1), Y1, Y2
+	VFMADD231PS.BCST (R13)(R9*2), Y1, Y4
+	ADDQ             DI, CX
+	ADDQ             SI, R13
+	XORQ             R8, SI
+	DECQ             DX
+	JNZ              halfTerms3
+	CMPQ             by+112(FP), $+0
+	JEQ              halfStore3
+	JMP              halfScale6
+
+halfTerms2:
+	VMOVUPS.Z        (CX), K1, Y1
+	VFMADD231PS.BCST (R13), Y1, Y0
+	VFMADD231PS.BCST (R13)(R9*1), Y1, Y2
+	ADDQ             DI, CX
+	ADDQ             SI, R13
+	XORQ             R8, SI
+	DECQ             DX
+	JNZ              halfTerms2
+	CMPQ             by+112(FP), $+0
+	JEQ              halfStore2
+	JMP              halfScale6
+
+halfTerms1:
+	VMOVUPS.Z        (CX), K1, Y1
+	VFMADD231PS.BCST (R13), Y1, Y0
+	ADDQ             DI, CX
+	ADDQ             SI, R13
+	XORQ             R8, SI
+	DECQ             DX
+	JNZ              halfTerms1
+	CMPQ             by+112(FP), $+0
+	JEQ              halfStore1
+
+halfScale6:
+	MOVQ         by+112(FP), CX
+	VBROADCASTSS (CX), Y1
+	MOVL         4(CX), DX
+	ADDL         DX, DX
+	JZ           halfMultiply6
+	VBROADCASTSS 4(CX), Y12
+	MOVQ         AX, R12
+	SUBQ         8(SP), R12
+	VMOVUPS.Z    (R12), K1, Y13
+	VMULPS       Y12, Y13, Y13
+	VMULPS       Y1, Y0, Y0
+	VADDPS       Y13, Y0, Y0
+	CMPQ         BX, $+1
+	JEQ          halfStore1
+	ADDQ         (SP), R12
+	VMOVUPS.Z    (R12), K1, Y13
+	VMULPS       Y12, Y13, Y13
+	VMULPS       Y1, Y2, Y2
+	VADDPS       Y13, Y2, Y2
+	CMPQ         BX, $+2
+	JEQ          halfStore2
+	ADDQ         (SP), R12
+	VMOVUPS.Z    (R12), K1, Y13
+	VMULPS       Y12, Y13, Y13
+	VMULPS       Y1, Y4, Y4
+	VADDPS       Y13, Y4, Y4
+	CMPQ         BX, $+3
+	JEQ          halfStore3
+	ADDQ         (SP), R12
+	VMOVUPS.Z    (R12), K1, Y13
+	VMULPS       Y12, Y13, Y13
+	VMULPS       Y1, Y6, Y6
+	VADDPS       Y13, Y6, Y6
+	CMPQ         BX, $+4
+	JEQ          halfStore4
+	ADDQ         (SP), R12
+	VMOVUPS.Z    (R12), K1, Y13
+	VMULPS       Y12, Y13, Y13
+	VMULPS       Y1, Y8, Y8
+	VADDPS       Y13, Y8, Y8
+	CMPQ         BX, $+5
+	JEQ          halfStore5
+	ADDQ         (SP), R12
+	VMOVUPS.Z    (R12), K1, Y13
+	VMULPS       Y12, Y13, Y13
+	VMULPS       Y1, Y10, Y10
+	VADDPS       Y13, Y10, Y10
+	JMP          halfStore6
+
+halfMultiply6:
+	VMULPS Y1, Y0, Y0
+	CMPQ   BX, $+1
+	JEQ    halfStore1
+	VMULPS Y1, Y2, Y2
+	CMPQ   BX, $+2
+	JEQ    halfStore2
+	VMULPS Y1, Y4, Y4
+	CMPQ   BX, $+3
+	JEQ    halfStore3
+	VMULPS Y1, Y6, Y6
+	CMPQ   BX, $+4
+	JEQ    halfStore4
+	VMULPS Y1, Y8, Y8
+	CMPQ   BX, $+5
+	JEQ    halfStore5
+	VMULPS Y1, Y10, Y10
+
+halfStore6:
+	VMOVUPS Y10, K1, (R12)
+	SUBQ    (SP), R12
+
+halfStore5:
+	VMOVUPS Y8, K1, (R12)
+	SUBQ    (SP), R12
+
+halfStore4:
+	VMOVUPS Y6, K1, (R12)
+	SUBQ    (SP), R12
+
+halfStore3:
+	VMOVUPS Y4, K1, (R12)
+	SUBQ    (SP), R12
+
+halfStore2:
+	VMOVUPS Y2, K1, (R12)
+	SUBQ    (SP), R12
+
+halfStore1:
+	VMOVUPS Y0, K1, (R12)
+	JMP     columnsDone
+
+halfLoad6:
+	MOVQ      AX, R12
+	SUBQ      8(SP), R12
+	VMOVUPS.Z (R12), K1, Y0
+	VMOVAPD   Y0, Y0
+	CMPQ      BX, $+1
+	JEQ       halfTerms1
+	ADDQ      (SP), R12
+	VMOVUPS.Z (R12), K1, Y1
+	VMOVAPD   Y1, Y2
+	CMPQ      BX, $+2
+	JEQ       halfTerms2
+	ADDQ      (SP), R12
+	VMOVUPS.Z (R12), K1, Y1
+	VMOVAPD   Y1, Y4
+	CMPQ      BX, $+3
+	JEQ       halfTerms3
+	ADDQ      (SP), R12
+	VMOVUPS.Z (R12), K1, Y1
+	VMOVAPD   Y1, Y6
+	CMPQ      BX, $+4
+	JEQ       halfTerms4
+	ADDQ      (SP), R12
+	VMOVUPS.Z (R12), K1, Y1
+	VMOVAPD   Y1, Y8
+	CMPQ      BX, $+5
+	JEQ       halfTerms5
+	ADDQ      (SP), R12
+	VMOVUPS.Z (R12), K1, Y1
+	VMOVAPD   Y1, Y10
+	JMP       halfTerms6
+
+most:
+	MOVQ   $0x000000000000ffff, SI
+	NEGQ   DX
+	ADDQ   $+16, DX
+	SHRXQ  DX, SI, SI
+	KMOVW  SI, K1
+	MOVQ   n+64(FP), DX
+	MOVQ   16(SP), SI
+	MOVQ   AX, R12
+	MOVQ   w+16(FP), R13
+	CMPB   add+104(FP), $+0
+	JNE    oneLoad6
+	VXORPD Z0, Z0, Z0
+	CMPQ   BX, $+1
+	JEQ    oneTerms1
+	VXORPD Z2, Z2, Z2
+	CMPQ   BX, $+2
+	JEQ    oneTerms2
+	VXORPD Z4, Z4, Z4
+	CMPQ   BX, $+3
+	JEQ    oneTerms3
+	VXORPD Z6, Z6, Z6
+	CMPQ   BX, $+4
+	JEQ    oneTerms4
+	VXORPD Z8, Z8, Z8
+	CMPQ   BX, $+5
+	JEQ    oneTerms5
+	VXORPD Z10, Z10, Z10
+
+oneTerms6:
+	VMOVUPS.Z        (CX), K1, Z1
+	VFMADD231PS.BCST (R13), Z1, Z0
+	VFMADD231PS.BCST (R13)(R9*1), Z1, Z2
+	VFMADD231PS.BCST (R13)(R9*2), Z1, Z4
+	VFMADD231PS.BCST (R13)(R10*1), Z1, Z6
+	VFMADD231PS.BCST (R13)(R9*4), Z1, Z8
+	VFMADD231PS.BCST (R13)(R11*1), Z1, Z10
+	ADDQ             DI, CX
+	ADDQ             SI, R13
+	XORQ             R8, SI
+	DECQ             DX
+	JNZ              oneTerms6
+	CMPQ             by+112(FP), $+0
+	JEQ              oneStore6
+	JMP              oneScale6
+
+oneTerms5:
+	VMOVUPS.Z        (CX), K1, Z1
+	VFMADD231PS.BCST (R13), Z1, Z0
+	VFMADD231PS.BCST (R13)(R9*1), Z1, Z2
+	VFMADD231PS.BCST (R13)(R9*2), Z1, Z4
+	VFMADD231PS.BCST (R13)(R10*1), Z1, Z6
+	VFMADD231PS.BCST (R13)(R9*4), Z1, Z8
+	ADDQ             DI, CX
+	ADDQ             SI, R13
+	XORQ             R8, SI
+	DECQ             DX
+	JNZ              oneTerms5
+	CMPQ             by+112(FP), $+0
+	JEQ              oneStore5
+	JMP              oneScale6
+
+oneTerms4:
+	VMOVUPS.Z        (CX), K1, Z1
+	VFMADD231PS.BCST (R13), Z1, Z0
+	VFMADD231PS.BCST (R13)(R9*1), Z1, Z2
+	VFMADD231PS.BCST (R13)(R9*2), Z1, Z4
+	VFMADD231PS.BCST (R13)(R10*1), Z1, Z6
+	ADDQ             DI, CX
+	ADDQ             SI, R13
+	XORQ             R8, SI
+	DECQ             DX
+	JNZ              oneTerms4
+	CMPQ             by+112(FP), $+0
+	JEQ              oneStore4
+	JMP              oneScale6
+
+oneTerms3:
+	VMOVUPS.Z        (CX), K1, Z1
+	VFMADD231PS.BCST (R13), Z1, Z0
+	VFMADD231PS.BCST (R13)(R9*1), Z1, Z2
+	VFMADD231PS.BCST (R13)(R9*2), Z1, Z4
+	ADDQ             DI, CX
+	ADDQ             SI, R13
+	XORQ             R8, SI
+	DECQ             DX
+	JNZ              oneTerms3
+	CMPQ             by+112(FP), $+0
+	JEQ              oneStore3
+	JMP              oneScale6
+
+oneTerms2:
+	VMOVUPS.Z        (CX), K1, Z1
+	VFMADD231PS.BCST (R13), Z1, Z0
+	VFMADD231PS.BCST (R13)(R9*1), Z1, Z2
+	ADDQ             DI, CX
+	ADDQ             SI, R13
+	XORQ             R8, SI
+	DECQ             DX
+	JNZ              oneTerms2
+	CMPQ             by+112(FP), $+0
+	JEQ              oneStore2
+	JMP              oneScale6
+
+oneTerms1:
+	VMOVUPS.Z        (CX), K1, Z1
+	VFMADD231PS.BCST (R13), Z1, Z0
+	ADDQ             DI, CX
+	ADDQ             SI, R13
+	XORQ             R8, SI
+	DECQ             DX
+	JNZ              oneTerms1
+	CMPQ             by+112(FP), $+0
+	JEQ              oneStore1
+
+oneScale6:
+	MOVQ         by+112(FP), CX
+	VBROADCASTSS (CX), Z1
+	MOVL         4(CX), DX
+	ADDL         DX, DX
+	JZ           oneMultiply6
+	VBROADCASTSS 4(CX), Z12
+	MOVQ         AX, R12
+	SUBQ         8(SP), R12
+	VMOVUPS.Z    (R12), K1, Z13
 	VMULPS       Z12, Z13, Z13
+	VMULPS       Z1, Z0, Z0
 	VADDPS       Z13, Z0, Z0
-	ADDQ         R8, DI
-	VMOVUPS.Z    (DI), K1, Z13
+	CMPQ         BX, $+1
+	JEQ          oneStore1
+	ADDQ         (SP), R12
+	VMOVUPS.Z    (R12), K1, Z13
 	VMULPS       Z12, Z13, Z13
-	VADDPS       Z13, Z1, Z1
-	ADDQ         R8, DI
-	VMOVUPS.Z    (DI), K1, Z13
-	VMULPS       Z12, Z13, Z13
+	VMULPS       Z1, Z2, Z2
 	VADDPS       Z13, Z2, Z2
-	ADDQ         R8, DI
-	VMOVUPS.Z    (DI), K1, Z13
+	CMPQ         BX, $+2
+	JEQ          oneStore2
+	ADDQ         (SP), R12
+	VMOVUPS.Z    (R12), K1, Z13
 	VMULPS       Z12, Z13, Z13
-	VADDPS       Z13, Z3, Z3
-	ADDQ         R8, DI
-	VMOVUPS.Z    (DI), K1, Z13
-	VMULPS       Z12, Z13, Z13
+	VMULPS       Z1, Z4, Z4
 	VADDPS       Z13, Z4, Z4
-	ADDQ         R8, DI
-	VMOVUPS.Z    (DI), K1, Z13
+	CMPQ         BX, $+3
+	JEQ          oneStore3
+	ADDQ         (SP), R12
+	VMOVUPS.Z    (R12), K1, Z13
 	VMULPS       Z12, Z13, Z13
-	VADDPS       Z13, Z5, Z5
-	ADDQ         R8, DI
-	VMOVUPS.Z    (DI), K1, Z13
-	VMULPS       Z12, Z13, Z13
+	VMULPS       Z1, Z6, Z6
 	VADDPS       Z13, Z6, Z6
-	ADDQ         R8, DI
-	VMOVUPS.Z    (DI), K1, Z13
+	CMPQ         BX, $+4
+	JEQ          oneStore4
+	ADDQ         (SP), R12
+	VMOVUPS.Z    (R12), K1, Z13
 	VMULPS       Z12, Z13, Z13
-	VADDPS       Z13, Z7, Z7
-	ADDQ         R8, DI
-	VMOVUPS.Z    (DI), K1, Z13
-	VMULPS       Z12, Z13, Z13
+	VMULPS       Z1, Z8, Z8
 	VADDPS       Z13, Z8, Z8
-	ADDQ         R8, DI
-	VMOVUPS.Z    (DI), K1, Z13
+	CMPQ         BX, $+5
+	JEQ          oneStore5
+	ADDQ         (SP), R12
+	VMOVUPS.Z    (R12), K1, Z13
 	VMULPS       Z12, Z13, Z13
-	VADDPS       Z13, Z9, Z9
-	ADDQ         R8, DI
-	VMOVUPS.Z    (DI), K1, Z13
-	VMULPS       Z12, Z13, Z13
+	VMULPS       Z1, Z10, Z10
 	VADDPS       Z13, Z10, Z10
-	ADDQ         R8, DI
-	VMOVUPS.Z    (DI), K1, Z13
-	VMULPS       Z12, Z13, Z13
-	VADDPS       Z13, Z11, Z11
+	JMP          oneStore6
 
-scaled:
-	MOVQ    ldc+8(FP), R8
-	SHLQ    $0x02, R8
-	MOVQ    (SP), DI
-	VMOVUPS Z0, K1, (DI)
-	ADDQ    R8, DI
-	VMOVUPS Z1, K1, (DI)
-	ADDQ    R8, DI
-	VMOVUPS Z2, K1, (DI)
-	ADDQ    R8, DI
-	VMOVUPS Z3, K1, (DI)
-	ADDQ    R8, DI
-	VMOVUPS Z4, K1, (DI)
-	ADDQ    R8, DI
-	VMOVUPS Z5, K1, (DI)
-	ADDQ    R8, DI
-	VMOVUPS Z6, K1, (DI)
-	ADDQ    R8, DI
-	VMOVUPS Z7, K1, (DI)
-	ADDQ    R8, DI
-	VMOVUPS Z8, K1, (DI)
-	ADDQ    R8, DI
-	VMOVUPS Z9, K1, (DI)
-	ADDQ    R8, DI
-	VMOVUPS Z10, K1, (DI)
-	ADDQ    R8, DI
-	VMOVUPS Z11, K1, (DI)
-	MOVQ    16(SP), DI
-	SUBQ    $+12, DI
-	JLE     tilesDone
-	MOVQ    DI, 16(SP)
-	MOVQ    ldc+8(FP), DI
-	IMUL3Q  $+48, DI, DI
-	ADDQ    DI, (SP)
-	MOVQ    down+24(FP), DI
-	IMUL3Q  $+48, DI, DI
-	ADDQ    DI, 8(SP)
-	JMP     tile
+oneMultiply6:
+	VMULPS Z1, Z0, Z0
+	CMPQ   BX, $+1
+	JEQ    oneStore1
+	VMULPS Z1, Z2, Z2
+	CMPQ   BX, $+2
+	JEQ    oneStore2
+	VMULPS Z1, Z4, Z4
+	CMPQ   BX, $+3
+	JEQ    oneStore3
+	VMULPS Z1, Z6, Z6
+	CMPQ   BX, $+4
+	JEQ    oneStore4
+	VMULPS Z1, Z8, Z8
+	CMPQ   BX, $+5
+	JEQ    oneStore5
+	VMULPS Z1, Z10, Z10
 
-tilesDone:
-	VZEROUPPER
-	RET
+oneStore6:
+	VMOVUPS Z10, K1, (R12)
+	SUBQ    (SP), R12
 
-// func panelMost32_12_avx512(c *float32, ldc int, w *float32, down int, next int, across int, z *float32, ldz int, n int, rows int, cols int, add bool, by *float32, index int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·panelMost32_12_avx512(SB), NOSPLIT, $24-112
-	MOVQ  cols+80(FP), AX
-	SUBQ  $+16, AX
-	MOVQ  $0x000000000000ffff, CX
-	NEGQ  AX
-	ADDQ  $+16, AX
-	SHRXQ AX, CX, CX
-	KMOVW CX, K1
-	MOVQ  ldz+56(FP), AX
-	SHLQ  $0x02, AX
+oneStore5:
+	VMOVUPS Z8, K1, (R12)
+	SUBQ    (SP), R12
+
+oneStore4:
+	VMOVUPS Z6, K1, (R12)
+	SUBQ    (SP), R12
+
+oneStore3:
+	VMOVUPS Z4, K1, (R12)
+	SUBQ    (SP), R12
+
+oneStore2:
+	VMOVUPS Z2, K1, (R12)
+	SUBQ    (SP), R12
+
+oneStore1:
+	VMOVUPS Z0, K1, (R12)
+	JMP     columnsDone
+
+oneLoad6:
+	MOVQ      AX, R12
+	SUBQ      8(SP), R12
+	VMOVUPS.Z (R12), K1, Z0
+	VMOVAPD   Z0, Z0
+	CMPQ      BX, $+1
+	JEQ       oneTerms1
+	ADDQ      (SP), R12
+	VMOVUPS.Z (R12), K1, Z1
+	VMOVAPD   Z1, Z2
+	CMPQ      BX, $+2
+	JEQ       oneTerms2
+	ADDQ      (SP), R12
+	VMOVUPS.Z (R12), K1, Z1
+	VMOVAPD   Z1, Z4
+	CMPQ      BX, $+3
+	JEQ       oneTerms3
+	ADDQ      (SP), R12
+	VMOVUPS.Z (R12), K1, Z1
+	VMOVAPD   Z1, Z6
+	CMPQ      BX, $+4
+	JEQ       oneTerms4
+	ADDQ      (SP), R12
+	VMOVUPS.Z (R12), K1, Z1
+	VMOVAPD   Z1, Z8
+	CMPQ      BX, $+5
+	JEQ       oneTerms5
+	ADDQ      (SP), R12
+	VMOVUPS.Z (R12), K1, Z1
+	VMOVAPD   Z1, Z10
+	JMP       oneTerms6
+
+columnsDone:
+	MOVQ  rows+80(FP), AX
+	SUBQ  BX, AX
+	JZ    allDone
+	MOVQ  AX, rows+80(FP)
+	MOVQ  ldc+8(FP), CX
+	SHLQ  $0x02, CX
+	IMULQ BX, CX
+	ADDQ  CX, c+0(FP)
 	MOVQ  down+24(FP), CX
 	SHLQ  $0x02, CX
-	LEAQ  (CX)(CX*2), DX
-	LEAQ  (CX)(CX*4), BX
-	MOVQ  CX, SI
-	SHLQ  $0x03, SI
-	SUBQ  CX, SI
-	MOVQ  c+0(FP), DI
-	MOVQ  DI, (SP)
-	MOVQ  w+16(FP), DI
-	MOVQ  DI, 8(SP)
-	MOVQ  rows+72(FP), DI
-	MOVQ  DI, 16(SP)
+	IMULQ BX, CX
+	ADDQ  CX, w+16(FP)
+	MOVQ  rightc+120(FP), CX
+	SHLQ  $0x02, CX
+	ADDQ  CX, c+0(FP)
+	MOVQ  rightz+128(FP), CX
+	SHLQ  $0x02, CX
+	ADDQ  CX, z+48(FP)
+	MOVQ  more+136(FP), CX
+	ADDQ  CX, cols+96(FP)
+	CMPQ  AX, lower+88(FP)
+	JNE   rows
+	DECQ  BX
+	MOVQ  (SP), AX
+	SUBQ  AX, 8(SP)
+	JMP   rows
 
-tile:
-	VXORPD    Z0, Z0, Z0
-	VXORPD    Z1, Z1, Z1
-	VXORPD    Z2, Z2, Z2
-	VXORPD    Z3, Z3, Z3
-	VXORPD    Z4, Z4, Z4
-	VXORPD    Z5, Z5, Z5
-	VXORPD    Z6, Z6, Z6
-	VXORPD    Z7, Z7, Z7
-	VXORPD    Z8, Z8, Z8
-	VXORPD    Z9, Z9, Z9
-	VXORPD    Z10, Z10, Z10
-	VXORPD    Z11, Z11, Z11
-	VXORPD    Z12, Z12, Z12
-	VXORPD    Z13, Z13, Z13
-	VXORPD    Z14, Z14, Z14
-	VXORPD    Z15, Z15, Z15
-	VXORPD    Z16, Z16, Z16
-	VXORPD    Z17, Z17, Z17
-	VXORPD    Z18, Z18, Z18
-	VXORPD    Z19, Z19, Z19
-	VXORPD    Z20, Z20, Z20
-	VXORPD    Z21, Z21, Z21
-	VXORPD    Z22, Z22, Z22
-	VXORPD    Z23, Z23, Z23
-	CMPB      add+88(FP), $+0
-	JEQ       start
-	MOVQ      ldc+8(FP), R8
-	SHLQ      $0x02, R8
-	MOVQ      (SP), DI
-	VMOVUPS   (DI), Z0
-	VMOVAPD   Z0, Z0
-	VMOVUPS.Z 64(DI), K1, Z1
-	VMOVAPD   Z1, Z1
-	ADDQ      R8, DI
-	VMOVUPS   (DI), Z2
-	VMOVAPD   Z2, Z2
-	VMOVUPS.Z 64(DI), K1, Z3
-	VMOVAPD   Z3, Z3
-	ADDQ      R8, DI
-	VMOVUPS   (DI), Z4
-	VMOVAPD   Z4, Z4
-	VMOVUPS.Z 64(DI), K1, Z5
-	VMOVAPD   Z5, Z5
-	ADDQ      R8, DI
-	VMOVUPS   (DI), Z6
-	VMOVAPD   Z6, Z6
-	VMOVUPS.Z 64(DI), K1, Z7
-	VMOVAPD   Z7, Z7
-	ADDQ      R8, DI
-	VMOVUPS   (DI), Z8
-	VMOVAPD   Z8, Z8
-	VMOVUPS.Z 64(DI), K1, Z9
-	VMOVAPD   Z9, Z9
-	ADDQ      R8, DI
-	VMOVUPS   (DI), Z10
-	VMOVAPD   Z10, Z10
-	VMOVUPS.Z 64(DI), K1, Z11
-	VMOVAPD   Z11, Z11
-	ADDQ      R8, DI
-	VMOVUPS   (DI), Z12
-	VMOVAPD   Z12, Z12
-	VMOVUPS.Z 64(DI), K1, Z13
-	VMOVAPD   Z13, Z13
-	ADDQ      R8, DI
-	VMOVUPS   (DI), Z14
-	VMOVAPD   Z14, Z14
-	VMOVUPS.Z 64(DI), K1, Z15
-	VMOVAPD   Z15, Z15
-	ADDQ      R8, DI
-	VMOVUPS   (DI), Z16
-	VMOVAPD   Z16, Z16
-	VMOVUPS.Z 64(DI), K1, Z17
-	VMOVAPD   Z17, Z17
-	ADDQ      R8, DI
-	VMOVUPS   (DI), Z18
-	VMOVAPD   Z18, Z18
-	VMOVUPS.Z 64(DI), K1, Z19
-	VMOVAPD   Z19, Z19
-	ADDQ      R8, DI
-	VMOVUPS   (DI), Z20
-	VMOVAPD   Z20, Z20
-	VMOVUPS.Z 64(DI), K1, Z21
-	VMOVAPD   Z21, Z21
-	ADDQ      R8, DI
-	VMOVUPS   (DI), Z22
-	VMOVAPD   Z22, Z22
-	VMOVUPS.Z 64(DI), K1, Z23
-	VMOVAPD   Z23, Z23
-
-start:
-	MOVQ z+48(FP), DI
-	MOVQ 8(SP), R8
-	LEAQ (R8)(CX*8), R9
-	MOVQ n+64(FP), R10
-	MOVQ next+32(FP), R11
-	SHLQ $0x02, R11
-	MOVQ across+40(FP), R12
-	SHLQ $0x02, R12
-	INCQ R10
-	SHRQ $0x01, R10
-	JCC  second
-
-pair:
-	VMOVUPS      (DI), Z24
-	VMOVUPS.Z    64(DI), K1, Z25
-	VBROADCASTSS (R8), Z26
-	VFMADD231PS  Z24, Z26, Z0
-	VFMADD231PS  Z25, Z26, Z1
-	VBROADCASTSS (R8)(CX*1), Z26
-	VFMADD231PS  Z24, Z26, Z2
-	VFMADD231PS  Z25, Z26, Z3
-	VBROADCASTSS (R8)(CX*2), Z26
-	VFMADD231PS  Z24, Z26, Z4
-	VFMADD231PS  Z25, Z26, Z5
-	VBROADCASTSS (R8)(DX*1), Z26
-	VFMADD231PS  Z24, Z26, Z6
-	VFMADD231PS  Z25, Z26, Z7
-	VBROADCASTSS (R8)(CX*4), Z26
-	VFMADD231PS  Z24, Z26, Z8
-	VFMADD231PS  Z25, Z26, Z9
-	VBROADCASTSS (R8)(BX*1), Z26
-	VFMADD231PS  Z24, Z26, Z10
-	VFMADD231PS  Z25, Z26, Z11
-	VBROADCASTSS (R8)(DX*2), Z26
-	VFMADD231PS  Z24, Z26, Z12
-	VFMADD231PS  Z25, Z26, Z13
-	VBROADCASTSS (R8)(SI*1), Z26
-	VFMADD231PS  Z24, Z26, Z14
-	VFMADD231PS  Z25, Z26, Z15
-	VBROADCASTSS (R9), Z26
-	VFMADD231PS  Z24, Z26, Z16
-	VFMADD231PS  Z25, Z26, Z17
-	VBROADCASTSS (R9)(CX*1), Z26
-	VFMADD231PS  Z24, Z26, Z18
-	VFMADD231PS  Z25, Z26, Z19
-	VBROADCASTSS (R9)(CX*2), Z26
-	VFMADD231PS  Z24, Z26, Z20
-	VFMADD231PS  Z25, Z26, Z21
-	VBROADCASTSS (R9)(DX*1), Z26
-	VFMADD231PS  Z24, Z26, Z22
-	VFMADD231PS  Z25, Z26, Z23
-	ADDQ         AX, DI
-	ADDQ         R11, R8
-	ADDQ         R11, R9
-
-second:
-	VMOVUPS      (DI), Z24
-	VMOVUPS.Z    64(DI), K1, Z25
-	VBROADCASTSS (R8), Z26
-	VFMADD231PS  Z24, Z26, Z0
-	VFMADD231PS  Z25, Z26, Z1
-	VBROADCASTSS (R8)(CX*1), Z26
-	VFMADD231PS  Z24, Z26, Z2
-	VFMADD231PS  Z25, Z26, Z3
-	VBROADCASTSS (R8)(CX*2), Z26
-	VFMADD231PS  Z24, Z26, Z4
-	VFMADD231PS  Z25, Z26, Z5
-	VBROADCASTSS (R8)(DX*1), Z26
-	VFMADD231PS  Z24, Z26, Z6
-	VFMADD231PS  Z25, Z26, Z7
-	VBROADCASTSS (R8)(CX*4), Z26
-	VFMADD231PS  Z24, Z26, Z8
-	VFMADD231PS  Z25, Z26, Z9
-	VBROADCASTSS (R8)(BX*1), Z26
-	VFMADD231PS  Z24, Z26, Z10
-	VFMADD231PS  Z25, Z26, Z11
-	VBROADCASTSS (R8)(DX*2), Z26
-	VFMADD231PS  Z24, Z26, Z12
-	VFMADD231PS  Z25, Z26, Z13
-	VBROADCASTSS (R8)(SI*1), Z26
-	VFMADD231PS  Z24, Z26, Z14
-	VFMADD231PS  Z25, Z26, Z15
-	VBROADCASTSS (R9), Z26
-	VFMADD231PS  Z24, Z26, Z16
-	VFMADD231PS  Z25, Z26, Z17
-	VBROADCASTSS (R9)(CX*1), Z26
-	VFMADD231PS  Z24, Z26, Z18
-	VFMADD231PS  Z25, Z26, Z19
-	VBROADCASTSS (R9)(CX*2), Z26
-	VFMADD231PS  Z24, Z26, Z20
-	VFMADD231PS  Z25, Z26, Z21
-	VBROADCASTSS (R9)(DX*1), Z26
-	VFMADD231PS  Z24, Z26, Z22
-	VFMADD231PS  Z25, Z26, Z23
-	ADDQ         AX, DI
-	ADDQ         R12, R8
-	ADDQ         R12, R9
-	DECQ         R10
-	JNZ          pair
-	MOVQ         by+96(FP), DI
-	TESTQ        DI, DI
-	JZ           scaled
-	VBROADCASTSS (DI), Z24
-	VMULPS       Z24, Z0, Z0
-	VMULPS       Z24, Z1, Z1
-	VMULPS       Z24, Z2, Z2
-	VMULPS       Z24, Z3, Z3
-	VMULPS       Z24, Z4, Z4
-	VMULPS       Z24, Z5, Z5
-	VMULPS       Z24, Z6, Z6
-	VMULPS       Z24, Z7, Z7
-	VMULPS       Z24, Z8, Z8
-	VMULPS       Z24, Z9, Z9
-	VMULPS       Z24, Z10, Z10
-	VMULPS       Z24, Z11, Z11
-	VMULPS       Z24, Z12, Z12
-	VMULPS       Z24, Z13, Z13
-	VMULPS       Z24, Z14, Z14
-	VMULPS       Z24, Z15, Z15
-	VMULPS       Z24, Z16, Z16
-	VMULPS       Z24, Z17, Z17
-	VMULPS       Z24, Z18, Z18
-	VMULPS       Z24, Z19, Z19
-	VMULPS       Z24, Z20, Z20
-	VMULPS       Z24, Z21, Z21
-	VMULPS       Z24, Z22, Z22
-	VMULPS       Z24, Z23, Z23
-	MOVL         4(DI), R8
-	ADDL         R8, R8
-	JZ           scaled
-	VBROADCASTSS 4(DI), Z24
-	MOVQ         ldc+8(FP), R8
-	SHLQ         $0x02, R8
-	MOVQ         (SP), DI
-	VMOVUPS      (DI), Z25
-	VMULPS       Z24, Z25, Z25
-	VADDPS       Z25, Z0, Z0
-	VMOVUPS.Z    64(DI), K1, Z25
-	VMULPS       Z24, Z25, Z25
-	VADDPS       Z25, Z1, Z1
-	ADDQ         R8, DI
-	VMOVUPS      (DI), Z25
-	VMULPS       Z24, Z25, Z25
-	VADDPS       Z25, Z2, Z2
-	VMOVUPS.Z    64(DI), K1, Z25
-	VMULPS       Z24, Z25, Z25
-	VADDPS       Z25, Z3, Z3
-	ADDQ         R8, DI
-	VMOVUPS      (DI), Z25
-	VMULPS       Z24, Z25, Z25
-	VADDPS       Z25, Z4, Z4
-	VMOVUPS.Z    64(DI), K1, Z25
-	VMULPS       Z24, Z25, Z25
-	VADDPS       Z25, Z5, Z5
-	ADDQ         R8, DI
-	VMOVUPS      (DI), Z25
-	VMULPS       Z24, Z25, Z25
-	VADDPS       Z25, Z6, Z6
-	VMOVUPS.Z    64(DI), K1, Z25
-	VMULPS       Z24, Z25, Z25
-	VADDPS       Z25, Z7, Z7
-	ADDQ         R8, DI
-	VMOVUPS      (DI), Z25
-	VMULPS       Z24, Z25, Z25
-	VADDPS       Z25, Z8, Z8
-	VMOVUPS.Z    64(DI), K1, Z25
-	VMULPS       Z24, Z25, Z25
-	VADDPS       Z25, Z9, Z9
-	ADDQ         R8, DI
-	VMOVUPS      (DI), Z25
-	VMULPS       Z24, Z25, Z25
-	VADDPS       Z25, Z10, Z10
-	VMOVUPS.Z    64(DI), K1, Z25
-	VMULPS       Z24, Z25, Z25
-	VADDPS       Z25, Z11, Z11
-	ADDQ         R8, DI
-	VMOVUPS      (DI), Z25
-	VMULPS       Z24, Z25, Z25
-	VADDPS       Z25, Z12, Z12
-	VMOVUPS.Z    64(DI), K1, Z25
-	VMULPS       Z24, Z25, Z25
-	VADDPS       Z25, Z13, Z13
-	ADDQ         R8, DI
-	VMOVUPS      (DI), Z25
-	VMULPS       Z24, Z25, Z25
-	VADDPS       Z25, Z14, Z14
-	VMOVUPS.Z    64(DI), K1, Z25
-	VMULPS       Z24, Z25, Z25
-	VADDPS       Z25, Z15, Z15
-	ADDQ         R8, DI
-	VMOVUPS      (DI), Z25
-	VMULPS       Z24, Z25, Z25
-	VADDPS       Z25, Z16, Z16
-	VMOVUPS.Z    64(DI), K1, Z25
-	VMULPS       Z24, Z25, Z25
-	VADDPS       Z25, Z17, Z17
-	ADDQ         R8, DI
-	VMOVUPS      (DI), Z25
-	VMULPS       Z24, Z25, Z25
-	VADDPS       Z25, Z18, Z18
-	VMOVUPS.Z    64(DI), K1, Z25
-	VMULPS       Z24, Z25, Z25
-	VADDPS       Z25, Z19, Z19
-	ADDQ         R8, DI
-	VMOVUPS      (DI), Z25
-	VMULPS       Z24, Z25, Z25
-	VADDPS       Z25, Z20, Z20
-	VMOVUPS.Z    64(DI), K1, Z25
-	VMULPS       Z24, Z25, Z25
-	VADDPS       Z25, Z21, Z21
-	ADDQ         R8, DI
-	VMOVUPS      (DI), Z25
-	VMULPS       Z24, Z25, Z25
-	VADDPS       Z25, Z22, Z22
-	VMOVUPS.Z    64(DI), K1, Z25
-	VMULPS       Z24, Z25, Z25
-	VADDPS       Z25, Z23, Z23
-
-scaled:
-	MOVQ    ldc+8(FP), R8
-	SHLQ    $0x02, R8
-	MOVQ    (SP), DI
-	VMOVUPS Z0, (DI)
-	VMOVUPS Z1, K1, 64(DI)
-	ADDQ    R8, DI
-	VMOVUPS Z2, (DI)
-	VMOVUPS Z3, K1, 64(DI)
-	ADDQ    R8, DI
-	VMOVUPS Z4, (DI)
-	VMOVUPS Z5, K1, 64(DI)
-	ADDQ    R8, DI
-	VMOVUPS Z6, (DI)
-	VMOVUPS Z7, K1, 64(DI)
-	ADDQ    R8, DI
-	VMOVUPS Z8, (DI)
-	VMOVUPS Z9, K1, 64(DI)
-	ADDQ    R8, DI
-	VMOVUPS Z10, (DI)
-	VMOVUPS Z11, K1, 64(DI)
-	ADDQ    R8, DI
-	VMOVUPS Z12, (DI)
-	VMOVUPS Z13, K1, 64(DI)
-	ADDQ    R8, DI
-	VMOVUPS Z14, (DI)
-	VMOVUPS Z15, K1, 64(DI)
-	ADDQ    R8, DI
-	VMOVUPS Z16, (DI)
-	VMOVUPS Z17, K1, 64(DI)
-	ADDQ    R8, DI
-	VMOVUPS Z18, (DI)
-	VMOVUPS Z19, K1, 64(DI)
-	ADDQ    R8, DI
-	VMOVUPS Z20, (DI)
-	VMOVUPS Z21, K1, 64(DI)
-	ADDQ    R8, DI
-	VMOVUPS Z22, (DI)
-	VMOVUPS Z23, K1, 64(DI)
-	MOVQ    16(SP), DI
-	SUBQ    $+12, DI
-	JLE     tilesDone
-	MOVQ    DI, 16(SP)
-	MOVQ    ldc+8(FP), DI
-	IMUL3Q  $+48, DI, DI
-	ADDQ    DI, (SP)
-	MOVQ    down+24(FP), DI
-	IMUL3Q  $+48, DI, DI
-	ADDQ    DI, 8(SP)
-	JMP     tile
-
-tilesDone:
+allDone:
 	VZEROUPPER
 	RET
 
@@ -6793,7469 +7951,6 @@ tilesDone:
 	SHLQ $0x03, DX
 	ADDQ DX, z+48(FP)
 	JMP  panel
-
-allDone:
-	VZEROUPPER
-	RET
-
-// func panelHalf_4_avx512(c *float64, ldc int, w *float64, down int, next int, across int, z *float64, ldz int, n int, rows int, cols int, add bool, by *float64, index int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV
-TEXT ·panelHalf_4_avx512(SB), NOSPLIT, $24-112
-	MOVQ  cols+80(FP), AX
-	MOVQ  $0x00000000000000ff, CX
-	NEGQ  AX
-	ADDQ  $+8, AX
-	SHRXQ AX, CX, CX
-	KMOVW CX, K1
-	MOVQ  ldz+56(FP), AX
-	SHLQ  $0x03, AX
-	MOVQ  down+24(FP), CX
-	SHLQ  $0x03, CX
-	MOVQ  c+0(FP), DX
-	MOVQ  DX, (SP)
-	MOVQ  w+16(FP), DX
-	MOVQ  DX, 8(SP)
-	MOVQ  rows+72(FP), DX
-	MOVQ  DX, 16(SP)
-
-tile:
-	VXORPD    Z0, Z0, Z0
-	VXORPD    Z1, Z1, Z1
-	VXORPD    Z2, Z2, Z2
-	VXORPD    Z3, Z3, Z3
-	CMPB      add+88(FP), $+0
-	JEQ       start
-	MOVQ      ldc+8(FP), BX
-	SHLQ      $0x03, BX
-	MOVQ      (SP), DX
-	VMOVUPD.Z (DX), K1, Z0
-	VMOVAPD   Z0, Z0
-	CMPQ      16(SP), $+1
-	JEQ       start
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z1
-	VMOVAPD   Z1, Z1
-	CMPQ      16(SP), $+2
-	JEQ       start
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z2
-	VMOVAPD   Z2, Z2
-	CMPQ      16(SP), $+3
-	JEQ       start
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z3
-	VMOVAPD   Z3, Z3
-
-start:
-	MOVQ    z+48(FP), DX
-	MOVQ    8(SP), BX
-	MOVQ    $0x00000000, SI
-	LEAQ    (SI)(CX*1), DI
-	CMPQ    16(SP), $+2
-	CMOVQLT SI, DI
-	LEAQ    (DI)(CX*1), SI
-	CMPQ    16(SP), $+3
-	CMOVQLT DI, SI
-	LEAQ    (SI)(CX*1), R8
-	CMPQ    16(SP), $+4
-	CMOVQLT SI, R8
-	MOVQ    n+64(FP), R9
-	MOVQ    next+32(FP), R10
-	SHLQ    $0x03, R10
-	MOVQ    across+40(FP), R11
-	SHLQ    $0x03, R11
-	INCQ    R9
-	SHRQ    $0x01, R9
-	JCC     second
-
-pair:
-	VMOVUPD.Z    (DX), K1, Z4
-	VBROADCASTSD (BX), Z5
-	VFMADD231PD  Z4, Z5, Z0
-	VBROADCASTSD (BX)(DI*1), Z5
-	VFMADD231PD  Z4, Z5, Z1
-	VBROADCASTSD (BX)(SI*1), Z5
-	VFMADD231PD  Z4, Z5, Z2
-	VBROADCASTSD (BX)(R8*1), Z5
-	VFMADD231PD  Z4, Z5, Z3
-	ADDQ         AX, DX
-	ADDQ         R10, BX
-
-second:
-	VMOVUPD.Z    (DX), K1, Z4
-	VBROADCASTSD (BX), Z5
-	VFMADD231PD  Z4, Z5, Z0
-	VBROADCASTSD (BX)(DI*1), Z5
-	VFMADD231PD  Z4, Z5, Z1
-	VBROADCASTSD (BX)(SI*1), Z5
-	VFMADD231PD  Z4, Z5, Z2
-	VBROADCASTSD (BX)(R8*1), Z5
-	VFMADD231PD  Z4, Z5, Z3
-	ADDQ         AX, DX
-	ADDQ         R11, BX
-	DECQ         R9
-	JNZ          pair
-	MOVQ         by+96(FP), DX
-	TESTQ        DX, DX
-	JZ           scaled
-	VBROADCASTSD (DX), Z4
-	VMULPD       Z4, Z0, Z0
-	VMULPD       Z4, Z1, Z1
-	VMULPD       Z4, Z2, Z2
-	VMULPD       Z4, Z3, Z3
-	MOVQ         8(DX), BX
-	ADDQ         BX, BX
-	JZ           scaled
-	VBROADCASTSD 8(DX), Z4
-	MOVQ         ldc+8(FP), BX
-	SHLQ         $0x03, BX
-	MOVQ         (SP), DX
-	VMOVUPD.Z    (DX), K1, Z5
-	VMULPD       Z4, Z5, Z5
-	VADDPD       Z5, Z0, Z0
-	CMPQ         16(SP), $+1
-	JEQ          scaled
-	ADDQ         BX, DX
-	VMOVUPD.Z    (DX), K1, Z5
-	VMULPD       Z4, Z5, Z5
-	VADDPD       Z5, Z1, Z1
-	CMPQ         16(SP), $+2
-	JEQ          scaled
-	ADDQ         BX, DX
-	VMOVUPD.Z    (DX), K1, Z5
-	VMULPD       Z4, Z5, Z5
-	VADDPD       Z5, Z2, Z2
-	CMPQ         16(SP), $+3
-	JEQ          scaled
-	ADDQ         BX, DX
-	VMOVUPD.Z    (DX), K1, Z5
-	VMULPD       Z4, Z5, Z5
-	VADDPD       Z5, Z3, Z3
-
-scaled:
-	MOVQ    ldc+8(FP), BX
-	SHLQ    $0x03, BX
-	MOVQ    (SP), DX
-	VMOVUPD Z0, K1, (DX)
-	CMPQ    16(SP), $+1
-	JEQ     stored
-	ADDQ    BX, DX
-	VMOVUPD Z1, K1, (DX)
-	CMPQ    16(SP), $+2
-	JEQ     stored
-	ADDQ    BX, DX
-	VMOVUPD Z2, K1, (DX)
-	CMPQ    16(SP), $+3
-	JEQ     stored
-	ADDQ    BX, DX
-	VMOVUPD Z3, K1, (DX)
-
-stored:
-	MOVQ   16(SP), DX
-	SUBQ   $+4, DX
-	JLE    tilesDone
-	MOVQ   DX, 16(SP)
-	MOVQ   ldc+8(FP), DX
-	IMUL3Q $+32, DX, DX
-	ADDQ   DX, (SP)
-	MOVQ   down+24(FP), DX
-	IMUL3Q $+32, DX, DX
-	ADDQ   DX, 8(SP)
-	JMP    tile
-
-tilesDone:
-	VZEROUPPER
-	RET
-
-// func panelMost_4_avx512(c *float64, ldc int, w *float64, down int, next int, across int, z *float64, ldz int, n int, rows int, cols int, add bool, by *float64, index int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV
-TEXT ·panelMost_4_avx512(SB), NOSPLIT, $24-112
-	MOVQ  cols+80(FP), AX
-	SUBQ  $+8, AX
-	MOVQ  $0x00000000000000ff, CX
-	NEGQ  AX
-	ADDQ  $+8, AX
-	SHRXQ AX, CX, CX
-	KMOVW CX, K1
-	MOVQ  ldz+56(FP), AX
-	SHLQ  $0x03, AX
-	MOVQ  down+24(FP), CX
-	SHLQ  $0x03, CX
-	MOVQ  c+0(FP), DX
-	MOVQ  DX, (SP)
-	MOVQ  w+16(FP), DX
-	MOVQ  DX, 8(SP)
-	MOVQ  rows+72(FP), DX
-	MOVQ  DX, 16(SP)
-
-tile:
-	VXORPD    Z0, Z0, Z0
-	VXORPD    Z1, Z1, Z1
-	VXORPD    Z2, Z2, Z2
-	VXORPD    Z3, Z3, Z3
-	VXORPD    Z4, Z4, Z4
-	VXORPD    Z5, Z5, Z5
-	VXORPD    Z6, Z6, Z6
-	VXORPD    Z7, Z7, Z7
-	CMPB      add+88(FP), $+0
-	JEQ       start
-	MOVQ      ldc+8(FP), BX
-	SHLQ      $0x03, BX
-	MOVQ      (SP), DX
-	VMOVUPD   (DX), Z0
-	VMOVAPD   Z0, Z0
-	VMOVUPD.Z 64(DX), K1, Z1
-	VMOVAPD   Z1, Z1
-	CMPQ      16(SP), $+1
-	JEQ       start
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z2
-	VMOVAPD   Z2, Z2
-	VMOVUPD.Z 64(DX), K1, Z3
-	VMOVAPD   Z3, Z3
-	CMPQ      16(SP), $+2
-	JEQ       start
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z4
-	VMOVAPD   Z4, Z4
-	VMOVUPD.Z 64(DX), K1, Z5
-	VMOVAPD   Z5, Z5
-	CMPQ      16(SP), $+3
-	JEQ       start
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z6
-	VMOVAPD   Z6, Z6
-	VMOVUPD.Z 64(DX), K1, Z7
-	VMOVAPD   Z7, Z7
-
-start:
-	MOVQ    z+48(FP), DX
-	MOVQ    8(SP), BX
-	MOVQ    $0x00000000, SI
-	LEAQ    (SI)(CX*1), DI
-	CMPQ    16(SP), $+2
-	CMOVQLT SI, DI
-	LEAQ    (DI)(CX*1), SI
-	CMPQ    16(SP), $+3
-	CMOVQLT DI, SI
-	LEAQ    (SI)(CX*1), R8
-	CMPQ    16(SP), $+4
-	CMOVQLT SI, R8
-	MOVQ    n+64(FP), R9
-	MOVQ    next+32(FP), R10
-	SHLQ    $0x03, R10
-	MOVQ    across+40(FP), R11
-	SHLQ    $0x03, R11
-	INCQ    R9
-	SHRQ    $0x01, R9
-	JCC     second
-
-pair:
-	VMOVUPD      (DX), Z8
-	VMOVUPD.Z    64(DX), K1, Z9
-	VBROADCASTSD (BX), Z10
-	VFMADD231PD  Z8, Z10, Z0
-	VFMADD231PD  Z9, Z10, Z1
-	VBROADCASTSD (BX)(DI*1), Z10
-	VFMADD231PD  Z8, Z10, Z2
-	VFMADD231PD  Z9, Z10, Z3
-	VBROADCASTSD (BX)(SI*1), Z10
-	VFMADD231PD  Z8, Z10, Z4
-	VFMADD231PD  Z9, Z10, Z5
-	VBROADCASTSD (BX)(R8*1), Z10
-	VFMADD231PD  Z8, Z10, Z6
-	VFMADD231PD  Z9, Z10, Z7
-	ADDQ         AX, DX
-	ADDQ         R10, BX
-
-second:
-	VMOVUPD      (DX), Z8
-	VMOVUPD.Z    64(DX), K1, Z9
-	VBROADCASTSD (BX), Z10
-	VFMADD231PD  Z8, Z10, Z0
-	VFMADD231PD  Z9, Z10, Z1
-	VBROADCASTSD (BX)(DI*1), Z10
-	VFMADD231PD  Z8, Z10, Z2
-	VFMADD231PD  Z9, Z10, Z3
-	VBROADCASTSD (BX)(SI*1), Z10
-	VFMADD231PD  Z8, Z10, Z4
-	VFMADD231PD  Z9, Z10, Z5
-	VBROADCASTSD (BX)(R8*1), Z10
-	VFMADD231PD  Z8, Z10, Z6
-	VFMADD231PD  Z9, Z10, Z7
-	ADDQ         AX, DX
-	ADDQ         R11, BX
-	DECQ         R9
-	JNZ          pair
-	MOVQ         by+96(FP), DX
-	TESTQ        DX, DX
-	JZ           scaled
-	VBROADCASTSD (DX), Z8
-	VMULPD       Z8, Z0, Z0
-	VMULPD       Z8, Z1, Z1
-	VMULPD       Z8, Z2, Z2
-	VMULPD       Z8, Z3, Z3
-	VMULPD       Z8, Z4, Z4
-	VMULPD       Z8, Z5, Z5
-	VMULPD       Z8, Z6, Z6
-	VMULPD       Z8, Z7, Z7
-	MOVQ         8(DX), BX
-	ADDQ         BX, BX
-	JZ           scaled
-	VBROADCASTSD 8(DX), Z8
-	MOVQ         ldc+8(FP), BX
-	SHLQ         $0x03, BX
-	MOVQ         (SP), DX
-	VMOVUPD      (DX), Z9
-	VMULPD       Z8, Z9, Z9
-	VADDPD       Z9, Z0, Z0
-	VMOVUPD.Z    64(DX), K1, Z9
-	VMULPD       Z8, Z9, Z9
-	VADDPD       Z9, Z1, Z1
-	CMPQ         16(SP), $+1
-	JEQ          scaled
-	ADDQ         BX, DX
-	VMOVUPD      (DX), Z9
-	VMULPD       Z8, Z9, Z9
-	VADDPD       Z9, Z2, Z2
-	VMOVUPD.Z    64(DX), K1, Z9
-	VMULPD       Z8, Z9, Z9
-	VADDPD       Z9, Z3, Z3
-	CMPQ         16(SP), $+2
-	JEQ          scaled
-	ADDQ         BX, DX
-	VMOVUPD      (DX), Z9
-	VMULPD       Z8, Z9, Z9
-	VADDPD       Z9, Z4, Z4
-	VMOVUPD.Z    64(DX), K1, Z9
-	VMULPD       Z8, Z9, Z9
-	VADDPD       Z9, Z5, Z5
-	CMPQ         16(SP), $+3
-	JEQ          scaled
-	ADDQ         BX, DX
-	VMOVUPD      (DX), Z9
-	VMULPD       Z8, Z9, Z9
-	VADDPD       Z9, Z6, Z6
-	VMOVUPD.Z    64(DX), K1, Z9
-	VMULPD       Z8, Z9, Z9
-	VADDPD       Z9, Z7, Z7
-
-scaled:
-	MOVQ    ldc+8(FP), BX
-	SHLQ    $0x03, BX
-	MOVQ    (SP), DX
-	VMOVUPD Z0, (DX)
-	VMOVUPD Z1, K1, 64(DX)
-	CMPQ    16(SP), $+1
-	JEQ     stored
-	ADDQ    BX, DX
-	VMOVUPD Z2, (DX)
-	VMOVUPD Z3, K1, 64(DX)
-	CMPQ    16(SP), $+2
-	JEQ     stored
-	ADDQ    BX, DX
-	VMOVUPD Z4, (DX)
-	VMOVUPD Z5, K1, 64(DX)
-	CMPQ    16(SP), $+3
-	JEQ     stored
-	ADDQ    BX, DX
-	VMOVUPD Z6, (DX)
-	VMOVUPD Z7, K1, 64(DX)
-
-stored:
-	MOVQ   16(SP), DX
-	SUBQ   $+4, DX
-	JLE    tilesDone
-	MOVQ   DX, 16(SP)
-	MOVQ   ldc+8(FP), DX
-	IMUL3Q $+32, DX, DX
-	ADDQ   DX, (SP)
-	MOVQ   down+24(FP), DX
-	IMUL3Q $+32, DX, DX
-	ADDQ   DX, 8(SP)
-	JMP    tile
-
-tilesDone:
-	VZEROUPPER
-	RET
-
-// func panel32_4_avx512(c *float32, ldc int, w *float32, down int, next int, across int, z *float32, ldz int, n int, rows int, add bool, by *float32, panels int, nextc int, nextz int, groups int, behind uintptr, then uintptr, ldthen int, thenstep int, index int)
-// Requires: AVX, AVX512DQ, AVX512F, CMOV, MMX+
-TEXT ·panel32_4_avx512(SB), NOSPLIT, $32-168
-	MOVQ ldz+56(FP), AX
-	SHLQ $0x02, AX
-	MOVQ down+24(FP), CX
-	SHLQ $0x02, CX
-
-panel:
-	MOVQ c+0(FP), DX
-	MOVQ DX, (SP)
-	MOVQ w+16(FP), DX
-	MOVQ DX, 8(SP)
-	MOVQ rows+72(FP), DX
-	MOVQ DX, 16(SP)
-
-tile:
-	VXORPD  Z0, Z0, Z0
-	VXORPD  Z1, Z1, Z1
-	VXORPD  Z2, Z2, Z2
-	VXORPD  Z3, Z3, Z3
-	VXORPD  Z4, Z4, Z4
-	VXORPD  Z5, Z5, Z5
-	VXORPD  Z6, Z6, Z6
-	VXORPD  Z7, Z7, Z7
-	CMPB    add+80(FP), $+0
-	JEQ     start
-	MOVQ    ldc+8(FP), BX
-	SHLQ    $0x02, BX
-	MOVQ    (SP), DX
-	VMOVUPS (DX), Z0
-	VMOVUPS 64(DX), Z1
-	CMPQ    16(SP), $+1
-	JEQ     start
-	ADDQ    BX, DX
-	VMOVUPS (DX), Z2
-	VMOVUPS 64(DX), Z3
-	CMPQ    16(SP), $+2
-	JEQ     start
-	ADDQ    BX, DX
-	VMOVUPS (DX), Z4
-	VMOVUPS 64(DX), Z5
-	CMPQ    16(SP), $+3
-	JEQ     start
-	ADDQ    BX, DX
-	VMOVUPS (DX), Z6
-	VMOVUPS 64(DX), Z7
-
-start:
-	MOVQ    z+48(FP), DX
-	MOVQ    8(SP), BX
-	MOVQ    $0x00000000, SI
-	LEAQ    (SI)(CX*1), DI
-	CMPQ    16(SP), $+2
-	CMOVQLT SI, DI
-	LEAQ    (DI)(CX*1), SI
-	CMPQ    16(SP), $+3
-	CMOVQLT DI, SI
-	LEAQ    (SI)(CX*1), R8
-	CMPQ    16(SP), $+4
-	CMOVQLT SI, R8
-	CMPQ    across+40(FP), $+1
-	JNE     lineDone
-	MOVQ    n+64(FP), R9
-	SHRQ    $0x04, R9
-	JZ      lineDone
-	LEAQ    (AX)(AX*2), R10
-	MOVQ    R9, 24(SP)
-	MOVQ    groups+120(FP), R9
-	SUBQ    R9, 24(SP)
-	JGE     enough
-	ADDQ    24(SP), R9
-	MOVQ    $0x00000000, 24(SP)
-
-enough:
-	TESTQ  R9, R9
-	JZ     elsewhere
-	MOVQ   ldc+8(FP), R12
-	SHLQ   $0x02, R12
-	IMUL3Q $+4, R12, R11
-	ADDQ   (SP), R11
-	CMPQ   16(SP), $+4
-	JG     below
-	MOVQ   behind+128(FP), R11
-
-below:
-	IMUL3Q $-4, R12, R13
-	ADDQ   $+64, R13
-	IMUL3Q $+1, R12, R12
-
-line:
-	MOVQ $+4, R14
-
-steps:
-	PREFETCHT1   (R11)
-	VMOVUPS      (DX), Z8
-	VMOVUPS      64(DX), Z9
-	VBROADCASTSS (BX), Z10
-	VFMADD231PS  Z8, Z10, Z0
-	VFMADD231PS  Z9, Z10, Z1
-	VBROADCASTSS (BX)(DI*1), Z10
-	VFMADD231PS  Z8, Z10, Z2
-	VFMADD231PS  Z9, Z10, Z3
-	VBROADCASTSS (BX)(SI*1), Z10
-	VFMADD231PS  Z8, Z10, Z4
-	VFMADD231PS  Z9, Z10, Z5
-	VBROADCASTSS (BX)(R8*1), Z10
-	VFMADD231PS  Z8, Z10, Z6
-	VFMADD231PS  Z9, Z10, Z7
-	VMOVUPS      (DX)(AX*1), Z8
-	VMOVUPS      64(DX)(AX*1), Z9
-	VBROADCASTSS 4(BX), Z10
-	VFMADD231PS  Z8, Z10, Z0
-	VFMADD231PS  Z9, Z10, Z1
-	VBROADCASTSS 4(BX)(DI*1), Z10
-	VFMADD231PS  Z8, Z10, Z2
-	VFMADD231PS  Z9, Z10, Z3
-	VBROADCASTSS 4(BX)(SI*1), Z10
-	VFMADD231PS  Z8, Z10, Z4
-	VFMADD231PS  Z9, Z10, Z5
-	VBROADCASTSS 4(BX)(R8*1), Z10
-	VFMADD231PS  Z8, Z10, Z6
-	VFMADD231PS  Z9, Z10, Z7
-	VMOVUPS      (DX)(AX*2), Z8
-	VMOVUPS      64(DX)(AX*2), Z9
-	VBROADCASTSS 8(BX), Z10
-	VFMADD231PS  Z8, Z10, Z0
-	VFMADD231PS  Z9, Z10, Z1
-	VBROADCASTSS 8(BX)(DI*1), Z10
-	VFMADD231PS  Z8, Z10, Z2
-	VFMADD231PS  Z9, Z10, Z3
-	VBROADCASTSS 8(BX)(SI*1), Z10
-	VFMADD231PS  Z8, Z10, Z4
-	VFMADD231PS  Z9, Z10, Z5
-	VBROADCASTSS 8(BX)(R8*1), Z10
-	VFMADD231PS  Z8, Z10, Z6
-	VFMADD231PS  Z9, Z10, Z7
-	VMOVUPS      (DX)(R10*1), Z8
-	VMOVUPS      64(DX)(R10*1), Z9
-	VBROADCASTSS 12(BX), Z10
-	VFMADD231PS  Z8, Z10, Z0
-	VFMADD231PS  Z9, Z10, Z1
-	VBROADCASTSS 12(BX)(DI*1), Z10
-	VFMADD231PS  Z8, Z10, Z2
-	VFMADD231PS  Z9, Z10, Z3
-	VBROADCASTSS 12(BX)(SI*1), Z10
-	VFMADD231PS  Z8, Z10, Z4
-	VFMADD231PS  Z9, Z10, Z5
-	VBROADCASTSS 12(BX)(R8*1), Z10
-	VFMADD231PS  Z8, Z10, Z6
-	VFMADD231PS  Z9, Z10, Z7
-	LEAQ         (DX)(AX*4), DX
-	ADDQ         R12, R11
-	ADDQ         $+16, BX
-	DECQ         R14
-	JNZ          steps
-	ADDQ         R13, R11
-	DECQ         R9
-	JNZ          line
-
-elsewhere:
-	MOVQ   24(SP), R9
-	TESTQ  R9, R9
-	JZ     lineDone
-	MOVQ   $0x00000000, 24(SP)
-	MOVQ   then+136(FP), R11
-	MOVQ   ldthen+144(FP), R12
-	IMUL3Q $-4, R12, R13
-	ADDQ   thenstep+152(FP), R13
-	IMUL3Q $+1, R12, R12
-	JMP    line
-
-lineDone:
-	MOVQ n+64(FP), R9
-	CMPQ across+40(FP), $+1
-	JNE  rest
-	ANDQ $+15, R9
-	JZ   summed
-
-rest:
-	MOVQ next+32(FP), R10
-	SHLQ $0x02, R10
-	MOVQ across+40(FP), R11
-	SHLQ $0x02, R11
-	INCQ R9
-	SHRQ $0x01, R9
-	JCC  second
-
-pair:
-	VMOVUPS      (DX), Z8
-	VMOVUPS      64(DX), Z9
-	VBROADCASTSS (BX), Z10
-	VFMADD231PS  Z8, Z10, Z0
-	VFMADD231PS  Z9, Z10, Z1
-	VBROADCASTSS (BX)(DI*1), Z10
-	VFMADD231PS  Z8, Z10, Z2
-	VFMADD231PS  Z9, Z10, Z3
-	VBROADCASTSS (BX)(SI*1), Z10
-	VFMADD231PS  Z8, Z10, Z4
-	VFMADD231PS  Z9, Z10, Z5
-	VBROADCASTSS (BX)(R8*1), Z10
-	VFMADD231PS  Z8, Z10, Z6
-	VFMADD231PS  Z9, Z10, Z7
-	ADDQ         AX, DX
-	ADDQ         R10, BX
-
-second:
-	VMOVUPS      (DX), Z8
-	VMOVUPS      64(DX), Z9
-	VBROADCASTSS (BX), Z10
-	VFMADD231PS  Z8, Z10, Z0
-	VFMADD231PS  Z9, Z10, Z1
-	VBROADCASTSS (BX)(DI*1), Z10
-	VFMADD231PS  Z8, Z10, Z2
-	VFMADD231PS  Z9, Z10, Z3
-	VBROADCASTSS (BX)(SI*1), Z10
-	VFMADD231PS  Z8, Z10, Z4
-	VFMADD231PS  Z9, Z10, Z5
-	VBROADCASTSS (BX)(R8*1), Z10
-	VFMADD231PS  Z8, Z10, Z6
-	VFMADD231PS  Z9, Z10, Z7
-	ADDQ         AX, DX
-	ADDQ         R11, BX
-	DECQ         R9
-	JNZ          pair
-
-summed:
-	MOVQ         by+88(FP), DX
-	TESTQ        DX, DX
-	JZ           scaled
-	VBROADCASTSS (DX), Z8
-	VMULPS       Z8, Z0, Z0
-	VMULPS       Z8, Z1, Z1
-	VMULPS       Z8, Z2, Z2
-	VMULPS       Z8, Z3, Z3
-	VMULPS       Z8, Z4, Z4
-	VMULPS       Z8, Z5, Z5
-	VMULPS       Z8, Z6, Z6
-	VMULPS       Z8, Z7, Z7
-	MOVL         4(DX), BX
-	ADDL         BX, BX
-	JZ           scaled
-	VBROADCASTSS 4(DX), Z8
-	MOVQ         ldc+8(FP), BX
-	SHLQ         $0x02, BX
-	MOVQ         (SP), DX
-	VMOVUPS      (DX), Z9
-	VMULPS       Z8, Z9, Z9
-	VADDPS       Z9, Z0, Z0
-	VMOVUPS      64(DX), Z9
-	VMULPS       Z8, Z9, Z9
-	VADDPS       Z9, Z1, Z1
-	CMPQ         16(SP), $+1
-	JEQ          scaled
-	ADDQ         BX, DX
-	VMOVUPS      (DX), Z9
-	VMULPS       Z8, Z9, Z9
-	VADDPS       Z9, Z2, Z2
-	VMOVUPS      64(DX), Z9
-	VMULPS       Z8, Z9, Z9
-	VADDPS       Z9, Z3, Z3
-	CMPQ         16(SP), $+2
-	JEQ          scaled
-	ADDQ         BX, DX
-	VMOVUPS      (DX), Z9
-	VMULPS       Z8, Z9, Z9
-	VADDPS       Z9, Z4, Z4
-	VMOVUPS      64(DX), Z9
-	VMULPS       Z8, Z9, Z9
-	VADDPS       Z9, Z5, Z5
-	CMPQ         16(SP), $+3
-	JEQ          scaled
-	ADDQ         BX, DX
-	VMOVUPS      (DX), Z9
-	VMULPS       Z8, Z9, Z9
-	VADDPS       Z9, Z6, Z6
-	VMOVUPS      64(DX), Z9
-	VMULPS       Z8, Z9, Z9
-	VADDPS       Z9, Z7, Z7
-
-scaled:
-	MOVQ    ldc+8(FP), BX
-	SHLQ    $0x02, BX
-	MOVQ    (SP), DX
-	VMOVUPS Z0, (DX)
-	VMOVUPS Z1, 64(DX)
-	CMPQ    16(SP), $+1
-	JEQ     stored
-	ADDQ    BX, DX
-	VMOVUPS Z2, (DX)
-	VMOVUPS Z3, 64(DX)
-	CMPQ    16(SP), $+2
-	JEQ     stored
-	ADDQ    BX, DX
-	VMOVUPS Z4, (DX)
-	VMOVUPS Z5, 64(DX)
-	CMPQ    16(SP), $+3
-	JEQ     stored
-	ADDQ    BX, DX
-	VMOVUPS Z6, (DX)
-	VMOVUPS Z7, 64(DX)
-
-stored:
-	MOVQ   16(SP), DX
-	SUBQ   $+4, DX
-	JLE    tilesDone
-	MOVQ   DX, 16(SP)
-	MOVQ   ldc+8(FP), DX
-	IMUL3Q $+16, DX, DX
-	ADDQ   DX, (SP)
-	MOVQ   down+24(FP), DX
-	IMUL3Q $+16, DX, DX
-	ADDQ   DX, 8(SP)
-	MOVQ   ldthen+144(FP), DX
-	IMUL3Q $+4, DX, DX
-	ADDQ   DX, then+136(FP)
-	JMP    tile
-
-tilesDone:
-	DECQ panels+96(FP)
-	JZ   allDone
-	MOVQ nextc+104(FP), DX
-	SHLQ $0x02, DX
-	ADDQ DX, c+0(FP)
-	MOVQ nextz+112(FP), DX
-	SHLQ $0x02, DX
-	ADDQ DX, z+48(FP)
-	JMP  panel
-
-allDone:
-	VZEROUPPER
-	RET
-
-// func panelHalf32_4_avx512(c *float32, ldc int, w *float32, down int, next int, across int, z *float32, ldz int, n int, rows int, cols int, add bool, by *float32, index int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV
-TEXT ·panelHalf32_4_avx512(SB), NOSPLIT, $24-112
-	MOVQ  cols+80(FP), AX
-	MOVQ  $0x000000000000ffff, CX
-	NEGQ  AX
-	ADDQ  $+16, AX
-	SHRXQ AX, CX, CX
-	KMOVW CX, K1
-	MOVQ  ldz+56(FP), AX
-	SHLQ  $0x02, AX
-	MOVQ  down+24(FP), CX
-	SHLQ  $0x02, CX
-	MOVQ  c+0(FP), DX
-	MOVQ  DX, (SP)
-	MOVQ  w+16(FP), DX
-	MOVQ  DX, 8(SP)
-	MOVQ  rows+72(FP), DX
-	MOVQ  DX, 16(SP)
-
-tile:
-	VXORPD    Z0, Z0, Z0
-	VXORPD    Z1, Z1, Z1
-	VXORPD    Z2, Z2, Z2
-	VXORPD    Z3, Z3, Z3
-	CMPB      add+88(FP), $+0
-	JEQ       start
-	MOVQ      ldc+8(FP), BX
-	SHLQ      $0x02, BX
-	MOVQ      (SP), DX
-	VMOVUPS.Z (DX), K1, Z0
-	VMOVAPD   Z0, Z0
-	CMPQ      16(SP), $+1
-	JEQ       start
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z1
-	VMOVAPD   Z1, Z1
-	CMPQ      16(SP), $+2
-	JEQ       start
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z2
-	VMOVAPD   Z2, Z2
-	CMPQ      16(SP), $+3
-	JEQ       start
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z3
-	VMOVAPD   Z3, Z3
-
-start:
-	MOVQ    z+48(FP), DX
-	MOVQ    8(SP), BX
-	MOVQ    $0x00000000, SI
-	LEAQ    (SI)(CX*1), DI
-	CMPQ    16(SP), $+2
-	CMOVQLT SI, DI
-	LEAQ    (DI)(CX*1), SI
-	CMPQ    16(SP), $+3
-	CMOVQLT DI, SI
-	LEAQ    (SI)(CX*1), R8
-	CMPQ    16(SP), $+4
-	CMOVQLT SI, R8
-	MOVQ    n+64(FP), R9
-	MOVQ    next+32(FP), R10
-	SHLQ    $0x02, R10
-	MOVQ    across+40(FP), R11
-	SHLQ    $0x02, R11
-	INCQ    R9
-	SHRQ    $0x01, R9
-	JCC     second
-
-pair:
-	VMOVUPS.Z    (DX), K1, Z4
-	VBROADCASTSS (BX), Z5
-	VFMADD231PS  Z4, Z5, Z0
-	VBROADCASTSS (BX)(DI*1), Z5
-	VFMADD231PS  Z4, Z5, Z1
-	VBROADCASTSS (BX)(SI*1), Z5
-	VFMADD231PS  Z4, Z5, Z2
-	VBROADCASTSS (BX)(R8*1), Z5
-	VFMADD231PS  Z4, Z5, Z3
-	ADDQ         AX, DX
-	ADDQ         R10, BX
-
-second:
-	VMOVUPS.Z    (DX), K1, Z4
-	VBROADCASTSS (BX), Z5
-	VFMADD231PS  Z4, Z5, Z0
-	VBROADCASTSS (BX)(DI*1), Z5
-	VFMADD231PS  Z4, Z5, Z1
-	VBROADCASTSS (BX)(SI*1), Z5
-	VFMADD231PS  Z4, Z5, Z2
-	VBROADCASTSS (BX)(R8*1), Z5
-	VFMADD231PS  Z4, Z5, Z3
-	ADDQ         AX, DX
-	ADDQ         R11, BX
-	DECQ         R9
-	JNZ          pair
-	MOVQ         by+96(FP), DX
-	TESTQ        DX, DX
-	JZ           scaled
-	VBROADCASTSS (DX), Z4
-	VMULPS       Z4, Z0, Z0
-	VMULPS       Z4, Z1, Z1
-	VMULPS       Z4, Z2, Z2
-	VMULPS       Z4, Z3, Z3
-	MOVL         4(DX), BX
-	ADDL         BX, BX
-	JZ           scaled
-	VBROADCASTSS 4(DX), Z4
-	MOVQ         ldc+8(FP), BX
-	SHLQ         $0x02, BX
-	MOVQ         (SP), DX
-	VMOVUPS.Z    (DX), K1, Z5
-	VMULPS       Z4, Z5, Z5
-	VADDPS       Z5, Z0, Z0
-	CMPQ         16(SP), $+1
-	JEQ          scaled
-	ADDQ         BX, DX
-	VMOVUPS.Z    (DX), K1, Z5
-	VMULPS       Z4, Z5, Z5
-	VADDPS       Z5, Z1, Z1
-	CMPQ         16(SP), $+2
-	JEQ          scaled
-	ADDQ         BX, DX
-	VMOVUPS.Z    (DX), K1, Z5
-	VMULPS       Z4, Z5, Z5
-	VADDPS       Z5, Z2, Z2
-	CMPQ         16(SP), $+3
-	JEQ          scaled
-	ADDQ         BX, DX
-	VMOVUPS.Z    (DX), K1, Z5
-	VMULPS       Z4, Z5, Z5
-	VADDPS       Z5, Z3, Z3
-
-scaled:
-	MOVQ    ldc+8(FP), BX
-	SHLQ    $0x02, BX
-	MOVQ    (SP), DX
-	VMOVUPS Z0, K1, (DX)
-	CMPQ    16(SP), $+1
-	JEQ     stored
-	ADDQ    BX, DX
-	VMOVUPS Z1, K1, (DX)
-	CMPQ    16(SP), $+2
-	JEQ     stored
-	ADDQ    BX, DX
-	VMOVUPS Z2, K1, (DX)
-	CMPQ    16(SP), $+3
-	JEQ     stored
-	ADDQ    BX, DX
-	VMOVUPS Z3, K1, (DX)
-
-stored:
-	MOVQ   16(SP), DX
-	SUBQ   $+4, DX
-	JLE    tilesDone
-	MOVQ   DX, 16(SP)
-	MOVQ   ldc+8(FP), DX
-	IMUL3Q $+16, DX, DX
-	ADDQ   DX, (SP)
-	MOVQ   down+24(FP), DX
-	IMUL3Q $+16, DX, DX
-	ADDQ   DX, 8(SP)
-	JMP    tile
-
-tilesDone:
-	VZEROUPPER
-	RET
-
-// func panelMost32_4_avx512(c *float32, ldc int, w *float32, down int, next int, across int, z *float32, ldz int, n int, rows int, cols int, add bool, by *float32, index int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV
-TEXT ·panelMost32_4_avx512(SB), NOSPLIT, $24-112
-	MOVQ  cols+80(FP), AX
-	SUBQ  $+16, AX
-	MOVQ  $0x000000000000ffff, CX
-	NEGQ  AX
-	ADDQ  $+16, AX
-	SHRXQ AX, CX, CX
-	KMOVW CX, K1
-	MOVQ  ldz+56(FP), AX
-	SHLQ  $0x02, AX
-	MOVQ  down+24(FP), CX
-	SHLQ  $0x02, CX
-	MOVQ  c+0(FP), DX
-	MOVQ  DX, (SP)
-	MOVQ  w+16(FP), DX
-	MOVQ  DX, 8(SP)
-	MOVQ  rows+72(FP), DX
-	MOVQ  DX, 16(SP)
-
-tile:
-	VXORPD    Z0, Z0, Z0
-	VXORPD    Z1, Z1, Z1
-	VXORPD    Z2, Z2, Z2
-	VXORPD    Z3, Z3, Z3
-	VXORPD    Z4, Z4, Z4
-	VXORPD    Z5, Z5, Z5
-	VXORPD    Z6, Z6, Z6
-	VXORPD    Z7, Z7, Z7
-	CMPB      add+88(FP), $+0
-	JEQ       start
-	MOVQ      ldc+8(FP), BX
-	SHLQ      $0x02, BX
-	MOVQ      (SP), DX
-	VMOVUPS   (DX), Z0
-	VMOVAPD   Z0, Z0
-	VMOVUPS.Z 64(DX), K1, Z1
-	VMOVAPD   Z1, Z1
-	CMPQ      16(SP), $+1
-	JEQ       start
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z2
-	VMOVAPD   Z2, Z2
-	VMOVUPS.Z 64(DX), K1, Z3
-	VMOVAPD   Z3, Z3
-	CMPQ      16(SP), $+2
-	JEQ       start
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z4
-	VMOVAPD   Z4, Z4
-	VMOVUPS.Z 64(DX), K1, Z5
-	VMOVAPD   Z5, Z5
-	CMPQ      16(SP), $+3
-	JEQ       start
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z6
-	VMOVAPD   Z6, Z6
-	VMOVUPS.Z 64(DX), K1, Z7
-	VMOVAPD   Z7, Z7
-
-start:
-	MOVQ    z+48(FP), DX
-	MOVQ    8(SP), BX
-	MOVQ    $0x00000000, SI
-	LEAQ    (SI)(CX*1), DI
-	CMPQ    16(SP), $+2
-	CMOVQLT SI, DI
-	LEAQ    (DI)(CX*1), SI
-	CMPQ    16(SP), $+3
-	CMOVQLT DI, SI
-	LEAQ    (SI)(CX*1), R8
-	CMPQ    16(SP), $+4
-	CMOVQLT SI, R8
-	MOVQ    n+64(FP), R9
-	MOVQ    next+32(FP), R10
-	SHLQ    $0x02, R10
-	MOVQ    across+40(FP), R11
-	SHLQ    $0x02, R11
-	INCQ    R9
-	SHRQ    $0x01, R9
-	JCC     second
-
-pair:
-	VMOVUPS      (DX), Z8
-	VMOVUPS.Z    64(DX), K1, Z9
-	VBROADCASTSS (BX), Z10
-	VFMADD231PS  Z8, Z10, Z0
-	VFMADD231PS  Z9, Z10, Z1
-	VBROADCASTSS (BX)(DI*1), Z10
-	VFMADD231PS  Z8, Z10, Z2
-	VFMADD231PS  Z9, Z10, Z3
-	VBROADCASTSS (BX)(SI*1), Z10
-	VFMADD231PS  Z8, Z10, Z4
-	VFMADD231PS  Z9, Z10, Z5
-	VBROADCASTSS (BX)(R8*1), Z10
-	VFMADD231PS  Z8, Z10, Z6
-	VFMADD231PS  Z9, Z10, Z7
-	ADDQ         AX, DX
-	ADDQ         R10, BX
-
-second:
-	VMOVUPS      (DX), Z8
-	VMOVUPS.Z    64(DX), K1, Z9
-	VBROADCASTSS (BX), Z10
-	VFMADD231PS  Z8, Z10, Z0
-	VFMADD231PS  Z9, Z10, Z1
-	VBROADCASTSS (BX)(DI*1), Z10
-	VFMADD231PS  Z8, Z10, Z2
-	VFMADD231PS  Z9, Z10, Z3
-	VBROADCASTSS (BX)(SI*1), Z10
-	VFMADD231PS  Z8, Z10, Z4
-	VFMADD231PS  Z9, Z10, Z5
-	VBROADCASTSS (BX)(R8*1), Z10
-	VFMADD231PS  Z8, Z10, Z6
-	VFMADD231PS  Z9, Z10, Z7
-	ADDQ         AX, DX
-	ADDQ         R11, BX
-	DECQ         R9
-	JNZ          pair
-	MOVQ         by+96(FP), DX
-	TESTQ        DX, DX
-	JZ           scaled
-	VBROADCASTSS (DX), Z8
-	VMULPS       Z8, Z0, Z0
-	VMULPS       Z8, Z1, Z1
-	VMULPS       Z8, Z2, Z2
-	VMULPS       Z8, Z3, Z3
-	VMULPS       Z8, Z4, Z4
-	VMULPS       Z8, Z5, Z5
-	VMULPS       Z8, Z6, Z6
-	VMULPS       Z8, Z7, Z7
-	MOVL         4(DX), BX
-	ADDL         BX, BX
-	JZ           scaled
-	VBROADCASTSS 4(DX), Z8
-	MOVQ         ldc+8(FP), BX
-	SHLQ         $0x02, BX
-	MOVQ         (SP), DX
-	VMOVUPS      (DX), Z9
-	VMULPS       Z8, Z9, Z9
-	VADDPS       Z9, Z0, Z0
-	VMOVUPS.Z    64(DX), K1, Z9
-	VMULPS       Z8, Z9, Z9
-	VADDPS       Z9, Z1, Z1
-	CMPQ         16(SP), $+1
-	JEQ          scaled
-	ADDQ         BX, DX
-	VMOVUPS      (DX), Z9
-	VMULPS       Z8, Z9, Z9
-	VADDPS       Z9, Z2, Z2
-	VMOVUPS.Z    64(DX), K1, Z9
-	VMULPS       Z8, Z9, Z9
-	VADDPS       Z9, Z3, Z3
-	CMPQ         16(SP), $+2
-	JEQ          scaled
-	ADDQ         BX, DX
-	VMOVUPS      (DX), Z9
-	VMULPS       Z8, Z9, Z9
-	VADDPS       Z9, Z4, Z4
-	VMOVUPS.Z    64(DX), K1, Z9
-	VMULPS       Z8, Z9, Z9
-	VADDPS       Z9, Z5, Z5
-	CMPQ         16(SP), $+3
-	JEQ          scaled
-	ADDQ         BX, DX
-	VMOVUPS      (DX), Z9
-	VMULPS       Z8, Z9, Z9
-	VADDPS       Z9, Z6, Z6
-	VMOVUPS.Z    64(DX), K1, Z9
-	VMULPS       Z8, Z9, Z9
-	VADDPS       Z9, Z7, Z7
-
-scaled:
-	MOVQ    ldc+8(FP), BX
-	SHLQ    $0x02, BX
-	MOVQ    (SP), DX
-	VMOVUPS Z0, (DX)
-	VMOVUPS Z1, K1, 64(DX)
-	CMPQ    16(SP), $+1
-	JEQ     stored
-	ADDQ    BX, DX
-	VMOVUPS Z2, (DX)
-	VMOVUPS Z3, K1, 64(DX)
-	CMPQ    16(SP), $+2
-	JEQ     stored
-	ADDQ    BX, DX
-	VMOVUPS Z4, (DX)
-	VMOVUPS Z5, K1, 64(DX)
-	CMPQ    16(SP), $+3
-	JEQ     stored
-	ADDQ    BX, DX
-	VMOVUPS Z6, (DX)
-	VMOVUPS Z7, K1, 64(DX)
-
-stored:
-	MOVQ   16(SP), DX
-	SUBQ   $+4, DX
-	JLE    tilesDone
-	MOVQ   DX, 16(SP)
-	MOVQ   ldc+8(FP), DX
-	IMUL3Q $+16, DX, DX
-	ADDQ   DX, (SP)
-	MOVQ   down+24(FP), DX
-	IMUL3Q $+16, DX, DX
-	ADDQ   DX, 8(SP)
-	JMP    tile
-
-tilesDone:
-	VZEROUPPER
-	RET
-
-// func panelFew_1_avx512(c *float64, ldc int, w *float64, down int, across int, z *float64, ldz int, n int, rows int, cols int, add bool, by *float64, rightc int, rightz int, more int, index int)
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2, FMA3
-TEXT ·panelFew_1_avx512(SB), NOSPLIT, $0-128
-	MOVQ ldc+8(FP), AX
-	SHLQ $0x03, AX
-	MOVQ ldz+48(FP), CX
-	SHLQ $0x03, CX
-	MOVQ across+32(FP), DX
-	SHLQ $0x03, DX
-	MOVQ down+24(FP), BX
-	SHLQ $0x03, BX
-
-rows:
-	MOVQ c+0(FP), SI
-	MOVQ z+40(FP), DI
-	MOVQ cols+72(FP), R8
-
-both:
-	CMPQ    R8, $+16
-	JL      bothEnd
-	VXORPD  Z0, Z0, Z0
-	VXORPD  Z1, Z1, Z1
-	CMPB    add+80(FP), $+0
-	JEQ     start1
-	MOVQ    SI, R9
-	VMOVUPD (R9), Z0
-	VMOVAPD Z0, Z0
-	VMOVUPD 64(R9), Z1
-	VMOVAPD Z1, Z1
-
-start1:
-	MOVQ DI, R9
-	MOVQ w+16(FP), R10
-	MOVQ n+56(FP), R11
-
-term1:
-	VMOVUPD      (R9), Z2
-	VMOVUPD      64(R9), Z3
-	VBROADCASTSD (R10), Z4
-	VFMADD231PD  Z2, Z4, Z0
-	VFMADD231PD  Z3, Z4, Z1
-	ADDQ         CX, R9
-	ADDQ         DX, R10
-	DECQ         R11
-	JNZ          term1
-	MOVQ         by+88(FP), R9
-	TESTQ        R9, R9
-	JZ           scaled1
-	VBROADCASTSD (R9), Z2
-	VMULPD       Z2, Z0, Z0
-	VMULPD       Z2, Z1, Z1
-	MOVQ         8(R9), R10
-	ADDQ         R10, R10
-	JZ           scaled1
-	VBROADCASTSD 8(R9), Z2
-	MOVQ         SI, R9
-	VMOVUPD      (R9), Z3
-	VMULPD       Z2, Z3, Z3
-	VADDPD       Z3, Z0, Z0
-	VMOVUPD      64(R9), Z3
-	VMULPD       Z2, Z3, Z3
-	VADDPD       Z3, Z1, Z1
-
-scaled1:
-	MOVQ    SI, R9
-	VMOVUPD Z0, (R9)
-	VMOVUPD Z1, 64(R9)
-	ADDQ    $+128, SI
-	ADDQ    $+128, DI
-	SUBQ    $+16, R8
-	JMP     both
-
-bothEnd:
-	TESTQ     R8, R8
-	JZ        done
-	CMPQ      R8, $+4
-	JG        more0
-	SUBQ      $+0, R8
-	MOVQ      $0x000000000000000f, R9
-	NEGQ      R8
-	ADDQ      $+4, R8
-	SHRXQ     R8, R9, R9
-	KMOVW     R9, K1
-	VXORPD    Y0, Y0, Y0
-	CMPB      add+80(FP), $+0
-	JEQ       start2
-	MOVQ      SI, R8
-	VMOVUPD.Z (R8), K1, Y0
-	VMOVAPD   Y0, Y0
-
-start2:
-	MOVQ w+16(FP), R8
-	MOVQ n+56(FP), R9
-
-term2:
-	VMOVUPD.Z    (DI), K1, Y1
-	VBROADCASTSD (R8), Y2
-	VFMADD231PD  Y1, Y2, Y0
-	ADDQ         CX, DI
-	ADDQ         DX, R8
-	DECQ         R9
-	JNZ          term2
-	MOVQ         by+88(FP), DI
-	TESTQ        DI, DI
-	JZ           scaled2
-	VBROADCASTSD (DI), Y1
-	VMULPD       Y1, Y0, Y0
-	MOVQ         8(DI), R8
-	ADDQ         R8, R8
-	JZ           scaled2
-	VBROADCASTSD 8(DI), Y1
-	MOVQ         SI, DI
-	VMOVUPD.Z    (DI), K1, Y2
-	VMULPD       Y1, Y2, Y2
-	VADDPD       Y2, Y0, Y0
-
-scaled2:
-	VMOVUPD Y0, K1, (SI)
-	JMP     done
-
-more0:
-	CMPQ      R8, $+8
-	JG        more1
-	SUBQ      $+0, R8
-	MOVQ      $0x00000000000000ff, R9
-	NEGQ      R8
-	ADDQ      $+8, R8
-	SHRXQ     R8, R9, R9
-	KMOVW     R9, K1
-	VXORPD    Z0, Z0, Z0
-	CMPB      add+80(FP), $+0
-	JEQ       start3
-	MOVQ      SI, R8
-	VMOVUPD.Z (R8), K1, Z0
-	VMOVAPD   Z0, Z0
-
-start3:
-	MOVQ w+16(FP), R8
-	MOVQ n+56(FP), R9
-
-term3:
-	VMOVUPD.Z    (DI), K1, Z1
-	VBROADCASTSD (R8), Z2
-	VFMADD231PD  Z1, Z2, Z0
-	ADDQ         CX, DI
-	ADDQ         DX, R8
-	DECQ         R9
-	JNZ          term3
-	MOVQ         by+88(FP), DI
-	TESTQ        DI, DI
-	JZ           scaled3
-	VBROADCASTSD (DI), Z1
-	VMULPD       Z1, Z0, Z0
-	MOVQ         8(DI), R8
-	ADDQ         R8, R8
-	JZ           scaled3
-	VBROADCASTSD 8(DI), Z1
-	MOVQ         SI, DI
-	VMOVUPD.Z    (DI), K1, Z2
-	VMULPD       Z1, Z2, Z2
-	VADDPD       Z2, Z0, Z0
-
-scaled3:
-	VMOVUPD Z0, K1, (SI)
-	JMP     done
-
-more1:
-	CMPQ      R8, $+12
-	JG        more2
-	SUBQ      $+8, R8
-	MOVQ      $0x000000000000000f, R9
-	NEGQ      R8
-	ADDQ      $+4, R8
-	SHRXQ     R8, R9, R9
-	KMOVW     R9, K1
-	VXORPD    Z0, Z0, Z0
-	VXORPD    Y1, Y1, Y1
-	CMPB      add+80(FP), $+0
-	JEQ       start4
-	MOVQ      SI, R8
-	VMOVUPD   (R8), Z0
-	VMOVAPD   Z0, Z0
-	VMOVUPD.Z 64(R8), K1, Y1
-	VMOVAPD   Y1, Y1
-
-start4:
-	MOVQ w+16(FP), R8
-	MOVQ n+56(FP), R9
-
-term4:
-	VMOVUPD      (DI), Z2
-	VMOVUPD.Z    64(DI), K1, Y3
-	VBROADCASTSD (R8), Z4
-	VFMADD231PD  Z2, Z4, Z0
-	VFMADD231PD  Y3, Y4, Y1
-	ADDQ         CX, DI
-	ADDQ         DX, R8
-	DECQ         R9
-	JNZ          term4
-	MOVQ         by+88(FP), DI
-	TESTQ        DI, DI
-	JZ           scaled4
-	VBROADCASTSD (DI), Z2
-	VMULPD       Z2, Z0, Z0
-	VMULPD       Y2, Y1, Y1
-	MOVQ         8(DI), R8
-	ADDQ         R8, R8
-	JZ           scaled4
-	VBROADCASTSD 8(DI), Z2
-	MOVQ         SI, DI
-	VMOVUPD      (DI), Z3
-	VMULPD       Z2, Z3, Z3
-	VADDPD       Z3, Z0, Z0
-	VMOVUPD.Z    64(DI), K1, Y3
-	VMULPD       Y2, Y3, Y3
-	VADDPD       Y3, Y1, Y1
-
-scaled4:
-	VMOVUPD Z0, (SI)
-	VMOVUPD Y1, K1, 64(SI)
-	JMP     done
-
-more2:
-	CMPQ      R8, $+16
-	JG        more3
-	SUBQ      $+8, R8
-	MOVQ      $0x00000000000000ff, R9
-	NEGQ      R8
-	ADDQ      $+8, R8
-	SHRXQ     R8, R9, R9
-	KMOVW     R9, K1
-	VXORPD    Z0, Z0, Z0
-	VXORPD    Z1, Z1, Z1
-	CMPB      add+80(FP), $+0
-	JEQ       start5
-	MOVQ      SI, R8
-	VMOVUPD   (R8), Z0
-	VMOVAPD   Z0, Z0
-	VMOVUPD.Z 64(R8), K1, Z1
-	VMOVAPD   Z1, Z1
-
-start5:
-	MOVQ w+16(FP), R8
-	MOVQ n+56(FP), R9
-
-term5:
-	VMOVUPD      (DI), Z2
-	VMOVUPD.Z    64(DI), K1, Z3
-	VBROADCASTSD (R8), Z4
-	VFMADD231PD  Z2, Z4, Z0
-	VFMADD231PD  Z3, Z4, Z1
-	ADDQ         CX, DI
-	ADDQ         DX, R8
-	DECQ         R9
-	JNZ          term5
-	MOVQ         by+88(FP), DI
-	TESTQ        DI, DI
-	JZ           scaled5
-	VBROADCASTSD (DI), Z2
-	VMULPD       Z2, Z0, Z0
-	VMULPD       Z2, Z1, Z1
-	MOVQ         8(DI), R8
-	ADDQ         R8, R8
-	JZ           scaled5
-	VBROADCASTSD 8(DI), Z2
-	MOVQ         SI, DI
-	VMOVUPD      (DI), Z3
-	VMULPD       Z2, Z3, Z3
-	VADDPD       Z3, Z0, Z0
-	VMOVUPD.Z    64(DI), K1, Z3
-	VMULPD       Z2, Z3, Z3
-	VADDPD       Z3, Z1, Z1
-
-scaled5:
-	VMOVUPD Z0, (SI)
-	VMOVUPD Z1, K1, 64(SI)
-	JMP     done
-
-more3:
-done:
-	SUBQ   $+1, rows+64(FP)
-	JZ     allDone
-	IMUL3Q $+1, AX, SI
-	ADDQ   SI, c+0(FP)
-	IMUL3Q $+1, BX, SI
-	ADDQ   SI, w+16(FP)
-	MOVQ   rightc+96(FP), SI
-	SHLQ   $0x03, SI
-	ADDQ   SI, c+0(FP)
-	MOVQ   rightz+104(FP), SI
-	SHLQ   $0x03, SI
-	ADDQ   SI, z+40(FP)
-	MOVQ   more+112(FP), SI
-	ADDQ   SI, cols+72(FP)
-	JMP    rows
-
-allDone:
-	VZEROUPPER
-	RET
-
-// func panelFew32_1_avx512(c *float32, ldc int, w *float32, down int, across int, z *float32, ldz int, n int, rows int, cols int, add bool, by *float32, rightc int, rightz int, more int, index int)
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2, FMA3
-TEXT ·panelFew32_1_avx512(SB), NOSPLIT, $0-128
-	MOVQ ldc+8(FP), AX
-	SHLQ $0x02, AX
-	MOVQ ldz+48(FP), CX
-	SHLQ $0x02, CX
-	MOVQ across+32(FP), DX
-	SHLQ $0x02, DX
-	MOVQ down+24(FP), BX
-	SHLQ $0x02, BX
-
-rows:
-	MOVQ c+0(FP), SI
-	MOVQ z+40(FP), DI
-	MOVQ cols+72(FP), R8
-
-both:
-	CMPQ    R8, $+32
-	JL      bothEnd
-	VXORPD  Z0, Z0, Z0
-	VXORPD  Z1, Z1, Z1
-	CMPB    add+80(FP), $+0
-	JEQ     start1
-	MOVQ    SI, R9
-	VMOVUPS (R9), Z0
-	VMOVAPD Z0, Z0
-	VMOVUPS 64(R9), Z1
-	VMOVAPD Z1, Z1
-
-start1:
-	MOVQ DI, R9
-	MOVQ w+16(FP), R10
-	MOVQ n+56(FP), R11
-
-term1:
-	VMOVUPS      (R9), Z2
-	VMOVUPS      64(R9), Z3
-	VBROADCASTSS (R10), Z4
-	VFMADD231PS  Z2, Z4, Z0
-	VFMADD231PS  Z3, Z4, Z1
-	ADDQ         CX, R9
-	ADDQ         DX, R10
-	DECQ         R11
-	JNZ          term1
-	MOVQ         by+88(FP), R9
-	TESTQ        R9, R9
-	JZ           scaled1
-	VBROADCASTSS (R9), Z2
-	VMULPS       Z2, Z0, Z0
-	VMULPS       Z2, Z1, Z1
-	MOVL         4(R9), R10
-	ADDL         R10, R10
-	JZ           scaled1
-	VBROADCASTSS 4(R9), Z2
-	MOVQ         SI, R9
-	VMOVUPS      (R9), Z3
-	VMULPS       Z2, Z3, Z3
-	VADDPS       Z3, Z0, Z0
-	VMOVUPS      64(R9), Z3
-	VMULPS       Z2, Z3, Z3
-	VADDPS       Z3, Z1, Z1
-
-scaled1:
-	MOVQ    SI, R9
-	VMOVUPS Z0, (R9)
-	VMOVUPS Z1, 64(R9)
-	ADDQ    $+128, SI
-	ADDQ    $+128, DI
-	SUBQ    $+32, R8
-	JMP     both
-
-bothEnd:
-	TESTQ     R8, R8
-	JZ        done
-	CMPQ      R8, $+8
-	JG        more0
-	SUBQ      $+0, R8
-	MOVQ      $0x00000000000000ff, R9
-	NEGQ      R8
-	ADDQ      $+8, R8
-	SHRXQ     R8, R9, R9
-	KMOVW     R9, K1
-	VXORPD    Y0, Y0, Y0
-	CMPB      add+80(FP), $+0
-	JEQ       start2
-	MOVQ      SI, R8
-	VMOVUPS.Z (R8), K1, Y0
-	VMOVAPD   Y0, Y0
-
-start2:
-	MOVQ w+16(FP), R8
-	MOVQ n+56(FP), R9
-
-term2:
-	VMOVUPS.Z    (DI), K1, Y1
-	VBROADCASTSS (R8), Y2
-	VFMADD231PS  Y1, Y2, Y0
-	ADDQ         CX, DI
-	ADDQ         DX, R8
-	DECQ         R9
-	JNZ          term2
-	MOVQ         by+88(FP), DI
-	TESTQ        DI, DI
-	JZ           scaled2
-	VBROADCASTSS (DI), Y1
-	VMULPS       Y1, Y0, Y0
-	MOVL         4(DI), R8
-	ADDL         R8, R8
-	JZ           scaled2
-	VBROADCASTSS 4(DI), Y1
-	MOVQ         SI, DI
-	VMOVUPS.Z    (DI), K1, Y2
-	VMULPS       Y1, Y2, Y2
-	VADDPS       Y2, Y0, Y0
-
-scaled2:
-	VMOVUPS Y0, K1, (SI)
-	JMP     done
-
-more0:
-	CMPQ      R8, $+16
-	JG        more1
-	SUBQ      $+0, R8
-	MOVQ      $0x000000000000ffff, R9
-	NEGQ      R8
-	ADDQ      $+16, R8
-	SHRXQ     R8, R9, R9
-	KMOVW     R9, K1
-	VXORPD    Z0, Z0, Z0
-	CMPB      add+80(FP), $+0
-	JEQ       start3
-	MOVQ      SI, R8
-	VMOVUPS.Z (R8), K1, Z0
-	VMOVAPD   Z0, Z0
-
-start3:
-	MOVQ w+16(FP), R8
-	MOVQ n+56(FP), R9
-
-term3:
-	VMOVUPS.Z    (DI), K1, Z1
-	VBROADCASTSS (R8), Z2
-	VFMADD231PS  Z1, Z2, Z0
-	ADDQ         CX, DI
-	ADDQ         DX, R8
-	DECQ         R9
-	JNZ          term3
-	MOVQ         by+88(FP), DI
-	TESTQ        DI, DI
-	JZ           scaled3
-	VBROADCASTSS (DI), Z1
-	VMULPS       Z1, Z0, Z0
-	MOVL         4(DI), R8
-	ADDL         R8, R8
-	JZ           scaled3
-	VBROADCASTSS 4(DI), Z1
-	MOVQ         SI, DI
-	VMOVUPS.Z    (DI), K1, Z2
-	VMULPS       Z1, Z2, Z2
-	VADDPS       Z2, Z0, Z0
-
-scaled3:
-	VMOVUPS Z0, K1, (SI)
-	JMP     done
-
-more1:
-	CMPQ      R8, $+24
-	JG        more2
-	SUBQ      $+16, R8
-	MOVQ      $0x00000000000000ff, R9
-	NEGQ      R8
-	ADDQ      $+8, R8
-	SHRXQ     R8, R9, R9
-	KMOVW     R9, K1
-	VXORPD    Z0, Z0, Z0
-	VXORPD    Y1, Y1, Y1
-	CMPB      add+80(FP), $+0
-	JEQ       start4
-	MOVQ      SI, R8
-	VMOVUPS   (R8), Z0
-	VMOVAPD   Z0, Z0
-	VMOVUPS.Z 64(R8), K1, Y1
-	VMOVAPD   Y1, Y1
-
-start4:
-	MOVQ w+16(FP), R8
-	MOVQ n+56(FP), R9
-
-term4:
-	VMOVUPS      (DI), Z2
-	VMOVUPS.Z    64(DI), K1, Y3
-	VBROADCASTSS (R8), Z4
-	VFMADD231PS  Z2, Z4, Z0
-	VFMADD231PS  Y3, Y4, Y1
-	ADDQ         CX, DI
-	ADDQ         DX, R8
-	DECQ         R9
-	JNZ          term4
-	MOVQ         by+88(FP), DI
-	TESTQ        DI, DI
-	JZ           scaled4
-	VBROADCASTSS (DI), Z2
-	VMULPS       Z2, Z0, Z0
-	VMULPS       Y2, Y1, Y1
-	MOVL         4(DI), R8
-	ADDL         R8, R8
-	JZ           scaled4
-	VBROADCASTSS 4(DI), Z2
-	MOVQ         SI, DI
-	VMOVUPS      (DI), Z3
-	VMULPS       Z2, Z3, Z3
-	VADDPS       Z3, Z0, Z0
-	VMOVUPS.Z    64(DI), K1, Y3
-	VMULPS       Y2, Y3, Y3
-	VADDPS       Y3, Y1, Y1
-
-scaled4:
-	VMOVUPS Z0, (SI)
-	VMOVUPS Y1, K1, 64(SI)
-	JMP     done
-
-more2:
-	CMPQ      R8, $+32
-	JG        more3
-	SUBQ      $+16, R8
-	MOVQ      $0x000000000000ffff, R9
-	NEGQ      R8
-	ADDQ      $+16, R8
-	SHRXQ     R8, R9, R9
-	KMOVW     R9, K1
-	VXORPD    Z0, Z0, Z0
-	VXORPD    Z1, Z1, Z1
-	CMPB      add+80(FP), $+0
-	JEQ       start5
-	MOVQ      SI, R8
-	VMOVUPS   (R8), Z0
-	VMOVAPD   Z0, Z0
-	VMOVUPS.Z 64(R8), K1, Z1
-	VMOVAPD   Z1, Z1
-
-start5:
-	MOVQ w+16(FP), R8
-	MOVQ n+56(FP), R9
-
-term5:
-	VMOVUPS      (DI), Z2
-	VMOVUPS.Z    64(DI), K1, Z3
-	VBROADCASTSS (R8), Z4
-	VFMADD231PS  Z2, Z4, Z0
-	VFMADD231PS  Z3, Z4, Z1
-	ADDQ         CX, DI
-	ADDQ         DX, R8
-	DECQ         R9
-	JNZ          term5
-	MOVQ         by+88(FP), DI
-	TESTQ        DI, DI
-	JZ           scaled5
-	VBROADCASTSS (DI), Z2
-	VMULPS       Z2, Z0, Z0
-	VMULPS       Z2, Z1, Z1
-	MOVL         4(DI), R8
-	ADDL         R8, R8
-	JZ           scaled5
-	VBROADCASTSS 4(DI), Z2
-	MOVQ         SI, DI
-	VMOVUPS      (DI), Z3
-	VMULPS       Z2, Z3, Z3
-	VADDPS       Z3, Z0, Z0
-	VMOVUPS.Z    64(DI), K1, Z3
-	VMULPS       Z2, Z3, Z3
-	VADDPS       Z3, Z1, Z1
-
-scaled5:
-	VMOVUPS Z0, (SI)
-	VMOVUPS Z1, K1, 64(SI)
-	JMP     done
-
-more3:
-done:
-	SUBQ   $+1, rows+64(FP)
-	JZ     allDone
-	IMUL3Q $+1, AX, SI
-	ADDQ   SI, c+0(FP)
-	IMUL3Q $+1, BX, SI
-	ADDQ   SI, w+16(FP)
-	MOVQ   rightc+96(FP), SI
-	SHLQ   $0x02, SI
-	ADDQ   SI, c+0(FP)
-	MOVQ   rightz+104(FP), SI
-	SHLQ   $0x02, SI
-	ADDQ   SI, z+40(FP)
-	MOVQ   more+112(FP), SI
-	ADDQ   SI, cols+72(FP)
-	JMP    rows
-
-allDone:
-	VZEROUPPER
-	RET
-
-// func panelFew_2_avx512(c *float64, ldc int, w *float64, down int, across int, z *float64, ldz int, n int, rows int, cols int, add bool, by *float64, rightc int, rightz int, more int, index int)
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2, FMA3
-TEXT ·panelFew_2_avx512(SB), NOSPLIT, $0-128
-	MOVQ ldc+8(FP), AX
-	SHLQ $0x03, AX
-	MOVQ ldz+48(FP), CX
-	SHLQ $0x03, CX
-	MOVQ across+32(FP), DX
-	SHLQ $0x03, DX
-	MOVQ down+24(FP), BX
-	SHLQ $0x03, BX
-
-rows:
-	MOVQ c+0(FP), SI
-	MOVQ z+40(FP), DI
-	MOVQ cols+72(FP), R8
-
-both:
-	CMPQ    R8, $+16
-	JL      bothEnd
-	VXORPD  Z0, Z0, Z0
-	VXORPD  Z1, Z1, Z1
-	VXORPD  Z2, Z2, Z2
-	VXORPD  Z3, Z3, Z3
-	CMPB    add+80(FP), $+0
-	JEQ     start1
-	MOVQ    SI, R9
-	VMOVUPD (R9), Z0
-	VMOVAPD Z0, Z0
-	VMOVUPD 64(R9), Z1
-	VMOVAPD Z1, Z1
-	ADDQ    AX, R9
-	VMOVUPD (R9), Z2
-	VMOVAPD Z2, Z2
-	VMOVUPD 64(R9), Z3
-	VMOVAPD Z3, Z3
-
-start1:
-	MOVQ DI, R9
-	MOVQ w+16(FP), R10
-	MOVQ n+56(FP), R11
-
-term1:
-	VMOVUPD      (R9), Z4
-	VMOVUPD      64(R9), Z5
-	VBROADCASTSD (R10), Z6
-	VFMADD231PD  Z4, Z6, Z0
-	VFMADD231PD  Z5, Z6, Z1
-	VBROADCASTSD (R10)(BX*1), Z6
-	VFMADD231PD  Z4, Z6, Z2
-	VFMADD231PD  Z5, Z6, Z3
-	ADDQ         CX, R9
-	ADDQ         DX, R10
-	DECQ         R11
-	JNZ          term1
-	MOVQ         by+88(FP), R9
-	TESTQ        R9, R9
-	JZ           scaled1
-	VBROADCASTSD (R9), Z4
-	VMULPD       Z4, Z0, Z0
-	VMULPD       Z4, Z1, Z1
-	VMULPD       Z4, Z2, Z2
-	VMULPD       Z4, Z3, Z3
-	MOVQ         8(R9), R10
-	ADDQ         R10, R10
-	JZ           scaled1
-	VBROADCASTSD 8(R9), Z4
-	MOVQ         SI, R9
-	VMOVUPD      (R9), Z5
-	VMULPD       Z4, Z5, Z5
-	VADDPD       Z5, Z0, Z0
-	VMOVUPD      64(R9), Z5
-	VMULPD       Z4, Z5, Z5
-	VADDPD       Z5, Z1, Z1
-	ADDQ         AX, R9
-	VMOVUPD      (R9), Z5
-	VMULPD       Z4, Z5, Z5
-	VADDPD       Z5, Z2, Z2
-	VMOVUPD      64(R9), Z5
-	VMULPD       Z4, Z5, Z5
-	VADDPD       Z5, Z3, Z3
-
-scaled1:
-	MOVQ    SI, R9
-	VMOVUPD Z0, (R9)
-	VMOVUPD Z1, 64(R9)
-	ADDQ    AX, R9
-	VMOVUPD Z2, (R9)
-	VMOVUPD Z3, 64(R9)
-	ADDQ    $+128, SI
-	ADDQ    $+128, DI
-	SUBQ    $+16, R8
-	JMP     both
-
-bothEnd:
-	TESTQ     R8, R8
-	JZ        done
-	CMPQ      R8, $+4
-	JG        more0
-	SUBQ      $+0, R8
-	MOVQ      $0x000000000000000f, R9
-	NEGQ      R8
-	ADDQ      $+4, R8
-	SHRXQ     R8, R9, R9
-	KMOVW     R9, K1
-	VXORPD    Y0, Y0, Y0
-	VXORPD    Y1, Y1, Y1
-	CMPB      add+80(FP), $+0
-	JEQ       start2
-	MOVQ      SI, R8
-	VMOVUPD.Z (R8), K1, Y0
-	VMOVAPD   Y0, Y0
-	ADDQ      AX, R8
-	VMOVUPD.Z (R8), K1, Y1
-	VMOVAPD   Y1, Y1
-
-start2:
-	MOVQ w+16(FP), R8
-	MOVQ n+56(FP), R9
-
-term2:
-	VMOVUPD.Z    (DI), K1, Y2
-	VBROADCASTSD (R8), Y3
-	VFMADD231PD  Y2, Y3, Y0
-	VBROADCASTSD (R8)(BX*1), Y3
-	VFMADD231PD  Y2, Y3, Y1
-	ADDQ         CX, DI
-	ADDQ         DX, R8
-	DECQ         R9
-	JNZ          term2
-	MOVQ         by+88(FP), DI
-	TESTQ        DI, DI
-	JZ           scaled2
-	VBROADCASTSD (DI), Y2
-	VMULPD       Y2, Y0, Y0
-	VMULPD       Y2, Y1, Y1
-	MOVQ         8(DI), R8
-	ADDQ         R8, R8
-	JZ           scaled2
-	VBROADCASTSD 8(DI), Y2
-	MOVQ         SI, DI
-	VMOVUPD.Z    (DI), K1, Y3
-	VMULPD       Y2, Y3, Y3
-	VADDPD       Y3, Y0, Y0
-	ADDQ         AX, DI
-	VMOVUPD.Z    (DI), K1, Y3
-	VMULPD       Y2, Y3, Y3
-	VADDPD       Y3, Y1, Y1
-
-scaled2:
-	VMOVUPD Y0, K1, (SI)
-	ADDQ    AX, SI
-	VMOVUPD Y1, K1, (SI)
-	JMP     done
-
-more0:
-	CMPQ      R8, $+8
-	JG        more1
-	SUBQ      $+0, R8
-	MOVQ      $0x00000000000000ff, R9
-	NEGQ      R8
-	ADDQ      $+8, R8
-	SHRXQ     R8, R9, R9
-	KMOVW     R9, K1
-	VXORPD    Z0, Z0, Z0
-	VXORPD    Z1, Z1, Z1
-	CMPB      add+80(FP), $+0
-	JEQ       start3
-	MOVQ      SI, R8
-	VMOVUPD.Z (R8), K1, Z0
-	VMOVAPD   Z0, Z0
-	ADDQ      AX, R8
-	VMOVUPD.Z (R8), K1, Z1
-	VMOVAPD   Z1, Z1
-
-start3:
-	MOVQ w+16(FP), R8
-	MOVQ n+56(FP), R9
-
-term3:
-	VMOVUPD.Z    (DI), K1, Z2
-	VBROADCASTSD (R8), Z3
-	VFMADD231PD  Z2, Z3, Z0
-	VBROADCASTSD (R8)(BX*1), Z3
-	VFMADD231PD  Z2, Z3, Z1
-	ADDQ         CX, DI
-	ADDQ         DX, R8
-	DECQ         R9
-	JNZ          term3
-	MOVQ         by+88(FP), DI
-	TESTQ        DI, DI
-	JZ           scaled3
-	VBROADCASTSD (DI), Z2
-	VMULPD       Z2, Z0, Z0
-	VMULPD       Z2, Z1, Z1
-	MOVQ         8(DI), R8
-	ADDQ         R8, R8
-	JZ           scaled3
-	VBROADCASTSD 8(DI), Z2
-	MOVQ         SI, DI
-	VMOVUPD.Z    (DI), K1, Z3
-	VMULPD       Z2, Z3, Z3
-	VADDPD       Z3, Z0, Z0
-	ADDQ         AX, DI
-	VMOVUPD.Z    (DI), K1, Z3
-	VMULPD       Z2, Z3, Z3
-	VADDPD       Z3, Z1, Z1
-
-scaled3:
-	VMOVUPD Z0, K1, (SI)
-	ADDQ    AX, SI
-	VMOVUPD Z1, K1, (SI)
-	JMP     done
-
-more1:
-	CMPQ      R8, $+12
-	JG        more2
-	SUBQ      $+8, R8
-	MOVQ      $0x000000000000000f, R9
-	NEGQ      R8
-	ADDQ      $+4, R8
-	SHRXQ     R8, R9, R9
-	KMOVW     R9, K1
-	VXORPD    Z0, Z0, Z0
-	VXORPD    Y1, Y1, Y1
-	VXORPD    Z2, Z2, Z2
-	VXORPD    Y3, Y3, Y3
-	CMPB      add+80(FP), $+0
-	JEQ       start4
-	MOVQ      SI, R8
-	VMOVUPD   (R8), Z0
-	VMOVAPD   Z0, Z0
-	VMOVUPD.Z 64(R8), K1, Y1
-	VMOVAPD   Y1, Y1
-	ADDQ      AX, R8
-	VMOVUPD   (R8), Z2
-	VMOVAPD   Z2, Z2
-	VMOVUPD.Z 64(R8), K1, Y3
-	VMOVAPD   Y3, Y3
-
-start4:
-	MOVQ w+16(FP), R8
-	MOVQ n+56(FP), R9
-
-term4:
-	VMOVUPD      (DI), Z4
-	VMOVUPD.Z    64(DI), K1, Y5
-	VBROADCASTSD (R8), Z6
-	VFMADD231PD  Z4, Z6, Z0
-	VFMADD231PD  Y5, Y6, Y1
-	VBROADCASTSD (R8)(BX*1), Z6
-	VFMADD231PD  Z4, Z6, Z2
-	VFMADD231PD  Y5, Y6, Y3
-	ADDQ         CX, DI
-	ADDQ         DX, R8
-	DECQ         R9
-	JNZ          term4
-	MOVQ         by+88(FP), DI
-	TESTQ        DI, DI
-	JZ           scaled4
-	VBROADCASTSD (DI), Z4
-	VMULPD       Z4, Z0, Z0
-	VMULPD       Y4, Y1, Y1
-	VMULPD       Z4, Z2, Z2
-	VMULPD       Y4, Y3, Y3
-	MOVQ         8(DI), R8
-	ADDQ         R8, R8
-	JZ           scaled4
-	VBROADCASTSD 8(DI), Z4
-	MOVQ         SI, DI
-	VMOVUPD      (DI), Z5
-	VMULPD       Z4, Z5, Z5
-	VADDPD       Z5, Z0, Z0
-	VMOVUPD.Z    64(DI), K1, Y5
-	VMULPD       Y4, Y5, Y5
-	VADDPD       Y5, Y1, Y1
-	ADDQ         AX, DI
-	VMOVUPD      (DI), Z5
-	VMULPD       Z4, Z5, Z5
-	VADDPD       Z5, Z2, Z2
-	VMOVUPD.Z    64(DI), K1, Y5
-	VMULPD       Y4, Y5, Y5
-	VADDPD       Y5, Y3, Y3
-
-scaled4:
-	VMOVUPD Z0, (SI)
-	VMOVUPD Y1, K1, 64(SI)
-	ADDQ    AX, SI
-	VMOVUPD Z2, (SI)
-	VMOVUPD Y3, K1, 64(SI)
-	JMP     done
-
-more2:
-	CMPQ      R8, $+16
-	JG        more3
-	SUBQ      $+8, R8
-	MOVQ      $0x00000000000000ff, R9
-	NEGQ      R8
-	ADDQ      $+8, R8
-	SHRXQ     R8, R9, R9
-	KMOVW     R9, K1
-	VXORPD    Z0, Z0, Z0
-	VXORPD    Z1, Z1, Z1
-	VXORPD    Z2, Z2, Z2
-	VXORPD    Z3, Z3, Z3
-	CMPB      add+80(FP), $+0
-	JEQ       start5
-	MOVQ      SI, R8
-	VMOVUPD   (R8), Z0
-	VMOVAPD   Z0, Z0
-	VMOVUPD.Z 64(R8), K1, Z1
-	VMOVAPD   Z1, Z1
-	ADDQ      AX, R8
-	VMOVUPD   (R8), Z2
-	VMOVAPD   Z2, Z2
-	VMOVUPD.Z 64(R8), K1, Z3
-	VMOVAPD   Z3, Z3
-
-start5:
-	MOVQ w+16(FP), R8
-	MOVQ n+56(FP), R9
-
-term5:
-	VMOVUPD      (DI), Z4
-	VMOVUPD.Z    64(DI), K1, Z5
-	VBROADCASTSD (R8), Z6
-	VFMADD231PD  Z4, Z6, Z0
-	VFMADD231PD  Z5, Z6, Z1
-	VBROADCASTSD (R8)(BX*1), Z6
-	VFMADD231PD  Z4, Z6, Z2
-	VFMADD231PD  Z5, Z6, Z3
-	ADDQ         CX, DI
-	ADDQ         DX, R8
-	DECQ         R9
-	JNZ          term5
-	MOVQ         by+88(FP), DI
-	TESTQ        DI, DI
-	JZ           scaled5
-	VBROADCASTSD (DI), Z4
-	VMULPD       Z4, Z0, Z0
-	VMULPD       Z4, Z1, Z1
-	VMULPD       Z4, Z2, Z2
-	VMULPD       Z4, Z3, Z3
-	MOVQ         8(DI), R8
-	ADDQ         R8, R8
-	JZ           scaled5
-	VBROADCASTSD 8(DI), Z4
-	MOVQ         SI, DI
-	VMOVUPD      (DI), Z5
-	VMULPD       Z4, Z5, Z5
-	VADDPD       Z5, Z0, Z0
-	VMOVUPD.Z    64(DI), K1, Z5
-	VMULPD       Z4, Z5, Z5
-	VADDPD       Z5, Z1, Z1
-	ADDQ         AX, DI
-	VMOVUPD      (DI), Z5
-	VMULPD       Z4, Z5, Z5
-	VADDPD       Z5, Z2, Z2
-	VMOVUPD.Z    64(DI), K1, Z5
-	VMULPD       Z4, Z5, Z5
-	VADDPD       Z5, Z3, Z3
-
-scaled5:
-	VMOVUPD Z0, (SI)
-	VMOVUPD Z1, K1, 64(SI)
-	ADDQ    AX, SI
-	VMOVUPD Z2, (SI)
-	VMOVUPD Z3, K1, 64(SI)
-	JMP     done
-
-more3:
-done:
-	SUBQ   $+2, rows+64(FP)
-	JZ     allDone
-	IMUL3Q $+2, AX, SI
-	ADDQ   SI, c+0(FP)
-	IMUL3Q $+2, BX, SI
-	ADDQ   SI, w+16(FP)
-	MOVQ   rightc+96(FP), SI
-	SHLQ   $0x03, SI
-	ADDQ   SI, c+0(FP)
-	MOVQ   rightz+104(FP), SI
-	SHLQ   $0x03, SI
-	ADDQ   SI, z+40(FP)
-	MOVQ   more+112(FP), SI
-	ADDQ   SI, cols+72(FP)
-	JMP    rows
-
-allDone:
-	VZEROUPPER
-	RET
-
-// func panelFew32_2_avx512(c *float32, ldc int, w *float32, down int, across int, z *float32, ldz int, n int, rows int, cols int, add bool, by *float32, rightc int, rightz int, more int, index int)
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2, FMA3
-TEXT ·panelFew32_2_avx512(SB), NOSPLIT, $0-128
-	MOVQ ldc+8(FP), AX
-	SHLQ $0x02, AX
-	MOVQ ldz+48(FP), CX
-	SHLQ $0x02, CX
-	MOVQ across+32(FP), DX
-	SHLQ $0x02, DX
-	MOVQ down+24(FP), BX
-	SHLQ $0x02, BX
-
-rows:
-	MOVQ c+0(FP), SI
-	MOVQ z+40(FP), DI
-	MOVQ cols+72(FP), R8
-
-both:
-	CMPQ    R8, $+32
-	JL      bothEnd
-	VXORPD  Z0, Z0, Z0
-	VXORPD  Z1, Z1, Z1
-	VXORPD  Z2, Z2, Z2
-	VXORPD  Z3, Z3, Z3
-	CMPB    add+80(FP), $+0
-	JEQ     start1
-	MOVQ    SI, R9
-	VMOVUPS (R9), Z0
-	VMOVAPD Z0, Z0
-	VMOVUPS 64(R9), Z1
-	VMOVAPD Z1, Z1
-	ADDQ    AX, R9
-	VMOVUPS (R9), Z2
-	VMOVAPD Z2, Z2
-	VMOVUPS 64(R9), Z3
-	VMOVAPD Z3, Z3
-
-start1:
-	MOVQ DI, R9
-	MOVQ w+16(FP), R10
-	MOVQ n+56(FP), R11
-
-term1:
-	VMOVUPS      (R9), Z4
-	VMOVUPS      64(R9), Z5
-	VBROADCASTSS (R10), Z6
-	VFMADD231PS  Z4, Z6, Z0
-	VFMADD231PS  Z5, Z6, Z1
-	VBROADCASTSS (R10)(BX*1), Z6
-	VFMADD231PS  Z4, Z6, Z2
-	VFMADD231PS  Z5, Z6, Z3
-	ADDQ         CX, R9
-	ADDQ         DX, R10
-	DECQ         R11
-	JNZ          term1
-	MOVQ         by+88(FP), R9
-	TESTQ        R9, R9
-	JZ           scaled1
-	VBROADCASTSS (R9), Z4
-	VMULPS       Z4, Z0, Z0
-	VMULPS       Z4, Z1, Z1
-	VMULPS       Z4, Z2, Z2
-	VMULPS       Z4, Z3, Z3
-	MOVL         4(R9), R10
-	ADDL         R10, R10
-	JZ           scaled1
-	VBROADCASTSS 4(R9), Z4
-	MOVQ         SI, R9
-	VMOVUPS      (R9), Z5
-	VMULPS       Z4, Z5, Z5
-	VADDPS       Z5, Z0, Z0
-	VMOVUPS      64(R9), Z5
-	VMULPS       Z4, Z5, Z5
-	VADDPS       Z5, Z1, Z1
-	ADDQ         AX, R9
-	VMOVUPS      (R9), Z5
-	VMULPS       Z4, Z5, Z5
-	VADDPS       Z5, Z2, Z2
-	VMOVUPS      64(R9), Z5
-	VMULPS       Z4, Z5, Z5
-	VADDPS       Z5, Z3, Z3
-
-scaled1:
-	MOVQ    SI, R9
-	VMOVUPS Z0, (R9)
-	VMOVUPS Z1, 64(R9)
-	ADDQ    AX, R9
-	VMOVUPS Z2, (R9)
-	VMOVUPS Z3, 64(R9)
-	ADDQ    $+128, SI
-	ADDQ    $+128, DI
-	SUBQ    $+32, R8
-	JMP     both
-
-bothEnd:
-	TESTQ     R8, R8
-	JZ        done
-	CMPQ      R8, $+8
-	JG        more0
-	SUBQ      $+0, R8
-	MOVQ      $0x00000000000000ff, R9
-	NEGQ      R8
-	ADDQ      $+8, R8
-	SHRXQ     R8, R9, R9
-	KMOVW     R9, K1
-	VXORPD    Y0, Y0, Y0
-	VXORPD    Y1, Y1, Y1
-	CMPB      add+80(FP), $+0
-	JEQ       start2
-	MOVQ      SI, R8
-	VMOVUPS.Z (R8), K1, Y0
-	VMOVAPD   Y0, Y0
-	ADDQ      AX, R8
-	VMOVUPS.Z (R8), K1, Y1
-	VMOVAPD   Y1, Y1
-
-start2:
-	MOVQ w+16(FP), R8
-	MOVQ n+56(FP), R9
-
-term2:
-	VMOVUPS.Z    (DI), K1, Y2
-	VBROADCASTSS (R8), Y3
-	VFMADD231PS  Y2, Y3, Y0
-	VBROADCASTSS (R8)(BX*1), Y3
-	VFMADD231PS  Y2, Y3, Y1
-	ADDQ         CX, DI
-	ADDQ         DX, R8
-	DECQ         R9
-	JNZ          term2
-	MOVQ         by+88(FP), DI
-	TESTQ        DI, DI
-	JZ           scaled2
-	VBROADCASTSS (DI), Y2
-	VMULPS       Y2, Y0, Y0
-	VMULPS       Y2, Y1, Y1
-	MOVL         4(DI), R8
-	ADDL         R8, R8
-	JZ           scaled2
-	VBROADCASTSS 4(DI), Y2
-	MOVQ         SI, DI
-	VMOVUPS.Z    (DI), K1, Y3
-	VMULPS       Y2, Y3, Y3
-	VADDPS       Y3, Y0, Y0
-	ADDQ         AX, DI
-	VMOVUPS.Z    (DI), K1, Y3
-	VMULPS       Y2, Y3, Y3
-	VADDPS       Y3, Y1, Y1
-
-scaled2:
-	VMOVUPS Y0, K1, (SI)
-	ADDQ    AX, SI
-	VMOVUPS Y1, K1, (SI)
-	JMP     done
-
-more0:
-	CMPQ      R8, $+16
-	JG        more1
-	SUBQ      $+0, R8
-	MOVQ      $0x000000000000ffff, R9
-	NEGQ      R8
-	ADDQ      $+16, R8
-	SHRXQ     R8, R9, R9
-	KMOVW     R9, K1
-	VXORPD    Z0, Z0, Z0
-	VXORPD    Z1, Z1, Z1
-	CMPB      add+80(FP), $+0
-	JEQ       start3
-	MOVQ      SI, R8
-	VMOVUPS.Z (R8), K1, Z0
-	VMOVAPD   Z0, Z0
-	ADDQ      AX, R8
-	VMOVUPS.Z (R8), K1, Z1
-	VMOVAPD   Z1, Z1
-
-start3:
-	MOVQ w+16(FP), R8
-	MOVQ n+56(FP), R9
-
-term3:
-	VMOVUPS.Z    (DI), K1, Z2
-	VBROADCASTSS (R8), Z3
-	VFMADD231PS  Z2, Z3, Z0
-	VBROADCASTSS (R8)(BX*1), Z3
-	VFMADD231PS  Z2, Z3, Z1
-	ADDQ         CX, DI
-	ADDQ         DX, R8
-	DECQ         R9
-	JNZ          term3
-	MOVQ         by+88(FP), DI
-	TESTQ        DI, DI
-	JZ           scaled3
-	VBROADCASTSS (DI), Z2
-	VMULPS       Z2, Z0, Z0
-	VMULPS       Z2, Z1, Z1
-	MOVL         4(DI), R8
-	ADDL         R8, R8
-	JZ           scaled3
-	VBROADCASTSS 4(DI), Z2
-	MOVQ         SI, DI
-	VMOVUPS.Z    (DI), K1, Z3
-	VMULPS       Z2, Z3, Z3
-	VADDPS       Z3, Z0, Z0
-	ADDQ         AX, DI
-	VMOVUPS.Z    (DI), K1, Z3
-	VMULPS       Z2, Z3, Z3
-	VADDPS       Z3, Z1, Z1
-
-scaled3:
-	VMOVUPS Z0, K1, (SI)
-	ADDQ    AX, SI
-	VMOVUPS Z1, K1, (SI)
-	JMP     done
-
-more1:
-	CMPQ      R8, $+24
-	JG        more2
-	SUBQ      $+16, R8
-	MOVQ      $0x00000000000000ff, R9
-	NEGQ      R8
-	ADDQ      $+8, R8
-	SHRXQ     R8, R9, R9
-	KMOVW     R9, K1
-	VXORPD    Z0, Z0, Z0
-	VXORPD    Y1, Y1, Y1
-	VXORPD    Z2, Z2, Z2
-	VXORPD    Y3, Y3, Y3
-	CMPB      add+80(FP), $+0
-	JEQ       start4
-	MOVQ      SI, R8
-	VMOVUPS   (R8), Z0
-	VMOVAPD   Z0, Z0
-	VMOVUPS.Z 64(R8), K1, Y1
-	VMOVAPD   Y1, Y1
-	ADDQ      AX, R8
-	VMOVUPS   (R8), Z2
-	VMOVAPD   Z2, Z2
-	VMOVUPS.Z 64(R8), K1, Y3
-	VMOVAPD   Y3, Y3
-
-start4:
-	MOVQ w+16(FP), R8
-	MOVQ n+56(FP), R9
-
-term4:
-	VMOVUPS      (DI), Z4
-	VMOVUPS.Z    64(DI), K1, Y5
-	VBROADCASTSS (R8), Z6
-	VFMADD231PS  Z4, Z6, Z0
-	VFMADD231PS  Y5, Y6, Y1
-	VBROADCASTSS (R8)(BX*1), Z6
-	VFMADD231PS  Z4, Z6, Z2
-	VFMADD231PS  Y5, Y6, Y3
-	ADDQ         CX, DI
-	ADDQ         DX, R8
-	DECQ         R9
-	JNZ          term4
-	MOVQ         by+88(FP), DI
-	TESTQ        DI, DI
-	JZ           scaled4
-	VBROADCASTSS (DI), Z4
-	VMULPS       Z4, Z0, Z0
-	VMULPS       Y4, Y1, Y1
-	VMULPS       Z4, Z2, Z2
-	VMULPS       Y4, Y3, Y3
-	MOVL         4(DI), R8
-	ADDL         R8, R8
-	JZ           scaled4
-	VBROADCASTSS 4(DI), Z4
-	MOVQ         SI, DI
-	VMOVUPS      (DI), Z5
-	VMULPS       Z4, Z5, Z5
-	VADDPS       Z5, Z0, Z0
-	VMOVUPS.Z    64(DI), K1, Y5
-	VMULPS       Y4, Y5, Y5
-	VADDPS       Y5, Y1, Y1
-	ADDQ         AX, DI
-	VMOVUPS      (DI), Z5
-	VMULPS       Z4, Z5, Z5
-	VADDPS       Z5, Z2, Z2
-	VMOVUPS.Z    64(DI), K1, Y5
-	VMULPS       Y4, Y5, Y5
-	VADDPS       Y5, Y3, Y3
-
-scaled4:
-	VMOVUPS Z0, (SI)
-	VMOVUPS Y1, K1, 64(SI)
-	ADDQ    AX, SI
-	VMOVUPS Z2, (SI)
-	VMOVUPS Y3, K1, 64(SI)
-	JMP     done
-
-more2:
-	CMPQ      R8, $+32
-	JG        more3
-	SUBQ      $+16, R8
-	MOVQ      $0x000000000000ffff, R9
-	NEGQ      R8
-	ADDQ      $+16, R8
-	SHRXQ     R8, R9, R9
-	KMOVW     R9, K1
-	VXORPD    Z0, Z0, Z0
-	VXORPD    Z1, Z1, Z1
-	VXORPD    Z2, Z2, Z2
-	VXORPD    Z3, Z3, Z3
-	CMPB      add+80(FP), $+0
-	JEQ       start5
-	MOVQ      SI, R8
-	VMOVUPS   (R8), Z0
-	VMOVAPD   Z0, Z0
-	VMOVUPS.Z 64(R8), K1, Z1
-	VMOVAPD   Z1, Z1
-	ADDQ      AX, R8
-	VMOVUPS   (R8), Z2
-	VMOVAPD   Z2, Z2
-	VMOVUPS.Z 64(R8), K1, Z3
-	VMOVAPD   Z3, Z3
-
-start5:
-	MOVQ w+16(FP), R8
-	MOVQ n+56(FP), R9
-
-term5:
-	VMOVUPS      (DI), Z4
-	VMOVUPS.Z    64(DI), K1, Z5
-	VBROADCASTSS (R8), Z6
-	VFMADD231PS  Z4, Z6, Z0
-	VFMADD231PS  Z5, Z6, Z1
-	VBROADCASTSS (R8)(BX*1), Z6
-	VFMADD231PS  Z4, Z6, Z2
-	VFMADD231PS  Z5, Z6, Z3
-	ADDQ         CX, DI
-	ADDQ         DX, R8
-	DECQ         R9
-	JNZ          term5
-	MOVQ         by+88(FP), DI
-	TESTQ        DI, DI
-	JZ           scaled5
-	VBROADCASTSS (DI), Z4
-	VMULPS       Z4, Z0, Z0
-	VMULPS       Z4, Z1, Z1
-	VMULPS       Z4, Z2, Z2
-	VMULPS       Z4, Z3, Z3
-	MOVL         4(DI), R8
-	ADDL         R8, R8
-	JZ           scaled5
-	VBROADCASTSS 4(DI), Z4
-	MOVQ         SI, DI
-	VMOVUPS      (DI), Z5
-	VMULPS       Z4, Z5, Z5
-	VADDPS       Z5, Z0, Z0
-	VMOVUPS.Z    64(DI), K1, Z5
-	VMULPS       Z4, Z5, Z5
-	VADDPS       Z5, Z1, Z1
-	ADDQ         AX, DI
-	VMOVUPS      (DI), Z5
-	VMULPS       Z4, Z5, Z5
-	VADDPS       Z5, Z2, Z2
-	VMOVUPS.Z    64(DI), K1, Z5
-	VMULPS       Z4, Z5, Z5
-	VADDPS       Z5, Z3, Z3
-
-scaled5:
-	VMOVUPS Z0, (SI)
-	VMOVUPS Z1, K1, 64(SI)
-	ADDQ    AX, SI
-	VMOVUPS Z2, (SI)
-	VMOVUPS Z3, K1, 64(SI)
-	JMP     done
-
-more3:
-done:
-	SUBQ   $+2, rows+64(FP)
-	JZ     allDone
-	IMUL3Q $+2, AX, SI
-	ADDQ   SI, c+0(FP)
-	IMUL3Q $+2, BX, SI
-	ADDQ   SI, w+16(FP)
-	MOVQ   rightc+96(FP), SI
-	SHLQ   $0x02, SI
-	ADDQ   SI, c+0(FP)
-	MOVQ   rightz+104(FP), SI
-	SHLQ   $0x02, SI
-	ADDQ   SI, z+40(FP)
-	MOVQ   more+112(FP), SI
-	ADDQ   SI, cols+72(FP)
-	JMP    rows
-
-allDone:
-	VZEROUPPER
-	RET
-
-// func panelFew_3_avx512(c *float64, ldc int, w *float64, down int, across int, z *float64, ldz int, n int, rows int, cols int, add bool, by *float64, rightc int, rightz int, more int, index int)
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2, FMA3
-TEXT ·panelFew_3_avx512(SB), NOSPLIT, $0-128
-	MOVQ ldc+8(FP), AX
-	SHLQ $0x03, AX
-	MOVQ ldz+48(FP), CX
-	SHLQ $0x03, CX
-	MOVQ across+32(FP), DX
-	SHLQ $0x03, DX
-	MOVQ down+24(FP), BX
-	SHLQ $0x03, BX
-
-rows:
-	MOVQ c+0(FP), SI
-	MOVQ z+40(FP), DI
-	MOVQ cols+72(FP), R8
-
-both:
-	CMPQ    R8, $+16
-	JL      bothEnd
-	VXORPD  Z0, Z0, Z0
-	VXORPD  Z1, Z1, Z1
-	VXORPD  Z2, Z2, Z2
-	VXORPD  Z3, Z3, Z3
-	VXORPD  Z4, Z4, Z4
-	VXORPD  Z5, Z5, Z5
-	CMPB    add+80(FP), $+0
-	JEQ     start1
-	MOVQ    SI, R9
-	VMOVUPD (R9), Z0
-	VMOVAPD Z0, Z0
-	VMOVUPD 64(R9), Z1
-	VMOVAPD Z1, Z1
-	ADDQ    AX, R9
-	VMOVUPD (R9), Z2
-	VMOVAPD Z2, Z2
-	VMOVUPD 64(R9), Z3
-	VMOVAPD Z3, Z3
-	ADDQ    AX, R9
-	VMOVUPD (R9), Z4
-	VMOVAPD Z4, Z4
-	VMOVUPD 64(R9), Z5
-	VMOVAPD Z5, Z5
-
-start1:
-	MOVQ DI, R9
-	MOVQ w+16(FP), R10
-	MOVQ n+56(FP), R11
-
-term1:
-	VMOVUPD      (R9), Z6
-	VMOVUPD      64(R9), Z7
-	VBROADCASTSD (R10), Z8
-	VFMADD231PD  Z6, Z8, Z0
-	VFMADD231PD  Z7, Z8, Z1
-	VBROADCASTSD (R10)(BX*1), Z8
-	VFMADD231PD  Z6, Z8, Z2
-	VFMADD231PD  Z7, Z8, Z3
-	VBROADCASTSD (R10)(BX*2), Z8
-	VFMADD231PD  Z6, Z8, Z4
-	VFMADD231PD  Z7, Z8, Z5
-	ADDQ         CX, R9
-	ADDQ         DX, R10
-	DECQ         R11
-	JNZ          term1
-	MOVQ         by+88(FP), R9
-	TESTQ        R9, R9
-	JZ           scaled1
-	VBROADCASTSD (R9), Z6
-	VMULPD       Z6, Z0, Z0
-	VMULPD       Z6, Z1, Z1
-	VMULPD       Z6, Z2, Z2
-	VMULPD       Z6, Z3, Z3
-	VMULPD       Z6, Z4, Z4
-	VMULPD       Z6, Z5, Z5
-	MOVQ         8(R9), R10
-	ADDQ         R10, R10
-	JZ           scaled1
-	VBROADCASTSD 8(R9), Z6
-	MOVQ         SI, R9
-	VMOVUPD      (R9), Z7
-	VMULPD       Z6, Z7, Z7
-	VADDPD       Z7, Z0, Z0
-	VMOVUPD      64(R9), Z7
-	VMULPD       Z6, Z7, Z7
-	VADDPD       Z7, Z1, Z1
-	ADDQ         AX, R9
-	VMOVUPD      (R9), Z7
-	VMULPD       Z6, Z7, Z7
-	VADDPD       Z7, Z2, Z2
-	VMOVUPD      64(R9), Z7
-	VMULPD       Z6, Z7, Z7
-	VADDPD       Z7, Z3, Z3
-	ADDQ         AX, R9
-	VMOVUPD      (R9), Z7
-	VMULPD       Z6, Z7, Z7
-	VADDPD       Z7, Z4, Z4
-	VMOVUPD      64(R9), Z7
-	VMULPD       Z6, Z7, Z7
-	VADDPD       Z7, Z5, Z5
-
-scaled1:
-	MOVQ    SI, R9
-	VMOVUPD Z0, (R9)
-	VMOVUPD Z1, 64(R9)
-	ADDQ    AX, R9
-	VMOVUPD Z2, (R9)
-	VMOVUPD Z3, 64(R9)
-	ADDQ    AX, R9
-	VMOVUPD Z4, (R9)
-	VMOVUPD Z5, 64(R9)
-	ADDQ    $+128, SI
-	ADDQ    $+128, DI
-	SUBQ    $+16, R8
-	JMP     both
-
-bothEnd:
-	TESTQ     R8, R8
-	JZ        done
-	CMPQ      R8, $+4
-	JG        more0
-	SUBQ      $+0, R8
-	MOVQ      $0x000000000000000f, R9
-	NEGQ      R8
-	ADDQ      $+4, R8
-	SHRXQ     R8, R9, R9
-	KMOVW     R9, K1
-	VXORPD    Y0, Y0, Y0
-	VXORPD    Y1, Y1, Y1
-	VXORPD    Y2, Y2, Y2
-	CMPB      add+80(FP), $+0
-	JEQ       start2
-	MOVQ      SI, R8
-	VMOVUPD.Z (R8), K1, Y0
-	VMOVAPD   Y0, Y0
-	ADDQ      AX, R8
-	VMOVUPD.Z (R8), K1, Y1
-	VMOVAPD   Y1, Y1
-	ADDQ      AX, R8
-	VMOVUPD.Z (R8), K1, Y2
-	VMOVAPD   Y2, Y2
-
-start2:
-	MOVQ w+16(FP), R8
-	MOVQ n+56(FP), R9
-
-term2:
-	VMOVUPD.Z    (DI), K1, Y3
-	VBROADCASTSD (R8), Y4
-	VFMADD231PD  Y3, Y4, Y0
-	VBROADCASTSD (R8)(BX*1), Y4
-	VFMADD231PD  Y3, Y4, Y1
-	VBROADCASTSD (R8)(BX*2), Y4
-	VFMADD231PD  Y3, Y4, Y2
-	ADDQ         CX, DI
-	ADDQ         DX, R8
-	DECQ         R9
-	JNZ          term2
-	MOVQ         by+88(FP), DI
-	TESTQ        DI, DI
-	JZ           scaled2
-	VBROADCASTSD (DI), Y3
-	VMULPD       Y3, Y0, Y0
-	VMULPD       Y3, Y1, Y1
-	VMULPD       Y3, Y2, Y2
-	MOVQ         8(DI), R8
-	ADDQ         R8, R8
-	JZ           scaled2
-	VBROADCASTSD 8(DI), Y3
-	MOVQ         SI, DI
-	VMOVUPD.Z    (DI), K1, Y4
-	VMULPD       Y3, Y4, Y4
-	VADDPD       Y4, Y0, Y0
-	ADDQ         AX, DI
-	VMOVUPD.Z    (DI), K1, Y4
-	VMULPD       Y3, Y4, Y4
-	VADDPD       Y4, Y1, Y1
-	ADDQ         AX, DI
-	VMOVUPD.Z    (DI), K1, Y4
-	VMULPD       Y3, Y4, Y4
-	VADDPD       Y4, Y2, Y2
-
-scaled2:
-	VMOVUPD Y0, K1, (SI)
-	ADDQ    AX, SI
-	VMOVUPD Y1, K1, (SI)
-	ADDQ    AX, SI
-	VMOVUPD Y2, K1, (SI)
-	JMP     done
-
-more0:
-	CMPQ      R8, $+8
-	JG        more1
-	SUBQ      $+0, R8
-	MOVQ      $0x00000000000000ff, R9
-	NEGQ      R8
-	ADDQ      $+8, R8
-	SHRXQ     R8, R9, R9
-	KMOVW     R9, K1
-	VXORPD    Z0, Z0, Z0
-	VXORPD    Z1, Z1, Z1
-	VXORPD    Z2, Z2, Z2
-	CMPB      add+80(FP), $+0
-	JEQ       start3
-	MOVQ      SI, R8
-	VMOVUPD.Z (R8), K1, Z0
-	VMOVAPD   Z0, Z0
-	ADDQ      AX, R8
-	VMOVUPD.Z (R8), K1, Z1
-	VMOVAPD   Z1, Z1
-	ADDQ      AX, R8
-	VMOVUPD.Z (R8), K1, Z2
-	VMOVAPD   Z2, Z2
-
-start3:
-	MOVQ w+16(FP), R8
-	MOVQ n+56(FP), R9
-
-term3:
-	VMOVUPD.Z    (DI), K1, Z3
-	VBROADCASTSD (R8), Z4
-	VFMADD231PD  Z3, Z4, Z0
-	VBROADCASTSD (R8)(BX*1), Z4
-	VFMADD231PD  Z3, Z4, Z1
-	VBROADCASTSD (R8)(BX*2), Z4
-	VFMADD231PD  Z3, Z4, Z2
-	ADDQ         CX, DI
-	ADDQ         DX, R8
-	DECQ         R9
-	JNZ          term3
-	MOVQ         by+88(FP), DI
-	TESTQ        DI, DI
-	JZ           scaled3
-	VBROADCASTSD (DI), Z3
-	VMULPD       Z3, Z0, Z0
-	VMULPD       Z3, Z1, Z1
-	VMULPD       Z3, Z2, Z2
-	MOVQ         8(DI), R8
-	ADDQ         R8, R8
-	JZ           scaled3
-	VBROADCASTSD 8(DI), Z3
-	MOVQ         SI, DI
-	VMOVUPD.Z    (DI), K1, Z4
-	VMULPD       Z3, Z4, Z4
-	VADDPD       Z4, Z0, Z0
-	ADDQ         AX, DI
-	VMOVUPD.Z    (DI), K1, Z4
-	VMULPD       Z3, Z4, Z4
-	VADDPD       Z4, Z1, Z1
-	ADDQ         AX, DI
-	VMOVUPD.Z    (DI), K1, Z4
-	VMULPD       Z3, Z4, Z4
-	VADDPD       Z4, Z2, Z2
-
-scaled3:
-	VMOVUPD Z0, K1, (SI)
-	ADDQ    AX, SI
-	VMOVUPD Z1, K1, (SI)
-	ADDQ    AX, SI
-	VMOVUPD Z2, K1, (SI)
-	JMP     done
-
-more1:
-	CMPQ      R8, $+12
-	JG        more2
-	SUBQ      $+8, R8
-	MOVQ      $0x000000000000000f, R9
-	NEGQ      R8
-	ADDQ      $+4, R8
-	SHRXQ     R8, R9, R9
-	KMOVW     R9, K1
-	VXORPD    Z0, Z0, Z0
-	VXORPD    Y1, Y1, Y1
-	VXORPD    Z2, Z2, Z2
-	VXORPD    Y3, Y3, Y3
-	VXORPD    Z4, Z4, Z4
-	VXORPD    Y5, Y5, Y5
-	CMPB      add+80(FP), $+0
-	JEQ       start4
-	MOVQ      SI, R8
-	VMOVUPD   (R8), Z0
-	VMOVAPD   Z0, Z0
-	VMOVUPD.Z 64(R8), K1, Y1
-	VMOVAPD   Y1, Y1
-	ADDQ      AX, R8
-	VMOVUPD   (R8), Z2
-	VMOVAPD   Z2, Z2
-	VMOVUPD.Z 64(R8), K1, Y3
-	VMOVAPD   Y3, Y3
-	ADDQ      AX, R8
-	VMOVUPD   (R8), Z4
-	VMOVAPD   Z4, Z4
-	VMOVUPD.Z 64(R8), K1, Y5
-	VMOVAPD   Y5, Y5
-
-start4:
-	MOVQ w+16(FP), R8
-	MOVQ n+56(FP), R9
-
-term4:
-	VMOVUPD      (DI), Z6
-	VMOVUPD.Z    64(DI), K1, Y7
-	VBROADCASTSD (R8), Z8
-	VFMADD231PD  Z6, Z8, Z0
-	VFMADD231PD  Y7, Y8, Y1
-	VBROADCASTSD (R8)(BX*1), Z8
-	VFMADD231PD  Z6, Z8, Z2
-	VFMADD231PD  Y7, Y8, Y3
-	VBROADCASTSD (R8)(BX*2), Z8
-	VFMADD231PD  Z6, Z8, Z4
-	VFMADD231PD  Y7, Y8, Y5
-	ADDQ         CX, DI
-	ADDQ         DX, R8
-	DECQ         R9
-	JNZ          term4
-	MOVQ         by+88(FP), DI
-	TESTQ        DI, DI
-	JZ           scaled4
-	VBROADCASTSD (DI), Z6
-	VMULPD       Z6, Z0, Z0
-	VMULPD       Y6, Y1, Y1
-	VMULPD       Z6, Z2, Z2
-	VMULPD       Y6, Y3, Y3
-	VMULPD       Z6, Z4, Z4
-	VMULPD       Y6, Y5, Y5
-	MOVQ         8(DI), R8
-	ADDQ         R8, R8
-	JZ           scaled4
-	VBROADCASTSD 8(DI), Z6
-	MOVQ         SI, DI
-	VMOVUPD      (DI), Z7
-	VMULPD       Z6, Z7, Z7
-	VADDPD       Z7, Z0, Z0
-	VMOVUPD.Z    64(DI), K1, Y7
-	VMULPD       Y6, Y7, Y7
-	VADDPD       Y7, Y1, Y1
-	ADDQ         AX, DI
-	VMOVUPD      (DI), Z7
-	VMULPD       Z6, Z7, Z7
-	VADDPD       Z7, Z2, Z2
-	VMOVUPD.Z    64(DI), K1, Y7
-	VMULPD       Y6, Y7, Y7
-	VADDPD       Y7, Y3, Y3
-	ADDQ         AX, DI
-	VMOVUPD      (DI), Z7
-	VMULPD       Z6, Z7, Z7
-	VADDPD       Z7, Z4, Z4
-	VMOVUPD.Z    64(DI), K1, Y7
-	VMULPD       Y6, Y7, Y7
-	VADDPD       Y7, Y5, Y5
-
-scaled4:
-	VMOVUPD Z0, (SI)
-	VMOVUPD Y1, K1, 64(SI)
-	ADDQ    AX, SI
-	VMOVUPD Z2, (SI)
-	VMOVUPD Y3, K1, 64(SI)
-	ADDQ    AX, SI
-	VMOVUPD Z4, (SI)
-	VMOVUPD Y5, K1, 64(SI)
-	JMP     done
-
-more2:
-	CMPQ      R8, $+16
-	JG        more3
-	SUBQ      $+8, R8
-	MOVQ      $0x00000000000000ff, R9
-	NEGQ      R8
-	ADDQ      $+8, R8
-	SHRXQ     R8, R9, R9
-	KMOVW     R9, K1
-	VXORPD    Z0, Z0, Z0
-	VXORPD    Z1, Z1, Z1
-	VXORPD    Z2, Z2, Z2
-	VXORPD    Z3, Z3, Z3
-	VXORPD    Z4, Z4, Z4
-	VXORPD    Z5, Z5, Z5
-	CMPB      add+80(FP), $+0
-	JEQ       start5
-	MOVQ      SI, R8
-	VMOVUPD   (R8), Z0
-	VMOVAPD   Z0, Z0
-	VMOVUPD.Z 64(R8), K1, Z1
-	VMOVAPD   Z1, Z1
-	ADDQ      AX, R8
-	VMOVUPD   (R8), Z2
-	VMOVAPD   Z2, Z2
-	VMOVUPD.Z 64(R8), K1, Z3
-	VMOVAPD   Z3, Z3
-	ADDQ      AX, R8
-	VMOVUPD   (R8), Z4
-	VMOVAPD   Z4, Z4
-	VMOVUPD.Z 64(R8), K1, Z5
-	VMOVAPD   Z5, Z5
-
-start5:
-	MOVQ w+16(FP), R8
-	MOVQ n+56(FP), R9
-
-term5:
-	VMOVUPD      (DI), Z6
-	VMOVUPD.Z    64(DI), K1, Z7
-	VBROADCASTSD (R8), Z8
-	VFMADD231PD  Z6, Z8, Z0
-	VFMADD231PD  Z7, Z8, Z1
-	VBROADCASTSD (R8)(BX*1), Z8
-	VFMADD231PD  Z6, Z8, Z2
-	VFMADD231PD  Z7, Z8, Z3
-	VBROADCASTSD (R8)(BX*2), Z8
-	VFMADD231PD  Z6, Z8, Z4
-	VFMADD231PD  Z7, Z8, Z5
-	ADDQ         CX, DI
-	ADDQ         DX, R8
-	DECQ         R9
-	JNZ          term5
-	MOVQ         by+88(FP), DI
-	TESTQ        DI, DI
-	JZ           scaled5
-	VBROADCASTSD (DI), Z6
-	VMULPD       Z6, Z0, Z0
-	VMULPD       Z6, Z1, Z1
-	VMULPD       Z6, Z2, Z2
-	VMULPD       Z6, Z3, Z3
-	VMULPD       Z6, Z4, Z4
-	VMULPD       Z6, Z5, Z5
-	MOVQ         8(DI), R8
-	ADDQ         R8, R8
-	JZ           scaled5
-	VBROADCASTSD 8(DI), Z6
-	MOVQ         SI, DI
-	VMOVUPD      (DI), Z7
-	VMULPD       Z6, Z7, Z7
-	VADDPD       Z7, Z0, Z0
-	VMOVUPD.Z    64(DI), K1, Z7
-	VMULPD       Z6, Z7, Z7
-	VADDPD       Z7, Z1, Z1
-	ADDQ         AX, DI
-	VMOVUPD      (DI), Z7
-	VMULPD       Z6, Z7, Z7
-	VADDPD       Z7, Z2, Z2
-	VMOVUPD.Z    64(DI), K1, Z7
-	VMULPD       Z6, Z7, Z7
-	VADDPD       Z7, Z3, Z3
-	ADDQ         AX, DI
-	VMOVUPD      (DI), Z7
-	VMULPD       Z6, Z7, Z7
-	VADDPD       Z7, Z4, Z4
-	VMOVUPD.Z    64(DI), K1, Z7
-	VMULPD       Z6, Z7, Z7
-	VADDPD       Z7, Z5, Z5
-
-scaled5:
-	VMOVUPD Z0, (SI)
-	VMOVUPD Z1, K1, 64(SI)
-	ADDQ    AX, SI
-	VMOVUPD Z2, (SI)
-	VMOVUPD Z3, K1, 64(SI)
-	ADDQ    AX, SI
-	VMOVUPD Z4, (SI)
-	VMOVUPD Z5, K1, 64(SI)
-	JMP     done
-
-more3:
-done:
-	SUBQ   $+3, rows+64(FP)
-	JZ     allDone
-	IMUL3Q $+3, AX, SI
-	ADDQ   SI, c+0(FP)
-	IMUL3Q $+3, BX, SI
-	ADDQ   SI, w+16(FP)
-	MOVQ   rightc+96(FP), SI
-	SHLQ   $0x03, SI
-	ADDQ   SI, c+0(FP)
-	MOVQ   rightz+104(FP), SI
-	SHLQ   $0x03, SI
-	ADDQ   SI, z+40(FP)
-	MOVQ   more+112(FP), SI
-	ADDQ   SI, cols+72(FP)
-	JMP    rows
-
-allDone:
-	VZEROUPPER
-	RET
-
-// func panelFew32_3_avx512(c *float32, ldc int, w *float32, down int, across int, z *float32, ldz int, n int, rows int, cols int, add bool, by *float32, rightc int, rightz int, more int, index int)
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2, FMA3
-TEXT ·panelFew32_3_avx512(SB), NOSPLIT, $0-128
-	MOVQ ldc+8(FP), AX
-	SHLQ $0x02, AX
-	MOVQ ldz+48(FP), CX
-	SHLQ $0x02, CX
-	MOVQ across+32(FP), DX
-	SHLQ $0x02, DX
-	MOVQ down+24(FP), BX
-	SHLQ $0x02, BX
-
-rows:
-	MOVQ c+0(FP), SI
-	MOVQ z+40(FP), DI
-	MOVQ cols+72(FP), R8
-
-both:
-	CMPQ    R8, $+32
-	JL      bothEnd
-	VXORPD  Z0, Z0, Z0
-	VXORPD  Z1, Z1, Z1
-	VXORPD  Z2, Z2, Z2
-	VXORPD  Z3, Z3, Z3
-	VXORPD  Z4, Z4, Z4
-	VXORPD  Z5, Z5, Z5
-	CMPB    add+80(FP), $+0
-	JEQ     start1
-	MOVQ    SI, R9
-	VMOVUPS (R9), Z0
-	VMOVAPD Z0, Z0
-	VMOVUPS 64(R9), Z1
-	VMOVAPD Z1, Z1
-	ADDQ    AX, R9
-	VMOVUPS (R9), Z2
-	VMOVAPD Z2, Z2
-	VMOVUPS 64(R9), Z3
-	VMOVAPD Z3, Z3
-	ADDQ    AX, R9
-	VMOVUPS (R9), Z4
-	VMOVAPD Z4, Z4
-	VMOVUPS 64(R9), Z5
-	VMOVAPD Z5, Z5
-
-start1:
-	MOVQ DI, R9
-	MOVQ w+16(FP), R10
-	MOVQ n+56(FP), R11
-
-term1:
-	VMOVUPS      (R9), Z6
-	VMOVUPS      64(R9), Z7
-	VBROADCASTSS (R10), Z8
-	VFMADD231PS  Z6, Z8, Z0
-	VFMADD231PS  Z7, Z8, Z1
-	VBROADCASTSS (R10)(BX*1), Z8
-	VFMADD231PS  Z6, Z8, Z2
-	VFMADD231PS  Z7, Z8, Z3
-	VBROADCASTSS (R10)(BX*2), Z8
-	VFMADD231PS  Z6, Z8, Z4
-	VFMADD231PS  Z7, Z8, Z5
-	ADDQ         CX, R9
-	ADDQ         DX, R10
-	DECQ         R11
-	JNZ          term1
-	MOVQ         by+88(FP), R9
-	TESTQ        R9, R9
-	JZ           scaled1
-	VBROADCASTSS (R9), Z6
-	VMULPS       Z6, Z0, Z0
-	VMULPS       Z6, Z1, Z1
-	VMULPS       Z6, Z2, Z2
-	VMULPS       Z6, Z3, Z3
-	VMULPS       Z6, Z4, Z4
-	VMULPS       Z6, Z5, Z5
-	MOVL         4(R9), R10
-	ADDL         R10, R10
-	JZ           scaled1
-	VBROADCASTSS 4(R9), Z6
-	MOVQ         SI, R9
-	VMOVUPS      (R9), Z7
-	VMULPS       Z6, Z7, Z7
-	VADDPS       Z7, Z0, Z0
-	VMOVUPS      64(R9), Z7
-	VMULPS       Z6, Z7, Z7
-	VADDPS       Z7, Z1, Z1
-	ADDQ         AX, R9
-	VMOVUPS      (R9), Z7
-	VMULPS       Z6, Z7, Z7
-	VADDPS       Z7, Z2, Z2
-	VMOVUPS      64(R9), Z7
-	VMULPS       Z6, Z7, Z7
-	VADDPS       Z7, Z3, Z3
-	ADDQ         AX, R9
-	VMOVUPS      (R9), Z7
-	VMULPS       Z6, Z7, Z7
-	VADDPS       Z7, Z4, Z4
-	VMOVUPS      64(R9), Z7
-	VMULPS       Z6, Z7, Z7
-	VADDPS       Z7, Z5, Z5
-
-scaled1:
-	MOVQ    SI, R9
-	VMOVUPS Z0, (R9)
-	VMOVUPS Z1, 64(R9)
-	ADDQ    AX, R9
-	VMOVUPS Z2, (R9)
-	VMOVUPS Z3, 64(R9)
-	ADDQ    AX, R9
-	VMOVUPS Z4, (R9)
-	VMOVUPS Z5, 64(R9)
-	ADDQ    $+128, SI
-	ADDQ    $+128, DI
-	SUBQ    $+32, R8
-	JMP     both
-
-bothEnd:
-	TESTQ     R8, R8
-	JZ        done
-	CMPQ      R8, $+8
-	JG        more0
-	SUBQ      $+0, R8
-	MOVQ      $0x00000000000000ff, R9
-	NEGQ      R8
-	ADDQ      $+8, R8
-	SHRXQ     R8, R9, R9
-	KMOVW     R9, K1
-	VXORPD    Y0, Y0, Y0
-	VXORPD    Y1, Y1, Y1
-	VXORPD    Y2, Y2, Y2
-	CMPB      add+80(FP), $+0
-	JEQ       start2
-	MOVQ      SI, R8
-	VMOVUPS.Z (R8), K1, Y0
-	VMOVAPD   Y0, Y0
-	ADDQ      AX, R8
-	VMOVUPS.Z (R8), K1, Y1
-	VMOVAPD   Y1, Y1
-	ADDQ      AX, R8
-	VMOVUPS.Z (R8), K1, Y2
-	VMOVAPD   Y2, Y2
-
-start2:
-	MOVQ w+16(FP), R8
-	MOVQ n+56(FP), R9
-
-term2:
-	VMOVUPS.Z    (DI), K1, Y3
-	VBROADCASTSS (R8), Y4
-	VFMADD231PS  Y3, Y4, Y0
-	VBROADCASTSS (R8)(BX*1), Y4
-	VFMADD231PS  Y3, Y4, Y1
-	VBROADCASTSS (R8)(BX*2), Y4
-	VFMADD231PS  Y3, Y4, Y2
-	ADDQ         CX, DI
-	ADDQ         DX, R8
-	DECQ         R9
-	JNZ          term2
-	MOVQ         by+88(FP), DI
-	TESTQ        DI, DI
-	JZ           scaled2
-	VBROADCASTSS (DI), Y3
-	VMULPS       Y3, Y0, Y0
-	VMULPS       Y3, Y1, Y1
-	VMULPS       Y3, Y2, Y2
-	MOVL         4(DI), R8
-	ADDL         R8, R8
-	JZ           scaled2
-	VBROADCASTSS 4(DI), Y3
-	MOVQ         SI, DI
-	VMOVUPS.Z    (DI), K1, Y4
-	VMULPS       Y3, Y4, Y4
-	VADDPS       Y4, Y0, Y0
-	ADDQ         AX, DI
-	VMOVUPS.Z    (DI), K1, Y4
-	VMULPS       Y3, Y4, Y4
-	VADDPS       Y4, Y1, Y1
-	ADDQ         AX, DI
-	VMOVUPS.Z    (DI), K1, Y4
-	VMULPS       Y3, Y4, Y4
-	VADDPS       Y4, Y2, Y2
-
-scaled2:
-	VMOVUPS Y0, K1, (SI)
-	ADDQ    AX, SI
-	VMOVUPS Y1, K1, (SI)
-	ADDQ    AX, SI
-	VMOVUPS Y2, K1, (SI)
-	JMP     done
-
-more0:
-	CMPQ      R8, $+16
-	JG        more1
-	SUBQ      $+0, R8
-	MOVQ      $0x000000000000ffff, R9
-	NEGQ      R8
-	ADDQ      $+16, R8
-	SHRXQ     R8, R9, R9
-	KMOVW     R9, K1
-	VXORPD    Z0, Z0, Z0
-	VXORPD    Z1, Z1, Z1
-	VXORPD    Z2, Z2, Z2
-	CMPB      add+80(FP), $+0
-	JEQ       start3
-	MOVQ      SI, R8
-	VMOVUPS.Z (R8), K1, Z0
-	VMOVAPD   Z0, Z0
-	ADDQ      AX, R8
-	VMOVUPS.Z (R8), K1, Z1
-	VMOVAPD   Z1, Z1
-	ADDQ      AX, R8
-	VMOVUPS.Z (R8), K1, Z2
-	VMOVAPD   Z2, Z2
-
-start3:
-	MOVQ w+16(FP), R8
-	MOVQ n+56(FP), R9
-
-term3:
-	VMOVUPS.Z    (DI), K1, Z3
-	VBROADCASTSS (R8), Z4
-	VFMADD231PS  Z3, Z4, Z0
-	VBROADCASTSS (R8)(BX*1), Z4
-	VFMADD231PS  Z3, Z4, Z1
-	VBROADCASTSS (R8)(BX*2), Z4
-	VFMADD231PS  Z3, Z4, Z2
-	ADDQ         CX, DI
-	ADDQ         DX, R8
-	DECQ         R9
-	JNZ          term3
-	MOVQ         by+88(FP), DI
-	TESTQ        DI, DI
-	JZ           scaled3
-	VBROADCASTSS (DI), Z3
-	VMULPS       Z3, Z0, Z0
-	VMULPS       Z3, Z1, Z1
-	VMULPS       Z3, Z2, Z2
-	MOVL         4(DI), R8
-	ADDL         R8, R8
-	JZ           scaled3
-	VBROADCASTSS 4(DI), Z3
-	MOVQ         SI, DI
-	VMOVUPS.Z    (DI), K1, Z4
-	VMULPS       Z3, Z4, Z4
-	VADDPS       Z4, Z0, Z0
-	ADDQ         AX, DI
-	VMOVUPS.Z    (DI), K1, Z4
-	VMULPS       Z3, Z4, Z4
-	VADDPS       Z4, Z1, Z1
-	ADDQ         AX, DI
-	VMOVUPS.Z    (DI), K1, Z4
-	VMULPS       Z3, Z4, Z4
-	VADDPS       Z4, Z2, Z2
-
-scaled3:
-	VMOVUPS Z0, K1, (SI)
-	ADDQ    AX, SI
-	VMOVUPS Z1, K1, (SI)
-	ADDQ    AX, SI
-	VMOVUPS Z2, K1, (SI)
-	JMP     done
-
-more1:
-	CMPQ      R8, $+24
-	JG        more2
-	SUBQ      $+16, R8
-	MOVQ      $0x00000000000000ff, R9
-	NEGQ      R8
-	ADDQ      $+8, R8
-	SHRXQ     R8, R9, R9
-	KMOVW     R9, K1
-	VXORPD    Z0, Z0, Z0
-	VXORPD    Y1, Y1, Y1
-	VXORPD    Z2, Z2, Z2
-	VXORPD    Y3, Y3, Y3
-	VXORPD    Z4, Z4, Z4
-	VXORPD    Y5, Y5, Y5
-	CMPB      add+80(FP), $+0
-	JEQ       start4
-	MOVQ      SI, R8
-	VMOVUPS   (R8), Z0
-	VMOVAPD   Z0, Z0
-	VMOVUPS.Z 64(R8), K1, Y1
-	VMOVAPD   Y1, Y1
-	ADDQ      AX, R8
-	VMOVUPS   (R8), Z2
-	VMOVAPD   Z2, Z2
-	VMOVUPS.Z 64(R8), K1, Y3
-	VMOVAPD   Y3, Y3
-	ADDQ      AX, R8
-	VMOVUPS   (R8), Z4
-	VMOVAPD   Z4, Z4
-	VMOVUPS.Z 64(R8), K1, Y5
-	VMOVAPD   Y5, Y5
-
-start4:
-	MOVQ w+16(FP), R8
-	MOVQ n+56(FP), R9
-
-term4:
-	VMOVUPS      (DI), Z6
-	VMOVUPS.Z    64(DI), K1, Y7
-	VBROADCASTSS (R8), Z8
-	VFMADD231PS  Z6, Z8, Z0
-	VFMADD231PS  Y7, Y8, Y1
-	VBROADCASTSS (R8)(BX*1), Z8
-	VFMADD231PS  Z6, Z8, Z2
-	VFMADD231PS  Y7, Y8, Y3
-	VBROADCASTSS (R8)(BX*2), Z8
-	VFMADD231PS  Z6, Z8, Z4
-	VFMADD231PS  Y7, Y8, Y5
-	ADDQ         CX, DI
-	ADDQ         DX, R8
-	DECQ         R9
-	JNZ          term4
-	MOVQ         by+88(FP), DI
-	TESTQ        DI, DI
-	JZ           scaled4
-	VBROADCASTSS (DI), Z6
-	VMULPS       Z6, Z0, Z0
-	VMULPS       Y6, Y1, Y1
-	VMULPS       Z6, Z2, Z2
-	VMULPS       Y6, Y3, Y3
-	VMULPS       Z6, Z4, Z4
-	VMULPS       Y6, Y5, Y5
-	MOVL         4(DI), R8
-	ADDL         R8, R8
-	JZ           scaled4
-	VBROADCASTSS 4(DI), Z6
-	MOVQ         SI, DI
-	VMOVUPS      (DI), Z7
-	VMULPS       Z6, Z7, Z7
-	VADDPS       Z7, Z0, Z0
-	VMOVUPS.Z    64(DI), K1, Y7
-	VMULPS       Y6, Y7, Y7
-	VADDPS       Y7, Y1, Y1
-	ADDQ         AX, DI
-	VMOVUPS      (DI), Z7
-	VMULPS       Z6, Z7, Z7
-	VADDPS       Z7, Z2, Z2
-	VMOVUPS.Z    64(DI), K1, Y7
-	VMULPS       Y6, Y7, Y7
-	VADDPS       Y7, Y3, Y3
-	ADDQ         AX, DI
-	VMOVUPS      (DI), Z7
-	VMULPS       Z6, Z7, Z7
-	VADDPS       Z7, Z4, Z4
-	VMOVUPS.Z    64(DI), K1, Y7
-	VMULPS       Y6, Y7, Y7
-	VADDPS       Y7, Y5, Y5
-
-scaled4:
-	VMOVUPS Z0, (SI)
-	VMOVUPS Y1, K1, 64(SI)
-	ADDQ    AX, SI
-	VMOVUPS Z2, (SI)
-	VMOVUPS Y3, K1, 64(SI)
-	ADDQ    AX, SI
-	VMOVUPS Z4, (SI)
-	VMOVUPS Y5, K1, 64(SI)
-	JMP     done
-
-more2:
-	CMPQ      R8, $+32
-	JG        more3
-	SUBQ      $+16, R8
-	MOVQ      $0x000000000000ffff, R9
-	NEGQ      R8
-	ADDQ      $+16, R8
-	SHRXQ     R8, R9, R9
-	KMOVW     R9, K1
-	VXORPD    Z0, Z0, Z0
-	VXORPD    Z1, Z1, Z1
-	VXORPD    Z2, Z2, Z2
-	VXORPD    Z3, Z3, Z3
-	VXORPD    Z4, Z4, Z4
-	VXORPD    Z5, Z5, Z5
-	CMPB      add+80(FP), $+0
-	JEQ       start5
-	MOVQ      SI, R8
-	VMOVUPS   (R8), Z0
-	VMOVAPD   Z0, Z0
-	VMOVUPS.Z 64(R8), K1, Z1
-	VMOVAPD   Z1, Z1
-	ADDQ      AX, R8
-	VMOVUPS   (R8), Z2
-	VMOVAPD   Z2, Z2
-	VMOVUPS.Z 64(R8), K1, Z3
-	VMOVAPD   Z3, Z3
-	ADDQ      AX, R8
-	VMOVUPS   (R8), Z4
-	VMOVAPD   Z4, Z4
-	VMOVUPS.Z 64(R8), K1, Z5
-	VMOVAPD   Z5, Z5
-
-start5:
-	MOVQ w+16(FP), R8
-	MOVQ n+56(FP), R9
-
-term5:
-	VMOVUPS      (DI), Z6
-	VMOVUPS.Z    64(DI), K1, Z7
-	VBROADCASTSS (R8), Z8
-	VFMADD231PS  Z6, Z8, Z0
-	VFMADD231PS  Z7, Z8, Z1
-	VBROADCASTSS (R8)(BX*1), Z8
-	VFMADD231PS  Z6, Z8, Z2
-	VFMADD231PS  Z7, Z8, Z3
-	VBROADCASTSS (R8)(BX*2), Z8
-	VFMADD231PS  Z6, Z8, Z4
-	VFMADD231PS  Z7, Z8, Z5
-	ADDQ         CX, DI
-	ADDQ         DX, R8
-	DECQ         R9
-	JNZ          term5
-	MOVQ         by+88(FP), DI
-	TESTQ        DI, DI
-	JZ           scaled5
-	VBROADCASTSS (DI), Z6
-	VMULPS       Z6, Z0, Z0
-	VMULPS       Z6, Z1, Z1
-	VMULPS       Z6, Z2, Z2
-	VMULPS       Z6, Z3, Z3
-	VMULPS       Z6, Z4, Z4
-	VMULPS       Z6, Z5, Z5
-	MOVL         4(DI), R8
-	ADDL         R8, R8
-	JZ           scaled5
-	VBROADCASTSS 4(DI), Z6
-	MOVQ         SI, DI
-	VMOVUPS      (DI), Z7
-	VMULPS       Z6, Z7, Z7
-	VADDPS       Z7, Z0, Z0
-	VMOVUPS.Z    64(DI), K1, Z7
-	VMULPS       Z6, Z7, Z7
-	VADDPS       Z7, Z1, Z1
-	ADDQ         AX, DI
-	VMOVUPS      (DI), Z7
-	VMULPS       Z6, Z7, Z7
-	VADDPS       Z7, Z2, Z2
-	VMOVUPS.Z    64(DI), K1, Z7
-	VMULPS       Z6, Z7, Z7
-	VADDPS       Z7, Z3, Z3
-	ADDQ         AX, DI
-	VMOVUPS      (DI), Z7
-	VMULPS       Z6, Z7, Z7
-	VADDPS       Z7, Z4, Z4
-	VMOVUPS.Z    64(DI), K1, Z7
-	VMULPS       Z6, Z7, Z7
-	VADDPS       Z7, Z5, Z5
-
-scaled5:
-	VMOVUPS Z0, (SI)
-	VMOVUPS Z1, K1, 64(SI)
-	ADDQ    AX, SI
-	VMOVUPS Z2, (SI)
-	VMOVUPS Z3, K1, 64(SI)
-	ADDQ    AX, SI
-	VMOVUPS Z4, (SI)
-	VMOVUPS Z5, K1, 64(SI)
-	JMP     done
-
-more3:
-done:
-	SUBQ   $+3, rows+64(FP)
-	JZ     allDone
-	IMUL3Q $+3, AX, SI
-	ADDQ   SI, c+0(FP)
-	IMUL3Q $+3, BX, SI
-	ADDQ   SI, w+16(FP)
-	MOVQ   rightc+96(FP), SI
-	SHLQ   $0x02, SI
-	ADDQ   SI, c+0(FP)
-	MOVQ   rightz+104(FP), SI
-	SHLQ   $0x02, SI
-	ADDQ   SI, z+40(FP)
-	MOVQ   more+112(FP), SI
-	ADDQ   SI, cols+72(FP)
-	JMP    rows
-
-allDone:
-	VZEROUPPER
-	RET
-
-// func panelFew_4_avx512(c *float64, ldc int, w *float64, down int, across int, z *float64, ldz int, n int, rows int, cols int, add bool, by *float64, rightc int, rightz int, more int, index int)
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2, FMA3
-TEXT ·panelFew_4_avx512(SB), NOSPLIT, $0-128
-	MOVQ ldc+8(FP), AX
-	SHLQ $0x03, AX
-	MOVQ ldz+48(FP), CX
-	SHLQ $0x03, CX
-	MOVQ across+32(FP), DX
-	SHLQ $0x03, DX
-	MOVQ down+24(FP), BX
-	SHLQ $0x03, BX
-	LEAQ (BX)(BX*2), SI
-
-rows:
-	MOVQ c+0(FP), DI
-	MOVQ z+40(FP), R8
-	MOVQ cols+72(FP), R9
-
-both:
-	CMPQ    R9, $+16
-	JL      bothEnd
-	VXORPD  Z0, Z0, Z0
-	VXORPD  Z1, Z1, Z1
-	VXORPD  Z2, Z2, Z2
-	VXORPD  Z3, Z3, Z3
-	VXORPD  Z4, Z4, Z4
-	VXORPD  Z5, Z5, Z5
-	VXORPD  Z6, Z6, Z6
-	VXORPD  Z7, Z7, Z7
-	CMPB    add+80(FP), $+0
-	JEQ     start1
-	MOVQ    DI, R10
-	VMOVUPD (R10), Z0
-	VMOVAPD Z0, Z0
-	VMOVUPD 64(R10), Z1
-	VMOVAPD Z1, Z1
-	ADDQ    AX, R10
-	VMOVUPD (R10), Z2
-	VMOVAPD Z2, Z2
-	VMOVUPD 64(R10), Z3
-	VMOVAPD Z3, Z3
-	ADDQ    AX, R10
-	VMOVUPD (R10), Z4
-	VMOVAPD Z4, Z4
-	VMOVUPD 64(R10), Z5
-	VMOVAPD Z5, Z5
-	ADDQ    AX, R10
-	VMOVUPD (R10), Z6
-	VMOVAPD Z6, Z6
-	VMOVUPD 64(R10), Z7
-	VMOVAPD Z7, Z7
-
-start1:
-	MOVQ R8, R10
-	MOVQ w+16(FP), R11
-	MOVQ n+56(FP), R12
-
-term1:
-	VMOVUPD      (R10), Z8
-	VMOVUPD      64(R10), Z9
-	VBROADCASTSD (R11), Z10
-	VFMADD231PD  Z8, Z10, Z0
-	VFMADD231PD  Z9, Z10, Z1
-	VBROADCASTSD (R11)(BX*1), Z10
-	VFMADD231PD  Z8, Z10, Z2
-	VFMADD231PD  Z9, Z10, Z3
-	VBROADCASTSD (R11)(BX*2), Z10
-	VFMADD231PD  Z8, Z10, Z4
-	VFMADD231PD  Z9, Z10, Z5
-	VBROADCASTSD (R11)(SI*1), Z10
-	VFMADD231PD  Z8, Z10, Z6
-	VFMADD231PD  Z9, Z10, Z7
-	ADDQ         CX, R10
-	ADDQ         DX, R11
-	DECQ         R12
-	JNZ          term1
-	MOVQ         by+88(FP), R10
-	TESTQ        R10, R10
-	JZ           scaled1
-	VBROADCASTSD (R10), Z8
-	VMULPD       Z8, Z0, Z0
-	VMULPD       Z8, Z1, Z1
-	VMULPD       Z8, Z2, Z2
-	VMULPD       Z8, Z3, Z3
-	VMULPD       Z8, Z4, Z4
-	VMULPD       Z8, Z5, Z5
-	VMULPD       Z8, Z6, Z6
-	VMULPD       Z8, Z7, Z7
-	MOVQ         8(R10), R11
-	ADDQ         R11, R11
-	JZ           scaled1
-	VBROADCASTSD 8(R10), Z8
-	MOVQ         DI, R10
-	VMOVUPD      (R10), Z9
-	VMULPD       Z8, Z9, Z9
-	VADDPD       Z9, Z0, Z0
-	VMOVUPD      64(R10), Z9
-	VMULPD       Z8, Z9, Z9
-	VADDPD       Z9, Z1, Z1
-	ADDQ         AX, R10
-	VMOVUPD      (R10), Z9
-	VMULPD       Z8, Z9, Z9
-	VADDPD       Z9, Z2, Z2
-	VMOVUPD      64(R10), Z9
-	VMULPD       Z8, Z9, Z9
-	VADDPD       Z9, Z3, Z3
-	ADDQ         AX, R10
-	VMOVUPD      (R10), Z9
-	VMULPD       Z8, Z9, Z9
-	VADDPD       Z9, Z4, Z4
-	VMOVUPD      64(R10), Z9
-	VMULPD       Z8, Z9, Z9
-	VADDPD       Z9, Z5, Z5
-	ADDQ         AX, R10
-	VMOVUPD      (R10), Z9
-	VMULPD       Z8, Z9, Z9
-	VADDPD       Z9, Z6, Z6
-	VMOVUPD      64(R10), Z9
-	VMULPD       Z8, Z9, Z9
-	VADDPD       Z9, Z7, Z7
-
-scaled1:
-	MOVQ    DI, R10
-	VMOVUPD Z0, (R10)
-	VMOVUPD Z1, 64(R10)
-	ADDQ    AX, R10
-	VMOVUPD Z2, (R10)
-	VMOVUPD Z3, 64(R10)
-	ADDQ    AX, R10
-	VMOVUPD Z4, (R10)
-	VMOVUPD Z5, 64(R10)
-	ADDQ    AX, R10
-	VMOVUPD Z6, (R10)
-	VMOVUPD Z7, 64(R10)
-	ADDQ    $+128, DI
-	ADDQ    $+128, R8
-	SUBQ    $+16, R9
-	JMP     both
-
-bothEnd:
-	TESTQ     R9, R9
-	JZ        done
-	CMPQ      R9, $+4
-	JG        more0
-	SUBQ      $+0, R9
-	MOVQ      $0x000000000000000f, R10
-	NEGQ      R9
-	ADDQ      $+4, R9
-	SHRXQ     R9, R10, R10
-	KMOVW     R10, K1
-	VXORPD    Y0, Y0, Y0
-	VXORPD    Y1, Y1, Y1
-	VXORPD    Y2, Y2, Y2
-	VXORPD    Y3, Y3, Y3
-	CMPB      add+80(FP), $+0
-	JEQ       start2
-	MOVQ      DI, R9
-	VMOVUPD.Z (R9), K1, Y0
-	VMOVAPD   Y0, Y0
-	ADDQ      AX, R9
-	VMOVUPD.Z (R9), K1, Y1
-	VMOVAPD   Y1, Y1
-	ADDQ      AX, R9
-	VMOVUPD.Z (R9), K1, Y2
-	VMOVAPD   Y2, Y2
-	ADDQ      AX, R9
-	VMOVUPD.Z (R9), K1, Y3
-	VMOVAPD   Y3, Y3
-
-start2:
-	MOVQ w+16(FP), R9
-	MOVQ n+56(FP), R10
-
-term2:
-	VMOVUPD.Z    (R8), K1, Y4
-	VBROADCASTSD (R9), Y5
-	VFMADD231PD  Y4, Y5, Y0
-	VBROADCASTSD (R9)(BX*1), Y5
-	VFMADD231PD  Y4, Y5, Y1
-	VBROADCASTSD (R9)(BX*2), Y5
-	VFMADD231PD  Y4, Y5, Y2
-	VBROADCASTSD (R9)(SI*1), Y5
-	VFMADD231PD  Y4, Y5, Y3
-	ADDQ         CX, R8
-	ADDQ         DX, R9
-	DECQ         R10
-	JNZ          term2
-	MOVQ         by+88(FP), R8
-	TESTQ        R8, R8
-	JZ           scaled2
-	VBROADCASTSD (R8), Y4
-	VMULPD       Y4, Y0, Y0
-	VMULPD       Y4, Y1, Y1
-	VMULPD       Y4, Y2, Y2
-	VMULPD       Y4, Y3, Y3
-	MOVQ         8(R8), R9
-	ADDQ         R9, R9
-	JZ           scaled2
-	VBROADCASTSD 8(R8), Y4
-	MOVQ         DI, R8
-	VMOVUPD.Z    (R8), K1, Y5
-	VMULPD       Y4, Y5, Y5
-	VADDPD       Y5, Y0, Y0
-	ADDQ         AX, R8
-	VMOVUPD.Z    (R8), K1, Y5
-	VMULPD       Y4, Y5, Y5
-	VADDPD       Y5, Y1, Y1
-	ADDQ         AX, R8
-	VMOVUPD.Z    (R8), K1, Y5
-	VMULPD       Y4, Y5, Y5
-	VADDPD       Y5, Y2, Y2
-	ADDQ         AX, R8
-	VMOVUPD.Z    (R8), K1, Y5
-	VMULPD       Y4, Y5, Y5
-	VADDPD       Y5, Y3, Y3
-
-scaled2:
-	VMOVUPD Y0, K1, (DI)
-	ADDQ    AX, DI
-	VMOVUPD Y1, K1, (DI)
-	ADDQ    AX, DI
-	VMOVUPD Y2, K1, (DI)
-	ADDQ    AX, DI
-	VMOVUPD Y3, K1, (DI)
-	JMP     done
-
-more0:
-	CMPQ      R9, $+8
-	JG        more1
-	SUBQ      $+0, R9
-	MOVQ      $0x00000000000000ff, R10
-	NEGQ      R9
-	ADDQ      $+8, R9
-	SHRXQ     R9, R10, R10
-	KMOVW     R10, K1
-	VXORPD    Z0, Z0, Z0
-	VXORPD    Z1, Z1, Z1
-	VXORPD    Z2, Z2, Z2
-	VXORPD    Z3, Z3, Z3
-	CMPB      add+80(FP), $+0
-	JEQ       start3
-	MOVQ      DI, R9
-	VMOVUPD.Z (R9), K1, Z0
-	VMOVAPD   Z0, Z0
-	ADDQ      AX, R9
-	VMOVUPD.Z (R9), K1, Z1
-	VMOVAPD   Z1, Z1
-	ADDQ      AX, R9
-	VMOVUPD.Z (R9), K1, Z2
-	VMOVAPD   Z2, Z2
-	ADDQ      AX, R9
-	VMOVUPD.Z (R9), K1, Z3
-	VMOVAPD   Z3, Z3
-
-start3:
-	MOVQ w+16(FP), R9
-	MOVQ n+56(FP), R10
-
-term3:
-	VMOVUPD.Z    (R8), K1, Z4
-	VBROADCASTSD (R9), Z5
-	VFMADD231PD  Z4, Z5, Z0
-	VBROADCASTSD (R9)(BX*1), Z5
-	VFMADD231PD  Z4, Z5, Z1
-	VBROADCASTSD (R9)(BX*2), Z5
-	VFMADD231PD  Z4, Z5, Z2
-	VBROADCASTSD (R9)(SI*1), Z5
-	VFMADD231PD  Z4, Z5, Z3
-	ADDQ         CX, R8
-	ADDQ         DX, R9
-	DECQ         R10
-	JNZ          term3
-	MOVQ         by+88(FP), R8
-	TESTQ        R8, R8
-	JZ           scaled3
-	VBROADCASTSD (R8), Z4
-	VMULPD       Z4, Z0, Z0
-	VMULPD       Z4, Z1, Z1
-	VMULPD       Z4, Z2, Z2
-	VMULPD       Z4, Z3, Z3
-	MOVQ         8(R8), R9
-	ADDQ         R9, R9
-	JZ           scaled3
-	VBROADCASTSD 8(R8), Z4
-	MOVQ         DI, R8
-	VMOVUPD.Z    (R8), K1, Z5
-	VMULPD       Z4, Z5, Z5
-	VADDPD       Z5, Z0, Z0
-	ADDQ         AX, R8
-	VMOVUPD.Z    (R8), K1, Z5
-	VMULPD       Z4, Z5, Z5
-	VADDPD       Z5, Z1, Z1
-	ADDQ         AX, R8
-	VMOVUPD.Z    (R8), K1, Z5
-	VMULPD       Z4, Z5, Z5
-	VADDPD       Z5, Z2, Z2
-	ADDQ         AX, R8
-	VMOVUPD.Z    (R8), K1, Z5
-	VMULPD       Z4, Z5, Z5
-	VADDPD       Z5, Z3, Z3
-
-scaled3:
-	VMOVUPD Z0, K1, (DI)
-	ADDQ    AX, DI
-	VMOVUPD Z1, K1, (DI)
-	ADDQ    AX, DI
-	VMOVUPD Z2, K1, (DI)
-	ADDQ    AX, DI
-	VMOVUPD Z3, K1, (DI)
-	JMP     done
-
-more1:
-	CMPQ      R9, $+12
-	JG        more2
-	SUBQ      $+8, R9
-	MOVQ      $0x000000000000000f, R10
-	NEGQ      R9
-	ADDQ      $+4, R9
-	SHRXQ     R9, R10, R10
-	KMOVW     R10, K1
-	VXORPD    Z0, Z0, Z0
-	VXORPD    Y1, Y1, Y1
-	VXORPD    Z2, Z2, Z2
-	VXORPD    Y3, Y3, Y3
-	VXORPD    Z4, Z4, Z4
-	VXORPD    Y5, Y5, Y5
-	VXORPD    Z6, Z6, Z6
-	VXORPD    Y7, Y7, Y7
-	CMPB      add+80(FP), $+0
-	JEQ       start4
-	MOVQ      DI, R9
-	VMOVUPD   (R9), Z0
-	VMOVAPD   Z0, Z0
-	VMOVUPD.Z 64(R9), K1, Y1
-	VMOVAPD   Y1, Y1
-	ADDQ      AX, R9
-	VMOVUPD   (R9), Z2
-	VMOVAPD   Z2, Z2
-	VMOVUPD.Z 64(R9), K1, Y3
-	VMOVAPD   Y3, Y3
-	ADDQ      AX, R9
-	VMOVUPD   (R9), Z4
-	VMOVAPD   Z4, Z4
-	VMOVUPD.Z 64(R9), K1, Y5
-	VMOVAPD   Y5, Y5
-	ADDQ      AX, R9
-	VMOVUPD   (R9), Z6
-	VMOVAPD   Z6, Z6
-	VMOVUPD.Z 64(R9), K1, Y7
-	VMOVAPD   Y7, Y7
-
-start4:
-	MOVQ w+16(FP), R9
-	MOVQ n+56(FP), R10
-
-term4:
-	VMOVUPD      (R8), Z8
-	VMOVUPD.Z    64(R8), K1, Y9
-	VBROADCASTSD (R9), Z10
-	VFMADD231PD  Z8, Z10, Z0
-	VFMADD231PD  Y9, Y10, Y1
-	VBROADCASTSD (R9)(BX*1), Z10
-	VFMADD231PD  Z8, Z10, Z2
-	VFMADD231PD  Y9, Y10, Y3
-	VBROADCASTSD (R9)(BX*2), Z10
-	VFMADD231PD  Z8, Z10, Z4
-	VFMADD231PD  Y9, Y10, Y5
-	VBROADCASTSD (R9)(SI*1), Z10
-	VFMADD231PD  Z8, Z10, Z6
-	VFMADD231PD  Y9, Y10, Y7
-	ADDQ         CX, R8
-	ADDQ         DX, R9
-	DECQ         R10
-	JNZ          term4
-	MOVQ         by+88(FP), R8
-	TESTQ        R8, R8
-	JZ           scaled4
-	VBROADCASTSD (R8), Z8
-	VMULPD       Z8, Z0, Z0
-	VMULPD       Y8, Y1, Y1
-	VMULPD       Z8, Z2, Z2
-	VMULPD       Y8, Y3, Y3
-	VMULPD       Z8, Z4, Z4
-	VMULPD       Y8, Y5, Y5
-	VMULPD       Z8, Z6, Z6
-	VMULPD       Y8, Y7, Y7
-	MOVQ         8(R8), R9
-	ADDQ         R9, R9
-	JZ           scaled4
-	VBROADCASTSD 8(R8), Z8
-	MOVQ         DI, R8
-	VMOVUPD      (R8), Z9
-	VMULPD       Z8, Z9, Z9
-	VADDPD       Z9, Z0, Z0
-	VMOVUPD.Z    64(R8), K1, Y9
-	VMULPD       Y8, Y9, Y9
-	VADDPD       Y9, Y1, Y1
-	ADDQ         AX, R8
-	VMOVUPD      (R8), Z9
-	VMULPD       Z8, Z9, Z9
-	VADDPD       Z9, Z2, Z2
-	VMOVUPD.Z    64(R8), K1, Y9
-	VMULPD       Y8, Y9, Y9
-	VADDPD       Y9, Y3, Y3
-	ADDQ         AX, R8
-	VMOVUPD      (R8), Z9
-	VMULPD       Z8, Z9, Z9
-	VADDPD       Z9, Z4, Z4
-	VMOVUPD.Z    64(R8), K1, Y9
-	VMULPD       Y8, Y9, Y9
-	VADDPD       Y9, Y5, Y5
-	ADDQ         AX, R8
-	VMOVUPD      (R8), Z9
-	VMULPD       Z8, Z9, Z9
-	VADDPD       Z9, Z6, Z6
-	VMOVUPD.Z    64(R8), K1, Y9
-	VMULPD       Y8, Y9, Y9
-	VADDPD       Y9, Y7, Y7
-
-scaled4:
-	VMOVUPD Z0, (DI)
-	VMOVUPD Y1, K1, 64(DI)
-	ADDQ    AX, DI
-	VMOVUPD Z2, (DI)
-	VMOVUPD Y3, K1, 64(DI)
-	ADDQ    AX, DI
-	VMOVUPD Z4, (DI)
-	VMOVUPD Y5, K1, 64(DI)
-	ADDQ    AX, DI
-	VMOVUPD Z6, (DI)
-	VMOVUPD Y7, K1, 64(DI)
-	JMP     done
-
-more2:
-	CMPQ      R9, $+16
-	JG        more3
-	SUBQ      $+8, R9
-	MOVQ      $0x00000000000000ff, R10
-	NEGQ      R9
-	ADDQ      $+8, R9
-	SHRXQ     R9, R10, R10
-	KMOVW     R10, K1
-	VXORPD    Z0, Z0, Z0
-	VXORPD    Z1, Z1, Z1
-	VXORPD    Z2, Z2, Z2
-	VXORPD    Z3, Z3, Z3
-	VXORPD    Z4, Z4, Z4
-	VXORPD    Z5, Z5, Z5
-	VXORPD    Z6, Z6, Z6
-	VXORPD    Z7, Z7, Z7
-	CMPB      add+80(FP), $+0
-	JEQ       start5
-	MOVQ      DI, R9
-	VMOVUPD   (R9), Z0
-	VMOVAPD   Z0, Z0
-	VMOVUPD.Z 64(R9), K1, Z1
-	VMOVAPD   Z1, Z1
-	ADDQ      AX, R9
-	VMOVUPD   (R9), Z2
-	VMOVAPD   Z2, Z2
-	VMOVUPD.Z 64(R9), K1, Z3
-	VMOVAPD   Z3, Z3
-	ADDQ      AX, R9
-	VMOVUPD   (R9), Z4
-	VMOVAPD   Z4, Z4
-	VMOVUPD.Z 64(R9), K1, Z5
-	VMOVAPD   Z5, Z5
-	ADDQ      AX, R9
-	VMOVUPD   (R9), Z6
-	VMOVAPD   Z6, Z6
-	VMOVUPD.Z 64(R9), K1, Z7
-	VMOVAPD   Z7, Z7
-
-start5:
-	MOVQ w+16(FP), R9
-	MOVQ n+56(FP), R10
-
-term5:
-	VMOVUPD      (R8), Z8
-	VMOVUPD.Z    64(R8), K1, Z9
-	VBROADCASTSD (R9), Z10
-	VFMADD231PD  Z8, Z10, Z0
-	VFMADD231PD  Z9, Z10, Z1
-	VBROADCASTSD (R9)(BX*1), Z10
-	VFMADD231PD  Z8, Z10, Z2
-	VFMADD231PD  Z9, Z10, Z3
-	VBROADCASTSD (R9)(BX*2), Z10
-	VFMADD231PD  Z8, Z10, Z4
-	VFMADD231PD  Z9, Z10, Z5
-	VBROADCASTSD (R9)(SI*1), Z10
-	VFMADD231PD  Z8, Z10, Z6
-	VFMADD231PD  Z9, Z10, Z7
-	ADDQ         CX, R8
-	ADDQ         DX, R9
-	DECQ         R10
-	JNZ          term5
-	MOVQ         by+88(FP), R8
-	TESTQ        R8, R8
-	JZ           scaled5
-	VBROADCASTSD (R8), Z8
-	VMULPD       Z8, Z0, Z0
-	VMULPD       Z8, Z1, Z1
-	VMULPD       Z8, Z2, Z2
-	VMULPD       Z8, Z3, Z3
-	VMULPD       Z8, Z4, Z4
-	VMULPD       Z8, Z5, Z5
-	VMULPD       Z8, Z6, Z6
-	VMULPD       Z8, Z7, Z7
-	MOVQ         8(R8), R9
-	ADDQ         R9, R9
-	JZ           scaled5
-	VBROADCASTSD 8(R8), Z8
-	MOVQ         DI, R8
-	VMOVUPD      (R8), Z9
-	VMULPD       Z8, Z9, Z9
-	VADDPD       Z9, Z0, Z0
-	VMOVUPD.Z    64(R8), K1, Z9
-	VMULPD       Z8, Z9, Z9
-	VADDPD       Z9, Z1, Z1
-	ADDQ         AX, R8
-	VMOVUPD      (R8), Z9
-	VMULPD       Z8, Z9, Z9
-	VADDPD       Z9, Z2, Z2
-	VMOVUPD.Z    64(R8), K1, Z9
-	VMULPD       Z8, Z9, Z9
-	VADDPD       Z9, Z3, Z3
-	ADDQ         AX, R8
-	VMOVUPD      (R8), Z9
-	VMULPD       Z8, Z9, Z9
-	VADDPD       Z9, Z4, Z4
-	VMOVUPD.Z    64(R8), K1, Z9
-	VMULPD       Z8, Z9, Z9
-	VADDPD       Z9, Z5, Z5
-	ADDQ         AX, R8
-	VMOVUPD      (R8), Z9
-	VMULPD       Z8, Z9, Z9
-	VADDPD       Z9, Z6, Z6
-	VMOVUPD.Z    64(R8), K1, Z9
-	VMULPD       Z8, Z9, Z9
-	VADDPD       Z9, Z7, Z7
-
-scaled5:
-	VMOVUPD Z0, (DI)
-	VMOVUPD Z1, K1, 64(DI)
-	ADDQ    AX, DI
-	VMOVUPD Z2, (DI)
-	VMOVUPD Z3, K1, 64(DI)
-	ADDQ    AX, DI
-	VMOVUPD Z4, (DI)
-	VMOVUPD Z5, K1, 64(DI)
-	ADDQ    AX, DI
-	VMOVUPD Z6, (DI)
-	VMOVUPD Z7, K1, 64(DI)
-	JMP     done
-
-more3:
-done:
-	SUBQ   $+4, rows+64(FP)
-	JZ     allDone
-	IMUL3Q $+4, AX, DI
-	ADDQ   DI, c+0(FP)
-	IMUL3Q $+4, BX, DI
-	ADDQ   DI, w+16(FP)
-	MOVQ   rightc+96(FP), DI
-	SHLQ   $0x03, DI
-	ADDQ   DI, c+0(FP)
-	MOVQ   rightz+104(FP), DI
-	SHLQ   $0x03, DI
-	ADDQ   DI, z+40(FP)
-	MOVQ   more+112(FP), DI
-	ADDQ   DI, cols+72(FP)
-	JMP    rows
-
-allDone:
-	VZEROUPPER
-	RET
-
-// func panelFew32_4_avx512(c *float32, ldc int, w *float32, down int, across int, z *float32, ldz int, n int, rows int, cols int, add bool, by *float32, rightc int, rightz int, more int, index int)
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2, FMA3
-TEXT ·panelFew32_4_avx512(SB), NOSPLIT, $0-128
-	MOVQ ldc+8(FP), AX
-	SHLQ $0x02, AX
-	MOVQ ldz+48(FP), CX
-	SHLQ $0x02, CX
-	MOVQ across+32(FP), DX
-	SHLQ $0x02, DX
-	MOVQ down+24(FP), BX
-	SHLQ $0x02, BX
-	LEAQ (BX)(BX*2), SI
-
-rows:
-	MOVQ c+0(FP), DI
-	MOVQ z+40(FP), R8
-	MOVQ cols+72(FP), R9
-
-both:
-	CMPQ    R9, $+32
-	JL      bothEnd
-	VXORPD  Z0, Z0, Z0
-	VXORPD  Z1, Z1, Z1
-	VXORPD  Z2, Z2, Z2
-	VXORPD  Z3, Z3, Z3
-	VXORPD  Z4, Z4, Z4
-	VXORPD  Z5, Z5, Z5
-	VXORPD  Z6, Z6, Z6
-	VXORPD  Z7, Z7, Z7
-	CMPB    add+80(FP), $+0
-	JEQ     start1
-	MOVQ    DI, R10
-	VMOVUPS (R10), Z0
-	VMOVAPD Z0, Z0
-	VMOVUPS 64(R10), Z1
-	VMOVAPD Z1, Z1
-	ADDQ    AX, R10
-	VMOVUPS (R10), Z2
-	VMOVAPD Z2, Z2
-	VMOVUPS 64(R10), Z3
-	VMOVAPD Z3, Z3
-	ADDQ    AX, R10
-	VMOVUPS (R10), Z4
-	VMOVAPD Z4, Z4
-	VMOVUPS 64(R10), Z5
-	VMOVAPD Z5, Z5
-	ADDQ    AX, R10
-	VMOVUPS (R10), Z6
-	VMOVAPD Z6, Z6
-	VMOVUPS 64(R10), Z7
-	VMOVAPD Z7, Z7
-
-start1:
-	MOVQ R8, R10
-	MOVQ w+16(FP), R11
-	MOVQ n+56(FP), R12
-
-term1:
-	VMOVUPS      (R10), Z8
-	VMOVUPS      64(R10), Z9
-	VBROADCASTSS (R11), Z10
-	VFMADD231PS  Z8, Z10, Z0
-	VFMADD231PS  Z9, Z10, Z1
-	VBROADCASTSS (R11)(BX*1), Z10
-	VFMADD231PS  Z8, Z10, Z2
-	VFMADD231PS  Z9, Z10, Z3
-	VBROADCASTSS (R11)(BX*2), Z10
-	VFMADD231PS  Z8, Z10, Z4
-	VFMADD231PS  Z9, Z10, Z5
-	VBROADCASTSS (R11)(SI*1), Z10
-	VFMADD231PS  Z8, Z10, Z6
-	VFMADD231PS  Z9, Z10, Z7
-	ADDQ         CX, R10
-	ADDQ         DX, R11
-	DECQ         R12
-	JNZ          term1
-	MOVQ         by+88(FP), R10
-	TESTQ        R10, R10
-	JZ           scaled1
-	VBROADCASTSS (R10), Z8
-	VMULPS       Z8, Z0, Z0
-	VMULPS       Z8, Z1, Z1
-	VMULPS       Z8, Z2, Z2
-	VMULPS       Z8, Z3, Z3
-	VMULPS       Z8, Z4, Z4
-	VMULPS       Z8, Z5, Z5
-	VMULPS       Z8, Z6, Z6
-	VMULPS       Z8, Z7, Z7
-	MOVL         4(R10), R11
-	ADDL         R11, R11
-	JZ           scaled1
-	VBROADCASTSS 4(R10), Z8
-	MOVQ         DI, R10
-	VMOVUPS      (R10), Z9
-	VMULPS       Z8, Z9, Z9
-	VADDPS       Z9, Z0, Z0
-	VMOVUPS      64(R10), Z9
-	VMULPS       Z8, Z9, Z9
-	VADDPS       Z9, Z1, Z1
-	ADDQ         AX, R10
-	VMOVUPS      (R10), Z9
-	VMULPS       Z8, Z9, Z9
-	VADDPS       Z9, Z2, Z2
-	VMOVUPS      64(R10), Z9
-	VMULPS       Z8, Z9, Z9
-	VADDPS       Z9, Z3, Z3
-	ADDQ         AX, R10
-	VMOVUPS      (R10), Z9
-	VMULPS       Z8, Z9, Z9
-	VADDPS       Z9, Z4, Z4
-	VMOVUPS      64(R10), Z9
-	VMULPS       Z8, Z9, Z9
-	VADDPS       Z9, Z5, Z5
-	ADDQ         AX, R10
-	VMOVUPS      (R10), Z9
-	VMULPS       Z8, Z9, Z9
-	VADDPS       Z9, Z6, Z6
-	VMOVUPS      64(R10), Z9
-	VMULPS       Z8, Z9, Z9
-	VADDPS       Z9, Z7, Z7
-
-scaled1:
-	MOVQ    DI, R10
-	VMOVUPS Z0, (R10)
-	VMOVUPS Z1, 64(R10)
-	ADDQ    AX, R10
-	VMOVUPS Z2, (R10)
-	VMOVUPS Z3, 64(R10)
-	ADDQ    AX, R10
-	VMOVUPS Z4, (R10)
-	VMOVUPS Z5, 64(R10)
-	ADDQ    AX, R10
-	VMOVUPS Z6, (R10)
-	VMOVUPS Z7, 64(R10)
-	ADDQ    $+128, DI
-	ADDQ    $+128, R8
-	SUBQ    $+32, R9
-	JMP     both
-
-bothEnd:
-	TESTQ     R9, R9
-	JZ        done
-	CMPQ      R9, $+8
-	JG        more0
-	SUBQ      $+0, R9
-	MOVQ      $0x00000000000000ff, R10
-	NEGQ      R9
-	ADDQ      $+8, R9
-	SHRXQ     R9, R10, R10
-	KMOVW     R10, K1
-	VXORPD    Y0, Y0, Y0
-	VXORPD    Y1, Y1, Y1
-	VXORPD    Y2, Y2, Y2
-	VXORPD    Y3, Y3, Y3
-	CMPB      add+80(FP), $+0
-	JEQ       start2
-	MOVQ      DI, R9
-	VMOVUPS.Z (R9), K1, Y0
-	VMOVAPD   Y0, Y0
-	ADDQ      AX, R9
-	VMOVUPS.Z (R9), K1, Y1
-	VMOVAPD   Y1, Y1
-	ADDQ      AX, R9
-	VMOVUPS.Z (R9), K1, Y2
-	VMOVAPD   Y2, Y2
-	ADDQ      AX, R9
-	VMOVUPS.Z (R9), K1, Y3
-	VMOVAPD   Y3, Y3
-
-start2:
-	MOVQ w+16(FP), R9
-	MOVQ n+56(FP), R10
-
-term2:
-	VMOVUPS.Z    (R8), K1, Y4
-	VBROADCASTSS (R9), Y5
-	VFMADD231PS  Y4, Y5, Y0
-	VBROADCASTSS (R9)(BX*1), Y5
-	VFMADD231PS  Y4, Y5, Y1
-	VBROADCASTSS (R9)(BX*2), Y5
-	VFMADD231PS  Y4, Y5, Y2
-	VBROADCASTSS (R9)(SI*1), Y5
-	VFMADD231PS  Y4, Y5, Y3
-	ADDQ         CX, R8
-	ADDQ         DX, R9
-	DECQ         R10
-	JNZ          term2
-	MOVQ         by+88(FP), R8
-	TESTQ        R8, R8
-	JZ           scaled2
-	VBROADCASTSS (R8), Y4
-	VMULPS       Y4, Y0, Y0
-	VMULPS       Y4, Y1, Y1
-	VMULPS       Y4, Y2, Y2
-	VMULPS       Y4, Y3, Y3
-	MOVL         4(R8), R9
-	ADDL         R9, R9
-	JZ           scaled2
-	VBROADCASTSS 4(R8), Y4
-	MOVQ         DI, R8
-	VMOVUPS.Z    (R8), K1, Y5
-	VMULPS       Y4, Y5, Y5
-	VADDPS       Y5, Y0, Y0
-	ADDQ         AX, R8
-	VMOVUPS.Z    (R8), K1, Y5
-	VMULPS       Y4, Y5, Y5
-	VADDPS       Y5, Y1, Y1
-	ADDQ         AX, R8
-	VMOVUPS.Z    (R8), K1, Y5
-	VMULPS       Y4, Y5, Y5
-	VADDPS       Y5, Y2, Y2
-	ADDQ         AX, R8
-	VMOVUPS.Z    (R8), K1, Y5
-	VMULPS       Y4, Y5, Y5
-	VADDPS       Y5, Y3, Y3
-
-scaled2:
-	VMOVUPS Y0, K1, (DI)
-	ADDQ    AX, DI
-	VMOVUPS Y1, K1, (DI)
-	ADDQ    AX, DI
-	VMOVUPS Y2, K1, (DI)
-	ADDQ    AX, DI
-	VMOVUPS Y3, K1, (DI)
-	JMP     done
-
-more0:
-	CMPQ      R9, $+16
-	JG        more1
-	SUBQ      $+0, R9
-	MOVQ      $0x000000000000ffff, R10
-	NEGQ      R9
-	ADDQ      $+16, R9
-	SHRXQ     R9, R10, R10
-	KMOVW     R10, K1
-	VXORPD    Z0, Z0, Z0
-	VXORPD    Z1, Z1, Z1
-	VXORPD    Z2, Z2, Z2
-	VXORPD    Z3, Z3, Z3
-	CMPB      add+80(FP), $+0
-	JEQ       start3
-	MOVQ      DI, R9
-	VMOVUPS.Z (R9), K1, Z0
-	VMOVAPD   Z0, Z0
-	ADDQ      AX, R9
-	VMOVUPS.Z (R9), K1, Z1
-	VMOVAPD   Z1, Z1
-	ADDQ      AX, R9
-	VMOVUPS.Z (R9), K1, Z2
-	VMOVAPD   Z2, Z2
-	ADDQ      AX, R9
-	VMOVUPS.Z (R9), K1, Z3
-	VMOVAPD   Z3, Z3
-
-start3:
-	MOVQ w+16(FP), R9
-	MOVQ n+56(FP), R10
-
-term3:
-	VMOVUPS.Z    (R8), K1, Z4
-	VBROADCASTSS (R9), Z5
-	VFMADD231PS  Z4, Z5, Z0
-	VBROADCASTSS (R9)(BX*1), Z5
-	VFMADD231PS  Z4, Z5, Z1
-	VBROADCASTSS (R9)(BX*2), Z5
-	VFMADD231PS  Z4, Z5, Z2
-	VBROADCASTSS (R9)(SI*1), Z5
-	VFMADD231PS  Z4, Z5, Z3
-	ADDQ         CX, R8
-	ADDQ         DX, R9
-	DECQ         R10
-	JNZ          term3
-	MOVQ         by+88(FP), R8
-	TESTQ        R8, R8
-	JZ           scaled3
-	VBROADCASTSS (R8), Z4
-	VMULPS       Z4, Z0, Z0
-	VMULPS       Z4, Z1, Z1
-	VMULPS       Z4, Z2, Z2
-	VMULPS       Z4, Z3, Z3
-	MOVL         4(R8), R9
-	ADDL         R9, R9
-	JZ           scaled3
-	VBROADCASTSS 4(R8), Z4
-	MOVQ         DI, R8
-	VMOVUPS.Z    (R8), K1, Z5
-	VMULPS       Z4, Z5, Z5
-	VADDPS       Z5, Z0, Z0
-	ADDQ         AX, R8
-	VMOVUPS.Z    (R8), K1, Z5
-	VMULPS       Z4, Z5, Z5
-	VADDPS       Z5, Z1, Z1
-	ADDQ         AX, R8
-	VMOVUPS.Z    (R8), K1, Z5
-	VMULPS       Z4, Z5, Z5
-	VADDPS       Z5, Z2, Z2
-	ADDQ         AX, R8
-	VMOVUPS.Z    (R8), K1, Z5
-	VMULPS       Z4, Z5, Z5
-	VADDPS       Z5, Z3, Z3
-
-scaled3:
-	VMOVUPS Z0, K1, (DI)
-	ADDQ    AX, DI
-	VMOVUPS Z1, K1, (DI)
-	ADDQ    AX, DI
-	VMOVUPS Z2, K1, (DI)
-	ADDQ    AX, DI
-	VMOVUPS Z3, K1, (DI)
-	JMP     done
-
-more1:
-	CMPQ      R9, $+24
-	JG        more2
-	SUBQ      $+16, R9
-	MOVQ      $0x00000000000000ff, R10
-	NEGQ      R9
-	ADDQ      $+8, R9
-	SHRXQ     R9, R10, R10
-	KMOVW     R10, K1
-	VXORPD    Z0, Z0, Z0
-	VXORPD    Y1, Y1, Y1
-	VXORPD    Z2, Z2, Z2
-	VXORPD    Y3, Y3, Y3
-	VXORPD    Z4, Z4, Z4
-	VXORPD    Y5, Y5, Y5
-	VXORPD    Z6, Z6, Z6
-	VXORPD    Y7, Y7, Y7
-	CMPB      add+80(FP), $+0
-	JEQ       start4
-	MOVQ      DI, R9
-	VMOVUPS   (R9), Z0
-	VMOVAPD   Z0, Z0
-	VMOVUPS.Z 64(R9), K1, Y1
-	VMOVAPD   Y1, Y1
-	ADDQ      AX, R9
-	VMOVUPS   (R9), Z2
-	VMOVAPD   Z2, Z2
-	VMOVUPS.Z 64(R9), K1, Y3
-	VMOVAPD   Y3, Y3
-	ADDQ      AX, R9
-	VMOVUPS   (R9), Z4
-	VMOVAPD   Z4, Z4
-	VMOVUPS.Z 64(R9), K1, Y5
-	VMOVAPD   Y5, Y5
-	ADDQ      AX, R9
-	VMOVUPS   (R9), Z6
-	VMOVAPD   Z6, Z6
-	VMOVUPS.Z 64(R9), K1, Y7
-	VMOVAPD   Y7, Y7
-
-start4:
-	MOVQ w+16(FP), R9
-	MOVQ n+56(FP), R10
-
-term4:
-	VMOVUPS      (R8), Z8
-	VMOVUPS.Z    64(R8), K1, Y9
-	VBROADCASTSS (R9), Z10
-	VFMADD231PS  Z8, Z10, Z0
-	VFMADD231PS  Y9, Y10, Y1
-	VBROADCASTSS (R9)(BX*1), Z10
-	VFMADD231PS  Z8, Z10, Z2
-	VFMADD231PS  Y9, Y10, Y3
-	VBROADCASTSS (R9)(BX*2), Z10
-	VFMADD231PS  Z8, Z10, Z4
-	VFMADD231PS  Y9, Y10, Y5
-	VBROADCASTSS (R9)(SI*1), Z10
-	VFMADD231PS  Z8, Z10, Z6
-	VFMADD231PS  Y9, Y10, Y7
-	ADDQ         CX, R8
-	ADDQ         DX, R9
-	DECQ         R10
-	JNZ          term4
-	MOVQ         by+88(FP), R8
-	TESTQ        R8, R8
-	JZ           scaled4
-	VBROADCASTSS (R8), Z8
-	VMULPS       Z8, Z0, Z0
-	VMULPS       Y8, Y1, Y1
-	VMULPS       Z8, Z2, Z2
-	VMULPS       Y8, Y3, Y3
-	VMULPS       Z8, Z4, Z4
-	VMULPS       Y8, Y5, Y5
-	VMULPS       Z8, Z6, Z6
-	VMULPS       Y8, Y7, Y7
-	MOVL         4(R8), R9
-	ADDL         R9, R9
-	JZ           scaled4
-	VBROADCASTSS 4(R8), Z8
-	MOVQ         DI, R8
-	VMOVUPS      (R8), Z9
-	VMULPS       Z8, Z9, Z9
-	VADDPS       Z9, Z0, Z0
-	VMOVUPS.Z    64(R8), K1, Y9
-	VMULPS       Y8, Y9, Y9
-	VADDPS       Y9, Y1, Y1
-	ADDQ         AX, R8
-	VMOVUPS      (R8), Z9
-	VMULPS       Z8, Z9, Z9
-	VADDPS       Z9, Z2, Z2
-	VMOVUPS.Z    64(R8), K1, Y9
-	VMULPS       Y8, Y9, Y9
-	VADDPS       Y9, Y3, Y3
-	ADDQ         AX, R8
-	VMOVUPS      (R8), Z9
-	VMULPS       Z8, Z9, Z9
-	VADDPS       Z9, Z4, Z4
-	VMOVUPS.Z    64(R8), K1, Y9
-	VMULPS       Y8, Y9, Y9
-	VADDPS       Y9, Y5, Y5
-	ADDQ         AX, R8
-	VMOVUPS      (R8), Z9
-	VMULPS       Z8, Z9, Z9
-	VADDPS       Z9, Z6, Z6
-	VMOVUPS.Z    64(R8), K1, Y9
-	VMULPS       Y8, Y9, Y9
-	VADDPS       Y9, Y7, Y7
-
-scaled4:
-	VMOVUPS Z0, (DI)
-	VMOVUPS Y1, K1, 64(DI)
-	ADDQ    AX, DI
-	VMOVUPS Z2, (DI)
-	VMOVUPS Y3, K1, 64(DI)
-	ADDQ    AX, DI
-	VMOVUPS Z4, (DI)
-	VMOVUPS Y5, K1, 64(DI)
-	ADDQ    AX, DI
-	VMOVUPS Z6, (DI)
-	VMOVUPS Y7, K1, 64(DI)
-	JMP     done
-
-more2:
-	CMPQ      R9, $+32
-	JG        more3
-	SUBQ      $+16, R9
-	MOVQ      $0x000000000000ffff, R10
-	NEGQ      R9
-	ADDQ      $+16, R9
-	SHRXQ     R9, R10, R10
-	KMOVW     R10, K1
-	VXORPD    Z0, Z0, Z0
-	VXORPD    Z1, Z1, Z1
-	VXORPD    Z2, Z2, Z2
-	VXORPD    Z3, Z3, Z3
-	VXORPD    Z4, Z4, Z4
-	VXORPD    Z5, Z5, Z5
-	VXORPD    Z6, Z6, Z6
-	VXORPD    Z7, Z7, Z7
-	CMPB      add+80(FP), $+0
-	JEQ       start5
-	MOVQ      DI, R9
-	VMOVUPS   (R9), Z0
-	VMOVAPD   Z0, Z0
-	VMOVUPS.Z 64(R9), K1, Z1
-	VMOVAPD   Z1, Z1
-	ADDQ      AX, R9
-	VMOVUPS   (R9), Z2
-	VMOVAPD   Z2, Z2
-	VMOVUPS.Z 64(R9), K1, Z3
-	VMOVAPD   Z3, Z3
-	ADDQ      AX, R9
-	VMOVUPS   (R9), Z4
-	VMOVAPD   Z4, Z4
-	VMOVUPS.Z 64(R9), K1, Z5
-	VMOVAPD   Z5, Z5
-	ADDQ      AX, R9
-	VMOVUPS   (R9), Z6
-	VMOVAPD   Z6, Z6
-	VMOVUPS.Z 64(R9), K1, Z7
-	VMOVAPD   Z7, Z7
-
-start5:
-	MOVQ w+16(FP), R9
-	MOVQ n+56(FP), R10
-
-term5:
-	VMOVUPS      (R8), Z8
-	VMOVUPS.Z    64(R8), K1, Z9
-	VBROADCASTSS (R9), Z10
-	VFMADD231PS  Z8, Z10, Z0
-	VFMADD231PS  Z9, Z10, Z1
-	VBROADCASTSS (R9)(BX*1), Z10
-	VFMADD231PS  Z8, Z10, Z2
-	VFMADD231PS  Z9, Z10, Z3
-	VBROADCASTSS (R9)(BX*2), Z10
-	VFMADD231PS  Z8, Z10, Z4
-	VFMADD231PS  Z9, Z10, Z5
-	VBROADCASTSS (R9)(SI*1), Z10
-	VFMADD231PS  Z8, Z10, Z6
-	VFMADD231PS  Z9, Z10, Z7
-	ADDQ         CX, R8
-	ADDQ         DX, R9
-	DECQ         R10
-	JNZ          term5
-	MOVQ         by+88(FP), R8
-	TESTQ        R8, R8
-	JZ           scaled5
-	VBROADCASTSS (R8), Z8
-	VMULPS       Z8, Z0, Z0
-	VMULPS       Z8, Z1, Z1
-	VMULPS       Z8, Z2, Z2
-	VMULPS       Z8, Z3, Z3
-	VMULPS       Z8, Z4, Z4
-	VMULPS       Z8, Z5, Z5
-	VMULPS       Z8, Z6, Z6
-	VMULPS       Z8, Z7, Z7
-	MOVL         4(R8), R9
-	ADDL         R9, R9
-	JZ           scaled5
-	VBROADCASTSS 4(R8), Z8
-	MOVQ         DI, R8
-	VMOVUPS      (R8), Z9
-	VMULPS       Z8, Z9, Z9
-	VADDPS       Z9, Z0, Z0
-	VMOVUPS.Z    64(R8), K1, Z9
-	VMULPS       Z8, Z9, Z9
-	VADDPS       Z9, Z1, Z1
-	ADDQ         AX, R8
-	VMOVUPS      (R8), Z9
-	VMULPS       Z8, Z9, Z9
-	VADDPS       Z9, Z2, Z2
-	VMOVUPS.Z    64(R8), K1, Z9
-	VMULPS       Z8, Z9, Z9
-	VADDPS       Z9, Z3, Z3
-	ADDQ         AX, R8
-	VMOVUPS      (R8), Z9
-	VMULPS       Z8, Z9, Z9
-	VADDPS       Z9, Z4, Z4
-	VMOVUPS.Z    64(R8), K1, Z9
-	VMULPS       Z8, Z9, Z9
-	VADDPS       Z9, Z5, Z5
-	ADDQ         AX, R8
-	VMOVUPS      (R8), Z9
-	VMULPS       Z8, Z9, Z9
-	VADDPS       Z9, Z6, Z6
-	VMOVUPS.Z    64(R8), K1, Z9
-	VMULPS       Z8, Z9, Z9
-	VADDPS       Z9, Z7, Z7
-
-scaled5:
-	VMOVUPS Z0, (DI)
-	VMOVUPS Z1, K1, 64(DI)
-	ADDQ    AX, DI
-	VMOVUPS Z2, (DI)
-	VMOVUPS Z3, K1, 64(DI)
-	ADDQ    AX, DI
-	VMOVUPS Z4, (DI)
-	VMOVUPS Z5, K1, 64(DI)
-	ADDQ    AX, DI
-	VMOVUPS Z6, (DI)
-	VMOVUPS Z7, K1, 64(DI)
-	JMP     done
-
-more3:
-done:
-	SUBQ   $+4, rows+64(FP)
-	JZ     allDone
-	IMUL3Q $+4, AX, DI
-	ADDQ   DI, c+0(FP)
-	IMUL3Q $+4, BX, DI
-	ADDQ   DI, w+16(FP)
-	MOVQ   rightc+96(FP), DI
-	SHLQ   $0x02, DI
-	ADDQ   DI, c+0(FP)
-	MOVQ   rightz+104(FP), DI
-	SHLQ   $0x02, DI
-	ADDQ   DI, z+40(FP)
-	MOVQ   more+112(FP), DI
-	ADDQ   DI, cols+72(FP)
-	JMP    rows
-
-allDone:
-	VZEROUPPER
-	RET
-
-// func panelFew_5_avx512(c *float64, ldc int, w *float64, down int, across int, z *float64, ldz int, n int, rows int, cols int, add bool, by *float64, rightc int, rightz int, more int, index int)
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2, FMA3
-TEXT ·panelFew_5_avx512(SB), NOSPLIT, $0-128
-	MOVQ ldc+8(FP), AX
-	SHLQ $0x03, AX
-	MOVQ ldz+48(FP), CX
-	SHLQ $0x03, CX
-	MOVQ across+32(FP), DX
-	SHLQ $0x03, DX
-	MOVQ down+24(FP), BX
-	SHLQ $0x03, BX
-	LEAQ (BX)(BX*2), SI
-
-rows:
-	MOVQ c+0(FP), DI
-	MOVQ z+40(FP), R8
-	MOVQ cols+72(FP), R9
-
-both:
-	CMPQ    R9, $+16
-	JL      bothEnd
-	VXORPD  Z0, Z0, Z0
-	VXORPD  Z1, Z1, Z1
-	VXORPD  Z2, Z2, Z2
-	VXORPD  Z3, Z3, Z3
-	VXORPD  Z4, Z4, Z4
-	VXORPD  Z5, Z5, Z5
-	VXORPD  Z6, Z6, Z6
-	VXORPD  Z7, Z7, Z7
-	VXORPD  Z8, Z8, Z8
-	VXORPD  Z9, Z9, Z9
-	CMPB    add+80(FP), $+0
-	JEQ     start1
-	MOVQ    DI, R10
-	VMOVUPD (R10), Z0
-	VMOVAPD Z0, Z0
-	VMOVUPD 64(R10), Z1
-	VMOVAPD Z1, Z1
-	ADDQ    AX, R10
-	VMOVUPD (R10), Z2
-	VMOVAPD Z2, Z2
-	VMOVUPD 64(R10), Z3
-	VMOVAPD Z3, Z3
-	ADDQ    AX, R10
-	VMOVUPD (R10), Z4
-	VMOVAPD Z4, Z4
-	VMOVUPD 64(R10), Z5
-	VMOVAPD Z5, Z5
-	ADDQ    AX, R10
-	VMOVUPD (R10), Z6
-	VMOVAPD Z6, Z6
-	VMOVUPD 64(R10), Z7
-	VMOVAPD Z7, Z7
-	ADDQ    AX, R10
-	VMOVUPD (R10), Z8
-	VMOVAPD Z8, Z8
-	VMOVUPD 64(R10), Z9
-	VMOVAPD Z9, Z9
-
-start1:
-	MOVQ R8, R10
-	MOVQ w+16(FP), R11
-	MOVQ n+56(FP), R12
-
-term1:
-	VMOVUPD      (R10), Z10
-	VMOVUPD      64(R10), Z11
-	VBROADCASTSD (R11), Z12
-	VFMADD231PD  Z10, Z12, Z0
-	VFMADD231PD  Z11, Z12, Z1
-	VBROADCASTSD (R11)(BX*1), Z12
-	VFMADD231PD  Z10, Z12, Z2
-	VFMADD231PD  Z11, Z12, Z3
-	VBROADCASTSD (R11)(BX*2), Z12
-	VFMADD231PD  Z10, Z12, Z4
-	VFMADD231PD  Z11, Z12, Z5
-	VBROADCASTSD (R11)(SI*1), Z12
-	VFMADD231PD  Z10, Z12, Z6
-	VFMADD231PD  Z11, Z12, Z7
-	VBROADCASTSD (R11)(BX*4), Z12
-	VFMADD231PD  Z10, Z12, Z8
-	VFMADD231PD  Z11, Z12, Z9
-	ADDQ         CX, R10
-	ADDQ         DX, R11
-	DECQ         R12
-	JNZ          term1
-	MOVQ         by+88(FP), R10
-	TESTQ        R10, R10
-	JZ           scaled1
-	VBROADCASTSD (R10), Z10
-	VMULPD       Z10, Z0, Z0
-	VMULPD       Z10, Z1, Z1
-	VMULPD       Z10, Z2, Z2
-	VMULPD       Z10, Z3, Z3
-	VMULPD       Z10, Z4, Z4
-	VMULPD       Z10, Z5, Z5
-	VMULPD       Z10, Z6, Z6
-	VMULPD       Z10, Z7, Z7
-	VMULPD       Z10, Z8, Z8
-	VMULPD       Z10, Z9, Z9
-	MOVQ         8(R10), R11
-	ADDQ         R11, R11
-	JZ           scaled1
-	VBROADCASTSD 8(R10), Z10
-	MOVQ         DI, R10
-	VMOVUPD      (R10), Z11
-	VMULPD       Z10, Z11, Z11
-	VADDPD       Z11, Z0, Z0
-	VMOVUPD      64(R10), Z11
-	VMULPD       Z10, Z11, Z11
-	VADDPD       Z11, Z1, Z1
-	ADDQ         AX, R10
-	VMOVUPD      (R10), Z11
-	VMULPD       Z10, Z11, Z11
-	VADDPD       Z11, Z2, Z2
-	VMOVUPD      64(R10), Z11
-	VMULPD       Z10, Z11, Z11
-	VADDPD       Z11, Z3, Z3
-	ADDQ         AX, R10
-	VMOVUPD      (R10), Z11
-	VMULPD       Z10, Z11, Z11
-	VADDPD       Z11, Z4, Z4
-	VMOVUPD      64(R10), Z11
-	VMULPD       Z10, Z11, Z11
-	VADDPD       Z11, Z5, Z5
-	ADDQ         AX, R10
-	VMOVUPD      (R10), Z11
-	VMULPD       Z10, Z11, Z11
-	VADDPD       Z11, Z6, Z6
-	VMOVUPD      64(R10), Z11
-	VMULPD       Z10, Z11, Z11
-	VADDPD       Z11, Z7, Z7
-	ADDQ         AX, R10
-	VMOVUPD      (R10), Z11
-	VMULPD       Z10, Z11, Z11
-	VADDPD       Z11, Z8, Z8
-	VMOVUPD      64(R10), Z11
-	VMULPD       Z10, Z11, Z11
-	VADDPD       Z11, Z9, Z9
-
-scaled1:
-	MOVQ    DI, R10
-	VMOVUPD Z0, (R10)
-	VMOVUPD Z1, 64(R10)
-	ADDQ    AX, R10
-	VMOVUPD Z2, (R10)
-	VMOVUPD Z3, 64(R10)
-	ADDQ    AX, R10
-	VMOVUPD Z4, (R10)
-	VMOVUPD Z5, 64(R10)
-	ADDQ    AX, R10
-	VMOVUPD Z6, (R10)
-	VMOVUPD Z7, 64(R10)
-	ADDQ    AX, R10
-	VMOVUPD Z8, (R10)
-	VMOVUPD Z9, 64(R10)
-	ADDQ    $+128, DI
-	ADDQ    $+128, R8
-	SUBQ    $+16, R9
-	JMP     both
-
-bothEnd:
-	TESTQ     R9, R9
-	JZ        done
-	CMPQ      R9, $+4
-	JG        more0
-	SUBQ      $+0, R9
-	MOVQ      $0x000000000000000f, R10
-	NEGQ      R9
-	ADDQ      $+4, R9
-	SHRXQ     R9, R10, R10
-	KMOVW     R10, K1
-	VXORPD    Y0, Y0, Y0
-	VXORPD    Y1, Y1, Y1
-	VXORPD    Y2, Y2, Y2
-	VXORPD    Y3, Y3, Y3
-	VXORPD    Y4, Y4, Y4
-	CMPB      add+80(FP), $+0
-	JEQ       start2
-	MOVQ      DI, R9
-	VMOVUPD.Z (R9), K1, Y0
-	VMOVAPD   Y0, Y0
-	ADDQ      AX, R9
-	VMOVUPD.Z (R9), K1, Y1
-	VMOVAPD   Y1, Y1
-	ADDQ      AX, R9
-	VMOVUPD.Z (R9), K1, Y2
-	VMOVAPD   Y2, Y2
-	ADDQ      AX, R9
-	VMOVUPD.Z (R9), K1, Y3
-	VMOVAPD   Y3, Y3
-	ADDQ      AX, R9
-	VMOVUPD.Z (R9), K1, Y4
-	VMOVAPD   Y4, Y4
-
-start2:
-	MOVQ w+16(FP), R9
-	MOVQ n+56(FP), R10
-
-term2:
-	VMOVUPD.Z    (R8), K1, Y5
-	VBROADCASTSD (R9), Y6
-	VFMADD231PD  Y5, Y6, Y0
-	VBROADCASTSD (R9)(BX*1), Y6
-	VFMADD231PD  Y5, Y6, Y1
-	VBROADCASTSD (R9)(BX*2), Y6
-	VFMADD231PD  Y5, Y6, Y2
-	VBROADCASTSD (R9)(SI*1), Y6
-	VFMADD231PD  Y5, Y6, Y3
-	VBROADCASTSD (R9)(BX*4), Y6
-	VFMADD231PD  Y5, Y6, Y4
-	ADDQ         CX, R8
-	ADDQ         DX, R9
-	DECQ         R10
-	JNZ          term2
-	MOVQ         by+88(FP), R8
-	TESTQ        R8, R8
-	JZ           scaled2
-	VBROADCASTSD (R8), Y5
-	VMULPD       Y5, Y0, Y0
-	VMULPD       Y5, Y1, Y1
-	VMULPD       Y5, Y2, Y2
-	VMULPD       Y5, Y3, Y3
-	VMULPD       Y5, Y4, Y4
-	MOVQ         8(R8), R9
-	ADDQ         R9, R9
-	JZ           scaled2
-	VBROADCASTSD 8(R8), Y5
-	MOVQ         DI, R8
-	VMOVUPD.Z    (R8), K1, Y6
-	VMULPD       Y5, Y6, Y6
-	VADDPD       Y6, Y0, Y0
-	ADDQ         AX, R8
-	VMOVUPD.Z    (R8), K1, Y6
-	VMULPD       Y5, Y6, Y6
-	VADDPD       Y6, Y1, Y1
-	ADDQ         AX, R8
-	VMOVUPD.Z    (R8), K1, Y6
-	VMULPD       Y5, Y6, Y6
-	VADDPD       Y6, Y2, Y2
-	ADDQ         AX, R8
-	VMOVUPD.Z    (R8), K1, Y6
-	VMULPD       Y5, Y6, Y6
-	VADDPD       Y6, Y3, Y3
-	ADDQ         AX, R8
-	VMOVUPD.Z    (R8), K1, Y6
-	VMULPD       Y5, Y6, Y6
-	VADDPD       Y6, Y4, Y4
-
-scaled2:
-	VMOVUPD Y0, K1, (DI)
-	ADDQ    AX, DI
-	VMOVUPD Y1, K1, (DI)
-	ADDQ    AX, DI
-	VMOVUPD Y2, K1, (DI)
-	ADDQ    AX, DI
-	VMOVUPD Y3, K1, (DI)
-	ADDQ    AX, DI
-	VMOVUPD Y4, K1, (DI)
-	JMP     done
-
-more0:
-	CMPQ      R9, $+8
-	JG        more1
-	SUBQ      $+0, R9
-	MOVQ      $0x00000000000000ff, R10
-	NEGQ      R9
-	ADDQ      $+8, R9
-	SHRXQ     R9, R10, R10
-	KMOVW     R10, K1
-	VXORPD    Z0, Z0, Z0
-	VXORPD    Z1, Z1, Z1
-	VXORPD    Z2, Z2, Z2
-	VXORPD    Z3, Z3, Z3
-	VXORPD    Z4, Z4, Z4
-	CMPB      add+80(FP), $+0
-	JEQ       start3
-	MOVQ      DI, R9
-	VMOVUPD.Z (R9), K1, Z0
-	VMOVAPD   Z0, Z0
-	ADDQ      AX, R9
-	VMOVUPD.Z (R9), K1, Z1
-	VMOVAPD   Z1, Z1
-	ADDQ      AX, R9
-	VMOVUPD.Z (R9), K1, Z2
-	VMOVAPD   Z2, Z2
-	ADDQ      AX, R9
-	VMOVUPD.Z (R9), K1, Z3
-	VMOVAPD   Z3, Z3
-	ADDQ      AX, R9
-	VMOVUPD.Z (R9), K1, Z4
-	VMOVAPD   Z4, Z4
-
-start3:
-	MOVQ w+16(FP), R9
-	MOVQ n+56(FP), R10
-
-term3:
-	VMOVUPD.Z    (R8), K1, Z5
-	VBROADCASTSD (R9), Z6
-	VFMADD231PD  Z5, Z6, Z0
-	VBROADCASTSD (R9)(BX*1), Z6
-	VFMADD231PD  Z5, Z6, Z1
-	VBROADCASTSD (R9)(BX*2), Z6
-	VFMADD231PD  Z5, Z6, Z2
-	VBROADCASTSD (R9)(SI*1), Z6
-	VFMADD231PD  Z5, Z6, Z3
-	VBROADCASTSD (R9)(BX*4), Z6
-	VFMADD231PD  Z5, Z6, Z4
-	ADDQ         CX, R8
-	ADDQ         DX, R9
-	DECQ         R10
-	JNZ          term3
-	MOVQ         by+88(FP), R8
-	TESTQ        R8, R8
-	JZ           scaled3
-	VBROADCASTSD (R8), Z5
-	VMULPD       Z5, Z0, Z0
-	VMULPD       Z5, Z1, Z1
-	VMULPD       Z5, Z2, Z2
-	VMULPD       Z5, Z3, Z3
-	VMULPD       Z5, Z4, Z4
-	MOVQ         8(R8), R9
-	ADDQ         R9, R9
-	JZ           scaled3
-	VBROADCASTSD 8(R8), Z5
-	MOVQ         DI, R8
-	VMOVUPD.Z    (R8), K1, Z6
-	VMULPD       Z5, Z6, Z6
-	VADDPD       Z6, Z0, Z0
-	ADDQ         AX, R8
-	VMOVUPD.Z    (R8), K1, Z6
-	VMULPD       Z5, Z6, Z6
-	VADDPD       Z6, Z1, Z1
-	ADDQ         AX, R8
-	VMOVUPD.Z    (R8), K1, Z6
-	VMULPD       Z5, Z6, Z6
-	VADDPD       Z6, Z2, Z2
-	ADDQ         AX, R8
-	VMOVUPD.Z    (R8), K1, Z6
-	VMULPD       Z5, Z6, Z6
-	VADDPD       Z6, Z3, Z3
-	ADDQ         AX, R8
-	VMOVUPD.Z    (R8), K1, Z6
-	VMULPD       Z5, Z6, Z6
-	VADDPD       Z6, Z4, Z4
-
-scaled3:
-	VMOVUPD Z0, K1, (DI)
-	ADDQ    AX, DI
-	VMOVUPD Z1, K1, (DI)
-	ADDQ    AX, DI
-	VMOVUPD Z2, K1, (DI)
-	ADDQ    AX, DI
-	VMOVUPD Z3, K1, (DI)
-	ADDQ    AX, DI
-	VMOVUPD Z4, K1, (DI)
-	JMP     done
-
-more1:
-	CMPQ      R9, $+12
-	JG        more2
-	SUBQ      $+8, R9
-	MOVQ      $0x000000000000000f, R10
-	NEGQ      R9
-	ADDQ      $+4, R9
-	SHRXQ     R9, R10, R10
-	KMOVW     R10, K1
-	VXORPD    Z0, Z0, Z0
-	VXORPD    Y1, Y1, Y1
-	VXORPD    Z2, Z2, Z2
-	VXORPD    Y3, Y3, Y3
-	VXORPD    Z4, Z4, Z4
-	VXORPD    Y5, Y5, Y5
-	VXORPD    Z6, Z6, Z6
-	VXORPD    Y7, Y7, Y7
-	VXORPD    Z8, Z8, Z8
-	VXORPD    Y9, Y9, Y9
-	CMPB      add+80(FP), $+0
-	JEQ       start4
-	MOVQ      DI, R9
-	VMOVUPD   (R9), Z0
-	VMOVAPD   Z0, Z0
-	VMOVUPD.Z 64(R9), K1, Y1
-	VMOVAPD   Y1, Y1
-	ADDQ      AX, R9
-	VMOVUPD   (R9), Z2
-	VMOVAPD   Z2, Z2
-	VMOVUPD.Z 64(R9), K1, Y3
-	VMOVAPD   Y3, Y3
-	ADDQ      AX, R9
-	VMOVUPD   (R9), Z4
-	VMOVAPD   Z4, Z4
-	VMOVUPD.Z 64(R9), K1, Y5
-	VMOVAPD   Y5, Y5
-	ADDQ      AX, R9
-	VMOVUPD   (R9), Z6
-	VMOVAPD   Z6, Z6
-	VMOVUPD.Z 64(R9), K1, Y7
-	VMOVAPD   Y7, Y7
-	ADDQ      AX, R9
-	VMOVUPD   (R9), Z8
-	VMOVAPD   Z8, Z8
-	VMOVUPD.Z 64(R9), K1, Y9
-	VMOVAPD   Y9, Y9
-
-start4:
-	MOVQ w+16(FP), R9
-	MOVQ n+56(FP), R10
-
-term4:
-	VMOVUPD      (R8), Z10
-	VMOVUPD.Z    64(R8), K1, Y11
-	VBROADCASTSD (R9), Z12
-	VFMADD231PD  Z10, Z12, Z0
-	VFMADD231PD  Y11, Y12, Y1
-	VBROADCASTSD (R9)(BX*1), Z12
-	VFMADD231PD  Z10, Z12, Z2
-	VFMADD231PD  Y11, Y12, Y3
-	VBROADCASTSD (R9)(BX*2), Z12
-	VFMADD231PD  Z10, Z12, Z4
-	VFMADD231PD  Y11, Y12, Y5
-	VBROADCASTSD (R9)(SI*1), Z12
-	VFMADD231PD  Z10, Z12, Z6
-	VFMADD231PD  Y11, Y12, Y7
-	VBROADCASTSD (R9)(BX*4), Z12
-	VFMADD231PD  Z10, Z12, Z8
-	VFMADD231PD  Y11, Y12, Y9
-	ADDQ         CX, R8
-	ADDQ         DX, R9
-	DECQ         R10
-	JNZ          term4
-	MOVQ         by+88(FP), R8
-	TESTQ        R8, R8
-	JZ           scaled4
-	VBROADCASTSD (R8), Z10
-	VMULPD       Z10, Z0, Z0
-	VMULPD       Y10, Y1, Y1
-	VMULPD       Z10, Z2, Z2
-	VMULPD       Y10, Y3, Y3
-	VMULPD       Z10, Z4, Z4
-	VMULPD       Y10, Y5, Y5
-	VMULPD       Z10, Z6, Z6
-	VMULPD       Y10, Y7, Y7
-	VMULPD       Z10, Z8, Z8
-	VMULPD       Y10, Y9, Y9
-	MOVQ         8(R8), R9
-	ADDQ         R9, R9
-	JZ           scaled4
-	VBROADCASTSD 8(R8), Z10
-	MOVQ         DI, R8
-	VMOVUPD      (R8), Z11
-	VMULPD       Z10, Z11, Z11
-	VADDPD       Z11, Z0, Z0
-	VMOVUPD.Z    64(R8), K1, Y11
-	VMULPD       Y10, Y11, Y11
-	VADDPD       Y11, Y1, Y1
-	ADDQ         AX, R8
-	VMOVUPD      (R8), Z11
-	VMULPD       Z10, Z11, Z11
-	VADDPD       Z11, Z2, Z2
-	VMOVUPD.Z    64(R8), K1, Y11
-	VMULPD       Y10, Y11, Y11
-	VADDPD       Y11, Y3, Y3
-	ADDQ         AX, R8
-	VMOVUPD      (R8), Z11
-	VMULPD       Z10, Z11, Z11
-	VADDPD       Z11, Z4, Z4
-	VMOVUPD.Z    64(R8), K1, Y11
-	VMULPD       Y10, Y11, Y11
-	VADDPD       Y11, Y5, Y5
-	ADDQ         AX, R8
-	VMOVUPD      (R8), Z11
-	VMULPD       Z10, Z11, Z11
-	VADDPD       Z11, Z6, Z6
-	VMOVUPD.Z    64(R8), K1, Y11
-	VMULPD       Y10, Y11, Y11
-	VADDPD       Y11, Y7, Y7
-	ADDQ         AX, R8
-	VMOVUPD      (R8), Z11
-	VMULPD       Z10, Z11, Z11
-	VADDPD       Z11, Z8, Z8
-	VMOVUPD.Z    64(R8), K1, Y11
-	VMULPD       Y10, Y11, Y11
-	VADDPD       Y11, Y9, Y9
-
-scaled4:
-	VMOVUPD Z0, (DI)
-	VMOVUPD Y1, K1, 64(DI)
-	ADDQ    AX, DI
-	VMOVUPD Z2, (DI)
-	VMOVUPD Y3, K1, 64(DI)
-	ADDQ    AX, DI
-	VMOVUPD Z4, (DI)
-	VMOVUPD Y5, K1, 64(DI)
-	ADDQ    AX, DI
-	VMOVUPD Z6, (DI)
-	VMOVUPD Y7, K1, 64(DI)
-	ADDQ    AX, DI
-	VMOVUPD Z8, (DI)
-	VMOVUPD Y9, K1, 64(DI)
-	JMP     done
-
-more2:
-	CMPQ      R9, $+16
-	JG        more3
-	SUBQ      $+8, R9
-	MOVQ      $0x00000000000000ff, R10
-	NEGQ      R9
-	ADDQ      $+8, R9
-	SHRXQ     R9, R10, R10
-	KMOVW     R10, K1
-	VXORPD    Z0, Z0, Z0
-	VXORPD    Z1, Z1, Z1
-	VXORPD    Z2, Z2, Z2
-	VXORPD    Z3, Z3, Z3
-	VXORPD    Z4, Z4, Z4
-	VXORPD    Z5, Z5, Z5
-	VXORPD    Z6, Z6, Z6
-	VXORPD    Z7, Z7, Z7
-	VXORPD    Z8, Z8, Z8
-	VXORPD    Z9, Z9, Z9
-	CMPB      add+80(FP), $+0
-	JEQ       start5
-	MOVQ      DI, R9
-	VMOVUPD   (R9), Z0
-	VMOVAPD   Z0, Z0
-	VMOVUPD.Z 64(R9), K1, Z1
-	VMOVAPD   Z1, Z1
-	ADDQ      AX, R9
-	VMOVUPD   (R9), Z2
-	VMOVAPD   Z2, Z2
-	VMOVUPD.Z 64(R9), K1, Z3
-	VMOVAPD   Z3, Z3
-	ADDQ      AX, R9
-	VMOVUPD   (R9), Z4
-	VMOVAPD   Z4, Z4
-	VMOVUPD.Z 64(R9), K1, Z5
-	VMOVAPD   Z5, Z5
-	ADDQ      AX, R9
-	VMOVUPD   (R9), Z6
-	VMOVAPD   Z6, Z6
-	VMOVUPD.Z 64(R9), K1, Z7
-	VMOVAPD   Z7, Z7
-	ADDQ      AX, R9
-	VMOVUPD   (R9), Z8
-	VMOVAPD   Z8, Z8
-	VMOVUPD.Z 64(R9), K1, Z9
-	VMOVAPD   Z9, Z9
-
-start5:
-	MOVQ w+16(FP), R9
-	MOVQ n+56(FP), R10
-
-term5:
-	VMOVUPD      (R8), Z10
-	VMOVUPD.Z    64(R8), K1, Z11
-	VBROADCASTSD (R9), Z12
-	VFMADD231PD  Z10, Z12, Z0
-	VFMADD231PD  Z11, Z12, Z1
-	VBROADCASTSD (R9)(BX*1), Z12
-	VFMADD231PD  Z10, Z12, Z2
-	VFMADD231PD  Z11, Z12, Z3
-	VBROADCASTSD (R9)(BX*2), Z12
-	VFMADD231PD  Z10, Z12, Z4
-	VFMADD231PD  Z11, Z12, Z5
-	VBROADCASTSD (R9)(SI*1), Z12
-	VFMADD231PD  Z10, Z12, Z6
-	VFMADD231PD  Z11, Z12, Z7
-	VBROADCASTSD (R9)(BX*4), Z12
-	VFMADD231PD  Z10, Z12, Z8
-	VFMADD231PD  Z11, Z12, Z9
-	ADDQ         CX, R8
-	ADDQ         DX, R9
-	DECQ         R10
-	JNZ          term5
-	MOVQ         by+88(FP), R8
-	TESTQ        R8, R8
-	JZ           scaled5
-	VBROADCASTSD (R8), Z10
-	VMULPD       Z10, Z0, Z0
-	VMULPD       Z10, Z1, Z1
-	VMULPD       Z10, Z2, Z2
-	VMULPD       Z10, Z3, Z3
-	VMULPD       Z10, Z4, Z4
-	VMULPD       Z10, Z5, Z5
-	VMULPD       Z10, Z6, Z6
-	VMULPD       Z10, Z7, Z7
-	VMULPD       Z10, Z8, Z8
-	VMULPD       Z10, Z9, Z9
-	MOVQ         8(R8), R9
-	ADDQ         R9, R9
-	JZ           scaled5
-	VBROADCASTSD 8(R8), Z10
-	MOVQ         DI, R8
-	VMOVUPD      (R8), Z11
-	VMULPD       Z10, Z11, Z11
-	VADDPD       Z11, Z0, Z0
-	VMOVUPD.Z    64(R8), K1, Z11
-	VMULPD       Z10, Z11, Z11
-	VADDPD       Z11, Z1, Z1
-	ADDQ         AX, R8
-	VMOVUPD      (R8), Z11
-	VMULPD       Z10, Z11, Z11
-	VADDPD       Z11, Z2, Z2
-	VMOVUPD.Z    64(R8), K1, Z11
-	VMULPD       Z10, Z11, Z11
-	VADDPD       Z11, Z3, Z3
-	ADDQ         AX, R8
-	VMOVUPD      (R8), Z11
-	VMULPD       Z10, Z11, Z11
-	VADDPD       Z11, Z4, Z4
-	VMOVUPD.Z    64(R8), K1, Z11
-	VMULPD       Z10, Z11, Z11
-	VADDPD       Z11, Z5, Z5
-	ADDQ         AX, R8
-	VMOVUPD      (R8), Z11
-	VMULPD       Z10, Z11, Z11
-	VADDPD       Z11, Z6, Z6
-	VMOVUPD.Z    64(R8), K1, Z11
-	VMULPD       Z10, Z11, Z11
-	VADDPD       Z11, Z7, Z7
-	ADDQ         AX, R8
-	VMOVUPD      (R8), Z11
-	VMULPD       Z10, Z11, Z11
-	VADDPD       Z11, Z8, Z8
-	VMOVUPD.Z    64(R8), K1, Z11
-	VMULPD       Z10, Z11, Z11
-	VADDPD       Z11, Z9, Z9
-
-scaled5:
-	VMOVUPD Z0, (DI)
-	VMOVUPD Z1, K1, 64(DI)
-	ADDQ    AX, DI
-	VMOVUPD Z2, (DI)
-	VMOVUPD Z3, K1, 64(DI)
-	ADDQ    AX, DI
-	VMOVUPD Z4, (DI)
-	VMOVUPD Z5, K1, 64(DI)
-	ADDQ    AX, DI
-	VMOVUPD Z6, (DI)
-	VMOVUPD Z7, K1, 64(DI)
-	ADDQ    AX, DI
-	VMOVUPD Z8, (DI)
-	VMOVUPD Z9, K1, 64(DI)
-	JMP     done
-
-more3:
-done:
-	SUBQ   $+5, rows+64(FP)
-	JZ     allDone
-	IMUL3Q $+5, AX, DI
-	ADDQ   DI, c+0(FP)
-	IMUL3Q $+5, BX, DI
-	ADDQ   DI, w+16(FP)
-	MOVQ   rightc+96(FP), DI
-	SHLQ   $0x03, DI
-	ADDQ   DI, c+0(FP)
-	MOVQ   rightz+104(FP), DI
-	SHLQ   $0x03, DI
-	ADDQ   DI, z+40(FP)
-	MOVQ   more+112(FP), DI
-	ADDQ   DI, cols+72(FP)
-	JMP    rows
-
-allDone:
-	VZEROUPPER
-	RET
-
-// func panelFew32_5_avx512(c *float32, ldc int, w *float32, down int, across int, z *float32, ldz int, n int, rows int, cols int, add bool, by *float32, rightc int, rightz int, more int, index int)
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2, FMA3
-TEXT ·panelFew32_5_avx512(SB), NOSPLIT, $0-128
-	MOVQ ldc+8(FP), AX
-	SHLQ $0x02, AX
-	MOVQ ldz+48(FP), CX
-	SHLQ $0x02, CX
-	MOVQ across+32(FP), DX
-	SHLQ $0x02, DX
-	MOVQ down+24(FP), BX
-	SHLQ $0x02, BX
-	LEAQ (BX)(BX*2), SI
-
-rows:
-	MOVQ c+0(FP), DI
-	MOVQ z+40(FP), R8
-	MOVQ cols+72(FP), R9
-
-both:
-	CMPQ    R9, $+32
-	JL      bothEnd
-	VXORPD  Z0, Z0, Z0
-	VXORPD  Z1, Z1, Z1
-	VXORPD  Z2, Z2, Z2
-	VXORPD  Z3, Z3, Z3
-	VXORPD  Z4, Z4, Z4
-	VXORPD  Z5, Z5, Z5
-	VXORPD  Z6, Z6, Z6
-	VXORPD  Z7, Z7, Z7
-	VXORPD  Z8, Z8, Z8
-	VXORPD  Z9, Z9, Z9
-	CMPB    add+80(FP), $+0
-	JEQ     start1
-	MOVQ    DI, R10
-	VMOVUPS (R10), Z0
-	VMOVAPD Z0, Z0
-	VMOVUPS 64(R10), Z1
-	VMOVAPD Z1, Z1
-	ADDQ    AX, R10
-	VMOVUPS (R10), Z2
-	VMOVAPD Z2, Z2
-	VMOVUPS 64(R10), Z3
-	VMOVAPD Z3, Z3
-	ADDQ    AX, R10
-	VMOVUPS (R10), Z4
-	VMOVAPD Z4, Z4
-	VMOVUPS 64(R10), Z5
-	VMOVAPD Z5, Z5
-	ADDQ    AX, R10
-	VMOVUPS (R10), Z6
-	VMOVAPD Z6, Z6
-	VMOVUPS 64(R10), Z7
-	VMOVAPD Z7, Z7
-	ADDQ    AX, R10
-	VMOVUPS (R10), Z8
-	VMOVAPD Z8, Z8
-	VMOVUPS 64(R10), Z9
-	VMOVAPD Z9, Z9
-
-start1:
-	MOVQ R8, R10
-	MOVQ w+16(FP), R11
-	MOVQ n+56(FP), R12
-
-term1:
-	VMOVUPS      (R10), Z10
-	VMOVUPS      64(R10), Z11
-	VBROADCASTSS (R11), Z12
-	VFMADD231PS  Z10, Z12, Z0
-	VFMADD231PS  Z11, Z12, Z1
-	VBROADCASTSS (R11)(BX*1), Z12
-	VFMADD231PS  Z10, Z12, Z2
-	VFMADD231PS  Z11, Z12, Z3
-	VBROADCASTSS (R11)(BX*2), Z12
-	VFMADD231PS  Z10, Z12, Z4
-	VFMADD231PS  Z11, Z12, Z5
-	VBROADCASTSS (R11)(SI*1), Z12
-	VFMADD231PS  Z10, Z12, Z6
-	VFMADD231PS  Z11, Z12, Z7
-	VBROADCASTSS (R11)(BX*4), Z12
-	VFMADD231PS  Z10, Z12, Z8
-	VFMADD231PS  Z11, Z12, Z9
-	ADDQ         CX, R10
-	ADDQ         DX, R11
-	DECQ         R12
-	JNZ          term1
-	MOVQ         by+88(FP), R10
-	TESTQ        R10, R10
-	JZ           scaled1
-	VBROADCASTSS (R10), Z10
-	VMULPS       Z10, Z0, Z0
-	VMULPS       Z10, Z1, Z1
-	VMULPS       Z10, Z2, Z2
-	VMULPS       Z10, Z3, Z3
-	VMULPS       Z10, Z4, Z4
-	VMULPS       Z10, Z5, Z5
-	VMULPS       Z10, Z6, Z6
-	VMULPS       Z10, Z7, Z7
-	VMULPS       Z10, Z8, Z8
-	VMULPS       Z10, Z9, Z9
-	MOVL         4(R10), R11
-	ADDL         R11, R11
-	JZ           scaled1
-	VBROADCASTSS 4(R10), Z10
-	MOVQ         DI, R10
-	VMOVUPS      (R10), Z11
-	VMULPS       Z10, Z11, Z11
-	VADDPS       Z11, Z0, Z0
-	VMOVUPS      64(R10), Z11
-	VMULPS       Z10, Z11, Z11
-	VADDPS       Z11, Z1, Z1
-	ADDQ         AX, R10
-	VMOVUPS      (R10), Z11
-	VMULPS       Z10, Z11, Z11
-	VADDPS       Z11, Z2, Z2
-	VMOVUPS      64(R10), Z11
-	VMULPS       Z10, Z11, Z11
-	VADDPS       Z11, Z3, Z3
-	ADDQ         AX, R10
-	VMOVUPS      (R10), Z11
-	VMULPS       Z10, Z11, Z11
-	VADDPS       Z11, Z4, Z4
-	VMOVUPS      64(R10), Z11
-	VMULPS       Z10, Z11, Z11
-	VADDPS       Z11, Z5, Z5
-	ADDQ         AX, R10
-	VMOVUPS      (R10), Z11
-	VMULPS       Z10, Z11, Z11
-	VADDPS       Z11, Z6, Z6
-	VMOVUPS      64(R10), Z11
-	VMULPS       Z10, Z11, Z11
-	VADDPS       Z11, Z7, Z7
-	ADDQ         AX, R10
-	VMOVUPS      (R10), Z11
-	VMULPS       Z10, Z11, Z11
-	VADDPS       Z11, Z8, Z8
-	VMOVUPS      64(R10), Z11
-	VMULPS       Z10, Z11, Z11
-	VADDPS       Z11, Z9, Z9
-
-scaled1:
-	MOVQ    DI, R10
-	VMOVUPS Z0, (R10)
-	VMOVUPS Z1, 64(R10)
-	ADDQ    AX, R10
-	VMOVUPS Z2, (R10)
-	VMOVUPS Z3, 64(R10)
-	ADDQ    AX, R10
-	VMOVUPS Z4, (R10)
-	VMOVUPS Z5, 64(R10)
-	ADDQ    AX, R10
-	VMOVUPS Z6, (R10)
-	VMOVUPS Z7, 64(R10)
-	ADDQ    AX, R10
-	VMOVUPS Z8, (R10)
-	VMOVUPS Z9, 64(R10)
-	ADDQ    $+128, DI
-	ADDQ    $+128, R8
-	SUBQ    $+32, R9
-	JMP     both
-
-bothEnd:
-	TESTQ     R9, R9
-	JZ        done
-	CMPQ      R9, $+8
-	JG        more0
-	SUBQ      $+0, R9
-	MOVQ      $0x00000000000000ff, R10
-	NEGQ      R9
-	ADDQ      $+8, R9
-	SHRXQ     R9, R10, R10
-	KMOVW     R10, K1
-	VXORPD    Y0, Y0, Y0
-	VXORPD    Y1, Y1, Y1
-	VXORPD    Y2, Y2, Y2
-	VXORPD    Y3, Y3, Y3
-	VXORPD    Y4, Y4, Y4
-	CMPB      add+80(FP), $+0
-	JEQ       start2
-	MOVQ      DI, R9
-	VMOVUPS.Z (R9), K1, Y0
-	VMOVAPD   Y0, Y0
-	ADDQ      AX, R9
-	VMOVUPS.Z (R9), K1, Y1
-	VMOVAPD   Y1, Y1
-	ADDQ      AX, R9
-	VMOVUPS.Z (R9), K1, Y2
-	VMOVAPD   Y2, Y2
-	ADDQ      AX, R9
-	VMOVUPS.Z (R9), K1, Y3
-	VMOVAPD   Y3, Y3
-	ADDQ      AX, R9
-	VMOVUPS.Z (R9), K1, Y4
-	VMOVAPD   Y4, Y4
-
-start2:
-	MOVQ w+16(FP), R9
-	MOVQ n+56(FP), R10
-
-term2:
-	VMOVUPS.Z    (R8), K1, Y5
-	VBROADCASTSS (R9), Y6
-	VFMADD231PS  Y5, Y6, Y0
-	VBROADCASTSS (R9)(BX*1), Y6
-	VFMADD231PS  Y5, Y6, Y1
-	VBROADCASTSS (R9)(BX*2), Y6
-	VFMADD231PS  Y5, Y6, Y2
-	VBROADCASTSS (R9)(SI*1), Y6
-	VFMADD231PS  Y5, Y6, Y3
-	VBROADCASTSS (R9)(BX*4), Y6
-	VFMADD231PS  Y5, Y6, Y4
-	ADDQ         CX, R8
-	ADDQ         DX, R9
-	DECQ         R10
-	JNZ          term2
-	MOVQ         by+88(FP), R8
-	TESTQ        R8, R8
-	JZ           scaled2
-	VBROADCASTSS (R8), Y5
-	VMULPS       Y5, Y0, Y0
-	VMULPS       Y5, Y1, Y1
-	VMULPS       Y5, Y2, Y2
-	VMULPS       Y5, Y3, Y3
-	VMULPS       Y5, Y4, Y4
-	MOVL         4(R8), R9
-	ADDL         R9, R9
-	JZ           scaled2
-	VBROADCASTSS 4(R8), Y5
-	MOVQ         DI, R8
-	VMOVUPS.Z    (R8), K1, Y6
-	VMULPS       Y5, Y6, Y6
-	VADDPS       Y6, Y0, Y0
-	ADDQ         AX, R8
-	VMOVUPS.Z    (R8), K1, Y6
-	VMULPS       Y5, Y6, Y6
-	VADDPS       Y6, Y1, Y1
-	ADDQ         AX, R8
-	VMOVUPS.Z    (R8), K1, Y6
-	VMULPS       Y5, Y6, Y6
-	VADDPS       Y6, Y2, Y2
-	ADDQ         AX, R8
-	VMOVUPS.Z    (R8), K1, Y6
-	VMULPS       Y5, Y6, Y6
-	VADDPS       Y6, Y3, Y3
-	ADDQ         AX, R8
-	VMOVUPS.Z    (R8), K1, Y6
-	VMULPS       Y5, Y6, Y6
-	VADDPS       Y6, Y4, Y4
-
-scaled2:
-	VMOVUPS Y0, K1, (DI)
-	ADDQ    AX, DI
-	VMOVUPS Y1, K1, (DI)
-	ADDQ    AX, DI
-	VMOVUPS Y2, K1, (DI)
-	ADDQ    AX, DI
-	VMOVUPS Y3, K1, (DI)
-	ADDQ    AX, DI
-	VMOVUPS Y4, K1, (DI)
-	JMP     done
-
-more0:
-	CMPQ      R9, $+16
-	JG        more1
-	SUBQ      $+0, R9
-	MOVQ      $0x000000000000ffff, R10
-	NEGQ      R9
-	ADDQ      $+16, R9
-	SHRXQ     R9, R10, R10
-	KMOVW     R10, K1
-	VXORPD    Z0, Z0, Z0
-	VXORPD    Z1, Z1, Z1
-	VXORPD    Z2, Z2, Z2
-	VXORPD    Z3, Z3, Z3
-	VXORPD    Z4, Z4, Z4
-	CMPB      add+80(FP), $+0
-	JEQ       start3
-	MOVQ      DI, R9
-	VMOVUPS.Z (R9), K1, Z0
-	VMOVAPD   Z0, Z0
-	ADDQ      AX, R9
-	VMOVUPS.Z (R9), K1, Z1
-	VMOVAPD   Z1, Z1
-	ADDQ      AX, R9
-	VMOVUPS.Z (R9), K1, Z2
-	VMOVAPD   Z2, Z2
-	ADDQ      AX, R9
-	VMOVUPS.Z (R9), K1, Z3
-	VMOVAPD   Z3, Z3
-	ADDQ      AX, R9
-	VMOVUPS.Z (R9), K1, Z4
-	VMOVAPD   Z4, Z4
-
-start3:
-	MOVQ w+16(FP), R9
-	MOVQ n+56(FP), R10
-
-term3:
-	VMOVUPS.Z    (R8), K1, Z5
-	VBROADCASTSS (R9), Z6
-	VFMADD231PS  Z5, Z6, Z0
-	VBROADCASTSS (R9)(BX*1), Z6
-	VFMADD231PS  Z5, Z6, Z1
-	VBROADCASTSS (R9)(BX*2), Z6
-	VFMADD231PS  Z5, Z6, Z2
-	VBROADCASTSS (R9)(SI*1), Z6
-	VFMADD231PS  Z5, Z6, Z3
-	VBROADCASTSS (R9)(BX*4), Z6
-	VFMADD231PS  Z5, Z6, Z4
-	ADDQ         CX, R8
-	ADDQ         DX, R9
-	DECQ         R10
-	JNZ          term3
-	MOVQ         by+88(FP), R8
-	TESTQ        R8, R8
-	JZ           scaled3
-	VBROADCASTSS (R8), Z5
-	VMULPS       Z5, Z0, Z0
-	VMULPS       Z5, Z1, Z1
-	VMULPS       Z5, Z2, Z2
-	VMULPS       Z5, Z3, Z3
-	VMULPS       Z5, Z4, Z4
-	MOVL         4(R8), R9
-	ADDL         R9, R9
-	JZ           scaled3
-	VBROADCASTSS 4(R8), Z5
-	MOVQ         DI, R8
-	VMOVUPS.Z    (R8), K1, Z6
-	VMULPS       Z5, Z6, Z6
-	VADDPS       Z6, Z0, Z0
-	ADDQ         AX, R8
-	VMOVUPS.Z    (R8), K1, Z6
-	VMULPS       Z5, Z6, Z6
-	VADDPS       Z6, Z1, Z1
-	ADDQ         AX, R8
-	VMOVUPS.Z    (R8), K1, Z6
-	VMULPS       Z5, Z6, Z6
-	VADDPS       Z6, Z2, Z2
-	ADDQ         AX, R8
-	VMOVUPS.Z    (R8), K1, Z6
-	VMULPS       Z5, Z6, Z6
-	VADDPS       Z6, Z3, Z3
-	ADDQ         AX, R8
-	VMOVUPS.Z    (R8), K1, Z6
-	VMULPS       Z5, Z6, Z6
-	VADDPS       Z6, Z4, Z4
-
-scaled3:
-	VMOVUPS Z0, K1, (DI)
-	ADDQ    AX, DI
-	VMOVUPS Z1, K1, (DI)
-	ADDQ    AX, DI
-	VMOVUPS Z2, K1, (DI)
-	ADDQ    AX, DI
-	VMOVUPS Z3, K1, (DI)
-	ADDQ    AX, DI
-	VMOVUPS Z4, K1, (DI)
-	JMP     done
-
-more1:
-	CMPQ      R9, $+24
-	JG        more2
-	SUBQ      $+16, R9
-	MOVQ      $0x00000000000000ff, R10
-	NEGQ      R9
-	ADDQ      $+8, R9
-	SHRXQ     R9, R10, R10
-	KMOVW     R10, K1
-	VXORPD    Z0, Z0, Z0
-	VXORPD    Y1, Y1, Y1
-	VXORPD    Z2, Z2, Z2
-	VXORPD    Y3, Y3, Y3
-	VXORPD    Z4, Z4, Z4
-	VXORPD    Y5, Y5, Y5
-	VXORPD    Z6, Z6, Z6
-	VXORPD    Y7, Y7, Y7
-	VXORPD    Z8, Z8, Z8
-	VXORPD    Y9, Y9, Y9
-	CMPB      add+80(FP), $+0
-	JEQ       start4
-	MOVQ      DI, R9
-	VMOVUPS   (R9), Z0
-	VMOVAPD   Z0, Z0
-	VMOVUPS.Z 64(R9), K1, Y1
-	VMOVAPD   Y1, Y1
-	ADDQ      AX, R9
-	VMOVUPS   (R9), Z2
-	VMOVAPD   Z2, Z2
-	VMOVUPS.Z 64(R9), K1, Y3
-	VMOVAPD   Y3, Y3
-	ADDQ      AX, R9
-	VMOVUPS   (R9), Z4
-	VMOVAPD   Z4, Z4
-	VMOVUPS.Z 64(R9), K1, Y5
-	VMOVAPD   Y5, Y5
-	ADDQ      AX, R9
-	VMOVUPS   (R9), Z6
-	VMOVAPD   Z6, Z6
-	VMOVUPS.Z 64(R9), K1, Y7
-	VMOVAPD   Y7, Y7
-	ADDQ      AX, R9
-	VMOVUPS   (R9), Z8
-	VMOVAPD   Z8, Z8
-	VMOVUPS.Z 64(R9), K1, Y9
-	VMOVAPD   Y9, Y9
-
-start4:
-	MOVQ w+16(FP), R9
-	MOVQ n+56(FP), R10
-
-term4:
-	VMOVUPS      (R8), Z10
-	VMOVUPS.Z    64(R8), K1, Y11
-	VBROADCASTSS (R9), Z12
-	VFMADD231PS  Z10, Z12, Z0
-	VFMADD231PS  Y11, Y12, Y1
-	VBROADCASTSS (R9)(BX*1), Z12
-	VFMADD231PS  Z10, Z12, Z2
-	VFMADD231PS  Y11, Y12, Y3
-	VBROADCASTSS (R9)(BX*2), Z12
-	VFMADD231PS  Z10, Z12, Z4
-	VFMADD231PS  Y11, Y12, Y5
-	VBROADCASTSS (R9)(SI*1), Z12
-	VFMADD231PS  Z10, Z12, Z6
-	VFMADD231PS  Y11, Y12, Y7
-	VBROADCASTSS (R9)(BX*4), Z12
-	VFMADD231PS  Z10, Z12, Z8
-	VFMADD231PS  Y11, Y12, Y9
-	ADDQ         CX, R8
-	ADDQ         DX, R9
-	DECQ         R10
-	JNZ          term4
-	MOVQ         by+88(FP), R8
-	TESTQ        R8, R8
-	JZ           scaled4
-	VBROADCASTSS (R8), Z10
-	VMULPS       Z10, Z0, Z0
-	VMULPS       Y10, Y1, Y1
-	VMULPS       Z10, Z2, Z2
-	VMULPS       Y10, Y3, Y3
-	VMULPS       Z10, Z4, Z4
-	VMULPS       Y10, Y5, Y5
-	VMULPS       Z10, Z6, Z6
-	VMULPS       Y10, Y7, Y7
-	VMULPS       Z10, Z8, Z8
-	VMULPS       Y10, Y9, Y9
-	MOVL         4(R8), R9
-	ADDL         R9, R9
-	JZ           scaled4
-	VBROADCASTSS 4(R8), Z10
-	MOVQ         DI, R8
-	VMOVUPS      (R8), Z11
-	VMULPS       Z10, Z11, Z11
-	VADDPS       Z11, Z0, Z0
-	VMOVUPS.Z    64(R8), K1, Y11
-	VMULPS       Y10, Y11, Y11
-	VADDPS       Y11, Y1, Y1
-	ADDQ         AX, R8
-	VMOVUPS      (R8), Z11
-	VMULPS       Z10, Z11, Z11
-	VADDPS       Z11, Z2, Z2
-	VMOVUPS.Z    64(R8), K1, Y11
-	VMULPS       Y10, Y11, Y11
-	VADDPS       Y11, Y3, Y3
-	ADDQ         AX, R8
-	VMOVUPS      (R8), Z11
-	VMULPS       Z10, Z11, Z11
-	VADDPS       Z11, Z4, Z4
-	VMOVUPS.Z    64(R8), K1, Y11
-	VMULPS       Y10, Y11, Y11
-	VADDPS       Y11, Y5, Y5
-	ADDQ         AX, R8
-	VMOVUPS      (R8), Z11
-	VMULPS       Z10, Z11, Z11
-	VADDPS       Z11, Z6, Z6
-	VMOVUPS.Z    64(R8), K1, Y11
-	VMULPS       Y10, Y11, Y11
-	VADDPS       Y11, Y7, Y7
-	ADDQ         AX, R8
-	VMOVUPS      (R8), Z11
-	VMULPS       Z10, Z11, Z11
-	VADDPS       Z11, Z8, Z8
-	VMOVUPS.Z    64(R8), K1, Y11
-	VMULPS       Y10, Y11, Y11
-	VADDPS       Y11, Y9, Y9
-
-scaled4:
-	VMOVUPS Z0, (DI)
-	VMOVUPS Y1, K1, 64(DI)
-	ADDQ    AX, DI
-	VMOVUPS Z2, (DI)
-	VMOVUPS Y3, K1, 64(DI)
-	ADDQ    AX, DI
-	VMOVUPS Z4, (DI)
-	VMOVUPS Y5, K1, 64(DI)
-	ADDQ    AX, DI
-	VMOVUPS Z6, (DI)
-	VMOVUPS Y7, K1, 64(DI)
-	ADDQ    AX, DI
-	VMOVUPS Z8, (DI)
-	VMOVUPS Y9, K1, 64(DI)
-	JMP     done
-
-more2:
-	CMPQ      R9, $+32
-	JG        more3
-	SUBQ      $+16, R9
-	MOVQ      $0x000000000000ffff, R10
-	NEGQ      R9
-	ADDQ      $+16, R9
-	SHRXQ     R9, R10, R10
-	KMOVW     R10, K1
-	VXORPD    Z0, Z0, Z0
-	VXORPD    Z1, Z1, Z1
-	VXORPD    Z2, Z2, Z2
-	VXORPD    Z3, Z3, Z3
-	VXORPD    Z4, Z4, Z4
-	VXORPD    Z5, Z5, Z5
-	VXORPD    Z6, Z6, Z6
-	VXORPD    Z7, Z7, Z7
-	VXORPD    Z8, Z8, Z8
-	VXORPD    Z9, Z9, Z9
-	CMPB      add+80(FP), $+0
-	JEQ       start5
-	MOVQ      DI, R9
-	VMOVUPS   (R9), Z0
-	VMOVAPD   Z0, Z0
-	VMOVUPS.Z 64(R9), K1, Z1
-	VMOVAPD   Z1, Z1
-	ADDQ      AX, R9
-	VMOVUPS   (R9), Z2
-	VMOVAPD   Z2, Z2
-	VMOVUPS.Z 64(R9), K1, Z3
-	VMOVAPD   Z3, Z3
-	ADDQ      AX, R9
-	VMOVUPS   (R9), Z4
-	VMOVAPD   Z4, Z4
-	VMOVUPS.Z 64(R9), K1, Z5
-	VMOVAPD   Z5, Z5
-	ADDQ      AX, R9
-	VMOVUPS   (R9), Z6
-	VMOVAPD   Z6, Z6
-	VMOVUPS.Z 64(R9), K1, Z7
-	VMOVAPD   Z7, Z7
-	ADDQ      AX, R9
-	VMOVUPS   (R9), Z8
-	VMOVAPD   Z8, Z8
-	VMOVUPS.Z 64(R9), K1, Z9
-	VMOVAPD   Z9, Z9
-
-start5:
-	MOVQ w+16(FP), R9
-	MOVQ n+56(FP), R10
-
-term5:
-	VMOVUPS      (R8), Z10
-	VMOVUPS.Z    64(R8), K1, Z11
-	VBROADCASTSS (R9), Z12
-	VFMADD231PS  Z10, Z12, Z0
-	VFMADD231PS  Z11, Z12, Z1
-	VBROADCASTSS (R9)(BX*1), Z12
-	VFMADD231PS  Z10, Z12, Z2
-	VFMADD231PS  Z11, Z12, Z3
-	VBROADCASTSS (R9)(BX*2), Z12
-	VFMADD231PS  Z10, Z12, Z4
-	VFMADD231PS  Z11, Z12, Z5
-	VBROADCASTSS (R9)(SI*1), Z12
-	VFMADD231PS  Z10, Z12, Z6
-	VFMADD231PS  Z11, Z12, Z7
-	VBROADCASTSS (R9)(BX*4), Z12
-	VFMADD231PS  Z10, Z12, Z8
-	VFMADD231PS  Z11, Z12, Z9
-	ADDQ         CX, R8
-	ADDQ         DX, R9
-	DECQ         R10
-	JNZ          term5
-	MOVQ         by+88(FP), R8
-	TESTQ        R8, R8
-	JZ           scaled5
-	VBROADCASTSS (R8), Z10
-	VMULPS       Z10, Z0, Z0
-	VMULPS       Z10, Z1, Z1
-	VMULPS       Z10, Z2, Z2
-	VMULPS       Z10, Z3, Z3
-	VMULPS       Z10, Z4, Z4
-	VMULPS       Z10, Z5, Z5
-	VMULPS       Z10, Z6, Z6
-	VMULPS       Z10, Z7, Z7
-	VMULPS       Z10, Z8, Z8
-	VMULPS       Z10, Z9, Z9
-	MOVL         4(R8), R9
-	ADDL         R9, R9
-	JZ           scaled5
-	VBROADCASTSS 4(R8), Z10
-	MOVQ         DI, R8
-	VMOVUPS      (R8), Z11
-	VMULPS       Z10, Z11, Z11
-	VADDPS       Z11, Z0, Z0
-	VMOVUPS.Z    64(R8), K1, Z11
-	VMULPS       Z10, Z11, Z11
-	VADDPS       Z11, Z1, Z1
-	ADDQ         AX, R8
-	VMOVUPS      (R8), Z11
-	VMULPS       Z10, Z11, Z11
-	VADDPS       Z11, Z2, Z2
-	VMOVUPS.Z    64(R8), K1, Z11
-	VMULPS       Z10, Z11, Z11
-	VADDPS       Z11, Z3, Z3
-	ADDQ         AX, R8
-	VMOVUPS      (R8), Z11
-	VMULPS       Z10, Z11, Z11
-	VADDPS       Z11, Z4, Z4
-	VMOVUPS.Z    64(R8), K1, Z11
-	VMULPS       Z10, Z11, Z11
-	VADDPS       Z11, Z5, Z5
-	ADDQ         AX, R8
-	VMOVUPS      (R8), Z11
-	VMULPS       Z10, Z11, Z11
-	VADDPS       Z11, Z6, Z6
-	VMOVUPS.Z    64(R8), K1, Z11
-	VMULPS       Z10, Z11, Z11
-	VADDPS       Z11, Z7, Z7
-	ADDQ         AX, R8
-	VMOVUPS      (R8), Z11
-	VMULPS       Z10, Z11, Z11
-	VADDPS       Z11, Z8, Z8
-	VMOVUPS.Z    64(R8), K1, Z11
-	VMULPS       Z10, Z11, Z11
-	VADDPS       Z11, Z9, Z9
-
-scaled5:
-	VMOVUPS Z0, (DI)
-	VMOVUPS Z1, K1, 64(DI)
-	ADDQ    AX, DI
-	VMOVUPS Z2, (DI)
-	VMOVUPS Z3, K1, 64(DI)
-	ADDQ    AX, DI
-	VMOVUPS Z4, (DI)
-	VMOVUPS Z5, K1, 64(DI)
-	ADDQ    AX, DI
-	VMOVUPS Z6, (DI)
-	VMOVUPS Z7, K1, 64(DI)
-	ADDQ    AX, DI
-	VMOVUPS Z8, (DI)
-	VMOVUPS Z9, K1, 64(DI)
-	JMP     done
-
-more3:
-done:
-	SUBQ   $+5, rows+64(FP)
-	JZ     allDone
-	IMUL3Q $+5, AX, DI
-	ADDQ   DI, c+0(FP)
-	IMUL3Q $+5, BX, DI
-	ADDQ   DI, w+16(FP)
-	MOVQ   rightc+96(FP), DI
-	SHLQ   $0x02, DI
-	ADDQ   DI, c+0(FP)
-	MOVQ   rightz+104(FP), DI
-	SHLQ   $0x02, DI
-	ADDQ   DI, z+40(FP)
-	MOVQ   more+112(FP), DI
-	ADDQ   DI, cols+72(FP)
-	JMP    rows
-
-allDone:
-	VZEROUPPER
-	RET
-
-// func panelFew_6_avx512(c *float64, ldc int, w *float64, down int, across int, z *float64, ldz int, n int, rows int, cols int, add bool, by *float64, rightc int, rightz int, more int, index int)
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2, FMA3
-TEXT ·panelFew_6_avx512(SB), NOSPLIT, $0-128
-	MOVQ ldc+8(FP), AX
-	SHLQ $0x03, AX
-	MOVQ ldz+48(FP), CX
-	SHLQ $0x03, CX
-	MOVQ across+32(FP), DX
-	SHLQ $0x03, DX
-	MOVQ down+24(FP), BX
-	SHLQ $0x03, BX
-	LEAQ (BX)(BX*2), SI
-	LEAQ (BX)(BX*4), DI
-
-rows:
-	MOVQ c+0(FP), R8
-	MOVQ z+40(FP), R9
-	MOVQ cols+72(FP), R10
-
-both:
-	CMPQ    R10, $+16
-	JL      bothEnd
-	VXORPD  Z0, Z0, Z0
-	VXORPD  Z1, Z1, Z1
-	VXORPD  Z2, Z2, Z2
-	VXORPD  Z3, Z3, Z3
-	VXORPD  Z4, Z4, Z4
-	VXORPD  Z5, Z5, Z5
-	VXORPD  Z6, Z6, Z6
-	VXORPD  Z7, Z7, Z7
-	VXORPD  Z8, Z8, Z8
-	VXORPD  Z9, Z9, Z9
-	VXORPD  Z10, Z10, Z10
-	VXORPD  Z11, Z11, Z11
-	CMPB    add+80(FP), $+0
-	JEQ     start1
-	MOVQ    R8, R11
-	VMOVUPD (R11), Z0
-	VMOVAPD Z0, Z0
-	VMOVUPD 64(R11), Z1
-	VMOVAPD Z1, Z1
-	ADDQ    AX, R11
-	VMOVUPD (R11), Z2
-	VMOVAPD Z2, Z2
-	VMOVUPD 64(R11), Z3
-	VMOVAPD Z3, Z3
-	ADDQ    AX, R11
-	VMOVUPD (R11), Z4
-	VMOVAPD Z4, Z4
-	VMOVUPD 64(R11), Z5
-	VMOVAPD Z5, Z5
-	ADDQ    AX, R11
-	VMOVUPD (R11), Z6
-	VMOVAPD Z6, Z6
-	VMOVUPD 64(R11), Z7
-	VMOVAPD Z7, Z7
-	ADDQ    AX, R11
-	VMOVUPD (R11), Z8
-	VMOVAPD Z8, Z8
-	VMOVUPD 64(R11), Z9
-	VMOVAPD Z9, Z9
-	ADDQ    AX, R11
-	VMOVUPD (R11), Z10
-	VMOVAPD Z10, Z10
-	VMOVUPD 64(R11), Z11
-	VMOVAPD Z11, Z11
-
-start1:
-	MOVQ R9, R11
-	MOVQ w+16(FP), R12
-	MOVQ n+56(FP), R13
-
-term1:
-	VMOVUPD      (R11), Z12
-	VMOVUPD      64(R11), Z13
-	VBROADCASTSD (R12), Z14
-	VFMADD231PD  Z12, Z14, Z0
-	VFMADD231PD  Z13, Z14, Z1
-	VBROADCASTSD (R12)(BX*1), Z14
-	VFMADD231PD  Z12, Z14, Z2
-	VFMADD231PD  Z13, Z14, Z3
-	VBROADCASTSD (R12)(BX*2), Z14
-	VFMADD231PD  Z12, Z14, Z4
-	VFMADD231PD  Z13, Z14, Z5
-	VBROADCASTSD (R12)(SI*1), Z14
-	VFMADD231PD  Z12, Z14, Z6
-	VFMADD231PD  Z13, Z14, Z7
-	VBROADCASTSD (R12)(BX*4), Z14
-	VFMADD231PD  Z12, Z14, Z8
-	VFMADD231PD  Z13, Z14, Z9
-	VBROADCASTSD (R12)(DI*1), Z14
-	VFMADD231PD  Z12, Z14, Z10
-	VFMADD231PD  Z13, Z14, Z11
-	ADDQ         CX, R11
-	ADDQ         DX, R12
-	DECQ         R13
-	JNZ          term1
-	MOVQ         by+88(FP), R11
-	TESTQ        R11, R11
-	JZ           scaled1
-	VBROADCASTSD (R11), Z12
-	VMULPD       Z12, Z0, Z0
-	VMULPD       Z12, Z1, Z1
-	VMULPD       Z12, Z2, Z2
-	VMULPD       Z12, Z3, Z3
-	VMULPD       Z12, Z4, Z4
-	VMULPD       Z12, Z5, Z5
-	VMULPD       Z12, Z6, Z6
-	VMULPD       Z12, Z7, Z7
-	VMULPD       Z12, Z8, Z8
-	VMULPD       Z12, Z9, Z9
-	VMULPD       Z12, Z10, Z10
-	VMULPD       Z12, Z11, Z11
-	MOVQ         8(R11), R12
-	ADDQ         R12, R12
-	JZ           scaled1
-	VBROADCASTSD 8(R11), Z12
-	MOVQ         R8, R11
-	VMOVUPD      (R11), Z13
-	VMULPD       Z12, Z13, Z13
-	VADDPD       Z13, Z0, Z0
-	VMOVUPD      64(R11), Z13
-	VMULPD       Z12, Z13, Z13
-	VADDPD       Z13, Z1, Z1
-	ADDQ         AX, R11
-	VMOVUPD      (R11), Z13
-	VMULPD       Z12, Z13, Z13
-	VADDPD       Z13, Z2, Z2
-	VMOVUPD      64(R11), Z13
-	VMULPD       Z12, Z13, Z13
-	VADDPD       Z13, Z3, Z3
-	ADDQ         AX, R11
-	VMOVUPD      (R11), Z13
-	VMULPD       Z12, Z13, Z13
-	VADDPD       Z13, Z4, Z4
-	VMOVUPD      64(R11), Z13
-	VMULPD       Z12, Z13, Z13
-	VADDPD       Z13, Z5, Z5
-	ADDQ         AX, R11
-	VMOVUPD      (R11), Z13
-	VMULPD       Z12, Z13, Z13
-	VADDPD       Z13, Z6, Z6
-	VMOVUPD      64(R11), Z13
-	VMULPD       Z12, Z13, Z13
-	VADDPD       Z13, Z7, Z7
-	ADDQ         AX, R11
-	VMOVUPD      (R11), Z13
-	VMULPD       Z12, Z13, Z13
-	VADDPD       Z13, Z8, Z8
-	VMOVUPD      64(R11), Z13
-	VMULPD       Z12, Z13, Z13
-	VADDPD       Z13, Z9, Z9
-	ADDQ         AX, R11
-	VMOVUPD      (R11), Z13
-	VMULPD       Z12, Z13, Z13
-	VADDPD       Z13, Z10, Z10
-	VMOVUPD      64(R11), Z13
-	VMULPD       Z12, Z13, Z13
-	VADDPD       Z13, Z11, Z11
-
-scaled1:
-	MOVQ    R8, R11
-	VMOVUPD Z0, (R11)
-	VMOVUPD Z1, 64(R11)
-	ADDQ    AX, R11
-	VMOVUPD Z2, (R11)
-	VMOVUPD Z3, 64(R11)
-	ADDQ    AX, R11
-	VMOVUPD Z4, (R11)
-	VMOVUPD Z5, 64(R11)
-	ADDQ    AX, R11
-	VMOVUPD Z6, (R11)
-	VMOVUPD Z7, 64(R11)
-	ADDQ    AX, R11
-	VMOVUPD Z8, (R11)
-	VMOVUPD Z9, 64(R11)
-	ADDQ    AX, R11
-	VMOVUPD Z10, (R11)
-	VMOVUPD Z11, 64(R11)
-	ADDQ    $+128, R8
-	ADDQ    $+128, R9
-	SUBQ    $+16, R10
-	JMP     both
-
-bothEnd:
-	TESTQ     R10, R10
-	JZ        done
-	CMPQ      R10, $+4
-	JG        more0
-	SUBQ      $+0, R10
-	MOVQ      $0x000000000000000f, R11
-	NEGQ      R10
-	ADDQ      $+4, R10
-	SHRXQ     R10, R11, R11
-	KMOVW     R11, K1
-	VXORPD    Y0, Y0, Y0
-	VXORPD    Y1, Y1, Y1
-	VXORPD    Y2, Y2, Y2
-	VXORPD    Y3, Y3, Y3
-	VXORPD    Y4, Y4, Y4
-	VXORPD    Y5, Y5, Y5
-	CMPB      add+80(FP), $+0
-	JEQ       start2
-	MOVQ      R8, R10
-	VMOVUPD.Z (R10), K1, Y0
-	VMOVAPD   Y0, Y0
-	ADDQ      AX, R10
-	VMOVUPD.Z (R10), K1, Y1
-	VMOVAPD   Y1, Y1
-	ADDQ      AX, R10
-	VMOVUPD.Z (R10), K1, Y2
-	VMOVAPD   Y2, Y2
-	ADDQ      AX, R10
-	VMOVUPD.Z (R10), K1, Y3
-	VMOVAPD   Y3, Y3
-	ADDQ      AX, R10
-	VMOVUPD.Z (R10), K1, Y4
-	VMOVAPD   Y4, Y4
-	ADDQ      AX, R10
-	VMOVUPD.Z (R10), K1, Y5
-	VMOVAPD   Y5, Y5
-
-start2:
-	MOVQ w+16(FP), R10
-	MOVQ n+56(FP), R11
-
-term2:
-	VMOVUPD.Z    (R9), K1, Y6
-	VBROADCASTSD (R10), Y7
-	VFMADD231PD  Y6, Y7, Y0
-	VBROADCASTSD (R10)(BX*1), Y7
-	VFMADD231PD  Y6, Y7, Y1
-	VBROADCASTSD (R10)(BX*2), Y7
-	VFMADD231PD  Y6, Y7, Y2
-	VBROADCASTSD (R10)(SI*1), Y7
-	VFMADD231PD  Y6, Y7, Y3
-	VBROADCASTSD (R10)(BX*4), Y7
-	VFMADD231PD  Y6, Y7, Y4
-	VBROADCASTSD (R10)(DI*1), Y7
-	VFMADD231PD  Y6, Y7, Y5
-	ADDQ         CX, R9
-	ADDQ         DX, R10
-	DECQ         R11
-	JNZ          term2
-	MOVQ         by+88(FP), R9
-	TESTQ        R9, R9
-	JZ           scaled2
-	VBROADCASTSD (R9), Y6
-	VMULPD       Y6, Y0, Y0
-	VMULPD       Y6, Y1, Y1
-	VMULPD       Y6, Y2, Y2
-	VMULPD       Y6, Y3, Y3
-	VMULPD       Y6, Y4, Y4
-	VMULPD       Y6, Y5, Y5
-	MOVQ         8(R9), R10
-	ADDQ         R10, R10
-	JZ           scaled2
-	VBROADCASTSD 8(R9), Y6
-	MOVQ         R8, R9
-	VMOVUPD.Z    (R9), K1, Y7
-	VMULPD       Y6, Y7, Y7
-	VADDPD       Y7, Y0, Y0
-	ADDQ         AX, R9
-	VMOVUPD.Z    (R9), K1, Y7
-	VMULPD       Y6, Y7, Y7
-	VADDPD       Y7, Y1, Y1
-	ADDQ         AX, R9
-	VMOVUPD.Z    (R9), K1, Y7
-	VMULPD       Y6, Y7, Y7
-	VADDPD       Y7, Y2, Y2
-	ADDQ         AX, R9
-	VMOVUPD.Z    (R9), K1, Y7
-	VMULPD       Y6, Y7, Y7
-	VADDPD       Y7, Y3, Y3
-	ADDQ         AX, R9
-	VMOVUPD.Z    (R9), K1, Y7
-	VMULPD       Y6, Y7, Y7
-	VADDPD       Y7, Y4, Y4
-	ADDQ         AX, R9
-	VMOVUPD.Z    (R9), K1, Y7
-	VMULPD       Y6, Y7, Y7
-	VADDPD       Y7, Y5, Y5
-
-scaled2:
-	VMOVUPD Y0, K1, (R8)
-	ADDQ    AX, R8
-	VMOVUPD Y1, K1, (R8)
-	ADDQ    AX, R8
-	VMOVUPD Y2, K1, (R8)
-	ADDQ    AX, R8
-	VMOVUPD Y3, K1, (R8)
-	ADDQ    AX, R8
-	VMOVUPD Y4, K1, (R8)
-	ADDQ    AX, R8
-	VMOVUPD Y5, K1, (R8)
-	JMP     done
-
-more0:
-	CMPQ      R10, $+8
-	JG        more1
-	SUBQ      $+0, R10
-	MOVQ      $0x00000000000000ff, R11
-	NEGQ      R10
-	ADDQ      $+8, R10
-	SHRXQ     R10, R11, R11
-	KMOVW     R11, K1
-	VXORPD    Z0, Z0, Z0
-	VXORPD    Z1, Z1, Z1
-	VXORPD    Z2, Z2, Z2
-	VXORPD    Z3, Z3, Z3
-	VXORPD    Z4, Z4, Z4
-	VXORPD    Z5, Z5, Z5
-	CMPB      add+80(FP), $+0
-	JEQ       start3
-	MOVQ      R8, R10
-	VMOVUPD.Z (R10), K1, Z0
-	VMOVAPD   Z0, Z0
-	ADDQ      AX, R10
-	VMOVUPD.Z (R10), K1, Z1
-	VMOVAPD   Z1, Z1
-	ADDQ      AX, R10
-	VMOVUPD.Z (R10), K1, Z2
-	VMOVAPD   Z2, Z2
-	ADDQ      AX, R10
-	VMOVUPD.Z (R10), K1, Z3
-	VMOVAPD   Z3, Z3
-	ADDQ      AX, R10
-	VMOVUPD.Z (R10), K1, Z4
-	VMOVAPD   Z4, Z4
-	ADDQ      AX, R10
-	VMOVUPD.Z (R10), K1, Z5
-	VMOVAPD   Z5, Z5
-
-start3:
-	MOVQ w+16(FP), R10
-	MOVQ n+56(FP), R11
-
-term3:
-	VMOVUPD.Z    (R9), K1, Z6
-	VBROADCASTSD (R10), Z7
-	VFMADD231PD  Z6, Z7, Z0
-	VBROADCASTSD (R10)(BX*1), Z7
-	VFMADD231PD  Z6, Z7, Z1
-	VBROADCASTSD (R10)(BX*2), Z7
-	VFMADD231PD  Z6, Z7, Z2
-	VBROADCASTSD (R10)(SI*1), Z7
-	VFMADD231PD  Z6, Z7, Z3
-	VBROADCASTSD (R10)(BX*4), Z7
-	VFMADD231PD  Z6, Z7, Z4
-	VBROADCASTSD (R10)(DI*1), Z7
-	VFMADD231PD  Z6, Z7, Z5
-	ADDQ         CX, R9
-	ADDQ         DX, R10
-	DECQ         R11
-	JNZ          term3
-	MOVQ         by+88(FP), R9
-	TESTQ        R9, R9
-	JZ           scaled3
-	VBROADCASTSD (R9), Z6
-	VMULPD       Z6, Z0, Z0
-	VMULPD       Z6, Z1, Z1
-	VMULPD       Z6, Z2, Z2
-	VMULPD       Z6, Z3, Z3
-	VMULPD       Z6, Z4, Z4
-	VMULPD       Z6, Z5, Z5
-	MOVQ         8(R9), R10
-	ADDQ         R10, R10
-	JZ           scaled3
-	VBROADCASTSD 8(R9), Z6
-	MOVQ         R8, R9
-	VMOVUPD.Z    (R9), K1, Z7
-	VMULPD       Z6, Z7, Z7
-	VADDPD       Z7, Z0, Z0
-	ADDQ         AX, R9
-	VMOVUPD.Z    (R9), K1, Z7
-	VMULPD       Z6, Z7, Z7
-	VADDPD       Z7, Z1, Z1
-	ADDQ         AX, R9
-	VMOVUPD.Z    (R9), K1, Z7
-	VMULPD       Z6, Z7, Z7
-	VADDPD       Z7, Z2, Z2
-	ADDQ         AX, R9
-	VMOVUPD.Z    (R9), K1, Z7
-	VMULPD       Z6, Z7, Z7
-	VADDPD       Z7, Z3, Z3
-	ADDQ         AX, R9
-	VMOVUPD.Z    (R9), K1, Z7
-	VMULPD       Z6, Z7, Z7
-	VADDPD       Z7, Z4, Z4
-	ADDQ         AX, R9
-	VMOVUPD.Z    (R9), K1, Z7
-	VMULPD       Z6, Z7, Z7
-	VADDPD       Z7, Z5, Z5
-
-scaled3:
-	VMOVUPD Z0, K1, (R8)
-	ADDQ    AX, R8
-	VMOVUPD Z1, K1, (R8)
-	ADDQ    AX, R8
-	VMOVUPD Z2, K1, (R8)
-	ADDQ    AX, R8
-	VMOVUPD Z3, K1, (R8)
-	ADDQ    AX, R8
-	VMOVUPD Z4, K1, (R8)
-	ADDQ    AX, R8
-	VMOVUPD Z5, K1, (R8)
-	JMP     done
-
-more1:
-	CMPQ      R10, $+12
-	JG        more2
-	SUBQ      $+8, R10
-	MOVQ      $0x000000000000000f, R11
-	NEGQ      R10
-	ADDQ      $+4, R10
-	SHRXQ     R10, R11, R11
-	KMOVW     R11, K1
-	VXORPD    Z0, Z0, Z0
-	VXORPD    Y1, Y1, Y1
-	VXORPD    Z2, Z2, Z2
-	VXORPD    Y3, Y3, Y3
-	VXORPD    Z4, Z4, Z4
-	VXORPD    Y5, Y5, Y5
-	VXORPD    Z6, Z6, Z6
-	VXORPD    Y7, Y7, Y7
-	VXORPD    Z8, Z8, Z8
-	VXORPD    Y9, Y9, Y9
-	VXORPD    Z10, Z10, Z10
-	VXORPD    Y11, Y11, Y11
-	CMPB      add+80(FP), $+0
-	JEQ       start4
-	MOVQ      R8, R10
-	VMOVUPD   (R10), Z0
-	VMOVAPD   Z0, Z0
-	VMOVUPD.Z 64(R10), K1, Y1
-	VMOVAPD   Y1, Y1
-	ADDQ      AX, R10
-	VMOVUPD   (R10), Z2
-	VMOVAPD   Z2, Z2
-	VMOVUPD.Z 64(R10), K1, Y3
-	VMOVAPD   Y3, Y3
-	ADDQ      AX, R10
-	VMOVUPD   (R10), Z4
-	VMOVAPD   Z4, Z4
-	VMOVUPD.Z 64(R10), K1, Y5
-	VMOVAPD   Y5, Y5
-	ADDQ      AX, R10
-	VMOVUPD   (R10), Z6
-	VMOVAPD   Z6, Z6
-	VMOVUPD.Z 64(R10), K1, Y7
-	VMOVAPD   Y7, Y7
-	ADDQ      AX, R10
-	VMOVUPD   (R10), Z8
-	VMOVAPD   Z8, Z8
-	VMOVUPD.Z 64(R10), K1, Y9
-	VMOVAPD   Y9, Y9
-	ADDQ      AX, R10
-	VMOVUPD   (R10), Z10
-	VMOVAPD   Z10, Z10
-	VMOVUPD.Z 64(R10), K1, Y11
-	VMOVAPD   Y11, Y11
-
-start4:
-	MOVQ w+16(FP), R10
-	MOVQ n+56(FP), R11
-
-term4:
-	VMOVUPD      (R9), Z12
-	VMOVUPD.Z    64(R9), K1, Y13
-	VBROADCASTSD (R10), Z14
-	VFMADD231PD  Z12, Z14, Z0
-	VFMADD231PD  Y13, Y14, Y1
-	VBROADCASTSD (R10)(BX*1), Z14
-	VFMADD231PD  Z12, Z14, Z2
-	VFMADD231PD  Y13, Y14, Y3
-	VBROADCASTSD (R10)(BX*2), Z14
-	VFMADD231PD  Z12, Z14, Z4
-	VFMADD231PD  Y13, Y14, Y5
-	VBROADCASTSD (R10)(SI*1), Z14
-	VFMADD231PD  Z12, Z14, Z6
-	VFMADD231PD  Y13, Y14, Y7
-	VBROADCASTSD (R10)(BX*4), Z14
-	VFMADD231PD  Z12, Z14, Z8
-	VFMADD231PD  Y13, Y14, Y9
-	VBROADCASTSD (R10)(DI*1), Z14
-	VFMADD231PD  Z12, Z14, Z10
-	VFMADD231PD  Y13, Y14, Y11
-	ADDQ         CX, R9
-	ADDQ         DX, R10
-	DECQ         R11
-	JNZ          term4
-	MOVQ         by+88(FP), R9
-	TESTQ        R9, R9
-	JZ           scaled4
-	VBROADCASTSD (R9), Z12
-	VMULPD       Z12, Z0, Z0
-	VMULPD       Y12, Y1, Y1
-	VMULPD       Z12, Z2, Z2
-	VMULPD       Y12, Y3, Y3
-	VMULPD       Z12, Z4, Z4
-	VMULPD       Y12, Y5, Y5
-	VMULPD       Z12, Z6, Z6
-	VMULPD       Y12, Y7, Y7
-	VMULPD       Z12, Z8, Z8
-	VMULPD       Y12, Y9, Y9
-	VMULPD       Z12, Z10, Z10
-	VMULPD       Y12, Y11, Y11
-	MOVQ         8(R9), R10
-	ADDQ         R10, R10
-	JZ           scaled4
-	VBROADCASTSD 8(R9), Z12
-	MOVQ         R8, R9
-	VMOVUPD      (R9), Z13
-	VMULPD       Z12, Z13, Z13
-	VADDPD       Z13, Z0, Z0
-	VMOVUPD.Z    64(R9), K1, Y13
-	VMULPD       Y12, Y13, Y13
-	VADDPD       Y13, Y1, Y1
-	ADDQ         AX, R9
-	VMOVUPD      (R9), Z13
-	VMULPD       Z12, Z13, Z13
-	VADDPD       Z13, Z2, Z2
-	VMOVUPD.Z    64(R9), K1, Y13
-	VMULPD       Y12, Y13, Y13
-	VADDPD       Y13, Y3, Y3
-	ADDQ         AX, R9
-	VMOVUPD      (R9), Z13
-	VMULPD       Z12, Z13, Z13
-	VADDPD       Z13, Z4, Z4
-	VMOVUPD.Z    64(R9), K1, Y13
-	VMULPD       Y12, Y13, Y13
-	VADDPD       Y13, Y5, Y5
-	ADDQ         AX, R9
-	VMOVUPD      (R9), Z13
-	VMULPD       Z12, Z13, Z13
-	VADDPD       Z13, Z6, Z6
-	VMOVUPD.Z    64(R9), K1, Y13
-	VMULPD       Y12, Y13, Y13
-	VADDPD       Y13, Y7, Y7
-	ADDQ         AX, R9
-	VMOVUPD      (R9), Z13
-	VMULPD       Z12, Z13, Z13
-	VADDPD       Z13, Z8, Z8
-	VMOVUPD.Z    64(R9), K1, Y13
-	VMULPD       Y12, Y13, Y13
-	VADDPD       Y13, Y9, Y9
-	ADDQ         AX, R9
-	VMOVUPD      (R9), Z13
-	VMULPD       Z12, Z13, Z13
-	VADDPD       Z13, Z10, Z10
-	VMOVUPD.Z    64(R9), K1, Y13
-	VMULPD       Y12, Y13, Y13
-	VADDPD       Y13, Y11, Y11
-
-scaled4:
-	VMOVUPD Z0, (R8)
-	VMOVUPD Y1, K1, 64(R8)
-	ADDQ    AX, R8
-	VMOVUPD Z2, (R8)
-	VMOVUPD Y3, K1, 64(R8)
-	ADDQ    AX, R8
-	VMOVUPD Z4, (R8)
-	VMOVUPD Y5, K1, 64(R8)
-	ADDQ    AX, R8
-	VMOVUPD Z6, (R8)
-	VMOVUPD Y7, K1, 64(R8)
-	ADDQ    AX, R8
-	VMOVUPD Z8, (R8)
-	VMOVUPD Y9, K1, 64(R8)
-	ADDQ    AX, R8
-	VMOVUPD Z10, (R8)
-	VMOVUPD Y11, K1, 64(R8)
-	JMP     done
-
-more2:
-	CMPQ      R10, $+16
-	JG        more3
-	SUBQ      $+8, R10
-	MOVQ      $0x00000000000000ff, R11
-	NEGQ      R10
-	ADDQ      $+8, R10
-	SHRXQ     R10, R11, R11
-	KMOVW     R11, K1
-	VXORPD    Z0, Z0, Z0
-	VXORPD    Z1, Z1, Z1
-	VXORPD    Z2, Z2, Z2
-	VXORPD    Z3, Z3, Z3
-	VXORPD    Z4, Z4, Z4
-	VXORPD    Z5, Z5, Z5
-	VXORPD    Z6, Z6, Z6
-	VXORPD    Z7, Z7, Z7
-	VXORPD    Z8, Z8, Z8
-	VXORPD    Z9, Z9, Z9
-	VXORPD    Z10, Z10, Z10
-	VXORPD    Z11, Z11, Z11
-	CMPB      add+80(FP), $+0
-	JEQ       start5
-	MOVQ      R8, R10
-	VMOVUPD   (R10), Z0
-	VMOVAPD   Z0, Z0
-	VMOVUPD.Z 64(R10), K1, Z1
-	VMOVAPD   Z1, Z1
-	ADDQ      AX, R10
-	VMOVUPD   (R10), Z2
-	VMOVAPD   Z2, Z2
-	VMOVUPD.Z 64(R10), K1, Z3
-	VMOVAPD   Z3, Z3
-	ADDQ      AX, R10
-	VMOVUPD   (R10), Z4
-	VMOVAPD   Z4, Z4
-	VMOVUPD.Z 64(R10), K1, Z5
-	VMOVAPD   Z5, Z5
-	ADDQ      AX, R10
-	VMOVUPD   (R10), Z6
-	VMOVAPD   Z6, Z6
-	VMOVUPD.Z 64(R10), K1, Z7
-	VMOVAPD   Z7, Z7
-	ADDQ      AX, R10
-	VMOVUPD   (R10), Z8
-	VMOVAPD   Z8, Z8
-	VMOVUPD.Z 64(R10), K1, Z9
-	VMOVAPD   Z9, Z9
-	ADDQ      AX, R10
-	VMOVUPD   (R10), Z10
-	VMOVAPD   Z10, Z10
-	VMOVUPD.Z 64(R10), K1, Z11
-	VMOVAPD   Z11, Z11
-
-start5:
-	MOVQ w+16(FP), R10
-	MOVQ n+56(FP), R11
-
-term5:
-	VMOVUPD      (R9), Z12
-	VMOVUPD.Z    64(R9), K1, Z13
-	VBROADCASTSD (R10), Z14
-	VFMADD231PD  Z12, Z14, Z0
-	VFMADD231PD  Z13, Z14, Z1
-	VBROADCASTSD (R10)(BX*1), Z14
-	VFMADD231PD  Z12, Z14, Z2
-	VFMADD231PD  Z13, Z14, Z3
-	VBROADCASTSD (R10)(BX*2), Z14
-	VFMADD231PD  Z12, Z14, Z4
-	VFMADD231PD  Z13, Z14, Z5
-	VBROADCASTSD (R10)(SI*1), Z14
-	VFMADD231PD  Z12, Z14, Z6
-	VFMADD231PD  Z13, Z14, Z7
-	VBROADCASTSD (R10)(BX*4), Z14
-	VFMADD231PD  Z12, Z14, Z8
-	VFMADD231PD  Z13, Z14, Z9
-	VBROADCASTSD (R10)(DI*1), Z14
-	VFMADD231PD  Z12, Z14, Z10
-	VFMADD231PD  Z13, Z14, Z11
-	ADDQ         CX, R9
-	ADDQ         DX, R10
-	DECQ         R11
-	JNZ          term5
-	MOVQ         by+88(FP), R9
-	TESTQ        R9, R9
-	JZ           scaled5
-	VBROADCASTSD (R9), Z12
-	VMULPD       Z12, Z0, Z0
-	VMULPD       Z12, Z1, Z1
-	VMULPD       Z12, Z2, Z2
-	VMULPD       Z12, Z3, Z3
-	VMULPD       Z12, Z4, Z4
-	VMULPD       Z12, Z5, Z5
-	VMULPD       Z12, Z6, Z6
-	VMULPD       Z12, Z7, Z7
-	VMULPD       Z12, Z8, Z8
-	VMULPD       Z12, Z9, Z9
-	VMULPD       Z12, Z10, Z10
-	VMULPD       Z12, Z11, Z11
-	MOVQ         8(R9), R10
-	ADDQ         R10, R10
-	JZ           scaled5
-	VBROADCASTSD 8(R9), Z12
-	MOVQ         R8, R9
-	VMOVUPD      (R9), Z13
-	VMULPD       Z12, Z13, Z13
-	VADDPD       Z13, Z0, Z0
-	VMOVUPD.Z    64(R9), K1, Z13
-	VMULPD       Z12, Z13, Z13
-	VADDPD       Z13, Z1, Z1
-	ADDQ         AX, R9
-	VMOVUPD      (R9), Z13
-	VMULPD       Z12, Z13, Z13
-	VADDPD       Z13, Z2, Z2
-	VMOVUPD.Z    64(R9), K1, Z13
-	VMULPD       Z12, Z13, Z13
-	VADDPD       Z13, Z3, Z3
-	ADDQ         AX, R9
-	VMOVUPD      (R9), Z13
-	VMULPD       Z12, Z13, Z13
-	VADDPD       Z13, Z4, Z4
-	VMOVUPD.Z    64(R9), K1, Z13
-	VMULPD       Z12, Z13, Z13
-	VADDPD       Z13, Z5, Z5
-	ADDQ         AX, R9
-	VMOVUPD      (R9), Z13
-	VMULPD       Z12, Z13, Z13
-	VADDPD       Z13, Z6, Z6
-	VMOVUPD.Z    64(R9), K1, Z13
-	VMULPD       Z12, Z13, Z13
-	VADDPD       Z13, Z7, Z7
-	ADDQ         AX, R9
-	VMOVUPD      (R9), Z13
-	VMULPD       Z12, Z13, Z13
-	VADDPD       Z13, Z8, Z8
-	VMOVUPD.Z    64(R9), K1, Z13
-	VMULPD       Z12, Z13, Z13
-	VADDPD       Z13, Z9, Z9
-	ADDQ         AX, R9
-	VMOVUPD      (R9), Z13
-	VMULPD       Z12, Z13, Z13
-	VADDPD       Z13, Z10, Z10
-	VMOVUPD.Z    64(R9), K1, Z13
-	VMULPD       Z12, Z13, Z13
-	VADDPD       Z13, Z11, Z11
-
-scaled5:
-	VMOVUPD Z0, (R8)
-	VMOVUPD Z1, K1, 64(R8)
-	ADDQ    AX, R8
-	VMOVUPD Z2, (R8)
-	VMOVUPD Z3, K1, 64(R8)
-	ADDQ    AX, R8
-	VMOVUPD Z4, (R8)
-	VMOVUPD Z5, K1, 64(R8)
-	ADDQ    AX, R8
-	VMOVUPD Z6, (R8)
-	VMOVUPD Z7, K1, 64(R8)
-	ADDQ    AX, R8
-	VMOVUPD Z8, (R8)
-	VMOVUPD Z9, K1, 64(R8)
-	ADDQ    AX, R8
-	VMOVUPD Z10, (R8)
-	VMOVUPD Z11, K1, 64(R8)
-	JMP     done
-
-more3:
-done:
-	SUBQ   $+6, rows+64(FP)
-	JZ     allDone
-	IMUL3Q $+6, AX, R8
-	ADDQ   R8, c+0(FP)
-	IMUL3Q $+6, BX, R8
-	ADDQ   R8, w+16(FP)
-	MOVQ   rightc+96(FP), R8
-	SHLQ   $0x03, R8
-	ADDQ   R8, c+0(FP)
-	MOVQ   rightz+104(FP), R8
-	SHLQ   $0x03, R8
-	ADDQ   R8, z+40(FP)
-	MOVQ   more+112(FP), R8
-	ADDQ   R8, cols+72(FP)
-	JMP    rows
-
-allDone:
-	VZEROUPPER
-	RET
-
-// func panelFew32_6_avx512(c *float32, ldc int, w *float32, down int, across int, z *float32, ldz int, n int, rows int, cols int, add bool, by *float32, rightc int, rightz int, more int, index int)
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2, FMA3
-TEXT ·panelFew32_6_avx512(SB), NOSPLIT, $0-128
-	MOVQ ldc+8(FP), AX
-	SHLQ $0x02, AX
-	MOVQ ldz+48(FP), CX
-	SHLQ $0x02, CX
-	MOVQ across+32(FP), DX
-	SHLQ $0x02, DX
-	MOVQ down+24(FP), BX
-	SHLQ $0x02, BX
-	LEAQ (BX)(BX*2), SI
-	LEAQ (BX)(BX*4), DI
-
-rows:
-	MOVQ c+0(FP), R8
-	MOVQ z+40(FP), R9
-	MOVQ cols+72(FP), R10
-
-both:
-	CMPQ    R10, $+32
-	JL      bothEnd
-	VXORPD  Z0, Z0, Z0
-	VXORPD  Z1, Z1, Z1
-	VXORPD  Z2, Z2, Z2
-	VXORPD  Z3, Z3, Z3
-	VXORPD  Z4, Z4, Z4
-	VXORPD  Z5, Z5, Z5
-	VXORPD  Z6, Z6, Z6
-	VXORPD  Z7, Z7, Z7
-	VXORPD  Z8, Z8, Z8
-	VXORPD  Z9, Z9, Z9
-	VXORPD  Z10, Z10, Z10
-	VXORPD  Z11, Z11, Z11
-	CMPB    add+80(FP), $+0
-	JEQ     start1
-	MOVQ    R8, R11
-	VMOVUPS (R11), Z0
-	VMOVAPD Z0, Z0
-	VMOVUPS 64(R11), Z1
-	VMOVAPD Z1, Z1
-	ADDQ    AX, R11
-	VMOVUPS (R11), Z2
-	VMOVAPD Z2, Z2
-	VMOVUPS 64(R11), Z3
-	VMOVAPD Z3, Z3
-	ADDQ    AX, R11
-	VMOVUPS (R11), Z4
-	VMOVAPD Z4, Z4
-	VMOVUPS 64(R11), Z5
-	VMOVAPD Z5, Z5
-	ADDQ    AX, R11
-	VMOVUPS (R11), Z6
-	VMOVAPD Z6, Z6
-	VMOVUPS 64(R11), Z7
-	VMOVAPD Z7, Z7
-	ADDQ    AX, R11
-	VMOVUPS (R11), Z8
-	VMOVAPD Z8, Z8
-	VMOVUPS 64(R11), Z9
-	VMOVAPD Z9, Z9
-	ADDQ    AX, R11
-	VMOVUPS (R11), Z10
-	VMOVAPD Z10, Z10
-	VMOVUPS 64(R11), Z11
-	VMOVAPD Z11, Z11
-
-start1:
-	MOVQ R9, R11
-	MOVQ w+16(FP), R12
-	MOVQ n+56(FP), R13
-
-term1:
-	VMOVUPS      (R11), Z12
-	VMOVUPS      64(R11), Z13
-	VBROADCASTSS (R12), Z14
-	VFMADD231PS  Z12, Z14, Z0
-	VFMADD231PS  Z13, Z14, Z1
-	VBROADCASTSS (R12)(BX*1), Z14
-	VFMADD231PS  Z12, Z14, Z2
-	VFMADD231PS  Z13, Z14, Z3
-	VBROADCASTSS (R12)(BX*2), Z14
-	VFMADD231PS  Z12, Z14, Z4
-	VFMADD231PS  Z13, Z14, Z5
-	VBROADCASTSS (R12)(SI*1), Z14
-	VFMADD231PS  Z12, Z14, Z6
-	VFMADD231PS  Z13, Z14, Z7
-	VBROADCASTSS (R12)(BX*4), Z14
-	VFMADD231PS  Z12, Z14, Z8
-	VFMADD231PS  Z13, Z14, Z9
-	VBROADCASTSS (R12)(DI*1), Z14
-	VFMADD231PS  Z12, Z14, Z10
-	VFMADD231PS  Z13, Z14, Z11
-	ADDQ         CX, R11
-	ADDQ         DX, R12
-	DECQ         R13
-	JNZ          term1
-	MOVQ         by+88(FP), R11
-	TESTQ        R11, R11
-	JZ           scaled1
-	VBROADCASTSS (R11), Z12
-	VMULPS       Z12, Z0, Z0
-	VMULPS       Z12, Z1, Z1
-	VMULPS       Z12, Z2, Z2
-	VMULPS       Z12, Z3, Z3
-	VMULPS       Z12, Z4, Z4
-	VMULPS       Z12, Z5, Z5
-	VMULPS       Z12, Z6, Z6
-	VMULPS       Z12, Z7, Z7
-	VMULPS       Z12, Z8, Z8
-	VMULPS       Z12, Z9, Z9
-	VMULPS       Z12, Z10, Z10
-	VMULPS       Z12, Z11, Z11
-	MOVL         4(R11), R12
-	ADDL         R12, R12
-	JZ           scaled1
-	VBROADCASTSS 4(R11), Z12
-	MOVQ         R8, R11
-	VMOVUPS      (R11), Z13
-	VMULPS       Z12, Z13, Z13
-	VADDPS       Z13, Z0, Z0
-	VMOVUPS      64(R11), Z13
-	VMULPS       Z12, Z13, Z13
-	VADDPS       Z13, Z1, Z1
-	ADDQ         AX, R11
-	VMOVUPS      (R11), Z13
-	VMULPS       Z12, Z13, Z13
-	VADDPS       Z13, Z2, Z2
-	VMOVUPS      64(R11), Z13
-	VMULPS       Z12, Z13, Z13
-	VADDPS       Z13, Z3, Z3
-	ADDQ         AX, R11
-	VMOVUPS      (R11), Z13
-	VMULPS       Z12, Z13, Z13
-	VADDPS       Z13, Z4, Z4
-	VMOVUPS      64(R11), Z13
-	VMULPS       Z12, Z13, Z13
-	VADDPS       Z13, Z5, Z5
-	ADDQ         AX, R11
-	VMOVUPS      (R11), Z13
-	VMULPS       Z12, Z13, Z13
-	VADDPS       Z13, Z6, Z6
-	VMOVUPS      64(R11), Z13
-	VMULPS       Z12, Z13, Z13
-	VADDPS       Z13, Z7, Z7
-	ADDQ         AX, R11
-	VMOVUPS      (R11), Z13
-	VMULPS       Z12, Z13, Z13
-	VADDPS       Z13, Z8, Z8
-	VMOVUPS      64(R11), Z13
-	VMULPS       Z12, Z13, Z13
-	VADDPS       Z13, Z9, Z9
-	ADDQ         AX, R11
-	VMOVUPS      (R11), Z13
-	VMULPS       Z12, Z13, Z13
-	VADDPS       Z13, Z10, Z10
-	VMOVUPS      64(R11), Z13
-	VMULPS       Z12, Z13, Z13
-	VADDPS       Z13, Z11, Z11
-
-scaled1:
-	MOVQ    R8, R11
-	VMOVUPS Z0, (R11)
-	VMOVUPS Z1, 64(R11)
-	ADDQ    AX, R11
-	VMOVUPS Z2, (R11)
-	VMOVUPS Z3, 64(R11)
-	ADDQ    AX, R11
-	VMOVUPS Z4, (R11)
-	VMOVUPS Z5, 64(R11)
-	ADDQ    AX, R11
-	VMOVUPS Z6, (R11)
-	VMOVUPS Z7, 64(R11)
-	ADDQ    AX, R11
-	VMOVUPS Z8, (R11)
-	VMOVUPS Z9, 64(R11)
-	ADDQ    AX, R11
-	VMOVUPS Z10, (R11)
-	VMOVUPS Z11, 64(R11)
-	ADDQ    $+128, R8
-	ADDQ    $+128, R9
-	SUBQ    $+32, R10
-	JMP     both
-
-bothEnd:
-	TESTQ     R10, R10
-	JZ        done
-	CMPQ      R10, $+8
-	JG        more0
-	SUBQ      $+0, R10
-	MOVQ      $0x00000000000000ff, R11
-	NEGQ      R10
-	ADDQ      $+8, R10
-	SHRXQ     R10, R11, R11
-	KMOVW     R11, K1
-	VXORPD    Y0, Y0, Y0
-	VXORPD    Y1, Y1, Y1
-	VXORPD    Y2, Y2, Y2
-	VXORPD    Y3, Y3, Y3
-	VXORPD    Y4, Y4, Y4
-	VXORPD    Y5, Y5, Y5
-	CMPB      add+80(FP), $+0
-	JEQ       start2
-	MOVQ      R8, R10
-	VMOVUPS.Z (R10), K1, Y0
-	VMOVAPD   Y0, Y0
-	ADDQ      AX, R10
-	VMOVUPS.Z (R10), K1, Y1
-	VMOVAPD   Y1, Y1
-	ADDQ      AX, R10
-	VMOVUPS.Z (R10), K1, Y2
-	VMOVAPD   Y2, Y2
-	ADDQ      AX, R10
-	VMOVUPS.Z (R10), K1, Y3
-	VMOVAPD   Y3, Y3
-	ADDQ      AX, R10
-	VMOVUPS.Z (R10), K1, Y4
-	VMOVAPD   Y4, Y4
-	ADDQ      AX, R10
-	VMOVUPS.Z (R10), K1, Y5
-	VMOVAPD   Y5, Y5
-
-start2:
-	MOVQ w+16(FP), R10
-	MOVQ n+56(FP), R11
-
-term2:
-	VMOVUPS.Z    (R9), K1, Y6
-	VBROADCASTSS (R10), Y7
-	VFMADD231PS  Y6, Y7, Y0
-	VBROADCASTSS (R10)(BX*1), Y7
-	VFMADD231PS  Y6, Y7, Y1
-	VBROADCASTSS (R10)(BX*2), Y7
-	VFMADD231PS  Y6, Y7, Y2
-	VBROADCASTSS (R10)(SI*1), Y7
-	VFMADD231PS  Y6, Y7, Y3
-	VBROADCASTSS (R10)(BX*4), Y7
-	VFMADD231PS  Y6, Y7, Y4
-	VBROADCASTSS (R10)(DI*1), Y7
-	VFMADD231PS  Y6, Y7, Y5
-	ADDQ         CX, R9
-	ADDQ         DX, R10
-	DECQ         R11
-	JNZ          term2
-	MOVQ         by+88(FP), R9
-	TESTQ        R9, R9
-	JZ           scaled2
-	VBROADCASTSS (R9), Y6
-	VMULPS       Y6, Y0, Y0
-	VMULPS       Y6, Y1, Y1
-	VMULPS       Y6, Y2, Y2
-	VMULPS       Y6, Y3, Y3
-	VMULPS       Y6, Y4, Y4
-	VMULPS       Y6, Y5, Y5
-	MOVL         4(R9), R10
-	ADDL         R10, R10
-	JZ           scaled2
-	VBROADCASTSS 4(R9), Y6
-	MOVQ         R8, R9
-	VMOVUPS.Z    (R9), K1, Y7
-	VMULPS       Y6, Y7, Y7
-	VADDPS       Y7, Y0, Y0
-	ADDQ         AX, R9
-	VMOVUPS.Z    (R9), K1, Y7
-	VMULPS       Y6, Y7, Y7
-	VADDPS       Y7, Y1, Y1
-	ADDQ         AX, R9
-	VMOVUPS.Z    (R9), K1, Y7
-	VMULPS       Y6, Y7, Y7
-	VADDPS       Y7, Y2, Y2
-	ADDQ         AX, R9
-	VMOVUPS.Z    (R9), K1, Y7
-	VMULPS       Y6, Y7, Y7
-	VADDPS       Y7, Y3, Y3
-	ADDQ         AX, R9
-	VMOVUPS.Z    (R9), K1, Y7
-	VMULPS       Y6, Y7, Y7
-	VADDPS       Y7, Y4, Y4
-	ADDQ         AX, R9
-	VMOVUPS.Z    (R9), K1, Y7
-	VMULPS       Y6, Y7, Y7
-	VADDPS       Y7, Y5, Y5
-
-scaled2:
-	VMOVUPS Y0, K1, (R8)
-	ADDQ    AX, R8
-	VMOVUPS Y1, K1, (R8)
-	ADDQ    AX, R8
-	VMOVUPS Y2, K1, (R8)
-	ADDQ    AX, R8
-	VMOVUPS Y3, K1, (R8)
-	ADDQ    AX, R8
-	VMOVUPS Y4, K1, (R8)
-	ADDQ    AX, R8
-	VMOVUPS Y5, K1, (R8)
-	JMP     done
-
-more0:
-	CMPQ      R10, $+16
-	JG        more1
-	SUBQ      $+0, R10
-	MOVQ      $0x000000000000ffff, R11
-	NEGQ      R10
-	ADDQ      $+16, R10
-	SHRXQ     R10, R11, R11
-	KMOVW     R11, K1
-	VXORPD    Z0, Z0, Z0
-	VXORPD    Z1, Z1, Z1
-	VXORPD    Z2, Z2, Z2
-	VXORPD    Z3, Z3, Z3
-	VXORPD    Z4, Z4, Z4
-	VXORPD    Z5, Z5, Z5
-	CMPB      add+80(FP), $+0
-	JEQ       start3
-	MOVQ      R8, R10
-	VMOVUPS.Z (R10), K1, Z0
-	VMOVAPD   Z0, Z0
-	ADDQ      AX, R10
-	VMOVUPS.Z (R10), K1, Z1
-	VMOVAPD   Z1, Z1
-	ADDQ      AX, R10
-	VMOVUPS.Z (R10), K1, Z2
-	VMOVAPD   Z2, Z2
-	ADDQ      AX, R10
-	VMOVUPS.Z (R10), K1, Z3
-	VMOVAPD   Z3, Z3
-	ADDQ      AX, R10
-	VMOVUPS.Z (R10), K1, Z4
-	VMOVAPD   Z4, Z4
-	ADDQ      AX, R10
-	VMOVUPS.Z (R10), K1, Z5
-	VMOVAPD   Z5, Z5
-
-start3:
-	MOVQ w+16(FP), R10
-	MOVQ n+56(FP), R11
-
-term3:
-	VMOVUPS.Z    (R9), K1, Z6
-	VBROADCASTSS (R10), Z7
-	VFMADD231PS  Z6, Z7, Z0
-	VBROADCASTSS (R10)(BX*1), Z7
-	VFMADD231PS  Z6, Z7, Z1
-	VBROADCASTSS (R10)(BX*2), Z7
-	VFMADD231PS  Z6, Z7, Z2
-	VBROADCASTSS (R10)(SI*1), Z7
-	VFMADD231PS  Z6, Z7, Z3
-	VBROADCASTSS (R10)(BX*4), Z7
-	VFMADD231PS  Z6, Z7, Z4
-	VBROADCASTSS (R10)(DI*1), Z7
-	VFMADD231PS  Z6, Z7, Z5
-	ADDQ         CX, R9
-	ADDQ         DX, R10
-	DECQ         R11
-	JNZ          term3
-	MOVQ         by+88(FP), R9
-	TESTQ        R9, R9
-	JZ           scaled3
-	VBROADCASTSS (R9), Z6
-	VMULPS       Z6, Z0, Z0
-	VMULPS       Z6, Z1, Z1
-	VMULPS       Z6, Z2, Z2
-	VMULPS       Z6, Z3, Z3
-	VMULPS       Z6, Z4, Z4
-	VMULPS       Z6, Z5, Z5
-	MOVL         4(R9), R10
-	ADDL         R10, R10
-	JZ           scaled3
-	VBROADCASTSS 4(R9), Z6
-	MOVQ         R8, R9
-	VMOVUPS.Z    (R9), K1, Z7
-	VMULPS       Z6, Z7, Z7
-	VADDPS       Z7, Z0, Z0
-	ADDQ         AX, R9
-	VMOVUPS.Z    (R9), K1, Z7
-	VMULPS       Z6, Z7, Z7
-	VADDPS       Z7, Z1, Z1
-	ADDQ         AX, R9
-	VMOVUPS.Z    (R9), K1, Z7
-	VMULPS       Z6, Z7, Z7
-	VADDPS       Z7, Z2, Z2
-	ADDQ         AX, R9
-	VMOVUPS.Z    (R9), K1, Z7
-	VMULPS       Z6, Z7, Z7
-	VADDPS       Z7, Z3, Z3
-	ADDQ         AX, R9
-	VMOVUPS.Z    (R9), K1, Z7
-	VMULPS       Z6, Z7, Z7
-	VADDPS       Z7, Z4, Z4
-	ADDQ         AX, R9
-	VMOVUPS.Z    (R9), K1, Z7
-	VMULPS       Z6, Z7, Z7
-	VADDPS       Z7, Z5, Z5
-
-scaled3:
-	VMOVUPS Z0, K1, (R8)
-	ADDQ    AX, R8
-	VMOVUPS Z1, K1, (R8)
-	ADDQ    AX, R8
-	VMOVUPS Z2, K1, (R8)
-	ADDQ    AX, R8
-	VMOVUPS Z3, K1, (R8)
-	ADDQ    AX, R8
-	VMOVUPS Z4, K1, (R8)
-	ADDQ    AX, R8
-	VMOVUPS Z5, K1, (R8)
-	JMP     done
-
-more1:
-	CMPQ      R10, $+24
-	JG        more2
-	SUBQ      $+16, R10
-	MOVQ      $0x00000000000000ff, R11
-	NEGQ      R10
-	ADDQ      $+8, R10
-	SHRXQ     R10, R11, R11
-	KMOVW     R11, K1
-	VXORPD    Z0, Z0, Z0
-	VXORPD    Y1, Y1, Y1
-	VXORPD    Z2, Z2, Z2
-	VXORPD    Y3, Y3, Y3
-	VXORPD    Z4, Z4, Z4
-	VXORPD    Y5, Y5, Y5
-	VXORPD    Z6, Z6, Z6
-	VXORPD    Y7, Y7, Y7
-	VXORPD    Z8, Z8, Z8
-	VXORPD    Y9, Y9, Y9
-	VXORPD    Z10, Z10, Z10
-	VXORPD    Y11, Y11, Y11
-	CMPB      add+80(FP), $+0
-	JEQ       start4
-	MOVQ      R8, R10
-	VMOVUPS   (R10), Z0
-	VMOVAPD   Z0, Z0
-	VMOVUPS.Z 64(R10), K1, Y1
-	VMOVAPD   Y1, Y1
-	ADDQ      AX, R10
-	VMOVUPS   (R10), Z2
-	VMOVAPD   Z2, Z2
-	VMOVUPS.Z 64(R10), K1, Y3
-	VMOVAPD   Y3, Y3
-	ADDQ      AX, R10
-	VMOVUPS   (R10), Z4
-	VMOVAPD   Z4, Z4
-	VMOVUPS.Z 64(R10), K1, Y5
-	VMOVAPD   Y5, Y5
-	ADDQ      AX, R10
-	VMOVUPS   (R10), Z6
-	VMOVAPD   Z6, Z6
-	VMOVUPS.Z 64(R10), K1, Y7
-	VMOVAPD   Y7, Y7
-	ADDQ      AX, R10
-	VMOVUPS   (R10), Z8
-	VMOVAPD   Z8, Z8
-	VMOVUPS.Z 64(R10), K1, Y9
-	VMOVAPD   Y9, Y9
-	ADDQ      AX, R10
-	VMOVUPS   (R10), Z10
-	VMOVAPD   Z10, Z10
-	VMOVUPS.Z 64(R10), K1, Y11
-	VMOVAPD   Y11, Y11
-
-start4:
-	MOVQ w+16(FP), R10
-	MOVQ n+56(FP), R11
-
-term4:
-	VMOVUPS      (R9), Z12
-	VMOVUPS.Z    64(R9), K1, Y13
-	VBROADCASTSS (R10), Z14
-	VFMADD231PS  Z12, Z14, Z0
-	VFMADD231PS  Y13, Y14, Y1
-	VBROADCASTSS (R10)(BX*1), Z14
-	VFMADD231PS  Z12, Z14, Z2
-	VFMADD231PS  Y13, Y14, Y3
-	VBROADCASTSS (R10)(BX*2), Z14
-	VFMADD231PS  Z12, Z14, Z4
-	VFMADD231PS  Y13, Y14, Y5
-	VBROADCASTSS (R10)(SI*1), Z14
-	VFMADD231PS  Z12, Z14, Z6
-	VFMADD231PS  Y13, Y14, Y7
-	VBROADCASTSS (R10)(BX*4), Z14
-	VFMADD231PS  Z12, Z14, Z8
-	VFMADD231PS  Y13, Y14, Y9
-	VBROADCASTSS (R10)(DI*1), Z14
-	VFMADD231PS  Z12, Z14, Z10
-	VFMADD231PS  Y13, Y14, Y11
-	ADDQ         CX, R9
-	ADDQ         DX, R10
-	DECQ         R11
-	JNZ          term4
-	MOVQ         by+88(FP), R9
-	TESTQ        R9, R9
-	JZ           scaled4
-	VBROADCASTSS (R9), Z12
-	VMULPS       Z12, Z0, Z0
-	VMULPS       Y12, Y1, Y1
-	VMULPS       Z12, Z2, Z2
-	VMULPS       Y12, Y3, Y3
-	VMULPS       Z12, Z4, Z4
-	VMULPS       Y12, Y5, Y5
-	VMULPS       Z12, Z6, Z6
-	VMULPS       Y12, Y7, Y7
-	VMULPS       Z12, Z8, Z8
-	VMULPS       Y12, Y9, Y9
-	VMULPS       Z12, Z10, Z10
-	VMULPS       Y12, Y11, Y11
-	MOVL         4(R9), R10
-	ADDL         R10, R10
-	JZ           scaled4
-	VBROADCASTSS 4(R9), Z12
-	MOVQ         R8, R9
-	VMOVUPS      (R9), Z13
-	VMULPS       Z12, Z13, Z13
-	VADDPS       Z13, Z0, Z0
-	VMOVUPS.Z    64(R9), K1, Y13
-	VMULPS       Y12, Y13, Y13
-	VADDPS       Y13, Y1, Y1
-	ADDQ         AX, R9
-	VMOVUPS      (R9), Z13
-	VMULPS       Z12, Z13, Z13
-	VADDPS       Z13, Z2, Z2
-	VMOVUPS.Z    64(R9), K1, Y13
-	VMULPS       Y12, Y13, Y13
-	VADDPS       Y13, Y3, Y3
-	ADDQ         AX, R9
-	VMOVUPS      (R9), Z13
-	VMULPS       Z12, Z13, Z13
-	VADDPS       Z13, Z4, Z4
-	VMOVUPS.Z    64(R9), K1, Y13
-	VMULPS       Y12, Y13, Y13
-	VADDPS       Y13, Y5, Y5
-	ADDQ         AX, R9
-	VMOVUPS      (R9), Z13
-	VMULPS       Z12, Z13, Z13
-	VADDPS       Z13, Z6, Z6
-	VMOVUPS.Z    64(R9), K1, Y13
-	VMULPS       Y12, Y13, Y13
-	VADDPS       Y13, Y7, Y7
-	ADDQ         AX, R9
-	VMOVUPS      (R9), Z13
-	VMULPS       Z12, Z13, Z13
-	VADDPS       Z13, Z8, Z8
-	VMOVUPS.Z    64(R9), K1, Y13
-	VMULPS       Y12, Y13, Y13
-	VADDPS       Y13, Y9, Y9
-	ADDQ         AX, R9
-	VMOVUPS      (R9), Z13
-	VMULPS       Z12, Z13, Z13
-	VADDPS       Z13, Z10, Z10
-	VMOVUPS.Z    64(R9), K1, Y13
-	VMULPS       Y12, Y13, Y13
-	VADDPS       Y13, Y11, Y11
-
-scaled4:
-	VMOVUPS Z0, (R8)
-	VMOVUPS Y1, K1, 64(R8)
-	ADDQ    AX, R8
-	VMOVUPS Z2, (R8)
-	VMOVUPS Y3, K1, 64(R8)
-	ADDQ    AX, R8
-	VMOVUPS Z4, (R8)
-	VMOVUPS Y5, K1, 64(R8)
-	ADDQ    AX, R8
-	VMOVUPS Z6, (R8)
-	VMOVUPS Y7, K1, 64(R8)
-	ADDQ    AX, R8
-	VMOVUPS Z8, (R8)
-	VMOVUPS Y9, K1, 64(R8)
-	ADDQ    AX, R8
-	VMOVUPS Z10, (R8)
-	VMOVUPS Y11, K1, 64(R8)
-	JMP     done
-
-more2:
-	CMPQ      R10, $+32
-	JG        more3
-	SUBQ      $+16, R10
-	MOVQ      $0x000000000000ffff, R11
-	NEGQ      R10
-	ADDQ      $+16, R10
-	SHRXQ     R10, R11, R11
-	KMOVW     R11, K1
-	VXORPD    Z0, Z0, Z0
-	VXORPD    Z1, Z1, Z1
-	VXORPD    Z2, Z2, Z2
-	VXORPD    Z3, Z3, Z3
-	VXORPD    Z4, Z4, Z4
-	VXORPD    Z5, Z5, Z5
-	VXORPD    Z6, Z6, Z6
-	VXORPD    Z7, Z7, Z7
-	VXORPD    Z8, Z8, Z8
-	VXORPD    Z9, Z9, Z9
-	VXORPD    Z10, Z10, Z10
-	VXORPD    Z11, Z11, Z11
-	CMPB      add+80(FP), $+0
-	JEQ       start5
-	MOVQ      R8, R10
-	VMOVUPS   (R10), Z0
-	VMOVAPD   Z0, Z0
-	VMOVUPS.Z 64(R10), K1, Z1
-	VMOVAPD   Z1, Z1
-	ADDQ      AX, R10
-	VMOVUPS   (R10), Z2
-	VMOVAPD   Z2, Z2
-	VMOVUPS.Z 64(R10), K1, Z3
-	VMOVAPD   Z3, Z3
-	ADDQ      AX, R10
-	VMOVUPS   (R10), Z4
-	VMOVAPD   Z4, Z4
-	VMOVUPS.Z 64(R10), K1, Z5
-	VMOVAPD   Z5, Z5
-	ADDQ      AX, R10
-	VMOVUPS   (R10), Z6
-	VMOVAPD   Z6, Z6
-	VMOVUPS.Z 64(R10), K1, Z7
-	VMOVAPD   Z7, Z7
-	ADDQ      AX, R10
-	VMOVUPS   (R10), Z8
-	VMOVAPD   Z8, Z8
-	VMOVUPS.Z 64(R10), K1, Z9
-	VMOVAPD   Z9, Z9
-	ADDQ      AX, R10
-	VMOVUPS   (R10), Z10
-	VMOVAPD   Z10, Z10
-	VMOVUPS.Z 64(R10), K1, Z11
-	VMOVAPD   Z11, Z11
-
-start5:
-	MOVQ w+16(FP), R10
-	MOVQ n+56(FP), R11
-
-term5:
-	VMOVUPS      (R9), Z12
-	VMOVUPS.Z    64(R9), K1, Z13
-	VBROADCASTSS (R10), Z14
-	VFMADD231PS  Z12, Z14, Z0
-	VFMADD231PS  Z13, Z14, Z1
-	VBROADCASTSS (R10)(BX*1), Z14
-	VFMADD231PS  Z12, Z14, Z2
-	VFMADD231PS  Z13, Z14, Z3
-	VBROADCASTSS (R10)(BX*2), Z14
-	VFMADD231PS  Z12, Z14, Z4
-	VFMADD231PS  Z13, Z14, Z5
-	VBROADCASTSS (R10)(SI*1), Z14
-	VFMADD231PS  Z12, Z14, Z6
-	VFMADD231PS  Z13, Z14, Z7
-	VBROADCASTSS (R10)(BX*4), Z14
-	VFMADD231PS  Z12, Z14, Z8
-	VFMADD231PS  Z13, Z14, Z9
-	VBROADCASTSS (R10)(DI*1), Z14
-	VFMADD231PS  Z12, Z14, Z10
-	VFMADD231PS  Z13, Z14, Z11
-	ADDQ         CX, R9
-	ADDQ         DX, R10
-	DECQ         R11
-	JNZ          term5
-	MOVQ         by+88(FP), R9
-	TESTQ        R9, R9
-	JZ           scaled5
-	VBROADCASTSS (R9), Z12
-	VMULPS       Z12, Z0, Z0
-	VMULPS       Z12, Z1, Z1
-	VMULPS       Z12, Z2, Z2
-	VMULPS       Z12, Z3, Z3
-	VMULPS       Z12, Z4, Z4
-	VMULPS       Z12, Z5, Z5
-	VMULPS       Z12, Z6, Z6
-	VMULPS       Z12, Z7, Z7
-	VMULPS       Z12, Z8, Z8
-	VMULPS       Z12, Z9, Z9
-	VMULPS       Z12, Z10, Z10
-	VMULPS       Z12, Z11, Z11
-	MOVL         4(R9), R10
-	ADDL         R10, R10
-	JZ           scaled5
-	VBROADCASTSS 4(R9), Z12
-	MOVQ         R8, R9
-	VMOVUPS      (R9), Z13
-	VMULPS       Z12, Z13, Z13
-	VADDPS       Z13, Z0, Z0
-	VMOVUPS.Z    64(R9), K1, Z13
-	VMULPS       Z12, Z13, Z13
-	VADDPS       Z13, Z1, Z1
-	ADDQ         AX, R9
-	VMOVUPS      (R9), Z13
-	VMULPS       Z12, Z13, Z13
-	VADDPS       Z13, Z2, Z2
-	VMOVUPS.Z    64(R9), K1, Z13
-	VMULPS       Z12, Z13, Z13
-	VADDPS       Z13, Z3, Z3
-	ADDQ         AX, R9
-	VMOVUPS      (R9), Z13
-	VMULPS       Z12, Z13, Z13
-	VADDPS       Z13, Z4, Z4
-	VMOVUPS.Z    64(R9), K1, Z13
-	VMULPS       Z12, Z13, Z13
-	VADDPS       Z13, Z5, Z5
-	ADDQ         AX, R9
-	VMOVUPS      (R9), Z13
-	VMULPS       Z12, Z13, Z13
-	VADDPS       Z13, Z6, Z6
-	VMOVUPS.Z    64(R9), K1, Z13
-	VMULPS       Z12, Z13, Z13
-	VADDPS       Z13, Z7, Z7
-	ADDQ         AX, R9
-	VMOVUPS      (R9), Z13
-	VMULPS       Z12, Z13, Z13
-	VADDPS       Z13, Z8, Z8
-	VMOVUPS.Z    64(R9), K1, Z13
-	VMULPS       Z12, Z13, Z13
-	VADDPS       Z13, Z9, Z9
-	ADDQ         AX, R9
-	VMOVUPS      (R9), Z13
-	VMULPS       Z12, Z13, Z13
-	VADDPS       Z13, Z10, Z10
-	VMOVUPS.Z    64(R9), K1, Z13
-	VMULPS       Z12, Z13, Z13
-	VADDPS       Z13, Z11, Z11
-
-scaled5:
-	VMOVUPS Z0, (R8)
-	VMOVUPS Z1, K1, 64(R8)
-	ADDQ    AX, R8
-	VMOVUPS Z2, (R8)
-	VMOVUPS Z3, K1, 64(R8)
-	ADDQ    AX, R8
-	VMOVUPS Z4, (R8)
-	VMOVUPS Z5, K1, 64(R8)
-	ADDQ    AX, R8
-	VMOVUPS Z6, (R8)
-	VMOVUPS Z7, K1, 64(R8)
-	ADDQ    AX, R8
-	VMOVUPS Z8, (R8)
-	VMOVUPS Z9, K1, 64(R8)
-	ADDQ    AX, R8
-	VMOVUPS Z10, (R8)
-	VMOVUPS Z11, K1, 64(R8)
-	JMP     done
-
-more3:
-done:
-	SUBQ   $+6, rows+64(FP)
-	JZ     allDone
-	IMUL3Q $+6, AX, R8
-	ADDQ   R8, c+0(FP)
-	IMUL3Q $+6, BX, R8
-	ADDQ   R8, w+16(FP)
-	MOVQ   rightc+96(FP), R8
-	SHLQ   $0x02, R8
-	ADDQ   R8, c+0(FP)
-	MOVQ   rightz+104(FP), R8
-	SHLQ   $0x02, R8
-	ADDQ   R8, z+40(FP)
-	MOVQ   more+112(FP), R8
-	ADDQ   R8, cols+72(FP)
-	JMP    rows
 
 allDone:
 	VZEROUPPER

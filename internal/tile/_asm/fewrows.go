@@ -11,81 +11,18 @@ import (
 // mostFewRows is the largest number of rows of a tile of few rows: as many as AVX2 has registers for.
 const mostFewRows = 6
 
-// fewRowTiles emits the tiles of products with short sums.
-func fewRowTiles(t isa) {
-	for height := 1; height <= mostFewRows; height++ {
-		fewRows(t, double, height)
-		fewRows(t, single, height)
-	}
-}
-
-// A fewRowsTile is a tile of all columns of C = W Z, and an exact number of rows.
+// A fewRowsTile is a tile of a few rows of C = W Z, and all columns.
 type fewRowsTile struct {
-	t              isa
-	x              *number
-	c, ldc, z, ldz reg.GPVirtual // the present columns
-	w              rows
-	across         reg.GPVirtual
-	height, bodies int
-}
-
-// fewRows emits C = W Z, or C += W Z, for height rows at a time, and up to two vectors of columns. A short
-// sum leaves time for a loop over its terms alone: the tile prefetches nothing, and computes no row in vain.
-func fewRows(t isa, x *number, height int) {
-	text(fmt.Sprintf("panelFew%s_%d", x.suffix, height), t,
-		"func(c *F, ldc int, w *F, down, across int, z *F, ldz, n, rows, cols int, add bool, by *F, "+
-			"rightc, rightz, more int)",
-		fmt.Sprintf("sets or adds to rows of C, a multiple of %d, the product of n >= 1 columns of W and rows of Z, "+
-			"for cols columns; %s The next rows begin rightc columns of C and rightz columns of Z to the right, and "+
-			"have more columns.", height, scaledSums))
-	p := &fewRowsTile{t: t, x: x, height: height}
-	p.ldc, p.ldz = bytesParam("ldc", x.size), bytesParam("ldz", x.size)
-	p.across = bytesParam("across", x.size)
-	p.w = newRows(nil, bytesParam("down", x.size), height)
-	Label("rows")
-	p.c, p.z = param("c"), param("z")
-	cols, lanes := param("cols"), x.lanes(t)
-	whole := part{t, x.whole(t)}
-	while("both", cols, 2*lanes, func() {
-		p.columns(whole, whole)
-		advance(2*t.bytes(), p.c, p.z)
-		SUBQ(I8(2*lanes), cols)
-	})
-	TESTQ(cols, cols)
-	JZ(LabelRef("done"))
-	for i, last := range lastParts(t, x) {
-		next := fmt.Sprintf("more%d", i)
-		CMPQ(cols, I8(last.whole*lanes+last.most))
-		JG(LabelRef(next))
-		parts := []part{whole}[:last.whole]
-		left := fresh(cols)
-		SUBQ(I8(last.whole*lanes), left)
-		p.columns(append(parts, part{last.t, x.firstLanes(last.t, left)})...)
-		JMP(LabelRef("done"))
-		Label(next)
-	}
-	Label("done")
-	SUBQ(I8(height), mem("rows"))
-	JZ(LabelRef("allDone"))
-	p.moveOn(height)
-	JMP(LabelRef("rows"))
-	Label("allDone")
-	finish()
-}
-
-// moveOn moves on to the next rows.
-func (p *fewRowsTile) moveOn(height int) {
-	for _, next := range []struct {
-		address string
-		by      reg.GPVirtual
-	}{{"c", p.ldc}, {"w", p.w.step}} {
-		further := GP64()
-		IMUL3Q(I8(height), next.by, further)
-		ADDQ(further, mem(next.address))
-	}
-	ADDQ(bytesParam("rightc", p.x.size), mem("c"))
-	ADDQ(bytesParam("rightz", p.x.size), mem("z"))
-	ADDQ(param("more"), mem("cols"))
+	t               isa
+	x               *number
+	c, z            reg.GPVirtual // the present columns: their last row, and the first row of Z
+	left            reg.GPVirtual // how many there are from these on, less two vectors
+	apart           reg.GPVirtual // bytes from the first vector of a row to the second one
+	other           reg.GPVirtual // the bits in which next and across differ, in bytes
+	ldz, height     reg.GPVirtual
+	ldc, last, next Mem // bytes to the next row, to the last one, and to the next column of W
+	w               rows
+	acc             [][]vector // by rows
 }
 
 // A part is a vector of columns: its size, and the access to it.
@@ -94,28 +31,113 @@ type part struct {
 	io access
 }
 
-// A lastPart is how the last columns are computed: by whole vectors, and a vector of up to most columns.
-type lastPart struct {
-	whole int
-	t     isa
-	most  int
+// fewRows emits C = W Z, or C += W Z, for a few rows at a time, and up to two vectors of columns. The tile
+// prefetches nothing, and computes no row in vain: each height has a loop of its own over the terms of a sum.
+// All heights share what comes before it and after it.
+func fewRows(t isa, x *number) {
+	text("panelFew"+x.suffix, t,
+		"func(c *F, ldc int, w *F, down, next, across int, z *F, ldz, n, height, rows, lower, cols int, "+
+			"add bool, by *F, rightc, rightz, more int)",
+		fmt.Sprintf("sets or adds to rows of C the product of n >= 1 columns of W and rows of Z, for cols columns. "+
+			"It takes height <= %d rows at a time, and one row less for the last lower rows. %s The next rows begin "+
+			"rightc columns of C and rightz columns of Z to the right, and have more columns.",
+			mostFewRows, scaledSums))
+	p := &fewRowsTile{t: t, x: x, c: GP64(), z: GP64(), left: GP64(), height: param("height"), apart: GP64()}
+	ldc, last := bytesParam("ldc", x.size), fresh(p.height)
+	DECQ(last)
+	IMULQ(ldc, last)
+	p.ldc, p.last = local(ldc), local(last)
+	p.ldz, p.other = bytesParam("ldz", x.size), bytesParam("next", x.size)
+	p.next = local(p.other)
+	XORQ(bytesParam("across", x.size), p.other)
+	p.w = newRows(nil, bytesParam("down", x.size), mostFewRows)
+	for range mostFewRows {
+		p.acc = append(p.acc, []vector{t.vec(), t.vec()})
+	}
+	Label("rows")
+	p.allColumns()
+	left := param("rows")
+	SUBQ(p.height, left)
+	JZ(LabelRef("allDone"))
+	MOVQ(left, mem("rows"))
+	p.moveOn()
+	CMPQ(left, mem("lower"))
+	JNE(LabelRef("rows"))
+	DECQ(p.height)
+	further := fresh(p.ldc)
+	SUBQ(further, p.last)
+	JMP(LabelRef("rows"))
+	Label("allDone")
+	finish()
 }
 
-// lastParts returns the kinds of last columns, less than two vectors, in ascending order. With AVX-512 a part
-// of up to half a vector is one of half the size, which takes half the time on processors that split vectors.
-func lastParts(t isa, x *number) (all []lastPart) {
-	sizes := []isa{t}
+// moveOn moves on to the next rows.
+func (p *fewRowsTile) moveOn() {
+	for _, next := range [][2]string{{"c", "ldc"}, {"w", "down"}} {
+		further := bytesParam(next[1], p.x.size)
+		IMULQ(p.height, further)
+		ADDQ(further, mem(next[0]))
+	}
+	ADDQ(bytesParam("rightc", p.x.size), mem("c"))
+	ADDQ(bytesParam("rightz", p.x.size), mem("z"))
+	ADDQ(param("more"), mem("cols"))
+}
+
+// allColumns emits the columns of some rows: two vectors at a time, and the last ones. Where these are more
+// than a vector, the second vector of two ends with them, and has columns of the first one too. A part of a
+// vector is loaded and stored by a mask. With AVX-512 half a vector takes half the time on processors that
+// split vectors.
+func (p *fewRowsTile) allColumns() {
+	t, lanes := p.t, p.x.lanes(p.t)
+	half := t
+	half.lanes /= 2
+	whole, wholeHalf := part{t, p.x.whole(t)}, part{half, p.x.whole(half)}
+	MOVQ(mem("c"), p.c)
+	MOVQ(mem("z"), p.z)
+	ADDQ(p.last, p.c)
+	MOVQ(I32(t.bytes()), p.apart)
+	left := p.left
+	MOVQ(mem("cols"), left)
+	SUBQ(I8(2*lanes), left)
+	JL(LabelRef("last"))
+	Label("both")
+	p.columns("both", func() {
+		advance(2*t.bytes(), p.c, p.z)
+		SUBQ(I8(2*lanes), left)
+		JGE(LabelRef("both"))
+		JMP(LabelRef("last"))
+	}, whole, whole)
+	Label("last")
+	CMPQ(left, I8(-2*lanes))
+	JLE(LabelRef("columnsDone"))
+	CMPQ(left, I8(-lanes))
+	JLE(LabelRef("one"))
+	done := func() { JMP(LabelRef("columnsDone")) }
+	end := func(size isa) {
+		LEAQ(Mem{Base: left, Disp: 2*lanes - p.x.lanes(size)}, p.apart)
+		SHLQ(U8(log2(p.x.size)), p.apart)
+	}
 	if t.evex {
-		half := t
-		half.lanes /= 2
-		sizes = []isa{half, t}
+		CMPQ(left, I8(-lanes/2))
+		JLE(LabelRef("oneAndHalf"))
 	}
-	for whole := range 2 {
-		for _, size := range sizes {
-			all = append(all, lastPart{whole, size, x.lanes(size)})
-		}
+	end(t)
+	JMP(LabelRef("both"))
+	if t.evex {
+		Label("oneAndHalf")
+		end(half)
+		p.columns("oneAndHalf", done, whole, wholeHalf)
 	}
-	return all
+	Label("one")
+	ADDQ(I8(2*lanes), left)
+	if t.evex {
+		CMPQ(left, I8(lanes/2))
+		JG(LabelRef("most"))
+		p.columns("half", done, part{half, p.x.firstLanes(half, left)})
+		Label("most")
+	}
+	p.columns("one", done, part{t, p.x.firstLanes(t, left)})
+	Label("columnsDone")
 }
 
 // like returns a register in the size of another one.
@@ -126,48 +148,143 @@ func like(v, of vector) Op {
 	return v
 }
 
-// columns computes a few vectors of columns.
-func (p *fewRowsTile) columns(parts ...part) {
-	p.bodies++
-	label := func(name string) string { return fmt.Sprintf("%s%d", name, p.bodies) }
-	acc := make([][]vector, p.height)
-	for i := range acc {
-		for _, of := range parts {
-			acc[i] = append(acc[i], of.t.zeros(1)...)
+// A fewColumns is one or two vectors of columns of a tile.
+type fewColumns struct {
+	*fewRowsTile
+	name  string
+	parts []part
+	sums  [][]vector // by rows
+}
+
+// label returns a label of these columns, for a number of rows.
+func (p *fewColumns) label(name string, rows int) string {
+	return fmt.Sprintf("%s%s%d", p.name, name, rows)
+}
+
+// columns computes one or two vectors of columns, which have a name. then jumps to the next ones.
+func (p *fewRowsTile) columns(name string, then func(), parts ...part) {
+	f := &fewColumns{p, name, parts, make([][]vector, mostFewRows)}
+	for i := range f.sums {
+		for j, of := range parts {
+			v := p.acc[i][j]
+			if of.t.lanes < p.t.lanes {
+				v = v.AsY().(vector)
+			}
+			f.sums[i] = append(f.sums[i], v)
 		}
 	}
-	each := func(f func(io access, at Mem, v vector)) {
-		row := fresh(p.c)
-		for i := range acc {
-			for j, v := range acc[i] {
-				f(parts[j].io, Mem{Base: row, Disp: j * p.t.bytes()}, v)
-			}
-			if i+1 < len(acc) {
-				ADDQ(p.ldc, row)
-			}
-		}
-	}
-	CMPB(mem("add"), I8(0))
-	JEQ(LabelRef(label("start")))
-	each(func(io access, at Mem, v vector) { VMOVAPD(io.load(at), v) })
-	Label(label("start"))
-	z := fresh(p.z)
+	f.compute(then)
+}
+
+// compute clears or loads the sums, adds the terms, and scales and stores the sums, from the last row to the
+// first one.
+func (p *fewColumns) compute(then func()) {
+	z, n, step, row := fresh(p.z), param("n"), fresh(p.next), fresh(p.c)
 	p.w.base = param("w")
-	loop(label("term"), param("n"), func() {
-		zs := make([]vector, len(parts))
-		for j := range parts {
-			zs[j] = parts[j].io.load(Mem{Base: z, Disp: j * p.t.bytes()})
+	CMPB(mem("add"), I8(0))
+	JNE(LabelRef(p.label("Load", mostFewRows)))
+	for i := range p.sums {
+		p.parts[0].t.zero(p.acc[i][:len(p.parts)]...)
+		p.exit(i, "Terms")
+	}
+	for height := mostFewRows; height > 0; height-- {
+		loop(p.label("Terms", height), n, func() { p.term(height, z, step) })
+		CMPQ(mem("by"), I8(0))
+		JEQ(LabelRef(p.label("Store", height)))
+		if height > 1 {
+			JMP(LabelRef(p.label("Scale", mostFewRows)))
 		}
-		for i := range acc {
-			w := parts[0].t.vec() // the largest
-			p.x.broadcast(p.w.at(i, 0), w)
-			for j := range acc[i] {
-				p.x.fma(zs[j], like(w, zs[j]), acc[i][j])
-			}
+	}
+	p.scale(row)
+	for i := mostFewRows - 1; i >= 0; i-- {
+		Label(p.label("Store", i+1))
+		for j, v := range p.sums[i] {
+			p.parts[j].io.store(v, p.at(row, j))
 		}
-		ADDQ(p.ldz, z)
-		ADDQ(p.across, p.w.base)
+		if i > 0 {
+			SUBQ(p.ldc, row)
+		}
+	}
+	then()
+	Label(p.label("Load", mostFewRows))
+	p.each(row, "Terms", func(io access, at Mem, v vector) { VMOVAPD(io.load(at), v) })
+	JMP(LabelRef(p.label("Terms", mostFewRows)))
+}
+
+// scale emits the multiplication of the sums, and the sum with the multiple of C.
+func (p *fewColumns) scale(row reg.GPVirtual) {
+	Label(p.label("Scale", mostFewRows))
+	t, by := p.parts[0].t, param("by")
+	first, second := t.vec(), t.vec()
+	p.x.broadcast(Mem{Base: by}, first)
+	p.x.isZero(Mem{Base: by, Disp: p.x.size})
+	JZ(LabelRef(p.label("Multiply", mostFewRows)))
+	p.x.broadcast(Mem{Base: by, Disp: p.x.size}, second)
+	p.each(row, "Store", func(io access, at Mem, v vector) {
+		old := io.load(at)
+		p.x.multiply(like(second, old), old, old)
+		p.x.multiply(like(first, v), v, v)
+		p.x.add(old, v, v)
 	})
-	scaleSums(parts[0].t, p.x, label("scaled"), acc, each)
-	each(func(io access, at Mem, v vector) { io.store(v, at) })
+	JMP(LabelRef(p.label("Store", mostFewRows)))
+	Label(p.label("Multiply", mostFewRows))
+	for i := range p.sums {
+		for _, v := range p.sums[i] {
+			p.x.multiply(like(first, v), v, v)
+		}
+		p.exit(i, "Store")
+	}
+}
+
+// term adds the products of a column of W and a row of Z, and goes to the next column.
+func (p *fewColumns) term(height int, z, step reg.GPVirtual) {
+	zs := make([]vector, len(p.parts))
+	for j := range p.parts {
+		zs[j] = p.parts[j].io.load(p.at(z, j))
+	}
+	for i, acc := range p.sums[:height] {
+		if p.t.evex && len(acc) == 1 {
+			p.x.fmaBroadcast(p.w.at(i, 0), zs[0], acc[0])
+			continue
+		}
+		w := p.parts[0].t.vec() // the larger one
+		p.x.broadcast(p.w.at(i, 0), w)
+		for j := range acc {
+			p.x.fma(zs[j], like(w, zs[j]), acc[j])
+		}
+	}
+	ADDQ(p.ldz, z)
+	ADDQ(step, p.w.base)
+	XORQ(p.other, step)
+}
+
+// exit jumps to a label of a number of rows behind the last one of them.
+func (p *fewColumns) exit(row int, to string) {
+	if row+1 < mostFewRows {
+		CMPQ(p.height, I8(row+1))
+		JEQ(LabelRef(p.label(to, row+1)))
+	}
+}
+
+// at returns the address of a vector of a row.
+func (p *fewColumns) at(row reg.GPVirtual, vector int) Mem {
+	if vector == 0 {
+		return Mem{Base: row}
+	}
+	return Mem{Base: row, Index: p.apart, Scale: 1}
+}
+
+// each calls f for the vectors of C, from the first row to the last one.
+func (p *fewColumns) each(row reg.GPVirtual, to string, f func(io access, at Mem, v vector)) {
+	MOVQ(p.c, row)
+	SUBQ(p.last, row)
+	for i := range p.sums {
+		for j, v := range p.sums[i] {
+			f(p.parts[j].io, p.at(row, j), v)
+		}
+		p.exit(i, to)
+		if i+1 < len(p.sums) {
+			ADDQ(p.ldc, row)
+		}
+	}
 }

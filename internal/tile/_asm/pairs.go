@@ -14,7 +14,7 @@ const pairColumns = 4
 // one load of two entries of a row, and one vector of both rows of Z, whose columns alternate. It takes half
 // as many instructions as two steps of a panel. The lanes of a column are added in the end.
 func pairPanel(t isa) {
-	height, vectors := panelRows(t)[0], 2*pairColumns/t.lanes
+	height, vectors := highPanel(t), 2*pairColumns/t.lanes
 	text("pairPanel", t, "func(c *float64, ldc int, w *float64, ldw int, z *float64, n, rows, cols int)",
 		fmt.Sprintf("works like pairPanelGeneric for a multiple of %d rows, n >= 1 and 1 <= cols <= %d.",
 			height, pairColumns))

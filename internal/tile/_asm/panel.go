@@ -8,29 +8,26 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// lowPanel is the height of the tile of a product's last rows. There may be fewer rows: to compute one row
-// four times takes no longer than to compute it once. The sums of a step wait for the sums of the step
+// lowPanel is the height of the tile of the last rows of MulPacked. There may be fewer rows: to compute one
+// row four times takes no longer than to compute it once. The sums of a step wait for the sums of the step
 // before.
 const lowPanel = 4
 
-// panelRows returns the heights of the tiles of a product of matrices.
-func panelRows(t isa) []int {
+// highPanel returns the height of the tile of a product of matrices.
+func highPanel(t isa) int {
 	if t.evex {
-		return []int{12, lowPanel}
+		return 12
 	}
-	return []int{6, lowPanel}
+	return 6
 }
 
 // panels emits the tiles of products of matrices.
 func panels(t isa) {
-	for _, height := range panelRows(t) {
-		for _, x := range []*number{double, single} {
-			panel(t, x, height)
-			panelPart(t, x, height, 1)
-			panelPart(t, x, height, 2)
-		}
+	for _, x := range []*number{double, single} {
+		panel(t, x, highPanel(t))
+		fewRows(t, x)
 	}
-	fewRowTiles(t)
+	panel(t, double, lowPanel)
 }
 
 // panel emits C = W Z, or C += W Z, by tiles of height rows and two vectors of columns, all row-major: two
@@ -48,7 +45,7 @@ func panel(t isa, x *number, height int) {
 			"has: some groups "+
 			"of the rows of C below a tile, for the last tile from behind on, and then groups of rows from then on, "+
 			"ldthen bytes apart, each thenstep bytes behind the one before.", height, 2*x.lanes(t), scaledSums, line))
-	p := newPanelTile(t, x, height, 2)
+	p := newPanelTile(t, x, height)
 	after := AllocLocal(8) // how many groups follow the groups of C
 	Label("panel")
 	p.eachTile(func() {
@@ -142,62 +139,27 @@ func (p *panelTile) lines(line int, left reg.GPVirtual, after Mem) {
 const scaledSums = "by, unless nil, has two numbers, and C is the first one times the product plus the second one " +
 	"times C, which is not read for 0."
 
-// panelPart is a panel of one or two vectors of columns. The last vector may be a part, loaded and stored by
-// a mask.
-func panelPart(t isa, x *number, height, vectors int) {
-	name := []string{"panelHalf", "panelMost"}[vectors-1]
-	text(fmt.Sprintf("%s%s_%d", name, x.suffix, height), t,
-		"func(c *F, ldc int, w *F, down, next, across int, z *F, ldz, n, rows, cols int, add bool, by *F)",
-		fmt.Sprintf("works like panel for %d to %d columns of C, n >= 1.",
-			(vectors-1)*x.lanes(t)+1, vectors*x.lanes(t)))
-	cols := param("cols")
-	if vectors == 2 {
-		SUBQ(I8(x.lanes(t)), cols)
-	}
-	p := newPanelTile(t, x, height, vectors, x.firstLanes(t, cols))
-	p.eachTile(func() { p.pairs(param("n")) }, func() {
-		if !t.evex && vectors == 1 { // whose masked stores take long on some processors
-			CMPQ(mem("cols"), I8(x.lanes(t)))
-			JNE(LabelRef("part"))
-			whole := *p
-			whole.io = []access{x.whole(t)}
-			whole.store("wholeStored")
-			JMP(LabelRef("stored"))
-			Label("part")
-		}
-		p.store("stored")
-	})
-	finish()
-}
-
 // A panelTile is a tile of C = W Z in registers.
 type panelTile struct {
-	t      isa
-	x      *number
-	z      reg.GPVirtual // the present row of Z
-	ldz    reg.GPVirtual
-	down   reg.GPVirtual
-	w      []Mem           // the present entries of W, by rows
-	bases  []reg.GPVirtual // of w
-	acc    [][]vector      // by rows
-	masked bool
-	io     []access // of the vectors of a row
-	eight  rows     // the addresses of up to eight rows of W
+	t     isa
+	x     *number
+	z     reg.GPVirtual // the present row of Z
+	ldz   reg.GPVirtual
+	down  reg.GPVirtual
+	w     []Mem           // the present entries of W, by rows
+	bases []reg.GPVirtual // of w
+	acc   [][]vector      // by rows
+	io    access
+	eight rows // the addresses of up to eight rows of W
 	// Of the present tile: the address of C and of W, and the number of rows from there on.
 	row, from, left Mem
 }
 
-// newPanelTile loads the distances of rows. A mask limits the columns of the last vector.
-func newPanelTile(t isa, x *number, height, vectors int, masked ...access) *panelTile {
-	p := &panelTile{t: t, x: x, acc: make([][]vector, height), masked: len(masked) > 0}
-	for range vectors - len(masked) {
-		p.io = append(p.io, x.whole(t))
-	}
-	p.io = append(p.io, masked...)
+// newPanelTile loads the distances of rows.
+func newPanelTile(t isa, x *number, height int) *panelTile {
+	p := &panelTile{t: t, x: x, acc: make([][]vector, height), io: x.whole(t)}
 	for i := range p.acc {
-		for _, v := range t.vecs(vectors) {
-			p.acc[i] = append(p.acc[i], v)
-		}
+		p.acc[i] = []vector{t.vec(), t.vec()}
 	}
 	p.ldz, p.down = bytesParam("ldz", x.size), bytesParam("down", x.size)
 	if height > lowPanel {
@@ -220,13 +182,7 @@ func (p *panelTile) eachTile(sum, store func()) {
 	}
 	CMPB(mem("add"), I8(0))
 	JEQ(LabelRef("start"))
-	p.eachVector("start", func(io access, at Mem, v vector) {
-		if p.masked {
-			VMOVAPD(io.load(at), v)
-		} else {
-			p.x.move(at, v)
-		}
-	})
+	p.eachVector("start", func(_ access, at Mem, v vector) { p.x.move(at, v) })
 	Label("start")
 	p.factors()
 	sum()
@@ -239,9 +195,7 @@ func (p *panelTile) eachTile(sum, store func()) {
 	MOVQ(left, p.left)
 	p.moveOn(p.row, "ldc", p.x.size)
 	p.moveOn(p.from, "down", p.x.size)
-	if len(p.io) == 2 && !p.masked {
-		p.moveOn(mem("then"), "ldthen", 1)
-	}
+	p.moveOn(mem("then"), "ldthen", 1)
 	JMP(LabelRef("tile"))
 	Label("tilesDone")
 }
@@ -295,7 +249,7 @@ func (p *panelTile) eachVector(end string, f func(io access, at Mem, v vector)) 
 	MOVQ(p.row, row)
 	for i := range p.acc {
 		for j, v := range p.acc[i] {
-			f(p.io[j], Mem{Base: row, Disp: j * p.t.bytes()}, v)
+			f(p.io, Mem{Base: row, Disp: j * p.t.bytes()}, v)
 		}
 		if i+1 == len(p.acc) {
 			break
@@ -308,38 +262,38 @@ func (p *panelTile) eachVector(end string, f func(io access, at Mem, v vector)) 
 	}
 }
 
-// scale multiplies the sums, and adds the multiple of C.
+// scale multiplies the sums by the first of the factors of a tile, and adds the multiple of C.
 func (p *panelTile) scale() {
-	scaleSums(p.t, p.x, "scaled", p.acc, func(f func(io access, at Mem, v vector)) { p.eachVector("scaled", f) })
-}
-
-// scaleSums multiplies sums by the first of the factors of a tile, and adds the multiple of C. each calls a
-// function for the vectors of C, and may end at the label.
-func scaleSums(t isa, x *number, label string, sums [][]vector, each func(func(io access, at Mem, v vector))) {
-	by, second, factor := param("by"), GP64(), t.vec()
+	by, factor := param("by"), p.t.vec()
 	TESTQ(by, by)
-	JZ(LabelRef(label))
-	x.broadcast(Mem{Base: by}, factor)
-	for _, acc := range sums {
+	JZ(LabelRef("scaled"))
+	p.x.broadcast(Mem{Base: by}, factor)
+	for _, acc := range p.acc {
 		for _, v := range acc {
-			x.multiply(like(factor, v), v, v)
+			p.x.multiply(factor, v, v)
 		}
 	}
-	if x.size == 8 {
-		MOVQ(Mem{Base: by, Disp: 8}, second)
-		ADDQ(second, second) // without the sign
-	} else {
-		MOVL(Mem{Base: by, Disp: 4}, second.As32())
-		ADDL(second.As32(), second.As32())
-	}
-	JZ(LabelRef(label))
-	x.broadcast(Mem{Base: by, Disp: x.size}, factor)
-	each(func(io access, at Mem, v vector) {
+	p.x.isZero(Mem{Base: by, Disp: p.x.size})
+	JZ(LabelRef("scaled"))
+	p.x.broadcast(Mem{Base: by, Disp: p.x.size}, factor)
+	p.eachVector("scaled", func(io access, at Mem, v vector) {
 		old := io.load(at)
-		x.multiply(like(factor, old), old, old)
-		x.add(old, v, v)
+		p.x.multiply(factor, old, old)
+		p.x.add(old, v, v)
 	})
-	Label(label)
+	Label("scaled")
+}
+
+// isZero sets the flag of zero if a number in memory is zero, of either sign.
+func (x *number) isZero(at Mem) {
+	bits := GP64()
+	if x.size == 8 {
+		MOVQ(at, bits)
+		ADDQ(bits, bits) // without the sign
+	} else {
+		MOVL(at, bits.As32())
+		ADDL(bits.As32(), bits.As32())
+	}
 }
 
 // store stores the sums, before a label.
@@ -374,7 +328,7 @@ func (p *panelTile) pairs(pairs reg.GPVirtual) {
 func (p *panelTile) step(k int, z Mem) {
 	zs := make([]vector, len(p.acc[0]))
 	for j := range zs {
-		zs[j] = p.io[j].load(z.Offset(j * p.t.bytes()))
+		zs[j] = p.io.load(z.Offset(j * p.t.bytes()))
 	}
 	for i, acc := range p.acc {
 		w := p.t.vec()

@@ -15,13 +15,14 @@ type number struct {
 	multiplyAdd               func(...Op)             // the last operand is a factor, and fma's is a term
 	maskMove, clearing        func(from, mask, to Op) // with AVX2; loads with AVX-512
 	blend                     func(mask, from, or, to Op)
+	fmaBroadcast              func(...Op) // AVX-512: the first factor is a number in memory
 }
 
 var (
 	double = &number{"", 8, VMOVUPD, VADDPD, VFMADD231PD, VBROADCASTSD, VMULPD, VFNMADD231PD, VFMADD213PD,
-		VMASKMOVPD, VMOVUPD_Z, VBLENDVPD}
+		VMASKMOVPD, VMOVUPD_Z, VBLENDVPD, VFMADD231PD_BCST}
 	single = &number{"32", 4, VMOVUPS, VADDPS, VFMADD231PS, VBROADCASTSS, VMULPS, VFNMADD231PS, VFMADD213PS,
-		VMASKMOVPS, VMOVUPS_Z, VBLENDVPS}
+		VMASKMOVPS, VMOVUPS_Z, VBLENDVPS, VFMADD231PS_BCST}
 )
 
 // lanes is how many of them are in a vector.

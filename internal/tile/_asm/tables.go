@@ -130,7 +130,8 @@ func fields() []field {
 	}
 	all := []field{
 		number("lanes", "float64 in a vector", func(t isa) int { return t.lanes }),
-		number("high", "rows of the highest tile of panel", func(t isa) int { return panelRows(t)[0] }),
+		number("high", "rows of the highest tile of panel", highPanel),
+		number("low", "rows of a tile of few rows at most", func(isa) int { return mostFewRows }),
 		number("few", "rows of a triangle that solveFew takes at most", isa.fewRows),
 		number("peak", "floating-point operations of a round of fmaPeak", func(t isa) int {
 			return 2 * peakVectors * t.lanes
@@ -156,8 +157,7 @@ func goTable(w *printer) {
 	w.line("package tile\n\nconst (")
 	w.line("// maxDots is the widest group of columns of a dot tile.\nmaxDots = %d", maxDots)
 	w.line("// PackRows is how many rows of samples MulPacked takes at a time at most.")
-	w.line("PackRows = %d", panelRows(tiers[len(tiers)-1])[0])
-	w.line("// mostFewRows is the largest number of rows of panelFew.\nmostFewRows = %d", mostFewRows)
+	w.line("PackRows = %d", highPanel(tiers[len(tiers)-1]))
 	w.line("// PairColumns is the largest number of columns of PairPanel.\nPairColumns = %d", pairColumns)
 	w.line("// OuterVectors is the largest number of vectors of Spans.AddOuter.\nOuterVectors = %d", outerVectors)
 	w.line("// panelHeight is how many rows of samples a panel of MulTransposed has.\npanelHeight = %d", panelHeight)
@@ -205,7 +205,7 @@ func (o *operation) declared() string {
 var neon = []string{
 	"mulBasis", "sumBlocks", "addPanels", "rankUpdate", "leastSquares", "residual", "solveUpper", "fmaPeak",
 	"mulBasisLanes", "leastSquaresLanes", "mulTransposedLanes",
-	"panel", "pairPanel", "panelHalf", "panelMost", "rowDots", "addRows", "addOuter", "addAbs", "scale",
+	"panel", "panelFew", "pairPanel", "rowDots", "addRows", "addOuter", "addAbs", "scale",
 	"squares", "absolutes", "symmetricRows",
 	"dotDouble", "dotSingle", "axpyDouble", "axpySingle",
 	"reflect", "rotate", "solveRows", "multiplyRows", "solveRowsPart", "multiplyRowsPart", "solveFew",
