@@ -70,7 +70,8 @@ func decimalMark(s string) (rune, error) {
 // addColumnFlags adds the flags of commands that read tables whose columns they do not know.
 func (o *tableOptions) addColumnFlags(flags *pflag.FlagSet) {
 	t := &o.table
-	flags.Var(cli.List(&t.Features), "features", "use only a `LIST` of columns as features")
+	flags.Var(cli.List(&t.Features), "features",
+		"use only a `LIST` of columns as features; an empty one, '', for a model of intercepts")
 	flags.Var(cli.List(&t.Drop), "drop", "leave out a `LIST` of columns")
 	flags.Var(cli.List(&t.Categorical), "categorical",
 		"`LIST` of columns of numbers that are categories, besides those of text")
@@ -120,7 +121,7 @@ func (o *tableOptions) take(files []string) error {
 
 // checkColumns checks the flags of columns beside each other.
 func (o *tableOptions) checkColumns() error {
-	if o.table.Features != nil && o.table.Drop != nil {
+	if o.table.Features != nil && len(o.table.Drop) > 0 {
 		return cli.WrongFlags("drop", "only one of --features and --drop may be given")
 	}
 	t := &o.table

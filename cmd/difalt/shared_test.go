@@ -81,7 +81,6 @@ func TestSharedOptionsDiffer(t *testing.T) {
 		`{"task": "t", "target": "y", "least-rows": 1}`:              `the training has an option "least-rows": must be one of task, target,`,
 		`{"task": "t", "target": "y", "numbers": "perhaps"}`:         `the training has numbers "perhaps": `,
 		`{"task": "t", "target": "y", "drop": ["a"]}`:                `must be a text, a number, true or false`,
-		`{"task": "", "target": "y"}`:                                "training: the value of task is empty",
 		`{"task": "two\nlines", "target": "y"}`:                      "training: the value of task is",
 		`{"--task": "t", "target": "y"}`:                             `training: the name of an option is "--task"`,
 		`{"task": "t", "target": "y", "rank": 2, "epsilon": 4}`:      "",
@@ -100,6 +99,21 @@ func TestSharedOptionsDiffer(t *testing.T) {
 		}
 		told(t, training, o.take(flags, nil), want, code)
 	}
+}
+
+// An empty text in the file is what it is on the command line: a list without entries, and no value of any
+// other option.
+func TestEmptySharedOptions(t *testing.T) {
+	path := sharedList(t, "--task=clinic", "--target=score", "--features=")
+	o, flags := nodeFlags(t, "--cluster", path)
+	check.Done(takeShared(flags, path, check.OK(cluster.Read(path)).Training))
+	if o.table.Features == nil || len(o.table.Features) > 0 {
+		t.Errorf("features %q, want an empty list", o.table.Features)
+	}
+	text := strings.Replace(string(readFile(t, path)), `"clinic"`, `""`, 1)
+	path = write(t, t.TempDir(), "c.json", text)
+	const want = `the training has task empty: leave it out, or give it a value`
+	refuses(t, cli.ExitFailure, want, "node", "--cluster", path, "--key", "k", "t.csv")
 }
 
 // told asserts what the last line of a command would be; empty for no error.

@@ -196,7 +196,8 @@ func Seed(p *uint64) pflag.Value {
 	return &value[uint64]{p: p, kind: "uint64", text: strconv.FormatUint(*p, 10), parse: parse}
 }
 
-// A list is texts with commas between them, in quotes as in CSV where a text has a comma.
+// A list is texts with commas between them, in quotes as in CSV where a text has a comma. An empty text is the
+// list without entries.
 type list struct {
 	p     *[]string
 	text  string
@@ -215,26 +216,40 @@ func (l *list) Type() string { return listKind }
 
 // Set adds a list.
 func (l *list) Set(s string) error {
+	entries, err := entriesOf(s)
+	if err != nil {
+		return err
+	}
+	if !l.given {
+		*l.p, l.text, l.given = entries, s, true
+		return nil
+	}
+	*l.p = append(*l.p, entries...)
+	l.text = strings.Trim(l.text+","+s, ",")
+	return nil
+}
+
+// entriesOf returns the entries of a list.
+func entriesOf(s string) ([]string, error) {
+	if s == "" {
+		return []string{}, nil
+	}
 	r := csv.NewReader(strings.NewReader(s))
 	entries, err := r.Read()
 	_, after := r.Read()
 	switch {
 	case err != nil:
-		return errors.New("must be texts with commas between them")
+		return nil, errors.New("must be texts with commas between them")
 	case after != io.EOF:
-		return fmt.Errorf("a text with a line break needs double quotes around it, as %s has", text.ShellList(s))
+		const format = "a text with a line break needs double quotes around it, as %s has"
+		return nil, fmt.Errorf(format, text.ShellList(s))
 	case slices.Contains(entries, ""):
-		return errors.New("one of its entries is empty")
+		return nil, errors.New("one of its entries is empty")
 	}
-	if l.given {
-		*l.p, l.text = append(*l.p, entries...), l.text+","+s
-	} else {
-		*l.p, l.text, l.given = entries, s, true
-	}
-	return nil
+	return entries, nil
 }
 
-// A strict value refuses an empty text, which shells leave where a variable is not set, and a second text
+// A strict value refuses an empty text, which shells leave where a variable is not set, and a second text,
 // unless it is a list.
 type strict struct {
 	pflag.Value
@@ -252,9 +267,10 @@ func (v *strict) Type() string {
 // Set passes a text on.
 func (v *strict) Set(s string) error {
 	switch {
+	case v.Type() == listKind:
 	case s == "":
 		return errors.New("leave it out, or give it a value")
-	case v.given && v.Type() != listKind:
+	case v.given:
 		return errors.New("the flag is given twice: give it once")
 	}
 	err := v.Value.Set(s)

@@ -84,19 +84,37 @@ func TestList(t *testing.T) {
 	}
 }
 
-// Every flag refuses an empty text, and a second one unless it is a list.
+// An empty list replaces the default, and adds nothing to another list.
+func TestEmptyList(t *testing.T) {
+	for _, c := range []struct{ texts, want []string }{
+		{[]string{""}, []string{}}, {[]string{"", "a"}, []string{"a"}}, {[]string{"a", ""}, []string{"a"}},
+	} {
+		all := []string{"usual"}
+		v := List(&all)
+		for _, s := range c.texts {
+			if err := v.Set(s); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if all == nil || !slices.Equal(all, c.want) || v.String() != strings.Join(c.want, ",") {
+			t.Errorf("%q: %q, as text %q, want %q", c.texts, all, v, c.want)
+		}
+	}
+}
+
+// Every flag refuses an empty text, and a second one, unless it is a list.
 func TestStrict(t *testing.T) {
 	set, on, name, list := pflag.NewFlagSet("", pflag.ContinueOnError), false, "", []string(nil)
 	set.BoolVar(&on, "on", false, "")
 	set.StringVar(&name, "name", "x", "")
 	set.Var(List(&list), "list", "")
 	set.VisitAll(func(f *pflag.Flag) { f.Value = &strict{Value: f.Value} })
-	for _, args := range [][]string{{"--on="}, {"--on=maybe"}, {"--name="}, {"--list="}, {"--name=a", "--name=b"}} {
+	for _, args := range [][]string{{"--on="}, {"--on=maybe"}, {"--name="}, {"--name=a", "--name=b"}} {
 		if err := set.Parse(args); err == nil {
 			t.Errorf("%q is accepted", args)
 		}
 	}
-	if err := set.Parse([]string{"--on", "--list=a", "--list=b"}); err != nil || !on || name != "a" || !slices.Equal(list, []string{"a", "b"}) {
+	if err := set.Parse([]string{"--on", "--list=", "--list=a", "--list=b"}); err != nil || !on || name != "a" || !slices.Equal(list, []string{"a", "b"}) {
 		t.Errorf("%v, %v, %q, %q", err, on, name, list)
 	}
 }

@@ -53,11 +53,11 @@ func (o *TableOptions) Validate() error {
 		return formatErrorf("Decimal", []string{".", ","}, "the decimal mark is %q: expected '.' or ','", o.Decimal)
 	case o.Dates != "" && layouts[o.Dates] == "":
 		return formatErrorf("Dates", []string{"ymd", "dmy", "mdy"}, "the order of dates is %q", o.Dates)
-	case o.Features != nil && o.Drop != nil:
+	case o.Features != nil && len(o.Drop) > 0:
 		return errors.New("columns are either listed as features or dropped, not both")
 	case o.Schema == nil:
 		return nil
-	case o.Features != nil || o.Drop != nil || o.Categorical != nil:
+	case o.Features != nil || len(o.Drop) > 0 || len(o.Categorical) > 0:
 		return errors.New("a schema excludes lists of features, of categorical and of dropped columns")
 	}
 	return o.Schema.Validate()

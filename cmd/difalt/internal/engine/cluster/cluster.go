@@ -124,8 +124,6 @@ func checkOption(name, value string) error {
 	switch {
 	case !optionName.MatchString(name):
 		return fmt.Errorf("the name of an option is %.50q: must be of small letters and hyphens", name)
-	case value == "":
-		return fmt.Errorf("the value of %s is empty", name)
 	case len(value) > longestValue:
 		return fmt.Errorf("the value of %s has %d bytes: at most %d", name, len(value), longestValue)
 	case text.Line(value) != value || !utf8.ValidString(value):
