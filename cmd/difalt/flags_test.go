@@ -22,8 +22,8 @@ var base = map[string]string{
 	"cluster new": "--nodes a=a:1,b=b:1 --out no", "cluster key": "--out no",
 }
 
-// Every flag of every command refuses an empty text, but for a list, an empty entry of a list, and numbers far beyond the
-// ends of its range, by its name, before anything is read or computed.
+// Every flag of every command refuses an empty text, but for a list, an empty entry of a list, and numbers
+// far beyond the ends of its range, by its name, before anything is read or computed.
 func TestEveryFlag(t *testing.T) {
 	t.Parallel()
 	wrong := map[string][]string{"int": {"-1000000000000", "9000000000000000000"}, "float64": {"-1e308", "1.7e308", "NaN", "Inf"},

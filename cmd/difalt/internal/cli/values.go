@@ -196,8 +196,8 @@ func Seed(p *uint64) pflag.Value {
 	return &value[uint64]{p: p, kind: "uint64", text: strconv.FormatUint(*p, 10), parse: parse}
 }
 
-// A list is texts with commas between them, in quotes as in CSV where a text has a comma. An empty text is the
-// list without entries.
+// A list is texts with commas between them, in quotes as in CSV where a text has a comma. An empty text is
+// the list without entries.
 type list struct {
 	p     *[]string
 	text  string

@@ -99,7 +99,9 @@ func (r *reader) addCells(cells []string) (err error) {
 				if !math.IsNaN(r.x[slot]) && !r.notations[slot].join(f) {
 					return r.otherForm(col, cell)
 				}
-				r.notations[slot].see(cell, cmp.Or(r.o.Decimal, '.'))
+				if r.each == nil { // for the remarks about a table
+					r.notations[slot].see(cell, cmp.Or(r.o.Decimal, '.'))
+				}
 			}
 		}
 	}

@@ -199,11 +199,31 @@ func (r *reader) here(format string, args ...any) error {
 
 // add ends the current row.
 func (r *reader) add() error {
-	lacks := false
 	r.rows++
+	missing, lacks := false, false
 	for slot, v := range r.x {
-		lacks = lacks || math.IsNaN(v) && (r.o.Missing != MissingKeep || slot < featureSlot)
+		if math.IsNaN(v) {
+			missing = true
+			lacks = lacks || r.o.Missing != MissingKeep || slot < featureSlot
+		}
 	}
+	if missing {
+		r.countGaps(lacks)
+	}
+	if r.each != nil {
+		return r.pass(!lacks)
+	}
+	if lacks {
+		if r.t.dropped++; r.t.dropped == 1 {
+			r.t.firstDropped = r.place().String()
+		}
+		return nil
+	}
+	return r.store()
+}
+
+// countGaps counts the missing values of the current row, which is left out or refused if it lacks one.
+func (r *reader) countGaps(lacks bool) {
 	for slot, v := range r.x {
 		if !math.IsNaN(v) {
 			continue
@@ -218,16 +238,6 @@ func (r *reader) add() error {
 			}
 		}
 	}
-	if r.each != nil {
-		return r.pass(!lacks)
-	}
-	if lacks {
-		if r.t.dropped++; r.t.dropped == 1 {
-			r.t.firstDropped = r.place().String()
-		}
-		return nil
-	}
-	return r.store()
 }
 
 // store appends the current row to the table.
