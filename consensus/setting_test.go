@@ -12,8 +12,8 @@ func TestDifference(t *testing.T) {
 		{nil, nil, ""},
 		{[]Setting{rank, ridge}, []Setting{ridge, rank}, ""},
 		{[]Setting{{"--rank", "3"}}, []Setting{rank}, "--rank is 3 at node 1, but 2 here"},
-		{nil, []Setting{rank}, "--rank is unknown at node 1, but 2 here"},
-		{[]Setting{rank, ridge}, []Setting{rank}, "--ridge is 1 at node 1, but unknown here"},
+		{nil, []Setting{rank}, "there is no --rank at node 1; it is 2 here"},
+		{[]Setting{rank, ridge}, []Setting{rank}, "there is no --ridge here; it is 1 at node 1"},
 	} {
 		if got := Difference(x.there, "at node 1", x.here, "here"); got != x.want {
 			t.Errorf("%q, want %q", got, x.want)
