@@ -61,7 +61,8 @@ type Options struct {
 	// Average replaces AGREE: it returns an exchange of that number of rounds. Nil is Network.Agree.
 	Average func(net *consensus.Network, rounds int, pool *kernel.Pool) (consensus.Exchange, error)
 	// Observer is called with the Record of every state, which is valid during the call. If it returns
-	// ErrStop the run ends at all nodes as Canceled; any other error ends it at this process.
+	// ErrStop the run ends at all nodes as Canceled; any other error ends it at this process. It may call
+	// Result, Snapshot and U of its solver. Step, Run and Iterations return an error there.
 	Observer func(*Record) error
 	// Logger receives warnings about the result and progress. Nil is silent.
 	Logger *slog.Logger

@@ -46,6 +46,17 @@ func TestRestoreConverges(t *testing.T) {
 	}
 }
 
+// TestRestoreSplit: so does a run with sets of samples for every iteration.
+func TestRestoreSplit(t *testing.T) {
+	p := draw(t, 3, 6, 20, 80, 2, 1.5, .1, 5)
+	for _, method := range []difalt.Method{difalt.DifAltGDmin, difalt.DecAltGDmin} {
+		o := difalt.Options{Rank: 2, Method: method, Iterations: 12, SampleSplit: true}
+		if got := restoreEverywhere(t, p, o, []int{1, 5, 10}); got != difalt.IterationLimit {
+			t.Errorf("%v: %v", method, got)
+		}
+	}
+}
+
 // TestRestoreApart: nodes in processes of their own, which a context interrupts, end after Restore as the run
 // itself.
 func TestRestoreApart(t *testing.T) {
