@@ -89,7 +89,7 @@ func gemmWay[F tile.Float](
 		return byVector
 	case tA != blas.NoTrans && n <= fewColumns && isLong(m, k):
 		return byTransposing
-	case tA == blas.NoTrans && tB != blas.NoTrans && m*n <= fewDots && k >= manyTerms:
+	case tA == blas.NoTrans && tB != blas.NoTrans && isDots[F](m, n, k):
 		return byDots
 	case isSmall(m, n, k, lda, ldb), tB == blas.NoTrans && isShort(m, n, k):
 		return byPanels
@@ -197,21 +197,39 @@ func (p *product[F]) byTransposing() {
 	tile.Transpose(p.c, p.ldc, rows, p.m, p.n, p.m)
 }
 
-// byDots computes C = alpha A B' + beta C for a few entries, some terms of all sums at a time.
+// isDots reports whether the entries of A B' take less time as inner products of rows.
+func isDots[F tile.Float](m, n, k int) bool {
+	if few := min(m, n); few <= dotRows || kind[F]() == 1 && few <= dotRows32 && k >= dotTerms32 {
+		return k >= dotTerms
+	}
+	return m*n <= fewDots && k >= dotTerms
+}
+
+// byDots computes C = alpha A B' + beta C by inner products of each row of A, or of B if it has fewer, with all
+// rows of the other one, some terms of all sums at a time.
 func (p *product[F]) byDots(beta F) {
-	var sums, part [fewDots]F
+	few, many, rows, others := p.a, p.b, p.m, p.n
+	down, across := p.n, 1 // of the sums of C
+	if p.n < p.m {
+		few, many, rows, others = p.b, p.a, p.n, p.m
+		down, across = 1, p.m
+	}
+	memory := borrow[F]((rows + 1) * others)
+	defer giveBack(memory)
+	sums, part := (*memory)[:rows*others], (*memory)[rows*others:][:others]
+	clear(sums)
 	for at := 0; at < p.k; at += dotDepth {
 		terms := min(dotDepth, p.k-at)
-		for j := range p.n {
-			tile.RowDots(part[:], p.a.data[at:], p.a.stride, p.b.data[j*p.b.stride+at:][:terms], p.m, terms)
-			for i, s := range part[:p.m] {
-				sums[i*p.n+j] += s
+		for i := range rows {
+			tile.RowDots(part, many.data[at:], many.stride, few.data[i*few.stride+at:][:terms], others, terms)
+			for j, s := range part {
+				sums[i*others+j] += s
 			}
 		}
 	}
 	for i := range p.m {
-		for j, s := range sums[i*p.n:][:p.n] {
-			s = F(s * p.update.Alpha)
+		for j := range p.n {
+			s := F(sums[i*down+j*across] * p.update.Alpha)
 			if beta != 0 {
 				s += F(beta * p.c[i*p.ldc+j])
 			}

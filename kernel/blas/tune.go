@@ -98,10 +98,11 @@ const (
 	// product takes rowsAtATime rows of A at a time. SVD.Solve with three right sides, A'B of 16 to 1000
 	// rows by 2 to 12.
 	fewColumns, moreColumns, largeLeft, manyRows, rowsAtATime = 4, 12, 1 << 15, 16, 32
-	// fewDots is the largest number of entries of a product A B' that are inner products, of a depth of
-	// at least manyTerms. dotDepth is the number of terms for which the rows of both stay in the
-	// first-level cache. A A' of 3 x 10000.
-	fewDots, manyTerms, dotDepth = 40, 256, 1024
+	// dotRows is the largest number of rows of A, or of B, of a product A B' whose entries are inner
+	// products, of a depth of at least dotTerms; fewDots is the largest number of entries with more rows.
+	// dotRows32 and dotTerms32 are sizes for float32. dotDepth is the number of terms for which the rows of
+	// both stay in the first-level cache. A A' of 3 x 10000, AB' of 2 x 2 to 60 x 60 of random depths.
+	dotRows, dotTerms, fewDots, dotRows32, dotTerms32, dotDepth = 3, 48, 56, 7, 128, 1024
 	// syrkColumns and syrkEntries are the largest n n k and n k for which plain loops compute a triangle
 	// of A'A faster than tiles, and syrkRows is the largest n n k for A A'. Up to syrkOrder inner products
 	// of rows are faster for any k: of two rows up to order syrkPairs or below the depth syrkDepth, else
