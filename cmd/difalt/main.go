@@ -7,9 +7,6 @@
 package main
 
 import (
-	"context"
-	"io"
-
 	"github.com/difalt/difalt/cmd/difalt/internal/cli"
 	"github.com/difalt/difalt/cmd/difalt/internal/experiment"
 	"github.com/spf13/cobra"
@@ -68,11 +65,6 @@ results; a standard output that is closed is refused for them.`
 )
 
 func main() { cli.Main(newRootCommand) }
-
-// run executes the command line and returns the exit code.
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	return cli.Run(ctx, newRootCommand, args, stdout, stderr)
-}
 
 func newRootCommand(std *cli.Streams) *cobra.Command {
 	root := cli.Program(std, &cobra.Command{

@@ -3,9 +3,11 @@ package main
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/csv"
 	"encoding/json"
 	"flag"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -38,6 +40,11 @@ func (m tests) Run() int {
 		_ = os.RemoveAll(fixtureFolder)
 	}
 	return code
+}
+
+// run executes the command line and returns the exit code.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	return cli.Run(ctx, newRootCommand, args, stdout, stderr)
 }
 
 // inFull skips a test with -short.
