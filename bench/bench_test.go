@@ -130,7 +130,8 @@ func BenchmarkSolver(b *testing.B) {
 		{"many", "er:0.5", 20, 10, difalt.Accelerated},
 	} {
 		p := measure.NewProblem(measure.ShapeOf(net.shape), seed)
-		name := fmt.Sprintf("shape=%s/nodes=%d/rounds=%d/kernel=%s", net.shape, net.nodes, net.rounds, kernel.Describe().Kernel)
+		name := fmt.Sprintf("shape=%s/nodes=%d/rounds=%d/kernel=%s", net.shape, net.nodes, net.rounds,
+			kernel.Describe().Kernel)
 		if net.method != difalt.DifAltGDmin {
 			name = fmt.Sprintf("method=%v/%s", net.method, name)
 		}
@@ -160,7 +161,8 @@ func solver(b *testing.B, p *measure.Problem, nodes []*kernel.Tasks, graph *topo
 	// is; Accelerated arrives and goes on there, since without changes it would do less than
 	// in a run. Nobody asks whether that is convergence.
 	o.Rank, o.Step, o.Iterations, o.EveryIteration = p.Rank, 1e-12, 1_000_000_000, true
-	s := must[*difalt.Solver](b)(difalt.NewSolver(&difalt.Problem{Nodes: nodes, U0: start}, network(b, graph, topology.Metropolis), o))
+	s := must[*difalt.Solver](b)(
+		difalt.NewSolver(&difalt.Problem{Nodes: nodes, U0: start}, network(b, graph, topology.Metropolis), o))
 	defer s.Close()
 	ctx := context.Background()
 	whole := func() {
@@ -188,12 +190,15 @@ func BenchmarkRun(b *testing.B) {
 		{measure.Shape{Name: "small", Tasks: 120, Samples: 30, Features: 120, Rank: 4}, 10},
 		{measure.Shape{Name: "tall", Tasks: 60, Samples: 1000, Features: 20, Rank: 4}, 6},
 	} {
-		p, o := measure.NewProblem(c.Shape, seed), difalt.Options{Rank: c.Rank, Iterations: 100, EveryIteration: true, Workers: 1}
+		p, o := measure.NewProblem(c.Shape, seed), difalt.Options{Rank: c.Rank, Iterations: 100, EveryIteration: true,
+			Workers: 1}
 		net := network(b, must[*topology.Graph](b)(topology.Ring(c.nodes)), topology.Metropolis)
 		problem := &difalt.Problem{Nodes: p.Pack(c.nodes, kernel.Float64)}
-		b.Run(fmt.Sprintf("shape=%s/nodes=%d/iterations=100/kernel=%s/workers=1", c.Name, c.nodes, kernel.Describe().Kernel), func(b *testing.B) {
+		b.Run(fmt.Sprintf("shape=%s/nodes=%d/iterations=100/kernel=%s/workers=1", c.Name, c.nodes,
+			kernel.Describe().Kernel), func(b *testing.B) {
 			for b.Loop() {
-				b.ReportMetric(must[*difalt.Result](b)(difalt.Run(b.Context(), problem, net, o)).Last.Objective, "objective")
+				b.ReportMetric(must[*difalt.Result](b)(difalt.Run(b.Context(), problem, net, o)).Last.Objective,
+					"objective")
 			}
 		})
 	}

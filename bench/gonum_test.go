@@ -39,7 +39,8 @@ func newGonumStep(tasks *kernel.Tasks, u *kernel.Basis) *gonumStep {
 	n := tasks.MaxSamples()
 	s := &gonumStep{
 		u: blas64.General{Rows: d, Cols: r, Stride: r, Data: make([]float64, d*r)}, b: make([]float64, tasks.Len()*r),
-		a: make([]float64, n*r), qr: make([]float64, n*r), c: make([]float64, n), e: make([]float64, n), v: make([]float64, d),
+		a: make([]float64, n*r), qr: make([]float64, n*r), c: make([]float64, n), e: make([]float64, n),
+		v:   make([]float64, d),
 		tau: make([]float64, r), work: make([]float64, 64*(n+r)),
 		grad: blas64.General{Rows: d, Cols: r, Stride: r, Data: make([]float64, d*r)},
 	}
@@ -141,7 +142,8 @@ func BenchmarkBLAS(b *testing.B) {
 		}
 		return a
 	}
-	a, product, x, y := random(300, 300), mat.NewDense(300, 300, nil), mat.NewVecDense(300, nil), mat.NewVecDense(300, nil)
+	a, product, x, y := random(300, 300), mat.NewDense(300, 300, nil), mat.NewVecDense(300, nil),
+		mat.NewVecDense(300, nil)
 	y.CopyVec(random(300, 1).ColView(0))
 	s := mat.NewSymDense(300, nil)
 	s.SymOuterK(1, a)

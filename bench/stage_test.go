@@ -129,7 +129,8 @@ func BenchmarkMix(b *testing.B) {
 		nodes, d, r int
 		edge        float64
 	}{{20, 600, 4, 0.5}, {100, 100, 10, 0.1}} {
-		name := fmt.Sprintf("nodes=%d/features=%d/rank=%d/rounds=10/kernel=%s", net.nodes, net.d, net.r, kernel.Describe().Kernel)
+		name := fmt.Sprintf("nodes=%d/features=%d/rank=%d/rounds=10/kernel=%s", net.nodes, net.d, net.r,
+			kernel.Describe().Kernel)
 		b.Run(name, func(b *testing.B) {
 			graph := must[*topology.Graph](b)(topology.ErdosRenyi(net.nodes, net.edge, seed))
 			exchange := must[consensus.Exchange](b)(network(b, graph, topology.Metropolis).Agree(10, nil))

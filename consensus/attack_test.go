@@ -107,49 +107,50 @@ type attack struct {
 func (a attack) play(t *testing.T, w *topology.Weights) (errs []error, rows [][]uint64, tags []uint32) {
 	all := testnet.Spies(t, 5, a.bound)
 	armed, lied, reading, raw := false, false, false, uint32(0)
-	errs = run(t, w, splits(5)[1], func(i int) mask.Source { return all[i] }, func(k int, tr transport.Transport) transport.Transport {
-		return testnet.Tap{Sent: func(l transport.Link, f testnet.Frame) {
-			if k != a.lie.Node || l != a.lie || a.tags == nil || f.Channel() == testnet.Farewell {
-				return
-			}
-			if armed {
-				alterBit(f)
-				armed, lied = false, true
-			} else if lied {
-				f.SetTag(raw) // that of the victim
-			}
-		}, Received: func(l transport.Link, f testnet.Frame) {
-			if l == a.lie {
-				raw = f.Tag()
-				if len(tags) < len(a.tags) {
-					f.SetTag(a.tags[len(tags)])
+	errs = run(t, w, splits(5)[1], func(i int) mask.Source { return all[i] },
+		func(k int, tr transport.Transport) transport.Transport {
+			return testnet.Tap{Sent: func(l transport.Link, f testnet.Frame) {
+				if k != a.lie.Node || l != a.lie || a.tags == nil || f.Channel() == testnet.Farewell {
+					return
 				}
-				tags = append(tags, raw)
+				if armed {
+					alterBit(f)
+					armed, lied = false, true
+				} else if lied {
+					f.SetTag(raw) // that of the victim
+				}
+			}, Received: func(l transport.Link, f testnet.Frame) {
+				if l == a.lie {
+					raw = f.Tag()
+					if len(tags) < len(a.tags) {
+						f.SetTag(a.tags[len(tags)])
+					}
+					tags = append(tags, raw)
+				}
+				if k == 2 && reading {
+					rows = append(rows, wordsOf(f.Code()))
+				}
+			}}.Open(tr, w.Graph(), w.Fingerprint())
+		}, func(ctx context.Context, n *consensus.Network) error {
+			operation, node := a.open(ctx, n), n.Hosted()[0]
+			if err := operation(); err != nil {
+				return err
 			}
-			if k == 2 && reading {
-				rows = append(rows, wordsOf(f.Code()))
+			if node == a.lie.Node {
+				armed = true
 			}
-		}}.Open(tr, w.Graph(), w.Fingerprint())
-	}, func(ctx context.Context, n *consensus.Network) error {
-		operation, node := a.open(ctx, n), n.Hosted()[0]
-		if err := operation(); err != nil {
+			if err := operation(); err != nil {
+				return err
+			}
+			if node == 2 {
+				reading = true
+			}
+			err := n.Sum(ctx, [][]float64{secret(node)})
+			if node == 2 {
+				rows = append(rows, all[2].Words)
+			}
 			return err
-		}
-		if node == a.lie.Node {
-			armed = true
-		}
-		if err := operation(); err != nil {
-			return err
-		}
-		if node == 2 {
-			reading = true
-		}
-		err := n.Sum(ctx, [][]float64{secret(node)})
-		if node == 2 {
-			rows = append(rows, all[2].Words)
-		}
-		return err
-	})
+		})
 	return errs, rows, tags
 }
 
@@ -210,44 +211,45 @@ func TestForgedTotals(t *testing.T) {
 	for _, lies := range []bool{false, true} {
 		all := testnet.Spies(t, 5, true)
 		armed, forging := false, false
-		errs := run(t, w, splits(5)[1], func(i int) mask.Source { return all[i] }, func(k int, tr transport.Transport) transport.Transport {
-			if k != 2 || !lies {
-				return tr
-			}
-			var raw, own uint32 // tags of node 1, and of the root
-			return testnet.Tap{Sent: func(l transport.Link, f testnet.Frame) {
-				if l.Peer != 1 || f.Channel() == testnet.Farewell {
-					return
+		errs := run(t, w, splits(5)[1], func(i int) mask.Source { return all[i] },
+			func(k int, tr transport.Transport) transport.Transport {
+				if k != 2 || !lies {
+					return tr
 				}
-				if f.SetTag(raw); armed {
-					alterBit(f)
-					armed, forging = false, true
+				var raw, own uint32 // tags of node 1, and of the root
+				return testnet.Tap{Sent: func(l transport.Link, f testnet.Frame) {
+					if l.Peer != 1 || f.Channel() == testnet.Farewell {
+						return
+					}
+					if f.SetTag(raw); armed {
+						alterBit(f)
+						armed, forging = false, true
+					}
+				}, Received: func(l transport.Link, f testnet.Frame) {
+					if l.Peer == 3 {
+						own = f.Tag()
+					} else {
+						raw = f.Tag()
+						f.SetTag(own)
+					}
+					if forging && f.Channel() == testnet.Sum {
+						clear(f.Code())
+						if l.Peer == 1 {
+							forge(f.Code(), all[2].Words)
+						}
+					}
+				}}.Open(tr, w.Graph(), w.Fingerprint())
+			}, func(ctx context.Context, n *consensus.Network) error {
+				if n.Hosted()[0] == 2 {
+					armed = true
 				}
-			}, Received: func(l transport.Link, f testnet.Frame) {
-				if l.Peer == 3 {
-					own = f.Tag()
-				} else {
-					raw = f.Tag()
-					f.SetTag(own)
-				}
-				if forging && f.Channel() == testnet.Sum {
-					clear(f.Code())
-					if l.Peer == 1 {
-						forge(f.Code(), all[2].Words)
+				for range 4 {
+					if err := n.Sum(ctx, [][]float64{{1}}); err != nil {
+						return fmt.Errorf("a total is refused: %v", err)
 					}
 				}
-			}}.Open(tr, w.Graph(), w.Fingerprint())
-		}, func(ctx context.Context, n *consensus.Network) error {
-			if n.Hosted()[0] == 2 {
-				armed = true
-			}
-			for range 4 {
-				if err := n.Sum(ctx, [][]float64{{1}}); err != nil {
-					return fmt.Errorf("a total is refused: %v", err)
-				}
-			}
-			return n.Confirm(ctx)
-		})
+				return n.Confirm(ctx)
+			})
 		for node, err := range errs {
 			if lies && !errors.Is(err, consensus.ErrInconsistent) || !lies && err != nil {
 				t.Errorf("lies %v, node %d: %v", lies, node, err)

@@ -30,7 +30,8 @@ func TestCodedTreeAgainstDefinition(t *testing.T) {
 			if call == 0 {
 				largest = now
 			}
-			step, most := math.Exp2(math.Floor(math.Log2(largest))+1)/float64(int(1)<<(width-1)), float64(int(1)<<(width-1)-1)
+			step, most := math.Exp2(math.Floor(math.Log2(largest))+1)/float64(int(1)<<(width-1)),
+				float64(int(1)<<(width-1)-1)
 			for i := range 9 {
 				for k := range d {
 					sent.Set(i, k, sent.At(i, k)+step*min(max(math.RoundToEven(difference.At(i, k)/step), -most), most))

@@ -49,7 +49,8 @@ func TestSum(t *testing.T) {
 				for i := range z {
 					for k, v := range z[i] {
 						exact, _ := want[k].Float64()
-						if most := math.Abs(exact)*0x1p-52 + float64(n.Len())*0x1p-123; math.Abs(v-exact) > most || k >= count && v != exact {
+						if most := math.Abs(exact)*0x1p-52 + float64(n.Len())*0x1p-123; math.Abs(v-exact) > most ||
+							k >= count && v != exact {
 							return fmt.Errorf("number %d is %v, want %v", k, v, exact)
 						}
 					}
@@ -66,38 +67,42 @@ func TestBroadcast(t *testing.T) {
 	for _, w := range someWeights(t) {
 		for root := range w.Len() {
 			edges := int64(w.Len() - 1)
-			want := transport.Traffic{Rounds: int64(slices.Max(w.Graph().Distances(root))), Messages: 2 * edges, Bytes: edges * (8*4 + 1 + 2*transport.FrameOverhead)}
+			want := transport.Traffic{Rounds: int64(slices.Max(w.Graph().Distances(root))), Messages: 2 * edges,
+				Bytes: edges * (8*4 + 1 + 2*transport.FrameOverhead)}
 			for _, groups := range splits(w.Len()) {
 				sent := &table{}
-				noErrors(t, w.String(), run(t, w, groups, nil, nil, func(ctx context.Context, n *consensus.Network) error {
-					var z [][]float64
-					for _, node := range n.Hosted() {
-						z = append(z, numbers(node, 4, 7))
-					}
-					if err := n.Broadcast(ctx, root, z); err != nil {
-						return err
-					}
-					for i := range z {
-						if !slices.Equal(z[i], numbers(root, 4, 7)) {
-							return fmt.Errorf("node %d has %v", n.Hosted()[i], z[i])
+				noErrors(t, w.String(),
+					run(t, w, groups, nil, nil, func(ctx context.Context, n *consensus.Network) error {
+						var z [][]float64
+						for _, node := range n.Hosted() {
+							z = append(z, numbers(node, 4, 7))
 						}
-					}
-					sent.add(n, z)
-					return nil
-				}))
+						if err := n.Broadcast(ctx, root, z); err != nil {
+							return err
+						}
+						for i := range z {
+							if !slices.Equal(z[i], numbers(root, 4, 7)) {
+								return fmt.Errorf("node %d has %v", n.Hosted()[i], z[i])
+							}
+						}
+						sent.add(n, z)
+						return nil
+					}))
 				if sent.sent != want {
 					t.Errorf("%v, from %d, nodes %v: sent %+v, want %+v", w, root, groups, sent.sent, want)
 				}
 			}
 		}
 	}
-	errs := run(t, weightsOf(t, "path", 3), splits(3)[1], nil, nil, func(ctx context.Context, n *consensus.Network) error {
-		if err := n.Broadcast(ctx, 3, [][]float64{{1}}); !strings.Contains(fmt.Sprint(err), "from node 3: the network has 3") {
-			t.Error(err)
-		}
-		x := float64(n.Hosted()[0])
-		return n.Broadcast(ctx, 2, [][]float64{{1 / (2 - x) * (2 - x)}}) // NaN at node 2
-	})
+	errs := run(t, weightsOf(t, "path", 3), splits(3)[1], nil, nil,
+		func(ctx context.Context, n *consensus.Network) error {
+			if err := n.Broadcast(ctx, 3, [][]float64{{1}}); !strings.Contains(fmt.Sprint(err),
+				"from node 3: the network has 3") {
+				t.Error(err)
+			}
+			x := float64(n.Hosted()[0])
+			return n.Broadcast(ctx, 2, [][]float64{{1 / (2 - x) * (2 - x)}}) // NaN at node 2
+		})
 	for k, err := range errs {
 		if !errors.Is(err, consensus.ErrNotFinite) || errors.Is(err, consensus.ErrContradiction) != (k < 2) {
 			t.Errorf("node %d: %v", k, err)
@@ -151,21 +156,24 @@ func TestSumThen(t *testing.T) {
 				return nil
 			}))
 			if edges := int64(w.Len() - 1); sent.sent.Bytes != 2*plain.sent.Bytes+8*decided*edges {
-				t.Errorf("%v, nodes %v: %d bytes in two sums, %d in the first", w, groups, sent.sent.Bytes, plain.sent.Bytes)
+				t.Errorf("%v, nodes %v: %d bytes in two sums, %d in the first", w, groups, sent.sent.Bytes,
+					plain.sent.Bytes)
 			}
 		}
 	}
-	errs := run(t, weightsOf(t, "path", 3), splits(3)[1], nil, nil, func(ctx context.Context, n *consensus.Network) error {
-		if err := n.SumThen(ctx, [][]float64{{1}}, 2, func([]float64) {}); err == nil || errors.Is(err, consensus.ErrNotFinite) {
-			t.Errorf("2 of 1 numbers are decided on: %v", err)
-		}
-		if err := n.SumThen(ctx, [][]float64{{1}}, 1, nil); n.Hosted()[0] == 1 && err == nil {
-			t.Error("nobody decides")
-		} else if n.Hosted()[0] != 1 {
-			return err
-		}
-		return n.SumThen(ctx, [][]float64{{1}}, 1, func(row []float64) { row[0] = math.Inf(1) })
-	})
+	errs := run(t, weightsOf(t, "path", 3), splits(3)[1], nil, nil,
+		func(ctx context.Context, n *consensus.Network) error {
+			if err := n.SumThen(ctx, [][]float64{{1}}, 2, func([]float64) {}); err == nil ||
+				errors.Is(err, consensus.ErrNotFinite) {
+				t.Errorf("2 of 1 numbers are decided on: %v", err)
+			}
+			if err := n.SumThen(ctx, [][]float64{{1}}, 1, nil); n.Hosted()[0] == 1 && err == nil {
+				t.Error("nobody decides")
+			} else if n.Hosted()[0] != 1 {
+				return err
+			}
+			return n.SumThen(ctx, [][]float64{{1}}, 1, func(row []float64) { row[0] = math.Inf(1) })
+		})
 	for k, err := range errs {
 		if !errors.Is(err, consensus.ErrNotFinite) {
 			t.Errorf("node %d: %v", k, err)

@@ -41,7 +41,9 @@ func TestNoContext(t *testing.T) {
 		"Agree":     func(ctx context.Context) error { return gossip.Average(ctx, messages(), consensus.Float64) },
 		"TreeMean":  func(ctx context.Context) error { return tree.Average(ctx, messages(), consensus.Float64) },
 		"Int8":      func(ctx context.Context) error { return tree.Average(ctx, messages(), consensus.Int8) },
-		"Server":    func(ctx context.Context) error { return net.ServerMean().Average(ctx, messages(), consensus.Float64) },
+		"Server": func(ctx context.Context) error {
+			return net.ServerMean().Average(ctx, messages(), consensus.Float64)
+		},
 		"Neighbour": func(ctx context.Context) error {
 			return net.NeighbourMean(nil).Average(ctx, messages(), consensus.Float64)
 		},

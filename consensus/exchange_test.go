@@ -92,7 +92,9 @@ func TestGossip(t *testing.T) {
 				t.Errorf("%v, %d rounds: not W^k Z", w, rounds)
 			}
 			ends := int64(2 * w.Graph().Edges() * rounds)
-			if got, want := n.Traffic(), (transport.Traffic{Rounds: int64(rounds), Messages: ends, Bytes: ends * (8*604 + transport.FrameOverhead)}); got != want {
+			if got, want := n.Traffic(),
+				(transport.Traffic{Rounds: int64(rounds), Messages: ends,
+					Bytes: ends * (8*604 + transport.FrameOverhead)}); got != want {
 				t.Errorf("%v: sent %+v, want %+v", w, got, want)
 			}
 		}
@@ -108,7 +110,8 @@ func TestGossip(t *testing.T) {
 		z := messages(n, 9, 2, 1, 0, 5)
 		var want mat.Dense
 		want.Mul(neighbours, matrixOf(z))
-		if err := n.NeighbourMean(nil).Average(t.Context(), z, consensus.Float64); err != nil || !mat.EqualApprox(matrixOf(z), &want, 1e-14) {
+		if err := n.NeighbourMean(nil).Average(t.Context(), z, consensus.Float64); err != nil ||
+			!mat.EqualApprox(matrixOf(z), &want, 1e-14) {
 			t.Errorf("%v, mean of neighbours: error %v, or another mean", w, err)
 		}
 	}
@@ -131,7 +134,8 @@ func TestTreeMean(t *testing.T) {
 					t.Fatal(err)
 				}
 				for k := range totals {
-					if want := mat.Sum(given.ColView(d + scalars + k)); math.Abs(z[0].Totals[k]-want) > 1e-14*float64(l) {
+					if want := mat.Sum(given.ColView(d + scalars + k)); math.Abs(z[0].Totals[k]-want) > 1e-14*float64(
+						l) {
 						t.Fatalf("%v, %s: total %v, want %v", w.Graph(), name, z[0].Totals[k], want)
 					}
 				}
@@ -149,10 +153,12 @@ func TestTreeMean(t *testing.T) {
 			edges, height := int64(l-1), int64(slices.Max(w.Graph().Distances(w.Graph().Center())))
 			count, carry := bits.Len(uint(l))+1, bits.Len(uint(l-1))
 			status := bytesOf(1, count) + 8
-			want := transport.Traffic{Rounds: 25 * 2 * height, Messages: 25 * 2 * edges, Bytes: 25 * edges * ((24+8)*(d+scalars+totals) + status + 1)}
+			want := transport.Traffic{Rounds: 25 * 2 * height, Messages: 25 * 2 * edges,
+				Bytes: 25 * edges * ((24+8)*(d+scalars+totals) + status + 1)}
 			switch {
 			case name == "server":
-				want = transport.Traffic{Rounds: 50, Messages: 50 * int64(l), Bytes: 50 * int64(l) * 8 * (d + scalars + totals)}
+				want = transport.Traffic{Rounds: 50, Messages: 50 * int64(l),
+					Bytes: 50 * int64(l) * 8 * (d + scalars + totals)}
 			case bitsOf > 0 && l > 1: // and a count before the first message
 				codes := bytesOf(d, bitsOf+carry) + bytesOf(scalars, 24+carry) + bytesOf(2*16, count)
 				want.Rounds, want.Messages = 26*2*height, 26*2*edges
@@ -205,7 +211,8 @@ func TestNotFinite(t *testing.T) {
 					return err
 				})
 				for k, err := range errs {
-					if own := slices.Contains(groups[k], 4); !errors.Is(err, consensus.ErrNotFinite) || errors.Is(err, consensus.ErrContradiction) == own {
+					if own := slices.Contains(groups[k], 4); !errors.Is(err, consensus.ErrNotFinite) ||
+						errors.Is(err, consensus.ErrContradiction) == own {
 						t.Errorf("%v in %s, nodes %v of %v: %v", bad, name, groups[k], groups, err)
 					} else if own {
 						wantError(t, err, "node 4")
@@ -219,17 +226,18 @@ func TestNotFinite(t *testing.T) {
 // TestGossipNotFinite: a node does not send such a message by gossip; its own error names it, and its
 // neighbours find it closed.
 func TestGossipNotFinite(t *testing.T) {
-	errs := run(t, weightsOf(t, "path", 2), [][]int{{0}, {1}}, nil, nil, func(ctx context.Context, n *consensus.Network) error {
-		z := messages(n, 4, 2, 1, 0, 5)
-		if n.Hosted()[0] == 1 {
-			z[0].Scalars[0] = math.NaN()
-		}
-		err := exchanges(t, nil)["agree"](n).average(ctx, z)
-		if again := n.Sum(ctx, [][]float64{{1}}); n.Hosted()[0] == 1 && !errors.Is(again, err) {
-			t.Errorf("after an error: %v", again)
-		}
-		return err
-	})
+	errs := run(t, weightsOf(t, "path", 2), [][]int{{0}, {1}},
+		nil, nil, func(ctx context.Context, n *consensus.Network) error {
+			z := messages(n, 4, 2, 1, 0, 5)
+			if n.Hosted()[0] == 1 {
+				z[0].Scalars[0] = math.NaN()
+			}
+			err := exchanges(t, nil)["agree"](n).average(ctx, z)
+			if again := n.Sum(ctx, [][]float64{{1}}); n.Hosted()[0] == 1 && !errors.Is(again, err) {
+				t.Errorf("after an error: %v", again)
+			}
+			return err
+		})
 	if !blames(errs[0], 1, transport.Closed) || !errors.Is(errs[1], consensus.ErrNotFinite) {
 		t.Errorf("%v", errs)
 	}
@@ -335,19 +343,22 @@ func TestArguments(t *testing.T) {
 		wantError(t, x.average(ctx, z), "node 1 is 3 x 2, 1 scalars", "node 0 is 3 x 2, 0 scalars")
 		wantError(t, x.Average(ctx, messages(n, 3, 2, 0, 0, 1), 0), "codec int0")
 		if name != "mean" && name != "int8" && name != "int16" {
-			wantError(t, x.Average(ctx, messages(n, 3, 2, 0, 0, 1), consensus.Int8), "codec int8: this exchange sends float64")
+			wantError(t, x.Average(ctx, messages(n, 3, 2, 0, 0, 1), consensus.Int8),
+				"codec int8: this exchange sends float64")
 		}
 		if !x.Exact() {
 			wantError(t, x.average(ctx, messages(n, 3, 2, 0, 1, 1)), "does not carry totals")
 		}
 		for _, d := range []int{3, 5} {
 			got, want := messages(n, d, 2, 1, 0, 1), messages(n, d, 2, 1, 0, 1)
-			if err := errors.Join(x.average(ctx, got), open(n).average(ctx, want)); err != nil || !mat.Equal(matrixOf(got), matrixOf(want)) {
+			if err := errors.Join(x.average(ctx, got), open(n).average(ctx, want)); err != nil ||
+				!mat.Equal(matrixOf(got), matrixOf(want)) {
 				t.Errorf("%s afterwards, %d rows: %v, or other bits than of a new exchange", name, d, err)
 			}
 		}
 	}
-	if got := (consensus.Message{Basis: kernel.NewBasis(13, 2), Scalars: make([]float64, 3), Totals: make([]float64, 1)}).Entries(); got != 29 {
+	if got := (consensus.Message{Basis: kernel.NewBasis(13, 2), Scalars: make([]float64, 3),
+		Totals: make([]float64, 1)}).Entries(); got != 29 {
 		t.Errorf("%d entries, want 29", got)
 	}
 }

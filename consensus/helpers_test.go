@@ -59,7 +59,8 @@ func someWeights(t testing.TB) (all []*topology.Weights) {
 	for _, x := range []struct {
 		spec  string
 		nodes int
-	}{{"path", 1}, {"path", 2}, {"path", 6}, {"ring", 7}, {"star", 6}, {"complete", 5}, {"exponential", 9}, {"er:0.4", 12}} {
+	}{{"path", 1}, {"path", 2}, {"path", 6}, {"ring", 7}, {"star", 6}, {"complete", 5}, {"exponential", 9},
+		{"er:0.4", 12}} {
 		all = append(all, weightsOf(t, x.spec, x.nodes))
 	}
 	return all
@@ -80,7 +81,8 @@ func splits(nodes int) [][][]int {
 // run calls f in one goroutine for every group of nodes, connected by transports that wrap may replace, and
 // returns the errors of the groups. Without masks, nodes make them from keys.
 func run(t testing.TB, w *topology.Weights, groups [][]int, masks testnet.Masks,
-	wrap func(k int, t transport.Transport) transport.Transport, f func(ctx context.Context, n *consensus.Network) error) []error {
+	wrap func(k int, t transport.Transport) transport.Transport,
+	f func(ctx context.Context, n *consensus.Network) error) []error {
 	t.Helper()
 	return testnet.Run(w.Graph(), groups, func(k int, tr transport.Transport) error {
 		if wrap != nil {
@@ -118,7 +120,8 @@ func numbers(node, n int, seed uint64) []float64 {
 func messages(n *consensus.Network, d, r, scalars, totals int, seed uint64) (z []consensus.Message) {
 	for _, node := range n.Hosted() {
 		v := numbers(node, d*r+scalars+totals, seed)
-		m := consensus.Message{Basis: kernel.NewBasis(d, r), Scalars: v[d*r:][:scalars:scalars], Totals: v[d*r+scalars:]}
+		m := consensus.Message{Basis: kernel.NewBasis(d, r), Scalars: v[d*r:][:scalars:scalars],
+			Totals: v[d*r+scalars:]}
 		for j := range r {
 			copy(m.Basis.Col(j), v[j*d:][:d])
 		}

@@ -20,9 +20,10 @@ import (
 func TestMaxMasked(t *testing.T) {
 	const nodes = consensus.MaxMasked + 1
 	all := splits(nodes)[0][0]
-	errs := run(t, weightsOf(t, "star", nodes), [][]int{all[:1], all[1:]}, nil, nil, func(ctx context.Context, n *consensus.Network) error {
-		return n.Sum(ctx, make([][]float64, len(n.Hosted())))
-	})
+	errs := run(t, weightsOf(t, "star", nodes), [][]int{all[:1], all[1:]},
+		nil, nil, func(ctx context.Context, n *consensus.Network) error {
+			return n.Sum(ctx, make([][]float64, len(n.Hosted())))
+		})
 	for _, err := range errs {
 		wantError(t, err, "masks for 1001 nodes: at most 1000")
 	}
@@ -57,8 +58,9 @@ func TestSignatures(t *testing.T) {
 		wrap func(k int, tr transport.Transport) transport.Transport
 		want string // of the error about node; none: no error
 	}{
-		"all sign":        {func(_ int, tr transport.Transport) transport.Transport { return signs{tr, -1} }, ""},
-		"one signs wrong": {func(_ int, tr transport.Transport) transport.Transport { return signs{tr, node} }, "a wrong proof"},
+		"all sign": {func(_ int, tr transport.Transport) transport.Transport { return signs{tr, -1} }, ""},
+		"one signs wrong": {func(_ int, tr transport.Transport) transport.Transport { return signs{tr, node} },
+			"a wrong proof"},
 		"one signs": {func(k int, tr transport.Transport) transport.Transport {
 			if k == node {
 				return signs{tr, -1}
@@ -70,7 +72,8 @@ func TestSignatures(t *testing.T) {
 		for k, err := range errs {
 			var peer *transport.PeerError
 			if c.want == "" && err != nil ||
-				c.want != "" && k != node && (!errors.As(err, &peer) || peer.Peer != node || !strings.Contains(err.Error(), c.want)) {
+				c.want != "" && k != node &&
+					(!errors.As(err, &peer) || peer.Peer != node || !strings.Contains(err.Error(), c.want)) {
 				t.Errorf("%s, node %d: %v", name, k, err)
 			}
 		}
@@ -90,16 +93,18 @@ func TestKeysWithoutSecrets(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		errs := run(t, weightsOf(t, "path", 4), splits(4)[1], nil, func(k int, tr transport.Transport) transport.Transport {
-			return testnet.Tap{Sent: func(l transport.Link, f testnet.Frame) {
-				if k == liar && f.Channel() == testnet.Keys && len(f.Code()) == 33 {
-					copy(f.Code()[1:], low) // after its length
-				}
-			}}.Open(tr, weightsOf(t, "path", 4).Graph(), weightsOf(t, "path", 4).Fingerprint())
-		}, sumOfOnes)
+		errs := run(t, weightsOf(t, "path", 4), splits(4)[1], nil,
+			func(k int, tr transport.Transport) transport.Transport {
+				return testnet.Tap{Sent: func(l transport.Link, f testnet.Frame) {
+					if k == liar && f.Channel() == testnet.Keys && len(f.Code()) == 33 {
+						copy(f.Code()[1:], low) // after its length
+					}
+				}}.Open(tr, weightsOf(t, "path", 4).Graph(), weightsOf(t, "path", 4).Fingerprint())
+			}, sumOfOnes)
 		for k, err := range errs {
 			var peer *transport.PeerError
-			if k != liar && (!errors.As(err, &peer) || peer.Peer != liar || peer.Kind != transport.Refused || !strings.Contains(err.Error(), "low order")) {
+			if k != liar && (!errors.As(err, &peer) || peer.Peer != liar || peer.Kind != transport.Refused ||
+				!strings.Contains(err.Error(), "low order")) {
 				t.Errorf("key %s, node %d: %v", key, k, err)
 			}
 		}

@@ -40,7 +40,8 @@ func TestWrongStatus(t *testing.T) {
 				}
 			}}.Open(tr, w.Graph(), w.Fingerprint())
 		}, sumOfOnes)
-		if err := errs[c.victim]; c.want != nil && !errors.Is(err, c.want) || c.want == nil && !blames(err, 1, transport.Protocol) {
+		if err := errs[c.victim]; c.want != nil && !errors.Is(err, c.want) || c.want == nil &&
+			!blames(err, 1, transport.Protocol) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -41,13 +41,15 @@ func part(p *difalt.Problem, hosted []int) *difalt.Problem {
 }
 
 // apart runs f in every process of a network in memory, and returns its results.
-func apart[T any](t testing.TB, w *topology.Weights, groups [][]int, f func(k int, net *consensus.Network) (T, error)) ([]T, []error) {
+func apart[T any](t testing.TB, w *topology.Weights, groups [][]int,
+	f func(k int, net *consensus.Network) (T, error)) ([]T, []error) {
 	t.Helper()
 	return tapped(t, w, groups, testnet.Tap{}, f)
 }
 
 // tapped is apart with a tap on all links.
-func tapped[T any](t testing.TB, w *topology.Weights, groups [][]int, tap testnet.Tap, f func(k int, net *consensus.Network) (T, error)) ([]T, []error) {
+func tapped[T any](t testing.TB, w *topology.Weights, groups [][]int, tap testnet.Tap,
+	f func(k int, net *consensus.Network) (T, error)) ([]T, []error) {
 	t.Helper()
 	results := make([]T, len(groups))
 	return results, testnet.Run(w.Graph(), groups, func(k int, tr transport.Transport) error {
@@ -75,9 +77,13 @@ func sameApart(t *testing.T, p *difalt.Problem, w *topology.Weights, groups [][]
 			t.Fatal(errs)
 		}
 		res := got[k]
-		if res.Status != want.Status || res.Iterations != want.Iterations || fmt.Sprint(res.Residual, res.StatisticalError, res.Initial.Step) != fmt.Sprint(want.Residual, want.StatisticalError, want.Initial.Step) {
-			t.Fatalf("process %d ends as %v after %d iterations with %v, %v, %v; one process as %v, %d, %v, %v, %v", k, res.Status, res.Iterations,
-				res.Residual, res.StatisticalError, res.Initial.Step, want.Status, want.Iterations, want.Residual, want.StatisticalError, want.Initial.Step)
+		if res.Status != want.Status || res.Iterations != want.Iterations ||
+			fmt.Sprint(res.Residual, res.StatisticalError, res.Initial.Step) != fmt.Sprint(want.Residual,
+				want.StatisticalError, want.Initial.Step) {
+			t.Fatalf("process %d ends as %v after %d iterations with %v, %v, %v; one process as %v, %d, %v, %v, %v", k,
+				res.Status, res.Iterations,
+				res.Residual, res.StatisticalError, res.Initial.Step, want.Status, want.Iterations, want.Residual,
+				want.StatisticalError, want.Initial.Step)
 		}
 		for i, g := range hosted {
 			if !slices.Equal(res.U[i].Data(), want.U[g].Data()) || !slices.Equal(res.B[i], want.B[g]) {
@@ -113,7 +119,9 @@ func TestSameBits(t *testing.T) {
 					}
 					for _, processes := range []int{2, nodes} {
 						t.Run(fmt.Sprint(nodes, graph, method, codec, processes), func(t *testing.T) {
-							sameApart(t, p, w, together(nodes, processes), difalt.Options{Rank: 2, Method: method, Codec: codec, Rounds: 3, Iterations: 25, Workers: 2})
+							sameApart(t, p, w, together(nodes, processes),
+								difalt.Options{Rank: 2, Method: method, Codec: codec, Rounds: 3, Iterations: 25,
+									Workers: 2})
 						})
 					}
 				}
@@ -123,7 +131,8 @@ func TestSameBits(t *testing.T) {
 	t.Run("looks and splits", func(t *testing.T) {
 		w := weights(t, "ring", 4, 1, topology.Metropolis)
 		p := draw(t, 4, 20, 60, 12, 3, 100, .3, 2)
-		sameApart(t, p, w, together(4, 4), difalt.Options{Rank: 3, Method: difalt.Accelerated, StopAtNoise: true, Iterations: 200})
+		sameApart(t, p, w, together(4, 4), difalt.Options{Rank: 3, Method: difalt.Accelerated, StopAtNoise: true,
+			Iterations: 200})
 		p = draw(t, 4, 10, 24, 60, 2, 2, .1, 2)
 		sameApart(t, p, w, together(4, 3), difalt.Options{Rank: 2, SampleSplit: true, Iterations: 10, Rounds: 3})
 	})
@@ -136,30 +145,33 @@ func TestLeave(t *testing.T) {
 	p, w := draw(t, nodes, 20, 24, 15, 2, 2, 0, 1), weights(t, "ring", nodes, 1, topology.Metropolis)
 	for _, method := range []difalt.Method{difalt.DifAltGDmin, difalt.Accelerated} {
 		for _, observer := range []bool{false, true} {
-			results, errs := apart(t, w, together(nodes, nodes), func(k int, net *consensus.Network) (*difalt.Result, error) {
-				ctx, cancel := context.WithCancel(t.Context())
-				defer cancel()
-				o := difalt.Options{Rank: 2, Method: method, EveryIteration: true}
-				o.Observer = func(r *difalt.Record) error {
-					if k != 2 || r.Iteration < at {
+			results, errs := apart(t, w, together(nodes, nodes),
+				func(k int, net *consensus.Network) (*difalt.Result, error) {
+					ctx, cancel := context.WithCancel(t.Context())
+					defer cancel()
+					o := difalt.Options{Rank: 2, Method: method, EveryIteration: true}
+					o.Observer = func(r *difalt.Record) error {
+						if k != 2 || r.Iteration < at {
+							return nil
+						}
+						if observer {
+							return fmt.Errorf("enough: %w", difalt.ErrStop)
+						}
+						cancel()
 						return nil
 					}
-					if observer {
-						return fmt.Errorf("enough: %w", difalt.ErrStop)
-					}
-					cancel()
-					return nil
-				}
-				return difalt.Run(ctx, part(p, []int{k}), net, o)
-			})
+					return difalt.Run(ctx, part(p, []int{k}), net, o)
+				})
 			for k, err := range errs {
 				if own := k == 2 && !observer; err != nil && !errors.Is(err, context.Canceled) || own != (err != nil) {
 					t.Fatalf("%v, observer %v, node %d: %v", method, observer, k, err)
 				}
 			}
 			for k, res := range results {
-				if res.Status != difalt.Canceled || res.Iterations < at || res.Iterations > at+difalt.CheckEvery || res.Iterations != results[0].Iterations {
-					t.Errorf("%v, observer %v, node %d: %v after %d iterations", method, observer, k, res.Status, res.Iterations)
+				if res.Status != difalt.Canceled || res.Iterations < at || res.Iterations > at+difalt.CheckEvery ||
+					res.Iterations != results[0].Iterations {
+					t.Errorf("%v, observer %v, node %d: %v after %d iterations", method, observer, k, res.Status,
+						res.Iterations)
 				}
 			}
 		}
@@ -170,7 +182,9 @@ func TestLeave(t *testing.T) {
 func TestOptionsDiffer(t *testing.T) {
 	p, w := draw(t, 3, 10, 12, 15, 2, 2, 0, 1), weights(t, "path", 3, 1, topology.Metropolis)
 	for name, o := range map[string]difalt.Options{
-		"Ridge is 0.5": {Rank: 2, Ridge: .5}, "Seed is 7": {Rank: 2, Seed: 7}, "Rounds is 2": {Rank: 2, Rounds: 2, StartRounds: 10}, "Codec": {Rank: 2, Method: difalt.Accelerated, Codec: consensus.Float64},
+		"Ridge is 0.5": {Rank: 2, Ridge: .5}, "Seed is 7": {Rank: 2, Seed: 7},
+		"Rounds is 2": {Rank: 2, Rounds: 2, StartRounds: 10},
+		"Codec":       {Rank: 2, Method: difalt.Accelerated, Codec: consensus.Float64},
 	} {
 		_, errs := apart(t, w, together(3, 3), func(k int, net *consensus.Network) (*difalt.Result, error) {
 			mine := difalt.Options{Rank: 2, Method: o.Method}
@@ -233,10 +247,12 @@ func TestNotFinite(t *testing.T) {
 	const nodes = 3
 	p, w := draw(t, nodes, 10, 12, 15, 2, 2, .1, 1), weights(t, "path", nodes, 1, topology.Metropolis)
 	results, errs := apart(t, w, together(nodes, nodes), func(k int, net *consensus.Network) (*difalt.Result, error) {
-		return difalt.Run(t.Context(), part(p, []int{k}), net, difalt.Options{Rank: 2, Step: math.MaxFloat64, EveryIteration: true})
+		return difalt.Run(t.Context(), part(p, []int{k}), net,
+			difalt.Options{Rank: 2, Step: math.MaxFloat64, EveryIteration: true})
 	})
 	for k, res := range results {
-		if !errors.Is(errs[k], difalt.ErrDiverged) || res == nil || res.Status != difalt.Diverged || res.Iterations != difalt.CheckEvery {
+		if !errors.Is(errs[k], difalt.ErrDiverged) || res == nil || res.Status != difalt.Diverged ||
+			res.Iterations != difalt.CheckEvery {
 			t.Errorf("node %d: %+v, %v", k, res, errs[k])
 		}
 	}

@@ -41,7 +41,8 @@ func TestBars(t *testing.T) {
 		codec        consensus.Codec
 		most         int
 	}{
-		{"kappa 1.5", 1.5, 0, consensus.Float64, 24}, {"kappa 10", 10, 0, consensus.Float64, 33}, {"noise", 3, .05, consensus.Float64, 30},
+		{"kappa 1.5", 1.5, 0, consensus.Float64, 24}, {"kappa 10", 10, 0, consensus.Float64, 33},
+		{"noise", 3, .05, consensus.Float64, 30},
 		{"kappa 1.5, int8", 1.5, 0, consensus.Int8, 26}, {"kappa 10, int8", 10, 0, consensus.Int8, 40},
 		{"kappa 100, int8", 100, 0, consensus.Int8, 50}, {"kappa 1000, int8", 1000, 0, consensus.Int8, 100},
 	} {
@@ -50,9 +51,13 @@ func TestBars(t *testing.T) {
 			for seed := uint64(1); seed <= uint64(draws); seed++ {
 				p, net := draw(t, 10, 100, 200, 30, 4, c.kappa, c.noise, seed), network(t, "er:0.5", 10, seed)
 				if c.noise > 0 {
-					p.Truth = run(t, p, net, difalt.Options{Method: difalt.Accelerated, Rank: 4, Codec: consensus.Float64, Tolerance: 1e-13}).U[0]
+					p.Truth = run(t, p, net,
+						difalt.Options{Method: difalt.Accelerated, Rank: 4, Codec: consensus.Float64,
+							Tolerance: 1e-13}).U[0]
 				}
-				counts = append(counts, within(t, p, net, difalt.Options{Method: difalt.Accelerated, Rank: 4, Codec: c.codec, Iterations: 200}))
+				counts = append(counts,
+					within(t, p, net, difalt.Options{Method: difalt.Accelerated, Rank: 4, Codec: c.codec,
+						Iterations: 200}))
 			}
 			slices.Sort(counts)
 			if t.Log(counts); counts[draws/2] > c.most {
@@ -69,10 +74,13 @@ func TestFirstExperiment(t *testing.T) {
 	}
 	const nodes = 20
 	p := draw(t, nodes, 600, 600, 30, 4, 1.5, 0, 1)
-	res := run(t, p, connect(t, weights(t, "er:0.5", nodes, 1, topology.EqualNeighbor), nil), difalt.Options{Method: difalt.Accelerated, Rank: 4})
+	res := run(t, p, connect(t, weights(t, "er:0.5", nodes, 1, topology.EqualNeighbor), nil),
+		difalt.Options{Method: difalt.Accelerated, Rank: 4})
 	all := res.Last.Traffic.Plus(res.Initial.Traffic)
 	t.Log(res.Status, res.Iterations, all, res.Last.SDMax)
-	if res.Status != difalt.Converged || res.Iterations > 36 || all.Rounds > 190 || all.Bytes > nodes*300_000 || res.Last.SDMax > 1e-10 {
-		t.Errorf("%v after %d iterations, %d rounds, %d KB a node, %g from the truth", res.Status, res.Iterations, all.Rounds, all.Bytes/nodes/1000, res.Last.SDMax)
+	if res.Status != difalt.Converged || res.Iterations > 36 || all.Rounds > 190 || all.Bytes > nodes*300_000 ||
+		res.Last.SDMax > 1e-10 {
+		t.Errorf("%v after %d iterations, %d rounds, %d KB a node, %g from the truth", res.Status, res.Iterations,
+			all.Rounds, all.Bytes/nodes/1000, res.Last.SDMax)
 	}
 }

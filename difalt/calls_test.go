@@ -203,7 +203,8 @@ func TestCalls(t *testing.T) {
 	}
 	p := draw(t, 4, 12, 24, 30, 2, 2, .05, 1)
 	for _, o := range []difalt.Options{
-		{Iterations: 25, Rounds: 3}, {Method: difalt.AltGDmin, Iterations: 25}, {Method: difalt.DecAltGDmin, Iterations: 25},
+		{Iterations: 25, Rounds: 3}, {Method: difalt.AltGDmin, Iterations: 25},
+		{Method: difalt.DecAltGDmin, Iterations: 25},
 		{Method: difalt.DGD, Iterations: 25, EveryIteration: true}, {Iterations: 5, SampleSplit: true},
 		{Method: difalt.Accelerated, Iterations: 300}, {Method: difalt.Accelerated, Iterations: 300, Ridge: .5},
 	} {
@@ -220,7 +221,8 @@ func TestCalls(t *testing.T) {
 		}
 		for seed := range sequences {
 			m := &modelRun{
-				t: t, rng: rand.New(rand.NewPCG(seed, 4)), p: p, o: o, states: states, end: end, exact: o.Method != difalt.Accelerated,
+				t: t, rng: rand.New(rand.NewPCG(seed, 4)), p: p, o: o, states: states, end: end,
+				exact: o.Method != difalt.Accelerated,
 			}
 			if !m.exact { // more iterations after a restart
 				m.states = slices.Concat(states, slices.Repeat(states[:1], 300))

@@ -14,7 +14,8 @@ import (
 func TestTallTasks(t *testing.T) {
 	p := draw(t, 3, 8, 12, 400, 2, 2, .1, 3)
 	for _, o := range []difalt.Options{
-		{Rank: 2, Method: difalt.Accelerated}, {Rank: 2, Method: difalt.Accelerated, Ridge: 5}, {Rank: 2, Iterations: 30, EveryIteration: true},
+		{Rank: 2, Method: difalt.Accelerated}, {Rank: 2, Method: difalt.Accelerated, Ridge: 5},
+		{Rank: 2, Iterations: 30, EveryIteration: true},
 	} {
 		res := run(t, p, network(t, "ring", 3, 1), o)
 		objective, size := 0.0, 0.0
@@ -22,7 +23,8 @@ func TestTallTasks(t *testing.T) {
 			g := kernel.NewGroup(k, o.Rank)
 			g.Minimize(res.U[i], o.Ridge, nil)
 			if !floats.EqualApprox(res.B[i], g.B, 1e-12*floats.Norm(g.B, math.Inf(1))) {
-				t.Errorf("%v, ridge %g, node %d: coefficients %v, of the samples %v", o.Method, o.Ridge, i, res.B[i], g.B)
+				t.Errorf("%v, ridge %g, node %d: coefficients %v, of the samples %v", o.Method, o.Ridge, i, res.B[i],
+					g.B)
 			}
 			for task := range k.Len() {
 				size += floats.Dot(k.Y(task), k.Y(task))

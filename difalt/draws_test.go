@@ -34,7 +34,8 @@ func (s drawing) String() string {
 		total += n
 	}
 	unknowns := s.d*s.r + len(s.n)*s.r
-	return fmt.Sprintf("seed %d: d %d T %d n %d-%d r %d kappa %.3g noise %v, %.2f unknowns a sample", s.seed, s.d, len(s.n),
+	return fmt.Sprintf("seed %d: d %d T %d n %d-%d r %d kappa %.3g noise %v, %.2f unknowns a sample", s.seed, s.d,
+		len(s.n),
 		slices.Min(s.n), slices.Max(s.n), s.r, s.kappa, s.noise, float64(unknowns)/float64(total))
 }
 
@@ -86,7 +87,8 @@ func logUniform(rng *rand.Rand, lo, hi float64) float64 {
 // raggedDrawing draws tasks of different sizes, from one sample on.
 func raggedDrawing(seed uint64) drawing {
 	rng := synth.Stream(seed, 1<<40)
-	s := drawing{nodes: 5, d: between(rng, 12, 40), r: between(rng, 1, 4), kappa: logUniform(rng, 1.3, 100), x: 1, y: 1, seed: seed}
+	s := drawing{nodes: 5, d: between(rng, 12, 40), r: between(rng, 1, 4), kappa: logUniform(rng, 1.3, 100), x: 1, y: 1,
+		seed: seed}
 	tasks := between(rng, 40, 120)
 	s.noise = []float64{0, .01}[rng.IntN(2)]
 	lo := between(rng, 1, s.r+1)
@@ -163,7 +165,8 @@ func (e *examined) isFalse() bool {
 }
 
 func (e *examined) String() string {
-	return fmt.Sprintf("%v: %v after %d, objective %g, reference %g, residual %g", e.drawing, e.res.Status, e.res.Iterations,
+	return fmt.Sprintf("%v: %v after %d, objective %g, reference %g, residual %g", e.drawing, e.res.Status,
+		e.res.Iterations,
 		e.objective, e.least, e.res.Residual)
 }
 
@@ -217,8 +220,10 @@ func TestReachesMinimum(t *testing.T) {
 		share       float64 // that have to arrive in the long form
 		codec       consensus.Codec
 	}{
-		{"ragged", raggedDrawing, 10, 120, .95, consensus.Int8}, {"ragged, float64", raggedDrawing, 0, 120, .95, consensus.Float64},
-		{"few samples", fewDrawing, 6, 120, .9, consensus.Int8}, {"few samples, float64", fewDrawing, 0, 120, .9, consensus.Float64},
+		{"ragged", raggedDrawing, 10, 120, .95, consensus.Int8},
+		{"ragged, float64", raggedDrawing, 0, 120, .95, consensus.Float64},
+		{"few samples", fewDrawing, 6, 120, .9, consensus.Int8},
+		{"few samples, float64", fewDrawing, 0, 120, .9, consensus.Float64},
 		{"any", anyDrawing, 6, 400, .98, consensus.Int8}, {"any, float64", anyDrawing, 0, 400, .98, consensus.Float64},
 		{"ridge", ridgeDrawing, 6, 120, .95, consensus.Int8},
 	} {
@@ -266,7 +271,8 @@ func TestSums(t *testing.T) {
 		for _, codec := range codecs {
 			var list []int
 			for seed := range number {
-				s := drawing{nodes: 5, d: 100, r: 4, n: slices.Repeat([]int{30}, 200), kappa: c.kappa, x: 1, y: 1, linear: true, seed: uint64(500 + seed)}
+				s := drawing{nodes: 5, d: 100, r: 4, n: slices.Repeat([]int{30}, 200), kappa: c.kappa, x: 1, y: 1,
+					linear: true, seed: uint64(500 + seed)}
 				e := examine(t, s, difalt.Options{Codec: codec, Tolerance: 1e-12})
 				list = append(list, e.sums+startSums(t, s))
 			}

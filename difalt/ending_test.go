@@ -95,7 +95,8 @@ func TestEndings(t *testing.T) {
 				results, errs := endAll(t, w, groups, c.p, c.o, c.stopAt, d)
 				for k, err := range errs {
 					res := results[k]
-					if res == nil || res.Status != c.want || !errors.Is(err, c.fault) || (err == nil) != (c.fault == nil) {
+					if res == nil || res.Status != c.want || !errors.Is(err, c.fault) ||
+						(err == nil) != (c.fault == nil) {
 						t.Fatalf("%s: process %d ends as %v", name, k, outcome(res, err))
 					}
 					if c.want == difalt.Converged && res.Last.SDMax > 1e-6 {
@@ -106,7 +107,8 @@ func TestEndings(t *testing.T) {
 						want[k] = text
 					}
 					if text != want[k] {
-						t.Errorf("%s: process %d has another end than through Run:\n%.200s\n%.200s", name, k, text, want[k])
+						t.Errorf("%s: process %d has another end than through Run:\n%.200s\n%.200s", name, k, text,
+							want[k])
 					}
 				}
 			}
@@ -116,7 +118,8 @@ func TestEndings(t *testing.T) {
 
 // endAll runs a problem to the end through an entry point, in processes of so many nodes each. Every process
 // ends its context at iteration stopAt.
-func endAll(t *testing.T, w *topology.Weights, sizes []int, p *difalt.Problem, o difalt.Options, stopAt int, d entryPoint) (
+func endAll(t *testing.T, w *topology.Weights, sizes []int, p *difalt.Problem, o difalt.Options, stopAt int,
+	d entryPoint) (
 	[]*difalt.Result, []error) {
 	var groups [][]int
 	for at, k := 0, 0; k < len(sizes); k++ {
@@ -218,7 +221,8 @@ func TestEndConfirms(t *testing.T) {
 // TestInner: an inner run ends where the stop rule holds, at a saddle point too, and leaves it to the caller
 // to let the nodes confirm.
 func TestInner(t *testing.T) {
-	res := run(t, atSaddle(), network(t, "ring", 4, 1), difalt.Options{Rank: 2, Method: difalt.Accelerated, Tolerance: 1e-5, Inner: true})
+	res := run(t, atSaddle(), network(t, "ring", 4, 1),
+		difalt.Options{Rank: 2, Method: difalt.Accelerated, Tolerance: 1e-5, Inner: true})
 	if res.Status != difalt.Converged || res.Last.SDMax < .9 {
 		t.Errorf("%v, %.2g from the truth: the test starts at no saddle point", res.Status, res.Last.SDMax)
 	}
@@ -300,7 +304,8 @@ func TestPlace(t *testing.T) {
 			places[strings.TrimSuffix(err.Error(), ": consensus: the network is broken")] = true
 		}
 	}
-	for _, want := range []string{"difalt: iteration 0, start", "difalt: iteration 0, stop check", "difalt: iteration 7, average",
+	for _, want := range []string{"difalt: iteration 0, start", "difalt: iteration 0, stop check",
+		"difalt: iteration 7, average",
 		"difalt: iteration 10, stop check", "difalt: iteration 12, stop check"} {
 		if !places[want] {
 			t.Errorf("no error at %q, but at %v", want, places)
@@ -315,7 +320,8 @@ func TestErrorTypes(t *testing.T) {
 	if e, ok := err.(*difalt.ParameterError); !ok || e.Name != "Rank" {
 		t.Errorf("no rank: %T %v", err, err)
 	}
-	bad := &difalt.Problem{Nodes: []*kernel.Tasks{good.Nodes[0], good.Nodes[1].WithResponses(ones(good.Nodes[1].TotalSamples()))}}
+	bad := &difalt.Problem{
+		Nodes: []*kernel.Tasks{good.Nodes[0], good.Nodes[1].WithResponses(ones(good.Nodes[1].TotalSamples()))}}
 	bad.Nodes[1].Y(2)[1] = math.NaN()
 	_, err = difalt.NewSolver(bad, net, difalt.Options{Rank: 1})
 	if e, ok := err.(*difalt.DataError); !ok || e.Node != 1 || e.Task != 2 || e.Row != 1 {

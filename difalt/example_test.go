@@ -138,7 +138,8 @@ func ExampleSolver_Snapshot() {
 		log.Fatal(err)
 	}
 	result := must(again.Run(ctx))
-	fmt.Println(snapshot.Iteration(), result.Status, difalt.SubspaceDistance(result.U[0], must(solver.Run(ctx)).U[0]) < 1e-12)
+	fmt.Println(snapshot.Iteration(), result.Status,
+		difalt.SubspaceDistance(result.U[0], must(solver.Run(ctx)).U[0]) < 1e-12)
 	// Output: 10 converged true
 }
 

@@ -33,7 +33,8 @@ func (b breaking) Exchange(ctx context.Context, seq uint64, out, in [][]byte, du
 // runBroken runs a problem of three nodes in two processes, where an exchange of the first process fails;
 // none if fails is 0. It returns the result and the error of the first process, and the number of its
 // exchanges.
-func runBroken(t *testing.T, p *difalt.Problem, o difalt.Options, fails int) (first *difalt.Result, calls int, err error) {
+func runBroken(t *testing.T, p *difalt.Problem, o difalt.Options,
+	fails int) (first *difalt.Result, calls int, err error) {
 	w, groups := weights(t, "complete", 3, 1, topology.Metropolis), [][]int{{0}, {1, 2}}
 	o.Workers = 1
 	errs := testnet.Run(w.Graph(), groups, func(k int, tr transport.Transport) error {
@@ -101,12 +102,15 @@ func TestInitialTraffic(t *testing.T) {
 		{"nothing is given", initial(p, difalt.Options{PowerIterations: power}), rounds * (1 + 2*power), true},
 		// Accelerated has a count of codes, and 2 or 4 power iterations, of 4 rounds along the tree, and no
 		// broadcast.
-		{"the singular values exceed the noise", initial(p, difalt.Options{Method: difalt.Accelerated}), 4*(1+2) - broadcast, true},
+		{"the singular values exceed the noise", initial(p, difalt.Options{Method: difalt.Accelerated}),
+			4*(1+2) - broadcast, true},
 		{"they do not", initial(loud, difalt.Options{Method: difalt.Accelerated}), 4*(1+4) - broadcast, true},
 		{"U0 is given", initial(&given, difalt.Options{PowerIterations: power}), rounds * (1 + 2), true},
-		{"the step is given", initial(p, difalt.Options{PowerIterations: power, Step: .25}), rounds * (1 + 2*power), true},
+		{"the step is given", initial(p, difalt.Options{PowerIterations: power, Step: .25}), rounds * (1 + 2*power),
+			true},
 	} {
-		if got := c.got.Traffic.Rounds - least.Traffic.Rounds - c.rounds; got != broadcast || (c.got.SigmaSquared > 0) != c.sigma || !(c.got.Step > 0) {
+		if got := c.got.Traffic.Rounds - least.Traffic.Rounds - c.rounds; got != broadcast ||
+			(c.got.SigmaSquared > 0) != c.sigma || !(c.got.Step > 0) {
 			t.Errorf("%s: %d rounds more than expected, want %d for the broadcast: %+v", c.name, got, broadcast, c.got)
 		}
 	}

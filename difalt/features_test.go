@@ -69,7 +69,8 @@ func TestStandardize(t *testing.T) {
 			q := moved(p, c.offset, c.sizes)
 			res, scaling := standard(q)
 			if res.Status != difalt.Converged || float64(res.Iterations) > 1.3*float64(want.Iterations) {
-				t.Fatalf("%v after %d iterations, with standard features after %d", res.Status, res.Iterations, want.Iterations)
+				t.Fatalf("%v after %d iterations, with standard features after %d", res.Status, res.Iterations,
+					want.Iterations)
 			}
 			row, scale := make([]float64, 20), 1e-9*(1+c.offset)
 			if c.sizes != nil {
@@ -107,17 +108,22 @@ func TestMisleading(t *testing.T) {
 		p      *difalt.Problem
 		refuse bool
 	}{
-		{"standard", p, false}, {"offset 3", moved(p, 3, nil), true}, {"offset .05", moved(p, .05, nil), false}, {"sizes 1 to 6", moved(p, 0, wide), true},
-		{"thousands", moved(p, 0, floats.ScaleTo(make([]float64, 20), 1e3, ones(20))), false}, {"thousandths", moved(p, 0, floats.ScaleTo(make([]float64, 20), 1e-3, ones(20))), false},
-		{"a small one", moved(p, 0, small), true}, {"a large one", moved(p, 0, large), true}, {"a constant", moved(p, 0, constant), false},
+		{"standard", p, false}, {"offset 3", moved(p, 3, nil), true}, {"offset .05", moved(p, .05, nil), false},
+		{"sizes 1 to 6", moved(p, 0, wide), true},
+		{"thousands", moved(p, 0, floats.ScaleTo(make([]float64, 20), 1e3, ones(20))), false},
+		{"thousandths", moved(p, 0, floats.ScaleTo(make([]float64, 20), 1e-3, ones(20))), false},
+		{"a small one", moved(p, 0, small), true}, {"a large one", moved(p, 0, large), true},
+		{"a constant", moved(p, 0, constant), false},
 		{"few samples", &difalt.Problem{Nodes: draw(t, 4, 20, 8, 2, 2, 3, 0, 1).Nodes}, false},
-		{"opposite nodes", &difalt.Problem{Nodes: append(moved(p, 1, nil).Nodes[:2], moved(p, -1, nil).Nodes[2:]...)}, false},
+		{"opposite nodes", &difalt.Problem{Nodes: append(moved(p, 1, nil).Nodes[:2], moved(p, -1, nil).Nodes[2:]...)},
+			false},
 	} {
 		_, err := difalt.Run(t.Context(), c.p, network(t, "ring", 4, 1), difalt.Options{Rank: 2, Iterations: 3})
 		if errors.Is(err, features.ErrNotStandard) != c.refuse {
 			t.Errorf("%s: %v", c.name, err)
 		}
-		if _, err := difalt.Run(t.Context(), c.p, network(t, "ring", 4, 1), difalt.Options{Rank: 2, Iterations: 3, AnyFeatures: true}); errors.Is(err, features.ErrNotStandard) {
+		if _, err := difalt.Run(t.Context(), c.p, network(t, "ring", 4, 1),
+			difalt.Options{Rank: 2, Iterations: 3, AnyFeatures: true}); errors.Is(err, features.ErrNotStandard) {
 			t.Errorf("%s, any features: %v", c.name, err)
 		}
 	}

@@ -132,7 +132,8 @@ func TestFit(t *testing.T) {
 		fy   float64
 	}{
 		{"as they are", []float64{1}, 1},
-		{"prices", []float64{1}, 2e7}, {"large responses", []float64{1}, 1e12}, {"small responses", []float64{1}, 1e-30},
+		{"prices", []float64{1}, 2e7}, {"large responses", []float64{1}, 1e12},
+		{"small responses", []float64{1}, 1e-30},
 		{"responses of 1e200", []float64{1}, 1e200}, {"responses of 1e-200", []float64{1}, 1e-200},
 		{"units", []float64{1, 1e3, 1e-6, 1e10}, 1}, {"features of 1e12", []float64{1e12}, 5e-3},
 		{"huge and tiny features", []float64{1e180, 1, 1e-180}, 1e-3},
@@ -183,7 +184,8 @@ func TestFitOptions(t *testing.T) {
 	m := fitted(t, k.tasks(t), difalt.Options{Rank: 2, Method: difalt.AltGDmin, Iterations: 5000})
 	a, b := m.Predict(nil, 4, row)[0], want.Predict(nil, 4, row)[0]
 	if !(math.Abs(a-b) <= 1e-6*math.Abs(b)) || m.Iterations <= want.Iterations {
-		t.Errorf("AltGDmin predicts %g after %d iterations, Accelerated %g after %d", a, m.Iterations, b, want.Iterations)
+		t.Errorf("AltGDmin predicts %g after %d iterations, Accelerated %g after %d", a, m.Iterations, b,
+			want.Iterations)
 	}
 }
 

@@ -202,7 +202,9 @@ func TestResultRange(t *testing.T) {
 	}
 	for want, calls := range map[string][]func(){
 		"difalt: the result has no such node": {
-			func() { res.Theta(1, 0) }, func() { res.Theta(-1, 0) }, func() { res.Model(1, nil) }, func() { res.Model(-1, nil) },
+			func() { res.Theta(1, 0) }, func() { res.Theta(-1, 0) }, func() { res.Model(1, nil) }, func() {
+				res.Model(-1, nil)
+			},
 		},
 		"difalt: the node has no such task": {func() { res.Theta(0, 20) }, func() { res.Theta(0, -1) }},
 	} {

@@ -8,7 +8,6 @@ import (
 	"io"
 	"math"
 	"math/rand/v2"
-	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -93,8 +92,10 @@ func TestModelAdaptErrors(t *testing.T) {
 		},
 		"task 1, row 2: the response is": func() (*difalt.Model, error) { return m.Adapt(t.Context(), bad.Tasks()) },
 		"context canceled":               func() (*difalt.Model, error) { return m.Adapt(ended, tasks) },
-		"no representation":              func() (*difalt.Model, error) { return new(difalt.Model).Adapt(t.Context(), tasks) },
-		"15 coefficients":                func() (*difalt.Model, error) { return half.Adapt(t.Context(), tasks) },
+		"no representation": func() (*difalt.Model, error) {
+			return new(difalt.Model).Adapt(t.Context(), tasks)
+		},
+		"15 coefficients": func() (*difalt.Model, error) { return half.Adapt(t.Context(), tasks) },
 	} {
 		if got, err := f(); got != nil || err == nil || !strings.Contains(err.Error(), text) {
 			t.Errorf("%s: %v", text, err)
@@ -175,68 +176,6 @@ func saved(m *difalt.Model) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// A model is the same after Save and LoadModel, and what follows it in a stream stays there.
-func TestModelFile(t *testing.T) {
-	rng := rand.New(rand.NewPCG(125, 126))
-	p := draw(t, 2, 9, 4, 12, 2, 2, .01, 1)
-	o := difalt.Options{Rank: 2, Method: difalt.Accelerated, EveryIteration: true, Iterations: 3}
-	res := run(t, p, network(t, "path", 2, 1), o)
-	fit := fitted(t, newTable(rng, 12, 10, 6, 2).tasks(t), difalt.Options{Rank: 2, Ridge: .25})
-	empty := *fit
-	empty.B, empty.Tasks, empty.Intercepts = []float64{}, []lsq.Status{}, []float64{}
-	for name, m := range map[string]*difalt.Model{"fit": fit, "result": res.Model(1, nil), "no tasks": &empty} {
-		file, err := saved(m)
-		if err != nil {
-			t.Fatal(err)
-		}
-		parts := io.MultiReader(bytes.NewReader(file[:7]), bytes.NewReader(file[7:]))
-		for _, r := range []io.Reader{bytes.NewReader(file), parts} {
-			got, err := difalt.LoadModel(r)
-			if err != nil {
-				t.Fatalf("%s: %v", name, err)
-			}
-			if again, err := saved(got); err != nil || !bytes.Equal(again, file) {
-				t.Errorf("%s: other bytes, %v", name, err)
-			}
-			want := *m
-			if math.IsNaN(want.Residual) && math.IsNaN(got.Residual) { // which nothing equals
-				got.Residual, want.Residual = 0, 0
-			}
-			if !reflect.DeepEqual(got, &want) {
-				t.Errorf("%s: %+v, want %+v", name, got, want)
-			}
-		}
-		stream := bytes.NewReader(append(slices.Clone(file), "next"...))
-		if _, err := difalt.LoadModel(stream); err != nil || stream.Len() != 4 {
-			t.Errorf("%s: %d bytes left of 4, %v", name, stream.Len(), err)
-		}
-	}
-	for name, change := range map[string]func(m *difalt.Model){
-		"no U": func(m *difalt.Model) { m.U = nil }, "NaN": func(m *difalt.Model) { m.U.Set(1, 1, math.NaN()) },
-		"Inf": func(m *difalt.Model) { m.B[3] = math.Inf(1) }, "intercept": func(m *difalt.Model) { m.Intercepts[2] = math.NaN() },
-		"sizes": func(m *difalt.Model) { m.Tasks = m.Tasks[1:] }, "ridge": func(m *difalt.Model) { m.Ridge = -1 },
-	} {
-		m, err := difalt.LoadModel(bytes.NewReader(must(saved(fit))))
-		if err != nil {
-			t.Fatal(err)
-		}
-		change(m)
-		if _, err := saved(m); err == nil || !strings.HasPrefix(err.Error(), "difalt: ") {
-			t.Errorf("%s: saved, %v", name, err)
-		}
-	}
-	big := &difalt.Model{U: kernel.NewBasis(2000, 1), B: []float64{1}, Tasks: make([]lsq.Status, 1)}
-	for _, m := range []*difalt.Model{fit, big} { // big is longer than a buffer
-		size := len(must(saved(m)))
-		for _, left := range []int{0, 1, 20, size / 2, size - 1} {
-			room := disk(left)
-			if err := m.Save(&room); !errors.Is(err, io.ErrShortWrite) {
-				t.Errorf("a disk with room for %d of %d bytes: %v", left, size, err)
-			}
-		}
-	}
-}
-
 // A disk has room for a number of bytes.
 type disk int
 
@@ -298,7 +237,8 @@ func TestModelFileMalformed(t *testing.T) {
 func FuzzLoadModel(f *testing.F) {
 	u := kernel.NewBasis(2, 1)
 	u.Set(1, 0, 1)
-	f.Add(must(saved(&difalt.Model{U: u, B: []float64{1, 2}, Intercepts: []float64{3, 4}, Tasks: make([]lsq.Status, 2)})))
+	f.Add(must(saved(&difalt.Model{U: u, B: []float64{1, 2}, Intercepts: []float64{3, 4},
+		Tasks: make([]lsq.Status, 2)})))
 	f.Fuzz(func(t *testing.T, file []byte) {
 		m, err := difalt.LoadModel(bytes.NewReader(file))
 		if err != nil {
@@ -349,7 +289,8 @@ func TestParameterValue(t *testing.T) {
 		"Mu":              {difalt.Options{Rank: 1, Mu: 1e70}, 1e70},
 	} {
 		var parameter *difalt.ParameterError
-		if err := c.o.Validate(0, 0); !errors.As(err, &parameter) || parameter.Name != name || parameter.Value != c.want {
+		if err := c.o.Validate(0, 0); !errors.As(err, &parameter) || parameter.Name != name ||
+			parameter.Value != c.want {
 			t.Errorf("%s: %v, want the value %v", name, err, c.want)
 		}
 	}
@@ -377,10 +318,12 @@ func TestRidgeOfWeights(t *testing.T) {
 func TestNil(t *testing.T) {
 	p, net := draw(t, 1, 6, 4, 9, 2, 2, 0, 1), network(t, "complete", 1, 1)
 	var none context.Context
-	if _, err := difalt.Run(none, p, net, difalt.Options{Rank: 2}); err == nil || err.Error() != "difalt: need a context" {
+	if _, err := difalt.Run(none, p, net, difalt.Options{Rank: 2}); err == nil ||
+		err.Error() != "difalt: need a context" {
 		t.Errorf("Run: %v", err)
 	}
-	if _, err := difalt.Initialize(none, p, net, difalt.Options{Rank: 2}); err == nil || err.Error() != "difalt: need a context" {
+	if _, err := difalt.Initialize(none, p, net, difalt.Options{Rank: 2}); err == nil ||
+		err.Error() != "difalt: need a context" {
 		t.Errorf("Initialize: %v", err)
 	}
 	defer func() {

@@ -70,7 +70,8 @@ func gaussNewtonProducts(t *testing.T, unit float64) (all [][]float64) {
 					continue // the definition needs an SVD, and gonum's is wrong for small entries
 				}
 				if want := denseProduct(k, u, direction, g.B, ridge); !mat.EqualApprox(n.parts[0], want, 1e-11) {
-					t.Errorf("%v, ridge %v: the product is %v, want %v", storage, ridge, mat.Formatted(n.parts[0]), mat.Formatted(want))
+					t.Errorf("%v, ridge %v: the product is %v, want %v", storage, ridge, mat.Formatted(n.parts[0]),
+						mat.Formatted(want))
 				}
 			}
 			all = append(all, first)

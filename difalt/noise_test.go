@@ -59,7 +59,8 @@ func TestNoiseInAValley(t *testing.T) {
 		o.StopAtNoise, o.Iterations = false, 2000
 		end := run(t, &further, network(t, "complete", 1, 1), o)
 		if excess := res.Last.Objective/end.Last.Objective - 1; excess > .01 {
-			t.Errorf("seed %d: after %d iterations at %g of the statistical error, the objective is %g above the minimum",
+			t.Errorf("seed %d: after %d iterations at %g of the statistical error, the objective is %g "+
+				"above the minimum",
 				seed, res.Iterations, res.Residual/res.StatisticalError, excess)
 		}
 	}

@@ -33,7 +33,8 @@ func TestSameBitsOnProcessors(t *testing.T) {
 				o := difalt.Options{Method: method, Rank: r, Iterations: 30, PowerIterations: 10, Seed: 5, Workers: 1}
 				all[name+" "+method.String()] = bitsOf(run(t, p, net, o))
 			}
-			o := difalt.Options{Method: difalt.Accelerated, Rank: r, Iterations: 60, Ridge: .1, Codec: consensus.Float64, Seed: 5}
+			o := difalt.Options{Method: difalt.Accelerated, Rank: r, Iterations: 60, Ridge: .1,
+				Codec: consensus.Float64, Seed: 5}
 			all[name+" ridge"] = bitsOf(run(t, p, net, o))
 		}
 		return all

@@ -34,14 +34,16 @@ func TestTaskSizes(t *testing.T) {
 		}
 		check := func(name string, status difalt.Status, iterations int, err error) {
 			if err != nil || status != difalt.Converged {
-				t.Errorf("%s, features of one task times %g: %v after %d iterations, %v", name, size, status, iterations, err)
+				t.Errorf("%s, features of one task times %g: %v after %d iterations, %v", name, size, status,
+					iterations, err)
 				return
 			}
 			if first[name] == 0 {
 				first[name] = iterations
 			}
 			if most := 3*first[name]/2 + 10; iterations > most {
-				t.Errorf("%s, features of one task times %g: %d iterations, want at most %d", name, size, iterations, most)
+				t.Errorf("%s, features of one task times %g: %d iterations, want at most %d", name, size, iterations,
+					most)
 			}
 		}
 		m, err := difalt.Fit(t.Context(), scaled.tasks(t), 2)
@@ -50,9 +52,11 @@ func TestTaskSizes(t *testing.T) {
 		}
 		check("Fit", m.Status, m.Iterations, err)
 		nodes := []*kernel.Tasks{
-			(&table{x: scaled.x[:20], y: scaled.y[:20]}).tasks(t), (&table{x: scaled.x[20:], y: scaled.y[20:]}).tasks(t),
+			(&table{x: scaled.x[:20], y: scaled.y[:20]}).tasks(t),
+			(&table{x: scaled.x[20:], y: scaled.y[20:]}).tasks(t),
 		}
-		for _, method := range []difalt.Method{difalt.DifAltGDmin, difalt.AltGDmin, difalt.DecAltGDmin, difalt.Accelerated} {
+		for _, method := range []difalt.Method{difalt.DifAltGDmin, difalt.AltGDmin, difalt.DecAltGDmin,
+			difalt.Accelerated} {
 			p, net, err := difalt.InProcess(nodes, graph)
 			if err != nil {
 				t.Fatal(err)

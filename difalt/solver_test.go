@@ -1,13 +1,9 @@
 package difalt_test
 
 import (
-	"bytes"
 	"context"
-	"encoding/binary"
-	"encoding/gob"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"math"
 	"slices"
 	"strings"
@@ -19,7 +15,6 @@ import (
 	"github.com/difalt/difalt/internal/check"
 	"github.com/difalt/difalt/internal/sizes"
 	"github.com/difalt/difalt/kernel"
-	"github.com/difalt/difalt/topology"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -57,192 +52,9 @@ func TestAllocations(t *testing.T) {
 					most = 6
 				}
 				if n := check.Allocations(most, func() { step(t, s, t.Context()) }); n != 0 {
-					t.Errorf("%v, %v, at the noise %v: %v allocations in %d iterations", method, codec, o.StopAtNoise, n, most)
+					t.Errorf("%v, %v, at the noise %v: %v allocations in %d iterations", method, codec, o.StopAtNoise,
+						n, most)
 				}
-			}
-		}
-	}
-}
-
-// TestSnapshot: a run that is restored continues with the same bits if the method has no memory, and arrives
-// at the same minimum otherwise.
-func TestSnapshot(t *testing.T) {
-	p := draw(t, 4, 20, 40, 15, 2, 2, .1, 1)
-	for _, method := range difalt.Methods() {
-		o := difalt.Options{Rank: 2, Method: method, Iterations: 60, EveryIteration: method != difalt.Accelerated}
-		s := newSolver(t, p, network(t, "ring", 4, 1), o)
-		if _, err := s.Snapshot(); !errors.Is(err, difalt.ErrNotStarted) {
-			t.Errorf("before the first step: %v", err)
-		}
-		for range 13 {
-			step(t, s, t.Context())
-		}
-		snapshot, err := s.Snapshot()
-		if err != nil {
-			t.Fatal(err)
-		}
-		text, err := snapshot.MarshalBinary()
-		if err != nil {
-			t.Fatal(err)
-		}
-		var read difalt.Snapshot
-		if err := read.UnmarshalBinary(text); err != nil || read.Iteration() != 13 {
-			t.Fatalf("iteration %d, %v", read.Iteration(), err)
-		}
-		again := newSolver(t, p, network(t, "ring", 4, 1), o)
-		if err := again.Restore(&read); err != nil {
-			t.Fatal(err)
-		}
-		first, second := finish(t, s), finish(t, again)
-		if e := difalt.SubspaceDistance(first.U[0], second.U[0]); method == difalt.Accelerated && (e > 1e-9 || second.Status != difalt.Converged) || method != difalt.Accelerated && e > 1e-15 {
-			t.Errorf("%v: %v, and %v after Restore, %g apart", method, first.Status, second.Status, e)
-		}
-		longer, other, q := o, o, *p
-		longer.Iterations, longer.Tolerance, other.Ridge = 2*o.Iterations+100, 1e-7, 1
-		q.Nodes = append([]*kernel.Tasks{p.Nodes[1]}, p.Nodes[1:]...)
-		restore := func(p *difalt.Problem, o difalt.Options) error {
-			return newSolver(t, p, network(t, "ring", 4, 1), o).Restore(&read)
-		}
-		if err := restore(p, longer); err != nil {
-			t.Errorf("%v: more iterations: %v", method, err)
-		}
-		for what, err := range map[string]error{
-			"other options": restore(p, other), "other data": restore(&q, o), "after the first step": s.Restore(&read),
-			"half of it": new(difalt.Snapshot).UnmarshalBinary(text[:len(text)/2]),
-		} {
-			if err == nil {
-				t.Errorf("%v: no error for a snapshot of %s", method, what)
-			}
-		}
-	}
-}
-
-// A content is what the bytes of a snapshot hold.
-type content struct {
-	Version, Iteration int
-	Identity           uint64
-	Step               float64
-	U, Previous, Best  [][]float64
-	Finite             []bool
-	Course             struct {
-		Worse  int
-		Lowest float64
-	}
-}
-
-// reread writes a snapshot, changes its content, and reads it.
-func reread(t *testing.T, snapshot *difalt.Snapshot, change func(c *content)) (*difalt.Snapshot, error) {
-	var c content
-	var b bytes.Buffer
-	text, err := snapshot.MarshalBinary()
-	if err == nil {
-		err = gob.NewDecoder(bytes.NewReader(text)).Decode(&c)
-	}
-	change(&c)
-	if err := errors.Join(err, gob.NewEncoder(&b).Encode(c)); err != nil {
-		t.Error(err)
-	}
-	read := new(difalt.Snapshot)
-	return read, read.UnmarshalBinary(binary.LittleEndian.AppendUint32(b.Bytes(), crc32.ChecksumIEEE(b.Bytes())))
-}
-
-// TestSpoiledSnapshot: bytes that are cut, altered or followed by others are no snapshot.
-func TestSpoiledSnapshot(t *testing.T) {
-	p, o := draw(t, 2, 6, 8, 9, 2, 2, 0, 1), difalt.Options{Rank: 2}
-	s := newSolver(t, p, network(t, "path", 2, 1), o)
-	step(t, s, t.Context())
-	kept, err := s.Snapshot()
-	if err != nil {
-		t.Fatal(err)
-	}
-	good, err := kept.MarshalBinary()
-	if err != nil {
-		t.Fatal(err)
-	}
-	bad := [][]byte{append(slices.Clone(good), 0), append(slices.Clone(good), good...), make([]byte, 1000), []byte("task,x,y\na,1,2\n")}
-	for i := range good {
-		altered := slices.Clone(good)
-		altered[i] ^= 1 << (i % 8)
-		bad = append(bad, good[:i], altered)
-	}
-	for _, content := range bad {
-		const want = "difalt: it is not a snapshot of a run, or it is damaged, or from an older version"
-		if err := new(difalt.Snapshot).UnmarshalBinary(content); err == nil || err.Error() != want {
-			t.Fatalf("%d bytes of %d: %v, want %s", len(content), len(good), err, want)
-		}
-	}
-}
-
-func finish(t *testing.T, s *difalt.Solver) *difalt.Result {
-	t.Helper()
-	res, err := s.Run(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return res
-}
-
-// TestRestoreDiffers: nodes that restore different iterations are named.
-func TestRestoreDiffers(t *testing.T) {
-	p, w, o := draw(t, 2, 10, 12, 15, 2, 2, 0, 1), weights(t, "complete", 2, 1, topology.LazyMetropolis), difalt.Options{Rank: 2}
-	kept, errs := apart(t, w, together(2, 2), func(k int, net *consensus.Network) (list [2]*difalt.Snapshot, err error) {
-		s := newSolver(t, part(p, []int{k}), net, o)
-		for n := range list {
-			if _, err = s.Step(t.Context()); err == nil {
-				list[n], err = s.Snapshot()
-			}
-			if err != nil {
-				return list, err
-			}
-		}
-		return list, nil
-	})
-	if err := errors.Join(errs...); err != nil {
-		t.Fatal(err)
-	}
-	_, errs = apart(t, w, together(2, 2), func(k int, net *consensus.Network) (difalt.Status, error) {
-		s := newSolver(t, part(p, []int{k}), net, o)
-		if err := s.Restore(kept[k][k]); err != nil {
-			return 0, err
-		}
-		return s.Step(t.Context())
-	})
-	for _, err := range errs {
-		if err == nil || !strings.Contains(err.Error(), "the iteration is") {
-			t.Errorf("iterations 1 and 2: %v", err)
-		}
-	}
-}
-
-// TestRestoreOtherBasis: nodes that restore different U read noise and end the run.
-func TestRestoreOtherBasis(t *testing.T) {
-	p, w := draw(t, 2, 10, 12, 15, 2, 2, 0, 1), weights(t, "complete", 2, 1, topology.LazyMetropolis)
-	o := difalt.Options{Rank: 2, Method: difalt.Accelerated}
-	for _, lie := range []float64{0, 1e-9} {
-		kept, errs := apart(t, w, together(2, 2), func(k int, net *consensus.Network) (*difalt.Snapshot, error) {
-			s := newSolver(t, part(p, []int{k}), net, o)
-			if _, err := s.Step(t.Context()); err != nil {
-				return nil, err
-			}
-			snapshot, err := s.Snapshot()
-			if err != nil {
-				return nil, err
-			}
-			return reread(t, snapshot, func(c *content) { c.U[0][0] += lie * float64(k) })
-		})
-		if err := errors.Join(errs...); err != nil {
-			t.Fatal(err)
-		}
-		_, errs = apart(t, w, together(2, 2), func(k int, net *consensus.Network) (difalt.Status, error) {
-			s := newSolver(t, part(p, []int{k}), net, o)
-			if err := s.Restore(kept[k]); err != nil {
-				return 0, err
-			}
-			return s.Step(t.Context())
-		})
-		for _, err := range errs {
-			if lie == 0 && err != nil || lie > 0 && !errors.Is(err, consensus.ErrInconsistent) {
-				t.Errorf("U apart by %g: %v", lie, err)
 			}
 		}
 	}
@@ -282,19 +94,21 @@ func TestIterations(t *testing.T) {
 func TestObserver(t *testing.T) {
 	p := draw(t, 3, 20, 40, 15, 2, 2, 0, 1)
 	mine := errors.New("mine")
-	failing := newSolver(t, p, network(t, "path", 3, 1), difalt.Options{Rank: 2, Observer: func(r *difalt.Record) error {
-		if r.Iteration == 3 {
-			return mine
-		}
-		return nil
-	}})
+	failing := newSolver(t, p, network(t, "path", 3, 1),
+		difalt.Options{Rank: 2, Observer: func(r *difalt.Record) error {
+			if r.Iteration == 3 {
+				return mine
+			}
+			return nil
+		}})
 	_, first := failing.Run(t.Context())
 	if _, again := failing.Step(t.Context()); !errors.Is(first, mine) || again != first {
 		t.Errorf("the observer's error is %v, and then %v", first, again)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if res, err := difalt.Run(ctx, p, network(t, "path", 3, 1), difalt.Options{Rank: 2}); res != nil || !errors.Is(err, context.Canceled) {
+	if res, err := difalt.Run(ctx, p, network(t, "path", 3, 1), difalt.Options{Rank: 2}); res != nil ||
+		!errors.Is(err, context.Canceled) {
 		t.Errorf("canceled before the start: %v, %v", res, err)
 	}
 	ctx, cancel = context.WithCancel(t.Context())
@@ -317,7 +131,8 @@ func TestErrors(t *testing.T) {
 	with := func(change func(x *mat.Dense, y []float64)) *difalt.Problem {
 		x, y := mat.NewDense(3, 6, slices.Repeat([]float64{1, -1, .5}, 6)), []float64{1, 2, 3}
 		change(x, y)
-		return &difalt.Problem{Nodes: []*kernel.Tasks{good.Nodes[0], pack([]mat.Matrix{mat.NewDense(1, 6, nil), x}, [][]float64{{1}, y})}}
+		return &difalt.Problem{
+			Nodes: []*kernel.Tasks{good.Nodes[0], pack([]mat.Matrix{mat.NewDense(1, 6, nil), x}, [][]float64{{1}, y})}}
 	}
 	basis := func(d, r int, v float64) *kernel.Basis {
 		u := orthonormal(d, r, 1)
@@ -328,31 +143,46 @@ func TestErrors(t *testing.T) {
 		p *difalt.Problem
 		o difalt.Options
 	}{
-		"need a problem":              {nil, difalt.Options{Rank: 1}},
-		"Rank is 0":                   {good, difalt.Options{}},
-		"Rank is 7":                   {good, difalt.Options{Rank: 7}},
-		"Rank is 3":                   {&difalt.Problem{Nodes: draw(t, 2, 6, 2, 9, 2, 2, 0, 1).Nodes}, difalt.Options{Rank: 3}},
-		"Method is Method(5)":         {good, difalt.Options{Rank: 1, Method: 5}},
-		"Iterations is -1":            {good, difalt.Options{Rank: 1, Iterations: -1}},
-		"Step is NaN":                 {good, difalt.Options{Rank: 1, Step: math.NaN()}},
-		"Ridge is -1":                 {good, difalt.Options{Rank: 1, Ridge: -1}},
-		"Codec is int8":               {good, difalt.Options{Rank: 1, Codec: consensus.Int8}},
-		"SampleSplit is true":         {good, difalt.Options{Rank: 1, Method: difalt.Accelerated, SampleSplit: true}},
-		"SampleSplit needs 24":        {good, difalt.Options{Rank: 2, Iterations: 5, SampleSplit: true}},
-		"Rounds is 2000000:":          {good, difalt.Options{Rank: 1, Rounds: 2_000_000}},
-		"the tasks of 1 nodes":        {&difalt.Problem{Nodes: good.Nodes[:1]}, difalt.Options{Rank: 1}},
-		"node 1: the node has no":     {&difalt.Problem{Nodes: []*kernel.Tasks{good.Nodes[0], nil}}, difalt.Options{Rank: 1}},
-		"5 features, but 6":           {&difalt.Problem{Nodes: []*kernel.Tasks{good.Nodes[0], draw(t, 1, 5, 4, 9, 2, 2, 0, 1).Nodes[0]}}, difalt.Options{Rank: 1}},
-		"task 1, row 2: feature 4 is": {with(func(x *mat.Dense, y []float64) { x.Set(2, 4, math.NaN()) }), difalt.Options{Rank: 1}},
-		"task 1, row 0: the response": {with(func(x *mat.Dense, y []float64) { y[0] = math.Inf(-1) }), difalt.Options{Rank: 1}},
-		"largest feature is 2e+60":    {with(func(x *mat.Dense, y []float64) { x.Set(0, 0, 2e60) }), difalt.Options{Rank: 1}},
-		"largest response is 3e+61":   {with(func(x *mat.Dense, y []float64) { y[1] = -3e61 }), difalt.Options{Rank: 1}},
-		"U0 has the starts of 1":      {&difalt.Problem{Nodes: good.Nodes, U0: []*kernel.Basis{basis(6, 1, 0)}}, difalt.Options{Rank: 1}},
-		"U0 of node 1 is missing":     {&difalt.Problem{Nodes: good.Nodes, U0: []*kernel.Basis{orthonormal(6, 1, 1), nil}}, difalt.Options{Rank: 1}},
-		"U0 of node 0, row 1":         {&difalt.Problem{Nodes: good.Nodes, U0: []*kernel.Basis{basis(6, 1, math.NaN()), basis(6, 1, 0)}}, difalt.Options{Rank: 1}},
-		"Start is 5 x 1":              {&difalt.Problem{Nodes: good.Nodes, Start: basis(5, 1, 0)}, difalt.Options{Rank: 1}},
-		"Truth is not orthonormal":    {&difalt.Problem{Nodes: good.Nodes, Truth: basis(6, 2, 5)}, difalt.Options{Rank: 1}},
-		"features.Standardize":        {moved(good, 100, nil), difalt.Options{Rank: 1}},
+		"need a problem": {nil, difalt.Options{Rank: 1}},
+		"Rank is 0":      {good, difalt.Options{}},
+		"Rank is 7":      {good, difalt.Options{Rank: 7}},
+		"Rank is 3": {&difalt.Problem{Nodes: draw(t, 2, 6, 2, 9, 2, 2, 0, 1).Nodes},
+			difalt.Options{Rank: 3}},
+		"Method is Method(5)":  {good, difalt.Options{Rank: 1, Method: 5}},
+		"Iterations is -1":     {good, difalt.Options{Rank: 1, Iterations: -1}},
+		"Step is NaN":          {good, difalt.Options{Rank: 1, Step: math.NaN()}},
+		"Ridge is -1":          {good, difalt.Options{Rank: 1, Ridge: -1}},
+		"Codec is int8":        {good, difalt.Options{Rank: 1, Codec: consensus.Int8}},
+		"SampleSplit is true":  {good, difalt.Options{Rank: 1, Method: difalt.Accelerated, SampleSplit: true}},
+		"SampleSplit needs 24": {good, difalt.Options{Rank: 2, Iterations: 5, SampleSplit: true}},
+		"Rounds is 2000000:":   {good, difalt.Options{Rank: 1, Rounds: 2_000_000}},
+		"the tasks of 1 nodes": {&difalt.Problem{Nodes: good.Nodes[:1]}, difalt.Options{Rank: 1}},
+		"node 1: the node has no": {&difalt.Problem{Nodes: []*kernel.Tasks{good.Nodes[0], nil}},
+			difalt.Options{Rank: 1}},
+		"5 features, but 6": {
+			&difalt.Problem{Nodes: []*kernel.Tasks{good.Nodes[0], draw(t, 1, 5, 4, 9, 2, 2, 0, 1).Nodes[0]}},
+			difalt.Options{Rank: 1}},
+		"task 1, row 2: feature 4 is": {with(func(x *mat.Dense, y []float64) { x.Set(2, 4, math.NaN()) }),
+			difalt.Options{Rank: 1}},
+		"task 1, row 0: the response": {with(func(x *mat.Dense, y []float64) { y[0] = math.Inf(-1) }),
+			difalt.Options{Rank: 1}},
+		"largest feature is 2e+60": {with(func(x *mat.Dense, y []float64) { x.Set(0, 0, 2e60) }),
+			difalt.Options{Rank: 1}},
+		"largest response is 3e+61": {with(func(x *mat.Dense, y []float64) { y[1] = -3e61 }),
+			difalt.Options{Rank: 1}},
+		"U0 has the starts of 1": {&difalt.Problem{Nodes: good.Nodes, U0: []*kernel.Basis{basis(6, 1, 0)}},
+			difalt.Options{Rank: 1}},
+		"U0 of node 1 is missing": {
+			&difalt.Problem{Nodes: good.Nodes, U0: []*kernel.Basis{orthonormal(6, 1, 1), nil}},
+			difalt.Options{Rank: 1}},
+		"U0 of node 0, row 1": {
+			&difalt.Problem{Nodes: good.Nodes, U0: []*kernel.Basis{basis(6, 1, math.NaN()), basis(6, 1, 0)}},
+			difalt.Options{Rank: 1}},
+		"Start is 5 x 1": {&difalt.Problem{Nodes: good.Nodes, Start: basis(5, 1, 0)},
+			difalt.Options{Rank: 1}},
+		"Truth is not orthonormal": {&difalt.Problem{Nodes: good.Nodes, Truth: basis(6, 2, 5)},
+			difalt.Options{Rank: 1}},
+		"features.Standardize": {moved(good, 100, nil), difalt.Options{Rank: 1}},
 	} {
 		_, err := difalt.Run(t.Context(), c.p, network(t, "complete", 2, 1), c.o)
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -361,12 +191,16 @@ func TestErrors(t *testing.T) {
 	}
 	for _, y := range []float64{1e-6, 1e6} { // the bounds are in the range
 		p := with(func(x *mat.Dense, v []float64) { copy(v, []float64{y, y, y}) })
-		if _, err := difalt.Run(t.Context(), p, network(t, "complete", 2, 1), difalt.Options{Rank: 1, Iterations: 1, AnyFeatures: true}); err != nil {
+		if _, err := difalt.Run(t.Context(), p, network(t, "complete", 2, 1),
+			difalt.Options{Rank: 1, Iterations: 1, AnyFeatures: true}); err != nil {
 			t.Errorf("responses of %g: %v", y, err)
 		}
 	}
-	zero := &difalt.Problem{Nodes: []*kernel.Tasks{good.Nodes[0].WithResponses(make([]float64, good.Nodes[0].TotalSamples())), good.Nodes[1].WithResponses(make([]float64, good.Nodes[1].TotalSamples()))}}
-	if _, err := difalt.Run(t.Context(), zero, network(t, "complete", 2, 1), difalt.Options{Rank: 1}); err == nil || !strings.Contains(err.Error(), "all responses zero") {
+	zero := &difalt.Problem{
+		Nodes: []*kernel.Tasks{good.Nodes[0].WithResponses(make([]float64, good.Nodes[0].TotalSamples())),
+			good.Nodes[1].WithResponses(make([]float64, good.Nodes[1].TotalSamples()))}}
+	if _, err := difalt.Run(t.Context(), zero, network(t, "complete", 2, 1), difalt.Options{Rank: 1}); err == nil ||
+		!strings.Contains(err.Error(), "all responses zero") {
 		t.Errorf("without responses: %v", err)
 	}
 }
@@ -376,7 +210,8 @@ func TestSampleSplit(t *testing.T) {
 	const iterations = 3
 	p := draw(t, 1, 8, 12, 80, 2, 2, .1, 1)
 	p.U0 = []*kernel.Basis{orthonormal(8, 2, 3)}
-	s := newSolver(t, p, network(t, "complete", 1, 1), difalt.Options{Rank: 2, Iterations: iterations, SampleSplit: true, Step: 1e-4})
+	s := newSolver(t, p, network(t, "complete", 1, 1),
+		difalt.Options{Rank: 2, Iterations: iterations, SampleSplit: true, Step: 1e-4})
 	want := p.U0[0].Clone()
 	for tau := 1; tau <= iterations; tau++ {
 		fit, grad := p.Nodes[0].Part(1+tau, 2*iterations+2), p.Nodes[0].Part(1+tau+iterations, 2*iterations+2)
@@ -462,7 +297,8 @@ func TestNames(t *testing.T) {
 	if _, err := difalt.ParseMethod("newton"); err == nil {
 		t.Error("newton is a method")
 	}
-	if s := fmt.Sprint(difalt.Method(9), difalt.Status(9), difalt.Undetermined); s != "Method(9) Status(9) undetermined" {
+	if s := fmt.Sprint(difalt.Method(9), difalt.Status(9),
+		difalt.Undetermined); s != "Method(9) Status(9) undetermined" {
 		t.Error(s)
 	}
 }

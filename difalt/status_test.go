@@ -99,7 +99,8 @@ func TestConvergedIsAMinimum(t *testing.T) {
 		}
 		name := fmt.Sprintf("%d: L %d d %d T %d n %d r %d kappa %.0f noise %v", k, nodes, d, tasks, n, r, kappa, noise)
 		p := draw(t, nodes, d, tasks, n, r, kappa, noise, uint64(22000+k))
-		res := run(t, p, network(t, "complete", nodes, 1), difalt.Options{Rank: r, Method: difalt.Accelerated, StopAtNoise: k%4 == 3})
+		res := run(t, p, network(t, "complete", nodes, 1),
+			difalt.Options{Rank: r, Method: difalt.Accelerated, StopAtNoise: k%4 == 3})
 		count[res.Status]++
 		if res.Status != difalt.Converged {
 			continue
@@ -118,7 +119,8 @@ func TestConvergedIsAMinimum(t *testing.T) {
 			low = min(low, descent(all, beside(res.U[0], size, uint64(i)), 2000))
 		}
 		if excess := res.Last.Objective/low - 1; excess > allowed {
-			t.Errorf("%s: converged after %d iterations, residual %.2g, statistical error %.2g, at an objective of %.9g; plain descent from beside leads to %.9g (%.1e more)",
+			t.Errorf("%s: converged after %d iterations, residual %.2g, statistical error %.2g, at an objective of "+
+				"%.9g; plain descent from beside leads to %.9g (%.1e more)",
 				name, res.Iterations, res.Residual, res.StatisticalError, res.Last.Objective, low, excess)
 		}
 	}
@@ -162,8 +164,10 @@ func TestLeavesSaddle(t *testing.T) {
 		for _, noise := range []bool{false, true} {
 			o := difalt.Options{Rank: 2, Method: method, Tolerance: 1e-5, StopAtNoise: noise, Iterations: 3000}
 			res := run(t, atSaddle(), network(t, "ring", 4, 1), o)
-			if res.Status == difalt.Converged && res.Last.SDMax > 0.05 || method == difalt.Accelerated && res.Status != difalt.Converged {
-				t.Errorf("%v, at the noise %v: %v after %d iterations, %.2g from the truth, residual %.2g", method, noise, res.Status, res.Iterations, res.Last.SDMax, res.Residual)
+			if res.Status == difalt.Converged && res.Last.SDMax > 0.05 || method == difalt.Accelerated &&
+				res.Status != difalt.Converged {
+				t.Errorf("%v, at the noise %v: %v after %d iterations, %.2g from the truth, residual %.2g", method,
+					noise, res.Status, res.Iterations, res.Last.SDMax, res.Residual)
 			}
 		}
 	}
@@ -182,31 +186,40 @@ func TestStatuses(t *testing.T) {
 		warn string
 	}{
 		{"converged", difalt.Options{Method: difalt.Accelerated}, p, difalt.Converged, ""},
-		{"at the start", difalt.Options{Method: difalt.Accelerated}, &difalt.Problem{Nodes: p.Nodes, U0: []*kernel.Basis{p.Truth, p.Truth, p.Truth, p.Truth}}, difalt.Converged, ""},
-		{"too few iterations", difalt.Options{Method: difalt.Accelerated, Iterations: 3}, p, difalt.IterationLimit, "has not converged"},
-		{"every iteration", difalt.Options{Method: difalt.Accelerated, EveryIteration: true, Iterations: 50}, p, difalt.IterationLimit, ""},
+		{"at the start", difalt.Options{Method: difalt.Accelerated},
+			&difalt.Problem{Nodes: p.Nodes, U0: []*kernel.Basis{p.Truth, p.Truth, p.Truth, p.Truth}}, difalt.Converged,
+			""},
+		{"too few iterations", difalt.Options{Method: difalt.Accelerated, Iterations: 3}, p, difalt.IterationLimit,
+			"has not converged"},
+		{"every iteration", difalt.Options{Method: difalt.Accelerated, EveryIteration: true, Iterations: 50},
+			p, difalt.IterationLimit, ""},
 		{"a step too long", difalt.Options{Step: 1}, p, difalt.Diverged, "diverged"},
 		{"the paper", difalt.Options{Rounds: 10, Iterations: 2000, Kappa: 3}, p, difalt.Converged, ""},
 		{"loose", difalt.Options{Rounds: 10, Tolerance: 1e-3}, p, difalt.Converged, ""},
-		{"nodes that disagree", difalt.Options{Rounds: 1, StartRounds: 10, Tolerance: .01, Iterations: 100}, noisy, difalt.IterationLimit, "has not converged"},
-		{"a sample a task", difalt.Options{Iterations: 2, EveryIteration: true}, few, difalt.IterationLimit, "tasks=400"},
+		{"nodes that disagree", difalt.Options{Rounds: 1, StartRounds: 10, Tolerance: .01, Iterations: 100},
+			noisy, difalt.IterationLimit, "has not converged"},
+		{"a sample a task", difalt.Options{Iterations: 2, EveryIteration: true}, few, difalt.IterationLimit,
+			"tasks=400"},
 		{"with a ridge", difalt.Options{Iterations: 2, EveryIteration: true, Ridge: 1}, few, difalt.IterationLimit, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var log bytes.Buffer
 			c.o.Rank, c.o.Logger = 2, slog.New(slog.NewTextHandler(&log, nil))
 			res := run(t, c.p, net, c.o)
-			if !strings.Contains(log.String(), "the run has ended") || !strings.Contains(log.String(), c.warn) || strings.Contains(log.String(), "WARN") != (c.warn != "") {
+			if !strings.Contains(log.String(), "the run has ended") || !strings.Contains(log.String(), c.warn) ||
+				strings.Contains(log.String(), "WARN") != (c.warn != "") {
 				t.Errorf("no warning of %q, or another one, in %s", c.warn, log.String())
 			}
 			if res.Status != c.want {
-				t.Fatalf("%v after %d iterations, residual %g: want %v", res.Status, res.Iterations, res.Residual, c.want)
+				t.Fatalf("%v after %d iterations, residual %g: want %v", res.Status, res.Iterations, res.Residual,
+					c.want)
 			}
 			tolerance := c.o.Tolerance
 			if tolerance == 0 {
 				tolerance = 1e-10
 			}
-			if sd := difalt.SubspaceDistance(res.U[0], p.Truth); res.Status == difalt.Converged && (sd > tolerance || res.Residual > tolerance) {
+			if sd := difalt.SubspaceDistance(res.U[0], p.Truth); res.Status == difalt.Converged &&
+				(sd > tolerance || res.Residual > tolerance) {
 				t.Errorf("converged at %g from the truth, residual %g", sd, res.Residual)
 			}
 			if c.o.EveryIteration != math.IsNaN(res.Residual) && res.Status != difalt.Diverged {

@@ -46,35 +46,48 @@ func TestStopRule(t *testing.T) {
 		{"a node leaves at the start", Options{}, false, []check{{0, leaving, Canceled, nothing}}},
 		{"a node is broken", Options{EveryIteration: true}, false, []check{start, {10, broken, Diverged, nothing}}},
 		{"broken before leaving", Options{}, false, []check{start, {10, both, Diverged, nothing}}},
-		{"twice above the start", Options{}, false, []check{start, {10, total(106, 1), Running, nothing}, {20, total(106, 1), Diverged, nothing}}},
+		{"twice above the start", Options{},
+			false, []check{start, {10, total(106, 1), Running, nothing}, {20, total(106, 1), Diverged, nothing}}},
 		{"above the start in turns", Options{}, false, []check{
-			start, {10, total(106, 1), Running, nothing}, {20, total(104, 1), Running, nothing}, {30, total(106, 1), Running, nothing}}},
-		{"above the start at last", Options{Iterations: 10}, false, []check{start, {10, total(106, 1), Diverged, nothing}}},
+			start, {10, total(106, 1), Running, nothing}, {20, total(104, 1), Running, nothing},
+			{30, total(106, 1), Running, nothing}}},
+		{"above the start at last", Options{Iterations: 10},
+			false, []check{start, {10, total(106, 1), Diverged, nothing}}},
 		{"above a negligible start", Options{}, false, []check{
-			{0, total(.1, 0), Running, nothing}, {10, total(.9, 1), Running, nothing}, {20, total(.9, 1), Running, nothing},
+			{0, total(.1, 0), Running, nothing}, {10, total(.9, 1), Running, nothing},
+			{20, total(.9, 1), Running, nothing},
 			{30, total(1.1, 1), Running, nothing}, {40, total(1.1, 1), Diverged, nothing}}},
 		{"every iteration goes on", Options{EveryIteration: true, Iterations: 30}, false, []check{
-			start, {10, total(200, 0), Running, nothing}, {20, total(200, 0), Running, nothing}, {30, total(200, 0), IterationLimit, nothing}}},
+			start, {10, total(200, 0), Running, nothing}, {20, total(200, 0), Running, nothing},
+			{30, total(200, 0), IterationLimit, nothing}}},
 		{"short moves", Options{Tolerance: 1e-3}, false, []check{
 			start, {10, total(90, 4.1e-6), Running, nothing}, {20, total(90, 3.9e-6), Running, theGradients}}},
 		{"short moves at the start", Options{Tolerance: 1e-3}, false, []check{{0, total(100, 0), Running, nothing}}},
 		{"at the noise", Options{StopAtNoise: true}, false, []check{start, {10, total(90, 4), Running, theGradients}}},
 		{"the last", Options{Iterations: 10}, false, []check{start, {10, total(90, 4), Running, theGradients}}},
-		{"a short step", Options{Tolerance: 1e-3}, true, []check{start, {7, sketched(.9e-3 * contraction), Converged, nothing}}},
-		{"a long step", Options{Tolerance: 1e-3}, true, []check{start, {7, sketched(1.1e-3 * contraction), Running, nothing}}},
-		{"a long step at last", Options{Tolerance: 1e-3, Iterations: 7}, true, []check{start, {7, sketched(.1), IterationLimit, nothing}}},
+		{"a short step", Options{Tolerance: 1e-3},
+			true, []check{start, {7, sketched(.9e-3 * contraction), Converged, nothing}}},
+		{"a long step", Options{Tolerance: 1e-3},
+			true, []check{start, {7, sketched(1.1e-3 * contraction), Running, nothing}}},
+		{"a long step at last", Options{Tolerance: 1e-3, Iterations: 7},
+			true, []check{start, {7, sketched(.1), IterationLimit, nothing}}},
 		{"no step", Options{}, true, []check{start, {10, total(90, 0), Running, nothing}}},
 		// The statistical error is sqrt(v d/(n m 100)) with v = 90/(5000-110), and a tenth of it is enough,
 		// if the objective falls by at most v d r/100.
 		{"a step at the noise", Options{StopAtNoise: true}, true, []check{
-			start, {7, at(.095, 90), Running, nothing}, {10, at(.095, 90), Running, nothing}, {12, at(.095, 90), Converged, nothing}}},
+			start, {7, at(.095, 90), Running, nothing}, {10, at(.095, 90), Running, nothing},
+			{12, at(.095, 90), Converged, nothing}}},
 		{"a fall at the noise", Options{StopAtNoise: true}, true, []check{
-			start, {7, at(.095, 90.0019), Running, nothing}, {12, at(.095, 90), Running, nothing}, {16, at(.095, 90), Running, nothing},
+			start, {7, at(.095, 90.0019), Running, nothing}, {12, at(.095, 90), Running, nothing},
+			{16, at(.095, 90), Running, nothing},
 			{17, at(.095, 89.9983), Converged, nothing}}},
-		{"a step above the noise", Options{StopAtNoise: true}, true, []check{start, {7, at(.105, 90), Running, nothing}, {12, at(.105, 90), Running, nothing}}},
+		{"a step above the noise", Options{StopAtNoise: true},
+			true, []check{start, {7, at(.105, 90), Running, nothing}, {12, at(.105, 90), Running, nothing}}},
 		{"above the noise in between", Options{StopAtNoise: true}, true, []check{
-			start, {7, at(.095, 90), Running, nothing}, {10, at(.105, 90), Running, nothing}, {12, at(.095, 90), Running, nothing}}},
-		{"precise at the noise", Options{StopAtNoise: true, Tolerance: 1e-3}, true, []check{start, {7, sketched(.9e-3 * contraction), Converged, nothing}}},
+			start, {7, at(.095, 90), Running, nothing}, {10, at(.105, 90), Running, nothing},
+			{12, at(.095, 90), Running, nothing}}},
+		{"precise at the noise", Options{StopAtNoise: true, Tolerance: 1e-3},
+			true, []check{start, {7, sketched(.9e-3 * contraction), Converged, nothing}}},
 	} {
 		c.o.Rank = 1
 		o := c.o.withDefaults()
@@ -82,7 +95,8 @@ func TestStopRule(t *testing.T) {
 		for _, k := range c.checks {
 			status, needs := r.judge(k.iteration, 4, &k.totals)
 			if status != k.want || needs != k.needs {
-				t.Errorf("%s, iteration %d: %v, needs %v; want %v, %v", c.name, k.iteration, status, needs, k.want, k.needs)
+				t.Errorf("%s, iteration %d: %v, needs %v; want %v, %v", c.name, k.iteration, status, needs, k.want,
+					k.needs)
 			}
 		}
 	}
@@ -92,7 +106,8 @@ func TestStopRule(t *testing.T) {
 // distances of nodes from their mean.
 func TestResidual(t *testing.T) {
 	o := (&Options{Rank: 1, Tolerance: 1e-3, Iterations: 20}).withDefaults()
-	r := newStopRule(&o, &totals{sums.Data{Features: 10, Rank: 1, Tasks: 100, Samples: 5000, XX: 50000, YY: 1e6}, 1, 1, 1}, gram.New(1), false)
+	r := newStopRule(&o, &totals{sums.Data{Features: 10, Rank: 1, Tasks: 100, Samples: 5000, XX: 50000, YY: 1e6},
+		1, 1, 1}, gram.New(1), false)
 	first := tally{objective: 100, moments: []float64{100}}
 	r.judge(0, 4, &first)
 	for _, c := range []struct {
@@ -111,7 +126,8 @@ func TestResidual(t *testing.T) {
 		status := r.judgeStep(c.iteration, c.length)
 		residual := r.Residual
 		after := r.judgeSpread(c.iteration, c.spread)
-		if status != c.want || after != c.wantAfter || residual != c.residual || r.Residual != c.residualAfter || r.Measured != c.iteration {
+		if status != c.want || after != c.wantAfter || residual != c.residual || r.Residual != c.residualAfter ||
+			r.Measured != c.iteration {
 			t.Errorf("%s: %v at residual %g, then %v at %g", c.name, status, residual, after, r.Residual)
 		}
 	}
@@ -135,14 +151,16 @@ func TestMustCheck(t *testing.T) {
 			step           float64
 			check, sketchy bool
 		}{
-			{4, long, false, false}, {4, short, true, true}, {10, long, true, false}, {10, short, true, true}, {47, long, true, true},
+			{4, long, false, false}, {4, short, true, true}, {10, long, true, false}, {10, short, true, true},
+			{47, long, true, true},
 		} {
 			check, sketchy := c.check, c.sketchy && knowsStep
 			if !knowsStep {
 				check = c.iteration != 4
 			}
 			if r.mustCheck(c.iteration, c.step) != check || r.sketches(c.iteration, c.step) != sketchy {
-				t.Errorf("iteration %d, step %g, the rule knows it: %v: check %v", c.iteration, c.step, knowsStep, !check)
+				t.Errorf("iteration %d, step %g, the rule knows it: %v: check %v", c.iteration, c.step, knowsStep,
+					!check)
 			}
 		}
 		r.judgeStep(4, long)

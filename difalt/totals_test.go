@@ -63,7 +63,8 @@ func TestKnowledge(t *testing.T) {
 			}
 			// The formula is exact for large n and r. For the smallest tasks it is right to .35
 			// samples.
-			if got := of.knowledge(float64(n), ridge); math.Abs(got-(float64(n)-trace)) > .35 || got > float64(n) || got < 0 {
+			if got := of.knowledge(float64(n), ridge); math.Abs(got-(float64(n)-trace)) > .35 || got > float64(n) ||
+				got < 0 {
 				t.Errorf("%d samples, ridge %v: %v, want about %v", n, ridge, got, float64(n)-trace)
 			}
 		}

@@ -41,7 +41,8 @@ var inPowersOfTwo = [][2]float64{
 	{0x1p-150, 0x1p150}, {0x1p180, 1},
 }
 
-var inPowersOfTen = [][2]float64{{1, 1e3}, {1, 1e5}, {1, 1e-5}, {1e5, 1}, {1e-5, 1}, {1e-5, 1e5}, {1, 2.15e7}, {1e50, 1e-50}}
+var inPowersOfTen = [][2]float64{{1, 1e3}, {1, 1e5}, {1, 1e-5}, {1e5, 1}, {1e-5, 1}, {1e-5, 1e5}, {1, 2.15e7},
+	{1e50, 1e-50}}
 
 // TestUnits: the units of features and responses change neither status nor U: with powers of two not a bit,
 // and coefficients exactly as they should; with powers of ten a converged U by rounding. The runs converge,
@@ -56,7 +57,8 @@ func TestUnits(t *testing.T) {
 	}{
 		{"exact", draw(t, 4, 12, 24, 15, 2, 3, 0, 1), difalt.Options{Rank: 2}, difalt.Converged, 0},
 		{"noise", draw(t, 4, 12, 24, 15, 2, 3, .1, 1), difalt.Options{Rank: 2}, difalt.Converged, 0},
-		{"at noise", draw(t, 4, 12, 24, 15, 2, 3, .1, 2), difalt.Options{Rank: 2, StopAtNoise: true}, difalt.Converged, 0},
+		{"at noise", draw(t, 4, 12, 24, 15, 2, 3, .1, 2), difalt.Options{Rank: 2, StopAtNoise: true}, difalt.Converged,
+			0},
 		{"ridge", draw(t, 4, 12, 24, 15, 2, 3, .1, 3), difalt.Options{Rank: 2}, difalt.Converged, .5},
 		{"a column too many", draw(t, 4, 12, 24, 15, 2, 3, .3, 4), difalt.Options{Rank: 3}, difalt.Undetermined, 0},
 		{"ragged", ragged(t, 4, 12, 40, 2, 5), difalt.Options{Rank: 2}, difalt.Converged, 0},

@@ -26,7 +26,9 @@ func TestDegenerateTasks(t *testing.T) {
 	}{
 		{lsq.OK, func(int, []float64, *float64) {}},
 		{lsq.RankDeficient, func(_ int, row []float64, _ *float64) { clear(row) }},
-		{lsq.NotFinite, func(i int, row []float64, _ *float64) { row[3] = map[bool]float64{true: math.NaN(), false: 1}[i == 2] }},
+		{lsq.NotFinite, func(i int, row []float64, _ *float64) {
+			row[3] = map[bool]float64{true: math.NaN(), false: 1}[i == 2]
+		}},
 		{lsq.NotFinite, func(i int, _ []float64, y *float64) { *y = []float64{1, math.Inf(1)}[i/(n-1)] }},
 		{lsq.RankDeficient, func(_ int, row []float64, _ *float64) { row[1], row[2] = row[0], row[0]; clear(row[3:]) }},
 		{lsq.OK, func(_ int, row []float64, y *float64) { scale(row, 1e150); *y *= 1e-100 }},
@@ -67,7 +69,8 @@ func TestDegenerateTasks(t *testing.T) {
 	for name, got := range others {
 		for task, c := range cases {
 			a, b := got.B[task*r:][:r], want.B[task*r:][:r]
-			if got.Status[task] != c.want || (c.want == lsq.NotFinite || task%kinds == 1) && !sameBits(a, make([]float64, r)) {
+			if got.Status[task] != c.want || (c.want == lsq.NotFinite || task%kinds == 1) &&
+				!sameBits(a, make([]float64, r)) {
 				t.Errorf("%s: status %v of task %d, want %v; b = %v", name, got.Status[task], task, c.want, a)
 			}
 			size := max(math.Abs(b[0]), math.Abs(b[1]), math.Abs(b[2]))

@@ -31,15 +31,19 @@ func TestBasisInMat(t *testing.T) {
 		square := mat.NewDense(r, r, nil)
 		square.Apply(func(int, int, float64) float64 { return rng.NormFloat64() }, square)
 		for name, f := range map[string]func(u mat.Matrix) mat.Matrix{
-			"X U":       func(u mat.Matrix) mat.Matrix { var p mat.Dense; p.Mul(x, u); return &p },
-			"U' X'":     func(u mat.Matrix) mat.Matrix { var p mat.Dense; p.Mul(u.T(), x.T()); return &p },
-			"U B":       func(u mat.Matrix) mat.Matrix { var p mat.Dense; p.Mul(u, square); return &p },
-			"U' U":      func(u mat.Matrix) mat.Matrix { var p mat.Dense; p.Mul(u.T(), u); return &p },
-			"U U'":      func(u mat.Matrix) mat.Matrix { var p mat.Dense; p.Mul(u, u.T()); return &p },
-			"U + U":     func(u mat.Matrix) mat.Matrix { var p mat.Dense; p.Add(u, u); return &p },
-			"2 U'":      func(u mat.Matrix) mat.Matrix { var p mat.Dense; p.Scale(2, u.T()); return &p },
-			"copy":      func(u mat.Matrix) mat.Matrix { return mat.DenseCopyOf(u.T().T()) },
-			"U b":       func(u mat.Matrix) mat.Matrix { var p mat.VecDense; p.MulVec(u, square.ColView(0)); return &p },
+			"X U":   func(u mat.Matrix) mat.Matrix { var p mat.Dense; p.Mul(x, u); return &p },
+			"U' X'": func(u mat.Matrix) mat.Matrix { var p mat.Dense; p.Mul(u.T(), x.T()); return &p },
+			"U B":   func(u mat.Matrix) mat.Matrix { var p mat.Dense; p.Mul(u, square); return &p },
+			"U' U":  func(u mat.Matrix) mat.Matrix { var p mat.Dense; p.Mul(u.T(), u); return &p },
+			"U U'":  func(u mat.Matrix) mat.Matrix { var p mat.Dense; p.Mul(u, u.T()); return &p },
+			"U + U": func(u mat.Matrix) mat.Matrix { var p mat.Dense; p.Add(u, u); return &p },
+			"2 U'":  func(u mat.Matrix) mat.Matrix { var p mat.Dense; p.Scale(2, u.T()); return &p },
+			"copy":  func(u mat.Matrix) mat.Matrix { return mat.DenseCopyOf(u.T().T()) },
+			"U b": func(u mat.Matrix) mat.Matrix {
+				var p mat.VecDense
+				p.MulVec(u, square.ColView(0))
+				return &p
+			},
 			"U' x":      func(u mat.Matrix) mat.Matrix { var p mat.VecDense; p.MulVec(u.T(), x.RowView(0)); return &p },
 			"last row":  func(u mat.Matrix) mat.Matrix { return mat.NewDense(1, r, mat.Row(nil, d-1, u)) },
 			"last col":  func(u mat.Matrix) mat.Matrix { return mat.NewDense(d, 1, mat.Col(nil, r-1, u)) },
@@ -52,7 +56,8 @@ func TestBasisInMat(t *testing.T) {
 		var qr, other mat.QR
 		qr.Factorize(u)
 		other.Factorize(same)
-		if norm, want := mat.Norm(u, 2), mat.Norm(same, 2); !(norm-want < 1e-14 && want-norm < 1e-14) || qr.Cond() != other.Cond() {
+		if norm, want := mat.Norm(u, 2), mat.Norm(same, 2); !(norm-want < 1e-14 && want-norm < 1e-14) ||
+			qr.Cond() != other.Cond() {
 			t.Errorf("%d x %d: norm %v and condition %v, want %v and %v", d, r, norm, qr.Cond(), want, other.Cond())
 		}
 		u.Set(d-1, r-1, 5)

@@ -104,7 +104,8 @@ func TestLanesDeficient(t *testing.T) {
 			moved := kernel.NewGroup(kernel.View(data[1:], 16, d, first, all), r)
 			kernel.NewExecutor(pool, []*kernel.Group{moved}).Step([]*kernel.Basis{u}, 0)
 			pool.Close()
-			if !sameBits(g.B, moved.B) || !sameBits(g.Grad.Data(), moved.Grad.Data()) || g.Objective != moved.Objective {
+			if !sameBits(g.B, moved.B) || !sameBits(g.Grad.Data(), moved.Grad.Data()) ||
+				g.Objective != moved.Objective {
 				t.Errorf("%d workers: other bits than those of Group.Step", workers)
 			}
 		}

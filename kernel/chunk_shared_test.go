@@ -42,7 +42,8 @@ func TestLongTasks(t *testing.T) {
 
 // testSplitLongTasks takes the least squares from the first half of the rows, or from so few that a long task
 // has fewer than columns, and the gradient from the second half.
-func testSplitLongTasks(t *testing.T, tasks *kernel.Tasks, x []*mat.Dense, y [][]float64, u *kernel.Basis, ridge float64) {
+func testSplitLongTasks(t *testing.T, tasks *kernel.Tasks, x []*mat.Dense, y [][]float64, u *kernel.Basis,
+	ridge float64) {
 	t.Helper()
 	_, r := u.Dims()
 	for _, parts := range []int{1, 2, 1000} {

@@ -27,11 +27,16 @@ func TestCompressedRank(t *testing.T) {
 				want    lsq.Status
 				b       []float64
 			}{
-				{"twice", 100_000, kernel.Float64, func(c, e float64) float64 { return c + 1e-12*e }, lsq.RankDeficient, []float64{.5, .5}},
-				{"small", 100_000, kernel.Float64, func(_, e float64) float64 { return 1e-13 * e }, lsq.RankDeficient, []float64{1, 0}},
-				{"small", 100_000, kernel.Float32, func(_, e float64) float64 { return 1e-13 * e }, lsq.RankDeficient, []float64{1, 0}},
-				{"small", 100, kernel.Float64, func(_, e float64) float64 { return 1e-12 * e }, lsq.OK, []float64{1, 0}},
-				{"small", 100, kernel.Float32, func(_, e float64) float64 { return 1e-12 * e }, lsq.OK, []float64{1, 0}},
+				{"twice", 100_000, kernel.Float64, func(c, e float64) float64 { return c + 1e-12*e }, lsq.RankDeficient,
+					[]float64{.5, .5}},
+				{"small", 100_000, kernel.Float64, func(_, e float64) float64 { return 1e-13 * e }, lsq.RankDeficient,
+					[]float64{1, 0}},
+				{"small", 100_000, kernel.Float32, func(_, e float64) float64 { return 1e-13 * e }, lsq.RankDeficient,
+					[]float64{1, 0}},
+				{"small", 100, kernel.Float64, func(_, e float64) float64 { return 1e-12 * e },
+					lsq.OK, []float64{1, 0}},
+				{"small", 100, kernel.Float32, func(_, e float64) float64 { return 1e-12 * e },
+					lsq.OK, []float64{1, 0}},
 			} {
 				t.Run(fmt.Sprintf("%s/%s/n=%d/%v", name, c.name, c.n, c.storage), func(t *testing.T) {
 					use(t, name)
@@ -42,13 +47,15 @@ func TestCompressedRank(t *testing.T) {
 						tasks := nearlyDependent(count, c.n, c.storage, c.second)
 						u := kernel.NewBasis(2, 2)
 						u.Col(0)[0], u.Col(1)[1] = 1, 1
-						for _, k := range []*kernel.Tasks{tasks, tasks.Compressed(), tasks.Compressed().Compressed(), tasks.Compressed().Edit().Tasks()} {
+						for _, k := range []*kernel.Tasks{tasks, tasks.Compressed(), tasks.Compressed().Compressed(),
+							tasks.Compressed().Edit().Tasks()} {
 							g := kernel.NewGroup(k, 2)
 							g.Minimize(u, 0, nil)
 							for task := range count {
 								b := g.B[2*task:][:2]
 								if g.Status[task] != c.want || !(floats.Distance(b, c.b, 2) < 1e-3) {
-									t.Fatalf("%d tasks of %d rows: status %v, b = %v; want %v, %v", count, k.Samples(0), g.Status[task], b, c.want, c.b)
+									t.Fatalf("%d tasks of %d rows: status %v, b = %v; want %v, %v", count, k.Samples(0),
+										g.Status[task], b, c.want, c.b)
 								}
 							}
 						}

@@ -37,7 +37,8 @@ func TestConformance(t *testing.T) {
 		d, r    int
 		samples []int
 	}{
-		{5, 2, nil}, {5, 2, []int{0, 0, 0}}, {1, 1, []int{1, 5}}, {12, 3, []int{20, 0, 2, 9, 4, 0}}, {33, 5, []int{60, 13, 1}},
+		{5, 2, nil}, {5, 2, []int{0, 0, 0}}, {1, 1, []int{1, 5}}, {12, 3, []int{20, 0, 2, 9, 4, 0}},
+		{33, 5, []int{60, 13, 1}},
 		{40, 20, []int{25, 10}}, {9, 3, []int{400, 9, 10, 11, 0, 57, 3, 10, 1000}}, {40, 16, []int{30, 25, 22}},
 	}
 	rng := rand.New(rand.NewPCG(51, 52))
@@ -123,7 +124,8 @@ func (c *conformance) usedWorkspace() *kernel.Workspace {
 	d, r := c.u.Dims()
 	rng := rand.New(rand.NewPCG(2, 1))
 	others, _, _ := randomTasks(rng, d+9, []int{c.tasks.MaxSamples() + 3, 2 * r}, c.tasks.Storage())
-	groups := []*kernel.Group{kernel.NewGroup(others, r+2), kernel.NewGroup(c.tasks, r), kernel.NewGroup(c.tasks.Compressed(), r)}
+	groups := []*kernel.Group{kernel.NewGroup(others, r+2), kernel.NewGroup(c.tasks, r),
+		kernel.NewGroup(c.tasks.Compressed(), r)}
 	ws := kernel.NewWorkspace(groups...)
 	groups[0].Step(randomBasis(rng, d+9, r+2), 0, ws)
 	return ws
@@ -243,7 +245,8 @@ func checkAgain(t *testing.T, g *kernel.Group, u *kernel.Basis, ridge float64, w
 		t.Error("Minimize wrote the gradient")
 	}
 	for j := range r {
-		if padding := g.Grad.Data()[j*g.Grad.Stride():][d:g.Grad.Stride()]; slices.ContainsFunc(padding, func(v float64) bool { return v != 0 }) {
+		if padding := g.Grad.Data()[j*g.Grad.Stride():][d:g.Grad.Stride()]; slices.ContainsFunc(
+			padding, func(v float64) bool { return v != 0 }) {
 			t.Errorf("padding of column %d of the gradient is %v", j, padding)
 		}
 	}

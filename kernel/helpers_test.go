@@ -16,7 +16,8 @@ import (
 // randomTasks returns tasks of the given numbers of samples, and the same data as
 // dense matrices. Entries are float32 numbers, so that both storages hold them
 // exactly.
-func randomTasks(rng *rand.Rand, d int, samples []int, storage kernel.Storage) (*kernel.Tasks, []*mat.Dense, [][]float64) {
+func randomTasks(rng *rand.Rand, d int, samples []int,
+	storage kernel.Storage) (*kernel.Tasks, []*mat.Dense, [][]float64) {
 	b := kernel.NewBuilder(d, samples, storage)
 	x, y := make([]*mat.Dense, len(samples)), make([][]float64, len(samples))
 	row := make([]float64, d)
@@ -127,7 +128,8 @@ type reference struct {
 // stepReference takes the coefficients b_t of every task from the samples fit, with a ridge, and the
 // gradient from the samples grad, at the basis u. Tasks without samples have nil matrices. A task with fewer
 // samples than columns has the solution of minimum norm.
-func stepReference(u mat.Matrix, ridge float64, fitX []*mat.Dense, fitY [][]float64, gradX []*mat.Dense, gradY [][]float64) *reference {
+func stepReference(u mat.Matrix, ridge float64, fitX []*mat.Dense, fitY [][]float64, gradX []*mat.Dense,
+	gradY [][]float64) *reference {
 	d, r := u.Dims()
 	s := &reference{Grad: mat.NewDense(d, r, nil)}
 	for t := range fitX {

@@ -22,7 +22,8 @@ func TestInfo(t *testing.T) {
 	if !slices.Contains([]string{"default", "purego", "openblas"}, i.Build) {
 		t.Errorf("build %q", i.Build)
 	}
-	if (i.Build == "openblas") != (i.Library != "") || (i.Build == "openblas") != slices.Contains(i.Available, "openblas") {
+	if (i.Build == "openblas") != (i.Library != "") ||
+		(i.Build == "openblas") != slices.Contains(i.Available, "openblas") {
 		t.Errorf("build %q, library %q, available %v", i.Build, i.Library, i.Available)
 	}
 	if i.Build == "purego" && i.Kernel != "generic" {

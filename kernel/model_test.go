@@ -53,7 +53,8 @@ func TestSequencesOnWorkers(t *testing.T) {
 					}
 				})
 			}
-			if tiles := name == tile.Active().String(); (shared > 0) != tiles || (inLanes > 0) != (tiles && tile.Lanes() > 0) {
+			if tiles := name == tile.Active().String(); (shared > 0) != tiles ||
+				(inLanes > 0) != (tiles && tile.Lanes() > 0) {
 				t.Errorf("%s: %d shared tasks, %d tasks in lanes", name, shared, inLanes)
 			}
 		}
@@ -260,7 +261,8 @@ func (m *sequence) check(g *modelGroup, u *kernel.Basis, ridge float64, kind int
 	}
 	g.want.check(m.t, g.g, m.r)
 	if m.t.Failed() {
-		m.t.Logf("call %d with ridge %g, %d tasks of at most %d samples, %v, d = %d, r = %d, %d shared, %d in lanes", kind, ridge,
+		m.t.Logf("call %d with ridge %g, %d tasks of at most %d samples, %v, d = %d, r = %d, %d shared, %d in lanes",
+			kind, ridge,
 			g.tasks.Len(), g.tasks.MaxSamples(), g.tasks.Storage(), m.d, m.r, g.g.Shared(), g.g.InLanes())
 	}
 }
@@ -337,7 +339,9 @@ func (m *sequence) misuse(g *modelGroup) {
 	if m.executor != nil {
 		bases := slices.Repeat([]*kernel.Basis{u}, len(m.members))
 		faults["bases"] = func() { m.executor.Step(bases[1:], ridge) }
-		faults["members"] = func() { m.executor.Step(append(bases[1:len(bases):len(bases)], m.members[0].g.Grad), ridge) }
+		faults["members"] = func() {
+			m.executor.Step(append(bases[1:len(bases):len(bases)], m.members[0].g.Grad), ridge)
+		}
 	}
 	for name, f := range faults {
 		wantPanic(m.t, name, f)

@@ -30,7 +30,9 @@ func TestNewTasks(t *testing.T) {
 		"dense":    func() (*kernel.Tasks, error) { return kernel.NewTasks([]*mat.Dense{first, nil, last}, y) },
 		"matrices": func() (*kernel.Tasks, error) { return kernel.NewTasks([]mat.Matrix{first, nil, column.T()}, y) },
 		"mixed":    func() (*kernel.Tasks, error) { return kernel.NewTasks([]any{first, nil, rows[2]}, y) },
-		"empty":    func() (*kernel.Tasks, error) { return kernel.NewTasks([]mat.Matrix{first, &mat.Dense{}, last}, y) },
+		"empty": func() (*kernel.Tasks, error) {
+			return kernel.NewTasks([]mat.Matrix{first, &mat.Dense{}, last}, y)
+		},
 		"transposed": func() (*kernel.Tasks, error) {
 			return kernel.NewTasks([]mat.Matrix{mat.DenseCopyOf(first.T()).T(), nil, last}, y)
 		},
@@ -100,7 +102,8 @@ func TestNewTasksErrors(t *testing.T) {
 			return kernel.NewTasks([][][]float64{good, {{1, 2}, {1}}}, [][]float64{{1, 2}, {1, 2}})
 		}},
 		"a matrix of other columns": {1, 0, func() (*kernel.Tasks, error) {
-			return kernel.NewTasks([]mat.Matrix{mat.NewDense(1, 2, nil), mat.NewDense(1, 3, nil)}, [][]float64{{1}, {1}})
+			return kernel.NewTasks([]mat.Matrix{mat.NewDense(1, 2, nil), mat.NewDense(1, 3, nil)},
+				[][]float64{{1}, {1}})
 		}},
 		"NaN": {1, 1, func() (*kernel.Tasks, error) {
 			return kernel.NewTasks([][][]float64{good, {{1, 2}, {nan, 1}}}, [][]float64{{1, 2}, {1, 2}})

@@ -48,7 +48,8 @@ func TestPoolParks(t *testing.T) {
 	p := kernel.NewPool(3)
 	defer p.Close()
 	var ran atomic.Int64
-	pauses := []time.Duration{0, 20 * time.Microsecond, 50 * time.Microsecond, 60 * time.Microsecond, 2 * time.Millisecond}
+	pauses := []time.Duration{0, 20 * time.Microsecond, 50 * time.Microsecond, 60 * time.Microsecond,
+		2 * time.Millisecond}
 	n := 0
 	for _, between := range pauses {
 		for _, inside := range pauses {

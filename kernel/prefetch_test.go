@@ -23,8 +23,11 @@ func TestPrefetchCoversEverySampleOnce(t *testing.T) {
 				ahead = tile.PackRows * x.stride * storage.size()
 			}
 			for _, hardwarePrefetchWins = range []bool{true, false} {
-				name := fmt.Sprintf("n = %d, d = %d, r = %d, %v, hardware = %t", shape.n, shape.d, shape.r, storage, hardwarePrefetchWins)
-				testPrefetch(t, name, baseOf(x), x.Bytes(), ahead, shape.n, shape.r, func(task int) tile.PrefetchPlan { return planOf(x, task, shape.r) })
+				name := fmt.Sprintf("n = %d, d = %d, r = %d, %v, hardware = %t", shape.n, shape.d, shape.r, storage,
+					hardwarePrefetchWins)
+				testPrefetch(t, name, baseOf(x), x.Bytes(), ahead, shape.n, shape.r, func(task int) tile.PrefetchPlan {
+					return planOf(x, task, shape.r)
+				})
 			}
 		}
 	}
@@ -39,7 +42,8 @@ func TestPrefetchInCache(t *testing.T) {
 	task := 8 * n * d // bytes
 	for _, workers := range []int{1, 2} {
 		for _, more := range []int{0, 1} {
-			b, u, row := NewBuilder(d, slices.Repeat([]int{n}, l2Budget*workers/task+more), Float64), NewBasis(d, r), make([]float64, d)
+			b, u, row := NewBuilder(d, slices.Repeat([]int{n}, l2Budget*workers/task+more), Float64), NewBasis(d, r),
+				make([]float64, d)
 			for i := range u.data {
 				u.data[i] = float64(i%7 - 3)
 			}
@@ -161,7 +165,8 @@ func TestPrefetchOfAPart(t *testing.T) {
 				}
 			}
 			if most := max(tile.Window, tile.PackRows*row); foreign > most {
-				t.Errorf("%+v: task %d prefetches %d bytes of the other part, want at most %d", shape, task, foreign, most)
+				t.Errorf("%+v: task %d prefetches %d bytes of the other part, want at most %d", shape, task, foreign,
+					most)
 			}
 		}
 	}

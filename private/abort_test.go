@@ -20,7 +20,8 @@ import (
 // both, succeeds as without it, and that task moves the mean by no more than its share. The caller's tasks
 // stay as they are.
 func TestExtremeTasksEndNothing(t *testing.T) {
-	for _, factors := range [][2]float64{{1, 1}, {1e300, 1}, {1, 1e300}, {1e300, -1e300}, {1e-300, 1}, {1, 1e-300}, {1e-310, 1e300}, {1e9, 1e12}} {
+	for _, factors := range [][2]float64{{1, 1}, {1e300, 1}, {1, 1e300}, {1e300, -1e300}, {1e-300, 1}, {1, 1e-300},
+		{1e-310, 1e300}, {1e9, 1e12}} {
 		p := draw(t, 2, 4, 200, 9, 1, .1, 3)
 		k, row := p.Nodes[1], make([]float64, 4)
 		b := k.Edit()
@@ -59,7 +60,9 @@ func TestExtremeTasksEndNothing(t *testing.T) {
 
 // lying runs private training at three nodes, of which node 2 calls liar instead; it returns the errors and
 // the accounts of the two others.
-func lying(t *testing.T, liar func(net *consensus.Network, p []*kernel.Tasks, o private.Options) error) (errs []error, accounts []*private.Account) {
+func lying(t *testing.T,
+	liar func(net *consensus.Network, p []*kernel.Tasks,
+		o private.Options) error) (errs []error, accounts []*private.Account) {
 	t.Helper()
 	p, w := draw(t, 3, 5, 30, 9, 2, .1, 1), weightsOf(t, 3)
 	errs, accounts = make([]error, 2), make([]*private.Account, 2)
@@ -94,7 +97,8 @@ func TestLies(t *testing.T) {
 			return net.Sum(t.Context(), [][]float64{digits(o, tasks)})
 		})
 		for node, err := range errs {
-			if !errors.Is(err, consensus.ErrContradiction) || accounts[node].Rho() != 0 || strings.Contains(err.Error(), "spent") {
+			if !errors.Is(err, consensus.ErrContradiction) || accounts[node].Rho() != 0 ||
+				strings.Contains(err.Error(), "spent") {
 				t.Errorf("%v tasks: node %d: %v, %v spent", tasks, node, err, accounts[node].Rho())
 			}
 		}
@@ -112,7 +116,8 @@ func TestLies(t *testing.T) {
 			})
 			for node, err := range errs {
 				var spent *private.SpentError
-				if !errors.Is(err, consensus.ErrContradiction) || !errors.As(err, &spent) || spent.Epsilon != accounts[node].Epsilon() ||
+				if !errors.Is(err, consensus.ErrContradiction) || !errors.As(err, &spent) ||
+					spent.Epsilon != accounts[node].Epsilon() ||
 					!strings.Contains(err.Error(), "the privacy budget counts as spent") {
 					t.Errorf("%v at %d: node %d: %v", lie, at, node, err)
 				}
@@ -132,7 +137,8 @@ func TestLossOfANode(t *testing.T) {
 	for node, err := range errs {
 		var spent *private.SpentError
 		var peer *transport.PeerError
-		if !errors.As(err, &spent) || !errors.As(err, &peer) || accounts[node].Rho() == 0 || spent.Epsilon != accounts[node].Epsilon() {
+		if !errors.As(err, &spent) || !errors.As(err, &peer) || accounts[node].Rho() == 0 ||
+			spent.Epsilon != accounts[node].Epsilon() {
 			t.Errorf("node %d: %v", node, err)
 		}
 	}

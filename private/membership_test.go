@@ -53,7 +53,8 @@ func TestMembership(t *testing.T) {
 	error := 6 * math.Sqrt((hits*(1-hits)+math.Exp(2*epsilon)*alarms*(1-alarms))/runs)
 	spent := hits - math.Exp(epsilon)*alarms
 	if spent > delta+error {
-		t.Errorf("hits %.4f, alarms %.4f: delta is at least %.4f at epsilon %v, the account says %v", hits, alarms, spent-error, epsilon, delta)
+		t.Errorf("hits %.4f, alarms %.4f: delta is at least %.4f at epsilon %v, the account says %v", hits, alarms,
+			spent-error, epsilon, delta)
 	}
 	lower := math.Log((hits - delta - error) / alarms)
 	t.Logf("hits %.4f, alarms %.4f: epsilon is above %.3f of %v", hits, alarms, lower, epsilon)
@@ -66,7 +67,9 @@ func TestMembership(t *testing.T) {
 // its own noise: half of the variance is left, and the rho twice as large.
 func TestAgainst(t *testing.T) {
 	a := account(t, 1, .01, 0)
-	if _, err := a.Sum(t.Context(), network(t, 2), "a sum", a.Budget(), []int{1, 0}, 1, func(_, _ int, v []float64) { v[0] = 1 }); err != nil {
+	if _, err := a.Sum(t.Context(), network(t, 2), "a sum", a.Budget(), []int{1, 0}, 1, func(_, _ int, v []float64) {
+		v[0] = 1
+	}); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := a.Against(1, 2), private.Epsilon(2*a.Budget(), .01); math.Abs(got-want) > 1e-9*want {

@@ -20,7 +20,8 @@ import (
 
 func draw(t testing.TB, nodes, d, tasks, n, r int, noise float64, seed uint64) *difalt.Problem {
 	t.Helper()
-	p, err := synth.Data{Features: d, Tasks: tasks, Samples: n, Rank: r, Noise: noise}.Generate(t.Context(), nodes, nil, seed, 2)
+	p, err := synth.Data{Features: d, Tasks: tasks, Samples: n, Rank: r, Noise: noise}.Generate(t.Context(), nodes, nil,
+		seed, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,14 +136,17 @@ func TestErrors(t *testing.T) {
 		"MeanBound": {Account: a, MeanBound: math.Inf(1)},
 		"collude":   {Rank: 1, Account: account(t, 1, .1, 2)},
 	} {
-		if _, err := private.Run(t.Context(), p.Nodes, network(t, 2), o); err == nil || !strings.Contains(err.Error(), name) {
+		if _, err := private.Run(t.Context(), p.Nodes, network(t, 2), o); err == nil ||
+			!strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	w := weightsOf(t, 2)
 	apart(t, w, func(g int, tr transport.Transport) error {
-		_, err := private.Run(t.Context(), p.Nodes[g:g+1], must(consensus.New(w, tr)), private.Options{Rank: 1, Account: account(t, float64(1+g), .1, 0)})
-		if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("Account is rho 0 of %.9g spent", private.Rho(float64(2-g), .1))) {
+		_, err := private.Run(t.Context(), p.Nodes[g:g+1], must(consensus.New(w, tr)),
+			private.Options{Rank: 1, Account: account(t, float64(1+g), .1, 0)})
+		if err == nil || !strings.Contains(err.Error(),
+			fmt.Sprintf("Account is rho 0 of %.9g spent", private.Rho(float64(2-g), .1))) {
 			t.Errorf("node %d: %v", g, err)
 		}
 		return nil
@@ -151,7 +155,8 @@ func TestErrors(t *testing.T) {
 
 // Three sites publish a representation that hides the presence of every single task.
 func ExampleRun() {
-	p, err := synth.Data{Features: 20, Tasks: 60, Samples: 15, Rank: 2, Noise: .1}.Generate(context.Background(), 3, nil, 1, 1)
+	p, err := synth.Data{Features: 20, Tasks: 60, Samples: 15, Rank: 2, Noise: .1}.Generate(context.Background(), 3,
+		nil, 1, 1)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -194,7 +199,8 @@ func TestSilent(t *testing.T) {
 	})...)
 	clear(y[:k.Samples(0)])
 	p.Nodes[1] = k.WithResponses(y)
-	res, err := private.Run(t.Context(), p.Nodes, network(t, 2), private.Options{Rank: 2, Account: account(t, 100, .01, 0)})
+	res, err := private.Run(t.Context(), p.Nodes, network(t, 2),
+		private.Options{Rank: 2, Account: account(t, 100, .01, 0)})
 	if err != nil {
 		t.Fatal(err)
 	}

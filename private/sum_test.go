@@ -46,7 +46,8 @@ func account(t testing.TB, epsilon, delta float64, colluding int) *private.Accou
 
 // TestBudget: invalid budgets are errors, and so is a sum that exceeds one.
 func TestBudget(t *testing.T) {
-	for _, b := range [][2]float64{{0, .1}, {-1, .1}, {math.NaN(), .1}, {math.Inf(1), .1}, {1001, .1}, {1, 0}, {1, .11}, {1, 1}, {1, math.NaN()}} {
+	for _, b := range [][2]float64{{0, .1}, {-1, .1}, {math.NaN(), .1}, {math.Inf(1), .1}, {1001, .1}, {1, 0}, {1, .11},
+		{1, 1}, {1, math.NaN()}} {
 		if _, err := private.NewAccount(b[0], b[1], 0); err == nil {
 			t.Errorf("epsilon, delta = %v: no error", b)
 		}
@@ -136,7 +137,8 @@ func TestNoSuchBudget(t *testing.T) {
 		t.Errorf("rho 0: epsilon %v", e)
 	}
 	a := account(t, 2, .01, 1)
-	if _, err := a.Sum(t.Context(), network(t, 3), "a sum", .1, []int{1, 1, 1}, 1, func(int, int, []float64) {}); err != nil {
+	if _, err := a.Sum(t.Context(), network(t, 3), "a sum", .1, []int{1, 1, 1},
+		1, func(int, int, []float64) {}); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range [][2]int{{-1, 3}, {0, 0}, {1, -3}} {
@@ -167,7 +169,8 @@ func TestNoise(t *testing.T) {
 		}
 		want := 1 / (2 * rho) * float64(c.nodes) / float64(c.nodes-c.colluding)
 		if math.Abs(squares/want-1) > 5*math.Sqrt(2.0/numbers) || math.Abs(mean) > 5*math.Sqrt(want/numbers) {
-			t.Errorf("%d nodes, %d collude: mean %.4f and variance %.4f, want %.4f", c.nodes, c.colluding, mean, squares, want)
+			t.Errorf("%d nodes, %d collude: mean %.4f and variance %.4f, want %.4f", c.nodes, c.colluding, mean,
+				squares, want)
 		}
 		if math.Abs(total.Deviation*total.Deviation/want-1) > 1e-9 {
 			t.Errorf("%d nodes: the deviation is said to be %v, want %v", c.nodes, total.Deviation, math.Sqrt(want))
@@ -198,14 +201,17 @@ func TestSum(t *testing.T) {
 	}
 	huge := []float64{1e300, 0, -1e300, 0, 0} // of infinite squares
 	want[0], want[2] = want[0]+math.Sqrt(.5), want[2]-math.Sqrt(.5)
-	vectors = append(vectors, huge, []float64{math.NaN(), 1, 1, 1, 1}, []float64{0, math.Inf(1), 0, 0, 0}, make([]float64, n))
+	vectors = append(vectors, huge, []float64{math.NaN(), 1, 1, 1, 1}, []float64{0, math.Inf(1), 0, 0, 0},
+		make([]float64, n))
 	for _, nodes := range []int{1, 4} {
 		a := account(t, 1000, .1, 0)
 		counts := make([]int, nodes)
 		for k := range vectors {
 			counts[k%nodes]++
 		}
-		total, err := a.Sum(t.Context(), network(t, nodes), "vectors", 800, counts, n, func(i, k int, v []float64) { copy(v, vectors[k*nodes+i]) })
+		total, err := a.Sum(t.Context(), network(t, nodes), "vectors", 800, counts, n, func(i, k int, v []float64) {
+			copy(v, vectors[k*nodes+i])
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -254,7 +260,8 @@ func distance(t *testing.T, p, q []byte) float64 {
 			a[j], b[j] = binary.LittleEndian.Uint64(p[k+8*j:]), binary.LittleEndian.Uint64(q[k+8*j:])
 		}
 		mask.SubFrom(a[:], b[:], 3)
-		x := math.Ldexp(float64(int64(a[2])), 65+3-64) + math.Ldexp(float64(a[1]), 65+3-128) + math.Ldexp(float64(a[0]), 65+3-192)
+		x := math.Ldexp(float64(int64(a[2])), 65+3-64) + math.Ldexp(float64(a[1]), 65+3-128) + math.Ldexp(float64(a[0]),
+			65+3-192)
 		if x != math.Trunc(x) {
 			t.Errorf("number %d is %v units off", k/24, x)
 		}
@@ -272,8 +279,9 @@ func TestNothingElseIsSent(t *testing.T) {
 		vector []float64
 		counts bool // it is not 0 on the grid
 	}{
-		"none": {none, false}, "long": {[]float64{1e9, 1e9, -1e9, 0, 3, 4, 5}, true}, "unit": {[]float64{0, 0, 0, -1, 0, 0, 0}, true},
-		"NaN": {[]float64{nan, 0, 0, 0, 0, 0, 0}, false}, "huge": {[]float64{huge, huge, 0, 0, 0, 0, 0}, true},
+		"none": {none, false}, "long": {[]float64{1e9, 1e9, -1e9, 0, 3, 4, 5}, true},
+		"unit": {[]float64{0, 0, 0, -1, 0, 0, 0}, true},
+		"NaN":  {[]float64{nan, 0, 0, 0, 0, 0, 0}, false}, "huge": {[]float64{huge, huge, 0, 0, 0, 0, 0}, true},
 		"tiny": {[]float64{5e-324, 0, 0, 0, 0, 0, 0}, false}, "odd": {[]float64{.1, .2, .3, .4, .5, .6, -.7}, true},
 	} {
 		for _, base := range [][]float64{none, {.5, -.5, .1, 0, 0, 0, .7}} { // a task that is not there, and another
@@ -283,7 +291,8 @@ func TestNothingElseIsSent(t *testing.T) {
 			}
 			before, longest := frames(t, rho, base), 0.0
 			for l, list := range frames(t, rho, c.vector) {
-				if len(list) != 1 || len(before[l]) != 1 || len(list[0]) != len(before[l][0]) || list[0].Channel() != testnet.Sum {
+				if len(list) != 1 || len(before[l]) != 1 || len(list[0]) != len(before[l][0]) ||
+					list[0].Channel() != testnet.Sum {
 					t.Fatalf("%s, %v: %d and %d frames", name, l, len(before[l]), len(list))
 				}
 				p, q := before[l][0].Code(), list[0].Code()

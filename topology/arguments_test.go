@@ -35,7 +35,8 @@ func TestNoArguments(t *testing.T) {
 		}
 	}
 	empty := &Graph{}
-	if empty.Len() != 0 || empty.Edges() != 0 || empty.Center() != -1 || empty.Connected() || len(empty.Distances(0)) != 0 {
+	if empty.Len() != 0 || empty.Edges() != 0 || empty.Center() != -1 || empty.Connected() ||
+		len(empty.Distances(0)) != 0 {
 		t.Errorf("an empty graph: %v, center %d, connected %v", empty, empty.Center(), empty.Connected())
 	}
 }
@@ -45,8 +46,10 @@ func TestNoSuchNode(t *testing.T) {
 	g := of(t, "ring", 5)
 	w := weigh(t, g, Metropolis)
 	for _, node := range []int{-1, 5, math.MaxInt, math.MinInt} {
-		if len(g.Neighbors(node)) != 0 || g.Degree(node) != 0 || w.At(node, 0) != 0 || w.At(0, node) != 0 || w.At(node, node) != 0 {
-			t.Errorf("node %d: neighbours %v, weights %v %v %v", node, g.Neighbors(node), w.At(node, 0), w.At(0, node), w.At(node, node))
+		if len(g.Neighbors(node)) != 0 || g.Degree(node) != 0 || w.At(node, 0) != 0 || w.At(0, node) != 0 ||
+			w.At(node, node) != 0 {
+			t.Errorf("node %d: neighbours %v, weights %v %v %v", node, g.Neighbors(node), w.At(node, 0), w.At(0, node),
+				w.At(node, node))
 		}
 		for to, hops := range g.Distances(node) {
 			if hops != -1 {

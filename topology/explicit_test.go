@@ -49,7 +49,8 @@ func TestFromAdjacency(t *testing.T) {
 	}{
 		{&mat.Dense{}, []string{"0 nodes"}},
 		{mat.NewDense(2, 3, nil), []string{"2 x 3", "square"}},
-		{mat.NewDense(2, 2, []float64{0, 1, 0, 0}), []string{"not symmetric: 1 in row 0, column 1, but 0 in row 1, column 0"}},
+		{mat.NewDense(2, 2, []float64{0, 1, 0, 0}),
+			[]string{"not symmetric: 1 in row 0, column 1, but 0 in row 1, column 0"}},
 		{mat.NewDense(2, 2, []float64{0, 1, 1, 1}), []string{"self loop at node 1"}},
 		{mat.NewDense(2, 2, []float64{0, .5, .5, 0}), []string{"0.5 in row 0, column 1"}},
 	} {

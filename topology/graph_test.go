@@ -93,7 +93,8 @@ func TestGenerators(t *testing.T) {
 		g := of(t, c.spec, c.nodes)
 		checkSimple(t, g)
 		hops, d0, d := slices.Max(g.Distances(g.Center())), g.Degree(0), g.Degree(c.nodes-1)
-		if g.String() != c.text || hops != c.hops || g.bipartite() != c.bipartite || d0 != c.degree0 || d != c.degree || !g.Connected() {
+		if g.String() != c.text || hops != c.hops || g.bipartite() != c.bipartite || d0 != c.degree0 || d != c.degree ||
+			!g.Connected() {
 			t.Errorf("%v: %d hops, bipartite: %v, degrees %d and %d: want %+v", g, hops, g.bipartite(), d0, d, c)
 		}
 	}
@@ -182,7 +183,8 @@ func TestErdosRenyi(t *testing.T) {
 func TestLinkRandomly(t *testing.T) {
 	const n = 600
 	for _, p := range []float64{.003, .1, .7, 1} {
-		g := must[*Graph](t)(build("", n, 0, func(add func(i, j int)) { linkRandomly(n, p, rand.New(rand.NewPCG(9, 10)), add) }))
+		g := must[*Graph](t)(
+			build("", n, 0, func(add func(i, j int)) { linkRandomly(n, p, rand.New(rand.NewPCG(9, 10)), add) }))
 		checkSimple(t, g)
 		// counts[k] and pairs[k] of the edges and pairs in class k of three partitions.
 		counts, pairs := make([][3]float64, 2*n), make([][3]float64, 2*n)
@@ -201,7 +203,8 @@ func TestLinkRandomly(t *testing.T) {
 		for class := range pairs {
 			for k, m := range pairs[class] {
 				if deviation := math.Abs(counts[class][k] - m*p); deviation > 5*math.Sqrt(m*p*(1-p))+5*p+1e-9 {
-					t.Errorf("p = %v: %v of %v pairs are linked in class %d of partition %d", p, counts[class][k], m, class, k)
+					t.Errorf("p = %v: %v of %v pairs are linked in class %d of partition %d", p, counts[class][k], m,
+						class, k)
 				}
 			}
 		}

@@ -180,7 +180,8 @@ func TestWeightsErrors(t *testing.T) {
 		{mat.NewDense(2, 2, []float64{.5, .5, .5, nan}), []string{"NaN in row 1, column 1"}},
 		{mat.NewDense(2, 2, []float64{.5, math.Inf(-1), .5, .5}), []string{"-Inf in row 0, column 1"}},
 		{mat.NewDense(2, 2, []float64{.5, .5, .5, .5 + 1e-8}), []string{"row 1", "sums to 1.00000001"}},
-		{mat.NewDense(2, 2, []float64{1, 0, .5, .5}), []string{"one direction only: 0 in row 0, column 1, but 0.5 in row 1, column 0"}},
+		{mat.NewDense(2, 2, []float64{1, 0, .5, .5}),
+			[]string{"one direction only: 0 in row 0, column 1, but 0.5 in row 1, column 0"}},
 		{mat.NewDense(2, 2, []float64{1, 0, 0, 1}), []string{"matrix (2 nodes, 0 edges)", "node 1 cannot be reached"}},
 		// Eigenvalue 1 - .9 - 1.2 = -1.1.
 		{mat.NewDense(2, 2, []float64{.1, .9, 1.2, -.2}), []string{"gamma(W) = 1.1", "does not converge"}},

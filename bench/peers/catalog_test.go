@@ -49,7 +49,9 @@ func catalog() []peer {
 		{name: always[fmaFloor], build: self, variant: "fma"},
 		{name: always[reference], build: self},
 		{name: "difalt, float32 storage", build: self, variant: "float32"},
-		{name: "difalt, forced to OpenBLAS", build: oursOpenBLAS, env: func() []string { return append(systemOpenBLAS(), "DIFALT_KERNEL=openblas") }},
+		{name: "difalt, forced to OpenBLAS", build: oursOpenBLAS, env: func() []string {
+			return append(systemOpenBLAS(), "DIFALT_KERNEL=openblas")
+		}},
 		{name: "C, OpenBLAS batched", build: cOpenBLAS, env: oneThread},
 		{name: "C, MKL batched", build: cMKL, env: oneThread},
 		{name: "C++, Eigen", build: eigen},
@@ -80,7 +82,8 @@ func self(*builder) ([]string, error) {
 // oursOpenBLAS is this project's kernel with OpenBLAS.
 func oursOpenBLAS(b *builder) ([]string, error) {
 	const name = "ours-openblas"
-	command, err := b.compile(name, b.root, []string{"CGO_ENABLED=1"}, "go", "test", "-c", "-tags", "openblas", "-o", b.out(name), "./bench/peers")
+	command, err := b.compile(name, b.root, []string{"CGO_ENABLED=1"}, "go", "test", "-c", "-tags", "openblas", "-o",
+		b.out(name), "./bench/peers")
 	return append(command, "serve"), err
 }
 
@@ -94,7 +97,8 @@ func (b *builder) inC(name, library string, flags []string, link ...string) ([]s
 
 func cOpenBLAS(b *builder) ([]string, error) {
 	version := firstLine("pkg-config", "--modversion", "openblas")
-	return b.inC("c-openblas", "OpenBLAS "+version, []string{"-DOPENBLAS"}, append(strings.Fields(os.Getenv("LDFLAGS")), "-lopenblas")...)
+	return b.inC("c-openblas", "OpenBLAS "+version, []string{"-DOPENBLAS"},
+		append(strings.Fields(os.Getenv("LDFLAGS")), "-lopenblas")...)
 }
 
 func cMKL(b *builder) ([]string, error) {

@@ -288,7 +288,8 @@ func TestUpdate(t *testing.T) {
 	}
 	store(comparison{Shape: "a", Threads: 1, ReadMS: 1})
 	store(comparison{Shape: "a", Threads: 2, ReadMS: 2})
-	want := []comparison{{Shape: "a", Threads: 1, ReadMS: 3, Peers: []peerTime{{Name: "p", Absent: "why"}}}, {Shape: "a", Threads: 2, ReadMS: 2}}
+	want := []comparison{{Shape: "a", Threads: 1, ReadMS: 3, Peers: []peerTime{{Name: "p", Absent: "why"}}},
+		{Shape: "a", Threads: 2, ReadMS: 2}}
 	r, err := loadResult(store(want[0]))
 	if err != nil {
 		t.Fatal(err)

@@ -76,7 +76,8 @@ func replaceTable(page []byte, table string) ([]byte, error) {
 }
 
 // front are the peers in README.md, by their names in the results and there.
-var front = [][2]string{{"C, OpenBLAS batched", "C with OpenBLAS, batched"}, {"C++, Eigen", "C++ with Eigen"}, {"NumPy", "NumPy"}, {"gonum", "gonum"}}
+var front = [][2]string{{"C, OpenBLAS batched", "C with OpenBLAS, batched"}, {"C++, Eigen", "C++ with Eigen"},
+	{"NumPy", "NumPy"}, {"gonum", "gonum"}}
 
 // frontTable returns the table of README.md: some peers on one thread, by the shapes' sizes, and the machine.
 func frontTable(r *result) string {
@@ -95,7 +96,8 @@ func frontTable(r *result) string {
 			rows[k+1] = append(rows[k+1], fmt.Sprintf("%.2f", c.peer(p[0]).Ratio))
 		}
 	}
-	return fmt.Sprintf("%s\n(%s, kernel %s, %s.) `go test -bench . ./bench` measures your machine.\n", markdown(rows), r.Machine.CPU, r.Machine.Kernel, r.Machine.Date)
+	return fmt.Sprintf("%s\n(%s, kernel %s, %s.) `go test -bench . ./bench` measures your machine.\n", markdown(rows),
+		r.Machine.CPU, r.Machine.Kernel, r.Machine.Date)
 }
 
 // TestPages holds both pages to the results that are stored, or writes them with -write.
@@ -113,7 +115,8 @@ func TestPages(t *testing.T) {
 		}
 		got, err := os.ReadFile(file)
 		if err != nil || !bytes.Equal(got, want) {
-			t.Errorf("%s is not what bench/results make it (error %v): run go test -run Pages ./bench/peers -write", filepath.Base(file), err)
+			t.Errorf("%s is not what bench/results make it (error %v): run go test -run Pages ./bench/peers -write",
+				filepath.Base(file), err)
 		}
 	}
 }
@@ -122,7 +125,8 @@ func TestPages(t *testing.T) {
 func details(r *result) string {
 	m := r.Machine
 	list := []string{
-		m.CPU, fmt.Sprintf("%d cores", m.Cores), m.Caches, m.Memory, m.System, "huge pages " + cmp.Or(m.HugePage, "unknown"),
+		m.CPU, fmt.Sprintf("%d cores", m.Cores), m.Caches, m.Memory, m.System, "huge pages " +
+			cmp.Or(m.HugePage, "unknown"),
 		fmt.Sprintf("kernel %s of %s", m.Kernel, m.Commit), m.Go, m.Compiler + " -O3 -march=native", m.OpenBLAS, m.Date,
 	}
 	for _, c := range r.Peers {
@@ -210,7 +214,8 @@ func TestPage(t *testing.T) {
 	}
 	for _, want := range []string{
 		"## box", "a processor; 2 cores;", "2026-01-02; Slow 1.0.",
-		"| arithmetic at peak | 3.200 ms |", "| streaming read of X | 3.000 ms |", "| difalt | 4.000 ms (80 %) |", "| slow | 2.50 |",
+		"| arithmetic at peak | 3.200 ms |", "| streaming read of X | 3.000 ms |", "| difalt | 4.000 ms (80 %) |",
+		"| slow | 2.50 |",
 		"| gone | absent |", "| gone | paper1, 1 | not installed |",
 	} {
 		if !strings.Contains(out.String(), want) {

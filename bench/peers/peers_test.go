@@ -29,8 +29,9 @@ var (
 	threadList = flag.String("threads", "1,2", "numbers of threads")
 	seconds    = flag.Float64("seconds", 20, "time to measure each shape and number of threads")
 	only       = flag.String("only", "", "measure only the peers whose names match this regular expression")
-	store      = flag.String("store", "", "store the result in bench/results under this name; auto makes one up for this machine")
-	write      = flag.Bool("write", false, "write BENCHMARKS.md and README.md from bench/results")
+	store      = flag.String("store", "", "store the result in bench/results under this name; auto makes one up for "+
+		"this machine")
+	write = flag.Bool("write", false, "write BENCHMARKS.md and README.md from bench/results")
 )
 
 // The peers that are this project's run the binary of the tests.
@@ -167,7 +168,8 @@ func TestCompare(t *testing.T) {
 			t.Errorf("%s was not measured: %+v", p.Name, p)
 		}
 	}
-	for i, want := range []string{"ended: no such library", `said "hello" instead of ready`, "wrong answer", "does not build: x.c:1: error: no header"} {
+	for i, want := range []string{"ended: no such library", `said "hello" instead of ready`, "wrong answer",
+		"does not build: x.c:1: error: no header"} {
 		if p := c.Peers[good-reference+i]; !strings.Contains(p.Absent, want) || p.MS != 0 {
 			t.Errorf("%s is %+v, want absent: %s", p.Name, p, want)
 		}

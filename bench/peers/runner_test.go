@@ -86,7 +86,8 @@ func (r *runner) compare(ctx context.Context, n int) (*comparison, error) {
 		times[i].Ratio = times[i].MS / times[reference].MS
 	}
 	return &comparison{
-		Shape: r.shape.Name, Threads: n, ReadMS: times[readFloor].MS, FMAMS: times[fmaFloor].MS, Peers: times[reference:],
+		Shape: r.shape.Name, Threads: n, ReadMS: times[readFloor].MS, FMAMS: times[fmaFloor].MS,
+		Peers: times[reference:],
 	}, nil
 }
 

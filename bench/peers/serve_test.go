@@ -106,7 +106,8 @@ var magic = [8]byte([]byte("DIFALTB1"))
 // memory together.
 func writeProblem(path string, p *measure.Problem) error {
 	return create(path, func(w io.Writer) error {
-		if err := binary.Write(w, binary.LittleEndian, header{magic, int64(p.Tasks), int64(p.Samples), int64(p.Features), int64(p.Rank)}); err != nil {
+		if err := binary.Write(w, binary.LittleEndian,
+			header{magic, int64(p.Tasks), int64(p.Samples), int64(p.Features), int64(p.Rank)}); err != nil {
 			return err
 		}
 		x, y := make([]float64, p.Samples*p.Features), make([]float64, p.Tasks*p.Samples)
@@ -242,7 +243,8 @@ func TestFile(t *testing.T) {
 	if size := 8 + 4*8 + 8*(tasks*n*d+tasks*n+d*r); len(data) != size {
 		t.Errorf("file has %d bytes, want %d", len(data), size)
 	}
-	for _, bad := range [][]byte{data[:len(data)-1], data[:20], []byte("something else, long enough for a head........")} {
+	for _, bad := range [][]byte{data[:len(data)-1], data[:20],
+		[]byte("something else, long enough for a head........")} {
 		if err := os.WriteFile(path, bad, 0o644); err != nil {
 			t.Fatal(err)
 		}

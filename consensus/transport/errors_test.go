@@ -11,7 +11,8 @@ func TestErrorTexts(t *testing.T) {
 	if got, want := err.Error(), "node 2 reports that node 3 reports that node 4, round 7: timeout: why"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	for k, want := range []string{"timeout", "closed", "refused", "protocol", "corrupt", "waiting", "interrupted", "Kind(7)"} {
+	for k, want := range []string{"timeout", "closed", "refused", "protocol", "corrupt", "waiting", "interrupted",
+		"Kind(7)"} {
 		if got := Kind(k).String(); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}

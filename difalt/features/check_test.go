@@ -13,10 +13,14 @@ func TestMislead(t *testing.T) {
 	const n, d = 100, 10
 	offset, luck := d/100.+.5+6*math.Sqrt(2*d)/n, math.Exp(6/math.Sqrt(n))
 	for name, set := range map[string]func(mean, variance []float64, factor float64){
-		"mean":       func(mean, _ []float64, factor float64) { mean[2] = -math.Sqrt(offset * factor) },
-		"large":      func(_, variance []float64, factor float64) { variance[3] = factor * 2 * luck * (d - 1) / (d - 2*luck) },
-		"small":      func(_, variance []float64, factor float64) { variance[3] = (d - 1) / (4*luck*d - 1) / factor },
-		"a constant": func(mean, variance []float64, factor float64) { mean[0], variance[0] = 1+200*max(0, factor-1), 1e-30 },
+		"mean": func(mean, _ []float64, factor float64) { mean[2] = -math.Sqrt(offset * factor) },
+		"large": func(_, variance []float64, factor float64) {
+			variance[3] = factor * 2 * luck * (d - 1) / (d - 2*luck)
+		},
+		"small": func(_, variance []float64, factor float64) { variance[3] = (d - 1) / (4*luck*d - 1) / factor },
+		"a constant": func(mean, variance []float64, factor float64) {
+			mean[0], variance[0] = 1+200*max(0, factor-1), 1e-30
+		},
 		"tiny": func(_, variance []float64, factor float64) {
 			if factor > 1 {
 				variance[0] = 1e-20

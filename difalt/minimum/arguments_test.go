@@ -80,10 +80,12 @@ func TestArguments(t *testing.T) {
 		t.Error("no error without a network")
 	}
 	second := u[1].Clone()
-	if _, err := Check(t.Context(), together{}, tasks, []*kernel.Basis{u[0], kernel.NewBasis(6, 1)}, Options{}); err == nil {
+	if _, err := Check(t.Context(), together{}, tasks, []*kernel.Basis{u[0], kernel.NewBasis(6, 1)},
+		Options{}); err == nil {
 		t.Error("no error for bases of different ranks")
 	}
-	if out, err := Check(t.Context(), together{}, tasks, []*kernel.Basis{u[0], second}, Options{}); err != nil || out.Verdict != Minimum {
+	if out, err := Check(t.Context(), together{}, tasks, []*kernel.Basis{u[0], second}, Options{}); err != nil ||
+		out.Verdict != Minimum {
 		t.Errorf("%+v, %v", out, err)
 	}
 }

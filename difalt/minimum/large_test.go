@@ -18,7 +18,8 @@ func TestLargeCoefficients(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range []struct{ first, second float64 }{{1, 1}, {1, 1e-6}, {1, 1e-9}, {1e-6, 1e-6}, {1e-12, 1e-12}, {1e12, 1e12}} {
+	for _, c := range []struct{ first, second float64 }{{1, 1}, {1, 1e-6}, {1, 1e-9}, {1e-6, 1e-6}, {1e-12, 1e-12},
+		{1e12, 1e12}} {
 		tasks, u, _ := setting(12, func(int) float64 { return .05 }, .5)
 		for i, k := range tasks {
 			b := k.Edit()

@@ -28,7 +28,8 @@ func (together) Sum(_ context.Context, rows [][]float64) error {
 }
 
 // setting has tasks of two nodes, y = X (b_1 e_1 + size_t b_2 e_2) + noise, and U = [e_1 e_2].
-func setting(n int, size func(task int) float64, noise float64) (tasks []*kernel.Tasks, u []*kernel.Basis, xs [][]*mat.Dense) {
+func setting(n int, size func(task int) float64,
+	noise float64) (tasks []*kernel.Tasks, u []*kernel.Basis, xs [][]*mat.Dense) {
 	const d, perNode = 6, 12
 	rng := rand.New(rand.NewPCG(5, 6))
 	for node := range 2 {
@@ -172,11 +173,13 @@ func TestCheck(t *testing.T) {
 		})
 	}
 	plain, u, _ := setting(7, func(int) float64 { return 1 }, .1)
-	if s, err := Check(t.Context(), together{}, plain, u, Options{}); err != nil || s.Verdict != Minimum || !math.IsNaN(s.WeakestDirection) {
+	if s, err := Check(t.Context(), together{}, plain, u, Options{}); err != nil || s.Verdict != Minimum ||
+		!math.IsNaN(s.WeakestDirection) {
 		t.Errorf("nothing is suspicious: %+v, %v", s, err)
 	}
 	exactly, u, _ := setting(14, func(int) float64 { return 1 }, 0)
-	if s, err := Check(t.Context(), together{}, exactly, u, Options{}); err != nil || s.Verdict != Minimum || !math.IsNaN(s.WeakestDirection) || s.StatisticalError != 0 {
+	if s, err := Check(t.Context(), together{}, exactly, u, Options{}); err != nil || s.Verdict != Minimum ||
+		!math.IsNaN(s.WeakestDirection) || s.StatisticalError != 0 {
 		t.Errorf("without noise: %+v, %v", s, err)
 	}
 }

@@ -38,7 +38,8 @@ func TestUnits(t *testing.T) {
 		noise float64
 		ridge float64
 	}{
-		"clear": {1, .01, 0}, "suspicious": {.05, .5, 0}, "no signal": {0, 1, 0}, "ridge": {.05, .5, 2}, "exact": {1, 0, 0},
+		"clear": {1, .01, 0}, "suspicious": {.05, .5, 0}, "no signal": {0, 1, 0}, "ridge": {.05, .5, 2},
+		"exact": {1, 0, 0},
 	} {
 		tasks, u, _ := setting(12, func(int) float64 { return c.size }, c.noise)
 		check := func(x, y float64) *Outcome {
@@ -49,7 +50,8 @@ func TestUnits(t *testing.T) {
 			return s
 		}
 		want := check(1, 1)
-		for _, units := range [][2]float64{{1, 0x1p10}, {1, 0x1p17}, {0x1p-17, 1}, {0x1p17, 0x1p-17}, {0x1p-150, 0x1p150}, {0x1p190, 0x1p-190}} {
+		for _, units := range [][2]float64{{1, 0x1p10}, {1, 0x1p17}, {0x1p-17, 1}, {0x1p17, 0x1p-17},
+			{0x1p-150, 0x1p150}, {0x1p190, 0x1p-190}} {
 			x, y := units[0], units[1]
 			got := check(x, y)
 			for k := range got.SingularValues {
@@ -71,7 +73,8 @@ func TestUnits(t *testing.T) {
 				}
 			}
 		}
-		for _, units := range [][2]float64{{1, 1e3}, {1, 3e4}, {1, 1e5}, {1, 1e-5}, {1e-5, 1}, {1e5, 1e5}, {1e50, 1e-50}} {
+		for _, units := range [][2]float64{{1, 1e3}, {1, 3e4}, {1, 1e5}, {1, 1e-5}, {1e-5, 1}, {1e5, 1e5},
+			{1e50, 1e-50}} {
 			if got := check(units[0], units[1]); got.Verdict != want.Verdict {
 				t.Errorf("%s, units %g and %g: %v, want %v", name, units[0], units[1], got.Verdict, want.Verdict)
 			}

@@ -32,7 +32,8 @@ func TestStack(t *testing.T) {
 		t.Errorf("%v, again %v, with the stack %s", first, again, first.Stack)
 	}
 	var err error = first
-	if found, ok := errors.AsType[*Panic](err); !ok || err.Error() != "the program has a fault: runtime error: integer divide by zero" {
+	if found, ok := errors.AsType[*Panic](err); !ok || err.Error() != "the program has a fault: runtime error: "+
+		"integer divide by zero" {
 		t.Errorf("%v, %v", found, err)
 	}
 	if p := caught(func() {}); p != nil {
@@ -56,7 +57,8 @@ func TestMoved(t *testing.T) {
 		first, second any
 		both          bool
 	}{
-		"same": {"x", "x", true}, "other": {"x", "y", false}, "list": {[]int{1}, []int{1}, false}, "none": {nil, "x", false},
+		"same": {"x", "x", true}, "other": {"x", "y", false}, "list": {[]int{1}, []int{1}, false},
+		"none": {nil, "x", false},
 	} {
 		if c.first != nil {
 			move(c.first)
@@ -67,7 +69,8 @@ func TestMoved(t *testing.T) {
 		}
 	}
 	move("x")
-	if p := caught(func() { panic("y") }); p == nil || bytes.Contains(caught(func() { panic("x") }).Stack, []byte("panicWith")) {
+	if p := caught(func() { panic("y") }); p == nil ||
+		bytes.Contains(caught(func() { panic("x") }).Stack, []byte("panicWith")) {
 		t.Error("the stack of a panic stays after another one")
 	}
 }

@@ -40,7 +40,8 @@ func TestMatrix(t *testing.T) {
 		}
 	}
 	first := mat.NewVecDense(r, b[:r])
-	if h := mat.Inner(first, &inverse, first); math.Abs(m.Leverage(b[:r])-h) > 1e-12 || m.Condition() != m.Values[r-1]/m.Values[0] ||
+	if h := mat.Inner(first, &inverse, first); math.Abs(m.Leverage(b[:r])-h) > 1e-12 ||
+		m.Condition() != m.Values[r-1]/m.Values[0] ||
 		m.Least() != m.Values[0] || m.P[1] != p[1] {
 		t.Errorf("leverage %v, want %v; condition %v, least %v", m.Leverage(b[:r]), h, m.Condition(), m.Least())
 	}
@@ -56,7 +57,8 @@ func TestMatrix(t *testing.T) {
 	}
 	gram.Outer(p, []float64{2, 0, 0, 0}, r, nil, 1) // no task uses other directions
 	m.Invert(p)
-	if math.Abs(m.Inverse[0]-.25) > 1e-15 || math.Abs(m.Inverse[5]-.25e6) > 1e-9 || !math.IsInf(m.Condition(), 1) || m.Least() != 4e-6 {
+	if math.Abs(m.Inverse[0]-.25) > 1e-15 || math.Abs(m.Inverse[5]-.25e6) > 1e-9 || !math.IsInf(m.Condition(), 1) ||
+		m.Least() != 4e-6 {
 		t.Errorf("rank 1: inverse %v, condition %v, least %v", m.Inverse, m.Condition(), m.Least())
 	}
 	clear(p)

@@ -28,7 +28,8 @@ func TestFlopsGrow(t *testing.T) {
 			if b := (Shape{"", 2, n, 50, r}).Bytes(); b != 800*n {
 				t.Fatalf("%d samples take %d bytes", n, b)
 			}
-			for _, more := range []Shape{{"", 3, n, 50, r}, {"", 2, n + 1, 50, r}, {"", 2, n, 51, r}, {"", 2, n, 50, r + 1}} {
+			for _, more := range []Shape{{"", 3, n, 50, r}, {"", 2, n + 1, 50, r}, {"", 2, n, 51, r},
+				{"", 2, n, 50, r + 1}} {
 				if g := more.Flops(); !(g > f) || !(f > 0) {
 					t.Fatalf("%v takes %v operations, %d samples and rank %d %v", more, g, n, r, f)
 				}

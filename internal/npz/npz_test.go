@@ -79,8 +79,9 @@ func TestRoundTrip(t *testing.T) {
 		read  func() (any, error)
 		want  any
 	}{
-		"f":    {"(2, 3) float64", func() (any, error) { return get("f").Float64s() }, floats},
-		"g":    {"(2,) float32", func() (any, error) { return get("g").Float64s() }, []float64{float64(float32(0.1)), -3}},
+		"f": {"(2, 3) float64", func() (any, error) { return get("f").Float64s() }, floats},
+		"g": {"(2,) float32", func() (any, error) { return get("g").Float64s() },
+			[]float64{float64(float32(0.1)), -3}},
 		"i":    {"(3,) int64", func() (any, error) { return get("i").Ints() }, []int{0, -7, math.MaxInt >> 11}},
 		"b":    {"(3,) uint8", func() (any, error) { return get("b").Bytes() }, []byte{0, 255, 7}},
 		"none": {"(0, 4) float64", func() (any, error) { return get("none").Float64s() }, []float64{}},
@@ -90,13 +91,34 @@ func TestRoundTrip(t *testing.T) {
 		}
 	}
 	for want, read := range map[string]func() error{
-		`array "f": it is (2, 3) float64: expected integers`:            func() error { _, err := get("f").Ints(); return err },
-		`array "f": it is (2, 3) float64: expected strings`:             func() error { _, err := get("f").Strings(); return err },
-		`array "i": it is (3,) int64: expected uint8`:                   func() error { _, err := get("i").Bytes(); return err },
-		`array "q" is missing: the file has "f", "g", "i", "b", "none"`: func() error { _, err := r.Array("q"); return err },
-		`array "f" is (2, 3) float64: expected the shape (2, 4)`:        func() error { _, err := r.Array("f", 2, 4); return err },
-		`array "none" is (0, 4) float64: expected the shape (n, 4)`:     func() error { _, err := r.Array("none", -1, 4); return err },
-		`array "g" is (2,) float32: expected the shape (2, 1)`:          func() error { _, err := r.Array("g", 2, 1); return err },
+		`array "f": it is (2, 3) float64: expected integers`: func() error {
+			_, err := get("f").Ints()
+			return err
+		},
+		`array "f": it is (2, 3) float64: expected strings`: func() error {
+			_, err := get("f").Strings()
+			return err
+		},
+		`array "i": it is (3,) int64: expected uint8`: func() error {
+			_, err := get("i").Bytes()
+			return err
+		},
+		`array "q" is missing: the file has "f", "g", "i", "b", "none"`: func() error {
+			_, err := r.Array("q")
+			return err
+		},
+		`array "f" is (2, 3) float64: expected the shape (2, 4)`: func() error {
+			_, err := r.Array("f", 2, 4)
+			return err
+		},
+		`array "none" is (0, 4) float64: expected the shape (n, 4)`: func() error {
+			_, err := r.Array("none", -1, 4)
+			return err
+		},
+		`array "g" is (2,) float32: expected the shape (2, 1)`: func() error {
+			_, err := r.Array("g", 2, 1)
+			return err
+		},
 	} {
 		if err := read(); err == nil || err.Error() != want {
 			t.Errorf("error %v, want %q", err, want)
@@ -182,7 +204,8 @@ func TestReadErrors(t *testing.T) {
 		{"not a dictionary", array("hello\n", 1, 2), `header "hello" cannot be read`},
 		{"no order", array("{'descr': '|u1', 'shape': (2,)}", 1, 2), "cannot be read"},
 		{"no shape", array("{'descr': '|u1', 'fortran_order': False}", 1, 2), "cannot be read"},
-		{"records", array("{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (2,), }\n"), "is it a structured array?"},
+		{"records", array("{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (2,), }\n"),
+			"is it a structured array?"},
 		{"no type", array("{'fortran_order': False, 'shape': (2,)}"), `type "" is not supported`},
 		{"objects", array(of("|O", "False", "2,")), `type "|O" is not supported`},
 		{"half precision", array(of("<f2", "False", "1,"), 1, 2), `type "<f2" is not supported`},

@@ -73,7 +73,8 @@ func TestCommandsOfPages(t *testing.T) {
 		t.Fatal(err)
 	}
 	makefile, tests, targets := page(t, "Makefile"), 0, 0
-	for _, file := range append(pages, "../../README.md", "../../CONTRIBUTING.md", "../../SECURITY.md", "../../BENCHMARKS.md") {
+	for _, file := range append(pages, "../../README.md", "../../CONTRIBUTING.md", "../../SECURITY.md",
+		"../../BENCHMARKS.md") {
 		name := strings.TrimPrefix(filepath.ToSlash(file), "../../")
 		text := page(t, name)
 		for _, m := range goTest.FindAllStringSubmatch(text, -1) {
@@ -97,7 +98,8 @@ func TestCommandsOfPages(t *testing.T) {
 	if tests < 8 || targets < 20 {
 		t.Errorf("the pages have only %d commands of go test and %d of make", tests, targets)
 	}
-	if !choosesNothing(t, "go test -run 'NoSuchTest' ./topology") || choosesNothing(t, "go test -bench Step/n=4 ./bench") {
+	if !choosesNothing(t, "go test -run 'NoSuchTest' ./topology") ||
+		choosesNothing(t, "go test -bench Step/n=4 ./bench") {
 		t.Error("a test that is missing is not found, or one that is there")
 	}
 }

@@ -217,7 +217,8 @@ func TestFormFinds(t *testing.T) {
 	if !maps.Equal(f.sizes, want) {
 		t.Errorf("found %v, want %v", f.sizes, want)
 	}
-	listed, err := exceptions([]byte("60 a/p.go: T.f\n20 a/p.go: T\n2 a/p.go: wide lines\n450 a/p_test.go\n61 a/q.go: g\n"))
+	listed, err := exceptions(
+		[]byte("60 a/p.go: T.f\n20 a/p.go: T\n2 a/p.go: wide lines\n450 a/p_test.go\n61 a/q.go: g\n"))
 	if err != nil {
 		t.Fatal(err)
 	}

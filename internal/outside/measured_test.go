@@ -64,7 +64,8 @@ func TestMeasuredNumbers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, file := range append(pages, "../../README.md", "../../CONTRIBUTING.md", "../../SECURITY.md", "../../CHANGELOG.md") {
+	for _, file := range append(pages, "../../README.md", "../../CONTRIBUTING.md", "../../SECURITY.md",
+		"../../CHANGELOG.md") {
 		for _, section := range sections(page(t, strings.TrimPrefix(filepath.ToSlash(file), "../../"))) {
 			heading, _, _ := strings.Cut(section, "\n")
 			if number := unfounded(section); number != "" {

@@ -131,7 +131,8 @@ func values(packages map[string]shown) (list []shown) {
 // code.
 func TestNamesAreShown(t *testing.T) {
 	packages := showPackages(t)
-	for _, name := range []string{"Network.Sum", "Network.Broadcast", "Network.Gather", "Network.Bind", "Network.Confirm"} {
+	for _, name := range []string{"Network.Sum", "Network.Broadcast", "Network.Gather", "Network.Bind",
+		"Network.Confirm"} {
 		if !packages["consensus"][name] {
 			t.Errorf("go doc does not show consensus %s", name)
 		}
@@ -152,7 +153,8 @@ func TestNamesAreShown(t *testing.T) {
 		t.Fatalf("%d pages of docs, %v", len(pages), err)
 	}
 	all := 0
-	for _, file := range append(pages, "../../README.md", "../../CONTRIBUTING.md", "../../SECURITY.md", "../../BENCHMARKS.md") {
+	for _, file := range append(pages, "../../README.md", "../../CONTRIBUTING.md", "../../SECURITY.md",
+		"../../BENCHMARKS.md") {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
@@ -168,7 +170,8 @@ func TestNamesAreShown(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"`consensus.Network.Sums`": "Network.Sums", "`consensus.Sum`": "Sum", "`Network.Sums`": "Network.Sums",
-		"```go\nx := consensus.Old(1)\n```": "Old", "`consensus.Network.Sum`, `Network.Sum`, `os.Foo`, consensus.Sum": "",
+		"```go\nx := consensus.Old(1)\n```":                               "Old",
+		"`consensus.Network.Sum`, `Network.Sum`, `os.Foo`, consensus.Sum": "",
 	} {
 		names, _ := missing(packages, text)
 		if got := strings.Join(names, " "); got != want {

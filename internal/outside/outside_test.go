@@ -77,7 +77,9 @@ func TestNoInternalTypeIsExported(t *testing.T) {
 	compiles(t)
 	exports := map[string]string{}
 	var public []string
-	lines := bufio.NewScanner(bytes.NewReader(goRun(t, "../..", "list", "-export", "-deps", "-f", "{{.ImportPath}} {{.Name}} {{.Export}}", "./...")))
+	lines := bufio.NewScanner(
+		bytes.NewReader(goRun(t, "../..", "list", "-export", "-deps", "-f", "{{.ImportPath}} {{.Name}} {{.Export}}",
+			"./...")))
 	for lines.Scan() {
 		f := strings.SplitN(lines.Text(), " ", 3) // the path of the export data may have blanks
 		if len(f) < 3 || f[2] == "" {
@@ -176,7 +178,8 @@ func TestNamedTests(t *testing.T) {
 // TestReadme: every block of Go in README.md stands in an example that compiles.
 func TestReadme(t *testing.T) {
 	var examples strings.Builder
-	for _, file := range []string{"difalt/example_test.go", "kernel/readme_test.go", "kernel/blas/example_test.go", "mixed/example_test.go", "README.md"} {
+	for _, file := range []string{"difalt/example_test.go", "kernel/readme_test.go", "kernel/blas/example_test.go",
+		"mixed/example_test.go", "README.md"} {
 		text, err := os.ReadFile("../../" + file)
 		if err != nil {
 			t.Fatal(err)
@@ -231,9 +234,11 @@ func TestNoasm(t *testing.T) {
 // The library links three foreign modules, x/sys behind cpuid, and x/exp behind the distributions of the
 // oldest gonum.
 func TestDependencies(t *testing.T) {
-	want := []string{"github.com/klauspost/cpuid/v2", "golang.org/x/exp", "golang.org/x/sys", "gonum.org/v1/gonum", "gonum.org/v1/netlib"}
+	want := []string{"github.com/klauspost/cpuid/v2", "golang.org/x/exp", "golang.org/x/sys", "gonum.org/v1/gonum",
+		"gonum.org/v1/netlib"}
 	modules := func(args ...string) []string {
-		args = append([]string{"list", "-deps", "-f", "{{with .Module}}{{if not .Main}}{{.Path}}{{end}}{{end}}"}, args...)
+		args = append([]string{"list", "-deps", "-f", "{{with .Module}}{{if not .Main}}{{.Path}}{{end}}{{end}}"},
+			args...)
 		list := strings.Fields(string(goRun(t, "../..", args...)))
 		slices.Sort(list)
 		return slices.Compact(list)

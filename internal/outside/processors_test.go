@@ -19,18 +19,22 @@ import (
 // that the compiler for arm64 rounds once.
 var equalEverywhere = map[string]string{
 	"math": "Abs Ceil Copysign Float32bits Float32frombits Float64bits Float64frombits Floor Frexp Ilogb Inf IsInf " +
-		"IsNaN Ldexp Logb Max Min Mod Modf NaN Nextafter Round RoundToEven Signbit Sqrt Trunc FMA E Pi Ln2 Log2E Sqrt2 " +
-		"MaxFloat32 MaxFloat64 SmallestNonzeroFloat32 SmallestNonzeroFloat64 MaxInt MaxInt8 MaxInt16 MaxInt32 MaxInt64 " +
+		"IsNaN Ldexp Logb Max Min Mod Modf NaN Nextafter Round RoundToEven Signbit Sqrt Trunc FMA E Pi Ln2 " +
+		"Log2E Sqrt2 " +
+		"MaxFloat32 MaxFloat64 SmallestNonzeroFloat32 SmallestNonzeroFloat64 MaxInt MaxInt8 MaxInt16 " +
+		"MaxInt32 MaxInt64 " +
 		"MinInt MinInt8 MinInt32 MinInt64 MaxUint8 MaxUint16 MaxUint32 MaxUint64",
 	"math/cmplx": "Conj Inf IsInf IsNaN NaN",
 	"gonum.org/v1/gonum/floats": "Add AddConst AddTo Div DivTo HasNaN Max MaxIdx Min MinIdx Mul MulTo Reverse Scale " +
 		"ScaleTo Sub SubTo",
-	"gonum.org/v1/gonum/blas/blas64": "General GeneralCols Symmetric SymmetricPacked Triangular TriangularPacked Vector Use",
+	"gonum.org/v1/gonum/blas/blas64": "General GeneralCols Symmetric SymmetricPacked Triangular " +
+		"TriangularPacked Vector Use",
 	"gonum.org/v1/gonum/blas/blas32": "Use", "gonum.org/v1/gonum/blas/cblas64": "Use",
 	"gonum.org/v1/gonum/blas/cblas128":   "Use",
 	"gonum.org/v1/gonum/lapack/lapack64": "Use",
-	"gonum.org/v1/gonum/mat":             "Col Dense Matrix NewDense Row", "gonum.org/v1/gonum/stat": "", "gonum.org/v1/gonum/stat/distuv": "",
-	"gonum.org/v1/gonum/mathext": "", "gonum.org/v1/gonum/interp": "", "gonum.org/v1/gonum/optimize": "",
+	"gonum.org/v1/gonum/mat":             "Col Dense Matrix NewDense Row", "gonum.org/v1/gonum/stat": "",
+	"gonum.org/v1/gonum/stat/distuv": "",
+	"gonum.org/v1/gonum/mathext":     "", "gonum.org/v1/gonum/interp": "", "gonum.org/v1/gonum/optimize": "",
 }
 
 // unequalMethods are methods of random numbers that take logarithms and exponentials of package math.

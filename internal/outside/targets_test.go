@@ -59,7 +59,8 @@ func TestFigures(t *testing.T) {
 		t.Fatal("the Makefile has no figures, or no TRIALS")
 	}
 	made := map[string]bool{}
-	for _, loop := range regexp.MustCompile(`for p in (.*?); do .* simulate (.*?)\) \|\|`).FindAllStringSubmatch(recipe, -1) {
+	for _, loop := range regexp.MustCompile(`for p in (.*?); do .* simulate (.*?)\) \|\|`).FindAllStringSubmatch(
+		recipe, -1) {
 		for _, preset := range strings.Fields(loop[1]) {
 			command := strings.NewReplacer("$$p", preset, "$(TRIALS)", trials[1]).Replace(loop[2])
 			made[regexp.MustCompile(`(--\S+) `).ReplaceAllString(command, "$1=")] = true

@@ -218,16 +218,19 @@ func TestGlossaryFinds(t *testing.T) {
 	}
 	g.compile()
 	for source, want := range map[string]int{
-		"package a // The learning rate": 1, "package a\n// The learning\n// rate is a Door.": 2, `package a; var b = "a door"`: 1,
-		"package a; var door = 1": 0, "package a // outdoors, frames": 0, "package a // a frame": 1,
+		"package a // The learning rate": 1, "package a\n// The learning\n// rate is a Door.": 2,
+		`package a; var b = "a door"`: 1,
+		"package a; var door = 1":     0, "package a // outdoors, frames": 0, "package a // a frame": 1,
 	} {
 		if got := g.faults("mixed", prose([]byte(source)), true); len(got) != want {
 			t.Errorf("%q has the faults %q, want %d", source, got, want)
 		}
 	}
 	for source, want := range map[string]int{
-		"package a; var frontDoor, rate = 1, 2": 1, "package a; var learningRate = 1": 1, "package a; var outdoors = 1": 0,
-		"package a; var learning, Rate = 1": 0, "package a // a door": 0, "package a; var door_2 = 1": 1, "package a; var DOORs, DOORKey = 1": 1,
+		"package a; var frontDoor, rate = 1, 2": 1, "package a; var learningRate = 1": 1,
+		"package a; var outdoors = 1":       0,
+		"package a; var learning, Rate = 1": 0, "package a // a door": 0, "package a; var door_2 = 1": 1,
+		"package a; var DOORs, DOORKey = 1": 1,
 	} {
 		if got := g.faults("", names([]byte(source)), false); len(got) != want {
 			t.Errorf("the identifiers of %q have the faults %q, want %d", source, got, want)

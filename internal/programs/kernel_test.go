@@ -260,7 +260,8 @@ func TestDenseLayer(t *testing.T) {
 		if ta {
 			k = a.Rows
 		}
-		impl.Sgemm(transpose(ta), transpose(tb), c.Rows, c.Cols, k, 1, a.Data, a.Stride, b.Data, b.Stride, 0, c.Data, c.Stride)
+		impl.Sgemm(transpose(ta), transpose(tb), c.Rows, c.Cols, k, 1, a.Data, a.Stride, b.Data, b.Stride, 0, c.Data,
+			c.Stride)
 	}
 	y, gradient, dw, dx := zeros(batch, out), single(dy), zeros(in, out), zeros(batch, in)
 	gemm(false, false, single(x), single(w), y)

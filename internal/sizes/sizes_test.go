@@ -9,7 +9,8 @@ import (
 
 func TestSizes(t *testing.T) {
 	for name, c := range map[string]struct{ extra, largest, squares float64 }{
-		"finite": {-7, 7, 1 + 4 + 9 + 49}, "NaN": {math.NaN(), math.NaN(), math.NaN()}, "infinite": {math.Inf(-1), math.Inf(1), math.Inf(1)},
+		"finite": {-7, 7, 1 + 4 + 9 + 49}, "NaN": {math.NaN(), math.NaN(), math.NaN()},
+		"infinite": {math.Inf(-1), math.Inf(1), math.Inf(1)},
 	} {
 		for _, storage := range []kernel.Storage{kernel.Float64, kernel.Float32} {
 			t.Run(name+"/"+storage.String(), func(t *testing.T) {

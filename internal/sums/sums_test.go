@@ -35,7 +35,8 @@ func TestRow(t *testing.T) {
 	}
 	got := record{list: make([]float64, 2)}
 	left := sums.Read(append(total, 9)[1:], &got)
-	if !got.yes || got.no || got.small != 0x1p-29 || !slices.Equal(got.list, []float64{6, 4}) || !slices.Equal(left, []float64{9}) {
+	if !got.yes || got.no || got.small != 0x1p-29 || !slices.Equal(got.list, []float64{6, 4}) ||
+		!slices.Equal(left, []float64{9}) {
 		t.Errorf("%+v, and %v behind it", got, left)
 	}
 	if want := []float64{7, 1, 1.5, .25, -.5, 0}; !slices.Equal(sums.Write([]float64{7}, a), want) {
@@ -59,7 +60,8 @@ func TestData(t *testing.T) {
 	d = sums.Data{Features: 5, Rank: 2, Tasks: 6, Samples: 120, XX: 3 * 600, YY: 7 * 120}
 	for name, v := range map[string][2]float64{
 		"MeanFeature": {d.MeanFeature(), 3}, "MeanResponse": {d.MeanResponse(), 7}, "PerTask": {d.PerTask(), 20},
-		"Curvature": {d.Curvature(), 60}, "Free": {d.Free(), 98}, "NoiseEdge": {d.NoiseEdge(2), 2 * math.Pow(math.Sqrt(5)+math.Sqrt(6), 2)},
+		"Curvature": {d.Curvature(), 60}, "Free": {d.Free(), 98},
+		"NoiseEdge": {d.NoiseEdge(2), 2 * math.Pow(math.Sqrt(5)+math.Sqrt(6), 2)},
 	} {
 		if !(math.Abs(v[0]/v[1]-1) < 1e-14) {
 			t.Errorf("%s is %v, want %v", name, v[0], v[1])

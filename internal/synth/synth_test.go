@@ -71,7 +71,8 @@ func TestSyntheticModel(t *testing.T) {
 		}
 	}
 	// Mean and variance of 240,000 standard Gaussian numbers, to 5 standard errors.
-	if mean, variance := sum/count, squares/count; math.Abs(mean) > 5/math.Sqrt(count) || math.Abs(variance-1) > 5*math.Sqrt(2/count) {
+	if mean, variance := sum/count, squares/count; math.Abs(mean) > 5/math.Sqrt(count) ||
+		math.Abs(variance-1) > 5*math.Sqrt(2/count) {
 		t.Errorf("X has mean %g and variance %g", mean, variance)
 	}
 	var gram mat.Dense
@@ -89,7 +90,8 @@ func TestSyntheticModel(t *testing.T) {
 }
 
 func TestSyntheticKappa(t *testing.T) {
-	if _, err := (Data{Features: 4, Tasks: 5, Samples: 3, Rank: 1, Kappa: 1}).Generate(t.Context(), 1, nil, 1, 1); err != nil {
+	if _, err := (Data{Features: 4, Tasks: 5, Samples: 3, Rank: 1, Kappa: 1}).Generate(t.Context(), 1, nil, 1,
+		1); err != nil {
 		t.Errorf("rank 1 has the condition number 1: %v", err)
 	}
 	s := Data{Features: 20, Tasks: 50, Samples: 10, Rank: 3, Kappa: 5}

@@ -22,7 +22,9 @@ func TestSwap(t *testing.T) {
 		passes bool
 		do     func(n *consensus.Network, node int, x float64) error
 	}{
-		"sum": {true, func(n *consensus.Network, _ int, x float64) error { return n.Sum(t.Context(), [][]float64{{x}}) }},
+		"sum": {true, func(n *consensus.Network, _ int, x float64) error {
+			return n.Sum(t.Context(), [][]float64{{x}})
+		}},
 		"broadcast": {false, func(n *consensus.Network, _ int, x float64) error {
 			return n.Broadcast(t.Context(), 1, [][]float64{{x}})
 		}},

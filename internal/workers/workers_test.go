@@ -226,7 +226,8 @@ func TestStackOfPart(t *testing.T) {
 				}
 			})
 		}()
-		if p == nil || p.Value != bad || !bytes.Contains(p.Stack, []byte("failPart")) || !bytes.Contains(p.Stack, []byte("raised again by")) {
+		if p == nil || p.Value != bad || !bytes.Contains(p.Stack, []byte("failPart")) ||
+			!bytes.Contains(p.Stack, []byte("raised again by")) {
 			t.Errorf("part %d: %v", bad, p)
 		}
 	}

@@ -105,7 +105,8 @@ func equalAngles(cosine func(n int) float64) func(m, n int) func(i, j int) float
 		x := (math.Sqrt(1+float64(n)*ratio) - 1) / float64(n)
 		return func(i, j int) (v float64) {
 			for k := range n { // discrete cosines are orthonormal
-				v += (x + diagonal(k, j)) * math.Sqrt(2/float64(m)) * math.Cos(math.Pi*(float64(i)+0.5)*float64(k+1)/float64(m))
+				v += (x + diagonal(k, j)) * math.Sqrt(2/float64(m)) * math.Cos(
+					math.Pi*(float64(i)+0.5)*float64(k+1)/float64(m))
 			}
 			return v
 		}
@@ -156,8 +157,10 @@ func TestFactor(t *testing.T) {
 				rng := rand.New(rand.NewPCG(2, 1))
 				a, r, work := tiertest.Edge(t, 2*most), tiertest.Edge(t, most), tiertest.Edge(t, most)
 				for k, c := range [][2]int{
-					{0, 0}, {1, 0}, {1, 1}, {2, 1}, {2, 2}, {3, 2}, {4, 4}, {5, 4}, {9, 8}, {7, 7}, {30, 4}, {31, 5}, {40, 6}, {6, 6},
-					{16, 16}, {17, 16}, {33, 17}, {64, 33}, {70, 70}, {100, 10}, {100, 17}, {600, 4}, {512, 3}, {600, 16}, {130, 64},
+					{0, 0}, {1, 0}, {1, 1}, {2, 1}, {2, 2}, {3, 2}, {4, 4}, {5, 4}, {9, 8}, {7, 7}, {30, 4}, {31, 5},
+					{40, 6}, {6, 6},
+					{16, 16}, {17, 16}, {33, 17}, {64, 33}, {70, 70}, {100, 10}, {100, 17}, {600, 4}, {512, 3},
+					{600, 16}, {130, 64},
 				} {
 					m, n, front := c[0], c[1], k%3 == 0
 					q := newFactorisation(m, n, max(m+rng.IntN(9), 1), max(n+rng.IntN(3), 1), matrix(m, n))

@@ -16,10 +16,14 @@ import (
 
 // entries are kinds of m x n matrices.
 var entries = map[string]func(rng *rand.Rand, i, j int) float64{
-	"Gaussian":        func(rng *rand.Rand, _, _ int) float64 { return rng.NormFloat64() },
-	"integers":        func(rng *rand.Rand, _, _ int) float64 { return float64(rng.IntN(5) - 2) },
-	"graded columns":  func(rng *rand.Rand, _, j int) float64 { return rng.NormFloat64() * math.Pow(10, float64(-5*j)) },
-	"graded rows":     func(rng *rand.Rand, i, _ int) float64 { return rng.NormFloat64() * math.Pow(10, float64(-3*i%40)) },
+	"Gaussian": func(rng *rand.Rand, _, _ int) float64 { return rng.NormFloat64() },
+	"integers": func(rng *rand.Rand, _, _ int) float64 { return float64(rng.IntN(5) - 2) },
+	"graded columns": func(rng *rand.Rand, _, j int) float64 {
+		return rng.NormFloat64() * math.Pow(10, float64(-5*j))
+	},
+	"graded rows": func(rng *rand.Rand, i, _ int) float64 {
+		return rng.NormFloat64() * math.Pow(10, float64(-3*i%40))
+	},
 	"equal columns":   func(rng *rand.Rand, i, j int) float64 { return float64(i%7 + j%2) },
 	"zero columns":    func(rng *rand.Rand, i, j int) float64 { return float64(j%2) * rng.NormFloat64() },
 	"zeros":           func(*rand.Rand, int, int) float64 { return 0 },
@@ -215,25 +219,32 @@ func TestRPanics(t *testing.T) {
 	good := func() blas64.GeneralCols { return of(2, 2, 2, make([]float64, 4)) }
 	rows := blas64.General{Rows: 1, Cols: 2, Stride: 2, Data: make([]float64, 2)}
 	for name, f := range map[string]func(){
-		"rows":           func() { qr.R(of(-1, 2, 2, nil), good(), nil) },
-		"columns":        func() { qr.R(of(3, 1, 3, make([]float64, 3)), good(), nil) },
-		"r":              func() { qr.R(good(), of(2, 1, 2, make([]float64, 2)), nil) },
-		"short a":        func() { qr.R(of(3, 2, 3, make([]float64, 5)), good(), nil) },
-		"short r":        func() { qr.R(good(), of(2, 2, 2, make([]float64, 3)), nil) },
-		"huge stride":    func() { qr.R(of(1, 2, math.MaxInt, make([]float64, 4)), good(), nil) },
-		"wrapping":       func() { qr.R(of(1, 5, math.MaxInt/2+1, make([]float64, 9)), of(5, 5, 5, make([]float64, 25)), nil) },
+		"rows":        func() { qr.R(of(-1, 2, 2, nil), good(), nil) },
+		"columns":     func() { qr.R(of(3, 1, 3, make([]float64, 3)), good(), nil) },
+		"r":           func() { qr.R(good(), of(2, 1, 2, make([]float64, 2)), nil) },
+		"short a":     func() { qr.R(of(3, 2, 3, make([]float64, 5)), good(), nil) },
+		"short r":     func() { qr.R(good(), of(2, 2, 2, make([]float64, 3)), nil) },
+		"huge stride": func() { qr.R(of(1, 2, math.MaxInt, make([]float64, 4)), good(), nil) },
+		"wrapping": func() {
+			qr.R(of(1, 5, math.MaxInt/2+1, make([]float64, 9)), of(5, 5, 5, make([]float64, 25)), nil)
+		},
 		"Factor, stride": func() { qr.Factor(of(2, 2, math.MaxInt, make([]float64, 4)), good(), nil) },
 		"work":           func() { qr.R(good(), good(), new(qr.Workspace)) },
 		"Update, r":      func() { qr.Update(of(1, 1, 1, make([]float64, 1)), rows, nil) },
-		"Update, rows":   func() { qr.Update(good(), blas64.General{Rows: 2, Cols: 2, Stride: 2, Data: make([]float64, 3)}, nil) },
-		"Update, stride": func() { qr.Update(good(), blas64.General{Rows: 2, Cols: 2, Stride: 1, Data: make([]float64, 9)}, nil) },
+		"Update, rows": func() {
+			qr.Update(good(), blas64.General{Rows: 2, Cols: 2, Stride: 2, Data: make([]float64, 3)}, nil)
+		},
+		"Update, stride": func() {
+			qr.Update(good(), blas64.General{Rows: 2, Cols: 2, Stride: 1, Data: make([]float64, 9)}, nil)
+		},
 		"Update, -1":     func() { qr.Update(good(), blas64.General{Rows: -1, Cols: 2, Stride: 2}, nil) },
 		"small work":     func() { qr.R(good(), good(), qr.NewWorkspace(1)) },
 		"workspace":      func() { qr.NewWorkspace(-1) },
 		"huge workspace": func() { qr.NewWorkspace(math.MaxInt/2 + 1) },
 		"Update, work":   func() { qr.Update(good(), rows, new(qr.Workspace)) },
 		"Update, huge": func() {
-			qr.Update(good(), blas64.General{Rows: math.MaxInt/2 + 1, Cols: 2, Stride: 4, Data: make([]float64, 9)}, nil)
+			qr.Update(good(), blas64.General{Rows: math.MaxInt/2 + 1, Cols: 2, Stride: 4, Data: make([]float64, 9)},
+				nil)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -15,9 +15,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"runtime"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -27,7 +25,8 @@ import (
 func small(t *testing.T) *release {
 	t.Helper()
 	return &release{
-		version: "v1.2.3", out: t.TempDir(), commit: strings.Repeat("ab", 20), builtBy: runtime.Version(), time: time.Unix(1_700_000_000, 0).UTC(),
+		version: "v1.2.3", out: t.TempDir(), commit: strings.Repeat("ab", 20), builtBy: runtime.Version(),
+		time:   time.Unix(1_700_000_000, 0).UTC(),
 		shared: []file{{"LICENSE", []byte("terms"), 0o644}, {"licences/go/LICENSE", []byte("of Go"), 0o644}},
 	}
 }
@@ -99,7 +98,8 @@ func TestArchive(t *testing.T) {
 		t.Fatal(err)
 	}
 	contents, headers := untar(t, unzip(t, packed))
-	if !bytes.Equal(contents["difalt"], binary) || headers["difalt"].Mode != 0o755 || string(contents["LICENSE"]) != "terms" {
+	if !bytes.Equal(contents["difalt"], binary) || headers["difalt"].Mode != 0o755 ||
+		string(contents["LICENSE"]) != "terms" {
 		t.Errorf("the archive has %d files, and the program the mode %o", len(contents), headers["difalt"].Mode)
 	}
 	if !headers["difalt"].ModTime.Equal(r.time) {
@@ -132,12 +132,14 @@ func TestContents(t *testing.T) {
 		if err := json.Unmarshal(text, &bill); err != nil {
 			t.Fatal(err)
 		}
-		if len(bill.Components) == 0 || bill.Components[0].Name != "std" || bill.Components[0].URL != "pkg:golang/std@"+std {
+		if len(bill.Components) == 0 || bill.Components[0].Name != "std" || bill.Components[0].URL != "pkg:golang/std@"+
+			std {
 			t.Errorf("%s: the components are %v", built, bill.Components)
 		}
 	}
 	r := small(t)
-	if err := r.archive("linux", "amd64", []byte("no program")); err == nil || !strings.Contains(err.Error(), "linux/amd64") {
+	if err := r.archive("linux", "amd64", []byte("no program")); err == nil ||
+		!strings.Contains(err.Error(), "linux/amd64") {
 		t.Errorf("a file that is not a binary of Go: %v", err)
 	}
 	r.builtBy = "go1.2.3"
@@ -150,11 +152,13 @@ func TestContents(t *testing.T) {
 func TestBuilder(t *testing.T) {
 	r := small(t)
 	variables := map[string]string{
-		"GITHUB_ACTIONS": "true", "GITHUB_SERVER_URL": "https://github.com", "GITHUB_REPOSITORY": "a/b", "GITHUB_RUN_ID": "17",
+		"GITHUB_ACTIONS": "true", "GITHUB_SERVER_URL": "https://github.com", "GITHUB_REPOSITORY": "a/b",
+		"GITHUB_RUN_ID":      "17",
 		"GITHUB_RUN_ATTEMPT": "2", "GITHUB_WORKFLOW_REF": "a/b/.github/workflows/c.yml@refs/tags/v1.2.3",
 	}
 	for _, c := range []struct{ actions, builder, run string }{
-		{"true", "https://github.com/a/b/.github/workflows/c.yml@refs/tags/v1.2.3", "https://github.com/a/b/actions/runs/17/attempts/2"},
+		{"true", "https://github.com/a/b/.github/workflows/c.yml@refs/tags/v1.2.3",
+			"https://github.com/a/b/actions/runs/17/attempts/2"},
 		{"", repository + "/tree/" + r.commit + "/scripts/packages#by-hand", ""},
 	} {
 		variables["GITHUB_ACTIONS"] = c.actions
@@ -166,7 +170,8 @@ func TestBuilder(t *testing.T) {
 			Builder  struct{ ID string }
 			Metadata struct{ InvocationID string }
 		}
-		if err := json.Unmarshal(text, &got); err != nil || got.Builder.ID != c.builder || got.Metadata.InvocationID != c.run {
+		if err := json.Unmarshal(text, &got); err != nil || got.Builder.ID != c.builder ||
+			got.Metadata.InvocationID != c.run {
 			t.Errorf("the builder is %s, %v", text, err)
 		}
 	}
@@ -241,11 +246,13 @@ func TestImage(t *testing.T) {
 		}
 		contents, headers := untar(t, bytes.NewReader(plain))
 		arch := d.Platform["architecture"]
-		if config.Architecture != arch || string(contents["usr/local/bin/difalt"]) != want[arch] || config.Config.User != "65532:65532" {
+		if config.Architecture != arch || string(contents["usr/local/bin/difalt"]) != want[arch] ||
+			config.Config.User != "65532:65532" {
 			t.Errorf("the image of %s is %+v with %q", arch, config, contents["usr/local/bin/difalt"])
 		}
 		out := headers["out/"]
-		if out == nil || out.Mode != 0o1777 || out.Typeflag != tar.TypeDir || string(contents["licences/LICENSE"]) != "terms" {
+		if out == nil || out.Mode != 0o1777 || out.Typeflag != tar.TypeDir ||
+			string(contents["licences/LICENSE"]) != "terms" {
 			t.Errorf("the image of %s has /out as %+v and the licence %q", arch, out, contents["licences/LICENSE"])
 		}
 		delete(want, arch)
@@ -322,7 +329,8 @@ func TestStatements(t *testing.T) {
 	if by := statement.Predicate.BuildDefinition.InternalParameters.Go; by != r.builtBy {
 		t.Errorf("the statement has the Go %q, not %q", by, r.builtBy)
 	}
-	if len(statement.Subject) != 2 || statement.Subject[0].Name != "a" || first != statement.Subject[0].Digest["sha256"]+"  a\n" ||
+	if len(statement.Subject) != 2 || statement.Subject[0].Name != "a" ||
+		first != statement.Subject[0].Digest["sha256"]+"  a\n" ||
 		statement.Predicate.BuildDefinition.ResolvedDependencies[0].Digest["gitCommit"] != r.commit {
 		t.Errorf("the statement is %s", text)
 	}
@@ -337,7 +345,8 @@ func TestRefuses(t *testing.T) {
 	if _, err := readKey(path); err == nil || !strings.Contains(err.Error(), path) {
 		t.Errorf("a file without a key: %v", err)
 	}
-	if err := run(t.Context(), "v1.2.3", filepath.Dir(path), nil, ""); err == nil || !strings.Contains(err.Error(), "not empty") {
+	if err := run(t.Context(), "v1.2.3", filepath.Dir(path), nil, ""); err == nil ||
+		!strings.Contains(err.Error(), "not empty") {
 		t.Errorf("a folder with a file: %v", err)
 	}
 }
@@ -369,24 +378,5 @@ func TestCommitted(t *testing.T) {
 	write("new")
 	if err := committed(t.Context(), clone); err == nil || !strings.Contains(err.Error(), "file") {
 		t.Errorf("with a change: %v", err)
-	}
-}
-
-// TestPagesOfReadme: every page, picture and table that README.md links is in the archives.
-func TestPagesOfReadme(t *testing.T) {
-	text, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	links := regexp.MustCompile(`\]\(([\w/.-]+\.(?:md|svg|csv|cff))[)#]`).FindAllSubmatch(text, -1)
-	if len(links) < 10 {
-		t.Fatalf("README.md has only %d links to pages", len(links))
-	}
-	for _, link := range links {
-		name := string(link[1])
-		folder, _, _ := strings.Cut(name, "/")
-		if !slices.Contains(sharedFiles, name) && !slices.Contains(sharedFolders, folder) {
-			t.Errorf("README.md links %s, which is not in the archives", name)
-		}
 	}
 }

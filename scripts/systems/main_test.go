@@ -19,7 +19,8 @@ func write(t *testing.T, code, test string) *checker {
 		"m_test.go": "package m\n\nimport \"testing\"\n\n" + test,
 	} {
 		path := filepath.Join(dir, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), os.WriteFile(path, []byte(content), 0o666)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o777),
+			os.WriteFile(path, []byte(content), 0o666)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -45,10 +46,13 @@ func TestFaults(t *testing.T) {
 		"an int of 32 bits": {"var M int = 1 << 40\n", right, "linux/amd64", "linux/386", "1 << 40"},
 		"an int of 32 bits in a function": {"func M() int { return 1 << 40 }\n", right, "linux/s390x", "linux/386",
 			"1 << 40"},
-		"an int of 32 bits in a test": {"", "func TestM(t *testing.T) { t.Log(int(1 << 40)) }\n", "darwin/arm64", "linux/386",
+		"an int of 32 bits in a test": {"", "func TestM(t *testing.T) { t.Log(int(1 << 40)) }\n", "darwin/arm64",
+			"linux/386",
 			"m_test.go"},
-		"a file of another system": {"import _ \"example.com/m/unix\"\n", right, "linux/amd64", "windows/amd64", "unix"},
-		"a signal":                 {"import \"syscall\"\n\nvar M = syscall.SIGWINCH\n", right, "freebsd/amd64", "windows/amd64", "SIGWINCH"},
+		"a file of another system": {"import _ \"example.com/m/unix\"\n", right, "linux/amd64", "windows/amd64",
+			"unix"},
+		"a signal": {"import \"syscall\"\n\nvar M = syscall.SIGWINCH\n", right, "freebsd/amd64",
+			"windows/amd64", "SIGWINCH"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			checked := write(t, c.code, c.test)
@@ -72,7 +76,8 @@ func TestMistakes(t *testing.T) {
 		"no import":   {"import _ \"example.com/m/none\"\n", "linux/386", "./...", "example.com/m/none"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, err := write(t, c.code, right).check(c.system, c.pattern); err == nil || !strings.Contains(err.Error(), c.want) {
+			if _, err := write(t, c.code, right).check(c.system, c.pattern); err == nil ||
+				!strings.Contains(err.Error(), c.want) {
 				t.Errorf("%v, want %q", err, c.want)
 			}
 		})

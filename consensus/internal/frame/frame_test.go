@@ -36,7 +36,8 @@ func TestFrame(t *testing.T) {
 	for _, code := range []string{"", "x", "the code"} {
 		p := frameOf(someSeed, someNumber, Sum, code)
 		got, err := someSeed.Open(p, someNumber)
-		if got.Channel != Sum || got.Tag != 7 || string(got.Code) != code || err != nil || len(p) != len(code)+Overhead {
+		if got.Channel != Sum || got.Tag != 7 || string(got.Code) != code || err != nil ||
+			len(p) != len(code)+Overhead {
 			t.Errorf("%+v, %v: want %q", got, err, code)
 		}
 		if n, ok := Number(p); n != someNumber&255 || !ok {
@@ -59,7 +60,8 @@ func TestFrame(t *testing.T) {
 		wrong("another byte", append(bytes.Clone(p), 0), someSeed, someNumber)
 		wrong("another run", p, NewSeed(8, 4), someNumber)
 		wrong("another node", p, NewSeed(7, 5), someNumber)
-		for _, n := range []uint64{someNumber - 1, someNumber + 1, someNumber + 256, someNumber - 256, someNumber + 1<<31} {
+		for _, n := range []uint64{someNumber - 1, someNumber + 1, someNumber + 256, someNumber - 256,
+			someNumber + 1<<31} {
 			wrong("another number", p, someSeed, n)
 		}
 	}
@@ -87,7 +89,8 @@ func FuzzFrame(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if again := seed.End(append(Begin(nil, got.Channel, someNumber, got.Tag), got.Code...), someNumber); !bytes.Equal(again, p) {
+		if again := seed.End(append(Begin(nil, got.Channel, someNumber, got.Tag), got.Code...),
+			someNumber); !bytes.Equal(again, p) {
 			t.Errorf("%x is written as %x", p, again)
 		}
 		if n := check.Allocations(1, func() { _, _ = seed.Open(p, someNumber) }); n != 0 {

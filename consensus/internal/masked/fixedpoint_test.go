@@ -86,7 +86,8 @@ func TestCheck(t *testing.T) {
 	w := NewFixedPoint(5)
 	for x, fits := range map[float64]bool{
 		0: true, 5e-324: true, -1: true, math.Nextafter(0x1p64, 0): true, -math.Nextafter(0x1p64, 0): true,
-		0x1p64: false, -0x1p64: false, math.MaxFloat64: false, math.Inf(1): false, math.Inf(-1): false, math.NaN(): false,
+		0x1p64: false, -0x1p64: false, math.MaxFloat64: false, math.Inf(1): false, math.Inf(-1): false,
+		math.NaN(): false,
 	} {
 		if err := w.Check([]float64{1, x}); (err == nil) != fits {
 			t.Errorf("%v: %v", x, err)
@@ -101,7 +102,8 @@ func TestTotalOnly(t *testing.T) {
 	w := NewFixedPoint(3)
 	for range 1000 {
 		// Multiples of 2^-40, so that sums are exact.
-		total, part := math.Ldexp(float64(rng.Int64N(1<<50)-1<<49), -40), math.Ldexp(float64(rng.Int64N(1<<50)-1<<49), -40)
+		total, part := math.Ldexp(float64(rng.Int64N(1<<50)-1<<49), -40),
+			math.Ldexp(float64(rng.Int64N(1<<50)-1<<49), -40)
 		want, got := make([]uint64, digits), make([]uint64, digits)
 		w.Add(want, []float64{total})
 		for _, x := range []float64{part, total - part, 0} {

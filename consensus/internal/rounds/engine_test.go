@@ -77,13 +77,15 @@ func TestPeerErrors(t *testing.T) {
 		err    error
 		want   string
 	}{
-		"good":             {second: good(1)},
-		"damaged":          {second: good(1)[:12], want: "node 1, round 1: corrupt: a frame has a wrong checksum"},
-		"cut off":          {second: good(1)[:3], want: "node 1, round 1: corrupt: a frame has 3 bytes"},
-		"missing":          {want: "node 1, round 1: corrupt"},
-		"repeated":         {second: good(0), want: "node 1, round 1: corrupt"},
-		"other operation":  {second: frameOf(1, frame.Sum, 7, "hello"), want: "node 1, round 1: protocol: a frame of a sum"},
-		"other code":       {second: frameOf(1, frame.Gather, 7, "hallo"), want: `node 1, round 1: protocol: code "hallo"`},
+		"good":     {second: good(1)},
+		"damaged":  {second: good(1)[:12], want: "node 1, round 1: corrupt: a frame has a wrong checksum"},
+		"cut off":  {second: good(1)[:3], want: "node 1, round 1: corrupt: a frame has 3 bytes"},
+		"missing":  {want: "node 1, round 1: corrupt"},
+		"repeated": {second: good(0), want: "node 1, round 1: corrupt"},
+		"other operation": {second: frameOf(1, frame.Sum, 7, "hello"),
+			want: "node 1, round 1: protocol: a frame of a sum"},
+		"other code": {second: frameOf(1, frame.Gather, 7, "hallo"),
+			want: `node 1, round 1: protocol: code "hallo"`},
 		"a farewell":       {second: frameOf(1, frame.Farewell, 7, ""), want: "received different totals"},
 		"another tag":      {second: frameOf(1, frame.Gather, 8, "hello"), want: "received different totals"},
 		"transport's":      {second: good(1), err: closed, want: "node 1, round 0: closed"},
@@ -124,7 +126,8 @@ func TestHosting(t *testing.T) {
 		wantError(t, err, "hosts")
 	}
 	r, err := NewEngine(g, &peer{hosted: []int{1}}, 0)
-	if err != nil || fmt.Sprint(r.Links, r.Row, r.Rows, r.MessagesPerRound, r.AllHosted()) != "[{1 0} {1 2}] [1 0 2] 3 2 false" {
+	if err != nil || fmt.Sprint(r.Links, r.Row, r.Rows, r.MessagesPerRound,
+		r.AllHosted()) != "[{1 0} {1 2}] [1 0 2] 3 2 false" {
 		t.Errorf("%v, %+v", err, r.Hosting)
 	}
 }
