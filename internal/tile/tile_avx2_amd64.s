@@ -5594,44 +5594,32 @@ bothLoad6:
 	MOVQ    AX, R15
 	SUBQ    8(SP), R15
 	VMOVUPD (R15), Y0
-	VMOVAPD Y0, Y0
 	VMOVUPD (R15)(SI*1), Y1
-	VMOVAPD Y1, Y1
 	CMPQ    BX, $+1
 	JEQ     bothTerms1
 	ADDQ    (SP), R15
 	VMOVUPD (R15), Y2
-	VMOVAPD Y2, Y2
 	VMOVUPD (R15)(SI*1), Y3
-	VMOVAPD Y3, Y3
 	CMPQ    BX, $+2
 	JEQ     bothTerms2
 	ADDQ    (SP), R15
 	VMOVUPD (R15), Y4
-	VMOVAPD Y4, Y4
 	VMOVUPD (R15)(SI*1), Y5
-	VMOVAPD Y5, Y5
 	CMPQ    BX, $+3
 	JEQ     bothTerms3
 	ADDQ    (SP), R15
 	VMOVUPD (R15), Y6
-	VMOVAPD Y6, Y6
 	VMOVUPD (R15)(SI*1), Y7
-	VMOVAPD Y7, Y7
 	CMPQ    BX, $+4
 	JEQ     bothTerms4
 	ADDQ    (SP), R15
 	VMOVUPD (R15), Y8
-	VMOVAPD Y8, Y8
 	VMOVUPD (R15)(SI*1), Y9
-	VMOVAPD Y9, Y9
 	CMPQ    BX, $+5
 	JEQ     bothTerms5
 	ADDQ    (SP), R15
 	VMOVUPD (R15), Y10
-	VMOVAPD Y10, Y10
 	VMOVUPD (R15)(SI*1), Y11
-	VMOVAPD Y11, Y11
 	JMP     bothTerms6
 
 last:
@@ -5874,32 +5862,26 @@ oneLoad6:
 	MOVQ       AX, R12
 	SUBQ       8(SP), R12
 	VMASKMOVPD (R12), Y1, Y0
-	VMOVAPD    Y0, Y0
 	CMPQ       BX, $+1
 	JEQ        oneTerms1
 	ADDQ       (SP), R12
 	VMASKMOVPD (R12), Y1, Y2
-	VMOVAPD    Y2, Y2
 	CMPQ       BX, $+2
 	JEQ        oneTerms2
 	ADDQ       (SP), R12
 	VMASKMOVPD (R12), Y1, Y4
-	VMOVAPD    Y4, Y4
 	CMPQ       BX, $+3
 	JEQ        oneTerms3
 	ADDQ       (SP), R12
 	VMASKMOVPD (R12), Y1, Y6
-	VMOVAPD    Y6, Y6
 	CMPQ       BX, $+4
 	JEQ        oneTerms4
 	ADDQ       (SP), R12
 	VMASKMOVPD (R12), Y1, Y8
-	VMOVAPD    Y8, Y8
 	CMPQ       BX, $+5
 	JEQ        oneTerms5
 	ADDQ       (SP), R12
 	VMASKMOVPD (R12), Y1, Y10
-	VMOVAPD    Y10, Y10
 	JMP        oneTerms6
 
 columnsDone:
@@ -6729,44 +6711,32 @@ bothLoad6:
 	MOVQ    AX, R15
 	SUBQ    8(SP), R15
 	VMOVUPS (R15), Y0
-	VMOVAPD Y0, Y0
 	VMOVUPS (R15)(SI*1), Y1
-	VMOVAPD Y1, Y1
 	CMPQ    BX, $+1
 	JEQ     bothTerms1
 	ADDQ    (SP), R15
 	VMOVUPS (R15), Y2
-	VMOVAPD Y2, Y2
 	VMOVUPS (R15)(SI*1), Y3
-	VMOVAPD Y3, Y3
 	CMPQ    BX, $+2
 	JEQ     bothTerms2
 	ADDQ    (SP), R15
 	VMOVUPS (R15), Y4
-	VMOVAPD Y4, Y4
 	VMOVUPS (R15)(SI*1), Y5
-	VMOVAPD Y5, Y5
 	CMPQ    BX, $+3
 	JEQ     bothTerms3
 	ADDQ    (SP), R15
 	VMOVUPS (R15), Y6
-	VMOVAPD Y6, Y6
 	VMOVUPS (R15)(SI*1), Y7
-	VMOVAPD Y7, Y7
 	CMPQ    BX, $+4
 	JEQ     bothTerms4
 	ADDQ    (SP), R15
 	VMOVUPS (R15), Y8
-	VMOVAPD Y8, Y8
 	VMOVUPS (R15)(SI*1), Y9
-	VMOVAPD Y9, Y9
 	CMPQ    BX, $+5
 	JEQ     bothTerms5
 	ADDQ    (SP), R15
 	VMOVUPS (R15), Y10
-	VMOVAPD Y10, Y10
 	VMOVUPS (R15)(SI*1), Y11
-	VMOVAPD Y11, Y11
 	JMP     bothTerms6
 
 last:
@@ -7009,32 +6979,26 @@ oneLoad6:
 	MOVQ       AX, R12
 	SUBQ       8(SP), R12
 	VMASKMOVPS (R12), Y1, Y0
-	VMOVAPD    Y0, Y0
 	CMPQ       BX, $+1
 	JEQ        oneTerms1
 	ADDQ       (SP), R12
 	VMASKMOVPS (R12), Y1, Y2
-	VMOVAPD    Y2, Y2
 	CMPQ       BX, $+2
 	JEQ        oneTerms2
 	ADDQ       (SP), R12
 	VMASKMOVPS (R12), Y1, Y4
-	VMOVAPD    Y4, Y4
 	CMPQ       BX, $+3
 	JEQ        oneTerms3
 	ADDQ       (SP), R12
 	VMASKMOVPS (R12), Y1, Y6
-	VMOVAPD    Y6, Y6
 	CMPQ       BX, $+4
 	JEQ        oneTerms4
 	ADDQ       (SP), R12
 	VMASKMOVPS (R12), Y1, Y8
-	VMOVAPD    Y8, Y8
 	CMPQ       BX, $+5
 	JEQ        oneTerms5
 	ADDQ       (SP), R12
 	VMASKMOVPS (R12), Y1, Y10
-	VMOVAPD    Y10, Y10
 	JMP        oneTerms6
 
 columnsDone:

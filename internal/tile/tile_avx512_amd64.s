@@ -4920,44 +4920,32 @@ bothLoad6:
 	MOVQ    AX, R15
 	SUBQ    8(SP), R15
 	VMOVUPD (R15), Z0
-	VMOVAPD Z0, Z0
 	VMOVUPD (R15)(SI*1), Z1
-	VMOVAPD Z1, Z1
 	CMPQ    BX, $+1
 	JEQ     bothTerms1
 	ADDQ    (SP), R15
 	VMOVUPD (R15), Z2
-	VMOVAPD Z2, Z2
 	VMOVUPD (R15)(SI*1), Z3
-	VMOVAPD Z3, Z3
 	CMPQ    BX, $+2
 	JEQ     bothTerms2
 	ADDQ    (SP), R15
 	VMOVUPD (R15), Z4
-	VMOVAPD Z4, Z4
 	VMOVUPD (R15)(SI*1), Z5
-	VMOVAPD Z5, Z5
 	CMPQ    BX, $+3
 	JEQ     bothTerms3
 	ADDQ    (SP), R15
 	VMOVUPD (R15), Z6
-	VMOVAPD Z6, Z6
 	VMOVUPD (R15)(SI*1), Z7
-	VMOVAPD Z7, Z7
 	CMPQ    BX, $+4
 	JEQ     bothTerms4
 	ADDQ    (SP), R15
 	VMOVUPD (R15), Z8
-	VMOVAPD Z8, Z8
 	VMOVUPD (R15)(SI*1), Z9
-	VMOVAPD Z9, Z9
 	CMPQ    BX, $+5
 	JEQ     bothTerms5
 	ADDQ    (SP), R15
 	VMOVUPD (R15), Z10
-	VMOVAPD Z10, Z10
 	VMOVUPD (R15)(SI*1), Z11
-	VMOVAPD Z11, Z11
 	JMP     bothTerms6
 
 last:
@@ -5269,44 +5257,32 @@ oneAndHalfLoad6:
 	MOVQ    AX, R13
 	SUBQ    8(SP), R13
 	VMOVUPD (R13), Z0
-	VMOVAPD Z0, Z0
 	VMOVUPD (R13)(SI*1), Y1
-	VMOVAPD Y1, Y1
 	CMPQ    BX, $+1
 	JEQ     oneAndHalfTerms1
 	ADDQ    (SP), R13
 	VMOVUPD (R13), Z2
-	VMOVAPD Z2, Z2
 	VMOVUPD (R13)(SI*1), Y3
-	VMOVAPD Y3, Y3
 	CMPQ    BX, $+2
 	JEQ     oneAndHalfTerms2
 	ADDQ    (SP), R13
 	VMOVUPD (R13), Z4
-	VMOVAPD Z4, Z4
 	VMOVUPD (R13)(SI*1), Y5
-	VMOVAPD Y5, Y5
 	CMPQ    BX, $+3
 	JEQ     oneAndHalfTerms3
 	ADDQ    (SP), R13
 	VMOVUPD (R13), Z6
-	VMOVAPD Z6, Z6
 	VMOVUPD (R13)(SI*1), Y7
-	VMOVAPD Y7, Y7
 	CMPQ    BX, $+4
 	JEQ     oneAndHalfTerms4
 	ADDQ    (SP), R13
 	VMOVUPD (R13), Z8
-	VMOVAPD Z8, Z8
 	VMOVUPD (R13)(SI*1), Y9
-	VMOVAPD Y9, Y9
 	CMPQ    BX, $+5
 	JEQ     oneAndHalfTerms5
 	ADDQ    (SP), R13
 	VMOVUPD (R13), Z10
-	VMOVAPD Z10, Z10
 	VMOVUPD (R13)(SI*1), Y11
-	VMOVAPD Y11, Y11
 	JMP     oneAndHalfTerms6
 
 one:
@@ -5523,32 +5499,26 @@ halfLoad6:
 	MOVQ      AX, R12
 	SUBQ      8(SP), R12
 	VMOVUPD.Z (R12), K1, Y0
-	VMOVAPD   Y0, Y0
 	CMPQ      BX, $+1
 	JEQ       halfTerms1
 	ADDQ      (SP), R12
-	VMOVUPD.Z (R12), K1, Y1
-	VMOVAPD   Y1, Y2
+	VMOVUPD.Z (R12), K1, Y2
 	CMPQ      BX, $+2
 	JEQ       halfTerms2
 	ADDQ      (SP), R12
-	VMOVUPD.Z (R12), K1, Y1
-	VMOVAPD   Y1, Y4
+	VMOVUPD.Z (R12), K1, Y4
 	CMPQ      BX, $+3
 	JEQ       halfTerms3
 	ADDQ      (SP), R12
-	VMOVUPD.Z (R12), K1, Y1
-	VMOVAPD   Y1, Y6
+	VMOVUPD.Z (R12), K1, Y6
 	CMPQ      BX, $+4
 	JEQ       halfTerms4
 	ADDQ      (SP), R12
-	VMOVUPD.Z (R12), K1, Y1
-	VMOVAPD   Y1, Y8
+	VMOVUPD.Z (R12), K1, Y8
 	CMPQ      BX, $+5
 	JEQ       halfTerms5
 	ADDQ      (SP), R12
-	VMOVUPD.Z (R12), K1, Y1
-	VMOVAPD   Y1, Y10
+	VMOVUPD.Z (R12), K1, Y10
 	JMP       halfTerms6
 
 most:
@@ -5762,32 +5732,26 @@ oneLoad6:
 	MOVQ      AX, R12
 	SUBQ      8(SP), R12
 	VMOVUPD.Z (R12), K1, Z0
-	VMOVAPD   Z0, Z0
 	CMPQ      BX, $+1
 	JEQ       oneTerms1
 	ADDQ      (SP), R12
-	VMOVUPD.Z (R12), K1, Z1
-	VMOVAPD   Z1, Z2
+	VMOVUPD.Z (R12), K1, Z2
 	CMPQ      BX, $+2
 	JEQ       oneTerms2
 	ADDQ      (SP), R12
-	VMOVUPD.Z (R12), K1, Z1
-	VMOVAPD   Z1, Z4
+	VMOVUPD.Z (R12), K1, Z4
 	CMPQ      BX, $+3
 	JEQ       oneTerms3
 	ADDQ      (SP), R12
-	VMOVUPD.Z (R12), K1, Z1
-	VMOVAPD   Z1, Z6
+	VMOVUPD.Z (R12), K1, Z6
 	CMPQ      BX, $+4
 	JEQ       oneTerms4
 	ADDQ      (SP), R12
-	VMOVUPD.Z (R12), K1, Z1
-	VMOVAPD   Z1, Z8
+	VMOVUPD.Z (R12), K1, Z8
 	CMPQ      BX, $+5
 	JEQ       oneTerms5
 	ADDQ      (SP), R12
-	VMOVUPD.Z (R12), K1, Z1
-	VMOVAPD   Z1, Z10
+	VMOVUPD.Z (R12), K1, Z10
 	JMP       oneTerms6
 
 columnsDone:
@@ -6750,44 +6714,32 @@ bothLoad6:
 	MOVQ    AX, R15
 	SUBQ    8(SP), R15
 	VMOVUPS (R15), Z0
-	VMOVAPD Z0, Z0
 	VMOVUPS (R15)(SI*1), Z1
-	VMOVAPD Z1, Z1
 	CMPQ    BX, $+1
 	JEQ     bothTerms1
 	ADDQ    (SP), R15
 	VMOVUPS (R15), Z2
-	VMOVAPD Z2, Z2
 	VMOVUPS (R15)(SI*1), Z3
-	VMOVAPD Z3, Z3
 	CMPQ    BX, $+2
 	JEQ     bothTerms2
 	ADDQ    (SP), R15
 	VMOVUPS (R15), Z4
-	VMOVAPD Z4, Z4
 	VMOVUPS (R15)(SI*1), Z5
-	VMOVAPD Z5, Z5
 	CMPQ    BX, $+3
 	JEQ     bothTerms3
 	ADDQ    (SP), R15
 	VMOVUPS (R15), Z6
-	VMOVAPD Z6, Z6
 	VMOVUPS (R15)(SI*1), Z7
-	VMOVAPD Z7, Z7
 	CMPQ    BX, $+4
 	JEQ     bothTerms4
 	ADDQ    (SP), R15
 	VMOVUPS (R15), Z8
-	VMOVAPD Z8, Z8
 	VMOVUPS (R15)(SI*1), Z9
-	VMOVAPD Z9, Z9
 	CMPQ    BX, $+5
 	JEQ     bothTerms5
 	ADDQ    (SP), R15
 	VMOVUPS (R15), Z10
-	VMOVAPD Z10, Z10
 	VMOVUPS (R15)(SI*1), Z11
-	VMOVAPD Z11, Z11
 	JMP     bothTerms6
 
 last:
@@ -7099,44 +7051,32 @@ oneAndHalfLoad6:
 	MOVQ    AX, R13
 	SUBQ    8(SP), R13
 	VMOVUPS (R13), Z0
-	VMOVAPD Z0, Z0
 	VMOVUPS (R13)(SI*1), Y1
-	VMOVAPD Y1, Y1
 	CMPQ    BX, $+1
 	JEQ     oneAndHalfTerms1
 	ADDQ    (SP), R13
 	VMOVUPS (R13), Z2
-	VMOVAPD Z2, Z2
 	VMOVUPS (R13)(SI*1), Y3
-	VMOVAPD Y3, Y3
 	CMPQ    BX, $+2
 	JEQ     oneAndHalfTerms2
 	ADDQ    (SP), R13
 	VMOVUPS (R13), Z4
-	VMOVAPD Z4, Z4
 	VMOVUPS (R13)(SI*1), Y5
-	VMOVAPD Y5, Y5
 	CMPQ    BX, $+3
 	JEQ     oneAndHalfTerms3
 	ADDQ    (SP), R13
 	VMOVUPS (R13), Z6
-	VMOVAPD Z6, Z6
 	VMOVUPS (R13)(SI*1), Y7
-	VMOVAPD Y7, Y7
 	CMPQ    BX, $+4
 	JEQ     oneAndHalfTerms4
 	ADDQ    (SP), R13
 	VMOVUPS (R13), Z8
-	VMOVAPD Z8, Z8
 	VMOVUPS (R13)(SI*1), Y9
-	VMOVAPD Y9, Y9
 	CMPQ    BX, $+5
 	JEQ     oneAndHalfTerms5
 	ADDQ    (SP), R13
 	VMOVUPS (R13), Z10
-	VMOVAPD Z10, Z10
 	VMOVUPS (R13)(SI*1), Y11
-	VMOVAPD Y11, Y11
 	JMP     oneAndHalfTerms6
 
 one:
@@ -7353,32 +7293,26 @@ halfLoad6:
 	MOVQ      AX, R12
 	SUBQ      8(SP), R12
 	VMOVUPS.Z (R12), K1, Y0
-	VMOVAPD   Y0, Y0
 	CMPQ      BX, $+1
 	JEQ       halfTerms1
 	ADDQ      (SP), R12
-	VMOVUPS.Z (R12), K1, Y1
-	VMOVAPD   Y1, Y2
+	VMOVUPS.Z (R12), K1, Y2
 	CMPQ      BX, $+2
 	JEQ       halfTerms2
 	ADDQ      (SP), R12
-	VMOVUPS.Z (R12), K1, Y1
-	VMOVAPD   Y1, Y4
+	VMOVUPS.Z (R12), K1, Y4
 	CMPQ      BX, $+3
 	JEQ       halfTerms3
 	ADDQ      (SP), R12
-	VMOVUPS.Z (R12), K1, Y1
-	VMOVAPD   Y1, Y6
+	VMOVUPS.Z (R12), K1, Y6
 	CMPQ      BX, $+4
 	JEQ       halfTerms4
 	ADDQ      (SP), R12
-	VMOVUPS.Z (R12), K1, Y1
-	VMOVAPD   Y1, Y8
+	VMOVUPS.Z (R12), K1, Y8
 	CMPQ      BX, $+5
 	JEQ       halfTerms5
 	ADDQ      (SP), R12
-	VMOVUPS.Z (R12), K1, Y1
-	VMOVAPD   Y1, Y10
+	VMOVUPS.Z (R12), K1, Y10
 	JMP       halfTerms6
 
 most:
@@ -7592,32 +7526,26 @@ oneLoad6:
 	MOVQ      AX, R12
 	SUBQ      8(SP), R12
 	VMOVUPS.Z (R12), K1, Z0
-	VMOVAPD   Z0, Z0
 	CMPQ      BX, $+1
 	JEQ       oneTerms1
 	ADDQ      (SP), R12
-	VMOVUPS.Z (R12), K1, Z1
-	VMOVAPD   Z1, Z2
+	VMOVUPS.Z (R12), K1, Z2
 	CMPQ      BX, $+2
 	JEQ       oneTerms2
 	ADDQ      (SP), R12
-	VMOVUPS.Z (R12), K1, Z1
-	VMOVAPD   Z1, Z4
+	VMOVUPS.Z (R12), K1, Z4
 	CMPQ      BX, $+3
 	JEQ       oneTerms3
 	ADDQ      (SP), R12
-	VMOVUPS.Z (R12), K1, Z1
-	VMOVAPD   Z1, Z6
+	VMOVUPS.Z (R12), K1, Z6
 	CMPQ      BX, $+4
 	JEQ       oneTerms4
 	ADDQ      (SP), R12
-	VMOVUPS.Z (R12), K1, Z1
-	VMOVAPD   Z1, Z8
+	VMOVUPS.Z (R12), K1, Z8
 	CMPQ      BX, $+5
 	JEQ       oneTerms5
 	ADDQ      (SP), R12
-	VMOVUPS.Z (R12), K1, Z1
-	VMOVAPD   Z1, Z10
+	VMOVUPS.Z (R12), K1, Z10
 	JMP       oneTerms6
 
 columnsDone:

@@ -207,7 +207,7 @@ func (p *fewColumns) compute(then func()) {
 	}
 	then()
 	Label(p.label("Load", mostFewRows))
-	p.each(row, "Terms", func(io access, at Mem, v vector) { VMOVAPD(io.load(at), v) })
+	p.each(row, "Terms", func(io access, at Mem, v vector) { io.into(at, v) })
 	JMP(LabelRef(p.label("Terms", mostFewRows)))
 }
 

@@ -73,12 +73,13 @@ func (t isa) store(to reg.GPVirtual, v ...vector) {
 	}
 }
 
-// An access loads from and stores to addresses, and clears what it does not store. operand returns a source
-// of an instruction: the address itself where all lanes are read. A separate load would take an entry of the
-// processor's window of instructions, and fewer cache lines would be on their way from memory. flush stores
-// what is held back.
+// An access loads from and stores to addresses, and clears what it does not store. into loads to a register.
+// operand returns a source of an instruction: the address itself where all lanes are read. A separate load
+// would take an entry of the processor's window of instructions, and fewer cache lines would be on their way
+// from memory. flush stores what is held back.
 type access struct {
 	load    func(Mem) vector
+	into    func(Mem, vector)
 	operand func(Mem) Op
 	store   func(vector, Mem)
 	clear   func(vector)
@@ -87,12 +88,21 @@ type access struct {
 
 // whole is the access to whole vectors.
 func (x *number) whole(t isa) access {
-	load := func(a Mem) vector {
+	io := access{clear: func(vector) {}, flush: func() {}}
+	io.into = func(a Mem, v vector) { x.move(a, v) }
+	io.load = t.loading(io.into)
+	io.operand = func(a Mem) Op { return a }
+	io.store = func(v vector, a Mem) { x.move(v, a) }
+	return io
+}
+
+// loading returns the load into a new register.
+func (t isa) loading(into func(Mem, vector)) func(Mem) vector {
+	return func(a Mem) vector {
 		v := t.vec()
-		x.move(a, v)
+		into(a, v)
 		return v
 	}
-	return access{load, func(a Mem) Op { return a }, func(v vector, a Mem) { x.move(v, a) }, func(vector) {}, func() {}}
 }
 
 // held returns the access to whole vectors that are stored together, by flush.
@@ -134,11 +144,8 @@ func (x *number) lanesFrom(t isa, n reg.GPVirtual, shift func(count, from, to Op
 		ADDQ(I8(x.lanes(t)), n)
 		shift(n, bits, bits)
 		KMOVW(bits.As32(), k)
-		masked.load = func(a Mem) vector {
-			v := t.vec()
-			x.clearing(a, k, v)
-			return v
-		}
+		masked.into = func(a Mem, v vector) { x.clearing(a, k, v) }
+		masked.load = t.loading(masked.into)
 		masked.operand = func(a Mem) Op { return masked.load(a) }
 		masked.store = func(v vector, a Mem) { x.move(v, k, a) }
 		masked.clear = func(v vector) { VMOVAPD_Z(v, k, v) }
@@ -147,11 +154,8 @@ func (x *number) lanesFrom(t isa, n reg.GPVirtual, shift func(count, from, to Op
 	table, y := GP64(), YMM()
 	LEAQ(maskTable.Offset(32), table)
 	VMOVUPD(Mem{Base: table, Index: n, Scale: uint8(x.size)}, y)
-	masked.load = func(a Mem) vector {
-		v := t.vec()
-		x.maskMove(a, y, v)
-		return v
-	}
+	masked.into = func(a Mem, v vector) { x.maskMove(a, y, v) }
+	masked.load = t.loading(masked.into)
 	masked.operand = func(a Mem) Op { return masked.load(a) }
 	masked.store = func(v vector, a Mem) { x.maskMove(v, y, a) }
 	masked.clear = func(v vector) { VANDPD(y, v, v) }

@@ -55,7 +55,8 @@ func (x *number) pair(int) access {
 		return v
 	}
 	store, none := func(v vector, a Mem) { move(v.AsX(), a) }, func(vector) {}
-	return access{load, func(a Mem) Op { return load(a) }, store, none, func() {}}
+	operand := func(a Mem) Op { return load(a) }
+	return access{load: load, operand: operand, store: store, clear: none, flush: func() {}}
 }
 
 // A pairTile applies a complex triangle to rows of B in registers.
