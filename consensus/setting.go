@@ -13,8 +13,8 @@ type Setting struct {
 }
 
 // Difference describes the first difference between two lists of settings, as in "NAME is 3 at node 1, but 2
-// here" for where = "at node 1" and at = "here", or as in "there is no NAME at node 1; it is 2 here". It returns
-// an empty text for equal lists. The order of settings is irrelevant; an empty value is "not given".
+// here" for where = "at node 1" and at = "here", or as in "there is no NAME at node 1; it is 2 here". It
+// returns an empty text for equal lists. The order of settings is irrelevant; an empty value is "not given".
 func Difference(there []Setting, where string, here []Setting, at string) string {
 	for _, s := range slices.Concat(here, there) {
 		a, inThere := valueOf(there, s.Name)
