@@ -59,9 +59,11 @@ func testTasks[F float32 | float64](t *testing.T, d int, samples []int, memory [
 	view := kernel.View(memory, ldx, d, first, slices.Concat(y...))
 	size, row := int(unsafe.Sizeof(memory[0])), make([]float64, d)
 	for _, k := range []*kernel.Tasks{built, view} {
-		if k.Len() != 6 || k.Features() != d || k.TotalSamples() != 9 || k.MaxSamples() != 5 || k.Storage() != storage ||
+		if k.Len() != 6 || k.Features() != d || k.TotalSamples() != 9 || k.MaxSamples() != 5 ||
+			k.Storage() != storage ||
 			k.Bytes() < 9*d*size || k.Bytes() > 9*max(ldx, d+16)*size {
-			t.Errorf("%d tasks, %d features, %d samples, at most %d, %v, %d bytes", k.Len(), k.Features(), k.TotalSamples(),
+			t.Errorf("%d tasks, %d features, %d samples, at most %d, %v, %d bytes", k.Len(), k.Features(),
+				k.TotalSamples(),
 				k.MaxSamples(), k.Storage(), k.Bytes())
 		}
 		for task, n := range samples {
@@ -113,7 +115,8 @@ func TestPart(t *testing.T) {
 				}
 			}
 			if v.TotalSamples() != total || v.MaxSamples() != most {
-				t.Errorf("part %d of %d: %d samples, at most %d, want %d and %d", part, parts, v.TotalSamples(), v.MaxSamples(), total, most)
+				t.Errorf("part %d of %d: %d samples, at most %d, want %d and %d", part, parts, v.TotalSamples(),
+					v.MaxSamples(), total, most)
 			}
 		}
 		for task := range samples {
@@ -136,7 +139,8 @@ func TestPart(t *testing.T) {
 // Tasks of which none is tall are returned as they are, and others have at most d+1 samples.
 func TestCompressed(t *testing.T) {
 	rng := rand.New(rand.NewPCG(65, 66))
-	for storage, samples := range map[kernel.Storage][]int{kernel.Float32: {10, 3}, kernel.Float64: {10, 11, 12, 0, 400}} {
+	for storage, samples := range map[kernel.Storage][]int{kernel.Float32: {10, 3},
+		kernel.Float64: {10, 11, 12, 0, 400}} {
 		tasks, _, _ := randomTasks(rng, 9, samples, storage)
 		small := tasks.Compressed()
 		if (small == tasks) != (storage == kernel.Float32) {
@@ -173,7 +177,8 @@ func TestBasis(t *testing.T) {
 // U becomes Q of its QR factorisation, with zeros behind its columns, without allocations.
 func TestOrthonormalize(t *testing.T) {
 	_, x, _ := randomTasks(rand.New(rand.NewPCG(4, 1)), 5, []int{33}, kernel.Float64)
-	for _, c := range []struct{ r, work []float64 }{{make([]float64, 25), make([]float64, qr.WorkLen(5))}, {make([]float64, 25), nil}} {
+	for _, c := range []struct{ r, work []float64 }{{make([]float64, 25), make([]float64, qr.WorkLen(5))},
+		{make([]float64, 25), nil}} {
 		u := kernel.BasisOf(x[0])
 		u.Orthonormalize(c.r, c.work)
 		var gram, back mat.Dense

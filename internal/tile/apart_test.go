@@ -34,7 +34,8 @@ func TestLeastSquaresOfZeros(t *testing.T) {
 				for i := range y {
 					y[i] = float64(i + 1)
 				}
-				lo, hi, squares := tile.LeastSquares(b, e, make([]float64, n*r), n, n, r, y, make([]float64, tile.LeastSquaresWork(n, r)), 0)
+				lo, hi, squares := tile.LeastSquares(b, e, make([]float64, n*r), n, n, r, y,
+					make([]float64, tile.LeastSquaresWork(n, r)), 0)
 				want := 0.0
 				for i, v := range y {
 					want += v * v

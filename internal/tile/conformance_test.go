@@ -36,13 +36,15 @@ func TestConformance(t *testing.T) {
 // for each of them with others.
 func TestVectors(t *testing.T) {
 	conform(t, []string{
-		"RowDots", "RowDots32", "AddRows", "AddRows32", "AddOuter", "AddOuter32", "AddAbs", "Reflect", "Rotate", "SymmetricRows",
+		"RowDots", "RowDots32", "AddRows", "AddRows32", "AddOuter", "AddOuter32", "AddAbs", "Reflect", "Rotate",
+		"SymmetricRows",
 		"RowDotPairs", "RowDotPairs32", "AddRowPairs", "AddRowPairs32", "AddOuterPairs", "AddOuterPairs32",
 		"Span dots", "Span dots32", "Span add", "Span add32", "Span both", "Span both32", "Span outer", "Span outer32",
 		"Span solve", "Span solve32",
 		"AddScaled", "AddScaled32",
 		"InnerProduct", "InnerProduct32", "Squares", "Absolutes", "Absolutes32", "Scale", "Scale32",
-		"AddComplex", "AddComplex32", "TimesComplex", "TimesComplex32", "PlaneRotation", "PlaneRotation32", "Swap", "Swap32",
+		"AddComplex", "AddComplex32", "TimesComplex", "TimesComplex32", "PlaneRotation", "PlaneRotation32", "Swap",
+		"Swap32",
 		"SolveRows", "SolveRows32", "MultiplyRows", "MultiplyRows32",
 		"SolveComplexRows", "SolveComplexRows32", "MultiplyComplexRows", "MultiplyComplexRows32",
 	}, func(*rand.Rand) (all []shape) {
@@ -89,7 +91,8 @@ func conform(t *testing.T, names []string, shapes func(*rand.Rand) []shape) {
 				switch got := uint64(r.hash); {
 				case tile.Active() == tile.Generic:
 					generic[name] = got
-				case tile.Active() != tile.NEON && (got == generic[name]) != slices.Contains(sameBits, name) && !tile.Race:
+				case tile.Active() != tile.NEON && (got == generic[name]) != slices.Contains(sameBits, name) &&
+					!tile.Race:
 					t.Errorf("the bits of all results are those of the definition: %v", got == generic[name])
 				}
 			})
@@ -144,7 +147,8 @@ func (r *run) try(name string, s shape) {
 func shapes(rng *rand.Rand, repeats int) []shape {
 	all := []shape{
 		{30, 600, 4}, {50, 100, 10}, {25, 128, 5}, {3, 5000, 3}, {70, 64, 70},
-		{2, 512, 1}, {1, 20, 6}, {1, 90, 12}, {5, 6000, 2}, {9, 4096, 2}, {49, 1030, 7}, {98, 1540, 3}, {0, 1, 1}, {1, 1, 1}, {1, 1, 0}, {0, 8, 0},
+		{2, 512, 1}, {1, 20, 6}, {1, 90, 12}, {5, 6000, 2}, {9, 4096, 2}, {49, 1030, 7}, {98, 1540, 3}, {0, 1, 1},
+		{1, 1, 1}, {1, 1, 0}, {0, 8, 0},
 	}
 	if !testing.Short() { // they take as long as all others
 		all = append(all, shape{64, 2048, 16}, shape{40, 1030, 33}, shape{71, 1450, 9})

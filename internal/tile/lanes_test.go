@@ -101,7 +101,8 @@ func TestMulBasisLanes(t *testing.T) {
 						s.Errorf("operand %d too short: no panic", i)
 					}
 				}()
-				MulBasisLanes(s.a[:short[0]:short[0]], lda, s.x[:short[1]:short[1]], s.u[:short[2]:short[2]], 64, s.n, s.d, s.r)
+				MulBasisLanes(s.a[:short[0]:short[0]], lda, s.x[:short[1]:short[1]], s.u[:short[2]:short[2]], 64, s.n,
+					s.d, s.r)
 			}()
 		}
 	})
@@ -148,9 +149,11 @@ func TestLeastSquaresLanes(t *testing.T) {
 		a, before := slices.Clone(s.a), slices.Clone(s.a)
 		x := LeastSquaresLanes(s.a, m, n, r, s.work)
 		if r > 1 && !(x.Product[bad] < 1e-14) && !math.IsNaN(x.Product[bad]) || s.n%2 == 0 && x.Lo[bad] == x.Lo[bad] {
-			s.Fatalf("n = %d, r = %d: product %g, lo %g of a problem without full rank", n, r, x.Product[bad], x.Lo[bad])
+			s.Fatalf("n = %d, r = %d: product %g, lo %g of a problem without full rank", n, r, x.Product[bad],
+				x.Lo[bad])
 		}
-		if s.work[0] != 0 || s.work[laneZeros*s.lanes-1] != 0 || !slices.Equal(s.a[m*row*s.lanes:], before[m*row*s.lanes:]) {
+		if s.work[0] != 0 || s.work[laneZeros*s.lanes-1] != 0 ||
+			!slices.Equal(s.a[m*row*s.lanes:], before[m*row*s.lanes:]) {
 			s.Fatal("zeros or rows behind the block were written")
 		}
 		for l := range bad {
@@ -172,7 +175,8 @@ func TestLeastSquaresLanes(t *testing.T) {
 				e[i] = -e[i]
 			}
 			s.near("e", s.column(s.a, l, row, r, n), e, scale)
-			s.near("results", []float64{x.Lo[l] / lo, x.Hi[l] / hi, x.Product[l] / product}, []float64{1, 1, 1}, 100*hi/lo)
+			s.near("results", []float64{x.Lo[l] / lo, x.Hi[l] / hi, x.Product[l] / product}, []float64{1, 1, 1},
+				100*hi/lo)
 			s.near("squares", []float64{x.Squares[l]}, []float64{squares}, scale*size(y))
 			largest := 0.0
 			for _, v := range b {

@@ -52,7 +52,8 @@ func testBasisPrefetch[F Float](t *testing.T) {
 					}
 				}
 				// Where the stride has padding, the pace is a little more than a line.
-				lines.check(t, fmt.Sprintf("n = %d, d = %d, %d/8 of the bytes", n, d, share), bytes, 2*n*(ldx-d)*size/line)
+				lines.check(t, fmt.Sprintf("n = %d, d = %d, %d/8 of the bytes", n, d, share), bytes,
+					2*n*(ldx-d)*size/line)
 			}
 		}
 	}
@@ -66,7 +67,8 @@ func testGradientPrefetch[F Float](t *testing.T) {
 		for _, d := range []int{8, 64, 104, 128, 600} {
 			ldx, steps := Stride(d), d/Width
 			bytes := n * ldx * size * eighths / 8
-			k := gradientStreams(&PrefetchPlan{Gradient: start, Eighths: basisShare}, n*ldx*size, n*rounds(steps), &here)
+			k := gradientStreams(&PrefetchPlan{Gradient: start, Eighths: basisShare}, n*ldx*size, n*rounds(steps),
+				&here)
 			lines := fetched{}
 			for round := range n * requests(steps) {
 				lines.request(k.next+uintptr(round*k.pace), k, size/streamBytes)
@@ -110,7 +112,8 @@ func TestPanelRows(t *testing.T) {
 	before := tiles.high
 	defer func() { tiles.high = before }()
 	for _, c := range []struct{ high, left, want int }{
-		{12, 1, 4}, {12, 8, 4}, {12, 11, 4}, {12, 12, 12}, {12, 13, 12}, {6, 5, 4}, {6, 6, 6}, {6, 7, 4}, {6, 8, 4}, {6, 9, 6}, {6, 30, 6},
+		{12, 1, 4}, {12, 8, 4}, {12, 11, 4}, {12, 12, 12}, {12, 13, 12}, {6, 5, 4}, {6, 6, 6}, {6, 7, 4}, {6, 8, 4},
+		{6, 9, 6}, {6, 30, 6},
 	} {
 		tiles.high = c.high
 		if got := panelRowsOf(c.left); got != c.want {

@@ -50,7 +50,8 @@ func TestRaceIsSeen(t *testing.T) {
 				return
 			case os.Getenv(racing) == "" && (i == 0 || !testing.Short()):
 				var out []byte
-				for try := 0; try < 5 && !strings.Contains(string(out), "DATA RACE"); try++ { // the detector forgets old accesses
+				// the detector forgets old accesses
+				for try := 0; try < 5 && !strings.Contains(string(out), "DATA RACE"); try++ {
 					cmd := exec.Command(os.Args[0], "-test.run=^TestRaceIsSeen$")
 					cmd.Env = append(os.Environ(), racing+"="+at)
 					out, _ = cmd.CombinedOutput()

@@ -45,7 +45,8 @@ func leastSquaresSmall(r *run, s shape) {
 func solve(r *run, rows, cols int) {
 	a, lda := dense[float64](r, "a", rows, cols)
 	y, _ := dense[float64](r, "y", rows, 1)
-	b, residual, work := alloc[float64](r, cols), alloc[float64](r, rows), workspace(r, tile.LeastSquaresWork(rows, cols))
+	b, residual, work := alloc[float64](r, cols), alloc[float64](r, rows),
+		workspace(r, tile.LeastSquaresWork(rows, cols))
 	next := r.hint(a)
 	var lo, hi, squares float64
 	r.call(func() { lo, hi, squares = tile.LeastSquares(b, residual, a, lda, rows, cols, y, work, next) })
@@ -174,7 +175,8 @@ func factorResults(r *run, work []float64, rows, cols int) {
 func checkApart(r *run, b, f []float64, ldf, rows, cols int, hi float64) {
 	for k := range cols {
 		row, pivot := f[k*ldf:], f[k*ldf+k]
-		if pivot <= tile.SetApart(rows, cols)*hi && (b[k] != 0 || !all(row[k+1:cols+1], func(v float64) bool { return v == 0 })) {
+		if pivot <= tile.SetApart(rows, cols)*hi &&
+			(b[k] != 0 || !all(row[k+1:cols+1], func(v float64) bool { return v == 0 })) {
 			r.Errorf("%s: column %d is set apart, and has b = %g, F = %g", r.at, k, b[k], row[k+1:cols+1])
 		}
 	}
@@ -204,7 +206,8 @@ func factorOf(r *run, a []float64, lda, rows, cols int, y []float64) {
 				}
 				got -= fi * f[k*ldf+k] * fj
 			}
-			if size := norm(a[i*lda:][:rows]) * norm(a[j*lda:][:rows]); !(math.Abs(got) <= 16*float64(rows+cols)*eps*size) {
+			size := norm(a[i*lda:][:rows]) * norm(a[j*lda:][:rows])
+			if !(math.Abs(got) <= 16*float64(rows+cols)*eps*size) {
 				r.Errorf("%s: entry %d, %d of F'D F is off by %g of %g", r.at, i, j, got, size)
 			}
 		}

@@ -111,7 +111,8 @@ func beyond(arch string, s statement, guards map[string][]string, macros map[str
 	needs, err := amd64Needs(s.op, s.args)
 	for _, feature := range needs {
 		if !slices.Contains(guard, feature) {
-			return fmt.Errorf("%s %s needs %s, which the guard of %s does not ask for", s.op, s.args, feature, tierOf(s.symbol))
+			return fmt.Errorf("%s %s needs %s, which the guard of %s does not ask for", s.op, s.args, feature,
+				tierOf(s.symbol))
 		}
 	}
 	return err

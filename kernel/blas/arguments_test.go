@@ -52,8 +52,10 @@ func TestRandomArguments(t *testing.T) {
 	for i, o := range operations[float32]() {
 		t.Run(o.name, func(t *testing.T) {
 			tiertest.Each(t, func(t *testing.T) {
-				randomCalls(t, o, newBench(t, 0x1p-24, singles(blas.Implementation{}), singles(reference.Implementation{})), 0x1p-8)
-				randomCalls(t, wide[i], newBench(t, eps, doubles(blas.Implementation{}), doubles(reference.Implementation{})), 0x1p-30)
+				randomCalls(t, o, newBench(t, 0x1p-24, singles(blas.Implementation{}),
+					singles(reference.Implementation{})), 0x1p-8)
+				randomCalls(t, wide[i],
+					newBench(t, eps, doubles(blas.Implementation{}), doubles(reference.Implementation{})), 0x1p-30)
 			})
 		})
 	}

@@ -36,7 +36,8 @@ type settings struct {
 func randomSettings(rng *rand.Rand) settings {
 	size := func() int { return 1 + rng.IntN([]int{5, 20, 70, 140}[rng.IntN(4)]) }
 	return settings{size(), size(), size(), pick(rng, triangles), pick(rng, []gblas.Side{gblas.Left, gblas.Right}),
-		pick(rng, []gblas.Transpose{gblas.NoTrans, gblas.Trans, gblas.ConjTrans}), pick(rng, transposes), pick(rng, diagonals),
+		pick(rng, []gblas.Transpose{gblas.NoTrans, gblas.Trans, gblas.ConjTrans}), pick(rng, transposes),
+		pick(rng, diagonals),
 		pick(rng, []lapack.MatrixNorm{lapack.MaxAbs, lapack.MaxColumnSum, lapack.MaxRowSum, lapack.Frobenius}),
 		pick(rng, []float64{1, -1, 0, 0.7}), pick(rng, []float64{0, 1, -0.3})}
 }

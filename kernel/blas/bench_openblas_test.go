@@ -25,21 +25,24 @@ import (
 )
 
 var (
-	pages  = flag.String("table", "", "write the tables of times between two markers in `files`, separated by commas; - for the terminal")
+	pages = flag.String("table", "", "write the tables of times between two markers in `files`, separated by "+
+		"commas; - for the terminal")
 	turn   = flag.Duration("turn", 2*time.Millisecond, "time of one implementation's turn")
 	budget = flag.Duration("budget", 60*time.Millisecond, "time of all turns of a case")
 )
 
 // linked is the OpenBLAS that the process is linked with, with as many threads as OPENBLAS_NUM_THREADS
 // allows.
-var linked = peer{"OpenBLAS", blasnetlib.Implementation{}, openBLAS{}, blasnetlib.Implementation{}, blasnetlib.Implementation{}}
+var linked = peer{"OpenBLAS", blasnetlib.Implementation{}, openBLAS{}, blasnetlib.Implementation{},
+	blasnetlib.Implementation{}}
 
 // openBLAS is LAPACK by OpenBLAS.
 type openBLAS struct{ lapacknetlib.Implementation }
 
 // Dgesvd answers a query with the least length of work that netlib accepts: new versions of OpenBLAS need
 // less.
-func (o openBLAS) Dgesvd(jobU, jobVT lapack.SVDJob, m, n int, a []float64, lda int, s, u []float64, ldu int, vt []float64, ldvt int, work []float64, lwork int) (ok bool) {
+func (o openBLAS) Dgesvd(jobU, jobVT lapack.SVDJob, m, n int, a []float64, lda int, s, u []float64, ldu int,
+	vt []float64, ldvt int, work []float64, lwork int) (ok bool) {
 	ok = o.Implementation.Dgesvd(jobU, jobVT, m, n, a, lda, s, u, ldu, vt, ldvt, work, lwork)
 	if lwork == -1 {
 		work[0] = max(work[0], float64(max(3*min(m, n)+max(m, n), 5*min(m, n))))
@@ -93,16 +96,17 @@ var cores = map[tile.Tier]string{tile.AVX2: "Haswell", tile.AVX512: "SkylakeX"}
 // newer is the variable with a folder of another OpenBLAS, see scripts/openblas.sh.
 const newer = "DIFALT_OPENBLAS"
 
-// idleTicks is the logarithm of the ticks of the processor's clock for which idle threads of OpenBLAS poll: 30
-// to 60 us, about as long as helpers of kernel/blas. The default of 26 lets them take a core for up to 30 ms of
-// the turns after OpenBLAS's own.
+// idleTicks is the logarithm of the ticks of the processor's clock for which idle threads of OpenBLAS poll:
+// 30 to 60 us, about as long as helpers of kernel/blas. The default of 26 lets them take a core for up to 30
+// ms of the turns after OpenBLAS's own.
 const idleTicks = 17
 
 // measure runs TestTimes in a process with a number of threads and a CPU tier, with the OpenBLAS of a folder
 // or of the system, and without the variables of OpenBLAS that are set, which change its code and its blocks.
 func measure(t *testing.T, tier tile.Tier, threads int, folder string) (m measurement) {
 	t.Helper()
-	c := exec.Command(os.Args[0], "-test.run", "^TestTimes$", "-cases", *chosen, "-turn", turn.String(), "-budget", budget.String())
+	c := exec.Command(os.Args[0], "-test.run", "^TestTimes$", "-cases", *chosen, "-turn", turn.String(), "-budget",
+		budget.String())
 	c.Env = slices.DeleteFunc(os.Environ(), func(v string) bool {
 		return strings.HasPrefix(v, "OPENBLAS_") || strings.HasPrefix(v, "LD_LIBRARY_PATH=")
 	})
@@ -173,7 +177,8 @@ func TestTable(t *testing.T) {
 
 // versionOf returns the name and the version of a library, and the processor that it computes for.
 func versionOf(m measurement) string {
-	words := regexp.MustCompile(`^OpenBLAS ([0-9]+[.][0-9]+[.][0-9]+).*?(\S+) MAX_THREADS`).FindStringSubmatch(m.Version)
+	words := regexp.MustCompile(`^OpenBLAS ([0-9]+[.][0-9]+[.][0-9]+).*?(\S+) MAX_THREADS`).FindStringSubmatch(
+		m.Version)
 	if words == nil {
 		return m.Version
 	}

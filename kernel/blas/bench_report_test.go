@@ -90,7 +90,8 @@ func (c *column) summary(all []workload, group string) string {
 // write writes the report as Markdown: a line a group, and then a line a case.
 func (r *report) write(out io.Writer) {
 	all := selected()
-	fmt.Fprintf(out, "### %v\n\n%s, %s, %s. Time as a multiple of this package's, geometric mean and least of a group:\n\n",
+	fmt.Fprintf(out, "### %v\n\n%s, %s, %s. Time as a multiple of this package's, geometric mean and least of "+
+		"a group:\n\n",
 		r.tier, cpuid.CPU.BrandName, runtime.Version(), time.Now().UTC().Format(time.DateOnly))
 	r.head(out, "group", func(c *column) bool { return c.peer })
 	for _, group := range append(groupsOf(all), "") {
@@ -164,11 +165,14 @@ func (r *report) cells(name string) (line string) {
 func (r *report) front(out io.Writer) {
 	all, one := selected(), r.columns[1:1+r.peers]
 	newest := one[len(one)-1]
-	fmt.Fprintf(out, "| time as a multiple of kernel/blas, 1 thread: mean, least | gonum | %s |\n|---|---|---|\n", newest.name)
+	fmt.Fprintf(out, "| time as a multiple of kernel/blas, 1 thread: mean, least | gonum | %s |\n|---|---|---|\n",
+		newest.name)
 	for _, group := range groupsOf(all) {
-		fmt.Fprintf(out, "| %s (%d calls) | %s | %s |\n", group, r.count(all, group), one[0].summary(all, group), newest.summary(all, group))
+		fmt.Fprintf(out, "| %s (%d calls) | %s | %s |\n", group, r.count(all, group), one[0].summary(all, group),
+			newest.summary(all, group))
 	}
-	fmt.Fprintf(out, "\n(%s, %v, %s, by package mat and blas32, cblas128.)\n", cpuid.CPU.BrandName, r.tier, time.Now().UTC().Format(time.DateOnly))
+	fmt.Fprintf(out, "\n(%s, %v, %s, by package mat and blas32, cblas128.)\n", cpuid.CPU.BrandName, r.tier,
+		time.Now().UTC().Format(time.DateOnly))
 }
 
 // between replaces the text between two markers of a page.

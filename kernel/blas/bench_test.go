@@ -32,7 +32,8 @@ type peer struct {
 
 var (
 	ours  = peer{"difalt", blas.Implementation{}, blas.Lapack{}, blas.Implementation{}, blas.Implementation{}}
-	gonum = peer{"gonum", reference.Implementation{}, lapackreference.Implementation{}, reference.Implementation{}, reference.Implementation{}}
+	gonum = peer{"gonum", reference.Implementation{}, lapackreference.Implementation{}, reference.Implementation{},
+		reference.Implementation{}}
 )
 
 func (p *peer) use() {

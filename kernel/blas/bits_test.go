@@ -110,7 +110,8 @@ func tiersOfLapack(t *testing.T) {
 	defer restore()()
 	blas.Use()
 	for _, n := range []int{3, 10, 33, 70, 130} {
-		onTiers(t, fmt.Sprintf("decompositions of order %d", n), func() []float64 { return decompose(n) }, sameBit[float64])
+		onTiers(t, fmt.Sprintf("decompositions of order %d", n), func() []float64 { return decompose(n) },
+			sameBit[float64])
 	}
 }
 

@@ -38,7 +38,8 @@ func leastTimes(runs ...func()) []float64 {
 func BenchmarkComplex(b *testing.B) {
 	for _, n := range []int{2, 3, 4, 5, 6, 8, 12, 16, 24, 32, 64, 100, 200, 500} {
 		rng := rand.New(rand.NewPCG(3, 4))
-		x, y, z := randomComplex[complex128](rng, n*n), randomComplex[complex128](rng, n*n), randomComplex[complex128](rng, n*n)
+		x, y, z := randomComplex[complex128](rng, n*n), randomComplex[complex128](rng, n*n),
+			randomComplex[complex128](rng, n*n)
 		triangle := randomComplex[complex128](rng, n*n) // nearly one, so that solutions stay what they are
 		for i := range triangle {
 			triangle[i] *= 1e-9
@@ -72,7 +73,9 @@ func BenchmarkComplex(b *testing.B) {
 			b.Run(fmt.Sprintf("%s %d", c.name, n), func(b *testing.B) {
 				var t []float64
 				for b.Loop() {
-					t = leastTimes(func() { c.run(blas.Implementation{}) }, func() { c.run(reference.Implementation{}) }, real)
+					t = leastTimes(func() { c.run(blas.Implementation{}) }, func() {
+						c.run(reference.Implementation{})
+					}, real)
 				}
 				b.ReportMetric(t[0]*1e9, "ns/call")
 				b.ReportMetric(t[1]/t[0], "gonum")

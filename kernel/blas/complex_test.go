@@ -13,8 +13,6 @@ import (
 	"github.com/difalt/difalt/internal/tiertest"
 	"github.com/difalt/difalt/kernel/blas"
 	gblas "gonum.org/v1/gonum/blas"
-	"gonum.org/v1/gonum/blas/cblas128"
-	"gonum.org/v1/gonum/blas/cblas64"
 	reference "gonum.org/v1/gonum/blas/gonum"
 )
 
@@ -31,28 +29,38 @@ func randomComplex[T complexNumber](rng *rand.Rand, n int) []T {
 
 // A complexAPI has the complex routines that this package computes, in one precision.
 type complexAPI[T complexNumber] struct {
-	gemm       func(tA, tB gblas.Transpose, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int)
-	gemv       func(tA gblas.Transpose, m, n int, alpha T, a []T, lda int, x []T, incX int, beta T, y []T, incY int)
-	herk       func(ul gblas.Uplo, tA gblas.Transpose, n, k int, alpha float64, a []T, lda int, beta float64, c []T, ldc int)
+	gemm func(tA, tB gblas.Transpose, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T,
+		ldc int)
+	gemv func(tA gblas.Transpose, m, n int, alpha T, a []T, lda int, x []T, incX int, beta T, y []T, incY int)
+	herk func(ul gblas.Uplo, tA gblas.Transpose, n, k int, alpha float64, a []T, lda int, beta float64, c []T,
+		ldc int)
 	syrk       func(ul gblas.Uplo, tA gblas.Transpose, n, k int, alpha T, a []T, lda int, beta T, c []T, ldc int)
-	hemm, symm func(s gblas.Side, ul gblas.Uplo, m, n int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int)
-	trsm       func(s gblas.Side, ul gblas.Uplo, tA gblas.Transpose, d gblas.Diag, m, n int, alpha T, a []T, lda int, b []T, ldb int)
-	trmm       func(s gblas.Side, ul gblas.Uplo, tA gblas.Transpose, d gblas.Diag, m, n int, alpha T, a []T, lda int, b []T, ldb int)
-	her2k      func(ul gblas.Uplo, tA gblas.Transpose, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta float64, c []T, ldc int)
-	syr2k      func(ul gblas.Uplo, tA gblas.Transpose, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int)
+	hemm, symm func(s gblas.Side, ul gblas.Uplo, m, n int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T,
+		ldc int)
+	trsm func(s gblas.Side, ul gblas.Uplo, tA gblas.Transpose, d gblas.Diag, m, n int, alpha T, a []T, lda int,
+		b []T, ldb int)
+	trmm func(s gblas.Side, ul gblas.Uplo, tA gblas.Transpose, d gblas.Diag, m, n int, alpha T, a []T, lda int,
+		b []T, ldb int)
+	her2k func(ul gblas.Uplo, tA gblas.Transpose, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta float64,
+		c []T, ldc int)
+	syr2k func(ul gblas.Uplo, tA gblas.Transpose, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T,
+		ldc int)
 	geru, gerc func(m, n int, alpha T, x []T, incX int, y []T, incY int, a []T, lda int)
 }
 
 func complex128s(f gblas.Complex128) complexAPI[complex128] {
-	return complexAPI[complex128]{f.Zgemm, f.Zgemv, f.Zherk, f.Zsyrk, f.Zhemm, f.Zsymm, f.Ztrsm, f.Ztrmm, f.Zher2k, f.Zsyr2k,
+	return complexAPI[complex128]{f.Zgemm, f.Zgemv, f.Zherk, f.Zsyrk, f.Zhemm, f.Zsymm, f.Ztrsm, f.Ztrmm, f.Zher2k,
+		f.Zsyr2k,
 		f.Zgeru, f.Zgerc}
 }
 
 func complex64s(f gblas.Complex64) complexAPI[complex64] {
-	herk := func(ul gblas.Uplo, tA gblas.Transpose, n, k int, alpha float64, a []complex64, lda int, beta float64, c []complex64, ldc int) {
+	herk := func(ul gblas.Uplo, tA gblas.Transpose, n, k int, alpha float64, a []complex64, lda int, beta float64,
+		c []complex64, ldc int) {
 		f.Cherk(ul, tA, n, k, float32(alpha), a, lda, float32(beta), c, ldc)
 	}
-	her2k := func(ul gblas.Uplo, tA gblas.Transpose, n, k int, alpha complex64, a []complex64, lda int, b []complex64, ldb int, beta float64, c []complex64, ldc int) {
+	her2k := func(ul gblas.Uplo, tA gblas.Transpose, n, k int, alpha complex64, a []complex64, lda int, b []complex64,
+		ldb int, beta float64, c []complex64, ldc int) {
 		f.Cher2k(ul, tA, n, k, alpha, a, lda, b, ldb, float32(beta), c, ldc)
 	}
 	return complexAPI[complex64]{f.Cgemm, f.Cgemv, herk, f.Csyrk, f.Chemm, f.Csymm, f.Ctrsm, f.Ctrmm, her2k, f.Csyr2k,
@@ -209,11 +217,14 @@ func randomCall[T complexNumber](rng *rand.Rand, r *complexRoutine[T], size func
 	inc := func() int { return pick(rng, []int{1, 1, 2, 3, -1, -2}) }
 	all := []gblas.Transpose{gblas.NoTrans, gblas.Trans, gblas.ConjTrans}
 	s := &complexArguments[T]{
-		m: size(), n: size(), k: size(), ul: pick(rng, triangles), side: pick(rng, []gblas.Side{gblas.Left, gblas.Right}),
-		tA: pick(rng, all), tB: pick(rng, all), diag: pick(rng, diagonals), alpha: pick(rng, []T{1, -1, 1i, .7 - .2i}),
-		beta: pick(rng, []T{0, 1, -.3 + .5i}), incX: inc(), incY: inc(),
+		m: size(), n: size(), k: size(), ul: pick(rng, triangles),
+		side: pick(rng, []gblas.Side{gblas.Left, gblas.Right}),
+		tA:   pick(rng, all), tB: pick(rng, all), diag: pick(rng, diagonals),
+		alpha: pick(rng, []T{1, -1, 1i, .7 - .2i}),
+		beta:  pick(rng, []T{0, 1, -.3 + .5i}), incX: inc(), incY: inc(),
 	}
-	if strings.HasPrefix(r.name, "her") && s.tA == gblas.Trans || strings.HasPrefix(r.name, "syr") && s.tA == gblas.ConjTrans {
+	if strings.HasPrefix(r.name, "her") && s.tA == gblas.Trans || strings.HasPrefix(r.name, "syr") &&
+		s.tA == gblas.ConjTrans {
 		s.tA = gblas.NoTrans
 	}
 	rowsA, columnsA, rowsB, columnsB, rowsC, columnsC := r.shapes(s)
@@ -282,7 +293,8 @@ func spoilComplex[T complexNumber](rng *rand.Rand, s *complexArguments[T]) {
 
 // forComplex runs a test of each complex routine in both precisions on every tier: ours, gonum's and the
 // error that the precision allows.
-func forComplex(t *testing.T, test128 func(t *testing.T, r *complexRoutine[complex128]), test64 func(t *testing.T, r *complexRoutine[complex64])) {
+func forComplex(t *testing.T, test128 func(t *testing.T, r *complexRoutine[complex128]),
+	test64 func(t *testing.T, r *complexRoutine[complex64])) {
 	tiertest.Each(t, func(t *testing.T) {
 		for _, r := range complexRoutines[complex128]() {
 			t.Run("Z"+r.name, func(t *testing.T) { test128(t, &r) })
@@ -340,7 +352,8 @@ func compareComplex[T complexNumber](t *testing.T, r *complexRoutine[T], ours, g
 			if strings.HasPrefix(r.name, "her") && s.ldc > 0 && j%(s.ldc+1) == 0 && !hasNaN(v) && imV != imWant {
 				t.Fatalf("%+v: entry %d of the diagonal is %v", header, j/s.ldc, v)
 			}
-			if hasNaN(v) && overwritten && want[j] == 12345 || math.Hypot(re, im) <= tolerance*max(10, math.Hypot(size, other)) {
+			if hasNaN(v) && overwritten && want[j] == 12345 ||
+				math.Hypot(re, im) <= tolerance*max(10, math.Hypot(size, other)) {
 				continue
 			}
 			t.Fatalf("%+v: entry %d, %d is %v, want %v", header, j/s.ldc, j%s.ldc, v, want[j])
@@ -352,152 +365,4 @@ func fill[T any](x []T, v T) {
 	for i := range x {
 		x[i] = v
 	}
-}
-
-// An entry of a result is finite where gonum's is, when an entry of a factor, or of the right sides of a
-// system, is NaN or infinite. Products with zeros count: gonum's Zgemm skips none.
-func TestComplexSpecialValues(t *testing.T) {
-	forComplex(t, func(t *testing.T, r *complexRoutine[complex128]) {
-		compareFinite(t, r, complex128s(blas.Implementation{}), complex128s(reference.Implementation{}))
-	}, func(t *testing.T, r *complexRoutine[complex64]) {
-		compareFinite(t, r, complex64s(blas.Implementation{}), complex64s(reference.Implementation{}))
-	})
-}
-
-func compareFinite[T complexNumber](t *testing.T, r *complexRoutine[T], ours, gonum complexAPI[T]) {
-	rng := rand.New(rand.NewPCG(52, 24))
-	specials := []T{T(complex(math.NaN(), 0)), T(complex(0, math.Inf(1))), T(complex(math.Inf(-1), 1)), T(complex(1, math.NaN()))}
-	sizes := []func() int{sizesFrom(rng, 1), smallSizes(rng)}
-	for i := range argumentSets() / 2 {
-		s := randomCall(rng, r, sizes[min(i/50, 1)])
-		factor := pick(rng, [][]T{s.a, s.b})
-		if r.name == "trsm" || r.name == "trmm" && rng.IntN(2) == 0 {
-			factor = s.c
-		}
-		if r.name == "gemm" && rng.IntN(2) == 0 {
-			clear(s.a)
-			factor = s.b
-		}
-		if len(factor) > 0 {
-			factor[rng.IntN(len(factor))] = pick(rng, specials)
-		}
-		want, _ := s.outcome(gonum, r)
-		got, _ := s.outcome(ours, r)
-		for j, v := range got {
-			if isFinite(v) != isFinite(want[j]) {
-				s.a, s.b, s.c = nil, nil, nil
-				t.Fatalf("%+v: entry %d, %d is %v, gonum's is %v", s, j/s.ldc, j%s.ldc, v, want[j])
-			}
-		}
-	}
-}
-
-// Products that fill a triangle skip no zeros: a NaN of an operand reaches its whole row and column, for every
-// size and tier.
-func TestComplexTrianglesSkipNoZeros(t *testing.T) {
-	tiertest.Each(t, func(t *testing.T) {
-		for n := 1; n <= 40; n++ {
-			for choice := range 8 {
-				const k = 3
-				ul, trans, hermitian := triangles[choice%2], choice/2%2 == 1, choice/4 == 1
-				s := complexArguments[complex128]{n: n, k: k, ul: ul, tA: gblas.NoTrans, alpha: 1, lda: k, ldc: n}
-				s.a, s.c = make([]complex128, n*k), make([]complex128, n*n)
-				at := n / 2 * k // the row of op(A) with the NaN
-				r := complexRoutines[complex128]()[3]
-				if trans {
-					s.tA, s.lda, at = gblas.Trans, n, n/2
-				}
-				if hermitian {
-					r = complexRoutines[complex128]()[2]
-					if trans {
-						s.tA = gblas.ConjTrans
-					}
-				}
-				s.a[at] = complex(math.NaN(), 0)
-				c, _ := s.outcome(complex128s(blas.Implementation{}), &r)
-				for i, v := range c {
-					row, column := i/n, i%n
-					want := (row == n/2 || column == n/2) && !outside(ul, row, column)
-					if isFinite(v) == want {
-						t.Fatalf("%s %c%c, order %d: entry %d, %d is %v", r.name, ul, s.tA, n, row, column, v)
-					}
-				}
-			}
-		}
-	})
-}
-
-// Each part of a product is within the bound of the sum of its own products, which three multiplications of
-// complex numbers would not keep: their imaginary parts have errors of the size of the real ones.
-func TestComplexProductError(t *testing.T) {
-	tiertest.Each(t, func(t *testing.T) {
-		rng := rand.New(rand.NewPCG(53, 25))
-		for _, n := range []int{6, 20, 70} {
-			k := 4 * n
-			a, b, c := randomComplex[complex64](rng, n*k), randomComplex[complex64](rng, k*n), make([]complex64, n*n)
-			for i := range a { // real parts are larger by far
-				a[i], b[i] = complex(float32(rng.NormFloat64()), 1e-5*imag(a[i])), complex(float32(rng.NormFloat64()), 1e-5*imag(b[i]))
-			}
-			blas.Implementation{}.Cgemm('N', 'N', n, n, k, 1, a, k, b, n, 0, c, n)
-			for i := range n {
-				for j := range n {
-					var re, im, sizeRe, sizeIm float64
-					for l := range k {
-						x, xi := parts(a[i*k+l])
-						y, yi := parts(b[l*n+j])
-						re += x*y - xi*yi
-						im += x*yi + xi*y
-						sizeRe += math.Abs(x*y) + math.Abs(xi*yi)
-						sizeIm += math.Abs(x*yi) + math.Abs(xi*y)
-					}
-					nu := 2 * float64(k) * 0x1p-24
-					bound := nu / (1 - nu)
-					v, vi := parts(c[i*n+j])
-					if math.Abs(v-re) > bound*sizeRe || math.Abs(vi-im) > bound*sizeIm {
-						t.Fatalf("%d: %g, %g, want %g, %g within %g, %g", n, v, vi, re, im, bound*sizeRe, bound*sizeIm)
-					}
-				}
-			}
-		}
-	})
-}
-
-// Use registers complex numbers too.
-func TestUseRegistersComplexNumbers(t *testing.T) {
-	defer restore()()
-	defer cblas128.Use(cblas128.Implementation())
-	defer cblas64.Use(cblas64.Implementation())
-	blas.Use()
-	if _, ok := cblas128.Implementation().(blas.Implementation); !ok {
-		t.Errorf("complex128: %T", cblas128.Implementation())
-	}
-	if _, ok := cblas64.Implementation().(blas.Implementation); !ok {
-		t.Errorf("complex64: %T", cblas64.Implementation())
-	}
-}
-
-// A triangle of any order refuses a transposition that does not exist, and leaves B as it was.
-func TestComplexTrianglesRefuseTranspositions(t *testing.T) {
-	const unknown = gblas.Transpose('X')
-	tiertest.Each(t, func(t *testing.T) {
-		for _, order := range []int{1, 4, 8, 14, 33, 100} {
-			for _, side := range []gblas.Side{gblas.Left, gblas.Right} {
-				a, b := make([]complex128, order*order), make([]complex128, order*order)
-				for i := range b {
-					a[i], b[i] = 3, 2
-				}
-				before := slices.Clone(b)
-				var f blas.Implementation
-				for name, call := range map[string]func(
-					s gblas.Side, ul gblas.Uplo, tA gblas.Transpose, d gblas.Diag, m, n int, alpha complex128,
-					a []complex128, lda int, b []complex128, ldb int,
-				){"Ztrmm": f.Ztrmm, "Ztrsm": f.Ztrsm} {
-					got := panicOf(func() { call(side, gblas.Lower, unknown, gblas.NonUnit, order, order, 2, a, order, b, order) })
-					if got != "blas: illegal transpose" || !slices.Equal(b, before) {
-						t.Errorf("%s of order %d, side %c: panic %v, B changed: %v", name, order, side, got, !slices.Equal(b, before))
-					}
-				}
-			}
-		}
-	})
 }

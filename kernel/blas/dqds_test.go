@@ -15,8 +15,8 @@ import (
 	reference "gonum.org/v1/gonum/lapack/gonum"
 )
 
-// bidiagonals are kinds of bidiagonal matrices: they make the diagonal d and the entries e beside it of normal
-// numbers. Values are close or far apart, fall or rise, and are zero.
+// bidiagonals are kinds of bidiagonal matrices: they make the diagonal d and the entries e beside it of
+// normal numbers. Values are close or far apart, fall or rise, and are zero.
 var bidiagonals = []struct {
 	name string
 	make func(rng *rand.Rand, d, e []float64)
@@ -83,7 +83,8 @@ func valuesOf(l lapack.Float64, d, e []float64) (values []float64, ok bool) {
 	n := len(d)
 	values, e = slices.Clone(d), slices.Clone(e)
 	ok = l.(interface {
-		Dbdsqr(ul gblas.Uplo, n, ncvt, nru, ncc int, d, e, vt []float64, ldvt int, u []float64, ldu int, c []float64, ldc int, work []float64) bool
+		Dbdsqr(ul gblas.Uplo, n, ncvt, nru, ncc int, d, e, vt []float64, ldvt int, u []float64, ldu int, c []float64,
+			ldc int, work []float64) bool
 	}).Dbdsqr(gblas.Upper, n, 0, 0, 0, values, e, nil, 1, nil, 1, nil, 1, make([]float64, 4*n))
 	return values, ok
 }
@@ -147,8 +148,8 @@ func closeTo(got, want []float64, bound float64) error {
 	return nil
 }
 
-// exactSVD returns the singular values of an m x n matrix, m >= n, descending, and its left singular vectors. It
-// rotates pairs of columns, with numbers of 300 bits, until they are orthogonal (Hestenes 1958).
+// exactSVD returns the singular values of an m x n matrix, m >= n, descending, and its left singular vectors.
+// It rotates pairs of columns, with numbers of 300 bits, until they are orthogonal (Hestenes 1958).
 func exactSVD(m, n int, entry func(i, j int) float64) (values []float64, left [][]float64) {
 	number := func() *big.Float { return new(big.Float).SetPrec(300) }
 	columns := make([][]*big.Float, n)

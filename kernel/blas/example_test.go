@@ -35,8 +35,8 @@ func ExampleUse() {
 	// Output: [0.8 1.4]
 }
 
-// gonum v0.17 solves this system wrongly, without an error: it has dummy variables among more than 32 columns.
-// After Use the solution, a vector of ones, is right. The example prints the largest coefficient.
+// gonum v0.17 solves this system wrongly, without an error: it has dummy variables among more than 32
+// columns. After Use the solution, a vector of ones, is right. The example prints the largest coefficient.
 func ExampleUse_dummyVariables() {
 	defer func() { // only since other tests of this package compare with gonum's own
 		blas64.Use(gblas.Implementation{})

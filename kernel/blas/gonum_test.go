@@ -74,7 +74,8 @@ func shapes(rng *rand.Rand) (list [][3]int) {
 	list = [][3]int{{96, 16, 256}, {97, 33, 257}, {25, 530, 9}, {24, 520, 13}, {193, 30, 20},
 		{1, 50, 513}, {2, 3, 4}, {4, 4, 1}, {1, 1, 3}, {4, 97, 270}, {121, 5, 64}, {12, 48, 512}}
 	for n := 1; n <= 49; n++ {
-		list = append(list, [3]int{1 + rng.IntN(40), n, 15 + rng.IntN(30)}, [3]int{n, 20 + rng.IntN(30), 1 + rng.IntN(40)})
+		list = append(list, [3]int{1 + rng.IntN(40), n, 15 + rng.IntN(30)},
+			[3]int{n, 20 + rng.IntN(30), 1 + rng.IntN(40)})
 	}
 	return list
 }
@@ -223,12 +224,14 @@ func TestHelpersEnd(t *testing.T) {
 func TestNorms32(t *testing.T) {
 	inf, nan := float32(math.Inf(1)), float32(math.NaN())
 	for _, c := range []struct{ value, first, norm float32 }{
-		{1e30, 1e30, 2e31}, {0x1p-140, 0x1p-140, 20 * 0x1p-140}, {3e38, 3e38, inf}, {0, 0, 0}, {1, -inf, inf}, {1, nan, nan}, {inf, nan, nan},
+		{1e30, 1e30, 2e31}, {0x1p-140, 0x1p-140, 20 * 0x1p-140}, {3e38, 3e38, inf}, {0, 0, 0}, {1, -inf, inf},
+		{1, nan, nan}, {inf, nan, nan},
 	} {
 		x := slices.Repeat([]float32{c.value}, 400)
 		x[0] = c.first
 		got := blas.Implementation{}.Snrm2(400, x, 1)
-		if !(math.Abs(float64(got-c.norm)) <= 1e-6*float64(c.norm)+1e-45 || got == c.norm || got != got && c.norm != c.norm) {
+		if !(math.Abs(float64(got-c.norm)) <= 1e-6*float64(c.norm)+1e-45 || got == c.norm || got != got &&
+			c.norm != c.norm) {
 			t.Errorf("norm of %v and 399 times %v: %v, want %v", c.first, c.value, got, c.norm)
 		}
 	}

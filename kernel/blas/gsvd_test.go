@@ -27,7 +27,8 @@ type generalised struct {
 func newGeneralised(a, b *rowMajor) *generalised {
 	m, n, p := a.rows, a.cols, b.rows
 	rng := rand.New(rand.NewPCG(1, 1))
-	return &generalised{m: m, n: n, p: p, a: a.clone(), b: b.clone(), u: random(rng, m, m, m%3), v: random(rng, p, p, p%2), q: random(rng, n, n, n%3),
+	return &generalised{m: m, n: n, p: p, a: a.clone(), b: b.clone(), u: random(rng, m, m, m%3),
+		v: random(rng, p, p, p%2), q: random(rng, n, n, n%3),
 		alpha: make([]float64, n), beta: make([]float64, n), iwork: make([]int, n)}
 }
 
@@ -57,7 +58,8 @@ func ofRank(rng *rand.Rand, rows, cols, rank, gap, exponent int) *rowMajor {
 // orthogonal U, V and Q, an upper triangular R, and values on a circle. The ranks are the ones that the
 // matrices were made with.
 func TestGgsvd3(t *testing.T) {
-	shapes := [][3]int{{1, 1, 1}, {1, 3, 2}, {5, 4, 3}, {4, 9, 3}, {3, 5, 3}, {23, 24, 25}, {40, 40, 40}, {33, 40, 20}, {20, 60, 30},
+	shapes := [][3]int{{1, 1, 1}, {1, 3, 2}, {5, 4, 3}, {4, 9, 3}, {3, 5, 3}, {23, 24, 25}, {40, 40, 40}, {33, 40, 20},
+		{20, 60, 30},
 		{70, 33, 40}, {30, 33, 70}, {10, 60, 12}, {130, 90, 100}, {60, 150, 140}}
 	tiertest.Each(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(41, 42))
@@ -73,11 +75,13 @@ func TestGgsvd3(t *testing.T) {
 						t.Fatalf("%v of ranks %v times 2^%v: %v", s, rank, exponents, err)
 					}
 					if all := min(n, rankA+rankB); g.l != rankB || g.k+g.l != all {
-						t.Fatalf("%v of ranks %v times 2^%v: k = %d, l = %d, rank of both %d", s, rank, exponents, g.k, g.l, all)
+						t.Fatalf("%v of ranks %v times 2^%v: k = %d, l = %d, rank of both %d", s, rank, exponents, g.k,
+							g.l, all)
 					}
 					alone := newGeneralised(a, b)
 					alone.compute(blas.Lapack{}, lapack.GSVDNone, lapack.GSVDNone, lapack.GSVDNone)
-					if alone.k != g.k || alone.l != g.l || !slices.Equal(alone.alpha, g.alpha) || !slices.Equal(alone.beta, g.beta) {
+					if alone.k != g.k || alone.l != g.l || !slices.Equal(alone.alpha, g.alpha) ||
+						!slices.Equal(alone.beta, g.beta) {
 						t.Fatalf("%v of ranks %v times 2^%v: other values without vectors", s, rank, exponents)
 					}
 				}

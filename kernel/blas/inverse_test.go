@@ -42,7 +42,8 @@ func triangleOf(a *rowMajor, ul gblas.Uplo, diag gblas.Diag) *mat.Dense {
 func othersStay(a, before *rowMajor, ul gblas.Uplo, diag gblas.Diag) bool {
 	for i := range a.rows {
 		for j := range a.cols {
-			if (outside(ul, i, j) || i == j && diag == gblas.Unit) && !sameBit(a.data[i*a.stride+j], before.data[i*a.stride+j]) {
+			if (outside(ul, i, j) || i == j && diag == gblas.Unit) &&
+				!sameBit(a.data[i*a.stride+j], before.data[i*a.stride+j]) {
 				return false
 			}
 		}
@@ -71,7 +72,8 @@ func TestInverses(t *testing.T) {
 					}
 					var product mat.Dense
 					product.Mul(triangleOf(a, ul, diag), triangleOf(x, ul, diag))
-					if off := furthest(&product, mat.NewDiagDense(n, slices.Repeat([]float64{1}, n))); !(off <= 1e-14*float64(n+10)) {
+					one := mat.NewDiagDense(n, slices.Repeat([]float64{1}, n))
+					if off := furthest(&product, one); !(off <= 1e-14*float64(n+10)) {
 						t.Fatalf("order %d, %c%c: A X is off by %g", n, ul, diag, off)
 					}
 				}
@@ -95,13 +97,15 @@ func checkPotri(t *testing.T, rng *rand.Rand, n, gap int, ul gblas.Uplo) {
 	if n > 0 {
 		factor, half := triangleOf(a, ul, gblas.NonUnit), triangleOf(x, ul, gblas.NonUnit)
 		inverse := mat.NewDense(n, n, nil)
-		inverse.Apply(func(i, j int, v float64) float64 { return v + unit(1, min(1, max(i-j, j-i)))*half.At(j, i) }, half)
+		inverse.Apply(func(i, j int, v float64) float64 { return v + unit(1, min(1, max(i-j, j-i)))*half.At(j, i) },
+			half)
 		var gram, product mat.Dense
 		if gram.Mul(factor.T(), factor); ul == gblas.Lower {
 			gram.Mul(factor, factor.T())
 		}
 		product.Mul(&gram, inverse)
-		if off := furthest(&product, mat.NewDiagDense(n, slices.Repeat([]float64{1}, n))); !(off <= 1e-13*float64(n+10)) {
+		one := mat.NewDiagDense(n, slices.Repeat([]float64{1}, n))
+		if off := furthest(&product, one); !(off <= 1e-13*float64(n+10)) {
 			t.Fatalf("order %d, %c: A X is off by %g", n, ul, off)
 		}
 		a.data[(n/2)*(a.stride+1)] = 0

@@ -48,15 +48,19 @@ func iterations(l blas.Lapack, a *rowMajor) map[string]bool {
 	for _, job := range []lapack.EVJob{lapack.EVNone, lapack.EVCompute} {
 		ok[fmt.Sprintf("Dsyev %c", job)] = l.Dsyev(job, gblas.Upper, n, a.clone().data, n, w, work, len(work))
 	}
-	ok["Dgeev values"] = l.Dgeev(lapack.LeftEVNone, lapack.RightEVNone, n, a.clone().data, n, w, wi, nil, 1, nil, 1, work, len(work)) == 0
-	ok["Dgeev"] = l.Dgeev(lapack.LeftEVNone, lapack.RightEVCompute, n, a.clone().data, n, w, wi, nil, 1, v, n, work, len(work)) == 0
-	ok["Dhseqr"] = l.Dhseqr(lapack.EigenvaluesOnly, lapack.SchurNone, n, 0, n-1, a.clone().data, n, w, wi, nil, 1, work, len(work)) == 0
+	ok["Dgeev values"] = l.Dgeev(lapack.LeftEVNone, lapack.RightEVNone, n, a.clone().data, n, w, wi, nil, 1, nil, 1,
+		work, len(work)) == 0
+	ok["Dgeev"] = l.Dgeev(lapack.LeftEVNone, lapack.RightEVCompute, n, a.clone().data, n, w, wi, nil, 1, v, n, work,
+		len(work)) == 0
+	ok["Dhseqr"] = l.Dhseqr(lapack.EigenvaluesOnly, lapack.SchurNone, n, 0, n-1, a.clone().data, n, w, wi, nil, 1, work,
+		len(work)) == 0
 	other := random(rand.New(rand.NewPCG(5, 6)), n, n, 0)
 	for k, pair := range [][2]*rowMajor{{a, other}, {other, a}} {
 		alpha, beta := make([]float64, n), make([]float64, n)
 		u, v, q := make([]float64, n*n), make([]float64, n*n), make([]float64, n*n)
 		_, _, ok[fmt.Sprint("Dggsvd3 ", k)] = l.Dggsvd3(lapack.GSVDU, lapack.GSVDV, lapack.GSVDQ, n, n, n,
-			pair[0].clone().data, n, pair[1].clone().data, n, alpha, beta, u, n, v, n, q, n, work, len(work), make([]int, n))
+			pair[0].clone().data, n, pair[1].clone().data, n, alpha, beta, u, n, v, n, q, n, work, len(work),
+			make([]int, n))
 	}
 	row := a.data[:n] // as a diagonal, if it has the entry
 	if !(math.Abs(row[0]) <= math.MaxFloat64) || !(math.Abs(row[n-1]) <= math.MaxFloat64) {

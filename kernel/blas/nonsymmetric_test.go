@@ -18,64 +18,6 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// general are matrices whose eigenvalues or eigenvectors are hard to compute.
-var general = map[string]func(rng *rand.Rand, n int) []float64{
-	"random":     func(rng *rand.Rand, n int) []float64 { return random(rng, n, n, 0).data },
-	"zero":       entries(func(int, int, int) float64 { return 0 }),
-	"one":        entries(func(i, j, _ int) float64 { return unit(i, j) }),
-	"all ones":   entries(func(int, int, int) float64 { return 1 }),
-	"cyclic":     entries(func(i, j, n int) float64 { return unit((i+1)%n, j) }), // roots of unity
-	"nilpotent":  entries(func(i, j, _ int) float64 { return unit(i+1, j) }),     // one eigenvector
-	"Jordan":     entries(func(i, j, _ int) float64 { return 3*unit(i, j) + unit(i+1, j) }),
-	"triangular": entries(func(i, j, _ int) float64 { return max(0, float64(min(1, i-j+1))) * float64(1+i*j%7) }),
-	"Grcar": entries(func(i, j, _ int) float64 {
-		return max(0, float64(min(1, 1+3+i-j)))*float64(min(1, max(0, j-i+1))) - unit(i-1, j)
-	}),
-	"graded":     func(rng *rand.Rand, n int) []float64 { return scaledRows(random(rng, n, n, 0).data, n, 0.5) },
-	"unbalanced": func(rng *rand.Rand, n int) []float64 { return scaledRows(random(rng, n, n, 0).data, n, 8) },
-	"tiny":       func(rng *rand.Rand, n int) []float64 { return times(random(rng, n, n, 0).data, 0x1p-700) },
-	"huge":       func(rng *rand.Rand, n int) []float64 { return times(random(rng, n, n, 0).data, 0x1p900) },
-	"rotation":   entries(func(i, j, _ int) float64 { return unit(i, j^1) * float64(1-2*(i&1)) * float64(1+i/2) }),
-	"blocks":     blocks,
-}
-
-// scaledRows multiplies row i by the power of a number that grows with i up to 10.
-func scaledRows(a []float64, n int, by float64) []float64 {
-	for i := range a {
-		a[i] *= math.Pow(by, 10*float64(i/n)/float64(n))
-	}
-	return a
-}
-
-func times(a []float64, by float64) []float64 {
-	for i := range a {
-		a[i] *= by
-	}
-	return a
-}
-
-// blocks returns a matrix whose rows and columns fall into three parts, in any order, that balancing can
-// set apart.
-func blocks(rng *rand.Rand, n int) []float64 {
-	a, p := make([]float64, n*n), rng.Perm(n)
-	for i := range n {
-		for j := range n {
-			if 3*i/n == 1 && 3*j/n == 1 || j > i && 3*i/n != 1 && 3*j/n != 1 || i == j {
-				a[p[i]*n+p[j]] = rng.NormFloat64()
-			}
-		}
-	}
-	return a
-}
-
-// eigenSizes are orders with all tails of windows, and of both ends of the ways to compute.
-func eigenSizes() (n []int) {
-	for k := range 43 {
-		n = append(n, k)
-	}
-	return append(n, 64, 65, 119, 120, 121, 130, 200)
-}
-
 // A V = V W and U'A = W U' for eigenvalues W, to rounding errors of the norm; vectors have norm 1 and a real
 // largest component, and the eigenvalues do not depend on which vectors are asked for beyond the same errors.
 func TestGeev(t *testing.T) {
@@ -138,7 +80,8 @@ func (e *generalEigen) compute(l lapack.Float64, left, right bool) (first int) {
 	}
 	work, want := []float64{0}, []float64{0}
 	call := func(l lapack.Float64, work []float64, lwork int) int {
-		return l.Dgeev(jobL, jobR, e.n, e.a.data, e.a.stride, e.wr, e.wi, e.vl.data, e.vl.stride, e.vr.data, e.vr.stride, work, lwork)
+		return l.Dgeev(jobL, jobR, e.n, e.a.data, e.a.stride, e.wr, e.wi, e.vl.data, e.vl.stride, e.vr.data,
+			e.vr.stride, work, lwork)
 	}
 	call(l, work, -1)
 	call(reference.Implementation{}, want, -1)
@@ -262,7 +205,9 @@ func TestGeevSpectra(t *testing.T) {
 			for k := range roots { // of (-1 2 -1) and an antisymmetric part: all on a line
 				roots[k] = complex(2, 2*math.Cos(math.Pi*float64(k+1)/float64(n+1)))
 			}
-			checkSpectrum(t, n, entries(func(i, j, _ int) float64 { return 2*unit(i, j) + unit(i+1, j) - unit(i, j+1) })(nil, n), roots, 1e-12)
+			checkSpectrum(t, n, entries(func(i, j, _ int) float64 {
+				return 2*unit(i, j) + unit(i+1, j) - unit(i, j+1)
+			})(nil, n), roots, 1e-12)
 		}
 	})
 }
@@ -315,7 +260,8 @@ func TestHseqr(t *testing.T) {
 			if at%2 == 0 {
 				compz = lapack.SchurOrig
 			}
-			if (blas.Lapack{}).Dhseqr(lapack.EigenvaluesAndSchur, compz, n, ilo, ihi, tri.data, tri.stride, wr, wi, unitary.data, unitary.stride, work, len(work)) != 0 {
+			if (blas.Lapack{}).Dhseqr(lapack.EigenvaluesAndSchur, compz, n, ilo, ihi, tri.data, tri.stride, wr, wi,
+				unitary.data, unitary.stride, work, len(work)) != 0 {
 				t.Fatalf("order %d: eigenvalues are missing", n)
 			}
 			if tri.unguarded() || unitary.unguarded() {
@@ -335,7 +281,8 @@ func TestHseqr(t *testing.T) {
 			}
 			values, im := make([]float64, n), make([]float64, n)
 			alone := h.clone()
-			(blas.Lapack{}).Dhseqr(lapack.EigenvaluesOnly, lapack.SchurNone, n, ilo, ihi, alone.data, alone.stride, values, im, nil, 1, work, len(work))
+			(blas.Lapack{}).Dhseqr(lapack.EigenvaluesOnly, lapack.SchurNone, n, ilo, ihi, alone.data, alone.stride,
+				values, im, nil, 1, work, len(work))
 			sum, trace := 0.0, 0.0
 			for i := range n {
 				sum += values[i]
@@ -385,7 +332,8 @@ func TestGeevSameBits(t *testing.T) {
 			if want == nil {
 				want = e
 			}
-			for _, pair := range [][2][]float64{{e.wr, want.wr}, {e.wi, want.wi}, {e.vl.data, want.vl.data}, {e.vr.data, want.vr.data}} {
+			for _, pair := range [][2][]float64{{e.wr, want.wr}, {e.wi, want.wi}, {e.vl.data, want.vl.data},
+				{e.vr.data, want.vr.data}} {
 				if !slices.Equal(pair[0], pair[1]) {
 					t.Fatalf("other bits on %d threads", threads)
 				}

@@ -33,7 +33,8 @@ func TestLange(t *testing.T) {
 				for _, v := range columns {
 					column = max(column, v)
 				}
-				for norm, want := range map[lapack.MatrixNorm]float64{lapack.MaxAbs: largest, lapack.MaxRowSum: rows, lapack.MaxColumnSum: column} {
+				for norm, want := range map[lapack.MatrixNorm]float64{lapack.MaxAbs: largest, lapack.MaxRowSum: rows,
+					lapack.MaxColumnSum: column} {
 					got := blas.Lapack{}.Dlange(norm, m, n, a.data, a.stride, work)
 					if !(math.Abs(got-want) <= 1e-14*want) || norm == lapack.MaxAbs && got != want {
 						t.Fatalf("%d x %d, %c: %v, want %v", m, n, norm, got, want)

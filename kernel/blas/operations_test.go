@@ -19,21 +19,25 @@ type real interface{ float32 | float64 }
 
 // An api is the operations of BLAS in one precision.
 type api[T real] struct {
-	gemm       func(tA, tB gblas.Transpose, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int)
-	syrk       func(ul gblas.Uplo, tA gblas.Transpose, n, k int, alpha T, a []T, lda int, beta T, c []T, ldc int)
-	syr2k      func(ul gblas.Uplo, tA gblas.Transpose, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int)
-	symm       func(side gblas.Side, ul gblas.Uplo, m, n int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int)
-	trmm, trsm func(side gblas.Side, ul gblas.Uplo, tA gblas.Transpose, d gblas.Diag, m, n int, alpha T, a []T, lda int, b []T, ldb int)
-	trsv       func(ul gblas.Uplo, tA gblas.Transpose, d gblas.Diag, n int, a []T, lda int, x []T, incX int)
-	gemv       func(tA gblas.Transpose, m, n int, alpha T, a []T, lda int, x []T, incX int, beta T, y []T, incY int)
-	symv       func(ul gblas.Uplo, n int, alpha T, a []T, lda int, x []T, incX int, beta T, y []T, incY int)
-	ger        func(m, n int, alpha T, x []T, incX int, y []T, incY int, a []T, lda int)
-	axpy       func(n int, alpha T, x []T, incX int, y []T, incY int)
-	nrm2       func(n int, x []T, incX int) T
-	trmv       func(ul gblas.Uplo, tA gblas.Transpose, d gblas.Diag, n int, a []T, lda int, x []T, incX int)
-	dot        func(n int, x []T, incX int, y []T, incY int) T
-	asum       func(n int, x []T, incX int) T
-	scal       func(n int, alpha T, x []T, incX int)
+	gemm func(tA, tB gblas.Transpose, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T,
+		ldc int)
+	syrk  func(ul gblas.Uplo, tA gblas.Transpose, n, k int, alpha T, a []T, lda int, beta T, c []T, ldc int)
+	syr2k func(ul gblas.Uplo, tA gblas.Transpose, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T,
+		ldc int)
+	symm func(side gblas.Side, ul gblas.Uplo, m, n int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T,
+		ldc int)
+	trmm, trsm func(side gblas.Side, ul gblas.Uplo, tA gblas.Transpose, d gblas.Diag, m, n int, alpha T, a []T, lda int,
+		b []T, ldb int)
+	trsv func(ul gblas.Uplo, tA gblas.Transpose, d gblas.Diag, n int, a []T, lda int, x []T, incX int)
+	gemv func(tA gblas.Transpose, m, n int, alpha T, a []T, lda int, x []T, incX int, beta T, y []T, incY int)
+	symv func(ul gblas.Uplo, n int, alpha T, a []T, lda int, x []T, incX int, beta T, y []T, incY int)
+	ger  func(m, n int, alpha T, x []T, incX int, y []T, incY int, a []T, lda int)
+	axpy func(n int, alpha T, x []T, incX int, y []T, incY int)
+	nrm2 func(n int, x []T, incX int) T
+	trmv func(ul gblas.Uplo, tA gblas.Transpose, d gblas.Diag, n int, a []T, lda int, x []T, incX int)
+	dot  func(n int, x []T, incX int, y []T, incY int) T
+	asum func(n int, x []T, incX int) T
+	scal func(n int, alpha T, x []T, incX int)
 }
 
 func singles(i gblas.Float32) *api[float32] {
@@ -98,7 +102,8 @@ func operations[T real]() []operation[T] {
 		{"gemm", scales, func(s *settings, _ func() int) ([3]shape, int) {
 			return [3]shape{opShape(s.tA, s.m, s.k), opShape(s.tB, s.k, s.n), {s.m, s.n, 0}}, s.k
 		}, func(f *api[T], s settings, x [3]view[T]) {
-			f.gemm(s.tA, s.tB, s.m, s.n, s.k, T(s.alpha), x[0].data, x[0].stride, x[1].data, x[1].stride, T(s.beta), x[2].data, x[2].stride)
+			f.gemm(s.tA, s.tB, s.m, s.n, s.k, T(s.alpha), x[0].data, x[0].stride, x[1].data, x[1].stride, T(s.beta),
+				x[2].data, x[2].stride)
 		}},
 		{"syrk", plain, func(s *settings, _ func() int) ([3]shape, int) {
 			return [3]shape{opShape(s.tA, s.n, s.k), {}, {s.n, s.n, 0}}, s.k
@@ -108,12 +113,14 @@ func operations[T real]() []operation[T] {
 		{"syr2k", scales, func(s *settings, _ func() int) ([3]shape, int) {
 			return [3]shape{opShape(s.tA, s.n, s.k), opShape(s.tA, s.n, s.k), {s.n, s.n, 0}}, 2 * s.k
 		}, func(f *api[T], s settings, x [3]view[T]) {
-			f.syr2k(s.ul, s.tA, s.n, s.k, T(s.alpha), x[0].data, x[0].stride, x[1].data, x[1].stride, T(s.beta), x[2].data, x[2].stride)
+			f.syr2k(s.ul, s.tA, s.n, s.k, T(s.alpha), x[0].data, x[0].stride, x[1].data, x[1].stride, T(s.beta),
+				x[2].data, x[2].stride)
 		}},
 		{"symm", mirrored, func(s *settings, _ func() int) ([3]shape, int) {
 			return [3]shape{{s.order(), s.order(), 0}, {s.m, s.n, 0}, {s.m, s.n, 0}}, s.order()
 		}, func(f *api[T], s settings, x [3]view[T]) {
-			f.symm(s.side, s.ul, s.m, s.n, T(s.alpha), x[0].data, x[0].stride, x[1].data, x[1].stride, T(s.beta), x[2].data, x[2].stride)
+			f.symm(s.side, s.ul, s.m, s.n, T(s.alpha), x[0].data, x[0].stride, x[1].data, x[1].stride, T(s.beta),
+				x[2].data, x[2].stride)
 		}},
 		{"trmm", triangle, sideShapes, func(f *api[T], s settings, x [3]view[T]) {
 			f.trmm(s.side, s.ul, s.tA, s.diag, s.m, s.n, T(s.alpha), x[0].data, x[0].stride, x[2].data, x[2].stride)
@@ -140,12 +147,14 @@ func operations[T real]() []operation[T] {
 			x, y := s.lengths()
 			return [3]shape{{s.m, s.n, 0}, {x, 1, inc()}, {y, 1, inc()}}, x
 		}, func(f *api[T], s settings, x [3]view[T]) {
-			f.gemv(s.tA, s.m, s.n, T(s.alpha), x[0].data, x[0].stride, x[1].data, x[1].stride, T(s.beta), x[2].data, x[2].stride)
+			f.gemv(s.tA, s.m, s.n, T(s.alpha), x[0].data, x[0].stride, x[1].data, x[1].stride, T(s.beta), x[2].data,
+				x[2].stride)
 		}},
 		{"symv", mirrored, func(s *settings, inc func() int) ([3]shape, int) {
 			return [3]shape{{s.n, s.n, 0}, {s.n, 1, inc()}, {s.n, 1, inc()}}, s.n
 		}, func(f *api[T], s settings, x [3]view[T]) {
-			f.symv(s.ul, s.n, T(s.alpha), x[0].data, x[0].stride, x[1].data, x[1].stride, T(s.beta), x[2].data, x[2].stride)
+			f.symv(s.ul, s.n, T(s.alpha), x[0].data, x[0].stride, x[1].data, x[1].stride, T(s.beta), x[2].data,
+				x[2].stride)
 		}},
 		{"ger", plain, func(s *settings, inc func() int) ([3]shape, int) {
 			return [3]shape{{s.m, 1, inc()}, {s.n, 1, inc()}, {s.m, s.n, 0}}, 1
@@ -252,7 +261,8 @@ func setTriangle[T real](a view[T], n int, s settings) {
 }
 
 func sameBit[T real](a, b T) bool {
-	return a == b && math.Signbit(float64(a)) == math.Signbit(float64(b)) || math.Float64bits(float64(a)) == math.Float64bits(float64(b))
+	return a == b && math.Signbit(float64(a)) == math.Signbit(float64(b)) ||
+		math.Float64bits(float64(a)) == math.Float64bits(float64(b))
 }
 
 func same(x float64) float64 { return x }
@@ -291,7 +301,8 @@ func (b *bench[T]) check(o operation[T], s settings, x [3]view[T], terms int) er
 			if !sameBit(before[i], x[2].data[i]) {
 				return fmt.Errorf("wrote entry %d", i)
 			}
-		} else if most := float64(terms+8)*b.eps*size.data[i] + float64(terms)*0x1p-1060; !(math.Abs(got.data[i]-w) <= most) {
+		} else if most := float64(terms+8)*b.eps*size.data[i] + float64(terms)*0x1p-1060; !(math.Abs(
+			got.data[i]-w) <= most) {
 			return fmt.Errorf("entry %d is %v, want %v within %g", i, got.data[i], w, most)
 		}
 	}
@@ -312,7 +323,8 @@ func (b *bench[T]) try(t *testing.T, o operation[T]) {
 		for choice := range 4 {
 			s := randomSettings(b.rng)
 			s.m, s.n, s.k = size[0], size[1], size[2]
-			s.alpha, s.beta = []float64{1, -1, float64(float32(0.7))}[at%3], []float64{0, 1, float64(float32(-0.3))}[at/3%3]
+			s.alpha, s.beta = []float64{1, -1, float64(float32(0.7))}[at%3],
+				[]float64{0, 1, float64(float32(-0.3))}[at/3%3]
 			if o.kind == mirrored {
 				s.diag = gblas.NonUnit
 			}
@@ -333,7 +345,8 @@ func (b *bench[T]) try(t *testing.T, o operation[T]) {
 				spoil(b.rng, &s, &x[k].data, &x[k].stride, of[k].cols)
 				want, got := panicOf(func() { o.call(b.gonums, s, x) }), panicOf(func() { o.call(b.ours, s, x) })
 				if _, ok := want.(string); ok && got != want {
-					t.Fatalf("%+v, strides %d, %d, %d: panic %v, want %v", s, x[0].stride, x[1].stride, x[2].stride, got, want)
+					t.Fatalf("%+v, strides %d, %d, %d: panic %v, want %v", s, x[0].stride, x[1].stride, x[2].stride,
+						got, want)
 				}
 			}
 		}

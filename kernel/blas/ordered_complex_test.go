@@ -59,7 +59,8 @@ func TestOrderedComplex(t *testing.T) {
 			for i := range c {
 				same := sameBits(real(got[i]), real(want[i])) && sameBits(imag(got[i]), imag(want[i]))
 				if !same || got32[i] != want32[i] {
-					t.Fatalf("%s %c %c of %d x %d x %d, increments %d and %d, alpha %v, beta %v: entry %d is %v, want %v",
+					t.Fatalf("%s %c %c of %d x %d x %d, increments %d and %d, alpha %v, beta %v: entry %d "+
+						"is %v, want %v",
 						name, tA, tB, m, n, k, incX, incY, alpha, beta, i, got[i], want[i])
 				}
 			}

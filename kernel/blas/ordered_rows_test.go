@@ -63,7 +63,8 @@ func TestOrderedRows(t *testing.T) {
 			call(ordered{}, got, got32)
 			call(reference.Implementation{}, want, want32)
 			if !slices.Equal(got, want) || !slices.Equal(got32, want32) {
-				t.Fatalf("%s %c of order %d, increments %d and %d, alpha %v, beta %v", name, ul, n, incX, incY, alpha, beta)
+				t.Fatalf("%s %c of order %d, increments %d and %d, alpha %v, beta %v", name, ul, n, incX, incY, alpha,
+					beta)
 			}
 		}
 	}

@@ -39,7 +39,8 @@ func TestOrdered(t *testing.T) {
 		side := []gblas.Side{gblas.Left, gblas.Right}[rng.IntN(2)]
 		rows, more := vector(6*19), vector(6*19)
 		x32, y32, a32 := singlesOf(x), singlesOf(y), singlesOf(a)
-		for name, call := range map[string]func(f gblas.Float64, s gblas.Float32, y, a []float64, y32, a32 []float32) float64{
+		for name, call := range map[string]func(f gblas.Float64, s gblas.Float32, y, a []float64, y32,
+			a32 []float32) float64{
 			"dot": func(f gblas.Float64, s gblas.Float32, y, a []float64, y32, a32 []float32) float64 {
 				return f.Ddot(most, x, incX, y, incY)
 			},

@@ -173,8 +173,8 @@ func hashesOfLapack(all map[string]string) {
 	}
 }
 
-// hashesOfMat takes calls of package mat, of matrices with three to 50 rows and columns, and of tiny ones with
-// one to three.
+// hashesOfMat takes calls of package mat, of matrices with three to 50 rows and columns, and of tiny ones
+// with one to three.
 func hashesOfMat(all map[string]string) {
 	defer restore()()
 	blas.Use()
@@ -184,8 +184,8 @@ func hashesOfMat(all map[string]string) {
 	}
 }
 
-// hashOfMat returns the hash of what a call computes of some matrices, with at least and at most some rows and
-// columns.
+// hashOfMat returns the hash of what a call computes of some matrices, with at least and at most some rows
+// and columns.
 func hashOfMat(f func(a *mat.Dense) []mat.Matrix, matrices, least, most int) string {
 	rng, h := rand.New(rand.NewPCG(97, 98)), newBitsHash()
 	for range matrices {

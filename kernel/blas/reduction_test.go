@@ -13,7 +13,8 @@ import (
 func TestGebrd(t *testing.T) {
 	tiertest.Each(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(75, 76))
-		for _, shape := range [][2]int{{1, 1}, {1, 4}, {4, 1}, {63, 63}, {64, 64}, {65, 64}, {70, 90}, {90, 70}, {66, 131}, {200, 65}, {131, 131}} {
+		for _, shape := range [][2]int{{1, 1}, {1, 4}, {4, 1}, {63, 63}, {64, 64}, {65, 64}, {70, 90}, {90, 70},
+			{66, 131}, {200, 65}, {131, 131}} {
 			m, n := shape[0], shape[1]
 			for name, of := range map[string]func(a *rowMajor){
 				"normal": func(*rowMajor) {},

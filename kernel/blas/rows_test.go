@@ -15,13 +15,14 @@ import (
 
 // A rowsAPI is the routines of triangles and bands that are read by rows, in one precision.
 type rowsAPI[T real] struct {
-	syr        func(ul gblas.Uplo, n int, alpha T, x []T, incX int, a []T, lda int)
-	spr        func(ul gblas.Uplo, n int, alpha T, x []T, incX int, a []T)
-	syr2       func(ul gblas.Uplo, n int, alpha T, x []T, incX int, y []T, incY int, a []T, lda int)
-	spr2       func(ul gblas.Uplo, n int, alpha T, x []T, incX int, y []T, incY int, a []T)
-	spmv       func(ul gblas.Uplo, n int, alpha T, a []T, x []T, incX int, beta T, y []T, incY int)
-	sbmv       func(ul gblas.Uplo, n, k int, alpha T, a []T, lda int, x []T, incX int, beta T, y []T, incY int)
-	gbmv       func(tA gblas.Transpose, m, n, kL, kU int, alpha T, a []T, lda int, x []T, incX int, beta T, y []T, incY int)
+	syr  func(ul gblas.Uplo, n int, alpha T, x []T, incX int, a []T, lda int)
+	spr  func(ul gblas.Uplo, n int, alpha T, x []T, incX int, a []T)
+	syr2 func(ul gblas.Uplo, n int, alpha T, x []T, incX int, y []T, incY int, a []T, lda int)
+	spr2 func(ul gblas.Uplo, n int, alpha T, x []T, incX int, y []T, incY int, a []T)
+	spmv func(ul gblas.Uplo, n int, alpha T, a []T, x []T, incX int, beta T, y []T, incY int)
+	sbmv func(ul gblas.Uplo, n, k int, alpha T, a []T, lda int, x []T, incX int, beta T, y []T, incY int)
+	gbmv func(tA gblas.Transpose, m, n, kL, kU int, alpha T, a []T, lda int, x []T, incX int, beta T, y []T,
+		incY int)
 	tpmv, tpsv func(ul gblas.Uplo, tA gblas.Transpose, d gblas.Diag, n int, a []T, x []T, incX int)
 	tbmv, tbsv func(ul gblas.Uplo, tA gblas.Transpose, d gblas.Diag, n, k int, a []T, lda int, x []T, incX int)
 }
@@ -29,11 +30,13 @@ type rowsAPI[T real] struct {
 var rowsRoutines = []string{"syr", "spr", "syr2", "spr2", "spmv", "sbmv", "gbmv", "tpmv", "tpsv", "tbmv", "tbsv"}
 
 func rowsOfDoubles(i gblas.Float64) *rowsAPI[float64] {
-	return &rowsAPI[float64]{i.Dsyr, i.Dspr, i.Dsyr2, i.Dspr2, i.Dspmv, i.Dsbmv, i.Dgbmv, i.Dtpmv, i.Dtpsv, i.Dtbmv, i.Dtbsv}
+	return &rowsAPI[float64]{i.Dsyr, i.Dspr, i.Dsyr2, i.Dspr2, i.Dspmv, i.Dsbmv, i.Dgbmv, i.Dtpmv, i.Dtpsv, i.Dtbmv,
+		i.Dtbsv}
 }
 
 func rowsOfSingles(i gblas.Float32) *rowsAPI[float32] {
-	return &rowsAPI[float32]{i.Ssyr, i.Sspr, i.Ssyr2, i.Sspr2, i.Sspmv, i.Ssbmv, i.Sgbmv, i.Stpmv, i.Stpsv, i.Stbmv, i.Stbsv}
+	return &rowsAPI[float32]{i.Ssyr, i.Sspr, i.Ssyr2, i.Sspr2, i.Sspmv, i.Ssbmv, i.Sgbmv, i.Stpmv, i.Stpsv, i.Stbmv,
+		i.Stbsv}
 }
 
 // A rowsCase has the arguments of all routines.
@@ -112,7 +115,8 @@ func newRowsCase[T real](rng *rand.Rand, name string) *rowsCase[T] {
 		}
 		c.setDiagonal(name)
 	}
-	if c.s.beta == 0 && c.s.alpha != 0 && len(c.y) > 0 && name[1:] == "bmv" || name == "spmv" && c.s.beta == 0 && len(c.y) > 0 {
+	if c.s.beta == 0 && c.s.alpha != 0 && len(c.y) > 0 && name[1:] == "bmv" || name == "spmv" && c.s.beta == 0 &&
+		len(c.y) > 0 {
 		c.y[0] = T(math.NaN()) // is overwritten
 	}
 	return c
@@ -163,7 +167,8 @@ func testRows[T real](t *testing.T, ours, gonums *rowsAPI[T], tolerance float64)
 			}
 			got, want := c.clone(), c.clone()
 			panicked, expected := panicOf(got.routines(ours)[name]), panicOf(want.routines(gonums)[name])
-			what := fmt.Sprintf("%s in %T: %+v, below %d, increments %d and %d", name, T(0), c.s, c.below, c.incX, c.incY)
+			what := fmt.Sprintf("%s in %T: %+v, below %d, increments %d and %d", name, T(0), c.s, c.below, c.incX,
+				c.incY)
 			if _, ok := expected.(string); ok && panicked != expected || (panicked == nil) != (expected == nil) {
 				t.Fatalf("%s: panic %v, want %v", what, panicked, expected)
 			}

@@ -231,7 +231,8 @@ func TestSharedVectors(t *testing.T) {
 			}
 			for _, threads := range threads {
 				runtime.GOMAXPROCS(threads)
-				blas.Implementation{}.Ddot(sharedLength, numbers, 1, numbers, 1) // the call follows soon after another one
+				// the call follows soon after another one
+				blas.Implementation{}.Ddot(sharedLength, numbers, 1, numbers, 1)
 				for k, v := range result(c, blas.Implementation{}) {
 					if math.Float64bits(v) != math.Float64bits(one[k]) {
 						t.Fatalf("%s: number %d is %v on %d threads, %v on one", c.name, k, v, threads, one[k])

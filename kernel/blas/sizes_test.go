@@ -95,7 +95,8 @@ func BenchmarkSizes(b *testing.B) {
 					times[n] = math.Inf(1)
 					for range draws {
 						w := workload{run: op.call(l, n)}
-						times[n] = min(times[n], w.least([]peer{ours}, clock, 100*time.Microsecond, 4*time.Millisecond)[0])
+						times[n] = min(times[n],
+							w.least([]peer{ours}, clock, 100*time.Microsecond, 4*time.Millisecond)[0])
 					}
 				}
 				cliff = 0

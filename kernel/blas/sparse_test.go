@@ -41,7 +41,8 @@ func TestSparseFactors(t *testing.T) {
 						want.data[i*want.stride+j] = 2*sum - want.data[i*want.stride+j]
 					}
 				}
-				blas.Implementation{}.Dgemm(tA, gblas.NoTrans, m, n, k, 2, a.data, a.stride, b.data, b.stride, -1, c.data, c.stride)
+				blas.Implementation{}.Dgemm(tA, gblas.NoTrans, m, n, k, 2, a.data, a.stride, b.data, b.stride, -1,
+					c.data, c.stride)
 				if err := alike(c.data, want.data); err != nil {
 					t.Fatalf("%v %c, pattern %d: %v", size, tA, at, err)
 				}

@@ -90,10 +90,12 @@ func triangleSum(s settings, a func(i, j int) float64, i int, x func(k int) floa
 
 var definitions = map[string]definition{
 	"gemm": func(s settings, x [3]func(i, j int) float64, i, j int) float64 {
-		return plus(s, sumOf(s.k, func(k int) float64 { return op(s.tA, x[0], i, k) * op(s.tB, x[1], k, j) }), x[2](i, j))
+		return plus(s, sumOf(s.k, func(k int) float64 { return op(s.tA, x[0], i, k) * op(s.tB, x[1], k, j) }),
+			x[2](i, j))
 	},
 	"syrk": func(s settings, x [3]func(i, j int) float64, i, j int) float64 {
-		return plus(s, sumOf(s.k, func(k int) float64 { return op(s.tA, x[0], i, k) * op(s.tA, x[0], j, k) }), x[2](i, j))
+		return plus(s, sumOf(s.k, func(k int) float64 { return op(s.tA, x[0], i, k) * op(s.tA, x[0], j, k) }),
+			x[2](i, j))
 	},
 	"syr2k": func(s settings, x [3]func(i, j int) float64, i, j int) float64 {
 		return plus(s, sumOf(s.k, func(k int) float64 {
@@ -211,8 +213,9 @@ func testSpecial[T real](t *testing.T, f *api[T], tolerance float64) {
 		for size := 1; size <= 40; size += step {
 			for choice := range 64 {
 				s := settings{
-					m: size, n: 1 + rng.IntN(40), k: 1 + rng.IntN(20), ul: triangles[choice%2], side: []gblas.Side{gblas.Left, gblas.Right}[choice/2%2],
-					tA: transposes[choice/4%2], tB: transposes[choice/8%2], diag: diagonals[choice/16%2],
+					m: size, n: 1 + rng.IntN(40), k: 1 + rng.IntN(20), ul: triangles[choice%2],
+					side: []gblas.Side{gblas.Left, gblas.Right}[choice/2%2],
+					tA:   transposes[choice/4%2], tB: transposes[choice/8%2], diag: diagonals[choice/16%2],
 					alpha: []float64{1, 0, -1, 2}[rng.IntN(4)], beta: []float64{0, 1, 3}[rng.IntN(3)],
 				}
 				switch choice / 32 {
@@ -231,7 +234,8 @@ func testSpecial[T real](t *testing.T, f *api[T], tolerance float64) {
 
 // tryByDefinition calls an operation on operands of few values, some of them special, and compares the
 // result with the definition.
-func tryByDefinition[T real](t *testing.T, rng *rand.Rand, f *api[T], o operation[T], s settings, tolerance float64) bool {
+func tryByDefinition[T real](t *testing.T, rng *rand.Rand, f *api[T], o operation[T], s settings,
+	tolerance float64) bool {
 	define, known := definitions[o.name]
 	if !known && o.name != "trsm" && o.name != "trsv" {
 		return true
@@ -290,7 +294,8 @@ func tryByDefinition[T real](t *testing.T, rng *rand.Rand, f *api[T], o operatio
 			if (o.name == "syrk" || o.name == "syr2k") && outside(s.ul, i, j) {
 				w = float64(before[2][index])
 			}
-			if got == w || got != got && w != w || math.Abs(w) <= math.MaxFloat64 && math.Abs(got-w) <= tolerance*max(1, math.Abs(w)) {
+			if got == w || got != got && w != w || math.Abs(w) <= math.MaxFloat64 &&
+				math.Abs(got-w) <= tolerance*max(1, math.Abs(w)) {
 				continue
 			}
 			t.Errorf("%s in %T, %+v: entry %d, %d is %v, want %v", o.name, T(0), s, i, j, got, w)
@@ -336,7 +341,8 @@ func testPivots[T real](t *testing.T, f *api[T], pivots []float64) {
 		for order := 1; order <= 40; order++ {
 			for _, sides := range []int{1, 2, 7, 8, 30} {
 				for choice := range 8 {
-					side, ul, tA := []gblas.Side{gblas.Left, gblas.Right}[choice%2], triangles[choice/2%2], transposes[choice/4]
+					side, ul, tA := []gblas.Side{gblas.Left, gblas.Right}[choice%2], triangles[choice/2%2],
+						transposes[choice/4]
 					a, b := make([]T, order*order), slices.Repeat([]T{T(p)}, order*sides)
 					for i := range order {
 						a[i*(order+1)] = T(p)
@@ -348,7 +354,8 @@ func testPivots[T real](t *testing.T, f *api[T], pivots []float64) {
 					f.trsm(side, ul, tA, gblas.NonUnit, m, n, 1, a, order, b, n)
 					for _, v := range b {
 						if v != 1 {
-							t.Errorf("%T: pivot %g, order %d, %d sides, %c%c%c: %v, want 1", v, p, order, sides, side, ul, tA, v)
+							t.Errorf("%T: pivot %g, order %d, %d sides, %c%c%c: %v, want 1", v, p, order, sides, side,
+								ul, tA, v)
 							break
 						}
 					}

@@ -55,7 +55,8 @@ func TestGesvd(t *testing.T) {
 	jobs := []lapack.SVDJob{lapack.SVDAll, lapack.SVDStore, lapack.SVDNone}
 	tiertest.Each(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(17, 18))
-		for at, shape := range [][2]int{{12, 12}, {11, 13}, {20, 23}, {300, 5}, {17, 260}, {24, 24}, {33, 31}, {60, 40}, {31, 33}, {90, 33}, {25, 70}, {64, 64}, {130, 129}} {
+		for at, shape := range [][2]int{{12, 12}, {11, 13}, {20, 23}, {300, 5}, {17, 260}, {24, 24}, {33, 31}, {60, 40},
+			{31, 33}, {90, 33}, {25, 70}, {64, 64}, {130, 129}} {
 			for k, name := range slices.Sorted(maps.Keys(spectra)) {
 				m, n := shape[0], shape[1]
 				whole := spectra[name](rng, max(m, n)+2)
@@ -118,7 +119,8 @@ func (d *singular) check(a *rowMajor, want *singular) error {
 func TestGesvdGraded(t *testing.T) {
 	const n = 40
 	tiertest.Each(t, func(t *testing.T) {
-		for name, c := range map[string]struct{ grade, above float64 }{"down": {-0.3, 0.5}, "up": {0.3, 0.5}, "steep": {0, 2}} {
+		for name, c := range map[string]struct{ grade, above float64 }{"down": {-0.3, 0.5}, "up": {0.3, 0.5},
+			"steep": {0, 2}} {
 			a := &rowMajor{n, n, n, make([]float64, n*n)}
 			for i := range n {
 				a.data[i*(n+1)] = math.Pow(10, c.grade*float64(i))
@@ -126,7 +128,8 @@ func TestGesvdGraded(t *testing.T) {
 					a.data[i*(n+1)+1] = c.above * a.data[i*(n+1)]
 				}
 			}
-			got, want := newSingular(lapack.SVDStore, lapack.SVDStore, a, 0), newSingular(lapack.SVDStore, lapack.SVDStore, a, 0)
+			got, want := newSingular(lapack.SVDStore, lapack.SVDStore, a, 0),
+				newSingular(lapack.SVDStore, lapack.SVDStore, a, 0)
 			got.compute(blas.Lapack{}, lapack.SVDStore, lapack.SVDStore)
 			want.compute(reference.Implementation{}, lapack.SVDStore, lapack.SVDStore)
 			if err := got.check(a, want); err != nil {

@@ -19,7 +19,9 @@ func TestGesvdUnits(t *testing.T) {
 		"columns": func(_ *rand.Rand, _, j, _ int, _, columns []float64) float64 { return columns[j] },
 		"rows":    func(_ *rand.Rand, i, _, _ int, rows, _ []float64) float64 { return rows[i] },
 		"both":    func(_ *rand.Rand, i, j, _ int, rows, columns []float64) float64 { return rows[i] * columns[j] },
-		"rising":  func(_ *rand.Rand, _, j, n int, _, _ []float64) float64 { return math.Pow(10, 16*float64(j)/float64(n)) },
+		"rising": func(_ *rand.Rand, _, j, n int, _, _ []float64) float64 {
+			return math.Pow(10, 16*float64(j)/float64(n))
+		},
 		"falling": func(_ *rand.Rand, _, j, n int, _, _ []float64) float64 {
 			return math.Pow(10, -16*float64(j)/float64(n))
 		},

@@ -25,7 +25,8 @@ func (c vectorCall[T]) clone() vectorCall[T] {
 }
 
 // vectorsOfReals returns routines of vectors that compute with real numbers.
-func vectorsOfReals(f gblas.Float64, s gblas.Float32) (map[string]func(c vectorCall[float64]) float64, map[string]func(c vectorCall[float32]) float64) {
+func vectorsOfReals(f gblas.Float64, s gblas.Float32) (map[string]func(c vectorCall[float64]) float64, map[string]func(
+	c vectorCall[float32]) float64) {
 	return map[string]func(c vectorCall[float64]) float64{
 			"iamax": func(c vectorCall[float64]) float64 { return float64(f.Idamax(c.n, c.x, c.incX)) },
 			"rot":   func(c vectorCall[float64]) float64 { f.Drot(c.n, c.x, c.incX, c.y, c.incY, .6, -.8); return 0 },
@@ -40,7 +41,9 @@ func vectorsOfReals(f gblas.Float64, s gblas.Float32) (map[string]func(c vectorC
 }
 
 // vectorsOfComplex returns routines of vectors that compute with complex numbers. Complex results are two.
-func vectorsOfComplex(f gblas.Complex128, s gblas.Complex64) (map[string]func(c vectorCall[complex128]) float64, map[string]func(c vectorCall[complex64]) float64) {
+func vectorsOfComplex(f gblas.Complex128,
+	s gblas.Complex64) (map[string]func(c vectorCall[complex128]) float64, map[string]func(
+	c vectorCall[complex64]) float64) {
 	const alpha = .5 - .25i
 	store := func(c vectorCall[complex128], v complex128) float64 { c.y[0] = v; return 0 }
 	store64 := func(c vectorCall[complex64], v complex64) float64 { c.y[0] = v; return 0 }
@@ -59,9 +62,13 @@ func vectorsOfComplex(f gblas.Complex128, s gblas.Complex64) (map[string]func(c 
 			"asum": func(c vectorCall[complex128]) float64 { return f.Dzasum(c.n, c.x, c.incX) },
 			"swap": func(c vectorCall[complex128]) float64 { f.Zswap(c.n, c.x, c.incX, c.y, c.incY); return 0 },
 		}, map[string]func(c vectorCall[complex64]) float64{
-			"axpy":  func(c vectorCall[complex64]) float64 { s.Caxpy(c.n, alpha, c.x, c.incX, c.y, c.incY); return 0 },
-			"dotu":  func(c vectorCall[complex64]) float64 { return store64(c, s.Cdotu(c.n, c.x, c.incX, c.y, c.incY)) },
-			"dotc":  func(c vectorCall[complex64]) float64 { return store64(c, s.Cdotc(c.n, c.x, c.incX, c.y, c.incY)) },
+			"axpy": func(c vectorCall[complex64]) float64 { s.Caxpy(c.n, alpha, c.x, c.incX, c.y, c.incY); return 0 },
+			"dotu": func(c vectorCall[complex64]) float64 {
+				return store64(c, s.Cdotu(c.n, c.x, c.incX, c.y, c.incY))
+			},
+			"dotc": func(c vectorCall[complex64]) float64 {
+				return store64(c, s.Cdotc(c.n, c.x, c.incX, c.y, c.incY))
+			},
 			"scal":  func(c vectorCall[complex64]) float64 { s.Cscal(c.n, alpha, c.x, c.incX); return 0 },
 			"sscal": func(c vectorCall[complex64]) float64 { s.Csscal(c.n, -3, c.x, c.incX); return 0 },
 			"nrm2":  func(c vectorCall[complex64]) float64 { return float64(s.Scnrm2(c.n, c.x, c.incX)) },
@@ -82,7 +89,9 @@ func TestVectorsAsGonum(t *testing.T) {
 		compareVectors(t, d, wantD, 1e-13, special, func(re, _ float64) float64 { return re })
 		compareVectors(t, s, wantS, 1e-5, special[:4], func(re, _ float64) float32 { return float32(re) })
 		compareVectors(t, z, wantZ, 1e-13, special, func(re, im float64) complex128 { return complex(re, im) })
-		compareVectors(t, c, wantC, 1e-5, special[:4], func(re, im float64) complex64 { return complex(float32(re), float32(im)) })
+		compareVectors(t, c, wantC, 1e-5, special[:4], func(re, im float64) complex64 {
+			return complex(float32(re), float32(im))
+		})
 	})
 }
 
@@ -94,7 +103,8 @@ func compareVectors[T any](
 	for name, call := range ours {
 		rng := rand.New(rand.NewPCG(75, 76))
 		for i := range argumentSets() {
-			c := vectorCall[T]{n: rng.IntN(pick(rng, []int{4, 40, 300})), incX: pick(rng, []int{1, 1, 1, 2, 3, -1, 0}), incY: pick(rng, []int{1, 1, 1, -2, 3})}
+			c := vectorCall[T]{n: rng.IntN(pick(rng, []int{4, 40, 300})), incX: pick(rng, []int{1, 1, 1, 2, 3, -1, 0}),
+				incY: pick(rng, []int{1, 1, 1, -2, 3})}
 			value := rng.NormFloat64
 			if i%3 == 2 { // equal values too
 				value = func() float64 { return float64(rng.IntN(3) - 1) }
@@ -110,7 +120,8 @@ func compareVectors[T any](
 			}
 			got, want := c.clone(), c.clone()
 			var result, expected float64
-			panicked, wantPanic := panicOf(func() { result = call(got) }), panicOf(func() { expected = gonums[name](want) })
+			panicked, wantPanic := panicOf(func() { result = call(got) }),
+				panicOf(func() { expected = gonums[name](want) })
 			what := fmt.Sprintf("%s of %T: %d numbers, increments %d and %d", name, c.x, c.n, c.incX, c.incY)
 			if fmt.Sprint(panicked) != fmt.Sprint(wantPanic) {
 				t.Fatalf("%s: panic %v, want %v", what, panicked, wantPanic)
@@ -118,7 +129,8 @@ func compareVectors[T any](
 			if wantPanic != nil {
 				continue
 			}
-			numbers, others := append(realsOf(got.x), append(realsOf(got.y), result)...), append(realsOf(want.x), append(realsOf(want.y), expected)...)
+			numbers, others := append(realsOf(got.x), append(realsOf(got.y), result)...),
+				append(realsOf(want.x), append(realsOf(want.y), expected)...)
 			if at := firstUnlike(numbers, others, tolerance); at >= 0 {
 				t.Fatalf("%s: number %d is %v, gonum's is %v", what, at, numbers[at], others[at])
 			}

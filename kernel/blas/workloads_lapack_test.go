@@ -10,12 +10,19 @@ import (
 func (l *workloadList) reductions() {
 	for _, n := range []int{5, 10, 20, 50, 100, 300} {
 		a := l.dense(n, n)
-		l.add("decompositions", n, fmt.Sprintf("Eigen %d, values", n), func() { new(mat.Eigen).Factorize(a, mat.EigenNone) })
-		l.add("decompositions", n, fmt.Sprintf("Eigen %d, both sides", n), func() { new(mat.Eigen).Factorize(a, mat.EigenBoth) })
+		l.add("decompositions", n, fmt.Sprintf("Eigen %d, values", n), func() {
+			new(mat.Eigen).Factorize(a, mat.EigenNone)
+		})
+		l.add("decompositions", n, fmt.Sprintf("Eigen %d, both sides", n), func() {
+			new(mat.Eigen).Factorize(a, mat.EigenBoth)
+		})
 	}
-	for _, s := range [][3]int{{3, 3, 3}, {5, 4, 3}, {10, 10, 10}, {20, 20, 20}, {100, 100, 100}, {300, 30, 40}, {200, 150, 160}} {
+	for _, s := range [][3]int{{3, 3, 3}, {5, 4, 3}, {10, 10, 10}, {20, 20, 20}, {100, 100, 100}, {300, 30, 40},
+		{200, 150, 160}} {
 		a, b := l.dense(s[0], s[1]), l.dense(s[2], s[1])
-		l.add("decompositions", s[1], fmt.Sprintf("GSVD %d and %d by %d", s[0], s[2], s[1]), func() { new(mat.GSVD).Factorize(a, b, mat.GSVDAll) })
+		l.add("decompositions", s[1], fmt.Sprintf("GSVD %d and %d by %d", s[0], s[2], s[1]), func() {
+			new(mat.GSVD).Factorize(a, b, mat.GSVDAll)
+		})
 	}
 	for _, n := range []int{5, 30, 100} {
 		a, b := l.dense(2*n, n), l.dense(3*n, n)
@@ -38,6 +45,8 @@ func (l *workloadList) reductions() {
 			q.Reset()
 			lq.QTo(q)
 		})
-		l.add("systems", s[0], fmt.Sprintf("LQ.SolveVec %dx%d", s[0], s[1]), func() { check(lq.SolveVecTo(x, false, b)) })
+		l.add("systems", s[0], fmt.Sprintf("LQ.SolveVec %dx%d", s[0], s[1]), func() {
+			check(lq.SolveVecTo(x, false, b))
+		})
 	}
 }

@@ -21,7 +21,9 @@ func (l *workloadList) others() {
 func (l *workloadList) otherProducts() {
 	for _, n := range []int{7, 33, 129} {
 		a, b, c := l.dense(n, n).RawMatrix(), l.dense(n, n).RawMatrix(), mat.NewDense(n, n, nil).RawMatrix()
-		l.add("products", n, fmt.Sprintf("Gemm %d, alpha and beta", n), func() { blas64.Gemm(gblas.NoTrans, gblas.NoTrans, .5, a, b, .5, c) })
+		l.add("products", n, fmt.Sprintf("Gemm %d, alpha and beta", n), func() {
+			blas64.Gemm(gblas.NoTrans, gblas.NoTrans, .5, a, b, .5, c)
+		})
 		var svd mat.SVD
 		svd.Factorize(l.dense(n, n), mat.SVDThin)
 		rhs, x := l.dense(n, 3), mat.NewDense(n, 3, nil)
@@ -64,7 +66,8 @@ func (l *workloadList) bands() {
 		const k = 50
 		x, y := l.vec(n), mat.NewVecDense(n, nil)
 		from, to := x.RawVector(), y.RawVector()
-		symmetric, general := mat.NewSymBandDense(n, k, nil), mat.NewBandDense(n, n, k, k, l.dense(n, 2*k+1).RawMatrix().Data)
+		symmetric, general := mat.NewSymBandDense(n, k, nil),
+			mat.NewBandDense(n, n, k, k, l.dense(n, 2*k+1).RawMatrix().Data)
 		for i := range n {
 			for j := i; j < min(n, i+k+1); j++ {
 				symmetric.SetSymBand(i, j, l.rng.NormFloat64())
@@ -78,7 +81,8 @@ func (l *workloadList) bands() {
 		ch.Factorize(symmetric)
 		l.add("systems", n, fmt.Sprintf("BandCholesky %d", n), func() { new(mat.BandCholesky).Factorize(symmetric) })
 		l.add("systems", n, fmt.Sprintf("BandCholesky.SolveVec %d", n), func() { check(ch.SolveVecTo(y, x)) })
-		packed := blas64.TriangularPacked{Uplo: gblas.Lower, Diag: gblas.Unit, N: n, Data: l.dense(n*(n+1)/2, 1).RawMatrix().Data}
+		packed := blas64.TriangularPacked{Uplo: gblas.Lower, Diag: gblas.Unit, N: n,
+			Data: l.dense(n*(n+1)/2, 1).RawMatrix().Data}
 		blas64.Scal(1e-6, blas64.Vector{N: len(packed.Data), Inc: 1, Data: packed.Data})
 		l.add("structured", n, fmt.Sprintf("Spmv %d", n), func() {
 			blas64.Spmv(1, blas64.SymmetricPacked{Uplo: gblas.Lower, N: n, Data: packed.Data}, from, 0, to)
@@ -100,7 +104,8 @@ func (l *workloadList) otherVectors() {
 		l.add("vectors", n, fmt.Sprintf("Iamax %d", n), func() { blas64.Iamax(x) })
 		l.add("vectors", n, fmt.Sprintf("Rot %d", n), func() { blas64.Rot(x, y, .6, .8) })
 		l.add("vectors", n, fmt.Sprintf("Swap %d", n), func() { blas64.Swap(x, y) })
-		z, w := cblas128.Vector{N: n, Inc: 1, Data: make([]complex128, n)}, cblas128.Vector{N: n, Inc: 1, Data: make([]complex128, n)}
+		z, w := cblas128.Vector{N: n, Inc: 1, Data: make([]complex128, n)},
+			cblas128.Vector{N: n, Inc: 1, Data: make([]complex128, n)}
 		for i := range n {
 			z.Data[i], w.Data[i] = complex(x.Data[i], y.Data[i]), complex(y.Data[i], 1)
 		}
@@ -127,9 +132,12 @@ func (l *workloadList) otherComplex() {
 		}
 		tri := cblas128.Triangular{Uplo: gblas.Lower, Diag: gblas.NonUnit, N: n, Stride: n, Data: a.Data}
 		hermitian := cblas128.Hermitian{Uplo: gblas.Lower, N: n, Stride: n, Data: c.Data}
-		x, y := cblas128.Vector{N: n, Inc: 1, Data: b.Data[:n]}, cblas128.Vector{N: n, Inc: 1, Data: make([]complex128, n)}
+		x, y := cblas128.Vector{N: n, Inc: 1, Data: b.Data[:n]},
+			cblas128.Vector{N: n, Inc: 1, Data: make([]complex128, n)}
 		l.add("complex", n, fmt.Sprintf("Ztrmm %d", n), func() { cblas128.Trmm(gblas.Left, gblas.NoTrans, 1, tri, b) })
-		l.add("complex", n, fmt.Sprintf("Zher2k %d", n), func() { cblas128.Her2k(gblas.NoTrans, 1, a, b, 0, hermitian) })
+		l.add("complex", n, fmt.Sprintf("Zher2k %d", n), func() {
+			cblas128.Her2k(gblas.NoTrans, 1, a, b, 0, hermitian)
+		})
 		l.add("complex", n, fmt.Sprintf("Zhemv %d", n), func() { cblas128.Hemv(1, hermitian, x, 0, y) })
 		l.add("complex", n, fmt.Sprintf("Zher %d", n), func() { cblas128.Her(1e-9, x, hermitian) })
 		l.add("complex", n, fmt.Sprintf("Ztrsv %d", n), func() { cblas128.Trsv(gblas.NoTrans, tri, x) })

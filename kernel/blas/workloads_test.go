@@ -47,9 +47,9 @@ func (l *workloadList) positive(n int) *mat.SymDense {
 	return s
 }
 
-// eachWorkload visits the calls of the table beside gonum and OpenBLAS, by what users do. The operands of a call
-// are garbage after it: while those of all calls are held, as many bytes are allocated before the heap is
-// collected, and calls that allocate measure pages of the system.
+// eachWorkload visits the calls of the table beside gonum and OpenBLAS, by what users do. The operands of a
+// call are garbage after it: while those of all calls are held, as many bytes are allocated before the heap
+// is collected, and calls that allocate measure pages of the system.
 func eachWorkload(visit func(workload)) {
 	l := &workloadList{rand.New(rand.NewPCG(7, 8)), visit}
 	l.products()
@@ -64,7 +64,8 @@ func eachWorkload(visit func(workload)) {
 }
 
 func (l *workloadList) products() {
-	for _, n := range []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 16, 24, 32, 48, 64, 100, 200, 300, 400, 800, 1000, 1200, 2000} {
+	for _, n := range []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 16, 24, 32, 48, 64, 100, 200, 300, 400, 800, 1000, 1200,
+		2000} {
 		a, b, c := l.dense(n, n), l.dense(n, n), mat.NewDense(n, n, nil)
 		l.add("products", n, fmt.Sprintf("Mul %d", n), func() { c.Mul(a, b) })
 	}
@@ -78,9 +79,11 @@ func (l *workloadList) products() {
 		l.add("products", n, fmt.Sprintf("AB' %d", n), func() { c.Mul(a, b.T()) })
 		l.add("products", n, fmt.Sprintf("A'B' %d", n), func() { c.Mul(a.T(), b.T()) })
 	}
-	for _, s := range [][3]int{{5000, 20, 20}, {20, 5000, 20}, {20, 20, 5000}, {1000, 3, 3}, {600, 40, 4}, {100, 10, 50}} {
+	for _, s := range [][3]int{{5000, 20, 20}, {20, 5000, 20}, {20, 20, 5000}, {1000, 3, 3}, {600, 40, 4},
+		{100, 10, 50}} {
 		a, b, c := l.dense(s[0], s[1]), l.dense(s[1], s[2]), mat.NewDense(s[0], s[2], nil)
-		l.add("products", min(s[0], max(s[1], s[2])), fmt.Sprintf("Mul %dx%d by %dx%d", s[0], s[1], s[1], s[2]), func() { c.Mul(a, b) })
+		l.add("products", min(s[0], max(s[1], s[2])), fmt.Sprintf("Mul %dx%d by %dx%d", s[0], s[1], s[1], s[2]),
+			func() { c.Mul(a, b) })
 	}
 	for _, share := range []float64{.2, .05, .01, .001} {
 		for _, n := range []int{200, 1000} {
@@ -94,7 +97,8 @@ func (l *workloadList) products() {
 			l.add("zeros", n, fmt.Sprintf("Mul %d, %g of A not zero", n, share), func() { c.Mul(a, b) })
 		}
 	}
-	x, y, xx, xy := mat.NewDense(5000, 200, nil), l.dense(5000, 30), mat.NewSymDense(200, nil), mat.NewDense(200, 30, nil)
+	x, y, xx, xy := mat.NewDense(5000, 200, nil), l.dense(5000, 30), mat.NewSymDense(200, nil),
+		mat.NewDense(200, 30, nil)
 	for i := range 5000 {
 		x.Set(i, l.rng.IntN(200), 1)
 	}
@@ -109,7 +113,8 @@ func (l *workloadList) structured() {
 		l.add("structured", n, fmt.Sprintf("Sym·M %d", n), func() { c.Mul(s, b) })
 		l.add("structured", n, fmt.Sprintf("Tri·M %d", n), func() { c.Mul(tri, b) })
 		l.add("structured", n, fmt.Sprintf("Sym·v %d", n), func() { y.MulVec(s, x) })
-		raw := blas64.Triangular{Uplo: gblas.Upper, Diag: gblas.NonUnit, N: n, Stride: n, Data: l.positive(n).RawSymmetric().Data}
+		raw := blas64.Triangular{Uplo: gblas.Upper, Diag: gblas.NonUnit, N: n, Stride: n,
+			Data: l.positive(n).RawSymmetric().Data}
 		v, from := y.RawVector(), x.RawVector()
 		l.add("structured", n, fmt.Sprintf("Tri·v %d", n), func() {
 			blas64.Copy(from, v)
@@ -120,7 +125,9 @@ func (l *workloadList) structured() {
 		a, sym := l.dense(s[0], s[1]), mat.NewSymDense(s[1], nil)
 		l.add("structured", s[1], fmt.Sprintf("SymOuterK %dx%d", s[0], s[1]), func() { sym.SymOuterK(1, a.T()) })
 		if by := mat.NewSymDense(s[0], nil); s[0] <= 100 {
-			l.add("structured", s[0], fmt.Sprintf("SymOuterK %dx%d, by rows", s[0], s[1]), func() { by.SymOuterK(1, a) })
+			l.add("structured", s[0], fmt.Sprintf("SymOuterK %dx%d, by rows", s[0], s[1]), func() {
+				by.SymOuterK(1, a)
+			})
 		}
 	}
 	for _, n := range []int{3, 8, 30, 100, 300, 1000, 2000} {
@@ -172,15 +179,21 @@ func (l *workloadList) decompositions() {
 	for _, n := range []int{2, 3, 5, 10, 20, 30, 100, 300} {
 		s, a := l.positive(n), l.dense(n, n)
 		l.add("decompositions", n, fmt.Sprintf("EigenSym %d", n), func() { new(mat.EigenSym).Factorize(s, true) })
-		l.add("decompositions", n, fmt.Sprintf("EigenSym %d, values", n), func() { new(mat.EigenSym).Factorize(s, false) })
+		l.add("decompositions", n, fmt.Sprintf("EigenSym %d, values", n), func() {
+			new(mat.EigenSym).Factorize(s, false)
+		})
 		l.add("decompositions", n, fmt.Sprintf("SVD %d", n), func() { new(mat.SVD).Factorize(a, mat.SVDThin) })
 		l.add("decompositions", n, fmt.Sprintf("SVD %d, values", n), func() { new(mat.SVD).Factorize(a, mat.SVDNone) })
 		l.add("decompositions", n, fmt.Sprintf("Eigen %d", n), func() { new(mat.Eigen).Factorize(a, mat.EigenRight) })
 	}
 	for _, s := range [][2]int{{300, 200}, {1000, 50}, {2000, 20}, {2000, 200}} {
 		a := l.dense(s[0], s[1])
-		l.add("decompositions", s[1], fmt.Sprintf("SVD %dx%d", s[0], s[1]), func() { new(mat.SVD).Factorize(a, mat.SVDThin) })
-		l.add("decompositions", s[1], fmt.Sprintf("SVD %dx%d, values", s[0], s[1]), func() { new(mat.SVD).Factorize(a, mat.SVDNone) })
+		l.add("decompositions", s[1], fmt.Sprintf("SVD %dx%d", s[0], s[1]), func() {
+			new(mat.SVD).Factorize(a, mat.SVDThin)
+		})
+		l.add("decompositions", s[1], fmt.Sprintf("SVD %dx%d, values", s[0], s[1]), func() {
+			new(mat.SVD).Factorize(a, mat.SVDNone)
+		})
 	}
 }
 
@@ -188,7 +201,9 @@ func (l *workloadList) statistics() {
 	for _, s := range [][2]int{{50, 5}, {1000, 50}, {2000, 20}, {2000, 200}} {
 		x, cov := l.dense(s[0], s[1]), mat.NewSymDense(s[1], nil)
 		l.add("statistics", s[1], fmt.Sprintf("Cov %dx%d", s[0], s[1]), func() { stat.CovarianceMatrix(cov, x, nil) })
-		l.add("statistics", s[1], fmt.Sprintf("PC %dx%d", s[0], s[1]), func() { new(stat.PC).PrincipalComponents(x, nil) })
+		l.add("statistics", s[1], fmt.Sprintf("PC %dx%d", s[0], s[1]), func() {
+			new(stat.PC).PrincipalComponents(x, nil)
+		})
 	}
 	for _, n := range []int{3, 10, 50, 200} {
 		normal, ok := distmv.NewNormal(make([]float64, n), l.positive(n), nil)
@@ -224,7 +239,8 @@ func (l *workloadList) vectors() {
 		l.add("vectors", n, fmt.Sprintf("Dot %d", n), func() { mat.Dot(x, y) })
 		l.add("vectors", n, fmt.Sprintf("Norm %d", n), func() { mat.Norm(x, 2) })
 		l.add("vectors", n, fmt.Sprintf("AddScaledVec %d", n), func() { y.AddScaledVec(y, 1e-9, x) })
-		u, v := blas32.Vector{N: n, Inc: 1, Data: make([]float32, n)}, blas32.Vector{N: n, Inc: 1, Data: make([]float32, n)}
+		u, v := blas32.Vector{N: n, Inc: 1, Data: make([]float32, n)},
+			blas32.Vector{N: n, Inc: 1, Data: make([]float32, n)}
 		for i := range n {
 			u.Data[i], v.Data[i] = float32(math.Sin(float64(i))), float32(math.Cos(float64(i)))
 		}
@@ -246,7 +262,9 @@ func (l *workloadList) vectors() {
 		}
 		x, y := blas32.Vector{N: n, Inc: 1, Data: b.Data[:n]}, blas32.Vector{N: n, Inc: 1, Data: make([]float32, n)}
 		tri := blas32.Triangular{Uplo: gblas.Lower, Diag: gblas.NonUnit, N: n, Stride: n, Data: a.Data}
-		l.add("float32", n, fmt.Sprintf("Sgemm %d", n), func() { blas32.Gemm(gblas.NoTrans, gblas.NoTrans, 1, a, b, 0, c) })
+		l.add("float32", n, fmt.Sprintf("Sgemm %d", n), func() {
+			blas32.Gemm(gblas.NoTrans, gblas.NoTrans, 1, a, b, 0, c)
+		})
 		l.add("float32", n, fmt.Sprintf("Sgemv %d", n), func() { blas32.Gemv(gblas.NoTrans, 1, a, x, 0, y) })
 		l.add("float32", n, fmt.Sprintf("Strsm %d", n), func() {
 			copy(c.Data, b.Data)
@@ -266,7 +284,8 @@ func (l *workloadList) complex() {
 			return g
 		}
 		a, b, c := general(), general(), general()
-		x, y := cblas128.Vector{N: n, Inc: 1, Data: b.Data[:n]}, cblas128.Vector{N: n, Inc: 1, Data: make([]complex128, n)}
+		x, y := cblas128.Vector{N: n, Inc: 1, Data: b.Data[:n]},
+			cblas128.Vector{N: n, Inc: 1, Data: make([]complex128, n)}
 		for i := range n {
 			a.Data[i*(n+1)] = 1
 		}

@@ -27,7 +27,8 @@ func (c *pairsCase[T]) clone() *pairsCase[T] {
 	return &d
 }
 
-var pairsRoutines = []string{"her", "hpr", "her2", "hpr2", "hemv", "hpmv", "hbmv", "gbmv", "trmv", "trsv", "tpmv", "tpsv", "tbmv", "tbsv"}
+var pairsRoutines = []string{"her", "hpr", "her2", "hpr2", "hemv", "hpmv", "hbmv", "gbmv", "trmv", "trsv", "tpmv",
+	"tpsv", "tbmv", "tbsv"}
 
 // callPairs calls a routine in complex128.
 func callPairs(f gblas.Complex128, name string, c *pairsCase[complex128]) {
@@ -102,7 +103,8 @@ func callPairs64(f gblas.Complex64, name string, c *pairsCase[complex64]) {
 // newPairsCase returns operands of exactly the lengths that the routine reads.
 func newPairsCase[T complexNumber](rng *rand.Rand, name string) *pairsCase[T] {
 	size := []int{0, 1, 2, 7, 17, 47, 48, 49, 83, 250, 500}[rng.IntN(9+2*(rng.IntN(20)/19))] // rarely a large one
-	c := &pairsCase[T]{s: randomSettings(rng), alpha: pick(rng, []T{1, 0, .5 - 2i}), beta: pick(rng, []T{0, 1, -.3 + .5i})}
+	c := &pairsCase[T]{s: randomSettings(rng), alpha: pick(rng, []T{1, 0, .5 - 2i}),
+		beta: pick(rng, []T{0, 1, -.3 + .5i})}
 	c.s.n, c.s.m = size, []int{size, size + 5, size/2 + 1}[rng.IntN(3)]
 	c.s.k, c.below = rng.IntN(pick(rng, []int{5, 40})), rng.IntN(25)
 	c.incX, c.incY = pick(rng, []int{1, 1, 2, -3}), pick(rng, []int{1, 1, -1, 2})
@@ -178,7 +180,8 @@ func testPairs[T complexNumber](t *testing.T, ours, gonum func(name string, c *p
 			}
 			got, want := c.clone(), c.clone()
 			panicked, expected := panicOf(func() { ours(name, got) }), panicOf(func() { gonum(name, want) })
-			what := fmt.Sprintf("%s in %T: %+v, below %d, increments %d and %d", name, T(0), c.s, c.below, c.incX, c.incY)
+			what := fmt.Sprintf("%s in %T: %+v, below %d, increments %d and %d", name, T(0), c.s, c.below, c.incX,
+				c.incY)
 			if _, ok := expected.(string); ok && panicked != expected || (panicked == nil) != (expected == nil) {
 				t.Fatalf("%s: panic %v, want %v", what, panicked, expected)
 			}

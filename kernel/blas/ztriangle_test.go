@@ -17,12 +17,14 @@ import (
 func TestComplexPivots(t *testing.T) {
 	tiertest.Each(t, func(t *testing.T) {
 		for _, pivot := range []complex128{
-			0x1p-1030 + 0x1p-1040i, 0x1p-1060i, 0x1p1020 + 0x1p1000i, -0x1p1023i, 1 + 0x1p-1060i, complex(0, math.Inf(1)), 0,
+			0x1p-1030 + 0x1p-1040i, 0x1p-1060i, 0x1p1020 + 0x1p1000i, -0x1p1023i, 1 + 0x1p-1060i,
+			complex(0, math.Inf(1)), 0,
 		} {
 			pivots128(t, pivot)
 		}
 		for _, pivot := range []complex64{
-			0x1p-130 + 0x1p-140i, 0x1p-140i, 0x1p126 + 0x1p100i, -0x1p127i, 1 + 0x1p-140i, complex(0, float32(math.Inf(1))), 0,
+			0x1p-130 + 0x1p-140i, 0x1p-140i, 0x1p126 + 0x1p100i, -0x1p127i, 1 + 0x1p-140i,
+			complex(0, float32(math.Inf(1))), 0,
 		} {
 			pivots64(t, pivot)
 		}
@@ -90,8 +92,10 @@ func comparePivots[T complexNumber](t *testing.T, ours complexAPI[T], pivot T, s
 			substitute(side, ul, tA, diag, n, a, want)
 			for i, v := range got {
 				w := complex128(want[i])
-				if isFinite(v) != isFinite(want[i]) || isFinite(v) && cmplx.Abs(complex128(v)-w) > tolerance*(cmplx.Abs(w)+1) {
-					t.Fatalf("%T, order %d, %c%c%c%c, pivot %v: entry %d is %v, want %v", v, n, side, ul, tA, diag, pivot, i, v, want[i])
+				if isFinite(v) != isFinite(want[i]) || isFinite(v) &&
+					cmplx.Abs(complex128(v)-w) > tolerance*(cmplx.Abs(w)+1) {
+					t.Fatalf("%T, order %d, %c%c%c%c, pivot %v: entry %d is %v, want %v", v, n, side, ul, tA, diag,
+						pivot, i, v, want[i])
 				}
 			}
 		}

@@ -54,7 +54,8 @@ func TestSolve(t *testing.T) {
 				near := func(x, y float64) bool {
 					return math.Abs(x-y) <= 1e-12*(1+math.Abs(y)) || math.IsNaN(x) && math.IsNaN(y)
 				}
-				if got.Status != c.want.Status || got.Rank != c.want.Rank || !near(got.SquaredResidual, c.want.SquaredResidual) {
+				if got.Status != c.want.Status || got.Rank != c.want.Rank ||
+					!near(got.SquaredResidual, c.want.SquaredResidual) {
 					t.Errorf("%+v, want %+v", got, c.want)
 				}
 				if !near(b[0], c.b[0]) || !near(b[1], c.b[1]) || b[2] != 7 {
@@ -117,7 +118,8 @@ func TestSolveRightHandSides(t *testing.T) {
 		n, r  int
 		scale float64
 	}{
-		"tall": {40, 7, 1}, "square": {5, 5, 1}, "one": {9, 1, 1}, "deficient": {12, 6, 0}, "wide": {3, 5, 1}, "none": {0, 2, 1},
+		"tall": {40, 7, 1}, "square": {5, 5, 1}, "one": {9, 1, 1}, "deficient": {12, 6, 0}, "wide": {3, 5, 1},
+		"none": {0, 2, 1},
 		"huge": {12, 5, 0x1p900}, "tiny": {12, 5, 0x1p-900},
 	} {
 		lda := max(c.n, 1)
@@ -140,7 +142,8 @@ func TestSolveRightHandSides(t *testing.T) {
 				got, bk, want := p.Result, p.B, make([]float64, c.r)
 				result := lsq.Solve(want, of(c.n, c.r, lda, a), y[k*c.n:], o, nil)
 				e := math.Abs(got.SquaredResidual - result.SquaredResidual)
-				if got.Status != result.Status || got.Rank != result.Rank || e > 1e-9*result.SquaredResidual && c.n > c.r ||
+				if got.Status != result.Status || got.Rank != result.Rank || e > 1e-9*result.SquaredResidual &&
+					c.n > c.r ||
 					!(floats.Distance(bk, want, 2) <= 1e-11*floats.Norm(want, 2)) {
 					t.Errorf("%s, %+v, side %d: %v, %+v, alone %v, %+v", name, o, k, bk, got, want, result)
 				}
@@ -149,11 +152,12 @@ func TestSolveRightHandSides(t *testing.T) {
 	}
 }
 
-func TestPanics(t *testing.T) {
+// panicsCases returns the cases of TestPanics.
+func panicsCases() map[string]func() {
 	one, two, three := []float64{1}, make([]float64, 2), make([]float64, 3)
 	batch := func(p lsq.Problem) lsq.Batch { return lsq.Batch{p} }
 	ws := lsq.NewWorkspace(1, 1)
-	for name, f := range map[string]func(){
+	return map[string]func(){
 		"n < 0":            func() { lsq.Solve(one, of(-1, 1, 1, one), one, lsq.Options{}, ws) },
 		"r = 0":            func() { lsq.Solve(one, of(1, 0, 1, one), one, lsq.Options{}, ws) },
 		"too many samples": func() { lsq.Solve(one, of(2, 1, 2, two), two, lsq.Options{}, ws) },
@@ -170,14 +174,24 @@ func TestPanics(t *testing.T) {
 		"batch, samples":   func() { batch(lsq.Problem{A: of(2, 1, 2, two), Y: two, B: one}).Solve(lsq.Options{}, ws) },
 		"batch, columns":   func() { batch(lsq.Problem{A: of(1, 2, 1, two), Y: one, B: two}).Solve(lsq.Options{}, ws) },
 		"batch of nothing": func() { batch(lsq.Problem{}).Solve(lsq.Options{}, ws) },
-		"batch of short a": func() { batch(lsq.Problem{A: of(2, 1, 2, one), Y: two, B: one}).Solve(lsq.Options{}, nil) },
-		"batch of short y": func() { batch(lsq.Problem{A: of(2, 1, 2, two), Y: one, B: one}).Solve(lsq.Options{}, nil) },
-		"batch of short b": func() { batch(lsq.Problem{A: of(1, 2, 1, two), Y: one, B: one}).Solve(lsq.Options{}, nil) },
-		"batch of ridge":   func() { batch(lsq.Problem{A: of(1, 1, 1, one), Y: one, B: one, Ridge: -1}).Solve(lsq.Options{}, nil) },
+		"batch of short a": func() {
+			batch(lsq.Problem{A: of(2, 1, 2, one), Y: two, B: one}).Solve(lsq.Options{}, nil)
+		},
+		"batch of short y": func() {
+			batch(lsq.Problem{A: of(2, 1, 2, two), Y: one, B: one}).Solve(lsq.Options{}, nil)
+		},
+		"batch of short b": func() {
+			batch(lsq.Problem{A: of(1, 2, 1, two), Y: one, B: one}).Solve(lsq.Options{}, nil)
+		},
+		"batch of ridge": func() {
+			batch(lsq.Problem{A: of(1, 1, 1, one), Y: one, B: one, Ridge: -1}).Solve(lsq.Options{}, nil)
+		},
 		"both ridges": func() {
 			batch(lsq.Problem{A: of(1, 1, 1, one), Y: one, B: one, Ridge: 1e308}).Solve(lsq.Options{Ridge: 1e308}, nil)
 		},
-		"batch, tolerance": func() { batch(lsq.Problem{A: of(1, 1, 1, one), Y: one, B: one}).Solve(lsq.Options{Tolerance: -1}, nil) },
+		"batch, tolerance": func() {
+			batch(lsq.Problem{A: of(1, 1, 1, one), Y: one, B: one}).Solve(lsq.Options{Tolerance: -1}, nil)
+		},
 		"batch, workspace": func() {
 			batch(lsq.Problem{A: of(1, 1, 1, one), Y: one, B: one}).Solve(lsq.Options{}, new(lsq.Workspace))
 		},
@@ -185,8 +199,10 @@ func TestPanics(t *testing.T) {
 			side := lsq.Problem{A: of(2, 1, 2, two), Y: two, B: one}
 			lsq.Batch{side, side}.Solve(lsq.Options{}, ws)
 		},
-		"no workspace":      func() { lsq.Solve(one, of(1, 1, 1, one), one, lsq.Options{}, new(lsq.Workspace)) },
-		"huge n":            func() { lsq.Solve(one, of(math.MaxInt/2+1, 1, math.MaxInt/2+1, one), one, lsq.Options{}, nil) },
+		"no workspace": func() { lsq.Solve(one, of(1, 1, 1, one), one, lsq.Options{}, new(lsq.Workspace)) },
+		"huge n": func() {
+			lsq.Solve(one, of(math.MaxInt/2+1, 1, math.MaxInt/2+1, one), one, lsq.Options{}, nil)
+		},
 		"huge r":            func() { lsq.Solve(one, of(0, math.MaxInt, 1, one), one, lsq.Options{}, nil) },
 		"huge stride":       func() { lsq.Solve(two, of(1, 2, math.MaxInt, two), one, lsq.Options{}, nil) },
 		"strides beyond":    func() { lsq.Solve(three, of(1, 3, math.MaxInt/2+1, three), one, lsq.Options{}, nil) },
@@ -194,7 +210,11 @@ func TestPanics(t *testing.T) {
 		"largest workspace": func() { lsq.NewWorkspace(math.MaxInt, math.MaxInt) },
 		"workspace n < 0":   func() { lsq.NewWorkspace(-1, 1) },
 		"workspace of no r": func() { lsq.NewWorkspace(1, 0) },
-	} {
+	}
+}
+
+func TestPanics(t *testing.T) {
+	for name, f := range panicsCases() {
 		t.Run(name, func(t *testing.T) {
 			defer func() {
 				if msg, ok := recover().(string); !ok || !strings.HasPrefix(msg, "lsq: ") {
@@ -246,7 +266,8 @@ func TestSolveUnitsOfColumns(t *testing.T) {
 	tiertest.Each(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(71, 72))
 		const n, r = 30, 4
-		for _, exponents := range [][r]int{{}, {0, 0, 0, 60}, {60, 0, -60, 0}, {340, 0, 0, 0}, {0, 0, 0, -340}, {300, -300, 150, -150}} {
+		for _, exponents := range [][r]int{{}, {0, 0, 0, 60}, {60, 0, -60, 0}, {340, 0, 0, 0}, {0, 0, 0, -340},
+			{300, -300, 150, -150}} {
 			for kind := range 3 {
 				const dependent, nearly = 1, 2
 				a, y := make([]float64, n*r), make([]float64, n)
@@ -276,7 +297,8 @@ func TestSolveUnitsOfColumns(t *testing.T) {
 					}
 					continue
 				}
-				if result.Status != lsq.OK || result.Rank != r || math.Abs(result.SquaredResidual-plain.SquaredResidual) > 1e-12*plain.SquaredResidual {
+				if result.Status != lsq.OK || result.Rank != r ||
+					math.Abs(result.SquaredResidual-plain.SquaredResidual) > 1e-12*plain.SquaredResidual {
 					t.Errorf("columns times 2^%v: %+v, want %+v", exponents, result, plain)
 				}
 				for j, e := range exponents {
@@ -300,7 +322,8 @@ func TestSolveLineThroughTimes(t *testing.T) {
 	if result.Status != lsq.OK || math.Abs(b[1]-2) > 1e-7 || math.Abs(b[0]-(3-2*start)) > 1e-7*start {
 		t.Errorf("%v, %+v", b, result)
 	}
-	if result := lsq.Solve(b, of(n, 2, n, a), y, lsq.Options{Tolerance: 1e-12}, nil); result.Status != lsq.RankDeficient {
+	if result := lsq.Solve(b, of(n, 2, n, a), y, lsq.Options{Tolerance: 1e-12},
+		nil); result.Status != lsq.RankDeficient {
 		t.Errorf("with a tolerance in the units of the columns: %v", result.Status)
 	}
 }
