@@ -125,8 +125,9 @@ func independent(m, n, k int, a []float64, lda int) (squares float64, surely boo
 			for i, v := range x {
 				dot += float64(v * y[i])
 			}
+			ratio := dot / s
 			for i, v := range x {
-				y[i] -= float64(dot / s * v)
+				y[i] -= float64(ratio * v)
 			}
 		}
 	}
