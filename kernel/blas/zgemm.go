@@ -38,8 +38,11 @@ func zgemm[F tile.Float](
 	tA, tB blas.Transpose, m, n, k int, alpha complex128, a []F, lda int, b []F, ldb int, beta complex128,
 	c []F, ldc int,
 ) bool {
-	if zgemmWay(tA, tB, m, n, k, alpha, a, lda, b, ldb, c, ldc) == byGonum {
+	switch zgemmWay(tA, tB, m, n, k, alpha, a, lda, b, ldb, c, ldc) {
+	case byGonum:
 		return false
+	case byVector:
+		return zgemmByRows(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 	}
 	if n == 1 && tB != blas.ConjTrans {
 		inc, rows, columns := ldb, m, k
@@ -70,8 +73,33 @@ func zgemmWay[F tile.Float](
 		return byGonum
 	case !insidePairs(a, rowsA, columnsA, lda) || !insidePairs(b, rowsB, columnsB, ldb) || !insidePairs(c, m, n, ldc):
 		return byGonum
-	case m < complexRows:
+	case m < complexRows && (tA == blas.ConjTrans || tB == blas.ConjTrans):
 		return byGonum
+	case m < complexRows:
+		return byVector
 	}
 	return byTiles
+}
+
+// zgemmByRows computes a product of few rows: each row of C is op(B)' times a row of op(A). It returns false,
+// before it computes anything, where gonum multiplies a matrix by a vector as fast.
+func zgemmByRows[F tile.Float](
+	tA, tB blas.Transpose, m, n, k int, alpha complex128, a []F, lda int, b []F, ldb int, beta complex128,
+	c []F, ldc int,
+) bool {
+	turned := blas.Trans
+	if tB != blas.NoTrans {
+		turned = blas.NoTrans
+	}
+	next, inc := lda, 1 // from row to row of op(A), and from entry to entry
+	if tA != blas.NoTrans {
+		next, inc = 1, lda
+	}
+	rows, columns := opShape(tB, k, n)
+	for i := range m {
+		if !zgemv(turned, rows, columns, alpha, b, ldb, a[2*i*next:], inc, beta, c[2*i*ldc:], 1) {
+			return false
+		}
+	}
+	return true
 }
