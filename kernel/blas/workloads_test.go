@@ -61,6 +61,7 @@ func eachWorkload(visit func(workload)) {
 	l.vectors()
 	l.complex()
 	l.others()
+	l.random()
 }
 
 func (l *workloadList) products() {
