@@ -186,7 +186,8 @@ func (s *combination) search() bool {
 			s.q[k] /= scale
 		}
 		dense.Gemv(blas.NoTrans, 1, s.some, dense.Vector(s.q), 0, dense.Vector(values))
-		if nearness /= 2; step == 0 {
+		nearness /= 2
+		if step == 0 {
 			nearness = rounded.Norm(values) / math.Sqrt(float64(len(values)))
 		}
 		for i, v := range values {
