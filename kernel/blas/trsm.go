@@ -73,7 +73,7 @@ func triangular[F tile.Float](
 		return true
 	}
 	how := triangularWay(right, ul, order, sides)
-	if alpha == 0 {
+	if alpha == 0 || order == 1 && d == blas.Unit {
 		how = byScaling
 	}
 	if how == byGonum {
