@@ -170,7 +170,7 @@ func TestManyNodes(t *testing.T) {
 	}
 	for want, change := range map[string]func(c *Cluster){
 		"the list of nodes": func(c *Cluster) { c.Nodes[7].Name = "site-x" }, "the list of edges": func(c *Cluster) { c.Edges[7][1]++ },
-		`option rank of the training is 2 here, but unknown there`: func(c *Cluster) { c.Training = map[string]Value{"rank": "2"} },
+		`there is no option rank of the training there`: func(c *Cluster) { c.Training = map[string]Value{"rank": "2"} },
 	} {
 		if d := consensus.Difference(changed(c, change).Settings(), "here", c.Settings(), "there"); !strings.HasPrefix(d, want) {
 			t.Errorf("%q, want %s", d, want)
