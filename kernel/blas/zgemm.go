@@ -52,7 +52,8 @@ func zgemm[F tile.Float](
 		if tA != blas.NoTrans {
 			rows, columns = k, m
 		}
-		if zgemv(tA, rows, columns, alpha, a, lda, b, inc, beta, c, ldc) {
+		if !gemvByGonum[F](tA, rows, columns) &&
+			zgemv(tA, rows, columns, alpha, a, lda, b, inc, beta, c, ldc) {
 			return true
 		}
 	}
@@ -96,6 +97,9 @@ func zgemmByRows[F tile.Float](
 		next, inc = 1, lda
 	}
 	rows, columns := opShape(tB, k, n)
+	if gemvByGonum[F](turned, rows, columns) {
+		return false
+	}
 	for i := range m {
 		if !zgemv(turned, rows, columns, alpha, b, ldb, a[2*i*next:], inc, beta, c[2*i*ldc:], 1) {
 			return false

@@ -13,7 +13,8 @@ func (i Implementation) Zgemv(
 	tA blas.Transpose, m, n int, alpha complex128, a []complex128, lda int, x []complex128, incX int,
 	beta complex128, y []complex128, incY int,
 ) {
-	if !zgemv(tA, m, n, alpha, doubles(a), lda, doubles(x), incX, beta, doubles(y), incY) {
+	if gemvByGonum[float64](tA, m, n) ||
+		!zgemv(tA, m, n, alpha, doubles(a), lda, doubles(x), incX, beta, doubles(y), incY) {
 		fallback{}.Zgemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY)
 	}
 }
@@ -24,7 +25,8 @@ func (i Implementation) Cgemv(
 	beta complex64, y []complex64, incY int,
 ) {
 	switch {
-	case zgemv(tA, m, n, complex128(alpha), singles(a), lda, singles(x), incX, complex128(beta), singles(y), incY):
+	case !gemvByGonum[float32](tA, m, n) &&
+		zgemv(tA, m, n, complex128(alpha), singles(a), lda, singles(x), incX, complex128(beta), singles(y), incY):
 	case tA == blas.NoTrans && rowsOfSingles(m, n, alpha, a, lda, x, incX, beta, y, incY):
 	default:
 		fallback{}.Cgemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY)
@@ -45,7 +47,8 @@ func gemvByGonum[F tile.Float](tA blas.Transpose, m, n int) bool {
 	return m < gemvRows || m*n < gemvEntries
 }
 
-// zgemv computes Zgemv or Cgemv and returns true, or returns false where gonum computes it.
+// zgemv computes Zgemv or Cgemv and returns true, or returns false where gonum computes it: arguments are
+// invalid, or alpha is 0.
 func zgemv[F tile.Float](
 	tA blas.Transpose, m, n int, alpha complex128, a []F, lda int, x []F, incX int, beta complex128, y []F,
 	incY int,
@@ -66,8 +69,6 @@ func zgemv[F tile.Float](
 	case !known(tA) || min(m, n) <= 0 || alpha == 0 || !vectorized():
 		return false
 	case !insidePairs(a, m, n, lda) || !holdsPairs(x, lenX, incX) || !holdsPairs(y, lenY, incY):
-		return false
-	case gemvByGonum[F](tA, m, n):
 		return false
 	}
 	borrowed := borrow[F](4*lenX + 4*lenY + beforeVector)
