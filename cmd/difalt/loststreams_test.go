@@ -69,8 +69,8 @@ func TestLostStandardStreams(t *testing.T) {
 	}
 }
 
-// withoutReader runs a command with its redirections in a folder. Its standard output is a pipe whose reader has
-// gone, unless it is redirected.
+// withoutReader runs a command with its redirections in a folder. Its standard output is a pipe whose reader
+// has gone, unless it is redirected.
 func withoutReader(t *testing.T, dir, command string) (message string, code int) {
 	t.Helper()
 	reader, unread, err := os.Pipe()

@@ -205,8 +205,8 @@ func isDots[F tile.Float](m, n, k int) bool {
 	return m*n <= fewDots && k >= dotTerms
 }
 
-// byDots computes C = alpha A B' + beta C by inner products of each row of A, or of B if it has fewer, with all
-// rows of the other one, some terms of all sums at a time.
+// byDots computes C = alpha A B' + beta C by inner products of each row of A, or of B if it has fewer, with
+// all rows of the other one, some terms of all sums at a time.
 func (p *product[F]) byDots(beta F) {
 	few, many, rows, others := p.a, p.b, p.m, p.n
 	down, across := p.n, 1 // of the sums of C

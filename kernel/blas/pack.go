@@ -243,8 +243,8 @@ func enough(x []float64, n int) []float64 { return slices.Grow(x[:0], n)[:n] }
 func giveBuffers[F tile.Float](b *buffers[F]) { pool.Put((*buffers[float64])(unsafe.Pointer(b))) }
 
 // beforeVector is how many numbers of borrowed memory come before a vector that may have fewer entries than a
-// register. A tile reads these by a mask, with the lanes before them; in a page that is not there the lanes that
-// are masked cost some 40 ns.
+// register. A tile reads these by a mask, with the lanes before them; in a page that is not there the lanes
+// that are masked cost some 40 ns.
 const beforeVector = 16
 
 // borrow returns memory for at least n numbers, of any value; giveBack keeps it for the next caller.

@@ -72,8 +72,8 @@ const (
 	// vectorEntries is the number of entries of a matrix below which gonum multiplies it by a vector
 	// faster, and vectorRow the number of entries of a row. MulVec 3 to 100, RankOne and Sgemv.
 	vectorEntries, vectorRow = 512, 32
-	// gerEntriesWhole and gerEntriesOdd are the numbers of entries of a matrix below which gonum adds an outer
-	// product faster: for rows of a multiple of four numbers, and for others. RankOne 32 to 64.
+	// gerEntriesWhole and gerEntriesOdd are the numbers of entries of a matrix below which gonum adds an
+	// outer product faster: for rows of a multiple of four numbers, and for others. RankOne 32 to 64.
 	gerEntriesWhole, gerEntriesOdd = 1200, 2500
 	// transposedEntries is vectorEntries for a transposed matrix. MulVec 40 to 60, transposed.
 	transposedEntries = 2560
@@ -84,8 +84,8 @@ const (
 	// vector: the last two for systems, and trsvDots for a lower triangle that is not transposed. In float32
 	// plain loops take less time below vectorOrder32. Below loopOrder they do for one right side, and for
 	// vectors with other increments, which are copied from there on. Below loopOrderUpper they do for one
-	// right side of an upper triangle in memory. Sym·v, Tri·v, blas64.Trsv, LU.SolveVec and Cholesky.SolveVec, 4 to 64;
-	// LU.Solve with 3 sides.
+	// right side of an upper triangle in memory. Sym·v, Tri·v, blas64.Trsv, LU.SolveVec and
+	// Cholesky.SolveVec, 4 to 64; LU.Solve with 3 sides.
 	symvOrder, trmvOrder, trsvOrder, trsvDots, vectorOrder32, loopOrder, loopOrderUpper = 12, 52, 20, 36, 20, 16, 26
 	// fewUpdates is the largest k for which A A' takes no blocks, up to updateMultiplications. SymRankK
 	// and SymOuterK of 2 to 32 columns.
@@ -161,8 +161,9 @@ const (
 	// matrix, which is added to its transpose, for sums of at least complexTwiceDepth products. Zher2k
 	// 33.
 	complexTwice, complexTwiceDepth = 96, 12
-	// turnedRows is the number of rows of a complex matrix from which products by real and by imaginary parts save
-	// time. Below, with at least complexDot columns, each row is multiplied as complex numbers. Zgemv 4x362.
+	// turnedRows is the number of rows of a complex matrix from which products by real and by imaginary parts
+	// save time. Below, with at least complexDot columns, each row is multiplied as complex numbers. Zgemv
+	// 4x362.
 	turnedRows = 24
 	// complexBlock is the largest order of a complex triangle that is applied row by row. complexSteps is
 	// the largest n n k for which gonum applies a triangle of order n to k right sides. Ztrsm, Ztrmm 3 to

@@ -191,8 +191,8 @@ func (v *complexVector[F]) addRows(lo, hi int) {
 	}
 }
 
-// combine computes entries of y from lo on, from the sums of rows of A by real and by imaginary parts, which it
-// overwrites.
+// combine computes entries of y from lo on, from the sums of rows of A by real and by imaginary parts, which
+// it overwrites.
 func (v *complexVector[F]) combine(lo int, byRe, byIm []F) {
 	sums, turned := byRe, byIm[:len(byRe)]
 	if v.conjugate {
