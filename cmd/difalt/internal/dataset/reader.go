@@ -7,7 +7,6 @@ import (
 	"math"
 	"os"
 	"slices"
-	"strings"
 
 	"github.com/difalt/difalt/cmd/difalt/internal/place"
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
@@ -287,7 +286,7 @@ func (r *reader) close() error {
 	case list == nil:
 		return nil
 	case len(empty) == len(list):
-		return formatErrorf("Drop", []string{strings.Join(empty, ",")}, "%w",
+		return formatErrorf("Drop", empty, "%w",
 			place.OnLine(line, fmt.Errorf("there is no value in %s", text.Names(empty))))
 	}
 	rules := []string{"drop"}
