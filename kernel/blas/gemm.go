@@ -197,12 +197,18 @@ func (p *product[F]) byTransposing() {
 	tile.Transpose(p.c, p.ldc, rows, p.m, p.n, p.m)
 }
 
-// isDots reports whether the entries of A B' take less time as inner products of rows.
+// isDots reports whether the entries of A B' take less time as inner products of rows, on one thread.
 func isDots[F tile.Float](m, n, k int) bool {
-	if few := min(m, n); few <= dotRows || kind[F]() == 1 && few <= dotRows32 && k >= dotTerms32 {
-		return k >= dotTerms
+	switch few := min(m, n); {
+	case k < dotTerms:
+		return false
+	case m*n <= fewDots:
+		return true
+	case m*n*k > dotMultiplications: // several threads share these
+		return false
+	default:
+		return few <= dotRows || kind[F]() == 1 && few <= dotRows32 && k >= dotTerms32
 	}
-	return m*n <= fewDots && k >= dotTerms
 }
 
 // byDots computes C = alpha A B' + beta C by inner products of each row of A, or of B if it has fewer, with

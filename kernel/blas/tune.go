@@ -102,7 +102,8 @@ const (
 	// products, of a depth of at least dotTerms; fewDots is the largest number of entries with more rows.
 	// dotRows32 and dotTerms32 are sizes for float32. dotDepth is the number of terms for which the rows of
 	// both stay in the first-level cache. A A' of 3 x 10000, AB' of 2 x 2 to 60 x 60 of random depths.
-	dotRows, dotTerms, fewDots, dotRows32, dotTerms32, dotDepth = 3, 48, 56, 7, 128, 1024
+	// More multiplications than dotMultiplications are left to tiles, which several threads share.
+	dotRows, dotTerms, fewDots, dotRows32, dotTerms32, dotDepth, dotMultiplications = 3, 48, 56, 7, 128, 1024, 1_000_000
 	// syrkColumns and syrkEntries are the largest n n k and n k for which plain loops compute a triangle
 	// of A'A faster than tiles, and syrkRows is the largest n n k for A A'. Up to syrkOrder inner products
 	// of rows are faster for any k: of two rows up to order syrkPairs or below the depth syrkDepth, else
