@@ -86,7 +86,8 @@ func TestEntryPointsOfRun(t *testing.T) {
 			writeProblem(t, at("all.npz"), x, c.y, nodes)
 			alone := func(more ...string) endOfRun {
 				var out bytes.Buffer
-				args := append([]string{"--data", at("all.npz"), "--graph", "complete", "--out", at("one.npz")}, more...)
+				args := append([]string{"--data", at("all.npz"), "--graph", "complete", "--out", at("one.npz")},
+					more...)
 				r := runOf(t, slices.Concat(flags, args)...)
 				r.Out = &out
 				err := r.alone(t.Context(), func(int) {})

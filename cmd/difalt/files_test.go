@@ -81,7 +81,8 @@ func (p *process) code(t *testing.T) int {
 // A kernel that is not there is refused by all commands, whether they would use it or not.
 func TestUnknownKernel(t *testing.T) {
 	t.Setenv("DIFALT_KERNEL", "none")
-	if p := launch(t, "", "", "cluster", "key", "--out", "/"); p.code(t) != cli.ExitFailure || !strings.Contains(p.err.String(), "DIFALT_KERNEL=none") {
+	p := launch(t, "", "", "cluster", "key", "--out", "/")
+	if p.code(t) != cli.ExitFailure || !strings.Contains(p.err.String(), "DIFALT_KERNEL=none") {
 		t.Errorf("message %q", p.err.String())
 	}
 }
@@ -104,14 +105,18 @@ func TestStandardStreams(t *testing.T) {
 	} {
 		p := launch(t, c.stdin, "", slices.Concat([]string{"predict", "--missing", "mean"}, c.args)...)
 		if code := p.code(t); code != 0 || !strings.HasPrefix(p.out.String(), want) {
-			t.Errorf("%q: exit code %d, %d bytes of %d: %s", c.args, code, len(p.out.String()), len(want), p.err.String())
+			t.Errorf("%q: exit code %d, %d bytes of %d: %s", c.args, code, len(p.out.String()), len(want),
+				p.err.String())
 		}
 	}
-	p := launch(t, "", "", "predict", "--quiet", "--missing", "mean", "--model", x.model, "--data", x.table, "--out", "-")
+	p := launch(t, "", "", "predict", "--quiet", "--missing", "mean", "--model", x.model, "--data", x.table,
+		"--out", "-")
 	if code := p.code(t); code != 0 || p.out.String() != want || p.err.String() != "" {
-		t.Errorf("with --quiet: exit code %d, %d bytes of %d, message %q", code, len(p.out.String()), len(want), p.err.String())
+		t.Errorf("with --quiet: exit code %d, %d bytes of %d, message %q", code, len(p.out.String()), len(want),
+			p.err.String())
 	}
-	p = launch(t, x.table, "", slices.Concat([]string{"fit", "--data", "-", "--rank", "0", "--no-curves", "--model", "-"}, fitShops)...)
+	p = launch(t, x.table, "",
+		slices.Concat([]string{"fit", "--data", "-", "--rank", "0", "--no-curves", "--model", "-"}, fitShops)...)
 	if code := p.code(t); code != 0 || !strings.Contains(p.err.String(), "12 tasks") {
 		t.Fatalf("exit code %d: %s", code, p.err.String())
 	}
@@ -165,16 +170,19 @@ func TestWorseResultGoesBeside(t *testing.T) {
 		code  int
 		moved bool
 	}{
-		{diverged, cli.ExitUnconverged, false}, {limit, cli.ExitUnconverged, false}, {diverged, cli.ExitUnconverged, true},
+		{diverged, cli.ExitUnconverged, false}, {limit, cli.ExitUnconverged, false},
+		{diverged, cli.ExitUnconverged, true},
 		{limit, cli.ExitUnconverged, false}, {exact, 0, false}, {limit, cli.ExitUnconverged, true},
 		{diverged, cli.ExitUnconverged, true}, {exact, 0, false},
 	} {
 		before := folder(t, dir)
 		os.Remove(other)
-		_, stderr, code := difaltCommand(t, slices.Concat([]string{"run", "--data", file, "--rank", "2", "--out", out}, c.flags)...)
+		_, stderr, code := difaltCommand(t,
+			slices.Concat([]string{"run", "--data", file, "--rank", "2", "--out", out}, c.flags)...)
 		after := folder(t, dir)
 		kept := bytes.Equal(before[out], after[out])
-		if code != c.code || c.moved != (after[other] != nil) || c.moved && !kept || c.moved != strings.Contains(stderr, other) {
+		if code != c.code || c.moved != (after[other] != nil) || c.moved && !kept ||
+			c.moved != strings.Contains(stderr, other) {
 			t.Errorf("%d: exit code %d, want %d: %s: %q", i, code, c.code, stderr, slices.Sorted(maps.Keys(after)))
 		}
 	}
@@ -205,11 +213,15 @@ func TestOutputsAreNotInputs(t *testing.T) {
 	before := folder(t, dir)
 	fit := func(more ...string) []string { return slices.Concat([]string{"fit"}, fitShops, more) }
 	for _, out := range []string{filepath.Join(other, "t.csv"), at("t-link"), at("t-link-hard")} {
-		refuses(t, cli.ExitUsage, "which is read", "predict", "--model", at("m.npz"), "--data", at("t.csv"), "--out", out)
+		refuses(t, cli.ExitUsage, "which is read", "predict", "--model", at("m.npz"), "--data", at("t.csv"),
+			"--out", out)
 	}
-	refuses(t, cli.ExitUsage, "--model reads", "adapt", "--model", at("m.npz"), "--data", newClinics, "--out", at("m-link-hard"))
+	refuses(t, cli.ExitUsage, "--model reads", "adapt", "--model", at("m.npz"), "--data", newClinics,
+		"--out", at("m-link-hard"))
 	refuses(t, cli.ExitUsage, "which is read", fit("--data", at("t.*sv"), "--model", at("t-link"))...)
-	refuses(t, cli.ExitUsage, "--report and --model", fit("--data", at("t.csv"), "--report", at("x"), "--model", filepath.Join(other, "x"))...)
+	refuses(t, cli.ExitUsage,
+		"--report and --model",
+		fit("--data", at("t.csv"), "--report", at("x"), "--model", filepath.Join(other, "x"))...)
 	p := launch(t, at("t.csv"), "", fit("--data", "-", "--model", at("t-link"))...)
 	if code := p.code(t); code != cli.ExitUsage || !strings.Contains(p.err.String(), "which is read") {
 		t.Errorf("exit code %d: %s", code, p.err.String())
@@ -226,7 +238,8 @@ func TestPipeWithoutReader(t *testing.T) {
 		t.Skip(err)
 	}
 	x := fixture(t)
-	refuses(t, cli.ExitFailure, "p.csv", "predict", "--model", x.model, "--data", x.table, "--missing", "mean", "--out", pipe)
+	refuses(t, cli.ExitFailure, "p.csv", "predict", "--model", x.model, "--data", x.table, "--missing", "mean",
+		"--out", pipe)
 }
 
 // A command ends with code 130 at one signal while it writes to a pipe whose reader has stopped.
@@ -248,9 +261,10 @@ func TestReaderThatStops(t *testing.T) {
 	}
 	table := []string{"--data", x.table, "--missing", "mean", "--model", x.model, "--out"}
 	for name, args := range map[string][]string{
-		"adapt":    append(append([]string{"adapt"}, table...), pipe),
-		"predict":  append(append([]string{"predict"}, table...), asCSV),
-		"fit":      slices.Concat([]string{"fit", "--data", x.table, "--model", pipe, "--rank", "0", "--no-curves"}, fitShops),
+		"adapt":   append(append([]string{"adapt"}, table...), pipe),
+		"predict": append(append([]string{"predict"}, table...), asCSV),
+		"fit": slices.Concat([]string{"fit", "--data", x.table, "--model", pipe, "--rank", "0", "--no-curves"},
+			fitShops),
 		"show":     {"model", "show", x.model, "--out", asCSV},
 		"standard": {"model", "show", x.model},
 	} {
@@ -282,7 +296,8 @@ func TestInterrupted(t *testing.T) {
 		t.Skip(err)
 	}
 	for i, args := range [][]string{
-		{"fit", "--task", "clinic", "--target", "score", "--model", filepath.Join(dir, "m.npz"), "--report", filepath.Join(dir, "r")},
+		{"fit", "--task", "clinic", "--target", "score", "--model", filepath.Join(dir, "m.npz"),
+			"--report", filepath.Join(dir, "r")},
 		{"predict", "--model", x.model, "--out", filepath.Join(dir, "p.csv")},
 		{"adapt", "--model", x.model, "--out", filepath.Join(dir, "m.npz")},
 	} {
@@ -303,7 +318,8 @@ func TestInterrupted(t *testing.T) {
 			end, want = syscall.SIGHUP, cli.ExitHungUp
 		}
 		_ = p.cmd.Process.Signal(end)
-		if code := p.code(t); code != want || !strings.Contains(p.err.String(), fmt.Sprintf(`{"code":%d,"message":"interrupted`, want)) {
+		code := p.code(t)
+		if code != want || !strings.Contains(p.err.String(), fmt.Sprintf(`{"code":%d,"message":"interrupted`, want)) {
 			t.Errorf("%q: exit code %d, message %q", args, code, p.err.String())
 		}
 	}
@@ -324,7 +340,8 @@ func TestInterruptedAdapt(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	args := []string{"adapt", "--model", x.model, "--missing", "drop", "--out", filepath.Join(dir, "m.npz"), x.table}
 	code := run(endedContext{t.Context()}, args, &stdout, &stderr)
-	if code != cli.ExitInterrupted || !strings.Contains(stderr.String(), "interrupted: nothing was written") || len(folder(t, dir)) > 0 {
+	if code != cli.ExitInterrupted || !strings.Contains(stderr.String(), "interrupted: nothing was written") ||
+		len(folder(t, dir)) > 0 {
 		t.Errorf("exit code %d: %s", code, stderr.String())
 	}
 }
@@ -351,7 +368,8 @@ func TestUnconvergedModelGoesBeside(t *testing.T) {
 			t.Fatalf("%d: %v, %v", i, err, x.unconverged)
 		}
 		after := folder(t, dir)
-		if after[want.written] == nil || want.written == other && !bytes.Equal(before[path], after[path]) || (after[other] != nil) != (want.written == other) {
+		if after[want.written] == nil || want.written == other && !bytes.Equal(before[path], after[path]) ||
+			(after[other] != nil) != (want.written == other) {
 			t.Errorf("%d: the files are %q", i, slices.Sorted(maps.Keys(after)))
 		}
 		if want.written == other && !strings.Contains(x.unconverged.Error(), other) {

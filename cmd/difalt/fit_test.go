@@ -19,7 +19,8 @@ import (
 
 // fitClinics are the arguments of a fit to the example table.
 func fitClinics(more ...string) []string {
-	return append([]string{"fit", "--data", clinics, "--task", "clinic", "--target", "score", "--drop", "patient"}, more...)
+	return append([]string{"fit", "--data", clinics, "--task", "clinic", "--target", "score", "--drop", "patient"},
+		more...)
 }
 
 func load(t *testing.T, path string) *mixed.Model {
@@ -46,7 +47,11 @@ func TestFitPredictAdapt(t *testing.T) {
 		table, model, known string
 		outside             int
 		explained           float64
-	}{{clinics, "m.npz", "true", 60, .5}, {newClinics, "m.npz", "false", 3, -1}, {newClinics, "m2.npz", "true", 3, .5}} {
+	}{
+		{clinics, "m.npz", "true", 60, .5},
+		{newClinics, "m.npz", "false", 3, -1},
+		{newClinics, "m2.npz", "true", 3, .5},
+	} {
 		must(t, "predict", "--model", at(c.model), "--data", c.table, "--out", at("p.csv"), "--standard-errors")
 		var residuals, targets []float64
 		rows, predictions, outside := records(t, c.table), records(t, at("p.csv")), 0
@@ -55,14 +60,16 @@ func TestFitPredictAdapt(t *testing.T) {
 			if row["clinic"] != p["task"] || p["known"] != c.known {
 				t.Fatalf("row %d: %v, %v", i, row, p)
 			}
-			residuals, targets = append(residuals, y-number(t, p["prediction"])), append(targets, y)
+			residuals = append(residuals, y-number(t, p["prediction"]))
+			targets = append(targets, y)
 			if math.Abs(residuals[i]) > 1.96*number(t, p["sample_stderr"]) {
 				outside++
 			}
 		}
-		if explained := 1 - stat.Variance(residuals, nil)/stat.Variance(targets, nil); explained < c.explained || outside > c.outside {
-			t.Errorf("%s of %s: %d of %d scores are outside of their intervals; predictions explain %.2f of the variance", c.model, c.table,
-				outside, len(rows), explained)
+		explained := 1 - stat.Variance(residuals, nil)/stat.Variance(targets, nil)
+		if explained < c.explained || outside > c.outside {
+			t.Errorf("%s of %s: %d of %d scores are outside of their intervals; "+
+				"predictions explain %.2f of the variance", c.model, c.table, outside, len(rows), explained)
 		}
 	}
 	if n := len(folder(t, dir)); n != 4 {
@@ -87,9 +94,11 @@ func TestMoreColumnsThanRows(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
 	data := write(t, dir, "wide.csv", table.String()+"\n")
-	out := must(t, "fit", "--data", data, "--task", "task", "--target", "y", "--rank", "1", "--model", at("m.npz"), "--report", at("page"))
+	out := must(t, "fit", "--data", data, "--task", "task", "--target", "y", "--rank", "1", "--model", at("m.npz"),
+		"--report", at("page"))
 	has(t, out, "There are 400 columns for")
-	has(t, must(t, "model", "show", at("m.npz")), "400, in the span of the training rows:", "feature mean sd of tasks axis 1 x0 ")
+	has(t, must(t, "model", "show", at("m.npz")), "400, in the span of the training rows:",
+		"feature mean sd of tasks axis 1 x0 ")
 	must(t, "adapt", "--model", at("m.npz"), "--data", data, "--out", at("m2.npz"))
 	must(t, "predict", "--model", at("m2.npz"), "--data", data, "--standard-errors", "--out", at("p.csv"))
 	if got := len(records(t, at("p.csv"))); got != rows {
@@ -108,8 +117,9 @@ func TestFitConcatenatesFiles(t *testing.T) {
 	var models []string
 	for _, name := range []string{"all.csv", "a-*.csv"} {
 		path := filepath.Join(dir, strconv.Itoa(len(models))+".npz")
-		stdout := must(t, append([]string{"fit", "--data", filepath.Join(dir, name), "--model", path, "--rank", "0", "--no-curves"},
-			fitShops...)...)
+		stdout := must(t,
+			append([]string{"fit", "--data", filepath.Join(dir, name), "--model", path, "--rank", "0", "--no-curves"},
+				fitShops...)...)
 		has(t, stdout, "12 tasks, 5 features, 264 rows for training, 96 held out")
 		models = append(models, string(readFile(t, path)))
 	}
@@ -150,8 +160,8 @@ func TestPredictFormats(t *testing.T) {
 	x := fixture(t)
 	dir := t.TempDir()
 	predict := func(name string, more ...string) []string {
-		return append([]string{"predict", "--model", x.model, "--data", x.table, "--missing", "mean", "--out", filepath.Join(dir,
-			name)}, more...)
+		return append([]string{"predict", "--model", x.model, "--data", x.table, "--missing", "mean",
+			"--out", filepath.Join(dir, name)}, more...)
 	}
 	for _, name := range []string{"p.csv", "p.parquet"} {
 		must(t, predict(name, "--standard-errors")...)
@@ -199,7 +209,8 @@ func TestRefit(t *testing.T) {
 	rank := fmt.Sprint(load(t, at("both.npz")).Parameters().Prior.Rank)
 	must(t, append(fit, "--test-fraction", "0", "--rank", rank, "--no-curves", "--model", at("all.npz"))...)
 	far := func(name string) float64 { // from the coefficients of a fit to all rows that starts from nothing
-		return floats.Distance(load(t, at(name)).Parameters().Tasks.Theta, load(t, at("all.npz")).Parameters().Tasks.Theta, 2)
+		return floats.Distance(load(t, at(name)).Parameters().Tasks.Theta,
+			load(t, at("all.npz")).Parameters().Tasks.Theta, 2)
 	}
 	if d := far("both.npz"); d > far("only.npz")/4 {
 		t.Errorf("the model is not that of all rows: %v from it, the judged model %v", d, far("only.npz"))
@@ -238,7 +249,8 @@ func TestHeadingsInJSON(t *testing.T) {
 		table := ",t,color,x,twin,y\n"
 		for i := range 60 {
 			x := i * i % 11
-			table += fmt.Sprintf("%d,%s%d,%s,%d,%d,%d\n", i, owner, i%4, []string{"red", "blue"}[i/4%2], x, 2*x, 1+i%7+i%3)
+			table += fmt.Sprintf("%d,%s%d,%s,%d,%d,%d\n", i, owner, i%4, []string{"red", "blue"}[i/4%2], x, 2*x,
+				1+i%7+i%3)
 		}
 		write(t, ".", owner+".csv", table)
 	}
@@ -264,7 +276,8 @@ func TestHeadingsInJSON(t *testing.T) {
 		var names []string
 		for _, table := range r.Tables {
 			names = append(names, table.Name)
-			if !slices.Equal(table.Numbers, []string{"x", "twin"}) || len(table.Categories) != 1 || len(table.Categories[0].Levels) != 2 {
+			if !slices.Equal(table.Numbers, []string{"x", "twin"}) || len(table.Categories) != 1 ||
+				len(table.Categories[0].Levels) != 2 {
 				t.Errorf("%s: %+v", c.args, table)
 			}
 			if len(table.Notes) == 0 || len(table.Remarks) == 0 {
@@ -296,9 +309,12 @@ func TestPlacesOfRows(t *testing.T) {
 	}
 	must(t, "fit", "--task", "t", "--target", "y", "--log-target", "--test-fraction", "0", "--model", "m.npz", "a.csv")
 	for _, c := range []struct{ args, want string }{
-		{"fit --task t --target y --log-target --test-fraction 0 b.csv", "b.csv: line 36, task \"b1\": the target -1 has no logarithm"},
-		{"fit --task t --target y --log-target --test-fraction 0 a.csv b.csv", "b.csv, line 36, task \"b1\": the target -1 has no logarithm"},
-		{"up --task t --target y --log-target --test-fraction 0 a.csv b.csv", "b.csv: line 36, task \"b1\": the target -1 has no logarithm"},
+		{"fit --task t --target y --log-target --test-fraction 0 b.csv",
+			"b.csv: line 36, task \"b1\": the target -1 has no logarithm"},
+		{"fit --task t --target y --log-target --test-fraction 0 a.csv b.csv",
+			"b.csv, line 36, task \"b1\": the target -1 has no logarithm"},
+		{"up --task t --target y --log-target --test-fraction 0 a.csv b.csv",
+			"b.csv: line 36, task \"b1\": the target -1 has no logarithm"},
 		{"adapt --model m.npz --out n.npz b.csv", "b.csv: line 36, task \"b1\": the target is -1"},
 	} {
 		refuses(t, cli.ExitFailure, c.want, strings.Fields(c.args)...)
@@ -330,7 +346,8 @@ func TestInterceptsAlone(t *testing.T) {
 	}
 	has(t, must(t, "model", "show", at("m.npz")), "(intercept)")
 	first, second, _ := strings.Cut(strings.ReplaceAll(table, "group,y\n", ""), "g2")
-	a, b := write(t, dir, "own-a.csv", "group,y\n"+strings.Repeat(first, 2)), write(t, dir, "own-b.csv", "group,y\ng2"+second)
+	a := write(t, dir, "own-a.csv", "group,y\n"+strings.Repeat(first, 2))
+	b := write(t, dir, "own-b.csv", "group,y\ng2"+second)
 	has(t, must(t, "up", "--task", "group", "--target", "y", "--test-fraction", "0", a, b), "(intercept)")
 }
 
@@ -338,13 +355,15 @@ func TestInterceptsAlone(t *testing.T) {
 func TestAdaptRepeats(t *testing.T) {
 	dir := t.TempDir()
 	model, again := filepath.Join(dir, "m.npz"), filepath.Join(dir, "again.npz")
-	must(t, "fit", "--task", "clinic", "--target", "score", "--drop", "patient", "--rank", "0", "--no-curves", "--model", model, clinics)
+	must(t, "fit", "--task", "clinic", "--target", "score", "--drop", "patient", "--rank", "0",
+		"--no-curves", "--model", model, clinics)
 	_, said, code := difaltCommand(t, "adapt", "--model", model, "--out", again, clinics)
 	if code != 0 {
 		t.Fatalf("exit code %d: %s", code, said)
 	}
 	has(t, said, "The rows of 40 tasks are those that the model has learned already, and count twice now")
-	if _, said, _ = difaltCommand(t, "adapt", "--model", model, "--out", again, newClinics); strings.Contains(said, "twice") {
+	_, said, _ = difaltCommand(t, "adapt", "--model", model, "--out", again, newClinics)
+	if strings.Contains(said, "twice") {
 		t.Error(said)
 	}
 	for table, tasks := range map[string]int{clinics: 40, newClinics: 0} {
@@ -389,7 +408,8 @@ func TestAdaptWeights(t *testing.T) {
 	if got := adapt(table("equal.csv", constant("8"), all), weights...); string(got) != string(plain) {
 		t.Error("weights of 8 count otherwise than none")
 	}
-	small, large := adapt(table("a.csv", scaled(.5), all), weights...), adapt(table("b.csv", scaled(1024), all), weights...)
+	small := adapt(table("a.csv", scaled(.5), all), weights...)
+	large := adapt(table("b.csv", scaled(1024), all), weights...)
 	if string(small) != string(large) {
 		t.Error("the unit of weights matters")
 	}
@@ -401,7 +421,8 @@ func TestAdaptWeights(t *testing.T) {
 		t.Error("rows of weight 0 are not as absent")
 	}
 	none := table("none.csv", constant("0"), all)
-	out, said, code := difaltCommand(t, "adapt", "--model", at("m.npz"), "--out", at("n.npz"), "--sample-weights", "w", none)
+	out, said, code := difaltCommand(t, "adapt", "--model", at("m.npz"), "--out", at("n.npz"),
+		"--sample-weights", "w", none)
 	if code != cli.ExitUsage || !strings.Contains(said, `--sample-weights: column "w": all weights are 0`) {
 		t.Errorf("exit code %d: %s%s", code, out, said)
 	}

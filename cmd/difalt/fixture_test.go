@@ -59,7 +59,8 @@ func shops() string {
 }
 
 // fitShops are the flags of a fit to that table.
-var fitShops = []string{"--task", "shop", "--target", "sales", "--drop", "note", "--categorical", "weekday", "--missing", "mean",
+var fitShops = []string{"--task", "shop", "--target", "sales", "--drop", "note", "--categorical", "weekday",
+	"--missing", "mean",
 	"--common-noise"}
 
 var train = sync.OnceValues(func() (*trained, error) {
@@ -68,12 +69,14 @@ var train = sync.OnceValues(func() (*trained, error) {
 		return nil, err
 	}
 	fixtureFolder = dir
-	x := &trained{table: filepath.Join(dir, "shops.csv"), model: filepath.Join(dir, "m.npz"), report: filepath.Join(dir, "report")}
+	x := &trained{table: filepath.Join(dir, "shops.csv"), model: filepath.Join(dir, "m.npz"),
+		report: filepath.Join(dir, "report")}
 	if err := os.WriteFile(x.table, []byte(shops()), 0o666); err != nil {
 		return nil, err
 	}
 	var stderr bytes.Buffer
-	args := slices.Concat([]string{"fit", "--data", x.table}, fitShops, []string{"--model", x.model, "--report", x.report})
+	args := slices.Concat([]string{"fit", "--data", x.table}, fitShops,
+		[]string{"--model", x.model, "--report", x.report})
 	if code := run(context.Background(), args, io.Discard, &stderr); code != 0 {
 		return nil, fmt.Errorf("exit code %d: %s", code, stderr.String())
 	}
@@ -121,8 +124,10 @@ var numberInText = regexp.MustCompile(`-?\d+(\.\d+)?(e[-+]?\d+)?`)
 
 // Equal implements the interface of go-cmp.
 func (l line) Equal(other line) bool {
-	if strings.Join(strings.Fields(numberInText.ReplaceAllString(string(l), "#")),
-		" ") != strings.Join(strings.Fields(numberInText.ReplaceAllString(string(other), "#")), " ") {
+	words := func(text line) string {
+		return strings.Join(strings.Fields(numberInText.ReplaceAllString(string(text), "#")), " ")
+	}
+	if words(l) != words(other) {
 		return false
 	}
 	a, b := numberInText.FindAllString(string(l), -1), numberInText.FindAllString(string(other), -1)
@@ -132,7 +137,8 @@ func (l line) Equal(other line) bool {
 		_, first, _ := strings.Cut(x, ".")
 		_, second, _ := strings.Cut(y, ".")
 		digits := min(len(first), len(second))
-		return math.Abs(v-w) <= 1e-6*max(math.Abs(v), math.Abs(w))+1.5*math.Pow(10, -float64(digits))*float64(min(digits, 1))
+		return math.Abs(v-w) <= 1e-6*max(math.Abs(v), math.Abs(w))+
+			1.5*math.Pow(10, -float64(digits))*float64(min(digits, 1))
 	})
 }
 
@@ -141,7 +147,8 @@ func TestGoldenNumbers(t *testing.T) {
 		a, b line
 		same bool
 	}{
-		{"x 1.234", "x  1.235", true}, {"x 1.234", "x 1.239", false}, {"rank 1", "rank 2", false}, {"a 3 b", "a 3 c", false},
+		{"x 1.234", "x  1.235", true}, {"x 1.234", "x 1.239", false}, {"rank 1", "rank 2", false},
+		{"a 3 b", "a 3 c", false},
 		{"12345.6", "12345.7", true}, {"1.234567", "1.234667", false},
 	} {
 		if c.a.Equal(c.b) != c.same {
@@ -234,7 +241,8 @@ func TestModelsKeepDates(t *testing.T) {
 			t.Errorf("%s:\n%s", model, shown)
 		}
 		said := must(t, "predict", "--dates", "ymd", "--model", model, "--out", "p.csv", "far.csv")
-		has(t, said, `1 value of "visited" is far from those of the training rows, whose mean is 202`, "The first is 2099-12-31 (")
+		has(t, said, `1 value of "visited" is far from those of the training rows, whose mean is 202`,
+			"The first is 2099-12-31 (")
 	}
 }
 

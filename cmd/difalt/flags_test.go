@@ -17,17 +17,26 @@ import (
 
 // base has a command line for commands that need one before their flags matter.
 var base = map[string]string{
-	"fit": "--data no.csv --task t --target y", "node": "--data no.csv --task t --target y", "up": "--data no*.csv --task t --target y",
-	"predict": "--model no.npz --data no.csv --out no", "adapt": "--model no.npz --data no.csv --out no.npz", "model show": "no.npz",
-	"cluster new": "--nodes a=a:1,b=b:1 --out no", "cluster key": "--out no",
+	"fit":         "--data no.csv --task t --target y",
+	"node":        "--data no.csv --task t --target y",
+	"up":          "--data no*.csv --task t --target y",
+	"predict":     "--model no.npz --data no.csv --out no",
+	"adapt":       "--model no.npz --data no.csv --out no.npz",
+	"model show":  "no.npz",
+	"cluster new": "--nodes a=a:1,b=b:1 --out no",
+	"cluster key": "--out no",
 }
 
 // Every flag of every command refuses an empty text, but for a list, an empty entry of a list, and numbers
 // far beyond the ends of its range, by its name, before anything is read or computed.
 func TestEveryFlag(t *testing.T) {
 	t.Parallel()
-	wrong := map[string][]string{"int": {"-1000000000000", "9000000000000000000"}, "float64": {"-1e308", "1.7e308", "NaN", "Inf"},
-		"duration": {"-1s", "2562047h"}, "stringSlice": {"a,,b"}}
+	wrong := map[string][]string{
+		"int":         {"-1000000000000", "9000000000000000000"},
+		"float64":     {"-1e308", "1.7e308", "NaN", "Inf"},
+		"duration":    {"-1s", "2562047h"},
+		"stringSlice": {"a,,b"},
+	}
 	tried := 0
 	visit(newRootCommand(&cli.Streams{}), nil, func(cmd *cobra.Command, path []string) {
 		if len(path) == 0 || path[0] == "completion" || path[0] == "help" {
@@ -69,12 +78,14 @@ func TestClusterFiles(t *testing.T) {
 	if !strings.HasPrefix(own, "sha256:") {
 		t.Fatalf("the key is %q", own)
 	}
-	stdout := must(t, "cluster", "new", "--nodes", "a=127.0.0.1:7001="+own+",b=127.0.0.1:7002,c=127.0.0.1:7003", "--graph", "star",
+	stdout := must(t, "cluster", "new", "--nodes", "a=127.0.0.1:7001="+own+",b=127.0.0.1:7002,c=127.0.0.1:7003",
+		"--graph", "star",
 		"--out", at("net"))
 	has(t, stdout, "3 nodes, 2 edges", "a at 127.0.0.1:7001\n  "+own, "b.key: for b only", "c.key: for c only")
 	for name, exists := range map[string]bool{"a.key": false, "b.key": true, "c.key": true, cluster.File: true} {
 		info, err := os.Stat(at("net/" + name))
-		if exists != (err == nil) || exists && name != cluster.File && info.Mode().Perm() != 0o600 && runtime.GOOS != "windows" {
+		if exists != (err == nil) ||
+			exists && name != cluster.File && info.Mode().Perm() != 0o600 && runtime.GOOS != "windows" {
 			t.Errorf("%s: %v, %v", name, info, err)
 		}
 	}

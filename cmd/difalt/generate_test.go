@@ -57,7 +57,8 @@ func TestCompletion(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ flag, want string }{
-		{"fit --missing", "refuse drop mean"}, {"run --method", "dif altgdmin dec dgd accelerated"}, {"node --engine", "grpc mpi"},
+		{"fit --missing", "refuse drop mean"}, {"run --method", "dif altgdmin dec dgd accelerated"},
+		{"node --engine", "grpc mpi"},
 		{"predict --dates", "ymd dmy mdy"}, {"info --log-level", "info debug warn error"},
 	} {
 		stdout, _, code := difaltCommand(t, append(append([]string{"__complete"}, strings.Fields(c.flag)...), "")...)

@@ -175,7 +175,8 @@ func TestFitDoesNotDependOnForm(t *testing.T) {
 	for name, more := range map[string][]string{"one thread": {"--workers", "1"}, "seven threads": {"--workers", "7"}} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "m.npz")
-			must(t, slices.Concat([]string{"fit", "--data", filepath.Join(dir, "base.csv")}, flags, []string{path}, more)...)
+			must(t, slices.Concat([]string{"fit", "--data", filepath.Join(dir, "base.csv")}, flags, []string{path},
+				more)...)
 			if string(readFile(t, path)) != string(readFile(t, base)) {
 				t.Error("another model")
 			}

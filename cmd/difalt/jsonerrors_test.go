@@ -42,17 +42,24 @@ func TestErrorsHavePlaces(t *testing.T) {
 	header, rows := "t,x,y,w\n", strings.Repeat("a,1,2,1\nb,2,1,1\nb,3,1,1\n", 4)
 	for name, content := range map[string]string{
 		"good.csv": header + rows, "empty.csv": "", "header.csv": header, "ragged.csv": header + rows + "a,1\n",
-		"text.csv": header + rows + "a,1,two,1\n", "missing.csv": header + "a,,1,1\na,NA,1,1\n" + rows, "quote.csv": header + "a,\"1,2,1\n",
-		"twice.csv": "t,x,x,y\n" + rows, "return.csv": "t,x,y,w\ra,1,2,1\r", "huge.csv": header + "a,1e200,1,1\n" + rows,
-		"mark.csv": header + rows + "a,1,2,7\n", "weight.csv": header + rows + "a,1,2,-1\n", "latin.csv": header + rows + "\xe9,1,2,1\n",
-		"zero.csv": strings.ReplaceAll(header+rows, "a,1", "c,1") + "a,1,0,1\n", "tiny.csv": header + rows + "a,1,2,1e-300\n",
-		"other.csv": "t,x,y,w\n" + strings.Repeat("e,1,2,1\nf,2,1,1\nf,3,1,1\n", 4), "names.csv": manyNames(), "no.npz": "PK", "no.json": "{", "no.key": "a key", "list.json": "{\n\"version\": 1,\n\"run\": [5]\n}",
+		"text.csv":    header + rows + "a,1,two,1\n",
+		"missing.csv": header + "a,,1,1\na,NA,1,1\n" + rows, "quote.csv": header + "a,\"1,2,1\n",
+		"twice.csv":  "t,x,x,y\n" + rows,
+		"return.csv": "t,x,y,w\ra,1,2,1\r", "huge.csv": header + "a,1e200,1,1\n" + rows,
+		"mark.csv":   header + rows + "a,1,2,7\n",
+		"weight.csv": header + rows + "a,1,2,-1\n", "latin.csv": header + rows + "\xe9,1,2,1\n",
+		"zero.csv":  strings.ReplaceAll(header+rows, "a,1", "c,1") + "a,1,0,1\n",
+		"tiny.csv":  header + rows + "a,1,2,1e-300\n",
+		"other.csv": "t,x,y,w\n" + strings.Repeat("e,1,2,1\nf,2,1,1\nf,3,1,1\n", 4),
+		"names.csv": manyNames(),
+		"no.npz":    "PK", "no.json": "{", "no.key": "a key", "list.json": "{\n\"version\": 1,\n\"run\": [5]\n}",
 		"three.json": `{"version": 1, "edges": [[0, 1, 2]]}`, "comma.json": "{\n\"version\": 1,,\n}",
 		"p.npz": string(readFile(t, exported(t))), "zero.npz": string(readFile(t, problemOf(t, 0, 0))),
 	} {
 		write(t, ".", name, content)
 	}
-	must(t, "fit", "--task", "t", "--target", "y", "--drop", "w", "--rank", "0", "--no-curves", "--model", "m.npz", "good.csv")
+	must(t, "fit", "--task", "t", "--target", "y", "--drop", "w", "--rank", "0", "--no-curves", "--model", "m.npz",
+		"good.csv")
 	must(t, "cluster", "new", "--nodes", "a=127.0.0.1:1,b=127.0.0.1:2", "--out", "net", "--task", "t", "--target", "y")
 	fit := "fit --task t --target y --no-curves "
 	for _, c := range []struct {
@@ -95,7 +102,8 @@ func TestErrorsHavePlaces(t *testing.T) {
 		{"cluster new --nodes a=a:1,b=b:2 --out net", placedError{1, "out", "net/cluster.json", 0}},
 		{fit + "--log-target zero.csv", placedError{1, "", "zero.csv", 14}},
 		{fit + "--log-target good.csv zero.csv", placedError{1, "", "zero.csv", 14}},
-		{"up --task t --target y --test-fraction 0 --log-target other.csv zero.csv", placedError{1, "", "zero.csv", 14}},
+		{"up --task t --target y --test-fraction 0 --log-target other.csv zero.csv",
+			placedError{1, "", "zero.csv", 14}},
 		{fit + "--sample-weights w tiny.csv", placedError{1, "", "tiny.csv", 14}},
 		{"run --rank 1 --data p.npz --out none/o.npz", placedError{1, "out", "none/o.npz", 0}},
 		{"run --rank 1 --data p.npz", placedError{2, "rank", "p.npz", 0}},
@@ -147,24 +155,33 @@ func TestErrorsHaveFlags(t *testing.T) {
 		{[]string{"node", "--metrics", "a:99999"}, "metrics", `--metrics is "a:99999": must be HOST:PORT or :PORT`},
 		{[]string{"cluster", "new", "--nodes", "a=a:1,b=b:1", "--out", "net", "--task", "t", "--target", "t"}, "target",
 			`--task and --target are both "t": name two columns`},
-		{[]string{"fit", "--data", "x.csv", "a.csv", "--task", "t", "--target", "y"}, "data", `a.csv is named besides --data x.csv`},
+		{[]string{"fit", "--data", "x.csv", "a.csv", "--task", "t", "--target", "y"}, "data",
+			`a.csv is named besides --data x.csv`},
 		{[]string{"fit", "a.csv", "--task", "t", "--target", "y", "--features", "x", "--drop", "z"}, "drop",
 			`only one of --features and --drop may be given`},
-		{[]string{"fit", "a.csv", "--task", "t", "--target", "y", "--holdout", "t"}, "holdout", `--task and --holdout are both "t": name two columns`},
-		{[]string{"fit", "a.csv", "--task", "t", "--target", "y", "--model", "a.csv"}, "model", `--model: it would overwrite a.csv, which is read`},
-		{[]string{"fit", "a.csv", "--task", "t", "--target", "y", "--model", "x", "--report", "x"}, "model", `--report and --model would both write x`},
+		{[]string{"fit", "a.csv", "--task", "t", "--target", "y", "--holdout", "t"}, "holdout",
+			`--task and --holdout are both "t": name two columns`},
+		{[]string{"fit", "a.csv", "--task", "t", "--target", "y", "--model", "a.csv"}, "model",
+			`--model: it would overwrite a.csv, which is read`},
+		{[]string{"fit", "a.csv", "--task", "t", "--target", "y", "--model", "x", "--report", "x"}, "model",
+			`--report and --model would both write x`},
 		{[]string{"node", "a.csv", "--task", "t", "--target", "y"}, "cluster", `--cluster and --key are required`},
 		{[]string{"node", "a.csv", "--target", "y"}, "task", `--task must be given, here or in cluster.json`},
 		{[]string{"simulate", "--graph", "x"}, "graph", `--graph is "x": must be one of er:P, ring`},
 		{[]string{"simulate", "--graph", "er:2"}, "graph", `--graph is "er:2": must be er: and a probability`},
 		{[]string{"simulate", "--weights", "x"}, "weights", `--weights is "x": must be one of metropolis, equal`},
 		{[]string{"simulate", "--method", "x"}, "method", `--method is "x": must be one of dif, altgdmin`},
-		{[]string{"simulate", "--method", "dif:int8"}, "method", `--method is "dif:int8": only accelerated has a codec`},
+		{[]string{"simulate", "--method", "dif:int8"}, "method",
+			`--method is "dif:int8": only accelerated has a codec`},
 		{[]string{"simulate", "--preset", "x"}, "preset", `--preset is "x": must be one of fig1, fig2`},
-		{[]string{"simulate", "--features", "1000000000"}, "tasks", `--tasks is 120: tasks x samples x features, and nodes x features x rank, have`},
-		{[]string{"run", "--rank", "2", "--data", "p.npz", "--graph", "x"}, "graph", `--graph is "x": must be one of er:P, ring`},
-		{[]string{"fit", "--dates", strings.Repeat("x", 5000)}, "dates", `--dates is "` + strings.Repeat("x", 100) + `"...: must be one of ymd`},
-		{[]string{"up", "a.csv", "--task", "t", "--target", "y"}, "", `up needs a file for each of at least two owners, but got a.csv alone`},
+		{[]string{"simulate", "--features", "1000000000"}, "tasks",
+			`--tasks is 120: tasks x samples x features, and nodes x features x rank, have`},
+		{[]string{"run", "--rank", "2", "--data", "p.npz", "--graph", "x"}, "graph",
+			`--graph is "x": must be one of er:P, ring`},
+		{[]string{"fit", "--dates", strings.Repeat("x", 5000)}, "dates",
+			`--dates is "` + strings.Repeat("x", 100) + `"...: must be one of ymd`},
+		{[]string{"up", "a.csv", "--task", "t", "--target", "y"}, "",
+			`up needs a file for each of at least two owners, but got a.csv alone`},
 		{[]string{"ft"}, "", `unknown command "ft" (did you mean "difalt fit"?)`},
 		{[]string{"predic"}, "", `unknown command "predic" (did you mean "difalt predict"?)`},
 		{[]string{"x"}, "", `unknown command "x" (see "difalt --help")`},
@@ -235,10 +252,12 @@ func TestSameTableTwice(t *testing.T) {
 	if err := os.Link("a.csv", "b.csv"); err != nil {
 		t.Skip(err)
 	}
-	for _, command := range []string{"fit --task t --target y", "up --task t --target y", "check", "predict --model m.npz",
+	for _, command := range []string{"fit --task t --target y", "up --task t --target y", "check",
+		"predict --model m.npz",
 		"adapt --model m.npz --out m2.npz"} {
 		for _, other := range []string{"./a.csv", "b.csv"} {
-			refuses(t, cli.ExitUsage, "a.csv and "+other+" are the same file", append(strings.Fields(command), "a.csv", other)...)
+			refuses(t, cli.ExitUsage, "a.csv and "+other+" are the same file",
+				append(strings.Fields(command), "a.csv", other)...)
 		}
 	}
 }
@@ -251,7 +270,8 @@ func TestHintsAreFlags(t *testing.T) {
 	must(t, "fit", "--task", "t", "--target", "y", "--rank", "0", "--no-curves", "--model", "m.npz", "a.csv")
 	for _, command := range []string{"predict --model m.npz", "adapt --model m.npz --out m2.npz"} {
 		_, message := errorInJSON(t, append(strings.Fields(command), "b.csv")...)
-		if want := `b.csv: line 2, column "x1": "many" is not a number; use --na many for a missing value`; message != want {
+		want := `b.csv: line 2, column "x1": "many" is not a number; use --na many for a missing value`
+		if message != want {
 			t.Errorf("%s: %s, want %s", command, message, want)
 		}
 	}

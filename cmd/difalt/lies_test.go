@@ -158,7 +158,8 @@ func TestPrivateNodes(t *testing.T) {
 	t.Run("too few tasks", func(t *testing.T) {
 		n := privately(t, 4)
 		for i, e := range n.train(t, together(t.Context()), budget, budget, budget) {
-			if e.err == nil || cli.ExitCode(e.err) != cli.ExitPeer || !strings.Contains(e.err.Error(), "do not show the size of column") ||
+			if e.err == nil || cli.ExitCode(e.err) != cli.ExitPeer ||
+				!strings.Contains(e.err.Error(), "do not show the size of column") ||
 				!strings.Contains(e.err.Error(), "the privacy budget counts as spent") {
 				t.Errorf("%s: %v", siteNames[i], e.err)
 			}

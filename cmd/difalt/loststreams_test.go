@@ -35,7 +35,8 @@ func TestLostStandardStreams(t *testing.T) {
 		"run --data p.npz --rank 2 --iterations 3 --out -", "cluster key --out -",
 	}
 	reports := []string{
-		"predict --missing mean --model m.npz --out p.csv t.csv", "model show m.npz", "check t.csv", "check --json t.csv",
+		"predict --missing mean --model m.npz --out p.csv t.csv", "model show m.npz", "check t.csv",
+		"check --json t.csv",
 		"help", "fit --help", "--version", "completion bash", "info", "generate --out g",
 		"fit " + fit + " --model text.npz t.csv", "fit " + fit + " --json --model json.npz t.csv",
 	}

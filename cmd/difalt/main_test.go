@@ -150,7 +150,8 @@ func TestLongNames(t *testing.T) {
 	name := strings.Repeat("n", 1e6)
 	table := write(t, t.TempDir(), "long.csv", "t,"+name+",y\na,1,2\na,2,3\nb,1,2\nb,2,5\n")
 	for _, args := range [][]string{
-		{"fit", "--data", table, "--task", "t", "--target", "y"}, {"fit", "--data", table, "--task", name, "--target", "y"}, {"fit",
+		{"fit", "--data", table, "--task", "t", "--target", "y"},
+		{"fit", "--data", table, "--task", name, "--target", "y"}, {"fit",
 			"--" + name},
 	} {
 		stdout, stderr, _ := difaltCommand(t, args...)
@@ -177,7 +178,8 @@ func TestReportsInJSON(t *testing.T) {
 		{"model", "show", "m.npz"},
 		{"model", "show", "m.npz", "--out", "effects.csv"},
 		{"generate", "--out", "share"},
-		{"simulate", "--trials", "1", "--iterations", "2", "--nodes", "2", "--features", "4", "--tasks", "4", "--rank", "1", "--out", "runs/a"},
+		{"simulate", "--trials", "1", "--iterations", "2", "--nodes", "2", "--features", "4", "--tasks", "4",
+			"--rank", "1", "--out", "runs/a"},
 		{"results", "--from", "runs", "--out", "page"},
 		{"info"},
 	} {
@@ -190,7 +192,8 @@ func TestReportsInJSON(t *testing.T) {
 			t.Errorf("%s: %v:\n%s", args, err, stdout)
 			continue
 		}
-		if r.Schema != 1 || r.Version != cli.Version() || !strings.HasPrefix(strings.Join(args, " "), r.Command) || r.Command == "" {
+		if r.Schema != 1 || r.Version != cli.Version() || !strings.HasPrefix(strings.Join(args, " "), r.Command) ||
+			r.Command == "" {
 			t.Errorf("%s: the header is %+v", args, r)
 		}
 	}

@@ -18,9 +18,11 @@ import (
 func (s *malformedSources) damagedState(r *rand.Rand) *malformedCase {
 	b := spoil(r, s.state)
 	if r.IntN(3) == 0 {
-		b = pick(r, []byte{}, s.table, s.model, s.problem, make([]byte, 4096), append(bytes.Clone(s.state), s.state...), s.state[:len(s.state)-1])
+		b = pick(r, []byte{}, s.table, s.model, s.problem, make([]byte, 4096), append(bytes.Clone(s.state), s.state...),
+			s.state[:len(s.state)-1])
 	}
-	return &malformedCase{strings.Fields("run --data in.npz --rank 2 --graph complete --iterations 5 --from a.state --out out.npz"),
+	return &malformedCase{strings.Fields("run --data in.npz --rank 2 --graph complete --iterations 5 --from a.state " +
+		"--out out.npz"),
 		map[string][]byte{"in.npz": s.problem, "a.state": b}}
 }
 
@@ -30,13 +32,15 @@ func (s *malformedSources) damagedCluster(r *rand.Rand) *malformedCase {
 	if err := json.Unmarshal(s.cluster, &whole); err != nil {
 		panic(err)
 	}
-	odd := []any{nil, -1, 1.5, 1e300, true, "", "a\nb", []any{}, []any{1}, map[string]any{"a": 1}, strings.Repeat("y", 3000)}
+	odd := []any{nil, -1, 1.5, 1e300, true, "", "a\nb", []any{}, []any{1}, map[string]any{"a": 1},
+		strings.Repeat("y", 3000)}
 	b, err := json.MarshalIndent(altered(r, whole, pick(r, odd...)), "", "  ")
 	if err != nil {
 		panic(err)
 	}
 	if r.IntN(3) == 0 {
-		b = pick(r, []byte{}, b[:len(b)/2], append(b, '}'), []byte("null"), []byte(strings.Repeat("[", 100_000)), s.table, s.model)
+		b = pick(r, []byte{}, b[:len(b)/2], append(b, '}'), []byte("null"), []byte(strings.Repeat("[", 100_000)),
+			s.table, s.model)
 	}
 	return &malformedCase{strings.Fields("node --cluster net.json --key a.key --join-timeout 1ms in.csv"),
 		map[string][]byte{"net.json": b, "a.key": s.key, "in.csv": s.table}}
@@ -67,10 +71,13 @@ func altered(r *rand.Rand, v, by any) any {
 
 // craftedArray makes an array of NumPy, or a problem file with one, whose header cannot be.
 func (s *malformedSources) craftedArray(r *rand.Rand) *malformedCase {
-	shape := pick(r, "(40, 4)", "(40000000000, 4)", "(4294967296, 4294967296)", "(9223372036854775807, 4)", "(-1, 4)", "(40,)", "()", "(0, 4)", "(40, 0)",
+	shape := pick(r, "(40, 4)", "(40000000000, 4)", "(4294967296, 4294967296)", "(9223372036854775807, 4)", "(-1, 4)",
+		"(40,)", "()", "(0, 4)", "(40, 0)",
 		"(40, 4, 1)", "(1e3, 4)", "40", "(40, 4", `("a", 4)`, "None")
-	kind := pick(r, "'<f8'", "'<f8'", "'<f8'", "'|O'", "'<f99'", "'<U4294967295'", "None", "[('a', '<f8')]", "'>i8'", "'<c16'")
-	header := fmt.Sprintf("{'descr': %s, 'fortran_order': %s, 'shape': %s, }", kind, pick(r, "False", "True", "5"), shape)
+	kind := pick(r, "'<f8'", "'<f8'", "'<f8'", "'|O'", "'<f99'", "'<U4294967295'", "None", "[('a', '<f8')]", "'>i8'",
+		"'<c16'")
+	header := fmt.Sprintf("{'descr': %s, 'fortran_order': %s, 'shape': %s, }", kind, pick(r, "False", "True", "5"),
+		shape)
 	array := []byte("\x93NUMPY" + pick(r, "\x01\x00", "\x01\x00", "\x01\x00", "\x02\x00", "\x09\x00"))
 	array = binary.LittleEndian.AppendUint16(array, uint16(len(header)+1+r.IntN(2)*50_000))
 	array = append(array, header+"\n"...)
@@ -78,7 +85,8 @@ func (s *malformedSources) craftedArray(r *rand.Rand) *malformedCase {
 		array = binary.LittleEndian.AppendUint64(array, math.Float64bits(float64(i%7)))
 	}
 	if r.IntN(2) == 0 {
-		return &malformedCase{strings.Fields("fit --data in.npy --task c0 --target c3 --rank 0 --no-curves"), map[string][]byte{"in.npy": array}}
+		return &malformedCase{strings.Fields("fit --data in.npy --task c0 --target c3 --rank 0 --no-curves"),
+			map[string][]byte{"in.npy": array}}
 	}
 	name := pick(r, "X", "y", "task", "node", "weights", "U0", "Ustart", "more")
 	return &malformedCase{strings.Fields("run --data in.npz --rank 2 --iterations 5 --out out.npz"),
@@ -164,19 +172,26 @@ func (s *malformedSources) wideTable(r *rand.Rand) *malformedCase {
 			b.WriteString("," + cell(i, j))
 		}
 	}
-	command := pick(r, "fit --task t --target y in.csv", "fit --task t --target y --test-fraction 0 --missing mean in.csv", "check --task t in.csv")
+	command := pick(r, "fit --task t --target y in.csv",
+		"fit --task t --target y --test-fraction 0 --missing mean in.csv", "check --task t in.csv")
 	return &malformedCase{strings.Fields(command), map[string][]byte{"in.csv": []byte(b.String())}}
 }
 
 // folderInPlace names a folder where a file belongs.
 func (s *malformedSources) folderInPlace(r *rand.Rand) *malformedCase {
-	files := map[string][]byte{"in.csv": s.table, "model.npz": s.model, "in.npz": s.problem, "net.json": s.cluster, "a.key": s.key, "a.state": s.state}
+	files := map[string][]byte{"in.csv": s.table, "model.npz": s.model, "in.npz": s.problem, "net.json": s.cluster,
+		"a.key": s.key, "a.state": s.state}
 	c := pick(r, malformedPlace{"fit --task t --target y in.csv", "in.csv"}, malformedPlace{"check in.csv", "in.csv"},
-		malformedPlace{"predict --model model.npz in.csv", "model.npz"}, malformedPlace{"model show model.npz", "model.npz"},
-		malformedPlace{"run --rank 2 --data in.npz", "in.npz"}, malformedPlace{"run --rank 2 --data in.npz --from a.state", "a.state"},
-		malformedPlace{"run --rank 2 --data in.npz --snapshot a.state", "a.state"}, malformedPlace{"run --rank 2 --data in.npz --out model.npz", "model.npz"},
-		malformedPlace{"node --cluster net.json --key a.key in.csv", "net.json"}, malformedPlace{"node --cluster net.json --key a.key in.csv", "a.key"},
-		malformedPlace{"fit --task t --target y --model model.npz in.csv", "model.npz"}, malformedPlace{"cluster key --out a.key", "a.key"})
+		malformedPlace{"predict --model model.npz in.csv", "model.npz"},
+		malformedPlace{"model show model.npz", "model.npz"},
+		malformedPlace{"run --rank 2 --data in.npz", "in.npz"},
+		malformedPlace{"run --rank 2 --data in.npz --from a.state", "a.state"},
+		malformedPlace{"run --rank 2 --data in.npz --snapshot a.state", "a.state"},
+		malformedPlace{"run --rank 2 --data in.npz --out model.npz", "model.npz"},
+		malformedPlace{"node --cluster net.json --key a.key in.csv", "net.json"},
+		malformedPlace{"node --cluster net.json --key a.key in.csv", "a.key"},
+		malformedPlace{"fit --task t --target y --model model.npz in.csv", "model.npz"},
+		malformedPlace{"cluster key --out a.key", "a.key"})
 	files[c.folder] = nil
 	return &malformedCase{strings.Fields(c.command), files}
 }

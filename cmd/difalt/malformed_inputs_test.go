@@ -28,12 +28,16 @@ func newMalformedSources(t *testing.T) *malformedSources {
 	dir := t.TempDir()
 	problem := filepath.Join(dir, "p.npz")
 	must(t, "simulate", "--nodes", "3", "--tasks", "6", "--features", "5", "--rank", "2", "--samples", "8",
-		"--iterations", "3", "--trials", "1", "--graph", "complete", "--out", filepath.Join(dir, "s"), "--export", problem)
+		"--iterations", "3", "--trials", "1", "--graph", "complete", "--out", filepath.Join(dir, "s"),
+		"--export", problem)
 	s := &malformedSources{problem: readFile(t, problem)}
 	state, net := filepath.Join(dir, "a.state"), filepath.Join(dir, "net")
-	_, _, _ = difaltCommand(t, "run", "--data", problem, "--rank", "2", "--graph", "complete", "--iterations", "5", "--snapshot", state)
+	_, _, _ = difaltCommand(t, "run", "--data", problem, "--rank", "2", "--graph", "complete", "--iterations", "5",
+		"--snapshot", state)
 	must(t, "cluster", "new", "--nodes", "a=127.0.0.1:1,b=127.0.0.1:2", "--out", net, "--task", "t", "--target", "y")
-	s.state, s.cluster, s.key = readFile(t, state), readFile(t, filepath.Join(net, "cluster.json")), readFile(t, filepath.Join(net, "a.key"))
+	s.state = readFile(t, state)
+	s.cluster = readFile(t, filepath.Join(net, "cluster.json"))
+	s.key = readFile(t, filepath.Join(net, "a.key"))
 	s.table = smallTable(rand.New(rand.NewPCG(1, 2)), 6, 8, 3)
 	table, model := write(t, dir, "t.csv", string(s.table)), filepath.Join(dir, "m.npz")
 	must(t, "fit", "--data", table, "--task", "t", "--target", "y", "--rank", "1", "--no-curves", "--model", model)
@@ -53,7 +57,8 @@ func newMalformedSources(t *testing.T) *malformedSources {
 // draw returns input number i.
 func (s *malformedSources) draw(r *rand.Rand, i int) *malformedCase {
 	kinds := []func(*rand.Rand) *malformedCase{s.bytesOfCSV, s.cellsOfCSV, s.shapeOfCSV, s.damagedParquet,
-		s.damagedArray, s.damagedModel, s.oddFlags, s.damagedState, s.damagedCluster, s.craftedArray, s.craftedModel, s.wideTable,
+		s.damagedArray, s.damagedModel, s.oddFlags, s.damagedState, s.damagedCluster, s.craftedArray, s.craftedModel,
+		s.wideTable,
 		s.folderInPlace}
 	return kinds[i%len(kinds)](r)
 }
@@ -63,10 +68,13 @@ func pick[T any](r *rand.Rand, list ...T) T { return list[r.IntN(len(list))] }
 
 // onTable returns a command that reads the table, by one of several commands.
 func (s *malformedSources) onTable(r *rand.Rand, name string, table []byte, more string) *malformedCase {
-	fit := "fit --task t --target y --model out-model.npz " + pick(r, "", "--missing drop", "--missing mean", "--test-fraction 0",
-		"--no-curves", "--report report") + " " + more
-	command := pick(r, "predict --model model.npz --out out.csv", "adapt --model model.npz --out out-model.npz", fit, fit, fit, fit)
-	return &malformedCase{strings.Fields(command + " --data " + name), map[string][]byte{name: table, "model.npz": s.model}}
+	fit := "fit --task t --target y --model out-model.npz " +
+		pick(r, "", "--missing drop", "--missing mean", "--test-fraction 0",
+			"--no-curves", "--report report") + " " + more
+	command := pick(r, "predict --model model.npz --out out.csv",
+		"adapt --model model.npz --out out-model.npz", fit, fit, fit, fit)
+	return &malformedCase{strings.Fields(command + " --data " + name),
+		map[string][]byte{name: table, "model.npz": s.model}}
 }
 
 // spoil changes some bytes, or cuts, doubles or mixes pieces.
@@ -90,8 +98,9 @@ func spoil(r *rand.Rand, b []byte) []byte {
 		case 4:
 			b = slices.Insert(b, at, b[at:at+n]...)
 		case 5:
-			b = slices.Insert(b, at, []byte(pick(r, "\x00", "\"", "\n", "\r", ",,,", "\xff\xfe", "\ufeff", "'", ";", "\t", "é",
-				"\xe9", "=1+1", "-", "1e999"))...)
+			b = slices.Insert(b, at,
+				[]byte(pick(r, "\x00", "\"", "\n", "\r", ",,,", "\xff\xfe", "\ufeff", "'", ";", "\t", "é",
+					"\xe9", "=1+1", "-", "1e999"))...)
 		}
 	}
 	return b
@@ -127,12 +136,12 @@ func (s *malformedSources) bytesOfCSV(r *rand.Rand) *malformedCase {
 // cellsOfCSV puts odd cells into a table.
 func (s *malformedSources) cellsOfCSV(r *rand.Rand) *malformedCase {
 	odd := []string{
-		"", " ", "NA", "nan", "-inf", "Infinity", "1e308", "-1e308", "1e-320", "1e400", "1e154", "-1e200", "0x10", "1_000", "1,5",
-		"\"1,5\"", "1.234,5", "\"1,234\"",
-		"1 000", "1'000", "--1", "+", "1e", "1e5e5", ".", "-.", "2024-01-31", "31.01.2024", "01/02/2024", "2024-02-30", "true",
-		"north", "</script>", "\x1b[31mred", "%s%d", "=cmd", "\"", "\"\"", "'",
-		"\"a\nb\"", "\"never ends", strings.Repeat("9", 400), strings.Repeat("a", 70_000), "\x00", "\xe9", "½",
-		"1.0000000000000001", "1000000000000000.25", "9007199254740993", "-0",
+		"", " ", "NA", "nan", "-inf", "Infinity", "1e308", "-1e308", "1e-320", "1e400", "1e154", "-1e200",
+		"0x10", "1_000", "1,5", "\"1,5\"", "1.234,5", "\"1,234\"", "1 000", "1'000", "--1", "+", "1e",
+		"1e5e5", ".", "-.", "2024-01-31", "31.01.2024", "01/02/2024", "2024-02-30", "true", "north",
+		"</script>", "\x1b[31mred", "%s%d", "=cmd", "\"", "\"\"", "'", "\"a\nb\"", "\"never ends",
+		strings.Repeat("9", 400), strings.Repeat("a", 70_000), "\x00", "\xe9", "½", "1.0000000000000001",
+		"1000000000000000.25", "9007199254740993", "-0",
 	}
 	lines := strings.Split(strings.TrimSpace(string(s.table)), "\n")
 	all := r.IntN(3) == 0 // of one column
@@ -176,7 +185,8 @@ func (s *malformedSources) shapeOfCSV(r *rand.Rand) *malformedCase {
 		}
 		lines[i] = strings.Join(cells, ",")
 	}
-	return s.onTable(r, "in.csv", []byte(strings.Join(lines, "\n")+"\n"), pick(r, "", "", "--common-noise", "--rank 1", "--log-target"))
+	return s.onTable(r, "in.csv", []byte(strings.Join(lines, "\n")+"\n"),
+		pick(r, "", "", "--common-noise", "--rank 1", "--log-target"))
 }
 
 func (s *malformedSources) damagedParquet(r *rand.Rand) *malformedCase {
@@ -184,14 +194,18 @@ func (s *malformedSources) damagedParquet(r *rand.Rand) *malformedCase {
 	if r.IntN(8) > 0 {
 		b = spoil(r, b)
 	}
-	return &malformedCase{strings.Fields("fit --data in.parquet --rank 1 --model out-model.npz --task " + pick(r, "id", "site", "when", "y") +
-		" --target " + pick(r, "y", "y", "b") + pick(r, " --drop list,when,site,time", " --drop list,time", " --missing drop",
-		" --drop list --categorical site --missing mean", " --drop time --missing mean")), map[string][]byte{"in.parquet": b}}
+	return &malformedCase{strings.Fields("fit --data in.parquet --rank 1 --model out-model.npz --task " +
+		pick(r, "id", "site", "when", "y") +
+		" --target " + pick(r, "y", "y", "b") +
+		pick(r, " --drop list,when,site,time", " --drop list,time", " --missing drop",
+			" --drop list --categorical site --missing mean", " --drop time --missing mean")),
+		map[string][]byte{"in.parquet": b}}
 }
 
 func (s *malformedSources) damagedArray(r *rand.Rand) *malformedCase {
 	if r.IntN(2) == 0 {
-		return &malformedCase{strings.Fields("fit --data in.npy --task c0 --rank 1 --target " + pick(r, "c1", "c3", "c9")),
+		return &malformedCase{strings.Fields("fit --data in.npy --task c0 --rank 1 --target " +
+			pick(r, "c1", "c3", "c9")),
 			map[string][]byte{"in.npy": spoil(r, pick(r, s.npy...))}}
 	}
 	return &malformedCase{strings.Fields("run --data in.npz --rank 2 --iterations 5 --out out.npz"),
@@ -200,24 +214,29 @@ func (s *malformedSources) damagedArray(r *rand.Rand) *malformedCase {
 
 func (s *malformedSources) damagedModel(r *rand.Rand) *malformedCase {
 	command := pick(r, "model show model.npz", "predict --model model.npz --data in.csv --out out.csv",
-		"predict --model model.npz --data in.csv --out out.csv --standard-errors", "adapt --model model.npz --data in.csv --out out-model.npz")
-	return &malformedCase{strings.Fields(command), map[string][]byte{"model.npz": spoil(r, pick(r, s.model, s.model, s.problem, s.table)),
-		"in.csv": bytes.ReplaceAll(s.table, []byte("task"), []byte(pick(r, "task", "new")))}}
+		"predict --model model.npz --data in.csv --out out.csv --standard-errors",
+		"adapt --model model.npz --data in.csv --out out-model.npz")
+	return &malformedCase{strings.Fields(command),
+		map[string][]byte{"model.npz": spoil(r, pick(r, s.model, s.model, s.problem, s.table)),
+			"in.csv": bytes.ReplaceAll(s.table, []byte("task"), []byte(pick(r, "task", "new")))}}
 }
 
 // The values that flags of every type are given.
 var oddValues = []string{
-	"", "0", "-1", "1", "2", "3", "1000000", "1000000000", "1000000000000", "9223372036854775807", "9223372036854775808", "-9223372036854775808", "1e308",
-	"1e-308", "NaN", "-Inf", "Inf", "0.5", "1.5", "-0.1",
-	"x", "x,y,x0", "auto", "none", "true", "false", "tab", "--", "in.csv", ".", "/", "/dev/null", "ring", "er:0", "er:1", "er:2",
-	"er:NaN", "star", "tree", "chebyshev", "int8", "1h", "-5ms", "\xff", "a\nb", "%d",
+	"", "0", "-1", "1", "2", "3", "1000000", "1000000000", "1000000000000", "9223372036854775807",
+	"9223372036854775808", "-9223372036854775808", "1e308", "1e-308", "NaN", "-Inf", "Inf", "0.5", "1.5",
+	"-0.1", "x", "x,y,x0", "auto", "none", "true", "false", "tab", "--", "in.csv", ".", "/", "/dev/null",
+	"ring", "er:0", "er:1", "er:2", "er:NaN", "star", "tree", "chebyshev", "int8", "1h", "-5ms", "\xff",
+	"a\nb", "%d",
 }
 
 // oddFlags gives flags odd values, one to three at a time.
 func (s *malformedSources) oddFlags(r *rand.Rand) *malformedCase {
-	args := strings.Fields(pick(r, "fit --data in.csv --task t --target y --model out-model.npz", "predict --data in.csv --model model.npz --out out.csv",
+	args := strings.Fields(pick(r, "fit --data in.csv --task t --target y --model out-model.npz",
+		"predict --data in.csv --model model.npz --out out.csv",
 		"adapt --data in.csv --model model.npz --out out-model.npz", "up --data in*.csv --task t --target y",
-		"simulate --nodes 3 --tasks 6 --features 5 --rank 2 --samples 8 --iterations 5 --trials 1 --graph complete --out out"))
+		"simulate --nodes 3 --tasks 6 --features 5 --rank 2 --samples 8 --iterations 5 --trials 1 --graph complete "+
+			"--out out"))
 	cmd, _, err := newRootCommand(&cli.Streams{}).Find(args[:1])
 	if err != nil {
 		panic(err)

@@ -20,7 +20,8 @@ import (
 	"github.com/difalt/difalt/internal/longtest"
 )
 
-var malformedCases = flag.Int("malformed", 0, "number of malformed or unusual inputs to try: 78, or 156 with long tests by default")
+var malformedCases = flag.Int("malformed", 0,
+	"number of malformed or unusual inputs to try: 78, or 156 with long tests by default")
 
 // How many kB of addresses a process may have, for ulimit.
 const malformedKB = "2097152"
@@ -70,8 +71,8 @@ func (c *malformedCase) run(t *testing.T) string {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "sh", append([]string{"-c", fmt.Sprintf(`ulimit -v %s; exec "$0" "$@"`, malformedKB),
-		os.Args[0]}, c.args...)...)
+	limited := fmt.Sprintf(`ulimit -v %s; exec "$0" "$@"`, malformedKB)
+	cmd := exec.CommandContext(ctx, "sh", append([]string{"-c", limited, os.Args[0]}, c.args...)...)
 	cmd.Dir = dir
 	// Where the process is linked with libc, every thread may reserve 64 MB of addresses for its heap.
 	cmd.Env = append(os.Environ(), asCommand+"=1", "GOMEMLIMIT=1GiB", "GOMAXPROCS=2", "MALLOC_ARENA_MAX=1")
@@ -81,7 +82,8 @@ func (c *malformedCase) run(t *testing.T) string {
 	switch code, said := cmd.ProcessState.ExitCode(), stderr.String(); {
 	case ctx.Err() != nil:
 		return fmt.Sprintf("not done after %v", patience)
-	case strings.Contains(said, "goroutine ") || strings.Contains(said, "panic") || code < 0 || code > cli.ExitUnconverged:
+	case strings.Contains(said, "goroutine ") || strings.Contains(said, "panic") || code < 0 ||
+		code > cli.ExitUnconverged:
 		return fmt.Sprintf("exit code %d: %.600s", code, said)
 	case code == 0 || code == cli.ExitUnconverged:
 		return c.checkOutputs(dir)
@@ -91,7 +93,8 @@ func (c *malformedCase) run(t *testing.T) string {
 }
 
 // wordsOfGo are in errors of the standard library that say nothing to users of a program.
-var wordsOfGo = regexp.MustCompile(`(^|: )(json|gob|strconv|reflect|runtime): |unmarshal|\bEOF\b|Go (value|struct)|interface \{`)
+var wordsOfGo = regexp.MustCompile(`(^|: )(json|gob|strconv|reflect|runtime): |unmarshal|\bEOF\b|Go ` +
+	`(value|struct)|interface \{`)
 
 // checkMessage returns the fault of the message of a failed process.
 func (c *malformedCase) checkMessage(said string) string {
@@ -130,7 +133,8 @@ func (c *malformedCase) checkOutputs(dir string) string {
 			return err.Error()
 		}
 	}
-	if content, _ := os.ReadFile(filepath.Join(dir, "out.csv")); bytes.Contains(bytes.ToLower(content), []byte("nan")) ||
+	content, _ := os.ReadFile(filepath.Join(dir, "out.csv"))
+	if bytes.Contains(bytes.ToLower(content), []byte("nan")) ||
 		bytes.Contains(content, []byte("Inf")) {
 		return "out.csv has numbers that are not finite"
 	}

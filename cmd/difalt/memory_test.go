@@ -35,8 +35,10 @@ const (
 // writeMeasured writes one table as CSV and as Parquet to a folder.
 func writeMeasured(dir, task string) {
 	r := rand.New(rand.NewPCG(7, 7))
-	csv, packed := check.OK(os.Create(filepath.Join(dir, task+".csv"))), check.OK(os.Create(filepath.Join(dir, task+".parquet")))
-	text, rows := bufio.NewWriter(csv), parquet.NewGenericWriter[fourNumbers](packed, parquet.MaxRowsPerRowGroup(50_000))
+	csv := check.OK(os.Create(filepath.Join(dir, task+".csv")))
+	packed := check.OK(os.Create(filepath.Join(dir, task+".parquet")))
+	text := bufio.NewWriter(csv)
+	rows := parquet.NewGenericWriter[fourNumbers](packed, parquet.MaxRowsPerRowGroup(50_000))
 	fmt.Fprintln(text, "task,a,b,c,y")
 	levels := make([]float64, measuredTasks)
 	for k := range levels {
@@ -124,7 +126,8 @@ func TestMemoryOfCommands(t *testing.T) {
 			{4.4, []string{"fit", "--task", "task", "--target", "y", "--model", in("m.npz"), in("t" + extension)}},
 			{.5, []string{"predict", "--model", in("m.npz"), "--out", in("p.csv"), in("t" + extension)}},
 			{.8, []string{"predict", "--model", in("m.npz"), "--out", in("p.parquet"), in("t" + extension)}},
-			{1.2, []string{"predict", "--model", in("m.npz"), "--out", in("p.parquet"), "--standard-errors", "--keep", "a,y",
+			{1.2, []string{"predict", "--model", in("m.npz"), "--out", in("p.parquet"),
+				"--standard-errors", "--keep", "a,y",
 				in("t" + extension)}},
 			{2.4, []string{"adapt", "--task", "task", "--target", "y", "--model", in("m.npz"), "--out", in("a.npz"),
 				in("new" + extension)}},
@@ -143,5 +146,6 @@ func TestMemoryOfWideTable(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "wide.csv")
 	writeWide(path)
 	got := reachableOf(t, "check", "--task", "task", "--target", "y", path)
-	check.FailIf(t, got > 1.5*wideNumbers+buffers, "%.1f MB, %.2f times the numbers of the table", got/1e6, got/wideNumbers)
+	check.FailIf(t, got > 1.5*wideNumbers+buffers, "%.1f MB, %.2f times the numbers of the table", got/1e6,
+		got/wideNumbers)
 }

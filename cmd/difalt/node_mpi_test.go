@@ -20,7 +20,8 @@ import (
 func mpirun(t *testing.T, dir string, more ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	// A path may have spaces: the shell gets it as $0, and the flags as $@.
-	const script = `exec "$0" node --engine mpi --data s-$OMPI_COMM_WORLD_RANK.csv --model m-$OMPI_COMM_WORLD_RANK.npz "$@"`
+	const script = `exec "$0" node --engine mpi --data s-$OMPI_COMM_WORLD_RANK.csv --model ` +
+		`m-$OMPI_COMM_WORLD_RANK.npz "$@"`
 	return mpirunScript(t, dir, script, more...)
 }
 
@@ -58,10 +59,12 @@ func TestMPI(t *testing.T) {
 	if code != 0 || strings.Count(stdout, "The totals are over 26 tasks of 3 nodes") != 1 {
 		t.Fatalf("exit code %d: %s%s", code, stdout, stderr)
 	}
-	must(t, append([]string{"up", "--data", filepath.Join(dir, "s-*.csv"), "--model", filepath.Join(dir, "u.npz")}, siteFlags...)...)
+	must(t, append([]string{"up", "--data", filepath.Join(dir, "s-*.csv"), "--model", filepath.Join(dir, "u.npz")},
+		siteFlags...)...)
 	all := load(t, filepath.Join(dir, "u.npz")).Parameters()
 	for _, i := range []string{"0", "1", "2"} {
-		if p := load(t, filepath.Join(dir, "m-"+i+".npz")).Parameters(); !cmp.Equal(p.Mean, all.Mean) || !cmp.Equal(p.Prior, all.Prior) {
+		p := load(t, filepath.Join(dir, "m-"+i+".npz")).Parameters()
+		if !cmp.Equal(p.Mean, all.Mean) || !cmp.Equal(p.Prior, all.Prior) {
 			t.Errorf("process %s has another model than up", i)
 		}
 	}
@@ -98,7 +101,8 @@ func TestMPIWithoutTable(t *testing.T) {
 	if code == 0 || !strings.Contains(stderr, `s-1.csv: line 2, column "age"`) {
 		t.Errorf("exit code %d: %s", code, stderr)
 	}
-	refuses(t, cli.ExitUsage, "this process is alone", append([]string{"node", "--engine", "mpi", "--data", "x.csv"}, siteFlags...)...)
+	refuses(t, cli.ExitUsage, "this process is alone",
+		append([]string{"node", "--engine", "mpi", "--data", "x.csv"}, siteFlags...)...)
 }
 
 // A process that is interrupted during the training ends the whole job: the others do not wait for the time

@@ -163,7 +163,8 @@ func TestNodesAndUpAgree(t *testing.T) {
 	inFull(t)
 	n := newNetwork(t)
 	up := filepath.Join(n.dir, "u.npz")
-	report := must(t, append([]string{"up", "--data", filepath.Join(n.dir, "site-*.csv"), "--model", up}, siteFlags...)...)
+	report := must(t,
+		append([]string{"up", "--data", filepath.Join(n.dir, "site-*.csv"), "--model", up}, siteFlags...)...)
 	all, tasks, left := load(t, up).Parameters(), 0, sentIn(report)
 	for _, want := range []string{"site-a.csv: 57", "site-b.csv: 34", "site-c.csv: 24"} { // notes name their owner
 		has(t, report, want+" training rows of")
@@ -182,7 +183,8 @@ func TestNodesAndUpAgree(t *testing.T) {
 		}
 		p := load(t, e.model).Parameters()
 		tasks += len(p.Tasks.Names)
-		if diff := cmp.Diff(all.Mean, p.Mean) + cmp.Diff(all.Prior, p.Prior) + cmp.Diff(all.Design.Center, p.Design.Center); diff != "" {
+		diff := cmp.Diff(all.Mean, p.Mean) + cmp.Diff(all.Prior, p.Prior) + cmp.Diff(all.Design.Center, p.Design.Center)
+		if diff != "" {
 			t.Errorf("%s: node and up have other shared parameters: %s", siteNames[i], diff)
 		}
 	}
@@ -238,7 +240,8 @@ func TestNodeEndsBeforeTheNetwork(t *testing.T) {
 func progressGrows(t *testing.T, log string) {
 	t.Helper()
 	sums := 0
-	for _, m := range regexp.MustCompile(`stage=\S+(?: done=(\d+) of_at_most=(\d+))? sums=(\d+)`).FindAllStringSubmatch(log, -1) {
+	progress := regexp.MustCompile(`stage=\S+(?: done=(\d+) of_at_most=(\d+))? sums=(\d+)`)
+	for _, m := range progress.FindAllStringSubmatch(log, -1) {
 		done, _ := strconv.Atoi(m[1])
 		most, _ := strconv.Atoi(m[2])
 		now, _ := strconv.Atoi(m[3])
@@ -301,7 +304,8 @@ func TestNodeProcess(t *testing.T) {
 	// Nothing listens on these two ports, and site-a on another one.
 	at := func(port string) string { return net.JoinHostPort(check.Loopback(t), port) }
 	must(t, "cluster", "new", "--nodes", "site-a="+at("1")+",site-b="+at("2"), "--out", filepath.Join(dir, "net"))
-	member := []string{"--cluster", filepath.Join(dir, "net", cluster.File), "--key", filepath.Join(dir, "net/site-a.key"), "--listen",
+	member := []string{"--cluster", filepath.Join(dir, "net", cluster.File),
+		"--key", filepath.Join(dir, "net/site-a.key"), "--listen",
 		at("0")}
 	args := slices.Concat([]string{"node", "--data", filepath.Join(dir, "site-a.csv")}, member, siteFlags)
 	late := launch(t, "", "", append(slices.Clone(args), "--join-timeout", "100ms")...)
@@ -332,7 +336,8 @@ func TestRunTogether(t *testing.T) {
 		y[i/3] += float64(i%3-1) * x[i]
 	}
 	writeProblem(t, at("all.npz"), x, y, 3)
-	must(t, slices.Concat([]string{"run"}, flags, []string{at("all.npz"), "--out", at("one.npz"), "--graph", "complete"})...)
+	must(t, slices.Concat([]string{"run"}, flags,
+		[]string{at("all.npz"), "--out", at("one.npz"), "--graph", "complete"})...)
 	together := func(n *network, problem func(i int) string) error {
 		var wg sync.WaitGroup
 		errs := make([]error, 3)
@@ -352,7 +357,8 @@ func TestRunTogether(t *testing.T) {
 		{"--from: ", first, "--from", write(t, dir, "a.state", "no snapshot")},
 		{"--rank is 4: ", first, "--rank", "4"},
 	} {
-		alone, own := newNetwork(t).members[0], runOf(t, slices.Concat(flags, c[1:], []string{"--out", at("none.npz")})...)
+		alone := newNetwork(t).members[0]
+		own := runOf(t, slices.Concat(flags, c[1:], []string{"--out", at("none.npz")})...)
 		alone.memberOptions = own.member
 		alone.joinTimeout = time.Second
 		if err := own.withOthers(t.Context(), alone); err == nil || !strings.Contains(err.Error(), c[0]) {

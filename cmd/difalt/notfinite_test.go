@@ -24,7 +24,8 @@ func TestNumbersThatAreNotFinite(t *testing.T) {
 	for _, row := range others.rows {
 		row[0] = "other " + row[0]
 	}
-	fit := []string{"fit", "--data", good.write(t, dir, "good.csv"), "--rank", "0", "--no-curves", "--model", at("m.npz")}
+	fit := []string{"fit", "--data", good.write(t, dir, "good.csv"), "--rank", "0",
+		"--no-curves", "--model", at("m.npz")}
 	must(t, append(fit, train...)...)
 	for i, cell := range []string{"NaN", "nan", "Inf", "-inf", "+Infinity", "1e999", "-1e999", "1e308", "1e200"} {
 		for _, column := range []int{1, 4} { // a feature and the target
@@ -36,7 +37,8 @@ func TestNumbersThatAreNotFinite(t *testing.T) {
 			for _, args := range [][]string{
 				slices.Concat([]string{"fit", "--data", path, "--rank", "1"}, train),
 				slices.Concat([]string{"up", "--data", filepath.Join(own, "*.csv"), "--rank", "1"}, train),
-				{"predict", "--model", at("m.npz"), "--data", path, "--out", at("p.csv"), "--standard-errors", "--missing", "refuse"},
+				{"predict", "--model", at("m.npz"), "--data", path, "--out", at("p.csv"),
+					"--standard-errors", "--missing", "refuse"},
 				{"adapt", "--model", at("m.npz"), "--data", path, "--out", at("a.npz")},
 			} {
 				stdout, stderr, code := difaltCommand(t, args...)
@@ -47,7 +49,8 @@ func TestNumbersThatAreNotFinite(t *testing.T) {
 					}
 					if args[0] == "predict" {
 						for _, row := range records(t, at("p.csv")) {
-							if v := number(t, row["prediction"]) + number(t, row["stderr"]); math.IsNaN(v) || math.IsInf(v, 0) {
+							v := number(t, row["prediction"]) + number(t, row["stderr"])
+							if math.IsNaN(v) || math.IsInf(v, 0) {
 								t.Errorf("%s in %s: predicts %v", cell, good.columns[column], row)
 							}
 						}
@@ -57,7 +60,8 @@ func TestNumbersThatAreNotFinite(t *testing.T) {
 				default:
 					for _, want := range []string{"spoilt.csv", `"` + good.columns[column] + `"`} {
 						if !strings.Contains(stderr, want) {
-							t.Errorf("%s in %s, %s: the message lacks %s: %s", cell, good.columns[column], args[0], want, stderr)
+							t.Errorf("%s in %s, %s: the message lacks %s: %s", cell, good.columns[column], args[0],
+								want, stderr)
 						}
 					}
 				}
@@ -96,7 +100,8 @@ func TestProblemsThatAreNotFinite(t *testing.T) {
 		writeProblem(t, path, x, y, 1)
 		for _, method := range []string{"dif", "altgdmin", "dec", "dgd", "accelerated"} {
 			out := filepath.Join(dir, method+".npz")
-			stdout, stderr, code := difaltCommand(t, "run", "--data", path, "--rank", "1", "--nodes", "1", "--method", method,
+			stdout, stderr, code := difaltCommand(t, "run", "--data", path, "--rank", "1", "--nodes", "1",
+				"--method", method,
 				"--any-features", "--iterations", "50", "--out", out)
 			switch {
 			case c.want != "" && (code != cli.ExitFailure || !strings.Contains(stderr, c.want)):

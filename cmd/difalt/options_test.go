@@ -45,12 +45,15 @@ func TestOptionsOfTables(t *testing.T) {
 		output string
 		args   []string // IN stands for the folder of the tables
 	}{
-		{"fit.npz", slices.Concat([]string{"fit", "--no-curves", "--data", "IN/a.csv", "--model", "IN/fit.npz"}, train)},
+		{"fit.npz", slices.Concat([]string{"fit", "--no-curves", "--data", "IN/a.csv", "--model", "IN/fit.npz"},
+			train)},
 		{"up.npz", slices.Concat([]string{"up", "--data", "IN/?.csv", "--model", "IN/up.npz"}, train)},
 		{"new.csv", []string{"predict", "--model", at("plain/fit.npz"), "--data", "IN/a.csv", "--out", "IN/new.csv"}},
-		{"adapted.npz", []string{"adapt", "--model", at("plain/fit.npz"), "--data", "IN/b.csv", "--out", "IN/adapted.npz"}},
+		{"adapted.npz",
+			[]string{"adapt", "--model", at("plain/fit.npz"), "--data", "IN/b.csv", "--out", "IN/adapted.npz"}},
 	} {
-		for name, read := range map[string][]string{"plain": {"--dates", "ymd"}, "other": {"--decimal", ",", "--dates", "dmy"}} {
+		for name, read := range map[string][]string{"plain": {"--dates", "ymd"},
+			"other": {"--decimal", ",", "--dates", "dmy"}} {
 			args := slices.Concat(c.args, read)
 			for i := range args {
 				args[i] = strings.Replace(args[i], "IN/", at(name)+"/", 1)

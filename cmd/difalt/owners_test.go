@@ -25,7 +25,8 @@ func TestUpDoesNotDependOnOrder(t *testing.T) {
 	for i, name := range siteNames {
 		write(t, reversed, siteNames[len(siteNames)-1-i]+".csv", string(readFile(t, dir, name+".csv")))
 	}
-	if diff := cmp.Diff(train(filepath.Join(dir, "site-*.csv")), train(filepath.Join(reversed, "site-*.csv"))); diff != "" {
+	diff := cmp.Diff(train(filepath.Join(dir, "site-*.csv")), train(filepath.Join(reversed, "site-*.csv")))
+	if diff != "" {
 		t.Error(diff)
 	}
 }

@@ -136,7 +136,8 @@ func allPages(t *testing.T) map[string]string {
 		}
 	}
 	visit(newRootCommand(&cli.Streams{}), nil, func(cmd *cobra.Command, _ []string) {
-		pages["the help of "+cmd.CommandPath()] = cmd.Long + "\n\n```sh\n" + withoutDescriptions(cmd.Example) + "\n```\n"
+		pages["the help of "+cmd.CommandPath()] = cmd.Long + "\n\n```sh\n" + withoutDescriptions(cmd.Example) +
+			"\n```\n"
 	})
 	return pages
 }
@@ -194,7 +195,7 @@ func TestLinksOfPages(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, path := range pages {
-			for _, m := range regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`).FindAllStringSubmatch(string(readFile(t, path)), -1) {
+			for _, m := range linkInText.FindAllStringSubmatch(string(readFile(t, path)), -1) {
 				links++
 				if _, err := os.Stat(filepath.Join(filepath.Dir(path), m[1])); err != nil {
 					t.Errorf("%s: a link to nothing: %v", path, err)
@@ -210,6 +211,7 @@ func TestLinksOfPages(t *testing.T) {
 var (
 	flagInText    = regexp.MustCompile("(?:^|[ `(])(--[a-z][a-z-]*)")
 	programInText = regexp.MustCompile(`(?:^|[ /'])(difalt(?:/paper)? .*)`)
+	linkInText    = regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`)
 )
 
 // All commands of the documents and of the help exist, with the flags that are given to them and those that
@@ -256,7 +258,8 @@ func checkCommand(t *testing.T, path string, words []string, whole bool) {
 		return
 	}
 	given := map[string]bool{}
-	whole = whole && !slices.Contains(words, "...") && !slices.Contains(words, "mpi") // over MPI there is no list of nodes
+	// Over MPI there is no list of nodes.
+	whole = whole && !slices.Contains(words, "...") && !slices.Contains(words, "mpi")
 	for _, w := range rest {
 		if name, ok := strings.CutPrefix(w, "--"); ok {
 			name, _, _ = strings.Cut(name, "=")
@@ -290,11 +293,13 @@ func TestPage(t *testing.T) {
 	}
 	pictures := picture.FindAllStringSubmatch(page, -1)
 	for _, p := range pictures {
-		if !strings.Contains(p[0], `role="img"`) || len(numberInText.FindAllString(p[1], -1)) < 3 || !strings.Contains(p[0], "var(--chart-") {
+		if !strings.Contains(p[0], `role="img"`) || len(numberInText.FindAllString(p[1], -1)) < 3 ||
+			!strings.Contains(p[0], "var(--chart-") {
 			t.Errorf("a figure without role or theme, or with the description %q", p[1])
 		}
 	}
-	if found := regexp.MustCompile(`(src|href)="?(https?:)?//`).FindString(page); found != "" || len(links) < 12 || len(pictures) < 3 {
+	found := regexp.MustCompile(`(src|href)="?(https?:)?//`).FindString(page)
+	if found != "" || len(links) < 12 || len(pictures) < 3 {
 		t.Errorf("it loads %q, and has %d links and %d figures", found, len(links), len(pictures))
 	}
 	d := xml.NewDecoder(strings.NewReader(page))
@@ -315,7 +320,8 @@ func TestPage(t *testing.T) {
 	if len(names) != 6+2 || len(pictures) != 3+2 { // the table has two curves
 		t.Errorf("%d files and %d figures", len(names), len(pictures))
 	}
-	if rows := records(t, filepath.Join(x.report, "tasks.csv")); len(rows) != 12*7*2 || rows[1]["set"] != "test" || rows[1]["rows"] != "8" {
+	rows := records(t, filepath.Join(x.report, "tasks.csv"))
+	if len(rows) != 12*7*2 || rows[1]["set"] != "test" || rows[1]["rows"] != "8" {
 		t.Errorf("the file of errors has %d rows, the second %v", len(rows), rows[1])
 	}
 }
@@ -323,13 +329,16 @@ func TestPage(t *testing.T) {
 // Names from a table are escaped. Without held-out rows the file of errors has training rows alone.
 func TestPageEscapes(t *testing.T) {
 	dir := t.TempDir()
-	table := write(t, dir, "t.csv", strings.NewReplacer("price", "<b>x</b>", "shop 1,", "</script><i>,").Replace(shops()))
-	must(t, slices.Concat([]string{"fit", "--data", table, "--rank", "0", "--test-fraction", "0", "--report", filepath.Join(dir, "r")}, fitShops)...)
+	table := write(t, dir, "t.csv",
+		strings.NewReplacer("price", "<b>x</b>", "shop 1,", "</script><i>,").Replace(shops()))
+	must(t, slices.Concat([]string{"fit", "--data", table, "--rank", "0", "--test-fraction", "0",
+		"--report", filepath.Join(dir, "r")}, fitShops)...)
 	page := string(readFile(t, dir, "r", "index.html"))
 	if strings.Contains(page, "<b>x") || strings.Contains(page, "</script>") || !strings.Contains(page, "&lt;b&gt;x") {
 		t.Error("names are not escaped")
 	}
-	if rows := records(t, filepath.Join(dir, "r", "tasks.csv")); len(rows) != 12*7 || rows[0]["set"] != "train" || rows[1]["set"] != "train" {
+	rows := records(t, filepath.Join(dir, "r", "tasks.csv"))
+	if len(rows) != 12*7 || rows[0]["set"] != "train" || rows[1]["set"] != "train" {
 		t.Errorf("the file of errors has %d rows, the first %v", len(rows), rows[0])
 	}
 }

@@ -48,9 +48,11 @@ func TestPredictEveryRow(t *testing.T) {
 	}
 	table := write(t, dir, "new.csv", head+strings.Join(lines, "\n")+"\n")
 	for missing, empty := range map[string][]int{"drop": {1, 2, 3, 4, 5}, "mean": {2, 3}} {
-		header, rows := predictions(t, "--model", x.model, "--missing", missing, "--standard-errors", "--keep", `id,"note, free"`, table)
-		if got := strings.Join(header, "|"); got != "id|note, free|task|prediction|stderr|sample_stderr|low|high|known" {
-			t.Errorf("columns %s", got)
+		header, rows := predictions(t, "--model", x.model, "--missing", missing,
+			"--standard-errors", "--keep", `id,"note, free"`, table)
+		columns := strings.Join(header, "|")
+		if columns != "id|note, free|task|prediction|stderr|sample_stderr|low|high|known" {
+			t.Errorf("columns %s", columns)
 		}
 		if len(rows) != len(lines) {
 			t.Fatalf("%s: %d rows of %d", missing, len(rows), len(lines))
@@ -60,7 +62,8 @@ func TestPredictEveryRow(t *testing.T) {
 				t.Errorf("%s: row %d is %q", missing, i, row)
 			}
 		}
-		if rows[0][0] != "0012" || rows[1][0] != " 7 " || rows[0][1] != `a "b"` || rows[0][2] != "shop 1" || rows[0][8] != "true" || rows[6][8] != "false" {
+		if rows[0][0] != "0012" || rows[1][0] != " 7 " || rows[0][1] != `a "b"` || rows[0][2] != "shop 1" ||
+			rows[0][8] != "true" || rows[6][8] != "false" {
 			t.Errorf("%s: rows %q", missing, rows)
 		}
 		for i, row := range rows {
@@ -85,17 +88,21 @@ func TestPredictEveryRow(t *testing.T) {
 	}
 
 	spelled := write(t, dir, "spelled.csv", head+"1,,SHOP 01,4,sat,0\n2,,shop 1,4,sat,0\n")
-	has(t, must(t, "predict", "--model", x.model, "--out", filepath.Join(dir, "s.csv"), spelled), `another spelling: "SHOP 01" is "shop 1".`)
+	has(t, must(t, "predict", "--model", x.model, "--out", filepath.Join(dir, "s.csv"), spelled),
+		`another spelling: "SHOP 01" is "shop 1".`)
 	// A task that adapt adds may be one that the model has.
-	added := must(t, "adapt", "--model", x.model, "--target", "id", "--out", filepath.Join(dir, "s.npz"), "--missing", "mean", spelled)
+	added := must(t, "adapt", "--model", x.model, "--target", "id", "--out", filepath.Join(dir, "s.npz"),
+		"--missing", "mean", spelled)
 	has(t, added, "1 task added and 1 updated", `another spelling: "SHOP 01" is "shop 1".`)
 
 	// The report says how many rows have none, and where the first one is.
 	out := filepath.Join(dir, "p.csv")
-	has(t, must(t, "predict", "--model", x.model, "--out", out, table), "7 rows", "5 rows without a prediction", "new.csv, line 3",
+	has(t, must(t, "predict", "--model", x.model, "--out", out, table), "7 rows", "5 rows without a prediction",
+		"new.csv, line 3",
 		"1 row with levels or values of periods that the model does not have")
 	var r struct{ Rows, Empty, Unknown int }
-	if err := json.Unmarshal([]byte(must(t, "predict", "--json", "--model", x.model, "--out", out, table)), &r); err != nil || r.Rows != 7 ||
+	err := json.Unmarshal([]byte(must(t, "predict", "--json", "--model", x.model, "--out", out, table)), &r)
+	if err != nil || r.Rows != 7 ||
 		r.Empty != 5 || r.Unknown != 1 {
 		t.Errorf("the report in JSON has %+v, %v", r, err)
 	}
@@ -121,7 +128,8 @@ func TestPredictOverflow(t *testing.T) {
 		}
 		for i, row := range rows {
 			overflows := flag == "--log-target" && (i == 1 || i == 2)
-			if row[1] != plain[i][1] || row[1] == "" || row[6] != plain[i][2] || (strings.Join(row[2:6], "") == "") != overflows {
+			if row[1] != plain[i][1] || row[1] == "" || row[6] != plain[i][2] ||
+				(strings.Join(row[2:6], "") == "") != overflows {
 				t.Errorf("%s: row %d is %q with errors and %q without", flag, i, row, plain[i])
 			}
 		}
@@ -145,11 +153,13 @@ func TestFarFromTraining(t *testing.T) {
 	levels := write(t, dir, "levels.csv", head+"shop 1,4,SAT,0,5\nshop 1,4,holiday,0,5\n")
 	out := func(name string) []string { return []string{"--model", x.model, "--out", filepath.Join(dir, name)} }
 	for _, command := range []string{"predict", "adapt"} {
-		args := append([]string{command}, out("o"+map[bool]string{true: ".csv", false: ".npz"}[command == "predict"])...)
+		args := append([]string{command},
+			out("o"+map[bool]string{true: ".csv", false: ".npz"}[command == "predict"])...)
 		if said := must(t, append(args, usual)...); strings.Contains(said, "far from") {
 			t.Errorf("%s says %s", command, said)
 		}
-		has(t, must(t, append(args, far)...), `2 values of "price" are far from those of the training rows`, "The first is 4000", "line 3)")
+		has(t, must(t, append(args, far)...), `2 values of "price" are far from those of the training rows`,
+			"The first is 4000", "line 3)")
 	}
 	var r struct{ Remarks []string }
 	said := must(t, append(append([]string{"predict", "--json"}, out("o.csv")...), levels)...)
@@ -159,7 +169,8 @@ func TestFarFromTraining(t *testing.T) {
 	has(t, strings.Join(r.Remarks, "\n"), `Column "weekday" has levels that the model does not have: "SAT", "holiday".`,
 		`another spelling: "SAT" is "sat"`)
 	others := write(t, dir, "others.csv", head+"shop 99,4,sat,0,5\nshop 1,4,holiday,0,5\n")
-	has(t, must(t, append([]string{"predict"}, append(out("o.csv"), others)...)...), `1 row of tasks that the model does not have, such as "shop 99"`,
+	has(t, must(t, append([]string{"predict"}, append(out("o.csv"), others)...)...),
+		`1 row of tasks that the model does not have, such as "shop 99"`,
 		"1 row with levels or values of periods that the model does not have")
 }
 
@@ -197,7 +208,9 @@ func TestPredictToStandardOutput(t *testing.T) {
 	inFull(t)
 	x := fixture(t)
 	p := launch(t, "", "", "predict", "--missing", "mean", "--model", x.model, x.table)
-	if code := p.code(t); code != 0 || strings.Count(p.out.String(), "\n") != 361 || !strings.HasPrefix(p.out.String(), "task,prediction,known\nshop 0,") {
+	code := p.code(t)
+	if code != 0 || strings.Count(p.out.String(), "\n") != 361 ||
+		!strings.HasPrefix(p.out.String(), "task,prediction,known\nshop 0,") {
 		t.Errorf("exit code %d, output %.200q", code, p.out.String())
 	}
 	has(t, p.err.String(), "the standard output: 360 rows")
@@ -209,15 +222,19 @@ func TestStandardInputHasAName(t *testing.T) {
 	t.Cleanup(func() { os.Stdin = usual })
 	model := filepath.Join(t.TempDir(), "m.npz")
 	write(t, filepath.Dir(model), "t.csv", "task,x,y\na,1,1\na,2,3\nb,1,0\nb,2,1\n")
-	must(t, "fit", "--task", "task", "--target", "y", "--rank", "0", "--test-fraction", "0", "--model", model, filepath.Join(filepath.Dir(model), "t.csv"))
+	must(t, "fit", "--task", "task", "--target", "y", "--rank", "0", "--test-fraction", "0",
+		"--model", model, filepath.Join(filepath.Dir(model), "t.csv"))
 	for name, c := range map[string]struct {
 		table, want string
 		args        []string
 	}{
-		"a line":         {"task,x,y\na,1\n", "the standard input: line 2 has 2 cells", []string{"check"}},
-		"missing values": {"task,x,y\na,1,\n", "the standard input: there are missing values", []string{"fit", "--task", "task", "--target", "y"}},
-		"no rows":        {"task,x,y\n", "the standard input: the table has zero rows", []string{"predict", "--model", model}},
-		"one task":       {"task,x,y\na,1,1e200\n", "the standard input: line 2", []string{"adapt", "--model", model, "--out", model + ".npz"}},
+		"a line": {"task,x,y\na,1\n", "the standard input: line 2 has 2 cells", []string{"check"}},
+		"missing values": {"task,x,y\na,1,\n", "the standard input: there are missing values",
+			[]string{"fit", "--task", "task", "--target", "y"}},
+		"no rows": {"task,x,y\n", "the standard input: the table has zero rows",
+			[]string{"predict", "--model", model}},
+		"one task": {"task,x,y\na,1,1e200\n", "the standard input: line 2",
+			[]string{"adapt", "--model", model, "--out", model + ".npz"}},
 	} {
 		f, err := os.Open(write(t, t.TempDir(), "in", c.table))
 		if err != nil {
@@ -245,7 +262,8 @@ func TestNotesOfAppliedModels(t *testing.T) {
 	}
 	write(t, ".", "a.csv", table)
 	write(t, ".", "b.csv", strings.ReplaceAll(table, ",a", ",b"))
-	must(t, "fit", "--task", "t", "--target", "y", "--dates", "ymd", "--rank", "0", "--no-curves", "--model", "m.npz", "a.csv")
+	must(t, "fit", "--task", "t", "--target", "y", "--dates", "ymd", "--rank", "0", "--no-curves", "--model", "m.npz",
+		"a.csv")
 	for command, remarks := range map[string]int{"predict --out p.csv": 0, "adapt --out n.npz": 1} {
 		args := append(strings.Fields(command), "--model", "m.npz", "--dates", "ymd", "b.csv")
 		stdout, stderr, _ := difaltCommand(t, args...)
@@ -285,7 +303,8 @@ func TestKeptDates(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(t, dir, "in.csv", lines)
-	must(t, "fit", "--task", "task", "--target", "y", "--rank", "0", "--no-curves", "--model", at("m.npz"), at("in.parquet"))
+	must(t, "fit", "--task", "task", "--target", "y", "--rank", "0",
+		"--no-curves", "--model", at("m.npz"), at("in.parquet"))
 	for _, in := range []string{"in.csv", "in.parquet"} {
 		for _, out := range []string{"out.csv", "out.parquet"} {
 			must(t, "predict", "--model", at("m.npz"), "--dates", "ymd", "--keep", "day", "--out", at(out), at(in))
@@ -294,7 +313,8 @@ func TestKeptDates(t *testing.T) {
 				t.Fatal(err)
 			}
 			day := r.Columns[0]
-			if day.Name != "day" || day.ReadAs != "date" || *day.Least != 19783 || strings.Contains(r.Notes[0], `dates in "day"`) != (out == "out.parquet") {
+			if day.Name != "day" || day.ReadAs != "date" || *day.Least != 19783 ||
+				strings.Contains(r.Notes[0], `dates in "day"`) != (out == "out.parquet") {
 				t.Errorf("%s to %s: %+v, %q", in, out, day, r.Notes)
 			}
 			if text := string(readFile(t, at(out))); out == "out.csv" && !strings.Contains(text, "\n2024-03-01,") {

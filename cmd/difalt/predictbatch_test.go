@@ -27,12 +27,14 @@ func passRows(t *testing.T, rows int, first, second func(number int) error) (pas
 			return nil
 		}
 	}
-	p := newPipeline(each(first, func(row *batchRow) { row.p.Value = row.features[1] }), each(second, func(row *batchRow) {
-		if n := int(row.features[0]); row.p.Value != float64(2*n) || row.task != strconv.Itoa(n) || row.kept[0] != "kept "+row.task {
-			t.Errorf("row %d is %+v", n, row)
-		}
-		passed = append(passed, int(row.features[0]))
-	}))
+	p := newPipeline(each(first, func(row *batchRow) { row.p.Value = row.features[1] }),
+		each(second, func(row *batchRow) {
+			if n := int(row.features[0]); row.p.Value != float64(2*n) || row.task != strconv.Itoa(n) ||
+				row.kept[0] != "kept "+row.task {
+				t.Errorf("row %d is %+v", n, row)
+			}
+			passed = append(passed, int(row.features[0]))
+		}))
 	row := dataset.Row{Features: make([]float64, 2), Kept: make([]string, 1)}
 	for n := range rows {
 		row.Task = strconv.Itoa(n)

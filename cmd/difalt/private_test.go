@@ -22,7 +22,8 @@ func manyTasks(t *testing.T, tasks, rows int) string {
 			level, slope := rng.NormFloat64(), rng.NormFloat64()
 			for range rows {
 				x, z := rng.NormFloat64(), rng.NormFloat64()
-				fmt.Fprintf(&b, "o%d-%d,%.4f,%.4f,%.4f\n", owner, task, x, z, 5+level+(2+slope)*x-z+.3*rng.NormFloat64())
+				fmt.Fprintf(&b, "o%d-%d,%.4f,%.4f,%.4f\n", owner, task, x, z,
+					5+level+(2+slope)*x-z+.3*rng.NormFloat64())
 			}
 		}
 		write(t, dir, fmt.Sprintf("owner-%d.csv", owner), b.String())
@@ -59,7 +60,8 @@ func TestPrivateTraining(t *testing.T) {
 	const epsilon, delta, nodes = 8, 1e-3, 3
 	tables := manyTasks(t, 100, 12)
 	model := filepath.Join(t.TempDir(), "m.npz")
-	up := []string{"up", "--data", tables, "--task", "task", "--target", "y", "--rank", "1", "--epsilon", "8", "--delta", "1e-3"}
+	up := []string{"up", "--data", tables, "--task", "task", "--target", "y", "--rank", "1", "--epsilon", "8",
+		"--delta", "1e-3"}
 	budget := root(func(rho float64) float64 { return gaussianDelta(epsilon, rho) - delta })
 	for colluding, rho := range map[string]float64{
 		// Each node knows its own share of the noise: of three shares two are left, and the rho is 3/2.
@@ -81,15 +83,18 @@ func TestPrivateTraining(t *testing.T) {
 			t.Fatal(err)
 		}
 		o := r.Owners
-		if !(o.Epsilon > 7.9 && o.Epsilon <= epsilon*(1+1e-9)) || o.Delta != delta || o.Nodes != nodes || o.Tasks != 300 {
+		if !(o.Epsilon > 7.9 && o.Epsilon <= epsilon*(1+1e-9)) || o.Delta != delta || o.Nodes != nodes ||
+			o.Tasks != 300 {
 			t.Errorf("--colluding %s: %+v", colluding, o)
 		}
 		if math.Abs(o.AgainstOne-against) > .001*against {
 			t.Errorf("--colluding %s: epsilon against a node is %v, want %v", colluding, o.AgainstOne, against)
 		}
 		text = must(t, append(args, "--model", model)...)
-		has(t, text, "The totals are over 300 tasks of 3 nodes.", fmt.Sprintf("Against one of the nodes, epsilon is %.3g.", o.AgainstOne),
-			"The rows of a task have differential privacy, epsilon 8 at delta 0.001; another training spends as much again.",
+		has(t, text, "The totals are over 300 tasks of 3 nodes.",
+			fmt.Sprintf("Against one of the nodes, epsilon is %.3g.", o.AgainstOne),
+			"The rows of a task have differential privacy, epsilon 8 at delta 0.001; another training spends as "+
+				"much again.",
 			"Errors and strengths are those of the tasks of this process.")
 		if strings.Contains(text, "Errors are those of the tasks of all nodes") {
 			t.Errorf("a private training adds up errors: %s", text)

@@ -112,8 +112,9 @@ func TestRunSnapshots(t *testing.T) {
 	}
 	must(t, append(args, "--from", at("a.state"), "--snapshot", at("b.state"), "--out", at("b.npz"))...)
 	must(t, append(args, "--snapshot", at("c.state"), "--out", at("c.npz"))...)
-	if !slices.Equal(array(t, at("b.npz"), "U"), array(t, at("c.npz"), "U")) || !bytes.Equal(readFile(t, dir, "b.state"),
-		readFile(t, dir, "c.state")) {
+	if !slices.Equal(array(t, at("b.npz"), "U"), array(t, at("c.npz"), "U")) ||
+		!bytes.Equal(readFile(t, dir, "b.state"),
+			readFile(t, dir, "c.state")) {
 		t.Error("the runs end in different states")
 	}
 }
@@ -172,10 +173,12 @@ func TestRunGraphOfFile(t *testing.T) {
 	write(t, filepath.Dir(path), "p.npz", content.String())
 	args := []string{"run", "--data", path, "--rank", "1", "--method", "accelerated", "--any-features"}
 	_, stderr, code := difaltCommand(t, args...)
-	if code != cli.ExitFailure || !strings.Contains(stderr, `p.npz: array "adjacency": `) || !strings.Contains(stderr, "not connected") {
+	if code != cli.ExitFailure || !strings.Contains(stderr, `p.npz: array "adjacency": `) ||
+		!strings.Contains(stderr, "not connected") {
 		t.Errorf("exit code %d: %s", code, stderr)
 	}
-	if _, stderr, code := difaltCommand(t, append(args, "--graph", "path")...); strings.Contains(stderr, "connected") || code == cli.ExitUsage {
+	if _, stderr, code := difaltCommand(t, append(args, "--graph", "path")...); strings.Contains(stderr, "connected") ||
+		code == cli.ExitUsage {
 		t.Errorf("with --graph: exit code %d: %s", code, stderr)
 	}
 }
@@ -202,9 +205,11 @@ func TestTasksWithoutUniqueCoefficients(t *testing.T) {
 	for singular := range 2 {
 		clear(x[:30*singular]) // all features of the first task are 0
 		writeProblem(t, path, x, y, 3)
-		stdout, stderr, _ := difaltCommand(t, "run", "--data", path, "--rank", "1", "--iterations", "5", "--any-features")
+		stdout, stderr, _ := difaltCommand(t, "run", "--data", path, "--rank", "1", "--iterations", "5",
+			"--any-features")
 		flat := strings.Join(strings.Fields(stdout), " ")
-		if strings.Contains(flat, "tasks without a unique b 1") != (singular == 1) || strings.Contains(flat, "unique") != (singular == 1) {
+		if strings.Contains(flat, "tasks without a unique b 1") != (singular == 1) ||
+			strings.Contains(flat, "unique") != (singular == 1) {
 			t.Errorf("%d such tasks: %s%s", singular, stdout, stderr)
 		}
 	}
@@ -217,11 +222,13 @@ func TestRunJSON(t *testing.T) {
 	if err := json.Unmarshal([]byte(stdout), &r); err != nil {
 		t.Fatal(err)
 	}
-	if r.Schema != 1 || r.Command != "run" || r.Method != "accelerated" || r.Tasks != 16 || r.Nodes != 4 || r.Rank != 2 ||
+	if r.Schema != 1 || r.Command != "run" || r.Method != "accelerated" || r.Tasks != 16 || r.Nodes != 4 ||
+		r.Rank != 2 ||
 		!r.Converged || r.Status != "converged" || r.Iterations < 1 || r.Distance <= 0 || r.Distance > 1e-9 {
 		t.Errorf("the report is %s", stdout)
 	}
-	stdout = must(t, "run", "--data", exported(t), "--rank", "2", "--method", "accelerated", "--json", "--iterations", "1000", "--quiet")
+	stdout = must(t, "run", "--data", exported(t), "--rank", "2", "--method", "accelerated",
+		"--json", "--iterations", "1000", "--quiet")
 	if !json.Valid([]byte(stdout)) {
 		t.Errorf("with --quiet it prints %q", stdout)
 	}

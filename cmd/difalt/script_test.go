@@ -43,7 +43,8 @@ func TestScriptsHaveAllCommands(t *testing.T) {
 		all.Write(readFile(t, path))
 	}
 	visit(newRootCommand(&cli.Streams{}), nil, func(cmd *cobra.Command, path []string) {
-		if command := strings.Join(path, " "); !cmd.HasSubCommands() && !strings.Contains(all.String(), "exec difalt "+command+" ") {
+		command := strings.Join(path, " ")
+		if !cmd.HasSubCommands() && !strings.Contains(all.String(), "exec difalt "+command+" ") {
 			t.Errorf("no script has difalt %s", command)
 		}
 	})

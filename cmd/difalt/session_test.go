@@ -18,9 +18,14 @@ import (
 
 // sessionFiles returns the files that sessions begin with, by name.
 func sessionFiles(t *testing.T) map[string][]byte {
-	files := map[string][]byte{"clinics.csv": readFile(t, clinics), "shops.csv": []byte(shops()), "shops.npz": readFile(t, fixture(t).model)}
-	for name, path := range map[string]string{"p.npz": exported(t), "own.npz": problemOf(t, 0, 1), "zero.npz": problemOf(t, 0, 0),
-		"offset.npz": problemOf(t, 100, 1)} {
+	files := map[string][]byte{"clinics.csv": readFile(t, clinics), "shops.csv": []byte(shops()),
+		"shops.npz": readFile(t, fixture(t).model)}
+	for name, path := range map[string]string{
+		"p.npz":      exported(t),
+		"own.npz":    problemOf(t, 0, 1),
+		"zero.npz":   problemOf(t, 0, 0),
+		"offset.npz": problemOf(t, 100, 1),
+	} {
 		files[name] = readFile(t, path)
 	}
 	for path, content := range folder(t, sites(t)) {

@@ -34,9 +34,20 @@ func sharedList(t *testing.T, args ...string) (path string) {
 // Every option that owners share goes from cluster new through the file to node, as if it were given there.
 func TestSharedOptions(t *testing.T) {
 	values := map[string]string{
-		"task": "clinic", "target": "the score", "features": `age,"a, b"`, "drop": `x,"with ""quotes""",ü`, "categorical": "k,l",
-		"numbers": "true", "sample-weights": "w", "rank": "2", "no-curves": "true", "log-target": "true", "common-noise": "true",
-		"epsilon": "4", "delta": "0.001", "colluding": "1",
+		"task":           "clinic",
+		"target":         "the score",
+		"features":       `age,"a, b"`,
+		"drop":           `x,"with ""quotes""",ü`,
+		"categorical":    "k,l",
+		"numbers":        "true",
+		"sample-weights": "w",
+		"rank":           "2",
+		"no-curves":      "true",
+		"log-target":     "true",
+		"common-noise":   "true",
+		"epsilon":        "4",
+		"delta":          "0.001",
+		"colluding":      "1",
 	}
 	for _, name := range sharedOptions {
 		args := []string{"--" + name + "=" + values[name]}
@@ -50,12 +61,15 @@ func TestSharedOptions(t *testing.T) {
 		o, flags := nodeFlags(t, "--cluster", path)
 		check.Done(takeShared(flags, path, check.OK(cluster.Read(path)).Training))
 		direct, given := nodeFlags(t, args...)
-		if a, b := flags.Lookup(name).Value.String(), given.Lookup(name).Value.String(); a != b || !flags.Changed(name) {
+		if a, b := flags.Lookup(name).Value.String(), given.Lookup(name).Value.String(); a != b ||
+			!flags.Changed(name) {
 			t.Errorf("%s is %q, want %q", name, a, b)
 		}
 		o.member = direct.member
-		if a, b := fmt.Sprintf("%+v %+v", o.table, o.privacy), fmt.Sprintf("%+v %+v", direct.table, direct.privacy); a != b {
-			t.Errorf("%s: %s, want %s", name, a, b)
+		got := fmt.Sprintf("%+v %+v", o.table, o.privacy)
+		want := fmt.Sprintf("%+v %+v", direct.table, direct.privacy)
+		if got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
 		}
 	}
 }
@@ -65,10 +79,11 @@ func TestSharedOptions(t *testing.T) {
 func TestSharedOptionsDiffer(t *testing.T) {
 	path := sharedList(t, "--task", "clinic", "--target", "score", "--rank", "2")
 	for args, want := range map[string]string{
-		"":                          "",
-		"--rank 2":                  "",
-		"--rank 3":                  "--rank: it is 3 here, and 2 in " + path + " for all owners: leave it out",
-		"--target y":                "--target: it is \"y\" here, and \"score\" in " + path + " for all owners: leave it out",
+		"":         "",
+		"--rank 2": "",
+		"--rank 3": "--rank: it is 3 here, and 2 in " + path + " for all owners: leave it out",
+		"--target y": "--target: it is \"y\" here, and \"score\" in " + path +
+			" for all owners: leave it out",
 		"--no-curves":               "",
 		"--rank 2 --least-level 20": "",
 	} {
@@ -76,16 +91,20 @@ func TestSharedOptionsDiffer(t *testing.T) {
 		told(t, args, o.take(flags, nil), want, cli.ExitUsage)
 	}
 	for training, want := range map[string]string{
-		`{"task": "clinic"}`:                                         "--target must be given, here or in cluster.json",
-		`{"task": "t", "target": "y", "rank": -1}`:                   "the training has rank -1: must be auto or a whole number from 0",
-		`{"task": "t", "target": "y", "least-rows": 1}`:              `the training has an option "least-rows": must be one of task, target,`,
-		`{"task": "t", "target": "y", "numbers": "perhaps"}`:         `the training has numbers "perhaps": `,
-		`{"task": "t", "target": "y", "drop": ["a"]}`:                `must be a text, a number, true or false`,
-		`{"task": "two\nlines", "target": "y"}`:                      "training: the value of task is",
-		`{"--task": "t", "target": "y"}`:                             `training: the name of an option is "--task"`,
-		`{"task": "t", "target": "y", "rank": 2, "epsilon": 4}`:      "",
-		`{"task": "t", "target": "y", "epsilon": 4}`:                 "the training is not possible: --epsilon: it needs --rank N",
-		`{"task": "t", "target": "y", "drop": "a", "features": "b"}`: "the training is not possible: only one of --features and --drop may be given",
+		`{"task": "clinic"}`: "--target must be given, here or in cluster.json",
+		`{"task": "t", "target": "y", "rank": -1}`: "the training has rank -1: must be auto or a " +
+			"whole number from 0",
+		`{"task": "t", "target": "y", "least-rows": 1}`: `the training has an option "least-rows": ` +
+			`must be one of task, target,`,
+		`{"task": "t", "target": "y", "numbers": "perhaps"}`:    `the training has numbers "perhaps": `,
+		`{"task": "t", "target": "y", "drop": ["a"]}`:           `must be a text, a number, true or false`,
+		`{"task": "two\nlines", "target": "y"}`:                 "training: the value of task is",
+		`{"--task": "t", "target": "y"}`:                        `training: the name of an option is "--task"`,
+		`{"task": "t", "target": "y", "rank": 2, "epsilon": 4}`: "",
+		`{"task": "t", "target": "y", "epsilon": 4}`: "the training is not possible: --epsilon: it " +
+			"needs --rank N",
+		`{"task": "t", "target": "y", "drop": "a", "features": "b"}`: "the training is not possible: only one of " +
+			"--features and --drop may be given",
 	} {
 		var list map[string]json.RawMessage
 		check.Done(json.Unmarshal(readFile(t, path), &list))

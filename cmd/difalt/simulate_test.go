@@ -15,8 +15,9 @@ import (
 
 // tiny are flags of a simulation that takes milliseconds: of its problem, and of the algorithm.
 var (
-	tinyProblem = []string{"--nodes", "4", "--features", "12", "--tasks", "16", "--samples", "10", "--rank", "2", "--graph", "ring"}
-	tiny        = append(slices.Clip(tinyProblem), "--rounds", "3", "--iterations", "15")
+	tinyProblem = []string{"--nodes", "4", "--features", "12", "--tasks", "16", "--samples", "10", "--rank", "2",
+		"--graph", "ring"}
+	tiny = append(slices.Clip(tinyProblem), "--rounds", "3", "--iterations", "15")
 )
 
 func simulate(t *testing.T, dir string, flags ...string) (stdout, stderr string) {
@@ -50,7 +51,9 @@ func TestSimulate(t *testing.T) {
 	if err := json.Unmarshal(readFile(t, dir, "summary.json"), &sum); err != nil {
 		t.Fatal(err)
 	}
-	if sum.Trials != 2 || len(sum.Methods) != 5 || sum.Setting.Rank != 2 || !strings.HasPrefix(sum.Command, "difalt simulate --nodes=4 ") || sum.Machine == "" || sum.Setting.Time != simulation.PaperTime {
+	if sum.Trials != 2 || len(sum.Methods) != 5 || sum.Setting.Rank != 2 ||
+		!strings.HasPrefix(sum.Command, "difalt simulate --nodes=4 ") || sum.Machine == "" ||
+		sum.Setting.Time != simulation.PaperTime {
 		t.Errorf("summary is %+v", sum)
 	}
 	left, err := filepath.Glob(filepath.Join(dir, "*"))
@@ -64,7 +67,8 @@ func TestSimulatePreset(t *testing.T) {
 	inFull(t)
 	const dir = "runs"
 	t.Chdir(t.TempDir())
-	has(t, must(t, "simulate", "--preset", "noise", "--trials", "1", "--iterations", "5", "--tasks", "20", "--out", dir),
+	has(t, must(t, "simulate", "--preset", "noise", "--trials", "1", "--iterations", "5", "--tasks", "20",
+		"--out", dir),
 		filepath.Join(dir, "noise.svg"), "summary.json\n\nnoise")
 	has(t, string(readFile(t, dir, "noise.svg")), "from the minimiser")
 	must(t, "results", "--from", dir)
@@ -88,7 +92,8 @@ func TestSimulateExport(t *testing.T) {
 					both = append(both, flag, value)
 				}
 			}
-			must(t, slices.Concat([]string{"simulate", "--out", dir, "--trials", "1", "--export", file}, tinyProblem, both)...)
+			must(t, slices.Concat([]string{"simulate", "--out", dir, "--trials", "1", "--export", file}, tinyProblem,
+				both)...)
 			trials, err := simulation.ReadTrace(bytes.NewReader(readFile(t, dir, "trace.csv")))
 			if err != nil {
 				t.Fatal(err)
@@ -97,7 +102,8 @@ func TestSimulateExport(t *testing.T) {
 			stdout, _, _ := difaltCommand(t, append(run, both...)...)
 			rows := trials[0].Curves[0].Rows
 			last := len(rows) - 1
-			has(t, stdout, fmt.Sprintf("iterations %d ", last), fmt.Sprintf("distance from Ustar %.2g", rows[last].SDMax))
+			has(t, stdout, fmt.Sprintf("iterations %d ", last),
+				fmt.Sprintf("distance from Ustar %.2g", rows[last].SDMax))
 		})
 	}
 }

@@ -98,7 +98,8 @@ func TestTutorial(t *testing.T) {
 		t.Errorf("the page shows %d outputs", shown)
 	}
 	for _, figure := range []string{"tasks", "lines"} {
-		path, got := "../../docs/figures/tutorial-"+figure+".svg", string(readFile(t, s.folder, "report", figure+".svg"))
+		path := "../../docs/figures/tutorial-" + figure + ".svg"
+		got := string(readFile(t, s.folder, "report", figure+".svg"))
 		if *update {
 			write(t, filepath.Dir(path), filepath.Base(path), got)
 		} else if diff := cmp.Diff(linesOf(string(readFile(t, path))), linesOf(got)); diff != "" {

@@ -80,7 +80,8 @@ func TestCreateErrors(t *testing.T) {
 	if err := os.WriteFile(protected, []byte("old"), 0o444); err != nil {
 		t.Fatal(err)
 	}
-	cases := map[string]string{filepath.Join(dir, "no", "f"): "no such file", dir: "it is a folder", "/dev/full": "no space left on device"}
+	cases := map[string]string{filepath.Join(dir, "no", "f"): "no such file", dir: "it is a folder",
+		"/dev/full": "no space left on device"}
 	if _, err := os.Stat("/dev/full"); err != nil || runtime.GOOS == "windows" {
 		delete(cases, "/dev/full")
 	}
@@ -155,7 +156,8 @@ func TestWriteFolder(t *testing.T) {
 		t.Error(err)
 	}
 	check(t, dir, nil)
-	if err := WriteFolder(filepath.Dir(page), map[string]Content{"b/x": Bytes([]byte("1")), "b/y": Bytes([]byte("2"))}); err != nil {
+	content := map[string]Content{"b/x": Bytes([]byte("1")), "b/y": Bytes([]byte("2"))}
+	if err := WriteFolder(filepath.Dir(page), content); err != nil {
 		t.Fatal(err)
 	}
 	check(t, page, map[string]string{"x": "1", "y": "2"})
@@ -170,7 +172,10 @@ func TestWriteFolder(t *testing.T) {
 		_, _ = w.Write([]byte("5"))
 		return errors.New("an odd content")
 	}
-	for want, last := range map[string]map[string]Content{"it is a folder": {"z": Bytes(nil)}, "an odd content": {"y": odd}} {
+	for want, last := range map[string]map[string]Content{
+		"it is a folder": {"z": Bytes(nil)},
+		"an odd content": {"y": odd},
+	} {
 		files := map[string]Content{"x": Bytes([]byte("3")), "y": Bytes([]byte("4"))}
 		maps.Copy(files, last)
 		checkError(t, WriteFolder(page, files), want)
@@ -180,7 +185,9 @@ func TestWriteFolder(t *testing.T) {
 	checkError(t, WriteFolder(Stdout, map[string]Content{"a/x": Bytes(nil)}), "- is the standard output")
 	long := strings.Repeat("x", 300)
 	checkError(t, WriteFolder(dir, map[string]Content{long + "/x": Bytes(nil)}), "cannot make the folder")
-	checkError(t, WriteFolder(filepath.Join(dir, "new", "new"), map[string]Content{"x": Bytes(nil), "x/" + long: Bytes(nil), "y/z": Bytes(nil)}), "cannot")
+	checkError(t,
+		WriteFolder(filepath.Join(dir, "new", "new"),
+			map[string]Content{"x": Bytes(nil), "x/" + long: Bytes(nil), "y/z": Bytes(nil)}), "cannot")
 	check(t, dir, map[string]string{"a": ""})
 	for _, path := range []string{filepath.Join(page, "x"), filepath.Join(page, "x", "deep")} {
 		checkError(t, CheckFolder(path), "not a folder")

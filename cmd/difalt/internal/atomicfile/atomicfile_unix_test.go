@@ -27,7 +27,8 @@ func TestModes(t *testing.T) {
 			err2 := f.Commit()
 			info, err := os.Stat(path)
 			if err != nil || err1 != nil || err2 != nil || info.Mode() != want || begun.Mode()&^want != 0 {
-				t.Errorf("umask %o: mode %v after %v, want %v (%v, %v, %v)", umask, info.Mode(), begun.Mode(), want, err, err1, err2)
+				t.Errorf("umask %o: mode %v after %v, want %v (%v, %v, %v)", umask, info.Mode(), begun.Mode(), want,
+					err, err1, err2)
 			}
 			if err := os.Chmod(path, old); err != nil {
 				t.Fatal(err)

@@ -50,19 +50,23 @@ func TestFigure(t *testing.T) {
 	}
 	low, high := wide(down, 3)
 	band := Series{Name: "with a band", X: up, Y: down, Low: low, High: high, Style: Line(Blue, 2.2)}
-	dashed := Series{Name: "dashed – κ × 10", X: up, Y: []float64{1, 1e-1, 1e-2, 1e-3, 1e-4}, Style: Line(Orange, 1.3, 5, 4)}
+	dashed := Series{Name: "dashed – κ × 10", X: up, Y: []float64{1, 1e-1, 1e-2, 1e-3, 1e-4},
+		Style: Line(Orange, 1.3, 5, 4)}
 	marked := Series{Name: "marked", X: up, Y: dashed.Y, Style: Line(Purple, 1).With(Triangle)}
 	dots := Series{Name: "with a band", X: up, Y: down, Style: Style{Color: Red, Dot: 2}}
 	empty := Series{Name: "not in the legend", X: up[:1], Y: []float64{math.NaN()}, Style: Line(Black, 1)}
-	long := Series{Name: "a name that takes a row of the legend almost alone, up to here", X: up, Y: up, Style: Style{Color: Green, Width: 1, Dot: 3}}
+	long := Series{Name: "a name that takes a row of the legend almost alone, up to here", X: up, Y: up,
+		Style: Style{Color: Green, Width: 1, Dot: 3}}
 	below := Series{X: up, Y: []float64{-3, -1, 0, 2, 40}, Style: Line(Gray, 1)}
 	marks := []Mark{{1, "one"}, {2, ""}, {1.2, "too near"}, {4, "four"}, {9, "outside"}}
 	f := Figure{
 		Title: "A title", Text: "A text", Y: "Distance of y", Caption: "A caption & more",
 		Panels: []Panel{
-			{Title: "logarithmic", X: Axis{Label: "Iteration", Zero: true}, Y: Axis{Log: true, Min: 1e-12, Max: 1}, Series: []Series{band, dashed, marked, dots, empty, long}},
+			{Title: "logarithmic", X: Axis{Label: "Iteration", Zero: true}, Y: Axis{Log: true, Min: 1e-12, Max: 1},
+				Series: []Series{band, dashed, marked, dots, empty, long}},
 			{Title: "linear", X: Axis{Label: "x", Marks: marks}, Series: []Series{below, long}},
-			{X: Axis{Log: true}, Y: Axis{Log: true}, Series: []Series{{X: up, Y: []float64{20, 30, 50, 90, 95}, Style: Line(Purple, 1)}}},
+			{X: Axis{Log: true}, Y: Axis{Log: true},
+				Series: []Series{{X: up, Y: []float64{20, 30, 50, 90, 95}, Style: Line(Purple, 1)}}},
 		},
 	}
 	const golden = "testdata/figure.svg"
@@ -94,11 +98,13 @@ func TestUnusualData(t *testing.T) {
 		"with gaps":  {X: []float64{1, 2, 3}, Y: []float64{1, nan, 100}},
 		"no place":   {X: []float64{nan, 1, inf}, Y: []float64{1, 2, 3}},
 		"huge":       {X: []float64{1e300, 1e301}, Y: []float64{-1e300, 1e301}},
-		"band":       {X: []float64{1, 2, 3}, Y: []float64{1, 2, 3}, Low: []float64{nan, -inf, 1}, High: []float64{2, inf, 4}},
+		"band": {X: []float64{1, 2, 3}, Y: []float64{1, 2, 3}, Low: []float64{nan, -inf, 1},
+			High: []float64{2, inf, 4}},
 	} {
 		s.Name, s.Style = "a name", Style{Color: Blue, Width: 2, Dot: 2}
 		for _, a := range []Axis{{Log: true}, {Zero: true}, {}} {
-			f := Figure{Width: 2.5, Height: 2, Y: "y", Panels: []Panel{{Title: "title", X: a, Y: a, Series: []Series{s}}}}
+			f := Figure{Width: 2.5, Height: 2, Y: "y",
+				Panels: []Panel{{Title: "title", X: a, Y: a, Series: []Series{s}}}}
 			image := string(f.SVG())
 			if shown := strings.Contains(image, "#0072b2"); shown != (name != "nothing" && name != "not finite") {
 				t.Errorf("%s, %+v: shown is %v", name, a, shown)
@@ -123,9 +129,15 @@ func TestMarks(t *testing.T) {
 		}
 	}
 	for want, marks := range map[string][]Mark{
-		"1e-03 1e-02 1e-01 1": powers(1e-3, 1), "1e+05 2e+05 5e+05 1e+06 2e+06": powers(7e4, 2e6), "0.1 0.2 0.5 1 2 5": powers(.1, 5), "2 3 4 5 6 7 8 9": powers(2, 9), "0 100 200 300 400 500": roundNumbers(0, 500),
-		"0 0.2 0.4 0.6 0.8 1": roundNumbers(0, 1), "0 50 100 150 200 250": roundNumbers(0, 252), "0 10 20 30 40": roundNumbers(0, 45),
-		"-1 -0.5 0 0.5 1": roundNumbers(-1, 1),
+		"1e-03 1e-02 1e-01 1":           powers(1e-3, 1),
+		"1e+05 2e+05 5e+05 1e+06 2e+06": powers(7e4, 2e6),
+		"0.1 0.2 0.5 1 2 5":             powers(.1, 5),
+		"2 3 4 5 6 7 8 9":               powers(2, 9),
+		"0 100 200 300 400 500":         roundNumbers(0, 500),
+		"0 0.2 0.4 0.6 0.8 1":           roundNumbers(0, 1),
+		"0 50 100 150 200 250":          roundNumbers(0, 252),
+		"0 10 20 30 40":                 roundNumbers(0, 45),
+		"-1 -0.5 0 0.5 1":               roundNumbers(-1, 1),
 	} {
 		if got := labels(marks); got != want {
 			t.Errorf("the labels are %q, want %q", got, want)
@@ -154,7 +166,8 @@ func TestLongLabels(t *testing.T) {
 	long := strings.Repeat("a long label ", 20)
 	x := []float64{0, 1}
 	marks := []Mark{{0, "the first category"}, {0.02, "overlaps"}, {1, "the last"}}
-	panel := Panel{Title: long, X: Axis{Label: long, Marks: marks}, Series: []Series{{Name: "a", X: x, Y: x, Style: Line(Blue, 2)}}}
+	panel := Panel{Title: long, X: Axis{Label: long, Marks: marks},
+		Series: []Series{{Name: "a", X: x, Y: x, Style: Line(Blue, 2)}}}
 	f := Figure{Width: 3, Height: 2, Y: long, Caption: long, Panels: []Panel{panel}}
 	image := string(f.SVG())
 	if n := strings.Count(image, "…"); n != 4 {
@@ -215,12 +228,14 @@ func TestShapes(t *testing.T) {
 // Every colour of a themed figure is a variable, with the colour of the plain one by default.
 func TestThemed(t *testing.T) {
 	x := []float64{1, 2}
-	f := Figure{Width: 3, Height: 2, Caption: "c", Panels: []Panel{{Series: []Series{{X: x, Y: x, Low: x, High: x, Style: Line(Orange, 2)}}}}}
+	f := Figure{Width: 3, Height: 2, Caption: "c",
+		Panels: []Panel{{Series: []Series{{X: x, Y: x, Low: x, High: x, Style: Line(Orange, 2)}}}}}
 	themed := string(f.Themed())
 	if strings.Contains(themed, ":#") || !strings.Contains(themed, "var(--chart-orange,#c47f00);fill-opacity") {
 		t.Error("a colour is not a variable")
 	}
-	if plain := regexp.MustCompile(`var\(--chart-[a-z]+,(#[0-9a-f]{6})\)`).ReplaceAllString(themed, "$1"); plain != string(f.SVG()) {
+	plain := regexp.MustCompile(`var\(--chart-[a-z]+,(#[0-9a-f]{6})\)`).ReplaceAllString(themed, "$1")
+	if plain != string(f.SVG()) {
 		t.Error("without the variables it is another figure")
 	}
 }

@@ -29,7 +29,8 @@ func TestDates(t *testing.T) {
 		var labels []string
 		for _, m := range axis.scale(nil).marks {
 			labels = append(labels, m.Label)
-			if at, err := time.Parse("2006-01-02"[:len(m.Label)], m.Label); err != nil || float64(at.Unix())/86400 != m.Value {
+			if at, err := time.Parse("2006-01-02"[:len(m.Label)], m.Label); err != nil ||
+				float64(at.Unix())/86400 != m.Value {
 				t.Errorf("%s is at %v, %v", m.Label, m.Value, err)
 			}
 		}

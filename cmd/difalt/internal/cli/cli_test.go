@@ -42,7 +42,8 @@ func TestExitCodes(t *testing.T) {
 }
 
 func TestSentence(t *testing.T) {
-	for _, text := range []string{"a\nb\tc", "\u202eevil", "two\u2028lines", "\u2029par", strings.Repeat("é", 1e6), strings.Repeat("é ", 1e6), "difalt: x: difalt: y"} {
+	for _, text := range []string{"a\nb\tc", "\u202eevil", "two\u2028lines",
+		"\u2029par", strings.Repeat("é", 1e6), strings.Repeat("é ", 1e6), "difalt: x: difalt: y"} {
 		s := sentence(errors.New(text))
 		if strings.ContainsAny(s, "\n\t\u202e\u2028\u2029") || strings.Contains(s,
 			"difalt: ") || len(s) > longestSentence+3 || !utf8.ValidString(s) || s == "" {
@@ -73,7 +74,8 @@ func TestPanics(t *testing.T) {
 					t.Error(err)
 				}
 			}
-			if code != ExitFault || !strings.Contains(said, "the program has a fault: a mistake\n") || !strings.Contains(said, "cli_test.go") {
+			if code != ExitFault || !strings.Contains(said, "the program has a fault: a mistake\n") ||
+				!strings.Contains(said, "cli_test.go") {
 				t.Errorf("%s %q: exit code %d: %s", name, args, code, stderr.String())
 			}
 		}
@@ -88,7 +90,8 @@ func TestProgramInHelp(t *testing.T) {
 		cmd := &cobra.Command{Use: "simulate", Example: "difalt simulate --rounds 1"}
 		Add(std, root, "All:", cmd)
 		other := map[string]string{"difalt": "paper", "paper": "difalt"}[name]
-		if !strings.Contains(cmd.Example, name+" simulate --rounds 1") || strings.Contains(cmd.Example, other+" simulate") {
+		if !strings.Contains(cmd.Example, name+" simulate --rounds 1") ||
+			strings.Contains(cmd.Example, other+" simulate") {
 			t.Errorf("%s: %s", name, cmd.Example)
 		}
 	}
@@ -101,7 +104,8 @@ func TestStampOfImages(t *testing.T) {
 		t.Fatal(err)
 	}
 	flag := "-X " + reflect.TypeFor[Streams]().PkgPath() + ".stamped=$VERSION"
-	if builds, stamps := strings.Count(string(file), "go build "), strings.Count(string(file), flag); builds != 2 || stamps != 2 {
+	builds, stamps := strings.Count(string(file), "go build "), strings.Count(string(file), flag)
+	if builds != 2 || stamps != 2 {
 		t.Errorf("%d of %d builds in the Dockerfile have %s", stamps, builds, flag)
 	}
 	defer func(before string) { stamped = before }(stamped)

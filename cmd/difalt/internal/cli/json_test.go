@@ -28,7 +28,8 @@ func TestWriteJSON(t *testing.T) {
 		Untold  int
 	}
 	var out bytes.Buffer
-	r := &report{Header: Header{1, "v1", "x"}, Zoo: []inner{{math.NaN(), "a\"<"}, {math.Inf(1), ""}}, Left: []int{}, Hidden: 3}
+	r := &report{Header: Header{1, "v1", "x"}, Zoo: []inner{{math.NaN(), "a\"<"}, {math.Inf(1), ""}}, Left: []int{},
+		Hidden: 3}
 	check.Done(writeJSON(&out, r))
 	const want = `{
   "schema": 1,

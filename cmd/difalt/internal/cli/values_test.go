@@ -28,15 +28,18 @@ func TestValues(t *testing.T) {
 			"must be a whole number from 1 to 9", func() bool { return count == 9 }},
 		"limit": {CountOrOff(&limit, 12, -1), "12", []string{"5", "0"}, []string{"-1", "1000000001"},
 			"must be a whole number from 0 to 1000000000", func() bool { return limit == -1 }},
-		"number": {Number(&number, Range{Least: -1, Most: 2}), "0.5", []string{"-1", "2e0"}, []string{"-1.01", "NaN", "Inf", "2.1"},
+		"number": {Number(&number, Range{Least: -1, Most: 2}),
+			"0.5", []string{"-1", "2e0"}, []string{"-1.01", "NaN", "Inf", "2.1"},
 			"must be a number from -1 to 2", func() bool { return number == 2 }},
 		"share": {Number(&positive, Range{Most: math.Nextafter(1, 0), Open: true}), "1", []string{"0.9999999999"},
-			[]string{"0", "1"}, "must be a number above 0 to less than 1", func() bool { return positive == 0.9999999999 }},
+			[]string{"0", "1"}, "must be a number above 0 to less than 1",
+			func() bool { return positive == 0.9999999999 }},
 		"span": {Span(&span), "1m0s", []string{"2400h", "1ns"}, []string{"0s", "2401h", "-1s", "5"},
 			"must be a time such as 90s or 1h30m, from 1ns to 2400h0m0s", func() bool { return span == 1 }},
 		"seed": {Seed(&seed), "1", []string{"0", "18446744073709551615"}, []string{"-1", "18446744073709551616"},
 			"must be a whole number from 0 to 18446744073709551615", func() bool { return seed == math.MaxUint64 }},
-		"address": {Address(&listen), "", []string{"host:7001", "[::1]:0", ":65535"}, []string{"x", "a:b:c", "host:65536", "host:-1"},
+		"address": {Address(&listen), "", []string{"host:7001", "[::1]:0", ":65535"},
+			[]string{"x", "a:b:c", "host:65536", "host:-1"},
 			"must be HOST:PORT or :PORT", func() bool { return listen == ":65535" }},
 		"word": {OneOf(&word, "a", "b"), "b", []string{"b", "a"}, []string{"c", "A"}, "must be one of a, b",
 			func() bool { return word == "a" }},
@@ -75,8 +78,10 @@ func TestList(t *testing.T) {
 		t.Errorf("%q, as text %q, want %q", all, v, want)
 	}
 	for text, want := range map[string]string{
-		"a,,b": "one of its entries is empty", ",": "one of its entries is empty", "a\nb": `a text with a line break needs double quotes around it, as $'"a\nb"' has`,
-		`"a`: "must be texts with commas between them",
+		"a,,b": "one of its entries is empty",
+		",":    "one of its entries is empty",
+		"a\nb": `a text with a line break needs double quotes around it, as $'"a\nb"' has`,
+		`"a`:   "must be texts with commas between them",
 	} {
 		if err := v.Set(text); err == nil || err.Error() != want || len(all) != 3 {
 			t.Errorf("%q: %v, want %q; %q", text, err, want, all)
@@ -114,7 +119,8 @@ func TestStrict(t *testing.T) {
 			t.Errorf("%q is accepted", args)
 		}
 	}
-	if err := set.Parse([]string{"--on", "--list=", "--list=a", "--list=b"}); err != nil || !on || name != "a" || !slices.Equal(list, []string{"a", "b"}) {
+	if err := set.Parse([]string{"--on", "--list=", "--list=a", "--list=b"}); err != nil || !on || name != "a" ||
+		!slices.Equal(list, []string{"a", "b"}) {
 		t.Errorf("%v, %v, %q, %q", err, on, name, list)
 	}
 }

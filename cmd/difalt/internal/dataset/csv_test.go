@@ -48,14 +48,20 @@ func TestReadCSV(t *testing.T) {
 		o          TableOptions
 		want       string
 	}{
-		{"a schema selects", "b,note,t,a\n1,hello,x,2\n", TableOptions{Task: "t", Schema: only("a", "b")}, `["x"] ["a" "b"] 0 [2 1]`},
-		{"dropped", "b,note,t,y\n1,hello,x,2\n", TableOptions{Task: "t", Target: "y", Drop: []string{"note"}}, `["x"] ["b"] 0 [1 2]`},
-		{"unused twice", "t,a,n,n,y\nx,1,p,q,2\n", TableOptions{Task: "t", Target: "y", Schema: only("a")}, `["x"] ["a"] 0 [1 2]`},
-		{"dropped twice", "t,a,n,n,y\nx,1,p,q,2\n", TableOptions{Task: "t", Target: "y", Drop: []string{"n"}}, `["x"] ["a"] 0 [1 2]`},
-		{"tasks by name", "t,a,y\nx,1,10\nz, 3 ,-4e-1\nx,5,30\n", columnsTY, `["x" "z"] ["a"] 0 [1 10] 1 [3 -0.4] 0 [5 30]`},
+		{"a schema selects", "b,note,t,a\n1,hello,x,2\n", TableOptions{Task: "t", Schema: only("a", "b")},
+			`["x"] ["a" "b"] 0 [2 1]`},
+		{"dropped", "b,note,t,y\n1,hello,x,2\n", TableOptions{Task: "t", Target: "y", Drop: []string{"note"}},
+			`["x"] ["b"] 0 [1 2]`},
+		{"unused twice", "t,a,n,n,y\nx,1,p,q,2\n", TableOptions{Task: "t", Target: "y", Schema: only("a")},
+			`["x"] ["a"] 0 [1 2]`},
+		{"dropped twice", "t,a,n,n,y\nx,1,p,q,2\n", TableOptions{Task: "t", Target: "y", Drop: []string{"n"}},
+			`["x"] ["a"] 0 [1 2]`},
+		{"tasks by name", "t,a,y\nx,1,10\nz, 3 ,-4e-1\nx,5,30\n", columnsTY,
+			`["x" "z"] ["a"] 0 [1 10] 1 [3 -0.4] 0 [5 30]`},
 		{"truth", "t,a,y\nx,TRUE,1\nx,false,2\n", columnsTY, `["x"] ["a"] 0 [1 1] 0 [0 2]`},
 		{"weights and marks", "t,a,w,h,y\nx,1,0.5,0,2\nx,2,0,1,3\n", weights, `["x"] ["a"] 0 [1 2] 0 [2 3]`},
-		{"quotes", "t,note,a\n\"a,\"\"b\"\"\",\"two\nlines, one \"\"cell\"\"\",1\nc,,2\n", TableOptions{Task: "t", Schema: only("a")},
+		{"quotes", "t,note,a\n\"a,\"\"b\"\"\",\"two\nlines, one \"\"cell\"\"\",1\nc,,2\n",
+			TableOptions{Task: "t", Schema: only("a")},
 			`["a,\"b\"" "c"] ["a"] 0 [1] 1 [2]`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -74,15 +80,19 @@ func TestReadCSV(t *testing.T) {
 			check.Error(t, err, "the table marks its test rows")
 		})
 	}
-	tab := check.OK(ReadCSV(strings.NewReader("t,a,h,y\nx,1,1,2\nx,2,1,3\n"), TableOptions{Task: "t", Target: "y", Holdout: "h"}))
+	tab := check.OK(ReadCSV(strings.NewReader("t,a,h,y\nx,1,1,2\nx,2,1,3\n"),
+		TableOptions{Task: "t", Target: "y", Holdout: "h"}))
 	_, err := tab.Split(Split{})
 	check.Error(t, err, "marks all rows as held out")
 	_, err = ReadCSV(strings.NewReader("t,n,m,y\nx,red,blue,1\n"), TableOptions{Task: "t", Target: "y", Numbers: true})
-	if e, ok := errors.AsType[*FormatError](err); !ok || e.Option != "Categorical" || !reflect.DeepEqual(e.Values, []string{"n", "m"}) {
+	e, ok := errors.AsType[*FormatError](err)
+	if !ok || e.Option != "Categorical" || !reflect.DeepEqual(e.Values, []string{"n", "m"}) {
 		t.Errorf("error %v proposes %+v", err, e)
 	}
-	for _, o := range []TableOptions{{Decimal: 'x'}, {Dates: "dym"}, {Schema: only("a"), Drop: []string{"b"}}, {Schema: &mixed.Schema{
-		Columns: []string{"a"}, Categories: []mixed.Category{{Column: "a"}}}}} {
+	noLevels := &mixed.Schema{Columns: []string{"a"}, Categories: []mixed.Category{{Column: "a"}}}
+	for _, o := range []TableOptions{
+		{Decimal: 'x'}, {Dates: "dym"}, {Schema: only("a"), Drop: []string{"b"}}, {Schema: noLevels},
+	} {
 		if err := o.Validate(); err == nil {
 			t.Errorf("%+v is accepted", o)
 		}
@@ -107,7 +117,8 @@ func TestNotations(t *testing.T) {
 		{"month first", "2/29/2024", TableOptions{Dates: "mdy"}, 19782, "Dates", []string{"mdy"}},
 		{"day or month", "2/3/1970", TableOptions{Dates: "mdy"}, 33, "Dates", []string{"dmy", "mdy"}},
 		{"time", "1970-01-02 06:00", TableOptions{Dates: "ymd"}, 1.25, "Dates", []string{"ymd"}},
-		{"short date and fraction", "2.1.1970 6:00:00.5", TableOptions{Dates: "dmy"}, 1 + 21600.5/86400, "Dates", []string{"dmy", "mdy"}},
+		{"short date and fraction", "2.1.1970 6:00:00.5", TableOptions{Dates: "dmy"}, 1 + 21600.5/86400,
+			"Dates", []string{"dmy", "mdy"}},
 		{"zone", "1970-01-02T06:00:00.5+06:00", TableOptions{Dates: "ymd"}, 1 + 0.5/86400, "Dates", []string{"ymd"}},
 		{"long ago", "1066-10-14", TableOptions{Dates: "ymd"}, -329893, "Dates", []string{"ymd"}},
 	} {
@@ -140,7 +151,8 @@ func TestDelimiter(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			tab, err := ReadCSV(strings.NewReader(c.text), columnsTY)
 			checkTable(t, tab, err, c.want)
-			if err == nil && (name == "unnamed") != reflect.DeepEqual(tab.Notes(), []string{"without the unnamed column 1, column 4"}) {
+			unnamed := []string{"without the unnamed column 1, column 4"}
+			if err == nil && (name == "unnamed") != reflect.DeepEqual(tab.Notes(), unnamed) {
 				t.Errorf("notes %q", tab.Notes())
 			}
 		})
@@ -187,7 +199,8 @@ func TestMissing(t *testing.T) {
 	check.FailIf(t, tab.Dropped() != 5 || tab.Missing() != nil, "drop: %d, %v", tab.Dropped(), tab.Missing())
 	o.Missing = MissingKeep
 	tab, err = ReadCSV(strings.NewReader(text), o)
-	checkTable(t, tab, err, `["x" "z"] ["a" "site=p" "site=q"] 0 [1 0 1 1] 0 [NaN 1 0 2] 1 [NaN NaN NaN 3] 1 [NaN 0 1 6]`)
+	checkTable(t, tab, err,
+		`["x" "z"] ["a" "site=p" "site=q"] 0 [1 0 1 1] 0 [NaN 1 0 2] 1 [NaN NaN NaN 3] 1 [NaN 0 1 6]`)
 	if tab.Dropped() != 2 || !reflect.DeepEqual(tab.Missing(), []MissingCount{{"a", 3}, {"site", 1}}) {
 		t.Errorf("keep: %d, %v", tab.Dropped(), tab.Missing())
 	}

@@ -67,7 +67,8 @@ func TestReadFilesOfText(t *testing.T) {
 		"blank.csv":   []byte(strings.Repeat("\n", 600<<10) + "t,site,a,y\n\nx,p,1,2\n\r\nx,q,3,4.5\n\nz,p,-.5,6\n\n"),
 	} {
 		t.Run(name, func(t *testing.T) {
-			tab, err := ReadFiles([]string{write(t, dir, name, b)}, TableOptions{Task: "t", Target: "y", Categorical: []string{"site"}})
+			tab, err := ReadFiles([]string{write(t, dir, name, b)},
+				TableOptions{Task: "t", Target: "y", Categorical: []string{"site"}})
 			checkTable(t, tab, err, sampleTable)
 		})
 	}

@@ -23,7 +23,8 @@ func TestReadNPY(t *testing.T) {
 		tab, err := ReadFiles([]string{path}, TableOptions{Task: "c0", Target: "c3"})
 		less := check.OK(ReadFiles([]string{path}, TableOptions{Task: "c0", Target: "c3", Drop: []string{"c1"}}))
 		check.FailIf(t, less.X(make([]float64, 1), 2)[0] != 21.5, "without c1: %s", shown(less))
-		checkTable(t, tab, err, `["3" "1" "7"] ["c1" "c2"] 0 [0.5 1.5 0] 0 [10.5 11.5 1] 1 [20.5 21.5 2] 1 [30.5 31.5 3] 2 [40.5 41.5 4]`)
+		checkTable(t, tab, err,
+			`["3" "1" "7"] ["c1" "c2"] 0 [0.5 1.5 0] 0 [10.5 11.5 1] 1 [20.5 21.5 2] 1 [30.5 31.5 3] 2 [40.5 41.5 4]`)
 	}
 }
 
@@ -36,11 +37,13 @@ func TestReadParquet(t *testing.T) {
 		_, err := ReadFiles([]string{path}, o)
 		check.Error(t, err, path, `1 in column "site" (first on row 4)`, `1 in column "a" (first on row 3)`)
 		tab, err := ReadFiles([]string{path}, keep)
-		checkTable(t, tab, err, `["k3" "k1" "k7"] ["site=p" "site=q" "a" "b" "flag"] 0 [1 0 0.5 1 1 0] 0 [0 1 10.5 11 0 1] `+
-			`1 [1 0 NaN 21 1 2] 1 [NaN NaN 30.5 31 0 3] 2 [0 1 40.5 41 1 4]`)
+		checkTable(t, tab, err,
+			`["k3" "k1" "k7"] ["site=p" "site=q" "a" "b" "flag"] 0 [1 0 0.5 1 1 0] 0 [0 1 10.5 11 0 1] `+
+				`1 [1 0 NaN 21 1 2] 1 [NaN NaN 30.5 31 0 3] 2 [0 1 40.5 41 1 4]`)
 	}
 	for column, want := range map[string]string{"list": "nested", "site": "holds strings"} {
-		_, err := ReadFiles([]string{"testdata/arrow.parquet"}, TableOptions{Task: "id", Target: "y", Schema: only(column)})
+		_, err := ReadFiles([]string{"testdata/arrow.parquet"},
+			TableOptions{Task: "id", Target: "y", Schema: only(column)})
 		check.Error(t, err, `column "`+column+`"`, want)
 		if _, ok := errors.AsType[*FormatError](err); !ok {
 			t.Errorf("%s: no option is proposed", column)
@@ -55,7 +58,8 @@ func TestReadParquet(t *testing.T) {
 func TestParquetTypes(t *testing.T) {
 	const tasks = `["18446744073709551615" "9223372036854775809" "9007199254740993"]`
 	read := func(task, column string, missing Missing) (*Table, error) {
-		return ReadFiles([]string{"testdata/types.parquet"}, TableOptions{Task: task, Target: "y", Schema: only(column), Missing: missing})
+		return ReadFiles([]string{"testdata/types.parquet"},
+			TableOptions{Task: task, Target: "y", Schema: only(column), Missing: missing})
 	}
 	for column, want := range map[string][3]float64{
 		"signed":   {-1 << 63, 1 << 53, math.NaN()},
@@ -69,13 +73,16 @@ func TestParquetTypes(t *testing.T) {
 	} {
 		t.Run(column, func(t *testing.T) {
 			tab, err := read("id", column, MissingKeep)
-			checkTable(t, tab, err, fmt.Sprintf("%s [%q] 0 [%v 0] 1 [%v 1] 2 [%v 2]", tasks, column, want[0], want[1], want[2]))
+			checkTable(t, tab, err,
+				fmt.Sprintf("%s [%q] 0 [%v 0] 1 [%v 1] 2 [%v 2]", tasks, column, want[0], want[1], want[2]))
 			dates := map[string]bool{"day": true, "ms": true, "us": true, "ns": true}[column]
 			check.FailIf(t, dates != (tab.Notes() != nil), "notes %v", tab.Notes())
 		})
 	}
 	for column, want := range map[string]string{
-		"dec32": `["123.45" "-0.01"]`, "day": `["1969-12-31" "2024-02-29"]`, "ns": `["1970-01-02T06:00:00Z" "1969-12-31T12:00:00Z"]`,
+		"dec32":  `["123.45" "-0.01"]`,
+		"day":    `["1969-12-31" "2024-02-29"]`,
+		"ns":     `["1970-01-02T06:00:00Z" "1969-12-31T12:00:00Z"]`,
 		"signed": `["-9223372036854775808" "9007199254740993"]`,
 	} {
 		tab, err := read(column, "unsigned", MissingDrop)
@@ -89,18 +96,21 @@ func TestParquetTypes(t *testing.T) {
 // A file that Arrow wrote: decimals of 5 and 16 bytes, and times of INT96, as Spark has them.
 func TestParquetDecimals(t *testing.T) {
 	read := func(task string, columns ...string) (*Table, error) {
-		return ReadFiles([]string{"testdata/arrow-decimal.parquet"}, TableOptions{Task: task, Target: "y", Schema: only(columns...), Missing: MissingKeep})
+		return ReadFiles([]string{"testdata/arrow-decimal.parquet"},
+			TableOptions{Task: task, Target: "y", Schema: only(columns...), Missing: MissingKeep})
 	}
 	tab, err := read("t", "money", "big", "when")
-	checkTable(t, tab, err, `["a" "b"] ["money" "big" "when"] 0 [22.027 -1.2345678901234567e+31 19753.5 0] 0 [-0.001 1e-05 -0.25 1] `+
-		fmt.Sprintf("1 [1.23456789e+06 NaN %v 2]", 19782+.5/86400))
+	checkTable(t, tab, err,
+		`["a" "b"] ["money" "big" "when"] 0 [22.027 -1.2345678901234567e+31 19753.5 0] 0 [-0.001 1e-05 -0.25 1] `+
+			fmt.Sprintf("1 [1.23456789e+06 NaN %v 2]", 19782+.5/86400))
 	for column, want := range map[string]string{
 		"money": `["22.027" "-0.001" "1234567.890"]`, "big": `["-12345678901234567890123456789012.34567" "0.00001"]`,
 		"when": `["2024-01-31T12:00:00Z" "1969-12-31T18:00:00Z" "2024-02-29T00:00:00.5Z"]`,
 	} {
 		feature := map[bool]string{true: "big", false: "money"}[column == "money"]
 		tab, err := read(column, feature)
-		check.FailIf(t, err != nil || fmt.Sprintf("%q", tab.Tasks()) != want, "tasks of %s: %v, want %s (%v)", column, tab, want, err)
+		check.FailIf(t, err != nil || fmt.Sprintf("%q", tab.Tasks()) != want,
+			"tasks of %s: %v, want %s (%v)", column, tab, want, err)
 	}
 }
 
@@ -111,9 +121,11 @@ func TestParquetHalves(t *testing.T) {
 		return ReadFiles([]string{"testdata/arrow-half.parquet"}, o)
 	}
 	tab, err := read("t")
-	checkTable(t, tab, err, `["a" "b"] ["half"] 0 [1.5 0] 0 [-0.25 1] 1 [65504 2] 1 [5.960464477539063e-08 3] 1 [NaN 4] 1 [0 5]`)
+	checkTable(t, tab, err,
+		`["a" "b"] ["half"] 0 [1.5 0] 0 [-0.25 1] 1 [65504 2] 1 [5.960464477539063e-08 3] 1 [NaN 4] 1 [0 5]`)
 	for bits, want := range map[uint16]float64{
-		0x7c00: math.Inf(1), 0xfc00: math.Inf(-1), 0x7e00: math.NaN(), 0x3c01: 1 + 1./1024, 0x03ff: 1023. / (1 << 24), 0xc000: -2,
+		0x7c00: math.Inf(1), 0xfc00: math.Inf(-1), 0x7e00: math.NaN(), 0x3c01: 1 + 1./1024,
+		0x03ff: 1023. / (1 << 24), 0xc000: -2,
 	} {
 		value := parquet.FixedLenByteArrayValue(binary.LittleEndian.AppendUint16(nil, bits))
 		if got := half(value); fmt.Sprint(got) != fmt.Sprint(want) {
@@ -195,8 +207,10 @@ func TestCodecs(t *testing.T) {
 		Note string  `parquet:"note,lz4"`
 	}
 	dir := t.TempDir()
-	for _, codec := range []compress.Codec{&parquet.Uncompressed, &parquet.Snappy, &parquet.Gzip, &parquet.Brotli, &parquet.Zstd, &parquet.Lz4Raw} {
-		path := write(t, dir, "t.parquet", written(t, []row{{"x", 1, 2, "n"}, {"x", 3, 4, "n"}}, parquet.Compression(codec)))
+	for _, codec := range []compress.Codec{&parquet.Uncompressed, &parquet.Snappy, &parquet.Gzip, &parquet.Brotli,
+		&parquet.Zstd, &parquet.Lz4Raw} {
+		path := write(t, dir, "t.parquet",
+			written(t, []row{{"x", 1, 2, "n"}, {"x", 3, 4, "n"}}, parquet.Compression(codec)))
 		tab, err := ReadFiles([]string{path}, TableOptions{Task: "t", Target: "y", Drop: []string{"note"}})
 		if codec == &parquet.Lz4Raw {
 			check.Error(t, err, "is compressed by LZ4_RAW", "snappy or zstd")
@@ -232,7 +246,8 @@ func TestParquetFloatPages(t *testing.T) {
 		}
 		want += fmt.Sprint(" 0 ", values)
 	}
-	path := write(t, t.TempDir(), "t.parquet", written(t, rows, parquet.PageBufferSize(1000), parquet.MaxRowsPerRowGroup(1100)))
+	path := write(t, t.TempDir(), "t.parquet",
+		written(t, rows, parquet.PageBufferSize(1000), parquet.MaxRowsPerRowGroup(1100)))
 	tab, err := ReadFiles([]string{path}, TableOptions{Task: "task", Missing: MissingKeep})
 	checkTable(t, tab, err, want)
 }

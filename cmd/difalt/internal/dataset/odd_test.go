@@ -85,7 +85,8 @@ func checkOdd(t *testing.T, tab *Table) {
 func oddFile(t *testing.T, r *rand.Rand, i int) (name string, content []byte) {
 	lines := oddLines(r)
 	spoils := []func(*rand.Rand, []string) []string{
-		oddCell, oddCell, oddCell, oddColumn, oddColumn, strangeRow, strangeRow, oddHeader, oddHeader, oddEnds, oddQuotes,
+		oddCell, oddCell, oddCell, oddColumn, oddColumn, strangeRow, strangeRow, oddHeader, oddHeader,
+		oddEnds, oddQuotes,
 	}
 	switch kind := i % 12; {
 	case kind < 9:
@@ -110,31 +111,39 @@ func oddFile(t *testing.T, r *rand.Rand, i int) (name string, content []byte) {
 		data, m := parquetParts(t)
 		content = withFooter(data, marshaled(t, m))
 		if r.IntN(2) == 0 { // a length of the footer
-			binary.LittleEndian.PutUint32(content[len(content)-8:], []uint32{0, 1, 1 << 20, math.MaxUint32, math.MaxInt32}[r.IntN(5)])
+			binary.LittleEndian.PutUint32(content[len(content)-8:],
+				[]uint32{0, 1, 1 << 20, math.MaxUint32, math.MaxInt32}[r.IntN(5)])
 			return "t.parquet", content
 		}
 		return "t.parquet", spoiltBytes(r, content)
 	}
-	shape := []string{"2, 3", "2000000000, 3", "3, 2000000000", "0, 3", "3, 0", "-1, 3", "9223372036854775807, 9", "2,", "", "2, 3, 1"}[r.IntN(10)]
-	return "t.npy", npy([]string{"<f8", "<f4", "<i8", "|b1", "<U9", "|O", "<f2"}[r.IntN(7)], shape, strings.Repeat("\x00\x00\x00\x00\x00\x00\xf0?", 6))
+	shape := []string{"2, 3", "2000000000, 3", "3, 2000000000", "0, 3", "3, 0", "-1, 3", "9223372036854775807, 9", "2,",
+		"", "2, 3, 1"}[r.IntN(10)]
+	return "t.npy",
+		npy([]string{"<f8", "<f4", "<i8", "|b1", "<U9", "|O", "<f2"}[r.IntN(7)], shape,
+			strings.Repeat("\x00\x00\x00\x00\x00\x00\xf0?", 6))
 }
 
 // oddLines returns the lines of a table of tasks, with numbers, a category and row numbers.
 func oddLines(r *rand.Rand) []string {
 	lines := []string{"t,a,k,Unnamed: 0,y"}
 	for i := range 12 + r.IntN(40) {
-		lines = append(lines, fmt.Sprintf("x%d,%.3f,%s,%d,%.2f", i%4, r.NormFloat64(), []string{"p", "q", "none"}[r.IntN(3)], i, r.NormFloat64()*10))
+		lines = append(lines,
+			fmt.Sprintf("x%d,%.3f,%s,%d,%.2f", i%4, r.NormFloat64(), []string{"p", "q", "none"}[r.IntN(3)], i,
+				r.NormFloat64()*10))
 	}
 	return lines
 }
 
 // oddCells are cells that programs and people write.
 var oddCells = []string{
-	"", " ", "NA", "N/A", "#N/A", "#DIV/0!", "NULL", "None", "nan", "inf", "-Infinity", "1e308", "1e400", "1e-400", "-0", "-0.0", "0x1p3", "0b1", "1_0",
-	"1,5", "\"1,5\"", "\"1,234.5\"", "1.234.567", "12 000", "12'000", "(3.5)", "3.5-", "+4", "--4", "4 %", "€4", "4 kg", "½", "\u22124", "٣", "true", "TRUE",
-	"yes", "2024-01-31", "31.01.2024", "1/2/2024", "2024-02-30", "1-Jan-24", "13:45", "1998 Q1", "2024-W05", "=1+1", "\"\"\"\"", "\"a\nb\"",
-	"\x00", "\xff", "\ufeff", "\u2028", "\x1b[2J", "..", "?", "-", ".", "'", strings.Repeat("9", 400), strings.Repeat("k", 5000), "007", "9007199254740993",
-	"</script>", "%s%n", "C:\\x", "a;b", "a\tb", "a|b", "-999", "99999",
+	"", " ", "NA", "N/A", "#N/A", "#DIV/0!", "NULL", "None", "nan", "inf", "-Infinity", "1e308", "1e400",
+	"1e-400", "-0", "-0.0", "0x1p3", "0b1", "1_0", "1,5", "\"1,5\"", "\"1,234.5\"", "1.234.567", "12 000",
+	"12'000", "(3.5)", "3.5-", "+4", "--4", "4 %", "€4", "4 kg", "½", "\u22124", "٣", "true", "TRUE", "yes",
+	"2024-01-31", "31.01.2024", "1/2/2024", "2024-02-30", "1-Jan-24", "13:45", "1998 Q1", "2024-W05", "=1+1",
+	"\"\"\"\"", "\"a\nb\"", "\x00", "\xff", "\ufeff", "\u2028", "\x1b[2J", "..", "?", "-", ".", "'",
+	strings.Repeat("9", 400), strings.Repeat("k", 5000), "007", "9007199254740993", "</script>", "%s%n",
+	"C:\\x", "a;b", "a\tb", "a|b", "-999", "99999",
 }
 
 func oddCell(r *rand.Rand, lines []string) []string {
@@ -161,14 +170,16 @@ func oddColumn(r *rand.Rand, lines []string) []string {
 
 func strangeRow(r *rand.Rand, lines []string) []string {
 	at := r.IntN(len(lines) + 1)
-	odd := []string{"", "  ", ",,,,", ",,,", ",,,,,", "Total,1,p,1,9", "t,a,k,Unnamed: 0,y", "kg,m,,,cm", "# a comment", "x1", lines[len(lines)-1], "-----"}
+	odd := []string{"", "  ", ",,,,", ",,,", ",,,,,", "Total,1,p,1,9", "t,a,k,Unnamed: 0,y", "kg,m,,,cm", "# a comment",
+		"x1", lines[len(lines)-1], "-----"}
 	return append(lines[:at:at], append([]string{odd[r.IntN(len(odd))]}, lines[at:]...)...)
 }
 
 func oddHeader(r *rand.Rand, lines []string) []string {
 	odd := []string{
-		"", "t", "t,y", "t,a,a,Unnamed: 0,y", "t,a,k,,y", ",,,,", "T,A,K,N,Y", "t, a ,k,Unnamed: 0, y", "\"t\",\"a\",\"k\",\"n\",\"y\"", "t,a,k,X,y",
-		"t,a,k=p,k,y", "sep=,\nt,a,k,n,y", "sep=;\nt,a,k,n,y", "t,a,k,n,y,", "a,k,n,y", "t;a;k;n;y", "t,t,t,t,t", "t,a,k,\"n\nn\",y", "\xfft,a,k,n,y",
+		"", "t", "t,y", "t,a,a,Unnamed: 0,y", "t,a,k,,y", ",,,,", "T,A,K,N,Y", "t, a ,k,Unnamed: 0, y",
+		"\"t\",\"a\",\"k\",\"n\",\"y\"", "t,a,k,X,y", "t,a,k=p,k,y", "sep=,\nt,a,k,n,y", "sep=;\nt,a,k,n,y",
+		"t,a,k,n,y,", "a,k,n,y", "t;a;k;n;y", "t,t,t,t,t", "t,a,k,\"n\nn\",y", "\xfft,a,k,n,y",
 		strings.Repeat("c,", 3000) + "t", "t,index,k,_c0,y",
 	}
 	lines[0] = odd[r.IntN(len(odd))]

@@ -34,12 +34,17 @@ func TestTextIsCategorical(t *testing.T) {
 		{"text", "t,k,y\nx,b,1\nx,a,2\n", TableOptions{}, `["x"] ["k=a" "k=b"] 0 [0 1 1] 0 [1 0 2]`},
 		{"words are levels", "t,k,y\nx,none,1\nx,low,2\nx,NA,3\nx,null,4\n", TableOptions{},
 			`["x"] ["k=NA" "k=low" "k=none" "k=null"] 0 [0 0 1 0 1] 0 [0 1 0 0 2] 0 [1 0 0 0 3] 0 [0 0 0 1 4]`},
-		{"listed", "t,k,y\nx,None,1\nx,2,2\n", TableOptions{Categorical: []string{"k"}}, `["x"] ["k=2" "k=None"] 0 [0 1 1] 0 [1 0 2]`},
-		{"missing at first", "t,k,a,y\nx,?,-,1\nx,q,3,2\nx,?,4,2\n", TableOptions{NA: []string{"-", "?"}, Missing: MissingDrop},
+		{"listed", "t,k,y\nx,None,1\nx,2,2\n", TableOptions{Categorical: []string{"k"}},
+			`["x"] ["k=2" "k=None"] 0 [0 1 1] 0 [1 0 2]`},
+		{"missing at first", "t,k,a,y\nx,?,-,1\nx,q,3,2\nx,?,4,2\n",
+			TableOptions{NA: []string{"-", "?"}, Missing: MissingDrop},
 			`["x"] ["k=q" "a"] 0 [1 3 2]`},
-		{"na of numbers", "t,a,y\nx,-999,1\nx,-999.0,2\nx,3,2\n", TableOptions{NA: []string{"-999"}, Missing: MissingDrop}, `["x"] ["a"] 0 [3 2]`},
-		{"na of tasks", "t,a,y\nNA,1,1\nNA,2,2\nx,3,2\n", TableOptions{NA: []string{"NA"}, Missing: MissingDrop}, `["x"] ["a"] 0 [3 2]`},
-		{"features", "t,a,note,b,y\nx,1,text,2,3\n", TableOptions{Features: []string{"b", "a"}}, `["x"] ["b" "a"] 0 [2 1 3]`},
+		{"na of numbers", "t,a,y\nx,-999,1\nx,-999.0,2\nx,3,2\n",
+			TableOptions{NA: []string{"-999"}, Missing: MissingDrop}, `["x"] ["a"] 0 [3 2]`},
+		{"na of tasks", "t,a,y\nNA,1,1\nNA,2,2\nx,3,2\n", TableOptions{NA: []string{"NA"}, Missing: MissingDrop},
+			`["x"] ["a"] 0 [3 2]`},
+		{"features", "t,a,note,b,y\nx,1,text,2,3\n", TableOptions{Features: []string{"b", "a"}},
+			`["x"] ["b" "a"] 0 [2 1 3]`},
 		{"no features", "t,y\nx,1\nz,2\n", TableOptions{}, `["x" "z"] [] 0 [1] 1 [2]`},
 		{"row numbers alone", "Unnamed: 0,t,y\n0,x,1\n1,z,2\n", TableOptions{}, `["x" "z"] [] 0 [1] 1 [2]`},
 		{"minus zero", "t,a,y\nx,-0.0,-0\n", TableOptions{}, `["x"] ["a"] 0 [0 0]`},
@@ -138,7 +143,8 @@ func TestMixedColumns(t *testing.T) {
 		want             []string
 	}{
 		{"t,k,y\nx,1,1\nx,K,2\n", "K", "Categorical", []string{"line 3", `column "k"`, `"K" is not a number`}},
-		{"t,k,y\nx,K,1\nx,1,2\n", "K", "Categorical", []string{"line 3", `column "k"`, `"1" is a number, and others, such as "K", are text`}},
+		{"t,k,y\nx,K,1\nx,1,2\n", "K", "Categorical",
+			[]string{"line 3", `column "k"`, `"1" is a number, and others, such as "K", are text`}},
 		{"t,a,y\nx,1,1\nx,?,2\n", "?", "Categorical", []string{"line 3", `column "a"`, `"?" is not a number`}},
 		{"t,a,y\nx,?,1\nx,1,2\n", "?", "Categorical", []string{"line 2", `column "a"`, `"?" is not a number`}},
 		{"t,a,y\nx,#DIV/0!,1\nx,1,2\n", "#DIV/0!", "Categorical", []string{"line 2", "is an error of a spreadsheet"}},
@@ -154,7 +160,8 @@ func TestMixedColumns(t *testing.T) {
 		{"t,a,y\nx,45 %,1\n", "", "", []string{"not a plain number", "per cent"}},
 		{"t,a,y\nx,\"$3\",1\n", "", "", []string{"not a plain number", "currency"}},
 		{"t,Age,y\nx,1,2\n", "", "", []string{`did you mean "Age"?`}},
-		{"t,a,y\nx,1,2,3\n", "", "", []string{"line 2 has 4 cells, but the header has 3 columns", "row name without a header"}},
+		{"t,a,y\nx,1,2,3\n", "", "",
+			[]string{"line 2 has 4 cells, but the header has 3 columns", "row name without a header"}},
 		{"t,a,y\nx\n", "", "", []string{"line 2 has 1 cell, but"}},
 		{"t,n\xe9,y\nx,1,2\n", "", "", []string{"UTF-8", "Latin-1"}},
 	} {
@@ -176,12 +183,15 @@ func TestMixedColumns(t *testing.T) {
 		K string  `parquet:"k"`
 		Y float64 `parquet:"y"`
 	}
-	kinds := map[string]string{"true": "a mark of yes or no", "1.5": "a number", "007": "a number", "2024-01-31": "a date"}
+	kinds := map[string]string{"true": "a mark of yes or no", "1.5": "a number", "007": "a number",
+		"2024-01-31": "a date"}
 	for k, what := range kinds {
-		_, err := ReadFiles([]string{write(t, t.TempDir(), "t.parquet", written(t, []texts{{"x", k, 1}, {"x", "b", 2}}))}, columnsTY)
+		_, err := ReadFiles([]string{write(t, t.TempDir(),
+			"t.parquet", written(t, []texts{{"x", k, 1}, {"x", "b", 2}}))}, columnsTY)
 		check.Error(t, err, `row 1, column "k"`, fmt.Sprintf("%q is %s that the file keeps as text", k, what))
 	}
-	for _, o := range []TableOptions{{Features: []string{"a"}, Drop: []string{"b"}}, {Features: []string{"a"}, Schema: only("a")}} {
+	for _, o := range []TableOptions{{Features: []string{"a"}, Drop: []string{"b"}},
+		{Features: []string{"a"}, Schema: only("a")}} {
 		if o.Validate() == nil {
 			t.Errorf("%+v is accepted", o)
 		}
@@ -201,9 +211,10 @@ func TestAddedColumns(t *testing.T) {
 		name, cells string
 		out         bool
 	}{
-		{"__index_level_0__", "#", true}, {"Unnamed: 0", "#.5", true}, {"Unnamed: 0.1", "#", true}, {"_rescued_data", "", true},
-		{"X", "#", true}, {"X", "#.5", false}, {"X.1", "#", true}, {"index", "#", true}, {"_c0", "#", true}, {"...1", "#", true},
-		{"level_0", "#", true}, {"X", "Mazda #", true}, {"rownames", "car #", true}, {"x", "#", false}, {"idx", "#.25", false},
+		{"__index_level_0__", "#", true}, {"Unnamed: 0", "#.5", true}, {"Unnamed: 0.1", "#", true},
+		{"_rescued_data", "", true}, {"X", "#", true}, {"X", "#.5", false}, {"X.1", "#", true},
+		{"index", "#", true}, {"_c0", "#", true}, {"...1", "#", true}, {"level_0", "#", true},
+		{"X", "Mazda #", true}, {"rownames", "car #", true}, {"x", "#", false}, {"idx", "#.25", false},
 	} {
 		tab, err := read(table(c.name, c.cells), TableOptions{})
 		if err != nil {
@@ -211,8 +222,10 @@ func TestAddedColumns(t *testing.T) {
 			continue
 		}
 		notes := fmt.Sprint(tab.Notes())
-		says := strings.Contains(notes, fmt.Sprintf("without %q", c.name)) || strings.Contains(notes, fmt.Sprintf("left out: %q", c.name))
-		if got := !slices.Contains(tab.Features(), c.name); got != c.out || says != c.out || tab.x.width != len(tab.Schema().Columns) {
+		says := strings.Contains(notes, fmt.Sprintf("without %q", c.name)) ||
+			strings.Contains(notes, fmt.Sprintf("left out: %q", c.name))
+		got := !slices.Contains(tab.Features(), c.name)
+		if got != c.out || says != c.out || tab.x.width != len(tab.Schema().Columns) {
 			t.Errorf("%s with %s: features %q, notes %q", c.name, c.cells, tab.Features(), tab.Notes())
 		}
 		if a := tab.X(make([]float64, len(tab.Features())), 7)[len(tab.Features())-1]; a != 5.5 {
@@ -233,9 +246,11 @@ func TestAddedColumns(t *testing.T) {
 	}
 	var rows []row
 	for i := range 30 {
-		rows = append(rows, row{"x", int64(i*7) % 30, float64(i*i%11) + .5, []string{"None", "NA", "low"}[i%3], float64(i % 4)})
+		rows = append(rows,
+			row{"x", int64(i*7) % 30, float64(i*i%11) + .5, []string{"None", "NA", "low"}[i%3], float64(i % 4)})
 	}
-	path := write(t, t.TempDir(), "t.parquet", written(t, rows, parquet.KeyValueMetadata("pandas", `{"index_columns": ["row", {"kind": "range"}]}`)))
+	path := write(t, t.TempDir(), "t.parquet",
+		written(t, rows, parquet.KeyValueMetadata("pandas", `{"index_columns": ["row", {"kind": "range"}]}`)))
 	tab, err := ReadFiles([]string{path}, columnsTY)
 	if err != nil || !slices.Equal(tab.Features(), []string{"a", "level=NA", "level=None", "level=low"}) {
 		t.Errorf("features %v, %v", tab, err)
@@ -259,25 +274,32 @@ func TestRemarks(t *testing.T) {
 		"ordinary": {table("t,a,k,year,y", func(i int) string {
 			return fmt.Sprintf("x%d,%v,%s,%d,%v", i%6, wave(i), []string{"p", "q", "r"}[i*i%3], 1990+i*i%7, wave(i*i))
 		}), nil},
-		"three digits of comma files": {table("t,a,y", func(i int) string { return fmt.Sprintf("x%d,%.3f,%.3f", i%6, 10+wave(i), wave(i*i)) }), nil},
-		"thousands": {table("t;a;y", func(i int) string { return fmt.Sprintf("x%d;%.3f;%v", i%6, 46+wave(i)/10, wave(i*i)) }),
+		"three digits of comma files": {table("t,a,y",
+			func(i int) string { return fmt.Sprintf("x%d,%.3f,%.3f", i%6, 10+wave(i), wave(i*i)) }), nil},
+		"thousands": {table("t;a;y",
+			func(i int) string { return fmt.Sprintf("x%d;%.3f;%v", i%6, 46+wave(i)/10, wave(i*i)) }),
 			[]string{`All numbers of "a" have three digits after the point`}},
-		"decimals": {table("t;a;y", func(i int) string { return fmt.Sprintf("x%d;%.3f;%v", i%6, .2+wave(i)/10, wave(i*i)) }), nil},
-		"leading zeros": {table("t,plz,y", func(i int) string { return fmt.Sprintf("x%d,%05d,%v", i%6, 1000+i*i*137%7000, wave(i*i)) }),
+		"decimals": {table("t;a;y",
+			func(i int) string { return fmt.Sprintf("x%d;%.3f;%v", i%6, .2+wave(i)/10, wave(i*i)) }), nil},
+		"leading zeros": {table("t,plz,y",
+			func(i int) string { return fmt.Sprintf("x%d,%05d,%v", i%6, 1000+i*i*137%7000, wave(i*i)) }),
 			[]string{`Cells of "plz" have leading zeros, such as 01`, "--categorical plz"}},
 		"codes": {table("t,customer_id,serial,y", func(i int) string {
 			return fmt.Sprintf("x%d,%d,%d,%v", i%6, 3*(i*i%59), 123456789+i*i*1371%70000000, wave(i*i))
 		}), []string{`look like codes, not amounts: "customer_id", "serial"`}},
 		"long codes": {table("t,serial,y", func(i int) string {
 			return fmt.Sprintf("x%d,%d,%v", i%6, int64(1e17)+int64(i*i), wave(i*i)) // an int may have 32 bits
-		}), []string{`Cells of "serial" have more digits than numbers keep, such as 100000000000000001`, "--categorical serial"}},
-		"large numbers": {table("t,a,y", func(i int) string { return fmt.Sprintf("x%d,%.0f,%v", i%6, 1e22*(wave(i)+9), wave(i*i)) }), nil},
+		}), []string{`Cells of "serial" have more digits than numbers keep, such as 100000000000000001`,
+			"--categorical serial"}},
+		"large numbers": {table("t,a,y",
+			func(i int) string { return fmt.Sprintf("x%d,%.0f,%v", i%6, 1e22*(wave(i)+9), wave(i*i)) }), nil},
 		"row numbers": {table("t,n,y", func(i int) string { return fmt.Sprintf("x%d,%d,%v", i%6, i*7%60, wave(i*i)) }),
 			[]string{`Whole numbers that are all different, as row numbers are: "n"`, "--drop n"}},
 		"a date a row": {table("t,day,y", func(i int) string {
 			return fmt.Sprintf("x%d,2024-%02d-%02d,%v", i%6, 1+i/28, 1+i%28, wave(i*i))
 		}), nil},
-		"rising": {table("t,n,y", func(i int) string { return fmt.Sprintf("x%d,%d,%v", i%6, i*i+1000, wave(i*i)) }), []string{`row numbers are: "n"`}},
+		"rising": {table("t,n,y", func(i int) string { return fmt.Sprintf("x%d,%d,%v", i%6, i*i+1000, wave(i*i)) }),
+			[]string{`row numbers are: "n"`}},
 		"-999": {table("t,a,y", func(i int) string {
 			v := wave(i)
 			if i%20 == 3 {
@@ -323,16 +345,21 @@ func TestRemarks(t *testing.T) {
 			return fmt.Sprintf("x%d,%s,%v,%v", i%6, []string{"mid", "MID", "low"}[i*i%7%3], wave(i*i), wave(i))
 		}),
 			[]string{`Levels of k that differ in their spelling alone are different levels: "MID" and "mid"`}},
-		"a name of the task": {table("t,k,a,y", func(i int) string { return fmt.Sprintf("%d,name %d,%v,%v", i%6, i%6, wave(i*i), wave(i)) }),
+		"a name of the task": {table("t,k,a,y",
+			func(i int) string { return fmt.Sprintf("%d,name %d,%v,%v", i%6, i%6, wave(i*i), wave(i)) }),
 			[]string{`determine each other: "t", "k"`}},
-		"units": {table("t,cm,inch,y", func(i int) string { return fmt.Sprintf("x%d,%v,%v,%v", i%6, wave(i), wave(i)/2.54, wave(i*i)) }),
+		"units": {table("t,cm,inch,y",
+			func(i int) string { return fmt.Sprintf("x%d,%v,%v,%v", i%6, wave(i), wave(i)/2.54, wave(i*i)) }),
 			[]string{`the same up to a factor and an offset: "inch", "cm"`}},
-		"turned": {table("t,a,b,y", func(i int) string { return fmt.Sprintf("x%d,%v,%v,%v", i%6, wave(i), 7-3*wave(i), wave(i*i)) }),
+		"turned": {table("t,a,b,y",
+			func(i int) string { return fmt.Sprintf("x%d,%v,%v,%v", i%6, wave(i), 7-3*wave(i), wave(i*i)) }),
 			[]string{`the same up to a factor and an offset: "b", "a"`}},
-		"target twice": {table("t,a,z,y", func(i int) string { return fmt.Sprintf("x%d,%v,%v,%v", i%6, wave(i*i), 2*wave(i), wave(i)) }),
+		"target twice": {table("t,a,z,y",
+			func(i int) string { return fmt.Sprintf("x%d,%v,%v,%v", i%6, wave(i*i), 2*wave(i), wave(i)) }),
 			[]string{`The target repeats other columns, up to a factor and an offset: "z"`}},
 		"codes of a category": {table("t,k,code,a,y", func(i int) string {
-			return fmt.Sprintf("x%d,%s,%d,%v,%v", i%6, []string{"p", "q", "r"}[i*i%7%3], 10*(i*i%7%3), wave(i*i), wave(i))
+			return fmt.Sprintf("x%d,%s,%d,%v,%v", i%6, []string{"p", "q", "r"}[i*i%7%3], 10*(i*i%7%3), wave(i*i),
+				wave(i))
 		}), []string{`determine each other: "k", "code"`}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -360,7 +387,8 @@ func TestPlaces(t *testing.T) {
 	}
 	check.FailIf(t, tab.FirstDropped() != "line 3", "the first row that lacks a value is at %q", tab.FirstDropped())
 	dir := t.TempDir()
-	a, b := write(t, dir, "a.csv", []byte("t,a,y\nx,1,2\nx,2,2\n")), write(t, dir, "b.csv", []byte("t,a,y\nx,1,2\nx,2,2\n"))
+	a := write(t, dir, "a.csv", []byte("t,a,y\nx,1,2\nx,2,2\n"))
+	b := write(t, dir, "b.csv", []byte("t,a,y\nx,1,2\nx,2,2\n"))
 	tab = check.OK(ReadFiles([]string{a, b}, columnsTY))
 	if got := tab.Place(3); got != b+", line 3" {
 		t.Errorf("row 3 is at %q", got)
@@ -369,7 +397,8 @@ func TestPlaces(t *testing.T) {
 
 // Scan passes on every row of every format with its features and cells, in order, complete or not.
 func TestScan(t *testing.T) {
-	s := &mixed.Schema{Columns: []string{"site", "a"}, Categories: []mixed.Category{{Column: "site", Levels: []string{"p", "q"}}}}
+	s := &mixed.Schema{Columns: []string{"site", "a"},
+		Categories: []mixed.Category{{Column: "site", Levels: []string{"p", "q"}}}}
 	scan := func(path string, missing Missing, keep ...string) (rows []string, sum *Summary, err error) {
 		o := TableOptions{Task: "t", Schema: s, NewLevels: true, Missing: missing, Keep: keep}
 		sum, err = Scan([]string{path}, o, func(r *Row) error {
@@ -383,12 +412,14 @@ func TestScan(t *testing.T) {
 	rows, sum, err := scan(text, MissingDrop, "id", "t")
 	want := []string{`"x" [1 0 1] [" 01" "x"] true`, `"" [0 1 2] ["2" ""] false`, `"z" [0 0 NaN] ["3" "z"] false`,
 		`"" [NaN NaN NaN] ["" ""] false`, `"z" [NaN NaN 7] ["5" "z"] false`}
-	if err != nil || !slices.Equal(rows, want) || sum.Rows != 5 || sum.Incomplete != 4 || sum.First != text+", line 3" || sum.Filled != nil {
+	if err != nil || !slices.Equal(rows, want) || sum.Rows != 5 || sum.Incomplete != 4 ||
+		sum.First != text+", line 3" || sum.Filled != nil {
 		t.Errorf("drop: %v, %+v, rows\n%s", err, sum, strings.Join(rows, "\n"))
 	}
 	want[2], want[4] = `"z" [0 0 NaN] ["3" "z"] true`, `"z" [NaN NaN 7] ["5" "z"] true`
 	rows, sum, err = scan(text, MissingKeep, "id", "t")
-	if err != nil || !slices.Equal(rows, want) || !reflect.DeepEqual(sum.Filled, []MissingCount{{"site", 1}, {"a", 1}}) {
+	if err != nil || !slices.Equal(rows, want) ||
+		!reflect.DeepEqual(sum.Filled, []MissingCount{{"site", 1}, {"a", 1}}) {
 		t.Errorf("keep: %v, %+v, rows\n%s", err, sum, strings.Join(rows, "\n"))
 	}
 	_, _, err = scan(text, MissingRefuse)
@@ -410,7 +441,8 @@ func TestScan(t *testing.T) {
 	_, _, err = scan(text, MissingDrop, "nothing")
 	check.Error(t, err, `no column "nothing" for the columns to keep`)
 	stop := errors.New("stop")
-	if _, err := Scan([]string{text}, TableOptions{Task: "t", Schema: s, NewLevels: true, Missing: MissingDrop}, func(*Row) error { return stop }); !errors.Is(err, stop) {
+	o := TableOptions{Task: "t", Schema: s, NewLevels: true, Missing: MissingDrop}
+	if _, err := Scan([]string{text}, o, func(*Row) error { return stop }); !errors.Is(err, stop) {
 		t.Errorf("the scan goes on: %v", err)
 	}
 	if _, err := Scan([]string{text}, TableOptions{Task: "t"}, nil); err == nil {
@@ -434,7 +466,8 @@ func TestScanMemory(t *testing.T) {
 		text = fmt.Appendf(text, "task %d,%d\n", i, i)
 	}
 	dir := t.TempDir()
-	for _, path := range []string{write(t, dir, "t.csv", text), write(t, dir, "t.parquet", written(t, rows, parquet.MaxRowsPerRowGroup(20_000)))} {
+	for _, path := range []string{write(t, dir, "t.csv", text),
+		write(t, dir, "t.parquet", written(t, rows, parquet.MaxRowsPerRowGroup(20_000)))} {
 		var held [2]uint64
 		at := 0
 		o := TableOptions{Task: "t", Schema: only("a")}
@@ -448,7 +481,8 @@ func TestScanMemory(t *testing.T) {
 			return nil
 		})
 		if err != nil || at != n || held[1] > held[0]+1<<20 {
-			t.Errorf("%s: %v, %d rows; %d bytes after a tenth of the rows, %d at the end", path, err, at, held[0], held[1])
+			t.Errorf("%s: %v, %d rows; %d bytes after a tenth of the rows, %d at the end", path, err, at, held[0],
+				held[1])
 		}
 	}
 }
@@ -457,7 +491,8 @@ func TestScanMemory(t *testing.T) {
 func TestCheck(t *testing.T) {
 	text := "Unnamed: 0,t,X,a,k,note,,gone,y\n"
 	for i := range 30 {
-		text += fmt.Sprintf("%d,x%d,%d,%d.5,%s,text %d,,1,%d\n", i, i%3, i*7%30, i*i%11, []string{"p", "q", ""}[i%3], i, i%4)
+		text += fmt.Sprintf("%d,x%d,%d,%d.5,%s,text %d,,1,%d\n", i, i%3, i*7%30, i*i%11, []string{"p", "q", ""}[i%3], i,
+			i%4)
 	}
 	path := write(t, t.TempDir(), "t.csv", []byte(text))
 	o := TableOptions{Task: "t", Target: "y", Drop: []string{"gone"}, Missing: MissingKeep}

@@ -31,7 +31,7 @@ func columnText(cell func(i int) string) string {
 // someOf returns the cell of a row: the mark in a few rows, and numbers in all others.
 func someOf(mark string) func(i int) string {
 	return func(i int) string {
-		if i%20 == 3 {
+		if everyTwentieth(i) {
 			return mark
 		}
 		return fmt.Sprint(1 + wavy(i))
@@ -43,6 +43,30 @@ func oneOf(words ...string) func(i int) string {
 	return func(i int) string { return words[i*i%7%len(words)] }
 }
 
+// everyTwentieth reports whether a row is one of three in a table of 60.
+func everyTwentieth(i int) bool { return i%20 == 3 }
+
+// day returns a date of 2024.
+func day(i int) string { return fmt.Sprintf("2024-%02d-%02d", 1+i%12, 1+i%28) }
+
+// dayBut returns dates of 2024, and another date in some rows.
+func dayBut(other string, in func(i int) bool) func(i int) string {
+	return func(i int) string {
+		if in(i) {
+			return other
+		}
+		return day(i)
+	}
+}
+
+// totalInRow30 names six tasks, and a total of them in row 30.
+func totalInRow30(i int) string {
+	if i == 30 {
+		return "north total"
+	}
+	return fmt.Sprint("x", i%6)
+}
+
 // taskText returns a table of 60 rows whose tasks have the given names.
 func taskText(name func(i int) string) string {
 	return sixty("t,x,y", func(i int) string { return fmt.Sprintf("%s,%v,%v", name(i), wavy(7*i), wavy(i*i)) })
@@ -51,27 +75,40 @@ func taskText(name func(i int) string) string {
 // What looks wrong in tables of the field, and what to do. Every kind was once read without a word.
 func TestRemarksOfTheField(t *testing.T) {
 	pasted := taskText(oneOf("a", "b", "c"))
-	day := func(i int) string { return fmt.Sprintf("2024-%02d-%02d", 1+i%12, 1+i%28) }
 	for name, c := range map[string]struct{ text, want string }{
-		"fill value":     {columnText(someOf("1e30")), `Column "v" has 3 cells 1e+30, far from all its other values: if that marks a missing value, use --na 1e+30.`},
-		"last digits":    {columnText(func(i int) string { return fmt.Sprintf("%.1f", 1e15+wavy(i)) }), `All values of "v" are within one part in 10^11 of each other, from `},
-		"least integer":  {columnText(someOf("-2147483648")), `use --na -2147483648.`},
-		"-1":             {columnText(someOf("-1")), `Column "v" has 3 cells -1, far`},
-		"no end":         {columnText(func(i int) string { return map[bool]string{true: "9999-12-31", false: day(i)}[i%20 == 3] }), `Column "v" has 3 cells of 9999-12-31, far from all its other dates`},
-		"no beginning":   {columnText(func(i int) string { return map[bool]string{true: "0001-01-01", false: day(i)}[i%20 == 3] }), `3 cells of 0001-01-01`},
-		"one far date":   {columnText(func(i int) string { return map[bool]string{true: "2924-12-31", false: day(i)}[i == 3] }), `The value 2924-12-31 of "v" (line 5)`},
-		"compact dates":  {columnText(func(i int) string { return strings.ReplaceAll(day(i), "-", "") }), `look like dates without hyphens, such as 20240131 or 202401, whose differences are not times: "v"`},
-		"compact months": {columnText(func(i int) string { return fmt.Sprintf("%d%02d", 2000+i%5, 1+i%12) }), `dates without hyphens`},
-		"units":          {columnText(oneOf("5 kg", "10 kg", "15 kg")), `The levels of "v" are numbers with a unit, such as "10 kg"`},
-		"per cent":       {columnText(oneOf("5 ‰", "10 ‰", "15 ‰")), `numbers with a unit`},
-		"no value":       {columnText(func(int) string { return "" }), `Columns without any value: "v". Use --drop v.`},
-		"two values":     {sixty("t,x,y", func(i int) string { return fmt.Sprintf("x%d,%v,%d", i%6, wavy(i), i*i%7%2) }), `The target has two values alone, 0 and 1`},
-		"logarithm":      {sixty("t,l,y", func(i int) string { return fmt.Sprintf("x%d,%v,%v", i%6, math.Log(1+wavy(i)), wavy(i)) }), `rise or fall with the target in all rows: "l"`},
-		"rounded": {sixty("t,l,y", func(i int) string { return fmt.Sprintf("x%d,%v,%v", i%6, -math.Round(wavy(i)), wavy(i)) }),
+		"fill value": {columnText(someOf("1e30")),
+			`Column "v" has 3 cells 1e+30, far from all its other values: if that marks a missing value, use ` +
+				`--na 1e+30.`},
+		"last digits": {columnText(func(i int) string { return fmt.Sprintf("%.1f", 1e15+wavy(i)) }),
+			`All values of "v" are within one part in 10^11 of each other, from `},
+		"least integer": {columnText(someOf("-2147483648")), `use --na -2147483648.`},
+		"-1":            {columnText(someOf("-1")), `Column "v" has 3 cells -1, far`},
+		"no end": {columnText(dayBut("9999-12-31", everyTwentieth)),
+			`Column "v" has 3 cells of 9999-12-31, far from all its other dates`},
+		"no beginning": {columnText(dayBut("0001-01-01", everyTwentieth)),
+			`3 cells of 0001-01-01`},
+		"one far date": {columnText(dayBut("2924-12-31", func(i int) bool { return i == 3 })),
+			`The value 2924-12-31 of "v" (line 5)`},
+		"compact dates": {columnText(func(i int) string { return strings.ReplaceAll(day(i), "-", "") }),
+			`look like dates without hyphens, such as 20240131 or 202401, whose differences are not times: "v"`},
+		"compact months": {columnText(func(i int) string { return fmt.Sprintf("%d%02d", 2000+i%5, 1+i%12) }),
+			`dates without hyphens`},
+		"units": {columnText(oneOf("5 kg", "10 kg", "15 kg")),
+			`The levels of "v" are numbers with a unit, such as "10 kg"`},
+		"per cent": {columnText(oneOf("5 ‰", "10 ‰", "15 ‰")), `numbers with a unit`},
+		"no value": {columnText(func(int) string { return "" }), `Columns without any value: "v". Use --drop v.`},
+		"two values": {sixty("t,x,y", func(i int) string { return fmt.Sprintf("x%d,%v,%d", i%6, wavy(i), i*i%7%2) }),
+			`The target has two values alone, 0 and 1`},
+		"logarithm": {sixty("t,l,y",
+			func(i int) string { return fmt.Sprintf("x%d,%v,%v", i%6, math.Log(1+wavy(i)), wavy(i)) }),
 			`rise or fall with the target in all rows: "l"`},
-		"pasted twice":       {pasted + pasted[strings.Index(pasted, "\n")+1:], `60 rows occur in the table before`},
-		"subtotals":          {taskText(func(i int) string { return map[bool]string{true: "north total", false: fmt.Sprint("x", i%6)}[i == 30] }), `look like totals of the other rows: "north total" (line 32)`},
-		"level ?":            {columnText(oneOf("p", "?", "q")), `Column "v" has the level "?": if that marks a missing value, use --na '?'.`},
+		"rounded": {sixty("t,l,y",
+			func(i int) string { return fmt.Sprintf("x%d,%v,%v", i%6, -math.Round(wavy(i)), wavy(i)) }),
+			`rise or fall with the target in all rows: "l"`},
+		"pasted twice": {pasted + pasted[strings.Index(pasted, "\n")+1:], `60 rows occur in the table before`},
+		"subtotals":    {taskText(totalInRow30), `look like totals of the other rows: "north total" (line 32)`},
+		"level ?": {columnText(oneOf("p", "?", "q")),
+			`Column "v" has the level "?": if that marks a missing value, use --na '?'.`},
 		"level NA":           {columnText(oneOf("p", "NA", "q")), `use --na NA.`},
 		"level of databases": {columnText(oneOf("p", `\N`, "q")), `use --na '\N'.`},
 		"task ?":             {taskText(oneOf("p", "?", "q")), `There is a task with the name "?"`},
@@ -85,8 +122,10 @@ func TestRemarksOfTheField(t *testing.T) {
 		"full width":         {taskText(oneOf("a1", "\uff411", "b")), `(one has U+FF41)`},
 		"composed":           {taskText(oneOf("caf\u00e9", "cafe\u0301", "b")), "(one has U+00E9)"},
 		"dash":               {taskText(oneOf("a-1", "a\u20131", "b")), `(one has U+2013)`},
-		"apostrophe":         {columnText(oneOf("o'x", "o\u2019x", "b")), `Levels of v that differ in their spelling alone are different levels: "o'x" and "o’x" (one has U+2019)`},
-		"levels in Cyrillic": {columnText(oneOf("A", "\u0410", "b")), `Levels of v that differ in their spelling alone`},
+		"apostrophe": {columnText(oneOf("o'x", "o\u2019x", "b")),
+			`Levels of v that differ in their spelling alone are different levels: "o'x" and "o’x" (one has U+2019)`},
+		"levels in Cyrillic": {columnText(oneOf("A", "\u0410", "b")),
+			`Levels of v that differ in their spelling alone`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tab := check.OK(read(c.text, TableOptions{Dates: "ymd", Missing: MissingKeep}))
@@ -139,30 +178,44 @@ func TestErrorsOfTheField(t *testing.T) {
 		o    TableOptions
 		want []string
 	}{
-		"UTF-16 without mark": {"t\x00,\x00v\x00,\x00y\x00\n\x00", TableOptions{}, []string{"line 1 contains zero bytes", "UTF-16 with a byte order mark"}},
-		"JSON":                {`[{"t": "x", "v": 1, "y": 2}]`, TableOptions{}, []string{"it is JSON"}},
-		"lines of JSON":       {"{\"t\": \"x\"}\n{\"t\": \"x\"}\n", TableOptions{}, []string{"it is JSON"}},
-		"HTML":                {"\n<!DOCTYPE html>\n<html>\n", TableOptions{}, []string{"it is HTML or XML"}},
-		"Excel":               {"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\x00\x00", TableOptions{}, []string{"spreadsheet or document of an old Office"}},
-		"Feather":             {"ARROW1\x00\x00", TableOptions{}, []string{"Feather"}},
-		"bzip2":               {"BZh91AY&SY\x00", TableOptions{}, []string{"bzip2"}},
-		"R":                   {"RDX3\nX\n\x00", TableOptions{}, []string{"a file of R"}},
-		"title":               {"Sales of 2024\n\n" + table, TableOptions{}, []string{"line 3 names the columns, but is not the first line"}},
-		"blanks":              {"t v y\nx 1 2\n", TableOptions{}, []string{"delimiter none of"}},
-		"lookalike header":    {"t,v,\u0443\nx,1,2\n", TableOptions{}, []string{`no column "y"`, "did you mean \"\u0443\" (one has U+0443)?"}},
-		"header with a blank": {"t,v,y\u200b\nx,1,2\n", TableOptions{}, []string{`did you mean "y\u200b" (one has U+200B)?`}},
-		"no names":            {"x,1.5,2\nx,2.5,3\n", TableOptions{}, []string{"Is the line with the names missing?"}},
-		"single quotes":       {"t,v,y\n'x','1.5','2'\n", TableOptions{}, []string{"line 2", `column "v"`, "'1.5'", "only double quotes are quotes"}},
-		"another order":       {"t,v,y\nx,03/15/2024,2\n", TableOptions{Dates: "dmy"}, []string{"line 2", `"03/15/2024" is a date, but not in the order dmy`}},
-		"no day":              {"t,v,y\nx,2024-02-30,2\n", TableOptions{Dates: "ymd"}, []string{"line 2", "the calendar has no such day"}},
-		"target of dates":     {"t,v,y\nx,1,2024-01-01\n", TableOptions{Dates: "ymd"}, []string{"line 2", `column "y"`, "only features may be dates"}},
-		"day of the week":     {"t,v,y\nx,Mon 01 Jan 2024,2\n", TableOptions{}, []string{"line 2", "a date with a day of the week"}},
-		"dash":                {"t,v,y\nx,\u20133.5,2\n", TableOptions{}, []string{"line 2", `"–3.5" is not a plain number`, "other dashes"}},
-		"yen":                 {"t,v,y\nx,¥3.5,2\n", TableOptions{}, []string{"line 2", "is not a plain number", "currency"}},
-		"units":               {ids("EUR "), TableOptions{}, []string{`column "v" has 60 different texts in 60 rows, such as "EUR 0"`, "numbers with a unit"}},
-		"no value":            {"t,v,y\nx,,2\nx,,3\n", TableOptions{}, []string{`there is no value in "v"`}},
-		"no row":              {"t,v,y\nx,,2\nx,,3\n", TableOptions{Missing: MissingDrop}, []string{"2 that lack values, 2 of them in column \"v\""}},
-		"merged cells":        {"t,v,y\nx,1,2\n,3,4\n,5,6\n", TableOptions{}, []string{`2 in column "t" (first on line 3)`, "Name it in all of them"}},
+		"UTF-16 without mark": {"t\x00,\x00v\x00,\x00y\x00\n\x00", TableOptions{},
+			[]string{"line 1 contains zero bytes", "UTF-16 with a byte order mark"}},
+		"JSON":          {`[{"t": "x", "v": 1, "y": 2}]`, TableOptions{}, []string{"it is JSON"}},
+		"lines of JSON": {"{\"t\": \"x\"}\n{\"t\": \"x\"}\n", TableOptions{}, []string{"it is JSON"}},
+		"HTML":          {"\n<!DOCTYPE html>\n<html>\n", TableOptions{}, []string{"it is HTML or XML"}},
+		"Excel": {"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\x00\x00", TableOptions{},
+			[]string{"spreadsheet or document of an old Office"}},
+		"Feather": {"ARROW1\x00\x00", TableOptions{}, []string{"Feather"}},
+		"bzip2":   {"BZh91AY&SY\x00", TableOptions{}, []string{"bzip2"}},
+		"R":       {"RDX3\nX\n\x00", TableOptions{}, []string{"a file of R"}},
+		"title": {"Sales of 2024\n\n" + table, TableOptions{},
+			[]string{"line 3 names the columns, but is not the first line"}},
+		"blanks": {"t v y\nx 1 2\n", TableOptions{}, []string{"delimiter none of"}},
+		"lookalike header": {"t,v,\u0443\nx,1,2\n", TableOptions{},
+			[]string{`no column "y"`, "did you mean \"\u0443\" (one has U+0443)?"}},
+		"header with a blank": {"t,v,y\u200b\nx,1,2\n", TableOptions{},
+			[]string{`did you mean "y\u200b" (one has U+200B)?`}},
+		"no names": {"x,1.5,2\nx,2.5,3\n", TableOptions{}, []string{"Is the line with the names missing?"}},
+		"single quotes": {"t,v,y\n'x','1.5','2'\n", TableOptions{},
+			[]string{"line 2", `column "v"`, "'1.5'", "only double quotes are quotes"}},
+		"another order": {"t,v,y\nx,03/15/2024,2\n", TableOptions{Dates: "dmy"},
+			[]string{"line 2", `"03/15/2024" is a date, but not in the order dmy`}},
+		"no day": {"t,v,y\nx,2024-02-30,2\n", TableOptions{Dates: "ymd"},
+			[]string{"line 2", "the calendar has no such day"}},
+		"target of dates": {"t,v,y\nx,1,2024-01-01\n", TableOptions{Dates: "ymd"},
+			[]string{"line 2", `column "y"`, "only features may be dates"}},
+		"day of the week": {"t,v,y\nx,Mon 01 Jan 2024,2\n", TableOptions{},
+			[]string{"line 2", "a date with a day of the week"}},
+		"dash": {"t,v,y\nx,\u20133.5,2\n", TableOptions{},
+			[]string{"line 2", `"–3.5" is not a plain number`, "other dashes"}},
+		"yen": {"t,v,y\nx,¥3.5,2\n", TableOptions{}, []string{"line 2", "is not a plain number", "currency"}},
+		"units": {ids("EUR "), TableOptions{},
+			[]string{`column "v" has 60 different texts in 60 rows, such as "EUR 0"`, "numbers with a unit"}},
+		"no value": {"t,v,y\nx,,2\nx,,3\n", TableOptions{}, []string{`there is no value in "v"`}},
+		"no row": {"t,v,y\nx,,2\nx,,3\n", TableOptions{Missing: MissingDrop},
+			[]string{"2 that lack values, 2 of them in column \"v\""}},
+		"merged cells": {"t,v,y\nx,1,2\n,3,4\n,5,6\n", TableOptions{},
+			[]string{`2 in column "t" (first on line 3)`, "Name it in all of them"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := read(c.text, c.o)
@@ -184,8 +237,9 @@ func TestFormsOfTheField(t *testing.T) {
 		})
 	}
 	for _, cell := range []string{
-		"2024-01-31 12:00:00+00", "2024-01-31 12:00:00+0000", "2024-01-31 13:00:00+01", "2024-01-31 12:00:00 UTC", "2024-01-31 07:00:00 -0500",
-		"2024-01-31 07:00:00.000 -05:00", "2024/1/31 12:00 PM", "2024-1-31 12:00:00 PM", "2024-01-31T12:00:00.000Z", "2024.01.31 12:00",
+		"2024-01-31 12:00:00+00", "2024-01-31 12:00:00+0000", "2024-01-31 13:00:00+01",
+		"2024-01-31 12:00:00 UTC", "2024-01-31 07:00:00 -0500", "2024-01-31 07:00:00.000 -05:00",
+		"2024/1/31 12:00 PM", "2024-1-31 12:00:00 PM", "2024-01-31T12:00:00.000Z", "2024.01.31 12:00",
 	} {
 		tab, err := read("t,v,y\nx,"+cell+",2\n", TableOptions{Dates: "ymd"})
 		checkTable(t, tab, err, `["x"] ["v"] 0 [19753.5 2]`)

@@ -58,7 +58,8 @@ func TestSimulateInterrupted(t *testing.T) {
 	dir := t.TempDir()
 	for _, held := range []bool{false, true} {
 		ctx, cancel := context.WithCancel(t.Context())
-		runs := resolve(t, "--out", dir, "--trials", "100000", "--workers", "1", "--nodes", "4", "--features", "12", "--tasks", "16",
+		runs := resolve(t, "--out", dir, "--trials", "100000", "--workers", "1", "--nodes", "4", "--features", "12",
+			"--tasks", "16",
 			"--samples", "10", "--rank", "2", "--graph", "ring", "--rounds", "3", "--iterations", "15")
 		runs[0].progress = func(share float64) {
 			if share > 4./100000 {
@@ -73,7 +74,8 @@ func TestSimulateInterrupted(t *testing.T) {
 		_, err := runs[0].run(ctx, &cli.Streams{Out: &out, Err: &stderr})
 		after := folder(t, dir)
 		if held {
-			if diff := cmp.Diff(before, after); diff != "" || err == nil || !strings.Contains(err.Error(), "nothing was written") {
+			diff := cmp.Diff(before, after)
+			if diff != "" || err == nil || !strings.Contains(err.Error(), "nothing was written") {
 				t.Errorf("error %v, and the folder changes by %s", err, diff)
 			}
 			continue
@@ -100,9 +102,13 @@ func TestPresets(t *testing.T) {
 	}{
 		{100, "--preset=fig2b", func(*simulation.Setting) {}},
 		{100, "--preset=fig2b --rounds=1", func(s *simulation.Setting) { s.Rounds = 1 }},
-		{2, "--preset=fig2b --weights=metropolis --method=dif,dec --trials=2 --time-model=paper-text --out=a --iterations=60",
+		{2, "--preset=fig2b --weights=metropolis --method=dif,dec --trials=2 --time-model=paper-text --out=a " +
+			"--iterations=60",
 			func(s *simulation.Setting) {
-				s.Iterations, s.Methods, s.Weights, s.Time = 60, []string{"dif", "dec"}, "metropolis", simulation.PaperTextTime
+				s.Iterations = 60
+				s.Methods = []string{"dif", "dec"}
+				s.Weights = "metropolis"
+				s.Time = simulation.PaperTextTime
 			}},
 	} {
 		preset, err := paper.PresetByName("fig2b")
@@ -112,7 +118,8 @@ func TestPresets(t *testing.T) {
 		want := preset.Panels[0].Setting
 		c.change(&want)
 		s := resolve(t, strings.Fields(c.command)...)[0]
-		if diff := cmp.Diff(want, s.setting); diff != "" || s.trials != c.trials || s.origin.Command != "difalt simulate "+c.command {
+		diff := cmp.Diff(want, s.setting)
+		if diff != "" || s.trials != c.trials || s.origin.Command != "difalt simulate "+c.command {
 			t.Errorf("%s: %s%d trials by %q", c.command, diff, s.trials, s.origin.Command)
 		}
 	}
@@ -122,7 +129,8 @@ func TestPresets(t *testing.T) {
 			t.Errorf("%s: %d trials of %d iterations", s.setting.Name, s.trials, s.setting.Iterations)
 		}
 	}
-	if want := []string{"runs/kappa-1.5", "runs/kappa-10", "runs/kappa-100", "runs/kappa-1000"}; !slices.Equal(folders, want) {
+	want := []string{"runs/kappa-1.5", "runs/kappa-10", "runs/kappa-100", "runs/kappa-1000"}
+	if !slices.Equal(folders, want) {
 		t.Errorf("the folders are %q, want %q", folders, want)
 	}
 }

@@ -62,7 +62,8 @@ func TestInconsistentTraining(t *testing.T) {
 				for node, err := range errs {
 					// A node may see that a total cannot be, and leave before the next total is random.
 					var peer *transport.PeerError
-					contradiction := errors.Is(err, consensus.ErrInconsistent) || errors.Is(err, consensus.ErrContradiction)
+					contradiction := errors.Is(err, consensus.ErrInconsistent) ||
+						errors.Is(err, consensus.ErrContradiction)
 					if !contradiction && (!errors.As(err, &peer) || peer.Kind != transport.Closed) {
 						t.Errorf("node %d: %v", node, err)
 					}
@@ -81,7 +82,8 @@ func (s signing) Sign(msg []byte) []byte { return proofOf(s.Hosted()[0], msg) }
 // Verify implements transport.Signer.
 func (s signing) Verify(node int, msg, proof []byte) error {
 	if !bytes.Equal(proof, proofOf(node, msg)) {
-		return &transport.PeerError{Peer: node, Kind: transport.Refused, Err: errors.New("passed on by others, has no valid signature")}
+		return &transport.PeerError{Peer: node, Kind: transport.Refused,
+			Err: errors.New("passed on by others, has no valid signature")}
 	}
 	return nil
 }

@@ -51,12 +51,14 @@ func life(t *testing.T, ctxs []context.Context, node func(i int, n *Node)) []*en
 		wait.Go(func() {
 			var own sync.Once
 			n := &Node{
-				Cluster: cluster.Named(names, g), Number: i, LogEvery: time.Hour, Log: slog.New(slog.NewTextHandler(&ends[i].shown, nil)),
+				Cluster: cluster.Named(names, g),
+				Number:  i, LogEvery: time.Hour, Log: slog.New(slog.NewTextHandler(&ends[i].shown, nil)),
 				Connect: func(o engine.Options) (engine.Transport, error) {
 					o.Report("linked")
-					return &line{stats: connected(g, i), Transport: transports[i], end: ends[i], gone: gone, all: func(left transport.PeerError) {
-						own.Do(func() { gone <- left })
-					}}, nil
+					return &line{stats: connected(g, i), Transport: transports[i], end: ends[i], gone: gone,
+						all: func(left transport.PeerError) {
+							own.Do(func() { gone <- left })
+						}}, nil
 				},
 			}
 			node(i, n)
@@ -83,11 +85,15 @@ func file(t *testing.T, i int, change func(rows []string) []string) string {
 	rng := rand.New(rand.NewPCG(1, uint64(i)))
 	rows := []string{"task,age,kind,y"}
 	for k := range 40 {
-		rows = append(rows, fmt.Sprintf("%s-task%d,%.3f,%s%d,%.3f", secret(i), k%5, rng.NormFloat64(), secret(i), k%3, rng.NormFloat64()))
+		rows = append(rows,
+			fmt.Sprintf("%s-task%d,%.3f,%s%d,%.3f", secret(i), k%5, rng.NormFloat64(), secret(i), k%3,
+				rng.NormFloat64()))
 	}
 	folder := filepath.Join(t.TempDir(), secret(i))
 	path := filepath.Join(folder, secret(i)+".csv")
-	if err := errors.Join(os.MkdirAll(folder, 0o700), os.WriteFile(path, []byte(strings.Join(change(rows), "\n")+"\n"), 0o600)); err != nil {
+	err := errors.Join(os.MkdirAll(folder, 0o700),
+		os.WriteFile(path, []byte(strings.Join(change(rows), "\n")+"\n"), 0o600))
+	if err != nil {
 		t.Fatal(err)
 	}
 	return path
@@ -144,7 +150,8 @@ func TestNothingLeaks(t *testing.T) {
 					c.config(i, &config)
 				}
 				n.Prepare = func() (err error) {
-					table, err = dataset.ReadFiles([]string{path}, dataset.TableOptions{Task: "task", Target: "y", Categorical: []string{"kind"}})
+					table, err = dataset.ReadFiles([]string{path},
+						dataset.TableOptions{Task: "task", Target: "y", Categorical: []string{"kind"}})
 					if err == nil {
 						n.Settings = mixed.Settings(table, &config, budget)
 					}
@@ -169,7 +176,8 @@ func TestNothingLeaks(t *testing.T) {
 						continue
 					}
 					if bytes.Contains(e.sent.Bytes(), []byte(secret(j))) {
-						t.Errorf("node %d sends a text of owner %d: %q", i, j, e.sent.String()[max(0, e.sent.Len()-300):])
+						t.Errorf("node %d sends a text of owner %d: %q", i, j,
+							e.sent.String()[max(0, e.sent.Len()-300):])
 					}
 					if j != i && strings.Contains(e.shown.String(), secret(j)) {
 						t.Errorf("node %d shows a text of owner %d: %q", i, j, e.shown.String())
@@ -192,7 +200,8 @@ func TestEnds(t *testing.T) {
 		"interrupted":         {nil, false, `node "south" was interrupted`},
 		"interrupted reading": {nil, true, `node "south" was interrupted`},
 		"panics":              {errPanic, false, `node "south" has failed (closed, round 0): it has failed`},
-		"failed":              {errors.New("the local text"), false, `node "south" has failed (closed, round 0): it has failed`},
+		"failed": {errors.New("the local text"), false,
+			`node "south" has failed (closed, round 0): it has failed`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctxs := background(t)
@@ -228,10 +237,12 @@ func TestEnds(t *testing.T) {
 					t.Errorf("node %d: %v is no interruption", i, e.err)
 				}
 			}
-			if p, ok := errors.AsType[*fault.Panic](ends[1].err); ok != (c.fail == errPanic) || ok && !strings.Contains(string(p.Stack), "leak_test.go") {
+			p, ok := errors.AsType[*fault.Panic](ends[1].err)
+			if ok != (c.fail == errPanic) || ok && !strings.Contains(string(p.Stack), "leak_test.go") {
 				t.Errorf("the node that fails ends with %T: %[1]v", ends[1].err)
 			}
-			if c.fail != nil && !strings.Contains(ends[1].err.Error(), c.fail.Error()) || !strings.Contains(ends[1].shown.String(), "linked") {
+			if c.fail != nil && !strings.Contains(ends[1].err.Error(), c.fail.Error()) ||
+				!strings.Contains(ends[1].shown.String(), "linked") {
 				t.Errorf("the node that fails: %v, its log %s", ends[1].err, ends[1].shown.String())
 			}
 		})
@@ -241,7 +252,8 @@ func TestEnds(t *testing.T) {
 // Every node names the setting that differs. A node with another value than node 0 names itself, and all
 // others name the first such node.
 func TestSettingsDiffer(t *testing.T) {
-	const south, west = `the nodes refuse each other: rank is 3 at node "south", but 2 at node "north"`, `the nodes refuse each other: rank is 4 at node "west", but 2 at node "north"`
+	const south, west = `the nodes refuse each other: rank is 3 at node "south", but 2 at node "north"`,
+		`the nodes refuse each other: rank is 4 at node "west", but 2 at node "north"`
 	for name, c := range map[string]struct{ ranks, want [3]string }{
 		"one":  {[3]string{"2", "3", "2"}, [3]string{south, south, south}},
 		"last": {[3]string{"2", "2", "4"}, [3]string{west, west, west}},
@@ -293,7 +305,9 @@ func TestContradictionAccusesNobody(t *testing.T) {
 		switch {
 		case i == 1 && !errors.Is(e.err, consensus.ErrContradiction):
 			t.Errorf("node 1: %v", e.err)
-		case i != 1 && (!errors.As(e.err, &peer) || e.err.Error() != `node "south" reports wrong numbers of another node, and masks hide which`):
+		case i != 1 &&
+			(!errors.As(e.err, &peer) ||
+				e.err.Error() != `node "south" reports wrong numbers of another node, and masks hide which`):
 			t.Errorf("node %d: %v", i, e.err)
 		}
 	}
@@ -306,25 +320,31 @@ func TestExplain(t *testing.T) {
 		err  transport.PeerError
 		want string
 	}{
-		{transport.PeerError{Peer: 1, Kind: transport.Refused, Err: errors.New("why")}, `node "b" and this one refuse each other: why`},
+		{transport.PeerError{Peer: 1, Kind: transport.Refused, Err: errors.New("why")},
+			`node "b" and this one refuse each other: why`},
 		{transport.PeerError{Peer: 1, Kind: transport.Refused, Via: []int{2, 3}, Err: errors.New("why")},
 			`node "c" reports that node "d" reports that node "b" and node "d" refuse each other: why`},
-		{transport.PeerError{Peer: 0, Kind: transport.Closed, Via: []int{1, 4}}, `node "b" reports that node ? reports that node "a" has failed (closed, round 0)`},
-		{transport.PeerError{Peer: 1, Kind: transport.Waiting, Err: errors.New("why")}, `node "b" reports that it waits: why`},
+		{transport.PeerError{Peer: 0, Kind: transport.Closed, Via: []int{1, 4}},
+			`node "b" reports that node ? reports that node "a" has failed (closed, round 0)`},
+		{transport.PeerError{Peer: 1, Kind: transport.Waiting, Err: errors.New("why")},
+			`node "b" reports that it waits: why`},
 		{transport.PeerError{Peer: 1, Kind: transport.Closed, Round: 7}, `node "b" has failed (closed, round 7)`},
-		{transport.PeerError{Peer: 1, Kind: transport.Interrupted, Err: errors.New("whatever it says")}, `node "b" was interrupted: nothing was written`},
+		{transport.PeerError{Peer: 1, Kind: transport.Interrupted, Err: errors.New("whatever it says")},
+			`node "b" was interrupted: nothing was written`},
 		{transport.PeerError{Peer: 0, Kind: transport.Interrupted, Via: []int{1, 2}},
 			`node "b" reports that node "c" reports that node "a" was interrupted: nothing was written`},
 		{transport.PeerError{Peer: 0, Kind: transport.Closed, Via: []int{1}, Err: errors.New(contradicted)},
 			`node "b" reports that node "a" reports wrong numbers of another node, and masks hide which`},
-		{transport.PeerError{Peer: 0, Kind: transport.Waiting, Round: 7, Err: fmt.Errorf("%w for 6s", engine.ErrBeyond)},
+		{transport.PeerError{Peer: 0, Kind: transport.Waiting, Round: 7,
+			Err: fmt.Errorf("%w for 6s", engine.ErrBeyond)},
 			`node "a", or one that it waits for, has failed (round 7): nothing has come from it for 6s`},
 	} {
 		if got := Explain(c, &x.err).Error(); got != x.want {
 			t.Errorf("%q, want %q", got, x.want)
 		}
 		// What counts as spent stands behind the cause, here and not at other nodes.
-		const spent = "; the privacy budget counts as spent, epsilon 2 at delta 0.01: another training spends as much again"
+		const spent = "; the privacy budget counts as spent, epsilon 2 at delta 0.01: another training spends as " +
+			"much again"
 		err := Explain(c, &private.SpentError{Err: &x.err, Epsilon: 2, Delta: .01})
 		if err.Error() != x.want+spent || strings.Contains(engine.PublicText(err), "spent") {
 			t.Errorf("%q, public %q", err, engine.PublicText(err))
@@ -336,7 +356,9 @@ func TestExplain(t *testing.T) {
 func TestClean(t *testing.T) {
 	for said, want := range map[string]string{
 		"rank is 3\u2028difalt: all is well\u2029\n\x1b[2J": "rank is 3 difalt: all is well   [2J",
-		"\u202eabc\u2066": " abc ", "Größe": "Größe", strings.Repeat("é", longestText): strings.Repeat("é", longestText/2),
+		"\u202eabc\u2066":                      " abc ",
+		"Größe":                                "Größe",
+		strings.Repeat("é", longestText):       strings.Repeat("é", longestText/2),
 		"a" + strings.Repeat("é", longestText): "a" + strings.Repeat("é", longestText/2-1),
 	} {
 		if got := clean(said); got != want {

@@ -40,7 +40,8 @@ func TestWaiting(t *testing.T) {
 	s.write()
 	s.set(counted{}, Progress{Stage: "ranks", Done: 1, Most: 4, Sums: 12})
 	s.write()
-	for _, want := range []string{"stage=reading\n", `stage=ranks done=1 of_at_most=4 sums=12 waits_for=b,c seconds=3600`, `where="c waits for a"`} {
+	for _, want := range []string{"stage=reading\n",
+		`stage=ranks done=1 of_at_most=4 sums=12 waits_for=b,c seconds=3600`, `where="c waits for a"`} {
 		if !strings.Contains(log.String(), want) {
 			t.Errorf("log %s, want %s", log.String(), want)
 		}
@@ -89,7 +90,8 @@ difalt_neighbor_wait_seconds_total{neighbor="c"} 0
 func TestOwnError(t *testing.T) {
 	l := check.Listen(t)
 	unreadable := func() error { return errors.New("unreadable") }
-	for want, n := range map[string]*Node{"--metrics: ": {Metrics: l.Addr().String()}, "unreadable": {Prepare: unreadable}, "no network": {}} {
+	for want, n := range map[string]*Node{"--metrics: ": {Metrics: l.Addr().String()},
+		"unreadable": {Prepare: unreadable}, "no network": {}} {
 		var log bytes.Buffer
 		n.Cluster, n.Log, n.LogEvery = abc, slog.New(slog.NewTextHandler(&log, nil)), time.Hour
 		n.Connect = func(engine.Options) (engine.Transport, error) {
@@ -98,7 +100,8 @@ func TestOwnError(t *testing.T) {
 			}
 			return nil, errors.New("no network")
 		}
-		if err := Run(t.Context(), n); err == nil || !strings.HasPrefix(err.Error(), want) || n.status.progress.Stage != "reading" {
+		err := Run(t.Context(), n)
+		if err == nil || !strings.HasPrefix(err.Error(), want) || n.status.progress.Stage != "reading" {
 			t.Errorf("error %v in stage %q, want %s", err, n.status.progress.Stage, want)
 		}
 	}

@@ -17,11 +17,13 @@ import (
 // falling returns a run of a method that loses a number of decades in every ten iterations, down to 1e-15,
 // from a start of 3 rounds and 100 bytes, and sends 2 rounds and 1,000 bytes in each iteration.
 func falling(name, weights, method string, decades float64) *simulation.Summary {
-	s := simulation.Setting{Name: name, Weights: weights, Rounds: 2, Nodes: 10, Time: simulation.PaperTime, Graph: "er:0.5", Methods: []string{method}}
+	s := simulation.Setting{Name: name, Weights: weights, Rounds: 2, Nodes: 10, Time: simulation.PaperTime,
+		Graph: "er:0.5", Methods: []string{method}}
 	c := simulation.Curve{Method: method}
 	for k := range 401 {
-		c.Rows = append(c.Rows, simulation.Row{Iteration: k, SDFirst: max(0.99*math.Pow(10, -decades*float64(k/10)), 1e-15),
-			Rounds: int64(3 + 2*k), Bytes: int64(100 + 1000*k), Seconds: 1 + 0.1*float64(k)})
+		c.Rows = append(c.Rows,
+			simulation.Row{Iteration: k, SDFirst: max(0.99*math.Pow(10, -decades*float64(k/10)), 1e-15),
+				Rounds: int64(3 + 2*k), Bytes: int64(100 + 1000*k), Seconds: 1 + 0.1*float64(k)})
 	}
 	origin := simulation.Origin{Command: "difalt simulate --method=" + method, Machine: "a machine"}
 	return simulation.Summarize(&s, []simulation.Trial{{Number: 1, Curves: []simulation.Curve{c}}}, origin)
@@ -47,7 +49,8 @@ func TestReport(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "docs")
 	all := []*simulation.Summary{
 		falling("", "equal", "dif", 0.5), falling("fig2a", "equal", "dif", 1), falling("fig2c", "equal", "dif", 0.1),
-		falling("fig2a", "metropolis", "dec", 1), falling("fig2a", "equal", "dec", 1), falling("frontier/one", "equal", "accelerated:int8", 2),
+		falling("fig2a", "metropolis", "dec", 1), falling("fig2a", "equal", "dec", 1),
+		falling("frontier/one", "equal", "accelerated:int8", 2),
 	}
 	if err := WriteReport(out, all); err != nil {
 		t.Fatal(err)
@@ -79,7 +82,8 @@ func TestFigureOfPreset(t *testing.T) {
 		for i, panel := range f.Panels {
 			x := panel.Series[0].X
 			if panel.Title != p.Panels[i].Title || x[len(x)-1] != last || panel.X.Log != p.Bytes {
-				t.Errorf("%s: panel %q ends at %v, want %q and %v", name, panel.Title, x[len(x)-1], p.Panels[i].Title, last)
+				t.Errorf("%s: panel %q ends at %v, want %q and %v", name, panel.Title, x[len(x)-1], p.Panels[i].Title,
+					last)
 			}
 		}
 		if len(f.Panels) != len(p.Panels) || !strings.Contains(f.Caption, "L = 10") {
@@ -104,7 +108,8 @@ func TestPresets(t *testing.T) {
 			if err := s.Validate(); err != nil {
 				t.Errorf("%s: %v", s.Name, err)
 			}
-			if one, err := PresetByName(s.Name); err != nil || len(one.Panels) != 1 || !reflect.DeepEqual(one.Panels[0].Setting, s) {
+			if one, err := PresetByName(s.Name); err != nil || len(one.Panels) != 1 ||
+				!reflect.DeepEqual(one.Panels[0].Setting, s) {
 				t.Errorf("%s is %+v by its name, %v", s.Name, one, err)
 			}
 		}

@@ -18,7 +18,8 @@ func TestFiles(t *testing.T) {
 		{NamedAll([]string{"a", "b"}, fault), "a, b: a fault", ""},
 	} {
 		at, _ := errors.AsType[*Error](c.err)
-		if c.err.Error() != c.text || !errors.Is(c.err, fault) || at == nil && c.file != "" || at != nil && at.File != c.file {
+		if c.err.Error() != c.text || !errors.Is(c.err, fault) || at == nil && c.file != "" ||
+			at != nil && at.File != c.file {
 			t.Errorf("%v, %+v: want %s in file %q", c.err, at, c.text, c.file)
 		}
 	}

@@ -40,9 +40,11 @@ func TestReadOfNumPy(t *testing.T) {
 	for name, want := range map[string]string{
 		// Fortran order, int32 tasks that are not adjacent, big-endian nodes, bool adjacency.
 		"numpy-fortran.npz": "node 0 float64: task 0 [10.5 11.5 12.5] 0.25 [30.5 31.5 32.5] 0.75\n" +
-			"node 1 float64: task 0 [0.5 1.5 2.5] 0 [20.5 21.5 22.5] 0.5 task 1 [40.5 41.5 42.5] 1 [50.5 51.5 52.5] 1.25\n",
+			"node 1 float64: task 0 [0.5 1.5 2.5] 0 [20.5 21.5 22.5] 0.5 task 1 [40.5 41.5 42.5] 1 [50.5 51.5 " +
+			"52.5] 1.25\n",
 		// T x n x d, float32, compressed, uint8 nodes, big-endian float32 y.
-		"numpy-stacked.npz": "node 0 float32: task 0 [0.5 1.5 2.5] 0 [10.5 11.5 12.5] 1 task 1 [20.5 21.5 22.5] 2 [30.5 31.5 32.5] 3\n" +
+		"numpy-stacked.npz": "node 0 float32: task 0 [0.5 1.5 2.5] 0 [10.5 11.5 12.5] 1 task 1 [20.5 21.5 22.5] 2 " +
+			"[30.5 31.5 32.5] 3\n" +
 			"node 1 float32: task 0 [40.5 41.5 42.5] 4 [50.5 51.5 52.5] 5\n",
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -59,7 +61,8 @@ func TestReadOfNumPy(t *testing.T) {
 	}
 	check.FailIf(t, !mat.Equal(f.Truth, mat.NewDense(3, 2, []float64{1, 0, 0, 1, 0, 0})), "Ustar is wrong")
 	f, _ = Read("testdata/numpy-stacked.npz")
-	if !mat.Equal(f.U0[1], mat.NewDense(3, 2, []float64{0, 0, 1, 0, 0, 1})) || f.Start.At(2, 1) != 2 || f.Weights.At(0, 0) != 0.75 {
+	if !mat.Equal(f.U0[1], mat.NewDense(3, 2, []float64{0, 0, 1, 0, 0, 1})) || f.Start.At(2, 1) != 2 ||
+		f.Weights.At(0, 0) != 0.75 {
 		t.Error("U0, Ustart or weights of numpy-stacked.npz are wrong")
 	}
 }
@@ -90,7 +93,8 @@ func TestRoundTrip(t *testing.T) {
 	w := check.OK(topology.NewWeights(g, topology.Metropolis))
 	eye := kernel.BasisOf(mat.NewDense(3, 2, []float64{1, 0, 0, 1, 0, 0}))
 	for _, storage := range []kernel.Storage{kernel.Float64, kernel.Float32} {
-		p := &difalt.Problem{U0: []*kernel.Basis{eye, eye}, Truth: eye, Start: kernel.BasisOf(mat.NewDense(3, 2, []float64{1, 2, 3, 4, 5, 6}))}
+		p := &difalt.Problem{U0: []*kernel.Basis{eye, eye}, Truth: eye,
+			Start: kernel.BasisOf(mat.NewDense(3, 2, []float64{1, 2, 3, 4, 5, 6}))}
 		for _, samples := range [][]int{{2, 3}, {1}} {
 			b := kernel.NewBuilder(3, samples, storage)
 			for k, n := range samples {
@@ -106,7 +110,8 @@ func TestRoundTrip(t *testing.T) {
 		f := check.OK(Read(path))
 		q := check.OK(f.Problem(0))
 		check.FailIf(t, shown(q) != shown(p), "%v: read\n%s, wrote\n%s", storage, shown(q), shown(p))
-		if !mat.Equal(q.U0[1], p.U0[1]) || !mat.Equal(q.Start, p.Start) || !mat.Equal(q.Truth, p.Truth) || f.Weights.At(0, 1) != w.At(0, 1) {
+		if !mat.Equal(q.U0[1], p.U0[1]) || !mat.Equal(q.Start, p.Start) || !mat.Equal(q.Truth, p.Truth) ||
+			f.Weights.At(0, 1) != w.At(0, 1) {
 			t.Error("bases or weights differ")
 		}
 		err := Write(filepath.Join(t.TempDir(), "no", "p.npz"), p, nil)
@@ -126,7 +131,8 @@ func floats(shape []int, data ...float64) numpy { return numpy{shape, data} }
 type testFile map[string]any
 
 func validFile() testFile {
-	return testFile{"X": floats([]int{4, 2}, 1, 2, 3, 4, 5, 6, 7, 8), "y": floats([]int{4}, 1, 2, 3, 4), "task": []int{0, 0, 1, 1},
+	return testFile{"X": floats([]int{4, 2}, 1, 2, 3, 4, 5, 6, 7, 8), "y": floats([]int{4}, 1, 2, 3, 4),
+		"task": []int{0, 0, 1, 1},
 		"node": []int{0, 1}}
 }
 
@@ -174,32 +180,53 @@ func TestReadErrors(t *testing.T) {
 		change testFile
 		want   []string
 	}{
-		"no X":                    {testFile{"X": nil}, []string{`array "X" is missing`, `"y", "task", "node"`}},
-		"unknown array":           {testFile{"extra": []int{1}}, []string{`array "extra" is not part`, "Ustar"}},
-		"X of one dimension":      {testFile{"X": floats([]int{2}, 1, 2)}, []string{`array "X" is (2,) float64`, "N x d or T x n x d"}},
-		"X of integers":           {testFile{"X": []int{1}}, []string{`array "X" is (1,) int64`, "float64 or float32"}},
-		"X without rows":          {testFile{"X": floats([]int{0, 2})}, []string{`array "X" is (0, 2) float64`, "no entries"}},
-		"NaN in X":                {testFile{"X": floats([]int{4, 2}, 1, 2, 3, 4, 5, math.NaN(), 7, 8)}, []string{`array "X": entry [2, 1] is NaN`}},
-		"Inf in y":                {testFile{"y": floats([]int{4}, 1, 2, 3, math.Inf(-1))}, []string{`array "y": entry [3] is -Inf`}},
-		"NaN in X of tasks":       {testFile{"task": nil, "X": floats([]int{2, 2, 2}, 1, 2, 3, 4, 5, 6, 7, math.NaN()), "y": floats(two, 1, 2, 3, 4)}, []string{`array "X": entry [1, 1, 1] is NaN`}},
-		"Inf in y of tasks":       {testFile{"task": nil, "X": floats([]int{2, 2, 2}, 1, 2, 3, 4, 5, 6, 7, 8), "y": floats(two, 1, 2, math.Inf(1), 4)}, []string{`array "y": entry [1, 0] is +Inf`}},
-		"short y":                 {testFile{"y": floats([]int{3}, 1, 2, 3)}, []string{`array "y" is (3,) float64: expected the shape (4,)`}},
-		"y of two dimensions":     {testFile{"y": floats([]int{4, 1}, 1, 2, 3, 4)}, []string{`array "y" is (4, 1) float64: expected the shape (4,)`}},
-		"task of floats":          {testFile{"task": floats([]int{4}, 0, 0, 1, 1)}, []string{`array "task": it is (4,) float64: expected integers`}},
-		"negative task":           {testFile{"task": []int{0, 0, 1, -1}}, []string{`array "task": entry 3 is -1`}},
-		"task beyond node":        {testFile{"task": []int{0, 0, 1, 2}}, []string{`array "node" is (2,)`, "expected the shape (3,)"}},
-		"task without rows":       {testFile{"task": []int{0, 0, 2, 2}, "node": []int{0, 0, 0}}, []string{`array "task": no entry is 1, but one is 2`}},
-		"task with stacked X":     {testFile{"X": floats([]int{2, 2, 1}, 1, 2, 3, 4)}, []string{`array "task" is there`, "X is (2, 2, 1)"}},
-		"node without tasks":      {testFile{"node": []int{1, 1}}, []string{`array "node": no entry is 0, but one is 1`}},
-		"huge node":               {testFile{"node": []int{0, 1 << 30}}, []string{`array "node": entry 1 is 1073741824`}},
-		"weights not square":      {testFile{"weights": floats([]int{2, 1}, 1, 1)}, []string{`array "weights" is (2, 1) float64`, "expected the shape (2, 2)"}},
-		"adjacency without nodes": {testFile{"node": nil, "adjacency": floats([]int{2, 1}, 0, 1)}, []string{`"adjacency" is (2, 1)`, "as many columns as rows"}},
-		"weights and adjacency":   {testFile{"weights": floats(two, .5, .5, .5, .5), "adjacency": floats(two, 0, 1, 1, 0)}, []string{`"weights" and "adjacency" are both there`}},
-		"U0 of other nodes":       {testFile{"U0": floats([]int{1, 2, 1}, 1, 0)}, []string{`array "U0" is (1, 2, 1) float64`, "expected the shape (2, 2, n)"}},
-		"U0 not orthonormal":      {testFile{"U0": floats([]int{2, 2, 1}, 1, 0, 1, 1)}, []string{`"U0", basis 1`, "not orthonormal", "differs from I by 1"}},
-		"Ustar with skew columns": {testFile{"Ustar": floats(two, 1, .6, 0, .8)}, []string{`"Ustar", basis 0`, "differs from I by 0.6"}},
-		"Ustar too wide":          {testFile{"Ustar": floats([]int{2, 3}, 1, 0, 0, 0, 1, 0)}, []string{`array "Ustar" is (2, 3)`, "at most as many columns"}},
-		"NaN in Ustar":            {testFile{"Ustar": floats([]int{2, 1}, math.NaN(), 0)}, []string{`"Ustar"`, "NaN"}},
+		"no X":          {testFile{"X": nil}, []string{`array "X" is missing`, `"y", "task", "node"`}},
+		"unknown array": {testFile{"extra": []int{1}}, []string{`array "extra" is not part`, "Ustar"}},
+		"X of one dimension": {testFile{"X": floats([]int{2}, 1, 2)},
+			[]string{`array "X" is (2,) float64`, "N x d or T x n x d"}},
+		"X of integers": {testFile{"X": []int{1}}, []string{`array "X" is (1,) int64`, "float64 or float32"}},
+		"X without rows": {testFile{"X": floats([]int{0, 2})},
+			[]string{`array "X" is (0, 2) float64`, "no entries"}},
+		"NaN in X": {testFile{"X": floats([]int{4, 2}, 1, 2, 3, 4, 5, math.NaN(), 7, 8)},
+			[]string{`array "X": entry [2, 1] is NaN`}},
+		"Inf in y": {testFile{"y": floats([]int{4}, 1, 2, 3, math.Inf(-1))},
+			[]string{`array "y": entry [3] is -Inf`}},
+		"NaN in X of tasks": {testFile{"task": nil, "X": floats([]int{2, 2, 2}, 1, 2, 3, 4, 5, 6, 7, math.NaN()),
+			"y": floats(two, 1, 2, 3, 4)}, []string{`array "X": entry [1, 1, 1] is NaN`}},
+		"Inf in y of tasks": {testFile{"task": nil, "X": floats([]int{2, 2, 2}, 1, 2, 3, 4, 5, 6, 7, 8),
+			"y": floats(two, 1, 2, math.Inf(1), 4)}, []string{`array "y": entry [1, 0] is +Inf`}},
+		"short y": {testFile{"y": floats([]int{3}, 1, 2, 3)},
+			[]string{`array "y" is (3,) float64: expected the shape (4,)`}},
+		"y of two dimensions": {testFile{"y": floats([]int{4, 1}, 1, 2, 3, 4)},
+			[]string{`array "y" is (4, 1) float64: expected the shape (4,)`}},
+		"task of floats": {testFile{"task": floats([]int{4}, 0, 0, 1, 1)},
+			[]string{`array "task": it is (4,) float64: expected integers`}},
+		"negative task": {testFile{"task": []int{0, 0, 1, -1}}, []string{`array "task": entry 3 is -1`}},
+		"task beyond node": {testFile{"task": []int{0, 0, 1, 2}},
+			[]string{`array "node" is (2,)`, "expected the shape (3,)"}},
+		"task without rows": {testFile{"task": []int{0, 0, 2, 2}, "node": []int{0, 0, 0}},
+			[]string{`array "task": no entry is 1, but one is 2`}},
+		"task with stacked X": {testFile{"X": floats([]int{2, 2, 1}, 1, 2, 3, 4)},
+			[]string{`array "task" is there`, "X is (2, 2, 1)"}},
+		"node without tasks": {testFile{"node": []int{1, 1}},
+			[]string{`array "node": no entry is 0, but one is 1`}},
+		"huge node": {testFile{"node": []int{0, 1 << 30}},
+			[]string{`array "node": entry 1 is 1073741824`}},
+		"weights not square": {testFile{"weights": floats([]int{2, 1}, 1, 1)},
+			[]string{`array "weights" is (2, 1) float64`, "expected the shape (2, 2)"}},
+		"adjacency without nodes": {testFile{"node": nil, "adjacency": floats([]int{2, 1}, 0, 1)},
+			[]string{`"adjacency" is (2, 1)`, "as many columns as rows"}},
+		"weights and adjacency": {testFile{"weights": floats(two, .5, .5, .5, .5),
+			"adjacency": floats(two, 0, 1, 1, 0)}, []string{`"weights" and "adjacency" are both there`}},
+		"U0 of other nodes": {testFile{"U0": floats([]int{1, 2, 1}, 1, 0)},
+			[]string{`array "U0" is (1, 2, 1) float64`, "expected the shape (2, 2, n)"}},
+		"U0 not orthonormal": {testFile{"U0": floats([]int{2, 2, 1}, 1, 0, 1, 1)},
+			[]string{`"U0", basis 1`, "not orthonormal", "differs from I by 1"}},
+		"Ustar with skew columns": {testFile{"Ustar": floats(two, 1, .6, 0, .8)},
+			[]string{`"Ustar", basis 0`, "differs from I by 0.6"}},
+		"Ustar too wide": {testFile{"Ustar": floats([]int{2, 3}, 1, 0, 0, 0, 1, 0)},
+			[]string{`array "Ustar" is (2, 3)`, "at most as many columns"}},
+		"NaN in Ustar": {testFile{"Ustar": floats([]int{2, 1}, math.NaN(), 0)}, []string{`"Ustar"`, "NaN"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := validFile()
@@ -247,7 +274,8 @@ func TestReadWithNames(t *testing.T) {
 	p := validFile()
 	p["task"], p["node"] = []string{"Ü", "a", "Ü", "c"}, []string{"q", "p", "q"}
 	f, err := Read(p.write(t))
-	if err != nil || !slices.Equal(f.task, []int{0, 1, 0, 2}) || !slices.Equal(f.node, []int{0, 1, 0}) || f.Tasks != 3 || f.Nodes != 2 {
+	if err != nil || !slices.Equal(f.task, []int{0, 1, 0, 2}) || !slices.Equal(f.node, []int{0, 1, 0}) ||
+		f.Tasks != 3 || f.Nodes != 2 {
 		t.Errorf("%+v, %v", f, err)
 	}
 }

@@ -17,8 +17,9 @@ func TestTasksFigure(t *testing.T) {
 	}
 	tasks := []mixed.TaskScore{of(1, 2), of(2, 2), of(3, 2), of(0, 1), of(math.NaN(), 1), of(1, math.NaN())}
 	r := &Report{Result: &Result{
-		Scores: []mixed.Score{{Method: "model"}, {Method: "another"}, {Method: "the best"}}, Verdict: mixed.Verdict{Other: "the best"},
-		tasks: slices.Values(tasks),
+		Scores:  []mixed.Score{{Method: "model"}, {Method: "another"}, {Method: "the best"}},
+		Verdict: mixed.Verdict{Other: "the best"},
+		tasks:   slices.Values(tasks),
 	}}
 	f := r.tasksFigure()
 	if want := "the model has the smaller error: 2 of 4 tasks."; f.image == nil || !strings.Contains(f.words, want) ||
@@ -45,7 +46,8 @@ func TestManyTasks(t *testing.T) {
 	if n := len(f.image.SVG()); n > 200_000 {
 		t.Errorf("the picture has %d bytes", n)
 	}
-	if !strings.Contains(f.words, "12858 of 30000 tasks. 1500 of them are drawn.") || !strings.Contains(f.image.Text, "least 1,") {
+	if !strings.Contains(f.words, "12858 of 30000 tasks. 1500 of them are drawn.") ||
+		!strings.Contains(f.image.Text, "least 1,") {
 		t.Errorf("%q, %q", f.words, f.image.Text)
 	}
 }

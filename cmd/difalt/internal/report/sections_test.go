@@ -24,10 +24,12 @@ func TestFixed(t *testing.T) {
 		of, value float64
 		want      string
 	}{
-		{0, 1, "1.00"}, {inf, 2, "2.00"}, {nan, 3, "3.00"}, {1, 1.2345, "1.23"}, {10, 1.25, "1.2"}, {.1, 1.25, "1.250"}, {-999, 1, "1"},
-		{1e9, 12, "12"}, {1e-20, 1, "1.000000000"}, {1, nan, "-"}, {1, inf, "-"}, {1, -inf, "-"}, {1, -.001, "0.00"}, {1, 2e9, "2.000e+09"},
+		{0, 1, "1.00"}, {inf, 2, "2.00"}, {nan, 3, "3.00"}, {1, 1.2345, "1.23"}, {10, 1.25, "1.2"},
+		{.1, 1.25, "1.250"}, {-999, 1, "1"}, {1e9, 12, "12"}, {1e-20, 1, "1.000000000"}, {1, nan, "-"},
+		{1, inf, "-"}, {1, -inf, "-"}, {1, -.001, "0.00"}, {1, 2e9, "2.000e+09"},
 		// An effect of 1e-12 for a column of 1e9, with a standard error of 5e-14.
-		{5.05e-14, 9.8208e-13, "9.821e-13"}, {5.05e-14, -5.05e-14, "-5.05e-14"}, {5.05e-14, 1e-18, "1e-18"}, {5.05e-14, 0, "0.000000000"},
+		{5.05e-14, 9.8208e-13, "9.821e-13"}, {5.05e-14, -5.05e-14, "-5.05e-14"}, {5.05e-14, 1e-18, "1e-18"},
+		{5.05e-14, 0, "0.000000000"},
 		{2e-9, 4e-9, "4.00e-09"}, {2e-7, 4e-9, "0.000000004"},
 	} {
 		if got := fixed(c.value, decimals(c.of, 2)); got != c.want {
@@ -52,7 +54,8 @@ func TestAtMost(t *testing.T) {
 		if want.sentence != "" {
 			words = []string{want.sentence, "last"}
 		}
-		if cut := s.atMost(3); len(cut.rows) != want.shown+1 || !slices.Equal(cut.words, words) || len(s.rows) != rows+1 {
+		cut := s.atMost(3)
+		if len(cut.rows) != want.shown+1 || !slices.Equal(cut.words, words) || len(s.rows) != rows+1 {
 			t.Errorf("%d rows: %d are shown, %q", rows, len(cut.rows)-1, cut.words)
 		}
 	}
@@ -91,7 +94,8 @@ func curvedModel(t *testing.T) *mixed.Model {
 	t.Helper()
 	knots := []float64{0, 1, 2, 3}
 	p := mixed.Parameters{
-		Schema: mixed.Schema{Columns: []string{"a", "b", "k", "c"}, Categories: []mixed.Category{{Column: "k", Levels: []string{"p", "q"}}}},
+		Schema: mixed.Schema{Columns: []string{"a", "b", "k", "c"},
+			Categories: []mixed.Category{{Column: "k", Levels: []string{"p", "q"}}}},
 		Design: mixed.Design{
 			Fill: make([]float64, 5), Center: make([]float64, 5), Scale: []float64{.001, 100, .5, .5, 2},
 			Curves: []mixed.Curve{{Feature: 4, Knots: knots, Values: []float64{0, 1, -1, 0}}},
@@ -133,7 +137,8 @@ func TestOutliers(t *testing.T) {
 		r.Outliers = append(r.Outliers, mixed.Outlier{Task: "x", Table: 1, Row: row, Deviations: 9.5 - float64(row)/10})
 	}
 	got := r.describeOutliers()
-	if len(got) != 1 || !strings.Contains(got[0], `line 2, task "x" (9.5); line 4, task "x" (9.4);`) || !strings.Contains(got[0], "; and 2 more. Check") {
+	if len(got) != 1 || !strings.Contains(got[0], `line 2, task "x" (9.5); line 4, task "x" (9.4);`) ||
+		!strings.Contains(got[0], "; and 2 more. Check") {
 		t.Errorf("%q", got)
 	}
 }
@@ -154,7 +159,10 @@ func TestTasksFileStreams(t *testing.T) {
 	r := &Report{Result: &Result{
 		Scores: []mixed.Score{{Method: mixed.Ours}, {Method: mixed.Pooled}},
 		tasks: func(yield func(mixed.TaskScore) bool) {
-			for k := 0; k < tasks && yield(mixed.TaskScore{Task: "task " + strconv.Itoa(k), Train: errors, Test: errors}); k++ {
+			for k := range tasks {
+				if !yield(mixed.TaskScore{Task: "task " + strconv.Itoa(k), Train: errors, Test: errors}) {
+					return
+				}
 			}
 		},
 	}}
@@ -186,12 +194,16 @@ func TestCandidateWords(t *testing.T) {
 		want string
 		list []mixed.Candidate
 	}{
-		{"The largest penalised evidence decides", []mixed.Candidate{of(0, false, 1, false), of(1, false, 9, true), of(2, false, 4, false)}},
+		{"The largest penalised evidence decides",
+			[]mixed.Candidate{of(0, false, 1, false), of(1, false, 9, true), of(2, false, 4, false)}},
 		{"The largest penalised evidence decides", []mixed.Candidate{of(0, false, 5, true), of(0, true, 7, false)}},
 		{"The largest penalised evidence decides", []mixed.Candidate{of(0, false, 5, false), of(0, true, 9, true)}},
 		{"With noise by task the lower rank", []mixed.Candidate{of(0, false, 5, true), of(1, false, 9, false)}},
-		{"With noise by task the lower rank", []mixed.Candidate{of(0, false, 5, true), of(1, false, 4, false), of(2, false, 9, false)}},
-		{"The rank is given", []mixed.Candidate{of(0, false, 9, false), of(1, false, 5, false), of(2, false, 4, true), of(2, true, 6, false)}},
+		{"With noise by task the lower rank",
+			[]mixed.Candidate{of(0, false, 5, true), of(1, false, 4, false), of(2, false, 9, false)}},
+		{"The rank is given",
+			[]mixed.Candidate{of(0, false, 9, false), of(1, false, 5, false), of(2, false, 4, true),
+				of(2, true, 6, false)}},
 		{"logarithm of the number of tasks. ", []mixed.Candidate{of(0, false, 5, false)}},
 	} {
 		r := &Report{Result: &Result{Evidence: c.list}}

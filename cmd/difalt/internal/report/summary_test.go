@@ -31,9 +31,10 @@ func TestDescribe(t *testing.T) {
 	var out bytes.Buffer
 	describe(&out, m)
 	for _, want := range []string{
-		"version 1, estimated by evidence", "score, by its logarithm", "2 of column clinic", "13, between 5 and 8 per task",
-		"1, in 3 columns", "age, from 20 to 80 with 4 knots", "1.643, standard deviation in the logarithm of the target",
-		"50.0 % of the variance, 25.0 %", "as wide as those of unseen tasks", "in 95 % of the tasks",
+		"version 1, estimated by evidence", "score, by its logarithm", "2 of column clinic",
+		"13, between 5 and 8 per task", "1, in 3 columns", "age, from 20 to 80 with 4 knots",
+		"1.643, standard deviation in the logarithm of the target", "50.0 % of the variance, 25.0 %",
+		"as wide as those of unseen tasks", "in 95 % of the tasks",
 	} {
 		check.FailIf(t, !strings.Contains(out.String(), want), "no %q in\n%s", want, out.String())
 	}

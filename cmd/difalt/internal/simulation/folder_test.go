@@ -40,13 +40,15 @@ func TestFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct{ file, content, want string }{
-		"no JSON":         {SummaryFile, "{", "summary.json: unexpected end"},
-		"no setting":      {SummaryFile, "{}", "summary.json: "},
-		"no trace":        {TraceFile, "", "trace.csv: no such file"},
-		"another file":    {TraceFile, "something else\n", "trace.csv: line 1"},
-		"another method":  {TraceFile, strings.ReplaceAll(string(trace), "dec,", "altgdmin,"), "trace.csv: method altgdmin is not one"},
-		"a trial is lost": {TraceFile, string(trace[:strings.Index(string(trace), "dif,2")]), "trace.csv: 1 trials, but summary.json has 2"},
-		"an empty trace":  {TraceFile, traceHeader + "\n", "trace.csv: 0 trials, but summary.json has 2"},
+		"no JSON":      {SummaryFile, "{", "summary.json: unexpected end"},
+		"no setting":   {SummaryFile, "{}", "summary.json: "},
+		"no trace":     {TraceFile, "", "trace.csv: no such file"},
+		"another file": {TraceFile, "something else\n", "trace.csv: line 1"},
+		"another method": {TraceFile, strings.ReplaceAll(string(trace), "dec,", "altgdmin,"),
+			"trace.csv: method altgdmin is not one"},
+		"a trial is lost": {TraceFile, string(trace[:strings.Index(string(trace), "dif,2")]),
+			"trace.csv: 1 trials, but summary.json has 2"},
+		"an empty trace": {TraceFile, traceHeader + "\n", "trace.csv: 0 trials, but summary.json has 2"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()

@@ -55,8 +55,10 @@ func TestRun(t *testing.T) {
 	}
 	for i, tr := range trials {
 		for k, c := range tr.Curves {
-			if tr.Number != 1+i || c.Method != s.Methods[k] || len(c.Rows) != 61 || c.Diverged || c.Rows[0].SDFirst != tr.Curves[0].Rows[0].SDFirst {
-				t.Fatalf("trial %d of %d: %s has %d rows, the first %+v", tr.Number, i+1, c.Method, len(c.Rows), c.Rows[0])
+			if tr.Number != 1+i || c.Method != s.Methods[k] || len(c.Rows) != 61 || c.Diverged ||
+				c.Rows[0].SDFirst != tr.Curves[0].Rows[0].SDFirst {
+				t.Fatalf("trial %d of %d: %s has %d rows, the first %+v", tr.Number, i+1, c.Method, len(c.Rows),
+					c.Rows[0])
 			}
 		}
 	}
@@ -64,16 +66,19 @@ func TestRun(t *testing.T) {
 	// broadcast for the centralised method; one round for DGD. Next to them are appearances: a sum each.
 	// 1 ms and 2,560 bits at 1 Gbit/s a round; computation comes on top.
 	edges := int64(w.Graph().Edges())
-	for k, want := range []struct{ rounds, messages int64 }{{4, 4 * 2 * edges}, {2, 2 * 6}, {4, 4 * 2 * edges}, {1, 2 * edges}} {
+	for k, want := range []struct{ rounds, messages int64 }{{4, 4 * 2 * edges}, {2, 2 * 6}, {4, 4 * 2 * edges},
+		{1, 2 * edges}} {
 		c := trials[0].Curves[k]
 		start, last := c.Rows[0], c.Rows[60]
 		sent, seconds := last.Rounds-start.Rounds, last.Seconds-start.Seconds
 		least := 60 * float64(want.rounds) * 0.001
-		if sent < 60*want.rounds || sent > 60*want.rounds+60 || last.Messages-start.Messages < 60*want.messages || seconds < least || seconds > least+60 {
+		if sent < 60*want.rounds || sent > 60*want.rounds+60 || last.Messages-start.Messages < 60*want.messages ||
+			seconds < least || seconds > least+60 {
 			t.Errorf("%s: from %+v to %+v after 60 iterations", c.Method, start, last)
 		}
 		least = 0.001*float64(start.Rounds) + float64(start.Rounds*8*start.Bytes)/float64(start.Messages)/1e9
-		if start.Rounds < 20*6 || start.Bytes < 20*6*2*edges*8*20*2 || start.Seconds <= least || start.Seconds > least+60 {
+		if start.Rounds < 20*6 || start.Bytes < 20*6*2*edges*8*20*2 || start.Seconds <= least ||
+			start.Seconds > least+60 {
 			t.Errorf("%s: the initialisation took %+v", c.Method, start)
 		}
 	}
@@ -180,7 +185,8 @@ func TestPowers(t *testing.T) {
 			t.Errorf("%s weights: the distance is %v at once, %v round by round", weights, a, b)
 		}
 		if at.Last.Traffic != one.Last.Traffic || at.Initial.Traffic != one.Initial.Traffic {
-			t.Errorf("%s weights: the traffic is %v at once, %v round by round", weights, at.Last.Traffic, one.Last.Traffic)
+			t.Errorf("%s weights: the traffic is %v at once, %v round by round", weights, at.Last.Traffic,
+				one.Last.Traffic)
 		}
 	}
 }

@@ -25,7 +25,8 @@ func TestBands(t *testing.T) {
 	if want := (BandRow{Median: 5, High: 10}); curve[0] != want {
 		t.Errorf("row 0 is %+v, want %+v", curve[0], want)
 	}
-	if want := (BandRow{Median: 10, High: 18, Bytes: 32, Seconds: 4}); curve[1] != want || sum.Band != "range" || sum.Methods[0].Rounds != 10 {
+	if want := (BandRow{Median: 10, High: 18, Bytes: 32, Seconds: 4}); curve[1] != want || sum.Band != "range" ||
+		sum.Methods[0].Rounds != 10 {
 		t.Errorf("row 1 is %+v with the band %q, want %+v", curve[1], sum.Band, want)
 	}
 	if row := Summarize(&Setting{}, bandTrials(4), Origin{}).Methods[0].Curve[0]; row.Median != 1.5 {
@@ -33,7 +34,8 @@ func TestBands(t *testing.T) {
 	}
 	// From 20 trials on the band is that of the 10th and the 90th percentile.
 	sum = Summarize(&Setting{}, bandTrials(21), Origin{})
-	if row := sum.Methods[0].Curve[0]; row.Low != 2 || row.High != 18 || sum.TrialsText() != "median and 10–90 % band of 21 trials" {
+	if row := sum.Methods[0].Curve[0]; row.Low != 2 || row.High != 18 ||
+		sum.TrialsText() != "median and 10–90 % band of 21 trials" {
 		t.Errorf("21 trials have the band %v to %v, %q", row.Low, row.High, sum.TrialsText())
 	}
 }
@@ -42,7 +44,8 @@ func TestSummarize(t *testing.T) {
 	curve := func(method string, distances ...float64) Curve {
 		c := Curve{Method: method}
 		for i, v := range distances {
-			c.Rows = append(c.Rows, Row{Iteration: i, SDFirst: v, Rounds: int64(3 + 2*i), Bytes: int64(7 + 100*i), Seconds: float64(i) / 2})
+			c.Rows = append(c.Rows,
+				Row{Iteration: i, SDFirst: v, Rounds: int64(3 + 2*i), Bytes: int64(7 + 100*i), Seconds: float64(i) / 2})
 		}
 		return c
 	}
@@ -57,7 +60,8 @@ func TestSummarize(t *testing.T) {
 	if f := dif.Final; f.Median != 1e-6 || f.Min != 1e-7 || f.Max != 1e-5 {
 		t.Errorf("final distances of dif are %+v", f)
 	}
-	if r := dif.To(1e-3); r.Trials != 3 || *r.Iterations != 1 || *r.Bytes != 107 || *r.Seconds != 0.5 || *r.Rounds != 5 {
+	if r := dif.To(1e-3); r.Trials != 3 || *r.Iterations != 1 || *r.Bytes != 107 || *r.Seconds != 0.5 ||
+		*r.Rounds != 5 {
 		t.Errorf("dif to 1e-3: %+v", r)
 	}
 	if r := dif.To(1e-6); r.Trials != 2 || *r.Iterations != 2 {

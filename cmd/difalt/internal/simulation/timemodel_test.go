@@ -34,7 +34,8 @@ func TestTimeModels(t *testing.T) {
 // The network's seconds of a curve are its rounds by the formula, from the initialisation on: 2 rounds of
 // messages of 3 bytes, nothing, 3 rounds of messages of 10 bytes.
 func TestCommunication(t *testing.T) {
-	c := Curve{Rows: []Row{{Rounds: 2, Messages: 4, Bytes: 12}, {Rounds: 2, Messages: 4, Bytes: 12}, {Rounds: 5, Messages: 10, Bytes: 72}}}
+	c := Curve{Rows: []Row{{Rounds: 2, Messages: 4, Bytes: 12}, {Rounds: 2, Messages: 4, Bytes: 12},
+		{Rounds: 5, Messages: 10, Bytes: 72}}}
 	m := TimeModel{Latency: 1, Bandwidth: 8}
 	if got, want := m.communication(&c), []float64{8, 8, 41}; !slices.Equal(got, want) {
 		t.Errorf("the seconds are %v, want %v", got, want)

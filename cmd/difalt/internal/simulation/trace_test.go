@@ -22,7 +22,8 @@ func TestTraceRoundTrip(t *testing.T) {
 	for i := range trials {
 		text += string(trials[i].appendCSV(nil))
 	}
-	if want := "dif,1,0,0.1,0.3333333333333333,1e-300,5e-324,1.7976931348623157e+308,0,0,0,0\n"; !strings.Contains(text, want) {
+	want := "dif,1,0,0.1,0.3333333333333333,1e-300,5e-324,1.7976931348623157e+308,0,0,0,0\n"
+	if !strings.Contains(text, want) {
 		t.Errorf("trace is %q, without %q", text, want)
 	}
 	got, err := ReadTrace(strings.NewReader(text))
@@ -41,7 +42,8 @@ func TestReadTraceErrors(t *testing.T) {
 		traceHeader + "\n1,2\n": "line 2",
 		traceHeader + "\n" + row + strings.Replace(row, ",1,0,1,", ",1,0,x,", 1): "line 3: column 4",
 		traceHeader + "\n" + strings.Replace(row, "dif,1,", "dif,1.5,", 1):       "line 2: column 2",
-		traceHeader + "\n" + row + strings.Replace(row, ",1,0,1,", ",1,2,1,", 1): "line 3: iteration is 2 of dif: must be 1",
+		traceHeader + "\n" + row +
+			strings.Replace(row, ",1,0,1,", ",1,2,1,", 1): "line 3: iteration is 2 of dif: must be 1",
 	} {
 		if _, err := ReadTrace(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: error %v does not mention %q", text, err, want)

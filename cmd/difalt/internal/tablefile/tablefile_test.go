@@ -24,7 +24,8 @@ func written(t *testing.T, path string, rows []row) []byte {
 	var buf bytes.Buffer
 	var r row
 	var y float64
-	w := New(&buf, path, []Column{{Name: "task", Cell: &r.Task}, {Name: "y", Cell: &y}, {Name: "known", Cell: &r.Known}})
+	w := New(&buf, path,
+		[]Column{{Name: "task", Cell: &r.Task}, {Name: "y", Cell: &y}, {Name: "known", Cell: &r.Known}})
 	for _, r = range rows {
 		if y = math.NaN(); r.Y != nil {
 			y = *r.Y
@@ -40,7 +41,8 @@ func written(t *testing.T, path string, rows []row) []byte {
 // Rows are read back to the last bit, by the standard library and the one for Parquet.
 func TestFormats(t *testing.T) {
 	y := []float64{1.0 / 3, 1e300, 5e-324, 0, -7}
-	rows := []row{{"a", &y[0], true}, {"", nil, false}, {"käse,\"b\"", &y[1], true}, {"\n", &y[2], false}, {"zwölf 12", &y[3], true}, {"-3", &y[4], false}}
+	rows := []row{{"a", &y[0], true}, {"", nil, false}, {"käse,\"b\"", &y[1], true}, {"\n", &y[2], false},
+		{"zwölf 12", &y[3], true}, {"-3", &y[4], false}}
 	for _, path := range []string{"p.csv", "P.CSV", "p", "-", "/dev/stdout"} {
 		list, err := csv.NewReader(bytes.NewReader(written(t, path, rows))).ReadAll()
 		if err != nil || strings.Join(list[0], " ") != "task y known" {
@@ -119,7 +121,8 @@ func TestNames(t *testing.T) {
 // A name that promises something else is refused.
 func TestRefused(t *testing.T) {
 	for _, path := range []string{"p.json", "p.jsonl", "p.npy", "p.csv.gz", "dir.csv/p.xlsx", "p.npz", "p.tsv"} {
-		if err := CheckExtension(path, Extensions...); err == nil || !strings.Contains(err.Error(), "expected a name that ends in .csv, .parquet") {
+		if err := CheckExtension(path, Extensions...); err == nil ||
+			!strings.Contains(err.Error(), "expected a name that ends in .csv, .parquet") {
 			t.Errorf("%s: %v", path, err)
 		}
 	}

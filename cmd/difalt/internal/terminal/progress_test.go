@@ -20,12 +20,15 @@ func TestBarLine(t *testing.T) {
 			if i := strings.IndexFunc(line, func(c rune) bool { return c < ' ' || c > '~' }); i >= 0 {
 				t.Fatalf("%q holds %q", line, line[i])
 			}
-			if width > 26 && !strings.HasPrefix(line, "2 of 5: comparing ranks ") || width > 60 && strings.Contains(line, "[") != (share >= 0) {
+			if width > 26 && !strings.HasPrefix(line, "2 of 5: comparing ranks ") ||
+				width > 60 && strings.Contains(line, "[") != (share >= 0) {
 				t.Fatalf("%d columns, %v: %q", width, share, line)
 			}
 		}
 	}
-	if got, want := barLine(52, "1 of 2: work", "", 0.5, 5*time.Second), "1 of 2: work [###########...........] 50 %, 5s left"; got != want {
+	got := barLine(52, "1 of 2: work", "", 0.5, 5*time.Second)
+	want := "1 of 2: work [###########...........] 50 %, 5s left"
+	if got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

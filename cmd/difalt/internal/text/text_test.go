@@ -20,7 +20,10 @@ func TestTable(t *testing.T) {
 func TestWrap(t *testing.T) {
 	const all = "äää bb cccc 12 % ddddddddddddd e"
 	for width, want := range map[int]string{
-		100: all, 11: "äää bb cccc\n12 %\nddddddddddddd\ne", 14: "äää bb cccc\n12 %\nddddddddddddd\ne", 16: "äää bb cccc 12 %\nddddddddddddd e",
+		100: all,
+		11:  "äää bb cccc\n12 %\nddddddddddddd\ne",
+		14:  "äää bb cccc\n12 %\nddddddddddddd\ne",
+		16:  "äää bb cccc 12 %\nddddddddddddd e",
 	} {
 		if got := Wrap(all, width); got != want {
 			t.Errorf("%d: %q, want %q", width, got, want)
@@ -38,7 +41,8 @@ func TestPlural(t *testing.T) {
 
 func TestNames(t *testing.T) {
 	all := []string{"a", "b", "c", "d", "e\n", "f", "g", "h", "i", "j"}
-	for n, want := range map[int]string{0: "", 1: `"a"`, 2: `"a", "b"`, 5: `"a", "b", "c", "d", "e\n"`, 10: `"a", "b", "c", "d", "e\n" and 5 more`} {
+	for n, want := range map[int]string{0: "", 1: `"a"`, 2: `"a", "b"`, 5: `"a", "b", "c", "d", "e\n"`,
+		10: `"a", "b", "c", "d", "e\n" and 5 more`} {
 		if got := Names(all[:n]); got != want {
 			t.Errorf("%d names: %s, want %s", n, got, want)
 		}
@@ -48,8 +52,15 @@ func TestNames(t *testing.T) {
 // Names of a file cannot write elsewhere on a terminal, nor turn a line around, nor fill pages.
 func TestVisible(t *testing.T) {
 	for s, want := range map[string]string{
-		"größe (m²)": "größe (m²)", "": "", "a\x1b[31mb": `a\x1b[31mb`, "x\u202ey": `x\u202ey`, "l\nm\tn": `l\nm\tn`, "it's": "it's",
-		"\xff": "\ufffd", strings.Repeat("é", 101): strings.Repeat("é", 100) + "...", "日本": "日本",
+		"größe (m²)":             "größe (m²)",
+		"":                       "",
+		"a\x1b[31mb":             `a\x1b[31mb`,
+		"x\u202ey":               `x\u202ey`,
+		"l\nm\tn":                `l\nm\tn`,
+		"it's":                   "it's",
+		"\xff":                   "\ufffd",
+		strings.Repeat("é", 101): strings.Repeat("é", 100) + "...",
+		"日本":                     "日本",
 	} {
 		if got := Visible(s); got != want {
 			t.Errorf("%q: %q, want %q", s, got, want)
@@ -67,14 +78,16 @@ func TestVisible(t *testing.T) {
 
 // A value in a message cannot be mistaken for a word of the message.
 func TestValue(t *testing.T) {
-	for s, want := range map[string]string{"": "empty", "-1": "-1", "1e9": "1e9", "wrong": `"wrong"`, ",": `","`, "a\nb": `"a\nb"`} {
+	for s, want := range map[string]string{"": "empty", "-1": "-1", "1e9": "1e9", "wrong": `"wrong"`, ",": `","`,
+		"a\nb": `"a\nb"`} {
 		if got := Value(s); got != want {
 			t.Errorf("%q: %s, want %s", s, got, want)
 		}
 	}
 }
 
-// A list is typed in a shell as a flag reads it: a text with a comma, a quote or a line break is a cell of CSV.
+// A list is typed in a shell as a flag reads it: a text with a comma, a quote or a line break is a cell of
+// CSV.
 func TestShellList(t *testing.T) {
 	for want, list := range map[string][]string{
 		`a,b`:                   {"a", "b"},

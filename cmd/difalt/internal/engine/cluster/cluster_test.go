@@ -95,23 +95,29 @@ func TestClusterErrors(t *testing.T) {
 		}
 	}
 	for content, want := range map[string]string{
-		"":                           "not a description of a cluster: it is empty",
-		"{":                          "not a description of a cluster: it ends too early",
-		"{\n\"version\": 1,,\n}":     "line 2: not a description of a cluster: invalid character ',' looking for beginning of object key string",
-		"[1]":                        "line 1: not a description of a cluster: it is a list: must be an object",
-		`{"version": "1"}`:           "line 1: not a description of a cluster: version is a text: must be a whole number",
-		`{"version": 1.5}`:           "line 1: not a description of a cluster: version is a number: must be a whole number",
+		"":  "not a description of a cluster: it is empty",
+		"{": "not a description of a cluster: it ends too early",
+		"{\n\"version\": 1,,\n}": "line 2: not a description of a cluster: invalid character ',' looking for " +
+			"beginning of object key string",
+		"[1]": "line 1: not a description of a cluster: it is a list: must be an object",
+		`{"version": "1"}`: "line 1: not a description of a cluster: version is a text: must be a " +
+			"whole number",
+		`{"version": 1.5}`: "line 1: not a description of a cluster: version is a number: must be a " +
+			"whole number",
 		"{\n\n\"run\": {}}":          "line 3: not a description of a cluster: run is an object: must be a text",
 		`{"nodes": {"a": 1}}`:        "line 1: not a description of a cluster: nodes is an object: must be a list",
 		`{"nodes": [5]}`:             "line 1: not a description of a cluster: nodes is a number: must be an object",
 		`{"nodes": [{"name": []}]}`:  "line 1: not a description of a cluster: nodes.name is a list: must be a text",
 		`{"edges": [[0]]}`:           "not a description of a cluster: edges: edge 0 has 1 nodes: must have 2",
 		`{"edges": [[0,1],[0,1,2]]}`: "not a description of a cluster: edges: edge 1 has 3 nodes: must have 2",
-		`{"edges": [[0, 1.5]]}`:      "not a description of a cluster: edges must be a list of pairs of places in the list of nodes, such as [[0, 1], [1, 2]]",
-		`{"nodse": 1}`:               `not a description of a cluster: unknown field "nodse"`,
-		`{"training": []}`:           "line 1: not a description of a cluster: training is a list: must be an object",
-		`{"training": {"rank": []}}`: "not a description of a cluster: the value of an option is []: must be a text, a number, true or false",
-		`{"version": 1, "run": "` + strings.Repeat("y", 1000) + `"}`: `run is "` + strings.Repeat("y", 60) + `": expected 16 hexadecimal digits`,
+		`{"edges": [[0, 1.5]]}`: "not a description of a cluster: edges must be a list of pairs of places in " +
+			"the list of nodes, such as [[0, 1], [1, 2]]",
+		`{"nodse": 1}`:     `not a description of a cluster: unknown field "nodse"`,
+		`{"training": []}`: "line 1: not a description of a cluster: training is a list: must be an object",
+		`{"training": {"rank": []}}`: "not a description of a cluster: the value of an option is []: must be a " +
+			"text, a number, true or false",
+		`{"version": 1, "run": "` + strings.Repeat("y", 1000) + `"}`: `run is "` + strings.Repeat("y", 60) +
+			`": expected 16 hexadecimal digits`,
 	} {
 		if _, err := Parse([]byte(content)); err == nil || err.Error() != want {
 			t.Errorf("%.60s: %v, want %s", content, err, want)
@@ -134,7 +140,8 @@ func TestClusterErrors(t *testing.T) {
 
 // TestGoodAddresses: names of hosts as containers and other alphabets have them, and addresses with a zone.
 func TestGoodAddresses(t *testing.T) {
-	for _, address := range []string{"host:7001", "HOST.:7001", "site_a.local_net:7001", "büro:7001", "127.0.0.1:1", "[::1]:65535",
+	for _, address := range []string{"host:7001", "HOST.:7001", "site_a.local_net:7001", "büro:7001", "127.0.0.1:1",
+		"[::1]:65535",
 		"[fe80::1%eth0]:7001"} {
 		if err := CheckAddress(address); err != nil {
 			t.Errorf("%s: %v", address, err)
@@ -153,12 +160,14 @@ func TestManyNodes(t *testing.T) {
 		c := Named(names, check.OK(topology.Parse(graph, nodes, 1)))
 		c.Run = strings.Repeat("a", 16)
 		for i := range c.Nodes {
-			c.Nodes[i].Address, c.Nodes[i].Pin = names[i]+".example.org:7001", PinOf(binary.BigEndian.AppendUint64(nil, uint64(i)))
+			c.Nodes[i].Address = names[i] + ".example.org:7001"
+			c.Nodes[i].Pin = PinOf(binary.BigEndian.AppendUint64(nil, uint64(i)))
 		}
 		return c
 	}
 	c := described("exponential", maxNodes)
-	if d := consensus.Difference(c.Settings(), "here", check.OK(Parse([]byte(textOf(c)))).Settings(), "there"); d != "" {
+	again := check.OK(Parse([]byte(textOf(c))))
+	if d := consensus.Difference(c.Settings(), "here", again.Settings(), "there"); d != "" {
 		t.Error(d)
 	}
 	size := 0
@@ -169,10 +178,14 @@ func TestManyNodes(t *testing.T) {
 		t.Errorf("neighbours compare %d bytes", size)
 	}
 	for want, change := range map[string]func(c *Cluster){
-		"the list of nodes": func(c *Cluster) { c.Nodes[7].Name = "site-x" }, "the list of edges": func(c *Cluster) { c.Edges[7][1]++ },
-		`there is no option rank of the training there`: func(c *Cluster) { c.Training = map[string]Value{"rank": "2"} },
+		"the list of nodes": func(c *Cluster) { c.Nodes[7].Name = "site-x" },
+		"the list of edges": func(c *Cluster) { c.Edges[7][1]++ },
+		`there is no option rank of the training there`: func(c *Cluster) {
+			c.Training = map[string]Value{"rank": "2"}
+		},
 	} {
-		if d := consensus.Difference(changed(c, change).Settings(), "here", c.Settings(), "there"); !strings.HasPrefix(d, want) {
+		d := consensus.Difference(changed(c, change).Settings(), "here", c.Settings(), "there")
+		if !strings.HasPrefix(d, want) {
 			t.Errorf("%q, want %s", d, want)
 		}
 	}
@@ -192,7 +205,8 @@ func TestKeyErrors(t *testing.T) {
 		mode os.FileMode
 		want string
 	}{
-		{nil, 0, "no such file"}, {text, 0o600, ""}, {text, 0o640, "chmod 600"}, {[]byte("x"), 0o600, "not a key in PEM"},
+		{nil, 0, "no such file"}, {text, 0o600, ""}, {text, 0o640, "chmod 600"},
+		{[]byte("x"), 0o600, "not a key in PEM"},
 		{[]byte("-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n"), 0o600, "asn1"},
 	} {
 		if runtime.GOOS == "windows" && x.mode == 0o640 {
@@ -204,7 +218,8 @@ func TestKeyErrors(t *testing.T) {
 			check.Done(os.Chmod(path, x.mode)) // whatever the umask
 		}
 		id, err := ReadIdentity(c, path)
-		if x.want == "" && (err != nil || id.Node != 2) || x.want != "" && (!strings.HasPrefix(fmt.Sprint(err), path+": ") || !strings.Contains(err.Error(), x.want)) {
+		if x.want == "" && (err != nil || id.Node != 2) ||
+			x.want != "" && (!strings.HasPrefix(fmt.Sprint(err), path+": ") || !strings.Contains(err.Error(), x.want)) {
 			t.Errorf("%+v, %v, want %q", id, err, x.want)
 		}
 	}

@@ -32,7 +32,8 @@ func TestSigned(t *testing.T) {
 		refused := func(want string, err error, node int) {
 			t.Helper()
 			var peer *transport.PeerError
-			if !errors.As(err, &peer) || peer.Peer != node || peer.Kind != transport.Refused || !strings.Contains(err.Error(), want) {
+			if !errors.As(err, &peer) || peer.Peer != node || peer.Kind != transport.Refused ||
+				!strings.Contains(err.Error(), want) {
 				t.Errorf("node %d: %v, want %q", node, err, want)
 			}
 		}
@@ -49,7 +50,8 @@ func TestSigned(t *testing.T) {
 		refused("a proof of 97 bytes", c.Verify(node, msg, append(slices.Clip(proof), 0)), node)
 		refused("another signature", elsewhere.Verify(node, msg, proof), node)
 		refused("which is not in the list", c.Verify(node, msg, c.Sign(&Identity{node, outsider}, msg)), node)
-		mixed := append(slices.Clone(proof[:ed25519.PublicKeySize]), c.Sign(&Identity{node, outsider}, msg)[ed25519.PublicKeySize:]...)
+		mixed := append(slices.Clone(proof[:ed25519.PublicKeySize]),
+			c.Sign(&Identity{node, outsider}, msg)[ed25519.PublicKeySize:]...)
 		refused("another signature", c.Verify(node, msg, mixed), node)
 	}
 	if _, err := NewIdentity(c, outsider); err == nil || !strings.Contains(err.Error(), "which is not in the list") {

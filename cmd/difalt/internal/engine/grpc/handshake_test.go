@@ -58,12 +58,14 @@ func TestDisagree(t *testing.T) {
 		{-1, 9, protocolVersion, "claims to be node -1, connected with node 9"},
 		{1, 0, 4, `the version of the protocol is 4 at node 1 ("b"), but 8 at node 0 ("a")`},
 	} {
-		err := disagree(c, own, &handshake{Version: x.version, Run: c.Run, From: x.from, To: x.to, Settings: c.Settings()})
+		err := disagree(c, own,
+			&handshake{Version: x.version, Run: c.Run, From: x.from, To: x.to, Settings: c.Settings()})
 		if (err == nil) != (x.want == "") || err != nil && !strings.Contains(err.Error(), x.want) {
 			t.Errorf("%v, want %q", err, x.want)
 		}
 	}
-	for _, text := range []string{`{"instance":"x","from":"y"}`, `{"instance":""}`, `{"instance":"x"`, fmt.Sprintf(`{"instance":"%065d"}`, 0)} {
+	for _, text := range []string{`{"instance":"x","from":"y"}`, `{"instance":""}`,
+		`{"instance":"x"`, fmt.Sprintf(`{"instance":"%065d"}`, 0)} {
 		if h, err := parseHandshake([]byte(text)); err == nil {
 			t.Errorf("%s is read as %+v", text, h)
 		}

@@ -57,7 +57,9 @@ func newParty(t testing.TB, graph string, nodes int) *party {
 // listenAgain listens again at the address of a node, also if somebody else uses its port for a while.
 func (p *party) listenAgain(i int) {
 	l, err := net.Listen("tcp", p.c.Nodes[i].Address)
-	for end := time.Now().Add(patienceOfTests); err != nil && time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+	end := time.Now().Add(patienceOfTests)
+	for err != nil && time.Now().Before(end) {
+		time.Sleep(10 * time.Millisecond)
 		l, err = net.Listen("tcp", p.c.Nodes[i].Address)
 	}
 	p.listeners[i] = check.OK(l, err)
@@ -99,7 +101,8 @@ const patienceOfTests = 2 * time.Minute
 
 // quick returns options whose timeouts a healthy transport never reaches, with an end that waits for nobody.
 func quick() engine.Options {
-	return engine.Options{JoinTimeout: patienceOfTests, RoundTimeout: patienceOfTests, RejoinTimeout: patienceOfTests, Linger: patienceOfTests}
+	return engine.Options{JoinTimeout: patienceOfTests, RoundTimeout: patienceOfTests, RejoinTimeout: patienceOfTests,
+		Linger: patienceOfTests}
 }
 
 func brief() engine.Options {
@@ -193,7 +196,8 @@ func (t *Transport) kill() {
 func reported(t *testing.T, what string, err error, node int, kind transport.Kind, text string, via ...int) {
 	t.Helper()
 	var e *transport.PeerError
-	if !errors.As(err, &e) || e.Peer != node || e.Kind != kind || !slices.Equal(e.Via, via) || !strings.Contains(err.Error(), text) {
+	if !errors.As(err, &e) || e.Peer != node || e.Kind != kind || !slices.Equal(e.Via, via) ||
+		!strings.Contains(err.Error(), text) {
 		t.Errorf("%s: %v, want one about node %d, %v, via %d, with %q", what, err, node, kind, via, text)
 	}
 }
@@ -211,7 +215,8 @@ func sameBits(t *testing.T, c *cluster.Cluster, list []*Transport, scalars int) 
 		err := tr.Join(t.Context())
 		if err == nil {
 			var got map[int]string
-			if got, err = testnet.Work(t.Context(), weights(c), tr, scalars); err == nil && got[tr.node] != want[tr.node] {
+			got, err = testnet.Work(t.Context(), weights(c), tr, scalars)
+			if err == nil && got[tr.node] != want[tr.node] {
 				err = fmt.Errorf("node %d has other bits than in one process", tr.node)
 			}
 		}

@@ -54,7 +54,8 @@ func TestViolations(t *testing.T) {
 	o := brief()
 	o.MaxFrame = 1 << 20
 	noErrors(t, each(newParty(t, "path", 2).joined(t, o), func(tr *Transport) error { // the longest frame
-		return tr.Exchange(t.Context(), 0, [][]byte{frame(0, o.MaxFrame-transport.FrameOverhead)}, make([][]byte, 1), nil)
+		return tr.Exchange(t.Context(), 0, [][]byte{frame(0, o.MaxFrame-transport.FrameOverhead)}, make([][]byte, 1),
+			nil)
 	}))
 }
 
@@ -85,13 +86,16 @@ func TestReasons(t *testing.T) {
 		"public text": {nil, secretError{}, 1, transport.Closed, own, "cannot read its data"},
 		"seq":         {seq, nil, 1, transport.Protocol, found, "frame 9"},
 		"short":       {short, nil, 1, transport.Corrupt, found, "4 bytes"},
-		"a lie":       {nil, &transport.PeerError{Peer: 0, Kind: transport.Timeout, Err: asleep}, 0, transport.Timeout, [][]int{{1}, nil, {1}, {2, 1}}, "asleep"},
-		"a lie about a far node": {nil, &transport.PeerError{Peer: 3, Via: []int{2}, Kind: transport.Timeout, Err: asleep}, 3, transport.Timeout,
+		"a lie": {nil, &transport.PeerError{Peer: 0, Kind: transport.Timeout, Err: asleep}, 0, transport.Timeout,
+			[][]int{{1}, nil, {1}, {2, 1}}, "asleep"},
+		"a lie about a far node": {nil,
+			&transport.PeerError{Peer: 3, Via: []int{2}, Kind: transport.Timeout, Err: asleep}, 3, transport.Timeout,
 			[][]int{{1, 2}, nil, {1, 2}, {2, 1}}, "asleep"},
 		"no such node":            {nil, &transport.PeerError{Peer: 9}, 1, transport.Protocol, own, "node 9"},
 		"a node before the first": {nil, &transport.PeerError{Peer: -1}, 1, transport.Protocol, own, "node -1"},
-		"via no such node":        {nil, &transport.PeerError{Peer: 0, Via: []int{9}}, 1, transport.Protocol, own, "[9]"},
-		"via a node twice":        {nil, &transport.PeerError{Peer: 0, Via: []int{2, 2}}, 1, transport.Protocol, own, "[2 2]"},
+		"via no such node": {nil, &transport.PeerError{Peer: 0, Via: []int{9}}, 1, transport.Protocol, own,
+			"[9]"},
+		"via a node twice": {nil, &transport.PeerError{Peer: 0, Via: []int{2, 2}}, 1, transport.Protocol, own, "[2 2]"},
 	} {
 		for _, early := range []bool{false, true} { // right after Join, or in round 1
 			if early && x.spoil != nil {
@@ -116,7 +120,8 @@ func TestReasons(t *testing.T) {
 				}
 			}) {
 				if i != 1 || x.spoil != nil {
-					reported(t, fmt.Sprintf("%s, early %v, node %d", name, early, i), err, x.node, x.kind, x.text, x.via[i]...)
+					reported(t, fmt.Sprintf("%s, early %v, node %d", name, early, i), err, x.node, x.kind, x.text,
+						x.via[i]...)
 					if strings.Contains(err.Error(), "mine.csv") {
 						t.Errorf("node %d receives %v", i, err)
 					}
@@ -157,7 +162,8 @@ func TestOverdue(t *testing.T) {
 		}
 	}
 	for _, lie := range [][]int{{9}, {-1}, {0}, {2}, {1, 1}} {
-		reported(t, fmt.Sprint(lie), tr.waitsFor(e, &note{WaitsFor: lie}), 0, transport.Protocol, "it reports that it waits for nodes")
+		reported(t, fmt.Sprint(lie), tr.waitsFor(e, &note{WaitsFor: lie}), 0, transport.Protocol,
+			"it reports that it waits for nodes")
 	}
 	e.overdue.silent = second
 	if err := tr.waitsFor(e, &note{WaitsFor: []int{1}}); err != nil || e.overdue.silent != second {
@@ -173,7 +179,8 @@ type lying struct {
 }
 
 // lies runs f over the network of every node, where node 1 has an altered transport.
-func lies(t *testing.T, p *party, list []*Transport, alter func(tr *Transport) transport.Transport, f func(n *consensus.Network) error) []error {
+func lies(t *testing.T, p *party, list []*Transport, alter func(tr *Transport) transport.Transport,
+	f func(n *consensus.Network) error) []error {
 	return each(list, func(tr *Transport) error {
 		var at transport.Transport = tr
 		if tr.node == 1 {
@@ -256,10 +263,13 @@ func TestForgedKeys(t *testing.T) {
 func (p *party) dial(from, to int, next uint64) (*rpc.ClientConn, stream) {
 	config := tlsConfig(p.c, p.id(from).Certificate(), func(error) {}, func(int) error { return nil })
 	conn := check.OK(rpc.NewClient("passthrough:///"+p.c.Nodes[to].Address, rpc.WithNoProxy(),
-		rpc.WithTransportCredentials(credentials.NewTLS(config)), rpc.WithDefaultCallOptions(rpc.CallContentSubtype(codecName))))
+		rpc.WithTransportCredentials(credentials.NewTLS(config)),
+		rpc.WithDefaultCallOptions(rpc.CallContentSubtype(codecName))))
 	// A node of little patience closes a slow connection before its handshake: then another one is made.
 	s := check.OK(conn.NewStream(context.Background(), &description.Streams[0], method, rpc.WaitForReady(true)))
-	_ = sendJSON(s, &handshake{Version: protocolVersion, Run: p.c.Run, From: from, To: to, Instance: "liar", Next: next, Settings: p.c.Settings()})
+	_ = sendJSON(s,
+		&handshake{Version: protocolVersion, Run: p.c.Run, From: from, To: to, Instance: "liar", Next: next,
+			Settings: p.c.Settings()})
 	return conn, s
 }
 
@@ -315,7 +325,8 @@ func babble(s stream, rng *rand.Rand, to int) {
 			message = check.OK(json.Marshal(note{WaitsFor: []int{3 - to}}))
 		case k < 17:
 			why := &reason{node(), []int{node(), node()}[:rng.IntN(3)], transport.Kind(rng.IntN(8)), string(junk)}
-			message = check.OK(json.Marshal([]any{note{WaitsFor: []int{node()}}, note{Ack: true}, note{Bye: true, Reason: why}, note{}}[k-13]))
+			message = check.OK(json.Marshal([]any{note{WaitsFor: []int{node()}}, note{Ack: true},
+				note{Bye: true, Reason: why}, note{}}[k-13]))
 		case k == 17:
 			message = append([]byte("{")[:rng.IntN(2)], junk...)
 		case k == 18:

@@ -75,7 +75,8 @@ func TestUnauthenticated(t *testing.T) {
 
 // members returns connections to a node by a key, after the handshake.
 func (p *party) members(t *testing.T, key ed25519.PrivateKey, to, n int) (list []net.Conn) {
-	config := tlsConfig(p.c, check.OK(cluster.NewIdentity(p.c, key)).Certificate(), func(error) {}, func(int) error { return nil })
+	config := tlsConfig(p.c, check.OK(cluster.NewIdentity(p.c, key)).Certificate(), func(error) {},
+		func(int) error { return nil })
 	config.NextProtos = []string{"h2"}
 	for range n {
 		conn := check.OK(tls.Dial("tcp", p.c.Nodes[to].Address, config))
@@ -130,7 +131,8 @@ func request(path string) []byte {
 	if path == method {
 		content += "+" + codecName
 	}
-	return slices.Concat(field(":method", "POST"), field(":scheme", "https"), field(":path", path), field(":authority", "a"),
+	return slices.Concat(field(":method", "POST"), field(":scheme", "https"), field(":path", path),
+		field(":authority", "a"),
 		field("te", "trailers"), field("content-type", content))
 }
 

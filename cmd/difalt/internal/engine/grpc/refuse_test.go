@@ -25,7 +25,8 @@ func TestRefuse(t *testing.T) {
 		p, o := newParty(t, "path", 3), brief()
 		a := p.transport(t, 0, o)
 		p.c = p.changed(change)
-		for i, err := range each([]*Transport{a, p.transport(t, 1, o)}, func(tr *Transport) error { return tr.Join(t.Context()) }) {
+		for i, err := range each([]*Transport{a, p.transport(t, 1, o)},
+			func(tr *Transport) error { return tr.Join(t.Context()) }) {
 			reported(t, text, err, 1-i, transport.Refused, text)
 			for _, name := range []string{`at node 0 ("a")`, `at node 1 ("b")`} {
 				if !strings.Contains(err.Error(), name) {
@@ -75,9 +76,12 @@ func TestImpostors(t *testing.T) {
 		text   string // of its own error
 		report string // of a node of the run
 	}{
-		{"outsider", func(c *cluster.Cluster) { c.Nodes[2].Pin = pin }, outsider, 1, transport.Refused, "refuses the key", string(pin) + ", which is not in the list"},
-		{"wrong edge", func(c *cluster.Cluster) { c.Edges = [][2]int{{0, 2}, {0, 1}} }, p.keys[2], 0, transport.Refused, "no edge on which it dials", `node 2 ("c") at ` + net.JoinHostPort(here, "")},
-		{"second process", func(*cluster.Cluster) {}, p.keys[2], 1, transport.Closed, "another process", `node 2 ("c"): another process`},
+		{"outsider", func(c *cluster.Cluster) { c.Nodes[2].Pin = pin }, outsider, 1, transport.Refused,
+			"refuses the key", string(pin) + ", which is not in the list"},
+		{"wrong edge", func(c *cluster.Cluster) { c.Edges = [][2]int{{0, 2}, {0, 1}} }, p.keys[2], 0, transport.Refused,
+			"no edge on which it dials", `node 2 ("c") at ` + net.JoinHostPort(here, "")},
+		{"second process", func(*cluster.Cluster) {}, p.keys[2], 1, transport.Closed, "another process",
+			`node 2 ("c"): another process`},
 		{"wrong server", func(c *cluster.Cluster) {
 			c.Nodes[1].Address, c.Nodes[0].Address = c.Nodes[0].Address, net.JoinHostPort(here, "9")
 		}, p.keys[2], 1, transport.Refused, `it has the key of node 0 ("a")`, ""},
@@ -124,7 +128,9 @@ func TestReports(t *testing.T) {
 	o.Report = here.report
 	p.transport(t, 0, o)
 	try := func(certificates ...tls.Certificate) {
-		if conn, err := tls.Dial("tcp", p.c.Nodes[0].Address, &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}, Certificates: certificates}); err == nil {
+		conn, err := tls.Dial("tcp", p.c.Nodes[0].Address,
+			&tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}, Certificates: certificates})
+		if err == nil {
 			_, _ = io.ReadAll(conn)
 			conn.Close()
 		}
@@ -141,7 +147,8 @@ func TestReports(t *testing.T) {
 	for range 100 {
 		try(newParty(t, "path", 2).id(0).Certificate())
 	}
-	for _, want := range []string{host + ": tls: client didn't provide a certificate", host + ": tls: first record does not look like a TLS handshake",
+	for _, want := range []string{host + ": tls: client didn't provide a certificate",
+		host + ": tls: first record does not look like a TLS handshake",
 		"further refusals are not reported"} {
 		if !here.has("refused: " + want) {
 			t.Errorf("no report of %q", want)

@@ -35,7 +35,8 @@ func TestSameBits(t *testing.T) {
 // cut returns the address of a proxy of target that cuts connections, as many as cuts, after between least
 // and most bytes in one direction, and the number of those that it has cut. If half is set target does not
 // notice.
-func cut(t testing.TB, target string, seed uint64, cuts, least, most int, half bool) (address string, done *atomic.Int64) {
+func cut(t testing.TB, target string, seed uint64, cuts, least, most int, half bool) (address string,
+	done *atomic.Int64) {
 	l, rng := check.Listen(t), rand.New(rand.NewPCG(seed, 1))
 	done = new(atomic.Int64)
 	go func() {
@@ -115,8 +116,9 @@ func TestGone(t *testing.T) {
 			rejoin, round time.Duration
 			kind          transport.Kind
 		}{
-			"unreachable for 500ms":         {soon, patienceOfTests, transport.Closed},
-			"unreachable for 1s":            {2 * soon, soon / 10, transport.Closed}, // a short round does not shorten it
+			"unreachable for 500ms": {soon, patienceOfTests, transport.Closed},
+			// A short round does not shorten the wait for a connection.
+			"unreachable for 1s":            {2 * soon, soon / 10, transport.Closed},
 			"the process was started again": {patienceOfTests, patienceOfTests, transport.Closed},
 			"it has sent nothing for 500ms": {patienceOfTests, soon, transport.Timeout},
 		} {
@@ -188,7 +190,8 @@ func TestWaiting(t *testing.T) {
 	for _, tr := range list[:2] {
 		go func() { ended <- rounds(tr) }()
 	}
-	for !slices.Equal(waits(list[0]), []int{1}) || !slices.Equal(waits(list[1]), []int{2}) || !slices.Equal(list[0].Beyond(1), []int{2}) {
+	for !slices.Equal(waits(list[0]), []int{1}) || !slices.Equal(waits(list[1]), []int{2}) ||
+		!slices.Equal(list[0].Beyond(1), []int{2}) {
 		time.Sleep(time.Millisecond)
 	}
 	if _, since := list[0].Waiting(); since.IsZero() || since.After(time.Now()) {

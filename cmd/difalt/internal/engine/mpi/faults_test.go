@@ -20,11 +20,12 @@ import (
 // is noticed, in the time of a round, and then the whole job ends, with its exit code.
 func TestFailures(t *testing.T) {
 	for part, wants := range map[string][]string{
-		"silent":      {"rank 1: node 2, round 3: waiting: nothing has come from it for 8s"},
-		"too long":    {"rank 1: node 2, round 3: corrupt: a frame of 1000010 bytes, more than 1000"},
-		"fails":       {"rank 2: disk full"},
-		"killed":      {"rank 2", "signal 9"},
-		"other size":  {"rank 0: mpi: a graph of 5 nodes for 4 processes", "rank 3: mpi: a graph of 5 nodes for 4 processes"},
+		"silent":   {"rank 1: node 2, round 3: waiting: nothing has come from it for 8s"},
+		"too long": {"rank 1: node 2, round 3: corrupt: a frame of 1000010 bytes, more than 1000"},
+		"fails":    {"rank 2: disk full"},
+		"killed":   {"rank 2", "signal 9"},
+		"other size": {"rank 0: mpi: a graph of 5 nodes for 4 processes",
+			"rank 3: mpi: a graph of 5 nodes for 4 processes"},
 		"nobody else": {"rank 0: mpi: not all of the 4 processes are there after 300ms"},
 	} {
 		t.Run(part, func(t *testing.T) {
@@ -46,7 +47,8 @@ func init() {
 	failing := func(o engine.Options, trouble func(tr *Transport, out [][]byte) error) func(w *World) error {
 		return func(w *World) error {
 			g := must(topology.Ring(w.Size()))
-			tr, err := connect(w, g, engine.Options{JoinTimeout: o.JoinTimeout, RoundTimeout: time.Minute, MaxFrame: o.MaxFrame})
+			tr, err := connect(w, g,
+				engine.Options{JoinTimeout: o.JoinTimeout, RoundTimeout: time.Minute, MaxFrame: o.MaxFrame})
 			if err != nil {
 				return err
 			}
@@ -68,7 +70,8 @@ func init() {
 				if err == nil {
 					continue
 				}
-				if again := tr.Exchange(context.Background(), seq+1, out, in, nil); again == nil || again.Error() != err.Error() {
+				again := tr.Exchange(context.Background(), seq+1, out, in, nil)
+				if again == nil || again.Error() != err.Error() {
 					return fmt.Errorf("again: %v, first %v", again, err)
 				}
 				if w.Rank() != 1 {
@@ -88,7 +91,8 @@ func init() {
 		return nil
 	})
 	parts["fails"] = failing(quick(), func(*Transport, [][]byte) error { return errors.New("disk full") })
-	parts["killed"] = failing(quick(), func(*Transport, [][]byte) error { return syscall.Kill(os.Getpid(), syscall.SIGKILL) })
+	parts["killed"] = failing(quick(),
+		func(*Transport, [][]byte) error { return syscall.Kill(os.Getpid(), syscall.SIGKILL) })
 	parts["other size"] = func(w *World) error { _, err := connect(w, must(topology.Ring(5)), quick()); return err }
 	parts["nobody else"] = func(w *World) error {
 		o := quick()

@@ -49,8 +49,10 @@ func TestMain(m *testing.M) {
 func play(t testing.TB, n int, part string) (output string, code int) {
 	t.Helper()
 	cmd := exec.Command("mpirun", "-np", strconv.Itoa(n), os.Args[0])
-	cmd.Env = append(os.Environ(), partVariable+"="+part, "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
-		"OMPI_MCA_rmaps_base_oversubscribe=1", "PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe") // on few processors
+	cmd.Env = append(os.Environ(), partVariable+"="+part,
+		"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
+		// More processes than processors.
+		"OMPI_MCA_rmaps_base_oversubscribe=1", "PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe")
 	timer := time.AfterFunc(5*time.Minute, func() { _ = cmd.Process.Signal(syscall.SIGTERM) }) // it ends the processes
 	text, err := cmd.CombinedOutput()
 	if cmd.ProcessState == nil || !timer.Stop() {

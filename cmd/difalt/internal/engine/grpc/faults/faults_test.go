@@ -32,7 +32,8 @@ func TestFaults(t *testing.T) {
 	}
 	folder := t.TempDir()
 	b := &bench{filepath.Join(folder, "difalt"), folder, map[bool][3]string{}}
-	if text, err := exec.Command("go", "build", "-o", b.command, "github.com/difalt/difalt/cmd/difalt").CombinedOutput(); err != nil {
+	build := exec.Command("go", "build", "-o", b.command, "github.com/difalt/difalt/cmd/difalt")
+	if text, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v: %s", err, text)
 	}
 	b.split(t)
@@ -72,7 +73,8 @@ func (b *bench) split(t *testing.T) {
 	lines := slices.Collect(strings.Lines(string(text)))
 	i := 0
 	for rows := range slices.Chunk(lines[1:], (len(lines)+1)/len(nodes)) {
-		if err := os.WriteFile(filepath.Join(b.folder, nodes[i]+".csv"), []byte(lines[0]+strings.Join(rows, "")), 0o600); err != nil {
+		path := filepath.Join(b.folder, nodes[i]+".csv")
+		if err := os.WriteFile(path, []byte(lines[0]+strings.Join(rows, "")), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		i++
@@ -98,24 +100,31 @@ const mostTries = 20
 const patience = 90 * time.Second
 
 var faults = slices.Concat([]fault{
-	{name: "SIGTERM", fails: true, text: "interrupted", do: func(t *trial) { t.midway(); t.any().signal(syscall.SIGTERM) }},
-	{name: "kill -9", long: true, fails: true, text: "has failed (", within: rejoin, do: func(t *trial) { t.midway(); t.any().signal(syscall.SIGKILL) }},
+	{name: "SIGTERM", fails: true, text: "interrupted",
+		do: func(t *trial) { t.midway(); t.any().signal(syscall.SIGTERM) }},
+	{name: "kill -9", long: true, fails: true, text: "has failed (", within: rejoin,
+		do: func(t *trial) { t.midway(); t.any().signal(syscall.SIGKILL) }},
 	{name: "SIGSTOP, SIGCONT after a second", do: stop(time.Second)},
-	{name: "SIGSTOP beyond --round-timeout", fails: true, text: "has failed (timeout", within: 2 * round, do: stopUntilEnd},
+	{name: "SIGSTOP beyond --round-timeout", fails: true, text: "has failed (timeout", within: 2 * round,
+		do: stopUntilEnd},
 	{name: "full partition for a second", do: partition(time.Second, "input", "output")},
 	{name: "nothing arrives for a second", do: partition(time.Second, "input")},
-	{name: "one edge without packets for a second", do: partition(time.Second, "input ip saddr "+address(1), "output ip daddr "+address(1))},
-	{name: "full partition", long: true, fails: true, text: "has failed", within: round + rejoin, do: partition(0, "input", "output")},
+	{name: "one edge without packets for a second",
+		do: partition(time.Second, "input ip saddr "+address(1), "output ip daddr "+address(1))},
+	{name: "full partition", long: true, fails: true, text: "has failed", within: round + rejoin,
+		do: partition(0, "input", "output")},
 	{name: "link down for a second", do: link(time.Second)},
 	{name: "link down", long: true, fails: true, text: "has failed", within: round + rejoin, do: link(0)},
 }, mangled(map[string]string{
-	"5 % of the packets lost":        "nft add rule inet f input numgen random mod 100 < 5 drop",
-	"10 % of the packets lost":       "nft add rule inet f input numgen random mod 100 < 10 drop",
-	"every seventh packet lost":      "nft add rule inet f output numgen inc mod 7 == 0 drop",
-	"a fifth of short packets lost":  "nft add rule inet f output meta length < 100 numgen random mod 100 < 20 drop",
-	"a tenth of long packets lost":   "nft add rule inet f input meta length > 300 numgen random mod 10 == 0 drop",
-	"a byte of long packets changed": "nft add rule inet f input meta l4proto tcp meta length > 300 numgen random mod 100 == 0 @th,1600,8 set 0",
-	"connections reset by the path":  "nft add rule inet f input meta l4proto tcp numgen random mod 300 == 0 reject with tcp reset",
+	"5 % of the packets lost":       "nft add rule inet f input numgen random mod 100 < 5 drop",
+	"10 % of the packets lost":      "nft add rule inet f input numgen random mod 100 < 10 drop",
+	"every seventh packet lost":     "nft add rule inet f output numgen inc mod 7 == 0 drop",
+	"a fifth of short packets lost": "nft add rule inet f output meta length < 100 numgen random mod 100 < 20 drop",
+	"a tenth of long packets lost":  "nft add rule inet f input meta length > 300 numgen random mod 10 == 0 drop",
+	"a byte of long packets changed": "nft add rule inet f input meta l4proto tcp meta length > 300 numgen random " +
+		"mod 100 == 0 @th,1600,8 set 0",
+	"connections reset by the path": "nft add rule inet f input meta l4proto tcp numgen random mod 300 == 0 reject " +
+		"with tcp reset",
 	"at most 100 packets per second": "nft add rule inet f input limit rate over 100/second drop",
 	"20 Mbit/s":                      "tc qdisc add dev eth0 root tbf rate 20mbit burst 16kb latency 50ms",
 	"1 Mbit/s and a long queue":      "tc qdisc add dev eth0 root tbf rate 1mbit burst 3kb latency 1000ms",

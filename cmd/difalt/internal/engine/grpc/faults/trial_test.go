@@ -41,7 +41,8 @@ type process struct {
 // start starts a command in the namespace of a machine. It is killed at the end of the test.
 func (t *trial) start(space string, args ...string) *process {
 	t.Helper()
-	p := &process{cmd: exec.Command("ip", append([]string{"netns", "exec", t.space(space)}, args...)...), done: make(chan struct{})}
+	p := &process{cmd: exec.Command("ip", append([]string{"netns", "exec", t.space(space)}, args...)...),
+		done: make(chan struct{})}
 	p.cmd.Stdout, p.cmd.Stderr = &p.out, &p.out
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -75,8 +76,9 @@ func (t *trial) arguments(i int) []string {
 		limit = patience
 	}
 	args := []string{
-		t.bench.command, "node", "--cluster", t.path("cluster.json"), "--key", t.path(nodes[i] + ".key"), "--listen", address(i) + ":7000",
-		"--data", filepath.Join(t.bench.folder, nodes[i]+".csv"), "--task", "clinic", "--target", "score", "--drop", "patient",
+		t.bench.command, "node", "--cluster", t.path("cluster.json"), "--key", t.path(nodes[i] + ".key"),
+		"--listen", address(i) + ":7000", "--data", filepath.Join(t.bench.folder, nodes[i]+".csv"),
+		"--task", "clinic", "--target", "score", "--drop", "patient",
 		"--model", t.path(nodes[i] + ".npz"), "--join-timeout", joining.String(), "--round-timeout", limit.String(),
 	}
 	switch {
@@ -153,7 +155,8 @@ func (t *trial) finish() (early bool) {
 	log := ""
 	for i, p := range t.list {
 		status, _ := p.cmd.ProcessState.Sys().(syscall.WaitStatus)
-		if code := status.ExitStatus(); code != 0 && !status.Signaled() && (code < 0 || !strings.Contains(p.out.String(), "difalt: ")) {
+		code := status.ExitStatus()
+		if code != 0 && !status.Signaled() && (code < 0 || !strings.Contains(p.out.String(), "difalt: ")) {
 			t.Errorf("%s ends with %d: %s", nodes[i], code, p.out.String())
 		}
 		failed = failed || !p.cmd.ProcessState.Success() && !status.Signaled() // by the trial
@@ -210,9 +213,12 @@ func newWorld(t testing.TB) *world {
 	}
 	w.in("hub", "ip link add br0 type bridge", "ip link set br0 up", "ip addr add "+hub+"/24 dev br0")
 	for i, s := range nodes {
-		w.in("hub", fmt.Sprintf("ip link add v%s type veth peer name eth0 netns %s", s, w.space(s)), "ip link set v"+s+" master br0 up")
-		w.in(s, "ip addr add "+address(i)+"/24 dev eth0", "ip link set eth0 up", "ip link set lo up", "nft add table inet f",
-			"nft add chain inet f input { type filter hook input priority 0 ; }", "nft add chain inet f output { type filter hook output priority 0 ; }")
+		w.in("hub", fmt.Sprintf("ip link add v%s type veth peer name eth0 netns %s", s, w.space(s)),
+			"ip link set v"+s+" master br0 up")
+		w.in(s, "ip addr add "+address(i)+"/24 dev eth0", "ip link set eth0 up", "ip link set lo up",
+			"nft add table inet f",
+			"nft add chain inet f input { type filter hook input priority 0 ; }",
+			"nft add chain inet f output { type filter hook output priority 0 ; }")
 	}
 	return w
 }
