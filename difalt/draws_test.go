@@ -193,16 +193,16 @@ func examine(t *testing.T, s drawing, o difalt.Options) *examined {
 	return e
 }
 
-// examineAll runs drawings, two at a time.
-func examineAll(t *testing.T, draw func(seed uint64) drawing, first, number int, o difalt.Options) []*examined {
-	list := make([]*examined, number)
+// examineAll runs the drawings of seeds, two at a time.
+func examineAll(t *testing.T, draw func(seed uint64) drawing, seeds []uint64, o difalt.Options) []*examined {
+	list := make([]*examined, len(seeds))
 	slots := make(chan struct{}, 2)
 	var wg sync.WaitGroup
-	for k := range list {
+	for k, seed := range seeds {
 		slots <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-slots }()
-			list[k] = examine(t, draw(uint64(first+k)), o)
+			list[k] = examine(t, draw(seed), o)
 		})
 	}
 	wg.Wait()
@@ -219,13 +219,15 @@ func TestReachesMinimum(t *testing.T) {
 		short, long int     // problems
 		share       float64 // that have to arrive in the long form
 		codec       consensus.Codec
+		saddles     []uint64 // seeds of problems whose run comes to a saddle point first
 	}{
-		{"ragged", raggedDrawing, 10, 120, .95, consensus.Int8},
-		{"ragged, float64", raggedDrawing, 0, 120, .95, consensus.Float64},
-		{"few samples", fewDrawing, 6, 120, .9, consensus.Int8},
-		{"few samples, float64", fewDrawing, 0, 120, .9, consensus.Float64},
-		{"any", anyDrawing, 6, 400, .98, consensus.Int8}, {"any, float64", anyDrawing, 0, 400, .98, consensus.Float64},
-		{"ridge", ridgeDrawing, 6, 120, .95, consensus.Int8},
+		{"ragged", raggedDrawing, 10, 120, .95, consensus.Int8, nil},
+		{"ragged, float64", raggedDrawing, 0, 120, .95, consensus.Float64, nil},
+		{"few samples", fewDrawing, 6, 120, .9, consensus.Int8, nil},
+		{"few samples, float64", fewDrawing, 0, 120, .9, consensus.Float64, nil},
+		{"any", anyDrawing, 6, 400, .98, consensus.Int8, []uint64{7195}},
+		{"any, float64", anyDrawing, 0, 400, .98, consensus.Float64, nil},
+		{"ridge", ridgeDrawing, 6, 120, .95, consensus.Int8, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			number, most := c.short, 0
@@ -235,8 +237,13 @@ func TestReachesMinimum(t *testing.T) {
 			case testing.Short():
 				number = c.short / 2
 			}
+			seeds := slices.Clone(c.saddles)
+			for k := range number {
+				seeds = append(seeds, uint64(7000+k))
+			}
+			slices.Sort(seeds)
 			arrived, missed := 0, 0
-			for _, e := range examineAll(t, c.draw, 7000, number, difalt.Options{Codec: c.codec}) {
+			for _, e := range examineAll(t, c.draw, slices.Compact(seeds), difalt.Options{Codec: c.codec}) {
 				switch {
 				case e.isFalse():
 					t.Errorf("a false end: %v", e)
@@ -248,7 +255,7 @@ func TestReachesMinimum(t *testing.T) {
 				}
 			}
 			if t.Logf("%d arrive, %d miss the minimum", arrived, missed); missed > most {
-				t.Errorf("%d of %d miss the minimum, want at most %d", missed, number, most)
+				t.Errorf("%d miss the minimum, want at most %d", missed, most)
 			}
 		})
 	}
