@@ -59,14 +59,17 @@ func (m *matrix) eachWeighted(ctx context.Context, f func(from int, x blas64.Gen
 	})
 }
 
+// block returns the largest number of rows that eachBlock has at a time.
+func (m *matrix) block() int { return min(batch, m.rows) }
+
 // eachBlock calls f with all rows, some at a time; x is valid until f returns.
 func (m *matrix) eachBlock(ctx context.Context, f func(from int, x blas64.General)) error {
-	x := make([]float64, batch*m.columns)
+	x := make([]float64, m.block()*m.columns)
 	for from := 0; from < m.rows; from += batch {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		n := min(batch, m.rows-from)
+		n := min(m.block(), m.rows-from)
 		for i := range n {
 			m.read(x[i*m.columns:][:m.columns], from+i)
 		}
@@ -149,17 +152,28 @@ type factor struct {
 	pivots []int // the independent columns
 	others []int // the dependent columns, which are combinations of the independent ones with factors
 	by     blas64.General
+	order  []int     // pivots and others
+	work   []float64 // of set
 }
 
 // factorOf returns the factor of a symmetric p x p matrix, which it overwrites.
 func factorOf(g []float64, p int, least float64) *factor {
-	largest := 0.0
+	f := newFactor(p)
+	f.set(g, least)
+	return f
+}
+
+// newFactor returns a factor of p columns to set.
+func newFactor(p int) *factor { return &factor{order: make([]int, p), work: make([]float64, 2*p)} }
+
+// set sets the factor to that of a symmetric matrix of the same size, which it overwrites and keeps.
+func (f *factor) set(g []float64, least float64) {
+	p, largest := len(f.order), 0.0
 	for j := range p {
 		largest = max(largest, g[j*p+j])
 	}
-	order := make([]int, p)
-	r, rank := dense.Pstrf(dense.Symmetric(p, g), order, least*largest, make([]float64, 2*p))
-	f := &factor{r: r, pivots: order[:rank], others: order[rank:]}
+	r, rank := dense.Pstrf(dense.Symmetric(p, g), f.order, least*largest, f.work)
+	f.r, f.pivots, f.others = r, f.order[:rank], f.order[rank:]
 	f.r.N = rank
 	if rank < p { // X2 = X1 R11^-1 R12
 		f.by = blas64.General{Rows: rank, Cols: p - rank, Stride: p, Data: g[rank:]}
@@ -167,7 +181,6 @@ func factorOf(g []float64, p int, least float64) *factor {
 			dense.Trsm(blas.Left, blas.NoTrans, 1, f.r, f.by)
 		}
 	}
-	return f
 }
 
 // pick sets dst to the entries of a row that belong to the independent columns.
@@ -232,34 +245,31 @@ func (m *matrix) departing(ctx context.Context, rank, least int) (list []int, er
 	// The chance of a sample without these rows.
 	clean := rounded.Exp(float64(least-1) * rounded.Log1p(-float64(size)/float64(m.rows)))
 	samples := min(int(math.Ceil(rounded.Log(missedOnce)/rounded.Log1p(-clean))), mostSamples)
-	random := rand.New(rand.NewPCG(uint64(m.rows), uint64(m.columns)))
+	random, p := rand.New(rand.NewPCG(uint64(m.rows), uint64(m.columns))), m.columns
+	x, g, f := make([]float64, size*p), make([]float64, p*p), newFactor(p)
 	for range samples {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if list := m.departingFrom(random, size, rank, least); list != nil {
-			return list, nil
+		for i := range size {
+			m.read(x[i*p:][:p], random.IntN(m.rows))
+		}
+		dense.Syrk(blas.Trans, 1, dense.General(size, p, x), 0, dense.Symmetric(p, g))
+		f.set(g, dependent)
+		if len(f.pivots) < rank {
+			if list := m.departingFrom(x, f, least); list != nil {
+				return list, nil
+			}
 		}
 	}
 	return nil, nil
 }
 
-// departingFrom is departing for one sample.
-func (m *matrix) departingFrom(random *rand.Rand, size, rank, least int) []int {
-	p := m.columns
-	x := make([]float64, size*p)
-	for i := range size {
-		m.read(x[i*p:][:p], random.IntN(m.rows))
-	}
-	g := make([]float64, p*p)
-	dense.Syrk(blas.Trans, 1, dense.General(size, p, x), 0, dense.Symmetric(p, g))
-	f := factorOf(g, p, dependent)
-	if len(f.pivots) >= rank {
-		return nil
-	}
+// departingFrom is departing for a sample of rows and the factor of its products.
+func (m *matrix) departingFrom(x []float64, f *factor, least int) []int {
 	var open []departure
 	for k, j := range f.others {
-		if !constantIn(x, j, p) { // the rules about single columns are about it
+		if !constantIn(x, j, m.columns) { // the rules about single columns are about it
 			open = append(open, departure{column: j, by: k})
 		}
 	}

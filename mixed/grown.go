@@ -105,7 +105,7 @@ func (m *matrix) grow(ctx context.Context, f *factor, seeds []*seed, least int) 
 	for k, s := range seeds {
 		s.aim(directions, k)
 	}
-	values := make([]float64, batch*n)
+	values := make([]float64, m.block()*n)
 	return m.eachCoordinates(ctx, f, func(from int, u blas64.General) {
 		v := dense.General(u.Rows, n, values[:u.Rows*n])
 		dense.Gemm(blas.NoTrans, blas.NoTrans, 1, u, directions, 0, v)
@@ -136,7 +136,7 @@ func (m *matrix) readNext(ctx context.Context, f *factor, seeds []*seed, known m
 // the columns, some rows at a time; u is valid until f returns.
 func (m *matrix) eachCoordinates(ctx context.Context, f *factor, call func(from int, u blas64.General)) error {
 	p, rank := m.columns, len(f.pivots)
-	picked := make([]float64, batch*rank)
+	picked := make([]float64, m.block()*rank)
 	return m.eachWeighted(ctx, func(from int, x blas64.General) {
 		u := dense.General(x.Rows, rank, picked[:x.Rows*rank])
 		for i := range x.Rows {
