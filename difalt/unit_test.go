@@ -152,7 +152,8 @@ func TestTooLarge(t *testing.T) {
 			for _, step := range steps {
 				o := difalt.Options{Rank: 2, Method: method, Step: step, Rounds: 2}
 				res, err := difalt.Run(t.Context(), p, network(t, "path", 3, 1), o)
-				if !errors.Is(err, difalt.ErrDiverged) || res.Status != difalt.Diverged || !sizes.Finite(res.U[2].Data()) {
+				if !errors.Is(err, difalt.ErrDiverged) || res.Status != difalt.Diverged ||
+					!sizes.Finite(res.U[2].Data()) {
 					t.Errorf("%v, step %g: %v", method, step, err)
 				}
 			}

@@ -18,7 +18,8 @@ import (
 
 // conditioned returns mean and covariance of the coefficients given a table's rows of one task:
 // m + C X' (X C X' + noise/weights)^-1 (y - X m), and C - C X' (...)^-1 X C.
-func conditioned(p *Parameters, l *list, mean []float64, c mat.Matrix, noise float64) (*mat.VecDense, *mat.Dense, *mat.Dense) {
+func conditioned(p *Parameters, l *list, mean []float64, c mat.Matrix, noise float64) (*mat.VecDense, *mat.Dense,
+	*mat.Dense) {
 	n := l.Rows()
 	x, y := mat.NewDense(n, 9, nil), mat.NewVecDense(n, nil)
 	for i := range n {
@@ -114,7 +115,8 @@ func TestAdaptNoise(t *testing.T) {
 		t.Errorf("the variance of the noise is %v, want %v", noise, want)
 	}
 	again := check.OK(got.Adapt(t.Context(), l)) // the noise of a known task is its own
-	if f, before := again.p.Tasks.Freedom[4], got.p.Tasks.Freedom[4]; f < before+30 || math.Abs(again.p.Tasks.Noise[4]/noise-1) > .2 {
+	if f, before := again.p.Tasks.Freedom[4], got.p.Tasks.Freedom[4]; f < before+30 ||
+		math.Abs(again.p.Tasks.Noise[4]/noise-1) > .2 {
 		t.Errorf("%v degrees of freedom after %v, noise %v after %v", f, before, again.p.Tasks.Noise[4], noise)
 	}
 	if f, want := got.p.Tasks.Freedom[4], 45-spent/noise; math.Abs(f-want) > .01 {
@@ -139,11 +141,16 @@ func TestAdaptRefuses(t *testing.T) {
 		{"no rows", "no rows", plain, "new", func(l *list) { l.task = nil }},
 		{"weights", "the table has 2 weights for 5 rows", plain, "new", func(l *list) { l.weights = []float64{1, 1} }},
 		{"task", "row 3 of the table is of task 1: the table has 1", plain, "new", func(l *list) { l.task[2] = 1 }},
-		{"infinite feature", `row 2 of the table, task "new": feature "dose" is +Inf: it is infinite`, plain, "new", func(l *list) { l.x[1][1] = math.Inf(1) }},
-		{"missing target", `row 3 of the table, task "new": the target is NaN`, plain, "new", func(l *list) { l.y[2] = math.NaN() }},
-		{"negative target", `row 1 of the table, task "new": the target is -1: the model is of the target's logarithm`, logarithm, "new", func(l *list) { l.y[0] = -1 }},
-		{"weight", `row 4 of the table, task "new": the weight is -1`, plain, "new", func(l *list) { l.weights = []float64{1, 1, 1, -1, 1} }},
-		{"huge feature", `row 1 of the table, task "new": feature "dose" is 1e+308: it is infinite or too large`, plain, "new", func(l *list) { l.x[0][1] = 1e308 }},
+		{"infinite feature", `row 2 of the table, task "new": feature "dose" is +Inf: it is infinite`, plain,
+			"new", func(l *list) { l.x[1][1] = math.Inf(1) }},
+		{"missing target", `row 3 of the table, task "new": the target is NaN`, plain,
+			"new", func(l *list) { l.y[2] = math.NaN() }},
+		{"negative target", `row 1 of the table, task "new": the target is -1: the model is of the target's logarithm`,
+			logarithm, "new", func(l *list) { l.y[0] = -1 }},
+		{"weight", `row 4 of the table, task "new": the weight is -1`, plain,
+			"new", func(l *list) { l.weights = []float64{1, 1, 1, -1, 1} }},
+		{"huge feature", `row 1 of the table, task "new": feature "dose" is 1e+308: it is infinite or too large`, plain,
+			"new", func(l *list) { l.x[0][1] = 1e308 }},
 		{"no covariances", `task "s": the model does not keep covariances`, bare, "s", func(*list) {}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -182,8 +189,9 @@ func TestAdaptLimit(t *testing.T) {
 	most := mostCovariances / dense.Triangle(w)
 	covariance := make([]float64, dense.Triangle(w))
 	p := Parameters{
-		Design: Design{Fill: make([]float64, f), Center: make([]float64, f), Scale: slices.Repeat([]float64{1}, f)}, Target: Target{Scale: 1},
-		Mean: make([]float64, w), MeanCovariance: covariance,
+		Design: Design{Fill: make([]float64, f), Center: make([]float64, f), Scale: slices.Repeat([]float64{1}, f)},
+		Target: Target{Scale: 1},
+		Mean:   make([]float64, w), MeanCovariance: covariance,
 		Prior: Prior{Deviations: slices.Repeat([]float64{.5}, w), Noise: Noise{Variance: 1}},
 		Tasks: Tasks{Samples: slices.Repeat([]int{1}, most-1), Theta: make([]float64, (most-1)*w)},
 	}
@@ -191,13 +199,15 @@ func TestAdaptLimit(t *testing.T) {
 		p.Schema.Columns = append(p.Schema.Columns, fmt.Sprint(j))
 	}
 	for k := range most - 1 {
-		p.Tasks.Names, p.Tasks.Covariances = append(p.Tasks.Names, fmt.Sprint(k)), append(p.Tasks.Covariances, Covariance{Packed: covariance})
+		p.Tasks.Names = append(p.Tasks.Names, fmt.Sprint(k))
+		p.Tasks.Covariances = append(p.Tasks.Covariances, Covariance{Packed: covariance})
 	}
 	m := check.OK(New(p))
 	l := &list{features: m.Features(), tasks: []string{"one more", "too many"}, task: []int{0, 1}, y: []float64{1, 2}}
 	l.x = [][]float64{make([]float64, f), make([]float64, f)}
 	_, err := m.Adapt(t.Context(), l)
-	check.Error(t, err, `task "too many": with its rows the model would keep more than 256 MiB of covariances`, "train a model with these rows")
+	check.Error(t, err, `task "too many": with its rows the model would keep more than 256 MiB of covariances`,
+		"train a model with these rows")
 	l.task[1] = 0
 	check.OK(m.Adapt(t.Context(), l))
 }

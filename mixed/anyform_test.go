@@ -129,7 +129,9 @@ func anyChange(in Input, o Options, r *rand.Rand) (string, change) {
 	case 1:
 		name = "order of columns"
 		order := r.Perm(len(out.Names))
-		out.Names, out.Values, out.Levels = permuted(out.Names, order), permuted(out.Values, order), permuted(out.Levels, order)
+		out.Names = permuted(out.Names, order)
+		out.Values = permuted(out.Values, order)
+		out.Levels = permuted(out.Levels, order)
 	case 2:
 		name = "names of columns, tasks and levels"
 		for j := range out.Names {
@@ -203,7 +205,9 @@ func anyChange(in Input, o Options, r *rand.Rand) (string, change) {
 				k = r.IntN(k)
 			}
 			y := 1e6 * (1 + r.Float64())
-			out.TaskOf, out.Targets, out.Weighting = append(out.TaskOf, k), append(out.Targets, y), append(out.Weighting, 0)
+			out.TaskOf = append(out.TaskOf, k)
+			out.Targets = append(out.Targets, y)
+			out.Weighting = append(out.Weighting, 0)
 			held = append(held, r.IntN(2) == 0)
 		}
 	case 8:
@@ -302,9 +306,12 @@ func compareAny(t *testing.T, m, changed *Model, r, other *Report, in Input, c c
 	check.FailIf(t, r.TaskCount != other.TaskCount, "%d tasks in totals, want %d", other.TaskCount, r.TaskCount)
 	for i, s := range other.Scores {
 		w := r.Scores[i]
-		near := func(a, b, unit float64) bool { return a == b || math.Abs(a-b) <= 10*tolerance*unit || a != a && b != b }
+		near := func(a, b, unit float64) bool {
+			return a == b || math.Abs(a-b) <= 10*tolerance*unit || a != a && b != b
+		}
 		if s.Method != w.Method || s.Train.Rows != w.Train.Rows || s.Test.Rows != w.Test.Rows ||
-			!near(s.Test.RMSE/c.factor, w.Test.RMSE, w.Test.RMSE) || s.Train.MAE == s.Train.MAE && !near(s.Train.MAE/c.factor, w.Train.MAE, w.Train.MAE) ||
+			!near(s.Test.RMSE/c.factor, w.Test.RMSE, w.Test.RMSE) ||
+			s.Train.MAE == s.Train.MAE && !near(s.Train.MAE/c.factor, w.Train.MAE, w.Train.MAE) ||
 			!near(s.Train.ExplainedVariance, w.Train.ExplainedVariance, 1) {
 			t.Errorf("score %+v, want %+v", s, w)
 		}
@@ -314,5 +321,6 @@ func compareAny(t *testing.T, m, changed *Model, r, other *Report, in Input, c c
 			t.Errorf("form %+v, want %+v", f, w)
 		}
 	}
-	check.FailIf(t, len(r.Outliers) != len(other.Outliers), "%d outliers, want %d", len(other.Outliers), len(r.Outliers))
+	check.FailIf(t, len(r.Outliers) != len(other.Outliers),
+		"%d outliers, want %d", len(other.Outliers), len(r.Outliers))
 }

@@ -372,8 +372,10 @@ func TestExposedRows(t *testing.T) {
 		victim.Values[2][40] += 3
 		victim.Values[3][77]++
 		f, heard := listen(t, victim, own, o)
-		for at, weights := range map[int]map[string]float64{40: {"both": 1, "x0": -1, "x1": -1},
-			77: {"inches": 1, "x1": -2.54}} {
+		for at, weights := range map[int]map[string]float64{
+			40: {"both": 1, "x0": -1, "x1": -1},
+			77: {"inches": 1, "x1": -2.54},
+		} {
 			row := rowOfCombination(f, heard, weights, .01)
 			read := row != nil && math.Abs(row[0]-victim.Values[0][at])+math.Abs(row[1]-victim.Values[1][at]) < .01
 			check.FailIf(t, read == rules, "row %d, rules %v: it was read as %v", at, rules, row)

@@ -26,8 +26,10 @@ func wideAndFull() (wide, full Parameters) {
 	span.QTo(&q)
 	const length, sigma, tau = .6, .5, .8
 	base := Parameters{
-		Schema: Schema{Columns: []string{"a", "site", "b"}, Categories: []Category{{Column: "site", Levels: []string{"u", "v", "w"}}}},
-		Design: Design{Fill: []float64{1, 0, 0, 0, 2}, Center: []float64{1, .5, .3, .2, 2}, Scale: []float64{2, .5, .4, .45, 3}},
+		Schema: Schema{Columns: []string{"a", "site", "b"},
+			Categories: []Category{{Column: "site", Levels: []string{"u", "v", "w"}}}},
+		Design: Design{Fill: []float64{1, 0, 0, 0, 2}, Center: []float64{1, .5, .3, .2, 2},
+			Scale: []float64{2, .5, .4, .45, 3}},
 		Target: Target{Center: 10, Scale: 3},
 		Prior:  Prior{Freedom: 4, Noise: Noise{Variance: .3}},
 		Tasks:  Tasks{Names: []string{"n", "s"}, Samples: []int{5, 6}},
@@ -75,7 +77,8 @@ func wideAndFull() (wide, full Parameters) {
 		a, b := vector()
 		wide.Tasks.Theta, full.Tasks.Theta = append(wide.Tasks.Theta, a...), append(full.Tasks.Theta, b...)
 		a, b = covariance(math.Hypot(sigma, tau))
-		wide.Tasks.Covariances, full.Tasks.Covariances = append(wide.Tasks.Covariances, Covariance{Packed: a}), append(full.Tasks.Covariances, Covariance{Packed: b})
+		wide.Tasks.Covariances = append(wide.Tasks.Covariances, Covariance{Packed: a})
+		full.Tasks.Covariances = append(full.Tasks.Covariances, Covariance{Packed: b})
 	}
 	wide.Prior.Deviations = []float64{.7, sigma / length, sigma / length, sigma / length}
 	full.Prior.Deviations = []float64{.7, sigma, sigma, sigma, sigma, sigma}
@@ -118,7 +121,8 @@ func TestAxes(t *testing.T) {
 	for i, x := range [][]float64{inSpan(1, 2), inSpan(-3, 1), off[0], inSpan(0, -2), inSpan(2, 2)} {
 		rows.task, rows.x, rows.y = append(rows.task, i%2), append(rows.x, x), append(rows.y, 8+float64(i))
 	}
-	compare(check.OK(wide.Adapt(t.Context(), rows)), check.OK(full.Adapt(t.Context(), rows)), inSpan(.5, 1), inSpan(-1, 3))
+	compare(check.OK(wide.Adapt(t.Context(), rows)), check.OK(full.Adapt(t.Context(), rows)), inSpan(.5, 1),
+		inSpan(-1, 3))
 	a, b := wide.Effects(), full.Effects()
 	for i := range b {
 		near(t, "effect", a[i].Estimate, b[i].Estimate)
@@ -142,7 +146,8 @@ func TestDistance(t *testing.T) {
 	near(t, "place", got[0], 3*.36)
 	near(t, "place", got[1], -2*.36)
 	check.FailIf(t, !(got[2] < 1e-7), "the distance is %v", got[2])
-	check.FailIf(t, d.distance() != 3 || d.Width() != 4 || d.linear() != 3, "distance %d, width %d", d.distance(), d.Width())
+	check.FailIf(t, d.distance() != 3 || d.Width() != 4 || d.linear() != 3,
+		"distance %d, width %d", d.distance(), d.Width())
 }
 
 func TestAxesRefused(t *testing.T) {
@@ -152,8 +157,10 @@ func TestAxesRefused(t *testing.T) {
 			d.Curves = []Curve{newCurve(0, []float64{0, 1, 2, 3}, []float64{1, -1, -1, 1})}
 		},
 		`array "axes": entry 3 is NaN: it must be finite, at most 1e+30`: func(d *Design) { d.Axes[3] = math.NaN() },
-		`array "axes": axis 1 has the length 1.1`:                        func(d *Design) { floats.Scale(2, d.Axes[5:]) },
-		`the first 0: all have one length`:                               func(d *Design) { clear(d.Axes) },
+		`array "axes": axis 1 has the length 1.1`: func(d *Design) {
+			floats.Scale(2, d.Axes[5:])
+		},
+		`the first 0: all have one length`: func(d *Design) { clear(d.Axes) },
 	} {
 		p, _ := wideAndFull()
 		change(&p.Design)
@@ -162,14 +169,15 @@ func TestAxesRefused(t *testing.T) {
 	}
 }
 
-// A table whose training rows are within the limit of wide tables, but all rows are not, is refused before the fit
-// of the training rows.
+// A table whose training rows are within the limit of wide tables, but all rows are not, is refused before
+// the fit of the training rows.
 func TestWideRefitIsRefusedFirst(t *testing.T) {
 	table := drawing{tasks: 10, rows: 110, features: mostColumns + 200, noise: 1}.table(t, 3)
 	stages := map[string]bool{}
 	o := Options{Refit: true, Progress: func(p Progress) { stages[p.Stage] = true }}
 	_, _, err := Fit(t.Context(), Input{Table: table, HeldOut: holdOut(table)}, o)
-	if err == nil || !strings.Contains(err.Error(), "1200 features") || !strings.Contains(err.Error(), "1100 training rows") {
+	if err == nil || !strings.Contains(err.Error(), "1200 features") ||
+		!strings.Contains(err.Error(), "1100 training rows") {
 		t.Errorf("the error is %v", err)
 	}
 	check.FailIf(t, len(stages) > 1, "the fit went on to %v", stages)

@@ -185,9 +185,10 @@ func asDays(d *Data, first float64) *Data {
 }
 
 // Functions of a curve are known, and sums of them have 15 digits: with lattice reduction a listener reads
-// how many rows have each age, and then the flag and the target of every row with an age of its own. Dates are
-// read like ages. All owners but one together read most of them, with the rounding of their own parts. Where numbers are moved it reads none, and hardly
-// guesses them if it knows all ages: few are right by chance. With -short there are ages and no partners.
+// how many rows have each age, and then the flag and the target of every row with an age of its own. Dates
+// are read like ages. All owners but one together read most of them, with the rounding of their own parts.
+// Where numbers are moved it reads none, and hardly guesses them if it knows all ages: few are right by
+// chance. With -short there are ages and no partners.
 func TestRowsByLattice(t *testing.T) {
 	for name, c := range map[string]struct {
 		partners int
@@ -335,7 +336,8 @@ func TestMovesInAnyOrderOfColumns(t *testing.T) {
 	train := func(first *Data) *Model {
 		m, r, err := Together(t.Context(), []Input{{Table: first}, {Table: list[1]}}, network("path", 2), Options{})
 		check.Done(err)
-		moved := slices.ContainsFunc(r.Notes, func(note string) bool { return strings.Contains(note, "In curves numbers of ") })
+		moved := slices.ContainsFunc(r.Notes,
+			func(note string) bool { return strings.Contains(note, "In curves numbers of ") })
 		check.FailIf(t, !moved, "no number was moved: %q", r.Notes)
 		return m
 	}

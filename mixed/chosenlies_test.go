@@ -136,7 +136,10 @@ func TestChosenLies(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(tables)) {
 		list := tables[name]
 		for who := range 2 {
-			for _, o := range []Options{{Workers: 1, Disclosure: Disclosure{LeastSmall: Off}}, {Workers: 1, Rank: &two, Disclosure: open.Disclosure}} {
+			for _, o := range []Options{
+				{Workers: 1, Disclosure: Disclosure{LeastSmall: Off}},
+				{Workers: 1, Rank: &two, Disclosure: open.Disclosure},
+			} {
 				t.Run(fmt.Sprintf("%s, node %d, rank given %v", name, who, o.Rank != nil), func(t *testing.T) {
 					if o.Rank != nil && who == 1 {
 						return // as by the leaf

@@ -149,7 +149,8 @@ func TestRowsOfCombinations(t *testing.T) {
 			slices.Sort(wanted[:])
 			negated := slices.Clone(c.factors)
 			floats.Scale(-1, negated)
-			found := rowsOfCombination(f, heard, slices.Compact(slices.Sorted(slices.Values(slices.Concat(c.factors, negated)))))
+			found := rowsOfCombination(f, heard,
+				slices.Compact(slices.Sorted(slices.Values(slices.Concat(c.factors, negated)))))
 			read := slices.Contains(found, wanted)
 			check.FailIf(t, read == rules, "%s, rules %v: %v was read, in truth %v", name, rules, found, wanted)
 		}

@@ -39,7 +39,8 @@ func reducedTask() Parameters {
 		c.Root[i] = math.Sin(float64(i * i))
 	}
 	p.Tasks.Covariances[0] = c
-	p.Tasks.Strengths = &Strengths{Widening: 1.1, Groups: []int{0, 1, 1, 1, 1, 1, 1, -1, 1}, Variances: slices.Repeat([]float64{.1}, 9)}
+	p.Tasks.Strengths = &Strengths{Widening: 1.1, Groups: []int{0, 1, 1, 1, 1, 1, 1, -1, 1},
+		Variances: slices.Repeat([]float64{.1}, 9)}
 	return p
 }
 
@@ -156,9 +157,12 @@ func TestReducedRefused(t *testing.T) {
 		change func(k *Tasks)
 	}{
 		{"reduced covariances of tasks and no strengths", func(k *Tasks) { k.Strengths = nil }},
-		{`covariance of task "n": array "root" has 17 entries: 18 are required`, func(k *Tasks) { k.Covariances[0].Root = make([]float64, 17) }},
-		{`covariance of task "n": array "shares": entry 1 is 1.5`, func(k *Tasks) { k.Covariances[0].Shares = []float64{0, 1.5} }},
-		{`covariance of task "n": array "mean_factor": entry 0 is NaN`, func(k *Tasks) { k.Covariances[0].MeanFactor = math.NaN() }},
+		{`covariance of task "n": array "root" has 17 entries: 18 are required`,
+			func(k *Tasks) { k.Covariances[0].Root = make([]float64, 17) }},
+		{`covariance of task "n": array "shares": entry 1 is 1.5`,
+			func(k *Tasks) { k.Covariances[0].Shares = []float64{0, 1.5} }},
+		{`covariance of task "n": array "mean_factor": entry 0 is NaN`,
+			func(k *Tasks) { k.Covariances[0].MeanFactor = math.NaN() }},
 		{"the widening of covariances is 0", func(k *Tasks) { k.Strengths.Widening = 0 }},
 		{"8 groups of strengths of 9 columns", func(k *Tasks) { k.Strengths.Groups = k.Strengths.Groups[1:] }},
 		{"the group of the strength of column 8 is 0, after 1", func(k *Tasks) { k.Strengths.Groups[8] = 0 }},

@@ -63,7 +63,8 @@ func TestEffectsCover(t *testing.T) {
 			if same, known := effects[e.Term]; known && e.Kind == Slope {
 				insideOfThree, allOfThree = insideOfThree+covers(e), allOfThree+1
 				off := math.Abs(e.Estimate-same.Estimate) + math.Abs(e.StandardError-same.StandardError)
-				check.FailIf(t, off > 1e-6*same.StandardError, "draw %d: three owners have %+v, one table %+v", seed, e, same)
+				check.FailIf(t, off > 1e-6*same.StandardError,
+					"draw %d: three owners have %+v, one table %+v", seed, e, same)
 			}
 		}
 	}

@@ -15,7 +15,8 @@ import (
 // sum of two columns in other units, and two columns on their own. spoil changes a row before it is added.
 func dependentTable(t *testing.T, spoil func(i int, x []float64)) *Data {
 	t.Helper()
-	r, table := rand.New(rand.NewPCG(5, 8)), newTable(t, "red", "green", "blue", "left", "a", "b", "sum", "right", "own")
+	r := rand.New(rand.NewPCG(5, 8))
+	table := newTable(t, "red", "green", "blue", "left", "a", "b", "sum", "right", "own")
 	for i := range 300 {
 		a, b := r.NormFloat64(), 1e-3*r.NormFloat64()
 		x := []float64{0, 0, 0, 0, a, b, 20*a - 1e4*b + 7, 1, 3 + r.ExpFloat64()}
@@ -67,7 +68,8 @@ func TestDependentColumns(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, r := fitted(t, dependentTable(t, c.spoil), Options{})
-			check.FailIf(t, !slices.Equal(dependentIn(r.Notes), c.want), "groups %q, want %q", dependentIn(r.Notes), c.want)
+			check.FailIf(t, !slices.Equal(dependentIn(r.Notes), c.want),
+				"groups %q, want %q", dependentIn(r.Notes), c.want)
 		})
 	}
 }

@@ -26,18 +26,29 @@ func TestEffects(t *testing.T) {
 		bend, v := Effect{Kind: CurveEffect, Term: "age"}, p.Design.Curves[0].Values
 		for i, w := range []float64{1. / 6, 1. / 3, 1. / 3, 1. / 6} { // mean squares over the knots, ends counted half
 			at := contrast(CurveEffect, "", "", 0, 0, 0, 0, 0, 0, 0, 0, v[i], v[4+i])
-			bend.Estimate, bend.StandardError = math.Hypot(bend.Estimate, math.Sqrt(w)*at.Estimate), math.Hypot(bend.StandardError, math.Sqrt(w)*at.StandardError)
+			bend.Estimate = math.Hypot(bend.Estimate, math.Sqrt(w)*at.Estimate)
+			bend.StandardError = math.Hypot(bend.StandardError, math.Sqrt(w)*at.StandardError)
 			bend.Deviation = math.Hypot(bend.Deviation, math.Sqrt(w)*at.Deviation)
 		}
-		bend.Low, bend.High = max(bend.Estimate-quantile*bend.StandardError, 0), bend.Estimate+quantile*bend.StandardError
+		bend.Low = max(bend.Estimate-quantile*bend.StandardError, 0)
+		bend.High = bend.Estimate + quantile*bend.StandardError
 		got := check.OK(New(p)).Effects()
-		for i, w := range []Effect{contrast(Intercept, InterceptTerm, "", 10, 1), contrast(Slope, "age", "", 0, 0, 1./9), contrast(Slope, "dose", "", 0, 0, 0, 2),
-			contrast(Contrast, "site=b", "site=a", 0, 0, 0, 0, -2, 1/.45), contrast(Contrast, "site=c", "site=a", 0, 0, 0, 0, -2, 0, 2.5), bend} {
+		for i, w := range []Effect{
+			contrast(Intercept, InterceptTerm, "", 10, 1), contrast(Slope, "age", "", 0, 0, 1./9),
+			contrast(Slope, "dose", "", 0, 0, 0, 2),
+			contrast(Contrast, "site=b", "site=a", 0, 0, 0, 0, -2, 1/.45),
+			contrast(Contrast, "site=c", "site=a", 0, 0, 0, 0, -2, 0, 2.5), bend,
+		} {
 			if len(got) != 6 || got[i].Kind != w.Kind || got[i].Term != w.Term || got[i].Reference != w.Reference {
 				t.Fatalf("effect %d of %v: want %v", i, got, w)
 			}
-			for name, values := range map[string][2]float64{"estimate": {got[i].Estimate, w.Estimate}, "error": {got[i].StandardError, w.StandardError},
-				"deviation": {got[i].Deviation, w.Deviation}, "lower limit": {got[i].Low, w.Low}, "upper limit": {got[i].High, w.High}} {
+			for name, values := range map[string][2]float64{
+				"estimate":    {got[i].Estimate, w.Estimate},
+				"error":       {got[i].StandardError, w.StandardError},
+				"deviation":   {got[i].Deviation, w.Deviation},
+				"lower limit": {got[i].Low, w.Low},
+				"upper limit": {got[i].High, w.High},
+			} {
 				near(t, name+" of "+w.Term, values[0], values[1])
 			}
 		}

@@ -168,10 +168,12 @@ func improveFollows(t *testing.T, s *stats, q *varianceComponents, weight float6
 		}
 	}
 	for g := range q.sigma {
-		em(fmt.Sprint("sigma ", g), next.sigma[g], q.sigma[g], numbers[g]+weight, func(q *varianceComponents) *float64 { return &q.sigma[g] })
+		em(fmt.Sprint("sigma ", g), next.sigma[g], q.sigma[g], numbers[g]+weight,
+			func(q *varianceComponents) *float64 { return &q.sigma[g] })
 	}
 	for k := range q.tau {
-		em(fmt.Sprint("tau ", k), next.tau[k], q.tau[k], means[k], func(q *varianceComponents) *float64 { return &q.tau[k] })
+		em(fmt.Sprint("tau ", k), next.tau[k], q.tau[k], means[k],
+			func(q *varianceComponents) *float64 { return &q.tau[k] })
 	}
 	d := slope(func(q *varianceComponents, by float64) { q.noise += by })
 	same("noise", next.noise, q.noise+2*q.noise*q.noise/s.tasks.rows*d)
@@ -180,7 +182,8 @@ func improveFollows(t *testing.T, s *stats, q *varianceComponents, weight float6
 		loaded.MulVec(mat.NewDense(s.p, s.p, m.m), mat.NewVecDense(s.p, m.prior.Loadings[a*s.p:][:s.p]))
 		for j := range s.linear {
 			got := z.outer[a*s.p+j] + z.sandwich[a*s.p+j] - loaded.AtVec(j)
-			same(fmt.Sprint("loading ", a, j), got, slope(func(q *varianceComponents, by float64) { q.w[a*s.linear+j] += by }))
+			same(fmt.Sprint("loading ", a, j), got,
+				slope(func(q *varianceComponents, by float64) { q.w[a*s.linear+j] += by }))
 		}
 	}
 }
@@ -192,7 +195,8 @@ func TestConverged(t *testing.T) {
 	ctx := context.Background()
 	for name, d := range map[string]drawing{
 		"directions": {tasks: 40, rows: 16, features: 6, rank: 2, length: 2, noise: 1},
-		"curve":      {tasks: 30, rows: 24, features: 3, levels: 1, noise: 0.3, curve: func(x float64) float64 { return x * x }},
+		"curve": {tasks: 30, rows: 24, features: 3, levels: 1, noise: 0.3,
+			curve: func(x float64) float64 { return x * x }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := statsOf(t, d.table(t, 8), true, 2)
@@ -209,7 +213,8 @@ func TestConverged(t *testing.T) {
 						x[i] += by
 						m, _, err := s.evaluate(ctx, end.q.unpack(x))
 						if err != nil || m.evidence > end.evidence+0.3 {
-							t.Errorf("strength %d by %v: evidence %v, at the optimum %v (%v)", i, by, m.evidence, end.evidence, err)
+							t.Errorf("strength %d by %v: evidence %v, at the optimum %v (%v)", i, by, m.evidence,
+								end.evidence, err)
 						}
 					}
 				}

@@ -94,7 +94,8 @@ func Example() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		fmt.Printf("%s %v: %.1f +- %.1f, a single patient +- %.1f\n", clinic, p.Known, p.Value, 1.96*p.StandardError, 1.96*p.SampleError)
+		fmt.Printf("%s %v: %.1f +- %.1f, a single patient +- %.1f\n", clinic, p.Known, p.Value, 1.96*p.StandardError,
+			1.96*p.SampleError)
 	}
 	// Output:
 	// [north south] [dose]

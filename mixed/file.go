@@ -38,9 +38,9 @@ type period struct {
 // Save writes the model as a file in NumPy's .npz format.
 // With f table features, T tasks, rank r, C curves, and P columns, the file holds
 //
-//	header       n      JSON text in UTF-8, bytes: format, version, curves (the feature of each), periods (the
-//	                    feature and the deviation of each), and the fields of Parameters that are not arrays,
-//	                    with the names of columns and tasks
+//	header       n      JSON text in UTF-8, bytes: format, version, curves (the feature of each), periods
+//	                    (the feature and the deviation of each), and the fields of Parameters that are not
+//	                    arrays, with the names of columns and tasks
 //	samples      T      training rows of every task
 //	fill         f      replaces missing features
 //	center       f      is subtracted from the features, which are
@@ -55,9 +55,10 @@ type period struct {
 //	deviations   P      standard deviations of coefficients over tasks
 //	loadings     r x P  further deviations, each times a standard normal number
 //	theta        T x P  coefficients of every task
-//	covariance   T x P(P+1)/2  their covariances; missing if the model does not keep them ([mostCovariances])
-//	covariance_rows  T  rows of the reduced covariances ([Covariance]), -1 for a task that covariance has: it
-//	                    has only these then; missing where none is reduced
+//	covariance   T x P(P+1)/2  their covariances; missing if the model does not keep them
+//	                    ([mostCovariances])
+//	covariance_rows  T  rows of the reduced covariances ([Covariance]), -1 for a task that covariance has:
+//	                    it has only these then; missing where none is reduced
 //	root         N x P  Root of the reduced covariances one after the other, N rows in all
 //	shares       N      and Shares of these
 //	mean_factor  T      MeanFactor of all tasks

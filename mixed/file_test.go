@@ -46,9 +46,17 @@ func readBytes(b []byte) (*Model, error) { return Load(bytes.NewReader(b), int64
 func TestSaveLoad(t *testing.T) {
 	bare := full()
 	bare.Effects, bare.Prior.Rank, bare.Prior.Loadings, bare.Design.Curves = nil, 0, nil, nil
-	bare.Prior.Noise.TaskFreedom, bare.Tasks.Noise, bare.Tasks.Freedom, bare.Tasks.Covariances, bare.Tasks.Strengths = 0, nil, nil, nil, nil
-	bare.Mean, bare.MeanCovariance, bare.Prior.Deviations, bare.Tasks.Theta = bare.Mean[:7], packedPositive(rand.New(rand.NewPCG(7, 8)), 7, .1), bare.Prior.Deviations[:7], bare.Tasks.Theta[:28]
-	constant := Parameters{Target: Target{Scale: 1, Log: true}, Mean: []float64{1}, MeanCovariance: []float64{1}, Prior: Prior{Deviations: []float64{1}, Noise: Noise{Variance: 1}},
+	bare.Prior.Noise.TaskFreedom = 0
+	bare.Tasks.Noise = nil
+	bare.Tasks.Freedom = nil
+	bare.Tasks.Covariances = nil
+	bare.Tasks.Strengths = nil
+	bare.Mean = bare.Mean[:7]
+	bare.MeanCovariance = packedPositive(rand.New(rand.NewPCG(7, 8)), 7, .1)
+	bare.Prior.Deviations = bare.Prior.Deviations[:7]
+	bare.Tasks.Theta = bare.Tasks.Theta[:28]
+	constant := Parameters{Target: Target{Scale: 1, Log: true}, Mean: []float64{1}, MeanCovariance: []float64{1},
+		Prior: Prior{Deviations: []float64{1}, Noise: Noise{Variance: 1}},
 		Tasks: Tasks{Names: []string{""}, Samples: []int{0}, Theta: []float64{2}}}
 	for name, p := range map[string]Parameters{"all arrays": full(), "required arrays": bare, "no features": constant} {
 		t.Run(name, func(t *testing.T) {
@@ -65,7 +73,8 @@ func TestSaveLoad(t *testing.T) {
 					t.Errorf("prediction is %v, %v: want %v", b, err, a)
 				}
 			}
-			if !reflect.DeepEqual(got.Effects(), m.Effects()) || got.p.Goodness != m.p.Goodness || got.p.Estimator != m.p.Estimator {
+			if !reflect.DeepEqual(got.Effects(), m.Effects()) || got.p.Goodness != m.p.Goodness ||
+				got.p.Estimator != m.p.Estimator {
 				t.Error("effects, goodness or estimator have changed")
 			}
 		})
@@ -115,7 +124,8 @@ func (c *contents) file(t *testing.T) []byte {
 		switch {
 		case name == "header":
 			w.Bytes(name, []byte(c.header))
-		case (name == "samples" || name == "covariance_rows") && len(c.shapes[name]) == 1 && !slices.ContainsFunc(c.numbers[name], math.IsNaN):
+		case (name == "samples" || name == "covariance_rows") && len(c.shapes[name]) == 1 &&
+			!slices.ContainsFunc(c.numbers[name], math.IsNaN):
 			list := make([]int, len(c.numbers[name]))
 			for i, v := range c.numbers[name] {
 				list[i] = int(v)
@@ -322,31 +332,46 @@ func TestNewRefuses(t *testing.T) {
 		change     func(p *Parameters)
 	}{
 		{"no tasks", "it needs a task", func(p *Parameters) { p.Tasks = Tasks{} }},
-		{"repeated task", `array "task": entry 1 is "n", which is there twice`, func(p *Parameters) { p.Tasks.Names = []string{"n", "n", "e", "w"} }},
-		{"repeated feature", `array "feature": entry 1 is "age", which is there twice`, func(p *Parameters) { p.Schema.Columns[1] = "age" }},
+		{"repeated task", `array "task": entry 1 is "n", which is there twice`,
+			func(p *Parameters) { p.Tasks.Names = []string{"n", "n", "e", "w"} }},
+		{"repeated feature", `array "feature": entry 1 is "age", which is there twice`,
+			func(p *Parameters) { p.Schema.Columns[1] = "age" }},
 		{"no noise", "variance of the noise is 0", func(p *Parameters) { p.Prior.Noise.Variance = 0 }},
-		{"noise without freedom", `array "noise_freedom" has 0 entries`, func(p *Parameters) { p.Prior.Noise.TaskFreedom, p.Tasks.Freedom = 0, nil }},
-		{"noise of a task", `array "noise": entry 1 is 0: it must be finite and positive`, func(p *Parameters) { p.Tasks.Noise[1] = 0 }},
+		{"noise without freedom", `array "noise_freedom" has 0 entries`, func(p *Parameters) {
+			p.Prior.Noise.TaskFreedom = 0
+			p.Tasks.Freedom = nil
+		}},
+		{"noise of a task", `array "noise": entry 1 is 0: it must be finite and positive`,
+			func(p *Parameters) { p.Tasks.Noise[1] = 0 }},
 		{"samples", "number of samples", func(p *Parameters) { p.Tasks.Samples[0] = -1 }},
-		{"deviations", `array "deviations": entry 0 is -1: it must be finite and not negative`, func(p *Parameters) { p.Prior.Deviations[0] = -1 }},
+		{"deviations", `array "deviations": entry 0 is -1: it must be finite and not negative`,
+			func(p *Parameters) { p.Prior.Deviations[0] = -1 }},
 		{"rank", "the rank is 10: it must be from 0 to 9", func(p *Parameters) { p.Prior.Rank = 10 }},
 		{"mean", `array "mean" has 8 entries: 9 are required`, func(p *Parameters) { p.Mean = p.Mean[1:] }},
 		{"knots", "curve 0: knot 1 is 50, and the next 50", func(p *Parameters) { p.Design.Curves[0].Knots[1] = 50 }},
-		{"values", "curve 0: it has 4 knots and 7 values", func(p *Parameters) { c := &p.Design.Curves[0]; c.Values = c.Values[1:] }},
-		{"covariances", "4 tasks and 3 covariances", func(p *Parameters) { p.Tasks.Covariances = p.Tasks.Covariances[1:] }},
+		{"values", "curve 0: it has 4 knots and 7 values",
+			func(p *Parameters) { c := &p.Design.Curves[0]; c.Values = c.Values[1:] }},
+		{"covariances", "4 tasks and 3 covariances",
+			func(p *Parameters) { p.Tasks.Covariances = p.Tasks.Covariances[1:] }},
 		{"covariance", `"covariance of task \"s\"": entry 1 is NaN`, func(p *Parameters) {
 			p.Tasks.Covariances[1].Packed = append([]float64{1, math.NaN()}, make([]float64, 43)...)
 		}},
-		{"short covariance", `"covariance of task \"s\"" has 44 entries: 45 are required`, func(p *Parameters) { p.Tasks.Covariances[1].Packed = make([]float64, 44) }},
+		{"short covariance", `"covariance of task \"s\"" has 44 entries: 45 are required`,
+			func(p *Parameters) { p.Tasks.Covariances[1].Packed = make([]float64, 44) }},
 		{"variance", `array "mean_covariance": the variance -1 is negative`, func(p *Parameters) {
 			p.MeanCovariance = append([]float64{-1}, p.MeanCovariance[1:]...)
 		}},
 		{"name", `entry 2 is "\xff", which is not UTF-8`, func(p *Parameters) { p.Tasks.Names[2] = "\xff" }},
 		{"scale", "scale of the target is 0", func(p *Parameters) { p.Target.Scale = 0 }},
-		{"tiny feature", `the scale of feature "dose" is 1e-301: it is too small for a target of scale 3`, func(p *Parameters) { p.Design.Scale[1] = 1e-301 }},
+		{"tiny feature", `the scale of feature "dose" is 1e-301: it is too small for a target of scale 3`,
+			func(p *Parameters) { p.Design.Scale[1] = 1e-301 }},
 		{"huge feature", `array "scale": entry 1 is 1e+301`, func(p *Parameters) { p.Design.Scale[1] = 1e301 }},
-		{"steep", `the scale of feature "age" is 1e-200`, func(p *Parameters) { p.Design.Scale[0], p.Target.Scale = 1e-200, 1e60 }},
-		{"loading", `array "loadings": entry 0 is 1e+31: it must be finite, at most 1e+30 in size`, func(p *Parameters) { p.Prior.Loadings[0] = 1e31 }},
+		{"steep", `the scale of feature "age" is 1e-200`, func(p *Parameters) {
+			p.Design.Scale[0] = 1e-200
+			p.Target.Scale = 1e60
+		}},
+		{"loading", `array "loadings": entry 0 is 1e+31: it must be finite, at most 1e+30 in size`,
+			func(p *Parameters) { p.Prior.Loadings[0] = 1e31 }},
 		{"strange date", `dates in "place", which is not one of its columns of numbers`, func(p *Parameters) {
 			p.Schema.Dates = []string{"place"}
 		}},

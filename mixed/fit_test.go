@@ -46,11 +46,14 @@ func TestFitFindsTheForm(t *testing.T) {
 			if rmse := r.Scores[0].Test.RMSE; rmse > c.most*c.d.noise || rmse < 0.85*c.d.noise {
 				t.Errorf("held-out RMSE %v with noise %v", rmse, c.d.noise)
 			}
-			if note := strings.Contains(strings.Join(r.Notes, " "), "3, was chosen: try --rank 4"); note != (c.rank == 3) {
+			note := strings.Contains(strings.Join(r.Notes, " "), "3, was chosen: try --rank 4")
+			if note != (c.rank == 3) {
 				t.Errorf("rank %d with the notes %q", c.rank, r.Notes)
 			}
-			fixed, random := floats.Dot(c.d.mean, c.d.mean), c.d.levels*c.d.levels+float64(c.d.features)*c.d.slopes*c.d.slopes+
-				2*float64(c.d.rank)*c.d.length*c.d.length // of the variance
+			// The parts of the variance.
+			fixed := floats.Dot(c.d.mean, c.d.mean)
+			random := c.d.levels*c.d.levels + float64(c.d.features)*c.d.slopes*c.d.slopes +
+				2*float64(c.d.rank)*c.d.length*c.d.length
 			if c.curves {
 				fixed += 2 // of the square of a normal number
 			}
@@ -78,7 +81,8 @@ func TestNoCurvesByABetterOptimum(t *testing.T) {
 				ranks[c.Curves] = max(ranks[c.Curves], c.Rank)
 			}
 			if chosen := chosenOf(r); chosen.Curves || !r.Converged || ranks[false] < ranks[true] {
-				t.Errorf("seed %d, noise %v: chosen %+v of ranks up to %v, converged %v", seed, noise, chosen, ranks, r.Converged)
+				t.Errorf("seed %d, noise %v: chosen %+v of ranks up to %v, converged %v", seed, noise, chosen, ranks,
+					r.Converged)
 			}
 		}
 	}
@@ -104,15 +108,18 @@ func TestScoresAreThoseOfPredictions(t *testing.T) {
 		if !slices.Contains(stages, p.Stage) {
 			stages = append(stages, p.Stage)
 		} else {
-			check.FailIf(t, p.Stage != last.Stage || p.Done < last.Done || p.Most != last.Most, "%+v after %+v", p, last)
+			check.FailIf(t, p.Stage != last.Stage || p.Done < last.Done || p.Most != last.Most,
+				"%+v after %+v", p, last)
 		}
-		check.FailIf(t, p.Sums < last.Sums || p.Sums > last.Sums+1 || p.Most > 0 && p.Done >= p.Most, "%+v after %+v", p, last)
+		check.FailIf(t, p.Sums < last.Sums || p.Sums > last.Sums+1 || p.Most > 0 && p.Done >= p.Most,
+			"%+v after %+v", p, last)
 		last = p
 	}}, holdOut(table)...)
 	check.FailIf(t, !slices.Equal(stages, Stages), "stages %q, want %q", stages, Stages)
 	check.FailIf(t, last.Sums != r.Sums() || last.Sums < 20, "%d sums, the report has %d", last.Sums, r.Sums())
 	tallies := map[bool]*tally{true: {}, false: {}}
-	eachRow(t, m, table, holdOut(table), func(_ int, p Prediction, y float64, train bool) { tallies[train].count(y, p.Value, farthestAlone) })
+	eachRow(t, m, table, holdOut(table),
+		func(_ int, p Prediction, y float64, train bool) { tallies[train].count(y, p.Value, farthestAlone) })
 	for train, e := range map[bool]Errors{true: r.Scores[0].Train, false: r.Scores[0].Test} {
 		want := tallies[train].Errors(1)
 		check.FailIf(t, e.Rows != want.Rows || math.Abs(e.RMSE-want.RMSE) > 1e-9 || math.Abs(e.MAE-want.MAE) > 1e-9,
@@ -122,7 +129,8 @@ func TestScoresAreThoseOfPredictions(t *testing.T) {
 	for _, s := range r.Scores[1:] {
 		least = min(least, s.Test.RMSE)
 	}
-	if v, want := r.Verdict, 1-r.Scores[0].Test.RMSE/least; math.Abs(v.Gain-want) > 1e-9 || !(v.Low < want && want < v.High) {
+	if v, want := r.Verdict, 1-r.Scores[0].Test.RMSE/least; math.Abs(v.Gain-want) > 1e-9 ||
+		!(v.Low < want && want < v.High) {
 		t.Errorf("gain %v, %v to %v: want %v", v.Gain, v.Low, v.High, want)
 	}
 	rows, squares := 0, 0.0
@@ -217,7 +225,8 @@ func TestColumnOfTasks(t *testing.T) {
 	}
 	m, _ := fitted(t, table, Options{})
 	e, want := m.Effects()[2], math.Sqrt((1+1./rows)/tasks/stat.PopVariance(z, nil))
-	if e.Term != "z" || e.Deviation != 0 || math.Abs(e.Estimate-0.5) > 4*want || math.Abs(e.StandardError/want-1) > 0.2 {
+	if e.Term != "z" || e.Deviation != 0 || math.Abs(e.Estimate-0.5) > 4*want ||
+		math.Abs(e.StandardError/want-1) > 0.2 {
 		t.Errorf("effect %+v, want about 0.5 with standard error %v", e, want)
 	}
 }
@@ -301,13 +310,18 @@ func TestErrors(t *testing.T) {
 		"held out":         {ended, table, Options{}, "3 entries for 12 rows", make([]bool, 3)},
 		"no training rows": {ended, table, Options{}, "no training rows", all},
 		"workers":          {ended, table, Options{Workers: -2}, "the number of workers is -2", nil},
-		"logarithm":        {ended, zero, Options{LogTarget: true}, `row 1 of the table, task "a": the target 0 has no logarithm`, nil},
-		"canceled":         {ended, table, Options{}, "context canceled", nil},
-		"negative rank":    {context.Background(), table, Options{Rank: rank(-1)}, "the rank is -1: it must be from 0 to 2", nil},
-		"more than the columns": {context.Background(), oddTable(t, func(_ int, x, e float64) float64 { return x + e }), Options{Rank: rank(5)},
+		"logarithm": {ended, zero, Options{LogTarget: true},
+			`row 1 of the table, task "a": the target 0 has no logarithm`, nil},
+		"canceled": {ended, table, Options{}, "context canceled", nil},
+		"negative rank": {context.Background(), table, Options{Rank: rank(-1)},
+			"the rank is -1: it must be from 0 to 2", nil},
+		"more than the columns": {context.Background(), oddTable(t, func(_ int, x, e float64) float64 { return x + e }),
+			Options{Rank: rank(5)},
 			"from 0 to 4, with 6 tasks and 4 columns", nil},
-		"weight":              {ended, heavy, Options{}, `row 2 of the table, task "a": the weight is 1e+120: must be 0, or from 1e-100 to 1e+100`, nil},
-		"more than the tasks": {context.Background(), table, Options{Rank: rank(3)}, "the rank is 3: it must be from 0 to 2, with 3 tasks and 3 columns", nil},
+		"weight": {ended, heavy, Options{},
+			`row 2 of the table, task "a": the weight is 1e+120: must be 0, or from 1e-100 to 1e+100`, nil},
+		"more than the tasks": {context.Background(), table, Options{Rank: rank(3)},
+			"the rank is 3: it must be from 0 to 2, with 3 tasks and 3 columns", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m, _, err := Fit(c.ctx, Input{Table: c.table, HeldOut: c.held}, c.o)
@@ -366,8 +380,10 @@ func TestLargeTasksAreInterrupted(t *testing.T) {
 		in    Input
 		least int64
 	}{
-		"rows":    {Input{Table: drawing{tasks: 2, rows: 12 * batch, features: 1, levels: 1, noise: 1}.table(t, 1)}, 12 * 2 * 5},
-		"columns": {Input{Table: drawing{tasks: 2, rows: 215, features: 205, levels: 1, noise: 1}.table(t, 2)}, 2 * 4 * 4},
+		"rows": {Input{Table: drawing{tasks: 2, rows: 12 * batch, features: 1, levels: 1, noise: 1}.table(t, 1)},
+			12 * 2 * 5},
+		"columns": {Input{Table: drawing{tasks: 2, rows: 215, features: 205, levels: 1, noise: 1}.table(t, 2)},
+			2 * 4 * 4},
 	} {
 		ctx, rank := &counter{Context: t.Context()}, 0
 		ctx.most.Store(math.MaxInt64)

@@ -37,7 +37,8 @@ func FuzzArrays(f *testing.F) {
 			f.Add(i, c.header, name, 1, 5e-324)
 		}
 		f.Add(i, strings.Replace(c.header, `"rank"`, `"Rank"`, 1), "", 0, 0.)
-		f.Add(i, strings.Replace(c.header, `"columns"`, `"columns":[],"categories":[{"column":"b","levels":["u"]}],"x"`, 1), "", 0, 0.)
+		f.Add(i, strings.Replace(c.header, `"columns"`,
+			`"columns":[],"categories":[{"column":"b","levels":["u"]}],"x"`, 1), "", 0, 0.)
 	}
 	f.Fuzz(func(t *testing.T, model int, header, name string, at int, v float64) {
 		c := contentsOf(t, models[max(model, 0)%len(models)])

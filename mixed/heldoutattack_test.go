@@ -49,7 +49,8 @@ func newHeldOutAttack(f *fitter, all []heardTotal, own Input, rules bool) *heldO
 	if heard[5] == 0 {
 		return nil
 	}
-	a := &heldOutAttack{rows: heard[5], sum: heard[scoreSize+8], spread: heard[scoreSize+9], slack: 1e-12, rounds: rules}
+	a := &heldOutAttack{rows: heard[5], sum: heard[scoreSize+8], spread: heard[scoreSize+9], slack: 1e-12,
+		rounds: rules}
 	if rules { // by the model, and by the difference from it
 		a.slack = 1.5 / (2 * errorSteps)
 	}
@@ -131,9 +132,9 @@ func (a *heldOutAttack) fits() bool {
 	return true
 }
 
-// Held-out rows are in sums of errors alone. With 15 digits few tables have errors that add up to them; owners
-// round the sums, and add none of few rows. Then no row is certain that is the only one of its kind. Of kinds
-// with several rows, some rows are certain.
+// Held-out rows are in sums of errors alone. With 15 digits few tables have errors that add up to them;
+// owners round the sums, and add none of few rows. Then no row is certain that is the only one of its kind.
+// Of kinds with several rows, some rows are certain.
 func TestHeldOutRows(t *testing.T) {
 	for rules, o := range map[bool]Options{false: open, true: {}} {
 		certain, alone, certainAlone, asked := 0, 0, 0, 0
@@ -167,8 +168,10 @@ func TestHeldOutRows(t *testing.T) {
 				}
 			}
 		}
-		t.Logf("rules %v: %d of %d rows are certain, and %d of %d of a kind of their own", rules, certain, asked, certainAlone, alone)
+		t.Logf("rules %v: %d of %d rows are certain, and %d of %d of a kind of their own", rules, certain, asked,
+			certainAlone, alone)
 		check.FailIf(t, alone < 15 || rules && certainAlone > 0 || !rules && 3*certainAlone < alone,
-			"rules %v: %d of %d rows are certain, and %d of %d of a kind of their own", rules, certain, asked, certainAlone, alone)
+			"rules %v: %d of %d rows are certain, and %d of %d of a kind of their own", rules, certain, asked,
+			certainAlone, alone)
 	}
 }

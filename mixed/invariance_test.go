@@ -64,7 +64,9 @@ func changes(t *testing.T, in Input) map[string]change {
 		for j := range d.Values {
 			d.Values[j] = permuted(d.Values[j], order)
 		}
-		d.TaskOf, d.Targets, d.Weighting = permuted(d.TaskOf, order), permuted(d.Targets, order), permuted(d.Weighting, order)
+		d.TaskOf = permuted(d.TaskOf, order)
+		d.Targets = permuted(d.Targets, order)
+		d.Weighting = permuted(d.Weighting, order)
 		return permuted(in.HeldOut, order)
 	}, back, 1, 0)
 	tasks := r.Perm(len(d.TaskNames))
@@ -77,7 +79,9 @@ func changes(t *testing.T, in Input) map[string]change {
 	}, same, 1, 0)
 	add("order of columns", func(d *Data) []bool {
 		columns := []int{3, 1, 0, 2}
-		d.Names, d.Values, d.Levels = permuted(d.Names, columns), permuted(d.Values, columns), permuted(d.Levels, columns)
+		d.Names = permuted(d.Names, columns)
+		d.Values = permuted(d.Values, columns)
+		d.Levels = permuted(d.Levels, columns)
 		return in.HeldOut
 	}, same, 1, 0)
 	add("names of columns and tasks", func(d *Data) []bool {
@@ -136,7 +140,9 @@ func changes(t *testing.T, in Input) map[string]change {
 			for j := range d.Values {
 				d.Values[j] = append(d.Values[j], d.Values[j][i])
 			}
-			d.TaskOf, d.Targets, d.Weighting = append(d.TaskOf, d.TaskOf[i]), append(d.Targets, 1e9), append(d.Weighting, 0)
+			d.TaskOf = append(d.TaskOf, d.TaskOf[i])
+			d.Targets = append(d.Targets, 1e9)
+			d.Weighting = append(d.Weighting, 0)
 			held = append(held, i%2 == 0)
 		}
 		return held
@@ -163,7 +169,8 @@ func compareChange(t *testing.T, m, changed *Model, r, other *Report, in Input, 
 	check.FailIf(t, !(worst <= tolerance), "predictions or errors differ by %v deviations", worst)
 	for i, s := range other.Scores {
 		w := r.Scores[i]
-		if s.Train.Rows != w.Train.Rows || s.Test.Rows != w.Test.Rows || math.Abs(s.Test.RMSE/c.factor-w.Test.RMSE) > 10*tolerance*scale ||
+		if s.Train.Rows != w.Train.Rows || s.Test.Rows != w.Test.Rows ||
+			math.Abs(s.Test.RMSE/c.factor-w.Test.RMSE) > 10*tolerance*scale ||
 			math.Abs(s.Train.ExplainedVariance-w.Train.ExplainedVariance) > 10*tolerance {
 			t.Errorf("score %+v, want %+v", s, w)
 		}
@@ -217,7 +224,9 @@ func TestEqualWeights(t *testing.T) {
 				other, report, err = Together(t.Context(), cut(in, 2+owners), network("path", 2+owners), open)
 			}
 			check.Done(err)
-			if most := gap(predictions(t, oneNoise(m), in), predictions(t, oneNoise(other), in), m.Parameters().Target.Scale); most > 1e-9 {
+			most := gap(predictions(t, oneNoise(m), in), predictions(t, oneNoise(other), in),
+				m.Parameters().Target.Scale)
+			if most > 1e-9 {
 				t.Errorf("weights %v, %d owners: predictions differ by %v", w, 2+owners, most)
 			}
 			check.FailIf(t, report.Scores[0].Train.Rows != r.Scores[0].Train.Rows, "weights %v: other rows", w)
@@ -240,7 +249,9 @@ func TestDuplicatedColumn(t *testing.T) {
 	check.FailIf(t, ratio > 1.05 || ratio < .95, "the error is %v times the one without the column", ratio)
 	several, _, err := Together(t.Context(), cut(twice, 3), network("path", 3), open)
 	check.Done(err)
-	if most := gap(predictions(t, oneNoise(several), twice), predictions(t, oneNoise(m), twice), m.Parameters().Target.Scale); most > 1e-8 {
+	most := gap(predictions(t, oneNoise(several), twice), predictions(t, oneNoise(m), twice),
+		m.Parameters().Target.Scale)
+	if most > 1e-8 {
 		t.Errorf("three owners differ by %v", most)
 	}
 }

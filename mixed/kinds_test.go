@@ -196,7 +196,8 @@ func TestRowsOfFlags(t *testing.T) {
 					trained++
 					r := newFlagReader(sumsOfFlags(f, heard, own))
 					r.read(0, r.least[0])
-					check.FailIf(t, r.tables == 0, "%d columns, %d rows, rules %v: no table has the sums", columns, rows, rules)
+					check.FailIf(t, r.tables == 0, "%d columns, %d rows, rules %v: no table has the sums", columns,
+						rows, rules)
 					for kind, n := range r.least {
 						if truth[kind] < rareKind {
 							read += min(n, truth[kind])
@@ -211,8 +212,8 @@ func TestRowsOfFlags(t *testing.T) {
 	}
 }
 
-// Somebody who knows the sums of products of every task, as members may in tables of few tasks, reads no row of
-// a task of flags either.
+// Somebody who knows the sums of products of every task, as members may in tables of few tasks, reads no row
+// of a task of flags either.
 func TestRowsOfTasksOfFlags(t *testing.T) {
 	for rules, o := range map[bool]Options{false: open, true: {}} {
 		o.NoCurves = true
@@ -247,6 +248,7 @@ func TestRowsOfTasksOfFlags(t *testing.T) {
 			}
 		}
 		t.Logf("rules %v: %d of %d rows are read", rules, read, rows)
-		check.FailIf(t, rows < 300 || rules && read > 0 || !rules && read < 15, "rules %v: %d of %d rows are read", rules, read, rows)
+		check.FailIf(t, rows < 300 || rules && read > 0 || !rules && read < 15,
+			"rules %v: %d of %d rows are read", rules, read, rows)
 	}
 }

@@ -39,7 +39,9 @@ func TestLeaveOneOutAgainstDenseConditioning(t *testing.T) {
 							others = append(others, j)
 						}
 					}
-					between, with, known := mat.NewDense(n-1, n-1, nil), mat.NewVecDense(n-1, nil), mat.NewVecDense(n-1, nil)
+					between := mat.NewDense(n-1, n-1, nil)
+					with := mat.NewVecDense(n-1, nil)
+					known := mat.NewVecDense(n-1, nil)
 					for a, j := range others {
 						with.SetVec(a, v.At(i, j))
 						known.SetVec(a, y[j])
@@ -54,7 +56,8 @@ func TestLeaveOneOutAgainstDenseConditioning(t *testing.T) {
 				if math.Abs(got.v[1]/want-1) > 1e-8 || !(got.v[0] < got.v[1]) {
 					t.Errorf("squared residuals %v and without the rows %v, want %v", got.v[0], got.v[1], want)
 				}
-				if math.Abs(tasks.v[0]/got.v[0]-1) > 1e-12 || math.Abs(tasks.v[1]/byTask-1) > 1e-12 || math.Abs(byTask/want-1) > .2 {
+				if math.Abs(tasks.v[0]/got.v[0]-1) > 1e-12 || math.Abs(tasks.v[1]/byTask-1) > 1e-12 ||
+					math.Abs(byTask/want-1) > .2 {
 					t.Errorf("by task squared residuals %v, want %v and %v, about %v", tasks.v, got.v[0], byTask, want)
 				}
 			})
@@ -173,6 +176,7 @@ func TestErrorsOfTargets(t *testing.T) {
 		})
 		got := c.errorsOfTargets(t.Context())
 		check.Done(got.err)
-		check.FailIf(t, !(want > 0) || math.Abs(got.v[0]/want-1) > 1e-9, "log %v: errors %v, want %v", log, got.v[0], want)
+		check.FailIf(t, !(want > 0) || math.Abs(got.v[0]/want-1) > 1e-9,
+			"log %v: errors %v, want %v", log, got.v[0], want)
 	}
 }

@@ -30,7 +30,8 @@ type steerer struct {
 	lie func(f *fitter, name string, v []float64) // nil: it decides as all would
 	add func(f *fitter, name string, v []float64) // to its part of a total; nil: nothing
 	fit *fitter
-	// partner is the table of a second liar, which tells it its rows; nil: there is none. Its rows may be made up.
+	// partner is the table of a second liar, which tells it its rows; nil: there is none. Its rows may be
+	// made up.
 	partner *Data
 }
 
@@ -431,12 +432,17 @@ func readLevel(f *fitter, d *Design, g, xy []float64, wanted [][]float64) (right
 
 // Strengths that a member chooses show the rows of a level of fewer rows than columns.
 func TestStrengthsSteered(t *testing.T) {
-	for name, to := range map[string]steering{"its column": byLevel, "other levels": byOtherLevels, "a difference": byDifference} {
+	for name, to := range map[string]steering{
+		"its column":   byLevel,
+		"other levels": byOtherLevels,
+		"a difference": byDifference,
+	} {
 		for _, rare := range []int{2, 12, 16, 26} {
 			off, _ := strengthsSteered(t, rare, to, open)
 			on, _ := strengthsSteered(t, rare, to, Options{})
 			strict, _ := strengthsSteered(t, rare, to, strictly)
-			t.Logf("%s: level of %d rows: %d read without rules, %d with them, %d with strict ones", name, rare, off, on, strict)
+			t.Logf("%s: level of %d rows: %d read without rules, %d with them, %d with strict ones", name, rare, off,
+				on, strict)
 			if on+strict > 0 || rare <= 16 && off < rare {
 				t.Errorf("%s: level of %d rows: %d read without rules, %d with them", name, rare, off, on)
 			}
@@ -554,9 +560,9 @@ func TestWhatALiarReads(t *testing.T) {
 	}
 }
 
-// Two liars of three owners that pool what they know read tasks of two rows and of three as one of two owners does,
-// also where the third one reckons with them: numbers of tasks do not hide such tasks from a liar. They read none
-// under strict rules.
+// Two liars of three owners that pool what they know read tasks of two rows and of three as one of two owners
+// does, also where the third one reckons with them: numbers of tasks do not hide such tasks from a liar. They
+// read none under strict rules.
 func TestTwoLiars(t *testing.T) {
 	for size := 1; size <= 3; size++ {
 		for name, c := range map[string]struct {

@@ -83,7 +83,8 @@ type end struct {
 }
 
 // trainWithLiar trains on the path 0-1-2 of nodes in processes of their own, of which one lies.
-func trainWithLiar(t *testing.T, list []Input, o Options, who int, lie func(at int, c *call)) (ends []end, calls []call) {
+func trainWithLiar(t *testing.T, list []Input, o Options, who int, lie func(at int, c *call)) (ends []end,
+	calls []call) {
 	t.Helper()
 	w := weightsOf("path", len(list))
 	ends = make([]end, len(list))
@@ -230,7 +231,8 @@ func randomLie(seed uint64, calls []call) (string, func(at int, c *call)) {
 	}
 	size := math.Copysign(math.Pow(10, -3+21*r.Float64()), r.Float64()-.5)
 	kind, always := r.IntN(len(alterations)), r.IntN(4) == 0
-	what := fmt.Sprintf("lie %d: alteration %d of size %.2g from call %d (%s), always %v", seed, kind, size, first, calls[first].name, always)
+	what := fmt.Sprintf("lie %d: alteration %d of size %.2g from call %d (%s), always %v", seed, kind, size, first,
+		calls[first].name, always)
 	return what, func(at int, c *call) {
 		if at < first || at > first && !always {
 			return

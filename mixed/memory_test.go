@@ -27,7 +27,8 @@ func TestReaderReadsAhead(t *testing.T) {
 				next := 0
 				ahead.each(list, func(at int, x []float64) {
 					same := slices.Equal(x, one.one(int(list[at])))
-					check.FailIf(t, at != next || !same, "%d features, row %d of %d: place %d, %v", features, next, n, at, same)
+					check.FailIf(t, at != next || !same,
+						"%d features, row %d of %d: place %d, %v", features, next, n, at, same)
 					next++
 				})
 				check.FailIf(t, next != n, "%d of %d rows", next, n)

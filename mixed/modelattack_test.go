@@ -79,8 +79,8 @@ func ask(m *Model, task string) asked {
 	return a
 }
 
-// rowsFrom returns the rows, with their targets, of a task of one row or two that its predictions tell, beside those
-// of a task without rows.
+// rowsFrom returns the rows, with their targets, of a task of one row or two that its predictions tell,
+// beside those of a task without rows.
 func (a asked) rowsFrom(unseen asked, rows int) (list [][3]float64) {
 	p := a.effects.Len()
 	var delta mat.VecDense
@@ -93,7 +93,8 @@ func (a asked) rowsFrom(unseen asked, rows int) (list [][3]float64) {
 		residual := delta.AtVec(0) / sx.AtVec(0) * (mat.Dot(&x, &sx) + unseen.noise)
 		return [][3]float64{{x.AtVec(1), x.AtVec(2), mat.Dot(&x, unseen.effects) + residual}}
 	}
-	// The precision grows by X'X/noise. With the sum s of two rows, X'X - s s'/2 is d d'/2 for their difference d.
+	// The precision grows by X'X/noise. With the sum s of two rows, X'X - s s'/2 is d d'/2 for their
+	// difference d.
 	var before, after mat.Dense
 	check.Done(before.Inverse(unseen.covariance))
 	check.Done(after.Inverse(a.covariance))
@@ -135,9 +136,9 @@ func (a asked) rowsFrom(unseen asked, rows int) (list [][3]float64) {
 	return list
 }
 
-// Whoever has predictions of chosen rows with their standard errors, or the model file, reads tasks of fewer rows
-// than columns, whatever the rules: these are about totals. The owner of the tasks alone has them at first;
-// docs/privacy.md says so.
+// Whoever has predictions of chosen rows with their standard errors, or the model file, reads tasks of fewer
+// rows than columns, whatever the rules: these are about totals. The owner of the tasks alone has them at
+// first; docs/privacy.md says so.
 func TestRowsFromPredictions(t *testing.T) {
 	for name, o := range map[string]Options{"default rules": {}, "strict rules": strictly} {
 		o.NoCurves, o.CommonNoise = true, true
@@ -154,13 +155,15 @@ func TestRowsFromPredictions(t *testing.T) {
 				}
 				rows[size]++
 				if slices.ContainsFunc(list, func(got [3]float64) bool {
-					return floats.Distance(got[:], []float64{d.Values[0][i], d.Values[1][i], d.Targets[i]}, math.Inf(1)) < .05
+					return floats.Distance(got[:], []float64{d.Values[0][i], d.Values[1][i], d.Targets[i]},
+						math.Inf(1)) < .05
 				}) {
 					read[size]++
 				}
 			}
 		}
 		t.Logf("%s: %v of %v rows of tasks by their size are read", name, read, rows)
-		check.FailIf(t, read[1] < 18 || read[2] < 32, "%s: %v of %v rows by size of task: docs/privacy.md has more", name, read, rows)
+		check.FailIf(t, read[1] < 18 || read[2] < 32,
+			"%s: %v of %v rows by size of task: docs/privacy.md has more", name, read, rows)
 	}
 }

@@ -25,7 +25,8 @@ func TestNoiseByTask(t *testing.T) {
 			if got := p.Tasks.Noise != nil; got != c.want {
 				t.Fatalf("noise by task: %v, want %v", got, c.want)
 			}
-			squares, prior := make([]float64, c.d.tasks), p.Prior.Noise // of the residuals in units of the target's scale
+			squares := make([]float64, c.d.tasks)
+			prior := p.Prior.Noise // of the residuals in units of the target's scale
 			eachRow(t, m, table, make([]bool, table.Rows()), func(k int, p Prediction, y float64, _ bool) {
 				squares[k] += math.Pow((y-p.Value)/m.Parameters().Target.Scale, 2)
 			})
@@ -51,7 +52,8 @@ func TestLoudTaskIsNoDirection(t *testing.T) {
 		for _, c := range r.Candidates {
 			more = more || c.Rank == rank+1 && c.Penalised > chosenOf(r).Penalised
 		}
-		notes, want := strings.Join(r.Notes, "\n"), fmt.Sprintf("With equal noise rank %d would have more evidence", rank+1)
+		notes := strings.Join(r.Notes, "\n")
+		want := fmt.Sprintf("With equal noise rank %d would have more evidence", rank+1)
 		some = some || more
 		if chosen := chosenOf(r); chosen.Rank != rank || more != strings.Contains(notes, want) {
 			t.Errorf("chosen %+v of %+v with the notes %s", chosen, r.Candidates, notes)

@@ -38,13 +38,17 @@ func TestNotes(t *testing.T) {
 		want   []string // parts of notes
 		not    string
 	}{
-		"columns":                {linear, Options{}, []string{`Columns that are the same in all training rows, to 12 digits, have no effect: "same".`}, "--log-target"},
+		"columns": {linear, Options{},
+			[]string{`Columns that are the same in all training rows, to 12 digits, have no effect: "same".`},
+			"--log-target"},
 		"outlier":                {wrong, Options{CommonNoise: true}, []string{`row 51 of task "c"`}, "log-target"},
 		"outlier, noise by task": {wrong, Options{}, []string{`row 51 of task "c"`}, "log-target"},
 		"logarithm":              {growth, Options{NoCurves: true}, []string{"try --log-target"}, "exactly"},
 		"logarithm taken":        {growth, Options{LogTarget: true}, nil, "--log-target"},
-		"exact":                  {func(_ int, x, _ float64) float64 { return 2 * x }, Options{}, []string{"fitted almost exactly"}, "target is the same|--log-target"},
-		"equal targets":          {func(int, float64, float64) float64 { return 4 }, Options{}, []string{"same in all training rows"}, "exactly|--log-target"},
+		"exact": {func(_ int, x, _ float64) float64 { return 2 * x }, Options{},
+			[]string{"fitted almost exactly"}, "target is the same|--log-target"},
+		"equal targets": {func(int, float64, float64) float64 { return 4 }, Options{},
+			[]string{"same in all training rows"}, "exactly|--log-target"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, r := fitted(t, oddTable(t, c.target), c.o)
@@ -108,20 +112,25 @@ func TestVerdict(t *testing.T) {
 		gain        float64
 		words       string
 	}{
-		"better":           {scores(3, 5, 4), alike(3, 5, 4), Separate, 0.25, "25.0 % lower than that of the best simpler method"},
-		"worse":            {scores(5, 4, 6), alike(5, 4, 6), Pooled, -0.25, "25.0 % to -25.0 %: use the simpler method"},
-		"inconclusive":     {scores(3.9, 4, 5), apart(3.9, 4, 5), Pooled, 0.025, "inconclusive"},
-		"better, unsure":   {scores(3, 4, 5), apart(3, 4, 5), Pooled, 0.25, "the model is the better guess"},
-		"worse, unsure":    {scores(6, 4, 5), apart(6, 4, 5), Pooled, -0.5, "but use the simpler method"},
-		"twice as bad":     {scores(6, 2, 3), alike(6, 2, 3), Pooled, -2, "200.0 % higher than that of"},
-		"far worse":        {scores(9, 2, 3), alike(9, 2, 3), Pooled, -3.5, "is 4.5 times that of"},
-		"one task":         {scores(3, 5, 4), single, Separate, 0.25, "is 25.0 % lower than that of the best simpler method, \"one ridge per task\" (4)."},
-		"exact":            {scores(1e-8, 1e-7), alike(1e-8, 1e-7), Pooled, math.NaN(), "Both the model and \"pooled ridge\" predict held-out rows almost exactly."},
+		"better": {scores(3, 5, 4), alike(3, 5, 4), Separate, 0.25,
+			"25.0 % lower than that of the best simpler method"},
+		"worse": {scores(5, 4, 6), alike(5, 4, 6), Pooled, -0.25,
+			"25.0 % to -25.0 %: use the simpler method"},
+		"inconclusive":   {scores(3.9, 4, 5), apart(3.9, 4, 5), Pooled, 0.025, "inconclusive"},
+		"better, unsure": {scores(3, 4, 5), apart(3, 4, 5), Pooled, 0.25, "the model is the better guess"},
+		"worse, unsure":  {scores(6, 4, 5), apart(6, 4, 5), Pooled, -0.5, "but use the simpler method"},
+		"twice as bad":   {scores(6, 2, 3), alike(6, 2, 3), Pooled, -2, "200.0 % higher than that of"},
+		"far worse":      {scores(9, 2, 3), alike(9, 2, 3), Pooled, -3.5, "is 4.5 times that of"},
+		"one task": {scores(3, 5, 4), single, Separate, 0.25,
+			"is 25.0 % lower than that of the best simpler method, \"one ridge per task\" (4)."},
+		"exact": {scores(1e-8, 1e-7), alike(1e-8, 1e-7), Pooled, math.NaN(),
+			"Both the model and \"pooled ridge\" predict held-out rows almost exactly."},
 		"nothing held out": {[]Score{{Method: Ours}, {Method: Pooled}}, nil, "", math.NaN(), "No rows were held out"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := newVerdict(c.scores, c.comparisons, 1)
-			if v.Other != c.other || !(math.Abs(v.Gain-c.gain) < 1e-3 || math.IsNaN(c.gain) && math.IsNaN(v.Gain)) || !strings.Contains(v.Text, c.words) {
+			if v.Other != c.other || !(math.Abs(v.Gain-c.gain) < 1e-3 || math.IsNaN(c.gain) && math.IsNaN(v.Gain)) ||
+				!strings.Contains(v.Text, c.words) {
 				t.Errorf("verdict %+v, want %q, gain %v, %q", v, c.other, c.gain, c.words)
 			}
 		})
@@ -158,7 +167,8 @@ func TestTally(t *testing.T) {
 	a.count(3, 3, farthestAlone)
 	a.count(5, 3, farthestAlone)
 	e := a.Errors(10)
-	if e.Rows != 3 || math.Abs(e.RMSE-10*math.Sqrt(5.0/3)) > 1e-12 || math.Abs(e.MAE-10) > 1e-12 || math.Abs(e.ExplainedVariance-(1-5.0/8)) > 1e-12 {
+	if e.Rows != 3 || math.Abs(e.RMSE-10*math.Sqrt(5.0/3)) > 1e-12 || math.Abs(e.MAE-10) > 1e-12 ||
+		math.Abs(e.ExplainedVariance-(1-5.0/8)) > 1e-12 {
 		t.Errorf("errors %+v", e)
 	}
 	if e := (tally{}).Errors(1); e.Rows != 0 || !math.IsNaN(e.RMSE) || !math.IsNaN(e.ExplainedVariance) {
@@ -168,15 +178,18 @@ func TestTally(t *testing.T) {
 
 // The farthest rows and the first columns are named, and the others counted.
 func TestNames(t *testing.T) {
-	if got := names(strings.Fields("x0 x1 x2 x3 x4 x5 x6 x7 x8 x9")); !strings.HasPrefix(got, `"x0", "x1", `) || !strings.HasSuffix(got, `, "x7" and 2 more`) {
+	if got := names(strings.Fields("x0 x1 x2 x3 x4 x5 x6 x7 x8 x9")); !strings.HasPrefix(got, `"x0", "x1", `) ||
+		!strings.HasSuffix(got, `, "x7" and 2 more`) {
 		t.Error(got)
 	}
 	for range new(Report).Tasks() {
 		t.Error("an empty report has a task")
 	}
 	// Reports of one process are joined with the outliers of all tables, the farthest first.
-	joined := joinReports([]*Report{{Outliers: []Outlier{{Task: "a", Row: 1, Deviations: 7}}}, {Outliers: []Outlier{{Task: "b", Row: 4, Deviations: 9.5}}}})
-	if got := joined.Outliers; len(got) != 2 || got[0] != (Outlier{"b", 1, 4, 9.5}) || got[1] != (Outlier{"a", 0, 1, 7}) {
+	joined := joinReports([]*Report{{Outliers: []Outlier{{Task: "a", Row: 1, Deviations: 7}}},
+		{Outliers: []Outlier{{Task: "b", Row: 4, Deviations: 9.5}}}})
+	if got := joined.Outliers; len(got) != 2 || got[0] != (Outlier{"b", 1, 4, 9.5}) ||
+		got[1] != (Outlier{"a", 0, 1, 7}) {
 		t.Errorf("outliers %+v", got)
 	}
 }

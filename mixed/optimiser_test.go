@@ -18,8 +18,8 @@ func (p *probe) Add(ctx context.Context, name string, v []float64, d *Decision) 
 	return p.Local.Add(ctx, name, v, d)
 }
 
-// Optimisers of one table have the optima of each alone, and at most one of them holds the matrices of a point
-// that is not its best one.
+// Optimisers of one table have the optima of each alone, and at most one of them holds the matrices of a
+// point that is not its best one.
 func TestOptimisersOfOneTable(t *testing.T) {
 	table := drawing{tasks: 9, rows: 6, features: 4, levels: 1, slopes: .4, noise: .5}.table(t, 2)
 	sums := &probe{look: func() {}}

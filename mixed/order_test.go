@@ -42,9 +42,14 @@ func (d *Data) shuffled(seed uint64, held []bool) (*Data, []bool) {
 func sameModel(a, b *Model) string {
 	p, q := a.Parameters(), b.Parameters()
 	for name, pair := range map[string][2][]float64{
-		"mean": {p.Mean, q.Mean}, "covariance of the mean": {p.MeanCovariance, q.MeanCovariance}, "deviations": {p.Prior.Deviations, q.Prior.Deviations},
-		"loadings": {p.Prior.Loadings, q.Prior.Loadings}, "centers": {p.Design.Center, q.Design.Center}, "scales": {p.Design.Scale, q.Design.Scale},
-		"noise": {{p.Prior.Noise.Variance, p.Prior.Noise.Freedom, p.Target.Center}, {q.Prior.Noise.Variance, q.Prior.Noise.Freedom, q.Target.Center}},
+		"mean":                   {p.Mean, q.Mean},
+		"covariance of the mean": {p.MeanCovariance, q.MeanCovariance},
+		"deviations":             {p.Prior.Deviations, q.Prior.Deviations},
+		"loadings":               {p.Prior.Loadings, q.Prior.Loadings},
+		"centers":                {p.Design.Center, q.Design.Center},
+		"scales":                 {p.Design.Scale, q.Design.Scale},
+		"noise": {{p.Prior.Noise.Variance, p.Prior.Noise.Freedom, p.Target.Center},
+			{q.Prior.Noise.Variance, q.Prior.Noise.Freedom, q.Target.Center}},
 	} {
 		if !slices.Equal(pair[0], pair[1]) {
 			return name
@@ -53,8 +58,10 @@ func sameModel(a, b *Model) string {
 	w := len(p.Mean)
 	for k, name := range p.Tasks.Names {
 		at := slices.Index(q.Tasks.Names, name)
-		if at < 0 || !slices.Equal(p.Tasks.Theta[k*w:][:w], q.Tasks.Theta[at*w:][:w]) || !reflect.DeepEqual(p.Tasks.Covariances[k], q.Tasks.Covariances[at]) ||
-			p.Tasks.Noise != nil && (p.Tasks.Noise[k] != q.Tasks.Noise[at] || p.Tasks.Freedom[k] != q.Tasks.Freedom[at]) {
+		if at < 0 || !slices.Equal(p.Tasks.Theta[k*w:][:w], q.Tasks.Theta[at*w:][:w]) ||
+			!reflect.DeepEqual(p.Tasks.Covariances[k], q.Tasks.Covariances[at]) ||
+			p.Tasks.Noise != nil &&
+				(p.Tasks.Noise[k] != q.Tasks.Noise[at] || p.Tasks.Freedom[k] != q.Tasks.Freedom[at]) {
 			return fmt.Sprint("task ", name)
 		}
 	}
@@ -86,7 +93,9 @@ func TestSameBitsInAnyOrder(t *testing.T) {
 				if what := sameModel(m, other); what != "" {
 					t.Errorf("order %d: other bits of the %s", seed, what)
 				}
-				check.FailIf(t, fmt.Sprint(r.Scores, r.Verdict, r.Candidates) != fmt.Sprint(s.Scores, s.Verdict, s.Candidates), "order %d: other scores", seed)
+				check.FailIf(t,
+					fmt.Sprint(r.Scores, r.Verdict, r.Candidates) != fmt.Sprint(s.Scores, s.Verdict, s.Candidates),
+					"order %d: other scores", seed)
 			}
 			if c.o.Refit || name == "wide" { // which owners refuse
 				return
@@ -126,7 +135,9 @@ func TestSomeTasks(t *testing.T) {
 			names = append(names, d.TaskNames[k])
 			rows += len(s.rows.of(k))
 		}
-		check.FailIf(t, len(names) >= 200 || len(names) < leastSome || set.count != float64(len(names)) || set.rows != float64(rows),
+		check.FailIf(t,
+			len(names) >= 200 || len(names) < leastSome || set.count != float64(len(names)) ||
+				set.rows != float64(rows),
 			"%d tasks: %+v", len(names), set)
 		return names
 	}

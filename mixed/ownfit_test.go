@@ -56,7 +56,8 @@ func TestOwnFits(t *testing.T) {
 		}
 		near := func(what string, got, want float64) {
 			t.Helper()
-			check.FailIf(t, !(math.Abs(got-want) <= 1e-9*math.Abs(want)), "owner %d: %s is %v, want %v", i, what, got, want)
+			check.FailIf(t, !(math.Abs(got-want) <= 1e-9*math.Abs(want)),
+				"owner %d: %s is %v, want %v", i, what, got, want)
 		}
 		near("rows", float64(f.Own.Rows+f.Shared.Rows), float64(2*rows))
 		near("own RMSE", f.Own.RMSE, report.Scores[0].Test.RMSE)
@@ -67,7 +68,8 @@ func TestOwnFits(t *testing.T) {
 		width := math.Log((1 - f.Low) / (1 - f.High))
 		check.FailIf(t, !(width > 2*1.95*math.Sqrt(spread)/2 && width < 2*20*math.Sqrt(spread)/2),
 			"owner %d: the interval %v to %v for a deviation of %v", i, f.Low, f.High, math.Sqrt(spread))
-		check.FailIf(t, f.Table != in.Name || !strings.Contains(f.Text, "of the shared model, "+number(f.Shared.RMSE)), "owner %d: %+v", i, f)
+		check.FailIf(t, f.Table != in.Name || !strings.Contains(f.Text, "of the shared model, "+number(f.Shared.RMSE)),
+			"owner %d: %+v", i, f)
 	}
 }
 
@@ -92,9 +94,12 @@ func TestOwnFitsThatCannotBe(t *testing.T) {
 	_, r, err := Together(t.Context(), list, network("complete", 3), o)
 	check.Done(err)
 	fits := check.OK(r.OwnFits(t.Context()))
-	check.FailIf(t, !strings.Contains(fits[0].Text, "No rows") || fits[0].Shared.Rows != 0, "without held-out rows: %+v", fits[0])
-	check.FailIf(t, math.IsNaN(fits[1].Low) || fits[1].Low > fits[1].Gain || fits[1].High < fits[1].Gain, "interval %+v", fits[1])
-	check.FailIf(t, fits[2].Own.Rows != 6 || !math.IsNaN(fits[2].Low) || math.IsNaN(fits[2].Gain), "one task: %+v", fits[2])
+	check.FailIf(t, !strings.Contains(fits[0].Text, "No rows") || fits[0].Shared.Rows != 0,
+		"without held-out rows: %+v", fits[0])
+	check.FailIf(t, math.IsNaN(fits[1].Low) || fits[1].Low > fits[1].Gain || fits[1].High < fits[1].Gain,
+		"interval %+v", fits[1])
+	check.FailIf(t, fits[2].Own.Rows != 6 || !math.IsNaN(fits[2].Low) || math.IsNaN(fits[2].Gain),
+		"one task: %+v", fits[2])
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err = r.OwnFits(ctx)
@@ -131,14 +136,19 @@ func TestOwnFitWords(t *testing.T) {
 // The own fit is the fit of the table without other owners, whatever the forms: with curves, a logarithm that
 // could be proposed, noise by task and periods.
 func TestOwnFitIsFit(t *testing.T) {
-	for name, in := range map[string]Input{"clinics": clinics(t), "missing, levels, weights": mixture(t, 3, 24), "periods": periodic(t, 6, 18, 4)} {
+	for name, in := range map[string]Input{
+		"clinics":                  clinics(t),
+		"missing, levels, weights": mixture(t, 3, 24),
+		"periods":                  periodic(t, 6, 18, 4),
+	} {
 		list := cut(in, 3)
 		_, r, err := Together(t.Context(), list, network("star", 3), open)
 		check.Done(err)
 		for i, own := range check.OK(r.OwnFits(t.Context())) {
 			_, alone, err := Fit(t.Context(), list[i], Options{})
 			check.Done(err)
-			if want := alone.Scores[0].Test; own.Own.Rows != want.Rows || math.Abs(own.Own.RMSE-want.RMSE) > 1e-12*want.RMSE {
+			want := alone.Scores[0].Test
+			if own.Own.Rows != want.Rows || math.Abs(own.Own.RMSE-want.RMSE) > 1e-12*want.RMSE {
 				t.Errorf("%s, owner %d: own errors %+v, want %+v", name, i, own.Own, want)
 			}
 		}

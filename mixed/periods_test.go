@@ -46,7 +46,8 @@ func TestPeriods(t *testing.T) {
 	_, lines, err := Fit(t.Context(), in, Options{NoCurves: true})
 	check.Done(err)
 	list := m.Parameters().Design.Periods
-	if len(list) != 1 || m.Features()[list[0].Feature] != "year" || len(list[0].Values) != 7 || list[0].Values[6] != 2007 {
+	if len(list) != 1 || m.Features()[list[0].Feature] != "year" || len(list[0].Values) != 7 ||
+		list[0].Values[6] != 2007 {
 		t.Fatalf("periods %+v", list)
 	}
 	ratio := r.Scores[0].Test.RMSE / lines.Scores[0].Test.RMSE
@@ -109,7 +110,8 @@ func TestPeriodsTogether(t *testing.T) {
 		check.Done(err)
 		most := gap(predictions(t, oneNoise(m), in), predictions(t, oneNoise(one), in), one.Parameters().Target.Scale)
 		check.FailIf(t, !(most <= 1e-9), "%d owners: predictions differ by %v", n, most)
-		check.FailIf(t, math.Abs(r.Scores[0].Test.RMSE-want.Scores[0].Test.RMSE) > 1e-8*want.Scores[0].Test.RMSE, "%d owners: other scores", n)
+		check.FailIf(t, math.Abs(r.Scores[0].Test.RMSE-want.Scores[0].Test.RMSE) > 1e-8*want.Scores[0].Test.RMSE,
+			"%d owners: other scores", n)
 	}
 	list := cut(in, 3)
 	models, errs := apart(t, list, [][]int{{0}, {1}, {2}}, open, nil)
@@ -124,7 +126,8 @@ func TestPeriodsTogether(t *testing.T) {
 			}
 		}
 		check.FailIf(t, unknown != 1, "owner %d: %d unknown values", g, unknown)
-		most := gap(predictions(t, oneNoise(m), list[g]), predictions(t, oneNoise(one), list[g]), one.Parameters().Target.Scale)
+		most := gap(predictions(t, oneNoise(m), list[g]), predictions(t, oneNoise(one), list[g]),
+			one.Parameters().Target.Scale)
 		check.FailIf(t, !(most <= 1e-9), "owner %d: predictions differ by %v", g, most)
 		var file bytes.Buffer
 		check.Done(m.Save(&file))
@@ -146,10 +149,12 @@ func TestPeriodVotes(t *testing.T) {
 		want  int
 	}{
 		"enough rows": {Disclosure{LeastRows: 1, LeastLevel: 3, LeastSmall: 1}, "", 1},
-		"few rows":    {Disclosure{LeastRows: 1, LeastLevel: 12, LeastSmall: Off}, `values of "year": some values have fewer than 12`, 0},
-		"few small":   {Disclosure{LeastRows: Off, LeastLevel: Off, LeastSmall: 50}, "", 0},
-		"strict":      {Disclosure{LeastRows: Off, LeastLevel: Off, LeastSmall: Off, Strict: true}, "", 0},
-		"columns":     {Disclosure{LeastRows: 11, LeastLevel: Off, LeastSmall: Off}, "effects of the values of columns", 0},
+		"few rows": {Disclosure{LeastRows: 1, LeastLevel: 12, LeastSmall: Off},
+			`values of "year": some values have fewer than 12`, 0},
+		"few small": {Disclosure{LeastRows: Off, LeastLevel: Off, LeastSmall: 50}, "", 0},
+		"strict":    {Disclosure{LeastRows: Off, LeastLevel: Off, LeastSmall: Off, Strict: true}, "", 0},
+		"columns": {Disclosure{LeastRows: 11, LeastLevel: Off, LeastSmall: Off},
+			"effects of the values of columns", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m, r, err := Together(t.Context(), cut(in, 3), network("path", 3), Options{Disclosure: c.rules})
@@ -195,7 +200,8 @@ func withPeriod() Parameters {
 	for k := range p.Tasks.Names {
 		p.Tasks.Theta = append(append(p.Tasks.Theta, old.Tasks.Theta[k*w:][:w]...), .5, -.4, .2)
 		if old.Tasks.Covariances != nil {
-			p.Tasks.Covariances = append(p.Tasks.Covariances, Covariance{Packed: wide(old.Tasks.Covariances[k].Packed, .04)})
+			p.Tasks.Covariances = append(p.Tasks.Covariances,
+				Covariance{Packed: wide(old.Tasks.Covariances[k].Packed, .04)})
 		}
 	}
 	return p
@@ -209,7 +215,10 @@ func TestPredictPeriods(t *testing.T) {
 	for _, c := range []struct {
 		x, effect, variance float64
 		known               bool
-	}{{40, .5, .04, true}, {50, -.4, .04, true}, {45, 0, square(.7 * t2), false}, {math.NaN(), 0, square(.7 * t2), true}} {
+	}{
+		{40, .5, .04, true}, {50, -.4, .04, true}, {45, 0, square(.7 * t2), false},
+		{math.NaN(), 0, square(.7 * t2), true},
+	} {
 		x := []float64{c.x, 3, 0, 0, 1, 7}
 		got, want := check.OK(with.PredictError("w", x)), check.OK(without.PredictError("w", x))
 		if target.Log {
@@ -283,7 +292,8 @@ func TestPeriodRefused(t *testing.T) {
 			p := withPeriod()
 			c.change(&p.Design.Periods[0])
 			_, err := New(p)
-			check.FailIf(t, err == nil || !strings.Contains(err.Error(), c.want), "the error is %v, want %q", err, c.want)
+			check.FailIf(t, err == nil || !strings.Contains(err.Error(), c.want),
+				"the error is %v, want %q", err, c.want)
 		})
 	}
 }

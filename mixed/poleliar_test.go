@@ -149,8 +149,8 @@ func TestPolesOfAFlag(t *testing.T) {
 	}
 }
 
-// readProducts counts the rows alone with the flag in their task that follow from the sums of products of every
-// task. r are the rows of the victim that are in totals.
+// readProducts counts the rows alone with the flag in their task that follow from the sums of products of
+// every task. r are the rows of the victim that are in totals.
 func readProducts(r *rows, victim *Data, wanted [][]float64) (right int) {
 	for _, k := range r.list {
 		sums := make([]float64, 5) // of the flag times 1, the numbers, and the target
@@ -178,7 +178,8 @@ func TestRowsAloneInTasks(t *testing.T) {
 		fits, errs := describeTogether(t, []Input{{Table: victim}, {Table: own}}, o)
 		check.Done(errs[0])
 		right := readProducts(fits[0].rows, victim, wanted)
-		check.FailIf(t, rules == (right == len(wanted)) || rules && right > 0, "rules %v: %d of %d rows are read", rules,
+		check.FailIf(t, rules == (right == len(wanted)) || rules && right > 0,
+			"rules %v: %d of %d rows are read", rules,
 			right, len(wanted))
 	}
 }
@@ -190,8 +191,12 @@ func TestColluders(t *testing.T) {
 	for name, c := range map[string]struct {
 		others, colluding, limit, read int
 	}{
-		"three owners, each alone": {2, 0, 10, 4}, "two of three pool": {2, 2, 20, 0}, "more than there are pool": {2, 9, 20, 0},
-		"three of five pool": {4, 3, 10, 4}, "all others of five pool": {4, 4, 20, 0}, "two owners": {1, 0, 20, 0},
+		"three owners, each alone": {2, 0, 10, 4},
+		"two of three pool":        {2, 2, 20, 0},
+		"more than there are pool": {2, 9, 20, 0},
+		"three of five pool":       {4, 3, 10, 4},
+		"all others of five pool":  {4, 4, 20, 0},
+		"two owners":               {1, 0, 20, 0},
 	} {
 		victim, wanted := withFlag(12, 8, 4)
 		list := []Input{{Table: victim}}
@@ -205,17 +210,17 @@ func TestColluders(t *testing.T) {
 		g := fits[0].rows.guard
 		right := readProducts(fits[0].rows, victim, wanted)
 		if right != c.read || g.LeastSmall != c.limit {
-			t.Errorf("%s: %d of %d rows are read, want %d; %d small tasks hide each other, want %d", name, right, len(wanted),
-				c.read, g.LeastSmall, c.limit)
+			t.Errorf("%s: %d of %d rows are read, want %d; %d small tasks hide each other, want %d",
+				name, right, len(wanted), c.read, g.LeastSmall, c.limit)
 		}
 		said := slices.ContainsFunc(g.did, func(note string) bool { return strings.Contains(note, "--colluding") })
 		check.FailIf(t, said != (c.colluding > 1), "%s: the report says %q", name, g.did)
 	}
 }
 
-// ofSizes returns a table of tasks of different sizes, in each of which one row has a flag; beside tasks of 20
-// rows of which ten have it, and tasks of 200 rows without it. wanted has the number and the target of the rows
-// that are alone with the flag.
+// ofSizes returns a table of tasks of different sizes, in each of which one row has a flag; beside tasks of
+// 20 rows of which ten have it, and tasks of 200 rows without it. wanted has the number and the target of the
+// rows that are alone with the flag.
 func ofSizes(seed uint64, sizes []int) (d *Data, wanted [][]float64) {
 	rows := slices.Concat(sizes, slices.Repeat([]int{20}, 4), slices.Repeat([]int{200}, 20))
 	d = drawn(seed, "v", 1, rows...)
@@ -237,8 +242,8 @@ func ofSizes(seed uint64, sizes []int) (d *Data, wanted [][]float64) {
 	return d, wanted
 }
 
-// A poleScan has the directions of sizesRead: for every share of the constant beside a flag, a strength for each
-// pole.
+// A poleScan has the directions of sizesRead: for every share of the constant beside a flag, a strength for
+// each pole.
 type poleScan struct {
 	sizes     []int // of tasks with one row with the flag
 	shares    []float64
@@ -255,8 +260,8 @@ func newPoleScan(sizes []int) *poleScan {
 	return s
 }
 
-// poles returns the poles of the tasks of ofSizes: of those with ten rows with the flag, of those without it, and
-// of the tasks of each size.
+// poles returns the poles of the tasks of ofSizes: of those with ten rows with the flag, of those without it,
+// and of the tasks of each size.
 func (s *poleScan) poles(share float64) []float64 {
 	pole := func(rows, having int) float64 {
 		return float64(having)*square(1+share) + float64(rows-having)*square(share)
@@ -301,9 +306,9 @@ func (s *poleScan) sums(size int, without []float64, with [][]float64) []float64
 }
 
 // sizesRead counts the rows that a center reads of those that are alone with a flag in tasks of different
-// sizes. It has the owners add up for some strengths along directions of the flag and a share of the constant.
-// Tasks of one size and number of rows with the flag have one pole, so that their sums are told apart; and
-// these are polynomials of the share, which are about the rows with the flag alone where it is 0.
+// sizes. It has the owners add up for some strengths along directions of the flag and a share of the
+// constant. Tasks of one size and number of rows with the flag have one pole, so that their sums are told
+// apart; and these are polynomials of the share, which are about the rows with the flag alone where it is 0.
 func sizesRead(t *testing.T, sizes []int, o Options) (right, asked int, failed error) {
 	rank, times, scan := 1, 0, newPoleScan(sizes)
 	o.Rank, o.CommonNoise = &rank, true
@@ -351,8 +356,9 @@ func sizesRead(t *testing.T, sizes []int, o Options) (right, asked int, failed e
 	return right, len(wanted), nil
 }
 
-// Directions of a flag and the constant tell tasks apart by their sizes, too: a center then reads rows that are
-// alone with the flag in their task where these are more than the columns. docs/privacy.md has the numbers.
+// Directions of a flag and the constant tell tasks apart by their sizes, too: a center then reads rows that
+// are alone with the flag in their task where these are more than the columns. docs/privacy.md has the
+// numbers.
 func TestPolesOfSizes(t *testing.T) {
 	for name, c := range map[string]struct {
 		o     Options
@@ -361,6 +367,7 @@ func TestPolesOfSizes(t *testing.T) {
 		right, asked, err := sizesRead(t, []int{16, 26, 42}, c.o)
 		check.FailIf(t, err != nil, "%s: %v", name, err)
 		t.Logf("%s: %d of %d rows are read", name, right, asked)
-		check.FailIf(t, c.reads != (right == asked) || !c.reads && right > 0, "%s: %d of %d rows are read", name, right, asked)
+		check.FailIf(t, c.reads != (right == asked) || !c.reads && right > 0,
+			"%s: %d of %d rows are read", name, right, asked)
 	}
 }

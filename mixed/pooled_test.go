@@ -20,7 +20,10 @@ func TestPooledSums(t *testing.T) {
 	f := &fitter{in: &Input{Table: table}}
 	check.Done(f.read(t.Context()))
 	for name, s := range map[string]*stats{
-		"plain": f.plain, "curves": f.curved, "logarithm": f.plain.withLogarithm(), "with curves": f.curved.withLogarithm(),
+		"plain":       f.plain,
+		"curves":      f.curved,
+		"logarithm":   f.plain.withLogarithm(),
+		"with curves": f.curved.withLogarithm(),
 	} {
 		q := s.start()
 		q.sigma, q.noise = make([]float64, groups), .3
@@ -30,7 +33,8 @@ func TestPooledSums(t *testing.T) {
 		list := []*evaluation{pooled, direct}
 		check.Done(evaluateEvidence(t.Context(), list, nil, nil))
 		check.Done(evaluateScores(t.Context(), list, nil, func() {}))
-		check.FailIf(t, !pooled.pools() || direct.pools(), "%s: pooled %v, direct %v", name, pooled.pools(), direct.pools())
+		check.FailIf(t, !pooled.pools() || direct.pools(),
+			"%s: pooled %v, direct %v", name, pooled.pools(), direct.pools())
 		a, b := pooled.m, direct.m
 		if !floats.EqualApprox(a.m, b.m, 1e-9) || !floats.EqualApprox(a.h, b.h, 1e-9) {
 			t.Errorf("%s: other information about the mean", name)

@@ -47,12 +47,15 @@ func TestDesignApply(t *testing.T) {
 	for _, c := range d.Columns() {
 		kinds = append(kinds, c.Kind)
 	}
-	check.FailIf(t, !slices.Equal(kinds, []ColumnKind{ConstantColumn, LinearColumn, LinearColumn, LinearColumn, CurveColumn, CurveColumn}),
+	check.FailIf(t,
+		!slices.Equal(kinds,
+			[]ColumnKind{ConstantColumn, LinearColumn, LinearColumn, LinearColumn, CurveColumn, CurveColumn}),
 		"kinds are %v", kinds)
 }
 
 // 97.5 % quantiles of the normal distribution, and of Student's t over it.
-const normal, t2, t3, t4 = 1.959963984540054, 4.302652729911275 / normal, 3.182446305284263 / normal, 2.7764451051977987 / normal
+const normal, t2, t3, t4 = 1.959963984540054, 4.302652729911275 / normal, 3.182446305284263 / normal,
+	2.7764451051977987 / normal
 const t5, t10 = 2.570581835636314 / normal, 2.228138851964939 / normal
 
 // Predictions and their errors are those of dense matrices: with and without the logarithm, for known and
@@ -110,7 +113,8 @@ func TestPredict(t *testing.T) {
 					t.Fatalf("known is %v, the error %v", got.Known, err)
 				}
 				nearErrors(t, &p.Target, got, y, v, c.noise)
-				if value, isKnown, err := m.Predict(c.task, c.x); value != got.Value || isKnown != got.Known || err != nil {
+				if value, isKnown, err := m.Predict(c.task, c.x); value != got.Value || isKnown != got.Known ||
+					err != nil {
 					t.Errorf("Predict returns %v, %v, %v: want %v", value, isKnown, err, got.Value)
 				}
 			})

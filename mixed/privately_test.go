@@ -59,8 +59,10 @@ func TestPrivately(t *testing.T) {
 		}
 		ours, mean := r.Scores[0], r.Scores[len(r.Scores)-1]
 		most := map[int]float64{0: 1, 1: .5, 2: .5}[rank]
-		check.FailIf(t, mean.Method != TaskMean || !(ours.Test.RMSE < most*mean.Test.RMSE) || r.Owners != 3 || r.TaskCount != 450,
-			"rank %d: RMSE %v, of %s %v; %d owners of %d tasks", rank, ours.Test.RMSE, mean.Method, mean.Test.RMSE, r.Owners, r.TaskCount)
+		check.FailIf(t,
+			mean.Method != TaskMean || !(ours.Test.RMSE < most*mean.Test.RMSE) || r.Owners != 3 || r.TaskCount != 450,
+			"rank %d: RMSE %v, of %s %v; %d owners of %d tasks", rank, ours.Test.RMSE, mean.Method, mean.Test.RMSE,
+			r.Owners, r.TaskCount)
 		inside, rows := 0.0, 0.0
 		for _, in := range list {
 			d := in.Table.(*Data)
@@ -73,7 +75,8 @@ func TestPrivately(t *testing.T) {
 				}
 			})
 		}
-		check.FailIf(t, inside/rows < .92 || inside/rows > .98, "rank %d: %v of %v intervals of predictions cover", rank, inside, rows)
+		check.FailIf(t, inside/rows < .92 || inside/rows > .98,
+			"rank %d: %v of %v intervals of predictions cover", rank, inside, rows)
 	}
 }
 
@@ -97,13 +100,14 @@ func TestPrivatelyStops(t *testing.T) {
 		want string
 	}{
 		"short target": {short, Options{Rank: &rank}, Privacy{Epsilon: 1}, "and 2 targets or weights"},
-		"few tasks":    {nil, Options{Rank: &rank}, Privacy{Epsilon: 1}, "12 tasks at epsilon 1 do not show the size of column"},
-		"no rank":      {nil, Options{}, Privacy{Epsilon: 1}, "private training requires a rank"},
-		"collusion":    {nil, Options{Rank: &rank}, Privacy{Epsilon: 1, Colluding: 3}, "3 of 3 nodes are to collude"},
-		"epsilon":      {nil, Options{Rank: &rank}, Privacy{}, "epsilon is 0"},
-		"huge rank":    {nil, Options{Rank: &huge}, Privacy{Epsilon: 1}, "the rank is 21"},
-		"logarithm":    {nil, Options{Rank: &rank, LogTarget: true}, Privacy{Epsilon: 1}, "no logarithm of the target"},
-		"weights":      {weighted, Options{Rank: &rank}, Privacy{Epsilon: 1}, "private training takes no weights of rows"},
+		"few tasks": {nil, Options{Rank: &rank}, Privacy{Epsilon: 1},
+			"12 tasks at epsilon 1 do not show the size of column"},
+		"no rank":   {nil, Options{}, Privacy{Epsilon: 1}, "private training requires a rank"},
+		"collusion": {nil, Options{Rank: &rank}, Privacy{Epsilon: 1, Colluding: 3}, "3 of 3 nodes are to collude"},
+		"epsilon":   {nil, Options{Rank: &rank}, Privacy{}, "epsilon is 0"},
+		"huge rank": {nil, Options{Rank: &huge}, Privacy{Epsilon: 1}, "the rank is 21"},
+		"logarithm": {nil, Options{Rank: &rank, LogTarget: true}, Privacy{Epsilon: 1}, "no logarithm of the target"},
+		"weights":   {weighted, Options{Rank: &rank}, Privacy{Epsilon: 1}, "private training takes no weights of rows"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if c.list == nil {
@@ -166,7 +170,8 @@ func TestPrivatelyWithExtremeTasks(t *testing.T) {
 				}
 			}
 			before := slices.Clone(d.Targets)
-			m, r, err := Privately(t.Context(), list, network("path", 3), Options{Rank: &rank, TargetColumn: "y"}, Privacy{Epsilon: 8})
+			m, r, err := Privately(t.Context(), list, network("path", 3), Options{Rank: &rank, TargetColumn: "y"},
+				Privacy{Epsilon: 8})
 			check.Done(err)
 			check.FailIf(t, !slices.Equal(before, d.Targets), "the table was changed")
 			check.FailIf(t, !(r.Private.Epsilon() > 7.9), "epsilon %v was spent", r.Private.Epsilon())
@@ -198,7 +203,8 @@ func TestPrivatelyWithLiar(t *testing.T) {
 			errs := testnet.Run(w.Graph(), nil, func(node int, tr transport.Transport) error {
 				net := check.OK(consensus.New(w, tr))
 				if node < 2 {
-					_, _, err := Privately(t.Context(), list[node:node+1], net, Options{Rank: &rank}, Privacy{Epsilon: 8})
+					_, _, err := Privately(t.Context(), list[node:node+1], net, Options{Rank: &rank},
+						Privacy{Epsilon: 8})
 					return err
 				}
 				if err := net.Sum(t.Context(), [][]float64{{c.tasks}}); err != nil || !c.counts {
@@ -214,7 +220,8 @@ func TestPrivatelyWithLiar(t *testing.T) {
 				var peer *transport.PeerError
 				var own *Error
 				var spent *private.SpentError
-				if !errors.Is(err, consensus.ErrContradiction) && !errors.As(err, &peer) || errors.As(err, &own) || errors.As(err, &spent) != c.spent {
+				if !errors.Is(err, consensus.ErrContradiction) && !errors.As(err, &peer) || errors.As(err, &own) ||
+					errors.As(err, &spent) != c.spent {
 					t.Errorf("node %d: %v", node, err)
 				}
 				if node == 1 {

@@ -18,7 +18,11 @@ import (
 func TestSameBitsOnProcessors(t *testing.T) {
 	tiertest.Hashes(t, "testdata/bits.txt", func() map[string]string {
 		all := map[string]string{}
-		for name, of := range map[string][3]int{"few columns": {12, 20, 3}, "many columns": {20, 30, 12}, "small tasks": {60, 4, 5}} {
+		for name, of := range map[string][3]int{
+			"few columns":  {12, 20, 3},
+			"many columns": {20, 30, 12},
+			"small tasks":  {60, 4, 5},
+		} {
 			model, _ := fitDrawn(t, of, mixed.Options{})
 			var file bytes.Buffer
 			if err := model.Save(&file); err != nil {

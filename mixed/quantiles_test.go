@@ -38,7 +38,10 @@ func TestStudentBeyond(t *testing.T) {
 			}
 		}
 		root := math.Sqrt(far*far + 2)
-		for freedom, want := range map[float64]float64{1: 2 / math.Pi * math.Atan(1/far), 2: 2 / (root * (root + far))} {
+		for freedom, want := range map[float64]float64{
+			1: 2 / math.Pi * math.Atan(1/far),
+			2: 2 / (root * (root + far)),
+		} {
 			if got := newStudent(freedom).beyond(far); !(math.Abs(got-want) <= 1e-14*want) {
 				t.Errorf("%v degrees of freedom: %v beyond %v, want %v", freedom, got, far, want)
 			}

@@ -34,7 +34,8 @@ func TestRefitIsFitOfAllRows(t *testing.T) {
 				t.Errorf("rank %d with %d curves, judged %d with %d",
 					p.Prior.Rank, len(p.Design.Curves), form.Prior.Rank, len(form.Design.Curves))
 			}
-			check.FailIf(t, got.Verdict.Text != want.Verdict.Text, "the verdict is %+v, before %+v", got.Verdict, want.Verdict)
+			check.FailIf(t, got.Verdict.Text != want.Verdict.Text,
+				"the verdict is %+v, before %+v", got.Verdict, want.Verdict)
 			check.FailIf(t, !got.Converged, "not converged")
 			same := values(t, got.Judged, table)
 			check.FailIf(t, !floats.Equal(same, values(t, judged, table)), "the judged model is another one")
@@ -53,7 +54,8 @@ func TestRefitIsFitOfAllRows(t *testing.T) {
 // values returns the predictions of all rows.
 func values(t *testing.T, m *Model, table *Data) (list []float64) {
 	t.Helper()
-	eachRow(t, m, table, make([]bool, table.Rows()), func(_ int, p Prediction, _ float64, _ bool) { list = append(list, p.Value) })
+	eachRow(t, m, table, make([]bool, table.Rows()),
+		func(_ int, p Prediction, _ float64, _ bool) { list = append(list, p.Value) })
 	return list
 }
 
@@ -78,7 +80,8 @@ func TestRefitOfManyTasks(t *testing.T) {
 		end := check.OK(next.follow(t.Context()))
 		start, _, err := end.s.evaluate(t.Context(), chosen.q.carry(chosen.s, end.s))
 		check.Done(err)
-		check.FailIf(t, !(end.evidence > start.evidence), "the evidence is %v, at the start %v", end.evidence, start.evidence)
+		check.FailIf(t, !(end.evidence > start.evidence),
+			"the evidence is %v, at the start %v", end.evidence, start.evidence)
 		check.FailIf(t, converged && !end.converged, "not converged")
 	}
 }
@@ -103,11 +106,13 @@ func TestCarry(t *testing.T) {
 	less.Curves = slices.Delete(slices.Clone(less.Curves), 1, 2) // of the second feature
 	other := check.OK(newStats(t.Context(), to.rows, &less, 1))
 	got := q.carry(from, other)
-	want := &varianceComponents{sigma: []float64{1, 2, 3, 4, 5, 7}, common: []float64{.5, .6, .7, .8, .9, 1.1}, rank: 1, w: q.w, noise: .7,
+	want := &varianceComponents{sigma: []float64{1, 2, 3, 4, 5, 7}, common: []float64{.5, .6, .7, .8, .9, 1.1}, rank: 1,
+		w: q.w, noise: .7,
 		tau: []float64{.1, .2, .4}, group: got.group}
 	check.FailIf(t, !reflect.DeepEqual(got, want), "carried %+v, want %+v", got, want)
 	back := got.carry(other, from) // the curve that is new begins as any
-	want = &varianceComponents{sigma: []float64{1, 2, 3, 4, 5, .2, 7}, common: []float64{.5, .6, .7, .8, .9, .2, 1.1}, rank: 1, w: q.w,
+	want = &varianceComponents{sigma: []float64{1, 2, 3, 4, 5, .2, 7}, common: []float64{.5, .6, .7, .8, .9, .2, 1.1},
+		rank: 1, w: q.w,
 		noise: .7, tau: []float64{.1, .2, math.Exp(-1.5), .4}, group: q.group}
 	check.FailIf(t, !reflect.DeepEqual(back, want), "carried back %+v, want %+v", back, want)
 }
@@ -138,10 +143,11 @@ func intsToFloats(list []int) (out []float64) {
 	return out
 }
 
-// Which rows were held out decides on the form. The strengths of the model that is kept depend on all rows: the
-// spread of slopes over tasks varies by a tenth at most, where it once had twice the size by other rows.
+// Which rows were held out decides on the form. The strengths of the model that is kept depend on all rows:
+// the spread of slopes over tasks varies by a tenth at most, where it once had twice the size by other rows.
 func TestRefitForgetsHeldOutRows(t *testing.T) {
-	table := drawing{tasks: 24, rows: 12, features: 3, mean: []float64{5, -1, 1}, levels: 1, slopes: .06, noise: .3}.table(t, 1)
+	table := drawing{tasks: 24, rows: 12, features: 3, mean: []float64{5, -1, 1}, levels: 1, slopes: .06,
+		noise: .3}.table(t, 1)
 	least, most := math.Inf(1), 0.0
 	for first := range 6 {
 		held := make([]bool, table.Rows())

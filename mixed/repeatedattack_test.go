@@ -64,9 +64,9 @@ func readTogether(list []*rowReader, victim *Data, ages int, rare []float64) (ri
 	return right
 }
 
-// A member that takes part again and again, with other rows of its own, moves the knots of curves. The sums of
-// the other owners' rows are then of ever more functions. So it reads the rows whose age no other row has, if
-// numbers are exact; with -short, of the smaller table.
+// A member that takes part again and again, with other rows of its own, moves the knots of curves. The sums
+// of the other owners' rows are then of ever more functions. So it reads the rows whose age no other row has,
+// if numbers are exact; with -short, of the smaller table.
 func TestTrainingsAddUp(t *testing.T) {
 	const ages = 60
 	rare := []float64{13, 27, 33, 41}
@@ -99,7 +99,8 @@ func TestTrainingsAddUp(t *testing.T) {
 			}
 		}
 		right := readTogether(list, victim, ages, rare)
-		t.Logf("%d rows, rules %v, %d trainings: %d of %d rows are read", c.rows, c.rules, c.trainings, right, len(rare))
+		t.Logf("%d rows, rules %v, %d trainings: %d of %d rows are read", c.rows, c.rules, c.trainings, right,
+			len(rare))
 		check.FailIf(t, c.reads && right < len(rare) || !c.reads && right > 0,
 			"%d rows, rules %v, %d trainings: %d of %d rows are read", c.rows, c.rules, c.trainings, right, len(rare))
 	}

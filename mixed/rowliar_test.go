@@ -58,7 +58,8 @@ func TestMeanSteered(t *testing.T) {
 			switch {
 			case strings.HasPrefix(what, "X'V^-1 X"):
 				v[len(v)-numbers-1] = 1 // the point is higher
-			case strings.HasPrefix(what, "scores") && !steered: // hardly any deviations next: without any there is no sum
+			case strings.HasPrefix(what, "scores") && !steered:
+				// Hardly any deviations next: without any there is no sum.
 				copy(v[len(v)-numbers-decisions:], []float64{0, 0, 0, 0, 1e-9, 1e-9, 0, .1, 1})
 				steered = true
 			case strings.HasPrefix(what, "scores"): // all optimisers end
@@ -86,7 +87,8 @@ func TestMeanSteered(t *testing.T) {
 		check.FailIf(t, len(list) == 0, "%s: no X'X", name)
 		for _, h := range totalsOf(l.heard, "errors") {
 			for i, v := range h.others() {
-				check.FailIf(t, i%scoreSize == 2 && v != 0 || i%scoreSize == 7 && v != 0, "%s: absolute errors %v", name, v)
+				check.FailIf(t, i%scoreSize == 2 && v != 0 || i%scoreSize == 7 && v != 0,
+					"%s: absolute errors %v", name, v)
 			}
 		}
 	}
@@ -144,7 +146,8 @@ func TestNoiseSteered(t *testing.T) {
 		list := check.OK(s.residualsOfTasks(t.Context(), m))
 		noise := &taskNoise{usual: 1, freedom: 4}
 		noise.set(list)
-		check.FailIf(t, aim && floats.MinIdx(noise.variances) != 7, "task %d is the quiet one", floats.MinIdx(noise.variances))
+		check.FailIf(t, aim && floats.MinIdx(noise.variances) != 7,
+			"task %d is the quiet one", floats.MinIdx(noise.variances))
 		g := &guard{rows: f.rows, left: make([]bool, 20)}
 		check.FailIf(t, g.refuses(list) != refused, "aimed %v: refused %v", aim, !refused)
 	}
@@ -204,7 +207,8 @@ func TestCurvesSteered(t *testing.T) {
 				values[i] = (knot - f.plain.design.Center[0]) / f.plain.design.Scale[0]
 			}
 		},
-		"products": func(_ *fitter, sums, _ []float64) { sums[len(knots)+1] += 1e9 }, // of the feature and the first column
+		// The product of the feature and the first column.
+		"products": func(_ *fitter, sums, _ []float64) { sums[len(knots)+1] += 1e9 },
 	}
 	for _, name := range []string{"none", "values", "products"} {
 		lie := lies[name]
@@ -230,7 +234,8 @@ func TestCurvesSteered(t *testing.T) {
 				continue
 			}
 			list := totalsOf(l.heard, "X'X")
-			check.FailIf(t, !errors.Is(err, consensus.ErrContradiction) && err != errLeft, "%s, rules %v: the victim goes on: %v", name, rules, err)
+			check.FailIf(t, !errors.Is(err, consensus.ErrContradiction) && err != errLeft,
+				"%s, rules %v: the victim goes on: %v", name, rules, err)
 			check.FailIf(t, len(list) != 1, "%s, rules %v: %d totals of X'X, one with curves", name, rules, len(list))
 		}
 	}
@@ -298,7 +303,8 @@ func TestFunctionOfAColumn(t *testing.T) {
 					return sum
 				}
 				if math.Abs(line(0)) > 1e-6 {
-					k := slices.IndexFunc(d.Columns(), func(c Column) bool { return c.Feature == other && c.Kind == LinearColumn })
+					k := slices.IndexFunc(d.Columns(),
+						func(c Column) bool { return c.Feature == other && c.Kind == LinearColumn })
 					row = d.Center[other] + d.Scale[other]*line(k)/line(0)
 				}
 			}

@@ -43,8 +43,10 @@ func TestCostOfRules(t *testing.T) {
 			all.dear++
 		}
 	}
-	t.Logf("%d tables, %d with curves: %d lose all curves, %d some; %d lose more than 5 %% of their rows, %.1f %% of all rows; "+
-		"%d of %d owners have nothing left; %d owners are not told what to change", all.tables, all.curved, all.straight, all.fewer,
+	t.Logf("%d tables, %d with curves: %d lose all curves, %d some; "+
+		"%d lose more than 5 %% of their rows, %.1f %% of all rows; "+
+		"%d of %d owners have nothing left; %d owners are not told what to change",
+		all.tables, all.curved, all.straight, all.fewer,
 		all.dear, 100*all.lost/all.rows, all.out, all.owners, all.untold)
 	if 4*all.straight > all.curved || 5*all.dear > all.tables || 10*all.out > all.owners || all.untold > 0 {
 		t.Error("the rules cost more than a quarter of curves, a fifth of tables or a tenth of owners")
@@ -94,7 +96,8 @@ func costOf(t *testing.T, in Input) cost {
 		own := float64(len(f.rows.order) + g.leftRows())
 		c.rows, c.lost = c.rows+own, c.lost+own-float64(len(g.counted()))
 		for _, note := range g.did {
-			if strings.Contains(note, "his owner") && !strings.Contains(note, "--") || strings.Contains(note, "in no total") && !strings.Contains(note, "--") {
+			if strings.Contains(note, "his owner") && !strings.Contains(note, "--") ||
+				strings.Contains(note, "in no total") && !strings.Contains(note, "--") {
 				c.untold++
 				t.Log(note)
 			}

@@ -45,7 +45,8 @@ func TestSolverAgainstDenseCovariance(t *testing.T) {
 			root, c := mat.NewDense(p, p, normals(r, p*p)), mat.NewDense(p, p, nil)
 			c.Mul(root, root.T())
 			ratio := map[int]float64{3: .6}[n] // otherwise 0, which means 1
-			products := &taskData{Rows: n, YY: floats.Dot(y, y), G: make([]float64, p*p), C: make([]float64, p), Noise: ratio}
+			products := &taskData{Rows: n, YY: floats.Dot(y, y), G: make([]float64, p*p), C: make([]float64, p),
+				Noise: ratio}
 			if n > 0 {
 				products.AddRows(x, y)
 			}

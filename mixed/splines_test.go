@@ -110,10 +110,12 @@ func TestKnots(t *testing.T) {
 			}
 			got := append(check.OK(rows.knots(t.Context(), numeric, len(numeric) > manyFeatures)), nil)[0]
 			if c.most == 0 {
-				check.FailIf(t, len(got) != len(c.values) || !floats.EqualApprox(got, c.values, 1e-3), "knots %v, want %v", got, c.values)
+				check.FailIf(t, len(got) != len(c.values) || !floats.EqualApprox(got, c.values, 1e-3),
+					"knots %v, want %v", got, c.values)
 				return
 			}
-			check.FailIf(t, len(got) < c.least || len(got) > c.most, "%d knots %v, want %d to %d", len(got), got, c.least, c.most)
+			check.FailIf(t, len(got) < c.least || len(got) > c.most,
+				"%d knots %v, want %d to %d", len(got), got, c.least, c.most)
 			if c.most < fewKnots || name == "half of them equal" {
 				return
 			}
@@ -121,7 +123,8 @@ func TestKnots(t *testing.T) {
 			for i, k := range got {
 				at, _ := slices.BinarySearch(sorted, k)
 				want := .5 + float64(len(sorted)-1)*float64(i)/float64(len(got)-1)
-				check.FailIf(t, math.Abs(float64(at)-want) > float64(len(sorted))/50+1, "knot %v is above %d rows, want %v", k, at, want)
+				check.FailIf(t, math.Abs(float64(at)-want) > float64(len(sorted))/50+1,
+					"knot %v is above %d rows, want %v", k, at, want)
 			}
 		})
 	}
@@ -144,7 +147,8 @@ func TestCurvesOfManyColumns(t *testing.T) {
 		r := check.OK(newRows(t.Context(), &Input{Table: table}, &Options{}))
 		d, tooWide, err := r.addCurves(t.Context(), r.newDesign(), nil)
 		if err != nil || len(d.Curves) != want || tooWide != (want == 0) {
-			t.Errorf("%d columns: %d curves of %d columns in all, too wide %v", len(names), len(d.Curves), d.Width(), tooWide)
+			t.Errorf("%d columns: %d curves of %d columns in all, too wide %v", len(names), len(d.Curves), d.Width(),
+				tooWide)
 		}
 	}
 }

@@ -39,25 +39,36 @@ func TestFitRefuses(t *testing.T) {
 		{"no rows", "no training rows", func(_ *Input, d *Data, _ *Options) { *d = Data{Targets: []float64{}} }},
 		{"no target", "no target column", func(_ *Input, d *Data, _ *Options) { d.Targets = nil }},
 		{"short target", "24 rows and 3 targets", func(_ *Input, d *Data, _ *Options) { d.Targets = d.Targets[:3] }},
-		{"short column", `column "b" has 5 values: the table has 24 rows`, func(_ *Input, d *Data, _ *Options) { d.Values[1] = d.Values[1][:5] }},
+		{"short column", `column "b" has 5 values: the table has 24 rows`,
+			func(_ *Input, d *Data, _ *Options) { d.Values[1] = d.Values[1][:5] }},
 		{"missing column", "2 names, 1 columns", func(_ *Input, d *Data, _ *Options) { d.Values = d.Values[:1] }},
 		{"short weights", "weights", func(_ *Input, d *Data, _ *Options) { d.Weighting = []float64{1} }},
 		{"negative weight", "the weight is -1", func(_ *Input, d *Data, _ *Options) {
 			d.Weighting = slices.Repeat([]float64{1}, 24)
 			d.Weighting[3] = -1
 		}},
-		{"no weight", "no training rows of positive weight", func(_ *Input, d *Data, _ *Options) { d.Weighting = make([]float64, 24) }},
-		{"NaN weight", "the weight is NaN", func(_ *Input, d *Data, _ *Options) { d.Weighting = slices.Repeat([]float64{math.NaN()}, 24) }},
-		{"NaN target", `row 3 of the table, task "s": the target is NaN`, func(_ *Input, d *Data, _ *Options) { d.Targets[2] = math.NaN() }},
-		{"infinite feature", `row 1 of the table, task "n": feature "b" is +Inf`, func(_ *Input, d *Data, _ *Options) { d.Values[1][0] = math.Inf(1) }},
+		{"no weight", "no training rows of positive weight",
+			func(_ *Input, d *Data, _ *Options) { d.Weighting = make([]float64, 24) }},
+		{"NaN weight", "the weight is NaN",
+			func(_ *Input, d *Data, _ *Options) { d.Weighting = slices.Repeat([]float64{math.NaN()}, 24) }},
+		{"NaN target", `row 3 of the table, task "s": the target is NaN`,
+			func(_ *Input, d *Data, _ *Options) { d.Targets[2] = math.NaN() }},
+		{"infinite feature", `row 1 of the table, task "n": feature "b" is +Inf`,
+			func(_ *Input, d *Data, _ *Options) { d.Values[1][0] = math.Inf(1) }},
 		{"huge feature", `feature "b" is 1e+300`, func(_ *Input, d *Data, _ *Options) { d.Values[1][0] = 1e300 }},
 		{"huge target", "the target is 1e+300", func(_ *Input, d *Data, _ *Options) { d.Targets[0] = 1e300 }},
-		{"all held out", "no training rows", func(in *Input, _ *Data, _ *Options) { in.HeldOut = slices.Repeat([]bool{true}, 24) }},
-		{"short choice", "3 entries for 24 rows", func(in *Input, _ *Data, _ *Options) { in.HeldOut = make([]bool, 3) }},
-		{"unknown task", "row 1 is of task 9: the table has 4", func(in *Input, d *Data, _ *Options) { d.TaskOf[0] = 9 }},
-		{"unknown task of another table", "row 1 of the table is of task 9: the table has 4", func(in *Input, d *Data, _ *Options) { in.Table = misplaced{d} }},
-		{"repeated task", `entry 1 is "n", which is there twice`, func(_ *Input, d *Data, _ *Options) { d.TaskNames[1] = "n" }},
-		{"repeated feature", `entry 1 is "a", which is there twice`, func(_ *Input, d *Data, _ *Options) { d.Names[1] = "a" }},
+		{"all held out", "no training rows",
+			func(in *Input, _ *Data, _ *Options) { in.HeldOut = slices.Repeat([]bool{true}, 24) }},
+		{"short choice", "3 entries for 24 rows",
+			func(in *Input, _ *Data, _ *Options) { in.HeldOut = make([]bool, 3) }},
+		{"unknown task", "row 1 is of task 9: the table has 4",
+			func(in *Input, d *Data, _ *Options) { d.TaskOf[0] = 9 }},
+		{"unknown task of another table", "row 1 of the table is of task 9: the table has 4",
+			func(in *Input, d *Data, _ *Options) { in.Table = misplaced{d} }},
+		{"repeated task", `entry 1 is "n", which is there twice`,
+			func(_ *Input, d *Data, _ *Options) { d.TaskNames[1] = "n" }},
+		{"repeated feature", `entry 1 is "a", which is there twice`,
+			func(_ *Input, d *Data, _ *Options) { d.Names[1] = "a" }},
 		{"name", "not UTF-8", func(_ *Input, d *Data, _ *Options) { d.Names[1] = "\xff" }},
 		{"level", `column "b": level 7: it has 2 levels`, func(_ *Input, d *Data, _ *Options) {
 			d.Levels = [][]string{nil, {"u", "v"}}
@@ -95,10 +106,12 @@ func TestFitsStrangeTables(t *testing.T) {
 	}{
 		{"plain", func(*Input, *Data) {}},
 		{"one row", func(_ *Input, d *Data) {
-			*d = Data{Names: []string{"a"}, Values: [][]float64{{3}}, TaskNames: []string{"n"}, TaskOf: []int{0}, Targets: []float64{5}}
+			*d = Data{Names: []string{"a"}, Values: [][]float64{{3}}, TaskNames: []string{"n"}, TaskOf: []int{0},
+				Targets: []float64{5}}
 		}},
 		{"two rows", func(_ *Input, d *Data) {
-			*d = Data{Names: []string{"a"}, Values: [][]float64{{3, 4}}, TaskNames: []string{"n", "s"}, TaskOf: []int{0, 1}, Targets: []float64{5, 6}}
+			*d = Data{Names: []string{"a"}, Values: [][]float64{{3, 4}}, TaskNames: []string{"n", "s"},
+				TaskOf: []int{0, 1}, Targets: []float64{5, 6}}
 		}},
 		{"one task", func(_ *Input, d *Data) { each(d, func(i int) { d.TaskOf[i] = 2 }) }},
 		{"a task a row", func(_ *Input, d *Data) {
@@ -111,7 +124,8 @@ func TestFitsStrangeTables(t *testing.T) {
 			*d = Data{Names: []string{"a", "b"}, Values: make([][]float64, 2)}
 			for i := range 20_000 {
 				d.TaskOf, d.TaskNames = append(d.TaskOf, i), append(d.TaskNames, fmt.Sprint(i))
-				d.Values[0], d.Values[1] = append(d.Values[0], math.Sin(float64(i))), append(d.Values[1], math.Cos(float64(i*i)))
+				d.Values[0] = append(d.Values[0], math.Sin(float64(i)))
+				d.Values[1] = append(d.Values[1], math.Cos(float64(i*i)))
 				d.Targets = append(d.Targets, math.Sin(float64(i))+.3*math.Sin(float64(i*i)))
 			}
 		}},
@@ -122,8 +136,10 @@ func TestFitsStrangeTables(t *testing.T) {
 		{"equal targets", func(_ *Input, d *Data) { each(d, func(i int) { d.Targets[i] = 7 }) }},
 		{"targets of 0", func(_ *Input, d *Data) { each(d, func(i int) { d.Targets[i] = 0 }) }},
 		{"exact targets", func(_ *Input, d *Data) { each(d, func(i int) { d.Targets[i] = 3 * d.Values[0][i] }) }},
-		{"large units", func(_ *Input, d *Data) { each(d, func(i int) { d.Values[0][i] *= 1e100; d.Targets[i] *= 1e100 }) }},
-		{"small units", func(_ *Input, d *Data) { each(d, func(i int) { d.Values[0][i] *= 1e-100; d.Targets[i] *= 1e-100 }) }},
+		{"large units",
+			func(_ *Input, d *Data) { each(d, func(i int) { d.Values[0][i] *= 1e100; d.Targets[i] *= 1e100 }) }},
+		{"small units",
+			func(_ *Input, d *Data) { each(d, func(i int) { d.Values[0][i] *= 1e-100; d.Targets[i] *= 1e-100 }) }},
 		{"one row out", func(_ *Input, d *Data) { d.Targets[5] = 1e9 }},
 		{"a feature far out", func(_ *Input, d *Data) { d.Values[0][5] = 1e12 }},
 		{"one weight", func(_ *Input, d *Data) {

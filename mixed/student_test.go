@@ -20,7 +20,8 @@ func TestStudent95(t *testing.T) {
 	for freedom := 1.0; freedom < 2e9; freedom *= 1.07 {
 		got, want, digits := student95(freedom), distuv.StudentsT{Sigma: 1, Nu: freedom}.Quantile(.975), 1e-11
 		if freedom > 1e4 { // gonum's errors grow
-			want, digits = normal95+2.3722712302985607/freedom+2.8224986157396086/freedom/freedom, 1e-11/freedom*1e4+1e-14
+			want = normal95 + 2.3722712302985607/freedom + 2.8224986157396086/freedom/freedom
+			digits = 1e-11/freedom*1e4 + 1e-14
 		}
 		if !(math.Abs(got-want) <= digits*want) || !(got <= last+1e-14) {
 			t.Errorf("%v degrees of freedom: %v, want %v", freedom, got, want)

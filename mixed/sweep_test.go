@@ -57,8 +57,9 @@ func (r *rowReader) readFromNullSpace(victims []*Data) (right int) {
 }
 
 // readByDifferences counts the rows of others, in two tasks, whose ages follow from two totals: X'X, and
-// X'V^-1 X for a strength of intercepts alone. The difference is the sum over tasks of s s', with known factors,
-// where s has the sums of the columns over the rows of a task. It determines s for both tasks, and s the ages.
+// X'V^-1 X for a strength of intercepts alone. The difference is the sum over tasks of s s', with known
+// factors, where s has the sums of the columns over the rows of a task. It determines s for both tasks, and s
+// the ages.
 func (r *rowReader) readByDifferences(f *fitter, heard []heardTotal, own *Data, victims []*Data) (right int) {
 	m := f.baselines[slices.IndexFunc(f.baselines, func(m method) bool { return m.name == InterceptsCurves })]
 	p, noise, strength := r.design.Width(), m.q.noise, square(f.curved.prior(m.q).Deviations[0])

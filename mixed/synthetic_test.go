@@ -30,13 +30,16 @@ func synthetic() Parameters {
 			Categories: []Category{{Column: "site", Levels: []string{"a", "b", "c"}}},
 		},
 		Design: Design{
-			Fill: []float64{40, 2, 0, 0, 0, 7}, Center: []float64{41, 2.5, .5, .3, .2, 7}, Scale: []float64{9, .5, .5, .45, .4, 0},
+			Fill:   []float64{40, 2, 0, 0, 0, 7},
+			Center: []float64{41, 2.5, .5, .3, .2, 7},
+			Scale:  []float64{9, .5, .5, .45, .4, 0},
 			Curves: []Curve{newCurve(0, []float64{20, 35, 50, 80}, []float64{1, -2, .5, 3, 0, 1, 0, -1})},
 		},
 		Target: Target{Column: "score", Center: 10, Scale: 3},
 		Mean:   normal(w, 1), MeanCovariance: packedPositive(rng, w, .1),
 		Prior: Prior{Deviations: make([]float64, w), Rank: 2, Loadings: normal(2*w, .5), Noise: Noise{Variance: .3}},
-		Tasks: Tasks{Column: "clinic", Names: []string{"n", "s", "e", "w"}, Samples: []int{5, 6, 7, 8}, Theta: normal(t*w, 1)},
+		Tasks: Tasks{Column: "clinic", Names: []string{"n", "s", "e", "w"}, Samples: []int{5, 6, 7, 8},
+			Theta: normal(t*w, 1)},
 	}
 	for j := range p.Prior.Deviations {
 		p.Prior.Deviations[j] = .2 * float64(j%3)

@@ -207,30 +207,35 @@ func TestTogetherIsFit(t *testing.T) {
 				if c.o.LogTarget {
 					scale = 1
 				}
-				if most := gap(predictions(t, oneNoise(m), c.in), predictions(t, oneNoise(one), c.in), scale); most > 1e-9 {
+				most := gap(predictions(t, oneNoise(m), c.in), predictions(t, oneNoise(one), c.in), scale)
+				if most > 1e-9 {
 					t.Errorf("%d owners: predictions or errors differ by %v deviations", n, most)
 				}
 				for i, s := range r.Scores {
 					w := want.Scores[i]
 					if s.Method != w.Method || s.Train.Rows != w.Train.Rows || s.Test.Rows != w.Test.Rows ||
-						math.Abs(s.Train.RMSE-w.Train.RMSE) > 1e-8*w.Train.RMSE || math.Abs(s.Test.RMSE-w.Test.RMSE) > 1e-8*w.Test.RMSE {
+						math.Abs(s.Train.RMSE-w.Train.RMSE) > 1e-8*w.Train.RMSE ||
+						math.Abs(s.Test.RMSE-w.Test.RMSE) > 1e-8*w.Test.RMSE {
 						t.Errorf("%d owners: score %+v, want %+v", n, s, w)
 					}
 				}
 				for i, f := range r.Candidates {
 					w := want.Candidates[i]
-					if f.Rank != w.Rank || f.Curves != w.Curves || f.Chosen != w.Chosen || math.Abs(f.Evidence-w.Evidence) > 1e-6*(1+math.Abs(w.Evidence)) {
+					if f.Rank != w.Rank || f.Curves != w.Curves || f.Chosen != w.Chosen ||
+						math.Abs(f.Evidence-w.Evidence) > 1e-6*(1+math.Abs(w.Evidence)) {
 						t.Errorf("%d owners: form %+v, want %+v", n, f, w)
 					}
 				}
 				check.FailIf(t, r.Owners != n || r.TaskCount != want.TaskCount || len(m.Tasks()) != len(one.Tasks()),
 					"%d owners, %d tasks: want %d and %d", r.Owners, r.TaskCount, n, want.TaskCount)
 				for i, e := range m.Effects() {
-					at := slices.IndexFunc(one.Effects(), func(w Effect) bool { return w.Term == e.Term && w.Kind == e.Kind })
+					at := slices.IndexFunc(one.Effects(),
+						func(w Effect) bool { return w.Term == e.Term && w.Kind == e.Kind })
 					if at < 0 || c.in.Table.Schema().Categories != nil {
 						continue // differences are from the first level, and levels have another order
 					}
-					if w := one.Effects()[at]; math.Abs(e.Estimate-w.Estimate)+math.Abs(e.StandardError-w.StandardError) > 1e-8*math.Abs(w.StandardError) {
+					if w := one.Effects()[at]; math.Abs(e.Estimate-w.Estimate)+
+						math.Abs(e.StandardError-w.StandardError) > 1e-8*math.Abs(w.StandardError) {
 						t.Errorf("%d owners: effect %d %+v, want %+v", n, i, e, w)
 					}
 				}
@@ -324,7 +329,8 @@ func TestSameBits(t *testing.T) {
 		list[g] = part(in, func(task int) bool { return task%4 == g })
 	}
 	w := weightsOf("path", 4)
-	one, r, err := Together(t.Context(), list, check.OK(consensus.New(w, nil)), Options{Workers: 3, Disclosure: open.Disclosure})
+	one, r, err := Together(t.Context(), list, check.OK(consensus.New(w, nil)),
+		Options{Workers: 3, Disclosure: open.Disclosure})
 	check.Done(err)
 	check.FailIf(t, len(r.Candidates) < 2, "candidates: %v", r.Candidates)
 	for name, groups := range map[string][][]int{"four": {{0}, {1}, {2}, {3}}, "two": {{0, 2}, {1, 3}}} {
@@ -357,7 +363,8 @@ func leveled(seed uint64, prefix string, levels ...string) Input {
 	d := &Data{Names: []string{"kind", "x"}, Levels: [][]string{levels, nil}}
 	for k := range 60 {
 		l := k % len(levels)
-		check.Done(d.Append(fmt.Sprint(prefix, k%4), float64(len(levels[l]))+rng.NormFloat64()*.1, float64(l), rng.NormFloat64()))
+		check.Done(d.Append(fmt.Sprint(prefix, k%4), float64(len(levels[l]))+rng.NormFloat64()*.1, float64(l),
+			rng.NormFloat64()))
 	}
 	return Input{Table: d}
 }
@@ -426,7 +433,9 @@ func TestManyLevels(t *testing.T) {
 	}
 	wait.Wait()
 	for _, list := range got {
-		check.FailIf(t, !slices.Equal(slices.Sorted(slices.Values(list)), slices.Sorted(maps.Keys(want))) || !slices.Equal(list, got[0]),
+		check.FailIf(t,
+			!slices.Equal(slices.Sorted(slices.Values(list)), slices.Sorted(maps.Keys(want))) ||
+				!slices.Equal(list, got[0]),
 			"%d levels %q, want %d", len(list), list, len(want))
 	}
 }
@@ -439,12 +448,16 @@ func TestStops(t *testing.T) {
 		o     Options
 		want  string
 	}{
-		"no target":    {func(l []Input) { l[1].Table.(*Data).Targets = nil }, Options{}, "the table has no target column"},
-		"large number": {func(l []Input) { l[1].Table.(*Data).Values[0][3] = 2e152 }, Options{}, `feature "a" is 2e+152`},
-		"few rows":     {func(l []Input) { l[1] = part(l[1], func(task int) bool { return task == 0 }) }, Options{}, "training rows for totals, and 7 columns with the constant: it needs 3 for each"},
-		"workers":      {nil, Options{Workers: -1}, "the number of workers is -1"},
-		"held out":     {func(l []Input) { l[1].HeldOut = []bool{true} }, Options{}, "the choice of held-out rows has 1 entries"},
-		"rank":         {nil, Options{Rank: &large}, "the rank is 19: it must be from 0 to"},
+		"no target": {func(l []Input) { l[1].Table.(*Data).Targets = nil }, Options{},
+			"the table has no target column"},
+		"large number": {func(l []Input) { l[1].Table.(*Data).Values[0][3] = 2e152 }, Options{},
+			`feature "a" is 2e+152`},
+		"few rows": {func(l []Input) { l[1] = part(l[1], func(task int) bool { return task == 0 }) }, Options{},
+			"training rows for totals, and 7 columns with the constant: it needs 3 for each"},
+		"workers": {nil, Options{Workers: -1}, "the number of workers is -1"},
+		"held out": {func(l []Input) { l[1].HeldOut = []bool{true} }, Options{},
+			"the choice of held-out rows has 1 entries"},
+		"rank": {nil, Options{Rank: &large}, "the rank is 19: it must be from 0 to"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := mixture(t, 1, 12)
@@ -459,7 +472,8 @@ func TestStops(t *testing.T) {
 			}
 			check.FailIf(t, errs[2] == nil, "another node has no error")
 			var own *Error
-			check.FailIf(t, !errors.As(errs[1], &own) || strings.Contains(own.PublicText(), "2e+152"), "no public text: %v", errs[1])
+			check.FailIf(t, !errors.As(errs[1], &own) || strings.Contains(own.PublicText(), "2e+152"),
+				"no public text: %v", errs[1])
 		})
 	}
 }
@@ -469,10 +483,12 @@ func TestTablesOfOneProcess(t *testing.T) {
 	in := mixture(t, 1, 12)
 	short := part(in, func(task int) bool { return task == 0 })
 	_, _, err := Together(t.Context(), []Input{in, short}, network("path", 2), Options{})
-	check.FailIf(t, err == nil || !strings.HasPrefix(err.Error(), "table 2: the table has "), "the second table has too few rows: %v", err)
+	check.FailIf(t, err == nil || !strings.HasPrefix(err.Error(), "table 2: the table has "),
+		"the second table has too few rows: %v", err)
 	short.Name = "short.csv"
 	_, _, err = Together(t.Context(), []Input{in, short}, network("path", 2), Options{})
-	check.FailIf(t, err == nil || !strings.HasPrefix(err.Error(), "short.csv: the table has "), "the name of the second table: %v", err)
+	check.FailIf(t, err == nil || !strings.HasPrefix(err.Error(), "short.csv: the table has "),
+		"the name of the second table: %v", err)
 	_, _, err = Together(t.Context(), []Input{in, in}, network("path", 2), Options{})
 	check.Error(t, err, `"task 0", which is there twice`)
 }
@@ -506,13 +522,14 @@ func TestContextEnds(t *testing.T) {
 	list := cut(mixture(t, 1, 12), 3)
 	for _, at := range []int{0, 3, 17, 60, 200} {
 		t.Run(fmt.Sprint(at), func(t *testing.T) {
-			_, errs := apart(t, list, [][]int{{0}, {1}, {2}}, open, func(node int, tr transport.Transport) (transport.Transport, context.Context) {
-				if node != 1 {
-					return tr, t.Context()
-				}
-				ctx, cancel := context.WithCancel(t.Context())
-				return &ending{tr, at, cancel}, ctx
-			})
+			_, errs := apart(t, list, [][]int{{0}, {1}, {2}}, open,
+				func(node int, tr transport.Transport) (transport.Transport, context.Context) {
+					if node != 1 {
+						return tr, t.Context()
+					}
+					ctx, cancel := context.WithCancel(t.Context())
+					return &ending{tr, at, cancel}, ctx
+				})
 			for i, err := range errs {
 				var peer *transport.PeerError
 				check.FailIf(t, errors.Is(err, context.Canceled) != (i == 1) || errors.As(err, &peer) != (i != 1),
@@ -550,8 +567,8 @@ func TestSwap(t *testing.T) {
 	check.FailIf(t, err != nil, "%v", err)
 }
 
-// Every start has new masks: a node that trains twice with the same rows sends other words in every sum, and has the
-// same model.
+// Every start has new masks: a node that trains twice with the same rows sends other words in every sum, and
+// has the same model.
 func TestNewMasks(t *testing.T) {
 	list, w, rank := cut(mixture(t, 7, 12), 3), weightsOf("path", 3), 1
 	var sent [2]map[string]bool
@@ -620,15 +637,17 @@ func TestLiar(t *testing.T) {
 	}
 	for seed := range seeds {
 		rng := rand.New(rand.NewPCG(seed, 3))
-		models, errs := apart(t, list, [][]int{{0}, {1}, {2}}, Options{Workers: 1}, func(node int, tr transport.Transport) (transport.Transport, context.Context) {
-			if node == 1 {
-				tr = &liar{tr, w.Fingerprint(), 1, rng, 4 + rng.Uint64N(300), make([]uint64, 2)}
-			}
-			return tr, t.Context()
-		})
+		models, errs := apart(t, list, [][]int{{0}, {1}, {2}}, Options{Workers: 1},
+			func(node int, tr transport.Transport) (transport.Transport, context.Context) {
+				if node == 1 {
+					tr = &liar{tr, w.Fingerprint(), 1, rng, 4 + rng.Uint64N(300), make([]uint64, 2)}
+				}
+				return tr, t.Context()
+			})
 		for i, err := range errs {
 			var peer *transport.PeerError
-			if i != 1 && !errors.Is(err, consensus.ErrContradiction) && !errors.Is(err, consensus.ErrInconsistent) && !errors.As(err, &peer) || i != 1 && models[i] != nil {
+			if i != 1 && !errors.Is(err, consensus.ErrContradiction) && !errors.Is(err, consensus.ErrInconsistent) &&
+				!errors.As(err, &peer) || i != 1 && models[i] != nil {
 				t.Errorf("seed %d, node %d: %v", seed, i, err)
 			}
 		}

@@ -87,8 +87,9 @@ func TestTwoTrainings(t *testing.T) {
 		want   []float64
 	}{
 		"an owner has left": {moments(Input{Table: a}), productsOf(b, func(int) bool { return true })},
-		"rows are held out": {moments(Input{Table: a, HeldOut: held}, Input{Table: b}), productsOf(a, func(i int) bool { return held[i] })},
-		"a row was added":   {moments(Input{Table: more}, Input{Table: b}), []float64{-1, -2.3, .9, -1.7}},
+		"rows are held out": {moments(Input{Table: a, HeldOut: held}, Input{Table: b}),
+			productsOf(a, func(i int) bool { return held[i] })},
+		"a row was added": {moments(Input{Table: more}, Input{Table: b}), []float64{-1, -2.3, .9, -1.7}},
 	} {
 		got := floats.SubTo(make([]float64, 16), first, c.second)
 		for i, want := range c.want {
@@ -99,8 +100,8 @@ func TestTwoTrainings(t *testing.T) {
 	}
 }
 
-// movedRow reads the row that is added or left out between two trainings, or whose first number changes, from the
-// difference of the sums of products of 1, two features and the target.
+// movedRow reads the row that is added or left out between two trainings, or whose first number changes, from
+// the difference of the sums of products of 1, two features and the target.
 func movedRow(difference []float64) []float64 {
 	whole, change := difference[0], difference[1]
 	switch {
@@ -112,8 +113,9 @@ func movedRow(difference []float64) []float64 {
 	return nil
 }
 
-// A member that trains twice reads a row of another owner that was added, left out or changed in between, whatever
-// the rules: they are about one training. From the shared parts of the two models alone no row follows.
+// A member that trains twice reads a row of another owner that was added, left out or changed in between,
+// whatever the rules: they are about one training. From the shared parts of the two models alone no row
+// follows.
 func TestRowsMoved(t *testing.T) {
 	const rows = 4
 	for name, o := range map[string]Options{"no rules": open, "default rules": {}, "strict rules": strictly} {
@@ -143,7 +145,8 @@ func TestRowsMoved(t *testing.T) {
 					victim.Values[0][at] += 1.5
 				}
 				after, sharedAfter := train(victim)
-				if got := movedRow(floats.SubTo(make([]float64, len(after)), after, before)); got != nil && floats.Distance(got, row, math.Inf(1)) < .05 {
+				got := movedRow(floats.SubTo(make([]float64, len(after)), after, before))
+				if got != nil && floats.Distance(got, row, math.Inf(1)) < .05 {
 					read[kind]++
 				}
 				var d mat.Dense
@@ -155,15 +158,15 @@ func TestRowsMoved(t *testing.T) {
 		}
 		t.Logf("%s: of %d rows each %v are read, and %d from the shared parts of models", name, rows, read, byModels)
 		for _, kind := range []string{"added", "left out", "changed"} {
-			check.FailIf(t, read[kind] < rows, "%s: %d of %d rows that were %s are read: docs/privacy.md says all", name,
-				read[kind], rows, kind)
+			check.FailIf(t, read[kind] < rows, "%s: %d of %d rows that were %s are read: docs/privacy.md says all",
+				name, read[kind], rows, kind)
 		}
 		check.FailIf(t, byModels > 0, "%s: %d rows are read from the shared parts of models", name, byModels)
 	}
 }
 
-// sharedProducts returns what the covariance of the mean is of X'V^-1 X times the noise, in the units of the table,
-// without curves.
+// sharedProducts returns what the covariance of the mean is of X'V^-1 X times the noise, in the units of the
+// table, without curves.
 func (m *Model) sharedProducts() *mat.Dense {
 	p, w := &m.p, len(m.p.Mean)
 	full := make([]float64, w*w)

@@ -128,7 +128,8 @@ func TestUncertaintyFollowsDerivatives(t *testing.T) {
 			want := floats.AddTo(make([]float64, p*p), cov, more.RawMatrix().Data)
 			student := distuv.StudentsT{Sigma: 1, Nu: z.residual / q.noise}
 			floats.Scale(square(student.Quantile(.975)/1.959963984540054), want)
-			if got := model.covariance(k); !floats.EqualApprox(got, dense.Pack(nil, p, want), 1e-6*(1+floats.Norm(want, math.Inf(1)))) {
+			got := model.covariance(k)
+			if !floats.EqualApprox(got, dense.Pack(nil, p, want), 1e-6*(1+floats.Norm(want, math.Inf(1)))) {
 				t.Errorf("curves %v, task %d: covariance %v, want %v", curves, k, got, dense.Pack(nil, p, want))
 			}
 			if mat.Trace(&more) < 1e-4*mat.Trace(mat.NewDense(p, p, cov)) {
@@ -164,7 +165,8 @@ func TestFewTasksCover(t *testing.T) {
 		}
 		share, error := inside/all, math.Sqrt(2*.95*.05/all) // errors of a task depend on each other
 		t.Logf("%d tasks: %.3f of %v held-out rows are inside, mean error %.3f", tasks, share, all, wide/all)
-		check.FailIf(t, share < .94-2*error || share > .965+2*error, "%d tasks: %.3f of %v held-out rows are inside", tasks, share, all)
+		check.FailIf(t, share < .94-2*error || share > .965+2*error,
+			"%d tasks: %.3f of %v held-out rows are inside", tasks, share, all)
 	}
 }
 
@@ -178,7 +180,8 @@ func TestFewRowsCover(t *testing.T) {
 	}
 	for _, count := range tasks {
 		for _, n := range rows {
-			d := drawing{tasks: count, rows: n + more, features: 3, mean: []float64{.3, 0, .1}, levels: 1, slopes: .5, noise: 1}
+			d := drawing{tasks: count, rows: n + more, features: 3, mean: []float64{.3, 0, .1}, levels: 1, slopes: .5,
+				noise: 1}
 			inside, all := 0.0, 0.0
 			for seed := range draws {
 				table := d.table(t, 900+seed)
@@ -199,7 +202,8 @@ func TestFewRowsCover(t *testing.T) {
 			}
 			share := inside / all
 			t.Logf("%d tasks of %d rows: %.3f of %v new rows are inside", count, n, share, all)
-			check.FailIf(t, share < .93 || share > .97, "%d tasks of %d rows: %.3f of new rows are inside", count, n, share)
+			check.FailIf(t, share < .93 || share > .97,
+				"%d tasks of %d rows: %.3f of new rows are inside", count, n, share)
 		}
 	}
 }

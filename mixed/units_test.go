@@ -29,7 +29,10 @@ func TestOtherUnits(t *testing.T) {
 		{"cents", "the target", func(v []float64) { v[5] *= 100 }},
 	} {
 		for owners := 2; owners <= 3; owners++ {
-			for name, rules := range map[string]Options{"rules": {NoCurves: true}, "open": {NoCurves: true, Disclosure: open.Disclosure}} {
+			for name, rules := range map[string]Options{
+				"rules": {NoCurves: true},
+				"open":  {NoCurves: true, Disclosure: open.Disclosure},
+			} {
 				t.Run(fmt.Sprint(c.name, owners, name), func(t *testing.T) {
 					list := sites(owners, c.change)
 					_, r, err := Together(t.Context(), list, network("complete", owners), rules)
@@ -58,7 +61,8 @@ func TestOtherUnits(t *testing.T) {
 					default:
 						wantHere, wantElsewhere = map[string]int{"site 0": 1}, map[string]int{"site 1": 1, "site 2": 1}
 					}
-					check.FailIf(t, !maps.Equal(here, wantHere) || !maps.Equal(elsewhere, wantElsewhere), "%v, %v of %q",
+					check.FailIf(t, !maps.Equal(here, wantHere) || !maps.Equal(elsewhere, wantElsewhere),
+						"%v, %v of %q",
 						here, elsewhere, r.Notes)
 				})
 			}
@@ -84,7 +88,8 @@ func TestOtherDates(t *testing.T) {
 	for i := range list {
 		list[i].Table = dated{list[i].Table.(*Data), "year"}
 	}
-	_, r, err := Together(t.Context(), list, network("complete", 2), Options{NoCurves: true, Disclosure: open.Disclosure})
+	_, r, err := Together(t.Context(), list, network("complete", 2),
+		Options{NoCurves: true, Disclosure: open.Disclosure})
 	check.Done(err)
 	const want = `site 0: The mean of "year" is 1969-12-21 here and 1975-06-13 in the rows of all other owners, with ` +
 		"standard deviations of 3.1 and 3 days"
@@ -100,8 +105,10 @@ func sites(owners int, change func(v []float64)) (list []Input) {
 		for task := range 12 {
 			level := r.NormFloat64()
 			for range 15 {
-				v := []float64{70 + 12*r.NormFloat64(), 37 + .7*r.NormFloat64(), 10 + .5*r.NormFloat64(), 1990 + 3*r.NormFloat64(),
-					float64(r.IntN(20) / 19), 0}
+				v := []float64{
+					70 + 12*r.NormFloat64(), 37 + .7*r.NormFloat64(), 10 + .5*r.NormFloat64(),
+					1990 + 3*r.NormFloat64(), float64(r.IntN(20) / 19), 0,
+				}
 				v[5] = 50 + level + .1*(v[0]-70) + v[1] - 37 + .5*r.NormFloat64()
 				if i == 0 {
 					change(v)

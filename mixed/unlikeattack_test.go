@@ -29,8 +29,8 @@ func flagsOf(seed uint64, name string, size int, having []int) *Data {
 	return d
 }
 
-// A countedTasks reads sums over the tasks of a kind, which have equal numbers of rows with a flag, from the totals
-// of two strengths and more. All tasks have one size, which the reader knows.
+// A countedTasks reads sums over the tasks of a kind, which have equal numbers of rows with a flag, from the
+// totals of two strengths and more. All tasks have one size, which the reader knows.
 type countedTasks struct {
 	f     *fitter
 	heard []evaluationHeard // without the rows of the readers
@@ -59,8 +59,11 @@ func (c *countedTasks) without(own *Data) {
 				}
 			}
 			s := e.solved(g[0], g[1], g[2])
-			floats.Sub(e.sums, []float64{s.At(0, 0)*g[0] + s.At(0, 1)*g[1], s.At(0, 0)*g[1] + s.At(0, 1)*g[2],
-				s.At(1, 0)*g[1] + s.At(1, 1)*g[2], s.At(0, 0)*g[3] + s.At(0, 1)*g[4], s.At(1, 0)*g[3] + s.At(1, 1)*g[4]})
+			floats.Sub(e.sums, []float64{
+				s.At(0, 0)*g[0] + s.At(0, 1)*g[1], s.At(0, 0)*g[1] + s.At(0, 1)*g[2],
+				s.At(1, 0)*g[1] + s.At(1, 1)*g[2],
+				s.At(0, 0)*g[3] + s.At(0, 1)*g[4], s.At(1, 0)*g[3] + s.At(1, 1)*g[4],
+			})
 		}
 	}
 }
@@ -85,15 +88,16 @@ func (c *countedTasks) counts(most int) []float64 {
 		for i := range c.heard {
 			n, sum, squares := c.products(flags)
 			s := c.heard[i].solved(n, sum, squares)
-			row = append(row, s.At(0, 0)*n+s.At(0, 1)*sum, s.At(0, 0)*sum+s.At(0, 1)*squares, s.At(1, 0)*sum+s.At(1, 1)*squares)
+			row = append(row, s.At(0, 0)*n+s.At(0, 1)*sum, s.At(0, 0)*sum+s.At(0, 1)*squares,
+				s.At(1, 0)*sum+s.At(1, 1)*squares)
 		}
 		functions = append(functions, row)
 	}
 	return smallIntegers(functions, sums, make([]float64, len(functions)), digits)
 }
 
-// target returns the sum of the targets of the rows with the flag in the tasks with so many flags. counts says
-// how many tasks have each number.
+// target returns the sum of the targets of the rows with the flag in the tasks with so many flags. counts
+// says how many tasks have each number.
 func (c *countedTasks) target(counts []float64, flags int) float64 {
 	var kinds []int
 	at := -1

@@ -59,16 +59,19 @@ func TestTasksWithoutRows(t *testing.T) {
 	ours, before := newError(t, m, others), newError(t, check.OK(New(within)), others)
 	// Pooled, x has the slope (4 (1 - 1.5) + 1)/5 = -.2, and the error of level, slope and noise is 1.6 or
 	// so.
-	check.FailIf(t, ours > 1.75 || before < 2.3, "new tasks have the error %v, and %v by the mean of the model", ours, before)
+	check.FailIf(t, ours > 1.75 || before < 2.3, "new tasks have the error %v, and %v by the mean of the model", ours,
+		before)
 	var file bytes.Buffer
 	check.Done(m.Save(&file))
 	loaded := check.OK(Load(bytes.NewReader(file.Bytes()), int64(file.Len())))
-	check.FailIf(t, newError(t, loaded, others) != ours, "the model from a file has the error %v", newError(t, loaded, others))
+	check.FailIf(t, newError(t, loaded, others) != ours,
+		"the model from a file has the error %v", newError(t, loaded, others))
 	refitted, _ := fitted(t, apart, Options{Refit: true}, holdOut(apart)...)
 	if got := newError(t, refitted, others); refitted.Parameters().Unseen == nil || math.Abs(got/ours-1) > .1 {
 		t.Errorf("the fit to all rows has the error %v, before %v", got, ours)
 	}
-	three, _, err := Together(t.Context(), cut(Input{Table: apart, HeldOut: holdOut(apart)}, 3), network("path", 3), open)
+	three, _, err := Together(t.Context(), cut(Input{Table: apart, HeldOut: holdOut(apart)}, 3), network("path", 3),
+		open)
 	check.Done(err)
 	if u := three.Parameters().Unseen; u == nil || floats.Distance(u.Mean, mean.Unseen.Mean, 2) > 1e-9 {
 		t.Errorf("three owners have %+v, one table %+v", u, mean.Unseen)
@@ -85,7 +88,8 @@ func TestTasksWithoutRowsAlike(t *testing.T) {
 		p.Unseen = nil
 		ours, by = ours+newError(t, m, others), by+newError(t, check.OK(New(p)), others)
 	}
-	check.FailIf(t, ours > 1.005*by, "slopes are equal, and tasks without rows have the error %v, %v by the mean", ours, by)
+	check.FailIf(t, ours > 1.005*by, "slopes are equal, and tasks without rows have the error %v, %v by the mean", ours,
+		by)
 }
 
 // The error of a task that is left out is that of a fit of the other tasks at the same strengths.
@@ -207,11 +211,13 @@ func TestRowsOfNewTasksHelp(t *testing.T) {
 			within.Unseen, pooled.Unseen, pooled.Mean = nil, nil, pooled.Unseen.Mean
 			for name, p := range map[string]Parameters{"the mean of the model": within, "the pooled mean": pooled} {
 				by := newTasks(t, check.OK(New(p)), others, rows, 1)
-				check.FailIf(t, got > 1.03*by, "slope %v, %d rows: the error is %v, from %s %v", slope, rows, got, name, by)
+				check.FailIf(t, got > 1.03*by, "slope %v, %d rows: the error is %v, from %s %v", slope, rows, got, name,
+					by)
 			}
 		}
 		none, faint := newTasks(t, m, others, 0, 1), newTasks(t, m, others, 2, 1e-9)
-		check.FailIf(t, math.Abs(faint/none-1) > 1e-6, "slope %v: the error is %v with rows of no weight, %v without", slope, faint, none)
+		check.FailIf(t, math.Abs(faint/none-1) > 1e-6,
+			"slope %v: the error is %v with rows of no weight, %v without", slope, faint, none)
 	}
 }
 

@@ -122,7 +122,8 @@ func TestMoreFeaturesThanRows(t *testing.T) {
 	if p := m.Parameters(); p.Design.axes() != 31 || len(m.Effects()) != 3001 {
 		t.Errorf("%d axes, %d effects", p.Design.axes(), len(m.Effects()))
 	}
-	if !slices.ContainsFunc(report.Notes, func(s string) bool { return strings.Contains(s, "3000 columns for 32 training rows") }) {
+	if !slices.ContainsFunc(report.Notes,
+		func(s string) bool { return strings.Contains(s, "3000 columns for 32 training rows") }) {
 		t.Errorf("no note about columns: %q", report.Notes)
 	}
 	if ours, mean := report.Scores[0].Test.RMSE, report.Scores[len(report.Scores)-1].Test.RMSE; !(ours < .7*mean) {
@@ -167,7 +168,8 @@ func TestTooManyFeatures(t *testing.T) {
 		d.Names, d.Values = append(d.Names, fmt.Sprint(j)), append(d.Values, column)
 	}
 	_, _, err := Fit(t.Context(), Input{Table: d}, Options{})
-	check.Error(t, err, "the table has 1001 features", "1001 training rows", "at most 1000 features, or at most 1000 rows", "leave features out")
+	check.Error(t, err, "the table has 1001 features", "1001 training rows",
+		"at most 1000 features, or at most 1000 rows", "leave features out")
 }
 
 // A table of constant features alone is refused where there are too many for a design of features, and fitted

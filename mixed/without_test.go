@@ -92,7 +92,8 @@ func TestWithoutsAgainstFitsOfTheOthers(t *testing.T) {
 		}
 		error := s.rows.standardized(int(i), false) - want
 		inside := math.Abs(error) <= normal95*math.Sqrt(variance)
-		if got := list.rows[at]; math.Abs(got.prediction-want) > 1e-8 || got.inside(&list.noise[place], new(Noise)) != inside {
+		got := list.rows[at]
+		if math.Abs(got.prediction-want) > 1e-8 || got.inside(&list.noise[place], new(Noise)) != inside {
 			t.Errorf("row %d: %+v, want the prediction %v, inside %v", i, got, want, inside)
 		}
 	}

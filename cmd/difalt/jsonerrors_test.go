@@ -222,8 +222,10 @@ func TestColumnsWithTwoRoles(t *testing.T) {
 		{"--sample-weights w --drop w", "drop", `--sample-weights and --drop both name the column "w"`},
 		{"--sample-weights w --features x,w", "features", `--sample-weights and --features both name the column "w"`},
 	} {
-		for _, command := range []string{"fit a.csv", "up a.csv b.csv", "check a.csv", "node a.csv",
-			"cluster new --nodes a=a:1,b=b:1 --out net"} {
+		for _, command := range []string{
+			"fit a.csv", "up a.csv b.csv", "check a.csv", "node a.csv",
+			"cluster new --nodes a=a:1,b=b:1 --out net",
+		} {
 			line := command + " --task t --target y " + c.flags
 			got, message := errorInJSON(t, strings.Fields(line)...)
 			if got.Code != cli.ExitUsage || got.Flag != c.flag || message != c.message {
@@ -252,9 +254,10 @@ func TestSameTableTwice(t *testing.T) {
 	if err := os.Link("a.csv", "b.csv"); err != nil {
 		t.Skip(err)
 	}
-	for _, command := range []string{"fit --task t --target y", "up --task t --target y", "check",
-		"predict --model m.npz",
-		"adapt --model m.npz --out m2.npz"} {
+	for _, command := range []string{
+		"fit --task t --target y", "up --task t --target y", "check", "predict --model m.npz",
+		"adapt --model m.npz --out m2.npz",
+	} {
 		for _, other := range []string{"./a.csv", "b.csv"} {
 			refuses(t, cli.ExitUsage, "a.csv and "+other+" are the same file",
 				append(strings.Fields(command), "a.csv", other)...)

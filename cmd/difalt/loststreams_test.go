@@ -23,8 +23,11 @@ func TestLostStandardStreams(t *testing.T) {
 	t.Parallel()
 	inFull(t)
 	x, dir := fixture(t), t.TempDir()
-	for name, content := range map[string][]byte{"t.csv": readFile(t, x.table), "m.npz": readFile(t, x.model),
-		"p.npz": readFile(t, exported(t))} {
+	for name, content := range map[string][]byte{
+		"t.csv": readFile(t, x.table),
+		"m.npz": readFile(t, x.model),
+		"p.npz": readFile(t, exported(t)),
+	} {
 		write(t, dir, name, string(content))
 	}
 	fit := strings.Join(fitShops, " ") + " --rank 0 --no-curves"

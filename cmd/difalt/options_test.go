@@ -52,8 +52,10 @@ func TestOptionsOfTables(t *testing.T) {
 		{"adapted.npz",
 			[]string{"adapt", "--model", at("plain/fit.npz"), "--data", "IN/b.csv", "--out", "IN/adapted.npz"}},
 	} {
-		for name, read := range map[string][]string{"plain": {"--dates", "ymd"},
-			"other": {"--decimal", ",", "--dates", "dmy"}} {
+		for name, read := range map[string][]string{
+			"plain": {"--dates", "ymd"},
+			"other": {"--decimal", ",", "--dates", "dmy"},
+		} {
 			args := slices.Concat(c.args, read)
 			for i := range args {
 				args[i] = strings.Replace(args[i], "IN/", at(name)+"/", 1)

@@ -26,7 +26,13 @@ func TestProcessor(t *testing.T) {
 	}
 	all := true
 	for name, f := range map[string]Feature{
-		"avx2": AVX2, "fma": FMA3, "bmi2": BMI2, "f16c": F16C, "avx512f": AVX512F, "avx512dq": AVX512DQ, "avx512vl": AVX512VL,
+		"avx2":     AVX2,
+		"fma":      FMA3,
+		"bmi2":     BMI2,
+		"f16c":     F16C,
+		"avx512f":  AVX512F,
+		"avx512dq": AVX512DQ,
+		"avx512vl": AVX512VL,
 	} {
 		want := slices.Contains(flags, name)
 		all = all && want

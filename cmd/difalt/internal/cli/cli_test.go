@@ -42,8 +42,10 @@ func TestExitCodes(t *testing.T) {
 }
 
 func TestSentence(t *testing.T) {
-	for _, text := range []string{"a\nb\tc", "\u202eevil", "two\u2028lines",
-		"\u2029par", strings.Repeat("é", 1e6), strings.Repeat("é ", 1e6), "difalt: x: difalt: y"} {
+	for _, text := range []string{
+		"a\nb\tc", "\u202eevil", "two\u2028lines", "\u2029par", strings.Repeat("é", 1e6),
+		strings.Repeat("é ", 1e6), "difalt: x: difalt: y",
+	} {
 		s := sentence(errors.New(text))
 		if strings.ContainsAny(s, "\n\t\u202e\u2028\u2029") || strings.Contains(s,
 			"difalt: ") || len(s) > longestSentence+3 || !utf8.ValidString(s) || s == "" {

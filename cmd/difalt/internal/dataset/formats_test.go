@@ -207,8 +207,9 @@ func TestCodecs(t *testing.T) {
 		Note string  `parquet:"note,lz4"`
 	}
 	dir := t.TempDir()
-	for _, codec := range []compress.Codec{&parquet.Uncompressed, &parquet.Snappy, &parquet.Gzip, &parquet.Brotli,
-		&parquet.Zstd, &parquet.Lz4Raw} {
+	for _, codec := range []compress.Codec{
+		&parquet.Uncompressed, &parquet.Snappy, &parquet.Gzip, &parquet.Brotli, &parquet.Zstd, &parquet.Lz4Raw,
+	} {
 		path := write(t, dir, "t.parquet",
 			written(t, []row{{"x", 1, 2, "n"}, {"x", 3, 4, "n"}}, parquet.Compression(codec)))
 		tab, err := ReadFiles([]string{path}, TableOptions{Task: "t", Target: "y", Drop: []string{"note"}})

@@ -29,8 +29,10 @@ func checkNumbers(t *testing.T, tab *Table) {
 // FuzzReadFiles covers the formats that the content decides: text, gzip, zstd, Parquet and NPY.
 func FuzzReadFiles(f *testing.F) {
 	gz, zst := packed(f, []byte(sample))
-	for _, text := range []string{"t,a,y\nx,1,2\n", "t,a,y\r\n\"x\"\"\",1e3,-.5\r\n",
-		"\ufefft,a,y\n\nx,NA,2\nx, 1 ,2", string(gz), string(zst)} {
+	for _, text := range []string{
+		"t,a,y\nx,1,2\n", "t,a,y\r\n\"x\"\"\",1e3,-.5\r\n", "\ufefft,a,y\n\nx,NA,2\nx, 1 ,2", string(gz),
+		string(zst),
+	} {
 		f.Add([]byte(text))
 	}
 	for _, name := range []string{"arrow.parquet", "arrow-plain.parquet", "numpy-c.npy", "numpy-fortran.npy"} {

@@ -281,8 +281,12 @@ func malformedParquet(t testing.TB) (list []malformed) {
 	lie("group-negative", func(m *format.FileMetaData) { m.RowGroups[0].NumRows = -48 }, "row group 0 num_rows=-48")
 	lie("group-columns", func(m *format.FileMetaData) { m.RowGroups[1].Columns = m.RowGroups[1].Columns[:2] },
 		"does not have enough columns")
-	for name, kind := range map[string]format.Type{"int32": format.Int32, "int64": format.Int64, "float": format.Float,
-		"boolean": format.Boolean} {
+	for name, kind := range map[string]format.Type{
+		"int32":   format.Int32,
+		"int64":   format.Int64,
+		"float":   format.Float,
+		"boolean": format.Boolean,
+	} {
 		lie("schema-"+name, func(m *format.FileMetaData) { m.Schema[2].Type.V = kind }, "row group 0", `column "a"`,
 			"contradict")
 		chunk("chunk-"+name, 1, func(c *format.ColumnMetaData) { c.Type = kind }, `column "a"`, "contradict")

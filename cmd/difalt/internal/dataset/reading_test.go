@@ -190,8 +190,9 @@ func TestMixedColumns(t *testing.T) {
 			"t.parquet", written(t, []texts{{"x", k, 1}, {"x", "b", 2}}))}, columnsTY)
 		check.Error(t, err, `row 1, column "k"`, fmt.Sprintf("%q is %s that the file keeps as text", k, what))
 	}
-	for _, o := range []TableOptions{{Features: []string{"a"}, Drop: []string{"b"}},
-		{Features: []string{"a"}, Schema: only("a")}} {
+	for _, o := range []TableOptions{
+		{Features: []string{"a"}, Drop: []string{"b"}}, {Features: []string{"a"}, Schema: only("a")},
+	} {
 		if o.Validate() == nil {
 			t.Errorf("%+v is accepted", o)
 		}
@@ -466,8 +467,10 @@ func TestScanMemory(t *testing.T) {
 		text = fmt.Appendf(text, "task %d,%d\n", i, i)
 	}
 	dir := t.TempDir()
-	for _, path := range []string{write(t, dir, "t.csv", text),
-		write(t, dir, "t.parquet", written(t, rows, parquet.MaxRowsPerRowGroup(20_000)))} {
+	for _, path := range []string{
+		write(t, dir, "t.csv", text),
+		write(t, dir, "t.parquet", written(t, rows, parquet.MaxRowsPerRowGroup(20_000))),
+	} {
 		var held [2]uint64
 		at := 0
 		o := TableOptions{Task: "t", Schema: only("a")}

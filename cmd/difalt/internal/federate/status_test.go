@@ -40,8 +40,10 @@ func TestWaiting(t *testing.T) {
 	s.write()
 	s.set(counted{}, Progress{Stage: "ranks", Done: 1, Most: 4, Sums: 12})
 	s.write()
-	for _, want := range []string{"stage=reading\n",
-		`stage=ranks done=1 of_at_most=4 sums=12 waits_for=b,c seconds=3600`, `where="c waits for a"`} {
+	for _, want := range []string{
+		"stage=reading\n", `stage=ranks done=1 of_at_most=4 sums=12 waits_for=b,c seconds=3600`,
+		`where="c waits for a"`,
+	} {
 		if !strings.Contains(log.String(), want) {
 			t.Errorf("log %s, want %s", log.String(), want)
 		}

@@ -66,8 +66,9 @@ func TestRun(t *testing.T) {
 	// broadcast for the centralised method; one round for DGD. Next to them are appearances: a sum each.
 	// 1 ms and 2,560 bits at 1 Gbit/s a round; computation comes on top.
 	edges := int64(w.Graph().Edges())
-	for k, want := range []struct{ rounds, messages int64 }{{4, 4 * 2 * edges}, {2, 2 * 6}, {4, 4 * 2 * edges},
-		{1, 2 * edges}} {
+	for k, want := range []struct {
+		rounds, messages int64
+	}{{4, 4 * 2 * edges}, {2, 2 * 6}, {4, 4 * 2 * edges}, {1, 2 * edges}} {
 		c := trials[0].Curves[k]
 		start, last := c.Rows[0], c.Rows[60]
 		sent, seconds := last.Rounds-start.Rounds, last.Seconds-start.Seconds

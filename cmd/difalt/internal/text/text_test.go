@@ -41,8 +41,13 @@ func TestPlural(t *testing.T) {
 
 func TestNames(t *testing.T) {
 	all := []string{"a", "b", "c", "d", "e\n", "f", "g", "h", "i", "j"}
-	for n, want := range map[int]string{0: "", 1: `"a"`, 2: `"a", "b"`, 5: `"a", "b", "c", "d", "e\n"`,
-		10: `"a", "b", "c", "d", "e\n" and 5 more`} {
+	for n, want := range map[int]string{
+		0:  "",
+		1:  `"a"`,
+		2:  `"a", "b"`,
+		5:  `"a", "b", "c", "d", "e\n"`,
+		10: `"a", "b", "c", "d", "e\n" and 5 more`,
+	} {
 		if got := Names(all[:n]); got != want {
 			t.Errorf("%d names: %s, want %s", n, got, want)
 		}
@@ -78,8 +83,14 @@ func TestVisible(t *testing.T) {
 
 // A value in a message cannot be mistaken for a word of the message.
 func TestValue(t *testing.T) {
-	for s, want := range map[string]string{"": "empty", "-1": "-1", "1e9": "1e9", "wrong": `"wrong"`, ",": `","`,
-		"a\nb": `"a\nb"`} {
+	for s, want := range map[string]string{
+		"":      "empty",
+		"-1":    "-1",
+		"1e9":   "1e9",
+		"wrong": `"wrong"`,
+		",":     `","`,
+		"a\nb":  `"a\nb"`,
+	} {
 		if got := Value(s); got != want {
 			t.Errorf("%q: %s, want %s", s, got, want)
 		}

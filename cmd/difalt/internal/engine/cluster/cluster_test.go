@@ -140,9 +140,10 @@ func TestClusterErrors(t *testing.T) {
 
 // TestGoodAddresses: names of hosts as containers and other alphabets have them, and addresses with a zone.
 func TestGoodAddresses(t *testing.T) {
-	for _, address := range []string{"host:7001", "HOST.:7001", "site_a.local_net:7001", "büro:7001", "127.0.0.1:1",
-		"[::1]:65535",
-		"[fe80::1%eth0]:7001"} {
+	for _, address := range []string{
+		"host:7001", "HOST.:7001", "site_a.local_net:7001", "büro:7001", "127.0.0.1:1", "[::1]:65535",
+		"[fe80::1%eth0]:7001",
+	} {
 		if err := CheckAddress(address); err != nil {
 			t.Errorf("%s: %v", address, err)
 		}

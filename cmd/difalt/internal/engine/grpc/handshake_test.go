@@ -64,8 +64,10 @@ func TestDisagree(t *testing.T) {
 			t.Errorf("%v, want %q", err, x.want)
 		}
 	}
-	for _, text := range []string{`{"instance":"x","from":"y"}`, `{"instance":""}`,
-		`{"instance":"x"`, fmt.Sprintf(`{"instance":"%065d"}`, 0)} {
+	for _, text := range []string{
+		`{"instance":"x","from":"y"}`, `{"instance":""}`, `{"instance":"x"`,
+		fmt.Sprintf(`{"instance":"%065d"}`, 0),
+	} {
 		if h, err := parseHandshake([]byte(text)); err == nil {
 			t.Errorf("%s is read as %+v", text, h)
 		}

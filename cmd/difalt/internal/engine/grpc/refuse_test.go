@@ -147,9 +147,10 @@ func TestReports(t *testing.T) {
 	for range 100 {
 		try(newParty(t, "path", 2).id(0).Certificate())
 	}
-	for _, want := range []string{host + ": tls: client didn't provide a certificate",
-		host + ": tls: first record does not look like a TLS handshake",
-		"further refusals are not reported"} {
+	for _, want := range []string{
+		host + ": tls: client didn't provide a certificate",
+		host + ": tls: first record does not look like a TLS handshake", "further refusals are not reported",
+	} {
 		if !here.has("refused: " + want) {
 			t.Errorf("no report of %q", want)
 		}
