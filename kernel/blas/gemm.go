@@ -153,7 +153,7 @@ func (p *product[F]) byPairs() {
 	defer giveBack(memory)
 	down, across := p.b.steps()
 	tile.PackPairs(*memory, as[float64](p.b.data), down, across, p.k, p.n)
-	t := teamFor(p.m*p.n*p.k, true)
+	t := teamFor[F](p.m*p.n*p.k, true)
 	if t.threads == 1 {
 		p.pairRows(*memory, 0, whole)
 		return

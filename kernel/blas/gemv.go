@@ -120,7 +120,7 @@ func (v *matrixVector[F]) multiply(tA blas.Transpose, x []F, incX int, y []F, in
 		memory = *borrowed
 	}
 	v.x, v.y = gather(memory, x, lenX, incX), gather(memory[min(lenX, len(memory)):], y, lenY, incY)
-	t := teamFor(passOver[F](v.m*v.n), false)
+	t := teamOver[F](v.m * v.n)
 	switch {
 	case tA != blas.NoTrans && v.n <= columnsTogether && v.m*v.n >= sharedByVectors:
 		v.shareSums(t)

@@ -45,7 +45,7 @@ type longVectors[F tile.Float] struct {
 // compute carries the operation out, and returns its sum: both parts of a complex one.
 func (l *longVectors[F]) compute() (re, im float64) {
 	pieces := (len(l.x) + pieceOfVector - 1) / pieceOfVector
-	t := teamFor(passOver[F](l.operation.passes()*len(l.x)), false)
+	t := teamOver[F](l.operation.passes() * len(l.x))
 	if t.threads == 1 {
 		for i := range pieces {
 			x, y := l.piece(i)

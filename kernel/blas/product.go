@@ -71,7 +71,7 @@ type block struct {
 // compute computes the product. Sums are taken in an order that only the shape decides on, on one thread or
 // more.
 func (p *product[F]) compute() {
-	t := teamFor(p.m*p.n*p.k>>kind[F](), !p.alone)
+	t := teamFor[F](p.m*p.n*p.k, !p.alone)
 	narrow, depth := p.n < 4*tile.PanelWidth[F](), p.depth()
 	byRows := p.part == blas.All && p.m >= 2*rowsOfAPart
 	switch {

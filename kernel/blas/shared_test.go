@@ -161,37 +161,63 @@ func sharedCalls() []sharedCall {
 			})},
 		)
 	}
+	return append(calls, sharedTriangles(none)...)
+}
+
+// sharedTriangles returns the calls of triangles and of symmetric matrices. returning makes a call return 0.
+func sharedTriangles(
+	returning func(func(b sharedAPI, o *sharedOperands)) func(sharedAPI, *sharedOperands) float64,
+) (calls []sharedCall) {
+	const n, k, ld = sharedColumns, 150, sharedStride
 	for _, ul := range []gonumblas.Uplo{'U', 'L'} {
 		calls = append(calls,
-			sharedCall{"Dsymv " + string(ul), none(func(b sharedAPI, o *sharedOperands) {
+			sharedCall{"Dsymv " + string(ul), returning(func(b sharedAPI, o *sharedOperands) {
 				b.Dsymv(ul, n, 2, o.a, ld, o.x, 1, .5, o.y, 1)
 			})},
-			sharedCall{"Dsyr " + string(ul), none(func(b sharedAPI, o *sharedOperands) {
+			sharedCall{"Dsyr " + string(ul), returning(func(b sharedAPI, o *sharedOperands) {
 				b.Dsyr(ul, n, 2, o.x, 1, o.a, ld)
 			})},
-			sharedCall{"Dspr " + string(ul), none(func(b sharedAPI, o *sharedOperands) {
+			sharedCall{"Dspr " + string(ul), returning(func(b sharedAPI, o *sharedOperands) {
 				b.Dspr(ul, n, 2, o.x, 2, o.a)
 			})},
-			sharedCall{"Dsyr2 " + string(ul), none(func(b sharedAPI, o *sharedOperands) {
+			sharedCall{"Dsyr2 " + string(ul), returning(func(b sharedAPI, o *sharedOperands) {
 				b.Dsyr2(ul, n, 2, o.x, 1, o.y, 1, o.a, ld)
 			})},
-			sharedCall{"Ssyr2 " + string(ul), none(func(b sharedAPI, o *sharedOperands) {
+			sharedCall{"Ssyr2 " + string(ul), returning(func(b sharedAPI, o *sharedOperands) {
 				b.Ssyr2(ul, n, 2, o.x32, 1, o.y32, 1, o.a32, ld)
 			})},
-			sharedCall{"Zher " + string(ul), none(func(b sharedAPI, o *sharedOperands) {
+			sharedCall{"Zher " + string(ul), returning(func(b sharedAPI, o *sharedOperands) {
 				b.Zher(ul, n, 2, o.xz, 1, o.az, ld)
 			})},
-			sharedCall{"Chpr2 " + string(ul), none(func(b sharedAPI, o *sharedOperands) {
+			sharedCall{"Chpr2 " + string(ul), returning(func(b sharedAPI, o *sharedOperands) {
 				b.Chpr2(ul, n, 2i, o.xc, 1, o.yc, 1, o.ac)
 			})},
-			sharedCall{"Dtpmv " + string(ul), none(func(b sharedAPI, o *sharedOperands) {
+			sharedCall{"Dtpmv " + string(ul), returning(func(b sharedAPI, o *sharedOperands) {
 				b.Dtpmv(ul, 'N', 'N', n, o.a, o.x, 1)
 			})},
-			sharedCall{"Dtpmv unit " + string(ul), none(func(b sharedAPI, o *sharedOperands) {
+			sharedCall{"Dtpmv unit " + string(ul), returning(func(b sharedAPI, o *sharedOperands) {
 				b.Dtpmv(ul, 'N', 'U', n, o.a, o.x, -1)
 			})},
-			sharedCall{"Dtbmv " + string(ul), none(func(b sharedAPI, o *sharedOperands) {
+			sharedCall{"Dtbmv " + string(ul), returning(func(b sharedAPI, o *sharedOperands) {
 				b.Dtbmv(ul, 'N', 'N', n, 3*k-50, o.a, ld, o.x, 1)
+			})},
+			sharedCall{"Dtbmv T " + string(ul), returning(func(b sharedAPI, o *sharedOperands) {
+				b.Dtbmv(ul, 'T', 'U', n, 3*k-50, o.a, ld, o.x, 2)
+			})},
+			sharedCall{"Dtpmv T " + string(ul), returning(func(b sharedAPI, o *sharedOperands) {
+				b.Dtpmv(ul, 'T', 'N', n, o.a, o.x, 1)
+			})},
+			sharedCall{"Dtrmv " + string(ul), returning(func(b sharedAPI, o *sharedOperands) {
+				b.Dtrmv(ul, 'N', 'N', n, o.a, ld, o.x, -2)
+			})},
+			sharedCall{"Strmv T " + string(ul), returning(func(b sharedAPI, o *sharedOperands) {
+				b.Strmv(ul, 'T', 'U', n, o.a32, ld, o.x32, 1)
+			})},
+			sharedCall{"Dspmv " + string(ul), returning(func(b sharedAPI, o *sharedOperands) {
+				b.Dspmv(ul, n, 2, o.a, o.x, 1, .5, o.y, 1)
+			})},
+			sharedCall{"Dsbmv " + string(ul), returning(func(b sharedAPI, o *sharedOperands) {
+				b.Dsbmv(ul, n, k, 2, o.a, ld, o.x, 1, .5, o.y, 3)
 			})},
 		)
 	}
@@ -254,14 +280,15 @@ func near(got, want []float64) error {
 }
 
 // TestSharedProducts: products have the bits of one thread if several pack the right factor together, in one
-// piece or in several, and if the factor is too deep for it, in both precisions and with complex numbers.
+// piece or in several, if the factor is too deep for it, and in a brief product, in both precisions and with
+// complex numbers.
 func TestSharedProducts(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	rng := rand.New(rand.NewPCG(61, 6))
 	ours := blas.Implementation{}
-	shapes := []struct{ m, n, k int }{{211, 259, 263}, {197, 531, 4001}, {197, 150, 8200}}
+	shapes := []struct{ m, n, k int }{{101, 69, 67}, {211, 259, 263}, {197, 531, 4001}, {197, 150, 8200}}
 	if testing.Short() {
-		shapes = shapes[:2]
+		shapes = shapes[:3]
 	}
 	for _, s := range shapes {
 		a, b := random(rng, s.m, s.k, 0).data, random(rng, s.k, s.n, 0).data

@@ -95,7 +95,7 @@ var entriesPool = sync.Pool{New: func() any { return new([]entry) }}
 
 // addNonzeros adds alpha op(A) B to C, row by row, with the nonzero entries of op(A) only.
 func (p *product[F]) addNonzeros() {
-	t, rows := teamFor(entryReads*p.m*p.k+p.m*p.n*p.k/sparseShare, true), rowsOfEntries
+	t, rows := teamFor[float64](entryReads*p.m*p.k+p.m*p.n*p.k/sparseShare, true), rowsOfEntries
 	if t.threads == 1 || p.m < 2*rowsOfEntries {
 		p.rowsOfNonzeros(0, p.m)
 		return

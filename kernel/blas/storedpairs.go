@@ -121,7 +121,6 @@ func (s *storedPairs[F]) rankOne(alpha F, x []F, incX int) bool {
 	tile.Scale(by, alpha)
 	conjugates(vectors[:all], vectors[all:], x, s.n, incX)
 	s.addOuter(by, vectors, 2)
-	s.makeReal()
 	giveBack(memory)
 	return true
 }
@@ -129,7 +128,7 @@ func (s *storedPairs[F]) rankOne(alpha F, x []F, incX int) bool {
 // addOuter adds some vectors, one after the other, times the numbers of b for each row, to the rows of a
 // triangle. Several threads take parts of the rows in turn if that pays.
 func (s *storedPairs[F]) addOuter(b, vectors []F, count int) {
-	t := teamFor(passOver[F](4*s.entries()), false)
+	t := teamOver[F](4 * s.entries())
 	if t.threads == 1 {
 		s.addTo(0, s.m, b, vectors, count)
 		return
@@ -138,7 +137,7 @@ func (s *storedPairs[F]) addOuter(b, vectors []F, count int) {
 	t.run(parts, func(i int) { of.addTo(of.cut(i, parts), of.cut(i+1, parts), b, vectors, count) })
 }
 
-// addTo is addOuter for rows lo to hi.
+// addTo is addOuter for rows lo to hi, whose diagonal it makes real.
 func (s *storedPairs[F]) addTo(lo, hi int, b, vectors []F, count int) {
 	r := s.runs().within(lo, hi)
 	for k := range 3 {
@@ -146,6 +145,7 @@ func (s *storedPairs[F]) addTo(lo, hi int, b, vectors []F, count int) {
 			rows.AddOuter(b[count*r[k]:], vectors, count)
 		}
 	}
+	s.makeReal(lo, hi)
 }
 
 func (s *storedPairs[F]) rankTwo(alpha complex128, x []F, incX int, y []F, incY int) bool {
@@ -164,15 +164,14 @@ func (s *storedPairs[F]) rankTwo(alpha complex128, x []F, incX int, y []F, incY 
 	conjugates(vectors[:all], vectors[all:2*all], y, s.n, incY)
 	conjugates(vectors[2*all:3*all], vectors[3*all:], x, s.n, incX)
 	s.addOuter(by, vectors, 4)
-	s.makeReal()
 	giveBack(memory)
 	return true
 }
 
-// makeReal clears the imaginary parts of the diagonal.
-func (s *storedPairs[F]) makeReal() {
-	at, step, growth := s.origin(0), s.origin(1)-s.origin(0)+1, s.growth()
-	for range s.n {
+// makeReal clears the imaginary parts of the diagonal in rows lo to hi.
+func (s *storedPairs[F]) makeReal(lo, hi int) {
+	at, step, growth := s.origin(lo)+lo, s.origin(lo+1)-s.origin(lo)+1, s.growth()
+	for range hi - lo {
 		s.data[2*at+1] = 0
 		at += step
 		step += growth

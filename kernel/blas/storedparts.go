@@ -1,6 +1,10 @@
 package blas
 
-import "math"
+import (
+	"math"
+
+	"github.com/difalt/difalt/internal/tile"
+)
 
 // Threads share rows of a triangle or a band here.
 
@@ -31,7 +35,7 @@ func (s *storedRows[F]) cut(i, parts int) int {
 // addVectors adds some vectors, one after the other in y, times the numbers of b for each row, to the rows.
 // Several threads take parts of the rows in turn if that pays.
 func (s *storedRows[F]) addVectors(b, y []F, vectors int) {
-	t := teamFor(passOver[F](2*s.entries()), false)
+	t := teamOver[F](2 * s.entries())
 	if t.threads == 1 {
 		s.addTo(0, s.m, b, y, vectors)
 		return
@@ -53,7 +57,7 @@ func (s *storedRows[F]) addTo(lo, hi int, b, y []F, vectors int) {
 // dots sets sums to the products of a part of each row and x. Several threads take parts of the rows in turn
 // if that pays.
 func (s *storedRows[F]) dots(of part, sums, x []F) {
-	t := teamFor(passOver[F](s.entries()), false)
+	t := teamOver[F](s.entries())
 	if t.threads == 1 {
 		s.dotsOf(0, s.m, of, sums, x)
 		return
@@ -68,6 +72,61 @@ func (s *storedRows[F]) dotsOf(lo, hi int, of part, sums, x []F) {
 	for k := range 3 {
 		if rows, ok := s.spans(&r, k, of, false); ok {
 			rows.Dots(sums[r[k]:], x, nil)
+		}
+	}
+}
+
+// A dotsAndSums adds a part of each row times an entry of x to sums. If own is not nil, it also sets own to
+// the products of the parts and x.
+type dotsAndSums[F tile.Float] struct {
+	of     part
+	own, x []F
+}
+
+// sharedSums is the least number of entries whose rows are added in two parts, so that two threads take one
+// each. Tri·v, Tpmv, Spmv, Band.MulVecTo 300 to 600, two threads.
+const sharedSums = 40_000
+
+// addSums carries out d for all rows. Those of many entries have two parts with sums of their own, which
+// several threads take in turn if that pays.
+func (s *storedRows[F]) addSums(d dotsAndSums[F], sums []F) {
+	if s.entries() < sharedSums {
+		s.addSumsOf(&d, 0, s.m, sums)
+		return
+	}
+	middle := s.cut(1, 2)
+	memory := borrow[F](tile.Pad(s.n))
+	defer giveBack(memory)
+	others := cleared(*memory, s.n)
+	if t := teamOver[F](s.entries()); t.threads == 1 {
+		s.addSumsOf(&d, 0, middle, sums)
+		s.addSumsOf(&d, middle, s.m, others)
+	} else {
+		of, rows := *s, d // copies, so that one thread needs no memory of the heap
+		t.run(2, func(i int) {
+			if i == 0 {
+				of.addSumsOf(&rows, 0, middle, sums)
+			} else {
+				of.addSumsOf(&rows, middle, of.m, others)
+			}
+		})
+	}
+	for k, v := range others[:s.n] {
+		sums[k] += v
+	}
+}
+
+// addSumsOf is addSums for rows lo to hi.
+func (s *storedRows[F]) addSumsOf(d *dotsAndSums[F], lo, hi int, sums []F) {
+	r := s.runs().within(lo, hi)
+	for k := range 3 {
+		rows, ok := s.spans(&r, k, d.of, false)
+		switch {
+		case !ok:
+		case d.own == nil:
+			rows.Add(d.x[r[k]:], sums, nil)
+		default:
+			rows.DotsAndAdd(d.own[r[k]:], d.x[r[k]:], d.x, nil, sums, nil)
 		}
 	}
 }

@@ -254,12 +254,7 @@ func (s *storedRows[F]) symmetric(alpha F, x []F, incX int, beta F, y []F, incY 
 	xs := padded(*memory, alpha, x, s.n, incX)
 	sums := cleared((*memory)[len(xs):], s.n)
 	own := (*memory)[2*len(xs):][:s.n]
-	r := s.runs()
-	for k := range 3 {
-		if rows, ok := s.spans(&r, k, strict, false); ok {
-			rows.DotsAndAdd(own[r[k]:], xs[r[k]:], xs, nil, sums, nil)
-		}
-	}
+	s.addSums(dotsAndSums[F]{of: strict, own: own, x: xs}, sums)
 	for i, d := range s.diagonal((*memory)[3*len(xs):], false) {
 		sums[i] += own[i] + F(d*xs[i])
 	}
@@ -295,7 +290,7 @@ func (s *storedRows[F]) general(tA blas.Transpose, alpha F, x []F, incX int, bet
 	if tA == blas.NoTrans {
 		s.dots(whole, sums, xs)
 	} else {
-		s.addTimes(whole, xs, sums)
+		s.addSums(dotsAndSums[F]{of: whole, x: xs}, sums)
 	}
 	scatterSum(y, sums[:lenY], incY, beta)
 	giveBack(memory)
@@ -345,16 +340,6 @@ func (s *storedRows[F]) multiplyTransposed(unit bool, x, memory []F) []F {
 		of = strict
 		copy(sums, x)
 	}
-	s.addTimes(of, x, sums)
+	s.addSums(dotsAndSums[F]{of: of, x: x}, sums)
 	return sums
-}
-
-// addTimes adds a part of each row times an entry of x to sums.
-func (s *storedRows[F]) addTimes(of part, x, sums []F) {
-	r := s.runs()
-	for k := range 3 {
-		if rows, ok := s.spans(&r, k, of, false); ok {
-			rows.Add(x[r[k]:], sums, nil)
-		}
-	}
 }

@@ -86,7 +86,7 @@ func symv[F tile.Float](
 		}
 	}
 	clear(sums)
-	t := teamFor(passOver[F](n*n/2), false)
+	t := teamOver[F](n * n / 2)
 	if parts == 1 {
 		v.add(sums, 0, n)
 	} else {
@@ -136,11 +136,14 @@ type symmetricVector[F tile.Float] struct {
 	x   []F // alpha times the vector
 }
 
-// parts returns the number of parts of the product, each with a vector of sums: several for a matrix that
+// parts returns the number of parts of the product, each with a vector of sums: four for a matrix that
 // exceeds the second-level cache of a core.
 func (v *symmetricVector[F]) parts() int {
-	if v.n*v.n/2 < sharedByVectors/4 {
+	switch entries := v.n * v.n / 2; {
+	case entries < sharedSums:
 		return 1
+	case entries < sharedByVectors/4:
+		return 2
 	}
 	return 4
 }

@@ -16,27 +16,34 @@ type team struct {
 	brief   bool // they share it only while helpers are likely to be awake
 }
 
-// teamFor returns the threads for a computation. Its work is the number of multiplications in float64 that
-// tiles do in the same time. Nested in a longer one, a brief computation keeps to one thread.
-func teamFor(work int, nested bool) team {
-	u := tune()
-	brief := work < u.parallelMultiplications
-	if work < u.parallelSoon || brief && nested {
+// A sharing has the least sizes of computations that several threads share: soon while a helper is likely to
+// be awake, and always. The sizes are numbers of multiplications, or of entries that are read or written.
+type sharing struct{ soon, always int }
+
+// teamFor returns the threads for a computation of a size, of a kind that u has the sizes of.
+func (u sharing) teamFor(size int) team {
+	if size < u.soon {
 		return team{threads: 1}
 	}
-	threads := runtime.GOMAXPROCS(0)
+	threads, brief := runtime.GOMAXPROCS(0), size < u.always
 	if brief {
-		threads = min(threads, 2*work/u.parallelSoon)
+		threads = min(threads, max(size/u.soon, 2))
 	}
 	return team{threads, brief}
 }
 
-// entryWork is how many multiplications tiles do while the second-level cache reads or writes an entry of
-// float64. MulVec 300, Dot and Saxpy 100000, RankOne 300 to 1000, two threads.
-const entryWork = 12
+// teamFor returns the threads for a number of multiplications by tiles. Nested in a longer computation, a
+// brief one keeps to one thread.
+func teamFor[F tile.Float](multiplications int, nested bool) team {
+	u := tune().products
+	if nested {
+		u.soon = u.always
+	}
+	return u.teamFor(multiplications >> kind[F]())
+}
 
-// passOver returns the work of reading or writing some entries.
-func passOver[F tile.Float](entries int) int { return entries * entryWork >> kind[F]() }
+// teamOver returns the threads for reading or writing some entries.
+func teamOver[F tile.Float](entries int) team { return tune().passes.teamFor(entries >> kind[F]()) }
 
 // parts returns the number of parts of a computation that could have most: some for each thread, so that one
 // that comes late takes fewer.

@@ -108,7 +108,7 @@ func triangular[F tile.Float](
 // share is compute for the whole triangle, on several threads if that pays: they take right sides in turn.
 // Parts begin where a vector and a block of right sides do, so that their number changes no bit.
 func (s *system[F]) share(order, sides int, b []F, ldb int) {
-	t := teamFor(order*order*sides/2>>kind[F](), true)
+	t := teamFor[F](order*order*sides/2, true)
 	parts := t.parts(4, sides/sidesOfAPart)
 	if t.threads == 1 || parts == 1 {
 		s.compute(0, order, sides, b, ldb)

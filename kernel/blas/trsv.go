@@ -102,6 +102,8 @@ func (s *system[F]) unitVector(n int, x []F) {
 		from = trmvOrder
 	}
 	switch {
+	case n >= from && s.multiply:
+		s.byStoredRows(ul, n, x)
 	case n >= from:
 		s.byRows(n, x)
 	case single:
@@ -111,15 +113,29 @@ func (s *system[F]) unitVector(n int, x []F) {
 	}
 }
 
-// byGonum is unitVector in float64 for a triangle ul in memory.
-func (s *system[F]) byGonum(ul blas.Uplo, n int, x []float64) {
-	tA, d, a := blas.NoTrans, blas.NonUnit, as[float64](s.a.data)
+// form returns the transpose that makes op(A) of the triangle in memory, and the kind of its diagonal.
+func (s *system[F]) form() (blas.Transpose, blas.Diag) {
+	tA, d := blas.NoTrans, blas.NonUnit
 	if s.a.transposed {
 		tA = blas.Trans
 	}
 	if s.unit {
 		d = blas.Unit
 	}
+	return tA, d
+}
+
+// byStoredRows overwrites x by its product with a triangle ul in memory.
+func (s *system[F]) byStoredRows(ul blas.Uplo, n int, x []F) {
+	rows := triangleRows(ul, n, s.a.data, s.a.stride)
+	tA, d := s.form()
+	rows.triangular(true, tA, d, x, 1)
+}
+
+// byGonum is unitVector in float64 for a triangle ul in memory.
+func (s *system[F]) byGonum(ul blas.Uplo, n int, x []float64) {
+	tA, d := s.form()
+	a := as[float64](s.a.data)
 	if s.multiply {
 		fallback{}.Dtrmv(ul, tA, d, n, a, s.a.stride, x, 1)
 		return
@@ -127,9 +143,9 @@ func (s *system[F]) byGonum(ul blas.Uplo, n int, x []float64) {
 	fallback{}.Dtrsv(ul, tA, d, n, a, s.a.stride, x, 1)
 }
 
-// byRows overwrites x by the solution or the product. It reads A by rows, Width of them at a time. A tile
-// subtracts the products of these rows with the known part of x before their triangle is solved. For A' it
-// updates the unknown part of x after that. A product takes these steps backwards.
+// byRows overwrites x by the solution. It reads A by rows, Width of them at a time. A tile subtracts the
+// products of these rows with the known part of x before their triangle is solved. For A' it updates the
+// unknown part of x after that.
 func (s *system[F]) byRows(n int, x []F) {
 	const width = tile.Width
 	var sums [width]F
@@ -140,15 +156,11 @@ func (s *system[F]) byRows(n int, x []F) {
 	if upper {
 		short = blocks*width - n
 	}
-	sign := F(-1)
-	if s.multiply {
-		sign = 1
-	}
 	var corner system[F] // set entry by entry, as in triangular
 	corner.a.stride, corner.a.transposed = s.a.stride, s.a.transposed
-	corner.lower, corner.unit, corner.multiply = s.lower, s.unit, s.multiply
+	corner.lower, corner.unit = s.lower, s.unit
 	for b := range blocks {
-		if s.lower == s.multiply {
+		if !s.lower {
 			b = blocks - 1 - b
 		}
 		lo, hi := max(b*width-short, 0), min((b+1)*width-short, n)
@@ -161,24 +173,14 @@ func (s *system[F]) byRows(n int, x []F) {
 		dots, adds := len(others) > 0 && !s.a.transposed, len(others) > 0 && s.a.transposed
 		if dots {
 			tile.RowDots(sums[:], rows, s.a.stride, others, hi-lo, len(others))
-		}
-		if adds && s.multiply { // before these entries of x are overwritten
-			tile.AddRows(others, rows, s.a.stride, own, hi-lo, len(others))
-		}
-		if dots && !s.multiply {
 			for k := range own {
 				own[k] -= sums[k]
 			}
 		}
 		corner.corner(own)
-		if dots && s.multiply {
-			for k := range own {
-				own[k] += sums[k]
-			}
-		}
-		if adds && !s.multiply {
+		if adds {
 			for k, v := range own {
-				sums[k] = sign * v
+				sums[k] = -v
 			}
 			tile.AddRows(others, rows, s.a.stride, sums[:], hi-lo, len(others))
 		}

@@ -103,7 +103,8 @@ const (
 	// dotRows32 and dotTerms32 are sizes for float32. dotDepth is the number of terms for which the rows of
 	// both stay in the first-level cache. A A' of 3 x 10000, AB' of 2 x 2 to 60 x 60 of random depths.
 	// More multiplications than dotMultiplications are left to tiles, which several threads share.
-	dotRows, dotTerms, fewDots, dotRows32, dotTerms32, dotDepth, dotMultiplications = 3, 48, 56, 7, 128, 1024, 1_000_000
+	dotRows, dotTerms, fewDots, dotRows32, dotTerms32 = 3, 48, 56, 7, 128
+	dotDepth, dotMultiplications                      = 1024, 1_000_000
 	// syrkColumns and syrkEntries are the largest n n k and n k for which plain loops compute a triangle
 	// of A'A faster than tiles, and syrkRows is the largest n n k for A A'. Up to syrkOrder inner products
 	// of rows are faster for any k: of two rows up to order syrkPairs or below the depth syrkDepth, else
@@ -241,11 +242,11 @@ type tuning struct {
 	// the left factor stays in the second-level cache, and one of the right factor in the third. Mul, A'B
 	// 400 to 2000.
 	blockHeight, blockWidth int
-	// parallelMultiplications is the least number of multiplications in float64 that several threads
-	// share. parallelSoon is the number for a product by itself while a helper is likely to be awake; in
-	// float32 they are twice as large. One thread takes 70 to 150 us, or 15 to 30 us, for them.
-	// TestTable, Mul 100 to 300, two threads.
-	parallelMultiplications, parallelSoon int
+	// products are the least numbers of multiplications in float64 that several threads share, passes the
+	// least numbers of entries of float64 that they read or write: in float32 both are twice as large. One
+	// thread takes 4 to 5 us for those of soon, and 100 us or more for those of always. Mul 30 to 300, MulVec,
+	// Sym·v, RankOne 100 to 500, Dot and Saxpy 100000, two threads.
+	products, passes sharing
 	// vectorBytes is the size of a vector of the tier.
 	vectorBytes int
 	// secondLevel is the size of the second-level cache of a core in bytes, and thirdLevel that of the
@@ -286,7 +287,8 @@ func blockBytes(height int) int { return height * oddLines(blockDepth) * 8 }
 func tuningOf(t tile.Tier, secondLevel, thirdLevel int) tuning {
 	u := tuning{
 		blockHeight: 192, blockWidth: 2048,
-		parallelMultiplications: 1 << 22, parallelSoon: 1_000_000,
+		products:    sharing{soon: 120_000, always: 1 << 22},
+		passes:      sharing{soon: 45_000, always: 350_000},
 		vectorBytes: 32, secondLevel: secondLevel, thirdLevel: thirdLevel,
 	}
 	if t == tile.AVX512 {

@@ -115,13 +115,13 @@ func (v *complexVector[F]) compute(tA blas.Transpose) {
 	if tA != blas.NoTrans {
 		entries, most = v.n, columnsOfPairs/2
 	}
-	t := teamFor(passOver[F](2*v.m*v.n), false)
+	t := teamOver[F](2 * v.m * v.n)
 	if t.threads == 1 {
 		v.part(tA, 0, entries)
 		return
 	}
 	of := *v // a copy, so that products on one thread need no memory of the heap
-	together := t.together(entries, most, rowsOfPairs)
+	together := t.together(entries, most, rowsOfATile)
 	parts := (entries + together - 1) / together
 	t.run(parts, func(i int) { of.part(tA, i*together, min((i+1)*together, entries)) })
 }
