@@ -20,6 +20,7 @@
 //	PairPanel, PackPairs    C = W Z for up to four columns of Z.
 //	RowDots, AddRows        A x, and y += A'b.
 //	AddOuter, AddAbs        A += b y', and y += |a|.
+//	RowProducts             RowDots of all rows of two matrices.
 //	RowDotPairs and more    RowDots, AddRows, AddOuter with two vectors.
 //	SymmetricRows, Scale    A x for rows of a symmetric A, and y *= b.
 //	Reflect, Rotate         Reflections of a panel, and plane rotations of rows.

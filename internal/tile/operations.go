@@ -32,6 +32,10 @@ type operations struct {
 	low int
 	// few: rows of a triangle that solveFew takes at most.
 	few int
+	// productRows: rows of W that rowProducts takes at most, for float64 and float32.
+	productRows [2]int
+	// productColumns: rows of Z that rowProducts takes at a time.
+	productColumns [2]int
 	// peak: floating-point operations of a round of fmaPeak.
 	peak int
 	// smallRows: rows that leastSquaresSmall takes at most, by columns.
@@ -62,6 +66,7 @@ type operations struct {
 	rowDotPairs        [21]int
 	addRowPairs        [21]int
 	addOuterPairs      [21]int
+	rowProducts        [17]int
 	spanDots           [19]int
 	spanAdd            [19]int
 	spanBoth           [19]int

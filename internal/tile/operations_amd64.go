@@ -100,6 +100,9 @@ func addRowPairsTile(y, z, a unsafe.Pointer, lda int, b unsafe.Pointer, n int, i
 func addOuterPairsTile(a unsafe.Pointer, lda int, b, y, z unsafe.Pointer, n int, index int)
 
 //go:noescape
+func rowProductsTile(c unsafe.Pointer, ldc int, w unsafe.Pointer, ldw int, z unsafe.Pointer, ldz, n, height, rows, lower, cols int, index int)
+
+//go:noescape
 func spanDotsTile(sums, x, z, a unsafe.Pointer, at, step, growth, first, forward, end, ahead, rows int, index int)
 
 //go:noescape

@@ -8,172 +8,178 @@ DATA operations_avx2<>+0(SB)/8, $4
 DATA operations_avx2<>+8(SB)/8, $6
 DATA operations_avx2<>+16(SB)/8, $6
 DATA operations_avx2<>+24(SB)/8, $8
-DATA operations_avx2<>+32(SB)/8, $96
-DATA operations_avx2<>+120(SB)/8, $·mulBasis_1_avx2(SB)
-DATA operations_avx2<>+128(SB)/8, $·mulBasis_2_avx2(SB)
-DATA operations_avx2<>+136(SB)/8, $·mulBasis_3_avx2(SB)
-DATA operations_avx2<>+144(SB)/8, $·mulBasis_4_avx2(SB)
-DATA operations_avx2<>+152(SB)/8, $·mulBasis_5_avx2(SB)
-DATA operations_avx2<>+160(SB)/8, $·mulBasis_6_avx2(SB)
-DATA operations_avx2<>+248(SB)/8, $·mulBasis32_1_avx2(SB)
-DATA operations_avx2<>+256(SB)/8, $·mulBasis32_2_avx2(SB)
-DATA operations_avx2<>+264(SB)/8, $·mulBasis32_3_avx2(SB)
-DATA operations_avx2<>+272(SB)/8, $·mulBasis32_4_avx2(SB)
-DATA operations_avx2<>+280(SB)/8, $·mulBasis32_5_avx2(SB)
-DATA operations_avx2<>+288(SB)/8, $·mulBasis32_6_avx2(SB)
-DATA operations_avx2<>+296(SB)/8, $·sumBlocks_avx2(SB)
-DATA operations_avx2<>+424(SB)/8, $·sumBlocks32_avx2(SB)
-DATA operations_avx2<>+432(SB)/8, $·addPanels_avx2(SB)
-DATA operations_avx2<>+560(SB)/8, $·addPanels32_avx2(SB)
-DATA operations_avx2<>+576(SB)/8, $·rankUpdate_1_avx2(SB)
-DATA operations_avx2<>+584(SB)/8, $·rankUpdate_2_avx2(SB)
-DATA operations_avx2<>+600(SB)/8, $·rankUpdate_4_avx2(SB)
-DATA operations_avx2<>+632(SB)/8, $·rankUpdate_8_avx2(SB)
-DATA operations_avx2<>+672(SB)/8, $·panel_4_avx2(SB)
-DATA operations_avx2<>+688(SB)/8, $·panel_6_avx2(SB)
-DATA operations_avx2<>+816(SB)/8, $·panel32_6_avx2(SB)
-DATA operations_avx2<>+872(SB)/8, $·panelFew_avx2(SB)
-DATA operations_avx2<>+1000(SB)/8, $·panelFew32_avx2(SB)
-DATA operations_avx2<>+1008(SB)/8, $·pairPanel_avx2(SB)
-DATA operations_avx2<>+1016(SB)/8, $·transposeSquares_avx2(SB)
-DATA operations_avx2<>+1144(SB)/8, $·transposeSquares32_avx2(SB)
-DATA operations_avx2<>+1152(SB)/8, $·transposeEdge_avx2(SB)
-DATA operations_avx2<>+1168(SB)/8, $·mulBasisLanes_1_avx2(SB)
-DATA operations_avx2<>+1176(SB)/8, $·mulBasisLanes_2_avx2(SB)
-DATA operations_avx2<>+1200(SB)/8, $·leastSquaresLanes_avx2(SB)
-DATA operations_avx2<>+1208(SB)/8, $·mulTransposedLanes_avx2(SB)
-DATA operations_avx2<>+1216(SB)/8, $·sumDifferences_avx2(SB)
-DATA operations_avx2<>+1224(SB)/8, $·leastSquares_avx2(SB)
-DATA operations_avx2<>+1232(SB)/8, $·residual_avx2(SB)
-DATA operations_avx2<>+1240(SB)/8, $·rotate_avx2(SB)
-DATA operations_avx2<>+1256(SB)/8, $·rowDots_1_avx2(SB)
-DATA operations_avx2<>+1280(SB)/8, $·rowDots_4_avx2(SB)
-DATA operations_avx2<>+1296(SB)/8, $·rowDots_6_avx2(SB)
-DATA operations_avx2<>+1384(SB)/8, $·rowDots32_1_avx2(SB)
-DATA operations_avx2<>+1408(SB)/8, $·rowDots32_4_avx2(SB)
-DATA operations_avx2<>+1440(SB)/8, $·rowDots32_8_avx2(SB)
-DATA operations_avx2<>+1456(SB)/8, $·addRows_1_avx2(SB)
-DATA operations_avx2<>+1480(SB)/8, $·addRows_4_avx2(SB)
-DATA operations_avx2<>+1512(SB)/8, $·addRows_8_avx2(SB)
-DATA operations_avx2<>+1584(SB)/8, $·addRows32_1_avx2(SB)
-DATA operations_avx2<>+1608(SB)/8, $·addRows32_4_avx2(SB)
-DATA operations_avx2<>+1640(SB)/8, $·addRows32_8_avx2(SB)
-DATA operations_avx2<>+1656(SB)/8, $·addOuter_1_avx2(SB)
-DATA operations_avx2<>+1680(SB)/8, $·addOuter_4_avx2(SB)
-DATA operations_avx2<>+1784(SB)/8, $·addOuter32_1_avx2(SB)
-DATA operations_avx2<>+1808(SB)/8, $·addOuter32_4_avx2(SB)
-DATA operations_avx2<>+1816(SB)/8, $·dotDouble_avx2(SB)
-DATA operations_avx2<>+1824(SB)/8, $·axpyDouble_avx2(SB)
-DATA operations_avx2<>+1832(SB)/8, $·dotSingle_avx2(SB)
-DATA operations_avx2<>+1840(SB)/8, $·axpySingle_avx2(SB)
-DATA operations_avx2<>+1864(SB)/8, $·rowDotPairs_2_avx2(SB)
-DATA operations_avx2<>+1872(SB)/8, $·rowDotPairs_3_avx2(SB)
-DATA operations_avx2<>+2008(SB)/8, $·rowDotPairs32_4_avx2(SB)
-DATA operations_avx2<>+2024(SB)/8, $·addRowPairs_1_avx2(SB)
-DATA operations_avx2<>+2048(SB)/8, $·addRowPairs_4_avx2(SB)
-DATA operations_avx2<>+2152(SB)/8, $·addRowPairs32_1_avx2(SB)
-DATA operations_avx2<>+2176(SB)/8, $·addRowPairs32_4_avx2(SB)
-DATA operations_avx2<>+2192(SB)/8, $·addOuterPairs_1_avx2(SB)
-DATA operations_avx2<>+2216(SB)/8, $·addOuterPairs_4_avx2(SB)
-DATA operations_avx2<>+2320(SB)/8, $·addOuterPairs32_1_avx2(SB)
-DATA operations_avx2<>+2344(SB)/8, $·addOuterPairs32_4_avx2(SB)
-DATA operations_avx2<>+2360(SB)/8, $·spanDots_1_avx2(SB)
-DATA operations_avx2<>+2368(SB)/8, $·spanDots_2_avx2(SB)
-DATA operations_avx2<>+2488(SB)/8, $·spanDots32_1_avx2(SB)
-DATA operations_avx2<>+2496(SB)/8, $·spanDots32_2_avx2(SB)
-DATA operations_avx2<>+2512(SB)/8, $·spanAdd_1_avx2(SB)
-DATA operations_avx2<>+2520(SB)/8, $·spanAdd_2_avx2(SB)
-DATA operations_avx2<>+2640(SB)/8, $·spanAdd32_1_avx2(SB)
-DATA operations_avx2<>+2648(SB)/8, $·spanAdd32_2_avx2(SB)
-DATA operations_avx2<>+2664(SB)/8, $·spanBoth_1_avx2(SB)
-DATA operations_avx2<>+2672(SB)/8, $·spanBoth_2_avx2(SB)
-DATA operations_avx2<>+2792(SB)/8, $·spanBoth32_1_avx2(SB)
-DATA operations_avx2<>+2800(SB)/8, $·spanBoth32_2_avx2(SB)
-DATA operations_avx2<>+2816(SB)/8, $·spanOuter_1_avx2(SB)
-DATA operations_avx2<>+2824(SB)/8, $·spanOuter_2_avx2(SB)
-DATA operations_avx2<>+2832(SB)/8, $·spanOuter_3_avx2(SB)
-DATA operations_avx2<>+2840(SB)/8, $·spanOuter_4_avx2(SB)
-DATA operations_avx2<>+2944(SB)/8, $·spanOuter32_1_avx2(SB)
-DATA operations_avx2<>+2952(SB)/8, $·spanOuter32_2_avx2(SB)
-DATA operations_avx2<>+2960(SB)/8, $·spanOuter32_3_avx2(SB)
-DATA operations_avx2<>+2968(SB)/8, $·spanOuter32_4_avx2(SB)
-DATA operations_avx2<>+2984(SB)/8, $·spanSolve_1_avx2(SB)
-DATA operations_avx2<>+3112(SB)/8, $·spanSolve32_1_avx2(SB)
-DATA operations_avx2<>+3120(SB)/8, $·packComplex_avx2(SB)
-DATA operations_avx2<>+3248(SB)/8, $·packComplex32_avx2(SB)
-DATA operations_avx2<>+3256(SB)/8, $·transposeComplex_avx2(SB)
-DATA operations_avx2<>+3264(SB)/8, $·addAbs_avx2(SB)
-DATA operations_avx2<>+3272(SB)/8, $·scale_avx2(SB)
-DATA operations_avx2<>+3400(SB)/8, $·scale32_avx2(SB)
-DATA operations_avx2<>+3536(SB)/8, $·squares32_avx2(SB)
-DATA operations_avx2<>+3544(SB)/8, $·absolutes_avx2(SB)
-DATA operations_avx2<>+3672(SB)/8, $·absolutes32_avx2(SB)
-DATA operations_avx2<>+3688(SB)/8, $·symmetricRows_1_avx2(SB)
-DATA operations_avx2<>+3696(SB)/8, $·symmetricRows_2_avx2(SB)
-DATA operations_avx2<>+3704(SB)/8, $·symmetricRows_3_avx2(SB)
-DATA operations_avx2<>+3712(SB)/8, $·symmetricRows_4_avx2(SB)
-DATA operations_avx2<>+3728(SB)/8, $·reflect_1_avx2(SB)
-DATA operations_avx2<>+3736(SB)/8, $·reflect_2_avx2(SB)
-DATA operations_avx2<>+3744(SB)/8, $·reflect_3_avx2(SB)
-DATA operations_avx2<>+3752(SB)/8, $·reflect_4_avx2(SB)
-DATA operations_avx2<>+3760(SB)/8, $·addComplex_avx2(SB)
-DATA operations_avx2<>+3888(SB)/8, $·addComplex32_avx2(SB)
-DATA operations_avx2<>+3896(SB)/8, $·timesComplex_avx2(SB)
-DATA operations_avx2<>+4024(SB)/8, $·timesComplex32_avx2(SB)
-DATA operations_avx2<>+4032(SB)/8, $·dotComplex_avx2(SB)
-DATA operations_avx2<>+4160(SB)/8, $·dotComplex32_avx2(SB)
-DATA operations_avx2<>+4168(SB)/8, $·planeRotation_avx2(SB)
-DATA operations_avx2<>+4296(SB)/8, $·planeRotation32_avx2(SB)
-DATA operations_avx2<>+4304(SB)/8, $·largestIndex_avx2(SB)
-DATA operations_avx2<>+4432(SB)/8, $·largestIndex32_avx2(SB)
-DATA operations_avx2<>+4440(SB)/8, $·swap_avx2(SB)
-DATA operations_avx2<>+4568(SB)/8, $·swap32_avx2(SB)
-DATA operations_avx2<>+4584(SB)/8, $·solveRows_1_avx2(SB)
-DATA operations_avx2<>+4592(SB)/8, $·solveRows_2_avx2(SB)
-DATA operations_avx2<>+4608(SB)/8, $·solveRows_4_avx2(SB)
-DATA operations_avx2<>+4712(SB)/8, $·solveRows32_1_avx2(SB)
-DATA operations_avx2<>+4720(SB)/8, $·solveRows32_2_avx2(SB)
-DATA operations_avx2<>+4736(SB)/8, $·solveRows32_4_avx2(SB)
-DATA operations_avx2<>+4752(SB)/8, $·multiplyRows_1_avx2(SB)
-DATA operations_avx2<>+4760(SB)/8, $·multiplyRows_2_avx2(SB)
-DATA operations_avx2<>+4776(SB)/8, $·multiplyRows_4_avx2(SB)
-DATA operations_avx2<>+4880(SB)/8, $·multiplyRows32_1_avx2(SB)
-DATA operations_avx2<>+4888(SB)/8, $·multiplyRows32_2_avx2(SB)
-DATA operations_avx2<>+4904(SB)/8, $·multiplyRows32_4_avx2(SB)
-DATA operations_avx2<>+4928(SB)/8, $·solveRowsPart_2_avx2(SB)
-DATA operations_avx2<>+4944(SB)/8, $·solveRowsPart_4_avx2(SB)
-DATA operations_avx2<>+5056(SB)/8, $·solveRowsPart32_2_avx2(SB)
-DATA operations_avx2<>+5072(SB)/8, $·solveRowsPart32_4_avx2(SB)
-DATA operations_avx2<>+5096(SB)/8, $·multiplyRowsPart_2_avx2(SB)
-DATA operations_avx2<>+5112(SB)/8, $·multiplyRowsPart_4_avx2(SB)
-DATA operations_avx2<>+5224(SB)/8, $·multiplyRowsPart32_2_avx2(SB)
-DATA operations_avx2<>+5240(SB)/8, $·multiplyRowsPart32_4_avx2(SB)
-DATA operations_avx2<>+5248(SB)/8, $·solveFew_avx2(SB)
-DATA operations_avx2<>+5376(SB)/8, $·solveFew32_avx2(SB)
-DATA operations_avx2<>+5384(SB)/8, $·solveNarrow_avx2(SB)
-DATA operations_avx2<>+5400(SB)/8, $·solvePairs_1_avx2(SB)
-DATA operations_avx2<>+5408(SB)/8, $·solvePairs_2_avx2(SB)
-DATA operations_avx2<>+5424(SB)/8, $·solvePairs_4_avx2(SB)
-DATA operations_avx2<>+5528(SB)/8, $·solvePairs32_1_avx2(SB)
-DATA operations_avx2<>+5536(SB)/8, $·solvePairs32_2_avx2(SB)
-DATA operations_avx2<>+5552(SB)/8, $·solvePairs32_4_avx2(SB)
-DATA operations_avx2<>+5568(SB)/8, $·multiplyPairs_1_avx2(SB)
-DATA operations_avx2<>+5576(SB)/8, $·multiplyPairs_2_avx2(SB)
-DATA operations_avx2<>+5592(SB)/8, $·multiplyPairs_4_avx2(SB)
-DATA operations_avx2<>+5696(SB)/8, $·multiplyPairs32_1_avx2(SB)
-DATA operations_avx2<>+5704(SB)/8, $·multiplyPairs32_2_avx2(SB)
-DATA operations_avx2<>+5720(SB)/8, $·multiplyPairs32_4_avx2(SB)
-DATA operations_avx2<>+5728(SB)/8, $·solveWholePairs_avx2(SB)
-DATA operations_avx2<>+5856(SB)/8, $·solveWholePairs32_avx2(SB)
-DATA operations_avx2<>+5864(SB)/8, $·multiplyWholePairs_avx2(SB)
-DATA operations_avx2<>+5992(SB)/8, $·multiplyWholePairs32_avx2(SB)
-DATA operations_avx2<>+6000(SB)/8, $·solvePair_avx2(SB)
-DATA operations_avx2<>+6128(SB)/8, $·solvePair32_avx2(SB)
-DATA operations_avx2<>+6136(SB)/8, $·multiplyPair_avx2(SB)
-DATA operations_avx2<>+6264(SB)/8, $·multiplyPair32_avx2(SB)
-DATA operations_avx2<>+6272(SB)/8, $·solveUpper_avx2(SB)
-DATA operations_avx2<>+6280(SB)/8, $·fmaPeak_avx2(SB)
-GLOBL operations_avx2<>(SB), NOPTR, $6360
+DATA operations_avx2<>+32(SB)/8, $2
+DATA operations_avx2<>+40(SB)/8, $3
+DATA operations_avx2<>+48(SB)/8, $3
+DATA operations_avx2<>+56(SB)/8, $4
+DATA operations_avx2<>+64(SB)/8, $96
+DATA operations_avx2<>+152(SB)/8, $·mulBasis_1_avx2(SB)
+DATA operations_avx2<>+160(SB)/8, $·mulBasis_2_avx2(SB)
+DATA operations_avx2<>+168(SB)/8, $·mulBasis_3_avx2(SB)
+DATA operations_avx2<>+176(SB)/8, $·mulBasis_4_avx2(SB)
+DATA operations_avx2<>+184(SB)/8, $·mulBasis_5_avx2(SB)
+DATA operations_avx2<>+192(SB)/8, $·mulBasis_6_avx2(SB)
+DATA operations_avx2<>+280(SB)/8, $·mulBasis32_1_avx2(SB)
+DATA operations_avx2<>+288(SB)/8, $·mulBasis32_2_avx2(SB)
+DATA operations_avx2<>+296(SB)/8, $·mulBasis32_3_avx2(SB)
+DATA operations_avx2<>+304(SB)/8, $·mulBasis32_4_avx2(SB)
+DATA operations_avx2<>+312(SB)/8, $·mulBasis32_5_avx2(SB)
+DATA operations_avx2<>+320(SB)/8, $·mulBasis32_6_avx2(SB)
+DATA operations_avx2<>+328(SB)/8, $·sumBlocks_avx2(SB)
+DATA operations_avx2<>+456(SB)/8, $·sumBlocks32_avx2(SB)
+DATA operations_avx2<>+464(SB)/8, $·addPanels_avx2(SB)
+DATA operations_avx2<>+592(SB)/8, $·addPanels32_avx2(SB)
+DATA operations_avx2<>+608(SB)/8, $·rankUpdate_1_avx2(SB)
+DATA operations_avx2<>+616(SB)/8, $·rankUpdate_2_avx2(SB)
+DATA operations_avx2<>+632(SB)/8, $·rankUpdate_4_avx2(SB)
+DATA operations_avx2<>+664(SB)/8, $·rankUpdate_8_avx2(SB)
+DATA operations_avx2<>+704(SB)/8, $·panel_4_avx2(SB)
+DATA operations_avx2<>+720(SB)/8, $·panel_6_avx2(SB)
+DATA operations_avx2<>+848(SB)/8, $·panel32_6_avx2(SB)
+DATA operations_avx2<>+904(SB)/8, $·panelFew_avx2(SB)
+DATA operations_avx2<>+1032(SB)/8, $·panelFew32_avx2(SB)
+DATA operations_avx2<>+1040(SB)/8, $·pairPanel_avx2(SB)
+DATA operations_avx2<>+1048(SB)/8, $·transposeSquares_avx2(SB)
+DATA operations_avx2<>+1176(SB)/8, $·transposeSquares32_avx2(SB)
+DATA operations_avx2<>+1184(SB)/8, $·transposeEdge_avx2(SB)
+DATA operations_avx2<>+1200(SB)/8, $·mulBasisLanes_1_avx2(SB)
+DATA operations_avx2<>+1208(SB)/8, $·mulBasisLanes_2_avx2(SB)
+DATA operations_avx2<>+1232(SB)/8, $·leastSquaresLanes_avx2(SB)
+DATA operations_avx2<>+1240(SB)/8, $·mulTransposedLanes_avx2(SB)
+DATA operations_avx2<>+1248(SB)/8, $·sumDifferences_avx2(SB)
+DATA operations_avx2<>+1256(SB)/8, $·leastSquares_avx2(SB)
+DATA operations_avx2<>+1264(SB)/8, $·residual_avx2(SB)
+DATA operations_avx2<>+1272(SB)/8, $·rotate_avx2(SB)
+DATA operations_avx2<>+1288(SB)/8, $·rowDots_1_avx2(SB)
+DATA operations_avx2<>+1312(SB)/8, $·rowDots_4_avx2(SB)
+DATA operations_avx2<>+1328(SB)/8, $·rowDots_6_avx2(SB)
+DATA operations_avx2<>+1416(SB)/8, $·rowDots32_1_avx2(SB)
+DATA operations_avx2<>+1440(SB)/8, $·rowDots32_4_avx2(SB)
+DATA operations_avx2<>+1472(SB)/8, $·rowDots32_8_avx2(SB)
+DATA operations_avx2<>+1488(SB)/8, $·addRows_1_avx2(SB)
+DATA operations_avx2<>+1512(SB)/8, $·addRows_4_avx2(SB)
+DATA operations_avx2<>+1544(SB)/8, $·addRows_8_avx2(SB)
+DATA operations_avx2<>+1616(SB)/8, $·addRows32_1_avx2(SB)
+DATA operations_avx2<>+1640(SB)/8, $·addRows32_4_avx2(SB)
+DATA operations_avx2<>+1672(SB)/8, $·addRows32_8_avx2(SB)
+DATA operations_avx2<>+1688(SB)/8, $·addOuter_1_avx2(SB)
+DATA operations_avx2<>+1712(SB)/8, $·addOuter_4_avx2(SB)
+DATA operations_avx2<>+1816(SB)/8, $·addOuter32_1_avx2(SB)
+DATA operations_avx2<>+1840(SB)/8, $·addOuter32_4_avx2(SB)
+DATA operations_avx2<>+1848(SB)/8, $·dotDouble_avx2(SB)
+DATA operations_avx2<>+1856(SB)/8, $·axpyDouble_avx2(SB)
+DATA operations_avx2<>+1864(SB)/8, $·dotSingle_avx2(SB)
+DATA operations_avx2<>+1872(SB)/8, $·axpySingle_avx2(SB)
+DATA operations_avx2<>+1896(SB)/8, $·rowDotPairs_2_avx2(SB)
+DATA operations_avx2<>+1904(SB)/8, $·rowDotPairs_3_avx2(SB)
+DATA operations_avx2<>+2040(SB)/8, $·rowDotPairs32_4_avx2(SB)
+DATA operations_avx2<>+2056(SB)/8, $·addRowPairs_1_avx2(SB)
+DATA operations_avx2<>+2080(SB)/8, $·addRowPairs_4_avx2(SB)
+DATA operations_avx2<>+2184(SB)/8, $·addRowPairs32_1_avx2(SB)
+DATA operations_avx2<>+2208(SB)/8, $·addRowPairs32_4_avx2(SB)
+DATA operations_avx2<>+2224(SB)/8, $·addOuterPairs_1_avx2(SB)
+DATA operations_avx2<>+2248(SB)/8, $·addOuterPairs_4_avx2(SB)
+DATA operations_avx2<>+2352(SB)/8, $·addOuterPairs32_1_avx2(SB)
+DATA operations_avx2<>+2376(SB)/8, $·addOuterPairs32_4_avx2(SB)
+DATA operations_avx2<>+2384(SB)/8, $·rowProducts_avx2(SB)
+DATA operations_avx2<>+2512(SB)/8, $·rowProducts32_avx2(SB)
+DATA operations_avx2<>+2528(SB)/8, $·spanDots_1_avx2(SB)
+DATA operations_avx2<>+2536(SB)/8, $·spanDots_2_avx2(SB)
+DATA operations_avx2<>+2656(SB)/8, $·spanDots32_1_avx2(SB)
+DATA operations_avx2<>+2664(SB)/8, $·spanDots32_2_avx2(SB)
+DATA operations_avx2<>+2680(SB)/8, $·spanAdd_1_avx2(SB)
+DATA operations_avx2<>+2688(SB)/8, $·spanAdd_2_avx2(SB)
+DATA operations_avx2<>+2808(SB)/8, $·spanAdd32_1_avx2(SB)
+DATA operations_avx2<>+2816(SB)/8, $·spanAdd32_2_avx2(SB)
+DATA operations_avx2<>+2832(SB)/8, $·spanBoth_1_avx2(SB)
+DATA operations_avx2<>+2840(SB)/8, $·spanBoth_2_avx2(SB)
+DATA operations_avx2<>+2960(SB)/8, $·spanBoth32_1_avx2(SB)
+DATA operations_avx2<>+2968(SB)/8, $·spanBoth32_2_avx2(SB)
+DATA operations_avx2<>+2984(SB)/8, $·spanOuter_1_avx2(SB)
+DATA operations_avx2<>+2992(SB)/8, $·spanOuter_2_avx2(SB)
+DATA operations_avx2<>+3000(SB)/8, $·spanOuter_3_avx2(SB)
+DATA operations_avx2<>+3008(SB)/8, $·spanOuter_4_avx2(SB)
+DATA operations_avx2<>+3112(SB)/8, $·spanOuter32_1_avx2(SB)
+DATA operations_avx2<>+3120(SB)/8, $·spanOuter32_2_avx2(SB)
+DATA operations_avx2<>+3128(SB)/8, $·spanOuter32_3_avx2(SB)
+DATA operations_avx2<>+3136(SB)/8, $·spanOuter32_4_avx2(SB)
+DATA operations_avx2<>+3152(SB)/8, $·spanSolve_1_avx2(SB)
+DATA operations_avx2<>+3280(SB)/8, $·spanSolve32_1_avx2(SB)
+DATA operations_avx2<>+3288(SB)/8, $·packComplex_avx2(SB)
+DATA operations_avx2<>+3416(SB)/8, $·packComplex32_avx2(SB)
+DATA operations_avx2<>+3424(SB)/8, $·transposeComplex_avx2(SB)
+DATA operations_avx2<>+3432(SB)/8, $·addAbs_avx2(SB)
+DATA operations_avx2<>+3440(SB)/8, $·scale_avx2(SB)
+DATA operations_avx2<>+3568(SB)/8, $·scale32_avx2(SB)
+DATA operations_avx2<>+3704(SB)/8, $·squares32_avx2(SB)
+DATA operations_avx2<>+3712(SB)/8, $·absolutes_avx2(SB)
+DATA operations_avx2<>+3840(SB)/8, $·absolutes32_avx2(SB)
+DATA operations_avx2<>+3856(SB)/8, $·symmetricRows_1_avx2(SB)
+DATA operations_avx2<>+3864(SB)/8, $·symmetricRows_2_avx2(SB)
+DATA operations_avx2<>+3872(SB)/8, $·symmetricRows_3_avx2(SB)
+DATA operations_avx2<>+3880(SB)/8, $·symmetricRows_4_avx2(SB)
+DATA operations_avx2<>+3896(SB)/8, $·reflect_1_avx2(SB)
+DATA operations_avx2<>+3904(SB)/8, $·reflect_2_avx2(SB)
+DATA operations_avx2<>+3912(SB)/8, $·reflect_3_avx2(SB)
+DATA operations_avx2<>+3920(SB)/8, $·reflect_4_avx2(SB)
+DATA operations_avx2<>+3928(SB)/8, $·addComplex_avx2(SB)
+DATA operations_avx2<>+4056(SB)/8, $·addComplex32_avx2(SB)
+DATA operations_avx2<>+4064(SB)/8, $·timesComplex_avx2(SB)
+DATA operations_avx2<>+4192(SB)/8, $·timesComplex32_avx2(SB)
+DATA operations_avx2<>+4200(SB)/8, $·dotComplex_avx2(SB)
+DATA operations_avx2<>+4328(SB)/8, $·dotComplex32_avx2(SB)
+DATA operations_avx2<>+4336(SB)/8, $·planeRotation_avx2(SB)
+DATA operations_avx2<>+4464(SB)/8, $·planeRotation32_avx2(SB)
+DATA operations_avx2<>+4472(SB)/8, $·largestIndex_avx2(SB)
+DATA operations_avx2<>+4600(SB)/8, $·largestIndex32_avx2(SB)
+DATA operations_avx2<>+4608(SB)/8, $·swap_avx2(SB)
+DATA operations_avx2<>+4736(SB)/8, $·swap32_avx2(SB)
+DATA operations_avx2<>+4752(SB)/8, $·solveRows_1_avx2(SB)
+DATA operations_avx2<>+4760(SB)/8, $·solveRows_2_avx2(SB)
+DATA operations_avx2<>+4776(SB)/8, $·solveRows_4_avx2(SB)
+DATA operations_avx2<>+4880(SB)/8, $·solveRows32_1_avx2(SB)
+DATA operations_avx2<>+4888(SB)/8, $·solveRows32_2_avx2(SB)
+DATA operations_avx2<>+4904(SB)/8, $·solveRows32_4_avx2(SB)
+DATA operations_avx2<>+4920(SB)/8, $·multiplyRows_1_avx2(SB)
+DATA operations_avx2<>+4928(SB)/8, $·multiplyRows_2_avx2(SB)
+DATA operations_avx2<>+4944(SB)/8, $·multiplyRows_4_avx2(SB)
+DATA operations_avx2<>+5048(SB)/8, $·multiplyRows32_1_avx2(SB)
+DATA operations_avx2<>+5056(SB)/8, $·multiplyRows32_2_avx2(SB)
+DATA operations_avx2<>+5072(SB)/8, $·multiplyRows32_4_avx2(SB)
+DATA operations_avx2<>+5096(SB)/8, $·solveRowsPart_2_avx2(SB)
+DATA operations_avx2<>+5112(SB)/8, $·solveRowsPart_4_avx2(SB)
+DATA operations_avx2<>+5224(SB)/8, $·solveRowsPart32_2_avx2(SB)
+DATA operations_avx2<>+5240(SB)/8, $·solveRowsPart32_4_avx2(SB)
+DATA operations_avx2<>+5264(SB)/8, $·multiplyRowsPart_2_avx2(SB)
+DATA operations_avx2<>+5280(SB)/8, $·multiplyRowsPart_4_avx2(SB)
+DATA operations_avx2<>+5392(SB)/8, $·multiplyRowsPart32_2_avx2(SB)
+DATA operations_avx2<>+5408(SB)/8, $·multiplyRowsPart32_4_avx2(SB)
+DATA operations_avx2<>+5416(SB)/8, $·solveFew_avx2(SB)
+DATA operations_avx2<>+5544(SB)/8, $·solveFew32_avx2(SB)
+DATA operations_avx2<>+5552(SB)/8, $·solveNarrow_avx2(SB)
+DATA operations_avx2<>+5568(SB)/8, $·solvePairs_1_avx2(SB)
+DATA operations_avx2<>+5576(SB)/8, $·solvePairs_2_avx2(SB)
+DATA operations_avx2<>+5592(SB)/8, $·solvePairs_4_avx2(SB)
+DATA operations_avx2<>+5696(SB)/8, $·solvePairs32_1_avx2(SB)
+DATA operations_avx2<>+5704(SB)/8, $·solvePairs32_2_avx2(SB)
+DATA operations_avx2<>+5720(SB)/8, $·solvePairs32_4_avx2(SB)
+DATA operations_avx2<>+5736(SB)/8, $·multiplyPairs_1_avx2(SB)
+DATA operations_avx2<>+5744(SB)/8, $·multiplyPairs_2_avx2(SB)
+DATA operations_avx2<>+5760(SB)/8, $·multiplyPairs_4_avx2(SB)
+DATA operations_avx2<>+5864(SB)/8, $·multiplyPairs32_1_avx2(SB)
+DATA operations_avx2<>+5872(SB)/8, $·multiplyPairs32_2_avx2(SB)
+DATA operations_avx2<>+5888(SB)/8, $·multiplyPairs32_4_avx2(SB)
+DATA operations_avx2<>+5896(SB)/8, $·solveWholePairs_avx2(SB)
+DATA operations_avx2<>+6024(SB)/8, $·solveWholePairs32_avx2(SB)
+DATA operations_avx2<>+6032(SB)/8, $·multiplyWholePairs_avx2(SB)
+DATA operations_avx2<>+6160(SB)/8, $·multiplyWholePairs32_avx2(SB)
+DATA operations_avx2<>+6168(SB)/8, $·solvePair_avx2(SB)
+DATA operations_avx2<>+6296(SB)/8, $·solvePair32_avx2(SB)
+DATA operations_avx2<>+6304(SB)/8, $·multiplyPair_avx2(SB)
+DATA operations_avx2<>+6432(SB)/8, $·multiplyPair32_avx2(SB)
+DATA operations_avx2<>+6440(SB)/8, $·solveUpper_avx2(SB)
+DATA operations_avx2<>+6448(SB)/8, $·fmaPeak_avx2(SB)
+GLOBL operations_avx2<>(SB), NOPTR, $6528
 
 TEXT ·operations_avx2(SB), NOSPLIT, $0-8
 	LEAQ operations_avx2<>(SB), AX
@@ -184,188 +190,194 @@ DATA operations_avx512<>+0(SB)/8, $8
 DATA operations_avx512<>+8(SB)/8, $12
 DATA operations_avx512<>+16(SB)/8, $6
 DATA operations_avx512<>+24(SB)/8, $16
-DATA operations_avx512<>+32(SB)/8, $192
-DATA operations_avx512<>+48(SB)/8, $32
-DATA operations_avx512<>+56(SB)/8, $32
-DATA operations_avx512<>+64(SB)/8, $32
-DATA operations_avx512<>+72(SB)/8, $32
+DATA operations_avx512<>+32(SB)/8, $4
+DATA operations_avx512<>+40(SB)/8, $3
+DATA operations_avx512<>+48(SB)/8, $4
+DATA operations_avx512<>+56(SB)/8, $4
+DATA operations_avx512<>+64(SB)/8, $192
 DATA operations_avx512<>+80(SB)/8, $32
 DATA operations_avx512<>+88(SB)/8, $32
-DATA operations_avx512<>+96(SB)/8, $24
-DATA operations_avx512<>+104(SB)/8, $24
-DATA operations_avx512<>+120(SB)/8, $·mulBasis_1_avx512(SB)
-DATA operations_avx512<>+128(SB)/8, $·mulBasis_2_avx512(SB)
-DATA operations_avx512<>+136(SB)/8, $·mulBasis_3_avx512(SB)
-DATA operations_avx512<>+144(SB)/8, $·mulBasis_4_avx512(SB)
-DATA operations_avx512<>+152(SB)/8, $·mulBasis_5_avx512(SB)
-DATA operations_avx512<>+160(SB)/8, $·mulBasis_6_avx512(SB)
-DATA operations_avx512<>+248(SB)/8, $·mulBasis32_1_avx512(SB)
-DATA operations_avx512<>+256(SB)/8, $·mulBasis32_2_avx512(SB)
-DATA operations_avx512<>+264(SB)/8, $·mulBasis32_3_avx512(SB)
-DATA operations_avx512<>+272(SB)/8, $·mulBasis32_4_avx512(SB)
-DATA operations_avx512<>+280(SB)/8, $·mulBasis32_5_avx512(SB)
-DATA operations_avx512<>+288(SB)/8, $·mulBasis32_6_avx512(SB)
-DATA operations_avx512<>+296(SB)/8, $·sumBlocks_avx512(SB)
-DATA operations_avx512<>+424(SB)/8, $·sumBlocks32_avx512(SB)
-DATA operations_avx512<>+432(SB)/8, $·addPanels_avx512(SB)
-DATA operations_avx512<>+560(SB)/8, $·addPanels32_avx512(SB)
-DATA operations_avx512<>+576(SB)/8, $·rankUpdate_1_avx512(SB)
-DATA operations_avx512<>+584(SB)/8, $·rankUpdate_2_avx512(SB)
-DATA operations_avx512<>+600(SB)/8, $·rankUpdate_4_avx512(SB)
-DATA operations_avx512<>+632(SB)/8, $·rankUpdate_8_avx512(SB)
-DATA operations_avx512<>+672(SB)/8, $·panel_4_avx512(SB)
-DATA operations_avx512<>+736(SB)/8, $·panel_12_avx512(SB)
-DATA operations_avx512<>+864(SB)/8, $·panel32_12_avx512(SB)
-DATA operations_avx512<>+872(SB)/8, $·panelFew_avx512(SB)
-DATA operations_avx512<>+1000(SB)/8, $·panelFew32_avx512(SB)
-DATA operations_avx512<>+1008(SB)/8, $·pairPanel_avx512(SB)
-DATA operations_avx512<>+1016(SB)/8, $·transposeSquares_avx512(SB)
-DATA operations_avx512<>+1144(SB)/8, $·transposeSquares32_avx2(SB)
-DATA operations_avx512<>+1152(SB)/8, $·transposeEdge_avx512(SB)
-DATA operations_avx512<>+1168(SB)/8, $·mulBasisLanes_1_avx512(SB)
-DATA operations_avx512<>+1176(SB)/8, $·mulBasisLanes_2_avx512(SB)
-DATA operations_avx512<>+1184(SB)/8, $·mulBasisLanes_3_avx512(SB)
-DATA operations_avx512<>+1192(SB)/8, $·mulBasisLanes_4_avx512(SB)
-DATA operations_avx512<>+1200(SB)/8, $·leastSquaresLanes_avx512(SB)
-DATA operations_avx512<>+1208(SB)/8, $·mulTransposedLanes_avx512(SB)
-DATA operations_avx512<>+1216(SB)/8, $·sumDifferences_avx512(SB)
-DATA operations_avx512<>+1224(SB)/8, $·leastSquares_avx512(SB)
-DATA operations_avx512<>+1232(SB)/8, $·residual_avx512(SB)
-DATA operations_avx512<>+1240(SB)/8, $·rotate_avx512(SB)
-DATA operations_avx512<>+1256(SB)/8, $·rowDots_1_avx512(SB)
-DATA operations_avx512<>+1280(SB)/8, $·rowDots_4_avx512(SB)
-DATA operations_avx512<>+1312(SB)/8, $·rowDots_8_avx512(SB)
-DATA operations_avx512<>+1384(SB)/8, $·rowDots32_1_avx2(SB)
-DATA operations_avx512<>+1408(SB)/8, $·rowDots32_4_avx2(SB)
-DATA operations_avx512<>+1440(SB)/8, $·rowDots32_8_avx2(SB)
-DATA operations_avx512<>+1456(SB)/8, $·addRows_1_avx512(SB)
-DATA operations_avx512<>+1480(SB)/8, $·addRows_4_avx512(SB)
-DATA operations_avx512<>+1512(SB)/8, $·addRows_8_avx512(SB)
-DATA operations_avx512<>+1584(SB)/8, $·addRows32_1_avx2(SB)
-DATA operations_avx512<>+1608(SB)/8, $·addRows32_4_avx2(SB)
-DATA operations_avx512<>+1640(SB)/8, $·addRows32_8_avx2(SB)
-DATA operations_avx512<>+1656(SB)/8, $·addOuter_1_avx2(SB)
-DATA operations_avx512<>+1680(SB)/8, $·addOuter_4_avx2(SB)
-DATA operations_avx512<>+1784(SB)/8, $·addOuter32_1_avx2(SB)
-DATA operations_avx512<>+1808(SB)/8, $·addOuter32_4_avx2(SB)
-DATA operations_avx512<>+1816(SB)/8, $·dotDouble_avx512(SB)
-DATA operations_avx512<>+1824(SB)/8, $·axpyDouble_avx512(SB)
-DATA operations_avx512<>+1832(SB)/8, $·dotSingle_avx2(SB)
-DATA operations_avx512<>+1840(SB)/8, $·axpySingle_avx2(SB)
-DATA operations_avx512<>+1880(SB)/8, $·rowDotPairs_4_avx512(SB)
-DATA operations_avx512<>+1912(SB)/8, $·rowDotPairs_8_avx512(SB)
-DATA operations_avx512<>+2008(SB)/8, $·rowDotPairs32_4_avx2(SB)
-DATA operations_avx512<>+2024(SB)/8, $·addRowPairs_1_avx512(SB)
-DATA operations_avx512<>+2048(SB)/8, $·addRowPairs_4_avx512(SB)
-DATA operations_avx512<>+2152(SB)/8, $·addRowPairs32_1_avx2(SB)
-DATA operations_avx512<>+2176(SB)/8, $·addRowPairs32_4_avx2(SB)
-DATA operations_avx512<>+2192(SB)/8, $·addOuterPairs_1_avx512(SB)
-DATA operations_avx512<>+2216(SB)/8, $·addOuterPairs_4_avx512(SB)
-DATA operations_avx512<>+2320(SB)/8, $·addOuterPairs32_1_avx2(SB)
-DATA operations_avx512<>+2344(SB)/8, $·addOuterPairs32_4_avx2(SB)
-DATA operations_avx512<>+2360(SB)/8, $·spanDots_1_avx512(SB)
-DATA operations_avx512<>+2368(SB)/8, $·spanDots_2_avx512(SB)
-DATA operations_avx512<>+2488(SB)/8, $·spanDots32_1_avx2(SB)
-DATA operations_avx512<>+2496(SB)/8, $·spanDots32_2_avx2(SB)
-DATA operations_avx512<>+2512(SB)/8, $·spanAdd_1_avx512(SB)
-DATA operations_avx512<>+2520(SB)/8, $·spanAdd_2_avx512(SB)
-DATA operations_avx512<>+2640(SB)/8, $·spanAdd32_1_avx2(SB)
-DATA operations_avx512<>+2648(SB)/8, $·spanAdd32_2_avx2(SB)
-DATA operations_avx512<>+2664(SB)/8, $·spanBoth_1_avx512(SB)
-DATA operations_avx512<>+2672(SB)/8, $·spanBoth_2_avx512(SB)
-DATA operations_avx512<>+2792(SB)/8, $·spanBoth32_1_avx2(SB)
-DATA operations_avx512<>+2800(SB)/8, $·spanBoth32_2_avx2(SB)
-DATA operations_avx512<>+2816(SB)/8, $·spanOuter_1_avx512(SB)
-DATA operations_avx512<>+2824(SB)/8, $·spanOuter_2_avx512(SB)
-DATA operations_avx512<>+2832(SB)/8, $·spanOuter_3_avx512(SB)
-DATA operations_avx512<>+2840(SB)/8, $·spanOuter_4_avx512(SB)
-DATA operations_avx512<>+2944(SB)/8, $·spanOuter32_1_avx2(SB)
-DATA operations_avx512<>+2952(SB)/8, $·spanOuter32_2_avx2(SB)
-DATA operations_avx512<>+2960(SB)/8, $·spanOuter32_3_avx2(SB)
-DATA operations_avx512<>+2968(SB)/8, $·spanOuter32_4_avx2(SB)
-DATA operations_avx512<>+2984(SB)/8, $·spanSolve_1_avx512(SB)
-DATA operations_avx512<>+3112(SB)/8, $·spanSolve32_1_avx2(SB)
-DATA operations_avx512<>+3120(SB)/8, $·packComplex_avx2(SB)
-DATA operations_avx512<>+3248(SB)/8, $·packComplex32_avx2(SB)
-DATA operations_avx512<>+3256(SB)/8, $·transposeComplex_avx2(SB)
-DATA operations_avx512<>+3264(SB)/8, $·addAbs_avx2(SB)
-DATA operations_avx512<>+3272(SB)/8, $·scale_avx2(SB)
-DATA operations_avx512<>+3400(SB)/8, $·scale32_avx2(SB)
-DATA operations_avx512<>+3536(SB)/8, $·squares32_avx2(SB)
-DATA operations_avx512<>+3544(SB)/8, $·absolutes_avx2(SB)
-DATA operations_avx512<>+3672(SB)/8, $·absolutes32_avx2(SB)
-DATA operations_avx512<>+3688(SB)/8, $·symmetricRows_1_avx512(SB)
-DATA operations_avx512<>+3696(SB)/8, $·symmetricRows_2_avx512(SB)
-DATA operations_avx512<>+3728(SB)/8, $·reflect_1_avx512(SB)
-DATA operations_avx512<>+3736(SB)/8, $·reflect_2_avx512(SB)
-DATA operations_avx512<>+3744(SB)/8, $·reflect_3_avx512(SB)
-DATA operations_avx512<>+3752(SB)/8, $·reflect_4_avx512(SB)
-DATA operations_avx512<>+3760(SB)/8, $·addComplex_avx512(SB)
-DATA operations_avx512<>+3888(SB)/8, $·addComplex32_avx2(SB)
-DATA operations_avx512<>+3896(SB)/8, $·timesComplex_avx512(SB)
-DATA operations_avx512<>+4024(SB)/8, $·timesComplex32_avx2(SB)
-DATA operations_avx512<>+4032(SB)/8, $·dotComplex_avx512(SB)
-DATA operations_avx512<>+4160(SB)/8, $·dotComplex32_avx2(SB)
-DATA operations_avx512<>+4168(SB)/8, $·planeRotation_avx512(SB)
-DATA operations_avx512<>+4296(SB)/8, $·planeRotation32_avx2(SB)
-DATA operations_avx512<>+4304(SB)/8, $·largestIndex_avx2(SB)
-DATA operations_avx512<>+4432(SB)/8, $·largestIndex32_avx2(SB)
-DATA operations_avx512<>+4440(SB)/8, $·swap_avx2(SB)
-DATA operations_avx512<>+4568(SB)/8, $·swap32_avx2(SB)
-DATA operations_avx512<>+4584(SB)/8, $·solveRows_1_avx512(SB)
-DATA operations_avx512<>+4592(SB)/8, $·solveRows_2_avx512(SB)
-DATA operations_avx512<>+4608(SB)/8, $·solveRows_4_avx512(SB)
-DATA operations_avx512<>+4712(SB)/8, $·solveRows32_1_avx2(SB)
-DATA operations_avx512<>+4720(SB)/8, $·solveRows32_2_avx2(SB)
-DATA operations_avx512<>+4736(SB)/8, $·solveRows32_4_avx2(SB)
-DATA operations_avx512<>+4752(SB)/8, $·multiplyRows_1_avx512(SB)
-DATA operations_avx512<>+4760(SB)/8, $·multiplyRows_2_avx512(SB)
-DATA operations_avx512<>+4776(SB)/8, $·multiplyRows_4_avx512(SB)
-DATA operations_avx512<>+4880(SB)/8, $·multiplyRows32_1_avx2(SB)
-DATA operations_avx512<>+4888(SB)/8, $·multiplyRows32_2_avx2(SB)
-DATA operations_avx512<>+4904(SB)/8, $·multiplyRows32_4_avx2(SB)
-DATA operations_avx512<>+4928(SB)/8, $·solveRowsPart_2_avx512(SB)
-DATA operations_avx512<>+4944(SB)/8, $·solveRowsPart_4_avx512(SB)
-DATA operations_avx512<>+5056(SB)/8, $·solveRowsPart32_2_avx2(SB)
-DATA operations_avx512<>+5072(SB)/8, $·solveRowsPart32_4_avx2(SB)
-DATA operations_avx512<>+5096(SB)/8, $·multiplyRowsPart_2_avx512(SB)
-DATA operations_avx512<>+5112(SB)/8, $·multiplyRowsPart_4_avx512(SB)
-DATA operations_avx512<>+5224(SB)/8, $·multiplyRowsPart32_2_avx2(SB)
-DATA operations_avx512<>+5240(SB)/8, $·multiplyRowsPart32_4_avx2(SB)
-DATA operations_avx512<>+5248(SB)/8, $·solveFew_avx512(SB)
-DATA operations_avx512<>+5376(SB)/8, $·solveFew32_avx2(SB)
-DATA operations_avx512<>+5384(SB)/8, $·solveNarrow_avx2(SB)
-DATA operations_avx512<>+5400(SB)/8, $·solvePairs_1_avx512(SB)
-DATA operations_avx512<>+5408(SB)/8, $·solvePairs_2_avx512(SB)
-DATA operations_avx512<>+5424(SB)/8, $·solvePairs_4_avx512(SB)
-DATA operations_avx512<>+5528(SB)/8, $·solvePairs32_1_avx2(SB)
-DATA operations_avx512<>+5536(SB)/8, $·solvePairs32_2_avx2(SB)
-DATA operations_avx512<>+5552(SB)/8, $·solvePairs32_4_avx2(SB)
-DATA operations_avx512<>+5568(SB)/8, $·multiplyPairs_1_avx512(SB)
-DATA operations_avx512<>+5576(SB)/8, $·multiplyPairs_2_avx512(SB)
-DATA operations_avx512<>+5592(SB)/8, $·multiplyPairs_4_avx512(SB)
-DATA operations_avx512<>+5696(SB)/8, $·multiplyPairs32_1_avx2(SB)
-DATA operations_avx512<>+5704(SB)/8, $·multiplyPairs32_2_avx2(SB)
-DATA operations_avx512<>+5720(SB)/8, $·multiplyPairs32_4_avx2(SB)
-DATA operations_avx512<>+5728(SB)/8, $·solveWholePairs_avx512(SB)
-DATA operations_avx512<>+5856(SB)/8, $·solveWholePairs32_avx2(SB)
-DATA operations_avx512<>+5864(SB)/8, $·multiplyWholePairs_avx512(SB)
-DATA operations_avx512<>+5992(SB)/8, $·multiplyWholePairs32_avx2(SB)
-DATA operations_avx512<>+6000(SB)/8, $·solvePair_avx2(SB)
-DATA operations_avx512<>+6128(SB)/8, $·solvePair32_avx2(SB)
-DATA operations_avx512<>+6136(SB)/8, $·multiplyPair_avx2(SB)
-DATA operations_avx512<>+6264(SB)/8, $·multiplyPair32_avx2(SB)
-DATA operations_avx512<>+6272(SB)/8, $·solveUpper_avx512(SB)
-DATA operations_avx512<>+6280(SB)/8, $·fmaPeak_avx512(SB)
-DATA operations_avx512<>+6296(SB)/8, $·leastSquaresSmall_1_avx512(SB)
-DATA operations_avx512<>+6304(SB)/8, $·leastSquaresSmall_2_avx512(SB)
-DATA operations_avx512<>+6312(SB)/8, $·leastSquaresSmall_3_avx512(SB)
-DATA operations_avx512<>+6320(SB)/8, $·leastSquaresSmall_4_avx512(SB)
-DATA operations_avx512<>+6328(SB)/8, $·leastSquaresSmall_5_avx512(SB)
-DATA operations_avx512<>+6336(SB)/8, $·leastSquaresSmall_6_avx512(SB)
-DATA operations_avx512<>+6344(SB)/8, $·leastSquaresSmall_7_avx512(SB)
-DATA operations_avx512<>+6352(SB)/8, $·leastSquaresSmall_8_avx512(SB)
-GLOBL operations_avx512<>(SB), NOPTR, $6360
+DATA operations_avx512<>+96(SB)/8, $32
+DATA operations_avx512<>+104(SB)/8, $32
+DATA operations_avx512<>+112(SB)/8, $32
+DATA operations_avx512<>+120(SB)/8, $32
+DATA operations_avx512<>+128(SB)/8, $24
+DATA operations_avx512<>+136(SB)/8, $24
+DATA operations_avx512<>+152(SB)/8, $·mulBasis_1_avx512(SB)
+DATA operations_avx512<>+160(SB)/8, $·mulBasis_2_avx512(SB)
+DATA operations_avx512<>+168(SB)/8, $·mulBasis_3_avx512(SB)
+DATA operations_avx512<>+176(SB)/8, $·mulBasis_4_avx512(SB)
+DATA operations_avx512<>+184(SB)/8, $·mulBasis_5_avx512(SB)
+DATA operations_avx512<>+192(SB)/8, $·mulBasis_6_avx512(SB)
+DATA operations_avx512<>+280(SB)/8, $·mulBasis32_1_avx512(SB)
+DATA operations_avx512<>+288(SB)/8, $·mulBasis32_2_avx512(SB)
+DATA operations_avx512<>+296(SB)/8, $·mulBasis32_3_avx512(SB)
+DATA operations_avx512<>+304(SB)/8, $·mulBasis32_4_avx512(SB)
+DATA operations_avx512<>+312(SB)/8, $·mulBasis32_5_avx512(SB)
+DATA operations_avx512<>+320(SB)/8, $·mulBasis32_6_avx512(SB)
+DATA operations_avx512<>+328(SB)/8, $·sumBlocks_avx512(SB)
+DATA operations_avx512<>+456(SB)/8, $·sumBlocks32_avx512(SB)
+DATA operations_avx512<>+464(SB)/8, $·addPanels_avx512(SB)
+DATA operations_avx512<>+592(SB)/8, $·addPanels32_avx512(SB)
+DATA operations_avx512<>+608(SB)/8, $·rankUpdate_1_avx512(SB)
+DATA operations_avx512<>+616(SB)/8, $·rankUpdate_2_avx512(SB)
+DATA operations_avx512<>+632(SB)/8, $·rankUpdate_4_avx512(SB)
+DATA operations_avx512<>+664(SB)/8, $·rankUpdate_8_avx512(SB)
+DATA operations_avx512<>+704(SB)/8, $·panel_4_avx512(SB)
+DATA operations_avx512<>+768(SB)/8, $·panel_12_avx512(SB)
+DATA operations_avx512<>+896(SB)/8, $·panel32_12_avx512(SB)
+DATA operations_avx512<>+904(SB)/8, $·panelFew_avx512(SB)
+DATA operations_avx512<>+1032(SB)/8, $·panelFew32_avx512(SB)
+DATA operations_avx512<>+1040(SB)/8, $·pairPanel_avx512(SB)
+DATA operations_avx512<>+1048(SB)/8, $·transposeSquares_avx512(SB)
+DATA operations_avx512<>+1176(SB)/8, $·transposeSquares32_avx2(SB)
+DATA operations_avx512<>+1184(SB)/8, $·transposeEdge_avx512(SB)
+DATA operations_avx512<>+1200(SB)/8, $·mulBasisLanes_1_avx512(SB)
+DATA operations_avx512<>+1208(SB)/8, $·mulBasisLanes_2_avx512(SB)
+DATA operations_avx512<>+1216(SB)/8, $·mulBasisLanes_3_avx512(SB)
+DATA operations_avx512<>+1224(SB)/8, $·mulBasisLanes_4_avx512(SB)
+DATA operations_avx512<>+1232(SB)/8, $·leastSquaresLanes_avx512(SB)
+DATA operations_avx512<>+1240(SB)/8, $·mulTransposedLanes_avx512(SB)
+DATA operations_avx512<>+1248(SB)/8, $·sumDifferences_avx512(SB)
+DATA operations_avx512<>+1256(SB)/8, $·leastSquares_avx512(SB)
+DATA operations_avx512<>+1264(SB)/8, $·residual_avx512(SB)
+DATA operations_avx512<>+1272(SB)/8, $·rotate_avx512(SB)
+DATA operations_avx512<>+1288(SB)/8, $·rowDots_1_avx512(SB)
+DATA operations_avx512<>+1312(SB)/8, $·rowDots_4_avx512(SB)
+DATA operations_avx512<>+1344(SB)/8, $·rowDots_8_avx512(SB)
+DATA operations_avx512<>+1416(SB)/8, $·rowDots32_1_avx2(SB)
+DATA operations_avx512<>+1440(SB)/8, $·rowDots32_4_avx2(SB)
+DATA operations_avx512<>+1472(SB)/8, $·rowDots32_8_avx2(SB)
+DATA operations_avx512<>+1488(SB)/8, $·addRows_1_avx512(SB)
+DATA operations_avx512<>+1512(SB)/8, $·addRows_4_avx512(SB)
+DATA operations_avx512<>+1544(SB)/8, $·addRows_8_avx512(SB)
+DATA operations_avx512<>+1616(SB)/8, $·addRows32_1_avx2(SB)
+DATA operations_avx512<>+1640(SB)/8, $·addRows32_4_avx2(SB)
+DATA operations_avx512<>+1672(SB)/8, $·addRows32_8_avx2(SB)
+DATA operations_avx512<>+1688(SB)/8, $·addOuter_1_avx2(SB)
+DATA operations_avx512<>+1712(SB)/8, $·addOuter_4_avx2(SB)
+DATA operations_avx512<>+1816(SB)/8, $·addOuter32_1_avx2(SB)
+DATA operations_avx512<>+1840(SB)/8, $·addOuter32_4_avx2(SB)
+DATA operations_avx512<>+1848(SB)/8, $·dotDouble_avx512(SB)
+DATA operations_avx512<>+1856(SB)/8, $·axpyDouble_avx512(SB)
+DATA operations_avx512<>+1864(SB)/8, $·dotSingle_avx2(SB)
+DATA operations_avx512<>+1872(SB)/8, $·axpySingle_avx2(SB)
+DATA operations_avx512<>+1912(SB)/8, $·rowDotPairs_4_avx512(SB)
+DATA operations_avx512<>+1944(SB)/8, $·rowDotPairs_8_avx512(SB)
+DATA operations_avx512<>+2040(SB)/8, $·rowDotPairs32_4_avx2(SB)
+DATA operations_avx512<>+2056(SB)/8, $·addRowPairs_1_avx512(SB)
+DATA operations_avx512<>+2080(SB)/8, $·addRowPairs_4_avx512(SB)
+DATA operations_avx512<>+2184(SB)/8, $·addRowPairs32_1_avx2(SB)
+DATA operations_avx512<>+2208(SB)/8, $·addRowPairs32_4_avx2(SB)
+DATA operations_avx512<>+2224(SB)/8, $·addOuterPairs_1_avx512(SB)
+DATA operations_avx512<>+2248(SB)/8, $·addOuterPairs_4_avx512(SB)
+DATA operations_avx512<>+2352(SB)/8, $·addOuterPairs32_1_avx2(SB)
+DATA operations_avx512<>+2376(SB)/8, $·addOuterPairs32_4_avx2(SB)
+DATA operations_avx512<>+2384(SB)/8, $·rowProducts_avx512(SB)
+DATA operations_avx512<>+2512(SB)/8, $·rowProducts32_avx2(SB)
+DATA operations_avx512<>+2528(SB)/8, $·spanDots_1_avx512(SB)
+DATA operations_avx512<>+2536(SB)/8, $·spanDots_2_avx512(SB)
+DATA operations_avx512<>+2656(SB)/8, $·spanDots32_1_avx2(SB)
+DATA operations_avx512<>+2664(SB)/8, $·spanDots32_2_avx2(SB)
+DATA operations_avx512<>+2680(SB)/8, $·spanAdd_1_avx512(SB)
+DATA operations_avx512<>+2688(SB)/8, $·spanAdd_2_avx512(SB)
+DATA operations_avx512<>+2808(SB)/8, $·spanAdd32_1_avx2(SB)
+DATA operations_avx512<>+2816(SB)/8, $·spanAdd32_2_avx2(SB)
+DATA operations_avx512<>+2832(SB)/8, $·spanBoth_1_avx512(SB)
+DATA operations_avx512<>+2840(SB)/8, $·spanBoth_2_avx512(SB)
+DATA operations_avx512<>+2960(SB)/8, $·spanBoth32_1_avx2(SB)
+DATA operations_avx512<>+2968(SB)/8, $·spanBoth32_2_avx2(SB)
+DATA operations_avx512<>+2984(SB)/8, $·spanOuter_1_avx512(SB)
+DATA operations_avx512<>+2992(SB)/8, $·spanOuter_2_avx512(SB)
+DATA operations_avx512<>+3000(SB)/8, $·spanOuter_3_avx512(SB)
+DATA operations_avx512<>+3008(SB)/8, $·spanOuter_4_avx512(SB)
+DATA operations_avx512<>+3112(SB)/8, $·spanOuter32_1_avx2(SB)
+DATA operations_avx512<>+3120(SB)/8, $·spanOuter32_2_avx2(SB)
+DATA operations_avx512<>+3128(SB)/8, $·spanOuter32_3_avx2(SB)
+DATA operations_avx512<>+3136(SB)/8, $·spanOuter32_4_avx2(SB)
+DATA operations_avx512<>+3152(SB)/8, $·spanSolve_1_avx512(SB)
+DATA operations_avx512<>+3280(SB)/8, $·spanSolve32_1_avx2(SB)
+DATA operations_avx512<>+3288(SB)/8, $·packComplex_avx2(SB)
+DATA operations_avx512<>+3416(SB)/8, $·packComplex32_avx2(SB)
+DATA operations_avx512<>+3424(SB)/8, $·transposeComplex_avx2(SB)
+DATA operations_avx512<>+3432(SB)/8, $·addAbs_avx2(SB)
+DATA operations_avx512<>+3440(SB)/8, $·scale_avx2(SB)
+DATA operations_avx512<>+3568(SB)/8, $·scale32_avx2(SB)
+DATA operations_avx512<>+3704(SB)/8, $·squares32_avx2(SB)
+DATA operations_avx512<>+3712(SB)/8, $·absolutes_avx2(SB)
+DATA operations_avx512<>+3840(SB)/8, $·absolutes32_avx2(SB)
+DATA operations_avx512<>+3856(SB)/8, $·symmetricRows_1_avx512(SB)
+DATA operations_avx512<>+3864(SB)/8, $·symmetricRows_2_avx512(SB)
+DATA operations_avx512<>+3896(SB)/8, $·reflect_1_avx512(SB)
+DATA operations_avx512<>+3904(SB)/8, $·reflect_2_avx512(SB)
+DATA operations_avx512<>+3912(SB)/8, $·reflect_3_avx512(SB)
+DATA operations_avx512<>+3920(SB)/8, $·reflect_4_avx512(SB)
+DATA operations_avx512<>+3928(SB)/8, $·addComplex_avx512(SB)
+DATA operations_avx512<>+4056(SB)/8, $·addComplex32_avx2(SB)
+DATA operations_avx512<>+4064(SB)/8, $·timesComplex_avx512(SB)
+DATA operations_avx512<>+4192(SB)/8, $·timesComplex32_avx2(SB)
+DATA operations_avx512<>+4200(SB)/8, $·dotComplex_avx512(SB)
+DATA operations_avx512<>+4328(SB)/8, $·dotComplex32_avx2(SB)
+DATA operations_avx512<>+4336(SB)/8, $·planeRotation_avx512(SB)
+DATA operations_avx512<>+4464(SB)/8, $·planeRotation32_avx2(SB)
+DATA operations_avx512<>+4472(SB)/8, $·largestIndex_avx2(SB)
+DATA operations_avx512<>+4600(SB)/8, $·largestIndex32_avx2(SB)
+DATA operations_avx512<>+4608(SB)/8, $·swap_avx2(SB)
+DATA operations_avx512<>+4736(SB)/8, $·swap32_avx2(SB)
+DATA operations_avx512<>+4752(SB)/8, $·solveRows_1_avx512(SB)
+DATA operations_avx512<>+4760(SB)/8, $·solveRows_2_avx512(SB)
+DATA operations_avx512<>+4776(SB)/8, $·solveRows_4_avx512(SB)
+DATA operations_avx512<>+4880(SB)/8, $·solveRows32_1_avx2(SB)
+DATA operations_avx512<>+4888(SB)/8, $·solveRows32_2_avx2(SB)
+DATA operations_avx512<>+4904(SB)/8, $·solveRows32_4_avx2(SB)
+DATA operations_avx512<>+4920(SB)/8, $·multiplyRows_1_avx512(SB)
+DATA operations_avx512<>+4928(SB)/8, $·multiplyRows_2_avx512(SB)
+DATA operations_avx512<>+4944(SB)/8, $·multiplyRows_4_avx512(SB)
+DATA operations_avx512<>+5048(SB)/8, $·multiplyRows32_1_avx2(SB)
+DATA operations_avx512<>+5056(SB)/8, $·multiplyRows32_2_avx2(SB)
+DATA operations_avx512<>+5072(SB)/8, $·multiplyRows32_4_avx2(SB)
+DATA operations_avx512<>+5096(SB)/8, $·solveRowsPart_2_avx512(SB)
+DATA operations_avx512<>+5112(SB)/8, $·solveRowsPart_4_avx512(SB)
+DATA operations_avx512<>+5224(SB)/8, $·solveRowsPart32_2_avx2(SB)
+DATA operations_avx512<>+5240(SB)/8, $·solveRowsPart32_4_avx2(SB)
+DATA operations_avx512<>+5264(SB)/8, $·multiplyRowsPart_2_avx512(SB)
+DATA operations_avx512<>+5280(SB)/8, $·multiplyRowsPart_4_avx512(SB)
+DATA operations_avx512<>+5392(SB)/8, $·multiplyRowsPart32_2_avx2(SB)
+DATA operations_avx512<>+5408(SB)/8, $·multiplyRowsPart32_4_avx2(SB)
+DATA operations_avx512<>+5416(SB)/8, $·solveFew_avx512(SB)
+DATA operations_avx512<>+5544(SB)/8, $·solveFew32_avx2(SB)
+DATA operations_avx512<>+5552(SB)/8, $·solveNarrow_avx2(SB)
+DATA operations_avx512<>+5568(SB)/8, $·solvePairs_1_avx512(SB)
+DATA operations_avx512<>+5576(SB)/8, $·solvePairs_2_avx512(SB)
+DATA operations_avx512<>+5592(SB)/8, $·solvePairs_4_avx512(SB)
+DATA operations_avx512<>+5696(SB)/8, $·solvePairs32_1_avx2(SB)
+DATA operations_avx512<>+5704(SB)/8, $·solvePairs32_2_avx2(SB)
+DATA operations_avx512<>+5720(SB)/8, $·solvePairs32_4_avx2(SB)
+DATA operations_avx512<>+5736(SB)/8, $·multiplyPairs_1_avx512(SB)
+DATA operations_avx512<>+5744(SB)/8, $·multiplyPairs_2_avx512(SB)
+DATA operations_avx512<>+5760(SB)/8, $·multiplyPairs_4_avx512(SB)
+DATA operations_avx512<>+5864(SB)/8, $·multiplyPairs32_1_avx2(SB)
+DATA operations_avx512<>+5872(SB)/8, $·multiplyPairs32_2_avx2(SB)
+DATA operations_avx512<>+5888(SB)/8, $·multiplyPairs32_4_avx2(SB)
+DATA operations_avx512<>+5896(SB)/8, $·solveWholePairs_avx512(SB)
+DATA operations_avx512<>+6024(SB)/8, $·solveWholePairs32_avx2(SB)
+DATA operations_avx512<>+6032(SB)/8, $·multiplyWholePairs_avx512(SB)
+DATA operations_avx512<>+6160(SB)/8, $·multiplyWholePairs32_avx2(SB)
+DATA operations_avx512<>+6168(SB)/8, $·solvePair_avx2(SB)
+DATA operations_avx512<>+6296(SB)/8, $·solvePair32_avx2(SB)
+DATA operations_avx512<>+6304(SB)/8, $·multiplyPair_avx2(SB)
+DATA operations_avx512<>+6432(SB)/8, $·multiplyPair32_avx2(SB)
+DATA operations_avx512<>+6440(SB)/8, $·solveUpper_avx512(SB)
+DATA operations_avx512<>+6448(SB)/8, $·fmaPeak_avx512(SB)
+DATA operations_avx512<>+6464(SB)/8, $·leastSquaresSmall_1_avx512(SB)
+DATA operations_avx512<>+6472(SB)/8, $·leastSquaresSmall_2_avx512(SB)
+DATA operations_avx512<>+6480(SB)/8, $·leastSquaresSmall_3_avx512(SB)
+DATA operations_avx512<>+6488(SB)/8, $·leastSquaresSmall_4_avx512(SB)
+DATA operations_avx512<>+6496(SB)/8, $·leastSquaresSmall_5_avx512(SB)
+DATA operations_avx512<>+6504(SB)/8, $·leastSquaresSmall_6_avx512(SB)
+DATA operations_avx512<>+6512(SB)/8, $·leastSquaresSmall_7_avx512(SB)
+DATA operations_avx512<>+6520(SB)/8, $·leastSquaresSmall_8_avx512(SB)
+GLOBL operations_avx512<>(SB), NOPTR, $6528
 
 TEXT ·operations_avx512(SB), NOSPLIT, $0-8
 	LEAQ operations_avx512<>(SB), AX
@@ -374,328 +386,334 @@ TEXT ·operations_avx512(SB), NOSPLIT, $0-8
 
 TEXT ·mulBasisTile(SB), NOSPLIT, $0-104
 	MOVQ index+96(FP), AX
-	LEAQ ·tiles+112(SB), CX
+	LEAQ ·tiles+144(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·sumBlocksTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+296(SB), CX
+	LEAQ ·tiles+328(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·addPanelsTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+432(SB), CX
+	LEAQ ·tiles+464(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·rankUpdateTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+568(SB), CX
+	LEAQ ·tiles+600(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·panelTile(SB), NOSPLIT, $0-168
 	MOVQ index+160(FP), AX
-	LEAQ ·tiles+640(SB), CX
+	LEAQ ·tiles+672(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·panelFewTile(SB), NOSPLIT, $0-152
 	MOVQ index+144(FP), AX
-	LEAQ ·tiles+872(SB), CX
+	LEAQ ·tiles+904(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·pairPanelTile(SB), NOSPLIT, $0-64
-	MOVQ ·tiles+1008(SB), AX
+	MOVQ ·tiles+1040(SB), AX
 	JMP AX
 
 TEXT ·transposeSquaresTile(SB), NOSPLIT, $0-48
 	MOVQ index+40(FP), AX
-	LEAQ ·tiles+1016(SB), CX
+	LEAQ ·tiles+1048(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·transposeEdgeTile(SB), NOSPLIT, $0-48
-	MOVQ ·tiles+1152(SB), AX
+	MOVQ ·tiles+1184(SB), AX
 	JMP AX
 
 TEXT ·mulBasisLanesTile(SB), NOSPLIT, $0-64
 	MOVQ index+56(FP), AX
-	LEAQ ·tiles+1160(SB), CX
+	LEAQ ·tiles+1192(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·leastSquaresLanesTile(SB), NOSPLIT, $0-40
-	MOVQ ·tiles+1200(SB), AX
-	JMP AX
-
-TEXT ·mulTransposedLanesTile(SB), NOSPLIT, $0-56
-	MOVQ ·tiles+1208(SB), AX
-	JMP AX
-
-TEXT ·sumDifferencesTile(SB), NOSPLIT, $0-64
-	MOVQ ·tiles+1216(SB), AX
-	JMP AX
-
-TEXT ·leastSquaresTile(SB), NOSPLIT, $0-96
-	MOVQ ·tiles+1224(SB), AX
-	JMP AX
-
-TEXT ·residualTile(SB), NOSPLIT, $0-64
 	MOVQ ·tiles+1232(SB), AX
 	JMP AX
 
-TEXT ·rotateTile(SB), NOSPLIT, $0-40
+TEXT ·mulTransposedLanesTile(SB), NOSPLIT, $0-56
 	MOVQ ·tiles+1240(SB), AX
+	JMP AX
+
+TEXT ·sumDifferencesTile(SB), NOSPLIT, $0-64
+	MOVQ ·tiles+1248(SB), AX
+	JMP AX
+
+TEXT ·leastSquaresTile(SB), NOSPLIT, $0-96
+	MOVQ ·tiles+1256(SB), AX
+	JMP AX
+
+TEXT ·residualTile(SB), NOSPLIT, $0-64
+	MOVQ ·tiles+1264(SB), AX
+	JMP AX
+
+TEXT ·rotateTile(SB), NOSPLIT, $0-40
+	MOVQ ·tiles+1272(SB), AX
 	JMP AX
 
 TEXT ·rowDotsTile(SB), NOSPLIT, $0-48
 	MOVQ index+40(FP), AX
-	LEAQ ·tiles+1248(SB), CX
+	LEAQ ·tiles+1280(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·addRowsTile(SB), NOSPLIT, $0-48
 	MOVQ index+40(FP), AX
-	LEAQ ·tiles+1448(SB), CX
+	LEAQ ·tiles+1480(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·addOuterTile(SB), NOSPLIT, $0-48
 	MOVQ index+40(FP), AX
-	LEAQ ·tiles+1648(SB), CX
+	LEAQ ·tiles+1680(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·dotDoubleTile(SB), NOSPLIT, $0-32
-	MOVQ ·tiles+1816(SB), AX
+	MOVQ ·tiles+1848(SB), AX
 	JMP AX
 
 TEXT ·axpyDoubleTile(SB), NOSPLIT, $0-32
-	MOVQ ·tiles+1824(SB), AX
+	MOVQ ·tiles+1856(SB), AX
 	JMP AX
 
 TEXT ·dotSingleTile(SB), NOSPLIT, $0-28
-	MOVQ ·tiles+1832(SB), AX
+	MOVQ ·tiles+1864(SB), AX
 	JMP AX
 
 TEXT ·axpySingleTile(SB), NOSPLIT, $0-28
-	MOVQ ·tiles+1840(SB), AX
+	MOVQ ·tiles+1872(SB), AX
 	JMP AX
 
 TEXT ·rowDotPairsTile(SB), NOSPLIT, $0-56
 	MOVQ index+48(FP), AX
-	LEAQ ·tiles+1848(SB), CX
+	LEAQ ·tiles+1880(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·addRowPairsTile(SB), NOSPLIT, $0-56
 	MOVQ index+48(FP), AX
-	LEAQ ·tiles+2016(SB), CX
+	LEAQ ·tiles+2048(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·addOuterPairsTile(SB), NOSPLIT, $0-56
 	MOVQ index+48(FP), AX
-	LEAQ ·tiles+2184(SB), CX
+	LEAQ ·tiles+2216(SB), CX
+	MOVQ (CX)(AX*8), AX
+	JMP AX
+
+TEXT ·rowProductsTile(SB), NOSPLIT, $0-96
+	MOVQ index+88(FP), AX
+	LEAQ ·tiles+2384(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·spanDotsTile(SB), NOSPLIT, $0-104
 	MOVQ index+96(FP), AX
-	LEAQ ·tiles+2352(SB), CX
+	LEAQ ·tiles+2520(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·spanAddTile(SB), NOSPLIT, $0-104
 	MOVQ index+96(FP), AX
-	LEAQ ·tiles+2504(SB), CX
+	LEAQ ·tiles+2672(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·spanBothTile(SB), NOSPLIT, $0-128
 	MOVQ index+120(FP), AX
-	LEAQ ·tiles+2656(SB), CX
+	LEAQ ·tiles+2824(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·spanOuterTile(SB), NOSPLIT, $0-104
 	MOVQ index+96(FP), AX
-	LEAQ ·tiles+2808(SB), CX
+	LEAQ ·tiles+2976(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·spanSolveTile(SB), NOSPLIT, $0-120
 	MOVQ index+112(FP), AX
-	LEAQ ·tiles+2976(SB), CX
+	LEAQ ·tiles+3144(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·packComplexTile(SB), NOSPLIT, $0-48
 	MOVQ index+40(FP), AX
-	LEAQ ·tiles+3120(SB), CX
+	LEAQ ·tiles+3288(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·transposeComplexTile(SB), NOSPLIT, $0-48
-	MOVQ ·tiles+3256(SB), AX
+	MOVQ ·tiles+3424(SB), AX
 	JMP AX
 
 TEXT ·addAbsTile(SB), NOSPLIT, $0-32
-	MOVQ ·tiles+3264(SB), AX
+	MOVQ ·tiles+3432(SB), AX
 	JMP AX
 
 TEXT ·scaleTile(SB), NOSPLIT, $0-32
 	MOVQ index+24(FP), AX
-	LEAQ ·tiles+3272(SB), CX
+	LEAQ ·tiles+3440(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·squaresTile(SB), NOSPLIT, $0-32
 	MOVQ index+16(FP), AX
-	LEAQ ·tiles+3408(SB), CX
+	LEAQ ·tiles+3576(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·absolutesTile(SB), NOSPLIT, $0-32
 	MOVQ index+24(FP), AX
-	LEAQ ·tiles+3544(SB), CX
+	LEAQ ·tiles+3712(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·symmetricRowsTile(SB), NOSPLIT, $0-56
 	MOVQ index+48(FP), AX
-	LEAQ ·tiles+3680(SB), CX
+	LEAQ ·tiles+3848(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·reflectTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+3720(SB), CX
+	LEAQ ·tiles+3888(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·addComplexTile(SB), NOSPLIT, $0-40
 	MOVQ index+32(FP), AX
-	LEAQ ·tiles+3760(SB), CX
+	LEAQ ·tiles+3928(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·timesComplexTile(SB), NOSPLIT, $0-32
 	MOVQ index+24(FP), AX
-	LEAQ ·tiles+3896(SB), CX
+	LEAQ ·tiles+4064(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·dotComplexTile(SB), NOSPLIT, $0-40
 	MOVQ index+32(FP), AX
-	LEAQ ·tiles+4032(SB), CX
+	LEAQ ·tiles+4200(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·planeRotationTile(SB), NOSPLIT, $0-40
 	MOVQ index+32(FP), AX
-	LEAQ ·tiles+4168(SB), CX
+	LEAQ ·tiles+4336(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·largestIndexTile(SB), NOSPLIT, $0-32
 	MOVQ index+16(FP), AX
-	LEAQ ·tiles+4304(SB), CX
+	LEAQ ·tiles+4472(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·swapTile(SB), NOSPLIT, $0-32
 	MOVQ index+24(FP), AX
-	LEAQ ·tiles+4440(SB), CX
+	LEAQ ·tiles+4608(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveRowsTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+4576(SB), CX
+	LEAQ ·tiles+4744(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·multiplyRowsTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+4744(SB), CX
+	LEAQ ·tiles+4912(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveRowsPartTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+4912(SB), CX
+	LEAQ ·tiles+5080(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·multiplyRowsPartTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+5080(SB), CX
+	LEAQ ·tiles+5248(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveFewTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+5248(SB), CX
+	LEAQ ·tiles+5416(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveNarrowTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+5384(SB), CX
+	LEAQ ·tiles+5552(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solvePairsTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+5392(SB), CX
+	LEAQ ·tiles+5560(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·multiplyPairsTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+5560(SB), CX
+	LEAQ ·tiles+5728(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveWholePairsTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+5728(SB), CX
+	LEAQ ·tiles+5896(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·multiplyWholePairsTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+5864(SB), CX
+	LEAQ ·tiles+6032(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solvePairTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+6000(SB), CX
+	LEAQ ·tiles+6168(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·multiplyPairTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+6136(SB), CX
+	LEAQ ·tiles+6304(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveUpperTile(SB), NOSPLIT, $0-56
-	MOVQ ·tiles+6272(SB), AX
+	MOVQ ·tiles+6440(SB), AX
 	JMP AX
 
 TEXT ·fmaPeakTile(SB), NOSPLIT, $0-16
-	MOVQ ·tiles+6280(SB), AX
+	MOVQ ·tiles+6448(SB), AX
 	JMP AX
 
 TEXT ·leastSquaresSmallTile(SB), NOSPLIT, $0-112
 	MOVQ index+80(FP), AX
-	LEAQ ·tiles+6288(SB), CX
+	LEAQ ·tiles+6456(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX

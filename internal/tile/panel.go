@@ -217,12 +217,7 @@ func (p *panelOperands[F]) lowRows(i int) {
 // one at most.
 func (p *panelOperands[F]) fewRows(i, rows, column, k, cols int) {
 	size := int(unsafe.Sizeof(F(0)))
-	height, lower := rows, 0
-	if rows > tiles.low {
-		count := uint32(rows+tiles.low-1) / uint32(tiles.low)
-		height = int((uint32(rows) + count - 1) / count)
-		lower = (int(count)*height - rows) * (height - 1) // of tiles with a row less
-	}
+	height, lower := evenRows(rows, tiles.low)
 	c, w, z := unsafe.Add(p.c, (i*p.ldc+column)*size), unsafe.Add(p.w, i*p.down*size), unsafe.Add(p.z, k*size)
 	panelFewTile(c, p.ldc, w, p.down, p.next, p.across, z, p.ldz, p.n, height, rows, lower, cols, p.add, p.by,
 		0, 0, 0, of[F](0))

@@ -21,6 +21,7 @@ var checks = map[string]func(*run, shape){
 	"RowDots": rowDots[float64], "RowDots32": rowDots[float32], "AddRows": addRows[float64],
 	"AddRows32": addRows[float32],
 	"AddOuter":  addOuter[float64], "AddOuter32": addOuter[float32], "SymmetricRows": symmetricRows,
+	"RowProducts": rowProducts[float64], "RowProducts32": rowProducts[float32],
 	"RowDotPairs": rowDotPairs[float64], "RowDotPairs32": rowDotPairs[float32],
 	"AddRowPairs": addRowPairs[float64], "AddRowPairs32": addRowPairs[float32],
 	"AddOuterPairs": addOuterPairs[float64], "AddOuterPairs32": addOuterPairs[float32],
@@ -264,6 +265,25 @@ func rowDotPairs[F tile.Float](r *run, s shape) {
 	}
 	entries(r, sums, 0, 2*s.n, 1, func(want *sum, i, _ int) {
 		strided(want, s.d, a[i/2*lda:], 1, [][]F{x, z}[i%2], 1)
+	})
+}
+
+// rowProducts checks also that entries have the bits of RowDots for several rows.
+func rowProducts[F tile.Float](r *run, s shape) {
+	d := max(s.d, tile.Width)
+	columns := 4 + (s.n*7+d)%11 // on all tiers
+	w, ldw := dense[F](r, "w", d, s.n)
+	z, ldz := dense[F](r, "z", d, columns)
+	c, ldc := filled[F](r, columns, columns, s.n, 1)
+	several := make([]F, 4)
+	r.call(func() { tile.RowProducts(c, ldc, w, ldw, z, ldz, s.n, columns, d) })
+	entries(r, c, ldc, columns, s.n, func(want *sum, j, i int) {
+		if i < s.n && j < columns {
+			row := slices.Repeat(slices.Clone(z[j*ldz:][:d]), 4)
+			tile.RowDots(several, row, d, w[i*ldw:], 4, d)
+			r.same(float64(c[i*ldc+j]), float64(several[0]), j, i)
+		}
+		strided(want, d, w[i*ldw:], 1, z[min(j*ldz, len(z)):], 1)
 	})
 }
 

@@ -24,6 +24,7 @@ func withVectors(o *operations) {
 		o.absolutes[first], o.scale[first] = 1, 1
 		o.rowDots[first+1], o.rowDots[first+4] = 1, 1
 		o.addRows[first+1], o.addRows[first+8] = 1, 1
+		o.rowProducts[first], o.productRows[first/singles], o.productColumns[first/singles] = 1, 1, 4
 		o.addOuter[first+1], o.addOuter[first+4] = 1, 1
 		for vectors := 1; vectors <= 4; vectors *= 2 {
 			o.solveRows[first+vectors], o.multiplyRows[first+vectors] = 1, 1
@@ -104,6 +105,30 @@ func rowDotsTile(sums, a unsafe.Pointer, lda int, x unsafe.Pointer, n int, index
 			rowDots32_4_neon((*float32)(sums), &start[0], row, lda, rows, with, n/partialSums)
 		}
 	}
+}
+
+// rowProductsTile takes four rows of Z at a time, or fewer in the end.
+func rowProductsTile(
+	c unsafe.Pointer, ldc int, w unsafe.Pointer, ldw int, z unsafe.Pointer, ldz, n, _, rows, _, cols int, index int,
+) {
+	for j := 0; j < cols; j += 4 {
+		for i := range rows {
+			if few := min(4, cols-j); index == 0 {
+				dots8(at((*float64)(c), i*ldc+j), at((*float64)(z), j*ldz), ldz, few, at((*float64)(w), i*ldw), n)
+			} else {
+				dots32(at((*float32)(c), i*ldc+j), at((*float32)(z), j*ldz), ldz, few, at((*float32)(w), i*ldw), n)
+			}
+		}
+	}
+}
+
+// dots32 is dots8 in float32.
+func dots32(sums, a *float32, lda, rows int, x *float32, n int) {
+	var start [4 * partialSums]float32
+	var four [4]float32
+	dotStarts(&start, a, lda, rows, x, n)
+	rowDots32_4_neon(&four[0], &start[0], a, lda, rows, x, n/partialSums)
+	copy(unsafe.Slice(sums, rows), four[:])
 }
 
 func addRowsTile(y, a unsafe.Pointer, lda int, b unsafe.Pointer, n int, index int) {

@@ -208,6 +208,12 @@ func addRowPairs32_1_avx2(y *float32, z *float32, a *float32, lda int, b *float3
 // addOuterPairs32_1_avx2 adds n entries of y, times the first of a pair of b, and of z, times the second, to 1 rows, n >= 1.
 func addOuterPairs32_1_avx2(a *float32, lda int, b *float32, y *float32, z *float32, n int, index int)
 
+// rowProducts_avx2 sets C to W Z' for rows of n >= 8 entries, as rowDots for several rows. It takes height <= 2 of the rows of W at a time, and one row less for the last lower rows. Z has cols >= 3 rows.
+func rowProducts_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, height int, rows int, lower int, cols int, index int)
+
+// rowProducts32_avx2 sets C to W Z' for rows of n >= 8 entries, as rowDots for several rows. It takes height <= 3 of the rows of W at a time, and one row less for the last lower rows. Z has cols >= 4 rows.
+func rowProducts32_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, height int, rows int, lower int, cols int, index int)
+
 // spanDots_1_avx2 sets sums to the products of rows and x, and z. Vectors have multiples of 8 entries, rows >= 1.
 func spanDots_1_avx2(sums *float64, x *float64, z *float64, a *float64, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)
 

@@ -12313,6 +12313,596 @@ done:
 	VZEROUPPER
 	RET
 
+// func rowProducts_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, height int, rows int, lower int, cols int, index int)
+// Requires: AVX, CMOV, FMA3
+TEXT ·rowProducts_avx2(SB), NOSPLIT, $24-96
+	MOVQ ldw+24(FP), CX
+	SHLQ $0x03, CX
+	MOVQ ldz+40(FP), BX
+	SHLQ $0x03, BX
+	MOVQ ldc+8(FP), DI
+	SHLQ $0x03, DI
+
+columns:
+	MOVQ height+56(FP), AX
+	MOVQ AX, (SP)
+	MOVQ rows+64(FP), AX
+	MOVQ AX, 8(SP)
+	MOVQ w+16(FP), AX
+	MOVQ AX, 16(SP)
+	MOVQ c+0(FP), SI
+
+rows:
+	MOVQ        16(SP), AX
+	MOVQ        z+32(FP), DX
+	CMPQ        (SP), $+2
+	JNE         below2
+	VXORPD      Y0, Y0, Y0
+	VXORPD      Y1, Y1, Y1
+	VXORPD      Y2, Y2, Y2
+	VXORPD      Y3, Y3, Y3
+	VXORPD      Y4, Y4, Y4
+	VXORPD      Y5, Y5, Y5
+	VXORPD      Y6, Y6, Y6
+	VXORPD      Y7, Y7, Y7
+	VXORPD      Y8, Y8, Y8
+	VXORPD      Y9, Y9, Y9
+	VXORPD      Y10, Y10, Y10
+	VXORPD      Y11, Y11, Y11
+	MOVQ        n+48(FP), R8
+	ANDQ        $+7, R8
+	JZ          of2whole
+	MOVQ        n+48(FP), R9
+	SUBQ        $+8, R9
+	SHLQ        $0x03, R9
+	ADDQ        R9, AX
+	ADDQ        R9, DX
+	MOVQ        R8, R10
+	XORQ        R11, R11
+	SUBQ        $+4, R10
+	CMOVQLT     R11, R10
+	LEAQ        tailMask<>+32(SB), R11
+	VMOVUPD     (R11)(R10*8), Y12
+	LEAQ        tailMask<>+32(SB), R11
+	VMOVUPD     (R11)(R10*8), Y12
+	VANDPD      (AX), Y12, Y13
+	VANDPD      (DX), Y12, Y14
+	VFMADD231PD Y14, Y13, Y0
+	VANDPD      (DX)(BX*1), Y12, Y14
+	VFMADD231PD Y14, Y13, Y1
+	VANDPD      (DX)(BX*2), Y12, Y14
+	VFMADD231PD Y14, Y13, Y2
+	VANDPD      (AX)(CX*1), Y12, Y13
+	VANDPD      (DX), Y12, Y14
+	VFMADD231PD Y14, Y13, Y3
+	VANDPD      (DX)(BX*1), Y12, Y14
+	VFMADD231PD Y14, Y13, Y4
+	VANDPD      (DX)(BX*2), Y12, Y12
+	VFMADD231PD Y12, Y13, Y5
+	MOVQ        $+4, R10
+	CMPQ        R8, R10
+	CMOVQGT     R10, R8
+	LEAQ        tailMask<>+32(SB), R10
+	VMOVUPD     (R10)(R8*8), Y12
+	LEAQ        tailMask<>+32(SB), R10
+	VMOVUPD     (R10)(R8*8), Y12
+	VANDPD      32(AX), Y12, Y13
+	VANDPD      32(DX), Y12, Y14
+	VFMADD231PD Y14, Y13, Y6
+	VANDPD      32(DX)(BX*1), Y12, Y14
+	VFMADD231PD Y14, Y13, Y7
+	VANDPD      32(DX)(BX*2), Y12, Y14
+	VFMADD231PD Y14, Y13, Y8
+	VANDPD      32(AX)(CX*1), Y12, Y13
+	VANDPD      32(DX), Y12, Y14
+	VFMADD231PD Y14, Y13, Y9
+	VANDPD      32(DX)(BX*1), Y12, Y14
+	VFMADD231PD Y14, Y13, Y10
+	VANDPD      32(DX)(BX*2), Y12, Y12
+	VFMADD231PD Y12, Y13, Y11
+	SUBQ        R9, AX
+	SUBQ        R9, DX
+
+of2whole:
+	MOVQ  n+48(FP), R8
+	SHRQ  $0x03, R8
+	TESTQ R8, R8
+	JZ    of2blockDone
+
+of2block:
+	VMOVUPD     (AX), Y12
+	VMOVUPD     (AX)(CX*1), Y13
+	VMOVUPD     (DX), Y14
+	VFMADD231PD Y14, Y12, Y0
+	VFMADD231PD Y14, Y13, Y3
+	VMOVUPD     (DX)(BX*1), Y14
+	VFMADD231PD Y14, Y12, Y1
+	VFMADD231PD Y14, Y13, Y4
+	VMOVUPD     (DX)(BX*2), Y14
+	VFMADD231PD Y14, Y12, Y2
+	VFMADD231PD Y14, Y13, Y5
+	VMOVUPD     32(AX), Y12
+	VMOVUPD     32(AX)(CX*1), Y13
+	VMOVUPD     32(DX), Y14
+	VFMADD231PD Y14, Y12, Y6
+	VFMADD231PD Y14, Y13, Y9
+	VMOVUPD     32(DX)(BX*1), Y14
+	VFMADD231PD Y14, Y12, Y7
+	VFMADD231PD Y14, Y13, Y10
+	VMOVUPD     32(DX)(BX*2), Y14
+	VFMADD231PD Y14, Y12, Y8
+	VFMADD231PD Y14, Y13, Y11
+	ADDQ        $+64, AX
+	ADDQ        $+64, DX
+	DECQ        R8
+	JNZ         of2block
+
+of2blockDone:
+	VADDPD       Y6, Y0, Y0
+	VADDPD       Y7, Y1, Y1
+	VADDPD       Y8, Y2, Y2
+	VADDPD       Y9, Y3, Y3
+	VADDPD       Y10, Y4, Y4
+	VADDPD       Y11, Y5, Y5
+	MOVQ         SI, AX
+	VHADDPD      Y1, Y0, Y0
+	VHADDPD      Y2, Y2, Y1
+	VPERM2F128   $0x21, Y1, Y0, Y2
+	VBLENDPD     $0x0c, Y1, Y0, Y0
+	VADDPD       Y0, Y2, Y2
+	VEXTRACTF128 $0x01, Y2, X0
+	VMOVUPD      X2, (AX)
+	VMOVSD       X0, 16(AX)
+	ADDQ         DI, AX
+	VHADDPD      Y4, Y3, Y0
+	VHADDPD      Y5, Y5, Y1
+	VPERM2F128   $0x21, Y1, Y0, Y2
+	VBLENDPD     $0x0c, Y1, Y0, Y0
+	VADDPD       Y0, Y2, Y2
+	VEXTRACTF128 $0x01, Y2, X0
+	VMOVUPD      X2, (AX)
+	VMOVSD       X0, 16(AX)
+	JMP          stored
+
+below2:
+	VXORPD      Y0, Y0, Y0
+	VXORPD      Y1, Y1, Y1
+	VXORPD      Y2, Y2, Y2
+	VXORPD      Y3, Y3, Y3
+	VXORPD      Y4, Y4, Y4
+	VXORPD      Y5, Y5, Y5
+	MOVQ        n+48(FP), R8
+	ANDQ        $+7, R8
+	JZ          of1whole
+	MOVQ        n+48(FP), R9
+	SUBQ        $+8, R9
+	SHLQ        $0x03, R9
+	ADDQ        R9, AX
+	ADDQ        R9, DX
+	MOVQ        R8, R10
+	XORQ        R11, R11
+	SUBQ        $+4, R10
+	CMOVQLT     R11, R10
+	LEAQ        tailMask<>+32(SB), R11
+	VMOVUPD     (R11)(R10*8), Y6
+	LEAQ        tailMask<>+32(SB), R11
+	VMOVUPD     (R11)(R10*8), Y6
+	VANDPD      (AX), Y6, Y7
+	VANDPD      (DX), Y6, Y8
+	VFMADD231PD Y8, Y7, Y0
+	VANDPD      (DX)(BX*1), Y6, Y8
+	VFMADD231PD Y8, Y7, Y1
+	VANDPD      (DX)(BX*2), Y6, Y6
+	VFMADD231PD Y6, Y7, Y2
+	MOVQ        $+4, R10
+	CMPQ        R8, R10
+	CMOVQGT     R10, R8
+	LEAQ        tailMask<>+32(SB), R10
+	VMOVUPD     (R10)(R8*8), Y6
+	LEAQ        tailMask<>+32(SB), R10
+	VMOVUPD     (R10)(R8*8), Y6
+	VANDPD      32(AX), Y6, Y7
+	VANDPD      32(DX), Y6, Y8
+	VFMADD231PD Y8, Y7, Y3
+	VANDPD      32(DX)(BX*1), Y6, Y8
+	VFMADD231PD Y8, Y7, Y4
+	VANDPD      32(DX)(BX*2), Y6, Y6
+	VFMADD231PD Y6, Y7, Y5
+	SUBQ        R9, AX
+	SUBQ        R9, DX
+
+of1whole:
+	MOVQ  n+48(FP), R8
+	SHRQ  $0x03, R8
+	TESTQ R8, R8
+	JZ    of1blockDone
+
+of1block:
+	VMOVUPD     (AX), Y6
+	VMOVUPD     (DX), Y7
+	VFMADD231PD Y7, Y6, Y0
+	VMOVUPD     (DX)(BX*1), Y7
+	VFMADD231PD Y7, Y6, Y1
+	VMOVUPD     (DX)(BX*2), Y7
+	VFMADD231PD Y7, Y6, Y2
+	VMOVUPD     32(AX), Y6
+	VMOVUPD     32(DX), Y7
+	VFMADD231PD Y7, Y6, Y3
+	VMOVUPD     32(DX)(BX*1), Y7
+	VFMADD231PD Y7, Y6, Y4
+	VMOVUPD     32(DX)(BX*2), Y7
+	VFMADD231PD Y7, Y6, Y5
+	ADDQ        $+64, AX
+	ADDQ        $+64, DX
+	DECQ        R8
+	JNZ         of1block
+
+of1blockDone:
+	VADDPD       Y3, Y0, Y0
+	VADDPD       Y4, Y1, Y1
+	VADDPD       Y5, Y2, Y2
+	MOVQ         SI, AX
+	VHADDPD      Y1, Y0, Y0
+	VHADDPD      Y2, Y2, Y1
+	VPERM2F128   $0x21, Y1, Y0, Y2
+	VBLENDPD     $0x0c, Y1, Y0, Y0
+	VADDPD       Y0, Y2, Y2
+	VEXTRACTF128 $0x01, Y2, X0
+	VMOVUPD      X2, (AX)
+	VMOVSD       X0, 16(AX)
+
+stored:
+	MOVQ  (SP), AX
+	SUBQ  AX, 8(SP)
+	JZ    rowsDone
+	MOVQ  AX, DX
+	IMULQ CX, DX
+	ADDQ  DX, 16(SP)
+	IMULQ DI, AX
+	ADDQ  AX, SI
+	MOVQ  8(SP), DX
+	CMPQ  DX, lower+72(FP)
+	JNE   rows
+	DECQ  (SP)
+	JMP   rows
+
+rowsDone:
+	MOVQ    cols+80(FP), AX
+	MOVQ    $+3, SI
+	SUBQ    SI, AX
+	MOVQ    AX, DX
+	CMPQ    DX, SI
+	CMOVQGT SI, DX
+	CMPQ    AX, SI
+	CMOVQLT SI, AX
+	MOVQ    AX, cols+80(FP)
+	MOVQ    DX, AX
+	IMULQ   BX, AX
+	ADDQ    AX, z+32(FP)
+	MOVQ    DX, AX
+	SHLQ    $0x03, AX
+	ADDQ    AX, c+0(FP)
+	TESTQ   DX, DX
+	JNZ     columns
+	VZEROUPPER
+	RET
+
+// func rowProducts32_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, height int, rows int, lower int, cols int, index int)
+// Requires: AVX, CMOV, FMA3
+TEXT ·rowProducts32_avx2(SB), NOSPLIT, $24-96
+	MOVQ ldw+24(FP), CX
+	SHLQ $0x02, CX
+	MOVQ ldz+40(FP), BX
+	SHLQ $0x02, BX
+	LEAQ (BX)(BX*2), SI
+	MOVQ ldc+8(FP), R8
+	SHLQ $0x02, R8
+
+columns:
+	MOVQ height+56(FP), AX
+	MOVQ AX, (SP)
+	MOVQ rows+64(FP), AX
+	MOVQ AX, 8(SP)
+	MOVQ w+16(FP), AX
+	MOVQ AX, 16(SP)
+	MOVQ c+0(FP), DI
+
+rows:
+	MOVQ        16(SP), AX
+	MOVQ        z+32(FP), DX
+	CMPQ        (SP), $+3
+	JNE         below3
+	VXORPD      Y0, Y0, Y0
+	VXORPD      Y1, Y1, Y1
+	VXORPD      Y2, Y2, Y2
+	VXORPD      Y3, Y3, Y3
+	VXORPD      Y4, Y4, Y4
+	VXORPD      Y5, Y5, Y5
+	VXORPD      Y6, Y6, Y6
+	VXORPD      Y7, Y7, Y7
+	VXORPD      Y8, Y8, Y8
+	VXORPD      Y9, Y9, Y9
+	VXORPD      Y10, Y10, Y10
+	VXORPD      Y11, Y11, Y11
+	MOVQ        n+48(FP), R9
+	ANDQ        $+7, R9
+	JZ          of3whole
+	MOVQ        n+48(FP), R10
+	SUBQ        $+8, R10
+	SHLQ        $0x02, R10
+	ADDQ        R10, AX
+	ADDQ        R10, DX
+	LEAQ        tailMask<>+32(SB), R11
+	VMOVUPD     (R11)(R9*4), Y12
+	LEAQ        tailMask<>+32(SB), R11
+	VMOVUPD     (R11)(R9*4), Y12
+	VANDPD      (AX), Y12, Y13
+	VANDPD      (DX), Y12, Y14
+	VFMADD231PS Y14, Y13, Y0
+	VANDPD      (DX)(BX*1), Y12, Y14
+	VFMADD231PS Y14, Y13, Y1
+	VANDPD      (DX)(BX*2), Y12, Y14
+	VFMADD231PS Y14, Y13, Y2
+	VANDPD      (DX)(SI*1), Y12, Y14
+	VFMADD231PS Y14, Y13, Y3
+	VANDPD      (AX)(CX*1), Y12, Y13
+	VANDPD      (DX), Y12, Y14
+	VFMADD231PS Y14, Y13, Y4
+	VANDPD      (DX)(BX*1), Y12, Y14
+	VFMADD231PS Y14, Y13, Y5
+	VANDPD      (DX)(BX*2), Y12, Y14
+	VFMADD231PS Y14, Y13, Y6
+	VANDPD      (DX)(SI*1), Y12, Y14
+	VFMADD231PS Y14, Y13, Y7
+	VANDPD      (AX)(CX*2), Y12, Y13
+	VANDPD      (DX), Y12, Y14
+	VFMADD231PS Y14, Y13, Y8
+	VANDPD      (DX)(BX*1), Y12, Y14
+	VFMADD231PS Y14, Y13, Y9
+	VANDPD      (DX)(BX*2), Y12, Y14
+	VFMADD231PS Y14, Y13, Y10
+	VANDPD      (DX)(SI*1), Y12, Y12
+	VFMADD231PS Y12, Y13, Y11
+	SUBQ        R10, AX
+	SUBQ        R10, DX
+
+of3whole:
+	MOVQ  n+48(FP), R9
+	SHRQ  $0x03, R9
+	TESTQ R9, R9
+	JZ    of3blockDone
+
+of3block:
+	VMOVUPS     (AX), Y12
+	VMOVUPS     (AX)(CX*1), Y13
+	VMOVUPS     (AX)(CX*2), Y14
+	VMOVUPS     (DX), Y15
+	VFMADD231PS Y15, Y12, Y0
+	VFMADD231PS Y15, Y13, Y4
+	VFMADD231PS Y15, Y14, Y8
+	VMOVUPS     (DX)(BX*1), Y15
+	VFMADD231PS Y15, Y12, Y1
+	VFMADD231PS Y15, Y13, Y5
+	VFMADD231PS Y15, Y14, Y9
+	VMOVUPS     (DX)(BX*2), Y15
+	VFMADD231PS Y15, Y12, Y2
+	VFMADD231PS Y15, Y13, Y6
+	VFMADD231PS Y15, Y14, Y10
+	VMOVUPS     (DX)(SI*1), Y15
+	VFMADD231PS Y15, Y12, Y3
+	VFMADD231PS Y15, Y13, Y7
+	VFMADD231PS Y15, Y14, Y11
+	ADDQ        $+32, AX
+	ADDQ        $+32, DX
+	DECQ        R9
+	JNZ         of3block
+
+of3blockDone:
+	MOVQ         DI, AX
+	VHADDPS      Y1, Y0, Y0
+	VHADDPS      Y3, Y2, Y1
+	VHADDPS      Y1, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPS       X0, X1, X1
+	VMOVUPS      X1, (AX)
+	ADDQ         R8, AX
+	VHADDPS      Y5, Y4, Y0
+	VHADDPS      Y7, Y6, Y1
+	VHADDPS      Y1, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPS       X0, X1, X1
+	VMOVUPS      X1, (AX)
+	ADDQ         R8, AX
+	VHADDPS      Y9, Y8, Y0
+	VHADDPS      Y11, Y10, Y1
+	VHADDPS      Y1, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPS       X0, X1, X1
+	VMOVUPS      X1, (AX)
+	JMP          stored
+
+below3:
+	CMPQ        (SP), $+2
+	JNE         below2
+	VXORPD      Y0, Y0, Y0
+	VXORPD      Y1, Y1, Y1
+	VXORPD      Y2, Y2, Y2
+	VXORPD      Y3, Y3, Y3
+	VXORPD      Y4, Y4, Y4
+	VXORPD      Y5, Y5, Y5
+	VXORPD      Y6, Y6, Y6
+	VXORPD      Y7, Y7, Y7
+	MOVQ        n+48(FP), R9
+	ANDQ        $+7, R9
+	JZ          of2whole
+	MOVQ        n+48(FP), R10
+	SUBQ        $+8, R10
+	SHLQ        $0x02, R10
+	ADDQ        R10, AX
+	ADDQ        R10, DX
+	LEAQ        tailMask<>+32(SB), R11
+	VMOVUPD     (R11)(R9*4), Y8
+	LEAQ        tailMask<>+32(SB), R11
+	VMOVUPD     (R11)(R9*4), Y8
+	VANDPD      (AX), Y8, Y9
+	VANDPD      (DX), Y8, Y10
+	VFMADD231PS Y10, Y9, Y0
+	VANDPD      (DX)(BX*1), Y8, Y10
+	VFMADD231PS Y10, Y9, Y1
+	VANDPD      (DX)(BX*2), Y8, Y10
+	VFMADD231PS Y10, Y9, Y2
+	VANDPD      (DX)(SI*1), Y8, Y10
+	VFMADD231PS Y10, Y9, Y3
+	VANDPD      (AX)(CX*1), Y8, Y9
+	VANDPD      (DX), Y8, Y10
+	VFMADD231PS Y10, Y9, Y4
+	VANDPD      (DX)(BX*1), Y8, Y10
+	VFMADD231PS Y10, Y9, Y5
+	VANDPD      (DX)(BX*2), Y8, Y10
+	VFMADD231PS Y10, Y9, Y6
+	VANDPD      (DX)(SI*1), Y8, Y8
+	VFMADD231PS Y8, Y9, Y7
+	SUBQ        R10, AX
+	SUBQ        R10, DX
+
+of2whole:
+	MOVQ  n+48(FP), R9
+	SHRQ  $0x03, R9
+	TESTQ R9, R9
+	JZ    of2blockDone
+
+of2block:
+	VMOVUPS     (AX), Y8
+	VMOVUPS     (AX)(CX*1), Y9
+	VMOVUPS     (DX), Y10
+	VFMADD231PS Y10, Y8, Y0
+	VFMADD231PS Y10, Y9, Y4
+	VMOVUPS     (DX)(BX*1), Y10
+	VFMADD231PS Y10, Y8, Y1
+	VFMADD231PS Y10, Y9, Y5
+	VMOVUPS     (DX)(BX*2), Y10
+	VFMADD231PS Y10, Y8, Y2
+	VFMADD231PS Y10, Y9, Y6
+	VMOVUPS     (DX)(SI*1), Y10
+	VFMADD231PS Y10, Y8, Y3
+	VFMADD231PS Y10, Y9, Y7
+	ADDQ        $+32, AX
+	ADDQ        $+32, DX
+	DECQ        R9
+	JNZ         of2block
+
+of2blockDone:
+	MOVQ         DI, AX
+	VHADDPS      Y1, Y0, Y0
+	VHADDPS      Y3, Y2, Y1
+	VHADDPS      Y1, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPS       X0, X1, X1
+	VMOVUPS      X1, (AX)
+	ADDQ         R8, AX
+	VHADDPS      Y5, Y4, Y0
+	VHADDPS      Y7, Y6, Y1
+	VHADDPS      Y1, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPS       X0, X1, X1
+	VMOVUPS      X1, (AX)
+	JMP          stored
+
+below2:
+	VXORPD      Y0, Y0, Y0
+	VXORPD      Y1, Y1, Y1
+	VXORPD      Y2, Y2, Y2
+	VXORPD      Y3, Y3, Y3
+	MOVQ        n+48(FP), R9
+	ANDQ        $+7, R9
+	JZ          of1whole
+	MOVQ        n+48(FP), R10
+	SUBQ        $+8, R10
+	SHLQ        $0x02, R10
+	ADDQ        R10, AX
+	ADDQ        R10, DX
+	LEAQ        tailMask<>+32(SB), R11
+	VMOVUPD     (R11)(R9*4), Y4
+	LEAQ        tailMask<>+32(SB), R11
+	VMOVUPD     (R11)(R9*4), Y4
+	VANDPD      (AX), Y4, Y5
+	VANDPD      (DX), Y4, Y6
+	VFMADD231PS Y6, Y5, Y0
+	VANDPD      (DX)(BX*1), Y4, Y6
+	VFMADD231PS Y6, Y5, Y1
+	VANDPD      (DX)(BX*2), Y4, Y6
+	VFMADD231PS Y6, Y5, Y2
+	VANDPD      (DX)(SI*1), Y4, Y4
+	VFMADD231PS Y4, Y5, Y3
+	SUBQ        R10, AX
+	SUBQ        R10, DX
+
+of1whole:
+	MOVQ  n+48(FP), R9
+	SHRQ  $0x03, R9
+	TESTQ R9, R9
+	JZ    of1blockDone
+
+of1block:
+	VMOVUPS     (AX), Y4
+	VMOVUPS     (DX), Y5
+	VFMADD231PS Y5, Y4, Y0
+	VMOVUPS     (DX)(BX*1), Y5
+	VFMADD231PS Y5, Y4, Y1
+	VMOVUPS     (DX)(BX*2), Y5
+	VFMADD231PS Y5, Y4, Y2
+	VMOVUPS     (DX)(SI*1), Y5
+	VFMADD231PS Y5, Y4, Y3
+	ADDQ        $+32, AX
+	ADDQ        $+32, DX
+	DECQ        R9
+	JNZ         of1block
+
+of1blockDone:
+	MOVQ         DI, AX
+	VHADDPS      Y1, Y0, Y0
+	VHADDPS      Y3, Y2, Y1
+	VHADDPS      Y1, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPS       X0, X1, X1
+	VMOVUPS      X1, (AX)
+
+stored:
+	MOVQ  (SP), AX
+	SUBQ  AX, 8(SP)
+	JZ    rowsDone
+	MOVQ  AX, DX
+	IMULQ CX, DX
+	ADDQ  DX, 16(SP)
+	IMULQ R8, AX
+	ADDQ  AX, DI
+	MOVQ  8(SP), DX
+	CMPQ  DX, lower+72(FP)
+	JNE   rows
+	DECQ  (SP)
+	JMP   rows
+
+rowsDone:
+	MOVQ    cols+80(FP), AX
+	MOVQ    $+4, DI
+	SUBQ    DI, AX
+	MOVQ    AX, DX
+	CMPQ    DX, DI
+	CMOVQGT DI, DX
+	CMPQ    AX, DI
+	CMOVQLT DI, AX
+	MOVQ    AX, cols+80(FP)
+	MOVQ    DX, AX
+	IMULQ   BX, AX
+	ADDQ    AX, z+32(FP)
+	MOVQ    DX, AX
+	SHLQ    $0x02, AX
+	ADDQ    AX, c+0(FP)
+	TESTQ   DX, DX
+	JNZ     columns
+	VZEROUPPER
+	RET
+
 // func spanDots_1_avx2(sums *float64, x *float64, z *float64, a *float64, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)
 // Requires: AVX, FMA3
 TEXT ·spanDots_1_avx2(SB), NOSPLIT, $0-104

@@ -62,7 +62,7 @@ func gemm[F tile.Float](
 	case byTransposing:
 		p.byTransposing()
 	case byDots:
-		p.byDots(beta)
+		p.byDots()
 	default:
 		p.compute()
 	}
@@ -91,6 +91,8 @@ func gemmWay[F tile.Float](
 		return byTransposing
 	case tA == blas.NoTrans && tB != blas.NoTrans && isDots[F](m, n, k):
 		return byDots
+	case tA != blas.NoTrans && tB != blas.NoTrans && isTurned(m, n, k):
+		return byTransposing
 	case isSmall(m, n, k, lda, ldb), tB == blas.NoTrans && isShort(m, n, k):
 		return byPanels
 	case m*n*k >= sparseMultiplications && tB == blas.NoTrans && mostlyZero(rowsA, columnsA, a, lda):
@@ -177,6 +179,11 @@ func (p *product[F]) pairRows(z []float64, lo, hi int) {
 // computes the product.
 func isLong(m, k int) bool { return m >= manyRows && m*k < sharedByVectors }
 
+// isTurned reports whether A'B' takes less time as the transpose of B A, whose factors are where they are.
+func isTurned(m, n, k int) bool {
+	return min(m, n) <= turnedProduct && k >= turnedDepth && m*n*k <= turnedMultiplications
+}
+
 // byTransposing computes C = alpha A'B + beta C for a few columns as the transpose of alpha B'A + beta C',
 // whose rows are long.
 func (p *product[F]) byTransposing() {
@@ -187,7 +194,7 @@ func (p *product[F]) byTransposing() {
 		tile.Transpose(rows, p.m, p.c, p.ldc, p.m, p.n)
 	}
 	depth, width := p.k, tile.PanelWidth[F]()
-	if p.k > smallSize && p.update.Alpha == 1 { // sums of a part are added term by term
+	if p.m > turnedWhole && p.k > smallSize && p.update.Alpha == 1 { // sums of a part are added term by term
 		depth = rowsAtATime
 	}
 	for at := 0; at < p.k; at += depth {
@@ -195,53 +202,6 @@ func (p *product[F]) byTransposing() {
 		tile.Panels(rows, p.m, w.data, w.layout(), z, p.a.stride, width, p.n, terms, p.m, p.updateAt(at))
 	}
 	tile.Transpose(p.c, p.ldc, rows, p.m, p.n, p.m)
-}
-
-// isDots reports whether the entries of A B' take less time as inner products of rows, on one thread.
-func isDots[F tile.Float](m, n, k int) bool {
-	switch few := min(m, n); {
-	case k < dotTerms:
-		return false
-	case m*n <= fewDots:
-		return true
-	case m*n*k > dotMultiplications: // several threads share these
-		return false
-	default:
-		return few <= dotRows || kind[F]() == 1 && few <= dotRows32 && k >= dotTerms32
-	}
-}
-
-// byDots computes C = alpha A B' + beta C by inner products of each row of A, or of B if it has fewer, with
-// all rows of the other one, some terms of all sums at a time.
-func (p *product[F]) byDots(beta F) {
-	few, many, rows, others := p.a, p.b, p.m, p.n
-	down, across := p.n, 1 // of the sums of C
-	if p.n < p.m {
-		few, many, rows, others = p.b, p.a, p.n, p.m
-		down, across = 1, p.m
-	}
-	memory := borrow[F]((rows + 1) * others)
-	defer giveBack(memory)
-	sums, part := (*memory)[:rows*others], (*memory)[rows*others:][:others]
-	clear(sums)
-	for at := 0; at < p.k; at += dotDepth {
-		terms := min(dotDepth, p.k-at)
-		for i := range rows {
-			tile.RowDots(part, many.data[at:], many.stride, few.data[i*few.stride+at:][:terms], others, terms)
-			for j, s := range part {
-				sums[i*others+j] += s
-			}
-		}
-	}
-	for i := range p.m {
-		for j := range p.n {
-			s := F(sums[i*down+j*across] * p.update.Alpha)
-			if beta != 0 {
-				s += F(beta * p.c[i*p.ldc+j])
-			}
-			p.c[i*p.ldc+j] = s
-		}
-	}
 }
 
 // byVector computes a product with one row or column, which takes no panels.

@@ -98,13 +98,18 @@ const (
 	// product takes rowsAtATime rows of A at a time. SVD.Solve with three right sides, A'B of 16 to 1000
 	// rows by 2 to 12.
 	fewColumns, moreColumns, largeLeft, manyRows, rowsAtATime = 4, 12, 1 << 15, 16, 32
-	// dotRows is the largest number of rows of A, or of B, of a product A B' whose entries are inner
-	// products, of a depth of at least dotTerms; fewDots is the largest number of entries with more rows.
-	// dotRows32 and dotTerms32 are sizes for float32. dotDepth is the number of terms for which the rows of
-	// both stay in the first-level cache. A A' of 3 x 10000, AB' of 2 x 2 to 60 x 60 of random depths.
-	// More multiplications than dotMultiplications are left to tiles, which several threads share.
-	dotRows, dotTerms, fewDots, dotRows32, dotTerms32 = 3, 48, 56, 7, 128
-	dotDepth, dotMultiplications                      = 1024, 1_000_000
+	// dotRows is the largest number of rows of A, or of B if it has fewer, of a product A B' whose entries
+	// are inner products. They have at least dotTerms terms, and dotDepths for each row of A, or twice as
+	// many for each row of B. The others are sizes for float32. mostDotTerms is the number of terms for which
+	// a few rows of both stay in the first-level cache. copiedDots is how many terms of a sum take as long as
+	// to copy it. AB' of 2 x 2 to 200 x 200 of random depths.
+	dotRows, dotTerms, dotDepths       = 24, 32, 6
+	dotRows32, dotTerms32, dotDepths32 = 32, 24, 4
+	mostDotTerms, copiedDots           = 512, 16
+	// turnedProduct is the largest number of rows, or of columns, of a product A'B' that is computed as the
+	// transpose of BA. It has at least turnedDepth terms, and turnedMultiplications at most: threads share
+	// others. Up to turnedWhole rows all terms are taken at a time. A'B' of 2 x 2 to 1000 x 40.
+	turnedProduct, turnedDepth, turnedWhole, turnedMultiplications = 24, 32, 32, 1_000_000
 	// syrkColumns and syrkEntries are the largest n n k and n k for which plain loops compute a triangle
 	// of A'A faster than tiles, and syrkRows is the largest n n k for A A'. Up to syrkOrder inner products
 	// of rows are faster for any k: of two rows up to order syrkPairs or below the depth syrkDepth, else
@@ -244,8 +249,8 @@ type tuning struct {
 	blockHeight, blockWidth int
 	// products are the least numbers of multiplications in float64 that several threads share, passes the
 	// least numbers of entries of float64 that they read or write: in float32 both are twice as large. One
-	// thread takes 4 to 5 us for those of soon, and 100 us or more for those of always. Mul 30 to 300, MulVec,
-	// Sym·v, RankOne 100 to 500, Dot and Saxpy 100000, two threads.
+	// thread takes 4 to 5 us for those of soon, and 100 us or more for those of always. Mul 30 to 300,
+	// MulVec, Sym·v, RankOne 100 to 500, Dot and Saxpy 100000, two threads.
 	products, passes sharing
 	// vectorBytes is the size of a vector of the tier.
 	vectorBytes int

@@ -16,7 +16,7 @@ func eachVector(
 ) {
 	tail := param("n")
 	ANDQ(I32(x.lanes(t)-1), tail)
-	JZ(LabelRef("whole"))
+	JZ(LabelRef(t.part + "whole"))
 	masked, blended := x.lastLanes(t, tail)
 	last := beforeEnd(x, x.lanes(t), pointers)
 	if !stores || t.evex {
@@ -27,7 +27,7 @@ func eachVector(
 	for _, p := range pointers {
 		SUBQ(last, p)
 	}
-	Label("whole")
+	Label(t.part + "whole")
 	wholeVectors(x.whole(t), t, x, unroll, 1, pointers, body)
 }
 
@@ -100,7 +100,7 @@ func wholeVectors(
 	lanes := registers * x.lanes(t)
 	left := param("n")
 	SHRQ(U8(log2(lanes)+log2(unroll)), left)
-	repeat("block", left, func() {
+	repeat(t.part+"block", left, func() {
 		for k := range unroll * registers {
 			body(whole, k, k*t.bytes())
 		}
@@ -111,7 +111,7 @@ func wholeVectors(
 		left = param("n")
 		SHRQ(U8(log2(lanes)), left)
 		ANDQ(I32(unroll-1), left)
-		repeat("vector", left, func() {
+		repeat(t.part+"vector", left, func() {
 			for k := range registers {
 				body(whole, k, k*t.bytes())
 			}
@@ -130,7 +130,7 @@ func eachLanes(t isa, unroll int, stores bool, pointers []reg.GPVirtual, body fu
 	}
 	tail := param("n")
 	ANDQ(I32(dotLanes-1), tail)
-	JZ(LabelRef("whole"))
+	JZ(LabelRef(t.part + "whole"))
 	last := beforeEnd(double, dotLanes, pointers)
 	// The second register has up to all of its lanes in the tail, the first one has the others.
 	first, none := fresh(tail), GP64()
@@ -161,6 +161,6 @@ func eachLanes(t isa, unroll int, stores bool, pointers []reg.GPVirtual, body fu
 	for _, p := range pointers {
 		SUBQ(last, p)
 	}
-	Label("whole")
+	Label(t.part + "whole")
 	wholeVectors(double.whole(t), t, double, unroll, registers, pointers, body)
 }

@@ -17,9 +17,10 @@ type isa struct {
 	name, constant string // in symbols, and in Go
 	lanes          int    // float64 in a vector
 	evex           bool   // masks have registers, and there are 32 vectors instead of 16
+	part           string // begins the labels of a part of a tile
 }
 
-var tiers = []isa{{"avx2", "AVX2", 4, false}, {"avx512", "AVX512", 8, true}}
+var tiers = []isa{{"avx2", "AVX2", 4, false, ""}, {"avx512", "AVX512", 8, true, ""}}
 
 func (t isa) bytes() int { return 8 * t.lanes }
 
@@ -76,7 +77,7 @@ func (t isa) store(to reg.GPVirtual, v ...vector) {
 // An access loads from and stores to addresses, and clears what it does not store. into loads to a register.
 // operand returns a source of an instruction: the address itself where all lanes are read. A separate load
 // would take an entry of the processor's window of instructions, and fewer cache lines would be on their way
-// from memory. flush stores what is held back.
+// from memory. flush stores what is held back. A masked access may keep its mask in a vector.
 type access struct {
 	load    func(Mem) vector
 	into    func(Mem, vector)
@@ -84,6 +85,7 @@ type access struct {
 	store   func(vector, Mem)
 	clear   func(vector)
 	flush   func()
+	masked  bool
 }
 
 // whole is the access to whole vectors.
@@ -138,6 +140,7 @@ func (x *number) lastLanes(t isa, n reg.GPVirtual) (masked, blended access) {
 // lanesFrom makes a mask: all bits, shifted by as many lanes as are not in it, or a window into ones, zeros
 // and ones.
 func (x *number) lanesFrom(t isa, n reg.GPVirtual, shift func(count, from, to Op)) (masked, blended access) {
+	masked.masked = true
 	if t.evex {
 		bits, k := fresh(U64(1<<x.lanes(t)-1)), K()
 		NEGQ(n)

@@ -133,6 +133,12 @@ func fields() []field {
 		number("high", "rows of the highest tile of panel", highPanel),
 		number("low", "rows of a tile of few rows at most", func(isa) int { return mostFewRows }),
 		number("few", "rows of a triangle that solveFew takes at most", isa.fewRows),
+		{"productRows", "rows of W that rowProducts takes at most, for float64 and float32", 2, func(t isa) []string {
+			return productSizes(t, func(rows, _ int) int { return rows })
+		}},
+		{"productColumns", "rows of Z that rowProducts takes at a time", 2, func(t isa) []string {
+			return productSizes(t, func(_, columns int) int { return columns })
+		}},
 		number("peak", "floating-point operations of a round of fmaPeak", func(t isa) int {
 			return 2 * peakVectors * t.lanes
 		}),
@@ -207,7 +213,7 @@ var neon = []string{
 	"mulBasisLanes", "leastSquaresLanes", "mulTransposedLanes",
 	"panel", "panelFew", "pairPanel", "rowDots", "addRows", "addOuter", "addAbs", "scale",
 	"squares", "absolutes", "symmetricRows",
-	"dotDouble", "dotSingle", "axpyDouble", "axpySingle",
+	"dotDouble", "dotSingle", "axpyDouble", "axpySingle", "rowProducts",
 	"reflect", "rotate", "solveRows", "multiplyRows", "solveRowsPart", "multiplyRowsPart", "solveFew",
 	"addComplex", "timesComplex", "dotComplex", "planeRotation",
 }

@@ -51,6 +51,10 @@ func vectors(t isa) {
 		addScaled(t, single, "Single", "float32")
 	}
 	twoVectors(t)
+	rowProducts(t, double)
+	if !t.evex { // AVX-512 uses it too
+		rowProducts(t, single)
+	}
 	spans(t)
 	if !t.evex {
 		packComplex(t, double)

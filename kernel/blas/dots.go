@@ -1,0 +1,126 @@
+package blas
+
+import "github.com/difalt/difalt/internal/tile"
+
+// isDots reports whether the entries of A B' take less time as inner products of rows. Tiles pack B, which
+// takes long beside few rows of A.
+func isDots[F tile.Float](m, n, k int) bool {
+	few, depth, terms, of := dotRows, dotDepths, dotTerms, min(m, 2*n)
+	if kind[F]() == 1 {
+		few, depth, terms = dotRows32, dotDepths32, dotTerms32
+	}
+	return min(m, n) <= few && k >= max(terms, depth*of)
+}
+
+// byDots computes C = alpha A B' + beta C by inner products of rows of A and of B, on one thread or more:
+// each entry is computed alike, whatever part it is in.
+func (p *product[F]) byDots() {
+	t, long := teamFor[F](p.m*p.n*p.k, !p.alone), max(p.m, p.n)
+	parts := t.parts(4, long/rowsOfAPart)
+	if t.threads == 1 || parts == 1 {
+		p.dots()
+		return
+	}
+	of := *p // a copy, so that products on one thread need no memory of the heap
+	t.run(parts, func(i int) {
+		part, lo, hi := of, i*long/parts, (i+1)*long/parts
+		if of.m > of.n {
+			part.a, part.c, part.m = of.a.from(lo, 0), of.c[lo*of.ldc:], hi-lo
+		} else {
+			part.b, part.c, part.n = of.b.from(0, lo), of.c[lo:], hi-lo
+		}
+		part.dots()
+	})
+}
+
+// dots computes a part of byDots. A product that is not turned writes sums of few terms to C where they are.
+func (p *product[F]) dots() {
+	plain := p.update == tile.Update[F]{Alpha: 1}
+	switch turned := p.turnsDots(plain && p.k <= mostDotTerms); {
+	case max(p.m, p.n) < rowsOfDots:
+		p.eachDot()
+	case turned:
+		memory := borrow[F](3 * p.m * p.n)
+		sums, others := (*memory)[:p.m*p.n], (*memory)[p.m*p.n:]
+		p.transposed().sumDots(sums, others)
+		if plain {
+			tile.Transpose(p.c, p.ldc, sums, p.m, p.n, p.m)
+		} else {
+			tile.Transpose(others, p.n, sums, p.m, p.n, p.m)
+			p.updateBy(others)
+		}
+		giveBack(memory)
+	case plain && p.k <= mostDotTerms:
+		tile.RowProducts(p.c, p.ldc, p.a.data, p.a.stride, p.b.data, p.b.stride, p.m, p.n, p.k)
+	default:
+		memory := borrow[F](2 * p.m * p.n)
+		sums, others := (*memory)[:p.m*p.n], (*memory)[p.m*p.n:]
+		p.sumDots(sums, others)
+		p.updateBy(sums)
+		giveBack(memory)
+	}
+}
+
+// transposed returns B A', without C.
+func (p *product[F]) transposed() *product[F] {
+	return &product[F]{a: p.b.transpose(), b: p.a.transpose(), m: p.n, n: p.m, k: p.k}
+}
+
+// rowsOfDots is the least number of rows whose products with another row are computed together, on all tiers.
+const rowsOfDots = 4
+
+// sumDots sets sums to A B', some terms of all sums at a time; more is memory for as many numbers.
+func (p *product[F]) sumDots(sums, more []F) {
+	depth, to := even(p.k, mostDotTerms, tile.Width), sums
+	for at := 0; at < p.k; at += depth {
+		a, b, terms := p.a.data[at:], p.b.data[at:], min(depth, p.k-at)
+		tile.RowProducts(to, p.n, a, p.a.stride, b, p.b.stride, p.m, p.n, terms)
+		if at > 0 {
+			tile.AddScaled(sums, to[:len(sums)], 1)
+		}
+		to = more
+	}
+}
+
+// updateBy sets C to alpha times some sums plus beta C.
+func (p *product[F]) updateBy(sums []F) {
+	alpha, beta := p.update.Alpha, p.update.Beta
+	for i := range p.m {
+		row, by := p.c[i*p.ldc:][:p.n], sums[i*p.n:][:p.n]
+		if beta == 0 {
+			for j, s := range by {
+				row[j] = F(alpha * s)
+			}
+			continue
+		}
+		for j, s := range by {
+			row[j] = F(alpha*s) + F(beta*row[j])
+		}
+	}
+}
+
+// eachDot computes each entry by itself.
+func (p *product[F]) eachDot() {
+	var sums [rowsOfDots * rowsOfDots]F
+	for i := range p.m {
+		for j := range p.n {
+			sums[i*p.n+j] = tile.InnerProduct(p.a.data[i*p.a.stride:][:p.k], p.b.data[j*p.b.stride:][:p.k])
+		}
+	}
+	p.updateBy(sums[:])
+}
+
+// turnsDots reports whether the transpose of a product takes less time: the tile computes whole columns of a
+// number. A direct product is not copied otherwise.
+func (p *product[F]) turnsDots(direct bool) bool {
+	if p.m < rowsOfDots {
+		return false
+	}
+	width := tile.ProductColumns[F]()
+	whole := func(n int) int { return (n + width - 1) / width * width }
+	saved := p.m*whole(p.n) - p.n*whole(p.m) // products
+	if direct && p.n >= rowsOfDots {
+		return p.k*saved > copiedDots*p.m*p.n
+	}
+	return p.n < rowsOfDots || saved > 0
+}
