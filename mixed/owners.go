@@ -240,6 +240,9 @@ func Together(ctx context.Context, list []Input, net *consensus.Network, o Optio
 	if err != nil {
 		return nil, nil, classify(ctx, net, &Error{error: err, public: "its tasks cannot be kept"})
 	}
+	if !net.AllHosted() {
+		m.p.OwnRows = NewOwnRows(list, o)
+	}
 	if err := net.Confirm(ctx); err != nil {
 		return nil, nil, err
 	}

@@ -30,6 +30,8 @@ type Parameters struct {
 	Prior    Prior    `json:"prior"`
 	Tasks    Tasks    `json:"tasks"`
 	Goodness Goodness `json:"goodness"`
+	// OwnRows describe the training rows of this process, where other processes had rows, too.
+	OwnRows *OwnRows `json:"own_rows,omitempty"`
 }
 
 // A Target describes the target column and its standardisation,

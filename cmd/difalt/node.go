@@ -28,6 +28,10 @@ totals over all nodes; with two nodes each learns the other's part.
 docs/privacy.md lists every total. With --epsilon, noise makes the totals
 differentially private; a second run spends the budget again.
 
+Two trainings on different rows disclose the difference, also a single row. A
+node warns before it connects if --model names the file of a training with
+other owners whose rows here, or rules, were others. Change many rows, or none.
+
 A neighbour that cannot be reached is dialled again until --join-timeout, and
 the log reports why. A broken connection is re-established, and no message is
 lost. A node that fails, or is interrupted, ends the training at all nodes.
@@ -161,6 +165,10 @@ func (t *training) federate(ctx context.Context, node *federate.Node) error {
 			return t.explain(err)
 		}
 		node.Settings = t.settings(&t.sources[0])
+		if note := t.otherRows(); note != "" {
+			t.notes = append(t.notes, note)
+			node.Log.Warn(note)
+		}
 		return nil
 	}
 	node.Job = func(ctx context.Context, net *consensus.Network) error {

@@ -5,8 +5,10 @@ package main
 import (
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
+	"github.com/difalt/difalt/internal/check"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -28,5 +30,34 @@ func TestUpDoesNotDependOnOrder(t *testing.T) {
 	diff := cmp.Diff(train(filepath.Join(dir, "site-*.csv")), train(filepath.Join(reversed, "site-*.csv")))
 	if diff != "" {
 		t.Error(diff)
+	}
+}
+
+// A node whose rows are not those of the model that it would replace warns before it connects, and so does its
+// report; one with the same rows does not, nor one without a model.
+func TestNodeWarnsOfOtherRows(t *testing.T) {
+	t.Parallel()
+	inFull(t)
+	const warning, rows = "this training replaces", "other rows"
+	n := newNetwork(t)
+	train := func(more ...[]string) []outcome {
+		again := newNetwork(t) // each is for one training
+		again.dir = n.dir
+		return again.train(t, together(t.Context()), more...)
+	}
+	for i, e := range train() {
+		check.FailIf(t, e.err != nil || strings.Contains(e.log+e.stdout, warning), "%s, first: %v: %s", siteNames[i], e.err, e.log)
+	}
+	table := filepath.Join(n.dir, "site-b.csv")
+	lines := strings.Split(strings.TrimSpace(string(readFile(t, table))), "\n")
+	write(t, n.dir, "site-b.csv", strings.Join(lines[:len(lines)-1], "\n")+"\n") // one row less
+	for i, e := range train(nil, nil, []string{"--least-small", "9"}) {
+		said := strings.Join(strings.Fields(e.stdout), " ")
+		want := []string{"", rows, "other rules"}[i]
+		check.FailIf(t, e.err != nil, "%s: %v", siteNames[i], e.err)
+		for name, text := range map[string]string{"log": e.log, "report": said} {
+			has := strings.Contains(text, warning)
+			check.FailIf(t, has != (want != "") || has && !strings.Contains(text, want), "%s, %s: %s", siteNames[i], name, text)
+		}
 	}
 }

@@ -31,8 +31,9 @@ type training struct {
 	command     string        // that trains
 	used        files
 	sources     []report.Source
-	trained     bool  // the last total has come: other owners may be writing
-	unconverged error // nil if the result has converged
+	notes       []string // of this process, for the report
+	trained     bool     // the last total has come: other owners may be writing
+	unconverged error    // nil if the result has converged
 }
 
 // train describes the tables, does the work, and writes the files and the report.
@@ -149,6 +150,7 @@ func (t *training) finish(ctx context.Context, m *mixed.Model, result *report.Re
 		schema := m.Parameters().Schema
 		result.Notes = append(slices.Clip(result.Notes), dataset.AlikeLevels(&schema)...)
 	}
+	result.Notes = append(slices.Clip(result.Notes), t.notes...)
 	r := report.New(t.sources, m, result, cli.NewHeader(t.command))
 	if t.out != "" {
 		if err := cli.UntilCanceled(ctx, func() error { return m.Save(t.used.out) }); err != nil {
@@ -212,6 +214,27 @@ func (t *training) budget() *mixed.Privacy {
 		return &t.privacy
 	}
 	return nil
+}
+
+// otherRows returns a sentence about a model that this training would replace, of a training with other
+// owners and other rows of this one; it is empty where there is none. Another kind of file has no such rows.
+func (t *training) otherRows() string {
+	if t.out == "" || t.budget() != nil {
+		return ""
+	}
+	before, err := mixed.OwnRowsOf(t.out)
+	if err != nil || before == nil {
+		return ""
+	}
+	list, o := t.inputs()
+	unlike := mixed.NewOwnRows(list, o).Unlike(before)
+	if unlike == "" {
+		return ""
+	}
+	const format = "The model in %s, which this training replaces, is of a training with %s. Members of both " +
+		"trainings can subtract their totals, and read rows that were added, left out or changed, unless these " +
+		"are many."
+	return fmt.Sprintf(format, t.out, unlike)
 }
 
 // inputs returns the tables and the choices of a training, after prepare.
