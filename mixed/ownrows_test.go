@@ -30,6 +30,7 @@ func TestOwnRowsUnlike(t *testing.T) {
 	held[trained] = true
 	turned, heldTurned := in.Table.(*Data).shuffled(3, in.HeldOut)
 	turned = turned.columnsTurned()
+	releveled := func(d *Data) { d.Values[1][trained] = 3 - d.Values[1][trained] }
 	before := NewOwnRows([]Input{in}, Options{})
 	for name, c := range map[string]struct {
 		in   Input
@@ -40,7 +41,7 @@ func TestOwnRowsUnlike(t *testing.T) {
 		"another order":        {Input{Table: turned, HeldOut: heldTurned}, Options{}, ""},
 		"a held-out row":       {change(func(d *Data) { d.Targets[slices.Index(in.HeldOut, true)]++ }), Options{}, ""},
 		"a number":             {change(func(d *Data) { d.Values[2][trained]++ }), Options{}, rows},
-		"a level":              {change(func(d *Data) { d.Values[1][trained] = 3 - d.Values[1][trained] }), Options{}, rows},
+		"a level":              {change(releveled), Options{}, rows},
 		"a target":             {change(func(d *Data) { d.Targets[trained]++ }), Options{}, rows},
 		"a weight":             {change(func(d *Data) { d.Weighting[trained] *= 2 }), Options{}, rows},
 		"a row less":           {change(func(d *Data) { d.Weighting[trained] = 0 }), Options{}, rows},
