@@ -38,15 +38,15 @@ type baseline struct {
 // pooled reports whether tasks have no deviations.
 func (b *baseline) pooled() bool { return slices.Max(b.sigma[:]) == 0 }
 
-// simpler returns the baselines, with curves only where the model may have curves; nil where no report is
-// wanted, or another fit has reported their errors.
+// simpler returns the baselines, with curves only where the model may have curves. Where no report is wanted,
+// or another fit has reported their errors, it returns the one that rank 0 must exceed.
 func (f *fitter) simpler() []baseline {
-	if f.bare || f.form != nil {
-		return nil
-	}
 	list := []baseline{
 		{Pooled, [groups]float64{}, true, false}, {Intercepts, [groups]float64{0.5}, true, false},
 		{Separate, [groups]float64{0.5, 0.3}, false, false},
+	}
+	if !f.reports() {
+		return list[1:2]
 	}
 	if f.curved != nil {
 		list = append(list, baseline{PooledCurves, [groups]float64{}, true, true},
@@ -54,6 +54,9 @@ func (f *fitter) simpler() []baseline {
 	}
 	return list
 }
+
+// reports reports whether the errors of baselines are wanted.
+func (f *fitter) reports() bool { return !f.bare && f.form == nil }
 
 // baselineOptimisers returns the optimisers of the baselines and, where it is to be compared, of rank 0 with
 // the logarithm of the target.
@@ -76,6 +79,31 @@ func (f *fitter) baselineOptimisers() (list []*optimiser) {
 		list = append(list, s.withLogarithm().newOptimiser(s.some, s.start(), iterations))
 	}
 	return list
+}
+
+// Starts of exceedIntercepts at most, and the factor of the slopes' strength from one to the next.
+const (
+	weakStarts = 6
+	weaker     = 0.5
+)
+
+// exceedIntercepts starts rank 0 again where its optimum is clearly lower than that of ridge with intercepts,
+// which it contains: slopes of strength 0. Slopes of many columns can stand for the intercepts of tasks. From
+// there the steps to stronger intercepts are so short that the optimiser ends. The new start has the
+// intercepts of the simpler form, and ever weaker slopes.
+func (f *fitter) exceedIntercepts(ctx context.Context, first *choice, beside []*optimiser) error {
+	at := slices.IndexFunc(f.simpler(), func(b baseline) bool { return b.name == Intercepts })
+	simpler, start := &beside[at].best, first.q.clone()
+	start.sigma[constantGroup] = simpler.q.sigma[constantGroup]
+	for k := 0; k < weakStarts && first.evidence < simpler.evidence-nearlyFlat; k++ {
+		c := first.newOptimiser(start.clone())
+		if err := optimiseAll(ctx, c); err != nil {
+			return err
+		}
+		first.keepHigher(&c.best)
+		start.sigma[linearGroup] *= weaker
+	}
+	return nil
 }
 
 // takeBaselines sets the methods of the baselines from the ends of their optimisers.

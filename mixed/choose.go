@@ -117,8 +117,13 @@ func (f *fitter) optimiseFirst(ctx context.Context) (*form, error) {
 		return nil, err
 	}
 	first.keepHigher(&list[len(beside)].best)
-	if err := f.takeBaselines(ctx, beside); err != nil {
+	if err := f.exceedIntercepts(ctx, first, beside); err != nil {
 		return nil, err
+	}
+	if f.reports() {
+		if err := f.takeBaselines(ctx, beside); err != nil {
+			return nil, err
+		}
 	}
 	if err := f.compareLogarithm(ctx, first, beside); err != nil {
 		return nil, err
