@@ -2,6 +2,8 @@ package consensus_test
 
 import (
 	"context"
+	"errors"
+	"math"
 	"testing"
 
 	"github.com/difalt/difalt/consensus"
@@ -54,6 +56,57 @@ func TestNoContext(t *testing.T) {
 		}
 		if err := f(t.Context()); err != nil {
 			t.Errorf("%s after a nil context: %v", name, err)
+		}
+	}
+}
+
+// TestErrorsOfOneProcess: where all nodes live in one process, the network goes on after every error: NaN
+// or infinity in any operation.
+func TestErrorsOfOneProcess(t *testing.T) {
+	graph, err := topology.Path(3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	weights, err := topology.NewWeights(graph, topology.Metropolis)
+	if err != nil {
+		t.Fatal(err)
+	}
+	net, err := consensus.New(weights, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	gossip, err := net.Agree(40, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree := net.TreeMean()
+	average := func(x consensus.Exchange, c consensus.Codec, v float64) ([]consensus.Message, error) {
+		z := []consensus.Message{{Scalars: []float64{1}}, {Scalars: []float64{v}}, {Scalars: []float64{3}}}
+		return z, x.Average(t.Context(), z, c)
+	}
+	spoil := map[string]func() error{
+		"sum":       func() error { return net.Sum(t.Context(), [][]float64{{1}, {math.NaN()}, {3}}) },
+		"broadcast": func() error { return net.Broadcast(t.Context(), 1, [][]float64{{1}, {math.Inf(1)}, {3}}) },
+		"gossip":    func() error { _, err := average(gossip, consensus.Float64, math.NaN()); return err },
+		"mean":      func() error { _, err := average(tree, consensus.Float64, math.NaN()); return err },
+		"codes":     func() error { _, err := average(tree, consensus.Int16, math.NaN()); return err },
+	}
+	for name, f := range spoil {
+		if err := f(); !errors.Is(err, consensus.ErrNotFinite) {
+			t.Errorf("%s: %v", name, err)
+		}
+		z := [][]float64{{1}, {2}, {3}}
+		if err := net.Sum(t.Context(), z); err != nil || z[0][0] != 6 {
+			t.Errorf("after %s: sum %v, %v", name, z, err)
+		}
+		for _, x := range []consensus.Exchange{gossip, tree} {
+			m, err := average(x, consensus.Float64, 2)
+			if err != nil || math.Abs(m[2].Scalars[0]-2) > 1e-6 {
+				t.Errorf("after %s: mean %v, %v", name, m, err)
+			}
+		}
+		if _, err := average(tree, consensus.Int16, 2); err != nil {
+			t.Errorf("after %s: %v", name, err)
 		}
 	}
 }

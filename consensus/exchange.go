@@ -11,7 +11,7 @@ import (
 )
 
 // An Exchange is one way to average messages over the nodes of a network. It serves one goroutine at a time,
-// together with its network. An error ends the network; see the package.
+// together with its network. Errors may end the network; see the package.
 type Exchange interface {
 	// Average replaces every message with the mean over all nodes, or with an approximation of it. z[i] is
 	// the message of hosted node i; all messages have equal dimensions. All nodes pass one codec c, the
@@ -40,9 +40,12 @@ func (c Codec) String() string {
 	return fmt.Sprintf("int%d", uint8(c))
 }
 
+// codecs are all codecs.
+var codecs = [...]Codec{Int8, Int16, Float64}
+
 // ParseCodec returns the codec with the given name.
 func ParseCodec(name string) (Codec, error) {
-	for _, c := range []Codec{Int8, Int16, Float64} {
+	for _, c := range codecs {
 		if c.String() == name {
 			return c, nil
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/difalt/difalt/consensus/internal/codes"
 	"github.com/difalt/difalt/consensus/internal/frame"
@@ -35,7 +36,7 @@ func (t *treeMean) average(ctx context.Context, z []Message, c Codec) error {
 			return err
 		}
 	}
-	if c != Float64 && c != Int8 && c != Int16 {
+	if !slices.Contains(codecs[:], c) {
 		return fmt.Errorf("unknown codec %v", c)
 	}
 	if err := t.net.checkMessages(z); err != nil {

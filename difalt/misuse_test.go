@@ -174,8 +174,10 @@ func TestDivergedAdvice(t *testing.T) {
 
 // TestValidateNothing: a problem without nodes, and a negative rank, are errors.
 func TestValidateNothing(t *testing.T) {
-	if err := (&difalt.Problem{}).Validate(nil, 1); err == nil {
-		t.Error("a problem without nodes is valid")
+	for _, p := range []*difalt.Problem{nil, {}} {
+		if err := p.Validate(nil, 1); err == nil {
+			t.Errorf("problem %v without nodes is valid", p)
+		}
 	}
 	k := newTable(rand.New(rand.NewPCG(145, 146)), 3, 5, 2, 1).tasks(t)
 	var parameter *difalt.ParameterError
@@ -218,5 +220,70 @@ func TestResultRange(t *testing.T) {
 				call()
 			}()
 		}
+	}
+}
+
+// TestUnknownCodec: Validate refuses a codec that does not exist, so that a run does not end in its first
+// message.
+func TestUnknownCodec(t *testing.T) {
+	k := newTable(rand.New(rand.NewPCG(151, 152)), 6, 9, 4, 2)
+	for _, codec := range []consensus.Codec{1, 7, 32, 255} {
+		o := difalt.Options{Rank: 2, Method: difalt.Accelerated, Codec: codec}
+		_, fitted := o.Fit(t.Context(), k.tasks(t))
+		for _, err := range []error{o.Validate(4, 6), fitted} {
+			var parameter *difalt.ParameterError
+			if !errors.As(err, &parameter) || parameter.Name != "Codec" {
+				t.Errorf("codec %v: %v", codec, err)
+			}
+		}
+	}
+	for _, codec := range []consensus.Codec{0, consensus.Int8, consensus.Int16, consensus.Float64} {
+		o := difalt.Options{Rank: 2, Method: difalt.Accelerated, Codec: codec}
+		if err := o.Validate(4, 6); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestResultSharesNothing: who writes to all of a Result changes neither the next one nor the run.
+func TestResultSharesNothing(t *testing.T) {
+	p := draw(t, 2, 6, 12, 9, 2, 2, 0, 1)
+	s, err := difalt.NewSolver(p, network(t, "path", 2, 1), difalt.Options{Rank: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if _, err := s.Step(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	first, err := s.Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	step := first.Initial.Step
+	for i := range first.U {
+		clear(first.U[i].Data())
+		clear(first.Initial.U[i].Data())
+		clear(first.B[i])
+	}
+	first.Initial.Step = 0
+	next, err := s.Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range next.U {
+		if next.U[i].At(0, 0) == 0 || next.Initial.U[i].At(0, 0) == 0 || next.B[i][0] == 0 {
+			t.Errorf("node %d: zeros", i)
+		}
+	}
+	if next.Initial.Step != step {
+		t.Errorf("step size %g, it was %g", next.Initial.Step, step)
+	}
+}
+
+// TestZeroSnapshot: a Snapshot without a run has no bytes.
+func TestZeroSnapshot(t *testing.T) {
+	if b, err := new(difalt.Snapshot).MarshalBinary(); err == nil {
+		t.Errorf("%d bytes, which UnmarshalBinary refuses", len(b))
 	}
 }

@@ -94,6 +94,11 @@ func (o *Options) Validate(features, tasks int) error {
 	case o.SampleSplit && o.Method == Accelerated:
 		return &ParameterError{"SampleSplit", true, "does not go together with Accelerated"}
 	}
+	if o.Codec != 0 {
+		if _, err := consensus.ParseCodec(o.Codec.String()); err != nil {
+			return &ParameterError{"Codec", o.Codec, "must be Int8, Int16 or Float64"}
+		}
+	}
 	for _, f := range []struct {
 		name        string
 		value, most int

@@ -47,6 +47,9 @@ func InProcess(nodes []*kernel.Tasks, g *topology.Graph) (*Problem, *consensus.N
 // all numbers are finite and in range. It returns a *DataError or a *ParameterError where one number is at
 // fault.
 func (p *Problem) Validate(hosted []int, rank int) error {
+	if p == nil {
+		return errNoTasks
+	}
 	if len(p.Nodes) != len(hosted) {
 		const format = "difalt: the problem has the tasks of %d nodes, but this process hosts %d"
 		return fmt.Errorf(format, len(p.Nodes), len(hosted))

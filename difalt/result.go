@@ -119,7 +119,7 @@ func (s *Solver) Result() (*Result, error) {
 	}
 	nodes := s.refit()
 	res := &Result{
-		Status: s.status, Iterations: s.point.iteration, U: clone(s.point.u), Initial: s.initial,
+		Status: s.status, Iterations: s.point.iteration, U: clone(s.point.u), Initial: s.initial.clone(),
 		Residual: s.checker.rule.Residual, StatisticalError: s.checker.rule.Noise, Ridge: s.o.Ridge,
 		Last: s.record(nodes),
 	}

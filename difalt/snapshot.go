@@ -38,6 +38,9 @@ func (p *Snapshot) Iteration() int { return p.saved.Iteration }
 
 // MarshalBinary returns the snapshot as bytes. The last four bytes are a checksum.
 func (p *Snapshot) MarshalBinary() ([]byte, error) {
+	if p.saved.Version != snapshotVersion {
+		return nil, errNoSnapshot
+	}
 	var b bytes.Buffer
 	if err := gob.NewEncoder(&b).Encode(p.saved); err != nil {
 		return nil, err
@@ -45,7 +48,8 @@ func (p *Snapshot) MarshalBinary() ([]byte, error) {
 	return binary.LittleEndian.AppendUint32(b.Bytes(), crc32.ChecksumIEEE(b.Bytes())), nil
 }
 
-// errNoSnapshot is the error about bytes that MarshalBinary has not written.
+// errNoSnapshot is the error about bytes that MarshalBinary has not written, and about a Snapshot that no
+// solver has made.
 var errNoSnapshot = errors.New("difalt: it is not a snapshot of a run, or it is damaged, or from an older version")
 
 // UnmarshalBinary reads the bytes of MarshalBinary. Any other bytes are an error.

@@ -25,6 +25,13 @@ type Initial struct {
 	Compute      time.Duration     // execution time of one node, without its exchanges
 }
 
+// clone returns a copy that shares no memory with i.
+func (i *Initial) clone() *Initial {
+	c := *i
+	c.U = clone(i.U)
+	return &c
+}
+
 // Initialize runs the initialisation alone, so that several methods can start from one estimate: put
 // Initial.U into Problem.U0 and Initial.Step into Options.Step.
 func Initialize(ctx context.Context, p *Problem, net *consensus.Network, o Options) (*Initial, error) {

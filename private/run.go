@@ -125,6 +125,10 @@ func (o *Options) validate(nodes []*kernel.Tasks, hosted []int) error {
 	if err := p.Validate(hosted, o.Rank); err != nil {
 		return err
 	}
+	run := difalt.Options{Rank: max(o.Rank, 1), Workers: o.Workers}
+	if err := run.Validate(nodes[0].Features(), 0); err != nil {
+		return err
+	}
 	switch {
 	case !(o.MeanBound >= 0) || math.IsInf(o.MeanBound, 0):
 		return &difalt.ParameterError{Name: "MeanBound", Value: o.MeanBound, Why: "must be finite, and not negative"}
