@@ -25,6 +25,10 @@ func TestNothing(t *testing.T) {
 	check.Error(t, err, "need a context")
 	_, err = m.Adapt(none, table)
 	check.Error(t, err, "need a context")
+	_, err = NewPreview(none, in, Options{}, 3)
+	check.Error(t, err, "need a context")
+	_, err = new(Report).OwnFits(none)
+	check.Error(t, err, "need a context")
 
 	_, _, err = Fit(t.Context(), Input{Table: missing}, Options{})
 	check.Error(t, err, "there is no table")
@@ -32,6 +36,10 @@ func TestNothing(t *testing.T) {
 	check.Error(t, err, "there is no table")
 	_, err = m.Adapt(t.Context(), missing)
 	check.Error(t, err, "there is no table")
+	for _, owners := range []int{-1, 0, 2} {
+		check.Error(t, Check(list, Options{}, nil, owners), "3 tables")
+	}
+	check.Error(t, Check(nil, Options{}, nil, 3), "0 tables")
 	for _, table := range []Table{nil, missing} {
 		if tasks := m.Repeats(table); tasks != nil {
 			t.Errorf("tasks %q repeat in no table", tasks)

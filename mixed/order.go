@@ -9,7 +9,8 @@ import (
 
 // A rowList lists rows of a table by task. Tasks, and the rows of each, come in an order that follows from
 // their contents: sums in this order have the same bits wherever the rows are in the table, and for one of
-// several owners wherever the columns are. The order does not depend on the unit of the weights.
+// several owners wherever the columns are. The order does not depend on the unit of the weights. Held-out rows
+// change the order of no two tasks that differ in training rows, so they change no bit of a model.
 type rowList struct {
 	order []int32  // rows, task after task
 	names []string // of all tasks of the table
@@ -18,7 +19,8 @@ type rowList struct {
 	end   []int
 	sums  []uint64 // of the keys of every task
 
-	weights []float64 // of the rows of every task, together
+	training []uint64  // of the keys of the training rows of every task
+	weights  []float64 // of the training rows of every task, together
 }
 
 // rowsByTask lists the rows of positive weight for a number of owners. The error comes from a context that
@@ -27,7 +29,8 @@ func rowsByTask(ctx context.Context, in *Input, owners int) (*rowList, error) {
 	t := in.Table
 	l := &rowList{names: t.Tasks()}
 	n := len(l.names)
-	l.start, l.end, l.sums, l.weights = make([]int, n), make([]int, n), make([]uint64, n), make([]float64, n)
+	l.start, l.end, l.weights = make([]int, n), make([]int, n), make([]float64, n)
+	l.sums, l.training = make([]uint64, n), make([]uint64, n)
 	keys, read := make([]uint64, t.Rows()), t.X
 	if owners > 1 { // which have columns in the order of their names
 		read = byName(t)
@@ -43,7 +46,10 @@ func rowsByTask(ctx context.Context, in *Input, owners int) (*rowList, error) {
 			keys[i] = rowKey(read(x, i), t.Y(i))
 			k := t.Task(i)
 			l.sums[k] += mix(keys[i], 1)
-			l.weights[k] += weight
+			if in.trains(i) {
+				l.training[k] += mix(keys[i], 1)
+				l.weights[k] += weight
+			}
 			l.end[k]++
 			rows++
 		}
@@ -99,10 +105,11 @@ func byName(t Table) func(dst []float64, row int) []float64 {
 	}
 }
 
-// compare orders tasks by their contents, tasks of equal contents by their weights, and then by their names.
+// compare orders tasks by their training rows, tasks with equal ones by the weights of these, then by all of
+// their rows, and then by their names.
 func (l *rowList) compare(a, b int) int {
-	contents, weights := cmp.Compare(l.sums[a], l.sums[b]), cmp.Compare(l.weights[a], l.weights[b])
-	return cmp.Or(contents, weights, cmp.Compare(l.names[a], l.names[b]))
+	training, weights := cmp.Compare(l.training[a], l.training[b]), cmp.Compare(l.weights[a], l.weights[b])
+	return cmp.Or(training, weights, cmp.Compare(l.sums[a], l.sums[b]), cmp.Compare(l.names[a], l.names[b]))
 }
 
 // of returns the rows of a task.

@@ -116,6 +116,34 @@ func TestSameBitsInAnyOrder(t *testing.T) {
 	}
 }
 
+// TestHeldOutRowsDoNotCount: other numbers in held-out rows change no bit of the model, for one table and for
+// the tables of three owners; nor do tasks that have no other rows.
+func TestHeldOutRowsDoNotCount(t *testing.T) {
+	in := mixture(t, 3, 18)
+	d := in.Table.(*Data).clone()
+	for i, held := range in.HeldOut {
+		if held || d.TaskOf[i] == 2 {
+			in.HeldOut[i] = true
+			d.Targets[i] = 3 - 2*d.Targets[i]
+		}
+	}
+	changed := Input{Table: d, HeldOut: in.HeldOut}
+	m, _, err := Fit(t.Context(), in, Options{})
+	check.Done(err)
+	other, _, err := Fit(t.Context(), changed, Options{})
+	check.Done(err)
+	if what := sameModel(m, other); what != "" {
+		t.Errorf("other bits of the %s", what)
+	}
+	m, _, err = Together(t.Context(), cut(in, 3), network("path", 3), open)
+	check.Done(err)
+	other, _, err = Together(t.Context(), cut(changed, 3), network("path", 3), open)
+	check.Done(err)
+	if what := sameModel(m, other); what != "" {
+		t.Errorf("three owners: other bits of the %s", what)
+	}
+}
+
 // The tasks that optimisers use are the same in any order of rows, tasks and columns, under any names and in
 // any units.
 func TestSomeTasks(t *testing.T) {

@@ -162,6 +162,9 @@ func (m *meeting) addLast(ctx context.Context, from int) error {
 // p, would report before it sends anything. owners is the number of nodes of the network. So a caller can ask
 // before it connects. The error is an *Error.
 func Check(list []Input, o Options, p *Privacy, owners int) error {
+	if len(list) == 0 || len(list) > owners {
+		return ownFault(fmt.Errorf("there are %d tables for %d owners", len(list), owners))
+	}
 	var err error
 	switch {
 	case p != nil:

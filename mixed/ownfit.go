@@ -38,6 +38,9 @@ type ownedTable struct {
 // time of these fits, and sends nothing: nobody learns the result but the caller. Reports of one owner, and
 // of private trainings, have none. The error comes from a context that ends.
 func (r *Report) OwnFits(ctx context.Context) (list []OwnFit, err error) {
+	if ctx == nil {
+		return nil, errNoContext
+	}
 	for i := range r.owned {
 		fit, err := r.owned[i].compare(ctx)
 		if err != nil {

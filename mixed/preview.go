@@ -15,6 +15,9 @@ type Preview struct {
 // NewPreview applies the rules of an owner who trains with others to its table alone. owners is the number of
 // all owners. In a training the levels of other owners are columns, too, which can leave out more.
 func NewPreview(ctx context.Context, in Input, o Options, owners int) (*Preview, error) {
+	if ctx == nil {
+		return nil, errNoContext
+	}
 	if owners < 2 {
 		return nil, fmt.Errorf("the number of owners is %d: must be at least 2", owners)
 	}
