@@ -18,8 +18,23 @@ const (
 	badWork  = "qr: work too short"
 )
 
-// WorkLen returns the length of the workspace that Factor needs for n columns.
-func WorkLen(n int) int { return n * (n + 2) }
+// WorkLen returns the length of the workspace that Factor needs for n columns. It panics if n is negative, or
+// beyond the memory of any machine.
+func WorkLen(n int) int {
+	checkOrder(n)
+	return n * (n + 2)
+}
+
+// checkOrder panics unless memory may hold n x n matrices.
+func checkOrder(n int) {
+	const most = math.MaxInt / 64
+	if n < 0 {
+		panic(badTriangle)
+	}
+	if float64(n)*float64(n) > most {
+		panic(tooLarge)
+	}
+}
 
 // Factor overwrites the m x n matrix a, m >= n, by the orthonormal factor Q of A = Q R and the n x n matrix r
 // by R, with zeros below the diagonal. The diagonal is not negative. work must have WorkLen(n) entries and is

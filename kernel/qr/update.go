@@ -28,16 +28,8 @@ type Workspace struct {
 
 // NewWorkspace returns scratch memory for matrices of n columns.
 func NewWorkspace(n int) *Workspace {
-	const (
-		most   = math.MaxInt / 64
-		cached = 1 << 16 // entries that stay in a second-level cache
-	)
-	if n < 0 {
-		panic(badTriangle)
-	}
-	if float64(n)*float64(n) > most {
-		panic(tooLarge)
-	}
+	const cached = 1 << 16 // entries that stay in a second-level cache
+	checkOrder(n)
 	w := &Workspace{n: n, block: max(32, n, min(4*n, cached/max(n, 1))), scale: make([]float64, n)}
 	rows := n + w.block
 	w.y = make([]float64, rows)

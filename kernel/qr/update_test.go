@@ -239,6 +239,8 @@ func TestRPanics(t *testing.T) {
 		},
 		"Update, -1":     func() { qr.Update(good(), blas64.General{Rows: -1, Cols: 2, Stride: 2}, nil) },
 		"small work":     func() { qr.R(good(), good(), qr.NewWorkspace(1)) },
+		"length":         func() { qr.WorkLen(-3) },
+		"huge length":    func() { qr.WorkLen(math.MaxInt/2 + 1) },
 		"workspace":      func() { qr.NewWorkspace(-1) },
 		"huge workspace": func() { qr.NewWorkspace(math.MaxInt/2 + 1) },
 		"Update, work":   func() { qr.Update(good(), rows, new(qr.Workspace)) },
