@@ -89,17 +89,26 @@ func (o Options) Fit(ctx context.Context, tasks *kernel.Tasks) (*Model, error) {
 // commonWeights returns tasks whose mean weight is near 1, and the factor of their weights: a power of four.
 // Weights near 1 stay as they are.
 func commonWeights(k *kernel.Tasks) (*kernel.Tasks, float64, error) {
-	total := 0.0
+	most, total := 0.0, 0.0
 	for t := range k.Len() {
 		for i := range k.Samples(t) {
-			total += k.Weight(t, i) / float64(k.TotalSamples())
+			most = max(most, k.Weight(t, i))
 		}
 	}
-	const near = 5
-	power := 0
-	if total > 0 {
-		power = -math.Ilogb(total) / 2
+	if most == 0 { // no samples
+		return k, 1, nil
 	}
+	largest := math.Ilogb(most)
+	for t := range k.Len() {
+		for i := range k.Samples(t) {
+			total += math.Ldexp(k.Weight(t, i), -largest) / float64(k.TotalSamples())
+		}
+	}
+	const (
+		near = 5
+		far  = 500 // the factor of the smallest weights would overflow
+	)
+	power := min(-(math.Ilogb(total)+largest)/2, far)
 	if power > -near && power < near {
 		return k, 1, nil
 	}

@@ -241,6 +241,21 @@ func TestFitWeights(t *testing.T) {
 			}
 		}
 	}
+	m := fitted(t, repeated.tasks(t), difalt.Options{Rank: 2})
+	want := predict(m)
+	for _, factor := range []float64{0x1p-1074, 0x1p-1060, 0x1p-1000, 0x1p1000, 0x1p1022} {
+		tasks, err := k.tasks(t).Weighted(floats.ScaleTo(make([]float64, len(w)), factor, w))
+		if err != nil {
+			t.Fatal(err)
+		}
+		near("extreme weights", predict(fitted(t, tasks, difalt.Options{Rank: 2})), want, 1e-7)
+		adapted, err := m.Adapt(t.Context(), tasks)
+		if err != nil {
+			t.Errorf("weights times %g: %v", factor, err)
+			continue
+		}
+		near("adapted to extreme weights", predict(adapted), want, 1e-7)
+	}
 }
 
 // A result is what Fit returns.

@@ -76,7 +76,7 @@ func Standardize(ctx context.Context, net consensus.Sums, nodes []*kernel.Tasks)
 	if err != nil {
 		return nil, nil, err
 	}
-	s.setDeviations(squares, left)
+	s.setDeviations(squares, left, 1)
 	var list []*kernel.Tasks
 	for i, k := range nodes {
 		list = append(list, s.apply(i, k))
@@ -101,7 +101,7 @@ func sumSquares(
 				lost = 1
 			}
 		}
-		rows[i] = append(rows[i], freedom(k), lost)
+		rows[i] = append(rows[i], freedom(k, 1), lost)
 	}
 	if err := net.Sum(ctx, rows); err != nil {
 		return nil, 0, err
@@ -171,24 +171,34 @@ func checkSizes(hosted []int, nodes []*kernel.Tasks) error {
 	return nil
 }
 
-// setDeviations sets the deviations from sums of squares and their freedom.
-func (s *Scaling) setDeviations(squares []float64, freedom float64) {
+// setDeviations sets the deviations from sums of squares and their freedom, for weights in units of unit^2.
+func (s *Scaling) setDeviations(squares []float64, freedom, unit float64) {
 	for j, v := range squares {
 		s.Deviations[j] = 1
 		if v > 0 && freedom > 0 {
-			s.Deviations[j] = math.Sqrt(v / freedom)
+			s.Deviations[j] = math.Sqrt(v/freedom) / unit
 		}
 	}
 }
 
+// rootUnit returns a power of two near the root of the largest weight of a task, and 1 if that is 1. Sums of
+// weights, and of products with their roots, neither overflow nor underflow if roots are divided by it.
+func rootUnit(k *kernel.Tasks, t int) float64 {
+	most := 0.0
+	for i := range k.Samples(t) {
+		most = max(most, k.Weight(t, i))
+	}
+	return powerOfTwo(math.Sqrt(most))
+}
+
 // freedom returns the number of samples that are left to the deviations within tasks: all but one of every
-// task that has some, times the mean weight of the task.
-func freedom(k *kernel.Tasks) float64 {
+// task that has some, times the mean weight of the task in units of unit^2.
+func freedom(k *kernel.Tasks, unit float64) float64 {
 	left := 0.0
 	for t := range k.Len() {
 		n, total := float64(k.Samples(t)), 0.0
 		for i := range k.Samples(t) {
-			total += k.Weight(t, i)
+			total += k.Weight(t, i) / unit / unit
 		}
 		if n > 0 {
 			left += total * (n - 1) / n
@@ -208,15 +218,17 @@ func moments(k *kernel.Tasks) (means, responses, squares []float64) {
 		if len(y) == 0 {
 			continue
 		}
+		unit := rootUnit(k, t)
 		for i := range y {
 			weight := k.Weight(t, i)
-			root := math.Sqrt(weight) // which the row and its response have as a factor
+			root := math.Sqrt(weight) / unit // the row and its response have root * unit as a factor
 			rounded.AddScaled(mean, root, k.Row(row, t, i))
 			responses[t] += float64(root * y[i])
-			total += weight
+			total += weight / unit / unit
 		}
 		floats.Scale(1/total, mean)
-		responses[t] /= total
+		floats.Scale(1/unit, mean)
+		responses[t] /= total * unit
 		for i := range y {
 			root := math.Sqrt(k.Weight(t, i))
 			for j, v := range k.Row(row, t, i) {
@@ -260,7 +272,7 @@ func (s *Scaling) apply(i int, k *kernel.Tasks) *kernel.Tasks {
 func (s *Scaling) centre(i, t int, k *kernel.Tasks) (rows [][]float64, roots []float64) {
 	d, y := k.Features(), k.Y(t)
 	mean := append(slices.Clone(s.Means[i][t*d:][:d]), s.Responses[i][t])
-	left, total := make([]float64, d+1), 0.0
+	left, total, unit := make([]float64, d+1), 0.0, rootUnit(k, t)
 	for l := range y {
 		root := math.Sqrt(k.Weight(t, l))
 		row := make([]float64, d+1)
@@ -273,12 +285,12 @@ func (s *Scaling) centre(i, t int, k *kernel.Tasks) (rows [][]float64, roots []f
 				row[j] = 0
 			}
 		}
-		rounded.AddScaled(left, root, row)
-		total += float64(root * root)
+		rounded.AddScaled(left, root/unit, row)
+		total += float64(root / unit * (root / unit))
 		rows, roots = append(rows, row), append(roots, root)
 	}
 	for l, row := range rows { // the rounding of the means, in the size of the offsets
-		rounded.AddScaled(row, -roots[l]/total, left)
+		rounded.AddScaled(row, -roots[l]/unit/total, left)
 	}
 	return rows, roots
 }

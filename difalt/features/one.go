@@ -38,7 +38,11 @@ func StandardizeOne(k *kernel.Tasks) (*kernel.Tasks, *Scaling, error) {
 		k = divided(k, units, before)
 		s, squares = momentsOne(k)
 	}
-	s.setDeviations(squares, freedom(k))
+	unit := 0.0
+	for t := range k.Len() {
+		unit = max(unit, rootUnit(k, t))
+	}
+	s.setDeviations(squares, freedom(k, unit), unit)
 	standard := s.apply(0, k)
 	if k.TotalSamples() > 0 && standard.TotalSamples() == 0 {
 		return nil, nil, errors.New("features: no task has two samples: its intercept explains the only one")

@@ -2,6 +2,7 @@ package features
 
 import (
 	"errors"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -82,6 +83,54 @@ func TestCheckUnits(t *testing.T) {
 			if Misleading(nodes[0]) != (want != nil) {
 				t.Errorf("mean %v, unit %g: not seen at one node", mean, unit)
 			}
+		}
+	}
+}
+
+// TestUnitOfWeights: weights that are all alike, of any size, change neither means nor deviations, and
+// multiply the rows in standard form by their root.
+func TestUnitOfWeights(t *testing.T) {
+	rng := rand.New(rand.NewPCG(61, 62))
+	b := kernel.NewBuilder(2, []int{5, 9}, kernel.Float64)
+	for task, n := range []int{5, 9} {
+		for i := range n {
+			b.SetRow(task, i, []float64{3 + rng.NormFloat64(), rng.NormFloat64()}, 7+rng.NormFloat64())
+		}
+	}
+	k := b.Tasks()
+	standard, s, err := StandardizeOne(k)
+	if err != nil {
+		t.Fatal(err)
+	}
+	near := func(x, y float64) bool { return math.Abs(x-y) <= 1e-12*math.Abs(y) }
+	for _, weight := range []float64{0x1p-1074, 0x1p-1000, 0x1p-400, 4, 0x1p400, 0x1p1000, 0x1p1022} {
+		weights := slices.Repeat([]float64{weight}, 14)
+		weighted, err := k.Weighted(weights)
+		if err != nil {
+			t.Fatal(err)
+		}
+		other, o, err := StandardizeOne(weighted)
+		if err != nil {
+			t.Errorf("weight %g: %v", weight, err)
+			continue
+		}
+		for j := range 2 {
+			if !near(o.Deviations[j], s.Deviations[j]) || !near(o.Means[0][2+j], s.Means[0][2+j]) {
+				t.Errorf("weight %g: deviation %g and mean %g of feature %d, without weights %g and %g",
+					weight, o.Deviations[j], o.Means[0][2+j], j, s.Deviations[j], s.Means[0][2+j])
+			}
+		}
+		if !near(o.Responses[0][1], s.Responses[0][1]) {
+			t.Errorf("weight %g: mean response %g, without weights %g", weight, o.Responses[0][1], s.Responses[0][1])
+		}
+		x, y := other.Row(make([]float64, 2), 1, 3), standard.Row(make([]float64, 2), 1, 3)
+		root := math.Sqrt(weight)
+		if !near(x[0]/root, y[0]) || !near(other.Y(1)[3]*o.Unit/root, standard.Y(1)[3]*s.Unit) {
+			t.Errorf("weight %g: row %v, without weights %v", weight, x, y)
+		}
+		centred, means, _ := Center(weighted)
+		if same, _, _ := Center(k); !near(means[2], s.Means[0][2]) || !near(centred.Y(1)[3]/root, same.Y(1)[3]) {
+			t.Errorf("weight %g: centred response %g and mean %g", weight, centred.Y(1)[3], means[2])
 		}
 	}
 }
