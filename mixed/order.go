@@ -9,8 +9,8 @@ import (
 
 // A rowList lists rows of a table by task. Tasks, and the rows of each, come in an order that follows from
 // their contents: sums in this order have the same bits wherever the rows are in the table, and for one of
-// several owners wherever the columns are. The order does not depend on the unit of the weights. Held-out rows
-// change the order of no two tasks that differ in training rows, so they change no bit of a model.
+// several owners wherever the columns are. The order does not depend on the unit of the weights. Held-out
+// rows change the order of no two tasks that differ in training rows, so they change no bit of a model.
 type rowList struct {
 	order []int32  // rows, task after task
 	names []string // of all tasks of the table
@@ -44,13 +44,7 @@ func rowsByTask(ctx context.Context, in *Input, owners int) (*rowList, error) {
 		}
 		if weight := in.weight(i); weight > 0 {
 			keys[i] = rowKey(read(x, i), t.Y(i))
-			k := t.Task(i)
-			l.sums[k] += mix(keys[i], 1)
-			if in.trains(i) {
-				l.training[k] += mix(keys[i], 1)
-				l.weights[k] += weight
-			}
-			l.end[k]++
+			l.count(t.Task(i), keys[i], weight, in.trains(i))
 			rows++
 		}
 	}
@@ -85,6 +79,16 @@ func rowsByTask(ctx context.Context, in *Input, owners int) (*rowList, error) {
 		})
 	}
 	return l, nil
+}
+
+// count adds a row to the numbers that describe its task.
+func (l *rowList) count(task int, key uint64, weight float64, trains bool) {
+	l.end[task]++
+	l.sums[task] += mix(key, 1)
+	if trains {
+		l.training[task] += mix(key, 1)
+		l.weights[task] += weight
+	}
 }
 
 // byName returns a function that sets dst, which it returns, to the features of a row in the order of their
