@@ -247,8 +247,13 @@ type sample struct {
 	spread    float64
 }
 
-// farthest bounds columns, so that sums of their squares are finite.
-const farthest = 1e100
+// Numbers of rows to learn from are bounded, in standard deviations of the training rows. The square of a
+// farther feature would take all digits of the covariances; a farther target gives coefficients that a model
+// does not hold.
+const (
+	farthest       = 1 << 26
+	farthestTarget = 1e20
+)
 
 // sample returns a row of a table, or the first number of it that cannot be used.
 func (m *Model) sample(t Table, row int) (sample, error) {
@@ -258,15 +263,16 @@ func (m *Model) sample(t Table, row int) (sample, error) {
 	d.Apply(s.z, x)
 	for j, v := range x {
 		if scale := d.Scale[j]; scale > 0 && !(math.Abs((d.filled(x, j)-d.Center[j])/scale) <= farthest) {
-			return s, fmt.Errorf("feature %q is %v: it is infinite or too large", m.features[j], v)
+			const format = "feature %q is %v: it is infinite, or too far from the training rows to learn from"
+			return s, fmt.Errorf(format, m.features[j], v)
 		}
 	}
 	if at := d.distance(); at >= 0 {
 		s.distance, s.z[at] = s.z[at], 0
 	}
 	s.spread = m.newValues(x)
-	if !finite(s.y) {
-		why := "it must be finite"
+	if !(math.Abs(s.y) <= farthestTarget) {
+		why := "it must be finite, and not so far from the training rows"
 		if m.p.Target.Log {
 			why = "the model is of the target's logarithm: it must be finite and positive"
 		}

@@ -149,8 +149,14 @@ func TestAdaptRefuses(t *testing.T) {
 			logarithm, "new", func(l *list) { l.y[0] = -1 }},
 		{"weight", `row 4 of the table, task "new": the weight is -1`, plain,
 			"new", func(l *list) { l.weights = []float64{1, 1, 1, -1, 1} }},
-		{"huge feature", `row 1 of the table, task "new": feature "dose" is 1e+308: it is infinite or too large`, plain,
+		{"huge feature", `row 1 of the table, task "new": feature "dose" is 1e+308: it is infinite, or too far`, plain,
 			"new", func(l *list) { l.x[0][1] = 1e308 }},
+		{"far feature", `row 1 of the table, task "new": feature "dose" is 1e+10: it is infinite, or too far`, plain,
+			"new", func(l *list) { l.x[0][1] = 1e10 }},
+		{"far feature of a known task", `row 1 of the table, task "s": feature "dose" is -1e+12`, plain,
+			"s", func(l *list) { l.x[0][1] = -1e12 }},
+		{"far target", `row 3 of the table, task "new": the target is 1e+100: it must be finite, and not so far`, plain,
+			"new", func(l *list) { l.y[2] = 1e100 }},
 		{"no covariances", `task "s": the model does not keep covariances`, bare, "s", func(*list) {}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
