@@ -173,6 +173,9 @@ func (l *levels) code(name string, o *TableOptions) (k int, err error) {
 			err = fmt.Errorf("the level %w", err)
 		}
 	case l.fixed && l.others:
+		if err := checkName(name); err != nil {
+			return 0, fmt.Errorf("the level %w", err)
+		}
 		if len(l.unknown) < mostNewLevels && !slices.Contains(l.unknown, name) {
 			l.unknown = append(l.unknown, strings.Clone(name))
 		}

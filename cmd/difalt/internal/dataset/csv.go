@@ -54,6 +54,7 @@ func (r *reader) readCSV(packed io.Reader) error {
 	case io.EOF:
 		return errors.New("the table is empty: its first line should name the columns")
 	}
+	before := r.rows
 	for err == nil {
 		var cells []string
 		if cells, err = list.next(); err == nil {
@@ -63,6 +64,11 @@ func (r *reader) readCSV(packed io.Reader) error {
 	}
 	if err != io.EOF {
 		return err
+	}
+	if r.rows == before { // a file whose lines end with CR is one line
+		if err := loneCR(1, header); err != nil {
+			return err
+		}
 	}
 	return r.close()
 }
@@ -147,8 +153,8 @@ func (r *reader) parse(col int, cell string) (float64, form, error) {
 		return v, truth, nil
 	}
 	if r.o.Dates != "" && r.isNumber(col) {
-		if v, ok := days(cell, r.o.Dates); ok {
-			r.notations[r.slots[col]].dates = true
+		if v, clock, ok := timeIn(cell, r.o.Dates); ok {
+			r.notations[r.slots[col]].seeTime(cell, clock)
 			return v, date, nil
 		}
 	}

@@ -84,7 +84,7 @@ var malformedTexts = []malformed{
 	csvFile("utf16be.csv", "\xfe\xff\x00t\x00,\x00a", `"t", "a"`),
 	csvFile("utf16.csv", "t\x00,\x00a\x00,\x00y\x00\n\x00", "line 1 contains zero bytes",
 		"in UTF-16 with a byte order mark"),
-	csvFile("binary.csv", "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", "line 1: column 1", "is not a name in UTF-8"),
+	csvFile("binary.csv", "\x89XYZ\r\n\x1a\n\x00\x00\x00\rIHDR", "line 1: column 1", "is not a name in UTF-8"),
 	csvFile("cr.csv", "t,a,y\rx,1,2\rx,3,4", "line 1 contains a CR"),
 	csvFile("cr-quoted.csv", "\"t\",\"a\",\"y\"\r\"x\nz\",1,\"2\"\r\"x\",3,4\r", "a quoted cell"),
 	csvFile("latin1-task.csv", "t,a,y\nM\xfcller,1,2\n", "line 2", "UTF-8", `M\xfcller`),

@@ -40,17 +40,23 @@ var (
 // days returns the days since 1970-01-01 of a date in the given order, with hyphens, slashes or points. T or
 // a space and a time may follow, of 24 hours or with AM or PM; a time without a zone is in UTC.
 func days(cell, order string) (days float64, ok bool) {
+	days, _, ok = timeIn(cell, order)
+	return days, ok
+}
+
+// timeIn returns the days of a cell as the function days, and the form of the time behind the date.
+func timeIn(cell, order string) (days float64, clock string, ok bool) {
 	if cell == "" || cell[0] < '0' || cell[0] > '9' { // as all layouts begin
-		return 0, false
+		return 0, "", false
 	}
 	date := min(len("31.12.2024 "), len(cell)) // a point after it begins a fraction of a second
 	cell = hyphens.Replace(cell[:date]) + cell[date:]
-	for _, clock := range clocks {
+	for _, clock = range clocks {
 		if t, err := time.Parse(layouts[order]+clock, cell); err == nil {
-			return daysOf(t), true
+			return daysOf(t), clock, true
 		}
 	}
-	return 0, false
+	return 0, "", false
 }
 
 // daysOf returns the days since 1970-01-01 of a time.
@@ -67,9 +73,19 @@ var separated = regexp.MustCompile(`^\D*(\d+|\d{1,3}([ .'’\x{a0}\x{202f}\x{200
 // accounting are the forms of a negative number in accounts: (12.5) and 12.5-.
 var accounting = regexp.MustCompile(`^\(([\d.,]+)\)$|^([\d.,]+)-$`)
 
-// likeDate is the form of dates, also of days that do not exist.
+// likeDate is the form of dates, also of days that do not exist, and perhaps of a time behind them.
 var likeDate = regexp.MustCompile(
-	`^(\d{4}[-/. ]\d{1,2}[-/. ]\d{1,2}|\d{1,2}[-/. ]\d{1,2}[-/. ]\d{4})([ T]\d{1,2}:.*)?$`)
+	`^(\d{4}[-/. ]\d{1,2}[-/. ]\d{1,2}|\d{1,2}[-/. ]\d{1,2}[-/. ]\d{4})([ Tt]\d{1,2}(:.*)?)?$`)
+
+// ordersOf returns the orders in which a cell is a date.
+func ordersOf(cell string) (orders []string) {
+	for _, order := range []string{"ymd", "dmy", "mdy"} {
+		if _, ok := days(cell, order); ok {
+			orders = append(orders, order)
+		}
+	}
+	return orders
+}
 
 // advice returns the reason why a cell is not a number, if it is known, and an option that helps, with its
 // values; the option is "Plain" where the cell must be written otherwise.
@@ -77,12 +93,9 @@ func (o *TableOptions) advice(cell string) (why, option string, values []string)
 	decimal := cmp.Or(o.Decimal, '.')
 	other := '.' + ',' - decimal
 	shown := fmt.Sprintf("%.60q", cell)
-	for _, order := range []string{"ymd", "dmy", "mdy"} {
-		if _, ok := days(cell, order); ok {
-			values = append(values, order)
-		}
-	}
+	values = ordersOf(cell)
 	isNumber := func(s string, mark rune) bool { _, err := parseNumber(s, mark); return err == nil }
+	timed := likeDate.FindStringSubmatch(cell)
 	negative := accounting.FindStringSubmatch(cell)
 	_, noAddress := netip.ParseAddr(cell)
 	inner := strings.TrimSuffix(strings.TrimPrefix(cell, "'"), "'")
@@ -91,7 +104,10 @@ func (o *TableOptions) advice(cell string) (why, option string, values []string)
 		return shown + " is a date: its order must be given", "Dates", values
 	case values != nil:
 		return fmt.Sprintf("%s is a date, but not in the order %s", shown, o.Dates), "Dates", values
-	case likeDate.MatchString(cell):
+	case timed != nil && ordersOf(timed[1]) != nil:
+		return shown + " is a date with a time that is not read: write the time as 13:45, 13:45:00 or 13:45:00+02:00",
+			"", nil
+	case timed != nil:
 		return shown + " looks like a date, but the calendar has no such day", "", nil
 	case isNumber(cell, other):
 		why = fmt.Sprintf("%s has %q as decimal mark, in place of %q, or between thousands", shown, other, decimal)
@@ -125,6 +141,9 @@ var times = []struct {
 	{regexp.MustCompile(`(?i)^\d{1,2}[ -.]+(` + months + `)[a-z]*[ -.,]+(\d{2}|\d{4})$`), "a date",
 		"write it as 2024-01-31"},
 	{regexp.MustCompile(`(?i)^(` + months + `)[a-z]*[ -.]+\d{1,2},? +\d{4}$`), "a date", "write it as 2024-01-31"},
+	{regexp.MustCompile(`(?i)^\d{1,2}(` + months + `)\d{2,4}(:[\d:.]+)?$`), "a date", "write it as 2024-01-31"},
+	{regexp.MustCompile(`^\d{8}T\d{4,6}(Z|[+-]\d{2,4})?$`), "a time without hyphens and colons",
+		"write it as 2024-01-31T13:45"},
 	{regexp.MustCompile(`(?i)^(` + months + `)[a-z]*[ -.]+\d{2,4}$|^\d{4}[ -](` + months + `)[a-z]*$`), "a month",
 		"write its first day, as 2024-01-01"},
 	{regexp.MustCompile(`(?i)^\d{4}[ -]?Q[1-4]$|^Q[1-4][ -]?\d{4}$`), "a quarter of a year",
@@ -160,6 +179,8 @@ type notation struct {
 	zeros   string // the first cell with leading zeros
 	rounded string // the first whole number that float64 does not hold
 	dates   bool   // cells are dates
+	local   string // the first cell with a time without a zone
+	zoned   string // the first cell with a time with a zone
 	form    form   // how the cells of CSV are written so far
 }
 
@@ -208,6 +229,18 @@ func (n *notation) lose(digits string, v float64) {
 
 // exactDigits is the number of digits that float64 holds of every whole number.
 const exactDigits = 15
+
+// seeTime adds a cell that is a date with a time of the given form behind it, empty for none.
+func (n *notation) seeTime(cell, clock string) {
+	n.dates = true
+	first := &n.local
+	if strings.Contains(clock, "Z07") || strings.HasSuffix(clock, "UTC") {
+		first = &n.zoned
+	}
+	if clock != "" && *first == "" {
+		*first = strings.Clone(cell)
+	}
+}
 
 // see adds a cell that is a number.
 func (n *notation) see(cell string, decimal rune) {

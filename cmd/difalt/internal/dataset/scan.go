@@ -132,8 +132,26 @@ func (r *reader) findDates(list *records) {
 // place returns where the current row is.
 func (r *reader) place() Place { return Place{r.path, r.unit, r.at} }
 
+// checkTexts refuses names and kept cells of the current row that no output can hold.
+func (r *reader) checkTexts() error {
+	if r.task != "" {
+		if err := checkName(r.task); err != nil {
+			return r.here(": task %w", err)
+		}
+	}
+	for i, cell := range r.row.Kept {
+		if err := checkEncoding(cell, "text"); err != nil {
+			return r.here(", column %.60q: %w", r.o.Keep[i], err)
+		}
+	}
+	return nil
+}
+
 // pass passes the current row on.
 func (r *reader) pass(complete bool) error {
+	if err := r.checkTexts(); err != nil {
+		return err
+	}
 	row := &r.row
 	if row.Features == nil {
 		r.widths = make([]int, len(r.t.schema.Columns))

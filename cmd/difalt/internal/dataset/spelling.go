@@ -57,7 +57,15 @@ func alikeIn(list []string) (pairs []string) {
 
 // Pair joins two names of one spelling by a word.
 func Pair(a, word, b string) string {
-	return fmt.Sprintf(`"%s" %s "%s"%s`, text.Visible(a), word, text.Visible(b), oddRune(a, b))
+	return fmt.Sprintf(`"%s" %s "%s"%s`, text.Visible(a), word, text.Visible(b), oddRune(a, b)+moreBlanks(a, b))
+}
+
+// moreBlanks says that names differ in their numbers of blanks alone, which a line of words does not show.
+func moreBlanks(a, b string) string {
+	if len(a) != len(b) && strings.ReplaceAll(a, " ", "") == strings.ReplaceAll(b, " ", "") {
+		return " (one has more blanks)"
+	}
+	return ""
 }
 
 // oddRune names a character that only one of two names has, where it is not ASCII: it may look like a

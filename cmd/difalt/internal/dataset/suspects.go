@@ -11,7 +11,8 @@ import (
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
 )
 
-// remarkNotation names columns whose cells may have marks between thousands, or are codes with leading zeros.
+// remarkNotation names columns whose cells may have marks between thousands, are codes with leading zeros, or
+// times of which some have a zone.
 func (r *reader) remarkNotation(profiles []*profile, say func(string, ...any)) {
 	mark := cmp.Or(r.o.Decimal, '.')
 	var thousands, zeros, rounded []string
@@ -25,6 +26,10 @@ func (r *reader) remarkNotation(profiles []*profile, say func(string, ...any)) {
 			slot = targetSlot
 		}
 		n := &r.notations[slot]
+		if n.local != "" && n.zoned != "" {
+			say("Column %q has times without a zone, such as %s, and times with one, such as %s: the former are read as "+
+				"UTC.", text.Visible(p.name), text.Visible(n.local), text.Visible(n.zoned))
+		}
 		if !n.decimal && n.marked > 0 && n.marked*2 >= p.rows && r.delimiter != ',' {
 			thousands = append(thousands, p.name)
 		}

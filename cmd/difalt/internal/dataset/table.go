@@ -228,13 +228,18 @@ func (t *Table) nameFeatures() error {
 
 // checkName refuses names that are empty, not UTF-8, or contain a zero byte.
 func checkName(s string) error {
-	switch {
-	case s == "" || strings.ContainsRune(s, 0):
+	if s == "" || strings.ContainsRune(s, 0) {
 		return fmt.Errorf("%.60q is not a name in UTF-8", s)
-	case !utf8.ValidString(s):
-		return fmt.Errorf("%.60q is not a name in UTF-8: is the file in Latin-1? Save it as \"CSV UTF-8\"", s)
 	}
-	return nil
+	return checkEncoding(s, "a name")
+}
+
+// checkEncoding refuses a text, such as "a name", that is not UTF-8.
+func checkEncoding(s, what string) error {
+	if utf8.ValidString(s) {
+		return nil
+	}
+	return fmt.Errorf("%.60q is not %s in UTF-8: is the file in Latin-1? Save it as \"CSV UTF-8\"", s, what)
 }
 
 // quoted lists names for a message, at most 20 of them.
