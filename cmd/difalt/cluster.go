@@ -98,6 +98,9 @@ func newClusterNew(std *cli.Streams) *cobra.Command {
 
 // runClusterNew writes cluster.json.
 func runClusterNew(std *cli.Streams, o clusterNewOptions) error {
+	if len(o.nodes) == 0 {
+		return cli.WrongValue("nodes", "", "must list two nodes or more")
+	}
 	var names, addresses []string
 	var pins []cluster.Pin
 	for _, entry := range o.nodes {

@@ -245,7 +245,7 @@ func (r *algorithmRun) alone(ctx context.Context, progress func(iterations int))
 	}
 	problem, err := r.file.Problem(nodes)
 	if err != nil {
-		return place.Named(r.data, err)
+		return cli.OfParameter(r.flags, place.Named(r.data, err))
 	}
 	weights, err := r.weights(len(problem.Nodes))
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -91,6 +92,23 @@ func TestParquetTypes(t *testing.T) {
 	}
 	_, err := read("id", "time", MissingRefuse)
 	check.Error(t, err, `column "time" is of type TIME`)
+}
+
+// Truth values of Parquet are the numbers 0 and 1, as those of CSV. Tasks, levels and kept cells have the words.
+func TestParquetTruth(t *testing.T) {
+	type row struct {
+		T bool    `parquet:"t"`
+		K bool    `parquet:"k"`
+		B bool    `parquet:"b"`
+		Y float64 `parquet:"y"`
+	}
+	path := write(t, t.TempDir(), "t.parquet", written(t, []row{{true, false, true, 1}, {false, true, false, 2}}))
+	tab, err := ReadFiles([]string{path}, TableOptions{Task: "t", Target: "y", Categorical: []string{"k"}})
+	checkTable(t, tab, err, `["true" "false"] ["k=false" "k=true" "b"] 0 [1 0 1 1] 1 [0 1 0 2]`)
+	o := TableOptions{Task: "t", Schema: tab.Schema(), NewLevels: true, Keep: []string{"b"}}
+	var kept []string
+	_, err = Scan([]string{path}, o, func(r *Row) error { kept = append(kept, r.Kept...); return nil })
+	check.FailIf(t, err != nil || !slices.Equal(kept, []string{"true", "false"}), "kept cells %q (%v)", kept, err)
 }
 
 // A file that Arrow wrote: decimals of 5 and 16 bytes, and times of INT96, as Spark has them.

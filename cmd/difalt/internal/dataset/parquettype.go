@@ -207,7 +207,10 @@ func plainType(kind parquet.Kind) *parquetType {
 	case parquet.Float:
 		return &parquetType{number: func(v parquet.Value) float64 { return float64(v.Float()) }}
 	case parquet.Boolean:
-		return &parquetType{number: func(v parquet.Value) float64 { return float64(v.Byte()) }}
+		return &parquetType{
+			number: func(v parquet.Value) float64 { return float64(v.Byte()) },
+			name:   func(v parquet.Value) string { return strconv.FormatBool(v.Boolean()) },
+		}
 	}
 	return nil
 }

@@ -277,15 +277,20 @@ func (f *File) NodeOf(nodes int) []int {
 	return of
 }
 
+// wrongNodes returns an error about the number of nodes.
+func wrongNodes(nodes int, format string, args ...any) error {
+	return &difalt.ParameterError{Name: "Nodes", Value: nodes, Why: fmt.Sprintf(format, args...)}
+}
+
 // Problem reads X and packs all samples for the nodes of the file, or for one node if it assigns none, with
 // nodes = 0. With nodes > 0, for a file that assigns none, it deals the tasks out in blocks as even as
 // possible.
 func (f *File) Problem(nodes int) (*difalt.Problem, error) {
 	switch {
 	case nodes > 0 && f.Nodes > 0:
-		return nil, fmt.Errorf("the file assigns its tasks to %d nodes: the number of nodes must not be given", f.Nodes)
+		return nil, wrongNodes(nodes, "the file assigns its tasks to %d nodes: leave the number out", f.Nodes)
 	case nodes < 0 || nodes > f.Tasks:
-		return nil, fmt.Errorf("the number of nodes is %d: expected 1 to %d, the number of tasks", nodes, f.Tasks)
+		return nil, wrongNodes(nodes, "must be from 1 to %d, the number of tasks", f.Tasks)
 	}
 	r, err := npz.Open(f.path)
 	if err != nil {

@@ -84,7 +84,7 @@ func TestProblemInBlocks(t *testing.T) {
 	check.Error(t, err, "assigns its tasks to 2 nodes")
 	p["node"] = nil
 	_, err = p.problem(t, 3)
-	check.Error(t, err, "number of nodes is 3", "expected 1 to 2")
+	check.Error(t, err, "Nodes is 3", "must be from 1 to 2")
 }
 
 // TestRoundTrip: a problem with everything in it comes back as it was written.
