@@ -186,7 +186,9 @@ func newAdaptReport(before, after *mixed.Model, table *dataset.Table) *adaptRepo
 	}
 	far, x := newFarCounter(before), make([]float64, len(table.Features()))
 	for row := range table.Rows() {
-		far.add(table.X(x, row), func() string { return table.Place(row) })
+		place := func() string { return table.Place(row) }
+		far.add(table.X(x, row), place)
+		far.target.add(table.Y(row), place)
 	}
 	r.Remarks = append(r.Remarks, far.sentences()...)
 	known, spelling := map[string]bool{}, dataset.NewSpelling(before.Tasks())

@@ -12,7 +12,10 @@ import (
 
 // A farCounter counts numbers of a table that are far from the training rows of a model, column by
 // column: numbers in another unit, in another notation, or marks of missing values.
-type farCounter struct{ columns []farColumn }
+type farCounter struct {
+	columns []farColumn // features
+	target  *farColumn
+}
 
 // A farColumn counts the numbers of a column.
 type farColumn struct {
@@ -20,6 +23,7 @@ type farColumn struct {
 	feature       int
 	center, scale float64 // mean and standard deviation of the training rows
 	isDate        bool    // of days since 1970-01-01
+	isLog         bool    // center and scale are those of the logarithm
 	rows          int
 	first         string // value and place of the first one
 }
@@ -31,7 +35,9 @@ const farDeviations = 20
 // newFarCounter returns a counter without rows, for the features of a model that are numbers. Features that
 // were constant in training have no effect.
 func newFarCounter(m *mixed.Model) *farCounter {
-	p, c := m.Parameters(), new(farCounter)
+	p := m.Parameters()
+	c := &farCounter{target: &farColumn{name: p.Target.Column, center: p.Target.Center, scale: p.Target.Scale,
+		isLog: p.Target.Log}}
 	levels := map[string]int{}
 	for _, category := range p.Schema.Categories {
 		levels[category.Column] = len(category.Levels)
@@ -52,28 +58,34 @@ func newFarCounter(m *mixed.Model) *farCounter {
 	return c
 }
 
-// add counts the features x of a row. Marks 0 and 1 are never far, however rare a mark was in training.
+// add counts the features x of a row.
 func (c *farCounter) add(x []float64, place func() string) {
 	for k := range c.columns {
-		column := &c.columns[k]
-		v := x[column.feature]
-		if !(math.Abs(v-column.center) > farDeviations*column.scale) || v == 0 || v == 1 {
-			continue
+		c.columns[k].add(x[c.columns[k].feature], place)
+	}
+}
+
+// add counts a number. Marks 0 and 1 are never far, however rare a mark was in training.
+func (c *farColumn) add(v float64, place func() string) {
+	number := v
+	if c.isLog {
+		number = math.Log(v)
+	}
+	if !(math.Abs(number-c.center) > farDeviations*c.scale) || v == 0 || v == 1 {
+		return
+	}
+	if c.rows++; c.rows == 1 {
+		shown := text.Plain(v)
+		if c.isDate {
+			shown = text.Date(v)
 		}
-		if column.rows++; column.rows == 1 {
-			shown := text.Plain(v)
-			if column.isDate {
-				shown = text.Date(v)
-			}
-			column.first = fmt.Sprintf("%s (%s)", shown, place())
-		}
+		c.first = fmt.Sprintf("%s (%s)", shown, place())
 	}
 }
 
 // sentences returns a sentence for every column with such numbers.
 func (c *farCounter) sentences() (list []string) {
-	for i := range c.columns {
-		column := &c.columns[i]
+	for _, column := range append(slices.Clone(c.columns), *c.target) {
 		if column.rows == 0 {
 			continue
 		}
@@ -83,8 +95,11 @@ func (c *farCounter) sentences() (list []string) {
 		if column.rows == 1 {
 			is = "is"
 		}
-		if column.isDate {
+		switch {
+		case column.isDate:
 			unit = " days"
+		case column.isLog:
+			unit = " (both of the logarithm)"
 		}
 		list = append(list, fmt.Sprintf(format, text.Plural(column.rows, "value"), text.Visible(column.name), is,
 			column.mean(), text.Short(column.scale), unit, column.first))

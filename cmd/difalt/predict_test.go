@@ -161,6 +161,12 @@ func TestFarFromTraining(t *testing.T) {
 		has(t, must(t, append(args, far)...), `2 values of "price" are far from those of the training rows`,
 			"The first is 4000", "line 3)")
 	}
+	units := write(t, dir, "units.csv", head+"shop 1,4,sat,0,5000\nshop 1,5,sat,1,-7000\n")
+	has(t, must(t, append(append([]string{"adapt"}, out("o.npz")...), units)...),
+		`2 values of "sales" are far from those of the training rows`, "The first is 5000", "line 2)")
+	if said := must(t, append(append([]string{"predict"}, out("o.csv")...), units)...); strings.Contains(said, "far") {
+		t.Errorf("predict says %s, although it reads no target", said)
+	}
 	var r struct{ Remarks []string }
 	said := must(t, append(append([]string{"predict", "--json"}, out("o.csv")...), levels)...)
 	if err := json.Unmarshal([]byte(said), &r); err != nil || len(r.Remarks) != 2 {
@@ -172,6 +178,23 @@ func TestFarFromTraining(t *testing.T) {
 	has(t, must(t, append([]string{"predict"}, append(out("o.csv"), others)...)...),
 		`1 row of tasks that the model does not have, such as "shop 99"`,
 		"1 row with levels or values of periods that the model does not have")
+}
+
+// A target is far from those of a model of the logarithm where its logarithm is.
+func TestFarLogarithm(t *testing.T) {
+	dir := t.TempDir()
+	model, out := filepath.Join(dir, "m.npz"), filepath.Join(dir, "out.npz")
+	must(t, fitClinics("--rank", "0", "--no-curves", "--log-target", "--model", model)...)
+	lines := strings.Split(strings.TrimSpace(string(readFile(t, newClinics))), "\n")
+	with := func(name, score string) string {
+		row := lines[1][:strings.LastIndex(lines[1], ",")+1] + score
+		return write(t, dir, name, lines[0]+"\n"+row+"\n")
+	}
+	if said := must(t, "adapt", "--model", model, "--out", out, with("near.csv", "120")); strings.Contains(said, "far") {
+		t.Errorf("120: %s", said)
+	}
+	has(t, must(t, "adapt", "--model", model, "--out", out, with("far.csv", ".01")),
+		`1 value of "score" is far from those of the training rows`, "(both of the logarithm)", "The first is 0.01")
 }
 
 // A row has the prediction that it has alone, in every order of rows, in several files, and in every format.
