@@ -161,6 +161,23 @@ func TestVerdictInterval(t *testing.T) {
 	check.FailIf(t, inside < draws*92/100 || inside > draws*98/100, "%d of %d intervals hold the gain", inside, draws)
 }
 
+// A loss of more than ten times the other error has no digits: they say nothing.
+func TestGainInterval(t *testing.T) {
+	for _, c := range []struct {
+		low, high float64
+		want      string
+	}{
+		{-.124, .31, " The 95 % interval over tasks of this gain is -12.4 % to 31.0 %"},
+		{-9.5, .5, " is -950.0 % to 50.0 %"},
+		{-13774, .999, " is less than -1000 % to 99.9 %"},
+		{-1e300, -11, " is less than -1000 % to less than -1000 %"},
+	} {
+		if got := gainInterval(c.low, c.high); !strings.HasSuffix(got, c.want) {
+			t.Errorf("%v to %v: %q, want %q", c.low, c.high, got, c.want)
+		}
+	}
+}
+
 func TestTally(t *testing.T) {
 	var a tally
 	a.count(1, 2, farthestAlone)

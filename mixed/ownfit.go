@@ -145,7 +145,7 @@ func (f *OwnFit) setGain(ours, other, exact float64, c comparison, squares float
 	if math.IsNaN(f.Low) {
 		return
 	}
-	f.Text += fmt.Sprintf(" The 95 %% interval over tasks of this gain is %s to %s", percent(f.Low), percent(f.High))
+	f.Text += gainInterval(f.Low, f.High)
 	switch {
 	case f.Low > 0:
 		f.Text += ": the shared model predicts these rows better."

@@ -85,7 +85,7 @@ func (v *Verdict) words(ours, other float64) string {
 	if math.IsNaN(v.Low) {
 		return s
 	}
-	s += fmt.Sprintf(" The 95 %% interval over tasks of this gain is %s to %s", percent(v.Low), percent(v.High))
+	s += gainInterval(v.Low, v.High)
 	switch {
 	case v.Low > 0:
 		return s + ": the model predicts better."
@@ -97,6 +97,20 @@ func (v *Verdict) words(ours, other float64) string {
 		return s + ": too few tasks to be sure, but the model is the better guess."
 	}
 	return s + ": the held-out rows are inconclusive."
+}
+
+// mostLoss is the loss from which on a sentence does not give its size.
+const mostLoss = 10
+
+// gainInterval returns the beginning of a sentence on the interval of a gain.
+func gainInterval(low, high float64) string {
+	end := func(gain float64) string {
+		if gain < -mostLoss {
+			return fmt.Sprintf("less than -%d %%", 100*mostLoss)
+		}
+		return percent(gain)
+	}
+	return fmt.Sprintf(" The 95 %% interval over tasks of this gain is %s to %s", end(low), end(high))
 }
 
 // amount returns a gain in words, before the name of the method that the error is compared with.
