@@ -190,7 +190,8 @@ func TestFarLogarithm(t *testing.T) {
 		row := lines[1][:strings.LastIndex(lines[1], ",")+1] + score
 		return write(t, dir, name, lines[0]+"\n"+row+"\n")
 	}
-	if said := must(t, "adapt", "--model", model, "--out", out, with("near.csv", "120")); strings.Contains(said, "far") {
+	said := must(t, "adapt", "--model", model, "--out", out, with("near.csv", "120"))
+	if strings.Contains(said, "far") {
 		t.Errorf("120: %s", said)
 	}
 	has(t, must(t, "adapt", "--model", model, "--out", out, with("far.csv", ".01")),

@@ -94,7 +94,8 @@ func TestParquetTypes(t *testing.T) {
 	check.Error(t, err, `column "time" is of type TIME`)
 }
 
-// Truth values of Parquet are the numbers 0 and 1, as those of CSV. Tasks, levels and kept cells have the words.
+// Truth values of Parquet are the numbers 0 and 1, as those of CSV. Tasks, levels and kept cells have the
+// words.
 func TestParquetTruth(t *testing.T) {
 	type row struct {
 		T bool    `parquet:"t"`

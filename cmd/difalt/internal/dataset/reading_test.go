@@ -451,51 +451,6 @@ func TestScan(t *testing.T) {
 	}
 	_, _, err = scan(write(t, dir, "none.csv", []byte("t,site,a\n")), MissingDrop)
 	check.Error(t, err, "zero rows")
-	_, _, err = scan(write(t, dir, "cr.csv", []byte("t,site,a,y\rx,p,1,2\rx,q,3,4\r")), MissingDrop)
-	check.Error(t, err, "line 1 contains a CR that no LF follows")
-}
-
-// Scan refuses names of tasks, new levels and kept cells that are not UTF-8, as ReadFiles refuses names: a
-// column of Parquet cannot hold them, and a CSV file of two encodings has no reader. Other cells may be.
-func TestScanRefusesOtherEncodings(t *testing.T) {
-	site := mixed.Category{Column: "site", Levels: []string{"p", "q"}}
-	s := &mixed.Schema{Columns: []string{"site", "a"}, Categories: []mixed.Category{site}}
-	type row struct {
-		T    string  `parquet:"t"`
-		Site string  `parquet:"site"`
-		Note string  `parquet:"note"`
-		A    float64 `parquet:"a"`
-	}
-	dir := t.TempDir()
-	for name, c := range map[string]struct {
-		row  row
-		keep []string
-		want []string
-	}{
-		"task":      {row{"M\xfcller", "p", "", 1}, nil, []string{`task "M\xfcller" is not a name in UTF-8: is the file in Latin-1?`}},
-		"zero byte": {row{"a\x00b", "p", "", 1}, nil, []string{`task "a\x00b" is not a name in UTF-8`}},
-		"new level": {row{"x", "r\xe9", "", 1}, nil, []string{`column "site": the level "r\xe9" is not a name in UTF-8`}},
-		"kept cell": {row{"x", "p", "na\xefve", 1}, []string{"note"},
-			[]string{`column "note": "na\xefve" is not text in UTF-8: is the file in Latin-1?`}},
-		"other cell": {row{"x", "p", "na\xefve", 1}, nil, nil},
-		"empty task": {row{"", "p", "", 1}, nil, nil},
-	} {
-		t.Run(name, func(t *testing.T) {
-			r := c.row
-			text := fmt.Appendf(nil, "t,site,note,a\nx,p,,1\n%s,%s,%s,%v\n", r.T, r.Site, r.Note, r.A)
-			packed := written(t, []row{{"x", "p", "", 1}, r})
-			places := map[string]string{write(t, dir, "t.csv", text): "line 3", write(t, dir, "t.parquet", packed): "row 2"}
-			for path, place := range places {
-				o := TableOptions{Task: "t", Schema: s, NewLevels: true, Missing: MissingDrop, Keep: c.keep}
-				_, err := Scan([]string{path}, o, func(*Row) error { return nil })
-				if c.want == nil && err != nil {
-					t.Errorf("%s: %v", path, err)
-				} else if c.want != nil {
-					check.Error(t, err, append(c.want, path, place)...)
-				}
-			}
-		})
-	}
 }
 
 // Scan holds no more memory late in a table than early in it, from text and Parquet.

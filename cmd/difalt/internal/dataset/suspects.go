@@ -27,8 +27,8 @@ func (r *reader) remarkNotation(profiles []*profile, say func(string, ...any)) {
 		}
 		n := &r.notations[slot]
 		if n.local != "" && n.zoned != "" {
-			say("Column %q has times without a zone, such as %s, and times with one, such as %s: the former are read as "+
-				"UTC.", text.Visible(p.name), text.Visible(n.local), text.Visible(n.zoned))
+			say("Column %q has times without a zone, such as %s, and times with one, such as %s: the former are read "+
+				"as UTC.", text.Visible(p.name), text.Visible(n.local), text.Visible(n.zoned))
 		}
 		if !n.decimal && n.marked > 0 && n.marked*2 >= p.rows && r.delimiter != ',' {
 			thousands = append(thousands, p.name)
