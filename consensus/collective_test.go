@@ -161,6 +161,11 @@ func TestSumThen(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestSumThenErrors: a decision on more numbers than there are, a root that does not decide, and a decision
+// that is not finite.
+func TestSumThenErrors(t *testing.T) {
 	errs := run(t, weightsOf(t, "path", 3), splits(3)[1], nil, nil,
 		func(ctx context.Context, n *consensus.Network) error {
 			if err := n.SumThen(ctx, [][]float64{{1}}, 2, func([]float64) {}); err == nil ||

@@ -252,6 +252,14 @@ func TestAndersonCorrect(t *testing.T) {
 			t.Errorf("%d changes: %v, want %v", count, mat.Formatted(step), mat.Formatted(want))
 		}
 	}
+}
+
+// TestAndersonWithoutChanges: an iteration that repeats itself does not change the step.
+func TestAndersonWithoutChanges(t *testing.T) {
+	const d, r = 9, 2
+	rng := rand.New(rand.NewPCG(7, 8))
+	p := gram.New(r)
+	p.Invert([]float64{3, 1, 2})
 	n, step := newAnderson(d, r), gaussianBasis(rng, d, r)
 	for range 3 { // an iteration that repeats itself has no changes to extrapolate from
 		n.rememberChange(step, step, step, step)

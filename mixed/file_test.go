@@ -326,60 +326,63 @@ func TestLongName(t *testing.T) {
 	check.FailIf(t, err != nil || !m.Knows(name), "the model does not know the long name: %v", err)
 }
 
+// newRefusesCases are the cases of TestNewRefuses.
+var newRefusesCases = []struct {
+	name, want string
+	change     func(p *Parameters)
+}{
+	{"no tasks", "it needs a task", func(p *Parameters) { p.Tasks = Tasks{} }},
+	{"repeated task", `array "task": entry 1 is "n", which is there twice`,
+		func(p *Parameters) { p.Tasks.Names = []string{"n", "n", "e", "w"} }},
+	{"repeated feature", `array "feature": entry 1 is "age", which is there twice`,
+		func(p *Parameters) { p.Schema.Columns[1] = "age" }},
+	{"no noise", "variance of the noise is 0", func(p *Parameters) { p.Prior.Noise.Variance = 0 }},
+	{"noise without freedom", `array "noise_freedom" has 0 entries`, func(p *Parameters) {
+		p.Prior.Noise.TaskFreedom = 0
+		p.Tasks.Freedom = nil
+	}},
+	{"noise of a task", `array "noise": entry 1 is 0: it must be finite and positive`,
+		func(p *Parameters) { p.Tasks.Noise[1] = 0 }},
+	{"samples", "number of samples", func(p *Parameters) { p.Tasks.Samples[0] = -1 }},
+	{"deviations", `array "deviations": entry 0 is -1: it must be finite and not negative`,
+		func(p *Parameters) { p.Prior.Deviations[0] = -1 }},
+	{"rank", "the rank is 10: it must be from 0 to 9", func(p *Parameters) { p.Prior.Rank = 10 }},
+	{"mean", `array "mean" has 8 entries: 9 are required`, func(p *Parameters) { p.Mean = p.Mean[1:] }},
+	{"knots", "curve 0: knot 1 is 50, and the next 50", func(p *Parameters) { p.Design.Curves[0].Knots[1] = 50 }},
+	{"values", "curve 0: it has 4 knots and 7 values",
+		func(p *Parameters) { c := &p.Design.Curves[0]; c.Values = c.Values[1:] }},
+	{"covariances", "4 tasks and 3 covariances",
+		func(p *Parameters) { p.Tasks.Covariances = p.Tasks.Covariances[1:] }},
+	{"covariance", `"covariance of task \"s\"": entry 1 is NaN`, func(p *Parameters) {
+		p.Tasks.Covariances[1].Packed = append([]float64{1, math.NaN()}, make([]float64, 43)...)
+	}},
+	{"short covariance", `"covariance of task \"s\"" has 44 entries: 45 are required`,
+		func(p *Parameters) { p.Tasks.Covariances[1].Packed = make([]float64, 44) }},
+	{"variance", `array "mean_covariance": the variance -1 is negative`, func(p *Parameters) {
+		p.MeanCovariance = append([]float64{-1}, p.MeanCovariance[1:]...)
+	}},
+	{"name", `entry 2 is "\xff", which is not UTF-8`, func(p *Parameters) { p.Tasks.Names[2] = "\xff" }},
+	{"scale", "scale of the target is 0", func(p *Parameters) { p.Target.Scale = 0 }},
+	{"tiny feature", `the scale of feature "dose" is 1e-301: it is too small for a target of scale 3`,
+		func(p *Parameters) { p.Design.Scale[1] = 1e-301 }},
+	{"huge feature", `array "scale": entry 1 is 1e+301`, func(p *Parameters) { p.Design.Scale[1] = 1e301 }},
+	{"steep", `the scale of feature "age" is 1e-200`, func(p *Parameters) {
+		p.Design.Scale[0] = 1e-200
+		p.Target.Scale = 1e60
+	}},
+	{"loading", `array "loadings": entry 0 is 1e+31: it must be finite, at most 1e+30 in size`,
+		func(p *Parameters) { p.Prior.Loadings[0] = 1e31 }},
+	{"strange date", `dates in "place", which is not one of its columns of numbers`, func(p *Parameters) {
+		p.Schema.Dates = []string{"place"}
+	}},
+	{"strange category", `category for "place", which is not one of its columns`, func(p *Parameters) {
+		p.Schema.Categories = append(p.Schema.Categories, Category{"place", []string{"a"}})
+	}},
+	{"target", "center of the target is NaN", func(p *Parameters) { p.Target.Center = math.NaN() }},
+}
+
 func TestNewRefuses(t *testing.T) {
-	for _, c := range []struct {
-		name, want string
-		change     func(p *Parameters)
-	}{
-		{"no tasks", "it needs a task", func(p *Parameters) { p.Tasks = Tasks{} }},
-		{"repeated task", `array "task": entry 1 is "n", which is there twice`,
-			func(p *Parameters) { p.Tasks.Names = []string{"n", "n", "e", "w"} }},
-		{"repeated feature", `array "feature": entry 1 is "age", which is there twice`,
-			func(p *Parameters) { p.Schema.Columns[1] = "age" }},
-		{"no noise", "variance of the noise is 0", func(p *Parameters) { p.Prior.Noise.Variance = 0 }},
-		{"noise without freedom", `array "noise_freedom" has 0 entries`, func(p *Parameters) {
-			p.Prior.Noise.TaskFreedom = 0
-			p.Tasks.Freedom = nil
-		}},
-		{"noise of a task", `array "noise": entry 1 is 0: it must be finite and positive`,
-			func(p *Parameters) { p.Tasks.Noise[1] = 0 }},
-		{"samples", "number of samples", func(p *Parameters) { p.Tasks.Samples[0] = -1 }},
-		{"deviations", `array "deviations": entry 0 is -1: it must be finite and not negative`,
-			func(p *Parameters) { p.Prior.Deviations[0] = -1 }},
-		{"rank", "the rank is 10: it must be from 0 to 9", func(p *Parameters) { p.Prior.Rank = 10 }},
-		{"mean", `array "mean" has 8 entries: 9 are required`, func(p *Parameters) { p.Mean = p.Mean[1:] }},
-		{"knots", "curve 0: knot 1 is 50, and the next 50", func(p *Parameters) { p.Design.Curves[0].Knots[1] = 50 }},
-		{"values", "curve 0: it has 4 knots and 7 values",
-			func(p *Parameters) { c := &p.Design.Curves[0]; c.Values = c.Values[1:] }},
-		{"covariances", "4 tasks and 3 covariances",
-			func(p *Parameters) { p.Tasks.Covariances = p.Tasks.Covariances[1:] }},
-		{"covariance", `"covariance of task \"s\"": entry 1 is NaN`, func(p *Parameters) {
-			p.Tasks.Covariances[1].Packed = append([]float64{1, math.NaN()}, make([]float64, 43)...)
-		}},
-		{"short covariance", `"covariance of task \"s\"" has 44 entries: 45 are required`,
-			func(p *Parameters) { p.Tasks.Covariances[1].Packed = make([]float64, 44) }},
-		{"variance", `array "mean_covariance": the variance -1 is negative`, func(p *Parameters) {
-			p.MeanCovariance = append([]float64{-1}, p.MeanCovariance[1:]...)
-		}},
-		{"name", `entry 2 is "\xff", which is not UTF-8`, func(p *Parameters) { p.Tasks.Names[2] = "\xff" }},
-		{"scale", "scale of the target is 0", func(p *Parameters) { p.Target.Scale = 0 }},
-		{"tiny feature", `the scale of feature "dose" is 1e-301: it is too small for a target of scale 3`,
-			func(p *Parameters) { p.Design.Scale[1] = 1e-301 }},
-		{"huge feature", `array "scale": entry 1 is 1e+301`, func(p *Parameters) { p.Design.Scale[1] = 1e301 }},
-		{"steep", `the scale of feature "age" is 1e-200`, func(p *Parameters) {
-			p.Design.Scale[0] = 1e-200
-			p.Target.Scale = 1e60
-		}},
-		{"loading", `array "loadings": entry 0 is 1e+31: it must be finite, at most 1e+30 in size`,
-			func(p *Parameters) { p.Prior.Loadings[0] = 1e31 }},
-		{"strange date", `dates in "place", which is not one of its columns of numbers`, func(p *Parameters) {
-			p.Schema.Dates = []string{"place"}
-		}},
-		{"strange category", `category for "place", which is not one of its columns`, func(p *Parameters) {
-			p.Schema.Categories = append(p.Schema.Categories, Category{"place", []string{"a"}})
-		}},
-		{"target", "center of the target is NaN", func(p *Parameters) { p.Target.Center = math.NaN() }},
-	} {
+	for _, c := range newRefusesCases {
 		t.Run(c.name, func(t *testing.T) {
 			p := full()
 			c.change(&p)

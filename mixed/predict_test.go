@@ -58,28 +58,36 @@ const normal, t2, t3, t4 = 1.959963984540054, 4.302652729911275 / normal, 3.1824
 	2.7764451051977987 / normal
 const t5, t10 = 2.570581835636314 / normal, 2.228138851964939 / normal
 
+// knownLevel and unseenLevel are rows with a level that the model has, and with another one.
+var (
+	knownLevel  = []float64{44, 2.2, 0, 1, 0, 7}
+	unseenLevel = []float64{44, 2.2, 0, 0, 0, 7}
+)
+
+// predictCases are the cases of TestPredict.
+var predictCases = []struct {
+	name   string
+	change func(p *Parameters)
+	task   string
+	at     int // of its coefficients; -1 for those of unseen tasks
+	x      []float64
+	wider  float64 // of deviations
+	noise  float64
+}{
+	{"known", func(*Parameters) {}, "e", 2, knownLevel, 1, .3 * square(t4)},
+	{"unseen", func(*Parameters) {}, "new", -1, knownLevel, t3, .3 * square(t4)},
+	{"without rows", func(p *Parameters) { p.Tasks.Samples[1] = 0 }, "s", -1, knownLevel, t3, .3 * square(t4)},
+	{"no covariances", func(p *Parameters) { p.Tasks.Covariances = nil }, "s", 1, knownLevel, t3, .3 * square(t4)},
+	{"unseen level", func(*Parameters) {}, "n", 0, unseenLevel, 1, .3 * square(t4)},
+	{"exact", func(p *Parameters) { p.Prior.Freedom, p.Prior.Noise.Freedom = 0, 0 }, "new", -1, knownLevel, 1, .3},
+	{"noise of a task", byTask, "s", 1, knownLevel, 1, .2 * square(t10)},
+	{"noise of an unseen task", byTask, "new", -1, knownLevel, t3, .3 * square(t5)},
+}
+
 // Predictions and their errors are those of dense matrices: with and without the logarithm, for known and
 // unseen tasks and levels, with one noise and with noise by task.
 func TestPredict(t *testing.T) {
-	known, unseen := []float64{44, 2.2, 0, 1, 0, 7}, []float64{44, 2.2, 0, 0, 0, 7}
-	for _, c := range []struct {
-		name   string
-		change func(p *Parameters)
-		task   string
-		at     int // of its coefficients; -1 for those of unseen tasks
-		x      []float64
-		wider  float64 // of deviations
-		noise  float64
-	}{
-		{"known", func(*Parameters) {}, "e", 2, known, 1, .3 * square(t4)},
-		{"unseen", func(*Parameters) {}, "new", -1, known, t3, .3 * square(t4)},
-		{"without rows", func(p *Parameters) { p.Tasks.Samples[1] = 0 }, "s", -1, known, t3, .3 * square(t4)},
-		{"no covariances", func(p *Parameters) { p.Tasks.Covariances = nil }, "s", 1, known, t3, .3 * square(t4)},
-		{"unseen level", func(*Parameters) {}, "n", 0, unseen, 1, .3 * square(t4)},
-		{"exact", func(p *Parameters) { p.Prior.Freedom, p.Prior.Noise.Freedom = 0, 0 }, "new", -1, known, 1, .3},
-		{"noise of a task", byTask, "s", 1, known, 1, .2 * square(t10)},
-		{"noise of an unseen task", byTask, "new", -1, known, t3, .3 * square(t5)},
-	} {
+	for _, c := range predictCases {
 		for _, log := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, logarithm %v", c.name, log), func(t *testing.T) {
 				p := synthetic()
@@ -98,18 +106,19 @@ func TestPredict(t *testing.T) {
 				}
 				z := mat.NewVecDense(9, nil)
 				p.Design.Apply(z.RawVector().Data, c.x)
-				if &c.x[0] == &unseen[0] {
+				if &c.x[0] == &unseenLevel[0] {
 					clear(z.RawVector().Data[3:6])
 				}
 				y, v := p.Target.Center+p.Target.Scale*mat.Dot(mat.NewVecDense(9, theta), z), mat.Inner(z, cov, z)
-				for j := 3; j <= 5 && &c.x[0] == &unseen[0]; j++ { // differences of known levels from their mean
+				// The differences of known levels from their mean.
+				for j := 3; j <= 5 && &c.x[0] == &unseenLevel[0]; j++ {
 					a := mat.NewVecDense(9, []float64{0, 0, 0, -.5 / .5, -.3 / .45, -.2 / .4, 0, 0, 0})
 					a.SetVec(j, a.AtVec(j)+1/p.Design.Scale[j-1])
 					v += (square(mat.Dot(a, mat.NewVecDense(9, theta))) + mat.Inner(a, cov, a)) / 2 * square(t2)
 				}
 				m := check.OK(New(p))
 				got, err := m.PredictError(c.task, c.x)
-				if isKnown := c.at >= 0 && &c.x[0] == &known[0]; err != nil || got.Known != isKnown {
+				if isKnown := c.at >= 0 && &c.x[0] == &knownLevel[0]; err != nil || got.Known != isKnown {
 					t.Fatalf("known is %v, the error %v", got.Known, err)
 				}
 				nearErrors(t, &p.Target, got, y, v, c.noise)

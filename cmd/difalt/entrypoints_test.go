@@ -50,6 +50,27 @@ func (e endOfRun) String() string {
 	return fmt.Sprintf("exit code %d, %s after %s iterations: %s", e.code, e.status, e.iterations, e.message)
 }
 
+// endsOfNodes runs a process for each node i, on the problem pi.npz of a folder, and returns their ends.
+func endsOfNodes(t *testing.T, dir string, nodes int, flags []string) (ends []endOfRun) {
+	t.Helper()
+	at := func(i int, prefix string) string { return filepath.Join(dir, prefix+strconv.Itoa(i)+".npz") }
+	outs, errs := make([]bytes.Buffer, nodes), make([]error, nodes)
+	var wait sync.WaitGroup
+	for i, m := range newNetwork(t).members {
+		r := runOf(t, slices.Concat(flags, []string{"--data", at(i, "p"), "--out", at(i, "")})...)
+		r.Out, m.memberOptions = &outs[i], r.member
+		wait.Go(func() {
+			errs[i] = r.withOthers(t.Context(), m)
+			r.files.close()
+		})
+	}
+	wait.Wait()
+	for i, err := range errs {
+		ends = append(ends, endOf(t, err, outs[i].String(), at(i, "")))
+	}
+	return ends
+}
+
 // A run ends alike from every entry point: alone with one thread or several, and with one node a process;
 // whether it converges, is undetermined, diverges or reaches its limit. From its last state it ends with the
 // same status.
@@ -110,23 +131,12 @@ func TestEntryPointsOfRun(t *testing.T) {
 				t.Errorf("from the last state: %v\nwant %v", got, want)
 			}
 
-			n, ends := newNetwork(t), make([]endOfRun, nodes)
-			outs, errs := make([]bytes.Buffer, nodes), make([]error, nodes)
-			var wait sync.WaitGroup
-			for i, m := range n.members {
-				own, result := at("p"+strconv.Itoa(i)+".npz"), at(strconv.Itoa(i)+".npz")
-				writeProblem(t, own, x[i*rows*features:][:rows*features], c.y[i*rows:][:rows], 1)
-				r := runOf(t, slices.Concat(flags, []string{"--data", own, "--out", result})...)
-				r.Out, m.memberOptions = &outs[i], r.member
-				wait.Go(func() {
-					errs[i] = r.withOthers(t.Context(), m)
-					r.files.close()
-				})
+			for i := range nodes {
+				own := x[i*rows*features:][:rows*features]
+				writeProblem(t, at("p"+strconv.Itoa(i)+".npz"), own, c.y[i*rows:][:rows], 1)
 			}
-			wait.Wait()
-			for i := range ends {
-				ends[i] = endOf(t, errs[i], outs[i].String(), at(strconv.Itoa(i)+".npz"))
-				same(fmt.Sprint("node ", i), ends[i], want.u[i*features:][:features], want.b[i*2:][:2])
+			for i, end := range endsOfNodes(t, dir, nodes, flags) {
+				same(fmt.Sprint("node ", i), end, want.u[i*features:][:features], want.b[i*2:][:2])
 			}
 		})
 	}

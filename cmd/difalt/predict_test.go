@@ -31,22 +31,32 @@ func predictions(t *testing.T, args ...string) (header []string, rows [][]string
 	return list[0], list[1:]
 }
 
+// headOfShops is the header of tables for predictions of the model of shops.
+const headOfShops = "id,\"note, free\",shop,price,weekday," +
+	"a column with quite a long name of more than forty characters\n"
+
+// newShops are rows for predictions, most of which lack a value.
+var newShops = []string{
+	`0012,"a ""b""",shop 1,4,sat,0`,
+	` 7 ,,shop 1,,sat,0`,
+	`x,y,,4,sat,0`,
+	`,,,,,`,
+	`8,z,shop 1,4,,0`,
+	`9,z,shop 99,NA,sun,0`,
+	`10,z,shop 2,4,none,-0.0`,
+}
+
+// writeNewShops writes these rows as new.csv in a folder.
+func writeNewShops(t *testing.T, dir string) string {
+	t.Helper()
+	return write(t, dir, "new.csv", headOfShops+strings.Join(newShops, "\n")+"\n")
+}
+
 // A row comes out for every row that goes in: with the columns that are kept as they are,
 // and empty where there is no prediction.
 func TestPredictEveryRow(t *testing.T) {
-	x, dir := fixture(t), t.TempDir()
-	const long = "a column with quite a long name of more than forty characters"
-	head := "id,\"note, free\",shop,price,weekday," + long + "\n"
-	lines := []string{
-		`0012,"a ""b""",shop 1,4,sat,0`,
-		` 7 ,,shop 1,,sat,0`,
-		`x,y,,4,sat,0`,
-		`,,,,,`,
-		`8,z,shop 1,4,,0`,
-		`9,z,shop 99,NA,sun,0`,
-		`10,z,shop 2,4,none,-0.0`,
-	}
-	table := write(t, dir, "new.csv", head+strings.Join(lines, "\n")+"\n")
+	x := fixture(t)
+	table := writeNewShops(t, t.TempDir())
 	for missing, empty := range map[string][]int{"drop": {1, 2, 3, 4, 5}, "mean": {2, 3}} {
 		header, rows := predictions(t, "--model", x.model, "--missing", missing,
 			"--standard-errors", "--keep", `id,"note, free"`, table)
@@ -54,8 +64,8 @@ func TestPredictEveryRow(t *testing.T) {
 		if columns != "id|note, free|task|prediction|stderr|sample_stderr|low|high|known" {
 			t.Errorf("columns %s", columns)
 		}
-		if len(rows) != len(lines) {
-			t.Fatalf("%s: %d rows of %d", missing, len(rows), len(lines))
+		if len(rows) != len(newShops) {
+			t.Fatalf("%s: %d rows of %d", missing, len(rows), len(newShops))
 		}
 		for i, row := range rows {
 			if none := slices.Contains(empty, i); (row[3] == "") != none || strings.Join(row[3:8], "") == "" != none {
@@ -76,6 +86,12 @@ func TestPredictEveryRow(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestPredictReports: columns to keep, missing values and other spellings.
+func TestPredictReports(t *testing.T) {
+	x, dir := fixture(t), t.TempDir()
+	table := writeNewShops(t, dir)
 	refuses(t, 1, "there are missing values", "predict", "--model", x.model, "--missing", "refuse", table)
 	refuses(t, 2, `"prediction" has the name`, "predict", "--model", x.model, "--keep", "prediction", table)
 	refuses(t, 2, `"id" is named twice`, "predict", "--model", x.model, "--keep", "id,id", table)
@@ -87,7 +103,7 @@ func TestPredictEveryRow(t *testing.T) {
 		t.Errorf("columns %s", got)
 	}
 
-	spelled := write(t, dir, "spelled.csv", head+"1,,SHOP 01,4,sat,0\n2,,shop 1,4,sat,0\n")
+	spelled := write(t, dir, "spelled.csv", headOfShops+"1,,SHOP 01,4,sat,0\n2,,shop 1,4,sat,0\n")
 	has(t, must(t, "predict", "--model", x.model, "--out", filepath.Join(dir, "s.csv"), spelled),
 		`another spelling: "SHOP 01" is "shop 1".`)
 	// A task that adapt adds may be one that the model has.

@@ -201,10 +201,9 @@ func (w *web) Exchange(ctx context.Context, seq uint64, out, in [][]byte, due []
 
 func (w *web) Close() error { return nil }
 
-// Three nodes over HTTP compute the bits of one process.
-func TestNodesOverHTTP(t *testing.T) {
+// threeNodes draws four tasks of rank 1 for each of three nodes.
+func threeNodes() (nodes []*kernel.Tasks) {
 	rng := rand.New(rand.NewPCG(13, 14))
-	var nodes []*kernel.Tasks
 	for range 3 {
 		b := kernel.NewBuilder(6, []int{9, 9, 9, 9}, kernel.Float64)
 		for task := range 4 {
@@ -219,6 +218,12 @@ func TestNodesOverHTTP(t *testing.T) {
 		}
 		nodes = append(nodes, b.Tasks())
 	}
+	return nodes
+}
+
+// Three nodes over HTTP compute the bits of one process.
+func TestNodesOverHTTP(t *testing.T) {
+	nodes := threeNodes()
 	graph, err := topology.Ring(3)
 	if err != nil {
 		t.Fatal(err)

@@ -4,14 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"reflect"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/difalt/difalt/internal/check"
-	"github.com/difalt/difalt/mixed"
 	"github.com/parquet-go/parquet-go"
 )
 
@@ -131,40 +128,48 @@ func TestFileWithoutRows(t *testing.T) {
 	}
 }
 
+// thirtyTexts returns a table with a column of 30 different texts.
+func thirtyTexts() string {
+	text := "t,k,y\n"
+	for i := range 30 {
+		text += fmt.Sprintf("x,n%d,%d\n", i, i)
+	}
+	return text
+}
+
+// mixedColumnsCases are the cases of TestMixedColumns.
+var mixedColumnsCases = []struct {
+	text, na, option string
+	want             []string
+}{
+	{"t,k,y\nx,1,1\nx,K,2\n", "K", "Categorical", []string{"line 3", `column "k"`, `"K" is not a number`}},
+	{"t,k,y\nx,K,1\nx,1,2\n", "K", "Categorical",
+		[]string{"line 3", `column "k"`, `"1" is a number, and others, such as "K", are text`}},
+	{"t,a,y\nx,1,1\nx,?,2\n", "?", "Categorical", []string{"line 3", `column "a"`, `"?" is not a number`}},
+	{"t,a,y\nx,?,1\nx,1,2\n", "?", "Categorical", []string{"line 2", `column "a"`, `"?" is not a number`}},
+	{"t,a,y\nx,#DIV/0!,1\nx,1,2\n", "#DIV/0!", "Categorical", []string{"line 2", "is an error of a spreadsheet"}},
+	{thirtyTexts(), "", "Texts", []string{`column "k" has 30 different texts in 30 rows`}},
+	{"t,a,y\nx,01.01.24,1\n", "01.01.24", "Categorical", []string{"a date with a year of two digits"}},
+	{"t,a,y\nx,1-Jan-24,1\n", "1-Jan-24", "Categorical", []string{"looks like a date", "2024-01-31"}},
+	{"t,a,y\nx,Jan 2024,1\n", "Jan 2024", "Categorical", []string{"looks like a month"}},
+	{"t,a,y\nx,1998 Q1,1\n", "1998 Q1", "Categorical", []string{"looks like a quarter"}},
+	{"t,a,y\nx,13:45,1\n", "13:45", "Categorical", []string{"looks like a time of the day"}},
+	{"t,a,y\nx,(74.491),1\n", "", "", []string{"negative number of accounts? Write -74.491"}},
+	{"t,a,y\nx,74.491-,1\n", "", "", []string{"negative number of accounts? Write -74.491"}},
+	{"t,a,y\nx,\"46,820.00\",1\n", "", "", []string{"not a plain number", "marks between thousands"}},
+	{"t,a,y\nx,45 %,1\n", "", "", []string{"not a plain number", "per cent"}},
+	{"t,a,y\nx,\"$3\",1\n", "", "", []string{"not a plain number", "currency"}},
+	{"t,Age,y\nx,1,2\n", "", "", []string{`did you mean "Age"?`}},
+	{"t,a,y\nx,1,2,3\n", "", "",
+		[]string{"line 2 has 4 cells, but the header has 3 columns", "row name without a header"}},
+	{"t,a,y\nx\n", "", "", []string{"line 2 has 1 cell, but"}},
+	{"t,n\xe9,y\nx,1,2\n", "", "", []string{"UTF-8", "Latin-1"}},
+}
+
 // Numbers and text in one column are an error in any order, and so are texts as various as rows. The error
 // has the options that help.
 func TestMixedColumns(t *testing.T) {
-	ids := "t,k,y\n"
-	for i := range 30 {
-		ids += fmt.Sprintf("x,n%d,%d\n", i, i)
-	}
-	for _, c := range []struct {
-		text, na, option string
-		want             []string
-	}{
-		{"t,k,y\nx,1,1\nx,K,2\n", "K", "Categorical", []string{"line 3", `column "k"`, `"K" is not a number`}},
-		{"t,k,y\nx,K,1\nx,1,2\n", "K", "Categorical",
-			[]string{"line 3", `column "k"`, `"1" is a number, and others, such as "K", are text`}},
-		{"t,a,y\nx,1,1\nx,?,2\n", "?", "Categorical", []string{"line 3", `column "a"`, `"?" is not a number`}},
-		{"t,a,y\nx,?,1\nx,1,2\n", "?", "Categorical", []string{"line 2", `column "a"`, `"?" is not a number`}},
-		{"t,a,y\nx,#DIV/0!,1\nx,1,2\n", "#DIV/0!", "Categorical", []string{"line 2", "is an error of a spreadsheet"}},
-		{ids, "", "Texts", []string{`column "k" has 30 different texts in 30 rows`}},
-		{"t,a,y\nx,01.01.24,1\n", "01.01.24", "Categorical", []string{"a date with a year of two digits"}},
-		{"t,a,y\nx,1-Jan-24,1\n", "1-Jan-24", "Categorical", []string{"looks like a date", "2024-01-31"}},
-		{"t,a,y\nx,Jan 2024,1\n", "Jan 2024", "Categorical", []string{"looks like a month"}},
-		{"t,a,y\nx,1998 Q1,1\n", "1998 Q1", "Categorical", []string{"looks like a quarter"}},
-		{"t,a,y\nx,13:45,1\n", "13:45", "Categorical", []string{"looks like a time of the day"}},
-		{"t,a,y\nx,(74.491),1\n", "", "", []string{"negative number of accounts? Write -74.491"}},
-		{"t,a,y\nx,74.491-,1\n", "", "", []string{"negative number of accounts? Write -74.491"}},
-		{"t,a,y\nx,\"46,820.00\",1\n", "", "", []string{"not a plain number", "marks between thousands"}},
-		{"t,a,y\nx,45 %,1\n", "", "", []string{"not a plain number", "per cent"}},
-		{"t,a,y\nx,\"$3\",1\n", "", "", []string{"not a plain number", "currency"}},
-		{"t,Age,y\nx,1,2\n", "", "", []string{`did you mean "Age"?`}},
-		{"t,a,y\nx,1,2,3\n", "", "",
-			[]string{"line 2 has 4 cells, but the header has 3 columns", "row name without a header"}},
-		{"t,a,y\nx\n", "", "", []string{"line 2 has 1 cell, but"}},
-		{"t,n\xe9,y\nx,1,2\n", "", "", []string{"UTF-8", "Latin-1"}},
-	} {
+	for _, c := range mixedColumnsCases {
 		o := TableOptions{}
 		if strings.Contains(c.text, "Age") {
 			o.Drop = []string{"age"}
@@ -258,126 +263,6 @@ func TestAddedColumns(t *testing.T) {
 	}
 }
 
-// What looks wrong is said once, with the name of the column and what to do; ordinary tables have no remarks.
-func TestRemarks(t *testing.T) {
-	table := func(header string, row func(i int) string) string {
-		text := header + "\n"
-		for i := range 60 {
-			text += row(i) + "\n"
-		}
-		return text
-	}
-	wave := func(i int) float64 { return math.Round(1e4*math.Sin(float64(i)*1.7))/1e4 + float64(i%5) }
-	for name, c := range map[string]struct {
-		text string
-		want []string // in the remarks; none: no remark
-	}{
-		"ordinary": {table("t,a,k,year,y", func(i int) string {
-			return fmt.Sprintf("x%d,%v,%s,%d,%v", i%6, wave(i), []string{"p", "q", "r"}[i*i%3], 1990+i*i%7, wave(i*i))
-		}), nil},
-		"three digits of comma files": {table("t,a,y",
-			func(i int) string { return fmt.Sprintf("x%d,%.3f,%.3f", i%6, 10+wave(i), wave(i*i)) }), nil},
-		"thousands": {table("t;a;y",
-			func(i int) string { return fmt.Sprintf("x%d;%.3f;%v", i%6, 46+wave(i)/10, wave(i*i)) }),
-			[]string{`All numbers of "a" have three digits after the point`}},
-		"decimals": {table("t;a;y",
-			func(i int) string { return fmt.Sprintf("x%d;%.3f;%v", i%6, .2+wave(i)/10, wave(i*i)) }), nil},
-		"leading zeros": {table("t,plz,y",
-			func(i int) string { return fmt.Sprintf("x%d,%05d,%v", i%6, 1000+i*i*137%7000, wave(i*i)) }),
-			[]string{`Cells of "plz" have leading zeros, such as 01`, "--categorical plz"}},
-		"codes": {table("t,customer_id,serial,y", func(i int) string {
-			return fmt.Sprintf("x%d,%d,%d,%v", i%6, 3*(i*i%59), 123456789+i*i*1371%70000000, wave(i*i))
-		}), []string{`look like codes, not amounts: "customer_id", "serial"`}},
-		"long codes": {table("t,serial,y", func(i int) string {
-			return fmt.Sprintf("x%d,%d,%v", i%6, int64(1e17)+int64(i*i), wave(i*i)) // an int may have 32 bits
-		}), []string{`Cells of "serial" have more digits than numbers keep, such as 100000000000000001`,
-			"--categorical serial"}},
-		"large numbers": {table("t,a,y",
-			func(i int) string { return fmt.Sprintf("x%d,%.0f,%v", i%6, 1e22*(wave(i)+9), wave(i*i)) }), nil},
-		"row numbers": {table("t,n,y", func(i int) string { return fmt.Sprintf("x%d,%d,%v", i%6, i*7%60, wave(i*i)) }),
-			[]string{`Whole numbers that are all different, as row numbers are: "n"`, "--drop n"}},
-		"a date a row": {table("t,day,y", func(i int) string {
-			return fmt.Sprintf("x%d,2024-%02d-%02d,%v", i%6, 1+i/28, 1+i%28, wave(i*i))
-		}), nil},
-		"rising": {table("t,n,y", func(i int) string { return fmt.Sprintf("x%d,%d,%v", i%6, i*i+1000, wave(i*i)) }),
-			[]string{`row numbers are: "n"`}},
-		"-999": {table("t,a,y", func(i int) string {
-			v := wave(i)
-			if i%20 == 3 {
-				v = -999
-			}
-			return fmt.Sprintf("x%d,%v,%v", i%6, v, wave(i*i))
-		}), []string{`Column "a" has 3 cells -999`, "--na -999"}},
-		"99 in the target": {table("t,a,y", func(i int) string {
-			v := wave(i)
-			if i%20 == 3 {
-				v = 99
-			}
-			return fmt.Sprintf("x%d,%v,%v", i%6, wave(i*i), v)
-		}), []string{`Column "y" has 3 cells 99`}},
-		"outlier": {table("t,a,y", func(i int) string {
-			v := wave(i)
-			if i == 40 {
-				v = 1e6
-			}
-			return fmt.Sprintf("x%d,%v,%v", i%6, wave(i*i), v)
-		}), []string{`The value 1e+06 of "y" (line 42)`}},
-		"total": {table("t,a,y", func(i int) string {
-			if i == 59 {
-				return "Total,5,118"
-			}
-			return fmt.Sprintf("x%d,%v,%d", i%6, wave(i*i), i%5)
-		}), []string{`look like totals of the other rows: "Total" (line 61)`}},
-		"total by its sum": {table("t,a,y", func(i int) string {
-			if i == 59 {
-				return "Germany,5,116"
-			}
-			return fmt.Sprintf("x%d,%v,%d", i%6, wave(i*i), i%5)
-		}), []string{`"Germany" (line 61)`}},
-		"missing task": {table("t,a,y", func(i int) string {
-			return fmt.Sprintf("%s,%v,%v", []string{"DE", "FR", "NA"}[i%3], wave(i*i), wave(i))
-		}),
-			[]string{`a task with the name "NA"`, "--na NA"}},
-		"spellings": {table("t,a,y", func(i int) string {
-			return fmt.Sprintf("%s,%v,%v", []string{"s1", "S01", "2"}[i%3], wave(i*i), wave(i))
-		}),
-			[]string{`"s1" and "S01"`}},
-		"levels": {table("t,k,a,y", func(i int) string {
-			return fmt.Sprintf("x%d,%s,%v,%v", i%6, []string{"mid", "MID", "low"}[i*i%7%3], wave(i*i), wave(i))
-		}),
-			[]string{`Levels of k that differ in their spelling alone are different levels: "MID" and "mid"`}},
-		"a name of the task": {table("t,k,a,y",
-			func(i int) string { return fmt.Sprintf("%d,name %d,%v,%v", i%6, i%6, wave(i*i), wave(i)) }),
-			[]string{`determine each other: "t", "k"`}},
-		"units": {table("t,cm,inch,y",
-			func(i int) string { return fmt.Sprintf("x%d,%v,%v,%v", i%6, wave(i), wave(i)/2.54, wave(i*i)) }),
-			[]string{`the same up to a factor and an offset: "inch", "cm"`}},
-		"turned": {table("t,a,b,y",
-			func(i int) string { return fmt.Sprintf("x%d,%v,%v,%v", i%6, wave(i), 7-3*wave(i), wave(i*i)) }),
-			[]string{`the same up to a factor and an offset: "b", "a"`}},
-		"target twice": {table("t,a,z,y",
-			func(i int) string { return fmt.Sprintf("x%d,%v,%v,%v", i%6, wave(i*i), 2*wave(i), wave(i)) }),
-			[]string{`The target repeats other columns, up to a factor and an offset: "z"`}},
-		"codes of a category": {table("t,k,code,a,y", func(i int) string {
-			return fmt.Sprintf("x%d,%s,%d,%v,%v", i%6, []string{"p", "q", "r"}[i*i%7%3], 10*(i*i%7%3), wave(i*i),
-				wave(i))
-		}), []string{`determine each other: "k", "code"`}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			tab := check.OK(read(c.text, TableOptions{Dates: "ymd"}))
-			said := strings.Join(tab.Remarks(), "\n")
-			for _, want := range c.want {
-				if !strings.Contains(said, want) {
-					t.Errorf("remarks %q: want %q", tab.Remarks(), want)
-				}
-			}
-			if most := min(len(c.want), 1); len(tab.Remarks()) > most {
-				t.Errorf("remarks %q", tab.Remarks())
-			}
-		})
-	}
-}
-
 // The place of a row is its line, whatever rows were left out before it, and its file.
 func TestPlaces(t *testing.T) {
 	tab := check.OK(read("t,a,y\nx,1,2\nx,,3\n\n\"x\ny\",4,5\nx,6,7\n", TableOptions{Missing: MissingDrop}))
@@ -393,100 +278,6 @@ func TestPlaces(t *testing.T) {
 	tab = check.OK(ReadFiles([]string{a, b}, columnsTY))
 	if got := tab.Place(3); got != b+", line 3" {
 		t.Errorf("row 3 is at %q", got)
-	}
-}
-
-// Scan passes on every row of every format with its features and cells, in order, complete or not.
-func TestScan(t *testing.T) {
-	s := &mixed.Schema{Columns: []string{"site", "a"},
-		Categories: []mixed.Category{{Column: "site", Levels: []string{"p", "q"}}}}
-	scan := func(path string, missing Missing, keep ...string) (rows []string, sum *Summary, err error) {
-		o := TableOptions{Task: "t", Schema: s, NewLevels: true, Missing: missing, Keep: keep}
-		sum, err = Scan([]string{path}, o, func(r *Row) error {
-			rows = append(rows, fmt.Sprintf("%q %v %q %v", r.Task, r.Features, r.Kept, r.Complete))
-			return nil
-		})
-		return rows, sum, err
-	}
-	dir := t.TempDir()
-	text := write(t, dir, "t.csv", []byte("t,site,id,a\nx,p, 01,1\n,q,2,2\nz,r,3,NA\n,,,\nz,,5,7\n"))
-	rows, sum, err := scan(text, MissingDrop, "id", "t")
-	want := []string{`"x" [1 0 1] [" 01" "x"] true`, `"" [0 1 2] ["2" ""] false`, `"z" [0 0 NaN] ["3" "z"] false`,
-		`"" [NaN NaN NaN] ["" ""] false`, `"z" [NaN NaN 7] ["5" "z"] false`}
-	if err != nil || !slices.Equal(rows, want) || sum.Rows != 5 || sum.Incomplete != 4 ||
-		sum.First != text+", line 3" || sum.Filled != nil {
-		t.Errorf("drop: %v, %+v, rows\n%s", err, sum, strings.Join(rows, "\n"))
-	}
-	want[2], want[4] = `"z" [0 0 NaN] ["3" "z"] true`, `"z" [NaN NaN 7] ["5" "z"] true`
-	rows, sum, err = scan(text, MissingKeep, "id", "t")
-	if err != nil || !slices.Equal(rows, want) ||
-		!reflect.DeepEqual(sum.Filled, []MissingCount{{"site", 1}, {"a", 1}}) {
-		t.Errorf("keep: %v, %+v, rows\n%s", err, sum, strings.Join(rows, "\n"))
-	}
-	_, _, err = scan(text, MissingRefuse)
-	check.Error(t, err, "there are missing values", `2 in column "a" (first on line 4)`)
-
-	type row struct {
-		ID   int64    `parquet:"id"`
-		T    string   `parquet:"t"`
-		Site *string  `parquet:"site,optional"`
-		A    *float64 `parquet:"a,optional"`
-	}
-	q, v := "q", math.Copysign(0, -1)
-	packed := write(t, dir, "t.parquet", written(t, []row{{1 << 62, "x", &q, &v}, {2, "z", nil, nil}}))
-	rows, _, err = scan(packed, MissingKeep, "id", "site", "a")
-	want = []string{`"x" [0 1 0] ["4611686018427387904" "q" "0"] true`, `"z" [NaN NaN NaN] ["2" "" ""] true`}
-	if err != nil || !slices.Equal(rows, want) {
-		t.Errorf("Parquet: %v, rows\n%s", err, strings.Join(rows, "\n"))
-	}
-	_, _, err = scan(text, MissingDrop, "nothing")
-	check.Error(t, err, `no column "nothing" for the columns to keep`)
-	stop := errors.New("stop")
-	o := TableOptions{Task: "t", Schema: s, NewLevels: true, Missing: MissingDrop}
-	if _, err := Scan([]string{text}, o, func(*Row) error { return stop }); !errors.Is(err, stop) {
-		t.Errorf("the scan goes on: %v", err)
-	}
-	if _, err := Scan([]string{text}, TableOptions{Task: "t"}, nil); err == nil {
-		t.Error("a scan without a schema")
-	}
-	_, _, err = scan(write(t, dir, "none.csv", []byte("t,site,a\n")), MissingDrop)
-	check.Error(t, err, "zero rows")
-}
-
-// Scan holds no more memory late in a table than early in it, from text and Parquet.
-func TestScanMemory(t *testing.T) {
-	type row struct {
-		T string  `parquet:"t"`
-		A float64 `parquet:"a"`
-	}
-	const n = 200_000
-	rows := make([]row, n)
-	text := []byte("t,a\n")
-	for i := range rows {
-		rows[i] = row{fmt.Sprintf("task %d", i), float64(i)}
-		text = fmt.Appendf(text, "task %d,%d\n", i, i)
-	}
-	dir := t.TempDir()
-	for _, path := range []string{
-		write(t, dir, "t.csv", text),
-		write(t, dir, "t.parquet", written(t, rows, parquet.MaxRowsPerRowGroup(20_000))),
-	} {
-		var held [2]uint64
-		at := 0
-		o := TableOptions{Task: "t", Schema: only("a")}
-		_, err := Scan([]string{path}, o, func(*Row) error {
-			if at++; at == n/10+7 || at == n-7 {
-				var m runtime.MemStats
-				runtime.GC()
-				runtime.ReadMemStats(&m)
-				held[at*2/n] = m.HeapAlloc
-			}
-			return nil
-		})
-		if err != nil || at != n || held[1] > held[0]+1<<20 {
-			t.Errorf("%s: %v, %d rows; %d bytes after a tenth of the rows, %d at the end", path, err, at, held[0],
-				held[1])
-		}
 	}
 }
 

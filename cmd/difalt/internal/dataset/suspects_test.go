@@ -72,61 +72,69 @@ func taskText(name func(i int) string) string {
 	return sixty("t,x,y", func(i int) string { return fmt.Sprintf("%s,%v,%v", name(i), wavy(7*i), wavy(i*i)) })
 }
 
+// pastedTwice returns a table with all of its rows twice.
+func pastedTwice(table string) string {
+	_, rows, _ := strings.Cut(table, "\n")
+	return table + rows
+}
+
+// remarksOfTheFieldCases are the cases of TestRemarksOfTheField.
+var remarksOfTheFieldCases = map[string]struct{ text, want string }{
+	"fill value": {columnText(someOf("1e30")),
+		`Column "v" has 3 cells 1e+30, far from all its other values: if that marks a missing value, use ` +
+			`--na 1e+30.`},
+	"last digits": {columnText(func(i int) string { return fmt.Sprintf("%.1f", 1e15+wavy(i)) }),
+		`All values of "v" are within one part in 10^11 of each other, from `},
+	"least integer": {columnText(someOf("-2147483648")), `use --na -2147483648.`},
+	"-1":            {columnText(someOf("-1")), `Column "v" has 3 cells -1, far`},
+	"no end": {columnText(dayBut("9999-12-31", everyTwentieth)),
+		`Column "v" has 3 cells of 9999-12-31, far from all its other dates`},
+	"no beginning": {columnText(dayBut("0001-01-01", everyTwentieth)),
+		`3 cells of 0001-01-01`},
+	"one far date": {columnText(dayBut("2924-12-31", func(i int) bool { return i == 3 })),
+		`The value 2924-12-31 of "v" (line 5)`},
+	"compact dates": {columnText(func(i int) string { return strings.ReplaceAll(day(i), "-", "") }),
+		`look like dates without hyphens, such as 20240131 or 202401, whose differences are not times: "v"`},
+	"compact months": {columnText(func(i int) string { return fmt.Sprintf("%d%02d", 2000+i%5, 1+i%12) }),
+		`dates without hyphens`},
+	"units": {columnText(oneOf("5 kg", "10 kg", "15 kg")),
+		`The levels of "v" are numbers with a unit, such as "10 kg"`},
+	"per cent": {columnText(oneOf("5 ‰", "10 ‰", "15 ‰")), `numbers with a unit`},
+	"no value": {columnText(func(int) string { return "" }), `Columns without any value: "v". Use --drop v.`},
+	"two values": {sixty("t,x,y", func(i int) string { return fmt.Sprintf("x%d,%v,%d", i%6, wavy(i), i*i%7%2) }),
+		`The target has two values alone, 0 and 1`},
+	"logarithm": {sixty("t,l,y",
+		func(i int) string { return fmt.Sprintf("x%d,%v,%v", i%6, math.Log(1+wavy(i)), wavy(i)) }),
+		`rise or fall with the target in all rows: "l"`},
+	"rounded": {sixty("t,l,y",
+		func(i int) string { return fmt.Sprintf("x%d,%v,%v", i%6, -math.Round(wavy(i)), wavy(i)) }),
+		`rise or fall with the target in all rows: "l"`},
+	"pasted twice": {pastedTwice(taskText(oneOf("a", "b", "c"))), `60 rows occur in the table before`},
+	"subtotals":    {taskText(totalInRow30), `look like totals of the other rows: "north total" (line 32)`},
+	"level ?": {columnText(oneOf("p", "?", "q")),
+		`Column "v" has the level "?": if that marks a missing value, use --na '?'.`},
+	"level NA":           {columnText(oneOf("p", "NA", "q")), `use --na NA.`},
+	"level of databases": {columnText(oneOf("p", `\N`, "q")), `use --na '\N'.`},
+	"task ?":             {taskText(oneOf("p", "?", "q")), `There is a task with the name "?"`},
+	"task unknown":       {taskText(oneOf("p", "Unknown", "q")), `the name "Unknown"`},
+	"task -1":            {taskText(oneOf("0", "-1", "2")), `the name "-1"`},
+	"zero width":         {taskText(oneOf("a1", "a1\u200b", "b")), `"a1" and "a1\u200b" (one has U+200B)`},
+	"soft hyphen":        {taskText(oneOf("a1", "a\u00ad1", "b")), `(one has U+00AD)`},
+	"byte order mark":    {taskText(oneOf("a1", "a1\ufeff", "b")), `(one has U+FEFF)`},
+	"Cyrillic":           {taskText(oneOf("a1", "\u04301", "b")), `(one has U+0430)`},
+	"Greek":              {taskText(oneOf("B1", "\u03921", "b")), `(one has U+0392)`},
+	"full width":         {taskText(oneOf("a1", "\uff411", "b")), `(one has U+FF41)`},
+	"composed":           {taskText(oneOf("caf\u00e9", "cafe\u0301", "b")), "(one has U+00E9)"},
+	"dash":               {taskText(oneOf("a-1", "a\u20131", "b")), `(one has U+2013)`},
+	"apostrophe": {columnText(oneOf("o'x", "o\u2019x", "b")),
+		`Levels of v that differ in their spelling alone are different levels: "o'x" and "o’x" (one has U+2019)`},
+	"levels in Cyrillic": {columnText(oneOf("A", "\u0410", "b")),
+		`Levels of v that differ in their spelling alone`},
+}
+
 // What looks wrong in tables of the field, and what to do. Every kind was once read without a word.
 func TestRemarksOfTheField(t *testing.T) {
-	pasted := taskText(oneOf("a", "b", "c"))
-	for name, c := range map[string]struct{ text, want string }{
-		"fill value": {columnText(someOf("1e30")),
-			`Column "v" has 3 cells 1e+30, far from all its other values: if that marks a missing value, use ` +
-				`--na 1e+30.`},
-		"last digits": {columnText(func(i int) string { return fmt.Sprintf("%.1f", 1e15+wavy(i)) }),
-			`All values of "v" are within one part in 10^11 of each other, from `},
-		"least integer": {columnText(someOf("-2147483648")), `use --na -2147483648.`},
-		"-1":            {columnText(someOf("-1")), `Column "v" has 3 cells -1, far`},
-		"no end": {columnText(dayBut("9999-12-31", everyTwentieth)),
-			`Column "v" has 3 cells of 9999-12-31, far from all its other dates`},
-		"no beginning": {columnText(dayBut("0001-01-01", everyTwentieth)),
-			`3 cells of 0001-01-01`},
-		"one far date": {columnText(dayBut("2924-12-31", func(i int) bool { return i == 3 })),
-			`The value 2924-12-31 of "v" (line 5)`},
-		"compact dates": {columnText(func(i int) string { return strings.ReplaceAll(day(i), "-", "") }),
-			`look like dates without hyphens, such as 20240131 or 202401, whose differences are not times: "v"`},
-		"compact months": {columnText(func(i int) string { return fmt.Sprintf("%d%02d", 2000+i%5, 1+i%12) }),
-			`dates without hyphens`},
-		"units": {columnText(oneOf("5 kg", "10 kg", "15 kg")),
-			`The levels of "v" are numbers with a unit, such as "10 kg"`},
-		"per cent": {columnText(oneOf("5 ‰", "10 ‰", "15 ‰")), `numbers with a unit`},
-		"no value": {columnText(func(int) string { return "" }), `Columns without any value: "v". Use --drop v.`},
-		"two values": {sixty("t,x,y", func(i int) string { return fmt.Sprintf("x%d,%v,%d", i%6, wavy(i), i*i%7%2) }),
-			`The target has two values alone, 0 and 1`},
-		"logarithm": {sixty("t,l,y",
-			func(i int) string { return fmt.Sprintf("x%d,%v,%v", i%6, math.Log(1+wavy(i)), wavy(i)) }),
-			`rise or fall with the target in all rows: "l"`},
-		"rounded": {sixty("t,l,y",
-			func(i int) string { return fmt.Sprintf("x%d,%v,%v", i%6, -math.Round(wavy(i)), wavy(i)) }),
-			`rise or fall with the target in all rows: "l"`},
-		"pasted twice": {pasted + pasted[strings.Index(pasted, "\n")+1:], `60 rows occur in the table before`},
-		"subtotals":    {taskText(totalInRow30), `look like totals of the other rows: "north total" (line 32)`},
-		"level ?": {columnText(oneOf("p", "?", "q")),
-			`Column "v" has the level "?": if that marks a missing value, use --na '?'.`},
-		"level NA":           {columnText(oneOf("p", "NA", "q")), `use --na NA.`},
-		"level of databases": {columnText(oneOf("p", `\N`, "q")), `use --na '\N'.`},
-		"task ?":             {taskText(oneOf("p", "?", "q")), `There is a task with the name "?"`},
-		"task unknown":       {taskText(oneOf("p", "Unknown", "q")), `the name "Unknown"`},
-		"task -1":            {taskText(oneOf("0", "-1", "2")), `the name "-1"`},
-		"zero width":         {taskText(oneOf("a1", "a1\u200b", "b")), `"a1" and "a1\u200b" (one has U+200B)`},
-		"soft hyphen":        {taskText(oneOf("a1", "a\u00ad1", "b")), `(one has U+00AD)`},
-		"byte order mark":    {taskText(oneOf("a1", "a1\ufeff", "b")), `(one has U+FEFF)`},
-		"Cyrillic":           {taskText(oneOf("a1", "\u04301", "b")), `(one has U+0430)`},
-		"Greek":              {taskText(oneOf("B1", "\u03921", "b")), `(one has U+0392)`},
-		"full width":         {taskText(oneOf("a1", "\uff411", "b")), `(one has U+FF41)`},
-		"composed":           {taskText(oneOf("caf\u00e9", "cafe\u0301", "b")), "(one has U+00E9)"},
-		"dash":               {taskText(oneOf("a-1", "a\u20131", "b")), `(one has U+2013)`},
-		"apostrophe": {columnText(oneOf("o'x", "o\u2019x", "b")),
-			`Levels of v that differ in their spelling alone are different levels: "o'x" and "o’x" (one has U+2019)`},
-		"levels in Cyrillic": {columnText(oneOf("A", "\u0410", "b")),
-			`Levels of v that differ in their spelling alone`},
-	} {
+	for name, c := range remarksOfTheFieldCases {
 		t.Run(name, func(t *testing.T) {
 			tab := check.OK(read(c.text, TableOptions{Dates: "ymd", Missing: MissingKeep}))
 			said := strings.Join(tab.Remarks(), "\n")

@@ -109,36 +109,41 @@ func set(column int, text string) func([]string) []string {
 	}
 }
 
+// unchanged returns the rows of an owner as they are.
+func unchanged(rows []string) []string { return rows }
+
+// nothingLeaksCases are the cases of TestNothingLeaks.
+var nothingLeaksCases = map[string]struct {
+	change  func(rows []string) []string
+	config  func(i int, c *mixed.Options)
+	epsilon float64
+	ok      bool
+}{
+	"training":       {change: unchanged, ok: true},
+	"private":        {change: unchanged, config: func(_ int, c *mixed.Options) { r := 1; c.Rank = &r }, epsilon: 5},
+	"cell":           {change: set(1, secret(1))},
+	"target":         {change: set(3, secret(1))},
+	"large value":    {change: set(1, "1e300")},
+	"large target":   {change: set(3, "1e300")},
+	"missing column": {change: func(rows []string) []string { rows[0] = "task,age,y"; return rows }},
+	"short row":      {change: func(rows []string) []string { rows[5] = secret(1); return rows }},
+	"other column":   {change: func(rows []string) []string { rows[0] = "task,weight,kind,y"; return rows }},
+	"no rows":        {change: func(rows []string) []string { return rows[:1] }},
+	"no file":        {change: func([]string) []string { return nil }},
+	"task of another": {change: func(rows []string) []string {
+		return append(rows, secret(0)+"-task1,1,"+secret(1)+",1") // the name of a task of owner 0
+	}, ok: true},
+	"rank":  {change: unchanged, config: func(_ int, c *mixed.Options) { r := 19; c.Rank = &r }},
+	"noise": {change: unchanged, config: func(i int, c *mixed.Options) { c.CommonNoise = i == 1 }},
+}
+
 // Nothing of the cells, file names, task names and paths of an owner reaches another one, in a training and
 // in every way in which it fails at owner 1.
 func TestNothingLeaks(t *testing.T) {
-	same := func(rows []string) []string { return rows }
-	for name, c := range map[string]struct {
-		change  func(rows []string) []string
-		config  func(i int, c *mixed.Options)
-		epsilon float64
-		ok      bool
-	}{
-		"training":       {change: same, ok: true},
-		"private":        {change: same, config: func(_ int, c *mixed.Options) { r := 1; c.Rank = &r }, epsilon: 5},
-		"cell":           {change: set(1, secret(1))},
-		"target":         {change: set(3, secret(1))},
-		"large value":    {change: set(1, "1e300")},
-		"large target":   {change: set(3, "1e300")},
-		"missing column": {change: func(rows []string) []string { rows[0] = "task,age,y"; return rows }},
-		"short row":      {change: func(rows []string) []string { rows[5] = secret(1); return rows }},
-		"other column":   {change: func(rows []string) []string { rows[0] = "task,weight,kind,y"; return rows }},
-		"no rows":        {change: func(rows []string) []string { return rows[:1] }},
-		"no file":        {change: func([]string) []string { return nil }},
-		"task of another": {change: func(rows []string) []string {
-			return append(rows, secret(0)+"-task1,1,"+secret(1)+",1") // the name of a task of owner 0
-		}, ok: true},
-		"rank":  {change: same, config: func(_ int, c *mixed.Options) { r := 19; c.Rank = &r }},
-		"noise": {change: same, config: func(i int, c *mixed.Options) { c.CommonNoise = i == 1 }},
-	} {
+	for name, c := range nothingLeaksCases {
 		t.Run(name, func(t *testing.T) {
 			ends := life(t, background(t), func(i int, n *Node) {
-				path := file(t, i, map[bool]func([]string) []string{true: c.change, false: same}[i == 1])
+				path := file(t, i, map[bool]func([]string) []string{true: c.change, false: unchanged}[i == 1])
 				var table *dataset.Table
 				var budget *mixed.Privacy
 				if c.epsilon > 0 {

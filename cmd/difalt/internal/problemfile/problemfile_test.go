@@ -171,63 +171,68 @@ func (p testFile) problem(t testing.TB, nodes int) (*difalt.Problem, error) {
 	return f.Problem(nodes)
 }
 
+// twoByTwo is the shape of a square matrix of order 2.
+var twoByTwo = []int{2, 2}
+
+// readErrorsCases are the cases of TestReadErrors.
+var readErrorsCases = map[string]struct {
+	change testFile
+	want   []string
+}{
+	"no X":          {testFile{"X": nil}, []string{`array "X" is missing`, `"y", "task", "node"`}},
+	"unknown array": {testFile{"extra": []int{1}}, []string{`array "extra" is not part`, "Ustar"}},
+	"X of one dimension": {testFile{"X": floats([]int{2}, 1, 2)},
+		[]string{`array "X" is (2,) float64`, "N x d or T x n x d"}},
+	"X of integers": {testFile{"X": []int{1}}, []string{`array "X" is (1,) int64`, "float64 or float32"}},
+	"X without rows": {testFile{"X": floats([]int{0, 2})},
+		[]string{`array "X" is (0, 2) float64`, "no entries"}},
+	"NaN in X": {testFile{"X": floats([]int{4, 2}, 1, 2, 3, 4, 5, math.NaN(), 7, 8)},
+		[]string{`array "X": entry [2, 1] is NaN`}},
+	"Inf in y": {testFile{"y": floats([]int{4}, 1, 2, 3, math.Inf(-1))},
+		[]string{`array "y": entry [3] is -Inf`}},
+	"NaN in X of tasks": {testFile{"task": nil, "X": floats([]int{2, 2, 2}, 1, 2, 3, 4, 5, 6, 7, math.NaN()),
+		"y": floats(twoByTwo, 1, 2, 3, 4)}, []string{`array "X": entry [1, 1, 1] is NaN`}},
+	"Inf in y of tasks": {testFile{"task": nil, "X": floats([]int{2, 2, 2}, 1, 2, 3, 4, 5, 6, 7, 8),
+		"y": floats(twoByTwo, 1, 2, math.Inf(1), 4)}, []string{`array "y": entry [1, 0] is +Inf`}},
+	"short y": {testFile{"y": floats([]int{3}, 1, 2, 3)},
+		[]string{`array "y" is (3,) float64: expected the shape (4,)`}},
+	"y of two dimensions": {testFile{"y": floats([]int{4, 1}, 1, 2, 3, 4)},
+		[]string{`array "y" is (4, 1) float64: expected the shape (4,)`}},
+	"task of floats": {testFile{"task": floats([]int{4}, 0, 0, 1, 1)},
+		[]string{`array "task": it is (4,) float64: expected integers`}},
+	"negative task": {testFile{"task": []int{0, 0, 1, -1}}, []string{`array "task": entry 3 is -1`}},
+	"task beyond node": {testFile{"task": []int{0, 0, 1, 2}},
+		[]string{`array "node" is (2,)`, "expected the shape (3,)"}},
+	"task without rows": {testFile{"task": []int{0, 0, 2, 2}, "node": []int{0, 0, 0}},
+		[]string{`array "task": no entry is 1, but one is 2`}},
+	"task with stacked X": {testFile{"X": floats([]int{2, 2, 1}, 1, 2, 3, 4)},
+		[]string{`array "task" is there`, "X is (2, 2, 1)"}},
+	"node without tasks": {testFile{"node": []int{1, 1}},
+		[]string{`array "node": no entry is 0, but one is 1`}},
+	"huge node": {testFile{"node": []int{0, 1 << 30}},
+		[]string{`array "node": entry 1 is 1073741824`}},
+	"weights not square": {testFile{"weights": floats([]int{2, 1}, 1, 1)},
+		[]string{`array "weights" is (2, 1) float64`, "expected the shape (2, 2)"}},
+	"adjacency without nodes": {testFile{"node": nil, "adjacency": floats([]int{2, 1}, 0, 1)},
+		[]string{`"adjacency" is (2, 1)`, "as many columns as rows"}},
+	"weights and adjacency": {testFile{"weights": floats(twoByTwo, .5, .5, .5, .5),
+		"adjacency": floats(twoByTwo, 0, 1, 1, 0)}, []string{`"weights" and "adjacency" are both there`}},
+	"U0 of other nodes": {testFile{"U0": floats([]int{1, 2, 1}, 1, 0)},
+		[]string{`array "U0" is (1, 2, 1) float64`, "expected the shape (2, 2, n)"}},
+	"U0 not orthonormal": {testFile{"U0": floats([]int{2, 2, 1}, 1, 0, 1, 1)},
+		[]string{`"U0", basis 1`, "not orthonormal", "differs from I by 1"}},
+	"Ustar with skew columns": {testFile{"Ustar": floats(twoByTwo, 1, .6, 0, .8)},
+		[]string{`"Ustar", basis 0`, "differs from I by 0.6"}},
+	"Ustar too wide": {testFile{"Ustar": floats([]int{2, 3}, 1, 0, 0, 0, 1, 0)},
+		[]string{`array "Ustar" is (2, 3)`, "at most as many columns"}},
+	"NaN in Ustar": {testFile{"Ustar": floats([]int{2, 1}, math.NaN(), 0)}, []string{`"Ustar"`, "NaN"}},
+}
+
 func TestReadErrors(t *testing.T) {
 	if _, err := validFile().problem(t, 0); err != nil {
 		t.Fatal(err)
 	}
-	two := []int{2, 2}
-	for name, c := range map[string]struct {
-		change testFile
-		want   []string
-	}{
-		"no X":          {testFile{"X": nil}, []string{`array "X" is missing`, `"y", "task", "node"`}},
-		"unknown array": {testFile{"extra": []int{1}}, []string{`array "extra" is not part`, "Ustar"}},
-		"X of one dimension": {testFile{"X": floats([]int{2}, 1, 2)},
-			[]string{`array "X" is (2,) float64`, "N x d or T x n x d"}},
-		"X of integers": {testFile{"X": []int{1}}, []string{`array "X" is (1,) int64`, "float64 or float32"}},
-		"X without rows": {testFile{"X": floats([]int{0, 2})},
-			[]string{`array "X" is (0, 2) float64`, "no entries"}},
-		"NaN in X": {testFile{"X": floats([]int{4, 2}, 1, 2, 3, 4, 5, math.NaN(), 7, 8)},
-			[]string{`array "X": entry [2, 1] is NaN`}},
-		"Inf in y": {testFile{"y": floats([]int{4}, 1, 2, 3, math.Inf(-1))},
-			[]string{`array "y": entry [3] is -Inf`}},
-		"NaN in X of tasks": {testFile{"task": nil, "X": floats([]int{2, 2, 2}, 1, 2, 3, 4, 5, 6, 7, math.NaN()),
-			"y": floats(two, 1, 2, 3, 4)}, []string{`array "X": entry [1, 1, 1] is NaN`}},
-		"Inf in y of tasks": {testFile{"task": nil, "X": floats([]int{2, 2, 2}, 1, 2, 3, 4, 5, 6, 7, 8),
-			"y": floats(two, 1, 2, math.Inf(1), 4)}, []string{`array "y": entry [1, 0] is +Inf`}},
-		"short y": {testFile{"y": floats([]int{3}, 1, 2, 3)},
-			[]string{`array "y" is (3,) float64: expected the shape (4,)`}},
-		"y of two dimensions": {testFile{"y": floats([]int{4, 1}, 1, 2, 3, 4)},
-			[]string{`array "y" is (4, 1) float64: expected the shape (4,)`}},
-		"task of floats": {testFile{"task": floats([]int{4}, 0, 0, 1, 1)},
-			[]string{`array "task": it is (4,) float64: expected integers`}},
-		"negative task": {testFile{"task": []int{0, 0, 1, -1}}, []string{`array "task": entry 3 is -1`}},
-		"task beyond node": {testFile{"task": []int{0, 0, 1, 2}},
-			[]string{`array "node" is (2,)`, "expected the shape (3,)"}},
-		"task without rows": {testFile{"task": []int{0, 0, 2, 2}, "node": []int{0, 0, 0}},
-			[]string{`array "task": no entry is 1, but one is 2`}},
-		"task with stacked X": {testFile{"X": floats([]int{2, 2, 1}, 1, 2, 3, 4)},
-			[]string{`array "task" is there`, "X is (2, 2, 1)"}},
-		"node without tasks": {testFile{"node": []int{1, 1}},
-			[]string{`array "node": no entry is 0, but one is 1`}},
-		"huge node": {testFile{"node": []int{0, 1 << 30}},
-			[]string{`array "node": entry 1 is 1073741824`}},
-		"weights not square": {testFile{"weights": floats([]int{2, 1}, 1, 1)},
-			[]string{`array "weights" is (2, 1) float64`, "expected the shape (2, 2)"}},
-		"adjacency without nodes": {testFile{"node": nil, "adjacency": floats([]int{2, 1}, 0, 1)},
-			[]string{`"adjacency" is (2, 1)`, "as many columns as rows"}},
-		"weights and adjacency": {testFile{"weights": floats(two, .5, .5, .5, .5),
-			"adjacency": floats(two, 0, 1, 1, 0)}, []string{`"weights" and "adjacency" are both there`}},
-		"U0 of other nodes": {testFile{"U0": floats([]int{1, 2, 1}, 1, 0)},
-			[]string{`array "U0" is (1, 2, 1) float64`, "expected the shape (2, 2, n)"}},
-		"U0 not orthonormal": {testFile{"U0": floats([]int{2, 2, 1}, 1, 0, 1, 1)},
-			[]string{`"U0", basis 1`, "not orthonormal", "differs from I by 1"}},
-		"Ustar with skew columns": {testFile{"Ustar": floats(two, 1, .6, 0, .8)},
-			[]string{`"Ustar", basis 0`, "differs from I by 0.6"}},
-		"Ustar too wide": {testFile{"Ustar": floats([]int{2, 3}, 1, 0, 0, 0, 1, 0)},
-			[]string{`array "Ustar" is (2, 3)`, "at most as many columns"}},
-		"NaN in Ustar": {testFile{"Ustar": floats([]int{2, 1}, math.NaN(), 0)}, []string{`"Ustar"`, "NaN"}},
-	} {
+	for name, c := range readErrorsCases {
 		t.Run(name, func(t *testing.T) {
 			p := validFile()
 			maps.Copy(p, c.change)

@@ -56,6 +56,33 @@ func FuzzCluster(f *testing.F) {
 	})
 }
 
+// clusterErrorsCases are the cases of TestClusterErrors.
+var clusterErrorsCases = map[string]string{
+	"":  "not a description of a cluster: it is empty",
+	"{": "not a description of a cluster: it ends too early",
+	"{\n\"version\": 1,,\n}": "line 2: not a description of a cluster: invalid character ',' looking for " +
+		"beginning of object key string",
+	"[1]": "line 1: not a description of a cluster: it is a list: must be an object",
+	`{"version": "1"}`: "line 1: not a description of a cluster: version is a text: must be a " +
+		"whole number",
+	`{"version": 1.5}`: "line 1: not a description of a cluster: version is a number: must be a " +
+		"whole number",
+	"{\n\n\"run\": {}}":          "line 3: not a description of a cluster: run is an object: must be a text",
+	`{"nodes": {"a": 1}}`:        "line 1: not a description of a cluster: nodes is an object: must be a list",
+	`{"nodes": [5]}`:             "line 1: not a description of a cluster: nodes is a number: must be an object",
+	`{"nodes": [{"name": []}]}`:  "line 1: not a description of a cluster: nodes.name is a list: must be a text",
+	`{"edges": [[0]]}`:           "not a description of a cluster: edges: edge 0 has 1 nodes: must have 2",
+	`{"edges": [[0,1],[0,1,2]]}`: "not a description of a cluster: edges: edge 1 has 3 nodes: must have 2",
+	`{"edges": [[0, 1.5]]}`: "not a description of a cluster: edges must be a list of pairs of places in " +
+		"the list of nodes, such as [[0, 1], [1, 2]]",
+	`{"nodse": 1}`:     `not a description of a cluster: unknown field "nodse"`,
+	`{"training": []}`: "line 1: not a description of a cluster: training is a list: must be an object",
+	`{"training": {"rank": []}}`: "not a description of a cluster: the value of an option is []: must be a " +
+		"text, a number, true or false",
+	`{"version": 1, "run": "` + strings.Repeat("y", 1000) + `"}`: `run is "` + strings.Repeat("y", 60) +
+		`": expected 16 hexadecimal digits`,
+}
+
 // TestClusterErrors: what is wrong with a file is named.
 func TestClusterErrors(t *testing.T) {
 	c := three(t)
@@ -94,31 +121,7 @@ func TestClusterErrors(t *testing.T) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
-	for content, want := range map[string]string{
-		"":  "not a description of a cluster: it is empty",
-		"{": "not a description of a cluster: it ends too early",
-		"{\n\"version\": 1,,\n}": "line 2: not a description of a cluster: invalid character ',' looking for " +
-			"beginning of object key string",
-		"[1]": "line 1: not a description of a cluster: it is a list: must be an object",
-		`{"version": "1"}`: "line 1: not a description of a cluster: version is a text: must be a " +
-			"whole number",
-		`{"version": 1.5}`: "line 1: not a description of a cluster: version is a number: must be a " +
-			"whole number",
-		"{\n\n\"run\": {}}":          "line 3: not a description of a cluster: run is an object: must be a text",
-		`{"nodes": {"a": 1}}`:        "line 1: not a description of a cluster: nodes is an object: must be a list",
-		`{"nodes": [5]}`:             "line 1: not a description of a cluster: nodes is a number: must be an object",
-		`{"nodes": [{"name": []}]}`:  "line 1: not a description of a cluster: nodes.name is a list: must be a text",
-		`{"edges": [[0]]}`:           "not a description of a cluster: edges: edge 0 has 1 nodes: must have 2",
-		`{"edges": [[0,1],[0,1,2]]}`: "not a description of a cluster: edges: edge 1 has 3 nodes: must have 2",
-		`{"edges": [[0, 1.5]]}`: "not a description of a cluster: edges must be a list of pairs of places in " +
-			"the list of nodes, such as [[0, 1], [1, 2]]",
-		`{"nodse": 1}`:     `not a description of a cluster: unknown field "nodse"`,
-		`{"training": []}`: "line 1: not a description of a cluster: training is a list: must be an object",
-		`{"training": {"rank": []}}`: "not a description of a cluster: the value of an option is []: must be a " +
-			"text, a number, true or false",
-		`{"version": 1, "run": "` + strings.Repeat("y", 1000) + `"}`: `run is "` + strings.Repeat("y", 60) +
-			`": expected 16 hexadecimal digits`,
-	} {
+	for content, want := range clusterErrorsCases {
 		if _, err := Parse([]byte(content)); err == nil || err.Error() != want {
 			t.Errorf("%.60s: %v, want %s", content, err, want)
 		}

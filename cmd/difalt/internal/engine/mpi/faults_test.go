@@ -42,45 +42,46 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-func init() {
-	// failing exchanges frames until trouble, which node 2 makes in round 3.
-	failing := func(o engine.Options, trouble func(tr *Transport, out [][]byte) error) func(w *World) error {
-		return func(w *World) error {
-			g := must(topology.Ring(w.Size()))
-			tr, err := connect(w, g,
-				engine.Options{JoinTimeout: o.JoinTimeout, RoundTimeout: time.Minute, MaxFrame: o.MaxFrame})
-			if err != nil {
-				return err
+// failing exchanges frames until trouble, which node 2 makes in round 3.
+func failing(o engine.Options, trouble func(tr *Transport, out [][]byte) error) func(w *World) error {
+	return func(w *World) error {
+		g := must(topology.Ring(w.Size()))
+		tr, err := connect(w, g,
+			engine.Options{JoinTimeout: o.JoinTimeout, RoundTimeout: time.Minute, MaxFrame: o.MaxFrame})
+		if err != nil {
+			return err
+		}
+		peers := g.Neighbors(w.Rank())
+		out, in := make([][]byte, len(peers)), make([][]byte, len(peers))
+		for seq := uint64(0); ; seq++ {
+			for k := range out {
+				out[k] = frame(64)
 			}
-			peers := g.Neighbors(w.Rank())
-			out, in := make([][]byte, len(peers)), make([][]byte, len(peers))
-			for seq := uint64(0); ; seq++ {
-				for k := range out {
-					out[k] = frame(64)
-				}
-				if seq == 3 { // earlier rounds wait for slow machines
-					tr.o.RoundTimeout = o.RoundTimeout
-				}
-				if w.Rank() == 2 && seq == 3 {
-					if err := trouble(tr, out); err != nil {
-						return err
-					}
-				}
-				err := tr.Exchange(context.Background(), seq, out, in, nil)
-				if err == nil {
-					continue
-				}
-				again := tr.Exchange(context.Background(), seq+1, out, in, nil)
-				if again == nil || again.Error() != err.Error() {
-					return fmt.Errorf("again: %v, first %v", again, err)
-				}
-				if w.Rank() != 1 {
-					time.Sleep(time.Minute) // node 1 ends the job
-				}
-				return err
+			if seq == 3 { // earlier rounds wait for slow machines
+				tr.o.RoundTimeout = o.RoundTimeout
 			}
+			if w.Rank() == 2 && seq == 3 {
+				if err := trouble(tr, out); err != nil {
+					return err
+				}
+			}
+			err := tr.Exchange(context.Background(), seq, out, in, nil)
+			if err == nil {
+				continue
+			}
+			again := tr.Exchange(context.Background(), seq+1, out, in, nil)
+			if again == nil || again.Error() != err.Error() {
+				return fmt.Errorf("again: %v, first %v", again, err)
+			}
+			if w.Rank() != 1 {
+				time.Sleep(time.Minute) // node 1 ends the job
+			}
+			return err
 		}
 	}
+}
+
+func init() {
 	impatient := quick()
 	impatient.RoundTimeout = 8 * time.Second
 	parts["silent"] = failing(impatient, func(*Transport, [][]byte) error { time.Sleep(time.Minute); return nil })
