@@ -125,15 +125,18 @@ func TestObserver(t *testing.T) {
 	}
 }
 
+// withTask returns a problem of two nodes: one of a problem, and one with a task that change sets.
+func withTask(p *difalt.Problem, change func(x *mat.Dense, y []float64)) *difalt.Problem {
+	x, y := mat.NewDense(3, 6, slices.Repeat([]float64{1, -1, .5}, 6)), []float64{1, 2, 3}
+	change(x, y)
+	tasks := pack([]mat.Matrix{mat.NewDense(1, 6, nil), x}, [][]float64{{1}, y})
+	return &difalt.Problem{Nodes: []*kernel.Tasks{p.Nodes[0], tasks}}
+}
+
 // TestErrors: invalid arguments are named with their value and place.
 func TestErrors(t *testing.T) {
 	good := draw(t, 2, 6, 8, 9, 2, 2, 0, 1)
-	with := func(change func(x *mat.Dense, y []float64)) *difalt.Problem {
-		x, y := mat.NewDense(3, 6, slices.Repeat([]float64{1, -1, .5}, 6)), []float64{1, 2, 3}
-		change(x, y)
-		return &difalt.Problem{
-			Nodes: []*kernel.Tasks{good.Nodes[0], pack([]mat.Matrix{mat.NewDense(1, 6, nil), x}, [][]float64{{1}, y})}}
-	}
+	with := func(change func(x *mat.Dense, y []float64)) *difalt.Problem { return withTask(good, change) }
 	basis := func(d, r int, v float64) *kernel.Basis {
 		u := orthonormal(d, r, 1)
 		u.Col(0)[1] = v
@@ -189,8 +192,13 @@ func TestErrors(t *testing.T) {
 			t.Errorf("%s: %v", want, err)
 		}
 	}
-	for _, y := range []float64{1e-6, 1e6} { // the bounds are in the range
-		p := with(func(x *mat.Dense, v []float64) { copy(v, []float64{y, y, y}) })
+}
+
+// TestBoundsOfResponses: the smallest and the largest responses are accepted, and zeros alone are not.
+func TestBoundsOfResponses(t *testing.T) {
+	good := draw(t, 2, 6, 8, 9, 2, 2, 0, 1)
+	for _, y := range []float64{1e-6, 1e6} {
+		p := withTask(good, func(x *mat.Dense, v []float64) { copy(v, []float64{y, y, y}) })
 		if _, err := difalt.Run(t.Context(), p, network(t, "complete", 2, 1),
 			difalt.Options{Rank: 1, Iterations: 1, AnyFeatures: true}); err != nil {
 			t.Errorf("responses of %g: %v", y, err)

@@ -12,6 +12,25 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
+// mapsOfAxes returns maps for k orthonormal axes q, which have a length, of f features: toFull maps
+// coefficients of a wide design, but for the distance, to coefficients of the features, and off projects off
+// the constant and the axes.
+func mapsOfAxes(q mat.Matrix, f, k int, length float64) (toFull, off *mat.Dense) {
+	toFull = mat.NewDense(1+f, 1+k, nil)
+	toFull.Set(0, 0, 1)
+	off = mat.NewDense(1+f, 1+f, nil)
+	for i := range f {
+		off.Set(1+i, 1+i, 1)
+		for a := range k {
+			toFull.Set(1+i, 1+a, length*q.At(i, a))
+			for j := range f {
+				off.Set(1+i, 1+j, off.At(1+i, 1+j)-q.At(i, a)*q.At(j, a))
+			}
+		}
+	}
+	return toFull, off
+}
+
 // wideAndFull returns the parameters of one model in two designs of five features, a category of three levels
 // among them: on two axes, and on the features themselves. Deviations and mean have the same variance along
 // all directions off the axes.
@@ -40,19 +59,7 @@ func wideAndFull() (wide, full Parameters) {
 			wide.Design.Axes = append(wide.Design.Axes, length*q.At(j, a))
 		}
 	}
-	// toFull maps coefficients of the wide design, but for the distance, to coefficients of the features.
-	toFull := mat.NewDense(1+f, 1+k, nil)
-	toFull.Set(0, 0, 1)
-	off := mat.NewDense(1+f, 1+f, nil) // projects off the constant and the axes
-	for i := range f {
-		off.Set(1+i, 1+i, 1)
-		for a := range k {
-			toFull.Set(1+i, 1+a, length*q.At(i, a))
-			for j := range f {
-				off.Set(1+i, 1+j, off.At(1+i, 1+j)-q.At(i, a)*q.At(j, a))
-			}
-		}
-	}
+	toFull, off := mapsOfAxes(&q, f, k, length)
 	vector := func() (short, long []float64) {
 		v := mat.NewVecDense(1+k, []float64{rng.NormFloat64(), rng.NormFloat64(), rng.NormFloat64()})
 		var out mat.VecDense

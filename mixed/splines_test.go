@@ -61,6 +61,24 @@ func TestDesignOverTrainingRows(t *testing.T) {
 	check.FailIf(t, !floats.EqualApprox(squares, []float64{1, 1}, 1e-9), "squares of curves %v: want 1", squares)
 }
 
+// withNoise returns a table with the values of a column, and with other columns and a target of noise.
+func withNoise(t *testing.T, r *rand.Rand, x []float64, more int) *Data {
+	t.Helper()
+	names := []string{"x"}
+	for j := range more {
+		names = append(names, fmt.Sprint("more", j))
+	}
+	table, row := newTable(t, names...), make([]float64, len(names))
+	for _, v := range x {
+		for j := range row {
+			row[j] = r.NormFloat64()
+		}
+		row[0] = v
+		add(t, table, "a", r.NormFloat64(), row...)
+	}
+	return table
+}
+
 // Knots lie at every value of a column that has few, and otherwise at quantiles, to within 5 rows or a
 // fiftieth of all.
 func TestKnots(t *testing.T) {
@@ -88,18 +106,7 @@ func TestKnots(t *testing.T) {
 		"eight quantiles":      {normal, 0, nil, knots, knots},
 	} {
 		t.Run(name, func(t *testing.T) {
-			names := []string{"x"}
-			for j := range c.more {
-				names = append(names, fmt.Sprint("more", j))
-			}
-			table, row := newTable(t, names...), make([]float64, len(names))
-			for _, v := range c.x {
-				for j := range row {
-					row[j] = r.NormFloat64()
-				}
-				row[0] = v
-				add(t, table, "a", r.NormFloat64(), row...)
-			}
+			table := withNoise(t, r, c.x, c.more)
 			rows := check.OK(newRows(t.Context(), &Input{Table: table}, &Options{}))
 			numeric := []int{0}
 			for j := range c.more {

@@ -174,6 +174,26 @@ func gap(a, b []float64, scale float64) (most float64) {
 	return most
 }
 
+// sameScores compares scores and forms of a training of n owners with those of one table.
+func sameScores(t *testing.T, n int, r, want *Report) {
+	t.Helper()
+	for i, s := range r.Scores {
+		w := want.Scores[i]
+		if s.Method != w.Method || s.Train.Rows != w.Train.Rows || s.Test.Rows != w.Test.Rows ||
+			math.Abs(s.Train.RMSE-w.Train.RMSE) > 1e-8*w.Train.RMSE ||
+			math.Abs(s.Test.RMSE-w.Test.RMSE) > 1e-8*w.Test.RMSE {
+			t.Errorf("%d owners: score %+v, want %+v", n, s, w)
+		}
+	}
+	for i, f := range r.Candidates {
+		w := want.Candidates[i]
+		if f.Rank != w.Rank || f.Curves != w.Curves || f.Chosen != w.Chosen ||
+			math.Abs(f.Evidence-w.Evidence) > 1e-6*(1+math.Abs(w.Evidence)) {
+			t.Errorf("%d owners: form %+v, want %+v", n, f, w)
+		}
+	}
+}
+
 // Several owners have the model of one table with the rows of all, but for a noise that changes with the
 // prediction: the predictions, their errors, the scores and the comparison of forms, for any cut.
 func TestTogetherIsFit(t *testing.T) {
@@ -209,21 +229,7 @@ func TestTogetherIsFit(t *testing.T) {
 				if most > 1e-9 {
 					t.Errorf("%d owners: predictions or errors differ by %v deviations", n, most)
 				}
-				for i, s := range r.Scores {
-					w := want.Scores[i]
-					if s.Method != w.Method || s.Train.Rows != w.Train.Rows || s.Test.Rows != w.Test.Rows ||
-						math.Abs(s.Train.RMSE-w.Train.RMSE) > 1e-8*w.Train.RMSE ||
-						math.Abs(s.Test.RMSE-w.Test.RMSE) > 1e-8*w.Test.RMSE {
-						t.Errorf("%d owners: score %+v, want %+v", n, s, w)
-					}
-				}
-				for i, f := range r.Candidates {
-					w := want.Candidates[i]
-					if f.Rank != w.Rank || f.Curves != w.Curves || f.Chosen != w.Chosen ||
-						math.Abs(f.Evidence-w.Evidence) > 1e-6*(1+math.Abs(w.Evidence)) {
-						t.Errorf("%d owners: form %+v, want %+v", n, f, w)
-					}
-				}
+				sameScores(t, n, r, want)
 				check.FailIf(t, r.Owners != n || r.TaskCount != want.TaskCount || len(m.Tasks()) != len(one.Tasks()),
 					"%d owners, %d tasks: want %d and %d", r.Owners, r.TaskCount, n, want.TaskCount)
 				for i, e := range m.Effects() {

@@ -71,20 +71,38 @@ func endsOfNodes(t *testing.T, dir string, nodes int, flags []string) (ends []en
 	return ends
 }
 
+// exactAndNoise draws rows of features, responses that are multiples of one function of them, by task, and
+// responses that are noise.
+func exactAndNoise(rows, features, rowsOfTask int) (x, exact, noise []float64) {
+	rng := rand.New(rand.NewPCG(21, 22))
+	x, exact, noise = make([]float64, rows*features), make([]float64, rows), make([]float64, rows)
+	for i := range x {
+		x[i] = rng.NormFloat64()
+		exact[i/features] += float64(i%features-1) * x[i] * float64(1+i/(features*rowsOfTask))
+	}
+	for i := range noise {
+		noise[i] = rng.NormFloat64()
+	}
+	return x, exact, noise
+}
+
+// endOfOne runs one process that hosts all nodes, and returns its end.
+func endOfOne(t *testing.T, result string, args []string) endOfRun {
+	t.Helper()
+	var out bytes.Buffer
+	r := runOf(t, args...)
+	r.Out = &out
+	err := r.alone(t.Context(), func(int) {})
+	r.files.close()
+	return endOf(t, err, out.String(), result)
+}
+
 // A run ends alike from every entry point: alone with one thread or several, and with one node a process;
 // whether it converges, is undetermined, diverges or reaches its limit. From its last state it ends with the
 // same status.
 func TestEntryPointsOfRun(t *testing.T) {
 	const nodes, features, rows = 3, 3, 20 // rows of a node
-	rng := rand.New(rand.NewPCG(21, 22))
-	x, noise, exact := make([]float64, nodes*rows*features), make([]float64, nodes*rows), make([]float64, nodes*rows)
-	for i := range x {
-		x[i] = rng.NormFloat64()
-		exact[i/features] += float64(i%features-1) * x[i] * float64(1+i/(features*rows/2))
-	}
-	for i := range noise {
-		noise[i] = rng.NormFloat64()
-	}
+	x, exact, noise := exactAndNoise(nodes*rows, features, rows/2)
 	reached := map[string]bool{}
 	for name, c := range map[string]struct {
 		y     []float64
@@ -106,14 +124,8 @@ func TestEntryPointsOfRun(t *testing.T) {
 			flags := slices.Concat([]string{"--rank", "1", "--any-features", "--seed", "3"}, strings.Fields(c.flags))
 			writeProblem(t, at("all.npz"), x, c.y, nodes)
 			alone := func(more ...string) endOfRun {
-				var out bytes.Buffer
-				args := append([]string{"--data", at("all.npz"), "--graph", "complete", "--out", at("one.npz")},
-					more...)
-				r := runOf(t, slices.Concat(flags, args)...)
-				r.Out = &out
-				err := r.alone(t.Context(), func(int) {})
-				r.files.close()
-				return endOf(t, err, out.String(), at("one.npz"))
+				args := []string{"--data", at("all.npz"), "--graph", "complete", "--out", at("one.npz")}
+				return endOfOne(t, at("one.npz"), slices.Concat(flags, args, more))
 			}
 			want := alone("--workers", "1")
 			reached[want.status] = true

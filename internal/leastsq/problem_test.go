@@ -131,14 +131,15 @@ func sameBits(x, y []float64) bool {
 
 func norm(x []float64) float64 { return floats.Norm(x, 2) }
 
-// check compares status, rank and solution with the singular value decomposition of gonum, for A and y times
-// powers of two. It returns false if a singular value is so close to what counts as null, tolerance times the
-// norm, that rounding decides. The bound is that of perturbed least squares: the condition number acts on the
-// solution, its square on the residual.
-func (p problem) check(t *testing.T, ridge, tolerance float64, exponents ...[2]int) (decided bool) {
+// reference returns the solution x from singular values, the size of the matrix, its condition and its rank.
+// decided is false if rounding could decide on the rank.
+func (p problem) reference(t *testing.T, ridge, tolerance float64) (
+	x []float64, size, cond float64, rank int, decided bool,
+) {
 	t.Helper()
-	x, left, cond, rank := make([]float64, p.r), min(p.n, p.r), 1.0, 0
-	size := math.Sqrt(ridge * float64(p.r)) // of [A; sqrt(ridge) I]
+	left := min(p.n, p.r)
+	x, cond = make([]float64, p.r), 1
+	size = math.Sqrt(ridge * float64(p.r)) // of [A; sqrt(ridge) I]
 	if p.n > 0 {
 		var svd mat.SVD
 		if !svd.Factorize(p.dense(), mat.SVDThin) {
@@ -156,7 +157,7 @@ func (p problem) check(t *testing.T, ridge, tolerance float64, exponents ...[2]i
 				value = math.Hypot(s[q], value)
 			}
 			if value > line/30 && value < 30*line && tolerance == 0 {
-				return false
+				return nil, 0, 0, 0, false
 			}
 			if !(value > line) {
 				break
@@ -170,6 +171,19 @@ func (p problem) check(t *testing.T, ridge, tolerance float64, exponents ...[2]i
 		}
 	} else if ridge > 0 {
 		rank = p.r
+	}
+	return x, size, cond, rank, true
+}
+
+// check compares status, rank and solution with the singular value decomposition of gonum, for A and y times
+// powers of two. It returns false if a singular value is so close to what counts as null, tolerance times the
+// norm, that rounding decides. The bound is that of perturbed least squares: the condition number acts on the
+// solution, its square on the residual.
+func (p problem) check(t *testing.T, ridge, tolerance float64, exponents ...[2]int) (decided bool) {
+	t.Helper()
+	x, size, cond, rank, decided := p.reference(t, ridge, tolerance)
+	if !decided {
+		return false
 	}
 	want := leastsq.OK
 	switch {

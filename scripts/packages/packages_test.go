@@ -177,6 +177,59 @@ func TestBuilder(t *testing.T) {
 	}
 }
 
+// imageBlobs are the files of an image by name.
+type imageBlobs map[string][]byte
+
+// follow decodes the blob of a descriptor.
+func (blobs imageBlobs) follow(t *testing.T, d descriptor, v any) []byte {
+	t.Helper()
+	content := blobs["blobs/"+strings.Replace(d.Digest, ":", "/", 1)]
+	if len(content) != d.Size {
+		t.Fatalf("the blob %s has %d bytes, want %d", d.Digest, len(content), d.Size)
+	}
+	if v != nil {
+		if err := json.Unmarshal(content, v); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return content
+}
+
+// checkArchitecture checks the image of one architecture, whose program has the given content.
+func checkArchitecture(t *testing.T, blobs imageBlobs, d descriptor, arch, want string) {
+	t.Helper()
+	var manifest struct {
+		Config descriptor
+		Layers []descriptor
+	}
+	var config struct {
+		Architecture, OS string
+		Config           struct{ User string }
+		RootFS           struct {
+			IDs []string `json:"diff_ids"`
+		}
+	}
+	blobs.follow(t, d, &manifest)
+	blobs.follow(t, manifest.Config, &config)
+	plain, err := io.ReadAll(unzip(t, blobs.follow(t, manifest.Layers[0], nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if id := fmt.Sprintf("sha256:%x", sha256.Sum256(plain)); config.RootFS.IDs[0] != id {
+		t.Errorf("the layer %s is named %s", id, config.RootFS.IDs[0])
+	}
+	contents, headers := untar(t, bytes.NewReader(plain))
+	if config.Architecture != arch || string(contents["usr/local/bin/difalt"]) != want ||
+		config.Config.User != "65532:65532" {
+		t.Errorf("the image of %s is %+v with %q", arch, config, contents["usr/local/bin/difalt"])
+	}
+	out := headers["out/"]
+	if out == nil || out.Mode != 0o1777 || out.Typeflag != tar.TypeDir ||
+		string(contents["licences/LICENSE"]) != "terms" {
+		t.Errorf("the image of %s has /out as %+v and the licence %q", arch, out, contents["licences/LICENSE"])
+	}
+}
+
 // Every blob of the image has its digest as its name and its size in the descriptor; there is an image for
 // each architecture, whose layer has the program and folders that anybody may write to.
 func TestImage(t *testing.T) {
@@ -189,7 +242,8 @@ func TestImage(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	blobs, _ := untar(t, f)
+	files, _ := untar(t, f)
+	blobs := imageBlobs(files)
 	for name, content := range blobs {
 		if sum, ok := strings.CutPrefix(name, "blobs/sha256/"); ok && sum != fmt.Sprintf("%x", sha256.Sum256(content)) {
 			t.Errorf("%s has other content", name)
@@ -197,20 +251,6 @@ func TestImage(t *testing.T) {
 	}
 	if !strings.Contains(string(blobs["oci-layout"]), "1.0.0") {
 		t.Errorf("the layout is %s", blobs["oci-layout"])
-	}
-	// follow decodes the blob of a descriptor.
-	follow := func(d descriptor, v any) []byte {
-		t.Helper()
-		content := blobs["blobs/"+strings.Replace(d.Digest, ":", "/", 1)]
-		if len(content) != d.Size {
-			t.Fatalf("the blob %s has %d bytes, want %d", d.Digest, len(content), d.Size)
-		}
-		if v != nil {
-			if err := json.Unmarshal(content, v); err != nil {
-				t.Fatal(err)
-			}
-		}
-		return content
 	}
 	var index, all struct{ Manifests []descriptor }
 	if err := json.Unmarshal(blobs["index.json"], &index); err != nil || len(index.Manifests) != 1 {
@@ -221,40 +261,11 @@ func TestImage(t *testing.T) {
 			t.Errorf("the image has the name %q in %s", name, annotation)
 		}
 	}
-	follow(index.Manifests[0], &all)
+	blobs.follow(t, index.Manifests[0], &all)
 	want := map[string]string{"amd64": "first", "arm64": "second"}
 	for _, d := range all.Manifests {
-		var manifest struct {
-			Config descriptor
-			Layers []descriptor
-		}
-		var config struct {
-			Architecture, OS string
-			Config           struct{ User string }
-			RootFS           struct {
-				IDs []string `json:"diff_ids"`
-			}
-		}
-		follow(d, &manifest)
-		follow(manifest.Config, &config)
-		plain, err := io.ReadAll(unzip(t, follow(manifest.Layers[0], nil)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if id := fmt.Sprintf("sha256:%x", sha256.Sum256(plain)); config.RootFS.IDs[0] != id {
-			t.Errorf("the layer %s is named %s", id, config.RootFS.IDs[0])
-		}
-		contents, headers := untar(t, bytes.NewReader(plain))
 		arch := d.Platform["architecture"]
-		if config.Architecture != arch || string(contents["usr/local/bin/difalt"]) != want[arch] ||
-			config.Config.User != "65532:65532" {
-			t.Errorf("the image of %s is %+v with %q", arch, config, contents["usr/local/bin/difalt"])
-		}
-		out := headers["out/"]
-		if out == nil || out.Mode != 0o1777 || out.Typeflag != tar.TypeDir ||
-			string(contents["licences/LICENSE"]) != "terms" {
-			t.Errorf("the image of %s has /out as %+v and the licence %q", arch, out, contents["licences/LICENSE"])
-		}
+		checkArchitecture(t, blobs, d, arch, want[arch])
 		delete(want, arch)
 	}
 	if len(want) != 0 {
@@ -262,9 +273,9 @@ func TestImage(t *testing.T) {
 	}
 }
 
-// The checksums hold, the provenance names all packages by their digests, and the signature is of the
-// checksums.
-func TestStatements(t *testing.T) {
+// newSigningKey returns a new key for signatures, read from a file, and its public key.
+func newSigningKey(t *testing.T) (ed25519.PublicKey, ed25519.PrivateKey) {
+	t.Helper()
 	public, private, err := ed25519.GenerateKey(nil)
 	if err != nil {
 		t.Fatal(err)
@@ -282,6 +293,13 @@ func TestStatements(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return public, key
+}
+
+// The checksums hold, the provenance names all packages by their digests, and the signature is of the
+// checksums.
+func TestStatements(t *testing.T) {
+	public, key := newSigningKey(t)
 	r := small(t)
 	if err := r.write("b", []byte("second")); err != nil {
 		t.Fatal(err)

@@ -232,17 +232,8 @@ func withFooter(data, footer []byte) []byte {
 	return append(binary.LittleEndian.AppendUint32(b, uint32(len(footer))), magicParquet...)
 }
 
-// malformedParquet are files whose footers lie.
-func malformedParquet(t testing.TB) (list []malformed) {
-	lie := func(name string, change func(m *format.FileMetaData), want ...string) {
-		data, m := parquetParts(t)
-		change(m)
-		list = append(list, malformed{name + ".parquet", withFooter(data, marshaled(t, m)), columnsTY, want})
-	}
-	chunk := func(name string, column int, change func(c *format.ColumnMetaData), want ...string) {
-		lie(name, func(m *format.FileMetaData) { change(&m.RowGroups[1].Columns[column].MetaData) },
-			append(want, "row group 1")...)
-	}
+// malformedFooters returns files whose metadata are not those of a Parquet file.
+func malformedFooters() (list []malformed) {
 	raw := func(name string, footer ...byte) {
 		list = append(list,
 			malformed{name + ".parquet", withFooter([]byte(magicParquet), footer), columnsTY,
@@ -269,7 +260,20 @@ func malformedParquet(t testing.TB) (list []malformed) {
 	list = append(list,
 		malformed{"encrypted.parquet", []byte("PAR1\x00\x00\x00\x00\x04\x00\x00\x00PARE"), columnsTY,
 			[]string{"does not end like a Parquet file"}})
+	return list
+}
 
+// malformedParquet are files whose footers lie.
+func malformedParquet(t testing.TB) (list []malformed) {
+	lie := func(name string, change func(m *format.FileMetaData), want ...string) {
+		data, m := parquetParts(t)
+		change(m)
+		list = append(list, malformed{name + ".parquet", withFooter(data, marshaled(t, m)), columnsTY, want})
+	}
+	chunk := func(name string, column int, change func(c *format.ColumnMetaData), want ...string) {
+		lie(name, func(m *format.FileMetaData) { change(&m.RowGroups[1].Columns[column].MetaData) },
+			append(want, "row group 1")...)
+	}
 	lie("rows-few", func(m *format.FileMetaData) { m.NumRows = 95 }, "the row groups claim 96 rows, the file 95")
 	lie("rows-many", func(m *format.FileMetaData) { m.NumRows = 97 }, "the row groups claim 96 rows, the file 97")
 	lie("rows-huge", func(m *format.FileMetaData) { m.NumRows = 1 << 50 }, "claims to hold 1125899906842624 rows")
@@ -313,7 +317,7 @@ func malformedParquet(t testing.TB) (list []malformed) {
 	chunk("packed-3", 1, func(c *format.ColumnMetaData) { c.TotalCompressedSize = 3 }, "the header of the page")
 	chunk("packed-0", 1, func(c *format.ColumnMetaData) { c.TotalCompressedSize = 0 },
 		"its pages hold 0 values in 48 rows")
-	return append(list, malformedPages(t)...)
+	return slices.Concat(list, malformedFooters(), malformedPages(t))
 }
 
 // malformedPages are files whose headers of pages lie.
