@@ -28,15 +28,15 @@ type drawing struct {
 	seed         uint64
 }
 
+// String describes a drawing, with its number of unknowns a sample.
 func (s drawing) String() string {
 	total := 0
 	for _, n := range s.n {
 		total += n
 	}
 	unknowns := s.d*s.r + len(s.n)*s.r
-	return fmt.Sprintf("seed %d: d %d T %d n %d-%d r %d kappa %.3g noise %v, %.2f unknowns a sample", s.seed, s.d,
-		len(s.n),
-		slices.Min(s.n), slices.Max(s.n), s.r, s.kappa, s.noise, float64(unknowns)/float64(total))
+	return fmt.Sprintf("seed %d: d %d T %d n %d-%d r %d kappa %.3g noise %v, %.2f unknowns a sample",
+		s.seed, s.d, len(s.n), slices.Min(s.n), slices.Max(s.n), s.r, s.kappa, s.noise, float64(unknowns)/float64(total))
 }
 
 // problem draws the data of a drawing.

@@ -182,7 +182,8 @@ func (o *Options) startExchange(net *consensus.Network, pool *kernel.Pool) (cons
 	return o.average(net, o.StartRounds, pool)
 }
 
-// average returns what Average returns, and an error if that is nothing.
+// average returns the exchange of Average. It returns an error if Average returns neither an exchange nor an
+// error.
 func (o *Options) average(net *consensus.Network, rounds int, pool *kernel.Pool) (consensus.Exchange, error) {
 	x, err := o.Average(net, rounds, pool)
 	if err == nil && x == nil {

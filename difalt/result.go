@@ -39,7 +39,7 @@ func (s Status) String() string {
 
 // Errors of a Solver.
 var (
-	// ErrDiverged is wrapped by the error with the result of a diverged run, which says what may help.
+	// ErrDiverged is wrapped by the error of a diverged run, whose text has advice.
 	ErrDiverged = errors.New("difalt: the run diverged")
 	// ErrStop, returned by Options.Observer, ends the run at all nodes without an error.
 	ErrStop = errors.New("difalt: the observer ends the run")
@@ -130,7 +130,7 @@ func (s *Solver) Result() (*Result, error) {
 }
 
 // refit fits b_t to the current U_g on all samples. The evaluation of the iteration stays as it is: an
-// observer may ask for a result in the middle of it.
+// observer may call Result before the iteration ends.
 func (s *Solver) refit() []evaluation {
 	s.executor.Minimize(s.point.u, s.o.Ridge)
 	nodes := make([]evaluation, len(s.groups))

@@ -99,7 +99,7 @@ func reread(t *testing.T, snapshot *difalt.Snapshot, change func(c *content)) (*
 	return read, read.UnmarshalBinary(binary.LittleEndian.AppendUint32(b.Bytes(), crc32.ChecksumIEEE(b.Bytes())))
 }
 
-// TestSpoiledSnapshot: bytes that are cut, altered or followed by others are no snapshot.
+// TestSpoiledSnapshot: bytes that are cut, altered or followed by other bytes are refused.
 func TestSpoiledSnapshot(t *testing.T) {
 	p, o := draw(t, 2, 6, 8, 9, 2, 2, 0, 1), difalt.Options{Rank: 2}
 	s := newSolver(t, p, network(t, "path", 2, 1), o)

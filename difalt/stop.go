@@ -140,7 +140,8 @@ func (r *stopRule) courseAt(iteration int) course {
 	return r.course
 }
 
-// escape counts a saddle point that the run leaves in an iteration, whose next check knows no earlier one.
+// escape counts a saddle point that the run leaves in an iteration. The next check compares with no earlier
+// one.
 func (r *stopRule) escape(iteration int) {
 	r.Escapes++
 	r.Measured, r.Pause.On = iteration, false

@@ -112,7 +112,7 @@ func TestLanesDeficient(t *testing.T) {
 	})
 }
 
-// What does not fit lanes is not put there, and nothing is for other backends.
+// TestLanesOnlyTiny: tasks that do not fit lanes are not put there, and no task is with other backends.
 func TestLanesOnlyTiny(t *testing.T) {
 	for _, name := range backends() {
 		t.Run(name, func(t *testing.T) {

@@ -73,7 +73,7 @@ func newWorkspace(s size) *Workspace {
 	return w
 }
 
-// fits reports whether the workspace serves what needs s.
+// fits reports whether the workspace has at least the size s.
 func (w *Workspace) fits(s size) bool { return w.size.union(s) == w.size }
 
 // products returns the first n rows of X_t U for a basis of r columns.

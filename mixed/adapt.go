@@ -74,7 +74,7 @@ func (m *Model) Adapt(ctx context.Context, t Table) (*Model, error) {
 	return New(p)
 }
 
-// canLearn returns an error about a table whose rows the model cannot learn, whatever the numbers in them.
+// canLearn returns an error about a table whose rows the model cannot learn, whatever their numbers.
 func (m *Model) canLearn(t Table) error {
 	switch {
 	case len(m.p.Mean) == 0:

@@ -11,8 +11,8 @@ import (
 	"github.com/difalt/difalt/internal/check"
 )
 
-// A table with features x, constant, number of the row and a digit, whose target is made by the given
-// function of x and noise.
+// oddTable returns a table whose features are x, a constant, the number of the row, and a digit. The given
+// function makes the target of x and noise.
 func oddTable(t *testing.T, target func(i int, x, e float64) float64) *Data {
 	t.Helper()
 	r, table := rand.New(rand.NewPCG(2, 3)), newTable(t, "x", "same", "number", "digit")

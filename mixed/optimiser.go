@@ -83,7 +83,7 @@ func optimiseAll(ctx context.Context, list ...*optimiser) error {
 	return nil
 }
 
-// optimiseInStep runs optimisers whose sums share messages to their ends.
+// optimiseInStep runs several optimisers to their ends. Their sums share messages.
 func optimiseInStep(ctx context.Context, list []*optimiser) error {
 	for {
 		running := slices.DeleteFunc(slices.Clone(list), func(c *optimiser) bool { return c.finished })

@@ -39,8 +39,8 @@ func (f *fitter) findOutliers(ctx context.Context, chosen *choice) error {
 	return err
 }
 
-// outliersOf returns the outliers of one task. The noise of a task is judged without the row in question, so
-// that a wrong target does not hide itself in it.
+// outliersOf returns the outliers of one task. The noise of a task is estimated without the row in question,
+// so that a wrong target does not add to the noise and hide there.
 func (f *fitter) outliersOf(w *worker, chosen *choice, task int) (out []outlier) {
 	s, squares := chosen.s, 0.0
 	list := w.far[:0]

@@ -8,8 +8,8 @@ import (
 // A Preview describes what the rules of [Disclosure] do to the table of an owner, before a training.
 type Preview struct {
 	Rows  int      // training rows of positive weight
-	Total int      // of these, that totals would have; 0 where the owner would take no part
-	Notes []string // as in the report of a training; the last one says why the owner would take no part
+	Total int      // of these, that would be in totals; 0 if the owner would not join
+	Notes []string // as in the report of a training; the last one is the reason if the owner would not join
 }
 
 // NewPreview applies the rules of an owner who trains with others to its table alone. owners is the number of

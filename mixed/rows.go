@@ -57,7 +57,7 @@ func describeRows(ctx context.Context, in *Input, o *Options, whole *rowList) (*
 	return r, r.describe(ctx, o)
 }
 
-// newRowsOf returns rows of which nothing is known but their list, with the guard of one of several owners.
+// newRowsOf returns rows with their list alone, and with the guard of one of several owners.
 func newRowsOf(in *Input, o *Options, whole *rowList) *rows {
 	r := &rows{in: in, whole: whole, sums: o.Sums, refits: o.Refit, workers: o.Workers}
 	r.features = len(in.Table.Features())

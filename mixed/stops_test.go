@@ -85,7 +85,7 @@ func TestSettings(t *testing.T) {
 		"task":           !same(plain, Settings(one, &Options{Rank: &rank, TaskColumn: "t"}, nil)),
 		"columns":        !same(plain, Settings(mixture(t, 1, 2).Table, o, nil)),
 	} {
-		check.FailIf(t, !ok, "%s: settings are equal, or differ", name)
+		check.FailIf(t, !ok, "%s: settings are equal that should differ, or differ that should be equal", name)
 	}
 }
 

@@ -221,7 +221,7 @@ func TestRowsOfNewTasksHelp(t *testing.T) {
 	}
 }
 
-// A task of which all rows were held out is a new one: it learns as one whose name the model has never seen.
+// A task whose rows were all held out is new: it learns as a task does whose name the model has never seen.
 func TestTasksOfHeldOutRowsAreNew(t *testing.T) {
 	table := between(t, 1, 80, -1.5)
 	held := make([]bool, table.Rows())

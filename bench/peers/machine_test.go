@@ -74,8 +74,8 @@ func (m *machine) autoName() string {
 	return strings.Trim(regexp.MustCompile(`-+`).ReplaceAllString(name, "-"), "-")
 }
 
-// TestNames: results have the names that their machines would make up, and machines that differ in the
-// processor alone have different ones.
+// TestNames: stored results have the names that follow from their machines, and machines that differ in the
+// processor alone have different names.
 func TestNames(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("..", "results", "*.json"))
 	if err != nil || len(files) == 0 {

@@ -100,7 +100,7 @@ func frontTable(r *result) string {
 		r.Machine.CPU, r.Machine.Kernel, r.Machine.Date)
 }
 
-// TestPages holds both pages to the results that are stored, or writes them with -write.
+// TestPages compares both pages with the stored results, or writes the pages with -write.
 func TestPages(t *testing.T) {
 	all, err := pages(filepath.Join("..", ".."))
 	if err != nil {

@@ -23,6 +23,7 @@ func fitClinics(more ...string) []string {
 		more...)
 }
 
+// load reads a model.
 func load(t *testing.T, path string) *mixed.Model {
 	t.Helper()
 	m, err := mixed.LoadFile(path)

@@ -93,7 +93,7 @@ func (s *malformedSources) craftedArray(r *rand.Rand) *malformedCase {
 		map[string][]byte{"in.npz": rezipped(s.problem, name+".npy", func([]byte) []byte { return array })}}
 }
 
-// craftedModel replaces numbers of an array of a model by numbers that cannot be.
+// craftedModel replaces numbers of an array of a model by impossible ones.
 func (s *malformedSources) craftedModel(r *rand.Rand) *malformedCase {
 	z, err := zip.NewReader(bytes.NewReader(s.model), int64(len(s.model)))
 	if err != nil {

@@ -146,6 +146,7 @@ type reportOf struct {
 	begins func()
 }
 
+// Write implements io.Writer.
 func (r *reportOf) Write(b []byte) (int, error) {
 	if r.Len() == 0 {
 		r.begins()

@@ -97,8 +97,8 @@ func everyThird(rng *rand.Rand, p problem) {
 	}
 }
 
-// Every kind of dependence, on every tail, with ridges and in numbers of any size, against the singular value
-// decomposition.
+// TestSolve compares solutions with the singular value decomposition: for every kind of dependence, on every
+// tail, with ridges, and in numbers of any size.
 func TestSolve(t *testing.T) {
 	ranks := []int{33, 64}
 	if longtest.Enabled() {

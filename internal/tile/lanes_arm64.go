@@ -79,7 +79,7 @@ func leastSquaresLanesTile(a *float64, m, n, r int, work *float64) {
 	s.substitute()
 }
 
-// stage subtracts the multiples of the pivot before from the columns from the pivot on, and from y, in some
+// stage subtracts the multiples of the previous pivot from the columns from this pivot on, and from y, in some
 // rows. It sums up their products with the pivot.
 func (s *laneSolver) stage(rows int) {
 	columns := s.rank - s.column

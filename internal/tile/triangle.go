@@ -71,9 +71,9 @@ func triangleOperands[F Float](
 // that is negative.
 func firstOf(apart, n int) int { return max(0, (1-n)*apart) }
 
-// triangleColumns returns how many vectors the tile for some of left columns has, and how many columns. A
-// tile of several vectors is another one if the last of them is not whole: where rows do not stay in
-// registers, and rows are apart.
+// triangleColumns returns the numbers of vectors and of columns of the tile for the next of left columns. The
+// last of several vectors is whole unless rows do not stay in registers and are apart: such vectors have other
+// tiles.
 func triangleColumns[F Float](order, left, ldb int) (vectors, columns int, whole bool) {
 	lanes := triangleLanes[F]()
 	switch {

@@ -291,8 +291,7 @@ func spoilComplex[T complexNumber](rng *rand.Rand, s *complexArguments[T]) {
 	}
 }
 
-// forComplex runs a test of each complex routine in both precisions on every tier: ours, gonum's and the
-// error that the precision allows.
+// forComplex runs a test of each complex routine on every tier, in both precisions.
 func forComplex(t *testing.T, test128 func(t *testing.T, r *complexRoutine[complex128]),
 	test64 func(t *testing.T, r *complexRoutine[complex64])) {
 	tiertest.Each(t, func(t *testing.T) {

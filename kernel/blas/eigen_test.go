@@ -58,7 +58,7 @@ func weighted(times int, weight func(k, n int) float64) func(rng *rand.Rand, n i
 	}
 }
 
-// entries returns the function to the matrix with some entries.
+// entries returns a function that makes a matrix of order n with the given entries.
 func entries(entry func(i, j, n int) float64) func(rng *rand.Rand, n int) []float64 {
 	return func(_ *rand.Rand, n int) []float64 {
 		a := make([]float64, n*n)

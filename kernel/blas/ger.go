@@ -83,7 +83,8 @@ func (u *outerProduct[F]) add(lo, hi int) {
 }
 
 // gerEntries returns the number of entries of a matrix with rows of n entries below which gonum adds an outer
-// product in less time. Rows that are no multiple of 32 bytes have vectors in two cache lines each.
+// product in less time. Rows whose length is not a multiple of 32 bytes have vectors in two
+// cache lines each.
 func gerEntries(n int) int {
 	switch {
 	case n < vectorRow:

@@ -51,6 +51,7 @@ type generalEigen struct {
 	wr, wi    []float64
 }
 
+// newGeneral returns arguments for a matrix of order n, with guard words in gaps behind the rows.
 func newGeneral(whole []float64, n, gap int) *generalEigen {
 	e := &generalEigen{n: n, wr: make([]float64, n), wi: make([]float64, n)}
 	guards := func() *rowMajor {

@@ -91,7 +91,7 @@ func addMultiple[F tile.Float](by pair[F], x, y []pair[F]) {
 	}
 }
 
-// pairReals returns numbers as reals.
+// pairReals returns complex numbers as pairs of reals.
 func pairReals[F tile.Float](x []pair[F]) []F {
 	return unsafe.Slice((*F)(unsafe.Pointer(unsafe.SliceData(x))), 2*len(x))
 }

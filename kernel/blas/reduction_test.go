@@ -8,8 +8,8 @@ import (
 	"github.com/difalt/difalt/kernel/blas"
 )
 
-// Q B P' is the matrix that was reduced, tall, square and wide, with one panel and with many: of dependent
-// columns, of zeros, and of numbers whose squares overflow or underflow.
+// TestGebrd: Q B P' is the reduced matrix, tall, square or wide, with one panel and with many. Matrices have
+// dependent columns, zeros, and numbers whose squares overflow or underflow.
 func TestGebrd(t *testing.T) {
 	tiertest.Each(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(75, 76))

@@ -18,8 +18,8 @@ func isShort(m, n, k int) bool { return m <= shortRows && k <= shortDepth && n <
 // tinyFactor is the largest number of entries of a matrix that is transposed by way of the stack.
 const tinyFactor = 64
 
-// smallProduct computes C = alpha op(A) op(B) + beta C for a small product, from where its factors are. It
-// copies only a transposed B. The sums have the order of compute.
+// smallProduct computes C = alpha op(A) op(B) + beta C for a small product. It reads the factors where they
+// are, and copies only a transposed B. The sums have the order of compute.
 func smallProduct[F tile.Float](
 	tA, tB blas.Transpose, m, n, k int, alpha F, a []F, lda int, b []F, ldb int, beta F, c []F, ldc int,
 ) {

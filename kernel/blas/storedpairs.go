@@ -211,7 +211,7 @@ func (s *storedPairs[F]) hermitian(alpha complex128, x []F, incX int, beta compl
 }
 
 // general computes y = alpha op(A) x + beta y for an m x n matrix A with a band. It returns false where gonum
-// does.
+// computes it.
 func (s *storedPairs[F]) general(tA blas.Transpose, alpha complex128, x []F, incX int, beta complex128, y []F,
 	incY int) bool {
 	lenX, lenY := opShape(tA, s.n, s.m)

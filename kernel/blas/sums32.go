@@ -1,8 +1,8 @@
 package blas
 
 // gonum's assembly adds the inner products of complex64 in an order that depends on the addresses of the
-// operands: equal calls have other bits. So this file and ordered_pairs.go have what gonum would compute by
-// them.
+// operands: equal calls have other bits. So this file and ordered_pairs.go compute what gonum
+// computes with them.
 
 // dotOfSingles returns the product of a row, or its conjugate, and the entries of x from a place on, as two
 // sums.

@@ -168,9 +168,9 @@ const (
 	// matrix, which is added to its transpose, for sums of at least complexTwiceDepth products. Zher2k
 	// 33.
 	complexTwice, complexTwiceDepth = 96, 12
-	// turnedRows is the number of rows of a complex matrix from which products by real and by imaginary parts
-	// save time. Below, with at least complexDot columns, each row is multiplied as complex numbers. Zgemv
-	// 4x362.
+	// turnedRows is the least number of rows of a complex matrix where separate products by real and by
+	// imaginary parts save time. A matrix of fewer rows, with at least complexDot columns, is multiplied by
+	// rows, as complex numbers. Zgemv 4x362.
 	turnedRows = 24
 	// complexBlock is the largest order of a complex triangle that is applied row by row. complexSteps is
 	// the largest n n k for which gonum applies a triangle of order n to k right sides. Ztrsm, Ztrmm 3 to

@@ -17,8 +17,8 @@ import (
 // unitsApart is the least ratio of sizes that counts as a difference of units, not as chance.
 const unitsApart = 1 << 10
 
-// units has the order in which an svd takes rows and columns: entry i of a list is the row that becomes row
-// i. A list is nil if nothing moves.
+// units has the order of rows and columns in an svd: entry i of a list is the row that becomes row i. A list
+// is nil if nothing moves.
 type units struct {
 	rows                 []int // of a tall T
 	reducedRows, columns []int // of the matrix that becomes bidiagonal

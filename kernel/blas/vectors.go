@@ -147,7 +147,8 @@ func (i Implementation) Dnrm2(n int, x []float64, incX int) float64 {
 }
 
 // scaledNorm returns the Euclidean norm of x, whose squares have a sum that is too large or too small for
-// float64. The units are exact: a power of 2 times any number, but for what is too small to count.
+// float64. The units are powers of 2, so that products
+// with them are exact unless they are too small to count.
 func scaledNorm(n int, x []float64, incX int, squares float64) float64 {
 	unit := 0x1p600
 	if squares > 1 {

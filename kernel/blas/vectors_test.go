@@ -95,7 +95,7 @@ func TestVectorsAsGonum(t *testing.T) {
 	})
 }
 
-// compareVectors calls routines with random operands, of which number makes an entry.
+// compareVectors calls routines with random operands, whose entries number makes.
 func compareVectors[T any](
 	t *testing.T, ours, gonums map[string]func(c vectorCall[T]) float64, tolerance float64, special []float64,
 	number func(re, im float64) T,

@@ -52,7 +52,7 @@ func (l *workloadList) drawn(d draw, name string, run func()) {
 	l.add("random", 0, fmt.Sprintf("%s %c%c%c%c %d %d %d", name, d.side, d.ul, d.tA, d.tB, d.m, d.n, d.k), run)
 }
 
-// op returns a matrix such that op of it has some rows and columns.
+// op returns a matrix A such that op(A) has the given rows and columns.
 func (l *workloadList) op(t gblas.Transpose, rows, columns int) blas64.General {
 	if t != gblas.NoTrans {
 		rows, columns = columns, rows
@@ -73,6 +73,7 @@ func (l *workloadList) symmetric(d draw, n int) blas64.Symmetric {
 	return blas64.Symmetric{Uplo: d.ul, N: n, Data: l.dense(n, n).RawMatrix().Data, Stride: n}
 }
 
+// randomProducts adds products of matrices, and systems of triangles.
 func (l *workloadList) randomProducts(d draw) {
 	a, b, c := l.op(d.tA, d.m, d.k), l.op(d.tB, d.k, d.n), l.dense(d.m, d.n).RawMatrix()
 	l.drawn(d, "Gemm", func() { blas64.Gemm(d.tA, d.tB, 1, a, b, 0, c) })

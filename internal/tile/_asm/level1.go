@@ -280,8 +280,7 @@ func largestIndex(t isa, x *number) {
 	finish()
 }
 
-// maximum sets the last operand to the larger ones of two, and equal a register of bits to where they are
-// equal, for AVX2.
+// maximum sets its last operand to the larger numbers of two vectors, for AVX2.
 func (x *number) maximum(a, b, to vector) {
 	if x == single {
 		VMAXPS(a, b, to)
@@ -290,6 +289,7 @@ func (x *number) maximum(a, b, to vector) {
 	}
 }
 
+// equal sets a register to a mask of the lanes where two vectors are equal, for AVX2.
 func (x *number) equal(a, b, scratch vector, to reg.GPVirtual) {
 	if x == single {
 		VCMPPS(U8(0), a, b, scratch)

@@ -69,7 +69,7 @@ type pairTile struct {
 	re, im             []vector // the sums of a row, of products with real and with imaginary parts
 }
 
-// newPairTile begins a tile whose last vector, unless last is nil, has an access of its own.
+// newPairTile begins a tile. Unless last is nil, it returns the access of the last vector.
 func newPairTile(t isa, x *number, name string, vectors int, last func(vectors int) access) *pairTile {
 	text(fmt.Sprintf(name, x.suffix), t,
 		"func(b *F, ldb int, a *F, down, across int, d, signs *F, order, cols int)",

@@ -171,8 +171,8 @@ func (s *solver) column() (at, steps reg.GPVirtual) {
 
 // finishGroup divides the inner products of a group by the pivot's, the first of the leading group. If the
 // pivot is dropped it sets them to zero. It stores them as part of a row of F, with the pivot on the
-// diagonal, and moves on by four columns. To divide is to multiply by the inverse, here and where tasks are
-// small.
+// diagonal, and moves on by four columns. It multiplies by the inverse of the pivot, as the tiles of small
+// tasks do.
 func (s *solver) finishGroup(acc []vector, lead bool) {
 	v := s.sum.dotSums(addRegisters(acc, 4))
 	inverse, q := YMM(), YMM()

@@ -131,7 +131,7 @@ func (s *spanTile) vector(m *spanMask) {
 	}
 }
 
-// place returns the address of columns behind a pointer to column 0.
+// place returns the address of the columns of register k, for a pointer to column 0.
 func (s *spanTile) place(p reg.GPVirtual, k int) Mem {
 	return Mem{Base: p, Index: s.at, Scale: 1, Disp: k * s.t.bytes()}
 }

@@ -142,7 +142,7 @@ func (r Range) String() string {
 	return fmt.Sprintf("a number %s %g to %s", from, r.Least, most)
 }
 
-// Number is a number in a range. The present value of *p is the default, and may lie outside.
+// Number is a number in a range. The present value of *p is the default, which may lie outside of the range.
 func Number(p *float64, r Range) pflag.Value {
 	return &value[float64]{p: p, kind: "float64", text: text.Number(*p), parse: func(s string) (float64, error) {
 		x, err := strconv.ParseFloat(s, 64)

@@ -69,7 +69,7 @@ type Conn struct {
 	from     string
 }
 
-// Authenticated marks c as authenticated: it counts no longer.
+// Authenticated marks c as authenticated, so that it no longer counts as pending.
 func (c *Conn) Authenticated() {
 	l := c.listener
 	l.mu.Lock()

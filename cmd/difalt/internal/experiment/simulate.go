@@ -237,7 +237,7 @@ func (o *simulateOptions) runs() ([]*simulateRun, *paper.Preset, error) {
 	return all, preset, nil
 }
 
-// panel returns the run of a panel of a preset: its setting, and on top of it the values that were given.
+// panel returns the run of a panel of a preset: its setting, where given values replace those of the preset.
 func (o *simulateOptions) panel(preset *paper.Preset, setting simulation.Setting) (*simulateRun, error) {
 	over := &simulateOptions{setting: setting, trials: preset.Trials, out: o.out, program: o.program}
 	over.addFlags()

@@ -155,6 +155,7 @@ func (p testFile) write(t testing.TB) string {
 	return inFile(t, buf.Bytes())
 }
 
+// inFile writes the content of a problem file, and returns its path.
 func inFile(t testing.TB, content []byte) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "p.npz")

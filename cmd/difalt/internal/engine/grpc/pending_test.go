@@ -88,7 +88,7 @@ func (p *party) members(t *testing.T, key ed25519.PrivateKey, to, n int) (list [
 	return list
 }
 
-// TestOneMember: a member keeps one connection beside that of its edge.
+// TestOneMember: a member keeps one connection besides the connection of its edge.
 func TestOneMember(t *testing.T) {
 	t.Parallel()
 	p := newParty(t, "path", 4)

@@ -267,6 +267,8 @@ func (t *Transport) Waiting() (peers []int, since time.Time) {
 	return t.awaited(), t.round.waiting
 }
 
+// awaited returns the neighbours whose frames this node waits for: before the first round those without a
+// connection.
 func (t *Transport) awaited() (peers []int) {
 	for _, e := range t.edges {
 		if !t.round.waiting.IsZero() && (!t.round.started && e.session == nil || e.in.lacks()) {

@@ -186,6 +186,7 @@ func stopUntilEnd(t *trial) {
 	victim.signal(syscall.SIGCONT)
 }
 
+// healAfter ends a fault after some time; 0: it stays.
 func (t *trial) healAfter(last time.Duration) {
 	if last > 0 {
 		time.Sleep(last)
