@@ -229,19 +229,22 @@ func TestPanics(t *testing.T) {
 // TestBatchChecksFirst: a batch whose last problem does not fit changes none of them.
 func TestBatchChecksFirst(t *testing.T) {
 	one, two := []float64{1}, []float64{1, 2}
-	for name, last := range map[string]lsq.Problem{
-		"shape":     {A: of(2, 1, 2, one), Y: two, B: []float64{5}},
-		"workspace": {A: of(2, 1, 2, two), Y: two, B: []float64{5}},
+	for name, c := range map[string]struct {
+		last lsq.Problem
+		rows int // of the workspace
+	}{
+		"shape":     {lsq.Problem{A: of(2, 1, 2, one), Y: two, B: []float64{5}}, 2},
+		"workspace": {lsq.Problem{A: of(2, 1, 2, two), Y: two, B: []float64{5}}, 1},
 	} {
 		b := []float64{7}
-		list := lsq.Batch{{A: of(1, 1, 1, one), Y: one, B: b}, last}
+		list := lsq.Batch{{A: of(1, 1, 1, one), Y: one, B: b}, c.last}
 		func() {
 			defer func() {
 				if recover() == nil {
 					t.Errorf("%s: no panic", name)
 				}
 			}()
-			list.Solve(lsq.Options{}, lsq.NewWorkspace(1, 1))
+			list.Solve(lsq.Options{}, lsq.NewWorkspace(c.rows, 1))
 		}()
 		if b[0] != 7 {
 			t.Errorf("%s: the first problem was solved: %v", name, b)
