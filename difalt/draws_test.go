@@ -35,8 +35,9 @@ func (s drawing) String() string {
 		total += n
 	}
 	unknowns := s.d*s.r + len(s.n)*s.r
+	share := float64(unknowns) / float64(total)
 	return fmt.Sprintf("seed %d: d %d T %d n %d-%d r %d kappa %.3g noise %v, %.2f unknowns a sample",
-		s.seed, s.d, len(s.n), slices.Min(s.n), slices.Max(s.n), s.r, s.kappa, s.noise, float64(unknowns)/float64(total))
+		s.seed, s.d, len(s.n), slices.Min(s.n), slices.Max(s.n), s.r, s.kappa, s.noise, share)
 }
 
 // problem draws the data of a drawing.

@@ -235,9 +235,9 @@ func (g *guard) groupOfLogarithm(row, limit int) int {
 	return min(size, limit-1)
 }
 
-// blurShare returns the largest move of values, in deviations. With this move, sums of functions of the values
-// disclose told bits of each value. The result is at least atLeast, and atLeast if told is large. It is 0 if every
-// value has the least number of rows, as a level has: sums over these rows may be known.
+// blurShare returns the largest move of values, in deviations. With this move, sums of functions of the
+// values disclose told bits of each value. The result is at least atLeast, and atLeast if told is large. It
+// is 0 if every value has the least number of rows, as a level has: sums over these rows may be known.
 func blurShare(v *valueCounts, told float64, least int, atLeast float64) float64 {
 	switch {
 	case !(v.deviation > 0) || slices.Min(v.counts) >= least:

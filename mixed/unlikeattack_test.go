@@ -68,8 +68,8 @@ func (c *countedTasks) without(own *Data) {
 	}
 }
 
-// products returns the sums of 1, of the standardised flag, and of its square over the rows of a task, some of
-// which have the flag.
+// products returns the sums of 1, of the standardised flag, and of its square over the rows of a task, some
+// of which have the flag.
 func (c *countedTasks) products(flags int) (rows, sum, squares float64) {
 	d := c.f.plain.design
 	off, on, k, n := -d.Center[0]/d.Scale[0], (1-d.Center[0])/d.Scale[0], float64(flags), float64(c.size)

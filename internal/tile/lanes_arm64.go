@@ -79,8 +79,8 @@ func leastSquaresLanesTile(a *float64, m, n, r int, work *float64) {
 	s.substitute()
 }
 
-// stage subtracts the multiples of the previous pivot from the columns from this pivot on, and from y, in some
-// rows. It sums up their products with the pivot.
+// stage subtracts the multiples of the previous pivot from the columns from this pivot on, and from y, in
+// some rows. It sums up their products with the pivot.
 func (s *laneSolver) stage(rows int) {
 	columns := s.rank - s.column
 	clear(s.sums[:columns+1])

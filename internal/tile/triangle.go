@@ -72,8 +72,8 @@ func triangleOperands[F Float](
 func firstOf(apart, n int) int { return max(0, (1-n)*apart) }
 
 // triangleColumns returns the numbers of vectors and of columns of the tile for the next of left columns. The
-// last of several vectors is whole unless rows do not stay in registers and are apart: such vectors have other
-// tiles.
+// last of several vectors is whole unless rows do not stay in registers and are apart: such vectors have
+// other tiles.
 func triangleColumns[F Float](order, left, ldb int) (vectors, columns int, whole bool) {
 	lanes := triangleLanes[F]()
 	switch {

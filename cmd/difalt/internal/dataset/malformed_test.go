@@ -359,8 +359,8 @@ func malformedPages(t testing.TB) (list []malformed) {
 	return list
 }
 
-// TestMalformedFiles: every malformed file gives an error with place and cause, takes little memory, and gives
-// no table.
+// TestMalformedFiles: every malformed file gives an error with place and cause, takes little memory, and
+// gives no table.
 func TestMalformedFiles(t *testing.T) {
 	dir := t.TempDir()
 	all := slices.Concat(malformedTexts, malformedArchives(t), malformedParquet(t))
