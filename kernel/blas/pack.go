@@ -237,15 +237,25 @@ func buffersOf[F tile.Float](right, left, sums int) *buffers[F] {
 	return (*buffers[F])(unsafe.Pointer(b))
 }
 
-// enough returns x with n numbers of any value.
-func enough(x []float64, n int) []float64 { return slices.Grow(x[:0], n)[:n] }
+// roomOfVectors is how many numbers lie before and behind all memory that is borrowed. A tile reads a vector of
+// fewer entries than a register by a mask, with the lanes beside them; in a page that is not there the lanes
+// that are masked cost some 40 ns.
+const roomOfVectors = 16
+
+// enough returns n numbers of any value: of x, or of new memory with room on both sides.
+func enough(x []float64, n int) []float64 {
+	if cap(x) < n {
+		all := slices.Grow([]float64(nil), n+2*roomOfVectors)
+		all = all[:cap(all)]
+		end := len(all) - roomOfVectors
+		clear(all[:roomOfVectors]) // so that its page is there
+		clear(all[end:])
+		x = all[roomOfVectors:end:end]
+	}
+	return x[:n]
+}
 
 func giveBuffers[F tile.Float](b *buffers[F]) { pool.Put((*buffers[float64])(unsafe.Pointer(b))) }
-
-// beforeVector is how many numbers of borrowed memory come before a vector that may have fewer entries than a
-// register. A tile reads these by a mask, with the lanes before them; in a page that is not there the lanes
-// that are masked cost some 40 ns.
-const beforeVector = 16
 
 // borrow returns memory for at least n numbers, of any value; giveBack keeps it for the next caller.
 func borrow[F tile.Float](n int) *[]F {

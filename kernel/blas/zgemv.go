@@ -71,9 +71,9 @@ func zgemv[F tile.Float](
 	case !insidePairs(a, m, n, lda) || !holdsPairs(x, lenX, incX) || !holdsPairs(y, lenY, incY):
 		return false
 	}
-	borrowed := borrow[F](4*lenX + 4*lenY + beforeVector)
+	borrowed := borrow[F](4*lenX + 4*lenY)
 	defer giveBack(borrowed)
-	memory := (*borrowed)[beforeVector:]
+	memory := *borrowed
 	v := complexVector[F]{m: m, n: n, a: a, lda: 2 * lda, y: y, inc: 2 * incY, conjugate: tA == blas.ConjTrans}
 	v.alpha, v.beta, v.add = paired[F](alpha, false), paired[F](beta, false), beta != 0
 	v.start = max(0, (1-lenY)*v.inc)
