@@ -44,7 +44,7 @@ func (l Lapack) Dgesvd(
 		fill(s[:d.q], math.NaN())
 		return false
 	}
-	if few && (d.q == 1 || !haveUnits(whole, d.sizes)) {
+	if few && (d.isVector() || !haveUnits(whole, d.sizes)) {
 		return l.Implementation.Dgesvd(jobU, jobVT, m, n, a, lda, s, u, ldu, vt, ldvt, work, lwork)
 	}
 	scale := scalesOf(size)
@@ -63,6 +63,10 @@ func (d *svd) few() bool {
 	}
 	return !vectorized() && d.q <= most
 }
+
+// isVector reports whether A is one row or column: its value is its norm, in any order of its entries and
+// whatever their units.
+func (d *svd) isVector() bool { return d.q == 1 }
 
 // leastWork returns the least length of work. It is also the best one, as other memory is borrowed.
 func (d *svd) leastWork() float64 { return float64(max(3*d.q+d.p, 5*d.q)) }
@@ -206,7 +210,7 @@ func (d *svd) reduce(a blas64.General, e []float64) {
 	}
 	d.b = d.t
 	if d.tall() {
-		if q > 1 { // the value of a vector is its norm in any order
+		if !d.isVector() {
 			d.units.rows = descending(rows)
 		}
 		exchangeRows(d.t, d.units.rows)
