@@ -11,6 +11,8 @@ const (
 	PairColumns = 4
 	// OuterVectors is the largest number of vectors of Spans.AddOuter.
 	OuterVectors = 4
+	// mostGrowing is the largest number of rows of a tile whose distances may grow.
+	mostGrowing = 4
 	// panelHeight is how many rows of samples a panel of MulTransposed has.
 	panelHeight = 8
 	// streamBytes, of a number in samples, are one stream of prefetches of MulTransposed; MulBasis has

@@ -91,10 +91,10 @@ func dotSingleTile(x, y *float32, n int) float32
 func axpySingleTile(y, x *float32, n int, by float32)
 
 //go:noescape
-func rowDotPairsTile(sums, a unsafe.Pointer, lda int, x, z unsafe.Pointer, n int, index int)
+func rowDotPairsTile(sums, a unsafe.Pointer, lda, growth int, x, z unsafe.Pointer, n int, index int)
 
 //go:noescape
-func addRowPairsTile(y, z, a unsafe.Pointer, lda int, b unsafe.Pointer, n int, index int)
+func addRowPairsTile(y, z, a unsafe.Pointer, lda, growth int, b unsafe.Pointer, n int, index int)
 
 //go:noescape
 func addOuterPairsTile(a unsafe.Pointer, lda int, b, y, z unsafe.Pointer, n int, index int)

@@ -498,14 +498,14 @@ TEXT ·axpySingleTile(SB), NOSPLIT, $0-28
 	MOVQ ·tiles+1872(SB), AX
 	JMP AX
 
-TEXT ·rowDotPairsTile(SB), NOSPLIT, $0-56
-	MOVQ index+48(FP), AX
+TEXT ·rowDotPairsTile(SB), NOSPLIT, $0-64
+	MOVQ index+56(FP), AX
 	LEAQ ·tiles+1880(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
-TEXT ·addRowPairsTile(SB), NOSPLIT, $0-56
-	MOVQ index+48(FP), AX
+TEXT ·addRowPairsTile(SB), NOSPLIT, $0-64
+	MOVQ index+56(FP), AX
 	LEAQ ·tiles+2048(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX

@@ -13,10 +13,10 @@ func transposeEdgeTile(dst *float64, ldd int, src *float64, lds, m, n int) { pan
 func sumDifferencesTile(sum, x *float64, ldx int, own int, rows *int, w *float64, count, n int) {
 	panic("tile: no tile")
 }
-func rowDotPairsTile(sums, a unsafe.Pointer, lda int, x, z unsafe.Pointer, n int, index int) {
+func rowDotPairsTile(sums, a unsafe.Pointer, lda, growth int, x, z unsafe.Pointer, n int, index int) {
 	panic("tile: no tile")
 }
-func addRowPairsTile(y, z, a unsafe.Pointer, lda int, b unsafe.Pointer, n int, index int) {
+func addRowPairsTile(y, z, a unsafe.Pointer, lda, growth int, b unsafe.Pointer, n int, index int) {
 	panic("tile: no tile")
 }
 func addOuterPairsTile(a unsafe.Pointer, lda int, b, y, z unsafe.Pointer, n int, index int) {

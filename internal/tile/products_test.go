@@ -256,7 +256,14 @@ func rowDotPairs[F tile.Float](r *run, s shape) {
 	x, _ := dense[F](r, "x", s.d, 1)
 	z, _ := dense[F](r, "z", s.d, 1)
 	sums, single := alloc[F](r, 2*s.n), make([]F, s.n)
-	r.call(func() { tile.RowDotPairs(sums, a, lda, x, z, s.n, s.d) })
+	r.call(func() { tile.RowDotPairs(sums, a, lda, 0, x, z, s.n, s.d) })
+	for growth := -1; growth <= 1; growth += 2 {
+		apart, step, got := atGrowingDistances(a, lda, growth, s), s.d+s.n+1, alloc[F](r, 2*s.n)
+		r.call(func() { tile.RowDotPairs(got, apart, step, growth, x, z, s.n, s.d) })
+		for i, v := range sums {
+			r.same(float64(got[i]), float64(v), i, growth)
+		}
+	}
 	for k, with := range [][]F{x, z} {
 		tile.RowDots(single, a, lda, with, s.n, s.d)
 		for i, v := range single {
@@ -287,6 +294,22 @@ func rowProducts[F tile.Float](r *run, s shape) {
 	})
 }
 
+// atGrowingDistances returns a copy of rows of s.d entries at distances that begin with s.d + s.n + 1 and
+// grow, with NaN between them.
+func atGrowingDistances[F tile.Float](a []F, lda, growth int, s shape) []F {
+	to := make([]F, s.n*(s.d+2*s.n+2)+1)
+	for k := range to {
+		to[k] = F(math.NaN())
+	}
+	at, step := 0, s.d+s.n+1
+	for i := range s.n {
+		copy(to[at:], a[i*lda:][:s.d])
+		at += step
+		step += growth
+	}
+	return to
+}
+
 // addRowPairs checks also that both sums have the bits of AddRows.
 func addRowPairs[F tile.Float](r *run, s shape) {
 	a, lda := dense[F](r, "a", s.d, s.n)
@@ -294,7 +317,16 @@ func addRowPairs[F tile.Float](r *run, s shape) {
 	y, _ := filled[F](r, s.d, s.d, 1, 1)
 	z, _ := filled[F](r, s.d, s.d, 1, 1)
 	before := [][]F{slices.Clone(y), slices.Clone(z)}
-	r.call(func() { tile.AddRowPairs(y, z, a, lda, b, s.n, s.d) })
+	r.call(func() { tile.AddRowPairs(y, z, a, lda, 0, b, s.n, s.d) })
+	for growth := -1; growth <= 1; growth += 2 {
+		apart, step := atGrowingDistances(a, lda, growth, s), s.d+s.n+1
+		again, other := slices.Clone(before[0]), slices.Clone(before[1])
+		r.call(func() { tile.AddRowPairs(again, other, apart, step, growth, b, s.n, s.d) })
+		for k := range s.d {
+			r.same(float64(again[k]), float64(y[k]), k, growth)
+			r.same(float64(other[k]), float64(z[k]), k, growth)
+		}
+	}
 	for part, got := range [][]F{y, z} {
 		single, by := slices.Clone(before[part]), make([]F, s.n)
 		for i := range by {

@@ -176,34 +176,34 @@ func dotSingle_avx2(x *float32, y *float32, n int) float32
 func axpySingle_avx2(y *float32, x *float32, n int, by float32)
 
 // rowDotPairs_3_avx2 sets sums to the products of 3 rows of n entries with x and with z, pair after pair, n >= 1.
-func rowDotPairs_3_avx2(sums *float64, a *float64, lda int, x *float64, z *float64, n int, index int)
+func rowDotPairs_3_avx2(sums *float64, a *float64, lda int, growth int, x *float64, z *float64, n int, index int)
 
 // rowDotPairs_2_avx2 sets sums to the products of 2 rows of n entries with x and with z, pair after pair, n >= 1.
-func rowDotPairs_2_avx2(sums *float64, a *float64, lda int, x *float64, z *float64, n int, index int)
+func rowDotPairs_2_avx2(sums *float64, a *float64, lda int, growth int, x *float64, z *float64, n int, index int)
 
 // addRowPairs_4_avx2 adds 4 rows of n entries, times the first of a pair of b to y, and times the second to z, n >= 1.
-func addRowPairs_4_avx2(y *float64, z *float64, a *float64, lda int, b *float64, n int, index int)
+func addRowPairs_4_avx2(y *float64, z *float64, a *float64, lda int, growth int, b *float64, n int, index int)
 
 // addOuterPairs_4_avx2 adds n entries of y, times the first of a pair of b, and of z, times the second, to 4 rows, n >= 1.
 func addOuterPairs_4_avx2(a *float64, lda int, b *float64, y *float64, z *float64, n int, index int)
 
 // addRowPairs_1_avx2 adds 1 rows of n entries, times the first of a pair of b to y, and times the second to z, n >= 1.
-func addRowPairs_1_avx2(y *float64, z *float64, a *float64, lda int, b *float64, n int, index int)
+func addRowPairs_1_avx2(y *float64, z *float64, a *float64, lda int, growth int, b *float64, n int, index int)
 
 // addOuterPairs_1_avx2 adds n entries of y, times the first of a pair of b, and of z, times the second, to 1 rows, n >= 1.
 func addOuterPairs_1_avx2(a *float64, lda int, b *float64, y *float64, z *float64, n int, index int)
 
 // rowDotPairs32_4_avx2 sets sums to the products of 4 rows of n entries with x and with z, pair after pair, n >= 1.
-func rowDotPairs32_4_avx2(sums *float32, a *float32, lda int, x *float32, z *float32, n int, index int)
+func rowDotPairs32_4_avx2(sums *float32, a *float32, lda int, growth int, x *float32, z *float32, n int, index int)
 
 // addRowPairs32_4_avx2 adds 4 rows of n entries, times the first of a pair of b to y, and times the second to z, n >= 1.
-func addRowPairs32_4_avx2(y *float32, z *float32, a *float32, lda int, b *float32, n int, index int)
+func addRowPairs32_4_avx2(y *float32, z *float32, a *float32, lda int, growth int, b *float32, n int, index int)
 
 // addOuterPairs32_4_avx2 adds n entries of y, times the first of a pair of b, and of z, times the second, to 4 rows, n >= 1.
 func addOuterPairs32_4_avx2(a *float32, lda int, b *float32, y *float32, z *float32, n int, index int)
 
 // addRowPairs32_1_avx2 adds 1 rows of n entries, times the first of a pair of b to y, and times the second to z, n >= 1.
-func addRowPairs32_1_avx2(y *float32, z *float32, a *float32, lda int, b *float32, n int, index int)
+func addRowPairs32_1_avx2(y *float32, z *float32, a *float32, lda int, growth int, b *float32, n int, index int)
 
 // addOuterPairs32_1_avx2 adds n entries of y, times the first of a pair of b, and of z, times the second, to 1 rows, n >= 1.
 func addOuterPairs32_1_avx2(a *float32, lda int, b *float32, y *float32, z *float32, n int, index int)

@@ -167,19 +167,19 @@ func dotDouble_avx512(x *float64, y *float64, n int) float64
 func axpyDouble_avx512(y *float64, x *float64, n int, by float64)
 
 // rowDotPairs_8_avx512 sets sums to the products of 8 rows of n entries with x and with z, pair after pair, n >= 1.
-func rowDotPairs_8_avx512(sums *float64, a *float64, lda int, x *float64, z *float64, n int, index int)
+func rowDotPairs_8_avx512(sums *float64, a *float64, lda int, growth int, x *float64, z *float64, n int, index int)
 
 // rowDotPairs_4_avx512 sets sums to the products of 4 rows of n entries with x and with z, pair after pair, n >= 1.
-func rowDotPairs_4_avx512(sums *float64, a *float64, lda int, x *float64, z *float64, n int, index int)
+func rowDotPairs_4_avx512(sums *float64, a *float64, lda int, growth int, x *float64, z *float64, n int, index int)
 
 // addRowPairs_4_avx512 adds 4 rows of n entries, times the first of a pair of b to y, and times the second to z, n >= 1.
-func addRowPairs_4_avx512(y *float64, z *float64, a *float64, lda int, b *float64, n int, index int)
+func addRowPairs_4_avx512(y *float64, z *float64, a *float64, lda int, growth int, b *float64, n int, index int)
 
 // addOuterPairs_4_avx512 adds n entries of y, times the first of a pair of b, and of z, times the second, to 4 rows, n >= 1.
 func addOuterPairs_4_avx512(a *float64, lda int, b *float64, y *float64, z *float64, n int, index int)
 
 // addRowPairs_1_avx512 adds 1 rows of n entries, times the first of a pair of b to y, and times the second to z, n >= 1.
-func addRowPairs_1_avx512(y *float64, z *float64, a *float64, lda int, b *float64, n int, index int)
+func addRowPairs_1_avx512(y *float64, z *float64, a *float64, lda int, growth int, b *float64, n int, index int)
 
 // addOuterPairs_1_avx512 adds n entries of y, times the first of a pair of b, and of z, times the second, to 1 rows, n >= 1.
 func addOuterPairs_1_avx512(a *float64, lda int, b *float64, y *float64, z *float64, n int, index int)

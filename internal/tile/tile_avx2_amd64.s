@@ -11137,14 +11137,17 @@ done:
 	VZEROUPPER
 	RET
 
-// func rowDotPairs_3_avx2(sums *float64, a *float64, lda int, x *float64, z *float64, n int, index int)
+// func rowDotPairs_3_avx2(sums *float64, a *float64, lda int, growth int, x *float64, z *float64, n int, index int)
 // Requires: AVX, CMOV, FMA3
-TEXT ·rowDotPairs_3_avx2(SB), NOSPLIT, $0-56
+TEXT ·rowDotPairs_3_avx2(SB), NOSPLIT, $0-64
 	MOVQ        a+8(FP), AX
 	MOVQ        lda+16(FP), CX
 	SHLQ        $0x03, CX
-	MOVQ        x+24(FP), DX
-	MOVQ        z+32(FP), BX
+	MOVQ        growth+24(FP), DX
+	SHLQ        $0x03, DX
+	LEAQ        (DX)(CX*2), DX
+	MOVQ        x+32(FP), BX
+	MOVQ        z+40(FP), SI
 	VXORPD      Y0, Y0, Y0
 	VXORPD      Y1, Y1, Y1
 	VXORPD      Y2, Y2, Y2
@@ -11157,84 +11160,84 @@ TEXT ·rowDotPairs_3_avx2(SB), NOSPLIT, $0-56
 	VXORPD      Y9, Y9, Y9
 	VXORPD      Y10, Y10, Y10
 	VXORPD      Y11, Y11, Y11
-	MOVQ        sums+0(FP), SI
-	MOVQ        n+40(FP), DI
-	ANDQ        $+7, DI
+	MOVQ        sums+0(FP), DI
+	MOVQ        n+48(FP), R8
+	ANDQ        $+7, R8
 	JZ          whole
-	MOVQ        n+40(FP), R8
-	SUBQ        $+8, R8
-	SHLQ        $0x03, R8
-	ADDQ        R8, AX
-	ADDQ        R8, DX
-	ADDQ        R8, BX
-	MOVQ        DI, R9
-	XORQ        R10, R10
-	SUBQ        $+4, R9
-	CMOVQLT     R10, R9
-	SUBQ        R9, DI
-	LEAQ        tailMask<>+32(SB), R10
-	VMOVUPD     (R10)(R9*8), Y12
-	VMASKMOVPD  (DX), Y12, Y13
-	VMASKMOVPD  (BX), Y12, Y14
+	MOVQ        n+48(FP), R9
+	SUBQ        $+8, R9
+	SHLQ        $0x03, R9
+	ADDQ        R9, AX
+	ADDQ        R9, BX
+	ADDQ        R9, SI
+	MOVQ        R8, R10
+	XORQ        R11, R11
+	SUBQ        $+4, R10
+	CMOVQLT     R11, R10
+	SUBQ        R10, R8
+	LEAQ        tailMask<>+32(SB), R11
+	VMOVUPD     (R11)(R10*8), Y12
+	VMASKMOVPD  (BX), Y12, Y13
+	VMASKMOVPD  (SI), Y12, Y14
 	VMASKMOVPD  (AX), Y12, Y15
 	VFMADD231PD Y15, Y13, Y0
 	VFMADD231PD Y15, Y14, Y1
 	VMASKMOVPD  (AX)(CX*1), Y12, Y15
 	VFMADD231PD Y15, Y13, Y2
 	VFMADD231PD Y15, Y14, Y3
-	VMASKMOVPD  (AX)(CX*2), Y12, Y12
+	VMASKMOVPD  (AX)(DX*1), Y12, Y12
 	VFMADD231PD Y12, Y13, Y4
 	VFMADD231PD Y12, Y14, Y5
-	LEAQ        tailMask<>+32(SB), R9
-	VMOVUPD     (R9)(DI*8), Y12
-	VMASKMOVPD  32(DX), Y12, Y13
-	VMASKMOVPD  32(BX), Y12, Y14
+	LEAQ        tailMask<>+32(SB), R10
+	VMOVUPD     (R10)(R8*8), Y12
+	VMASKMOVPD  32(BX), Y12, Y13
+	VMASKMOVPD  32(SI), Y12, Y14
 	VMASKMOVPD  32(AX), Y12, Y15
 	VFMADD231PD Y15, Y13, Y6
 	VFMADD231PD Y15, Y14, Y7
 	VMASKMOVPD  32(AX)(CX*1), Y12, Y15
 	VFMADD231PD Y15, Y13, Y8
 	VFMADD231PD Y15, Y14, Y9
-	VMASKMOVPD  32(AX)(CX*2), Y12, Y12
+	VMASKMOVPD  32(AX)(DX*1), Y12, Y12
 	VFMADD231PD Y12, Y13, Y10
 	VFMADD231PD Y12, Y14, Y11
-	SUBQ        R8, AX
-	SUBQ        R8, DX
-	SUBQ        R8, BX
+	SUBQ        R9, AX
+	SUBQ        R9, BX
+	SUBQ        R9, SI
 
 whole:
-	MOVQ  n+40(FP), DI
-	SHRQ  $0x03, DI
-	TESTQ DI, DI
+	MOVQ  n+48(FP), R8
+	SHRQ  $0x03, R8
+	TESTQ R8, R8
 	JZ    blockDone
 
 block:
-	VMOVUPD     (DX), Y12
-	VMOVUPD     (BX), Y13
+	VMOVUPD     (BX), Y12
+	VMOVUPD     (SI), Y13
 	VMOVUPD     (AX), Y14
 	VFMADD231PD Y14, Y12, Y0
 	VFMADD231PD Y14, Y13, Y1
 	VMOVUPD     (AX)(CX*1), Y14
 	VFMADD231PD Y14, Y12, Y2
 	VFMADD231PD Y14, Y13, Y3
-	VMOVUPD     (AX)(CX*2), Y14
+	VMOVUPD     (AX)(DX*1), Y14
 	VFMADD231PD Y14, Y12, Y4
 	VFMADD231PD Y14, Y13, Y5
-	VMOVUPD     32(DX), Y12
-	VMOVUPD     32(BX), Y13
+	VMOVUPD     32(BX), Y12
+	VMOVUPD     32(SI), Y13
 	VMOVUPD     32(AX), Y14
 	VFMADD231PD Y14, Y12, Y6
 	VFMADD231PD Y14, Y13, Y7
 	VMOVUPD     32(AX)(CX*1), Y14
 	VFMADD231PD Y14, Y12, Y8
 	VFMADD231PD Y14, Y13, Y9
-	VMOVUPD     32(AX)(CX*2), Y14
+	VMOVUPD     32(AX)(DX*1), Y14
 	VFMADD231PD Y14, Y12, Y10
 	VFMADD231PD Y14, Y13, Y11
 	ADDQ        $+64, AX
-	ADDQ        $+64, DX
 	ADDQ        $+64, BX
-	DECQ        DI
+	ADDQ        $+64, SI
+	DECQ        R8
 	JNZ         block
 
 blockDone:
@@ -11247,25 +11250,27 @@ blockDone:
 	VHADDPD      Y5, Y4, Y4
 	VEXTRACTF128 $0x01, Y4, X5
 	VADDPD       X4, X5, X5
-	VMOVUPD      X5, 32(SI)
+	VMOVUPD      X5, 32(DI)
 	VHADDPD      Y1, Y0, Y0
 	VHADDPD      Y3, Y2, Y1
 	VPERM2F128   $0x21, Y1, Y0, Y2
 	VBLENDPD     $0x0c, Y1, Y0, Y0
 	VADDPD       Y0, Y2, Y2
-	VMOVUPD      Y2, (SI)
-	ADDQ         $+64, SI
+	VMOVUPD      Y2, (DI)
+	ADDQ         $+64, DI
 	VZEROUPPER
 	RET
 
-// func rowDotPairs_2_avx2(sums *float64, a *float64, lda int, x *float64, z *float64, n int, index int)
+// func rowDotPairs_2_avx2(sums *float64, a *float64, lda int, growth int, x *float64, z *float64, n int, index int)
 // Requires: AVX, CMOV, FMA3
-TEXT ·rowDotPairs_2_avx2(SB), NOSPLIT, $0-56
+TEXT ·rowDotPairs_2_avx2(SB), NOSPLIT, $0-64
 	MOVQ        a+8(FP), AX
 	MOVQ        lda+16(FP), CX
 	SHLQ        $0x03, CX
-	MOVQ        x+24(FP), DX
-	MOVQ        z+32(FP), BX
+	MOVQ        growth+24(FP), DX
+	SHLQ        $0x03, DX
+	MOVQ        x+32(FP), DX
+	MOVQ        z+40(FP), BX
 	VXORPD      Y0, Y0, Y0
 	VXORPD      Y1, Y1, Y1
 	VXORPD      Y2, Y2, Y2
@@ -11275,10 +11280,10 @@ TEXT ·rowDotPairs_2_avx2(SB), NOSPLIT, $0-56
 	VXORPD      Y6, Y6, Y6
 	VXORPD      Y7, Y7, Y7
 	MOVQ        sums+0(FP), SI
-	MOVQ        n+40(FP), DI
+	MOVQ        n+48(FP), DI
 	ANDQ        $+7, DI
 	JZ          whole
-	MOVQ        n+40(FP), R8
+	MOVQ        n+48(FP), R8
 	SUBQ        $+8, R8
 	SHLQ        $0x03, R8
 	ADDQ        R8, AX
@@ -11314,7 +11319,7 @@ TEXT ·rowDotPairs_2_avx2(SB), NOSPLIT, $0-56
 	SUBQ        R8, BX
 
 whole:
-	MOVQ  n+40(FP), DI
+	MOVQ  n+48(FP), DI
 	SHRQ  $0x03, DI
 	TESTQ DI, DI
 	JZ    blockDone
@@ -11357,35 +11362,40 @@ blockDone:
 	VZEROUPPER
 	RET
 
-// func addRowPairs_4_avx2(y *float64, z *float64, a *float64, lda int, b *float64, n int, index int)
+// func addRowPairs_4_avx2(y *float64, z *float64, a *float64, lda int, growth int, b *float64, n int, index int)
 // Requires: AVX, FMA3
-TEXT ·addRowPairs_4_avx2(SB), NOSPLIT, $0-56
+TEXT ·addRowPairs_4_avx2(SB), NOSPLIT, $0-64
 	MOVQ         y+0(FP), AX
 	MOVQ         z+8(FP), CX
 	MOVQ         a+16(FP), DX
 	MOVQ         lda+24(FP), BX
 	SHLQ         $0x03, BX
-	LEAQ         (BX)(BX*2), SI
-	MOVQ         b+32(FP), DI
-	VBROADCASTSD (DI), Y0
-	VBROADCASTSD 8(DI), Y1
-	VBROADCASTSD 16(DI), Y2
-	VBROADCASTSD 24(DI), Y3
-	VBROADCASTSD 32(DI), Y4
-	VBROADCASTSD 40(DI), Y5
-	VBROADCASTSD 48(DI), Y6
-	VBROADCASTSD 56(DI), Y7
-	MOVQ         n+40(FP), DI
-	CMPQ         DI, $+4
+	MOVQ         growth+32(FP), SI
+	SHLQ         $0x03, SI
+	LEAQ         (SI)(BX*2), DI
+	LEAQ         (SI)(SI*2), SI
+	LEAQ         (BX)(BX*2), R8
+	ADDQ         R8, SI
+	MOVQ         b+40(FP), R8
+	VBROADCASTSD (R8), Y0
+	VBROADCASTSD 8(R8), Y1
+	VBROADCASTSD 16(R8), Y2
+	VBROADCASTSD 24(R8), Y3
+	VBROADCASTSD 32(R8), Y4
+	VBROADCASTSD 40(R8), Y5
+	VBROADCASTSD 48(R8), Y6
+	VBROADCASTSD 56(R8), Y7
+	MOVQ         n+48(FP), R8
+	CMPQ         R8, $+4
 	JLT          few
-	ANDQ         $+3, DI
+	ANDQ         $+3, R8
 	JZ           whole
-	MOVQ         n+40(FP), DI
-	SUBQ         $+4, DI
-	SHLQ         $0x03, DI
-	ADDQ         DI, DX
-	ADDQ         DI, AX
-	ADDQ         DI, CX
+	MOVQ         n+48(FP), R8
+	SUBQ         $+4, R8
+	SHLQ         $0x03, R8
+	ADDQ         R8, DX
+	ADDQ         R8, AX
+	ADDQ         R8, CX
 	VMOVUPD      (AX), Y8
 	VMOVUPD      (CX), Y9
 	VMOVUPD      (DX), Y10
@@ -11394,20 +11404,20 @@ TEXT ·addRowPairs_4_avx2(SB), NOSPLIT, $0-56
 	VMOVUPD      (DX)(BX*1), Y10
 	VFMADD231PD  Y10, Y2, Y8
 	VFMADD231PD  Y10, Y3, Y9
-	VMOVUPD      (DX)(BX*2), Y10
+	VMOVUPD      (DX)(DI*1), Y10
 	VFMADD231PD  Y10, Y4, Y8
 	VFMADD231PD  Y10, Y5, Y9
 	VMOVUPD      (DX)(SI*1), Y10
 	VFMADD231PD  Y10, Y6, Y8
 	VFMADD231PD  Y10, Y7, Y9
-	SUBQ         DI, DX
-	SUBQ         DI, AX
-	SUBQ         DI, CX
+	SUBQ         R8, DX
+	SUBQ         R8, AX
+	SUBQ         R8, CX
 
 whole:
-	MOVQ  n+40(FP), DI
-	SHRQ  $0x02, DI
-	TESTQ DI, DI
+	MOVQ  n+48(FP), R8
+	SHRQ  $0x02, R8
+	TESTQ R8, R8
 	JZ    blockDone
 
 block:
@@ -11419,7 +11429,7 @@ block:
 	VMOVUPD     (DX)(BX*1), Y12
 	VFMADD231PD Y12, Y2, Y10
 	VFMADD231PD Y12, Y3, Y11
-	VMOVUPD     (DX)(BX*2), Y12
+	VMOVUPD     (DX)(DI*1), Y12
 	VFMADD231PD Y12, Y4, Y10
 	VFMADD231PD Y12, Y5, Y11
 	VMOVUPD     (DX)(SI*1), Y12
@@ -11430,11 +11440,11 @@ block:
 	ADDQ        $+32, DX
 	ADDQ        $+32, AX
 	ADDQ        $+32, CX
-	DECQ        DI
+	DECQ        R8
 	JNZ         block
 
 blockDone:
-	MOVQ    n+40(FP), BX
+	MOVQ    n+48(FP), BX
 	ANDQ    $+3, BX
 	JZ      done
 	SUBQ    $+4, BX
@@ -11447,10 +11457,10 @@ blockDone:
 	JMP     done
 
 few:
-	MOVQ        n+40(FP), DI
-	NEGQ        DI
-	LEAQ        tailMask<>+32(SB), R8
-	VMOVUPD     (R8)(DI*8), Y8
+	MOVQ        n+48(FP), R8
+	NEGQ        R8
+	LEAQ        tailMask<>+32(SB), R9
+	VMOVUPD     (R9)(R8*8), Y8
 	VMASKMOVPD  (AX), Y8, Y9
 	VMASKMOVPD  (CX), Y8, Y10
 	VMASKMOVPD  (DX), Y8, Y11
@@ -11459,7 +11469,7 @@ few:
 	VMASKMOVPD  (DX)(BX*1), Y8, Y0
 	VFMADD231PD Y0, Y2, Y9
 	VFMADD231PD Y0, Y3, Y10
-	VMASKMOVPD  (DX)(BX*2), Y8, Y0
+	VMASKMOVPD  (DX)(DI*1), Y8, Y0
 	VFMADD231PD Y0, Y4, Y9
 	VFMADD231PD Y0, Y5, Y10
 	VMASKMOVPD  (DX)(SI*1), Y8, Y0
@@ -11593,23 +11603,23 @@ done:
 	VZEROUPPER
 	RET
 
-// func addRowPairs_1_avx2(y *float64, z *float64, a *float64, lda int, b *float64, n int, index int)
+// func addRowPairs_1_avx2(y *float64, z *float64, a *float64, lda int, growth int, b *float64, n int, index int)
 // Requires: AVX, FMA3
-TEXT ·addRowPairs_1_avx2(SB), NOSPLIT, $0-56
+TEXT ·addRowPairs_1_avx2(SB), NOSPLIT, $0-64
 	MOVQ         y+0(FP), AX
 	MOVQ         z+8(FP), CX
 	MOVQ         a+16(FP), DX
 	MOVQ         lda+24(FP), BX
 	SHLQ         $0x03, BX
-	MOVQ         b+32(FP), BX
+	MOVQ         b+40(FP), BX
 	VBROADCASTSD (BX), Y0
 	VBROADCASTSD 8(BX), Y1
-	MOVQ         n+40(FP), BX
+	MOVQ         n+48(FP), BX
 	CMPQ         BX, $+4
 	JLT          few
 	ANDQ         $+3, BX
 	JZ           whole
-	MOVQ         n+40(FP), BX
+	MOVQ         n+48(FP), BX
 	SUBQ         $+4, BX
 	SHLQ         $0x03, BX
 	ADDQ         BX, DX
@@ -11625,7 +11635,7 @@ TEXT ·addRowPairs_1_avx2(SB), NOSPLIT, $0-56
 	SUBQ         BX, CX
 
 whole:
-	MOVQ  n+40(FP), BX
+	MOVQ  n+48(FP), BX
 	SHRQ  $0x02, BX
 	TESTQ BX, BX
 	JZ    blockDone
@@ -11645,7 +11655,7 @@ block:
 	JNZ         block
 
 blockDone:
-	MOVQ    n+40(FP), BX
+	MOVQ    n+48(FP), BX
 	ANDQ    $+3, BX
 	JZ      done
 	SUBQ    $+4, BX
@@ -11658,7 +11668,7 @@ blockDone:
 	JMP     done
 
 few:
-	MOVQ        n+40(FP), BX
+	MOVQ        n+48(FP), BX
 	NEGQ        BX
 	LEAQ        tailMask<>+32(SB), SI
 	VMOVUPD     (SI)(BX*8), Y2
@@ -11790,15 +11800,20 @@ done:
 	VZEROUPPER
 	RET
 
-// func rowDotPairs32_4_avx2(sums *float32, a *float32, lda int, x *float32, z *float32, n int, index int)
+// func rowDotPairs32_4_avx2(sums *float32, a *float32, lda int, growth int, x *float32, z *float32, n int, index int)
 // Requires: AVX, FMA3
-TEXT ·rowDotPairs32_4_avx2(SB), NOSPLIT, $0-56
+TEXT ·rowDotPairs32_4_avx2(SB), NOSPLIT, $0-64
 	MOVQ        a+8(FP), AX
 	MOVQ        lda+16(FP), CX
 	SHLQ        $0x02, CX
-	LEAQ        (CX)(CX*2), DX
-	MOVQ        x+24(FP), BX
-	MOVQ        z+32(FP), SI
+	MOVQ        growth+24(FP), DX
+	SHLQ        $0x02, DX
+	LEAQ        (DX)(CX*2), BX
+	LEAQ        (DX)(DX*2), DX
+	LEAQ        (CX)(CX*2), SI
+	ADDQ        SI, DX
+	MOVQ        x+32(FP), SI
+	MOVQ        z+40(FP), DI
 	VXORPD      Y0, Y0, Y0
 	VXORPD      Y1, Y1, Y1
 	VXORPD      Y2, Y2, Y2
@@ -11807,61 +11822,61 @@ TEXT ·rowDotPairs32_4_avx2(SB), NOSPLIT, $0-56
 	VXORPD      Y5, Y5, Y5
 	VXORPD      Y6, Y6, Y6
 	VXORPD      Y7, Y7, Y7
-	MOVQ        sums+0(FP), DI
-	MOVQ        n+40(FP), R8
-	ANDQ        $+7, R8
+	MOVQ        sums+0(FP), R8
+	MOVQ        n+48(FP), R9
+	ANDQ        $+7, R9
 	JZ          whole
-	LEAQ        tailMask<>+32(SB), R9
-	VMOVUPD     (R9)(R8*4), Y8
-	MOVQ        n+40(FP), R8
-	SUBQ        $+8, R8
-	SHLQ        $0x02, R8
-	ADDQ        R8, AX
-	ADDQ        R8, BX
-	ADDQ        R8, SI
-	VMASKMOVPS  (BX), Y8, Y9
-	VMASKMOVPS  (SI), Y8, Y10
+	LEAQ        tailMask<>+32(SB), R10
+	VMOVUPD     (R10)(R9*4), Y8
+	MOVQ        n+48(FP), R9
+	SUBQ        $+8, R9
+	SHLQ        $0x02, R9
+	ADDQ        R9, AX
+	ADDQ        R9, SI
+	ADDQ        R9, DI
+	VMASKMOVPS  (SI), Y8, Y9
+	VMASKMOVPS  (DI), Y8, Y10
 	VMASKMOVPS  (AX), Y8, Y11
 	VFMADD231PS Y11, Y9, Y0
 	VFMADD231PS Y11, Y10, Y1
 	VMASKMOVPS  (AX)(CX*1), Y8, Y11
 	VFMADD231PS Y11, Y9, Y2
 	VFMADD231PS Y11, Y10, Y3
-	VMASKMOVPS  (AX)(CX*2), Y8, Y11
+	VMASKMOVPS  (AX)(BX*1), Y8, Y11
 	VFMADD231PS Y11, Y9, Y4
 	VFMADD231PS Y11, Y10, Y5
 	VMASKMOVPS  (AX)(DX*1), Y8, Y8
 	VFMADD231PS Y8, Y9, Y6
 	VFMADD231PS Y8, Y10, Y7
-	SUBQ        R8, AX
-	SUBQ        R8, BX
-	SUBQ        R8, SI
+	SUBQ        R9, AX
+	SUBQ        R9, SI
+	SUBQ        R9, DI
 
 whole:
-	MOVQ  n+40(FP), R8
-	SHRQ  $0x03, R8
-	TESTQ R8, R8
+	MOVQ  n+48(FP), R9
+	SHRQ  $0x03, R9
+	TESTQ R9, R9
 	JZ    blockDone
 
 block:
-	VMOVUPS     (BX), Y8
-	VMOVUPS     (SI), Y9
+	VMOVUPS     (SI), Y8
+	VMOVUPS     (DI), Y9
 	VMOVUPS     (AX), Y10
 	VFMADD231PS Y10, Y8, Y0
 	VFMADD231PS Y10, Y9, Y1
 	VMOVUPS     (AX)(CX*1), Y10
 	VFMADD231PS Y10, Y8, Y2
 	VFMADD231PS Y10, Y9, Y3
-	VMOVUPS     (AX)(CX*2), Y10
+	VMOVUPS     (AX)(BX*1), Y10
 	VFMADD231PS Y10, Y8, Y4
 	VFMADD231PS Y10, Y9, Y5
 	VMOVUPS     (AX)(DX*1), Y10
 	VFMADD231PS Y10, Y8, Y6
 	VFMADD231PS Y10, Y9, Y7
 	ADDQ        $+32, AX
-	ADDQ        $+32, BX
 	ADDQ        $+32, SI
-	DECQ        R8
+	ADDQ        $+32, DI
+	DECQ        R9
 	JNZ         block
 
 blockDone:
@@ -11870,45 +11885,50 @@ blockDone:
 	VHADDPS      Y1, Y0, Y0
 	VEXTRACTF128 $0x01, Y0, X1
 	VADDPS       X0, X1, X1
-	VMOVUPS      X1, (DI)
+	VMOVUPS      X1, (R8)
 	VHADDPS      Y5, Y4, Y0
 	VHADDPS      Y7, Y6, Y1
 	VHADDPS      Y1, Y0, Y0
 	VEXTRACTF128 $0x01, Y0, X1
 	VADDPS       X0, X1, X1
-	VMOVUPS      X1, 16(DI)
+	VMOVUPS      X1, 16(R8)
 	VZEROUPPER
 	RET
 
-// func addRowPairs32_4_avx2(y *float32, z *float32, a *float32, lda int, b *float32, n int, index int)
+// func addRowPairs32_4_avx2(y *float32, z *float32, a *float32, lda int, growth int, b *float32, n int, index int)
 // Requires: AVX, FMA3
-TEXT ·addRowPairs32_4_avx2(SB), NOSPLIT, $0-56
+TEXT ·addRowPairs32_4_avx2(SB), NOSPLIT, $0-64
 	MOVQ         y+0(FP), AX
 	MOVQ         z+8(FP), CX
 	MOVQ         a+16(FP), DX
 	MOVQ         lda+24(FP), BX
 	SHLQ         $0x02, BX
-	LEAQ         (BX)(BX*2), SI
-	MOVQ         b+32(FP), DI
-	VBROADCASTSS (DI), Y0
-	VBROADCASTSS 4(DI), Y1
-	VBROADCASTSS 8(DI), Y2
-	VBROADCASTSS 12(DI), Y3
-	VBROADCASTSS 16(DI), Y4
-	VBROADCASTSS 20(DI), Y5
-	VBROADCASTSS 24(DI), Y6
-	VBROADCASTSS 28(DI), Y7
-	MOVQ         n+40(FP), DI
-	CMPQ         DI, $+8
+	MOVQ         growth+32(FP), SI
+	SHLQ         $0x02, SI
+	LEAQ         (SI)(BX*2), DI
+	LEAQ         (SI)(SI*2), SI
+	LEAQ         (BX)(BX*2), R8
+	ADDQ         R8, SI
+	MOVQ         b+40(FP), R8
+	VBROADCASTSS (R8), Y0
+	VBROADCASTSS 4(R8), Y1
+	VBROADCASTSS 8(R8), Y2
+	VBROADCASTSS 12(R8), Y3
+	VBROADCASTSS 16(R8), Y4
+	VBROADCASTSS 20(R8), Y5
+	VBROADCASTSS 24(R8), Y6
+	VBROADCASTSS 28(R8), Y7
+	MOVQ         n+48(FP), R8
+	CMPQ         R8, $+8
 	JLT          few
-	ANDQ         $+7, DI
+	ANDQ         $+7, R8
 	JZ           whole
-	MOVQ         n+40(FP), DI
-	SUBQ         $+8, DI
-	SHLQ         $0x02, DI
-	ADDQ         DI, DX
-	ADDQ         DI, AX
-	ADDQ         DI, CX
+	MOVQ         n+48(FP), R8
+	SUBQ         $+8, R8
+	SHLQ         $0x02, R8
+	ADDQ         R8, DX
+	ADDQ         R8, AX
+	ADDQ         R8, CX
 	VMOVUPS      (AX), Y8
 	VMOVUPS      (CX), Y9
 	VMOVUPS      (DX), Y10
@@ -11917,20 +11937,20 @@ TEXT ·addRowPairs32_4_avx2(SB), NOSPLIT, $0-56
 	VMOVUPS      (DX)(BX*1), Y10
 	VFMADD231PS  Y10, Y2, Y8
 	VFMADD231PS  Y10, Y3, Y9
-	VMOVUPS      (DX)(BX*2), Y10
+	VMOVUPS      (DX)(DI*1), Y10
 	VFMADD231PS  Y10, Y4, Y8
 	VFMADD231PS  Y10, Y5, Y9
 	VMOVUPS      (DX)(SI*1), Y10
 	VFMADD231PS  Y10, Y6, Y8
 	VFMADD231PS  Y10, Y7, Y9
-	SUBQ         DI, DX
-	SUBQ         DI, AX
-	SUBQ         DI, CX
+	SUBQ         R8, DX
+	SUBQ         R8, AX
+	SUBQ         R8, CX
 
 whole:
-	MOVQ  n+40(FP), DI
-	SHRQ  $0x03, DI
-	TESTQ DI, DI
+	MOVQ  n+48(FP), R8
+	SHRQ  $0x03, R8
+	TESTQ R8, R8
 	JZ    blockDone
 
 block:
@@ -11942,7 +11962,7 @@ block:
 	VMOVUPS     (DX)(BX*1), Y12
 	VFMADD231PS Y12, Y2, Y10
 	VFMADD231PS Y12, Y3, Y11
-	VMOVUPS     (DX)(BX*2), Y12
+	VMOVUPS     (DX)(DI*1), Y12
 	VFMADD231PS Y12, Y4, Y10
 	VFMADD231PS Y12, Y5, Y11
 	VMOVUPS     (DX)(SI*1), Y12
@@ -11953,11 +11973,11 @@ block:
 	ADDQ        $+32, DX
 	ADDQ        $+32, AX
 	ADDQ        $+32, CX
-	DECQ        DI
+	DECQ        R8
 	JNZ         block
 
 blockDone:
-	MOVQ    n+40(FP), BX
+	MOVQ    n+48(FP), BX
 	ANDQ    $+7, BX
 	JZ      done
 	SUBQ    $+8, BX
@@ -11970,10 +11990,10 @@ blockDone:
 	JMP     done
 
 few:
-	MOVQ        n+40(FP), DI
-	NEGQ        DI
-	LEAQ        tailMask<>+32(SB), R8
-	VMOVUPD     (R8)(DI*4), Y8
+	MOVQ        n+48(FP), R8
+	NEGQ        R8
+	LEAQ        tailMask<>+32(SB), R9
+	VMOVUPD     (R9)(R8*4), Y8
 	VMASKMOVPS  (AX), Y8, Y9
 	VMASKMOVPS  (CX), Y8, Y10
 	VMASKMOVPS  (DX), Y8, Y11
@@ -11982,7 +12002,7 @@ few:
 	VMASKMOVPS  (DX)(BX*1), Y8, Y0
 	VFMADD231PS Y0, Y2, Y9
 	VFMADD231PS Y0, Y3, Y10
-	VMASKMOVPS  (DX)(BX*2), Y8, Y0
+	VMASKMOVPS  (DX)(DI*1), Y8, Y0
 	VFMADD231PS Y0, Y4, Y9
 	VFMADD231PS Y0, Y5, Y10
 	VMASKMOVPS  (DX)(SI*1), Y8, Y0
@@ -12116,23 +12136,23 @@ done:
 	VZEROUPPER
 	RET
 
-// func addRowPairs32_1_avx2(y *float32, z *float32, a *float32, lda int, b *float32, n int, index int)
+// func addRowPairs32_1_avx2(y *float32, z *float32, a *float32, lda int, growth int, b *float32, n int, index int)
 // Requires: AVX, FMA3
-TEXT ·addRowPairs32_1_avx2(SB), NOSPLIT, $0-56
+TEXT ·addRowPairs32_1_avx2(SB), NOSPLIT, $0-64
 	MOVQ         y+0(FP), AX
 	MOVQ         z+8(FP), CX
 	MOVQ         a+16(FP), DX
 	MOVQ         lda+24(FP), BX
 	SHLQ         $0x02, BX
-	MOVQ         b+32(FP), BX
+	MOVQ         b+40(FP), BX
 	VBROADCASTSS (BX), Y0
 	VBROADCASTSS 4(BX), Y1
-	MOVQ         n+40(FP), BX
+	MOVQ         n+48(FP), BX
 	CMPQ         BX, $+8
 	JLT          few
 	ANDQ         $+7, BX
 	JZ           whole
-	MOVQ         n+40(FP), BX
+	MOVQ         n+48(FP), BX
 	SUBQ         $+8, BX
 	SHLQ         $0x02, BX
 	ADDQ         BX, DX
@@ -12148,7 +12168,7 @@ TEXT ·addRowPairs32_1_avx2(SB), NOSPLIT, $0-56
 	SUBQ         BX, CX
 
 whole:
-	MOVQ  n+40(FP), BX
+	MOVQ  n+48(FP), BX
 	SHRQ  $0x03, BX
 	TESTQ BX, BX
 	JZ    blockDone
@@ -12168,7 +12188,7 @@ block:
 	JNZ         block
 
 blockDone:
-	MOVQ    n+40(FP), BX
+	MOVQ    n+48(FP), BX
 	ANDQ    $+7, BX
 	JZ      done
 	SUBQ    $+8, BX
@@ -12181,7 +12201,7 @@ blockDone:
 	JMP     done
 
 few:
-	MOVQ        n+40(FP), BX
+	MOVQ        n+48(FP), BX
 	NEGQ        BX
 	LEAQ        tailMask<>+32(SB), SI
 	VMOVUPD     (SI)(BX*4), Y2

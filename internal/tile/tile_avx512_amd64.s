@@ -14327,9 +14327,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func rowDotPairs_8_avx512(sums *float64, a *float64, lda int, x *float64, z *float64, n int, index int)
+// func rowDotPairs_8_avx512(sums *float64, a *float64, lda int, growth int, x *float64, z *float64, n int, index int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·rowDotPairs_8_avx512(SB), NOSPLIT, $0-56
+TEXT ·rowDotPairs_8_avx512(SB), NOSPLIT, $0-64
 	MOVQ        a+8(FP), AX
 	MOVQ        lda+16(FP), CX
 	SHLQ        $0x03, CX
@@ -14338,8 +14338,8 @@ TEXT ·rowDotPairs_8_avx512(SB), NOSPLIT, $0-56
 	MOVQ        CX, SI
 	SHLQ        $0x03, SI
 	SUBQ        CX, SI
-	MOVQ        x+24(FP), DI
-	MOVQ        z+32(FP), R8
+	MOVQ        x+32(FP), DI
+	MOVQ        z+40(FP), R8
 	VXORPD      Z0, Z0, Z0
 	VXORPD      Z1, Z1, Z1
 	VXORPD      Z2, Z2, Z2
@@ -14361,7 +14361,7 @@ TEXT ·rowDotPairs_8_avx512(SB), NOSPLIT, $0-56
 	KMOVW       R10, K1
 	MOVL        $0x000000f0, R10
 	KMOVW       R10, K2
-	MOVQ        n+40(FP), R10
+	MOVQ        n+48(FP), R10
 	ANDQ        $+7, R10
 	JZ          whole
 	MOVQ        $0x00000000000000ff, R11
@@ -14369,7 +14369,7 @@ TEXT ·rowDotPairs_8_avx512(SB), NOSPLIT, $0-56
 	ADDQ        $+8, R10
 	SHLXQ       R10, R11, R11
 	KMOVW       R11, K3
-	MOVQ        n+40(FP), R10
+	MOVQ        n+48(FP), R10
 	SUBQ        $+8, R10
 	SHLQ        $0x03, R10
 	ADDQ        R10, AX
@@ -14406,7 +14406,7 @@ TEXT ·rowDotPairs_8_avx512(SB), NOSPLIT, $0-56
 	SUBQ        R10, R8
 
 whole:
-	MOVQ  n+40(FP), R10
+	MOVQ  n+48(FP), R10
 	SHRQ  $0x03, R10
 	TESTQ R10, R10
 	JZ    blockDone
@@ -14494,15 +14494,20 @@ blockDone:
 	VZEROUPPER
 	RET
 
-// func rowDotPairs_4_avx512(sums *float64, a *float64, lda int, x *float64, z *float64, n int, index int)
+// func rowDotPairs_4_avx512(sums *float64, a *float64, lda int, growth int, x *float64, z *float64, n int, index int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·rowDotPairs_4_avx512(SB), NOSPLIT, $0-56
+TEXT ·rowDotPairs_4_avx512(SB), NOSPLIT, $0-64
 	MOVQ        a+8(FP), AX
 	MOVQ        lda+16(FP), CX
 	SHLQ        $0x03, CX
-	LEAQ        (CX)(CX*2), DX
-	MOVQ        x+24(FP), BX
-	MOVQ        z+32(FP), SI
+	MOVQ        growth+24(FP), DX
+	SHLQ        $0x03, DX
+	LEAQ        (DX)(CX*2), BX
+	LEAQ        (DX)(DX*2), DX
+	LEAQ        (CX)(CX*2), SI
+	ADDQ        SI, DX
+	MOVQ        x+32(FP), SI
+	MOVQ        z+40(FP), DI
 	VXORPD      Z0, Z0, Z0
 	VXORPD      Z1, Z1, Z1
 	VXORPD      Z2, Z2, Z2
@@ -14511,68 +14516,68 @@ TEXT ·rowDotPairs_4_avx512(SB), NOSPLIT, $0-56
 	VXORPD      Z5, Z5, Z5
 	VXORPD      Z6, Z6, Z6
 	VXORPD      Z7, Z7, Z7
-	MOVQ        sums+0(FP), DI
-	MOVL        $0x000000aa, R8
-	KMOVW       R8, K1
-	MOVL        $0x000000f0, R8
-	KMOVW       R8, K2
-	MOVQ        n+40(FP), R8
-	ANDQ        $+7, R8
+	MOVQ        sums+0(FP), R8
+	MOVL        $0x000000aa, R9
+	KMOVW       R9, K1
+	MOVL        $0x000000f0, R9
+	KMOVW       R9, K2
+	MOVQ        n+48(FP), R9
+	ANDQ        $+7, R9
 	JZ          whole
-	MOVQ        $0x00000000000000ff, R9
-	NEGQ        R8
-	ADDQ        $+8, R8
-	SHLXQ       R8, R9, R9
-	KMOVW       R9, K3
-	MOVQ        n+40(FP), R8
-	SUBQ        $+8, R8
-	SHLQ        $0x03, R8
-	ADDQ        R8, AX
-	ADDQ        R8, BX
-	ADDQ        R8, SI
-	VMOVUPD.Z   (BX), K3, Z8
-	VMOVUPD.Z   (SI), K3, Z9
+	MOVQ        $0x00000000000000ff, R10
+	NEGQ        R9
+	ADDQ        $+8, R9
+	SHLXQ       R9, R10, R10
+	KMOVW       R10, K3
+	MOVQ        n+48(FP), R9
+	SUBQ        $+8, R9
+	SHLQ        $0x03, R9
+	ADDQ        R9, AX
+	ADDQ        R9, SI
+	ADDQ        R9, DI
+	VMOVUPD.Z   (SI), K3, Z8
+	VMOVUPD.Z   (DI), K3, Z9
 	VMOVUPD.Z   (AX), K3, Z10
 	VFMADD231PD Z10, Z8, Z0
 	VFMADD231PD Z10, Z9, Z1
 	VMOVUPD.Z   (AX)(CX*1), K3, Z10
 	VFMADD231PD Z10, Z8, Z2
 	VFMADD231PD Z10, Z9, Z3
-	VMOVUPD.Z   (AX)(CX*2), K3, Z10
+	VMOVUPD.Z   (AX)(BX*1), K3, Z10
 	VFMADD231PD Z10, Z8, Z4
 	VFMADD231PD Z10, Z9, Z5
 	VMOVUPD.Z   (AX)(DX*1), K3, Z10
 	VFMADD231PD Z10, Z8, Z6
 	VFMADD231PD Z10, Z9, Z7
-	SUBQ        R8, AX
-	SUBQ        R8, BX
-	SUBQ        R8, SI
+	SUBQ        R9, AX
+	SUBQ        R9, SI
+	SUBQ        R9, DI
 
 whole:
-	MOVQ  n+40(FP), R8
-	SHRQ  $0x03, R8
-	TESTQ R8, R8
+	MOVQ  n+48(FP), R9
+	SHRQ  $0x03, R9
+	TESTQ R9, R9
 	JZ    blockDone
 
 block:
-	VMOVUPD     (BX), Z8
-	VMOVUPD     (SI), Z9
+	VMOVUPD     (SI), Z8
+	VMOVUPD     (DI), Z9
 	VMOVUPD     (AX), Z10
 	VFMADD231PD Z10, Z8, Z0
 	VFMADD231PD Z10, Z9, Z1
 	VMOVUPD     (AX)(CX*1), Z10
 	VFMADD231PD Z10, Z8, Z2
 	VFMADD231PD Z10, Z9, Z3
-	VMOVUPD     (AX)(CX*2), Z10
+	VMOVUPD     (AX)(BX*1), Z10
 	VFMADD231PD Z10, Z8, Z4
 	VFMADD231PD Z10, Z9, Z5
 	VMOVUPD     (AX)(DX*1), Z10
 	VFMADD231PD Z10, Z8, Z6
 	VFMADD231PD Z10, Z9, Z7
 	ADDQ        $+64, AX
-	ADDQ        $+64, BX
 	ADDQ        $+64, SI
-	DECQ        R8
+	ADDQ        $+64, DI
+	DECQ        R9
 	JNZ         block
 
 blockDone:
@@ -14597,40 +14602,45 @@ blockDone:
 	VSHUFF64X2 $0x88, Z3, Z1, Z0
 	VSHUFF64X2 $0xdd, Z3, Z1, Z1
 	VADDPD     Z1, Z0, Z0
-	VMOVUPD    Z0, (DI)
-	ADDQ       $+64, DI
+	VMOVUPD    Z0, (R8)
+	ADDQ       $+64, R8
 	VZEROUPPER
 	RET
 
-// func addRowPairs_4_avx512(y *float64, z *float64, a *float64, lda int, b *float64, n int, index int)
+// func addRowPairs_4_avx512(y *float64, z *float64, a *float64, lda int, growth int, b *float64, n int, index int)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·addRowPairs_4_avx512(SB), NOSPLIT, $0-56
+TEXT ·addRowPairs_4_avx512(SB), NOSPLIT, $0-64
 	MOVQ         y+0(FP), AX
 	MOVQ         z+8(FP), CX
 	MOVQ         a+16(FP), DX
 	MOVQ         lda+24(FP), BX
 	SHLQ         $0x03, BX
-	LEAQ         (BX)(BX*2), SI
-	MOVQ         b+32(FP), DI
-	VBROADCASTSD (DI), Z0
-	VBROADCASTSD 8(DI), Z1
-	VBROADCASTSD 16(DI), Z2
-	VBROADCASTSD 24(DI), Z3
-	VBROADCASTSD 32(DI), Z4
-	VBROADCASTSD 40(DI), Z5
-	VBROADCASTSD 48(DI), Z6
-	VBROADCASTSD 56(DI), Z7
-	MOVQ         n+40(FP), DI
-	CMPQ         DI, $+8
+	MOVQ         growth+32(FP), SI
+	SHLQ         $0x03, SI
+	LEAQ         (SI)(BX*2), DI
+	LEAQ         (SI)(SI*2), SI
+	LEAQ         (BX)(BX*2), R8
+	ADDQ         R8, SI
+	MOVQ         b+40(FP), R8
+	VBROADCASTSD (R8), Z0
+	VBROADCASTSD 8(R8), Z1
+	VBROADCASTSD 16(R8), Z2
+	VBROADCASTSD 24(R8), Z3
+	VBROADCASTSD 32(R8), Z4
+	VBROADCASTSD 40(R8), Z5
+	VBROADCASTSD 48(R8), Z6
+	VBROADCASTSD 56(R8), Z7
+	MOVQ         n+48(FP), R8
+	CMPQ         R8, $+8
 	JLT          few
-	ANDQ         $+7, DI
+	ANDQ         $+7, R8
 	JZ           whole
-	MOVQ         n+40(FP), DI
-	SUBQ         $+8, DI
-	SHLQ         $0x03, DI
-	ADDQ         DI, DX
-	ADDQ         DI, AX
-	ADDQ         DI, CX
+	MOVQ         n+48(FP), R8
+	SUBQ         $+8, R8
+	SHLQ         $0x03, R8
+	ADDQ         R8, DX
+	ADDQ         R8, AX
+	ADDQ         R8, CX
 	VMOVUPD      (AX), Z8
 	VMOVUPD      (CX), Z9
 	VMOVUPD      (DX), Z10
@@ -14639,20 +14649,20 @@ TEXT ·addRowPairs_4_avx512(SB), NOSPLIT, $0-56
 	VMOVUPD      (DX)(BX*1), Z10
 	VFMADD231PD  Z10, Z2, Z8
 	VFMADD231PD  Z10, Z3, Z9
-	VMOVUPD      (DX)(BX*2), Z10
+	VMOVUPD      (DX)(DI*1), Z10
 	VFMADD231PD  Z10, Z4, Z8
 	VFMADD231PD  Z10, Z5, Z9
 	VMOVUPD      (DX)(SI*1), Z10
 	VFMADD231PD  Z10, Z6, Z8
 	VFMADD231PD  Z10, Z7, Z9
-	SUBQ         DI, DX
-	SUBQ         DI, AX
-	SUBQ         DI, CX
+	SUBQ         R8, DX
+	SUBQ         R8, AX
+	SUBQ         R8, CX
 
 whole:
-	MOVQ  n+40(FP), DI
-	SHRQ  $0x03, DI
-	TESTQ DI, DI
+	MOVQ  n+48(FP), R8
+	SHRQ  $0x03, R8
+	TESTQ R8, R8
 	JZ    blockDone
 
 block:
@@ -14664,7 +14674,7 @@ block:
 	VMOVUPD     (DX)(BX*1), Z12
 	VFMADD231PD Z12, Z2, Z10
 	VFMADD231PD Z12, Z3, Z11
-	VMOVUPD     (DX)(BX*2), Z12
+	VMOVUPD     (DX)(DI*1), Z12
 	VFMADD231PD Z12, Z4, Z10
 	VFMADD231PD Z12, Z5, Z11
 	VMOVUPD     (DX)(SI*1), Z12
@@ -14675,11 +14685,11 @@ block:
 	ADDQ        $+64, DX
 	ADDQ        $+64, AX
 	ADDQ        $+64, CX
-	DECQ        DI
+	DECQ        R8
 	JNZ         block
 
 blockDone:
-	MOVQ    n+40(FP), BX
+	MOVQ    n+48(FP), BX
 	ANDQ    $+7, BX
 	JZ      done
 	SUBQ    $+8, BX
@@ -14692,12 +14702,12 @@ blockDone:
 	JMP     done
 
 few:
-	MOVQ        n+40(FP), DI
-	MOVQ        $0x00000000000000ff, R8
-	NEGQ        DI
-	ADDQ        $+8, DI
-	SHRXQ       DI, R8, R8
-	KMOVW       R8, K1
+	MOVQ        n+48(FP), R8
+	MOVQ        $0x00000000000000ff, R9
+	NEGQ        R8
+	ADDQ        $+8, R8
+	SHRXQ       R8, R9, R9
+	KMOVW       R9, K1
 	VMOVUPD.Z   (AX), K1, Z8
 	VMOVUPD.Z   (CX), K1, Z9
 	VMOVUPD.Z   (DX), K1, Z10
@@ -14706,7 +14716,7 @@ few:
 	VMOVUPD.Z   (DX)(BX*1), K1, Z0
 	VFMADD231PD Z0, Z2, Z8
 	VFMADD231PD Z0, Z3, Z9
-	VMOVUPD.Z   (DX)(BX*2), K1, Z0
+	VMOVUPD.Z   (DX)(DI*1), K1, Z0
 	VFMADD231PD Z0, Z4, Z8
 	VFMADD231PD Z0, Z5, Z9
 	VMOVUPD.Z   (DX)(SI*1), K1, Z0
@@ -14842,23 +14852,23 @@ done:
 	VZEROUPPER
 	RET
 
-// func addRowPairs_1_avx512(y *float64, z *float64, a *float64, lda int, b *float64, n int, index int)
+// func addRowPairs_1_avx512(y *float64, z *float64, a *float64, lda int, growth int, b *float64, n int, index int)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·addRowPairs_1_avx512(SB), NOSPLIT, $0-56
+TEXT ·addRowPairs_1_avx512(SB), NOSPLIT, $0-64
 	MOVQ         y+0(FP), AX
 	MOVQ         z+8(FP), CX
 	MOVQ         a+16(FP), DX
 	MOVQ         lda+24(FP), BX
 	SHLQ         $0x03, BX
-	MOVQ         b+32(FP), BX
+	MOVQ         b+40(FP), BX
 	VBROADCASTSD (BX), Z0
 	VBROADCASTSD 8(BX), Z1
-	MOVQ         n+40(FP), BX
+	MOVQ         n+48(FP), BX
 	CMPQ         BX, $+8
 	JLT          few
 	ANDQ         $+7, BX
 	JZ           whole
-	MOVQ         n+40(FP), BX
+	MOVQ         n+48(FP), BX
 	SUBQ         $+8, BX
 	SHLQ         $0x03, BX
 	ADDQ         BX, DX
@@ -14874,7 +14884,7 @@ TEXT ·addRowPairs_1_avx512(SB), NOSPLIT, $0-56
 	SUBQ         BX, CX
 
 whole:
-	MOVQ  n+40(FP), BX
+	MOVQ  n+48(FP), BX
 	SHRQ  $0x03, BX
 	TESTQ BX, BX
 	JZ    blockDone
@@ -14894,7 +14904,7 @@ block:
 	JNZ         block
 
 blockDone:
-	MOVQ    n+40(FP), BX
+	MOVQ    n+48(FP), BX
 	ANDQ    $+7, BX
 	JZ      done
 	SUBQ    $+8, BX
@@ -14907,7 +14917,7 @@ blockDone:
 	JMP     done
 
 few:
-	MOVQ        n+40(FP), BX
+	MOVQ        n+48(FP), BX
 	MOVQ        $0x00000000000000ff, SI
 	NEGQ        BX
 	ADDQ        $+8, BX

@@ -216,54 +216,75 @@ func AddAbs(y, a []float64, n int) float64 {
 	return addAbsTile(&y[0], &a[0], n)
 }
 
+// rowAt returns the index of row i, where the first rows are lda apart and distances grow from row to row.
+func rowAt(i, lda, growth int) int { return i*lda + i*(i-1)/2*growth }
+
+// racePairs reports m rows of n entries, at distances that grow, to the race detector.
+func racePairs[F Float](a []F, lda, growth, m, n int) {
+	for i := 0; Race && i < m; i++ {
+		raceRead(a[rowAt(i, lda, growth):], 1, n, 0)
+	}
+}
+
 // RowDotPairs sets sums[2i] and sums[2i+1] to the products of row i of a with x and with z, in the orders of
-// RowDots.
-func RowDotPairs[F Float](sums, a []F, lda int, x, z []F, m, n int) {
+// RowDots. The first rows are lda apart. Distances grow by growth from row to row, as in packed triangles.
+func RowDotPairs[F Float](sums, a []F, lda, growth int, x, z []F, m, n int) {
 	together := 0 // the rows that the tile computes
-	if dotPairRows[F](4) > 0 && n > 0 {
+	if dotPairRows[F](mostGrowing, growth) > 0 && n > 0 {
 		together = m &^ 3
-		raceRead(a, together, n, lda)
+		racePairs(a, lda, growth, together, n)
 		raceRead(x, 1, n, 0)
 		raceRead(z, 1, n, 0)
 		raceWrite(sums, 1, 2*together, 0)
 	}
 	if together > 0 {
-		_, _, _, _ = sums[2*together-1], a[(together-1)*lda+n-1], x[n-1], z[n-1]
+		_, _, _, _ = sums[2*together-1], a[rowAt(together-1, lda, growth)+n-1], x[n-1], z[n-1]
 	}
 	for i, rows := 0, 0; i < together; i += rows {
-		rows = dotPairRows[F](together - i)
-		to, from := unsafe.Pointer(&sums[2*i]), unsafe.Pointer(&a[i*lda])
-		rowDotPairsTile(to, from, lda, unsafe.Pointer(&x[0]), unsafe.Pointer(&z[0]), n, of[F](rows))
+		rows = dotPairRows[F](together-i, growth)
+		to, from := unsafe.Pointer(&sums[2*i]), unsafe.Pointer(&a[rowAt(i, lda, growth)])
+		with, other := unsafe.Pointer(&x[0]), unsafe.Pointer(&z[0])
+		rowDotPairsTile(to, from, lda+i*growth, growth, with, other, n, of[F](rows))
 	}
 	for i, rows := together, 0; i < m; i += rows {
 		rows = min(4, m-i)
+		row, apart, same := a[rowAt(i, lda, growth):], lda, rows
+		if growth != 0 { // one row, or one in the order of several: as if all were the same
+			rows, apart, same = 1, 0, 1
+			if i < m&^3 {
+				same = 4
+			}
+		}
 		var first, second [4]F
-		RowDots(first[:], a[i*lda:], lda, x, rows, n)
-		RowDots(second[:], a[i*lda:], lda, z, rows, n)
+		RowDots(first[:], row, apart, x, same, n)
+		RowDots(second[:], row, apart, z, same, n)
 		for k := range rows {
 			sums[2*(i+k)], sums[2*(i+k)+1] = first[k], second[k]
 		}
 	}
 }
 
-// AddRowPairs adds sum_i b[2i] a[i*lda+k] to y[k], and sum_i b[2i+1] a[i*lda+k] to z[k], i < m, k < n.
-func AddRowPairs[F Float](y, z, a []F, lda int, b []F, m, n int) {
+// AddRowPairs adds sum_i b[2i] a_i[k] to y[k], and sum_i b[2i+1] a_i[k] to z[k], k < n, for m rows a_i at the
+// distances of RowDotPairs.
+func AddRowPairs[F Float](y, z, a []F, lda, growth int, b []F, m, n int) {
 	if tiles.addRowPairs[1] == 0 || m == 0 || n == 0 {
 		for i := range m {
-			AddRows(y, a[i*lda:], lda, b[2*i:], 1, n)
-			AddRows(z, a[i*lda:], lda, b[2*i+1:], 1, n)
+			row := a[rowAt(i, lda, growth):]
+			AddRows(y, row, lda, b[2*i:], 1, n)
+			AddRows(z, row, lda, b[2*i+1:], 1, n)
 		}
 		return
 	}
-	raceRead(a, m, n, lda)
+	racePairs(a, lda, growth, m, n)
 	raceRead(b, 1, 2*m, 0)
 	raceWrite(y, 1, n, 0)
 	raceWrite(z, 1, n, 0)
-	_, _, _, _ = y[n-1], z[n-1], a[(m-1)*lda+n-1], b[2*m-1]
+	_, _, _, _ = y[n-1], z[n-1], a[rowAt(m-1, lda, growth)+n-1], b[2*m-1]
 	for i, rows := 0, 0; i < m; i += rows {
 		rows = largest(tiles.addRowPairs[:singles], m-i)
-		from, by := unsafe.Pointer(&a[i*lda]), unsafe.Pointer(&b[2*i])
-		addRowPairsTile(unsafe.Pointer(&y[0]), unsafe.Pointer(&z[0]), from, lda, by, n, of[F](rows))
+		from, by := unsafe.Pointer(&a[rowAt(i, lda, growth)]), unsafe.Pointer(&b[2*i])
+		to, other := unsafe.Pointer(&y[0]), unsafe.Pointer(&z[0])
+		addRowPairsTile(to, other, from, lda+i*growth, growth, by, n, of[F](rows))
 	}
 }
 
@@ -289,15 +310,15 @@ func AddOuterPairs[F Float](a []F, lda int, b, y, z []F, m, n int) {
 }
 
 // dotPairRows returns the number of rows of the next tile of RowDotPairs, if some rows are left, and 0 if the
-// tier has no tile.
-func dotPairRows[F Float](left int) int {
+// tier has no tile. Distances of rows may grow in tiles of up to mostGrowing rows.
+func dotPairRows[F Float](left, growth int) int {
 	sizes := tiles.rowDotPairs[:singles]
 	if unsafe.Sizeof(F(0)) == 4 {
 		sizes = tiles.rowDotPairs[singles:]
 	}
 	has := func(rows int) bool { return rows < len(sizes) && sizes[rows] != 0 }
 	switch { // rows come in fours
-	case left >= 8 && has(8):
+	case left >= 8 && growth == 0 && has(8):
 		return 8
 	case left >= 4 && has(4):
 		return 4

@@ -237,9 +237,9 @@ func buffersOf[F tile.Float](right, left, sums int) *buffers[F] {
 	return (*buffers[F])(unsafe.Pointer(b))
 }
 
-// roomOfVectors is how many numbers lie before and behind all memory that is borrowed. A tile reads a vector of
-// fewer entries than a register by a mask, with the lanes beside them; in a page that is not there the lanes
-// that are masked cost some 40 ns.
+// roomOfVectors is how many numbers lie before all memory that is borrowed, and behind it. A tile reads a
+// vector of fewer entries than a register by a mask, with the lanes beside them; in a page that is not there
+// the lanes that are masked cost some 40 ns.
 const roomOfVectors = 16
 
 // enough returns n numbers of any value: of x, or of new memory with room on both sides.

@@ -257,6 +257,10 @@ func (s *storedPairs[F]) product(tA blas.Transpose, of part, count int, x, memor
 // scatterPairs sets complex numbers of y, inc apart, to sums and beta times what they were, which is not read
 // for beta = 0.
 func scatterPairs[F tile.Float](y, sums []F, inc int, beta complex128) {
+	if inc == 1 && beta == 0 {
+		copy(y, sums)
+		return
+	}
 	q, at := paired[F](beta, false), 2*firstEntry(len(sums)/2, inc)
 	for ; len(sums) >= 2; sums = sums[2:] {
 		re, im := sums[0], sums[1]
@@ -281,7 +285,7 @@ func (s *storedPairs[F]) triangular(multiply bool, tA blas.Transpose, d blas.Dia
 	switch {
 	case !multiply:
 		s.solve(tA, d == blas.Unit, xs, (*memory)[all:])
-	case s.layout == byStride:
+	case s.layout == byStride || s.layout == packedRows && tA != blas.NoTrans && s.n >= packedBlocks<<kind[F]():
 		p := s.system(tA, d == blas.Unit, xs, (*memory)[all:])
 		p.multiply()
 	case d == blas.Unit:

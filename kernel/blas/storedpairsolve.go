@@ -52,16 +52,6 @@ type pairSystem[F tile.Float] struct {
 	x, re, im                              []F
 }
 
-// divide divides a number by the diagonal entry of row i of op(A), as Go does.
-func (p *pairSystem[F]) divide(i int, re, im F) (F, F) {
-	if p.unit {
-		return re, im
-	}
-	at := 2 * (p.origin(i) + i)
-	v, w := conjugateIf(p.conjugate, p.data[at:at+2])
-	return quotient(re, im, v, w)
-}
-
 // quotient returns the quotient of two complex numbers with the bits that Go computes. It is faster than the
 // division of Go unless the quotient is NaN.
 func quotient[F tile.Float](re, im, v, w F) (F, F) {
@@ -81,14 +71,6 @@ func quotient[F tile.Float](re, im, v, w F) (F, F) {
 		x, y = real(q), imag(q)
 	}
 	return F(x), F(y)
-}
-
-// inOrder returns unknown k of lo to hi in the order of their solution.
-func (p *pairSystem[F]) inOrder(k, lo, hi int) int {
-	if p.backwards {
-		return hi - 1 - k
-	}
-	return lo + k
 }
 
 // byDots solves for unknowns lo to hi of A x = b, which wait for products of rows and others.
@@ -121,29 +103,37 @@ func (s *storedPairs[F]) others(lo, hi int) (first, last int) {
 	return 0, lo
 }
 
+// rowsFrom returns the rows of a triangle from row i and a column on, as reals, and their distance. It grows
+// from row to row if they are packed.
+func (s *storedPairs[F]) rowsFrom(i, column int) (rows []F, distance, growth int) {
+	at := s.origin(i)
+	return s.data[2*(at+column):], 2 * (s.origin(i+1) - at), 2 * s.growth()
+}
+
 // dots sets sums to the products of rows lo to hi and others.
 func (p *pairSystem[F]) dots(sums []F, lo, hi int) {
-	if p.layout != byStride {
+	if p.layout == bandedRows {
 		rows := inReals(p.beside(lo, hi))
 		rows.Dots(sums, p.re, p.im)
 		return
 	}
 	if first, last := p.others(lo, hi); first < last {
-		rows := p.data[2*(p.origin(lo)+first):]
-		tile.RowDotPairs(sums, rows, 2*p.stride, p.re[2*first:], p.im[2*first:], hi-lo, 2*(last-first))
+		rows, distance, growth := p.rowsFrom(lo, first)
+		tile.RowDotPairs(sums, rows, distance, growth, p.re[2*first:], p.im[2*first:], hi-lo, 2*(last-first))
 	}
 }
 
 // add adds rows lo to hi, times their unknowns, to the sums for others.
 func (p *pairSystem[F]) add(lo, hi int) {
-	if p.layout != byStride {
+	if p.layout == bandedRows {
 		rows := inReals(p.beside(lo, hi))
 		rows.Add(p.x[2*lo:], p.re, p.im)
 		return
 	}
 	if first, last := p.others(lo, hi); first < last {
-		rows := p.data[2*(p.origin(lo)+first):]
-		tile.AddRowPairs(p.re[2*first:], p.im[2*first:], rows, 2*p.stride, p.x[2*lo:], hi-lo, 2*(last-first))
+		rows, distance, growth := p.rowsFrom(lo, first)
+		re, im := p.re[2*first:], p.im[2*first:]
+		tile.AddRowPairs(re, im, rows, distance, growth, p.x[2*lo:], hi-lo, 2*(last-first))
 	}
 }
 
@@ -151,7 +141,7 @@ func (p *pairSystem[F]) add(lo, hi int) {
 // on the diagonal.
 func (p *pairSystem[F]) corner(multiply bool, lo, hi int) {
 	if p.layout != byStride {
-		p.loops(lo, hi)
+		p.loops(multiply, lo, hi)
 		return
 	}
 	var factors [2 * together]F
@@ -165,33 +155,85 @@ func (p *pairSystem[F]) corner(multiply bool, lo, hi int) {
 	r.apply(exact, p.x[2*lo:], 2, 1)
 }
 
-// loops is corner for a solution of packed rows or a band.
-func (p *pairSystem[F]) loops(lo, hi int) {
+// loops is corner for packed rows or a band, row by row.
+func (p *pairSystem[F]) loops(multiply bool, lo, hi int) {
 	for k := range hi - lo {
-		i := p.inOrder(k, lo, hi)
-		re, im := p.x[2*i], p.x[2*i+1]
-		from, end := p.square(i, lo, hi)
+		i := lo + k
+		if p.backwards != multiply {
+			i = hi - 1 - k
+		}
 		at := p.origin(i)
-		entries, beside := p.data[2*(at+from):2*(at+end)], p.x[2*from:2*end]
-		if p.transposed {
-			re, im = p.divide(i, re, im)
-			for ; len(entries) >= 2 && len(beside) >= 2; entries, beside = entries[2:], beside[2:] {
-				e, f := conjugateIf(p.conjugate, entries)
-				v, w := timesPair(e, f, re, im)
-				beside[0], beside[1] = beside[0]-v, beside[1]-w
-			}
-		} else {
-			for ; len(entries) >= 2 && len(beside) >= 2; entries, beside = entries[2:], beside[2:] {
-				v, w := timesPair(entries[0], entries[1], beside[0], beside[1])
-				re, im = re-v, im-w
-			}
-			re, im = p.divide(i, re, im)
+		from, end := p.square(i, lo, hi)
+		pivot, entries, beside := p.data[2*(at+i):][:2], p.data[2*(at+from):2*(at+end)], p.x[2*from:2*end]
+		re, im := p.x[2*i], p.x[2*i+1]
+		switch {
+		case p.transposed && multiply:
+			p.addEntries(beside, entries, re, im)
+			re, im = p.timesPivot(pivot, re, im)
+		case p.transposed:
+			re, im = p.overPivot(pivot, re, im)
+			p.addEntries(beside, entries, -re, -im)
+		case multiply:
+			v, w := productOfEntries(entries, beside)
+			re, im = p.timesPivot(pivot, re, im)
+			re, im = re+v, im+w
+		default:
+			v, w := productOfEntries(entries, beside)
+			re, im = p.overPivot(pivot, re-v, im-w)
 		}
 		p.x[2*i], p.x[2*i+1] = re, im
 	}
 }
 
-// multiply overwrites x by its product with op(A), for rows a stride apart: some of them at a time.
+// productOfEntries returns the product of some complex numbers and others, as two sums.
+func productOfEntries[F tile.Float](x, y []F) (re, im F) {
+	var even, evenIm F
+	for ; len(x) >= 4 && len(y) >= 4; x, y = x[4:], y[4:] {
+		even += F(x[0]*y[0]) - F(x[1]*y[1])
+		evenIm += F(x[0]*y[1]) + F(x[1]*y[0])
+		re += F(x[2]*y[2]) - F(x[3]*y[3])
+		im += F(x[2]*y[3]) + F(x[3]*y[2])
+	}
+	if len(x) >= 2 && len(y) >= 2 {
+		even += F(x[0]*y[0]) - F(x[1]*y[1])
+		evenIm += F(x[0]*y[1]) + F(x[1]*y[0])
+	}
+	return even + re, evenIm + im
+}
+
+// addEntries adds entries of op(A), times a number, to y.
+func (p *pairSystem[F]) addEntries(y, entries []F, re, im F) {
+	turned, turnedIm := -im, re // i times the number, or -i
+	if p.conjugate {
+		turned, turnedIm = im, -re
+	}
+	for ; len(entries) >= 2 && len(y) >= 2; entries, y = entries[2:], y[2:] {
+		y[0] += F(entries[0]*re) + F(entries[1]*turned)
+		y[1] += F(entries[0]*im) + F(entries[1]*turnedIm)
+	}
+}
+
+// timesPivot returns the product of a number and an entry of the diagonal, and overPivot the quotient.
+func (p *pairSystem[F]) timesPivot(pivot []F, re, im F) (F, F) {
+	if p.unit {
+		return re, im
+	}
+	v, w := conjugateIf(p.conjugate, pivot)
+	return timesPair(v, w, re, im)
+}
+
+func (p *pairSystem[F]) overPivot(pivot []F, re, im F) (F, F) {
+	if p.unit {
+		return re, im
+	}
+	v, w := conjugateIf(p.conjugate, pivot)
+	if inverse, inverseIm, exact := pairInverse(v, w); exact {
+		return timesPair(inverse, inverseIm, re, im)
+	}
+	return quotient(re, im, v, w)
+}
+
+// multiply overwrites x by its product with op(A), some rows at a time.
 func (p *pairSystem[F]) multiply() {
 	for done := 0; done < p.n; done += together {
 		lo, hi := done, min(done+together, p.n)

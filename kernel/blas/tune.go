@@ -1,8 +1,6 @@
 package blas
 
 import (
-	"math"
-
 	"github.com/difalt/difalt/internal/tile"
 	"github.com/klauspost/cpuid/v2"
 	"gonum.org/v1/gonum/blas"
@@ -205,8 +203,9 @@ type rowsFrom struct {
 	product, solution                              byTranspose
 }
 
-// noOrder is a least order that no triangle has: gonum takes less time for all orders.
-const noOrder = math.MaxInt
+// packedBlocks is the least order of a packed triangle of complex128 whose transpose is multiplied some rows
+// at a time; of complex64 it is twice that. Ztpmv.
+const packedBlocks = 240
 
 // The sizes are orders of triangles, or numbers of diagonals beside the main one, of reals and of complex
 // numbers. A solution by blocks of unknowns needs at least as many diagonals as a block has unknowns, less
@@ -224,8 +223,8 @@ var (
 		rankOne: 24, rankTwo: 24, symmetric: 24,
 		product: byTranspose{56, 36, 22}, solution: byTranspose{56, 20, 20},
 	}
-	fromComplexPacked    = rowsFrom{product: byTranspose{56, 40, 24}, solution: byTranspose{240, 160, 48}}
-	fromComplexPacked32  = rowsFrom{product: byTranspose{80, 40, 24}, solution: byTranspose{noOrder, 240, 20}}
+	fromComplexPacked    = rowsFrom{product: byTranspose{56, 40, 24}, solution: byTranspose{80, 60, 40}}
+	fromComplexPacked32  = rowsFrom{product: byTranspose{80, 40, 24}, solution: byTranspose{130, 140, 16}}
 	fromComplexDiagonals = rowsFrom{
 		symmetric: 4, general: 4, product: byTranspose{8, 10, 10}, solution: byTranspose{28, 28, 28},
 	}

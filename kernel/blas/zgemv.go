@@ -149,7 +149,7 @@ func (v *complexVector[F]) rows(lo, hi int) {
 				sums[2*i], sums[2*i+1] = tile.DotComplex(v.a[(lo+i)*v.lda:][:2*v.n], v.x, false)
 			}
 		} else {
-			tile.RowDotPairs(sums[:], v.a[lo*v.lda:], v.lda, v.x, v.turned, rows, 2*v.n)
+			tile.RowDotPairs(sums[:], v.a[lo*v.lda:], v.lda, 0, v.x, v.turned, rows, 2*v.n)
 		}
 		v.store(lo, sums[:2*rows])
 	}
@@ -166,7 +166,7 @@ func (v *complexVector[F]) columns(lo, hi int) {
 		re, im := v.sums[2*lo:2*end], v.sums[2*v.n:][2*lo:2*end] // sums by the real parts of x and the imaginary ones
 		clear(re)
 		clear(im)
-		tile.AddRowPairs(re, im, v.a[2*lo:], v.lda, v.x, v.m, 2*(end-lo))
+		tile.AddRowPairs(re, im, v.a[2*lo:], v.lda, 0, v.x, v.m, 2*(end-lo))
 		v.combine(lo, re, im)
 	}
 }

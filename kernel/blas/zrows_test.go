@@ -102,7 +102,7 @@ func callPairs64(f gblas.Complex64, name string, c *pairsCase[complex64]) {
 
 // newPairsCase returns operands of exactly the lengths that the routine reads.
 func newPairsCase[T complexNumber](rng *rand.Rand, name string) *pairsCase[T] {
-	size := []int{0, 1, 2, 7, 17, 47, 48, 49, 83, 250, 500}[rng.IntN(9+2*(rng.IntN(20)/19))] // rarely a large one
+	size := []int{0, 1, 2, 7, 17, 47, 48, 49, 83, 135, 250, 500}[rng.IntN(10+2*(rng.IntN(20)/19))] // rarely a large one
 	c := &pairsCase[T]{s: randomSettings(rng), alpha: pick(rng, []T{1, 0, .5 - 2i}),
 		beta: pick(rng, []T{0, 1, -.3 + .5i})}
 	c.s.n, c.s.m = size, []int{size, size + 5, size/2 + 1}[rng.IntN(3)]

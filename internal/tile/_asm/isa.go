@@ -277,10 +277,11 @@ func times(n int, p reg.GPVirtual) reg.GPVirtual {
 	return q
 }
 
-// rows addresses up to eight equidistant vectors from one pointer.
+// rows addresses up to eight equidistant vectors from one pointer, or up to four at distances that grow.
 type rows struct {
 	base, step reg.GPVirtual
-	odd        [8]reg.GPVirtual // times the step, from 3 on
+	second     reg.GPVirtual    // the offset of vector 2 where distances grow
+	odd        [8]reg.GPVirtual // times the step, from 3 on, or the offset of vector 3 where distances grow
 }
 
 // newRows prepares the addresses of n vectors.
@@ -292,9 +293,26 @@ func newRows(base, step reg.GPVirtual, n int) rows {
 	return r
 }
 
+// newGrowingRows is newRows for vectors at distances that grow by a number of bytes from one to the next.
+func newGrowingRows(base, step, growth reg.GPVirtual, n int) rows {
+	r := rows{base: base, step: step}
+	if n > 2 {
+		r.second = sum(growth, step, 2, 0)
+	}
+	if n > 3 {
+		r.odd[3] = sum(growth, growth, 2, 0)
+		ADDQ(times(3, step), r.odd[3])
+	}
+	return r
+}
+
 // at returns the address of vector i, plus a displacement.
 func (r rows) at(i, disp int) Mem {
 	m := Mem{Base: r.base, Disp: disp}
+	if i == 2 && r.second != nil {
+		m.Index, m.Scale = r.second, 1
+		return m
+	}
 	switch i {
 	case 0:
 	case 1, 2, 4:

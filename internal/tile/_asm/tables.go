@@ -166,6 +166,8 @@ func goTable(w *printer) {
 	w.line("PackRows = %d", highPanel(tiers[len(tiers)-1]))
 	w.line("// PairColumns is the largest number of columns of PairPanel.\nPairColumns = %d", pairColumns)
 	w.line("// OuterVectors is the largest number of vectors of Spans.AddOuter.\nOuterVectors = %d", outerVectors)
+	w.line("// mostGrowing is the largest number of rows of a tile whose distances may grow.")
+	w.line("mostGrowing = %d", mostGrowing)
 	w.line("// panelHeight is how many rows of samples a panel of MulTransposed has.\npanelHeight = %d", panelHeight)
 	w.line("// streamBytes, of a number in samples, are one stream of prefetches of MulTransposed; MulBasis has\n" +
 		"// one more.")

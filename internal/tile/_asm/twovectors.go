@@ -33,11 +33,23 @@ func twoVectors(t isa) {
 	}
 }
 
+// mostGrowing is the largest number of rows of a tile whose distances may grow.
+const mostGrowing = 4
+
+// pairedRows returns the rows of a tile of two vectors.
+func pairedRows(x *number, m int) rows {
+	a, lda := param("a"), bytesParam("lda", x.size)
+	if m == 1 || m > mostGrowing {
+		return newRows(a, lda, m)
+	}
+	return newGrowingRows(a, lda, bytesParam("growth", x.size), m)
+}
+
 // rowDotPairs emits the inner products of m rows and two vectors, in the order of rowDots for several rows.
 func rowDotPairs(t isa, x *number, m int) {
-	vectorText(t, x, "rowDotPairs", m, "sums, a *F, lda int, x, z *F, n int",
+	vectorText(t, x, "rowDotPairs", m, "sums, a *F, lda, growth int, x, z *F, n int",
 		"sets sums to the products of %d rows of n entries with x and with z, pair after pair, n >= 1.")
-	a, with, other := newRows(param("a"), bytesParam("lda", x.size), m), param("x"), param("z")
+	a, with, other := pairedRows(x, m), param("x"), param("z")
 	registers := 1
 	if x == double {
 		registers = t.dotRegisters()
@@ -70,9 +82,9 @@ func rowDotPairs(t isa, x *number, m int) {
 
 // addRowPairs emits the addition of multiples of m rows to two vectors.
 func addRowPairs(t isa, x *number, m int) {
-	vectorText(t, x, "addRowPairs", m, "y, z, a *F, lda int, b *F, n int",
+	vectorText(t, x, "addRowPairs", m, "y, z, a *F, lda, growth int, b *F, n int",
 		"adds %d rows of n entries, times the first of a pair of b to y, and times the second to z, n >= 1.")
-	y, z, a := param("y"), param("z"), newRows(param("a"), bytesParam("lda", x.size), m)
+	y, z, a := param("y"), param("z"), pairedRows(x, m)
 	b := x.broadcasts(t, param("b"), 2*m)
 	changeVectors(t, x, 1, []reg.GPVirtual{a.base, y, z}, func(io access, _, disp int) {
 		sum, other := io.load(Mem{Base: y, Disp: disp}), io.load(Mem{Base: z, Disp: disp})
