@@ -13,7 +13,7 @@ func (i Implementation) Dgemv(
 	y []float64, incY int,
 ) {
 	few := m*n < vectorEntries || n < vectorRow || tA != blas.NoTrans && m*n < transposedEntries
-	if few || !gemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY) {
+	if few && !isNarrowVector[float64](tA, m, n) || !gemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY) {
 		fallback{}.Dgemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY)
 	}
 }
@@ -90,7 +90,7 @@ func gemvWay[F tile.Float](
 		return byGonum
 	case !holds(x, lenX, incX) || !holds(y, lenY, incY) || !vectorized():
 		return byGonum
-	case kind[F]() == 1: // for which gonum's inner products depend on addresses
+	case kind[F]() == 1 || isNarrowVector[F](tA, m, n): // for float32 gonum's inner products depend on addresses
 		return byVector
 	case (incX != 1 || incY != 1) && (m < rowsOfATile || m*n < 2*vectorEntries):
 		return byGonum
@@ -112,6 +112,10 @@ func (v *matrixVector[F]) multiply(tA blas.Transpose, x []F, incX int, y []F, in
 	lenX, lenY := v.n, v.m
 	if tA != blas.NoTrans {
 		lenX, lenY = v.m, v.n
+	}
+	if isNarrowVector[F](tA, v.m, v.n) {
+		v.narrow(x, incX, y, incY)
+		return
 	}
 	var memory []F
 	if incX != 1 || incY != 1 {
@@ -177,8 +181,16 @@ func (v *matrixVector[F]) shareSums(t team) {
 	of.compute(blas.Trans, 0, v.n)
 }
 
-// rows computes entries lo to hi of alpha A x + beta y.
+// rows computes entries lo to hi of alpha A x + beta y. Each tile reads a vector that is shorter than a
+// register with the numbers before it, see beforeVector.
 func (v *matrixVector[F]) rows(lo, hi int) {
+	if v.n < tile.Width && hi-lo >= rowsOfATile {
+		var room [2 * tile.Width]F
+		of := *v
+		of.x = room[tile.Width:][:v.n]
+		copy(of.x, v.x)
+		v = &of
+	}
 	if v.alpha == 1 && v.beta == 0 {
 		tile.RowDots(v.y[lo:hi], v.a[lo*v.lda:], v.lda, v.x, hi-lo, v.n)
 		return

@@ -73,6 +73,9 @@ const (
 	// gerEntriesWhole and gerEntriesOdd are the numbers of entries of a matrix below which gonum adds an
 	// outer product faster: for rows of a multiple of four numbers, and for others. RankOne 32 to 64.
 	gerEntriesWhole, gerEntriesOdd = 1200, 2500
+	// narrowColumns is the largest number of columns of A for which plain loops compute A'x in less time, for
+	// at least narrowLength rows; narrowColumns32 is that in float32. Gemv of 16 x 2 to 4000 x 4.
+	narrowColumns, narrowColumns32, narrowLength = 3, 4, 16
 	// transposedEntries is vectorEntries for a transposed matrix. MulVec 40 to 60, transposed.
 	transposedEntries = 2560
 	// gemvLoopEntries is the largest number of entries that plain loops multiply by a vector faster in
