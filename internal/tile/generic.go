@@ -270,8 +270,10 @@ func MaxAbs[F Float](x []F) float64 {
 // transposeGeneric sets the rows of dst to the columns of src.
 func transposeGeneric[F Float](dst []F, ldd int, src []F, lds, m, n int) {
 	for j := range n {
-		for i := range m {
-			dst[j*ldd+i] = src[i*lds+j]
+		row, at := dst[j*ldd:][:m], j
+		for i := range row {
+			row[i] = src[at]
+			at += lds
 		}
 	}
 }

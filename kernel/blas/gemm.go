@@ -43,6 +43,9 @@ func gemm[F tile.Float](
 	case byPanels:
 		smallProduct(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 		return true
+	case byVector:
+		thinMatrixProduct(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+		return true
 	}
 	p := product[F]{
 		a: factor[F]{a, lda, tA != blas.NoTrans}, b: factor[F]{b, ldb, tB != blas.NoTrans},
@@ -52,8 +55,6 @@ func gemm[F tile.Float](
 	switch how {
 	case byScaling:
 		p.scaleC(beta)
-	case byVector:
-		p.byVector(beta)
 	case byEntries:
 		p.scaleC(beta)
 		p.addNonzeros()
@@ -83,10 +84,12 @@ func gemmWay[F tile.Float](
 		return byScaling
 	case !vectorized():
 		return withoutTiles(finite(rowsB, columnsB, b, ldb))
+	case m*n*k <= thinMultiplications:
+		return byLoops
+	case isThin(m, n):
+		return byVector
 	case m*n*k <= loopMultiplications:
 		return byLoops
-	case m == 1 || n == 1:
-		return byVector
 	case tA != blas.NoTrans && n <= fewColumns && isLong(m, k):
 		return byTransposing
 	case tA == blas.NoTrans && tB != blas.NoTrans && isDots[F](m, n, k):
@@ -202,25 +205,4 @@ func (p *product[F]) byTransposing() {
 		tile.Panels(rows, p.m, w.data, w.layout(), z, p.a.stride, width, p.n, terms, p.m, p.updateAt(at))
 	}
 	tile.Transpose(p.c, p.ldc, rows, p.m, p.n, p.m)
-}
-
-// byVector computes a product with one row or column, which takes no panels.
-func (p *product[F]) byVector(beta F) {
-	down, _ := p.b.steps()
-	_, across := p.a.steps()
-	if p.n == 1 {
-		p.a.mul(p.m, p.k, p.update.Alpha, p.b.data, down, beta, p.c, p.ldc)
-		return
-	}
-	p.b.transpose().mul(p.n, p.k, p.update.Alpha, p.a.data, across, beta, p.c, 1)
-}
-
-// mul computes y = alpha op(M) x + beta y, for op(M) of m rows and n columns.
-func (f factor[F]) mul(m, n int, alpha F, x []F, incX int, beta F, y []F, incY int) {
-	t := blas.NoTrans
-	if f.transposed {
-		t, m, n = blas.Trans, n, m
-	}
-	v := matrixVector[F]{m: m, n: n, alpha: alpha, a: f.data, lda: f.stride, beta: beta}
-	v.multiply(t, x, incX, y, incY)
 }

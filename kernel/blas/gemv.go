@@ -12,10 +12,15 @@ func (i Implementation) Dgemv(
 	tA blas.Transpose, m, n int, alpha float64, a []float64, lda int, x []float64, incX int, beta float64,
 	y []float64, incY int,
 ) {
-	few := m*n < vectorEntries || n < vectorRow || tA != blas.NoTrans && m*n < transposedEntries
-	if few && !isNarrowVector[float64](tA, m, n) || !gemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY) {
+	if m*n < dotLength || gonumMultiplies(tA, m, n) || !gemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY) {
 		fallback{}.Dgemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY)
 	}
+}
+
+// gonumMultiplies reports whether gonum takes less time in float64.
+func gonumMultiplies(tA blas.Transpose, m, n int) bool {
+	few := m*n < vectorEntries || n < vectorRow || tA != blas.NoTrans && m*n < transposedEntries
+	return few && !isThin(m, n) && !isNarrowVector[float64](tA, m, n)
 }
 
 // Sgemv is Dgemv in float32.
@@ -37,6 +42,10 @@ func gemv[F tile.Float](
 ) bool {
 	if gemvWay(tA, m, n, alpha, a, lda, x, incX, y, incY) == byGonum {
 		return false
+	}
+	if isThin(m, n) {
+		thinProduct(tA, m, n, alpha, a, lda, x, incX, beta, y, incY)
+		return true
 	}
 	var v matrixVector[F] // a literal would be copied before its stores end
 	v.m, v.n, v.alpha, v.beta, v.a, v.lda = m, n, alpha, beta, a, lda
@@ -90,7 +99,8 @@ func gemvWay[F tile.Float](
 		return byGonum
 	case !holds(x, lenX, incX) || !holds(y, lenY, incY) || !vectorized():
 		return byGonum
-	case kind[F]() == 1 || isNarrowVector[F](tA, m, n): // for float32 gonum's inner products depend on addresses
+	// gonum's inner products of float32 depend on addresses.
+	case isThin(m, n), kind[F]() == 1, isNarrowVector[F](tA, m, n):
 		return byVector
 	case (incX != 1 || incY != 1) && (m < rowsOfATile || m*n < 2*vectorEntries):
 		return byGonum
@@ -212,13 +222,7 @@ func (v *matrixVector[F]) rows(lo, hi int) {
 // columns computes entries lo to hi of alpha A' x + beta y.
 func (v *matrixVector[F]) columns(lo, hi int) {
 	y := v.y[lo:hi]
-	switch v.beta {
-	case 0:
-		clear(y)
-	case 1:
-	default:
-		tile.Scale(y, v.beta)
-	}
+	scaleRow(y, v.beta)
 	var b [rowsTogether]F
 	for row := 0; row < v.m; row += rowsTogether {
 		rows := min(rowsTogether, v.m-row)

@@ -1,7 +1,6 @@
 package blas
 
 import (
-	"math"
 	"unsafe"
 
 	"github.com/difalt/difalt/internal/tile"
@@ -13,7 +12,7 @@ import (
 func (i Implementation) Dger(
 	m, n int, alpha float64, x []float64, incX int, y []float64, incY int, a []float64, lda int,
 ) {
-	if m*n < gerEntries(n) && incX > 0 && incY > 0 || !ger(m, n, alpha, x, incX, y, incY, a, lda) {
+	if n < vectorRow && incX > 0 && incY > 0 || !ger(m, n, alpha, x, incX, y, incY, a, lda) {
 		fallback{}.Dger(m, n, alpha, x, incX, y, incY, a, lda)
 	}
 }
@@ -22,8 +21,7 @@ func (i Implementation) Dger(
 func (i Implementation) Sger(
 	m, n int, alpha float32, x []float32, incX int, y []float32, incY int, a []float32, lda int,
 ) {
-	few := n < 2*vectorRow
-	if few && incX > 0 && incY > 0 || !ger(m, n, alpha, x, incX, y, incY, a, lda) {
+	if n < vectorRow && incX > 0 && incY > 0 || !ger(m, n, alpha, x, incX, y, incY, a, lda) {
 		fallback{}.Sger(m, n, alpha, x, incX, y, incY, a, lda)
 	}
 }
@@ -32,6 +30,10 @@ func (i Implementation) Sger(
 func ger[F tile.Float](m, n int, alpha F, x []F, incX int, y []F, incY int, a []F, lda int) bool {
 	if gerWay(m, n, alpha, x, incX, y, incY, a, lda) == byGonum {
 		return false
+	}
+	if m == 1 && incX > 0 && incY > 0 {
+		addVector(n, alpha*x[0], y, incY, 1, a, 1)
+		return true
 	}
 	var memory []F
 	if incX != 1 || incY != 1 {
@@ -82,31 +84,28 @@ func (u *outerProduct[F]) add(lo, hi int) {
 	}
 }
 
-// gerEntries returns the number of entries of a matrix with rows of n entries below which gonum adds an outer
-// product in less time. Rows whose length is not a multiple of 32 bytes have vectors in two
-// cache lines each.
-func gerEntries(n int) int {
+// gonumAdds reports whether gonum adds an outer product to an m x n matrix in less time. Rows whose length is
+// not a multiple of 32 bytes have vectors in two cache lines each.
+func gonumAdds[F tile.Float](m, n int) bool {
 	switch {
-	case n < vectorRow:
-		return math.MaxInt
-	case n%4 == 0:
-		return gerEntriesWhole
+	case n < vectorRow || (m == 1 || kind[F]() == 1) && n < 2*vectorRow:
+		return true
+	case m == 1:
+		return false
+	case n%4 == 0 || m == 2 || kind[F]() == 1:
+		return m*n < gerEntriesWhole
 	}
-	return gerEntriesOdd
+	return m*n < gerEntriesOdd
 }
 
 // gerWay returns how an outer product is added. It leaves nothing with negative increments to gonum v0.17,
 // whose assembly reads outside of such vectors.
 func gerWay[F tile.Float](m, n int, alpha F, x []F, incX int, y []F, incY int, a []F, lda int) way {
 	gonum := incX > 0 && incY > 0
-	few := m*n < gerEntries(n)
-	if kind[F]() == 1 {
-		few = n < 2*vectorRow
-	}
 	switch {
 	case m <= 0 || n <= 0 || alpha == 0 || !inside(a, m, n, lda) || !holds(x, m, incX) || !holds(y, n, incY):
 		return byGonum
-	case gonum && (few || !vectorized()):
+	case gonum && (gonumAdds[F](m, n) || !vectorized()):
 		return byGonum
 	}
 	return byTiles

@@ -243,27 +243,46 @@ func (o ordered) Dsyr2k(
 	ul blas.Uplo, tA blas.Transpose, n, k int, alpha float64, a []float64, lda int, b []float64, ldb int,
 	beta float64, c []float64, ldc int,
 ) {
+	if !addTwoRanksRounded(ul, tA, n, k, alpha, a, lda, b, ldb, beta, c, ldc) {
+		o.Implementation.Dsyr2k(ul, tA, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+	}
+}
+
+// Ssyr2k is Dsyr2k in float32.
+func (o ordered) Ssyr2k(
+	ul blas.Uplo, tA blas.Transpose, n, k int, alpha float32, a []float32, lda int, b []float32, ldb int,
+	beta float32, c []float32, ldc int,
+) {
+	if !addTwoRanksRounded(ul, tA, n, k, alpha, a, lda, b, ldb, beta, c, ldc) {
+		o.Implementation.Ssyr2k(ul, tA, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+	}
+}
+
+// addTwoRanksRounded computes Dsyr2k or Ssyr2k and returns true, or returns false where gonum computes it.
+func addTwoRanksRounded[F tile.Float](
+	ul blas.Uplo, tA blas.Transpose, n, k int, alpha F, a []F, lda int, b []F, ldb int, beta F, c []F, ldc int,
+) bool {
 	valid := isTriangle(ul) && n > 0 && k > 0 && inside(a, n, k, lda) && inside(b, n, k, ldb) && inside(c, n, n, ldc)
 	if !valid || tA != blas.NoTrans || alpha == 0 {
-		o.Implementation.Dsyr2k(ul, tA, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
-		return
+		return false
 	}
-	p := product[float64]{n: n, part: ul}
+	p := product[F]{n: n, part: ul}
 	for i := range n {
 		from, to := p.span(i)
 		for j := from; j < to; j++ {
-			var first, second float64
+			var first, second F
 			for l, v := range a[j*lda:][:k] {
-				first += float64(v * b[i*ldb+l])
-				second += float64(a[i*lda+l] * b[j*ldb+l])
+				first += F(v * b[i*ldb+l])
+				second += F(a[i*lda+l] * b[j*ldb+l])
 			}
-			sum := float64(alpha * (first + second))
+			sum := F(alpha * (first + second))
 			if beta != 0 {
-				sum += float64(c[i*ldc+j] * beta)
+				sum += F(c[i*ldc+j] * beta)
 			}
 			c[i*ldc+j] = sum
 		}
 	}
+	return true
 }
 
 // Dsymm computes C = alpha A B + beta C or, with A on the right, C = alpha B A + beta C, for a symmetric A.
@@ -271,14 +290,32 @@ func (o ordered) Dsymm(
 	s blas.Side, ul blas.Uplo, m, n int, alpha float64, a []float64, lda int, b []float64, ldb int,
 	beta float64, c []float64, ldc int,
 ) {
+	if !symmetricRounded(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc) {
+		o.Implementation.Dsymm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
+	}
+}
+
+// Ssymm is Dsymm in float32.
+func (o ordered) Ssymm(
+	s blas.Side, ul blas.Uplo, m, n int, alpha float32, a []float32, lda int, b []float32, ldb int,
+	beta float32, c []float32, ldc int,
+) {
+	if !symmetricRounded(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc) {
+		o.Implementation.Ssymm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
+	}
+}
+
+// symmetricRounded computes Dsymm or Ssymm and returns true, or returns false where gonum computes it.
+func symmetricRounded[F tile.Float](
+	s blas.Side, ul blas.Uplo, m, n int, alpha F, a []F, lda int, b []F, ldb int, beta F, c []F, ldc int,
+) bool {
 	order := m
 	if s == blas.Right {
 		order = n
 	}
 	valid := isSide(s) && isTriangle(ul) && m > 0 && n > 0 && inside(a, order, order, lda)
 	if !valid || !inside(b, m, n, ldb) || !inside(c, m, n, ldc) || alpha == 0 {
-		o.Implementation.Dsymm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
-		return
+		return false
 	}
 	for i := range m {
 		row := c[i*ldc:][:n]
@@ -291,7 +328,7 @@ func (o ordered) Dsymm(
 		}
 		by := alpha * a[i*lda+i]
 		for j, v := range b[i*ldb:][:n] {
-			row[j] = float64(row[j]*beta) + float64(by*v)
+			row[j] = F(row[j]*beta) + F(by*v)
 		}
 		for k := range m {
 			at := max(i, k)*lda + min(i, k)
@@ -303,11 +340,11 @@ func (o ordered) Dsymm(
 			}
 		}
 	}
+	return true
 }
 
 // symmetricOnRight computes a row of alpha B A + beta C.
-func symmetricOnRight(ul blas.Uplo, n int, alpha float64, a []float64, lda int, b []float64, beta float64,
-	c []float64) {
+func symmetricOnRight[F tile.Float](ul blas.Uplo, n int, alpha F, a []F, lda int, b []F, beta F, c []F) {
 	for step := range n {
 		j := step
 		if ul == blas.Upper {
@@ -317,12 +354,12 @@ func symmetricOnRight(ul blas.Uplo, n int, alpha float64, a []float64, lda int, 
 		if ul == blas.Upper {
 			from, to = j+1, n
 		}
-		by, sum := float64(alpha*b[j]), 0.0
+		by, sum := F(alpha*b[j]), F(0)
 		for k := from; k < to; k++ {
 			v := a[j*lda+k]
-			c[k] += float64(by * v)
-			sum += float64(b[k] * v)
+			c[k] += F(by * v)
+			sum += F(b[k] * v)
 		}
-		c[j] = float64(c[j]*beta) + (float64(by*a[j*lda+j]) + float64(alpha*sum))
+		c[j] = F(c[j]*beta) + (F(by*a[j*lda+j]) + F(alpha*sum))
 	}
 }

@@ -39,6 +39,7 @@ func TestOrdered(t *testing.T) {
 		side := []gblas.Side{gblas.Left, gblas.Right}[rng.IntN(2)]
 		rows, more := vector(6*19), vector(6*19)
 		x32, y32, a32 := singlesOf(x), singlesOf(y), singlesOf(a)
+		rows32, more32 := singlesOf(rows), singlesOf(more)
 		for name, call := range map[string]func(f gblas.Float64, s gblas.Float32, y, a []float64, y32,
 			a32 []float32) float64{
 			"dot": func(f gblas.Float64, s gblas.Float32, y, a []float64, y32, a32 []float32) float64 {
@@ -82,10 +83,12 @@ func TestOrdered(t *testing.T) {
 			},
 			"syr2k": func(f gblas.Float64, s gblas.Float32, y, a []float64, y32, a32 []float32) float64 {
 				f.Dsyr2k(ul, gblas.NoTrans, 1+m%6, n, alpha, rows, n, more, n, beta, a, 7)
+				s.Ssyr2k(ul, gblas.NoTrans, 1+m%6, n, float32(alpha), rows32, n, more32, n, float32(beta), a32, 7)
 				return 0
 			},
 			"symm": func(f gblas.Float64, s gblas.Float32, y, a []float64, y32, a32 []float32) float64 {
 				f.Dsymm(side, ul, 1+m%6, 1+n%6, alpha, rows, 6, x, 6, beta, a, 7)
+				s.Ssymm(side, ul, 1+m%6, 1+n%6, float32(alpha), rows32, 6, x32, 6, float32(beta), a32, 7)
 				return 0
 			},
 		} {

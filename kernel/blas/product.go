@@ -301,12 +301,39 @@ func (p *product[F]) scaleC(beta F) {
 	}
 	for i := range p.m {
 		from, to := p.span(i)
-		row := p.c[i*p.ldc+from : i*p.ldc+to]
-		if beta == 0 {
-			clear(row)
-		} else {
-			tile.Scale(row, beta)
-		}
+		scaleRow(p.c[i*p.ldc+from:i*p.ldc+to], beta)
+	}
+}
+
+// scaleRows multiplies an m x n matrix by a number; 0 overwrites it.
+func scaleRows[F tile.Float](m, n int, c []F, ldc int, by F) {
+	if ldc == n { // the rows are one
+		m, n = 1, m*n
+	}
+	for i := range m {
+		scaleRow(c[i*ldc:][:n], by)
+	}
+}
+
+// scaleRow multiplies a row by a number; 0 overwrites it.
+func scaleRow[F tile.Float](row []F, by F) {
+	switch by {
+	case 0:
+		clear(row)
+	case 1:
+	default:
+		multiplyRow(row, by)
+	}
+}
+
+// multiplyRow multiplies a row by a number. Zero by NaN or infinity is NaN.
+func multiplyRow[F tile.Float](row []F, by F) {
+	if len(row) >= shortRow {
+		scale(row, by)
+		return
+	}
+	for k := range row {
+		row[k] *= by
 	}
 }
 

@@ -13,7 +13,7 @@ func (i Implementation) Dsymm(
 	s blas.Side, ul blas.Uplo, m, n int, alpha float64, a []float64, lda int, b []float64, ldb int,
 	beta float64, c []float64, ldc int,
 ) {
-	if m*n*max(m, n) < symmMultiplications || !symm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc) {
+	if gonumMultipliesSymmetric(s, m, n) || !symm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc) {
 		fallback{}.Dsymm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
 	}
 }
@@ -23,9 +23,18 @@ func (i Implementation) Ssymm(
 	s blas.Side, ul blas.Uplo, m, n int, alpha float32, a []float32, lda int, b []float32, ldb int,
 	beta float32, c []float32, ldc int,
 ) {
-	if !symm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc) {
-		i.Implementation.Ssymm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
+	if gonumMultipliesSymmetric(s, m, n) || !symm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc) {
+		fallback{}.Ssymm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
 	}
+}
+
+// gonumMultipliesSymmetric reports whether gonum takes less time: on the left, where it adds rows, for few
+// short ones, and on the right for few multiplications and entries.
+func gonumMultipliesSymmetric(s blas.Side, m, n int) bool {
+	if s == blas.Left {
+		return m <= symmRows && n <= symmColumns
+	}
+	return m*n*(n+3) < symmMultiplications
 }
 
 // symm computes Dsymm or Ssymm and returns true, or returns false where gonum computes it.
@@ -36,12 +45,17 @@ func symm[F tile.Float](
 	if s == blas.Right {
 		order = n
 	}
-	p := product[F]{m: m, n: n, k: order, c: c, ldc: ldc, part: blas.All, alone: true}
-	p.update = tile.Update[F]{Alpha: alpha, Beta: beta}
-	switch symmWay(s, ul, m, n, order, alpha, a, lda, b, ldb, c, ldc) {
+	how := symmWay(s, ul, m, n, order, alpha, a, lda, b, ldb, c, ldc)
+	switch how {
 	case byGonum:
 		return false
-	case byScaling:
+	case byVector:
+		thinSymmetric(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
+		return true
+	}
+	p := product[F]{m: m, n: n, k: order, c: c, ldc: ldc, part: blas.All, alone: true}
+	p.update = tile.Update[F]{Alpha: alpha, Beta: beta}
+	if how == byScaling {
 		p.scaleC(beta)
 		return true
 	}
@@ -76,8 +90,10 @@ func symmWay[F tile.Float](
 		return byGonum
 	case alpha == 0:
 		return byScaling
-	case !vectorized() || kind[F]() == 0 && s == blas.Left && order <= fewRowsOfA:
+	case !vectorized():
 		return byGonum // whose product skips no zeros
+	case order == 1 || isThin(m, n) && order >= symvOrder:
+		return byVector
 	}
 	return byTiles
 }

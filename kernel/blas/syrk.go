@@ -42,12 +42,8 @@ func (i Implementation) Dsyr2k(
 	ul blas.Uplo, tA blas.Transpose, n, k int, alpha float64, a []float64, lda int, b []float64, ldb int,
 	beta float64, c []float64, ldc int,
 ) {
-	if tA == blas.NoTrans && n <= syrkOrder { // gonum's inner products skip no zeros
-		clearForGonum(ul, n, beta, c, ldc)
-		fallback{}.Dsyr2k(ul, tA, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
-		return
-	}
-	if !syr2k(ul, tA, n, k, alpha, a, lda, b, ldb, beta, c, ldc) {
+	few := n <= syrkOrder || n*n*k <= syrkRows // gonum's inner products skip no zeros
+	if tA == blas.NoTrans && few || !syr2k(ul, tA, n, k, alpha, a, lda, b, ldb, beta, c, ldc) {
 		fallback{}.Dsyr2k(ul, tA, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 	}
 }
@@ -57,8 +53,8 @@ func (i Implementation) Ssyr2k(
 	ul blas.Uplo, tA blas.Transpose, n, k int, alpha float32, a []float32, lda int, b []float32, ldb int,
 	beta float32, c []float32, ldc int,
 ) {
-	if !syr2k(ul, tA, n, k, alpha, a, lda, b, ldb, beta, c, ldc) {
-		i.Implementation.Ssyr2k(ul, tA, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+	if tA == blas.NoTrans && n*n*k <= syrkRows || !syr2k(ul, tA, n, k, alpha, a, lda, b, ldb, beta, c, ldc) {
+		fallback{}.Ssyr2k(ul, tA, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 	}
 }
 
@@ -167,6 +163,13 @@ func syr2k[F tile.Float](
 	switch {
 	case how == byScaling:
 		p.scaleC(beta)
+	case k == 1:
+		p.scaleC(beta)
+		inc, incB := 1, 1
+		if tA == blas.NoTrans {
+			inc, incB = lda, ldb
+		}
+		syr2Of(ul, n, alpha, a, inc, b, incB, c, ldc)
 	case isSmall(n, n, k, max(lda, ldb), max(lda, ldb)):
 		smallTriangleOf(ul, tA, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 		smallTriangleOf(ul, tA, n, k, alpha, b, ldb, a, lda, 1, c, ldc)

@@ -6,28 +6,49 @@ import (
 	"github.com/difalt/difalt/internal/tile"
 )
 
-// turned is compute for A on the right of B, by rows of the transpose of B. It has whole vectors: a part of a
-// vector that was just stored takes long to load.
-func (s *system[F]) turned(first, order, sides int, b []F, ldb int) {
-	var t system[F]
-	t.a, t.lower, t.unit, t.multiply = s.a.from(first, first).transpose(), !s.lower, s.unit, s.multiply
-	stride := oddLines(sidesTogether)
+// copied is compute for a copy of B, of its transpose where A is on the right. Its rows have whole vectors: a
+// part of a vector that was just stored takes long to load.
+func (s *system[F]) copied(first, order, sides int, b []F, ldb int) {
+	var t system[F] // set entry by entry, as in triangular
+	t.a, t.lower, t.unit, t.multiply = s.a.from(first, first), s.lower, s.unit, s.multiply
+	if s.right {
+		t.a, t.lower = t.a.transpose(), !s.lower
+	}
+	vector := tune().vectorBytes / int(unsafe.Sizeof(F(0)))
+	together := min(sides, sidesTogether)
+	stride := oddLines((together + vector - 1) / vector * vector)
 	memory := borrow[F](order * stride)
 	defer giveBack(memory)
-	rows, vector := *memory, tune().vectorBytes/int(unsafe.Sizeof(F(0)))
+	rows := (*memory)[:order*stride]
+	if together < sidesTogether {
+		clear(rows)
+	}
 	for k := 0; k < sides; k += sidesTogether {
 		n := min(sidesTogether, sides-k)
 		whole := (n + vector - 1) / vector * vector
-		for i := range order {
-			clear(rows[i*stride+n : i*stride+whole])
+		if s.right {
+			tile.Transpose(rows, stride, b[k*ldb:], ldb, n, order)
+			t.compute(0, order, whole, rows, stride)
+			tile.Transpose(b[k*ldb:], ldb, rows, stride, order, n)
+			continue
 		}
-		tile.Transpose(rows, stride, b[k*ldb:], ldb, n, order)
+		copyShort(rows, stride, b[k:], ldb, order, n)
 		t.compute(0, order, whole, rows, stride)
-		tile.Transpose(b[k*ldb:], ldb, rows, stride, order, n)
+		copyShort(b[k:], ldb, rows, stride, order, n)
 	}
 }
 
-// sidesTogether is the number of right sides that are transposed together.
+// copyShort copies a matrix with few columns.
+func copyShort[F tile.Float](to []F, ldt int, from []F, ldf, m, n int) {
+	for i := range m {
+		row := to[i*ldt:][:n]
+		for j, v := range from[i*ldf:][:n] {
+			row[j] = v
+		}
+	}
+}
+
+// sidesTogether is the number of right sides that are copied together.
 const sidesTogether = 192
 
 // apply overwrites n columns of B, on the right of A, by the solution or the product, for an order of at most

@@ -67,12 +67,15 @@ func triangular[F tile.Float](
 	case !inside(a, order, order, lda) || !inside(b, m, n, ldb):
 		return false
 	}
-	if order <= tinyOrder && order*sides <= tinyStepsOf(right) && alpha == 1 && vectorized() {
+	if order <= tinyOrder && order*sides <= tinyStepsOf(right) && alpha != 0 && vectorized() {
+		if alpha != 1 {
+			scaleRows(m, n, b, ldb, alpha)
+		}
 		lower, transposed := ul == blas.Lower, tA != blas.NoTrans
 		tinyTriangle(multiply, right, lower, transposed, d == blas.Unit, order, sides, a, lda, b, ldb)
 		return true
 	}
-	how := triangularWay(right, ul, order, sides)
+	how := triangularWay(multiply, right, ul, order, sides)
 	if alpha == 0 || order == 1 && d == blas.Unit {
 		how = byScaling
 	}
@@ -84,8 +87,7 @@ func triangular[F tile.Float](
 		return false
 	}
 	if alpha != 1 {
-		p := product[F]{m: m, n: n, part: blas.All, c: b, ldc: ldb}
-		p.scaleC(alpha)
+		scaleRows(m, n, b, ldb, alpha)
 	}
 	var sys system[F] // set entry by entry: to copy what was just stored in parts takes long
 	sys.a.data, sys.a.stride, sys.a.transposed = a, lda, tA != blas.NoTrans
@@ -93,10 +95,14 @@ func triangular[F tile.Float](
 	sys.unit, sys.multiply = d == blas.Unit, multiply
 	switch how {
 	case byScaling:
+	case byFactor:
+		singleTriangle(multiply, a[0], m, n, b, ldb)
 	case byLoops:
 		sys.loops(order, sides, b, ldb)
 	case byVector:
 		sys.vectors(order, sides, b, ldb)
+	case byCopying:
+		sys.copied(0, order, sides, b, ldb)
 	case bySolving:
 		sys.apply(order, b, ldb, sides)
 	default:
@@ -150,20 +156,37 @@ func tinyStepsOf(right bool) int {
 }
 
 // triangularWay returns how a system of an order with a number of right sides is solved, or multiplied.
-func triangularWay(right bool, ul blas.Uplo, order, sides int) way {
+func triangularWay(multiply, right bool, ul blas.Uplo, order, sides int) way {
 	switch {
 	case !vectorized():
 		return byGonum // whose product skips zeros, so that it is right for finite numbers
+	case order == 1:
+		return byFactor
 	case sides == 1 && order < loopOrder, sides == 1 && ul == blas.Upper && order < loopOrderUpper:
 		return byLoops
-	case sides == 1, sides <= fewSides && (right || order >= loopOrder):
+	case sides == 1:
 		return byVector
-	case sides <= fewSides, right && order*order*sides <= triangleLoops:
+	case right && order*order*sides <= triangleLoops, sides <= fewSides && order*order*sides <= fewSidesLoops:
 		return byLoops
+	case sides <= fewSides && !fewTogether(multiply, order, sides):
+		return byVector
+	case sides <= fewSides, right && order <= turnedTriangle && sides <= sidesTogether:
+		return byCopying
 	case !right && order <= smallTriangle && sides <= sidesTogether:
 		return bySolving
 	}
 	return byTiles
+}
+
+// fewTogether reports whether two or three right sides take less time in a copy than one after the other.
+func fewTogether(multiply bool, order, sides int) bool {
+	switch {
+	case sides == 2:
+		return !multiply && order <= smallTriangle
+	case multiply:
+		return order <= smallTriangle
+	}
+	return order <= turnedTriangle
 }
 
 // vectors is compute for one right side after the other.
@@ -175,6 +198,20 @@ func (s *system[F]) vectors(order, sides int, b []F, ldb int) {
 	}
 	for k := range sides {
 		t.vector(order, b[k*side:], unknown)
+	}
+}
+
+// singleTriangle solves a system for a triangle of one entry, or computes a product.
+func singleTriangle[F tile.Float](multiply bool, by F, m, n int, b []F, ldb int) {
+	if ldb == n { // the rows are one
+		m, n = 1, m*n
+	}
+	for i := range m {
+		if row := b[i*ldb:][:n]; multiply {
+			multiplyRow(row, by)
+		} else {
+			divideRow(row, by)
+		}
 	}
 }
 
@@ -219,7 +256,7 @@ type half[F tile.Float] struct {
 func (s *system[F]) compute(first, order, sides int, b []F, ldb int) {
 	switch {
 	case s.right && order <= turnedTriangle:
-		s.turned(first, order, sides, b, ldb)
+		s.copied(first, order, sides, b, ldb)
 		return
 	case order <= smallTriangle:
 		t := *s
@@ -256,7 +293,7 @@ func (s *system[F]) compute(first, order, sides int, b []F, ldb int) {
 // divideRow divides a row by a number.
 func divideRow[F tile.Float](row []F, by F) {
 	if exactInverse(by) {
-		tile.Scale(row, 1/by)
+		multiplyRow(row, 1/by)
 		return
 	}
 	for i, v := range row {

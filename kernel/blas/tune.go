@@ -46,8 +46,8 @@ const (
 // all tiers too. Each was set by the workloads in its comment, by BenchmarkBesideGonum on one thread.
 const (
 	// loopMultiplications is the largest number of multiplications of a product that plain loops compute
-	// faster than tiles. Mul 1 to 3.
-	loopMultiplications = 20
+	// faster than tiles, and thinMultiplications that of a row or a column. Mul 1 to 3.
+	loopMultiplications, thinMultiplications = 20, 8
 	// sparseMultiplications is the least number of multiplications of a product that looks for zeros.
 	// sparseShare is the number of entries among which one may be other than zero. The workloads of the
 	// group zeros.
@@ -65,8 +65,9 @@ const (
 	// plain loops solve or multiply a triangle of order n on the right of k rows faster than tiles. LU.Solve
 	// and Cholesky.Solve, 2 to 20, blas64.Trmm 2 to 8.
 	tinySteps, tinyStepsRight, triangleLoops = 36, 150, 160
-	// fewSides is the largest number of right sides that are solved one after the other.
-	fewSides = 3
+	// fewSides is the largest number of right sides that are copied, and for which plain loops save time up
+	// to fewSidesLoops as an n n k. Trsm and Trmm, 2 and 3 sides, 4 to 64.
+	fewSides, fewSidesLoops = 3, 300
 	// vectorEntries is the number of entries of a matrix below which gonum multiplies it by a vector
 	// faster, and vectorRow the number of entries of a row. MulVec 3 to 100, RankOne and Sgemv.
 	vectorEntries, vectorRow = 512, 32
@@ -80,7 +81,7 @@ const (
 	transposedEntries = 2560
 	// gemvLoopEntries is the largest number of entries that plain loops multiply by a vector faster in
 	// float32. Sgemv 3 to 8.
-	gemvLoopEntries = 36
+	gemvLoopEntries = 40
 	// symvOrder, trmvOrder, trsvOrder and trsvDots are the orders below which gonum takes less time for a
 	// vector: the last two for systems, and trsvDots for a lower triangle that is not transposed. In float32
 	// plain loops take less time below vectorOrder32. Below loopOrder they do for one right side, and for
@@ -114,10 +115,12 @@ const (
 	// syrkColumns and syrkEntries are the largest n n k and n k for which plain loops compute a triangle
 	// of A'A faster than tiles, and syrkRows is the largest n n k for A A'. Up to syrkOrder inner products
 	// of rows are faster for any k: of two rows up to order syrkPairs or below the depth syrkDepth, else
-	// of all rows with one. Products with fewer than symmMultiplications multiplications, or up to
-	// fewRowsOfA rows of A on the left, take less time with gonum. Cov 50x5, SymOuterK and Sym·M.
-	syrkColumns, syrkEntries, syrkRows, symmMultiplications, fewRowsOfA = 150, 20, 192, 64, 2
-	syrkOrder, syrkPairs, syrkDepth                                     = 6, 3, 30
+	// of all rows with one. Symmetric products of up to symmRows rows and symmColumns columns take less
+	// time with gonum, and on the right those with m n (n + 3) below symmMultiplications. Cov 50x5,
+	// SymOuterK, Sym·M, Symm of 1 x 1 to 16 x 16.
+	syrkColumns, syrkEntries, syrkRows         = 150, 20, 192
+	syrkOrder, syrkPairs, syrkDepth            = 6, 3, 30
+	symmRows, symmColumns, symmMultiplications = 3, 16, 200
 	// dotLength is the length of vectors in float64 below which gonum's level 1 takes less time. Dot,
 	// AddScaledVec, Scal.
 	dotLength = 64

@@ -20,6 +20,8 @@ const (
 	byScaling
 	// byLoops: a few operations, in Go.
 	byLoops
+	// byFactor: a product with one number, or a division by it.
+	byFactor
 	// byVector: a product of a matrix and a vector.
 	byVector
 	// byEntries: a product with a factor of zeros, but for a few entries.
@@ -32,6 +34,8 @@ const (
 	byDots
 	// byPanels: the tiles of a small product, without blocks.
 	byPanels
+	// byCopying: right sides of a triangle in memory of their own, for tiles of whole vectors.
+	byCopying
 	// bySolving: one tile for all of a triangle.
 	bySolving
 	// byTiles: blocks of the operands, by the tiles of the CPU tier; on tiers without them by their
