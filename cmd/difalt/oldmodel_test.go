@@ -49,7 +49,8 @@ func TestModelOfOtherVersion(t *testing.T) {
 			{"predict", "--model", old, "--missing", "mean", "--out", out, x.table},
 			{"model", "show", "--out", out, old},
 		} {
-			want := "old.npz: the model file has version " + version + ", and this program reads version 1: train the model again"
+			want := "old.npz: the model file has version " + version +
+				", and this program reads version 1: train the model again"
 			refuses(t, cli.ExitFailure, want, args...)
 			if _, err := os.Stat(out); err == nil {
 				t.Errorf("difalt %q has written a file", args)
@@ -70,11 +71,13 @@ func TestModelOfEarlierBuild(t *testing.T) {
 	twice := "count twice now"
 	for model, says := range map[string]bool{x.model: true, at("old.npz"): false} {
 		name := map[bool]string{true: "new", false: "earlier"}[says]
-		_, said, code := difaltCommand(t, "adapt", "--model", model, "--missing", "mean", "--out", at(name+".npz"), x.table)
+		adapted := at(name + ".npz")
+		_, said, code := difaltCommand(t, "adapt", "--model", model, "--missing", "mean", "--out", adapted, x.table)
 		if code != 0 || strings.Contains(strings.Join(strings.Fields(said), " "), twice) != says {
 			t.Errorf("%s: exit code %d: %s", name, code, said)
 		}
-		must(t, "predict", "--model", at(name+".npz"), "--missing", "mean", "--standard-errors", "--out", at(name+".csv"), x.table)
+		predictions := at(name + ".csv")
+		must(t, "predict", "--model", adapted, "--missing", "mean", "--standard-errors", "--out", predictions, x.table)
 	}
 	if !bytes.Equal(readFile(t, at("new.csv")), readFile(t, at("earlier.csv"))) {
 		t.Error("the model of an earlier build adapts otherwise")

@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"testing"
 
 	gblas "gonum.org/v1/gonum/blas"
@@ -40,68 +41,62 @@ func TestOrdered(t *testing.T) {
 		rows, more := vector(6*19), vector(6*19)
 		x32, y32, a32 := singlesOf(x), singlesOf(y), singlesOf(a)
 		rows32, more32 := singlesOf(rows), singlesOf(more)
-		for name, call := range map[string]func(f gblas.Float64, s gblas.Float32, y, a []float64, y32,
-			a32 []float32) float64{
-			"dot": func(f gblas.Float64, s gblas.Float32, y, a []float64, y32, a32 []float32) float64 {
-				return f.Ddot(most, x, incX, y, incY)
+		for name, call := range map[string]func(f gblas.Float64, s gblas.Float32, o *results) float64{
+			"dot": func(f gblas.Float64, s gblas.Float32, o *results) float64 {
+				return f.Ddot(most, x, incX, o.y, incY)
 			},
-			"dot32": func(f gblas.Float64, s gblas.Float32, y, a []float64, y32, a32 []float32) float64 {
-				return float64(s.Sdot(most, x32, 2, y32, incY))
+			"dot32": func(f gblas.Float64, s gblas.Float32, o *results) float64 {
+				return float64(s.Sdot(most, x32, 2, o.y32, incY))
 			},
-			"axpy": func(f gblas.Float64, s gblas.Float32, y, a []float64, y32, a32 []float32) float64 {
-				f.Daxpy(most, alpha, x, incX, y, incY)
-				s.Saxpy(most, float32(alpha), x32, incX, y32, incY)
+			"axpy": func(f gblas.Float64, s gblas.Float32, o *results) float64 {
+				f.Daxpy(most, alpha, x, incX, o.y, incY)
+				s.Saxpy(most, float32(alpha), x32, incX, o.y32, incY)
 				return 0
 			},
-			"nrm2": func(f gblas.Float64, s gblas.Float32, y, a []float64, y32, a32 []float32) float64 {
+			"nrm2": func(f gblas.Float64, s gblas.Float32, o *results) float64 {
 				return f.Dnrm2(most, x, incX) + float64(s.Snrm2(most, x32, incX))
 			},
-			"ger": func(f gblas.Float64, s gblas.Float32, y, a []float64, y32, a32 []float32) float64 {
-				f.Dger(m, n, alpha, x, max(incX, 1), y, max(incY, 1), a, n+2)
-				s.Sger(m, n, float32(alpha), x32, max(incX, 1), y32, max(incY, 1), a32, n+2)
+			"ger": func(f gblas.Float64, s gblas.Float32, o *results) float64 {
+				f.Dger(m, n, alpha, x, max(incX, 1), o.y, max(incY, 1), o.a, n+2)
+				s.Sger(m, n, float32(alpha), x32, max(incX, 1), o.y32, max(incY, 1), o.a32, n+2)
 				return 0
 			},
-			"gemv": func(f gblas.Float64, s gblas.Float32, y, a []float64, y32, a32 []float32) float64 {
-				f.Dgemv(tA, m, n, alpha, a, n+1, x, incX, beta, y, incY)
+			"gemv": func(f gblas.Float64, s gblas.Float32, o *results) float64 {
+				f.Dgemv(tA, m, n, alpha, o.a, n+1, x, incX, beta, o.y, incY)
 				return 0
 			},
-			"trsv": func(f gblas.Float64, s gblas.Float32, y, a []float64, y32, a32 []float32) float64 {
-				f.Dtrsv(ul, tA, d, m, a, m+1, y, incY)
+			"trsv": func(f gblas.Float64, s gblas.Float32, o *results) float64 {
+				f.Dtrsv(ul, tA, d, m, o.a, m+1, o.y, incY)
 				return 0
 			},
-			"trmv": func(f gblas.Float64, s gblas.Float32, y, a []float64, y32, a32 []float32) float64 {
-				f.Dtrmv(ul, tA, d, m, a, m+1, y, incY)
+			"trmv": func(f gblas.Float64, s gblas.Float32, o *results) float64 {
+				f.Dtrmv(ul, tA, d, m, o.a, m+1, o.y, incY)
 				return 0
 			},
-			"symv": func(f gblas.Float64, s gblas.Float32, y, a []float64, y32, a32 []float32) float64 {
-				f.Dsymv(ul, m, alpha, a, m+1, x, incX, beta, y, incY)
+			"symv": func(f gblas.Float64, s gblas.Float32, o *results) float64 {
+				f.Dsymv(ul, m, alpha, o.a, m+1, x, incX, beta, o.y, incY)
 				return 0
 			},
-			"syrk": func(f gblas.Float64, s gblas.Float32, y, a []float64, y32, a32 []float32) float64 {
-				f.Dsyrk(ul, gblas.NoTrans, 1+m%6, n, alpha, rows, n, beta, a, 7)
+			"syrk": func(f gblas.Float64, s gblas.Float32, o *results) float64 {
+				f.Dsyrk(ul, gblas.NoTrans, 1+m%6, n, alpha, rows, n, beta, o.a, 7)
 				return 0
 			},
-			"syr2k": func(f gblas.Float64, s gblas.Float32, y, a []float64, y32, a32 []float32) float64 {
-				f.Dsyr2k(ul, gblas.NoTrans, 1+m%6, n, alpha, rows, n, more, n, beta, a, 7)
-				s.Ssyr2k(ul, gblas.NoTrans, 1+m%6, n, float32(alpha), rows32, n, more32, n, float32(beta), a32, 7)
+			"syr2k": func(f gblas.Float64, s gblas.Float32, o *results) float64 {
+				f.Dsyr2k(ul, gblas.NoTrans, 1+m%6, n, alpha, rows, n, more, n, beta, o.a, 7)
+				s.Ssyr2k(ul, gblas.NoTrans, 1+m%6, n, float32(alpha), rows32, n, more32, n, float32(beta), o.a32, 7)
 				return 0
 			},
-			"symm": func(f gblas.Float64, s gblas.Float32, y, a []float64, y32, a32 []float32) float64 {
-				f.Dsymm(side, ul, 1+m%6, 1+n%6, alpha, rows, 6, x, 6, beta, a, 7)
-				s.Ssymm(side, ul, 1+m%6, 1+n%6, float32(alpha), rows32, 6, x32, 6, float32(beta), a32, 7)
+			"symm": func(f gblas.Float64, s gblas.Float32, o *results) float64 {
+				f.Dsymm(side, ul, 1+m%6, 1+n%6, alpha, rows, 6, x, 6, beta, o.a, 7)
+				s.Ssymm(side, ul, 1+m%6, 1+n%6, float32(alpha), rows32, 6, x32, 6, float32(beta), o.a32, 7)
 				return 0
 			},
 		} {
-			results := func(f gblas.Float64, s gblas.Float32) []float64 {
-				y, a := append([]float64(nil), y...), append([]float64(nil), a...)
-				y32, a32 := append([]float32(nil), y32...), append([]float32(nil), a32...)
-				all := append(append([]float64{call(f, s, y, a, y32, a32)}, y...), a...)
-				for _, v := range append(y32, a32...) {
-					all = append(all, float64(v))
-				}
-				return all
+			numbers := func(f gblas.Float64, s gblas.Float32) []float64 {
+				o := &results{slices.Clone(y), slices.Clone(a), slices.Clone(y32), slices.Clone(a32)}
+				return o.after(call(f, s, o))
 			}
-			got, want := results(ordered{}, ordered{}), results(g, g)
+			got, want := numbers(ordered{}, ordered{}), numbers(g, g)
 			for i, v := range got {
 				if math.Float64bits(v) != math.Float64bits(want[i]) {
 					t.Fatalf("%s %c of %d x %d, increments %d and %d, alpha %v, beta %v: result %d is %v, want %v",
@@ -110,6 +105,21 @@ func TestOrdered(t *testing.T) {
 			}
 		}
 	}
+}
+
+// results are the operands that a routine overwrites, in both precisions.
+type results struct {
+	y, a     []float64
+	y32, a32 []float32
+}
+
+// after returns a sum, and all operands, as numbers.
+func (o *results) after(sum float64) []float64 {
+	all := slices.Concat([]float64{sum}, o.y, o.a)
+	for _, v := range slices.Concat(o.y32, o.a32) {
+		all = append(all, float64(v))
+	}
+	return all
 }
 
 func singlesOf(x []float64) []float32 {

@@ -91,8 +91,8 @@ func thinMatrixProduct[F tile.Float](
 		float64(beta), as[float64](c), incY)
 }
 
-// thinSymmetric computes C = alpha A B + beta C or, with A on the right, C = alpha B A + beta C, for a symmetric
-// A of order 1, or a thin C.
+// thinSymmetric computes C = alpha A B + beta C or, with A on the right, C = alpha B A + beta C, for a
+// symmetric A of order 1, or a thin C.
 func thinSymmetric[F tile.Float](
 	s blas.Side, ul blas.Uplo, m, n int, alpha F, a []F, lda int, b []F, ldb int, beta F, c []F, ldc int,
 ) {
