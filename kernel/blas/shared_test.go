@@ -279,9 +279,9 @@ func near(got, want []float64) error {
 	return nil
 }
 
-// TestSharedProducts: products have the bits of one thread if several pack the right factor together, in one
-// piece or in several, if the factor is too deep for it, and in a brief product, in both precisions and with
-// complex numbers.
+// TestSharedProducts: products, and triangles of products, have the bits of one thread if several pack the
+// right factor together, in one piece or in several, if the factor is too deep for it, and in a brief product,
+// in both precisions and with complex numbers.
 func TestSharedProducts(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	rng := rand.New(rand.NewPCG(61, 6))
@@ -306,7 +306,10 @@ func TestSharedProducts(t *testing.T) {
 			ours.Dgemm('N', 'T', s.m, s.n, s.k, 2, a, s.k, b, s.k, 1, c, s.n)
 			ours.Sgemm('N', 'N', s.m, s.n, s.k, 1, a32, s.k, b32, s.n, 0, c32, s.n)
 			ours.Zgemm('C', 'N', s.m, s.n, s.k, 1i, az, s.m, bz, s.n, 0, cz, s.n)
-			return c, c32, cz
+			upper, lower := make([]float64, s.m*s.m), make([]float64, s.m*s.m)
+			ours.Dsyrk('U', 'N', s.m, s.k, 1, a, s.k, 0, upper, s.m)
+			ours.Dsyr2k('L', 'T', s.m, s.k, 1, a, s.m, a, s.m, 0, lower, s.m)
+			return slices.Concat(c, upper, lower), c32, cz
 		}
 		tiertest.Each(t, func(t *testing.T) {
 			runtime.GOMAXPROCS(1)

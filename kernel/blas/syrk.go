@@ -204,6 +204,7 @@ func rankProduct[F tile.Float](
 	return product[F]{
 		a: factor[F]{a, lda, tA != blas.NoTrans}, b: factor[F]{b, ldb, tA == blas.NoTrans},
 		m: n, n: n, k: k, update: tile.Update[F]{Alpha: alpha, Beta: beta}, c: c, ldc: ldc, part: ul,
+		alone: true, // a Cholesky factor of 50 to 500 rows takes as long with it
 	}
 }
 
