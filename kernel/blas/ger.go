@@ -57,7 +57,7 @@ type outerProduct[F tile.Float] struct {
 
 // share adds the product, on several threads if that pays: they take parts of the rows in turn.
 func (u *outerProduct[F]) share() {
-	t := teamOver[F](2 * len(u.x) * len(u.y))
+	t := teamOver[F](len(u.x) * len(u.y))
 	if t.threads == 1 {
 		u.add(0, len(u.x))
 		return

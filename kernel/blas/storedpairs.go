@@ -128,7 +128,7 @@ func (s *storedPairs[F]) rankOne(alpha F, x []F, incX int) bool {
 // addOuter adds some vectors, one after the other, times the numbers of b for each row, to the rows of a
 // triangle. Several threads take parts of the rows in turn if that pays.
 func (s *storedPairs[F]) addOuter(b, vectors []F, count int) {
-	t := teamOver[F](4 * s.entries())
+	t := teamOver[F](2 * s.entries())
 	if t.threads == 1 {
 		s.addTo(0, s.m, b, vectors, count)
 		return

@@ -35,7 +35,7 @@ func (s *storedRows[F]) cut(i, parts int) int {
 // addVectors adds some vectors, one after the other in y, times the numbers of b for each row, to the rows.
 // Several threads take parts of the rows in turn if that pays.
 func (s *storedRows[F]) addVectors(b, y []F, vectors int) {
-	t := teamOver[F](2 * s.entries())
+	t := teamOver[F](s.entries())
 	if t.threads == 1 {
 		s.addTo(0, s.m, b, y, vectors)
 		return
@@ -97,17 +97,17 @@ func (s *storedRows[F]) addSums(d dotsAndSums[F], sums []F) {
 	middle := s.cut(1, 2)
 	memory := borrow[F](tile.Pad(s.n))
 	defer giveBack(memory)
-	others := cleared(*memory, s.n)
+	others := *memory
 	if t := teamOver[F](s.entries()); t.threads == 1 {
 		s.addSumsOf(&d, 0, middle, sums)
-		s.addSumsOf(&d, middle, s.m, others)
+		s.addSumsOf(&d, middle, s.m, cleared(others, s.n))
 	} else {
 		of, rows := *s, d // copies, so that one thread needs no memory of the heap
 		t.run(2, func(i int) {
 			if i == 0 {
 				of.addSumsOf(&rows, 0, middle, sums)
 			} else {
-				of.addSumsOf(&rows, middle, of.m, others)
+				of.addSumsOf(&rows, middle, of.m, cleared(others, of.n)) // by the thread that adds to them
 			}
 		})
 	}

@@ -85,9 +85,9 @@ func symv[F tile.Float](
 			v.x[k] = alpha * e
 		}
 	}
-	clear(sums)
 	t := teamOver[F](n * n / 2)
 	if parts == 1 {
+		clear(sums)
 		v.add(sums, 0, n)
 	} else {
 		v.share(t, sums, parts)
@@ -118,7 +118,9 @@ func symvWay[F tile.Float](ul blas.Uplo, n int, alpha F, a []F, lda int, x []F, 
 func (v *symmetricVector[F]) share(t team, sums []F, parts int) {
 	of := *v // a copy, so that products on one thread need no memory of the heap
 	t.run(parts, func(i int) {
-		of.add(sums[i*of.n:][:of.n], of.cut(i, parts), of.cut(i+1, parts))
+		own := sums[i*of.n:][:of.n]
+		clear(own) // by the thread that adds to them
+		of.add(own, of.cut(i, parts), of.cut(i+1, parts))
 	})
 	for i := 1; i < parts; i++ {
 		for k, s := range sums[i*of.n:][:of.n] {

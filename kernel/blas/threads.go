@@ -42,7 +42,7 @@ func teamFor[F tile.Float](multiplications int, nested bool) team {
 	return u.teamFor(multiplications >> kind[F]())
 }
 
-// teamOver returns the threads for reading or writing some entries.
+// teamOver returns the threads for a pass over some entries.
 func teamOver[F tile.Float](entries int) team { return tune().passes.teamFor(entries >> kind[F]()) }
 
 // parts returns the number of parts of a computation that could have most: some for each thread, so that one

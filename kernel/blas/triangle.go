@@ -41,9 +41,9 @@ func (s *system[F]) copied(first, order, sides int, b []F, ldb int) {
 // copyShort copies a matrix with few columns.
 func copyShort[F tile.Float](to []F, ldt int, from []F, ldf, m, n int) {
 	for i := range m {
-		row := to[i*ldt:][:n]
-		for j, v := range from[i*ldf:][:n] {
-			row[j] = v
+		row, other := to[i*ldt:][:n], from[i*ldf:][:n]
+		for j := 0; j < n; j++ {
+			row[j] = other[j]
 		}
 	}
 }
