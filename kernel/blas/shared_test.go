@@ -280,8 +280,8 @@ func near(got, want []float64) error {
 }
 
 // TestSharedProducts: products, and triangles of products, have the bits of one thread if several pack the
-// right factor together, in one piece or in several, if the factor is too deep for it, and in a brief product,
-// in both precisions and with complex numbers.
+// right factor together, in one piece or in several, if the factor is too deep for it, and in a brief
+// product, in both precisions and with complex numbers.
 func TestSharedProducts(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	rng := rand.New(rand.NewPCG(61, 6))
