@@ -90,10 +90,10 @@ func TestUseRegistersComplexNumbers(t *testing.T) {
 	defer cblas128.Use(cblas128.Implementation())
 	defer cblas64.Use(cblas64.Implementation())
 	blas.Use()
-	if _, ok := cblas128.Implementation().(blas.Implementation); !ok {
+	if _, ok := cblas128.Implementation().(*blas.Registered); !ok {
 		t.Errorf("complex128: %T", cblas128.Implementation())
 	}
-	if _, ok := cblas64.Implementation().(blas.Implementation); !ok {
+	if _, ok := cblas64.Implementation().(*blas.Registered); !ok {
 		t.Errorf("complex64: %T", cblas64.Implementation())
 	}
 }

@@ -14,86 +14,86 @@ func pairsStride[T complex64 | complex128](n int, x []T, incX int, y []T, incY i
 }
 
 // Zaxpy adds alpha x to y.
-func (i Implementation) Zaxpy(n int, alpha complex128, x []complex128, incX int, y []complex128, incY int) {
+func (*routines) Zaxpy(n int, alpha complex128, x []complex128, incX int, y []complex128, incY int) {
 	if alpha == 0 || !pairsStride(n, x, incX, y, incY) {
-		i.Implementation.Zaxpy(n, alpha, x, incX, y, incY)
+		gonum.Zaxpy(n, alpha, x, incX, y, incY)
 		return
 	}
 	addTimesPairs(real(alpha), imag(alpha), doubles(x[:n]), doubles(y[:n]))
 }
 
 // Caxpy is Zaxpy in complex64.
-func (i Implementation) Caxpy(n int, alpha complex64, x []complex64, incX int, y []complex64, incY int) {
+func (*routines) Caxpy(n int, alpha complex64, x []complex64, incX int, y []complex64, incY int) {
 	if alpha == 0 || !pairsStride(n, x, incX, y, incY) {
-		i.Implementation.Caxpy(n, alpha, x, incX, y, incY)
+		gonum.Caxpy(n, alpha, x, incX, y, incY)
 		return
 	}
 	addTimesPairs(real(alpha), imag(alpha), singles(x[:n]), singles(y[:n]))
 }
 
 // Zdotu returns x'y.
-func (i Implementation) Zdotu(n int, x []complex128, incX int, y []complex128, incY int) complex128 {
+func (*routines) Zdotu(n int, x []complex128, incX int, y []complex128, incY int) complex128 {
 	if n < complexDot || !pairsStride(n, x, incX, y, incY) {
-		return i.Implementation.Zdotu(n, x, incX, y, incY)
+		return gonum.Zdotu(n, x, incX, y, incY)
 	}
 	return complex(dotPairs(doubles(x[:n]), doubles(y[:n]), false))
 }
 
 // Cdotu is Zdotu in complex64.
-func (i Implementation) Cdotu(n int, x []complex64, incX int, y []complex64, incY int) complex64 {
+func (*routines) Cdotu(n int, x []complex64, incX int, y []complex64, incY int) complex64 {
 	if n < 3*complexDot || !pairsStride(n, x, incX, y, incY) {
-		return i.Implementation.Cdotu(n, x, incX, y, incY)
+		return gonum.Cdotu(n, x, incX, y, incY)
 	}
 	return complex(dotPairs(singles(x[:n]), singles(y[:n]), false))
 }
 
 // Zdotc returns x*y, for the conjugate transpose x* of x.
-func (i Implementation) Zdotc(n int, x []complex128, incX int, y []complex128, incY int) complex128 {
+func (*routines) Zdotc(n int, x []complex128, incX int, y []complex128, incY int) complex128 {
 	if n < complexDot || !pairsStride(n, x, incX, y, incY) {
-		return i.Implementation.Zdotc(n, x, incX, y, incY)
+		return gonum.Zdotc(n, x, incX, y, incY)
 	}
 	return complex(dotPairs(doubles(x[:n]), doubles(y[:n]), true))
 }
 
 // Cdotc is Zdotc in complex64.
-func (i Implementation) Cdotc(n int, x []complex64, incX int, y []complex64, incY int) complex64 {
+func (*routines) Cdotc(n int, x []complex64, incX int, y []complex64, incY int) complex64 {
 	if n < 3*complexDot || !pairsStride(n, x, incX, y, incY) {
-		return i.Implementation.Cdotc(n, x, incX, y, incY)
+		return gonum.Cdotc(n, x, incX, y, incY)
 	}
 	return complex(dotPairs(singles(x[:n]), singles(y[:n]), true))
 }
 
 // Zscal multiplies x by alpha. As in gonum, alpha = 0 clears x.
-func (i Implementation) Zscal(n int, alpha complex128, x []complex128, incX int) {
+func (*routines) Zscal(n int, alpha complex128, x []complex128, incX int) {
 	if alpha == 0 || !pairsStride(n, x, incX, x, incX) {
-		i.Implementation.Zscal(n, alpha, x, incX)
+		gonum.Zscal(n, alpha, x, incX)
 		return
 	}
 	timesPairs(doubles(x[:n]), real(alpha), imag(alpha))
 }
 
 // Cscal is Zscal in complex64.
-func (i Implementation) Cscal(n int, alpha complex64, x []complex64, incX int) {
+func (*routines) Cscal(n int, alpha complex64, x []complex64, incX int) {
 	if alpha == 0 || !pairsStride(n, x, incX, x, incX) {
-		i.Implementation.Cscal(n, alpha, x, incX)
+		gonum.Cscal(n, alpha, x, incX)
 		return
 	}
 	timesPairs(singles(x[:n]), real(alpha), imag(alpha))
 }
 
 // Zdscal multiplies x by a real number. As in gonum, alpha = 0 clears x.
-func (i Implementation) Zdscal(n int, alpha float64, x []complex128, incX int) {
+func (*routines) Zdscal(n int, alpha float64, x []complex128, incX int) {
 	if alpha == 0 || !pairsStride(n, x, incX, x, incX) {
-		i.Implementation.Zdscal(n, alpha, x, incX)
+		gonum.Zdscal(n, alpha, x, incX)
 		return
 	}
 	scale(doubles(x[:n]), alpha)
 }
 
 // Csscal is Zdscal in complex64.
-func (i Implementation) Csscal(n int, alpha float32, x []complex64, incX int) {
+func (*routines) Csscal(n int, alpha float32, x []complex64, incX int) {
 	if alpha == 0 || !pairsStride(n, x, incX, x, incX) {
-		i.Implementation.Csscal(n, alpha, x, incX)
+		gonum.Csscal(n, alpha, x, incX)
 		return
 	}
 	scale(singles(x[:n]), alpha)
@@ -101,52 +101,52 @@ func (i Implementation) Csscal(n int, alpha float32, x []complex64, incX int) {
 
 // Dznrm2 returns the Euclidean norm of x. gonum, which scales, computes the norms of entries whose squares
 // are not safe from overflow and underflow.
-func (i Implementation) Dznrm2(n int, x []complex128, incX int) float64 {
+func (*routines) Dznrm2(n int, x []complex128, incX int) float64 {
 	if inRow(n, x, incX) && vectorized() {
 		if squares := rowSquares(doubles(x[:n])); safeSquares(squares) {
 			return math.Sqrt(squares)
 		}
 	}
-	return i.Implementation.Dznrm2(n, x, incX)
+	return gonum.Dznrm2(n, x, incX)
 }
 
 // Scnrm2 returns the Euclidean norm of x. The squares of float32 neither overflow nor underflow in float64.
-func (i Implementation) Scnrm2(n int, x []complex64, incX int) float32 {
+func (*routines) Scnrm2(n int, x []complex64, incX int) float32 {
 	if !inRow(n, x, incX) || !vectorized() {
-		return i.Implementation.Scnrm2(n, x, incX)
+		return gonum.Scnrm2(n, x, incX)
 	}
 	return float32(math.Sqrt(squares32(singles(x[:n]))))
 }
 
 // Dzasum returns the sum of the absolute values of the parts of x.
-func (i Implementation) Dzasum(n int, x []complex128, incX int) float64 {
+func (*routines) Dzasum(n int, x []complex128, incX int) float64 {
 	if !pairsStride(n, x, incX, x, incX) {
-		return i.Implementation.Dzasum(n, x, incX)
+		return gonum.Dzasum(n, x, incX)
 	}
 	return absolutes(doubles(x[:n]))
 }
 
 // Scasum is Dzasum in complex64.
-func (i Implementation) Scasum(n int, x []complex64, incX int) float32 {
+func (*routines) Scasum(n int, x []complex64, incX int) float32 {
 	if !pairsStride(n, x, incX, x, incX) {
-		return i.Implementation.Scasum(n, x, incX)
+		return gonum.Scasum(n, x, incX)
 	}
 	return absolutes(singles(x[:n]))
 }
 
 // Zswap exchanges x and y.
-func (i Implementation) Zswap(n int, x []complex128, incX int, y []complex128, incY int) {
+func (*routines) Zswap(n int, x []complex128, incX int, y []complex128, incY int) {
 	if !inRow(n, x, incX) || !inRow(n, y, incY) {
-		i.Implementation.Zswap(n, x, incX, y, incY)
+		gonum.Zswap(n, x, incX, y, incY)
 		return
 	}
 	exchange(doubles(x[:n]), doubles(y[:n]))
 }
 
 // Cswap exchanges x and y.
-func (i Implementation) Cswap(n int, x []complex64, incX int, y []complex64, incY int) {
+func (*routines) Cswap(n int, x []complex64, incX int, y []complex64, incY int) {
 	if !inRow(n, x, incX) || !inRow(n, y, incY) {
-		i.Implementation.Cswap(n, x, incX, y, incY)
+		gonum.Cswap(n, x, incX, y, incY)
 		return
 	}
 	exchange(singles(x[:n]), singles(y[:n]))

@@ -8,22 +8,22 @@ import (
 // Dgemm computes C = alpha op(A) op(B) + beta C for an m x k matrix op(A) and a k x n matrix op(B).
 //
 // On entry a, b and c hold A, B and C by rows. On return c is overwritten.
-func (i Implementation) Dgemm(
+func (*routines) Dgemm(
 	tA, tB blas.Transpose, m, n, k int, alpha float64, a []float64, lda int, b []float64, ldb int,
 	beta float64, c []float64, ldc int,
 ) {
 	if !gemm(true, tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc) {
-		i.Implementation.Dgemm(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+		gonum.Dgemm(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 	}
 }
 
 // Sgemm is Dgemm in float32.
-func (i Implementation) Sgemm(
+func (*routines) Sgemm(
 	tA, tB blas.Transpose, m, n, k int, alpha float32, a []float32, lda int, b []float32, ldb int,
 	beta float32, c []float32, ldc int,
 ) {
 	if !gemm(true, tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc) {
-		i.Implementation.Sgemm(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+		gonum.Sgemm(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 // Dgemv computes y = alpha op(A) x + beta y for an m x n matrix A. It reads A once, by rows.
 //
 // On entry a, x and y hold A, x and y. On return y is overwritten.
-func (i Implementation) Dgemv(
+func (*routines) Dgemv(
 	tA blas.Transpose, m, n int, alpha float64, a []float64, lda int, x []float64, incX int, beta float64,
 	y []float64, incY int,
 ) {
@@ -24,7 +24,7 @@ func gonumMultiplies(tA blas.Transpose, m, n int) bool {
 }
 
 // Sgemv is Dgemv in float32.
-func (i Implementation) Sgemv(
+func (*routines) Sgemv(
 	tA blas.Transpose, m, n int, alpha float32, a []float32, lda int, x []float32, incX int, beta float32,
 	y []float32, incY int,
 ) {
@@ -32,7 +32,7 @@ func (i Implementation) Sgemv(
 		return
 	}
 	if !gemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY) {
-		i.Implementation.Sgemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY)
+		gonum.Sgemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY)
 	}
 }
 

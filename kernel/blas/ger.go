@@ -9,7 +9,7 @@ import (
 // Dger computes A += alpha x y' for an m x n matrix A.
 //
 // On entry a, x and y hold A, x and y. On return a is overwritten.
-func (i Implementation) Dger(
+func (*routines) Dger(
 	m, n int, alpha float64, x []float64, incX int, y []float64, incY int, a []float64, lda int,
 ) {
 	if n < vectorRow && incX > 0 && incY > 0 || !ger(m, n, alpha, x, incX, y, incY, a, lda) {
@@ -18,7 +18,7 @@ func (i Implementation) Dger(
 }
 
 // Sger is Dger in float32.
-func (i Implementation) Sger(
+func (*routines) Sger(
 	m, n int, alpha float32, x []float32, incX int, y []float32, incY int, a []float32, lda int,
 ) {
 	if n < vectorRow && incX > 0 && incY > 0 || !ger(m, n, alpha, x, incX, y, incY, a, lda) {
@@ -101,11 +101,11 @@ func gonumAdds[F tile.Float](m, n int) bool {
 // gerWay returns how an outer product is added. It leaves nothing with negative increments to gonum v0.17,
 // whose assembly reads outside of such vectors.
 func gerWay[F tile.Float](m, n int, alpha F, x []F, incX int, y []F, incY int, a []F, lda int) way {
-	gonum := incX > 0 && incY > 0
+	gonums := incX > 0 && incY > 0
 	switch {
 	case m <= 0 || n <= 0 || alpha == 0 || !inside(a, m, n, lda) || !holds(x, m, incX) || !holds(y, n, incY):
 		return byGonum
-	case gonum && (gonumAdds[F](m, n) || !vectorized()):
+	case gonums && (gonumAdds[F](m, n) || !vectorized()):
 		return byGonum
 	}
 	return byTiles

@@ -93,7 +93,7 @@ func TestUse(t *testing.T) {
 	defer blas32.Use(before)
 	defer restore()()
 	blas.Use()
-	if _, ok := blas32.Implementation().(blas.Implementation); !ok {
+	if _, ok := blas32.Implementation().(*blas.Registered); !ok {
 		t.Errorf("blas32 has %T", blas32.Implementation())
 	}
 	a := []float64{4, 2, math.NaN(), 2}

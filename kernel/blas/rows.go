@@ -8,7 +8,7 @@ import "gonum.org/v1/gonum/blas"
 // Dsyr adds alpha x x' to a symmetric n x n matrix A.
 //
 // On entry a holds the triangle ul of A, and x the vector. On return the triangle is overwritten.
-func (i Implementation) Dsyr(
+func (*routines) Dsyr(
 	ul blas.Uplo, n int, alpha float64, x []float64, incX int, a []float64, lda int,
 ) {
 	if n >= fromRows.rankOne {
@@ -20,7 +20,7 @@ func (i Implementation) Dsyr(
 }
 
 // Ssyr is Dsyr in float32.
-func (i Implementation) Ssyr(
+func (*routines) Ssyr(
 	ul blas.Uplo, n int, alpha float32, x []float32, incX int, a []float32, lda int,
 ) {
 	if n >= fromRows.rankOne {
@@ -32,7 +32,7 @@ func (i Implementation) Ssyr(
 }
 
 // Dspr is Dsyr for a packed triangle.
-func (i Implementation) Dspr(
+func (*routines) Dspr(
 	ul blas.Uplo, n int, alpha float64, x []float64, incX int, a []float64,
 ) {
 	if n >= fromRows.packedRankOne {
@@ -44,7 +44,7 @@ func (i Implementation) Dspr(
 }
 
 // Sspr is Dspr in float32.
-func (i Implementation) Sspr(
+func (*routines) Sspr(
 	ul blas.Uplo, n int, alpha float32, x []float32, incX int, a []float32,
 ) {
 	if n >= fromRows.packedRankOne {
@@ -58,7 +58,7 @@ func (i Implementation) Sspr(
 // Dsyr2 adds alpha (x y' + y x') to a symmetric n x n matrix A.
 //
 // On entry a holds the triangle ul of A, x and y the vectors. On return the triangle is overwritten.
-func (i Implementation) Dsyr2(
+func (*routines) Dsyr2(
 	ul blas.Uplo, n int, alpha float64, x []float64, incX int, y []float64, incY int, a []float64, lda int,
 ) {
 	if n >= fromRows.rankTwo {
@@ -70,7 +70,7 @@ func (i Implementation) Dsyr2(
 }
 
 // Ssyr2 is Dsyr2 in float32.
-func (i Implementation) Ssyr2(
+func (*routines) Ssyr2(
 	ul blas.Uplo, n int, alpha float32, x []float32, incX int, y []float32, incY int, a []float32, lda int,
 ) {
 	if n >= fromRows.rankTwo {
@@ -82,7 +82,7 @@ func (i Implementation) Ssyr2(
 }
 
 // Dspr2 is Dsyr2 for a packed triangle.
-func (i Implementation) Dspr2(
+func (*routines) Dspr2(
 	ul blas.Uplo, n int, alpha float64, x []float64, incX int, y []float64, incY int, a []float64,
 ) {
 	if n >= fromRows.packedRankTwo {
@@ -94,7 +94,7 @@ func (i Implementation) Dspr2(
 }
 
 // Sspr2 is Dspr2 in float32.
-func (i Implementation) Sspr2(
+func (*routines) Sspr2(
 	ul blas.Uplo, n int, alpha float32, x []float32, incX int, y []float32, incY int, a []float32,
 ) {
 	if n >= fromRows.packedRankTwo {
@@ -108,7 +108,7 @@ func (i Implementation) Sspr2(
 // Dspmv computes y = alpha A x + beta y for a symmetric n x n matrix A.
 //
 // On entry a holds the packed triangle ul of A, x and y the vectors. On return y is overwritten.
-func (i Implementation) Dspmv(
+func (*routines) Dspmv(
 	ul blas.Uplo, n int, alpha float64, a []float64, x []float64, incX int, beta float64, y []float64, incY int,
 ) {
 	if n >= fromRows.symmetric {
@@ -120,7 +120,7 @@ func (i Implementation) Dspmv(
 }
 
 // Sspmv is Dspmv in float32.
-func (i Implementation) Sspmv(
+func (*routines) Sspmv(
 	ul blas.Uplo, n int, alpha float32, a []float32, x []float32, incX int, beta float32, y []float32, incY int,
 ) {
 	if n >= fromRows.symmetric {
@@ -135,7 +135,7 @@ func (i Implementation) Sspmv(
 // main one.
 //
 // On entry a holds the triangle ul of the band of A, x and y the vectors. On return y is overwritten.
-func (i Implementation) Dsbmv(
+func (*routines) Dsbmv(
 	ul blas.Uplo, n, k int, alpha float64, a []float64, lda int, x []float64, incX int, beta float64, y []float64,
 	incY int,
 ) {
@@ -144,11 +144,11 @@ func (i Implementation) Dsbmv(
 			return
 		}
 	}
-	i.Implementation.Dsbmv(ul, n, k, alpha, a, lda, x, incX, beta, y, incY)
+	gonum.Dsbmv(ul, n, k, alpha, a, lda, x, incX, beta, y, incY)
 }
 
 // Ssbmv is Dsbmv in float32.
-func (i Implementation) Ssbmv(
+func (*routines) Ssbmv(
 	ul blas.Uplo, n, k int, alpha float32, a []float32, lda int, x []float32, incX int, beta float32, y []float32,
 	incY int,
 ) {
@@ -157,14 +157,14 @@ func (i Implementation) Ssbmv(
 			return
 		}
 	}
-	i.Implementation.Ssbmv(ul, n, k, alpha, a, lda, x, incX, beta, y, incY)
+	gonum.Ssbmv(ul, n, k, alpha, a, lda, x, incX, beta, y, incY)
 }
 
 // Dgbmv computes y = alpha op(A) x + beta y for an m x n matrix A with kL diagonals below the main one, and
 // kU above it.
 //
 // On entry a holds the band of A, x and y the vectors. On return y is overwritten.
-func (i Implementation) Dgbmv(
+func (*routines) Dgbmv(
 	tA blas.Transpose, m, n, kL, kU int, alpha float64, a []float64, lda int, x []float64, incX int, beta float64,
 	y []float64, incY int,
 ) {
@@ -173,11 +173,11 @@ func (i Implementation) Dgbmv(
 			return
 		}
 	}
-	i.Implementation.Dgbmv(tA, m, n, kL, kU, alpha, a, lda, x, incX, beta, y, incY)
+	gonum.Dgbmv(tA, m, n, kL, kU, alpha, a, lda, x, incX, beta, y, incY)
 }
 
 // Sgbmv is Dgbmv in float32.
-func (i Implementation) Sgbmv(
+func (*routines) Sgbmv(
 	tA blas.Transpose, m, n, kL, kU int, alpha float32, a []float32, lda int, x []float32, incX int, beta float32,
 	y []float32, incY int,
 ) {
@@ -186,13 +186,13 @@ func (i Implementation) Sgbmv(
 			return
 		}
 	}
-	i.Implementation.Sgbmv(tA, m, n, kL, kU, alpha, a, lda, x, incX, beta, y, incY)
+	gonum.Sgbmv(tA, m, n, kL, kU, alpha, a, lda, x, incX, beta, y, incY)
 }
 
 // Dtpmv computes x = op(A) x for a triangular n x n matrix A.
 //
 // On entry a holds the packed triangle ul of A, and x the vector. On return x is overwritten.
-func (i Implementation) Dtpmv(
+func (*routines) Dtpmv(
 	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []float64, x []float64, incX int,
 ) {
 	if n >= fromRows.product.of(tA) {
@@ -200,11 +200,11 @@ func (i Implementation) Dtpmv(
 			return
 		}
 	}
-	i.Implementation.Dtpmv(ul, tA, d, n, a, x, incX)
+	gonum.Dtpmv(ul, tA, d, n, a, x, incX)
 }
 
 // Stpmv is Dtpmv in float32.
-func (i Implementation) Stpmv(
+func (*routines) Stpmv(
 	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []float32, x []float32, incX int,
 ) {
 	if n >= fromRows.product.of(tA) {
@@ -212,13 +212,13 @@ func (i Implementation) Stpmv(
 			return
 		}
 	}
-	i.Implementation.Stpmv(ul, tA, d, n, a, x, incX)
+	gonum.Stpmv(ul, tA, d, n, a, x, incX)
 }
 
 // Dtpsv solves op(A) x = b for a triangular n x n matrix A.
 //
 // On entry a holds the packed triangle ul of A, and x the vector. On return x is overwritten.
-func (i Implementation) Dtpsv(
+func (*routines) Dtpsv(
 	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []float64, x []float64, incX int,
 ) {
 	if n >= fromRows.solution.of(tA) {
@@ -226,11 +226,11 @@ func (i Implementation) Dtpsv(
 			return
 		}
 	}
-	i.Implementation.Dtpsv(ul, tA, d, n, a, x, incX)
+	gonum.Dtpsv(ul, tA, d, n, a, x, incX)
 }
 
 // Stpsv is Dtpsv in float32.
-func (i Implementation) Stpsv(
+func (*routines) Stpsv(
 	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []float32, x []float32, incX int,
 ) {
 	if n >= fromRows.solution.of(tA) {
@@ -238,13 +238,13 @@ func (i Implementation) Stpsv(
 			return
 		}
 	}
-	i.Implementation.Stpsv(ul, tA, d, n, a, x, incX)
+	gonum.Stpsv(ul, tA, d, n, a, x, incX)
 }
 
 // Dtbmv computes x = op(A) x for a triangular n x n matrix A with k diagonals beside the main one.
 //
 // On entry a holds the triangle ul of the band of A, and x the vector. On return x is overwritten.
-func (i Implementation) Dtbmv(
+func (*routines) Dtbmv(
 	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n, k int, a []float64, lda int, x []float64, incX int,
 ) {
 	if k >= fromDiagonals.product.of(tA) && n*k >= entriesOfBands.product {
@@ -252,11 +252,11 @@ func (i Implementation) Dtbmv(
 			return
 		}
 	}
-	i.Implementation.Dtbmv(ul, tA, d, n, k, a, lda, x, incX)
+	gonum.Dtbmv(ul, tA, d, n, k, a, lda, x, incX)
 }
 
 // Stbmv is Dtbmv in float32.
-func (i Implementation) Stbmv(
+func (*routines) Stbmv(
 	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n, k int, a []float32, lda int, x []float32, incX int,
 ) {
 	if k >= fromDiagonals.product.of(tA) && n*k >= entriesOfBands.product {
@@ -264,13 +264,13 @@ func (i Implementation) Stbmv(
 			return
 		}
 	}
-	i.Implementation.Stbmv(ul, tA, d, n, k, a, lda, x, incX)
+	gonum.Stbmv(ul, tA, d, n, k, a, lda, x, incX)
 }
 
 // Dtbsv solves op(A) x = b for a triangular n x n matrix A with k diagonals beside the main one.
 //
 // On entry a holds the triangle ul of the band of A, and x the vector. On return x is overwritten.
-func (i Implementation) Dtbsv(
+func (*routines) Dtbsv(
 	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n, k int, a []float64, lda int, x []float64, incX int,
 ) {
 	if k >= fromDiagonals.solution.of(tA) && n*k >= entriesOfBands.solution {
@@ -278,11 +278,11 @@ func (i Implementation) Dtbsv(
 			return
 		}
 	}
-	i.Implementation.Dtbsv(ul, tA, d, n, k, a, lda, x, incX)
+	gonum.Dtbsv(ul, tA, d, n, k, a, lda, x, incX)
 }
 
 // Stbsv is Dtbsv in float32.
-func (i Implementation) Stbsv(
+func (*routines) Stbsv(
 	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n, k int, a []float32, lda int, x []float32, incX int,
 ) {
 	if k >= fromDiagonals.solution.of(tA) && n*k >= entriesOfBands.solution {
@@ -290,5 +290,5 @@ func (i Implementation) Stbsv(
 			return
 		}
 	}
-	i.Implementation.Stbsv(ul, tA, d, n, k, a, lda, x, incX)
+	gonum.Stbsv(ul, tA, d, n, k, a, lda, x, incX)
 }

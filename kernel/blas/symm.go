@@ -9,7 +9,7 @@ import (
 //
 // On entry a holds the triangle ul of A, b and c hold the m x n matrices B and C. On return c is
 // overwritten; the other triangle of A is not read.
-func (i Implementation) Dsymm(
+func (*routines) Dsymm(
 	s blas.Side, ul blas.Uplo, m, n int, alpha float64, a []float64, lda int, b []float64, ldb int,
 	beta float64, c []float64, ldc int,
 ) {
@@ -19,7 +19,7 @@ func (i Implementation) Dsymm(
 }
 
 // Ssymm is Dsymm in float32.
-func (i Implementation) Ssymm(
+func (*routines) Ssymm(
 	s blas.Side, ul blas.Uplo, m, n int, alpha float32, a []float32, lda int, b []float32, ldb int,
 	beta float32, c []float32, ldc int,
 ) {

@@ -9,7 +9,7 @@ import (
 // memory.
 //
 // On entry a holds the triangle ul of A, x and y hold the vectors. On return y is overwritten.
-func (i Implementation) Dsymv(
+func (*routines) Dsymv(
 	ul blas.Uplo, n int, alpha float64, a []float64, lda int, x []float64, incX int, beta float64,
 	y []float64, incY int,
 ) {
@@ -19,7 +19,7 @@ func (i Implementation) Dsymv(
 }
 
 // Ssymv is Dsymv in float32.
-func (i Implementation) Ssymv(
+func (*routines) Ssymv(
 	ul blas.Uplo, n int, alpha float32, a []float32, lda int, x []float32, incX int, beta float32,
 	y []float32, incY int,
 ) {
@@ -27,7 +27,7 @@ func (i Implementation) Ssymv(
 		return
 	}
 	if !symv(ul, n, alpha, a, lda, x, incX, beta, y, incY) {
-		i.Implementation.Ssymv(ul, n, alpha, a, lda, x, incX, beta, y, incY)
+		gonum.Ssymv(ul, n, alpha, a, lda, x, incX, beta, y, incY)
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 //
 // On entry a holds A, and c the triangle ul of the symmetric C. On return the triangle is overwritten; the
 // other one is neither read nor written.
-func (i Implementation) Dsyrk(
+func (*routines) Dsyrk(
 	ul blas.Uplo, tA blas.Transpose, n, k int, alpha float64, a []float64, lda int, beta float64,
 	c []float64, ldc int,
 ) {
@@ -24,12 +24,12 @@ func (i Implementation) Dsyrk(
 }
 
 // Ssyrk is Dsyrk in float32.
-func (i Implementation) Ssyrk(
+func (*routines) Ssyrk(
 	ul blas.Uplo, tA blas.Transpose, n, k int, alpha float32, a []float32, lda int, beta float32,
 	c []float32, ldc int,
 ) {
 	if !syrk(ul, tA, n, k, alpha, a, lda, beta, c, ldc) {
-		i.Implementation.Ssyrk(ul, tA, n, k, alpha, a, lda, beta, c, ldc)
+		gonum.Ssyrk(ul, tA, n, k, alpha, a, lda, beta, c, ldc)
 	}
 }
 
@@ -38,7 +38,7 @@ func (i Implementation) Ssyrk(
 //
 // On entry a and b hold A and B, and c the triangle ul of the symmetric C. On return the triangle is
 // overwritten; the other one is neither read nor written.
-func (i Implementation) Dsyr2k(
+func (*routines) Dsyr2k(
 	ul blas.Uplo, tA blas.Transpose, n, k int, alpha float64, a []float64, lda int, b []float64, ldb int,
 	beta float64, c []float64, ldc int,
 ) {
@@ -49,7 +49,7 @@ func (i Implementation) Dsyr2k(
 }
 
 // Ssyr2k is Dsyr2k in float32.
-func (i Implementation) Ssyr2k(
+func (*routines) Ssyr2k(
 	ul blas.Uplo, tA blas.Transpose, n, k int, alpha float32, a []float32, lda int, b []float32, ldb int,
 	beta float32, c []float32, ldc int,
 ) {

@@ -10,44 +10,44 @@ import (
 // Dtrsm solves op(A) X = alpha B or, with A on the right, X op(A) = alpha B, for a triangular A.
 //
 // On entry a holds the triangle ul of A, and b the m x n matrix B. On return b holds X.
-func (i Implementation) Dtrsm(
+func (*routines) Dtrsm(
 	s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha float64, a []float64, lda int,
 	b []float64, ldb int,
 ) {
 	if !triangular(false, s, ul, tA, d, m, n, alpha, a, lda, b, ldb) {
-		i.Implementation.Dtrsm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
+		gonum.Dtrsm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 	}
 }
 
 // Strsm is Dtrsm in float32.
-func (i Implementation) Strsm(
+func (*routines) Strsm(
 	s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha float32, a []float32, lda int,
 	b []float32, ldb int,
 ) {
 	if !triangular(false, s, ul, tA, d, m, n, alpha, a, lda, b, ldb) {
-		i.Implementation.Strsm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
+		gonum.Strsm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 	}
 }
 
 // Dtrmm computes B = alpha op(A) B or, with A on the right, B = alpha B op(A), for a triangular A.
 //
 // On entry a holds the triangle ul of A, and b the m x n matrix B. On return b is overwritten by the product.
-func (i Implementation) Dtrmm(
+func (*routines) Dtrmm(
 	s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha float64, a []float64, lda int,
 	b []float64, ldb int,
 ) {
 	if !triangular(true, s, ul, tA, d, m, n, alpha, a, lda, b, ldb) {
-		i.Implementation.Dtrmm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
+		gonum.Dtrmm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 	}
 }
 
 // Strmm is Dtrmm in float32.
-func (i Implementation) Strmm(
+func (*routines) Strmm(
 	s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha float32, a []float32, lda int,
 	b []float32, ldb int,
 ) {
 	if !triangular(true, s, ul, tA, d, m, n, alpha, a, lda, b, ldb) {
-		i.Implementation.Strmm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
+		gonum.Strmm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 // Dtrsv solves op(A) x = b for a triangular A.
 //
 // On entry a holds the triangle ul of A, and x the vector b. On return x holds the solution.
-func (i Implementation) Dtrsv(
+func (*routines) Dtrsv(
 	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []float64, lda int, x []float64, incX int,
 ) {
 	if n < trsvFrom(ul, tA != blas.NoTrans) || !triangularVector(false, ul, tA, d, n, a, lda, x, incX) {
@@ -17,18 +17,18 @@ func (i Implementation) Dtrsv(
 }
 
 // Strsv is Dtrsv in float32.
-func (i Implementation) Strsv(
+func (*routines) Strsv(
 	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []float32, lda int, x []float32, incX int,
 ) {
 	if !triangularVector(false, ul, tA, d, n, a, lda, x, incX) {
-		i.Implementation.Strsv(ul, tA, d, n, a, lda, x, incX)
+		gonum.Strsv(ul, tA, d, n, a, lda, x, incX)
 	}
 }
 
 // Dtrmv computes x = op(A) x for a triangular A.
 //
 // On entry a holds the triangle ul of A. On return x is overwritten by the product.
-func (i Implementation) Dtrmv(
+func (*routines) Dtrmv(
 	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []float64, lda int, x []float64, incX int,
 ) {
 	if n < trmvOrder || !triangularVector(true, ul, tA, d, n, a, lda, x, incX) {
@@ -37,11 +37,11 @@ func (i Implementation) Dtrmv(
 }
 
 // Strmv is Dtrmv in float32.
-func (i Implementation) Strmv(
+func (*routines) Strmv(
 	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []float32, lda int, x []float32, incX int,
 ) {
 	if !triangularVector(true, ul, tA, d, n, a, lda, x, incX) {
-		i.Implementation.Strmv(ul, tA, d, n, a, lda, x, incX)
+		gonum.Strmv(ul, tA, d, n, a, lda, x, incX)
 	}
 }
 

@@ -75,7 +75,21 @@ func Use() { use() }
 // A left factor with few nonzero entries is multiplied entry by entry. Memory for blocks is kept: calls on
 // one thread allocate none after the first ones. Large operands are shared by goroutines that end 50 us
 // after the last of them.
-type Implementation struct{ reference.Implementation }
+type Implementation struct {
+	*routines // nil: no method reads it
+	others
+}
+
+// routines has the methods that this package computes, and gonum's other ones. Use registers a pointer to it.
+// The methods have a pointer as their receiver: those with a value are called by way of a function that copies
+// the arguments, which takes a tenth of the time of a small call.
+type routines struct{ others }
+
+// others has gonum's methods.
+type others struct{ reference.Implementation }
+
+// gonum computes what this package leaves to it, and panics because of the arguments.
+var gonum reference.Implementation
 
 // Lapack is gonum's lapack.Float64. It computes the factors of LU, Cholesky, QR and LQ, their Q and inverses,
 // eigenvalues and eigenvectors, and singular values and vectors. It also computes norms and estimates of

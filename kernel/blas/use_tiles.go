@@ -11,9 +11,10 @@ import (
 )
 
 func use() {
-	blas32.Use(Implementation{})
-	blas64.Use(Implementation{})
-	cblas64.Use(Implementation{})
-	cblas128.Use(Implementation{})
+	var all routines
+	blas32.Use(&all)
+	blas64.Use(&all)
+	cblas64.Use(&all)
+	cblas128.Use(&all)
 	lapack64.Use(Lapack{})
 }

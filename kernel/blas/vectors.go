@@ -26,7 +26,7 @@ func innerProduct[F tile.Float](x, y []F) (sum F) {
 }
 
 // Ddot returns x'y.
-func (i Implementation) Ddot(n int, x []float64, incX int, y []float64, incY int) float64 {
+func (*routines) Ddot(n int, x []float64, incX int, y []float64, incY int) float64 {
 	switch {
 	case inRow(n, x, incX) && inRow(n, y, incY):
 		x, y = x[:n], y[:n]
@@ -67,7 +67,7 @@ func stridedDot[F tile.Float](n int, x []F, incX int, y []F, incY int) F {
 }
 
 // Sdot returns x'y in float32.
-func (i Implementation) Sdot(n int, x []float32, incX int, y []float32, incY int) float32 {
+func (*routines) Sdot(n int, x []float32, incX int, y []float32, incY int) float32 {
 	if !inRow(n, x, incX) || !inRow(n, y, incY) || !vectorized() {
 		return fallback{}.Sdot(n, x, incX, y, incY)
 	}
@@ -86,7 +86,7 @@ func (i Implementation) Sdot(n int, x []float32, incX int, y []float32, incY int
 }
 
 // Daxpy adds alpha x to y.
-func (i Implementation) Daxpy(n int, alpha float64, x []float64, incX int, y []float64, incY int) {
+func (*routines) Daxpy(n int, alpha float64, x []float64, incX int, y []float64, incY int) {
 	switch {
 	case alpha == 0 || !inRow(n, x, incX) || !inRow(n, y, incY):
 		fallback{}.Daxpy(n, alpha, x, incX, y, incY)
@@ -103,7 +103,7 @@ func (i Implementation) Daxpy(n int, alpha float64, x []float64, incX int, y []f
 }
 
 // Saxpy adds alpha x to y in float32.
-func (i Implementation) Saxpy(n int, alpha float32, x []float32, incX int, y []float32, incY int) {
+func (*routines) Saxpy(n int, alpha float32, x []float32, incX int, y []float32, incY int) {
 	switch {
 	case alpha == 0 || !inRow(n, x, incX) || !inRow(n, y, incY):
 		fallback{}.Saxpy(n, alpha, x, incX, y, incY)
@@ -123,7 +123,7 @@ func (i Implementation) Saxpy(n int, alpha float32, x []float32, incX int, y []f
 
 // Dnrm2 returns the Euclidean norm of x. Entries whose squares are not safe from overflow and underflow are
 // scaled: a few by gonum.
-func (i Implementation) Dnrm2(n int, x []float64, incX int) float64 {
+func (*routines) Dnrm2(n int, x []float64, incX int) float64 {
 	var squares float64
 	switch {
 	case n == 1 && inRow(n, x, incX):
@@ -181,7 +181,7 @@ func safeSquares(sum float64) bool { return sum >= 0x1p-900 && sum <= 0x1p1000 }
 func safeReflection(squares, norm float64) bool { return squares >= 0x1p-900 && norm <= 0x1p900 }
 
 // Snrm2 returns the Euclidean norm of x. The squares of float32 neither overflow nor underflow in float64.
-func (i Implementation) Snrm2(n int, x []float32, incX int) float32 {
+func (*routines) Snrm2(n int, x []float32, incX int) float32 {
 	switch {
 	case !inRow(n, x, incX):
 		return fallback{}.Snrm2(n, x, incX)
@@ -192,10 +192,10 @@ func (i Implementation) Snrm2(n int, x []float32, incX int) float32 {
 }
 
 // Dasum returns the sum of the absolute values of x.
-func (i Implementation) Dasum(n int, x []float64, incX int) float64 {
+func (*routines) Dasum(n int, x []float64, incX int) float64 {
 	switch {
 	case !inRow(n, x, incX) || !vectorized():
-		return i.Implementation.Dasum(n, x, incX)
+		return gonum.Dasum(n, x, incX)
 	case n < 4: // as sumOfSizes
 		sum := 0.0
 		for _, v := range x[:n] {
@@ -207,10 +207,10 @@ func (i Implementation) Dasum(n int, x []float64, incX int) float64 {
 }
 
 // Sasum returns the sum of the absolute values of x in float32.
-func (i Implementation) Sasum(n int, x []float32, incX int) float32 {
+func (*routines) Sasum(n int, x []float32, incX int) float32 {
 	switch {
 	case !inRow(n, x, incX):
-		return i.Implementation.Sasum(n, x, incX)
+		return gonum.Sasum(n, x, incX)
 	case n >= dotLength && vectorized():
 		return absolutes(x[:n])
 	}
@@ -235,9 +235,9 @@ func sumOfSizes32(x []float32) float32 {
 }
 
 // Dscal multiplies x by alpha. As in gonum, alpha = 0 clears x.
-func (i Implementation) Dscal(n int, alpha float64, x []float64, incX int) {
+func (*routines) Dscal(n int, alpha float64, x []float64, incX int) {
 	if alpha == 0 || !inRow(n, x, incX) {
-		i.Implementation.Dscal(n, alpha, x, incX)
+		gonum.Dscal(n, alpha, x, incX)
 		return
 	}
 	x = x[:n]
@@ -254,9 +254,9 @@ func (i Implementation) Dscal(n int, alpha float64, x []float64, incX int) {
 }
 
 // Sscal multiplies x by alpha in float32. As in gonum, alpha = 0 clears x.
-func (i Implementation) Sscal(n int, alpha float32, x []float32, incX int) {
+func (*routines) Sscal(n int, alpha float32, x []float32, incX int) {
 	if alpha == 0 || !inRow(n, x, incX) {
-		i.Implementation.Sscal(n, alpha, x, incX)
+		gonum.Sscal(n, alpha, x, incX)
 		return
 	}
 	x = x[:n]
@@ -285,10 +285,10 @@ func scaleVectors[F tile.Float](x []F, by F) int {
 
 // Idamax returns the index of the first of the largest absolute values in x. As in gonum, NaN counts as the
 // first entry only.
-func (i Implementation) Idamax(n int, x []float64, incX int) int {
+func (*routines) Idamax(n int, x []float64, incX int) int {
 	switch {
 	case !inRow(n, x, incX):
-		return i.Implementation.Idamax(n, x, incX)
+		return gonum.Idamax(n, x, incX)
 	case n >= largestLength && x[0] == x[0] && vectorized():
 		return tile.LargestIndex(x[:n])
 	}
@@ -302,10 +302,10 @@ func (i Implementation) Idamax(n int, x []float64, incX int) int {
 }
 
 // Isamax is Idamax in float32.
-func (i Implementation) Isamax(n int, x []float32, incX int) int {
+func (*routines) Isamax(n int, x []float32, incX int) int {
 	switch {
 	case !inRow(n, x, incX):
-		return i.Implementation.Isamax(n, x, incX)
+		return gonum.Isamax(n, x, incX)
 	case n >= largestLength && x[0] == x[0] && vectorized():
 		return tile.LargestIndex(x[:n])
 	}
@@ -319,10 +319,10 @@ func (i Implementation) Isamax(n int, x []float32, incX int) int {
 }
 
 // Drot sets x to c x + s y, and y to c y - s x.
-func (i Implementation) Drot(n int, x []float64, incX int, y []float64, incY int, c, s float64) {
+func (*routines) Drot(n int, x []float64, incX int, y []float64, incY int, c, s float64) {
 	switch {
 	case !inRow(n, x, incX) || !inRow(n, y, incY):
-		i.Implementation.Drot(n, x, incX, y, incY, c, s)
+		gonum.Drot(n, x, incX, y, incY, c, s)
 	case n >= rotationLength && vectorized():
 		rotate(x[:n], y[:n], c, s)
 	default:
@@ -335,10 +335,10 @@ func (i Implementation) Drot(n int, x []float64, incX int, y []float64, incY int
 }
 
 // Srot is Drot in float32.
-func (i Implementation) Srot(n int, x []float32, incX int, y []float32, incY int, c, s float32) {
+func (*routines) Srot(n int, x []float32, incX int, y []float32, incY int, c, s float32) {
 	switch {
 	case !inRow(n, x, incX) || !inRow(n, y, incY):
-		i.Implementation.Srot(n, x, incX, y, incY, c, s)
+		gonum.Srot(n, x, incX, y, incY, c, s)
 	case n >= rotationLength && vectorized():
 		rotate(x[:n], y[:n], c, s)
 	default:
@@ -351,18 +351,18 @@ func (i Implementation) Srot(n int, x []float32, incX int, y []float32, incY int
 }
 
 // Dswap exchanges x and y.
-func (i Implementation) Dswap(n int, x []float64, incX int, y []float64, incY int) {
+func (*routines) Dswap(n int, x []float64, incX int, y []float64, incY int) {
 	if !inRow(n, x, incX) || !inRow(n, y, incY) {
-		i.Implementation.Dswap(n, x, incX, y, incY)
+		gonum.Dswap(n, x, incX, y, incY)
 		return
 	}
 	exchange(x[:n], y[:n])
 }
 
 // Sswap exchanges x and y.
-func (i Implementation) Sswap(n int, x []float32, incX int, y []float32, incY int) {
+func (*routines) Sswap(n int, x []float32, incX int, y []float32, incY int) {
 	if !inRow(n, x, incX) || !inRow(n, y, incY) {
-		i.Implementation.Sswap(n, x, incX, y, incY)
+		gonum.Sswap(n, x, incX, y, incY)
 		return
 	}
 	exchange(x[:n], y[:n])

@@ -9,7 +9,7 @@ import (
 // where op(X) is X, its transpose or its conjugate transpose.
 //
 // On entry a, b and c hold A, B and C by rows. On return c is overwritten.
-func (i Implementation) Zgemm(
+func (*routines) Zgemm(
 	tA, tB blas.Transpose, m, n, k int, alpha complex128, a []complex128, lda int, b []complex128, ldb int,
 	beta complex128, c []complex128, ldc int,
 ) {
@@ -20,7 +20,7 @@ func (i Implementation) Zgemm(
 }
 
 // Cgemm is Zgemm in complex64.
-func (i Implementation) Cgemm(
+func (*routines) Cgemm(
 	tA, tB blas.Transpose, m, n, k int, alpha complex64, a []complex64, lda int, b []complex64, ldb int,
 	beta complex64, c []complex64, ldc int,
 ) {
@@ -29,7 +29,7 @@ func (i Implementation) Cgemm(
 			tA, tB, m, n, k, complex128(alpha), singles(a), lda, singles(b), ldb, complex128(beta),
 			singles(c), ldc,
 		) {
-		i.Implementation.Cgemm(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+		gonum.Cgemm(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 	}
 }
 

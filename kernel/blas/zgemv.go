@@ -9,7 +9,7 @@ import (
 // or its conjugate transpose.
 //
 // On entry a, x and y hold A, x and y. On return y is overwritten.
-func (i Implementation) Zgemv(
+func (*routines) Zgemv(
 	tA blas.Transpose, m, n int, alpha complex128, a []complex128, lda int, x []complex128, incX int,
 	beta complex128, y []complex128, incY int,
 ) {
@@ -20,7 +20,7 @@ func (i Implementation) Zgemv(
 }
 
 // Cgemv is Zgemv in complex64.
-func (i Implementation) Cgemv(
+func (*routines) Cgemv(
 	tA blas.Transpose, m, n int, alpha complex64, a []complex64, lda int, x []complex64, incX int,
 	beta complex64, y []complex64, incY int,
 ) {

@@ -10,7 +10,7 @@ import (
 // Zgeru computes A += alpha x y' for a complex m x n matrix A.
 //
 // On entry a, x and y hold A, x and y. On return a is overwritten.
-func (i Implementation) Zgeru(
+func (*routines) Zgeru(
 	m, n int, alpha complex128, x []complex128, incX int, y []complex128, incY int, a []complex128, lda int,
 ) {
 	if m*n < complexEntries || !zger(blas.Trans, m, n, alpha, doubles(x), incX, doubles(y), incY, doubles(a), lda) {
@@ -19,7 +19,7 @@ func (i Implementation) Zgeru(
 }
 
 // Cgeru is Zgeru in complex64.
-func (i Implementation) Cgeru(
+func (*routines) Cgeru(
 	m, n int, alpha complex64, x []complex64, incX int, y []complex64, incY int, a []complex64, lda int,
 ) {
 	if m*n < complexEntries ||
@@ -31,7 +31,7 @@ func (i Implementation) Cgeru(
 // Zgerc computes A += alpha x y* for a complex m x n matrix A, where y* is the conjugate transpose of y.
 //
 // On entry a, x and y hold A, x and y. On return a is overwritten.
-func (i Implementation) Zgerc(
+func (*routines) Zgerc(
 	m, n int, alpha complex128, x []complex128, incX int, y []complex128, incY int, a []complex128, lda int,
 ) {
 	if m*n < complexEntries || !zger(blas.ConjTrans, m, n, alpha, doubles(x), incX, doubles(y), incY, doubles(a), lda) {
@@ -40,7 +40,7 @@ func (i Implementation) Zgerc(
 }
 
 // Cgerc is Zgerc in complex64.
-func (i Implementation) Cgerc(
+func (*routines) Cgerc(
 	m, n int, alpha complex64, x []complex64, incX int, y []complex64, incY int, a []complex64, lda int,
 ) {
 	if m*n < complexEntries ||

@@ -9,7 +9,7 @@ import "gonum.org/v1/gonum/blas"
 //
 // On entry a holds the triangle ul of A, and x the vector. On return the triangle is overwritten, with a real
 // diagonal.
-func (i Implementation) Zher(
+func (*routines) Zher(
 	ul blas.Uplo, n int, alpha float64, x []complex128, incX int, a []complex128, lda int,
 ) {
 	if n >= fromComplexRows.rankOne {
@@ -17,11 +17,11 @@ func (i Implementation) Zher(
 			return
 		}
 	}
-	i.Implementation.Zher(ul, n, alpha, x, incX, a, lda)
+	gonum.Zher(ul, n, alpha, x, incX, a, lda)
 }
 
 // Cher is Zher in complex64.
-func (i Implementation) Cher(
+func (*routines) Cher(
 	ul blas.Uplo, n int, alpha float32, x []complex64, incX int, a []complex64, lda int,
 ) {
 	if n >= fromComplexRows.rankOne {
@@ -29,11 +29,11 @@ func (i Implementation) Cher(
 			return
 		}
 	}
-	i.Implementation.Cher(ul, n, alpha, x, incX, a, lda)
+	gonum.Cher(ul, n, alpha, x, incX, a, lda)
 }
 
 // Zhpr is Zher for a packed triangle.
-func (i Implementation) Zhpr(
+func (*routines) Zhpr(
 	ul blas.Uplo, n int, alpha float64, x []complex128, incX int, a []complex128,
 ) {
 	if n >= fromComplexRows.rankOne {
@@ -41,11 +41,11 @@ func (i Implementation) Zhpr(
 			return
 		}
 	}
-	i.Implementation.Zhpr(ul, n, alpha, x, incX, a)
+	gonum.Zhpr(ul, n, alpha, x, incX, a)
 }
 
 // Chpr is Zhpr in complex64.
-func (i Implementation) Chpr(
+func (*routines) Chpr(
 	ul blas.Uplo, n int, alpha float32, x []complex64, incX int, a []complex64,
 ) {
 	if n >= fromComplexRows.rankOne {
@@ -53,14 +53,14 @@ func (i Implementation) Chpr(
 			return
 		}
 	}
-	i.Implementation.Chpr(ul, n, alpha, x, incX, a)
+	gonum.Chpr(ul, n, alpha, x, incX, a)
 }
 
 // Zher2 adds alpha x y* + conj(alpha) y x* to a Hermitian n x n matrix A.
 //
 // On entry a holds the triangle ul of A, x and y the vectors. On return the triangle is overwritten, with a
 // real diagonal.
-func (i Implementation) Zher2(
+func (*routines) Zher2(
 	ul blas.Uplo, n int, alpha complex128, x []complex128, incX int, y []complex128, incY int, a []complex128, lda int,
 ) {
 	if n >= fromComplexRows.rankTwo {
@@ -68,11 +68,11 @@ func (i Implementation) Zher2(
 			return
 		}
 	}
-	i.Implementation.Zher2(ul, n, alpha, x, incX, y, incY, a, lda)
+	gonum.Zher2(ul, n, alpha, x, incX, y, incY, a, lda)
 }
 
 // Cher2 is Zher2 in complex64.
-func (i Implementation) Cher2(
+func (*routines) Cher2(
 	ul blas.Uplo, n int, alpha complex64, x []complex64, incX int, y []complex64, incY int, a []complex64, lda int,
 ) {
 	if n >= fromComplexRows.rankTwo {
@@ -80,11 +80,11 @@ func (i Implementation) Cher2(
 			return
 		}
 	}
-	i.Implementation.Cher2(ul, n, alpha, x, incX, y, incY, a, lda)
+	gonum.Cher2(ul, n, alpha, x, incX, y, incY, a, lda)
 }
 
 // Zhpr2 is Zher2 for a packed triangle.
-func (i Implementation) Zhpr2(
+func (*routines) Zhpr2(
 	ul blas.Uplo, n int, alpha complex128, x []complex128, incX int, y []complex128, incY int, a []complex128,
 ) {
 	if n >= fromComplexRows.rankTwo {
@@ -92,11 +92,11 @@ func (i Implementation) Zhpr2(
 			return
 		}
 	}
-	i.Implementation.Zhpr2(ul, n, alpha, x, incX, y, incY, a)
+	gonum.Zhpr2(ul, n, alpha, x, incX, y, incY, a)
 }
 
 // Chpr2 is Zhpr2 in complex64.
-func (i Implementation) Chpr2(
+func (*routines) Chpr2(
 	ul blas.Uplo, n int, alpha complex64, x []complex64, incX int, y []complex64, incY int, a []complex64,
 ) {
 	if n >= fromComplexRows.rankTwo {
@@ -104,13 +104,13 @@ func (i Implementation) Chpr2(
 			return
 		}
 	}
-	i.Implementation.Chpr2(ul, n, alpha, x, incX, y, incY, a)
+	gonum.Chpr2(ul, n, alpha, x, incX, y, incY, a)
 }
 
 // Zhemv computes y = alpha A x + beta y for a Hermitian n x n matrix A.
 //
 // On entry a holds the triangle ul of A, x and y the vectors. On return y is overwritten.
-func (i Implementation) Zhemv(
+func (*routines) Zhemv(
 	ul blas.Uplo, n int, alpha complex128, a []complex128, lda int, x []complex128, incX int, beta complex128,
 	y []complex128, incY int,
 ) {
@@ -119,11 +119,11 @@ func (i Implementation) Zhemv(
 			return
 		}
 	}
-	i.Implementation.Zhemv(ul, n, alpha, a, lda, x, incX, beta, y, incY)
+	gonum.Zhemv(ul, n, alpha, a, lda, x, incX, beta, y, incY)
 }
 
 // Chemv is Zhemv in complex64.
-func (i Implementation) Chemv(
+func (*routines) Chemv(
 	ul blas.Uplo, n int, alpha complex64, a []complex64, lda int, x []complex64, incX int, beta complex64,
 	y []complex64, incY int,
 ) {
@@ -133,11 +133,11 @@ func (i Implementation) Chemv(
 			return
 		}
 	}
-	i.Implementation.Chemv(ul, n, alpha, a, lda, x, incX, beta, y, incY)
+	gonum.Chemv(ul, n, alpha, a, lda, x, incX, beta, y, incY)
 }
 
 // Zhpmv is Zhemv for a packed triangle.
-func (i Implementation) Zhpmv(
+func (*routines) Zhpmv(
 	ul blas.Uplo, n int, alpha complex128, a []complex128, x []complex128, incX int, beta complex128,
 	y []complex128, incY int,
 ) {
@@ -146,11 +146,11 @@ func (i Implementation) Zhpmv(
 			return
 		}
 	}
-	i.Implementation.Zhpmv(ul, n, alpha, a, x, incX, beta, y, incY)
+	gonum.Zhpmv(ul, n, alpha, a, x, incX, beta, y, incY)
 }
 
 // Chpmv is Zhpmv in complex64.
-func (i Implementation) Chpmv(
+func (*routines) Chpmv(
 	ul blas.Uplo, n int, alpha complex64, a []complex64, x []complex64, incX int, beta complex64, y []complex64,
 	incY int,
 ) {
@@ -160,11 +160,11 @@ func (i Implementation) Chpmv(
 			return
 		}
 	}
-	i.Implementation.Chpmv(ul, n, alpha, a, x, incX, beta, y, incY)
+	gonum.Chpmv(ul, n, alpha, a, x, incX, beta, y, incY)
 }
 
 // Zhbmv is Zhemv for a band of k diagonals on each side of the main one.
-func (i Implementation) Zhbmv(
+func (*routines) Zhbmv(
 	ul blas.Uplo, n, k int, alpha complex128, a []complex128, lda int, x []complex128, incX int, beta complex128,
 	y []complex128, incY int,
 ) {
@@ -173,11 +173,11 @@ func (i Implementation) Zhbmv(
 			return
 		}
 	}
-	i.Implementation.Zhbmv(ul, n, k, alpha, a, lda, x, incX, beta, y, incY)
+	gonum.Zhbmv(ul, n, k, alpha, a, lda, x, incX, beta, y, incY)
 }
 
 // Chbmv is Zhbmv in complex64.
-func (i Implementation) Chbmv(
+func (*routines) Chbmv(
 	ul blas.Uplo, n, k int, alpha complex64, a []complex64, lda int, x []complex64, incX int, beta complex64,
 	y []complex64, incY int,
 ) {
@@ -187,13 +187,13 @@ func (i Implementation) Chbmv(
 			return
 		}
 	}
-	i.Implementation.Chbmv(ul, n, k, alpha, a, lda, x, incX, beta, y, incY)
+	gonum.Chbmv(ul, n, k, alpha, a, lda, x, incX, beta, y, incY)
 }
 
 // Ztrmv computes x = op(A) x for a triangular n x n matrix A.
 //
 // On entry a holds the triangle ul of A, and x the vector. On return x is overwritten.
-func (i Implementation) Ztrmv(
+func (*routines) Ztrmv(
 	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []complex128, lda int, x []complex128, incX int,
 ) {
 	if n >= fromComplexRows.product.of(tA) {
@@ -201,11 +201,11 @@ func (i Implementation) Ztrmv(
 			return
 		}
 	}
-	i.Implementation.Ztrmv(ul, tA, d, n, a, lda, x, incX)
+	gonum.Ztrmv(ul, tA, d, n, a, lda, x, incX)
 }
 
 // Ctrmv is Ztrmv in complex64.
-func (i Implementation) Ctrmv(
+func (*routines) Ctrmv(
 	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []complex64, lda int, x []complex64, incX int,
 ) {
 	if n >= fromComplexRows.product.of(tA) {
@@ -213,11 +213,11 @@ func (i Implementation) Ctrmv(
 			return
 		}
 	}
-	i.Implementation.Ctrmv(ul, tA, d, n, a, lda, x, incX)
+	gonum.Ctrmv(ul, tA, d, n, a, lda, x, incX)
 }
 
 // Ztpmv is Ztrmv for a packed triangle.
-func (i Implementation) Ztpmv(
+func (*routines) Ztpmv(
 	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []complex128, x []complex128, incX int,
 ) {
 	if n >= fromComplexPacked.product.of(tA) {
@@ -225,11 +225,11 @@ func (i Implementation) Ztpmv(
 			return
 		}
 	}
-	i.Implementation.Ztpmv(ul, tA, d, n, a, x, incX)
+	gonum.Ztpmv(ul, tA, d, n, a, x, incX)
 }
 
 // Ctpmv is Ztpmv in complex64.
-func (i Implementation) Ctpmv(
+func (*routines) Ctpmv(
 	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []complex64, x []complex64, incX int,
 ) {
 	if n >= fromComplexPacked32.product.of(tA) {
@@ -237,11 +237,11 @@ func (i Implementation) Ctpmv(
 			return
 		}
 	}
-	i.Implementation.Ctpmv(ul, tA, d, n, a, x, incX)
+	gonum.Ctpmv(ul, tA, d, n, a, x, incX)
 }
 
 // Ztbmv is Ztrmv for a band of k diagonals beside the main one.
-func (i Implementation) Ztbmv(
+func (*routines) Ztbmv(
 	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n, k int, a []complex128, lda int, x []complex128, incX int,
 ) {
 	if k >= fromComplexDiagonals.product.of(tA) && n*k >= entriesOfComplexBands.product {
@@ -249,11 +249,11 @@ func (i Implementation) Ztbmv(
 			return
 		}
 	}
-	i.Implementation.Ztbmv(ul, tA, d, n, k, a, lda, x, incX)
+	gonum.Ztbmv(ul, tA, d, n, k, a, lda, x, incX)
 }
 
 // Ctbmv is Ztbmv in complex64.
-func (i Implementation) Ctbmv(
+func (*routines) Ctbmv(
 	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n, k int, a []complex64, lda int, x []complex64, incX int,
 ) {
 	if k >= fromComplexDiagonals.product.of(tA) && n*k >= entriesOfComplexBands.product {
@@ -261,13 +261,13 @@ func (i Implementation) Ctbmv(
 			return
 		}
 	}
-	i.Implementation.Ctbmv(ul, tA, d, n, k, a, lda, x, incX)
+	gonum.Ctbmv(ul, tA, d, n, k, a, lda, x, incX)
 }
 
 // Ztrsv solves op(A) x = b for a triangular n x n matrix A.
 //
 // On entry a holds the triangle ul of A, and x the vector. On return x is overwritten.
-func (i Implementation) Ztrsv(
+func (*routines) Ztrsv(
 	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []complex128, lda int, x []complex128, incX int,
 ) {
 	if n >= fromComplexRows.solution.of(tA) {
@@ -275,11 +275,11 @@ func (i Implementation) Ztrsv(
 			return
 		}
 	}
-	i.Implementation.Ztrsv(ul, tA, d, n, a, lda, x, incX)
+	gonum.Ztrsv(ul, tA, d, n, a, lda, x, incX)
 }
 
 // Ctrsv is Ztrsv in complex64.
-func (i Implementation) Ctrsv(
+func (*routines) Ctrsv(
 	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []complex64, lda int, x []complex64, incX int,
 ) {
 	if n >= fromComplexRows.solution.of(tA) {
@@ -287,11 +287,11 @@ func (i Implementation) Ctrsv(
 			return
 		}
 	}
-	i.Implementation.Ctrsv(ul, tA, d, n, a, lda, x, incX)
+	gonum.Ctrsv(ul, tA, d, n, a, lda, x, incX)
 }
 
 // Ztpsv is Ztrsv for a packed triangle.
-func (i Implementation) Ztpsv(
+func (*routines) Ztpsv(
 	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []complex128, x []complex128, incX int,
 ) {
 	if n >= fromComplexPacked.solution.of(tA) {
@@ -299,11 +299,11 @@ func (i Implementation) Ztpsv(
 			return
 		}
 	}
-	i.Implementation.Ztpsv(ul, tA, d, n, a, x, incX)
+	gonum.Ztpsv(ul, tA, d, n, a, x, incX)
 }
 
 // Ctpsv is Ztpsv in complex64.
-func (i Implementation) Ctpsv(
+func (*routines) Ctpsv(
 	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []complex64, x []complex64, incX int,
 ) {
 	if n >= fromComplexPacked32.solution.of(tA) {
@@ -311,11 +311,11 @@ func (i Implementation) Ctpsv(
 			return
 		}
 	}
-	i.Implementation.Ctpsv(ul, tA, d, n, a, x, incX)
+	gonum.Ctpsv(ul, tA, d, n, a, x, incX)
 }
 
 // Ztbsv is Ztrsv for a band of k diagonals beside the main one.
-func (i Implementation) Ztbsv(
+func (*routines) Ztbsv(
 	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n, k int, a []complex128, lda int, x []complex128, incX int,
 ) {
 	if k >= fromComplexDiagonals.solution.of(tA) && n*k >= entriesOfComplexBands.solution {
@@ -323,11 +323,11 @@ func (i Implementation) Ztbsv(
 			return
 		}
 	}
-	i.Implementation.Ztbsv(ul, tA, d, n, k, a, lda, x, incX)
+	gonum.Ztbsv(ul, tA, d, n, k, a, lda, x, incX)
 }
 
 // Ctbsv is Ztbsv in complex64.
-func (i Implementation) Ctbsv(
+func (*routines) Ctbsv(
 	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n, k int, a []complex64, lda int, x []complex64, incX int,
 ) {
 	if k >= fromComplexDiagonals.solution.of(tA) && n*k >= entriesOfComplexBands.solution {
@@ -335,14 +335,14 @@ func (i Implementation) Ctbsv(
 			return
 		}
 	}
-	i.Implementation.Ctbsv(ul, tA, d, n, k, a, lda, x, incX)
+	gonum.Ctbsv(ul, tA, d, n, k, a, lda, x, incX)
 }
 
 // Zgbmv computes y = alpha op(A) x + beta y for an m x n matrix A with kL diagonals below the main one, and
 // kU above it.
 //
 // On entry a holds the band of A, x and y the vectors. On return y is overwritten.
-func (i Implementation) Zgbmv(
+func (*routines) Zgbmv(
 	tA blas.Transpose, m, n, kL, kU int, alpha complex128, a []complex128, lda int, x []complex128, incX int,
 	beta complex128, y []complex128, incY int,
 ) {
@@ -352,11 +352,11 @@ func (i Implementation) Zgbmv(
 			return
 		}
 	}
-	i.Implementation.Zgbmv(tA, m, n, kL, kU, alpha, a, lda, x, incX, beta, y, incY)
+	gonum.Zgbmv(tA, m, n, kL, kU, alpha, a, lda, x, incX, beta, y, incY)
 }
 
 // Cgbmv is Zgbmv in complex64.
-func (i Implementation) Cgbmv(
+func (*routines) Cgbmv(
 	tA blas.Transpose, m, n, kL, kU int, alpha complex64, a []complex64, lda int, x []complex64, incX int,
 	beta complex64, y []complex64, incY int,
 ) {
@@ -366,5 +366,5 @@ func (i Implementation) Cgbmv(
 			return
 		}
 	}
-	i.Implementation.Cgbmv(tA, m, n, kL, kU, alpha, a, lda, x, incX, beta, y, incY)
+	gonum.Cgbmv(tA, m, n, kL, kU, alpha, a, lda, x, incX, beta, y, incY)
 }

@@ -9,7 +9,7 @@ import (
 //
 // On entry a holds the triangle ul of A, b and c hold the m x n matrices B and C. On return c is
 // overwritten. The other triangle of A and the imaginary parts of its diagonal are not read.
-func (i Implementation) Zhemm(
+func (*routines) Zhemm(
 	s blas.Side, ul blas.Uplo, m, n int, alpha complex128, a []complex128, lda int, b []complex128, ldb int,
 	beta complex128, c []complex128, ldc int,
 ) {
@@ -19,7 +19,7 @@ func (i Implementation) Zhemm(
 }
 
 // Chemm is Zhemm in complex64.
-func (i Implementation) Chemm(
+func (*routines) Chemm(
 	s blas.Side, ul blas.Uplo, m, n int, alpha complex64, a []complex64, lda int, b []complex64, ldb int,
 	beta complex64, c []complex64, ldc int,
 ) {
@@ -36,7 +36,7 @@ func (i Implementation) Chemm(
 //
 // On entry a holds the triangle ul of A, b and c hold the m x n matrices B and C. On return c is
 // overwritten; the other triangle of A is not read.
-func (i Implementation) Zsymm(
+func (*routines) Zsymm(
 	s blas.Side, ul blas.Uplo, m, n int, alpha complex128, a []complex128, lda int, b []complex128, ldb int,
 	beta complex128, c []complex128, ldc int,
 ) {
@@ -47,7 +47,7 @@ func (i Implementation) Zsymm(
 }
 
 // Csymm is Zsymm in complex64.
-func (i Implementation) Csymm(
+func (*routines) Csymm(
 	s blas.Side, ul blas.Uplo, m, n int, alpha complex64, a []complex64, lda int, b []complex64, ldb int,
 	beta complex64, c []complex64, ldc int,
 ) {

@@ -12,7 +12,7 @@ import (
 // On entry a and b hold A and B, and c the triangle ul of the Hermitian C; the imaginary parts of its
 // diagonal are not read. On return the triangle is overwritten, with a real diagonal; the other one is
 // neither read nor written.
-func (i Implementation) Zher2k(
+func (*routines) Zher2k(
 	ul blas.Uplo, tA blas.Transpose, n, k int, alpha complex128, a []complex128, lda int, b []complex128,
 	ldb int, beta float64, c []complex128, ldc int,
 ) {
@@ -25,7 +25,7 @@ func (i Implementation) Zher2k(
 }
 
 // Cher2k is Zher2k in complex64.
-func (i Implementation) Cher2k(
+func (*routines) Cher2k(
 	ul blas.Uplo, tA blas.Transpose, n, k int, alpha complex64, a []complex64, lda int, b []complex64, ldb int,
 	beta float32, c []complex64, ldc int,
 ) {
@@ -43,7 +43,7 @@ func (i Implementation) Cher2k(
 //
 // On entry a and b hold A and B, and c the triangle ul of the symmetric C. On return the triangle is
 // overwritten; the other one is neither read nor written.
-func (i Implementation) Zsyr2k(
+func (*routines) Zsyr2k(
 	ul blas.Uplo, tA blas.Transpose, n, k int, alpha complex128, a []complex128, lda int, b []complex128,
 	ldb int, beta complex128, c []complex128, ldc int,
 ) {
@@ -54,7 +54,7 @@ func (i Implementation) Zsyr2k(
 }
 
 // Csyr2k is Zsyr2k in complex64.
-func (i Implementation) Csyr2k(
+func (*routines) Csyr2k(
 	ul blas.Uplo, tA blas.Transpose, n, k int, alpha complex64, a []complex64, lda int, b []complex64, ldb int,
 	beta complex64, c []complex64, ldc int,
 ) {

@@ -12,7 +12,7 @@ import (
 // On entry a holds A, and c the triangle ul of the Hermitian C; the imaginary parts of its diagonal are not
 // read. On return the triangle is overwritten, with a real diagonal; the other one is neither read nor
 // written.
-func (i Implementation) Zherk(
+func (*routines) Zherk(
 	ul blas.Uplo, tA blas.Transpose, n, k int, alpha float64, a []complex128, lda int, beta float64,
 	c []complex128, ldc int,
 ) {
@@ -23,7 +23,7 @@ func (i Implementation) Zherk(
 }
 
 // Cherk is Zherk in complex64.
-func (i Implementation) Cherk(
+func (*routines) Cherk(
 	ul blas.Uplo, tA blas.Transpose, n, k int, alpha float32, a []complex64, lda int, beta float32,
 	c []complex64, ldc int,
 ) {
@@ -41,7 +41,7 @@ func (i Implementation) Cherk(
 //
 // On entry a holds A, and c the triangle ul of the symmetric C. On return the triangle is overwritten; the
 // other one is neither read nor written.
-func (i Implementation) Zsyrk(
+func (*routines) Zsyrk(
 	ul blas.Uplo, tA blas.Transpose, n, k int, alpha complex128, a []complex128, lda int, beta complex128,
 	c []complex128, ldc int,
 ) {
@@ -52,7 +52,7 @@ func (i Implementation) Zsyrk(
 }
 
 // Csyrk is Zsyrk in complex64.
-func (i Implementation) Csyrk(
+func (*routines) Csyrk(
 	ul blas.Uplo, tA blas.Transpose, n, k int, alpha complex64, a []complex64, lda int, beta complex64,
 	c []complex64, ldc int,
 ) {

@@ -8,7 +8,7 @@ import "gonum.org/v1/gonum/blas"
 // On entry a holds the triangle ul of A, with ones on its diagonal that are not read if d is Unit, and b
 // the m x n matrix B. On return b holds X; the other triangle of A is not read. Zero by NaN or infinity is
 // NaN.
-func (i Implementation) Ztrsm(
+func (*routines) Ztrsm(
 	s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha complex128, a []complex128,
 	lda int, b []complex128, ldb int,
 ) {
@@ -18,7 +18,7 @@ func (i Implementation) Ztrsm(
 }
 
 // Ctrsm is Ztrsm in complex64.
-func (i Implementation) Ctrsm(
+func (*routines) Ctrsm(
 	s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha complex64, a []complex64,
 	lda int, b []complex64, ldb int,
 ) {
