@@ -12,15 +12,24 @@ func (*routines) Dgemv(
 	tA blas.Transpose, m, n int, alpha float64, a []float64, lda int, x []float64, incX int, beta float64,
 	y []float64, incY int,
 ) {
-	if m*n < dotLength || gonumMultiplies(tA, m, n) || !gemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY) {
+	if max(m, n) <= gemvLoopOrder && gemvByLoops(tA, m, n, a, lda, x, incX, y, incY) && alpha != 0 {
+		gemvLoops(tA, m, n, alpha, a, lda, x, beta, y)
+		return
+	}
+	if gonumMultiplies(tA, m, n) || !gemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY) {
 		fallback{}.Dgemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY)
 	}
 }
 
 // gonumMultiplies reports whether gonum takes less time in float64.
 func gonumMultiplies(tA blas.Transpose, m, n int) bool {
-	few := m*n < vectorEntries || n < vectorRow || tA != blas.NoTrans && m*n < transposedEntries
-	return few && !isThin(m, n) && !isNarrowVector[float64](tA, m, n)
+	switch {
+	case m*n < dotLength:
+		return true
+	case isThin(m, n), tA != blas.NoTrans && n <= narrowColumns && m >= narrowLength: // see isNarrowVector
+		return false
+	}
+	return n < vectorRow || m*n < vectorEntries || tA != blas.NoTrans && m*n < transposedEntries
 }
 
 // Sgemv is Dgemv in float32.
@@ -28,7 +37,8 @@ func (*routines) Sgemv(
 	tA blas.Transpose, m, n int, alpha float32, a []float32, lda int, x []float32, incX int, beta float32,
 	y []float32, incY int,
 ) {
-	if m*n <= gemvLoopEntries && gemvByLoops(tA, m, n, alpha, a, lda, x, incX, beta, y, incY) {
+	if m*n <= gemvLoopEntries32 && gemvByLoops(tA, m, n, a, lda, x, incX, y, incY) && alpha != 0 {
+		gemvLoops(tA, m, n, alpha, a, lda, x, beta, y)
 		return
 	}
 	if !gemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY) {
@@ -53,37 +63,98 @@ func gemv[F tile.Float](
 	return true
 }
 
-// gemvByLoops computes Sgemv entry by entry and returns true. It returns false unless the arguments are a
-// matrix and vectors of unit increments.
-func gemvByLoops(
-	tA blas.Transpose, m, n int, alpha float32, a []float32, lda int, x []float32, incX int, beta float32,
-	y []float32, incY int,
+// gemvByLoops reports whether gemvLoops computes the product of a few entries: for a matrix and vectors of
+// unit increments.
+func gemvByLoops[F tile.Float](
+	tA blas.Transpose, m, n int, a []F, lda int, x []F, incX int, y []F, incY int,
 ) bool {
-	lenX, lenY, down, across := n, m, lda, 1
 	if tA != blas.NoTrans {
-		lenX, lenY, down, across = m, n, 1, lda
+		x, y = y, x
 	}
+	entries := min(m, n) > 0 && len(x) >= n && len(y) >= m && lda >= n && len(a) >= (m-1)*lda+n
+	return entries && incX == 1 && incY == 1 && vectorized() && known(tA)
+}
+
+// gemvLoops computes y = alpha op(A) x + beta y in plain Go.
+func gemvLoops[F tile.Float](tA blas.Transpose, m, n int, alpha F, a []F, lda int, x []F, beta F, y []F) {
 	switch {
-	case m <= 0 || n <= 0 || !known(tA) || !inside(a, m, n, lda):
-		return false
-	case incX != 1 || incY != 1 || len(x) < lenX || len(y) < lenY:
-		return false
-	case alpha == 0 || !vectorized():
-		return false
+	case tA == blas.NoTrans:
+	case m > n:
+		sumColumns(alpha, a, lda, x[:m], beta, y[:n])
+		return
+	default:
+		sumRows(m, alpha, a, lda, x, beta, y[:n])
+		return
 	}
-	for i := range lenY {
-		sum, at := float32(0), i*down
-		for _, v := range x[:lenX] {
-			sum += float32(a[at] * v)
-			at += across
+	x = x[:n]
+	i := 0
+	for ; i+2 <= m; i += 2 {
+		first, second := a[i*lda:][:len(x)], a[(i+1)*lda:][:len(x)]
+		var s0, s1 F
+		for j, v := range x {
+			s0 += F(first[j] * v)
+			s1 += F(second[j] * v)
 		}
-		sum = float32(sum * alpha)
+		s0, s1 = F(alpha*s0), F(alpha*s1)
 		if beta != 0 {
-			sum += float32(beta * y[i])
+			s0 += F(beta * y[i])
+			s1 += F(beta * y[i+1])
+		}
+		y[i], y[i+1] = s0, s1
+	}
+	if i < m {
+		var sum F
+		for j, v := range a[i*lda:][:len(x)] {
+			sum += F(x[j] * v)
+		}
+		sum = F(alpha * sum)
+		if beta != 0 {
+			sum += F(beta * y[i])
 		}
 		y[i] = sum
 	}
-	return true
+}
+
+// sumRows computes y = alpha A'x + beta y, a sum of m rows.
+func sumRows[F tile.Float](m int, alpha F, a []F, lda int, x []F, beta F, y []F) {
+	by := alpha * x[0]
+	for j, v := range a[:len(y)] {
+		v = F(by * v)
+		if beta != 0 {
+			v += F(beta * y[j])
+		}
+		y[j] = v
+	}
+	i := 1
+	for ; i+2 <= m; i += 2 {
+		first, second := a[i*lda:][:len(y)], a[(i+1)*lda:][:len(y)]
+		by, next := alpha*x[i], alpha*x[i+1]
+		for j, v := range first {
+			y[j] = y[j] + F(by*v) + F(next*second[j])
+		}
+	}
+	if i < m {
+		by := alpha * x[i]
+		for j, v := range a[i*lda:][:len(y)] {
+			y[j] += F(by * v)
+		}
+	}
+}
+
+// sumColumns computes y = alpha A'x + beta y, a sum for each column.
+func sumColumns[F tile.Float](alpha F, a []F, lda int, x []F, beta F, y []F) {
+	for j := range y {
+		sum, at := F(0), j
+		for _, v := range x {
+			sum += F(a[at] * v)
+			at += lda
+		}
+		sum = F(alpha * sum)
+		if beta != 0 {
+			sum += F(beta * y[j])
+		}
+		y[j] = sum
+	}
 }
 
 // gemvWay returns how a matrix is multiplied by a vector. gonum's product skips no zeros.

@@ -79,9 +79,10 @@ const (
 	narrowColumns, narrowColumns32, narrowLength = 3, 4, 16
 	// transposedEntries is vectorEntries for a transposed matrix. MulVec 40 to 60, transposed.
 	transposedEntries = 2560
-	// gemvLoopEntries is the largest number of entries that plain loops multiply by a vector faster in
-	// float32. Sgemv 3 to 8.
-	gemvLoopEntries = 40
+	// gemvLoopOrder is the largest number of rows and of columns of a matrix that plain loops multiply by a
+	// vector in less time than gonum, and gemvLoopEntries32 the largest number of entries in float32, where
+	// gonum computes none. MulVec 2 to 5, Sgemv 3 to 16.
+	gemvLoopOrder, gemvLoopEntries32 = 4, 128
 	// symvOrder, trmvOrder, trsvOrder and trsvDots are the orders below which gonum takes less time for a
 	// vector: the last two for systems, and trsvDots for a lower triangle that is not transposed. In float32
 	// plain loops take less time below vectorOrder32. Below loopOrder they do for one right side, and for
