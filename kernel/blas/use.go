@@ -81,8 +81,8 @@ type Implementation struct {
 }
 
 // routines has the methods that this package computes, and gonum's other ones. Use registers a pointer to it.
-// The methods have a pointer as their receiver: those with a value are called by way of a function that copies
-// the arguments, which takes a tenth of the time of a small call.
+// The methods have a pointer as their receiver: those with a value are called by way of a function that
+// copies the arguments, which takes a tenth of the time of a small call.
 type routines struct{ others }
 
 // others has gonum's methods.
