@@ -8,8 +8,9 @@
 // statement that is dropped; a check of an error that never holds. An error that does not compile is drawn
 // again. No file is changed: go test reads the mutant through an overlay.
 //
-// Each survivor is printed with its place and its error; the last line counts. Exit code 1 means that
-// something other than the tests failed.
+// Each survivor is printed with its place and its error. So is each mutant with which no test failed, but one
+// package ran into the time limit: whether a test notices its error is not known, so it does not count as
+// killed. The last line counts. Exit code 1 means that something other than the tests failed.
 package main
 
 import (
@@ -24,6 +25,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"time"
 )
@@ -45,9 +47,10 @@ type target struct {
 type outcome int
 
 const (
-	invalid  outcome = iota // the mutant does not compile
-	killed                  // a test failed, or did not end in time
-	survived                // all tests passed
+	invalid   outcome = iota // the mutant does not compile
+	killed                   // a test failed
+	survived                 // all tests passed
+	unsettled                // no test failed, but those of some package ran into the time limit
 )
 
 func main() {
@@ -83,7 +86,7 @@ func run(n int, seed uint64, patterns []string) error {
 	}
 	defer os.RemoveAll(folder)
 	rand.New(rand.NewPCG(seed, 0)).Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
-	of, tried, dead := len(all), 0, 0
+	of, tried, dead, open := len(all), 0, 0, 0
 	for ; tried < n && len(all) > 0; all = all[1:] {
 		result, err := all[0].test(folder)
 		switch {
@@ -93,6 +96,9 @@ func run(n int, seed uint64, patterns []string) error {
 			continue
 		case result == killed:
 			dead++
+		case result == unsettled:
+			open++
+			fmt.Println("ran into the time limit:", &all[0])
 		default:
 			fmt.Println("survived:", &all[0])
 		}
@@ -100,7 +106,8 @@ func run(n int, seed uint64, patterns []string) error {
 			log.Printf("%d of %d mutants killed", dead, tried)
 		}
 	}
-	fmt.Printf("%d of %d mutants killed, drawn from %d places with seed %d\n", dead, tried, of, seed)
+	fmt.Printf("%d of %d mutants killed, %d without a verdict, drawn from %d places with seed %d\n", dead, tried, open,
+		of, seed)
 	return nil
 }
 
@@ -156,7 +163,7 @@ func covering(all []target, path string) (tests []string) {
 	return tests
 }
 
-// timeout is the time after which the tests of a mutant count as failed.
+// timeout is the time after which the tests of a package are stopped.
 const timeout = 5 * time.Minute
 
 // test runs the tests of m.of with m in place of its file. It keeps its files in the given folder.
@@ -176,23 +183,42 @@ func (m *mutant) test(folder string) (outcome, error) {
 		}
 		return invalid, err
 	}
+	result := survived
 	for _, path := range m.of.tests {
-		if passes, err := tryTests(path, overlay); err != nil || !passes {
-			return killed, err
+		of, err := tryTests(path, overlay)
+		if err != nil || of == killed {
+			return of, err
+		}
+		if of == unsettled {
+			result = unsettled
 		}
 	}
-	return survived, nil
+	return result, nil
 }
 
-// tryTests reports whether the tests of a package pass with an overlay. They end at the first failure.
-func tryTests(path, overlay string) (bool, error) {
+// tryTests runs the tests of a package with an overlay. They end at the first failure.
+func tryTests(path, overlay string) (outcome, error) {
 	// The tests' own timeout prints stacks; a test that ignores it is stopped a minute later.
 	ctx, stop := context.WithTimeout(context.Background(), timeout+time.Minute)
 	defer stop()
-	err := exec.CommandContext(ctx, "go", "test", "-vet=off", "-failfast", "-overlay", overlay, "-timeout",
-		timeout.String(), path).Run()
-	if _, ok := errors.AsType[*exec.ExitError](err); ok {
-		return false, nil
+	out, err := exec.CommandContext(ctx, "go", "test", "-vet=off", "-failfast", "-overlay", overlay, "-timeout",
+		timeout.String(), path).CombinedOutput()
+	if _, ok := errors.AsType[*exec.ExitError](err); !ok {
+		return survived, err
 	}
-	return err == nil, err
+	return ending(out, ctx.Err() != nil), nil
+}
+
+var (
+	failure  = regexp.MustCompile(`(?m)^\s*--- FAIL: `)
+	timedOut = regexp.MustCompile(`(?m)^panic: test timed out after `)
+)
+
+// ending tells how tests ended that did not all pass, by what go test wrote, and by whether it was stopped.
+// Tests that panic have failed.
+func ending(out []byte, stopped bool) outcome {
+	if (stopped || timedOut.Match(out)) && !failure.Match(out) {
+		return unsettled
+	}
+	return killed
 }
