@@ -168,12 +168,13 @@ type adaptReport struct {
 // newAdaptReport compares a model before and after it has learned from a table.
 func newAdaptReport(before, after *mixed.Model, table *dataset.Table) *adaptReport {
 	added := len(after.Tasks()) - len(before.Tasks())
+	tasks, rows := table.Counted()
 	r := &adaptReport{
 		Header:   cli.NewHeader("adapt"),
-		Rows:     table.Rows(),
+		Rows:     rows,
 		Dropped:  table.Dropped(),
 		Added:    added,
-		Updated:  len(table.Tasks()) - added,
+		Updated:  tasks - added,
 		Tasks:    len(after.Tasks()),
 		Filled:   map[string]int{},
 		Repeated: before.Repeats(table),
@@ -186,6 +187,9 @@ func newAdaptReport(before, after *mixed.Model, table *dataset.Table) *adaptRepo
 	}
 	far, x := newFarCounter(before), make([]float64, len(table.Features()))
 	for row := range table.Rows() {
+		if !table.Counts(row) {
+			continue
+		}
 		place := func() string { return table.Place(row) }
 		far.add(table.X(x, row), place)
 		far.target.add(table.Y(row), place)
@@ -195,7 +199,7 @@ func newAdaptReport(before, after *mixed.Model, table *dataset.Table) *adaptRepo
 	for _, task := range before.Tasks() {
 		known[task] = true
 	}
-	for _, task := range table.Tasks() {
+	for _, task := range after.Tasks() {
 		if !known[task] {
 			r.Alike = addAlike(r.Alike, spelling, task)
 		}

@@ -79,10 +79,14 @@ func TestAdaptWeights(t *testing.T) {
 	if string(adapt(table("zero.csv", zero, all), weights...)) != string(adapt(table("some.csv", zero, third))) {
 		t.Error("rows of weight 0 are not as absent")
 	}
+	first := func(i int) string { return map[bool]string{true: "2", false: "0"}[i < 2] }
+	said := must(t, "adapt", "--model", at("m.npz"), "--out", at("n.npz"), "--sample-weights", "w",
+		table("first.csv", first, all))
+	has(t, said, "16 rows of weight 0 taken as absent.", "1 task added and 0 updated from 2 rows")
 	none := table("none.csv", constant("0"), all)
-	out, said, code := difaltCommand(t, "adapt", "--model", at("m.npz"), "--out", at("n.npz"),
+	out, refused, code := difaltCommand(t, "adapt", "--model", at("m.npz"), "--out", at("n.npz"),
 		"--sample-weights", "w", none)
-	if code != cli.ExitUsage || !strings.Contains(said, `--sample-weights: column "w": all weights are 0`) {
-		t.Errorf("exit code %d: %s%s", code, out, said)
+	if code != cli.ExitUsage || !strings.Contains(refused, `--sample-weights: column "w": all weights are 0`) {
+		t.Errorf("exit code %d: %s%s", code, out, refused)
 	}
 }

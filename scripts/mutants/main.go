@@ -214,8 +214,8 @@ var (
 	timedOut = regexp.MustCompile(`(?m)^panic: test timed out after `)
 )
 
-// ending tells how tests ended that did not all pass, by what go test wrote, and by whether it was stopped.
-// Tests that panic have failed.
+// ending returns how tests ended that did not all pass. It reads the output of go test, which may have been
+// stopped. Tests that panic have failed.
 func ending(out []byte, stopped bool) outcome {
 	if (stopped || timedOut.Match(out)) && !failure.Match(out) {
 		return unsettled

@@ -11,12 +11,12 @@ func TestEnding(t *testing.T) {
 		want      outcome
 	}{
 		{"a failure", "--- FAIL: TestFit (0.01s)\n    fit_test.go:9: 1, want 2\nFAIL\n", false, killed},
-		{"a failure in a part of a test", "--- FAIL: TestFit (0.01s)\n    --- FAIL: TestFit/a (0.00s)\nFAIL\n", false, killed},
-		{"a panic", "panic: runtime error: index out of range [1] with length 1\n\ngoroutine 7 [running]:\n", false, killed},
-		{"a test that does not compile", "./fit_test.go:9:2: undefined: a\nFAIL\tp [build failed]\n", false, killed},
+		{"a failure in a part", "--- FAIL: TestFit (0.01s)\n    --- FAIL: TestFit/a (0.00s)\n", false, killed},
+		{"a panic", "panic: runtime error: index out of range\n\ngoroutine 7 [running]:\n", false, killed},
+		{"a test that does not compile", "./a_test.go:9:2: undefined: a\nFAIL\tp [build failed]\n", false, killed},
 		{"the limit", limit, false, unsettled},
 		{"a failure before the limit", "--- FAIL: TestFit (0.01s)\n" + limit, false, killed},
-		{"a failure that quotes the limit", "    fit_test.go:9: " + limit + "--- FAIL: TestFit (9.00s)\n", false, killed},
+		{"a failure that quotes the limit", "    a_test.go:9: " + limit + "--- FAIL: TestFit\n", false, killed},
 		{"a panic that quotes the limit", "panic: want " + limit[7:] + "\n", false, killed},
 		{"stopped after the limit", "", true, unsettled},
 		{"stopped after a failure", "--- FAIL: TestFit (0.01s)\n", true, killed},

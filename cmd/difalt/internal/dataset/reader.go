@@ -304,6 +304,26 @@ func (r *reader) close() error {
 // errNoRows is the error of files without rows.
 var errNoRows = errors.New("the table has zero rows after the column names")
 
+// leaveUncounted notes how many rows do not count, and leaves their missing values out of the counts.
+func (r *reader) leaveUncounted() {
+	t := r.t
+	_, counted := t.Counted()
+	if counted == t.Rows() || counted == 0 {
+		return
+	}
+	t.notes = append(t.notes, text.Plural(t.Rows()-counted, "row")+" of weight 0 taken as absent.")
+	for i := range t.Rows() {
+		if t.Counts(i) {
+			continue
+		}
+		for j, v := range t.x.row(i) {
+			if math.IsNaN(v) {
+				t.missing[j]--
+			}
+		}
+	}
+}
+
 // table completes the table after the last file.
 func (r *reader) table() (*Table, error) {
 	t := r.t
@@ -352,6 +372,7 @@ func (r *reader) table() (*Table, error) {
 	if err := t.nameFeatures(); err != nil {
 		return nil, err
 	}
+	r.leaveUncounted()
 	r.remark()
 	return t, nil
 }

@@ -74,6 +74,32 @@ func TestSplit(t *testing.T) {
 	}
 }
 
+// TestSplitOfRowsThatCount: rows of weight 0 are no training rows, and change nothing in the split of the
+// others.
+func TestSplitOfRowsThatCount(t *testing.T) {
+	some, all := "t,a,y,w\n", "t,a,y,w\n"
+	for i := range 40 {
+		row := fmt.Sprintf("t%d,%d,1,2\n", i/30, i)
+		some, all = some+row, all+row+row[:len(row)-2]+"0\n"
+	}
+	all += "t2,0,1,0\n"
+	o := columnsTY
+	o.Weight = "w"
+	tab := check.OK(read(all, o))
+	want := check.OK(check.OK(read(some, o)).Split(Split{TestFraction: .9, Seed: 5}))
+	var got []bool
+	for i, on := range check.OK(tab.Split(Split{TestFraction: .9, Seed: 5})) {
+		if tab.Counts(i) {
+			got = append(got, on)
+		} else if on {
+			t.Errorf("row %d of weight 0 is a training row", i)
+		}
+	}
+	check.FailIf(t, !reflect.DeepEqual(got, want), "rows of weight 0 change the split to %v from %v", got, want)
+	tasks, rows := tab.Counted()
+	check.FailIf(t, tasks != 2 || rows != 40, "%d rows of %d tasks count, want 40 of 2", rows, tasks)
+}
+
 // Names keep their numbers whether they are few, and looked for one after the other, or many.
 func TestNamesKeepTheirNumbers(t *testing.T) {
 	var n names

@@ -111,7 +111,7 @@ type ModelReport struct {
 	model      *mixed.Model
 }
 
-// A size counts tasks and rows of this process, and how missing values were treated.
+// A size counts tasks and rows of this process, without rows of weight 0, and values that were filled in.
 type size struct {
 	Tasks    int            `json:"tasks"`
 	Features int            `json:"features"`
@@ -125,11 +125,14 @@ type size struct {
 // add counts a table.
 func (s *size) add(in *Source) {
 	t := in.Table
-	s.Tasks, s.Features, s.Dropped = s.Tasks+len(t.Tasks()), len(t.Features()), s.Dropped+t.Dropped()
-	for _, on := range in.Train {
-		if on {
+	tasks, _ := t.Counted()
+	s.Tasks, s.Features, s.Dropped = s.Tasks+tasks, len(t.Features()), s.Dropped+t.Dropped()
+	for i, on := range in.Train {
+		switch {
+		case !t.Counts(i):
+		case on:
 			s.Training++
-		} else {
+		default:
 			s.Held++
 		}
 	}
