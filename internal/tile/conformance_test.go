@@ -46,6 +46,7 @@ func TestVectors(t *testing.T) {
 		"InnerProduct", "InnerProduct32", "Squares", "Absolutes", "Absolutes32", "Scale", "Scale32",
 		"AddComplex", "AddComplex32", "TimesComplex", "TimesComplex32", "PlaneRotation", "PlaneRotation32", "Swap",
 		"Swap32",
+		"TurnPairs", "TurnPairs32", "CombinePairs", "CombinePairs32", "SplitPairs", "SplitPairs32",
 		"SolveRows", "SolveRows32", "MultiplyRows", "MultiplyRows32",
 		"SolveComplexRows", "SolveComplexRows32", "MultiplyComplexRows", "MultiplyComplexRows32",
 	}, func(*rand.Rand) (all []shape) {
@@ -64,6 +65,7 @@ func TestVectors(t *testing.T) {
 // that a tile is in use.
 var sameBits = []string{
 	"PackComplex", "PackComplex32", "TransposeComplex", "TransposeComplex32",
+	"TurnPairs", "TurnPairs32", "CombinePairs", "CombinePairs32", "SplitPairs", "SplitPairs32",
 	"LargestIndex", "LargestIndex32", "PackBasis", "Scale", "Scale32", "SumDifferences", "Swap", "Swap32",
 	"Transpose", "Transpose32",
 }

@@ -75,6 +75,9 @@ type operations struct {
 	spanOuter          [21]int
 	spanSolve          [18]int
 	packComplex        [17]int
+	turnPairs          [17]int
+	combinePairs       [17]int
+	splitPairs         [17]int
 	transposeComplex   int
 	addAbs             int
 	scale              [17]int

@@ -121,6 +121,15 @@ func spanSolveTile(b, d, y, own unsafe.Pointer, change int, a unsafe.Pointer, at
 func packComplexTile(dst, src unsafe.Pointer, lds, rows int, signs unsafe.Pointer, index int)
 
 //go:noescape
+func turnPairsTile(own, swapped, src, signs unsafe.Pointer, vectors int, index int)
+
+//go:noescape
+func combinePairsTile(y, x, signs unsafe.Pointer, vectors int, index int)
+
+//go:noescape
+func splitPairsTile(re, im, src unsafe.Pointer, vectors int, index int)
+
+//go:noescape
 func transposeComplexTile(dst *float64, ldd int, src *float64, lds, m, n int)
 
 //go:noescape

@@ -107,79 +107,85 @@ DATA operations_avx2<>+3152(SB)/8, $·spanSolve_1_avx2(SB)
 DATA operations_avx2<>+3280(SB)/8, $·spanSolve32_1_avx2(SB)
 DATA operations_avx2<>+3288(SB)/8, $·packComplex_avx2(SB)
 DATA operations_avx2<>+3416(SB)/8, $·packComplex32_avx2(SB)
-DATA operations_avx2<>+3424(SB)/8, $·transposeComplex_avx2(SB)
-DATA operations_avx2<>+3432(SB)/8, $·addAbs_avx2(SB)
-DATA operations_avx2<>+3440(SB)/8, $·scale_avx2(SB)
-DATA operations_avx2<>+3568(SB)/8, $·scale32_avx2(SB)
-DATA operations_avx2<>+3704(SB)/8, $·squares32_avx2(SB)
-DATA operations_avx2<>+3712(SB)/8, $·absolutes_avx2(SB)
-DATA operations_avx2<>+3840(SB)/8, $·absolutes32_avx2(SB)
-DATA operations_avx2<>+3856(SB)/8, $·symmetricRows_1_avx2(SB)
-DATA operations_avx2<>+3864(SB)/8, $·symmetricRows_2_avx2(SB)
-DATA operations_avx2<>+3872(SB)/8, $·symmetricRows_3_avx2(SB)
-DATA operations_avx2<>+3880(SB)/8, $·symmetricRows_4_avx2(SB)
-DATA operations_avx2<>+3896(SB)/8, $·reflect_1_avx2(SB)
-DATA operations_avx2<>+3904(SB)/8, $·reflect_2_avx2(SB)
-DATA operations_avx2<>+3912(SB)/8, $·reflect_3_avx2(SB)
-DATA operations_avx2<>+3920(SB)/8, $·reflect_4_avx2(SB)
-DATA operations_avx2<>+3928(SB)/8, $·addComplex_avx2(SB)
-DATA operations_avx2<>+4056(SB)/8, $·addComplex32_avx2(SB)
-DATA operations_avx2<>+4064(SB)/8, $·timesComplex_avx2(SB)
-DATA operations_avx2<>+4192(SB)/8, $·timesComplex32_avx2(SB)
-DATA operations_avx2<>+4200(SB)/8, $·dotComplex_avx2(SB)
-DATA operations_avx2<>+4328(SB)/8, $·dotComplex32_avx2(SB)
-DATA operations_avx2<>+4336(SB)/8, $·planeRotation_avx2(SB)
-DATA operations_avx2<>+4464(SB)/8, $·planeRotation32_avx2(SB)
-DATA operations_avx2<>+4472(SB)/8, $·largestIndex_avx2(SB)
-DATA operations_avx2<>+4600(SB)/8, $·largestIndex32_avx2(SB)
-DATA operations_avx2<>+4608(SB)/8, $·swap_avx2(SB)
-DATA operations_avx2<>+4736(SB)/8, $·swap32_avx2(SB)
-DATA operations_avx2<>+4752(SB)/8, $·solveRows_1_avx2(SB)
-DATA operations_avx2<>+4760(SB)/8, $·solveRows_2_avx2(SB)
-DATA operations_avx2<>+4776(SB)/8, $·solveRows_4_avx2(SB)
-DATA operations_avx2<>+4880(SB)/8, $·solveRows32_1_avx2(SB)
-DATA operations_avx2<>+4888(SB)/8, $·solveRows32_2_avx2(SB)
-DATA operations_avx2<>+4904(SB)/8, $·solveRows32_4_avx2(SB)
-DATA operations_avx2<>+4920(SB)/8, $·multiplyRows_1_avx2(SB)
-DATA operations_avx2<>+4928(SB)/8, $·multiplyRows_2_avx2(SB)
-DATA operations_avx2<>+4944(SB)/8, $·multiplyRows_4_avx2(SB)
-DATA operations_avx2<>+5048(SB)/8, $·multiplyRows32_1_avx2(SB)
-DATA operations_avx2<>+5056(SB)/8, $·multiplyRows32_2_avx2(SB)
-DATA operations_avx2<>+5072(SB)/8, $·multiplyRows32_4_avx2(SB)
-DATA operations_avx2<>+5096(SB)/8, $·solveRowsPart_2_avx2(SB)
-DATA operations_avx2<>+5112(SB)/8, $·solveRowsPart_4_avx2(SB)
-DATA operations_avx2<>+5224(SB)/8, $·solveRowsPart32_2_avx2(SB)
-DATA operations_avx2<>+5240(SB)/8, $·solveRowsPart32_4_avx2(SB)
-DATA operations_avx2<>+5264(SB)/8, $·multiplyRowsPart_2_avx2(SB)
-DATA operations_avx2<>+5280(SB)/8, $·multiplyRowsPart_4_avx2(SB)
-DATA operations_avx2<>+5392(SB)/8, $·multiplyRowsPart32_2_avx2(SB)
-DATA operations_avx2<>+5408(SB)/8, $·multiplyRowsPart32_4_avx2(SB)
-DATA operations_avx2<>+5416(SB)/8, $·solveFew_avx2(SB)
-DATA operations_avx2<>+5544(SB)/8, $·solveFew32_avx2(SB)
-DATA operations_avx2<>+5552(SB)/8, $·solveNarrow_avx2(SB)
-DATA operations_avx2<>+5568(SB)/8, $·solvePairs_1_avx2(SB)
-DATA operations_avx2<>+5576(SB)/8, $·solvePairs_2_avx2(SB)
-DATA operations_avx2<>+5592(SB)/8, $·solvePairs_4_avx2(SB)
-DATA operations_avx2<>+5696(SB)/8, $·solvePairs32_1_avx2(SB)
-DATA operations_avx2<>+5704(SB)/8, $·solvePairs32_2_avx2(SB)
-DATA operations_avx2<>+5720(SB)/8, $·solvePairs32_4_avx2(SB)
-DATA operations_avx2<>+5736(SB)/8, $·multiplyPairs_1_avx2(SB)
-DATA operations_avx2<>+5744(SB)/8, $·multiplyPairs_2_avx2(SB)
-DATA operations_avx2<>+5760(SB)/8, $·multiplyPairs_4_avx2(SB)
-DATA operations_avx2<>+5864(SB)/8, $·multiplyPairs32_1_avx2(SB)
-DATA operations_avx2<>+5872(SB)/8, $·multiplyPairs32_2_avx2(SB)
-DATA operations_avx2<>+5888(SB)/8, $·multiplyPairs32_4_avx2(SB)
-DATA operations_avx2<>+5896(SB)/8, $·solveWholePairs_avx2(SB)
-DATA operations_avx2<>+6024(SB)/8, $·solveWholePairs32_avx2(SB)
-DATA operations_avx2<>+6032(SB)/8, $·multiplyWholePairs_avx2(SB)
-DATA operations_avx2<>+6160(SB)/8, $·multiplyWholePairs32_avx2(SB)
-DATA operations_avx2<>+6168(SB)/8, $·solvePair_avx2(SB)
-DATA operations_avx2<>+6296(SB)/8, $·solvePair32_avx2(SB)
-DATA operations_avx2<>+6304(SB)/8, $·multiplyPair_avx2(SB)
-DATA operations_avx2<>+6432(SB)/8, $·multiplyPair32_avx2(SB)
-DATA operations_avx2<>+6440(SB)/8, $·solveUpper_avx2(SB)
-DATA operations_avx2<>+6448(SB)/8, $·fmaPeak_avx2(SB)
-GLOBL operations_avx2<>(SB), NOPTR, $6528
+DATA operations_avx2<>+3424(SB)/8, $·turnPairs_avx2(SB)
+DATA operations_avx2<>+3552(SB)/8, $·turnPairs32_avx2(SB)
+DATA operations_avx2<>+3560(SB)/8, $·combinePairs_avx2(SB)
+DATA operations_avx2<>+3688(SB)/8, $·combinePairs32_avx2(SB)
+DATA operations_avx2<>+3696(SB)/8, $·splitPairs_avx2(SB)
+DATA operations_avx2<>+3824(SB)/8, $·splitPairs32_avx2(SB)
+DATA operations_avx2<>+3832(SB)/8, $·transposeComplex_avx2(SB)
+DATA operations_avx2<>+3840(SB)/8, $·addAbs_avx2(SB)
+DATA operations_avx2<>+3848(SB)/8, $·scale_avx2(SB)
+DATA operations_avx2<>+3976(SB)/8, $·scale32_avx2(SB)
+DATA operations_avx2<>+4112(SB)/8, $·squares32_avx2(SB)
+DATA operations_avx2<>+4120(SB)/8, $·absolutes_avx2(SB)
+DATA operations_avx2<>+4248(SB)/8, $·absolutes32_avx2(SB)
+DATA operations_avx2<>+4264(SB)/8, $·symmetricRows_1_avx2(SB)
+DATA operations_avx2<>+4272(SB)/8, $·symmetricRows_2_avx2(SB)
+DATA operations_avx2<>+4280(SB)/8, $·symmetricRows_3_avx2(SB)
+DATA operations_avx2<>+4288(SB)/8, $·symmetricRows_4_avx2(SB)
+DATA operations_avx2<>+4304(SB)/8, $·reflect_1_avx2(SB)
+DATA operations_avx2<>+4312(SB)/8, $·reflect_2_avx2(SB)
+DATA operations_avx2<>+4320(SB)/8, $·reflect_3_avx2(SB)
+DATA operations_avx2<>+4328(SB)/8, $·reflect_4_avx2(SB)
+DATA operations_avx2<>+4336(SB)/8, $·addComplex_avx2(SB)
+DATA operations_avx2<>+4464(SB)/8, $·addComplex32_avx2(SB)
+DATA operations_avx2<>+4472(SB)/8, $·timesComplex_avx2(SB)
+DATA operations_avx2<>+4600(SB)/8, $·timesComplex32_avx2(SB)
+DATA operations_avx2<>+4608(SB)/8, $·dotComplex_avx2(SB)
+DATA operations_avx2<>+4736(SB)/8, $·dotComplex32_avx2(SB)
+DATA operations_avx2<>+4744(SB)/8, $·planeRotation_avx2(SB)
+DATA operations_avx2<>+4872(SB)/8, $·planeRotation32_avx2(SB)
+DATA operations_avx2<>+4880(SB)/8, $·largestIndex_avx2(SB)
+DATA operations_avx2<>+5008(SB)/8, $·largestIndex32_avx2(SB)
+DATA operations_avx2<>+5016(SB)/8, $·swap_avx2(SB)
+DATA operations_avx2<>+5144(SB)/8, $·swap32_avx2(SB)
+DATA operations_avx2<>+5160(SB)/8, $·solveRows_1_avx2(SB)
+DATA operations_avx2<>+5168(SB)/8, $·solveRows_2_avx2(SB)
+DATA operations_avx2<>+5184(SB)/8, $·solveRows_4_avx2(SB)
+DATA operations_avx2<>+5288(SB)/8, $·solveRows32_1_avx2(SB)
+DATA operations_avx2<>+5296(SB)/8, $·solveRows32_2_avx2(SB)
+DATA operations_avx2<>+5312(SB)/8, $·solveRows32_4_avx2(SB)
+DATA operations_avx2<>+5328(SB)/8, $·multiplyRows_1_avx2(SB)
+DATA operations_avx2<>+5336(SB)/8, $·multiplyRows_2_avx2(SB)
+DATA operations_avx2<>+5352(SB)/8, $·multiplyRows_4_avx2(SB)
+DATA operations_avx2<>+5456(SB)/8, $·multiplyRows32_1_avx2(SB)
+DATA operations_avx2<>+5464(SB)/8, $·multiplyRows32_2_avx2(SB)
+DATA operations_avx2<>+5480(SB)/8, $·multiplyRows32_4_avx2(SB)
+DATA operations_avx2<>+5504(SB)/8, $·solveRowsPart_2_avx2(SB)
+DATA operations_avx2<>+5520(SB)/8, $·solveRowsPart_4_avx2(SB)
+DATA operations_avx2<>+5632(SB)/8, $·solveRowsPart32_2_avx2(SB)
+DATA operations_avx2<>+5648(SB)/8, $·solveRowsPart32_4_avx2(SB)
+DATA operations_avx2<>+5672(SB)/8, $·multiplyRowsPart_2_avx2(SB)
+DATA operations_avx2<>+5688(SB)/8, $·multiplyRowsPart_4_avx2(SB)
+DATA operations_avx2<>+5800(SB)/8, $·multiplyRowsPart32_2_avx2(SB)
+DATA operations_avx2<>+5816(SB)/8, $·multiplyRowsPart32_4_avx2(SB)
+DATA operations_avx2<>+5824(SB)/8, $·solveFew_avx2(SB)
+DATA operations_avx2<>+5952(SB)/8, $·solveFew32_avx2(SB)
+DATA operations_avx2<>+5960(SB)/8, $·solveNarrow_avx2(SB)
+DATA operations_avx2<>+5976(SB)/8, $·solvePairs_1_avx2(SB)
+DATA operations_avx2<>+5984(SB)/8, $·solvePairs_2_avx2(SB)
+DATA operations_avx2<>+6000(SB)/8, $·solvePairs_4_avx2(SB)
+DATA operations_avx2<>+6104(SB)/8, $·solvePairs32_1_avx2(SB)
+DATA operations_avx2<>+6112(SB)/8, $·solvePairs32_2_avx2(SB)
+DATA operations_avx2<>+6128(SB)/8, $·solvePairs32_4_avx2(SB)
+DATA operations_avx2<>+6144(SB)/8, $·multiplyPairs_1_avx2(SB)
+DATA operations_avx2<>+6152(SB)/8, $·multiplyPairs_2_avx2(SB)
+DATA operations_avx2<>+6168(SB)/8, $·multiplyPairs_4_avx2(SB)
+DATA operations_avx2<>+6272(SB)/8, $·multiplyPairs32_1_avx2(SB)
+DATA operations_avx2<>+6280(SB)/8, $·multiplyPairs32_2_avx2(SB)
+DATA operations_avx2<>+6296(SB)/8, $·multiplyPairs32_4_avx2(SB)
+DATA operations_avx2<>+6304(SB)/8, $·solveWholePairs_avx2(SB)
+DATA operations_avx2<>+6432(SB)/8, $·solveWholePairs32_avx2(SB)
+DATA operations_avx2<>+6440(SB)/8, $·multiplyWholePairs_avx2(SB)
+DATA operations_avx2<>+6568(SB)/8, $·multiplyWholePairs32_avx2(SB)
+DATA operations_avx2<>+6576(SB)/8, $·solvePair_avx2(SB)
+DATA operations_avx2<>+6704(SB)/8, $·solvePair32_avx2(SB)
+DATA operations_avx2<>+6712(SB)/8, $·multiplyPair_avx2(SB)
+DATA operations_avx2<>+6840(SB)/8, $·multiplyPair32_avx2(SB)
+DATA operations_avx2<>+6848(SB)/8, $·solveUpper_avx2(SB)
+DATA operations_avx2<>+6856(SB)/8, $·fmaPeak_avx2(SB)
+GLOBL operations_avx2<>(SB), NOPTR, $6936
 
 TEXT ·operations_avx2(SB), NOSPLIT, $0-8
 	LEAQ operations_avx2<>(SB), AX
@@ -299,85 +305,91 @@ DATA operations_avx512<>+3152(SB)/8, $·spanSolve_1_avx512(SB)
 DATA operations_avx512<>+3280(SB)/8, $·spanSolve32_1_avx2(SB)
 DATA operations_avx512<>+3288(SB)/8, $·packComplex_avx2(SB)
 DATA operations_avx512<>+3416(SB)/8, $·packComplex32_avx2(SB)
-DATA operations_avx512<>+3424(SB)/8, $·transposeComplex_avx2(SB)
-DATA operations_avx512<>+3432(SB)/8, $·addAbs_avx2(SB)
-DATA operations_avx512<>+3440(SB)/8, $·scale_avx2(SB)
-DATA operations_avx512<>+3568(SB)/8, $·scale32_avx2(SB)
-DATA operations_avx512<>+3704(SB)/8, $·squares32_avx2(SB)
-DATA operations_avx512<>+3712(SB)/8, $·absolutes_avx2(SB)
-DATA operations_avx512<>+3840(SB)/8, $·absolutes32_avx2(SB)
-DATA operations_avx512<>+3856(SB)/8, $·symmetricRows_1_avx512(SB)
-DATA operations_avx512<>+3864(SB)/8, $·symmetricRows_2_avx512(SB)
-DATA operations_avx512<>+3896(SB)/8, $·reflect_1_avx512(SB)
-DATA operations_avx512<>+3904(SB)/8, $·reflect_2_avx512(SB)
-DATA operations_avx512<>+3912(SB)/8, $·reflect_3_avx512(SB)
-DATA operations_avx512<>+3920(SB)/8, $·reflect_4_avx512(SB)
-DATA operations_avx512<>+3928(SB)/8, $·addComplex_avx512(SB)
-DATA operations_avx512<>+4056(SB)/8, $·addComplex32_avx2(SB)
-DATA operations_avx512<>+4064(SB)/8, $·timesComplex_avx512(SB)
-DATA operations_avx512<>+4192(SB)/8, $·timesComplex32_avx2(SB)
-DATA operations_avx512<>+4200(SB)/8, $·dotComplex_avx512(SB)
-DATA operations_avx512<>+4328(SB)/8, $·dotComplex32_avx2(SB)
-DATA operations_avx512<>+4336(SB)/8, $·planeRotation_avx512(SB)
-DATA operations_avx512<>+4464(SB)/8, $·planeRotation32_avx2(SB)
-DATA operations_avx512<>+4472(SB)/8, $·largestIndex_avx2(SB)
-DATA operations_avx512<>+4600(SB)/8, $·largestIndex32_avx2(SB)
-DATA operations_avx512<>+4608(SB)/8, $·swap_avx2(SB)
-DATA operations_avx512<>+4736(SB)/8, $·swap32_avx2(SB)
-DATA operations_avx512<>+4752(SB)/8, $·solveRows_1_avx512(SB)
-DATA operations_avx512<>+4760(SB)/8, $·solveRows_2_avx512(SB)
-DATA operations_avx512<>+4776(SB)/8, $·solveRows_4_avx512(SB)
-DATA operations_avx512<>+4880(SB)/8, $·solveRows32_1_avx2(SB)
-DATA operations_avx512<>+4888(SB)/8, $·solveRows32_2_avx2(SB)
-DATA operations_avx512<>+4904(SB)/8, $·solveRows32_4_avx2(SB)
-DATA operations_avx512<>+4920(SB)/8, $·multiplyRows_1_avx512(SB)
-DATA operations_avx512<>+4928(SB)/8, $·multiplyRows_2_avx512(SB)
-DATA operations_avx512<>+4944(SB)/8, $·multiplyRows_4_avx512(SB)
-DATA operations_avx512<>+5048(SB)/8, $·multiplyRows32_1_avx2(SB)
-DATA operations_avx512<>+5056(SB)/8, $·multiplyRows32_2_avx2(SB)
-DATA operations_avx512<>+5072(SB)/8, $·multiplyRows32_4_avx2(SB)
-DATA operations_avx512<>+5096(SB)/8, $·solveRowsPart_2_avx512(SB)
-DATA operations_avx512<>+5112(SB)/8, $·solveRowsPart_4_avx512(SB)
-DATA operations_avx512<>+5224(SB)/8, $·solveRowsPart32_2_avx2(SB)
-DATA operations_avx512<>+5240(SB)/8, $·solveRowsPart32_4_avx2(SB)
-DATA operations_avx512<>+5264(SB)/8, $·multiplyRowsPart_2_avx512(SB)
-DATA operations_avx512<>+5280(SB)/8, $·multiplyRowsPart_4_avx512(SB)
-DATA operations_avx512<>+5392(SB)/8, $·multiplyRowsPart32_2_avx2(SB)
-DATA operations_avx512<>+5408(SB)/8, $·multiplyRowsPart32_4_avx2(SB)
-DATA operations_avx512<>+5416(SB)/8, $·solveFew_avx512(SB)
-DATA operations_avx512<>+5544(SB)/8, $·solveFew32_avx2(SB)
-DATA operations_avx512<>+5552(SB)/8, $·solveNarrow_avx2(SB)
-DATA operations_avx512<>+5568(SB)/8, $·solvePairs_1_avx512(SB)
-DATA operations_avx512<>+5576(SB)/8, $·solvePairs_2_avx512(SB)
-DATA operations_avx512<>+5592(SB)/8, $·solvePairs_4_avx512(SB)
-DATA operations_avx512<>+5696(SB)/8, $·solvePairs32_1_avx2(SB)
-DATA operations_avx512<>+5704(SB)/8, $·solvePairs32_2_avx2(SB)
-DATA operations_avx512<>+5720(SB)/8, $·solvePairs32_4_avx2(SB)
-DATA operations_avx512<>+5736(SB)/8, $·multiplyPairs_1_avx512(SB)
-DATA operations_avx512<>+5744(SB)/8, $·multiplyPairs_2_avx512(SB)
-DATA operations_avx512<>+5760(SB)/8, $·multiplyPairs_4_avx512(SB)
-DATA operations_avx512<>+5864(SB)/8, $·multiplyPairs32_1_avx2(SB)
-DATA operations_avx512<>+5872(SB)/8, $·multiplyPairs32_2_avx2(SB)
-DATA operations_avx512<>+5888(SB)/8, $·multiplyPairs32_4_avx2(SB)
-DATA operations_avx512<>+5896(SB)/8, $·solveWholePairs_avx512(SB)
-DATA operations_avx512<>+6024(SB)/8, $·solveWholePairs32_avx2(SB)
-DATA operations_avx512<>+6032(SB)/8, $·multiplyWholePairs_avx512(SB)
-DATA operations_avx512<>+6160(SB)/8, $·multiplyWholePairs32_avx2(SB)
-DATA operations_avx512<>+6168(SB)/8, $·solvePair_avx2(SB)
-DATA operations_avx512<>+6296(SB)/8, $·solvePair32_avx2(SB)
-DATA operations_avx512<>+6304(SB)/8, $·multiplyPair_avx2(SB)
-DATA operations_avx512<>+6432(SB)/8, $·multiplyPair32_avx2(SB)
-DATA operations_avx512<>+6440(SB)/8, $·solveUpper_avx512(SB)
-DATA operations_avx512<>+6448(SB)/8, $·fmaPeak_avx512(SB)
-DATA operations_avx512<>+6464(SB)/8, $·leastSquaresSmall_1_avx512(SB)
-DATA operations_avx512<>+6472(SB)/8, $·leastSquaresSmall_2_avx512(SB)
-DATA operations_avx512<>+6480(SB)/8, $·leastSquaresSmall_3_avx512(SB)
-DATA operations_avx512<>+6488(SB)/8, $·leastSquaresSmall_4_avx512(SB)
-DATA operations_avx512<>+6496(SB)/8, $·leastSquaresSmall_5_avx512(SB)
-DATA operations_avx512<>+6504(SB)/8, $·leastSquaresSmall_6_avx512(SB)
-DATA operations_avx512<>+6512(SB)/8, $·leastSquaresSmall_7_avx512(SB)
-DATA operations_avx512<>+6520(SB)/8, $·leastSquaresSmall_8_avx512(SB)
-GLOBL operations_avx512<>(SB), NOPTR, $6528
+DATA operations_avx512<>+3424(SB)/8, $·turnPairs_avx2(SB)
+DATA operations_avx512<>+3552(SB)/8, $·turnPairs32_avx2(SB)
+DATA operations_avx512<>+3560(SB)/8, $·combinePairs_avx2(SB)
+DATA operations_avx512<>+3688(SB)/8, $·combinePairs32_avx2(SB)
+DATA operations_avx512<>+3696(SB)/8, $·splitPairs_avx2(SB)
+DATA operations_avx512<>+3824(SB)/8, $·splitPairs32_avx2(SB)
+DATA operations_avx512<>+3832(SB)/8, $·transposeComplex_avx2(SB)
+DATA operations_avx512<>+3840(SB)/8, $·addAbs_avx2(SB)
+DATA operations_avx512<>+3848(SB)/8, $·scale_avx2(SB)
+DATA operations_avx512<>+3976(SB)/8, $·scale32_avx2(SB)
+DATA operations_avx512<>+4112(SB)/8, $·squares32_avx2(SB)
+DATA operations_avx512<>+4120(SB)/8, $·absolutes_avx2(SB)
+DATA operations_avx512<>+4248(SB)/8, $·absolutes32_avx2(SB)
+DATA operations_avx512<>+4264(SB)/8, $·symmetricRows_1_avx512(SB)
+DATA operations_avx512<>+4272(SB)/8, $·symmetricRows_2_avx512(SB)
+DATA operations_avx512<>+4304(SB)/8, $·reflect_1_avx512(SB)
+DATA operations_avx512<>+4312(SB)/8, $·reflect_2_avx512(SB)
+DATA operations_avx512<>+4320(SB)/8, $·reflect_3_avx512(SB)
+DATA operations_avx512<>+4328(SB)/8, $·reflect_4_avx512(SB)
+DATA operations_avx512<>+4336(SB)/8, $·addComplex_avx512(SB)
+DATA operations_avx512<>+4464(SB)/8, $·addComplex32_avx2(SB)
+DATA operations_avx512<>+4472(SB)/8, $·timesComplex_avx512(SB)
+DATA operations_avx512<>+4600(SB)/8, $·timesComplex32_avx2(SB)
+DATA operations_avx512<>+4608(SB)/8, $·dotComplex_avx512(SB)
+DATA operations_avx512<>+4736(SB)/8, $·dotComplex32_avx2(SB)
+DATA operations_avx512<>+4744(SB)/8, $·planeRotation_avx512(SB)
+DATA operations_avx512<>+4872(SB)/8, $·planeRotation32_avx2(SB)
+DATA operations_avx512<>+4880(SB)/8, $·largestIndex_avx2(SB)
+DATA operations_avx512<>+5008(SB)/8, $·largestIndex32_avx2(SB)
+DATA operations_avx512<>+5016(SB)/8, $·swap_avx2(SB)
+DATA operations_avx512<>+5144(SB)/8, $·swap32_avx2(SB)
+DATA operations_avx512<>+5160(SB)/8, $·solveRows_1_avx512(SB)
+DATA operations_avx512<>+5168(SB)/8, $·solveRows_2_avx512(SB)
+DATA operations_avx512<>+5184(SB)/8, $·solveRows_4_avx512(SB)
+DATA operations_avx512<>+5288(SB)/8, $·solveRows32_1_avx2(SB)
+DATA operations_avx512<>+5296(SB)/8, $·solveRows32_2_avx2(SB)
+DATA operations_avx512<>+5312(SB)/8, $·solveRows32_4_avx2(SB)
+DATA operations_avx512<>+5328(SB)/8, $·multiplyRows_1_avx512(SB)
+DATA operations_avx512<>+5336(SB)/8, $·multiplyRows_2_avx512(SB)
+DATA operations_avx512<>+5352(SB)/8, $·multiplyRows_4_avx512(SB)
+DATA operations_avx512<>+5456(SB)/8, $·multiplyRows32_1_avx2(SB)
+DATA operations_avx512<>+5464(SB)/8, $·multiplyRows32_2_avx2(SB)
+DATA operations_avx512<>+5480(SB)/8, $·multiplyRows32_4_avx2(SB)
+DATA operations_avx512<>+5504(SB)/8, $·solveRowsPart_2_avx512(SB)
+DATA operations_avx512<>+5520(SB)/8, $·solveRowsPart_4_avx512(SB)
+DATA operations_avx512<>+5632(SB)/8, $·solveRowsPart32_2_avx2(SB)
+DATA operations_avx512<>+5648(SB)/8, $·solveRowsPart32_4_avx2(SB)
+DATA operations_avx512<>+5672(SB)/8, $·multiplyRowsPart_2_avx512(SB)
+DATA operations_avx512<>+5688(SB)/8, $·multiplyRowsPart_4_avx512(SB)
+DATA operations_avx512<>+5800(SB)/8, $·multiplyRowsPart32_2_avx2(SB)
+DATA operations_avx512<>+5816(SB)/8, $·multiplyRowsPart32_4_avx2(SB)
+DATA operations_avx512<>+5824(SB)/8, $·solveFew_avx512(SB)
+DATA operations_avx512<>+5952(SB)/8, $·solveFew32_avx2(SB)
+DATA operations_avx512<>+5960(SB)/8, $·solveNarrow_avx2(SB)
+DATA operations_avx512<>+5976(SB)/8, $·solvePairs_1_avx512(SB)
+DATA operations_avx512<>+5984(SB)/8, $·solvePairs_2_avx512(SB)
+DATA operations_avx512<>+6000(SB)/8, $·solvePairs_4_avx512(SB)
+DATA operations_avx512<>+6104(SB)/8, $·solvePairs32_1_avx2(SB)
+DATA operations_avx512<>+6112(SB)/8, $·solvePairs32_2_avx2(SB)
+DATA operations_avx512<>+6128(SB)/8, $·solvePairs32_4_avx2(SB)
+DATA operations_avx512<>+6144(SB)/8, $·multiplyPairs_1_avx512(SB)
+DATA operations_avx512<>+6152(SB)/8, $·multiplyPairs_2_avx512(SB)
+DATA operations_avx512<>+6168(SB)/8, $·multiplyPairs_4_avx512(SB)
+DATA operations_avx512<>+6272(SB)/8, $·multiplyPairs32_1_avx2(SB)
+DATA operations_avx512<>+6280(SB)/8, $·multiplyPairs32_2_avx2(SB)
+DATA operations_avx512<>+6296(SB)/8, $·multiplyPairs32_4_avx2(SB)
+DATA operations_avx512<>+6304(SB)/8, $·solveWholePairs_avx512(SB)
+DATA operations_avx512<>+6432(SB)/8, $·solveWholePairs32_avx2(SB)
+DATA operations_avx512<>+6440(SB)/8, $·multiplyWholePairs_avx512(SB)
+DATA operations_avx512<>+6568(SB)/8, $·multiplyWholePairs32_avx2(SB)
+DATA operations_avx512<>+6576(SB)/8, $·solvePair_avx2(SB)
+DATA operations_avx512<>+6704(SB)/8, $·solvePair32_avx2(SB)
+DATA operations_avx512<>+6712(SB)/8, $·multiplyPair_avx2(SB)
+DATA operations_avx512<>+6840(SB)/8, $·multiplyPair32_avx2(SB)
+DATA operations_avx512<>+6848(SB)/8, $·solveUpper_avx512(SB)
+DATA operations_avx512<>+6856(SB)/8, $·fmaPeak_avx512(SB)
+DATA operations_avx512<>+6872(SB)/8, $·leastSquaresSmall_1_avx512(SB)
+DATA operations_avx512<>+6880(SB)/8, $·leastSquaresSmall_2_avx512(SB)
+DATA operations_avx512<>+6888(SB)/8, $·leastSquaresSmall_3_avx512(SB)
+DATA operations_avx512<>+6896(SB)/8, $·leastSquaresSmall_4_avx512(SB)
+DATA operations_avx512<>+6904(SB)/8, $·leastSquaresSmall_5_avx512(SB)
+DATA operations_avx512<>+6912(SB)/8, $·leastSquaresSmall_6_avx512(SB)
+DATA operations_avx512<>+6920(SB)/8, $·leastSquaresSmall_7_avx512(SB)
+DATA operations_avx512<>+6928(SB)/8, $·leastSquaresSmall_8_avx512(SB)
+GLOBL operations_avx512<>(SB), NOPTR, $6936
 
 TEXT ·operations_avx512(SB), NOSPLIT, $0-8
 	LEAQ operations_avx512<>(SB), AX
@@ -558,162 +570,180 @@ TEXT ·packComplexTile(SB), NOSPLIT, $0-48
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
+TEXT ·turnPairsTile(SB), NOSPLIT, $0-48
+	MOVQ index+40(FP), AX
+	LEAQ ·tiles+3424(SB), CX
+	MOVQ (CX)(AX*8), AX
+	JMP AX
+
+TEXT ·combinePairsTile(SB), NOSPLIT, $0-40
+	MOVQ index+32(FP), AX
+	LEAQ ·tiles+3560(SB), CX
+	MOVQ (CX)(AX*8), AX
+	JMP AX
+
+TEXT ·splitPairsTile(SB), NOSPLIT, $0-40
+	MOVQ index+32(FP), AX
+	LEAQ ·tiles+3696(SB), CX
+	MOVQ (CX)(AX*8), AX
+	JMP AX
+
 TEXT ·transposeComplexTile(SB), NOSPLIT, $0-48
-	MOVQ ·tiles+3424(SB), AX
+	MOVQ ·tiles+3832(SB), AX
 	JMP AX
 
 TEXT ·addAbsTile(SB), NOSPLIT, $0-32
-	MOVQ ·tiles+3432(SB), AX
+	MOVQ ·tiles+3840(SB), AX
 	JMP AX
 
 TEXT ·scaleTile(SB), NOSPLIT, $0-32
 	MOVQ index+24(FP), AX
-	LEAQ ·tiles+3440(SB), CX
+	LEAQ ·tiles+3848(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·squaresTile(SB), NOSPLIT, $0-32
 	MOVQ index+16(FP), AX
-	LEAQ ·tiles+3576(SB), CX
+	LEAQ ·tiles+3984(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·absolutesTile(SB), NOSPLIT, $0-32
 	MOVQ index+24(FP), AX
-	LEAQ ·tiles+3712(SB), CX
+	LEAQ ·tiles+4120(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·symmetricRowsTile(SB), NOSPLIT, $0-56
 	MOVQ index+48(FP), AX
-	LEAQ ·tiles+3848(SB), CX
+	LEAQ ·tiles+4256(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·reflectTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+3888(SB), CX
+	LEAQ ·tiles+4296(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·addComplexTile(SB), NOSPLIT, $0-40
 	MOVQ index+32(FP), AX
-	LEAQ ·tiles+3928(SB), CX
+	LEAQ ·tiles+4336(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·timesComplexTile(SB), NOSPLIT, $0-32
 	MOVQ index+24(FP), AX
-	LEAQ ·tiles+4064(SB), CX
+	LEAQ ·tiles+4472(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·dotComplexTile(SB), NOSPLIT, $0-40
 	MOVQ index+32(FP), AX
-	LEAQ ·tiles+4200(SB), CX
+	LEAQ ·tiles+4608(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·planeRotationTile(SB), NOSPLIT, $0-40
 	MOVQ index+32(FP), AX
-	LEAQ ·tiles+4336(SB), CX
+	LEAQ ·tiles+4744(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·largestIndexTile(SB), NOSPLIT, $0-32
 	MOVQ index+16(FP), AX
-	LEAQ ·tiles+4472(SB), CX
+	LEAQ ·tiles+4880(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·swapTile(SB), NOSPLIT, $0-32
 	MOVQ index+24(FP), AX
-	LEAQ ·tiles+4608(SB), CX
+	LEAQ ·tiles+5016(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveRowsTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+4744(SB), CX
+	LEAQ ·tiles+5152(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·multiplyRowsTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+4912(SB), CX
+	LEAQ ·tiles+5320(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveRowsPartTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+5080(SB), CX
+	LEAQ ·tiles+5488(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·multiplyRowsPartTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+5248(SB), CX
+	LEAQ ·tiles+5656(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveFewTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+5416(SB), CX
+	LEAQ ·tiles+5824(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveNarrowTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+5552(SB), CX
+	LEAQ ·tiles+5960(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solvePairsTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+5560(SB), CX
+	LEAQ ·tiles+5968(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·multiplyPairsTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+5728(SB), CX
+	LEAQ ·tiles+6136(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveWholePairsTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+5896(SB), CX
+	LEAQ ·tiles+6304(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·multiplyWholePairsTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+6032(SB), CX
+	LEAQ ·tiles+6440(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solvePairTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+6168(SB), CX
+	LEAQ ·tiles+6576(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·multiplyPairTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+6304(SB), CX
+	LEAQ ·tiles+6712(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveUpperTile(SB), NOSPLIT, $0-56
-	MOVQ ·tiles+6440(SB), AX
+	MOVQ ·tiles+6848(SB), AX
 	JMP AX
 
 TEXT ·fmaPeakTile(SB), NOSPLIT, $0-16
-	MOVQ ·tiles+6448(SB), AX
+	MOVQ ·tiles+6856(SB), AX
 	JMP AX
 
 TEXT ·leastSquaresSmallTile(SB), NOSPLIT, $0-112
 	MOVQ index+80(FP), AX
-	LEAQ ·tiles+6456(SB), CX
+	LEAQ ·tiles+6864(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX

@@ -40,6 +40,11 @@ func spanSolveTile(b, d, y, own unsafe.Pointer, change int, a unsafe.Pointer, at
 func packComplexTile(dst, src unsafe.Pointer, lds, rows int, signs unsafe.Pointer, index int) {
 	panic("tile: no tile")
 }
+func turnPairsTile(own, swapped, src, signs unsafe.Pointer, vectors int, index int) {
+	panic("tile: no tile")
+}
+func combinePairsTile(y, x, signs unsafe.Pointer, vectors int, index int)     { panic("tile: no tile") }
+func splitPairsTile(re, im, src unsafe.Pointer, vectors int, index int)       { panic("tile: no tile") }
 func transposeComplexTile(dst *float64, ldd int, src *float64, lds, m, n int) { panic("tile: no tile") }
 func largestIndexTile(x unsafe.Pointer, n int, index int) int                 { panic("tile: no tile") }
 func swapTile(x, y unsafe.Pointer, n int, index int)                          { panic("tile: no tile") }

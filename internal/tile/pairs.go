@@ -128,10 +128,8 @@ func LargestIndex[F Float](x []F) int {
 }
 
 // PackComplex copies rows of complex numbers, as PanelWidth reals, to the even rows of dst, which have the
-// same width. An odd row has the numbers of the row above with their parts swapped. Numbers change their
-// signs where a sign is -0: signs[0] and signs[1] are for the even rows, signs[2] and signs[3] for the odd
-// rows.
-func PackComplex[F Float](dst, src []F, lds, rows int, signs *[4]F) {
+// same width. An odd row has the numbers of the row above with their parts swapped.
+func PackComplex[F Float](dst, src []F, lds, rows int, signs *PairSigns[F]) {
 	width := PanelWidth[F]()
 	if rows == 0 {
 		return
@@ -146,19 +144,13 @@ func PackComplex[F Float](dst, src []F, lds, rows int, signs *[4]F) {
 	packComplexTile(unsafe.Pointer(&dst[0]), unsafe.Pointer(&src[0]), lds, rows, unsafe.Pointer(signs), of[F](0))
 }
 
-func packComplexGeneric[F Float](dst, src []F, lds, rows int, signs *[4]F) {
+func packComplexGeneric[F Float](dst, src []F, lds, rows int, signs *PairSigns[F]) {
 	width := PanelWidth[F]()
-	signed := func(v F, sign int) F {
-		if math.Signbit(float64(signs[sign])) {
-			return -v
-		}
-		return v
-	}
 	for i := range rows {
 		row, upper, lower := src[i*lds:][:width], dst[2*i*width:][:width], dst[(2*i+1)*width:][:width]
 		for k := 0; k < width; k += 2 {
-			upper[k], upper[k+1] = signed(row[k], 0), signed(row[k+1], 1)
-			lower[k], lower[k+1] = signed(row[k+1], 2), signed(row[k], 3)
+			upper[k], upper[k+1] = signs.of(row[k], 0), signs.of(row[k+1], 1)
+			lower[k], lower[k+1] = signs.of(row[k+1], 2), signs.of(row[k], 3)
 		}
 	}
 }

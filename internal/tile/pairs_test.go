@@ -128,7 +128,7 @@ func packComplex[F tile.Float](r *run, s shape) {
 	r.inputs = r.inputs[:len(r.inputs)-1]
 	declare(r, "signs", signs)
 	dst := alloc[F](r, 2*rows*width)
-	r.call(func() { tile.PackComplex(dst, src, lds, rows, (*[4]F)(signs)) })
+	r.call(func() { tile.PackComplex(dst, src, lds, rows, (*tile.PairSigns[F])(signs)) })
 	for i, got := range dst {
 		row, k := src[i/(2*width)*lds:], i%width
 		want, sign := row[k], signs[k%2]

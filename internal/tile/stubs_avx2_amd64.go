@@ -283,8 +283,26 @@ func spanSolve32_1_avx2(b *float32, d *float32, y *float32, own *float32, change
 // packComplex_avx2 copies rows of 128 bytes, with the signs of a pair at signs, and below each its swapped pairs, with the signs of the next pair. rows >= 1.
 func packComplex_avx2(dst *float64, src *float64, lds int, rows int, signs *float64, index int)
 
+// turnPairs_avx2 copies vectors of pairs, with the signs of a pair at signs, and swapped pairs, with the signs of the next pair. vectors >= 1.
+func turnPairs_avx2(own *float64, swapped *float64, src *float64, signs *float64, vectors int, index int)
+
+// combinePairs_avx2 adds swapped pairs of x, with the signs of the second pair at signs, to vectors of pairs y, with those of the first pair. vectors >= 1.
+func combinePairs_avx2(y *float64, x *float64, signs *float64, vectors int, index int)
+
+// splitPairs_avx2 copies the first numbers of pairs, and the second ones, to some vectors each. vectors >= 1.
+func splitPairs_avx2(re *float64, im *float64, src *float64, vectors int, index int)
+
 // packComplex32_avx2 copies rows of 128 bytes, with the signs of a pair at signs, and below each its swapped pairs, with the signs of the next pair. rows >= 1.
 func packComplex32_avx2(dst *float32, src *float32, lds int, rows int, signs *float32, index int)
+
+// turnPairs32_avx2 copies vectors of pairs, with the signs of a pair at signs, and swapped pairs, with the signs of the next pair. vectors >= 1.
+func turnPairs32_avx2(own *float32, swapped *float32, src *float32, signs *float32, vectors int, index int)
+
+// combinePairs32_avx2 adds swapped pairs of x, with the signs of the second pair at signs, to vectors of pairs y, with those of the first pair. vectors >= 1.
+func combinePairs32_avx2(y *float32, x *float32, signs *float32, vectors int, index int)
+
+// splitPairs32_avx2 copies the first numbers of pairs, and the second ones, to some vectors each. vectors >= 1.
+func splitPairs32_avx2(re *float32, im *float32, src *float32, vectors int, index int)
 
 // transposeComplex_avx2 stores the transpose of m rows of n pairs, both even and at least 2. Strides are in numbers.
 func transposeComplex_avx2(dst *float64, ldd int, src *float64, lds int, m int, n int)

@@ -15540,6 +15540,81 @@ row:
 	VZEROUPPER
 	RET
 
+// func turnPairs_avx2(own *float64, swapped *float64, src *float64, signs *float64, vectors int, index int)
+// Requires: AVX
+TEXT ·turnPairs_avx2(SB), NOSPLIT, $0-48
+	MOVQ           own+0(FP), AX
+	MOVQ           swapped+8(FP), CX
+	MOVQ           src+16(FP), DX
+	MOVQ           vectors+32(FP), BX
+	MOVQ           signs+24(FP), SI
+	VBROADCASTF128 (SI), Y0
+	VBROADCASTF128 16(SI), Y1
+
+vector:
+	VMOVUPD   (DX), Y2
+	VPERMILPD $0x05, Y2, Y3
+	VXORPD    Y0, Y2, Y2
+	VXORPD    Y1, Y3, Y3
+	VMOVUPD   Y2, (AX)
+	VMOVUPD   Y3, (CX)
+	ADDQ      $+32, DX
+	ADDQ      $+32, AX
+	ADDQ      $+32, CX
+	DECQ      BX
+	JNZ       vector
+	VZEROUPPER
+	RET
+
+// func combinePairs_avx2(y *float64, x *float64, signs *float64, vectors int, index int)
+// Requires: AVX
+TEXT ·combinePairs_avx2(SB), NOSPLIT, $0-40
+	MOVQ           y+0(FP), AX
+	MOVQ           x+8(FP), CX
+	MOVQ           vectors+24(FP), DX
+	MOVQ           signs+16(FP), BX
+	VBROADCASTF128 (BX), Y0
+	VBROADCASTF128 16(BX), Y1
+
+vector:
+	VMOVUPD   (CX), Y2
+	VPERMILPD $0x05, Y2, Y3
+	VXORPD    Y1, Y3, Y3
+	VXORPD    (AX), Y0, Y2
+	VADDPD    Y3, Y2, Y2
+	VMOVUPD   Y2, (AX)
+	ADDQ      $+32, CX
+	ADDQ      $+32, AX
+	DECQ      DX
+	JNZ       vector
+	VZEROUPPER
+	RET
+
+// func splitPairs_avx2(re *float64, im *float64, src *float64, vectors int, index int)
+// Requires: AVX, AVX2
+TEXT ·splitPairs_avx2(SB), NOSPLIT, $0-40
+	MOVQ re+0(FP), AX
+	MOVQ im+8(FP), CX
+	MOVQ src+16(FP), DX
+	MOVQ vectors+24(FP), BX
+
+vector:
+	VMOVUPD   (DX), Y0
+	VMOVUPD   32(DX), Y1
+	VUNPCKLPD Y1, Y0, Y2
+	VUNPCKHPD Y1, Y0, Y0
+	VPERMPD   $0xd8, Y2, Y2
+	VPERMPD   $0xd8, Y0, Y0
+	VMOVUPD   Y2, (AX)
+	VMOVUPD   Y0, (CX)
+	ADDQ      $+64, DX
+	ADDQ      $+32, AX
+	ADDQ      $+32, CX
+	DECQ      BX
+	JNZ       vector
+	VZEROUPPER
+	RET
+
 // func packComplex32_avx2(dst *float32, src *float32, lds int, rows int, signs *float32, index int)
 // Requires: AVX
 TEXT ·packComplex32_avx2(SB), NOSPLIT, $0-48
@@ -15581,6 +15656,81 @@ row:
 	ADDQ      $+256, AX
 	DECQ      BX
 	JNZ       row
+	VZEROUPPER
+	RET
+
+// func turnPairs32_avx2(own *float32, swapped *float32, src *float32, signs *float32, vectors int, index int)
+// Requires: AVX
+TEXT ·turnPairs32_avx2(SB), NOSPLIT, $0-48
+	MOVQ         own+0(FP), AX
+	MOVQ         swapped+8(FP), CX
+	MOVQ         src+16(FP), DX
+	MOVQ         vectors+32(FP), BX
+	MOVQ         signs+24(FP), SI
+	VBROADCASTSD (SI), Y0
+	VBROADCASTSD 8(SI), Y1
+
+vector:
+	VMOVUPD   (DX), Y2
+	VPERMILPS $0xb1, Y2, Y3
+	VXORPD    Y0, Y2, Y2
+	VXORPD    Y1, Y3, Y3
+	VMOVUPD   Y2, (AX)
+	VMOVUPD   Y3, (CX)
+	ADDQ      $+32, DX
+	ADDQ      $+32, AX
+	ADDQ      $+32, CX
+	DECQ      BX
+	JNZ       vector
+	VZEROUPPER
+	RET
+
+// func combinePairs32_avx2(y *float32, x *float32, signs *float32, vectors int, index int)
+// Requires: AVX
+TEXT ·combinePairs32_avx2(SB), NOSPLIT, $0-40
+	MOVQ         y+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         vectors+24(FP), DX
+	MOVQ         signs+16(FP), BX
+	VBROADCASTSD (BX), Y0
+	VBROADCASTSD 8(BX), Y1
+
+vector:
+	VMOVUPD   (CX), Y2
+	VPERMILPS $0xb1, Y2, Y3
+	VXORPD    Y1, Y3, Y3
+	VXORPD    (AX), Y0, Y2
+	VADDPS    Y3, Y2, Y2
+	VMOVUPD   Y2, (AX)
+	ADDQ      $+32, CX
+	ADDQ      $+32, AX
+	DECQ      DX
+	JNZ       vector
+	VZEROUPPER
+	RET
+
+// func splitPairs32_avx2(re *float32, im *float32, src *float32, vectors int, index int)
+// Requires: AVX, AVX2
+TEXT ·splitPairs32_avx2(SB), NOSPLIT, $0-40
+	MOVQ re+0(FP), AX
+	MOVQ im+8(FP), CX
+	MOVQ src+16(FP), DX
+	MOVQ vectors+24(FP), BX
+
+vector:
+	VMOVUPD (DX), Y0
+	VMOVUPD 32(DX), Y1
+	VSHUFPS $0x88, Y1, Y0, Y2
+	VSHUFPS $0xdd, Y1, Y0, Y0
+	VPERMPD $0xd8, Y2, Y2
+	VPERMPD $0xd8, Y0, Y0
+	VMOVUPD Y2, (AX)
+	VMOVUPD Y0, (CX)
+	ADDQ    $+64, DX
+	ADDQ    $+32, AX
+	ADDQ    $+32, CX
+	DECQ    BX
+	JNZ     vector
 	VZEROUPPER
 	RET
 

@@ -1,7 +1,6 @@
 package blas
 
 import (
-	"math"
 	"unsafe"
 
 	"github.com/difalt/difalt/internal/tile"
@@ -22,7 +21,8 @@ import (
 // Let u be the unit roundoff of float64, or float32, g = 2k u / (1 - 2k u), and alpha = 1. Then an entry of
 // A B errs like sums of 2k real products. The error of its real part is at most g sum(|re a||re b| + |im
 // a||im b|). The error of its imaginary part is at most g sum(|re a||im b| + |im a||re b|). Another alpha is
-// multiplied into an entry first, with at most 2u |alpha| for each |re b| + |im b|.
+// multiplied into the entries of one factor first, with at most 2u |alpha| for each |re b| + |im b|, or |re
+// a| + |im a|. Products of few rows or columns are computed otherwise, with the same bounds: see zfew.go.
 
 // A pairing is how the right factor of a complex product becomes a real one: its entries, or their
 // conjugates, times alpha. Such a product counts its columns and its depth in reals.
@@ -82,107 +82,59 @@ func (p *product[F]) rowOf(column int) int {
 }
 
 // packPairs copies a block of at most a panel of the right factor, each entry as its block of four reals. A
-// transposed factor is transposed first.
+// transposed factor is transposed first, and other factors alpha than 1 and -1 are multiplied into a copy.
 func (p *product[F]) packPairs(panel []F, width int, b block) {
-	if !p.b.transposed {
-		p.pairs.pack(panel, width, p.b.data[b.at/2*p.b.stride+b.column:], p.b.stride, b.depth/2, b.columns)
+	terms, scaled := b.depth/2, p.pairs.im != 0 || p.pairs.re != 1 && p.pairs.re != -1
+	if !p.b.transposed && !scaled {
+		p.pairs.pack(panel, width, p.b.data[b.at/2*p.b.stride+b.column:], p.b.stride, terms, b.columns)
 		return
 	}
-	memory := borrow[F](b.depth * b.columns)
-	from := p.b.data[b.column/2*p.b.stride+b.at:]
-	tile.TransposeComplex(*memory, b.columns, from, p.b.stride, b.columns/2, b.depth/2)
-	p.pairs.pack(panel, width, *memory, b.columns, b.depth/2, b.columns)
-	giveBack(memory)
+	memory := borrow[F](terms * b.columns)
+	defer giveBack(memory)
+	own := (*memory)[:terms*b.columns]
+	if p.b.transposed {
+		from := p.b.data[b.column/2*p.b.stride+b.at:]
+		tile.TransposeComplex(own, b.columns, from, p.b.stride, b.columns/2, terms)
+	} else {
+		for k := range terms {
+			copy(own[k*b.columns:][:b.columns], p.b.data[(b.at/2+k)*p.b.stride+b.column:])
+		}
+	}
+	of := p.pairs
+	if scaled {
+		im := of.im
+		if of.conjugate {
+			im = -im // of the numbers whose conjugates are packed
+		}
+		tile.TimesComplex(own, of.re, im)
+		of.re, of.im = 1, 0
+	}
+	of.pack(panel, width, own, b.columns, terms, b.columns)
 }
 
-// pack copies rows of complex numbers, of some reals, to rows of a panel.
+// pack copies rows of complex numbers, of some reals, to rows of a panel; alpha is 1 or -1.
 func (q *pairing[F]) pack(panel []F, width int, from []F, stride, rows, reals int) {
-	if signs, ok := q.signs(); ok && reals == tile.PanelWidth[F]() && width == reals {
+	signs := q.signs()
+	if reals == tile.PanelWidth[F]() && width == reals {
 		tile.PackComplex(panel, from, stride, rows, &signs)
 		return
 	}
 	for k := range rows {
-		q.packRow(panel[2*k*width:][:reals], panel[(2*k+1)*width:][:reals], from[k*stride:][:reals])
+		tile.TurnPairs(panel[2*k*width:], panel[(2*k+1)*width:], from[k*stride:][:reals], &signs)
 	}
 }
 
-// signs returns the signs, as zeros, that entries have in a panel: of their real and imaginary parts in one
-// row, and of imaginary and real parts in the row below. ok is false if alpha is neither 1 nor -1.
-func (q *pairing[F]) signs() (signs [4]F, ok bool) {
-	if q.im != 0 || q.re != 1 && q.re != -1 {
-		return signs, false
-	}
+// signs returns the signs that entries have in a panel: of their real and imaginary parts in one row, and of
+// imaginary and real parts in the row below.
+func (q *pairing[F]) signs() tile.PairSigns[F] {
 	re, im := q.re, q.re
 	if q.conjugate {
 		im = -im
 	}
-	signs = [4]F{re, im, -im, re}
 	if q.across {
-		signs[2], signs[3] = im, -re
+		return tile.NewPairSigns(re, im, im, -re)
 	}
-	for k, v := range signs {
-		signs[k] = F(math.Copysign(0, float64(v)))
-	}
-	return signs, true
-}
-
-// packRow copies entries to two rows of a panel.
-func (q *pairing[F]) packRow(upper, lower, from []F) {
-	switch {
-	case !q.conjugate && q.im == 0 && q.re == 1:
-		copy(upper, from)
-	case !q.conjugate && q.im == 0 && q.re == -1:
-		negate(upper, from)
-	default:
-		for j := 0; j+1 < len(from); j += 2 {
-			upper[j], upper[j+1] = q.times(from[j], from[j+1])
-		}
-	}
-	if q.across {
-		turnBack(lower, upper)
-	} else {
-		turn(lower, upper)
-	}
-}
-
-// negate sets numbers to the negatives of others.
-func negate[F tile.Float](to, from []F) {
-	for len(from) >= 8 && len(to) >= 8 {
-		v, t := (*[8]F)(from), (*[8]F)(to)
-		t[0], t[1], t[2], t[3] = -v[0], -v[1], -v[2], -v[3]
-		t[4], t[5], t[6], t[7] = -v[4], -v[5], -v[6], -v[7]
-		from, to = from[8:], to[8:]
-	}
-	for i, v := range from[:min(len(from), len(to))] {
-		to[i] = -v
-	}
-}
-
-// turn sets complex numbers to i times others, and turnBack to -i times them.
-func turn[F tile.Float](to, from []F) {
-	for len(from) >= 8 && len(to) >= 8 {
-		v, t := (*[8]F)(from), (*[8]F)(to)
-		t[0], t[1], t[2], t[3] = -v[1], v[0], -v[3], v[2]
-		t[4], t[5], t[6], t[7] = -v[5], v[4], -v[7], v[6]
-		from, to = from[8:], to[8:]
-	}
-	for len(from) >= 2 && len(to) >= 2 {
-		to[0], to[1] = -from[1], from[0]
-		from, to = from[2:], to[2:]
-	}
-}
-
-func turnBack[F tile.Float](to, from []F) {
-	for len(from) >= 8 && len(to) >= 8 {
-		v, t := (*[8]F)(from), (*[8]F)(to)
-		t[0], t[1], t[2], t[3] = v[1], -v[0], v[3], -v[2]
-		t[4], t[5], t[6], t[7] = v[5], -v[4], v[7], -v[6]
-		from, to = from[8:], to[8:]
-	}
-	for len(from) >= 2 && len(to) >= 2 {
-		to[0], to[1] = from[1], -from[0]
-		from, to = from[2:], to[2:]
-	}
+	return tile.NewPairSigns(re, im, -im, re)
 }
 
 // An operand is op(M) of a complex matrix, as reals: M, or M' if transposed, or the conjugate of either.
@@ -231,11 +183,15 @@ func (z *complexProduct[F]) compute(set bool) {
 
 // computeWith computes C = alpha op(A) op(B) + beta C.
 func (z *complexProduct[F]) computeWith(beta complex128) {
+	if z.isFew() {
+		z.byFew(beta)
+		return
+	}
 	if beta != 0 && beta != 1 {
-		area := product[F]{n: 2 * z.n, part: z.part, pairs: pairing[F]{on: true}}
+		area, by := product[F]{n: 2 * z.n, part: z.part, pairs: pairing[F]{on: true}}, paired[F](beta, false)
 		for i := range z.m {
 			from, to := area.span(i)
-			scalePairs(z.c[i*z.ldc+from:i*z.ldc+to], beta)
+			by.multiply(z.c[i*z.ldc+from : i*z.ldc+to])
 		}
 	}
 	z.compute(beta == 0)
@@ -271,7 +227,12 @@ func gatherPairs[F tile.Float](memory, x []F, n, inc int, by complex128, conjuga
 
 // turnedPairs returns n complex numbers, inc apart, or their conjugates, and behind them i times these.
 func turnedPairs[F tile.Float](memory, x []F, n, inc int, conjugate bool) []F {
-	turn(memory[2*n:4*n], gatherPairs(memory, x, n, inc, 1, conjugate))
+	pairs, sign := gatherPairs(memory, x, n, inc, 1, false), F(1)
+	if conjugate {
+		sign = -1
+	}
+	signs := tile.NewPairSigns(1, sign, -sign, 1)
+	tile.TurnPairs(pairs, memory[2*n:4*n], pairs, &signs)
 	return memory[:4*n]
 }
 

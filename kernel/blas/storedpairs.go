@@ -78,12 +78,17 @@ func paddedPairs[F tile.Float](memory, x []F, n, inc int, by complex128) []F {
 // zeros behind them: the first one times the real part of a number, and the second one times its imaginary
 // part, are the number times the conjugates.
 func conjugates[F tile.Float](first, second, x []F, n, inc int) {
-	at := 2 * firstEntry(n, inc)
-	for k := 0; k < 2*n; k += 2 {
-		re, im := x[at], x[at+1]
-		first[k], first[k+1] = re, -im
-		second[k], second[k+1] = im, re
-		at += 2 * inc
+	if inc == 1 {
+		signs := tile.NewPairSigns[F](1, -1, 1, 1)
+		tile.TurnPairs(first, second, x[:2*n], &signs)
+	} else {
+		at := 2 * firstEntry(n, inc)
+		for k := 0; k < 2*n; k += 2 {
+			re, im := x[at], x[at+1]
+			first[k], first[k+1] = re, -im
+			second[k], second[k+1] = im, re
+			at += 2 * inc
+		}
 	}
 	clear(first[2*n:])
 	clear(second[2*n:])
@@ -92,12 +97,8 @@ func conjugates[F tile.Float](first, second, x []F, n, inc int) {
 // forDots sets two vectors whose products with a row are the parts of the row's product with x: the
 // conjugates of x, and x with its parts swapped.
 func forDots[F tile.Float](re, im, x []F) {
-	re, im = re[:len(x)], im[:len(x)]
-	for k := 0; k+1 < len(x); k += 2 {
-		v, w := x[k], x[k+1]
-		re[k], re[k+1] = v, -w
-		im[k], im[k+1] = w, v
-	}
+	signs := tile.NewPairSigns[F](1, -1, 1, 1)
+	tile.TurnPairs(re, im, x, &signs)
 }
 
 // combined returns the sum of rows times complex numbers, or of their conjugates, at a place: from their sums
@@ -196,12 +197,12 @@ func (s *storedPairs[F]) hermitian(alpha complex128, x []F, incX int, beta compl
 			rows.DotsAndAdd(own[2*r[k]:], xs[2*r[k]:], re, im, sums, others)
 		}
 	}
+	combineParts(sums[:2*s.n], others, true, false)
 	at, step, growth := s.origin(0), s.origin(1)-s.origin(0)+1, s.growth()
 	for i := 0; i < 2*s.n; i += 2 {
-		v, w := combined(sums, others, i, true)
 		d := s.data[2*at]
-		own[i] += v + F(d*xs[i])
-		own[i+1] += w + F(d*xs[i+1])
+		own[i] += sums[i] + F(d*xs[i])
+		own[i+1] += sums[i+1] + F(d*xs[i+1])
 		at += step
 		step += growth
 	}
@@ -248,9 +249,7 @@ func (s *storedPairs[F]) product(tA blas.Transpose, of part, count int, x, memor
 			rows.Add(x[2*r[k]:], sums, others)
 		}
 	}
-	for i := 0; i < 2*count; i += 2 {
-		sums[i], sums[i+1] = combined(sums, others, i, tA == blas.ConjTrans)
-	}
+	combineParts(sums[:2*count], others, tA == blas.ConjTrans, false)
 	return sums[:2*count]
 }
 

@@ -251,8 +251,8 @@ func (p *pairSystem[F]) multiply() {
 			p.x[2*lo+k] += v
 		}
 	}
-	for i := 0; p.transposed && i < 2*p.n; i += 2 {
-		v, w := combined(p.re, p.im, i, p.conjugate)
-		p.x[i], p.x[i+1] = p.x[i]+v, p.x[i+1]+w
+	if p.transposed {
+		combineParts(p.re[:2*p.n], p.im, p.conjugate, false)
+		tile.AddScaled(p.x[:2*p.n], p.re[:2*p.n], 1)
 	}
 }

@@ -158,7 +158,7 @@ const (
 	// multiplies two matrices as fast. complexSquares is n n k below which gonum computes a triangle as
 	// fast. complexSides is the number of entries of B below which gonum multiplies a symmetric matrix by
 	// B as fast. BenchmarkComplex, for all constants of complex numbers.
-	complexMultiplications, complexSquares, complexSides = 120, 1000, 32
+	complexMultiplications, complexSquares, complexSides = 120, 250, 32
 	// complexRows, complexRow and complexEntries are numbers of rows, of entries of a row, and of entries
 	// of a matrix, below which gonum adds a product of two complex vectors as fast, and computes products of
 	// few complex rows. complexRow32 and complexEntries32 are the sizes of complex64 for a vector, not
@@ -169,6 +169,12 @@ const (
 	// multiplies it by a vector as fast, if rows have fewer than complexDot entries. The other two are those
 	// for op(A) other than A. Zgemv of 2 x 2 to 900 x 900, of random shapes.
 	gemvRows, gemvEntries, gemvRowsTransposed, gemvEntriesTransposed = 12, 130, 8, 50
+	// complexWide is the least number of entries of a row for which fewer than complexRows complex rows take
+	// less time by vectors. Zgeru 1 x 20 to 3 x 900.
+	complexWide = 128
+	// complexSquare is the largest order of a triangle of a complex product that is computed as a square.
+	// Zherk of 1 x 30 to 40 x 400.
+	complexSquare = 32
 	// complexTwice is the largest order of a triangle of two complex products that are computed as one
 	// matrix, which is added to its transpose, for sums of at least complexTwiceDepth products. Zher2k
 	// 33.
@@ -201,6 +207,24 @@ func (b *byTranspose) of(t blas.Transpose) int {
 	}
 	return b.transposed
 }
+
+// A fewSizes has the sizes of complex products of few rows or columns whose larger factor is not packed: the
+// largest number of these, the least number of terms for each of them, and of terms of any number.
+type fewSizes struct{ most, depths, depth int }
+
+// enough reports whether a product of few rows or columns, and of some terms, saves time without packing.
+func (f fewSizes) enough(few, terms int) bool {
+	return few <= f.most && terms >= max(f.depths*few, f.depth)
+}
+
+// fewByParts and fewByRows are for larger factors that are stored by columns, and by rows. turned are those
+// of products that are the transpose of C. Zgemm of 1 x 2 to 24 x 300, and of 2 x 1 to 300 x 24.
+var (
+	fewByParts       = fewSizes{most: 12, depths: 6, depth: 6}
+	fewByPartsTurned = fewSizes{most: 4, depths: 15, depth: 15}
+	fewByRows        = fewSizes{most: 12, depths: 1, depth: 5}
+	fewByRowsTurned  = fewSizes{most: 3, depths: 12, depth: 12}
+)
 
 // A rowsFrom has the least sizes of triangles and bands where rows by vectors take less time than gonum's
 // loops.

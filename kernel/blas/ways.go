@@ -32,6 +32,8 @@ const (
 	byTransposing
 	// byDots: a product of few entries, as inner products.
 	byDots
+	// byFew: a complex product of few rows or columns, without packing the larger factor.
+	byFew
 	// byPanels: the tiles of a small product, without blocks.
 	byPanels
 	// byCopying: right sides of a triangle in memory of their own, for tiles of whole vectors.

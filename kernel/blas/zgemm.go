@@ -38,7 +38,8 @@ func zgemm[F tile.Float](
 	tA, tB blas.Transpose, m, n, k int, alpha complex128, a []F, lda int, b []F, ldb int, beta complex128,
 	c []F, ldc int,
 ) bool {
-	switch zgemmWay(tA, tB, m, n, k, alpha, a, lda, b, ldb, c, ldc) {
+	z := complexProduct[F]{operandOf(tA, a, lda), operandOf(tB, b, ldb), m, n, k, alpha, c, 2 * ldc, blas.All}
+	switch z.way(tA, tB, lda, ldb, ldc) {
 	case byGonum:
 		return false
 	case byVector:
@@ -57,26 +58,29 @@ func zgemm[F tile.Float](
 			return true
 		}
 	}
-	z := complexProduct[F]{operandOf(tA, a, lda), operandOf(tB, b, ldb), m, n, k, alpha, c, 2 * ldc, blas.All}
 	z.computeWith(beta)
 	return true
 }
 
-// zgemmWay returns how a product is computed. gonum's product skips no zeros, and with alpha = 0 reads no
-// factor.
-func zgemmWay[F tile.Float](
-	tA, tB blas.Transpose, m, n, k int, alpha complex128, a []F, lda int, b []F, ldb int, c []F, ldc int,
-) way {
-	rowsA, columnsA := opShape(tA, m, k)
-	rowsB, columnsB := opShape(tB, k, n)
+// way returns how a product is computed. gonum's product skips no zeros, and with alpha = 0 reads no factor.
+func (z *complexProduct[F]) way(tA, tB blas.Transpose, lda, ldb, ldc int) way {
+	rowsA, columnsA := opShape(tA, z.m, z.k)
+	rowsB, columnsB := opShape(tB, z.k, z.n)
 	switch {
-	case !known(tA) || !known(tB) || min(m, n, k) <= 0 || alpha == 0 || !vectorized():
+	case !known(tA) || !known(tB) || min(z.m, z.n, z.k) <= 0 || z.alpha == 0 || !vectorized():
 		return byGonum
-	case !insidePairs(a, rowsA, columnsA, lda) || !insidePairs(b, rowsB, columnsB, ldb) || !insidePairs(c, m, n, ldc):
+	case !insidePairs(z.a.data, rowsA, columnsA, lda) || !insidePairs(z.b.data, rowsB, columnsB, ldb) ||
+		!insidePairs(z.c, z.m, z.n, ldc):
 		return byGonum
-	case m < complexRows && (tA == blas.ConjTrans || tB == blas.ConjTrans):
+	}
+	switch conjugate := z.a.conjugate || z.b.conjugate; {
+	case z.m == 1 && !conjugate:
+		return byVector
+	case z.isFew():
+		return byFew
+	case z.m < complexRows && conjugate:
 		return byGonum
-	case m < complexRows:
+	case z.m < complexRows:
 		return byVector
 	}
 	return byTiles

@@ -194,17 +194,8 @@ func (v *complexVector[F]) addRows(lo, hi int) {
 // combine computes entries of y from lo on, from the sums of rows of A by real and by imaginary parts, which
 // it overwrites.
 func (v *complexVector[F]) combine(lo int, byRe, byIm []F) {
-	sums, turned := byRe, byIm[:len(byRe)]
-	if v.conjugate {
-		for k := 0; k+1 < len(sums); k += 2 {
-			sums[k], sums[k+1] = sums[k]+turned[k+1], turned[k]-sums[k+1]
-		}
-	} else {
-		for k := 0; k+1 < len(sums); k += 2 {
-			sums[k], sums[k+1] = sums[k]-turned[k+1], turned[k]+sums[k+1]
-		}
-	}
-	v.store(lo, sums)
+	combineParts(byRe, byIm, v.conjugate, false)
+	v.store(lo, byRe)
 }
 
 // store sets entries of y from lo on to products, times alpha, and beta times the entries.

@@ -55,7 +55,7 @@ func zger[F tile.Float](
 	tY blas.Transpose, m, n int, alpha complex128, x []F, incX int, y []F, incY int, a []F, lda int,
 ) bool {
 	switch {
-	case m < complexRows || n < complexRow || alpha == 0 || !vectorized():
+	case m < complexRows && n < complexWide || n < complexRow || alpha == 0 || !vectorized():
 		return false
 	case !insidePairs(a, m, n, lda) || !holdsPairs(x, m, incX) || !holdsPairs(y, n, incY):
 		return false

@@ -74,14 +74,18 @@ func zsymm[F tile.Float](
 		return false
 	}
 	stride := rowStride(2 * order)
-	memory := borrow[F](order * stride)
+	memory := borrow[F]((order + 1) * stride)
 	defer giveBack(memory)
 	mirrorPairs(*memory, stride, a, 2*lda, order, ul, hermitian)
+	by := paired[F](alpha, false)
+	for i := range order {
+		by.multiply((*memory)[i*stride:][:2*order])
+	}
 	left, right := operand[F]{factor[F]{*memory, stride, false}, false}, operandOf(blas.NoTrans, b, ldb)
 	if s == blas.Right {
 		left, right = right, left
 	}
-	z := complexProduct[F]{left, right, m, n, order, alpha, c, 2 * ldc, blas.All}
+	z := complexProduct[F]{left, right, m, n, order, 1, c, 2 * ldc, blas.All}
 	z.computeWith(beta)
 	return true
 }
@@ -96,34 +100,26 @@ func zsymmWay[F tile.Float](
 		return byGonum
 	case !insidePairs(a, order, order, lda) || !insidePairs(b, m, n, ldb) || !insidePairs(c, m, n, ldc):
 		return byGonum
-	case m < complexRows:
-		return byGonum
 	}
 	return byTiles
 }
 
-// mirrorPairs copies the triangle of a Hermitian or symmetric matrix to both triangles of another one.
-// Strides are in reals.
+// mirrorPairs copies the triangle of a Hermitian or symmetric matrix to both triangles of another one, which
+// has memory for a row behind its last one. Strides are in reals.
 func mirrorPairs[F tile.Float](to []F, ldt int, a []F, lda, n int, ul blas.Uplo, hermitian bool) {
 	tile.TransposeComplex(to, ldt, a, lda, n, n) // both triangles, and then the stored one over its half
 	stored := product[F]{n: 2 * n, part: ul, pairs: pairing[F]{on: true}}
+	conjugates, swapped := tile.NewPairSigns[F](1, -1, 1, 1), to[n*ldt:] // these are not used
 	for i := range n {
 		from, end := stored.span(i)
 		row := to[i*ldt:][:2*n]
 		if hermitian {
-			conjugatePairs(row[:from])
-			conjugatePairs(row[end:])
+			tile.TurnPairs(row[:from], swapped, row[:from], &conjugates)
+			tile.TurnPairs(row[end:], swapped, row[end:], &conjugates)
 		}
 		copy(row[from:end], a[i*lda+from:i*lda+end])
 		if hermitian {
 			row[2*i+1] = 0
 		}
-	}
-}
-
-// conjugatePairs overwrites complex numbers by their conjugates.
-func conjugatePairs[F tile.Float](x []F) {
-	for i := 1; i < len(x); i += 2 {
-		x[i] = -x[i]
 	}
 }

@@ -16,7 +16,7 @@ func (*routines) Zher2k(
 	ul blas.Uplo, tA blas.Transpose, n, k int, alpha complex128, a []complex128, lda int, b []complex128,
 	ldb int, beta float64, c []complex128, ldc int,
 ) {
-	if fewTwice(tA, n, k) || tA == blas.Trans ||
+	if fewTwice(n, k) || tA == blas.Trans ||
 		!zsyr2k(
 			true, ul, tA, n, k, alpha, doubles(a), lda, doubles(b), ldb, complex(beta, 0), doubles(c), ldc,
 		) {
@@ -29,7 +29,7 @@ func (*routines) Cher2k(
 	ul blas.Uplo, tA blas.Transpose, n, k int, alpha complex64, a []complex64, lda int, b []complex64, ldb int,
 	beta float32, c []complex64, ldc int,
 ) {
-	if fewTwice(tA, n, k) || tA == blas.Trans ||
+	if fewTwice(n, k) || tA == blas.Trans ||
 		!zsyr2k(
 			true, ul, tA, n, k, complex128(alpha), singles(a), lda, singles(b), ldb,
 			complex(float64(beta), 0), singles(c), ldc,
@@ -47,7 +47,7 @@ func (*routines) Zsyr2k(
 	ul blas.Uplo, tA blas.Transpose, n, k int, alpha complex128, a []complex128, lda int, b []complex128,
 	ldb int, beta complex128, c []complex128, ldc int,
 ) {
-	if fewTwice(tA, n, k) || tA == blas.ConjTrans ||
+	if fewTwice(n, k) || tA == blas.ConjTrans ||
 		!zsyr2k(false, ul, tA, n, k, alpha, doubles(a), lda, doubles(b), ldb, beta, doubles(c), ldc) {
 		fallback{}.Zsyr2k(ul, tA, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 	}
@@ -58,7 +58,7 @@ func (*routines) Csyr2k(
 	ul blas.Uplo, tA blas.Transpose, n, k int, alpha complex64, a []complex64, lda int, b []complex64, ldb int,
 	beta complex64, c []complex64, ldc int,
 ) {
-	if fewTwice(tA, n, k) || tA == blas.ConjTrans ||
+	if fewTwice(n, k) || tA == blas.ConjTrans ||
 		!zsyr2k(
 			false, ul, tA, n, k, complex128(alpha), singles(a), lda, singles(b), ldb, complex128(beta),
 			singles(c), ldc,
@@ -90,9 +90,9 @@ func smallCsyr2k(
 	fallback{}.Csyr2k(ul, tA, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 }
 
-// fewTwice reports whether gonum is as fast for a triangle of two products: its inner products suit few rows.
-func fewTwice(tA blas.Transpose, n, k int) bool {
-	return 2*n*n*k < complexSquares || n < complexRow && tA == blas.NoTrans
+// fewTwice reports whether gonum is as fast for a triangle of two products.
+func fewTwice(n, k int) bool {
+	return 2*n*n*k < complexSquares
 }
 
 // zsyr2k computes the sum of two products and returns true, or returns false where gonum computes it.
@@ -115,10 +115,10 @@ func zsyr2k[F tile.Float](
 			p.b.transposed, p.b.conjugate = true, hermitian
 		}
 	}
-	if n <= complexTwice && k >= complexTwiceDepth {
+	if n <= complexTwice && k >= complexTwiceDepth || n <= complexSquare {
 		memory := borrow[F](2 * n * n)
 		z.c, z.ldc, z.part = *memory, 2*n, blas.All
-		z.compute(true)
+		z.computeWith(0)
 		if hermitian {
 			makeReal(c, ldc, n)
 		}

@@ -76,6 +76,14 @@ func zsyrk[F tile.Float](
 		right.transposed, right.conjugate = true, hermitian
 	}
 	z := complexProduct[F]{left, right, n, n, k, alpha, c, 2 * ldc, ul}
+	if n <= complexSquare {
+		memory := borrow[F](2 * n * n)
+		z.c, z.ldc, z.part = *memory, 2*n, blas.All
+		z.computeWith(0)
+		addHalf(hermitian, ul, n, *memory, beta, c, ldc)
+		giveBack(memory)
+		return true
+	}
 	if hermitian {
 		makeReal(c, ldc, n)
 	}
@@ -84,6 +92,33 @@ func zsyrk[F tile.Float](
 		makeReal(c, ldc, n)
 	}
 	return true
+}
+
+// addHalf computes a triangle of C = X + beta C for an n x n matrix X, with a real diagonal if C is
+// Hermitian.
+func addHalf[F tile.Float](hermitian bool, ul blas.Uplo, n int, x []F, beta complex128, c []F, ldc int) {
+	q := paired[F](beta, false)
+	for i := range n {
+		from, to := 0, i+1
+		if ul == blas.Upper {
+			from, to = i, n
+		}
+		row, sums := c[2*(i*ldc+from):2*(i*ldc+to)], x[2*(i*n+from):][:2*(to-from)]
+		if hermitian { // the imaginary part is not read
+			c[2*i*(ldc+1)+1] = 0
+		}
+		if beta == 0 {
+			copy(row, sums)
+		} else {
+			q.multiply(row)
+			for k, v := range sums {
+				row[k] += v
+			}
+		}
+		if hermitian {
+			c[2*i*(ldc+1)+1] = 0
+		}
+	}
 }
 
 // makeReal clears the imaginary parts of the diagonal.

@@ -150,6 +150,70 @@ func packComplex(t isa, x *number) {
 	finish()
 }
 
+// turnPairs emits a copy of complex numbers, and one of their swapped pairs.
+func turnPairs(t isa, x *number) {
+	text("turnPairs"+x.suffix, t, "func(own, swapped, src, signs *F, vectors int)",
+		"copies vectors of pairs, with the signs of a pair at signs, and swapped pairs, with the signs of the next "+
+			"pair. vectors >= 1.")
+	to, other, src, left := param("own"), param("swapped"), param("src"), param("vectors")
+	own, swapped := x.byPairs(t, param("signs"))
+	loop("vector", left, func() {
+		v, w := t.load(Mem{Base: src}), t.vec()
+		x.swapPairs(t, v, w)
+		VXORPD(own, v, v)
+		VXORPD(swapped, w, w)
+		VMOVUPD(v, Mem{Base: to})
+		VMOVUPD(w, Mem{Base: other})
+		advance(t.bytes(), src, to, other)
+	})
+	finish()
+}
+
+// combinePairs emits the sum of complex numbers and of swapped pairs of others.
+func combinePairs(t isa, x *number) {
+	text("combinePairs"+x.suffix, t, "func(y, x, signs *F, vectors int)",
+		"adds swapped pairs of x, with the signs of the second pair at signs, to vectors of pairs y, with those of "+
+			"the first pair. vectors >= 1.")
+	y, from, left := param("y"), param("x"), param("vectors")
+	own, swapped := x.byPairs(t, param("signs"))
+	loop("vector", left, func() {
+		v, w := t.load(Mem{Base: from}), t.vec()
+		x.swapPairs(t, v, w)
+		VXORPD(swapped, w, w)
+		VXORPD(Mem{Base: y}, own, v)
+		x.add(w, v, v)
+		VMOVUPD(v, Mem{Base: y})
+		advance(t.bytes(), from, y)
+	})
+	finish()
+}
+
+// splitPairs emits the copies of the real and of the imaginary parts of complex numbers.
+func splitPairs(t isa, x *number) {
+	text("splitPairs"+x.suffix, t, "func(re, im, src *F, vectors int)",
+		"copies the first numbers of pairs, and the second ones, to some vectors each. vectors >= 1.")
+	re, im, src, left := param("re"), param("im"), param("src"), param("vectors")
+	loop("vector", left, func() {
+		v, w := t.load(Mem{Base: src}), t.load(Mem{Base: src, Disp: t.bytes()})
+		first, second := t.vec(), t.vec()
+		if x == single {
+			VSHUFPS(U8(0x88), w, v, first)
+			VSHUFPS(U8(0xdd), w, v, second)
+		} else {
+			VUNPCKLPD(w, v, first)
+			VUNPCKHPD(w, v, second)
+		}
+		for _, half := range []vector{first, second} { // of two vectors, a half of each in turn
+			VPERMPD(U8(0xd8), half, half)
+		}
+		VMOVUPD(first, Mem{Base: re})
+		VMOVUPD(second, Mem{Base: im})
+		advance(2*t.bytes(), src)
+		advance(t.bytes(), re, im)
+	})
+	finish()
+}
+
 // panelBytes is the width of a panel of the right factor of a product.
 const panelBytes = 128
 

@@ -57,8 +57,12 @@ func vectors(t isa) {
 	}
 	spans(t)
 	if !t.evex {
-		packComplex(t, double)
-		packComplex(t, single)
+		for _, x := range []*number{double, single} {
+			packComplex(t, x)
+			turnPairs(t, x)
+			combinePairs(t, x)
+			splitPairs(t, x)
+		}
 		transposeComplex(t)
 		addAbs(t)
 		scale(t, double)

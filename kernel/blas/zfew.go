@@ -1,0 +1,213 @@
+package blas
+
+import (
+	"github.com/difalt/difalt/internal/tile"
+	"gonum.org/v1/gonum/blas"
+)
+
+// A product of few rows or few columns is a product of reals here: of the larger factor, as it is stored, and
+// of a copy of the smaller one. Packed for other tiles the larger factor would be copied four times.
+//
+// The rows of the smaller factor, or of its transpose, are few; those of the larger one are many. Their
+// products with each other are C or its transpose.
+
+// fewPairs is a product C = alpha op(A) op(B) + beta C of few rows or columns.
+type fewPairs[F tile.Float] struct {
+	few, many operand[F]
+	rows, of  int // of few and many
+	depth     int
+	alpha     complex128
+	beta      pairing[F]
+	set       bool // beta is 0
+	turned    bool // C is the product of many and few
+	c         []F
+	ldc       int
+}
+
+// isFew reports whether a complex product has so few rows or columns that it takes less time without packing
+// the larger factor.
+func (z *complexProduct[F]) isFew() bool {
+	switch {
+	case z.part != blas.All:
+		return false
+	case z.m > z.n && !z.a.transposed:
+		return fewByRowsTurned.enough(z.n, z.k)
+	case z.m > z.n:
+		return fewByPartsTurned.enough(z.n, z.k)
+	case !z.b.transposed:
+		return fewByParts.enough(z.m, z.k)
+	}
+	return fewByRows.enough(z.m, z.k)
+}
+
+// byFew computes C = alpha op(A) op(B) + beta C.
+func (z *complexProduct[F]) byFew(beta complex128) {
+	p := fewPairs[F]{
+		few: z.a, many: z.b.transpose(), rows: z.m, of: z.n, depth: z.k, alpha: z.alpha,
+		beta: paired[F](beta, false), set: beta == 0, c: z.c, ldc: z.ldc,
+	}
+	if z.m > z.n {
+		p.few, p.many, p.turned = z.b.transpose(), z.a, true
+		p.rows, p.of = z.n, z.m
+	}
+	if p.many.transposed {
+		p.byParts()
+	} else {
+		p.byRows()
+	}
+}
+
+// transpose returns the transpose of an operand.
+func (o operand[F]) transpose() operand[F] {
+	o.transposed = !o.transposed
+	return o
+}
+
+// rowOf returns row i of the smaller factor, or its conjugate if the factor is one, times alpha. It may be in
+// memory, which has the rows of a transposed factor.
+func (p *fewPairs[F]) rowOf(memory []F, i int) []F {
+	length := 2 * p.depth
+	row := memory[i*length:][:length]
+	switch {
+	case p.few.transposed:
+	case p.alpha == 1:
+		return p.few.data[i*p.few.stride:][:length]
+	default:
+		copy(row, p.few.data[i*p.few.stride:])
+	}
+	by := p.alpha
+	if p.few.conjugate {
+		by = complex(real(by), -imag(by))
+	}
+	q := paired[F](by, false)
+	q.multiply(row)
+	return row
+}
+
+// transposeFew copies the rows of the smaller factor to memory if it is transposed.
+func (p *fewPairs[F]) transposeFew(memory []F) {
+	if p.few.transposed {
+		tile.TransposeComplex(memory, 2*p.depth, p.few.data, p.few.stride, p.depth, p.rows)
+	}
+}
+
+// byParts computes C from products of the real parts of the smaller factor, and of its imaginary parts, with
+// the larger one, whose columns are stored as rows.
+func (p *fewPairs[F]) byParts() {
+	columns := 2 * p.of
+	memory := borrow[F](4*p.rows*p.depth + 2*p.rows*columns)
+	defer giveBack(memory)
+	all := 2 * p.rows * p.depth
+	both, sums := (*memory)[all:2*all], (*memory)[2*all:][:2*p.rows*columns]
+	p.transposeFew(*memory)
+	for i := range p.rows {
+		tile.SplitPairs(both[i*p.depth:], both[all/2+i*p.depth:], p.rowOf(*memory, i))
+	}
+	gemm(true, blas.NoTrans, blas.NoTrans, 2*p.rows, columns, p.depth, 1, both, p.depth,
+		p.many.data, p.many.stride, 0, sums, columns)
+	byRe, byIm := sums[:len(sums)/2], sums[len(sums)/2:]
+	combineParts(byRe, byIm, p.many.conjugate, p.few.conjugate)
+	if !p.turned {
+		p.store(byRe)
+		return
+	}
+	p.storeTransposed(byRe, byIm)
+}
+
+// combineParts sets sums of rows times real parts to sums of rows, or of their conjugates, times complex
+// numbers; byIm are the sums of the rows times the imaginary parts, or times their negatives.
+func combineParts[F tile.Float](byRe, byIm []F, conjugate, negative bool) {
+	sign := F(1)
+	if negative {
+		sign = -1
+	}
+	signs := tile.NewPairSigns(1, 1, -sign, sign)
+	if conjugate {
+		signs = tile.NewPairSigns(1, -1, sign, sign)
+	}
+	tile.CombinePairs(byRe, byIm, &signs)
+}
+
+// byRows computes C, or its transpose, from products of rows of the larger factor and, for each row of the
+// smaller one, of two rows: one for the real parts, one for the imaginary ones.
+func (p *fewPairs[F]) byRows() {
+	all, length := 2*p.rows*p.depth, 2*p.depth
+	size := 3 * all
+	if !p.turned {
+		size += 4 * p.rows * p.of
+	}
+	memory := borrow[F](size)
+	defer giveBack(memory)
+	both := (*memory)[all : 3*all]
+	p.transposeFew(*memory)
+	signs := p.twoRows()
+	for i := range p.rows {
+		tile.TurnPairs(both[2*i*length:], both[(2*i+1)*length:], p.rowOf(*memory, i), &signs)
+	}
+	if p.turned {
+		beta := F(1)
+		if p.set {
+			beta = 0
+		} else {
+			for i := range p.of {
+				p.beta.multiply(p.c[i*p.ldc:][:2*p.rows])
+			}
+		}
+		gemm(true, blas.NoTrans, blas.Trans, p.of, 2*p.rows, length, 1, p.many.data, p.many.stride, both, length,
+			beta, p.c, p.ldc)
+		return
+	}
+	sums, others := (*memory)[3*all:][:2*p.rows*p.of], (*memory)[3*all+2*p.rows*p.of:]
+	gemm(true, blas.NoTrans, blas.Trans, p.of, 2*p.rows, length, 1, p.many.data, p.many.stride, both, length,
+		0, sums, 2*p.rows)
+	if p.set {
+		tile.TransposeComplex(p.c, p.ldc, sums, 2*p.rows, p.of, p.rows)
+		return
+	}
+	tile.TransposeComplex(others, 2*p.of, sums, 2*p.rows, p.of, p.rows)
+	p.store(others)
+}
+
+// twoRows returns the signs of two rows for each row of the smaller factor: the numbers, and the numbers with
+// their parts swapped. Their products with a row of the larger factor are the real and the imaginary part.
+func (p *fewPairs[F]) twoRows() tile.PairSigns[F] {
+	few, many := F(1), F(1)
+	if p.few.conjugate {
+		few = -1
+	}
+	if p.many.conjugate {
+		many = -1
+	}
+	return tile.NewPairSigns(1, -few*many, few, many)
+}
+
+// store sets C to rows of products, plus beta C.
+func (p *fewPairs[F]) store(products []F) {
+	length := 2 * p.of
+	for i := range p.rows {
+		row, of := p.c[i*p.ldc:][:length], products[i*length:][:length]
+		if p.set {
+			copy(row, of)
+			continue
+		}
+		p.beta.multiply(row)
+		tile.AddScaled(row, of, 1)
+	}
+}
+
+// storeTransposed is store for C by columns. It overwrites others.
+func (p *fewPairs[F]) storeTransposed(products, others []F) {
+	if p.set {
+		tile.TransposeComplex(p.c, p.ldc, products, 2*p.of, p.rows, p.of)
+		return
+	}
+	length := 2 * p.rows
+	tile.TransposeComplex(others, length, products, 2*p.of, p.rows, p.of)
+	for i := range p.of {
+		row, of := p.c[i*p.ldc:][:length], others[i*length:][:length]
+		p.beta.multiply(row)
+		for k, v := range of {
+			row[k] += v
+		}
+	}
+}
