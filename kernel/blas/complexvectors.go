@@ -107,15 +107,23 @@ func (*routines) Dznrm2(n int, x []complex128, incX int) float64 {
 			return math.Sqrt(squares)
 		}
 	}
+	if isStrided(n, doubles(x), incX) {
+		if squares := stridedSquares(n, doubles(x), incX); safeSquares(squares) {
+			return math.Sqrt(squares)
+		}
+	}
 	return gonum.Dznrm2(n, x, incX)
 }
 
 // Scnrm2 returns the Euclidean norm of x. The squares of float32 neither overflow nor underflow in float64.
 func (*routines) Scnrm2(n int, x []complex64, incX int) float32 {
-	if !inRow(n, x, incX) || !vectorized() {
-		return gonum.Scnrm2(n, x, incX)
+	switch {
+	case inRow(n, x, incX) && vectorized():
+		return float32(math.Sqrt(squares32(singles(x[:n]))))
+	case isStrided(n, singles(x), incX):
+		return float32(math.Sqrt(stridedSquares(n, singles(x), incX)))
 	}
-	return float32(math.Sqrt(squares32(singles(x[:n]))))
+	return gonum.Scnrm2(n, x, incX)
 }
 
 // Dzasum returns the sum of the absolute values of the parts of x.
