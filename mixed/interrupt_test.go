@@ -1,6 +1,7 @@
 package mixed
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -36,6 +37,48 @@ func TestContextEndsAtAnyTime(t *testing.T) {
 		if !errors.Is(err, context.Canceled) || m != nil || r != nil {
 			t.Fatalf("after %d tasks: %v", left, err)
 		}
+	}
+}
+
+// A failing is a single owner whose call of this number fails, and no other one.
+type failing struct {
+	Local
+	calls, at int
+}
+
+var errSum = errors.New("this sum has failed")
+
+func (f *failing) call() error {
+	if f.calls++; f.calls == f.at {
+		return errSum
+	}
+	return nil
+}
+
+func (f *failing) Add(ctx context.Context, name string, v []float64, d *Decision) error {
+	return cmp.Or(f.call(), f.Local.Add(ctx, name, v, d))
+}
+
+func (f *failing) Levels(ctx context.Context, column string, own []string, add func(context.Context, []float64) error) (
+	[]string, error) {
+	list, _ := f.Local.Levels(ctx, column, own, add)
+	return list, f.call()
+}
+
+// A sum that fails ends the fit with its error, whichever it is, although all sums after it would succeed.
+func TestEverySumMayFail(t *testing.T) {
+	in := mixture(t, 3, 12)
+	for at := 1; ; at++ {
+		if testing.Short() && at > 40 {
+			at += 12
+		}
+		sums := &failing{at: at}
+		m, r, err := Fit(t.Context(), in, Options{Sums: sums, Refit: true, Workers: 1})
+		if sums.calls < at {
+			check.FailIf(t, err != nil || at < 100, "of %d sums none fails: %v", sums.calls, err)
+			return
+		}
+		check.FailIf(t, !errors.Is(err, errSum) || m != nil || r != nil, "the sum %d of the fit fails: %v", at, err)
 	}
 }
 

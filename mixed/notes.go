@@ -69,7 +69,7 @@ func (f *fitter) notes(chosen *choice, m *meanPosterior, report *Report) (list [
 	add(far > 0, "%d training rows are so far from the predictions without them that they count less than half: "+
 		"all rows are then predicted better. Check their targets.", far)
 	add(!report.Converged, "The strengths still moved at the last iteration; predictions hardly depend on that.")
-	add(chosen.Rank == mostRank && f.Rank == nil,
+	add(chosen.Rank == mostRank && f.Rank == nil && !interpolates,
 		"The largest rank that is compared, %d, was chosen: try --rank %d.", mostRank, mostRank+1)
 	return list
 }

@@ -198,6 +198,8 @@ func TestPrivatelyWithLiar(t *testing.T) {
 		"leaves":             {tasks: 40, spent: true, explains: "node 2"},
 		"negative sizes":     {tasks: 40, counts: true, lie: -1e12, spent: true, explains: "sizes of column"},
 		"sizes beyond tasks": {tasks: 40, counts: true, lie: 1e12, spent: true, explains: "sizes of column"},
+		// Half a vote of each of 120 tasks and 40 deviations of the noise are 114. The lie counts as 126.
+		"sizes a little beyond tasks": {tasks: 40, counts: true, lie: 1.68e8, spent: true, explains: "sizes of column"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			errs := testnet.Run(w.Graph(), nil, func(node int, tr transport.Transport) error {

@@ -38,9 +38,13 @@ func TestInterpolationIsNoted(t *testing.T) {
 	chosen := check.OK(f.choose(t.Context()))
 	for closer, want := range map[float64]bool{1.2: false, 9: false, 11: true, math.Inf(1): true} {
 		f.without = withoutSummary{closer: (&withouts{squaresWith: 1 / (closer * closer), squaresWithout: 1}).closer()}
-		noted := strings.Contains(strings.Join(f.notes(chosen, chosen.m, &Report{}), " "),
-			"The model follows the training rows")
+		highest := *chosen
+		highest.Rank = mostRank
+		said := strings.Join(f.notes(&highest, chosen.m, &Report{}), " ")
+		noted := strings.Contains(said, "The model follows the training rows")
 		check.FailIf(t, noted != want, "rows %v times closer are noted: %v", closer, noted)
+		more := strings.Contains(said, "try --rank 4") // which would follow them more closely
+		check.FailIf(t, more == want, "rows %v times closer, a larger rank is proposed: %v", closer, more)
 	}
 	_, r := fitted(t, rows, Options{})
 	check.FailIf(t, strings.Contains(strings.Join(r.Notes, " "), "follows"), "notes of a fit with noise: %q", r.Notes)
