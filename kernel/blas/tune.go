@@ -172,6 +172,9 @@ const (
 	// complexWide is the least number of entries of a row for which fewer than complexRows complex rows take
 	// less time by vectors. Zgeru 1 x 20 to 3 x 900.
 	complexWide = 128
+	// gonumSymmetric is the largest order of a symmetric matrix of complex128 on the left for which gonum
+	// takes less time. Zsymm 2 x 40 to 2 x 600.
+	gonumSymmetric = 2
 	// complexSquare is the largest order of a triangle of a complex product that is computed as a square.
 	// Zherk of 1 x 30 to 40 x 400.
 	complexSquare = 32

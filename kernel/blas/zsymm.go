@@ -40,7 +40,7 @@ func (*routines) Zsymm(
 	s blas.Side, ul blas.Uplo, m, n int, alpha complex128, a []complex128, lda int, b []complex128, ldb int,
 	beta complex128, c []complex128, ldc int,
 ) {
-	if m*n < complexSides ||
+	if m*n < complexSides || s == blas.Left && m <= gonumSymmetric ||
 		!zsymm(false, s, ul, m, n, alpha, doubles(a), lda, doubles(b), ldb, beta, doubles(c), ldc) {
 		fallback{}.Zsymm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
 	}
