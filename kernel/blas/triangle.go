@@ -99,10 +99,11 @@ func (s *system[F]) divide(order int, b []F, ldb, n int) {
 		solution := b[row*ldb:][:n]
 		for k := range i {
 			from := s.row(order, k)
-			factor := [1]F{-s.a.data[row*down+from*across]}
-			tile.AddRows(solution, b[from*ldb:], ldb, factor[:], 1, n)
+			addTimes(-s.a.data[row*down+from*across], b[from*ldb:][:n], solution)
 		}
-		divideRow(solution, s.a.data[row*(s.a.stride+1)])
+		if !s.unit {
+			divideRow(solution, s.a.data[row*(s.a.stride+1)])
+		}
 	}
 }
 
@@ -135,72 +136,6 @@ func (s *system[F]) loops(order, sides int, b []F, ldb int) {
 	}
 	for ; k < sides; k++ {
 		solveTriangle(s.unit, order, s.a.data, corner, down, across, b[k*side:], first, apart)
-	}
-}
-
-// tinyOrder is the largest order of a triangle for tinyTriangle.
-const tinyOrder = 3
-
-// tinyTriangle solves a system of order 1, 2 or 3, or computes a product, with all of the triangle in
-// registers.
-func tinyTriangle[F tile.Float](
-	multiply, right, lower, transposed, unit bool, order, sides int, a []F, lda int, b []F, ldb int,
-) {
-	apart, side := ldb, 1
-	if right {
-		apart, side = 1, ldb
-	}
-	i0, i1, i2 := 0, 1, 2 // the unknowns, in the order of the solution
-	if lower == (transposed != right) {
-		i0, i1, i2 = order-1, order-2, order-3
-	}
-	down, across := lda, 1
-	if transposed != right {
-		down, across = 1, lda
-	}
-	p0, p1, p2 := F(1), F(1), F(1)
-	if !unit {
-		p0 = a[i0*(lda+1)]
-	}
-	if order == 1 {
-		for k := range sides {
-			if multiply {
-				b[k*side] *= p0
-			} else {
-				b[k*side] /= p0
-			}
-		}
-		return
-	}
-	e10 := a[i1*down+i0*across]
-	if !unit {
-		p1 = a[i1*(lda+1)]
-	}
-	if order == 2 {
-		for k := range sides {
-			x0, x1 := &b[i0*apart+k*side], &b[i1*apart+k*side]
-			if multiply {
-				*x0, *x1 = *x0*p0, F(*x1*p1)+F(*x0*e10)
-				continue
-			}
-			v := *x0 / p0
-			*x0, *x1 = v, (*x1-F(v*e10))/p1
-		}
-		return
-	}
-	e20, e21 := a[i2*down+i0*across], a[i2*down+i1*across]
-	if !unit {
-		p2 = a[i2*(lda+1)]
-	}
-	for k := range sides {
-		x0, x1, x2 := &b[i0*apart+k*side], &b[i1*apart+k*side], &b[i2*apart+k*side]
-		if multiply {
-			*x0, *x1, *x2 = *x0*p0, F(*x1*p1)+F(*x0*e10), F(*x2*p2)+F(*x0*e20)+F(*x1*e21)
-			continue
-		}
-		v := *x0 / p0
-		w := (*x1 - F(v*e10)) / p1
-		*x0, *x1, *x2 = v, w, (*x2-F(v*e20)-F(w*e21))/p2
 	}
 }
 

@@ -14,7 +14,12 @@ func (*routines) Dtrsm(
 	s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha float64, a []float64, lda int,
 	b []float64, ldb int,
 ) {
-	if !triangular(false, s, ul, tA, d, m, n, alpha, a, lda, b, ldb) {
+	switch {
+	case isNumber(s, d, m, n) && (d == blas.Unit || exactFirst(a)):
+		gonum.Dtrsm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
+	case isTiny(s, m, n, alpha) && areForms(s, ul, tA, d) && areInside(s, m, n, a, lda, b, ldb):
+		tinySystem(false, s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
+	case !triangular(false, s, ul, tA, d, m, n, alpha, a, lda, b, ldb):
 		gonum.Dtrsm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 	}
 }
@@ -24,7 +29,12 @@ func (*routines) Strsm(
 	s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha float32, a []float32, lda int,
 	b []float32, ldb int,
 ) {
-	if !triangular(false, s, ul, tA, d, m, n, alpha, a, lda, b, ldb) {
+	switch {
+	case isNumber(s, d, m, n) && (d == blas.Unit || exactFirst(a)):
+		gonum.Strsm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
+	case isTiny(s, m, n, alpha) && areForms(s, ul, tA, d) && areInside(s, m, n, a, lda, b, ldb):
+		tinySystem(false, s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
+	case !triangular(false, s, ul, tA, d, m, n, alpha, a, lda, b, ldb):
 		gonum.Strsm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 	}
 }
@@ -36,7 +46,12 @@ func (*routines) Dtrmm(
 	s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha float64, a []float64, lda int,
 	b []float64, ldb int,
 ) {
-	if !triangular(true, s, ul, tA, d, m, n, alpha, a, lda, b, ldb) {
+	switch {
+	case isNumber(s, d, m, n):
+		gonum.Dtrmm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
+	case isTiny(s, m, n, alpha) && areForms(s, ul, tA, d) && areInside(s, m, n, a, lda, b, ldb):
+		tinySystem(true, s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
+	case !triangular(true, s, ul, tA, d, m, n, alpha, a, lda, b, ldb):
 		gonum.Dtrmm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 	}
 }
@@ -46,10 +61,24 @@ func (*routines) Strmm(
 	s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha float32, a []float32, lda int,
 	b []float32, ldb int,
 ) {
-	if !triangular(true, s, ul, tA, d, m, n, alpha, a, lda, b, ldb) {
+	switch {
+	case isNumber(s, d, m, n):
+		gonum.Strmm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
+	case isTiny(s, m, n, alpha) && areForms(s, ul, tA, d) && areInside(s, m, n, a, lda, b, ldb):
+		tinySystem(true, s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
+	case !triangular(true, s, ul, tA, d, m, n, alpha, a, lda, b, ldb):
 		gonum.Strmm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 	}
 }
+
+// isNumber reports whether a triangle on the left is one number, so that gonum multiplies B by it, or by its
+// inverse, in no more time.
+func isNumber(s blas.Side, d blas.Diag, m, n int) bool {
+	return m == 1 && s == blas.Left && (n <= vectorRow || d == blas.Unit)
+}
+
+// exactFirst reports whether the first entry of a triangle has an exact inverse.
+func exactFirst[F tile.Float](a []F) bool { return len(a) > 0 && exactInverse(a[0]) }
 
 // triangular solves a system or, to multiply, computes a product, and returns true; or it returns false where
 // gonum computes it.
@@ -61,22 +90,11 @@ func triangular[F tile.Float](
 	if right {
 		order, sides = n, m
 	}
-	switch {
-	case !isSide(s) || !isTriangle(ul) || !known(tA) || !isDiagonal(d) || min(m, n) <= 0:
+	if min(m, n) <= 0 || !areForms(s, ul, tA, d) || !areInside(s, m, n, a, lda, b, ldb) {
 		return false
-	case !inside(a, order, order, lda) || !inside(b, m, n, ldb):
-		return false
-	}
-	if order <= tinyOrder && order*sides <= tinyStepsOf(right) && alpha != 0 && vectorized() {
-		if alpha != 1 {
-			scaleRows(m, n, b, ldb, alpha)
-		}
-		lower, transposed := ul == blas.Lower, tA != blas.NoTrans
-		tinyTriangle(multiply, right, lower, transposed, d == blas.Unit, order, sides, a, lda, b, ldb)
-		return true
 	}
 	how := triangularWay(multiply, right, ul, order, sides)
-	if alpha == 0 || order == 1 && d == blas.Unit {
+	if alpha == 0 {
 		how = byScaling
 	}
 	if how == byGonum {
@@ -145,14 +163,6 @@ func cutSides[F tile.Float](right bool, sides, i, parts int) int {
 		unit = tileRows
 	}
 	return min((i*sides/parts+unit/2)/unit*unit, sides)
-}
-
-// tinyStepsOf returns the largest order, times the number of right sides, of a triangle in registers.
-func tinyStepsOf(right bool) int {
-	if right {
-		return tinyStepsRight
-	}
-	return tinySteps
 }
 
 // triangularWay returns how a system of an order with a number of right sides is solved, or multiplied.

@@ -60,11 +60,12 @@ const (
 	// shortRows, shortDepth and shortWidth are the largest numbers of rows, of products of a sum, and of
 	// columns for which a product needs no blocks. Mul 2x2 by 2x70 to 2x10000, 16x8 by 8x600.
 	shortRows, shortDepth, shortWidth = 16, 8, 1024
-	// tinySteps is the largest order, times the number of right sides, of a triangle of up to three rows in
-	// registers, and tinyStepsRight with the triangle on the right. triangleLoops is the largest n n k where
+	// tinySides is the largest number of right sides for which a triangle of up to three rows is kept in
+	// registers, and tinyStepsRight the largest order, times the number of right sides, with the triangle on
+	// the right. triangleLoops is the largest n n k where
 	// plain loops solve or multiply a triangle of order n on the right of k rows faster than tiles. LU.Solve
 	// and Cholesky.Solve, 2 to 20, blas64.Trmm 2 to 8.
-	tinySteps, tinyStepsRight, triangleLoops = 36, 150, 160
+	tinySides, tinyStepsRight, triangleLoops = 24, 150, 160
 	// fewSides is the largest number of right sides that are copied, and for which plain loops save time up
 	// to fewSidesLoops as an n n k. Trsm and Trmm, 2 and 3 sides, 4 to 64.
 	fewSides, fewSidesLoops = 3, 300
