@@ -15,7 +15,12 @@ func (*routines) Dsyrk(
 	c []float64, ldc int,
 ) {
 	byRows := tA == blas.NoTrans && n <= syrkOrder && (n <= syrkPairs || k < syrkDepth)
-	if byRows && dotsOfRows(ul, n, k, alpha, a, lda, beta, c, ldc) {
+	if byRows && alpha != 0 && isTriangle(ul) && min(n, k) > 0 && inside(a, n, k, lda) && inside(c, n, n, ldc) {
+		dotsOfRows(ul, n, k, alpha, a, lda, beta, c, ldc)
+		return
+	}
+	if isFewColumns(ul, tA, n, k, alpha) && inside(a, k, n, lda) && inside(c, n, n, ldc) {
+		rankColumns(false, ul, n, k, alpha, a, lda, a, lda, beta, c, ldc)
 		return
 	}
 	if !syrk(ul, tA, n, k, alpha, a, lda, beta, c, ldc) {
@@ -28,6 +33,10 @@ func (*routines) Ssyrk(
 	ul blas.Uplo, tA blas.Transpose, n, k int, alpha float32, a []float32, lda int, beta float32,
 	c []float32, ldc int,
 ) {
+	if isFewColumns(ul, tA, n, k, alpha) && inside(a, k, n, lda) && inside(c, n, n, ldc) {
+		rankColumns(false, ul, n, k, alpha, a, lda, a, lda, beta, c, ldc)
+		return
+	}
 	if !syrk(ul, tA, n, k, alpha, a, lda, beta, c, ldc) {
 		gonum.Ssyrk(ul, tA, n, k, alpha, a, lda, beta, c, ldc)
 	}
@@ -42,6 +51,10 @@ func (*routines) Dsyr2k(
 	ul blas.Uplo, tA blas.Transpose, n, k int, alpha float64, a []float64, lda int, b []float64, ldb int,
 	beta float64, c []float64, ldc int,
 ) {
+	if isFewColumns(ul, tA, n, k, alpha) && inside(a, k, n, lda) && inside(b, k, n, ldb) && inside(c, n, n, ldc) {
+		rankColumns(true, ul, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+		return
+	}
 	few := n <= syrkOrder || n*n*k <= syrkRows // gonum's inner products skip no zeros
 	if tA == blas.NoTrans && few || !syr2k(ul, tA, n, k, alpha, a, lda, b, ldb, beta, c, ldc) {
 		fallback{}.Dsyr2k(ul, tA, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
@@ -53,6 +66,10 @@ func (*routines) Ssyr2k(
 	ul blas.Uplo, tA blas.Transpose, n, k int, alpha float32, a []float32, lda int, b []float32, ldb int,
 	beta float32, c []float32, ldc int,
 ) {
+	if isFewColumns(ul, tA, n, k, alpha) && inside(a, k, n, lda) && inside(b, k, n, ldb) && inside(c, n, n, ldc) {
+		rankColumns(true, ul, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+		return
+	}
 	if tA == blas.NoTrans && n*n*k <= syrkRows || !syr2k(ul, tA, n, k, alpha, a, lda, b, ldb, beta, c, ldc) {
 		fallback{}.Ssyr2k(ul, tA, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 	}
@@ -68,7 +85,7 @@ func syrk[F tile.Float](
 		clearForGonum(ul, n, beta, c, ldc)
 		return false
 	case byLoops:
-		rankLoops(false, ul == blas.Upper, tA != blas.NoTrans, n, k, alpha, a, lda, a, lda, beta, c, ldc)
+		rankLoops(false, ul, n, k, alpha, a, lda, a, lda, beta, c, ldc)
 		return true
 	case byDots:
 		rankDots(ul, n, k, alpha, a, lda, beta, c, ldc)
@@ -156,7 +173,7 @@ func syr2k[F tile.Float](
 		clearForGonum(ul, n, beta, c, ldc)
 		return false
 	case byLoops:
-		rankLoops(true, ul == blas.Upper, tA != blas.NoTrans, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+		rankLoops(true, ul, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 		return true
 	}
 	p := rankProduct(ul, tA, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
@@ -230,55 +247,85 @@ func rankWay[F tile.Float](
 		return byLoops
 	case tA == blas.NoTrans:
 		return byTiles
-	case n*n*k <= syrkColumns && n*k <= syrkEntries:
-		return byLoops
 	case &a[0] == &b[0] && n*n*k >= sparseMultiplications && mostlyZero(rows, columns, a, lda):
 		return byEntries
 	}
 	return byTiles
 }
 
-// rankLoops computes the triangle of alpha op(A) op(A)' + beta C, or of the two products of A and B, by plain
-// loops.
-func rankLoops[F tile.Float](
-	two, upper, transposed bool, n, k int, alpha F, a []F, lda int, b []F, ldb int, beta F, c []F, ldc int,
+// isFewColumns reports whether rankColumns takes less time than tiles.
+func isFewColumns[F tile.Float](ul blas.Uplo, tA blas.Transpose, n, k int, alpha F) bool {
+	few := (tA == blas.Trans || tA == blas.ConjTrans) && n*n*k <= syrkColumns && n*k <= syrkEntries
+	return few && min(n, k) > 0 && alpha != 0 && isTriangle(ul) && vectorized()
+}
+
+// rankColumns computes the triangle of alpha A'B + beta C for matrices of k rows, or with two of
+// alpha A'B + alpha B'A + beta C, row by row in plain Go.
+func rankColumns[F tile.Float](
+	two bool, ul blas.Uplo, n, k int, alpha F, a []F, lda int, b []F, ldb int, beta F, c []F, ldc int,
 ) {
 	for i := range n {
 		from, to := 0, i+1
-		if upper {
+		if ul == blas.Upper {
 			from, to = i, n
 		}
 		row := c[i*ldc+from : i*ldc+to]
-		for j := range row {
-			if beta == 0 {
-				row[j] = 0
-			} else {
-				row[j] *= beta
+		by, x := alpha*a[i], b[from:][:len(row)]
+		for j, v := range x {
+			v = F(by * v)
+			if beta != 0 {
+				v += F(beta * row[j])
+			}
+			row[j] = v
+		}
+		for l := 1; l < k; l++ {
+			by, x := alpha*a[l*lda+i], b[l*ldb+from:][:len(row)]
+			for j, v := range x {
+				row[j] += F(by * v)
 			}
 		}
-		if transposed {
-			addMultiples(row, alpha, a[i:], lda, b[from:], ldb, k)
-		} else {
-			addProducts(row, alpha, a[i*lda:], b[from*ldb:], ldb, k)
+		for l := 0; two && l < k; l++ {
+			by, x := alpha*b[l*ldb+i], a[l*lda+from:][:len(row)]
+			for j, v := range x {
+				row[j] += F(by * v)
+			}
 		}
-		switch {
-		case !two:
-		case transposed:
-			addMultiples(row, alpha, b[i:], ldb, a[from:], lda, k)
-		default:
+	}
+}
+
+// rankLoops computes the triangle of alpha A A' + beta C, or of the two products of A and B, by plain loops.
+func rankLoops[F tile.Float](
+	two bool, ul blas.Uplo, n, k int, alpha F, a []F, lda int, b []F, ldb int, beta F, c []F, ldc int,
+) {
+	for i := range n {
+		from, to := 0, i+1
+		if ul == blas.Upper {
+			from, to = i, n
+		}
+		row := c[i*ldc+from : i*ldc+to]
+		scaleShort(row, beta)
+		addProducts(row, alpha, a[i*lda:], b[from*ldb:], ldb, k)
+		if two {
 			addProducts(row, alpha, b[i*ldb:], a[from*lda:], lda, k)
 		}
 	}
 }
 
-// dotsOfRows computes the triangle of alpha A A' + beta C by inner products of two rows, and returns true, or
-// returns false for other arguments.
+// scaleShort is scaleRow for a short row.
+func scaleShort[F tile.Float](row []F, by F) {
+	for j := range row {
+		if by == 0 {
+			row[j] = 0
+		} else {
+			row[j] *= by
+		}
+	}
+}
+
+// dotsOfRows computes the triangle of alpha A A' + beta C by inner products of two rows.
 func dotsOfRows(
 	ul blas.Uplo, n, k int, alpha float64, a []float64, lda int, beta float64, c []float64, ldc int,
-) bool {
-	if !isTriangle(ul) || min(n, k) <= 0 || alpha == 0 || !inside(a, n, k, lda) || !inside(c, n, n, ldc) {
-		return false
-	}
+) {
 	for i := range n {
 		from, to := 0, i+1
 		if ul == blas.Upper {
@@ -286,14 +333,21 @@ func dotsOfRows(
 		}
 		x, row := a[i*lda:][:k], c[i*ldc+from:i*ldc+to]
 		for j := range row {
-			v := float64(alpha * rowDot(x, a[(from+j)*lda:][:k]))
+			v, y := 0.0, a[(from+j)*lda:][:len(x)]
+			if k > callLength {
+				v = rowDot(x, y)
+			} else {
+				for l, e := range x {
+					v += float64(e * y[l])
+				}
+			}
+			v *= alpha
 			if beta != 0 {
 				v += float64(beta * row[j])
 			}
 			row[j] = v
 		}
 	}
-	return true
 }
 
 // rankDots computes the triangle of alpha A A' + beta C by inner products of rows, up to syrkOrder.
@@ -312,16 +366,6 @@ func rankDots[F tile.Float](ul blas.Uplo, n, k int, alpha F, a []F, lda int, bet
 				v += F(beta * row[j])
 			}
 			row[j] = v
-		}
-	}
-}
-
-// addMultiples adds k rows of B, times alpha and the entries of a column of A, to a row.
-func addMultiples[F tile.Float](row []F, alpha F, a []F, lda int, b []F, ldb, k int) {
-	for l := range k {
-		by, from := alpha*a[l*lda], b[l*ldb:][:len(row)]
-		for j, v := range from {
-			row[j] += F(by * v)
 		}
 	}
 }
