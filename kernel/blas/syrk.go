@@ -341,7 +341,7 @@ func dotsOfRows(
 					v += float64(e * y[l])
 				}
 			}
-			v *= alpha
+			v = float64(alpha * v)
 			if beta != 0 {
 				v += float64(beta * row[j])
 			}
