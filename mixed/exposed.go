@@ -3,7 +3,6 @@ package mixed
 import (
 	"context"
 	"math"
-	"math/rand/v2"
 	"slices"
 
 	"github.com/difalt/difalt/internal/dense"
@@ -19,11 +18,7 @@ const (
 	// - 1) of a deviation.
 	exposedShare = 0.99
 	// dependent is the share of a column's squares below which it counts as a combination of others.
-	// departs is the least distance, in deviations, of a row that differs from that combination.
-	dependent, departs = 1e-13, 1e-5
-	// missedOnce is the chance at most that a combination which few rows break is not found.
-	missedOnce  = 1e-3
-	mostSamples = 600
+	dependent = 1e-13
 )
 
 // A matrix is read by rows: own rows, standardised, with a constant.
@@ -190,6 +185,17 @@ func (f *factor) pick(dst, row []float64) {
 	}
 }
 
+// coordinates returns the coordinates of rows in the basis of the columns, in the memory of u.
+func (f *factor) coordinates(u []float64, x blas64.General) blas64.General {
+	rank := len(f.pivots)
+	out := dense.General(x.Rows, rank, u[:x.Rows*rank])
+	for i := range x.Rows {
+		f.pick(out.Data[i*rank:][:rank], x.Data[i*x.Stride:][:x.Cols])
+	}
+	dense.Trsm(blas.Right, blas.NoTrans, 1, f.r, out)
+	return out
+}
+
 // exposed returns the rows that a combination of the columns shows: rows with nearly all squares of one. If
 // a column equals a combination of others in all rows but fewer than least, it returns these rows, too. They
 // come in their order; nil for none.
@@ -209,11 +215,12 @@ func (m *matrix) exposed(ctx context.Context, least int) ([]int, error) {
 		return nil, err
 	}
 	f := factorOf(g, p, dependent)
-	rank := len(f.pivots)
 	var list []int
-	err = m.eachCoordinates(ctx, f, func(from int, u blas64.General) {
-		for i := range u.Rows {
-			if row := u.Data[i*u.Stride:][:u.Cols]; rounded.Dot(row, row) > exposedShare {
+	u, rank := make([]float64, m.block()*len(f.pivots)), len(f.pivots)
+	err = m.eachWeighted(ctx, func(from int, x blas64.General) {
+		coordinates := f.coordinates(u, x)
+		for i := range x.Rows {
+			if row := coordinates.Data[i*rank:][:rank]; rounded.Dot(row, row) > exposedShare {
 				list = append(list, from+i)
 			}
 		}
@@ -221,102 +228,8 @@ func (m *matrix) exposed(ctx context.Context, least int) ([]int, error) {
 	if err != nil {
 		return nil, err
 	}
-	more, err := m.grown(ctx, f, least)
-	if err != nil {
-		return nil, err
-	}
-	list = append(list, more...)
-	more, err = m.departing(ctx, rank, least)
+	more, err := m.departing(ctx, f, least)
 	list = append(list, more...)
 	slices.Sort(list)
 	return slices.Compact(list), err
-}
-
-// departing returns the rows, fewer than least, where a column differs from a combination of others that it
-// equals in all other rows. Such a combination is found in samples of rows that have none of them.
-func (m *matrix) departing(ctx context.Context, rank, least int) (list []int, err error) {
-	size := 2*m.columns + 10
-	if least < 2 || size > m.rows/2 {
-		size = m.rows / 2
-	}
-	if least < 2 || size <= rank {
-		return nil, nil
-	}
-	// The chance of a sample without these rows.
-	clean := rounded.Exp(float64(least-1) * rounded.Log1p(-float64(size)/float64(m.rows)))
-	samples := min(int(math.Ceil(rounded.Log(missedOnce)/rounded.Log1p(-clean))), mostSamples)
-	random, p := rand.New(rand.NewPCG(uint64(m.rows), uint64(m.columns))), m.columns
-	x, g, f := make([]float64, size*p), make([]float64, p*p), newFactor(p)
-	for range samples {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		for i := range size {
-			m.read(x[i*p:][:p], random.IntN(m.rows))
-		}
-		dense.Syrk(blas.Trans, 1, dense.General(size, p, x), 0, dense.Symmetric(p, g))
-		f.set(g, dependent)
-		if len(f.pivots) < rank {
-			if list := m.departingFrom(x, f, least); list != nil {
-				return list, nil
-			}
-		}
-	}
-	return nil, nil
-}
-
-// departingFrom is departing for a sample of rows and the factor of its products.
-func (m *matrix) departingFrom(x []float64, f *factor, least int) []int {
-	var open []departure
-	for k, j := range f.others {
-		if !constantIn(x, j, m.columns) { // the rules about single columns are about it
-			open = append(open, departure{column: j, by: k})
-		}
-	}
-	return m.firstDeparture(f, open, least)
-}
-
-// A departure is a dependent column of a factor, and the rows where it differs from its combination.
-type departure struct {
-	column, by int
-	rows       []int
-}
-
-// firstDeparture returns the rows of the first of some columns that departs in some rows, but fewer than
-// least; nil for none. It reads every row once.
-func (m *matrix) firstDeparture(f *factor, open []departure, least int) []int {
-	row := make([]float64, m.columns)
-	for i := 0; i < m.rows && len(open) > 0; i++ {
-		m.read(row, i)
-		left := open[:0]
-		for _, d := range open {
-			v := row[d.column]
-			for a, pivot := range f.pivots {
-				v -= float64(f.by.Data[a*f.by.Stride+d.by] * row[pivot])
-			}
-			if math.Abs(v) > departs {
-				d.rows = append(d.rows, i)
-			}
-			if len(d.rows) < least {
-				left = append(left, d)
-			}
-		}
-		open = left
-	}
-	for _, d := range open {
-		if len(d.rows) > 0 {
-			return d.rows
-		}
-	}
-	return nil
-}
-
-// constantIn reports whether column j of rows of p numbers has one value.
-func constantIn(x []float64, j, p int) bool {
-	for i := j; i < len(x); i += p {
-		if x[i] != x[j] {
-			return false
-		}
-	}
-	return true
 }

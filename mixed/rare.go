@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"sort"
 
 	"github.com/difalt/difalt/internal/dense"
 	"github.com/difalt/difalt/internal/rounded"
@@ -144,6 +145,7 @@ type combination struct {
 	least    int
 	part, q  []float64      // part q is 1
 	values   []float64      // of the rows
+	largest  []float64      // of the sizes of values, as many as least
 	weighted blas64.General // some, by their weights
 	a        []float64      // products of these
 }
@@ -216,15 +218,23 @@ func (s *combination) isFarInAll() bool {
 	return s.isFar(s.values)
 }
 
-// isFar reports whether values of rows, whose order it changes, are far from 0 in few rows alone.
+// isFar reports whether values of rows are far from 0 in few rows alone.
 func (s *combination) isFar(values []float64) bool {
-	for i, v := range values {
-		values[i] = math.Abs(v)
+	s.largest = s.largest[:0]
+	most := min(s.least, len(values))
+	for _, v := range values {
+		v = math.Abs(v)
+		if len(s.largest) == most && v <= s.largest[most-1] {
+			continue
+		}
+		at := sort.Search(len(s.largest), func(i int) bool { return s.largest[i] < v })
+		if len(s.largest) == most {
+			s.largest = s.largest[:most-1]
+		}
+		s.largest = slices.Insert(s.largest, at, v)
 	}
-	slices.Sort(values)
-	n := len(values)
-	for far := 1; far < min(s.least, n); far++ {
-		if values[n-far] > farther*values[n-far-1] {
+	for far := 1; far < len(s.largest); far++ {
+		if s.largest[far-1] > farther*s.largest[far] {
 			return true
 		}
 	}
