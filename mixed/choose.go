@@ -260,10 +260,15 @@ func optimisePairs(ctx context.Context, plain, curved *form, ranks []int) error 
 		return err
 	}
 	lower := func(r int) bool { return curved.end(r).evidence < plain.end(r).evidence }
+	from := map[int]*varianceComponents{} // of curves, that plain ranks have started from
 	for range 2 {
 		low := slices.DeleteFunc(slices.Clone(ranks), func(r int) bool { return !lower(r) })
 		if err := restart(ctx, curved, plain, low, true); err != nil {
 			return err
+		}
+		ranks = slices.DeleteFunc(slices.Clone(ranks), func(r int) bool { return from[r] == curved.end(r).q })
+		for _, r := range ranks {
+			from[r] = curved.end(r).q
 		}
 		if err := restart(ctx, plain, curved, ranks, true); err != nil {
 			return err

@@ -226,7 +226,7 @@ func Together(ctx context.Context, list []Input, net *consensus.Network, o Optio
 			}()
 			models[i], reports[i], errs[i] = (&fitter{Options: own, in: &list[i]}).fit(ctx)
 			if r := reports[i]; errs[i] == nil && net.Len() > 1 {
-				r.owned = []ownedTable{{&list[i], alone, r.scorer}}
+				r.owned = []ownedTable{{&list[i], r.aloneOptions(alone), r.scorer}}
 			}
 		})
 	}

@@ -34,9 +34,10 @@ type ownedTable struct {
 	shared  *scorer
 }
 
-// OwnFits fits every table of this process alone, and compares the shared model with these fits. It takes the
-// time of these fits, and sends nothing: nobody learns the result but the caller. Reports of one owner, and
-// of private trainings, have none. The error comes from a context that ends.
+// OwnFits fits every table of this process alone, and compares the shared model with these fits. Where the
+// rows of all owners have decided against curves, these fits have none. It takes the time of these fits, and
+// sends nothing: nobody learns the result but the caller. Reports of one owner, and of private trainings,
+// have none. The error comes from a context that ends.
 func (r *Report) OwnFits(ctx context.Context) (list []OwnFit, err error) {
 	if ctx == nil {
 		return nil, errNoContext
@@ -49,6 +50,18 @@ func (r *Report) OwnFits(ctx context.Context) (list []OwnFit, err error) {
 		list = append(list, *fit)
 	}
 	return list, nil
+}
+
+// aloneOptions returns the options of the fits of single owners. Curves that all rows do not support are not
+// compared again: of the rows of one owner they need as much evidence, and take most of the time.
+func (r *Report) aloneOptions(o Options) Options {
+	compared, chosen := false, false
+	for _, c := range r.Candidates {
+		compared = compared || c.Curves
+		chosen = chosen || c.Curves && c.Chosen
+	}
+	o.NoCurves = o.NoCurves || compared && !chosen
+	return o
 }
 
 // compare fits the table alone.

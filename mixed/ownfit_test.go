@@ -44,7 +44,7 @@ func TestOwnFits(t *testing.T) {
 	check.FailIf(t, net.Traffic() != traffic || r.Sums() != sums, "own fits were sent")
 	for i, in := range list {
 		f := fits[i]
-		own, report := fitted(t, in.Table, Options{}, in.HeldOut...)
+		own, report := fitted(t, in.Table, Options{NoCurves: true}, in.HeldOut...) // as all rows have decided
 		shared, rows := squaresOf(t, m, in)
 		alone, _ := squaresOf(t, own, in)
 		ours, theirs, spread := 0.0, 0.0, 0.0
@@ -70,6 +70,23 @@ func TestOwnFits(t *testing.T) {
 			"owner %d: the interval %v to %v for a deviation of %v", i, f.Low, f.High, math.Sqrt(spread))
 		check.FailIf(t, f.Table != in.Name || !strings.Contains(f.Text, "of the shared model, "+number(f.Shared.RMSE)),
 			"owner %d: %+v", i, f)
+	}
+}
+
+// Own fits have no curves where these were compared with all rows and lost, and otherwise try them.
+func TestCurvesOfOwnFits(t *testing.T) {
+	plain, curved := Candidate{}, Candidate{Curves: true}
+	chosen := func(c Candidate) Candidate { c.Chosen = true; return c }
+	for _, c := range []struct {
+		list       []Candidate
+		none, want bool
+	}{
+		{[]Candidate{chosen(plain), curved}, false, true}, {[]Candidate{plain, chosen(curved)}, false, false},
+		{[]Candidate{chosen(plain), plain}, false, false}, {[]Candidate{chosen(plain)}, true, true},
+	} {
+		r := &Report{Candidates: c.list}
+		got := r.aloneOptions(Options{NoCurves: c.none}).NoCurves
+		check.FailIf(t, got != c.want, "%+v, none wanted %v: own fits without curves: %v", c.list, c.none, got)
 	}
 }
 
@@ -133,8 +150,8 @@ func TestOwnFitWords(t *testing.T) {
 	}
 }
 
-// The own fit is the fit of the table without other owners, whatever the forms: with curves, a logarithm that
-// could be proposed, noise by task and periods.
+// The own fit is the fit of the table without other owners, whatever the forms: with the curves that all rows
+// support, a logarithm that could be proposed, noise by task and periods.
 func TestOwnFitIsFit(t *testing.T) {
 	for name, in := range map[string]Input{
 		"clinics":                  clinics(t),
@@ -145,7 +162,7 @@ func TestOwnFitIsFit(t *testing.T) {
 		_, r, err := Together(t.Context(), list, network("star", 3), open)
 		check.Done(err)
 		for i, own := range check.OK(r.OwnFits(t.Context())) {
-			_, alone, err := Fit(t.Context(), list[i], Options{})
+			_, alone, err := Fit(t.Context(), list[i], r.aloneOptions(Options{}))
 			check.Done(err)
 			want := alone.Scores[0].Test
 			if own.Own.Rows != want.Rows || math.Abs(own.Own.RMSE-want.RMSE) > 1e-12*want.RMSE {
