@@ -46,6 +46,9 @@ func gemm[F tile.Float](
 	case byVector:
 		thinMatrixProduct(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 		return true
+	case byVectors:
+		columnsByVectors(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+		return true
 	}
 	p := product[F]{
 		a: factor[F]{a, lda, tA != blas.NoTrans}, b: factor[F]{b, ldb, tB != blas.NoTrans},
@@ -106,6 +109,10 @@ func gemmWay[F tile.Float](
 		return byTransposing // A is not packed
 	case kind[F]() == 0 && tA == blas.NoTrans && alpha == 1 && beta == 0 && isNarrow(m, n, k):
 		return byPairs
+	case kind[F]() == 1 && tA == blas.NoTrans && isByColumns(m, n, k):
+		return byVectors
+	case isShallow[F](tA, tB, m, n, k, lda, ldb):
+		return byPanels
 	}
 	return byTiles
 }
@@ -142,7 +149,11 @@ func gemmLoops[F tile.Float](
 
 // isNarrow reports whether pairs save time: in long and deep products of few columns.
 func isNarrow(m, n, k int) bool {
-	return n <= tile.PairColumns && m >= narrowRows && k >= narrowDepth
+	few, rows := narrowDepth, narrowRows
+	if k > shallowDepth {
+		few, rows = shallowDepth, narrowRowsDeep
+	}
+	return n <= tile.PairColumns && m >= rows && k >= few
 }
 
 // byPairs computes C = A B in float64 for a few columns. The last rows, too few for a tile, are a product of

@@ -296,3 +296,32 @@ func updateSpecialValues(t *testing.T, tA gblas.Transpose, n, k int) {
 		}
 	}
 }
+
+// A quotient by a denormal pivot of a packed triangle or a band is a number where its inverse is none.
+func TestDenormalPivotsOfRows(t *testing.T) {
+	tiertest.Each(t, func(t *testing.T) {
+		f := rowsOfDoubles(blas.Implementation{})
+		rng := rand.New(rand.NewPCG(75, 76))
+		for _, name := range []string{"tpsv", "tbsv"} {
+			for range 200 {
+				c := newRowsCase[float64](rng, name)
+				c.incX, c.s.diag = 1, gblas.NonUnit
+				c.x = make([]float64, c.s.n)
+				clear(c.a)
+				c.setDiagonal(name)
+				for i, v := range c.a {
+					c.a[i] = float64(v * 0x1p-1073)
+				}
+				for i := range c.x {
+					c.x[i] = 0x1p-1070
+				}
+				c.routines(f)[name]()
+				for i, v := range c.x {
+					if v != 4 {
+						t.Fatalf("%s %+v: unknown %d is %v, want 4", name, c.s, i, v)
+					}
+				}
+			}
+		}
+	})
+}

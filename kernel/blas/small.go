@@ -1,6 +1,8 @@
 package blas
 
 import (
+	"unsafe"
+
 	"github.com/difalt/difalt/internal/tile"
 	"gonum.org/v1/gonum/blas"
 )
@@ -14,6 +16,21 @@ func isSmall(m, n, k, lda, ldb int) bool {
 // isShort reports whether a product has few rows and terms, so that blocks take longer to set up than they
 // gain. Wide ones may be shared by threads.
 func isShort(m, n, k int) bool { return m <= shortRows && k <= shortDepth && n <= shortWidth }
+
+// isShallow reports whether a product has few terms, so that blocks take longer to set up than they gain. Its
+// factors can be read where they are, or as a copy of the transpose of B, and one thread computes it.
+func isShallow[F tile.Float](tA, tB blas.Transpose, m, n, k, lda, ldb int) bool {
+	if tB != blas.NoTrans {
+		ldb = n
+	}
+	if k > shallowDepth || !staysNear[F](k, ldb, nearRight) || teamFor[F](m*n*k, false).threads > 1 {
+		return false
+	}
+	if tA != blas.NoTrans {
+		return staysNear[F](k, lda, nearLeft)
+	}
+	return lda*int(unsafe.Sizeof(F(0)))%wayBytes != 0
+}
 
 // tinyFactor is the largest number of entries of a matrix that is transposed by way of the stack.
 const tinyFactor = 64

@@ -1,9 +1,17 @@
 package blas
 
-import "github.com/difalt/difalt/internal/tile"
+import (
+	"unsafe"
+
+	"github.com/difalt/difalt/internal/tile"
+)
 
 // together is the number of unknowns of a triangle whose products with others a call of the tiles computes.
 const together = 8
+
+// wideRow32 is the least number of entries of a packed row in float32 for which one product after the other
+// takes less time than a call for eight. Stpsv of 64 to 600.
+const wideRow32 = 64
 
 // beside returns rows lo to hi of a run without the columns between lo and hi.
 func (s *storedRows[F]) beside(lo, hi int) (rows tile.Spans[F]) {
@@ -52,14 +60,19 @@ func (s *storedRows[F]) solve(transposed, unit bool, x, memory []F) {
 // solveByDots solves for unknowns lo to hi of A x = b, which wait for products of rows and others.
 func (s *storedRows[F]) solveByDots(unit bool, x []F, lo, hi int) {
 	var sums [together]F
-	rows := s.beside(lo, hi)
-	rows.Dots(sums[:], x, nil)
+	s.dotsBeside(sums[:], x, lo, hi)
+	for k, v := range sums[:hi-lo] {
+		x[lo+k] -= v
+	}
+	if hi-lo == together && max(s.above, s.below) >= together-1 && s.solveEight(unit, x[lo:hi], lo) {
+		return
+	}
 	for k := range hi - lo {
 		i := lo + k
 		if s.upper() {
 			i = hi - 1 - k
 		}
-		at, v := s.origin(i), x[i]-sums[i-lo]
+		at, v := s.origin(i), x[i]
 		from, end := s.square(i, lo, hi)
 		known := x[from:end]
 		for j, e := range s.data[at+from : at+end] {
@@ -70,6 +83,58 @@ func (s *storedRows[F]) solveByDots(unit bool, x []F, lo, hi int) {
 		}
 		x[i] = v
 	}
+}
+
+// dotsBeside sets sums to the products of rows lo to hi and x, without the columns between lo and hi. Eight
+// rows of a band have columns in common, and a triangle beside them.
+func (s *storedRows[F]) dotsBeside(sums, x []F, lo, hi int) {
+	rows := s.beside(lo, hi)
+	switch {
+	case s.layout == bandedRows && hi-lo == together && max(s.above, s.below) >= together-1:
+	case s.layout == packedRows && kind[F]() == 1 && rows.End-rows.First >= wideRow32:
+		for i := lo; i < hi; i++ {
+			at := s.origin(i)
+			sums[i-lo] = tile.InnerProduct(s.data[at+rows.First:at+rows.End], x[rows.First:rows.End])
+		}
+		return
+	default:
+		rows.Dots(sums, x, nil)
+		return
+	}
+	first, end, corner := max(0, hi-1-s.below), lo, hi-1 > s.below
+	if s.upper() {
+		first, end, corner = hi, min(s.n, lo+s.above+1), hi+s.above <= s.n
+	}
+	if first < end {
+		tile.RowDots(sums, s.data[s.origin(lo)+first:], s.stride-1, x[first:end], together, end-first)
+	}
+	if !corner {
+		return
+	}
+	size, row, column, own, step := int(unsafe.Sizeof(F(0))), lo, first-together+1, 0, 1
+	if s.upper() {
+		row, column, own, step = hi-1, end+together-2, together-1, -1
+	}
+	var t eight[F] // set entry by entry, as in triangular
+	t.x, t.a = unsafe.Pointer(&x[column]), unsafe.Pointer(&s.data[s.origin(row)+column])
+	t.apart, t.across, t.down = step*size, step*size, step*size*(s.stride-1)
+	t.addCorner(unsafe.Pointer(&sums[own]))
+}
+
+// solveEight solves for eight unknowns x from lo on, less their products with others. It returns false where
+// pivots divide.
+func (s *storedRows[F]) solveEight(unit bool, x []F, lo int) bool {
+	size, first, step := int(unsafe.Sizeof(F(0))), 0, 1
+	if s.upper() {
+		first, step = together-1, -1
+	}
+	var t eight[F] // set entry by entry, as in triangular
+	i := lo + first
+	at, next, second := s.origin(i), s.origin(i+step), s.origin(i+2*step)
+	t.x, t.a = unsafe.Pointer(&x[first]), unsafe.Pointer(&s.data[at+i])
+	t.apart, t.across = step*size, step*size
+	t.down, t.growth, t.unit = (next-at)*size, (second-2*next+at)*size, unit
+	return t.solve()
 }
 
 // solveTransposed overwrites x by the solution of A' times it.

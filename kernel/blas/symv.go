@@ -1,6 +1,8 @@
 package blas
 
 import (
+	"unsafe"
+
 	"github.com/difalt/difalt/internal/tile"
 	"gonum.org/v1/gonum/blas"
 )
@@ -207,6 +209,14 @@ func (v *symmetricVector[F]) addRows(sums []F, row, rows int) {
 // addCorner adds the products of a square on the diagonal.
 func (v *symmetricVector[F]) addCorner(sums []F, row, rows int) {
 	x, a := v.x[row:][:rows], v.a[row*(v.lda+1):]
+	if rows == together {
+		down, across, size := v.lda, 1, int(unsafe.Sizeof(F(0)))
+		if v.ul == blas.Upper {
+			down, across = 1, v.lda
+		}
+		addSymmetricEight(sums, x, unsafe.Pointer(&a[0]), down*size, across*size)
+		return
+	}
 	for i := range rows {
 		from, end := 0, i
 		if v.ul == blas.Upper {

@@ -187,6 +187,10 @@ func syr2k[F tile.Float](
 			inc, incB = lda, ldb
 		}
 		syr2Of(ul, n, alpha, a, inc, b, incB, c, ldc)
+	case n <= rankTwoWhole && 5*k >= n && k >= rankTwoTerms && vectorized():
+		rankTwoSum(ul, tA, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+	case k <= rankTwoFew && (n >= rankTwoLarge || k >= rankTwoTerms) && vectorized():
+		rankTwoJoined(ul, tA, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 	case isSmall(n, n, k, max(lda, ldb), max(lda, ldb)):
 		smallTriangleOf(ul, tA, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 		smallTriangleOf(ul, tA, n, k, alpha, b, ldb, a, lda, 1, c, ldc)

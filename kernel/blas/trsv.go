@@ -1,6 +1,8 @@
 package blas
 
 import (
+	"unsafe"
+
 	"github.com/difalt/difalt/internal/tile"
 	"gonum.org/v1/gonum/blas"
 )
@@ -190,6 +192,9 @@ func (s *system[F]) byRows(n int, x []F) {
 // corner overwrites x by the solution or the product, for a triangle whose order is the length of x.
 func (s *system[F]) corner(x []F) {
 	stride := s.a.stride
+	if len(x) == together && !s.multiply && s.cornerOfEight(x) {
+		return
+	}
 	for j := range x {
 		if s.lower == s.multiply {
 			j = len(x) - 1 - j
@@ -234,6 +239,19 @@ func (s *system[F]) corner(x []F) {
 			}
 		}
 	}
+}
+
+// cornerOfEight is corner for a system of eight unknowns. It returns false where pivots divide.
+func (s *system[F]) cornerOfEight(x []F) bool {
+	down, across := s.a.steps()
+	size, first, step := int(unsafe.Sizeof(F(0))), 0, 1
+	if !s.lower {
+		first, step = together-1, -1
+	}
+	var t eight[F] // set entry by entry, as in triangular
+	t.x, t.a = unsafe.Pointer(&x[first]), unsafe.Pointer(&s.a.data[first*(s.a.stride+1)])
+	t.apart, t.down, t.across, t.unit = step*size, step*down*size, step*across*size, s.unit
+	return t.solve()
 }
 
 // gather returns n entries of x that are inc apart: x, or a copy in memory.

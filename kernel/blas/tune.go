@@ -52,9 +52,13 @@ const (
 	// sparseShare is the number of entries among which one may be other than zero. The workloads of the
 	// group zeros.
 	sparseMultiplications, sparseShare = 1 << 15, 12
+	// shallowDepth is the largest number of terms of a product without blocks, of any size. Mul 80x3 by 3x2
+	// to 2000x32 by 32x200.
+	shallowDepth = 32
 	// narrowRows and narrowDepth are the least numbers of rows, and of products of a sum, for which pairs
-	// take less time than panels, with few columns. Mul 600x40 by 40x4 and 1000x3 by 3x3.
-	narrowRows, narrowDepth = 24, 2
+	// take less time than panels, with few columns. narrowRowsDeep is the number of rows for more terms than
+	// shallowDepth. Mul 600x40 by 40x4, 80x3 by 3x2 to 2000x40 by 40x4.
+	narrowRows, narrowDepth, narrowRowsDeep = 400, 4, 160
 	// smallSize is the largest size of a product without blocks. Mul 3 to 64, A'B 8 and 30.
 	smallSize = 64
 	// shortRows, shortDepth and shortWidth are the largest numbers of rows, of products of a sum, and of
@@ -90,7 +94,7 @@ const (
 	// vectors with other increments, which are copied from there on. Below loopOrderUpper they do for one
 	// right side of an upper triangle in memory. Sym·v, Tri·v, blas64.Trsv, LU.SolveVec and
 	// Cholesky.SolveVec, 4 to 64; LU.Solve with 3 sides.
-	symvOrder, trmvOrder, trsvOrder, trsvDots, vectorOrder32, loopOrder, loopOrderUpper = 12, 52, 20, 36, 20, 16, 26
+	symvOrder, trmvOrder, trsvOrder, trsvDots, vectorOrder32, loopOrder, loopOrderUpper = 12, 52, 20, 20, 20, 16, 26
 	// fewUpdates is the largest k for which A A' takes no blocks, up to updateMultiplications. SymRankK
 	// and SymOuterK of 2 to 32 columns.
 	fewUpdates, updateMultiplications = 32, 1 << 22
@@ -110,6 +114,9 @@ const (
 	dotRows, dotTerms, dotDepths       = 24, 32, 6
 	dotRows32, dotTerms32, dotDepths32 = 32, 24, 4
 	mostDotTerms, copiedDots           = 512, 16
+	// twoColumns32 and threeColumns32 are the least numbers of entries of A in float32 for which A B of two,
+	// and of three, columns is computed column by column. Sgemm of 8 x 16 to 600 x 400 by 2 to 4.
+	twoColumns32, threeColumns32 = 1 << 11, 1 << 14
 	// turnedProduct is the largest number of rows, or of columns, of a product A'B' that is computed as the
 	// transpose of BA. It has at least turnedDepth terms, and turnedMultiplications at most: threads share
 	// others. Up to turnedWhole rows all terms are taken at a time. A'B' of 2 x 2 to 1000 x 40.
@@ -123,6 +130,15 @@ const (
 	syrkColumns, syrkEntries, syrkRows         = 150, 20, 192
 	syrkOrder, syrkPairs, syrkDepth            = 6, 3, 30
 	symmRows, symmColumns, symmMultiplications = 3, 16, 200
+	// symmVectorSides is the largest number s of right sides of a symmetric matrix that are taken one after
+	// the other, from the order symmVectorOrder s (s-1) on. symmSides is the largest number for which a
+	// matrix from the order symmRowsOrder on is copied some rows at a time. Symm of 2 to 24 sides, orders 20
+	// to 700.
+	symmVectorSides, symmVectorOrder, symmSides, symmRowsOrder = 5, 8, 128, 160
+	// rankTwoWhole is the largest order of A B' + B A' that is computed as A B', added to its transpose, for
+	// at least rankTwoTerms terms. Up to rankTwoFew terms others are computed as one product of twice as
+	// many, with fewer than rankTwoTerms from the order rankTwoLarge on. Syr2k of 20 x 2 to 400 x 400.
+	rankTwoWhole, rankTwoTerms, rankTwoFew, rankTwoLarge = 128, 8, 32, 40
 	// dotLength is the length of vectors in float64 below which gonum's level 1 takes less time. Dot,
 	// AddScaledVec, Scal.
 	dotLength = 64
@@ -130,8 +146,8 @@ const (
 	// the tiles take less time: for rotations, for complex numbers, for their inner products (in
 	// complex64 three times as long), and for the largest value. blas64.Rot and Iamax, cblas128.Dotu.
 	rotationLength, complexLength, complexDot, largestLength = 16, 16, 48, 8
-	// stridedLength is the least length of vectors with other increments than 1 where four sums take less
-	// time than gonum's two. Dot and Norm of columns.
+	// stridedLength is the least length of vectors with other increments than 1 where loops that check their
+	// entries beforehand, and four sums, take less time than gonum's. Dot and Norm of columns.
 	stridedLength = 16
 	// scaledLength is the number of very small or large entries of a vector that are scaled together for its
 	// norm. gonum takes less time for fewer than twice as many. Norm 3 to 100000, of subnormal numbers.
@@ -249,10 +265,10 @@ const packedBlocks = 240
 var (
 	fromRows = rowsFrom{
 		rankOne: 28, rankTwo: 24, packedRankOne: 26, packedRankTwo: 26, symmetric: 24,
-		product: byTranspose{28, 28, 28}, solution: byTranspose{80, 32, 32},
+		product: byTranspose{28, 28, 28}, solution: byTranspose{40, 32, 32},
 	}
 	fromDiagonals = rowsFrom{
-		symmetric: 4, general: 4, product: byTranspose{6, 6, 6}, solution: byTranspose{40, 8, 8},
+		symmetric: 4, general: 4, product: byTranspose{6, 6, 6}, solution: byTranspose{18, 8, 8},
 	}
 	fromComplexRows = rowsFrom{
 		rankOne: 24, rankTwo: 24, symmetric: 24,

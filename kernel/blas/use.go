@@ -45,7 +45,7 @@ func Use() { use() }
 // An Implementation is gonum's blas.Float64, blas.Float32, blas.Complex128 and blas.Complex64. With AVX2,
 // AVX-512 or NEON the tiles compute these routines in both precisions; gonum computes all other ones.
 //
-//   - vectors: dot, axpy, asum, scal, nrm2, rot, swap, iamax;
+//   - vectors: dot, axpy, asum, scal, nrm2, rot, swap, iamax, and copy and rotm with other increments than 1;
 //   - a matrix and a vector: gemv, ger, trmv, trsv, symv, and for triangles and wide bands syr, syr2, spr,
 //     spr2, spmv, sbmv, gbmv, tpmv, tpsv, tbmv, tbsv;
 //   - matrices: gemm, syrk, syr2k, symm, trmm, trsm;

@@ -2,6 +2,7 @@ package blas
 
 import (
 	"math"
+	"unsafe"
 
 	"github.com/difalt/difalt/internal/tile"
 	"gonum.org/v1/gonum/floats"
@@ -41,29 +42,10 @@ func (*routines) Ddot(n int, x []float64, incX int, y []float64, incY int) float
 			return rowDot(x, y)
 		}
 		return dot(x, y)
-	case n >= stridedLength && vectorized() && holds(x, n, incX) && holds(y, n, incY):
-		return stridedDot(n, x, incX, y, incY)
+	case vectorized() && manyApart(n, x, incX) && holds(y, n, incY):
+		return dotApart(n, entriesOf(n, x, incX), entriesOf(n, y, incY))
 	}
 	return fallback{}.Ddot(n, x, incX, y, incY)
-}
-
-// stridedDot returns x'y for entries that are not beside each other, as the sum of four sums.
-func stridedDot[F tile.Float](n int, x []F, incX int, y []F, incY int) F {
-	var s0, s1, s2, s3 F
-	at, with := firstEntry(n, incX), firstEntry(n, incY)
-	for ; n >= 4; n -= 4 {
-		s0 += F(x[at] * y[with])
-		s1 += F(x[at+incX] * y[with+incY])
-		at, with = at+2*incX, with+2*incY
-		s2 += F(x[at] * y[with])
-		s3 += F(x[at+incX] * y[with+incY])
-		at, with = at+2*incX, with+2*incY
-	}
-	for range n {
-		s0 += F(x[at] * y[with])
-		at, with = at+incX, with+incY
-	}
-	return (s0 + s2) + (s1 + s3)
 }
 
 // Sdot returns x'y in float32.
@@ -134,8 +116,8 @@ func (*routines) Dnrm2(n int, x []float64, incX int) float64 {
 		}
 	case inRow(n, x, incX) && vectorized():
 		squares = rowSquares(x[:n])
-	case n >= stridedLength && incX > 1 && holds(x, n, incX) && vectorized():
-		squares = stridedDot(n, x, incX, x, incX)
+	case incX > 1 && manyApart(n, x, incX) && vectorized():
+		squares = dotApart(n, entriesOf(n, x, incX), entriesOf(n, x, incX))
 	}
 	switch {
 	case safeSquares(squares):
@@ -183,6 +165,8 @@ func safeReflection(squares, norm float64) bool { return squares >= 0x1p-900 && 
 // Snrm2 returns the Euclidean norm of x. The squares of float32 neither overflow nor underflow in float64.
 func (*routines) Snrm2(n int, x []float32, incX int) float32 {
 	switch {
+	case incX > 1 && manyApart(n, x, incX) && vectorized():
+		return float32(math.Sqrt(squaresApart(n, entriesOf(n, x, incX))))
 	case !inRow(n, x, incX):
 		return fallback{}.Snrm2(n, x, incX)
 	case n == 1:
@@ -194,6 +178,8 @@ func (*routines) Snrm2(n int, x []float32, incX int) float32 {
 // Dasum returns the sum of the absolute values of x.
 func (*routines) Dasum(n int, x []float64, incX int) float64 {
 	switch {
+	case incX > 1 && manyApart(n, x, incX) && vectorized():
+		return absolutesApart(n, entriesOf(n, x, incX))
 	case !inRow(n, x, incX) || !vectorized():
 		return gonum.Dasum(n, x, incX)
 	case n < 4: // as sumOfSizes
@@ -209,6 +195,8 @@ func (*routines) Dasum(n int, x []float64, incX int) float64 {
 // Sasum returns the sum of the absolute values of x in float32.
 func (*routines) Sasum(n int, x []float32, incX int) float32 {
 	switch {
+	case incX > 1 && manyApart(n, x, incX) && vectorized():
+		return absolutesApart(n, entriesOf(n, x, incX))
 	case !inRow(n, x, incX):
 		return gonum.Sasum(n, x, incX)
 	case n >= dotLength && vectorized():
@@ -255,6 +243,10 @@ func (*routines) Dscal(n int, alpha float64, x []float64, incX int) {
 
 // Sscal multiplies x by alpha in float32. As in gonum, alpha = 0 clears x.
 func (*routines) Sscal(n int, alpha float32, x []float32, incX int) {
+	if alpha != 0 && incX > 1 && manyApart(n, x, incX) {
+		scaleApart(n, entriesOf(n, x, incX), alpha)
+		return
+	}
 	if alpha == 0 || !inRow(n, x, incX) {
 		gonum.Sscal(n, alpha, x, incX)
 		return
@@ -287,6 +279,8 @@ func scaleVectors[F tile.Float](x []F, by F) int {
 // first entry only.
 func (*routines) Idamax(n int, x []float64, incX int) int {
 	switch {
+	case incX > 1 && manyApart(n, x, incX) && x[0] == x[0]:
+		return largestApart[uint64](n, unsafe.Pointer(&x[0]), 8*incX, infinity64)
 	case !inRow(n, x, incX):
 		return gonum.Idamax(n, x, incX)
 	case n >= largestLength && x[0] == x[0] && vectorized():
@@ -304,6 +298,8 @@ func (*routines) Idamax(n int, x []float64, incX int) int {
 // Isamax is Idamax in float32.
 func (*routines) Isamax(n int, x []float32, incX int) int {
 	switch {
+	case incX > 1 && manyApart(n, x, incX) && x[0] == x[0]:
+		return largestApart[uint32](n, unsafe.Pointer(&x[0]), 4*incX, infinity32)
 	case !inRow(n, x, incX):
 		return gonum.Isamax(n, x, incX)
 	case n >= largestLength && x[0] == x[0] && vectorized():
@@ -321,6 +317,8 @@ func (*routines) Isamax(n int, x []float32, incX int) int {
 // Drot sets x to c x + s y, and y to c y - s x.
 func (*routines) Drot(n int, x []float64, incX int, y []float64, incY int, c, s float64) {
 	switch {
+	case (incX != 1 || incY != 1) && manyApart(n, x, incX) && holds(y, n, incY):
+		turnApart(n, entriesOf(n, x, incX), entriesOf(n, y, incY), turning[float64]{c, s, -s, c})
 	case !inRow(n, x, incX) || !inRow(n, y, incY):
 		gonum.Drot(n, x, incX, y, incY, c, s)
 	case n >= rotationLength && vectorized():
@@ -337,6 +335,8 @@ func (*routines) Drot(n int, x []float64, incX int, y []float64, incY int, c, s 
 // Srot is Drot in float32.
 func (*routines) Srot(n int, x []float32, incX int, y []float32, incY int, c, s float32) {
 	switch {
+	case (incX != 1 || incY != 1) && manyApart(n, x, incX) && holds(y, n, incY):
+		turnApart(n, entriesOf(n, x, incX), entriesOf(n, y, incY), turning[float32]{c, s, -s, c})
 	case !inRow(n, x, incX) || !inRow(n, y, incY):
 		gonum.Srot(n, x, incX, y, incY, c, s)
 	case n >= rotationLength && vectorized():
@@ -352,6 +352,10 @@ func (*routines) Srot(n int, x []float32, incX int, y []float32, incY int, c, s 
 
 // Dswap exchanges x and y.
 func (*routines) Dswap(n int, x []float64, incX int, y []float64, incY int) {
+	if (incX != 1 || incY != 1) && manyApart(n, x, incX) && holds(y, n, incY) {
+		exchangeApart(n, entriesOf(n, x, incX), entriesOf(n, y, incY))
+		return
+	}
 	if !inRow(n, x, incX) || !inRow(n, y, incY) {
 		gonum.Dswap(n, x, incX, y, incY)
 		return
@@ -361,6 +365,10 @@ func (*routines) Dswap(n int, x []float64, incX int, y []float64, incY int) {
 
 // Sswap exchanges x and y.
 func (*routines) Sswap(n int, x []float32, incX int, y []float32, incY int) {
+	if (incX != 1 || incY != 1) && manyApart(n, x, incX) && holds(y, n, incY) {
+		exchangeApart(n, entriesOf(n, x, incX), entriesOf(n, y, incY))
+		return
+	}
 	if !inRow(n, x, incX) || !inRow(n, y, incY) {
 		gonum.Sswap(n, x, incX, y, incY)
 		return

@@ -33,11 +33,35 @@ func vectorsOfReals(f gblas.Float64, s gblas.Float32) (map[string]func(c vectorC
 			"swap":  func(c vectorCall[float64]) float64 { f.Dswap(c.n, c.x, c.incX, c.y, c.incY); return 0 },
 			"dot":   func(c vectorCall[float64]) float64 { return f.Ddot(c.n, c.x, c.incX, c.y, c.incY) },
 			"nrm2":  func(c vectorCall[float64]) float64 { return f.Dnrm2(c.n, c.x, c.incX) },
+			"asum":  func(c vectorCall[float64]) float64 { return f.Dasum(c.n, c.x, c.incX) },
+			"copy":  func(c vectorCall[float64]) float64 { f.Dcopy(c.n, c.x, c.incX, c.y, c.incY); return 0 },
+			"scal":  func(c vectorCall[float64]) float64 { f.Dscal(c.n, -3, c.x, c.incX); return 0 },
+			"axpy":  func(c vectorCall[float64]) float64 { f.Daxpy(c.n, -3, c.x, c.incX, c.y, c.incY); return 0 },
+			"rotm": func(c vectorCall[float64]) float64 {
+				p := gblas.DrotmParams{Flag: flagOf(c.n), H: [4]float64{.5, -2, 3, .25}}
+				f.Drotm(c.n, c.x, c.incX, c.y, c.incY, p)
+				return 0
+			},
 		}, map[string]func(c vectorCall[float32]) float64{
 			"iamax": func(c vectorCall[float32]) float64 { return float64(s.Isamax(c.n, c.x, c.incX)) },
 			"rot":   func(c vectorCall[float32]) float64 { s.Srot(c.n, c.x, c.incX, c.y, c.incY, .6, -.8); return 0 },
 			"swap":  func(c vectorCall[float32]) float64 { s.Sswap(c.n, c.x, c.incX, c.y, c.incY); return 0 },
+			"nrm2":  func(c vectorCall[float32]) float64 { return float64(s.Snrm2(c.n, c.x, c.incX)) },
+			"asum":  func(c vectorCall[float32]) float64 { return float64(s.Sasum(c.n, c.x, c.incX)) },
+			"copy":  func(c vectorCall[float32]) float64 { s.Scopy(c.n, c.x, c.incX, c.y, c.incY); return 0 },
+			"scal":  func(c vectorCall[float32]) float64 { s.Sscal(c.n, -3, c.x, c.incX); return 0 },
+			"axpy":  func(c vectorCall[float32]) float64 { s.Saxpy(c.n, -3, c.x, c.incX, c.y, c.incY); return 0 },
+			"rotm": func(c vectorCall[float32]) float64 {
+				p := gblas.SrotmParams{Flag: flagOf(c.n), H: [4]float32{.5, -2, 3, .25}}
+				s.Srotm(c.n, c.x, c.incX, c.y, c.incY, p)
+				return 0
+			},
 		}
+}
+
+// flagOf returns a form of modified rotations.
+func flagOf(k int) gblas.Flag {
+	return []gblas.Flag{gblas.Identity, gblas.Rescaling, gblas.OffDiagonal, gblas.Diagonal}[k%4]
 }
 
 // vectorsOfComplex returns routines of vectors that compute with complex numbers. Complex results are two.

@@ -24,6 +24,8 @@ const (
 	byFactor
 	// byVector: a product of a matrix and a vector.
 	byVector
+	// byVectors: products of a matrix and one vector after the other.
+	byVectors
 	// byEntries: a product with a factor of zeros, but for a few entries.
 	byEntries
 	// byPairs: a product with few columns, two steps of a sum at a time.

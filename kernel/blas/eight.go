@@ -1,0 +1,123 @@
+package blas
+
+import (
+	"unsafe"
+
+	"github.com/difalt/difalt/internal/tile"
+)
+
+// An eight is a triangular system of eight unknowns, with all of them in registers. Unknown k needs those
+// before it. Distances are in bytes, and negative for unknowns from the last row on.
+type eight[F tile.Float] struct {
+	x, a                 unsafe.Pointer // unknown 0, and its pivot
+	apart                int            // the distance of the unknowns
+	down, growth, across int            // of the rows of A; how much it grows from row to row; of the columns
+	unit                 bool
+}
+
+// inverses returns the inverses of the pivots in to, and reports whether they multiply as exactly as the
+// pivots divide.
+func (s *eight[F]) inverses(to *[together]F) bool {
+	exact, pivot, down := true, s.a, s.down+s.across
+	for k := range to {
+		v := *(*F)(pivot)
+		exact = exact && exactInverse(v)
+		to[k] = 1 / v
+		if k < len(to)-1 {
+			pivot = unsafe.Add(pivot, down)
+			down += s.growth
+		}
+	}
+	return exact
+}
+
+// solve overwrites the unknowns by the solution. It returns false, and leaves them, if pivots have no exact
+// inverses. A step waits for a product with an inverse a third as long as for a quotient.
+func (s *eight[F]) solve() bool {
+	var inverses [together]F
+	if !s.unit && !s.inverses(&inverses) {
+		return false
+	}
+	x, apart, unit := s.x, s.apart, s.unit
+	row, down, growth, across := s.a, s.down, s.growth, s.across
+	at := func(k int) *F { return (*F)(unsafe.Add(x, k*apart)) }
+	entry := func(k int) F { return *(*F)(unsafe.Add(row, k*across)) }
+	next := func() {
+		row = unsafe.Add(row, down)
+		down += growth
+	}
+	known := func(k int, v F) F {
+		if !unit {
+			v *= inverses[k]
+		}
+		*at(k) = v
+		return v
+	}
+	x0 := known(0, *at(0))
+	next()
+	x1 := known(1, *at(1)-F(entry(0)*x0))
+	next()
+	x2 := known(2, *at(2)-F(entry(0)*x0)-F(entry(1)*x1))
+	next()
+	x3 := known(3, *at(3)-F(entry(0)*x0)-F(entry(1)*x1)-F(entry(2)*x2))
+	next()
+	x4 := known(4, *at(4)-F(entry(0)*x0)-F(entry(1)*x1)-F(entry(2)*x2)-F(entry(3)*x3))
+	next()
+	x5 := known(5, *at(5)-F(entry(0)*x0)-F(entry(1)*x1)-F(entry(2)*x2)-F(entry(3)*x3)-F(entry(4)*x4))
+	next()
+	x6 := known(6, *at(6)-F(entry(0)*x0)-F(entry(1)*x1)-F(entry(2)*x2)-F(entry(3)*x3)-
+		F(entry(4)*x4)-F(entry(5)*x5))
+	next()
+	known(7, *at(7)-F(entry(0)*x0)-F(entry(1)*x1)-F(entry(2)*x2)-F(entry(3)*x3)-
+		F(entry(4)*x4)-F(entry(5)*x5)-F(entry(6)*x6))
+	return true
+}
+
+// addCorner adds the products of a triangle of eight rows and seven numbers to eight sums: row k has columns
+// k to 6. The numbers are at s.x, the first entry is at s.a, and the sums are as far apart as the numbers.
+func (s *eight[F]) addCorner(sums unsafe.Pointer) {
+	x, apart, row, down, across := s.x, s.apart, s.a, s.down, s.across
+	at := func(k int) F { return *(*F)(unsafe.Add(x, k*apart)) }
+	sum := func(k int) *F { return (*F)(unsafe.Add(sums, k*apart)) }
+	entry := func(k int) F { return *(*F)(unsafe.Add(row, k*across)) }
+	x0, x1, x2, x3, x4, x5, x6 := at(0), at(1), at(2), at(3), at(4), at(5), at(6)
+	*sum(0) += F(entry(0)*x0) + F(entry(1)*x1) + F(entry(2)*x2) + F(entry(3)*x3) + F(entry(4)*x4) +
+		F(entry(5)*x5) + F(entry(6)*x6)
+	row = unsafe.Add(row, down)
+	*sum(1) += F(entry(1)*x1) + F(entry(2)*x2) + F(entry(3)*x3) + F(entry(4)*x4) + F(entry(5)*x5) +
+		F(entry(6)*x6)
+	row = unsafe.Add(row, down)
+	*sum(2) += F(entry(2)*x2) + F(entry(3)*x3) + F(entry(4)*x4) + F(entry(5)*x5) + F(entry(6)*x6)
+	row = unsafe.Add(row, down)
+	*sum(3) += F(entry(3)*x3) + F(entry(4)*x4) + F(entry(5)*x5) + F(entry(6)*x6)
+	row = unsafe.Add(row, down)
+	*sum(4) += F(entry(4)*x4) + F(entry(5)*x5) + F(entry(6)*x6)
+	row = unsafe.Add(row, down)
+	*sum(5) += F(entry(5)*x5) + F(entry(6)*x6)
+	row = unsafe.Add(row, down)
+	*sum(6) += F(entry(6) * x6)
+}
+
+// addSymmetricEight adds the product of a symmetric matrix of order 8 and x to sums. One triangle of the
+// matrix begins at a: entry (i, j) with j <= i is i down and j across, in bytes.
+func addSymmetricEight[F tile.Float](sums, x []F, a unsafe.Pointer, down, across int) {
+	v, to := (*[together]F)(x), (*[together]F)(sums)
+	x0, x1, x2, x3, x4, x5, x6, x7 := v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7]
+	e := func(i, j int) F { return *(*F)(unsafe.Add(a, i*down+j*across)) }
+	to[0] += F(e(0, 0)*x0) + F(e(1, 0)*x1) + F(e(2, 0)*x2) + F(e(3, 0)*x3) +
+		F(e(4, 0)*x4) + F(e(5, 0)*x5) + F(e(6, 0)*x6) + F(e(7, 0)*x7)
+	to[1] += F(e(1, 0)*x0) + F(e(1, 1)*x1) + F(e(2, 1)*x2) + F(e(3, 1)*x3) +
+		F(e(4, 1)*x4) + F(e(5, 1)*x5) + F(e(6, 1)*x6) + F(e(7, 1)*x7)
+	to[2] += F(e(2, 0)*x0) + F(e(2, 1)*x1) + F(e(2, 2)*x2) + F(e(3, 2)*x3) +
+		F(e(4, 2)*x4) + F(e(5, 2)*x5) + F(e(6, 2)*x6) + F(e(7, 2)*x7)
+	to[3] += F(e(3, 0)*x0) + F(e(3, 1)*x1) + F(e(3, 2)*x2) + F(e(3, 3)*x3) +
+		F(e(4, 3)*x4) + F(e(5, 3)*x5) + F(e(6, 3)*x6) + F(e(7, 3)*x7)
+	to[4] += F(e(4, 0)*x0) + F(e(4, 1)*x1) + F(e(4, 2)*x2) + F(e(4, 3)*x3) +
+		F(e(4, 4)*x4) + F(e(5, 4)*x5) + F(e(6, 4)*x6) + F(e(7, 4)*x7)
+	to[5] += F(e(5, 0)*x0) + F(e(5, 1)*x1) + F(e(5, 2)*x2) + F(e(5, 3)*x3) +
+		F(e(5, 4)*x4) + F(e(5, 5)*x5) + F(e(6, 5)*x6) + F(e(7, 5)*x7)
+	to[6] += F(e(6, 0)*x0) + F(e(6, 1)*x1) + F(e(6, 2)*x2) + F(e(6, 3)*x3) +
+		F(e(6, 4)*x4) + F(e(6, 5)*x5) + F(e(6, 6)*x6) + F(e(7, 6)*x7)
+	to[7] += F(e(7, 0)*x0) + F(e(7, 1)*x1) + F(e(7, 2)*x2) + F(e(7, 3)*x3) +
+		F(e(7, 4)*x4) + F(e(7, 5)*x5) + F(e(7, 6)*x6) + F(e(7, 7)*x7)
+}
