@@ -26,7 +26,8 @@ func (c *countdown) Err() error {
 
 // A context that ends at any time ends the fit with its error.
 func TestContextEndsAtAnyTime(t *testing.T) {
-	table := drawing{tasks: 24, rows: 9, features: 2, levels: 1, noise: 1, uneven: 6, mean: []float64{5, 0}}.table(t, 7)
+	d := drawing{tasks: 24, rows: 9, features: 2, levels: 1, noise: 1, uneven: 6, mean: []float64{5, 0}}
+	table := d.table(t, 7)
 	for left := int64(1); ; left += left/8 + 1 {
 		ctx := &countdown{Context: context.Background()}
 		ctx.left.Store(left)

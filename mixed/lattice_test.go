@@ -7,7 +7,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// A lattice is a basis of integer vectors, by rows, which reduce shortens (Lenstra, Lenstra and Lovász 1982).
+// A lattice is a basis of integer vectors, by rows, which reduce shortens (Lenstra, Lenstra and Lovász
+// 1982).
 type lattice struct {
 	rows, orthogonal [][]float64
 	factors          [][]float64 // of earlier orthogonal rows in a row

@@ -87,8 +87,8 @@ func TestFitNoiseRecoversTheDistribution(t *testing.T) {
 	}
 }
 
-// The noise of tasks in the weights has the distribution of the residuals that these weights give, not of those
-// about equal noise, which is wider here: loud tasks have nine times the noise.
+// The noise of tasks in the weights has the distribution of the residuals that these weights give, not of
+// those about equal noise, which is wider here: loud tasks have nine times the noise.
 func TestNoiseFollowsItsWeights(t *testing.T) {
 	table := drawing{tasks: 40, rows: 8, features: 4, levels: 1, slopes: .5, noise: 1, uneven: 9}.table(t, 1)
 	f := &fitter{in: &Input{Table: table}, Options: Options{NoCurves: true}}
@@ -99,6 +99,6 @@ func TestNoiseFollowsItsWeights(t *testing.T) {
 	list := check.OK(w.s.residualsOfTasks(t.Context(), w.m))
 	last := check.OK(fitNoise(t.Context(), w.s.rows, w.s.rows.inOrder(list)))
 	near := func(v float64) bool { return math.Abs(v/last.usual-1) < .2 }
-	check.FailIf(t, !near(w.noise.usual) || near(first.usual), "the scale of the noise is %v: it was %v, and would be %v",
-		w.noise.usual, first.usual, last.usual)
+	check.FailIf(t, !near(w.noise.usual) || near(first.usual),
+		"the scale of the noise is %v: it was %v, and would be %v", w.noise.usual, first.usual, last.usual)
 }
