@@ -166,7 +166,7 @@ func symmWay[F tile.Float](
 		return byScaling
 	case !vectorized():
 		return byGonum // whose product skips no zeros
-	case order == 1 || isThin(m, n) && order >= symvOrder:
+	case order == 1 || isThin(m, n) && order >= symvFrom(ul):
 		return byVector
 	case symmBySides[F](s == blas.Right, order, m*n/order):
 		return byVectors

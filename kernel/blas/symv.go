@@ -15,7 +15,7 @@ func (*routines) Dsymv(
 	ul blas.Uplo, n int, alpha float64, a []float64, lda int, x []float64, incX int, beta float64,
 	y []float64, incY int,
 ) {
-	if n < symvOrder || !symv(ul, n, alpha, a, lda, x, incX, beta, y, incY) {
+	if n < symvFrom(ul) || !symv(ul, n, alpha, a, lda, x, incX, beta, y, incY) {
 		fallback{}.Dsymv(ul, n, alpha, a, lda, x, incX, beta, y, incY)
 	}
 }
@@ -25,12 +25,20 @@ func (*routines) Ssymv(
 	ul blas.Uplo, n int, alpha float32, a []float32, lda int, x []float32, incX int, beta float32,
 	y []float32, incY int,
 ) {
-	if n < symvOrder && incX == 1 && incY == 1 && symvByLoops(ul, n, alpha, a, lda, x, beta, y) {
+	if n < symvFrom(ul) && incX == 1 && incY == 1 && symvByLoops(ul, n, alpha, a, lda, x, beta, y) {
 		return
 	}
 	if !symv(ul, n, alpha, a, lda, x, incX, beta, y, incY) {
 		gonum.Ssymv(ul, n, alpha, a, lda, x, incX, beta, y, incY)
 	}
+}
+
+// symvFrom returns the order of a symmetric matrix from which tiles take less time for a vector.
+func symvFrom(ul blas.Uplo) int {
+	if ul == blas.Lower {
+		return symvLower
+	}
+	return symvUpper
 }
 
 // symvByLoops computes Ssymv entry by entry for vectors of unit increments and returns true, or returns false

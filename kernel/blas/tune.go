@@ -88,13 +88,16 @@ const (
 	// vector in less time than gonum, and gemvLoopEntries32 the largest number of entries in float32, where
 	// gonum computes none. MulVec 2 to 5, Sgemv 3 to 16.
 	gemvLoopOrder, gemvLoopEntries32 = 4, 128
-	// symvOrder, trmvOrder, trsvOrder and trsvDots are the orders below which gonum takes less time for a
+	// symvUpper and symvLower are the orders below which gonum takes less time for a symmetric matrix, in
+	// either triangle, and a vector. Sym·v 10 to 20.
+	symvUpper, symvLower = 13, 16
+	// trmvOrder, trsvOrder and trsvDots are the orders below which gonum takes less time for a triangle and a
 	// vector: the last two for systems, and trsvDots for a lower triangle that is not transposed. In float32
 	// plain loops take less time below vectorOrder32. Below loopOrder they do for one right side, and for
 	// vectors with other increments, which are copied from there on. Below loopOrderUpper they do for one
-	// right side of an upper triangle in memory. Sym·v, Tri·v, blas64.Trsv, LU.SolveVec and
-	// Cholesky.SolveVec, 4 to 64; LU.Solve with 3 sides.
-	symvOrder, trmvOrder, trsvOrder, trsvDots, vectorOrder32, loopOrder, loopOrderUpper = 12, 52, 20, 20, 20, 16, 26
+	// right side of an upper triangle in memory. Tri·v, blas64.Trsv, LU.SolveVec and Cholesky.SolveVec, 4 to
+	// 64; LU.Solve with 3 sides.
+	trmvOrder, trsvOrder, trsvDots, vectorOrder32, loopOrder, loopOrderUpper = 52, 20, 20, 20, 16, 26
 	// fewUpdates is the largest k for which A A' takes no blocks, up to updateMultiplications. SymRankK
 	// and SymOuterK of 2 to 32 columns.
 	fewUpdates, updateMultiplications = 32, 1 << 22
