@@ -206,6 +206,10 @@ func (r *reader) add() error {
 			lacks = lacks || r.o.Missing != MissingKeep || slot < featureSlot
 		}
 	}
+	if missing && r.each == nil && r.o.Weight != "" && r.x[weightSlot] == 0 {
+		r.t.absent++ // whatever it lacks
+		return nil
+	}
 	if missing {
 		r.countGaps(lacks)
 	}
@@ -304,23 +308,11 @@ func (r *reader) close() error {
 // errNoRows is the error of files without rows.
 var errNoRows = errors.New("the table has zero rows after the column names")
 
-// leaveUncounted notes how many rows do not count, and leaves their missing values out of the counts.
-func (r *reader) leaveUncounted() {
-	t := r.t
-	_, counted := t.Counted()
-	if counted == t.Rows() || counted == 0 {
-		return
-	}
-	t.notes = append(t.notes, text.Plural(t.Rows()-counted, "row")+" of weight 0 taken as absent.")
-	for i := range t.Rows() {
-		if t.Counts(i) {
-			continue
-		}
-		for j, v := range t.x.row(i) {
-			if math.IsNaN(v) {
-				t.missing[j]--
-			}
-		}
+// noteAbsent notes how many rows of weight 0 there were.
+func (r *reader) noteAbsent() {
+	_, counted := r.t.Counted()
+	if absent := r.t.Rows() - counted + r.t.absent; absent > 0 && counted > 0 {
+		r.t.notes = append(r.t.notes, text.Plural(absent, "row")+" of weight 0 taken as absent.")
 	}
 }
 
@@ -372,7 +364,7 @@ func (r *reader) table() (*Table, error) {
 	if err := t.nameFeatures(); err != nil {
 		return nil, err
 	}
-	r.leaveUncounted()
+	r.noteAbsent()
 	r.remark()
 	return t, nil
 }

@@ -33,6 +33,7 @@ type account struct {
 	missing      []int    // missing values of every feature column
 	dropped      int      // rows that lack values
 	firstDropped string   // the place of the first of these
+	absent       int      // rows of weight 0 that lack a value, which are not kept
 	empty        int      // rows without any value
 	notes        []string // how columns and rows were read
 	remarks      []string // what looks wrong

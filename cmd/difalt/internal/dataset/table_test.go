@@ -5,6 +5,7 @@ import (
 	"math"
 	"reflect"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -143,4 +144,23 @@ func TestManyColumnsOfText(t *testing.T) {
 	each := (after.TotalAlloc - before.TotalAlloc) / columns
 	check.FailIf(t, len(table.Schema().Categories) != columns, "%d categories", len(table.Schema().Categories))
 	check.FailIf(t, each > 6000, "%d bytes for each column", each)
+}
+
+// TestRowsOfWeightZeroMayLack: a row of weight 0 is as absent, also where it lacks a value, whatever is done
+// with missing values. A row with another weight is refused.
+func TestRowsOfWeightZeroMayLack(t *testing.T) {
+	const whole = "t,a,y,w\nt0,1,1,2\nt0,2,3,1\nt1,4,2,1\n"
+	for _, missing := range []Missing{MissingRefuse, MissingDrop, MissingKeep} {
+		o := columnsTY
+		o.Weight, o.Missing = "w", missing
+		tab := check.OK(read(whole+"t1,,2,0\nt2,3,,0\n", o))
+		tasks, rows := tab.Counted()
+		check.FailIf(t, tasks != 2 || rows != 3 || tab.Rows() != 3 || tab.Dropped() != 0,
+			"%v: %d rows of %d tasks count, %d left out", missing, rows, tasks, tab.Dropped())
+		check.FailIf(t, !slices.Contains(tab.Notes(), "2 rows of weight 0 taken as absent."), "notes: %q", tab.Notes())
+	}
+	o := columnsTY
+	o.Weight = "w"
+	_, err := read(whole+"t1,,2,1\n", o)
+	check.Error(t, err, "there are missing values", "line 5")
 }
