@@ -24,8 +24,8 @@ type fewPairs[F tile.Float] struct {
 	ldc       int
 }
 
-// isFew reports whether a complex product has so few rows or columns that it takes less time without packing
-// the larger factor.
+// isFew reports whether a complex product takes less time without packing the larger factor: it has few rows,
+// or few columns.
 func (z *complexProduct[F]) isFew() bool {
 	switch {
 	case z.part != blas.All:
