@@ -237,61 +237,30 @@ func (c *choice) keepHigher(o *optimum) {
 	}
 }
 
-// convert converts variance components between the forms. It adds curves of some strength, or so weak that
-// they change nothing yet, or removes them.
-func (s *stats) convert(q *varianceComponents, weak bool) *varianceComponents {
-	out, tiny := s.start(), math.Sqrt(q.noise/s.tasks.rows)
-	if weak {
-		out.sigma[curveGroup] = min(out.sigma[curveGroup], tiny)
-		for k := range out.tau {
-			out.tau[k] = max(tiny, leastTau)
-		}
-	}
-	copy(out.sigma, q.sigma[:curveGroup])
-	out.tau[0], out.rank, out.w, out.noise = q.tau[0], q.rank, q.w, q.noise
-	return out
-}
-
 // optimisePairs optimises with curves at some ranks from the optima without them, and from there without
 // curves again. So no form wins by its start. The form with curves contains the other one. Where its optimum
 // is lower nevertheless, it starts again from curves that change nothing yet. The ranks keep in step.
 func optimisePairs(ctx context.Context, plain, curved *form, ranks []int) error {
-	if err := restart(ctx, curved, plain, ranks, false); err != nil {
+	if err := restart(ctx, curved, plain, ranks, startCurves); err != nil {
 		return err
 	}
 	lower := func(r int) bool { return curved.end(r).evidence < plain.end(r).evidence }
 	from := map[int]*varianceComponents{} // of curves, that plain ranks have started from
 	for range 2 {
 		low := slices.DeleteFunc(slices.Clone(ranks), func(r int) bool { return !lower(r) })
-		if err := restart(ctx, curved, plain, low, true); err != nil {
+		if err := restart(ctx, curved, plain, low, startWeak); err != nil {
 			return err
 		}
 		ranks = slices.DeleteFunc(slices.Clone(ranks), func(r int) bool { return from[r] == curved.end(r).q })
 		for _, r := range ranks {
 			from[r] = curved.end(r).q
 		}
-		if err := restart(ctx, plain, curved, ranks, true); err != nil {
+		if err := restart(ctx, plain, curved, ranks, startWeak); err != nil {
 			return err
 		}
 		ranks = slices.DeleteFunc(slices.Clone(ranks), func(r int) bool { return !lower(r) })
 	}
 	return nil
-}
-
-// restart optimises one form from the optima of the other form at some ranks.
-func restart(ctx context.Context, to, from *form, ranks []int, weak bool) error {
-	var list []*optimiser
-	for _, r := range ranks {
-		list = append(list, to.end(r).leanOptimiser(to.s.convert(from.end(r).q, weak)))
-	}
-	if len(list) == 0 {
-		return nil
-	}
-	err := optimiseAll(ctx, list...)
-	for i, r := range ranks {
-		to.end(r).keepHigher(&list[i].best)
-	}
-	return err
 }
 
 // choose returns the best candidate with its variance components on all tasks, and sets all and baselines.
