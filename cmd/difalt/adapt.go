@@ -97,11 +97,7 @@ func runAdapt(ctx context.Context, std *cli.Streams, o adaptOptions) error {
 	if err != nil {
 		return err
 	}
-	weights, err := relative(table.Weights())
-	if err != nil {
-		return cli.WrongFlag("sample-weights", "column %q: %w", o.table.Weight, err)
-	}
-	adapted, err := before.Adapt(ctx, &reweighted{table, weights})
+	adapted, err := before.Adapt(ctx, &reweighted{table, relative(table.Weights())})
 	switch {
 	case errors.Is(err, context.Canceled):
 		return cli.Interrupted("interrupted: nothing was written")
@@ -132,19 +128,14 @@ type reweighted struct {
 // Weights returns the weight of every row, or nil.
 func (w *reweighted) Weights() []float64 { return w.weights }
 
-// relative returns weights divided by the mean of those that are not 0, which makes their unit irrelevant;
-// nil for nil.
-func relative(weights []float64) ([]float64, error) {
+// relative returns weights divided by their mean, which makes their unit irrelevant; nil for nil.
+func relative(weights []float64) []float64 {
 	if weights == nil {
-		return nil, nil
-	}
-	rows := floats.Count(func(w float64) bool { return w > 0 }, weights)
-	if rows == 0 {
-		return nil, errors.New("all weights are 0, so that no row counts")
+		return nil
 	}
 	out := make([]float64, len(weights))
-	floats.ScaleTo(out, float64(rows)/floats.Sum(weights), weights)
-	return out, nil
+	floats.ScaleTo(out, float64(len(weights))/floats.Sum(weights), weights)
+	return out
 }
 
 // An adaptReport counts the rows that were learned, and the tasks.
@@ -168,13 +159,12 @@ type adaptReport struct {
 // newAdaptReport compares a model before and after it has learned from a table.
 func newAdaptReport(before, after *mixed.Model, table *dataset.Table) *adaptReport {
 	added := len(after.Tasks()) - len(before.Tasks())
-	tasks, rows := table.Counted()
 	r := &adaptReport{
 		Header:   cli.NewHeader("adapt"),
-		Rows:     rows,
+		Rows:     table.Rows(),
 		Dropped:  table.Dropped(),
 		Added:    added,
-		Updated:  tasks - added,
+		Updated:  len(table.Tasks()) - added,
 		Tasks:    len(after.Tasks()),
 		Filled:   map[string]int{},
 		Repeated: before.Repeats(table),
@@ -187,9 +177,6 @@ func newAdaptReport(before, after *mixed.Model, table *dataset.Table) *adaptRepo
 	}
 	far, x := newFarCounter(before), make([]float64, len(table.Features()))
 	for row := range table.Rows() {
-		if !table.Counts(row) {
-			continue
-		}
 		place := func() string { return table.Place(row) }
 		far.add(table.X(x, row), place)
 		far.target.add(table.Y(row), place)

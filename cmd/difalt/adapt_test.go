@@ -86,7 +86,7 @@ func TestAdaptWeights(t *testing.T) {
 	none := table("none.csv", constant("0"), all)
 	out, refused, code := difaltCommand(t, "adapt", "--model", at("m.npz"), "--out", at("n.npz"),
 		"--sample-weights", "w", none)
-	if code != cli.ExitUsage || !strings.Contains(refused, `--sample-weights: column "w": all weights are 0`) {
+	if code != cli.ExitFailure || !strings.Contains(refused, `none.csv: column "w": all weights are 0`) {
 		t.Errorf("exit code %d: %s%s", code, out, refused)
 	}
 }

@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -137,7 +138,45 @@ type levels struct {
 	others   bool // or have the code newLevel
 	inferred bool // the column is categorical for its text
 
+	used    []bool   // the places of levels in rows that are not absent, where they are not fixed
 	unknown []string // levels with the code newLevel, the first mostNewLevels
+}
+
+// useLevels marks the levels of the current row as used.
+func (r *reader) useLevels() {
+	for j, own := range r.levels[featureSlot:] {
+		v := r.x[featureSlot+j]
+		if own == nil || own.fixed || math.IsNaN(v) {
+			continue
+		}
+		for len(own.used) < len(own.list) {
+			own.used = append(own.used, false)
+		}
+		own.used[int(v)] = true
+	}
+}
+
+// orderLevels returns the used levels of column j in their order, and replaces the numbers of the column,
+// places in the list, by places in this order.
+func (t *Table) orderLevels(j int, own *levels) []string {
+	var levels []string
+	for k, used := range own.used {
+		if used {
+			levels = append(levels, own.list[k])
+		}
+	}
+	slices.Sort(levels)
+	place := make([]float64, len(own.used))
+	for k := range place {
+		at, _ := slices.BinarySearch(levels, own.list[k])
+		place[k] = float64(at)
+	}
+	for i := range t.Rows() {
+		if v := &t.x.row(i)[j]; !math.IsNaN(*v) {
+			*v = place[int(*v)]
+		}
+	}
+	return levels
 }
 
 // mostNewLevels is the number of levels of a column that are remembered although a schema does not contain

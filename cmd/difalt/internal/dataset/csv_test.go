@@ -59,7 +59,7 @@ func TestReadCSV(t *testing.T) {
 		{"tasks by name", "t,a,y\nx,1,10\nz, 3 ,-4e-1\nx,5,30\n", columnsTY,
 			`["x" "z"] ["a"] 0 [1 10] 1 [3 -0.4] 0 [5 30]`},
 		{"truth", "t,a,y\nx,TRUE,1\nx,false,2\n", columnsTY, `["x"] ["a"] 0 [1 1] 0 [0 2]`},
-		{"weights and marks", "t,a,w,h,y\nx,1,0.5,0,2\nx,2,0,1,3\n", weights, `["x"] ["a"] 0 [1 2] 0 [2 3]`},
+		{"weights and marks", "t,a,w,h,y\nx,1,0.5,0,2\nx,2,2,1,3\nx,5,0,1,7\n", weights, `["x"] ["a"] 0 [1 2] 0 [2 3]`},
 		{"quotes", "t,note,a\n\"a,\"\"b\"\"\",\"two\nlines, one \"\"cell\"\"\",1\nc,,2\n",
 			TableOptions{Task: "t", Schema: only("a")},
 			`["a,\"b\"" "c"] ["a"] 0 [1] 1 [2]`},
@@ -70,7 +70,7 @@ func TestReadCSV(t *testing.T) {
 			if c.o.Weight == "" || err != nil {
 				return
 			}
-			if w := tab.Weights(); !reflect.DeepEqual(w, []float64{0.5, 0}) {
+			if w := tab.Weights(); !reflect.DeepEqual(w, []float64{0.5, 2}) {
 				t.Errorf("weights %v", w)
 			}
 			if train, err := tab.Split(Split{}); err != nil || !reflect.DeepEqual(train, []bool{true, false}) {

@@ -206,10 +206,11 @@ func (r *reader) add() error {
 			lacks = lacks || r.o.Missing != MissingKeep || slot < featureSlot
 		}
 	}
-	if missing && r.each == nil && r.o.Weight != "" && r.x[weightSlot] == 0 {
+	if r.each == nil && r.o.Weight != "" && r.x[weightSlot] == 0 {
 		r.t.absent++ // whatever it lacks
 		return nil
 	}
+	r.useLevels()
 	if missing {
 		r.countGaps(lacks)
 	}
@@ -310,9 +311,8 @@ var errNoRows = errors.New("the table has zero rows after the column names")
 
 // noteAbsent notes how many rows of weight 0 there were.
 func (r *reader) noteAbsent() {
-	_, counted := r.t.Counted()
-	if absent := r.t.Rows() - counted + r.t.absent; absent > 0 && counted > 0 {
-		r.t.notes = append(r.t.notes, text.Plural(absent, "row")+" of weight 0 taken as absent.")
+	if r.t.absent > 0 {
+		r.t.notes = append(r.t.notes, text.Plural(r.t.absent, "row")+" of weight 0 taken as absent.")
 	}
 }
 
@@ -322,6 +322,8 @@ func (r *reader) table() (*Table, error) {
 	switch {
 	case t.Rows() == 0 && t.dropped > 0:
 		return nil, fmt.Errorf("the table has zero rows, besides %d that lack values%s", t.dropped, r.mostMissing())
+	case t.Rows() == 0 && t.absent > 0:
+		return nil, fmt.Errorf("column %q: all weights are 0, so that no row counts", r.o.Weight)
 	case t.Rows() == 0:
 		return nil, errNoRows
 	}
@@ -340,23 +342,12 @@ func (r *reader) table() (*Table, error) {
 		if own == nil {
 			continue
 		}
-		if len(own.list) == 0 {
-			return nil, fmt.Errorf("column %q has no value", own.column)
-		}
 		levels := own.list
-		if !own.fixed { // the numbers become the places in order
-			levels = slices.Clone(levels)
-			slices.Sort(levels)
-			place := make([]float64, len(levels))
-			for i, name := range own.list {
-				k, _ := slices.BinarySearch(levels, name)
-				place[i] = float64(k)
-			}
-			for i := range t.Rows() {
-				if v := &t.x.row(i)[j]; !math.IsNaN(*v) {
-					*v = place[int(*v)]
-				}
-			}
+		if !own.fixed {
+			levels = t.orderLevels(j, own)
+		}
+		if len(levels) == 0 {
+			return nil, fmt.Errorf("column %q has no value", own.column)
 		}
 		s.Categories = append(s.Categories, mixed.Category{Column: own.column, Levels: levels})
 		widths[j], t.widths = len(levels), widths

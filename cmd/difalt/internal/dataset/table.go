@@ -33,7 +33,7 @@ type account struct {
 	missing      []int    // missing values of every feature column
 	dropped      int      // rows that lack values
 	firstDropped string   // the place of the first of these
-	absent       int      // rows of weight 0 that lack a value, which are not kept
+	absent       int      // rows of weight 0, which are not kept
 	empty        int      // rows without any value
 	notes        []string // how columns and rows were read
 	remarks      []string // what looks wrong
@@ -112,25 +112,6 @@ func (t *Table) Schema() *mixed.Schema { return &t.schema }
 
 // Weights returns the weight of every row, or nil without TableOptions.Weight. The slice aliases the table.
 func (t *Table) Weights() []float64 { return t.weights }
-
-// Counts reports whether a row has a positive weight. A training takes the others as absent.
-func (t *Table) Counts(row int) bool { return t.weights == nil || t.weights[row] > 0 }
-
-// Counted returns the numbers of the rows that count, and of their tasks.
-func (t *Table) Counted() (tasks, rows int) {
-	seen := make([]bool, len(t.tasks.list))
-	for i := range t.Rows() {
-		if !t.Counts(i) {
-			continue
-		}
-		rows++
-		if k := t.Task(i); !seen[k] {
-			seen[k] = true
-			tasks++
-		}
-	}
-	return tasks, rows
-}
 
 // Notes returns sentences on how the files were read: columns and rows that were left out, rows that do not
 // count, columns of text, and dates of Parquet. The slice aliases the table.
@@ -283,9 +264,8 @@ type Split struct {
 }
 
 // Split returns whether each row of the table is a training row. The test rows of a task depend on the seed,
-// its name and the order of its rows only. Every task keeps at least one training row. Rows that do not count
-// are as absent: the split leaves them out of the training rows. A table with marks (TableOptions.Holdout)
-// follows them, and the fraction must be 0.
+// its name and the order of its rows only. Every task keeps at least one training row. A table with marks
+// (TableOptions.Holdout) follows them, and the fraction must be 0.
 func (t *Table) Split(s Split) ([]bool, error) {
 	switch {
 	case !(s.TestFraction >= 0 && s.TestFraction < 1):
@@ -312,13 +292,12 @@ func (t *Table) Split(s Split) ([]bool, error) {
 	return train, nil
 }
 
-// shuffled returns the rows of every task that count, in random order.
+// shuffled returns the rows of every task in random order.
 func (t *Table) shuffled(seed uint64) [][]int {
 	out := make([][]int, len(t.tasks.list))
 	for i := range t.Rows() {
-		if k := t.Task(i); t.Counts(i) {
-			out[k] = append(out[k], i)
-		}
+		k := t.Task(i)
+		out[k] = append(out[k], i)
 	}
 	for k, members := range out {
 		h := fnv.New64a()

@@ -75,30 +75,26 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// TestSplitOfRowsThatCount: rows of weight 0 are no training rows, and change nothing in the split of the
-// others.
-func TestSplitOfRowsThatCount(t *testing.T) {
-	some, all := "t,a,y,w\n", "t,a,y,w\n"
+// TestRowsOfWeightZero: a row of weight 0 is as absent, with its task, its level and whatever looks wrong in
+// it, and the split of the other rows stays as it is.
+func TestRowsOfWeightZero(t *testing.T) {
+	some, all := "t,a,b,y,w\n", "t,a,b,y,w\n"
 	for i := range 40 {
-		row := fmt.Sprintf("t%d,%d,1,2\n", i/30, i)
+		row := fmt.Sprintf("t%d,%v,l%d,%d,2\n", i/30, math.Sin(float64(i)), i%2, i*i%37)
 		some, all = some+row, all+row+row[:len(row)-2]+"0\n"
 	}
-	all += "t2,0,1,0\n"
+	all += "t2,1e9,l7,999999,0\n"
 	o := columnsTY
 	o.Weight = "w"
-	tab := check.OK(read(all, o))
-	want := check.OK(check.OK(read(some, o)).Split(Split{TestFraction: .9, Seed: 5}))
-	var got []bool
-	for i, on := range check.OK(tab.Split(Split{TestFraction: .9, Seed: 5})) {
-		if tab.Counts(i) {
-			got = append(got, on)
-		} else if on {
-			t.Errorf("row %d of weight 0 is a training row", i)
-		}
-	}
-	check.FailIf(t, !reflect.DeepEqual(got, want), "rows of weight 0 change the split to %v from %v", got, want)
-	tasks, rows := tab.Counted()
-	check.FailIf(t, tasks != 2 || rows != 40, "%d rows of %d tasks count, want 40 of 2", rows, tasks)
+	tab, want := check.OK(read(all, o)), check.OK(read(some, o))
+	split := Split{TestFraction: .5, Seed: 5}
+	got := check.OK(tab.Split(split))
+	check.FailIf(t, !slices.Equal(got, check.OK(want.Split(split))), "rows of weight 0 change the split to %v", got)
+	check.FailIf(t, tab.Rows() != 40 || len(tab.Tasks()) != 2 || !reflect.DeepEqual(tab.Schema(), want.Schema()),
+		"%d rows of tasks %v in columns %+v", tab.Rows(), tab.Tasks(), tab.Schema())
+	check.FailIf(t, len(tab.Remarks()) > 0, "remarks: %q", tab.Remarks())
+	_, err := read("t,a,y,w\nt0,1,2,0\n", o)
+	check.Error(t, err, `column "w": all weights are 0`)
 }
 
 // Names keep their numbers whether they are few, and looked for one after the other, or many.
@@ -154,9 +150,8 @@ func TestRowsOfWeightZeroMayLack(t *testing.T) {
 		o := columnsTY
 		o.Weight, o.Missing = "w", missing
 		tab := check.OK(read(whole+"t1,,2,0\nt2,3,,0\n", o))
-		tasks, rows := tab.Counted()
-		check.FailIf(t, tasks != 2 || rows != 3 || tab.Rows() != 3 || tab.Dropped() != 0,
-			"%v: %d rows of %d tasks count, %d left out", missing, rows, tasks, tab.Dropped())
+		check.FailIf(t, len(tab.Tasks()) != 2 || tab.Rows() != 3 || tab.Dropped() != 0,
+			"%v: %d rows of %d tasks count, %d left out", missing, tab.Rows(), len(tab.Tasks()), tab.Dropped())
 		check.FailIf(t, !slices.Contains(tab.Notes(), "2 rows of weight 0 taken as absent."), "notes: %q", tab.Notes())
 	}
 	o := columnsTY

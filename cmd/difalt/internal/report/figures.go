@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/difalt/difalt/cmd/difalt/internal/chart"
-	"github.com/difalt/difalt/cmd/difalt/internal/dataset"
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
 	"github.com/difalt/difalt/mixed"
 	"gonum.org/v1/gonum/floats"
@@ -25,20 +24,6 @@ const (
 func spread(n, most int) (list []int) {
 	for i := range min(n, most) {
 		list = append(list, i*n/min(n, most))
-	}
-	return list
-}
-
-// spreadRows returns at most shownRows of the rows of a table that count, evenly.
-func spreadRows(t *dataset.Table) (list []int) {
-	var all []int
-	for i := range t.Rows() {
-		if t.Counts(i) {
-			all = append(all, i)
-		}
-	}
-	for _, i := range spread(len(all), shownRows) {
-		list = append(list, all[i])
 	}
 	return list
 }
@@ -119,7 +104,7 @@ func (r *Report) residualsFigure() figure {
 	list := [2]chart.Series{{Name: "training rows", Style: chart.Style{Color: chart.Blue, Dot: 1.5}},
 		{Name: "held-out rows", Style: chart.Style{Color: chart.Orange, Dot: 1.5}}}
 	least, most := math.Inf(1), math.Inf(-1)
-	for _, i := range spreadRows(t) {
+	for _, i := range spread(t.Rows(), shownRows) {
 		y, _, err := cmp.Or(r.Judged, r.model).Predict(t.Tasks()[t.Task(i)], t.X(x, i))
 		residual := t.Y(i) - y
 		if r.Numbers.Log {
@@ -272,7 +257,7 @@ func (r *Report) rangeOf(c *mixed.Curve) (low, high float64) {
 	for _, s := range r.sources {
 		x := make([]float64, len(s.Table.Features()))
 		for i := range s.Table.Rows() {
-			if v := s.Table.X(x, i)[c.Feature]; s.Table.Counts(i) && !math.IsNaN(v) {
+			if v := s.Table.X(x, i)[c.Feature]; !math.IsNaN(v) {
 				low, high = min(low, v), max(high, v)
 			}
 		}
@@ -305,7 +290,7 @@ func (r *Report) column() (best int, low, high float64) {
 	})
 	best = place[largest.Term]
 	x, column := make([]float64, len(t.Features())), []float64(nil)
-	for _, i := range spreadRows(t) {
+	for _, i := range spread(t.Rows(), shownRows) {
 		if v := t.X(x, i)[best]; !math.IsNaN(v) {
 			column = append(column, v)
 		}

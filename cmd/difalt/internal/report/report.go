@@ -125,14 +125,11 @@ type size struct {
 // add counts a table.
 func (s *size) add(in *Source) {
 	t := in.Table
-	tasks, _ := t.Counted()
-	s.Tasks, s.Features, s.Dropped = s.Tasks+tasks, len(t.Features()), s.Dropped+t.Dropped()
-	for i, on := range in.Train {
-		switch {
-		case !t.Counts(i):
-		case on:
+	s.Tasks, s.Features, s.Dropped = s.Tasks+len(t.Tasks()), len(t.Features()), s.Dropped+t.Dropped()
+	for _, on := range in.Train {
+		if on {
 			s.Training++
-		default:
+		} else {
 			s.Held++
 		}
 	}
