@@ -32,7 +32,7 @@
 // the strengths are steps of EM. Anderson acceleration makes it faster. Ranks 0 to 3 are compared by
 // penalised evidence, without curves and, around the best of them, with curves. Curves are kept where they
 // are 3 nats better. Each form starts once more from the optimum of the other one, so that neither wins by
-// its start. Where the residuals support noise by task, lower ranks are compared again with it.
+// its start. Where noise by task is in the weights, lower ranks are compared again with it.
 //
 // A task keeps its products X'X, X'y, y'y, or its rows where these are fewer than the columns. Rows and
 // tasks are added up in an order of their contents. So results have equal bits for every number of workers

@@ -29,7 +29,9 @@ type residualSS struct{ squares, freedom float64 }
 // chooseNoise returns the choice with noise by task in its weights. It does so where the likelihood of the
 // residuals supports it and rows that are left out are clearly predicted better. Where they are not, the
 // rows of all tasks count alike, and only the widths of intervals are by task. The likelihood shows that
-// tasks differ, but depends little on most errors, which are errors of loud tasks.
+// tasks differ, but depends little on most errors, which are errors of loud tasks. For that reason noise by
+// task decides on the rank only where rows also count by it: a direction that it takes for the noise of few
+// tasks may be what predicts their rows.
 func (f *fitter) chooseNoise(ctx context.Context, alike *choice) (*choice, error) {
 	widths, err := alike.noiseOfTasks(ctx)
 	if err != nil || widths == nil {
@@ -40,30 +42,26 @@ func (f *fitter) chooseNoise(ctx context.Context, alike *choice) (*choice, error
 	if err != nil {
 		return nil, err
 	}
-	gain, err := clearlyBetter(ctx, &loud.choice, loud.alike)
+	gain, err := clearlyBetter(ctx, &loud.choice, alike)
 	if err != nil {
 		return nil, err
 	}
-	f.alike = !gain
-	if gain {
-		f.noise = loud.noise
-		return &loud.choice, nil
+	if f.alike = !gain; f.alike {
+		return alike, nil
 	}
-	f.noise = loud.widths // about a form without directions that stand for noise
-	return loud.alike, nil
+	f.noise = loud.noise
+	return &loud.choice, nil
 }
 
 // A weighted choice is one whose tasks count by their noise.
 type weighted struct {
 	choice
-	noise  *taskNoise
-	alike  *choice    // the form with equal noise
-	widths *taskNoise // about that
+	noise *taskNoise
 }
 
 // weighTasks returns the choice with noise by task in its weights. With equal noise a direction may stand for
-// the noise of few tasks. So lower ranks are then compared with noise by task, too, as long as their
-// penalised evidence is higher.
+// the noise of few tasks. So lower ranks are compared with noise by task, too, as long as their penalised
+// evidence is higher.
 func (f *fitter) weighTasks(ctx context.Context, alike *choice, widths *taskNoise) (*weighted, error) {
 	best, err := alike.weighTasks(ctx, widths, polish)
 	for i := len(f.all) - 1; i >= 0 && err == nil && f.Rank == nil; i-- {
@@ -129,7 +127,7 @@ func (n *taskNoise) set(list []residualSS) {
 // most first evaluations, and then with the noise of the residuals that follow.
 func (c *choice) weighTasks(ctx context.Context, noise *taskNoise, first int) (*weighted, error) {
 	own := &taskNoise{noise.usual, noise.freedom, slices.Clone(noise.variances), noise.freedoms}
-	out := &weighted{*c, own, c, noise}
+	out := &weighted{*c, own}
 	for round := range noiseRounds {
 		if round > 0 {
 			list, err := out.s.residualsOfTasks(ctx, out.m)

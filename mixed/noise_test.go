@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"strings"
 	"testing"
 
 	"github.com/difalt/difalt/internal/check"
@@ -42,24 +41,44 @@ func TestNoiseByTask(t *testing.T) {
 	}
 }
 
-// A direction that stands for the noise of one task goes where noise by task explains it better.
+// A direction that stands for the noise of one task goes where rows count by the noise of their tasks.
 func TestLoudTaskIsNoDirection(t *testing.T) {
-	some := false
-	for rank, loud := range map[int]float64{0: 10, 2: 5} {
-		table := drawing{tasks: 60, rows: 24, features: 12, rank: rank, length: 1, noise: 1, loud: loud}.table(t, 1)
-		_, r := fitted(t, table, Options{NoCurves: true}, holdOut(table)...)
-		more := false // evidence of a direction more with equal noise
-		for _, c := range r.Candidates {
-			more = more || c.Rank == rank+1 && c.Penalised > chosenOf(r).Penalised
+	table := drawing{tasks: 60, rows: 24, features: 12, rank: 2, length: 1, noise: 1, loud: 5}.table(t, 1)
+	f := &fitter{in: &Input{Table: table, HeldOut: holdOut(table)}, Options: Options{NoCurves: true}}
+	check.Done(f.read(t.Context()))
+	alike := check.OK(f.choose(t.Context()))
+	loud := check.OK(f.weighTasks(t.Context(), alike, check.OK(alike.noiseOfTasks(t.Context()))))
+	check.FailIf(t, alike.Rank != 3 || loud.Rank != 2,
+		"rank %d with equal noise, want 3, and %d with noise by task, want 2", alike.Rank, loud.Rank)
+}
+
+// Noise by task keeps the rank where rows count alike: here a direction predicts a quarter of the tasks, and
+// is small beside the noise that the likelihood gives them.
+func TestAlikeRowsKeepTheirRank(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 13))
+	table := newTable(t, "a", "b", "c", "d", "e", "f")
+	for k := range 40 {
+		size, score := math.Exp(.7*r.NormFloat64()), .3*r.NormFloat64()
+		if k%4 != 0 {
+			score = 0
 		}
-		notes := strings.Join(r.Notes, "\n")
-		want := fmt.Sprintf("With equal noise rank %d would have more evidence", rank+1)
-		some = some || more
-		if chosen := chosenOf(r); chosen.Rank != rank || more != strings.Contains(notes, want) {
-			t.Errorf("chosen %+v of %+v with the notes %s", chosen, r.Candidates, notes)
+		for range 12 {
+			x := make([]float64, 6)
+			for j := range x {
+				x[j] = r.NormFloat64()
+			}
+			y := size * (1 + float64(score*(x[0]+x[1]-x[2]+x[3])) + float64(.1*r.NormFloat64()))
+			add(t, table, fmt.Sprint("t", k), y, x...)
 		}
 	}
-	check.FailIf(t, !some, "equal noise never has more evidence for a direction")
+	m, byTask := fitted(t, table, Options{NoCurves: true}, holdOut(table)...)
+	_, common := fitted(t, table, Options{NoCurves: true, CommonNoise: true}, holdOut(table)...)
+	if n := m.Parameters().Prior.Noise; n.Alike == 0 || n.TaskFreedom == 0 {
+		t.Fatalf("noise %+v: want widths by task alone", n)
+	}
+	got, want := byTask.Scores[0].Test.RMSE, common.Scores[0].Test.RMSE
+	check.FailIf(t, got > 1.001*want, "rank %d has the error %v, rank %d with common noise %v",
+		chosenOf(byTask).Rank, got, chosenOf(common).Rank, want)
 }
 
 // The degrees of freedom and the scale of drawn variances come back.
