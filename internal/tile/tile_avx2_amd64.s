@@ -5810,10 +5810,10 @@ oneScale6:
 	CMPQ         BX, $+5
 	JEQ          oneStore5
 	ADDQ         (SP), R12
-	VMASKMOVPD   (R12), Y1, Y14
-	VMULPD       Y13, Y14, Y14
+	VMASKMOVPD   (R12), Y1, Y1
+	VMULPD       Y13, Y1, Y1
 	VMULPD       Y12, Y10, Y10
-	VADDPD       Y14, Y10, Y10
+	VADDPD       Y1, Y10, Y10
 	JMP          oneStore6
 
 oneMultiply6:
@@ -5835,28 +5835,136 @@ oneMultiply6:
 	VMULPD Y12, Y10, Y10
 
 oneStore6:
-	VMASKMOVPD Y10, Y1, (R12)
-	SUBQ       (SP), R12
+	TESTQ   $+4, cols+96(FP)
+	JZ      lanes4of0
+	VMOVUPD Y10, (R12)
+	JMP     lanes1of0
+
+lanes4of0:
+	LEAQ         (R12), AX
+	TESTQ        $+2, cols+96(FP)
+	JZ           lanes2of0
+	VMOVUPD      X10, (AX)
+	VEXTRACTF128 $0x01, Y10, X10
+	ADDQ         $+16, AX
+
+lanes2of0:
+	TESTQ  $+1, cols+96(FP)
+	JZ     lanes1of0
+	VMOVSD X10, (AX)
+
+lanes1of0:
+	SUBQ (SP), R12
 
 oneStore5:
-	VMASKMOVPD Y8, Y1, (R12)
-	SUBQ       (SP), R12
+	TESTQ   $+4, cols+96(FP)
+	JZ      lanes4of1
+	VMOVUPD Y8, (R12)
+	JMP     lanes1of1
+
+lanes4of1:
+	LEAQ         (R12), AX
+	TESTQ        $+2, cols+96(FP)
+	JZ           lanes2of1
+	VMOVUPD      X8, (AX)
+	VEXTRACTF128 $0x01, Y8, X8
+	ADDQ         $+16, AX
+
+lanes2of1:
+	TESTQ  $+1, cols+96(FP)
+	JZ     lanes1of1
+	VMOVSD X8, (AX)
+
+lanes1of1:
+	SUBQ (SP), R12
 
 oneStore4:
-	VMASKMOVPD Y6, Y1, (R12)
-	SUBQ       (SP), R12
+	TESTQ   $+4, cols+96(FP)
+	JZ      lanes4of2
+	VMOVUPD Y6, (R12)
+	JMP     lanes1of2
+
+lanes4of2:
+	LEAQ         (R12), AX
+	TESTQ        $+2, cols+96(FP)
+	JZ           lanes2of2
+	VMOVUPD      X6, (AX)
+	VEXTRACTF128 $0x01, Y6, X6
+	ADDQ         $+16, AX
+
+lanes2of2:
+	TESTQ  $+1, cols+96(FP)
+	JZ     lanes1of2
+	VMOVSD X6, (AX)
+
+lanes1of2:
+	SUBQ (SP), R12
 
 oneStore3:
-	VMASKMOVPD Y4, Y1, (R12)
-	SUBQ       (SP), R12
+	TESTQ   $+4, cols+96(FP)
+	JZ      lanes4of3
+	VMOVUPD Y4, (R12)
+	JMP     lanes1of3
+
+lanes4of3:
+	LEAQ         (R12), AX
+	TESTQ        $+2, cols+96(FP)
+	JZ           lanes2of3
+	VMOVUPD      X4, (AX)
+	VEXTRACTF128 $0x01, Y4, X4
+	ADDQ         $+16, AX
+
+lanes2of3:
+	TESTQ  $+1, cols+96(FP)
+	JZ     lanes1of3
+	VMOVSD X4, (AX)
+
+lanes1of3:
+	SUBQ (SP), R12
 
 oneStore2:
-	VMASKMOVPD Y2, Y1, (R12)
-	SUBQ       (SP), R12
+	TESTQ   $+4, cols+96(FP)
+	JZ      lanes4of4
+	VMOVUPD Y2, (R12)
+	JMP     lanes1of4
+
+lanes4of4:
+	LEAQ         (R12), AX
+	TESTQ        $+2, cols+96(FP)
+	JZ           lanes2of4
+	VMOVUPD      X2, (AX)
+	VEXTRACTF128 $0x01, Y2, X2
+	ADDQ         $+16, AX
+
+lanes2of4:
+	TESTQ  $+1, cols+96(FP)
+	JZ     lanes1of4
+	VMOVSD X2, (AX)
+
+lanes1of4:
+	SUBQ (SP), R12
 
 oneStore1:
-	VMASKMOVPD Y0, Y1, (R12)
-	JMP        columnsDone
+	TESTQ   $+4, cols+96(FP)
+	JZ      lanes4of5
+	VMOVUPD Y0, (R12)
+	JMP     lanes1of5
+
+lanes4of5:
+	LEAQ         (R12), AX
+	TESTQ        $+2, cols+96(FP)
+	JZ           lanes2of5
+	VMOVUPD      X0, (AX)
+	VEXTRACTF128 $0x01, Y0, X0
+	ADDQ         $+16, AX
+
+lanes2of5:
+	TESTQ  $+1, cols+96(FP)
+	JZ     lanes1of5
+	VMOVSD X0, (AX)
+
+lanes1of5:
+	JMP columnsDone
 
 oneLoad6:
 	MOVQ       AX, R12
@@ -6927,10 +7035,10 @@ oneScale6:
 	CMPQ         BX, $+5
 	JEQ          oneStore5
 	ADDQ         (SP), R12
-	VMASKMOVPS   (R12), Y1, Y14
-	VMULPS       Y13, Y14, Y14
+	VMASKMOVPS   (R12), Y1, Y1
+	VMULPS       Y13, Y1, Y1
 	VMULPS       Y12, Y10, Y10
-	VADDPS       Y14, Y10, Y10
+	VADDPS       Y1, Y10, Y10
 	JMP          oneStore6
 
 oneMultiply6:
@@ -6952,28 +7060,178 @@ oneMultiply6:
 	VMULPS Y12, Y10, Y10
 
 oneStore6:
-	VMASKMOVPS Y10, Y1, (R12)
-	SUBQ       (SP), R12
+	TESTQ   $+8, cols+96(FP)
+	JZ      lanes8of0
+	VMOVUPS Y10, (R12)
+	JMP     lanes1of0
+
+lanes8of0:
+	LEAQ         (R12), AX
+	TESTQ        $+4, cols+96(FP)
+	JZ           lanes4of0
+	VMOVUPS      X10, (AX)
+	VEXTRACTF128 $0x01, Y10, X10
+	ADDQ         $+16, AX
+
+lanes4of0:
+	TESTQ     $+2, cols+96(FP)
+	JZ        lanes2of0
+	VMOVSD    X10, (AX)
+	VPERMILPD $0x01, X10, X10
+	ADDQ      $+8, AX
+
+lanes2of0:
+	TESTQ  $+1, cols+96(FP)
+	JZ     lanes1of0
+	VMOVSS X10, (AX)
+
+lanes1of0:
+	SUBQ (SP), R12
 
 oneStore5:
-	VMASKMOVPS Y8, Y1, (R12)
-	SUBQ       (SP), R12
+	TESTQ   $+8, cols+96(FP)
+	JZ      lanes8of1
+	VMOVUPS Y8, (R12)
+	JMP     lanes1of1
+
+lanes8of1:
+	LEAQ         (R12), AX
+	TESTQ        $+4, cols+96(FP)
+	JZ           lanes4of1
+	VMOVUPS      X8, (AX)
+	VEXTRACTF128 $0x01, Y8, X8
+	ADDQ         $+16, AX
+
+lanes4of1:
+	TESTQ     $+2, cols+96(FP)
+	JZ        lanes2of1
+	VMOVSD    X8, (AX)
+	VPERMILPD $0x01, X8, X8
+	ADDQ      $+8, AX
+
+lanes2of1:
+	TESTQ  $+1, cols+96(FP)
+	JZ     lanes1of1
+	VMOVSS X8, (AX)
+
+lanes1of1:
+	SUBQ (SP), R12
 
 oneStore4:
-	VMASKMOVPS Y6, Y1, (R12)
-	SUBQ       (SP), R12
+	TESTQ   $+8, cols+96(FP)
+	JZ      lanes8of2
+	VMOVUPS Y6, (R12)
+	JMP     lanes1of2
+
+lanes8of2:
+	LEAQ         (R12), AX
+	TESTQ        $+4, cols+96(FP)
+	JZ           lanes4of2
+	VMOVUPS      X6, (AX)
+	VEXTRACTF128 $0x01, Y6, X6
+	ADDQ         $+16, AX
+
+lanes4of2:
+	TESTQ     $+2, cols+96(FP)
+	JZ        lanes2of2
+	VMOVSD    X6, (AX)
+	VPERMILPD $0x01, X6, X6
+	ADDQ      $+8, AX
+
+lanes2of2:
+	TESTQ  $+1, cols+96(FP)
+	JZ     lanes1of2
+	VMOVSS X6, (AX)
+
+lanes1of2:
+	SUBQ (SP), R12
 
 oneStore3:
-	VMASKMOVPS Y4, Y1, (R12)
-	SUBQ       (SP), R12
+	TESTQ   $+8, cols+96(FP)
+	JZ      lanes8of3
+	VMOVUPS Y4, (R12)
+	JMP     lanes1of3
+
+lanes8of3:
+	LEAQ         (R12), AX
+	TESTQ        $+4, cols+96(FP)
+	JZ           lanes4of3
+	VMOVUPS      X4, (AX)
+	VEXTRACTF128 $0x01, Y4, X4
+	ADDQ         $+16, AX
+
+lanes4of3:
+	TESTQ     $+2, cols+96(FP)
+	JZ        lanes2of3
+	VMOVSD    X4, (AX)
+	VPERMILPD $0x01, X4, X4
+	ADDQ      $+8, AX
+
+lanes2of3:
+	TESTQ  $+1, cols+96(FP)
+	JZ     lanes1of3
+	VMOVSS X4, (AX)
+
+lanes1of3:
+	SUBQ (SP), R12
 
 oneStore2:
-	VMASKMOVPS Y2, Y1, (R12)
-	SUBQ       (SP), R12
+	TESTQ   $+8, cols+96(FP)
+	JZ      lanes8of4
+	VMOVUPS Y2, (R12)
+	JMP     lanes1of4
+
+lanes8of4:
+	LEAQ         (R12), AX
+	TESTQ        $+4, cols+96(FP)
+	JZ           lanes4of4
+	VMOVUPS      X2, (AX)
+	VEXTRACTF128 $0x01, Y2, X2
+	ADDQ         $+16, AX
+
+lanes4of4:
+	TESTQ     $+2, cols+96(FP)
+	JZ        lanes2of4
+	VMOVSD    X2, (AX)
+	VPERMILPD $0x01, X2, X2
+	ADDQ      $+8, AX
+
+lanes2of4:
+	TESTQ  $+1, cols+96(FP)
+	JZ     lanes1of4
+	VMOVSS X2, (AX)
+
+lanes1of4:
+	SUBQ (SP), R12
 
 oneStore1:
-	VMASKMOVPS Y0, Y1, (R12)
-	JMP        columnsDone
+	TESTQ   $+8, cols+96(FP)
+	JZ      lanes8of5
+	VMOVUPS Y0, (R12)
+	JMP     lanes1of5
+
+lanes8of5:
+	LEAQ         (R12), AX
+	TESTQ        $+4, cols+96(FP)
+	JZ           lanes4of5
+	VMOVUPS      X0, (AX)
+	VEXTRACTF128 $0x01, Y0, X0
+	ADDQ         $+16, AX
+
+lanes4of5:
+	TESTQ     $+2, cols+96(FP)
+	JZ        lanes2of5
+	VMOVSD    X0, (AX)
+	VPERMILPD $0x01, X0, X0
+	ADDQ      $+8, AX
+
+lanes2of5:
+	TESTQ  $+1, cols+96(FP)
+	JZ     lanes1of5
+	VMOVSS X0, (AX)
+
+lanes1of5:
+	JMP columnsDone
 
 oneLoad6:
 	MOVQ       AX, R12

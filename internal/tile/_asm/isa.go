@@ -171,6 +171,45 @@ func (x *number) lanesFrom(t isa, n reg.GPVirtual, shift func(count, from, to Op
 	return masked, blended
 }
 
+// storeByBits returns the store of the first lanes of a vector of AVX2, up to all of them, which destroys it.
+// Their number are the last bits of n: a store for each of these. With a mask a store of eight lanes takes 12
+// cycles or more on AMD's processors, and one of four lanes 6.
+func (x *number) storeByBits(n Mem) func(v vector, to Mem) {
+	stores := 0
+	return func(v vector, to Mem) {
+		label := func(lanes int) string { return fmt.Sprintf("lanes%dof%d", lanes, stores) }
+		low, all := v.AsX(), x.lanes(tiers[0])
+		TESTQ(I32(all), n)
+		JZ(LabelRef(label(all)))
+		x.move(v, to)
+		JMP(LabelRef(label(1)))
+		Label(label(all))
+		at := GP64()
+		LEAQ(to, at)
+		for lanes := all / 2; lanes > 0; lanes /= 2 {
+			TESTQ(I32(lanes), n)
+			JZ(LabelRef(label(lanes)))
+			switch lanes * x.size {
+			case 16:
+				x.move(low, Mem{Base: at})
+				VEXTRACTF128(U8(1), v, low)
+			case 8:
+				VMOVSD(low, Mem{Base: at})
+				if lanes > 1 {
+					VPERMILPD(U8(1), low, low)
+				}
+			case 4:
+				VMOVSS(low, Mem{Base: at})
+			}
+			if lanes > 1 {
+				advance(lanes*x.size, at)
+			}
+			Label(label(lanes))
+		}
+		stores++
+	}
+}
+
 // maskTable has 32 bytes of ones, 32 of zeros and 32 of ones.
 var maskTable Mem
 
