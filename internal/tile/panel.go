@@ -293,20 +293,47 @@ func Transpose[F Float](dst []F, ldd int, src []F, lds, m, n int) {
 		transposeAll(unsafe.Pointer(&dst[:(n-1)*ldd+m][0]), ldd, unsafe.Pointer(&src[:(m-1)*lds+n][0]), lds, m, n)
 		return
 	}
-	const side = 8        // of the squares of a tile
-	rows, columns := 0, 0 // that tiles do
-	if tiles.transposeSquares[of[F](0)] != 0 && m >= side && n >= side {
-		rows, columns = m/side*side, n/side*side
-		_, _ = src[(rows-1)*lds+columns-1], dst[(columns-1)*ldd+rows-1]
-		for i := 0; i < rows; i += side {
-			transposeSquaresTile(unsafe.Pointer(&dst[i]), ldd, unsafe.Pointer(&src[i*lds]), lds, columns, of[F](0))
+	const side = 8 // of the squares of a tile
+	if tiles.transposeSquares[of[F](0)] == 0 || m < side || n < side {
+		transposeNarrow(dst, ldd, src, lds, m, n)
+		return
+	}
+	_, _ = src[(m-1)*lds+n-1], dst[(n-1)*ldd+m-1]
+	last := n % side
+	for i := 0; i < m; i += side {
+		i = min(i, m-side) // the last squares have rows, or columns, of those before them
+		transposeSquaresTile(unsafe.Pointer(&dst[i]), ldd, unsafe.Pointer(&src[i*lds]), lds, n-last, of[F](0))
+		if last > 0 {
+			to, from := unsafe.Pointer(&dst[(n-side)*ldd+i]), unsafe.Pointer(&src[i*lds+n-side])
+			transposeSquaresTile(to, ldd, from, lds, side, of[F](0))
 		}
 	}
-	if rows < m && columns > 0 {
-		transposeGeneric(dst[rows:], ldd, src[rows*lds:], lds, m-rows, columns)
+}
+
+// transposeNarrow is Transpose in Go, four columns of dst at a time if it has few, else four rows.
+func transposeNarrow[F Float](dst []F, ldd int, src []F, lds, m, n int) {
+	const together = 4
+	i, j := 0, 0
+	for ; m <= n && i+together <= m; i += together {
+		s0, s1, s2, s3, at := src[i*lds:][:n], src[(i+1)*lds:], src[(i+2)*lds:], src[(i+3)*lds:], i
+		s1, s2, s3 = s1[:len(s0)], s2[:len(s0)], s3[:len(s0)]
+		for k, v := range s0 {
+			to := dst[at:][:together]
+			to[0], to[1], to[2], to[3] = v, s1[k], s2[k], s3[k]
+			at += ldd
+		}
 	}
-	if columns < n && m > 0 {
-		transposeGeneric(dst[columns*ldd:], ldd, src[columns:], lds, m, n-columns)
+	for ; m > n && j+together <= n; j += together {
+		d0, d1, d2, d3, at := dst[j*ldd:][:m], dst[(j+1)*ldd:], dst[(j+2)*ldd:], dst[(j+3)*ldd:], j
+		d1, d2, d3 = d1[:len(d0)], d2[:len(d0)], d3[:len(d0)]
+		for k := range d0 {
+			from := src[at:][:together]
+			d0[k], d1[k], d2[k], d3[k] = from[0], from[1], from[2], from[3]
+			at += lds
+		}
+	}
+	if i < m && j < n {
+		transposeGeneric(dst[j*ldd+i:], ldd, src[i*lds+j:], lds, m-i, n-j)
 	}
 }
 
