@@ -5262,7 +5262,7 @@ allDone:
 
 // func panelFew_avx2(c *float64, ldc int, w *float64, down int, next int, across int, z *float64, ldz int, n int, height int, rows int, lower int, cols int, add bool, by *float64, rightc int, rightz int, more int, index int)
 // Requires: AVX, FMA3
-TEXT ·panelFew_avx2(SB), NOSPLIT, $24-152
+TEXT ·panelFew_avx2(SB), NOSPLIT, $32-152
 	MOVQ  height+72(FP), BX
 	MOVQ  ldc+8(FP), AX
 	SHLQ  $0x03, AX
@@ -5633,6 +5633,7 @@ last:
 
 one:
 	ADDQ    $+8, DX
+	MOVQ    DX, 24(SP)
 	NEGQ    DX
 	LEAQ    tailMask<>+32(SB), SI
 	VMOVUPD (SI)(DX*8), Y1
@@ -5835,133 +5836,139 @@ oneMultiply6:
 	VMULPD Y12, Y10, Y10
 
 oneStore6:
-	TESTQ   $+4, cols+96(FP)
+	TESTQ   $+4, 24(SP)
 	JZ      lanes4of0
 	VMOVUPD Y10, (R12)
 	JMP     lanes1of0
 
 lanes4of0:
 	LEAQ         (R12), AX
-	TESTQ        $+2, cols+96(FP)
+	VMOVAPD      X10, X1
+	TESTQ        $+2, 24(SP)
 	JZ           lanes2of0
-	VMOVUPD      X10, (AX)
-	VEXTRACTF128 $0x01, Y10, X10
+	VMOVUPD      X1, (AX)
+	VEXTRACTF128 $0x01, Y10, X1
 	ADDQ         $+16, AX
 
 lanes2of0:
-	TESTQ  $+1, cols+96(FP)
+	TESTQ  $+1, 24(SP)
 	JZ     lanes1of0
-	VMOVSD X10, (AX)
+	VMOVSD X1, (AX)
 
 lanes1of0:
 	SUBQ (SP), R12
 
 oneStore5:
-	TESTQ   $+4, cols+96(FP)
+	TESTQ   $+4, 24(SP)
 	JZ      lanes4of1
 	VMOVUPD Y8, (R12)
 	JMP     lanes1of1
 
 lanes4of1:
 	LEAQ         (R12), AX
-	TESTQ        $+2, cols+96(FP)
+	VMOVAPD      X8, X1
+	TESTQ        $+2, 24(SP)
 	JZ           lanes2of1
-	VMOVUPD      X8, (AX)
-	VEXTRACTF128 $0x01, Y8, X8
+	VMOVUPD      X1, (AX)
+	VEXTRACTF128 $0x01, Y8, X1
 	ADDQ         $+16, AX
 
 lanes2of1:
-	TESTQ  $+1, cols+96(FP)
+	TESTQ  $+1, 24(SP)
 	JZ     lanes1of1
-	VMOVSD X8, (AX)
+	VMOVSD X1, (AX)
 
 lanes1of1:
 	SUBQ (SP), R12
 
 oneStore4:
-	TESTQ   $+4, cols+96(FP)
+	TESTQ   $+4, 24(SP)
 	JZ      lanes4of2
 	VMOVUPD Y6, (R12)
 	JMP     lanes1of2
 
 lanes4of2:
 	LEAQ         (R12), AX
-	TESTQ        $+2, cols+96(FP)
+	VMOVAPD      X6, X1
+	TESTQ        $+2, 24(SP)
 	JZ           lanes2of2
-	VMOVUPD      X6, (AX)
-	VEXTRACTF128 $0x01, Y6, X6
+	VMOVUPD      X1, (AX)
+	VEXTRACTF128 $0x01, Y6, X1
 	ADDQ         $+16, AX
 
 lanes2of2:
-	TESTQ  $+1, cols+96(FP)
+	TESTQ  $+1, 24(SP)
 	JZ     lanes1of2
-	VMOVSD X6, (AX)
+	VMOVSD X1, (AX)
 
 lanes1of2:
 	SUBQ (SP), R12
 
 oneStore3:
-	TESTQ   $+4, cols+96(FP)
+	TESTQ   $+4, 24(SP)
 	JZ      lanes4of3
 	VMOVUPD Y4, (R12)
 	JMP     lanes1of3
 
 lanes4of3:
 	LEAQ         (R12), AX
-	TESTQ        $+2, cols+96(FP)
+	VMOVAPD      X4, X1
+	TESTQ        $+2, 24(SP)
 	JZ           lanes2of3
-	VMOVUPD      X4, (AX)
-	VEXTRACTF128 $0x01, Y4, X4
+	VMOVUPD      X1, (AX)
+	VEXTRACTF128 $0x01, Y4, X1
 	ADDQ         $+16, AX
 
 lanes2of3:
-	TESTQ  $+1, cols+96(FP)
+	TESTQ  $+1, 24(SP)
 	JZ     lanes1of3
-	VMOVSD X4, (AX)
+	VMOVSD X1, (AX)
 
 lanes1of3:
 	SUBQ (SP), R12
 
 oneStore2:
-	TESTQ   $+4, cols+96(FP)
+	TESTQ   $+4, 24(SP)
 	JZ      lanes4of4
 	VMOVUPD Y2, (R12)
 	JMP     lanes1of4
 
 lanes4of4:
 	LEAQ         (R12), AX
-	TESTQ        $+2, cols+96(FP)
+	VMOVAPD      X2, X1
+	TESTQ        $+2, 24(SP)
 	JZ           lanes2of4
-	VMOVUPD      X2, (AX)
-	VEXTRACTF128 $0x01, Y2, X2
+	VMOVUPD      X1, (AX)
+	VEXTRACTF128 $0x01, Y2, X1
 	ADDQ         $+16, AX
 
 lanes2of4:
-	TESTQ  $+1, cols+96(FP)
+	TESTQ  $+1, 24(SP)
 	JZ     lanes1of4
-	VMOVSD X2, (AX)
+	VMOVSD X1, (AX)
 
 lanes1of4:
 	SUBQ (SP), R12
 
 oneStore1:
-	TESTQ   $+4, cols+96(FP)
+	TESTQ   $+4, 24(SP)
 	JZ      lanes4of5
 	VMOVUPD Y0, (R12)
 	JMP     lanes1of5
 
 lanes4of5:
 	LEAQ         (R12), AX
-	TESTQ        $+2, cols+96(FP)
+	VMOVAPD      X0, X1
+	TESTQ        $+2, 24(SP)
 	JZ           lanes2of5
-	VMOVUPD      X0, (AX)
-	VEXTRACTF128 $0x01, Y0, X0
+	VMOVUPD      X1, (AX)
+	VEXTRACTF128 $0x01, Y0, X1
 	ADDQ         $+16, AX
 
 lanes2of5:
-	TESTQ  $+1, cols+96(FP)
+	TESTQ  $+1, 24(SP)
 	JZ     lanes1of5
-	VMOVSD X0, (AX)
+	VMOVSD X1, (AX)
 
 lanes1of5:
 	JMP columnsDone
@@ -6487,7 +6494,7 @@ allDone:
 
 // func panelFew32_avx2(c *float32, ldc int, w *float32, down int, next int, across int, z *float32, ldz int, n int, height int, rows int, lower int, cols int, add bool, by *float32, rightc int, rightz int, more int, index int)
 // Requires: AVX, FMA3
-TEXT ·panelFew32_avx2(SB), NOSPLIT, $24-152
+TEXT ·panelFew32_avx2(SB), NOSPLIT, $32-152
 	MOVQ  height+72(FP), BX
 	MOVQ  ldc+8(FP), AX
 	SHLQ  $0x02, AX
@@ -6858,6 +6865,7 @@ last:
 
 one:
 	ADDQ    $+16, DX
+	MOVQ    DX, 24(SP)
 	NEGQ    DX
 	LEAQ    tailMask<>+32(SB), SI
 	VMOVUPD (SI)(DX*4), Y1
@@ -7060,175 +7068,181 @@ oneMultiply6:
 	VMULPS Y12, Y10, Y10
 
 oneStore6:
-	TESTQ   $+8, cols+96(FP)
+	TESTQ   $+8, 24(SP)
 	JZ      lanes8of0
 	VMOVUPS Y10, (R12)
 	JMP     lanes1of0
 
 lanes8of0:
 	LEAQ         (R12), AX
-	TESTQ        $+4, cols+96(FP)
+	VMOVAPD      X10, X1
+	TESTQ        $+4, 24(SP)
 	JZ           lanes4of0
-	VMOVUPS      X10, (AX)
-	VEXTRACTF128 $0x01, Y10, X10
+	VMOVUPS      X1, (AX)
+	VEXTRACTF128 $0x01, Y10, X1
 	ADDQ         $+16, AX
 
 lanes4of0:
-	TESTQ     $+2, cols+96(FP)
+	TESTQ     $+2, 24(SP)
 	JZ        lanes2of0
-	VMOVSD    X10, (AX)
-	VPERMILPD $0x01, X10, X10
+	VMOVSD    X1, (AX)
+	VPERMILPD $0x01, X1, X1
 	ADDQ      $+8, AX
 
 lanes2of0:
-	TESTQ  $+1, cols+96(FP)
+	TESTQ  $+1, 24(SP)
 	JZ     lanes1of0
-	VMOVSS X10, (AX)
+	VMOVSS X1, (AX)
 
 lanes1of0:
 	SUBQ (SP), R12
 
 oneStore5:
-	TESTQ   $+8, cols+96(FP)
+	TESTQ   $+8, 24(SP)
 	JZ      lanes8of1
 	VMOVUPS Y8, (R12)
 	JMP     lanes1of1
 
 lanes8of1:
 	LEAQ         (R12), AX
-	TESTQ        $+4, cols+96(FP)
+	VMOVAPD      X8, X1
+	TESTQ        $+4, 24(SP)
 	JZ           lanes4of1
-	VMOVUPS      X8, (AX)
-	VEXTRACTF128 $0x01, Y8, X8
+	VMOVUPS      X1, (AX)
+	VEXTRACTF128 $0x01, Y8, X1
 	ADDQ         $+16, AX
 
 lanes4of1:
-	TESTQ     $+2, cols+96(FP)
+	TESTQ     $+2, 24(SP)
 	JZ        lanes2of1
-	VMOVSD    X8, (AX)
-	VPERMILPD $0x01, X8, X8
+	VMOVSD    X1, (AX)
+	VPERMILPD $0x01, X1, X1
 	ADDQ      $+8, AX
 
 lanes2of1:
-	TESTQ  $+1, cols+96(FP)
+	TESTQ  $+1, 24(SP)
 	JZ     lanes1of1
-	VMOVSS X8, (AX)
+	VMOVSS X1, (AX)
 
 lanes1of1:
 	SUBQ (SP), R12
 
 oneStore4:
-	TESTQ   $+8, cols+96(FP)
+	TESTQ   $+8, 24(SP)
 	JZ      lanes8of2
 	VMOVUPS Y6, (R12)
 	JMP     lanes1of2
 
 lanes8of2:
 	LEAQ         (R12), AX
-	TESTQ        $+4, cols+96(FP)
+	VMOVAPD      X6, X1
+	TESTQ        $+4, 24(SP)
 	JZ           lanes4of2
-	VMOVUPS      X6, (AX)
-	VEXTRACTF128 $0x01, Y6, X6
+	VMOVUPS      X1, (AX)
+	VEXTRACTF128 $0x01, Y6, X1
 	ADDQ         $+16, AX
 
 lanes4of2:
-	TESTQ     $+2, cols+96(FP)
+	TESTQ     $+2, 24(SP)
 	JZ        lanes2of2
-	VMOVSD    X6, (AX)
-	VPERMILPD $0x01, X6, X6
+	VMOVSD    X1, (AX)
+	VPERMILPD $0x01, X1, X1
 	ADDQ      $+8, AX
 
 lanes2of2:
-	TESTQ  $+1, cols+96(FP)
+	TESTQ  $+1, 24(SP)
 	JZ     lanes1of2
-	VMOVSS X6, (AX)
+	VMOVSS X1, (AX)
 
 lanes1of2:
 	SUBQ (SP), R12
 
 oneStore3:
-	TESTQ   $+8, cols+96(FP)
+	TESTQ   $+8, 24(SP)
 	JZ      lanes8of3
 	VMOVUPS Y4, (R12)
 	JMP     lanes1of3
 
 lanes8of3:
 	LEAQ         (R12), AX
-	TESTQ        $+4, cols+96(FP)
+	VMOVAPD      X4, X1
+	TESTQ        $+4, 24(SP)
 	JZ           lanes4of3
-	VMOVUPS      X4, (AX)
-	VEXTRACTF128 $0x01, Y4, X4
+	VMOVUPS      X1, (AX)
+	VEXTRACTF128 $0x01, Y4, X1
 	ADDQ         $+16, AX
 
 lanes4of3:
-	TESTQ     $+2, cols+96(FP)
+	TESTQ     $+2, 24(SP)
 	JZ        lanes2of3
-	VMOVSD    X4, (AX)
-	VPERMILPD $0x01, X4, X4
+	VMOVSD    X1, (AX)
+	VPERMILPD $0x01, X1, X1
 	ADDQ      $+8, AX
 
 lanes2of3:
-	TESTQ  $+1, cols+96(FP)
+	TESTQ  $+1, 24(SP)
 	JZ     lanes1of3
-	VMOVSS X4, (AX)
+	VMOVSS X1, (AX)
 
 lanes1of3:
 	SUBQ (SP), R12
 
 oneStore2:
-	TESTQ   $+8, cols+96(FP)
+	TESTQ   $+8, 24(SP)
 	JZ      lanes8of4
 	VMOVUPS Y2, (R12)
 	JMP     lanes1of4
 
 lanes8of4:
 	LEAQ         (R12), AX
-	TESTQ        $+4, cols+96(FP)
+	VMOVAPD      X2, X1
+	TESTQ        $+4, 24(SP)
 	JZ           lanes4of4
-	VMOVUPS      X2, (AX)
-	VEXTRACTF128 $0x01, Y2, X2
+	VMOVUPS      X1, (AX)
+	VEXTRACTF128 $0x01, Y2, X1
 	ADDQ         $+16, AX
 
 lanes4of4:
-	TESTQ     $+2, cols+96(FP)
+	TESTQ     $+2, 24(SP)
 	JZ        lanes2of4
-	VMOVSD    X2, (AX)
-	VPERMILPD $0x01, X2, X2
+	VMOVSD    X1, (AX)
+	VPERMILPD $0x01, X1, X1
 	ADDQ      $+8, AX
 
 lanes2of4:
-	TESTQ  $+1, cols+96(FP)
+	TESTQ  $+1, 24(SP)
 	JZ     lanes1of4
-	VMOVSS X2, (AX)
+	VMOVSS X1, (AX)
 
 lanes1of4:
 	SUBQ (SP), R12
 
 oneStore1:
-	TESTQ   $+8, cols+96(FP)
+	TESTQ   $+8, 24(SP)
 	JZ      lanes8of5
 	VMOVUPS Y0, (R12)
 	JMP     lanes1of5
 
 lanes8of5:
 	LEAQ         (R12), AX
-	TESTQ        $+4, cols+96(FP)
+	VMOVAPD      X0, X1
+	TESTQ        $+4, 24(SP)
 	JZ           lanes4of5
-	VMOVUPS      X0, (AX)
-	VEXTRACTF128 $0x01, Y0, X0
+	VMOVUPS      X1, (AX)
+	VEXTRACTF128 $0x01, Y0, X1
 	ADDQ         $+16, AX
 
 lanes4of5:
-	TESTQ     $+2, cols+96(FP)
+	TESTQ     $+2, 24(SP)
 	JZ        lanes2of5
-	VMOVSD    X0, (AX)
-	VPERMILPD $0x01, X0, X0
+	VMOVSD    X1, (AX)
+	VPERMILPD $0x01, X1, X1
 	ADDQ      $+8, AX
 
 lanes2of5:
-	TESTQ  $+1, cols+96(FP)
+	TESTQ  $+1, 24(SP)
 	JZ     lanes1of5
-	VMOVSS X0, (AX)
+	VMOVSS X1, (AX)
 
 lanes1of5:
 	JMP columnsDone
@@ -19526,9 +19540,10 @@ next:
 
 // func solveRowsPart32_4_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, order int, cols int, index int)
 // Requires: AVX, FMA3
-TEXT ·solveRowsPart32_4_avx2(SB), NOSPLIT, $0-72
+TEXT ·solveRowsPart32_4_avx2(SB), NOSPLIT, $8-72
 	MOVQ    cols+56(FP), AX
 	SUBQ    $+24, AX
+	MOVQ    AX, (SP)
 	NEGQ    AX
 	LEAQ    tailMask<>+32(SB), CX
 	VMOVUPD (CX)(AX*4), Y0
@@ -19591,19 +19606,45 @@ pivot:
 	VMULPS       Y1, Y8, Y8
 
 one:
-	VMOVUPS    Y5, (DI)
-	VMOVUPS    Y6, 32(DI)
-	VMOVUPS    Y7, 64(DI)
-	VMASKMOVPS Y8, Y0, 96(DI)
-	VMOVAPD    Y5, Y1
-	VMOVAPD    Y6, Y2
-	VMOVAPD    Y7, Y3
-	VMOVAPD    Y8, Y4
-	ADDQ       CX, DI
-	ADDQ       BX, DX
-	TESTQ      SI, SI
-	JZ         next
-	ADDQ       $+4, SI
+	VMOVUPS Y5, (DI)
+	VMOVUPS Y6, 32(DI)
+	VMOVUPS Y7, 64(DI)
+	TESTQ   $+8, (SP)
+	JZ      lanes8of0
+	VMOVUPS Y8, 96(DI)
+	JMP     lanes1of0
+
+lanes8of0:
+	LEAQ         96(DI), R9
+	VMOVAPD      X8, X1
+	TESTQ        $+4, (SP)
+	JZ           lanes4of0
+	VMOVUPS      X1, (R9)
+	VEXTRACTF128 $0x01, Y8, X1
+	ADDQ         $+16, R9
+
+lanes4of0:
+	TESTQ     $+2, (SP)
+	JZ        lanes2of0
+	VMOVSD    X1, (R9)
+	VPERMILPD $0x01, X1, X1
+	ADDQ      $+8, R9
+
+lanes2of0:
+	TESTQ  $+1, (SP)
+	JZ     lanes1of0
+	VMOVSS X1, (R9)
+
+lanes1of0:
+	VMOVAPD Y5, Y1
+	VMOVAPD Y6, Y2
+	VMOVAPD Y7, Y3
+	VMOVAPD Y8, Y4
+	ADDQ    CX, DI
+	ADDQ    BX, DX
+	TESTQ   SI, SI
+	JZ      next
+	ADDQ    $+4, SI
 
 next:
 	DECQ R8
@@ -19613,9 +19654,10 @@ next:
 
 // func multiplyRowsPart32_4_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, order int, cols int, index int)
 // Requires: AVX, FMA3
-TEXT ·multiplyRowsPart32_4_avx2(SB), NOSPLIT, $0-72
+TEXT ·multiplyRowsPart32_4_avx2(SB), NOSPLIT, $8-72
 	MOVQ    cols+56(FP), AX
 	SUBQ    $+24, AX
+	MOVQ    AX, (SP)
 	NEGQ    AX
 	LEAQ    tailMask<>+32(SB), CX
 	VMOVUPD (CX)(AX*4), Y0
@@ -19674,15 +19716,41 @@ entry:
 	JNZ          entry
 
 entryDone:
-	VMOVUPS    Y1, (R8)
-	VMOVUPS    Y2, 32(R8)
-	VMOVUPS    Y3, 64(R8)
-	VMASKMOVPS Y4, Y0, 96(R8)
-	SUBQ       CX, R8
-	SUBQ       BX, DX
-	TESTQ      SI, SI
-	JZ         next
-	ADDQ       $-4, SI
+	VMOVUPS Y1, (R8)
+	VMOVUPS Y2, 32(R8)
+	VMOVUPS Y3, 64(R8)
+	TESTQ   $+8, (SP)
+	JZ      lanes8of0
+	VMOVUPS Y4, 96(R8)
+	JMP     lanes1of0
+
+lanes8of0:
+	LEAQ         96(R8), R9
+	VMOVAPD      X4, X1
+	TESTQ        $+4, (SP)
+	JZ           lanes4of0
+	VMOVUPS      X1, (R9)
+	VEXTRACTF128 $0x01, Y4, X1
+	ADDQ         $+16, R9
+
+lanes4of0:
+	TESTQ     $+2, (SP)
+	JZ        lanes2of0
+	VMOVSD    X1, (R9)
+	VPERMILPD $0x01, X1, X1
+	ADDQ      $+8, R9
+
+lanes2of0:
+	TESTQ  $+1, (SP)
+	JZ     lanes1of0
+	VMOVSS X1, (R9)
+
+lanes1of0:
+	SUBQ  CX, R8
+	SUBQ  BX, DX
+	TESTQ SI, SI
+	JZ    next
+	ADDQ  $-4, SI
 
 next:
 	DECQ DI
@@ -19824,9 +19892,10 @@ next:
 
 // func solveRowsPart32_2_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, order int, cols int, index int)
 // Requires: AVX, FMA3
-TEXT ·solveRowsPart32_2_avx2(SB), NOSPLIT, $0-72
+TEXT ·solveRowsPart32_2_avx2(SB), NOSPLIT, $8-72
 	MOVQ    cols+56(FP), AX
 	SUBQ    $+8, AX
+	MOVQ    AX, (SP)
 	NEGQ    AX
 	LEAQ    tailMask<>+32(SB), CX
 	VMOVUPD (CX)(AX*4), Y0
@@ -19879,15 +19948,41 @@ pivot:
 	VMULPS       Y1, Y4, Y4
 
 one:
-	VMOVUPS    Y3, (DI)
-	VMASKMOVPS Y4, Y0, 32(DI)
-	VMOVAPD    Y3, Y1
-	VMOVAPD    Y4, Y2
-	ADDQ       CX, DI
-	ADDQ       BX, DX
-	TESTQ      SI, SI
-	JZ         next
-	ADDQ       $+4, SI
+	VMOVUPS Y3, (DI)
+	TESTQ   $+8, (SP)
+	JZ      lanes8of0
+	VMOVUPS Y4, 32(DI)
+	JMP     lanes1of0
+
+lanes8of0:
+	LEAQ         32(DI), R9
+	VMOVAPD      X4, X1
+	TESTQ        $+4, (SP)
+	JZ           lanes4of0
+	VMOVUPS      X1, (R9)
+	VEXTRACTF128 $0x01, Y4, X1
+	ADDQ         $+16, R9
+
+lanes4of0:
+	TESTQ     $+2, (SP)
+	JZ        lanes2of0
+	VMOVSD    X1, (R9)
+	VPERMILPD $0x01, X1, X1
+	ADDQ      $+8, R9
+
+lanes2of0:
+	TESTQ  $+1, (SP)
+	JZ     lanes1of0
+	VMOVSS X1, (R9)
+
+lanes1of0:
+	VMOVAPD Y3, Y1
+	VMOVAPD Y4, Y2
+	ADDQ    CX, DI
+	ADDQ    BX, DX
+	TESTQ   SI, SI
+	JZ      next
+	ADDQ    $+4, SI
 
 next:
 	DECQ R8
@@ -19897,9 +19992,10 @@ next:
 
 // func multiplyRowsPart32_2_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, order int, cols int, index int)
 // Requires: AVX, FMA3
-TEXT ·multiplyRowsPart32_2_avx2(SB), NOSPLIT, $0-72
+TEXT ·multiplyRowsPart32_2_avx2(SB), NOSPLIT, $8-72
 	MOVQ    cols+56(FP), AX
 	SUBQ    $+8, AX
+	MOVQ    AX, (SP)
 	NEGQ    AX
 	LEAQ    tailMask<>+32(SB), CX
 	VMOVUPD (CX)(AX*4), Y0
@@ -19952,13 +20048,39 @@ entry:
 	JNZ          entry
 
 entryDone:
-	VMOVUPS    Y1, (R8)
-	VMASKMOVPS Y2, Y0, 32(R8)
-	SUBQ       CX, R8
-	SUBQ       BX, DX
-	TESTQ      SI, SI
-	JZ         next
-	ADDQ       $-4, SI
+	VMOVUPS Y1, (R8)
+	TESTQ   $+8, (SP)
+	JZ      lanes8of0
+	VMOVUPS Y2, 32(R8)
+	JMP     lanes1of0
+
+lanes8of0:
+	LEAQ         32(R8), R9
+	VMOVAPD      X2, X1
+	TESTQ        $+4, (SP)
+	JZ           lanes4of0
+	VMOVUPS      X1, (R9)
+	VEXTRACTF128 $0x01, Y2, X1
+	ADDQ         $+16, R9
+
+lanes4of0:
+	TESTQ     $+2, (SP)
+	JZ        lanes2of0
+	VMOVSD    X1, (R9)
+	VPERMILPD $0x01, X1, X1
+	ADDQ      $+8, R9
+
+lanes2of0:
+	TESTQ  $+1, (SP)
+	JZ     lanes1of0
+	VMOVSS X1, (R9)
+
+lanes1of0:
+	SUBQ  CX, R8
+	SUBQ  BX, DX
+	TESTQ SI, SI
+	JZ    next
+	ADDQ  $-4, SI
 
 next:
 	DECQ DI
@@ -19968,8 +20090,9 @@ next:
 
 // func solveRows32_1_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, order int, cols int, index int)
 // Requires: AVX, FMA3
-TEXT ·solveRows32_1_avx2(SB), NOSPLIT, $0-72
+TEXT ·solveRows32_1_avx2(SB), NOSPLIT, $8-72
 	MOVQ    cols+56(FP), AX
+	MOVQ    AX, (SP)
 	NEGQ    AX
 	LEAQ    tailMask<>+32(SB), CX
 	VMOVUPD (CX)(AX*4), Y0
@@ -20017,13 +20140,39 @@ pivot:
 	VMULPS       Y1, Y2, Y2
 
 one:
-	VMASKMOVPS Y2, Y0, (DI)
-	VMOVAPD    Y2, Y1
-	ADDQ       CX, DI
-	ADDQ       BX, DX
-	TESTQ      SI, SI
-	JZ         next
-	ADDQ       $+4, SI
+	TESTQ   $+8, (SP)
+	JZ      lanes8of0
+	VMOVUPS Y2, (DI)
+	JMP     lanes1of0
+
+lanes8of0:
+	LEAQ         (DI), R9
+	VMOVAPD      X2, X1
+	TESTQ        $+4, (SP)
+	JZ           lanes4of0
+	VMOVUPS      X1, (R9)
+	VEXTRACTF128 $0x01, Y2, X1
+	ADDQ         $+16, R9
+
+lanes4of0:
+	TESTQ     $+2, (SP)
+	JZ        lanes2of0
+	VMOVSD    X1, (R9)
+	VPERMILPD $0x01, X1, X1
+	ADDQ      $+8, R9
+
+lanes2of0:
+	TESTQ  $+1, (SP)
+	JZ     lanes1of0
+	VMOVSS X1, (R9)
+
+lanes1of0:
+	VMOVAPD Y2, Y1
+	ADDQ    CX, DI
+	ADDQ    BX, DX
+	TESTQ   SI, SI
+	JZ      next
+	ADDQ    $+4, SI
 
 next:
 	DECQ R8
@@ -20033,8 +20182,9 @@ next:
 
 // func multiplyRows32_1_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, order int, cols int, index int)
 // Requires: AVX, FMA3
-TEXT ·multiplyRows32_1_avx2(SB), NOSPLIT, $0-72
+TEXT ·multiplyRows32_1_avx2(SB), NOSPLIT, $8-72
 	MOVQ    cols+56(FP), AX
+	MOVQ    AX, (SP)
 	NEGQ    AX
 	LEAQ    tailMask<>+32(SB), CX
 	VMOVUPD (CX)(AX*4), Y0
@@ -20084,12 +20234,38 @@ entry:
 	JNZ          entry
 
 entryDone:
-	VMASKMOVPS Y1, Y0, (R8)
-	SUBQ       CX, R8
-	SUBQ       BX, DX
-	TESTQ      SI, SI
-	JZ         next
-	ADDQ       $-4, SI
+	TESTQ   $+8, (SP)
+	JZ      lanes8of0
+	VMOVUPS Y1, (R8)
+	JMP     lanes1of0
+
+lanes8of0:
+	LEAQ         (R8), R9
+	VMOVAPD      X1, X2
+	TESTQ        $+4, (SP)
+	JZ           lanes4of0
+	VMOVUPS      X2, (R9)
+	VEXTRACTF128 $0x01, Y1, X2
+	ADDQ         $+16, R9
+
+lanes4of0:
+	TESTQ     $+2, (SP)
+	JZ        lanes2of0
+	VMOVSD    X2, (R9)
+	VPERMILPD $0x01, X2, X2
+	ADDQ      $+8, R9
+
+lanes2of0:
+	TESTQ  $+1, (SP)
+	JZ     lanes1of0
+	VMOVSS X2, (R9)
+
+lanes1of0:
+	SUBQ  CX, R8
+	SUBQ  BX, DX
+	TESTQ SI, SI
+	JZ    next
+	ADDQ  $-4, SI
 
 next:
 	DECQ DI
@@ -20099,8 +20275,9 @@ next:
 
 // func solveFew32_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, order int, cols int, index int)
 // Requires: AVX, FMA3
-TEXT ·solveFew32_avx2(SB), NOSPLIT, $0-72
+TEXT ·solveFew32_avx2(SB), NOSPLIT, $8-72
 	MOVQ         cols+56(FP), AX
+	MOVQ         AX, (SP)
 	NEGQ         AX
 	LEAQ         tailMask<>+32(SB), CX
 	VMOVUPD      (CX)(AX*4), Y0
@@ -20126,13 +20303,39 @@ TEXT ·solveFew32_avx2(SB), NOSPLIT, $0-72
 	VMULPS       Y2, Y1, Y1
 
 one0:
-	VMASKMOVPS Y1, Y0, (AX)
-	DECQ       SI
-	JZ         done
-	ADDQ       CX, AX
-	TESTQ      DX, DX
-	JZ         next0
-	ADDQ       $+4, DX
+	TESTQ   $+8, (SP)
+	JZ      lanes8of0
+	VMOVUPS Y1, (AX)
+	JMP     lanes1of0
+
+lanes8of0:
+	LEAQ         (AX), R11
+	VMOVAPD      X1, X2
+	TESTQ        $+4, (SP)
+	JZ           lanes4of0
+	VMOVUPS      X2, (R11)
+	VEXTRACTF128 $0x01, Y1, X2
+	ADDQ         $+16, R11
+
+lanes4of0:
+	TESTQ     $+2, (SP)
+	JZ        lanes2of0
+	VMOVSD    X2, (R11)
+	VPERMILPD $0x01, X2, X2
+	ADDQ      $+8, R11
+
+lanes2of0:
+	TESTQ  $+1, (SP)
+	JZ     lanes1of0
+	VMOVSS X2, (R11)
+
+lanes1of0:
+	DECQ  SI
+	JZ    done
+	ADDQ  CX, AX
+	TESTQ DX, DX
+	JZ    next0
+	ADDQ  $+4, DX
 
 next0:
 	ADDQ         BX, DI
@@ -20145,13 +20348,39 @@ next0:
 	VMULPS       Y3, Y2, Y2
 
 one1:
-	VMASKMOVPS Y2, Y0, (AX)
-	DECQ       SI
-	JZ         done
-	ADDQ       CX, AX
-	TESTQ      DX, DX
-	JZ         next1
-	ADDQ       $+4, DX
+	TESTQ   $+8, (SP)
+	JZ      lanes8of1
+	VMOVUPS Y2, (AX)
+	JMP     lanes1of1
+
+lanes8of1:
+	LEAQ         (AX), R11
+	VMOVAPD      X2, X3
+	TESTQ        $+4, (SP)
+	JZ           lanes4of1
+	VMOVUPS      X3, (R11)
+	VEXTRACTF128 $0x01, Y2, X3
+	ADDQ         $+16, R11
+
+lanes4of1:
+	TESTQ     $+2, (SP)
+	JZ        lanes2of1
+	VMOVSD    X3, (R11)
+	VPERMILPD $0x01, X3, X3
+	ADDQ      $+8, R11
+
+lanes2of1:
+	TESTQ  $+1, (SP)
+	JZ     lanes1of1
+	VMOVSS X3, (R11)
+
+lanes1of1:
+	DECQ  SI
+	JZ    done
+	ADDQ  CX, AX
+	TESTQ DX, DX
+	JZ    next1
+	ADDQ  $+4, DX
 
 next1:
 	ADDQ         BX, DI
@@ -20166,13 +20395,39 @@ next1:
 	VMULPS       Y4, Y3, Y3
 
 one2:
-	VMASKMOVPS Y3, Y0, (AX)
-	DECQ       SI
-	JZ         done
-	ADDQ       CX, AX
-	TESTQ      DX, DX
-	JZ         next2
-	ADDQ       $+4, DX
+	TESTQ   $+8, (SP)
+	JZ      lanes8of2
+	VMOVUPS Y3, (AX)
+	JMP     lanes1of2
+
+lanes8of2:
+	LEAQ         (AX), R11
+	VMOVAPD      X3, X4
+	TESTQ        $+4, (SP)
+	JZ           lanes4of2
+	VMOVUPS      X4, (R11)
+	VEXTRACTF128 $0x01, Y3, X4
+	ADDQ         $+16, R11
+
+lanes4of2:
+	TESTQ     $+2, (SP)
+	JZ        lanes2of2
+	VMOVSD    X4, (R11)
+	VPERMILPD $0x01, X4, X4
+	ADDQ      $+8, R11
+
+lanes2of2:
+	TESTQ  $+1, (SP)
+	JZ     lanes1of2
+	VMOVSS X4, (R11)
+
+lanes1of2:
+	DECQ  SI
+	JZ    done
+	ADDQ  CX, AX
+	TESTQ DX, DX
+	JZ    next2
+	ADDQ  $+4, DX
 
 next2:
 	ADDQ         BX, DI
@@ -20189,13 +20444,39 @@ next2:
 	VMULPS       Y5, Y4, Y4
 
 one3:
-	VMASKMOVPS Y4, Y0, (AX)
-	DECQ       SI
-	JZ         done
-	ADDQ       CX, AX
-	TESTQ      DX, DX
-	JZ         next3
-	ADDQ       $+4, DX
+	TESTQ   $+8, (SP)
+	JZ      lanes8of3
+	VMOVUPS Y4, (AX)
+	JMP     lanes1of3
+
+lanes8of3:
+	LEAQ         (AX), R11
+	VMOVAPD      X4, X5
+	TESTQ        $+4, (SP)
+	JZ           lanes4of3
+	VMOVUPS      X5, (R11)
+	VEXTRACTF128 $0x01, Y4, X5
+	ADDQ         $+16, R11
+
+lanes4of3:
+	TESTQ     $+2, (SP)
+	JZ        lanes2of3
+	VMOVSD    X5, (R11)
+	VPERMILPD $0x01, X5, X5
+	ADDQ      $+8, R11
+
+lanes2of3:
+	TESTQ  $+1, (SP)
+	JZ     lanes1of3
+	VMOVSS X5, (R11)
+
+lanes1of3:
+	DECQ  SI
+	JZ    done
+	ADDQ  CX, AX
+	TESTQ DX, DX
+	JZ    next3
+	ADDQ  $+4, DX
 
 next3:
 	ADDQ         BX, DI
@@ -20214,13 +20495,39 @@ next3:
 	VMULPS       Y6, Y5, Y5
 
 one4:
-	VMASKMOVPS Y5, Y0, (AX)
-	DECQ       SI
-	JZ         done
-	ADDQ       CX, AX
-	TESTQ      DX, DX
-	JZ         next4
-	ADDQ       $+4, DX
+	TESTQ   $+8, (SP)
+	JZ      lanes8of4
+	VMOVUPS Y5, (AX)
+	JMP     lanes1of4
+
+lanes8of4:
+	LEAQ         (AX), R11
+	VMOVAPD      X5, X6
+	TESTQ        $+4, (SP)
+	JZ           lanes4of4
+	VMOVUPS      X6, (R11)
+	VEXTRACTF128 $0x01, Y5, X6
+	ADDQ         $+16, R11
+
+lanes4of4:
+	TESTQ     $+2, (SP)
+	JZ        lanes2of4
+	VMOVSD    X6, (R11)
+	VPERMILPD $0x01, X6, X6
+	ADDQ      $+8, R11
+
+lanes2of4:
+	TESTQ  $+1, (SP)
+	JZ     lanes1of4
+	VMOVSS X6, (R11)
+
+lanes1of4:
+	DECQ  SI
+	JZ    done
+	ADDQ  CX, AX
+	TESTQ DX, DX
+	JZ    next4
+	ADDQ  $+4, DX
 
 next4:
 	ADDQ         BX, DI
@@ -20241,13 +20548,39 @@ next4:
 	VMULPS       Y7, Y6, Y6
 
 one5:
-	VMASKMOVPS Y6, Y0, (AX)
-	DECQ       SI
-	JZ         done
-	ADDQ       CX, AX
-	TESTQ      DX, DX
-	JZ         next5
-	ADDQ       $+4, DX
+	TESTQ   $+8, (SP)
+	JZ      lanes8of5
+	VMOVUPS Y6, (AX)
+	JMP     lanes1of5
+
+lanes8of5:
+	LEAQ         (AX), R11
+	VMOVAPD      X6, X7
+	TESTQ        $+4, (SP)
+	JZ           lanes4of5
+	VMOVUPS      X7, (R11)
+	VEXTRACTF128 $0x01, Y6, X7
+	ADDQ         $+16, R11
+
+lanes4of5:
+	TESTQ     $+2, (SP)
+	JZ        lanes2of5
+	VMOVSD    X7, (R11)
+	VPERMILPD $0x01, X7, X7
+	ADDQ      $+8, R11
+
+lanes2of5:
+	TESTQ  $+1, (SP)
+	JZ     lanes1of5
+	VMOVSS X7, (R11)
+
+lanes1of5:
+	DECQ  SI
+	JZ    done
+	ADDQ  CX, AX
+	TESTQ DX, DX
+	JZ    next5
+	ADDQ  $+4, DX
 
 next5:
 	ADDQ         BX, DI
@@ -20270,39 +20603,90 @@ next5:
 	VMULPS       Y8, Y7, Y7
 
 one6:
-	VMASKMOVPS Y7, Y0, (AX)
-	DECQ       SI
-	JZ         done
-	ADDQ       CX, AX
-	TESTQ      DX, DX
-	JZ         next6
-	ADDQ       $+4, DX
+	TESTQ   $+8, (SP)
+	JZ      lanes8of6
+	VMOVUPS Y7, (AX)
+	JMP     lanes1of6
+
+lanes8of6:
+	LEAQ         (AX), R11
+	VMOVAPD      X7, X8
+	TESTQ        $+4, (SP)
+	JZ           lanes4of6
+	VMOVUPS      X8, (R11)
+	VEXTRACTF128 $0x01, Y7, X8
+	ADDQ         $+16, R11
+
+lanes4of6:
+	TESTQ     $+2, (SP)
+	JZ        lanes2of6
+	VMOVSD    X8, (R11)
+	VPERMILPD $0x01, X8, X8
+	ADDQ      $+8, R11
+
+lanes2of6:
+	TESTQ  $+1, (SP)
+	JZ     lanes1of6
+	VMOVSS X8, (R11)
+
+lanes1of6:
+	DECQ  SI
+	JZ    done
+	ADDQ  CX, AX
+	TESTQ DX, DX
+	JZ    next6
+	ADDQ  $+4, DX
 
 next6:
 	ADDQ         BX, DI
-	VMASKMOVPS   (AX), Y0, Y8
-	VBROADCASTSS (DI), Y9
-	VFNMADD231PS Y1, Y9, Y8
+	VMASKMOVPS   (AX), Y0, Y0
+	VBROADCASTSS (DI), Y8
+	VFNMADD231PS Y1, Y8, Y0
 	VBROADCASTSS (DI)(R8*1), Y1
-	VFNMADD231PS Y2, Y1, Y8
+	VFNMADD231PS Y2, Y1, Y0
 	VBROADCASTSS (DI)(R8*2), Y1
-	VFNMADD231PS Y3, Y1, Y8
+	VFNMADD231PS Y3, Y1, Y0
 	VBROADCASTSS (DI)(R9*1), Y1
-	VFNMADD231PS Y4, Y1, Y8
+	VFNMADD231PS Y4, Y1, Y0
 	VBROADCASTSS (DI)(R8*4), Y1
-	VFNMADD231PS Y5, Y1, Y8
+	VFNMADD231PS Y5, Y1, Y0
 	VBROADCASTSS (DI)(R10*1), Y1
-	VFNMADD231PS Y6, Y1, Y8
+	VFNMADD231PS Y6, Y1, Y0
 	VBROADCASTSS (DI)(R9*2), Y1
-	VFNMADD231PS Y7, Y1, Y8
+	VFNMADD231PS Y7, Y1, Y0
 	TESTQ        DX, DX
 	JZ           one7
 	VBROADCASTSS (DX), Y1
-	VMULPS       Y1, Y8, Y8
+	VMULPS       Y1, Y0, Y0
 
 one7:
-	VMASKMOVPS Y8, Y0, (AX)
+	TESTQ   $+8, (SP)
+	JZ      lanes8of7
+	VMOVUPS Y0, (AX)
+	JMP     lanes1of7
 
+lanes8of7:
+	LEAQ         (AX), AX
+	VMOVAPD      X0, X1
+	TESTQ        $+4, (SP)
+	JZ           lanes4of7
+	VMOVUPS      X1, (AX)
+	VEXTRACTF128 $0x01, Y0, X1
+	ADDQ         $+16, AX
+
+lanes4of7:
+	TESTQ     $+2, (SP)
+	JZ        lanes2of7
+	VMOVSD    X1, (AX)
+	VPERMILPD $0x01, X1, X1
+	ADDQ      $+8, AX
+
+lanes2of7:
+	TESTQ  $+1, (SP)
+	JZ     lanes1of7
+	VMOVSS X1, (AX)
+
+lanes1of7:
 done:
 	VZEROUPPER
 	RET

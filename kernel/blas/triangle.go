@@ -1,10 +1,6 @@
 package blas
 
-import (
-	"unsafe"
-
-	"github.com/difalt/difalt/internal/tile"
-)
+import "github.com/difalt/difalt/internal/tile"
 
 // copied is compute for a copy of B, of its transpose where A is on the right. Its rows have whole vectors: a
 // part of a vector that was just stored takes long to load.
@@ -14,7 +10,7 @@ func (s *system[F]) copied(first, order, sides int, b []F, ldb int) {
 	if s.right {
 		t.a, t.lower = t.a.transpose(), !s.lower
 	}
-	vector := tune().vectorBytes / int(unsafe.Sizeof(F(0)))
+	vector := triangleLanes[F]()
 	together := min(sides, sidesTogether)
 	stride := oddLines((together + vector - 1) / vector * vector)
 	memory := borrow[F](order * stride)
@@ -36,6 +32,15 @@ func (s *system[F]) copied(first, order, sides int, b []F, ldb int) {
 		t.compute(0, order, whole, rows, stride)
 		copyShort(b[k:], ldb, rows, stride, order, n)
 	}
+}
+
+// triangleLanes returns the number of entries of a vector of the tiles of triangles. Those for float32 are
+// AVX2's.
+func triangleLanes[F tile.Float]() int {
+	if kind[F]() == 1 {
+		return 32 / 4
+	}
+	return tune().vectorBytes / 8
 }
 
 // copyShort copies a matrix with few columns.

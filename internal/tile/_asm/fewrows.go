@@ -85,7 +85,7 @@ func (p *fewRowsTile) moveOn() {
 
 // allColumns emits the columns of some rows: two vectors at a time, and the last ones. Where these are more
 // than a vector, the second vector of two ends with them, and has columns of the first one too. A part of a
-// vector is loaded by a mask, and stored by one with AVX-512. With AVX-512 half a vector takes half the time on processors that
+// vector has a mask. With AVX-512 half a vector takes half the time on processors that
 // split vectors.
 func (p *fewRowsTile) allColumns() {
 	t, lanes := p.t, p.x.lanes(p.t)
@@ -136,11 +136,7 @@ func (p *fewRowsTile) allColumns() {
 		p.columns("half", done, part{half, p.x.firstLanes(half, left)})
 		Label("most")
 	}
-	last := p.x.firstLanes(t, left)
-	if !t.evex {
-		last.store = p.x.storeByBits(mem("cols"))
-	}
-	p.columns("one", done, part{t, last})
+	p.columns("one", done, part{t, p.x.partOfVector(t, left)})
 	Label("columnsDone")
 }
 

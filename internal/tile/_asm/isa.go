@@ -171,21 +171,33 @@ func (x *number) lanesFrom(t isa, n reg.GPVirtual, shift func(count, from, to Op
 	return masked, blended
 }
 
-// storeByBits returns the store of the first lanes of a vector of AVX2, up to all of them, which destroys it.
-// Their number are the last bits of n: a store for each of these. With a mask a store of eight lanes takes 12
+// partOfVector is firstLanes with a store by bits with AVX2.
+func (x *number) partOfVector(t isa, n reg.GPVirtual) access {
+	if t.evex {
+		return x.firstLanes(t, n)
+	}
+	store := x.storeByBits(local(n))
+	part := x.firstLanes(t, n)
+	part.store = store
+	return part
+}
+
+// storeByBits returns the store of the first lanes of a vector of AVX2, up to all of them. Their number is the
+// last bits of n: there is a store for each of these. With a mask a store of eight lanes takes 12
 // cycles or more on AMD's processors, and one of four lanes 6.
 func (x *number) storeByBits(n Mem) func(v vector, to Mem) {
 	stores := 0
 	return func(v vector, to Mem) {
 		label := func(lanes int) string { return fmt.Sprintf("lanes%dof%d", lanes, stores) }
-		low, all := v.AsX(), x.lanes(tiers[0])
+		all := x.lanes(tiers[0])
 		TESTQ(I32(all), n)
 		JZ(LabelRef(label(all)))
 		x.move(v, to)
 		JMP(LabelRef(label(1)))
 		Label(label(all))
-		at := GP64()
+		at, low := GP64(), XMM()
 		LEAQ(to, at)
+		VMOVAPD(v.AsX(), low)
 		for lanes := all / 2; lanes > 0; lanes /= 2 {
 			TESTQ(I32(lanes), n)
 			JZ(LabelRef(label(lanes)))

@@ -41,7 +41,7 @@ func solveFew(t isa, x *number, name string) {
 	text(name+x.suffix, t, "func(b *F, ldb int, a *F, down, across int, d *F, order, cols int)",
 		fmt.Sprintf("works like solveRowsGeneric for one vector of columns, or a part of it, 1 <= order <= %d.",
 			t.fewRows()))
-	p := &triangleTile{t: t, x: x, io: []access{x.firstLanes(t, param("cols"))}}
+	p := &triangleTile{t: t, x: x, io: []access{x.partOfRow(t, param("cols"))}}
 	p.b, p.ldb, p.d = param("b"), bytesParam("ldb", x.size), param("d")
 	p.down, p.left = bytesParam("down", x.size), param("order")
 	entries := newRows(param("a"), bytesParam("across", x.size), min(8, t.fewRows()))
@@ -109,11 +109,20 @@ func newTriangleTile(t isa, x *number, name string, vectors int, part bool, doc 
 		if vectors > 1 {
 			SUBQ(I32((vectors-1)*x.lanes(t)), last)
 		}
-		p.io[vectors-1] = x.firstLanes(t, last)
+		p.io[vectors-1] = x.partOfRow(t, last)
 	}
 	p.b, p.ldb = param("b"), bytesParam("ldb", x.size)
 	p.a, p.down, p.d = param("a"), bytesParam("down", x.size), param("d")
 	return p
+}
+
+// partOfRow is the access to the first n lanes of a vector of a row. A tile loads soon what it stores, so that
+// stores by bits save no time in float64.
+func (x *number) partOfRow(t isa, n reg.GPVirtual) access {
+	if x == double {
+		return x.firstLanes(t, n)
+	}
+	return x.partOfVector(t, n)
 }
 
 // load returns the vectors of a row.
