@@ -182,9 +182,9 @@ func (x *number) partOfVector(t isa, n reg.GPVirtual) access {
 	return part
 }
 
-// storeByBits returns the store of the first lanes of a vector of AVX2, up to all of them. Their number is the
-// last bits of n: there is a store for each of these. With a mask a store of eight lanes takes 12
-// cycles or more on AMD's processors, and one of four lanes 6.
+// storeByBits returns the store of the first lanes of a vector of AVX2, up to all of them. The last bits of n
+// are their number, and each of these has a store. With a mask a store of eight lanes takes 12 cycles or more
+// on AMD's processors, and one of four lanes 6.
 func (x *number) storeByBits(n Mem) func(v vector, to Mem) {
 	stores := 0
 	return func(v vector, to Mem) {

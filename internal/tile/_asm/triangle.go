@@ -116,8 +116,8 @@ func newTriangleTile(t isa, x *number, name string, vectors int, part bool, doc 
 	return p
 }
 
-// partOfRow is the access to the first n lanes of a vector of a row. A tile loads soon what it stores, so that
-// stores by bits save no time in float64.
+// partOfRow is the access to the first n lanes of a vector of a row. Stores by bits save no time in float64:
+// a tile soon loads what it stores.
 func (x *number) partOfRow(t isa, n reg.GPVirtual) access {
 	if x == double {
 		return x.firstLanes(t, n)
