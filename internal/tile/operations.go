@@ -88,8 +88,9 @@ type operations struct {
 	addComplex         [17]int
 	timesComplex       [17]int
 	dotComplex         [17]int
-	planeRotation      [17]int
+	turn               [17]int
 	largestIndex       [17]int
+	largestPair        [17]int
 	swap               [17]int
 	solveRows          [21]int
 	multiplyRows       [21]int

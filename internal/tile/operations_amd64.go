@@ -160,10 +160,13 @@ func timesComplexTile(y, by unsafe.Pointer, n int, index int)
 func dotComplexTile(sums, x, y unsafe.Pointer, n int, index int)
 
 //go:noescape
-func planeRotationTile(x, y, by unsafe.Pointer, n int, index int)
+func turnTile(x, y, by unsafe.Pointer, n int, index int)
 
 //go:noescape
 func largestIndexTile(x unsafe.Pointer, n int, index int) int
+
+//go:noescape
+func largestPairTile(x unsafe.Pointer, n int, index int) int
 
 //go:noescape
 func swapTile(x, y unsafe.Pointer, n int, index int)

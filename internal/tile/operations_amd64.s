@@ -134,58 +134,60 @@ DATA operations_avx2<>+4472(SB)/8, $·timesComplex_avx2(SB)
 DATA operations_avx2<>+4600(SB)/8, $·timesComplex32_avx2(SB)
 DATA operations_avx2<>+4608(SB)/8, $·dotComplex_avx2(SB)
 DATA operations_avx2<>+4736(SB)/8, $·dotComplex32_avx2(SB)
-DATA operations_avx2<>+4744(SB)/8, $·planeRotation_avx2(SB)
-DATA operations_avx2<>+4872(SB)/8, $·planeRotation32_avx2(SB)
+DATA operations_avx2<>+4744(SB)/8, $·turn_avx2(SB)
+DATA operations_avx2<>+4872(SB)/8, $·turn32_avx2(SB)
 DATA operations_avx2<>+4880(SB)/8, $·largestIndex_avx2(SB)
 DATA operations_avx2<>+5008(SB)/8, $·largestIndex32_avx2(SB)
-DATA operations_avx2<>+5016(SB)/8, $·swap_avx2(SB)
-DATA operations_avx2<>+5144(SB)/8, $·swap32_avx2(SB)
-DATA operations_avx2<>+5160(SB)/8, $·solveRows_1_avx2(SB)
-DATA operations_avx2<>+5168(SB)/8, $·solveRows_2_avx2(SB)
-DATA operations_avx2<>+5184(SB)/8, $·solveRows_4_avx2(SB)
-DATA operations_avx2<>+5288(SB)/8, $·solveRows32_1_avx2(SB)
-DATA operations_avx2<>+5296(SB)/8, $·solveRows32_2_avx2(SB)
-DATA operations_avx2<>+5312(SB)/8, $·solveRows32_4_avx2(SB)
-DATA operations_avx2<>+5328(SB)/8, $·multiplyRows_1_avx2(SB)
-DATA operations_avx2<>+5336(SB)/8, $·multiplyRows_2_avx2(SB)
-DATA operations_avx2<>+5352(SB)/8, $·multiplyRows_4_avx2(SB)
-DATA operations_avx2<>+5456(SB)/8, $·multiplyRows32_1_avx2(SB)
-DATA operations_avx2<>+5464(SB)/8, $·multiplyRows32_2_avx2(SB)
-DATA operations_avx2<>+5480(SB)/8, $·multiplyRows32_4_avx2(SB)
-DATA operations_avx2<>+5504(SB)/8, $·solveRowsPart_2_avx2(SB)
-DATA operations_avx2<>+5520(SB)/8, $·solveRowsPart_4_avx2(SB)
-DATA operations_avx2<>+5632(SB)/8, $·solveRowsPart32_2_avx2(SB)
-DATA operations_avx2<>+5648(SB)/8, $·solveRowsPart32_4_avx2(SB)
-DATA operations_avx2<>+5672(SB)/8, $·multiplyRowsPart_2_avx2(SB)
-DATA operations_avx2<>+5688(SB)/8, $·multiplyRowsPart_4_avx2(SB)
-DATA operations_avx2<>+5800(SB)/8, $·multiplyRowsPart32_2_avx2(SB)
-DATA operations_avx2<>+5816(SB)/8, $·multiplyRowsPart32_4_avx2(SB)
-DATA operations_avx2<>+5824(SB)/8, $·solveFew_avx2(SB)
-DATA operations_avx2<>+5952(SB)/8, $·solveFew32_avx2(SB)
-DATA operations_avx2<>+5960(SB)/8, $·solveNarrow_avx2(SB)
-DATA operations_avx2<>+5976(SB)/8, $·solvePairs_1_avx2(SB)
-DATA operations_avx2<>+5984(SB)/8, $·solvePairs_2_avx2(SB)
-DATA operations_avx2<>+6000(SB)/8, $·solvePairs_4_avx2(SB)
-DATA operations_avx2<>+6104(SB)/8, $·solvePairs32_1_avx2(SB)
-DATA operations_avx2<>+6112(SB)/8, $·solvePairs32_2_avx2(SB)
-DATA operations_avx2<>+6128(SB)/8, $·solvePairs32_4_avx2(SB)
-DATA operations_avx2<>+6144(SB)/8, $·multiplyPairs_1_avx2(SB)
-DATA operations_avx2<>+6152(SB)/8, $·multiplyPairs_2_avx2(SB)
-DATA operations_avx2<>+6168(SB)/8, $·multiplyPairs_4_avx2(SB)
-DATA operations_avx2<>+6272(SB)/8, $·multiplyPairs32_1_avx2(SB)
-DATA operations_avx2<>+6280(SB)/8, $·multiplyPairs32_2_avx2(SB)
-DATA operations_avx2<>+6296(SB)/8, $·multiplyPairs32_4_avx2(SB)
-DATA operations_avx2<>+6304(SB)/8, $·solveWholePairs_avx2(SB)
-DATA operations_avx2<>+6432(SB)/8, $·solveWholePairs32_avx2(SB)
-DATA operations_avx2<>+6440(SB)/8, $·multiplyWholePairs_avx2(SB)
-DATA operations_avx2<>+6568(SB)/8, $·multiplyWholePairs32_avx2(SB)
-DATA operations_avx2<>+6576(SB)/8, $·solvePair_avx2(SB)
-DATA operations_avx2<>+6704(SB)/8, $·solvePair32_avx2(SB)
-DATA operations_avx2<>+6712(SB)/8, $·multiplyPair_avx2(SB)
-DATA operations_avx2<>+6840(SB)/8, $·multiplyPair32_avx2(SB)
-DATA operations_avx2<>+6848(SB)/8, $·solveUpper_avx2(SB)
-DATA operations_avx2<>+6856(SB)/8, $·fmaPeak_avx2(SB)
-GLOBL operations_avx2<>(SB), NOPTR, $6936
+DATA operations_avx2<>+5016(SB)/8, $·largestPair_avx2(SB)
+DATA operations_avx2<>+5144(SB)/8, $·largestPair32_avx2(SB)
+DATA operations_avx2<>+5152(SB)/8, $·swap_avx2(SB)
+DATA operations_avx2<>+5280(SB)/8, $·swap32_avx2(SB)
+DATA operations_avx2<>+5296(SB)/8, $·solveRows_1_avx2(SB)
+DATA operations_avx2<>+5304(SB)/8, $·solveRows_2_avx2(SB)
+DATA operations_avx2<>+5320(SB)/8, $·solveRows_4_avx2(SB)
+DATA operations_avx2<>+5424(SB)/8, $·solveRows32_1_avx2(SB)
+DATA operations_avx2<>+5432(SB)/8, $·solveRows32_2_avx2(SB)
+DATA operations_avx2<>+5448(SB)/8, $·solveRows32_4_avx2(SB)
+DATA operations_avx2<>+5464(SB)/8, $·multiplyRows_1_avx2(SB)
+DATA operations_avx2<>+5472(SB)/8, $·multiplyRows_2_avx2(SB)
+DATA operations_avx2<>+5488(SB)/8, $·multiplyRows_4_avx2(SB)
+DATA operations_avx2<>+5592(SB)/8, $·multiplyRows32_1_avx2(SB)
+DATA operations_avx2<>+5600(SB)/8, $·multiplyRows32_2_avx2(SB)
+DATA operations_avx2<>+5616(SB)/8, $·multiplyRows32_4_avx2(SB)
+DATA operations_avx2<>+5640(SB)/8, $·solveRowsPart_2_avx2(SB)
+DATA operations_avx2<>+5656(SB)/8, $·solveRowsPart_4_avx2(SB)
+DATA operations_avx2<>+5768(SB)/8, $·solveRowsPart32_2_avx2(SB)
+DATA operations_avx2<>+5784(SB)/8, $·solveRowsPart32_4_avx2(SB)
+DATA operations_avx2<>+5808(SB)/8, $·multiplyRowsPart_2_avx2(SB)
+DATA operations_avx2<>+5824(SB)/8, $·multiplyRowsPart_4_avx2(SB)
+DATA operations_avx2<>+5936(SB)/8, $·multiplyRowsPart32_2_avx2(SB)
+DATA operations_avx2<>+5952(SB)/8, $·multiplyRowsPart32_4_avx2(SB)
+DATA operations_avx2<>+5960(SB)/8, $·solveFew_avx2(SB)
+DATA operations_avx2<>+6088(SB)/8, $·solveFew32_avx2(SB)
+DATA operations_avx2<>+6096(SB)/8, $·solveNarrow_avx2(SB)
+DATA operations_avx2<>+6112(SB)/8, $·solvePairs_1_avx2(SB)
+DATA operations_avx2<>+6120(SB)/8, $·solvePairs_2_avx2(SB)
+DATA operations_avx2<>+6136(SB)/8, $·solvePairs_4_avx2(SB)
+DATA operations_avx2<>+6240(SB)/8, $·solvePairs32_1_avx2(SB)
+DATA operations_avx2<>+6248(SB)/8, $·solvePairs32_2_avx2(SB)
+DATA operations_avx2<>+6264(SB)/8, $·solvePairs32_4_avx2(SB)
+DATA operations_avx2<>+6280(SB)/8, $·multiplyPairs_1_avx2(SB)
+DATA operations_avx2<>+6288(SB)/8, $·multiplyPairs_2_avx2(SB)
+DATA operations_avx2<>+6304(SB)/8, $·multiplyPairs_4_avx2(SB)
+DATA operations_avx2<>+6408(SB)/8, $·multiplyPairs32_1_avx2(SB)
+DATA operations_avx2<>+6416(SB)/8, $·multiplyPairs32_2_avx2(SB)
+DATA operations_avx2<>+6432(SB)/8, $·multiplyPairs32_4_avx2(SB)
+DATA operations_avx2<>+6440(SB)/8, $·solveWholePairs_avx2(SB)
+DATA operations_avx2<>+6568(SB)/8, $·solveWholePairs32_avx2(SB)
+DATA operations_avx2<>+6576(SB)/8, $·multiplyWholePairs_avx2(SB)
+DATA operations_avx2<>+6704(SB)/8, $·multiplyWholePairs32_avx2(SB)
+DATA operations_avx2<>+6712(SB)/8, $·solvePair_avx2(SB)
+DATA operations_avx2<>+6840(SB)/8, $·solvePair32_avx2(SB)
+DATA operations_avx2<>+6848(SB)/8, $·multiplyPair_avx2(SB)
+DATA operations_avx2<>+6976(SB)/8, $·multiplyPair32_avx2(SB)
+DATA operations_avx2<>+6984(SB)/8, $·solveUpper_avx2(SB)
+DATA operations_avx2<>+6992(SB)/8, $·fmaPeak_avx2(SB)
+GLOBL operations_avx2<>(SB), NOPTR, $7072
 
 TEXT ·operations_avx2(SB), NOSPLIT, $0-8
 	LEAQ operations_avx2<>(SB), AX
@@ -330,66 +332,68 @@ DATA operations_avx512<>+4472(SB)/8, $·timesComplex_avx512(SB)
 DATA operations_avx512<>+4600(SB)/8, $·timesComplex32_avx2(SB)
 DATA operations_avx512<>+4608(SB)/8, $·dotComplex_avx512(SB)
 DATA operations_avx512<>+4736(SB)/8, $·dotComplex32_avx2(SB)
-DATA operations_avx512<>+4744(SB)/8, $·planeRotation_avx512(SB)
-DATA operations_avx512<>+4872(SB)/8, $·planeRotation32_avx2(SB)
+DATA operations_avx512<>+4744(SB)/8, $·turn_avx512(SB)
+DATA operations_avx512<>+4872(SB)/8, $·turn32_avx2(SB)
 DATA operations_avx512<>+4880(SB)/8, $·largestIndex_avx2(SB)
 DATA operations_avx512<>+5008(SB)/8, $·largestIndex32_avx2(SB)
-DATA operations_avx512<>+5016(SB)/8, $·swap_avx2(SB)
-DATA operations_avx512<>+5144(SB)/8, $·swap32_avx2(SB)
-DATA operations_avx512<>+5160(SB)/8, $·solveRows_1_avx512(SB)
-DATA operations_avx512<>+5168(SB)/8, $·solveRows_2_avx512(SB)
-DATA operations_avx512<>+5184(SB)/8, $·solveRows_4_avx512(SB)
-DATA operations_avx512<>+5288(SB)/8, $·solveRows32_1_avx2(SB)
-DATA operations_avx512<>+5296(SB)/8, $·solveRows32_2_avx2(SB)
-DATA operations_avx512<>+5312(SB)/8, $·solveRows32_4_avx2(SB)
-DATA operations_avx512<>+5328(SB)/8, $·multiplyRows_1_avx512(SB)
-DATA operations_avx512<>+5336(SB)/8, $·multiplyRows_2_avx512(SB)
-DATA operations_avx512<>+5352(SB)/8, $·multiplyRows_4_avx512(SB)
-DATA operations_avx512<>+5456(SB)/8, $·multiplyRows32_1_avx2(SB)
-DATA operations_avx512<>+5464(SB)/8, $·multiplyRows32_2_avx2(SB)
-DATA operations_avx512<>+5480(SB)/8, $·multiplyRows32_4_avx2(SB)
-DATA operations_avx512<>+5504(SB)/8, $·solveRowsPart_2_avx512(SB)
-DATA operations_avx512<>+5520(SB)/8, $·solveRowsPart_4_avx512(SB)
-DATA operations_avx512<>+5632(SB)/8, $·solveRowsPart32_2_avx2(SB)
-DATA operations_avx512<>+5648(SB)/8, $·solveRowsPart32_4_avx2(SB)
-DATA operations_avx512<>+5672(SB)/8, $·multiplyRowsPart_2_avx512(SB)
-DATA operations_avx512<>+5688(SB)/8, $·multiplyRowsPart_4_avx512(SB)
-DATA operations_avx512<>+5800(SB)/8, $·multiplyRowsPart32_2_avx2(SB)
-DATA operations_avx512<>+5816(SB)/8, $·multiplyRowsPart32_4_avx2(SB)
-DATA operations_avx512<>+5824(SB)/8, $·solveFew_avx512(SB)
-DATA operations_avx512<>+5952(SB)/8, $·solveFew32_avx2(SB)
-DATA operations_avx512<>+5960(SB)/8, $·solveNarrow_avx2(SB)
-DATA operations_avx512<>+5976(SB)/8, $·solvePairs_1_avx512(SB)
-DATA operations_avx512<>+5984(SB)/8, $·solvePairs_2_avx512(SB)
-DATA operations_avx512<>+6000(SB)/8, $·solvePairs_4_avx512(SB)
-DATA operations_avx512<>+6104(SB)/8, $·solvePairs32_1_avx2(SB)
-DATA operations_avx512<>+6112(SB)/8, $·solvePairs32_2_avx2(SB)
-DATA operations_avx512<>+6128(SB)/8, $·solvePairs32_4_avx2(SB)
-DATA operations_avx512<>+6144(SB)/8, $·multiplyPairs_1_avx512(SB)
-DATA operations_avx512<>+6152(SB)/8, $·multiplyPairs_2_avx512(SB)
-DATA operations_avx512<>+6168(SB)/8, $·multiplyPairs_4_avx512(SB)
-DATA operations_avx512<>+6272(SB)/8, $·multiplyPairs32_1_avx2(SB)
-DATA operations_avx512<>+6280(SB)/8, $·multiplyPairs32_2_avx2(SB)
-DATA operations_avx512<>+6296(SB)/8, $·multiplyPairs32_4_avx2(SB)
-DATA operations_avx512<>+6304(SB)/8, $·solveWholePairs_avx512(SB)
-DATA operations_avx512<>+6432(SB)/8, $·solveWholePairs32_avx2(SB)
-DATA operations_avx512<>+6440(SB)/8, $·multiplyWholePairs_avx512(SB)
-DATA operations_avx512<>+6568(SB)/8, $·multiplyWholePairs32_avx2(SB)
-DATA operations_avx512<>+6576(SB)/8, $·solvePair_avx2(SB)
-DATA operations_avx512<>+6704(SB)/8, $·solvePair32_avx2(SB)
-DATA operations_avx512<>+6712(SB)/8, $·multiplyPair_avx2(SB)
-DATA operations_avx512<>+6840(SB)/8, $·multiplyPair32_avx2(SB)
-DATA operations_avx512<>+6848(SB)/8, $·solveUpper_avx512(SB)
-DATA operations_avx512<>+6856(SB)/8, $·fmaPeak_avx512(SB)
-DATA operations_avx512<>+6872(SB)/8, $·leastSquaresSmall_1_avx512(SB)
-DATA operations_avx512<>+6880(SB)/8, $·leastSquaresSmall_2_avx512(SB)
-DATA operations_avx512<>+6888(SB)/8, $·leastSquaresSmall_3_avx512(SB)
-DATA operations_avx512<>+6896(SB)/8, $·leastSquaresSmall_4_avx512(SB)
-DATA operations_avx512<>+6904(SB)/8, $·leastSquaresSmall_5_avx512(SB)
-DATA operations_avx512<>+6912(SB)/8, $·leastSquaresSmall_6_avx512(SB)
-DATA operations_avx512<>+6920(SB)/8, $·leastSquaresSmall_7_avx512(SB)
-DATA operations_avx512<>+6928(SB)/8, $·leastSquaresSmall_8_avx512(SB)
-GLOBL operations_avx512<>(SB), NOPTR, $6936
+DATA operations_avx512<>+5016(SB)/8, $·largestPair_avx2(SB)
+DATA operations_avx512<>+5144(SB)/8, $·largestPair32_avx2(SB)
+DATA operations_avx512<>+5152(SB)/8, $·swap_avx2(SB)
+DATA operations_avx512<>+5280(SB)/8, $·swap32_avx2(SB)
+DATA operations_avx512<>+5296(SB)/8, $·solveRows_1_avx512(SB)
+DATA operations_avx512<>+5304(SB)/8, $·solveRows_2_avx512(SB)
+DATA operations_avx512<>+5320(SB)/8, $·solveRows_4_avx512(SB)
+DATA operations_avx512<>+5424(SB)/8, $·solveRows32_1_avx2(SB)
+DATA operations_avx512<>+5432(SB)/8, $·solveRows32_2_avx2(SB)
+DATA operations_avx512<>+5448(SB)/8, $·solveRows32_4_avx2(SB)
+DATA operations_avx512<>+5464(SB)/8, $·multiplyRows_1_avx512(SB)
+DATA operations_avx512<>+5472(SB)/8, $·multiplyRows_2_avx512(SB)
+DATA operations_avx512<>+5488(SB)/8, $·multiplyRows_4_avx512(SB)
+DATA operations_avx512<>+5592(SB)/8, $·multiplyRows32_1_avx2(SB)
+DATA operations_avx512<>+5600(SB)/8, $·multiplyRows32_2_avx2(SB)
+DATA operations_avx512<>+5616(SB)/8, $·multiplyRows32_4_avx2(SB)
+DATA operations_avx512<>+5640(SB)/8, $·solveRowsPart_2_avx512(SB)
+DATA operations_avx512<>+5656(SB)/8, $·solveRowsPart_4_avx512(SB)
+DATA operations_avx512<>+5768(SB)/8, $·solveRowsPart32_2_avx2(SB)
+DATA operations_avx512<>+5784(SB)/8, $·solveRowsPart32_4_avx2(SB)
+DATA operations_avx512<>+5808(SB)/8, $·multiplyRowsPart_2_avx512(SB)
+DATA operations_avx512<>+5824(SB)/8, $·multiplyRowsPart_4_avx512(SB)
+DATA operations_avx512<>+5936(SB)/8, $·multiplyRowsPart32_2_avx2(SB)
+DATA operations_avx512<>+5952(SB)/8, $·multiplyRowsPart32_4_avx2(SB)
+DATA operations_avx512<>+5960(SB)/8, $·solveFew_avx512(SB)
+DATA operations_avx512<>+6088(SB)/8, $·solveFew32_avx2(SB)
+DATA operations_avx512<>+6096(SB)/8, $·solveNarrow_avx2(SB)
+DATA operations_avx512<>+6112(SB)/8, $·solvePairs_1_avx512(SB)
+DATA operations_avx512<>+6120(SB)/8, $·solvePairs_2_avx512(SB)
+DATA operations_avx512<>+6136(SB)/8, $·solvePairs_4_avx512(SB)
+DATA operations_avx512<>+6240(SB)/8, $·solvePairs32_1_avx2(SB)
+DATA operations_avx512<>+6248(SB)/8, $·solvePairs32_2_avx2(SB)
+DATA operations_avx512<>+6264(SB)/8, $·solvePairs32_4_avx2(SB)
+DATA operations_avx512<>+6280(SB)/8, $·multiplyPairs_1_avx512(SB)
+DATA operations_avx512<>+6288(SB)/8, $·multiplyPairs_2_avx512(SB)
+DATA operations_avx512<>+6304(SB)/8, $·multiplyPairs_4_avx512(SB)
+DATA operations_avx512<>+6408(SB)/8, $·multiplyPairs32_1_avx2(SB)
+DATA operations_avx512<>+6416(SB)/8, $·multiplyPairs32_2_avx2(SB)
+DATA operations_avx512<>+6432(SB)/8, $·multiplyPairs32_4_avx2(SB)
+DATA operations_avx512<>+6440(SB)/8, $·solveWholePairs_avx512(SB)
+DATA operations_avx512<>+6568(SB)/8, $·solveWholePairs32_avx2(SB)
+DATA operations_avx512<>+6576(SB)/8, $·multiplyWholePairs_avx512(SB)
+DATA operations_avx512<>+6704(SB)/8, $·multiplyWholePairs32_avx2(SB)
+DATA operations_avx512<>+6712(SB)/8, $·solvePair_avx2(SB)
+DATA operations_avx512<>+6840(SB)/8, $·solvePair32_avx2(SB)
+DATA operations_avx512<>+6848(SB)/8, $·multiplyPair_avx2(SB)
+DATA operations_avx512<>+6976(SB)/8, $·multiplyPair32_avx2(SB)
+DATA operations_avx512<>+6984(SB)/8, $·solveUpper_avx512(SB)
+DATA operations_avx512<>+6992(SB)/8, $·fmaPeak_avx512(SB)
+DATA operations_avx512<>+7008(SB)/8, $·leastSquaresSmall_1_avx512(SB)
+DATA operations_avx512<>+7016(SB)/8, $·leastSquaresSmall_2_avx512(SB)
+DATA operations_avx512<>+7024(SB)/8, $·leastSquaresSmall_3_avx512(SB)
+DATA operations_avx512<>+7032(SB)/8, $·leastSquaresSmall_4_avx512(SB)
+DATA operations_avx512<>+7040(SB)/8, $·leastSquaresSmall_5_avx512(SB)
+DATA operations_avx512<>+7048(SB)/8, $·leastSquaresSmall_6_avx512(SB)
+DATA operations_avx512<>+7056(SB)/8, $·leastSquaresSmall_7_avx512(SB)
+DATA operations_avx512<>+7064(SB)/8, $·leastSquaresSmall_8_avx512(SB)
+GLOBL operations_avx512<>(SB), NOPTR, $7072
 
 TEXT ·operations_avx512(SB), NOSPLIT, $0-8
 	LEAQ operations_avx512<>(SB), AX
@@ -644,7 +648,7 @@ TEXT ·dotComplexTile(SB), NOSPLIT, $0-40
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
-TEXT ·planeRotationTile(SB), NOSPLIT, $0-40
+TEXT ·turnTile(SB), NOSPLIT, $0-40
 	MOVQ index+32(FP), AX
 	LEAQ ·tiles+4744(SB), CX
 	MOVQ (CX)(AX*8), AX
@@ -656,94 +660,100 @@ TEXT ·largestIndexTile(SB), NOSPLIT, $0-32
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
+TEXT ·largestPairTile(SB), NOSPLIT, $0-32
+	MOVQ index+16(FP), AX
+	LEAQ ·tiles+5016(SB), CX
+	MOVQ (CX)(AX*8), AX
+	JMP AX
+
 TEXT ·swapTile(SB), NOSPLIT, $0-32
 	MOVQ index+24(FP), AX
-	LEAQ ·tiles+5016(SB), CX
+	LEAQ ·tiles+5152(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveRowsTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+5152(SB), CX
+	LEAQ ·tiles+5288(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·multiplyRowsTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+5320(SB), CX
+	LEAQ ·tiles+5456(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveRowsPartTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+5488(SB), CX
+	LEAQ ·tiles+5624(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·multiplyRowsPartTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+5656(SB), CX
+	LEAQ ·tiles+5792(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveFewTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+5824(SB), CX
+	LEAQ ·tiles+5960(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveNarrowTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+5960(SB), CX
+	LEAQ ·tiles+6096(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solvePairsTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+5968(SB), CX
+	LEAQ ·tiles+6104(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·multiplyPairsTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+6136(SB), CX
+	LEAQ ·tiles+6272(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveWholePairsTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+6304(SB), CX
+	LEAQ ·tiles+6440(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·multiplyWholePairsTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+6440(SB), CX
+	LEAQ ·tiles+6576(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solvePairTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+6576(SB), CX
+	LEAQ ·tiles+6712(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·multiplyPairTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+6712(SB), CX
+	LEAQ ·tiles+6848(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveUpperTile(SB), NOSPLIT, $0-56
-	MOVQ ·tiles+6848(SB), AX
+	MOVQ ·tiles+6984(SB), AX
 	JMP AX
 
 TEXT ·fmaPeakTile(SB), NOSPLIT, $0-16
-	MOVQ ·tiles+6856(SB), AX
+	MOVQ ·tiles+6992(SB), AX
 	JMP AX
 
 TEXT ·leastSquaresSmallTile(SB), NOSPLIT, $0-112
 	MOVQ index+80(FP), AX
-	LEAQ ·tiles+6864(SB), CX
+	LEAQ ·tiles+7000(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX

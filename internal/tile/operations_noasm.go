@@ -65,10 +65,9 @@ func symmetricRowsTile(y, a *float64, lda int, x *float64, beside, n int, index 
 func reflectTile(a, col, next *float64, ld int, w, sums *float64, scale float64, m int, index int) {
 	panic("tile: no tile")
 }
-func addComplexTile(y, x, by unsafe.Pointer, n int, index int)    { panic("tile: no tile") }
-func timesComplexTile(y, by unsafe.Pointer, n int, index int)     { panic("tile: no tile") }
-func dotComplexTile(sums, x, y unsafe.Pointer, n int, index int)  { panic("tile: no tile") }
-func planeRotationTile(x, y, by unsafe.Pointer, n int, index int) { panic("tile: no tile") }
+func addComplexTile(y, x, by unsafe.Pointer, n int, index int)   { panic("tile: no tile") }
+func timesComplexTile(y, by unsafe.Pointer, n int, index int)    { panic("tile: no tile") }
+func dotComplexTile(sums, x, y unsafe.Pointer, n int, index int) { panic("tile: no tile") }
 func solveRowsTile(b unsafe.Pointer, ldb int, a unsafe.Pointer, down, across int, d unsafe.Pointer, order, cols int, index int) {
 	panic("tile: no tile")
 }

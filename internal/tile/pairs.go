@@ -70,19 +70,23 @@ func DotComplex[F Float](x, y []F, conjugate bool) (re, im F) {
 }
 
 // PlaneRotation sets x to c x + s y, and y to c y - s x, for vectors of one length.
-func PlaneRotation[F Float](x, y []F, c, s F) {
+func PlaneRotation[F Float](x, y []F, c, s F) { Turn(x, y, &[4]F{c, s, -s, c}) }
+
+// Turn sets x to by[0] x + by[1] y, and y to by[2] x + by[3] y, for vectors of one length. Products with y are
+// rounded first.
+func Turn[F Float](x, y []F, by *[4]F) {
 	n := min(len(x), len(y))
 	raceWrite(x, 1, n, 0)
 	raceWrite(y, 1, n, 0)
-	if tiles.planeRotation[0] == 0 || n == 0 {
+	if tiles.turn[0] == 0 || n == 0 {
+		xx, xy, yx, yy := by[0], by[1], by[2], by[3]
 		for k := range n {
 			v, w := x[k], y[k]
-			x[k], y[k] = F(c*v)+F(s*w), F(c*w)-F(s*v)
+			x[k], y[k] = F(xx*v)+F(xy*w), F(yx*v)+F(yy*w)
 		}
 		return
 	}
-	by := [2]F{c, s}
-	planeRotationTile(unsafe.Pointer(&x[0]), unsafe.Pointer(&y[0]), unsafe.Pointer(&by), n, of[F](0))
+	turnTile(unsafe.Pointer(&x[0]), unsafe.Pointer(&y[0]), unsafe.Pointer(by), n, of[F](0))
 }
 
 // Swap exchanges vectors of one length.
@@ -108,7 +112,7 @@ func swapGeneric[F Float](x, y []F) {
 	}
 }
 
-// largestBytes is the least memory of the numbers that LargestIndex leaves to its tile.
+// largestBytes is the least memory of the numbers that LargestIndex and LargestPair leave to their tiles.
 const largestBytes = 32
 
 // LargestIndex returns the index of the first of the largest absolute values in x, whose first number is not
@@ -126,6 +130,25 @@ func LargestIndex[F Float](x []F) int {
 	}
 	return at
 }
+
+// LargestPair returns the index of the first of the largest pairs of numbers in x: of those whose absolute
+// values have the largest sum. The first sum is not NaN. NaN does not count.
+func LargestPair[F Float](x []F) int {
+	raceRead(x, 1, len(x), 0)
+	if len(x)*int(unsafe.Sizeof(x[0])) >= largestBytes && tiles.largestPair[0] != 0 {
+		return largestPairTile(unsafe.Pointer(&x[0]), len(x), of[F](0))
+	}
+	most, at := PairSize(x[0], x[1]), 0
+	for k := 2; k < len(x); k += 2 {
+		if size := PairSize(x[k], x[k+1]); size > most {
+			most, at = size, k/2
+		}
+	}
+	return at
+}
+
+// PairSize returns the sum of two absolute values.
+func PairSize[F Float](a, b F) F { return F(math.Abs(float64(a))) + F(math.Abs(float64(b))) }
 
 // PackComplex copies rows of complex numbers, as PanelWidth reals, to the even rows of dst, which have the
 // same width. An odd row has the numbers of the row above with their parts swapped.

@@ -25,10 +25,10 @@ func inPairs[F Float](p rowsProduct, next, cols int) {
 	}
 }
 
-// withPairs adds the tiles of pairs and of rotations to a table.
+// withPairs adds the tiles of pairs and of turned vectors to a table.
 func withPairs(o *operations) {
 	for _, first := range []int{0, singles} {
-		o.addComplex[first], o.timesComplex[first], o.dotComplex[first], o.planeRotation[first] = 1, 1, 1, 1
+		o.addComplex[first], o.timesComplex[first], o.dotComplex[first], o.turn[first] = 1, 1, 1, 1
 	}
 }
 
@@ -72,11 +72,11 @@ func halve[F Float](to *[4]F, all []F) {
 	*to = [4]F{all[0], all[1], all[width], all[width+1]}
 }
 
-func planeRotationTile(x, y, by unsafe.Pointer, n int, index int) {
+func turnTile(x, y, by unsafe.Pointer, n int, index int) {
 	if index == singles {
-		planeRotation32_neon((*float32)(x), (*float32)(y), (*float32)(by), n)
+		turn32_neon((*float32)(x), (*float32)(y), (*float32)(by), n)
 	} else {
-		planeRotation_neon((*float64)(x), (*float64)(y), (*float64)(by), n)
+		turn_neon((*float64)(x), (*float64)(y), (*float64)(by), n)
 	}
 }
 
@@ -105,10 +105,10 @@ func dotComplex_neon(sums, x, y *float64, blocks int)
 //go:noescape
 func dotComplex32_neon(sums, x, y *float32, blocks int)
 
-// planeRotation_neon sets n numbers of x to c x + s y, and of y to c y - s x, with c and s at by.
+// turn_neon sets n numbers of x to a x + b y, and of y to c x + d y, with a, b, c and d at by.
 //
 //go:noescape
-func planeRotation_neon(x, y, by *float64, n int)
+func turn_neon(x, y, by *float64, n int)
 
 //go:noescape
-func planeRotation32_neon(x, y, by *float32, n int)
+func turn32_neon(x, y, by *float32, n int)

@@ -134,40 +134,41 @@ TEXT ·dotComplex32_neon(SB), NOSPLIT, $0-32
 	MOVD blocks+24(FP), R3
 	DOTS(FMOVS, FMADDS, 4, 16, 128)
 
-// ROTATION is the body of planeRotation_neon: x = R0 becomes c x + s y, and y = R1 becomes c y - s x, for c = F0
-// and s = F1. R3 counts numbers.
-#define ROTATION(move, fmul, fmadd, fmsub, size) \
+// TURN is the body of turn_neon: x = R0 becomes a x + b y, and y = R1 becomes c x + d y, for a to d = F0 to F3. R3
+// counts numbers.
+#define TURN(move, fmul, fmadd, size) \
+	move size(R2), F1; \
+	move (2*size)(R2), F2; \
+	move (3*size)(R2), F3; \
 number: \
 	CBZ    R3, done; \
 	SUB    $1, R3; \
-	move   (R0), F2; \
-	move   (R1), F3; \
-	fmul   F1, F3, F4; \
-	fmadd  F0, F4, F2, F4; \
-	fmul   F0, F3, F5; \
-	fmsub  F1, F5, F2, F5; \
-	move.P F4, size(R0); \
-	move.P F5, size(R1); \
+	move   (R0), F4; \
+	move   (R1), F5; \
+	fmul   F1, F5, F6; \
+	fmadd  F0, F6, F4, F6; \
+	fmul   F3, F5, F7; \
+	fmadd  F2, F7, F4, F7; \
+	move.P F6, size(R0); \
+	move.P F7, size(R1); \
 	B      number; \
 done: \
 	RET
 
-// func planeRotation_neon(x, y, by *float64, n int)
-TEXT ·planeRotation_neon(SB), NOSPLIT, $0-32
+// func turn_neon(x, y, by *float64, n int)
+TEXT ·turn_neon(SB), NOSPLIT, $0-32
 	MOVD  x+0(FP), R0
 	MOVD  y+8(FP), R1
 	MOVD  by+16(FP), R2
 	MOVD  n+24(FP), R3
 	FMOVD (R2), F0
-	FMOVD 8(R2), F1
-	ROTATION(FMOVD, FMULD, FMADDD, FMSUBD, 8)
+	TURN(FMOVD, FMULD, FMADDD, 8)
 
-// func planeRotation32_neon(x, y, by *float32, n int)
-TEXT ·planeRotation32_neon(SB), NOSPLIT, $0-32
+// func turn32_neon(x, y, by *float32, n int)
+TEXT ·turn32_neon(SB), NOSPLIT, $0-32
 	MOVD  x+0(FP), R0
 	MOVD  y+8(FP), R1
 	MOVD  by+16(FP), R2
 	MOVD  n+24(FP), R3
 	FMOVS (R2), F0
-	FMOVS 4(R2), F1
-	ROTATION(FMOVS, FMULS, FMADDS, FMSUBS, 4)
+	TURN(FMOVS, FMULS, FMADDS, 4)

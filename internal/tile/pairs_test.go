@@ -82,6 +82,23 @@ func planeRotation[F tile.Float](r *run, s shape) {
 	})
 }
 
+func turn[F tile.Float](r *run, s shape) {
+	x, _ := filled[F](r, s.d, s.d, 1, 1)
+	y, _ := filled[F](r, s.d, s.d, 1, 1)
+	var by [4]F
+	for k := range by {
+		by[k] = F(r.rng.NormFloat64())
+	}
+	before, other := slices.Clone(x), slices.Clone(y)
+	r.call(func() { tile.Turn(x, y, &by) })
+	for i, to := range [][]F{x, y} {
+		entries(r, to, 0, s.d, 1, func(want *sum, k, _ int) {
+			want.add(float64(before[k]), float64(by[2*i]))
+			want.add(float64(other[k]), float64(by[2*i+1]))
+		})
+	}
+}
+
 func swap[F tile.Float](r *run, s shape) {
 	x, _ := filled[F](r, s.d, s.d, 1, 1)
 	y, _ := filled[F](r, s.d, s.d, 1, 1)
@@ -116,6 +133,35 @@ func largestIndex[F tile.Float](r *run, s shape) {
 	}
 	r.results(float64(got))
 	r.same(float64(got), float64(want), 0, 0)
+}
+
+// largestPair checks pairs of which several may be the largest, with the parts of each other or not.
+func largestPair[F tile.Float](r *run, s shape) {
+	x, _ := dense[F](r, "x", 2*s.d, 1)
+	size := func(i int) F { return F(math.Abs(float64(x[2*i]))) + F(math.Abs(float64(x[2*i+1]))) }
+	for k, v := range x[:2] {
+		if v != v {
+			x[k] = 0
+		}
+	}
+	largest := func() (at int) {
+		for i := range s.d {
+			if size(i) > size(at) {
+				at = i
+			}
+		}
+		return at
+	}
+	if s.n%2 == 0 {
+		most, i := 2*largest(), 2*r.rng.IntN(s.d)
+		x[i], x[i+1] = -x[most+1], x[most]
+	}
+	r.inputs = r.inputs[:len(r.inputs)-1]
+	declare(r, "x", x)
+	got := 0
+	r.call(func() { got = tile.LargestPair(x) })
+	r.results(float64(got))
+	r.same(float64(got), float64(largest()), 0, 0)
 }
 
 func packComplex[F tile.Float](r *run, s shape) {

@@ -40,6 +40,8 @@ var checks = map[string]func(*run, shape){
 	"CombinePairs32": combinePairs[float32], "SplitPairs": splitPairs[float64], "SplitPairs32": splitPairs[float32],
 	"TransposeComplex": transposeComplex[float64], "TransposeComplex32": transposeComplex[float32],
 	"PlaneRotation": planeRotation[float64], "PlaneRotation32": planeRotation[float32],
+	"Turn": turn[float64], "Turn32": turn[float32],
+	"LargestPair": largestPair[float64], "LargestPair32": largestPair[float32],
 	"Swap": swap[float64], "Swap32": swap[float32],
 	"LargestIndex": largestIndex[float64], "LargestIndex32": largestIndex[float32],
 	"AddAbs": addAbs, "Reflect": reflect, "Scale": scale[float64], "Scale32": scale[float32],

@@ -358,11 +358,14 @@ func timesComplex_avx2(y *float64, by *float64, n int, index int)
 // dotComplex_avx2 sets two sums to those of products of every other number of n, and two to those of x and swapped pairs of y, n > 0 a multiple of 16.
 func dotComplex_avx2(sums *float64, x *float64, y *float64, n int, index int)
 
-// planeRotation_avx2 sets n numbers of x to c x + s y, and of y to c y - s x, with c and s at by, n >= 1.
-func planeRotation_avx2(x *float64, y *float64, by *float64, n int, index int)
+// turn_avx2 sets n numbers of x to a x + b y, and of y to c x + d y, with a, b, c and d at by, n >= 1.
+func turn_avx2(x *float64, y *float64, by *float64, n int, index int)
 
-// largestIndex_avx2 returns the index of the first of the largest absolute values of n numbers, n >= 4. NaN does not count, but one number is not NaN.
+// largestIndex_avx2 returns the index of the first of the largest absolute values of n numbers, n >= 4. NaN does not count, but one is not NaN.
 func largestIndex_avx2(x *float64, n int, index int) int
+
+// largestPair_avx2 returns the index of the first of the largest sums of absolute values of the pairs of n numbers, n >= 4. NaN does not count, but one is not NaN.
+func largestPair_avx2(x *float64, n int, index int) int
 
 // swap_avx2 exchanges n numbers, n >= 1.
 func swap_avx2(x *float64, y *float64, n int, index int)
@@ -376,11 +379,14 @@ func timesComplex32_avx2(y *float32, by *float32, n int, index int)
 // dotComplex32_avx2 sets two sums to those of products of every other number of n, and two to those of x and swapped pairs of y, n > 0 a multiple of 32.
 func dotComplex32_avx2(sums *float32, x *float32, y *float32, n int, index int)
 
-// planeRotation32_avx2 sets n numbers of x to c x + s y, and of y to c y - s x, with c and s at by, n >= 1.
-func planeRotation32_avx2(x *float32, y *float32, by *float32, n int, index int)
+// turn32_avx2 sets n numbers of x to a x + b y, and of y to c x + d y, with a, b, c and d at by, n >= 1.
+func turn32_avx2(x *float32, y *float32, by *float32, n int, index int)
 
-// largestIndex32_avx2 returns the index of the first of the largest absolute values of n numbers, n >= 8. NaN does not count, but one number is not NaN.
+// largestIndex32_avx2 returns the index of the first of the largest absolute values of n numbers, n >= 8. NaN does not count, but one is not NaN.
 func largestIndex32_avx2(x *float32, n int, index int) int
+
+// largestPair32_avx2 returns the index of the first of the largest sums of absolute values of the pairs of n numbers, n >= 8. NaN does not count, but one is not NaN.
+func largestPair32_avx2(x *float32, n int, index int) int
 
 // swap32_avx2 exchanges n numbers, n >= 1.
 func swap32_avx2(x *float32, y *float32, n int, index int)

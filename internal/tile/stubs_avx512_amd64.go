@@ -247,8 +247,8 @@ func timesComplex_avx512(y *float64, by *float64, n int, index int)
 // dotComplex_avx512 sets two sums to those of products of every other number of n, and two to those of x and swapped pairs of y, n > 0 a multiple of 16.
 func dotComplex_avx512(sums *float64, x *float64, y *float64, n int, index int)
 
-// planeRotation_avx512 sets n numbers of x to c x + s y, and of y to c y - s x, with c and s at by, n >= 1.
-func planeRotation_avx512(x *float64, y *float64, by *float64, n int, index int)
+// turn_avx512 sets n numbers of x to a x + b y, and of y to c x + d y, with a, b, c and d at by, n >= 1.
+func turn_avx512(x *float64, y *float64, by *float64, n int, index int)
 
 // solveRows_4_avx512 works like solveRowsGeneric for 4 vectors of columns, or the last one a part, order >= 1.
 func solveRows_4_avx512(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)

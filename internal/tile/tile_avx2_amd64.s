@@ -17619,14 +17619,16 @@ block:
 	VZEROUPPER
 	RET
 
-// func planeRotation_avx2(x *float64, y *float64, by *float64, n int, index int)
+// func turn_avx2(x *float64, y *float64, by *float64, n int, index int)
 // Requires: AVX, FMA3
-TEXT ·planeRotation_avx2(SB), NOSPLIT, $0-40
+TEXT ·turn_avx2(SB), NOSPLIT, $0-40
 	MOVQ         x+0(FP), AX
 	MOVQ         y+8(FP), CX
 	MOVQ         by+16(FP), DX
 	VBROADCASTSD (DX), Y0
 	VBROADCASTSD 8(DX), Y1
+	VBROADCASTSD 16(DX), Y2
+	VBROADCASTSD 24(DX), Y3
 	MOVQ         n+24(FP), DX
 	CMPQ         DX, $+4
 	JLT          few
@@ -17637,12 +17639,12 @@ TEXT ·planeRotation_avx2(SB), NOSPLIT, $0-40
 	SHLQ         $0x03, DX
 	ADDQ         DX, AX
 	ADDQ         DX, CX
-	VMOVUPD      (AX), Y2
-	VMOVUPD      (CX), Y3
-	VMULPD       Y1, Y3, Y4
-	VFMADD231PD  Y2, Y0, Y4
-	VMULPD       Y0, Y3, Y3
-	VFNMADD231PD Y2, Y1, Y3
+	VMOVUPD      (AX), Y4
+	VMOVUPD      (CX), Y5
+	VMULPD       Y1, Y5, Y6
+	VFMADD231PD  Y4, Y0, Y6
+	VMULPD       Y3, Y5, Y5
+	VFMADD231PD  Y4, Y2, Y5
 	SUBQ         DX, AX
 	SUBQ         DX, CX
 
@@ -17653,26 +17655,26 @@ whole:
 	JZ    blockDone
 
 block:
-	VMOVUPD      (AX), Y2
-	VMOVUPD      (CX), Y5
-	VMULPD       Y1, Y5, Y6
-	VFMADD231PD  Y2, Y0, Y6
-	VMULPD       Y0, Y5, Y5
-	VFNMADD231PD Y2, Y1, Y5
-	VMOVUPD      Y6, (AX)
-	VMOVUPD      Y5, (CX)
-	VMOVUPD      32(AX), Y2
-	VMOVUPD      32(CX), Y5
-	VMULPD       Y1, Y5, Y6
-	VFMADD231PD  Y2, Y0, Y6
-	VMULPD       Y0, Y5, Y5
-	VFNMADD231PD Y2, Y1, Y5
-	VMOVUPD      Y6, 32(AX)
-	VMOVUPD      Y5, 32(CX)
-	ADDQ         $+64, AX
-	ADDQ         $+64, CX
-	DECQ         DX
-	JNZ          block
+	VMOVUPD     (AX), Y4
+	VMOVUPD     (CX), Y7
+	VMULPD      Y1, Y7, Y8
+	VFMADD231PD Y4, Y0, Y8
+	VMULPD      Y3, Y7, Y7
+	VFMADD231PD Y4, Y2, Y7
+	VMOVUPD     Y8, (AX)
+	VMOVUPD     Y7, (CX)
+	VMOVUPD     32(AX), Y4
+	VMOVUPD     32(CX), Y7
+	VMULPD      Y1, Y7, Y8
+	VFMADD231PD Y4, Y0, Y8
+	VMULPD      Y3, Y7, Y7
+	VFMADD231PD Y4, Y2, Y7
+	VMOVUPD     Y8, 32(AX)
+	VMOVUPD     Y7, 32(CX)
+	ADDQ        $+64, AX
+	ADDQ        $+64, CX
+	DECQ        DX
+	JNZ         block
 
 blockDone:
 	MOVQ  n+24(FP), DX
@@ -17682,18 +17684,18 @@ blockDone:
 	JZ    vectorDone
 
 vector:
-	VMOVUPD      (AX), Y2
-	VMOVUPD      (CX), Y5
-	VMULPD       Y1, Y5, Y6
-	VFMADD231PD  Y2, Y0, Y6
-	VMULPD       Y0, Y5, Y5
-	VFNMADD231PD Y2, Y1, Y5
-	VMOVUPD      Y6, (AX)
-	VMOVUPD      Y5, (CX)
-	ADDQ         $+32, AX
-	ADDQ         $+32, CX
-	DECQ         DX
-	JNZ          vector
+	VMOVUPD     (AX), Y4
+	VMOVUPD     (CX), Y7
+	VMULPD      Y1, Y7, Y8
+	VFMADD231PD Y4, Y0, Y8
+	VMULPD      Y3, Y7, Y7
+	VFMADD231PD Y4, Y2, Y7
+	VMOVUPD     Y8, (AX)
+	VMOVUPD     Y7, (CX)
+	ADDQ        $+32, AX
+	ADDQ        $+32, CX
+	DECQ        DX
+	JNZ         vector
 
 vectorDone:
 	MOVQ    n+24(FP), DX
@@ -17703,23 +17705,23 @@ vectorDone:
 	SHLQ    $0x03, DX
 	ADDQ    DX, AX
 	ADDQ    DX, CX
-	VMOVUPD Y4, (AX)
-	VMOVUPD Y3, (CX)
+	VMOVUPD Y6, (AX)
+	VMOVUPD Y5, (CX)
 	JMP     done
 
 few:
-	MOVQ         n+24(FP), DX
-	NEGQ         DX
-	LEAQ         tailMask<>+32(SB), BX
-	VMOVUPD      (BX)(DX*8), Y2
-	VMASKMOVPD   (AX), Y2, Y3
-	VMASKMOVPD   (CX), Y2, Y4
-	VMULPD       Y1, Y4, Y5
-	VFMADD231PD  Y3, Y0, Y5
-	VMULPD       Y0, Y4, Y0
-	VFNMADD231PD Y3, Y1, Y0
-	VMASKMOVPD   Y5, Y2, (AX)
-	VMASKMOVPD   Y0, Y2, (CX)
+	MOVQ        n+24(FP), DX
+	NEGQ        DX
+	LEAQ        tailMask<>+32(SB), BX
+	VMOVUPD     (BX)(DX*8), Y4
+	VMASKMOVPD  (AX), Y4, Y5
+	VMASKMOVPD  (CX), Y4, Y6
+	VMULPD      Y1, Y6, Y1
+	VFMADD231PD Y5, Y0, Y1
+	VMULPD      Y3, Y6, Y0
+	VFMADD231PD Y5, Y2, Y0
+	VMASKMOVPD  Y1, Y4, (AX)
+	VMASKMOVPD  Y0, Y4, (CX)
 
 done:
 	VZEROUPPER
@@ -17803,6 +17805,105 @@ found:
 	SUBQ x+0(FP), CX
 	SHRQ $0x03, CX
 	ADDQ AX, CX
+	MOVQ CX, ret+24(FP)
+	VZEROUPPER
+	RET
+
+// func largestPair_avx2(x *float64, n int, index int) int
+// Requires: AVX
+TEXT ·largestPair_avx2(SB), NOSPLIT, $8-32
+	MOVQ         x+0(FP), AX
+	MOVQ         n+8(FP), CX
+	VXORPD       Y0, Y0, Y0
+	VXORPD       Y1, Y1, Y1
+	VXORPD       Y2, Y2, Y2
+	VXORPD       Y3, Y3, Y3
+	MOVQ         $0x8000000000000000, DX
+	MOVQ         DX, (SP)
+	VBROADCASTSD (SP), Y4
+	LEAQ         -32(AX)(CX*8), DX
+	SHRQ         $0x04, CX
+	TESTQ        CX, CX
+	JZ           blockDone
+
+block:
+	VANDNPD   (AX), Y4, Y5
+	VPERMILPD $0x05, Y5, Y6
+	VADDPD    Y6, Y5, Y5
+	VMAXPD    Y0, Y5, Y0
+	VANDNPD   32(AX), Y4, Y5
+	VPERMILPD $0x05, Y5, Y6
+	VADDPD    Y6, Y5, Y5
+	VMAXPD    Y1, Y5, Y1
+	VANDNPD   64(AX), Y4, Y5
+	VPERMILPD $0x05, Y5, Y6
+	VADDPD    Y6, Y5, Y5
+	VMAXPD    Y2, Y5, Y2
+	VANDNPD   96(AX), Y4, Y5
+	VPERMILPD $0x05, Y5, Y6
+	VADDPD    Y6, Y5, Y5
+	VMAXPD    Y3, Y5, Y3
+	ADDQ      $+128, AX
+	DECQ      CX
+	JNZ       block
+
+blockDone:
+	MOVQ  n+8(FP), CX
+	SHRQ  $0x02, CX
+	ANDQ  $+3, CX
+	TESTQ CX, CX
+	JZ    vectorDone
+
+vector:
+	VANDNPD   (AX), Y4, Y5
+	VPERMILPD $0x05, Y5, Y6
+	VADDPD    Y6, Y5, Y5
+	VMAXPD    Y0, Y5, Y0
+	ADDQ      $+32, AX
+	DECQ      CX
+	JNZ       vector
+
+vectorDone:
+	VANDNPD    (DX), Y4, Y5
+	VPERMILPD  $0x05, Y5, Y6
+	VADDPD     Y6, Y5, Y5
+	VMAXPD     Y1, Y5, Y1
+	VMAXPD     Y1, Y0, Y0
+	VMAXPD     Y2, Y0, Y0
+	VMAXPD     Y3, Y0, Y0
+	VPERM2F128 $0x01, Y0, Y0, Y1
+	VMAXPD     Y1, Y0, Y0
+	VPERMILPD  $0x05, Y0, Y1
+	VMAXPD     Y1, Y0, Y0
+	MOVQ       x+0(FP), CX
+	MOVQ       n+8(FP), BX
+	SHRQ       $0x02, BX
+
+find:
+	VANDNPD   (CX), Y4, Y1
+	VPERMILPD $0x05, Y1, Y2
+	VADDPD    Y2, Y1, Y1
+	VCMPPD    $0x00, Y0, Y1, Y1
+	VMOVMSKPD Y1, AX
+	TESTL     AX, AX
+	JNZ       found
+	ADDQ      $+32, CX
+	DECQ      BX
+	JNZ       find
+	MOVQ      DX, CX
+	VANDNPD   (CX), Y4, Y1
+	VPERMILPD $0x05, Y1, Y2
+	VADDPD    Y2, Y1, Y1
+	VCMPPD    $0x00, Y0, Y1, Y1
+	VMOVMSKPD Y1, AX
+	TESTL     AX, AX
+
+found:
+	BSFL AX, AX
+	SUBQ x+0(FP), CX
+	SHRQ $0x03, CX
+	ADDQ AX, CX
+	SHRQ $0x01, CX
 	MOVQ CX, ret+24(FP)
 	VZEROUPPER
 	RET
@@ -18166,14 +18267,16 @@ block:
 	VZEROUPPER
 	RET
 
-// func planeRotation32_avx2(x *float32, y *float32, by *float32, n int, index int)
+// func turn32_avx2(x *float32, y *float32, by *float32, n int, index int)
 // Requires: AVX, FMA3
-TEXT ·planeRotation32_avx2(SB), NOSPLIT, $0-40
+TEXT ·turn32_avx2(SB), NOSPLIT, $0-40
 	MOVQ         x+0(FP), AX
 	MOVQ         y+8(FP), CX
 	MOVQ         by+16(FP), DX
 	VBROADCASTSS (DX), Y0
 	VBROADCASTSS 4(DX), Y1
+	VBROADCASTSS 8(DX), Y2
+	VBROADCASTSS 12(DX), Y3
 	MOVQ         n+24(FP), DX
 	CMPQ         DX, $+8
 	JLT          few
@@ -18184,12 +18287,12 @@ TEXT ·planeRotation32_avx2(SB), NOSPLIT, $0-40
 	SHLQ         $0x02, DX
 	ADDQ         DX, AX
 	ADDQ         DX, CX
-	VMOVUPS      (AX), Y2
-	VMOVUPS      (CX), Y3
-	VMULPS       Y1, Y3, Y4
-	VFMADD231PS  Y2, Y0, Y4
-	VMULPS       Y0, Y3, Y3
-	VFNMADD231PS Y2, Y1, Y3
+	VMOVUPS      (AX), Y4
+	VMOVUPS      (CX), Y5
+	VMULPS       Y1, Y5, Y6
+	VFMADD231PS  Y4, Y0, Y6
+	VMULPS       Y3, Y5, Y5
+	VFMADD231PS  Y4, Y2, Y5
 	SUBQ         DX, AX
 	SUBQ         DX, CX
 
@@ -18200,26 +18303,26 @@ whole:
 	JZ    blockDone
 
 block:
-	VMOVUPS      (AX), Y2
-	VMOVUPS      (CX), Y5
-	VMULPS       Y1, Y5, Y6
-	VFMADD231PS  Y2, Y0, Y6
-	VMULPS       Y0, Y5, Y5
-	VFNMADD231PS Y2, Y1, Y5
-	VMOVUPS      Y6, (AX)
-	VMOVUPS      Y5, (CX)
-	VMOVUPS      32(AX), Y2
-	VMOVUPS      32(CX), Y5
-	VMULPS       Y1, Y5, Y6
-	VFMADD231PS  Y2, Y0, Y6
-	VMULPS       Y0, Y5, Y5
-	VFNMADD231PS Y2, Y1, Y5
-	VMOVUPS      Y6, 32(AX)
-	VMOVUPS      Y5, 32(CX)
-	ADDQ         $+64, AX
-	ADDQ         $+64, CX
-	DECQ         DX
-	JNZ          block
+	VMOVUPS     (AX), Y4
+	VMOVUPS     (CX), Y7
+	VMULPS      Y1, Y7, Y8
+	VFMADD231PS Y4, Y0, Y8
+	VMULPS      Y3, Y7, Y7
+	VFMADD231PS Y4, Y2, Y7
+	VMOVUPS     Y8, (AX)
+	VMOVUPS     Y7, (CX)
+	VMOVUPS     32(AX), Y4
+	VMOVUPS     32(CX), Y7
+	VMULPS      Y1, Y7, Y8
+	VFMADD231PS Y4, Y0, Y8
+	VMULPS      Y3, Y7, Y7
+	VFMADD231PS Y4, Y2, Y7
+	VMOVUPS     Y8, 32(AX)
+	VMOVUPS     Y7, 32(CX)
+	ADDQ        $+64, AX
+	ADDQ        $+64, CX
+	DECQ        DX
+	JNZ         block
 
 blockDone:
 	MOVQ  n+24(FP), DX
@@ -18229,18 +18332,18 @@ blockDone:
 	JZ    vectorDone
 
 vector:
-	VMOVUPS      (AX), Y2
-	VMOVUPS      (CX), Y5
-	VMULPS       Y1, Y5, Y6
-	VFMADD231PS  Y2, Y0, Y6
-	VMULPS       Y0, Y5, Y5
-	VFNMADD231PS Y2, Y1, Y5
-	VMOVUPS      Y6, (AX)
-	VMOVUPS      Y5, (CX)
-	ADDQ         $+32, AX
-	ADDQ         $+32, CX
-	DECQ         DX
-	JNZ          vector
+	VMOVUPS     (AX), Y4
+	VMOVUPS     (CX), Y7
+	VMULPS      Y1, Y7, Y8
+	VFMADD231PS Y4, Y0, Y8
+	VMULPS      Y3, Y7, Y7
+	VFMADD231PS Y4, Y2, Y7
+	VMOVUPS     Y8, (AX)
+	VMOVUPS     Y7, (CX)
+	ADDQ        $+32, AX
+	ADDQ        $+32, CX
+	DECQ        DX
+	JNZ         vector
 
 vectorDone:
 	MOVQ    n+24(FP), DX
@@ -18250,23 +18353,23 @@ vectorDone:
 	SHLQ    $0x02, DX
 	ADDQ    DX, AX
 	ADDQ    DX, CX
-	VMOVUPS Y4, (AX)
-	VMOVUPS Y3, (CX)
+	VMOVUPS Y6, (AX)
+	VMOVUPS Y5, (CX)
 	JMP     done
 
 few:
-	MOVQ         n+24(FP), DX
-	NEGQ         DX
-	LEAQ         tailMask<>+32(SB), BX
-	VMOVUPD      (BX)(DX*4), Y2
-	VMASKMOVPS   (AX), Y2, Y3
-	VMASKMOVPS   (CX), Y2, Y4
-	VMULPS       Y1, Y4, Y5
-	VFMADD231PS  Y3, Y0, Y5
-	VMULPS       Y0, Y4, Y0
-	VFNMADD231PS Y3, Y1, Y0
-	VMASKMOVPS   Y5, Y2, (AX)
-	VMASKMOVPS   Y0, Y2, (CX)
+	MOVQ        n+24(FP), DX
+	NEGQ        DX
+	LEAQ        tailMask<>+32(SB), BX
+	VMOVUPD     (BX)(DX*4), Y4
+	VMASKMOVPS  (AX), Y4, Y5
+	VMASKMOVPS  (CX), Y4, Y6
+	VMULPS      Y1, Y6, Y1
+	VFMADD231PS Y5, Y0, Y1
+	VMULPS      Y3, Y6, Y0
+	VFMADD231PS Y5, Y2, Y0
+	VMASKMOVPS  Y1, Y4, (AX)
+	VMASKMOVPS  Y0, Y4, (CX)
 
 done:
 	VZEROUPPER
@@ -18352,6 +18455,107 @@ found:
 	SUBQ x+0(FP), CX
 	SHRQ $0x02, CX
 	ADDQ AX, CX
+	MOVQ CX, ret+24(FP)
+	VZEROUPPER
+	RET
+
+// func largestPair32_avx2(x *float32, n int, index int) int
+// Requires: AVX
+TEXT ·largestPair32_avx2(SB), NOSPLIT, $8-32
+	MOVQ         x+0(FP), AX
+	MOVQ         n+8(FP), CX
+	VXORPD       Y0, Y0, Y0
+	VXORPD       Y1, Y1, Y1
+	VXORPD       Y2, Y2, Y2
+	VXORPD       Y3, Y3, Y3
+	MOVQ         $0x8000000080000000, DX
+	MOVQ         DX, (SP)
+	VBROADCASTSD (SP), Y4
+	LEAQ         -32(AX)(CX*4), DX
+	SHRQ         $0x05, CX
+	TESTQ        CX, CX
+	JZ           blockDone
+
+block:
+	VANDNPD   (AX), Y4, Y5
+	VPERMILPS $0xb1, Y5, Y6
+	VADDPS    Y6, Y5, Y5
+	VMAXPS    Y0, Y5, Y0
+	VANDNPD   32(AX), Y4, Y5
+	VPERMILPS $0xb1, Y5, Y6
+	VADDPS    Y6, Y5, Y5
+	VMAXPS    Y1, Y5, Y1
+	VANDNPD   64(AX), Y4, Y5
+	VPERMILPS $0xb1, Y5, Y6
+	VADDPS    Y6, Y5, Y5
+	VMAXPS    Y2, Y5, Y2
+	VANDNPD   96(AX), Y4, Y5
+	VPERMILPS $0xb1, Y5, Y6
+	VADDPS    Y6, Y5, Y5
+	VMAXPS    Y3, Y5, Y3
+	ADDQ      $+128, AX
+	DECQ      CX
+	JNZ       block
+
+blockDone:
+	MOVQ  n+8(FP), CX
+	SHRQ  $0x03, CX
+	ANDQ  $+3, CX
+	TESTQ CX, CX
+	JZ    vectorDone
+
+vector:
+	VANDNPD   (AX), Y4, Y5
+	VPERMILPS $0xb1, Y5, Y6
+	VADDPS    Y6, Y5, Y5
+	VMAXPS    Y0, Y5, Y0
+	ADDQ      $+32, AX
+	DECQ      CX
+	JNZ       vector
+
+vectorDone:
+	VANDNPD    (DX), Y4, Y5
+	VPERMILPS  $0xb1, Y5, Y6
+	VADDPS     Y6, Y5, Y5
+	VMAXPS     Y1, Y5, Y1
+	VMAXPS     Y1, Y0, Y0
+	VMAXPS     Y2, Y0, Y0
+	VMAXPS     Y3, Y0, Y0
+	VPERM2F128 $0x01, Y0, Y0, Y1
+	VMAXPS     Y1, Y0, Y0
+	VPERMILPD  $0x05, Y0, Y1
+	VMAXPS     Y1, Y0, Y0
+	VPERMILPS  $0xb1, Y0, Y1
+	VMAXPS     Y1, Y0, Y0
+	MOVQ       x+0(FP), CX
+	MOVQ       n+8(FP), BX
+	SHRQ       $0x03, BX
+
+find:
+	VANDNPD   (CX), Y4, Y1
+	VPERMILPS $0xb1, Y1, Y2
+	VADDPS    Y2, Y1, Y1
+	VCMPPS    $0x00, Y0, Y1, Y1
+	VMOVMSKPS Y1, AX
+	TESTL     AX, AX
+	JNZ       found
+	ADDQ      $+32, CX
+	DECQ      BX
+	JNZ       find
+	MOVQ      DX, CX
+	VANDNPD   (CX), Y4, Y1
+	VPERMILPS $0xb1, Y1, Y2
+	VADDPS    Y2, Y1, Y1
+	VCMPPS    $0x00, Y0, Y1, Y1
+	VMOVMSKPS Y1, AX
+	TESTL     AX, AX
+
+found:
+	BSFL AX, AX
+	SUBQ x+0(FP), CX
+	SHRQ $0x02, CX
+	ADDQ AX, CX
+	SHRQ $0x01, CX
 	MOVQ CX, ret+24(FP)
 	VZEROUPPER
 	RET

@@ -17565,14 +17565,16 @@ block:
 	VZEROUPPER
 	RET
 
-// func planeRotation_avx512(x *float64, y *float64, by *float64, n int, index int)
+// func turn_avx512(x *float64, y *float64, by *float64, n int, index int)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·planeRotation_avx512(SB), NOSPLIT, $0-40
+TEXT ·turn_avx512(SB), NOSPLIT, $0-40
 	MOVQ         x+0(FP), AX
 	MOVQ         y+8(FP), CX
 	MOVQ         by+16(FP), DX
 	VBROADCASTSD (DX), Z0
 	VBROADCASTSD 8(DX), Z1
+	VBROADCASTSD 16(DX), Z2
+	VBROADCASTSD 24(DX), Z3
 	MOVQ         n+24(FP), DX
 	CMPQ         DX, $+8
 	JLT          few
@@ -17583,12 +17585,12 @@ TEXT ·planeRotation_avx512(SB), NOSPLIT, $0-40
 	SHLQ         $0x03, DX
 	ADDQ         DX, AX
 	ADDQ         DX, CX
-	VMOVUPD      (AX), Z2
-	VMOVUPD      (CX), Z3
-	VMULPD       Z1, Z3, Z4
-	VFMADD231PD  Z2, Z0, Z4
-	VMULPD       Z0, Z3, Z3
-	VFNMADD231PD Z2, Z1, Z3
+	VMOVUPD      (AX), Z4
+	VMOVUPD      (CX), Z5
+	VMULPD       Z1, Z5, Z6
+	VFMADD231PD  Z4, Z0, Z6
+	VMULPD       Z3, Z5, Z5
+	VFMADD231PD  Z4, Z2, Z5
 	SUBQ         DX, AX
 	SUBQ         DX, CX
 
@@ -17599,26 +17601,26 @@ whole:
 	JZ    blockDone
 
 block:
-	VMOVUPD      (AX), Z2
-	VMOVUPD      (CX), Z5
-	VMULPD       Z1, Z5, Z6
-	VFMADD231PD  Z2, Z0, Z6
-	VMULPD       Z0, Z5, Z5
-	VFNMADD231PD Z2, Z1, Z5
-	VMOVUPD      Z6, (AX)
-	VMOVUPD      Z5, (CX)
-	VMOVUPD      64(AX), Z2
-	VMOVUPD      64(CX), Z5
-	VMULPD       Z1, Z5, Z6
-	VFMADD231PD  Z2, Z0, Z6
-	VMULPD       Z0, Z5, Z5
-	VFNMADD231PD Z2, Z1, Z5
-	VMOVUPD      Z6, 64(AX)
-	VMOVUPD      Z5, 64(CX)
-	ADDQ         $+128, AX
-	ADDQ         $+128, CX
-	DECQ         DX
-	JNZ          block
+	VMOVUPD     (AX), Z4
+	VMOVUPD     (CX), Z7
+	VMULPD      Z1, Z7, Z8
+	VFMADD231PD Z4, Z0, Z8
+	VMULPD      Z3, Z7, Z7
+	VFMADD231PD Z4, Z2, Z7
+	VMOVUPD     Z8, (AX)
+	VMOVUPD     Z7, (CX)
+	VMOVUPD     64(AX), Z4
+	VMOVUPD     64(CX), Z7
+	VMULPD      Z1, Z7, Z8
+	VFMADD231PD Z4, Z0, Z8
+	VMULPD      Z3, Z7, Z7
+	VFMADD231PD Z4, Z2, Z7
+	VMOVUPD     Z8, 64(AX)
+	VMOVUPD     Z7, 64(CX)
+	ADDQ        $+128, AX
+	ADDQ        $+128, CX
+	DECQ        DX
+	JNZ         block
 
 blockDone:
 	MOVQ  n+24(FP), DX
@@ -17628,18 +17630,18 @@ blockDone:
 	JZ    vectorDone
 
 vector:
-	VMOVUPD      (AX), Z2
-	VMOVUPD      (CX), Z5
-	VMULPD       Z1, Z5, Z6
-	VFMADD231PD  Z2, Z0, Z6
-	VMULPD       Z0, Z5, Z5
-	VFNMADD231PD Z2, Z1, Z5
-	VMOVUPD      Z6, (AX)
-	VMOVUPD      Z5, (CX)
-	ADDQ         $+64, AX
-	ADDQ         $+64, CX
-	DECQ         DX
-	JNZ          vector
+	VMOVUPD     (AX), Z4
+	VMOVUPD     (CX), Z7
+	VMULPD      Z1, Z7, Z8
+	VFMADD231PD Z4, Z0, Z8
+	VMULPD      Z3, Z7, Z7
+	VFMADD231PD Z4, Z2, Z7
+	VMOVUPD     Z8, (AX)
+	VMOVUPD     Z7, (CX)
+	ADDQ        $+64, AX
+	ADDQ        $+64, CX
+	DECQ        DX
+	JNZ         vector
 
 vectorDone:
 	MOVQ    n+24(FP), DX
@@ -17649,25 +17651,25 @@ vectorDone:
 	SHLQ    $0x03, DX
 	ADDQ    DX, AX
 	ADDQ    DX, CX
-	VMOVUPD Z4, (AX)
-	VMOVUPD Z3, (CX)
+	VMOVUPD Z6, (AX)
+	VMOVUPD Z5, (CX)
 	JMP     done
 
 few:
-	MOVQ         n+24(FP), DX
-	MOVQ         $0x00000000000000ff, BX
-	NEGQ         DX
-	ADDQ         $+8, DX
-	SHRXQ        DX, BX, BX
-	KMOVW        BX, K1
-	VMOVUPD.Z    (AX), K1, Z2
-	VMOVUPD.Z    (CX), K1, Z3
-	VMULPD       Z1, Z3, Z4
-	VFMADD231PD  Z2, Z0, Z4
-	VMULPD       Z0, Z3, Z0
-	VFNMADD231PD Z2, Z1, Z0
-	VMOVUPD      Z4, K1, (AX)
-	VMOVUPD      Z0, K1, (CX)
+	MOVQ        n+24(FP), DX
+	MOVQ        $0x00000000000000ff, BX
+	NEGQ        DX
+	ADDQ        $+8, DX
+	SHRXQ       DX, BX, BX
+	KMOVW       BX, K1
+	VMOVUPD.Z   (AX), K1, Z4
+	VMOVUPD.Z   (CX), K1, Z5
+	VMULPD      Z1, Z5, Z1
+	VFMADD231PD Z4, Z0, Z1
+	VMULPD      Z3, Z5, Z0
+	VFMADD231PD Z4, Z2, Z0
+	VMOVUPD     Z1, K1, (AX)
+	VMOVUPD     Z0, K1, (CX)
 
 done:
 	VZEROUPPER

@@ -7,25 +7,26 @@ import (
 
 // Dcopy copies x to y.
 func (*routines) Dcopy(n int, x []float64, incX int, y []float64, incY int) {
-	if !copyVector(n, x, incX, y, incY) {
+	switch {
+	case inRow(n, x, incX) && inRow(n, y, incY):
+		copy(y[:n], x[:n])
+	case manyApart(n, x, incX) && holds(y, n, incY):
+		copyApart(n, entriesOf(n, x, incX), entriesOf(n, y, incY))
+	default:
 		fallback{}.Dcopy(n, x, incX, y, incY)
 	}
 }
 
 // Scopy is Dcopy in float32.
 func (*routines) Scopy(n int, x []float32, incX int, y []float32, incY int) {
-	if !copyVector(n, x, incX, y, incY) {
+	switch {
+	case inRow(n, x, incX) && inRow(n, y, incY):
+		copy(y[:n], x[:n])
+	case manyApart(n, x, incX) && holds(y, n, incY):
+		copyApart(n, entriesOf(n, x, incX), entriesOf(n, y, incY))
+	default:
 		fallback{}.Scopy(n, x, incX, y, incY)
 	}
-}
-
-// copyVector copies x to y and returns true, or returns false where gonum does.
-func copyVector[F tile.Float](n int, x []F, incX int, y []F, incY int) bool {
-	if incX == 1 && incY == 1 || !manyApart(n, x, incX) || !holds(y, n, incY) {
-		return false
-	}
-	copyApart(n, entriesOf(n, x, incX), entriesOf(n, y, incY))
-	return true
 }
 
 // Drotm applies a modified Givens rotation to x and y.
@@ -55,7 +56,13 @@ func turnVectors[F tile.Float](n int, x []F, incX int, y []F, incY int, flag bla
 	default:
 		return false
 	}
-	if incX == 1 && incY == 1 || !manyApart(n, x, incX) || !holds(y, n, incY) {
+	switch {
+	case n < rotationLength:
+		return false
+	case inRow(n, x, incX) && inRow(n, y, incY) && vectorized():
+		turn(x[:n], y[:n], t)
+		return true
+	case incX == 1 && incY == 1 || !manyApart(n, x, incX) || !holds(y, n, incY):
 		return false
 	}
 	turnApart(n, entriesOf(n, x, incX), entriesOf(n, y, incY), t)

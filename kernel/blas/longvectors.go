@@ -8,7 +8,7 @@ type vectorOperation uint8
 const (
 	addScaled    vectorOperation = iota // y += alpha x
 	scaleVector                         // x *= alpha
-	rotateBoth                          // x, y = alpha x + beta y, alpha y - beta x
+	turnBoth                            // x, y = alpha x + beta y, gamma x + delta y
 	exchangeBoth                        // x, y = y, x
 	innerSum                            // x'y
 	absoluteSum                         // the sum of the absolute values of x
@@ -23,7 +23,7 @@ const (
 // passes returns how often each operation reads or writes an entry of a vector.
 func (o vectorOperation) passes() int {
 	return [...]int{
-		addScaled: 3, scaleVector: 2, rotateBoth: 4, exchangeBoth: 4, innerSum: 2, absoluteSum: 1, squareSum: 1,
+		addScaled: 3, scaleVector: 2, turnBoth: 4, exchangeBoth: 4, innerSum: 2, absoluteSum: 1, squareSum: 1,
 		addScaledPairs: 3, scaleComplex: 2, innerPairs: 2, innerConjugate: 2,
 	}[o]
 }
@@ -37,9 +37,10 @@ const pieceOfVector = 1 << 13
 
 // A longVectors is an operation on long vectors of one length.
 type longVectors[F tile.Float] struct {
-	operation   vectorOperation
-	x, y        []F
-	alpha, beta F
+	operation    vectorOperation
+	x, y         []F
+	alpha, beta  F
+	gamma, delta F // of turnBoth
 }
 
 // compute carries the operation out, and returns its sum: both parts of a complex one.
@@ -80,8 +81,8 @@ func (l *longVectors[F]) piece(i int) (re, im float64) {
 		tile.AddScaled(y, x, l.alpha)
 	case scaleVector:
 		tile.Scale(x, l.alpha)
-	case rotateBoth:
-		tile.PlaneRotation(x, y, l.alpha, l.beta)
+	case turnBoth:
+		tile.Turn(x, y, &[4]F{l.alpha, l.beta, l.gamma, l.delta})
 	case exchangeBoth:
 		tile.Swap(x, y)
 	case innerSum:
@@ -128,13 +129,13 @@ func scale[F tile.Float](x []F, by F) {
 	l.compute()
 }
 
-// rotate sets x to c x + s y, and y to c y - s x.
-func rotate[F tile.Float](x, y []F, c, s F) {
+// turn changes x and y.
+func turn[F tile.Float](x, y []F, t turning[F]) {
 	if len(x) < longVector {
-		tile.PlaneRotation(x, y, c, s)
+		tile.Turn(x, y, &[4]F{t.xx, t.xy, t.yx, t.yy})
 		return
 	}
-	l := longVectors[F]{operation: rotateBoth, x: x, y: y, alpha: c, beta: s}
+	l := longVectors[F]{operation: turnBoth, x: x, y: y, alpha: t.xx, beta: t.xy, gamma: t.yx, delta: t.yy}
 	l.compute()
 }
 

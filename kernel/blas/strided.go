@@ -13,22 +13,25 @@ import (
 // infinity64 and infinity32 are the bits of infinity.
 const infinity64, infinity32 = 0x7ff << 52, 0xff << 23
 
-// An apart is the entries of a vector, some bytes from each other.
-type apart[F tile.Float] struct {
+// An apart is the entries of a vector, some bytes from each other: numbers, or pairs of them.
+type apart[T any] struct {
 	first unsafe.Pointer
 	step  int
 }
 
 // entriesOf returns n entries of x that are inc apart. x holds them.
-func entriesOf[F tile.Float](n int, x []F, inc int) apart[F] {
-	return apart[F]{unsafe.Pointer(&x[firstEntry(n, inc)]), inc * int(unsafe.Sizeof(F(0)))}
+func entriesOf[T any](n int, x []T, inc int) apart[T] {
+	return apart[T]{unsafe.Pointer(&x[firstEntry(n, inc)]), inc * int(unsafe.Sizeof(x[0]))}
 }
 
 // at returns the entry that is some bytes from the first one.
-func (a apart[F]) at(bytes int) *F { return (*F)(unsafe.Add(a.first, bytes)) }
+func (a apart[T]) at(bytes int) *T { return (*T)(unsafe.Add(a.first, bytes)) }
+
+// from returns the entries from number k on.
+func (a apart[T]) from(k int) apart[T] { return apart[T]{unsafe.Add(a.first, k*a.step), a.step} }
 
 // manyApart reports whether n entries of x, inc apart, are many enough for these functions, and in memory.
-func manyApart[F tile.Float](n int, x []F, inc int) bool {
+func manyApart[T any](n int, x []T, inc int) bool {
 	return n >= stridedLength && holds(x, n, inc)
 }
 
@@ -101,7 +104,7 @@ func absolute[F tile.Float](v F) F {
 }
 
 // copyApart copies x to y.
-func copyApart[F tile.Float](n int, x, y apart[F]) {
+func copyApart[T any](n int, x, y apart[T]) {
 	i, j := 0, 0
 	for ; n >= 4; n -= 4 {
 		*y.at(j) = *x.at(i)
@@ -137,7 +140,7 @@ func scaleApart[F tile.Float](n int, x apart[F], by F) {
 }
 
 // exchangeApart exchanges x and y.
-func exchangeApart[F tile.Float](n int, x, y apart[F]) {
+func exchangeApart[T any](n int, x, y apart[T]) {
 	i, j := 0, 0
 	for ; n >= 2; n -= 2 {
 		p, q := x.at(i), y.at(j)

@@ -1,15 +1,130 @@
 package blas
 
-import "github.com/difalt/difalt/internal/tile"
+import (
+	"unsafe"
 
-// Norms of complex vectors with increments of 2 or more are computed in Go, two entries at a time. gonum,
-// which scales each entry, takes about four times as long. It has the other increments, for which it returns
-// or panics.
+	"github.com/difalt/difalt/internal/tile"
+)
 
-// isStrided reports whether n complex numbers of a vector have an increment of 2 or more, and are enough for
-// sums of several parts.
-func isStrided[F tile.Float](n int, x []F, inc int) bool {
-	return n >= stridedLength && inc > 1 && holdsPairs(x, n, inc) && vectorized()
+// Complex vectors whose entries are not beside each other are moved and scaled entry by entry, in loops that
+// have checked before that all entries are within memory. For sums and largest values some entries at a time
+// are copied, and the tiles of vectors take the copies.
+
+// piecePairs is the number of complex numbers that are copied together.
+const piecePairs = 64
+
+// doublePairsOf returns the entries of a complex vector. x holds them.
+func doublePairsOf(n int, x []complex128, inc int) apart[[2]float64] {
+	a := entriesOf(n, x, inc)
+	return apart[[2]float64]{a.first, a.step}
+}
+
+// singlePairsOf is doublePairsOf in complex64.
+func singlePairsOf(n int, x []complex64, inc int) apart[[2]float32] {
+	a := entriesOf(n, x, inc)
+	return apart[[2]float32]{a.first, a.step}
+}
+
+// wordsOf returns the entries of a complex vector as words, for moves.
+func wordsOf(n int, x []complex64, inc int) apart[uint64] {
+	a := entriesOf(n, x, inc)
+	return apart[uint64]{a.first, a.step}
+}
+
+// pairsApart reports whether n entries of a complex vector have an increment of 2 or more, are as many as
+// least, and are in memory. gonum has the other increments, for which it returns or panics.
+func pairsApart[T complex64 | complex128](n, least int, x []T, inc int) bool {
+	return n >= least && inc > 1 && holds(x, n, inc) && vectorized()
+}
+
+// A pieceOfPairs is a copy of some complex numbers.
+type pieceOfPairs[F tile.Float] [piecePairs][2]F
+
+// take copies some entries of x, from number at on, and returns their parts.
+func (p *pieceOfPairs[F]) take(x apart[[2]F], at, n int) []F {
+	n = min(n, piecePairs)
+	to, from := unsafe.Pointer(p), x.from(at)
+	if unsafe.Sizeof(F(0)) == 4 { // as words
+		copyApart(n, apart[uint64]{from.first, from.step}, apart[uint64]{to, 8})
+	} else {
+		copyApart(n, from, apart[[2]F]{to, 16})
+	}
+	return unsafe.Slice((*F)(to), 2*n)
+}
+
+// absolutesOfPairs returns the sum of the absolute values of the parts of n complex numbers.
+func absolutesOfPairs[F tile.Float](n int, x apart[[2]F]) (sum F) {
+	var piece pieceOfPairs[F]
+	for at := 0; at < n; at += piecePairs {
+		sum += tile.Absolutes(piece.take(x, at, n-at))
+	}
+	return sum
+}
+
+// squaresOfPairs returns the sum of the squares of the parts of n complex numbers.
+func squaresOfPairs(n int, x apart[[2]float32]) (sum float64) {
+	var piece pieceOfPairs[float32]
+	for at := 0; at < n; at += piecePairs {
+		sum += tile.Squares(piece.take(x, at, n-at))
+	}
+	return sum
+}
+
+// largestOfPairs returns the index of the first of the n complex numbers whose parts have the largest sum of
+// absolute values. As in gonum, NaN counts as the first entry only.
+func largestOfPairs[F tile.Float](n int, x apart[[2]F]) int {
+	var piece pieceOfPairs[F]
+	most, index := F(0), 0
+	for at := 0; at < n; at += piecePairs {
+		parts := piece.take(x, at, n-at)
+		if !isSize(parts) {
+			if at == 0 {
+				return 0
+			}
+			parts[0], parts[1] = 0, 0
+		}
+		k := tile.LargestPair(parts)
+		if size := tile.PairSize(parts[2*k], parts[2*k+1]); size > most {
+			most, index = size, at+k
+		}
+	}
+	return index
+}
+
+// isSize reports whether the absolute values of the first two parts have a sum.
+func isSize[F tile.Float](parts []F) bool { return parts[0] == parts[0] && parts[1] == parts[1] }
+
+// scalePairsApart multiplies n complex numbers by a real one.
+func scalePairsApart[F tile.Float](n int, x apart[[2]F], by F) {
+	i := 0
+	for ; n >= 2; n -= 2 {
+		p, q := x.at(i), x.at(i+x.step)
+		p[0], p[1] = p[0]*by, p[1]*by
+		q[0], q[1] = q[0]*by, q[1]*by
+		i += 2 * x.step
+	}
+	if n > 0 {
+		p := x.at(i)
+		p[0], p[1] = p[0]*by, p[1]*by
+	}
+}
+
+// timesPairsApart multiplies n complex numbers by one.
+func timesPairsApart[F tile.Float](n int, x apart[[2]F], re, im F) {
+	i := 0
+	for ; n >= 2; n -= 2 {
+		p, q := x.at(i), x.at(i+x.step)
+		v, w := p[0], p[1]
+		p[0], p[1] = F(v*re)-F(w*im), F(w*re)+F(v*im)
+		v, w = q[0], q[1]
+		q[0], q[1] = F(v*re)-F(w*im), F(w*re)+F(v*im)
+		i += 2 * x.step
+	}
+	if n > 0 {
+		p := x.at(i)
+		v, w := p[0], p[1]
+		p[0], p[1] = F(v*re)-F(w*im), F(w*re)+F(v*im)
+	}
 }
 
 // stridedSquares returns the sum of the squares of the parts of n complex numbers, inc apart, in float64.

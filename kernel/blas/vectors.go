@@ -322,7 +322,7 @@ func (*routines) Drot(n int, x []float64, incX int, y []float64, incY int, c, s 
 	case !inRow(n, x, incX) || !inRow(n, y, incY):
 		gonum.Drot(n, x, incX, y, incY, c, s)
 	case n >= rotationLength && vectorized():
-		rotate(x[:n], y[:n], c, s)
+		turn(x[:n], y[:n], turning[float64]{c, s, -s, c})
 	default:
 		y = y[:n]
 		for k, v := range x[:n] {
@@ -340,7 +340,7 @@ func (*routines) Srot(n int, x []float32, incX int, y []float32, incY int, c, s 
 	case !inRow(n, x, incX) || !inRow(n, y, incY):
 		gonum.Srot(n, x, incX, y, incY, c, s)
 	case n >= rotationLength && vectorized():
-		rotate(x[:n], y[:n], c, s)
+		turn(x[:n], y[:n], turning[float32]{c, s, -s, c})
 	default:
 		y = y[:n]
 		for k, v := range x[:n] {

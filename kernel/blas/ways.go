@@ -66,7 +66,7 @@ func inside[F tile.Float](data []F, rows, columns, stride int) bool {
 
 // holds reports whether n entries, inc apart, are within x. If inc is negative the first of them is at the
 // end.
-func holds[F tile.Float](x []F, n, inc int) bool { return inc != 0 && len(x) > (n-1)*max(inc, -inc) }
+func holds[T any](x []T, n, inc int) bool { return inc != 0 && len(x) > (n-1)*max(inc, -inc) }
 
 // known reports whether t is a kind of transposition, isTriangle whether ul is a triangle, isSide whether s
 // is a side, and isDiagonal whether d is a kind of diagonal.

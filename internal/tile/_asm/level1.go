@@ -18,9 +18,10 @@ func levelOne(t isa) {
 		addComplex(t, x)
 		timesComplex(t, x)
 		dotComplex(t, x)
-		planeRotation(t, x)
+		turn(t, x)
 		if !t.evex {
-			largestIndex(t, x)
+			largestIndex(t, x, 1)
+			largestIndex(t, x, 2)
 			swap(t, x)
 		}
 	}
@@ -199,50 +200,57 @@ func swap(t isa, x *number) {
 	finish()
 }
 
-// planeRotation emits the rotation of two vectors.
-func planeRotation(t isa, x *number) {
-	text("planeRotation"+x.suffix, t, "func(x, y, by *F, n int)",
-		"sets n numbers of x to c x + s y, and of y to c y - s x, with c and s at by, n >= 1.")
-	to, other, by := param("x"), param("y"), param("by")
-	c, s := t.vec(), t.vec()
-	x.broadcast(Mem{Base: by}, c)
-	x.broadcast(Mem{Base: by, Disp: x.size}, s)
+// turn emits a rotation of two vectors, or another map of their entries.
+func turn(t isa, x *number) {
+	text("turn"+x.suffix, t, "func(x, y, by *F, n int)",
+		"sets n numbers of x to a x + b y, and of y to c x + d y, with a, b, c and d at by, n >= 1.")
+	to, other := param("x"), param("y")
+	by := x.broadcasts(t, param("by"), 4)
 	changeVectors(t, x, 2, []reg.GPVirtual{to, other}, func(io access, _, disp int) {
 		v, w := io.load(Mem{Base: to, Disp: disp}), io.load(Mem{Base: other, Disp: disp})
 		upper, lower := t.vec(), t.vec()
-		x.multiply(s, w, upper)
-		x.fma(v, c, upper)
-		x.multiply(c, w, lower)
-		x.subtract(v, s, lower)
+		x.multiply(by[1], w, upper)
+		x.fma(v, by[0], upper)
+		x.multiply(by[3], w, lower)
+		x.fma(v, by[2], lower)
 		io.store(upper, Mem{Base: to, Disp: disp})
 		io.store(lower, Mem{Base: other, Disp: disp})
 	})
 	finish()
 }
 
-// largestIndex emits the index of the first of the largest absolute values: it finds their size first. A
-// maximum with NaN is the other operand.
-func largestIndex(t isa, x *number) {
+// largestIndex emits the index of the first of the largest absolute values or, for pairs, of the largest sums
+// of the two absolute values of a pair: it finds their size first. A maximum with NaN is the other operand.
+func largestIndex(t isa, x *number, together int) {
 	const vectors = 4
-	text("largestIndex"+x.suffix, t, "func(x *F, n int) int",
-		fmt.Sprintf("returns the index of the first of the largest absolute values of n numbers, n >= %d. NaN does "+
-			"not count, but one number is not NaN.", x.lanes(t)))
+	name, what := "largestIndex", "absolute values of n numbers"
+	if together == 2 {
+		name, what = "largestPair", "sums of absolute values of the pairs of n numbers"
+	}
+	text(name+x.suffix, t, "func(x *F, n int) int",
+		fmt.Sprintf("returns the index of the first of the largest %s, n >= %d. NaN does not count, but one is not "+
+			"NaN.", what, x.lanes(t)))
 	from, left, most := param("x"), param("n"), t.zeros(vectors)
 	bits := uint64(1 << 63)
 	if x == single {
 		bits = 1<<63 | 1<<31
 	}
 	sign := t.broadcast(local(fresh(U64(bits))))
-	add := func(at Mem, k int) {
+	sizes := func(at Mem) vector {
 		v := t.vec()
 		VANDNPD(at, sign, v)
-		x.maximum(most[k], v, most[k])
+		if together == 2 {
+			w := t.vec()
+			x.swapPairs(t, v, w)
+			x.add(w, v, v)
+		}
+		return v
 	}
 	last := sum(from, left, uint8(x.size), -t.bytes())
 	SHRQ(U8(log2(vectors*x.lanes(t))), left)
 	repeat("block", left, func() {
 		for k := range most {
-			add(Mem{Base: from, Disp: k * t.bytes()}, k)
+			x.maximum(most[k], sizes(Mem{Base: from, Disp: k * t.bytes()}), most[k])
 		}
 		advance(vectors*t.bytes(), from)
 	})
@@ -250,14 +258,14 @@ func largestIndex(t isa, x *number) {
 	SHRQ(U8(log2(x.lanes(t))), left)
 	ANDQ(I32(vectors-1), left)
 	repeat("vector", left, func() {
-		add(Mem{Base: from}, 0)
+		x.maximum(most[0], sizes(Mem{Base: from}), most[0])
 		advance(t.bytes(), from)
 	})
-	add(Mem{Base: last}, 1)
+	x.maximum(most[1], sizes(Mem{Base: last}), most[1])
 	size := x.largestLane(most)
-	found, v := GP32(), t.vec()
+	found := GP32()
 	find := func(at reg.GPVirtual) {
-		VANDNPD(Mem{Base: at}, sign, v)
+		v := sizes(Mem{Base: at})
 		x.equal(size, v, v, found)
 		TESTL(found, found)
 	}
@@ -276,6 +284,9 @@ func largestIndex(t isa, x *number) {
 	SUBQ(mem("x"), from)
 	SHRQ(U8(log2(x.size)), from)
 	ADDQ(found.As64(), from)
+	if together == 2 {
+		SHRQ(U8(1), from)
+	}
 	MOVQ(from, place(ReturnIndex(0)))
 	finish()
 }
