@@ -45,7 +45,7 @@ func TestVectors(t *testing.T) {
 		"AddScaled", "AddScaled32",
 		"InnerProduct", "InnerProduct32", "Squares", "Absolutes", "Absolutes32", "Scale", "Scale32",
 		"AddComplex", "AddComplex32", "TimesComplex", "TimesComplex32", "PlaneRotation", "PlaneRotation32",
-		"Turn", "Turn32", "Swap", "Swap32",
+		"Turn", "Turn32", "Swap", "Swap32", "GatherPairs", "GatherPairs32", "ScalePairs", "ScalePairs32",
 		"TurnPairs", "TurnPairs32", "CombinePairs", "CombinePairs32", "SplitPairs", "SplitPairs32",
 		"SolveRows", "SolveRows32", "MultiplyRows", "MultiplyRows32",
 		"SolveComplexRows", "SolveComplexRows32", "MultiplyComplexRows", "MultiplyComplexRows32",
@@ -68,6 +68,7 @@ var sameBits = []string{
 	"TurnPairs", "TurnPairs32", "CombinePairs", "CombinePairs32", "SplitPairs", "SplitPairs32",
 	"LargestIndex", "LargestIndex32", "LargestPair", "LargestPair32", "PackBasis", "Scale",
 	"Scale32", "SumDifferences", "Swap", "Swap32", "Transpose", "Transpose32",
+	"GatherPairs", "GatherPairs32", "ScalePairs", "ScalePairs32",
 }
 
 // conform holds operations to their definitions on every tier, for some shapes. With -short these are every

@@ -79,6 +79,8 @@ type operations struct {
 	combinePairs       [17]int
 	splitPairs         [17]int
 	transposeComplex   int
+	gatherPairs        [17]int
+	scalePairs         [17]int
 	addAbs             int
 	scale              [17]int
 	squares            [17]int

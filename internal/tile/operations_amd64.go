@@ -133,6 +133,12 @@ func splitPairsTile(re, im, src unsafe.Pointer, vectors int, index int)
 func transposeComplexTile(dst *float64, ldd int, src *float64, lds, m, n int)
 
 //go:noescape
+func gatherPairsTile(dst, src unsafe.Pointer, step, n int, index int)
+
+//go:noescape
+func scalePairsTile(x, by unsafe.Pointer, step, n int, index int)
+
+//go:noescape
 func addAbsTile(y, a *float64, n int) float64
 
 //go:noescape

@@ -42,6 +42,8 @@ var checks = map[string]func(*run, shape){
 	"PlaneRotation": planeRotation[float64], "PlaneRotation32": planeRotation[float32],
 	"Turn": turn[float64], "Turn32": turn[float32],
 	"LargestPair": largestPair[float64], "LargestPair32": largestPair[float32],
+	"GatherPairs": gatherPairs[float64], "GatherPairs32": gatherPairs[float32],
+	"ScalePairs": scalePairs[float64], "ScalePairs32": scalePairs[float32],
 	"Swap": swap[float64], "Swap32": swap[float32],
 	"LargestIndex": largestIndex[float64], "LargestIndex32": largestIndex[float32],
 	"AddAbs": addAbs, "Reflect": reflect, "Scale": scale[float64], "Scale32": scale[float32],

@@ -307,6 +307,18 @@ func splitPairs32_avx2(re *float32, im *float32, src *float32, vectors int, inde
 // transposeComplex_avx2 stores the transpose of m rows of n pairs, both even and at least 2. Strides are in numbers.
 func transposeComplex_avx2(dst *float64, ldd int, src *float64, lds int, m int, n int)
 
+// gatherPairs_avx2 copies n pairs, step bytes apart, n > 0 a multiple of 4.
+func gatherPairs_avx2(dst *float64, src *float64, step int, n int, index int)
+
+// scalePairs_avx2 multiplies n pairs, step bytes apart, by the number at by, n > 0 a multiple of 4.
+func scalePairs_avx2(x *float64, by *float64, step int, n int, index int)
+
+// gatherPairs32_avx2 copies n pairs, step bytes apart, n > 0 a multiple of 4.
+func gatherPairs32_avx2(dst *float32, src *float32, step int, n int, index int)
+
+// scalePairs32_avx2 multiplies n pairs, step bytes apart, by the number at by, n > 0 a multiple of 4.
+func scalePairs32_avx2(x *float32, by *float32, step int, n int, index int)
+
 // addAbs_avx2 adds the absolute values of n entries of a to y, and returns their sum, n >= 1.
 func addAbs_avx2(y *float64, a *float64, n int) float64
 

@@ -16042,6 +16042,110 @@ pairs:
 	VZEROUPPER
 	RET
 
+// func gatherPairs_avx2(dst *float64, src *float64, step int, n int, index int)
+// Requires: AVX
+TEXT ·gatherPairs_avx2(SB), NOSPLIT, $0-40
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ step+16(FP), DX
+	LEAQ (DX)(DX*2), BX
+	MOVQ n+24(FP), SI
+	SHRQ $0x02, SI
+
+pairs:
+	VMOVUPD     (CX), X0
+	VINSERTF128 $0x01, (CX)(DX*1), Y0, Y0
+	VMOVUPD     Y0, (AX)
+	VMOVUPD     (CX)(DX*2), X1
+	VINSERTF128 $0x01, (CX)(BX*1), Y1, Y1
+	VMOVUPD     Y1, 32(AX)
+	ADDQ        $+64, AX
+	LEAQ        (CX)(DX*4), CX
+	DECQ        SI
+	JNZ         pairs
+	VZEROUPPER
+	RET
+
+// func scalePairs_avx2(x *float64, by *float64, step int, n int, index int)
+// Requires: AVX
+TEXT ·scalePairs_avx2(SB), NOSPLIT, $0-40
+	MOVQ     by+8(FP), AX
+	VMOVDDUP (AX), X0
+	MOVQ     x+0(FP), AX
+	MOVQ     step+16(FP), CX
+	LEAQ     (CX)(CX*2), DX
+	MOVQ     n+24(FP), BX
+	SHRQ     $0x02, BX
+
+pairs:
+	VMULPD  (AX), X0, X1
+	VMOVUPD X1, (AX)
+	VMULPD  (AX)(CX*1), X0, X1
+	VMOVUPD X1, (AX)(CX*1)
+	VMULPD  (AX)(CX*2), X0, X1
+	VMOVUPD X1, (AX)(CX*2)
+	VMULPD  (AX)(DX*1), X0, X1
+	VMOVUPD X1, (AX)(DX*1)
+	LEAQ    (AX)(CX*4), AX
+	DECQ    BX
+	JNZ     pairs
+	VZEROUPPER
+	RET
+
+// func gatherPairs32_avx2(dst *float32, src *float32, step int, n int, index int)
+// Requires: AVX
+TEXT ·gatherPairs32_avx2(SB), NOSPLIT, $0-40
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ step+16(FP), DX
+	LEAQ (DX)(DX*2), BX
+	MOVQ n+24(FP), SI
+	SHRQ $0x02, SI
+
+pairs:
+	VMOVSD      (CX), X0
+	VMOVHPD     (CX)(DX*1), X0, X0
+	VMOVSD      (CX)(DX*2), X1
+	VMOVHPD     (CX)(BX*1), X1, X1
+	VINSERTF128 $0x01, X1, Y0, Y0
+	VMOVUPD     Y0, (AX)
+	ADDQ        $+32, AX
+	LEAQ        (CX)(DX*4), CX
+	DECQ        SI
+	JNZ         pairs
+	VZEROUPPER
+	RET
+
+// func scalePairs32_avx2(x *float32, by *float32, step int, n int, index int)
+// Requires: AVX
+TEXT ·scalePairs32_avx2(SB), NOSPLIT, $0-40
+	MOVQ         by+8(FP), AX
+	VBROADCASTSS (AX), X0
+	MOVQ         x+0(FP), AX
+	MOVQ         step+16(FP), CX
+	LEAQ         (CX)(CX*2), DX
+	MOVQ         n+24(FP), BX
+	SHRQ         $0x02, BX
+
+pairs:
+	VMOVSD (AX), X1
+	VMULPS X1, X0, X1
+	VMOVSD X1, (AX)
+	VMOVSD (AX)(CX*1), X1
+	VMULPS X1, X0, X1
+	VMOVSD X1, (AX)(CX*1)
+	VMOVSD (AX)(CX*2), X1
+	VMULPS X1, X0, X1
+	VMOVSD X1, (AX)(CX*2)
+	VMOVSD (AX)(DX*1), X1
+	VMULPS X1, X0, X1
+	VMOVSD X1, (AX)(DX*1)
+	LEAQ   (AX)(CX*4), AX
+	DECQ   BX
+	JNZ    pairs
+	VZEROUPPER
+	RET
+
 // func addAbs_avx2(y *float64, a *float64, n int) float64
 // Requires: AVX
 TEXT ·addAbs_avx2(SB), NOSPLIT, $8-32

@@ -67,14 +67,11 @@ func (*routines) Cdotc(n int, x []complex64, incX int, y []complex64, incY int) 
 
 // Zscal multiplies x by alpha. As in gonum, alpha = 0 clears x.
 func (*routines) Zscal(n int, alpha complex128, x []complex128, incX int) {
-	switch {
-	case alpha != 0 && pairsStride(n, x, incX, x, incX):
-		timesPairs(doubles(x[:n]), real(alpha), imag(alpha))
-	case alpha != 0 && pairsApart(n, stridedLength, x, incX):
-		timesPairsApart(n, doublePairsOf(n, x, incX), real(alpha), imag(alpha))
-	default:
+	if alpha == 0 || !pairsStride(n, x, incX, x, incX) {
 		gonum.Zscal(n, alpha, x, incX)
+		return
 	}
+	timesPairs(doubles(x[:n]), real(alpha), imag(alpha))
 }
 
 // Cscal is Zscal in complex64.
@@ -95,7 +92,7 @@ func (*routines) Zdscal(n int, alpha float64, x []complex128, incX int) {
 	case alpha != 0 && pairsStride(n, x, incX, x, incX):
 		scale(doubles(x[:n]), alpha)
 	case alpha != 0 && pairsApart(n, stridedLength, x, incX):
-		scalePairsApart(n, doublePairsOf(n, x, incX), alpha)
+		tile.ScalePairs(doubles(x), incX, n, alpha)
 	default:
 		gonum.Zdscal(n, alpha, x, incX)
 	}
@@ -107,7 +104,7 @@ func (*routines) Csscal(n int, alpha float32, x []complex64, incX int) {
 	case alpha != 0 && pairsStride(n, x, incX, x, incX):
 		scale(singles(x[:n]), alpha)
 	case alpha != 0 && pairsApart(n, stridedLength, x, incX):
-		scalePairsApart(n, singlePairsOf(n, x, incX), alpha)
+		tile.ScalePairs(singles(x), incX, n, alpha)
 	default:
 		gonum.Csscal(n, alpha, x, incX)
 	}
@@ -135,7 +132,7 @@ func (*routines) Scnrm2(n int, x []complex64, incX int) float32 {
 	case inRow(n, x, incX) && vectorized():
 		return float32(math.Sqrt(squares32(singles(x[:n]))))
 	case pairsApart(n, gatheredLength, x, incX):
-		return float32(math.Sqrt(squaresOfPairs(n, singlePairsOf(n, x, incX))))
+		return float32(math.Sqrt(squaresOfPairs(n, singles(x), incX)))
 	case pairsApart(n, stridedLength, x, incX):
 		return float32(math.Sqrt(stridedSquares(n, singles(x), incX)))
 	}
@@ -148,7 +145,7 @@ func (*routines) Dzasum(n int, x []complex128, incX int) float64 {
 	case pairsStride(n, x, incX, x, incX):
 		return absolutes(doubles(x[:n]))
 	case pairsApart(n, gatheredLength, x, incX):
-		return absolutesOfPairs(n, doublePairsOf(n, x, incX))
+		return absolutesOfPairs(n, doubles(x), incX)
 	}
 	return gonum.Dzasum(n, x, incX)
 }
@@ -159,7 +156,7 @@ func (*routines) Scasum(n int, x []complex64, incX int) float32 {
 	case pairsStride(n, x, incX, x, incX):
 		return absolutes(singles(x[:n]))
 	case pairsApart(n, gatheredLength, x, incX):
-		return absolutesOfPairs(n, singlePairsOf(n, x, incX))
+		return absolutesOfPairs(n, singles(x), incX)
 	}
 	return gonum.Scasum(n, x, incX)
 }
@@ -171,7 +168,7 @@ func (*routines) Izamax(n int, x []complex128, incX int) int {
 	case pairsStride(n, x, incX, x, incX) && isSize(doubles(x)):
 		return tile.LargestPair(doubles(x[:n]))
 	case pairsApart(n, gatheredLength, x, incX):
-		return largestOfPairs(n, doublePairsOf(n, x, incX))
+		return largestOfPairs(n, doubles(x), incX)
 	}
 	return gonum.Izamax(n, x, incX)
 }
@@ -182,7 +179,7 @@ func (*routines) Icamax(n int, x []complex64, incX int) int {
 	case pairsStride(n, x, incX, x, incX) && isSize(singles(x)):
 		return tile.LargestPair(singles(x[:n]))
 	case pairsApart(n, gatheredLength, x, incX):
-		return largestOfPairs(n, singlePairsOf(n, x, incX))
+		return largestOfPairs(n, singles(x), incX)
 	}
 	return gonum.Icamax(n, x, incX)
 }

@@ -27,9 +27,6 @@ func entriesOf[T any](n int, x []T, inc int) apart[T] {
 // at returns the entry that is some bytes from the first one.
 func (a apart[T]) at(bytes int) *T { return (*T)(unsafe.Add(a.first, bytes)) }
 
-// from returns the entries from number k on.
-func (a apart[T]) from(k int) apart[T] { return apart[T]{unsafe.Add(a.first, k*a.step), a.step} }
-
 // manyApart reports whether n entries of x, inc apart, are many enough for these functions, and in memory.
 func manyApart[T any](n int, x []T, inc int) bool {
 	return n >= stridedLength && holds(x, n, inc)

@@ -1,10 +1,6 @@
 package blas
 
-import (
-	"unsafe"
-
-	"github.com/difalt/difalt/internal/tile"
-)
+import "github.com/difalt/difalt/internal/tile"
 
 // Complex vectors whose entries are not beside each other are moved and scaled entry by entry, in loops that
 // have checked before that all entries are within memory. For sums and largest values some entries at a time
@@ -38,45 +34,40 @@ func pairsApart[T complex64 | complex128](n, least int, x []T, inc int) bool {
 }
 
 // A pieceOfPairs is a copy of some complex numbers.
-type pieceOfPairs[F tile.Float] [piecePairs][2]F
+type pieceOfPairs[F tile.Float] [2 * piecePairs]F
 
-// take copies some entries of x, from number at on, and returns their parts.
-func (p *pieceOfPairs[F]) take(x apart[[2]F], at, n int) []F {
-	n = min(n, piecePairs)
-	to, from := unsafe.Pointer(p), x.from(at)
-	if unsafe.Sizeof(F(0)) == 4 { // as words
-		copyApart(n, apart[uint64]{from.first, from.step}, apart[uint64]{to, 8})
-	} else {
-		copyApart(n, from, apart[[2]F]{to, 16})
-	}
-	return unsafe.Slice((*F)(to), 2*n)
+// take copies some of n entries of x, inc apart, from number at on, and returns their parts.
+func (p *pieceOfPairs[F]) take(n int, x []F, inc, at int) []F {
+	n = min(n-at, piecePairs)
+	tile.GatherPairs(p[:], x[2*inc*at:], inc, n)
+	return p[:2*n]
 }
 
-// absolutesOfPairs returns the sum of the absolute values of the parts of n complex numbers.
-func absolutesOfPairs[F tile.Float](n int, x apart[[2]F]) (sum F) {
+// absolutesOfPairs returns the sum of the absolute values of the parts of n complex numbers, inc apart.
+func absolutesOfPairs[F tile.Float](n int, x []F, inc int) (sum F) {
 	var piece pieceOfPairs[F]
 	for at := 0; at < n; at += piecePairs {
-		sum += tile.Absolutes(piece.take(x, at, n-at))
+		sum += tile.Absolutes(piece.take(n, x, inc, at))
 	}
 	return sum
 }
 
-// squaresOfPairs returns the sum of the squares of the parts of n complex numbers.
-func squaresOfPairs(n int, x apart[[2]float32]) (sum float64) {
+// squaresOfPairs returns the sum of the squares of the parts of n complex numbers, inc apart.
+func squaresOfPairs(n int, x []float32, inc int) (sum float64) {
 	var piece pieceOfPairs[float32]
 	for at := 0; at < n; at += piecePairs {
-		sum += tile.Squares(piece.take(x, at, n-at))
+		sum += tile.Squares(piece.take(n, x, inc, at))
 	}
 	return sum
 }
 
 // largestOfPairs returns the index of the first of the n complex numbers whose parts have the largest sum of
 // absolute values. As in gonum, NaN counts as the first entry only.
-func largestOfPairs[F tile.Float](n int, x apart[[2]F]) int {
+func largestOfPairs[F tile.Float](n int, x []F, inc int) int {
 	var piece pieceOfPairs[F]
 	most, index := F(0), 0
 	for at := 0; at < n; at += piecePairs {
-		parts := piece.take(x, at, n-at)
+		parts := piece.take(n, x, inc, at)
 		if !isSize(parts) {
 			if at == 0 {
 				return 0
@@ -94,36 +85,21 @@ func largestOfPairs[F tile.Float](n int, x apart[[2]F]) int {
 // isSize reports whether the absolute values of the first two parts have a sum.
 func isSize[F tile.Float](parts []F) bool { return parts[0] == parts[0] && parts[1] == parts[1] }
 
-// scalePairsApart multiplies n complex numbers by a real one.
-func scalePairsApart[F tile.Float](n int, x apart[[2]F], by F) {
-	i := 0
-	for ; n >= 2; n -= 2 {
-		p, q := x.at(i), x.at(i+x.step)
-		p[0], p[1] = p[0]*by, p[1]*by
-		q[0], q[1] = q[0]*by, q[1]*by
-		i += 2 * x.step
-	}
-	if n > 0 {
-		p := x.at(i)
-		p[0], p[1] = p[0]*by, p[1]*by
-	}
-}
-
 // timesPairsApart multiplies n complex numbers by one.
-func timesPairsApart[F tile.Float](n int, x apart[[2]F], re, im F) {
+func timesPairsApart(n int, x apart[[2]float32], re, im float32) {
 	i := 0
 	for ; n >= 2; n -= 2 {
 		p, q := x.at(i), x.at(i+x.step)
 		v, w := p[0], p[1]
-		p[0], p[1] = F(v*re)-F(w*im), F(w*re)+F(v*im)
+		p[0], p[1] = float32(v*re)-float32(w*im), float32(w*re)+float32(v*im)
 		v, w = q[0], q[1]
-		q[0], q[1] = F(v*re)-F(w*im), F(w*re)+F(v*im)
+		q[0], q[1] = float32(v*re)-float32(w*im), float32(w*re)+float32(v*im)
 		i += 2 * x.step
 	}
 	if n > 0 {
 		p := x.at(i)
 		v, w := p[0], p[1]
-		p[0], p[1] = F(v*re)-F(w*im), F(w*re)+F(v*im)
+		p[0], p[1] = float32(v*re)-float32(w*im), float32(w*re)+float32(v*im)
 	}
 }
 

@@ -64,6 +64,7 @@ func vectors(t isa) {
 			splitPairs(t, x)
 		}
 		transposeComplex(t)
+		pairsApart(t)
 		addAbs(t)
 		scale(t, double)
 		scale(t, single)
