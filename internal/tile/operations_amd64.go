@@ -70,7 +70,7 @@ func residualTile(e, a *float64, lda int, b, y *float64, n, r int) float64
 func rotateTile(z *float64, ldz int, c, s *float64, n int)
 
 //go:noescape
-func rowDotsTile(sums, a unsafe.Pointer, lda int, x unsafe.Pointer, n int, index int)
+func rowDotsTile(sums, a unsafe.Pointer, lda, growth int, x unsafe.Pointer, n int, index int)
 
 //go:noescape
 func addRowsTile(y, a unsafe.Pointer, lda int, b unsafe.Pointer, n int, index int)

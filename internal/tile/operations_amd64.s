@@ -488,8 +488,8 @@ TEXT ·rotateTile(SB), NOSPLIT, $0-40
 	MOVQ ·tiles+1272(SB), AX
 	JMP AX
 
-TEXT ·rowDotsTile(SB), NOSPLIT, $0-48
-	MOVQ index+40(FP), AX
+TEXT ·rowDotsTile(SB), NOSPLIT, $0-56
+	MOVQ index+48(FP), AX
 	LEAQ ·tiles+1280(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX

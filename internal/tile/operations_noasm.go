@@ -39,7 +39,7 @@ func leastSquaresTile(b, a *float64, lda, n, r int, y, work *float64, next uintp
 }
 func residualTile(e, a *float64, lda int, b, y *float64, n, r int) float64 { panic("tile: no tile") }
 func rotateTile(z *float64, ldz int, c, s *float64, n int)                 { panic("tile: no tile") }
-func rowDotsTile(sums, a unsafe.Pointer, lda int, x unsafe.Pointer, n int, index int) {
+func rowDotsTile(sums, a unsafe.Pointer, lda, growth int, x unsafe.Pointer, n int, index int) {
 	panic("tile: no tile")
 }
 func addRowsTile(y, a unsafe.Pointer, lda int, b unsafe.Pointer, n int, index int) {
@@ -68,6 +68,7 @@ func reflectTile(a, col, next *float64, ld int, w, sums *float64, scale float64,
 func addComplexTile(y, x, by unsafe.Pointer, n int, index int)   { panic("tile: no tile") }
 func timesComplexTile(y, by unsafe.Pointer, n int, index int)    { panic("tile: no tile") }
 func dotComplexTile(sums, x, y unsafe.Pointer, n int, index int) { panic("tile: no tile") }
+func turnTile(x, y, by unsafe.Pointer, n int, index int)         { panic("tile: no tile") }
 func solveRowsTile(b unsafe.Pointer, ldb int, a unsafe.Pointer, down, across int, d unsafe.Pointer, order, cols int, index int) {
 	panic("tile: no tile")
 }

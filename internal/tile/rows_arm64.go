@@ -86,7 +86,11 @@ func dots8(sums, a *float64, lda, rows int, x *float64, n int) {
 	copy(unsafe.Slice(sums, rows), four[:])
 }
 
-func rowDotsTile(sums, a unsafe.Pointer, lda int, x unsafe.Pointer, n int, index int) {
+func rowDotsTile(sums, a unsafe.Pointer, lda, growth int, x unsafe.Pointer, n int, index int) {
+	if growth != 0 {
+		growingDots(sums, a, lda, growth, x, n, index < singles)
+		return
+	}
 	switch index {
 	case 1:
 		var start [4 * partialSums]float64
@@ -103,6 +107,17 @@ func rowDotsTile(sums, a unsafe.Pointer, lda int, x unsafe.Pointer, n int, index
 			*(*float32)(sums) = rowDots32_1_neon(&start[0], row, with, n/partialSums)
 		} else {
 			rowDots32_4_neon((*float32)(sums), &start[0], row, lda, rows, with, n/partialSums)
+		}
+	}
+}
+
+// growingDots computes the products of mostGrowing rows, at distances that grow, one after the other.
+func growingDots(sums, a unsafe.Pointer, lda, growth int, x unsafe.Pointer, n int, double bool) {
+	for i := range mostGrowing {
+		if row := rowAt(i, lda, growth); double {
+			dots8(at((*float64)(sums), i), at((*float64)(a), row), 0, 1, (*float64)(x), n)
+		} else {
+			dots32(at((*float32)(sums), i), at((*float32)(a), row), 0, 1, (*float32)(x), n)
 		}
 	}
 }

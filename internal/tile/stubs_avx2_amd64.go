@@ -116,19 +116,19 @@ func residual_avx2(e *float64, a *float64, lda int, b *float64, y *float64, n in
 func rotate_avx2(z *float64, ldz int, c *float64, s *float64, n int)
 
 // rowDots_6_avx2 sets sums to the products of 6 rows of n entries and x, n >= 1.
-func rowDots_6_avx2(sums *float64, a *float64, lda int, x *float64, n int, index int)
+func rowDots_6_avx2(sums *float64, a *float64, lda int, growth int, x *float64, n int, index int)
 
 // rowDots_4_avx2 sets sums to the products of 4 rows of n entries and x, n >= 1.
-func rowDots_4_avx2(sums *float64, a *float64, lda int, x *float64, n int, index int)
+func rowDots_4_avx2(sums *float64, a *float64, lda int, growth int, x *float64, n int, index int)
 
 // rowDots_1_avx2 sets sums to the products of 1 rows of n entries and x, n >= 1.
-func rowDots_1_avx2(sums *float64, a *float64, lda int, x *float64, n int, index int)
+func rowDots_1_avx2(sums *float64, a *float64, lda int, growth int, x *float64, n int, index int)
 
 // addRows_8_avx2 adds 8 rows of n entries, times the entries of b, to y, n >= 1.
 func addRows_8_avx2(y *float64, a *float64, lda int, b *float64, n int, index int)
 
 // rowDots32_8_avx2 sets sums to the products of 8 rows of n entries and x, n >= 1.
-func rowDots32_8_avx2(sums *float32, a *float32, lda int, x *float32, n int, index int)
+func rowDots32_8_avx2(sums *float32, a *float32, lda int, growth int, x *float32, n int, index int)
 
 // addRows32_8_avx2 adds 8 rows of n entries, times the entries of b, to y, n >= 1.
 func addRows32_8_avx2(y *float32, a *float32, lda int, b *float32, n int, index int)
@@ -137,7 +137,7 @@ func addRows32_8_avx2(y *float32, a *float32, lda int, b *float32, n int, index 
 func addRows_4_avx2(y *float64, a *float64, lda int, b *float64, n int, index int)
 
 // rowDots32_4_avx2 sets sums to the products of 4 rows of n entries and x, n >= 1.
-func rowDots32_4_avx2(sums *float32, a *float32, lda int, x *float32, n int, index int)
+func rowDots32_4_avx2(sums *float32, a *float32, lda int, growth int, x *float32, n int, index int)
 
 // addRows32_4_avx2 adds 4 rows of n entries, times the entries of b, to y, n >= 1.
 func addRows32_4_avx2(y *float32, a *float32, lda int, b *float32, n int, index int)
@@ -152,7 +152,7 @@ func addOuter32_4_avx2(a *float32, lda int, b *float32, y *float32, n int, index
 func addRows_1_avx2(y *float64, a *float64, lda int, b *float64, n int, index int)
 
 // rowDots32_1_avx2 sets sums to the products of 1 rows of n entries and x, n >= 1.
-func rowDots32_1_avx2(sums *float32, a *float32, lda int, x *float32, n int, index int)
+func rowDots32_1_avx2(sums *float32, a *float32, lda int, growth int, x *float32, n int, index int)
 
 // addRows32_1_avx2 adds 1 rows of n entries, times the entries of b, to y, n >= 1.
 func addRows32_1_avx2(y *float32, a *float32, lda int, b *float32, n int, index int)

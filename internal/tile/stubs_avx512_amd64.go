@@ -143,13 +143,13 @@ func residual_avx512(e *float64, a *float64, lda int, b *float64, y *float64, n 
 func rotate_avx512(z *float64, ldz int, c *float64, s *float64, n int)
 
 // rowDots_8_avx512 sets sums to the products of 8 rows of n entries and x, n >= 1.
-func rowDots_8_avx512(sums *float64, a *float64, lda int, x *float64, n int, index int)
+func rowDots_8_avx512(sums *float64, a *float64, lda int, growth int, x *float64, n int, index int)
 
 // rowDots_4_avx512 sets sums to the products of 4 rows of n entries and x, n >= 1.
-func rowDots_4_avx512(sums *float64, a *float64, lda int, x *float64, n int, index int)
+func rowDots_4_avx512(sums *float64, a *float64, lda int, growth int, x *float64, n int, index int)
 
 // rowDots_1_avx512 sets sums to the products of 1 rows of n entries and x, n >= 1.
-func rowDots_1_avx512(sums *float64, a *float64, lda int, x *float64, n int, index int)
+func rowDots_1_avx512(sums *float64, a *float64, lda int, growth int, x *float64, n int, index int)
 
 // addRows_8_avx512 adds 8 rows of n entries, times the entries of b, to y, n >= 1.
 func addRows_8_avx512(y *float64, a *float64, lda int, b *float64, n int, index int)

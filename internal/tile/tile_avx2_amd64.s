@@ -9648,15 +9648,15 @@ pair:
 	VZEROUPPER
 	RET
 
-// func rowDots_6_avx2(sums *float64, a *float64, lda int, x *float64, n int, index int)
+// func rowDots_6_avx2(sums *float64, a *float64, lda int, growth int, x *float64, n int, index int)
 // Requires: AVX, CMOV, FMA3
-TEXT ·rowDots_6_avx2(SB), NOSPLIT, $0-48
+TEXT ·rowDots_6_avx2(SB), NOSPLIT, $0-56
 	MOVQ        a+8(FP), AX
 	MOVQ        lda+16(FP), CX
 	SHLQ        $0x03, CX
 	LEAQ        (CX)(CX*2), DX
 	LEAQ        (CX)(CX*4), BX
-	MOVQ        x+24(FP), SI
+	MOVQ        x+32(FP), SI
 	VXORPD      Y0, Y0, Y0
 	VXORPD      Y1, Y1, Y1
 	VXORPD      Y2, Y2, Y2
@@ -9669,10 +9669,10 @@ TEXT ·rowDots_6_avx2(SB), NOSPLIT, $0-48
 	VXORPD      Y9, Y9, Y9
 	VXORPD      Y10, Y10, Y10
 	VXORPD      Y11, Y11, Y11
-	MOVQ        n+32(FP), DI
+	MOVQ        n+40(FP), DI
 	ANDQ        $+7, DI
 	JZ          whole
-	MOVQ        n+32(FP), R8
+	MOVQ        n+40(FP), R8
 	SUBQ        $+8, R8
 	SHLQ        $0x03, R8
 	ADDQ        R8, AX
@@ -9716,7 +9716,7 @@ TEXT ·rowDots_6_avx2(SB), NOSPLIT, $0-48
 	SUBQ        R8, SI
 
 whole:
-	MOVQ  n+32(FP), DI
+	MOVQ  n+40(FP), DI
 	SHRQ  $0x03, DI
 	TESTQ DI, DI
 	JZ    blockDone
@@ -9762,14 +9762,19 @@ blockDone:
 	VZEROUPPER
 	RET
 
-// func rowDots_4_avx2(sums *float64, a *float64, lda int, x *float64, n int, index int)
+// func rowDots_4_avx2(sums *float64, a *float64, lda int, growth int, x *float64, n int, index int)
 // Requires: AVX, CMOV, FMA3
-TEXT ·rowDots_4_avx2(SB), NOSPLIT, $0-48
+TEXT ·rowDots_4_avx2(SB), NOSPLIT, $0-56
 	MOVQ        a+8(FP), AX
 	MOVQ        lda+16(FP), CX
 	SHLQ        $0x03, CX
-	LEAQ        (CX)(CX*2), DX
-	MOVQ        x+24(FP), BX
+	MOVQ        growth+24(FP), DX
+	SHLQ        $0x03, DX
+	LEAQ        (DX)(CX*2), BX
+	LEAQ        (DX)(DX*2), DX
+	LEAQ        (CX)(CX*2), SI
+	ADDQ        SI, DX
+	MOVQ        x+32(FP), SI
 	VXORPD      Y0, Y0, Y0
 	VXORPD      Y1, Y1, Y1
 	VXORPD      Y2, Y2, Y2
@@ -9778,64 +9783,64 @@ TEXT ·rowDots_4_avx2(SB), NOSPLIT, $0-48
 	VXORPD      Y5, Y5, Y5
 	VXORPD      Y6, Y6, Y6
 	VXORPD      Y7, Y7, Y7
-	MOVQ        n+32(FP), SI
-	ANDQ        $+7, SI
+	MOVQ        n+40(FP), DI
+	ANDQ        $+7, DI
 	JZ          whole
-	MOVQ        n+32(FP), DI
-	SUBQ        $+8, DI
-	SHLQ        $0x03, DI
-	ADDQ        DI, AX
-	ADDQ        DI, BX
-	MOVQ        SI, R8
-	XORQ        R9, R9
-	SUBQ        $+4, R8
-	CMOVQLT     R9, R8
-	SUBQ        R8, SI
-	LEAQ        tailMask<>+32(SB), R9
-	VMOVUPD     (R9)(R8*8), Y8
-	VMASKMOVPD  (BX), Y8, Y9
+	MOVQ        n+40(FP), R8
+	SUBQ        $+8, R8
+	SHLQ        $0x03, R8
+	ADDQ        R8, AX
+	ADDQ        R8, SI
+	MOVQ        DI, R9
+	XORQ        R10, R10
+	SUBQ        $+4, R9
+	CMOVQLT     R10, R9
+	SUBQ        R9, DI
+	LEAQ        tailMask<>+32(SB), R10
+	VMOVUPD     (R10)(R9*8), Y8
+	VMASKMOVPD  (SI), Y8, Y9
 	VMASKMOVPD  (AX), Y8, Y10
 	VFMADD231PD Y10, Y9, Y0
 	VMASKMOVPD  (AX)(CX*1), Y8, Y10
 	VFMADD231PD Y10, Y9, Y1
-	VMASKMOVPD  (AX)(CX*2), Y8, Y10
+	VMASKMOVPD  (AX)(BX*1), Y8, Y10
 	VFMADD231PD Y10, Y9, Y2
 	VMASKMOVPD  (AX)(DX*1), Y8, Y8
 	VFMADD231PD Y8, Y9, Y3
-	LEAQ        tailMask<>+32(SB), R8
-	VMOVUPD     (R8)(SI*8), Y8
-	VMASKMOVPD  32(BX), Y8, Y9
+	LEAQ        tailMask<>+32(SB), R9
+	VMOVUPD     (R9)(DI*8), Y8
+	VMASKMOVPD  32(SI), Y8, Y9
 	VMASKMOVPD  32(AX), Y8, Y10
 	VFMADD231PD Y10, Y9, Y4
 	VMASKMOVPD  32(AX)(CX*1), Y8, Y10
 	VFMADD231PD Y10, Y9, Y5
-	VMASKMOVPD  32(AX)(CX*2), Y8, Y10
+	VMASKMOVPD  32(AX)(BX*1), Y8, Y10
 	VFMADD231PD Y10, Y9, Y6
 	VMASKMOVPD  32(AX)(DX*1), Y8, Y8
 	VFMADD231PD Y8, Y9, Y7
-	SUBQ        DI, AX
-	SUBQ        DI, BX
+	SUBQ        R8, AX
+	SUBQ        R8, SI
 
 whole:
-	MOVQ  n+32(FP), SI
-	SHRQ  $0x03, SI
-	TESTQ SI, SI
+	MOVQ  n+40(FP), DI
+	SHRQ  $0x03, DI
+	TESTQ DI, DI
 	JZ    blockDone
 
 block:
-	VMOVUPD     (BX), Y8
+	VMOVUPD     (SI), Y8
 	VFMADD231PD (AX), Y8, Y0
 	VFMADD231PD (AX)(CX*1), Y8, Y1
-	VFMADD231PD (AX)(CX*2), Y8, Y2
+	VFMADD231PD (AX)(BX*1), Y8, Y2
 	VFMADD231PD (AX)(DX*1), Y8, Y3
-	VMOVUPD     32(BX), Y8
+	VMOVUPD     32(SI), Y8
 	VFMADD231PD 32(AX), Y8, Y4
 	VFMADD231PD 32(AX)(CX*1), Y8, Y5
-	VFMADD231PD 32(AX)(CX*2), Y8, Y6
+	VFMADD231PD 32(AX)(BX*1), Y8, Y6
 	VFMADD231PD 32(AX)(DX*1), Y8, Y7
 	ADDQ        $+64, AX
-	ADDQ        $+64, BX
-	DECQ        SI
+	ADDQ        $+64, SI
+	DECQ        DI
 	JNZ         block
 
 blockDone:
@@ -9853,13 +9858,13 @@ blockDone:
 	VZEROUPPER
 	RET
 
-// func rowDots_1_avx2(sums *float64, a *float64, lda int, x *float64, n int, index int)
+// func rowDots_1_avx2(sums *float64, a *float64, lda int, growth int, x *float64, n int, index int)
 // Requires: AVX, CMOV, FMA3
-TEXT ·rowDots_1_avx2(SB), NOSPLIT, $0-48
+TEXT ·rowDots_1_avx2(SB), NOSPLIT, $0-56
 	MOVQ        a+8(FP), AX
 	MOVQ        lda+16(FP), CX
 	SHLQ        $0x03, CX
-	MOVQ        x+24(FP), CX
+	MOVQ        x+32(FP), CX
 	VXORPD      Y0, Y0, Y0
 	VXORPD      Y1, Y1, Y1
 	VXORPD      Y2, Y2, Y2
@@ -9868,10 +9873,10 @@ TEXT ·rowDots_1_avx2(SB), NOSPLIT, $0-48
 	VXORPD      Y5, Y5, Y5
 	VXORPD      Y6, Y6, Y6
 	VXORPD      Y7, Y7, Y7
-	MOVQ        n+32(FP), DX
+	MOVQ        n+40(FP), DX
 	ANDQ        $+7, DX
 	JZ          whole
-	MOVQ        n+32(FP), BX
+	MOVQ        n+40(FP), BX
 	SUBQ        $+8, BX
 	SHLQ        $0x03, BX
 	ADDQ        BX, AX
@@ -9895,7 +9900,7 @@ TEXT ·rowDots_1_avx2(SB), NOSPLIT, $0-48
 	SUBQ        BX, CX
 
 whole:
-	MOVQ  n+32(FP), DX
+	MOVQ  n+40(FP), DX
 	SHRQ  $0x05, DX
 	TESTQ DX, DX
 	JZ    blockDone
@@ -9923,7 +9928,7 @@ block:
 	JNZ         block
 
 blockDone:
-	MOVQ  n+32(FP), DX
+	MOVQ  n+40(FP), DX
 	SHRQ  $0x03, DX
 	ANDQ  $+3, DX
 	TESTQ DX, DX
@@ -10060,9 +10065,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func rowDots32_8_avx2(sums *float32, a *float32, lda int, x *float32, n int, index int)
+// func rowDots32_8_avx2(sums *float32, a *float32, lda int, growth int, x *float32, n int, index int)
 // Requires: AVX, FMA3
-TEXT ·rowDots32_8_avx2(SB), NOSPLIT, $0-48
+TEXT ·rowDots32_8_avx2(SB), NOSPLIT, $0-56
 	MOVQ        a+8(FP), AX
 	MOVQ        lda+16(FP), CX
 	SHLQ        $0x02, CX
@@ -10071,7 +10076,7 @@ TEXT ·rowDots32_8_avx2(SB), NOSPLIT, $0-48
 	MOVQ        CX, SI
 	SHLQ        $0x03, SI
 	SUBQ        CX, SI
-	MOVQ        x+24(FP), DI
+	MOVQ        x+32(FP), DI
 	VXORPD      Y0, Y0, Y0
 	VXORPD      Y1, Y1, Y1
 	VXORPD      Y2, Y2, Y2
@@ -10080,12 +10085,12 @@ TEXT ·rowDots32_8_avx2(SB), NOSPLIT, $0-48
 	VXORPD      Y5, Y5, Y5
 	VXORPD      Y6, Y6, Y6
 	VXORPD      Y7, Y7, Y7
-	MOVQ        n+32(FP), R8
+	MOVQ        n+40(FP), R8
 	ANDQ        $+7, R8
 	JZ          whole
 	LEAQ        tailMask<>+32(SB), R9
 	VMOVUPD     (R9)(R8*4), Y8
-	MOVQ        n+32(FP), R8
+	MOVQ        n+40(FP), R8
 	SUBQ        $+8, R8
 	SHLQ        $0x02, R8
 	ADDQ        R8, AX
@@ -10111,7 +10116,7 @@ TEXT ·rowDots32_8_avx2(SB), NOSPLIT, $0-48
 	SUBQ        R8, DI
 
 whole:
-	MOVQ  n+32(FP), R8
+	MOVQ  n+40(FP), R8
 	SHRQ  $0x03, R8
 	TESTQ R8, R8
 	JZ    blockDone
@@ -10332,55 +10337,60 @@ done:
 	VZEROUPPER
 	RET
 
-// func rowDots32_4_avx2(sums *float32, a *float32, lda int, x *float32, n int, index int)
+// func rowDots32_4_avx2(sums *float32, a *float32, lda int, growth int, x *float32, n int, index int)
 // Requires: AVX, FMA3
-TEXT ·rowDots32_4_avx2(SB), NOSPLIT, $0-48
+TEXT ·rowDots32_4_avx2(SB), NOSPLIT, $0-56
 	MOVQ        a+8(FP), AX
 	MOVQ        lda+16(FP), CX
 	SHLQ        $0x02, CX
-	LEAQ        (CX)(CX*2), DX
-	MOVQ        x+24(FP), BX
+	MOVQ        growth+24(FP), DX
+	SHLQ        $0x02, DX
+	LEAQ        (DX)(CX*2), BX
+	LEAQ        (DX)(DX*2), DX
+	LEAQ        (CX)(CX*2), SI
+	ADDQ        SI, DX
+	MOVQ        x+32(FP), SI
 	VXORPD      Y0, Y0, Y0
 	VXORPD      Y1, Y1, Y1
 	VXORPD      Y2, Y2, Y2
 	VXORPD      Y3, Y3, Y3
-	MOVQ        n+32(FP), SI
-	ANDQ        $+7, SI
+	MOVQ        n+40(FP), DI
+	ANDQ        $+7, DI
 	JZ          whole
-	LEAQ        tailMask<>+32(SB), DI
-	VMOVUPD     (DI)(SI*4), Y4
-	MOVQ        n+32(FP), SI
-	SUBQ        $+8, SI
-	SHLQ        $0x02, SI
-	ADDQ        SI, AX
-	ADDQ        SI, BX
-	VMASKMOVPS  (BX), Y4, Y5
+	LEAQ        tailMask<>+32(SB), R8
+	VMOVUPD     (R8)(DI*4), Y4
+	MOVQ        n+40(FP), DI
+	SUBQ        $+8, DI
+	SHLQ        $0x02, DI
+	ADDQ        DI, AX
+	ADDQ        DI, SI
+	VMASKMOVPS  (SI), Y4, Y5
 	VMASKMOVPS  (AX), Y4, Y6
 	VFMADD231PS Y6, Y5, Y0
 	VMASKMOVPS  (AX)(CX*1), Y4, Y6
 	VFMADD231PS Y6, Y5, Y1
-	VMASKMOVPS  (AX)(CX*2), Y4, Y6
+	VMASKMOVPS  (AX)(BX*1), Y4, Y6
 	VFMADD231PS Y6, Y5, Y2
 	VMASKMOVPS  (AX)(DX*1), Y4, Y4
 	VFMADD231PS Y4, Y5, Y3
-	SUBQ        SI, AX
-	SUBQ        SI, BX
+	SUBQ        DI, AX
+	SUBQ        DI, SI
 
 whole:
-	MOVQ  n+32(FP), SI
-	SHRQ  $0x03, SI
-	TESTQ SI, SI
+	MOVQ  n+40(FP), DI
+	SHRQ  $0x03, DI
+	TESTQ DI, DI
 	JZ    blockDone
 
 block:
-	VMOVUPS     (BX), Y4
+	VMOVUPS     (SI), Y4
 	VFMADD231PS (AX), Y4, Y0
 	VFMADD231PS (AX)(CX*1), Y4, Y1
-	VFMADD231PS (AX)(CX*2), Y4, Y2
+	VFMADD231PS (AX)(BX*1), Y4, Y2
 	VFMADD231PS (AX)(DX*1), Y4, Y3
 	ADDQ        $+32, AX
-	ADDQ        $+32, BX
-	DECQ        SI
+	ADDQ        $+32, SI
+	DECQ        DI
 	JNZ         block
 
 blockDone:
@@ -10732,23 +10742,23 @@ done:
 	VZEROUPPER
 	RET
 
-// func rowDots32_1_avx2(sums *float32, a *float32, lda int, x *float32, n int, index int)
+// func rowDots32_1_avx2(sums *float32, a *float32, lda int, growth int, x *float32, n int, index int)
 // Requires: AVX, FMA3
-TEXT ·rowDots32_1_avx2(SB), NOSPLIT, $0-48
+TEXT ·rowDots32_1_avx2(SB), NOSPLIT, $0-56
 	MOVQ        a+8(FP), AX
 	MOVQ        lda+16(FP), CX
 	SHLQ        $0x02, CX
-	MOVQ        x+24(FP), CX
+	MOVQ        x+32(FP), CX
 	VXORPD      Y0, Y0, Y0
 	VXORPD      Y1, Y1, Y1
 	VXORPD      Y2, Y2, Y2
 	VXORPD      Y3, Y3, Y3
-	MOVQ        n+32(FP), DX
+	MOVQ        n+40(FP), DX
 	ANDQ        $+7, DX
 	JZ          whole
 	LEAQ        tailMask<>+32(SB), BX
 	VMOVUPD     (BX)(DX*4), Y4
-	MOVQ        n+32(FP), DX
+	MOVQ        n+40(FP), DX
 	SUBQ        $+8, DX
 	SHLQ        $0x02, DX
 	ADDQ        DX, AX
@@ -10760,7 +10770,7 @@ TEXT ·rowDots32_1_avx2(SB), NOSPLIT, $0-48
 	SUBQ        DX, CX
 
 whole:
-	MOVQ  n+32(FP), DX
+	MOVQ  n+40(FP), DX
 	SHRQ  $0x05, DX
 	TESTQ DX, DX
 	JZ    blockDone
@@ -10780,7 +10790,7 @@ block:
 	JNZ         block
 
 blockDone:
-	MOVQ  n+32(FP), DX
+	MOVQ  n+40(FP), DX
 	SHRQ  $0x03, DX
 	ANDQ  $+3, DX
 	TESTQ DX, DX

@@ -13639,9 +13639,9 @@ pair:
 	VZEROUPPER
 	RET
 
-// func rowDots_8_avx512(sums *float64, a *float64, lda int, x *float64, n int, index int)
+// func rowDots_8_avx512(sums *float64, a *float64, lda int, growth int, x *float64, n int, index int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·rowDots_8_avx512(SB), NOSPLIT, $0-48
+TEXT ·rowDots_8_avx512(SB), NOSPLIT, $0-56
 	MOVQ        a+8(FP), AX
 	MOVQ        lda+16(FP), CX
 	SHLQ        $0x03, CX
@@ -13650,7 +13650,7 @@ TEXT ·rowDots_8_avx512(SB), NOSPLIT, $0-48
 	MOVQ        CX, SI
 	SHLQ        $0x03, SI
 	SUBQ        CX, SI
-	MOVQ        x+24(FP), DI
+	MOVQ        x+32(FP), DI
 	VXORPD      Z0, Z0, Z0
 	VXORPD      Z1, Z1, Z1
 	VXORPD      Z2, Z2, Z2
@@ -13659,7 +13659,7 @@ TEXT ·rowDots_8_avx512(SB), NOSPLIT, $0-48
 	VXORPD      Z5, Z5, Z5
 	VXORPD      Z6, Z6, Z6
 	VXORPD      Z7, Z7, Z7
-	MOVQ        n+32(FP), R8
+	MOVQ        n+40(FP), R8
 	ANDQ        $+7, R8
 	JZ          whole
 	MOVQ        $0x00000000000000ff, R9
@@ -13667,7 +13667,7 @@ TEXT ·rowDots_8_avx512(SB), NOSPLIT, $0-48
 	ADDQ        $+8, R8
 	SHLXQ       R8, R9, R9
 	KMOVW       R9, K1
-	MOVQ        n+32(FP), R8
+	MOVQ        n+40(FP), R8
 	SUBQ        $+8, R8
 	SHLQ        $0x03, R8
 	ADDQ        R8, AX
@@ -13693,7 +13693,7 @@ TEXT ·rowDots_8_avx512(SB), NOSPLIT, $0-48
 	SUBQ        R8, DI
 
 whole:
-	MOVQ  n+32(FP), R8
+	MOVQ  n+40(FP), R8
 	SHRQ  $0x03, R8
 	TESTQ R8, R8
 	JZ    blockDone
@@ -13744,58 +13744,63 @@ blockDone:
 	VZEROUPPER
 	RET
 
-// func rowDots_4_avx512(sums *float64, a *float64, lda int, x *float64, n int, index int)
+// func rowDots_4_avx512(sums *float64, a *float64, lda int, growth int, x *float64, n int, index int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·rowDots_4_avx512(SB), NOSPLIT, $0-48
+TEXT ·rowDots_4_avx512(SB), NOSPLIT, $0-56
 	MOVQ        a+8(FP), AX
 	MOVQ        lda+16(FP), CX
 	SHLQ        $0x03, CX
-	LEAQ        (CX)(CX*2), DX
-	MOVQ        x+24(FP), BX
+	MOVQ        growth+24(FP), DX
+	SHLQ        $0x03, DX
+	LEAQ        (DX)(CX*2), BX
+	LEAQ        (DX)(DX*2), DX
+	LEAQ        (CX)(CX*2), SI
+	ADDQ        SI, DX
+	MOVQ        x+32(FP), SI
 	VXORPD      Z0, Z0, Z0
 	VXORPD      Z1, Z1, Z1
 	VXORPD      Z2, Z2, Z2
 	VXORPD      Z3, Z3, Z3
-	MOVQ        n+32(FP), SI
-	ANDQ        $+7, SI
+	MOVQ        n+40(FP), DI
+	ANDQ        $+7, DI
 	JZ          whole
-	MOVQ        $0x00000000000000ff, DI
-	NEGQ        SI
-	ADDQ        $+8, SI
-	SHLXQ       SI, DI, DI
-	KMOVW       DI, K1
-	MOVQ        n+32(FP), SI
-	SUBQ        $+8, SI
-	SHLQ        $0x03, SI
-	ADDQ        SI, AX
-	ADDQ        SI, BX
-	VMOVUPD.Z   (BX), K1, Z4
+	MOVQ        $0x00000000000000ff, R8
+	NEGQ        DI
+	ADDQ        $+8, DI
+	SHLXQ       DI, R8, R8
+	KMOVW       R8, K1
+	MOVQ        n+40(FP), DI
+	SUBQ        $+8, DI
+	SHLQ        $0x03, DI
+	ADDQ        DI, AX
+	ADDQ        DI, SI
+	VMOVUPD.Z   (SI), K1, Z4
 	VMOVUPD.Z   (AX), K1, Z5
 	VFMADD231PD Z5, Z4, Z0
 	VMOVUPD.Z   (AX)(CX*1), K1, Z5
 	VFMADD231PD Z5, Z4, Z1
-	VMOVUPD.Z   (AX)(CX*2), K1, Z5
+	VMOVUPD.Z   (AX)(BX*1), K1, Z5
 	VFMADD231PD Z5, Z4, Z2
 	VMOVUPD.Z   (AX)(DX*1), K1, Z5
 	VFMADD231PD Z5, Z4, Z3
-	SUBQ        SI, AX
-	SUBQ        SI, BX
+	SUBQ        DI, AX
+	SUBQ        DI, SI
 
 whole:
-	MOVQ  n+32(FP), SI
-	SHRQ  $0x03, SI
-	TESTQ SI, SI
+	MOVQ  n+40(FP), DI
+	SHRQ  $0x03, DI
+	TESTQ DI, DI
 	JZ    blockDone
 
 block:
-	VMOVUPD     (BX), Z4
+	VMOVUPD     (SI), Z4
 	VFMADD231PD (AX), Z4, Z0
 	VFMADD231PD (AX)(CX*1), Z4, Z1
-	VFMADD231PD (AX)(CX*2), Z4, Z2
+	VFMADD231PD (AX)(BX*1), Z4, Z2
 	VFMADD231PD (AX)(DX*1), Z4, Z3
 	ADDQ        $+64, AX
-	ADDQ        $+64, BX
-	DECQ        SI
+	ADDQ        $+64, SI
+	DECQ        DI
 	JNZ         block
 
 blockDone:
@@ -13820,18 +13825,18 @@ blockDone:
 	VZEROUPPER
 	RET
 
-// func rowDots_1_avx512(sums *float64, a *float64, lda int, x *float64, n int, index int)
+// func rowDots_1_avx512(sums *float64, a *float64, lda int, growth int, x *float64, n int, index int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·rowDots_1_avx512(SB), NOSPLIT, $0-48
+TEXT ·rowDots_1_avx512(SB), NOSPLIT, $0-56
 	MOVQ        a+8(FP), AX
 	MOVQ        lda+16(FP), CX
 	SHLQ        $0x03, CX
-	MOVQ        x+24(FP), CX
+	MOVQ        x+32(FP), CX
 	VXORPD      Z0, Z0, Z0
 	VXORPD      Z1, Z1, Z1
 	VXORPD      Z2, Z2, Z2
 	VXORPD      Z3, Z3, Z3
-	MOVQ        n+32(FP), DX
+	MOVQ        n+40(FP), DX
 	ANDQ        $+7, DX
 	JZ          whole
 	MOVQ        $0x00000000000000ff, BX
@@ -13839,7 +13844,7 @@ TEXT ·rowDots_1_avx512(SB), NOSPLIT, $0-48
 	ADDQ        $+8, DX
 	SHLXQ       DX, BX, BX
 	KMOVW       BX, K1
-	MOVQ        n+32(FP), DX
+	MOVQ        n+40(FP), DX
 	SUBQ        $+8, DX
 	SHLQ        $0x03, DX
 	ADDQ        DX, AX
@@ -13851,7 +13856,7 @@ TEXT ·rowDots_1_avx512(SB), NOSPLIT, $0-48
 	SUBQ        DX, CX
 
 whole:
-	MOVQ  n+32(FP), DX
+	MOVQ  n+40(FP), DX
 	SHRQ  $0x05, DX
 	TESTQ DX, DX
 	JZ    blockDone
@@ -13871,7 +13876,7 @@ block:
 	JNZ         block
 
 blockDone:
-	MOVQ  n+32(FP), DX
+	MOVQ  n+40(FP), DX
 	SHRQ  $0x03, DX
 	ANDQ  $+3, DX
 	TESTQ DX, DX

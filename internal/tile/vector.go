@@ -17,7 +17,29 @@ func RowDots[F Float](sums, a []F, lda int, x []F, m, n int) {
 	_, _, _ = sums[m-1], a[(m-1)*lda+n-1], x[n-1]
 	for i, rows := 0, 0; i < m; i += rows {
 		rows = dotRows[F](m, m-i)
-		rowDotsTile(unsafe.Pointer(&sums[i]), unsafe.Pointer(&a[i*lda]), lda, unsafe.Pointer(&x[0]), n, of[F](rows))
+		rowDotsTile(unsafe.Pointer(&sums[i]), unsafe.Pointer(&a[i*lda]), lda, 0, unsafe.Pointer(&x[0]), n, of[F](rows))
+	}
+}
+
+// GrowingRowDots is RowDots, in the order of several rows, for a multiple of four rows at distances that grow
+// by growth from row to row, as in packed triangles.
+func GrowingRowDots[F Float](sums, a []F, lda, growth int, x []F, m, n int) {
+	racePairs(a, lda, growth, m, n)
+	raceRead(x, 1, n, 0)
+	raceWrite(sums, 1, m, 0)
+	tiled := tiles.rowDots[1] != 0 && m > 0 && n > 0
+	if tiled {
+		_, _, _ = sums[m-1], a[rowAt(m-1, lda, growth)+n-1], x[n-1]
+	}
+	for i := 0; i < m; i += mostGrowing {
+		if tiled {
+			to, row := unsafe.Pointer(&sums[i]), unsafe.Pointer(&a[rowAt(i, lda, growth)])
+			rowDotsTile(to, row, lda+i*growth, growth, unsafe.Pointer(&x[0]), n, of[F](mostGrowing))
+			continue
+		}
+		for k := i; k < i+mostGrowing; k++ {
+			rowDotsGeneric(sums[k:], a[rowAt(k, lda, growth):], n, x, 1, n)
+		}
 	}
 }
 

@@ -37,3 +37,23 @@ func addScaled[F tile.Float](r *run, s shape) {
 		want.add(float64(by), float64(x[k]))
 	})
 }
+
+// growingRowDots checks also that the sums have the bits of RowDots for several rows.
+func growingRowDots[F tile.Float](r *run, s shape) {
+	rows, growth := s.n&^3, s.d%4-1
+	lda := s.d + 20 + s.n%3
+	x, _ := dense[F](r, "x", s.d, 1)
+	at := func(i int) int { return i*lda + i*(i-1)/2*growth }
+	a, _ := dense[F](r, "a", at(max(0, rows-1))+s.d, 1)
+	sums := alloc[F](r, rows)
+	r.call(func() { tile.GrowingRowDots(sums, a, lda, growth, x, rows, s.d) })
+	entries(r, sums, 0, rows, 1, func(want *sum, i, _ int) { strided(want, s.d, a[at(i):], 1, x, 1) })
+	if tile.Active() == tile.Generic {
+		return
+	}
+	for i := range rows {
+		several := make([]F, 4)
+		tile.RowDots(several, a[at(i):], 0, x, 4, s.d)
+		r.same(float64(sums[i]), float64(several[0]), i, 0)
+	}
+}

@@ -9,10 +9,6 @@ import (
 // together is the number of unknowns of a triangle whose products with others a call of the tiles computes.
 const together = 8
 
-// wideRow32 is the least number of entries of a packed row in float32 for which one product after the other
-// takes less time than a call for eight. Stpsv of 64 to 600.
-const wideRow32 = 64
-
 // beside returns rows lo to hi of a run without the columns between lo and hi.
 func (s *storedRows[F]) beside(lo, hi int) (rows tile.Spans[F]) {
 	next := min(lo+1, hi-1)
@@ -91,11 +87,9 @@ func (s *storedRows[F]) dotsBeside(sums, x []F, lo, hi int) {
 	rows := s.beside(lo, hi)
 	switch {
 	case s.layout == bandedRows && hi-lo == together && max(s.above, s.below) >= together-1:
-	case s.layout == packedRows && kind[F]() == 1 && rows.End-rows.First >= wideRow32:
-		for i := lo; i < hi; i++ {
-			at := s.origin(i)
-			sums[i-lo] = tile.InnerProduct(s.data[at+rows.First:at+rows.End], x[rows.First:rows.End])
-		}
+	case s.layout == packedRows && hi-lo == together:
+		row, others := s.data[rows.At+rows.First:], x[rows.First:rows.End]
+		tile.GrowingRowDots(sums, row, rows.Step, rows.Growth, others, together, len(others))
 		return
 	default:
 		rows.Dots(sums, x, nil)

@@ -217,7 +217,7 @@ var neon = []string{
 	"squares", "absolutes", "symmetricRows",
 	"dotDouble", "dotSingle", "axpyDouble", "axpySingle", "rowProducts",
 	"reflect", "rotate", "solveRows", "multiplyRows", "solveRowsPart", "multiplyRowsPart", "solveFew",
-	"addComplex", "timesComplex", "dotComplex", "planeRotation",
+	"addComplex", "timesComplex", "dotComplex", "turn",
 }
 
 // noTiles prints functions for processors without tiles, whose tables are empty: nothing calls them.

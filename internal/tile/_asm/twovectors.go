@@ -36,8 +36,8 @@ func twoVectors(t isa) {
 // mostGrowing is the largest number of rows of a tile whose distances may grow.
 const mostGrowing = 4
 
-// pairedRows returns the rows of a tile of two vectors.
-func pairedRows(x *number, m int) rows {
+// apartRows returns the rows of a tile, whose distances grow if there are few.
+func apartRows(x *number, m int) rows {
 	a, lda := param("a"), bytesParam("lda", x.size)
 	if m == 1 || m > mostGrowing {
 		return newRows(a, lda, m)
@@ -49,7 +49,7 @@ func pairedRows(x *number, m int) rows {
 func rowDotPairs(t isa, x *number, m int) {
 	vectorText(t, x, "rowDotPairs", m, "sums, a *F, lda, growth int, x, z *F, n int",
 		"sets sums to the products of %d rows of n entries with x and with z, pair after pair, n >= 1.")
-	a, with, other := pairedRows(x, m), param("x"), param("z")
+	a, with, other := apartRows(x, m), param("x"), param("z")
 	registers := 1
 	if x == double {
 		registers = t.dotRegisters()
@@ -84,7 +84,7 @@ func rowDotPairs(t isa, x *number, m int) {
 func addRowPairs(t isa, x *number, m int) {
 	vectorText(t, x, "addRowPairs", m, "y, z, a *F, lda, growth int, b *F, n int",
 		"adds %d rows of n entries, times the first of a pair of b to y, and times the second to z, n >= 1.")
-	y, z, a := param("y"), param("z"), pairedRows(x, m)
+	y, z, a := param("y"), param("z"), apartRows(x, m)
 	b := x.broadcasts(t, param("b"), 2*m)
 	changeVectors(t, x, 1, []reg.GPVirtual{a.base, y, z}, func(io access, _, disp int) {
 		sum, other := io.load(Mem{Base: y, Disp: disp}), io.load(Mem{Base: z, Disp: disp})

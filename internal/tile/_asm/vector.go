@@ -85,9 +85,9 @@ func vectorText(t isa, x *number, name string, m int, params, doc string) {
 
 // rowDots emits the inner products of m rows and a vector. The order of a sum is the same on all tiers.
 func rowDots(t isa, x *number, m int) {
-	vectorText(t, x, "rowDots", m, "sums, a *F, lda int, x *F, n int",
+	vectorText(t, x, "rowDots", m, "sums, a *F, lda, growth int, x *F, n int",
 		"sets sums to the products of %d rows of n entries and x, n >= 1.")
-	a, with := newRows(param("a"), bytesParam("lda", x.size), m), param("x")
+	a, with := apartRows(x, m), param("x")
 	unroll, registers := max(1, dotUnroll/m), 1 // sums of a row, for the latency
 	if x == double {
 		registers = t.dotRegisters()
