@@ -39,7 +39,7 @@ func TestVectors(t *testing.T) {
 		"RowDots", "RowDots32", "AddRows", "AddRows32", "AddOuter", "AddOuter32", "AddAbs", "Reflect", "Rotate",
 		"SymmetricRows",
 		"RowProducts", "RowProducts32",
-		"GrowingRowDots", "GrowingRowDots32",
+		"GrowingRowDots", "GrowingRowDots32", "NarrowColumns", "NarrowColumns32",
 		"RowDotPairs", "RowDotPairs32", "AddRowPairs", "AddRowPairs32", "AddOuterPairs", "AddOuterPairs32",
 		"Span dots", "Span dots32", "Span add", "Span add32", "Span both", "Span both32", "Span outer", "Span outer32",
 		"Span solve", "Span solve32",

@@ -81,6 +81,7 @@ type operations struct {
 	transposeComplex   int
 	gatherPairs        [17]int
 	scalePairs         [17]int
+	narrowColumns      [17]int
 	addAbs             int
 	scale              [17]int
 	squares            [17]int

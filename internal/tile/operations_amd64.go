@@ -139,6 +139,9 @@ func gatherPairsTile(dst, src unsafe.Pointer, step, n int, index int)
 func scalePairsTile(x, by unsafe.Pointer, step, n int, index int)
 
 //go:noescape
+func narrowColumnsTile(sums, a unsafe.Pointer, lda int, x unsafe.Pointer, step, rows, n int, index int)
+
+//go:noescape
 func addAbsTile(y, a *float64, n int) float64
 
 //go:noescape

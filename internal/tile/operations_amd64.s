@@ -118,80 +118,82 @@ DATA operations_avx2<>+3840(SB)/8, $·gatherPairs_avx2(SB)
 DATA operations_avx2<>+3968(SB)/8, $·gatherPairs32_avx2(SB)
 DATA operations_avx2<>+3976(SB)/8, $·scalePairs_avx2(SB)
 DATA operations_avx2<>+4104(SB)/8, $·scalePairs32_avx2(SB)
-DATA operations_avx2<>+4112(SB)/8, $·addAbs_avx2(SB)
-DATA operations_avx2<>+4120(SB)/8, $·scale_avx2(SB)
-DATA operations_avx2<>+4248(SB)/8, $·scale32_avx2(SB)
-DATA operations_avx2<>+4384(SB)/8, $·squares32_avx2(SB)
-DATA operations_avx2<>+4392(SB)/8, $·absolutes_avx2(SB)
-DATA operations_avx2<>+4520(SB)/8, $·absolutes32_avx2(SB)
-DATA operations_avx2<>+4536(SB)/8, $·symmetricRows_1_avx2(SB)
-DATA operations_avx2<>+4544(SB)/8, $·symmetricRows_2_avx2(SB)
-DATA operations_avx2<>+4552(SB)/8, $·symmetricRows_3_avx2(SB)
-DATA operations_avx2<>+4560(SB)/8, $·symmetricRows_4_avx2(SB)
-DATA operations_avx2<>+4576(SB)/8, $·reflect_1_avx2(SB)
-DATA operations_avx2<>+4584(SB)/8, $·reflect_2_avx2(SB)
-DATA operations_avx2<>+4592(SB)/8, $·reflect_3_avx2(SB)
-DATA operations_avx2<>+4600(SB)/8, $·reflect_4_avx2(SB)
-DATA operations_avx2<>+4608(SB)/8, $·addComplex_avx2(SB)
-DATA operations_avx2<>+4736(SB)/8, $·addComplex32_avx2(SB)
-DATA operations_avx2<>+4744(SB)/8, $·timesComplex_avx2(SB)
-DATA operations_avx2<>+4872(SB)/8, $·timesComplex32_avx2(SB)
-DATA operations_avx2<>+4880(SB)/8, $·dotComplex_avx2(SB)
-DATA operations_avx2<>+5008(SB)/8, $·dotComplex32_avx2(SB)
-DATA operations_avx2<>+5016(SB)/8, $·turn_avx2(SB)
-DATA operations_avx2<>+5144(SB)/8, $·turn32_avx2(SB)
-DATA operations_avx2<>+5152(SB)/8, $·largestIndex_avx2(SB)
-DATA operations_avx2<>+5280(SB)/8, $·largestIndex32_avx2(SB)
-DATA operations_avx2<>+5288(SB)/8, $·largestPair_avx2(SB)
-DATA operations_avx2<>+5416(SB)/8, $·largestPair32_avx2(SB)
-DATA operations_avx2<>+5424(SB)/8, $·swap_avx2(SB)
-DATA operations_avx2<>+5552(SB)/8, $·swap32_avx2(SB)
-DATA operations_avx2<>+5568(SB)/8, $·solveRows_1_avx2(SB)
-DATA operations_avx2<>+5576(SB)/8, $·solveRows_2_avx2(SB)
-DATA operations_avx2<>+5592(SB)/8, $·solveRows_4_avx2(SB)
-DATA operations_avx2<>+5696(SB)/8, $·solveRows32_1_avx2(SB)
-DATA operations_avx2<>+5704(SB)/8, $·solveRows32_2_avx2(SB)
-DATA operations_avx2<>+5720(SB)/8, $·solveRows32_4_avx2(SB)
-DATA operations_avx2<>+5736(SB)/8, $·multiplyRows_1_avx2(SB)
-DATA operations_avx2<>+5744(SB)/8, $·multiplyRows_2_avx2(SB)
-DATA operations_avx2<>+5760(SB)/8, $·multiplyRows_4_avx2(SB)
-DATA operations_avx2<>+5864(SB)/8, $·multiplyRows32_1_avx2(SB)
-DATA operations_avx2<>+5872(SB)/8, $·multiplyRows32_2_avx2(SB)
-DATA operations_avx2<>+5888(SB)/8, $·multiplyRows32_4_avx2(SB)
-DATA operations_avx2<>+5912(SB)/8, $·solveRowsPart_2_avx2(SB)
-DATA operations_avx2<>+5928(SB)/8, $·solveRowsPart_4_avx2(SB)
-DATA operations_avx2<>+6040(SB)/8, $·solveRowsPart32_2_avx2(SB)
-DATA operations_avx2<>+6056(SB)/8, $·solveRowsPart32_4_avx2(SB)
-DATA operations_avx2<>+6080(SB)/8, $·multiplyRowsPart_2_avx2(SB)
-DATA operations_avx2<>+6096(SB)/8, $·multiplyRowsPart_4_avx2(SB)
-DATA operations_avx2<>+6208(SB)/8, $·multiplyRowsPart32_2_avx2(SB)
-DATA operations_avx2<>+6224(SB)/8, $·multiplyRowsPart32_4_avx2(SB)
-DATA operations_avx2<>+6232(SB)/8, $·solveFew_avx2(SB)
-DATA operations_avx2<>+6360(SB)/8, $·solveFew32_avx2(SB)
-DATA operations_avx2<>+6368(SB)/8, $·solveNarrow_avx2(SB)
-DATA operations_avx2<>+6384(SB)/8, $·solvePairs_1_avx2(SB)
-DATA operations_avx2<>+6392(SB)/8, $·solvePairs_2_avx2(SB)
-DATA operations_avx2<>+6408(SB)/8, $·solvePairs_4_avx2(SB)
-DATA operations_avx2<>+6512(SB)/8, $·solvePairs32_1_avx2(SB)
-DATA operations_avx2<>+6520(SB)/8, $·solvePairs32_2_avx2(SB)
-DATA operations_avx2<>+6536(SB)/8, $·solvePairs32_4_avx2(SB)
-DATA operations_avx2<>+6552(SB)/8, $·multiplyPairs_1_avx2(SB)
-DATA operations_avx2<>+6560(SB)/8, $·multiplyPairs_2_avx2(SB)
-DATA operations_avx2<>+6576(SB)/8, $·multiplyPairs_4_avx2(SB)
-DATA operations_avx2<>+6680(SB)/8, $·multiplyPairs32_1_avx2(SB)
-DATA operations_avx2<>+6688(SB)/8, $·multiplyPairs32_2_avx2(SB)
-DATA operations_avx2<>+6704(SB)/8, $·multiplyPairs32_4_avx2(SB)
-DATA operations_avx2<>+6712(SB)/8, $·solveWholePairs_avx2(SB)
-DATA operations_avx2<>+6840(SB)/8, $·solveWholePairs32_avx2(SB)
-DATA operations_avx2<>+6848(SB)/8, $·multiplyWholePairs_avx2(SB)
-DATA operations_avx2<>+6976(SB)/8, $·multiplyWholePairs32_avx2(SB)
-DATA operations_avx2<>+6984(SB)/8, $·solvePair_avx2(SB)
-DATA operations_avx2<>+7112(SB)/8, $·solvePair32_avx2(SB)
-DATA operations_avx2<>+7120(SB)/8, $·multiplyPair_avx2(SB)
-DATA operations_avx2<>+7248(SB)/8, $·multiplyPair32_avx2(SB)
-DATA operations_avx2<>+7256(SB)/8, $·solveUpper_avx2(SB)
-DATA operations_avx2<>+7264(SB)/8, $·fmaPeak_avx2(SB)
-GLOBL operations_avx2<>(SB), NOPTR, $7344
+DATA operations_avx2<>+4112(SB)/8, $·narrowColumns_avx2(SB)
+DATA operations_avx2<>+4240(SB)/8, $·narrowColumns32_avx2(SB)
+DATA operations_avx2<>+4248(SB)/8, $·addAbs_avx2(SB)
+DATA operations_avx2<>+4256(SB)/8, $·scale_avx2(SB)
+DATA operations_avx2<>+4384(SB)/8, $·scale32_avx2(SB)
+DATA operations_avx2<>+4520(SB)/8, $·squares32_avx2(SB)
+DATA operations_avx2<>+4528(SB)/8, $·absolutes_avx2(SB)
+DATA operations_avx2<>+4656(SB)/8, $·absolutes32_avx2(SB)
+DATA operations_avx2<>+4672(SB)/8, $·symmetricRows_1_avx2(SB)
+DATA operations_avx2<>+4680(SB)/8, $·symmetricRows_2_avx2(SB)
+DATA operations_avx2<>+4688(SB)/8, $·symmetricRows_3_avx2(SB)
+DATA operations_avx2<>+4696(SB)/8, $·symmetricRows_4_avx2(SB)
+DATA operations_avx2<>+4712(SB)/8, $·reflect_1_avx2(SB)
+DATA operations_avx2<>+4720(SB)/8, $·reflect_2_avx2(SB)
+DATA operations_avx2<>+4728(SB)/8, $·reflect_3_avx2(SB)
+DATA operations_avx2<>+4736(SB)/8, $·reflect_4_avx2(SB)
+DATA operations_avx2<>+4744(SB)/8, $·addComplex_avx2(SB)
+DATA operations_avx2<>+4872(SB)/8, $·addComplex32_avx2(SB)
+DATA operations_avx2<>+4880(SB)/8, $·timesComplex_avx2(SB)
+DATA operations_avx2<>+5008(SB)/8, $·timesComplex32_avx2(SB)
+DATA operations_avx2<>+5016(SB)/8, $·dotComplex_avx2(SB)
+DATA operations_avx2<>+5144(SB)/8, $·dotComplex32_avx2(SB)
+DATA operations_avx2<>+5152(SB)/8, $·turn_avx2(SB)
+DATA operations_avx2<>+5280(SB)/8, $·turn32_avx2(SB)
+DATA operations_avx2<>+5288(SB)/8, $·largestIndex_avx2(SB)
+DATA operations_avx2<>+5416(SB)/8, $·largestIndex32_avx2(SB)
+DATA operations_avx2<>+5424(SB)/8, $·largestPair_avx2(SB)
+DATA operations_avx2<>+5552(SB)/8, $·largestPair32_avx2(SB)
+DATA operations_avx2<>+5560(SB)/8, $·swap_avx2(SB)
+DATA operations_avx2<>+5688(SB)/8, $·swap32_avx2(SB)
+DATA operations_avx2<>+5704(SB)/8, $·solveRows_1_avx2(SB)
+DATA operations_avx2<>+5712(SB)/8, $·solveRows_2_avx2(SB)
+DATA operations_avx2<>+5728(SB)/8, $·solveRows_4_avx2(SB)
+DATA operations_avx2<>+5832(SB)/8, $·solveRows32_1_avx2(SB)
+DATA operations_avx2<>+5840(SB)/8, $·solveRows32_2_avx2(SB)
+DATA operations_avx2<>+5856(SB)/8, $·solveRows32_4_avx2(SB)
+DATA operations_avx2<>+5872(SB)/8, $·multiplyRows_1_avx2(SB)
+DATA operations_avx2<>+5880(SB)/8, $·multiplyRows_2_avx2(SB)
+DATA operations_avx2<>+5896(SB)/8, $·multiplyRows_4_avx2(SB)
+DATA operations_avx2<>+6000(SB)/8, $·multiplyRows32_1_avx2(SB)
+DATA operations_avx2<>+6008(SB)/8, $·multiplyRows32_2_avx2(SB)
+DATA operations_avx2<>+6024(SB)/8, $·multiplyRows32_4_avx2(SB)
+DATA operations_avx2<>+6048(SB)/8, $·solveRowsPart_2_avx2(SB)
+DATA operations_avx2<>+6064(SB)/8, $·solveRowsPart_4_avx2(SB)
+DATA operations_avx2<>+6176(SB)/8, $·solveRowsPart32_2_avx2(SB)
+DATA operations_avx2<>+6192(SB)/8, $·solveRowsPart32_4_avx2(SB)
+DATA operations_avx2<>+6216(SB)/8, $·multiplyRowsPart_2_avx2(SB)
+DATA operations_avx2<>+6232(SB)/8, $·multiplyRowsPart_4_avx2(SB)
+DATA operations_avx2<>+6344(SB)/8, $·multiplyRowsPart32_2_avx2(SB)
+DATA operations_avx2<>+6360(SB)/8, $·multiplyRowsPart32_4_avx2(SB)
+DATA operations_avx2<>+6368(SB)/8, $·solveFew_avx2(SB)
+DATA operations_avx2<>+6496(SB)/8, $·solveFew32_avx2(SB)
+DATA operations_avx2<>+6504(SB)/8, $·solveNarrow_avx2(SB)
+DATA operations_avx2<>+6520(SB)/8, $·solvePairs_1_avx2(SB)
+DATA operations_avx2<>+6528(SB)/8, $·solvePairs_2_avx2(SB)
+DATA operations_avx2<>+6544(SB)/8, $·solvePairs_4_avx2(SB)
+DATA operations_avx2<>+6648(SB)/8, $·solvePairs32_1_avx2(SB)
+DATA operations_avx2<>+6656(SB)/8, $·solvePairs32_2_avx2(SB)
+DATA operations_avx2<>+6672(SB)/8, $·solvePairs32_4_avx2(SB)
+DATA operations_avx2<>+6688(SB)/8, $·multiplyPairs_1_avx2(SB)
+DATA operations_avx2<>+6696(SB)/8, $·multiplyPairs_2_avx2(SB)
+DATA operations_avx2<>+6712(SB)/8, $·multiplyPairs_4_avx2(SB)
+DATA operations_avx2<>+6816(SB)/8, $·multiplyPairs32_1_avx2(SB)
+DATA operations_avx2<>+6824(SB)/8, $·multiplyPairs32_2_avx2(SB)
+DATA operations_avx2<>+6840(SB)/8, $·multiplyPairs32_4_avx2(SB)
+DATA operations_avx2<>+6848(SB)/8, $·solveWholePairs_avx2(SB)
+DATA operations_avx2<>+6976(SB)/8, $·solveWholePairs32_avx2(SB)
+DATA operations_avx2<>+6984(SB)/8, $·multiplyWholePairs_avx2(SB)
+DATA operations_avx2<>+7112(SB)/8, $·multiplyWholePairs32_avx2(SB)
+DATA operations_avx2<>+7120(SB)/8, $·solvePair_avx2(SB)
+DATA operations_avx2<>+7248(SB)/8, $·solvePair32_avx2(SB)
+DATA operations_avx2<>+7256(SB)/8, $·multiplyPair_avx2(SB)
+DATA operations_avx2<>+7384(SB)/8, $·multiplyPair32_avx2(SB)
+DATA operations_avx2<>+7392(SB)/8, $·solveUpper_avx2(SB)
+DATA operations_avx2<>+7400(SB)/8, $·fmaPeak_avx2(SB)
+GLOBL operations_avx2<>(SB), NOPTR, $7480
 
 TEXT ·operations_avx2(SB), NOSPLIT, $0-8
 	LEAQ operations_avx2<>(SB), AX
@@ -322,86 +324,88 @@ DATA operations_avx512<>+3840(SB)/8, $·gatherPairs_avx2(SB)
 DATA operations_avx512<>+3968(SB)/8, $·gatherPairs32_avx2(SB)
 DATA operations_avx512<>+3976(SB)/8, $·scalePairs_avx2(SB)
 DATA operations_avx512<>+4104(SB)/8, $·scalePairs32_avx2(SB)
-DATA operations_avx512<>+4112(SB)/8, $·addAbs_avx2(SB)
-DATA operations_avx512<>+4120(SB)/8, $·scale_avx2(SB)
-DATA operations_avx512<>+4248(SB)/8, $·scale32_avx2(SB)
-DATA operations_avx512<>+4384(SB)/8, $·squares32_avx2(SB)
-DATA operations_avx512<>+4392(SB)/8, $·absolutes_avx2(SB)
-DATA operations_avx512<>+4520(SB)/8, $·absolutes32_avx2(SB)
-DATA operations_avx512<>+4536(SB)/8, $·symmetricRows_1_avx512(SB)
-DATA operations_avx512<>+4544(SB)/8, $·symmetricRows_2_avx512(SB)
-DATA operations_avx512<>+4576(SB)/8, $·reflect_1_avx512(SB)
-DATA operations_avx512<>+4584(SB)/8, $·reflect_2_avx512(SB)
-DATA operations_avx512<>+4592(SB)/8, $·reflect_3_avx512(SB)
-DATA operations_avx512<>+4600(SB)/8, $·reflect_4_avx512(SB)
-DATA operations_avx512<>+4608(SB)/8, $·addComplex_avx512(SB)
-DATA operations_avx512<>+4736(SB)/8, $·addComplex32_avx2(SB)
-DATA operations_avx512<>+4744(SB)/8, $·timesComplex_avx512(SB)
-DATA operations_avx512<>+4872(SB)/8, $·timesComplex32_avx2(SB)
-DATA operations_avx512<>+4880(SB)/8, $·dotComplex_avx512(SB)
-DATA operations_avx512<>+5008(SB)/8, $·dotComplex32_avx2(SB)
-DATA operations_avx512<>+5016(SB)/8, $·turn_avx512(SB)
-DATA operations_avx512<>+5144(SB)/8, $·turn32_avx2(SB)
-DATA operations_avx512<>+5152(SB)/8, $·largestIndex_avx2(SB)
-DATA operations_avx512<>+5280(SB)/8, $·largestIndex32_avx2(SB)
-DATA operations_avx512<>+5288(SB)/8, $·largestPair_avx2(SB)
-DATA operations_avx512<>+5416(SB)/8, $·largestPair32_avx2(SB)
-DATA operations_avx512<>+5424(SB)/8, $·swap_avx2(SB)
-DATA operations_avx512<>+5552(SB)/8, $·swap32_avx2(SB)
-DATA operations_avx512<>+5568(SB)/8, $·solveRows_1_avx512(SB)
-DATA operations_avx512<>+5576(SB)/8, $·solveRows_2_avx512(SB)
-DATA operations_avx512<>+5592(SB)/8, $·solveRows_4_avx512(SB)
-DATA operations_avx512<>+5696(SB)/8, $·solveRows32_1_avx2(SB)
-DATA operations_avx512<>+5704(SB)/8, $·solveRows32_2_avx2(SB)
-DATA operations_avx512<>+5720(SB)/8, $·solveRows32_4_avx2(SB)
-DATA operations_avx512<>+5736(SB)/8, $·multiplyRows_1_avx512(SB)
-DATA operations_avx512<>+5744(SB)/8, $·multiplyRows_2_avx512(SB)
-DATA operations_avx512<>+5760(SB)/8, $·multiplyRows_4_avx512(SB)
-DATA operations_avx512<>+5864(SB)/8, $·multiplyRows32_1_avx2(SB)
-DATA operations_avx512<>+5872(SB)/8, $·multiplyRows32_2_avx2(SB)
-DATA operations_avx512<>+5888(SB)/8, $·multiplyRows32_4_avx2(SB)
-DATA operations_avx512<>+5912(SB)/8, $·solveRowsPart_2_avx512(SB)
-DATA operations_avx512<>+5928(SB)/8, $·solveRowsPart_4_avx512(SB)
-DATA operations_avx512<>+6040(SB)/8, $·solveRowsPart32_2_avx2(SB)
-DATA operations_avx512<>+6056(SB)/8, $·solveRowsPart32_4_avx2(SB)
-DATA operations_avx512<>+6080(SB)/8, $·multiplyRowsPart_2_avx512(SB)
-DATA operations_avx512<>+6096(SB)/8, $·multiplyRowsPart_4_avx512(SB)
-DATA operations_avx512<>+6208(SB)/8, $·multiplyRowsPart32_2_avx2(SB)
-DATA operations_avx512<>+6224(SB)/8, $·multiplyRowsPart32_4_avx2(SB)
-DATA operations_avx512<>+6232(SB)/8, $·solveFew_avx512(SB)
-DATA operations_avx512<>+6360(SB)/8, $·solveFew32_avx2(SB)
-DATA operations_avx512<>+6368(SB)/8, $·solveNarrow_avx2(SB)
-DATA operations_avx512<>+6384(SB)/8, $·solvePairs_1_avx512(SB)
-DATA operations_avx512<>+6392(SB)/8, $·solvePairs_2_avx512(SB)
-DATA operations_avx512<>+6408(SB)/8, $·solvePairs_4_avx512(SB)
-DATA operations_avx512<>+6512(SB)/8, $·solvePairs32_1_avx2(SB)
-DATA operations_avx512<>+6520(SB)/8, $·solvePairs32_2_avx2(SB)
-DATA operations_avx512<>+6536(SB)/8, $·solvePairs32_4_avx2(SB)
-DATA operations_avx512<>+6552(SB)/8, $·multiplyPairs_1_avx512(SB)
-DATA operations_avx512<>+6560(SB)/8, $·multiplyPairs_2_avx512(SB)
-DATA operations_avx512<>+6576(SB)/8, $·multiplyPairs_4_avx512(SB)
-DATA operations_avx512<>+6680(SB)/8, $·multiplyPairs32_1_avx2(SB)
-DATA operations_avx512<>+6688(SB)/8, $·multiplyPairs32_2_avx2(SB)
-DATA operations_avx512<>+6704(SB)/8, $·multiplyPairs32_4_avx2(SB)
-DATA operations_avx512<>+6712(SB)/8, $·solveWholePairs_avx512(SB)
-DATA operations_avx512<>+6840(SB)/8, $·solveWholePairs32_avx2(SB)
-DATA operations_avx512<>+6848(SB)/8, $·multiplyWholePairs_avx512(SB)
-DATA operations_avx512<>+6976(SB)/8, $·multiplyWholePairs32_avx2(SB)
-DATA operations_avx512<>+6984(SB)/8, $·solvePair_avx2(SB)
-DATA operations_avx512<>+7112(SB)/8, $·solvePair32_avx2(SB)
-DATA operations_avx512<>+7120(SB)/8, $·multiplyPair_avx2(SB)
-DATA operations_avx512<>+7248(SB)/8, $·multiplyPair32_avx2(SB)
-DATA operations_avx512<>+7256(SB)/8, $·solveUpper_avx512(SB)
-DATA operations_avx512<>+7264(SB)/8, $·fmaPeak_avx512(SB)
-DATA operations_avx512<>+7280(SB)/8, $·leastSquaresSmall_1_avx512(SB)
-DATA operations_avx512<>+7288(SB)/8, $·leastSquaresSmall_2_avx512(SB)
-DATA operations_avx512<>+7296(SB)/8, $·leastSquaresSmall_3_avx512(SB)
-DATA operations_avx512<>+7304(SB)/8, $·leastSquaresSmall_4_avx512(SB)
-DATA operations_avx512<>+7312(SB)/8, $·leastSquaresSmall_5_avx512(SB)
-DATA operations_avx512<>+7320(SB)/8, $·leastSquaresSmall_6_avx512(SB)
-DATA operations_avx512<>+7328(SB)/8, $·leastSquaresSmall_7_avx512(SB)
-DATA operations_avx512<>+7336(SB)/8, $·leastSquaresSmall_8_avx512(SB)
-GLOBL operations_avx512<>(SB), NOPTR, $7344
+DATA operations_avx512<>+4112(SB)/8, $·narrowColumns_avx2(SB)
+DATA operations_avx512<>+4240(SB)/8, $·narrowColumns32_avx2(SB)
+DATA operations_avx512<>+4248(SB)/8, $·addAbs_avx2(SB)
+DATA operations_avx512<>+4256(SB)/8, $·scale_avx2(SB)
+DATA operations_avx512<>+4384(SB)/8, $·scale32_avx2(SB)
+DATA operations_avx512<>+4520(SB)/8, $·squares32_avx2(SB)
+DATA operations_avx512<>+4528(SB)/8, $·absolutes_avx2(SB)
+DATA operations_avx512<>+4656(SB)/8, $·absolutes32_avx2(SB)
+DATA operations_avx512<>+4672(SB)/8, $·symmetricRows_1_avx512(SB)
+DATA operations_avx512<>+4680(SB)/8, $·symmetricRows_2_avx512(SB)
+DATA operations_avx512<>+4712(SB)/8, $·reflect_1_avx512(SB)
+DATA operations_avx512<>+4720(SB)/8, $·reflect_2_avx512(SB)
+DATA operations_avx512<>+4728(SB)/8, $·reflect_3_avx512(SB)
+DATA operations_avx512<>+4736(SB)/8, $·reflect_4_avx512(SB)
+DATA operations_avx512<>+4744(SB)/8, $·addComplex_avx512(SB)
+DATA operations_avx512<>+4872(SB)/8, $·addComplex32_avx2(SB)
+DATA operations_avx512<>+4880(SB)/8, $·timesComplex_avx512(SB)
+DATA operations_avx512<>+5008(SB)/8, $·timesComplex32_avx2(SB)
+DATA operations_avx512<>+5016(SB)/8, $·dotComplex_avx512(SB)
+DATA operations_avx512<>+5144(SB)/8, $·dotComplex32_avx2(SB)
+DATA operations_avx512<>+5152(SB)/8, $·turn_avx512(SB)
+DATA operations_avx512<>+5280(SB)/8, $·turn32_avx2(SB)
+DATA operations_avx512<>+5288(SB)/8, $·largestIndex_avx2(SB)
+DATA operations_avx512<>+5416(SB)/8, $·largestIndex32_avx2(SB)
+DATA operations_avx512<>+5424(SB)/8, $·largestPair_avx2(SB)
+DATA operations_avx512<>+5552(SB)/8, $·largestPair32_avx2(SB)
+DATA operations_avx512<>+5560(SB)/8, $·swap_avx2(SB)
+DATA operations_avx512<>+5688(SB)/8, $·swap32_avx2(SB)
+DATA operations_avx512<>+5704(SB)/8, $·solveRows_1_avx512(SB)
+DATA operations_avx512<>+5712(SB)/8, $·solveRows_2_avx512(SB)
+DATA operations_avx512<>+5728(SB)/8, $·solveRows_4_avx512(SB)
+DATA operations_avx512<>+5832(SB)/8, $·solveRows32_1_avx2(SB)
+DATA operations_avx512<>+5840(SB)/8, $·solveRows32_2_avx2(SB)
+DATA operations_avx512<>+5856(SB)/8, $·solveRows32_4_avx2(SB)
+DATA operations_avx512<>+5872(SB)/8, $·multiplyRows_1_avx512(SB)
+DATA operations_avx512<>+5880(SB)/8, $·multiplyRows_2_avx512(SB)
+DATA operations_avx512<>+5896(SB)/8, $·multiplyRows_4_avx512(SB)
+DATA operations_avx512<>+6000(SB)/8, $·multiplyRows32_1_avx2(SB)
+DATA operations_avx512<>+6008(SB)/8, $·multiplyRows32_2_avx2(SB)
+DATA operations_avx512<>+6024(SB)/8, $·multiplyRows32_4_avx2(SB)
+DATA operations_avx512<>+6048(SB)/8, $·solveRowsPart_2_avx512(SB)
+DATA operations_avx512<>+6064(SB)/8, $·solveRowsPart_4_avx512(SB)
+DATA operations_avx512<>+6176(SB)/8, $·solveRowsPart32_2_avx2(SB)
+DATA operations_avx512<>+6192(SB)/8, $·solveRowsPart32_4_avx2(SB)
+DATA operations_avx512<>+6216(SB)/8, $·multiplyRowsPart_2_avx512(SB)
+DATA operations_avx512<>+6232(SB)/8, $·multiplyRowsPart_4_avx512(SB)
+DATA operations_avx512<>+6344(SB)/8, $·multiplyRowsPart32_2_avx2(SB)
+DATA operations_avx512<>+6360(SB)/8, $·multiplyRowsPart32_4_avx2(SB)
+DATA operations_avx512<>+6368(SB)/8, $·solveFew_avx512(SB)
+DATA operations_avx512<>+6496(SB)/8, $·solveFew32_avx2(SB)
+DATA operations_avx512<>+6504(SB)/8, $·solveNarrow_avx2(SB)
+DATA operations_avx512<>+6520(SB)/8, $·solvePairs_1_avx512(SB)
+DATA operations_avx512<>+6528(SB)/8, $·solvePairs_2_avx512(SB)
+DATA operations_avx512<>+6544(SB)/8, $·solvePairs_4_avx512(SB)
+DATA operations_avx512<>+6648(SB)/8, $·solvePairs32_1_avx2(SB)
+DATA operations_avx512<>+6656(SB)/8, $·solvePairs32_2_avx2(SB)
+DATA operations_avx512<>+6672(SB)/8, $·solvePairs32_4_avx2(SB)
+DATA operations_avx512<>+6688(SB)/8, $·multiplyPairs_1_avx512(SB)
+DATA operations_avx512<>+6696(SB)/8, $·multiplyPairs_2_avx512(SB)
+DATA operations_avx512<>+6712(SB)/8, $·multiplyPairs_4_avx512(SB)
+DATA operations_avx512<>+6816(SB)/8, $·multiplyPairs32_1_avx2(SB)
+DATA operations_avx512<>+6824(SB)/8, $·multiplyPairs32_2_avx2(SB)
+DATA operations_avx512<>+6840(SB)/8, $·multiplyPairs32_4_avx2(SB)
+DATA operations_avx512<>+6848(SB)/8, $·solveWholePairs_avx512(SB)
+DATA operations_avx512<>+6976(SB)/8, $·solveWholePairs32_avx2(SB)
+DATA operations_avx512<>+6984(SB)/8, $·multiplyWholePairs_avx512(SB)
+DATA operations_avx512<>+7112(SB)/8, $·multiplyWholePairs32_avx2(SB)
+DATA operations_avx512<>+7120(SB)/8, $·solvePair_avx2(SB)
+DATA operations_avx512<>+7248(SB)/8, $·solvePair32_avx2(SB)
+DATA operations_avx512<>+7256(SB)/8, $·multiplyPair_avx2(SB)
+DATA operations_avx512<>+7384(SB)/8, $·multiplyPair32_avx2(SB)
+DATA operations_avx512<>+7392(SB)/8, $·solveUpper_avx512(SB)
+DATA operations_avx512<>+7400(SB)/8, $·fmaPeak_avx512(SB)
+DATA operations_avx512<>+7416(SB)/8, $·leastSquaresSmall_1_avx512(SB)
+DATA operations_avx512<>+7424(SB)/8, $·leastSquaresSmall_2_avx512(SB)
+DATA operations_avx512<>+7432(SB)/8, $·leastSquaresSmall_3_avx512(SB)
+DATA operations_avx512<>+7440(SB)/8, $·leastSquaresSmall_4_avx512(SB)
+DATA operations_avx512<>+7448(SB)/8, $·leastSquaresSmall_5_avx512(SB)
+DATA operations_avx512<>+7456(SB)/8, $·leastSquaresSmall_6_avx512(SB)
+DATA operations_avx512<>+7464(SB)/8, $·leastSquaresSmall_7_avx512(SB)
+DATA operations_avx512<>+7472(SB)/8, $·leastSquaresSmall_8_avx512(SB)
+GLOBL operations_avx512<>(SB), NOPTR, $7480
 
 TEXT ·operations_avx512(SB), NOSPLIT, $0-8
 	LEAQ operations_avx512<>(SB), AX
@@ -616,164 +620,170 @@ TEXT ·scalePairsTile(SB), NOSPLIT, $0-40
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
+TEXT ·narrowColumnsTile(SB), NOSPLIT, $0-64
+	MOVQ index+56(FP), AX
+	LEAQ ·tiles+4112(SB), CX
+	MOVQ (CX)(AX*8), AX
+	JMP AX
+
 TEXT ·addAbsTile(SB), NOSPLIT, $0-32
-	MOVQ ·tiles+4112(SB), AX
+	MOVQ ·tiles+4248(SB), AX
 	JMP AX
 
 TEXT ·scaleTile(SB), NOSPLIT, $0-32
 	MOVQ index+24(FP), AX
-	LEAQ ·tiles+4120(SB), CX
+	LEAQ ·tiles+4256(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·squaresTile(SB), NOSPLIT, $0-32
 	MOVQ index+16(FP), AX
-	LEAQ ·tiles+4256(SB), CX
+	LEAQ ·tiles+4392(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·absolutesTile(SB), NOSPLIT, $0-32
 	MOVQ index+24(FP), AX
-	LEAQ ·tiles+4392(SB), CX
+	LEAQ ·tiles+4528(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·symmetricRowsTile(SB), NOSPLIT, $0-56
 	MOVQ index+48(FP), AX
-	LEAQ ·tiles+4528(SB), CX
+	LEAQ ·tiles+4664(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·reflectTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+4568(SB), CX
+	LEAQ ·tiles+4704(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·addComplexTile(SB), NOSPLIT, $0-40
 	MOVQ index+32(FP), AX
-	LEAQ ·tiles+4608(SB), CX
+	LEAQ ·tiles+4744(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·timesComplexTile(SB), NOSPLIT, $0-32
 	MOVQ index+24(FP), AX
-	LEAQ ·tiles+4744(SB), CX
+	LEAQ ·tiles+4880(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·dotComplexTile(SB), NOSPLIT, $0-40
 	MOVQ index+32(FP), AX
-	LEAQ ·tiles+4880(SB), CX
+	LEAQ ·tiles+5016(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·turnTile(SB), NOSPLIT, $0-40
 	MOVQ index+32(FP), AX
-	LEAQ ·tiles+5016(SB), CX
+	LEAQ ·tiles+5152(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·largestIndexTile(SB), NOSPLIT, $0-32
 	MOVQ index+16(FP), AX
-	LEAQ ·tiles+5152(SB), CX
+	LEAQ ·tiles+5288(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·largestPairTile(SB), NOSPLIT, $0-32
 	MOVQ index+16(FP), AX
-	LEAQ ·tiles+5288(SB), CX
+	LEAQ ·tiles+5424(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·swapTile(SB), NOSPLIT, $0-32
 	MOVQ index+24(FP), AX
-	LEAQ ·tiles+5424(SB), CX
+	LEAQ ·tiles+5560(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveRowsTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+5560(SB), CX
+	LEAQ ·tiles+5696(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·multiplyRowsTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+5728(SB), CX
+	LEAQ ·tiles+5864(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveRowsPartTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+5896(SB), CX
+	LEAQ ·tiles+6032(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·multiplyRowsPartTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+6064(SB), CX
+	LEAQ ·tiles+6200(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveFewTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+6232(SB), CX
+	LEAQ ·tiles+6368(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveNarrowTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+6368(SB), CX
+	LEAQ ·tiles+6504(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solvePairsTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+6376(SB), CX
+	LEAQ ·tiles+6512(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·multiplyPairsTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+6544(SB), CX
+	LEAQ ·tiles+6680(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveWholePairsTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+6712(SB), CX
+	LEAQ ·tiles+6848(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·multiplyWholePairsTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+6848(SB), CX
+	LEAQ ·tiles+6984(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solvePairTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+6984(SB), CX
+	LEAQ ·tiles+7120(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·multiplyPairTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+7120(SB), CX
+	LEAQ ·tiles+7256(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveUpperTile(SB), NOSPLIT, $0-56
-	MOVQ ·tiles+7256(SB), AX
+	MOVQ ·tiles+7392(SB), AX
 	JMP AX
 
 TEXT ·fmaPeakTile(SB), NOSPLIT, $0-16
-	MOVQ ·tiles+7264(SB), AX
+	MOVQ ·tiles+7400(SB), AX
 	JMP AX
 
 TEXT ·leastSquaresSmallTile(SB), NOSPLIT, $0-112
 	MOVQ index+80(FP), AX
-	LEAQ ·tiles+7272(SB), CX
+	LEAQ ·tiles+7408(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX

@@ -48,9 +48,12 @@ func splitPairsTile(re, im, src unsafe.Pointer, vectors int, index int)       { 
 func transposeComplexTile(dst *float64, ldd int, src *float64, lds, m, n int) { panic("tile: no tile") }
 func gatherPairsTile(dst, src unsafe.Pointer, step, n int, index int)         { panic("tile: no tile") }
 func scalePairsTile(x, by unsafe.Pointer, step, n int, index int)             { panic("tile: no tile") }
-func largestIndexTile(x unsafe.Pointer, n int, index int) int                 { panic("tile: no tile") }
-func largestPairTile(x unsafe.Pointer, n int, index int) int                  { panic("tile: no tile") }
-func swapTile(x, y unsafe.Pointer, n int, index int)                          { panic("tile: no tile") }
+func narrowColumnsTile(sums, a unsafe.Pointer, lda int, x unsafe.Pointer, step, rows, n int, index int) {
+	panic("tile: no tile")
+}
+func largestIndexTile(x unsafe.Pointer, n int, index int) int { panic("tile: no tile") }
+func largestPairTile(x unsafe.Pointer, n int, index int) int  { panic("tile: no tile") }
+func swapTile(x, y unsafe.Pointer, n int, index int)          { panic("tile: no tile") }
 func solveNarrowTile(b unsafe.Pointer, ldb int, a unsafe.Pointer, down, across int, d unsafe.Pointer, order, cols int, index int) {
 	panic("tile: no tile")
 }

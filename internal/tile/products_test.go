@@ -22,6 +22,7 @@ var checks = map[string]func(*run, shape){
 	"AddOuter":  addOuter[float64], "AddOuter32": addOuter[float32], "SymmetricRows": symmetricRows,
 	"RowProducts": rowProducts[float64], "RowProducts32": rowProducts[float32],
 	"GrowingRowDots": growingRowDots[float64], "GrowingRowDots32": growingRowDots[float32],
+	"NarrowColumns": narrowColumns[float64], "NarrowColumns32": narrowColumns[float32],
 	"RowDotPairs": rowDotPairs[float64], "RowDotPairs32": rowDotPairs[float32],
 	"AddRowPairs": addRowPairs[float64], "AddRowPairs32": addRowPairs[float32],
 	"AddOuterPairs": addOuterPairs[float64], "AddOuterPairs32": addOuterPairs[float32],

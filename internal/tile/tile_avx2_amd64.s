@@ -16156,6 +16156,106 @@ pairs:
 	VZEROUPPER
 	RET
 
+// func narrowColumns_avx2(sums *float64, a *float64, lda int, x *float64, step int, rows int, n int, index int)
+// Requires: AVX
+TEXT ·narrowColumns_avx2(SB), NOSPLIT, $0-64
+	MOVQ    a+8(FP), AX
+	MOVQ    lda+16(FP), CX
+	SHLQ    $0x03, CX
+	LEAQ    (CX)(CX*2), DX
+	MOVQ    x+24(FP), BX
+	MOVQ    step+32(FP), SI
+	LEAQ    (SI)(SI*2), DI
+	MOVQ    rows+40(FP), R8
+	MOVQ    n+48(FP), R9
+	NEGQ    R9
+	LEAQ    tailMask<>+32(SB), R10
+	VMOVUPD (R10)(R9*8), Y0
+	VXORPD  Y1, Y1, Y1
+	VXORPD  Y2, Y2, Y2
+	VXORPD  Y3, Y3, Y3
+	VXORPD  Y4, Y4, Y4
+	SHRQ    $0x02, R8
+
+rows:
+	VBROADCASTSD (BX), Y5
+	VMASKMOVPD   (AX), Y0, Y6
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y1, Y1
+	VBROADCASTSD (BX)(SI*1), Y5
+	VMASKMOVPD   (AX)(CX*1), Y0, Y6
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y2, Y2
+	VBROADCASTSD (BX)(SI*2), Y5
+	VMASKMOVPD   (AX)(CX*2), Y0, Y6
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y3, Y3
+	VBROADCASTSD (BX)(DI*1), Y5
+	VMASKMOVPD   (AX)(DX*1), Y0, Y6
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	LEAQ         (AX)(CX*4), AX
+	LEAQ         (BX)(SI*4), BX
+	DECQ         R8
+	JNZ          rows
+	VADDPD       Y3, Y1, Y1
+	VADDPD       Y4, Y2, Y2
+	VADDPD       Y2, Y1, Y1
+	MOVQ         sums+0(FP), AX
+	VMOVUPD      Y1, (AX)
+	VZEROUPPER
+	RET
+
+// func narrowColumns32_avx2(sums *float32, a *float32, lda int, x *float32, step int, rows int, n int, index int)
+// Requires: AVX
+TEXT ·narrowColumns32_avx2(SB), NOSPLIT, $0-64
+	MOVQ    a+8(FP), AX
+	MOVQ    lda+16(FP), CX
+	SHLQ    $0x02, CX
+	LEAQ    (CX)(CX*2), DX
+	MOVQ    x+24(FP), BX
+	MOVQ    step+32(FP), SI
+	LEAQ    (SI)(SI*2), DI
+	MOVQ    rows+40(FP), R8
+	MOVQ    n+48(FP), R9
+	NEGQ    R9
+	LEAQ    tailMask<>+32(SB), R10
+	VMOVUPD (R10)(R9*4), Y0
+	VXORPD  Y1, Y1, Y1
+	VXORPD  Y2, Y2, Y2
+	VXORPD  Y3, Y3, Y3
+	VXORPD  Y4, Y4, Y4
+	SHRQ    $0x02, R8
+
+rows:
+	VBROADCASTSS (BX), Y5
+	VMASKMOVPS   (AX), Y0, Y6
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y1, Y1
+	VBROADCASTSS (BX)(SI*1), Y5
+	VMASKMOVPS   (AX)(CX*1), Y0, Y6
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y2, Y2
+	VBROADCASTSS (BX)(SI*2), Y5
+	VMASKMOVPS   (AX)(CX*2), Y0, Y6
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y3, Y3
+	VBROADCASTSS (BX)(DI*1), Y5
+	VMASKMOVPS   (AX)(DX*1), Y0, Y6
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	LEAQ         (AX)(CX*4), AX
+	LEAQ         (BX)(SI*4), BX
+	DECQ         R8
+	JNZ          rows
+	VADDPS       Y3, Y1, Y1
+	VADDPS       Y4, Y2, Y2
+	VADDPS       Y2, Y1, Y1
+	MOVQ         sums+0(FP), AX
+	VMOVUPS      Y1, (AX)
+	VZEROUPPER
+	RET
+
 // func addAbs_avx2(y *float64, a *float64, n int) float64
 // Requires: AVX
 TEXT ·addAbs_avx2(SB), NOSPLIT, $8-32

@@ -2,6 +2,7 @@ package tile_test
 
 import (
 	"slices"
+	"unsafe"
 
 	"github.com/difalt/difalt/internal/tile"
 )
@@ -55,5 +56,24 @@ func growingRowDots[F tile.Float](r *run, s shape) {
 		several := make([]F, 4)
 		tile.RowDots(several, a[at(i):], 0, x, 4, s.d)
 		r.same(float64(sums[i]), float64(several[0]), i, 0)
+	}
+}
+
+// narrowColumns checks also that the rows may be taken backwards.
+func narrowColumns[F tile.Float](r *run, s shape) {
+	n, inc := 1+s.n%(tile.NarrowBytes/int(unsafe.Sizeof(F(0)))), 1+s.d%3
+	a, lda := dense[F](r, "a", n, s.d)
+	x, _ := dense[F](r, "x", inc*s.d, 1)
+	sums, last := alloc[F](r, n), inc*(s.d-1)
+	r.call(func() { tile.NarrowColumns(sums, a, lda, x, 0, inc, s.d, n) })
+	entries(r, sums, 0, n, 1, func(want *sum, k, _ int) { strided(want, s.d, a[k:], lda, x, inc) })
+	turned := slices.Clone(x)
+	for i := range s.d {
+		turned[last-i*inc] = x[i*inc]
+	}
+	backwards := make([]F, n)
+	tile.NarrowColumns(backwards, a, lda, turned, last, -inc, s.d, n)
+	for k, v := range sums {
+		r.same(float64(v), float64(backwards[k]), k, 0)
 	}
 }

@@ -8,26 +8,24 @@ import (
 // isNarrowVector reports whether op(A) x for an m x n matrix A takes less time by loops: A' of a few columns
 // and many rows. Several threads share larger ones.
 func isNarrowVector[F tile.Float](tA blas.Transpose, m, n int) bool {
-	most := narrowColumns
-	if kind[F]() == 1 {
-		most = narrowColumns32
-	}
-	return tA != blas.NoTrans && n > 1 && n <= most && m >= narrowLength && m*n < sharedByVectors
+	return tA != blas.NoTrans && n > 1 && n <= narrowMost[F]() && m >= narrowLength && m*n < sharedByVectors
 }
 
-// narrow computes y = alpha A'x + beta y for two to four columns, with entries of x and y incX and
-// incY apart. A sum is that of the products of every other row from the first one on, and of the others.
+// narrowMost returns the largest number of columns of a narrow matrix.
+func narrowMost[F tile.Float]() int {
+	if kind[F]() == 1 {
+		return narrowColumns32
+	}
+	return narrowColumns
+}
+
+// narrow computes y = alpha A'x + beta y for few columns, with entries of x and y incX and incY apart.
 func (v *matrixVector[F]) narrow(x []F, incX int, y []F, incY int) {
 	var sums [narrowColumns32]F
-	from := firstEntry(v.m, incX)
-	switch v.n {
-	case 2:
-		sums[0], sums[1] = v.twoColumns(0, x, from, incX)
-	case 3:
-		sums[0], sums[1], sums[2] = v.threeColumns(x, from, incX)
-	default:
-		sums[0], sums[1] = v.twoColumns(0, x, from, incX)
-		sums[2], sums[3] = v.twoColumns(2, x, from, incX)
+	most := narrowMost[F]() / 2
+	for j := 0; j < v.n; j += most {
+		columns := min(most, v.n-j)
+		tile.NarrowColumns(sums[j:], v.a[j:], v.lda, x, firstEntry(v.m, incX), incX, v.m, columns)
 	}
 	at := firstEntry(v.n, incY)
 	for _, s := range sums[:v.n] {
@@ -38,49 +36,4 @@ func (v *matrixVector[F]) narrow(x []F, incX int, y []F, incY int) {
 		y[at] = s
 		at += incY
 	}
-}
-
-// twoColumns returns the sums of narrow of two columns, from column j on.
-func (v *matrixVector[F]) twoColumns(j int, x []F, at, inc int) (F, F) {
-	var first, second, others, otherSecond F
-	k, row := j, 0
-	for ; row+1 < v.m; row += 2 {
-		by, next := x[at], x[at+inc]
-		a, b := v.a[k:k+2:k+2], v.a[k+v.lda:k+v.lda+2:k+v.lda+2]
-		first += F(by * a[0])
-		second += F(by * a[1])
-		others += F(next * b[0])
-		otherSecond += F(next * b[1])
-		at += 2 * inc
-		k += 2 * v.lda
-	}
-	if row < v.m {
-		first += F(x[at] * v.a[k])
-		second += F(x[at] * v.a[k+1])
-	}
-	return first + others, second + otherSecond
-}
-
-// threeColumns returns the sums of narrow of three columns.
-func (v *matrixVector[F]) threeColumns(x []F, at, inc int) (F, F, F) {
-	var first, second, third, others, otherSecond, otherThird F
-	k, row := 0, 0
-	for ; row+1 < v.m; row += 2 {
-		by, next := x[at], x[at+inc]
-		a, b := v.a[k:k+3:k+3], v.a[k+v.lda:k+v.lda+3:k+v.lda+3]
-		first += F(by * a[0])
-		second += F(by * a[1])
-		third += F(by * a[2])
-		others += F(next * b[0])
-		otherSecond += F(next * b[1])
-		otherThird += F(next * b[2])
-		at += 2 * inc
-		k += 2 * v.lda
-	}
-	if row < v.m {
-		first += F(x[at] * v.a[k])
-		second += F(x[at] * v.a[k+1])
-		third += F(x[at] * v.a[k+2])
-	}
-	return first + others, second + otherSecond, third + otherThird
 }

@@ -65,6 +65,8 @@ func vectors(t isa) {
 		}
 		transposeComplex(t)
 		pairsApart(t)
+		narrowColumns(t, double)
+		narrowColumns(t, single)
 		addAbs(t)
 		scale(t, double)
 		scale(t, single)

@@ -1,0 +1,42 @@
+package tile
+
+import "unsafe"
+
+// NarrowBytes is the memory of a row of the most columns that NarrowColumns takes, and narrowTogether the
+// number of rows that it takes at a time.
+const (
+	NarrowBytes    = 32
+	narrowTogether = 4
+)
+
+// NarrowColumns sets sums to those of the n columns of m rows of a, times numbers of x. Number i is at
+// x[at+i*inc]. A sum is that of four sums, each of the rounded products of every fourth row, and of the last
+// rows that are no four. A row has up to NarrowBytes.
+func NarrowColumns[F Float](sums, a []F, lda int, x []F, at, inc, m, n int) {
+	raceRead(a, m, n, lda)
+	var all [narrowTogether][NarrowBytes / 4]F
+	whole, size := m&^(narrowTogether-1), int(unsafe.Sizeof(F(0)))
+	total := &all[0]
+	if whole > 0 && tiles.narrowColumns[0] != 0 {
+		last := at + (m-1)*inc
+		_, _, _, _ = x[at], x[last], a[(m-1)*lda+n-1], total[:n]
+		narrowColumnsTile(
+			unsafe.Pointer(total), unsafe.Pointer(&a[0]), lda, unsafe.Pointer(&x[at]), inc*size, whole, n, of[F](0),
+		)
+	} else {
+		for i := range whole {
+			for k, v := range a[i*lda:][:n] {
+				all[i%narrowTogether][k] += F(x[at+i*inc] * v)
+			}
+		}
+		for k := range n {
+			total[k] = (all[0][k] + all[2][k]) + (all[1][k] + all[3][k])
+		}
+	}
+	for i := whole; i < m; i++ {
+		for k, v := range a[i*lda:][:n] {
+			total[k] += F(x[at+i*inc] * v)
+		}
+	}
+	copy(sums[:n], total[:])
+}
