@@ -40,6 +40,7 @@ func TestVectors(t *testing.T) {
 		"SymmetricRows",
 		"RowProducts", "RowProducts32",
 		"GrowingRowDots", "GrowingRowDots32", "NarrowColumns", "NarrowColumns32",
+		"NarrowRows", "NarrowRows32",
 		"RowDotPairs", "RowDotPairs32", "AddRowPairs", "AddRowPairs32", "AddOuterPairs", "AddOuterPairs32",
 		"Span dots", "Span dots32", "Span add", "Span add32", "Span both", "Span both32", "Span outer", "Span outer32",
 		"Span solve", "Span solve32",
@@ -70,6 +71,7 @@ var sameBits = []string{
 	"LargestIndex", "LargestIndex32", "LargestPair", "LargestPair32", "PackBasis", "Scale",
 	"Scale32", "SumDifferences", "Swap", "Swap32", "Transpose", "Transpose32",
 	"GatherPairs", "GatherPairs32", "ScalePairs", "ScalePairs32",
+	"NarrowColumns", "NarrowColumns32", "NarrowRows", "NarrowRows32",
 }
 
 // conform holds operations to their definitions on every tier, for some shapes. With -short these are every

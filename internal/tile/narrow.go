@@ -2,8 +2,8 @@ package tile
 
 import "unsafe"
 
-// NarrowBytes is the memory of a row of the most columns that NarrowColumns takes, and narrowTogether the
-// number of rows that it takes at a time.
+// NarrowBytes is the memory of a row of the most columns that NarrowColumns and NarrowRows take, and
+// narrowTogether the number of rows that the former takes at a time.
 const (
 	NarrowBytes    = 32
 	narrowTogether = 4
@@ -39,4 +39,27 @@ func NarrowColumns[F Float](sums, a []F, lda int, x []F, at, inc, m, n int) {
 		}
 	}
 	copy(sums[:n], total[:])
+}
+
+// NarrowRows sets sums to the products of m rows of n numbers and x. Products are rounded. A sum is that of the
+// sums of neighbours, of pairs of them, and so on, with zeros behind a row, which has up to NarrowBytes.
+func NarrowRows[F Float](sums, a []F, lda int, x []F, m, n int) {
+	raceRead(a, m, n, lda)
+	raceRead(x, 1, n, 0)
+	raceWrite(sums, 1, m, 0)
+	whole := 0
+	if lanes := NarrowBytes / int(unsafe.Sizeof(F(0))); tiles.narrowRows[0] != 0 && m >= lanes {
+		whole = m &^ (lanes - 1)
+		_, _, _ = sums[m-1], a[(m-1)*lda+n-1], x[n-1]
+		narrowRowsTile(
+			unsafe.Pointer(&sums[0]), unsafe.Pointer(&a[0]), lda, unsafe.Pointer(&x[0]), whole, n, of[F](0),
+		)
+	}
+	for i := whole; i < m; i++ {
+		var p [NarrowBytes / 4]F
+		for k, v := range a[i*lda:][:n] {
+			p[k] = F(x[k] * v)
+		}
+		sums[i] = ((p[0] + p[1]) + (p[2] + p[3])) + ((p[4] + p[5]) + (p[6] + p[7]))
+	}
 }

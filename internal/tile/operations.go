@@ -82,6 +82,7 @@ type operations struct {
 	gatherPairs        [17]int
 	scalePairs         [17]int
 	narrowColumns      [17]int
+	narrowRows         [17]int
 	addAbs             int
 	scale              [17]int
 	squares            [17]int

@@ -142,6 +142,9 @@ func scalePairsTile(x, by unsafe.Pointer, step, n int, index int)
 func narrowColumnsTile(sums, a unsafe.Pointer, lda int, x unsafe.Pointer, step, rows, n int, index int)
 
 //go:noescape
+func narrowRowsTile(sums, a unsafe.Pointer, lda int, x unsafe.Pointer, rows, n int, index int)
+
+//go:noescape
 func addAbsTile(y, a *float64, n int) float64
 
 //go:noescape

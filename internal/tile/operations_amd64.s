@@ -120,80 +120,82 @@ DATA operations_avx2<>+3976(SB)/8, $·scalePairs_avx2(SB)
 DATA operations_avx2<>+4104(SB)/8, $·scalePairs32_avx2(SB)
 DATA operations_avx2<>+4112(SB)/8, $·narrowColumns_avx2(SB)
 DATA operations_avx2<>+4240(SB)/8, $·narrowColumns32_avx2(SB)
-DATA operations_avx2<>+4248(SB)/8, $·addAbs_avx2(SB)
-DATA operations_avx2<>+4256(SB)/8, $·scale_avx2(SB)
-DATA operations_avx2<>+4384(SB)/8, $·scale32_avx2(SB)
-DATA operations_avx2<>+4520(SB)/8, $·squares32_avx2(SB)
-DATA operations_avx2<>+4528(SB)/8, $·absolutes_avx2(SB)
-DATA operations_avx2<>+4656(SB)/8, $·absolutes32_avx2(SB)
-DATA operations_avx2<>+4672(SB)/8, $·symmetricRows_1_avx2(SB)
-DATA operations_avx2<>+4680(SB)/8, $·symmetricRows_2_avx2(SB)
-DATA operations_avx2<>+4688(SB)/8, $·symmetricRows_3_avx2(SB)
-DATA operations_avx2<>+4696(SB)/8, $·symmetricRows_4_avx2(SB)
-DATA operations_avx2<>+4712(SB)/8, $·reflect_1_avx2(SB)
-DATA operations_avx2<>+4720(SB)/8, $·reflect_2_avx2(SB)
-DATA operations_avx2<>+4728(SB)/8, $·reflect_3_avx2(SB)
-DATA operations_avx2<>+4736(SB)/8, $·reflect_4_avx2(SB)
-DATA operations_avx2<>+4744(SB)/8, $·addComplex_avx2(SB)
-DATA operations_avx2<>+4872(SB)/8, $·addComplex32_avx2(SB)
-DATA operations_avx2<>+4880(SB)/8, $·timesComplex_avx2(SB)
-DATA operations_avx2<>+5008(SB)/8, $·timesComplex32_avx2(SB)
-DATA operations_avx2<>+5016(SB)/8, $·dotComplex_avx2(SB)
-DATA operations_avx2<>+5144(SB)/8, $·dotComplex32_avx2(SB)
-DATA operations_avx2<>+5152(SB)/8, $·turn_avx2(SB)
-DATA operations_avx2<>+5280(SB)/8, $·turn32_avx2(SB)
-DATA operations_avx2<>+5288(SB)/8, $·largestIndex_avx2(SB)
-DATA operations_avx2<>+5416(SB)/8, $·largestIndex32_avx2(SB)
-DATA operations_avx2<>+5424(SB)/8, $·largestPair_avx2(SB)
-DATA operations_avx2<>+5552(SB)/8, $·largestPair32_avx2(SB)
-DATA operations_avx2<>+5560(SB)/8, $·swap_avx2(SB)
-DATA operations_avx2<>+5688(SB)/8, $·swap32_avx2(SB)
-DATA operations_avx2<>+5704(SB)/8, $·solveRows_1_avx2(SB)
-DATA operations_avx2<>+5712(SB)/8, $·solveRows_2_avx2(SB)
-DATA operations_avx2<>+5728(SB)/8, $·solveRows_4_avx2(SB)
-DATA operations_avx2<>+5832(SB)/8, $·solveRows32_1_avx2(SB)
-DATA operations_avx2<>+5840(SB)/8, $·solveRows32_2_avx2(SB)
-DATA operations_avx2<>+5856(SB)/8, $·solveRows32_4_avx2(SB)
-DATA operations_avx2<>+5872(SB)/8, $·multiplyRows_1_avx2(SB)
-DATA operations_avx2<>+5880(SB)/8, $·multiplyRows_2_avx2(SB)
-DATA operations_avx2<>+5896(SB)/8, $·multiplyRows_4_avx2(SB)
-DATA operations_avx2<>+6000(SB)/8, $·multiplyRows32_1_avx2(SB)
-DATA operations_avx2<>+6008(SB)/8, $·multiplyRows32_2_avx2(SB)
-DATA operations_avx2<>+6024(SB)/8, $·multiplyRows32_4_avx2(SB)
-DATA operations_avx2<>+6048(SB)/8, $·solveRowsPart_2_avx2(SB)
-DATA operations_avx2<>+6064(SB)/8, $·solveRowsPart_4_avx2(SB)
-DATA operations_avx2<>+6176(SB)/8, $·solveRowsPart32_2_avx2(SB)
-DATA operations_avx2<>+6192(SB)/8, $·solveRowsPart32_4_avx2(SB)
-DATA operations_avx2<>+6216(SB)/8, $·multiplyRowsPart_2_avx2(SB)
-DATA operations_avx2<>+6232(SB)/8, $·multiplyRowsPart_4_avx2(SB)
-DATA operations_avx2<>+6344(SB)/8, $·multiplyRowsPart32_2_avx2(SB)
-DATA operations_avx2<>+6360(SB)/8, $·multiplyRowsPart32_4_avx2(SB)
-DATA operations_avx2<>+6368(SB)/8, $·solveFew_avx2(SB)
-DATA operations_avx2<>+6496(SB)/8, $·solveFew32_avx2(SB)
-DATA operations_avx2<>+6504(SB)/8, $·solveNarrow_avx2(SB)
-DATA operations_avx2<>+6520(SB)/8, $·solvePairs_1_avx2(SB)
-DATA operations_avx2<>+6528(SB)/8, $·solvePairs_2_avx2(SB)
-DATA operations_avx2<>+6544(SB)/8, $·solvePairs_4_avx2(SB)
-DATA operations_avx2<>+6648(SB)/8, $·solvePairs32_1_avx2(SB)
-DATA operations_avx2<>+6656(SB)/8, $·solvePairs32_2_avx2(SB)
-DATA operations_avx2<>+6672(SB)/8, $·solvePairs32_4_avx2(SB)
-DATA operations_avx2<>+6688(SB)/8, $·multiplyPairs_1_avx2(SB)
-DATA operations_avx2<>+6696(SB)/8, $·multiplyPairs_2_avx2(SB)
-DATA operations_avx2<>+6712(SB)/8, $·multiplyPairs_4_avx2(SB)
-DATA operations_avx2<>+6816(SB)/8, $·multiplyPairs32_1_avx2(SB)
-DATA operations_avx2<>+6824(SB)/8, $·multiplyPairs32_2_avx2(SB)
-DATA operations_avx2<>+6840(SB)/8, $·multiplyPairs32_4_avx2(SB)
-DATA operations_avx2<>+6848(SB)/8, $·solveWholePairs_avx2(SB)
-DATA operations_avx2<>+6976(SB)/8, $·solveWholePairs32_avx2(SB)
-DATA operations_avx2<>+6984(SB)/8, $·multiplyWholePairs_avx2(SB)
-DATA operations_avx2<>+7112(SB)/8, $·multiplyWholePairs32_avx2(SB)
-DATA operations_avx2<>+7120(SB)/8, $·solvePair_avx2(SB)
-DATA operations_avx2<>+7248(SB)/8, $·solvePair32_avx2(SB)
-DATA operations_avx2<>+7256(SB)/8, $·multiplyPair_avx2(SB)
-DATA operations_avx2<>+7384(SB)/8, $·multiplyPair32_avx2(SB)
-DATA operations_avx2<>+7392(SB)/8, $·solveUpper_avx2(SB)
-DATA operations_avx2<>+7400(SB)/8, $·fmaPeak_avx2(SB)
-GLOBL operations_avx2<>(SB), NOPTR, $7480
+DATA operations_avx2<>+4248(SB)/8, $·narrowRows_avx2(SB)
+DATA operations_avx2<>+4376(SB)/8, $·narrowRows32_avx2(SB)
+DATA operations_avx2<>+4384(SB)/8, $·addAbs_avx2(SB)
+DATA operations_avx2<>+4392(SB)/8, $·scale_avx2(SB)
+DATA operations_avx2<>+4520(SB)/8, $·scale32_avx2(SB)
+DATA operations_avx2<>+4656(SB)/8, $·squares32_avx2(SB)
+DATA operations_avx2<>+4664(SB)/8, $·absolutes_avx2(SB)
+DATA operations_avx2<>+4792(SB)/8, $·absolutes32_avx2(SB)
+DATA operations_avx2<>+4808(SB)/8, $·symmetricRows_1_avx2(SB)
+DATA operations_avx2<>+4816(SB)/8, $·symmetricRows_2_avx2(SB)
+DATA operations_avx2<>+4824(SB)/8, $·symmetricRows_3_avx2(SB)
+DATA operations_avx2<>+4832(SB)/8, $·symmetricRows_4_avx2(SB)
+DATA operations_avx2<>+4848(SB)/8, $·reflect_1_avx2(SB)
+DATA operations_avx2<>+4856(SB)/8, $·reflect_2_avx2(SB)
+DATA operations_avx2<>+4864(SB)/8, $·reflect_3_avx2(SB)
+DATA operations_avx2<>+4872(SB)/8, $·reflect_4_avx2(SB)
+DATA operations_avx2<>+4880(SB)/8, $·addComplex_avx2(SB)
+DATA operations_avx2<>+5008(SB)/8, $·addComplex32_avx2(SB)
+DATA operations_avx2<>+5016(SB)/8, $·timesComplex_avx2(SB)
+DATA operations_avx2<>+5144(SB)/8, $·timesComplex32_avx2(SB)
+DATA operations_avx2<>+5152(SB)/8, $·dotComplex_avx2(SB)
+DATA operations_avx2<>+5280(SB)/8, $·dotComplex32_avx2(SB)
+DATA operations_avx2<>+5288(SB)/8, $·turn_avx2(SB)
+DATA operations_avx2<>+5416(SB)/8, $·turn32_avx2(SB)
+DATA operations_avx2<>+5424(SB)/8, $·largestIndex_avx2(SB)
+DATA operations_avx2<>+5552(SB)/8, $·largestIndex32_avx2(SB)
+DATA operations_avx2<>+5560(SB)/8, $·largestPair_avx2(SB)
+DATA operations_avx2<>+5688(SB)/8, $·largestPair32_avx2(SB)
+DATA operations_avx2<>+5696(SB)/8, $·swap_avx2(SB)
+DATA operations_avx2<>+5824(SB)/8, $·swap32_avx2(SB)
+DATA operations_avx2<>+5840(SB)/8, $·solveRows_1_avx2(SB)
+DATA operations_avx2<>+5848(SB)/8, $·solveRows_2_avx2(SB)
+DATA operations_avx2<>+5864(SB)/8, $·solveRows_4_avx2(SB)
+DATA operations_avx2<>+5968(SB)/8, $·solveRows32_1_avx2(SB)
+DATA operations_avx2<>+5976(SB)/8, $·solveRows32_2_avx2(SB)
+DATA operations_avx2<>+5992(SB)/8, $·solveRows32_4_avx2(SB)
+DATA operations_avx2<>+6008(SB)/8, $·multiplyRows_1_avx2(SB)
+DATA operations_avx2<>+6016(SB)/8, $·multiplyRows_2_avx2(SB)
+DATA operations_avx2<>+6032(SB)/8, $·multiplyRows_4_avx2(SB)
+DATA operations_avx2<>+6136(SB)/8, $·multiplyRows32_1_avx2(SB)
+DATA operations_avx2<>+6144(SB)/8, $·multiplyRows32_2_avx2(SB)
+DATA operations_avx2<>+6160(SB)/8, $·multiplyRows32_4_avx2(SB)
+DATA operations_avx2<>+6184(SB)/8, $·solveRowsPart_2_avx2(SB)
+DATA operations_avx2<>+6200(SB)/8, $·solveRowsPart_4_avx2(SB)
+DATA operations_avx2<>+6312(SB)/8, $·solveRowsPart32_2_avx2(SB)
+DATA operations_avx2<>+6328(SB)/8, $·solveRowsPart32_4_avx2(SB)
+DATA operations_avx2<>+6352(SB)/8, $·multiplyRowsPart_2_avx2(SB)
+DATA operations_avx2<>+6368(SB)/8, $·multiplyRowsPart_4_avx2(SB)
+DATA operations_avx2<>+6480(SB)/8, $·multiplyRowsPart32_2_avx2(SB)
+DATA operations_avx2<>+6496(SB)/8, $·multiplyRowsPart32_4_avx2(SB)
+DATA operations_avx2<>+6504(SB)/8, $·solveFew_avx2(SB)
+DATA operations_avx2<>+6632(SB)/8, $·solveFew32_avx2(SB)
+DATA operations_avx2<>+6640(SB)/8, $·solveNarrow_avx2(SB)
+DATA operations_avx2<>+6656(SB)/8, $·solvePairs_1_avx2(SB)
+DATA operations_avx2<>+6664(SB)/8, $·solvePairs_2_avx2(SB)
+DATA operations_avx2<>+6680(SB)/8, $·solvePairs_4_avx2(SB)
+DATA operations_avx2<>+6784(SB)/8, $·solvePairs32_1_avx2(SB)
+DATA operations_avx2<>+6792(SB)/8, $·solvePairs32_2_avx2(SB)
+DATA operations_avx2<>+6808(SB)/8, $·solvePairs32_4_avx2(SB)
+DATA operations_avx2<>+6824(SB)/8, $·multiplyPairs_1_avx2(SB)
+DATA operations_avx2<>+6832(SB)/8, $·multiplyPairs_2_avx2(SB)
+DATA operations_avx2<>+6848(SB)/8, $·multiplyPairs_4_avx2(SB)
+DATA operations_avx2<>+6952(SB)/8, $·multiplyPairs32_1_avx2(SB)
+DATA operations_avx2<>+6960(SB)/8, $·multiplyPairs32_2_avx2(SB)
+DATA operations_avx2<>+6976(SB)/8, $·multiplyPairs32_4_avx2(SB)
+DATA operations_avx2<>+6984(SB)/8, $·solveWholePairs_avx2(SB)
+DATA operations_avx2<>+7112(SB)/8, $·solveWholePairs32_avx2(SB)
+DATA operations_avx2<>+7120(SB)/8, $·multiplyWholePairs_avx2(SB)
+DATA operations_avx2<>+7248(SB)/8, $·multiplyWholePairs32_avx2(SB)
+DATA operations_avx2<>+7256(SB)/8, $·solvePair_avx2(SB)
+DATA operations_avx2<>+7384(SB)/8, $·solvePair32_avx2(SB)
+DATA operations_avx2<>+7392(SB)/8, $·multiplyPair_avx2(SB)
+DATA operations_avx2<>+7520(SB)/8, $·multiplyPair32_avx2(SB)
+DATA operations_avx2<>+7528(SB)/8, $·solveUpper_avx2(SB)
+DATA operations_avx2<>+7536(SB)/8, $·fmaPeak_avx2(SB)
+GLOBL operations_avx2<>(SB), NOPTR, $7616
 
 TEXT ·operations_avx2(SB), NOSPLIT, $0-8
 	LEAQ operations_avx2<>(SB), AX
@@ -326,86 +328,88 @@ DATA operations_avx512<>+3976(SB)/8, $·scalePairs_avx2(SB)
 DATA operations_avx512<>+4104(SB)/8, $·scalePairs32_avx2(SB)
 DATA operations_avx512<>+4112(SB)/8, $·narrowColumns_avx2(SB)
 DATA operations_avx512<>+4240(SB)/8, $·narrowColumns32_avx2(SB)
-DATA operations_avx512<>+4248(SB)/8, $·addAbs_avx2(SB)
-DATA operations_avx512<>+4256(SB)/8, $·scale_avx2(SB)
-DATA operations_avx512<>+4384(SB)/8, $·scale32_avx2(SB)
-DATA operations_avx512<>+4520(SB)/8, $·squares32_avx2(SB)
-DATA operations_avx512<>+4528(SB)/8, $·absolutes_avx2(SB)
-DATA operations_avx512<>+4656(SB)/8, $·absolutes32_avx2(SB)
-DATA operations_avx512<>+4672(SB)/8, $·symmetricRows_1_avx512(SB)
-DATA operations_avx512<>+4680(SB)/8, $·symmetricRows_2_avx512(SB)
-DATA operations_avx512<>+4712(SB)/8, $·reflect_1_avx512(SB)
-DATA operations_avx512<>+4720(SB)/8, $·reflect_2_avx512(SB)
-DATA operations_avx512<>+4728(SB)/8, $·reflect_3_avx512(SB)
-DATA operations_avx512<>+4736(SB)/8, $·reflect_4_avx512(SB)
-DATA operations_avx512<>+4744(SB)/8, $·addComplex_avx512(SB)
-DATA operations_avx512<>+4872(SB)/8, $·addComplex32_avx2(SB)
-DATA operations_avx512<>+4880(SB)/8, $·timesComplex_avx512(SB)
-DATA operations_avx512<>+5008(SB)/8, $·timesComplex32_avx2(SB)
-DATA operations_avx512<>+5016(SB)/8, $·dotComplex_avx512(SB)
-DATA operations_avx512<>+5144(SB)/8, $·dotComplex32_avx2(SB)
-DATA operations_avx512<>+5152(SB)/8, $·turn_avx512(SB)
-DATA operations_avx512<>+5280(SB)/8, $·turn32_avx2(SB)
-DATA operations_avx512<>+5288(SB)/8, $·largestIndex_avx2(SB)
-DATA operations_avx512<>+5416(SB)/8, $·largestIndex32_avx2(SB)
-DATA operations_avx512<>+5424(SB)/8, $·largestPair_avx2(SB)
-DATA operations_avx512<>+5552(SB)/8, $·largestPair32_avx2(SB)
-DATA operations_avx512<>+5560(SB)/8, $·swap_avx2(SB)
-DATA operations_avx512<>+5688(SB)/8, $·swap32_avx2(SB)
-DATA operations_avx512<>+5704(SB)/8, $·solveRows_1_avx512(SB)
-DATA operations_avx512<>+5712(SB)/8, $·solveRows_2_avx512(SB)
-DATA operations_avx512<>+5728(SB)/8, $·solveRows_4_avx512(SB)
-DATA operations_avx512<>+5832(SB)/8, $·solveRows32_1_avx2(SB)
-DATA operations_avx512<>+5840(SB)/8, $·solveRows32_2_avx2(SB)
-DATA operations_avx512<>+5856(SB)/8, $·solveRows32_4_avx2(SB)
-DATA operations_avx512<>+5872(SB)/8, $·multiplyRows_1_avx512(SB)
-DATA operations_avx512<>+5880(SB)/8, $·multiplyRows_2_avx512(SB)
-DATA operations_avx512<>+5896(SB)/8, $·multiplyRows_4_avx512(SB)
-DATA operations_avx512<>+6000(SB)/8, $·multiplyRows32_1_avx2(SB)
-DATA operations_avx512<>+6008(SB)/8, $·multiplyRows32_2_avx2(SB)
-DATA operations_avx512<>+6024(SB)/8, $·multiplyRows32_4_avx2(SB)
-DATA operations_avx512<>+6048(SB)/8, $·solveRowsPart_2_avx512(SB)
-DATA operations_avx512<>+6064(SB)/8, $·solveRowsPart_4_avx512(SB)
-DATA operations_avx512<>+6176(SB)/8, $·solveRowsPart32_2_avx2(SB)
-DATA operations_avx512<>+6192(SB)/8, $·solveRowsPart32_4_avx2(SB)
-DATA operations_avx512<>+6216(SB)/8, $·multiplyRowsPart_2_avx512(SB)
-DATA operations_avx512<>+6232(SB)/8, $·multiplyRowsPart_4_avx512(SB)
-DATA operations_avx512<>+6344(SB)/8, $·multiplyRowsPart32_2_avx2(SB)
-DATA operations_avx512<>+6360(SB)/8, $·multiplyRowsPart32_4_avx2(SB)
-DATA operations_avx512<>+6368(SB)/8, $·solveFew_avx512(SB)
-DATA operations_avx512<>+6496(SB)/8, $·solveFew32_avx2(SB)
-DATA operations_avx512<>+6504(SB)/8, $·solveNarrow_avx2(SB)
-DATA operations_avx512<>+6520(SB)/8, $·solvePairs_1_avx512(SB)
-DATA operations_avx512<>+6528(SB)/8, $·solvePairs_2_avx512(SB)
-DATA operations_avx512<>+6544(SB)/8, $·solvePairs_4_avx512(SB)
-DATA operations_avx512<>+6648(SB)/8, $·solvePairs32_1_avx2(SB)
-DATA operations_avx512<>+6656(SB)/8, $·solvePairs32_2_avx2(SB)
-DATA operations_avx512<>+6672(SB)/8, $·solvePairs32_4_avx2(SB)
-DATA operations_avx512<>+6688(SB)/8, $·multiplyPairs_1_avx512(SB)
-DATA operations_avx512<>+6696(SB)/8, $·multiplyPairs_2_avx512(SB)
-DATA operations_avx512<>+6712(SB)/8, $·multiplyPairs_4_avx512(SB)
-DATA operations_avx512<>+6816(SB)/8, $·multiplyPairs32_1_avx2(SB)
-DATA operations_avx512<>+6824(SB)/8, $·multiplyPairs32_2_avx2(SB)
-DATA operations_avx512<>+6840(SB)/8, $·multiplyPairs32_4_avx2(SB)
-DATA operations_avx512<>+6848(SB)/8, $·solveWholePairs_avx512(SB)
-DATA operations_avx512<>+6976(SB)/8, $·solveWholePairs32_avx2(SB)
-DATA operations_avx512<>+6984(SB)/8, $·multiplyWholePairs_avx512(SB)
-DATA operations_avx512<>+7112(SB)/8, $·multiplyWholePairs32_avx2(SB)
-DATA operations_avx512<>+7120(SB)/8, $·solvePair_avx2(SB)
-DATA operations_avx512<>+7248(SB)/8, $·solvePair32_avx2(SB)
-DATA operations_avx512<>+7256(SB)/8, $·multiplyPair_avx2(SB)
-DATA operations_avx512<>+7384(SB)/8, $·multiplyPair32_avx2(SB)
-DATA operations_avx512<>+7392(SB)/8, $·solveUpper_avx512(SB)
-DATA operations_avx512<>+7400(SB)/8, $·fmaPeak_avx512(SB)
-DATA operations_avx512<>+7416(SB)/8, $·leastSquaresSmall_1_avx512(SB)
-DATA operations_avx512<>+7424(SB)/8, $·leastSquaresSmall_2_avx512(SB)
-DATA operations_avx512<>+7432(SB)/8, $·leastSquaresSmall_3_avx512(SB)
-DATA operations_avx512<>+7440(SB)/8, $·leastSquaresSmall_4_avx512(SB)
-DATA operations_avx512<>+7448(SB)/8, $·leastSquaresSmall_5_avx512(SB)
-DATA operations_avx512<>+7456(SB)/8, $·leastSquaresSmall_6_avx512(SB)
-DATA operations_avx512<>+7464(SB)/8, $·leastSquaresSmall_7_avx512(SB)
-DATA operations_avx512<>+7472(SB)/8, $·leastSquaresSmall_8_avx512(SB)
-GLOBL operations_avx512<>(SB), NOPTR, $7480
+DATA operations_avx512<>+4248(SB)/8, $·narrowRows_avx2(SB)
+DATA operations_avx512<>+4376(SB)/8, $·narrowRows32_avx2(SB)
+DATA operations_avx512<>+4384(SB)/8, $·addAbs_avx2(SB)
+DATA operations_avx512<>+4392(SB)/8, $·scale_avx2(SB)
+DATA operations_avx512<>+4520(SB)/8, $·scale32_avx2(SB)
+DATA operations_avx512<>+4656(SB)/8, $·squares32_avx2(SB)
+DATA operations_avx512<>+4664(SB)/8, $·absolutes_avx2(SB)
+DATA operations_avx512<>+4792(SB)/8, $·absolutes32_avx2(SB)
+DATA operations_avx512<>+4808(SB)/8, $·symmetricRows_1_avx512(SB)
+DATA operations_avx512<>+4816(SB)/8, $·symmetricRows_2_avx512(SB)
+DATA operations_avx512<>+4848(SB)/8, $·reflect_1_avx512(SB)
+DATA operations_avx512<>+4856(SB)/8, $·reflect_2_avx512(SB)
+DATA operations_avx512<>+4864(SB)/8, $·reflect_3_avx512(SB)
+DATA operations_avx512<>+4872(SB)/8, $·reflect_4_avx512(SB)
+DATA operations_avx512<>+4880(SB)/8, $·addComplex_avx512(SB)
+DATA operations_avx512<>+5008(SB)/8, $·addComplex32_avx2(SB)
+DATA operations_avx512<>+5016(SB)/8, $·timesComplex_avx512(SB)
+DATA operations_avx512<>+5144(SB)/8, $·timesComplex32_avx2(SB)
+DATA operations_avx512<>+5152(SB)/8, $·dotComplex_avx512(SB)
+DATA operations_avx512<>+5280(SB)/8, $·dotComplex32_avx2(SB)
+DATA operations_avx512<>+5288(SB)/8, $·turn_avx512(SB)
+DATA operations_avx512<>+5416(SB)/8, $·turn32_avx2(SB)
+DATA operations_avx512<>+5424(SB)/8, $·largestIndex_avx2(SB)
+DATA operations_avx512<>+5552(SB)/8, $·largestIndex32_avx2(SB)
+DATA operations_avx512<>+5560(SB)/8, $·largestPair_avx2(SB)
+DATA operations_avx512<>+5688(SB)/8, $·largestPair32_avx2(SB)
+DATA operations_avx512<>+5696(SB)/8, $·swap_avx2(SB)
+DATA operations_avx512<>+5824(SB)/8, $·swap32_avx2(SB)
+DATA operations_avx512<>+5840(SB)/8, $·solveRows_1_avx512(SB)
+DATA operations_avx512<>+5848(SB)/8, $·solveRows_2_avx512(SB)
+DATA operations_avx512<>+5864(SB)/8, $·solveRows_4_avx512(SB)
+DATA operations_avx512<>+5968(SB)/8, $·solveRows32_1_avx2(SB)
+DATA operations_avx512<>+5976(SB)/8, $·solveRows32_2_avx2(SB)
+DATA operations_avx512<>+5992(SB)/8, $·solveRows32_4_avx2(SB)
+DATA operations_avx512<>+6008(SB)/8, $·multiplyRows_1_avx512(SB)
+DATA operations_avx512<>+6016(SB)/8, $·multiplyRows_2_avx512(SB)
+DATA operations_avx512<>+6032(SB)/8, $·multiplyRows_4_avx512(SB)
+DATA operations_avx512<>+6136(SB)/8, $·multiplyRows32_1_avx2(SB)
+DATA operations_avx512<>+6144(SB)/8, $·multiplyRows32_2_avx2(SB)
+DATA operations_avx512<>+6160(SB)/8, $·multiplyRows32_4_avx2(SB)
+DATA operations_avx512<>+6184(SB)/8, $·solveRowsPart_2_avx512(SB)
+DATA operations_avx512<>+6200(SB)/8, $·solveRowsPart_4_avx512(SB)
+DATA operations_avx512<>+6312(SB)/8, $·solveRowsPart32_2_avx2(SB)
+DATA operations_avx512<>+6328(SB)/8, $·solveRowsPart32_4_avx2(SB)
+DATA operations_avx512<>+6352(SB)/8, $·multiplyRowsPart_2_avx512(SB)
+DATA operations_avx512<>+6368(SB)/8, $·multiplyRowsPart_4_avx512(SB)
+DATA operations_avx512<>+6480(SB)/8, $·multiplyRowsPart32_2_avx2(SB)
+DATA operations_avx512<>+6496(SB)/8, $·multiplyRowsPart32_4_avx2(SB)
+DATA operations_avx512<>+6504(SB)/8, $·solveFew_avx512(SB)
+DATA operations_avx512<>+6632(SB)/8, $·solveFew32_avx2(SB)
+DATA operations_avx512<>+6640(SB)/8, $·solveNarrow_avx2(SB)
+DATA operations_avx512<>+6656(SB)/8, $·solvePairs_1_avx512(SB)
+DATA operations_avx512<>+6664(SB)/8, $·solvePairs_2_avx512(SB)
+DATA operations_avx512<>+6680(SB)/8, $·solvePairs_4_avx512(SB)
+DATA operations_avx512<>+6784(SB)/8, $·solvePairs32_1_avx2(SB)
+DATA operations_avx512<>+6792(SB)/8, $·solvePairs32_2_avx2(SB)
+DATA operations_avx512<>+6808(SB)/8, $·solvePairs32_4_avx2(SB)
+DATA operations_avx512<>+6824(SB)/8, $·multiplyPairs_1_avx512(SB)
+DATA operations_avx512<>+6832(SB)/8, $·multiplyPairs_2_avx512(SB)
+DATA operations_avx512<>+6848(SB)/8, $·multiplyPairs_4_avx512(SB)
+DATA operations_avx512<>+6952(SB)/8, $·multiplyPairs32_1_avx2(SB)
+DATA operations_avx512<>+6960(SB)/8, $·multiplyPairs32_2_avx2(SB)
+DATA operations_avx512<>+6976(SB)/8, $·multiplyPairs32_4_avx2(SB)
+DATA operations_avx512<>+6984(SB)/8, $·solveWholePairs_avx512(SB)
+DATA operations_avx512<>+7112(SB)/8, $·solveWholePairs32_avx2(SB)
+DATA operations_avx512<>+7120(SB)/8, $·multiplyWholePairs_avx512(SB)
+DATA operations_avx512<>+7248(SB)/8, $·multiplyWholePairs32_avx2(SB)
+DATA operations_avx512<>+7256(SB)/8, $·solvePair_avx2(SB)
+DATA operations_avx512<>+7384(SB)/8, $·solvePair32_avx2(SB)
+DATA operations_avx512<>+7392(SB)/8, $·multiplyPair_avx2(SB)
+DATA operations_avx512<>+7520(SB)/8, $·multiplyPair32_avx2(SB)
+DATA operations_avx512<>+7528(SB)/8, $·solveUpper_avx512(SB)
+DATA operations_avx512<>+7536(SB)/8, $·fmaPeak_avx512(SB)
+DATA operations_avx512<>+7552(SB)/8, $·leastSquaresSmall_1_avx512(SB)
+DATA operations_avx512<>+7560(SB)/8, $·leastSquaresSmall_2_avx512(SB)
+DATA operations_avx512<>+7568(SB)/8, $·leastSquaresSmall_3_avx512(SB)
+DATA operations_avx512<>+7576(SB)/8, $·leastSquaresSmall_4_avx512(SB)
+DATA operations_avx512<>+7584(SB)/8, $·leastSquaresSmall_5_avx512(SB)
+DATA operations_avx512<>+7592(SB)/8, $·leastSquaresSmall_6_avx512(SB)
+DATA operations_avx512<>+7600(SB)/8, $·leastSquaresSmall_7_avx512(SB)
+DATA operations_avx512<>+7608(SB)/8, $·leastSquaresSmall_8_avx512(SB)
+GLOBL operations_avx512<>(SB), NOPTR, $7616
 
 TEXT ·operations_avx512(SB), NOSPLIT, $0-8
 	LEAQ operations_avx512<>(SB), AX
@@ -626,164 +630,170 @@ TEXT ·narrowColumnsTile(SB), NOSPLIT, $0-64
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
+TEXT ·narrowRowsTile(SB), NOSPLIT, $0-56
+	MOVQ index+48(FP), AX
+	LEAQ ·tiles+4248(SB), CX
+	MOVQ (CX)(AX*8), AX
+	JMP AX
+
 TEXT ·addAbsTile(SB), NOSPLIT, $0-32
-	MOVQ ·tiles+4248(SB), AX
+	MOVQ ·tiles+4384(SB), AX
 	JMP AX
 
 TEXT ·scaleTile(SB), NOSPLIT, $0-32
 	MOVQ index+24(FP), AX
-	LEAQ ·tiles+4256(SB), CX
+	LEAQ ·tiles+4392(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·squaresTile(SB), NOSPLIT, $0-32
 	MOVQ index+16(FP), AX
-	LEAQ ·tiles+4392(SB), CX
+	LEAQ ·tiles+4528(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·absolutesTile(SB), NOSPLIT, $0-32
 	MOVQ index+24(FP), AX
-	LEAQ ·tiles+4528(SB), CX
+	LEAQ ·tiles+4664(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·symmetricRowsTile(SB), NOSPLIT, $0-56
 	MOVQ index+48(FP), AX
-	LEAQ ·tiles+4664(SB), CX
+	LEAQ ·tiles+4800(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·reflectTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+4704(SB), CX
+	LEAQ ·tiles+4840(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·addComplexTile(SB), NOSPLIT, $0-40
 	MOVQ index+32(FP), AX
-	LEAQ ·tiles+4744(SB), CX
+	LEAQ ·tiles+4880(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·timesComplexTile(SB), NOSPLIT, $0-32
 	MOVQ index+24(FP), AX
-	LEAQ ·tiles+4880(SB), CX
+	LEAQ ·tiles+5016(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·dotComplexTile(SB), NOSPLIT, $0-40
 	MOVQ index+32(FP), AX
-	LEAQ ·tiles+5016(SB), CX
+	LEAQ ·tiles+5152(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·turnTile(SB), NOSPLIT, $0-40
 	MOVQ index+32(FP), AX
-	LEAQ ·tiles+5152(SB), CX
+	LEAQ ·tiles+5288(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·largestIndexTile(SB), NOSPLIT, $0-32
 	MOVQ index+16(FP), AX
-	LEAQ ·tiles+5288(SB), CX
+	LEAQ ·tiles+5424(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·largestPairTile(SB), NOSPLIT, $0-32
 	MOVQ index+16(FP), AX
-	LEAQ ·tiles+5424(SB), CX
+	LEAQ ·tiles+5560(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·swapTile(SB), NOSPLIT, $0-32
 	MOVQ index+24(FP), AX
-	LEAQ ·tiles+5560(SB), CX
+	LEAQ ·tiles+5696(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveRowsTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+5696(SB), CX
+	LEAQ ·tiles+5832(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·multiplyRowsTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+5864(SB), CX
+	LEAQ ·tiles+6000(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveRowsPartTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+6032(SB), CX
+	LEAQ ·tiles+6168(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·multiplyRowsPartTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+6200(SB), CX
+	LEAQ ·tiles+6336(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveFewTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+6368(SB), CX
+	LEAQ ·tiles+6504(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveNarrowTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+6504(SB), CX
+	LEAQ ·tiles+6640(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solvePairsTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+6512(SB), CX
+	LEAQ ·tiles+6648(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·multiplyPairsTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+6680(SB), CX
+	LEAQ ·tiles+6816(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveWholePairsTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+6848(SB), CX
+	LEAQ ·tiles+6984(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·multiplyWholePairsTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+6984(SB), CX
+	LEAQ ·tiles+7120(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solvePairTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+7120(SB), CX
+	LEAQ ·tiles+7256(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·multiplyPairTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+7256(SB), CX
+	LEAQ ·tiles+7392(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveUpperTile(SB), NOSPLIT, $0-56
-	MOVQ ·tiles+7392(SB), AX
+	MOVQ ·tiles+7528(SB), AX
 	JMP AX
 
 TEXT ·fmaPeakTile(SB), NOSPLIT, $0-16
-	MOVQ ·tiles+7400(SB), AX
+	MOVQ ·tiles+7536(SB), AX
 	JMP AX
 
 TEXT ·leastSquaresSmallTile(SB), NOSPLIT, $0-112
 	MOVQ index+80(FP), AX
-	LEAQ ·tiles+7408(SB), CX
+	LEAQ ·tiles+7544(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX

@@ -51,6 +51,9 @@ func scalePairsTile(x, by unsafe.Pointer, step, n int, index int)             { 
 func narrowColumnsTile(sums, a unsafe.Pointer, lda int, x unsafe.Pointer, step, rows, n int, index int) {
 	panic("tile: no tile")
 }
+func narrowRowsTile(sums, a unsafe.Pointer, lda int, x unsafe.Pointer, rows, n int, index int) {
+	panic("tile: no tile")
+}
 func largestIndexTile(x unsafe.Pointer, n int, index int) int { panic("tile: no tile") }
 func largestPairTile(x unsafe.Pointer, n int, index int) int  { panic("tile: no tile") }
 func swapTile(x, y unsafe.Pointer, n int, index int)          { panic("tile: no tile") }

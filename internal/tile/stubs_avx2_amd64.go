@@ -319,11 +319,17 @@ func gatherPairs32_avx2(dst *float32, src *float32, step int, n int, index int)
 // scalePairs32_avx2 multiplies n pairs, step bytes apart, by the number at by, n > 0 a multiple of 4.
 func scalePairs32_avx2(x *float32, by *float32, step int, n int, index int)
 
-// narrowColumns_avx2 sets a vector of sums to those of n columns of rows, times numbers of x that are step bytes apart, rows > 0 a multiple of 4, and clears the lanes behind.
+// narrowColumns_avx2 sets a vector of sums to those of n columns of rows, times numbers of x that are step bytes apart, rows > 0 a multiple of 4. The lanes behind are of no use.
 func narrowColumns_avx2(sums *float64, a *float64, lda int, x *float64, step int, rows int, n int, index int)
 
-// narrowColumns32_avx2 sets a vector of sums to those of n columns of rows, times numbers of x that are step bytes apart, rows > 0 a multiple of 4, and clears the lanes behind.
+// narrowRows_avx2 sets sums to the products of rows of n numbers and x, rows > 0 a multiple of 4.
+func narrowRows_avx2(sums *float64, a *float64, lda int, x *float64, rows int, n int, index int)
+
+// narrowColumns32_avx2 sets a vector of sums to those of n columns of rows, times numbers of x that are step bytes apart, rows > 0 a multiple of 4. The lanes behind are of no use.
 func narrowColumns32_avx2(sums *float32, a *float32, lda int, x *float32, step int, rows int, n int, index int)
+
+// narrowRows32_avx2 sets sums to the products of rows of n numbers and x, rows > 0 a multiple of 8.
+func narrowRows32_avx2(sums *float32, a *float32, lda int, x *float32, rows int, n int, index int)
 
 // addAbs_avx2 adds the absolute values of n entries of a to y, and returns their sum, n >= 1.
 func addAbs_avx2(y *float64, a *float64, n int) float64

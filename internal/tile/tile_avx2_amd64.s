@@ -16206,6 +16206,45 @@ rows:
 	VZEROUPPER
 	RET
 
+// func narrowRows_avx2(sums *float64, a *float64, lda int, x *float64, rows int, n int, index int)
+// Requires: AVX
+TEXT ·narrowRows_avx2(SB), NOSPLIT, $0-56
+	MOVQ       sums+0(FP), AX
+	MOVQ       a+8(FP), CX
+	MOVQ       lda+16(FP), DX
+	SHLQ       $0x03, DX
+	LEAQ       (DX)(DX*2), BX
+	MOVQ       rows+32(FP), SI
+	MOVQ       n+40(FP), DI
+	NEGQ       DI
+	LEAQ       tailMask<>+32(SB), R8
+	VMOVUPD    (R8)(DI*8), Y0
+	MOVQ       x+24(FP), DI
+	VMASKMOVPD (DI), Y0, Y1
+	SHRQ       $0x02, SI
+
+rows:
+	VMASKMOVPD (CX), Y0, Y2
+	VMULPD     Y1, Y2, Y2
+	VMASKMOVPD (CX)(DX*1), Y0, Y3
+	VMULPD     Y1, Y3, Y3
+	VHADDPD    Y3, Y2, Y2
+	VMASKMOVPD (CX)(DX*2), Y0, Y3
+	VMULPD     Y1, Y3, Y3
+	VMASKMOVPD (CX)(BX*1), Y0, Y4
+	VMULPD     Y1, Y4, Y4
+	VHADDPD    Y4, Y3, Y3
+	VPERM2F128 $0x20, Y3, Y2, Y4
+	VPERM2F128 $0x31, Y3, Y2, Y2
+	VADDPD     Y2, Y4, Y4
+	VMOVUPD    Y4, (AX)
+	ADDQ       $+32, AX
+	LEAQ       (CX)(DX*4), CX
+	DECQ       SI
+	JNZ        rows
+	VZEROUPPER
+	RET
+
 // func narrowColumns32_avx2(sums *float32, a *float32, lda int, x *float32, step int, rows int, n int, index int)
 // Requires: AVX
 TEXT ·narrowColumns32_avx2(SB), NOSPLIT, $0-64
@@ -16253,6 +16292,61 @@ rows:
 	VADDPS       Y2, Y1, Y1
 	MOVQ         sums+0(FP), AX
 	VMOVUPS      Y1, (AX)
+	VZEROUPPER
+	RET
+
+// func narrowRows32_avx2(sums *float32, a *float32, lda int, x *float32, rows int, n int, index int)
+// Requires: AVX
+TEXT ·narrowRows32_avx2(SB), NOSPLIT, $0-56
+	MOVQ       sums+0(FP), AX
+	MOVQ       a+8(FP), CX
+	MOVQ       lda+16(FP), DX
+	SHLQ       $0x02, DX
+	LEAQ       (DX)(DX*2), BX
+	LEAQ       (DX)(DX*4), SI
+	MOVQ       DX, DI
+	SHLQ       $0x03, DI
+	SUBQ       DX, DI
+	MOVQ       rows+32(FP), R8
+	MOVQ       n+40(FP), R9
+	NEGQ       R9
+	LEAQ       tailMask<>+32(SB), R10
+	VMOVUPD    (R10)(R9*4), Y0
+	MOVQ       x+24(FP), R9
+	VMASKMOVPS (R9), Y0, Y1
+	SHRQ       $0x03, R8
+
+rows:
+	VMASKMOVPS (CX), Y0, Y2
+	VMULPS     Y1, Y2, Y2
+	VMASKMOVPS (CX)(DX*1), Y0, Y3
+	VMULPS     Y1, Y3, Y3
+	VHADDPS    Y3, Y2, Y2
+	VMASKMOVPS (CX)(DX*2), Y0, Y3
+	VMULPS     Y1, Y3, Y3
+	VMASKMOVPS (CX)(BX*1), Y0, Y4
+	VMULPS     Y1, Y4, Y4
+	VHADDPS    Y4, Y3, Y3
+	VHADDPS    Y3, Y2, Y2
+	VMASKMOVPS (CX)(DX*4), Y0, Y3
+	VMULPS     Y1, Y3, Y3
+	VMASKMOVPS (CX)(SI*1), Y0, Y4
+	VMULPS     Y1, Y4, Y4
+	VHADDPS    Y4, Y3, Y3
+	VMASKMOVPS (CX)(BX*2), Y0, Y4
+	VMULPS     Y1, Y4, Y4
+	VMASKMOVPS (CX)(DI*1), Y0, Y5
+	VMULPS     Y1, Y5, Y5
+	VHADDPS    Y5, Y4, Y4
+	VHADDPS    Y4, Y3, Y3
+	VPERM2F128 $0x20, Y3, Y2, Y4
+	VPERM2F128 $0x31, Y3, Y2, Y2
+	VADDPS     Y2, Y4, Y4
+	VMOVUPS    Y4, (AX)
+	ADDQ       $+32, AX
+	LEAQ       (CX)(DX*8), CX
+	DECQ       R8
+	JNZ        rows
 	VZEROUPPER
 	RET
 

@@ -77,3 +77,17 @@ func narrowColumns[F tile.Float](r *run, s shape) {
 		r.same(float64(v), float64(backwards[k]), k, 0)
 	}
 }
+
+// narrowRows checks also that a sum does not depend on how many rows there are.
+func narrowRows[F tile.Float](r *run, s shape) {
+	n := 1 + s.n%(tile.NarrowBytes/int(unsafe.Sizeof(F(0))))
+	a, lda := dense[F](r, "a", n, s.d)
+	x, _ := dense[F](r, "x", n, 1)
+	sums, single := alloc[F](r, s.d), make([]F, 1)
+	r.call(func() { tile.NarrowRows(sums, a, lda, x, s.d, n) })
+	entries(r, sums, 0, s.d, 1, func(want *sum, i, _ int) { strided(want, n, a[i*lda:], 1, x, 1) })
+	for i, v := range sums {
+		tile.NarrowRows(single, a[i*lda:], lda, x, 1, n)
+		r.same(float64(v), float64(single[0]), i, 0)
+	}
+}

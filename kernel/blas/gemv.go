@@ -16,18 +16,20 @@ func (*routines) Dgemv(
 		gemvLoops(tA, m, n, alpha, a, lda, x, beta, y)
 		return
 	}
-	if gonumMultiplies(tA, m, n) || !gemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY) {
+	if gonumMultiplies(tA, m, n, incY) || !gemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY) {
 		fallback{}.Dgemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY)
 	}
 }
 
 // gonumMultiplies reports whether gonum takes less time in float64.
-func gonumMultiplies(tA blas.Transpose, m, n int) bool {
+func gonumMultiplies(tA blas.Transpose, m, n, incY int) bool {
 	switch {
 	case m*n < dotLength:
 		return true
-	case isThin(m, n), tA != blas.NoTrans && n <= narrowColumns && m >= narrowLength: // see isNarrowVector
+	case isThin(m, n):
 		return false
+	case isNarrowVector[float64](tA, m, n):
+		return tA == blas.NoTrans && incY != 1
 	}
 	return n < vectorRow || m*n < vectorEntries || tA != blas.NoTrans && m*n < transposedEntries
 }
@@ -195,7 +197,7 @@ func (v *matrixVector[F]) multiply(tA blas.Transpose, x []F, incX int, y []F, in
 		lenX, lenY = v.m, v.n
 	}
 	if isNarrowVector[F](tA, v.m, v.n) {
-		v.narrow(x, incX, y, incY)
+		v.narrow(tA, x, incX, y, incY)
 		return
 	}
 	var memory []F

@@ -1,39 +1,62 @@
 package blas
 
 import (
+	"unsafe"
+
 	"github.com/difalt/difalt/internal/tile"
 	"gonum.org/v1/gonum/blas"
 )
 
-// isNarrowVector reports whether op(A) x for an m x n matrix A takes less time by loops: A' of a few columns
-// and many rows. Several threads share larger ones.
+// isNarrowVector reports whether op(A) x for an m x n matrix A of few columns and many rows takes less time by
+// the tiles for these. Several threads share larger ones.
 func isNarrowVector[F tile.Float](tA blas.Transpose, m, n int) bool {
-	return tA != blas.NoTrans && n > 1 && n <= narrowMost[F]() && m >= narrowLength && m*n < sharedByVectors
+	most := narrowMost[F]()
+	if kind[F]() == 1 && tA != blas.NoTrans { // takes the columns in two parts
+		most *= 2
+	}
+	return n > 1 && n <= most && m >= narrowLength && m*n < sharedByVectors
 }
 
-// narrowMost returns the largest number of columns of a narrow matrix.
-func narrowMost[F tile.Float]() int {
-	if kind[F]() == 1 {
-		return narrowColumns32
-	}
-	return narrowColumns
-}
+// narrowMost returns the largest number of columns that a tile takes.
+func narrowMost[F tile.Float]() int { return tile.NarrowBytes / int(unsafe.Sizeof(F(0))) }
 
-// narrow computes y = alpha A'x + beta y for few columns, with entries of x and y incX and incY apart.
-func (v *matrixVector[F]) narrow(x []F, incX int, y []F, incY int) {
-	var sums [narrowColumns32]F
-	most := narrowMost[F]() / 2
-	for j := 0; j < v.n; j += most {
-		columns := min(most, v.n-j)
-		tile.NarrowColumns(sums[j:], v.a[j:], v.lda, x, firstEntry(v.m, incX), incX, v.m, columns)
-	}
-	at := firstEntry(v.n, incY)
-	for _, s := range sums[:v.n] {
-		s = F(v.alpha * s)
-		if v.beta != 0 {
-			s += F(v.beta * y[at])
+// narrow computes y = alpha op(A) x + beta y for few columns, with entries of x and y incX and incY apart.
+func (v *matrixVector[F]) narrow(tA blas.Transpose, x []F, incX int, y []F, incY int) {
+	if tA != blas.NoTrans {
+		var sums [2 * tile.NarrowBytes / 4]F
+		for j, most := 0, narrowMost[F](); j < v.n; j += most {
+			columns := min(most, v.n-j)
+			tile.NarrowColumns(sums[j:], v.a[j:], v.lda, x, firstEntry(v.m, incX), incX, v.m, columns)
 		}
-		y[at] = s
-		at += incY
+		v.set(y, firstEntry(v.n, incY), incY, sums[:v.n])
+		return
+	}
+	var copied [tile.NarrowBytes / 4]F
+	var sums [rowsTogether]F
+	with, at := gather(copied[:], x, v.n, incX), firstEntry(v.m, incY)
+	if v.alpha == 1 && v.beta == 0 && incY == 1 {
+		tile.NarrowRows(y, v.a, v.lda, with, v.m, v.n)
+		return
+	}
+	for i := 0; i < v.m; i += rowsTogether {
+		rows := min(rowsTogether, v.m-i)
+		tile.NarrowRows(sums[:], v.a[i*v.lda:], v.lda, with, rows, v.n)
+		v.set(y, at+i*incY, incY, sums[:rows])
+	}
+}
+
+// set sets entries of y, inc apart from entry at on, to alpha times sums, and beta times what they were.
+func (v *matrixVector[F]) set(y []F, at, inc int, sums []F) {
+	alpha, beta := v.alpha, v.beta
+	if beta == 0 {
+		for _, s := range sums {
+			y[at] = F(alpha * s)
+			at += inc
+		}
+		return
+	}
+	for _, s := range sums {
+		y[at] = F(alpha*s) + F(beta*y[at])
+		at += inc
 	}
 }

@@ -79,9 +79,9 @@ const (
 	// gerEntriesWhole and gerEntriesOdd are the numbers of entries of a matrix below which gonum adds an
 	// outer product faster: for rows of a multiple of four numbers, and for others. RankOne 32 to 64.
 	gerEntriesWhole, gerEntriesOdd = 1200, 2500
-	// narrowColumns is the largest number of columns of A for which plain loops compute A'x in less time, for
-	// at least narrowLength rows; narrowColumns32 is that in float32. Gemv of 16 x 2 to 4000 x 4.
-	narrowColumns, narrowColumns32, narrowLength = 8, 16, 16
+	// narrowLength is the least number of rows of a matrix of few columns that tiles of its own multiply by a
+	// vector. Gemv of 16 x 2 to 4000 x 16.
+	narrowLength = 32
 	// transposedEntries is vectorEntries for a transposed matrix. MulVec 40 to 60, transposed.
 	transposedEntries = 2560
 	// gemvLoopOrder is the largest number of rows and of columns of a matrix that plain loops multiply by a

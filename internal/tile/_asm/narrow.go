@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 )
@@ -8,12 +10,12 @@ import (
 // narrowTogether is the number of sums, each of every fourth row, so that none waits for another.
 const narrowTogether = 4
 
-// narrowColumns emits the sums of the columns of a matrix of few columns. Products are rounded. AVX-512 uses the
-// tiles of AVX2.
+// narrowColumns emits the sums of the columns of a matrix of few columns. Products are rounded. AVX-512 uses
+// the tiles of AVX2.
 func narrowColumns(t isa, x *number) {
 	text("narrowColumns"+x.suffix, t, "func(sums, a *F, lda int, x *F, step, rows, n int)",
-		"sets a vector of sums to those of n columns of rows, times numbers of x that are step bytes apart, rows > 0 a "+
-			"multiple of 4, and clears the lanes behind.")
+		"sets a vector of sums to those of n columns of rows, times numbers of x that are step bytes apart, "+
+			"rows > 0 a multiple of 4. The lanes behind are of no use.")
 	a := newRows(param("a"), bytesParam("lda", x.size), narrowTogether)
 	by, left := newRows(param("x"), param("step"), narrowTogether), param("rows")
 	io, sums := x.firstLanes(t, param("n")), t.zeros(narrowTogether)
@@ -34,4 +36,52 @@ func narrowColumns(t isa, x *number) {
 	x.add(sums[1], sums[0], sums[0])
 	x.move(sums[0], Mem{Base: param("sums")})
 	finish()
+}
+
+// narrowRows emits the products of rows of a few numbers and a vector of as many: of as many rows at a time as
+// a register has lanes. A sum adds neighbours, pairs of them, and the halves of a register. Products are
+// rounded. AVX-512 uses the tiles of AVX2.
+func narrowRows(t isa, x *number) {
+	lanes := x.lanes(t)
+	text("narrowRows"+x.suffix, t, "func(sums, a *F, lda int, x *F, rows, n int)",
+		fmt.Sprintf("sets sums to the products of rows of n numbers and x, rows > 0 a multiple of %d.", lanes))
+	to, a, left := param("sums"), newRows(param("a"), bytesParam("lda", x.size), lanes), param("rows")
+	io := x.firstLanes(t, param("n"))
+	with := io.load(Mem{Base: param("x")})
+	product := func(i int) vector {
+		v := io.load(a.at(i, 0))
+		x.multiply(with, v, v)
+		return v
+	}
+	pair := func(i int) vector { // the sums of neighbours of two rows
+		v := product(i)
+		x.addNeighbours(product(i+1), v, v)
+		return v
+	}
+	SHRQ(U8(log2(lanes)), left)
+	loop("rows", left, func() {
+		first, second := pair(0), pair(2)
+		if x == single { // of four rows each
+			x.addNeighbours(second, first, first)
+			second = pair(4)
+			x.addNeighbours(pair(6), second, second)
+		}
+		low := t.vec()
+		VPERM2F128(U8(0x20), second, first, low)
+		VPERM2F128(U8(0x31), second, first, first)
+		x.add(first, low, low)
+		x.move(low, Mem{Base: to})
+		advance(t.bytes(), to)
+		LEAQ(Mem{Base: a.base, Index: a.step, Scale: uint8(lanes)}, a.base)
+	})
+	finish()
+}
+
+// addNeighbours adds the numbers of each pair of two vectors, for AVX2.
+func (x *number) addNeighbours(a, b, to vector) {
+	if x == single {
+		VHADDPS(a, b, to)
+	} else {
+		VHADDPD(a, b, to)
+	}
 }

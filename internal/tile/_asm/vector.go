@@ -65,8 +65,10 @@ func vectors(t isa) {
 		}
 		transposeComplex(t)
 		pairsApart(t)
-		narrowColumns(t, double)
-		narrowColumns(t, single)
+		for _, x := range []*number{double, single} {
+			narrowColumns(t, x)
+			narrowRows(t, x)
+		}
 		addAbs(t)
 		scale(t, double)
 		scale(t, single)
