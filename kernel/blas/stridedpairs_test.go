@@ -89,7 +89,8 @@ func stridedPairs(t *testing.T, rng *rand.Rand, n, inc, incY int) {
 		m.move(ours, got, gotY)
 		m.move(gonum, want, wantY)
 		comparePairs(t, m.what, n, inc, append(got, gotY...), append(want, wantY...), m.tolerance)
-		single, singleY, want32, want32Y := slices.Clone(x32), slices.Clone(y32), slices.Clone(x32), slices.Clone(y32)
+		single, singleY := slices.Clone(x32), slices.Clone(y32)
+		want32, want32Y := slices.Clone(x32), slices.Clone(y32)
 		m.move32(ours, single, singleY)
 		m.move32(gonum, want32, want32Y)
 		comparePairs(t, m.what+" in complex64", n, inc, widened(append(single, singleY...)),
