@@ -38,8 +38,8 @@ func TestStridedComplexNorms(t *testing.T) {
 	})
 }
 
-// Complex vectors with any increment are moved as gonum moves them, their largest entries are gonum's, and they
-// are scaled and summed as by gonum to rounding. What lies between entries stays.
+// Complex vectors with any increment are moved as gonum moves them, their largest entries are gonum's, and
+// they are scaled and summed as by gonum to rounding. What lies between entries stays.
 func TestStridedComplexVectors(t *testing.T) {
 	tiertest.Each(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(82, 27))

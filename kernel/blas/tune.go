@@ -152,8 +152,8 @@ const (
 	// stridedLength is the least length of vectors with other increments than 1 where loops that check their
 	// entries beforehand, and four sums, take less time than gonum's. Dot and Norm of columns.
 	stridedLength = 16
-	// gatheredLength is the least length of complex vectors with other increments that are copied for sums and
-	// largest values. Scasum and Icamax of 16 to 10000.
+	// gatheredLength is the least length of complex vectors with other increments that are copied for sums
+	// and largest values. Scasum and Icamax of 16 to 10000.
 	gatheredLength = 48
 	// scaledLength is the number of very small or large entries of a vector that are scaled together for its
 	// norm. gonum takes less time for fewer than twice as many. Norm 3 to 100000, of subnormal numbers.
