@@ -41,8 +41,8 @@ func NarrowColumns[F Float](sums, a []F, lda int, x []F, at, inc, m, n int) {
 	copy(sums[:n], total[:])
 }
 
-// NarrowRows sets sums to the products of m rows of n numbers and x. Products are rounded. A sum is that of the
-// sums of neighbours, of pairs of them, and so on, with zeros behind a row, which has up to NarrowBytes.
+// NarrowRows sets sums to the products of m rows of n numbers and x. Products are rounded. A sum is that of
+// the sums of neighbours, of pairs of them, and so on, with zeros behind a row, which has up to NarrowBytes.
 func NarrowRows[F Float](sums, a []F, lda int, x []F, m, n int) {
 	raceRead(a, m, n, lda)
 	raceRead(x, 1, n, 0)

@@ -72,8 +72,8 @@ func DotComplex[F Float](x, y []F, conjugate bool) (re, im F) {
 // PlaneRotation sets x to c x + s y, and y to c y - s x, for vectors of one length.
 func PlaneRotation[F Float](x, y []F, c, s F) { Turn(x, y, &[4]F{c, s, -s, c}) }
 
-// Turn sets x to by[0] x + by[1] y, and y to by[2] x + by[3] y, for vectors of one length. Products with y are
-// rounded first.
+// Turn sets x to by[0] x + by[1] y, and y to by[2] x + by[3] y, for vectors of one length. Products with
+// y are rounded first.
 func Turn[F Float](x, y []F, by *[4]F) {
 	n := min(len(x), len(y))
 	raceWrite(x, 1, n, 0)

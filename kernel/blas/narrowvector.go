@@ -7,8 +7,8 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// isNarrowVector reports whether op(A) x for an m x n matrix A of few columns and many rows takes less time by
-// the tiles for these. Several threads share larger ones.
+// isNarrowVector reports whether op(A) x for an m x n matrix A of few columns and many rows takes less time
+// by the tiles for these. Several threads share larger ones.
 func isNarrowVector[F tile.Float](tA blas.Transpose, m, n int) bool {
 	most := narrowMost[F]()
 	if kind[F]() == 1 && tA != blas.NoTrans { // takes the columns in two parts

@@ -38,8 +38,8 @@ func narrowColumns(t isa, x *number) {
 	finish()
 }
 
-// narrowRows emits the products of rows of a few numbers and a vector of as many: of as many rows at a time as
-// a register has lanes. A sum adds neighbours, pairs of them, and the halves of a register. Products are
+// narrowRows emits the products of rows of a few numbers and a vector of as many: of as many rows at a time
+// as a register has lanes. A sum adds neighbours, pairs of them, and the halves of a register. Products are
 // rounded. AVX-512 uses the tiles of AVX2.
 func narrowRows(t isa, x *number) {
 	lanes := x.lanes(t)
