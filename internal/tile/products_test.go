@@ -258,31 +258,6 @@ func addRows[F tile.Float](r *run, s shape) {
 	})
 }
 
-// rowDotPairs checks also that the sums have the bits of RowDots.
-func rowDotPairs[F tile.Float](r *run, s shape) {
-	a, lda := dense[F](r, "a", s.d, s.n)
-	x, _ := dense[F](r, "x", s.d, 1)
-	z, _ := dense[F](r, "z", s.d, 1)
-	sums, single := alloc[F](r, 2*s.n), make([]F, s.n)
-	r.call(func() { tile.RowDotPairs(sums, a, lda, 0, x, z, s.n, s.d) })
-	for growth := -1; growth <= 1; growth += 2 {
-		apart, step, got := atGrowingDistances(a, lda, growth, s), s.d+s.n+1, alloc[F](r, 2*s.n)
-		r.call(func() { tile.RowDotPairs(got, apart, step, growth, x, z, s.n, s.d) })
-		for i, v := range sums {
-			r.same(float64(got[i]), float64(v), i, growth)
-		}
-	}
-	for k, with := range [][]F{x, z} {
-		tile.RowDots(single, a, lda, with, s.n, s.d)
-		for i, v := range single {
-			r.same(float64(sums[2*i+k]), float64(v), i, k)
-		}
-	}
-	entries(r, sums, 0, 2*s.n, 1, func(want *sum, i, _ int) {
-		strided(want, s.d, a[i/2*lda:], 1, [][]F{x, z}[i%2], 1)
-	})
-}
-
 // rowProducts checks also that entries have the bits of RowDots for several rows.
 func rowProducts[F tile.Float](r *run, s shape) {
 	d := max(s.d, tile.Width)

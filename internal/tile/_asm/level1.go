@@ -262,14 +262,20 @@ func largestIndex(t isa, x *number, together int) {
 		advance(t.bytes(), from)
 	})
 	x.maximum(most[1], sizes(Mem{Base: last}), most[1])
-	size := x.largestLane(most)
+	x.findFirst(t, together, x.largestLane(most), last, sizes)
+	finish()
+}
+
+// findFirst emits the search for the first size that is the largest one, before the last vector or in it, and
+// returns its index.
+func (x *number) findFirst(t isa, together int, size vector, last reg.GPVirtual, sizes func(Mem) vector) {
 	found := GP32()
 	find := func(at reg.GPVirtual) {
 		v := sizes(Mem{Base: at})
 		x.equal(size, v, v, found)
 		TESTL(found, found)
 	}
-	from, left = param("x"), param("n")
+	from, left := param("x"), param("n")
 	SHRQ(U8(log2(x.lanes(t))), left)
 	Label("find")
 	find(from)
@@ -288,7 +294,6 @@ func largestIndex(t isa, x *number, together int) {
 		SHRQ(U8(1), from)
 	}
 	MOVQ(from, place(ReturnIndex(0)))
-	finish()
 }
 
 // maximum sets its last operand to the larger numbers of two vectors, for AVX2.
