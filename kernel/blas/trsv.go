@@ -98,8 +98,10 @@ func (s *system[F]) unitVector(n int, x []F) {
 	}
 	from := trsvFrom(ul, s.a.transposed)
 	switch {
+	case single && s.multiply:
+		from = trmvOrder32
 	case single:
-		from = vectorOrder32
+		from = trsvOrder32
 	case s.multiply:
 		from = trmvOrder
 	}

@@ -19,7 +19,7 @@ const (
 	// narrowFactor is the largest number of columns of an LU factor that are eliminated one by one.
 	// cachedFactor is the largest order of a matrix that is eliminated so as a whole.
 	narrowFactor = tile.PackWidth
-	cachedFactor = 64
+	cachedFactor = 40
 	// blockDepth is the largest depth of the blocks of a product in float64: a panel of the right factor
 	// is as deep, and stays in the first-level cache with a few rows of the left one. With another alpha
 	// than 1 the sums of each block are scaled before they are added to C. Mul, A'B 400 to 2000.
@@ -93,11 +93,10 @@ const (
 	symvUpper, symvLower = 13, 16
 	// trmvOrder, trsvOrder and trsvDots are the orders below which gonum takes less time for a triangle and a
 	// vector: the last two for systems, and trsvDots for a lower triangle that is not transposed. In float32
-	// plain loops take less time below vectorOrder32. Below loopOrder they do for one right side, and for
-	// vectors with other increments, which are copied from there on. Below loopOrderUpper they do for one
-	// right side of an upper triangle in memory. Tri·v, blas64.Trsv, LU.SolveVec and Cholesky.SolveVec, 4 to
-	// 64; LU.Solve with 3 sides.
-	trmvOrder, trsvOrder, trsvDots, vectorOrder32, loopOrder, loopOrderUpper = 52, 20, 20, 20, 16, 26
+	// plain loops take less time below trmvOrder32 and trsvOrder32. Below loopOrder they do for one right
+	// side, and for vectors with other increments, which are copied from there on. Tri·v, blas64.Trsv and
+	// Trmv, LU.SolveVec and Cholesky.SolveVec, 4 to 64; LU.Solve with 3 sides.
+	trmvOrder, trsvOrder, trsvDots, trmvOrder32, trsvOrder32, loopOrder = 52, 12, 16, 24, 16, 16
 	// fewUpdates is the largest k for which A A' takes no blocks, up to updateMultiplications. SymRankK
 	// and SymOuterK of 2 to 32 columns.
 	fewUpdates, updateMultiplications = 32, 1 << 22
@@ -176,7 +175,7 @@ const (
 	fewRowsForPanels, tallReflectors = 36, 256
 	// fewForFactors and fewForCholesky are the orders below which gonum needs no more time. Solve,
 	// Cholesky.
-	fewForFactors, fewForCholesky = 24, 64
+	fewForFactors, fewForCholesky = 24, 40
 	// complexMultiplications is the number of multiplications of complex numbers below which gonum
 	// multiplies two matrices as fast. complexSquares is n n k below which gonum computes a triangle as
 	// fast. complexSides is the number of entries of B below which gonum multiplies a symmetric matrix by
