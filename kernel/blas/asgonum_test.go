@@ -60,6 +60,21 @@ func (s settings) lengths() (x, y int) {
 	return s.m, s.n
 }
 
+// reflectorsOf sets the form of a product of reflectors and a matrix, and returns their length.
+func (s *settings) reflectorsOf(rng *rand.Rand) (length int) {
+	s.tA, length = s.tB, s.m
+	if s.side == gblas.Right {
+		length = s.n
+	}
+	s.k = min(s.k, length)
+	return length
+}
+
+// reflectors returns the operands of a product of reflectors and a matrix, and its memory.
+func (t *trial) reflectors() (q, c *rowMajor, tau, work []float64) {
+	return t.x[0], t.x[1], make([]float64, t.s.k), make([]float64, 5000+64*(max(t.s.m, 0)+max(t.s.n, 0)+t.s.k))
+}
+
 // routines are the routines that this package computes itself: the shapes of their operands, and the call,
 // which returns results beside the operands.
 var routines = map[string]struct {
@@ -108,13 +123,21 @@ var routines = map[string]struct {
 		return tau
 	}},
 	"Dormqr": {func(rng *rand.Rand, s *settings, gap func() int) []*rowMajor {
-		s.side, s.tA, s.k = gblas.Left, s.tB, min(s.k, s.m)
-		return []*rowMajor{random(rng, s.m, s.k, gap()), random(rng, s.m, s.n, gap())}
+		length := s.reflectorsOf(rng)
+		return []*rowMajor{random(rng, length, s.k, gap()), random(rng, s.m, s.n, gap())}
 	}, func(t *trial) []float64 {
-		q, c := t.x[0], t.x[1]
-		tau, work := make([]float64, t.s.k), make([]float64, 5000+64*(t.s.m+max(t.s.n, 0)+t.s.k))
-		blas.Lapack{}.Dgeqrf(t.s.m, t.s.k, q.data, q.stride, tau, work, len(work))
+		q, c, tau, work := t.reflectors()
+		blas.Lapack{}.Dgeqrf(q.rows, t.s.k, q.data, q.stride, tau, work, len(work))
 		t.l.Dormqr(t.s.side, t.s.tA, t.s.m, t.s.n, t.s.k, q.data, q.stride, tau, c.data, c.stride, work, len(work))
+		return work[:1]
+	}},
+	"Dormlq": {func(rng *rand.Rand, s *settings, gap func() int) []*rowMajor {
+		length := s.reflectorsOf(rng)
+		return []*rowMajor{random(rng, s.k, length, gap()), random(rng, s.m, s.n, gap())}
+	}, func(t *trial) []float64 {
+		q, c, tau, work := t.reflectors()
+		blas.Lapack{}.Dgelqf(t.s.k, q.cols, q.data, q.stride, tau, work, len(work))
+		t.l.Dormlq(t.s.side, t.s.tA, t.s.m, t.s.n, t.s.k, q.data, q.stride, tau, c.data, c.stride, work, len(work))
 		return work[:1]
 	}},
 	"Dgecon, Dpocon, Dtrcon": {func(rng *rand.Rand, s *settings, gap func() int) []*rowMajor {

@@ -55,6 +55,8 @@ func (l Lapack) Dormlq(
 		return
 	case singly:
 		l.applyEach(s, other(tA), m, n, &q, c, ldc, work)
+	case vectorByVector:
+		q.reflectVectors(s, other(tA), m, n, c, ldc)
 	case inPanels:
 		q.apply(s, other(tA), m, n, c, ldc)
 	}

@@ -115,6 +115,8 @@ func (l Lapack) Dormqr(
 		return
 	case singly:
 		l.applyEach(s, tA, m, n, &q, c, ldc, work)
+	case vectorByVector:
+		q.reflectVectors(s, tA, m, n, c, ldc)
 	case inPanels:
 		q.apply(s, tA, m, n, c, ldc)
 	}

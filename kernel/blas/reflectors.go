@@ -200,6 +200,8 @@ const (
 	asked
 	// singly: one reflector after the other.
 	singly
+	// vectorByVector: one reflector after the other, for few vectors.
+	vectorByVector
 	// inPanels: panels of reflectors.
 	inPanels
 )
@@ -234,6 +236,8 @@ func (q *orthogonal) way(
 	case !factors || lwork < vectors || len(work) < lwork || !inside(q.a, rows, columns, q.lda) ||
 		!inside(c, m, n, ldc):
 		return refused
+	case vectorized() && q.isFew(vectors):
+		return vectorByVector
 	case q.k > panelColumns || q.k >= fewReflectors && q.length >= tallReflectors && vectorized():
 		return inPanels
 	}

@@ -173,6 +173,10 @@ const (
 	// tallReflectors is the length below which gonum applies one panel in no more time. QR, Least
 	// squares.
 	fewRowsForPanels, tallReflectors = 36, 256
+	// fewVectors is the largest number of vectors that are reflected by one reflector after the other, by at
+	// least fewForVectors of at least longReflectors entries. It is moreVectors if the reflectors fill a
+	// panel. QR.SolveTo and LQ.SolveTo of 1 to 8 sides.
+	fewVectors, moreVectors, fewForVectors, longReflectors = 4, 8, 4, 32
 	// fewForFactors and fewForCholesky are the orders below which gonum needs no more time. Solve,
 	// Cholesky.
 	fewForFactors, fewForCholesky = 24, 40
