@@ -30,7 +30,8 @@ func TestTellAgainstPeriod(t *testing.T) {
 		g := &guard{rows: &rows{in: &Input{}}}
 		g.LeastLevel, g.Strict = 3, test.strict
 		g.tellAgainst(&sharing{crossing: &test.c}, most, "year")
-		said := len(g.did) == 1 && strings.Contains(g.did[0], `"year"`) && strings.Contains(g.did[0], "fewer than 3 own")
+		said := len(g.did) == 1 && strings.Contains(g.did[0], `"year"`) &&
+			strings.Contains(g.did[0], "fewer than 3 own")
 		check.FailIf(t, said != test.said || len(g.did) > 1, "%s: said %q", test.name, g.did)
 	}
 	var open *guard
