@@ -47,8 +47,8 @@ func NarrowRows[F Float](sums, a []F, lda int, x []F, m, n int) {
 	raceRead(a, m, n, lda)
 	raceRead(x, 1, n, 0)
 	raceWrite(sums, 1, m, 0)
-	whole := 0
-	if lanes := NarrowBytes / int(unsafe.Sizeof(F(0))); tiles.narrowRows[0] != 0 && m >= lanes {
+	whole, lanes := 0, NarrowBytes/int(unsafe.Sizeof(F(0)))
+	if tiles.narrowRows[0] != 0 && m >= lanes {
 		whole = m &^ (lanes - 1)
 		_, _, _ = sums[m-1], a[(m-1)*lda+n-1], x[n-1]
 		narrowRowsTile(
@@ -60,6 +60,9 @@ func NarrowRows[F Float](sums, a []F, lda int, x []F, m, n int) {
 		for k, v := range a[i*lda:][:n] {
 			p[k] = F(x[k] * v)
 		}
-		sums[i] = ((p[0] + p[1]) + (p[2] + p[3])) + ((p[4] + p[5]) + (p[6] + p[7]))
+		sums[i] = (p[0] + p[1]) + (p[2] + p[3])
+		if lanes > 4 {
+			sums[i] += (p[4] + p[5]) + (p[6] + p[7])
+		}
 	}
 }

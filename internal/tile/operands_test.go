@@ -116,9 +116,9 @@ func (r *run) results(numbers ...float64) {
 }
 
 // workspace returns scratch memory, which has no part in the hash.
-func workspace(r *run, n int) []float64 {
+func workspace[F tile.Float](r *run, n int) []F {
 	r.scratch = append(r.scratch, len(r.operands))
-	return alloc[float64](r, n)
+	return alloc[F](r, n)
 }
 
 // alloc returns canaries at any multiple of the size of a number; half of the time they begin or end where

@@ -46,7 +46,7 @@ func solve(r *run, rows, cols int) {
 	a, lda := dense[float64](r, "a", rows, cols)
 	y, _ := dense[float64](r, "y", rows, 1)
 	b, residual, work := alloc[float64](r, cols), alloc[float64](r, rows),
-		workspace(r, tile.LeastSquaresWork(rows, cols))
+		workspace[float64](r, tile.LeastSquaresWork(rows, cols))
 	next := r.hint(a)
 	var lo, hi, squares float64
 	r.call(func() { lo, hi, squares = tile.LeastSquares(b, residual, a, lda, rows, cols, y, work, next) })
@@ -128,7 +128,7 @@ func setApart(r *run, s shape) {
 	}
 	declare(r, "a", a)
 	y, _ := dense[float64](r, "y", rows, 1)
-	b, work, lo, hi := alloc[float64](r, cols), workspace(r, tile.LeastSquaresWork(rows, cols)), 0.0, 0.0
+	b, work, lo, hi := alloc[float64](r, cols), workspace[float64](r, tile.LeastSquaresWork(rows, cols)), 0.0, 0.0
 	r.call(func() { lo, hi = tile.Orthogonalize(b, a, lda, rows, cols, y, work, r.hint(a)) })
 	r.results(lo, hi)
 	factorResults(r, work, rows, cols)
@@ -184,7 +184,7 @@ func checkApart(r *run, b, f []float64, ldf, rows, cols int, hi float64) {
 
 // factorOf checks the F that LeastSquares leaves: A'A = F'D F with the diagonal D of F.
 func factorOf(r *run, a []float64, lda, rows, cols int, y []float64) {
-	b, e, work := alloc[float64](r, cols), alloc[float64](r, rows), workspace(r, tile.LeastSquaresWork(rows, cols))
+	b, e, work := alloc[float64](r, cols), alloc[float64](r, rows), workspace[float64](r, tile.LeastSquaresWork(rows, cols))
 	var lo, hi, squares float64
 	r.call(func() { lo, hi, squares = tile.LeastSquares(b, e, a, lda, rows, cols, y, work, 0) })
 	r.results(lo, hi, squares)

@@ -42,7 +42,7 @@ func addScaled[F tile.Float](r *run, s shape) {
 // growingRowDots checks also that the sums have the bits of RowDots for several rows.
 func growingRowDots[F tile.Float](r *run, s shape) {
 	rows, growth := s.n&^3, s.d%4-1
-	lda := s.d + 20 + s.n%3
+	lda := s.d + 20 + s.n
 	x, _ := dense[F](r, "x", s.d, 1)
 	at := func(i int) int { return i*lda + i*(i-1)/2*growth }
 	a, _ := dense[F](r, "a", at(max(0, rows-1))+s.d, 1)
@@ -64,8 +64,11 @@ func narrowColumns[F tile.Float](r *run, s shape) {
 	n, inc := 1+s.n%(tile.NarrowBytes/int(unsafe.Sizeof(F(0)))), 1+s.d%3
 	a, lda := dense[F](r, "a", n, s.d)
 	x, _ := dense[F](r, "x", inc*s.d, 1)
-	sums, last := alloc[F](r, n), inc*(s.d-1)
+	sums, last := workspace[F](r, n), inc*(s.d-1)
 	r.call(func() { tile.NarrowColumns(sums, a, lda, x, 0, inc, s.d, n) })
+	for _, v := range sums {
+		r.results(float64(v))
+	}
 	entries(r, sums, 0, n, 1, func(want *sum, k, _ int) { strided(want, s.d, a[k:], lda, x, inc) })
 	turned := slices.Clone(x)
 	for i := range s.d {
@@ -83,8 +86,11 @@ func narrowRows[F tile.Float](r *run, s shape) {
 	n := 1 + s.n%(tile.NarrowBytes/int(unsafe.Sizeof(F(0))))
 	a, lda := dense[F](r, "a", n, s.d)
 	x, _ := dense[F](r, "x", n, 1)
-	sums, single := alloc[F](r, s.d), make([]F, 1)
+	sums, single := workspace[F](r, s.d), make([]F, 1)
 	r.call(func() { tile.NarrowRows(sums, a, lda, x, s.d, n) })
+	for _, v := range sums {
+		r.results(float64(v))
+	}
 	entries(r, sums, 0, s.d, 1, func(want *sum, i, _ int) { strided(want, n, a[i*lda:], 1, x, 1) })
 	for i, v := range sums {
 		tile.NarrowRows(single, a[i*lda:], lda, x, 1, n)
