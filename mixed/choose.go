@@ -238,29 +238,12 @@ func (c *choice) keepHigher(o *optimum) {
 }
 
 // optimisePairs optimises with curves at some ranks from the optima without them, and from there without
-// curves again. So no form wins by its start. The form with curves contains the other one. Where its optimum
-// is lower nevertheless, it starts again from curves that change nothing yet. The ranks keep in step.
+// curves again. So no form wins by its start. The ranks keep in step.
 func optimisePairs(ctx context.Context, plain, curved *form, ranks []int) error {
-	if err := restart(ctx, curved, plain, ranks, startCurves); err != nil {
+	if err := restart(ctx, curved, plain, ranks); err != nil {
 		return err
 	}
-	lower := func(r int) bool { return curved.end(r).evidence < plain.end(r).evidence }
-	from := map[int]*varianceComponents{} // of curves, that plain ranks have started from
-	for range 2 {
-		low := slices.DeleteFunc(slices.Clone(ranks), func(r int) bool { return !lower(r) })
-		if err := restart(ctx, curved, plain, low, startWeak); err != nil {
-			return err
-		}
-		ranks = slices.DeleteFunc(slices.Clone(ranks), func(r int) bool { return from[r] == curved.end(r).q })
-		for _, r := range ranks {
-			from[r] = curved.end(r).q
-		}
-		if err := restart(ctx, plain, curved, ranks, startWeak); err != nil {
-			return err
-		}
-		ranks = slices.DeleteFunc(slices.Clone(ranks), func(r int) bool { return !lower(r) })
-	}
-	return nil
+	return restart(ctx, plain, curved, ranks)
 }
 
 // choose returns the best candidate with its variance components on all tasks, and sets all and baselines.

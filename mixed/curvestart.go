@@ -10,19 +10,16 @@ import (
 // Strengths that curves may start with: the largest, and their number. Each is half of the one before.
 const mostCurve, curveStrengths = 0.5, 7
 
-// restart optimises one form from the optima of the other form at some ranks. start may first change the
-// strengths of weak curves.
-func restart(ctx context.Context, to, from *form, ranks []int,
-	start func(ctx context.Context, list []*evaluation) error) error {
-	if len(ranks) == 0 {
-		return nil
-	}
+// restart optimises one form from the optima of the other form at some ranks.
+func restart(ctx context.Context, to, from *form, ranks []int) error {
 	var starts []*evaluation
 	for _, r := range ranks {
 		starts = append(starts, &evaluation{s: to.s, tasks: to.s.some, q: to.s.convert(from.end(r).q)})
 	}
-	if err := start(ctx, starts); err != nil {
-		return err
+	if len(to.s.design.Curves) > 0 {
+		if err := startCurves(ctx, starts); err != nil {
+			return err
+		}
 	}
 	var list []*optimiser
 	for i, r := range ranks {
@@ -47,9 +44,6 @@ func (s *stats) convert(q *varianceComponents) *varianceComponents {
 	out.tau[0], out.rank, out.w, out.noise = q.tau[0], q.rank, q.w, q.noise
 	return out
 }
-
-// startWeak leaves weak curves as they are.
-func startWeak(context.Context, []*evaluation) error { return nil }
 
 // startCurves replaces weak curves by likely ones where these can be evaluated. It takes two sums.
 func startCurves(ctx context.Context, list []*evaluation) error {
