@@ -141,36 +141,30 @@ func (f *fineness) most(r *rows) float64 { return max(f.undivided, f.undividedSh
 // countBelow returns, for the three places in the interval of every knot, the number of training rows with a
 // value at or below.
 func (r *rows) countBelow(ctx context.Context, open []*knot) ([]float64, error) {
-	type edge struct {
-		at    float64
-		count int // index of the count
-	}
-	places := make([][]edge, len(r.stats)) // of every feature
+	order := make([][]int, len(r.stats)) // of the counts of every feature, by their places
+	at := make([]float64, 3*len(open))
 	for i, k := range open {
 		for q := range 3 {
-			places[k.feature] = append(places[k.feature], edge{k.place(q + 1), 3*i + q})
+			at[3*i+q] = k.place(q + 1)
+			order[k.feature] = append(order[k.feature], 3*i+q)
 		}
 	}
 	// Every feature has as many numbers as places and one more: of rows whose first place at or above is
 	// that one.
-	starts, size := make([]int, len(r.stats)), 0
-	for j, list := range places {
-		slices.SortFunc(list, func(a, b edge) int { return cmp.Compare(a.at, b.at) })
-		starts[j] = size
-		size += len(list) + 1
+	list, starts, size := make([]*places, len(r.stats)), make([]int, len(r.stats)), 0
+	for j, own := range order {
+		slices.SortFunc(own, func(a, b int) int { return cmp.Compare(at[a], at[b]) })
+		var sorted []float64
+		for _, i := range own {
+			sorted = append(sorted, at[i])
+		}
+		list[j], starts[j] = newPlaces(sorted), size
+		size += len(own) + 1
 	}
 	first, err := r.sumRows(ctx, size, func(part []float64, _ int, x []float64, _ float64) {
-		for j, list := range places {
-			if v := x[j]; len(list) > 0 && !math.IsNaN(v) {
-				low, high := 0, len(list)
-				for low < high {
-					if middle := (low + high) / 2; list[middle].at < v {
-						low = middle + 1
-					} else {
-						high = middle
-					}
-				}
-				part[starts[j]+low]++
+		for j, p := range list {
+			if v := x[j]; len(p.at) > 0 && !math.IsNaN(v) {
+				part[starts[j]+p.below(v)]++
 			}
 		}
 	})
@@ -178,11 +172,11 @@ func (r *rows) countBelow(ctx context.Context, open []*knot) ([]float64, error) 
 		return nil, err
 	}
 	counts := make([]float64, 3*len(open))
-	for j, list := range places {
+	for j, own := range order {
 		sum := 0.0
-		for i, p := range list {
+		for i, count := range own {
 			sum += first[starts[j]+i]
-			counts[p.count] = sum
+			counts[count] = sum
 		}
 	}
 	return counts, nil
