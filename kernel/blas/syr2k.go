@@ -22,41 +22,43 @@ func rankTwoSum[F tile.Float](
 	stored := product[F]{n: n, part: ul}
 	for i := range n {
 		from, end := stored.span(i)
-		row, x, y := c[i*ldc+from:i*ldc+end], sums[i*stride+from:][:end-from], turned[i*stride+from:][:end-from]
+		row, x := c[i*ldc+from:i*ldc+end], sums[i*stride+from:]
+		y := turned[i*stride+from:][:len(row)]
+		x = x[:len(row)]
 		if beta == 0 {
-			for j, v := range x {
-				row[j] = v + y[j]
+			for j := range row {
+				row[j] = x[j] + y[j]
 			}
 			continue
 		}
-		for j, v := range x {
-			row[j] = F(beta*row[j]) + (v + y[j])
+		for j, v := range row {
+			row[j] = F(beta*v) + (x[j] + y[j])
 		}
 	}
 }
 
 // rankTwoJoined computes a triangle of C = alpha (op(A) op(B)' + op(B) op(A)') + beta C for few terms as the
-// product of [A B] and [B A]'.
+// product of [A B] and [B A]', which are the columns of a matrix [A B A] that is stored by columns.
 func rankTwoJoined[F tile.Float](
 	ul blas.Uplo, tA blas.Transpose, n, k int, alpha F, a []F, lda int, b []F, ldb int, beta F, c []F, ldc int,
 ) {
-	memory := borrow[F](4 * n * k)
+	memory := borrow[F](3 * n * k)
 	defer giveBack(memory)
-	left, right, stride, rows, columns, second := (*memory)[:2*n*k], (*memory)[2*n*k:], 2*k, n, k, k
-	if tA != blas.NoTrans {
-		stride, rows, columns, second = n, k, n, n*k
+	left, right := *memory, (*memory)[n*k:]
+	if tA == blas.NoTrans {
+		tile.Transpose(left, n, a, lda, n, k)
+		tile.Transpose(right, n, b, ldb, n, k)
+	} else {
+		for i := range k {
+			copy(left[i*n:], a[i*lda:][:n])
+			copy(right[i*n:], b[i*ldb:][:n])
+		}
 	}
-	for i := range rows {
-		x, y := a[i*lda:][:columns], b[i*ldb:][:columns]
-		copy(left[i*stride:], x)
-		copy(left[i*stride+second:], y)
-		copy(right[i*stride:], y)
-		copy(right[i*stride+second:], x)
-	}
+	copy(right[n*k:], left[:n*k])
 	if 2*k <= fewUpdates && n*n*k < updateMultiplications {
-		smallTriangleOf(ul, tA, n, 2*k, alpha, left, stride, right, stride, beta, c, ldc)
+		smallTriangleOf(ul, blas.Trans, n, 2*k, alpha, left, n, right, n, beta, c, ldc)
 		return
 	}
-	p := rankProduct(ul, tA, n, 2*k, alpha, left, stride, right, stride, beta, c, ldc)
+	p := rankProduct(ul, blas.Trans, n, 2*k, alpha, left, n, right, n, beta, c, ldc)
 	p.compute()
 }

@@ -55,7 +55,7 @@ func (*routines) Dsyr2k(
 		rankColumns(true, ul, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 		return
 	}
-	few := n <= syrkOrder || n*n*k <= syrkRows // gonum's inner products skip no zeros
+	few := n*n*k <= syrkRows // gonum's inner products skip no zeros
 	if tA == blas.NoTrans && few || !syr2k(ul, tA, n, k, alpha, a, lda, b, ldb, beta, c, ldc) {
 		fallback{}.Dsyr2k(ul, tA, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 	}
@@ -187,9 +187,9 @@ func syr2k[F tile.Float](
 			inc, incB = lda, ldb
 		}
 		syr2Of(ul, n, alpha, a, inc, b, incB, c, ldc)
-	case n <= rankTwoWhole && 5*k >= n && k >= rankTwoTerms && vectorized():
+	case n <= rankTwoWhole && (n <= max(3*k, rankTwoRows) || 2*k > fewUpdates) && vectorized():
 		rankTwoSum(ul, tA, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
-	case k <= rankTwoFew && (n >= rankTwoLarge || k >= rankTwoTerms) && vectorized():
+	case k <= rankTwoFew && vectorized():
 		rankTwoJoined(ul, tA, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 	case isSmall(n, n, k, max(lda, ldb), max(lda, ldb)):
 		smallTriangleOf(ul, tA, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
@@ -234,6 +234,7 @@ func rankWay[F tile.Float](
 	ul blas.Uplo, tA blas.Transpose, n, k int, alpha F, a []F, lda int, b []F, ldb int, c []F, ldc int,
 ) way {
 	rows, columns := opShape(tA, n, k)
+	one := len(a) > 0 && len(b) > 0 && &a[0] == &b[0] // A A' or A'A
 	switch {
 	case !isTriangle(ul) || !known(tA) || min(n, k) <= 0:
 		return byGonum
@@ -243,15 +244,15 @@ func rankWay[F tile.Float](
 		return byScaling
 	case !vectorized():
 		return withoutTiles(finite(rows, columns, a, lda) && finite(rows, columns, b, ldb))
-	case tA == blas.NoTrans && n <= syrkOrder && k >= syrkDepth && &a[0] == &b[0]:
+	case tA == blas.NoTrans && one && n <= syrkOrder && k >= syrkDepth:
 		return byDots
-	case tA == blas.NoTrans && n <= syrkOrder && k >= dotLength/4 && kind[F]() == 0:
+	case tA == blas.NoTrans && one && n <= syrkOrder && k >= dotLength/4 && kind[F]() == 0:
 		return byGonum // whose inner products skip no zeros
-	case tA == blas.NoTrans && (n <= syrkOrder || n*n*k <= syrkRows):
+	case tA == blas.NoTrans && (one && n <= syrkOrder || n*n*k <= syrkRows):
 		return byLoops
 	case tA == blas.NoTrans:
 		return byTiles
-	case &a[0] == &b[0] && n*n*k >= sparseMultiplications && mostlyZero(rows, columns, a, lda):
+	case one && n*n*k >= sparseMultiplications && mostlyZero(rows, columns, a, lda):
 		return byEntries
 	}
 	return byTiles

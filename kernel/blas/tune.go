@@ -137,10 +137,10 @@ const (
 	// matrix from the order symmRowsOrder on is copied some rows at a time. Symm of 2 to 24 sides, orders 20
 	// to 700.
 	symmVectorSides, symmVectorOrder, symmSides, symmRowsOrder = 5, 8, 128, 160
-	// rankTwoWhole is the largest order of A B' + B A' that is computed as A B', added to its transpose, for
-	// at least rankTwoTerms terms. Up to rankTwoFew terms others are computed as one product of twice as
-	// many, with fewer than rankTwoTerms from the order rankTwoLarge on. Syr2k of 20 x 2 to 400 x 400.
-	rankTwoWhole, rankTwoTerms, rankTwoFew, rankTwoLarge = 128, 8, 32, 40
+	// rankTwoWhole is the largest order of A B' + B A' that is computed as A B', added to its transpose: for
+	// at least n/3 terms, up to the order rankTwoRows, and where one product of twice as many terms needs
+	// blocks. Up to rankTwoFew terms others are computed as that product. Syr2k of 2 x 2 to 400 x 400.
+	rankTwoWhole, rankTwoRows, rankTwoFew = 128, 16, 32
 	// dotLength is the length of vectors in float64 below which gonum's level 1 takes less time. Dot,
 	// AddScaledVec, Scal.
 	dotLength = 64
