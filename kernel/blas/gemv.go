@@ -31,7 +31,10 @@ func gonumMultiplies(tA blas.Transpose, m, n, incY int) bool {
 	case isNarrowVector[float64](tA, m, n):
 		return tA == blas.NoTrans && incY != 1
 	}
-	return n < vectorRow || m*n < vectorEntries || tA != blas.NoTrans && m*n < transposedEntries
+	if tA == blas.NoTrans {
+		return n < productRow || m*n < vectorEntries
+	}
+	return n < vectorRow || m*n < transposedEntries
 }
 
 // Sgemv is Dgemv in float32.
@@ -41,6 +44,10 @@ func (*routines) Sgemv(
 ) {
 	if m*n <= gemvLoopEntries32 && gemvByLoops(tA, m, n, a, lda, x, incX, y, incY) && alpha != 0 {
 		gemvLoops(tA, m, n, alpha, a, lda, x, beta, y)
+		return
+	}
+	if m*n <= gemvCopies32 && min(m, n) > 1 && alpha != 0 &&
+		gemvOfCopies(tA, m, n, alpha, a, lda, x, incX, beta, y, incY) {
 		return
 	}
 	if !gemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY) {
@@ -75,6 +82,28 @@ func gemvByLoops[F tile.Float](
 	}
 	entries := min(m, n) > 0 && len(x) >= n && len(y) >= m && lda >= n && len(a) >= (m-1)*lda+n
 	return entries && incX == 1 && incY == 1 && vectorized() && known(tA)
+}
+
+// gemvOfCopies computes the product of a few entries for vectors of other increments and returns true, or
+// returns false where others compute it.
+func gemvOfCopies(
+	tA blas.Transpose, m, n int, alpha float32, a []float32, lda int, x []float32, incX int, beta float32,
+	y []float32, incY int,
+) bool {
+	if gemvWay(tA, m, n, alpha, a, lda, x, incX, y, incY) == byGonum || isThin(m, n) ||
+		isNarrowVector[float32](tA, m, n) {
+		return false
+	}
+	lenX, lenY := n, m
+	if tA != blas.NoTrans {
+		lenX, lenY = m, n
+	}
+	var memory [2 * gemvCopies32]float32
+	from := gather(memory[:gemvCopies32], x, lenX, incX)
+	to := gather(memory[gemvCopies32:], y, lenY, incY)
+	gemvLoops(tA, m, n, alpha, a, lda, from, beta, to)
+	scatter(y, to, incY)
+	return true
 }
 
 // gemvLoops computes y = alpha op(A) x + beta y in plain Go.

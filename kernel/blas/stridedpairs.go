@@ -7,7 +7,7 @@ import "github.com/difalt/difalt/internal/tile"
 // are copied, and the tiles of vectors take the copies.
 
 // piecePairs is the number of complex numbers that are copied together.
-const piecePairs = 64
+const piecePairs = 128
 
 // doublePairsOf returns the entries of a complex vector. x holds them.
 func doublePairsOf(n int, x []complex128, inc int) apart[[2]float64] {

@@ -33,7 +33,7 @@ func (*routines) Strsv(
 func (*routines) Dtrmv(
 	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []float64, lda int, x []float64, incX int,
 ) {
-	if n < trmvOrder || !triangularVector(true, ul, tA, d, n, a, lda, x, incX) {
+	if n < trmvOrder && (incX == 1 || n < loopOrder) || !triangularVector(true, ul, tA, d, n, a, lda, x, incX) {
 		fallback{}.Dtrmv(ul, tA, d, n, a, lda, x, incX)
 	}
 }

@@ -74,8 +74,9 @@ const (
 	// to fewSidesLoops as an n n k. Trsm and Trmm, 2 and 3 sides, 4 to 64.
 	fewSides, fewSidesLoops = 3, 300
 	// vectorEntries is the number of entries of a matrix below which gonum multiplies it by a vector
-	// faster, and vectorRow the number of entries of a row. MulVec 3 to 100, RankOne and Sgemv.
-	vectorEntries, vectorRow = 512, 32
+	// faster, and vectorRow the number of entries of a row: productRow for inner products with a vector.
+	// MulVec 3 to 100, RankOne and Sgemv.
+	vectorEntries, vectorRow, productRow = 512, 32, 24
 	// gerEntriesWhole and gerEntriesOdd are the numbers of entries of a matrix below which gonum adds an
 	// outer product faster: for rows of a multiple of four numbers, and for others. RankOne 32 to 64.
 	gerEntriesWhole, gerEntriesOdd = 1200, 2500
@@ -86,8 +87,8 @@ const (
 	transposedEntries = 2560
 	// gemvLoopOrder is the largest number of rows and of columns of a matrix that plain loops multiply by a
 	// vector in less time than gonum, and gemvLoopEntries32 the largest number of entries in float32, where
-	// gonum computes none. MulVec 2 to 5, Sgemv 3 to 16.
-	gemvLoopOrder, gemvLoopEntries32 = 4, 128
+	// gonum computes none, or gemvCopies32 with vectors that are copied. MulVec 2 to 5, Sgemv 3 to 16.
+	gemvLoopOrder, gemvLoopEntries32, gemvCopies32 = 4, 128, 96
 	// symvUpper and symvLower are the orders below which gonum takes less time for a symmetric matrix, in
 	// either triangle, and a vector. Sym·v 10 to 20.
 	symvUpper, symvLower = 13, 16

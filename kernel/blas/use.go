@@ -45,12 +45,12 @@ func Use() { use() }
 // An Implementation is gonum's blas.Float64, blas.Float32, blas.Complex128 and blas.Complex64. With AVX2,
 // AVX-512 or NEON the tiles compute these routines in both precisions; gonum computes all other ones.
 //
-//   - vectors: dot, axpy, asum, scal, nrm2, rot, swap, iamax, and copy and rotm with other increments than 1;
+//   - vectors: dot, axpy, asum, scal, nrm2, rot, rotm, copy, swap, iamax;
 //   - a matrix and a vector: gemv, ger, trmv, trsv, symv, and for triangles and wide bands syr, syr2, spr,
 //     spr2, spmv, sbmv, gbmv, tpmv, tpsv, tbmv, tbsv;
 //   - matrices: gemm, syrk, syr2k, symm, trmm, trsm;
-//   - complex vectors and matrices: axpy, dot, scal, nrm2, asum, swap, gemv, geru, gerc, gemm, herk, syrk,
-//     her2k, syr2k, hemm, symm, trmm, trsm, and level 2 of large triangles and bands.
+//   - complex vectors and matrices: axpy, dot, scal, nrm2, asum, iamax, copy, swap, gemv, geru, gerc, gemm,
+//     herk, syrk, her2k, syr2k, hemm, symm, trmm, trsm, and level 2 of large triangles and bands.
 //
 // Portable Go has no tiles for them, and gonum computes there too, where its results are right. gonum's own
 // suites pass (TestSuitesOfGonum).
