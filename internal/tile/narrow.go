@@ -10,8 +10,8 @@ const (
 )
 
 // NarrowColumns sets sums to those of the n columns of m rows of a, times numbers of x. Number i is at
-// x[at+i*inc]. A sum is that of four sums, each of the rounded products of every fourth row, and of up to three
-// last rows. A row has up to NarrowBytes.
+// x[at+i*inc]. A sum is that of four sums, each of the rounded products of every fourth row, and of up to
+// three last rows. A row has up to NarrowBytes.
 func NarrowColumns[F Float](sums, a []F, lda int, x []F, at, inc, m, n int) {
 	raceRead(a, m, n, lda)
 	var all [narrowTogether][NarrowBytes / 4]F
