@@ -16,16 +16,14 @@ func (*routines) Dgemv(
 		gemvLoops(tA, m, n, alpha, a, lda, x, beta, y)
 		return
 	}
-	if gonumMultiplies(tA, m, n, incY) || !gemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY) {
+	if m*n < dotLength || gonumMultiplies(tA, m, n, incY) || !gemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY) {
 		fallback{}.Dgemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY)
 	}
 }
 
-// gonumMultiplies reports whether gonum takes less time in float64.
+// gonumMultiplies reports whether gonum takes less time in float64, for dotLength entries or more.
 func gonumMultiplies(tA blas.Transpose, m, n, incY int) bool {
 	switch {
-	case m*n < dotLength:
-		return true
 	case isThin(m, n):
 		return false
 	case isNarrowVector[float64](tA, m, n):
