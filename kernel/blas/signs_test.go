@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/difalt/difalt/internal/tiertest"
@@ -124,4 +125,51 @@ func singularSigns(t *testing.T, r *rand.Rand, m, n int, left, right *signCount)
 	gonumU, gonumVT := vectors(reference.Implementation{}.Dgesvd)
 	left.add(u, gonumU, q, m, 1, q)
 	right.add(vt, gonumVT, q, n, n, 1)
+}
+
+// TestSignsOfVectors: one row or column has the singular vectors that gonum computes, with their signs, in
+// any units, where entries behind the first one are zero, and for each choice of vectors.
+func TestSignsOfVectors(t *testing.T) {
+	jobs := []lapack.SVDJob{lapack.SVDAll, lapack.SVDStore, lapack.SVDNone}
+	columns := map[string][]float64{
+		"zeros": {0, 0, 0}, "first positive": {2, 0, 0}, "first negative": {-2, 0, 0, 0}, "number": {3},
+		"negative number": {-3}, "zero": {0}, "positive": {1, -2, 3}, "negative": {-1, -2, 3, 4, 5},
+		"first zero": {0, -2, 3}, "first negative zero": {math.Copysign(0, -1), -2}, "large": {-1e300, 1e300, 2e300},
+		"small": {1e-310, -2e-310}, "tiny rest": {1, 1e-200, -1e-200}, "long": slices.Repeat([]float64{.5, -2, 1}, 150),
+	}
+	tiertest.Each(t, func(t *testing.T) {
+		for name, column := range columns {
+			for at := range 2 * len(jobs) * len(jobs) {
+				a := &rowMajor{len(column), 1, 2, make([]float64, 2*len(column))}
+				for i, v := range column {
+					a.data[2*i], a.data[2*i+1] = v, guardWord
+				}
+				if at%2 == 1 {
+					a = &rowMajor{1, len(column), len(column), slices.Clone(column)}
+				}
+				jobU, jobVT := jobs[at/2%3], jobs[at/6]
+				d, want := newSingular(jobU, jobVT, a, 1), newSingular(jobU, jobVT, a, 1)
+				d.compute(blas.Lapack{}, jobU, jobVT)
+				want.compute(reference.Implementation{}, jobU, jobVT)
+				what := fmt.Sprintf("%s, %d x %d, %c%c", name, a.rows, a.cols, jobU, jobVT)
+				if err := d.check(a, want); err != nil {
+					t.Errorf("%s: %v", what, err)
+				}
+				sameVectors(t, what+", left", d.u, want.u)
+				sameVectors(t, what+", right", d.vt, want.vt)
+			}
+		}
+	})
+}
+
+// sameVectors compares matrices of vectors of length 1.
+func sameVectors(t *testing.T, what string, got, want *rowMajor) {
+	t.Helper()
+	for i := range got.rows {
+		for j := range got.cols {
+			if g, w := got.data[i*got.stride+j], want.data[i*want.stride+j]; !(math.Abs(g-w) <= 1e-13) {
+				t.Errorf("%s: entry %d, %d is %g, want %g", what, i, j, g, w)
+			}
+		}
+	}
 }

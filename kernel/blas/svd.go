@@ -68,6 +68,44 @@ func (d *svd) few() bool {
 // whatever their units.
 func (d *svd) isVector() bool { return d.q == 1 }
 
+// vector computes the singular value of one column or row, and its vectors: the signs are those of a
+// reflection to a first entry of the other sign, and of a value that becomes positive.
+func (d *svd) vector(a blas64.General) {
+	inc := a.Stride
+	if d.wide {
+		inc = 1
+	}
+	var i Implementation
+	first, norm := a.Data[0], i.Dnrm2(d.p, a.Data, inc)
+	d.s[0] = norm
+	long, apart, short := d.u.Data, d.u.Stride, d.vt.Data
+	wantLong, wantShort := d.u.Cols == 1, d.vt.Rows == 1
+	if d.wide {
+		long, apart, short, wantLong, wantShort = short, 1, long, wantShort, wantLong
+	}
+	sign := 1.0
+	alone := d.p == 1 || i.Dnrm2(d.p-1, a.Data[inc:], inc) == 0 // no reflection is needed
+	if !d.wide && alone == math.Signbit(first) && norm > 0 {
+		sign = -1
+	}
+	if wantShort {
+		short[0] = sign
+	}
+	if !wantLong {
+		return
+	}
+	for k := range d.p {
+		v := 0.0
+		switch {
+		case norm > 0:
+			v = a.Data[k*inc] / norm * sign
+		case k == 0:
+			v = 1
+		}
+		long[k*apart] = v
+	}
+}
+
 // leastWork returns the least length of work. It is also the best one, as other memory is borrowed.
 func (d *svd) leastWork() float64 { return float64(max(3*d.q+d.p, 5*d.q)) }
 
@@ -171,6 +209,10 @@ func copyTo(to, from blas64.General, transposed bool) {
 // It takes the steps of LAPACK and gonum, so that vectors have the same signs as there. The small factor of a
 // wide matrix A = L Q' is L = R'. Without a small factor the bidiagonal of A is lower.
 func (d *svd) compute(a blas64.General, work []float64) bool {
+	if d.isVector() && max(d.u.Cols, d.vt.Rows) <= 1 {
+		d.vector(a)
+		return true
+	}
 	e := work[1 : d.q+1]
 	d.reduce(a, e)
 	if d.u.Cols == 0 && d.vt.Rows == 0 { // by qd steps, which take no rotations

@@ -64,7 +64,11 @@ func descending(sizes []float64) []int {
 func rowSizes(sizes []float64, m blas64.General) []float64 {
 	sizes = sizes[:m.Rows]
 	for i := range sizes {
-		sizes[i] = tile.MaxAbs(m.Data[i*m.Stride:][:m.Cols])
+		if row := m.Data[i*m.Stride:][:m.Cols]; len(row) == 1 {
+			sizes[i] = math.Abs(row[0])
+		} else {
+			sizes[i] = tile.MaxAbs(row)
+		}
 	}
 	return sizes
 }
