@@ -77,7 +77,7 @@ func zgemv[F tile.Float](
 	v := complexVector[F]{m: m, n: n, a: a, lda: 2 * lda, y: y, inc: 2 * incY, conjugate: tA == blas.ConjTrans}
 	v.alpha, v.beta, v.add = paired[F](alpha, false), paired[F](beta, false), beta != 0
 	v.start = max(0, (1-lenY)*v.inc)
-	v.byRows = n >= complexDot && m < turnedRows
+	v.byRows = n >= complexDot && (m < turnedRows || tA == blas.NoTrans && kind[F]() == 0 && m*n >= streamedPairs)
 	switch {
 	case tA != blas.NoTrans:
 		v.alpha, v.sums = paired[F](1, false), memory[4*m:]
@@ -115,7 +115,7 @@ func (v *complexVector[F]) compute(tA blas.Transpose) {
 	if tA != blas.NoTrans {
 		entries, most = v.n, columnsOfPairs/2
 	}
-	t := teamOver[F](v.m * v.n)
+	t := teamOver[F](2 * v.m * v.n)
 	if t.threads == 1 {
 		v.part(tA, 0, entries)
 		return
