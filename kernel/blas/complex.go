@@ -1,6 +1,7 @@
 package blas
 
 import (
+	"math"
 	"unsafe"
 
 	"github.com/difalt/difalt/internal/tile"
@@ -169,11 +170,15 @@ type complexProduct[F tile.Float] struct {
 
 // compute computes C += alpha op(A) op(B), or overwrites C with the product.
 func (z *complexProduct[F]) compute(set bool) {
+	by, entries := 1.0, z.alpha // of the sums, and of the entries of the right factor
+	if size := math.Abs(real(z.alpha)); imag(z.alpha) == 0 && size != 1 {
+		by, entries = real(z.alpha), 1
+	}
 	p := product[F]{
 		a: z.a.factor, b: z.b.factor, m: z.m, n: 2 * z.n, k: 2 * z.k, c: z.c, ldc: z.ldc,
-		part: z.part, alone: true, pairs: paired[F](z.alpha, z.b.conjugate),
+		part: z.part, alone: true, pairs: paired[F](entries, z.b.conjugate),
 	}
-	p.update = tile.Update[F]{Alpha: 1, Beta: 1}
+	p.update = tile.Update[F]{Alpha: F(by), Beta: 1}
 	if set {
 		p.update.Beta = 0
 	}

@@ -220,7 +220,7 @@ func randomCall[T complexNumber](rng *rand.Rand, r *complexRoutine[T], size func
 		m: size(), n: size(), k: size(), ul: pick(rng, triangles),
 		side: pick(rng, []gblas.Side{gblas.Left, gblas.Right}),
 		tA:   pick(rng, all), tB: pick(rng, all), diag: pick(rng, diagonals),
-		alpha: pick(rng, []T{1, -1, 1i, .7 - .2i}),
+		alpha: pick(rng, []T{1, -1, .3, 1i, .7 - .2i}),
 		beta:  pick(rng, []T{0, 1, -.3 + .5i}), incX: inc(), incY: inc(),
 	}
 	if strings.HasPrefix(r.name, "her") && s.tA == gblas.Trans || strings.HasPrefix(r.name, "syr") &&

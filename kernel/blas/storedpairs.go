@@ -121,32 +121,35 @@ func (s *storedPairs[F]) rankOne(alpha F, x []F, incX int) bool {
 	by, vectors := gatherPairs(*memory, x, s.n, incX, 1, false), (*memory)[all:3*all]
 	tile.Scale(by, alpha)
 	conjugates(vectors[:all], vectors[all:], x, s.n, incX)
-	s.addOuter(by, vectors, 2)
+	s.addOuter(by, vectors, 2, true)
 	giveBack(memory)
 	return true
 }
 
 // addOuter adds some vectors, one after the other, times the numbers of b for each row, to the rows of a
-// triangle. Several threads take parts of the rows in turn if that pays.
-func (s *storedPairs[F]) addOuter(b, vectors []F, count int) {
+// triangle, and makes the diagonal of a Hermitian matrix real. Several threads take parts of the rows in turn
+// if that pays.
+func (s *storedPairs[F]) addOuter(b, vectors []F, count int, hermitian bool) {
 	t := teamOver[F](2 * s.entries())
 	if t.threads == 1 {
-		s.addTo(0, s.m, b, vectors, count)
+		s.addTo(0, s.m, b, vectors, count, hermitian)
 		return
 	}
 	of, parts := *s, t.parts(4, s.m/rowsOfATile) // a copy, so that one thread needs no memory of the heap
-	t.run(parts, func(i int) { of.addTo(of.cut(i, parts), of.cut(i+1, parts), b, vectors, count) })
+	t.run(parts, func(i int) { of.addTo(of.cut(i, parts), of.cut(i+1, parts), b, vectors, count, hermitian) })
 }
 
-// addTo is addOuter for rows lo to hi, whose diagonal it makes real.
-func (s *storedPairs[F]) addTo(lo, hi int, b, vectors []F, count int) {
+// addTo is addOuter for rows lo to hi.
+func (s *storedPairs[F]) addTo(lo, hi int, b, vectors []F, count int, hermitian bool) {
 	r := s.runs().within(lo, hi)
 	for k := range 3 {
 		if rows, ok := s.spans(&r, k, whole, false); ok {
 			rows.AddOuter(b[count*r[k]:], vectors, count)
 		}
 	}
-	s.makeReal(lo, hi)
+	if hermitian {
+		s.makeReal(lo, hi)
+	}
 }
 
 func (s *storedPairs[F]) rankTwo(alpha complex128, x []F, incX int, y []F, incY int) bool {
@@ -164,7 +167,7 @@ func (s *storedPairs[F]) rankTwo(alpha complex128, x []F, incX int, y []F, incY 
 	}
 	conjugates(vectors[:all], vectors[all:2*all], y, s.n, incY)
 	conjugates(vectors[2*all:3*all], vectors[3*all:], x, s.n, incX)
-	s.addOuter(by, vectors, 4)
+	s.addOuter(by, vectors, 4, true)
 	giveBack(memory)
 	return true
 }
@@ -179,17 +182,34 @@ func (s *storedPairs[F]) makeReal(lo, hi int) {
 	}
 }
 
+// A mirroring is how a triangle becomes a matrix: its other half has the conjugates of the entries, if
+// hermitian, whose diagonal is real. The conjugate of the matrix has them in the stored half.
+type mirroring struct{ hermitian, conjugate bool }
+
 // hermitian computes y = alpha A x + beta y for the Hermitian matrix A of a triangle, whose diagonal is real.
 // It returns false where gonum does.
 func (s *storedPairs[F]) hermitian(alpha complex128, x []F, incX int, beta complex128, y []F, incY int) bool {
 	if !s.sound || alpha == 0 || !holdsPairs(x, s.n, incX) || !holdsPairs(y, s.n, incY) || !vectorized() {
 		return false
 	}
+	s.mirrored(mirroring{hermitian: true}, alpha, x, incX, beta, y, incY)
+	return true
+}
+
+// mirrored computes y = alpha A x + beta y for the matrix of a triangle.
+func (s *storedPairs[F]) mirrored(
+	how mirroring, alpha complex128, x []F, incX int, beta complex128, y []F, incY int,
+) {
 	all := tile.Pad(2 * s.n)
 	memory := borrow[F](6 * all)
 	xs := paddedPairs(*memory, x, s.n, incX, alpha)
 	re, im, own := (*memory)[all:2*all], (*memory)[2*all:3*all], (*memory)[3*all:4*all]
-	forDots(re, im, xs)
+	if how.conjugate {
+		signs := tile.NewPairSigns[F](1, 1, 1, -1)
+		tile.TurnPairs(re, im, xs, &signs)
+	} else {
+		forDots(re, im, xs)
+	}
 	sums, others := cleared((*memory)[4*all:], all), cleared((*memory)[5*all:], all)
 	r := s.runs()
 	for k := range 3 {
@@ -197,18 +217,28 @@ func (s *storedPairs[F]) hermitian(alpha complex128, x []F, incX int, beta compl
 			rows.DotsAndAdd(own[2*r[k]:], xs[2*r[k]:], re, im, sums, others)
 		}
 	}
-	combineParts(sums[:2*s.n], others, true, false)
+	combineParts(sums[:2*s.n], others, how.hermitian != how.conjugate, false)
+	s.addDiagonal(how.hermitian, own, sums, xs)
+	scatterPairs(y, own[:2*s.n], incY, beta)
+	giveBack(memory)
+}
+
+// addDiagonal adds sums, and the diagonal times x, to y.
+func (s *storedPairs[F]) addDiagonal(hermitian bool, y, sums, x []F) {
 	at, step, growth := s.origin(0), s.origin(1)-s.origin(0)+1, s.growth()
 	for i := 0; i < 2*s.n; i += 2 {
-		d := s.data[2*at]
-		own[i] += sums[i] + F(d*xs[i])
-		own[i+1] += sums[i+1] + F(d*xs[i+1])
+		d := s.data[2*at:][:2]
+		if hermitian {
+			y[i] += sums[i] + F(d[0]*x[i])
+			y[i+1] += sums[i+1] + F(d[0]*x[i+1])
+		} else {
+			v, w := timesPair(d[0], d[1], x[i], x[i+1])
+			y[i] += sums[i] + v
+			y[i+1] += sums[i+1] + w
+		}
 		at += step
 		step += growth
 	}
-	scatterPairs(y, own[:2*s.n], incY, beta)
-	giveBack(memory)
-	return true
 }
 
 // general computes y = alpha op(A) x + beta y for an m x n matrix A with a band. It returns false where gonum

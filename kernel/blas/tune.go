@@ -196,19 +196,29 @@ const (
 	// multiplies it by a vector as fast, if rows have fewer than complexDot entries. The other two are those
 	// for op(A) other than A. Zgemv of 2 x 2 to 900 x 900, of random shapes.
 	gemvRows, gemvEntries, gemvRowsTransposed, gemvEntriesTransposed = 12, 130, 8, 50
+	// thinColumns is the largest number of columns of a complex matrix that loops multiply by a vector, for
+	// at least thinRows rows for each of them. Zgemv of 30 x 1 to 1000 x 6.
+	thinColumns, thinRows = 5, 4
 	// complexWide is the least number of entries of a row for which fewer than complexRows complex rows take
 	// less time by vectors. Zgeru 1 x 20 to 3 x 900.
 	complexWide = 128
 	// gonumSymmetric is the largest order of a symmetric matrix of complex128 on the left for which gonum
 	// takes less time. Zsymm 2 x 40 to 2 x 600.
 	gonumSymmetric = 2
+	// pairSides is the largest number s of right sides of a symmetric complex matrix that are taken one after
+	// the other, from the order pairSidesOrder on, and symmVectorOrder s (s-1). Zhemm of 1 x 8 to 8 x 800.
+	pairSides, pairSidesOrder = 5, 24
 	// complexSquare is the largest order of a triangle of a complex product that is computed as a square.
 	// Zherk of 1 x 30 to 40 x 400.
-	complexSquare = 32
+	complexSquare = 12
+	// mostTerms, and mostTermsOfTwo for two products, are the largest numbers of terms of a triangle of a
+	// complex product that is changed row by row, from rowsForTerms rows for each two of them on. Zherk and
+	// Zher2k of 5 x 1 to 400 x 5.
+	mostTerms, mostTermsOfTwo, rowsForTerms = 2, 4, 12
 	// complexTwice is the largest order of a triangle of two complex products that are computed as one
-	// matrix, which is added to its transpose, for sums of at least complexTwiceDepth products. Zher2k
-	// 33.
-	complexTwice, complexTwiceDepth = 96, 12
+	// matrix, which is added to its transpose. Two products of fewer than complexTwiceDepth terms are one of
+	// twice as many above the order joinedOrder. Zher2k of 5 x 1 to 400 x 40.
+	complexTwice, complexTwiceDepth, joinedOrder = 96, 12, 24
 	// turnedRows is the least number of rows of a complex matrix where separate products by real and by
 	// imaginary parts save time. A matrix of fewer rows, with at least complexDot columns, is multiplied by
 	// rows, as complex numbers. Zgemv 4x362.

@@ -13,10 +13,46 @@ import (
 // are, for every form of both factors.
 func TestComplexProductsOfFewRows(t *testing.T) {
 	forComplex(t, func(t *testing.T, r *complexRoutine[complex128]) {
-		compareFew(t, r, complex128s(blas.Implementation{}), complex128s(reference.Implementation{}), 1e-13)
+		compareFew(t, r, 400, fewSizesOf, complex128s(blas.Implementation{}), complex128s(reference.Implementation{}), 1e-13)
 	}, func(t *testing.T, r *complexRoutine[complex64]) {
-		compareFew(t, r, complex64s(blas.Implementation{}), complex64s(reference.Implementation{}), 4e-5)
+		compareFew(t, r, 400, fewSizesOf, complex64s(blas.Implementation{}), complex64s(reference.Implementation{}), 4e-5)
 	})
+}
+
+// Complex triangles of any order and few terms, symmetric matrices of any order with few right sides, and
+// matrices of any number of rows and few columns are gonum's too.
+func TestComplexProductsOfFewTerms(t *testing.T) {
+	forComplex(t, func(t *testing.T, r *complexRoutine[complex128]) {
+		compareFew(t, r, 400, fewTermsOf, complex128s(blas.Implementation{}), complex128s(reference.Implementation{}), 1e-13)
+	}, func(t *testing.T, r *complexRoutine[complex64]) {
+		compareFew(t, r, 400, fewTermsOf, complex64s(blas.Implementation{}), complex64s(reference.Implementation{}), 4e-5)
+	})
+}
+
+// Complex matrices that are larger than caches are multiplied by vectors as gonum multiplies them, to rounding.
+func TestLargeComplexMatrixTimesVector(t *testing.T) {
+	large := func(rng *rand.Rand) func() int {
+		return func() int { return 450 + rng.IntN(40) }
+	}
+	forComplex(t, func(t *testing.T, r *complexRoutine[complex128]) {
+		if r.name != "gemv" {
+			t.Skip("not a matrix times a vector")
+		}
+		compareFew(t, r, 16, large, complex128s(blas.Implementation{}), complex128s(reference.Implementation{}), 1e-13)
+	}, func(t *testing.T, r *complexRoutine[complex64]) { t.Skip("as smaller ones") })
+}
+
+// fewTermsOf returns the sizes of a product, m, n and k in turn: few and many rows or columns, and few terms.
+func fewTermsOf(rng *rand.Rand) func() int {
+	turn, few, many := 0, 1+rng.IntN(6), 1+rng.IntN(200)
+	if rng.IntN(2) == 0 {
+		few, many = many, few
+	}
+	sizes := []int{few, many, 1 + rng.IntN(16)}
+	return func() int {
+		turn++
+		return sizes[(turn-1)%3]
+	}
 }
 
 // fewSizesOf returns the sizes of a product, m, n and k in turn: few and many rows or columns.
@@ -32,15 +68,17 @@ func fewSizesOf(rng *rand.Rand) func() int {
 	}
 }
 
-func compareFew[T complexNumber](t *testing.T, r *complexRoutine[T], ours, gonum complexAPI[T], tolerance float64) {
+func compareFew[T complexNumber](
+	t *testing.T, r *complexRoutine[T], calls int, sizes func(*rand.Rand) func() int, ours, gonum complexAPI[T], tolerance float64,
+) {
 	switch r.name {
-	case "gemm", "herk", "syrk", "her2k", "syr2k", "hemm", "symm":
+	case "gemm", "gemv", "herk", "syrk", "her2k", "syr2k", "hemm", "symm":
 	default:
 		t.Skip("not a product of two matrices")
 	}
 	rng := rand.New(rand.NewPCG(71, 25))
-	for i := range 400 {
-		s := randomCall(rng, r, fewSizesOf(rng))
+	for i := range calls {
+		s := randomCall(rng, r, sizes(rng))
 		s.beta = T(complex(realOf(s.beta), 0)) // as routines of Hermitian matrices have it
 		if i%8 == 0 && len(s.a) > 0 {
 			s.a[rng.IntN(len(s.a))] = T(complex(math.Inf(1), 1))

@@ -71,13 +71,22 @@ func zgemv[F tile.Float](
 	case !insidePairs(a, m, n, lda) || !holdsPairs(x, lenX, incX) || !holdsPairs(y, lenY, incY):
 		return false
 	}
+	if isThinVector(m, n) {
+		v := thinVector[F]{
+			m: m, n: n, a: a, lda: 2 * lda, x: x, y: y, incX: incX, incY: incY, alpha: alpha, beta: beta,
+			conjugate: tA == blas.ConjTrans,
+		}
+		v.compute(tA)
+		return true
+	}
 	borrowed := borrow[F](4*lenX + 4*lenY)
 	defer giveBack(borrowed)
 	memory := *borrowed
 	v := complexVector[F]{m: m, n: n, a: a, lda: 2 * lda, y: y, inc: 2 * incY, conjugate: tA == blas.ConjTrans}
 	v.alpha, v.beta, v.add = paired[F](alpha, false), paired[F](beta, false), beta != 0
 	v.start = max(0, (1-lenY)*v.inc)
-	v.byRows = n >= complexDot && (m < turnedRows || tA == blas.NoTrans && kind[F]() == 0 && m*n >= streamedPairs)
+	streamed := tA == blas.NoTrans && kind[F]() == 0 && m*n >= streamedPairs
+	v.byRows = n >= complexDot && (m < turnedRows || streamed)
 	switch {
 	case tA != blas.NoTrans:
 		v.alpha, v.sums = paired[F](1, false), memory[4*m:]

@@ -73,6 +73,11 @@ func zsymm[F tile.Float](
 	if zsymmWay(s, ul, m, n, order, alpha, a, lda, b, ldb, c, ldc) == byGonum {
 		return false
 	}
+	if sides := m + n - order; sides <= pairSides && order >= max(pairSidesOrder, symmVectorOrder*sides*(sides-1)) {
+		t := pairTriangle(ul, order, a, lda)
+		t.eachSide(mirroring{hermitian, hermitian && s == blas.Right}, s, sides, alpha, b, ldb, beta, c, ldc)
+		return true
+	}
 	stride := rowStride(2 * order)
 	memory := borrow[F]((order + 1) * stride)
 	defer giveBack(memory)
@@ -88,6 +93,20 @@ func zsymm[F tile.Float](
 	z := complexProduct[F]{left, right, m, n, order, 1, c, 2 * ldc, blas.All}
 	z.computeWith(beta)
 	return true
+}
+
+// eachSide computes a product with the matrix of a triangle, one column after the other or, on the right, one
+// row, which the transpose of the matrix multiplies.
+func (t *storedPairs[F]) eachSide(
+	how mirroring, s blas.Side, sides int, alpha complex128, b []F, ldb int, beta complex128, c []F, ldc int,
+) {
+	for i := range sides {
+		if s == blas.Left {
+			t.mirrored(how, alpha, b[2*i:], ldb, beta, c[2*i:], ldc)
+		} else {
+			t.mirrored(how, alpha, b[2*i*ldb:], 1, beta, c[2*i*ldc:], 1)
+		}
+	}
 }
 
 // zsymmWay returns how a product with a Hermitian or symmetric matrix is computed.

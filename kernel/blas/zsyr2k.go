@@ -115,7 +115,15 @@ func zsyr2k[F tile.Float](
 			p.b.transposed, p.b.conjugate = true, hermitian
 		}
 	}
-	if n <= complexTwice && k >= complexTwiceDepth || n <= complexSquare {
+	if hermitian {
+		second.alpha = complex(real(alpha), -imag(alpha))
+	}
+	switch {
+	case z.isFewTerms(2*k, mostTermsOfTwo):
+		z.addTerms(hermitian, true, beta)
+	case k < complexTwiceDepth && n > joinedOrder:
+		z.joined(&second, hermitian, beta)
+	case n <= complexTwice:
 		memory := borrow[F](2 * n * n)
 		z.c, z.ldc, z.part = *memory, 2*n, blas.All
 		z.computeWith(0)
@@ -124,18 +132,25 @@ func zsyr2k[F tile.Float](
 		}
 		addBothHalves(hermitian, ul, n, *memory, beta, c, ldc)
 		giveBack(memory)
-		return true
-	}
-	if hermitian {
-		second.alpha = complex(real(alpha), -imag(alpha))
-		makeReal(c, ldc, n)
-	}
-	z.computeWith(beta)
-	second.compute(false)
-	if hermitian {
-		makeReal(c, ldc, n)
+	default:
+		z.triangle(hermitian, beta)
+		second.compute(false)
+		if hermitian {
+			makeReal(c, ldc, n)
+		}
 	}
 	return true
+}
+
+// triangle computes a triangle of a product plus beta C, with a real diagonal if C is Hermitian.
+func (z *complexProduct[F]) triangle(hermitian bool, beta complex128) {
+	if hermitian { // the imaginary parts of the diagonal are not read
+		makeReal(z.c, z.ldc/2, z.n)
+	}
+	z.computeWith(beta)
+	if hermitian {
+		makeReal(z.c, z.ldc/2, z.n)
+	}
 }
 
 // addBothHalves computes a triangle of C = X + X' + beta C or, if C is Hermitian, C = X + X* + beta C, with a

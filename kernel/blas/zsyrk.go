@@ -76,6 +76,10 @@ func zsyrk[F tile.Float](
 		right.transposed, right.conjugate = true, hermitian
 	}
 	z := complexProduct[F]{left, right, n, n, k, alpha, c, 2 * ldc, ul}
+	if z.isFewTerms(k, mostTerms) {
+		z.addTerms(hermitian, false, beta)
+		return true
+	}
 	if n <= complexSquare {
 		memory := borrow[F](2 * n * n)
 		z.c, z.ldc, z.part = *memory, 2*n, blas.All
@@ -84,13 +88,7 @@ func zsyrk[F tile.Float](
 		giveBack(memory)
 		return true
 	}
-	if hermitian {
-		makeReal(c, ldc, n)
-	}
-	z.computeWith(beta)
-	if hermitian {
-		makeReal(c, ldc, n)
-	}
+	z.triangle(hermitian, beta)
 	return true
 }
 
