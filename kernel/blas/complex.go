@@ -21,9 +21,10 @@ import (
 //
 // Let u be the unit roundoff of float64, or float32, g = 2k u / (1 - 2k u), and alpha = 1. Then an entry of
 // A B errs like sums of 2k real products. The error of its real part is at most g sum(|re a||re b| + |im
-// a||im b|). The error of its imaginary part is at most g sum(|re a||im b| + |im a||re b|). Another alpha is
-// multiplied into the entries of one factor first, with at most 2u |alpha| for each |re b| + |im b|, or |re
-// a| + |im a|. Products of few rows or columns are computed otherwise, with the same bounds: see zfew.go.
+// a||im b|). The error of its imaginary part is at most g sum(|re a||im b| + |im a||re b|). Another real
+// alpha multiplies the sums. A complex alpha is multiplied into the entries of one factor first, with at
+// most 2u |alpha| for each |re b| + |im b|, or |re a| + |im a|. Products of few rows or columns are computed
+// otherwise, with the same bounds: see zfew.go.
 
 // A pairing is how the right factor of a complex product becomes a real one: its entries, or their
 // conjugates, times alpha. Such a product counts its columns and its depth in reals.

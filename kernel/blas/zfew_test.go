@@ -29,7 +29,7 @@ func TestComplexProductsOfFewTerms(t *testing.T) {
 	})
 }
 
-// Complex matrices that are larger than caches are multiplied by vectors as gonum multiplies them, to rounding.
+// Products of vectors and complex matrices that are larger than caches are gonum's to rounding.
 func TestLargeComplexMatrixTimesVector(t *testing.T) {
 	large := func(rng *rand.Rand) func() int {
 		return func() int { return 450 + rng.IntN(40) }
@@ -69,7 +69,8 @@ func fewSizesOf(rng *rand.Rand) func() int {
 }
 
 func compareFew[T complexNumber](
-	t *testing.T, r *complexRoutine[T], calls int, sizes func(*rand.Rand) func() int, ours, gonum complexAPI[T], tolerance float64,
+	t *testing.T, r *complexRoutine[T], calls int, sizes func(*rand.Rand) func() int, ours, gonum complexAPI[T],
+	tolerance float64,
 ) {
 	switch r.name {
 	case "gemm", "gemv", "herk", "syrk", "her2k", "syr2k", "hemm", "symm":

@@ -13,7 +13,7 @@ func (*routines) Zhemm(
 	s blas.Side, ul blas.Uplo, m, n int, alpha complex128, a []complex128, lda int, b []complex128, ldb int,
 	beta complex128, c []complex128, ldc int,
 ) {
-	if m*n < complexSides || !zsymm(true, s, ul, m, n, alpha, doubles(a), lda, doubles(b), ldb, beta, doubles(c), ldc) {
+	if fewSymmetric(m, n) || !zsymm(true, s, ul, m, n, alpha, doubles(a), lda, doubles(b), ldb, beta, doubles(c), ldc) {
 		fallback{}.Zhemm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
 	}
 }
@@ -23,7 +23,7 @@ func (*routines) Chemm(
 	s blas.Side, ul blas.Uplo, m, n int, alpha complex64, a []complex64, lda int, b []complex64, ldb int,
 	beta complex64, c []complex64, ldc int,
 ) {
-	if m*n < complexSides ||
+	if fewSymmetric(m, n) ||
 		!zsymm(
 			true, s, ul, m, n, complex128(alpha), singles(a), lda, singles(b), ldb, complex128(beta),
 			singles(c), ldc,
@@ -40,7 +40,7 @@ func (*routines) Zsymm(
 	s blas.Side, ul blas.Uplo, m, n int, alpha complex128, a []complex128, lda int, b []complex128, ldb int,
 	beta complex128, c []complex128, ldc int,
 ) {
-	if m*n < complexSides || s == blas.Left && m <= gonumSymmetric ||
+	if fewSymmetric(m, n) || s == blas.Left && m <= gonumSymmetric ||
 		!zsymm(false, s, ul, m, n, alpha, doubles(a), lda, doubles(b), ldb, beta, doubles(c), ldc) {
 		fallback{}.Zsymm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
 	}
@@ -51,7 +51,7 @@ func (*routines) Csymm(
 	s blas.Side, ul blas.Uplo, m, n int, alpha complex64, a []complex64, lda int, b []complex64, ldb int,
 	beta complex64, c []complex64, ldc int,
 ) {
-	if m*n < complexSides ||
+	if fewSymmetric(m, n) ||
 		!zsymm(
 			false, s, ul, m, n, complex128(alpha), singles(a), lda, singles(b), ldb, complex128(beta),
 			singles(c), ldc,
@@ -59,6 +59,9 @@ func (*routines) Csymm(
 		fallback{}.Csymm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
 	}
 }
+
+// fewSymmetric reports whether gonum multiplies a symmetric matrix by an m x n matrix as fast.
+func fewSymmetric(m, n int) bool { return m*n < complexSides && max(m, n) < pairSidesOrder }
 
 // zsymm computes a product with a Hermitian or symmetric matrix and returns true, or returns false where
 // gonum computes it.
@@ -96,17 +99,23 @@ func zsymm[F tile.Float](
 }
 
 // eachSide computes a product with the matrix of a triangle, one column after the other or, on the right, one
-// row, which the transpose of the matrix multiplies.
+// row, which the transpose of the matrix multiplies. Several threads take the sides in turn if that pays.
 func (t *storedPairs[F]) eachSide(
 	how mirroring, s blas.Side, sides int, alpha complex128, b []F, ldb int, beta complex128, c []F, ldc int,
 ) {
-	for i := range sides {
-		if s == blas.Left {
-			t.mirrored(how, alpha, b[2*i:], ldb, beta, c[2*i:], ldc)
-		} else {
-			t.mirrored(how, alpha, b[2*i*ldb:], 1, beta, c[2*i*ldc:], 1)
-		}
+	nextB, incB, nextC, incC := 2, ldb, 2, ldc
+	if s == blas.Right {
+		nextB, incB, nextC, incC = 2*ldb, 1, 2*ldc, 1
 	}
+	by := teamFor[F](2*t.n*t.n*sides, true)
+	if by.threads == 1 {
+		for i := range sides {
+			t.mirrored(how, alpha, b[i*nextB:], incB, beta, c[i*nextC:], incC)
+		}
+		return
+	}
+	of := *t // a copy, so that products on one thread need no memory of the heap
+	by.run(sides, func(i int) { of.mirrored(how, alpha, b[i*nextB:], incB, beta, c[i*nextC:], incC) })
 }
 
 // zsymmWay returns how a product with a Hermitian or symmetric matrix is computed.

@@ -16,6 +16,7 @@ func (*routines) Zherk(
 	ul blas.Uplo, tA blas.Transpose, n, k int, alpha float64, a []complex128, lda int, beta float64,
 	c []complex128, ldc int,
 ) {
+	tA, lda = columnAsRow(blas.ConjTrans, tA, n, k, lda)
 	if fewSquares(tA, n, k) || tA == blas.Trans ||
 		!zsyrk(true, ul, tA, n, k, complex(alpha, 0), doubles(a), lda, complex(beta, 0), doubles(c), ldc) {
 		fallback{}.Zherk(ul, tA, n, k, alpha, a, lda, beta, c, ldc)
@@ -27,6 +28,7 @@ func (*routines) Cherk(
 	ul blas.Uplo, tA blas.Transpose, n, k int, alpha float32, a []complex64, lda int, beta float32,
 	c []complex64, ldc int,
 ) {
+	tA, lda = columnAsRow(blas.ConjTrans, tA, n, k, lda)
 	if tA == blas.Trans ||
 		!zsyrk(
 			true, ul, tA, n, k, complex(float64(alpha), 0), singles(a), lda, complex(float64(beta), 0),
@@ -45,6 +47,7 @@ func (*routines) Zsyrk(
 	ul blas.Uplo, tA blas.Transpose, n, k int, alpha complex128, a []complex128, lda int, beta complex128,
 	c []complex128, ldc int,
 ) {
+	tA, lda = columnAsRow(blas.Trans, tA, n, k, lda)
 	if fewSquares(tA, n, k) || tA == blas.ConjTrans ||
 		!zsyrk(false, ul, tA, n, k, alpha, doubles(a), lda, beta, doubles(c), ldc) {
 		fallback{}.Zsyrk(ul, tA, n, k, alpha, a, lda, beta, c, ldc)
@@ -56,10 +59,20 @@ func (*routines) Csyrk(
 	ul blas.Uplo, tA blas.Transpose, n, k int, alpha complex64, a []complex64, lda int, beta complex64,
 	c []complex64, ldc int,
 ) {
+	tA, lda = columnAsRow(blas.Trans, tA, n, k, lda)
 	if tA == blas.ConjTrans ||
 		!zsyrk(false, ul, tA, n, k, complex128(alpha), singles(a), lda, complex128(beta), singles(c), ldc) {
 		fallback{}.Csyrk(ul, tA, n, k, alpha, a, lda, beta, c, ldc)
 	}
+}
+
+// columnAsRow returns the form and the stride of a matrix of one column, whose numbers follow each other, as
+// a row. The product of a row and its transpose, or its conjugate transpose, is that of the column.
+func columnAsRow(turned, tA blas.Transpose, n, k, lda int) (blas.Transpose, int) {
+	if tA == turned && n == 1 && lda == 1 && k > 0 {
+		return blas.NoTrans, k
+	}
+	return tA, lda
 }
 
 // zsyrk computes a Hermitian or a symmetric product and returns true, or returns false where gonum computes

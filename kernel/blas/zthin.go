@@ -5,8 +5,8 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// A thinVector is y = alpha op(A) x + beta y for a matrix A of many rows of few complex numbers, computed as a
-// product of reals: rows of complex numbers would be too short for the tiles.
+// A thinVector is y = alpha op(A) x + beta y for a matrix A of many rows of few complex numbers, computed as
+// a product of reals: rows of complex numbers would be too short for the tiles.
 type thinVector[F tile.Float] struct {
 	m, n        int
 	a           []F
@@ -50,8 +50,8 @@ func (v *thinVector[F]) rows() {
 	giveBack(memory)
 }
 
-// columns computes y for op(A) other than A: a product of two rows, the real and the imaginary parts of x, and
-// the reals of A.
+// columns computes y for op(A) other than A: a product of two rows, the real and the imaginary parts of x,
+// and the reals of A.
 func (v *thinVector[F]) columns() {
 	memory := borrow[F](4*v.m + 4*v.n)
 	defer giveBack(memory)
