@@ -13,9 +13,11 @@ import (
 // are, for every form of both factors.
 func TestComplexProductsOfFewRows(t *testing.T) {
 	forComplex(t, func(t *testing.T, r *complexRoutine[complex128]) {
-		compareFew(t, r, 400, fewSizesOf, complex128s(blas.Implementation{}), complex128s(reference.Implementation{}), 1e-13)
+		compareFew(t, r, 400, fewSizesOf, complex128s(blas.Implementation{}),
+			complex128s(reference.Implementation{}), 1e-13)
 	}, func(t *testing.T, r *complexRoutine[complex64]) {
-		compareFew(t, r, 400, fewSizesOf, complex64s(blas.Implementation{}), complex64s(reference.Implementation{}), 4e-5)
+		compareFew(t, r, 400, fewSizesOf, complex64s(blas.Implementation{}),
+			complex64s(reference.Implementation{}), 4e-5)
 	})
 }
 
@@ -23,9 +25,11 @@ func TestComplexProductsOfFewRows(t *testing.T) {
 // matrices of any number of rows and few columns are gonum's too.
 func TestComplexProductsOfFewTerms(t *testing.T) {
 	forComplex(t, func(t *testing.T, r *complexRoutine[complex128]) {
-		compareFew(t, r, 400, fewTermsOf, complex128s(blas.Implementation{}), complex128s(reference.Implementation{}), 1e-13)
+		compareFew(t, r, 400, fewTermsOf, complex128s(blas.Implementation{}),
+			complex128s(reference.Implementation{}), 1e-13)
 	}, func(t *testing.T, r *complexRoutine[complex64]) {
-		compareFew(t, r, 400, fewTermsOf, complex64s(blas.Implementation{}), complex64s(reference.Implementation{}), 4e-5)
+		compareFew(t, r, 400, fewTermsOf, complex64s(blas.Implementation{}),
+			complex64s(reference.Implementation{}), 4e-5)
 	})
 }
 
@@ -38,7 +42,8 @@ func TestLargeComplexMatrixTimesVector(t *testing.T) {
 		if r.name != "gemv" {
 			t.Skip("not a matrix times a vector")
 		}
-		compareFew(t, r, 16, large, complex128s(blas.Implementation{}), complex128s(reference.Implementation{}), 1e-13)
+		compareFew(t, r, 16, large, complex128s(blas.Implementation{}),
+			complex128s(reference.Implementation{}), 1e-13)
 	}, func(t *testing.T, r *complexRoutine[complex64]) { t.Skip("as smaller ones") })
 }
 
