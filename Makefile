@@ -191,7 +191,7 @@ faults: ## three nodes in network namespaces, every fault RUNS (20) times; needs
 	$(GO) test -count=$(RUNS) -timeout 0 -tags faults ./cmd/difalt/internal/engine/grpc/faults -v -parallel 3
 
 # Mutants are drawn from these packages.
-MUTATED = ./kernel/... ./difalt/... ./consensus/... ./topology ./private ./internal/... ./cmd/difalt/...
+MUTATED = ./kernel/... ./difalt/... ./mixed ./consensus/... ./topology ./private ./internal/... ./cmd/difalt/...
 
 mutants: ## MUTANTS (100) small errors, drawn with SEED (1), that the tests should notice
 	$(GO) run ./scripts/mutants -n $(MUTANTS) -seed $(SEED) $(MUTATED)
