@@ -184,7 +184,8 @@ func checkApart(r *run, b, f []float64, ldf, rows, cols int, hi float64) {
 
 // factorOf checks the F that LeastSquares leaves: A'A = F'D F with the diagonal D of F.
 func factorOf(r *run, a []float64, lda, rows, cols int, y []float64) {
-	b, e, work := alloc[float64](r, cols), alloc[float64](r, rows), workspace[float64](r, tile.LeastSquaresWork(rows, cols))
+	b, e := alloc[float64](r, cols), alloc[float64](r, rows)
+	work := workspace[float64](r, tile.LeastSquaresWork(rows, cols))
 	var lo, hi, squares float64
 	r.call(func() { lo, hi, squares = tile.LeastSquares(b, e, a, lda, rows, cols, y, work, 0) })
 	r.results(lo, hi, squares)
