@@ -11,20 +11,17 @@ const piecePairs = 128
 
 // doublePairsOf returns the entries of a complex vector. x holds them.
 func doublePairsOf(n int, x []complex128, inc int) apart[[2]float64] {
-	a := entriesOf(n, x, inc)
-	return apart[[2]float64]{a.first, a.step}
+	return apart[[2]float64](entriesOf(n, x, inc))
 }
 
 // singlePairsOf is doublePairsOf in complex64.
 func singlePairsOf(n int, x []complex64, inc int) apart[[2]float32] {
-	a := entriesOf(n, x, inc)
-	return apart[[2]float32]{a.first, a.step}
+	return apart[[2]float32](entriesOf(n, x, inc))
 }
 
 // wordsOf returns the entries of a complex vector as words, for moves.
 func wordsOf(n int, x []complex64, inc int) apart[uint64] {
-	a := entriesOf(n, x, inc)
-	return apart[uint64]{a.first, a.step}
+	return apart[uint64](entriesOf(n, x, inc))
 }
 
 // pairsApart reports whether n entries of a complex vector have an increment of 2 or more, are as many as
