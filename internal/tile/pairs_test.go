@@ -166,9 +166,9 @@ func largestPair[F tile.Float](r *run, s shape) {
 
 func gatherPairs[F tile.Float](r *run, s shape) {
 	inc := 1 + s.n%5
-	src, _ := dense[F](r, "src", 2*inc*s.d, 1)
+	src, _ := dense[F](r, "src", 2*inc*(s.d-1)+2, 1)
 	dst := alloc[F](r, 2*s.d)
-	r.call(func() { tile.GatherPairs(dst, src[:2*inc*(s.d-1)+2], inc, s.d) })
+	r.call(func() { tile.GatherPairs(dst, src, inc, s.d) })
 	for k, v := range dst {
 		r.same(float64(v), float64(src[k/2*2*inc+k%2]), k, 0)
 	}
@@ -176,10 +176,11 @@ func gatherPairs[F tile.Float](r *run, s shape) {
 
 func scalePairs[F tile.Float](r *run, s shape) {
 	inc := 1 + s.n%5
-	x, _ := filled[F](r, 2*inc*s.d, 2*inc*s.d, 1, 1)
+	length := 2*inc*(s.d-1) + 2
+	x, _ := filled[F](r, length, length, 1, 1)
 	before, by := slices.Clone(x), F(r.rng.NormFloat64())
-	r.call(func() { tile.ScalePairs(x[:2*inc*(s.d-1)+2], inc, s.d, by) })
-	entries(r, x, 0, 2*inc*s.d, 1, func(want *sum, k, _ int) {
+	r.call(func() { tile.ScalePairs(x, inc, s.d, by) })
+	entries(r, x, 0, length, 1, func(want *sum, k, _ int) {
 		v := before[k]
 		if k/2%inc == 0 {
 			v *= by
