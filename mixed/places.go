@@ -8,7 +8,7 @@ const placeCells = 256
 type places struct {
 	at    []float64
 	scale float64 // cells a unit
-	first []int32 // of every cell, and of what lies beyond: the number of places in cells before
+	first []int32 // the number of places in cells before each cell, and before the end
 }
 
 // newPlaces returns the places of an increasing list.
