@@ -75,12 +75,14 @@ func (t *trial) reflectors() (q, c *rowMajor, tau, work []float64) {
 	return t.x[0], t.x[1], make([]float64, t.s.k), make([]float64, 5000+64*(max(t.s.m, 0)+max(t.s.n, 0)+t.s.k))
 }
 
-// routines are the routines that this package computes itself: the shapes of their operands, and the call,
-// which returns results beside the operands.
-var routines = map[string]struct {
+// A routine has the shapes of its operands, and the call, which returns results beside the operands.
+type routine struct {
 	operands func(rng *rand.Rand, s *settings, gap func() int) []*rowMajor
 	call     func(t *trial) []float64
-}{
+}
+
+// routines are the routines that this package computes itself, with those of other files.
+var routines = map[string]routine{
 	"Dpotrf": {func(rng *rand.Rand, s *settings, gap func() int) []*rowMajor {
 		a := triangular(rng, s.n, gap())
 		if s.k%4 == 0 { // not positive definite, from some row on

@@ -86,6 +86,31 @@ type triangle struct {
 	diag blas.Diag
 	a    []float64
 	lda  int
+	band int // the diagonals beside the main one of a band, or wholeTriangle
+}
+
+// wholeTriangle is the band of a triangle that is stored as a square matrix.
+const wholeTriangle = -1
+
+// solve overwrites x by the solution of the triangle, or its transpose, times it.
+func (f *triangle) solve(tA blas.Transpose, x []float64) {
+	var i Implementation
+	if f.band == wholeTriangle {
+		i.Dtrsv(f.ul, tA, f.diag, len(x), f.a, f.lda, x, 1)
+		return
+	}
+	i.Dtbsv(f.ul, tA, f.diag, len(x), f.band, f.a, f.lda, x, 1)
+}
+
+// timesTransposed returns the factors of a positive definite matrix with this Cholesky factor.
+func (f *triangle) timesTransposed() []triangle {
+	first, second := *f, *f
+	if f.ul == blas.Upper {
+		first.t = blas.Trans
+	} else {
+		second.t = blas.Trans
+	}
+	return []triangle{first, second}
 }
 
 // reciprocal returns 1 / (anorm |A^-1|) for a norm and the product A of some factors, by Higham's estimate
@@ -110,7 +135,7 @@ func (l Lapack) reciprocal(
 			if transposed == (f.t == blas.NoTrans) {
 				tA = blas.Trans
 			}
-			Implementation{}.Dtrsv(f.ul, tA, f.diag, n, f.a, f.lda, work, 1)
+			f.solve(tA, work[:n])
 			if !(tile.MaxAbs(work[:n]) <= most) {
 				return 0, false
 			}
@@ -132,19 +157,18 @@ const safeMin = 0x1p-1022
 
 // plain reports whether the arguments of a condition estimate are ones that gonum answers by itself: with a
 // panic, or without a computation.
-func plain(n int, a []float64, lda int, anorm float64, work []float64, iwork []int) bool {
-	return n <= 0 || !inside(a, n, n, lda) || len(work) < 3*n || len(iwork) < n ||
-		!(anorm > 0 && anorm <= math.MaxFloat64)
+func plain(n int, anorm float64, work []float64, iwork []int) bool {
+	return n <= 0 || len(work) < 3*n || len(iwork) < n || !(anorm > 0 && anorm <= math.MaxFloat64)
 }
 
 // Dgecon estimates the reciprocal of the condition number of a matrix with the factors L and U in a.
 func (l Lapack) Dgecon(
 	norm lapack.MatrixNorm, n int, a []float64, lda int, anorm float64, work []float64, iwork []int,
 ) float64 {
-	if !plain(n, a, lda, anorm, work, iwork) && (norm == lapack.MaxColumnSum || norm == lapack.MaxRowSum) &&
-		len(work) >= 4*n {
-		lower := triangle{blas.Lower, blas.NoTrans, blas.Unit, a, lda}
-		upper := triangle{blas.Upper, blas.NoTrans, blas.NonUnit, a, lda}
+	sums := norm == lapack.MaxColumnSum || norm == lapack.MaxRowSum
+	if sums && inside(a, n, n, lda) && !plain(n, anorm, work, iwork) && len(work) >= 4*n {
+		lower := triangle{blas.Lower, blas.NoTrans, blas.Unit, a, lda, wholeTriangle}
+		upper := triangle{blas.Upper, blas.NoTrans, blas.NonUnit, a, lda, wholeTriangle}
 		if r, ok := l.reciprocal(norm, n, anorm, work, iwork, lower, upper); ok {
 			return r
 		}
@@ -154,13 +178,9 @@ func (l Lapack) Dgecon(
 
 // Dpocon estimates the reciprocal of the condition number of a matrix with its Cholesky factor in a.
 func (l Lapack) Dpocon(ul blas.Uplo, n int, a []float64, lda int, anorm float64, work []float64, iwork []int) float64 {
-	if !plain(n, a, lda, anorm, work, iwork) && (ul == blas.Upper || ul == blas.Lower) {
-		first := triangle{ul, blas.NoTrans, blas.NonUnit, a, lda}
-		second := triangle{ul, blas.Trans, blas.NonUnit, a, lda}
-		if ul == blas.Upper {
-			first, second = second, first
-		}
-		if r, ok := l.reciprocal(lapack.MaxColumnSum, n, anorm, work, iwork, first, second); ok {
+	if inside(a, n, n, lda) && !plain(n, anorm, work, iwork) && (ul == blas.Upper || ul == blas.Lower) {
+		factor := triangle{ul, blas.NoTrans, blas.NonUnit, a, lda, wholeTriangle}
+		if r, ok := l.reciprocal(lapack.MaxColumnSum, n, anorm, work, iwork, factor.timesTransposed()...); ok {
 			return r
 		}
 	}
@@ -172,10 +192,10 @@ func (l Lapack) Dtrcon(
 	norm lapack.MatrixNorm, ul blas.Uplo, diag blas.Diag, n int, a []float64, lda int, work []float64,
 	iwork []int,
 ) float64 {
-	if !plain(n, a, lda, 1, work, iwork) && (norm == lapack.MaxColumnSum || norm == lapack.MaxRowSum) &&
+	if inside(a, n, n, lda) && !plain(n, 1, work, iwork) && (norm == lapack.MaxColumnSum || norm == lapack.MaxRowSum) &&
 		(ul == blas.Upper || ul == blas.Lower) && (diag == blas.Unit || diag == blas.NonUnit) {
 		anorm := l.Dlantr(norm, ul, diag, n, n, a, lda, work)
-		r, ok := l.reciprocal(norm, n, anorm, work, iwork, triangle{ul, blas.NoTrans, diag, a, lda})
+		r, ok := l.reciprocal(norm, n, anorm, work, iwork, triangle{ul, blas.NoTrans, diag, a, lda, wholeTriangle})
 		if ok && anorm > 0 {
 			return r
 		}

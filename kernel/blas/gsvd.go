@@ -380,3 +380,15 @@ func (d *gsvd) reduceA(tol float64) {
 		upperTriangle(rest, len(reflections))
 	}
 }
+
+// permuteColumns moves column p[j] of a matrix of m rows to j.
+func permuteColumns(m int, a []float64, lda int, p []int) {
+	before := make([]float64, len(p))
+	for i := range m {
+		row := a[i*lda:][:len(p)]
+		copy(before, row)
+		for j, from := range p {
+			row[j] = before[from]
+		}
+	}
+}

@@ -18,7 +18,7 @@ func (l Lapack) Dgels(
 	lwork int,
 ) bool {
 	k, long := min(m, n), max(m, n)
-	if !known(tA) || nrhs <= 0 || k <= panelColumns || lwork < k+max(k, nrhs) || len(work) < lwork ||
+	if !known(tA) || nrhs <= 0 || k <= 0 || lwork < k+max(k, nrhs) || len(work) < lwork ||
 		!inside(a, m, n, lda) || !inside(b, long, nrhs, ldb) {
 		return l.Implementation.Dgels(tA, m, n, nrhs, a, lda, b, ldb, work, lwork)
 	}
@@ -86,66 +86,6 @@ func rescale(e, m, n int, a []float64, lda int) {
 	for i := range m {
 		for j, v := range a[i*lda:][:n] {
 			a[i*lda+j] = math.Ldexp(v, e)
-		}
-	}
-}
-
-// Dgeqp3 computes the factors Q and R of A P for an m x n matrix A and a permutation P of its columns.
-//
-// On entry columns j with jpvt[j] other than -1 come first, as they stand; the largest of the other columns
-// come next. On return a, tau and work are as Dgeqrf leaves them, and column j of A P is column jpvt[j] of A.
-func (l Lapack) Dgeqp3(m, n int, a []float64, lda int, jpvt []int, tau, work []float64, lwork int) {
-	fixed := 0
-	for _, p := range jpvt {
-		if p >= 0 && p < n {
-			fixed++
-		} else if p != -1 {
-			fixed = -n
-		}
-	}
-	if fixed <= panelColumns || m <= panelColumns || lwork < 3*n+1 || len(work) < lwork || !inside(a, m, n, lda) ||
-		len(jpvt) != n || len(tau) < min(m, n) {
-		l.Implementation.Dgeqp3(m, n, a, lda, jpvt, tau, work, lwork)
-		return
-	}
-	order, free := make([]int, 0, n), make([]int, 0, n)
-	for j, p := range jpvt {
-		if p == -1 {
-			free = append(free, j)
-		} else {
-			order = append(order, j)
-		}
-	}
-	copy(jpvt, append(order, free...))
-	permuteColumns(m, a, lda, jpvt)
-	k := min(m, fixed)
-	l.Dgeqrf(m, k, a, lda, tau[:k], work, lwork)
-	if k < n {
-		l.Dormqr(blas.Left, blas.Trans, m, n-k, k, a, lda, tau[:k], a[k:], lda, work, lwork)
-	}
-	if k == fixed && k < min(m, n) {
-		last := make([]int, n-k)
-		for j := range last {
-			last[j] = -1
-		}
-		l.Implementation.Dgeqp3(m-k, n-k, a[k*(lda+1):], lda, last, tau[k:], work, lwork)
-		permuteColumns(k, a[k:], lda, last)
-		before := append([]int(nil), jpvt[k:]...)
-		for j, p := range last {
-			jpvt[k+j] = before[p]
-		}
-	}
-	l.Implementation.Dgeqp3(m, n, a, lda, jpvt, tau, work, -1) // sets work[0]
-}
-
-// permuteColumns moves column p[j] of a matrix of m rows to j.
-func permuteColumns(m int, a []float64, lda int, p []int) {
-	before := make([]float64, len(p))
-	for i := range m {
-		row := a[i*lda:][:len(p)]
-		copy(before, row)
-		for j, from := range p {
-			row[j] = before[from]
 		}
 	}
 }

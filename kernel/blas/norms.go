@@ -27,7 +27,7 @@ func (l Lapack) Dlange(norm lapack.MatrixNorm, m, n int, a []float64, lda int, w
 		sums := work[:n]
 		clear(sums)
 		for i := range m {
-			tile.AddAbs(sums, a[i*lda:], n)
+			addSizes(sums, a[i*lda:][:n])
 		}
 		return tile.MaxAbs(sums)
 	case lapack.Frobenius:
@@ -41,6 +41,61 @@ func (l Lapack) Dlange(norm lapack.MatrixNorm, m, n int, a []float64, lda int, w
 		}
 	}
 	return l.Implementation.Dlange(norm, m, n, a, lda, work)
+}
+
+// Dlantr returns a norm of a trapezoid, a triangle of an m x n matrix; its diagonal is 1 if diag is Unit. The
+// Frobenius norm is gonum's, which scales, where squares are not safe from overflow and underflow.
+func (l Lapack) Dlantr(
+	norm lapack.MatrixNorm, ul blas.Uplo, diag blas.Diag, m, n int, a []float64, lda int, work []float64,
+) float64 {
+	columns, frobenius := norm == lapack.MaxColumnSum, norm == lapack.Frobenius
+	known := columns && len(work) >= n || frobenius || norm == lapack.MaxRowSum || norm == lapack.MaxAbs
+	valid := known && isTriangle(ul) && (diag == blas.Unit || diag == blas.NonUnit) && m > 0 && inside(a, m, n, lda)
+	if !valid || n < fewForNorms {
+		return l.Implementation.Dlantr(norm, ul, diag, m, n, a, lda, work)
+	}
+	sums, size, squares := work, 0.0, 0.0
+	if columns {
+		sums = work[:n]
+		clear(sums)
+	}
+	for i := range m {
+		from, to := 0, min(i+1, n)
+		if ul == blas.Upper {
+			from, to = min(i, n), n
+		}
+		one := 0.0 // the entry of the diagonal, where memory holds another
+		if diag == blas.Unit && i < n {
+			one = 1
+			if ul == blas.Upper {
+				from++
+			} else {
+				to--
+			}
+		}
+		row := a[i*lda+from : i*lda+to]
+		switch {
+		case columns:
+			if addSizes(sums[from:], row); one != 0 {
+				sums[i] += one
+			}
+		case frobenius:
+			squares += innerProduct(row, row) + one
+		case norm == lapack.MaxRowSum:
+			size = max(size, sumOfRow(row)+one)
+		default:
+			size = max(size, largest(1, len(row), row, 0), one)
+		}
+	}
+	switch {
+	case columns:
+		return tile.MaxAbs(sums)
+	case !frobenius:
+		return size
+	case safeSquares(squares):
+		return math.Sqrt(squares)
+	}
+	return l.Implementation.Dlantr(norm, ul, diag, m, n, a, lda, work)
 }
 
 // largest returns the largest absolute value in a matrix, NaN if an entry is.
@@ -71,6 +126,18 @@ func largestOfTriangle(ul blas.Uplo, n int, a []float64, lda int) (size float64)
 		size = max(size, largest(1, to-from, a[i*lda+from:], lda))
 	}
 	return size
+}
+
+// addSizes adds the absolute values of a row to sums: by vectors if there are enough.
+func addSizes(sums, row []float64) {
+	if len(row) >= sizesInLoops {
+		tile.AddAbs(sums, row, len(row))
+		return
+	}
+	sums = sums[:len(row)]
+	for j, v := range row {
+		sums[j] += math.Abs(v)
+	}
 }
 
 // sumOfRow returns the sum of absolute values, by vectors if there are enough.

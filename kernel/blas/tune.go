@@ -230,6 +230,12 @@ const (
 	// the largest n n k for which gonum applies a triangle of order n to k right sides. Ztrsm, Ztrmm 3 to
 	// 64.
 	complexBlock, complexSteps = 48, 64
+	// fewBandSides is the least number of right sides of a band matrix whose rows are combined; fewer are
+	// solved one after the other. BandCholesky.Solve of 10 to 350 with 1 to 40 sides.
+	fewBandSides = 4
+	// sizesInLoops is the length of rows from which vectors add their absolute values to others. Norm 1 of 4
+	// to 60.
+	sizesInLoops = 12
 	// fewForNorms is the number of columns below which gonum needs no more time. Cholesky.
 	fewForNorms = 16
 	// fewForReduction is the number of columns below which one column and row after the other become

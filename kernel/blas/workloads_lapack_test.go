@@ -3,6 +3,8 @@ package blas_test
 import (
 	"fmt"
 
+	gblas "gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/lapack/lapack64"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -34,7 +36,11 @@ func (l *workloadList) reductions() {
 		s := l.positive(n)
 		tri, inverse := mat.NewTriDense(n, mat.Upper, s.RawSymmetric().Data), mat.NewTriDense(n, mat.Upper, nil)
 		l.add("systems", n, fmt.Sprintf("InverseTri %d", n), func() { check(inverse.InverseTri(tri)) })
+		l.add("systems", n, fmt.Sprintf("Norm of a triangle %d", n), func() { mat.Norm(tri, 1) })
 		l.add("systems", n, fmt.Sprintf("PivotedCholesky %d", n), func() { new(mat.PivotedCholesky).Factorize(s, -1) })
+	}
+	for _, s := range [][2]int{{20, 5}, {100, 30}, {400, 100}, {1000, 300}} {
+		l.pivotedQR(s[0], s[1])
 	}
 	for _, s := range [][2]int{{5, 20}, {50, 100}, {50, 1000}, {200, 400}} {
 		a, q, x, b := l.dense(s[0], s[1]), new(mat.Dense), new(mat.VecDense), l.vec(s[0])
@@ -49,4 +55,23 @@ func (l *workloadList) reductions() {
 			check(lq.SolveVecTo(x, false, b))
 		})
 	}
+}
+
+// pivotedQR adds factors of an m x n matrix with exchanged columns, and a solution of A'x = b.
+func (l *workloadList) pivotedQR(m, n int) {
+	a, copied := l.dense(m, n), mat.NewDense(m, n, nil)
+	work, tau, order := make([]float64, 100*(m+n)), make([]float64, n), make([]int, n)
+	l.add("decompositions", n, fmt.Sprintf("Geqp3 %dx%d", m, n), func() {
+		copied.Copy(a)
+		for j := range order {
+			order[j] = -1
+		}
+		lapack64.Geqp3(copied.RawMatrix(), order, tau, work, len(work))
+	})
+	sides, b := l.dense(m, 2), mat.NewDense(m, 2, nil)
+	l.add("systems", n, fmt.Sprintf("Gels %dx%d, transposed", m, n), func() {
+		copied.Copy(a)
+		b.Copy(sides)
+		lapack64.Gels(gblas.Trans, copied.RawMatrix(), b.RawMatrix(), work, len(work))
+	})
 }

@@ -81,6 +81,10 @@ func (l *workloadList) bands() {
 		ch.Factorize(symmetric)
 		l.add("systems", n, fmt.Sprintf("BandCholesky %d", n), func() { new(mat.BandCholesky).Factorize(symmetric) })
 		l.add("systems", n, fmt.Sprintf("BandCholesky.SolveVec %d", n), func() { check(ch.SolveVecTo(y, x)) })
+		sides, solved := l.dense(n, 20), mat.NewDense(n, 20, nil)
+		l.add("systems", n, fmt.Sprintf("BandCholesky.Solve %d, 20 sides", n), func() {
+			check(ch.SolveTo(solved, sides))
+		})
 		packed := blas64.TriangularPacked{Uplo: gblas.Lower, Diag: gblas.Unit, N: n,
 			Data: l.dense(n*(n+1)/2, 1).RawMatrix().Data}
 		blas64.Scal(1e-6, blas64.Vector{N: len(packed.Data), Inc: 1, Data: packed.Data})
