@@ -288,7 +288,8 @@ func (f *fitter) choose(ctx context.Context) (*choice, error) {
 	}
 	best := places[BestCandidate(list)]
 	f.track.stage(Stages[3], 0, 0)
-	return f.all[best].finish(ctx)
+	c := &f.all[best]
+	return c.finish(ctx, c.s.tasks)
 }
 
 // BestCandidate returns the place of the candidate whose penalised evidence decides for it, the first of
@@ -308,8 +309,9 @@ func BestCandidate(list []Candidate) int {
 }
 
 // finish returns the choice with a strength of its own for every linear column and every curve, with the
-// common strength as prior, on all tasks. Axes are not features and keep the common strength.
-func (c choice) finish(ctx context.Context) (*choice, error) {
+// common strength as prior, on tasks as optimiseAndPolish takes them. Axes are not features and keep the
+// common strength.
+func (c choice) finish(ctx context.Context, tasks *taskSet) (*choice, error) {
 	s, q := c.s, *c.q
 	if s.design.Axes == nil {
 		q.group, q.sigma = make([]int, s.p), nil
@@ -324,7 +326,7 @@ func (c choice) finish(ctx context.Context) (*choice, error) {
 		}
 		q.common = slices.Clone(q.sigma)
 	}
-	end, err := s.optimiseAndPolish(ctx, &q, 3*iterations)
+	end, err := s.optimiseAndPolish(ctx, tasks, &q, 3*iterations)
 	if err != nil {
 		return nil, err
 	}
@@ -332,12 +334,14 @@ func (c choice) finish(ctx context.Context) (*choice, error) {
 	return &c, nil
 }
 
-// optimiseAndPolish optimises on some tasks, and then a little on all tasks where these are more.
-func (s *stats) optimiseAndPolish(ctx context.Context, q *varianceComponents, most int) (*optimum, error) {
+// optimiseAndPolish optimises on the tasks that optimisers use, and then a little on other ones, if these are
+// wanted.
+func (s *stats) optimiseAndPolish(ctx context.Context, tasks *taskSet, q *varianceComponents,
+	most int) (*optimum, error) {
 	end, err := s.optimise(ctx, s.some, q, most)
-	if err == nil && s.some != s.tasks {
+	if err == nil && tasks != s.some {
 		converged := end.converged // on its tasks
-		end, err = s.optimise(ctx, s.tasks, end.q, polish)
+		end, err = s.optimise(ctx, tasks, end.q, polish)
 		if err == nil {
 			end.converged = end.converged || converged
 		}

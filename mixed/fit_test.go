@@ -350,7 +350,7 @@ func TestFormsAreComparedOnTheSameTasks(t *testing.T) {
 	start := c.newOptimiser(s.start())
 	check.Done(optimiseAll(ctx, start))
 	c.keepHigher(&start.best)
-	end := check.OK(c.finish(ctx))
+	end := check.OK(c.finish(ctx, c.s.tasks))
 	if m, _, err := s.evaluate(ctx, end.q); err != nil || math.Abs(m.evidence-end.evidence) > 1e-9 {
 		t.Errorf("evidence %v, of all tasks %v (%v)", end.evidence, m.evidence, err)
 	}

@@ -31,26 +31,50 @@ type residualSS struct{ squares, freedom float64 }
 // rows of all tasks count alike, and only the widths of intervals are by task. The likelihood shows that
 // tasks differ, but depends little on most errors, which are errors of loud tasks. For that reason noise by
 // task decides on the rank only where rows also count by it: a direction that it takes for the noise of few
-// tasks may be what predicts their rows.
+// tasks may be what predicts their rows. The comparison is on the tasks that optimisers use.
 func (f *fitter) chooseNoise(ctx context.Context, alike *choice) (*choice, error) {
-	widths, err := alike.noiseOfTasks(ctx)
+	all := alike.s.tasks
+	widths, err := alike.noiseOfTasks(ctx, all)
 	if err != nil || widths == nil {
 		return alike, err
 	}
 	f.noise = widths
-	loud, err := f.weighTasks(ctx, alike, widths)
+	tried, err := alike.onSome(ctx)
 	if err != nil {
 		return nil, err
 	}
-	gain, err := clearlyBetter(ctx, &loud.choice, alike)
+	loud, err := f.weighTasks(ctx, tried, widths)
+	if err != nil {
+		return nil, err
+	}
+	gain, err := clearlyBetter(ctx, &loud.choice, tried)
 	if err != nil {
 		return nil, err
 	}
 	if f.alike = !gain; f.alike {
 		return alike, nil
 	}
+	if tried != alike {
+		if loud, err = f.weighRank(ctx, loud.Rank, alike, widths, all); err != nil {
+			return nil, err
+		}
+	}
 	f.noise = loud.noise
 	return &loud.choice, nil
+}
+
+// onSome returns the choice after optimisation on the tasks that optimisers use.
+func (c *choice) onSome(ctx context.Context) (*choice, error) {
+	if c.s.some == c.s.tasks {
+		return c, nil
+	}
+	end, err := c.s.optimise(ctx, c.s.some, c.q, 3*iterations)
+	if err != nil {
+		return nil, err
+	}
+	out := *c
+	out.optimum = *end
+	return &out, nil
 }
 
 // A weighted choice is one whose tasks count by their noise.
@@ -59,54 +83,64 @@ type weighted struct {
 	noise *taskNoise
 }
 
-// weighTasks returns the choice with noise by task in its weights. With equal noise a direction may stand for
-// the noise of few tasks. So lower ranks are compared with noise by task, too, as long as their penalised
-// evidence is higher.
+// weighTasks returns the choice with noise by task in its weights, on the tasks that optimisers use. With
+// equal noise a direction may stand for the noise of few tasks. So lower ranks are compared with noise by
+// task, too, as long as their penalised evidence is higher.
 func (f *fitter) weighTasks(ctx context.Context, alike *choice, widths *taskNoise) (*weighted, error) {
-	best, err := alike.weighTasks(ctx, widths, polish)
-	for i := len(f.all) - 1; i >= 0 && err == nil && f.Rank == nil; i-- {
-		if c := &f.all[i]; c.Curves != alike.Curves || c.Rank != best.Rank-1 {
-			continue
-		}
-		lower, err := f.all[i].finish(ctx)
-		if err == nil && alike.s.design.Periods != nil {
-			lower, err = lower.under(ctx, alike.s)
-		}
-		if err != nil {
-			return nil, err
-		}
-		noise, err := lower.noiseOfTasks(ctx)
-		if err != nil {
-			return nil, err
-		}
-		if noise == nil {
+	s, tasks := alike.s, alike.s.some
+	best, err := f.weighRank(ctx, alike.Rank, alike, widths, tasks)
+	for err == nil && f.Rank == nil {
+		var lower *weighted
+		lower, err = f.weighRank(ctx, best.Rank-1, alike, widths, tasks)
+		if err != nil || lower == nil {
 			break
 		}
-		other, err := lower.weighTasks(ctx, noise, polish)
-		if err != nil {
-			return nil, err
-		}
-		s := best.s
-		if other.evidence-s.rankPenalty(s.tasks, other.Rank) <= best.evidence-s.rankPenalty(s.tasks, best.Rank) {
+		if lower.evidence-s.rankPenalty(tasks, lower.Rank) <= best.evidence-s.rankPenalty(tasks, best.Rank) {
 			break
 		}
-		best = other
+		best = lower
 	}
 	return best, err
 }
 
-// noiseOfTasks returns the noise of the tasks about a choice with equal noise. It returns nil where the
-// likelihood of the residuals does not support that tasks differ.
-func (c *choice) noiseOfTasks(ctx context.Context) (*taskNoise, error) {
-	if c.q.exact() {
+// weighRank returns the choice with noise by task in its weights at the rank of an equal choice, or at
+// another one of the compared forms, on some tasks. It returns nil where no form has that rank, or where the
+// tasks do not differ in their noise there.
+func (f *fitter) weighRank(ctx context.Context, rank int, alike *choice, widths *taskNoise,
+	tasks *taskSet) (*weighted, error) {
+	if rank == alike.Rank {
+		return alike.weighTasks(ctx, tasks, widths, polish)
+	}
+	at := slices.IndexFunc(f.all, func(c choice) bool { return c.Curves == alike.Curves && c.Rank == rank })
+	if at < 0 {
 		return nil, nil
 	}
-	list, err := c.s.residualsOfTasks(ctx, c.m)
+	other, err := f.all[at].finish(ctx, tasks)
+	if err == nil && alike.s.design.Periods != nil {
+		other, err = other.under(ctx, alike.s, tasks)
+	}
 	if err != nil {
 		return nil, err
 	}
-	found, err := fitNoise(ctx, c.s.rows, c.s.rows.inOrder(list))
-	if err != nil || found.refused || found.gain < noiseNats+float64(0.5*rounded.Log(c.s.tasks.count)) {
+	noise, err := other.noiseOfTasks(ctx, tasks)
+	if err != nil || noise == nil {
+		return nil, err
+	}
+	return other.weighTasks(ctx, tasks, noise, polish)
+}
+
+// noiseOfTasks returns the noise of the tasks about a choice with equal noise. It returns nil where the
+// likelihood of the residuals does not support that tasks differ.
+func (c *choice) noiseOfTasks(ctx context.Context, tasks *taskSet) (*taskNoise, error) {
+	if c.q.exact() {
+		return nil, nil
+	}
+	list, err := c.s.residualsOfTasks(ctx, c.m, tasks)
+	if err != nil {
+		return nil, err
+	}
+	found, err := fitNoise(ctx, c.s.rows, tasks.inOrder(list))
+	if err != nil || found.refused || found.gain < noiseNats+float64(0.5*rounded.Log(tasks.count)) {
 		return nil, err
 	}
 	noise := &taskNoise{usual: found.usual, freedom: found.freedom}
@@ -123,18 +157,18 @@ func (n *taskNoise) set(list []residualSS) {
 	}
 }
 
-// weighTasks returns the choice after optimisation with noise by task: at first with the given noise, in at
-// most first evaluations, and then with the noise of the residuals that follow.
-func (c *choice) weighTasks(ctx context.Context, noise *taskNoise, first int) (*weighted, error) {
+// weighTasks returns the choice after optimisation on some tasks with noise by task: at first with the given
+// noise, in at most first evaluations, and then with the noise of the residuals that follow.
+func (c *choice) weighTasks(ctx context.Context, tasks *taskSet, noise *taskNoise, first int) (*weighted, error) {
 	own := &taskNoise{noise.usual, noise.freedom, slices.Clone(noise.variances), noise.freedoms}
 	out := &weighted{*c, own}
 	for round := range noiseRounds {
 		if round > 0 {
-			list, err := out.s.residualsOfTasks(ctx, out.m)
+			list, err := out.s.residualsOfTasks(ctx, out.m, tasks)
 			if err != nil {
 				return nil, err
 			}
-			found, err := fitNoise(ctx, out.s.rows, out.s.rows.inOrder(list))
+			found, err := fitNoise(ctx, out.s.rows, tasks.inOrder(list))
 			if err != nil {
 				return nil, err
 			}
@@ -147,14 +181,14 @@ func (c *choice) weighTasks(ctx context.Context, noise *taskNoise, first int) (*
 		}
 		out.s = out.s.withNoise(out.noise.variances, out.q.noise)
 		s, most := out.s, first
-		if round > 0 && s.some == s.tasks {
+		if round > 0 && tasks == s.some {
 			most = 3 * iterations
 		}
-		end, err := s.optimise(ctx, s.tasks, out.q, most)
+		end, err := s.optimise(ctx, tasks, out.q, most)
 		if err != nil {
 			return nil, err
 		}
-		end.converged = end.converged || s.some != s.tasks && out.converged
+		end.converged = end.converged || tasks != s.some && out.converged
 		out.noise.scale(end.q.noise / out.q.noise)
 		out.optimum = *end
 	}
@@ -167,12 +201,13 @@ func (n *taskNoise) scale(factor float64) {
 	floats.Scale(factor, n.variances)
 }
 
-// residualsOfTasks returns the sums for all tasks of this owner at the mean's posterior, in units of their
-// variance at ratio 1. A task out of range has none: it is out of range in the sums of the next optimiser.
-func (s *stats) residualsOfTasks(ctx context.Context, m *meanPosterior) ([]residualSS, error) {
+// residualsOfTasks returns the sums for tasks of this owner at the mean's posterior, which those tasks give,
+// in units of their variance at ratio 1. A task out of range has none: it is out of range in the sums of the
+// next optimiser.
+func (s *stats) residualsOfTasks(ctx context.Context, m *meanPosterior, tasks *taskSet) ([]residualSS, error) {
 	list := make([]residualSS, len(s.packed))
-	share := m.determined / s.tasks.rows
-	t := s.solveOwn(ctx, m.prior, s.tasks, 0, func(w *worker, k int, _ []float64) {
+	share := m.determined / tasks.rows
+	t := s.solveOwn(ctx, m.prior, tasks, 0, func(w *worker, k int, _ []float64) {
 		w.solver.Coefficients(w.v, nil, m.mean, nil)
 		edf := w.solver.Effective()
 		n := float64(w.task.Rows)
@@ -285,10 +320,10 @@ func fitNoise(ctx context.Context, r *rows, list []residualSS) (noiseFit, error)
 	return noiseFit{usual: out[0], freedom: out[1], gain: out[2]}, err
 }
 
-// inOrder returns the residual sums of the own tasks in totals, in their order, from a list of all tasks of
+// inOrder returns the residual sums of the own tasks of a set, in their order, from a list of all tasks of
 // the table.
-func (r *rows) inOrder(all []residualSS) (list []residualSS) {
-	for _, k := range r.tasks.own {
+func (t *taskSet) inOrder(all []residualSS) (list []residualSS) {
+	for _, k := range t.own {
 		list = append(list, all[k])
 	}
 	return list

@@ -47,9 +47,24 @@ func TestLoudTaskIsNoDirection(t *testing.T) {
 	f := &fitter{in: &Input{Table: table, HeldOut: holdOut(table)}, Options: Options{NoCurves: true}}
 	check.Done(f.read(t.Context()))
 	alike := check.OK(f.choose(t.Context()))
-	loud := check.OK(f.weighTasks(t.Context(), alike, check.OK(alike.noiseOfTasks(t.Context()))))
+	loud := check.OK(f.weighTasks(t.Context(), alike, check.OK(alike.noiseOfTasks(t.Context(), alike.s.tasks))))
 	check.FailIf(t, alike.Rank != 3 || loud.Rank != 2,
 		"rank %d with equal noise, want 3, and %d with noise by task, want 2", alike.Rank, loud.Rank)
+}
+
+// Where optimisers use some of the tasks, noise by task is compared on these, and then found for all of them.
+func TestNoiseOfSomeTasks(t *testing.T) {
+	table := drawing{tasks: 150, rows: 12, features: 3, levels: 1, slopes: .5, noise: 1, uneven: 9}.table(t, 1)
+	f := &fitter{in: &Input{Table: table}, Options: Options{NoCurves: true}}
+	check.Done(f.read(t.Context()))
+	alike := check.OK(f.choose(t.Context()))
+	alike.s.some = alike.s.someTasks(2000)
+	check.FailIf(t, alike.s.some == alike.s.tasks, "optimisers use all tasks")
+	c := check.OK(f.chooseNoise(t.Context(), alike))
+	check.FailIf(t, f.alike || f.noise == nil, "rows count alike: %v, noise by task: %v", f.alike, f.noise != nil)
+	m, _, err := c.s.evaluate(t.Context(), c.q)
+	check.FailIf(t, err != nil || math.Abs(m.evidence-c.evidence) > 1e-9*math.Abs(m.evidence),
+		"evidence %v, of all tasks %v (%v)", c.evidence, m.evidence, err)
 }
 
 // Noise by task keeps the rank where rows count alike: here a direction predicts a quarter of the tasks, and
@@ -113,10 +128,10 @@ func TestNoiseFollowsItsWeights(t *testing.T) {
 	f := &fitter{in: &Input{Table: table}, Options: Options{NoCurves: true}}
 	check.Done(f.read(t.Context()))
 	alike := check.OK(f.choose(t.Context()))
-	first := check.OK(alike.noiseOfTasks(t.Context()))
-	w := check.OK(alike.weighTasks(t.Context(), first, polish))
-	list := check.OK(w.s.residualsOfTasks(t.Context(), w.m))
-	last := check.OK(fitNoise(t.Context(), w.s.rows, w.s.rows.inOrder(list)))
+	first := check.OK(alike.noiseOfTasks(t.Context(), alike.s.tasks))
+	w := check.OK(alike.weighTasks(t.Context(), alike.s.tasks, first, polish))
+	list := check.OK(w.s.residualsOfTasks(t.Context(), w.m, w.s.tasks))
+	last := check.OK(fitNoise(t.Context(), w.s.rows, w.s.tasks.inOrder(list)))
 	near := func(v float64) bool { return math.Abs(v/last.usual-1) < .2 }
 	check.FailIf(t, !near(w.noise.usual) || near(first.usual),
 		"the scale of the noise is %v: it was %v, and would be %v", w.noise.usual, first.usual, last.usual)

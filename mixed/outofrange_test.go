@@ -67,7 +67,7 @@ func TestDescriptionsWithoutTask(t *testing.T) {
 	whole := statsOf(t, drawing{tasks: 6, rows: 20, features: 2, slopes: .5, noise: 1}.table(t, 3), false, 1)
 	s, q := poisoned(t), whole.start()
 	c := &choice{s: s, optimum: optimum{q: q, m: check.OK(whole.meanPosterior(t.Context(), whole.tasks, q))}}
-	residuals, err := s.residualsOfTasks(t.Context(), c.m)
+	residuals, err := s.residualsOfTasks(t.Context(), c.m, s.tasks)
 	check.FailIf(t, err != nil || len(residuals) != 6, "residuals %v, %v", residuals, err)
 	_, far, err := c.distances(t.Context())
 	check.FailIf(t, err != nil || far, "distances: far %v, %v", far, err)

@@ -291,11 +291,12 @@ func (s *stats) withPeriods(ctx context.Context, list []Period) (*stats, error) 
 	return out, out.hold(ctx)
 }
 
-// under returns the choice after optimisation from its variance components under stats with periods.
-func (c *choice) under(ctx context.Context, s *stats) (*choice, error) {
+// under returns the choice after optimisation from its variance components under stats with periods, on tasks
+// as optimiseAndPolish takes them.
+func (c *choice) under(ctx context.Context, s *stats, tasks *taskSet) (*choice, error) {
 	out := s.candidate(c.Rank)
 	out.Candidate = c.Candidate
-	end, err := s.optimiseAndPolish(ctx, c.q.carry(c.s, s), iterations)
+	end, err := s.optimiseAndPolish(ctx, tasks, c.q.carry(c.s, s), iterations)
 	if err != nil {
 		return nil, err
 	}
@@ -339,7 +340,7 @@ func bestPeriod(ctx context.Context, chosen *choice, list []Period) (best *choic
 		if err != nil {
 			return nil, nil, err
 		}
-		next, err := chosen.under(ctx, s)
+		next, err := chosen.under(ctx, s, s.tasks)
 		if errors.Is(err, errNumeric) {
 			continue
 		}

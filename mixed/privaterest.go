@@ -44,7 +44,7 @@ func (s *privacy) choose(ctx context.Context, res *private.Result) (*choice, err
 		return nil, err
 	}
 	c.keepHigher(&first.best)
-	end, err := c.finish(ctx)
+	end, err := c.finish(ctx, c.s.tasks)
 	if err != nil {
 		return nil, err
 	}

@@ -105,7 +105,7 @@ func (f *fitter) follow(ctx context.Context) (*choice, error) {
 	if err != nil || form.noise == nil {
 		return out, err
 	}
-	noise, err := out.noiseOfTasks(ctx)
+	noise, err := out.noiseOfTasks(ctx, s.tasks)
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +133,7 @@ func (f *fitter) finishAgain(ctx context.Context, s *stats) (*choice, error) {
 		return nil, err
 	}
 	out.optimum = common.best
-	return out.finish(ctx)
+	return out.finish(ctx, s.tasks)
 }
 
 // followAll returns the choice in the judged form where forms were compared on some tasks. It takes few
@@ -154,7 +154,7 @@ func (f *fitter) followAll(ctx context.Context, s *stats) (*choice, error) {
 	end.converged = end.converged || out.converged
 	out.optimum = *end
 	if f.form.alike {
-		f.noise, err = out.noiseOfTasks(ctx)
+		f.noise, err = out.noiseOfTasks(ctx, s.tasks)
 		f.alike = f.noise != nil
 	}
 	return &out, err
@@ -162,7 +162,7 @@ func (f *fitter) followAll(ctx context.Context, s *stats) (*choice, error) {
 
 // followNoise returns the choice with noise by task in its weights.
 func (f *fitter) followNoise(ctx context.Context, alike *choice, noise *taskNoise, most int) (*choice, error) {
-	loud, err := alike.weighTasks(ctx, noise, most)
+	loud, err := alike.weighTasks(ctx, alike.s.tasks, noise, most)
 	if err != nil {
 		return nil, err
 	}

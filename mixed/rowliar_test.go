@@ -143,7 +143,7 @@ func TestNoiseSteered(t *testing.T) {
 		if aim {
 			m.mean = aimed(s.design, 7)
 		}
-		list := check.OK(s.residualsOfTasks(t.Context(), m))
+		list := check.OK(s.residualsOfTasks(t.Context(), m, s.tasks))
 		noise := &taskNoise{usual: 1, freedom: 4}
 		noise.set(list)
 		check.FailIf(t, aim && floats.MinIdx(noise.variances) != 7,
