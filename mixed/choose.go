@@ -16,6 +16,9 @@ const (
 	// curveHelp, so that rounding does not decide.
 	curveNats = 3.0
 	curveHelp = .01
+	// chanceNats is what the strength of a curve may gain where the truth is a straight line: in the mean up
+	// to a quarter, the half of a chi-squared variable in every other table, and more in some.
+	chanceNats = .3
 	// polish is the number of iterations on all tasks that follow iterations on some.
 	polish = 4
 	// tauStart is exp(-1.5). As a constant it has equal bits on all processors.
@@ -233,8 +236,14 @@ func (c *choice) leanOptimiser(q *varianceComponents) *optimiser {
 func (c *choice) keepHigher(o *optimum) {
 	if o.evidence > c.evidence {
 		c.optimum = *o
-		c.Evidence, c.Penalised = o.evidence, o.evidence-c.s.rankPenalty(c.s.some, c.Rank)
+		c.Evidence = o.evidence
+		c.Penalised = o.evidence - c.s.rankPenalty(c.s.some, c.Rank) - c.s.curvePenalty()
 	}
+}
+
+// curvePenalty returns what all curves may gain by chance beyond the least gain of curves.
+func (s *stats) curvePenalty() float64 {
+	return max(float64(chanceNats*float64(len(s.design.Curves)))-curveNats, 0)
 }
 
 // optimisePairs optimises with curves at some ranks from the optima without them, and from there without

@@ -50,7 +50,7 @@ type TaskScore struct {
 }
 
 // A Candidate is a form of the model that was compared by evidence: its logarithm, and the same less half the
-// number of free loadings times the logarithm of the number of tasks.
+// number of free loadings times the logarithm of the number of tasks, and less 0.3 for each curve beyond ten.
 type Candidate struct {
 	Rank      int     `json:"rank"`
 	Curves    bool    `json:"curves"`

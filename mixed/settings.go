@@ -13,7 +13,7 @@ import (
 // protocol numbers the totals that owners exchange, their order, and what follows from them. Builds with the
 // same number train together, whatever their versions; others refuse each other. A change of Fit that an
 // older build would not follow step by step takes the next number.
-const protocol = 17
+const protocol = 18
 
 // Settings lists the protocol, the options, and the names and kinds of the columns of a table, in any order.
 // All owners who train together must have equal settings; the caller of [Together] compares them before. p is

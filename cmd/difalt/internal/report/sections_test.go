@@ -204,7 +204,7 @@ func TestCandidateWords(t *testing.T) {
 		{"The rank is given",
 			[]mixed.Candidate{of(0, false, 9, false), of(1, false, 5, false), of(2, false, 4, true),
 				of(2, true, 6, false)}},
-		{"logarithm of the number of tasks. ", []mixed.Candidate{of(0, false, 5, false)}},
+		{"for each curve beyond 10. ", []mixed.Candidate{of(0, false, 5, false)}},
 	} {
 		r := &Report{Result: &Result{Evidence: c.list}}
 		if got := r.candidateWords(); !strings.Contains(got, c.want) {
