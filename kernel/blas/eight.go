@@ -6,10 +6,11 @@ import (
 	"github.com/difalt/difalt/internal/tile"
 )
 
-// An eight is a triangular system of eight unknowns, with all of them in registers. Unknown k needs those
-// before it. Distances are in bytes, and negative for unknowns from the last row on.
+// An eight is a triangular system of up to eight unknowns, with all of them in registers. Unknown k needs
+// those before it. Distances are in bytes, and negative for unknowns from the last row on.
 type eight[F tile.Float] struct {
 	x, a                 unsafe.Pointer // unknown 0, and its pivot
+	n                    int            // the number of unknowns
 	apart                int            // the distance of the unknowns
 	down, growth, across int            // of the rows of A; how much it grows from row to row; of the columns
 	unit                 bool
@@ -19,11 +20,11 @@ type eight[F tile.Float] struct {
 // pivots divide.
 func (s *eight[F]) inverses(to *[together]F) bool {
 	exact, pivot, down := true, s.a, s.down+s.across
-	for k := range to {
+	for k := range to[:s.n] {
 		v := *(*F)(pivot)
 		exact = exact && exactInverse(v)
 		to[k] = 1 / v
-		if k < len(to)-1 {
+		if k < s.n-1 {
 			pivot = unsafe.Add(pivot, down)
 			down += s.growth
 		}
@@ -38,13 +39,17 @@ func (s *eight[F]) solve() bool {
 	if !s.unit && !s.inverses(&inverses) {
 		return false
 	}
-	x, apart, unit := s.x, s.apart, s.unit
+	x, apart, unit, left := s.x, s.apart, s.unit, s.n
 	row, down, growth, across := s.a, s.down, s.growth, s.across
 	at := func(k int) *F { return (*F)(unsafe.Add(x, k*apart)) }
 	entry := func(k int) F { return *(*F)(unsafe.Add(row, k*across)) }
-	next := func() {
+	isLast := func() bool { // or go to the next row
+		if left--; left == 0 {
+			return true
+		}
 		row = unsafe.Add(row, down)
 		down += growth
+		return false
 	}
 	known := func(k int, v F) F {
 		if !unit {
@@ -54,22 +59,35 @@ func (s *eight[F]) solve() bool {
 		return v
 	}
 	x0 := known(0, *at(0))
-	next()
+	if isLast() {
+		return true
+	}
 	x1 := known(1, *at(1)-F(entry(0)*x0))
-	next()
+	if isLast() {
+		return true
+	}
 	x2 := known(2, *at(2)-F(entry(0)*x0)-F(entry(1)*x1))
-	next()
+	if isLast() {
+		return true
+	}
 	x3 := known(3, *at(3)-F(entry(0)*x0)-F(entry(1)*x1)-F(entry(2)*x2))
-	next()
+	if isLast() {
+		return true
+	}
 	x4 := known(4, *at(4)-F(entry(0)*x0)-F(entry(1)*x1)-F(entry(2)*x2)-F(entry(3)*x3))
-	next()
+	if isLast() {
+		return true
+	}
 	x5 := known(5, *at(5)-F(entry(0)*x0)-F(entry(1)*x1)-F(entry(2)*x2)-F(entry(3)*x3)-F(entry(4)*x4))
-	next()
+	if isLast() {
+		return true
+	}
 	x6 := known(6, *at(6)-F(entry(0)*x0)-F(entry(1)*x1)-F(entry(2)*x2)-F(entry(3)*x3)-
 		F(entry(4)*x4)-F(entry(5)*x5))
-	next()
-	known(7, *at(7)-F(entry(0)*x0)-F(entry(1)*x1)-F(entry(2)*x2)-F(entry(3)*x3)-
-		F(entry(4)*x4)-F(entry(5)*x5)-F(entry(6)*x6))
+	if !isLast() {
+		known(7, *at(7)-F(entry(0)*x0)-F(entry(1)*x1)-F(entry(2)*x2)-F(entry(3)*x3)-
+			F(entry(4)*x4)-F(entry(5)*x5)-F(entry(6)*x6))
+	}
 	return true
 }
 

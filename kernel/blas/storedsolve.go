@@ -60,7 +60,7 @@ func (s *storedRows[F]) solveByDots(unit bool, x []F, lo, hi int) {
 	for k, v := range sums[:hi-lo] {
 		x[lo+k] -= v
 	}
-	if hi-lo == together && max(s.above, s.below) >= together-1 && s.solveEight(unit, x[lo:hi], lo) {
+	if max(s.above, s.below) >= hi-lo-1 && s.solveEight(unit, x[lo:hi], lo) {
 		return
 	}
 	for k := range hi - lo {
@@ -115,17 +115,17 @@ func (s *storedRows[F]) dotsBeside(sums, x []F, lo, hi int) {
 	t.addCorner(unsafe.Pointer(&sums[own]))
 }
 
-// solveEight solves for eight unknowns x from lo on, less their products with others. It returns false where
-// pivots divide.
+// solveEight solves for up to eight unknowns x from lo on, less their products with others. It returns false
+// where pivots divide.
 func (s *storedRows[F]) solveEight(unit bool, x []F, lo int) bool {
 	size, first, step := int(unsafe.Sizeof(F(0))), 0, 1
 	if s.upper() {
-		first, step = together-1, -1
+		first, step = len(x)-1, -1
 	}
 	var t eight[F] // set entry by entry, as in triangular
 	i := lo + first
 	at, next, second := s.origin(i), s.origin(i+step), s.origin(i+2*step)
-	t.x, t.a = unsafe.Pointer(&x[first]), unsafe.Pointer(&s.data[at+i])
+	t.x, t.a, t.n = unsafe.Pointer(&x[first]), unsafe.Pointer(&s.data[at+i]), len(x)
 	t.apart, t.across = step*size, step*size
 	t.down, t.growth, t.unit = (next-at)*size, (second-2*next+at)*size, unit
 	return t.solve()

@@ -93,7 +93,7 @@ func triangular[F tile.Float](
 	if min(m, n) <= 0 || !areForms(s, ul, tA, d) || !areInside(s, m, n, a, lda, b, ldb) {
 		return false
 	}
-	how := triangularWay(multiply, right, order, sides)
+	how := triangularWay[F](multiply, right, order, sides)
 	if alpha == 0 {
 		how = byScaling
 	}
@@ -166,13 +166,13 @@ func cutSides[F tile.Float](right bool, sides, i, parts int) int {
 }
 
 // triangularWay returns how a system of an order with a number of right sides is solved, or multiplied.
-func triangularWay(multiply, right bool, order, sides int) way {
+func triangularWay[F tile.Float](multiply, right bool, order, sides int) way {
 	switch {
 	case !vectorized():
 		return byGonum // whose product skips zeros, so that it is right for finite numbers
 	case order == 1:
 		return byFactor
-	case sides == 1 && order < loopOrder:
+	case sides == 1 && isTinyTriangle[F](multiply, order):
 		return byLoops
 	case sides == 1:
 		return byVector

@@ -13,7 +13,8 @@ import (
 func (*routines) Dtrsv(
 	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []float64, lda int, x []float64, incX int,
 ) {
-	if n < trsvFrom(ul, tA != blas.NoTrans) || !triangularVector(false, ul, tA, d, n, a, lda, x, incX) {
+	leave := n == 1 || n < trsvDots && ul == blas.Lower && tA == blas.NoTrans
+	if leave || !triangularVector(false, ul, tA, d, n, a, lda, x, incX) {
 		fallback{}.Dtrsv(ul, tA, d, n, a, lda, x, incX)
 	}
 }
@@ -22,7 +23,7 @@ func (*routines) Dtrsv(
 func (*routines) Strsv(
 	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []float32, lda int, x []float32, incX int,
 ) {
-	if !triangularVector(false, ul, tA, d, n, a, lda, x, incX) {
+	if n == 1 || !triangularVector(false, ul, tA, d, n, a, lda, x, incX) {
 		gonum.Strsv(ul, tA, d, n, a, lda, x, incX)
 	}
 }
@@ -33,7 +34,8 @@ func (*routines) Strsv(
 func (*routines) Dtrmv(
 	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []float64, lda int, x []float64, incX int,
 ) {
-	if n < trmvOrder && (incX == 1 || n < loopOrder) || !triangularVector(true, ul, tA, d, n, a, lda, x, incX) {
+	leave := n == 1 || n > tinyFactors && n < trmvOrder && (incX == 1 || n < loopOrder)
+	if leave || !triangularVector(true, ul, tA, d, n, a, lda, x, incX) {
 		fallback{}.Dtrmv(ul, tA, d, n, a, lda, x, incX)
 	}
 }
@@ -42,7 +44,7 @@ func (*routines) Dtrmv(
 func (*routines) Strmv(
 	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []float32, lda int, x []float32, incX int,
 ) {
-	if !triangularVector(true, ul, tA, d, n, a, lda, x, incX) {
+	if n == 1 || !triangularVector(true, ul, tA, d, n, a, lda, x, incX) {
 		gonum.Strmv(ul, tA, d, n, a, lda, x, incX)
 	}
 }
@@ -58,29 +60,50 @@ func triangularVector[F tile.Float](
 	case !inside(a, n, n, lda) || !holds(x, n, incX) || !vectorized():
 		return false
 	}
-	var s system[F] // set entry by entry, as in triangular
-	s.a.data, s.a.stride, s.a.transposed = a, lda, tA != blas.NoTrans
-	s.lower, s.unit, s.multiply = (ul == blas.Lower) == (tA == blas.NoTrans), d == blas.Unit, multiply
-	s.vector(n, x, incX)
+	lower := (ul == blas.Lower) == (tA == blas.NoTrans)
+	if !isTinyTriangle[F](multiply, n) {
+		var s system[F] // set entry by entry, as in triangular
+		s.a.data, s.a.stride, s.a.transposed = a, lda, tA != blas.NoTrans
+		s.lower, s.unit, s.multiply = lower, d == blas.Unit, multiply
+		s.vector(n, x, incX)
+		return true
+	}
+	corner, first, down, across := 0, max(0, (1-n)*incX), lda, 1
+	if tA != blas.NoTrans {
+		down, across = 1, lda
+	}
+	if !lower { // the last unknown is known first
+		corner, first = (n-1)*(lda+1), first+(n-1)*incX
+		down, across, incX = -down, -across, -incX
+	}
+	if multiply {
+		multiplyTriangle(d == blas.Unit, n, a, corner, down, across, x, first, incX)
+	} else {
+		solveTriangle(d == blas.Unit, n, a, corner, down, across, x, first, incX)
+	}
 	return true
 }
 
-// trsvFrom returns the least order of a triangle ul in memory where a solution by rows takes less time than
-// gonum.
-func trsvFrom(ul blas.Uplo, transposed bool) int {
-	if ul == blas.Lower && !transposed {
-		return trsvDots
+// isTinyTriangle reports whether loops solve a system of a triangle and one right side, or multiply by a
+// vector, in less time than other ways. Systems of eight unknowns stay in registers.
+func isTinyTriangle[F tile.Float](multiply bool, order int) bool {
+	switch {
+	case !multiply:
+		return order <= tinyUnknowns && order != together
+	case kind[F]() == 1:
+		return order <= tinyFactors32
 	}
-	return trsvOrder
+	return order <= tinyFactors
 }
 
 // vector overwrites x, with entries inc apart, by the solution or the product.
 func (s *system[F]) vector(n int, x []F, inc int) {
+	loops := isTinyTriangle[F](s.multiply, n) || inc != 1 && n < loopOrder
 	switch {
+	case loops && inc > 0:
+		s.loops(n, 1, x, inc)
 	case inc == 1:
 		s.unitVector(n, x)
-	case n < loopOrder && inc > 0:
-		s.loops(n, 1, x, inc)
 	default:
 		memory := borrow[F](n)
 		copied := gather(*memory, x, n, inc)
@@ -92,28 +115,20 @@ func (s *system[F]) vector(n int, x []F, inc int) {
 
 // unitVector is vector for entries beside each other.
 func (s *system[F]) unitVector(n int, x []F) {
-	ul, single := blas.Upper, kind[F]() == 1 // the triangle in memory
+	ul := blas.Upper // the triangle in memory
 	if s.lower != s.a.transposed {
 		ul = blas.Lower
 	}
-	from := trsvFrom(ul, s.a.transposed)
 	switch {
-	case single && s.multiply:
-		from = trmvOrder32
-	case single:
-		from = trsvOrder32
-	case s.multiply:
-		from = trmvOrder
-	}
-	switch {
-	case n >= from && s.multiply:
-		s.byStoredRows(ul, n, x)
-	case n >= from:
-		s.byRows(n, x)
-	case single:
+	case !s.multiply && n == together:
 		s.corner(x[:n])
+	case !s.multiply:
+		s.byRows(n, x)
+	case n >= trmvOrder || kind[F]() == 1:
+		s.byStoredRows(ul, n, x)
 	default:
-		s.byGonum(ul, n, as[float64](x))
+		tA, d := s.form()
+		fallback{}.Dtrmv(ul, tA, d, n, as[float64](s.a.data), s.a.stride, as[float64](x), 1)
 	}
 }
 
@@ -134,17 +149,6 @@ func (s *system[F]) byStoredRows(ul blas.Uplo, n int, x []F) {
 	rows := triangleRows(ul, n, s.a.data, s.a.stride)
 	tA, d := s.form()
 	rows.triangular(true, tA, d, x, 1)
-}
-
-// byGonum is unitVector in float64 for a triangle ul in memory.
-func (s *system[F]) byGonum(ul blas.Uplo, n int, x []float64) {
-	tA, d := s.form()
-	a := as[float64](s.a.data)
-	if s.multiply {
-		fallback{}.Dtrmv(ul, tA, d, n, a, s.a.stride, x, 1)
-		return
-	}
-	fallback{}.Dtrsv(ul, tA, d, n, a, s.a.stride, x, 1)
 }
 
 // byRows overwrites x by the solution. It reads A by rows, Width of them at a time. A tile subtracts the
@@ -191,14 +195,14 @@ func (s *system[F]) byRows(n int, x []F) {
 	}
 }
 
-// corner overwrites x by the solution or the product, for a triangle whose order is the length of x.
+// corner overwrites x by the solution, for a triangle whose order is the length of x.
 func (s *system[F]) corner(x []F) {
-	stride := s.a.stride
-	if len(x) == together && !s.multiply && s.cornerOfEight(x) {
+	if s.cornerOfEight(x) {
 		return
 	}
+	stride := s.a.stride
 	for j := range x {
-		if s.lower == s.multiply {
+		if !s.lower {
 			j = len(x) - 1 - j
 		}
 		row, known := s.a.data[j*stride:][:len(x)], x[:j] // what is beside x[j] in the triangle in memory
@@ -207,31 +211,7 @@ func (s *system[F]) corner(x []F) {
 			beside, known = row[j+1:], x[j+1:]
 		}
 		v := x[j]
-		switch {
-		case !s.a.transposed && s.multiply:
-			if !s.unit {
-				v *= row[j]
-			}
-			for k, e := range beside {
-				v += F(e * known[k])
-			}
-			x[j] = v
-		case !s.a.transposed:
-			for k, e := range beside {
-				v -= F(e * known[k])
-			}
-			if !s.unit {
-				v /= row[j]
-			}
-			x[j] = v
-		case s.multiply:
-			for k, e := range beside {
-				known[k] += F(e * v)
-			}
-			if !s.unit {
-				x[j] = v * row[j]
-			}
-		default:
+		if s.a.transposed {
 			if !s.unit {
 				v /= row[j]
 				x[j] = v
@@ -239,20 +219,28 @@ func (s *system[F]) corner(x []F) {
 			for k, e := range beside {
 				known[k] -= F(e * v)
 			}
+			continue
 		}
+		for k, e := range beside {
+			v -= F(e * known[k])
+		}
+		if !s.unit {
+			v /= row[j]
+		}
+		x[j] = v
 	}
 }
 
-// cornerOfEight is corner for a system of eight unknowns. It returns false where pivots divide.
+// cornerOfEight is corner for a system of up to eight unknowns. It returns false where pivots divide.
 func (s *system[F]) cornerOfEight(x []F) bool {
 	down, across := s.a.steps()
 	size, first, step := int(unsafe.Sizeof(F(0))), 0, 1
 	if !s.lower {
-		first, step = together-1, -1
+		first, step = len(x)-1, -1
 	}
 	var t eight[F] // set entry by entry, as in triangular
 	t.x, t.a = unsafe.Pointer(&x[first]), unsafe.Pointer(&s.a.data[first*(s.a.stride+1)])
-	t.apart, t.down, t.across, t.unit = step*size, step*down*size, step*across*size, s.unit
+	t.n, t.apart, t.down, t.across, t.unit = len(x), step*size, step*down*size, step*across*size, s.unit
 	return t.solve()
 }
 

@@ -92,12 +92,12 @@ const (
 	// symvUpper and symvLower are the orders below which gonum takes less time for a symmetric matrix, in
 	// either triangle, and a vector. Sym·v 10 to 20.
 	symvUpper, symvLower = 13, 16
-	// trmvOrder, trsvOrder and trsvDots are the orders below which gonum takes less time for a triangle and a
-	// vector: the last two for systems, and trsvDots for a lower triangle that is not transposed. In float32
-	// plain loops take less time below trmvOrder32 and trsvOrder32. Below loopOrder they do for one right
-	// side, and for vectors with other increments, which are copied from there on. Tri·v, blas64.Trsv and
-	// Trmv, LU.SolveVec and Cholesky.SolveVec, 4 to 64; LU.Solve with 3 sides.
-	trmvOrder, trsvOrder, trsvDots, trmvOrder32, trsvOrder32, loopOrder = 52, 12, 16, 24, 16, 16
+	// trmvOrder and trsvDots are the orders below which gonum takes less time for a triangle and a vector:
+	// trmvOrder for products, and trsvDots for systems of a lower triangle that is not transposed. Loops take
+	// less time up to tinyFactors, in float32 tinyFactors32, and for systems up to tinyUnknowns; and below
+	// loopOrder for vectors with other increments, which are copied from there on. Tri·v, blas64.Trsv and
+	// Trmv, LU.SolveVec and Cholesky.SolveVec, 2 to 64; LU.Solve with 3 sides.
+	trmvOrder, trsvDots, tinyUnknowns, tinyFactors, tinyFactors32, loopOrder = 52, 12, 11, 12, 23, 16
 	// fewUpdates is the largest k for which A A' takes no blocks, up to updateMultiplications. SymRankK
 	// and SymOuterK of 2 to 32 columns.
 	fewUpdates, updateMultiplications = 32, 1 << 22
