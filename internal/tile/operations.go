@@ -20,6 +20,8 @@ const (
 	streamBytes = 4
 	// singles is the index of the first tile for float32 in a table.
 	singles = 16
+	// narrowTile is the index of the tile of solveFew for rows that fill no vector of AVX-512.
+	narrowTile = 1
 )
 
 // operations are the tiles of a tier: addresses of code, 0 where the tier has none and the definition in Go
@@ -101,7 +103,6 @@ type operations struct {
 	solveRowsPart      [21]int
 	multiplyRowsPart   [21]int
 	solveFew           [17]int
-	solveNarrow        [1]int
 	solvePairs         [21]int
 	multiplyPairs      [21]int
 	solveWholePairs    [17]int

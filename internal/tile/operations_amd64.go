@@ -199,9 +199,6 @@ func multiplyRowsPartTile(b unsafe.Pointer, ldb int, a unsafe.Pointer, down, acr
 func solveFewTile(b unsafe.Pointer, ldb int, a unsafe.Pointer, down, across int, d unsafe.Pointer, order, cols int, index int)
 
 //go:noescape
-func solveNarrowTile(b unsafe.Pointer, ldb int, a unsafe.Pointer, down, across int, d unsafe.Pointer, order, cols int, index int)
-
-//go:noescape
 func solvePairsTile(b unsafe.Pointer, ldb int, a unsafe.Pointer, down, across int, d, signs unsafe.Pointer, order, cols int, index int)
 
 //go:noescape

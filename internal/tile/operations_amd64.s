@@ -172,30 +172,29 @@ DATA operations_avx2<>+6480(SB)/8, $·multiplyRowsPart32_2_avx2(SB)
 DATA operations_avx2<>+6496(SB)/8, $·multiplyRowsPart32_4_avx2(SB)
 DATA operations_avx2<>+6504(SB)/8, $·solveFew_avx2(SB)
 DATA operations_avx2<>+6632(SB)/8, $·solveFew32_avx2(SB)
-DATA operations_avx2<>+6640(SB)/8, $·solveNarrow_avx2(SB)
-DATA operations_avx2<>+6656(SB)/8, $·solvePairs_1_avx2(SB)
-DATA operations_avx2<>+6664(SB)/8, $·solvePairs_2_avx2(SB)
-DATA operations_avx2<>+6680(SB)/8, $·solvePairs_4_avx2(SB)
-DATA operations_avx2<>+6784(SB)/8, $·solvePairs32_1_avx2(SB)
-DATA operations_avx2<>+6792(SB)/8, $·solvePairs32_2_avx2(SB)
-DATA operations_avx2<>+6808(SB)/8, $·solvePairs32_4_avx2(SB)
-DATA operations_avx2<>+6824(SB)/8, $·multiplyPairs_1_avx2(SB)
-DATA operations_avx2<>+6832(SB)/8, $·multiplyPairs_2_avx2(SB)
-DATA operations_avx2<>+6848(SB)/8, $·multiplyPairs_4_avx2(SB)
-DATA operations_avx2<>+6952(SB)/8, $·multiplyPairs32_1_avx2(SB)
-DATA operations_avx2<>+6960(SB)/8, $·multiplyPairs32_2_avx2(SB)
-DATA operations_avx2<>+6976(SB)/8, $·multiplyPairs32_4_avx2(SB)
-DATA operations_avx2<>+6984(SB)/8, $·solveWholePairs_avx2(SB)
-DATA operations_avx2<>+7112(SB)/8, $·solveWholePairs32_avx2(SB)
-DATA operations_avx2<>+7120(SB)/8, $·multiplyWholePairs_avx2(SB)
-DATA operations_avx2<>+7248(SB)/8, $·multiplyWholePairs32_avx2(SB)
-DATA operations_avx2<>+7256(SB)/8, $·solvePair_avx2(SB)
-DATA operations_avx2<>+7384(SB)/8, $·solvePair32_avx2(SB)
-DATA operations_avx2<>+7392(SB)/8, $·multiplyPair_avx2(SB)
-DATA operations_avx2<>+7520(SB)/8, $·multiplyPair32_avx2(SB)
-DATA operations_avx2<>+7528(SB)/8, $·solveUpper_avx2(SB)
-DATA operations_avx2<>+7536(SB)/8, $·fmaPeak_avx2(SB)
-GLOBL operations_avx2<>(SB), NOPTR, $7616
+DATA operations_avx2<>+6648(SB)/8, $·solvePairs_1_avx2(SB)
+DATA operations_avx2<>+6656(SB)/8, $·solvePairs_2_avx2(SB)
+DATA operations_avx2<>+6672(SB)/8, $·solvePairs_4_avx2(SB)
+DATA operations_avx2<>+6776(SB)/8, $·solvePairs32_1_avx2(SB)
+DATA operations_avx2<>+6784(SB)/8, $·solvePairs32_2_avx2(SB)
+DATA operations_avx2<>+6800(SB)/8, $·solvePairs32_4_avx2(SB)
+DATA operations_avx2<>+6816(SB)/8, $·multiplyPairs_1_avx2(SB)
+DATA operations_avx2<>+6824(SB)/8, $·multiplyPairs_2_avx2(SB)
+DATA operations_avx2<>+6840(SB)/8, $·multiplyPairs_4_avx2(SB)
+DATA operations_avx2<>+6944(SB)/8, $·multiplyPairs32_1_avx2(SB)
+DATA operations_avx2<>+6952(SB)/8, $·multiplyPairs32_2_avx2(SB)
+DATA operations_avx2<>+6968(SB)/8, $·multiplyPairs32_4_avx2(SB)
+DATA operations_avx2<>+6976(SB)/8, $·solveWholePairs_avx2(SB)
+DATA operations_avx2<>+7104(SB)/8, $·solveWholePairs32_avx2(SB)
+DATA operations_avx2<>+7112(SB)/8, $·multiplyWholePairs_avx2(SB)
+DATA operations_avx2<>+7240(SB)/8, $·multiplyWholePairs32_avx2(SB)
+DATA operations_avx2<>+7248(SB)/8, $·solvePair_avx2(SB)
+DATA operations_avx2<>+7376(SB)/8, $·solvePair32_avx2(SB)
+DATA operations_avx2<>+7384(SB)/8, $·multiplyPair_avx2(SB)
+DATA operations_avx2<>+7512(SB)/8, $·multiplyPair32_avx2(SB)
+DATA operations_avx2<>+7520(SB)/8, $·solveUpper_avx2(SB)
+DATA operations_avx2<>+7528(SB)/8, $·fmaPeak_avx2(SB)
+GLOBL operations_avx2<>(SB), NOPTR, $7608
 
 TEXT ·operations_avx2(SB), NOSPLIT, $0-8
 	LEAQ operations_avx2<>(SB), AX
@@ -377,39 +376,39 @@ DATA operations_avx512<>+6368(SB)/8, $·multiplyRowsPart_4_avx512(SB)
 DATA operations_avx512<>+6480(SB)/8, $·multiplyRowsPart32_2_avx2(SB)
 DATA operations_avx512<>+6496(SB)/8, $·multiplyRowsPart32_4_avx2(SB)
 DATA operations_avx512<>+6504(SB)/8, $·solveFew_avx512(SB)
+DATA operations_avx512<>+6512(SB)/8, $·solveFew_avx2(SB)
 DATA operations_avx512<>+6632(SB)/8, $·solveFew32_avx2(SB)
-DATA operations_avx512<>+6640(SB)/8, $·solveNarrow_avx2(SB)
-DATA operations_avx512<>+6656(SB)/8, $·solvePairs_1_avx512(SB)
-DATA operations_avx512<>+6664(SB)/8, $·solvePairs_2_avx512(SB)
-DATA operations_avx512<>+6680(SB)/8, $·solvePairs_4_avx512(SB)
-DATA operations_avx512<>+6784(SB)/8, $·solvePairs32_1_avx2(SB)
-DATA operations_avx512<>+6792(SB)/8, $·solvePairs32_2_avx2(SB)
-DATA operations_avx512<>+6808(SB)/8, $·solvePairs32_4_avx2(SB)
-DATA operations_avx512<>+6824(SB)/8, $·multiplyPairs_1_avx512(SB)
-DATA operations_avx512<>+6832(SB)/8, $·multiplyPairs_2_avx512(SB)
-DATA operations_avx512<>+6848(SB)/8, $·multiplyPairs_4_avx512(SB)
-DATA operations_avx512<>+6952(SB)/8, $·multiplyPairs32_1_avx2(SB)
-DATA operations_avx512<>+6960(SB)/8, $·multiplyPairs32_2_avx2(SB)
-DATA operations_avx512<>+6976(SB)/8, $·multiplyPairs32_4_avx2(SB)
-DATA operations_avx512<>+6984(SB)/8, $·solveWholePairs_avx512(SB)
-DATA operations_avx512<>+7112(SB)/8, $·solveWholePairs32_avx2(SB)
-DATA operations_avx512<>+7120(SB)/8, $·multiplyWholePairs_avx512(SB)
-DATA operations_avx512<>+7248(SB)/8, $·multiplyWholePairs32_avx2(SB)
-DATA operations_avx512<>+7256(SB)/8, $·solvePair_avx2(SB)
-DATA operations_avx512<>+7384(SB)/8, $·solvePair32_avx2(SB)
-DATA operations_avx512<>+7392(SB)/8, $·multiplyPair_avx2(SB)
-DATA operations_avx512<>+7520(SB)/8, $·multiplyPair32_avx2(SB)
-DATA operations_avx512<>+7528(SB)/8, $·solveUpper_avx512(SB)
-DATA operations_avx512<>+7536(SB)/8, $·fmaPeak_avx512(SB)
-DATA operations_avx512<>+7552(SB)/8, $·leastSquaresSmall_1_avx512(SB)
-DATA operations_avx512<>+7560(SB)/8, $·leastSquaresSmall_2_avx512(SB)
-DATA operations_avx512<>+7568(SB)/8, $·leastSquaresSmall_3_avx512(SB)
-DATA operations_avx512<>+7576(SB)/8, $·leastSquaresSmall_4_avx512(SB)
-DATA operations_avx512<>+7584(SB)/8, $·leastSquaresSmall_5_avx512(SB)
-DATA operations_avx512<>+7592(SB)/8, $·leastSquaresSmall_6_avx512(SB)
-DATA operations_avx512<>+7600(SB)/8, $·leastSquaresSmall_7_avx512(SB)
-DATA operations_avx512<>+7608(SB)/8, $·leastSquaresSmall_8_avx512(SB)
-GLOBL operations_avx512<>(SB), NOPTR, $7616
+DATA operations_avx512<>+6648(SB)/8, $·solvePairs_1_avx512(SB)
+DATA operations_avx512<>+6656(SB)/8, $·solvePairs_2_avx512(SB)
+DATA operations_avx512<>+6672(SB)/8, $·solvePairs_4_avx512(SB)
+DATA operations_avx512<>+6776(SB)/8, $·solvePairs32_1_avx2(SB)
+DATA operations_avx512<>+6784(SB)/8, $·solvePairs32_2_avx2(SB)
+DATA operations_avx512<>+6800(SB)/8, $·solvePairs32_4_avx2(SB)
+DATA operations_avx512<>+6816(SB)/8, $·multiplyPairs_1_avx512(SB)
+DATA operations_avx512<>+6824(SB)/8, $·multiplyPairs_2_avx512(SB)
+DATA operations_avx512<>+6840(SB)/8, $·multiplyPairs_4_avx512(SB)
+DATA operations_avx512<>+6944(SB)/8, $·multiplyPairs32_1_avx2(SB)
+DATA operations_avx512<>+6952(SB)/8, $·multiplyPairs32_2_avx2(SB)
+DATA operations_avx512<>+6968(SB)/8, $·multiplyPairs32_4_avx2(SB)
+DATA operations_avx512<>+6976(SB)/8, $·solveWholePairs_avx512(SB)
+DATA operations_avx512<>+7104(SB)/8, $·solveWholePairs32_avx2(SB)
+DATA operations_avx512<>+7112(SB)/8, $·multiplyWholePairs_avx512(SB)
+DATA operations_avx512<>+7240(SB)/8, $·multiplyWholePairs32_avx2(SB)
+DATA operations_avx512<>+7248(SB)/8, $·solvePair_avx2(SB)
+DATA operations_avx512<>+7376(SB)/8, $·solvePair32_avx2(SB)
+DATA operations_avx512<>+7384(SB)/8, $·multiplyPair_avx2(SB)
+DATA operations_avx512<>+7512(SB)/8, $·multiplyPair32_avx2(SB)
+DATA operations_avx512<>+7520(SB)/8, $·solveUpper_avx512(SB)
+DATA operations_avx512<>+7528(SB)/8, $·fmaPeak_avx512(SB)
+DATA operations_avx512<>+7544(SB)/8, $·leastSquaresSmall_1_avx512(SB)
+DATA operations_avx512<>+7552(SB)/8, $·leastSquaresSmall_2_avx512(SB)
+DATA operations_avx512<>+7560(SB)/8, $·leastSquaresSmall_3_avx512(SB)
+DATA operations_avx512<>+7568(SB)/8, $·leastSquaresSmall_4_avx512(SB)
+DATA operations_avx512<>+7576(SB)/8, $·leastSquaresSmall_5_avx512(SB)
+DATA operations_avx512<>+7584(SB)/8, $·leastSquaresSmall_6_avx512(SB)
+DATA operations_avx512<>+7592(SB)/8, $·leastSquaresSmall_7_avx512(SB)
+DATA operations_avx512<>+7600(SB)/8, $·leastSquaresSmall_8_avx512(SB)
+GLOBL operations_avx512<>(SB), NOPTR, $7608
 
 TEXT ·operations_avx512(SB), NOSPLIT, $0-8
 	LEAQ operations_avx512<>(SB), AX
@@ -742,58 +741,52 @@ TEXT ·solveFewTile(SB), NOSPLIT, $0-72
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
-TEXT ·solveNarrowTile(SB), NOSPLIT, $0-72
-	MOVQ index+64(FP), AX
-	LEAQ ·tiles+6640(SB), CX
-	MOVQ (CX)(AX*8), AX
-	JMP AX
-
 TEXT ·solvePairsTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+6648(SB), CX
+	LEAQ ·tiles+6640(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·multiplyPairsTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+6816(SB), CX
+	LEAQ ·tiles+6808(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveWholePairsTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+6984(SB), CX
+	LEAQ ·tiles+6976(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·multiplyWholePairsTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+7120(SB), CX
+	LEAQ ·tiles+7112(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solvePairTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+7256(SB), CX
+	LEAQ ·tiles+7248(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·multiplyPairTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+7392(SB), CX
+	LEAQ ·tiles+7384(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveUpperTile(SB), NOSPLIT, $0-56
-	MOVQ ·tiles+7528(SB), AX
+	MOVQ ·tiles+7520(SB), AX
 	JMP AX
 
 TEXT ·fmaPeakTile(SB), NOSPLIT, $0-16
-	MOVQ ·tiles+7536(SB), AX
+	MOVQ ·tiles+7528(SB), AX
 	JMP AX
 
 TEXT ·leastSquaresSmallTile(SB), NOSPLIT, $0-112
 	MOVQ index+80(FP), AX
-	LEAQ ·tiles+7544(SB), CX
+	LEAQ ·tiles+7536(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX

@@ -57,9 +57,6 @@ func narrowRowsTile(sums, a unsafe.Pointer, lda int, x unsafe.Pointer, rows, n i
 func largestIndexTile(x unsafe.Pointer, n int, index int) int { panic("tile: no tile") }
 func largestPairTile(x unsafe.Pointer, n int, index int) int  { panic("tile: no tile") }
 func swapTile(x, y unsafe.Pointer, n int, index int)          { panic("tile: no tile") }
-func solveNarrowTile(b unsafe.Pointer, ldb int, a unsafe.Pointer, down, across int, d unsafe.Pointer, order, cols int, index int) {
-	panic("tile: no tile")
-}
 func solvePairsTile(b unsafe.Pointer, ldb int, a unsafe.Pointer, down, across int, d, signs unsafe.Pointer, order, cols int, index int) {
 	panic("tile: no tile")
 }

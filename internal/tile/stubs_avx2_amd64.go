@@ -481,9 +481,6 @@ func multiplyRows32_1_avx2(b *float32, ldb int, a *float32, down int, across int
 // solveFew32_avx2 works like solveRowsGeneric for one vector of columns, or a part of it, 1 <= order <= 8.
 func solveFew32_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, order int, cols int, index int)
 
-// solveNarrow_avx2 works like solveRowsGeneric for one vector of columns, or a part of it, 1 <= order <= 8.
-func solveNarrow_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
-
 // solvePairs_4_avx2 works like solveComplexGeneric or multiplyComplexGeneric for 4 vectors of columns, order >= 1.
 func solvePairs_4_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, signs *float64, order int, cols int, index int)
 

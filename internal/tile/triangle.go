@@ -21,7 +21,7 @@ func SolveRows[F Float](b []F, ldb int, a []F, down, across int, d []F, order, c
 		switch {
 		case isNarrow[F](order, part, ldb):
 			part = min(part, Width/2)
-			solveNarrowTile(b, ldb, corner, down, across, factors, order, part, of[F](0))
+			solveFewTile(b, ldb, corner, down, across, factors, order, part, of[F](narrowTile))
 		case vectors == 1 && order <= fewRows[F]():
 			solveFewTile(b, ldb, corner, down, across, factors, order, part, of[F](0))
 		case whole:
@@ -106,7 +106,7 @@ func rowsApart(ldb, columns int) bool { return max(ldb, -ldb) >= columns }
 // vectors of AVX2, which do not reach into other rows.
 func isNarrow[F Float](order, columns, ldb int) bool {
 	few := order <= Width && columns < Width && !rowsApart(ldb, Width)
-	return few && unsafe.Sizeof(F(0)) == 8 && tiles.lanes == Width && tiles.solveNarrow[0] != 0
+	return few && unsafe.Sizeof(F(0)) == 8 && tiles.solveFew[narrowTile] != 0
 }
 
 // fewRows returns how many rows of one vector stay in registers. The tiles for float32 are AVX2's.

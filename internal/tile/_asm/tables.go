@@ -20,6 +20,19 @@ type operation struct {
 	name, signature string
 	indexed         bool          // by size and type
 	codes           map[isa][]int // the indices of the tiles of a tier
+	lent            []loan
+}
+
+// A loan is a tile for float64 of a tier, at an index of another tier, which has one of its own as well.
+type loan struct {
+	from, to isa
+	index    int
+}
+
+// lend adds the tile of an operation to another tier.
+func lend(name string, from, to isa, index int) {
+	i := slices.IndexFunc(operations, func(o *operation) bool { return o.name == name })
+	operations[i].lent = append(operations[i].lent, loan{from, to, index})
 }
 
 // operations are the emitted operations of all tiers, in order.
@@ -47,7 +60,7 @@ func record(name string, t isa, signature string) string {
 	i := slices.IndexFunc(operations, func(o *operation) bool { return o.name == name })
 	if i < 0 {
 		i = len(operations)
-		operations = append(operations, &operation{name, signature, typed || m[3] != "", map[isa][]int{}})
+		operations = append(operations, &operation{name, signature, typed || m[3] != "", map[isa][]int{}, nil})
 	}
 	o := operations[i]
 	if o.signature != signature {
@@ -85,6 +98,11 @@ func (o *operation) addresses(t isa) []string {
 				name += fmt.Sprint("_", size)
 			}
 			values[index] = fmt.Sprintf("%s_%s(SB)", name, owner.name)
+		}
+	}
+	for _, l := range o.lent {
+		if l.to == t {
+			values[l.index] = fmt.Sprintf("·%s_%s(SB)", o.name, l.from.name)
 		}
 	}
 	return values
@@ -172,7 +190,9 @@ func goTable(w *printer) {
 	w.line("// streamBytes, of a number in samples, are one stream of prefetches of MulTransposed; MulBasis has\n" +
 		"// one more.")
 	w.line("streamBytes = %d", streamBytes)
-	w.line("// singles is the index of the first tile for float32 in a table.\nsingles = %d\n)\n", singles)
+	w.line("// singles is the index of the first tile for float32 in a table.\nsingles = %d", singles)
+	w.line("// narrowTile is the index of the tile of solveFew for rows that fill no vector of AVX-512.")
+	w.line("narrowTile = %d\n)\n", narrowTile)
 	w.line("// operations are the tiles of a tier: addresses of code, 0 where the tier has none and the definition " +
 		"in Go")
 	w.line("// is used. An array is indexed by size: columns of mulBasis and leastSquaresSmall, products of " +

@@ -25,20 +25,23 @@ func triangles(t isa) {
 				multiplyRows(t, x, vectors, true)
 			}
 		}
-		solveFew(t, x, "solveFew")
+		solveFew(t, x)
 	}
-	if !t.evex { // AVX-512 uses it for rows that fill no vector of its own
-		solveFew(t, double, "solveNarrow")
+	if t.evex { // rows that fill no vector of AVX-512 take less time by vectors of AVX2
+		lend("solveFew", tiers[0], t, narrowTile)
 	}
 }
+
+// narrowTile is the index of the tile of AVX2 among those of AVX-512.
+const narrowTile = 1
 
 // fewRows is the number of rows that stay in registers.
 func (t isa) fewRows() int { return 2 * t.lanes }
 
 // solveFew emits the solution of a system for one vector of columns, or a part of it, with all rows in
 // registers: the part of a row that was just stored by a mask takes long to load.
-func solveFew(t isa, x *number, name string) {
-	text(name+x.suffix, t, "func(b *F, ldb int, a *F, down, across int, d *F, order, cols int)",
+func solveFew(t isa, x *number) {
+	text("solveFew"+x.suffix, t, "func(b *F, ldb int, a *F, down, across int, d *F, order, cols int)",
 		fmt.Sprintf("works like solveRowsGeneric for one vector of columns, or a part of it, 1 <= order <= %d.",
 			t.fewRows()))
 	p := &triangleTile{t: t, x: x, io: []access{x.partOfRow(t, param("cols"))}}
