@@ -583,8 +583,8 @@ TEXT ·spanSolveTile(SB), NOSPLIT, $0-120
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
-TEXT ·packComplexTile(SB), NOSPLIT, $0-48
-	MOVQ index+40(FP), AX
+TEXT ·packComplexTile(SB), NOSPLIT, $0-64
+	MOVQ index+56(FP), AX
 	LEAQ ·tiles+3288(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX

@@ -37,7 +37,7 @@ func spanOuterTile(b, y unsafe.Pointer, apart int, a unsafe.Pointer, at, step, g
 func spanSolveTile(b, d, y, own unsafe.Pointer, change int, a unsafe.Pointer, at, step, growth, first, forward, end, ahead, rows int, index int) {
 	panic("tile: no tile")
 }
-func packComplexTile(dst, src unsafe.Pointer, lds, rows int, signs unsafe.Pointer, index int) {
+func packComplexTile(dst unsafe.Pointer, ldd int, src unsafe.Pointer, lds, rows, n int, signs unsafe.Pointer, index int) {
 	panic("tile: no tile")
 }
 func turnPairsTile(own, swapped, src, signs unsafe.Pointer, vectors int, index int) {

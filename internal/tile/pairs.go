@@ -150,32 +150,23 @@ func LargestPair[F Float](x []F) int {
 // PairSize returns the sum of two absolute values.
 func PairSize[F Float](a, b F) F { return F(math.Abs(float64(a))) + F(math.Abs(float64(b))) }
 
-// PackComplex copies rows of complex numbers, as PanelWidth reals, to the even rows of dst, which have the
-// same width. An odd row has the numbers of the row above with their parts swapped.
-func PackComplex[F Float](dst, src []F, lds, rows int, signs *PairSigns[F]) {
-	width := PanelWidth[F]()
-	if rows == 0 {
+// PackComplex copies rows of complex numbers, of n reals each, to the even rows of dst. An odd row has the
+// numbers of the row above with their parts swapped.
+func PackComplex[F Float](dst []F, ldd int, src []F, lds, rows, n int, signs *PairSigns[F]) {
+	if rows == 0 || n == 0 {
 		return
 	}
-	raceRead(src, rows, width, lds)
-	raceWrite(dst, 1, 2*rows*width, 0)
-	_, _ = dst[2*rows*width-1], src[(rows-1)*lds+width-1]
-	if tiles.packComplex[0] == 0 {
-		packComplexGeneric(dst, src, lds, rows, signs)
-		return
-	}
-	packComplexTile(unsafe.Pointer(&dst[0]), unsafe.Pointer(&src[0]), lds, rows, unsafe.Pointer(signs), of[F](0))
-}
-
-func packComplexGeneric[F Float](dst, src []F, lds, rows int, signs *PairSigns[F]) {
-	width := PanelWidth[F]()
-	for i := range rows {
-		row, upper, lower := src[i*lds:][:width], dst[2*i*width:][:width], dst[(2*i+1)*width:][:width]
-		for k := 0; k < width; k += 2 {
-			upper[k], upper[k+1] = signs.of(row[k], 0), signs.of(row[k+1], 1)
-			lower[k], lower[k+1] = signs.of(row[k+1], 2), signs.of(row[k], 3)
+	_, _ = dst[(2*rows-1)*ldd+n-1], src[(rows-1)*lds+n-1]
+	if vector := pairVectorBytes / int(unsafe.Sizeof(F(0))); tiles.packComplex[0] == 0 || n < vector {
+		for i := range rows {
+			TurnPairs(dst[2*i*ldd:], dst[(2*i+1)*ldd:], src[i*lds:][:n], signs)
 		}
+		return
 	}
+	raceRead(src, rows, n, lds)
+	raceWrite(dst, 2*rows, n, ldd)
+	to, from := unsafe.Pointer(&dst[0]), unsafe.Pointer(&src[0])
+	packComplexTile(to, ldd, from, lds, rows, n, unsafe.Pointer(signs), of[F](0))
 }
 
 // TransposeComplex stores the transpose of m rows of n complex numbers, as pairs of reals. Strides are in

@@ -191,27 +191,29 @@ func scalePairs[F tile.Float](r *run, s shape) {
 }
 
 func packComplex[F tile.Float](r *run, s shape) {
-	width, rows := tile.PanelWidth[F](), s.n%9
-	src, lds := dense[F](r, "src", width, rows)
+	n, rows := 2*(1+s.d%19), s.n%9
+	src, lds := dense[F](r, "src", n, rows)
 	signs, _ := dense[F](r, "signs", 4, 1)
 	for k := range signs {
 		signs[k] = F(math.Copysign(0, float64(s.d>>k%2)-.5))
 	}
 	r.inputs = r.inputs[:len(r.inputs)-1]
 	declare(r, "signs", signs)
-	dst := alloc[F](r, 2*rows*width)
-	r.call(func() { tile.PackComplex(dst, src, lds, rows, (*tile.PairSigns[F])(signs)) })
-	for i, got := range dst {
-		row, k := src[i/(2*width)*lds:], i%width
-		want, sign := row[k], signs[k%2]
-		if i/width%2 == 1 {
-			want, sign = row[k^1], signs[2+k%2]
-		}
-		if math.Signbit(float64(sign)) {
-			want = -want
-		}
-		if !r.same(float64(got), float64(want), k, i/width) {
-			return
+	dst, ldd := columns[F](r, n, 2*rows, 1)
+	r.call(func() { tile.PackComplex(dst, ldd, src, lds, rows, n, (*tile.PairSigns[F])(signs)) })
+	for i := range 2 * rows {
+		for k, got := range dst[i*ldd:][:n] {
+			row := src[i/2*lds:]
+			want, sign := row[k], signs[k%2]
+			if i%2 == 1 {
+				want, sign = row[k^1], signs[2+k%2]
+			}
+			if math.Signbit(float64(sign)) {
+				want = -want
+			}
+			if !r.same(float64(got), float64(want), k, i) {
+				return
+			}
 		}
 	}
 }

@@ -280,8 +280,8 @@ func spanOuter32_4_avx2(b *float32, y *float32, apart int, a *float32, at int, s
 // spanSolve32_1_avx2 sets b to unknowns, the number at own in y over that at d; own moves by change. It subtracts rows, times unknowns, from y. d is 0 for ones. Vectors have multiples of 8 entries, rows >= 1.
 func spanSolve32_1_avx2(b *float32, d *float32, y *float32, own *float32, change int, a *float32, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)
 
-// packComplex_avx2 copies rows of 128 bytes, with the signs of a pair at signs, and below each its swapped pairs, with the signs of the next pair. rows >= 1.
-func packComplex_avx2(dst *float64, src *float64, lds int, rows int, signs *float64, index int)
+// packComplex_avx2 copies rows of n numbers, with the signs of a pair at signs, and below each its swapped pairs, with the signs of the next pair. rows >= 1, and n numbers fill a vector.
+func packComplex_avx2(dst *float64, ldd int, src *float64, lds int, rows int, n int, signs *float64, index int)
 
 // turnPairs_avx2 copies vectors of pairs, with the signs of a pair at signs, and swapped pairs, with the signs of the next pair. vectors >= 1.
 func turnPairs_avx2(own *float64, swapped *float64, src *float64, signs *float64, vectors int, index int)
@@ -292,8 +292,8 @@ func combinePairs_avx2(y *float64, x *float64, signs *float64, vectors int, inde
 // splitPairs_avx2 copies the first numbers of pairs, and the second ones, to some vectors each. vectors >= 1.
 func splitPairs_avx2(re *float64, im *float64, src *float64, vectors int, index int)
 
-// packComplex32_avx2 copies rows of 128 bytes, with the signs of a pair at signs, and below each its swapped pairs, with the signs of the next pair. rows >= 1.
-func packComplex32_avx2(dst *float32, src *float32, lds int, rows int, signs *float32, index int)
+// packComplex32_avx2 copies rows of n numbers, with the signs of a pair at signs, and below each its swapped pairs, with the signs of the next pair. rows >= 1, and n numbers fill a vector.
+func packComplex32_avx2(dst *float32, ldd int, src *float32, lds int, rows int, n int, signs *float32, index int)
 
 // turnPairs32_avx2 copies vectors of pairs, with the signs of a pair at signs, and swapped pairs, with the signs of the next pair. vectors >= 1.
 func turnPairs32_avx2(own *float32, swapped *float32, src *float32, signs *float32, vectors int, index int)

@@ -15778,46 +15778,50 @@ empty:
 	VZEROUPPER
 	RET
 
-// func packComplex_avx2(dst *float64, src *float64, lds int, rows int, signs *float64, index int)
+// func packComplex_avx2(dst *float64, ldd int, src *float64, lds int, rows int, n int, signs *float64, index int)
 // Requires: AVX
-TEXT ·packComplex_avx2(SB), NOSPLIT, $0-48
+TEXT ·packComplex_avx2(SB), NOSPLIT, $0-64
 	MOVQ           dst+0(FP), AX
-	MOVQ           src+8(FP), CX
-	MOVQ           lds+16(FP), DX
-	SHLQ           $0x03, DX
-	MOVQ           rows+24(FP), BX
-	MOVQ           signs+32(FP), SI
-	VBROADCASTF128 (SI), Y0
-	VBROADCASTF128 16(SI), Y1
+	MOVQ           src+16(FP), CX
+	MOVQ           rows+32(FP), DX
+	MOVQ           n+40(FP), BX
+	SHLQ           $0x03, BX
+	MOVQ           ldd+8(FP), SI
+	SHLQ           $0x03, SI
+	MOVQ           lds+24(FP), DI
+	SHLQ           $0x03, DI
+	MOVQ           signs+48(FP), R8
+	VBROADCASTF128 (R8), Y0
+	VBROADCASTF128 16(R8), Y1
+	SUBQ           $+32, BX
+	LEAQ           (AX)(SI*1), R9
 
 row:
-	VMOVUPD   (CX), Y2
+	XORQ R8, R8
+	JMP  vectors
+
+vector:
+	VMOVUPD   (CX)(R8*1), Y2
 	VPERMILPD $0x05, Y2, Y3
 	VXORPD    Y0, Y2, Y2
 	VXORPD    Y1, Y3, Y3
-	VMOVUPD   Y2, (AX)
-	VMOVUPD   Y3, 128(AX)
-	VMOVUPD   32(CX), Y2
+	VMOVUPD   Y2, (AX)(R8*1)
+	VMOVUPD   Y3, (R9)(R8*1)
+	ADDQ      $+32, R8
+
+vectors:
+	CMPQ      R8, BX
+	JLT       vector
+	VMOVUPD   (CX)(BX*1), Y2
 	VPERMILPD $0x05, Y2, Y3
 	VXORPD    Y0, Y2, Y2
 	VXORPD    Y1, Y3, Y3
-	VMOVUPD   Y2, 32(AX)
-	VMOVUPD   Y3, 160(AX)
-	VMOVUPD   64(CX), Y2
-	VPERMILPD $0x05, Y2, Y3
-	VXORPD    Y0, Y2, Y2
-	VXORPD    Y1, Y3, Y3
-	VMOVUPD   Y2, 64(AX)
-	VMOVUPD   Y3, 192(AX)
-	VMOVUPD   96(CX), Y2
-	VPERMILPD $0x05, Y2, Y3
-	VXORPD    Y0, Y2, Y2
-	VXORPD    Y1, Y3, Y3
-	VMOVUPD   Y2, 96(AX)
-	VMOVUPD   Y3, 224(AX)
-	ADDQ      DX, CX
-	ADDQ      $+256, AX
-	DECQ      BX
+	VMOVUPD   Y2, (AX)(BX*1)
+	VMOVUPD   Y3, (R9)(BX*1)
+	ADDQ      DI, CX
+	LEAQ      (AX)(SI*2), AX
+	LEAQ      (R9)(SI*2), R9
+	DECQ      DX
 	JNZ       row
 	VZEROUPPER
 	RET
@@ -15897,46 +15901,50 @@ vector:
 	VZEROUPPER
 	RET
 
-// func packComplex32_avx2(dst *float32, src *float32, lds int, rows int, signs *float32, index int)
+// func packComplex32_avx2(dst *float32, ldd int, src *float32, lds int, rows int, n int, signs *float32, index int)
 // Requires: AVX
-TEXT ·packComplex32_avx2(SB), NOSPLIT, $0-48
+TEXT ·packComplex32_avx2(SB), NOSPLIT, $0-64
 	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	MOVQ         lds+16(FP), DX
-	SHLQ         $0x02, DX
-	MOVQ         rows+24(FP), BX
-	MOVQ         signs+32(FP), SI
-	VBROADCASTSD (SI), Y0
-	VBROADCASTSD 8(SI), Y1
+	MOVQ         src+16(FP), CX
+	MOVQ         rows+32(FP), DX
+	MOVQ         n+40(FP), BX
+	SHLQ         $0x02, BX
+	MOVQ         ldd+8(FP), SI
+	SHLQ         $0x02, SI
+	MOVQ         lds+24(FP), DI
+	SHLQ         $0x02, DI
+	MOVQ         signs+48(FP), R8
+	VBROADCASTSD (R8), Y0
+	VBROADCASTSD 8(R8), Y1
+	SUBQ         $+32, BX
+	LEAQ         (AX)(SI*1), R9
 
 row:
-	VMOVUPD   (CX), Y2
+	XORQ R8, R8
+	JMP  vectors
+
+vector:
+	VMOVUPD   (CX)(R8*1), Y2
 	VPERMILPS $0xb1, Y2, Y3
 	VXORPD    Y0, Y2, Y2
 	VXORPD    Y1, Y3, Y3
-	VMOVUPD   Y2, (AX)
-	VMOVUPD   Y3, 128(AX)
-	VMOVUPD   32(CX), Y2
+	VMOVUPD   Y2, (AX)(R8*1)
+	VMOVUPD   Y3, (R9)(R8*1)
+	ADDQ      $+32, R8
+
+vectors:
+	CMPQ      R8, BX
+	JLT       vector
+	VMOVUPD   (CX)(BX*1), Y2
 	VPERMILPS $0xb1, Y2, Y3
 	VXORPD    Y0, Y2, Y2
 	VXORPD    Y1, Y3, Y3
-	VMOVUPD   Y2, 32(AX)
-	VMOVUPD   Y3, 160(AX)
-	VMOVUPD   64(CX), Y2
-	VPERMILPS $0xb1, Y2, Y3
-	VXORPD    Y0, Y2, Y2
-	VXORPD    Y1, Y3, Y3
-	VMOVUPD   Y2, 64(AX)
-	VMOVUPD   Y3, 192(AX)
-	VMOVUPD   96(CX), Y2
-	VPERMILPS $0xb1, Y2, Y3
-	VXORPD    Y0, Y2, Y2
-	VXORPD    Y1, Y3, Y3
-	VMOVUPD   Y2, 96(AX)
-	VMOVUPD   Y3, 224(AX)
-	ADDQ      DX, CX
-	ADDQ      $+256, AX
-	DECQ      BX
+	VMOVUPD   Y2, (AX)(BX*1)
+	VMOVUPD   Y3, (R9)(BX*1)
+	ADDQ      DI, CX
+	LEAQ      (AX)(SI*2), AX
+	LEAQ      (R9)(SI*2), R9
+	DECQ      DX
 	JNZ       row
 	VZEROUPPER
 	RET

@@ -117,13 +117,7 @@ func (p *product[F]) packPairs(panel []F, width int, b block) {
 // pack copies rows of complex numbers, of some reals, to rows of a panel; alpha is 1 or -1.
 func (q *pairing[F]) pack(panel []F, width int, from []F, stride, rows, reals int) {
 	signs := q.signs()
-	if reals == tile.PanelWidth[F]() && width == reals {
-		tile.PackComplex(panel, from, stride, rows, &signs)
-		return
-	}
-	for k := range rows {
-		tile.TurnPairs(panel[2*k*width:], panel[(2*k+1)*width:], from[k*stride:][:reals], &signs)
-	}
+	tile.PackComplex(panel, width, from, stride, rows, reals, &signs)
 }
 
 // signs returns the signs that entries have in a panel: of their real and imaginary parts in one row, and of

@@ -5,6 +5,7 @@ import (
 
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
 )
 
 // pairColumns is the largest number of columns of a product by pairs.
@@ -126,26 +127,38 @@ func emitPairTable() {
 	}
 }
 
-// packComplex emits the copy of rows of complex numbers to a panel of the right factor of a product of reals:
-// each row, and below it i times the row.
+// packComplex emits the copy of rows of complex numbers to the right factor of a product of reals. The last
+// vector of a row ends with it, and has numbers of the one before it, too.
 func packComplex(t isa, x *number) {
-	const vectors = panelBytes / 32
-	text("packComplex"+x.suffix, t, "func(dst, src *F, lds, rows int, signs *F)",
-		"copies rows of 128 bytes, with the signs of a pair at signs, and below each its swapped pairs, with the "+
-			"signs of the next pair. rows >= 1.")
-	dst, src, lds, rows := param("dst"), param("src"), bytesParam("lds", x.size), param("rows")
+	text("packComplex"+x.suffix, t, "func(dst *F, ldd int, src *F, lds, rows, n int, signs *F)",
+		"copies rows of n numbers, with the signs of a pair at signs, and below each its swapped pairs, with the "+
+			"signs of the next pair. rows >= 1, and n numbers fill a vector.")
+	dst, src, rows, last := param("dst"), param("src"), param("rows"), bytesParam("n", x.size)
+	ldd, lds, at := bytesParam("ldd", x.size), bytesParam("lds", x.size), GP64()
 	own, swapped := x.byPairs(t, param("signs"))
+	SUBQ(I8(t.bytes()), last)
+	below := sum(dst, ldd, 1, 0)
+	vector := func(at reg.GPVirtual) {
+		v, w := t.load(Mem{Base: src, Index: at, Scale: 1}), t.vec()
+		x.swapPairs(t, v, w)
+		VXORPD(own, v, v)
+		VXORPD(swapped, w, w)
+		VMOVUPD(v, Mem{Base: dst, Index: at, Scale: 1})
+		VMOVUPD(w, Mem{Base: below, Index: at, Scale: 1})
+	}
 	loop("row", rows, func() {
-		for k := range vectors {
-			v, w := t.load(Mem{Base: src, Disp: k * t.bytes()}), t.vec()
-			x.swapPairs(t, v, w)
-			VXORPD(own, v, v)
-			VXORPD(swapped, w, w)
-			VMOVUPD(v, Mem{Base: dst, Disp: k * t.bytes()})
-			VMOVUPD(w, Mem{Base: dst, Disp: panelBytes + k*t.bytes()})
-		}
+		XORQ(at, at)
+		JMP(LabelRef("vectors"))
+		Label("vector")
+		vector(at)
+		ADDQ(I8(t.bytes()), at)
+		Label("vectors")
+		CMPQ(at, last)
+		JLT(LabelRef("vector"))
+		vector(last)
 		ADDQ(lds, src)
-		ADDQ(I32(2*panelBytes), dst)
+		LEAQ(Mem{Base: dst, Index: ldd, Scale: 2}, dst)
+		LEAQ(Mem{Base: below, Index: ldd, Scale: 2}, below)
 	})
 	finish()
 }
@@ -213,9 +226,6 @@ func splitPairs(t isa, x *number) {
 	})
 	finish()
 }
-
-// panelBytes is the width of a panel of the right factor of a product.
-const panelBytes = 128
 
 // transposeComplex emits the transpose of pairs of float64, two rows and columns at a time.
 func transposeComplex(t isa) {
