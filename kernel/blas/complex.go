@@ -1,7 +1,6 @@
 package blas
 
 import (
-	"math"
 	"unsafe"
 
 	"github.com/difalt/difalt/internal/tile"
@@ -165,25 +164,17 @@ type complexProduct[F tile.Float] struct {
 
 // compute computes C += alpha op(A) op(B), or overwrites C with the product.
 func (z *complexProduct[F]) compute(set bool) {
-	by, entries := 1.0, z.alpha // of the sums, and of the entries of the right factor
-	if size := math.Abs(real(z.alpha)); imag(z.alpha) == 0 && size != 1 {
-		by, entries = real(z.alpha), 1
+	p := z.ofReals(set)
+	if z.part == blas.All && z.isSmall() {
+		p.small()
+		return
 	}
-	p := product[F]{
-		a: z.a.factor, b: z.b.factor, m: z.m, n: 2 * z.n, k: 2 * z.k, c: z.c, ldc: z.ldc,
-		part: z.part, alone: true, pairs: paired[F](entries, z.b.conjugate),
-	}
-	p.update = tile.Update[F]{Alpha: F(by), Beta: 1}
-	if set {
-		p.update.Beta = 0
-	}
-	p.pairs.across = z.a.conjugate
 	p.compute()
 }
 
 // computeWith computes C = alpha op(A) op(B) + beta C.
 func (z *complexProduct[F]) computeWith(beta complex128) {
-	if z.isFew() {
+	if z.isFew() && !z.isSmall() {
 		z.byFew(beta)
 		return
 	}

@@ -182,10 +182,20 @@ const (
 	// Cholesky.
 	fewForFactors, fewForCholesky = 24, 40
 	// complexMultiplications is the number of multiplications of complex numbers below which gonum
-	// multiplies two matrices as fast. complexSquares is n n k below which gonum computes a triangle as
-	// fast. complexSides is the number of entries of B below which gonum multiplies a symmetric matrix by
-	// B as fast. BenchmarkComplex, for all constants of complex numbers.
-	complexMultiplications, complexSquares, complexSides = 120, 250, 32
+	// multiplies two matrices as fast. complexSides is the largest number for which it multiplies a symmetric
+	// matrix as fast, on the left of up to complexSidesOrder rows. BenchmarkComplex, for all constants of
+	// complex numbers.
+	complexMultiplications, complexSides, complexSidesOrder = 120, 120, 4
+	// complexSquares is n n k below which gonum computes a triangle as fast, up to complexSquaresOrder rows.
+	// complexSquares32 is that for A A* in complex64 and for two products, and complexSquaresTurned for A*A.
+	// Zherk and Zher2k of 1 to 16 rows.
+	complexSquares, complexSquaresOrder    = 250, 10
+	complexSquares32, complexSquaresTurned = 120, 48
+	// smallPairs is the largest number of entries of the right factor of a complex product without blocks.
+	// It has narrowPairs columns, or up to narrowPairTerms terms. Zgemm, Zherk of 5 to 40.
+	smallPairs, narrowPairs, narrowPairTerms = 1024, 4, 16
+	// mirrorLoops is the largest order of a complex triangle that is mirrored entry by entry. Zhemm.
+	mirrorLoops = 16
 	// complexRows, complexRow and complexEntries are numbers of rows, of entries of a row, and of entries
 	// of a matrix, below which gonum adds a product of two complex vectors as fast, and computes products of
 	// few complex rows. complexRow32 and complexEntries32 are the sizes of complex64 for a vector, not
@@ -214,7 +224,7 @@ const (
 	// mostTerms, and mostTermsOfTwo for two products, are the largest numbers of terms of a triangle of a
 	// complex product that is changed row by row, from rowsForTerms rows for each two of them on. Zherk and
 	// Zher2k of 5 x 1 to 400 x 5.
-	mostTerms, mostTermsOfTwo, rowsForTerms = 2, 4, 12
+	mostTerms, mostTermsOfTwo, rowsForTerms = 2, 4, 24
 	// complexTwice is the largest order of a triangle of two complex products that are computed as one
 	// matrix, which is added to its transpose. Two products of fewer than complexTwiceDepth terms are one of
 	// twice as many above the order joinedOrder. Zher2k of 5 x 1 to 400 x 40.

@@ -13,7 +13,8 @@ func (*routines) Zhemm(
 	s blas.Side, ul blas.Uplo, m, n int, alpha complex128, a []complex128, lda int, b []complex128, ldb int,
 	beta complex128, c []complex128, ldc int,
 ) {
-	if fewSymmetric(m, n) || !zsymm(true, s, ul, m, n, alpha, doubles(a), lda, doubles(b), ldb, beta, doubles(c), ldc) {
+	if fewSymmetric(s, m, n) ||
+		!zsymm(true, s, ul, m, n, alpha, doubles(a), lda, doubles(b), ldb, beta, doubles(c), ldc) {
 		fallback{}.Zhemm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
 	}
 }
@@ -23,7 +24,7 @@ func (*routines) Chemm(
 	s blas.Side, ul blas.Uplo, m, n int, alpha complex64, a []complex64, lda int, b []complex64, ldb int,
 	beta complex64, c []complex64, ldc int,
 ) {
-	if fewSymmetric(m, n) ||
+	if fewSymmetric(s, m, n) ||
 		!zsymm(
 			true, s, ul, m, n, complex128(alpha), singles(a), lda, singles(b), ldb, complex128(beta),
 			singles(c), ldc,
@@ -40,7 +41,7 @@ func (*routines) Zsymm(
 	s blas.Side, ul blas.Uplo, m, n int, alpha complex128, a []complex128, lda int, b []complex128, ldb int,
 	beta complex128, c []complex128, ldc int,
 ) {
-	if fewSymmetric(m, n) || s == blas.Left && m <= gonumSymmetric ||
+	if fewSymmetric(s, m, n) || s == blas.Left && m <= gonumSymmetric ||
 		!zsymm(false, s, ul, m, n, alpha, doubles(a), lda, doubles(b), ldb, beta, doubles(c), ldc) {
 		fallback{}.Zsymm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
 	}
@@ -51,7 +52,7 @@ func (*routines) Csymm(
 	s blas.Side, ul blas.Uplo, m, n int, alpha complex64, a []complex64, lda int, b []complex64, ldb int,
 	beta complex64, c []complex64, ldc int,
 ) {
-	if fewSymmetric(m, n) ||
+	if fewSymmetric(s, m, n) ||
 		!zsymm(
 			false, s, ul, m, n, complex128(alpha), singles(a), lda, singles(b), ldb, complex128(beta),
 			singles(c), ldc,
@@ -60,8 +61,14 @@ func (*routines) Csymm(
 	}
 }
 
-// fewSymmetric reports whether gonum multiplies a symmetric matrix by an m x n matrix as fast.
-func fewSymmetric(m, n int) bool { return m*n < complexSides && max(m, n) < pairSidesOrder }
+// fewSymmetric reports whether gonum multiplies a symmetric matrix by an m x n matrix as fast. On the left it
+// adds a row for each entry.
+func fewSymmetric(s blas.Side, m, n int) bool {
+	if s == blas.Left {
+		return m*m*n <= complexSides && m <= complexSidesOrder
+	}
+	return m*n*n <= complexSides
+}
 
 // zsymm computes a product with a Hermitian or symmetric matrix and returns true, or returns false where
 // gonum computes it.
@@ -135,6 +142,10 @@ func zsymmWay[F tile.Float](
 // mirrorPairs copies the triangle of a Hermitian or symmetric matrix to both triangles of another one, which
 // has memory for a row behind its last one. Strides are in reals.
 func mirrorPairs[F tile.Float](to []F, ldt int, a []F, lda, n int, ul blas.Uplo, hermitian bool) {
+	if n <= mirrorLoops {
+		mirrorEach(to, ldt, a, lda, n, ul, hermitian)
+		return
+	}
 	tile.TransposeComplex(to, ldt, a, lda, n, n) // both triangles, and then the stored one over its half
 	stored := product[F]{n: 2 * n, part: ul, pairs: pairing[F]{on: true}}
 	conjugates, swapped := tile.NewPairSigns[F](1, -1, 1, 1), to[n*ldt:] // these are not used
@@ -148,6 +159,34 @@ func mirrorPairs[F tile.Float](to []F, ldt int, a []F, lda, n int, ul blas.Uplo,
 		copy(row[from:end], a[i*lda+from:i*lda+end])
 		if hermitian {
 			row[2*i+1] = 0
+		}
+	}
+}
+
+// mirrorEach is mirrorPairs for a few entries, one after the other.
+func mirrorEach[F tile.Float](to []F, ldt int, a []F, lda, n int, ul blas.Uplo, hermitian bool) {
+	sign := F(1)
+	if hermitian {
+		sign = -1
+	}
+	for i := range n {
+		from, end := 0, i
+		if ul == blas.Upper {
+			from, end = i+1, n
+		}
+		row, own, other := a[i*lda+2*from:i*lda+2*end], to[i*ldt+2*from:], 2*i+from*ldt
+		own = own[:len(row)]
+		for k := 0; k+1 < len(row); k += 2 {
+			re, im := row[k], row[k+1]
+			own[k], own[k+1] = re, im
+			pair := to[other:][:2]
+			pair[0], pair[1] = re, F(sign*im)
+			other += ldt
+		}
+		at, of := i*(ldt+2), i*(lda+2)
+		to[at], to[at+1] = a[of], a[of+1]
+		if hermitian {
+			to[at+1] = 0
 		}
 	}
 }

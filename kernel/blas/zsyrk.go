@@ -17,7 +17,7 @@ func (*routines) Zherk(
 	c []complex128, ldc int,
 ) {
 	tA, lda = columnAsRow(blas.ConjTrans, tA, n, k, lda)
-	if fewSquares(tA, n, k) || tA == blas.Trans ||
+	if tA == blas.Trans ||
 		!zsyrk(true, ul, tA, n, k, complex(alpha, 0), doubles(a), lda, complex(beta, 0), doubles(c), ldc) {
 		fallback{}.Zherk(ul, tA, n, k, alpha, a, lda, beta, c, ldc)
 	}
@@ -34,7 +34,7 @@ func (*routines) Cherk(
 			true, ul, tA, n, k, complex(float64(alpha), 0), singles(a), lda, complex(float64(beta), 0),
 			singles(c), ldc,
 		) {
-		fallback{}.Cherk(ul, tA, n, k, alpha, a, lda, beta, c, ldc)
+		smallCherk(ul, tA, n, k, alpha, a, lda, beta, c, ldc)
 	}
 }
 
@@ -48,7 +48,7 @@ func (*routines) Zsyrk(
 	c []complex128, ldc int,
 ) {
 	tA, lda = columnAsRow(blas.Trans, tA, n, k, lda)
-	if fewSquares(tA, n, k) || tA == blas.ConjTrans ||
+	if tA == blas.ConjTrans ||
 		!zsyrk(false, ul, tA, n, k, alpha, doubles(a), lda, beta, doubles(c), ldc) {
 		fallback{}.Zsyrk(ul, tA, n, k, alpha, a, lda, beta, c, ldc)
 	}
@@ -62,8 +62,31 @@ func (*routines) Csyrk(
 	tA, lda = columnAsRow(blas.Trans, tA, n, k, lda)
 	if tA == blas.ConjTrans ||
 		!zsyrk(false, ul, tA, n, k, complex128(alpha), singles(a), lda, complex128(beta), singles(c), ldc) {
-		fallback{}.Csyrk(ul, tA, n, k, alpha, a, lda, beta, c, ldc)
+		smallCsyrk(ul, tA, n, k, alpha, a, lda, beta, c, ldc)
 	}
+}
+
+// smallCherk and smallCsyrk are Cherk and Csyrk for few rows: gonum's, but where it adds inner products.
+func smallCherk(
+	ul blas.Uplo, tA blas.Transpose, n, k int, alpha float32, a []complex64, lda int, beta float32, c []complex64,
+	ldc int,
+) {
+	if tA == blas.NoTrans && vectorized() {
+		ordered{}.Cherk(ul, tA, n, k, alpha, a, lda, beta, c, ldc)
+		return
+	}
+	fallback{}.Cherk(ul, tA, n, k, alpha, a, lda, beta, c, ldc)
+}
+
+func smallCsyrk(
+	ul blas.Uplo, tA blas.Transpose, n, k int, alpha complex64, a []complex64, lda int, beta complex64, c []complex64,
+	ldc int,
+) {
+	if tA == blas.NoTrans && vectorized() {
+		ordered{}.Csyrk(ul, tA, n, k, alpha, a, lda, beta, c, ldc)
+		return
+	}
+	fallback{}.Csyrk(ul, tA, n, k, alpha, a, lda, beta, c, ldc)
 }
 
 // columnAsRow returns the form and the stride of a matrix of one column, whose numbers follow each other, as
@@ -89,47 +112,21 @@ func zsyrk[F tile.Float](
 		right.transposed, right.conjugate = true, hermitian
 	}
 	z := complexProduct[F]{left, right, n, n, k, alpha, c, 2 * ldc, ul}
-	if z.isFewTerms(k, mostTerms) {
+	switch {
+	case z.isFewTerms(k, mostTerms):
 		z.addTerms(hermitian, false, beta)
-		return true
-	}
-	if n <= complexSquare {
+	case n <= complexSquare:
 		memory := borrow[F](2 * n * n)
 		z.c, z.ldc, z.part = *memory, 2*n, blas.All
 		z.computeWith(0)
-		addHalf(hermitian, ul, n, *memory, beta, c, ldc)
+		addHalf(hermitian, ul, n, *memory, 2*n, beta, c, 2*ldc)
 		giveBack(memory)
-		return true
+	case z.isSmall():
+		z.smallTriangle(hermitian, beta)
+	default:
+		z.triangle(hermitian, beta)
 	}
-	z.triangle(hermitian, beta)
 	return true
-}
-
-// addHalf computes a triangle of C = X + beta C for an n x n matrix X, with a real diagonal if C is
-// Hermitian.
-func addHalf[F tile.Float](hermitian bool, ul blas.Uplo, n int, x []F, beta complex128, c []F, ldc int) {
-	q := paired[F](beta, false)
-	for i := range n {
-		from, to := 0, i+1
-		if ul == blas.Upper {
-			from, to = i, n
-		}
-		row, sums := c[2*(i*ldc+from):2*(i*ldc+to)], x[2*(i*n+from):][:2*(to-from)]
-		if hermitian { // the imaginary part is not read
-			c[2*i*(ldc+1)+1] = 0
-		}
-		if beta == 0 {
-			copy(row, sums)
-		} else {
-			q.multiply(row)
-			for k, v := range sums {
-				row[k] += v
-			}
-		}
-		if hermitian {
-			c[2*i*(ldc+1)+1] = 0
-		}
-	}
 }
 
 // makeReal clears the imaginary parts of the diagonal.
@@ -139,10 +136,16 @@ func makeReal[F tile.Float](c []F, ldc, n int) {
 	}
 }
 
-// fewSquares reports whether gonum computes a triangle of a product as fast, by inner products. These skip
-// no zeros. Those of complex64 depend on addresses, and are not used.
-func fewSquares(tA blas.Transpose, n, k int) bool {
-	return n*n*k < complexSquares && tA == blas.NoTrans
+// squaresOf returns the n n k below which gonum computes a triangle of a product in less time. Its inner
+// products skip no zeros. Those of complex64 depend on addresses, and ordered ones take longer.
+func squaresOf[F tile.Float](tA blas.Transpose) int {
+	switch {
+	case tA != blas.NoTrans:
+		return complexSquaresTurned
+	case kind[F]() == 1:
+		return complexSquares32
+	}
+	return complexSquares
 }
 
 // zsyrkWay returns how a triangle of a product is computed.
@@ -155,7 +158,7 @@ func zsyrkWay[F tile.Float](
 		return byGonum
 	case !insidePairs(a, rows, columns, lda) || !insidePairs(c, n, n, ldc):
 		return byGonum
-	case !vectorized() || n*n*k < complexSquares && (kind[F]() == 0 || tA != blas.NoTrans):
+	case !vectorized() || n <= complexSquaresOrder && n*n*k < squaresOf[F](tA):
 		return withoutTiles(tA == blas.NoTrans || finite(rows, 2*columns, a, 2*lda))
 	}
 	return byTiles
