@@ -430,7 +430,7 @@ type evaluationHeard struct {
 // evaluationsOf returns the evaluations of optimisers with three strengths of groups, one of the mean, and
 // noise: those that follow a step of all optimisers, so that it says where these are.
 func evaluationsOf(heard []heardTotal) (list []evaluationHeard) {
-	const state, block = 4 + 5, 3 + 2 + 1 + 1
+	const state, block = decisions + 5, 3 + 2 + 1 + 1
 	for i := range heard {
 		h := &heard[i]
 		if !strings.HasPrefix(h.name, "X'V^-1 X") || i < 2 || !strings.HasPrefix(heard[i-2].name, "scores") {
@@ -450,7 +450,7 @@ func evaluationsOf(heard []heardTotal) (list []evaluationHeard) {
 			if states = states[state:]; c[0] != 0 { // it has ended
 				continue
 			}
-			e := evaluationHeard{[2]float64{c[4], c[5]}, c[8], slices.Clone(others[:5])}
+			e := evaluationHeard{[2]float64{c[decisions], c[decisions+1]}, c[decisions+4], slices.Clone(others[:5])}
 			floats.Scale(1/powerOfTwo(e.noise), e.sums)
 			list, others = append(list, e), others[block:]
 		}

@@ -236,8 +236,7 @@ func (c *choice) leanOptimiser(q *varianceComponents) *optimiser {
 func (c *choice) keepHigher(o *optimum) {
 	if o.evidence > c.evidence {
 		c.optimum = *o
-		c.Evidence = o.evidence
-		c.Penalised = o.evidence - c.s.rankPenalty(c.s.some, c.Rank) - c.s.curvePenalty()
+		c.Evidence, c.Penalised = o.evidence, o.evidence-o.penalty-c.s.curvePenalty()
 	}
 }
 

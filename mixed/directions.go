@@ -15,10 +15,43 @@ const (
 	leastLoading = 0.05
 )
 
-// rankPenalty returns half the number of free loadings of a rank times the logarithm of the number of tasks.
-func (s *stats) rankPenalty(tasks *taskSet, rank int) float64 {
+// countPenalty returns half the number of free loadings of a rank times the logarithm of the number of tasks.
+func (s *stats) countPenalty(tasks *taskSet, rank int) float64 {
 	free := float64(s.loadings()*rank - rank*(rank-1)/2)
 	return free / 2 * rounded.Log(max(tasks.count, 2))
+}
+
+// rankPenalty returns what the evidence loses by the loadings of q, which it has been maximised over: at
+// least their countPenalty. That one is right for many tasks. Of few tasks with few rows the loadings of many
+// columns may follow every row. The noise is then so small that they are determined to many digits, and by
+// Laplace's method the evidence over all loadings is lower by the logarithm of their prior deviation over
+// their posterior one:
+//
+//	r/2 log det(I + s^2 sum X'X / noise),
+//
+// for loadings of mean square s^2 and coefficients of mean square 1.
+func (s *stats) rankPenalty(tasks *taskSet, q *varianceComponents) float64 {
+	if q.rank == 0 {
+		return 0
+	}
+	l, squares := s.linear, rounded.Dot(q.w, q.w)
+	scale := squares / float64(s.directions()*q.rank) / q.noise * tasks.rows / s.tasks.rows
+	a := make([]float64, l*l)
+	for i := range l {
+		for j := i; j < l; j++ {
+			if !s.barred[i] && !s.barred[j] {
+				a[i*l+j] = scale * s.total[i*s.p+j]
+			}
+		}
+		a[i*l+i]++
+	}
+	log := 0.0
+	if _, ok := dense.Potrf(dense.Symmetric(l, a)); ok {
+		for i := range l {
+			log += float64(q.rank) * rounded.Log(a[i*l+i])
+		}
+	}
+	return max(log, s.countPenalty(tasks, q.rank))
 }
 
 // loadings returns the number of loadings of a direction, those off the axes of a design included.

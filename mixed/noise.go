@@ -87,7 +87,7 @@ type weighted struct {
 // equal noise a direction may stand for the noise of few tasks. So lower ranks are compared with noise by
 // task, too, as long as their penalised evidence is higher.
 func (f *fitter) weighTasks(ctx context.Context, alike *choice, widths *taskNoise) (*weighted, error) {
-	s, tasks := alike.s, alike.s.some
+	tasks := alike.s.some
 	best, err := f.weighRank(ctx, alike.Rank, alike, widths, tasks)
 	for err == nil && f.Rank == nil {
 		var lower *weighted
@@ -95,7 +95,7 @@ func (f *fitter) weighTasks(ctx context.Context, alike *choice, widths *taskNois
 		if err != nil || lower == nil {
 			break
 		}
-		if lower.evidence-s.rankPenalty(tasks, lower.Rank) <= best.evidence-s.rankPenalty(tasks, best.Rank) {
+		if lower.evidence-lower.penalty <= best.evidence-best.penalty {
 			break
 		}
 		best = lower

@@ -27,6 +27,7 @@ type optimum struct {
 	m         *meanPosterior // at q
 	z         *scoreSums
 	evidence  float64
+	penalty   float64 // of the loadings, see rankPenalty
 	converged bool
 }
 
@@ -50,7 +51,7 @@ type optimiser struct {
 func (s *stats) newOptimiser(tasks *taskSet, q *varianceComponents, most int) *optimiser {
 	return &optimiser{
 		evaluation: evaluation{s: s, tasks: tasks, q: q}, left: most, safe: q,
-		flatGain: max(flat, flatShare*s.rankPenalty(tasks, 1)), best: optimum{q: q, evidence: math.Inf(-1)},
+		flatGain: max(flat, flatShare*s.countPenalty(tasks, 1)), best: optimum{q: q, evidence: math.Inf(-1)},
 	}
 }
 
@@ -198,6 +199,7 @@ func (c *optimiser) advance() {
 	s, q := c.s, c.q
 	c.m.evidence += q.penalty()
 	c.best.q, c.best.m, c.best.z, c.best.evidence = q, c.m, c.z, c.m.evidence
+	c.best.penalty = s.rankPenalty(c.tasks, q)
 	c.safe = s.improve(c.tasks, q, c.m, c.z)
 	if c.lean {
 		c.best.m.keepMean()
@@ -219,20 +221,21 @@ func (c *optimiser) advance() {
 }
 
 // decisions is the number of values that encode writes beside the variance components.
-const decisions = 4
+const decisions = 5
 
-// encode writes the next point, the evidence and the end of an optimiser to the front of v, and returns v
+// encode writes the next point, the evidence, its penalty and the end of an optimiser to the front of v, and returns v
 // behind them.
 func (c *optimiser) encode(v []float64) []float64 {
 	number := map[bool]float64{true: 1}
 	evidence := max(c.best.evidence, -math.MaxFloat64) // numbers on their way are finite
-	n := copy(v, []float64{number[c.finished], number[c.accelerated], number[c.best.converged], evidence})
+	n := copy(v, []float64{number[c.finished], number[c.accelerated], number[c.best.converged], evidence, c.best.penalty})
 	return c.q.encode(v[n:])
 }
 
 // decode reads the numbers that encode has written at one of the owners, and returns v behind it.
 func (c *optimiser) decode(v []float64) ([]float64, error) {
-	c.finished, c.accelerated, c.best.converged, c.best.evidence = v[0] != 0, v[1] != 0, v[2] != 0, v[3]
+	c.finished, c.accelerated, c.best.converged = v[0] != 0, v[1] != 0, v[2] != 0
+	c.best.evidence, c.best.penalty = v[3], v[4]
 	if c.best.evidence == -math.MaxFloat64 {
 		c.best.evidence = math.Inf(-1)
 	}

@@ -60,7 +60,7 @@ func TestMeanSteered(t *testing.T) {
 				v[len(v)-numbers-1] = 1 // the point is higher
 			case strings.HasPrefix(what, "scores") && !steered:
 				// Hardly any deviations next: without any there is no sum.
-				copy(v[len(v)-numbers-decisions:], []float64{0, 0, 0, 0, 1e-9, 1e-9, 0, .1, 1})
+				copy(v[len(v)-numbers-decisions:], []float64{0, 0, 0, 0, 0, 1e-9, 1e-9, 0, .1, 1})
 				steered = true
 			case strings.HasPrefix(what, "scores"): // all optimisers end
 				done = true

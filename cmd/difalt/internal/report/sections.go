@@ -186,8 +186,9 @@ func difference(a, b float64) string {
 
 // candidateWords explains the choice.
 func (r *Report) candidateWords() string {
-	caption := "Log evidence with equal noise less that of the chosen form, in nats; penalised: less half the " +
-		"number of free loadings times the logarithm of the number of tasks, and 0.3 for each curve beyond 10. "
+	caption := "Log evidence with equal noise less that of the chosen form, in nats; penalised: less the " +
+		"penalty of free loadings, at least half their number times the logarithm of the number of tasks, and " +
+		"0.3 for each curve beyond 10. "
 	at := slices.IndexFunc(r.Evidence, func(c mixed.Candidate) bool { return c.Chosen })
 	if at < 0 {
 		return caption
