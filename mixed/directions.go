@@ -48,7 +48,7 @@ func (s *stats) rankPenalty(tasks *taskSet, q *varianceComponents) float64 {
 	log := 0.0
 	if _, ok := dense.Potrf(dense.Symmetric(l, a)); ok {
 		for i := range l {
-			log += float64(q.rank) * rounded.Log(a[i*l+i])
+			log += float64(float64(q.rank) * rounded.Log(a[i*l+i]))
 		}
 	}
 	return max(log, s.countPenalty(tasks, q.rank))
