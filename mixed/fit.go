@@ -69,6 +69,11 @@ func (f *fitter) fit(ctx context.Context) (*Model, *Report, error) {
 	if err := f.read(ctx); err != nil {
 		return nil, nil, err
 	}
+	return f.train(ctx)
+}
+
+// train chooses a form of the designs that were read, and returns its model.
+func (f *fitter) train(ctx context.Context) (*Model, *Report, error) {
 	chosen, err := f.choose(ctx)
 	if err != nil {
 		return nil, nil, err

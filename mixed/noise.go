@@ -140,6 +140,9 @@ func (c *choice) noiseOfTasks(ctx context.Context, tasks *taskSet) (*taskNoise, 
 		return nil, err
 	}
 	found, err := fitNoise(ctx, c.s.rows, tasks.inOrder(list))
+	if found.refused {
+		c.s.rows.guard.tellRefused()
+	}
 	if err != nil || found.refused || found.gain < noiseNats+float64(0.5*rounded.Log(tasks.count)) {
 		return nil, err
 	}
@@ -262,6 +265,15 @@ func (g *guard) refuses(list []residualSS) bool {
 		squares += float64(w * d * (z - mean))
 	}
 	return residuals > absurd*squares
+}
+
+// tellRefused keeps a sentence about all owners where one of them is against noise by task.
+func (g *guard) tellRefused() {
+	const refused = "All tasks have the same noise: at some owner residuals are much larger than the distances of " +
+		"its targets from their mean, as in few rows that are alike."
+	if !slices.Contains(g.did, refused) {
+		g.noteAll(refused)
+	}
 }
 
 // noiseGrid is the number of degrees of freedom that are compared, 1 to 1024.

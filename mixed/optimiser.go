@@ -223,12 +223,13 @@ func (c *optimiser) advance() {
 // decisions is the number of values that encode writes beside the variance components.
 const decisions = 5
 
-// encode writes the next point, the evidence, its penalty and the end of an optimiser to the front of v, and returns v
-// behind them.
+// encode writes the next point, the evidence, its penalty and the end of an optimiser to the front of v, and
+// returns v behind them.
 func (c *optimiser) encode(v []float64) []float64 {
 	number := map[bool]float64{true: 1}
 	evidence := max(c.best.evidence, -math.MaxFloat64) // numbers on their way are finite
-	n := copy(v, []float64{number[c.finished], number[c.accelerated], number[c.best.converged], evidence, c.best.penalty})
+	states := []float64{number[c.finished], number[c.accelerated], number[c.best.converged]}
+	n := copy(v, append(states, evidence, c.best.penalty))
 	return c.q.encode(v[n:])
 }
 

@@ -84,6 +84,9 @@ func (r *rows) addCurves(ctx context.Context, d Design, within []bool) (with Des
 	if voted {
 		r.guard.tellFewKnots()
 	}
+	if r.coarse {
+		r.guard.tellCoarse()
+	}
 	r.guard.blurCurves(&with)
 	if err := r.projectCurves(ctx, &with); err != nil {
 		return d, false, err

@@ -28,6 +28,15 @@ func (g *guard) tellFewKnots() {
 	g.noteAll("Curves have %d knots: some owner has too few rows for more.", fewKnots)
 }
 
+// tellCoarse keeps a sentence about curves of two owners, one of them with few rows.
+func (g *guard) tellCoarse() {
+	if g == nil {
+		return
+	}
+	g.noteAll("There are two owners, and one has fewer than %d rows: knots come from coarser counts, and curves may "+
+		"differ from those of difalt fit.", few)
+}
+
 // coarser are the numbers of knots that a curve may have where owners vote against it with more; 0 stands for
 // all of them.
 var coarser = []int{0, fewKnots, 4, 3}
