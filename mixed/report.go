@@ -50,9 +50,9 @@ type TaskScore struct {
 }
 
 // A Candidate is a form of the model that was compared by evidence: its logarithm, and the same less the
-// penalty of free loadings, and less 0.3 for each curve beyond ten. The penalty is half the number of loadings
-// times the logarithm of the number of tasks, and more where the rows determine loadings so closely that they
-// may follow every row.
+// penalty of free loadings, and less 0.3 for each curve beyond ten. The penalty is half the number of
+// loadings times the logarithm of the number of tasks, and more where the rows determine loadings so closely
+// that they may follow every row.
 type Candidate struct {
 	Rank      int     `json:"rank"`
 	Curves    bool    `json:"curves"`

@@ -10,8 +10,8 @@ import (
 // Dgeqp3 computes the factors Q and R of A P for an m x n matrix A and a permutation P of its columns.
 //
 // On entry columns j with jpvt[j] other than -1 come first, as they stand; the largest of the other columns
-// come next. On return a and tau are as Dgeqrf leaves them, and column j of A P is column jpvt[j] of A. work[0]
-// is the best length of work.
+// come next. On return a and tau are as Dgeqrf leaves them, column j of A P is column jpvt[j] of A, and
+// work[0] is the best length of work.
 func (l Lapack) Dgeqp3(m, n int, a []float64, lda int, jpvt []int, tau, work []float64, lwork int) {
 	k := min(m, n)
 	if k <= 0 || lwork < 3*n+1 || len(work) < lwork || !inside(a, m, n, lda) || len(jpvt) != n || len(tau) < k ||
