@@ -246,3 +246,25 @@ func TestPrivateColumnsHaveOneOrder(t *testing.T) {
 	differ = consensus.Difference(Settings(list[0].Table, &o, nil), "there", Settings(d, &o, nil), "here")
 	check.FailIf(t, differ != "", "without a budget: %q", differ)
 }
+
+// A column that is constant within most tasks has the size that it has within the others: a task in which a
+// column does not vary has no vote on its scale.
+func TestPrivateScaleOfColumnThatRarelyVaries(t *testing.T) {
+	list := apartBySlopes(9, 3, 300, 12)
+	for _, in := range list {
+		d := in.Table.(*Data)
+		for i, k := range d.TaskOf {
+			if k%10 < 6 {
+				d.Targets[i] -= .05 * (d.Values[0][i] - 50)
+				d.Values[0][i] = 50
+			}
+		}
+	}
+	rank := 0
+	m, _, err := Privately(t.Context(), list, network("path", 3), Options{Rank: &rank, TargetColumn: "y"},
+		Privacy{Epsilon: 8})
+	check.Done(err)
+	at := slices.IndexFunc(m.Effects(), func(e Effect) bool { return e.Term == "age" })
+	e := m.Effects()[at]
+	check.FailIf(t, math.Abs(e.Estimate-.05) > .04, "effect %+v, want about .05", e)
+}
