@@ -476,9 +476,7 @@ func TestPairsOfColumns(t *testing.T) {
 		}
 		f, heard := listen(t, victim, own, o)
 		check.FailIf(t, f.curved == nil, "rules %v: no curves", rules)
-		products := make([]float64, f.curved.p*f.curved.p)
-		dense.Unpack(products, f.curved.p, totalsOf(heard, "X'X")[1].others())
-		dense.Mirror(f.curved.p, products)
+		products := curvedProducts(f, heard)
 		truth := make([]float64, int(oldest-youngest)+1)
 		for i, v := range victim.Values[0] {
 			truth[int(v-youngest)] += victim.Values[1][i] - victim.Values[2][i]

@@ -40,7 +40,7 @@ func (s *stats) rankPenalty(tasks *taskSet, q *varianceComponents) float64 {
 	for i := range l {
 		for j := i; j < l; j++ {
 			if !s.barred[i] && !s.barred[j] {
-				a[i*l+j] = scale * s.total[i*s.p+j]
+				a[i*l+j] = float64(scale * s.total[i*s.p+j])
 			}
 		}
 		a[i*l+i]++

@@ -113,23 +113,24 @@ func (l *steerer) trainBeside(t *testing.T, victim, own Input, o Options) (repor
 
 // nullSpace returns an orthonormal basis of the vectors that a symmetric matrix takes to 0, by columns, nil
 // for none.
-func nullSpace(a []float64, p int, least float64) [][]float64 {
-	g := mat.NewSymDense(p, nil)
-	for i := range p {
-		for j := i; j < p; j++ {
-			g.SetSym(i, j, a[i*p+j])
-		}
+func nullSpace(a []float64, p int, least float64) (list [][]float64) {
+	values, vectors := eigenOf(a, p)
+	for k := 0; k < len(values) && math.Abs(values[k]) < least*values[p-1]; k++ {
+		list = append(list, mat.Col(nil, k, vectors))
 	}
-	var eigen mat.EigenSym
-	if !eigen.Factorize(g, true) {
+	return list
+}
+
+// not determine them.
+func (f *fitter) targetsOf(columns, xy []float64, p int) (list []float64) {
+	var y mat.VecDense
+	rows := len(columns) / p
+	if rows == 0 || rows > p ||
+		y.SolveVec(mat.NewDense(rows, p, columns).T(), mat.NewVecDense(p, xy)) != nil {
 		return nil
 	}
-	var vectors mat.Dense
-	eigen.VectorsTo(&vectors)
-	values := eigen.Values(nil)
-	var list [][]float64
-	for k := 0; k < p && math.Abs(values[k]) < least*values[p-1]; k++ {
-		list = append(list, mat.Col(nil, k, &vectors))
+	for k := range rows {
+		list = append(list, f.rows.target.Restore(y.AtVec(k)))
 	}
 	return list
 }
@@ -412,17 +413,9 @@ func readLevel(f *fitter, d *Design, g, xy []float64, wanted [][]float64) (right
 			}
 		}
 	}
-	if len(found) == 0 || len(found) > p {
-		return 0
-	}
-	var y mat.VecDense
-	if y.SolveVec(mat.NewDense(len(found), p, columns).T(), mat.NewVecDense(p, xy)) != nil {
-		return 0
-	}
-	for _, row := range wanted {
-		for k, at := range found {
-			target := f.rows.target.Restore(y.AtVec(k))
-			if at[0] == row[0] && at[1] == row[1] && math.Abs(target-row[2]) < .05 {
+	for k, target := range f.targetsOf(columns, xy, p) {
+		for _, row := range wanted {
+			if at := found[k]; at[0] == row[0] && at[1] == row[1] && math.Abs(target-row[2]) < .05 {
 				right++
 			}
 		}

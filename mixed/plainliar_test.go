@@ -38,23 +38,34 @@ func manyColumns(seed uint64, tasks, rare int) (d *Data, wanted [][]float64) {
 	return d, wanted
 }
 
+// eigenOf returns the eigenvalues of a symmetric matrix by its upper triangle, in ascending order, and its
+// eigenvectors by columns; nil where the algorithm does not converge.
+func eigenOf(a []float64, p int) (values []float64, vectors *mat.Dense) {
+	g := mat.NewSymDense(p, nil)
+	for i := range p {
+		for j := i; j < p; j++ {
+			g.SetSym(i, j, a[i*p+j])
+		}
+	}
+	var eigen mat.EigenSym
+	if !eigen.Factorize(g, true) {
+		return nil, nil
+	}
+	vectors = new(mat.Dense)
+	eigen.VectorsTo(vectors)
+	return eigen.Values(nil), vectors
+}
+
+// targetsOf returns the targets of rows whose columns, p for each row, and X'y are known; nil where these do
+
 // wholeRows returns rows of whole numbers whose products are g, p x p, if these are fewer than p: the
 // shortest vectors of the lattice of whole numbers off the null space, in the metric where these rows are
 // orthonormal.
 func wholeRows(g []float64, p int) (list [][]float64) {
-	s := mat.NewSymDense(p, nil)
-	for i := range p {
-		for j := i; j < p; j++ {
-			s.SetSym(i, j, g[i*p+j])
-		}
-	}
-	var eigen mat.EigenSym
-	if !eigen.Factorize(s, true) {
+	values, vectors := eigenOf(g, p)
+	if values == nil {
 		return nil
 	}
-	var vectors mat.Dense
-	eigen.VectorsTo(&vectors)
-	values := eigen.Values(nil)
 	null := 0
 	for null < p && values[null] < 1e-9*values[p-1] {
 		null++

@@ -112,17 +112,9 @@ func readFlag(f *fitter, d *Design, g, xy []float64, wanted [][]float64) (right 
 			}
 		}
 	}
-	if len(found) == 0 || len(found) > p {
-		return 0
-	}
-	var y mat.VecDense
-	if y.SolveVec(mat.NewDense(len(found), p, columns).T(), mat.NewVecDense(p, xy)) != nil {
-		return 0
-	}
-	for _, want := range wanted {
-		for k, at := range found {
-			target := f.rows.target.Restore(y.AtVec(k))
-			if slices.Equal(at, want[:3]) && math.Abs(target-want[3]) < .05 {
+	for k, target := range f.targetsOf(columns, xy, p) {
+		for _, want := range wanted {
+			if slices.Equal(found[k], want[:3]) && math.Abs(target-want[3]) < .05 {
 				right++
 			}
 		}

@@ -89,9 +89,7 @@ func TestAgesOfAValue(t *testing.T) {
 			victim, own := dosed(111, "v", third, 2200), dosed(112, "a", 40, 400)
 			f, heard := listen(t, victim, own, o)
 			check.FailIf(t, f.curved == nil, "rules %v: no curves", rules)
-			products := make([]float64, f.curved.p*f.curved.p)
-			dense.Unpack(products, f.curved.p, totalsOf(heard, "X'X")[1].others())
-			dense.Mirror(f.curved.p, products)
+			products := curvedProducts(f, heard)
 			truth := make([]float64, int(oldest-youngest)+1)
 			for i, v := range victim.Values[0] {
 				if victim.Values[1][i] == 2 {
@@ -146,4 +144,13 @@ func TestFlagBesideAValue(t *testing.T) {
 		}
 		check.FailIf(t, read == rules, "rules %v: the ages of %d rows are read: %v", rules, apart, read)
 	}
+}
+
+// curvedProducts returns X'X of the rows of others, with the columns of curves.
+func curvedProducts(f *fitter, heard []heardTotal) []float64 {
+	p := f.curved.p
+	products := make([]float64, p*p)
+	dense.Unpack(products, p, totalsOf(heard, "X'X")[1].others())
+	dense.Mirror(p, products)
+	return products
 }
