@@ -91,10 +91,8 @@ func (r *rows) addCurves(ctx context.Context, d Design, within []bool) (with Des
 	if err := r.projectCurves(ctx, &with); err != nil {
 		return d, false, err
 	}
-	if err := r.guard.voteOnColumns(ctx, &with); err != nil || len(with.Curves) == 0 {
-		return d, false, err
-	}
-	return with, false, nil
+	err = r.guard.voteOnColumns(ctx, &with)
+	return with, false, err
 }
 
 // projectCurves takes the lines of the columns out of the curves of a design, with the rows of all owners. It
