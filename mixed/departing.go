@@ -71,10 +71,13 @@ type rowBasis struct {
 	order   []int     // of the rows
 	rows, x []float64 // of a block, and their coordinates
 	// The first columns of table are combinations, one a line, of the coordinates of rows. Its other columns
-	// are their values in the rows of a block. Lines before found are those of the basis.
+	// are their values in some rows of a block. Lines before found are those of the basis.
 	table blas64.General
 	found int
 	block int
+	// upper has the values of the first lines in the rows of the basis: lines do not change once they are in
+	// it. The inverse turns the combinations into those that are 0 in all rows of the basis but one.
+	upper blas64.Triangular
 }
 
 // newRowBasis returns a basis to draw.
@@ -88,10 +91,12 @@ func newRowBasis(m *matrix, f *factor, least int) *rowBasis {
 		b.order[i] = i
 	}
 	b.table = dense.General(rank, rank+b.block, make([]float64, rank*(rank+b.block)))
+	b.upper = dense.Upper(rank, make([]float64, rank*rank))
 	return b
 }
 
-// draw draws rows until they have a basis, a block at a time.
+// draw draws rows until they have a basis, a block at a time, and sets the values of the combinations in the
+// last block.
 func (b *rowBasis) draw() {
 	rank := b.table.Rows
 	clear(b.table.Data)
@@ -100,18 +105,32 @@ func (b *rowBasis) draw() {
 	}
 	b.found = 0
 	for from := 0; from < b.m.rows && b.found < rank; from += b.block {
-		lengths := b.read(from)
-		for i, length := range lengths {
-			if b.found < rank {
-				b.take(rank+i, spanned*length)
+		x, lengths := b.read(from)
+		for first := 0; first < x.Rows && b.found < rank; first += rank {
+			some := min(rank, x.Rows-first)
+			b.setValues(dense.General(some, rank, x.Data[first*rank:][:some*rank]))
+			for i, length := range lengths[first:][:some] {
+				if b.found < rank {
+					b.take(rank+i, spanned*length)
+				}
 			}
+		}
+		if b.found == rank {
+			combinations := b.combinations()
+			dense.Trsm(blas.Left, blas.NoTrans, 1, b.upper, combinations)
+			b.setValues(x)
 		}
 	}
 }
 
-// read sets the values of combinations in the next rows of a random order, and returns the lengths of the
-// coordinates of these rows.
-func (b *rowBasis) read(from int) (lengths []float64) {
+// combinations returns the first columns of the table.
+func (b *rowBasis) combinations() blas64.General {
+	t := b.table
+	return blas64.General{Rows: t.Rows, Cols: t.Rows, Stride: t.Stride, Data: t.Data}
+}
+
+// read returns the coordinates of the next rows of a random order, and the lengths of these.
+func (b *rowBasis) read(from int) (x blas64.General, lengths []float64) {
 	rank, n := b.table.Rows, min(b.block, b.m.rows-from)
 	p := b.m.columns
 	for i := range n {
@@ -120,20 +139,24 @@ func (b *rowBasis) read(from int) (lengths []float64) {
 		b.order[at], b.order[other] = b.order[other], b.order[at]
 		b.m.read(b.rows[i*p:][:p], b.order[at])
 	}
-	x := b.f.coordinates(b.x, dense.General(n, p, b.rows[:n*p]))
+	x = b.f.coordinates(b.x, dense.General(n, p, b.rows[:n*p]))
 	for i := range n {
 		lengths = append(lengths, rounded.Norm(x.Data[i*rank:][:rank]))
 	}
-	stride := b.table.Stride
-	combinations := blas64.General{Rows: rank, Cols: rank, Stride: stride, Data: b.table.Data}
-	values := blas64.General{Rows: rank, Cols: n, Stride: stride, Data: b.table.Data[rank:]}
-	dense.Gemm(blas.NoTrans, blas.Trans, 1, combinations, x, 0, values)
-	b.table.Cols = rank + n
-	return lengths
+	return x, lengths
+}
+
+// setValues sets the values of the combinations in rows with given coordinates.
+func (b *rowBasis) setValues(x blas64.General) {
+	rank, stride := b.table.Rows, b.table.Stride
+	values := blas64.General{Rows: rank, Cols: x.Rows, Stride: stride, Data: b.table.Data[rank:]}
+	dense.Gemm(blas.NoTrans, blas.Trans, 1, b.combinations(), x, 0, values)
+	b.table.Cols = rank + x.Rows
 }
 
 // take adds the row of a column of the table to the basis, if its values beside those of the basis are larger
-// than least.
+// than least. It takes the row out of the lines that follow, in the columns of combinations and from its own
+// column on.
 func (b *rowBasis) take(column int, least float64) {
 	t, at := b.table, b.found
 	value := func(line int) float64 { return t.Data[line*t.Stride+column] }
@@ -145,16 +168,22 @@ func (b *rowBasis) take(column int, least float64) {
 	if !(math.Abs(value(at)) > least) {
 		return
 	}
-	own, other := t.Data[b.found*t.Stride:][:t.Cols], t.Data[at*t.Stride:][:t.Cols]
+	line := func(k int) []float64 { return t.Data[k*t.Stride:][:t.Cols] }
+	own, other := line(b.found), line(at)
 	if at != b.found {
 		for k := range own {
 			own[k], other[k] = other[k], own[k]
 		}
 	}
 	floats.Scale(1/value(b.found), own)
-	for line := range t.Rows {
-		if v := value(line); line != b.found && v != 0 {
-			rounded.AddScaled(t.Data[line*t.Stride:][:t.Cols], -v, own)
+	for k := range b.found {
+		b.upper.Data[k*b.upper.Stride+b.found] = value(k)
+	}
+	b.upper.Data[b.found*(b.upper.Stride+1)] = 1
+	for k := b.found + 1; k < t.Rows; k++ {
+		if v := value(k); v != 0 {
+			rounded.AddScaled(line(k)[:t.Rows], -v, own[:t.Rows])
+			rounded.AddScaled(line(k)[column:], -v, own[column:])
 		}
 	}
 	b.found++
@@ -167,8 +196,7 @@ func (b *rowBasis) open() (list []departure) {
 	if b.found < t.Rows {
 		return nil
 	}
-	parts := blas64.General{Rows: t.Rows, Cols: t.Rows, Stride: t.Stride, Data: t.Data}
-	dense.Trsm(blas.Right, blas.Trans, 1, b.f.r, parts)
+	dense.Trsm(blas.Right, blas.Trans, 1, b.f.r, b.combinations())
 	for line := range t.Rows {
 		own := t.Data[line*t.Stride:][:t.Cols]
 		part, values := own[:t.Rows], own[t.Rows:]
