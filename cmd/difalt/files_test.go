@@ -317,22 +317,32 @@ func TestUnconvergedModelGoesBeside(t *testing.T) {
 	}
 }
 
-// Garbage takes less memory beside a large table, unless the environment says how much.
+// Garbage takes less memory beside a large table, and less time beside small ones alone, unless the
+// environment says how much.
 func TestSpareMemory(t *testing.T) {
 	for _, c := range []struct {
-		bytes       int
+		tables      []int // their bytes
 		environment string
 		want        int
 	}{
-		{largeTable - 1, "", 100}, {largeTable, "", garbageShare}, {largeTable, "100", 100},
+		{[]int{largeTable - 1}, "", usualShare},
+		{[]int{largeTable}, "", garbageShare},
+		{[]int{largeTable}, "100", usualShare},
+		{[]int{tinyTable}, "", usualShare},
+		{[]int{tinyTable - 1, 1}, "", tinyShare},
+		{[]int{1}, "100", usualShare},
+		{[]int{largeTable, 1}, "", garbageShare},
+		{[]int{1, largeTable}, "", garbageShare},
 	} {
 		if t.Setenv("GOGC", c.environment); c.environment == "" {
 			check.Done(os.Unsetenv("GOGC"))
 		}
-		before := debug.SetGCPercent(100)
-		spareMemory(c.bytes)
+		before := debug.SetGCPercent(usualShare)
+		for _, bytes := range c.tables {
+			spareMemory(bytes)
+		}
 		got := debug.SetGCPercent(before)
-		check.FailIf(t, got != c.want, "%d bytes, GOGC=%q: %d %%", c.bytes, c.environment, got)
+		check.FailIf(t, got != c.want, "%d bytes, GOGC=%q: %d %%", c.tables, c.environment, got)
 	}
 }
 

@@ -70,15 +70,27 @@ func readTable(ctx context.Context, stderr io.Writer, stages, patterns []string,
 }
 
 const (
-	largeTable   = 16 << 20 // least bytes of a table where memory counts
-	garbageShare = 5        // percent of the memory in use, beside a large table; Go's is 100
+	largeTable   = 16 << 20  // least bytes of a table where memory counts
+	garbageShare = 5         // percent of the memory in use, beside a large table
+	tinyTable    = 256 << 10 // bytes of a table below which memory does not count
+	tinyShare    = 400       // percent of the memory in use, beside a small table
+	usualShare   = 100       // percent of the memory in use, by default
 )
 
-// spareMemory has Go collect garbage more often beside a table or a model of that many bytes, unless the
-// environment sets how often. This takes little time, since numbers are not searched.
+// spareMemory has Go collect garbage more often beside a table or a model of that many bytes where these are
+// many, and less often where they are few, unless the environment sets how often. The former takes little
+// time, since numbers are not searched. Beside a large table a small one changes nothing.
 func spareMemory(bytes int) {
-	if _, set := os.LookupEnv("GOGC"); !set && bytes >= largeTable {
+	if _, set := os.LookupEnv("GOGC"); set {
+		return
+	}
+	switch {
+	case bytes >= largeTable:
 		debug.SetGCPercent(garbageShare)
+	case bytes < tinyTable:
+		if before := debug.SetGCPercent(tinyShare); before != usualShare {
+			debug.SetGCPercent(before)
+		}
 	}
 }
 
