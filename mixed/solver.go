@@ -144,7 +144,7 @@ func (s *solver) rowCovariance() {
 	}
 }
 
-// productCovariance sets half to F'G and factor to F'G F + noise I.
+// productCovariance sets half to F'G and the upper triangle of factor to that of F'G F + noise I.
 func (s *solver) productCovariance() {
 	g, p, q := s.task.G, s.width(), len(s.vector)
 	for i, j := range s.own {
@@ -162,7 +162,7 @@ func (s *solver) productCovariance() {
 		if i%64 == 63 && s.stops(q) {
 			return
 		}
-		s.project(s.factor[i*q:][:q], s.half[i*p:][:p])
+		s.projectFrom(i, s.factor[i*q:][:q], s.half[i*p:][:p])
 		s.factor[i*q+i] += s.noise
 	}
 }
@@ -171,12 +171,18 @@ func (s *solver) productCovariance() {
 func (s *solver) loadings(a int) []float64 { return s.prior.Loadings[a*s.width():][:s.width()] }
 
 // project sets dst, q entries, to F'x.
-func (s *solver) project(dst, x []float64) {
-	for i, j := range s.own {
+func (s *solver) project(dst, x []float64) { s.projectFrom(0, dst, x) }
+
+// projectFrom is project for the entries from a place on: the others of a row of a symmetric matrix are not
+// read.
+func (s *solver) projectFrom(first int, dst, x []float64) {
+	own := len(s.own)
+	for i := first; i < own; i++ {
+		j := s.own[i]
 		dst[i] = s.prior.Deviations[j] * x[j]
 	}
-	for a := range s.prior.Rank {
-		dst[len(s.own)+a] = rounded.Dot(x, s.loadings(a))
+	for a := max(first-own, 0); a < s.prior.Rank; a++ {
+		dst[own+a] = rounded.Dot(x, s.loadings(a))
 	}
 }
 
