@@ -51,7 +51,7 @@ func (l Lapack) Dsyev(
 		rescale(-scale, 1, to-from, a[i*lda+from:], lda)
 	}
 	switch e := work[:n]; {
-	case n <= smallValues || vectors && n <= smallOrder:
+	case n <= smallOrder:
 		ok = l.smallEigen(vectors, ul, n, a, lda, w)
 	case !vectors && !vectorized():
 		l.Dsytrd(ul, n, a, lda, w, e, work[n:2*n], work[2*n:lwork], lwork-2*n)

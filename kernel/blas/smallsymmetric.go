@@ -8,17 +8,16 @@ import (
 )
 
 // smallOrder is the largest order of a symmetric matrix whose eigenvalues and eigenvectors are found in plain
-// Go, without a tile, and smallValues the largest order without eigenvectors. EigenSym 8 to 20.
-const smallOrder, smallValues = 18, 12
+// Go, without a tile. EigenSym 8 to 20.
+const smallOrder = 18
 
 // A smallSymmetric is a small symmetric matrix, on its way to its eigenvalues as a tridiagonal and a turned
 // are.
 type smallSymmetric struct {
 	n        int
-	turned   int                              // columns of z that rotations turn: all, or 0
 	mirrored bool                             // as in tridiagonal
 	a        [smallOrder * smallOrder]float64 // rows n apart; then reflections in the rows
-	z        [smallOrder * smallOrder]float64 // the columns of Q as rows, n apart
+	z        []float64                        // the columns of Q as rows, n apart
 	d, e     [smallOrder]float64
 	tau      [smallOrder]float64
 	product  [smallOrder]float64
@@ -35,22 +34,20 @@ func (l Lapack) smallEigen(vectors bool, ul blas.Uplo, n int, a []float64, lda i
 	var s smallSymmetric
 	s.load(ul, n, a, lda, vectors)
 	s.reduce()
-	if vectors {
-		s.generate()
-		s.turned = n
+	if !vectors {
+		copy(w, s.d[:n])
+		return l.Dsterf(n, w, s.e[:n-1])
 	}
+	var z [smallOrder * smallOrder]float64
+	s.z = z[:]
+	s.generate()
 	if s.mirrored {
 		slices.Reverse(s.d[:n])
 		slices.Reverse(s.e[:n-1])
-		slices.Reverse(s.z[:s.turned*n])
+		slices.Reverse(s.z[:n*n])
 	}
 	if !s.diagonalize() {
 		return false
-	}
-	if !vectors {
-		copy(w, s.d[:n])
-		slices.Sort(w[:n])
-		return true
 	}
 	for k := range n { // the smallest of those that are left
 		least := k
@@ -213,9 +210,6 @@ func (s *smallSymmetric) diagonalize() bool {
 			return false
 		}
 		t.step(cosines[:n], sines[:n])
-		if s.turned == 0 {
-			continue
-		}
 		for k := n - 1; k >= 0; k-- {
 			first, second := lo+k+1, lo+k
 			if down {
@@ -229,7 +223,7 @@ func (s *smallSymmetric) diagonalize() bool {
 
 // turn rotates two rows of z.
 func (s *smallSymmetric) turn(first, second int, cosine, sine float64) {
-	x, y := s.z[first*s.n:][:s.turned], s.z[second*s.n:][:s.turned]
+	x, y := s.z[first*s.n:][:s.n], s.z[second*s.n:][:s.n]
 	for k, v := range x {
 		w := y[k]
 		x[k], y[k] = float64(cosine*v)+float64(sine*w), float64(cosine*w)-float64(sine*v)
