@@ -278,7 +278,9 @@ func (*routines) Dtbsv(
 			return
 		}
 	}
-	gonum.Dtbsv(ul, tA, d, n, k, a, lda, x, incX)
+	if !solveNarrow(ul, tA, d, n, k, a, lda, x, incX) {
+		gonum.Dtbsv(ul, tA, d, n, k, a, lda, x, incX)
+	}
 }
 
 // Stbsv is Dtbsv in float32.
@@ -290,5 +292,7 @@ func (*routines) Stbsv(
 			return
 		}
 	}
-	gonum.Stbsv(ul, tA, d, n, k, a, lda, x, incX)
+	if !solveNarrow(ul, tA, d, n, k, a, lda, x, incX) {
+		gonum.Stbsv(ul, tA, d, n, k, a, lda, x, incX)
+	}
 }

@@ -330,6 +330,11 @@ var (
 	entriesOfComplexBands = bandEntries{symmetric: 200, general: 200, product: 600, solution: 600}
 )
 
+// narrowEntries is the least number of entries beside the main diagonal for which systems of a narrow band take
+// less time by loops than gonum's, and narrowDiagonals the largest number of diagonals for which those of a
+// lower triangle do. blas64.Tbsv of 20 to 1000 unknowns and 1 to 17 diagonals.
+const narrowEntries, narrowDiagonals = 60, 10
+
 // A tuning has the sizes that decide on speed only, for a tier and the caches of a processor.
 type tuning struct {
 	// blockHeight and blockWidth are the largest sizes of the blocks of a product in float64. A block of
