@@ -5,9 +5,9 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// A narrowBand is a system op(A) x = b for a triangle A with few diagonals beside the main one, in the order of
-// its solution: unknown i is at first + i apart of x, and needs the most before it. Entry (i, j) is at corner +
-// i down + j across of a.
+// A narrowBand is a system op(A) x = b for a triangle A with few diagonals beside the main one, in the order
+// of its solution: unknown i is at first + i apart of x, and needs the most before it. Entry (i, j) is at
+// corner + i down + j across of a.
 type narrowBand[F tile.Float] struct {
 	a, x          []F
 	n, most       int
@@ -17,8 +17,8 @@ type narrowBand[F tile.Float] struct {
 	unit          bool
 }
 
-// solveNarrow overwrites x by the solution for a triangle ul with k diagonals beside the main one, and returns
-// true; or it returns false where gonum takes no more time, or arguments are wrong.
+// solveNarrow overwrites x by the solution for a triangle ul with k diagonals beside the main one, and
+// returns true; or it returns false where gonum takes no more time, or arguments are wrong.
 func solveNarrow[F tile.Float](
 	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n, k int, a []F, lda int, x []F, incX int,
 ) bool {

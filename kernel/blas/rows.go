@@ -5,13 +5,42 @@ import "gonum.org/v1/gonum/blas"
 // The routines here read or change each row of a triangle or a band once, by vectors. gonum computes them
 // where rows are short.
 
+// A byTranspose has a size for each form of a matrix.
+type byTranspose struct{ none, transposed, conjugate int }
+
+// of returns the size for op(A), and the size for the transpose where the form does not exist.
+func (b *byTranspose) of(t blas.Transpose) int {
+	switch t {
+	case blas.NoTrans:
+		return b.none
+	case blas.ConjTrans:
+		return b.conjugate
+	}
+	return b.transposed
+}
+
+// A ranksFrom has the least orders of a real symmetric matrix where rows by vectors change it in less time
+// than gonum's loops: of the upper and of the lower triangle for vectors of unit increments, and for others.
+type ranksFrom struct{ upper, lower, strided int }
+
+// of returns the order for a triangle ul, and vectors that are strided or not.
+func (r *ranksFrom) of(ul blas.Uplo, strided bool) int {
+	switch {
+	case strided:
+		return r.strided
+	case ul == blas.Lower:
+		return r.lower
+	}
+	return r.upper
+}
+
 // Dsyr adds alpha x x' to a symmetric n x n matrix A.
 //
 // On entry a holds the triangle ul of A, and x the vector. On return the triangle is overwritten.
 func (*routines) Dsyr(
 	ul blas.Uplo, n int, alpha float64, x []float64, incX int, a []float64, lda int,
 ) {
-	if n >= fromRows.rankOne {
+	if n >= rankOneFrom.of(ul, incX != 1) {
 		if s := triangleRows(ul, n, a, lda); s.rankOne(alpha, x, incX) {
 			return
 		}
@@ -23,7 +52,7 @@ func (*routines) Dsyr(
 func (*routines) Ssyr(
 	ul blas.Uplo, n int, alpha float32, x []float32, incX int, a []float32, lda int,
 ) {
-	if n >= fromRows.rankOne {
+	if n >= rankOneFrom.of(ul, incX != 1) {
 		if s := triangleRows(ul, n, a, lda); s.rankOne(alpha, x, incX) {
 			return
 		}
@@ -35,7 +64,7 @@ func (*routines) Ssyr(
 func (*routines) Dspr(
 	ul blas.Uplo, n int, alpha float64, x []float64, incX int, a []float64,
 ) {
-	if n >= fromRows.packedRankOne {
+	if n >= packedRankOneFrom.of(ul, incX != 1) {
 		if s := packedTriangle(ul, n, a); s.rankOne(alpha, x, incX) {
 			return
 		}
@@ -47,7 +76,7 @@ func (*routines) Dspr(
 func (*routines) Sspr(
 	ul blas.Uplo, n int, alpha float32, x []float32, incX int, a []float32,
 ) {
-	if n >= fromRows.packedRankOne {
+	if n >= packedRankOneFrom.of(ul, incX != 1) {
 		if s := packedTriangle(ul, n, a); s.rankOne(alpha, x, incX) {
 			return
 		}
@@ -61,7 +90,7 @@ func (*routines) Sspr(
 func (*routines) Dsyr2(
 	ul blas.Uplo, n int, alpha float64, x []float64, incX int, y []float64, incY int, a []float64, lda int,
 ) {
-	if n >= fromRows.rankTwo {
+	if n >= rankTwoFrom.of(ul, incX != 1 || incY != 1) {
 		if s := triangleRows(ul, n, a, lda); s.rankTwo(alpha, x, incX, y, incY) {
 			return
 		}
@@ -73,7 +102,7 @@ func (*routines) Dsyr2(
 func (*routines) Ssyr2(
 	ul blas.Uplo, n int, alpha float32, x []float32, incX int, y []float32, incY int, a []float32, lda int,
 ) {
-	if n >= fromRows.rankTwo {
+	if n >= rankTwoFrom.of(ul, incX != 1 || incY != 1) {
 		if s := triangleRows(ul, n, a, lda); s.rankTwo(alpha, x, incX, y, incY) {
 			return
 		}
@@ -85,7 +114,7 @@ func (*routines) Ssyr2(
 func (*routines) Dspr2(
 	ul blas.Uplo, n int, alpha float64, x []float64, incX int, y []float64, incY int, a []float64,
 ) {
-	if n >= fromRows.packedRankTwo {
+	if n >= packedRankTwoFrom.of(ul, incX != 1 || incY != 1) {
 		if s := packedTriangle(ul, n, a); s.rankTwo(alpha, x, incX, y, incY) {
 			return
 		}
@@ -97,7 +126,7 @@ func (*routines) Dspr2(
 func (*routines) Sspr2(
 	ul blas.Uplo, n int, alpha float32, x []float32, incX int, y []float32, incY int, a []float32,
 ) {
-	if n >= fromRows.packedRankTwo {
+	if n >= packedRankTwoFrom.of(ul, incX != 1 || incY != 1) {
 		if s := packedTriangle(ul, n, a); s.rankTwo(alpha, x, incX, y, incY) {
 			return
 		}

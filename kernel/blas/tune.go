@@ -3,7 +3,6 @@ package blas
 import (
 	"github.com/difalt/difalt/internal/tile"
 	"github.com/klauspost/cpuid/v2"
-	"gonum.org/v1/gonum/blas"
 )
 
 // The sizes of the blocks of algorithms decide on the order of sums, and are common to all tiers.
@@ -253,20 +252,6 @@ const (
 	fewForReduction = 64
 )
 
-// A byTranspose has a size for each form of a matrix.
-type byTranspose struct{ none, transposed, conjugate int }
-
-// of returns the size for op(A), and the size for the transpose where the form does not exist.
-func (b *byTranspose) of(t blas.Transpose) int {
-	switch t {
-	case blas.NoTrans:
-		return b.none
-	case blas.ConjTrans:
-		return b.conjugate
-	}
-	return b.transposed
-}
-
 // A fewSizes has the sizes of complex products of few rows or columns whose larger factor is not packed: the
 // largest number of these, the least number of terms for each of them, and of terms of any number.
 type fewSizes struct{ most, depths, depth int }
@@ -288,10 +273,17 @@ var (
 // A rowsFrom has the least sizes of triangles and bands where rows by vectors take less time than gonum's
 // loops.
 type rowsFrom struct {
-	rankOne, rankTwo, packedRankOne, packedRankTwo int
-	symmetric, general                             int
-	product, solution                              byTranspose
+	rankOne, rankTwo, symmetric, general int
+	product, solution                    byTranspose
 }
+
+// The orders were set by blas64.Syr, Spr, Syr2 and Spr2 of 8 to 34 rows.
+var (
+	rankOneFrom       = ranksFrom{upper: 22, lower: 30, strided: 24}
+	packedRankOneFrom = ranksFrom{upper: 26, lower: 36, strided: 24}
+	rankTwoFrom       = ranksFrom{upper: 24, lower: 24, strided: 16}
+	packedRankTwoFrom = ranksFrom{upper: 26, lower: 26, strided: 16}
+)
 
 // packedBlocks is the least order of a packed triangle of complex128 whose transpose is multiplied some rows
 // at a time; of complex64 it is twice that. Ztpmv.
@@ -303,8 +295,8 @@ const packedBlocks = 240
 // Zher, Ztrsv, Ztpsv.
 var (
 	fromRows = rowsFrom{
-		rankOne: 28, rankTwo: 24, packedRankOne: 26, packedRankTwo: 26, symmetric: 24,
-		product: byTranspose{28, 28, 28}, solution: byTranspose{40, 32, 32},
+		symmetric: 24,
+		product:   byTranspose{28, 28, 28}, solution: byTranspose{40, 32, 32},
 	}
 	fromDiagonals = rowsFrom{
 		symmetric: 4, general: 4, product: byTranspose{6, 6, 6}, solution: byTranspose{18, 8, 8},
@@ -330,9 +322,9 @@ var (
 	entriesOfComplexBands = bandEntries{symmetric: 200, general: 200, product: 600, solution: 600}
 )
 
-// narrowEntries is the least number of entries beside the main diagonal for which systems of a narrow band take
-// less time by loops than gonum's, and narrowDiagonals the largest number of diagonals for which those of a
-// lower triangle do. blas64.Tbsv of 20 to 1000 unknowns and 1 to 17 diagonals.
+// narrowEntries is the least number of entries beside the main diagonal for which systems of a narrow band
+// take less time by loops than gonum's, and narrowDiagonals the largest number of diagonals for which those
+// of a lower triangle do. blas64.Tbsv of 20 to 1000 unknowns and 1 to 17 diagonals.
 const narrowEntries, narrowDiagonals = 60, 10
 
 // A tuning has the sizes that decide on speed only, for a tier and the caches of a processor.
