@@ -53,6 +53,7 @@ type operations struct {
 	pairPanel          int
 	transposeSquares   [17]int
 	transposeEdge      int
+	transposeFours     [17]int
 	mulBasisLanes      [5]int
 	leastSquaresLanes  int
 	mulTransposedLanes int

@@ -10,6 +10,9 @@ func transposeSquaresTile(dst unsafe.Pointer, ldd int, src unsafe.Pointer, lds, 
 	panic("tile: no tile")
 }
 func transposeEdgeTile(dst *float64, ldd int, src *float64, lds, m, n int) { panic("tile: no tile") }
+func transposeFoursTile(dst unsafe.Pointer, ldd, nextd int, src unsafe.Pointer, lds, nexts, n int, index int) {
+	panic("tile: no tile")
+}
 func sumDifferencesTile(sum, x *float64, ldx int, own int, rows *int, w *float64, count, n int) {
 	panic("tile: no tile")
 }

@@ -294,8 +294,13 @@ func Transpose[F Float](dst []F, ldd int, src []F, lds, m, n int) {
 		return
 	}
 	const side = 8 // of the squares of a tile
-	if tiles.transposeSquares[of[F](0)] == 0 || m < side || n < side {
+	switch {
+	case tiles.transposeSquares[of[F](0)] == 0 || min(m, n) < narrowSide:
 		transposeNarrow(dst, ldd, src, lds, m, n)
+		return
+	case min(m, n) < side:
+		_, _ = src[(m-1)*lds+n-1], dst[(n-1)*ldd+m-1]
+		transposeFours(unsafe.Pointer(&dst[0]), ldd, unsafe.Pointer(&src[0]), lds, m, n)
 		return
 	}
 	_, _ = src[(m-1)*lds+n-1], dst[(n-1)*ldd+m-1]
@@ -306,6 +311,32 @@ func Transpose[F Float](dst []F, ldd int, src []F, lds, m, n int) {
 		if last > 0 {
 			to, from := unsafe.Pointer(&dst[(n-side)*ldd+i]), unsafe.Pointer(&src[i*lds+n-side])
 			transposeSquaresTile(to, ldd, from, lds, side, of[F](0))
+		}
+	}
+}
+
+// narrowSide is the number of rows of the squares of transposeFours.
+const narrowSide = 4
+
+// transposeFours is Transpose in float32 by squares of four rows, for four to seven rows or columns. The last
+// squares have rows, or columns, of those before them.
+func transposeFours(dst unsafe.Pointer, ldd int, src unsafe.Pointer, lds, m, n int) {
+	const size = 4
+	few, many := m, n
+	nextd, nexts, acrossd, acrosss := narrowSide*ldd, narrowSide, 1, lds // along the columns, and beside them
+	if m > n {
+		few, many = n, m
+		nextd, nexts, acrossd, acrosss = narrowSide, narrowSide*lds, ldd, 1
+	}
+	squares, last := many/narrowSide, many%narrowSide
+	for i := 0; i < few; i += narrowSide {
+		i = min(i, few-narrowSide)
+		to, from := unsafe.Add(dst, i*acrossd*size), unsafe.Add(src, i*acrosss*size)
+		transposeFoursTile(to, ldd, nextd, from, lds, nexts, squares, singles)
+		if last > 0 {
+			k := many - narrowSide // in place of a whole square
+			to, from = unsafe.Add(to, k*nextd/narrowSide*size), unsafe.Add(from, k*nexts/narrowSide*size)
+			transposeFoursTile(to, ldd, nextd, from, lds, nexts, 1, singles)
 		}
 	}
 }

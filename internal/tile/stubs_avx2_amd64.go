@@ -91,6 +91,9 @@ func transposeEdge_avx2(dst *float64, ldd int, src *float64, lds int, m int, n i
 // transposeSquares32_avx2 copies 8 rows of n entries to n rows of 8, n a multiple of 8, n > 0.
 func transposeSquares32_avx2(dst *float32, ldd int, src *float32, lds int, n int, index int)
 
+// transposeFours32_avx2 transposes n > 0 squares of 4 rows of 4 entries. The next ones are nextd and nexts entries further on.
+func transposeFours32_avx2(dst *float32, ldd int, nextd int, src *float32, lds int, nexts int, n int, index int)
+
 // mulBasisLanes_1_avx2 works like MulBasisLanes for r = 1, n >= 5 and d >= 1.
 func mulBasisLanes_1_avx2(a *float64, lda int, x *float64, u *float64, ldu int, n int, d int, index int)
 

@@ -8050,6 +8050,47 @@ square:
 	VZEROUPPER
 	RET
 
+// func transposeFours32_avx2(dst *float32, ldd int, nextd int, src *float32, lds int, nexts int, n int, index int)
+// Requires: AVX
+TEXT ·transposeFours32_avx2(SB), NOSPLIT, $0-64
+	MOVQ dst+0(FP), AX
+	MOVQ ldd+8(FP), CX
+	SHLQ $0x02, CX
+	LEAQ (CX)(CX*2), DX
+	MOVQ src+24(FP), BX
+	MOVQ lds+32(FP), SI
+	SHLQ $0x02, SI
+	LEAQ (SI)(SI*2), DI
+	MOVQ nextd+16(FP), R8
+	SHLQ $0x02, R8
+	MOVQ nexts+40(FP), R9
+	SHLQ $0x02, R9
+	MOVQ n+48(FP), R10
+
+square:
+	VMOVUPS   (BX), X0
+	VMOVUPS   (BX)(SI*1), X1
+	VMOVUPS   (BX)(SI*2), X2
+	VMOVUPS   (BX)(DI*1), X3
+	VUNPCKLPS X1, X0, X4
+	VUNPCKLPS X3, X2, X5
+	VUNPCKLPD X5, X4, X6
+	VMOVUPS   X6, (AX)
+	VUNPCKHPD X5, X4, X4
+	VMOVUPS   X4, (AX)(CX*1)
+	VUNPCKHPS X1, X0, X0
+	VUNPCKHPS X3, X2, X1
+	VUNPCKLPD X1, X0, X2
+	VMOVUPS   X2, (AX)(CX*2)
+	VUNPCKHPD X1, X0, X0
+	VMOVUPS   X0, (AX)(DX*1)
+	ADDQ      R8, AX
+	ADDQ      R9, BX
+	DECQ      R10
+	JNZ       square
+	VZEROUPPER
+	RET
+
 // func mulBasisLanes_1_avx2(a *float64, lda int, x *float64, u *float64, ldu int, n int, d int, index int)
 // Requires: AVX, CMOV, FMA3, MMX+
 TEXT ·mulBasisLanes_1_avx2(SB), NOSPLIT, $0-64

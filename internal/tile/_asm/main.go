@@ -62,6 +62,7 @@ func emit(t isa) {
 	transposeEdge(t)
 	if !t.evex { // AVX-512 uses it too
 		transposeSquares32(t)
+		transposeFours32(t)
 	}
 	lanes(t)
 	sumDifferences(t)

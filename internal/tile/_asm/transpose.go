@@ -177,3 +177,35 @@ func transposeSquares32(t isa) {
 	})
 	finish()
 }
+
+// transposeFours32 emits the transposition of squares of four rows of float32, in a row or in a column.
+// AVX-512 uses it too.
+func transposeFours32(t isa) {
+	text("transposeFours32", t, "func(dst *F, ldd, nextd int, src *F, lds, nexts, n int)",
+		"transposes n > 0 squares of 4 rows of 4 entries. The next ones are nextd and nexts entries further on.")
+	dst := newRows(param("dst"), bytesParam("ldd", 4), 4)
+	src := newRows(param("src"), bytesParam("lds", 4), 4)
+	nextd, nexts, left := bytesParam("nextd", 4), bytesParam("nexts", 4), param("n")
+	loop("square", left, func() {
+		v := make([]Op, 4)
+		for i := range v {
+			v[i] = XMM()
+			VMOVUPS(src.at(i, 0), v[i])
+		}
+		row := 0
+		for _, unpack := range []func(...Op){VUNPCKLPS, VUNPCKHPS} {
+			low, high := XMM(), XMM() // two entries of rows 0 and 1, and of rows 2 and 3
+			unpack(v[1], v[0], low)
+			unpack(v[3], v[2], high)
+			for _, pick := range []func(...Op){VUNPCKLPD, VUNPCKHPD} {
+				column := XMM()
+				pick(high, low, column)
+				VMOVUPS(column, dst.at(row, 0))
+				row++
+			}
+		}
+		ADDQ(nextd, dst.base)
+		ADDQ(nexts, src.base)
+	})
+	finish()
+}
