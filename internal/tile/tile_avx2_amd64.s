@@ -19011,30 +19011,62 @@ done:
 // func solveRows_4_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
 // Requires: AVX, FMA3
 TEXT ·solveRows_4_avx2(SB), NOSPLIT, $0-72
-	MOVQ   b+0(FP), AX
-	MOVQ   ldb+8(FP), CX
-	SHLQ   $0x03, CX
-	MOVQ   a+16(FP), DX
-	MOVQ   down+24(FP), BX
-	SHLQ   $0x03, BX
-	MOVQ   d+40(FP), SI
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	MOVQ   AX, DI
-	MOVQ   order+48(FP), R8
+	MOVQ         b+0(FP), AX
+	MOVQ         ldb+8(FP), CX
+	SHLQ         $0x03, CX
+	MOVQ         a+16(FP), DX
+	MOVQ         down+24(FP), BX
+	SHLQ         $0x03, BX
+	MOVQ         d+40(FP), SI
+	MOVQ         AX, DI
+	MOVQ         order+48(FP), R8
+	TESTQ        $0x00000001, R8
+	JZ           rows
+	VMOVUPD      (DI), Y0
+	VMOVUPD      32(DI), Y1
+	VMOVUPD      64(DI), Y2
+	VMOVUPD      96(DI), Y3
+	TESTQ        SI, SI
+	JZ           firstScaled
+	VBROADCASTSD (SI), Y4
+	VMULPD       Y4, Y0, Y0
+	VMULPD       Y4, Y1, Y1
+	VMULPD       Y4, Y2, Y2
+	VMULPD       Y4, Y3, Y3
 
-row:
+firstScaled:
+	VMOVUPD Y0, (DI)
+	VMOVUPD Y1, 32(DI)
+	VMOVUPD Y2, 64(DI)
+	VMOVUPD Y3, 96(DI)
+	VMOVAPD Y0, Y0
+	VMOVAPD Y1, Y1
+	VMOVAPD Y2, Y2
+	VMOVAPD Y3, Y3
+	ADDQ    CX, DI
+	ADDQ    BX, DX
+	TESTQ   SI, SI
+	JZ      firstDone
+	ADDQ    $+8, SI
+
+firstDone:
+	DECQ R8
+	JZ   done
+
+rows:
 	VMOVUPD (DI), Y4
 	VMOVUPD 32(DI), Y5
 	VMOVUPD 64(DI), Y6
 	VMOVUPD 96(DI), Y7
+	VMOVUPD (DI)(CX*1), Y8
+	VMOVUPD 32(DI)(CX*1), Y9
+	VMOVUPD 64(DI)(CX*1), Y10
+	VMOVUPD 96(DI)(CX*1), Y11
 	MOVQ    order+48(FP), R9
-	SUBQ    R8, R9
-	JZ      pivot
-	DECQ    R9
 	MOVQ    DX, R10
+	SUBQ    R8, R9
+	JZ      pivots
+	DECQ    R9
 	MOVQ    AX, R11
 	MOVQ    across+32(FP), R12
 	SHLQ    $0x03, R12
@@ -19042,50 +19074,89 @@ row:
 	JZ      entryDone
 
 entry:
-	VBROADCASTSD (R10), Y8
+	VBROADCASTSD (R10), Y12
+	VBROADCASTSD (R10)(BX*1), Y13
+	VMOVUPD      (R11), Y14
+	VFNMADD231PD Y14, Y12, Y4
+	VFNMADD231PD Y14, Y13, Y8
+	VMOVUPD      32(R11), Y14
+	VFNMADD231PD Y14, Y12, Y5
+	VFNMADD231PD Y14, Y13, Y9
+	VMOVUPD      64(R11), Y14
+	VFNMADD231PD Y14, Y12, Y6
+	VFNMADD231PD Y14, Y13, Y10
+	VMOVUPD      96(R11), Y14
+	VFNMADD231PD Y14, Y12, Y7
+	VFNMADD231PD Y14, Y13, Y11
 	ADDQ         R12, R10
-	VFNMADD231PD (R11), Y8, Y4
-	VFNMADD231PD 32(R11), Y8, Y5
-	VFNMADD231PD 64(R11), Y8, Y6
-	VFNMADD231PD 96(R11), Y8, Y7
 	ADDQ         CX, R11
 	DECQ         R9
 	JNZ          entry
 
 entryDone:
-	VBROADCASTSD (R10), Y8
-	VFNMADD231PD Y0, Y8, Y4
-	VFNMADD231PD Y1, Y8, Y5
-	VFNMADD231PD Y2, Y8, Y6
-	VFNMADD231PD Y3, Y8, Y7
+	VBROADCASTSD (R10), Y12
+	VBROADCASTSD (R10)(BX*1), Y13
+	VFNMADD231PD Y0, Y12, Y4
+	VFNMADD231PD Y0, Y13, Y8
+	VFNMADD231PD Y1, Y12, Y5
+	VFNMADD231PD Y1, Y13, Y9
+	VFNMADD231PD Y2, Y12, Y6
+	VFNMADD231PD Y2, Y13, Y10
+	VFNMADD231PD Y3, Y12, Y7
+	VFNMADD231PD Y3, Y13, Y11
+	MOVQ         across+32(FP), R9
+	SHLQ         $0x03, R9
+	ADDQ         R9, R10
 
-pivot:
+pivots:
 	TESTQ        SI, SI
-	JZ           one
+	JZ           upper
 	VBROADCASTSD (SI), Y0
 	VMULPD       Y0, Y4, Y4
 	VMULPD       Y0, Y5, Y5
 	VMULPD       Y0, Y6, Y6
 	VMULPD       Y0, Y7, Y7
 
-one:
-	VMOVUPD Y4, (DI)
-	VMOVUPD Y5, 32(DI)
-	VMOVUPD Y6, 64(DI)
-	VMOVUPD Y7, 96(DI)
-	VMOVAPD Y4, Y0
-	VMOVAPD Y5, Y1
-	VMOVAPD Y6, Y2
-	VMOVAPD Y7, Y3
+upper:
+	VMOVUPD      Y4, (DI)
+	VMOVUPD      Y5, 32(DI)
+	VMOVUPD      Y6, 64(DI)
+	VMOVUPD      Y7, 96(DI)
+	VBROADCASTSD (R10)(BX*1), Y0
+	VFNMADD231PD Y4, Y0, Y8
+	VFNMADD231PD Y5, Y0, Y9
+	VFNMADD231PD Y6, Y0, Y10
+	VFNMADD231PD Y7, Y0, Y11
+	TESTQ        SI, SI
+	JZ           lower
+	VBROADCASTSD 8(SI), Y0
+	VMULPD       Y0, Y8, Y8
+	VMULPD       Y0, Y9, Y9
+	VMULPD       Y0, Y10, Y10
+	VMULPD       Y0, Y11, Y11
+
+lower:
+	VMOVUPD Y8, (DI)(CX*1)
+	VMOVUPD Y9, 32(DI)(CX*1)
+	VMOVUPD Y10, 64(DI)(CX*1)
+	VMOVUPD Y11, 96(DI)(CX*1)
+	VMOVAPD Y8, Y0
+	VMOVAPD Y9, Y1
+	VMOVAPD Y10, Y2
+	VMOVAPD Y11, Y3
+	ADDQ    CX, DI
+	ADDQ    BX, DX
 	ADDQ    CX, DI
 	ADDQ    BX, DX
 	TESTQ   SI, SI
 	JZ      next
-	ADDQ    $+8, SI
+	ADDQ    $+16, SI
 
 next:
-	DECQ R8
-	JNZ  row
+	SUBQ $+2, R8
+	JNZ  rows
+
+done:
 	VZEROUPPER
 	RET
 
@@ -19101,7 +19172,7 @@ TEXT ·multiplyRows_4_avx2(SB), NOSPLIT, $0-72
 	MOVQ  d+40(FP), SI
 	MOVQ  order+48(FP), DI
 	MOVQ  CX, R8
-	DECQ  DI
+	SUBQ  $+2, DI
 	IMULQ DI, R8
 	ADDQ  AX, R8
 	MOVQ  BX, R9
@@ -19112,88 +19183,183 @@ TEXT ·multiplyRows_4_avx2(SB), NOSPLIT, $0-72
 	LEAQ  (SI)(DI*8), SI
 
 begin:
-row:
+	TESTQ DI, DI
+	JL    first
+
+rows:
 	VMOVUPD      (R8), Y0
 	VMOVUPD      32(R8), Y1
 	VMOVUPD      64(R8), Y2
 	VMOVUPD      96(R8), Y3
+	VMOVUPD      (R8)(CX*1), Y4
+	VMOVUPD      32(R8)(CX*1), Y5
+	VMOVUPD      64(R8)(CX*1), Y6
+	VMOVUPD      96(R8)(CX*1), Y7
 	TESTQ        SI, SI
-	JZ           one
-	VBROADCASTSD (SI), Y4
+	JZ           upper
+	VBROADCASTSD (SI), Y8
+	VMULPD       Y8, Y0, Y0
+	VMULPD       Y8, Y1, Y1
+	VMULPD       Y8, Y2, Y2
+	VMULPD       Y8, Y3, Y3
+
+upper:
+	TESTQ        SI, SI
+	JZ           lower
+	VBROADCASTSD 8(SI), Y8
+	VMULPD       Y8, Y4, Y4
+	VMULPD       Y8, Y5, Y5
+	VMULPD       Y8, Y6, Y6
+	VMULPD       Y8, Y7, Y7
+
+lower:
+	MOVQ  DX, R9
+	MOVQ  DI, R10
+	MOVQ  AX, R11
+	MOVQ  across+32(FP), R12
+	SHLQ  $0x03, R12
+	TESTQ R10, R10
+	JZ    entryDone
+
+entry:
+	VBROADCASTSD (R9), Y8
+	VBROADCASTSD (R9)(BX*1), Y9
+	VMOVUPD      (R11), Y10
+	VFMADD231PD  Y10, Y8, Y0
+	VFMADD231PD  Y10, Y9, Y4
+	VMOVUPD      32(R11), Y10
+	VFMADD231PD  Y10, Y8, Y1
+	VFMADD231PD  Y10, Y9, Y5
+	VMOVUPD      64(R11), Y10
+	VFMADD231PD  Y10, Y8, Y2
+	VFMADD231PD  Y10, Y9, Y6
+	VMOVUPD      96(R11), Y10
+	VFMADD231PD  Y10, Y8, Y3
+	VFMADD231PD  Y10, Y9, Y7
+	ADDQ         R12, R9
+	ADDQ         CX, R11
+	DECQ         R10
+	JNZ          entry
+
+entryDone:
+	VBROADCASTSD (R9)(BX*1), Y8
+	VMOVUPD      (R8), Y9
+	VFMADD231PD  Y9, Y8, Y4
+	VMOVUPD      32(R8), Y9
+	VFMADD231PD  Y9, Y8, Y5
+	VMOVUPD      64(R8), Y9
+	VFMADD231PD  Y9, Y8, Y6
+	VMOVUPD      96(R8), Y9
+	VFMADD231PD  Y9, Y8, Y7
+	VMOVUPD      Y0, (R8)
+	VMOVUPD      Y1, 32(R8)
+	VMOVUPD      Y2, 64(R8)
+	VMOVUPD      Y3, 96(R8)
+	VMOVUPD      Y4, (R8)(CX*1)
+	VMOVUPD      Y5, 32(R8)(CX*1)
+	VMOVUPD      Y6, 64(R8)(CX*1)
+	VMOVUPD      Y7, 96(R8)(CX*1)
+	SUBQ         CX, R8
+	SUBQ         BX, DX
+	SUBQ         CX, R8
+	SUBQ         BX, DX
+	TESTQ        SI, SI
+	JZ           next
+	ADDQ         $-16, SI
+
+next:
+	SUBQ $+2, DI
+	JGE  rows
+
+first:
+	TESTQ        $0x00000001, DI
+	JZ           done
+	VMOVUPD      (R8)(CX*1), Y0
+	VMOVUPD      32(R8)(CX*1), Y1
+	VMOVUPD      64(R8)(CX*1), Y2
+	VMOVUPD      96(R8)(CX*1), Y3
+	TESTQ        SI, SI
+	JZ           alone
+	VBROADCASTSD 8(SI), Y4
 	VMULPD       Y4, Y0, Y0
 	VMULPD       Y4, Y1, Y1
 	VMULPD       Y4, Y2, Y2
 	VMULPD       Y4, Y3, Y3
 
-one:
-	MOVQ  DI, R9
-	MOVQ  DX, R10
-	MOVQ  AX, R11
-	MOVQ  across+32(FP), R12
-	SHLQ  $0x03, R12
-	TESTQ R9, R9
-	JZ    entryDone
+alone:
+	VMOVUPD Y0, (R8)(CX*1)
+	VMOVUPD Y1, 32(R8)(CX*1)
+	VMOVUPD Y2, 64(R8)(CX*1)
+	VMOVUPD Y3, 96(R8)(CX*1)
 
-entry:
-	VBROADCASTSD (R10), Y4
-	ADDQ         R12, R10
-	VFMADD231PD  (R11), Y4, Y0
-	VFMADD231PD  32(R11), Y4, Y1
-	VFMADD231PD  64(R11), Y4, Y2
-	VFMADD231PD  96(R11), Y4, Y3
-	ADDQ         CX, R11
-	DECQ         R9
-	JNZ          entry
-
-entryDone:
-	VMOVUPD Y0, (R8)
-	VMOVUPD Y1, 32(R8)
-	VMOVUPD Y2, 64(R8)
-	VMOVUPD Y3, 96(R8)
-	SUBQ    CX, R8
-	SUBQ    BX, DX
-	TESTQ   SI, SI
-	JZ      next
-	ADDQ    $-8, SI
-
-next:
-	DECQ DI
-	JGE  row
+done:
 	VZEROUPPER
 	RET
 
 // func solveRowsPart_4_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
 // Requires: AVX, FMA3
 TEXT ·solveRowsPart_4_avx2(SB), NOSPLIT, $0-72
-	MOVQ    cols+56(FP), AX
-	SUBQ    $+12, AX
-	NEGQ    AX
-	LEAQ    tailMask<>+32(SB), CX
-	VMOVUPD (CX)(AX*8), Y0
-	MOVQ    b+0(FP), AX
-	MOVQ    ldb+8(FP), CX
-	SHLQ    $0x03, CX
-	MOVQ    a+16(FP), DX
-	MOVQ    down+24(FP), BX
-	SHLQ    $0x03, BX
-	MOVQ    d+40(FP), SI
-	VXORPD  Y1, Y1, Y1
-	VXORPD  Y2, Y2, Y2
-	VXORPD  Y3, Y3, Y3
-	VXORPD  Y4, Y4, Y4
-	MOVQ    AX, DI
-	MOVQ    order+48(FP), R8
+	MOVQ         cols+56(FP), AX
+	SUBQ         $+12, AX
+	NEGQ         AX
+	LEAQ         tailMask<>+32(SB), CX
+	VMOVUPD      (CX)(AX*8), Y0
+	MOVQ         b+0(FP), AX
+	MOVQ         ldb+8(FP), CX
+	SHLQ         $0x03, CX
+	MOVQ         a+16(FP), DX
+	MOVQ         down+24(FP), BX
+	SHLQ         $0x03, BX
+	MOVQ         d+40(FP), SI
+	MOVQ         AX, DI
+	MOVQ         order+48(FP), R8
+	TESTQ        $0x00000001, R8
+	JZ           rows
+	VMOVUPD      (DI), Y1
+	VMOVUPD      32(DI), Y2
+	VMOVUPD      64(DI), Y3
+	VMASKMOVPD   96(DI), Y0, Y4
+	TESTQ        SI, SI
+	JZ           firstScaled
+	VBROADCASTSD (SI), Y5
+	VMULPD       Y5, Y1, Y1
+	VMULPD       Y5, Y2, Y2
+	VMULPD       Y5, Y3, Y3
+	VMULPD       Y5, Y4, Y4
 
-row:
+firstScaled:
+	VMOVUPD    Y1, (DI)
+	VMOVUPD    Y2, 32(DI)
+	VMOVUPD    Y3, 64(DI)
+	VMASKMOVPD Y4, Y0, 96(DI)
+	VMOVAPD    Y1, Y1
+	VMOVAPD    Y2, Y2
+	VMOVAPD    Y3, Y3
+	VMOVAPD    Y4, Y4
+	ADDQ       CX, DI
+	ADDQ       BX, DX
+	TESTQ      SI, SI
+	JZ         firstDone
+	ADDQ       $+8, SI
+
+firstDone:
+	DECQ R8
+	JZ   done
+
+rows:
 	VMOVUPD    (DI), Y5
 	VMOVUPD    32(DI), Y6
 	VMOVUPD    64(DI), Y7
 	VMASKMOVPD 96(DI), Y0, Y8
+	VMOVUPD    (DI)(CX*1), Y9
+	VMOVUPD    32(DI)(CX*1), Y10
+	VMOVUPD    64(DI)(CX*1), Y11
+	VMASKMOVPD 96(DI)(CX*1), Y0, Y12
 	MOVQ       order+48(FP), R9
-	SUBQ       R8, R9
-	JZ         pivot
-	DECQ       R9
 	MOVQ       DX, R10
+	SUBQ       R8, R9
+	JZ         pivots
+	DECQ       R9
 	MOVQ       AX, R11
 	MOVQ       across+32(FP), R12
 	SHLQ       $0x03, R12
@@ -19201,51 +19367,89 @@ row:
 	JZ         entryDone
 
 entry:
-	VBROADCASTSD (R10), Y9
+	VBROADCASTSD (R10), Y13
+	VBROADCASTSD (R10)(BX*1), Y14
+	VMOVUPD      (R11), Y15
+	VFNMADD231PD Y15, Y13, Y5
+	VFNMADD231PD Y15, Y14, Y9
+	VMOVUPD      32(R11), Y15
+	VFNMADD231PD Y15, Y13, Y6
+	VFNMADD231PD Y15, Y14, Y10
+	VMOVUPD      64(R11), Y15
+	VFNMADD231PD Y15, Y13, Y7
+	VFNMADD231PD Y15, Y14, Y11
+	VMASKMOVPD   96(R11), Y0, Y15
+	VFNMADD231PD Y15, Y13, Y8
+	VFNMADD231PD Y15, Y14, Y12
 	ADDQ         R12, R10
-	VFNMADD231PD (R11), Y9, Y5
-	VFNMADD231PD 32(R11), Y9, Y6
-	VFNMADD231PD 64(R11), Y9, Y7
-	VMASKMOVPD   96(R11), Y0, Y10
-	VFNMADD231PD Y10, Y9, Y8
 	ADDQ         CX, R11
 	DECQ         R9
 	JNZ          entry
 
 entryDone:
-	VBROADCASTSD (R10), Y9
-	VFNMADD231PD Y1, Y9, Y5
-	VFNMADD231PD Y2, Y9, Y6
-	VFNMADD231PD Y3, Y9, Y7
-	VFNMADD231PD Y4, Y9, Y8
+	VBROADCASTSD (R10), Y13
+	VBROADCASTSD (R10)(BX*1), Y14
+	VFNMADD231PD Y1, Y13, Y5
+	VFNMADD231PD Y1, Y14, Y9
+	VFNMADD231PD Y2, Y13, Y6
+	VFNMADD231PD Y2, Y14, Y10
+	VFNMADD231PD Y3, Y13, Y7
+	VFNMADD231PD Y3, Y14, Y11
+	VFNMADD231PD Y4, Y13, Y8
+	VFNMADD231PD Y4, Y14, Y12
+	MOVQ         across+32(FP), R9
+	SHLQ         $0x03, R9
+	ADDQ         R9, R10
 
-pivot:
+pivots:
 	TESTQ        SI, SI
-	JZ           one
+	JZ           upper
 	VBROADCASTSD (SI), Y1
 	VMULPD       Y1, Y5, Y5
 	VMULPD       Y1, Y6, Y6
 	VMULPD       Y1, Y7, Y7
 	VMULPD       Y1, Y8, Y8
 
-one:
-	VMOVUPD    Y5, (DI)
-	VMOVUPD    Y6, 32(DI)
-	VMOVUPD    Y7, 64(DI)
-	VMASKMOVPD Y8, Y0, 96(DI)
-	VMOVAPD    Y5, Y1
-	VMOVAPD    Y6, Y2
-	VMOVAPD    Y7, Y3
-	VMOVAPD    Y8, Y4
+upper:
+	VMOVUPD      Y5, (DI)
+	VMOVUPD      Y6, 32(DI)
+	VMOVUPD      Y7, 64(DI)
+	VMASKMOVPD   Y8, Y0, 96(DI)
+	VBROADCASTSD (R10)(BX*1), Y1
+	VFNMADD231PD Y5, Y1, Y9
+	VFNMADD231PD Y6, Y1, Y10
+	VFNMADD231PD Y7, Y1, Y11
+	VFNMADD231PD Y8, Y1, Y12
+	TESTQ        SI, SI
+	JZ           lower
+	VBROADCASTSD 8(SI), Y1
+	VMULPD       Y1, Y9, Y9
+	VMULPD       Y1, Y10, Y10
+	VMULPD       Y1, Y11, Y11
+	VMULPD       Y1, Y12, Y12
+
+lower:
+	VMOVUPD    Y9, (DI)(CX*1)
+	VMOVUPD    Y10, 32(DI)(CX*1)
+	VMOVUPD    Y11, 64(DI)(CX*1)
+	VMASKMOVPD Y12, Y0, 96(DI)(CX*1)
+	VMOVAPD    Y9, Y1
+	VMOVAPD    Y10, Y2
+	VMOVAPD    Y11, Y3
+	VMOVAPD    Y12, Y4
+	ADDQ       CX, DI
+	ADDQ       BX, DX
 	ADDQ       CX, DI
 	ADDQ       BX, DX
 	TESTQ      SI, SI
 	JZ         next
-	ADDQ       $+8, SI
+	ADDQ       $+16, SI
 
 next:
-	DECQ R8
-	JNZ  row
+	SUBQ $+2, R8
+	JNZ  rows
+
+done:
 	VZEROUPPER
 	RET
 
@@ -19266,7 +19470,7 @@ TEXT ·multiplyRowsPart_4_avx2(SB), NOSPLIT, $0-72
 	MOVQ    d+40(FP), SI
 	MOVQ    order+48(FP), DI
 	MOVQ    CX, R8
-	DECQ    DI
+	SUBQ    $+2, DI
 	IMULQ   DI, R8
 	ADDQ    AX, R8
 	MOVQ    BX, R9
@@ -19277,80 +19481,166 @@ TEXT ·multiplyRowsPart_4_avx2(SB), NOSPLIT, $0-72
 	LEAQ    (SI)(DI*8), SI
 
 begin:
-row:
+	TESTQ DI, DI
+	JL    first
+
+rows:
 	VMOVUPD      (R8), Y1
 	VMOVUPD      32(R8), Y2
 	VMOVUPD      64(R8), Y3
 	VMASKMOVPD   96(R8), Y0, Y4
+	VMOVUPD      (R8)(CX*1), Y5
+	VMOVUPD      32(R8)(CX*1), Y6
+	VMOVUPD      64(R8)(CX*1), Y7
+	VMASKMOVPD   96(R8)(CX*1), Y0, Y8
 	TESTQ        SI, SI
-	JZ           one
-	VBROADCASTSD (SI), Y5
+	JZ           upper
+	VBROADCASTSD (SI), Y9
+	VMULPD       Y9, Y1, Y1
+	VMULPD       Y9, Y2, Y2
+	VMULPD       Y9, Y3, Y3
+	VMULPD       Y9, Y4, Y4
+
+upper:
+	TESTQ        SI, SI
+	JZ           lower
+	VBROADCASTSD 8(SI), Y9
+	VMULPD       Y9, Y5, Y5
+	VMULPD       Y9, Y6, Y6
+	VMULPD       Y9, Y7, Y7
+	VMULPD       Y9, Y8, Y8
+
+lower:
+	MOVQ  DX, R9
+	MOVQ  DI, R10
+	MOVQ  AX, R11
+	MOVQ  across+32(FP), R12
+	SHLQ  $0x03, R12
+	TESTQ R10, R10
+	JZ    entryDone
+
+entry:
+	VBROADCASTSD (R9), Y9
+	VBROADCASTSD (R9)(BX*1), Y10
+	VMOVUPD      (R11), Y11
+	VFMADD231PD  Y11, Y9, Y1
+	VFMADD231PD  Y11, Y10, Y5
+	VMOVUPD      32(R11), Y11
+	VFMADD231PD  Y11, Y9, Y2
+	VFMADD231PD  Y11, Y10, Y6
+	VMOVUPD      64(R11), Y11
+	VFMADD231PD  Y11, Y9, Y3
+	VFMADD231PD  Y11, Y10, Y7
+	VMASKMOVPD   96(R11), Y0, Y11
+	VFMADD231PD  Y11, Y9, Y4
+	VFMADD231PD  Y11, Y10, Y8
+	ADDQ         R12, R9
+	ADDQ         CX, R11
+	DECQ         R10
+	JNZ          entry
+
+entryDone:
+	VBROADCASTSD (R9)(BX*1), Y9
+	VMOVUPD      (R8), Y10
+	VFMADD231PD  Y10, Y9, Y5
+	VMOVUPD      32(R8), Y10
+	VFMADD231PD  Y10, Y9, Y6
+	VMOVUPD      64(R8), Y10
+	VFMADD231PD  Y10, Y9, Y7
+	VMASKMOVPD   96(R8), Y0, Y10
+	VFMADD231PD  Y10, Y9, Y8
+	VMOVUPD      Y1, (R8)
+	VMOVUPD      Y2, 32(R8)
+	VMOVUPD      Y3, 64(R8)
+	VMASKMOVPD   Y4, Y0, 96(R8)
+	VMOVUPD      Y5, (R8)(CX*1)
+	VMOVUPD      Y6, 32(R8)(CX*1)
+	VMOVUPD      Y7, 64(R8)(CX*1)
+	VMASKMOVPD   Y8, Y0, 96(R8)(CX*1)
+	SUBQ         CX, R8
+	SUBQ         BX, DX
+	SUBQ         CX, R8
+	SUBQ         BX, DX
+	TESTQ        SI, SI
+	JZ           next
+	ADDQ         $-16, SI
+
+next:
+	SUBQ $+2, DI
+	JGE  rows
+
+first:
+	TESTQ        $0x00000001, DI
+	JZ           done
+	VMOVUPD      (R8)(CX*1), Y1
+	VMOVUPD      32(R8)(CX*1), Y2
+	VMOVUPD      64(R8)(CX*1), Y3
+	VMASKMOVPD   96(R8)(CX*1), Y0, Y4
+	TESTQ        SI, SI
+	JZ           alone
+	VBROADCASTSD 8(SI), Y5
 	VMULPD       Y5, Y1, Y1
 	VMULPD       Y5, Y2, Y2
 	VMULPD       Y5, Y3, Y3
 	VMULPD       Y5, Y4, Y4
 
-one:
-	MOVQ  DI, R9
-	MOVQ  DX, R10
-	MOVQ  AX, R11
-	MOVQ  across+32(FP), R12
-	SHLQ  $0x03, R12
-	TESTQ R9, R9
-	JZ    entryDone
+alone:
+	VMOVUPD    Y1, (R8)(CX*1)
+	VMOVUPD    Y2, 32(R8)(CX*1)
+	VMOVUPD    Y3, 64(R8)(CX*1)
+	VMASKMOVPD Y4, Y0, 96(R8)(CX*1)
 
-entry:
-	VBROADCASTSD (R10), Y5
-	ADDQ         R12, R10
-	VFMADD231PD  (R11), Y5, Y1
-	VFMADD231PD  32(R11), Y5, Y2
-	VFMADD231PD  64(R11), Y5, Y3
-	VMASKMOVPD   96(R11), Y0, Y6
-	VFMADD231PD  Y6, Y5, Y4
-	ADDQ         CX, R11
-	DECQ         R9
-	JNZ          entry
-
-entryDone:
-	VMOVUPD    Y1, (R8)
-	VMOVUPD    Y2, 32(R8)
-	VMOVUPD    Y3, 64(R8)
-	VMASKMOVPD Y4, Y0, 96(R8)
-	SUBQ       CX, R8
-	SUBQ       BX, DX
-	TESTQ      SI, SI
-	JZ         next
-	ADDQ       $-8, SI
-
-next:
-	DECQ DI
-	JGE  row
+done:
 	VZEROUPPER
 	RET
 
 // func solveRows_2_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
 // Requires: AVX, FMA3
 TEXT ·solveRows_2_avx2(SB), NOSPLIT, $0-72
-	MOVQ   b+0(FP), AX
-	MOVQ   ldb+8(FP), CX
-	SHLQ   $0x03, CX
-	MOVQ   a+16(FP), DX
-	MOVQ   down+24(FP), BX
-	SHLQ   $0x03, BX
-	MOVQ   d+40(FP), SI
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	MOVQ   AX, DI
-	MOVQ   order+48(FP), R8
+	MOVQ         b+0(FP), AX
+	MOVQ         ldb+8(FP), CX
+	SHLQ         $0x03, CX
+	MOVQ         a+16(FP), DX
+	MOVQ         down+24(FP), BX
+	SHLQ         $0x03, BX
+	MOVQ         d+40(FP), SI
+	MOVQ         AX, DI
+	MOVQ         order+48(FP), R8
+	TESTQ        $0x00000001, R8
+	JZ           rows
+	VMOVUPD      (DI), Y0
+	VMOVUPD      32(DI), Y1
+	TESTQ        SI, SI
+	JZ           firstScaled
+	VBROADCASTSD (SI), Y2
+	VMULPD       Y2, Y0, Y0
+	VMULPD       Y2, Y1, Y1
 
-row:
+firstScaled:
+	VMOVUPD Y0, (DI)
+	VMOVUPD Y1, 32(DI)
+	VMOVAPD Y0, Y0
+	VMOVAPD Y1, Y1
+	ADDQ    CX, DI
+	ADDQ    BX, DX
+	TESTQ   SI, SI
+	JZ      firstDone
+	ADDQ    $+8, SI
+
+firstDone:
+	DECQ R8
+	JZ   done
+
+rows:
 	VMOVUPD (DI), Y2
 	VMOVUPD 32(DI), Y3
+	VMOVUPD (DI)(CX*1), Y4
+	VMOVUPD 32(DI)(CX*1), Y5
 	MOVQ    order+48(FP), R9
-	SUBQ    R8, R9
-	JZ      pivot
-	DECQ    R9
 	MOVQ    DX, R10
+	SUBQ    R8, R9
+	JZ      pivots
+	DECQ    R9
 	MOVQ    AX, R11
 	MOVQ    across+32(FP), R12
 	SHLQ    $0x03, R12
@@ -19358,40 +19648,67 @@ row:
 	JZ      entryDone
 
 entry:
-	VBROADCASTSD (R10), Y4
+	VBROADCASTSD (R10), Y6
+	VBROADCASTSD (R10)(BX*1), Y7
+	VMOVUPD      (R11), Y8
+	VFNMADD231PD Y8, Y6, Y2
+	VFNMADD231PD Y8, Y7, Y4
+	VMOVUPD      32(R11), Y8
+	VFNMADD231PD Y8, Y6, Y3
+	VFNMADD231PD Y8, Y7, Y5
 	ADDQ         R12, R10
-	VFNMADD231PD (R11), Y4, Y2
-	VFNMADD231PD 32(R11), Y4, Y3
 	ADDQ         CX, R11
 	DECQ         R9
 	JNZ          entry
 
 entryDone:
-	VBROADCASTSD (R10), Y4
-	VFNMADD231PD Y0, Y4, Y2
-	VFNMADD231PD Y1, Y4, Y3
+	VBROADCASTSD (R10), Y6
+	VBROADCASTSD (R10)(BX*1), Y7
+	VFNMADD231PD Y0, Y6, Y2
+	VFNMADD231PD Y0, Y7, Y4
+	VFNMADD231PD Y1, Y6, Y3
+	VFNMADD231PD Y1, Y7, Y5
+	MOVQ         across+32(FP), R9
+	SHLQ         $0x03, R9
+	ADDQ         R9, R10
 
-pivot:
+pivots:
 	TESTQ        SI, SI
-	JZ           one
+	JZ           upper
 	VBROADCASTSD (SI), Y0
 	VMULPD       Y0, Y2, Y2
 	VMULPD       Y0, Y3, Y3
 
-one:
-	VMOVUPD Y2, (DI)
-	VMOVUPD Y3, 32(DI)
-	VMOVAPD Y2, Y0
-	VMOVAPD Y3, Y1
+upper:
+	VMOVUPD      Y2, (DI)
+	VMOVUPD      Y3, 32(DI)
+	VBROADCASTSD (R10)(BX*1), Y0
+	VFNMADD231PD Y2, Y0, Y4
+	VFNMADD231PD Y3, Y0, Y5
+	TESTQ        SI, SI
+	JZ           lower
+	VBROADCASTSD 8(SI), Y0
+	VMULPD       Y0, Y4, Y4
+	VMULPD       Y0, Y5, Y5
+
+lower:
+	VMOVUPD Y4, (DI)(CX*1)
+	VMOVUPD Y5, 32(DI)(CX*1)
+	VMOVAPD Y4, Y0
+	VMOVAPD Y5, Y1
+	ADDQ    CX, DI
+	ADDQ    BX, DX
 	ADDQ    CX, DI
 	ADDQ    BX, DX
 	TESTQ   SI, SI
 	JZ      next
-	ADDQ    $+8, SI
+	ADDQ    $+16, SI
 
 next:
-	DECQ R8
-	JNZ  row
+	SUBQ $+2, R8
+	JNZ  rows
+
+done:
 	VZEROUPPER
 	RET
 
@@ -19407,7 +19724,7 @@ TEXT ·multiplyRows_2_avx2(SB), NOSPLIT, $0-72
 	MOVQ  d+40(FP), SI
 	MOVQ  order+48(FP), DI
 	MOVQ  CX, R8
-	DECQ  DI
+	SUBQ  $+2, DI
 	IMULQ DI, R8
 	ADDQ  AX, R8
 	MOVQ  BX, R9
@@ -19418,76 +19735,143 @@ TEXT ·multiplyRows_2_avx2(SB), NOSPLIT, $0-72
 	LEAQ  (SI)(DI*8), SI
 
 begin:
-row:
+	TESTQ DI, DI
+	JL    first
+
+rows:
 	VMOVUPD      (R8), Y0
 	VMOVUPD      32(R8), Y1
+	VMOVUPD      (R8)(CX*1), Y2
+	VMOVUPD      32(R8)(CX*1), Y3
 	TESTQ        SI, SI
-	JZ           one
-	VBROADCASTSD (SI), Y2
-	VMULPD       Y2, Y0, Y0
-	VMULPD       Y2, Y1, Y1
+	JZ           upper
+	VBROADCASTSD (SI), Y4
+	VMULPD       Y4, Y0, Y0
+	VMULPD       Y4, Y1, Y1
 
-one:
-	MOVQ  DI, R9
-	MOVQ  DX, R10
+upper:
+	TESTQ        SI, SI
+	JZ           lower
+	VBROADCASTSD 8(SI), Y4
+	VMULPD       Y4, Y2, Y2
+	VMULPD       Y4, Y3, Y3
+
+lower:
+	MOVQ  DX, R9
+	MOVQ  DI, R10
 	MOVQ  AX, R11
 	MOVQ  across+32(FP), R12
 	SHLQ  $0x03, R12
-	TESTQ R9, R9
+	TESTQ R10, R10
 	JZ    entryDone
 
 entry:
-	VBROADCASTSD (R10), Y2
-	ADDQ         R12, R10
-	VFMADD231PD  (R11), Y2, Y0
-	VFMADD231PD  32(R11), Y2, Y1
+	VBROADCASTSD (R9), Y4
+	VBROADCASTSD (R9)(BX*1), Y5
+	VMOVUPD      (R11), Y6
+	VFMADD231PD  Y6, Y4, Y0
+	VFMADD231PD  Y6, Y5, Y2
+	VMOVUPD      32(R11), Y6
+	VFMADD231PD  Y6, Y4, Y1
+	VFMADD231PD  Y6, Y5, Y3
+	ADDQ         R12, R9
 	ADDQ         CX, R11
-	DECQ         R9
+	DECQ         R10
 	JNZ          entry
 
 entryDone:
-	VMOVUPD Y0, (R8)
-	VMOVUPD Y1, 32(R8)
-	SUBQ    CX, R8
-	SUBQ    BX, DX
-	TESTQ   SI, SI
-	JZ      next
-	ADDQ    $-8, SI
+	VBROADCASTSD (R9)(BX*1), Y4
+	VMOVUPD      (R8), Y5
+	VFMADD231PD  Y5, Y4, Y2
+	VMOVUPD      32(R8), Y5
+	VFMADD231PD  Y5, Y4, Y3
+	VMOVUPD      Y0, (R8)
+	VMOVUPD      Y1, 32(R8)
+	VMOVUPD      Y2, (R8)(CX*1)
+	VMOVUPD      Y3, 32(R8)(CX*1)
+	SUBQ         CX, R8
+	SUBQ         BX, DX
+	SUBQ         CX, R8
+	SUBQ         BX, DX
+	TESTQ        SI, SI
+	JZ           next
+	ADDQ         $-16, SI
 
 next:
-	DECQ DI
-	JGE  row
+	SUBQ $+2, DI
+	JGE  rows
+
+first:
+	TESTQ        $0x00000001, DI
+	JZ           done
+	VMOVUPD      (R8)(CX*1), Y0
+	VMOVUPD      32(R8)(CX*1), Y1
+	TESTQ        SI, SI
+	JZ           alone
+	VBROADCASTSD 8(SI), Y2
+	VMULPD       Y2, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+
+alone:
+	VMOVUPD Y0, (R8)(CX*1)
+	VMOVUPD Y1, 32(R8)(CX*1)
+
+done:
 	VZEROUPPER
 	RET
 
 // func solveRowsPart_2_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
 // Requires: AVX, FMA3
 TEXT ·solveRowsPart_2_avx2(SB), NOSPLIT, $0-72
-	MOVQ    cols+56(FP), AX
-	SUBQ    $+4, AX
-	NEGQ    AX
-	LEAQ    tailMask<>+32(SB), CX
-	VMOVUPD (CX)(AX*8), Y0
-	MOVQ    b+0(FP), AX
-	MOVQ    ldb+8(FP), CX
-	SHLQ    $0x03, CX
-	MOVQ    a+16(FP), DX
-	MOVQ    down+24(FP), BX
-	SHLQ    $0x03, BX
-	MOVQ    d+40(FP), SI
-	VXORPD  Y1, Y1, Y1
-	VXORPD  Y2, Y2, Y2
-	MOVQ    AX, DI
-	MOVQ    order+48(FP), R8
+	MOVQ         cols+56(FP), AX
+	SUBQ         $+4, AX
+	NEGQ         AX
+	LEAQ         tailMask<>+32(SB), CX
+	VMOVUPD      (CX)(AX*8), Y0
+	MOVQ         b+0(FP), AX
+	MOVQ         ldb+8(FP), CX
+	SHLQ         $0x03, CX
+	MOVQ         a+16(FP), DX
+	MOVQ         down+24(FP), BX
+	SHLQ         $0x03, BX
+	MOVQ         d+40(FP), SI
+	MOVQ         AX, DI
+	MOVQ         order+48(FP), R8
+	TESTQ        $0x00000001, R8
+	JZ           rows
+	VMOVUPD      (DI), Y1
+	VMASKMOVPD   32(DI), Y0, Y2
+	TESTQ        SI, SI
+	JZ           firstScaled
+	VBROADCASTSD (SI), Y3
+	VMULPD       Y3, Y1, Y1
+	VMULPD       Y3, Y2, Y2
 
-row:
+firstScaled:
+	VMOVUPD    Y1, (DI)
+	VMASKMOVPD Y2, Y0, 32(DI)
+	VMOVAPD    Y1, Y1
+	VMOVAPD    Y2, Y2
+	ADDQ       CX, DI
+	ADDQ       BX, DX
+	TESTQ      SI, SI
+	JZ         firstDone
+	ADDQ       $+8, SI
+
+firstDone:
+	DECQ R8
+	JZ   done
+
+rows:
 	VMOVUPD    (DI), Y3
 	VMASKMOVPD 32(DI), Y0, Y4
+	VMOVUPD    (DI)(CX*1), Y5
+	VMASKMOVPD 32(DI)(CX*1), Y0, Y6
 	MOVQ       order+48(FP), R9
-	SUBQ       R8, R9
-	JZ         pivot
-	DECQ       R9
 	MOVQ       DX, R10
+	SUBQ       R8, R9
+	JZ         pivots
+	DECQ       R9
 	MOVQ       AX, R11
 	MOVQ       across+32(FP), R12
 	SHLQ       $0x03, R12
@@ -19495,41 +19879,67 @@ row:
 	JZ         entryDone
 
 entry:
-	VBROADCASTSD (R10), Y5
+	VBROADCASTSD (R10), Y7
+	VBROADCASTSD (R10)(BX*1), Y8
+	VMOVUPD      (R11), Y9
+	VFNMADD231PD Y9, Y7, Y3
+	VFNMADD231PD Y9, Y8, Y5
+	VMASKMOVPD   32(R11), Y0, Y9
+	VFNMADD231PD Y9, Y7, Y4
+	VFNMADD231PD Y9, Y8, Y6
 	ADDQ         R12, R10
-	VFNMADD231PD (R11), Y5, Y3
-	VMASKMOVPD   32(R11), Y0, Y6
-	VFNMADD231PD Y6, Y5, Y4
 	ADDQ         CX, R11
 	DECQ         R9
 	JNZ          entry
 
 entryDone:
-	VBROADCASTSD (R10), Y5
-	VFNMADD231PD Y1, Y5, Y3
-	VFNMADD231PD Y2, Y5, Y4
+	VBROADCASTSD (R10), Y7
+	VBROADCASTSD (R10)(BX*1), Y8
+	VFNMADD231PD Y1, Y7, Y3
+	VFNMADD231PD Y1, Y8, Y5
+	VFNMADD231PD Y2, Y7, Y4
+	VFNMADD231PD Y2, Y8, Y6
+	MOVQ         across+32(FP), R9
+	SHLQ         $0x03, R9
+	ADDQ         R9, R10
 
-pivot:
+pivots:
 	TESTQ        SI, SI
-	JZ           one
+	JZ           upper
 	VBROADCASTSD (SI), Y1
 	VMULPD       Y1, Y3, Y3
 	VMULPD       Y1, Y4, Y4
 
-one:
-	VMOVUPD    Y3, (DI)
-	VMASKMOVPD Y4, Y0, 32(DI)
-	VMOVAPD    Y3, Y1
-	VMOVAPD    Y4, Y2
+upper:
+	VMOVUPD      Y3, (DI)
+	VMASKMOVPD   Y4, Y0, 32(DI)
+	VBROADCASTSD (R10)(BX*1), Y1
+	VFNMADD231PD Y3, Y1, Y5
+	VFNMADD231PD Y4, Y1, Y6
+	TESTQ        SI, SI
+	JZ           lower
+	VBROADCASTSD 8(SI), Y1
+	VMULPD       Y1, Y5, Y5
+	VMULPD       Y1, Y6, Y6
+
+lower:
+	VMOVUPD    Y5, (DI)(CX*1)
+	VMASKMOVPD Y6, Y0, 32(DI)(CX*1)
+	VMOVAPD    Y5, Y1
+	VMOVAPD    Y6, Y2
+	ADDQ       CX, DI
+	ADDQ       BX, DX
 	ADDQ       CX, DI
 	ADDQ       BX, DX
 	TESTQ      SI, SI
 	JZ         next
-	ADDQ       $+8, SI
+	ADDQ       $+16, SI
 
 next:
-	DECQ R8
-	JNZ  row
+	SUBQ $+2, R8
+	JNZ  rows
+
+done:
 	VZEROUPPER
 	RET
 
@@ -19550,7 +19960,7 @@ TEXT ·multiplyRowsPart_2_avx2(SB), NOSPLIT, $0-72
 	MOVQ    d+40(FP), SI
 	MOVQ    order+48(FP), DI
 	MOVQ    CX, R8
-	DECQ    DI
+	SUBQ    $+2, DI
 	IMULQ   DI, R8
 	ADDQ    AX, R8
 	MOVQ    BX, R9
@@ -19561,74 +19971,136 @@ TEXT ·multiplyRowsPart_2_avx2(SB), NOSPLIT, $0-72
 	LEAQ    (SI)(DI*8), SI
 
 begin:
-row:
+	TESTQ DI, DI
+	JL    first
+
+rows:
 	VMOVUPD      (R8), Y1
 	VMASKMOVPD   32(R8), Y0, Y2
+	VMOVUPD      (R8)(CX*1), Y3
+	VMASKMOVPD   32(R8)(CX*1), Y0, Y4
 	TESTQ        SI, SI
-	JZ           one
-	VBROADCASTSD (SI), Y3
-	VMULPD       Y3, Y1, Y1
-	VMULPD       Y3, Y2, Y2
+	JZ           upper
+	VBROADCASTSD (SI), Y5
+	VMULPD       Y5, Y1, Y1
+	VMULPD       Y5, Y2, Y2
 
-one:
-	MOVQ  DI, R9
-	MOVQ  DX, R10
+upper:
+	TESTQ        SI, SI
+	JZ           lower
+	VBROADCASTSD 8(SI), Y5
+	VMULPD       Y5, Y3, Y3
+	VMULPD       Y5, Y4, Y4
+
+lower:
+	MOVQ  DX, R9
+	MOVQ  DI, R10
 	MOVQ  AX, R11
 	MOVQ  across+32(FP), R12
 	SHLQ  $0x03, R12
-	TESTQ R9, R9
+	TESTQ R10, R10
 	JZ    entryDone
 
 entry:
-	VBROADCASTSD (R10), Y3
-	ADDQ         R12, R10
-	VFMADD231PD  (R11), Y3, Y1
-	VMASKMOVPD   32(R11), Y0, Y4
-	VFMADD231PD  Y4, Y3, Y2
+	VBROADCASTSD (R9), Y5
+	VBROADCASTSD (R9)(BX*1), Y6
+	VMOVUPD      (R11), Y7
+	VFMADD231PD  Y7, Y5, Y1
+	VFMADD231PD  Y7, Y6, Y3
+	VMASKMOVPD   32(R11), Y0, Y7
+	VFMADD231PD  Y7, Y5, Y2
+	VFMADD231PD  Y7, Y6, Y4
+	ADDQ         R12, R9
 	ADDQ         CX, R11
-	DECQ         R9
+	DECQ         R10
 	JNZ          entry
 
 entryDone:
-	VMOVUPD    Y1, (R8)
-	VMASKMOVPD Y2, Y0, 32(R8)
-	SUBQ       CX, R8
-	SUBQ       BX, DX
-	TESTQ      SI, SI
-	JZ         next
-	ADDQ       $-8, SI
+	VBROADCASTSD (R9)(BX*1), Y5
+	VMOVUPD      (R8), Y6
+	VFMADD231PD  Y6, Y5, Y3
+	VMASKMOVPD   32(R8), Y0, Y6
+	VFMADD231PD  Y6, Y5, Y4
+	VMOVUPD      Y1, (R8)
+	VMASKMOVPD   Y2, Y0, 32(R8)
+	VMOVUPD      Y3, (R8)(CX*1)
+	VMASKMOVPD   Y4, Y0, 32(R8)(CX*1)
+	SUBQ         CX, R8
+	SUBQ         BX, DX
+	SUBQ         CX, R8
+	SUBQ         BX, DX
+	TESTQ        SI, SI
+	JZ           next
+	ADDQ         $-16, SI
 
 next:
-	DECQ DI
-	JGE  row
+	SUBQ $+2, DI
+	JGE  rows
+
+first:
+	TESTQ        $0x00000001, DI
+	JZ           done
+	VMOVUPD      (R8)(CX*1), Y1
+	VMASKMOVPD   32(R8)(CX*1), Y0, Y2
+	TESTQ        SI, SI
+	JZ           alone
+	VBROADCASTSD 8(SI), Y3
+	VMULPD       Y3, Y1, Y1
+	VMULPD       Y3, Y2, Y2
+
+alone:
+	VMOVUPD    Y1, (R8)(CX*1)
+	VMASKMOVPD Y2, Y0, 32(R8)(CX*1)
+
+done:
 	VZEROUPPER
 	RET
 
 // func solveRows_1_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
 // Requires: AVX, FMA3
 TEXT ·solveRows_1_avx2(SB), NOSPLIT, $0-72
-	MOVQ    cols+56(FP), AX
-	NEGQ    AX
-	LEAQ    tailMask<>+32(SB), CX
-	VMOVUPD (CX)(AX*8), Y0
-	MOVQ    b+0(FP), AX
-	MOVQ    ldb+8(FP), CX
-	SHLQ    $0x03, CX
-	MOVQ    a+16(FP), DX
-	MOVQ    down+24(FP), BX
-	SHLQ    $0x03, BX
-	MOVQ    d+40(FP), SI
-	VXORPD  Y1, Y1, Y1
-	MOVQ    AX, DI
-	MOVQ    order+48(FP), R8
+	MOVQ         cols+56(FP), AX
+	NEGQ         AX
+	LEAQ         tailMask<>+32(SB), CX
+	VMOVUPD      (CX)(AX*8), Y0
+	MOVQ         b+0(FP), AX
+	MOVQ         ldb+8(FP), CX
+	SHLQ         $0x03, CX
+	MOVQ         a+16(FP), DX
+	MOVQ         down+24(FP), BX
+	SHLQ         $0x03, BX
+	MOVQ         d+40(FP), SI
+	MOVQ         AX, DI
+	MOVQ         order+48(FP), R8
+	TESTQ        $0x00000001, R8
+	JZ           rows
+	VMASKMOVPD   (DI), Y0, Y1
+	TESTQ        SI, SI
+	JZ           firstScaled
+	VBROADCASTSD (SI), Y2
+	VMULPD       Y2, Y1, Y1
 
-row:
+firstScaled:
+	VMASKMOVPD Y1, Y0, (DI)
+	VMOVAPD    Y1, Y1
+	ADDQ       CX, DI
+	ADDQ       BX, DX
+	TESTQ      SI, SI
+	JZ         firstDone
+	ADDQ       $+8, SI
+
+firstDone:
+	DECQ R8
+	JZ   done
+
+rows:
 	VMASKMOVPD (DI), Y0, Y2
+	VMASKMOVPD (DI)(CX*1), Y0, Y3
 	MOVQ       order+48(FP), R9
-	SUBQ       R8, R9
-	JZ         pivot
-	DECQ       R9
 	MOVQ       DX, R10
+	SUBQ       R8, R9
+	JZ         pivots
+	DECQ       R9
 	MOVQ       AX, R11
 	MOVQ       across+32(FP), R12
 	SHLQ       $0x03, R12
@@ -19636,36 +20108,56 @@ row:
 	JZ         entryDone
 
 entry:
-	VBROADCASTSD (R10), Y3
+	VBROADCASTSD (R10), Y4
+	VBROADCASTSD (R10)(BX*1), Y5
+	VMASKMOVPD   (R11), Y0, Y6
+	VFNMADD231PD Y6, Y4, Y2
+	VFNMADD231PD Y6, Y5, Y3
 	ADDQ         R12, R10
-	VMASKMOVPD   (R11), Y0, Y4
-	VFNMADD231PD Y4, Y3, Y2
 	ADDQ         CX, R11
 	DECQ         R9
 	JNZ          entry
 
 entryDone:
-	VBROADCASTSD (R10), Y3
-	VFNMADD231PD Y1, Y3, Y2
+	VBROADCASTSD (R10), Y4
+	VBROADCASTSD (R10)(BX*1), Y5
+	VFNMADD231PD Y1, Y4, Y2
+	VFNMADD231PD Y1, Y5, Y3
+	MOVQ         across+32(FP), R9
+	SHLQ         $0x03, R9
+	ADDQ         R9, R10
 
-pivot:
+pivots:
 	TESTQ        SI, SI
-	JZ           one
+	JZ           upper
 	VBROADCASTSD (SI), Y1
 	VMULPD       Y1, Y2, Y2
 
-one:
-	VMASKMOVPD Y2, Y0, (DI)
-	VMOVAPD    Y2, Y1
+upper:
+	VMASKMOVPD   Y2, Y0, (DI)
+	VBROADCASTSD (R10)(BX*1), Y1
+	VFNMADD231PD Y2, Y1, Y3
+	TESTQ        SI, SI
+	JZ           lower
+	VBROADCASTSD 8(SI), Y1
+	VMULPD       Y1, Y3, Y3
+
+lower:
+	VMASKMOVPD Y3, Y0, (DI)(CX*1)
+	VMOVAPD    Y3, Y1
+	ADDQ       CX, DI
+	ADDQ       BX, DX
 	ADDQ       CX, DI
 	ADDQ       BX, DX
 	TESTQ      SI, SI
 	JZ         next
-	ADDQ       $+8, SI
+	ADDQ       $+16, SI
 
 next:
-	DECQ R8
-	JNZ  row
+	SUBQ $+2, R8
+	JNZ  rows
+
+done:
 	VZEROUPPER
 	RET
 
@@ -19685,7 +20177,7 @@ TEXT ·multiplyRows_1_avx2(SB), NOSPLIT, $0-72
 	MOVQ    d+40(FP), SI
 	MOVQ    order+48(FP), DI
 	MOVQ    CX, R8
-	DECQ    DI
+	SUBQ    $+2, DI
 	IMULQ   DI, R8
 	ADDQ    AX, R8
 	MOVQ    BX, R9
@@ -19696,42 +20188,74 @@ TEXT ·multiplyRows_1_avx2(SB), NOSPLIT, $0-72
 	LEAQ    (SI)(DI*8), SI
 
 begin:
-row:
-	VMASKMOVPD   (R8), Y0, Y1
-	TESTQ        SI, SI
-	JZ           one
-	VBROADCASTSD (SI), Y2
-	VMULPD       Y2, Y1, Y1
+	TESTQ DI, DI
+	JL    first
 
-one:
-	MOVQ  DI, R9
-	MOVQ  DX, R10
+rows:
+	VMASKMOVPD   (R8), Y0, Y1
+	VMASKMOVPD   (R8)(CX*1), Y0, Y2
+	TESTQ        SI, SI
+	JZ           upper
+	VBROADCASTSD (SI), Y3
+	VMULPD       Y3, Y1, Y1
+
+upper:
+	TESTQ        SI, SI
+	JZ           lower
+	VBROADCASTSD 8(SI), Y3
+	VMULPD       Y3, Y2, Y2
+
+lower:
+	MOVQ  DX, R9
+	MOVQ  DI, R10
 	MOVQ  AX, R11
 	MOVQ  across+32(FP), R12
 	SHLQ  $0x03, R12
-	TESTQ R9, R9
+	TESTQ R10, R10
 	JZ    entryDone
 
 entry:
-	VBROADCASTSD (R10), Y2
-	ADDQ         R12, R10
-	VMASKMOVPD   (R11), Y0, Y3
-	VFMADD231PD  Y3, Y2, Y1
+	VBROADCASTSD (R9), Y3
+	VBROADCASTSD (R9)(BX*1), Y4
+	VMASKMOVPD   (R11), Y0, Y5
+	VFMADD231PD  Y5, Y3, Y1
+	VFMADD231PD  Y5, Y4, Y2
+	ADDQ         R12, R9
 	ADDQ         CX, R11
-	DECQ         R9
+	DECQ         R10
 	JNZ          entry
 
 entryDone:
-	VMASKMOVPD Y1, Y0, (R8)
-	SUBQ       CX, R8
-	SUBQ       BX, DX
-	TESTQ      SI, SI
-	JZ         next
-	ADDQ       $-8, SI
+	VBROADCASTSD (R9)(BX*1), Y3
+	VMASKMOVPD   (R8), Y0, Y4
+	VFMADD231PD  Y4, Y3, Y2
+	VMASKMOVPD   Y1, Y0, (R8)
+	VMASKMOVPD   Y2, Y0, (R8)(CX*1)
+	SUBQ         CX, R8
+	SUBQ         BX, DX
+	SUBQ         CX, R8
+	SUBQ         BX, DX
+	TESTQ        SI, SI
+	JZ           next
+	ADDQ         $-16, SI
 
 next:
-	DECQ DI
-	JGE  row
+	SUBQ $+2, DI
+	JGE  rows
+
+first:
+	TESTQ        $0x00000001, DI
+	JZ           done
+	VMASKMOVPD   (R8)(CX*1), Y0, Y1
+	TESTQ        SI, SI
+	JZ           alone
+	VBROADCASTSD 8(SI), Y2
+	VMULPD       Y2, Y1, Y1
+
+alone:
+	VMASKMOVPD Y1, Y0, (R8)(CX*1)
+
+done:
 	VZEROUPPER
 	RET
 
@@ -19948,30 +20472,62 @@ done:
 // func solveRows32_4_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, order int, cols int, index int)
 // Requires: AVX, FMA3
 TEXT ·solveRows32_4_avx2(SB), NOSPLIT, $0-72
-	MOVQ   b+0(FP), AX
-	MOVQ   ldb+8(FP), CX
-	SHLQ   $0x02, CX
-	MOVQ   a+16(FP), DX
-	MOVQ   down+24(FP), BX
-	SHLQ   $0x02, BX
-	MOVQ   d+40(FP), SI
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	MOVQ   AX, DI
-	MOVQ   order+48(FP), R8
+	MOVQ         b+0(FP), AX
+	MOVQ         ldb+8(FP), CX
+	SHLQ         $0x02, CX
+	MOVQ         a+16(FP), DX
+	MOVQ         down+24(FP), BX
+	SHLQ         $0x02, BX
+	MOVQ         d+40(FP), SI
+	MOVQ         AX, DI
+	MOVQ         order+48(FP), R8
+	TESTQ        $0x00000001, R8
+	JZ           rows
+	VMOVUPS      (DI), Y0
+	VMOVUPS      32(DI), Y1
+	VMOVUPS      64(DI), Y2
+	VMOVUPS      96(DI), Y3
+	TESTQ        SI, SI
+	JZ           firstScaled
+	VBROADCASTSS (SI), Y4
+	VMULPS       Y4, Y0, Y0
+	VMULPS       Y4, Y1, Y1
+	VMULPS       Y4, Y2, Y2
+	VMULPS       Y4, Y3, Y3
 
-row:
+firstScaled:
+	VMOVUPS Y0, (DI)
+	VMOVUPS Y1, 32(DI)
+	VMOVUPS Y2, 64(DI)
+	VMOVUPS Y3, 96(DI)
+	VMOVAPD Y0, Y0
+	VMOVAPD Y1, Y1
+	VMOVAPD Y2, Y2
+	VMOVAPD Y3, Y3
+	ADDQ    CX, DI
+	ADDQ    BX, DX
+	TESTQ   SI, SI
+	JZ      firstDone
+	ADDQ    $+4, SI
+
+firstDone:
+	DECQ R8
+	JZ   done
+
+rows:
 	VMOVUPS (DI), Y4
 	VMOVUPS 32(DI), Y5
 	VMOVUPS 64(DI), Y6
 	VMOVUPS 96(DI), Y7
+	VMOVUPS (DI)(CX*1), Y8
+	VMOVUPS 32(DI)(CX*1), Y9
+	VMOVUPS 64(DI)(CX*1), Y10
+	VMOVUPS 96(DI)(CX*1), Y11
 	MOVQ    order+48(FP), R9
-	SUBQ    R8, R9
-	JZ      pivot
-	DECQ    R9
 	MOVQ    DX, R10
+	SUBQ    R8, R9
+	JZ      pivots
+	DECQ    R9
 	MOVQ    AX, R11
 	MOVQ    across+32(FP), R12
 	SHLQ    $0x02, R12
@@ -19979,50 +20535,89 @@ row:
 	JZ      entryDone
 
 entry:
-	VBROADCASTSS (R10), Y8
+	VBROADCASTSS (R10), Y12
+	VBROADCASTSS (R10)(BX*1), Y13
+	VMOVUPS      (R11), Y14
+	VFNMADD231PS Y14, Y12, Y4
+	VFNMADD231PS Y14, Y13, Y8
+	VMOVUPS      32(R11), Y14
+	VFNMADD231PS Y14, Y12, Y5
+	VFNMADD231PS Y14, Y13, Y9
+	VMOVUPS      64(R11), Y14
+	VFNMADD231PS Y14, Y12, Y6
+	VFNMADD231PS Y14, Y13, Y10
+	VMOVUPS      96(R11), Y14
+	VFNMADD231PS Y14, Y12, Y7
+	VFNMADD231PS Y14, Y13, Y11
 	ADDQ         R12, R10
-	VFNMADD231PS (R11), Y8, Y4
-	VFNMADD231PS 32(R11), Y8, Y5
-	VFNMADD231PS 64(R11), Y8, Y6
-	VFNMADD231PS 96(R11), Y8, Y7
 	ADDQ         CX, R11
 	DECQ         R9
 	JNZ          entry
 
 entryDone:
-	VBROADCASTSS (R10), Y8
-	VFNMADD231PS Y0, Y8, Y4
-	VFNMADD231PS Y1, Y8, Y5
-	VFNMADD231PS Y2, Y8, Y6
-	VFNMADD231PS Y3, Y8, Y7
+	VBROADCASTSS (R10), Y12
+	VBROADCASTSS (R10)(BX*1), Y13
+	VFNMADD231PS Y0, Y12, Y4
+	VFNMADD231PS Y0, Y13, Y8
+	VFNMADD231PS Y1, Y12, Y5
+	VFNMADD231PS Y1, Y13, Y9
+	VFNMADD231PS Y2, Y12, Y6
+	VFNMADD231PS Y2, Y13, Y10
+	VFNMADD231PS Y3, Y12, Y7
+	VFNMADD231PS Y3, Y13, Y11
+	MOVQ         across+32(FP), R9
+	SHLQ         $0x02, R9
+	ADDQ         R9, R10
 
-pivot:
+pivots:
 	TESTQ        SI, SI
-	JZ           one
+	JZ           upper
 	VBROADCASTSS (SI), Y0
 	VMULPS       Y0, Y4, Y4
 	VMULPS       Y0, Y5, Y5
 	VMULPS       Y0, Y6, Y6
 	VMULPS       Y0, Y7, Y7
 
-one:
-	VMOVUPS Y4, (DI)
-	VMOVUPS Y5, 32(DI)
-	VMOVUPS Y6, 64(DI)
-	VMOVUPS Y7, 96(DI)
-	VMOVAPD Y4, Y0
-	VMOVAPD Y5, Y1
-	VMOVAPD Y6, Y2
-	VMOVAPD Y7, Y3
+upper:
+	VMOVUPS      Y4, (DI)
+	VMOVUPS      Y5, 32(DI)
+	VMOVUPS      Y6, 64(DI)
+	VMOVUPS      Y7, 96(DI)
+	VBROADCASTSS (R10)(BX*1), Y0
+	VFNMADD231PS Y4, Y0, Y8
+	VFNMADD231PS Y5, Y0, Y9
+	VFNMADD231PS Y6, Y0, Y10
+	VFNMADD231PS Y7, Y0, Y11
+	TESTQ        SI, SI
+	JZ           lower
+	VBROADCASTSS 4(SI), Y0
+	VMULPS       Y0, Y8, Y8
+	VMULPS       Y0, Y9, Y9
+	VMULPS       Y0, Y10, Y10
+	VMULPS       Y0, Y11, Y11
+
+lower:
+	VMOVUPS Y8, (DI)(CX*1)
+	VMOVUPS Y9, 32(DI)(CX*1)
+	VMOVUPS Y10, 64(DI)(CX*1)
+	VMOVUPS Y11, 96(DI)(CX*1)
+	VMOVAPD Y8, Y0
+	VMOVAPD Y9, Y1
+	VMOVAPD Y10, Y2
+	VMOVAPD Y11, Y3
+	ADDQ    CX, DI
+	ADDQ    BX, DX
 	ADDQ    CX, DI
 	ADDQ    BX, DX
 	TESTQ   SI, SI
 	JZ      next
-	ADDQ    $+4, SI
+	ADDQ    $+8, SI
 
 next:
-	DECQ R8
-	JNZ  row
+	SUBQ $+2, R8
+	JNZ  rows
+
+done:
 	VZEROUPPER
 	RET
 
@@ -20038,7 +20633,7 @@ TEXT ·multiplyRows32_4_avx2(SB), NOSPLIT, $0-72
 	MOVQ  d+40(FP), SI
 	MOVQ  order+48(FP), DI
 	MOVQ  CX, R8
-	DECQ  DI
+	SUBQ  $+2, DI
 	IMULQ DI, R8
 	ADDQ  AX, R8
 	MOVQ  BX, R9
@@ -20049,89 +20644,210 @@ TEXT ·multiplyRows32_4_avx2(SB), NOSPLIT, $0-72
 	LEAQ  (SI)(DI*4), SI
 
 begin:
-row:
+	TESTQ DI, DI
+	JL    first
+
+rows:
 	VMOVUPS      (R8), Y0
 	VMOVUPS      32(R8), Y1
 	VMOVUPS      64(R8), Y2
 	VMOVUPS      96(R8), Y3
+	VMOVUPS      (R8)(CX*1), Y4
+	VMOVUPS      32(R8)(CX*1), Y5
+	VMOVUPS      64(R8)(CX*1), Y6
+	VMOVUPS      96(R8)(CX*1), Y7
 	TESTQ        SI, SI
-	JZ           one
-	VBROADCASTSS (SI), Y4
+	JZ           upper
+	VBROADCASTSS (SI), Y8
+	VMULPS       Y8, Y0, Y0
+	VMULPS       Y8, Y1, Y1
+	VMULPS       Y8, Y2, Y2
+	VMULPS       Y8, Y3, Y3
+
+upper:
+	TESTQ        SI, SI
+	JZ           lower
+	VBROADCASTSS 4(SI), Y8
+	VMULPS       Y8, Y4, Y4
+	VMULPS       Y8, Y5, Y5
+	VMULPS       Y8, Y6, Y6
+	VMULPS       Y8, Y7, Y7
+
+lower:
+	MOVQ  DX, R9
+	MOVQ  DI, R10
+	MOVQ  AX, R11
+	MOVQ  across+32(FP), R12
+	SHLQ  $0x02, R12
+	TESTQ R10, R10
+	JZ    entryDone
+
+entry:
+	VBROADCASTSS (R9), Y8
+	VBROADCASTSS (R9)(BX*1), Y9
+	VMOVUPS      (R11), Y10
+	VFMADD231PS  Y10, Y8, Y0
+	VFMADD231PS  Y10, Y9, Y4
+	VMOVUPS      32(R11), Y10
+	VFMADD231PS  Y10, Y8, Y1
+	VFMADD231PS  Y10, Y9, Y5
+	VMOVUPS      64(R11), Y10
+	VFMADD231PS  Y10, Y8, Y2
+	VFMADD231PS  Y10, Y9, Y6
+	VMOVUPS      96(R11), Y10
+	VFMADD231PS  Y10, Y8, Y3
+	VFMADD231PS  Y10, Y9, Y7
+	ADDQ         R12, R9
+	ADDQ         CX, R11
+	DECQ         R10
+	JNZ          entry
+
+entryDone:
+	VBROADCASTSS (R9)(BX*1), Y8
+	VMOVUPS      (R8), Y9
+	VFMADD231PS  Y9, Y8, Y4
+	VMOVUPS      32(R8), Y9
+	VFMADD231PS  Y9, Y8, Y5
+	VMOVUPS      64(R8), Y9
+	VFMADD231PS  Y9, Y8, Y6
+	VMOVUPS      96(R8), Y9
+	VFMADD231PS  Y9, Y8, Y7
+	VMOVUPS      Y0, (R8)
+	VMOVUPS      Y1, 32(R8)
+	VMOVUPS      Y2, 64(R8)
+	VMOVUPS      Y3, 96(R8)
+	VMOVUPS      Y4, (R8)(CX*1)
+	VMOVUPS      Y5, 32(R8)(CX*1)
+	VMOVUPS      Y6, 64(R8)(CX*1)
+	VMOVUPS      Y7, 96(R8)(CX*1)
+	SUBQ         CX, R8
+	SUBQ         BX, DX
+	SUBQ         CX, R8
+	SUBQ         BX, DX
+	TESTQ        SI, SI
+	JZ           next
+	ADDQ         $-8, SI
+
+next:
+	SUBQ $+2, DI
+	JGE  rows
+
+first:
+	TESTQ        $0x00000001, DI
+	JZ           done
+	VMOVUPS      (R8)(CX*1), Y0
+	VMOVUPS      32(R8)(CX*1), Y1
+	VMOVUPS      64(R8)(CX*1), Y2
+	VMOVUPS      96(R8)(CX*1), Y3
+	TESTQ        SI, SI
+	JZ           alone
+	VBROADCASTSS 4(SI), Y4
 	VMULPS       Y4, Y0, Y0
 	VMULPS       Y4, Y1, Y1
 	VMULPS       Y4, Y2, Y2
 	VMULPS       Y4, Y3, Y3
 
-one:
-	MOVQ  DI, R9
-	MOVQ  DX, R10
-	MOVQ  AX, R11
-	MOVQ  across+32(FP), R12
-	SHLQ  $0x02, R12
-	TESTQ R9, R9
-	JZ    entryDone
+alone:
+	VMOVUPS Y0, (R8)(CX*1)
+	VMOVUPS Y1, 32(R8)(CX*1)
+	VMOVUPS Y2, 64(R8)(CX*1)
+	VMOVUPS Y3, 96(R8)(CX*1)
 
-entry:
-	VBROADCASTSS (R10), Y4
-	ADDQ         R12, R10
-	VFMADD231PS  (R11), Y4, Y0
-	VFMADD231PS  32(R11), Y4, Y1
-	VFMADD231PS  64(R11), Y4, Y2
-	VFMADD231PS  96(R11), Y4, Y3
-	ADDQ         CX, R11
-	DECQ         R9
-	JNZ          entry
-
-entryDone:
-	VMOVUPS Y0, (R8)
-	VMOVUPS Y1, 32(R8)
-	VMOVUPS Y2, 64(R8)
-	VMOVUPS Y3, 96(R8)
-	SUBQ    CX, R8
-	SUBQ    BX, DX
-	TESTQ   SI, SI
-	JZ      next
-	ADDQ    $-4, SI
-
-next:
-	DECQ DI
-	JGE  row
+done:
 	VZEROUPPER
 	RET
 
 // func solveRowsPart32_4_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, order int, cols int, index int)
 // Requires: AVX, FMA3
 TEXT ·solveRowsPart32_4_avx2(SB), NOSPLIT, $8-72
-	MOVQ    cols+56(FP), AX
-	SUBQ    $+24, AX
-	MOVQ    AX, (SP)
-	NEGQ    AX
-	LEAQ    tailMask<>+32(SB), CX
-	VMOVUPD (CX)(AX*4), Y0
-	MOVQ    b+0(FP), AX
-	MOVQ    ldb+8(FP), CX
-	SHLQ    $0x02, CX
-	MOVQ    a+16(FP), DX
-	MOVQ    down+24(FP), BX
-	SHLQ    $0x02, BX
-	MOVQ    d+40(FP), SI
-	VXORPD  Y1, Y1, Y1
-	VXORPD  Y2, Y2, Y2
-	VXORPD  Y3, Y3, Y3
-	VXORPD  Y4, Y4, Y4
-	MOVQ    AX, DI
-	MOVQ    order+48(FP), R8
+	MOVQ         cols+56(FP), AX
+	SUBQ         $+24, AX
+	MOVQ         AX, (SP)
+	NEGQ         AX
+	LEAQ         tailMask<>+32(SB), CX
+	VMOVUPD      (CX)(AX*4), Y0
+	MOVQ         b+0(FP), AX
+	MOVQ         ldb+8(FP), CX
+	SHLQ         $0x02, CX
+	MOVQ         a+16(FP), DX
+	MOVQ         down+24(FP), BX
+	SHLQ         $0x02, BX
+	MOVQ         d+40(FP), SI
+	MOVQ         AX, DI
+	MOVQ         order+48(FP), R8
+	TESTQ        $0x00000001, R8
+	JZ           rows
+	VMOVUPS      (DI), Y1
+	VMOVUPS      32(DI), Y2
+	VMOVUPS      64(DI), Y3
+	VMASKMOVPS   96(DI), Y0, Y4
+	TESTQ        SI, SI
+	JZ           firstScaled
+	VBROADCASTSS (SI), Y5
+	VMULPS       Y5, Y1, Y1
+	VMULPS       Y5, Y2, Y2
+	VMULPS       Y5, Y3, Y3
+	VMULPS       Y5, Y4, Y4
 
-row:
+firstScaled:
+	VMOVUPS Y1, (DI)
+	VMOVUPS Y2, 32(DI)
+	VMOVUPS Y3, 64(DI)
+	TESTQ   $+8, (SP)
+	JZ      lanes8of0
+	VMOVUPS Y4, 96(DI)
+	JMP     lanes1of0
+
+lanes8of0:
+	LEAQ         96(DI), R9
+	VMOVAPD      X4, X5
+	TESTQ        $+4, (SP)
+	JZ           lanes4of0
+	VMOVUPS      X5, (R9)
+	VEXTRACTF128 $0x01, Y4, X5
+	ADDQ         $+16, R9
+
+lanes4of0:
+	TESTQ     $+2, (SP)
+	JZ        lanes2of0
+	VMOVSD    X5, (R9)
+	VPERMILPD $0x01, X5, X5
+	ADDQ      $+8, R9
+
+lanes2of0:
+	TESTQ  $+1, (SP)
+	JZ     lanes1of0
+	VMOVSS X5, (R9)
+
+lanes1of0:
+	VMOVAPD Y1, Y1
+	VMOVAPD Y2, Y2
+	VMOVAPD Y3, Y3
+	VMOVAPD Y4, Y4
+	ADDQ    CX, DI
+	ADDQ    BX, DX
+	TESTQ   SI, SI
+	JZ      firstDone
+	ADDQ    $+4, SI
+
+firstDone:
+	DECQ R8
+	JZ   done
+
+rows:
 	VMOVUPS    (DI), Y5
 	VMOVUPS    32(DI), Y6
 	VMOVUPS    64(DI), Y7
 	VMASKMOVPS 96(DI), Y0, Y8
+	VMOVUPS    (DI)(CX*1), Y9
+	VMOVUPS    32(DI)(CX*1), Y10
+	VMOVUPS    64(DI)(CX*1), Y11
+	VMASKMOVPS 96(DI)(CX*1), Y0, Y12
 	MOVQ       order+48(FP), R9
-	SUBQ       R8, R9
-	JZ         pivot
-	DECQ       R9
 	MOVQ       DX, R10
+	SUBQ       R8, R9
+	JZ         pivots
+	DECQ       R9
 	MOVQ       AX, R11
 	MOVQ       across+32(FP), R12
 	SHLQ       $0x02, R12
@@ -20139,77 +20855,141 @@ row:
 	JZ         entryDone
 
 entry:
-	VBROADCASTSS (R10), Y9
+	VBROADCASTSS (R10), Y13
+	VBROADCASTSS (R10)(BX*1), Y14
+	VMOVUPS      (R11), Y15
+	VFNMADD231PS Y15, Y13, Y5
+	VFNMADD231PS Y15, Y14, Y9
+	VMOVUPS      32(R11), Y15
+	VFNMADD231PS Y15, Y13, Y6
+	VFNMADD231PS Y15, Y14, Y10
+	VMOVUPS      64(R11), Y15
+	VFNMADD231PS Y15, Y13, Y7
+	VFNMADD231PS Y15, Y14, Y11
+	VMASKMOVPS   96(R11), Y0, Y15
+	VFNMADD231PS Y15, Y13, Y8
+	VFNMADD231PS Y15, Y14, Y12
 	ADDQ         R12, R10
-	VFNMADD231PS (R11), Y9, Y5
-	VFNMADD231PS 32(R11), Y9, Y6
-	VFNMADD231PS 64(R11), Y9, Y7
-	VMASKMOVPS   96(R11), Y0, Y10
-	VFNMADD231PS Y10, Y9, Y8
 	ADDQ         CX, R11
 	DECQ         R9
 	JNZ          entry
 
 entryDone:
-	VBROADCASTSS (R10), Y9
-	VFNMADD231PS Y1, Y9, Y5
-	VFNMADD231PS Y2, Y9, Y6
-	VFNMADD231PS Y3, Y9, Y7
-	VFNMADD231PS Y4, Y9, Y8
+	VBROADCASTSS (R10), Y13
+	VBROADCASTSS (R10)(BX*1), Y14
+	VFNMADD231PS Y1, Y13, Y5
+	VFNMADD231PS Y1, Y14, Y9
+	VFNMADD231PS Y2, Y13, Y6
+	VFNMADD231PS Y2, Y14, Y10
+	VFNMADD231PS Y3, Y13, Y7
+	VFNMADD231PS Y3, Y14, Y11
+	VFNMADD231PS Y4, Y13, Y8
+	VFNMADD231PS Y4, Y14, Y12
+	MOVQ         across+32(FP), R9
+	SHLQ         $0x02, R9
+	ADDQ         R9, R10
 
-pivot:
+pivots:
 	TESTQ        SI, SI
-	JZ           one
+	JZ           upper
 	VBROADCASTSS (SI), Y1
 	VMULPS       Y1, Y5, Y5
 	VMULPS       Y1, Y6, Y6
 	VMULPS       Y1, Y7, Y7
 	VMULPS       Y1, Y8, Y8
 
-one:
+upper:
 	VMOVUPS Y5, (DI)
 	VMOVUPS Y6, 32(DI)
 	VMOVUPS Y7, 64(DI)
 	TESTQ   $+8, (SP)
-	JZ      lanes8of0
+	JZ      lanes8of1
 	VMOVUPS Y8, 96(DI)
-	JMP     lanes1of0
+	JMP     lanes1of1
 
-lanes8of0:
+lanes8of1:
 	LEAQ         96(DI), R9
 	VMOVAPD      X8, X1
 	TESTQ        $+4, (SP)
-	JZ           lanes4of0
+	JZ           lanes4of1
 	VMOVUPS      X1, (R9)
 	VEXTRACTF128 $0x01, Y8, X1
 	ADDQ         $+16, R9
 
-lanes4of0:
+lanes4of1:
 	TESTQ     $+2, (SP)
-	JZ        lanes2of0
+	JZ        lanes2of1
 	VMOVSD    X1, (R9)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $+8, R9
 
-lanes2of0:
+lanes2of1:
 	TESTQ  $+1, (SP)
-	JZ     lanes1of0
+	JZ     lanes1of1
 	VMOVSS X1, (R9)
 
-lanes1of0:
-	VMOVAPD Y5, Y1
-	VMOVAPD Y6, Y2
-	VMOVAPD Y7, Y3
-	VMOVAPD Y8, Y4
+lanes1of1:
+	VBROADCASTSS (R10)(BX*1), Y1
+	VFNMADD231PS Y5, Y1, Y9
+	VFNMADD231PS Y6, Y1, Y10
+	VFNMADD231PS Y7, Y1, Y11
+	VFNMADD231PS Y8, Y1, Y12
+	TESTQ        SI, SI
+	JZ           lower
+	VBROADCASTSS 4(SI), Y1
+	VMULPS       Y1, Y9, Y9
+	VMULPS       Y1, Y10, Y10
+	VMULPS       Y1, Y11, Y11
+	VMULPS       Y1, Y12, Y12
+
+lower:
+	VMOVUPS Y9, (DI)(CX*1)
+	VMOVUPS Y10, 32(DI)(CX*1)
+	VMOVUPS Y11, 64(DI)(CX*1)
+	TESTQ   $+8, (SP)
+	JZ      lanes8of2
+	VMOVUPS Y12, 96(DI)(CX*1)
+	JMP     lanes1of2
+
+lanes8of2:
+	LEAQ         96(DI)(CX*1), R9
+	VMOVAPD      X12, X1
+	TESTQ        $+4, (SP)
+	JZ           lanes4of2
+	VMOVUPS      X1, (R9)
+	VEXTRACTF128 $0x01, Y12, X1
+	ADDQ         $+16, R9
+
+lanes4of2:
+	TESTQ     $+2, (SP)
+	JZ        lanes2of2
+	VMOVSD    X1, (R9)
+	VPERMILPD $0x01, X1, X1
+	ADDQ      $+8, R9
+
+lanes2of2:
+	TESTQ  $+1, (SP)
+	JZ     lanes1of2
+	VMOVSS X1, (R9)
+
+lanes1of2:
+	VMOVAPD Y9, Y1
+	VMOVAPD Y10, Y2
+	VMOVAPD Y11, Y3
+	VMOVAPD Y12, Y4
+	ADDQ    CX, DI
+	ADDQ    BX, DX
 	ADDQ    CX, DI
 	ADDQ    BX, DX
 	TESTQ   SI, SI
 	JZ      next
-	ADDQ    $+4, SI
+	ADDQ    $+8, SI
 
 next:
-	DECQ R8
-	JNZ  row
+	SUBQ $+2, R8
+	JNZ  rows
+
+done:
 	VZEROUPPER
 	RET
 
@@ -20231,7 +21011,7 @@ TEXT ·multiplyRowsPart32_4_avx2(SB), NOSPLIT, $8-72
 	MOVQ    d+40(FP), SI
 	MOVQ    order+48(FP), DI
 	MOVQ    CX, R8
-	DECQ    DI
+	SUBQ    $+2, DI
 	IMULQ   DI, R8
 	ADDQ    AX, R8
 	MOVQ    BX, R9
@@ -20242,48 +21022,81 @@ TEXT ·multiplyRowsPart32_4_avx2(SB), NOSPLIT, $8-72
 	LEAQ    (SI)(DI*4), SI
 
 begin:
-row:
+	TESTQ DI, DI
+	JL    first
+
+rows:
 	VMOVUPS      (R8), Y1
 	VMOVUPS      32(R8), Y2
 	VMOVUPS      64(R8), Y3
 	VMASKMOVPS   96(R8), Y0, Y4
+	VMOVUPS      (R8)(CX*1), Y5
+	VMOVUPS      32(R8)(CX*1), Y6
+	VMOVUPS      64(R8)(CX*1), Y7
+	VMASKMOVPS   96(R8)(CX*1), Y0, Y8
 	TESTQ        SI, SI
-	JZ           one
-	VBROADCASTSS (SI), Y5
-	VMULPS       Y5, Y1, Y1
-	VMULPS       Y5, Y2, Y2
-	VMULPS       Y5, Y3, Y3
-	VMULPS       Y5, Y4, Y4
+	JZ           upper
+	VBROADCASTSS (SI), Y9
+	VMULPS       Y9, Y1, Y1
+	VMULPS       Y9, Y2, Y2
+	VMULPS       Y9, Y3, Y3
+	VMULPS       Y9, Y4, Y4
 
-one:
-	MOVQ  DI, R9
-	MOVQ  DX, R10
+upper:
+	TESTQ        SI, SI
+	JZ           lower
+	VBROADCASTSS 4(SI), Y9
+	VMULPS       Y9, Y5, Y5
+	VMULPS       Y9, Y6, Y6
+	VMULPS       Y9, Y7, Y7
+	VMULPS       Y9, Y8, Y8
+
+lower:
+	MOVQ  DX, R9
+	MOVQ  DI, R10
 	MOVQ  AX, R11
 	MOVQ  across+32(FP), R12
 	SHLQ  $0x02, R12
-	TESTQ R9, R9
+	TESTQ R10, R10
 	JZ    entryDone
 
 entry:
-	VBROADCASTSS (R10), Y5
-	ADDQ         R12, R10
-	VFMADD231PS  (R11), Y5, Y1
-	VFMADD231PS  32(R11), Y5, Y2
-	VFMADD231PS  64(R11), Y5, Y3
-	VMASKMOVPS   96(R11), Y0, Y6
-	VFMADD231PS  Y6, Y5, Y4
+	VBROADCASTSS (R9), Y9
+	VBROADCASTSS (R9)(BX*1), Y10
+	VMOVUPS      (R11), Y11
+	VFMADD231PS  Y11, Y9, Y1
+	VFMADD231PS  Y11, Y10, Y5
+	VMOVUPS      32(R11), Y11
+	VFMADD231PS  Y11, Y9, Y2
+	VFMADD231PS  Y11, Y10, Y6
+	VMOVUPS      64(R11), Y11
+	VFMADD231PS  Y11, Y9, Y3
+	VFMADD231PS  Y11, Y10, Y7
+	VMASKMOVPS   96(R11), Y0, Y11
+	VFMADD231PS  Y11, Y9, Y4
+	VFMADD231PS  Y11, Y10, Y8
+	ADDQ         R12, R9
 	ADDQ         CX, R11
-	DECQ         R9
+	DECQ         R10
 	JNZ          entry
 
 entryDone:
-	VMOVUPS Y1, (R8)
-	VMOVUPS Y2, 32(R8)
-	VMOVUPS Y3, 64(R8)
-	TESTQ   $+8, (SP)
-	JZ      lanes8of0
-	VMOVUPS Y4, 96(R8)
-	JMP     lanes1of0
+	VBROADCASTSS (R9)(BX*1), Y9
+	VMOVUPS      (R8), Y10
+	VFMADD231PS  Y10, Y9, Y5
+	VMOVUPS      32(R8), Y10
+	VFMADD231PS  Y10, Y9, Y6
+	VMOVUPS      64(R8), Y10
+	VFMADD231PS  Y10, Y9, Y7
+	VMASKMOVPS   96(R8), Y0, Y10
+	VFMADD231PS  Y10, Y9, Y8
+	VMOVUPS      Y1, (R8)
+	VMOVUPS      Y2, 32(R8)
+	VMOVUPS      Y3, 64(R8)
+	TESTQ        $+8, (SP)
+	JZ           lanes8of0
+	VMOVUPS      Y4, 96(R8)
+	JMP          lanes1of0
 
 lanes8of0:
 	LEAQ         96(R8), R9
@@ -20307,41 +21120,145 @@ lanes2of0:
 	VMOVSS X1, (R9)
 
 lanes1of0:
+	VMOVUPS Y5, (R8)(CX*1)
+	VMOVUPS Y6, 32(R8)(CX*1)
+	VMOVUPS Y7, 64(R8)(CX*1)
+	TESTQ   $+8, (SP)
+	JZ      lanes8of1
+	VMOVUPS Y8, 96(R8)(CX*1)
+	JMP     lanes1of1
+
+lanes8of1:
+	LEAQ         96(R8)(CX*1), R9
+	VMOVAPD      X8, X1
+	TESTQ        $+4, (SP)
+	JZ           lanes4of1
+	VMOVUPS      X1, (R9)
+	VEXTRACTF128 $0x01, Y8, X1
+	ADDQ         $+16, R9
+
+lanes4of1:
+	TESTQ     $+2, (SP)
+	JZ        lanes2of1
+	VMOVSD    X1, (R9)
+	VPERMILPD $0x01, X1, X1
+	ADDQ      $+8, R9
+
+lanes2of1:
+	TESTQ  $+1, (SP)
+	JZ     lanes1of1
+	VMOVSS X1, (R9)
+
+lanes1of1:
+	SUBQ  CX, R8
+	SUBQ  BX, DX
 	SUBQ  CX, R8
 	SUBQ  BX, DX
 	TESTQ SI, SI
 	JZ    next
-	ADDQ  $-4, SI
+	ADDQ  $-8, SI
 
 next:
-	DECQ DI
-	JGE  row
+	SUBQ $+2, DI
+	JGE  rows
+
+first:
+	TESTQ        $0x00000001, DI
+	JZ           done
+	VMOVUPS      (R8)(CX*1), Y1
+	VMOVUPS      32(R8)(CX*1), Y2
+	VMOVUPS      64(R8)(CX*1), Y3
+	VMASKMOVPS   96(R8)(CX*1), Y0, Y0
+	TESTQ        SI, SI
+	JZ           alone
+	VBROADCASTSS 4(SI), Y4
+	VMULPS       Y4, Y1, Y1
+	VMULPS       Y4, Y2, Y2
+	VMULPS       Y4, Y3, Y3
+	VMULPS       Y4, Y0, Y0
+
+alone:
+	VMOVUPS Y1, (R8)(CX*1)
+	VMOVUPS Y2, 32(R8)(CX*1)
+	VMOVUPS Y3, 64(R8)(CX*1)
+	TESTQ   $+8, (SP)
+	JZ      lanes8of2
+	VMOVUPS Y0, 96(R8)(CX*1)
+	JMP     lanes1of2
+
+lanes8of2:
+	LEAQ         96(R8)(CX*1), AX
+	VMOVAPD      X0, X1
+	TESTQ        $+4, (SP)
+	JZ           lanes4of2
+	VMOVUPS      X1, (AX)
+	VEXTRACTF128 $0x01, Y0, X1
+	ADDQ         $+16, AX
+
+lanes4of2:
+	TESTQ     $+2, (SP)
+	JZ        lanes2of2
+	VMOVSD    X1, (AX)
+	VPERMILPD $0x01, X1, X1
+	ADDQ      $+8, AX
+
+lanes2of2:
+	TESTQ  $+1, (SP)
+	JZ     lanes1of2
+	VMOVSS X1, (AX)
+
+lanes1of2:
+done:
 	VZEROUPPER
 	RET
 
 // func solveRows32_2_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, order int, cols int, index int)
 // Requires: AVX, FMA3
 TEXT ·solveRows32_2_avx2(SB), NOSPLIT, $0-72
-	MOVQ   b+0(FP), AX
-	MOVQ   ldb+8(FP), CX
-	SHLQ   $0x02, CX
-	MOVQ   a+16(FP), DX
-	MOVQ   down+24(FP), BX
-	SHLQ   $0x02, BX
-	MOVQ   d+40(FP), SI
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	MOVQ   AX, DI
-	MOVQ   order+48(FP), R8
+	MOVQ         b+0(FP), AX
+	MOVQ         ldb+8(FP), CX
+	SHLQ         $0x02, CX
+	MOVQ         a+16(FP), DX
+	MOVQ         down+24(FP), BX
+	SHLQ         $0x02, BX
+	MOVQ         d+40(FP), SI
+	MOVQ         AX, DI
+	MOVQ         order+48(FP), R8
+	TESTQ        $0x00000001, R8
+	JZ           rows
+	VMOVUPS      (DI), Y0
+	VMOVUPS      32(DI), Y1
+	TESTQ        SI, SI
+	JZ           firstScaled
+	VBROADCASTSS (SI), Y2
+	VMULPS       Y2, Y0, Y0
+	VMULPS       Y2, Y1, Y1
 
-row:
+firstScaled:
+	VMOVUPS Y0, (DI)
+	VMOVUPS Y1, 32(DI)
+	VMOVAPD Y0, Y0
+	VMOVAPD Y1, Y1
+	ADDQ    CX, DI
+	ADDQ    BX, DX
+	TESTQ   SI, SI
+	JZ      firstDone
+	ADDQ    $+4, SI
+
+firstDone:
+	DECQ R8
+	JZ   done
+
+rows:
 	VMOVUPS (DI), Y2
 	VMOVUPS 32(DI), Y3
+	VMOVUPS (DI)(CX*1), Y4
+	VMOVUPS 32(DI)(CX*1), Y5
 	MOVQ    order+48(FP), R9
-	SUBQ    R8, R9
-	JZ      pivot
-	DECQ    R9
 	MOVQ    DX, R10
+	SUBQ    R8, R9
+	JZ      pivots
+	DECQ    R9
 	MOVQ    AX, R11
 	MOVQ    across+32(FP), R12
 	SHLQ    $0x02, R12
@@ -20349,40 +21266,67 @@ row:
 	JZ      entryDone
 
 entry:
-	VBROADCASTSS (R10), Y4
+	VBROADCASTSS (R10), Y6
+	VBROADCASTSS (R10)(BX*1), Y7
+	VMOVUPS      (R11), Y8
+	VFNMADD231PS Y8, Y6, Y2
+	VFNMADD231PS Y8, Y7, Y4
+	VMOVUPS      32(R11), Y8
+	VFNMADD231PS Y8, Y6, Y3
+	VFNMADD231PS Y8, Y7, Y5
 	ADDQ         R12, R10
-	VFNMADD231PS (R11), Y4, Y2
-	VFNMADD231PS 32(R11), Y4, Y3
 	ADDQ         CX, R11
 	DECQ         R9
 	JNZ          entry
 
 entryDone:
-	VBROADCASTSS (R10), Y4
-	VFNMADD231PS Y0, Y4, Y2
-	VFNMADD231PS Y1, Y4, Y3
+	VBROADCASTSS (R10), Y6
+	VBROADCASTSS (R10)(BX*1), Y7
+	VFNMADD231PS Y0, Y6, Y2
+	VFNMADD231PS Y0, Y7, Y4
+	VFNMADD231PS Y1, Y6, Y3
+	VFNMADD231PS Y1, Y7, Y5
+	MOVQ         across+32(FP), R9
+	SHLQ         $0x02, R9
+	ADDQ         R9, R10
 
-pivot:
+pivots:
 	TESTQ        SI, SI
-	JZ           one
+	JZ           upper
 	VBROADCASTSS (SI), Y0
 	VMULPS       Y0, Y2, Y2
 	VMULPS       Y0, Y3, Y3
 
-one:
-	VMOVUPS Y2, (DI)
-	VMOVUPS Y3, 32(DI)
-	VMOVAPD Y2, Y0
-	VMOVAPD Y3, Y1
+upper:
+	VMOVUPS      Y2, (DI)
+	VMOVUPS      Y3, 32(DI)
+	VBROADCASTSS (R10)(BX*1), Y0
+	VFNMADD231PS Y2, Y0, Y4
+	VFNMADD231PS Y3, Y0, Y5
+	TESTQ        SI, SI
+	JZ           lower
+	VBROADCASTSS 4(SI), Y0
+	VMULPS       Y0, Y4, Y4
+	VMULPS       Y0, Y5, Y5
+
+lower:
+	VMOVUPS Y4, (DI)(CX*1)
+	VMOVUPS Y5, 32(DI)(CX*1)
+	VMOVAPD Y4, Y0
+	VMOVAPD Y5, Y1
+	ADDQ    CX, DI
+	ADDQ    BX, DX
 	ADDQ    CX, DI
 	ADDQ    BX, DX
 	TESTQ   SI, SI
 	JZ      next
-	ADDQ    $+4, SI
+	ADDQ    $+8, SI
 
 next:
-	DECQ R8
-	JNZ  row
+	SUBQ $+2, R8
+	JNZ  rows
+
+done:
 	VZEROUPPER
 	RET
 
@@ -20398,7 +21342,7 @@ TEXT ·multiplyRows32_2_avx2(SB), NOSPLIT, $0-72
 	MOVQ  d+40(FP), SI
 	MOVQ  order+48(FP), DI
 	MOVQ  CX, R8
-	DECQ  DI
+	SUBQ  $+2, DI
 	IMULQ DI, R8
 	ADDQ  AX, R8
 	MOVQ  BX, R9
@@ -20409,77 +21353,170 @@ TEXT ·multiplyRows32_2_avx2(SB), NOSPLIT, $0-72
 	LEAQ  (SI)(DI*4), SI
 
 begin:
-row:
+	TESTQ DI, DI
+	JL    first
+
+rows:
 	VMOVUPS      (R8), Y0
 	VMOVUPS      32(R8), Y1
+	VMOVUPS      (R8)(CX*1), Y2
+	VMOVUPS      32(R8)(CX*1), Y3
 	TESTQ        SI, SI
-	JZ           one
-	VBROADCASTSS (SI), Y2
-	VMULPS       Y2, Y0, Y0
-	VMULPS       Y2, Y1, Y1
+	JZ           upper
+	VBROADCASTSS (SI), Y4
+	VMULPS       Y4, Y0, Y0
+	VMULPS       Y4, Y1, Y1
 
-one:
-	MOVQ  DI, R9
-	MOVQ  DX, R10
+upper:
+	TESTQ        SI, SI
+	JZ           lower
+	VBROADCASTSS 4(SI), Y4
+	VMULPS       Y4, Y2, Y2
+	VMULPS       Y4, Y3, Y3
+
+lower:
+	MOVQ  DX, R9
+	MOVQ  DI, R10
 	MOVQ  AX, R11
 	MOVQ  across+32(FP), R12
 	SHLQ  $0x02, R12
-	TESTQ R9, R9
+	TESTQ R10, R10
 	JZ    entryDone
 
 entry:
-	VBROADCASTSS (R10), Y2
-	ADDQ         R12, R10
-	VFMADD231PS  (R11), Y2, Y0
-	VFMADD231PS  32(R11), Y2, Y1
+	VBROADCASTSS (R9), Y4
+	VBROADCASTSS (R9)(BX*1), Y5
+	VMOVUPS      (R11), Y6
+	VFMADD231PS  Y6, Y4, Y0
+	VFMADD231PS  Y6, Y5, Y2
+	VMOVUPS      32(R11), Y6
+	VFMADD231PS  Y6, Y4, Y1
+	VFMADD231PS  Y6, Y5, Y3
+	ADDQ         R12, R9
 	ADDQ         CX, R11
-	DECQ         R9
+	DECQ         R10
 	JNZ          entry
 
 entryDone:
-	VMOVUPS Y0, (R8)
-	VMOVUPS Y1, 32(R8)
-	SUBQ    CX, R8
-	SUBQ    BX, DX
-	TESTQ   SI, SI
-	JZ      next
-	ADDQ    $-4, SI
+	VBROADCASTSS (R9)(BX*1), Y4
+	VMOVUPS      (R8), Y5
+	VFMADD231PS  Y5, Y4, Y2
+	VMOVUPS      32(R8), Y5
+	VFMADD231PS  Y5, Y4, Y3
+	VMOVUPS      Y0, (R8)
+	VMOVUPS      Y1, 32(R8)
+	VMOVUPS      Y2, (R8)(CX*1)
+	VMOVUPS      Y3, 32(R8)(CX*1)
+	SUBQ         CX, R8
+	SUBQ         BX, DX
+	SUBQ         CX, R8
+	SUBQ         BX, DX
+	TESTQ        SI, SI
+	JZ           next
+	ADDQ         $-8, SI
 
 next:
-	DECQ DI
-	JGE  row
+	SUBQ $+2, DI
+	JGE  rows
+
+first:
+	TESTQ        $0x00000001, DI
+	JZ           done
+	VMOVUPS      (R8)(CX*1), Y0
+	VMOVUPS      32(R8)(CX*1), Y1
+	TESTQ        SI, SI
+	JZ           alone
+	VBROADCASTSS 4(SI), Y2
+	VMULPS       Y2, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+
+alone:
+	VMOVUPS Y0, (R8)(CX*1)
+	VMOVUPS Y1, 32(R8)(CX*1)
+
+done:
 	VZEROUPPER
 	RET
 
 // func solveRowsPart32_2_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, order int, cols int, index int)
 // Requires: AVX, FMA3
 TEXT ·solveRowsPart32_2_avx2(SB), NOSPLIT, $8-72
-	MOVQ    cols+56(FP), AX
-	SUBQ    $+8, AX
-	MOVQ    AX, (SP)
-	NEGQ    AX
-	LEAQ    tailMask<>+32(SB), CX
-	VMOVUPD (CX)(AX*4), Y0
-	MOVQ    b+0(FP), AX
-	MOVQ    ldb+8(FP), CX
-	SHLQ    $0x02, CX
-	MOVQ    a+16(FP), DX
-	MOVQ    down+24(FP), BX
-	SHLQ    $0x02, BX
-	MOVQ    d+40(FP), SI
-	VXORPD  Y1, Y1, Y1
-	VXORPD  Y2, Y2, Y2
-	MOVQ    AX, DI
-	MOVQ    order+48(FP), R8
+	MOVQ         cols+56(FP), AX
+	SUBQ         $+8, AX
+	MOVQ         AX, (SP)
+	NEGQ         AX
+	LEAQ         tailMask<>+32(SB), CX
+	VMOVUPD      (CX)(AX*4), Y0
+	MOVQ         b+0(FP), AX
+	MOVQ         ldb+8(FP), CX
+	SHLQ         $0x02, CX
+	MOVQ         a+16(FP), DX
+	MOVQ         down+24(FP), BX
+	SHLQ         $0x02, BX
+	MOVQ         d+40(FP), SI
+	MOVQ         AX, DI
+	MOVQ         order+48(FP), R8
+	TESTQ        $0x00000001, R8
+	JZ           rows
+	VMOVUPS      (DI), Y1
+	VMASKMOVPS   32(DI), Y0, Y2
+	TESTQ        SI, SI
+	JZ           firstScaled
+	VBROADCASTSS (SI), Y3
+	VMULPS       Y3, Y1, Y1
+	VMULPS       Y3, Y2, Y2
 
-row:
+firstScaled:
+	VMOVUPS Y1, (DI)
+	TESTQ   $+8, (SP)
+	JZ      lanes8of0
+	VMOVUPS Y2, 32(DI)
+	JMP     lanes1of0
+
+lanes8of0:
+	LEAQ         32(DI), R9
+	VMOVAPD      X2, X3
+	TESTQ        $+4, (SP)
+	JZ           lanes4of0
+	VMOVUPS      X3, (R9)
+	VEXTRACTF128 $0x01, Y2, X3
+	ADDQ         $+16, R9
+
+lanes4of0:
+	TESTQ     $+2, (SP)
+	JZ        lanes2of0
+	VMOVSD    X3, (R9)
+	VPERMILPD $0x01, X3, X3
+	ADDQ      $+8, R9
+
+lanes2of0:
+	TESTQ  $+1, (SP)
+	JZ     lanes1of0
+	VMOVSS X3, (R9)
+
+lanes1of0:
+	VMOVAPD Y1, Y1
+	VMOVAPD Y2, Y2
+	ADDQ    CX, DI
+	ADDQ    BX, DX
+	TESTQ   SI, SI
+	JZ      firstDone
+	ADDQ    $+4, SI
+
+firstDone:
+	DECQ R8
+	JZ   done
+
+rows:
 	VMOVUPS    (DI), Y3
 	VMASKMOVPS 32(DI), Y0, Y4
+	VMOVUPS    (DI)(CX*1), Y5
+	VMASKMOVPS 32(DI)(CX*1), Y0, Y6
 	MOVQ       order+48(FP), R9
-	SUBQ       R8, R9
-	JZ         pivot
-	DECQ       R9
 	MOVQ       DX, R10
+	SUBQ       R8, R9
+	JZ         pivots
+	DECQ       R9
 	MOVQ       AX, R11
 	MOVQ       across+32(FP), R12
 	SHLQ       $0x02, R12
@@ -20487,67 +21524,119 @@ row:
 	JZ         entryDone
 
 entry:
-	VBROADCASTSS (R10), Y5
+	VBROADCASTSS (R10), Y7
+	VBROADCASTSS (R10)(BX*1), Y8
+	VMOVUPS      (R11), Y9
+	VFNMADD231PS Y9, Y7, Y3
+	VFNMADD231PS Y9, Y8, Y5
+	VMASKMOVPS   32(R11), Y0, Y9
+	VFNMADD231PS Y9, Y7, Y4
+	VFNMADD231PS Y9, Y8, Y6
 	ADDQ         R12, R10
-	VFNMADD231PS (R11), Y5, Y3
-	VMASKMOVPS   32(R11), Y0, Y6
-	VFNMADD231PS Y6, Y5, Y4
 	ADDQ         CX, R11
 	DECQ         R9
 	JNZ          entry
 
 entryDone:
-	VBROADCASTSS (R10), Y5
-	VFNMADD231PS Y1, Y5, Y3
-	VFNMADD231PS Y2, Y5, Y4
+	VBROADCASTSS (R10), Y7
+	VBROADCASTSS (R10)(BX*1), Y8
+	VFNMADD231PS Y1, Y7, Y3
+	VFNMADD231PS Y1, Y8, Y5
+	VFNMADD231PS Y2, Y7, Y4
+	VFNMADD231PS Y2, Y8, Y6
+	MOVQ         across+32(FP), R9
+	SHLQ         $0x02, R9
+	ADDQ         R9, R10
 
-pivot:
+pivots:
 	TESTQ        SI, SI
-	JZ           one
+	JZ           upper
 	VBROADCASTSS (SI), Y1
 	VMULPS       Y1, Y3, Y3
 	VMULPS       Y1, Y4, Y4
 
-one:
+upper:
 	VMOVUPS Y3, (DI)
 	TESTQ   $+8, (SP)
-	JZ      lanes8of0
+	JZ      lanes8of1
 	VMOVUPS Y4, 32(DI)
-	JMP     lanes1of0
+	JMP     lanes1of1
 
-lanes8of0:
+lanes8of1:
 	LEAQ         32(DI), R9
 	VMOVAPD      X4, X1
 	TESTQ        $+4, (SP)
-	JZ           lanes4of0
+	JZ           lanes4of1
 	VMOVUPS      X1, (R9)
 	VEXTRACTF128 $0x01, Y4, X1
 	ADDQ         $+16, R9
 
-lanes4of0:
+lanes4of1:
 	TESTQ     $+2, (SP)
-	JZ        lanes2of0
+	JZ        lanes2of1
 	VMOVSD    X1, (R9)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $+8, R9
 
-lanes2of0:
+lanes2of1:
 	TESTQ  $+1, (SP)
-	JZ     lanes1of0
+	JZ     lanes1of1
 	VMOVSS X1, (R9)
 
-lanes1of0:
-	VMOVAPD Y3, Y1
-	VMOVAPD Y4, Y2
+lanes1of1:
+	VBROADCASTSS (R10)(BX*1), Y1
+	VFNMADD231PS Y3, Y1, Y5
+	VFNMADD231PS Y4, Y1, Y6
+	TESTQ        SI, SI
+	JZ           lower
+	VBROADCASTSS 4(SI), Y1
+	VMULPS       Y1, Y5, Y5
+	VMULPS       Y1, Y6, Y6
+
+lower:
+	VMOVUPS Y5, (DI)(CX*1)
+	TESTQ   $+8, (SP)
+	JZ      lanes8of2
+	VMOVUPS Y6, 32(DI)(CX*1)
+	JMP     lanes1of2
+
+lanes8of2:
+	LEAQ         32(DI)(CX*1), R9
+	VMOVAPD      X6, X1
+	TESTQ        $+4, (SP)
+	JZ           lanes4of2
+	VMOVUPS      X1, (R9)
+	VEXTRACTF128 $0x01, Y6, X1
+	ADDQ         $+16, R9
+
+lanes4of2:
+	TESTQ     $+2, (SP)
+	JZ        lanes2of2
+	VMOVSD    X1, (R9)
+	VPERMILPD $0x01, X1, X1
+	ADDQ      $+8, R9
+
+lanes2of2:
+	TESTQ  $+1, (SP)
+	JZ     lanes1of2
+	VMOVSS X1, (R9)
+
+lanes1of2:
+	VMOVAPD Y5, Y1
+	VMOVAPD Y6, Y2
+	ADDQ    CX, DI
+	ADDQ    BX, DX
 	ADDQ    CX, DI
 	ADDQ    BX, DX
 	TESTQ   SI, SI
 	JZ      next
-	ADDQ    $+4, SI
+	ADDQ    $+8, SI
 
 next:
-	DECQ R8
-	JNZ  row
+	SUBQ $+2, R8
+	JNZ  rows
+
+done:
 	VZEROUPPER
 	RET
 
@@ -20569,7 +21658,7 @@ TEXT ·multiplyRowsPart32_2_avx2(SB), NOSPLIT, $8-72
 	MOVQ    d+40(FP), SI
 	MOVQ    order+48(FP), DI
 	MOVQ    CX, R8
-	DECQ    DI
+	SUBQ    $+2, DI
 	IMULQ   DI, R8
 	ADDQ    AX, R8
 	MOVQ    BX, R9
@@ -20580,40 +21669,61 @@ TEXT ·multiplyRowsPart32_2_avx2(SB), NOSPLIT, $8-72
 	LEAQ    (SI)(DI*4), SI
 
 begin:
-row:
+	TESTQ DI, DI
+	JL    first
+
+rows:
 	VMOVUPS      (R8), Y1
 	VMASKMOVPS   32(R8), Y0, Y2
+	VMOVUPS      (R8)(CX*1), Y3
+	VMASKMOVPS   32(R8)(CX*1), Y0, Y4
 	TESTQ        SI, SI
-	JZ           one
-	VBROADCASTSS (SI), Y3
-	VMULPS       Y3, Y1, Y1
-	VMULPS       Y3, Y2, Y2
+	JZ           upper
+	VBROADCASTSS (SI), Y5
+	VMULPS       Y5, Y1, Y1
+	VMULPS       Y5, Y2, Y2
 
-one:
-	MOVQ  DI, R9
-	MOVQ  DX, R10
+upper:
+	TESTQ        SI, SI
+	JZ           lower
+	VBROADCASTSS 4(SI), Y5
+	VMULPS       Y5, Y3, Y3
+	VMULPS       Y5, Y4, Y4
+
+lower:
+	MOVQ  DX, R9
+	MOVQ  DI, R10
 	MOVQ  AX, R11
 	MOVQ  across+32(FP), R12
 	SHLQ  $0x02, R12
-	TESTQ R9, R9
+	TESTQ R10, R10
 	JZ    entryDone
 
 entry:
-	VBROADCASTSS (R10), Y3
-	ADDQ         R12, R10
-	VFMADD231PS  (R11), Y3, Y1
-	VMASKMOVPS   32(R11), Y0, Y4
-	VFMADD231PS  Y4, Y3, Y2
+	VBROADCASTSS (R9), Y5
+	VBROADCASTSS (R9)(BX*1), Y6
+	VMOVUPS      (R11), Y7
+	VFMADD231PS  Y7, Y5, Y1
+	VFMADD231PS  Y7, Y6, Y3
+	VMASKMOVPS   32(R11), Y0, Y7
+	VFMADD231PS  Y7, Y5, Y2
+	VFMADD231PS  Y7, Y6, Y4
+	ADDQ         R12, R9
 	ADDQ         CX, R11
-	DECQ         R9
+	DECQ         R10
 	JNZ          entry
 
 entryDone:
-	VMOVUPS Y1, (R8)
-	TESTQ   $+8, (SP)
-	JZ      lanes8of0
-	VMOVUPS Y2, 32(R8)
-	JMP     lanes1of0
+	VBROADCASTSS (R9)(BX*1), Y5
+	VMOVUPS      (R8), Y6
+	VFMADD231PS  Y6, Y5, Y3
+	VMASKMOVPS   32(R8), Y0, Y6
+	VFMADD231PS  Y6, Y5, Y4
+	VMOVUPS      Y1, (R8)
+	TESTQ        $+8, (SP)
+	JZ           lanes8of0
+	VMOVUPS      Y2, 32(R8)
+	JMP          lanes1of0
 
 lanes8of0:
 	LEAQ         32(R8), R9
@@ -20637,171 +21747,123 @@ lanes2of0:
 	VMOVSS X1, (R9)
 
 lanes1of0:
+	VMOVUPS Y3, (R8)(CX*1)
+	TESTQ   $+8, (SP)
+	JZ      lanes8of1
+	VMOVUPS Y4, 32(R8)(CX*1)
+	JMP     lanes1of1
+
+lanes8of1:
+	LEAQ         32(R8)(CX*1), R9
+	VMOVAPD      X4, X1
+	TESTQ        $+4, (SP)
+	JZ           lanes4of1
+	VMOVUPS      X1, (R9)
+	VEXTRACTF128 $0x01, Y4, X1
+	ADDQ         $+16, R9
+
+lanes4of1:
+	TESTQ     $+2, (SP)
+	JZ        lanes2of1
+	VMOVSD    X1, (R9)
+	VPERMILPD $0x01, X1, X1
+	ADDQ      $+8, R9
+
+lanes2of1:
+	TESTQ  $+1, (SP)
+	JZ     lanes1of1
+	VMOVSS X1, (R9)
+
+lanes1of1:
+	SUBQ  CX, R8
+	SUBQ  BX, DX
 	SUBQ  CX, R8
 	SUBQ  BX, DX
 	TESTQ SI, SI
 	JZ    next
-	ADDQ  $-4, SI
+	ADDQ  $-8, SI
 
 next:
-	DECQ DI
-	JGE  row
+	SUBQ $+2, DI
+	JGE  rows
+
+first:
+	TESTQ        $0x00000001, DI
+	JZ           done
+	VMOVUPS      (R8)(CX*1), Y1
+	VMASKMOVPS   32(R8)(CX*1), Y0, Y0
+	TESTQ        SI, SI
+	JZ           alone
+	VBROADCASTSS 4(SI), Y2
+	VMULPS       Y2, Y1, Y1
+	VMULPS       Y2, Y0, Y0
+
+alone:
+	VMOVUPS Y1, (R8)(CX*1)
+	TESTQ   $+8, (SP)
+	JZ      lanes8of2
+	VMOVUPS Y0, 32(R8)(CX*1)
+	JMP     lanes1of2
+
+lanes8of2:
+	LEAQ         32(R8)(CX*1), AX
+	VMOVAPD      X0, X1
+	TESTQ        $+4, (SP)
+	JZ           lanes4of2
+	VMOVUPS      X1, (AX)
+	VEXTRACTF128 $0x01, Y0, X1
+	ADDQ         $+16, AX
+
+lanes4of2:
+	TESTQ     $+2, (SP)
+	JZ        lanes2of2
+	VMOVSD    X1, (AX)
+	VPERMILPD $0x01, X1, X1
+	ADDQ      $+8, AX
+
+lanes2of2:
+	TESTQ  $+1, (SP)
+	JZ     lanes1of2
+	VMOVSS X1, (AX)
+
+lanes1of2:
+done:
 	VZEROUPPER
 	RET
 
 // func solveRows32_1_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, order int, cols int, index int)
 // Requires: AVX, FMA3
 TEXT ·solveRows32_1_avx2(SB), NOSPLIT, $8-72
-	MOVQ    cols+56(FP), AX
-	MOVQ    AX, (SP)
-	NEGQ    AX
-	LEAQ    tailMask<>+32(SB), CX
-	VMOVUPD (CX)(AX*4), Y0
-	MOVQ    b+0(FP), AX
-	MOVQ    ldb+8(FP), CX
-	SHLQ    $0x02, CX
-	MOVQ    a+16(FP), DX
-	MOVQ    down+24(FP), BX
-	SHLQ    $0x02, BX
-	MOVQ    d+40(FP), SI
-	VXORPD  Y1, Y1, Y1
-	MOVQ    AX, DI
-	MOVQ    order+48(FP), R8
-
-row:
-	VMASKMOVPS (DI), Y0, Y2
-	MOVQ       order+48(FP), R9
-	SUBQ       R8, R9
-	JZ         pivot
-	DECQ       R9
-	MOVQ       DX, R10
-	MOVQ       AX, R11
-	MOVQ       across+32(FP), R12
-	SHLQ       $0x02, R12
-	TESTQ      R9, R9
-	JZ         entryDone
-
-entry:
-	VBROADCASTSS (R10), Y3
-	ADDQ         R12, R10
-	VMASKMOVPS   (R11), Y0, Y4
-	VFNMADD231PS Y4, Y3, Y2
-	ADDQ         CX, R11
-	DECQ         R9
-	JNZ          entry
-
-entryDone:
-	VBROADCASTSS (R10), Y3
-	VFNMADD231PS Y1, Y3, Y2
-
-pivot:
+	MOVQ         cols+56(FP), AX
+	MOVQ         AX, (SP)
+	NEGQ         AX
+	LEAQ         tailMask<>+32(SB), CX
+	VMOVUPD      (CX)(AX*4), Y0
+	MOVQ         b+0(FP), AX
+	MOVQ         ldb+8(FP), CX
+	SHLQ         $0x02, CX
+	MOVQ         a+16(FP), DX
+	MOVQ         down+24(FP), BX
+	SHLQ         $0x02, BX
+	MOVQ         d+40(FP), SI
+	MOVQ         AX, DI
+	MOVQ         order+48(FP), R8
+	TESTQ        $0x00000001, R8
+	JZ           rows
+	VMASKMOVPS   (DI), Y0, Y1
 	TESTQ        SI, SI
-	JZ           one
-	VBROADCASTSS (SI), Y1
-	VMULPS       Y1, Y2, Y2
+	JZ           firstScaled
+	VBROADCASTSS (SI), Y2
+	VMULPS       Y2, Y1, Y1
 
-one:
+firstScaled:
 	TESTQ   $+8, (SP)
 	JZ      lanes8of0
-	VMOVUPS Y2, (DI)
+	VMOVUPS Y1, (DI)
 	JMP     lanes1of0
 
 lanes8of0:
 	LEAQ         (DI), R9
-	VMOVAPD      X2, X1
-	TESTQ        $+4, (SP)
-	JZ           lanes4of0
-	VMOVUPS      X1, (R9)
-	VEXTRACTF128 $0x01, Y2, X1
-	ADDQ         $+16, R9
-
-lanes4of0:
-	TESTQ     $+2, (SP)
-	JZ        lanes2of0
-	VMOVSD    X1, (R9)
-	VPERMILPD $0x01, X1, X1
-	ADDQ      $+8, R9
-
-lanes2of0:
-	TESTQ  $+1, (SP)
-	JZ     lanes1of0
-	VMOVSS X1, (R9)
-
-lanes1of0:
-	VMOVAPD Y2, Y1
-	ADDQ    CX, DI
-	ADDQ    BX, DX
-	TESTQ   SI, SI
-	JZ      next
-	ADDQ    $+4, SI
-
-next:
-	DECQ R8
-	JNZ  row
-	VZEROUPPER
-	RET
-
-// func multiplyRows32_1_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, order int, cols int, index int)
-// Requires: AVX, FMA3
-TEXT ·multiplyRows32_1_avx2(SB), NOSPLIT, $8-72
-	MOVQ    cols+56(FP), AX
-	MOVQ    AX, (SP)
-	NEGQ    AX
-	LEAQ    tailMask<>+32(SB), CX
-	VMOVUPD (CX)(AX*4), Y0
-	MOVQ    b+0(FP), AX
-	MOVQ    ldb+8(FP), CX
-	SHLQ    $0x02, CX
-	MOVQ    a+16(FP), DX
-	MOVQ    down+24(FP), BX
-	SHLQ    $0x02, BX
-	MOVQ    d+40(FP), SI
-	MOVQ    order+48(FP), DI
-	MOVQ    CX, R8
-	DECQ    DI
-	IMULQ   DI, R8
-	ADDQ    AX, R8
-	MOVQ    BX, R9
-	IMULQ   DI, R9
-	ADDQ    R9, DX
-	TESTQ   SI, SI
-	JZ      begin
-	LEAQ    (SI)(DI*4), SI
-
-begin:
-row:
-	VMASKMOVPS   (R8), Y0, Y1
-	TESTQ        SI, SI
-	JZ           one
-	VBROADCASTSS (SI), Y2
-	VMULPS       Y2, Y1, Y1
-
-one:
-	MOVQ  DI, R9
-	MOVQ  DX, R10
-	MOVQ  AX, R11
-	MOVQ  across+32(FP), R12
-	SHLQ  $0x02, R12
-	TESTQ R9, R9
-	JZ    entryDone
-
-entry:
-	VBROADCASTSS (R10), Y2
-	ADDQ         R12, R10
-	VMASKMOVPS   (R11), Y0, Y3
-	VFMADD231PS  Y3, Y2, Y1
-	ADDQ         CX, R11
-	DECQ         R9
-	JNZ          entry
-
-entryDone:
-	TESTQ   $+8, (SP)
-	JZ      lanes8of0
-	VMOVUPS Y1, (R8)
-	JMP     lanes1of0
-
-lanes8of0:
-	LEAQ         (R8), R9
 	VMOVAPD      X1, X2
 	TESTQ        $+4, (SP)
 	JZ           lanes4of0
@@ -20822,15 +21884,310 @@ lanes2of0:
 	VMOVSS X2, (R9)
 
 lanes1of0:
+	VMOVAPD Y1, Y1
+	ADDQ    CX, DI
+	ADDQ    BX, DX
+	TESTQ   SI, SI
+	JZ      firstDone
+	ADDQ    $+4, SI
+
+firstDone:
+	DECQ R8
+	JZ   done
+
+rows:
+	VMASKMOVPS (DI), Y0, Y2
+	VMASKMOVPS (DI)(CX*1), Y0, Y3
+	MOVQ       order+48(FP), R9
+	MOVQ       DX, R10
+	SUBQ       R8, R9
+	JZ         pivots
+	DECQ       R9
+	MOVQ       AX, R11
+	MOVQ       across+32(FP), R12
+	SHLQ       $0x02, R12
+	TESTQ      R9, R9
+	JZ         entryDone
+
+entry:
+	VBROADCASTSS (R10), Y4
+	VBROADCASTSS (R10)(BX*1), Y5
+	VMASKMOVPS   (R11), Y0, Y6
+	VFNMADD231PS Y6, Y4, Y2
+	VFNMADD231PS Y6, Y5, Y3
+	ADDQ         R12, R10
+	ADDQ         CX, R11
+	DECQ         R9
+	JNZ          entry
+
+entryDone:
+	VBROADCASTSS (R10), Y4
+	VBROADCASTSS (R10)(BX*1), Y5
+	VFNMADD231PS Y1, Y4, Y2
+	VFNMADD231PS Y1, Y5, Y3
+	MOVQ         across+32(FP), R9
+	SHLQ         $0x02, R9
+	ADDQ         R9, R10
+
+pivots:
+	TESTQ        SI, SI
+	JZ           upper
+	VBROADCASTSS (SI), Y1
+	VMULPS       Y1, Y2, Y2
+
+upper:
+	TESTQ   $+8, (SP)
+	JZ      lanes8of1
+	VMOVUPS Y2, (DI)
+	JMP     lanes1of1
+
+lanes8of1:
+	LEAQ         (DI), R9
+	VMOVAPD      X2, X1
+	TESTQ        $+4, (SP)
+	JZ           lanes4of1
+	VMOVUPS      X1, (R9)
+	VEXTRACTF128 $0x01, Y2, X1
+	ADDQ         $+16, R9
+
+lanes4of1:
+	TESTQ     $+2, (SP)
+	JZ        lanes2of1
+	VMOVSD    X1, (R9)
+	VPERMILPD $0x01, X1, X1
+	ADDQ      $+8, R9
+
+lanes2of1:
+	TESTQ  $+1, (SP)
+	JZ     lanes1of1
+	VMOVSS X1, (R9)
+
+lanes1of1:
+	VBROADCASTSS (R10)(BX*1), Y1
+	VFNMADD231PS Y2, Y1, Y3
+	TESTQ        SI, SI
+	JZ           lower
+	VBROADCASTSS 4(SI), Y1
+	VMULPS       Y1, Y3, Y3
+
+lower:
+	TESTQ   $+8, (SP)
+	JZ      lanes8of2
+	VMOVUPS Y3, (DI)(CX*1)
+	JMP     lanes1of2
+
+lanes8of2:
+	LEAQ         (DI)(CX*1), R9
+	VMOVAPD      X3, X1
+	TESTQ        $+4, (SP)
+	JZ           lanes4of2
+	VMOVUPS      X1, (R9)
+	VEXTRACTF128 $0x01, Y3, X1
+	ADDQ         $+16, R9
+
+lanes4of2:
+	TESTQ     $+2, (SP)
+	JZ        lanes2of2
+	VMOVSD    X1, (R9)
+	VPERMILPD $0x01, X1, X1
+	ADDQ      $+8, R9
+
+lanes2of2:
+	TESTQ  $+1, (SP)
+	JZ     lanes1of2
+	VMOVSS X1, (R9)
+
+lanes1of2:
+	VMOVAPD Y3, Y1
+	ADDQ    CX, DI
+	ADDQ    BX, DX
+	ADDQ    CX, DI
+	ADDQ    BX, DX
+	TESTQ   SI, SI
+	JZ      next
+	ADDQ    $+8, SI
+
+next:
+	SUBQ $+2, R8
+	JNZ  rows
+
+done:
+	VZEROUPPER
+	RET
+
+// func multiplyRows32_1_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, order int, cols int, index int)
+// Requires: AVX, FMA3
+TEXT ·multiplyRows32_1_avx2(SB), NOSPLIT, $8-72
+	MOVQ    cols+56(FP), AX
+	MOVQ    AX, (SP)
+	NEGQ    AX
+	LEAQ    tailMask<>+32(SB), CX
+	VMOVUPD (CX)(AX*4), Y0
+	MOVQ    b+0(FP), AX
+	MOVQ    ldb+8(FP), CX
+	SHLQ    $0x02, CX
+	MOVQ    a+16(FP), DX
+	MOVQ    down+24(FP), BX
+	SHLQ    $0x02, BX
+	MOVQ    d+40(FP), SI
+	MOVQ    order+48(FP), DI
+	MOVQ    CX, R8
+	SUBQ    $+2, DI
+	IMULQ   DI, R8
+	ADDQ    AX, R8
+	MOVQ    BX, R9
+	IMULQ   DI, R9
+	ADDQ    R9, DX
+	TESTQ   SI, SI
+	JZ      begin
+	LEAQ    (SI)(DI*4), SI
+
+begin:
+	TESTQ DI, DI
+	JL    first
+
+rows:
+	VMASKMOVPS   (R8), Y0, Y1
+	VMASKMOVPS   (R8)(CX*1), Y0, Y2
+	TESTQ        SI, SI
+	JZ           upper
+	VBROADCASTSS (SI), Y3
+	VMULPS       Y3, Y1, Y1
+
+upper:
+	TESTQ        SI, SI
+	JZ           lower
+	VBROADCASTSS 4(SI), Y3
+	VMULPS       Y3, Y2, Y2
+
+lower:
+	MOVQ  DX, R9
+	MOVQ  DI, R10
+	MOVQ  AX, R11
+	MOVQ  across+32(FP), R12
+	SHLQ  $0x02, R12
+	TESTQ R10, R10
+	JZ    entryDone
+
+entry:
+	VBROADCASTSS (R9), Y3
+	VBROADCASTSS (R9)(BX*1), Y4
+	VMASKMOVPS   (R11), Y0, Y5
+	VFMADD231PS  Y5, Y3, Y1
+	VFMADD231PS  Y5, Y4, Y2
+	ADDQ         R12, R9
+	ADDQ         CX, R11
+	DECQ         R10
+	JNZ          entry
+
+entryDone:
+	VBROADCASTSS (R9)(BX*1), Y3
+	VMASKMOVPS   (R8), Y0, Y4
+	VFMADD231PS  Y4, Y3, Y2
+	TESTQ        $+8, (SP)
+	JZ           lanes8of0
+	VMOVUPS      Y1, (R8)
+	JMP          lanes1of0
+
+lanes8of0:
+	LEAQ         (R8), R9
+	VMOVAPD      X1, X3
+	TESTQ        $+4, (SP)
+	JZ           lanes4of0
+	VMOVUPS      X3, (R9)
+	VEXTRACTF128 $0x01, Y1, X3
+	ADDQ         $+16, R9
+
+lanes4of0:
+	TESTQ     $+2, (SP)
+	JZ        lanes2of0
+	VMOVSD    X3, (R9)
+	VPERMILPD $0x01, X3, X3
+	ADDQ      $+8, R9
+
+lanes2of0:
+	TESTQ  $+1, (SP)
+	JZ     lanes1of0
+	VMOVSS X3, (R9)
+
+lanes1of0:
+	TESTQ   $+8, (SP)
+	JZ      lanes8of1
+	VMOVUPS Y2, (R8)(CX*1)
+	JMP     lanes1of1
+
+lanes8of1:
+	LEAQ         (R8)(CX*1), R9
+	VMOVAPD      X2, X1
+	TESTQ        $+4, (SP)
+	JZ           lanes4of1
+	VMOVUPS      X1, (R9)
+	VEXTRACTF128 $0x01, Y2, X1
+	ADDQ         $+16, R9
+
+lanes4of1:
+	TESTQ     $+2, (SP)
+	JZ        lanes2of1
+	VMOVSD    X1, (R9)
+	VPERMILPD $0x01, X1, X1
+	ADDQ      $+8, R9
+
+lanes2of1:
+	TESTQ  $+1, (SP)
+	JZ     lanes1of1
+	VMOVSS X1, (R9)
+
+lanes1of1:
+	SUBQ  CX, R8
+	SUBQ  BX, DX
 	SUBQ  CX, R8
 	SUBQ  BX, DX
 	TESTQ SI, SI
 	JZ    next
-	ADDQ  $-4, SI
+	ADDQ  $-8, SI
 
 next:
-	DECQ DI
-	JGE  row
+	SUBQ $+2, DI
+	JGE  rows
+
+first:
+	TESTQ        $0x00000001, DI
+	JZ           done
+	VMASKMOVPS   (R8)(CX*1), Y0, Y0
+	TESTQ        SI, SI
+	JZ           alone
+	VBROADCASTSS 4(SI), Y1
+	VMULPS       Y1, Y0, Y0
+
+alone:
+	TESTQ   $+8, (SP)
+	JZ      lanes8of2
+	VMOVUPS Y0, (R8)(CX*1)
+	JMP     lanes1of2
+
+lanes8of2:
+	LEAQ         (R8)(CX*1), AX
+	VMOVAPD      X0, X1
+	TESTQ        $+4, (SP)
+	JZ           lanes4of2
+	VMOVUPS      X1, (AX)
+	VEXTRACTF128 $0x01, Y0, X1
+	ADDQ         $+16, AX
+
+lanes4of2:
+	TESTQ     $+2, (SP)
+	JZ        lanes2of2
+	VMOVSD    X1, (AX)
+	VPERMILPD $0x01, X1, X1
+	ADDQ      $+8, AX
+
+lanes2of2:
+	TESTQ  $+1, (SP)
+	JZ     lanes1of2
+	VMOVSS X1, (AX)
+
+lanes1of2:
+done:
 	VZEROUPPER
 	RET
 

@@ -17681,32 +17681,64 @@ done:
 	RET
 
 // func solveRows_4_avx512(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
-// Requires: AVX, AVX512DQ, AVX512F
+// Requires: AVX, AVX512F
 TEXT ·solveRows_4_avx512(SB), NOSPLIT, $0-72
-	MOVQ   b+0(FP), AX
-	MOVQ   ldb+8(FP), CX
-	SHLQ   $0x03, CX
-	MOVQ   a+16(FP), DX
-	MOVQ   down+24(FP), BX
-	SHLQ   $0x03, BX
-	MOVQ   d+40(FP), SI
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	MOVQ   AX, DI
-	MOVQ   order+48(FP), R8
+	MOVQ         b+0(FP), AX
+	MOVQ         ldb+8(FP), CX
+	SHLQ         $0x03, CX
+	MOVQ         a+16(FP), DX
+	MOVQ         down+24(FP), BX
+	SHLQ         $0x03, BX
+	MOVQ         d+40(FP), SI
+	MOVQ         AX, DI
+	MOVQ         order+48(FP), R8
+	TESTQ        $0x00000001, R8
+	JZ           rows
+	VMOVUPD      (DI), Z0
+	VMOVUPD      64(DI), Z1
+	VMOVUPD      128(DI), Z2
+	VMOVUPD      192(DI), Z3
+	TESTQ        SI, SI
+	JZ           firstScaled
+	VBROADCASTSD (SI), Z4
+	VMULPD       Z4, Z0, Z0
+	VMULPD       Z4, Z1, Z1
+	VMULPD       Z4, Z2, Z2
+	VMULPD       Z4, Z3, Z3
 
-row:
+firstScaled:
+	VMOVUPD Z0, (DI)
+	VMOVUPD Z1, 64(DI)
+	VMOVUPD Z2, 128(DI)
+	VMOVUPD Z3, 192(DI)
+	VMOVAPD Z0, Z0
+	VMOVAPD Z1, Z1
+	VMOVAPD Z2, Z2
+	VMOVAPD Z3, Z3
+	ADDQ    CX, DI
+	ADDQ    BX, DX
+	TESTQ   SI, SI
+	JZ      firstDone
+	ADDQ    $+8, SI
+
+firstDone:
+	DECQ R8
+	JZ   done
+
+rows:
 	VMOVUPD (DI), Z4
 	VMOVUPD 64(DI), Z5
 	VMOVUPD 128(DI), Z6
 	VMOVUPD 192(DI), Z7
+	VMOVUPD (DI)(CX*1), Z8
+	VMOVUPD 64(DI)(CX*1), Z9
+	VMOVUPD 128(DI)(CX*1), Z10
+	VMOVUPD 192(DI)(CX*1), Z11
 	MOVQ    order+48(FP), R9
-	SUBQ    R8, R9
-	JZ      pivot
-	DECQ    R9
 	MOVQ    DX, R10
+	SUBQ    R8, R9
+	JZ      pivots
+	DECQ    R9
 	MOVQ    AX, R11
 	MOVQ    across+32(FP), R12
 	SHLQ    $0x03, R12
@@ -17714,50 +17746,89 @@ row:
 	JZ      entryDone
 
 entry:
-	VBROADCASTSD (R10), Z8
+	VBROADCASTSD (R10), Z12
+	VBROADCASTSD (R10)(BX*1), Z13
+	VMOVUPD      (R11), Z14
+	VFNMADD231PD Z14, Z12, Z4
+	VFNMADD231PD Z14, Z13, Z8
+	VMOVUPD      64(R11), Z14
+	VFNMADD231PD Z14, Z12, Z5
+	VFNMADD231PD Z14, Z13, Z9
+	VMOVUPD      128(R11), Z14
+	VFNMADD231PD Z14, Z12, Z6
+	VFNMADD231PD Z14, Z13, Z10
+	VMOVUPD      192(R11), Z14
+	VFNMADD231PD Z14, Z12, Z7
+	VFNMADD231PD Z14, Z13, Z11
 	ADDQ         R12, R10
-	VFNMADD231PD (R11), Z8, Z4
-	VFNMADD231PD 64(R11), Z8, Z5
-	VFNMADD231PD 128(R11), Z8, Z6
-	VFNMADD231PD 192(R11), Z8, Z7
 	ADDQ         CX, R11
 	DECQ         R9
 	JNZ          entry
 
 entryDone:
-	VBROADCASTSD (R10), Z8
-	VFNMADD231PD Z0, Z8, Z4
-	VFNMADD231PD Z1, Z8, Z5
-	VFNMADD231PD Z2, Z8, Z6
-	VFNMADD231PD Z3, Z8, Z7
+	VBROADCASTSD (R10), Z12
+	VBROADCASTSD (R10)(BX*1), Z13
+	VFNMADD231PD Z0, Z12, Z4
+	VFNMADD231PD Z0, Z13, Z8
+	VFNMADD231PD Z1, Z12, Z5
+	VFNMADD231PD Z1, Z13, Z9
+	VFNMADD231PD Z2, Z12, Z6
+	VFNMADD231PD Z2, Z13, Z10
+	VFNMADD231PD Z3, Z12, Z7
+	VFNMADD231PD Z3, Z13, Z11
+	MOVQ         across+32(FP), R9
+	SHLQ         $0x03, R9
+	ADDQ         R9, R10
 
-pivot:
+pivots:
 	TESTQ        SI, SI
-	JZ           one
+	JZ           upper
 	VBROADCASTSD (SI), Z0
 	VMULPD       Z0, Z4, Z4
 	VMULPD       Z0, Z5, Z5
 	VMULPD       Z0, Z6, Z6
 	VMULPD       Z0, Z7, Z7
 
-one:
-	VMOVUPD Z4, (DI)
-	VMOVUPD Z5, 64(DI)
-	VMOVUPD Z6, 128(DI)
-	VMOVUPD Z7, 192(DI)
-	VMOVAPD Z4, Z0
-	VMOVAPD Z5, Z1
-	VMOVAPD Z6, Z2
-	VMOVAPD Z7, Z3
+upper:
+	VMOVUPD      Z4, (DI)
+	VMOVUPD      Z5, 64(DI)
+	VMOVUPD      Z6, 128(DI)
+	VMOVUPD      Z7, 192(DI)
+	VBROADCASTSD (R10)(BX*1), Z0
+	VFNMADD231PD Z4, Z0, Z8
+	VFNMADD231PD Z5, Z0, Z9
+	VFNMADD231PD Z6, Z0, Z10
+	VFNMADD231PD Z7, Z0, Z11
+	TESTQ        SI, SI
+	JZ           lower
+	VBROADCASTSD 8(SI), Z0
+	VMULPD       Z0, Z8, Z8
+	VMULPD       Z0, Z9, Z9
+	VMULPD       Z0, Z10, Z10
+	VMULPD       Z0, Z11, Z11
+
+lower:
+	VMOVUPD Z8, (DI)(CX*1)
+	VMOVUPD Z9, 64(DI)(CX*1)
+	VMOVUPD Z10, 128(DI)(CX*1)
+	VMOVUPD Z11, 192(DI)(CX*1)
+	VMOVAPD Z8, Z0
+	VMOVAPD Z9, Z1
+	VMOVAPD Z10, Z2
+	VMOVAPD Z11, Z3
+	ADDQ    CX, DI
+	ADDQ    BX, DX
 	ADDQ    CX, DI
 	ADDQ    BX, DX
 	TESTQ   SI, SI
 	JZ      next
-	ADDQ    $+8, SI
+	ADDQ    $+16, SI
 
 next:
-	DECQ R8
-	JNZ  row
+	SUBQ $+2, R8
+	JNZ  rows
+
+done:
 	VZEROUPPER
 	RET
 
@@ -17773,7 +17844,7 @@ TEXT ·multiplyRows_4_avx512(SB), NOSPLIT, $0-72
 	MOVQ  d+40(FP), SI
 	MOVQ  order+48(FP), DI
 	MOVQ  CX, R8
-	DECQ  DI
+	SUBQ  $+2, DI
 	IMULQ DI, R8
 	ADDQ  AX, R8
 	MOVQ  BX, R9
@@ -17784,90 +17855,185 @@ TEXT ·multiplyRows_4_avx512(SB), NOSPLIT, $0-72
 	LEAQ  (SI)(DI*8), SI
 
 begin:
-row:
+	TESTQ DI, DI
+	JL    first
+
+rows:
 	VMOVUPD      (R8), Z0
 	VMOVUPD      64(R8), Z1
 	VMOVUPD      128(R8), Z2
 	VMOVUPD      192(R8), Z3
+	VMOVUPD      (R8)(CX*1), Z4
+	VMOVUPD      64(R8)(CX*1), Z5
+	VMOVUPD      128(R8)(CX*1), Z6
+	VMOVUPD      192(R8)(CX*1), Z7
 	TESTQ        SI, SI
-	JZ           one
+	JZ           upper
+	VBROADCASTSD (SI), Z8
+	VMULPD       Z8, Z0, Z0
+	VMULPD       Z8, Z1, Z1
+	VMULPD       Z8, Z2, Z2
+	VMULPD       Z8, Z3, Z3
+
+upper:
+	TESTQ        SI, SI
+	JZ           lower
+	VBROADCASTSD 8(SI), Z8
+	VMULPD       Z8, Z4, Z4
+	VMULPD       Z8, Z5, Z5
+	VMULPD       Z8, Z6, Z6
+	VMULPD       Z8, Z7, Z7
+
+lower:
+	MOVQ  DX, R9
+	MOVQ  DI, R10
+	MOVQ  AX, R11
+	MOVQ  across+32(FP), R12
+	SHLQ  $0x03, R12
+	TESTQ R10, R10
+	JZ    entryDone
+
+entry:
+	VBROADCASTSD (R9), Z8
+	VBROADCASTSD (R9)(BX*1), Z9
+	VMOVUPD      (R11), Z10
+	VFMADD231PD  Z10, Z8, Z0
+	VFMADD231PD  Z10, Z9, Z4
+	VMOVUPD      64(R11), Z10
+	VFMADD231PD  Z10, Z8, Z1
+	VFMADD231PD  Z10, Z9, Z5
+	VMOVUPD      128(R11), Z10
+	VFMADD231PD  Z10, Z8, Z2
+	VFMADD231PD  Z10, Z9, Z6
+	VMOVUPD      192(R11), Z10
+	VFMADD231PD  Z10, Z8, Z3
+	VFMADD231PD  Z10, Z9, Z7
+	ADDQ         R12, R9
+	ADDQ         CX, R11
+	DECQ         R10
+	JNZ          entry
+
+entryDone:
+	VBROADCASTSD (R9)(BX*1), Z8
+	VMOVUPD      (R8), Z9
+	VFMADD231PD  Z9, Z8, Z4
+	VMOVUPD      64(R8), Z9
+	VFMADD231PD  Z9, Z8, Z5
+	VMOVUPD      128(R8), Z9
+	VFMADD231PD  Z9, Z8, Z6
+	VMOVUPD      192(R8), Z9
+	VFMADD231PD  Z9, Z8, Z7
+	VMOVUPD      Z0, (R8)
+	VMOVUPD      Z1, 64(R8)
+	VMOVUPD      Z2, 128(R8)
+	VMOVUPD      Z3, 192(R8)
+	VMOVUPD      Z4, (R8)(CX*1)
+	VMOVUPD      Z5, 64(R8)(CX*1)
+	VMOVUPD      Z6, 128(R8)(CX*1)
+	VMOVUPD      Z7, 192(R8)(CX*1)
+	SUBQ         CX, R8
+	SUBQ         BX, DX
+	SUBQ         CX, R8
+	SUBQ         BX, DX
+	TESTQ        SI, SI
+	JZ           next
+	ADDQ         $-16, SI
+
+next:
+	SUBQ $+2, DI
+	JGE  rows
+
+first:
+	TESTQ        $0x00000001, DI
+	JZ           done
+	VMOVUPD      (R8)(CX*1), Z0
+	VMOVUPD      64(R8)(CX*1), Z1
+	VMOVUPD      128(R8)(CX*1), Z2
+	VMOVUPD      192(R8)(CX*1), Z3
+	TESTQ        SI, SI
+	JZ           alone
+	VBROADCASTSD 8(SI), Z4
+	VMULPD       Z4, Z0, Z0
+	VMULPD       Z4, Z1, Z1
+	VMULPD       Z4, Z2, Z2
+	VMULPD       Z4, Z3, Z3
+
+alone:
+	VMOVUPD Z0, (R8)(CX*1)
+	VMOVUPD Z1, 64(R8)(CX*1)
+	VMOVUPD Z2, 128(R8)(CX*1)
+	VMOVUPD Z3, 192(R8)(CX*1)
+
+done:
+	VZEROUPPER
+	RET
+
+// func solveRowsPart_4_avx512(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·solveRowsPart_4_avx512(SB), NOSPLIT, $0-72
+	MOVQ         cols+56(FP), AX
+	SUBQ         $+24, AX
+	MOVQ         $0x00000000000000ff, CX
+	NEGQ         AX
+	ADDQ         $+8, AX
+	SHRXQ        AX, CX, CX
+	KMOVW        CX, K1
+	MOVQ         b+0(FP), AX
+	MOVQ         ldb+8(FP), CX
+	SHLQ         $0x03, CX
+	MOVQ         a+16(FP), DX
+	MOVQ         down+24(FP), BX
+	SHLQ         $0x03, BX
+	MOVQ         d+40(FP), SI
+	MOVQ         AX, DI
+	MOVQ         order+48(FP), R8
+	TESTQ        $0x00000001, R8
+	JZ           rows
+	VMOVUPD      (DI), Z0
+	VMOVUPD      64(DI), Z1
+	VMOVUPD      128(DI), Z2
+	VMOVUPD.Z    192(DI), K1, Z3
+	TESTQ        SI, SI
+	JZ           firstScaled
 	VBROADCASTSD (SI), Z4
 	VMULPD       Z4, Z0, Z0
 	VMULPD       Z4, Z1, Z1
 	VMULPD       Z4, Z2, Z2
 	VMULPD       Z4, Z3, Z3
 
-one:
-	MOVQ  DI, R9
-	MOVQ  DX, R10
-	MOVQ  AX, R11
-	MOVQ  across+32(FP), R12
-	SHLQ  $0x03, R12
-	TESTQ R9, R9
-	JZ    entryDone
-
-entry:
-	VBROADCASTSD (R10), Z4
-	ADDQ         R12, R10
-	VFMADD231PD  (R11), Z4, Z0
-	VFMADD231PD  64(R11), Z4, Z1
-	VFMADD231PD  128(R11), Z4, Z2
-	VFMADD231PD  192(R11), Z4, Z3
-	ADDQ         CX, R11
-	DECQ         R9
-	JNZ          entry
-
-entryDone:
-	VMOVUPD Z0, (R8)
-	VMOVUPD Z1, 64(R8)
-	VMOVUPD Z2, 128(R8)
-	VMOVUPD Z3, 192(R8)
-	SUBQ    CX, R8
-	SUBQ    BX, DX
+firstScaled:
+	VMOVUPD Z0, (DI)
+	VMOVUPD Z1, 64(DI)
+	VMOVUPD Z2, 128(DI)
+	VMOVUPD Z3, K1, 192(DI)
+	VMOVAPD Z0, Z0
+	VMOVAPD Z1, Z1
+	VMOVAPD Z2, Z2
+	VMOVAPD Z3, Z3
+	ADDQ    CX, DI
+	ADDQ    BX, DX
 	TESTQ   SI, SI
-	JZ      next
-	ADDQ    $-8, SI
+	JZ      firstDone
+	ADDQ    $+8, SI
 
-next:
-	DECQ DI
-	JGE  row
-	VZEROUPPER
-	RET
+firstDone:
+	DECQ R8
+	JZ   done
 
-// func solveRowsPart_4_avx512(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·solveRowsPart_4_avx512(SB), NOSPLIT, $0-72
-	MOVQ   cols+56(FP), AX
-	SUBQ   $+24, AX
-	MOVQ   $0x00000000000000ff, CX
-	NEGQ   AX
-	ADDQ   $+8, AX
-	SHRXQ  AX, CX, CX
-	KMOVW  CX, K1
-	MOVQ   b+0(FP), AX
-	MOVQ   ldb+8(FP), CX
-	SHLQ   $0x03, CX
-	MOVQ   a+16(FP), DX
-	MOVQ   down+24(FP), BX
-	SHLQ   $0x03, BX
-	MOVQ   d+40(FP), SI
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	MOVQ   AX, DI
-	MOVQ   order+48(FP), R8
-
-row:
+rows:
 	VMOVUPD   (DI), Z4
 	VMOVUPD   64(DI), Z5
 	VMOVUPD   128(DI), Z6
 	VMOVUPD.Z 192(DI), K1, Z7
+	VMOVUPD   (DI)(CX*1), Z8
+	VMOVUPD   64(DI)(CX*1), Z9
+	VMOVUPD   128(DI)(CX*1), Z10
+	VMOVUPD.Z 192(DI)(CX*1), K1, Z11
 	MOVQ      order+48(FP), R9
-	SUBQ      R8, R9
-	JZ        pivot
-	DECQ      R9
 	MOVQ      DX, R10
+	SUBQ      R8, R9
+	JZ        pivots
+	DECQ      R9
 	MOVQ      AX, R11
 	MOVQ      across+32(FP), R12
 	SHLQ      $0x03, R12
@@ -17875,51 +18041,89 @@ row:
 	JZ        entryDone
 
 entry:
-	VBROADCASTSD (R10), Z8
+	VBROADCASTSD (R10), Z12
+	VBROADCASTSD (R10)(BX*1), Z13
+	VMOVUPD      (R11), Z14
+	VFNMADD231PD Z14, Z12, Z4
+	VFNMADD231PD Z14, Z13, Z8
+	VMOVUPD      64(R11), Z14
+	VFNMADD231PD Z14, Z12, Z5
+	VFNMADD231PD Z14, Z13, Z9
+	VMOVUPD      128(R11), Z14
+	VFNMADD231PD Z14, Z12, Z6
+	VFNMADD231PD Z14, Z13, Z10
+	VMOVUPD.Z    192(R11), K1, Z14
+	VFNMADD231PD Z14, Z12, Z7
+	VFNMADD231PD Z14, Z13, Z11
 	ADDQ         R12, R10
-	VFNMADD231PD (R11), Z8, Z4
-	VFNMADD231PD 64(R11), Z8, Z5
-	VFNMADD231PD 128(R11), Z8, Z6
-	VMOVUPD.Z    192(R11), K1, Z9
-	VFNMADD231PD Z9, Z8, Z7
 	ADDQ         CX, R11
 	DECQ         R9
 	JNZ          entry
 
 entryDone:
-	VBROADCASTSD (R10), Z8
-	VFNMADD231PD Z0, Z8, Z4
-	VFNMADD231PD Z1, Z8, Z5
-	VFNMADD231PD Z2, Z8, Z6
-	VFNMADD231PD Z3, Z8, Z7
+	VBROADCASTSD (R10), Z12
+	VBROADCASTSD (R10)(BX*1), Z13
+	VFNMADD231PD Z0, Z12, Z4
+	VFNMADD231PD Z0, Z13, Z8
+	VFNMADD231PD Z1, Z12, Z5
+	VFNMADD231PD Z1, Z13, Z9
+	VFNMADD231PD Z2, Z12, Z6
+	VFNMADD231PD Z2, Z13, Z10
+	VFNMADD231PD Z3, Z12, Z7
+	VFNMADD231PD Z3, Z13, Z11
+	MOVQ         across+32(FP), R9
+	SHLQ         $0x03, R9
+	ADDQ         R9, R10
 
-pivot:
+pivots:
 	TESTQ        SI, SI
-	JZ           one
+	JZ           upper
 	VBROADCASTSD (SI), Z0
 	VMULPD       Z0, Z4, Z4
 	VMULPD       Z0, Z5, Z5
 	VMULPD       Z0, Z6, Z6
 	VMULPD       Z0, Z7, Z7
 
-one:
-	VMOVUPD Z4, (DI)
-	VMOVUPD Z5, 64(DI)
-	VMOVUPD Z6, 128(DI)
-	VMOVUPD Z7, K1, 192(DI)
-	VMOVAPD Z4, Z0
-	VMOVAPD Z5, Z1
-	VMOVAPD Z6, Z2
-	VMOVAPD Z7, Z3
+upper:
+	VMOVUPD      Z4, (DI)
+	VMOVUPD      Z5, 64(DI)
+	VMOVUPD      Z6, 128(DI)
+	VMOVUPD      Z7, K1, 192(DI)
+	VBROADCASTSD (R10)(BX*1), Z0
+	VFNMADD231PD Z4, Z0, Z8
+	VFNMADD231PD Z5, Z0, Z9
+	VFNMADD231PD Z6, Z0, Z10
+	VFNMADD231PD Z7, Z0, Z11
+	TESTQ        SI, SI
+	JZ           lower
+	VBROADCASTSD 8(SI), Z0
+	VMULPD       Z0, Z8, Z8
+	VMULPD       Z0, Z9, Z9
+	VMULPD       Z0, Z10, Z10
+	VMULPD       Z0, Z11, Z11
+
+lower:
+	VMOVUPD Z8, (DI)(CX*1)
+	VMOVUPD Z9, 64(DI)(CX*1)
+	VMOVUPD Z10, 128(DI)(CX*1)
+	VMOVUPD Z11, K1, 192(DI)(CX*1)
+	VMOVAPD Z8, Z0
+	VMOVAPD Z9, Z1
+	VMOVAPD Z10, Z2
+	VMOVAPD Z11, Z3
+	ADDQ    CX, DI
+	ADDQ    BX, DX
 	ADDQ    CX, DI
 	ADDQ    BX, DX
 	TESTQ   SI, SI
 	JZ      next
-	ADDQ    $+8, SI
+	ADDQ    $+16, SI
 
 next:
-	DECQ R8
-	JNZ  row
+	SUBQ $+2, R8
+	JNZ  rows
+
+done:
 	VZEROUPPER
 	RET
 
@@ -17942,7 +18146,7 @@ TEXT ·multiplyRowsPart_4_avx512(SB), NOSPLIT, $0-72
 	MOVQ  d+40(FP), SI
 	MOVQ  order+48(FP), DI
 	MOVQ  CX, R8
-	DECQ  DI
+	SUBQ  $+2, DI
 	IMULQ DI, R8
 	ADDQ  AX, R8
 	MOVQ  BX, R9
@@ -17957,95 +18161,196 @@ begin:
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
 	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
 	XORQ   R9, R9
+	TESTQ  DI, DI
+	JL     first
 
-row:
-	VMOVUPD      (R8), Z4
-	VMOVUPD      64(R8), Z5
-	VMOVUPD      128(R8), Z6
-	VMOVUPD.Z    192(R8), K1, Z7
+rows:
+	VMOVUPD      (R8), Z8
+	VMOVUPD      64(R8), Z9
+	VMOVUPD      128(R8), Z10
+	VMOVUPD.Z    192(R8), K1, Z11
+	VMOVUPD      (R8)(CX*1), Z12
+	VMOVUPD      64(R8)(CX*1), Z13
+	VMOVUPD      128(R8)(CX*1), Z14
+	VMOVUPD.Z    192(R8)(CX*1), K1, Z15
 	TESTQ        SI, SI
-	JZ           one
-	VBROADCASTSD (SI), Z8
-	VMULPD       Z8, Z4, Z4
-	VMULPD       Z8, Z5, Z5
-	VMULPD       Z8, Z6, Z6
-	VMULPD       Z8, Z7, Z7
+	JZ           upper
+	VBROADCASTSD (SI), Z16
+	VMULPD       Z16, Z8, Z8
+	VMULPD       Z16, Z9, Z9
+	VMULPD       Z16, Z10, Z10
+	VMULPD       Z16, Z11, Z11
 
-one:
-	MOVQ  DI, R10
-	MOVQ  DX, R11
+upper:
+	TESTQ        SI, SI
+	JZ           lower
+	VBROADCASTSD 8(SI), Z16
+	VMULPD       Z16, Z12, Z12
+	VMULPD       Z16, Z13, Z13
+	VMULPD       Z16, Z14, Z14
+	VMULPD       Z16, Z15, Z15
+
+lower:
+	MOVQ  DX, R10
+	MOVQ  DI, R11
 	MOVQ  AX, R12
 	MOVQ  across+32(FP), R13
 	SHLQ  $0x03, R13
-	TESTQ R10, R10
+	TESTQ R11, R11
 	JZ    entryDone
 
 entry:
-	VBROADCASTSD (R11), Z8
-	ADDQ         R13, R11
-	VFMADD231PD  (R12), Z8, Z4
-	VFMADD231PD  64(R12), Z8, Z5
-	VFMADD231PD  128(R12), Z8, Z6
-	VMOVUPD.Z    192(R12), K1, Z9
-	VFMADD231PD  Z9, Z8, Z7
+	VBROADCASTSD (R10), Z16
+	VBROADCASTSD (R10)(BX*1), Z17
+	VMOVUPD      (R12), Z18
+	VFMADD231PD  Z18, Z16, Z8
+	VFMADD231PD  Z18, Z17, Z12
+	VMOVUPD      64(R12), Z18
+	VFMADD231PD  Z18, Z16, Z9
+	VFMADD231PD  Z18, Z17, Z13
+	VMOVUPD      128(R12), Z18
+	VFMADD231PD  Z18, Z16, Z10
+	VFMADD231PD  Z18, Z17, Z14
+	VMOVUPD.Z    192(R12), K1, Z18
+	VFMADD231PD  Z18, Z16, Z11
+	VFMADD231PD  Z18, Z17, Z15
+	ADDQ         R13, R10
 	ADDQ         CX, R12
-	DECQ         R10
+	DECQ         R11
 	JNZ          entry
 
 entryDone:
-	TESTQ   R9, R9
-	JZ      wait
-	VMOVUPD Z0, (R9)
-	VMOVUPD Z1, 64(R9)
-	VMOVUPD Z2, 128(R9)
-	VMOVUPD Z3, K1, 192(R9)
+	VBROADCASTSD (R10)(BX*1), Z16
+	VMOVUPD      (R8), Z17
+	VFMADD231PD  Z17, Z16, Z12
+	VMOVUPD      64(R8), Z17
+	VFMADD231PD  Z17, Z16, Z13
+	VMOVUPD      128(R8), Z17
+	VFMADD231PD  Z17, Z16, Z14
+	VMOVUPD.Z    192(R8), K1, Z17
+	VFMADD231PD  Z17, Z16, Z15
+	TESTQ        R9, R9
+	JZ           wait
+	VMOVUPD      Z0, (R9)
+	VMOVUPD      Z1, 64(R9)
+	VMOVUPD      Z2, 128(R9)
+	VMOVUPD      Z3, K1, 192(R9)
+	VMOVUPD      Z4, (R9)(CX*1)
+	VMOVUPD      Z5, 64(R9)(CX*1)
+	VMOVUPD      Z6, 128(R9)(CX*1)
+	VMOVUPD      Z7, K1, 192(R9)(CX*1)
 
 wait:
 	MOVQ    R8, R9
-	VMOVAPD Z4, Z0
-	VMOVAPD Z5, Z1
-	VMOVAPD Z6, Z2
-	VMOVAPD Z7, Z3
+	VMOVAPD Z8, Z0
+	VMOVAPD Z12, Z4
+	VMOVAPD Z9, Z1
+	VMOVAPD Z13, Z5
+	VMOVAPD Z10, Z2
+	VMOVAPD Z14, Z6
+	VMOVAPD Z11, Z3
+	VMOVAPD Z15, Z7
+	SUBQ    CX, R8
+	SUBQ    BX, DX
 	SUBQ    CX, R8
 	SUBQ    BX, DX
 	TESTQ   SI, SI
 	JZ      next
-	ADDQ    $-8, SI
+	ADDQ    $-16, SI
 
 next:
-	DECQ    DI
-	JGE     row
+	SUBQ $+2, DI
+	JGE  rows
+
+first:
+	TESTQ   R9, R9
+	JZ      waited
 	VMOVUPD Z0, (R9)
 	VMOVUPD Z1, 64(R9)
 	VMOVUPD Z2, 128(R9)
 	VMOVUPD Z3, K1, 192(R9)
+	VMOVUPD Z4, (R9)(CX*1)
+	VMOVUPD Z5, 64(R9)(CX*1)
+	VMOVUPD Z6, 128(R9)(CX*1)
+	VMOVUPD Z7, K1, 192(R9)(CX*1)
+
+waited:
+	TESTQ        $0x00000001, DI
+	JZ           done
+	VMOVUPD      (R8)(CX*1), Z0
+	VMOVUPD      64(R8)(CX*1), Z1
+	VMOVUPD      128(R8)(CX*1), Z2
+	VMOVUPD.Z    192(R8)(CX*1), K1, Z3
+	TESTQ        SI, SI
+	JZ           alone
+	VBROADCASTSD 8(SI), Z4
+	VMULPD       Z4, Z0, Z0
+	VMULPD       Z4, Z1, Z1
+	VMULPD       Z4, Z2, Z2
+	VMULPD       Z4, Z3, Z3
+
+alone:
+	VMOVUPD Z0, (R8)(CX*1)
+	VMOVUPD Z1, 64(R8)(CX*1)
+	VMOVUPD Z2, 128(R8)(CX*1)
+	VMOVUPD Z3, K1, 192(R8)(CX*1)
+
+done:
 	VZEROUPPER
 	RET
 
 // func solveRows_2_avx512(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
-// Requires: AVX, AVX512DQ, AVX512F
+// Requires: AVX, AVX512F
 TEXT ·solveRows_2_avx512(SB), NOSPLIT, $0-72
-	MOVQ   b+0(FP), AX
-	MOVQ   ldb+8(FP), CX
-	SHLQ   $0x03, CX
-	MOVQ   a+16(FP), DX
-	MOVQ   down+24(FP), BX
-	SHLQ   $0x03, BX
-	MOVQ   d+40(FP), SI
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	MOVQ   AX, DI
-	MOVQ   order+48(FP), R8
+	MOVQ         b+0(FP), AX
+	MOVQ         ldb+8(FP), CX
+	SHLQ         $0x03, CX
+	MOVQ         a+16(FP), DX
+	MOVQ         down+24(FP), BX
+	SHLQ         $0x03, BX
+	MOVQ         d+40(FP), SI
+	MOVQ         AX, DI
+	MOVQ         order+48(FP), R8
+	TESTQ        $0x00000001, R8
+	JZ           rows
+	VMOVUPD      (DI), Z0
+	VMOVUPD      64(DI), Z1
+	TESTQ        SI, SI
+	JZ           firstScaled
+	VBROADCASTSD (SI), Z2
+	VMULPD       Z2, Z0, Z0
+	VMULPD       Z2, Z1, Z1
 
-row:
+firstScaled:
+	VMOVUPD Z0, (DI)
+	VMOVUPD Z1, 64(DI)
+	VMOVAPD Z0, Z0
+	VMOVAPD Z1, Z1
+	ADDQ    CX, DI
+	ADDQ    BX, DX
+	TESTQ   SI, SI
+	JZ      firstDone
+	ADDQ    $+8, SI
+
+firstDone:
+	DECQ R8
+	JZ   done
+
+rows:
 	VMOVUPD (DI), Z2
 	VMOVUPD 64(DI), Z3
+	VMOVUPD (DI)(CX*1), Z4
+	VMOVUPD 64(DI)(CX*1), Z5
 	MOVQ    order+48(FP), R9
-	SUBQ    R8, R9
-	JZ      pivot
-	DECQ    R9
 	MOVQ    DX, R10
+	SUBQ    R8, R9
+	JZ      pivots
+	DECQ    R9
 	MOVQ    AX, R11
 	MOVQ    across+32(FP), R12
 	SHLQ    $0x03, R12
@@ -18053,40 +18358,67 @@ row:
 	JZ      entryDone
 
 entry:
-	VBROADCASTSD (R10), Z4
+	VBROADCASTSD (R10), Z6
+	VBROADCASTSD (R10)(BX*1), Z7
+	VMOVUPD      (R11), Z8
+	VFNMADD231PD Z8, Z6, Z2
+	VFNMADD231PD Z8, Z7, Z4
+	VMOVUPD      64(R11), Z8
+	VFNMADD231PD Z8, Z6, Z3
+	VFNMADD231PD Z8, Z7, Z5
 	ADDQ         R12, R10
-	VFNMADD231PD (R11), Z4, Z2
-	VFNMADD231PD 64(R11), Z4, Z3
 	ADDQ         CX, R11
 	DECQ         R9
 	JNZ          entry
 
 entryDone:
-	VBROADCASTSD (R10), Z4
-	VFNMADD231PD Z0, Z4, Z2
-	VFNMADD231PD Z1, Z4, Z3
+	VBROADCASTSD (R10), Z6
+	VBROADCASTSD (R10)(BX*1), Z7
+	VFNMADD231PD Z0, Z6, Z2
+	VFNMADD231PD Z0, Z7, Z4
+	VFNMADD231PD Z1, Z6, Z3
+	VFNMADD231PD Z1, Z7, Z5
+	MOVQ         across+32(FP), R9
+	SHLQ         $0x03, R9
+	ADDQ         R9, R10
 
-pivot:
+pivots:
 	TESTQ        SI, SI
-	JZ           one
+	JZ           upper
 	VBROADCASTSD (SI), Z0
 	VMULPD       Z0, Z2, Z2
 	VMULPD       Z0, Z3, Z3
 
-one:
-	VMOVUPD Z2, (DI)
-	VMOVUPD Z3, 64(DI)
-	VMOVAPD Z2, Z0
-	VMOVAPD Z3, Z1
+upper:
+	VMOVUPD      Z2, (DI)
+	VMOVUPD      Z3, 64(DI)
+	VBROADCASTSD (R10)(BX*1), Z0
+	VFNMADD231PD Z2, Z0, Z4
+	VFNMADD231PD Z3, Z0, Z5
+	TESTQ        SI, SI
+	JZ           lower
+	VBROADCASTSD 8(SI), Z0
+	VMULPD       Z0, Z4, Z4
+	VMULPD       Z0, Z5, Z5
+
+lower:
+	VMOVUPD Z4, (DI)(CX*1)
+	VMOVUPD Z5, 64(DI)(CX*1)
+	VMOVAPD Z4, Z0
+	VMOVAPD Z5, Z1
+	ADDQ    CX, DI
+	ADDQ    BX, DX
 	ADDQ    CX, DI
 	ADDQ    BX, DX
 	TESTQ   SI, SI
 	JZ      next
-	ADDQ    $+8, SI
+	ADDQ    $+16, SI
 
 next:
-	DECQ R8
-	JNZ  row
+	SUBQ $+2, R8
+	JNZ  rows
+
+done:
 	VZEROUPPER
 	RET
 
@@ -18102,7 +18434,7 @@ TEXT ·multiplyRows_2_avx512(SB), NOSPLIT, $0-72
 	MOVQ  d+40(FP), SI
 	MOVQ  order+48(FP), DI
 	MOVQ  CX, R8
-	DECQ  DI
+	SUBQ  $+2, DI
 	IMULQ DI, R8
 	ADDQ  AX, R8
 	MOVQ  BX, R9
@@ -18113,78 +18445,145 @@ TEXT ·multiplyRows_2_avx512(SB), NOSPLIT, $0-72
 	LEAQ  (SI)(DI*8), SI
 
 begin:
-row:
+	TESTQ DI, DI
+	JL    first
+
+rows:
 	VMOVUPD      (R8), Z0
 	VMOVUPD      64(R8), Z1
+	VMOVUPD      (R8)(CX*1), Z2
+	VMOVUPD      64(R8)(CX*1), Z3
 	TESTQ        SI, SI
-	JZ           one
-	VBROADCASTSD (SI), Z2
-	VMULPD       Z2, Z0, Z0
-	VMULPD       Z2, Z1, Z1
+	JZ           upper
+	VBROADCASTSD (SI), Z4
+	VMULPD       Z4, Z0, Z0
+	VMULPD       Z4, Z1, Z1
 
-one:
-	MOVQ  DI, R9
-	MOVQ  DX, R10
+upper:
+	TESTQ        SI, SI
+	JZ           lower
+	VBROADCASTSD 8(SI), Z4
+	VMULPD       Z4, Z2, Z2
+	VMULPD       Z4, Z3, Z3
+
+lower:
+	MOVQ  DX, R9
+	MOVQ  DI, R10
 	MOVQ  AX, R11
 	MOVQ  across+32(FP), R12
 	SHLQ  $0x03, R12
-	TESTQ R9, R9
+	TESTQ R10, R10
 	JZ    entryDone
 
 entry:
-	VBROADCASTSD (R10), Z2
-	ADDQ         R12, R10
-	VFMADD231PD  (R11), Z2, Z0
-	VFMADD231PD  64(R11), Z2, Z1
+	VBROADCASTSD (R9), Z4
+	VBROADCASTSD (R9)(BX*1), Z5
+	VMOVUPD      (R11), Z6
+	VFMADD231PD  Z6, Z4, Z0
+	VFMADD231PD  Z6, Z5, Z2
+	VMOVUPD      64(R11), Z6
+	VFMADD231PD  Z6, Z4, Z1
+	VFMADD231PD  Z6, Z5, Z3
+	ADDQ         R12, R9
 	ADDQ         CX, R11
-	DECQ         R9
+	DECQ         R10
 	JNZ          entry
 
 entryDone:
-	VMOVUPD Z0, (R8)
-	VMOVUPD Z1, 64(R8)
-	SUBQ    CX, R8
-	SUBQ    BX, DX
-	TESTQ   SI, SI
-	JZ      next
-	ADDQ    $-8, SI
+	VBROADCASTSD (R9)(BX*1), Z4
+	VMOVUPD      (R8), Z5
+	VFMADD231PD  Z5, Z4, Z2
+	VMOVUPD      64(R8), Z5
+	VFMADD231PD  Z5, Z4, Z3
+	VMOVUPD      Z0, (R8)
+	VMOVUPD      Z1, 64(R8)
+	VMOVUPD      Z2, (R8)(CX*1)
+	VMOVUPD      Z3, 64(R8)(CX*1)
+	SUBQ         CX, R8
+	SUBQ         BX, DX
+	SUBQ         CX, R8
+	SUBQ         BX, DX
+	TESTQ        SI, SI
+	JZ           next
+	ADDQ         $-16, SI
 
 next:
-	DECQ DI
-	JGE  row
+	SUBQ $+2, DI
+	JGE  rows
+
+first:
+	TESTQ        $0x00000001, DI
+	JZ           done
+	VMOVUPD      (R8)(CX*1), Z0
+	VMOVUPD      64(R8)(CX*1), Z1
+	TESTQ        SI, SI
+	JZ           alone
+	VBROADCASTSD 8(SI), Z2
+	VMULPD       Z2, Z0, Z0
+	VMULPD       Z2, Z1, Z1
+
+alone:
+	VMOVUPD Z0, (R8)(CX*1)
+	VMOVUPD Z1, 64(R8)(CX*1)
+
+done:
 	VZEROUPPER
 	RET
 
 // func solveRowsPart_2_avx512(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2
 TEXT ·solveRowsPart_2_avx512(SB), NOSPLIT, $0-72
-	MOVQ   cols+56(FP), AX
-	SUBQ   $+8, AX
-	MOVQ   $0x00000000000000ff, CX
-	NEGQ   AX
-	ADDQ   $+8, AX
-	SHRXQ  AX, CX, CX
-	KMOVW  CX, K1
-	MOVQ   b+0(FP), AX
-	MOVQ   ldb+8(FP), CX
-	SHLQ   $0x03, CX
-	MOVQ   a+16(FP), DX
-	MOVQ   down+24(FP), BX
-	SHLQ   $0x03, BX
-	MOVQ   d+40(FP), SI
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	MOVQ   AX, DI
-	MOVQ   order+48(FP), R8
+	MOVQ         cols+56(FP), AX
+	SUBQ         $+8, AX
+	MOVQ         $0x00000000000000ff, CX
+	NEGQ         AX
+	ADDQ         $+8, AX
+	SHRXQ        AX, CX, CX
+	KMOVW        CX, K1
+	MOVQ         b+0(FP), AX
+	MOVQ         ldb+8(FP), CX
+	SHLQ         $0x03, CX
+	MOVQ         a+16(FP), DX
+	MOVQ         down+24(FP), BX
+	SHLQ         $0x03, BX
+	MOVQ         d+40(FP), SI
+	MOVQ         AX, DI
+	MOVQ         order+48(FP), R8
+	TESTQ        $0x00000001, R8
+	JZ           rows
+	VMOVUPD      (DI), Z0
+	VMOVUPD.Z    64(DI), K1, Z1
+	TESTQ        SI, SI
+	JZ           firstScaled
+	VBROADCASTSD (SI), Z2
+	VMULPD       Z2, Z0, Z0
+	VMULPD       Z2, Z1, Z1
 
-row:
+firstScaled:
+	VMOVUPD Z0, (DI)
+	VMOVUPD Z1, K1, 64(DI)
+	VMOVAPD Z0, Z0
+	VMOVAPD Z1, Z1
+	ADDQ    CX, DI
+	ADDQ    BX, DX
+	TESTQ   SI, SI
+	JZ      firstDone
+	ADDQ    $+8, SI
+
+firstDone:
+	DECQ R8
+	JZ   done
+
+rows:
 	VMOVUPD   (DI), Z2
 	VMOVUPD.Z 64(DI), K1, Z3
+	VMOVUPD   (DI)(CX*1), Z4
+	VMOVUPD.Z 64(DI)(CX*1), K1, Z5
 	MOVQ      order+48(FP), R9
-	SUBQ      R8, R9
-	JZ        pivot
-	DECQ      R9
 	MOVQ      DX, R10
+	SUBQ      R8, R9
+	JZ        pivots
+	DECQ      R9
 	MOVQ      AX, R11
 	MOVQ      across+32(FP), R12
 	SHLQ      $0x03, R12
@@ -18192,41 +18591,67 @@ row:
 	JZ        entryDone
 
 entry:
-	VBROADCASTSD (R10), Z4
+	VBROADCASTSD (R10), Z6
+	VBROADCASTSD (R10)(BX*1), Z7
+	VMOVUPD      (R11), Z8
+	VFNMADD231PD Z8, Z6, Z2
+	VFNMADD231PD Z8, Z7, Z4
+	VMOVUPD.Z    64(R11), K1, Z8
+	VFNMADD231PD Z8, Z6, Z3
+	VFNMADD231PD Z8, Z7, Z5
 	ADDQ         R12, R10
-	VFNMADD231PD (R11), Z4, Z2
-	VMOVUPD.Z    64(R11), K1, Z5
-	VFNMADD231PD Z5, Z4, Z3
 	ADDQ         CX, R11
 	DECQ         R9
 	JNZ          entry
 
 entryDone:
-	VBROADCASTSD (R10), Z4
-	VFNMADD231PD Z0, Z4, Z2
-	VFNMADD231PD Z1, Z4, Z3
+	VBROADCASTSD (R10), Z6
+	VBROADCASTSD (R10)(BX*1), Z7
+	VFNMADD231PD Z0, Z6, Z2
+	VFNMADD231PD Z0, Z7, Z4
+	VFNMADD231PD Z1, Z6, Z3
+	VFNMADD231PD Z1, Z7, Z5
+	MOVQ         across+32(FP), R9
+	SHLQ         $0x03, R9
+	ADDQ         R9, R10
 
-pivot:
+pivots:
 	TESTQ        SI, SI
-	JZ           one
+	JZ           upper
 	VBROADCASTSD (SI), Z0
 	VMULPD       Z0, Z2, Z2
 	VMULPD       Z0, Z3, Z3
 
-one:
-	VMOVUPD Z2, (DI)
-	VMOVUPD Z3, K1, 64(DI)
-	VMOVAPD Z2, Z0
-	VMOVAPD Z3, Z1
+upper:
+	VMOVUPD      Z2, (DI)
+	VMOVUPD      Z3, K1, 64(DI)
+	VBROADCASTSD (R10)(BX*1), Z0
+	VFNMADD231PD Z2, Z0, Z4
+	VFNMADD231PD Z3, Z0, Z5
+	TESTQ        SI, SI
+	JZ           lower
+	VBROADCASTSD 8(SI), Z0
+	VMULPD       Z0, Z4, Z4
+	VMULPD       Z0, Z5, Z5
+
+lower:
+	VMOVUPD Z4, (DI)(CX*1)
+	VMOVUPD Z5, K1, 64(DI)(CX*1)
+	VMOVAPD Z4, Z0
+	VMOVAPD Z5, Z1
+	ADDQ    CX, DI
+	ADDQ    BX, DX
 	ADDQ    CX, DI
 	ADDQ    BX, DX
 	TESTQ   SI, SI
 	JZ      next
-	ADDQ    $+8, SI
+	ADDQ    $+16, SI
 
 next:
-	DECQ R8
-	JNZ  row
+	SUBQ $+2, R8
+	JNZ  rows
+
+done:
 	VZEROUPPER
 	RET
 
@@ -18249,7 +18674,7 @@ TEXT ·multiplyRowsPart_2_avx512(SB), NOSPLIT, $0-72
 	MOVQ  d+40(FP), SI
 	MOVQ  order+48(FP), DI
 	MOVQ  CX, R8
-	DECQ  DI
+	SUBQ  $+2, DI
 	IMULQ DI, R8
 	ADDQ  AX, R8
 	MOVQ  BX, R9
@@ -18262,87 +18687,158 @@ TEXT ·multiplyRowsPart_2_avx512(SB), NOSPLIT, $0-72
 begin:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
 	XORQ   R9, R9
+	TESTQ  DI, DI
+	JL     first
 
-row:
-	VMOVUPD      (R8), Z2
-	VMOVUPD.Z    64(R8), K1, Z3
+rows:
+	VMOVUPD      (R8), Z4
+	VMOVUPD.Z    64(R8), K1, Z5
+	VMOVUPD      (R8)(CX*1), Z6
+	VMOVUPD.Z    64(R8)(CX*1), K1, Z7
 	TESTQ        SI, SI
-	JZ           one
-	VBROADCASTSD (SI), Z4
-	VMULPD       Z4, Z2, Z2
-	VMULPD       Z4, Z3, Z3
+	JZ           upper
+	VBROADCASTSD (SI), Z8
+	VMULPD       Z8, Z4, Z4
+	VMULPD       Z8, Z5, Z5
 
-one:
-	MOVQ  DI, R10
-	MOVQ  DX, R11
+upper:
+	TESTQ        SI, SI
+	JZ           lower
+	VBROADCASTSD 8(SI), Z8
+	VMULPD       Z8, Z6, Z6
+	VMULPD       Z8, Z7, Z7
+
+lower:
+	MOVQ  DX, R10
+	MOVQ  DI, R11
 	MOVQ  AX, R12
 	MOVQ  across+32(FP), R13
 	SHLQ  $0x03, R13
-	TESTQ R10, R10
+	TESTQ R11, R11
 	JZ    entryDone
 
 entry:
-	VBROADCASTSD (R11), Z4
-	ADDQ         R13, R11
-	VFMADD231PD  (R12), Z4, Z2
-	VMOVUPD.Z    64(R12), K1, Z5
-	VFMADD231PD  Z5, Z4, Z3
+	VBROADCASTSD (R10), Z8
+	VBROADCASTSD (R10)(BX*1), Z9
+	VMOVUPD      (R12), Z10
+	VFMADD231PD  Z10, Z8, Z4
+	VFMADD231PD  Z10, Z9, Z6
+	VMOVUPD.Z    64(R12), K1, Z10
+	VFMADD231PD  Z10, Z8, Z5
+	VFMADD231PD  Z10, Z9, Z7
+	ADDQ         R13, R10
 	ADDQ         CX, R12
-	DECQ         R10
+	DECQ         R11
 	JNZ          entry
 
 entryDone:
-	TESTQ   R9, R9
-	JZ      wait
-	VMOVUPD Z0, (R9)
-	VMOVUPD Z1, K1, 64(R9)
+	VBROADCASTSD (R10)(BX*1), Z8
+	VMOVUPD      (R8), Z9
+	VFMADD231PD  Z9, Z8, Z6
+	VMOVUPD.Z    64(R8), K1, Z9
+	VFMADD231PD  Z9, Z8, Z7
+	TESTQ        R9, R9
+	JZ           wait
+	VMOVUPD      Z0, (R9)
+	VMOVUPD      Z1, K1, 64(R9)
+	VMOVUPD      Z2, (R9)(CX*1)
+	VMOVUPD      Z3, K1, 64(R9)(CX*1)
 
 wait:
 	MOVQ    R8, R9
-	VMOVAPD Z2, Z0
-	VMOVAPD Z3, Z1
+	VMOVAPD Z4, Z0
+	VMOVAPD Z6, Z2
+	VMOVAPD Z5, Z1
+	VMOVAPD Z7, Z3
+	SUBQ    CX, R8
+	SUBQ    BX, DX
 	SUBQ    CX, R8
 	SUBQ    BX, DX
 	TESTQ   SI, SI
 	JZ      next
-	ADDQ    $-8, SI
+	ADDQ    $-16, SI
 
 next:
-	DECQ    DI
-	JGE     row
+	SUBQ $+2, DI
+	JGE  rows
+
+first:
+	TESTQ   R9, R9
+	JZ      waited
 	VMOVUPD Z0, (R9)
 	VMOVUPD Z1, K1, 64(R9)
+	VMOVUPD Z2, (R9)(CX*1)
+	VMOVUPD Z3, K1, 64(R9)(CX*1)
+
+waited:
+	TESTQ        $0x00000001, DI
+	JZ           done
+	VMOVUPD      (R8)(CX*1), Z0
+	VMOVUPD.Z    64(R8)(CX*1), K1, Z1
+	TESTQ        SI, SI
+	JZ           alone
+	VBROADCASTSD 8(SI), Z2
+	VMULPD       Z2, Z0, Z0
+	VMULPD       Z2, Z1, Z1
+
+alone:
+	VMOVUPD Z0, (R8)(CX*1)
+	VMOVUPD Z1, K1, 64(R8)(CX*1)
+
+done:
 	VZEROUPPER
 	RET
 
 // func solveRows_1_avx512(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2
 TEXT ·solveRows_1_avx512(SB), NOSPLIT, $0-72
-	MOVQ   cols+56(FP), AX
-	MOVQ   $0x00000000000000ff, CX
-	NEGQ   AX
-	ADDQ   $+8, AX
-	SHRXQ  AX, CX, CX
-	KMOVW  CX, K1
-	MOVQ   b+0(FP), AX
-	MOVQ   ldb+8(FP), CX
-	SHLQ   $0x03, CX
-	MOVQ   a+16(FP), DX
-	MOVQ   down+24(FP), BX
-	SHLQ   $0x03, BX
-	MOVQ   d+40(FP), SI
-	VXORPD Z0, Z0, Z0
-	MOVQ   AX, DI
-	MOVQ   order+48(FP), R8
+	MOVQ         cols+56(FP), AX
+	MOVQ         $0x00000000000000ff, CX
+	NEGQ         AX
+	ADDQ         $+8, AX
+	SHRXQ        AX, CX, CX
+	KMOVW        CX, K1
+	MOVQ         b+0(FP), AX
+	MOVQ         ldb+8(FP), CX
+	SHLQ         $0x03, CX
+	MOVQ         a+16(FP), DX
+	MOVQ         down+24(FP), BX
+	SHLQ         $0x03, BX
+	MOVQ         d+40(FP), SI
+	MOVQ         AX, DI
+	MOVQ         order+48(FP), R8
+	TESTQ        $0x00000001, R8
+	JZ           rows
+	VMOVUPD.Z    (DI), K1, Z0
+	TESTQ        SI, SI
+	JZ           firstScaled
+	VBROADCASTSD (SI), Z1
+	VMULPD       Z1, Z0, Z0
 
-row:
+firstScaled:
+	VMOVUPD Z0, K1, (DI)
+	VMOVAPD Z0, Z0
+	ADDQ    CX, DI
+	ADDQ    BX, DX
+	TESTQ   SI, SI
+	JZ      firstDone
+	ADDQ    $+8, SI
+
+firstDone:
+	DECQ R8
+	JZ   done
+
+rows:
 	VMOVUPD.Z (DI), K1, Z1
+	VMOVUPD.Z (DI)(CX*1), K1, Z2
 	MOVQ      order+48(FP), R9
-	SUBQ      R8, R9
-	JZ        pivot
-	DECQ      R9
 	MOVQ      DX, R10
+	SUBQ      R8, R9
+	JZ        pivots
+	DECQ      R9
 	MOVQ      AX, R11
 	MOVQ      across+32(FP), R12
 	SHLQ      $0x03, R12
@@ -18350,36 +18846,56 @@ row:
 	JZ        entryDone
 
 entry:
-	VBROADCASTSD (R10), Z2
+	VBROADCASTSD (R10), Z3
+	VBROADCASTSD (R10)(BX*1), Z4
+	VMOVUPD.Z    (R11), K1, Z5
+	VFNMADD231PD Z5, Z3, Z1
+	VFNMADD231PD Z5, Z4, Z2
 	ADDQ         R12, R10
-	VMOVUPD.Z    (R11), K1, Z3
-	VFNMADD231PD Z3, Z2, Z1
 	ADDQ         CX, R11
 	DECQ         R9
 	JNZ          entry
 
 entryDone:
-	VBROADCASTSD (R10), Z2
-	VFNMADD231PD Z0, Z2, Z1
+	VBROADCASTSD (R10), Z3
+	VBROADCASTSD (R10)(BX*1), Z4
+	VFNMADD231PD Z0, Z3, Z1
+	VFNMADD231PD Z0, Z4, Z2
+	MOVQ         across+32(FP), R9
+	SHLQ         $0x03, R9
+	ADDQ         R9, R10
 
-pivot:
+pivots:
 	TESTQ        SI, SI
-	JZ           one
+	JZ           upper
 	VBROADCASTSD (SI), Z0
 	VMULPD       Z0, Z1, Z1
 
-one:
-	VMOVUPD Z1, K1, (DI)
-	VMOVAPD Z1, Z0
+upper:
+	VMOVUPD      Z1, K1, (DI)
+	VBROADCASTSD (R10)(BX*1), Z0
+	VFNMADD231PD Z1, Z0, Z2
+	TESTQ        SI, SI
+	JZ           lower
+	VBROADCASTSD 8(SI), Z0
+	VMULPD       Z0, Z2, Z2
+
+lower:
+	VMOVUPD Z2, K1, (DI)(CX*1)
+	VMOVAPD Z2, Z0
+	ADDQ    CX, DI
+	ADDQ    BX, DX
 	ADDQ    CX, DI
 	ADDQ    BX, DX
 	TESTQ   SI, SI
 	JZ      next
-	ADDQ    $+8, SI
+	ADDQ    $+16, SI
 
 next:
-	DECQ R8
-	JNZ  row
+	SUBQ $+2, R8
+	JNZ  rows
+
+done:
 	VZEROUPPER
 	RET
 
@@ -18401,7 +18917,7 @@ TEXT ·multiplyRows_1_avx512(SB), NOSPLIT, $0-72
 	MOVQ  d+40(FP), SI
 	MOVQ  order+48(FP), DI
 	MOVQ  CX, R8
-	DECQ  DI
+	SUBQ  $+2, DI
 	IMULQ DI, R8
 	ADDQ  AX, R8
 	MOVQ  BX, R9
@@ -18413,51 +18929,89 @@ TEXT ·multiplyRows_1_avx512(SB), NOSPLIT, $0-72
 
 begin:
 	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
 	XORQ   R9, R9
+	TESTQ  DI, DI
+	JL     first
 
-row:
-	VMOVUPD.Z    (R8), K1, Z1
+rows:
+	VMOVUPD.Z    (R8), K1, Z2
+	VMOVUPD.Z    (R8)(CX*1), K1, Z3
 	TESTQ        SI, SI
-	JZ           one
-	VBROADCASTSD (SI), Z2
-	VMULPD       Z2, Z1, Z1
+	JZ           upper
+	VBROADCASTSD (SI), Z4
+	VMULPD       Z4, Z2, Z2
 
-one:
-	MOVQ  DI, R10
-	MOVQ  DX, R11
+upper:
+	TESTQ        SI, SI
+	JZ           lower
+	VBROADCASTSD 8(SI), Z4
+	VMULPD       Z4, Z3, Z3
+
+lower:
+	MOVQ  DX, R10
+	MOVQ  DI, R11
 	MOVQ  AX, R12
 	MOVQ  across+32(FP), R13
 	SHLQ  $0x03, R13
-	TESTQ R10, R10
+	TESTQ R11, R11
 	JZ    entryDone
 
 entry:
-	VBROADCASTSD (R11), Z2
-	ADDQ         R13, R11
-	VMOVUPD.Z    (R12), K1, Z3
-	VFMADD231PD  Z3, Z2, Z1
+	VBROADCASTSD (R10), Z4
+	VBROADCASTSD (R10)(BX*1), Z5
+	VMOVUPD.Z    (R12), K1, Z6
+	VFMADD231PD  Z6, Z4, Z2
+	VFMADD231PD  Z6, Z5, Z3
+	ADDQ         R13, R10
 	ADDQ         CX, R12
-	DECQ         R10
+	DECQ         R11
 	JNZ          entry
 
 entryDone:
-	TESTQ   R9, R9
-	JZ      wait
-	VMOVUPD Z0, K1, (R9)
+	VBROADCASTSD (R10)(BX*1), Z4
+	VMOVUPD.Z    (R8), K1, Z5
+	VFMADD231PD  Z5, Z4, Z3
+	TESTQ        R9, R9
+	JZ           wait
+	VMOVUPD      Z0, K1, (R9)
+	VMOVUPD      Z1, K1, (R9)(CX*1)
 
 wait:
 	MOVQ    R8, R9
-	VMOVAPD Z1, Z0
+	VMOVAPD Z2, Z0
+	VMOVAPD Z3, Z1
+	SUBQ    CX, R8
+	SUBQ    BX, DX
 	SUBQ    CX, R8
 	SUBQ    BX, DX
 	TESTQ   SI, SI
 	JZ      next
-	ADDQ    $-8, SI
+	ADDQ    $-16, SI
 
 next:
-	DECQ    DI
-	JGE     row
+	SUBQ $+2, DI
+	JGE  rows
+
+first:
+	TESTQ   R9, R9
+	JZ      waited
 	VMOVUPD Z0, K1, (R9)
+	VMOVUPD Z1, K1, (R9)(CX*1)
+
+waited:
+	TESTQ        $0x00000001, DI
+	JZ           done
+	VMOVUPD.Z    (R8)(CX*1), K1, Z0
+	TESTQ        SI, SI
+	JZ           alone
+	VBROADCASTSD 8(SI), Z1
+	VMULPD       Z1, Z0, Z0
+
+alone:
+	VMOVUPD Z0, K1, (R8)(CX*1)
+
+done:
 	VZEROUPPER
 	RET
 

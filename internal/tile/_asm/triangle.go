@@ -51,7 +51,7 @@ func solveFew(t isa, x *number) {
 	eight := GP64() // the entries of a row from the eighth on
 	solved := make([]vector, t.fewRows())
 	for i := range solved {
-		sums := p.load(p.b)
+		sums := p.load(Mem{Base: p.b})
 		if i > 8 {
 			LEAQ(Mem{Base: entries.base, Index: entries.step, Scale: 8}, eight)
 		}
@@ -64,8 +64,8 @@ func solveFew(t isa, x *number) {
 			x.broadcast(from.at(k%8, 0), factor)
 			x.subtract(last, factor, sums[0])
 		}
-		p.scale(fmt.Sprint("one", i), sums)
-		p.store(sums, p.b)
+		p.scale(fmt.Sprint("one", i), 0, sums)
+		p.store(sums, Mem{Base: p.b})
 		solved[i] = sums[0]
 		if i+1 < len(solved) {
 			p.next(fmt.Sprint("next", i), "done")
@@ -129,92 +129,144 @@ func (x *number) partOfRow(t isa, n reg.GPVirtual) access {
 }
 
 // load returns the vectors of a row.
-func (p *triangleTile) load(row reg.GPVirtual) []vector {
+func (p *triangleTile) load(row Mem) []vector {
 	v := make([]vector, len(p.io))
 	for k, io := range p.io {
-		v[k] = io.load(Mem{Base: row, Disp: k * p.t.bytes()})
+		v[k] = io.load(row.Offset(k * p.t.bytes()))
 	}
 	return v
 }
 
 // store stores the vectors of a row.
-func (p *triangleTile) store(v []vector, row reg.GPVirtual) {
+func (p *triangleTile) store(v []vector, row Mem) {
 	for k, io := range p.io {
-		io.store(v[k], Mem{Base: row, Disp: k * p.t.bytes()})
+		io.store(v[k], row.Offset(k*p.t.bytes()))
 	}
 }
 
-// scale multiplies the vectors of a row by its factor, if there are factors.
-func (p *triangleTile) scale(label string, v []vector) {
+// after returns the address of the row after another one.
+func (p *triangleTile) after(row reg.GPVirtual) Mem { return Mem{Base: row, Index: p.ldb, Scale: 1} }
+
+// scale multiplies the vectors of a row by a factor, the present one or one after it, if there are factors.
+func (p *triangleTile) scale(label string, factor int, v []vector) {
 	TESTQ(p.d, p.d)
 	JZ(LabelRef(label))
 	by := p.t.vec()
-	p.x.broadcast(Mem{Base: p.d}, by)
+	p.x.broadcast(Mem{Base: p.d, Disp: factor * p.x.size}, by)
 	for k := range v {
 		p.x.multiply(by, v[k], v[k])
 	}
 	Label(label)
 }
 
-// products adds the products of the next entries of a row of A and of rows of B, or subtracts them, and moves
-// the pointers on.
-func (p *triangleTile) products(n, entry, row reg.GPVirtual, sums []vector, fma func(...Op)) {
+// moveOn moves on by some rows, to the ones before if negative.
+func (p *triangleTile) moveOn(label string, rows int, row reg.GPVirtual) {
+	add := ADDQ
+	if rows < 0 {
+		add = SUBQ
+	}
+	for range max(rows, -rows) {
+		add(p.ldb, row)
+		add(p.down, p.a)
+	}
+	TESTQ(p.d, p.d)
+	JZ(LabelRef(label))
+	advance(rows*p.x.size, p.d)
+	Label(label)
+}
+
+// products adds the products of the next entries of two rows of A and of rows of B, or subtracts them, and
+// moves the pointers on.
+func (p *triangleTile) products(n, entry, row reg.GPVirtual, first, second []vector, fma func(...Op)) {
 	across := bytesParam("across", p.x.size)
 	repeat("entry", n, func() {
-		factor := p.t.vec()
-		p.x.broadcast(Mem{Base: entry}, factor)
+		p.factors(entry, p.vectorsOf(row), first, second, fma)
 		ADDQ(across, entry)
-		for k, io := range p.io {
-			fma(io.operand(Mem{Base: row, Disp: k * p.t.bytes()}), factor, sums[k])
-		}
 		ADDQ(p.ldb, row)
 	})
 }
 
-// solveRows emits the solution of a system, row after row. The last row that is solved stays in registers: a
-// row that was just stored takes long to load.
+// factors adds the products of an entry of two rows of A and of a row of B, or subtracts them.
+func (p *triangleTile) factors(
+	entry reg.GPVirtual, row func(k int) vector, first, second []vector, fma func(...Op),
+) {
+	upper, lower := p.t.vec(), p.t.vec()
+	p.x.broadcast(Mem{Base: entry}, upper)
+	p.x.broadcast(Mem{Base: entry, Index: p.down, Scale: 1}, lower)
+	for k := range first {
+		v := row(k)
+		fma(v, upper, first[k])
+		fma(v, lower, second[k])
+	}
+}
+
+// vectorsOf returns what loads the vectors of a row one after the other: AVX2 has no registers for all.
+func (p *triangleTile) vectorsOf(row reg.GPVirtual) func(k int) vector {
+	return func(k int) vector { return p.io[k].load(Mem{Base: row, Disp: k * p.t.bytes()}) }
+}
+
+// inRegisters returns the vectors of a row in registers.
+func inRegisters(row []vector) func(k int) vector { return func(k int) vector { return row[k] } }
+
+// factor adds the products of one entry and of a row of B, or subtracts them.
+func (p *triangleTile) factor(entry Mem, row func(k int) vector, sums []vector, fma func(...Op)) {
+	factor := p.t.vec()
+	p.x.broadcast(entry, factor)
+	for k := range sums {
+		fma(row(k), factor, sums[k])
+	}
+}
+
+// solveRows emits the solution of a system, two rows at a time, and the first row of an odd number alone. The
+// last row that is solved stays in registers: a row that was just stored takes long to load.
 func solveRows(t isa, x *number, vectors int, part bool) {
 	p := newTriangleTile(t, x, "solveRows", vectors, part,
 		"works like solveRowsGeneric for %d vectors of columns, or the last one a part, order >= 1.")
-	last, row, left := t.zeros(vectors), fresh(p.b), param("order")
-	Label("row")
-	sums := p.load(row)
-	known := param("order")
-	SUBQ(left, known)
-	JZ(LabelRef("pivot"))
-	DECQ(known)
-	entry, from := fresh(p.a), fresh(p.b)
-	p.products(known, entry, from, sums, x.subtract)
-	factor := t.vec()
-	x.broadcast(Mem{Base: entry}, factor)
-	for k := range sums {
-		x.subtract(last[k], factor, sums[k])
+	last, row, left := t.vecs(vectors), fresh(p.b), param("order")
+	keep := func(sums []vector) {
+		for k := range sums {
+			VMOVAPD(sums[k], last[k])
+		}
 	}
-	Label("pivot")
-	p.scale("one", sums)
-	p.store(sums, row)
-	for k := range sums {
-		VMOVAPD(sums[k], last[k])
-	}
-	ADDQ(p.ldb, row)
-	ADDQ(p.down, p.a)
-	TESTQ(p.d, p.d)
-	JZ(LabelRef("next"))
-	advance(x.size, p.d)
-	Label("next")
+	TESTQ(U32(1), left)
+	JZ(LabelRef("rows"))
+	sums := p.load(Mem{Base: row})
+	p.scale("firstScaled", 0, sums)
+	p.store(sums, Mem{Base: row})
+	keep(sums)
+	p.moveOn("firstDone", 1, row)
 	DECQ(left)
-	JNZ(LabelRef("row"))
+	JZ(LabelRef("done"))
+	Label("rows")
+	first, second, known, entry := p.load(Mem{Base: row}), p.load(p.after(row)), param("order"), fresh(p.a)
+	SUBQ(left, known)
+	JZ(LabelRef("pivots"))
+	DECQ(known)
+	p.products(known, entry, fresh(p.b), first, second, x.subtract)
+	p.factors(entry, inRegisters(last), first, second, x.subtract)
+	ADDQ(bytesParam("across", x.size), entry)
+	Label("pivots")
+	p.scale("upper", 0, first)
+	p.store(first, Mem{Base: row})
+	p.factor(Mem{Base: entry, Index: p.down, Scale: 1}, inRegisters(first), second, x.subtract)
+	p.scale("lower", 1, second)
+	p.store(second, p.after(row))
+	keep(second)
+	p.moveOn("next", 2, row)
+	SUBQ(I8(2), left)
+	JNZ(LabelRef("rows"))
+	Label("done")
 	finish()
 }
 
-// multiplyRows emits a product, the last row first: a row is overwritten when no other one needs it. Where
-// masks have registers, a part of a row is stored one row later: the lanes behind its columns are of the next
-// row, which takes long to load when it was just stored.
+// multiplyRows emits a product, the last two rows first: a row is overwritten when no other one needs it. The
+// first row of an odd number is alone. Where masks have registers, parts of rows are stored two rows later:
+// the lanes behind their columns are of the next row, which takes long to load when it was just stored.
 func multiplyRows(t isa, x *number, vectors int, part bool) {
 	p := newTriangleTile(t, x, "multiplyRows", vectors, part,
 		"works like multiplyRowsGeneric for %d vectors of columns, or the last one a part, order >= 1.")
 	left, row := param("order"), fresh(p.ldb)
-	DECQ(left) // rows before the present one
+	SUBQ(I8(2), left) // rows before the present two
 	IMULQ(left, row)
 	ADDQ(p.b, row)
 	offset := fresh(p.down)
@@ -224,38 +276,51 @@ func multiplyRows(t isa, x *number, vectors int, part bool) {
 	JZ(LabelRef("begin"))
 	LEAQ(Mem{Base: p.d, Index: left, Scale: uint8(x.size)}, p.d)
 	Label("begin")
-	var waiting []vector // the row computed last, and where it goes
+	var waiting [2][]vector // the rows computed last, and where they go
 	to, later := GP64(), part && t.evex
 	if later {
-		waiting = t.zeros(vectors)
+		waiting = [2][]vector{t.zeros(vectors), t.zeros(vectors)}
 		XORQ(to, to)
 	}
-	Label("row")
-	sums := p.load(row)
-	p.scale("one", sums)
-	p.products(fresh(left), fresh(p.a), fresh(p.b), sums, x.fma)
-	if later {
+	stored := func(label string) {
 		TESTQ(to, to)
-		JZ(LabelRef("wait"))
-		p.store(waiting, to)
-		Label("wait")
+		JZ(LabelRef(label))
+		p.store(waiting[0], Mem{Base: to})
+		p.store(waiting[1], p.after(to))
+		Label(label)
+	}
+	TESTQ(left, left)
+	JL(LabelRef("first"))
+	Label("rows")
+	first, second := p.load(Mem{Base: row}), p.load(p.after(row))
+	p.scale("upper", 0, first)
+	p.scale("lower", 1, second)
+	entry := fresh(p.a)
+	p.products(fresh(left), entry, fresh(p.b), first, second, x.fma)
+	p.factor(Mem{Base: entry, Index: p.down, Scale: 1}, p.vectorsOf(row), second, x.fma)
+	if later {
+		stored("wait")
 		MOVQ(row, to)
-		for k := range sums {
-			VMOVAPD(sums[k], waiting[k])
+		for k := range first {
+			VMOVAPD(first[k], waiting[0][k])
+			VMOVAPD(second[k], waiting[1][k])
 		}
 	} else {
-		p.store(sums, row)
+		p.store(first, Mem{Base: row})
+		p.store(second, p.after(row))
 	}
-	SUBQ(p.ldb, row)
-	SUBQ(p.down, p.a)
-	TESTQ(p.d, p.d)
-	JZ(LabelRef("next"))
-	advance(-x.size, p.d)
-	Label("next")
-	DECQ(left)
-	JGE(LabelRef("row"))
+	p.moveOn("next", -2, row)
+	SUBQ(I8(2), left)
+	JGE(LabelRef("rows"))
+	Label("first")
 	if later {
-		p.store(waiting, to)
+		stored("waited")
 	}
+	TESTQ(U32(1), left)
+	JZ(LabelRef("done"))
+	sums := p.load(p.after(row))
+	p.scale("alone", 1, sums)
+	p.store(sums, p.after(row))
+	Label("done")
 	finish()
 }
