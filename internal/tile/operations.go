@@ -101,9 +101,9 @@ type operations struct {
 	swap               [17]int
 	solveRows          [21]int
 	multiplyRows       [21]int
-	solveRowsPart      [21]int
-	multiplyRowsPart   [21]int
-	solveFew           [17]int
+	solveRowsPart      [19]int
+	multiplyRowsPart   [19]int
+	solveFew           [2]int
 	solvePairs         [21]int
 	multiplyPairs      [21]int
 	solveWholePairs    [17]int

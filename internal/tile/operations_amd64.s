@@ -164,38 +164,33 @@ DATA operations_avx2<>+6272(SB)/8, $·multiplyRows32_1_avx2(SB)
 DATA operations_avx2<>+6280(SB)/8, $·multiplyRows32_2_avx2(SB)
 DATA operations_avx2<>+6296(SB)/8, $·multiplyRows32_4_avx2(SB)
 DATA operations_avx2<>+6320(SB)/8, $·solveRowsPart_2_avx2(SB)
-DATA operations_avx2<>+6336(SB)/8, $·solveRowsPart_4_avx2(SB)
 DATA operations_avx2<>+6448(SB)/8, $·solveRowsPart32_2_avx2(SB)
-DATA operations_avx2<>+6464(SB)/8, $·solveRowsPart32_4_avx2(SB)
-DATA operations_avx2<>+6488(SB)/8, $·multiplyRowsPart_2_avx2(SB)
-DATA operations_avx2<>+6504(SB)/8, $·multiplyRowsPart_4_avx2(SB)
-DATA operations_avx2<>+6616(SB)/8, $·multiplyRowsPart32_2_avx2(SB)
-DATA operations_avx2<>+6632(SB)/8, $·multiplyRowsPart32_4_avx2(SB)
-DATA operations_avx2<>+6640(SB)/8, $·solveFew_avx2(SB)
-DATA operations_avx2<>+6768(SB)/8, $·solveFew32_avx2(SB)
-DATA operations_avx2<>+6784(SB)/8, $·solvePairs_1_avx2(SB)
-DATA operations_avx2<>+6792(SB)/8, $·solvePairs_2_avx2(SB)
-DATA operations_avx2<>+6808(SB)/8, $·solvePairs_4_avx2(SB)
-DATA operations_avx2<>+6912(SB)/8, $·solvePairs32_1_avx2(SB)
-DATA operations_avx2<>+6920(SB)/8, $·solvePairs32_2_avx2(SB)
-DATA operations_avx2<>+6936(SB)/8, $·solvePairs32_4_avx2(SB)
-DATA operations_avx2<>+6952(SB)/8, $·multiplyPairs_1_avx2(SB)
-DATA operations_avx2<>+6960(SB)/8, $·multiplyPairs_2_avx2(SB)
-DATA operations_avx2<>+6976(SB)/8, $·multiplyPairs_4_avx2(SB)
-DATA operations_avx2<>+7080(SB)/8, $·multiplyPairs32_1_avx2(SB)
-DATA operations_avx2<>+7088(SB)/8, $·multiplyPairs32_2_avx2(SB)
-DATA operations_avx2<>+7104(SB)/8, $·multiplyPairs32_4_avx2(SB)
-DATA operations_avx2<>+7112(SB)/8, $·solveWholePairs_avx2(SB)
-DATA operations_avx2<>+7240(SB)/8, $·solveWholePairs32_avx2(SB)
-DATA operations_avx2<>+7248(SB)/8, $·multiplyWholePairs_avx2(SB)
-DATA operations_avx2<>+7376(SB)/8, $·multiplyWholePairs32_avx2(SB)
-DATA operations_avx2<>+7384(SB)/8, $·solvePair_avx2(SB)
-DATA operations_avx2<>+7512(SB)/8, $·solvePair32_avx2(SB)
-DATA operations_avx2<>+7520(SB)/8, $·multiplyPair_avx2(SB)
-DATA operations_avx2<>+7648(SB)/8, $·multiplyPair32_avx2(SB)
-DATA operations_avx2<>+7656(SB)/8, $·solveUpper_avx2(SB)
-DATA operations_avx2<>+7664(SB)/8, $·fmaPeak_avx2(SB)
-GLOBL operations_avx2<>(SB), NOPTR, $7744
+DATA operations_avx2<>+6472(SB)/8, $·multiplyRowsPart_2_avx2(SB)
+DATA operations_avx2<>+6600(SB)/8, $·multiplyRowsPart32_2_avx2(SB)
+DATA operations_avx2<>+6608(SB)/8, $·solveFew_avx2(SB)
+DATA operations_avx2<>+6632(SB)/8, $·solvePairs_1_avx2(SB)
+DATA operations_avx2<>+6640(SB)/8, $·solvePairs_2_avx2(SB)
+DATA operations_avx2<>+6656(SB)/8, $·solvePairs_4_avx2(SB)
+DATA operations_avx2<>+6760(SB)/8, $·solvePairs32_1_avx2(SB)
+DATA operations_avx2<>+6768(SB)/8, $·solvePairs32_2_avx2(SB)
+DATA operations_avx2<>+6784(SB)/8, $·solvePairs32_4_avx2(SB)
+DATA operations_avx2<>+6800(SB)/8, $·multiplyPairs_1_avx2(SB)
+DATA operations_avx2<>+6808(SB)/8, $·multiplyPairs_2_avx2(SB)
+DATA operations_avx2<>+6824(SB)/8, $·multiplyPairs_4_avx2(SB)
+DATA operations_avx2<>+6928(SB)/8, $·multiplyPairs32_1_avx2(SB)
+DATA operations_avx2<>+6936(SB)/8, $·multiplyPairs32_2_avx2(SB)
+DATA operations_avx2<>+6952(SB)/8, $·multiplyPairs32_4_avx2(SB)
+DATA operations_avx2<>+6960(SB)/8, $·solveWholePairs_avx2(SB)
+DATA operations_avx2<>+7088(SB)/8, $·solveWholePairs32_avx2(SB)
+DATA operations_avx2<>+7096(SB)/8, $·multiplyWholePairs_avx2(SB)
+DATA operations_avx2<>+7224(SB)/8, $·multiplyWholePairs32_avx2(SB)
+DATA operations_avx2<>+7232(SB)/8, $·solvePair_avx2(SB)
+DATA operations_avx2<>+7360(SB)/8, $·solvePair32_avx2(SB)
+DATA operations_avx2<>+7368(SB)/8, $·multiplyPair_avx2(SB)
+DATA operations_avx2<>+7496(SB)/8, $·multiplyPair32_avx2(SB)
+DATA operations_avx2<>+7504(SB)/8, $·solveUpper_avx2(SB)
+DATA operations_avx2<>+7512(SB)/8, $·fmaPeak_avx2(SB)
+GLOBL operations_avx2<>(SB), NOPTR, $7592
 
 TEXT ·operations_avx2(SB), NOSPLIT, $0-8
 	LEAQ operations_avx2<>(SB), AX
@@ -370,47 +365,42 @@ DATA operations_avx512<>+6272(SB)/8, $·multiplyRows32_1_avx2(SB)
 DATA operations_avx512<>+6280(SB)/8, $·multiplyRows32_2_avx2(SB)
 DATA operations_avx512<>+6296(SB)/8, $·multiplyRows32_4_avx2(SB)
 DATA operations_avx512<>+6320(SB)/8, $·solveRowsPart_2_avx512(SB)
-DATA operations_avx512<>+6336(SB)/8, $·solveRowsPart_4_avx512(SB)
 DATA operations_avx512<>+6448(SB)/8, $·solveRowsPart32_2_avx2(SB)
-DATA operations_avx512<>+6464(SB)/8, $·solveRowsPart32_4_avx2(SB)
-DATA operations_avx512<>+6488(SB)/8, $·multiplyRowsPart_2_avx512(SB)
-DATA operations_avx512<>+6504(SB)/8, $·multiplyRowsPart_4_avx512(SB)
-DATA operations_avx512<>+6616(SB)/8, $·multiplyRowsPart32_2_avx2(SB)
-DATA operations_avx512<>+6632(SB)/8, $·multiplyRowsPart32_4_avx2(SB)
-DATA operations_avx512<>+6640(SB)/8, $·solveFew_avx512(SB)
-DATA operations_avx512<>+6648(SB)/8, $·solveFew_avx2(SB)
-DATA operations_avx512<>+6768(SB)/8, $·solveFew32_avx2(SB)
-DATA operations_avx512<>+6784(SB)/8, $·solvePairs_1_avx512(SB)
-DATA operations_avx512<>+6792(SB)/8, $·solvePairs_2_avx512(SB)
-DATA operations_avx512<>+6808(SB)/8, $·solvePairs_4_avx512(SB)
-DATA operations_avx512<>+6912(SB)/8, $·solvePairs32_1_avx2(SB)
-DATA operations_avx512<>+6920(SB)/8, $·solvePairs32_2_avx2(SB)
-DATA operations_avx512<>+6936(SB)/8, $·solvePairs32_4_avx2(SB)
-DATA operations_avx512<>+6952(SB)/8, $·multiplyPairs_1_avx512(SB)
-DATA operations_avx512<>+6960(SB)/8, $·multiplyPairs_2_avx512(SB)
-DATA operations_avx512<>+6976(SB)/8, $·multiplyPairs_4_avx512(SB)
-DATA operations_avx512<>+7080(SB)/8, $·multiplyPairs32_1_avx2(SB)
-DATA operations_avx512<>+7088(SB)/8, $·multiplyPairs32_2_avx2(SB)
-DATA operations_avx512<>+7104(SB)/8, $·multiplyPairs32_4_avx2(SB)
-DATA operations_avx512<>+7112(SB)/8, $·solveWholePairs_avx512(SB)
-DATA operations_avx512<>+7240(SB)/8, $·solveWholePairs32_avx2(SB)
-DATA operations_avx512<>+7248(SB)/8, $·multiplyWholePairs_avx512(SB)
-DATA operations_avx512<>+7376(SB)/8, $·multiplyWholePairs32_avx2(SB)
-DATA operations_avx512<>+7384(SB)/8, $·solvePair_avx2(SB)
-DATA operations_avx512<>+7512(SB)/8, $·solvePair32_avx2(SB)
-DATA operations_avx512<>+7520(SB)/8, $·multiplyPair_avx2(SB)
-DATA operations_avx512<>+7648(SB)/8, $·multiplyPair32_avx2(SB)
-DATA operations_avx512<>+7656(SB)/8, $·solveUpper_avx512(SB)
-DATA operations_avx512<>+7664(SB)/8, $·fmaPeak_avx512(SB)
-DATA operations_avx512<>+7680(SB)/8, $·leastSquaresSmall_1_avx512(SB)
-DATA operations_avx512<>+7688(SB)/8, $·leastSquaresSmall_2_avx512(SB)
-DATA operations_avx512<>+7696(SB)/8, $·leastSquaresSmall_3_avx512(SB)
-DATA operations_avx512<>+7704(SB)/8, $·leastSquaresSmall_4_avx512(SB)
-DATA operations_avx512<>+7712(SB)/8, $·leastSquaresSmall_5_avx512(SB)
-DATA operations_avx512<>+7720(SB)/8, $·leastSquaresSmall_6_avx512(SB)
-DATA operations_avx512<>+7728(SB)/8, $·leastSquaresSmall_7_avx512(SB)
-DATA operations_avx512<>+7736(SB)/8, $·leastSquaresSmall_8_avx512(SB)
-GLOBL operations_avx512<>(SB), NOPTR, $7744
+DATA operations_avx512<>+6472(SB)/8, $·multiplyRowsPart_2_avx512(SB)
+DATA operations_avx512<>+6600(SB)/8, $·multiplyRowsPart32_2_avx2(SB)
+DATA operations_avx512<>+6608(SB)/8, $·solveFew_avx512(SB)
+DATA operations_avx512<>+6616(SB)/8, $·solveFew_avx2(SB)
+DATA operations_avx512<>+6632(SB)/8, $·solvePairs_1_avx512(SB)
+DATA operations_avx512<>+6640(SB)/8, $·solvePairs_2_avx512(SB)
+DATA operations_avx512<>+6656(SB)/8, $·solvePairs_4_avx512(SB)
+DATA operations_avx512<>+6760(SB)/8, $·solvePairs32_1_avx2(SB)
+DATA operations_avx512<>+6768(SB)/8, $·solvePairs32_2_avx2(SB)
+DATA operations_avx512<>+6784(SB)/8, $·solvePairs32_4_avx2(SB)
+DATA operations_avx512<>+6800(SB)/8, $·multiplyPairs_1_avx512(SB)
+DATA operations_avx512<>+6808(SB)/8, $·multiplyPairs_2_avx512(SB)
+DATA operations_avx512<>+6824(SB)/8, $·multiplyPairs_4_avx512(SB)
+DATA operations_avx512<>+6928(SB)/8, $·multiplyPairs32_1_avx2(SB)
+DATA operations_avx512<>+6936(SB)/8, $·multiplyPairs32_2_avx2(SB)
+DATA operations_avx512<>+6952(SB)/8, $·multiplyPairs32_4_avx2(SB)
+DATA operations_avx512<>+6960(SB)/8, $·solveWholePairs_avx512(SB)
+DATA operations_avx512<>+7088(SB)/8, $·solveWholePairs32_avx2(SB)
+DATA operations_avx512<>+7096(SB)/8, $·multiplyWholePairs_avx512(SB)
+DATA operations_avx512<>+7224(SB)/8, $·multiplyWholePairs32_avx2(SB)
+DATA operations_avx512<>+7232(SB)/8, $·solvePair_avx2(SB)
+DATA operations_avx512<>+7360(SB)/8, $·solvePair32_avx2(SB)
+DATA operations_avx512<>+7368(SB)/8, $·multiplyPair_avx2(SB)
+DATA operations_avx512<>+7496(SB)/8, $·multiplyPair32_avx2(SB)
+DATA operations_avx512<>+7504(SB)/8, $·solveUpper_avx512(SB)
+DATA operations_avx512<>+7512(SB)/8, $·fmaPeak_avx512(SB)
+DATA operations_avx512<>+7528(SB)/8, $·leastSquaresSmall_1_avx512(SB)
+DATA operations_avx512<>+7536(SB)/8, $·leastSquaresSmall_2_avx512(SB)
+DATA operations_avx512<>+7544(SB)/8, $·leastSquaresSmall_3_avx512(SB)
+DATA operations_avx512<>+7552(SB)/8, $·leastSquaresSmall_4_avx512(SB)
+DATA operations_avx512<>+7560(SB)/8, $·leastSquaresSmall_5_avx512(SB)
+DATA operations_avx512<>+7568(SB)/8, $·leastSquaresSmall_6_avx512(SB)
+DATA operations_avx512<>+7576(SB)/8, $·leastSquaresSmall_7_avx512(SB)
+DATA operations_avx512<>+7584(SB)/8, $·leastSquaresSmall_8_avx512(SB)
+GLOBL operations_avx512<>(SB), NOPTR, $7592
 
 TEXT ·operations_avx512(SB), NOSPLIT, $0-8
 	LEAQ operations_avx512<>(SB), AX
@@ -739,62 +729,62 @@ TEXT ·solveRowsPartTile(SB), NOSPLIT, $0-72
 
 TEXT ·multiplyRowsPartTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+6472(SB), CX
+	LEAQ ·tiles+6456(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveFewTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+6640(SB), CX
+	LEAQ ·tiles+6608(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solvePairsTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+6776(SB), CX
+	LEAQ ·tiles+6624(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·multiplyPairsTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+6944(SB), CX
+	LEAQ ·tiles+6792(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveWholePairsTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+7112(SB), CX
+	LEAQ ·tiles+6960(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·multiplyWholePairsTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+7248(SB), CX
+	LEAQ ·tiles+7096(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solvePairTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+7384(SB), CX
+	LEAQ ·tiles+7232(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·multiplyPairTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+7520(SB), CX
+	LEAQ ·tiles+7368(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveUpperTile(SB), NOSPLIT, $0-56
-	MOVQ ·tiles+7656(SB), AX
+	MOVQ ·tiles+7504(SB), AX
 	JMP AX
 
 TEXT ·fmaPeakTile(SB), NOSPLIT, $0-16
-	MOVQ ·tiles+7664(SB), AX
+	MOVQ ·tiles+7512(SB), AX
 	JMP AX
 
 TEXT ·leastSquaresSmallTile(SB), NOSPLIT, $0-112
 	MOVQ index+80(FP), AX
-	LEAQ ·tiles+7672(SB), CX
+	LEAQ ·tiles+7520(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX

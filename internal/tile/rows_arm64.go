@@ -29,8 +29,8 @@ func withVectors(o *operations) {
 		for vectors := 1; vectors <= 4; vectors *= 2 {
 			o.solveRows[first+vectors], o.multiplyRows[first+vectors] = 1, 1
 		}
-		o.solveFew[first] = 1
 	}
+	o.solveFew[0] = 1
 }
 
 // pairPanelTile has two sums an entry, for the two rows of a pair.

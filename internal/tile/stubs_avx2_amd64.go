@@ -424,12 +424,6 @@ func solveRows_4_avx2(b *float64, ldb int, a *float64, down int, across int, d *
 // multiplyRows_4_avx2 works like multiplyRowsGeneric for 4 vectors of columns, or the last one a part, order >= 1.
 func multiplyRows_4_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
 
-// solveRowsPart_4_avx2 works like solveRowsGeneric for 4 vectors of columns, or the last one a part, order >= 1.
-func solveRowsPart_4_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
-
-// multiplyRowsPart_4_avx2 works like multiplyRowsGeneric for 4 vectors of columns, or the last one a part, order >= 1.
-func multiplyRowsPart_4_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
-
 // solveRows_2_avx2 works like solveRowsGeneric for 2 vectors of columns, or the last one a part, order >= 1.
 func solveRows_2_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
 
@@ -448,20 +442,11 @@ func solveRows_1_avx2(b *float64, ldb int, a *float64, down int, across int, d *
 // multiplyRows_1_avx2 works like multiplyRowsGeneric for 1 vectors of columns, or the last one a part, order >= 1.
 func multiplyRows_1_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
 
-// solveFew_avx2 works like solveRowsGeneric for one vector of columns, or a part of it, 1 <= order <= 8.
-func solveFew_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
-
 // solveRows32_4_avx2 works like solveRowsGeneric for 4 vectors of columns, or the last one a part, order >= 1.
 func solveRows32_4_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, order int, cols int, index int)
 
 // multiplyRows32_4_avx2 works like multiplyRowsGeneric for 4 vectors of columns, or the last one a part, order >= 1.
 func multiplyRows32_4_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, order int, cols int, index int)
-
-// solveRowsPart32_4_avx2 works like solveRowsGeneric for 4 vectors of columns, or the last one a part, order >= 1.
-func solveRowsPart32_4_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, order int, cols int, index int)
-
-// multiplyRowsPart32_4_avx2 works like multiplyRowsGeneric for 4 vectors of columns, or the last one a part, order >= 1.
-func multiplyRowsPart32_4_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, order int, cols int, index int)
 
 // solveRows32_2_avx2 works like solveRowsGeneric for 2 vectors of columns, or the last one a part, order >= 1.
 func solveRows32_2_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, order int, cols int, index int)
@@ -481,8 +466,8 @@ func solveRows32_1_avx2(b *float32, ldb int, a *float32, down int, across int, d
 // multiplyRows32_1_avx2 works like multiplyRowsGeneric for 1 vectors of columns, or the last one a part, order >= 1.
 func multiplyRows32_1_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, order int, cols int, index int)
 
-// solveFew32_avx2 works like solveRowsGeneric for one vector of columns, or a part of it, 1 <= order <= 8.
-func solveFew32_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, order int, cols int, index int)
+// solveFew_avx2 works like solveRowsGeneric for one vector of columns, or a part of it, 1 <= order <= 8.
+func solveFew_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
 
 // solvePairs_4_avx2 works like solveComplexGeneric or multiplyComplexGeneric for 4 vectors of columns, order >= 1.
 func solvePairs_4_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, signs *float64, order int, cols int, index int)

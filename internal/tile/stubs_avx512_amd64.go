@@ -256,12 +256,6 @@ func solveRows_4_avx512(b *float64, ldb int, a *float64, down int, across int, d
 // multiplyRows_4_avx512 works like multiplyRowsGeneric for 4 vectors of columns, or the last one a part, order >= 1.
 func multiplyRows_4_avx512(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
 
-// solveRowsPart_4_avx512 works like solveRowsGeneric for 4 vectors of columns, or the last one a part, order >= 1.
-func solveRowsPart_4_avx512(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
-
-// multiplyRowsPart_4_avx512 works like multiplyRowsGeneric for 4 vectors of columns, or the last one a part, order >= 1.
-func multiplyRowsPart_4_avx512(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
-
 // solveRows_2_avx512 works like solveRowsGeneric for 2 vectors of columns, or the last one a part, order >= 1.
 func solveRows_2_avx512(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
 

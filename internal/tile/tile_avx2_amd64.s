@@ -19296,304 +19296,6 @@ done:
 	VZEROUPPER
 	RET
 
-// func solveRowsPart_4_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
-// Requires: AVX, FMA3
-TEXT ·solveRowsPart_4_avx2(SB), NOSPLIT, $0-72
-	MOVQ         cols+56(FP), AX
-	SUBQ         $+12, AX
-	NEGQ         AX
-	LEAQ         tailMask<>+32(SB), CX
-	VMOVUPD      (CX)(AX*8), Y0
-	MOVQ         b+0(FP), AX
-	MOVQ         ldb+8(FP), CX
-	SHLQ         $0x03, CX
-	MOVQ         a+16(FP), DX
-	MOVQ         down+24(FP), BX
-	SHLQ         $0x03, BX
-	MOVQ         d+40(FP), SI
-	MOVQ         AX, DI
-	MOVQ         order+48(FP), R8
-	TESTQ        $0x00000001, R8
-	JZ           rows
-	VMOVUPD      (DI), Y1
-	VMOVUPD      32(DI), Y2
-	VMOVUPD      64(DI), Y3
-	VMASKMOVPD   96(DI), Y0, Y4
-	TESTQ        SI, SI
-	JZ           firstScaled
-	VBROADCASTSD (SI), Y5
-	VMULPD       Y5, Y1, Y1
-	VMULPD       Y5, Y2, Y2
-	VMULPD       Y5, Y3, Y3
-	VMULPD       Y5, Y4, Y4
-
-firstScaled:
-	VMOVUPD    Y1, (DI)
-	VMOVUPD    Y2, 32(DI)
-	VMOVUPD    Y3, 64(DI)
-	VMASKMOVPD Y4, Y0, 96(DI)
-	VMOVAPD    Y1, Y1
-	VMOVAPD    Y2, Y2
-	VMOVAPD    Y3, Y3
-	VMOVAPD    Y4, Y4
-	ADDQ       CX, DI
-	ADDQ       BX, DX
-	TESTQ      SI, SI
-	JZ         firstDone
-	ADDQ       $+8, SI
-
-firstDone:
-	DECQ R8
-	JZ   done
-
-rows:
-	VMOVUPD    (DI), Y5
-	VMOVUPD    32(DI), Y6
-	VMOVUPD    64(DI), Y7
-	VMASKMOVPD 96(DI), Y0, Y8
-	VMOVUPD    (DI)(CX*1), Y9
-	VMOVUPD    32(DI)(CX*1), Y10
-	VMOVUPD    64(DI)(CX*1), Y11
-	VMASKMOVPD 96(DI)(CX*1), Y0, Y12
-	MOVQ       order+48(FP), R9
-	MOVQ       DX, R10
-	SUBQ       R8, R9
-	JZ         pivots
-	DECQ       R9
-	MOVQ       AX, R11
-	MOVQ       across+32(FP), R12
-	SHLQ       $0x03, R12
-	TESTQ      R9, R9
-	JZ         entryDone
-
-entry:
-	VBROADCASTSD (R10), Y13
-	VBROADCASTSD (R10)(BX*1), Y14
-	VMOVUPD      (R11), Y15
-	VFNMADD231PD Y15, Y13, Y5
-	VFNMADD231PD Y15, Y14, Y9
-	VMOVUPD      32(R11), Y15
-	VFNMADD231PD Y15, Y13, Y6
-	VFNMADD231PD Y15, Y14, Y10
-	VMOVUPD      64(R11), Y15
-	VFNMADD231PD Y15, Y13, Y7
-	VFNMADD231PD Y15, Y14, Y11
-	VMASKMOVPD   96(R11), Y0, Y15
-	VFNMADD231PD Y15, Y13, Y8
-	VFNMADD231PD Y15, Y14, Y12
-	ADDQ         R12, R10
-	ADDQ         CX, R11
-	DECQ         R9
-	JNZ          entry
-
-entryDone:
-	VBROADCASTSD (R10), Y13
-	VBROADCASTSD (R10)(BX*1), Y14
-	VFNMADD231PD Y1, Y13, Y5
-	VFNMADD231PD Y1, Y14, Y9
-	VFNMADD231PD Y2, Y13, Y6
-	VFNMADD231PD Y2, Y14, Y10
-	VFNMADD231PD Y3, Y13, Y7
-	VFNMADD231PD Y3, Y14, Y11
-	VFNMADD231PD Y4, Y13, Y8
-	VFNMADD231PD Y4, Y14, Y12
-	MOVQ         across+32(FP), R9
-	SHLQ         $0x03, R9
-	ADDQ         R9, R10
-
-pivots:
-	TESTQ        SI, SI
-	JZ           upper
-	VBROADCASTSD (SI), Y1
-	VMULPD       Y1, Y5, Y5
-	VMULPD       Y1, Y6, Y6
-	VMULPD       Y1, Y7, Y7
-	VMULPD       Y1, Y8, Y8
-
-upper:
-	VMOVUPD      Y5, (DI)
-	VMOVUPD      Y6, 32(DI)
-	VMOVUPD      Y7, 64(DI)
-	VMASKMOVPD   Y8, Y0, 96(DI)
-	VBROADCASTSD (R10)(BX*1), Y1
-	VFNMADD231PD Y5, Y1, Y9
-	VFNMADD231PD Y6, Y1, Y10
-	VFNMADD231PD Y7, Y1, Y11
-	VFNMADD231PD Y8, Y1, Y12
-	TESTQ        SI, SI
-	JZ           lower
-	VBROADCASTSD 8(SI), Y1
-	VMULPD       Y1, Y9, Y9
-	VMULPD       Y1, Y10, Y10
-	VMULPD       Y1, Y11, Y11
-	VMULPD       Y1, Y12, Y12
-
-lower:
-	VMOVUPD    Y9, (DI)(CX*1)
-	VMOVUPD    Y10, 32(DI)(CX*1)
-	VMOVUPD    Y11, 64(DI)(CX*1)
-	VMASKMOVPD Y12, Y0, 96(DI)(CX*1)
-	VMOVAPD    Y9, Y1
-	VMOVAPD    Y10, Y2
-	VMOVAPD    Y11, Y3
-	VMOVAPD    Y12, Y4
-	ADDQ       CX, DI
-	ADDQ       BX, DX
-	ADDQ       CX, DI
-	ADDQ       BX, DX
-	TESTQ      SI, SI
-	JZ         next
-	ADDQ       $+16, SI
-
-next:
-	SUBQ $+2, R8
-	JNZ  rows
-
-done:
-	VZEROUPPER
-	RET
-
-// func multiplyRowsPart_4_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
-// Requires: AVX, FMA3
-TEXT ·multiplyRowsPart_4_avx2(SB), NOSPLIT, $0-72
-	MOVQ    cols+56(FP), AX
-	SUBQ    $+12, AX
-	NEGQ    AX
-	LEAQ    tailMask<>+32(SB), CX
-	VMOVUPD (CX)(AX*8), Y0
-	MOVQ    b+0(FP), AX
-	MOVQ    ldb+8(FP), CX
-	SHLQ    $0x03, CX
-	MOVQ    a+16(FP), DX
-	MOVQ    down+24(FP), BX
-	SHLQ    $0x03, BX
-	MOVQ    d+40(FP), SI
-	MOVQ    order+48(FP), DI
-	MOVQ    CX, R8
-	SUBQ    $+2, DI
-	IMULQ   DI, R8
-	ADDQ    AX, R8
-	MOVQ    BX, R9
-	IMULQ   DI, R9
-	ADDQ    R9, DX
-	TESTQ   SI, SI
-	JZ      begin
-	LEAQ    (SI)(DI*8), SI
-
-begin:
-	TESTQ DI, DI
-	JL    first
-
-rows:
-	VMOVUPD      (R8), Y1
-	VMOVUPD      32(R8), Y2
-	VMOVUPD      64(R8), Y3
-	VMASKMOVPD   96(R8), Y0, Y4
-	VMOVUPD      (R8)(CX*1), Y5
-	VMOVUPD      32(R8)(CX*1), Y6
-	VMOVUPD      64(R8)(CX*1), Y7
-	VMASKMOVPD   96(R8)(CX*1), Y0, Y8
-	TESTQ        SI, SI
-	JZ           upper
-	VBROADCASTSD (SI), Y9
-	VMULPD       Y9, Y1, Y1
-	VMULPD       Y9, Y2, Y2
-	VMULPD       Y9, Y3, Y3
-	VMULPD       Y9, Y4, Y4
-
-upper:
-	TESTQ        SI, SI
-	JZ           lower
-	VBROADCASTSD 8(SI), Y9
-	VMULPD       Y9, Y5, Y5
-	VMULPD       Y9, Y6, Y6
-	VMULPD       Y9, Y7, Y7
-	VMULPD       Y9, Y8, Y8
-
-lower:
-	MOVQ  DX, R9
-	MOVQ  DI, R10
-	MOVQ  AX, R11
-	MOVQ  across+32(FP), R12
-	SHLQ  $0x03, R12
-	TESTQ R10, R10
-	JZ    entryDone
-
-entry:
-	VBROADCASTSD (R9), Y9
-	VBROADCASTSD (R9)(BX*1), Y10
-	VMOVUPD      (R11), Y11
-	VFMADD231PD  Y11, Y9, Y1
-	VFMADD231PD  Y11, Y10, Y5
-	VMOVUPD      32(R11), Y11
-	VFMADD231PD  Y11, Y9, Y2
-	VFMADD231PD  Y11, Y10, Y6
-	VMOVUPD      64(R11), Y11
-	VFMADD231PD  Y11, Y9, Y3
-	VFMADD231PD  Y11, Y10, Y7
-	VMASKMOVPD   96(R11), Y0, Y11
-	VFMADD231PD  Y11, Y9, Y4
-	VFMADD231PD  Y11, Y10, Y8
-	ADDQ         R12, R9
-	ADDQ         CX, R11
-	DECQ         R10
-	JNZ          entry
-
-entryDone:
-	VBROADCASTSD (R9)(BX*1), Y9
-	VMOVUPD      (R8), Y10
-	VFMADD231PD  Y10, Y9, Y5
-	VMOVUPD      32(R8), Y10
-	VFMADD231PD  Y10, Y9, Y6
-	VMOVUPD      64(R8), Y10
-	VFMADD231PD  Y10, Y9, Y7
-	VMASKMOVPD   96(R8), Y0, Y10
-	VFMADD231PD  Y10, Y9, Y8
-	VMOVUPD      Y1, (R8)
-	VMOVUPD      Y2, 32(R8)
-	VMOVUPD      Y3, 64(R8)
-	VMASKMOVPD   Y4, Y0, 96(R8)
-	VMOVUPD      Y5, (R8)(CX*1)
-	VMOVUPD      Y6, 32(R8)(CX*1)
-	VMOVUPD      Y7, 64(R8)(CX*1)
-	VMASKMOVPD   Y8, Y0, 96(R8)(CX*1)
-	SUBQ         CX, R8
-	SUBQ         BX, DX
-	SUBQ         CX, R8
-	SUBQ         BX, DX
-	TESTQ        SI, SI
-	JZ           next
-	ADDQ         $-16, SI
-
-next:
-	SUBQ $+2, DI
-	JGE  rows
-
-first:
-	TESTQ        $0x00000001, DI
-	JZ           done
-	VMOVUPD      (R8)(CX*1), Y1
-	VMOVUPD      32(R8)(CX*1), Y2
-	VMOVUPD      64(R8)(CX*1), Y3
-	VMASKMOVPD   96(R8)(CX*1), Y0, Y4
-	TESTQ        SI, SI
-	JZ           alone
-	VBROADCASTSD 8(SI), Y5
-	VMULPD       Y5, Y1, Y1
-	VMULPD       Y5, Y2, Y2
-	VMULPD       Y5, Y3, Y3
-	VMULPD       Y5, Y4, Y4
-
-alone:
-	VMOVUPD    Y1, (R8)(CX*1)
-	VMOVUPD    Y2, 32(R8)(CX*1)
-	VMOVUPD    Y3, 64(R8)(CX*1)
-	VMASKMOVPD Y4, Y0, 96(R8)(CX*1)
-
-done:
-	VZEROUPPER
-	RET
-
 // func solveRows_2_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
 // Requires: AVX, FMA3
 TEXT ·solveRows_2_avx2(SB), NOSPLIT, $0-72
@@ -20259,216 +19961,6 @@ done:
 	VZEROUPPER
 	RET
 
-// func solveFew_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
-// Requires: AVX, FMA3
-TEXT ·solveFew_avx2(SB), NOSPLIT, $0-72
-	MOVQ         cols+56(FP), AX
-	NEGQ         AX
-	LEAQ         tailMask<>+32(SB), CX
-	VMOVUPD      (CX)(AX*8), Y0
-	MOVQ         b+0(FP), AX
-	MOVQ         ldb+8(FP), CX
-	SHLQ         $0x03, CX
-	MOVQ         d+40(FP), DX
-	MOVQ         down+24(FP), BX
-	SHLQ         $0x03, BX
-	MOVQ         order+48(FP), SI
-	MOVQ         a+16(FP), DI
-	MOVQ         across+32(FP), R8
-	SHLQ         $0x03, R8
-	LEAQ         (R8)(R8*2), R9
-	LEAQ         (R8)(R8*4), R10
-	MOVQ         R8, R11
-	SHLQ         $0x03, R11
-	SUBQ         R8, R11
-	VMASKMOVPD   (AX), Y0, Y1
-	TESTQ        DX, DX
-	JZ           one0
-	VBROADCASTSD (DX), Y2
-	VMULPD       Y2, Y1, Y1
-
-one0:
-	VMASKMOVPD Y1, Y0, (AX)
-	DECQ       SI
-	JZ         done
-	ADDQ       CX, AX
-	TESTQ      DX, DX
-	JZ         next0
-	ADDQ       $+8, DX
-
-next0:
-	ADDQ         BX, DI
-	VMASKMOVPD   (AX), Y0, Y2
-	VBROADCASTSD (DI), Y3
-	VFNMADD231PD Y1, Y3, Y2
-	TESTQ        DX, DX
-	JZ           one1
-	VBROADCASTSD (DX), Y3
-	VMULPD       Y3, Y2, Y2
-
-one1:
-	VMASKMOVPD Y2, Y0, (AX)
-	DECQ       SI
-	JZ         done
-	ADDQ       CX, AX
-	TESTQ      DX, DX
-	JZ         next1
-	ADDQ       $+8, DX
-
-next1:
-	ADDQ         BX, DI
-	VMASKMOVPD   (AX), Y0, Y3
-	VBROADCASTSD (DI), Y4
-	VFNMADD231PD Y1, Y4, Y3
-	VBROADCASTSD (DI)(R8*1), Y4
-	VFNMADD231PD Y2, Y4, Y3
-	TESTQ        DX, DX
-	JZ           one2
-	VBROADCASTSD (DX), Y4
-	VMULPD       Y4, Y3, Y3
-
-one2:
-	VMASKMOVPD Y3, Y0, (AX)
-	DECQ       SI
-	JZ         done
-	ADDQ       CX, AX
-	TESTQ      DX, DX
-	JZ         next2
-	ADDQ       $+8, DX
-
-next2:
-	ADDQ         BX, DI
-	VMASKMOVPD   (AX), Y0, Y4
-	VBROADCASTSD (DI), Y5
-	VFNMADD231PD Y1, Y5, Y4
-	VBROADCASTSD (DI)(R8*1), Y5
-	VFNMADD231PD Y2, Y5, Y4
-	VBROADCASTSD (DI)(R8*2), Y5
-	VFNMADD231PD Y3, Y5, Y4
-	TESTQ        DX, DX
-	JZ           one3
-	VBROADCASTSD (DX), Y5
-	VMULPD       Y5, Y4, Y4
-
-one3:
-	VMASKMOVPD Y4, Y0, (AX)
-	DECQ       SI
-	JZ         done
-	ADDQ       CX, AX
-	TESTQ      DX, DX
-	JZ         next3
-	ADDQ       $+8, DX
-
-next3:
-	ADDQ         BX, DI
-	VMASKMOVPD   (AX), Y0, Y5
-	VBROADCASTSD (DI), Y6
-	VFNMADD231PD Y1, Y6, Y5
-	VBROADCASTSD (DI)(R8*1), Y6
-	VFNMADD231PD Y2, Y6, Y5
-	VBROADCASTSD (DI)(R8*2), Y6
-	VFNMADD231PD Y3, Y6, Y5
-	VBROADCASTSD (DI)(R9*1), Y6
-	VFNMADD231PD Y4, Y6, Y5
-	TESTQ        DX, DX
-	JZ           one4
-	VBROADCASTSD (DX), Y6
-	VMULPD       Y6, Y5, Y5
-
-one4:
-	VMASKMOVPD Y5, Y0, (AX)
-	DECQ       SI
-	JZ         done
-	ADDQ       CX, AX
-	TESTQ      DX, DX
-	JZ         next4
-	ADDQ       $+8, DX
-
-next4:
-	ADDQ         BX, DI
-	VMASKMOVPD   (AX), Y0, Y6
-	VBROADCASTSD (DI), Y7
-	VFNMADD231PD Y1, Y7, Y6
-	VBROADCASTSD (DI)(R8*1), Y7
-	VFNMADD231PD Y2, Y7, Y6
-	VBROADCASTSD (DI)(R8*2), Y7
-	VFNMADD231PD Y3, Y7, Y6
-	VBROADCASTSD (DI)(R9*1), Y7
-	VFNMADD231PD Y4, Y7, Y6
-	VBROADCASTSD (DI)(R8*4), Y7
-	VFNMADD231PD Y5, Y7, Y6
-	TESTQ        DX, DX
-	JZ           one5
-	VBROADCASTSD (DX), Y7
-	VMULPD       Y7, Y6, Y6
-
-one5:
-	VMASKMOVPD Y6, Y0, (AX)
-	DECQ       SI
-	JZ         done
-	ADDQ       CX, AX
-	TESTQ      DX, DX
-	JZ         next5
-	ADDQ       $+8, DX
-
-next5:
-	ADDQ         BX, DI
-	VMASKMOVPD   (AX), Y0, Y7
-	VBROADCASTSD (DI), Y8
-	VFNMADD231PD Y1, Y8, Y7
-	VBROADCASTSD (DI)(R8*1), Y8
-	VFNMADD231PD Y2, Y8, Y7
-	VBROADCASTSD (DI)(R8*2), Y8
-	VFNMADD231PD Y3, Y8, Y7
-	VBROADCASTSD (DI)(R9*1), Y8
-	VFNMADD231PD Y4, Y8, Y7
-	VBROADCASTSD (DI)(R8*4), Y8
-	VFNMADD231PD Y5, Y8, Y7
-	VBROADCASTSD (DI)(R10*1), Y8
-	VFNMADD231PD Y6, Y8, Y7
-	TESTQ        DX, DX
-	JZ           one6
-	VBROADCASTSD (DX), Y8
-	VMULPD       Y8, Y7, Y7
-
-one6:
-	VMASKMOVPD Y7, Y0, (AX)
-	DECQ       SI
-	JZ         done
-	ADDQ       CX, AX
-	TESTQ      DX, DX
-	JZ         next6
-	ADDQ       $+8, DX
-
-next6:
-	ADDQ         BX, DI
-	VMASKMOVPD   (AX), Y0, Y8
-	VBROADCASTSD (DI), Y9
-	VFNMADD231PD Y1, Y9, Y8
-	VBROADCASTSD (DI)(R8*1), Y1
-	VFNMADD231PD Y2, Y1, Y8
-	VBROADCASTSD (DI)(R8*2), Y1
-	VFNMADD231PD Y3, Y1, Y8
-	VBROADCASTSD (DI)(R9*1), Y1
-	VFNMADD231PD Y4, Y1, Y8
-	VBROADCASTSD (DI)(R8*4), Y1
-	VFNMADD231PD Y5, Y1, Y8
-	VBROADCASTSD (DI)(R10*1), Y1
-	VFNMADD231PD Y6, Y1, Y8
-	VBROADCASTSD (DI)(R9*2), Y1
-	VFNMADD231PD Y7, Y1, Y8
-	TESTQ        DX, DX
-	JZ           one7
-	VBROADCASTSD (DX), Y1
-	VMULPD       Y1, Y8, Y8
-
-one7:
-	VMASKMOVPD Y8, Y0, (AX)
-
-done:
-	VZEROUPPER
-	RET
-
 // func solveRows32_4_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, order int, cols int, index int)
 // Requires: AVX, FMA3
 TEXT ·solveRows32_4_avx2(SB), NOSPLIT, $0-72
@@ -20753,461 +20245,6 @@ alone:
 	VMOVUPS Y2, 64(R8)(CX*1)
 	VMOVUPS Y3, 96(R8)(CX*1)
 
-done:
-	VZEROUPPER
-	RET
-
-// func solveRowsPart32_4_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, order int, cols int, index int)
-// Requires: AVX, FMA3
-TEXT ·solveRowsPart32_4_avx2(SB), NOSPLIT, $8-72
-	MOVQ         cols+56(FP), AX
-	SUBQ         $+24, AX
-	MOVQ         AX, (SP)
-	NEGQ         AX
-	LEAQ         tailMask<>+32(SB), CX
-	VMOVUPD      (CX)(AX*4), Y0
-	MOVQ         b+0(FP), AX
-	MOVQ         ldb+8(FP), CX
-	SHLQ         $0x02, CX
-	MOVQ         a+16(FP), DX
-	MOVQ         down+24(FP), BX
-	SHLQ         $0x02, BX
-	MOVQ         d+40(FP), SI
-	MOVQ         AX, DI
-	MOVQ         order+48(FP), R8
-	TESTQ        $0x00000001, R8
-	JZ           rows
-	VMOVUPS      (DI), Y1
-	VMOVUPS      32(DI), Y2
-	VMOVUPS      64(DI), Y3
-	VMASKMOVPS   96(DI), Y0, Y4
-	TESTQ        SI, SI
-	JZ           firstScaled
-	VBROADCASTSS (SI), Y5
-	VMULPS       Y5, Y1, Y1
-	VMULPS       Y5, Y2, Y2
-	VMULPS       Y5, Y3, Y3
-	VMULPS       Y5, Y4, Y4
-
-firstScaled:
-	VMOVUPS Y1, (DI)
-	VMOVUPS Y2, 32(DI)
-	VMOVUPS Y3, 64(DI)
-	TESTQ   $+8, (SP)
-	JZ      lanes8of0
-	VMOVUPS Y4, 96(DI)
-	JMP     lanes1of0
-
-lanes8of0:
-	LEAQ         96(DI), R9
-	VMOVAPD      X4, X5
-	TESTQ        $+4, (SP)
-	JZ           lanes4of0
-	VMOVUPS      X5, (R9)
-	VEXTRACTF128 $0x01, Y4, X5
-	ADDQ         $+16, R9
-
-lanes4of0:
-	TESTQ     $+2, (SP)
-	JZ        lanes2of0
-	VMOVSD    X5, (R9)
-	VPERMILPD $0x01, X5, X5
-	ADDQ      $+8, R9
-
-lanes2of0:
-	TESTQ  $+1, (SP)
-	JZ     lanes1of0
-	VMOVSS X5, (R9)
-
-lanes1of0:
-	VMOVAPD Y1, Y1
-	VMOVAPD Y2, Y2
-	VMOVAPD Y3, Y3
-	VMOVAPD Y4, Y4
-	ADDQ    CX, DI
-	ADDQ    BX, DX
-	TESTQ   SI, SI
-	JZ      firstDone
-	ADDQ    $+4, SI
-
-firstDone:
-	DECQ R8
-	JZ   done
-
-rows:
-	VMOVUPS    (DI), Y5
-	VMOVUPS    32(DI), Y6
-	VMOVUPS    64(DI), Y7
-	VMASKMOVPS 96(DI), Y0, Y8
-	VMOVUPS    (DI)(CX*1), Y9
-	VMOVUPS    32(DI)(CX*1), Y10
-	VMOVUPS    64(DI)(CX*1), Y11
-	VMASKMOVPS 96(DI)(CX*1), Y0, Y12
-	MOVQ       order+48(FP), R9
-	MOVQ       DX, R10
-	SUBQ       R8, R9
-	JZ         pivots
-	DECQ       R9
-	MOVQ       AX, R11
-	MOVQ       across+32(FP), R12
-	SHLQ       $0x02, R12
-	TESTQ      R9, R9
-	JZ         entryDone
-
-entry:
-	VBROADCASTSS (R10), Y13
-	VBROADCASTSS (R10)(BX*1), Y14
-	VMOVUPS      (R11), Y15
-	VFNMADD231PS Y15, Y13, Y5
-	VFNMADD231PS Y15, Y14, Y9
-	VMOVUPS      32(R11), Y15
-	VFNMADD231PS Y15, Y13, Y6
-	VFNMADD231PS Y15, Y14, Y10
-	VMOVUPS      64(R11), Y15
-	VFNMADD231PS Y15, Y13, Y7
-	VFNMADD231PS Y15, Y14, Y11
-	VMASKMOVPS   96(R11), Y0, Y15
-	VFNMADD231PS Y15, Y13, Y8
-	VFNMADD231PS Y15, Y14, Y12
-	ADDQ         R12, R10
-	ADDQ         CX, R11
-	DECQ         R9
-	JNZ          entry
-
-entryDone:
-	VBROADCASTSS (R10), Y13
-	VBROADCASTSS (R10)(BX*1), Y14
-	VFNMADD231PS Y1, Y13, Y5
-	VFNMADD231PS Y1, Y14, Y9
-	VFNMADD231PS Y2, Y13, Y6
-	VFNMADD231PS Y2, Y14, Y10
-	VFNMADD231PS Y3, Y13, Y7
-	VFNMADD231PS Y3, Y14, Y11
-	VFNMADD231PS Y4, Y13, Y8
-	VFNMADD231PS Y4, Y14, Y12
-	MOVQ         across+32(FP), R9
-	SHLQ         $0x02, R9
-	ADDQ         R9, R10
-
-pivots:
-	TESTQ        SI, SI
-	JZ           upper
-	VBROADCASTSS (SI), Y1
-	VMULPS       Y1, Y5, Y5
-	VMULPS       Y1, Y6, Y6
-	VMULPS       Y1, Y7, Y7
-	VMULPS       Y1, Y8, Y8
-
-upper:
-	VMOVUPS Y5, (DI)
-	VMOVUPS Y6, 32(DI)
-	VMOVUPS Y7, 64(DI)
-	TESTQ   $+8, (SP)
-	JZ      lanes8of1
-	VMOVUPS Y8, 96(DI)
-	JMP     lanes1of1
-
-lanes8of1:
-	LEAQ         96(DI), R9
-	VMOVAPD      X8, X1
-	TESTQ        $+4, (SP)
-	JZ           lanes4of1
-	VMOVUPS      X1, (R9)
-	VEXTRACTF128 $0x01, Y8, X1
-	ADDQ         $+16, R9
-
-lanes4of1:
-	TESTQ     $+2, (SP)
-	JZ        lanes2of1
-	VMOVSD    X1, (R9)
-	VPERMILPD $0x01, X1, X1
-	ADDQ      $+8, R9
-
-lanes2of1:
-	TESTQ  $+1, (SP)
-	JZ     lanes1of1
-	VMOVSS X1, (R9)
-
-lanes1of1:
-	VBROADCASTSS (R10)(BX*1), Y1
-	VFNMADD231PS Y5, Y1, Y9
-	VFNMADD231PS Y6, Y1, Y10
-	VFNMADD231PS Y7, Y1, Y11
-	VFNMADD231PS Y8, Y1, Y12
-	TESTQ        SI, SI
-	JZ           lower
-	VBROADCASTSS 4(SI), Y1
-	VMULPS       Y1, Y9, Y9
-	VMULPS       Y1, Y10, Y10
-	VMULPS       Y1, Y11, Y11
-	VMULPS       Y1, Y12, Y12
-
-lower:
-	VMOVUPS Y9, (DI)(CX*1)
-	VMOVUPS Y10, 32(DI)(CX*1)
-	VMOVUPS Y11, 64(DI)(CX*1)
-	TESTQ   $+8, (SP)
-	JZ      lanes8of2
-	VMOVUPS Y12, 96(DI)(CX*1)
-	JMP     lanes1of2
-
-lanes8of2:
-	LEAQ         96(DI)(CX*1), R9
-	VMOVAPD      X12, X1
-	TESTQ        $+4, (SP)
-	JZ           lanes4of2
-	VMOVUPS      X1, (R9)
-	VEXTRACTF128 $0x01, Y12, X1
-	ADDQ         $+16, R9
-
-lanes4of2:
-	TESTQ     $+2, (SP)
-	JZ        lanes2of2
-	VMOVSD    X1, (R9)
-	VPERMILPD $0x01, X1, X1
-	ADDQ      $+8, R9
-
-lanes2of2:
-	TESTQ  $+1, (SP)
-	JZ     lanes1of2
-	VMOVSS X1, (R9)
-
-lanes1of2:
-	VMOVAPD Y9, Y1
-	VMOVAPD Y10, Y2
-	VMOVAPD Y11, Y3
-	VMOVAPD Y12, Y4
-	ADDQ    CX, DI
-	ADDQ    BX, DX
-	ADDQ    CX, DI
-	ADDQ    BX, DX
-	TESTQ   SI, SI
-	JZ      next
-	ADDQ    $+8, SI
-
-next:
-	SUBQ $+2, R8
-	JNZ  rows
-
-done:
-	VZEROUPPER
-	RET
-
-// func multiplyRowsPart32_4_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, order int, cols int, index int)
-// Requires: AVX, FMA3
-TEXT ·multiplyRowsPart32_4_avx2(SB), NOSPLIT, $8-72
-	MOVQ    cols+56(FP), AX
-	SUBQ    $+24, AX
-	MOVQ    AX, (SP)
-	NEGQ    AX
-	LEAQ    tailMask<>+32(SB), CX
-	VMOVUPD (CX)(AX*4), Y0
-	MOVQ    b+0(FP), AX
-	MOVQ    ldb+8(FP), CX
-	SHLQ    $0x02, CX
-	MOVQ    a+16(FP), DX
-	MOVQ    down+24(FP), BX
-	SHLQ    $0x02, BX
-	MOVQ    d+40(FP), SI
-	MOVQ    order+48(FP), DI
-	MOVQ    CX, R8
-	SUBQ    $+2, DI
-	IMULQ   DI, R8
-	ADDQ    AX, R8
-	MOVQ    BX, R9
-	IMULQ   DI, R9
-	ADDQ    R9, DX
-	TESTQ   SI, SI
-	JZ      begin
-	LEAQ    (SI)(DI*4), SI
-
-begin:
-	TESTQ DI, DI
-	JL    first
-
-rows:
-	VMOVUPS      (R8), Y1
-	VMOVUPS      32(R8), Y2
-	VMOVUPS      64(R8), Y3
-	VMASKMOVPS   96(R8), Y0, Y4
-	VMOVUPS      (R8)(CX*1), Y5
-	VMOVUPS      32(R8)(CX*1), Y6
-	VMOVUPS      64(R8)(CX*1), Y7
-	VMASKMOVPS   96(R8)(CX*1), Y0, Y8
-	TESTQ        SI, SI
-	JZ           upper
-	VBROADCASTSS (SI), Y9
-	VMULPS       Y9, Y1, Y1
-	VMULPS       Y9, Y2, Y2
-	VMULPS       Y9, Y3, Y3
-	VMULPS       Y9, Y4, Y4
-
-upper:
-	TESTQ        SI, SI
-	JZ           lower
-	VBROADCASTSS 4(SI), Y9
-	VMULPS       Y9, Y5, Y5
-	VMULPS       Y9, Y6, Y6
-	VMULPS       Y9, Y7, Y7
-	VMULPS       Y9, Y8, Y8
-
-lower:
-	MOVQ  DX, R9
-	MOVQ  DI, R10
-	MOVQ  AX, R11
-	MOVQ  across+32(FP), R12
-	SHLQ  $0x02, R12
-	TESTQ R10, R10
-	JZ    entryDone
-
-entry:
-	VBROADCASTSS (R9), Y9
-	VBROADCASTSS (R9)(BX*1), Y10
-	VMOVUPS      (R11), Y11
-	VFMADD231PS  Y11, Y9, Y1
-	VFMADD231PS  Y11, Y10, Y5
-	VMOVUPS      32(R11), Y11
-	VFMADD231PS  Y11, Y9, Y2
-	VFMADD231PS  Y11, Y10, Y6
-	VMOVUPS      64(R11), Y11
-	VFMADD231PS  Y11, Y9, Y3
-	VFMADD231PS  Y11, Y10, Y7
-	VMASKMOVPS   96(R11), Y0, Y11
-	VFMADD231PS  Y11, Y9, Y4
-	VFMADD231PS  Y11, Y10, Y8
-	ADDQ         R12, R9
-	ADDQ         CX, R11
-	DECQ         R10
-	JNZ          entry
-
-entryDone:
-	VBROADCASTSS (R9)(BX*1), Y9
-	VMOVUPS      (R8), Y10
-	VFMADD231PS  Y10, Y9, Y5
-	VMOVUPS      32(R8), Y10
-	VFMADD231PS  Y10, Y9, Y6
-	VMOVUPS      64(R8), Y10
-	VFMADD231PS  Y10, Y9, Y7
-	VMASKMOVPS   96(R8), Y0, Y10
-	VFMADD231PS  Y10, Y9, Y8
-	VMOVUPS      Y1, (R8)
-	VMOVUPS      Y2, 32(R8)
-	VMOVUPS      Y3, 64(R8)
-	TESTQ        $+8, (SP)
-	JZ           lanes8of0
-	VMOVUPS      Y4, 96(R8)
-	JMP          lanes1of0
-
-lanes8of0:
-	LEAQ         96(R8), R9
-	VMOVAPD      X4, X1
-	TESTQ        $+4, (SP)
-	JZ           lanes4of0
-	VMOVUPS      X1, (R9)
-	VEXTRACTF128 $0x01, Y4, X1
-	ADDQ         $+16, R9
-
-lanes4of0:
-	TESTQ     $+2, (SP)
-	JZ        lanes2of0
-	VMOVSD    X1, (R9)
-	VPERMILPD $0x01, X1, X1
-	ADDQ      $+8, R9
-
-lanes2of0:
-	TESTQ  $+1, (SP)
-	JZ     lanes1of0
-	VMOVSS X1, (R9)
-
-lanes1of0:
-	VMOVUPS Y5, (R8)(CX*1)
-	VMOVUPS Y6, 32(R8)(CX*1)
-	VMOVUPS Y7, 64(R8)(CX*1)
-	TESTQ   $+8, (SP)
-	JZ      lanes8of1
-	VMOVUPS Y8, 96(R8)(CX*1)
-	JMP     lanes1of1
-
-lanes8of1:
-	LEAQ         96(R8)(CX*1), R9
-	VMOVAPD      X8, X1
-	TESTQ        $+4, (SP)
-	JZ           lanes4of1
-	VMOVUPS      X1, (R9)
-	VEXTRACTF128 $0x01, Y8, X1
-	ADDQ         $+16, R9
-
-lanes4of1:
-	TESTQ     $+2, (SP)
-	JZ        lanes2of1
-	VMOVSD    X1, (R9)
-	VPERMILPD $0x01, X1, X1
-	ADDQ      $+8, R9
-
-lanes2of1:
-	TESTQ  $+1, (SP)
-	JZ     lanes1of1
-	VMOVSS X1, (R9)
-
-lanes1of1:
-	SUBQ  CX, R8
-	SUBQ  BX, DX
-	SUBQ  CX, R8
-	SUBQ  BX, DX
-	TESTQ SI, SI
-	JZ    next
-	ADDQ  $-8, SI
-
-next:
-	SUBQ $+2, DI
-	JGE  rows
-
-first:
-	TESTQ        $0x00000001, DI
-	JZ           done
-	VMOVUPS      (R8)(CX*1), Y1
-	VMOVUPS      32(R8)(CX*1), Y2
-	VMOVUPS      64(R8)(CX*1), Y3
-	VMASKMOVPS   96(R8)(CX*1), Y0, Y0
-	TESTQ        SI, SI
-	JZ           alone
-	VBROADCASTSS 4(SI), Y4
-	VMULPS       Y4, Y1, Y1
-	VMULPS       Y4, Y2, Y2
-	VMULPS       Y4, Y3, Y3
-	VMULPS       Y4, Y0, Y0
-
-alone:
-	VMOVUPS Y1, (R8)(CX*1)
-	VMOVUPS Y2, 32(R8)(CX*1)
-	VMOVUPS Y3, 64(R8)(CX*1)
-	TESTQ   $+8, (SP)
-	JZ      lanes8of2
-	VMOVUPS Y0, 96(R8)(CX*1)
-	JMP     lanes1of2
-
-lanes8of2:
-	LEAQ         96(R8)(CX*1), AX
-	VMOVAPD      X0, X1
-	TESTQ        $+4, (SP)
-	JZ           lanes4of2
-	VMOVUPS      X1, (AX)
-	VEXTRACTF128 $0x01, Y0, X1
-	ADDQ         $+16, AX
-
-lanes4of2:
-	TESTQ     $+2, (SP)
-	JZ        lanes2of2
-	VMOVSD    X1, (AX)
-	VPERMILPD $0x01, X1, X1
-	ADDQ      $+8, AX
-
-lanes2of2:
-	TESTQ  $+1, (SP)
-	JZ     lanes1of2
-	VMOVSS X1, (AX)
-
-lanes1of2:
 done:
 	VZEROUPPER
 	RET
@@ -22191,420 +21228,212 @@ done:
 	VZEROUPPER
 	RET
 
-// func solveFew32_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, order int, cols int, index int)
+// func solveFew_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
 // Requires: AVX, FMA3
-TEXT ·solveFew32_avx2(SB), NOSPLIT, $8-72
+TEXT ·solveFew_avx2(SB), NOSPLIT, $0-72
 	MOVQ         cols+56(FP), AX
-	MOVQ         AX, (SP)
 	NEGQ         AX
 	LEAQ         tailMask<>+32(SB), CX
-	VMOVUPD      (CX)(AX*4), Y0
+	VMOVUPD      (CX)(AX*8), Y0
 	MOVQ         b+0(FP), AX
 	MOVQ         ldb+8(FP), CX
-	SHLQ         $0x02, CX
+	SHLQ         $0x03, CX
 	MOVQ         d+40(FP), DX
 	MOVQ         down+24(FP), BX
-	SHLQ         $0x02, BX
+	SHLQ         $0x03, BX
 	MOVQ         order+48(FP), SI
 	MOVQ         a+16(FP), DI
 	MOVQ         across+32(FP), R8
-	SHLQ         $0x02, R8
+	SHLQ         $0x03, R8
 	LEAQ         (R8)(R8*2), R9
 	LEAQ         (R8)(R8*4), R10
 	MOVQ         R8, R11
 	SHLQ         $0x03, R11
 	SUBQ         R8, R11
-	VMASKMOVPS   (AX), Y0, Y1
+	VMASKMOVPD   (AX), Y0, Y1
 	TESTQ        DX, DX
 	JZ           one0
-	VBROADCASTSS (DX), Y2
-	VMULPS       Y2, Y1, Y1
+	VBROADCASTSD (DX), Y2
+	VMULPD       Y2, Y1, Y1
 
 one0:
-	TESTQ   $+8, (SP)
-	JZ      lanes8of0
-	VMOVUPS Y1, (AX)
-	JMP     lanes1of0
-
-lanes8of0:
-	LEAQ         (AX), R11
-	VMOVAPD      X1, X2
-	TESTQ        $+4, (SP)
-	JZ           lanes4of0
-	VMOVUPS      X2, (R11)
-	VEXTRACTF128 $0x01, Y1, X2
-	ADDQ         $+16, R11
-
-lanes4of0:
-	TESTQ     $+2, (SP)
-	JZ        lanes2of0
-	VMOVSD    X2, (R11)
-	VPERMILPD $0x01, X2, X2
-	ADDQ      $+8, R11
-
-lanes2of0:
-	TESTQ  $+1, (SP)
-	JZ     lanes1of0
-	VMOVSS X2, (R11)
-
-lanes1of0:
-	DECQ  SI
-	JZ    done
-	ADDQ  CX, AX
-	TESTQ DX, DX
-	JZ    next0
-	ADDQ  $+4, DX
+	VMASKMOVPD Y1, Y0, (AX)
+	DECQ       SI
+	JZ         done
+	ADDQ       CX, AX
+	TESTQ      DX, DX
+	JZ         next0
+	ADDQ       $+8, DX
 
 next0:
 	ADDQ         BX, DI
-	VMASKMOVPS   (AX), Y0, Y2
-	VBROADCASTSS (DI), Y3
-	VFNMADD231PS Y1, Y3, Y2
+	VMASKMOVPD   (AX), Y0, Y2
+	VBROADCASTSD (DI), Y3
+	VFNMADD231PD Y1, Y3, Y2
 	TESTQ        DX, DX
 	JZ           one1
-	VBROADCASTSS (DX), Y3
-	VMULPS       Y3, Y2, Y2
+	VBROADCASTSD (DX), Y3
+	VMULPD       Y3, Y2, Y2
 
 one1:
-	TESTQ   $+8, (SP)
-	JZ      lanes8of1
-	VMOVUPS Y2, (AX)
-	JMP     lanes1of1
-
-lanes8of1:
-	LEAQ         (AX), R11
-	VMOVAPD      X2, X3
-	TESTQ        $+4, (SP)
-	JZ           lanes4of1
-	VMOVUPS      X3, (R11)
-	VEXTRACTF128 $0x01, Y2, X3
-	ADDQ         $+16, R11
-
-lanes4of1:
-	TESTQ     $+2, (SP)
-	JZ        lanes2of1
-	VMOVSD    X3, (R11)
-	VPERMILPD $0x01, X3, X3
-	ADDQ      $+8, R11
-
-lanes2of1:
-	TESTQ  $+1, (SP)
-	JZ     lanes1of1
-	VMOVSS X3, (R11)
-
-lanes1of1:
-	DECQ  SI
-	JZ    done
-	ADDQ  CX, AX
-	TESTQ DX, DX
-	JZ    next1
-	ADDQ  $+4, DX
+	VMASKMOVPD Y2, Y0, (AX)
+	DECQ       SI
+	JZ         done
+	ADDQ       CX, AX
+	TESTQ      DX, DX
+	JZ         next1
+	ADDQ       $+8, DX
 
 next1:
 	ADDQ         BX, DI
-	VMASKMOVPS   (AX), Y0, Y3
-	VBROADCASTSS (DI), Y4
-	VFNMADD231PS Y1, Y4, Y3
-	VBROADCASTSS (DI)(R8*1), Y4
-	VFNMADD231PS Y2, Y4, Y3
+	VMASKMOVPD   (AX), Y0, Y3
+	VBROADCASTSD (DI), Y4
+	VFNMADD231PD Y1, Y4, Y3
+	VBROADCASTSD (DI)(R8*1), Y4
+	VFNMADD231PD Y2, Y4, Y3
 	TESTQ        DX, DX
 	JZ           one2
-	VBROADCASTSS (DX), Y4
-	VMULPS       Y4, Y3, Y3
+	VBROADCASTSD (DX), Y4
+	VMULPD       Y4, Y3, Y3
 
 one2:
-	TESTQ   $+8, (SP)
-	JZ      lanes8of2
-	VMOVUPS Y3, (AX)
-	JMP     lanes1of2
-
-lanes8of2:
-	LEAQ         (AX), R11
-	VMOVAPD      X3, X4
-	TESTQ        $+4, (SP)
-	JZ           lanes4of2
-	VMOVUPS      X4, (R11)
-	VEXTRACTF128 $0x01, Y3, X4
-	ADDQ         $+16, R11
-
-lanes4of2:
-	TESTQ     $+2, (SP)
-	JZ        lanes2of2
-	VMOVSD    X4, (R11)
-	VPERMILPD $0x01, X4, X4
-	ADDQ      $+8, R11
-
-lanes2of2:
-	TESTQ  $+1, (SP)
-	JZ     lanes1of2
-	VMOVSS X4, (R11)
-
-lanes1of2:
-	DECQ  SI
-	JZ    done
-	ADDQ  CX, AX
-	TESTQ DX, DX
-	JZ    next2
-	ADDQ  $+4, DX
+	VMASKMOVPD Y3, Y0, (AX)
+	DECQ       SI
+	JZ         done
+	ADDQ       CX, AX
+	TESTQ      DX, DX
+	JZ         next2
+	ADDQ       $+8, DX
 
 next2:
 	ADDQ         BX, DI
-	VMASKMOVPS   (AX), Y0, Y4
-	VBROADCASTSS (DI), Y5
-	VFNMADD231PS Y1, Y5, Y4
-	VBROADCASTSS (DI)(R8*1), Y5
-	VFNMADD231PS Y2, Y5, Y4
-	VBROADCASTSS (DI)(R8*2), Y5
-	VFNMADD231PS Y3, Y5, Y4
+	VMASKMOVPD   (AX), Y0, Y4
+	VBROADCASTSD (DI), Y5
+	VFNMADD231PD Y1, Y5, Y4
+	VBROADCASTSD (DI)(R8*1), Y5
+	VFNMADD231PD Y2, Y5, Y4
+	VBROADCASTSD (DI)(R8*2), Y5
+	VFNMADD231PD Y3, Y5, Y4
 	TESTQ        DX, DX
 	JZ           one3
-	VBROADCASTSS (DX), Y5
-	VMULPS       Y5, Y4, Y4
+	VBROADCASTSD (DX), Y5
+	VMULPD       Y5, Y4, Y4
 
 one3:
-	TESTQ   $+8, (SP)
-	JZ      lanes8of3
-	VMOVUPS Y4, (AX)
-	JMP     lanes1of3
-
-lanes8of3:
-	LEAQ         (AX), R11
-	VMOVAPD      X4, X5
-	TESTQ        $+4, (SP)
-	JZ           lanes4of3
-	VMOVUPS      X5, (R11)
-	VEXTRACTF128 $0x01, Y4, X5
-	ADDQ         $+16, R11
-
-lanes4of3:
-	TESTQ     $+2, (SP)
-	JZ        lanes2of3
-	VMOVSD    X5, (R11)
-	VPERMILPD $0x01, X5, X5
-	ADDQ      $+8, R11
-
-lanes2of3:
-	TESTQ  $+1, (SP)
-	JZ     lanes1of3
-	VMOVSS X5, (R11)
-
-lanes1of3:
-	DECQ  SI
-	JZ    done
-	ADDQ  CX, AX
-	TESTQ DX, DX
-	JZ    next3
-	ADDQ  $+4, DX
+	VMASKMOVPD Y4, Y0, (AX)
+	DECQ       SI
+	JZ         done
+	ADDQ       CX, AX
+	TESTQ      DX, DX
+	JZ         next3
+	ADDQ       $+8, DX
 
 next3:
 	ADDQ         BX, DI
-	VMASKMOVPS   (AX), Y0, Y5
-	VBROADCASTSS (DI), Y6
-	VFNMADD231PS Y1, Y6, Y5
-	VBROADCASTSS (DI)(R8*1), Y6
-	VFNMADD231PS Y2, Y6, Y5
-	VBROADCASTSS (DI)(R8*2), Y6
-	VFNMADD231PS Y3, Y6, Y5
-	VBROADCASTSS (DI)(R9*1), Y6
-	VFNMADD231PS Y4, Y6, Y5
+	VMASKMOVPD   (AX), Y0, Y5
+	VBROADCASTSD (DI), Y6
+	VFNMADD231PD Y1, Y6, Y5
+	VBROADCASTSD (DI)(R8*1), Y6
+	VFNMADD231PD Y2, Y6, Y5
+	VBROADCASTSD (DI)(R8*2), Y6
+	VFNMADD231PD Y3, Y6, Y5
+	VBROADCASTSD (DI)(R9*1), Y6
+	VFNMADD231PD Y4, Y6, Y5
 	TESTQ        DX, DX
 	JZ           one4
-	VBROADCASTSS (DX), Y6
-	VMULPS       Y6, Y5, Y5
+	VBROADCASTSD (DX), Y6
+	VMULPD       Y6, Y5, Y5
 
 one4:
-	TESTQ   $+8, (SP)
-	JZ      lanes8of4
-	VMOVUPS Y5, (AX)
-	JMP     lanes1of4
-
-lanes8of4:
-	LEAQ         (AX), R11
-	VMOVAPD      X5, X6
-	TESTQ        $+4, (SP)
-	JZ           lanes4of4
-	VMOVUPS      X6, (R11)
-	VEXTRACTF128 $0x01, Y5, X6
-	ADDQ         $+16, R11
-
-lanes4of4:
-	TESTQ     $+2, (SP)
-	JZ        lanes2of4
-	VMOVSD    X6, (R11)
-	VPERMILPD $0x01, X6, X6
-	ADDQ      $+8, R11
-
-lanes2of4:
-	TESTQ  $+1, (SP)
-	JZ     lanes1of4
-	VMOVSS X6, (R11)
-
-lanes1of4:
-	DECQ  SI
-	JZ    done
-	ADDQ  CX, AX
-	TESTQ DX, DX
-	JZ    next4
-	ADDQ  $+4, DX
+	VMASKMOVPD Y5, Y0, (AX)
+	DECQ       SI
+	JZ         done
+	ADDQ       CX, AX
+	TESTQ      DX, DX
+	JZ         next4
+	ADDQ       $+8, DX
 
 next4:
 	ADDQ         BX, DI
-	VMASKMOVPS   (AX), Y0, Y6
-	VBROADCASTSS (DI), Y7
-	VFNMADD231PS Y1, Y7, Y6
-	VBROADCASTSS (DI)(R8*1), Y7
-	VFNMADD231PS Y2, Y7, Y6
-	VBROADCASTSS (DI)(R8*2), Y7
-	VFNMADD231PS Y3, Y7, Y6
-	VBROADCASTSS (DI)(R9*1), Y7
-	VFNMADD231PS Y4, Y7, Y6
-	VBROADCASTSS (DI)(R8*4), Y7
-	VFNMADD231PS Y5, Y7, Y6
+	VMASKMOVPD   (AX), Y0, Y6
+	VBROADCASTSD (DI), Y7
+	VFNMADD231PD Y1, Y7, Y6
+	VBROADCASTSD (DI)(R8*1), Y7
+	VFNMADD231PD Y2, Y7, Y6
+	VBROADCASTSD (DI)(R8*2), Y7
+	VFNMADD231PD Y3, Y7, Y6
+	VBROADCASTSD (DI)(R9*1), Y7
+	VFNMADD231PD Y4, Y7, Y6
+	VBROADCASTSD (DI)(R8*4), Y7
+	VFNMADD231PD Y5, Y7, Y6
 	TESTQ        DX, DX
 	JZ           one5
-	VBROADCASTSS (DX), Y7
-	VMULPS       Y7, Y6, Y6
+	VBROADCASTSD (DX), Y7
+	VMULPD       Y7, Y6, Y6
 
 one5:
-	TESTQ   $+8, (SP)
-	JZ      lanes8of5
-	VMOVUPS Y6, (AX)
-	JMP     lanes1of5
-
-lanes8of5:
-	LEAQ         (AX), R11
-	VMOVAPD      X6, X7
-	TESTQ        $+4, (SP)
-	JZ           lanes4of5
-	VMOVUPS      X7, (R11)
-	VEXTRACTF128 $0x01, Y6, X7
-	ADDQ         $+16, R11
-
-lanes4of5:
-	TESTQ     $+2, (SP)
-	JZ        lanes2of5
-	VMOVSD    X7, (R11)
-	VPERMILPD $0x01, X7, X7
-	ADDQ      $+8, R11
-
-lanes2of5:
-	TESTQ  $+1, (SP)
-	JZ     lanes1of5
-	VMOVSS X7, (R11)
-
-lanes1of5:
-	DECQ  SI
-	JZ    done
-	ADDQ  CX, AX
-	TESTQ DX, DX
-	JZ    next5
-	ADDQ  $+4, DX
+	VMASKMOVPD Y6, Y0, (AX)
+	DECQ       SI
+	JZ         done
+	ADDQ       CX, AX
+	TESTQ      DX, DX
+	JZ         next5
+	ADDQ       $+8, DX
 
 next5:
 	ADDQ         BX, DI
-	VMASKMOVPS   (AX), Y0, Y7
-	VBROADCASTSS (DI), Y8
-	VFNMADD231PS Y1, Y8, Y7
-	VBROADCASTSS (DI)(R8*1), Y8
-	VFNMADD231PS Y2, Y8, Y7
-	VBROADCASTSS (DI)(R8*2), Y8
-	VFNMADD231PS Y3, Y8, Y7
-	VBROADCASTSS (DI)(R9*1), Y8
-	VFNMADD231PS Y4, Y8, Y7
-	VBROADCASTSS (DI)(R8*4), Y8
-	VFNMADD231PS Y5, Y8, Y7
-	VBROADCASTSS (DI)(R10*1), Y8
-	VFNMADD231PS Y6, Y8, Y7
+	VMASKMOVPD   (AX), Y0, Y7
+	VBROADCASTSD (DI), Y8
+	VFNMADD231PD Y1, Y8, Y7
+	VBROADCASTSD (DI)(R8*1), Y8
+	VFNMADD231PD Y2, Y8, Y7
+	VBROADCASTSD (DI)(R8*2), Y8
+	VFNMADD231PD Y3, Y8, Y7
+	VBROADCASTSD (DI)(R9*1), Y8
+	VFNMADD231PD Y4, Y8, Y7
+	VBROADCASTSD (DI)(R8*4), Y8
+	VFNMADD231PD Y5, Y8, Y7
+	VBROADCASTSD (DI)(R10*1), Y8
+	VFNMADD231PD Y6, Y8, Y7
 	TESTQ        DX, DX
 	JZ           one6
-	VBROADCASTSS (DX), Y8
-	VMULPS       Y8, Y7, Y7
+	VBROADCASTSD (DX), Y8
+	VMULPD       Y8, Y7, Y7
 
 one6:
-	TESTQ   $+8, (SP)
-	JZ      lanes8of6
-	VMOVUPS Y7, (AX)
-	JMP     lanes1of6
-
-lanes8of6:
-	LEAQ         (AX), R11
-	VMOVAPD      X7, X8
-	TESTQ        $+4, (SP)
-	JZ           lanes4of6
-	VMOVUPS      X8, (R11)
-	VEXTRACTF128 $0x01, Y7, X8
-	ADDQ         $+16, R11
-
-lanes4of6:
-	TESTQ     $+2, (SP)
-	JZ        lanes2of6
-	VMOVSD    X8, (R11)
-	VPERMILPD $0x01, X8, X8
-	ADDQ      $+8, R11
-
-lanes2of6:
-	TESTQ  $+1, (SP)
-	JZ     lanes1of6
-	VMOVSS X8, (R11)
-
-lanes1of6:
-	DECQ  SI
-	JZ    done
-	ADDQ  CX, AX
-	TESTQ DX, DX
-	JZ    next6
-	ADDQ  $+4, DX
+	VMASKMOVPD Y7, Y0, (AX)
+	DECQ       SI
+	JZ         done
+	ADDQ       CX, AX
+	TESTQ      DX, DX
+	JZ         next6
+	ADDQ       $+8, DX
 
 next6:
 	ADDQ         BX, DI
-	VMASKMOVPS   (AX), Y0, Y0
-	VBROADCASTSS (DI), Y8
-	VFNMADD231PS Y1, Y8, Y0
-	VBROADCASTSS (DI)(R8*1), Y1
-	VFNMADD231PS Y2, Y1, Y0
-	VBROADCASTSS (DI)(R8*2), Y1
-	VFNMADD231PS Y3, Y1, Y0
-	VBROADCASTSS (DI)(R9*1), Y1
-	VFNMADD231PS Y4, Y1, Y0
-	VBROADCASTSS (DI)(R8*4), Y1
-	VFNMADD231PS Y5, Y1, Y0
-	VBROADCASTSS (DI)(R10*1), Y1
-	VFNMADD231PS Y6, Y1, Y0
-	VBROADCASTSS (DI)(R9*2), Y1
-	VFNMADD231PS Y7, Y1, Y0
+	VMASKMOVPD   (AX), Y0, Y8
+	VBROADCASTSD (DI), Y9
+	VFNMADD231PD Y1, Y9, Y8
+	VBROADCASTSD (DI)(R8*1), Y1
+	VFNMADD231PD Y2, Y1, Y8
+	VBROADCASTSD (DI)(R8*2), Y1
+	VFNMADD231PD Y3, Y1, Y8
+	VBROADCASTSD (DI)(R9*1), Y1
+	VFNMADD231PD Y4, Y1, Y8
+	VBROADCASTSD (DI)(R8*4), Y1
+	VFNMADD231PD Y5, Y1, Y8
+	VBROADCASTSD (DI)(R10*1), Y1
+	VFNMADD231PD Y6, Y1, Y8
+	VBROADCASTSD (DI)(R9*2), Y1
+	VFNMADD231PD Y7, Y1, Y8
 	TESTQ        DX, DX
 	JZ           one7
-	VBROADCASTSS (DX), Y1
-	VMULPS       Y1, Y0, Y0
+	VBROADCASTSD (DX), Y1
+	VMULPD       Y1, Y8, Y8
 
 one7:
-	TESTQ   $+8, (SP)
-	JZ      lanes8of7
-	VMOVUPS Y0, (AX)
-	JMP     lanes1of7
+	VMASKMOVPD Y8, Y0, (AX)
 
-lanes8of7:
-	LEAQ         (AX), AX
-	VMOVAPD      X0, X1
-	TESTQ        $+4, (SP)
-	JZ           lanes4of7
-	VMOVUPS      X1, (AX)
-	VEXTRACTF128 $0x01, Y0, X1
-	ADDQ         $+16, AX
-
-lanes4of7:
-	TESTQ     $+2, (SP)
-	JZ        lanes2of7
-	VMOVSD    X1, (AX)
-	VPERMILPD $0x01, X1, X1
-	ADDQ      $+8, AX
-
-lanes2of7:
-	TESTQ  $+1, (SP)
-	JZ     lanes1of7
-	VMOVSS X1, (AX)
-
-lanes1of7:
 done:
 	VZEROUPPER
 	RET

@@ -21,9 +21,9 @@ func SolveRows[F Float](b []F, ldb int, a []F, down, across int, d []F, order, c
 		switch {
 		case isNarrow[F](order, part, ldb):
 			part = min(part, Width/2)
-			solveFewTile(b, ldb, corner, down, across, factors, order, part, of[F](narrowTile))
+			solveFewTile(b, ldb, corner, down, across, factors, order, part, narrowTile)
 		case vectors == 1 && order <= fewRows[F]():
-			solveFewTile(b, ldb, corner, down, across, factors, order, part, of[F](0))
+			solveFewTile(b, ldb, corner, down, across, factors, order, part, 0)
 		case whole:
 			solveRowsTile(b, ldb, corner, down, across, factors, order, part, of[F](vectors))
 		default:
@@ -72,15 +72,13 @@ func triangleOperands[F Float](
 func firstOf(apart, n int) int { return max(0, (1-n)*apart) }
 
 // triangleColumns returns the numbers of vectors and of columns of the tile for the next of left columns. The
-// last of several vectors is whole unless rows do not stay in registers and are apart: such vectors have
-// other tiles.
+// last of several vectors is whole unless rows do not stay in registers and are apart: two such vectors have
+// another tile.
 func triangleColumns[F Float](order, left, ldb int) (vectors, columns int, whole bool) {
 	lanes := triangleLanes[F]()
 	switch {
 	case left >= 4*lanes:
 		return 4, 4 * lanes, true
-	case left > 3*lanes && order > fewRows[F]() && rowsApart(ldb, 4*lanes):
-		return 4, left, false
 	case left >= 2*lanes:
 		return 2, 2 * lanes, true
 	case left > lanes && order > fewRows[F]() && rowsApart(ldb, 2*lanes):
@@ -109,10 +107,10 @@ func isNarrow[F Float](order, columns, ldb int) bool {
 	return few && unsafe.Sizeof(F(0)) == 8 && tiles.solveFew[narrowTile] != 0
 }
 
-// fewRows returns how many rows of one vector stay in registers. The tiles for float32 are AVX2's.
+// fewRows returns how many rows of one vector stay in registers.
 func fewRows[F Float]() int {
 	if unsafe.Sizeof(F(0)) == 4 {
-		return Width
+		return 0
 	}
 	return tiles.few
 }

@@ -77,6 +77,9 @@ func (o *operation) len() (n int) {
 			n = max(n, slices.Max(indices)+1)
 		}
 	}
+	for _, l := range o.lent {
+		n = max(n, l.index+1)
+	}
 	return n
 }
 

@@ -20,13 +20,13 @@ func triangles(t isa) {
 		for _, vectors := range triangleVectors {
 			solveRows(t, x, vectors, vectors == 1)
 			multiplyRows(t, x, vectors, vectors == 1)
-			if vectors > 1 {
+			if vectors == 2 {
 				solveRows(t, x, vectors, true)
 				multiplyRows(t, x, vectors, true)
 			}
 		}
-		solveFew(t, x)
 	}
+	solveFew(t, double)
 	if t.evex { // rows that fill no vector of AVX-512 take less time by vectors of AVX2
 		lend("solveFew", tiers[0], t, narrowTile)
 	}
