@@ -212,7 +212,7 @@ func (s *Spans[F]) DotsAndAdd(sums, b, x, z, y, w []F) {
 	)
 }
 
-// AddOuter adds some vectors, up to OuterVectors, times numbers of b, to the rows: one vector after the
+// AddOuter adds one, two or four vectors, times numbers of b, to the rows: one vector after the
 // other, in this order, to each entry. b has as many numbers for each row as there are vectors, and y has the
 // vectors one after the other.
 func (s *Spans[F]) AddOuter(b, y []F, vectors int) {
@@ -220,7 +220,8 @@ func (s *Spans[F]) AddOuter(b, y []F, vectors int) {
 		return
 	}
 	n := len(y) / vectors
-	if len(y) != vectors*n || vectors > OuterVectors || len(b) < vectors*s.Rows {
+	few := vectors == 1 || vectors == 2 || vectors == OuterVectors
+	if len(y) != vectors*n || !few || len(b) < vectors*s.Rows {
 		panic(badSpans)
 	}
 	if !s.tiled(n) {

@@ -195,7 +195,7 @@ func spanBoth[F tile.Float](r *run, s shape) {
 
 func spanOuter[F tile.Float](r *run, s shape) {
 	p := newSpanRun[F](r, s, true)
-	vectors := 1 + s.r%tile.OuterVectors
+	vectors := 1 << (s.r % 3)
 	b, n := p.numbers(vectors), tile.Pad(p.n)
 	y := alloc[F](r, vectors*n)
 	for i := range vectors {

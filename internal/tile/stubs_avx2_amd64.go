@@ -241,9 +241,6 @@ func spanOuter_1_avx2(b *float64, y *float64, apart int, a *float64, at int, ste
 // spanOuter_2_avx2 adds vectors, times numbers of b, to rows. The first vector is y, and the next one is apart further on. Vectors have multiples of 8 entries, rows >= 1.
 func spanOuter_2_avx2(b *float64, y *float64, apart int, a *float64, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)
 
-// spanOuter_3_avx2 adds vectors, times numbers of b, to rows. The first vector is y, and the next one is apart further on. Vectors have multiples of 8 entries, rows >= 1.
-func spanOuter_3_avx2(b *float64, y *float64, apart int, a *float64, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)
-
 // spanOuter_4_avx2 adds vectors, times numbers of b, to rows. The first vector is y, and the next one is apart further on. Vectors have multiples of 8 entries, rows >= 1.
 func spanOuter_4_avx2(b *float64, y *float64, apart int, a *float64, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)
 
@@ -273,9 +270,6 @@ func spanOuter32_1_avx2(b *float32, y *float32, apart int, a *float32, at int, s
 
 // spanOuter32_2_avx2 adds vectors, times numbers of b, to rows. The first vector is y, and the next one is apart further on. Vectors have multiples of 8 entries, rows >= 1.
 func spanOuter32_2_avx2(b *float32, y *float32, apart int, a *float32, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)
-
-// spanOuter32_3_avx2 adds vectors, times numbers of b, to rows. The first vector is y, and the next one is apart further on. Vectors have multiples of 8 entries, rows >= 1.
-func spanOuter32_3_avx2(b *float32, y *float32, apart int, a *float32, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)
 
 // spanOuter32_4_avx2 adds vectors, times numbers of b, to rows. The first vector is y, and the next one is apart further on. Vectors have multiples of 8 entries, rows >= 1.
 func spanOuter32_4_avx2(b *float32, y *float32, apart int, a *float32, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)

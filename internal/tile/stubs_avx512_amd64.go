@@ -211,9 +211,6 @@ func spanOuter_1_avx512(b *float64, y *float64, apart int, a *float64, at int, s
 // spanOuter_2_avx512 adds vectors, times numbers of b, to rows. The first vector is y, and the next one is apart further on. Vectors have multiples of 8 entries, rows >= 1.
 func spanOuter_2_avx512(b *float64, y *float64, apart int, a *float64, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)
 
-// spanOuter_3_avx512 adds vectors, times numbers of b, to rows. The first vector is y, and the next one is apart further on. Vectors have multiples of 8 entries, rows >= 1.
-func spanOuter_3_avx512(b *float64, y *float64, apart int, a *float64, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)
-
 // spanOuter_4_avx512 adds vectors, times numbers of b, to rows. The first vector is y, and the next one is apart further on. Vectors have multiples of 8 entries, rows >= 1.
 func spanOuter_4_avx512(b *float64, y *float64, apart int, a *float64, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)
 
@@ -258,9 +255,6 @@ func multiplyRows_4_avx512(b *float64, ldb int, a *float64, down int, across int
 
 // solveRows_2_avx512 works like solveRowsGeneric for 2 vectors of columns, or the last one a part, order >= 1.
 func solveRows_2_avx512(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
-
-// multiplyRows_2_avx512 works like multiplyRowsGeneric for 2 vectors of columns, or the last one a part, order >= 1.
-func multiplyRows_2_avx512(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
 
 // solveRowsPart_2_avx512 works like solveRowsGeneric for 2 vectors of columns, or the last one a part, order >= 1.
 func solveRowsPart_2_avx512(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)

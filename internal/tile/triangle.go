@@ -45,7 +45,7 @@ func MultiplyRows[F Float](b []F, ldb int, a []F, down, across int, d []F, order
 	for k := 0; k < cols; {
 		vectors, part, whole := triangleColumns[F](order, cols-k, ldb)
 		b := unsafe.Add(first, k*int(unsafe.Sizeof(F(0))))
-		if whole {
+		if whole && tiles.multiplyRows[of[F](vectors)] != 0 {
 			multiplyRowsTile(b, ldb, corner, down, across, factors, order, part, of[F](vectors))
 		} else {
 			multiplyRowsPartTile(b, ldb, corner, down, across, factors, order, part, of[F](vectors))

@@ -136,22 +136,25 @@ func rankOneTriangle[F tile.Float](
 func addFewRanks[F tile.Float](
 	ul blas.Uplo, tA blas.Transpose, n, k int, alpha F, a []F, lda int, c []F, ldc int,
 ) {
-	long := tile.Pad(n)
-	memory := borrow[F](k*long + n*k)
+	long, ranks := tile.Pad(n), k
+	if k == 3 {
+		ranks = 4 // one is of zeros
+	}
+	memory := borrow[F](ranks * (long + n))
 	defer giveBack(memory)
-	vectors, by := (*memory)[:k*long], (*memory)[k*long:][:n*k]
-	switch {
-	case tA != blas.NoTrans:
-		tile.Transpose(by, k, a, lda, k, n)
+	vectors, by := (*memory)[:ranks*long], (*memory)[ranks*long:][:ranks*n]
+	clear(vectors[k*long:])
+	if tA != blas.NoTrans {
 		for l := range k {
 			copy(vectors[l*long:][:n], a[l*lda:])
 		}
-	case lda == k:
+	} else {
 		tile.Transpose(vectors, long, a, lda, n, k)
+	}
+	if tA == blas.NoTrans && lda == ranks {
 		copy(by, a)
-	default:
-		tile.Transpose(vectors, long, a, lda, n, k)
-		tile.Transpose(by, k, vectors, long, k, n)
+	} else {
+		tile.Transpose(by, ranks, vectors, long, ranks, n)
 	}
 	for l := range k {
 		clear(vectors[l*long+n : (l+1)*long])
@@ -160,7 +163,7 @@ func addFewRanks[F tile.Float](
 		tile.Scale(by, alpha)
 	}
 	s := triangleRows(ul, n, c, ldc)
-	s.addVectors(by, vectors, k)
+	s.addVectors(by, vectors, ranks)
 }
 
 // syr2k computes Dsyr2k or Ssyr2k and returns true, or returns false where gonum computes it.

@@ -45,7 +45,7 @@ func spans(t isa) {
 			spanAdd(t, x, count)
 			spanBoth(t, x, count)
 		}
-		for count := 1; count <= outerVectors; count++ {
+		for count := 1; count <= outerVectors; count *= 2 {
 			spanOuter(t, x, count)
 		}
 		spanSolve(t, x)

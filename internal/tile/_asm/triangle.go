@@ -19,7 +19,9 @@ func triangles(t isa) {
 		}
 		for _, vectors := range triangleVectors {
 			solveRows(t, x, vectors, vectors == 1)
-			multiplyRows(t, x, vectors, vectors == 1)
+			if vectors != 2 || !t.evex { // with AVX-512 the tile for a part takes as long
+				multiplyRows(t, x, vectors, vectors == 1)
+			}
 			if vectors == 2 {
 				solveRows(t, x, vectors, true)
 				multiplyRows(t, x, vectors, true)
