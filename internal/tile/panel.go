@@ -323,7 +323,7 @@ const narrowSide = 4
 func transposeFours(dst unsafe.Pointer, ldd int, src unsafe.Pointer, lds, m, n int) {
 	const size = 4
 	few, many := m, n
-	nextd, nexts, acrossd, acrosss := narrowSide*ldd, narrowSide, 1, lds // along the columns, and beside them
+	nextd, nexts, acrossd, acrosss := narrowSide*ldd, narrowSide, 1, lds // along the squares, and across
 	if m > n {
 		few, many = n, m
 		nextd, nexts, acrossd, acrosss = narrowSide, narrowSide*lds, ldd, 1

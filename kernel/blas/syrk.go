@@ -143,21 +143,17 @@ func addFewRanks[F tile.Float](
 	memory := borrow[F](ranks * (long + n))
 	defer giveBack(memory)
 	vectors, by := (*memory)[:ranks*long], (*memory)[ranks*long:][:ranks*n]
-	clear(vectors[k*long:])
-	if tA != blas.NoTrans {
-		for l := range k {
-			copy(vectors[l*long:][:n], a[l*lda:])
-		}
-	} else {
+	clear(vectors)
+	if tA == blas.NoTrans {
 		tile.Transpose(vectors, long, a, lda, n, k)
+	}
+	for l := 0; tA != blas.NoTrans && l < k; l++ {
+		copy(vectors[l*long:][:n], a[l*lda:])
 	}
 	if tA == blas.NoTrans && lda == ranks {
 		copy(by, a)
 	} else {
 		tile.Transpose(by, ranks, vectors, long, ranks, n)
-	}
-	for l := range k {
-		clear(vectors[l*long+n : (l+1)*long])
 	}
 	if alpha != 1 {
 		tile.Scale(by, alpha)

@@ -190,11 +190,8 @@ func triangularWay[F tile.Float](multiply, right bool, order, sides int) way {
 
 // fewTogether reports whether two or three right sides take less time in a copy than one after the other.
 func fewTogether(multiply bool, order, sides int) bool {
-	switch {
-	case sides == 2:
+	if sides == 2 {
 		return !multiply && order <= smallTriangle
-	case multiply:
-		return order <= smallTriangle
 	}
 	return order <= turnedTriangle
 }
