@@ -18987,11 +18987,11 @@ TEXT ·multiplyRows_4_avx2(SB), NOSPLIT, $0-72
 	SHLQ  $0x03, BX
 	MOVQ  d+40(FP), SI
 	MOVQ  order+48(FP), DI
-	MOVQ  CX, R8
 	SUBQ  $+2, DI
+	MOVQ  CX, R8
+	MOVQ  BX, R9
 	IMULQ DI, R8
 	ADDQ  AX, R8
-	MOVQ  BX, R9
 	IMULQ DI, R9
 	ADDQ  R9, DX
 	TESTQ SI, SI
@@ -19241,11 +19241,11 @@ TEXT ·multiplyRows_2_avx2(SB), NOSPLIT, $0-72
 	SHLQ  $0x03, BX
 	MOVQ  d+40(FP), SI
 	MOVQ  order+48(FP), DI
-	MOVQ  CX, R8
 	SUBQ  $+2, DI
+	MOVQ  CX, R8
+	MOVQ  BX, R9
 	IMULQ DI, R8
 	ADDQ  AX, R8
-	MOVQ  BX, R9
 	IMULQ DI, R9
 	ADDQ  R9, DX
 	TESTQ SI, SI
@@ -19477,11 +19477,11 @@ TEXT ·multiplyRowsPart_2_avx2(SB), NOSPLIT, $0-72
 	SHLQ    $0x03, BX
 	MOVQ    d+40(FP), SI
 	MOVQ    order+48(FP), DI
-	MOVQ    CX, R8
 	SUBQ    $+2, DI
+	MOVQ    CX, R8
+	MOVQ    BX, R9
 	IMULQ   DI, R8
 	ADDQ    AX, R8
-	MOVQ    BX, R9
 	IMULQ   DI, R9
 	ADDQ    R9, DX
 	TESTQ   SI, SI
@@ -19694,11 +19694,11 @@ TEXT ·multiplyRows_1_avx2(SB), NOSPLIT, $0-72
 	SHLQ    $0x03, BX
 	MOVQ    d+40(FP), SI
 	MOVQ    order+48(FP), DI
-	MOVQ    CX, R8
 	SUBQ    $+2, DI
+	MOVQ    CX, R8
+	MOVQ    BX, R9
 	IMULQ   DI, R8
 	ADDQ    AX, R8
-	MOVQ    BX, R9
 	IMULQ   DI, R9
 	ADDQ    R9, DX
 	TESTQ   SI, SI
@@ -19940,11 +19940,11 @@ TEXT ·multiplyRows32_4_avx2(SB), NOSPLIT, $0-72
 	SHLQ  $0x02, BX
 	MOVQ  d+40(FP), SI
 	MOVQ  order+48(FP), DI
-	MOVQ  CX, R8
 	SUBQ  $+2, DI
+	MOVQ  CX, R8
+	MOVQ  BX, R9
 	IMULQ DI, R8
 	ADDQ  AX, R8
-	MOVQ  BX, R9
 	IMULQ DI, R9
 	ADDQ  R9, DX
 	TESTQ SI, SI
@@ -20194,11 +20194,11 @@ TEXT ·multiplyRows32_2_avx2(SB), NOSPLIT, $0-72
 	SHLQ  $0x02, BX
 	MOVQ  d+40(FP), SI
 	MOVQ  order+48(FP), DI
-	MOVQ  CX, R8
 	SUBQ  $+2, DI
+	MOVQ  CX, R8
+	MOVQ  BX, R9
 	IMULQ DI, R8
 	ADDQ  AX, R8
-	MOVQ  BX, R9
 	IMULQ DI, R9
 	ADDQ  R9, DX
 	TESTQ SI, SI
@@ -20510,11 +20510,11 @@ TEXT ·multiplyRowsPart32_2_avx2(SB), NOSPLIT, $8-72
 	SHLQ    $0x02, BX
 	MOVQ    d+40(FP), SI
 	MOVQ    order+48(FP), DI
-	MOVQ    CX, R8
 	SUBQ    $+2, DI
+	MOVQ    CX, R8
+	MOVQ    BX, R9
 	IMULQ   DI, R8
 	ADDQ    AX, R8
-	MOVQ    BX, R9
 	IMULQ   DI, R9
 	ADDQ    R9, DX
 	TESTQ   SI, SI
@@ -20884,11 +20884,11 @@ TEXT ·multiplyRows32_1_avx2(SB), NOSPLIT, $8-72
 	SHLQ    $0x02, BX
 	MOVQ    d+40(FP), SI
 	MOVQ    order+48(FP), DI
-	MOVQ    CX, R8
 	SUBQ    $+2, DI
+	MOVQ    CX, R8
+	MOVQ    BX, R9
 	IMULQ   DI, R8
 	ADDQ    AX, R8
-	MOVQ    BX, R9
 	IMULQ   DI, R9
 	ADDQ    R9, DX
 	TESTQ   SI, SI

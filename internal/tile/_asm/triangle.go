@@ -261,23 +261,30 @@ func solveRows(t isa, x *number, vectors int, part bool) {
 	finish()
 }
 
+// lastRows moves on to the last two rows, given how many are before them, and returns the address of the first
+// one of B.
+func (p *triangleTile) lastRows(before reg.GPVirtual) reg.GPVirtual {
+	row, offset := fresh(p.ldb), fresh(p.down)
+	IMULQ(before, row)
+	ADDQ(p.b, row)
+	IMULQ(before, offset)
+	ADDQ(offset, p.a)
+	TESTQ(p.d, p.d)
+	JZ(LabelRef("begin"))
+	LEAQ(Mem{Base: p.d, Index: before, Scale: uint8(p.x.size)}, p.d)
+	Label("begin")
+	return row
+}
+
 // multiplyRows emits a product, the last two rows first: a row is overwritten when no other one needs it. The
 // first row of an odd number is alone. Where masks have registers, parts of rows are stored two rows later:
 // the lanes behind their columns are of the next row, which takes long to load when it was just stored.
 func multiplyRows(t isa, x *number, vectors int, part bool) {
 	p := newTriangleTile(t, x, "multiplyRows", vectors, part,
 		"works like multiplyRowsGeneric for %d vectors of columns, or the last one a part, order >= 1.")
-	left, row := param("order"), fresh(p.ldb)
+	left := param("order")
 	SUBQ(I8(2), left) // rows before the present two
-	IMULQ(left, row)
-	ADDQ(p.b, row)
-	offset := fresh(p.down)
-	IMULQ(left, offset)
-	ADDQ(offset, p.a)
-	TESTQ(p.d, p.d)
-	JZ(LabelRef("begin"))
-	LEAQ(Mem{Base: p.d, Index: left, Scale: uint8(x.size)}, p.d)
-	Label("begin")
+	row := p.lastRows(left)
 	var waiting [2][]vector // the rows computed last, and where they go
 	to, later := GP64(), part && t.evex
 	if later {
