@@ -261,8 +261,8 @@ func solveRows(t isa, x *number, vectors int, part bool) {
 	finish()
 }
 
-// lastRows moves on to the last two rows, given how many are before them, and returns the address of the first
-// one of B.
+// lastRows moves on to the last two rows, given how many are before them, and returns the address of the
+// first of them in B.
 func (p *triangleTile) lastRows(before reg.GPVirtual) reg.GPVirtual {
 	row, offset := fresh(p.ldb), fresh(p.down)
 	IMULQ(before, row)
