@@ -71,6 +71,7 @@ var sameBits = []string{
 	"LargestIndex", "LargestIndex32", "LargestPair", "LargestPair32", "PackBasis", "Scale",
 	"Scale32", "SumDifferences", "Swap", "Swap32", "Transpose", "Transpose32",
 	"GatherPairs", "GatherPairs32", "ScalePairs", "ScalePairs32",
+	"CopyRows", "CopyRows32", "CopyPanels", "CopyPanels32",
 	"NarrowColumns", "NarrowColumns32", "NarrowRows", "NarrowRows32",
 }
 

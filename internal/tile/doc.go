@@ -17,6 +17,7 @@
 //	SolveUpper              A = A R^-1.
 //	MulBasisLanes and more  The same for tasks in lanes, see Lanes.
 //	Panel, Transpose        C = W Z, some columns of Z, and A'.
+//	CopyRows, CopyPanels    Rows, and panels of their columns, from memory that is far.
 //	PairPanel, PackPairs    C = W Z for up to four columns of Z.
 //	RowDots, AddRows        A x, and y += A'b.
 //	AddOuter, AddAbs        A += b y', and y += |a|.

@@ -50,6 +50,7 @@ type operations struct {
 	rankUpdate         [9]int
 	panel              [29]int
 	panelFew           [17]int
+	copyPieces         int
 	pairPanel          int
 	transposeSquares   [17]int
 	transposeEdge      int

@@ -40,6 +40,9 @@ func panelTile(c unsafe.Pointer, ldc int, w unsafe.Pointer, down, next, across i
 func panelFewTile(c unsafe.Pointer, ldc int, w unsafe.Pointer, down, next, across int, z unsafe.Pointer, ldz, n, height, rows, lower, cols int, add bool, by unsafe.Pointer, rightc, rightz, more int, index int)
 
 //go:noescape
+func copyPiecesTile(dst *float64, down, across int, src *float64, stride, ahead, pieces, rows int)
+
+//go:noescape
 func pairPanelTile(c *float64, ldc int, w *float64, ldw int, z *float64, n, rows, cols int)
 
 //go:noescape

@@ -6,6 +6,9 @@ package tile
 
 import "unsafe"
 
+func copyPiecesTile(dst *float64, down, across int, src *float64, stride, ahead, pieces, rows int) {
+	panic("tile: no tile")
+}
 func transposeSquaresTile(dst unsafe.Pointer, ldd int, src unsafe.Pointer, lds, n int, index int) {
 	panic("tile: no tile")
 }

@@ -17,6 +17,8 @@ var checks = map[string]func(*run, shape){
 	"Panel32 of pairs": panelOfPairs[float32], "PairPanel": pairPanel,
 	"Panels": panelsOf[float64], "Panels32": panelsOf[float32], "TriangleOf": besideSquares[float64],
 	"TriangleOf32": besideSquares[float32], "Transpose": transpose[float64], "Transpose32": transpose[float32],
+	"CopyRows": copyRows[float64], "CopyRows32": copyRows[float32],
+	"CopyPanels": copyPanels[float64], "CopyPanels32": copyPanels[float32],
 	"RowDots": rowDots[float64], "RowDots32": rowDots[float32], "AddRows": addRows[float64],
 	"AddRows32": addRows[float32],
 	"AddOuter":  addOuter[float64], "AddOuter32": addOuter[float32], "SymmetricRows": symmetricRows,

@@ -79,6 +79,9 @@ func panelFew32_avx2(c *float32, ldc int, w *float32, down int, next int, across
 // panel_4_avx2 sets or adds to rows of C, a multiple of 4 (with the lower tile any number), the product of n columns of W and rows of Z, for 8 columns; by, unless nil, has two numbers, and C is the first one times the product plus the second one times C, which is not read for 0. Then it computes further panels of as many columns, nextc columns of C further on, and nextz entries of Z. For every 8 of the n it prefetches a group of lines, one of each of as many rows as a tile has: some groups of the rows of C below a tile, for the last tile from behind on, and then groups of rows from then on, ldthen bytes apart, each thenstep bytes behind the one before.
 func panel_4_avx2(c *float64, ldc int, w *float64, down int, next int, across int, z *float64, ldz int, n int, rows int, add bool, by *float64, panels int, nextc int, nextz int, groups int, behind uintptr, then uintptr, ldthen int, thenstep int, index int)
 
+// copyPieces_avx2 copies rows of pieces times 128 bytes, stride bytes apart, pieces > 0 and rows > 0. Pieces are across bytes apart in dst, and rows down bytes. It prefetches what is ahead bytes behind a row.
+func copyPieces_avx2(dst *float64, down int, across int, src *float64, stride int, ahead int, pieces int, rows int)
+
 // pairPanel_avx2 works like pairPanelGeneric for a multiple of 6 rows, n >= 1 and 1 <= cols <= 4.
 func pairPanel_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, n int, rows int, cols int)
 

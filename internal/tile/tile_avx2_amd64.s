@@ -7609,6 +7609,44 @@ allDone:
 	VZEROUPPER
 	RET
 
+// func copyPieces_avx2(dst *float64, down int, across int, src *float64, stride int, ahead int, pieces int, rows int)
+// Requires: AVX, MMX+
+TEXT ·copyPieces_avx2(SB), NOSPLIT, $0-64
+	MOVQ src+24(FP), AX
+	MOVQ dst+0(FP), CX
+	MOVQ stride+32(FP), DX
+	MOVQ ahead+40(FP), BX
+	MOVQ across+16(FP), SI
+	MOVQ rows+56(FP), DI
+	MOVQ down+8(FP), R8
+
+row:
+	MOVQ AX, R9
+	MOVQ CX, R10
+	MOVQ pieces+48(FP), R11
+
+piece:
+	PREFETCHT0 (R9)(BX*1)
+	PREFETCHT0 64(R9)(BX*1)
+	VMOVUPD    (R9), Y0
+	VMOVUPD    Y0, (R10)
+	VMOVUPD    32(R9), Y0
+	VMOVUPD    Y0, 32(R10)
+	VMOVUPD    64(R9), Y0
+	VMOVUPD    Y0, 64(R10)
+	VMOVUPD    96(R9), Y0
+	VMOVUPD    Y0, 96(R10)
+	ADDQ       $+128, R9
+	ADDQ       SI, R10
+	DECQ       R11
+	JNZ        piece
+	ADDQ       DX, AX
+	ADDQ       R8, CX
+	DECQ       DI
+	JNZ        row
+	VZEROUPPER
+	RET
+
 // func pairPanel_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, n int, rows int, cols int)
 // Requires: AVX, AVX2, FMA3
 TEXT ·pairPanel_avx2(SB), NOSPLIT, $0-64

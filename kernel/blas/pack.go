@@ -84,7 +84,7 @@ func (p *product[F]) packRight(to []F, b *block) {
 	if !p.pairs.on && !p.b.transposed {
 		for j := 0; j < b.columns; j += panelsTogether * width {
 			from, n := p.b.from(b.at, b.column+j), min(panelsTogether*width, b.columns-j)
-			packRows(to[j*b.depth:], width, from.data, from.stride, n, b.depth)
+			tile.CopyPanels(to[j*b.depth:], width*b.depth, from.data, from.stride, n, b.depth)
 		}
 		return
 	}
@@ -96,16 +96,6 @@ func (p *product[F]) packRight(to []F, b *block) {
 		}
 		from := p.b.from(b.at, b.column+j)
 		tile.Transpose(panel, width, from.data, from.stride, n, b.depth)
-	}
-}
-
-// packRows copies n columns of some rows to panels.
-func packRows[F tile.Float](to []F, width int, from []F, stride, n, rows int) {
-	for k := range rows {
-		row := from[k*stride:][:n]
-		for at := k * width; len(row) > 0; at += rows * width {
-			row = row[copy(to[at:at+width], row):]
-		}
 	}
 }
 
@@ -165,9 +155,7 @@ func (p *product[F]) packLeft(w *buffers[F], b *block, packs bool) (left []F, at
 	case p.a.transposed:
 		tile.Transpose(left, stride, from.data, from.stride, b.depth, b.rows)
 	default:
-		for i := range b.rows {
-			copy(left[i*stride:][:b.depth], from.data[i*from.stride:])
-		}
+		tile.CopyRows(left, stride, from.data, from.stride, b.depth, b.rows)
 	}
 	return left, tile.ByRows(stride)
 }

@@ -57,6 +57,7 @@ func emit(t isa) {
 		rankUpdate(t, m)
 	}
 	panels(t)
+	copyPieces(t)
 	pairPanel(t)
 	transposeSquares(t)
 	transposeEdge(t)

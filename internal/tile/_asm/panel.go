@@ -135,6 +135,36 @@ func (p *panelTile) lines(line int, left reg.GPVirtual, after Mem) {
 	JMP(LabelRef("line"))
 }
 
+// panelBytes is the size of a row of a panel.
+const panelBytes = 128
+
+// copyPieces emits the copy of rows in pieces of the size of a row of a panel. It prefetches rows that come
+// later.
+func copyPieces(t isa) {
+	text("copyPieces", t, "func(dst *float64, down, across int, src *float64, stride, ahead, pieces, rows int)",
+		fmt.Sprintf("copies rows of pieces times %d bytes, stride bytes apart, pieces > 0 and rows > 0. Pieces are "+
+			"across bytes apart in dst, and rows down bytes. It prefetches what is ahead bytes behind a row.",
+			panelBytes))
+	row, first, stride, ahead, across := param("src"), param("dst"), param("stride"), param("ahead"), param("across")
+	rows, down := param("rows"), param("down")
+	loop("row", rows, func() {
+		src, dst, left := fresh(row), fresh(first), param("pieces")
+		loop("piece", left, func() {
+			for at := 0; at < panelBytes; at += 64 {
+				PREFETCHT0(Mem{Base: src, Index: ahead, Scale: 1, Disp: at})
+			}
+			for at := 0; at < panelBytes; at += t.bytes() {
+				VMOVUPD(t.load(Mem{Base: src, Disp: at}), Mem{Base: dst, Disp: at})
+			}
+			advance(panelBytes, src)
+			ADDQ(across, dst)
+		})
+		ADDQ(stride, row)
+		ADDQ(down, first)
+	})
+	finish()
+}
+
 // scaledSums is the part of a doc comment about the factors of sums.
 const scaledSums = "by, unless nil, has two numbers, and C is the first one times the product plus the second one " +
 	"times C, which is not read for 0."
