@@ -16659,7 +16659,7 @@ empty:
 	RET
 
 // func symmetricRows_1_avx512(y *float64, a *float64, lda int, x *float64, beside int, n int, index int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·symmetricRows_1_avx512(SB), NOSPLIT, $0-56
 	MOVQ         a+8(FP), AX
 	MOVQ         lda+16(FP), CX
@@ -16778,6 +16778,53 @@ block:
 	JNZ         block
 
 blockDone:
+	CMPQ       n+40(FP), $+40
+	JLT        fetched
+	MOVQ       CX, AX
+	MOVQ       a+8(FP), DI
+	SHLQ       $0x03, AX
+	ADDQ       AX, DI
+	MOVQ       beside+32(FP), AX
+	SHLQ       $0x03, AX
+	ADDQ       AX, DI
+	ADDQ       $+64, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 (DI)(CX*1)
+	PREFETCHT0 (DI)(CX*2)
+	PREFETCHT0 (DI)(DX*1)
+	PREFETCHT0 (DI)(CX*4)
+	PREFETCHT0 (DI)(BX*1)
+	PREFETCHT0 (DI)(DX*2)
+	PREFETCHT0 (DI)(SI*1)
+	PREFETCHT0 64(DI)
+	PREFETCHT0 64(DI)(CX*1)
+	PREFETCHT0 64(DI)(CX*2)
+	PREFETCHT0 64(DI)(DX*1)
+	PREFETCHT0 64(DI)(CX*4)
+	PREFETCHT0 64(DI)(BX*1)
+	PREFETCHT0 64(DI)(DX*2)
+	PREFETCHT0 64(DI)(SI*1)
+	PREFETCHT0 128(DI)
+	PREFETCHT0 128(DI)(CX*1)
+	PREFETCHT0 128(DI)(CX*2)
+	PREFETCHT0 128(DI)(DX*1)
+	PREFETCHT0 128(DI)(CX*4)
+	PREFETCHT0 128(DI)(BX*1)
+	PREFETCHT0 128(DI)(DX*2)
+	PREFETCHT0 128(DI)(SI*1)
+	MOVQ       n+40(FP), AX
+	SHLQ       $0x03, AX
+	ADDQ       AX, DI
+	PREFETCHT0 -72(DI)
+	PREFETCHT0 -72(DI)(CX*1)
+	PREFETCHT0 -72(DI)(CX*2)
+	PREFETCHT0 -72(DI)(DX*1)
+	PREFETCHT0 -72(DI)(CX*4)
+	PREFETCHT0 -72(DI)(BX*1)
+	PREFETCHT0 -72(DI)(DX*2)
+	PREFETCHT0 -72(DI)(SI*1)
+
+fetched:
 	MOVQ         a+8(FP), AX
 	MOVQ         x+24(FP), DI
 	MOVQ         y+0(FP), R8
@@ -16873,7 +16920,7 @@ blockDone:
 	RET
 
 // func symmetricRows_2_avx512(y *float64, a *float64, lda int, x *float64, beside int, n int, index int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·symmetricRows_2_avx512(SB), NOSPLIT, $0-56
 	MOVQ         a+8(FP), AX
 	MOVQ         lda+16(FP), CX
@@ -16992,6 +17039,41 @@ block:
 	JNZ         block
 
 blockDone:
+	CMPQ       n+40(FP), $+40
+	JLT        fetched
+	MOVQ       CX, AX
+	MOVQ       a+8(FP), DI
+	SHLQ       $0x03, AX
+	ADDQ       AX, DI
+	MOVQ       beside+32(FP), AX
+	SHLQ       $0x03, AX
+	ADDQ       AX, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 (DI)(CX*1)
+	PREFETCHT0 (DI)(CX*2)
+	PREFETCHT0 (DI)(DX*1)
+	PREFETCHT0 (DI)(CX*4)
+	PREFETCHT0 (DI)(BX*1)
+	PREFETCHT0 (DI)(DX*2)
+	PREFETCHT0 (DI)(SI*1)
+	PREFETCHT0 64(DI)
+	PREFETCHT0 64(DI)(CX*1)
+	PREFETCHT0 64(DI)(CX*2)
+	PREFETCHT0 64(DI)(DX*1)
+	PREFETCHT0 64(DI)(CX*4)
+	PREFETCHT0 64(DI)(BX*1)
+	PREFETCHT0 64(DI)(DX*2)
+	PREFETCHT0 64(DI)(SI*1)
+	PREFETCHT0 128(DI)
+	PREFETCHT0 128(DI)(CX*1)
+	PREFETCHT0 128(DI)(CX*2)
+	PREFETCHT0 128(DI)(DX*1)
+	PREFETCHT0 128(DI)(CX*4)
+	PREFETCHT0 128(DI)(BX*1)
+	PREFETCHT0 128(DI)(DX*2)
+	PREFETCHT0 128(DI)(SI*1)
+
+fetched:
 	MOVQ         a+8(FP), AX
 	MOVQ         x+24(FP), DI
 	MOVQ         y+0(FP), R8
