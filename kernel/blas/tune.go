@@ -181,10 +181,11 @@ const (
 	// Cholesky.
 	fewForFactors, fewForCholesky = 24, 40
 	// complexMultiplications is the number of multiplications of complex numbers below which gonum
-	// multiplies two matrices as fast. complexSides is the largest number for which it multiplies a symmetric
-	// matrix as fast, on the left of up to complexSidesOrder rows. BenchmarkComplex, for all constants of
-	// complex numbers.
-	complexMultiplications, complexSides, complexSidesOrder = 120, 120, 4
+	// multiplies two matrices as fast. complexSides and complexSidesRight are the largest numbers for which
+	// it multiplies a symmetric matrix as fast: on the left, of up to complexSidesOrder rows, and on the
+	// right. BenchmarkComplex, for all constants of complex numbers.
+	complexMultiplications                             = 120
+	complexSides, complexSidesOrder, complexSidesRight = 120, 4, 240
 	// complexSquares is n n k below which gonum computes a triangle as fast, up to complexSquaresOrder rows.
 	// complexSquares32 is that for A A* in complex64 and for two products, and complexSquaresTurned for A*A.
 	// Zherk and Zher2k of 1 to 16 rows.

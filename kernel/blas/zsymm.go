@@ -67,7 +67,7 @@ func fewSymmetric(s blas.Side, m, n int) bool {
 	if s == blas.Left {
 		return m*m*n <= complexSides && m <= complexSidesOrder
 	}
-	return m*n*n <= complexSides
+	return m*n*n <= complexSidesRight
 }
 
 // zsymm computes a product with a Hermitian or symmetric matrix and returns true, or returns false where

@@ -137,12 +137,13 @@ func makeReal[F tile.Float](c []F, ldc, n int) {
 }
 
 // squaresOf returns the n n k below which gonum computes a triangle of a product in less time. Its inner
-// products skip no zeros. Those of complex64 depend on addresses, and ordered ones take longer.
-func squaresOf[F tile.Float](tA blas.Transpose) int {
+// products skip no zeros, and one term is an update of rank one. Inner products of complex64 depend on
+// addresses, and ordered ones take longer.
+func squaresOf[F tile.Float](tA blas.Transpose, k int) int {
 	switch {
-	case tA != blas.NoTrans:
+	case tA != blas.NoTrans && k > 1:
 		return complexSquaresTurned
-	case kind[F]() == 1:
+	case tA == blas.NoTrans && kind[F]() == 1:
 		return complexSquares32
 	}
 	return complexSquares
@@ -158,7 +159,7 @@ func zsyrkWay[F tile.Float](
 		return byGonum
 	case !insidePairs(a, rows, columns, lda) || !insidePairs(c, n, n, ldc):
 		return byGonum
-	case !vectorized() || n <= complexSquaresOrder && n*n*k < squaresOf[F](tA):
+	case !vectorized() || n <= complexSquaresOrder && n*n*k < squaresOf[F](tA, k):
 		return withoutTiles(tA == blas.NoTrans || finite(rows, 2*columns, a, 2*lda))
 	}
 	return byTiles
