@@ -150,7 +150,7 @@ func addFewRanks[F tile.Float](
 	for l := 0; tA != blas.NoTrans && l < k; l++ {
 		copy(vectors[l*long:][:n], a[l*lda:])
 	}
-	if tA == blas.NoTrans && lda == ranks {
+	if tA == blas.NoTrans && k == ranks && lda == k {
 		copy(by, a)
 	} else {
 		tile.Transpose(by, ranks, vectors, long, ranks, n)
