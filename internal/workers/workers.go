@@ -50,6 +50,9 @@ var shared struct {
 	alive, limit atomic.Int64
 }
 
+// Wait reports whether helpers wait for a job.
+func Wait() bool { return shared.idle.Load() > 0 }
+
 // Run calls part for all i below the number of parts, and returns when all calls have returned. The caller
 // computes part 0, and then parts that no helper has taken yet; up to helpers goroutines help, each first
 // with a part that is fixed for all runs. If parts panic, Run panics after all have ended, with the value
@@ -63,7 +66,9 @@ func (j *Job) Run(helpers int, part func(i int)) {
 	j.left.Store(parts)
 	run := j.run.Add(1)
 	limit := min(runtime.GOMAXPROCS(0)-1, Most)
-	shared.limit.Store(int64(limit))
+	if shared.limit.Load() != int64(limit) { // else the helpers would fetch it again
+		shared.limit.Store(int64(limit))
+	}
 	place := -1
 	if helpers = min(helpers, len(j.claimed)-1, limit); helpers > 0 {
 		place = j.offer(helpers)

@@ -227,6 +227,7 @@ func sharedTriangles(
 // TestSharedVectors: level 1 and 2 have the bits of one thread on several, and gonum's results.
 func TestSharedVectors(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
+	defer blas.HelpBrief()()
 	threads := []int{2, 3, 8}
 	if testing.Short() {
 		threads = []int{3}
@@ -257,8 +258,6 @@ func TestSharedVectors(t *testing.T) {
 			}
 			for _, threads := range threads {
 				runtime.GOMAXPROCS(threads)
-				// the call follows soon after another one
-				blas.Implementation{}.Ddot(sharedLength, numbers, 1, numbers, 1)
 				for k, v := range result(c, blas.Implementation{}) {
 					if math.Float64bits(v) != math.Float64bits(one[k]) {
 						t.Fatalf("%s: number %d is %v on %d threads, %v on one", c.name, k, v, threads, one[k])
@@ -279,16 +278,17 @@ func near(got, want []float64) error {
 	return nil
 }
 
-// TestSharedProducts: products, and triangles of products, have the bits of one thread if several pack the
+// TestSharedProducts: products, also by triangles, and triangles of products have the bits of one thread if several pack the
 // right factor together, in one piece or in several, if the factor is too deep for it, and in a brief
 // product, in both precisions and with complex numbers.
 func TestSharedProducts(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
+	defer blas.HelpBrief()()
 	rng := rand.New(rand.NewPCG(61, 6))
 	ours := blas.Implementation{}
-	shapes := []struct{ m, n, k int }{{101, 69, 67}, {211, 259, 263}, {197, 531, 4001}, {197, 150, 8200}}
+	shapes := []struct{ m, n, k int }{{61, 18, 289}, {101, 69, 67}, {211, 259, 263}, {197, 531, 4001}, {197, 150, 8200}}
 	if testing.Short() {
-		shapes = shapes[:3]
+		shapes = shapes[:4]
 	}
 	for _, s := range shapes {
 		a, b := random(rng, s.m, s.k, 0).data, random(rng, s.k, s.n, 0).data
@@ -309,6 +309,8 @@ func TestSharedProducts(t *testing.T) {
 			upper, lower := make([]float64, s.m*s.m), make([]float64, s.m*s.m)
 			ours.Dsyrk('U', 'N', s.m, s.k, 1, a, s.k, 0, upper, s.m)
 			ours.Dsyr2k('L', 'T', s.m, s.k, 1, a, s.m, a, s.m, 0, lower, s.m)
+			ours.Dtrmm('L', 'U', 'T', 'N', s.m, s.n, 1, upper, s.m, c, s.n)
+			ours.Dtrmm('R', 'L', 'N', 'N', s.n, s.m, 1, lower, s.m, c, s.m)
 			return slices.Concat(c, upper, lower), c32, cz
 		}
 		tiertest.Each(t, func(t *testing.T) {

@@ -23,7 +23,7 @@ func isShallow[F tile.Float](tA, tB blas.Transpose, m, n, k, lda, ldb int) bool 
 	if tB != blas.NoTrans {
 		ldb = n
 	}
-	if k > shallowDepth || !staysNear[F](k, ldb, nearRight) || teamFor[F](m*n*k, false).threads > 1 {
+	if k > shallowDepth || !staysNear[F](k, ldb, nearRight) || tune().products.shares(m*n*k>>kind[F]()) {
 		return false
 	}
 	if tA != blas.NoTrans {

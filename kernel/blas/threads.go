@@ -20,16 +20,42 @@ type team struct {
 // be awake, and always. The sizes are numbers of multiplications, or of entries that are read or written.
 type sharing struct{ soon, always int }
 
-// teamFor returns the threads for a computation of a size, of a kind that u has the sizes of.
+// teamFor returns the threads for a computation of a size, of a kind that u has the sizes of, that is about
+// to begin.
 func (u sharing) teamFor(size int) team {
 	if size < u.soon {
 		return team{threads: 1}
 	}
 	threads, brief := runtime.GOMAXPROCS(0), size < u.always
-	if brief {
+	if brief && threads > 1 {
 		threads = min(threads, max(size/u.soon, 2))
+		if !helped() {
+			threads = 1
+		}
 	}
 	return team{threads, brief}
+}
+
+// shares reports whether several threads may share a computation of a size.
+func (u sharing) shares(size int) bool { return size >= u.soon && runtime.GOMAXPROCS(0) > 1 }
+
+// helped is awake, except in tests.
+var helped = awake
+
+// missed is the time since started of the last brief computation that found no helper waiting for a job.
+var (
+	missed  atomic.Int64
+	started = time.Now()
+)
+
+// awake reports whether a brief computation has helpers: they wait for a job, or are about to be started. The
+// first computation starts none; one that follows soon after it does. No clock is read while they wait.
+func awake() bool {
+	if workers.Wait() {
+		return true
+	}
+	now := int64(time.Since(started))
+	return time.Duration(now-missed.Swap(now)) <= 2*workers.Linger
 }
 
 // teamFor returns the threads for a number of multiplications by tiles. Nested in a longer computation, a
@@ -64,22 +90,17 @@ func (t team) together(rows, most, unit int) int {
 	return max((n+unit-1)/unit, 1) * unit
 }
 
-// ended is the time at which the last job ended.
-var (
-	ended   atomic.Int64
-	started = time.Now()
-)
-
 // run calls part for all i below parts, on the threads of the team: each takes the next one. A helper that
-// comes late finds nothing left to do. Of brief computations the first one wakes no helper; those that follow
-// soon after another job do.
+// comes late finds nothing left to do.
 func (t team) run(parts int, part func(i int)) {
-	if soon := time.Since(started) - time.Duration(ended.Load()); t.brief && soon > 2*workers.Linger {
-		t.threads = 1
+	if t.threads == 1 {
+		for i := range parts {
+			part(i)
+		}
+		return
 	}
 	j := jobOf(parts)
 	j.Run(t.threads-1, part)
-	ended.Store(int64(time.Since(started)))
 	if parts < len(jobs) {
 		jobs[parts].Put(j)
 	}
