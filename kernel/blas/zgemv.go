@@ -79,7 +79,7 @@ func zgemv[F tile.Float](
 		v.compute(tA)
 		return true
 	}
-	borrowed := borrow[F](4*lenX + 4*lenY)
+	borrowed := borrow[F](4*lenX + 2*tile.Width + 4*lenY)
 	defer giveBack(borrowed)
 	memory := *borrowed
 	v := complexVector[F]{m: m, n: n, a: a, lda: 2 * lda, y: y, inc: 2 * incY, conjugate: tA == blas.ConjTrans}
@@ -89,7 +89,7 @@ func zgemv[F tile.Float](
 	v.byRows = n >= complexDot && (m < turnedRows || streamed)
 	switch {
 	case tA != blas.NoTrans:
-		v.alpha, v.sums = paired[F](1, false), memory[4*m:]
+		v.alpha, v.sums = paired[F](1, false), memory[(4*m+2*tile.Width-1)&^(2*tile.Width-1):]
 		v.x = gatherPairs(memory, x, m, incX, alpha, false)
 	case v.byRows:
 		v.x = gatherPairs(memory, x, n, incX, 1, false)
@@ -172,9 +172,10 @@ func (v *complexVector[F]) columns(lo, hi int) {
 			v.addRows(lo, end)
 			continue
 		}
-		re, im := v.sums[2*lo:2*end], v.sums[2*v.n:][2*lo:2*end] // sums by the real parts of x and the imaginary ones
-		clear(re)
-		clear(im)
+		// Sums by the real parts of x and by the imaginary ones, beside those of the same part: one line with
+		// sums of two threads would go from core to core.
+		re, im := v.sums[4*lo:2*(lo+end)], v.sums[2*(lo+end):4*end]
+		clear(v.sums[4*lo : 4*end])
 		tile.AddRowPairs(re, im, v.a[2*lo:], v.lda, 0, v.x, v.m, 2*(end-lo))
 		v.combine(lo, re, im)
 	}
