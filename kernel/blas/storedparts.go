@@ -85,7 +85,7 @@ type dotsAndSums[F tile.Float] struct {
 
 // sharedSums is the least number of entries whose rows are added in two parts, so that two threads take one
 // each. Tri·v, Tpmv, Spmv, Band.MulVecTo 300 to 600, two threads.
-const sharedSums = 40_000
+const sharedSums = 22_000
 
 // addSums carries out d for all rows. Those of many entries have two parts with sums of their own, which
 // several threads take in turn if that pays.
@@ -111,9 +111,7 @@ func (s *storedRows[F]) addSums(d dotsAndSums[F], sums []F) {
 			}
 		})
 	}
-	for k, v := range others[:s.n] {
-		sums[k] += v
-	}
+	tile.AddScaled(sums[:s.n], others[:s.n], 1)
 }
 
 // addSumsOf is addSums for rows lo to hi.

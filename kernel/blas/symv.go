@@ -84,11 +84,11 @@ func symv[F tile.Float](
 	var v symmetricVector[F] // a literal would be copied before its stores end
 	v.ul, v.n, v.a, v.lda = ul, n, a, lda
 	parts := v.parts()
-	memory := borrow[F]((2 + parts) * n)
+	memory := borrow[F]((2 + parts) * tile.Pad(n))
 	defer giveBack(memory)
 	v.x = (*memory)[:n]
 	old := (*memory)[n : 2*n]
-	sums := (*memory)[2*n:]
+	sums := (*memory)[2*tile.Pad(n):]
 	if alpha == 1 {
 		v.x = gather(v.x, x, n, incX)
 	} else {
@@ -96,12 +96,11 @@ func symv[F tile.Float](
 			v.x[k] = alpha * e
 		}
 	}
-	t := teamOver[F](n * n / 2)
 	if parts == 1 {
-		clear(sums)
+		clear(sums[:n])
 		v.add(sums, 0, n)
 	} else {
-		v.share(t, sums, parts)
+		v.share(teamOver[F](n*n/2), sums, parts)
 	}
 	if beta != 0 {
 		for k, e := range gather(old, y, n, incY) {
@@ -129,14 +128,12 @@ func symvWay[F tile.Float](ul blas.Uplo, n int, alpha F, a []F, lda int, x []F, 
 func (v *symmetricVector[F]) share(t team, sums []F, parts int) {
 	of := *v // a copy, so that products on one thread need no memory of the heap
 	t.run(parts, func(i int) {
-		own := sums[i*of.n:][:of.n]
+		own := sums[i*tile.Pad(of.n):][:of.n]
 		clear(own) // by the thread that adds to them
 		of.add(own, of.cut(i, parts), of.cut(i+1, parts))
 	})
 	for i := 1; i < parts; i++ {
-		for k, s := range sums[i*of.n:][:of.n] {
-			sums[k] += s
-		}
+		tile.AddScaled(sums[:of.n], sums[i*tile.Pad(of.n):][:of.n], 1)
 	}
 }
 

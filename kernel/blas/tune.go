@@ -336,8 +336,9 @@ type tuning struct {
 	blockHeight, blockWidth int
 	// products are the least numbers of multiplications in float64 that several threads share, passes the
 	// least numbers of entries of float64 that they read or write: in float32 both are twice as large. One
-	// thread takes 4 to 5 us for those of soon, and 100 us or more for those of always. Mul 30 to 300,
-	// MulVec, Sym·v, RankOne 100 to 500, Dot and Saxpy 100000, two threads.
+	// thread takes 4 to 5 us for products of soon, 1 to 2 us for passes, and 100 us or more for those of
+	// always. Mul 30 to 300, MulVec, Sym·v, RankOne 100 to 500, Zgemv, Zher 129, Dot and Saxpy 100000, two
+	// threads.
 	products, passes sharing
 	// vectorBytes is the size of a vector of the tier.
 	vectorBytes int
@@ -380,7 +381,7 @@ func tuningOf(t tile.Tier, secondLevel, thirdLevel int) tuning {
 	u := tuning{
 		blockHeight: 192, blockWidth: 2048,
 		products:    sharing{soon: 120_000, always: 1 << 22},
-		passes:      sharing{soon: 45_000, always: 350_000},
+		passes:      sharing{soon: 16_000, always: 350_000},
 		vectorBytes: 32, secondLevel: secondLevel, thirdLevel: thirdLevel,
 	}
 	if t == tile.AVX512 {
