@@ -34,10 +34,10 @@ func (l Lapack) cholesky(ul blas.Uplo, n int, a []float64, lda int) (ok bool) {
 	}
 	var i Implementation
 	if ul == blas.Upper {
-		i.Dtrsm(blas.Left, ul, blas.Trans, blas.NonUnit, half, rest, 1, a, lda, a[half:], lda)
+		dtrsm(false, blas.Left, ul, blas.Trans, blas.NonUnit, half, rest, 1, a, lda, a[half:], lda)
 		i.Dsyrk(ul, blas.Trans, rest, half, -1, a[half:], lda, 1, last, lda)
 	} else {
-		i.Dtrsm(blas.Right, ul, blas.Trans, blas.NonUnit, rest, half, 1, a, lda, a[half*lda:], lda)
+		dtrsm(false, blas.Right, ul, blas.Trans, blas.NonUnit, rest, half, 1, a, lda, a[half*lda:], lda)
 		i.Dsyrk(ul, blas.NoTrans, rest, half, -1, a[half*lda:], lda, 1, last, lda)
 	}
 	return l.cholesky(ul, rest, last, lda)
@@ -64,8 +64,7 @@ func (l Lapack) eliminate(m, n int, a []float64, lda int, pivots []int) (ok bool
 	ok = l.eliminate(m, left, a, lda, pivots[:left])
 	rest := n - left
 	l.Dlaswp(rest, a[left:], lda, 0, left-1, pivots[:left], 1)
-	var i Implementation
-	i.Dtrsm(blas.Left, blas.Lower, blas.NoTrans, blas.Unit, left, rest, 1, a, lda, a[left:], lda)
+	dtrsm(false, blas.Left, blas.Lower, blas.NoTrans, blas.Unit, left, rest, 1, a, lda, a[left:], lda)
 	if left == m {
 		return ok
 	}

@@ -46,17 +46,16 @@ func invert(ul blas.Uplo, diag blas.Diag, n int, a []float64, lda int) {
 	}
 	half := (n/2 + inverseBlock - 1) / inverseBlock * inverseBlock
 	rest, last := n-half, a[half*(lda+1):]
-	var i Implementation
 	if ul == blas.Upper {
 		invert(ul, diag, half, a, lda)
-		i.Dtrmm(blas.Left, ul, blas.NoTrans, diag, half, rest, -1, a, lda, a[half:], lda)
-		i.Dtrsm(blas.Right, ul, blas.NoTrans, diag, half, rest, 1, last, lda, a[half:], lda)
+		dtrmm(false, blas.Left, ul, blas.NoTrans, diag, half, rest, -1, a, lda, a[half:], lda)
+		dtrsm(false, blas.Right, ul, blas.NoTrans, diag, half, rest, 1, last, lda, a[half:], lda)
 		invert(ul, diag, rest, last, lda)
 		return
 	}
 	invert(ul, diag, rest, last, lda)
-	i.Dtrmm(blas.Left, ul, blas.NoTrans, diag, rest, half, -1, last, lda, a[half*lda:], lda)
-	i.Dtrsm(blas.Right, ul, blas.NoTrans, diag, rest, half, 1, a, lda, a[half*lda:], lda)
+	dtrmm(false, blas.Left, ul, blas.NoTrans, diag, rest, half, -1, last, lda, a[half*lda:], lda)
+	dtrsm(false, blas.Right, ul, blas.NoTrans, diag, rest, half, 1, a, lda, a[half*lda:], lda)
 	invert(ul, diag, half, a, lda)
 }
 
@@ -140,10 +139,10 @@ func square(ul blas.Uplo, n int, a []float64, lda int) {
 	square(ul, half, a, lda)
 	if ul == blas.Upper {
 		i.Dsyrk(ul, blas.NoTrans, half, rest, 1, a[half:], lda, 1, a, lda)
-		i.Dtrmm(blas.Right, ul, blas.Trans, blas.NonUnit, half, rest, 1, last, lda, a[half:], lda)
+		dtrmm(false, blas.Right, ul, blas.Trans, blas.NonUnit, half, rest, 1, last, lda, a[half:], lda)
 	} else {
 		i.Dsyrk(ul, blas.Trans, half, rest, 1, a[half*lda:], lda, 1, a, lda)
-		i.Dtrmm(blas.Left, ul, blas.Trans, blas.NonUnit, rest, half, 1, last, lda, a[half*lda:], lda)
+		dtrmm(false, blas.Left, ul, blas.Trans, blas.NonUnit, rest, half, 1, last, lda, a[half*lda:], lda)
 	}
 	square(ul, rest, last, lda)
 }
@@ -222,7 +221,7 @@ func (l Lapack) Dgetri(n int, a []float64, lda int, ipiv []int, work []float64, 
 		clear(row)
 	}
 	// X L = 1/U.
-	Implementation{}.Dtrsm(blas.Right, blas.Lower, blas.NoTrans, blas.Unit, n, n, 1, lower, stride, a, lda)
+	dtrsm(false, blas.Right, blas.Lower, blas.NoTrans, blas.Unit, n, n, 1, lower, stride, a, lda)
 	for i := range n {
 		row := a[i*lda:][:n]
 		for j := n - 2; j >= 0; j-- {

@@ -81,6 +81,8 @@ func (p *product[F]) compute() {
 		p.shareRight(t)
 	case byRows && (narrow || p.packsLeft(depth) && 2*p.m >= p.n):
 		p.shareRows(t, 0, p.n)
+	case narrow && p.part == blas.All && p.m >= 2*fewRowsOfAPart:
+		p.shareRows(t, 0, p.n)
 	case !narrow:
 		p.shareColumns(t)
 	default:
@@ -117,16 +119,21 @@ func (p *product[F]) shareRight(t team) {
 	}
 }
 
-// rowsOfAPart is the least number of rows of a part of a product: a multiple of the heights of all tiles.
-const rowsOfAPart = 48
+// rowsOfAPart is the least number of rows of a part of a product, and fewRowsOfAPart that of narrow products
+// of fewer rows than two such parts: multiples of the heights of all tiles.
+const rowsOfAPart, fewRowsOfAPart = 48, 24
 
 // shareRows computes some columns of the product on several threads, which take parts of its rows in turn:
 // each packs its rows of the left factor once.
 func (p *product[F]) shareRows(t team, from, to int) {
 	of := *p // a copy, so that products on one thread need no memory of the heap
-	parts := t.parts(4, p.m/rowsOfAPart)
+	unit := rowsOfAPart
+	if p.m < 2*unit {
+		unit = fewRowsOfAPart
+	}
+	parts := t.parts(4, p.m/unit)
 	t.run(parts, func(i int) {
-		lo, hi := i*of.m/parts/rowsOfAPart*rowsOfAPart, (i+1)*of.m/parts/rowsOfAPart*rowsOfAPart
+		lo, hi := i*of.m/parts/unit*unit, (i+1)*of.m/parts/unit*unit
 		if i == parts-1 {
 			hi = of.m
 		}

@@ -14,12 +14,20 @@ func (*routines) Dtrsm(
 	s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha float64, a []float64, lda int,
 	b []float64, ldb int,
 ) {
+	dtrsm(true, s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
+}
+
+// dtrsm is Dtrsm. One that is alone is the whole computation of a caller.
+func dtrsm(
+	alone bool, s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha float64,
+	a []float64, lda int, b []float64, ldb int,
+) {
 	switch {
 	case isNumber(s, d, m, n) && (d == blas.Unit || exactFirst(a)):
 		gonum.Dtrsm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 	case isTiny(s, m, n, alpha) && areForms(s, ul, tA, d) && areInside(s, m, n, a, lda, b, ldb):
 		tinySystem(false, s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
-	case !triangular(false, s, ul, tA, d, m, n, alpha, a, lda, b, ldb):
+	case !triangular(alone, false, s, ul, tA, d, m, n, alpha, a, lda, b, ldb):
 		gonum.Dtrsm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 	}
 }
@@ -34,7 +42,7 @@ func (*routines) Strsm(
 		gonum.Strsm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 	case isTiny(s, m, n, alpha) && areForms(s, ul, tA, d) && areInside(s, m, n, a, lda, b, ldb):
 		tinySystem(false, s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
-	case !triangular(false, s, ul, tA, d, m, n, alpha, a, lda, b, ldb):
+	case !triangular(true, false, s, ul, tA, d, m, n, alpha, a, lda, b, ldb):
 		gonum.Strsm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 	}
 }
@@ -46,12 +54,20 @@ func (*routines) Dtrmm(
 	s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha float64, a []float64, lda int,
 	b []float64, ldb int,
 ) {
+	dtrmm(true, s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
+}
+
+// dtrmm is Dtrmm. One that is alone is the whole computation of a caller.
+func dtrmm(
+	alone bool, s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha float64,
+	a []float64, lda int, b []float64, ldb int,
+) {
 	switch {
 	case isNumber(s, d, m, n):
 		gonum.Dtrmm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 	case isTiny(s, m, n, alpha) && areForms(s, ul, tA, d) && areInside(s, m, n, a, lda, b, ldb):
 		tinySystem(true, s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
-	case !triangular(true, s, ul, tA, d, m, n, alpha, a, lda, b, ldb):
+	case !triangular(alone, true, s, ul, tA, d, m, n, alpha, a, lda, b, ldb):
 		gonum.Dtrmm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 	}
 }
@@ -66,7 +82,7 @@ func (*routines) Strmm(
 		gonum.Strmm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 	case isTiny(s, m, n, alpha) && areForms(s, ul, tA, d) && areInside(s, m, n, a, lda, b, ldb):
 		tinySystem(true, s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
-	case !triangular(true, s, ul, tA, d, m, n, alpha, a, lda, b, ldb):
+	case !triangular(true, true, s, ul, tA, d, m, n, alpha, a, lda, b, ldb):
 		gonum.Strmm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 	}
 }
@@ -83,7 +99,7 @@ func exactFirst[F tile.Float](a []F) bool { return len(a) > 0 && exactInverse(a[
 // triangular solves a system or, to multiply, computes a product, and returns true; or it returns false where
 // gonum computes it.
 func triangular[F tile.Float](
-	multiply bool, s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha F,
+	alone, multiply bool, s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha F,
 	a []F, lda int, b []F, ldb int,
 ) bool {
 	order, sides, right := m, n, s == blas.Right
@@ -124,15 +140,15 @@ func triangular[F tile.Float](
 	case bySolving:
 		sys.apply(order, b, ldb, sides)
 	default:
-		sys.share(order, sides, b, ldb)
+		sys.share(alone, order, sides, b, ldb)
 	}
 	return true
 }
 
 // share is compute for the whole triangle, on several threads if that pays: they take right sides in turn.
 // Parts begin where a vector and a block of right sides do, so that their number changes no bit.
-func (s *system[F]) share(order, sides int, b []F, ldb int) {
-	t := teamFor[F](order*order*sides/2, true)
+func (s *system[F]) share(alone bool, order, sides int, b []F, ldb int) {
+	t := teamFor[F]((order+sidesOfB)*order*sides/2, !alone)
 	parts := t.parts(4, sides/sidesOfAPart)
 	if t.threads == 1 || parts == 1 {
 		s.compute(0, order, sides, b, ldb)
@@ -148,6 +164,9 @@ func (s *system[F]) share(order, sides int, b []F, ldb int) {
 		of.compute(0, order, hi-lo, b[lo*step:], ldb)
 	})
 }
+
+// sidesOfB is the number of rows of a triangle that take about as long as the copies of B.
+const sidesOfB = 24
 
 // sidesOfAPart is about the least number of right sides of a part.
 const sidesOfAPart = 48
