@@ -253,7 +253,8 @@ func (v *matrixVector[F]) multiply(tA blas.Transpose, x []F, incX int, y []F, in
 // rowsOfATile is the number of rows whose products with a vector one tile computes.
 const rowsOfATile = 8
 
-// compute computes entries lo to hi of y, lo a multiple of rowsOfATile. Their bits depend on nothing else.
+// compute computes entries lo to hi of y; for A itself, lo is a multiple of rowsOfATile. Their bits depend on
+// nothing else.
 func (v *matrixVector[F]) compute(tA blas.Transpose, lo, hi int) {
 	if tA == blas.NoTrans {
 		v.rows(lo, hi)
@@ -264,30 +265,34 @@ func (v *matrixVector[F]) compute(tA blas.Transpose, lo, hi int) {
 	}
 }
 
-// share computes y on several threads, which take parts of up to most of its entries in turn.
+// share computes y on several threads, which take parts of up to most of its entries in turn. Parts of sums
+// of rows begin a line of a cache.
 func (v *matrixVector[F]) share(t team, tA blas.Transpose, entries, most int) {
-	of := *v
-	together := t.together(entries, most, rowsOfATile)
-	parts := (entries + together - 1) / together
-	t.run(parts, func(i int) { of.compute(tA, i*together, min((i+1)*together, entries)) })
+	of, unit, lead := *v, rowsOfATile, 0
+	if tA != blas.NoTrans {
+		unit, lead = lineOf[F](), lineBefore(v.y)
+	}
+	together := t.together(lead+entries, most, unit)
+	parts := (lead + entries + together - 1) / together
+	t.run(parts, func(i int) { of.compute(tA, max(i*together-lead, 0), min((i+1)*together-lead, entries)) })
 }
 
 // shareSums computes y for A' on several threads, which take sums over some rows in turn, to be added
 // afterwards. The rows of a sum do not depend on the number of threads.
 func (v *matrixVector[F]) shareSums(t team) {
 	of, rows := *v, 2*entriesOfAPart/v.n
-	parts := (v.m + rows - 1) / rows
-	memory := borrow[F](parts * (v.n + 1))
+	parts, apart := (v.m+rows-1)/rows, oddLines(v.n)
+	memory := borrow[F](parts * (apart + 1))
 	defer giveBack(memory)
-	ones, sums := (*memory)[:parts], (*memory)[parts:]
+	sums, ones := (*memory)[:parts*apart], (*memory)[parts*apart:][:parts]
 	t.run(parts, func(i int) {
 		ones[i] = 1
 		p := of
 		p.m, p.a, p.beta = min(rows, of.m-i*rows), of.a[i*rows*of.lda:], 0
-		p.x, p.y = of.x[i*rows:], sums[i*of.n:][:of.n]
+		p.x, p.y = of.x[i*rows:], sums[i*apart:][:of.n]
 		p.compute(blas.Trans, 0, of.n)
 	})
-	of = matrixVector[F]{m: parts, n: v.n, alpha: 1, beta: v.beta, a: sums, lda: v.n, x: ones, y: v.y}
+	of = matrixVector[F]{m: parts, n: v.n, alpha: 1, beta: v.beta, a: sums, lda: apart, x: ones, y: v.y}
 	of.compute(blas.Trans, 0, v.n)
 }
 

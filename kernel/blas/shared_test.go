@@ -144,6 +144,21 @@ func sharedCalls() []sharedCall {
 	}
 	for _, tA := range []gonumblas.Transpose{'N', 'T'} {
 		calls = append(calls,
+			sharedCall{"Dgemv between lines " + string(tA), none(func(b sharedAPI, o *sharedOperands) {
+				b.Dgemv(tA, m, n, 1, o.a[1:], ld, o.x[2:], 1, .5, o.y[3:], 1)
+			})},
+			sharedCall{"Sgemv between lines " + string(tA), none(func(b sharedAPI, o *sharedOperands) {
+				b.Sgemv(tA, m, n, 1, o.a32[1:], ld, o.x32[2:], 1, .5, o.y32[5:], 1)
+			})},
+			sharedCall{"Zgemv of few rows " + string(tA), none(func(b sharedAPI, o *sharedOperands) {
+				b.Zgemv(tA, 19, 8*n, 2, o.az, 8*n, o.xz, 1, .5, o.yz[1:], 1)
+			})},
+			sharedCall{"Cgemv of few rows " + string(tA), none(func(b sharedAPI, o *sharedOperands) {
+				b.Cgemv(tA, 19, 8*n, 2, o.ac, 8*n, o.xc, 1, .5, o.yc[1:], 2)
+			})},
+			sharedCall{"Dgemv large " + string(tA), none(func(b sharedAPI, o *sharedOperands) {
+				b.Dgemv(tA, m, 2*n, 2, o.a, 2*n+3, o.x, 1, .5, o.y, 1)
+			})},
 			sharedCall{"Dgemv " + string(tA), none(func(b sharedAPI, o *sharedOperands) {
 				b.Dgemv(tA, m, n, 2, o.a, ld, o.x, 1, .5, o.y, 1)
 			})},
@@ -278,9 +293,9 @@ func near(got, want []float64) error {
 	return nil
 }
 
-// TestSharedProducts: products, also by triangles, and triangles of products have the bits of one thread if several pack the
-// right factor together, in one piece or in several, if the factor is too deep for it, and in a brief
-// product, in both precisions and with complex numbers.
+// TestSharedProducts: products, also by triangles, and triangles of products have the bits of one thread if
+// several pack the right factor together, in one piece or in several, if the factor is too deep for it, and in
+// a brief product, in both precisions and with complex numbers.
 func TestSharedProducts(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	defer blas.HelpBrief()()

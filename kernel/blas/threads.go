@@ -5,6 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"unsafe"
 
 	"github.com/difalt/difalt/internal/tile"
 	"github.com/difalt/difalt/internal/workers"
@@ -70,6 +71,15 @@ func teamFor[F tile.Float](multiplications int, nested bool) team {
 
 // teamOver returns the threads for a pass over some entries.
 func teamOver[F tile.Float](entries int) team { return tune().passes.teamFor(entries >> kind[F]()) }
+
+// lineOf returns the number of entries in a line of a cache.
+func lineOf[F tile.Float]() int { return wholeLine << kind[F]() }
+
+// lineBefore returns how many entries the line of a cache with the first entry of y has before it. Threads
+// that add to two parts of one line again and again wait for each other: parts begin with a line.
+func lineBefore[F tile.Float](y []F) int {
+	return int(uintptr(unsafe.Pointer(&y[0]))/unsafe.Sizeof(y[0])) % lineOf[F]()
+}
 
 // parts returns the number of parts of a computation that could have most: some for each thread, so that one
 // that comes late takes fewer.

@@ -118,7 +118,8 @@ type complexVector[F tile.Float] struct {
 	sums       []F  // memory for op(A) other than A
 }
 
-// compute computes y, on several threads if A is large: they take parts of some entries in turn.
+// compute computes y, on several threads if A is large: they take parts of some entries in turn. Parts of
+// sums of rows begin a line of a cache.
 func (v *complexVector[F]) compute(tA blas.Transpose) {
 	entries, most := v.m, entriesOfAPart/v.n
 	if tA != blas.NoTrans {
@@ -129,10 +130,16 @@ func (v *complexVector[F]) compute(tA blas.Transpose) {
 		v.part(tA, 0, entries)
 		return
 	}
-	of := *v // a copy, so that products on one thread need no memory of the heap
-	together := t.together(entries, most, rowsOfATile)
-	parts := (entries + together - 1) / together
-	t.run(parts, func(i int) { of.part(tA, i*together, min((i+1)*together, entries)) })
+	of, unit, lead := *v, rowsOfATile, 0 // a copy, so that products on one thread need no memory of the heap
+	switch {
+	case tA == blas.NoTrans && v.byRows:
+		unit = 1
+	case tA != blas.NoTrans && v.addsToY():
+		lead = lineBefore(v.y[v.start:]) / 2
+	}
+	together := t.together(lead+entries, most, unit)
+	parts := (lead + entries + together - 1) / together
+	t.run(parts, func(i int) { of.part(tA, max(i*together-lead, 0), min((i+1)*together-lead, entries)) })
 }
 
 // part computes entries lo to hi of y.
@@ -181,9 +188,12 @@ func (v *complexVector[F]) columns(lo, hi int) {
 	}
 }
 
+// addsToY reports whether sums of rows are added where y is: its entries follow each other.
+func (v *complexVector[F]) addsToY() bool { return v.byRows && v.inc == 2 }
+
 // addRows is columns by rows, added to beta y where y is if its entries follow each other.
 func (v *complexVector[F]) addRows(lo, hi int) {
-	inPlace, sums := v.inc == 2, v.sums[2*lo:2*hi]
+	inPlace, sums := v.addsToY(), v.sums[4*lo:][:2*(hi-lo)]
 	if inPlace {
 		sums = v.y[2*lo : 2*hi]
 	}

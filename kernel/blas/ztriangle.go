@@ -66,7 +66,7 @@ func (t *complexTriangle[F]) sides() int {
 // number of parts changes no bit.
 func (t *complexTriangle[F]) share() {
 	order, sides := t.order(), t.sides()
-	by := teamFor[F](2*order*order*sides, true)
+	by := teamFor[F](2*order*order*sides, false)
 	parts := by.parts(2, sides/sidesOfAPart)
 	if by.threads == 1 || parts == 1 {
 		t.compute(0, order)
