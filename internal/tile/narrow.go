@@ -41,6 +41,45 @@ func NarrowColumns[F Float](sums, a []F, lda int, x []F, at, inc, m, n int) {
 	copy(sums[:n], total[:])
 }
 
+// SumBytes is the memory of a row of the most columns that SumColumns takes.
+const SumBytes = 320
+
+// SumColumns sets sums to those of the n columns of m rows of a, times the numbers of x; see
+// sumColumnsGeneric. A row has up to SumBytes.
+func SumColumns[F Float](sums, a []F, lda int, x []F, m, n int) {
+	raceRead(a, m, n, lda)
+	raceRead(x, 1, m, 0)
+	raceWrite(sums, 1, n, 0)
+	if tiles.sumColumns[0] == 0 || m == 0 || n*int(unsafe.Sizeof(F(0))) < NarrowBytes || n < tiles.lanes {
+		sumColumnsGeneric(sums, a, lda, x, m, n)
+		return
+	}
+	_, _, _ = sums[n-1], a[(m-1)*lda+n-1], x[m-1]
+	sumColumnsTile(unsafe.Pointer(&sums[0]), unsafe.Pointer(&a[0]), lda, unsafe.Pointer(&x[0]), m, n, of[F](0))
+}
+
+// sumColumnsGeneric computes the sums as four sums, each of every fourth row by AddRows. Up to three last
+// rows are added to the first of these.
+func sumColumnsGeneric[F Float](sums, a []F, lda int, x []F, m, n int) {
+	const sumsOf, together = SumBytes / 4, 16
+	var all [narrowTogether][sumsOf]F
+	var by [together]F
+	whole := m &^ (narrowTogether - 1)
+	for k := range all {
+		for i := k; i < whole; i += narrowTogether * together {
+			rows := min(together, (whole-i+narrowTogether-1)/narrowTogether)
+			for j := range rows {
+				by[j] = x[i+j*narrowTogether]
+			}
+			AddRows(all[k][:n], a[i*lda:], narrowTogether*lda, by[:], rows, n)
+		}
+	}
+	AddRows(all[0][:n], a[min(whole*lda, len(a)):], lda, x[whole:], m-whole, n)
+	for k := range sums[:n] {
+		sums[k] = (all[0][k] + all[2][k]) + (all[1][k] + all[3][k])
+	}
+}
+
 // NarrowRows sets sums to the products of m rows of n numbers and x. Products are rounded. A sum is that of
 // the sums of neighbours, of pairs of them, and so on, with zeros behind a row, which has up to NarrowBytes.
 func NarrowRows[F Float](sums, a []F, lda int, x []F, m, n int) {

@@ -65,6 +65,7 @@ type operations struct {
 	rowDots            [25]int
 	addRows            [25]int
 	addOuter           [21]int
+	sumColumns         [17]int
 	dotDouble          int
 	axpyDouble         int
 	dotSingle          int

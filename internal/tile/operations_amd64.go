@@ -85,6 +85,9 @@ func addRowsTile(y, a unsafe.Pointer, lda int, b unsafe.Pointer, n int, index in
 func addOuterTile(a unsafe.Pointer, lda int, b, y unsafe.Pointer, n int, index int)
 
 //go:noescape
+func sumColumnsTile(sums, a unsafe.Pointer, lda int, x unsafe.Pointer, m, n int, index int)
+
+//go:noescape
 func dotDoubleTile(x, y *float64, n int) float64
 
 //go:noescape

@@ -68,128 +68,130 @@ DATA operations_avx2<>+1832(SB)/8, $·addOuter_1_avx2(SB)
 DATA operations_avx2<>+1856(SB)/8, $·addOuter_4_avx2(SB)
 DATA operations_avx2<>+1960(SB)/8, $·addOuter32_1_avx2(SB)
 DATA operations_avx2<>+1984(SB)/8, $·addOuter32_4_avx2(SB)
-DATA operations_avx2<>+1992(SB)/8, $·dotDouble_avx2(SB)
-DATA operations_avx2<>+2000(SB)/8, $·axpyDouble_avx2(SB)
-DATA operations_avx2<>+2008(SB)/8, $·dotSingle_avx2(SB)
-DATA operations_avx2<>+2016(SB)/8, $·axpySingle_avx2(SB)
-DATA operations_avx2<>+2040(SB)/8, $·rowDotPairs_2_avx2(SB)
-DATA operations_avx2<>+2048(SB)/8, $·rowDotPairs_3_avx2(SB)
-DATA operations_avx2<>+2184(SB)/8, $·rowDotPairs32_4_avx2(SB)
-DATA operations_avx2<>+2200(SB)/8, $·addRowPairs_1_avx2(SB)
-DATA operations_avx2<>+2224(SB)/8, $·addRowPairs_4_avx2(SB)
-DATA operations_avx2<>+2328(SB)/8, $·addRowPairs32_1_avx2(SB)
-DATA operations_avx2<>+2352(SB)/8, $·addRowPairs32_4_avx2(SB)
-DATA operations_avx2<>+2368(SB)/8, $·addOuterPairs_1_avx2(SB)
-DATA operations_avx2<>+2392(SB)/8, $·addOuterPairs_4_avx2(SB)
-DATA operations_avx2<>+2496(SB)/8, $·addOuterPairs32_1_avx2(SB)
-DATA operations_avx2<>+2520(SB)/8, $·addOuterPairs32_4_avx2(SB)
-DATA operations_avx2<>+2528(SB)/8, $·rowProducts_avx2(SB)
-DATA operations_avx2<>+2656(SB)/8, $·rowProducts32_avx2(SB)
-DATA operations_avx2<>+2672(SB)/8, $·spanDots_1_avx2(SB)
-DATA operations_avx2<>+2680(SB)/8, $·spanDots_2_avx2(SB)
-DATA operations_avx2<>+2800(SB)/8, $·spanDots32_1_avx2(SB)
-DATA operations_avx2<>+2808(SB)/8, $·spanDots32_2_avx2(SB)
-DATA operations_avx2<>+2824(SB)/8, $·spanAdd_1_avx2(SB)
-DATA operations_avx2<>+2832(SB)/8, $·spanAdd_2_avx2(SB)
-DATA operations_avx2<>+2952(SB)/8, $·spanAdd32_1_avx2(SB)
-DATA operations_avx2<>+2960(SB)/8, $·spanAdd32_2_avx2(SB)
-DATA operations_avx2<>+2976(SB)/8, $·spanBoth_1_avx2(SB)
-DATA operations_avx2<>+2984(SB)/8, $·spanBoth_2_avx2(SB)
-DATA operations_avx2<>+3104(SB)/8, $·spanBoth32_1_avx2(SB)
-DATA operations_avx2<>+3112(SB)/8, $·spanBoth32_2_avx2(SB)
-DATA operations_avx2<>+3128(SB)/8, $·spanOuter_1_avx2(SB)
-DATA operations_avx2<>+3136(SB)/8, $·spanOuter_2_avx2(SB)
-DATA operations_avx2<>+3152(SB)/8, $·spanOuter_4_avx2(SB)
-DATA operations_avx2<>+3256(SB)/8, $·spanOuter32_1_avx2(SB)
-DATA operations_avx2<>+3264(SB)/8, $·spanOuter32_2_avx2(SB)
-DATA operations_avx2<>+3280(SB)/8, $·spanOuter32_4_avx2(SB)
-DATA operations_avx2<>+3296(SB)/8, $·spanSolve_1_avx2(SB)
-DATA operations_avx2<>+3424(SB)/8, $·spanSolve32_1_avx2(SB)
-DATA operations_avx2<>+3432(SB)/8, $·packComplex_avx2(SB)
-DATA operations_avx2<>+3560(SB)/8, $·packComplex32_avx2(SB)
-DATA operations_avx2<>+3568(SB)/8, $·turnPairs_avx2(SB)
-DATA operations_avx2<>+3696(SB)/8, $·turnPairs32_avx2(SB)
-DATA operations_avx2<>+3704(SB)/8, $·combinePairs_avx2(SB)
-DATA operations_avx2<>+3832(SB)/8, $·combinePairs32_avx2(SB)
-DATA operations_avx2<>+3840(SB)/8, $·splitPairs_avx2(SB)
-DATA operations_avx2<>+3968(SB)/8, $·splitPairs32_avx2(SB)
-DATA operations_avx2<>+3976(SB)/8, $·transposeComplex_avx2(SB)
-DATA operations_avx2<>+3984(SB)/8, $·gatherPairs_avx2(SB)
-DATA operations_avx2<>+4112(SB)/8, $·gatherPairs32_avx2(SB)
-DATA operations_avx2<>+4120(SB)/8, $·scalePairs_avx2(SB)
-DATA operations_avx2<>+4248(SB)/8, $·scalePairs32_avx2(SB)
-DATA operations_avx2<>+4256(SB)/8, $·narrowColumns_avx2(SB)
-DATA operations_avx2<>+4384(SB)/8, $·narrowColumns32_avx2(SB)
-DATA operations_avx2<>+4392(SB)/8, $·narrowRows_avx2(SB)
-DATA operations_avx2<>+4520(SB)/8, $·narrowRows32_avx2(SB)
-DATA operations_avx2<>+4528(SB)/8, $·addAbs_avx2(SB)
-DATA operations_avx2<>+4536(SB)/8, $·scale_avx2(SB)
-DATA operations_avx2<>+4664(SB)/8, $·scale32_avx2(SB)
-DATA operations_avx2<>+4800(SB)/8, $·squares32_avx2(SB)
-DATA operations_avx2<>+4808(SB)/8, $·absolutes_avx2(SB)
-DATA operations_avx2<>+4936(SB)/8, $·absolutes32_avx2(SB)
-DATA operations_avx2<>+4952(SB)/8, $·symmetricRows_1_avx2(SB)
-DATA operations_avx2<>+4960(SB)/8, $·symmetricRows_2_avx2(SB)
-DATA operations_avx2<>+4968(SB)/8, $·symmetricRows_3_avx2(SB)
-DATA operations_avx2<>+4976(SB)/8, $·symmetricRows_4_avx2(SB)
-DATA operations_avx2<>+4992(SB)/8, $·reflect_1_avx2(SB)
-DATA operations_avx2<>+5000(SB)/8, $·reflect_2_avx2(SB)
-DATA operations_avx2<>+5008(SB)/8, $·reflect_3_avx2(SB)
-DATA operations_avx2<>+5016(SB)/8, $·reflect_4_avx2(SB)
-DATA operations_avx2<>+5024(SB)/8, $·addComplex_avx2(SB)
-DATA operations_avx2<>+5152(SB)/8, $·addComplex32_avx2(SB)
-DATA operations_avx2<>+5160(SB)/8, $·timesComplex_avx2(SB)
-DATA operations_avx2<>+5288(SB)/8, $·timesComplex32_avx2(SB)
-DATA operations_avx2<>+5296(SB)/8, $·dotComplex_avx2(SB)
-DATA operations_avx2<>+5424(SB)/8, $·dotComplex32_avx2(SB)
-DATA operations_avx2<>+5432(SB)/8, $·turn_avx2(SB)
-DATA operations_avx2<>+5560(SB)/8, $·turn32_avx2(SB)
-DATA operations_avx2<>+5568(SB)/8, $·largestIndex_avx2(SB)
-DATA operations_avx2<>+5696(SB)/8, $·largestIndex32_avx2(SB)
-DATA operations_avx2<>+5704(SB)/8, $·largestPair_avx2(SB)
-DATA operations_avx2<>+5832(SB)/8, $·largestPair32_avx2(SB)
-DATA operations_avx2<>+5840(SB)/8, $·swap_avx2(SB)
-DATA operations_avx2<>+5968(SB)/8, $·swap32_avx2(SB)
-DATA operations_avx2<>+5984(SB)/8, $·solveRows_1_avx2(SB)
-DATA operations_avx2<>+5992(SB)/8, $·solveRows_2_avx2(SB)
-DATA operations_avx2<>+6008(SB)/8, $·solveRows_4_avx2(SB)
-DATA operations_avx2<>+6112(SB)/8, $·solveRows32_1_avx2(SB)
-DATA operations_avx2<>+6120(SB)/8, $·solveRows32_2_avx2(SB)
-DATA operations_avx2<>+6136(SB)/8, $·solveRows32_4_avx2(SB)
-DATA operations_avx2<>+6152(SB)/8, $·multiplyRows_1_avx2(SB)
-DATA operations_avx2<>+6160(SB)/8, $·multiplyRows_2_avx2(SB)
-DATA operations_avx2<>+6176(SB)/8, $·multiplyRows_4_avx2(SB)
-DATA operations_avx2<>+6280(SB)/8, $·multiplyRows32_1_avx2(SB)
-DATA operations_avx2<>+6288(SB)/8, $·multiplyRows32_2_avx2(SB)
-DATA operations_avx2<>+6304(SB)/8, $·multiplyRows32_4_avx2(SB)
-DATA operations_avx2<>+6328(SB)/8, $·solveRowsPart_2_avx2(SB)
-DATA operations_avx2<>+6456(SB)/8, $·solveRowsPart32_2_avx2(SB)
-DATA operations_avx2<>+6480(SB)/8, $·multiplyRowsPart_2_avx2(SB)
-DATA operations_avx2<>+6608(SB)/8, $·multiplyRowsPart32_2_avx2(SB)
-DATA operations_avx2<>+6616(SB)/8, $·solveFew_avx2(SB)
-DATA operations_avx2<>+6640(SB)/8, $·solvePairs_1_avx2(SB)
-DATA operations_avx2<>+6648(SB)/8, $·solvePairs_2_avx2(SB)
-DATA operations_avx2<>+6664(SB)/8, $·solvePairs_4_avx2(SB)
-DATA operations_avx2<>+6768(SB)/8, $·solvePairs32_1_avx2(SB)
-DATA operations_avx2<>+6776(SB)/8, $·solvePairs32_2_avx2(SB)
-DATA operations_avx2<>+6792(SB)/8, $·solvePairs32_4_avx2(SB)
-DATA operations_avx2<>+6808(SB)/8, $·multiplyPairs_1_avx2(SB)
-DATA operations_avx2<>+6816(SB)/8, $·multiplyPairs_2_avx2(SB)
-DATA operations_avx2<>+6832(SB)/8, $·multiplyPairs_4_avx2(SB)
-DATA operations_avx2<>+6936(SB)/8, $·multiplyPairs32_1_avx2(SB)
-DATA operations_avx2<>+6944(SB)/8, $·multiplyPairs32_2_avx2(SB)
-DATA operations_avx2<>+6960(SB)/8, $·multiplyPairs32_4_avx2(SB)
-DATA operations_avx2<>+6968(SB)/8, $·solveWholePairs_avx2(SB)
-DATA operations_avx2<>+7096(SB)/8, $·solveWholePairs32_avx2(SB)
-DATA operations_avx2<>+7104(SB)/8, $·multiplyWholePairs_avx2(SB)
-DATA operations_avx2<>+7232(SB)/8, $·multiplyWholePairs32_avx2(SB)
-DATA operations_avx2<>+7240(SB)/8, $·solvePair_avx2(SB)
-DATA operations_avx2<>+7368(SB)/8, $·solvePair32_avx2(SB)
-DATA operations_avx2<>+7376(SB)/8, $·multiplyPair_avx2(SB)
-DATA operations_avx2<>+7504(SB)/8, $·multiplyPair32_avx2(SB)
-DATA operations_avx2<>+7512(SB)/8, $·solveUpper_avx2(SB)
-DATA operations_avx2<>+7520(SB)/8, $·fmaPeak_avx2(SB)
-GLOBL operations_avx2<>(SB), NOPTR, $7600
+DATA operations_avx2<>+1992(SB)/8, $·sumColumns_avx2(SB)
+DATA operations_avx2<>+2120(SB)/8, $·sumColumns32_avx2(SB)
+DATA operations_avx2<>+2128(SB)/8, $·dotDouble_avx2(SB)
+DATA operations_avx2<>+2136(SB)/8, $·axpyDouble_avx2(SB)
+DATA operations_avx2<>+2144(SB)/8, $·dotSingle_avx2(SB)
+DATA operations_avx2<>+2152(SB)/8, $·axpySingle_avx2(SB)
+DATA operations_avx2<>+2176(SB)/8, $·rowDotPairs_2_avx2(SB)
+DATA operations_avx2<>+2184(SB)/8, $·rowDotPairs_3_avx2(SB)
+DATA operations_avx2<>+2320(SB)/8, $·rowDotPairs32_4_avx2(SB)
+DATA operations_avx2<>+2336(SB)/8, $·addRowPairs_1_avx2(SB)
+DATA operations_avx2<>+2360(SB)/8, $·addRowPairs_4_avx2(SB)
+DATA operations_avx2<>+2464(SB)/8, $·addRowPairs32_1_avx2(SB)
+DATA operations_avx2<>+2488(SB)/8, $·addRowPairs32_4_avx2(SB)
+DATA operations_avx2<>+2504(SB)/8, $·addOuterPairs_1_avx2(SB)
+DATA operations_avx2<>+2528(SB)/8, $·addOuterPairs_4_avx2(SB)
+DATA operations_avx2<>+2632(SB)/8, $·addOuterPairs32_1_avx2(SB)
+DATA operations_avx2<>+2656(SB)/8, $·addOuterPairs32_4_avx2(SB)
+DATA operations_avx2<>+2664(SB)/8, $·rowProducts_avx2(SB)
+DATA operations_avx2<>+2792(SB)/8, $·rowProducts32_avx2(SB)
+DATA operations_avx2<>+2808(SB)/8, $·spanDots_1_avx2(SB)
+DATA operations_avx2<>+2816(SB)/8, $·spanDots_2_avx2(SB)
+DATA operations_avx2<>+2936(SB)/8, $·spanDots32_1_avx2(SB)
+DATA operations_avx2<>+2944(SB)/8, $·spanDots32_2_avx2(SB)
+DATA operations_avx2<>+2960(SB)/8, $·spanAdd_1_avx2(SB)
+DATA operations_avx2<>+2968(SB)/8, $·spanAdd_2_avx2(SB)
+DATA operations_avx2<>+3088(SB)/8, $·spanAdd32_1_avx2(SB)
+DATA operations_avx2<>+3096(SB)/8, $·spanAdd32_2_avx2(SB)
+DATA operations_avx2<>+3112(SB)/8, $·spanBoth_1_avx2(SB)
+DATA operations_avx2<>+3120(SB)/8, $·spanBoth_2_avx2(SB)
+DATA operations_avx2<>+3240(SB)/8, $·spanBoth32_1_avx2(SB)
+DATA operations_avx2<>+3248(SB)/8, $·spanBoth32_2_avx2(SB)
+DATA operations_avx2<>+3264(SB)/8, $·spanOuter_1_avx2(SB)
+DATA operations_avx2<>+3272(SB)/8, $·spanOuter_2_avx2(SB)
+DATA operations_avx2<>+3288(SB)/8, $·spanOuter_4_avx2(SB)
+DATA operations_avx2<>+3392(SB)/8, $·spanOuter32_1_avx2(SB)
+DATA operations_avx2<>+3400(SB)/8, $·spanOuter32_2_avx2(SB)
+DATA operations_avx2<>+3416(SB)/8, $·spanOuter32_4_avx2(SB)
+DATA operations_avx2<>+3432(SB)/8, $·spanSolve_1_avx2(SB)
+DATA operations_avx2<>+3560(SB)/8, $·spanSolve32_1_avx2(SB)
+DATA operations_avx2<>+3568(SB)/8, $·packComplex_avx2(SB)
+DATA operations_avx2<>+3696(SB)/8, $·packComplex32_avx2(SB)
+DATA operations_avx2<>+3704(SB)/8, $·turnPairs_avx2(SB)
+DATA operations_avx2<>+3832(SB)/8, $·turnPairs32_avx2(SB)
+DATA operations_avx2<>+3840(SB)/8, $·combinePairs_avx2(SB)
+DATA operations_avx2<>+3968(SB)/8, $·combinePairs32_avx2(SB)
+DATA operations_avx2<>+3976(SB)/8, $·splitPairs_avx2(SB)
+DATA operations_avx2<>+4104(SB)/8, $·splitPairs32_avx2(SB)
+DATA operations_avx2<>+4112(SB)/8, $·transposeComplex_avx2(SB)
+DATA operations_avx2<>+4120(SB)/8, $·gatherPairs_avx2(SB)
+DATA operations_avx2<>+4248(SB)/8, $·gatherPairs32_avx2(SB)
+DATA operations_avx2<>+4256(SB)/8, $·scalePairs_avx2(SB)
+DATA operations_avx2<>+4384(SB)/8, $·scalePairs32_avx2(SB)
+DATA operations_avx2<>+4392(SB)/8, $·narrowColumns_avx2(SB)
+DATA operations_avx2<>+4520(SB)/8, $·narrowColumns32_avx2(SB)
+DATA operations_avx2<>+4528(SB)/8, $·narrowRows_avx2(SB)
+DATA operations_avx2<>+4656(SB)/8, $·narrowRows32_avx2(SB)
+DATA operations_avx2<>+4664(SB)/8, $·addAbs_avx2(SB)
+DATA operations_avx2<>+4672(SB)/8, $·scale_avx2(SB)
+DATA operations_avx2<>+4800(SB)/8, $·scale32_avx2(SB)
+DATA operations_avx2<>+4936(SB)/8, $·squares32_avx2(SB)
+DATA operations_avx2<>+4944(SB)/8, $·absolutes_avx2(SB)
+DATA operations_avx2<>+5072(SB)/8, $·absolutes32_avx2(SB)
+DATA operations_avx2<>+5088(SB)/8, $·symmetricRows_1_avx2(SB)
+DATA operations_avx2<>+5096(SB)/8, $·symmetricRows_2_avx2(SB)
+DATA operations_avx2<>+5104(SB)/8, $·symmetricRows_3_avx2(SB)
+DATA operations_avx2<>+5112(SB)/8, $·symmetricRows_4_avx2(SB)
+DATA operations_avx2<>+5128(SB)/8, $·reflect_1_avx2(SB)
+DATA operations_avx2<>+5136(SB)/8, $·reflect_2_avx2(SB)
+DATA operations_avx2<>+5144(SB)/8, $·reflect_3_avx2(SB)
+DATA operations_avx2<>+5152(SB)/8, $·reflect_4_avx2(SB)
+DATA operations_avx2<>+5160(SB)/8, $·addComplex_avx2(SB)
+DATA operations_avx2<>+5288(SB)/8, $·addComplex32_avx2(SB)
+DATA operations_avx2<>+5296(SB)/8, $·timesComplex_avx2(SB)
+DATA operations_avx2<>+5424(SB)/8, $·timesComplex32_avx2(SB)
+DATA operations_avx2<>+5432(SB)/8, $·dotComplex_avx2(SB)
+DATA operations_avx2<>+5560(SB)/8, $·dotComplex32_avx2(SB)
+DATA operations_avx2<>+5568(SB)/8, $·turn_avx2(SB)
+DATA operations_avx2<>+5696(SB)/8, $·turn32_avx2(SB)
+DATA operations_avx2<>+5704(SB)/8, $·largestIndex_avx2(SB)
+DATA operations_avx2<>+5832(SB)/8, $·largestIndex32_avx2(SB)
+DATA operations_avx2<>+5840(SB)/8, $·largestPair_avx2(SB)
+DATA operations_avx2<>+5968(SB)/8, $·largestPair32_avx2(SB)
+DATA operations_avx2<>+5976(SB)/8, $·swap_avx2(SB)
+DATA operations_avx2<>+6104(SB)/8, $·swap32_avx2(SB)
+DATA operations_avx2<>+6120(SB)/8, $·solveRows_1_avx2(SB)
+DATA operations_avx2<>+6128(SB)/8, $·solveRows_2_avx2(SB)
+DATA operations_avx2<>+6144(SB)/8, $·solveRows_4_avx2(SB)
+DATA operations_avx2<>+6248(SB)/8, $·solveRows32_1_avx2(SB)
+DATA operations_avx2<>+6256(SB)/8, $·solveRows32_2_avx2(SB)
+DATA operations_avx2<>+6272(SB)/8, $·solveRows32_4_avx2(SB)
+DATA operations_avx2<>+6288(SB)/8, $·multiplyRows_1_avx2(SB)
+DATA operations_avx2<>+6296(SB)/8, $·multiplyRows_2_avx2(SB)
+DATA operations_avx2<>+6312(SB)/8, $·multiplyRows_4_avx2(SB)
+DATA operations_avx2<>+6416(SB)/8, $·multiplyRows32_1_avx2(SB)
+DATA operations_avx2<>+6424(SB)/8, $·multiplyRows32_2_avx2(SB)
+DATA operations_avx2<>+6440(SB)/8, $·multiplyRows32_4_avx2(SB)
+DATA operations_avx2<>+6464(SB)/8, $·solveRowsPart_2_avx2(SB)
+DATA operations_avx2<>+6592(SB)/8, $·solveRowsPart32_2_avx2(SB)
+DATA operations_avx2<>+6616(SB)/8, $·multiplyRowsPart_2_avx2(SB)
+DATA operations_avx2<>+6744(SB)/8, $·multiplyRowsPart32_2_avx2(SB)
+DATA operations_avx2<>+6752(SB)/8, $·solveFew_avx2(SB)
+DATA operations_avx2<>+6776(SB)/8, $·solvePairs_1_avx2(SB)
+DATA operations_avx2<>+6784(SB)/8, $·solvePairs_2_avx2(SB)
+DATA operations_avx2<>+6800(SB)/8, $·solvePairs_4_avx2(SB)
+DATA operations_avx2<>+6904(SB)/8, $·solvePairs32_1_avx2(SB)
+DATA operations_avx2<>+6912(SB)/8, $·solvePairs32_2_avx2(SB)
+DATA operations_avx2<>+6928(SB)/8, $·solvePairs32_4_avx2(SB)
+DATA operations_avx2<>+6944(SB)/8, $·multiplyPairs_1_avx2(SB)
+DATA operations_avx2<>+6952(SB)/8, $·multiplyPairs_2_avx2(SB)
+DATA operations_avx2<>+6968(SB)/8, $·multiplyPairs_4_avx2(SB)
+DATA operations_avx2<>+7072(SB)/8, $·multiplyPairs32_1_avx2(SB)
+DATA operations_avx2<>+7080(SB)/8, $·multiplyPairs32_2_avx2(SB)
+DATA operations_avx2<>+7096(SB)/8, $·multiplyPairs32_4_avx2(SB)
+DATA operations_avx2<>+7104(SB)/8, $·solveWholePairs_avx2(SB)
+DATA operations_avx2<>+7232(SB)/8, $·solveWholePairs32_avx2(SB)
+DATA operations_avx2<>+7240(SB)/8, $·multiplyWholePairs_avx2(SB)
+DATA operations_avx2<>+7368(SB)/8, $·multiplyWholePairs32_avx2(SB)
+DATA operations_avx2<>+7376(SB)/8, $·solvePair_avx2(SB)
+DATA operations_avx2<>+7504(SB)/8, $·solvePair32_avx2(SB)
+DATA operations_avx2<>+7512(SB)/8, $·multiplyPair_avx2(SB)
+DATA operations_avx2<>+7640(SB)/8, $·multiplyPair32_avx2(SB)
+DATA operations_avx2<>+7648(SB)/8, $·solveUpper_avx2(SB)
+DATA operations_avx2<>+7656(SB)/8, $·fmaPeak_avx2(SB)
+GLOBL operations_avx2<>(SB), NOPTR, $7736
 
 TEXT ·operations_avx2(SB), NOSPLIT, $0-8
 	LEAQ operations_avx2<>(SB), AX
@@ -270,134 +272,136 @@ DATA operations_avx512<>+1832(SB)/8, $·addOuter_1_avx2(SB)
 DATA operations_avx512<>+1856(SB)/8, $·addOuter_4_avx2(SB)
 DATA operations_avx512<>+1960(SB)/8, $·addOuter32_1_avx2(SB)
 DATA operations_avx512<>+1984(SB)/8, $·addOuter32_4_avx2(SB)
-DATA operations_avx512<>+1992(SB)/8, $·dotDouble_avx512(SB)
-DATA operations_avx512<>+2000(SB)/8, $·axpyDouble_avx512(SB)
-DATA operations_avx512<>+2008(SB)/8, $·dotSingle_avx2(SB)
-DATA operations_avx512<>+2016(SB)/8, $·axpySingle_avx2(SB)
-DATA operations_avx512<>+2056(SB)/8, $·rowDotPairs_4_avx512(SB)
-DATA operations_avx512<>+2088(SB)/8, $·rowDotPairs_8_avx512(SB)
-DATA operations_avx512<>+2184(SB)/8, $·rowDotPairs32_4_avx2(SB)
-DATA operations_avx512<>+2200(SB)/8, $·addRowPairs_1_avx512(SB)
-DATA operations_avx512<>+2224(SB)/8, $·addRowPairs_4_avx512(SB)
-DATA operations_avx512<>+2328(SB)/8, $·addRowPairs32_1_avx2(SB)
-DATA operations_avx512<>+2352(SB)/8, $·addRowPairs32_4_avx2(SB)
-DATA operations_avx512<>+2368(SB)/8, $·addOuterPairs_1_avx512(SB)
-DATA operations_avx512<>+2392(SB)/8, $·addOuterPairs_4_avx512(SB)
-DATA operations_avx512<>+2496(SB)/8, $·addOuterPairs32_1_avx2(SB)
-DATA operations_avx512<>+2520(SB)/8, $·addOuterPairs32_4_avx2(SB)
-DATA operations_avx512<>+2528(SB)/8, $·rowProducts_avx512(SB)
-DATA operations_avx512<>+2656(SB)/8, $·rowProducts32_avx2(SB)
-DATA operations_avx512<>+2672(SB)/8, $·spanDots_1_avx512(SB)
-DATA operations_avx512<>+2680(SB)/8, $·spanDots_2_avx512(SB)
-DATA operations_avx512<>+2800(SB)/8, $·spanDots32_1_avx2(SB)
-DATA operations_avx512<>+2808(SB)/8, $·spanDots32_2_avx2(SB)
-DATA operations_avx512<>+2824(SB)/8, $·spanAdd_1_avx512(SB)
-DATA operations_avx512<>+2832(SB)/8, $·spanAdd_2_avx512(SB)
-DATA operations_avx512<>+2952(SB)/8, $·spanAdd32_1_avx2(SB)
-DATA operations_avx512<>+2960(SB)/8, $·spanAdd32_2_avx2(SB)
-DATA operations_avx512<>+2976(SB)/8, $·spanBoth_1_avx512(SB)
-DATA operations_avx512<>+2984(SB)/8, $·spanBoth_2_avx512(SB)
-DATA operations_avx512<>+3104(SB)/8, $·spanBoth32_1_avx2(SB)
-DATA operations_avx512<>+3112(SB)/8, $·spanBoth32_2_avx2(SB)
-DATA operations_avx512<>+3128(SB)/8, $·spanOuter_1_avx512(SB)
-DATA operations_avx512<>+3136(SB)/8, $·spanOuter_2_avx512(SB)
-DATA operations_avx512<>+3152(SB)/8, $·spanOuter_4_avx512(SB)
-DATA operations_avx512<>+3256(SB)/8, $·spanOuter32_1_avx2(SB)
-DATA operations_avx512<>+3264(SB)/8, $·spanOuter32_2_avx2(SB)
-DATA operations_avx512<>+3280(SB)/8, $·spanOuter32_4_avx2(SB)
-DATA operations_avx512<>+3296(SB)/8, $·spanSolve_1_avx512(SB)
-DATA operations_avx512<>+3424(SB)/8, $·spanSolve32_1_avx2(SB)
-DATA operations_avx512<>+3432(SB)/8, $·packComplex_avx2(SB)
-DATA operations_avx512<>+3560(SB)/8, $·packComplex32_avx2(SB)
-DATA operations_avx512<>+3568(SB)/8, $·turnPairs_avx2(SB)
-DATA operations_avx512<>+3696(SB)/8, $·turnPairs32_avx2(SB)
-DATA operations_avx512<>+3704(SB)/8, $·combinePairs_avx2(SB)
-DATA operations_avx512<>+3832(SB)/8, $·combinePairs32_avx2(SB)
-DATA operations_avx512<>+3840(SB)/8, $·splitPairs_avx2(SB)
-DATA operations_avx512<>+3968(SB)/8, $·splitPairs32_avx2(SB)
-DATA operations_avx512<>+3976(SB)/8, $·transposeComplex_avx2(SB)
-DATA operations_avx512<>+3984(SB)/8, $·gatherPairs_avx2(SB)
-DATA operations_avx512<>+4112(SB)/8, $·gatherPairs32_avx2(SB)
-DATA operations_avx512<>+4120(SB)/8, $·scalePairs_avx2(SB)
-DATA operations_avx512<>+4248(SB)/8, $·scalePairs32_avx2(SB)
-DATA operations_avx512<>+4256(SB)/8, $·narrowColumns_avx2(SB)
-DATA operations_avx512<>+4384(SB)/8, $·narrowColumns32_avx2(SB)
-DATA operations_avx512<>+4392(SB)/8, $·narrowRows_avx2(SB)
-DATA operations_avx512<>+4520(SB)/8, $·narrowRows32_avx2(SB)
-DATA operations_avx512<>+4528(SB)/8, $·addAbs_avx2(SB)
-DATA operations_avx512<>+4536(SB)/8, $·scale_avx2(SB)
-DATA operations_avx512<>+4664(SB)/8, $·scale32_avx2(SB)
-DATA operations_avx512<>+4800(SB)/8, $·squares32_avx2(SB)
-DATA operations_avx512<>+4808(SB)/8, $·absolutes_avx2(SB)
-DATA operations_avx512<>+4936(SB)/8, $·absolutes32_avx2(SB)
-DATA operations_avx512<>+4952(SB)/8, $·symmetricRows_1_avx512(SB)
-DATA operations_avx512<>+4960(SB)/8, $·symmetricRows_2_avx512(SB)
-DATA operations_avx512<>+4992(SB)/8, $·reflect_1_avx512(SB)
-DATA operations_avx512<>+5000(SB)/8, $·reflect_2_avx512(SB)
-DATA operations_avx512<>+5008(SB)/8, $·reflect_3_avx512(SB)
-DATA operations_avx512<>+5016(SB)/8, $·reflect_4_avx512(SB)
-DATA operations_avx512<>+5024(SB)/8, $·addComplex_avx512(SB)
-DATA operations_avx512<>+5152(SB)/8, $·addComplex32_avx2(SB)
-DATA operations_avx512<>+5160(SB)/8, $·timesComplex_avx512(SB)
-DATA operations_avx512<>+5288(SB)/8, $·timesComplex32_avx2(SB)
-DATA operations_avx512<>+5296(SB)/8, $·dotComplex_avx512(SB)
-DATA operations_avx512<>+5424(SB)/8, $·dotComplex32_avx2(SB)
-DATA operations_avx512<>+5432(SB)/8, $·turn_avx512(SB)
-DATA operations_avx512<>+5560(SB)/8, $·turn32_avx2(SB)
-DATA operations_avx512<>+5568(SB)/8, $·largestIndex_avx2(SB)
-DATA operations_avx512<>+5696(SB)/8, $·largestIndex32_avx2(SB)
-DATA operations_avx512<>+5704(SB)/8, $·largestPair_avx2(SB)
-DATA operations_avx512<>+5832(SB)/8, $·largestPair32_avx2(SB)
-DATA operations_avx512<>+5840(SB)/8, $·swap_avx2(SB)
-DATA operations_avx512<>+5968(SB)/8, $·swap32_avx2(SB)
-DATA operations_avx512<>+5984(SB)/8, $·solveRows_1_avx512(SB)
-DATA operations_avx512<>+5992(SB)/8, $·solveRows_2_avx512(SB)
-DATA operations_avx512<>+6008(SB)/8, $·solveRows_4_avx512(SB)
-DATA operations_avx512<>+6112(SB)/8, $·solveRows32_1_avx2(SB)
-DATA operations_avx512<>+6120(SB)/8, $·solveRows32_2_avx2(SB)
-DATA operations_avx512<>+6136(SB)/8, $·solveRows32_4_avx2(SB)
-DATA operations_avx512<>+6152(SB)/8, $·multiplyRows_1_avx512(SB)
-DATA operations_avx512<>+6176(SB)/8, $·multiplyRows_4_avx512(SB)
-DATA operations_avx512<>+6280(SB)/8, $·multiplyRows32_1_avx2(SB)
-DATA operations_avx512<>+6288(SB)/8, $·multiplyRows32_2_avx2(SB)
-DATA operations_avx512<>+6304(SB)/8, $·multiplyRows32_4_avx2(SB)
-DATA operations_avx512<>+6328(SB)/8, $·solveRowsPart_2_avx512(SB)
-DATA operations_avx512<>+6456(SB)/8, $·solveRowsPart32_2_avx2(SB)
-DATA operations_avx512<>+6480(SB)/8, $·multiplyRowsPart_2_avx512(SB)
-DATA operations_avx512<>+6608(SB)/8, $·multiplyRowsPart32_2_avx2(SB)
-DATA operations_avx512<>+6616(SB)/8, $·solveFew_avx512(SB)
-DATA operations_avx512<>+6624(SB)/8, $·solveFew_avx2(SB)
-DATA operations_avx512<>+6640(SB)/8, $·solvePairs_1_avx512(SB)
-DATA operations_avx512<>+6648(SB)/8, $·solvePairs_2_avx512(SB)
-DATA operations_avx512<>+6664(SB)/8, $·solvePairs_4_avx512(SB)
-DATA operations_avx512<>+6768(SB)/8, $·solvePairs32_1_avx2(SB)
-DATA operations_avx512<>+6776(SB)/8, $·solvePairs32_2_avx2(SB)
-DATA operations_avx512<>+6792(SB)/8, $·solvePairs32_4_avx2(SB)
-DATA operations_avx512<>+6808(SB)/8, $·multiplyPairs_1_avx512(SB)
-DATA operations_avx512<>+6816(SB)/8, $·multiplyPairs_2_avx512(SB)
-DATA operations_avx512<>+6832(SB)/8, $·multiplyPairs_4_avx512(SB)
-DATA operations_avx512<>+6936(SB)/8, $·multiplyPairs32_1_avx2(SB)
-DATA operations_avx512<>+6944(SB)/8, $·multiplyPairs32_2_avx2(SB)
-DATA operations_avx512<>+6960(SB)/8, $·multiplyPairs32_4_avx2(SB)
-DATA operations_avx512<>+6968(SB)/8, $·solveWholePairs_avx512(SB)
-DATA operations_avx512<>+7096(SB)/8, $·solveWholePairs32_avx2(SB)
-DATA operations_avx512<>+7104(SB)/8, $·multiplyWholePairs_avx512(SB)
-DATA operations_avx512<>+7232(SB)/8, $·multiplyWholePairs32_avx2(SB)
-DATA operations_avx512<>+7240(SB)/8, $·solvePair_avx2(SB)
-DATA operations_avx512<>+7368(SB)/8, $·solvePair32_avx2(SB)
-DATA operations_avx512<>+7376(SB)/8, $·multiplyPair_avx2(SB)
-DATA operations_avx512<>+7504(SB)/8, $·multiplyPair32_avx2(SB)
-DATA operations_avx512<>+7512(SB)/8, $·solveUpper_avx512(SB)
-DATA operations_avx512<>+7520(SB)/8, $·fmaPeak_avx512(SB)
-DATA operations_avx512<>+7536(SB)/8, $·leastSquaresSmall_1_avx512(SB)
-DATA operations_avx512<>+7544(SB)/8, $·leastSquaresSmall_2_avx512(SB)
-DATA operations_avx512<>+7552(SB)/8, $·leastSquaresSmall_3_avx512(SB)
-DATA operations_avx512<>+7560(SB)/8, $·leastSquaresSmall_4_avx512(SB)
-DATA operations_avx512<>+7568(SB)/8, $·leastSquaresSmall_5_avx512(SB)
-DATA operations_avx512<>+7576(SB)/8, $·leastSquaresSmall_6_avx512(SB)
-DATA operations_avx512<>+7584(SB)/8, $·leastSquaresSmall_7_avx512(SB)
-DATA operations_avx512<>+7592(SB)/8, $·leastSquaresSmall_8_avx512(SB)
-GLOBL operations_avx512<>(SB), NOPTR, $7600
+DATA operations_avx512<>+1992(SB)/8, $·sumColumns_avx512(SB)
+DATA operations_avx512<>+2120(SB)/8, $·sumColumns32_avx2(SB)
+DATA operations_avx512<>+2128(SB)/8, $·dotDouble_avx512(SB)
+DATA operations_avx512<>+2136(SB)/8, $·axpyDouble_avx512(SB)
+DATA operations_avx512<>+2144(SB)/8, $·dotSingle_avx2(SB)
+DATA operations_avx512<>+2152(SB)/8, $·axpySingle_avx2(SB)
+DATA operations_avx512<>+2192(SB)/8, $·rowDotPairs_4_avx512(SB)
+DATA operations_avx512<>+2224(SB)/8, $·rowDotPairs_8_avx512(SB)
+DATA operations_avx512<>+2320(SB)/8, $·rowDotPairs32_4_avx2(SB)
+DATA operations_avx512<>+2336(SB)/8, $·addRowPairs_1_avx512(SB)
+DATA operations_avx512<>+2360(SB)/8, $·addRowPairs_4_avx512(SB)
+DATA operations_avx512<>+2464(SB)/8, $·addRowPairs32_1_avx2(SB)
+DATA operations_avx512<>+2488(SB)/8, $·addRowPairs32_4_avx2(SB)
+DATA operations_avx512<>+2504(SB)/8, $·addOuterPairs_1_avx512(SB)
+DATA operations_avx512<>+2528(SB)/8, $·addOuterPairs_4_avx512(SB)
+DATA operations_avx512<>+2632(SB)/8, $·addOuterPairs32_1_avx2(SB)
+DATA operations_avx512<>+2656(SB)/8, $·addOuterPairs32_4_avx2(SB)
+DATA operations_avx512<>+2664(SB)/8, $·rowProducts_avx512(SB)
+DATA operations_avx512<>+2792(SB)/8, $·rowProducts32_avx2(SB)
+DATA operations_avx512<>+2808(SB)/8, $·spanDots_1_avx512(SB)
+DATA operations_avx512<>+2816(SB)/8, $·spanDots_2_avx512(SB)
+DATA operations_avx512<>+2936(SB)/8, $·spanDots32_1_avx2(SB)
+DATA operations_avx512<>+2944(SB)/8, $·spanDots32_2_avx2(SB)
+DATA operations_avx512<>+2960(SB)/8, $·spanAdd_1_avx512(SB)
+DATA operations_avx512<>+2968(SB)/8, $·spanAdd_2_avx512(SB)
+DATA operations_avx512<>+3088(SB)/8, $·spanAdd32_1_avx2(SB)
+DATA operations_avx512<>+3096(SB)/8, $·spanAdd32_2_avx2(SB)
+DATA operations_avx512<>+3112(SB)/8, $·spanBoth_1_avx512(SB)
+DATA operations_avx512<>+3120(SB)/8, $·spanBoth_2_avx512(SB)
+DATA operations_avx512<>+3240(SB)/8, $·spanBoth32_1_avx2(SB)
+DATA operations_avx512<>+3248(SB)/8, $·spanBoth32_2_avx2(SB)
+DATA operations_avx512<>+3264(SB)/8, $·spanOuter_1_avx512(SB)
+DATA operations_avx512<>+3272(SB)/8, $·spanOuter_2_avx512(SB)
+DATA operations_avx512<>+3288(SB)/8, $·spanOuter_4_avx512(SB)
+DATA operations_avx512<>+3392(SB)/8, $·spanOuter32_1_avx2(SB)
+DATA operations_avx512<>+3400(SB)/8, $·spanOuter32_2_avx2(SB)
+DATA operations_avx512<>+3416(SB)/8, $·spanOuter32_4_avx2(SB)
+DATA operations_avx512<>+3432(SB)/8, $·spanSolve_1_avx512(SB)
+DATA operations_avx512<>+3560(SB)/8, $·spanSolve32_1_avx2(SB)
+DATA operations_avx512<>+3568(SB)/8, $·packComplex_avx2(SB)
+DATA operations_avx512<>+3696(SB)/8, $·packComplex32_avx2(SB)
+DATA operations_avx512<>+3704(SB)/8, $·turnPairs_avx2(SB)
+DATA operations_avx512<>+3832(SB)/8, $·turnPairs32_avx2(SB)
+DATA operations_avx512<>+3840(SB)/8, $·combinePairs_avx2(SB)
+DATA operations_avx512<>+3968(SB)/8, $·combinePairs32_avx2(SB)
+DATA operations_avx512<>+3976(SB)/8, $·splitPairs_avx2(SB)
+DATA operations_avx512<>+4104(SB)/8, $·splitPairs32_avx2(SB)
+DATA operations_avx512<>+4112(SB)/8, $·transposeComplex_avx2(SB)
+DATA operations_avx512<>+4120(SB)/8, $·gatherPairs_avx2(SB)
+DATA operations_avx512<>+4248(SB)/8, $·gatherPairs32_avx2(SB)
+DATA operations_avx512<>+4256(SB)/8, $·scalePairs_avx2(SB)
+DATA operations_avx512<>+4384(SB)/8, $·scalePairs32_avx2(SB)
+DATA operations_avx512<>+4392(SB)/8, $·narrowColumns_avx2(SB)
+DATA operations_avx512<>+4520(SB)/8, $·narrowColumns32_avx2(SB)
+DATA operations_avx512<>+4528(SB)/8, $·narrowRows_avx2(SB)
+DATA operations_avx512<>+4656(SB)/8, $·narrowRows32_avx2(SB)
+DATA operations_avx512<>+4664(SB)/8, $·addAbs_avx2(SB)
+DATA operations_avx512<>+4672(SB)/8, $·scale_avx2(SB)
+DATA operations_avx512<>+4800(SB)/8, $·scale32_avx2(SB)
+DATA operations_avx512<>+4936(SB)/8, $·squares32_avx2(SB)
+DATA operations_avx512<>+4944(SB)/8, $·absolutes_avx2(SB)
+DATA operations_avx512<>+5072(SB)/8, $·absolutes32_avx2(SB)
+DATA operations_avx512<>+5088(SB)/8, $·symmetricRows_1_avx512(SB)
+DATA operations_avx512<>+5096(SB)/8, $·symmetricRows_2_avx512(SB)
+DATA operations_avx512<>+5128(SB)/8, $·reflect_1_avx512(SB)
+DATA operations_avx512<>+5136(SB)/8, $·reflect_2_avx512(SB)
+DATA operations_avx512<>+5144(SB)/8, $·reflect_3_avx512(SB)
+DATA operations_avx512<>+5152(SB)/8, $·reflect_4_avx512(SB)
+DATA operations_avx512<>+5160(SB)/8, $·addComplex_avx512(SB)
+DATA operations_avx512<>+5288(SB)/8, $·addComplex32_avx2(SB)
+DATA operations_avx512<>+5296(SB)/8, $·timesComplex_avx512(SB)
+DATA operations_avx512<>+5424(SB)/8, $·timesComplex32_avx2(SB)
+DATA operations_avx512<>+5432(SB)/8, $·dotComplex_avx512(SB)
+DATA operations_avx512<>+5560(SB)/8, $·dotComplex32_avx2(SB)
+DATA operations_avx512<>+5568(SB)/8, $·turn_avx512(SB)
+DATA operations_avx512<>+5696(SB)/8, $·turn32_avx2(SB)
+DATA operations_avx512<>+5704(SB)/8, $·largestIndex_avx2(SB)
+DATA operations_avx512<>+5832(SB)/8, $·largestIndex32_avx2(SB)
+DATA operations_avx512<>+5840(SB)/8, $·largestPair_avx2(SB)
+DATA operations_avx512<>+5968(SB)/8, $·largestPair32_avx2(SB)
+DATA operations_avx512<>+5976(SB)/8, $·swap_avx2(SB)
+DATA operations_avx512<>+6104(SB)/8, $·swap32_avx2(SB)
+DATA operations_avx512<>+6120(SB)/8, $·solveRows_1_avx512(SB)
+DATA operations_avx512<>+6128(SB)/8, $·solveRows_2_avx512(SB)
+DATA operations_avx512<>+6144(SB)/8, $·solveRows_4_avx512(SB)
+DATA operations_avx512<>+6248(SB)/8, $·solveRows32_1_avx2(SB)
+DATA operations_avx512<>+6256(SB)/8, $·solveRows32_2_avx2(SB)
+DATA operations_avx512<>+6272(SB)/8, $·solveRows32_4_avx2(SB)
+DATA operations_avx512<>+6288(SB)/8, $·multiplyRows_1_avx512(SB)
+DATA operations_avx512<>+6312(SB)/8, $·multiplyRows_4_avx512(SB)
+DATA operations_avx512<>+6416(SB)/8, $·multiplyRows32_1_avx2(SB)
+DATA operations_avx512<>+6424(SB)/8, $·multiplyRows32_2_avx2(SB)
+DATA operations_avx512<>+6440(SB)/8, $·multiplyRows32_4_avx2(SB)
+DATA operations_avx512<>+6464(SB)/8, $·solveRowsPart_2_avx512(SB)
+DATA operations_avx512<>+6592(SB)/8, $·solveRowsPart32_2_avx2(SB)
+DATA operations_avx512<>+6616(SB)/8, $·multiplyRowsPart_2_avx512(SB)
+DATA operations_avx512<>+6744(SB)/8, $·multiplyRowsPart32_2_avx2(SB)
+DATA operations_avx512<>+6752(SB)/8, $·solveFew_avx512(SB)
+DATA operations_avx512<>+6760(SB)/8, $·solveFew_avx2(SB)
+DATA operations_avx512<>+6776(SB)/8, $·solvePairs_1_avx512(SB)
+DATA operations_avx512<>+6784(SB)/8, $·solvePairs_2_avx512(SB)
+DATA operations_avx512<>+6800(SB)/8, $·solvePairs_4_avx512(SB)
+DATA operations_avx512<>+6904(SB)/8, $·solvePairs32_1_avx2(SB)
+DATA operations_avx512<>+6912(SB)/8, $·solvePairs32_2_avx2(SB)
+DATA operations_avx512<>+6928(SB)/8, $·solvePairs32_4_avx2(SB)
+DATA operations_avx512<>+6944(SB)/8, $·multiplyPairs_1_avx512(SB)
+DATA operations_avx512<>+6952(SB)/8, $·multiplyPairs_2_avx512(SB)
+DATA operations_avx512<>+6968(SB)/8, $·multiplyPairs_4_avx512(SB)
+DATA operations_avx512<>+7072(SB)/8, $·multiplyPairs32_1_avx2(SB)
+DATA operations_avx512<>+7080(SB)/8, $·multiplyPairs32_2_avx2(SB)
+DATA operations_avx512<>+7096(SB)/8, $·multiplyPairs32_4_avx2(SB)
+DATA operations_avx512<>+7104(SB)/8, $·solveWholePairs_avx512(SB)
+DATA operations_avx512<>+7232(SB)/8, $·solveWholePairs32_avx2(SB)
+DATA operations_avx512<>+7240(SB)/8, $·multiplyWholePairs_avx512(SB)
+DATA operations_avx512<>+7368(SB)/8, $·multiplyWholePairs32_avx2(SB)
+DATA operations_avx512<>+7376(SB)/8, $·solvePair_avx2(SB)
+DATA operations_avx512<>+7504(SB)/8, $·solvePair32_avx2(SB)
+DATA operations_avx512<>+7512(SB)/8, $·multiplyPair_avx2(SB)
+DATA operations_avx512<>+7640(SB)/8, $·multiplyPair32_avx2(SB)
+DATA operations_avx512<>+7648(SB)/8, $·solveUpper_avx512(SB)
+DATA operations_avx512<>+7656(SB)/8, $·fmaPeak_avx512(SB)
+DATA operations_avx512<>+7672(SB)/8, $·leastSquaresSmall_1_avx512(SB)
+DATA operations_avx512<>+7680(SB)/8, $·leastSquaresSmall_2_avx512(SB)
+DATA operations_avx512<>+7688(SB)/8, $·leastSquaresSmall_3_avx512(SB)
+DATA operations_avx512<>+7696(SB)/8, $·leastSquaresSmall_4_avx512(SB)
+DATA operations_avx512<>+7704(SB)/8, $·leastSquaresSmall_5_avx512(SB)
+DATA operations_avx512<>+7712(SB)/8, $·leastSquaresSmall_6_avx512(SB)
+DATA operations_avx512<>+7720(SB)/8, $·leastSquaresSmall_7_avx512(SB)
+DATA operations_avx512<>+7728(SB)/8, $·leastSquaresSmall_8_avx512(SB)
+GLOBL operations_avx512<>(SB), NOPTR, $7736
 
 TEXT ·operations_avx512(SB), NOSPLIT, $0-8
 	LEAQ operations_avx512<>(SB), AX
@@ -512,280 +516,286 @@ TEXT ·addOuterTile(SB), NOSPLIT, $0-48
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
+TEXT ·sumColumnsTile(SB), NOSPLIT, $0-56
+	MOVQ index+48(FP), AX
+	LEAQ ·tiles+1992(SB), CX
+	MOVQ (CX)(AX*8), AX
+	JMP AX
+
 TEXT ·dotDoubleTile(SB), NOSPLIT, $0-32
-	MOVQ ·tiles+1992(SB), AX
+	MOVQ ·tiles+2128(SB), AX
 	JMP AX
 
 TEXT ·axpyDoubleTile(SB), NOSPLIT, $0-32
-	MOVQ ·tiles+2000(SB), AX
+	MOVQ ·tiles+2136(SB), AX
 	JMP AX
 
 TEXT ·dotSingleTile(SB), NOSPLIT, $0-28
-	MOVQ ·tiles+2008(SB), AX
+	MOVQ ·tiles+2144(SB), AX
 	JMP AX
 
 TEXT ·axpySingleTile(SB), NOSPLIT, $0-28
-	MOVQ ·tiles+2016(SB), AX
+	MOVQ ·tiles+2152(SB), AX
 	JMP AX
 
 TEXT ·rowDotPairsTile(SB), NOSPLIT, $0-64
 	MOVQ index+56(FP), AX
-	LEAQ ·tiles+2024(SB), CX
+	LEAQ ·tiles+2160(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·addRowPairsTile(SB), NOSPLIT, $0-64
 	MOVQ index+56(FP), AX
-	LEAQ ·tiles+2192(SB), CX
+	LEAQ ·tiles+2328(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·addOuterPairsTile(SB), NOSPLIT, $0-56
 	MOVQ index+48(FP), AX
-	LEAQ ·tiles+2360(SB), CX
+	LEAQ ·tiles+2496(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·rowProductsTile(SB), NOSPLIT, $0-96
 	MOVQ index+88(FP), AX
-	LEAQ ·tiles+2528(SB), CX
+	LEAQ ·tiles+2664(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·spanDotsTile(SB), NOSPLIT, $0-104
 	MOVQ index+96(FP), AX
-	LEAQ ·tiles+2664(SB), CX
+	LEAQ ·tiles+2800(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·spanAddTile(SB), NOSPLIT, $0-104
 	MOVQ index+96(FP), AX
-	LEAQ ·tiles+2816(SB), CX
+	LEAQ ·tiles+2952(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·spanBothTile(SB), NOSPLIT, $0-128
 	MOVQ index+120(FP), AX
-	LEAQ ·tiles+2968(SB), CX
+	LEAQ ·tiles+3104(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·spanOuterTile(SB), NOSPLIT, $0-104
 	MOVQ index+96(FP), AX
-	LEAQ ·tiles+3120(SB), CX
+	LEAQ ·tiles+3256(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·spanSolveTile(SB), NOSPLIT, $0-120
 	MOVQ index+112(FP), AX
-	LEAQ ·tiles+3288(SB), CX
+	LEAQ ·tiles+3424(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·packComplexTile(SB), NOSPLIT, $0-64
 	MOVQ index+56(FP), AX
-	LEAQ ·tiles+3432(SB), CX
+	LEAQ ·tiles+3568(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·turnPairsTile(SB), NOSPLIT, $0-48
 	MOVQ index+40(FP), AX
-	LEAQ ·tiles+3568(SB), CX
+	LEAQ ·tiles+3704(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·combinePairsTile(SB), NOSPLIT, $0-40
 	MOVQ index+32(FP), AX
-	LEAQ ·tiles+3704(SB), CX
+	LEAQ ·tiles+3840(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·splitPairsTile(SB), NOSPLIT, $0-40
 	MOVQ index+32(FP), AX
-	LEAQ ·tiles+3840(SB), CX
+	LEAQ ·tiles+3976(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·transposeComplexTile(SB), NOSPLIT, $0-48
-	MOVQ ·tiles+3976(SB), AX
+	MOVQ ·tiles+4112(SB), AX
 	JMP AX
 
 TEXT ·gatherPairsTile(SB), NOSPLIT, $0-40
-	MOVQ index+32(FP), AX
-	LEAQ ·tiles+3984(SB), CX
-	MOVQ (CX)(AX*8), AX
-	JMP AX
-
-TEXT ·scalePairsTile(SB), NOSPLIT, $0-40
 	MOVQ index+32(FP), AX
 	LEAQ ·tiles+4120(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
+TEXT ·scalePairsTile(SB), NOSPLIT, $0-40
+	MOVQ index+32(FP), AX
+	LEAQ ·tiles+4256(SB), CX
+	MOVQ (CX)(AX*8), AX
+	JMP AX
+
 TEXT ·narrowColumnsTile(SB), NOSPLIT, $0-64
 	MOVQ index+56(FP), AX
-	LEAQ ·tiles+4256(SB), CX
+	LEAQ ·tiles+4392(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·narrowRowsTile(SB), NOSPLIT, $0-56
 	MOVQ index+48(FP), AX
-	LEAQ ·tiles+4392(SB), CX
+	LEAQ ·tiles+4528(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·addAbsTile(SB), NOSPLIT, $0-32
-	MOVQ ·tiles+4528(SB), AX
+	MOVQ ·tiles+4664(SB), AX
 	JMP AX
 
 TEXT ·scaleTile(SB), NOSPLIT, $0-32
 	MOVQ index+24(FP), AX
-	LEAQ ·tiles+4536(SB), CX
+	LEAQ ·tiles+4672(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·squaresTile(SB), NOSPLIT, $0-32
 	MOVQ index+16(FP), AX
-	LEAQ ·tiles+4672(SB), CX
+	LEAQ ·tiles+4808(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·absolutesTile(SB), NOSPLIT, $0-32
 	MOVQ index+24(FP), AX
-	LEAQ ·tiles+4808(SB), CX
+	LEAQ ·tiles+4944(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·symmetricRowsTile(SB), NOSPLIT, $0-56
 	MOVQ index+48(FP), AX
-	LEAQ ·tiles+4944(SB), CX
+	LEAQ ·tiles+5080(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·reflectTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+4984(SB), CX
+	LEAQ ·tiles+5120(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·addComplexTile(SB), NOSPLIT, $0-40
 	MOVQ index+32(FP), AX
-	LEAQ ·tiles+5024(SB), CX
+	LEAQ ·tiles+5160(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·timesComplexTile(SB), NOSPLIT, $0-32
 	MOVQ index+24(FP), AX
-	LEAQ ·tiles+5160(SB), CX
+	LEAQ ·tiles+5296(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·dotComplexTile(SB), NOSPLIT, $0-40
 	MOVQ index+32(FP), AX
-	LEAQ ·tiles+5296(SB), CX
+	LEAQ ·tiles+5432(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·turnTile(SB), NOSPLIT, $0-40
 	MOVQ index+32(FP), AX
-	LEAQ ·tiles+5432(SB), CX
+	LEAQ ·tiles+5568(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·largestIndexTile(SB), NOSPLIT, $0-32
 	MOVQ index+16(FP), AX
-	LEAQ ·tiles+5568(SB), CX
+	LEAQ ·tiles+5704(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·largestPairTile(SB), NOSPLIT, $0-32
 	MOVQ index+16(FP), AX
-	LEAQ ·tiles+5704(SB), CX
+	LEAQ ·tiles+5840(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·swapTile(SB), NOSPLIT, $0-32
 	MOVQ index+24(FP), AX
-	LEAQ ·tiles+5840(SB), CX
+	LEAQ ·tiles+5976(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveRowsTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+5976(SB), CX
+	LEAQ ·tiles+6112(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·multiplyRowsTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+6144(SB), CX
+	LEAQ ·tiles+6280(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveRowsPartTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+6312(SB), CX
+	LEAQ ·tiles+6448(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·multiplyRowsPartTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+6464(SB), CX
+	LEAQ ·tiles+6600(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveFewTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+6616(SB), CX
+	LEAQ ·tiles+6752(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solvePairsTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+6632(SB), CX
+	LEAQ ·tiles+6768(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·multiplyPairsTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+6800(SB), CX
+	LEAQ ·tiles+6936(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveWholePairsTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+6968(SB), CX
+	LEAQ ·tiles+7104(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·multiplyWholePairsTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+7104(SB), CX
+	LEAQ ·tiles+7240(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solvePairTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+7240(SB), CX
+	LEAQ ·tiles+7376(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·multiplyPairTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+7376(SB), CX
+	LEAQ ·tiles+7512(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveUpperTile(SB), NOSPLIT, $0-56
-	MOVQ ·tiles+7512(SB), AX
+	MOVQ ·tiles+7648(SB), AX
 	JMP AX
 
 TEXT ·fmaPeakTile(SB), NOSPLIT, $0-16
-	MOVQ ·tiles+7520(SB), AX
+	MOVQ ·tiles+7656(SB), AX
 	JMP AX
 
 TEXT ·leastSquaresSmallTile(SB), NOSPLIT, $0-112
 	MOVQ index+80(FP), AX
-	LEAQ ·tiles+7528(SB), CX
+	LEAQ ·tiles+7664(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX

@@ -19,6 +19,9 @@ func transposeFoursTile(dst unsafe.Pointer, ldd, nextd int, src unsafe.Pointer, 
 func sumDifferencesTile(sum, x *float64, ldx int, own int, rows *int, w *float64, count, n int) {
 	panic("tile: no tile")
 }
+func sumColumnsTile(sums, a unsafe.Pointer, lda int, x unsafe.Pointer, m, n int, index int) {
+	panic("tile: no tile")
+}
 func rowDotPairsTile(sums, a unsafe.Pointer, lda, growth int, x, z unsafe.Pointer, n int, index int) {
 	panic("tile: no tile")
 }

@@ -25,6 +25,7 @@ var checks = map[string]func(*run, shape){
 	"RowProducts": rowProducts[float64], "RowProducts32": rowProducts[float32],
 	"GrowingRowDots": growingRowDots[float64], "GrowingRowDots32": growingRowDots[float32],
 	"NarrowColumns": narrowColumns[float64], "NarrowColumns32": narrowColumns[float32],
+	"SumColumns": sumColumns[float64], "SumColumns32": sumColumns[float32],
 	"NarrowRows": narrowRows[float64], "NarrowRows32": narrowRows[float32],
 	"RowDotPairs": rowDotPairs[float64], "RowDotPairs32": rowDotPairs[float32],
 	"AddRowPairs": addRowPairs[float64], "AddRowPairs32": addRowPairs[float32],

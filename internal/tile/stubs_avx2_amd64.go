@@ -169,6 +169,12 @@ func addOuter_1_avx2(a *float64, lda int, b *float64, y *float64, n int, index i
 // addOuter32_1_avx2 adds n entries of y, times the entries of b, to 1 rows, n >= 1.
 func addOuter32_1_avx2(a *float32, lda int, b *float32, y *float32, n int, index int)
 
+// sumColumns_avx2 works like sumColumnsGeneric for n >= 4.
+func sumColumns_avx2(sums *float64, a *float64, lda int, x *float64, m int, n int, index int)
+
+// sumColumns32_avx2 works like sumColumnsGeneric for n >= 8.
+func sumColumns32_avx2(sums *float32, a *float32, lda int, x *float32, m int, n int, index int)
+
 // dotDouble_avx2 returns the inner product of n numbers, n >= 1.
 func dotDouble_avx2(x *float64, y *float64, n int) float64
 

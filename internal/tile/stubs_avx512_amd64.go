@@ -163,6 +163,9 @@ func addRows_4_avx512(y *float64, a *float64, lda int, b *float64, n int, index 
 // addRows_1_avx512 adds 1 rows of n entries, times the entries of b, to y, n >= 1.
 func addRows_1_avx512(y *float64, a *float64, lda int, b *float64, n int, index int)
 
+// sumColumns_avx512 works like sumColumnsGeneric for n >= 8.
+func sumColumns_avx512(sums *float64, a *float64, lda int, x *float64, m int, n int, index int)
+
 // dotDouble_avx512 returns the inner product of n numbers, n >= 1.
 func dotDouble_avx512(x *float64, y *float64, n int) float64
 

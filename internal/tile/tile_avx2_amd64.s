@@ -11152,6 +11152,188 @@ done:
 	VZEROUPPER
 	RET
 
+// func sumColumns_avx2(sums *float64, a *float64, lda int, x *float64, m int, n int, index int)
+// Requires: AVX, CMOV, FMA3
+TEXT ·sumColumns_avx2(SB), NOSPLIT, $0-56
+	MOVQ    a+8(FP), AX
+	MOVQ    lda+16(FP), CX
+	SHLQ    $0x03, CX
+	LEAQ    (CX)(CX*2), DX
+	MOVQ    sums+0(FP), BX
+	MOVQ    n+40(FP), SI
+	MOVQ    SI, DI
+	SUBQ    $+4, DI
+	MOVQ    $+4, R8
+	CMPQ    DI, R8
+	CMOVQGT R8, DI
+	SHLQ    $0x03, DI
+
+columns:
+	MOVQ   x+24(FP), R8
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	MOVQ   AX, R9
+	LEAQ   (AX)(DI*1), R10
+	MOVQ   m+32(FP), R11
+	SHRQ   $0x02, R11
+	TESTQ  R11, R11
+	JZ     foursDone
+
+fours:
+	VBROADCASTSD (R8), Y8
+	VFMADD231PD  (R9), Y8, Y0
+	VFMADD231PD  (R10), Y8, Y1
+	VBROADCASTSD 8(R8), Y8
+	VFMADD231PD  (R9)(CX*1), Y8, Y2
+	VFMADD231PD  (R10)(CX*1), Y8, Y3
+	VBROADCASTSD 16(R8), Y8
+	VFMADD231PD  (R9)(CX*2), Y8, Y4
+	VFMADD231PD  (R10)(CX*2), Y8, Y5
+	VBROADCASTSD 24(R8), Y8
+	VFMADD231PD  (R9)(DX*1), Y8, Y6
+	VFMADD231PD  (R10)(DX*1), Y8, Y7
+	ADDQ         $+32, R8
+	LEAQ         (R9)(CX*4), R9
+	LEAQ         (R10)(CX*4), R10
+	DECQ         R11
+	JNZ          fours
+
+foursDone:
+	MOVQ  m+32(FP), R11
+	ANDQ  $+3, R11
+	TESTQ R11, R11
+	JZ    lastDone
+
+last:
+	VBROADCASTSD (R8), Y8
+	VFMADD231PD  (R9), Y8, Y0
+	VFMADD231PD  (R10), Y8, Y1
+	ADDQ         $+8, R8
+	ADDQ         CX, R9
+	ADDQ         CX, R10
+	DECQ         R11
+	JNZ          last
+
+lastDone:
+	VADDPD  Y4, Y0, Y0
+	VADDPD  Y6, Y2, Y2
+	VADDPD  Y2, Y0, Y0
+	VADDPD  Y5, Y1, Y1
+	VADDPD  Y7, Y3, Y3
+	VADDPD  Y3, Y1, Y1
+	VMOVUPD Y0, (BX)
+	VMOVUPD Y1, (BX)(DI*1)
+	SUBQ    $+8, SI
+	JLE     done
+	MOVQ    $+8, R8
+	CMPQ    SI, R8
+	CMOVQLT SI, R8
+	SHLQ    $0x03, R8
+	ADDQ    R8, AX
+	ADDQ    R8, BX
+	JMP     columns
+
+done:
+	VZEROUPPER
+	RET
+
+// func sumColumns32_avx2(sums *float32, a *float32, lda int, x *float32, m int, n int, index int)
+// Requires: AVX, CMOV, FMA3
+TEXT ·sumColumns32_avx2(SB), NOSPLIT, $0-56
+	MOVQ    a+8(FP), AX
+	MOVQ    lda+16(FP), CX
+	SHLQ    $0x02, CX
+	LEAQ    (CX)(CX*2), DX
+	MOVQ    sums+0(FP), BX
+	MOVQ    n+40(FP), SI
+	MOVQ    SI, DI
+	SUBQ    $+8, DI
+	MOVQ    $+8, R8
+	CMPQ    DI, R8
+	CMOVQGT R8, DI
+	SHLQ    $0x02, DI
+
+columns:
+	MOVQ   x+24(FP), R8
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	MOVQ   AX, R9
+	LEAQ   (AX)(DI*1), R10
+	MOVQ   m+32(FP), R11
+	SHRQ   $0x02, R11
+	TESTQ  R11, R11
+	JZ     foursDone
+
+fours:
+	VBROADCASTSS (R8), Y8
+	VFMADD231PS  (R9), Y8, Y0
+	VFMADD231PS  (R10), Y8, Y1
+	VBROADCASTSS 4(R8), Y8
+	VFMADD231PS  (R9)(CX*1), Y8, Y2
+	VFMADD231PS  (R10)(CX*1), Y8, Y3
+	VBROADCASTSS 8(R8), Y8
+	VFMADD231PS  (R9)(CX*2), Y8, Y4
+	VFMADD231PS  (R10)(CX*2), Y8, Y5
+	VBROADCASTSS 12(R8), Y8
+	VFMADD231PS  (R9)(DX*1), Y8, Y6
+	VFMADD231PS  (R10)(DX*1), Y8, Y7
+	ADDQ         $+16, R8
+	LEAQ         (R9)(CX*4), R9
+	LEAQ         (R10)(CX*4), R10
+	DECQ         R11
+	JNZ          fours
+
+foursDone:
+	MOVQ  m+32(FP), R11
+	ANDQ  $+3, R11
+	TESTQ R11, R11
+	JZ    lastDone
+
+last:
+	VBROADCASTSS (R8), Y8
+	VFMADD231PS  (R9), Y8, Y0
+	VFMADD231PS  (R10), Y8, Y1
+	ADDQ         $+4, R8
+	ADDQ         CX, R9
+	ADDQ         CX, R10
+	DECQ         R11
+	JNZ          last
+
+lastDone:
+	VADDPS  Y4, Y0, Y0
+	VADDPS  Y6, Y2, Y2
+	VADDPS  Y2, Y0, Y0
+	VADDPS  Y5, Y1, Y1
+	VADDPS  Y7, Y3, Y3
+	VADDPS  Y3, Y1, Y1
+	VMOVUPS Y0, (BX)
+	VMOVUPS Y1, (BX)(DI*1)
+	SUBQ    $+16, SI
+	JLE     done
+	MOVQ    $+16, R8
+	CMPQ    SI, R8
+	CMOVQLT SI, R8
+	SHLQ    $0x02, R8
+	ADDQ    R8, AX
+	ADDQ    R8, BX
+	JMP     columns
+
+done:
+	VZEROUPPER
+	RET
+
 // func dotDouble_avx2(x *float64, y *float64, n int) float64
 // Requires: AVX, CMOV, FMA3
 TEXT ·dotDouble_avx2(SB), NOSPLIT, $0-32

@@ -14197,6 +14197,97 @@ done:
 	VZEROUPPER
 	RET
 
+// func sumColumns_avx512(sums *float64, a *float64, lda int, x *float64, m int, n int, index int)
+// Requires: AVX, AVX512DQ, AVX512F, CMOV
+TEXT ·sumColumns_avx512(SB), NOSPLIT, $0-56
+	MOVQ    a+8(FP), AX
+	MOVQ    lda+16(FP), CX
+	SHLQ    $0x03, CX
+	LEAQ    (CX)(CX*2), DX
+	MOVQ    sums+0(FP), BX
+	MOVQ    n+40(FP), SI
+	MOVQ    SI, DI
+	SUBQ    $+8, DI
+	MOVQ    $+8, R8
+	CMPQ    DI, R8
+	CMOVQGT R8, DI
+	SHLQ    $0x03, DI
+
+columns:
+	MOVQ   x+24(FP), R8
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	MOVQ   AX, R9
+	LEAQ   (AX)(DI*1), R10
+	MOVQ   m+32(FP), R11
+	SHRQ   $0x02, R11
+	TESTQ  R11, R11
+	JZ     foursDone
+
+fours:
+	VBROADCASTSD (R8), Z8
+	VFMADD231PD  (R9), Z8, Z0
+	VFMADD231PD  (R10), Z8, Z1
+	VBROADCASTSD 8(R8), Z8
+	VFMADD231PD  (R9)(CX*1), Z8, Z2
+	VFMADD231PD  (R10)(CX*1), Z8, Z3
+	VBROADCASTSD 16(R8), Z8
+	VFMADD231PD  (R9)(CX*2), Z8, Z4
+	VFMADD231PD  (R10)(CX*2), Z8, Z5
+	VBROADCASTSD 24(R8), Z8
+	VFMADD231PD  (R9)(DX*1), Z8, Z6
+	VFMADD231PD  (R10)(DX*1), Z8, Z7
+	ADDQ         $+32, R8
+	LEAQ         (R9)(CX*4), R9
+	LEAQ         (R10)(CX*4), R10
+	DECQ         R11
+	JNZ          fours
+
+foursDone:
+	MOVQ  m+32(FP), R11
+	ANDQ  $+3, R11
+	TESTQ R11, R11
+	JZ    lastDone
+
+last:
+	VBROADCASTSD (R8), Z8
+	VFMADD231PD  (R9), Z8, Z0
+	VFMADD231PD  (R10), Z8, Z1
+	ADDQ         $+8, R8
+	ADDQ         CX, R9
+	ADDQ         CX, R10
+	DECQ         R11
+	JNZ          last
+
+lastDone:
+	VADDPD  Z4, Z0, Z0
+	VADDPD  Z6, Z2, Z2
+	VADDPD  Z2, Z0, Z0
+	VADDPD  Z5, Z1, Z1
+	VADDPD  Z7, Z3, Z3
+	VADDPD  Z3, Z1, Z1
+	VMOVUPD Z0, (BX)
+	VMOVUPD Z1, (BX)(DI*1)
+	SUBQ    $+16, SI
+	JLE     done
+	MOVQ    $+16, R8
+	CMPQ    SI, R8
+	CMOVQLT SI, R8
+	SHLQ    $0x03, R8
+	ADDQ    R8, AX
+	ADDQ    R8, BX
+	JMP     columns
+
+done:
+	VZEROUPPER
+	RET
+
 // func dotDouble_avx512(x *float64, y *float64, n int) float64
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
 TEXT ·dotDouble_avx512(SB), NOSPLIT, $0-32

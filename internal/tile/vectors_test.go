@@ -81,6 +81,29 @@ func narrowColumns[F tile.Float](r *run, s shape) {
 	}
 }
 
+// sumColumns checks also that each sum consists of four, of every fourth row each, with the bits of AddRows.
+func sumColumns[F tile.Float](r *run, s shape) {
+	n, m := 1+(7*s.n+s.d)%(tile.SumBytes/int(unsafe.Sizeof(F(0)))), min(s.d, 400)
+	a, lda := dense[F](r, "a", n, m)
+	x, _ := dense[F](r, "x", m, 1)
+	sums, parts := alloc[F](r, n), [4][]F{}
+	r.call(func() { tile.SumColumns(sums, a, lda, x, m, n) })
+	entries(r, sums, 0, n, 1, func(want *sum, k, _ int) { strided(want, m, a[min(k, len(a)):], lda, x, 1) })
+	for k := range parts {
+		parts[k] = make([]F, n)
+	}
+	for i := range m {
+		k := i % 4
+		if i >= m&^3 {
+			k = 0
+		}
+		tile.AddRows(parts[k], a[i*lda:], lda, x[i:], 1, n)
+	}
+	for k, v := range sums {
+		r.same(float64(v), float64((parts[0][k]+parts[2][k])+(parts[1][k]+parts[3][k])), k, 0)
+	}
+}
+
 // narrowRows checks also that a sum does not depend on how many rows there are.
 func narrowRows[F tile.Float](r *run, s shape) {
 	n := 1 + s.n%(tile.NarrowBytes/int(unsafe.Sizeof(F(0))))

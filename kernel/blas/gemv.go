@@ -32,6 +32,9 @@ func gonumMultiplies(tA blas.Transpose, m, n, incY int) bool {
 	if tA == blas.NoTrans {
 		return n < productRow || m*n < vectorEntries
 	}
+	if m >= narrowLength && n <= summedColumns {
+		return n < summedColumnsLeast && n != 2*tile.Width
+	}
 	return n < vectorRow || m*n < transposedEntries
 }
 
@@ -258,6 +261,10 @@ const rowsOfATile = 8
 func (v *matrixVector[F]) compute(tA blas.Transpose, lo, hi int) {
 	if tA == blas.NoTrans {
 		v.rows(lo, hi)
+		return
+	}
+	if v.isSummed() {
+		v.summed(lo, hi)
 		return
 	}
 	for ; lo < hi; lo += columnsTogether {

@@ -45,6 +45,23 @@ func (v *matrixVector[F]) narrow(tA blas.Transpose, x []F, incX int, y []F, incY
 	}
 }
 
+// isSummed reports whether a product of the transpose takes four sums for each column: with few columns one
+// would wait for the sum before.
+func (v *matrixVector[F]) isSummed() bool {
+	most := summedColumns
+	if kind[F]() == 1 {
+		most = summedColumns32
+	}
+	return v.n <= most && v.m >= narrowLength
+}
+
+// summed computes entries lo to hi of alpha A'x + beta y.
+func (v *matrixVector[F]) summed(lo, hi int) {
+	var sums [tile.SumBytes / 4]F
+	tile.SumColumns(sums[:], v.a[lo:], v.lda, v.x, v.m, hi-lo)
+	v.set(v.y, lo, 1, sums[:hi-lo])
+}
+
 // set sets entries of y, inc apart from entry at on, to alpha times sums, and beta times what they were.
 func (v *matrixVector[F]) set(y []F, at, inc int, sums []F) {
 	alpha, beta := v.alpha, v.beta

@@ -82,6 +82,10 @@ const (
 	// narrowLength is the least number of rows of a matrix of few columns that tiles of its own multiply by a
 	// vector. Gemv of 16 x 2 to 4000 x 16.
 	narrowLength = 32
+	// summedColumns and summedColumns32 are the largest numbers of columns whose sums are four sums each. Of
+	// more, the rows leave the first-level cache before they are read again. gonum takes less time for fewer
+	// than summedColumnsLeast in float64, other than two vectors. Gemv of 60 x 9 to 1000 x 60.
+	summedColumns, summedColumns32, summedColumnsLeast = 40, 32, 24
 	// transposedEntries is vectorEntries for a transposed matrix. MulVec 40 to 60, transposed.
 	transposedEntries = 2560
 	// gemvLoopOrder is the largest number of rows and of columns of a matrix that plain loops multiply by a

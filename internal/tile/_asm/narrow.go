@@ -38,6 +38,67 @@ func narrowColumns(t isa, x *number) {
 	finish()
 }
 
+// sumColumns emits the sums of the columns of a matrix, two vectors of columns at a time. Others begin before
+// the last ones end where columns are left, and have the same sums in those that they share.
+func sumColumns(t isa, x *number) {
+	text("sumColumns"+x.suffix, t, "func(sums, a *F, lda int, x *F, m, n int)",
+		fmt.Sprintf("works like sumColumnsGeneric for n >= %d.", x.lanes(t)))
+	first, to, left := newRows(param("a"), bytesParam("lda", x.size), narrowTogether), param("sums"), param("n")
+	second, whole := fresh(left), GP64() // the second vector begins as many bytes behind the first one
+	SUBQ(I32(x.lanes(t)), second)
+	MOVQ(I32(x.lanes(t)), whole)
+	CMPQ(second, whole)
+	CMOVQGT(whole, second)
+	SHLQ(U8(log2(x.size)), second)
+	Label("columns")
+	a, b, by, sums := first, first, param("x"), t.zeros(2*narrowTogether)
+	a.base, b.base = fresh(first.base), sum(first.base, second, 1, 0)
+	add := func(k int) {
+		v := t.vec()
+		x.broadcast(Mem{Base: by, Disp: k * x.size}, v)
+		x.fma(a.at(k, 0), v, sums[2*k])
+		x.fma(b.at(k, 0), v, sums[2*k+1])
+	}
+	fours := param("m")
+	SHRQ(U8(log2(narrowTogether)), fours)
+	repeat("fours", fours, func() {
+		for k := range narrowTogether {
+			add(k)
+		}
+		advance(narrowTogether*x.size, by)
+		for _, r := range []rows{a, b} {
+			LEAQ(Mem{Base: r.base, Index: r.step, Scale: narrowTogether}, r.base)
+		}
+	})
+	last := param("m")
+	ANDQ(I32(narrowTogether-1), last)
+	repeat("last", last, func() {
+		add(0)
+		advance(x.size, by)
+		ADDQ(a.step, a.base)
+		ADDQ(b.step, b.base)
+	})
+	for k := range 2 {
+		x.add(sums[4+k], sums[k], sums[k])
+		x.add(sums[6+k], sums[2+k], sums[2+k])
+		x.add(sums[2+k], sums[k], sums[k])
+	}
+	x.move(sums[0], Mem{Base: to})
+	x.move(sums[1], Mem{Base: to, Index: second, Scale: 1})
+	SUBQ(I32(2*x.lanes(t)), left)
+	JLE(LabelRef("done"))
+	step := GP64() // to the next columns, or to the last ones
+	MOVQ(I32(2*x.lanes(t)), step)
+	CMPQ(left, step)
+	CMOVQLT(left, step)
+	SHLQ(U8(log2(x.size)), step)
+	ADDQ(step, first.base)
+	ADDQ(step, to)
+	JMP(LabelRef("columns"))
+	Label("done")
+	finish()
+}
+
 // narrowRows emits the products of rows of a few numbers and a vector of as many: of as many rows at a time
 // as a register has lanes. A sum adds neighbours, pairs of them, and the halves of a register. Products are
 // rounded. AVX-512 uses the tiles of AVX2.

@@ -44,6 +44,10 @@ func vectors(t isa) {
 			addOuter(t, single, m)
 		}
 	}
+	sumColumns(t, double)
+	if !t.evex { // AVX-512 uses it too
+		sumColumns(t, single)
+	}
 	innerProduct(t, double, "Double", "float64")
 	addScaled(t, double, "Double", "float64")
 	if !t.evex {
