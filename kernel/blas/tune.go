@@ -193,7 +193,7 @@ const (
 	// complexSquares is n n k below which gonum computes a triangle as fast, up to complexSquaresOrder rows.
 	// complexSquares32 is that for A A* in complex64 and for two products, and complexSquaresTurned for A*A.
 	// Zherk and Zher2k of 1 to 16 rows.
-	complexSquares, complexSquaresOrder    = 250, 10
+	complexSquares, complexSquaresOrder    = 800, 10
 	complexSquares32, complexSquaresTurned = 120, 48
 	// smallPairs is the largest number of entries of the right factor of a complex product without blocks.
 	// It has narrowPairs columns, or up to narrowPairTerms terms. Zgemm, Zherk of 5 to 40.

@@ -17,7 +17,7 @@ func (*routines) Zherk(
 	c []complex128, ldc int,
 ) {
 	tA, lda = columnAsRow(blas.ConjTrans, tA, n, k, lda)
-	if tA == blas.Trans ||
+	if tA == blas.Trans || tA == blas.NoTrans && isFewSquares[float64](tA, n, k) ||
 		!zsyrk(true, ul, tA, n, k, complex(alpha, 0), doubles(a), lda, complex(beta, 0), doubles(c), ldc) {
 		fallback{}.Zherk(ul, tA, n, k, alpha, a, lda, beta, c, ldc)
 	}
@@ -48,7 +48,7 @@ func (*routines) Zsyrk(
 	c []complex128, ldc int,
 ) {
 	tA, lda = columnAsRow(blas.Trans, tA, n, k, lda)
-	if tA == blas.ConjTrans ||
+	if tA == blas.ConjTrans || tA == blas.NoTrans && isFewSquares[float64](tA, n, k) ||
 		!zsyrk(false, ul, tA, n, k, alpha, doubles(a), lda, beta, doubles(c), ldc) {
 		fallback{}.Zsyrk(ul, tA, n, k, alpha, a, lda, beta, c, ldc)
 	}
@@ -149,6 +149,11 @@ func squaresOf[F tile.Float](tA blas.Transpose, k int) int {
 	return complexSquares
 }
 
+// isFewSquares reports whether gonum computes a triangle of a product in less time.
+func isFewSquares[F tile.Float](tA blas.Transpose, n, k int) bool {
+	return n <= complexSquaresOrder && n*n*k < squaresOf[F](tA, k)
+}
+
 // zsyrkWay returns how a triangle of a product is computed.
 func zsyrkWay[F tile.Float](
 	ul blas.Uplo, tA blas.Transpose, n, k int, alpha complex128, a []F, lda int, c []F, ldc int,
@@ -159,7 +164,7 @@ func zsyrkWay[F tile.Float](
 		return byGonum
 	case !insidePairs(a, rows, columns, lda) || !insidePairs(c, n, n, ldc):
 		return byGonum
-	case !vectorized() || n <= complexSquaresOrder && n*n*k < squaresOf[F](tA, k):
+	case !vectorized() || isFewSquares[F](tA, n, k):
 		return withoutTiles(tA == blas.NoTrans || finite(rows, 2*columns, a, 2*lda))
 	}
 	return byTiles

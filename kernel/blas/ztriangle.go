@@ -19,24 +19,36 @@ type complexTriangle[F tile.Float] struct {
 	unit, multiply bool // ones on the diagonal; compute the product
 }
 
+// gonumSteps reports whether gonum takes less time for a triangle beside an m x n matrix. For a solution it
+// also needs pivots with exact inverses.
+func gonumSteps(s blas.Side, m, n int) bool {
+	if s == blas.Right {
+		m, n = n, m
+	}
+	return m*m*n <= complexSteps || !vectorized()
+}
+
 // triangularPairs solves a system or, to multiply, computes a product, and returns true; or it returns false
-// where gonum does.
+// where gonum does. Callers ask gonumSteps for products and for ones on the diagonal.
 func triangularPairs[F tile.Float](
 	multiply bool, s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha complex128,
 	a []F, lda int, b []F, ldb int,
 ) bool {
-	t := complexTriangle[F]{
-		a: operandOf(tA, a, lda), b: b, ldb: 2 * ldb, m: m, n: n, right: s == blas.Right,
-		lower: (ul == blas.Lower) == (tA == blas.NoTrans), unit: d == blas.Unit, multiply: multiply,
+	order := m
+	if s == blas.Right {
+		order = n
 	}
-	order := t.order()
 	switch {
 	case !isSide(s) || !isTriangle(ul) || !known(tA) || !isDiagonal(d) || min(m, n) <= 0 || alpha == 0:
 		return false
 	case !insidePairs(a, order, order, lda) || !insidePairs(b, m, n, ldb):
 		return false
-	case (!vectorized() || order*order*t.sides() <= complexSteps) && (multiply || t.unit || t.invertible()):
+	case gonumSteps(s, m, n) && invertiblePairs(order, a, lda):
 		return false
+	}
+	t := complexTriangle[F]{
+		a: operandOf(tA, a, lda), b: b, ldb: 2 * ldb, m: m, n: n, right: s == blas.Right,
+		lower: (ul == blas.Lower) == (tA == blas.NoTrans), unit: d == blas.Unit, multiply: multiply,
 	}
 	if alpha != 1 {
 		for i := range m {
@@ -208,10 +220,10 @@ func (r *pairRows[F]) pivots(factors []F) (exact bool) {
 	return true
 }
 
-// invertible reports whether the pivots have exact inverses: gonum multiplies by them.
-func (t *complexTriangle[F]) invertible() bool {
-	for i := range t.order() {
-		pivot := t.a.data[i*(t.a.stride+2):][:2]
+// invertiblePairs reports whether the pivots have exact inverses: gonum multiplies by them.
+func invertiblePairs[F tile.Float](order int, a []F, lda int) bool {
+	for i := range order {
+		pivot := a[2*i*(lda+1):][:2]
 		if _, exact := pairSquare(pivot[0], pivot[1]); !exact {
 			return false
 		}

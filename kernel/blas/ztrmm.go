@@ -12,7 +12,7 @@ func (*routines) Ztrmm(
 	s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha complex128, a []complex128,
 	lda int, b []complex128, ldb int,
 ) {
-	if !triangularPairs(true, s, ul, tA, d, m, n, alpha, doubles(a), lda, doubles(b), ldb) {
+	if gonumSteps(s, m, n) || !triangularPairs(true, s, ul, tA, d, m, n, alpha, doubles(a), lda, doubles(b), ldb) {
 		fallback{}.Ztrmm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 	}
 }
@@ -22,7 +22,8 @@ func (*routines) Ctrmm(
 	s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha complex64, a []complex64,
 	lda int, b []complex64, ldb int,
 ) {
-	if !triangularPairs(true, s, ul, tA, d, m, n, complex128(alpha), singles(a), lda, singles(b), ldb) {
+	if gonumSteps(s, m, n) ||
+		!triangularPairs(true, s, ul, tA, d, m, n, complex128(alpha), singles(a), lda, singles(b), ldb) {
 		smallCtrmm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 	}
 }

@@ -12,7 +12,8 @@ func (*routines) Ztrsm(
 	s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha complex128, a []complex128,
 	lda int, b []complex128, ldb int,
 ) {
-	if !triangularPairs(false, s, ul, tA, d, m, n, alpha, doubles(a), lda, doubles(b), ldb) {
+	if d == blas.Unit && gonumSteps(s, m, n) ||
+		!triangularPairs(false, s, ul, tA, d, m, n, alpha, doubles(a), lda, doubles(b), ldb) {
 		fallback{}.Ztrsm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 	}
 }
@@ -22,7 +23,8 @@ func (*routines) Ctrsm(
 	s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha complex64, a []complex64,
 	lda int, b []complex64, ldb int,
 ) {
-	if !triangularPairs(false, s, ul, tA, d, m, n, complex128(alpha), singles(a), lda, singles(b), ldb) {
+	if d == blas.Unit && gonumSteps(s, m, n) ||
+		!triangularPairs(false, s, ul, tA, d, m, n, complex128(alpha), singles(a), lda, singles(b), ldb) {
 		smallCtrsm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 	}
 }
