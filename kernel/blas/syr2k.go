@@ -62,3 +62,47 @@ func rankTwoJoined[F tile.Float](
 	p := rankProduct(ul, blas.Trans, n, 2*k, alpha, left, n, right, n, beta, c, ldc)
 	p.compute()
 }
+
+// rankTwoColumns is rankColumns of two products for few columns, entry by entry.
+func rankTwoColumns[F tile.Float](
+	ul blas.Uplo, n, k int, alpha F, a []F, lda int, b []F, ldb int, beta F, c []F, ldc int,
+) {
+	for i := range n {
+		from, to := 0, i+1
+		if ul == blas.Upper {
+			from, to = i, n
+		}
+		row := c[i*ldc:][:to]
+		for j := from; j < len(row); j++ {
+			var first, second F
+			at, with := 0, 0
+			for range k {
+				first += F(a[at+i] * b[with+j])
+				second += F(b[with+i] * a[at+j])
+				at += lda
+				with += ldb
+			}
+			v := F(alpha * (first + second))
+			if beta != 0 {
+				v += F(beta * row[j])
+			}
+			row[j] = v
+		}
+	}
+}
+
+// clearForGonum clears the triangle of C for beta = 0: some forms of gonum's read it.
+func clearForGonum[F tile.Float](ul blas.Uplo, n int, beta F, c []F, ldc int) {
+	if beta != 0 || !isTriangle(ul) || n <= 0 || !inside(c, n, n, ldc) {
+		return
+	}
+	for i := range n {
+		from, to := 0, i+1
+		if ul == blas.Upper {
+			from, to = i, n
+		}
+		for j := from; j < to; j++ {
+			c[i*ldc+j] = 0
+		}
+	}
+}

@@ -14,8 +14,7 @@ func (*routines) Dsyrk(
 	ul blas.Uplo, tA blas.Transpose, n, k int, alpha float64, a []float64, lda int, beta float64,
 	c []float64, ldc int,
 ) {
-	byRows := tA == blas.NoTrans && n <= syrkOrder && (n <= syrkPairs || k < syrkDepth)
-	if byRows && alpha != 0 && isTriangle(ul) && min(n, k) > 0 && inside(a, n, k, lda) && inside(c, n, n, ldc) {
+	if isFewRows(ul, tA, n, k, alpha) && inside(a, n, k, lda) && inside(c, n, n, ldc) {
 		dotsOfRows(ul, n, k, alpha, a, lda, beta, c, ldc)
 		return
 	}
@@ -33,6 +32,10 @@ func (*routines) Ssyrk(
 	ul blas.Uplo, tA blas.Transpose, n, k int, alpha float32, a []float32, lda int, beta float32,
 	c []float32, ldc int,
 ) {
+	if isFewRows(ul, tA, n, k, alpha) && inside(a, n, k, lda) && inside(c, n, n, ldc) && vectorized() {
+		dotsOfRows(ul, n, k, alpha, a, lda, beta, c, ldc)
+		return
+	}
 	if isFewColumns(ul, tA, n, k, alpha) && inside(a, k, n, lda) && inside(c, n, n, ldc) {
 		rankColumns(false, ul, n, k, alpha, a, lda, a, lda, beta, c, ldc)
 		return
@@ -201,22 +204,6 @@ func syr2k[F tile.Float](
 	return true
 }
 
-// clearForGonum clears the triangle of C for beta = 0: some forms of gonum's read it.
-func clearForGonum[F tile.Float](ul blas.Uplo, n int, beta F, c []F, ldc int) {
-	if beta != 0 || !isTriangle(ul) || n <= 0 || !inside(c, n, n, ldc) {
-		return
-	}
-	for i := range n {
-		from, to := 0, i+1
-		if ul == blas.Upper {
-			from, to = i, n
-		}
-		for j := from; j < to; j++ {
-			c[i*ldc+j] = 0
-		}
-	}
-}
-
 // rankProduct returns a triangle of the product C = alpha op(A) op(B)' + beta C.
 func rankProduct[F tile.Float](
 	ul blas.Uplo, tA blas.Transpose, n, k int, alpha F, a []F, lda int, b []F, ldb int, beta F, c []F, ldc int,
@@ -268,6 +255,10 @@ func isFewColumns[F tile.Float](ul blas.Uplo, tA blas.Transpose, n, k int, alpha
 func rankColumns[F tile.Float](
 	two bool, ul blas.Uplo, n, k int, alpha F, a []F, lda int, b []F, ldb int, beta F, c []F, ldc int,
 ) {
+	if two && n <= rankTwoOrder {
+		rankTwoColumns(ul, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+		return
+	}
 	for i := range n {
 		from, to := 0, i+1
 		if ul == blas.Upper {
@@ -326,10 +317,15 @@ func scaleShort[F tile.Float](row []F, by F) {
 	}
 }
 
+// isFewRows reports whether inner products of two rows of k entries take less time than of all rows with one.
+func isFewRows[F tile.Float](ul blas.Uplo, tA blas.Transpose, n, k int, alpha F) bool {
+	pairs := kind[F]() == 0 && n <= syrkPairs
+	few := tA == blas.NoTrans && n <= syrkOrder && (pairs || k < syrkDepth)
+	return few && min(n, k) > 0 && alpha != 0 && isTriangle(ul)
+}
+
 // dotsOfRows computes the triangle of alpha A A' + beta C by inner products of two rows.
-func dotsOfRows(
-	ul blas.Uplo, n, k int, alpha float64, a []float64, lda int, beta float64, c []float64, ldc int,
-) {
+func dotsOfRows[F tile.Float](ul blas.Uplo, n, k int, alpha F, a []F, lda int, beta F, c []F, ldc int) {
 	for i := range n {
 		from, to := 0, i+1
 		if ul == blas.Upper {
@@ -337,17 +333,20 @@ func dotsOfRows(
 		}
 		x, row := a[i*lda:][:k], c[i*ldc+from:i*ldc+to]
 		for j := range row {
-			v, y := 0.0, a[(from+j)*lda:][:len(x)]
-			if k > callLength {
-				v = rowDot(x, y)
-			} else {
+			v, y := F(0), a[(from+j)*lda:][:len(x)]
+			switch {
+			case k <= callLength:
 				for l, e := range x {
-					v += float64(e * y[l])
+					v += F(e * y[l])
 				}
+			case kind[F]() == 0:
+				v = F(rowDot(as[float64](x), as[float64](y)))
+			default:
+				v = F(tile.InnerProduct(as[float32](x), as[float32](y)))
 			}
-			v = float64(alpha * v)
+			v = F(alpha * v)
 			if beta != 0 {
-				v += float64(beta * row[j])
+				v += F(beta * row[j])
 			}
 			row[j] = v
 		}

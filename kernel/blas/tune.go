@@ -136,6 +136,9 @@ const (
 	syrkColumns, syrkEntries, syrkRows         = 150, 20, 192
 	syrkOrder, syrkPairs, syrkDepth            = 6, 3, 30
 	symmRows, symmColumns, symmMultiplications = 3, 16, 200
+	// rankTwoOrder is the largest order of A'B + B'A, within syrkColumns and syrkEntries, that is computed
+	// entry by entry. Syr2k of 1 to 12 columns and 1 to 20 rows.
+	rankTwoOrder = 4
 	// symmVectorSides is the largest number s of right sides of a symmetric matrix that are taken one after
 	// the other, from the order symmVectorOrder s (s-1) on. symmSides is the largest number for which a
 	// matrix from the order symmRowsOrder on is copied some rows at a time. Symm of 2 to 24 sides, orders 20
