@@ -165,24 +165,32 @@ func solveTriangle[F tile.Float](unit bool, order int, a []F, corner, down, acro
 	}
 }
 
-// multiplyTriangle overwrites a vector by its product with the triangle of solveTriangle, from the last row
-// on.
+// multiplyTriangle overwrites a vector by its product with the triangle of solveTriangle, from the last rows
+// on, two at a time.
 func multiplyTriangle[F tile.Float](unit bool, order int, a []F, corner, down, across int, x []F, first, apart int) {
-	corner += (order - 1) * down
-	at := first + (order-1)*apart
-	for i := order - 1; i >= 0; i-- {
-		v, entry, from := x[at], corner, first
+	i := order - 1
+	corner += i * down
+	at := first + i*apart
+	for ; i > 0; i -= 2 {
+		before, entry, from := x[at-apart], corner, first
+		v, w := x[at], before
 		if !unit {
 			v *= a[corner+i*across]
+			w *= a[corner-down+(i-1)*across]
 		}
-		for range i {
-			v += F(a[entry] * x[from])
+		for range i - 1 {
+			e := x[from]
+			v += F(a[entry] * e)
+			w += F(a[entry-down] * e)
 			entry += across
 			from += apart
 		}
-		x[at] = v
-		corner -= down
-		at -= apart
+		x[at], x[at-apart] = v+F(a[entry]*before), w
+		corner -= 2 * down
+		at -= 2 * apart
+	}
+	if i == 0 && !unit {
+		x[at] *= a[corner]
 	}
 }
 
