@@ -74,12 +74,28 @@ func symvByLoops(
 	return true
 }
 
+// symvOfCopies is symvByLoops for vectors of other increments and fewer than symvLower rows.
+func symvOfCopies(
+	ul blas.Uplo, n int, alpha float32, a []float32, lda int, x []float32, incX int, beta float32, y []float32,
+	incY int,
+) {
+	var memory [2 * symvLower]float32
+	from, to := gather(memory[:symvLower], x, n, incX), gather(memory[symvLower:], y, n, incY)
+	symvByLoops(ul, n, alpha, a, lda, from, beta, to)
+	scatter(y, to, incY)
+}
+
 // symv computes Dsymv or Ssymv and returns true, or returns false where gonum computes it.
 func symv[F tile.Float](
 	ul blas.Uplo, n int, alpha F, a []F, lda int, x []F, incX int, beta F, y []F, incY int,
 ) bool {
 	if symvWay(ul, n, alpha, a, lda, x, incX, y, incY) == byGonum {
 		return false
+	}
+	if kind[F]() == 1 && n < symvFrom(ul) {
+		from, to := as[float32](x), as[float32](y)
+		symvOfCopies(ul, n, float32(alpha), as[float32](a), lda, from, incX, float32(beta), to, incY)
+		return true
 	}
 	var v symmetricVector[F] // a literal would be copied before its stores end
 	v.ul, v.n, v.a, v.lda = ul, n, a, lda
