@@ -66,7 +66,8 @@ func (p *Prior) times(dst, x []float64) {
 // Noise V^-1 X S, is S Root' Noise L^-1 Root S. The error is errNumeric.
 func (s *solver) reduced() (c Covariance, err error) {
 	n, p := len(s.vector), s.width()
-	c = Covariance{Root: make([]float64, n*p), Shares: make([]float64, n)}
+	both := make([]float64, n*p+n) // one slice: two take more memory of a task of few rows
+	c = Covariance{Root: both[: n*p : n*p], Shares: both[n*p:]}
 	if n == 0 {
 		return c, nil
 	}

@@ -13,35 +13,42 @@ func (k *Tasks) writeCovariances(out *npz.Writer, p int) {
 	if k.Covariances == nil {
 		return
 	}
-	var packed [][]float64
+	packed, reduced := 0, 0 // tasks, and rows of the others
 	for t := range k.Covariances {
-		if c := k.Covariances[t].Packed; c != nil {
-			packed = append(packed, c)
+		if c := &k.Covariances[t]; c.Packed != nil {
+			packed++
+		} else {
+			reduced += len(c.Shares)
 		}
 	}
-	if len(packed) > 0 {
-		shape := []int{len(packed), dense.Triangle(p)}
-		out.Rows("covariance", shape, false, func(dst []float64, i int) { copy(dst, packed[i]) })
+	if packed > 0 {
+		t := -1 // of the last row
+		out.Rows("covariance", []int{packed, dense.Triangle(p)}, false, func(dst []float64, _ int) {
+			for t++; k.Covariances[t].Packed == nil; t++ {
+			}
+			copy(dst, k.Covariances[t].Packed)
+		})
 	}
 	if k.Strengths == nil {
 		return
 	}
-	var rows []int
-	var roots [][]float64 // their rows
-	var shares, factors []float64
+	rows, factors := make([]int, len(k.Covariances)), make([]float64, len(k.Covariances))
+	shares := make([]float64, 0, reduced)
 	for t := range k.Covariances {
 		c := &k.Covariances[t]
-		n := len(c.Shares)
+		rows[t], factors[t], shares = len(c.Shares), c.MeanFactor, append(shares, c.Shares...)
 		if c.Packed != nil {
-			n = -1
-		}
-		rows, shares, factors = append(rows, n), append(shares, c.Shares...), append(factors, c.MeanFactor)
-		for i := range c.Shares {
-			roots = append(roots, c.Root[i*p:][:p])
+			rows[t] = -1
 		}
 	}
 	out.Ints("covariance_rows", rows)
-	out.Rows("root", []int{len(roots), p}, false, func(dst []float64, i int) { copy(dst, roots[i]) })
+	t, i := 0, 0 // the next row is row i of task t, or the first of a later one
+	out.Rows("root", []int{reduced, p}, false, func(dst []float64, _ int) {
+		for ; i == len(k.Covariances[t].Shares); t, i = t+1, 0 {
+		}
+		copy(dst, k.Covariances[t].Root[i*p:][:p])
+		i++
+	})
 	out.Float64s("shares", []int{len(shares)}, shares)
 	out.Float64s("mean_factor", []int{len(factors)}, factors)
 	out.Float64s("strength_variance", []int{p}, k.Strengths.Variances)

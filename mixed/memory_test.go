@@ -2,6 +2,7 @@ package mixed
 
 import (
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"runtime"
 	"slices"
@@ -170,4 +171,20 @@ func TestOwnersFreeMatrices(t *testing.T) {
 		}
 	}
 	check.OK(report.OwnFits(t.Context()))
+}
+
+// To save a model of many tasks of few rows takes less memory than its covariances, which are written row
+// by row. Here the buffers of the arrays take most of it.
+func TestSaveTakesLittleMemory(t *testing.T) {
+	table := drawing{tasks: 2000, rows: 5, features: 30, levels: 1, noise: 1}.table(t, 6)
+	m, _ := fitted(t, table, Options{NoCurves: true, CommonNoise: true})
+	numbers := m.p.Tasks.numbers()
+	check.FailIf(t, m.p.Tasks.Strengths == nil || numbers < 2000*5*30, "covariances of %d numbers", numbers)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	check.Done(m.Save(io.Discard))
+	runtime.ReadMemStats(&after)
+	got := float64(after.TotalAlloc-before.TotalAlloc) / float64(8*numbers)
+	t.Logf("%.3f times the covariances", got)
+	check.FailIf(t, got > .8, "%.3f times the covariances were allocated", got)
 }
