@@ -226,7 +226,7 @@ func TestReachesMinimum(t *testing.T) {
 		{"ragged, float64", raggedDrawing, 0, 120, .95, consensus.Float64, nil},
 		{"few samples", fewDrawing, 6, 120, .9, consensus.Int8, nil},
 		{"few samples, float64", fewDrawing, 0, 120, .9, consensus.Float64, nil},
-		{"any", anyDrawing, 6, 400, .98, consensus.Int8, []uint64{7195}},
+		{"any", anyDrawing, 6, 400, .97, consensus.Int8, []uint64{7195}},
 		{"any, float64", anyDrawing, 0, 400, .98, consensus.Float64, nil},
 		{"ridge", ridgeDrawing, 6, 120, .95, consensus.Int8, nil},
 	} {
