@@ -144,21 +144,6 @@ func sharedCalls() []sharedCall {
 	}
 	for _, tA := range []gonumblas.Transpose{'N', 'T'} {
 		calls = append(calls,
-			sharedCall{"Dgemv between lines " + string(tA), none(func(b sharedAPI, o *sharedOperands) {
-				b.Dgemv(tA, m, n, 1, o.a[1:], ld, o.x[2:], 1, .5, o.y[3:], 1)
-			})},
-			sharedCall{"Sgemv between lines " + string(tA), none(func(b sharedAPI, o *sharedOperands) {
-				b.Sgemv(tA, m, n, 1, o.a32[1:], ld, o.x32[2:], 1, .5, o.y32[5:], 1)
-			})},
-			sharedCall{"Zgemv of few rows " + string(tA), none(func(b sharedAPI, o *sharedOperands) {
-				b.Zgemv(tA, 19, 8*n, 2, o.az, 8*n, o.xz, 1, .5, o.yz[1:], 1)
-			})},
-			sharedCall{"Cgemv of few rows " + string(tA), none(func(b sharedAPI, o *sharedOperands) {
-				b.Cgemv(tA, 19, 8*n, 2, o.ac, 8*n, o.xc, 1, .5, o.yc[1:], 2)
-			})},
-			sharedCall{"Dgemv large " + string(tA), none(func(b sharedAPI, o *sharedOperands) {
-				b.Dgemv(tA, m, 2*n, 2, o.a, 2*n+3, o.x, 1, .5, o.y, 1)
-			})},
 			sharedCall{"Dgemv " + string(tA), none(func(b sharedAPI, o *sharedOperands) {
 				b.Dgemv(tA, m, n, 2, o.a, ld, o.x, 1, .5, o.y, 1)
 			})},
@@ -176,7 +161,35 @@ func sharedCalls() []sharedCall {
 			})},
 		)
 	}
-	return append(calls, sharedTriangles(none)...)
+	return slices.Concat(calls, sharedParts(none), sharedTriangles(none))
+}
+
+// sharedParts returns the calls whose parts could share a line of a cache, or are uneven. returning makes a
+// call return 0.
+func sharedParts(
+	returning func(func(b sharedAPI, o *sharedOperands)) func(sharedAPI, *sharedOperands) float64,
+) (calls []sharedCall) {
+	const n, m, ld = sharedColumns, sharedRows, sharedStride
+	for _, tA := range []gonumblas.Transpose{'N', 'T'} {
+		calls = append(calls,
+			sharedCall{"Dgemv between lines " + string(tA), returning(func(b sharedAPI, o *sharedOperands) {
+				b.Dgemv(tA, m, n, 1, o.a[1:], ld, o.x[2:], 1, .5, o.y[3:], 1)
+			})},
+			sharedCall{"Sgemv between lines " + string(tA), returning(func(b sharedAPI, o *sharedOperands) {
+				b.Sgemv(tA, m, n, 1, o.a32[1:], ld, o.x32[2:], 1, .5, o.y32[5:], 1)
+			})},
+			sharedCall{"Zgemv of few rows " + string(tA), returning(func(b sharedAPI, o *sharedOperands) {
+				b.Zgemv(tA, 19, 8*n, 2, o.az, 8*n, o.xz, 1, .5, o.yz[1:], 1)
+			})},
+			sharedCall{"Cgemv of few rows " + string(tA), returning(func(b sharedAPI, o *sharedOperands) {
+				b.Cgemv(tA, 19, 8*n, 2, o.ac, 8*n, o.xc, 1, .5, o.yc[1:], 2)
+			})},
+			sharedCall{"Dgemv large " + string(tA), returning(func(b sharedAPI, o *sharedOperands) {
+				b.Dgemv(tA, m, 2*n, 2, o.a, 2*n+3, o.x, 1, .5, o.y, 1)
+			})},
+		)
+	}
+	return calls
 }
 
 // sharedTriangles returns the calls of triangles and of symmetric matrices. returning makes a call return 0.
@@ -294,14 +307,16 @@ func near(got, want []float64) error {
 }
 
 // TestSharedProducts: products, also by triangles, and triangles of products have the bits of one thread if
-// several pack the right factor together, in one piece or in several, if the factor is too deep for it, and in
-// a brief product, in both precisions and with complex numbers.
+// several pack the right factor together, in one piece or in several, if the factor is too deep for it, and
+// in a brief product, in both precisions and with complex numbers.
 func TestSharedProducts(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	defer blas.HelpBrief()()
 	rng := rand.New(rand.NewPCG(61, 6))
 	ours := blas.Implementation{}
-	shapes := []struct{ m, n, k int }{{61, 18, 289}, {101, 69, 67}, {211, 259, 263}, {197, 531, 4001}, {197, 150, 8200}}
+	shapes := []struct{ m, n, k int }{
+		{61, 18, 289}, {101, 69, 67}, {211, 259, 263}, {197, 531, 4001}, {197, 150, 8200},
+	}
 	if testing.Short() {
 		shapes = shapes[:4]
 	}

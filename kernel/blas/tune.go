@@ -264,11 +264,6 @@ const (
 // largest number of these, the least number of terms for each of them, and of terms of any number.
 type fewSizes struct{ most, depths, depth int }
 
-// enough reports whether a product of few rows or columns, and of some terms, saves time without packing.
-func (f fewSizes) enough(few, terms int) bool {
-	return few <= f.most && terms >= max(f.depths*few, f.depth)
-}
-
 // fewByParts and fewByRows are for larger factors that are stored by columns, and by rows. turned are those
 // of products that are the transpose of C. Zgemm of 1 x 2 to 24 x 300, and of 2 x 1 to 300 x 24.
 var (

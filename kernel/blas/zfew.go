@@ -24,6 +24,11 @@ type fewPairs[F tile.Float] struct {
 	ldc       int
 }
 
+// enough reports whether a product of few rows or columns, and of some terms, saves time without packing.
+func (f fewSizes) enough(few, terms int) bool {
+	return few <= f.most && terms >= max(f.depths*few, f.depth)
+}
+
 // isFew reports whether a complex product takes less time without packing the larger factor: it has few rows,
 // or few columns.
 func (z *complexProduct[F]) isFew() bool {
