@@ -23,7 +23,7 @@ func copyPieces[F Float](to []F, down, across int, from []F, stride, n, rows int
 	raceRead(from, rows, n, stride)
 	width, size := PanelWidth[F](), int(unsafe.Sizeof(F(0)))
 	whole := n / width
-	for k := 0; k < n && Race; k += width {
+	for k := 0; k < n && rows > 0 && Race; k += width {
 		raceWrite(to[k/width*across:], rows, min(width, n-k), down)
 	}
 	if tiles.copyPieces == 0 || whole == 0 || rows == 0 {
