@@ -177,7 +177,7 @@ func presentRows(t Table, rows []int) []int {
 	return slices.DeleteFunc(slices.Clone(rows), func(row int) bool { return in.weight(row) == 0 })
 }
 
-// sortRows sorts rows by their contents, so that the posterior has the same bits for every order of them.
+// sortRows sorts rows by their contents, so that the posterior has equal bits for every order of rows.
 func sortRows(t Table, rows []int) {
 	keys, x, in := make(map[int]uint64, len(rows)), make([]float64, len(t.Features())), &Input{Table: t}
 	for _, i := range rows {

@@ -26,7 +26,7 @@ const (
 
 // setAxes lets a design with more than 300 features, and more than training rows, work in the span of these
 // rows. Coefficients of the features differ from their projection on the span by a part that no training row
-// sees. All features have one prior deviation, so that all axes have one, too, and the model is the same. The
+// sees. All features have one prior deviation, so that all axes have one, too, and the model is equal. The
 // error states the limit of a design that has too many columns in either space.
 func (r *rows) setAxes(ctx context.Context, d *Design) error {
 	n, f, all := len(r.order), len(d.Scale), len(r.order)
@@ -59,7 +59,7 @@ func (f *fitter) freeAxes(m *Model) {
 	f.plain.design.Axes, m.p.Design.Axes = nil, nil
 }
 
-// restoreAxes computes the axes that freeAxes has freed again, to the same bits.
+// restoreAxes computes the axes that freeAxes has freed again, with equal bits.
 func (f *fitter) restoreAxes(ctx context.Context, m *Model) error {
 	err := f.rows.setAxes(ctx, f.plain.design)
 	m.p.Design.Axes = f.plain.design.Axes

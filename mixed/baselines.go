@@ -87,10 +87,10 @@ const (
 	weaker     = 0.5
 )
 
-// exceedIntercepts starts rank 0 again where its optimum is clearly lower than that of ridge with intercepts,
-// which it contains: slopes of strength 0. Slopes of many columns can stand for the intercepts of tasks. From
-// there the steps to stronger intercepts are so short that the optimiser ends. The new start has the
-// intercepts of the simpler form, and ever weaker slopes.
+// exceedIntercepts starts rank 0 again where its optimum is clearly lower than the optimum of ridge with
+// intercepts, which it contains: slopes of strength 0. Slopes of many columns can stand for the intercepts of
+// tasks. From there the steps to stronger intercepts are so short that the optimiser ends. The new start has
+// the intercepts of the simpler form, and ever weaker slopes.
 func (f *fitter) exceedIntercepts(ctx context.Context, first *choice, beside []*optimiser) error {
 	at := slices.IndexFunc(f.simpler(), func(b baseline) bool { return b.name == Intercepts })
 	simpler, start := &beside[at].best, first.q.clone()

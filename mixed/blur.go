@@ -15,8 +15,8 @@ const (
 	exactBits = 24
 	// leastMove is the least move, in deviations, of a column of at most fewNumbers values if some of them
 	// have few rows. Trainings with other knots give sums of other functions of the same rows, some six each.
-	// From 25 trainings with exact numbers a listener read rows with a value of their own among 20,000; with
-	// this move it read none from 100. Columns of more values need more trainings than that.
+	// From 25 trainings with exact numbers a listener read rows with a value that no other row has among
+	// 20,000; with this move it read none from 100. Columns of more values need more trainings than that.
 	leastMove  = 0x1p-13
 	fewNumbers = 600
 	// exactCounts bounds counts of rare values that are exact in tables of more rows.
@@ -31,7 +31,7 @@ type blur struct {
 	key        uint64      // of all own rows: amounts follow from it
 	groups     []int32     // for every row of the table the size of its smallest group; 0: all own rows
 	curves     []curveBlur // nil: no number is moved
-	alike      bool        // the numbers of all rows in a curve move by up to the same amount
+	alike      bool        // the numbers of all rows in a curve move by up to an equal amount
 	logarithms []float64   // largest moves of logarithms of the target, as curveBlur.groups; nil: none
 
 	leastOfCurves int // rows that a function of a curve may single out; 0 without curves

@@ -87,8 +87,8 @@ func (o *form) best() (rank int) {
 	return rank
 }
 
-// optimiseRanks optimises at ranks 1, 2, ... after rank 0; each adds a direction to the one before. A given
-// rank ends the list, otherwise the ranks end where the penalised evidence falls.
+// optimiseRanks optimises at ranks 1, 2, ... after rank 0; each adds a direction to the optimum before. A
+// given rank ends the list, otherwise the ranks end where the penalised evidence falls.
 func (f *fitter) optimiseRanks(ctx context.Context, o *form) error {
 	for r := 1; r <= o.most; r++ {
 		f.track.stage(Stages[1], r, o.most+1)
@@ -232,7 +232,7 @@ func (c *choice) leanOptimiser(q *varianceComponents) *optimiser {
 	return o
 }
 
-// keepHigher keeps an optimum if it is higher than the one before.
+// keepHigher keeps an optimum if it is higher than the optimum before.
 func (c *choice) keepHigher(o *optimum) {
 	if o.evidence > c.evidence {
 		c.optimum = *o

@@ -166,7 +166,7 @@ func (r *rows) largest(ctx context.Context, columns int) (most []float64, positi
 	return most, positive, err
 }
 
-// ownTasks returns the tasks of this owner that are in totals, with their number and that of their rows.
+// ownTasks returns the tasks of this owner that are in totals, with the numbers of tasks and of rows.
 func (r *rows) ownTasks() *taskSet {
 	own := &taskSet{}
 	for _, k := range r.list {
@@ -278,7 +278,7 @@ func (r *rows) addDistances(ctx context.Context, columns []*columnStat) error {
 func odd(i int) bool { return i%2 == 1 }
 
 // addSquares sets mean distances and deviations, from the sums of distances and of their squares in the unit
-// of distances. All owners take those of a single one.
+// of distances. All owners take the distances of a single owner.
 func (r *rows) addSquares(ctx context.Context, columns []*columnStat) error {
 	n := len(columns)
 	v, err := r.values(ctx, 2*n, func(part []float64, j int, x, weight float64) {

@@ -13,7 +13,7 @@ func (k *Tasks) writeCovariances(out *npz.Writer, p int) {
 	if k.Covariances == nil {
 		return
 	}
-	packed, reduced := 0, 0 // tasks, and rows of the others
+	packed, reduced := 0, 0 // tasks, and rows of the other tasks
 	for t := range k.Covariances {
 		if c := &k.Covariances[t]; c.Packed != nil {
 			packed++

@@ -7,7 +7,7 @@ import (
 	"github.com/difalt/difalt/internal/rounded"
 )
 
-// Strengths that curves may start with: the largest, and their number. Each is half of the one before.
+// Strengths that curves may start with: the largest, and their number. Each is half of the strength before.
 const mostCurve, curveStrengths = 0.5, 7
 
 // restart optimises one form from the optima of the other form at some ranks.

@@ -71,7 +71,7 @@ type rowBasis struct {
 	order   []int     // of the rows
 	rows, x []float64 // of a block, and their coordinates
 	// The first columns of table are combinations, one a line, of the coordinates of rows. Its other columns
-	// are their values in some rows of a block. Lines before found are those of the basis.
+	// are their values in some rows of a block. Lines before found are rows of the basis.
 	table blas64.General
 	found int
 	block int
@@ -154,9 +154,9 @@ func (b *rowBasis) setValues(x blas64.General) {
 	b.table.Cols = rank + x.Rows
 }
 
-// take adds the row of a column of the table to the basis, if its values beside those of the basis are larger
-// than least. It takes the row out of the lines that follow, in the columns of combinations and from its own
-// column on.
+// take adds the row of a column of the table to the basis, if its values beside the values of the basis are
+// larger than least. It takes the row out of the lines that follow, in the columns of combinations and from
+// its own column on.
 func (b *rowBasis) take(column int, least float64) {
 	t, at := b.table, b.found
 	value := func(line int) float64 { return t.Data[line*t.Stride+column] }

@@ -17,7 +17,7 @@ const (
 // dependences returns groups of features that are linearly dependent in the training rows, together with the
 // constant: the effect of a single one is then unknown. A group lists a feature and those that it follows
 // from, in the order of the table. Levels of one category always add up to 1 and do not count as a group.
-// The groups follow from the total of X'X alone, so that all owners find the same ones. few reports whether
+// The groups follow from the total of X'X alone, so that all owners find equal groups. few reports whether
 // there are at most as many rows as independent columns: then every feature follows from others, and the
 // list is empty.
 func (f *fitter) dependences() (groups [][]int, few bool) {

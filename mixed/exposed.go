@@ -161,7 +161,7 @@ func factorOf(g []float64, p int, least float64) *factor {
 // newFactor returns a factor of p columns to set.
 func newFactor(p int) *factor { return &factor{order: make([]int, p), work: make([]float64, 2*p)} }
 
-// set sets the factor to that of a symmetric matrix of the same size, which it overwrites and keeps.
+// set sets the factor to the factor of a symmetric matrix of equal size, which it overwrites and keeps.
 func (f *factor) set(g []float64, least float64) {
 	p, largest := len(f.order), 0.0
 	for j := range p {

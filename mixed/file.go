@@ -275,7 +275,7 @@ func readHeader(r *npz.Reader) (h header, err error) {
 	return h, nil
 }
 
-// An array is an array of numbers in a file, and its place in memory, where it has the same order.
+// An array is an array of numbers in a file, and its place in memory, in equal order.
 type array struct {
 	name  string
 	data  *[]float64
@@ -289,7 +289,7 @@ type limits struct{ least, most float64 }
 // positive is the least positive number.
 const positive = math.SmallestNonzeroFloat64
 
-// Limits of arrays. Coefficients and variances are those of standardised numbers: training ends far below
+// Limits of arrays. Coefficients and variances belong to standardised numbers: training ends far below
 // these limits, and sums of products below them are finite.
 var (
 	noLimits          = limits{-math.MaxFloat64, math.MaxFloat64}

@@ -22,7 +22,7 @@ type fitter struct {
 	theta         []float64 // coefficients of every task of the table
 	all           []choice  // the compared forms
 	baselines     []method
-	noise         *taskNoise // nil: all tasks have the same
+	noise         *taskNoise // nil: all tasks have one variance
 	alike         bool       // the noise of tasks is for intervals only: their rows count alike
 	freedom       float64    // degrees of freedom of the noise
 	level, slope  float64    // of the noise in intervals, see [Noise]

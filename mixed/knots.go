@@ -59,7 +59,7 @@ func (k *knot) divide(counts []float64) {
 	k.edge[1], k.below[1] = from[1], to[1]
 }
 
-// knots returns the knots of numeric features, nil for those with too few different values: one at every
+// knots returns the knots of numeric features, nil for features with too few different values: one at every
 // value of a column that has no more than mostKnots, which hold nearly all rows, and quantiles of the
 // others; or few quantiles of all columns.
 func (r *rows) knots(ctx context.Context, numeric []int, few bool) ([][]float64, error) {
@@ -193,7 +193,7 @@ func (r *rows) different(list []*knot, look *fineness) (places []float64, rows f
 			at[i] = k.edge[0] + float64((k.target-k.below[0])/n*(k.edge[1]-k.edge[0]))
 		}
 	}
-	if n := len(list); n > 2 { // a neighbour in the same interval bounds nothing
+	if n := len(list); n > 2 { // a neighbour in this interval bounds nothing
 		if inner := list[0].edge[1]; at[1] >= inner {
 			at[0] = max(at[0], 2*inner-at[1])
 		}

@@ -15,7 +15,7 @@ import (
 // most of the error, then count little in everything else.
 type rowErrors struct {
 	with    float64 // at the coefficients of the task
-	without float64 // at the coefficients that the other rows give with the same strengths
+	without float64 // at the coefficients that the other rows give with equal strengths
 }
 
 // optimism is the exponent of without / with in the score of a form. The strengths of a form have been

@@ -28,7 +28,7 @@ const (
 // mostOf returns how many levels or features all owners may have together.
 func mostOf(common, share, own int) int { return max(common, share*own) }
 
-// Levels implements Sums. The levels of all owners come in the same order at all of them; those that no table
+// Levels implements Sums. The levels of all owners come in equal order at all of them; levels that no table
 // of this process has are numbered. The nodes sort their levels into the buckets of a table by a hash. To a
 // bucket a node adds 1, a fingerprint of its level and the square of that. If a bucket has different levels,
 // there is another table, of twice the size up to a limit.

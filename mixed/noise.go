@@ -235,7 +235,7 @@ func (s *stats) meanBound(k int) float64 {
 }
 
 // A noiseFit is the scale and the degrees of freedom of variances of tasks with the largest likelihood. gain
-// is the difference of its logarithm from the one with a common variance. refused: some owner is against
+// is the difference of its logarithm from the evidence with a common variance. refused: some owner is against
 // noise by task.
 type noiseFit struct {
 	usual, freedom, gain float64

@@ -65,7 +65,8 @@ func (s *stats) optimise(ctx context.Context, tasks *taskSet, q *varianceCompone
 // optimiseAll runs optimisers. Those of several owners keep in step: their sums share messages. A table alone
 // has no messages, so that its optimisers run one after the other, and only one has matrices of two points. A
 // single owner decides which points are higher, on the next points, and on the ends. Where an optimiser has
-// no evidence at its start, the error is that of the evaluation. It names the task, if this owner has it.
+// no evidence at its start, the error is the error of the evaluation. It names the task, if this owner has
+// it.
 func optimiseAll(ctx context.Context, list ...*optimiser) error {
 	together := len(list)
 	if together > 0 && list[0].s.rows.sums.Owners() == 1 {

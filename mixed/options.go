@@ -26,7 +26,7 @@ type Options struct {
 	NoCurves bool
 	// LogTarget fits the logarithm of the target, so that effects multiply it.
 	LogTarget bool
-	// CommonNoise gives all tasks the same noise variance. Otherwise every task has its own where the
+	// CommonNoise gives all tasks one noise variance. Otherwise every task has its own where the
 	// evidence supports it.
 	CommonNoise bool
 	// Refit fits the model again to all rows, in the form that the held-out rows have judged: with its rank,

@@ -8,7 +8,7 @@ import (
 )
 
 // A rowList lists rows of a table by task. Tasks, and the rows of each, come in an order that follows from
-// their contents: sums in this order have the same bits wherever the rows are in the table, and for one of
+// their contents: sums in this order have equal bits wherever the rows are in the table, and for one of
 // several owners wherever the columns are. The order does not depend on the unit of the weights. Held-out
 // rows change the order of no two tasks that differ in training rows, so they change no bit of a model.
 type rowList struct {

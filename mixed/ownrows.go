@@ -9,8 +9,8 @@ import (
 
 // OwnRows describe the training rows of this process in a training with other owners, as its tables have
 // them: before any rule. Two trainings on different rows disclose the difference, so a node compares its rows
-// with those of the model that it would replace. They contain no row, but a reader who guesses all rows of a
-// process can confirm the guess.
+// with the rows of the model that it would replace. They contain no row, but a reader who guesses all rows
+// of a process can confirm the guess.
 type OwnRows struct {
 	Rows    int    `json:"rows"`    // for training, of positive weight
 	Digest  uint32 `json:"digest"`  // sum of the hashes of these rows: their order does not matter
@@ -66,8 +66,8 @@ func hashOf(name string) uint32 {
 	return h.Sum32()
 }
 
-// Unlike describes how the rows of a training differ from those of one before, in a clause; it is empty where
-// they do not.
+// Unlike describes how the rows of a training differ from the rows of a training before, in a clause; it is
+// empty where they do not.
 func (o *OwnRows) Unlike(before *OwnRows) string {
 	switch {
 	case o.Columns != before.Columns:

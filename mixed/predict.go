@@ -12,7 +12,7 @@ import (
 type Prediction struct {
 	// Value is the expected target, or the median of its distribution if [Target].Log is set.
 	Value float64
-	// StandardError is that of the expected target, and SampleError that of a single target, which
+	// StandardError is the error of the expected target, and SampleError the error of a single target, which
 	// includes noise: 95 % of the distribution are within 1.96 of them of Value. They include the
 	// uncertainty of mu and of the task's deviation; for an unseen task, the spread of tasks; for an
 	// unseen level of a category, the spread of its levels; for a new value of a period, the spread of
@@ -142,7 +142,7 @@ func (c *category) unseen(x []float64) bool {
 	return true
 }
 
-// theta returns the coefficients of task t, or those of tasks without rows for t = -1.
+// theta returns the coefficients of task t, or of tasks without rows for t = -1.
 func (m *Model) theta(t int) []float64 {
 	switch {
 	case t < 0 && m.p.Unseen != nil:

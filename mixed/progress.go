@@ -5,7 +5,7 @@ import "context"
 // Stages are the names of the stages of Fit and Together that Progress receives, in their order.
 var Stages = []string{"columns", "ranks", "ranks with curves", "noise and effects", "predictions"}
 
-// PrivateStages are those of Privately.
+// PrivateStages are the stages of Privately.
 var PrivateStages = []string{"columns", "private sums", "strengths", "predictions"}
 
 // Progress is the point that a training has reached. Nothing in it depends on the rows of one owner.

@@ -150,7 +150,7 @@ type combination struct {
 	a        []float64      // products of these
 }
 
-// newCombination returns a search that reads some of the rows: those with the longest coordinates, since a
+// newCombination returns a search that reads some of the rows: the rows with the longest coordinates, since a
 // combination that is 0 in all but few rows has a large share of its squares in one of them, and drawn ones.
 func newCombination(u blas64.General, least int) *combination {
 	n, rank := u.Rows, u.Cols

@@ -13,7 +13,7 @@ type place struct{ own, missing int }
 type reader struct {
 	rows *rows
 	own  []float64 // features of the table, of some rows
-	x    []float64 // features of all owners, of a row; nil: those of the table
+	x    []float64 // features of all owners, of a row; nil: features of the table
 }
 
 const (

@@ -15,7 +15,7 @@ const mostParts, leastParts, partItems = 16, 4, 3
 
 // sumParts divides n items into ranges, at most 16, calls f for each, and returns the sum of the size numbers
 // that f adds to part, which begins at 0. At most workers calls run at a time; 0 stands for GOMAXPROCS. The
-// bits of the sum do not depend on workers. The error is that of the first range that has one.
+// bits of the sum do not depend on workers. The error is the error of the first range that has one.
 func sumParts(workers, n, size int, f func(part []float64, from, to int) error) ([]float64, error) {
 	if workers == 0 {
 		workers = runtime.GOMAXPROCS(0)

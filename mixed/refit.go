@@ -170,7 +170,7 @@ func (f *fitter) followNoise(ctx context.Context, alike *choice, noise *taskNois
 	return &loud.choice, nil
 }
 
-// samePeriods returns stats with the periods of the judged form, whose values are those of all rows.
+// samePeriods returns stats with the periods of the judged form, whose values come from all rows.
 func (f *fitter) samePeriods(ctx context.Context, s *stats) (*stats, error) {
 	var features []int
 	for _, p := range f.form.chosen.s.design.Periods {
@@ -204,7 +204,7 @@ type columnKey struct {
 }
 
 // shared returns variance components with one strength for all columns of a kind: the common one of these, or
-// that of start if it is larger. An optimiser leaves strengths near 0 in very small steps.
+// the strength of start if it is larger. An optimiser leaves strengths near 0 in very small steps.
 func (q *varianceComponents) shared(s *stats) *varianceComponents {
 	out := s.start()
 	for j, g := range q.group {

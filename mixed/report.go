@@ -120,7 +120,7 @@ func (r *Report) Tasks() iter.Seq[TaskScore] {
 	return r.tasks
 }
 
-// joinReports returns the report of the owners in one process: they have the same scores and candidates, and
+// joinReports returns the report of the owners in one process: they have equal scores and candidates, and
 // each has its notes and tasks.
 func joinReports(list []*Report) *Report {
 	out := *list[0]

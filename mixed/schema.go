@@ -6,7 +6,7 @@ import (
 )
 
 // A Schema lists the feature columns of a table in their order, and the categorical ones among them. With it
-// other files are read to the same features. It can be stored as JSON.
+// other files are read to these features. It can be stored as JSON.
 type Schema struct {
 	Columns    []string   `json:"columns"`
 	Categories []Category `json:"categories,omitempty"`

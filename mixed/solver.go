@@ -144,7 +144,8 @@ func (s *solver) rowCovariance() {
 	}
 }
 
-// productCovariance sets half to F'G and the upper triangle of factor to that of F'G F + noise I.
+// productCovariance sets half to F'G and the upper triangle of factor to the upper triangle of F'G F + noise
+// I.
 func (s *solver) productCovariance() {
 	g, p, q := s.task.G, s.width(), len(s.vector)
 	for i, j := range s.own {
@@ -173,8 +174,8 @@ func (s *solver) loadings(a int) []float64 { return s.prior.Loadings[a*s.width()
 // project sets dst, q entries, to F'x.
 func (s *solver) project(dst, x []float64) { s.projectFrom(0, dst, x) }
 
-// projectFrom is project for the entries from a place on: the others of a row of a symmetric matrix are not
-// read.
+// projectFrom is project for the entries from a place on: other entries of a row of a symmetric matrix are
+// not read.
 func (s *solver) projectFrom(first int, dst, x []float64) {
 	own := len(s.own)
 	for i := first; i < own; i++ {

@@ -15,7 +15,7 @@ const (
 
 // someTasks returns the tasks for optimisers of forms with at most that number of columns: all, or some where
 // an iteration would be expensive, evenly spaced by the means of their targets. Several owners take all: the
-// totals of some of the tasks would disclose those of the others.
+// totals of some of the tasks would disclose totals of the other tasks.
 func (s *stats) someTasks(width int) *taskSet {
 	if s.rows.sums.Owners() > 1 {
 		return s.tasks
@@ -65,7 +65,7 @@ func (s *stats) byMeanTarget() []int {
 	return out
 }
 
-// chooseTasks sets the tasks that optimisers use: the same ones for both forms.
+// chooseTasks sets the tasks that optimisers use, for both forms.
 func (f *fitter) chooseTasks() {
 	width := f.plain.p
 	if f.curved != nil {

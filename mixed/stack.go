@@ -1,6 +1,6 @@
 package mixed
 
-// A stack is several tables of the same columns, one below another.
+// A stack is several tables of equal columns, one below another.
 type stack struct {
 	Table // the first one
 	list  []Table

@@ -33,7 +33,7 @@ var gaussLegendre = [8][2]float64{
 	{0.9894009349916499, 0.027152459411754096},
 }
 
-// A student is Student's t with degrees of freedom, at least 1. Its numbers have the same bits on all
+// A student is Student's t with degrees of freedom, at least 1. Its numbers have equal bits on all
 // processors.
 type student struct {
 	freedom, half float64 // half of the freedom

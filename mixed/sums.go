@@ -224,7 +224,7 @@ func (r *rows) mostSum() float64 {
 	return 1 << 54
 }
 
-// unpack takes the total from the front of a message, and returns the rest.
+// unpack takes the total from the front of a message, and returns what is behind it.
 func (t *total) unpack(message []float64) []float64 {
 	square := t.order * t.order
 	last := dense.Triangle(t.order) + len(t.v) - square

@@ -175,8 +175,8 @@ func (s *stats) products(out []float64, w *worker) []float64 {
 	return out
 }
 
-// forget frees the memory of the tasks, here and in all stats of the same data. A task that is read again is
-// computed again, to the same bits.
+// forget frees the memory of the tasks, here and in all stats of this data. A task that is read again is
+// computed again, with equal bits.
 func (s *stats) forget() {
 	for k := range s.packed {
 		s.forgetTask(k)

@@ -17,8 +17,8 @@ import (
 // components adds to C, for every group J of columns with one variance, M_JJ times the variance of its
 // estimate. This counts twice: the posterior variance is concave in the components, and so too small by as
 // much again (Prasad and Rao 1990). The noise is an estimate, too: as in a regression, the posterior
-// covariance is in units of its variance, so that it is widened from normal intervals to those of Student's
-// t. With many tasks all of it vanishes.
+// covariance is in units of its variance, so that it is widened from normal intervals to intervals of
+// Student's t. With many tasks all of it vanishes.
 
 // twice is the number of times that the uncertainty of variance components counts.
 const twice = 2.0

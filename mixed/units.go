@@ -26,8 +26,8 @@ const (
 type side struct{ weight, mean, sd float64 }
 
 // noteUnits keeps a sentence about each column of this owner, the target included, whose unit may differ from
-// the unit of all other owners. The sums of the others are the totals less the sums of this owner, so that
-// the comparison takes no total.
+// the unit of all other owners. The sums of the other owners are the totals less the sums of this owner, so
+// that the comparison takes no total.
 func (r *rows) noteUnits(ctx context.Context, columns []*columnStat) error {
 	if r.sums.Owners() == 1 {
 		return nil
