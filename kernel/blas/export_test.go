@@ -1,10 +1,17 @@
 package blas
 
+import "time"
+
 // Registered is what Use registers, for calls as users make them.
 type Registered = routines
 
 // HelpBrief gives all brief computations helpers, until restore.
 func HelpBrief() (restore func()) {
-	helped = func() bool { return true }
+	helped = func(int, int) bool { return true }
 	return func() { helped = awake }
+}
+
+// IsSoon is isSoon for products of a number of multiplications, in their own sizes.
+func IsSoon(after time.Duration, multiplications int) bool {
+	return isSoon(after, multiplications, tune().products.always)
 }

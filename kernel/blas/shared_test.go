@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/difalt/difalt/internal/tiertest"
 	"github.com/difalt/difalt/kernel/blas"
@@ -304,6 +305,14 @@ func near(got, want []float64) error {
 		}
 	}
 	return nil
+}
+
+// TestLongBriefProductsHaveHelpers: a product that one thread computes in 130 us begins soon after the
+// product before if that began 140 us before it; a product of 2 us does not.
+func TestLongBriefProductsHaveHelpers(t *testing.T) {
+	if after := 140 * time.Microsecond; !blas.IsSoon(after, 4_000_000) || blas.IsSoon(after, 150_000) {
+		t.Error("the time that a product takes does not count")
+	}
 }
 
 // TestSharedProducts: products, also by triangles, and triangles of products have the bits of one thread if

@@ -30,7 +30,7 @@ func (u sharing) teamFor(size int) team {
 	threads, brief := runtime.GOMAXPROCS(0), size < u.always
 	if brief && threads > 1 {
 		threads = min(threads, max(size/u.soon, 2))
-		if !helped() {
+		if !helped(size, u.always) {
 			threads = 1
 		}
 	}
@@ -49,14 +49,22 @@ var (
 	started = time.Now()
 )
 
-// awake reports whether a brief computation has helpers: they wait for a job, or are about to be started. The
-// first computation starts none; one that follows soon after it does. No clock is read while they wait.
-func awake() bool {
+// awake reports whether a brief computation, of a size below always, has helpers: they wait for a job, or are
+// about to be started. The first computation starts none; one that begins soon after it ended does. No clock
+// is read while helpers wait.
+func awake(size, always int) bool {
 	if workers.Wait() {
 		return true
 	}
 	now := int64(time.Since(started))
-	return time.Duration(now-missed.Swap(now)) <= 2*workers.Linger
+	return isSoon(time.Duration(now-missed.Swap(now)), size, always)
+}
+
+// isSoon reports whether a computation begins soon after the end of one of its size, which began some time
+// before it. One thread takes up to about longest for a brief computation.
+func isSoon(after time.Duration, size, always int) bool {
+	const longest = 300 * time.Microsecond
+	return after <= 2*workers.Linger+longest*time.Duration(size)/time.Duration(always)
 }
 
 // teamFor returns the threads for a number of multiplications by tiles. Nested in a longer computation, a
