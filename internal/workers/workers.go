@@ -50,8 +50,8 @@ var shared struct {
 	alive, limit atomic.Int64
 }
 
-// Wait reports whether helpers wait for a job.
-func Wait() bool { return shared.idle.Load() > 0 }
+// HelpersWait reports whether helpers wait for a job.
+func HelpersWait() bool { return shared.idle.Load() > 0 }
 
 // Run calls part for all i below the number of parts, and returns when all calls have returned. The caller
 // computes part 0, and then parts that no helper has taken yet; up to helpers goroutines help, each first

@@ -185,9 +185,6 @@ func sharedParts(
 			sharedCall{"Cgemv of few rows " + string(tA), returning(func(b sharedAPI, o *sharedOperands) {
 				b.Cgemv(tA, 19, 8*n, 2, o.ac, 8*n, o.xc, 1, .5, o.yc[1:], 2)
 			})},
-			sharedCall{"Dgemv large " + string(tA), returning(func(b sharedAPI, o *sharedOperands) {
-				b.Dgemv(tA, m, 2*n, 2, o.a, 2*n+3, o.x, 1, .5, o.y, 1)
-			})},
 		)
 	}
 	return calls
@@ -305,6 +302,35 @@ func near(got, want []float64) error {
 		}
 	}
 	return nil
+}
+
+// TestSharedSums: a large transposed matrix has the bits of one thread on several, which add sums of some
+// rows each, and gonum's results, for y that begins within a line of a cache.
+func TestSharedSums(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
+	const m, n = 611, 901
+	rng := rand.New(rand.NewPCG(61, 7))
+	a, x, y := random(rng, m, n, 2), random(rng, 1, m, 0).data, random(rng, 1, n+3, 0).data
+	product := func(b gonumblas.Float64Level2, threads int) []float64 {
+		runtime.GOMAXPROCS(threads)
+		to := slices.Clone(y)
+		b.Dgemv('T', m, n, 1.5, a.data, a.stride, x, 1, .5, to[3:], 1)
+		return to
+	}
+	want := product(reference.Implementation{}, 1)
+	tiertest.Each(t, func(t *testing.T) {
+		one := product(blas.Implementation{}, 1)
+		for k, v := range one {
+			if !(math.Abs(v-want[k]) <= 1e-11*(1+math.Abs(want[k]))) {
+				t.Fatalf("number %d is %v, want %v", k, v, want[k])
+			}
+		}
+		for _, threads := range []int{2, 3, 8} {
+			if got := product(blas.Implementation{}, threads); !slices.Equal(got, one) {
+				t.Errorf("other bits on %d threads", threads)
+			}
+		}
+	})
 }
 
 // TestLongBriefProductsHaveHelpers: a product that one thread computes in 130 us begins soon after the

@@ -53,7 +53,7 @@ var (
 // about to be started. The first computation starts none; one that begins soon after it ended does. No clock
 // is read while helpers wait.
 func awake(size, always int) bool {
-	if workers.Wait() {
+	if workers.HelpersWait() {
 		return true
 	}
 	now := int64(time.Since(started))
