@@ -50,17 +50,19 @@ func (l Lapack) Dgels(
 	if tA != blas.NoTrans {
 		t = blas.Trans
 	}
-	tall := equations == long // more equations than unknowns: op(A) is Q R or Q L'
-	if tall {
+	leftQ := (m >= n) == (t == blas.NoTrans) // op(A) is Q R or Q L', not R' Q' or L Q
+	if leftQ {
 		reflected(other(t))
 	}
 	if !l.Dtrtrs(ul, t, blas.NonUnit, k, nrhs, a, lda, b, ldb) {
 		return false
 	}
 	unknowns := k
-	if !tall {
+	if !leftQ {
 		unknowns = long
-		l.Dlaset(blas.All, long-k, nrhs, 0, 0, b[k*ldb:], ldb)
+		if long > k {
+			l.Dlaset(blas.All, long-k, nrhs, 0, 0, b[k*ldb:], ldb)
+		}
 		reflected(other(t))
 	}
 	rescale(scaleB-scaleA, unknowns, nrhs, b, ldb)
