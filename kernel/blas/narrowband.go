@@ -17,13 +17,32 @@ type narrowBand[F tile.Float] struct {
 	unit          bool
 }
 
-// solveNarrow overwrites x by the solution for a triangle ul with k diagonals beside the main one, and
-// returns true; or it returns false where gonum takes no more time, or arguments are wrong.
+// solveBand overwrites x by the solution for a triangle ul with k diagonals beside the main one, and returns
+// true; or it returns false where gonum takes no more time, or arguments are wrong.
+func solveBand[F tile.Float](
+	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n, k int, a []F, lda int, x []F, incX int,
+) bool {
+	from := fromDiagonals.solution.of(tA)
+	if tA != blas.NoTrans && d == blas.Unit {
+		from = unitDiagonals
+	}
+	if k >= from && n*k >= entriesOfBands.solution {
+		if s := bandedTriangle(ul, n, k, a, lda); s.triangular(false, tA, d, x, incX) {
+			return true
+		}
+	}
+	return solveNarrow(ul, tA, d, n, k, a, lda, x, incX)
+}
+
+// solveNarrow is solveBand for few diagonals, by loops.
 func solveNarrow[F tile.Float](
 	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n, k int, a []F, lda int, x []F, incX int,
 ) bool {
 	lower := (ul == blas.Lower) == (tA == blas.NoTrans)
-	if n*k < narrowEntries || lower && (d == blas.Unit || k > narrowDiagonals) || !vectorized() {
+	if lower && (d == blas.Unit || k > narrowDiagonals) || !vectorized() {
+		return false
+	}
+	if (lower || d == blas.Unit) && n*k < moreNarrowEntries {
 		return false
 	}
 	if s := bandedTriangle(ul, n, k, a, lda); !s.sound || !known(tA) || !isDiagonal(d) || !holds(x, n, incX) {

@@ -302,26 +302,18 @@ func (*routines) Stbmv(
 func (*routines) Dtbsv(
 	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n, k int, a []float64, lda int, x []float64, incX int,
 ) {
-	if k >= fromDiagonals.solution.of(tA) && n*k >= entriesOfBands.solution {
-		if s := bandedTriangle(ul, n, k, a, lda); s.triangular(false, tA, d, x, incX) {
-			return
-		}
+	if n*k >= narrowEntries && solveBand(ul, tA, d, n, k, a, lda, x, incX) {
+		return
 	}
-	if !solveNarrow(ul, tA, d, n, k, a, lda, x, incX) {
-		gonum.Dtbsv(ul, tA, d, n, k, a, lda, x, incX)
-	}
+	gonum.Dtbsv(ul, tA, d, n, k, a, lda, x, incX)
 }
 
 // Stbsv is Dtbsv in float32.
 func (*routines) Stbsv(
 	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n, k int, a []float32, lda int, x []float32, incX int,
 ) {
-	if k >= fromDiagonals.solution.of(tA) && n*k >= entriesOfBands.solution {
-		if s := bandedTriangle(ul, n, k, a, lda); s.triangular(false, tA, d, x, incX) {
-			return
-		}
+	if n*k >= narrowEntries && solveBand(ul, tA, d, n, k, a, lda, x, incX) {
+		return
 	}
-	if !solveNarrow(ul, tA, d, n, k, a, lda, x, incX) {
-		gonum.Stbsv(ul, tA, d, n, k, a, lda, x, incX)
-	}
+	gonum.Stbsv(ul, tA, d, n, k, a, lda, x, incX)
 }

@@ -302,7 +302,7 @@ var (
 		product:   byTranspose{28, 28, 28}, solution: byTranspose{40, 32, 32},
 	}
 	fromDiagonals = rowsFrom{
-		symmetric: 4, general: 4, product: byTranspose{6, 6, 6}, solution: byTranspose{18, 8, 8},
+		symmetric: 4, general: 4, product: byTranspose{6, 6, 6}, solution: byTranspose{18, 18, 18},
 	}
 	fromComplexRows = rowsFrom{
 		rankOne: 24, rankTwo: 24, symmetric: 24,
@@ -326,9 +326,11 @@ var (
 )
 
 // narrowEntries is the least number of entries beside the main diagonal for which systems of a narrow band
-// take less time by loops than gonum's, and narrowDiagonals the largest number of diagonals for which those
-// of a lower triangle do. blas64.Tbsv of 20 to 1000 unknowns and 1 to 17 diagonals.
-const narrowEntries, narrowDiagonals = 60, 10
+// take less time by loops than gonum's, and moreNarrowEntries that for unit diagonals and lower triangles.
+// narrowDiagonals is the largest number of diagonals for which loops take less for a lower triangle, and
+// unitDiagonals the least from which rows do for the transpose of a triangle with a unit diagonal. blas64.Tbsv
+// of 10 to 1000 unknowns and 1 to 40 diagonals.
+const narrowEntries, moreNarrowEntries, narrowDiagonals, unitDiagonals = 60, 100, 10, 10
 
 // A tuning has the sizes that decide on speed only, for a tier and the caches of a processor.
 type tuning struct {
