@@ -82,7 +82,24 @@ func fused[F Float](x, y, z F) F {
 	if active == Generic {
 		return F(x*y) + z
 	}
+	if unsafe.Sizeof(x) == 4 {
+		return F(fused32(float64(x), float64(y), float64(z)))
+	}
 	return F(math.FMA(float64(x), float64(y), float64(z)))
+}
+
+// fused32 returns x y + z of numbers in float32, such that its float32 is rounded once. The product is exact.
+// A sum that is rounded and whose last bit is 0 may be the middle of two float32: it moves to the float64 on
+// the side of the exact sum, whose last bit is 1.
+func fused32(x, y, z float64) float64 {
+	product := float64(x * y)
+	sum := product + z
+	part := sum - product
+	left := (product - (sum - part)) + (z - part) // the rounding of the sum, which is exact
+	if left == 0 || left != left || math.Float64bits(sum)%2 == 1 {
+		return sum
+	}
+	return math.Nextafter(sum, math.Copysign(math.Inf(1), left))
 }
 
 // dot returns the product of row r and x.

@@ -324,3 +324,27 @@ func TestShortSpans(t *testing.T) {
 		}
 	})
 }
+
+// A product of float32 whose sum with an entry is between two others, but for what no float64 holds, is
+// rounded once on every tier with FMA.
+func TestSpansRoundOnce(t *testing.T) {
+	const ulp = 0x1p-23
+	tiertest.Every(t, func(t *testing.T) {
+		if tile.Active() == tile.Generic {
+			t.Skip("it rounds the product")
+		}
+		for _, c := range []struct{ of, by, to, want float32 }{
+			{(1 + 0x1p-20) * ulp / 2, 1 - 0x1p-20, 1 + ulp, 1 + ulp}, // 1 - 2^-40 of half an ulp
+			{(1 + 0x1p-20) * ulp / 2, 0x1p-20 - 1, 1 + ulp, 1 + ulp},
+			{ulp / 2, 1, 1 + ulp, 1 + 2*ulp}, // the middle itself, to even
+		} {
+			y := make([]float32, tile.Width)
+			y[0] = c.to
+			s := tile.Spans[float32]{A: []float32{c.of}, End: 1, Rows: 1}
+			s.Add([]float32{c.by}, y, nil)
+			if y[0] != c.want {
+				t.Errorf("%v + %v by %v is %v, want %v", c.to, c.of, c.by, y[0], c.want)
+			}
+		}
+	})
+}
