@@ -37,7 +37,7 @@ func TestConformance(t *testing.T) {
 func TestVectors(t *testing.T) {
 	conform(t, []string{
 		"RowDots", "RowDots32", "AddRows", "AddRows32", "AddOuter", "AddOuter32", "AddAbs", "Reflect", "Rotate",
-		"SymmetricRows",
+		"SymmetricRows", "SymmetricRows32",
 		"RowProducts", "RowProducts32",
 		"GrowingRowDots", "GrowingRowDots32", "NarrowColumns", "NarrowColumns32",
 		"SumColumns", "SumColumns32", "NarrowRows", "NarrowRows32",

@@ -169,6 +169,19 @@ done:
 	VFMLA   V20.S4, V16.S4, s0.S4; \
 	VFMLA   V21.S4, V17.S4, s1.S4
 
+// FOURDOTS32 is FOURDOTS for float32.
+#define FOURDOTS32 \
+loop: \
+	CBZ     R8, done; \
+	SUB     $1, R8; \
+	FLDPQ.P 32(R3), (F16, F17); \
+	EIGHT32(R4, V0, V1); \
+	EIGHT32(R5, V2, V3); \
+	EIGHT32(R6, V4, V5); \
+	EIGHT32(R7, V6, V7); \
+	B       loop; \
+done:
+
 // func rowDots32_4_neon(sums, start, a *float32, lda, c int, x *float32, blocks int)
 //
 // The order is ((0+1)+(2+3)) + ((4+5)+(6+7)).
@@ -182,18 +195,7 @@ TEXT ·rowDots32_4_neon(SB), NOSPLIT, $0-56
 	MOVD blocks+48(FP), R8
 	FOURROWS(2)
 	STARTS(F0, F1, F2, F3, F4, F5, F6, F7)
-
-loop:
-	CBZ     R8, done
-	SUB     $1, R8
-	FLDPQ.P 32(R3), (F16, F17)
-	EIGHT32(R4, V0, V1)
-	EIGHT32(R5, V2, V3)
-	EIGHT32(R6, V4, V5)
-	EIGHT32(R7, V6, V7)
-	B       loop
-
-done:
+	FOURDOTS32
 	FADDP4(1, 0, 0)
 	FADDP4(3, 2, 2)
 	FADDP4(5, 4, 4)
@@ -202,6 +204,24 @@ done:
 	FADDP4(6, 4, 4)
 	FADDP4(4, 0, 0)
 	FMOVQ F0, (R0)
+	RET
+
+// func addDots32_4_neon(sums, a *float32, lda int, x *float32, blocks int)
+TEXT ·addDots32_4_neon(SB), NOSPLIT, $0-40
+	MOVD sums+0(FP), R0
+	MOVD a+8(FP), R4
+	MOVD lda+16(FP), R2
+	MOVD x+24(FP), R3
+	MOVD blocks+32(FP), R8
+	MOVD R0, R1
+	MOVD $4, R9
+	FOURROWS(2)
+	STARTS(F0, F1, F2, F3, F4, F5, F6, F7)
+	FOURDOTS32
+	FSTPQ.P (F0, F1), 32(R0)
+	FSTPQ.P (F2, F3), 32(R0)
+	FSTPQ.P (F4, F5), 32(R0)
+	FSTPQ.P (F6, F7), 32(R0)
 	RET
 
 // ONE32 is ONE for float32.

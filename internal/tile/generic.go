@@ -354,17 +354,17 @@ func pairPanelGeneric(c []float64, ldc int, w []float64, ldw int, z []float64, m
 // symmetricRowsGeneric adds the entries a_ij of the upper or lower triangle in rows first to first+Width-1,
 // times x_j, to y_i. Entries beside the diagonal, times x_i, are added to y_j, too. It does not read the
 // other triangle.
-func symmetricRowsGeneric(y, a []float64, lda int, x []float64, upper bool, first, n int) {
+func symmetricRowsGeneric[F Float](y, a []F, lda int, x []F, upper bool, first, n int) {
 	for i := first; i < first+Width; i++ {
 		from, to := 0, i
 		if upper {
 			from, to = i+1, n
 		}
-		sum := float64(a[i*lda+i] * x[i])
+		sum := F(a[i*lda+i] * x[i])
 		for j := from; j < to; j++ {
 			v := a[i*lda+j]
-			sum += float64(v * x[j])
-			y[j] += float64(v * x[i])
+			sum += F(v * x[j])
+			y[j] += F(v * x[i])
 		}
 		y[i] += sum
 	}

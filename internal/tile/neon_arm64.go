@@ -144,7 +144,7 @@ func leastSquaresTile(
 		clear(x[copy(x, unsafe.Slice(at(a, j*lda), n)):])
 		addSquares_neon(&squares[0], &x[0], ldw/partialSums)
 	}
-	hi = fold8(&squares)
+	hi = foldPartial(&squares)
 	lo = math.Inf(1)
 	for k := range r {
 		x, row := &w[k*ldw], f[k*ldf:][:r+1]

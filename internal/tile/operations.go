@@ -92,7 +92,7 @@ type operations struct {
 	scale              [17]int
 	squares            [17]int
 	absolutes          [17]int
-	symmetricRows      [5]int
+	symmetricRows      [21]int
 	reflect            [5]int
 	addComplex         [17]int
 	timesComplex       [17]int

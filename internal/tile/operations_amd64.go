@@ -166,7 +166,7 @@ func squaresTile(x unsafe.Pointer, n int, index int) float64
 func absolutesTile(sums, x unsafe.Pointer, n int, index int)
 
 //go:noescape
-func symmetricRowsTile(y, a *float64, lda int, x *float64, beside, n int, index int)
+func symmetricRowsTile(y, a unsafe.Pointer, lda int, x unsafe.Pointer, beside, n int, index int)
 
 //go:noescape
 func reflectTile(a, col, next *float64, ld int, w, sums *float64, scale float64, m int, index int)

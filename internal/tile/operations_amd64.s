@@ -134,64 +134,68 @@ DATA operations_avx2<>+5088(SB)/8, $·symmetricRows_1_avx2(SB)
 DATA operations_avx2<>+5096(SB)/8, $·symmetricRows_2_avx2(SB)
 DATA operations_avx2<>+5104(SB)/8, $·symmetricRows_3_avx2(SB)
 DATA operations_avx2<>+5112(SB)/8, $·symmetricRows_4_avx2(SB)
-DATA operations_avx2<>+5128(SB)/8, $·reflect_1_avx2(SB)
-DATA operations_avx2<>+5136(SB)/8, $·reflect_2_avx2(SB)
-DATA operations_avx2<>+5144(SB)/8, $·reflect_3_avx2(SB)
-DATA operations_avx2<>+5152(SB)/8, $·reflect_4_avx2(SB)
-DATA operations_avx2<>+5160(SB)/8, $·addComplex_avx2(SB)
-DATA operations_avx2<>+5288(SB)/8, $·addComplex32_avx2(SB)
-DATA operations_avx2<>+5296(SB)/8, $·timesComplex_avx2(SB)
-DATA operations_avx2<>+5424(SB)/8, $·timesComplex32_avx2(SB)
-DATA operations_avx2<>+5432(SB)/8, $·dotComplex_avx2(SB)
-DATA operations_avx2<>+5560(SB)/8, $·dotComplex32_avx2(SB)
-DATA operations_avx2<>+5568(SB)/8, $·turn_avx2(SB)
-DATA operations_avx2<>+5696(SB)/8, $·turn32_avx2(SB)
-DATA operations_avx2<>+5704(SB)/8, $·largestIndex_avx2(SB)
-DATA operations_avx2<>+5832(SB)/8, $·largestIndex32_avx2(SB)
-DATA operations_avx2<>+5840(SB)/8, $·largestPair_avx2(SB)
-DATA operations_avx2<>+5968(SB)/8, $·largestPair32_avx2(SB)
-DATA operations_avx2<>+5976(SB)/8, $·swap_avx2(SB)
-DATA operations_avx2<>+6104(SB)/8, $·swap32_avx2(SB)
-DATA operations_avx2<>+6120(SB)/8, $·solveRows_1_avx2(SB)
-DATA operations_avx2<>+6128(SB)/8, $·solveRows_2_avx2(SB)
-DATA operations_avx2<>+6144(SB)/8, $·solveRows_4_avx2(SB)
-DATA operations_avx2<>+6248(SB)/8, $·solveRows32_1_avx2(SB)
-DATA operations_avx2<>+6256(SB)/8, $·solveRows32_2_avx2(SB)
-DATA operations_avx2<>+6272(SB)/8, $·solveRows32_4_avx2(SB)
-DATA operations_avx2<>+6288(SB)/8, $·multiplyRows_1_avx2(SB)
-DATA operations_avx2<>+6296(SB)/8, $·multiplyRows_2_avx2(SB)
-DATA operations_avx2<>+6312(SB)/8, $·multiplyRows_4_avx2(SB)
-DATA operations_avx2<>+6416(SB)/8, $·multiplyRows32_1_avx2(SB)
-DATA operations_avx2<>+6424(SB)/8, $·multiplyRows32_2_avx2(SB)
-DATA operations_avx2<>+6440(SB)/8, $·multiplyRows32_4_avx2(SB)
-DATA operations_avx2<>+6464(SB)/8, $·solveRowsPart_2_avx2(SB)
-DATA operations_avx2<>+6592(SB)/8, $·solveRowsPart32_2_avx2(SB)
-DATA operations_avx2<>+6616(SB)/8, $·multiplyRowsPart_2_avx2(SB)
-DATA operations_avx2<>+6744(SB)/8, $·multiplyRowsPart32_2_avx2(SB)
-DATA operations_avx2<>+6752(SB)/8, $·solveFew_avx2(SB)
-DATA operations_avx2<>+6776(SB)/8, $·solvePairs_1_avx2(SB)
-DATA operations_avx2<>+6784(SB)/8, $·solvePairs_2_avx2(SB)
-DATA operations_avx2<>+6800(SB)/8, $·solvePairs_4_avx2(SB)
-DATA operations_avx2<>+6904(SB)/8, $·solvePairs32_1_avx2(SB)
-DATA operations_avx2<>+6912(SB)/8, $·solvePairs32_2_avx2(SB)
-DATA operations_avx2<>+6928(SB)/8, $·solvePairs32_4_avx2(SB)
-DATA operations_avx2<>+6944(SB)/8, $·multiplyPairs_1_avx2(SB)
-DATA operations_avx2<>+6952(SB)/8, $·multiplyPairs_2_avx2(SB)
-DATA operations_avx2<>+6968(SB)/8, $·multiplyPairs_4_avx2(SB)
-DATA operations_avx2<>+7072(SB)/8, $·multiplyPairs32_1_avx2(SB)
-DATA operations_avx2<>+7080(SB)/8, $·multiplyPairs32_2_avx2(SB)
-DATA operations_avx2<>+7096(SB)/8, $·multiplyPairs32_4_avx2(SB)
-DATA operations_avx2<>+7104(SB)/8, $·solveWholePairs_avx2(SB)
-DATA operations_avx2<>+7232(SB)/8, $·solveWholePairs32_avx2(SB)
-DATA operations_avx2<>+7240(SB)/8, $·multiplyWholePairs_avx2(SB)
-DATA operations_avx2<>+7368(SB)/8, $·multiplyWholePairs32_avx2(SB)
-DATA operations_avx2<>+7376(SB)/8, $·solvePair_avx2(SB)
-DATA operations_avx2<>+7504(SB)/8, $·solvePair32_avx2(SB)
-DATA operations_avx2<>+7512(SB)/8, $·multiplyPair_avx2(SB)
-DATA operations_avx2<>+7640(SB)/8, $·multiplyPair32_avx2(SB)
-DATA operations_avx2<>+7648(SB)/8, $·solveUpper_avx2(SB)
-DATA operations_avx2<>+7656(SB)/8, $·fmaPeak_avx2(SB)
-GLOBL operations_avx2<>(SB), NOPTR, $7736
+DATA operations_avx2<>+5216(SB)/8, $·symmetricRows32_1_avx2(SB)
+DATA operations_avx2<>+5224(SB)/8, $·symmetricRows32_2_avx2(SB)
+DATA operations_avx2<>+5232(SB)/8, $·symmetricRows32_3_avx2(SB)
+DATA operations_avx2<>+5240(SB)/8, $·symmetricRows32_4_avx2(SB)
+DATA operations_avx2<>+5256(SB)/8, $·reflect_1_avx2(SB)
+DATA operations_avx2<>+5264(SB)/8, $·reflect_2_avx2(SB)
+DATA operations_avx2<>+5272(SB)/8, $·reflect_3_avx2(SB)
+DATA operations_avx2<>+5280(SB)/8, $·reflect_4_avx2(SB)
+DATA operations_avx2<>+5288(SB)/8, $·addComplex_avx2(SB)
+DATA operations_avx2<>+5416(SB)/8, $·addComplex32_avx2(SB)
+DATA operations_avx2<>+5424(SB)/8, $·timesComplex_avx2(SB)
+DATA operations_avx2<>+5552(SB)/8, $·timesComplex32_avx2(SB)
+DATA operations_avx2<>+5560(SB)/8, $·dotComplex_avx2(SB)
+DATA operations_avx2<>+5688(SB)/8, $·dotComplex32_avx2(SB)
+DATA operations_avx2<>+5696(SB)/8, $·turn_avx2(SB)
+DATA operations_avx2<>+5824(SB)/8, $·turn32_avx2(SB)
+DATA operations_avx2<>+5832(SB)/8, $·largestIndex_avx2(SB)
+DATA operations_avx2<>+5960(SB)/8, $·largestIndex32_avx2(SB)
+DATA operations_avx2<>+5968(SB)/8, $·largestPair_avx2(SB)
+DATA operations_avx2<>+6096(SB)/8, $·largestPair32_avx2(SB)
+DATA operations_avx2<>+6104(SB)/8, $·swap_avx2(SB)
+DATA operations_avx2<>+6232(SB)/8, $·swap32_avx2(SB)
+DATA operations_avx2<>+6248(SB)/8, $·solveRows_1_avx2(SB)
+DATA operations_avx2<>+6256(SB)/8, $·solveRows_2_avx2(SB)
+DATA operations_avx2<>+6272(SB)/8, $·solveRows_4_avx2(SB)
+DATA operations_avx2<>+6376(SB)/8, $·solveRows32_1_avx2(SB)
+DATA operations_avx2<>+6384(SB)/8, $·solveRows32_2_avx2(SB)
+DATA operations_avx2<>+6400(SB)/8, $·solveRows32_4_avx2(SB)
+DATA operations_avx2<>+6416(SB)/8, $·multiplyRows_1_avx2(SB)
+DATA operations_avx2<>+6424(SB)/8, $·multiplyRows_2_avx2(SB)
+DATA operations_avx2<>+6440(SB)/8, $·multiplyRows_4_avx2(SB)
+DATA operations_avx2<>+6544(SB)/8, $·multiplyRows32_1_avx2(SB)
+DATA operations_avx2<>+6552(SB)/8, $·multiplyRows32_2_avx2(SB)
+DATA operations_avx2<>+6568(SB)/8, $·multiplyRows32_4_avx2(SB)
+DATA operations_avx2<>+6592(SB)/8, $·solveRowsPart_2_avx2(SB)
+DATA operations_avx2<>+6720(SB)/8, $·solveRowsPart32_2_avx2(SB)
+DATA operations_avx2<>+6744(SB)/8, $·multiplyRowsPart_2_avx2(SB)
+DATA operations_avx2<>+6872(SB)/8, $·multiplyRowsPart32_2_avx2(SB)
+DATA operations_avx2<>+6880(SB)/8, $·solveFew_avx2(SB)
+DATA operations_avx2<>+6904(SB)/8, $·solvePairs_1_avx2(SB)
+DATA operations_avx2<>+6912(SB)/8, $·solvePairs_2_avx2(SB)
+DATA operations_avx2<>+6928(SB)/8, $·solvePairs_4_avx2(SB)
+DATA operations_avx2<>+7032(SB)/8, $·solvePairs32_1_avx2(SB)
+DATA operations_avx2<>+7040(SB)/8, $·solvePairs32_2_avx2(SB)
+DATA operations_avx2<>+7056(SB)/8, $·solvePairs32_4_avx2(SB)
+DATA operations_avx2<>+7072(SB)/8, $·multiplyPairs_1_avx2(SB)
+DATA operations_avx2<>+7080(SB)/8, $·multiplyPairs_2_avx2(SB)
+DATA operations_avx2<>+7096(SB)/8, $·multiplyPairs_4_avx2(SB)
+DATA operations_avx2<>+7200(SB)/8, $·multiplyPairs32_1_avx2(SB)
+DATA operations_avx2<>+7208(SB)/8, $·multiplyPairs32_2_avx2(SB)
+DATA operations_avx2<>+7224(SB)/8, $·multiplyPairs32_4_avx2(SB)
+DATA operations_avx2<>+7232(SB)/8, $·solveWholePairs_avx2(SB)
+DATA operations_avx2<>+7360(SB)/8, $·solveWholePairs32_avx2(SB)
+DATA operations_avx2<>+7368(SB)/8, $·multiplyWholePairs_avx2(SB)
+DATA operations_avx2<>+7496(SB)/8, $·multiplyWholePairs32_avx2(SB)
+DATA operations_avx2<>+7504(SB)/8, $·solvePair_avx2(SB)
+DATA operations_avx2<>+7632(SB)/8, $·solvePair32_avx2(SB)
+DATA operations_avx2<>+7640(SB)/8, $·multiplyPair_avx2(SB)
+DATA operations_avx2<>+7768(SB)/8, $·multiplyPair32_avx2(SB)
+DATA operations_avx2<>+7776(SB)/8, $·solveUpper_avx2(SB)
+DATA operations_avx2<>+7784(SB)/8, $·fmaPeak_avx2(SB)
+GLOBL operations_avx2<>(SB), NOPTR, $7864
 
 TEXT ·operations_avx2(SB), NOSPLIT, $0-8
 	LEAQ operations_avx2<>(SB), AX
@@ -336,72 +340,76 @@ DATA operations_avx512<>+4944(SB)/8, $·absolutes_avx2(SB)
 DATA operations_avx512<>+5072(SB)/8, $·absolutes32_avx2(SB)
 DATA operations_avx512<>+5088(SB)/8, $·symmetricRows_1_avx512(SB)
 DATA operations_avx512<>+5096(SB)/8, $·symmetricRows_2_avx512(SB)
-DATA operations_avx512<>+5128(SB)/8, $·reflect_1_avx512(SB)
-DATA operations_avx512<>+5136(SB)/8, $·reflect_2_avx512(SB)
-DATA operations_avx512<>+5144(SB)/8, $·reflect_3_avx512(SB)
-DATA operations_avx512<>+5152(SB)/8, $·reflect_4_avx512(SB)
-DATA operations_avx512<>+5160(SB)/8, $·addComplex_avx512(SB)
-DATA operations_avx512<>+5288(SB)/8, $·addComplex32_avx2(SB)
-DATA operations_avx512<>+5296(SB)/8, $·timesComplex_avx512(SB)
-DATA operations_avx512<>+5424(SB)/8, $·timesComplex32_avx2(SB)
-DATA operations_avx512<>+5432(SB)/8, $·dotComplex_avx512(SB)
-DATA operations_avx512<>+5560(SB)/8, $·dotComplex32_avx2(SB)
-DATA operations_avx512<>+5568(SB)/8, $·turn_avx512(SB)
-DATA operations_avx512<>+5696(SB)/8, $·turn32_avx2(SB)
-DATA operations_avx512<>+5704(SB)/8, $·largestIndex_avx2(SB)
-DATA operations_avx512<>+5832(SB)/8, $·largestIndex32_avx2(SB)
-DATA operations_avx512<>+5840(SB)/8, $·largestPair_avx2(SB)
-DATA operations_avx512<>+5968(SB)/8, $·largestPair32_avx2(SB)
-DATA operations_avx512<>+5976(SB)/8, $·swap_avx2(SB)
-DATA operations_avx512<>+6104(SB)/8, $·swap32_avx2(SB)
-DATA operations_avx512<>+6120(SB)/8, $·solveRows_1_avx512(SB)
-DATA operations_avx512<>+6128(SB)/8, $·solveRows_2_avx512(SB)
-DATA operations_avx512<>+6144(SB)/8, $·solveRows_4_avx512(SB)
-DATA operations_avx512<>+6248(SB)/8, $·solveRows32_1_avx2(SB)
-DATA operations_avx512<>+6256(SB)/8, $·solveRows32_2_avx2(SB)
-DATA operations_avx512<>+6272(SB)/8, $·solveRows32_4_avx2(SB)
-DATA operations_avx512<>+6288(SB)/8, $·multiplyRows_1_avx512(SB)
-DATA operations_avx512<>+6312(SB)/8, $·multiplyRows_4_avx512(SB)
-DATA operations_avx512<>+6416(SB)/8, $·multiplyRows32_1_avx2(SB)
-DATA operations_avx512<>+6424(SB)/8, $·multiplyRows32_2_avx2(SB)
-DATA operations_avx512<>+6440(SB)/8, $·multiplyRows32_4_avx2(SB)
-DATA operations_avx512<>+6464(SB)/8, $·solveRowsPart_2_avx512(SB)
-DATA operations_avx512<>+6592(SB)/8, $·solveRowsPart32_2_avx2(SB)
-DATA operations_avx512<>+6616(SB)/8, $·multiplyRowsPart_2_avx512(SB)
-DATA operations_avx512<>+6744(SB)/8, $·multiplyRowsPart32_2_avx2(SB)
-DATA operations_avx512<>+6752(SB)/8, $·solveFew_avx512(SB)
-DATA operations_avx512<>+6760(SB)/8, $·solveFew_avx2(SB)
-DATA operations_avx512<>+6776(SB)/8, $·solvePairs_1_avx512(SB)
-DATA operations_avx512<>+6784(SB)/8, $·solvePairs_2_avx512(SB)
-DATA operations_avx512<>+6800(SB)/8, $·solvePairs_4_avx512(SB)
-DATA operations_avx512<>+6904(SB)/8, $·solvePairs32_1_avx2(SB)
-DATA operations_avx512<>+6912(SB)/8, $·solvePairs32_2_avx2(SB)
-DATA operations_avx512<>+6928(SB)/8, $·solvePairs32_4_avx2(SB)
-DATA operations_avx512<>+6944(SB)/8, $·multiplyPairs_1_avx512(SB)
-DATA operations_avx512<>+6952(SB)/8, $·multiplyPairs_2_avx512(SB)
-DATA operations_avx512<>+6968(SB)/8, $·multiplyPairs_4_avx512(SB)
-DATA operations_avx512<>+7072(SB)/8, $·multiplyPairs32_1_avx2(SB)
-DATA operations_avx512<>+7080(SB)/8, $·multiplyPairs32_2_avx2(SB)
-DATA operations_avx512<>+7096(SB)/8, $·multiplyPairs32_4_avx2(SB)
-DATA operations_avx512<>+7104(SB)/8, $·solveWholePairs_avx512(SB)
-DATA operations_avx512<>+7232(SB)/8, $·solveWholePairs32_avx2(SB)
-DATA operations_avx512<>+7240(SB)/8, $·multiplyWholePairs_avx512(SB)
-DATA operations_avx512<>+7368(SB)/8, $·multiplyWholePairs32_avx2(SB)
-DATA operations_avx512<>+7376(SB)/8, $·solvePair_avx2(SB)
-DATA operations_avx512<>+7504(SB)/8, $·solvePair32_avx2(SB)
-DATA operations_avx512<>+7512(SB)/8, $·multiplyPair_avx2(SB)
-DATA operations_avx512<>+7640(SB)/8, $·multiplyPair32_avx2(SB)
-DATA operations_avx512<>+7648(SB)/8, $·solveUpper_avx512(SB)
-DATA operations_avx512<>+7656(SB)/8, $·fmaPeak_avx512(SB)
-DATA operations_avx512<>+7672(SB)/8, $·leastSquaresSmall_1_avx512(SB)
-DATA operations_avx512<>+7680(SB)/8, $·leastSquaresSmall_2_avx512(SB)
-DATA operations_avx512<>+7688(SB)/8, $·leastSquaresSmall_3_avx512(SB)
-DATA operations_avx512<>+7696(SB)/8, $·leastSquaresSmall_4_avx512(SB)
-DATA operations_avx512<>+7704(SB)/8, $·leastSquaresSmall_5_avx512(SB)
-DATA operations_avx512<>+7712(SB)/8, $·leastSquaresSmall_6_avx512(SB)
-DATA operations_avx512<>+7720(SB)/8, $·leastSquaresSmall_7_avx512(SB)
-DATA operations_avx512<>+7728(SB)/8, $·leastSquaresSmall_8_avx512(SB)
-GLOBL operations_avx512<>(SB), NOPTR, $7736
+DATA operations_avx512<>+5216(SB)/8, $·symmetricRows32_1_avx2(SB)
+DATA operations_avx512<>+5224(SB)/8, $·symmetricRows32_2_avx2(SB)
+DATA operations_avx512<>+5232(SB)/8, $·symmetricRows32_3_avx2(SB)
+DATA operations_avx512<>+5240(SB)/8, $·symmetricRows32_4_avx2(SB)
+DATA operations_avx512<>+5256(SB)/8, $·reflect_1_avx512(SB)
+DATA operations_avx512<>+5264(SB)/8, $·reflect_2_avx512(SB)
+DATA operations_avx512<>+5272(SB)/8, $·reflect_3_avx512(SB)
+DATA operations_avx512<>+5280(SB)/8, $·reflect_4_avx512(SB)
+DATA operations_avx512<>+5288(SB)/8, $·addComplex_avx512(SB)
+DATA operations_avx512<>+5416(SB)/8, $·addComplex32_avx2(SB)
+DATA operations_avx512<>+5424(SB)/8, $·timesComplex_avx512(SB)
+DATA operations_avx512<>+5552(SB)/8, $·timesComplex32_avx2(SB)
+DATA operations_avx512<>+5560(SB)/8, $·dotComplex_avx512(SB)
+DATA operations_avx512<>+5688(SB)/8, $·dotComplex32_avx2(SB)
+DATA operations_avx512<>+5696(SB)/8, $·turn_avx512(SB)
+DATA operations_avx512<>+5824(SB)/8, $·turn32_avx2(SB)
+DATA operations_avx512<>+5832(SB)/8, $·largestIndex_avx2(SB)
+DATA operations_avx512<>+5960(SB)/8, $·largestIndex32_avx2(SB)
+DATA operations_avx512<>+5968(SB)/8, $·largestPair_avx2(SB)
+DATA operations_avx512<>+6096(SB)/8, $·largestPair32_avx2(SB)
+DATA operations_avx512<>+6104(SB)/8, $·swap_avx2(SB)
+DATA operations_avx512<>+6232(SB)/8, $·swap32_avx2(SB)
+DATA operations_avx512<>+6248(SB)/8, $·solveRows_1_avx512(SB)
+DATA operations_avx512<>+6256(SB)/8, $·solveRows_2_avx512(SB)
+DATA operations_avx512<>+6272(SB)/8, $·solveRows_4_avx512(SB)
+DATA operations_avx512<>+6376(SB)/8, $·solveRows32_1_avx2(SB)
+DATA operations_avx512<>+6384(SB)/8, $·solveRows32_2_avx2(SB)
+DATA operations_avx512<>+6400(SB)/8, $·solveRows32_4_avx2(SB)
+DATA operations_avx512<>+6416(SB)/8, $·multiplyRows_1_avx512(SB)
+DATA operations_avx512<>+6440(SB)/8, $·multiplyRows_4_avx512(SB)
+DATA operations_avx512<>+6544(SB)/8, $·multiplyRows32_1_avx2(SB)
+DATA operations_avx512<>+6552(SB)/8, $·multiplyRows32_2_avx2(SB)
+DATA operations_avx512<>+6568(SB)/8, $·multiplyRows32_4_avx2(SB)
+DATA operations_avx512<>+6592(SB)/8, $·solveRowsPart_2_avx512(SB)
+DATA operations_avx512<>+6720(SB)/8, $·solveRowsPart32_2_avx2(SB)
+DATA operations_avx512<>+6744(SB)/8, $·multiplyRowsPart_2_avx512(SB)
+DATA operations_avx512<>+6872(SB)/8, $·multiplyRowsPart32_2_avx2(SB)
+DATA operations_avx512<>+6880(SB)/8, $·solveFew_avx512(SB)
+DATA operations_avx512<>+6888(SB)/8, $·solveFew_avx2(SB)
+DATA operations_avx512<>+6904(SB)/8, $·solvePairs_1_avx512(SB)
+DATA operations_avx512<>+6912(SB)/8, $·solvePairs_2_avx512(SB)
+DATA operations_avx512<>+6928(SB)/8, $·solvePairs_4_avx512(SB)
+DATA operations_avx512<>+7032(SB)/8, $·solvePairs32_1_avx2(SB)
+DATA operations_avx512<>+7040(SB)/8, $·solvePairs32_2_avx2(SB)
+DATA operations_avx512<>+7056(SB)/8, $·solvePairs32_4_avx2(SB)
+DATA operations_avx512<>+7072(SB)/8, $·multiplyPairs_1_avx512(SB)
+DATA operations_avx512<>+7080(SB)/8, $·multiplyPairs_2_avx512(SB)
+DATA operations_avx512<>+7096(SB)/8, $·multiplyPairs_4_avx512(SB)
+DATA operations_avx512<>+7200(SB)/8, $·multiplyPairs32_1_avx2(SB)
+DATA operations_avx512<>+7208(SB)/8, $·multiplyPairs32_2_avx2(SB)
+DATA operations_avx512<>+7224(SB)/8, $·multiplyPairs32_4_avx2(SB)
+DATA operations_avx512<>+7232(SB)/8, $·solveWholePairs_avx512(SB)
+DATA operations_avx512<>+7360(SB)/8, $·solveWholePairs32_avx2(SB)
+DATA operations_avx512<>+7368(SB)/8, $·multiplyWholePairs_avx512(SB)
+DATA operations_avx512<>+7496(SB)/8, $·multiplyWholePairs32_avx2(SB)
+DATA operations_avx512<>+7504(SB)/8, $·solvePair_avx2(SB)
+DATA operations_avx512<>+7632(SB)/8, $·solvePair32_avx2(SB)
+DATA operations_avx512<>+7640(SB)/8, $·multiplyPair_avx2(SB)
+DATA operations_avx512<>+7768(SB)/8, $·multiplyPair32_avx2(SB)
+DATA operations_avx512<>+7776(SB)/8, $·solveUpper_avx512(SB)
+DATA operations_avx512<>+7784(SB)/8, $·fmaPeak_avx512(SB)
+DATA operations_avx512<>+7800(SB)/8, $·leastSquaresSmall_1_avx512(SB)
+DATA operations_avx512<>+7808(SB)/8, $·leastSquaresSmall_2_avx512(SB)
+DATA operations_avx512<>+7816(SB)/8, $·leastSquaresSmall_3_avx512(SB)
+DATA operations_avx512<>+7824(SB)/8, $·leastSquaresSmall_4_avx512(SB)
+DATA operations_avx512<>+7832(SB)/8, $·leastSquaresSmall_5_avx512(SB)
+DATA operations_avx512<>+7840(SB)/8, $·leastSquaresSmall_6_avx512(SB)
+DATA operations_avx512<>+7848(SB)/8, $·leastSquaresSmall_7_avx512(SB)
+DATA operations_avx512<>+7856(SB)/8, $·leastSquaresSmall_8_avx512(SB)
+GLOBL operations_avx512<>(SB), NOPTR, $7864
 
 TEXT ·operations_avx512(SB), NOSPLIT, $0-8
 	LEAQ operations_avx512<>(SB), AX
@@ -674,128 +682,128 @@ TEXT ·symmetricRowsTile(SB), NOSPLIT, $0-56
 
 TEXT ·reflectTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+5120(SB), CX
+	LEAQ ·tiles+5248(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·addComplexTile(SB), NOSPLIT, $0-40
 	MOVQ index+32(FP), AX
-	LEAQ ·tiles+5160(SB), CX
+	LEAQ ·tiles+5288(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·timesComplexTile(SB), NOSPLIT, $0-32
 	MOVQ index+24(FP), AX
-	LEAQ ·tiles+5296(SB), CX
+	LEAQ ·tiles+5424(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·dotComplexTile(SB), NOSPLIT, $0-40
 	MOVQ index+32(FP), AX
-	LEAQ ·tiles+5432(SB), CX
+	LEAQ ·tiles+5560(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·turnTile(SB), NOSPLIT, $0-40
 	MOVQ index+32(FP), AX
-	LEAQ ·tiles+5568(SB), CX
+	LEAQ ·tiles+5696(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·largestIndexTile(SB), NOSPLIT, $0-32
 	MOVQ index+16(FP), AX
-	LEAQ ·tiles+5704(SB), CX
+	LEAQ ·tiles+5832(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·largestPairTile(SB), NOSPLIT, $0-32
 	MOVQ index+16(FP), AX
-	LEAQ ·tiles+5840(SB), CX
+	LEAQ ·tiles+5968(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·swapTile(SB), NOSPLIT, $0-32
 	MOVQ index+24(FP), AX
-	LEAQ ·tiles+5976(SB), CX
+	LEAQ ·tiles+6104(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveRowsTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+6112(SB), CX
+	LEAQ ·tiles+6240(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·multiplyRowsTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+6280(SB), CX
+	LEAQ ·tiles+6408(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveRowsPartTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+6448(SB), CX
+	LEAQ ·tiles+6576(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·multiplyRowsPartTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+6600(SB), CX
+	LEAQ ·tiles+6728(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveFewTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+6752(SB), CX
+	LEAQ ·tiles+6880(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solvePairsTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+6768(SB), CX
+	LEAQ ·tiles+6896(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·multiplyPairsTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+6936(SB), CX
+	LEAQ ·tiles+7064(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveWholePairsTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+7104(SB), CX
+	LEAQ ·tiles+7232(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·multiplyWholePairsTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+7240(SB), CX
+	LEAQ ·tiles+7368(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solvePairTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+7376(SB), CX
+	LEAQ ·tiles+7504(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·multiplyPairTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+7512(SB), CX
+	LEAQ ·tiles+7640(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveUpperTile(SB), NOSPLIT, $0-56
-	MOVQ ·tiles+7648(SB), AX
+	MOVQ ·tiles+7776(SB), AX
 	JMP AX
 
 TEXT ·fmaPeakTile(SB), NOSPLIT, $0-16
-	MOVQ ·tiles+7656(SB), AX
+	MOVQ ·tiles+7784(SB), AX
 	JMP AX
 
 TEXT ·leastSquaresSmallTile(SB), NOSPLIT, $0-112
 	MOVQ index+80(FP), AX
-	LEAQ ·tiles+7664(SB), CX
+	LEAQ ·tiles+7792(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX

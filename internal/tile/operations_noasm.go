@@ -59,7 +59,7 @@ func addAbsTile(y, a *float64, n int) float64                { panic("tile: no t
 func scaleTile(y, by unsafe.Pointer, n int, index int)       { panic("tile: no tile") }
 func squaresTile(x unsafe.Pointer, n int, index int) float64 { panic("tile: no tile") }
 func absolutesTile(sums, x unsafe.Pointer, n int, index int) { panic("tile: no tile") }
-func symmetricRowsTile(y, a *float64, lda int, x *float64, beside, n int, index int) {
+func symmetricRowsTile(y, a unsafe.Pointer, lda int, x unsafe.Pointer, beside, n int, index int) {
 	panic("tile: no tile")
 }
 func reflectTile(a, col, next *float64, ld int, w, sums *float64, scale float64, m int, index int) {

@@ -21,8 +21,9 @@ var checks = map[string]func(*run, shape){
 	"CopyPanels": copyPanels[float64], "CopyPanels32": copyPanels[float32],
 	"RowDots": rowDots[float64], "RowDots32": rowDots[float32], "AddRows": addRows[float64],
 	"AddRows32": addRows[float32],
-	"AddOuter":  addOuter[float64], "AddOuter32": addOuter[float32], "SymmetricRows": symmetricRows,
-	"RowProducts": rowProducts[float64], "RowProducts32": rowProducts[float32],
+	"AddOuter":  addOuter[float64], "AddOuter32": addOuter[float32], "SymmetricRows": symmetricRows[float64],
+	"SymmetricRows32": symmetricRows[float32],
+	"RowProducts":     rowProducts[float64], "RowProducts32": rowProducts[float32],
 	"GrowingRowDots": growingRowDots[float64], "GrowingRowDots32": growingRowDots[float32],
 	"NarrowColumns": narrowColumns[float64], "NarrowColumns32": narrowColumns[float32],
 	"SumColumns": sumColumns[float64], "SumColumns32": sumColumns[float32],
@@ -348,24 +349,24 @@ func squares(r *run, s shape) {
 }
 
 // symmetricRows checks the products of rows in the middle of a symmetric matrix, by each of its triangles.
-func symmetricRows(r *run, s shape) {
+func symmetricRows[F tile.Float](r *run, s shape) {
 	first := min(s.n, 70)
 	n := first + tile.Width + (s.d+51)%70 // none beside the last rows for 19, so that all of a is used
-	a, lda := dense[float64](r, "a", n, n)
-	x, _ := dense[float64](r, "x", n, 1)
+	a, lda := dense[F](r, "a", n, n)
+	x, _ := dense[F](r, "x", n, 1)
 	for _, upper := range []bool{true, false} {
-		y, _ := filled[float64](r, n, n, 1, 1)
+		y, _ := filled[F](r, n, n, 1, 1)
 		before := slices.Clone(y)
 		r.call(func() { tile.SymmetricRows(y, a, lda, x, upper, first, n) })
 		entries(r, y, 0, n, 1, func(want *sum, k, _ int) {
-			want.add(before[k], 1)
+			want.add(float64(before[k]), 1)
 			for i := range n {
 				at, row, column := i*lda+k, i, k
 				if (i > k) == upper {
 					at, row, column = k*lda+i, k, i
 				}
 				if row >= first && row < first+tile.Width && row < n && column < n {
-					want.add(a[at], x[i])
+					want.add(float64(a[at]), float64(x[i]))
 				}
 			}
 		})

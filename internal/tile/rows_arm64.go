@@ -17,7 +17,7 @@ func withVectors(o *operations) {
 	o.rotate, o.addAbs, o.pairPanel = 1, 1, 1
 	o.squares[singles], o.dotDouble, o.dotSingle, o.axpyDouble, o.axpySingle = 1, 1, 1, 1, 1
 	for i := 1; i <= 4; i++ {
-		o.reflect[i], o.symmetricRows[i] = 1, 1
+		o.reflect[i], o.symmetricRows[i], o.symmetricRows[singles+i] = 1, 1, 1
 	}
 	for _, first := range []int{0, singles} {
 		o.panel[first+lowPanel], o.panelFew[first] = 1, 1
@@ -164,34 +164,47 @@ func addOuterTile(a unsafe.Pointer, lda int, b, y unsafe.Pointer, n int, index i
 }
 
 // symmetricRowsTile takes four rows, of the first or the second half of Width rows: as many as with AVX2.
-func symmetricRowsTile(y, a *float64, lda int, x *float64, beside, n, index int) {
+func symmetricRowsTile(y, a unsafe.Pointer, lda int, x unsafe.Pointer, beside, n, index int) {
+	if index < singles {
+		symmetricRowsOf((*float64)(y), (*float64)(a), lda, (*float64)(x), beside, n, index)
+	} else {
+		symmetricRowsOf((*float32)(y), (*float32)(a), lda, (*float32)(x), beside, n, index-singles)
+	}
+}
+
+func symmetricRowsOf[F Float](y, a *F, lda int, x *F, beside, n, index int) {
 	const rows = 4
 	first, upper := (index-1)/2*rows, index%2 == 1
 	b := at(x, first)
-	var sums [rows * partialSums]float64
+	var sums [rows * partialSums]F
 	if n > 0 {
-		dotStarts(&sums, at(a, beside), lda, rows, at(x, beside), n)
-		addDots_4_neon(&sums[0], at(a, beside), lda, at(x, beside), n/partialSums)
-		p := rowsProduct{unsafe.Pointer(at(y, beside)), 0, unsafe.Pointer(b), 0, 1, unsafe.Pointer(at(a, beside)),
-			lda, 1, rows, true}
-		p.compute(n, false)
+		row, with := unsafe.Pointer(at(a, beside)), unsafe.Pointer(at(x, beside))
+		dotStarts(&sums, (*F)(row), lda, rows, (*F)(with), n)
+		single := of[F](0) == singles
+		if to := unsafe.Pointer(&sums[0]); single {
+			addDots32_4_neon((*float32)(to), (*float32)(row), lda, (*float32)(with), n/partialSums)
+		} else {
+			addDots_4_neon((*float64)(to), (*float64)(row), lda, (*float64)(with), n/partialSums)
+		}
+		p := rowsProduct{unsafe.Pointer(at(y, beside)), 0, unsafe.Pointer(b), 0, 1, row, lda, 1, rows, true}
+		p.compute(n, single)
 	}
-	square, with := (*[Width]float64)(unsafe.Pointer(y)), (*[Width]float64)(unsafe.Pointer(x))
+	square, with := (*[Width]F)(unsafe.Pointer(y)), (*[Width]F)(unsafe.Pointer(x))
 	for i := range rows {
-		own, row := first+i, (*[Width]float64)(unsafe.Pointer(at(a, i*lda)))
+		own, row := first+i, (*[Width]F)(unsafe.Pointer(at(a, i*lda)))
 		from, to := 0, own // beside the diagonal
 		if upper {
 			from, to = own+1, Width
 		}
-		partial := (*[partialSums]float64)(sums[i*partialSums:])
-		partial[own] = math.FMA(row[own], with[own], partial[own])
+		partial := (*[partialSums]F)(sums[i*partialSums:])
+		partial[own] = fused(row[own], with[own], partial[own])
 		for k := from; k < to; k++ {
-			partial[k] = math.FMA(row[k], with[k], partial[k])
-			square[k] = math.FMA(row[k], with[own], square[k])
+			partial[k] = fused(row[k], with[k], partial[k])
+			square[k] = fused(row[k], with[own], square[k])
 		}
 	}
 	for i := range rows {
-		square[first+i] += fold8((*[partialSums]float64)(sums[i*partialSums:]))
+		square[first+i] += foldPartial((*[partialSums]F)(sums[i*partialSums:]))
 	}
 }
 

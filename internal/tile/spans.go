@@ -110,10 +110,15 @@ func (s *Spans[F]) dot(r int, x []F) F {
 		c := first + k
 		sums[c%Width] = fused(v, x[c], sums[c%Width])
 	}
+	return foldPartial(&sums)
+}
+
+// foldPartial adds the partial sums of an inner product of several rows.
+func foldPartial[F Float](s *[Width]F) F {
 	if unsafe.Sizeof(F(0)) == 4 {
-		return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]))
+		return ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7]))
 	}
-	return ((sums[0] + sums[4]) + (sums[1] + sums[5])) + ((sums[2] + sums[6]) + (sums[3] + sums[7]))
+	return ((s[0] + s[4]) + (s[1] + s[5])) + ((s[2] + s[6]) + (s[3] + s[7]))
 }
 
 // add adds row r, times a number, to y.

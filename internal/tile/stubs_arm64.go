@@ -56,6 +56,9 @@ func rowDots_4_neon(sums, start, a *float64, lda, c int, x *float64, blocks int)
 func addDots_4_neon(sums, a *float64, lda int, x *float64, blocks int)
 
 //go:noescape
+func addDots32_4_neon(sums, a *float32, lda int, x *float32, blocks int)
+
+//go:noescape
 func rowDots_1_neon(start, a, x *float64, blocks int) float64
 
 //go:noescape

@@ -367,6 +367,18 @@ func symmetricRows_3_avx2(y *float64, a *float64, lda int, x *float64, beside in
 // symmetricRows_4_avx2 works like symmetricRowsGeneric for a part of the rows. Pointers are those of the square on the diagonal; the n entries beside it, n >= 0, begin beside entries further on. Part 4.
 func symmetricRows_4_avx2(y *float64, a *float64, lda int, x *float64, beside int, n int, index int)
 
+// symmetricRows32_1_avx2 works like symmetricRowsGeneric for a part of the rows. Pointers are those of the square on the diagonal; the n entries beside it, n >= 0, begin beside entries further on. Part 1.
+func symmetricRows32_1_avx2(y *float32, a *float32, lda int, x *float32, beside int, n int, index int)
+
+// symmetricRows32_2_avx2 works like symmetricRowsGeneric for a part of the rows. Pointers are those of the square on the diagonal; the n entries beside it, n >= 0, begin beside entries further on. Part 2.
+func symmetricRows32_2_avx2(y *float32, a *float32, lda int, x *float32, beside int, n int, index int)
+
+// symmetricRows32_3_avx2 works like symmetricRowsGeneric for a part of the rows. Pointers are those of the square on the diagonal; the n entries beside it, n >= 0, begin beside entries further on. Part 3.
+func symmetricRows32_3_avx2(y *float32, a *float32, lda int, x *float32, beside int, n int, index int)
+
+// symmetricRows32_4_avx2 works like symmetricRowsGeneric for a part of the rows. Pointers are those of the square on the diagonal; the n entries beside it, n >= 0, begin beside entries further on. Part 4.
+func symmetricRows32_4_avx2(y *float32, a *float32, lda int, x *float32, beside int, n int, index int)
+
 // reflect_1_avx2 works like reflectGeneric for 8 columns, m >= 1.
 func reflect_1_avx2(a *float64, col *float64, next *float64, ld int, w *float64, sums *float64, scale float64, m int, index int)
 

@@ -7,11 +7,6 @@ import (
 	"unsafe"
 )
 
-// fold8 adds the partial sums of an inner product.
-func fold8(s *[partialSums]float64) float64 {
-	return ((s[0] + s[4]) + (s[1] + s[5])) + ((s[2] + s[6]) + (s[3] + s[7]))
-}
-
 // fold4 adds the sums of four lanes.
 func fold4(s *[4]float64) float64 { return (s[0] + s[2]) + (s[1] + s[3]) }
 

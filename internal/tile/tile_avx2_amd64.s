@@ -17502,6 +17502,612 @@ blockDone:
 	VZEROUPPER
 	RET
 
+// func symmetricRows32_1_avx2(y *float32, a *float32, lda int, x *float32, beside int, n int, index int)
+// Requires: AVX, FMA3
+TEXT ·symmetricRows32_1_avx2(SB), NOSPLIT, $0-56
+	MOVQ         a+8(FP), AX
+	MOVQ         lda+16(FP), CX
+	SHLQ         $0x02, CX
+	LEAQ         (CX)(CX*2), DX
+	MOVQ         x+24(FP), BX
+	MOVQ         y+0(FP), SI
+	VBROADCASTSS (BX), Y0
+	VBROADCASTSS 4(BX), Y1
+	VBROADCASTSS 8(BX), Y2
+	VBROADCASTSS 12(BX), Y3
+	MOVQ         beside+32(FP), DI
+	SHLQ         $0x02, DI
+	ADDQ         DI, AX
+	ADDQ         DI, BX
+	ADDQ         DI, SI
+	VXORPD       Y4, Y4, Y4
+	VXORPD       Y5, Y5, Y5
+	VXORPD       Y6, Y6, Y6
+	VXORPD       Y7, Y7, Y7
+	MOVQ         n+40(FP), DI
+	ANDQ         $+7, DI
+	JZ           whole
+	LEAQ         tailMask<>+32(SB), R8
+	VMOVUPD      (R8)(DI*4), Y8
+	MOVQ         n+40(FP), DI
+	SUBQ         $+8, DI
+	SHLQ         $0x02, DI
+	ADDQ         DI, AX
+	ADDQ         DI, BX
+	ADDQ         DI, SI
+	CMPQ         n+40(FP), $+8
+	JLT          short
+	VMASKMOVPS   (BX), Y8, Y9
+	VMASKMOVPS   (SI), Y8, Y10
+	VMASKMOVPS   (AX), Y8, Y11
+	VFMADD231PS  Y11, Y9, Y4
+	VFMADD231PS  Y11, Y0, Y10
+	VMASKMOVPS   (AX)(CX*1), Y8, Y11
+	VFMADD231PS  Y11, Y9, Y5
+	VFMADD231PS  Y11, Y1, Y10
+	VMASKMOVPS   (AX)(CX*2), Y8, Y11
+	VFMADD231PS  Y11, Y9, Y6
+	VFMADD231PS  Y11, Y2, Y10
+	VMASKMOVPS   (AX)(DX*1), Y8, Y11
+	VFMADD231PS  Y11, Y9, Y7
+	VFMADD231PS  Y11, Y3, Y10
+	VMOVUPD      (SI), Y9
+	VBLENDVPS    Y8, Y10, Y9, Y9
+	VMOVUPD      Y9, (SI)
+	JMP          back
+
+short:
+	VMASKMOVPS  (BX), Y8, Y9
+	VMASKMOVPS  (SI), Y8, Y10
+	VMASKMOVPS  (AX), Y8, Y11
+	VFMADD231PS Y11, Y9, Y4
+	VFMADD231PS Y11, Y0, Y10
+	VMASKMOVPS  (AX)(CX*1), Y8, Y11
+	VFMADD231PS Y11, Y9, Y5
+	VFMADD231PS Y11, Y1, Y10
+	VMASKMOVPS  (AX)(CX*2), Y8, Y11
+	VFMADD231PS Y11, Y9, Y6
+	VFMADD231PS Y11, Y2, Y10
+	VMASKMOVPS  (AX)(DX*1), Y8, Y11
+	VFMADD231PS Y11, Y9, Y7
+	VFMADD231PS Y11, Y3, Y10
+	VMASKMOVPS  Y10, Y8, (SI)
+
+back:
+	SUBQ DI, AX
+	SUBQ DI, BX
+	SUBQ DI, SI
+
+whole:
+	MOVQ  n+40(FP), DI
+	SHRQ  $0x03, DI
+	TESTQ DI, DI
+	JZ    blockDone
+
+block:
+	VMOVUPS     (BX), Y8
+	VMOVUPS     (SI), Y9
+	VMOVUPS     (AX), Y10
+	VFMADD231PS Y10, Y8, Y4
+	VFMADD231PS Y10, Y0, Y9
+	VMOVUPS     (AX)(CX*1), Y10
+	VFMADD231PS Y10, Y8, Y5
+	VFMADD231PS Y10, Y1, Y9
+	VMOVUPS     (AX)(CX*2), Y10
+	VFMADD231PS Y10, Y8, Y6
+	VFMADD231PS Y10, Y2, Y9
+	VMOVUPS     (AX)(DX*1), Y10
+	VFMADD231PS Y10, Y8, Y7
+	VFMADD231PS Y10, Y3, Y9
+	VMOVUPS     Y9, (SI)
+	ADDQ        $+32, AX
+	ADDQ        $+32, BX
+	ADDQ        $+32, SI
+	DECQ        DI
+	JNZ         block
+
+blockDone:
+	MOVQ         a+8(FP), AX
+	MOVQ         x+24(FP), BX
+	MOVQ         y+0(FP), SI
+	VMOVUPD      (BX), Y0
+	VMOVUPD      (SI), Y1
+	VBROADCASTSS (BX), Y2
+	VMOVUPD      (AX), Y3
+	VFMADD231PS  Y3, Y0, Y4
+	VANDPD       tailMask<>+60(SB), Y3, Y3
+	VANDPD       tailMask<>+60(SB), Y2, Y2
+	VFMADD231PS  Y3, Y2, Y1
+	VBROADCASTSS 4(BX), Y2
+	VMOVUPD      (AX)(CX*1), Y3
+	VANDPD       tailMask<>+60(SB), Y3, Y8
+	VANDPD       tailMask<>+60(SB), Y0, Y9
+	VFMADD231PS  Y8, Y9, Y5
+	VANDPD       tailMask<>+56(SB), Y3, Y3
+	VANDPD       tailMask<>+56(SB), Y2, Y2
+	VFMADD231PS  Y3, Y2, Y1
+	VBROADCASTSS 8(BX), Y2
+	VMOVUPD      (AX)(CX*2), Y3
+	VANDPD       tailMask<>+56(SB), Y3, Y8
+	VANDPD       tailMask<>+56(SB), Y0, Y9
+	VFMADD231PS  Y8, Y9, Y6
+	VANDPD       tailMask<>+52(SB), Y3, Y3
+	VANDPD       tailMask<>+52(SB), Y2, Y2
+	VFMADD231PS  Y3, Y2, Y1
+	VBROADCASTSS 12(BX), Y2
+	VMOVUPD      (AX)(DX*1), Y3
+	VANDPD       tailMask<>+52(SB), Y3, Y8
+	VANDPD       tailMask<>+52(SB), Y0, Y0
+	VFMADD231PS  Y8, Y0, Y7
+	VANDPD       tailMask<>+48(SB), Y3, Y0
+	VANDPD       tailMask<>+48(SB), Y2, Y2
+	VFMADD231PS  Y0, Y2, Y1
+	VEXTRACTF128 $0x00, Y1, X0
+	VHADDPS      Y5, Y4, Y2
+	VHADDPS      Y7, Y6, Y3
+	VHADDPS      Y3, Y2, Y2
+	VEXTRACTF128 $0x01, Y2, X3
+	VADDPS       X2, X3, X3
+	VADDPS       X3, X0, X0
+	VINSERTF128  $0x00, X0, Y1, Y1
+	VMOVUPD      Y1, (SI)
+	VZEROUPPER
+	RET
+
+// func symmetricRows32_2_avx2(y *float32, a *float32, lda int, x *float32, beside int, n int, index int)
+// Requires: AVX, FMA3
+TEXT ·symmetricRows32_2_avx2(SB), NOSPLIT, $0-56
+	MOVQ         a+8(FP), AX
+	MOVQ         lda+16(FP), CX
+	SHLQ         $0x02, CX
+	LEAQ         (CX)(CX*2), DX
+	MOVQ         x+24(FP), BX
+	MOVQ         y+0(FP), SI
+	VBROADCASTSS (BX), Y0
+	VBROADCASTSS 4(BX), Y1
+	VBROADCASTSS 8(BX), Y2
+	VBROADCASTSS 12(BX), Y3
+	MOVQ         beside+32(FP), DI
+	SHLQ         $0x02, DI
+	ADDQ         DI, AX
+	ADDQ         DI, BX
+	ADDQ         DI, SI
+	VXORPD       Y4, Y4, Y4
+	VXORPD       Y5, Y5, Y5
+	VXORPD       Y6, Y6, Y6
+	VXORPD       Y7, Y7, Y7
+	MOVQ         n+40(FP), DI
+	ANDQ         $+7, DI
+	JZ           whole
+	LEAQ         tailMask<>+32(SB), R8
+	VMOVUPD      (R8)(DI*4), Y8
+	MOVQ         n+40(FP), DI
+	SUBQ         $+8, DI
+	SHLQ         $0x02, DI
+	ADDQ         DI, AX
+	ADDQ         DI, BX
+	ADDQ         DI, SI
+	CMPQ         n+40(FP), $+8
+	JLT          short
+	VMASKMOVPS   (BX), Y8, Y9
+	VMASKMOVPS   (SI), Y8, Y10
+	VMASKMOVPS   (AX), Y8, Y11
+	VFMADD231PS  Y11, Y9, Y4
+	VFMADD231PS  Y11, Y0, Y10
+	VMASKMOVPS   (AX)(CX*1), Y8, Y11
+	VFMADD231PS  Y11, Y9, Y5
+	VFMADD231PS  Y11, Y1, Y10
+	VMASKMOVPS   (AX)(CX*2), Y8, Y11
+	VFMADD231PS  Y11, Y9, Y6
+	VFMADD231PS  Y11, Y2, Y10
+	VMASKMOVPS   (AX)(DX*1), Y8, Y11
+	VFMADD231PS  Y11, Y9, Y7
+	VFMADD231PS  Y11, Y3, Y10
+	VMOVUPD      (SI), Y9
+	VBLENDVPS    Y8, Y10, Y9, Y9
+	VMOVUPD      Y9, (SI)
+	JMP          back
+
+short:
+	VMASKMOVPS  (BX), Y8, Y9
+	VMASKMOVPS  (SI), Y8, Y10
+	VMASKMOVPS  (AX), Y8, Y11
+	VFMADD231PS Y11, Y9, Y4
+	VFMADD231PS Y11, Y0, Y10
+	VMASKMOVPS  (AX)(CX*1), Y8, Y11
+	VFMADD231PS Y11, Y9, Y5
+	VFMADD231PS Y11, Y1, Y10
+	VMASKMOVPS  (AX)(CX*2), Y8, Y11
+	VFMADD231PS Y11, Y9, Y6
+	VFMADD231PS Y11, Y2, Y10
+	VMASKMOVPS  (AX)(DX*1), Y8, Y11
+	VFMADD231PS Y11, Y9, Y7
+	VFMADD231PS Y11, Y3, Y10
+	VMASKMOVPS  Y10, Y8, (SI)
+
+back:
+	SUBQ DI, AX
+	SUBQ DI, BX
+	SUBQ DI, SI
+
+whole:
+	MOVQ  n+40(FP), DI
+	SHRQ  $0x03, DI
+	TESTQ DI, DI
+	JZ    blockDone
+
+block:
+	VMOVUPS     (BX), Y8
+	VMOVUPS     (SI), Y9
+	VMOVUPS     (AX), Y10
+	VFMADD231PS Y10, Y8, Y4
+	VFMADD231PS Y10, Y0, Y9
+	VMOVUPS     (AX)(CX*1), Y10
+	VFMADD231PS Y10, Y8, Y5
+	VFMADD231PS Y10, Y1, Y9
+	VMOVUPS     (AX)(CX*2), Y10
+	VFMADD231PS Y10, Y8, Y6
+	VFMADD231PS Y10, Y2, Y9
+	VMOVUPS     (AX)(DX*1), Y10
+	VFMADD231PS Y10, Y8, Y7
+	VFMADD231PS Y10, Y3, Y9
+	VMOVUPS     Y9, (SI)
+	ADDQ        $+32, AX
+	ADDQ        $+32, BX
+	ADDQ        $+32, SI
+	DECQ        DI
+	JNZ         block
+
+blockDone:
+	MOVQ         a+8(FP), AX
+	MOVQ         x+24(FP), BX
+	MOVQ         y+0(FP), SI
+	VMOVUPD      (BX), Y0
+	VMOVUPD      (SI), Y1
+	VBROADCASTSS (BX), Y2
+	VMOVUPD      (AX), Y2
+	VANDPD       tailMask<>+28(SB), Y2, Y2
+	VANDPD       tailMask<>+28(SB), Y0, Y3
+	VFMADD231PS  Y2, Y3, Y4
+	VBROADCASTSS 4(BX), Y2
+	VMOVUPD      (AX)(CX*1), Y3
+	VANDPD       tailMask<>+24(SB), Y3, Y8
+	VANDPD       tailMask<>+24(SB), Y0, Y9
+	VFMADD231PS  Y8, Y9, Y5
+	VANDPD       tailMask<>+28(SB), Y3, Y3
+	VANDPD       tailMask<>+28(SB), Y2, Y2
+	VFMADD231PS  Y3, Y2, Y1
+	VBROADCASTSS 8(BX), Y2
+	VMOVUPD      (AX)(CX*2), Y3
+	VANDPD       tailMask<>+20(SB), Y3, Y8
+	VANDPD       tailMask<>+20(SB), Y0, Y9
+	VFMADD231PS  Y8, Y9, Y6
+	VANDPD       tailMask<>+24(SB), Y3, Y3
+	VANDPD       tailMask<>+24(SB), Y2, Y2
+	VFMADD231PS  Y3, Y2, Y1
+	VBROADCASTSS 12(BX), Y2
+	VMOVUPD      (AX)(DX*1), Y3
+	VANDPD       tailMask<>+16(SB), Y3, Y8
+	VANDPD       tailMask<>+16(SB), Y0, Y0
+	VFMADD231PS  Y8, Y0, Y7
+	VANDPD       tailMask<>+20(SB), Y3, Y0
+	VANDPD       tailMask<>+20(SB), Y2, Y2
+	VFMADD231PS  Y0, Y2, Y1
+	VEXTRACTF128 $0x00, Y1, X0
+	VHADDPS      Y5, Y4, Y2
+	VHADDPS      Y7, Y6, Y3
+	VHADDPS      Y3, Y2, Y2
+	VEXTRACTF128 $0x01, Y2, X3
+	VADDPS       X2, X3, X3
+	VADDPS       X3, X0, X0
+	VINSERTF128  $0x00, X0, Y1, Y1
+	VMOVUPD      Y1, (SI)
+	VZEROUPPER
+	RET
+
+// func symmetricRows32_3_avx2(y *float32, a *float32, lda int, x *float32, beside int, n int, index int)
+// Requires: AVX, FMA3
+TEXT ·symmetricRows32_3_avx2(SB), NOSPLIT, $0-56
+	MOVQ         a+8(FP), AX
+	MOVQ         lda+16(FP), CX
+	SHLQ         $0x02, CX
+	LEAQ         (CX)(CX*2), DX
+	MOVQ         x+24(FP), BX
+	MOVQ         y+0(FP), SI
+	VBROADCASTSS 16(BX), Y0
+	VBROADCASTSS 20(BX), Y1
+	VBROADCASTSS 24(BX), Y2
+	VBROADCASTSS 28(BX), Y3
+	MOVQ         beside+32(FP), DI
+	SHLQ         $0x02, DI
+	ADDQ         DI, AX
+	ADDQ         DI, BX
+	ADDQ         DI, SI
+	VXORPD       Y4, Y4, Y4
+	VXORPD       Y5, Y5, Y5
+	VXORPD       Y6, Y6, Y6
+	VXORPD       Y7, Y7, Y7
+	MOVQ         n+40(FP), DI
+	ANDQ         $+7, DI
+	JZ           whole
+	LEAQ         tailMask<>+32(SB), R8
+	VMOVUPD      (R8)(DI*4), Y8
+	MOVQ         n+40(FP), DI
+	SUBQ         $+8, DI
+	SHLQ         $0x02, DI
+	ADDQ         DI, AX
+	ADDQ         DI, BX
+	ADDQ         DI, SI
+	CMPQ         n+40(FP), $+8
+	JLT          short
+	VMASKMOVPS   (BX), Y8, Y9
+	VMASKMOVPS   (SI), Y8, Y10
+	VMASKMOVPS   (AX), Y8, Y11
+	VFMADD231PS  Y11, Y9, Y4
+	VFMADD231PS  Y11, Y0, Y10
+	VMASKMOVPS   (AX)(CX*1), Y8, Y11
+	VFMADD231PS  Y11, Y9, Y5
+	VFMADD231PS  Y11, Y1, Y10
+	VMASKMOVPS   (AX)(CX*2), Y8, Y11
+	VFMADD231PS  Y11, Y9, Y6
+	VFMADD231PS  Y11, Y2, Y10
+	VMASKMOVPS   (AX)(DX*1), Y8, Y11
+	VFMADD231PS  Y11, Y9, Y7
+	VFMADD231PS  Y11, Y3, Y10
+	VMOVUPD      (SI), Y9
+	VBLENDVPS    Y8, Y10, Y9, Y9
+	VMOVUPD      Y9, (SI)
+	JMP          back
+
+short:
+	VMASKMOVPS  (BX), Y8, Y9
+	VMASKMOVPS  (SI), Y8, Y10
+	VMASKMOVPS  (AX), Y8, Y11
+	VFMADD231PS Y11, Y9, Y4
+	VFMADD231PS Y11, Y0, Y10
+	VMASKMOVPS  (AX)(CX*1), Y8, Y11
+	VFMADD231PS Y11, Y9, Y5
+	VFMADD231PS Y11, Y1, Y10
+	VMASKMOVPS  (AX)(CX*2), Y8, Y11
+	VFMADD231PS Y11, Y9, Y6
+	VFMADD231PS Y11, Y2, Y10
+	VMASKMOVPS  (AX)(DX*1), Y8, Y11
+	VFMADD231PS Y11, Y9, Y7
+	VFMADD231PS Y11, Y3, Y10
+	VMASKMOVPS  Y10, Y8, (SI)
+
+back:
+	SUBQ DI, AX
+	SUBQ DI, BX
+	SUBQ DI, SI
+
+whole:
+	MOVQ  n+40(FP), DI
+	SHRQ  $0x03, DI
+	TESTQ DI, DI
+	JZ    blockDone
+
+block:
+	VMOVUPS     (BX), Y8
+	VMOVUPS     (SI), Y9
+	VMOVUPS     (AX), Y10
+	VFMADD231PS Y10, Y8, Y4
+	VFMADD231PS Y10, Y0, Y9
+	VMOVUPS     (AX)(CX*1), Y10
+	VFMADD231PS Y10, Y8, Y5
+	VFMADD231PS Y10, Y1, Y9
+	VMOVUPS     (AX)(CX*2), Y10
+	VFMADD231PS Y10, Y8, Y6
+	VFMADD231PS Y10, Y2, Y9
+	VMOVUPS     (AX)(DX*1), Y10
+	VFMADD231PS Y10, Y8, Y7
+	VFMADD231PS Y10, Y3, Y9
+	VMOVUPS     Y9, (SI)
+	ADDQ        $+32, AX
+	ADDQ        $+32, BX
+	ADDQ        $+32, SI
+	DECQ        DI
+	JNZ         block
+
+blockDone:
+	MOVQ         a+8(FP), AX
+	MOVQ         x+24(FP), BX
+	MOVQ         y+0(FP), SI
+	VMOVUPD      (BX), Y0
+	VMOVUPD      (SI), Y1
+	VBROADCASTSS 16(BX), Y2
+	VMOVUPD      (AX), Y3
+	VANDPD       tailMask<>+48(SB), Y3, Y8
+	VANDPD       tailMask<>+48(SB), Y0, Y9
+	VFMADD231PS  Y8, Y9, Y4
+	VANDPD       tailMask<>+44(SB), Y3, Y3
+	VANDPD       tailMask<>+44(SB), Y2, Y2
+	VFMADD231PS  Y3, Y2, Y1
+	VBROADCASTSS 20(BX), Y2
+	VMOVUPD      (AX)(CX*1), Y3
+	VANDPD       tailMask<>+44(SB), Y3, Y8
+	VANDPD       tailMask<>+44(SB), Y0, Y9
+	VFMADD231PS  Y8, Y9, Y5
+	VANDPD       tailMask<>+40(SB), Y3, Y3
+	VANDPD       tailMask<>+40(SB), Y2, Y2
+	VFMADD231PS  Y3, Y2, Y1
+	VBROADCASTSS 24(BX), Y2
+	VMOVUPD      (AX)(CX*2), Y3
+	VANDPD       tailMask<>+40(SB), Y3, Y8
+	VANDPD       tailMask<>+40(SB), Y0, Y9
+	VFMADD231PS  Y8, Y9, Y6
+	VANDPD       tailMask<>+36(SB), Y3, Y3
+	VANDPD       tailMask<>+36(SB), Y2, Y2
+	VFMADD231PS  Y3, Y2, Y1
+	VBROADCASTSS 28(BX), Y2
+	VMOVUPD      (AX)(DX*1), Y2
+	VANDPD       tailMask<>+36(SB), Y2, Y2
+	VANDPD       tailMask<>+36(SB), Y0, Y0
+	VFMADD231PS  Y2, Y0, Y7
+	VEXTRACTF128 $0x01, Y1, X0
+	VHADDPS      Y5, Y4, Y2
+	VHADDPS      Y7, Y6, Y3
+	VHADDPS      Y3, Y2, Y2
+	VEXTRACTF128 $0x01, Y2, X3
+	VADDPS       X2, X3, X3
+	VADDPS       X3, X0, X0
+	VINSERTF128  $0x01, X0, Y1, Y1
+	VMOVUPD      Y1, (SI)
+	VZEROUPPER
+	RET
+
+// func symmetricRows32_4_avx2(y *float32, a *float32, lda int, x *float32, beside int, n int, index int)
+// Requires: AVX, FMA3
+TEXT ·symmetricRows32_4_avx2(SB), NOSPLIT, $0-56
+	MOVQ         a+8(FP), AX
+	MOVQ         lda+16(FP), CX
+	SHLQ         $0x02, CX
+	LEAQ         (CX)(CX*2), DX
+	MOVQ         x+24(FP), BX
+	MOVQ         y+0(FP), SI
+	VBROADCASTSS 16(BX), Y0
+	VBROADCASTSS 20(BX), Y1
+	VBROADCASTSS 24(BX), Y2
+	VBROADCASTSS 28(BX), Y3
+	MOVQ         beside+32(FP), DI
+	SHLQ         $0x02, DI
+	ADDQ         DI, AX
+	ADDQ         DI, BX
+	ADDQ         DI, SI
+	VXORPD       Y4, Y4, Y4
+	VXORPD       Y5, Y5, Y5
+	VXORPD       Y6, Y6, Y6
+	VXORPD       Y7, Y7, Y7
+	MOVQ         n+40(FP), DI
+	ANDQ         $+7, DI
+	JZ           whole
+	LEAQ         tailMask<>+32(SB), R8
+	VMOVUPD      (R8)(DI*4), Y8
+	MOVQ         n+40(FP), DI
+	SUBQ         $+8, DI
+	SHLQ         $0x02, DI
+	ADDQ         DI, AX
+	ADDQ         DI, BX
+	ADDQ         DI, SI
+	CMPQ         n+40(FP), $+8
+	JLT          short
+	VMASKMOVPS   (BX), Y8, Y9
+	VMASKMOVPS   (SI), Y8, Y10
+	VMASKMOVPS   (AX), Y8, Y11
+	VFMADD231PS  Y11, Y9, Y4
+	VFMADD231PS  Y11, Y0, Y10
+	VMASKMOVPS   (AX)(CX*1), Y8, Y11
+	VFMADD231PS  Y11, Y9, Y5
+	VFMADD231PS  Y11, Y1, Y10
+	VMASKMOVPS   (AX)(CX*2), Y8, Y11
+	VFMADD231PS  Y11, Y9, Y6
+	VFMADD231PS  Y11, Y2, Y10
+	VMASKMOVPS   (AX)(DX*1), Y8, Y11
+	VFMADD231PS  Y11, Y9, Y7
+	VFMADD231PS  Y11, Y3, Y10
+	VMOVUPD      (SI), Y9
+	VBLENDVPS    Y8, Y10, Y9, Y9
+	VMOVUPD      Y9, (SI)
+	JMP          back
+
+short:
+	VMASKMOVPS  (BX), Y8, Y9
+	VMASKMOVPS  (SI), Y8, Y10
+	VMASKMOVPS  (AX), Y8, Y11
+	VFMADD231PS Y11, Y9, Y4
+	VFMADD231PS Y11, Y0, Y10
+	VMASKMOVPS  (AX)(CX*1), Y8, Y11
+	VFMADD231PS Y11, Y9, Y5
+	VFMADD231PS Y11, Y1, Y10
+	VMASKMOVPS  (AX)(CX*2), Y8, Y11
+	VFMADD231PS Y11, Y9, Y6
+	VFMADD231PS Y11, Y2, Y10
+	VMASKMOVPS  (AX)(DX*1), Y8, Y11
+	VFMADD231PS Y11, Y9, Y7
+	VFMADD231PS Y11, Y3, Y10
+	VMASKMOVPS  Y10, Y8, (SI)
+
+back:
+	SUBQ DI, AX
+	SUBQ DI, BX
+	SUBQ DI, SI
+
+whole:
+	MOVQ  n+40(FP), DI
+	SHRQ  $0x03, DI
+	TESTQ DI, DI
+	JZ    blockDone
+
+block:
+	VMOVUPS     (BX), Y8
+	VMOVUPS     (SI), Y9
+	VMOVUPS     (AX), Y10
+	VFMADD231PS Y10, Y8, Y4
+	VFMADD231PS Y10, Y0, Y9
+	VMOVUPS     (AX)(CX*1), Y10
+	VFMADD231PS Y10, Y8, Y5
+	VFMADD231PS Y10, Y1, Y9
+	VMOVUPS     (AX)(CX*2), Y10
+	VFMADD231PS Y10, Y8, Y6
+	VFMADD231PS Y10, Y2, Y9
+	VMOVUPS     (AX)(DX*1), Y10
+	VFMADD231PS Y10, Y8, Y7
+	VFMADD231PS Y10, Y3, Y9
+	VMOVUPS     Y9, (SI)
+	ADDQ        $+32, AX
+	ADDQ        $+32, BX
+	ADDQ        $+32, SI
+	DECQ        DI
+	JNZ         block
+
+blockDone:
+	MOVQ         a+8(FP), AX
+	MOVQ         x+24(FP), BX
+	MOVQ         y+0(FP), SI
+	VMOVUPD      (BX), Y0
+	VMOVUPD      (SI), Y1
+	VBROADCASTSS 16(BX), Y2
+	VMOVUPD      (AX), Y3
+	VANDPD       tailMask<>+12(SB), Y3, Y8
+	VANDPD       tailMask<>+12(SB), Y0, Y9
+	VFMADD231PS  Y8, Y9, Y4
+	VANDPD       tailMask<>+16(SB), Y3, Y3
+	VANDPD       tailMask<>+16(SB), Y2, Y2
+	VFMADD231PS  Y3, Y2, Y1
+	VBROADCASTSS 20(BX), Y2
+	VMOVUPD      (AX)(CX*1), Y3
+	VANDPD       tailMask<>+8(SB), Y3, Y8
+	VANDPD       tailMask<>+8(SB), Y0, Y9
+	VFMADD231PS  Y8, Y9, Y5
+	VANDPD       tailMask<>+12(SB), Y3, Y3
+	VANDPD       tailMask<>+12(SB), Y2, Y2
+	VFMADD231PS  Y3, Y2, Y1
+	VBROADCASTSS 24(BX), Y2
+	VMOVUPD      (AX)(CX*2), Y3
+	VANDPD       tailMask<>+4(SB), Y3, Y8
+	VANDPD       tailMask<>+4(SB), Y0, Y9
+	VFMADD231PS  Y8, Y9, Y6
+	VANDPD       tailMask<>+8(SB), Y3, Y3
+	VANDPD       tailMask<>+8(SB), Y2, Y2
+	VFMADD231PS  Y3, Y2, Y1
+	VBROADCASTSS 28(BX), Y2
+	VMOVUPD      (AX)(DX*1), Y3
+	VFMADD231PS  Y3, Y0, Y7
+	VANDPD       tailMask<>+4(SB), Y3, Y0
+	VANDPD       tailMask<>+4(SB), Y2, Y2
+	VFMADD231PS  Y0, Y2, Y1
+	VEXTRACTF128 $0x01, Y1, X0
+	VHADDPS      Y5, Y4, Y2
+	VHADDPS      Y7, Y6, Y3
+	VHADDPS      Y3, Y2, Y2
+	VEXTRACTF128 $0x01, Y2, X3
+	VADDPS       X2, X3, X3
+	VADDPS       X3, X0, X0
+	VINSERTF128  $0x01, X0, Y1, Y1
+	VMOVUPD      Y1, (SI)
+	VZEROUPPER
+	RET
+
 // func reflect_1_avx2(a *float64, col *float64, next *float64, ld int, w *float64, sums *float64, scale float64, m int, index int)
 // Requires: AVX, FMA3
 TEXT ·reflect_1_avx2(SB), NOSPLIT, $0-72

@@ -144,7 +144,7 @@ func dotRows[F Float](m, left int) int {
 
 // SymmetricRows adds the products of Width rows of a symmetric n x n matrix, from row first on, and a vector
 // to y; see symmetricRowsGeneric.
-func SymmetricRows(y, a []float64, lda int, x []float64, upper bool, first, n int) {
+func SymmetricRows[F Float](y, a []F, lda int, x []F, upper bool, first, n int) {
 	raceSymmetric(a, lda, upper, first, n)
 	raceRead(x, 1, n, 0)
 	raceWrite(y, 1, n, 0)
@@ -158,19 +158,27 @@ func SymmetricRows(y, a []float64, lda int, x []float64, upper bool, first, n in
 	if !upper {
 		index, beside, others = 2, -first, first
 	}
-	halves := Width / tiles.lanes
+	rows := tiles.lanes // of a tile
+	if of[F](0) == singles {
+		rows = symmetricRows32
+	}
+	halves := Width / rows
 	for i := range halves {
 		half := i
 		if !upper { // the second half of the rows first
 			half = halves - 1 - i
 		}
-		row := first + half*tiles.lanes
-		symmetricRowsTile(&y[first], &a[row*lda+first], lda, &x[first], beside, others, index+2*half)
+		row := unsafe.Pointer(&a[(first+half*rows)*lda+first])
+		to, with := unsafe.Pointer(&y[first]), unsafe.Pointer(&x[first])
+		symmetricRowsTile(to, row, lda, with, beside, others, of[F](index+2*half))
 	}
 }
 
+// symmetricRows32 is the number of rows of a tile of SymmetricRows in float32, on all tiers.
+const symmetricRows32 = 4
+
 // raceSymmetric reports the entries of rows of a symmetric matrix that are read to the race detector.
-func raceSymmetric(a []float64, lda int, upper bool, first, n int) {
+func raceSymmetric[F Float](a []F, lda int, upper bool, first, n int) {
 	if !Race {
 		return
 	}

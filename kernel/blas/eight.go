@@ -115,27 +115,3 @@ func (s *eight[F]) addCorner(sums unsafe.Pointer) {
 	row = unsafe.Add(row, down)
 	*sum(6) += F(entry(6) * x6)
 }
-
-// addSymmetricEight adds the product of a symmetric matrix of order 8 and x to sums. One triangle of the
-// matrix begins at a: entry (i, j) with j <= i is i down and j across, in bytes.
-func addSymmetricEight[F tile.Float](sums, x []F, a unsafe.Pointer, down, across int) {
-	v, to := (*[together]F)(x), (*[together]F)(sums)
-	x0, x1, x2, x3, x4, x5, x6, x7 := v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7]
-	e := func(i, j int) F { return *(*F)(unsafe.Add(a, i*down+j*across)) }
-	to[0] += F(e(0, 0)*x0) + F(e(1, 0)*x1) + F(e(2, 0)*x2) + F(e(3, 0)*x3) +
-		F(e(4, 0)*x4) + F(e(5, 0)*x5) + F(e(6, 0)*x6) + F(e(7, 0)*x7)
-	to[1] += F(e(1, 0)*x0) + F(e(1, 1)*x1) + F(e(2, 1)*x2) + F(e(3, 1)*x3) +
-		F(e(4, 1)*x4) + F(e(5, 1)*x5) + F(e(6, 1)*x6) + F(e(7, 1)*x7)
-	to[2] += F(e(2, 0)*x0) + F(e(2, 1)*x1) + F(e(2, 2)*x2) + F(e(3, 2)*x3) +
-		F(e(4, 2)*x4) + F(e(5, 2)*x5) + F(e(6, 2)*x6) + F(e(7, 2)*x7)
-	to[3] += F(e(3, 0)*x0) + F(e(3, 1)*x1) + F(e(3, 2)*x2) + F(e(3, 3)*x3) +
-		F(e(4, 3)*x4) + F(e(5, 3)*x5) + F(e(6, 3)*x6) + F(e(7, 3)*x7)
-	to[4] += F(e(4, 0)*x0) + F(e(4, 1)*x1) + F(e(4, 2)*x2) + F(e(4, 3)*x3) +
-		F(e(4, 4)*x4) + F(e(5, 4)*x5) + F(e(6, 4)*x6) + F(e(7, 4)*x7)
-	to[5] += F(e(5, 0)*x0) + F(e(5, 1)*x1) + F(e(5, 2)*x2) + F(e(5, 3)*x3) +
-		F(e(5, 4)*x4) + F(e(5, 5)*x5) + F(e(6, 5)*x6) + F(e(7, 5)*x7)
-	to[6] += F(e(6, 0)*x0) + F(e(6, 1)*x1) + F(e(6, 2)*x2) + F(e(6, 3)*x3) +
-		F(e(6, 4)*x4) + F(e(6, 5)*x5) + F(e(6, 6)*x6) + F(e(7, 6)*x7)
-	to[7] += F(e(7, 0)*x0) + F(e(7, 1)*x1) + F(e(7, 2)*x2) + F(e(7, 3)*x3) +
-		F(e(7, 4)*x4) + F(e(7, 5)*x5) + F(e(7, 6)*x6) + F(e(7, 7)*x7)
-}

@@ -1,8 +1,6 @@
 package blas
 
 import (
-	"unsafe"
-
 	"github.com/difalt/difalt/internal/tile"
 	"gonum.org/v1/gonum/blas"
 )
@@ -197,19 +195,14 @@ func (v *symmetricVector[F]) cut(i, parts int) int {
 func (v *symmetricVector[F]) add(sums []F, lo, hi int) {
 	row := lo
 	for ; row+tile.Width <= hi; row += tile.Width {
-		if kind[F]() == 0 {
-			y, a, x := as[float64](sums), as[float64](v.a), as[float64](v.x)
-			tile.SymmetricRows(y, a, v.lda, x, v.ul == blas.Upper, row, v.n)
-		} else {
-			v.addRows(sums, row, tile.Width)
-		}
+		tile.SymmetricRows(sums, v.a, v.lda, v.x, v.ul == blas.Upper, row, v.n)
 	}
 	if row < hi {
 		v.addRows(sums, row, hi-row)
 	}
 }
 
-// addRows is tile.SymmetricRows in float32, or for the last rows, fewer than tile.Width.
+// addRows is tile.SymmetricRows for the last rows, fewer than tile.Width.
 func (v *symmetricVector[F]) addRows(sums []F, row, rows int) {
 	v.addCorner(sums[row:], row, rows)
 	first, last := 0, row // the columns beside the square on the diagonal
@@ -231,14 +224,6 @@ func (v *symmetricVector[F]) addRows(sums []F, row, rows int) {
 // addCorner adds the products of a square on the diagonal.
 func (v *symmetricVector[F]) addCorner(sums []F, row, rows int) {
 	x, a := v.x[row:][:rows], v.a[row*(v.lda+1):]
-	if rows == together {
-		down, across, size := v.lda, 1, int(unsafe.Sizeof(F(0)))
-		if v.ul == blas.Upper {
-			down, across = 1, v.lda
-		}
-		addSymmetricEight(sums, x, unsafe.Pointer(&a[0]), down*size, across*size)
-		return
-	}
 	for i := range rows {
 		from, end := 0, i
 		if v.ul == blas.Upper {

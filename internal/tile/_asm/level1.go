@@ -161,7 +161,7 @@ func innerProduct(t isa, x *number, name, kind string) {
 		registers = t.dotRegisters()
 	}
 	acc := t.zeros(dotUnroll * registers)
-	dotLoop(t, x, dotUnroll, []reg.GPVirtual{of, with}, func(io access, k, disp int) {
+	dotLoop(t, x, dotUnroll, false, []reg.GPVirtual{of, with}, func(io access, k, disp int) {
 		x.fma(io.operand(Mem{Base: of, Disp: disp}), io.load(Mem{Base: with, Disp: disp}), acc[k])
 	})
 	addUnrolled(x, acc, dotUnroll)

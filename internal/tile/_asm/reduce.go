@@ -102,12 +102,7 @@ func (r reducer) store32(v []vector, to reg.GPVirtual) {
 	}
 	for i := 0; i < len(v); i += 4 {
 		four := v[i:min(i+4, len(v))]
-		low, high, sum := YMM(), YMM(), XMM()
-		VHADDPS(four[1%len(four)], four[0], low)
-		VHADDPS(four[3%len(four)], four[2%len(four)], high)
-		VHADDPS(high, low, low)
-		VEXTRACTF128(U8(1), low, sum)
-		VADDPS(low.AsX(), sum, sum)
+		sum := r.four32(four)
 		switch at := (Mem{Base: to, Disp: 4 * i}); len(four) {
 		case 4:
 			VMOVUPS(sum, at)
@@ -115,6 +110,17 @@ func (r reducer) store32(v []vector, to reg.GPVirtual) {
 			VMOVSD(sum, at)
 		}
 	}
+}
+
+// four32 returns the sums of store32 of 4 or 2 accumulators.
+func (r reducer) four32(v []vector) reg.Register {
+	low, high, sum := YMM(), YMM(), XMM()
+	VHADDPS(v[1%len(v)], v[0], low)
+	VHADDPS(v[3%len(v)], v[2%len(v)], high)
+	VHADDPS(high, low, low)
+	VEXTRACTF128(U8(1), low, sum)
+	VADDPS(low.AsX(), sum, sum)
+	return sum
 }
 
 // sum32 returns the sum of store32 of one accumulator.

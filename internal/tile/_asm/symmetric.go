@@ -9,28 +9,28 @@ import (
 )
 
 // A symmetricTile multiplies some of eight rows of a symmetric matrix by a vector: as many rows as a vector
-// has lanes. Beside the square on the diagonal every entry counts twice, for its row and for its mirror
-// image; of the square itself only one triangle is there.
+// has lanes of float64. Beside the square on the diagonal every entry counts twice, for its row and for its
+// mirror image; of the square itself only one triangle is there.
 //
 // All tiers add in one order: of the upper triangle the rows from the first one on, of the lower triangle
 // rows 4 to 7 before rows 0 to 3. So a row's own product is the last term of its sum in rows of either half.
 type symmetricTile struct {
-	t      isa
-	upper  bool
-	order  []int // of the rows in the tile, counted from first on
-	first  int   // of the eight rows
-	a      rows
-	x, y   reg.GPVirtual
-	sums   [][]vector // of the rows, by registers of dotLanes
-	entire access
+	t     isa
+	of    *number
+	upper bool
+	order []int // of the rows in the tile, counted from first on
+	first int   // of the eight rows
+	a     rows
+	x, y  reg.GPVirtual
+	sums  [][]vector // of the rows, by registers of dotLanes
 }
 
 // symmetricRows emits the tiles, two for each half of eight rows: of the upper triangle with an odd index, of
-// the lower triangle with an even one.
-func symmetricRows(t isa) {
+// the lower triangle with an even one. AVX-512 uses those of AVX2 for float32.
+func symmetricRows(t isa, of *number) {
 	for half := range dotLanes / t.lanes {
 		for lower := range 2 {
-			s := symmetricTile{t: t, upper: lower == 0, first: half * t.lanes, entire: double.whole(t)}
+			s := symmetricTile{t: t, of: of, upper: lower == 0, first: half * t.lanes}
 			for i := range t.lanes {
 				s.order = append(s.order, i)
 			}
@@ -40,35 +40,41 @@ func symmetricRows(t isa) {
 			s.emit(1 + lower + 2*half)
 		}
 	}
+	if !t.evex && of == double {
+		symmetricRows(t, single)
+	}
 }
+
+// registers returns how many registers hold the eight columns of the square.
+func (s *symmetricTile) registers() int { return dotLanes / s.of.lanes(s.t) }
 
 // emit emits a tile.
 func (s *symmetricTile) emit(index int) {
-	t := s.t
-	vectorText(t, double, "symmetricRows", index, "y, a *float64, lda int, x *float64, beside, n int",
+	t, of := s.t, s.of
+	vectorText(t, of, "symmetricRows", index, "y, a *F, lda int, x *F, beside, n int",
 		"works like symmetricRowsGeneric for a part of the rows. Pointers are those of the square on the diagonal; "+
 			"the n entries beside it, n >= 0, begin beside entries further on. Part %d.")
-	s.a = newRows(param("a"), bytesParam("lda", 8), t.lanes)
+	s.a = newRows(param("a"), bytesParam("lda", of.size), t.lanes)
 	s.x, s.y = param("x"), param("y")
-	b := make([]vector, t.lanes)
+	b := t.vecs(t.lanes)
 	for i := range b {
-		b[i] = t.broadcast(Mem{Base: s.x, Disp: 8 * (s.first + i)})
+		of.broadcast(Mem{Base: s.x, Disp: of.size * (s.first + i)}, b[i])
 	}
-	beside := bytesParam("beside", 8)
+	beside := bytesParam("beside", of.size)
 	for _, p := range []reg.GPVirtual{s.a.base, s.x, s.y} {
 		ADDQ(beside, p)
 	}
-	registers := t.dotRegisters()
 	s.sums = make([][]vector, t.lanes)
 	for i := range s.sums {
-		s.sums[i] = t.zeros(registers)
+		s.sums[i] = t.zeros(s.registers())
 	}
-	eachLanes(t, 1, false, []reg.GPVirtual{s.a.base, s.x, s.y}, func(io access, k, disp int) {
+	blends := of == single // of float64 no register is left for masks
+	dotLoop(t, of, 1, blends, []reg.GPVirtual{s.a.base, s.x, s.y}, func(io access, k, disp int) {
 		v, sum := io.load(Mem{Base: s.x, Disp: disp}), io.load(Mem{Base: s.y, Disp: disp})
 		for _, i := range s.order {
 			row := io.load(s.a.at(i, disp))
-			VFMADD231PD(row, v, s.sums[i][k])
-			VFMADD231PD(row, b[i], sum)
+			of.fma(row, v, s.sums[i][k])
+			of.fma(row, b[i], sum)
 		}
 		io.store(sum, Mem{Base: s.y, Disp: disp})
 	})
@@ -118,33 +124,47 @@ func (s *symmetricTile) prefetchNext() {
 
 // square adds the products of the square on the diagonal, and then those of the rows to their entries of y.
 func (s *symmetricTile) square() {
-	t, registers := s.t, s.t.dotRegisters()
+	t, of, registers := s.t, s.of, s.registers()
 	xs, ys := make([]vector, registers), make([]vector, registers)
 	for k := range registers {
 		xs[k], ys[k] = t.load(Mem{Base: s.x, Disp: k * t.bytes()}), t.load(Mem{Base: s.y, Disp: k * t.bytes()})
 	}
 	for _, i := range s.order {
-		b := t.broadcast(Mem{Base: s.x, Disp: 8 * (s.first + i)})
+		b := t.vec()
+		of.broadcast(Mem{Base: s.x, Disp: of.size * (s.first + i)}, b)
 		for k := range registers {
 			s.squareRow(i, k, b, xs[k], ys[k])
 		}
 	}
-	var sums []vector
-	for _, of := range s.sums {
-		sums = append(sums, addRegisters(of, 1)...)
-	}
-	own := s.first / t.lanes
-	VADDPD(t.newReducer().dotSums(sums), ys[own], ys[own])
+	s.addOwn(ys)
 	for k, v := range ys {
 		VMOVUPD(v, Mem{Base: s.y, Disp: k * t.bytes()})
 	}
 }
 
-// squareRow adds the products of row i of the square in lanes k*t.lanes and further.
+// addOwn adds the sums of the rows to their entries of y.
+func (s *symmetricTile) addOwn(ys []vector) {
+	var sums []vector
+	for _, of := range s.sums {
+		sums = append(sums, addRegisters(of, 1)...)
+	}
+	r := s.t.newReducer()
+	if s.of == double {
+		own := ys[s.first/s.t.lanes]
+		VADDPD(r.dotSums(sums), own, own)
+		return
+	}
+	half, own := U8(s.first/s.t.lanes), XMM()
+	VEXTRACTF128(half, ys[0], own)
+	VADDPS(r.four32(sums), own, own)
+	VINSERTF128(half, own, ys[0], ys[0])
+}
+
+// squareRow adds the products of row i of the square in the lanes of register k.
 func (s *symmetricTile) squareRow(i, k int, b, x, y vector) {
 	var stored, mirrored []bool // lanes of the triangle, and those without the diagonal
-	for lane := range s.t.lanes {
-		row, column := s.first+i, k*s.t.lanes+lane
+	for lane := range s.of.lanes(s.t) {
+		row, column := s.first+i, k*s.of.lanes(s.t)+lane
 		inside := column > row
 		if !s.upper {
 			inside = column < row
@@ -165,7 +185,7 @@ func (s *symmetricTile) addLanes(lanes []bool, v, w, sum vector) {
 	switch {
 	case !slices.Contains(lanes, true):
 	case !slices.Contains(lanes, false):
-		VFMADD231PD(v, w, sum)
+		s.of.fma(v, w, sum)
 	case s.t.evex:
 		bits := uint32(0)
 		for l, is := range lanes {
@@ -179,14 +199,14 @@ func (s *symmetricTile) addLanes(lanes []bool, v, w, sum vector) {
 		VFMADD231PD(v, w, k, sum)
 	default: // zeros in both factors, since zero by NaN or infinity is NaN
 		at := slices.Index(lanes, false) // of the ones, zeros and ones of the table
-		from := 4 - at
+		from := len(lanes) - at
 		if !lanes[0] {
-			from = 8 - slices.Index(lanes, true)
+			from = 2*len(lanes) - slices.Index(lanes, true)
 		}
-		mask := maskTable.Offset(8 * from)
+		mask := maskTable.Offset(s.of.size * from)
 		first, second := s.t.vec(), s.t.vec()
 		VANDPD(mask, v, first)
 		VANDPD(mask, w, second)
-		VFMADD231PD(first, second, sum)
+		s.of.fma(first, second, sum)
 	}
 }

@@ -80,7 +80,7 @@ func vectors(t isa) {
 		absolutes(t, double)
 		absolutes(t, single)
 	}
-	symmetricRows(t)
+	symmetricRows(t, double)
 	for groups := 1; groups <= 4; groups++ {
 		reflect(t, groups)
 	}
@@ -106,7 +106,7 @@ func rowDots(t isa, x *number, m int) {
 	acc := t.zeros(unroll * registers * m)
 	pointers := []reg.GPVirtual{a.base, with}
 	var v [8]vector // of x
-	dotLoop(t, x, unroll, pointers, func(io access, k, disp int) {
+	dotLoop(t, x, unroll, false, pointers, func(io access, k, disp int) {
 		v[k] = io.load(Mem{Base: with, Disp: disp})
 		for i := range m {
 			x.fma(io.operand(a.at(i, disp)), v[k], acc[k*m+i])
@@ -124,11 +124,13 @@ func rowDots(t isa, x *number, m int) {
 }
 
 // dotLoop emits the loop of inner products, whose partial sums are the same on all tiers.
-func dotLoop(t isa, x *number, unroll int, pointers []reg.GPVirtual, add func(io access, k, disp int)) {
+func dotLoop(
+	t isa, x *number, unroll int, stores bool, pointers []reg.GPVirtual, add func(io access, k, disp int),
+) {
 	if x == double {
-		eachLanes(t, unroll, false, pointers, add)
+		eachLanes(t, unroll, stores, pointers, add)
 	} else {
-		eachVector(t, x, unroll, false, pointers, add)
+		eachVector(t, x, unroll, stores, pointers, add)
 	}
 }
 
