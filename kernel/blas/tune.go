@@ -346,26 +346,22 @@ type tuning struct {
 	products, passes sharing
 	// vectorBytes is the size of a vector of the tier.
 	vectorBytes int
-	// secondLevel is the size of the second-level cache of a core in bytes, and thirdLevel that of the
-	// third-level cache, 0 or less if it is unknown.
-	secondLevel, thirdLevel int
+	// secondLevel is the size of the second-level cache of a core in bytes.
+	secondLevel int
 }
 
 // outerCaches and complexOuterCaches are how many times the second-level cache a matrix has at least that
-// changes row by row. RankOne 600 to 2000, Zgeru 300 to 600.
-const outerCaches, complexOuterCaches = 6, 3
+// changes row by row. RankOne 600 to 3000, Zgeru 300 to 1500.
+const outerCaches, complexOuterCaches = 14, 3
 
 // oneStream reports whether the rows of a matrix of some bytes are changed one after the other, not some
-// together: a matrix of more than some second-level caches comes and goes faster as one stream, but from
-// memory as several.
-func (u *tuning) oneStream(caches, bytes int) bool {
-	return bytes > caches*u.secondLevel && bytes <= u.thirdLevel
-}
+// together: a matrix of more than some second-level caches comes and goes faster as one stream.
+func (u *tuning) oneStream(caches, bytes int) bool { return bytes > caches*u.secondLevel }
 
 // tunings are the tunings of the tiers on this processor.
 var tunings = func() (all [tile.NEON + 1]tuning) {
 	for t := range all {
-		all[t] = tuningOf(tile.Tier(t), cpuid.CPU.Cache.L2, cpuid.CPU.Cache.L3)
+		all[t] = tuningOf(tile.Tier(t), cpuid.CPU.Cache.L2)
 	}
 	return all
 }()
@@ -379,14 +375,13 @@ const leastBlockHeight = 48
 // blockBytes returns the size of a block of the left factor of a height.
 func blockBytes(height int) int { return height * oddLines(blockDepth) * 8 }
 
-// tuningOf returns the tuning of a tier for second-level and third-level caches of a size, 0 or less if it is
-// unknown.
-func tuningOf(t tile.Tier, secondLevel, thirdLevel int) tuning {
+// tuningOf returns the tuning of a tier for second-level caches of a size, 0 or less if it is unknown.
+func tuningOf(t tile.Tier, secondLevel int) tuning {
 	u := tuning{
 		blockHeight: 192, blockWidth: 2048,
 		products:    sharing{soon: 120_000, always: 1 << 22},
 		passes:      sharing{soon: 16_000, always: 350_000},
-		vectorBytes: 32, secondLevel: secondLevel, thirdLevel: thirdLevel,
+		vectorBytes: 32, secondLevel: secondLevel,
 	}
 	if t == tile.AVX512 {
 		u.vectorBytes = 64

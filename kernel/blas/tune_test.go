@@ -16,7 +16,7 @@ func TestBlocksStayInCaches(t *testing.T) {
 	heights := map[int]int{256 << 10: 48, 512 << 10: 96, 1 << 20: 192, 1280 << 10: 192, 2 << 20: 192, 0: 192, -1: 192}
 	for _, tier := range []tile.Tier{tile.AVX2, tile.AVX512, tile.NEON} {
 		for size, height := range heights {
-			u := tuningOf(tier, size, 0)
+			u := tuningOf(tier, size)
 			if u.blockHeight != height || u.blockHeight%tileRows != 0 {
 				t.Errorf("%v, %d bytes: blocks of %d rows, want %d", tier, size, u.blockHeight, height)
 			}
@@ -65,12 +65,12 @@ func TestSameBitsForAllStreams(t *testing.T) {
 	defer func() { *u = before }()
 	for _, n := range []int{33, 50, 71} {
 		var want, wantPairs, wantSingles []float64
-		for _, third := range []int{0, 1 << 30} {
-			u.secondLevel, u.thirdLevel = 1, third
-			if got := u.oneStream(outerCaches, n*n); got != (third > 0) {
+		for _, second := range []int{1 << 20, 1} {
+			u.secondLevel = second
+			if got := u.oneStream(outerCaches, n*n); got != (second == 1) {
 				t.Fatalf("one stream is %v", got)
 			}
-			name := fmt.Sprintf("n = %d, one stream %v", n, third > 0)
+			name := fmt.Sprintf("n = %d, one stream %v", n, second == 1)
 			rng := rand.New(rand.NewPCG(1, 2))
 			values := func(n int) (x []float64) {
 				for range n {
