@@ -65,7 +65,7 @@ func (u *outerProduct[F]) share() {
 	of := *u // a copy, so that products on one thread need no memory of the heap
 	together := t.together(len(u.x), entriesOfAPart/len(u.y), rowsOfATile)
 	parts := (len(u.x) + together - 1) / together
-	t.run(parts, func(i int) { of.add(i*together, min((i+1)*together, len(of.x))) })
+	t.run(parts, func(i int) { t.backwards(i*together, min((i+1)*together, len(of.x)), of.add) })
 }
 
 // add adds the product to rows lo to hi.

@@ -98,14 +98,29 @@ func (t team) parts(each, most int) int {
 	return max(min(each*t.threads, most), 1)
 }
 
-// together returns how many of some rows a part takes: a multiple of unit, about most, and all threads have
-// some. Each thread takes one part of a brief computation.
+// together returns how many of some rows a part takes: a multiple of unit, most at most unless that is less,
+// and all threads have as many parts. Each thread takes one part of a brief computation.
 func (t team) together(rows, most, unit int) int {
-	n := (rows + t.threads - 1) / t.threads
+	parts := t.threads
 	if !t.brief {
-		n = min(n, most)
+		each := t.threads * max(most, 1) // rows of a part for each thread
+		parts *= (rows + each - 1) / each
 	}
+	n := (rows + parts - 1) / parts
 	return max((n+unit-1)/unit, 1) * unit
+}
+
+// backwards calls change for a part of the rows of a matrix, lo to hi. In a brief computation it takes the
+// rows of a tile at a time, the last ones first. Behind the last rows that a thread has changed a processor
+// fetches those that another thread is about to change, and that one waits for them.
+func (t team) backwards(lo, hi int, change func(lo, hi int)) {
+	step := hi - lo
+	if t.brief {
+		step = rowsOfATile
+	}
+	for ; hi > lo; hi -= step {
+		change(max(lo, hi-step), hi)
+	}
 }
 
 // run calls part for all i below parts, on the threads of the team: each takes the next one. A helper that

@@ -88,7 +88,7 @@ func (u *outerPairs[F]) share() {
 	of := *u // a copy, so that products on one thread need no memory of the heap
 	together := t.together(u.m, entriesOfAPart/2/u.n, rowsOfATile)
 	parts := (u.m + together - 1) / together
-	t.run(parts, func(i int) { of.add(i*together, min((i+1)*together, of.m)) })
+	t.run(parts, func(i int) { t.backwards(i*together, min((i+1)*together, of.m), of.add) })
 }
 
 // add adds the product to rows lo to hi.
